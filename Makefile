@@ -1,0 +1,188 @@
+# mprof - see `make help`.
+#
+# Knobs:   V=1 shows commands        DEBUG=1 -O0 -g3 with assertions
+#          SAN=address,undefined     sanitizers, command line and unit tests only
+#          COV=1 coverage            O=DIR builds there (default build)
+#          CC= CFLAGS= LDFLAGS= DESTDIR= PREFIX= as everywhere
+
+VERSION := 0.2.0
+O ?= build
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+BINDIR ?= $(PREFIX)/bin
+MANDIR ?= $(PREFIX)/share/man
+PKG_CONFIG ?= pkg-config
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+CFLAGS ?= -O2 -g
+WARN := -Wall -Wextra -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla \
+	-Wold-style-definition -Wundef
+BASE := -std=gnu11 -D_GNU_SOURCE -Iinclude -DMPROF_VERSION='"$(VERSION)"' $(WARN) -MMD -MP
+ifdef DEBUG
+CFLAGS := -O0 -g3
+else
+BASE += -DNDEBUG
+endif
+ifdef SAN
+CLI_SAN := -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all
+endif
+ifdef COV
+CLI_SAN += --coverage
+endif
+
+ifndef V
+Q := @
+say = @printf '  %-7s %s\n' "$(1)" "$(2)"
+endif
+
+CLI_PKGS := json-c libzstd
+CLI_CFLAGS := $(BASE) $(shell $(PKG_CONFIG) --cflags $(CLI_PKGS)) $(CLI_SAN)
+CLI_LIBS := $(shell $(PKG_CONFIG) --libs $(CLI_PKGS)) -lpthread $(CLI_SAN)
+# The library is preloaded into strangers: nothing exported by accident, nothing
+# bound lazily, no dependency but libc.
+LIB_CFLAGS := $(BASE) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-stack-protector \
+	-fno-builtin-malloc -fno-builtin-free -fno-builtin-calloc -fno-builtin-realloc -DMPROF_BUILTIN
+LIB_LDFLAGS := -shared -Wl,-soname,libmprof.so.0 -Wl,-z,now -Wl,-z,relro -Wl,--no-undefined \
+	-Wl,-Bsymbolic
+
+LIB_SRC := $(sort $(wildcard src/libmprof/*.c) $(filter-out %/skeleton.c,$(wildcard modules/init/*.c modules/mode/*.c)))
+CLI_SRC := $(sort $(wildcard src/mprof/*.c src/mprof/*/*.c))
+UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
+VICTIM_SRC := $(sort $(wildcard tests/preload/*.c))
+VICTIM_CXX := $(sort $(wildcard tests/preload/*.cc))
+BENCH_SRC := $(sort $(wildcard tests/bench/*.c))
+
+LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o)
+CLI_OBJ := $(CLI_SRC:%.c=$(O)/%.o)
+CLI_PART := $(filter-out $(O)/src/mprof/main.o,$(CLI_OBJ))
+UNIT_OBJ := $(UNIT_SRC:%.c=$(O)/%.o)
+VICTIMS := $(VICTIM_SRC:tests/preload/%.c=$(O)/preload/%) $(VICTIM_CXX:tests/preload/%.cc=$(O)/preload/%)
+BENCHES := $(BENCH_SRC:tests/bench/%.c=$(O)/bench/%)
+MANPAGES := $(O)/man/mprof.1 $(O)/man/libmprof.7
+COMPLETIONS := $(O)/completions/mprof.bash $(O)/completions/_mprof
+
+.PHONY: all mprof libmprof.so libmprof.a lib victims units bench-programs check check-quick test bench \
+	install uninstall clean help format
+.DELETE_ON_ERROR:
+
+## all: the library, the program, manual pages and completions (default)
+all: $(O)/libmprof.so $(O)/libmprof.a $(O)/mprof $(O)/skeleton.so $(MANPAGES) $(COMPLETIONS) $(O)/mprof.pc
+
+## mprof libmprof.so: only this
+mprof: $(O)/mprof
+libmprof.so: $(O)/libmprof.so
+libmprof.a: $(O)/libmprof.a
+
+$(O)/libmprof.so: $(LIB_OBJ)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LIB_LDFLAGS) $(LDFLAGS) -o $@ $^ -ldl -lpthread
+
+$(O)/libmprof.a: $(LIB_OBJ)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(O)/mprof: $(CLI_OBJ)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(CLI_LIBS)
+
+# Built as a user would build a module of his own: against module.h alone.
+$(O)/skeleton.so: modules/mode/skeleton.c include/mprof/module.h include/mprof/template.h
+	$(call say,MODULE,$@)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -Iinclude $(WARN) $(CFLAGS) -fPIC -shared -o $@ $<
+
+$(O)/src/libmprof/%.o: src/libmprof/%.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(LIB_CFLAGS) $(CFLAGS) -c -o $@ $<
+$(O)/modules/%.o: modules/%.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(LIB_CFLAGS) $(CFLAGS) -c -o $@ $<
+$(O)/src/mprof/%.o: src/mprof/%.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(CLI_CFLAGS) $(CFLAGS) -c -o $@ $<
+$(O)/tests/unit/%.o: tests/unit/%.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(CLI_CFLAGS) -Isrc/mprof $(CFLAGS) -c -o $@ $<
+
+units: $(O)/unit
+$(O)/unit: $(UNIT_OBJ) $(CLI_PART)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(CLI_LIBS) $(shell $(PKG_CONFIG) --libs check)
+
+# Victims print what they do; optimisation must not remove a call.
+victims: $(VICTIMS)
+$(O)/preload/%: tests/preload/%.c
+	$(call say,VICTIM,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -Iinclude -g -O1 -fno-builtin $(WARN) -Wno-missing-prototypes -o $@ $< -lpthread -ldl
+$(O)/preload/%: tests/preload/%.cc
+	$(call say,VICTIM,$@)
+	$(Q)mkdir -p $(@D) && g++ -std=c++17 -Iinclude -g -O1 -fno-builtin -Wall -o $@ $< -lpthread -ldl
+
+bench-programs: $(BENCHES)
+$(O)/bench/%: tests/bench/%.c
+	$(call say,BENCH,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -g -O2 -fno-builtin -o $@ $< -lpthread -ldl
+
+# Manual pages and completions are made from the same tables as the parser.
+$(O)/gendoc: scripts/gendoc.c include/mprof/options.def include/mprof/modules.def include/mprof/functions.def
+	$(call say,HOSTCC,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -Iinclude -DMPROF_VERSION='"$(VERSION)"' -O1 -o $@ $<
+$(O)/man/%: man/%.in $(O)/gendoc
+	$(call say,MAN,$@)
+	$(Q)mkdir -p $(@D) && $(O)/gendoc $< >$@
+$(O)/completions/%: completions/%.in $(O)/gendoc
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D) && $(O)/gendoc $< >$@
+$(O)/mprof.pc: scripts/mprof.pc.in Makefile
+	$(Q)mkdir -p $(@D) && sed -e 's|@PREFIX@|$(PREFIX)|;s|@LIBDIR@|$(LIBDIR)|;s|@VERSION@|$(VERSION)|' $< >$@
+
+## check: the rules of the house (floors, exports, headers, format, sizes) and the unit tests
+check: all units
+	$(Q)scripts/check-house $(O)
+	$(Q)$(O)/unit
+
+## test: every test (the same as scripts/test)
+test:
+	$(Q)scripts/test
+
+## bench: tables of ratios against native and heaptrack
+bench: all bench-programs
+	$(Q)scripts/bench
+
+## format: clang-format over the tree
+format:
+	$(Q)clang-format -i $$(git ls-files '*.c' '*.h')
+
+## install uninstall: under DESTDIR and PREFIX
+install: all
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include/mprof \
+		$(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man7 \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+	install -m 755 $(O)/mprof $(DESTDIR)$(BINDIR)/mprof
+	install -m 755 $(O)/libmprof.so $(DESTDIR)$(LIBDIR)/libmprof.so.$(VERSION)
+	ln -sf libmprof.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libmprof.so.0
+	ln -sf libmprof.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libmprof.so
+	install -m 644 $(O)/mprof.pc $(DESTDIR)$(LIBDIR)/pkgconfig/mprof.pc
+	install -m 644 include/mprof/* $(DESTDIR)$(PREFIX)/include/mprof
+	install -m 644 $(O)/man/mprof.1 $(DESTDIR)$(MANDIR)/man1
+	install -m 644 $(O)/man/libmprof.7 $(DESTDIR)$(MANDIR)/man7
+	install -m 644 $(O)/completions/mprof.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/mprof
+	install -m 644 $(O)/completions/_mprof $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_mprof
+uninstall:
+	rm -f $(DESTDIR)$(BINDIR)/mprof $(DESTDIR)$(LIBDIR)/libmprof.so $(DESTDIR)$(LIBDIR)/libmprof.so.0 \
+		$(DESTDIR)$(LIBDIR)/libmprof.so.$(VERSION) $(DESTDIR)$(LIBDIR)/pkgconfig/mprof.pc \
+		$(DESTDIR)$(MANDIR)/man1/mprof.1 $(DESTDIR)$(MANDIR)/man7/libmprof.7 \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/mprof \
+		$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_mprof
+	rm -rf $(DESTDIR)$(PREFIX)/include/mprof
+
+## clean: remove the build directory
+clean:
+	rm -rf $(O)
+
+## help: this list
+help:
+	@sed -n 's/^## /  make /p' Makefile; echo; sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
+
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UNIT_OBJ:.o=.d)

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * encode.h - event words: put by the library, got by the reader.
+ *
+ * A chunk is a row of 64-bit words.  The low four bits of a word are its tag.
+ * Most calls are one word; whatever does not fit is a LONG record of five, and
+ * a gap in time is a TIME word of its own before the event.  A word is stored
+ * whole, so after SIGKILL a slot is right up to its first zero word; a LONG
+ * record's head is stored after its payload for the same reason.
+ *
+ * State while putting or getting one chunk: `ticks`, starting at the extent's
+ * first_ticks, and `addr`, starting at 0.  Nothing here allocates, locks or
+ * calls libc.  The bit layout is specified in FORMAT.md section 5.
+ */
+#ifndef MPROF_ENCODE_H
+#define MPROF_ENCODE_H
+
+#include <mprof/format.h>
+
+enum mprof_tag {
+	MPROF_TAG_END = 0,	     /* no more words */
+	MPROF_TAG_MALLOC = 1,	     /* short allocation: malloc */
+	MPROF_TAG_CALLOC = 2,	     /* short allocation: calloc(1, size) */
+	MPROF_TAG_REALLOC_END = 3,   /* short allocation: what a realloc returned */
+	MPROF_TAG_NEW = 4,	     /* short allocation: operator new */
+	MPROF_TAG_FREE = 5,	     /* short free: free */
+	MPROF_TAG_DELETE = 6,	     /* short free: operator delete */
+	MPROF_TAG_REALLOC_BEGIN = 7, /* short free: the block a realloc was given */
+	MPROF_TAG_LONG = 8,	     /* any function, four 64-bit values follow */
+	MPROF_TAG_TIME = 9,	     /* absolute ticks in the upper 60 bits */
+	MPROF_TAG_LOST = 10,	     /* reason 8 bits, count 52 bits */
+	MPROF_TAG_THREAD = 11,	     /* following events belong to this thread number */
+	MPROF_TAG_CONTROL = 12,	     /* dt 12, enum mprof_control 8, value 40 */
+	/* 13 to 15 are reserved: a reader of version 1 rejects them */
+};
+
+/* What a CONTROL word says; its value in brackets. */
+enum mprof_control {
+	MPROF_CONTROL_THREAD_CREATE = 1, /* about to create [thread number] */
+	MPROF_CONTROL_THREAD_START,	 /* first words of a thread [kernel tid] */
+	MPROF_CONTROL_THREAD_END,	 /* its destructors have run [0] */
+	MPROF_CONTROL_FORK,		 /* before fork [process number of the forker] */
+	MPROF_CONTROL_FORKED,		 /* fork returned in the parent [child pid] */
+	MPROF_CONTROL_EXEC,		 /* before exec: live blocks end here if it succeeds [0] */
+};
+
+/* Values of a LONG record: v[0..3] by class (FORMAT.md section 5.3). */
+#define MPROF_LONG_WORDS 5u
+#define MPROF_LONG_BEGIN 1u /* flags: first half of a realloc, else the call's end */
+
+#define MPROF_DT_MAX 4095u
+#define MPROF_SIZE_SHORT 8192u	/* short allocations are smaller than this */
+#define MPROF_SLACK_SHORT 256u	/* and have less unused room than this */
+#define MPROF_DELTA_SHORT (1ull << 29) /* and lie nearer to the last one than this */
+#define MPROF_TICKS_MASK ((1ull << 60) - 1)
+
+static inline uint64_t mprof_word_time(uint64_t ticks)
+{
+	return MPROF_TAG_TIME | ticks << 4;
+}
+
+/* Does a short allocation word hold this?  delta = address - last address. */
+static inline int mprof_alloc_is_short(uint64_t dt, uint64_t size, uint64_t slack, uint64_t delta)
+{
+	return (dt <= MPROF_DT_MAX) & (size < MPROF_SIZE_SHORT) & (slack < MPROF_SLACK_SHORT) &
+	       (delta + MPROF_DELTA_SHORT < 2 * MPROF_DELTA_SHORT) & !(delta & 7);
+}
+
+static inline uint64_t mprof_word_alloc(unsigned tag, uint64_t dt, uint64_t size, uint64_t slack,
+					uint64_t delta)
+{
+	return tag | dt << 4 | size << 16 | slack << 29 | delta >> 3 << 37;
+}
+
+static inline int mprof_free_is_short(uint64_t dt, uint64_t addr)
+{
+	return (dt <= MPROF_DT_MAX) & !(addr >> 48);
+}
+
+static inline uint64_t mprof_word_free(unsigned tag, uint64_t dt, uint64_t addr)
+{
+	return tag | dt << 4 | addr << 16;
+}
+
+static inline uint64_t mprof_word_control(unsigned what, uint64_t dt, uint64_t value)
+{
+	return MPROF_TAG_CONTROL | dt << 4 | (uint64_t)what << 16 | value << 24;
+}
+
+static inline uint64_t mprof_word_lost(unsigned reason, uint64_t count)
+{
+	return MPROF_TAG_LOST | (uint64_t)reason << 4 | count << 12;
+}
+
+static inline uint64_t mprof_word_thread(uint32_t thread)
+{
+	return MPROF_TAG_THREAD | (uint64_t)thread << 4;
+}
+
+static inline uint64_t mprof_word_long(unsigned fn, uint64_t dt, unsigned flags, unsigned error)
+{
+	return MPROF_TAG_LONG | dt << 4 | (uint64_t)fn << 16 | (uint64_t)flags << 24 |
+	       (uint64_t)error << 32;
+}
+
+static inline unsigned mprof_word_tag(uint64_t w) { return w & 15; }
+static inline uint64_t mprof_word_dt(uint64_t w) { return w >> 4 & MPROF_DT_MAX; }
+static inline uint64_t mprof_word_size(uint64_t w) { return w >> 16 & 8191; }
+static inline uint64_t mprof_word_slack(uint64_t w) { return w >> 29 & 255; }
+static inline uint64_t mprof_word_addr(uint64_t w) { return w >> 16; }
+static inline unsigned mprof_word_fn(uint64_t w) { return w >> 16 & 255; }
+static inline unsigned mprof_word_flags(uint64_t w) { return w >> 24 & 255; }
+static inline unsigned mprof_word_error(uint64_t w) { return (unsigned)(w >> 32); }
+/* Signed: an arithmetic shift brings the sign down, times eight. */
+static inline uint64_t mprof_word_delta(uint64_t w)
+{
+	return (uint64_t)((int64_t)w >> 37) << 3;
+}
+
+/*
+ * The checksum of a closed payload (FORMAT.md section 4.3): four lanes of
+ * multiply and rotate over 64-bit words, so that it costs a fraction of a
+ * nanosecond a word.  bytes is a multiple of 8, or the last word is
+ * completed with zeros.  Never returns 0.
+ */
+static inline uint32_t mprof_checksum(const void *data, uint64_t bytes)
+{
+	const unsigned char *p = (const unsigned char *)data;
+	const uint64_t k = 0x9e3779b97f4a7c15ull;
+	uint64_t lane[4] = { bytes, k, ~bytes, k ^ bytes };
+	uint64_t w, i, n = bytes / 8;
+
+	for (i = 0; i < n; i++) {
+		__builtin_memcpy(&w, p + 8 * i, 8);
+		w = (lane[i & 3] ^ w) * k;
+		lane[i & 3] = w << 31 | w >> 33;
+	}
+	if (bytes & 7) {
+		w = 0;
+		for (i = 0; i < (bytes & 7); i++)
+			w |= (uint64_t)p[8 * n + i] << (8 * i);
+		lane[n & 3] = (lane[n & 3] ^ w) * k;
+	}
+	w = (lane[0] ^ lane[1] >> 7 ^ lane[2] >> 17 ^ lane[3] >> 29) * k;
+	w ^= w >> 32;
+	return (uint32_t)w ? (uint32_t)w : 1;
+}
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * format.h - the on-disk structs of trace and counts files.
+ *
+ * One file holds one run: every process of the tree maps the same file and
+ * takes extents from it with one atomic add.  A file is a header of 64 KiB
+ * followed by extents, each a multiple of 64 bytes, tiling the file from
+ * MPROF_HEADER_SIZE to header.tail.  FORMAT.md is the specification, with
+ * what a reader must reject.  Everything is little-endian and fixed-width.
+ *
+ * "ticks" are counts of the run's clock already shifted right by
+ * header.clock_shift.  "process" and "thread" are numbers given by this run,
+ * from 1, never reused; 0 means none.  They are not pids and tids.
+ */
+#ifndef MPROF_FORMAT_H
+#define MPROF_FORMAT_H
+
+#include <stdint.h>
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "mprof files are little-endian and are mapped directly: port encode.h first"
+#endif
+
+#ifdef __cplusplus
+#define MPROF_STATIC_ASSERT static_assert
+#else
+#define MPROF_STATIC_ASSERT _Static_assert
+#endif
+
+#define MPROF_FORMAT_VERSION 1u
+#define MPROF_HEADER_SIZE 65536u   /* bytes before the first extent */
+#define MPROF_EXTENT_ALIGN 64u	   /* extents start at and span multiples of this */
+#define MPROF_EXTENT_MAX (1u << 30) /* greatest extent a reader accepts, bytes */
+#define MPROF_EXTENT_MAGIC 0x74785a6du /* "mZxt" */
+
+#define MPROF_MAGIC_TRACE "mproftrc"  /* 8 bytes, no NUL on disk */
+#define MPROF_MAGIC_COUNTS "mprofcnt"
+#define MPROF_MAGIC_SIZE 8u
+
+/* The functions an event can name.  Codes are on disk. */
+enum mprof_fn {
+	MPROF_FN_NONE = 0,
+#define MPROF_FUNCTION(id, code, name, class) MPROF_FN_##id = code,
+#include <mprof/functions.def>
+#undef MPROF_FUNCTION
+	MPROF_FN_MAX = 32, /* room in struct mprof_counts; codes stay below */
+};
+
+enum mprof_fn_class {
+	MPROF_CLASS_ALLOC = 1,
+	MPROF_CLASS_FREE,
+	MPROF_CLASS_REALLOC,
+	MPROF_CLASS_MAP,
+};
+
+enum mprof_clock {
+	MPROF_CLOCK_MONOTONIC = 0, /* CLOCK_MONOTONIC, nanoseconds */
+	MPROF_CLOCK_TSC = 1,	   /* x86 rdtsc, invariant */
+	MPROF_CLOCK_CNTVCT = 2,	   /* aarch64 cntvct_el0 */
+};
+
+/* Why something is missing.  Index of the lost[] counters. */
+enum mprof_lost {
+	MPROF_LOST_NESTED = 0, /* call from a signal handler during recording */
+	MPROF_LOST_SPACE,      /* disk full, file size or quota limit */
+	MPROF_LOST_MEMORY,     /* no memory or address space for a slot or record */
+	MPROF_LOST_FILE,       /* file gone, truncated or descriptor lost for good */
+	MPROF_LOST_EARLY,      /* before recording could start (boot arena) */
+	MPROF_LOST_PROCESS,    /* a whole process could not join the run */
+	MPROF_LOST_REASONS = 8,
+};
+
+/* header.flags */
+#define MPROF_FILE_COMPRESSED 1u /* rewritten by mprof; index at the end */
+#define MPROF_FILE_CLOSED 2u	 /* mprof saw the run end and wrote what it knew */
+
+enum mprof_process_state {
+	MPROF_PROCESS_NONE = 0,
+	MPROF_PROCESS_RUNNING = 1,
+	MPROF_PROCESS_EXITED = 2, /* status is the exit status */
+	MPROF_PROCESS_KILLED = 3, /* status is the signal; known from its parent */
+	MPROF_PROCESS_EXECING = 4, /* called exec; a successful new image sets RUNNING again */
+};
+
+/*
+ * One live entry per process, in the header, so that what it says survives
+ * SIGKILL.  Found again after exec by (pid, start_time).  Process number n
+ * has entry n - 1; processes beyond the table have facts only.
+ */
+struct mprof_process_entry {
+	uint32_t number; /* 0: unused */
+	int32_t pid;
+	uint64_t start_time; /* field 22 of /proc/PID/stat */
+	uint32_t state;	     /* enum mprof_process_state */
+	int32_t status;
+	uint32_t lost[MPROF_LOST_REASONS]; /* events, saturating; enum mprof_lost */
+	uint64_t self_bytes;		   /* memory of ours in the process, now */
+};
+MPROF_STATIC_ASSERT(sizeof(struct mprof_process_entry) == 64, "on-disk layout");
+
+#define MPROF_PROCESS_TABLE 896u
+#define MPROF_FREE_SLOTS 128u
+
+struct mprof_file_header {
+	char magic[MPROF_MAGIC_SIZE];
+	uint32_t version;     /* MPROF_FORMAT_VERSION */
+	uint32_t header_size; /* MPROF_HEADER_SIZE */
+	uint8_t run_id[16];
+	uint32_t flags;
+	uint32_t page_size;
+	uint32_t clock;	      /* enum mprof_clock */
+	uint32_t clock_shift; /* ticks = counter >> clock_shift */
+	uint64_t clock_hz;    /* ticks a second, estimated at start; facts calibrate it */
+	uint64_t start_ticks; /* this triple was read together */
+	int64_t start_mono_ns;
+	int64_t start_real_ns;
+	/* From here on fields change while the run lasts, by atomic operations. */
+	uint64_t tail;	     /* offset of the first byte not given to an extent */
+	uint32_t processes;  /* numbers given so far */
+	uint32_t threads;    /* numbers given so far */
+	uint32_t lost[MPROF_LOST_REASONS]; /* of processes without an entry */
+	uint64_t index_offset; /* compressed file: where the index extent is */
+	uint64_t reserved[13];
+	uint64_t free_slots[MPROF_FREE_SLOTS]; /* offset | log2(size), 0: empty */
+	uint8_t pad[MPROF_HEADER_SIZE - 64u * MPROF_PROCESS_TABLE - 240u -
+		    8u * MPROF_FREE_SLOTS];
+	struct mprof_process_entry process[MPROF_PROCESS_TABLE];
+};
+MPROF_STATIC_ASSERT(sizeof(struct mprof_file_header) == MPROF_HEADER_SIZE, "on-disk layout");
+
+enum mprof_extent_kind {
+	MPROF_EXTENT_FREE = 1,	/* padding, or a slot nobody holds */
+	MPROF_EXTENT_SLOT,	/* a thread's slot: event words up to the first zero word */
+	MPROF_EXTENT_EVENTS,	/* a slot's copy: `used` bytes of event words */
+	MPROF_EXTENT_COUNTS,	/* struct mprof_counts of one thread (thread 0: not taken) */
+	MPROF_EXTENT_FACT,	/* struct mprof_fact and strings */
+	MPROF_EXTENT_SAMPLE,	/* struct mprof_sample array */
+	MPROF_EXTENT_RESIDENCY, /* struct mprof_residency and runs */
+	MPROF_EXTENT_PACKED,	/* compressed file: struct mprof_packed and a zstd frame */
+	MPROF_EXTENT_INDEX,	/* compressed file: struct mprof_index_entry array */
+};
+
+struct mprof_extent {
+	uint32_t magic; /* MPROF_EXTENT_MAGIC */
+	uint16_t kind;	/* enum mprof_extent_kind */
+	uint16_t flags; /* 0 */
+	uint64_t offset; /* where this header stands in the file */
+	uint32_t size;	 /* whole extent with this header; multiple of 64 */
+	uint32_t used;	 /* payload bytes that mean something; SLOT: 0 */
+	uint32_t process;
+	uint32_t thread;
+	uint32_t run;	/* first four bytes of run_id */
+	uint32_t check; /* mprof_checksum of `used` bytes; 0 in SLOT and COUNTS */
+	uint64_t seq;	/* SLOT, EVENTS: number of this chunk within its thread, from 1 */
+	uint64_t first_ticks; /* EVENTS, SLOT: the base of the first dt */
+	uint64_t last_ticks;  /* EVENTS: time of the last event.  Others: time of writing */
+};
+MPROF_STATIC_ASSERT(sizeof(struct mprof_extent) == 64, "on-disk layout");
+
+/* One thread of a Count run.  Mapped and live; written by its thread only. */
+struct mprof_counts_fn {
+	uint64_t calls;
+	uint64_t bytes;	 /* asked for; product for calloc; length for the mmap family */
+	uint64_t failed; /* calls that returned NULL or an error for a non-zero size */
+};
+struct mprof_counts {
+	uint64_t tid;	      /* kernel thread id */
+	uint64_t end_ticks;   /* 0 while the thread lives */
+	uint64_t merged;      /* threads beyond this one summed up in here */
+	uint64_t reserved[5];
+	struct mprof_counts_fn fn[MPROF_FN_MAX];
+};
+MPROF_STATIC_ASSERT(sizeof(struct mprof_counts) == 832, "on-disk layout");
+
+/*
+ * Facts: what is known of a process, in the order they were learnt.  After the
+ * struct come NUL-terminated strings "key=value" up to `used`: exe, cwd, host,
+ * arg (once for each argument, in order), allocator, init, mode, path, why.
+ */
+enum mprof_fact_what {
+	MPROF_FACT_START = 1, /* a process began to be recorded */
+	MPROF_FACT_EXEC,      /* the same process runs another program from now on */
+	MPROF_FACT_END,	      /* it is about to end: status */
+	MPROF_FACT_WAITED,    /* its parent (or mprof) saw it end: status, signal, rusage */
+	MPROF_FACT_CHILD,     /* it made a child: child_pid; how = enum mprof_child_how */
+	MPROF_FACT_EXECING,   /* it calls exec of path= ; env_kept says if we are still preloaded */
+	MPROF_FACT_STOPPED,   /* recording ended early: why= */
+	MPROF_FACT_OUTSIDE,   /* mprof's own remark on the run: why= */
+};
+enum mprof_child_how { MPROF_CHILD_FORK = 1, MPROF_CHILD_SPAWN, MPROF_CHILD_VFORK };
+
+struct mprof_fact {
+	uint32_t what; /* enum mprof_fact_what */
+	int32_t pid;
+	int32_t parent_pid;
+	uint32_t parent; /* process number of the parent, 0 if not recorded */
+	uint64_t ticks;	 /* this triple was read together: it calibrates the clock */
+	int64_t mono_ns;
+	int64_t real_ns;
+	uint64_t start_time; /* as in mprof_process_entry */
+	int32_t status;	     /* END, WAITED: exit status */
+	int32_t signal;	     /* WAITED: signal that killed it, else 0 */
+	int32_t child_pid;   /* CHILD, EXECING of a vfork child */
+	uint32_t how;	     /* CHILD: enum mprof_child_how */
+	uint32_t env_kept;   /* CHILD by spawn, EXECING: 1 if LD_PRELOAD still names us */
+	uint32_t pad;
+	uint64_t fork_ticks;  /* START of a forked child: when its parent called fork */
+	uint64_t peak_rss_bytes; /* END, WAITED: ru_maxrss */
+	uint64_t user_ns, system_ns; /* END, WAITED */
+	uint64_t self_bytes;	 /* memory of ours in the process */
+	uint64_t minor_faults, major_faults; /* END, WAITED */
+	uint64_t reserved[2];
+};
+MPROF_STATIC_ASSERT(sizeof(struct mprof_fact) == 144, "on-disk layout");
+
+/* Memory of a process at one moment.  Bytes.  From inside or, by mprof, outside. */
+struct mprof_sample {
+	uint64_t ticks;
+	uint64_t rss;
+	uint64_t rss_anon; /* 0: not known */
+	uint64_t virt;
+	uint64_t minor_faults; /* since its start; 0: not known */
+	uint64_t reserved[3];
+};
+MPROF_STATIC_ASSERT(sizeof(struct mprof_sample) == 64, "on-disk layout");
+
+/*
+ * Which pages of the private writable mappings were resident.  Followed by
+ * `runs` of struct mprof_page_run, ascending, not overlapping: the resident ones.
+ */
+struct mprof_residency {
+	uint64_t ticks_before, ticks_after; /* reading took place between these */
+	uint64_t rss;
+	uint64_t runs;
+};
+struct mprof_page_run {
+	uint64_t first; /* page number = address / header.page_size */
+	uint64_t count;
+};
+MPROF_STATIC_ASSERT(sizeof(struct mprof_residency) == 32, "on-disk layout");
+
+/* A compressed extent: the original header, then a frame of packed payload. */
+struct mprof_packed {
+	struct mprof_extent original; /* kind EVENTS or SLOT; offset as in the raw file */
+	uint32_t packing;	      /* how the words were rearranged before zstd; FORMAT.md 7 */
+	uint32_t raw_bytes;	      /* size after unpacking = original.used */
+	uint32_t plain_bytes;	      /* size after zstd, before unpacking */
+	uint32_t frame_bytes;	      /* zstd frame that follows */
+};
+MPROF_STATIC_ASSERT(sizeof(struct mprof_packed) == 80, "on-disk layout");
+
+struct mprof_index_entry {
+	uint64_t offset; /* of an extent of this file */
+	uint64_t first_ticks, last_ticks;
+	uint32_t process, thread;
+};
+MPROF_STATIC_ASSERT(sizeof(struct mprof_index_entry) == 32, "on-disk layout");
+
+#endif

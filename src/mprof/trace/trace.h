@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * trace.h - reading trace and counts files.
+ *
+ * A file is mapped, its extents are found and checked once (trace_open), then
+ * events are handed out in the order of time over all threads of all
+ * processes, in batches.  Memory grows with the number of threads, extents and
+ * facts, never with the number of events.  Nothing in a file is believed:
+ * what is torn, missing or contradictory is skipped, counted in struct
+ * trace_damage and reported; only a file that is not ours, or of another
+ * version, is refused.
+ *
+ * Threads: a struct trace belongs to one thread.  Pointers into it live until
+ * trace_close.
+ */
+#ifndef MPROF_TRACE_H
+#define MPROF_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <mprof/encode.h>
+#include <mprof/format.h>
+
+#include "../util/error.h"
+
+struct trace;
+
+enum event_kind {
+	EVENT_CALL,	     /* a call that is complete in one record */
+	EVENT_REALLOC_BEGIN, /* addr = the old block, size = the new size asked for */
+	EVENT_REALLOC_END,   /* addr = the new block or 0 (then error, or freed by size 0) */
+	EVENT_CONTROL,	     /* control, value: enum mprof_control */
+	EVENT_LOST,	     /* control = enum mprof_lost, value = how many */
+};
+
+/*
+ * One decoded event.  By class of fn:
+ *   ALLOC    addr (0: failed), size asked for, usable, arg = alignment, or for
+ *            calloc and reallocarray the number of elements (size = product,
+ *            UINT64_MAX when it overflows)
+ *   FREE     addr, size and arg as passed to the sized forms, else 0
+ *   REALLOC  as ALLOC, in two halves
+ *   MAP      mmap: addr, size=length, usable=prot|flags<<32, arg=fd as int32 | offset page<<32
+ *            munmap: addr, size        mremap: addr=new, size=new, usable=old addr, arg=old size
+ *            brk, sbrk: addr=new break, size=|change|, usable=old break, arg=increment (signed)
+ */
+struct event {
+	uint64_t ticks;
+	uint64_t addr;
+	uint64_t size;
+	uint64_t usable;
+	uint64_t arg;
+	uint64_t value;
+	uint32_t process; /* number in this run, from 1 */
+	uint32_t thread;  /* number in this run, from 1 */
+	uint16_t error;	  /* errno of a failed call, else 0 */
+	uint8_t kind;	  /* enum event_kind */
+	uint8_t fn;	  /* enum mprof_fn */
+	uint8_t control;
+	uint8_t pad[3];
+};
+
+/* A fact with its strings split.  Strings are NUL-terminated, never NULL. */
+struct trace_fact {
+	const struct mprof_fact *fact;
+	uint32_t process;
+	uint64_t offset; /* in the file, for messages */
+	const char *exe, *cwd, *host, *allocator, *init, *mode, *path, *why, *job;
+	size_t argc;
+	const char **argv;
+};
+
+struct trace_residency {
+	uint32_t process;
+	const struct mprof_residency *head;
+	const struct mprof_page_run *run;
+	uint64_t runs; /* checked against the extent's size */
+};
+
+struct trace_thread {
+	uint32_t number, process;
+	uint64_t chunks;
+	uint64_t first_ticks, last_ticks;
+};
+
+/* What the file does not say, or says wrongly. */
+struct trace_damage {
+	uint64_t bytes_skipped;	   /* between extents, nothing valid found */
+	uint64_t chunks_bad;	   /* checksum or bounds wrong */
+	uint64_t chunks_missing;   /* a gap in a thread's sequence numbers */
+	uint64_t words_bad;	   /* undecodable: rest of that chunk skipped */
+	uint64_t bytes_missing;	   /* header.tail lies behind the end of the file */
+	uint64_t lost[MPROF_LOST_REASONS]; /* what the library counted itself */
+	uint64_t first_bad_offset; /* of any of the above, 0 if none */
+};
+
+/*
+ * Opens and checks.  Returns 0, or -errno with *err saying what was wrong, at
+ * which byte, and what would be right: -ENOENT..., -EBADMSG for a file that is
+ * not ours.  kind_magic: MPROF_MAGIC_TRACE or MPROF_MAGIC_COUNTS.
+ */
+int trace_open(struct trace **out, const char *path, const char *kind_magic, struct error *err);
+void trace_close(struct trace *t);
+
+const struct mprof_file_header *trace_header(const struct trace *t);
+const char *trace_path(const struct trace *t);
+uint64_t trace_bytes(const struct trace *t); /* size of the file as it is on disk */
+
+/* Up to n events, in the order of time; 0 at the end.  See trace_order below. */
+size_t trace_next(struct trace *t, struct event *events, size_t n);
+/* Back to the first event. */
+void trace_rewind(struct trace *t);
+
+size_t trace_facts(const struct trace *t, const struct trace_fact **facts);
+size_t trace_threads(const struct trace *t, const struct trace_thread **threads);
+size_t trace_samples(const struct trace *t, uint32_t process, const struct mprof_sample **samples);
+size_t trace_residencies(const struct trace *t, const struct trace_residency **r);
+/* Counts files: the i-th thread's record, NULL behind the last one. */
+const struct mprof_counts *trace_counts(const struct trace *t, size_t i, uint32_t *process,
+					uint32_t *thread);
+/* Complete once trace_next returned 0; before that, what is known so far. */
+const struct trace_damage *trace_damage(const struct trace *t);
+
+/* The run's clock, calibrated by all facts.  ns since the run's start. */
+int64_t trace_ns(const struct trace *t, uint64_t ticks);
+
+#endif

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* error.c - one sentence about what went wrong. */
+#include "error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+int fail(struct error *err, int code, const char *format, ...)
+{
+	va_list args;
+
+	if (!err)
+		return code;
+	va_start(args, format);
+	vsnprintf(err->text, sizeof(err->text), format, args);
+	va_end(args);
+	return code;
+}
