@@ -9,8 +9,10 @@
  * record's head is stored after its payload for the same reason.
  *
  * State while putting or getting one chunk: `ticks`, starting at the extent's
- * first_ticks, and `addr`, starting at 0.  Nothing here allocates, locks or
- * calls libc.  The bit layout is specified in FORMAT.md section 5.
+ * first_ticks, and `addr`, starting at 0: the address of the last block that
+ * was returned (a short allocation, or a LONG of class ALLOC or a realloc's
+ * end, when not NULL); frees and the mmap family do not change it.  Nothing
+ * here allocates, locks or calls libc.  FORMAT.md section 5 specifies it.
  */
 #ifndef MPROF_ENCODE_H
 #define MPROF_ENCODE_H
