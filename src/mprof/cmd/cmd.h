@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * cmd.h - what a command is, and the exit statuses of all of them.
+ *
+ * To add a command: a file of its name in this directory that ends with
+ * int cmd_NAME(int argc, char **argv), a row in commands.def, its page in
+ * man/mprof.1.in (the list there is made from the row), a test in tests/cli.
+ *
+ * argv[0] is "mprof NAME", so that argp's usage lines read right.  A command
+ * parses with argp, prints its answer on stdout and the conversation on
+ * stderr, and returns the exit status; only commands print.  main flushes
+ * stdout afterwards and fails if that fails.
+ */
+#ifndef MPROF_CMD_H
+#define MPROF_CMD_H
+
+#include "../util/error.h"
+
+enum cmd_status {
+	STATUS_OK = 0,
+	STATUS_FOUND =
+	    1, /* found what it was asked to fail on, or the answer could not be written */
+	STATUS_USAGE = 2,	   /* wrong use; nothing was started */
+	STATUS_FILE = 3,	   /* a file that is missing, unreadable or not ours */
+	STATUS_NOT_RUNNABLE = 126, /* the program to run is not executable, as env(1) */
+	STATUS_NOT_FOUND = 127,	   /* the program to run does not exist, as env(1) */
+};
+
+/* Declares every cmd_NAME of the table. */
+#define MPROF_COMMAND(name, function, group, args, help) int function(int argc, char **argv);
+#include "commands.def"
+#undef MPROF_COMMAND
+
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *group; /* heading in the list */
+	const char *args;  /* after the name in usage lines */
+	const char *help;
+};
+
+/* The table; ends with a row whose name is NULL. */
+extern const struct command cmd_table[];
+
+/* Exact name, else NULL. */
+const struct command *cmd_find(const char *name);
+/* The most similar name for a mistyped one, NULL if none is similar. */
+const struct command *cmd_nearest(const char *name);
+
+/* Says that there is no such command, and the nearest one; returns STATUS_USAGE. */
+int cmd_unknown(const char *name);
+
+/* One line "mprof: ..." on stderr; returns status, for `return cmd_error(...)`. */
+int cmd_error(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* One line "mprof: warning: ..." on stderr. */
+void cmd_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* An analysis of the trace on stdout, as `mprof report PATH`; returns its status. */
+int cmd_call(const char *name, const char *path);
+
+/* Flushes stdout and says when that fails.  Returns status, or STATUS_FOUND instead of 0. */
+int cmd_flush(int status);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * help.c - `mprof help [COMMAND]`, and the lists that --help prints.
+ */
+#include "help.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+
+struct row {
+	const char *name, *help;
+};
+
+static const struct row modes[] = {
+#define MPROF_MODE(name, ops, help) { #name, help },
+#include <mprof/modules.def>
+#undef MPROF_MODE
+};
+
+static const struct row inits[] = {
+#define MPROF_INIT(name, ops, help) { #name, help },
+#include <mprof/modules.def>
+#undef MPROF_INIT
+};
+
+static const struct {
+	const char *key, *arg, *value, *help;
+} options[] = {
+#define MPROF_OPTION(key, field, type, value, min, max, arg, help) { #key, arg, value, help },
+#include <mprof/options.def>
+#undef MPROF_OPTION
+};
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+void help_commands(FILE *out)
+{
+	const struct command *c;
+	const char *group = "";
+
+	for (c = cmd_table; c->name; c++) {
+		if (strcmp(group, c->group))
+			fprintf(out, "%s%s:\n", *group ? "\n" : "", c->group);
+		group = c->group;
+		fprintf(out, "  %-9s %s\n", c->name, c->help);
+	}
+}
+
+static void print_rows(FILE *out, const struct row *row, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		fprintf(out, "  %-9s %s\n", row[i].name, row[i].help);
+}
+
+void help_modes(FILE *out)
+{
+	print_rows(out, modes, COUNT(modes));
+	fputs("  FILE.so   a module of your own, built against mprof/module.h\n", out);
+}
+
+void help_keys(FILE *out)
+{
+	size_t i;
+	char left[64];
+
+	for (i = 0; i < COUNT(options); i++) {
+		snprintf(left, sizeof(left), "%s=%s", options[i].key, options[i].arg);
+		fprintf(out, "  %-18s %s", left, options[i].help);
+		if (*options[i].value)
+			fprintf(out, " [%s]", options[i].value);
+		fputc('\n', out);
+	}
+}
+
+void help_all(FILE *out)
+{
+	fputs("Records every call that a program makes to malloc and its family, and explains\n"
+	      "what it did.  Start with:  mprof -t \"COMMAND\"\n\n",
+	      out);
+	help_commands(out);
+	fputs("\nModes:\n", out);
+	help_modes(out);
+	fputs("\nWays to the allocator (INIT):\n", out);
+	print_rows(out, inits, COUNT(inits));
+	fputs("\nKeys of MPROF_CONF [default]:\n", out);
+	help_keys(out);
+	fputs("\n`mprof help COMMAND' or `mprof COMMAND --help' explains one of them;\n"
+	      "mprof(1) and libmprof(7) tell the rest.\n",
+	      out);
+}
+
+int cmd_help(int argc, char **argv)
+{
+	const struct command *c;
+	char title[64], option[] = "--help";
+	char *args[] = { title, option, NULL };
+
+	if (argc < 2 || !strcmp(argv[1], "--help")) {
+		help_all(stdout);
+		return STATUS_OK;
+	}
+	if (argc > 2)
+		return cmd_error(STATUS_USAGE, "help explains one command, not '%s' as well",
+				 argv[2]);
+	c = cmd_find(argv[1]);
+	if (!c)
+		return cmd_unknown(argv[1]);
+	if (c->run == cmd_help) {
+		puts("Usage: mprof help [COMMAND]\n\nExplains COMMAND, or lists them all.");
+		return STATUS_OK;
+	}
+	snprintf(title, sizeof(title), "mprof %s", c->name);
+	return c->run(2, args);
+}

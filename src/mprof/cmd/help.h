@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * help.h - the lists that --help, `mprof help` and `-m HELP` print.
+ */
+#ifndef MPROF_HELP_H
+#define MPROF_HELP_H
+
+#include <stdio.h>
+
+void help_commands(FILE *out);
+void help_modes(FILE *out);
+void help_keys(FILE *out);
+/* What mprof is, and all the lists. */
+void help_all(FILE *out);
+
+#endif

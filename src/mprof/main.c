@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * main.c - `mprof`: the first form of the command line (options only, as the
+ * program has always had it), and the way to the commands.
+ *
+ * A first word that is no option names a command and the rest is his; after
+ * -m it is the program to run instead.
+ */
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/help.h"
+
+struct form {
+	const char *test, *mode, *counts, *log;
+	int argc;
+	char **argv; /* the first word that is no option, and all behind it */
+};
+
+static const struct argp_option options[] = {
+	{ "test", 't', "COMMAND", 0, "Count, then record COMMAND (a shell line), and report", 0 },
+	{ "mode", 'm', "MODE", 0, "Run a program in this MODE; -m HELP lists them", 0 },
+	{ "counts", 'c', "FILE", 0, "The counts file to show, or that -t writes", 0 },
+	{ "log", 'l', "LOG", 0, "The trace to report on, or that -t writes", 0 },
+	{ "help", 'h', NULL, 0, "Show this", -1 },
+	{ "version", 'V', NULL, 0, "Show the version", -1 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct form *form = state->input;
+
+	switch (key) {
+	case 't':
+		form->test = arg;
+		return 0;
+	case 'm':
+		form->mode = arg;
+		return 0;
+	case 'c':
+		form->counts = arg;
+		return 0;
+	case 'l':
+		form->log = arg;
+		return 0;
+	case 'h':
+		argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_LONG);
+		putchar('\n');
+		help_all(stdout);
+		exit(STATUS_OK);
+	case 'V':
+		puts("mprof " MPROF_VERSION);
+		exit(STATUS_OK);
+	case ARGP_KEY_ARG:
+		form->argv = state->argv + state->next - 1;
+		form->argc = state->argc - state->next + 1;
+		state->next = state->argc;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc =
+	    "COMMAND [ARGS]\n-t \"SHELL LINE\" [-c COUNTS] [-l LOG]\n-m MODE PROGRAM [ARGS]\n"
+	    "[-c COUNTS]\n-l LOG",
+};
+
+static int run_command(int argc, char **argv)
+{
+	const struct command *c = cmd_find(argv[0]);
+	char title[64];
+
+	if (!c)
+		return cmd_unknown(argv[0]);
+	snprintf(title, sizeof(title), "mprof %s", c->name);
+	argv[0] = title;
+	return c->run(argc, argv);
+}
+
+static int dispatch(const struct form *form)
+{
+	if (form->argc)
+		return run_command(form->argc, form->argv);
+	return cmd_error(STATUS_USAGE, "what shall be done? `mprof help' lists the commands");
+}
+
+/* Whichever way we end, also by argp's own exit: a cut answer is a failure. */
+static void flush(int status, void *unused)
+{
+	int now = cmd_flush(status);
+
+	(void)unused;
+	if (now != status)
+		_exit(now);
+}
+
+int main(int argc, char **argv)
+{
+	static char name[] = "mprof";
+	struct form form = { 0 };
+
+	argp_err_exit_status = STATUS_USAGE;
+	on_exit(flush, NULL);
+	if (argc > 0)
+		argv[0] = name;
+	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, &form))
+		return STATUS_USAGE;
+	return dispatch(&form);
+}
