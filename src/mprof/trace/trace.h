@@ -87,13 +87,15 @@ struct trace_thread {
 
 /* What the file does not say, or says wrongly. */
 struct trace_damage {
-	uint64_t bytes_skipped;	   /* between extents, nothing valid found */
-	uint64_t chunks_bad;	   /* checksum or bounds wrong */
-	uint64_t chunks_missing;   /* a gap in a thread's sequence numbers */
-	uint64_t words_bad;	   /* undecodable: rest of that chunk skipped */
-	uint64_t bytes_missing;	   /* header.tail lies behind the end of the file */
+	uint64_t bytes_skipped;	 /* between extents, nothing valid found */
+	uint64_t chunks_bad;	 /* checksum or bounds wrong */
+	uint64_t chunks_missing; /* a gap in a thread's sequence numbers */
+	uint64_t words_bad;	 /* undecodable: rest of that chunk skipped */
+	uint64_t bytes_missing;	 /* header.tail lies behind the end of the file */
+	uint64_t bytes_empty;	 /* zeros where an extent should be: taken, never written */
+	uint64_t sizes_bad;	 /* extents that reached into another one */
 	uint64_t lost[MPROF_LOST_REASONS]; /* what the library counted itself */
-	uint64_t first_bad_offset; /* of any of the above, 0 if none */
+	uint64_t first_bad_offset;	   /* of any of the above, 0 if none */
 };
 
 /*

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * clock.c - from ticks to nanoseconds since the run's start.
+ *
+ * The header's clock_hz is a guess made in a hurry.  Every fact carries ticks
+ * and CLOCK_MONOTONIC read together, which gives a slope since the start; the
+ * longer the span the better.  A process may have been put to sleep between
+ * the two readings, so we take the median of the slopes over the longer half
+ * of the spans, not the last one.
+ */
+#include "reader.h"
+
+#include <stdlib.h>
+
+#define SPAN_MIN_NS 1000000 /* below this, reading the clocks costs more than 0.01 % */
+
+static int by_slope(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int64_t span_ns(const struct trace *t, const struct mprof_fact *f)
+{
+	int64_t ns;
+
+	if (f->ticks <= t->header.start_ticks || f->ticks > MPROF_TICKS_MASK ||
+	    __builtin_sub_overflow(f->mono_ns, t->header.start_mono_ns, &ns))
+		return 0;
+	return ns;
+}
+
+/* ns a tick as the facts have it; 0 when there are none that can tell. */
+static double slope_of_facts(const struct trace *t)
+{
+	int64_t longest = 0;
+	double *slope, median = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->facts; i++)
+		if (span_ns(t, t->fact[i].fact) > longest)
+			longest = span_ns(t, t->fact[i].fact);
+	slope = longest < SPAN_MIN_NS ? NULL : calloc(t->facts, sizeof(*slope));
+	if (!slope)
+		return 0;
+	for (size_t i = 0; i < t->facts; i++) {
+		const struct mprof_fact *f = t->fact[i].fact;
+		int64_t ns = span_ns(t, f);
+
+		if (ns >= longest / 2)
+			slope[n++] = (double)ns / (double)(f->ticks - t->header.start_ticks);
+	}
+	qsort(slope, n, sizeof(*slope), by_slope);
+	median = slope[n / 2];
+	free(slope);
+	return median;
+}
+
+void clock_calibrate(struct trace *t)
+{
+	double guess = 1e9 / (double)t->header.clock_hz;
+	double slope = slope_of_facts(t);
+
+	if (t->header.clock == MPROF_CLOCK_MONOTONIC)
+		slope = (double)(1ull << t->header.clock_shift);
+	/* Far from the guess is a broken fact or a suspended machine, not a better figure. */
+	else if (slope < guess / 2 || slope > guess * 2)
+		slope = guess;
+	if (slope > 1e9)
+		slope = 1e9;
+	t->ns_per_tick = (uint64_t)(slope * 4294967296.0);
+}
+
+int64_t trace_ns(const struct trace *t, uint64_t ticks)
+{
+	__int128 span = (__int128)ticks - t->header.start_ticks;
+	__int128 ns = span * t->ns_per_tick / 4294967296;
+
+	if (ns > INT64_MAX)
+		return INT64_MAX;
+	return ns < INT64_MIN ? INT64_MIN : (int64_t)ns;
+}

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * decode.c - event words to events.
+ *
+ * The loop in stream_decode is the price of every command: about 3 ns an event.
+ * It keeps the decoding state in locals, writes into the caller's array before
+ * it knows whether the event's turn has come, and takes it back by not
+ * advancing.  All that is not a one-word malloc or free is out of line.
+ *
+ * The key of an event is its time, and at one time what gives memory back
+ * before what hands it out: a free is stamped before it happens and an
+ * allocation after, so at a tie that is the order in which they can have been.
+ */
+#include "reader.h"
+
+#include <string.h>
+
+enum rank { RANK_GIVES = 0, RANK_OTHER = 1, RANK_TAKES = 2 };
+
+static uint64_t event_key(uint64_t ticks, enum rank rank)
+{
+	return ticks << 2 | rank;
+}
+
+/* The last eight bytes of an event that do not come from the word, by tag. */
+struct tail {
+	uint16_t error;
+	uint8_t kind, fn, control, pad[3];
+};
+_Static_assert(sizeof(struct tail) == 8 && offsetof(struct event, error) == 56, "copied whole");
+
+static const struct tail tails[16] = {
+	[MPROF_TAG_MALLOC] = { .kind = EVENT_CALL, .fn = MPROF_FN_MALLOC },
+	[MPROF_TAG_CALLOC] = { .kind = EVENT_CALL, .fn = MPROF_FN_CALLOC },
+	[MPROF_TAG_REALLOC_END] = { .kind = EVENT_REALLOC_END, .fn = MPROF_FN_REALLOC },
+	[MPROF_TAG_NEW] = { .kind = EVENT_CALL, .fn = MPROF_FN_NEW },
+	[MPROF_TAG_FREE] = { .kind = EVENT_CALL, .fn = MPROF_FN_FREE },
+	[MPROF_TAG_DELETE] = { .kind = EVENT_CALL, .fn = MPROF_FN_DELETE },
+	[MPROF_TAG_REALLOC_BEGIN] = { .kind = EVENT_REALLOC_BEGIN, .fn = MPROF_FN_REALLOC },
+};
+
+static const uint8_t classes[MPROF_FN_MAX] = {
+#define MPROF_FUNCTION(id, code, name, class) [code] = MPROF_CLASS_##class,
+#include <mprof/functions.def>
+#undef MPROF_FUNCTION
+};
+
+static void put_tail(struct event *e, const struct tail *tail)
+{
+	memcpy((char *)e + offsetof(struct event, error), tail, sizeof(*tail));
+}
+
+static uint64_t saturating_product(uint64_t a, uint64_t b)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+static enum rank class_of_rank(unsigned fn, unsigned class, bool begin)
+{
+	if (class == MPROF_CLASS_FREE || begin || fn == MPROF_FN_MUNMAP)
+		return RANK_GIVES;
+	return class == MPROF_CLASS_MAP ? RANK_OTHER : RANK_TAKES;
+}
+
+/* The four values by class; FORMAT.md 5.3.  s->addr moves when the event is taken. */
+static void long_values(struct event *e, unsigned class, const uint64_t *v)
+{
+	e->addr = v[0];
+	e->size = v[1];
+	e->usable = v[2];
+	e->arg = v[3];
+	if (class == MPROF_CLASS_FREE) {
+		e->usable = 0;
+		e->arg = v[2];
+	} else if (e->fn == MPROF_FN_CALLOC || e->fn == MPROF_FN_REALLOCARRAY) {
+		if (e->kind != EVENT_REALLOC_BEGIN)
+			e->size = saturating_product(v[1], v[3]);
+	}
+}
+
+/* 0 when the record is bad or cut off, else its words; *rank orders it. */
+static size_t decode_long(const uint64_t *pos, const uint64_t *end, struct event *e,
+			  enum rank *rank)
+{
+	unsigned fn = mprof_word_fn(*pos), class = fn < MPROF_FN_MAX ? classes[fn] : 0;
+	bool begin = mprof_word_flags(*pos) & MPROF_LONG_BEGIN;
+
+	if (!class || end - pos < (ptrdiff_t)MPROF_LONG_WORDS ||
+	    (begin && class != MPROF_CLASS_REALLOC))
+		return 0;
+	e->fn = (uint8_t)fn;
+	e->kind = class != MPROF_CLASS_REALLOC ? EVENT_CALL
+		  : begin		       ? EVENT_REALLOC_BEGIN
+					       : EVENT_REALLOC_END;
+	e->error = (uint16_t)mprof_word_error(*pos);
+	long_values(e, class, pos + 1);
+	*rank = class_of_rank(fn, class, begin);
+	return MPROF_LONG_WORDS;
+}
+
+static bool moves_addr(const struct event *e)
+{
+	return e->addr && e->kind != EVENT_REALLOC_BEGIN && e->fn &&
+	       (classes[e->fn] == MPROF_CLASS_ALLOC || classes[e->fn] == MPROF_CLASS_REALLOC);
+}
+
+static size_t decode_control(uint64_t word, struct event *e, enum rank *rank)
+{
+	unsigned what = mprof_word_fn(word);
+
+	if (what < MPROF_CONTROL_THREAD_CREATE || what > MPROF_CONTROL_EXEC)
+		return 0;
+	e->kind = EVENT_CONTROL;
+	e->control = (uint8_t)what;
+	e->value = word >> 24;
+	/* Creating comes before starting, ending before anything of the one who joins. */
+	*rank = what == MPROF_CONTROL_THREAD_START || what == MPROF_CONTROL_FORKED ? RANK_OTHER
+										   : RANK_GIVES;
+	return 1;
+}
+
+static size_t decode_lost(uint64_t word, struct event *e, enum rank *rank)
+{
+	unsigned reason = word >> 4 & 255;
+
+	if (reason >= MPROF_LOST_REASONS)
+		return 0;
+	e->kind = EVENT_LOST;
+	e->control = (uint8_t)reason;
+	e->value = word >> 12;
+	*rank = RANK_OTHER;
+	return 1;
+}
+
+enum rare { RARE_EVENT, RARE_STATE, RARE_STOP };
+
+/* State words have happened when they are read; they have no turn to wait for. */
+static enum rare state_word(struct trace *t, struct stream *s, uint64_t word)
+{
+	if (mprof_word_tag(word) == MPROF_TAG_TIME) {
+		s->ticks = word >> 4;
+		s->pos++;
+		return RARE_STATE;
+	}
+	if (mprof_word_tag(word) == MPROF_TAG_THREAD && word >> 4 && !(word >> 36)) {
+		s->thread = (uint32_t)(word >> 4);
+		s->pos++;
+		return RARE_STATE;
+	}
+	if (word)
+		trace_note_damage(t, &t->damage.words_bad, 1, t->chunk[s->next - 1].payload);
+	s->pos = s->end;
+	return RARE_STOP;
+}
+
+/*
+ * Everything but the short words.  RARE_EVENT: e is complete but for its owner,
+ * *words long, with its key; the stream has not moved.
+ */
+static __attribute__((noinline)) enum rare
+decode_rare(struct trace *t, struct stream *s, struct event *e, size_t *words, uint64_t *key)
+{
+	uint64_t word = *s->pos;
+	enum rank rank;
+
+	*e = (struct event){ .ticks = s->ticks };
+	*words = 0;
+	switch (mprof_word_tag(word)) {
+	case MPROF_TAG_LONG:
+		e->ticks += mprof_word_dt(word);
+		*words = decode_long(s->pos, s->end, e, &rank);
+		break;
+	case MPROF_TAG_CONTROL:
+		e->ticks += mprof_word_dt(word);
+		*words = decode_control(word, e, &rank);
+		break;
+	case MPROF_TAG_LOST:
+		*words = decode_lost(word, e, &rank);
+		break;
+	case MPROF_TAG_TIME:
+	case MPROF_TAG_THREAD:
+		return state_word(t, s, word);
+	}
+	if (!*words) {
+		if (word)
+			trace_note_damage(t, &t->damage.words_bad, 1,
+					  t->chunk[s->next - 1].payload);
+		s->pos = s->end;
+		return RARE_STOP;
+	}
+	e->ticks &= MPROF_TICKS_MASK;
+	*key = event_key(e->ticks, rank);
+	return RARE_EVENT;
+}
+
+static bool is_alloc_tag(unsigned tag)
+{
+	return tag - MPROF_TAG_MALLOC <= MPROF_TAG_NEW - MPROF_TAG_MALLOC;
+}
+static bool is_free_tag(unsigned tag)
+{
+	return tag - MPROF_TAG_FREE <= MPROF_TAG_REALLOC_BEGIN - MPROF_TAG_FREE;
+}
+
+/*
+ * Short words of one chunk, as many as come in a row.  Returns how many events;
+ * *key is that of the event at s->pos when it was its turn that stopped us.
+ */
+static size_t decode_short(struct stream *s, struct event *events, size_t n, uint64_t limit,
+			   uint64_t *key)
+{
+	const uint64_t *pos = s->pos, *end = s->end;
+	uint64_t ticks = s->ticks, addr = s->addr;
+	const uint32_t process = s->process, thread = s->thread;
+	struct event *e = events, *stop = events + n;
+
+	while (pos < end && e < stop) {
+		uint64_t word = *pos, now = (ticks + mprof_word_dt(word)) & MPROF_TICKS_MASK;
+		unsigned tag = mprof_word_tag(word);
+
+		e->ticks = now;
+		e->value = 0;
+		e->arg = 0;
+		e->process = process;
+		e->thread = thread;
+		put_tail(e, &tails[tag]);
+		if (is_alloc_tag(tag)) {
+			uint64_t size = mprof_word_size(word);
+
+			*key = event_key(now, RANK_TAKES);
+			if (*key >= limit)
+				break;
+			addr += mprof_word_delta(word);
+			e->addr = addr;
+			e->size = size;
+			e->usable = size + mprof_word_slack(word);
+			e->arg = tag == MPROF_TAG_CALLOC;
+		} else if (is_free_tag(tag)) {
+			*key = event_key(now, RANK_GIVES);
+			if (*key >= limit)
+				break;
+			e->addr = mprof_word_addr(word);
+			e->size = 0;
+			e->usable = 0;
+		} else {
+			break;
+		}
+		ticks = now;
+		pos++;
+		e++;
+	}
+	s->pos = pos;
+	s->ticks = ticks;
+	s->addr = addr;
+	return (size_t)(e - events);
+}
+
+size_t stream_decode(struct trace *t, struct stream *s, struct event *events, size_t n,
+		     uint64_t limit, uint64_t *key)
+{
+	size_t got = 0, words;
+
+	for (;;) {
+		if (s->pos == s->end && !stream_load(t, s)) {
+			*key = KEY_END;
+			return got;
+		}
+		*key = 0;
+		got += decode_short(s, events + got, n - got, limit, key);
+		if (*key >= limit)
+			return got;
+		if (got == n)
+			break;
+		if (s->pos == s->end || decode_rare(t, s, &events[got], &words, key) != RARE_EVENT)
+			continue;
+		if (*key >= limit)
+			return got;
+		events[got].process = s->process;
+		events[got].thread = s->thread;
+		s->ticks = events[got].ticks;
+		if (moves_addr(&events[got]))
+			s->addr = events[got].addr;
+		s->pos += words;
+		got++;
+	}
+	*key = event_key(s->ticks, RANK_GIVES);
+	return got;
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * extents.c - finding the extents of a file, torn ones and all.
+ *
+ * A sound file is tiled by extents, and only their headers are read.  Where no
+ * header stands, or a size cannot be right, we look for the next one at every
+ * 64th byte: a header names its own offset and run, so payload that merely
+ * looks like one is not taken for it.
+ *
+ * Zeros where an extent should be are room that was taken and never written
+ * (its owner was killed, or the disk was full): they are told apart from
+ * bytes that mean nothing.
+ */
+#include "reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WINDOW 4096u  /* one read serves the headers of several small extents */
+#define SEARCH 65536u /* bytes read at a time while searching */
+#define ALIGN  MPROF_EXTENT_ALIGN
+
+struct window {
+	struct trace *t;
+	uint64_t offset;
+	size_t n;
+	unsigned char buf[WINDOW];
+};
+
+static const void *window_get(struct window *w, uint64_t offset, size_t bytes)
+{
+	if (offset < w->offset || offset + bytes > w->offset + w->n) {
+		w->offset = offset;
+		w->n = trace_read(w->t, w->buf, WINDOW, offset);
+		if (w->n < bytes)
+			return NULL;
+	}
+	return w->buf + (offset - w->offset);
+}
+
+static bool head_is_valid(const struct trace *t, const struct mprof_extent *h, uint64_t offset)
+{
+	uint32_t run;
+
+	memcpy(&run, t->header.run_id, sizeof(run));
+	return h->magic == MPROF_EXTENT_MAGIC && h->offset == offset && h->run == run &&
+	       h->kind >= MPROF_EXTENT_FREE && h->kind <= MPROF_EXTENT_INDEX && h->size >= ALIGN &&
+	       h->size % ALIGN == 0 && h->size <= MPROF_EXTENT_MAX &&
+	       h->used <= h->size - sizeof(*h);
+}
+
+/* A packed extent stands for its original, whose header comes first in it. */
+static bool take_packed(struct window *w, struct extent *x)
+{
+	const struct mprof_packed *p = window_get(w, x->payload, sizeof(*p));
+	struct mprof_extent o;
+
+	if (!p || x->head.used < sizeof(*p) || p->frame_bytes > x->head.used - sizeof(*p))
+		return false;
+	o = p->original;
+	if (o.kind != MPROF_EXTENT_EVENTS && o.kind != MPROF_EXTENT_SLOT)
+		return false;
+	x->head.process = o.process;
+	x->head.thread = o.thread;
+	x->head.seq = o.seq;
+	x->head.first_ticks = o.first_ticks;
+	x->head.last_ticks = o.last_ticks;
+	x->head.kind = o.kind;
+	return true;
+}
+
+static bool used_is_all(uint16_t kind)
+{
+	return kind != MPROF_EXTENT_SLOT && kind != MPROF_EXTENT_COUNTS;
+}
+
+static bool extent_at(struct window *w, uint64_t offset, struct extent *x)
+{
+	const struct mprof_extent *h = window_get(w, offset, sizeof(*h));
+	uint64_t want, there;
+
+	if (!h || !head_is_valid(w->t, h, offset))
+		return false;
+	x->head = *h;
+	x->kind = h->kind;
+	x->payload = offset + sizeof(*h);
+	want = used_is_all(x->kind) ? h->used : h->size - sizeof(*h);
+	there = w->t->file_bytes > x->payload ? w->t->file_bytes - x->payload : 0;
+	x->bytes = want < there ? want : there;
+	return x->kind != MPROF_EXTENT_PACKED || take_packed(w, x);
+}
+
+/* The next offset at or after this one where the file has data at all. */
+static uint64_t skip_hole(const struct trace *t, uint64_t offset)
+{
+	off_t data = lseek(t->fd, (off_t)offset, SEEK_DATA);
+
+	if (data < 0)
+		return errno == ENXIO ? t->file_bytes : offset;
+	return (uint64_t)data / ALIGN * ALIGN > offset ? (uint64_t)data / ALIGN * ALIGN : offset;
+}
+
+static bool is_zero(const unsigned char *p, size_t bytes)
+{
+	return !p[0] && !memcmp(p, p + 1, bytes - 1);
+}
+
+/* What a search went over before it found something. */
+struct gap {
+	uint64_t junk, empty, first_junk;
+};
+
+static void gap_add(struct gap *g, const unsigned char *p, size_t bytes, uint64_t offset)
+{
+	if (is_zero(p, bytes)) {
+		g->empty += bytes;
+		return;
+	}
+	if (!g->junk)
+		g->first_junk = offset;
+	g->junk += bytes;
+}
+
+/* Looks through one buffer; true when an extent is found, at *offset. */
+static bool search_buffer(struct window *w, const unsigned char *buf, size_t n, uint64_t *offset,
+			  struct gap *g)
+{
+	struct extent x;
+
+	for (size_t i = 0; i < n; i += ALIGN) {
+		size_t cell = n - i < ALIGN ? n - i : ALIGN;
+		uint32_t magic = 0;
+
+		memcpy(&magic, buf + i, cell < sizeof(magic) ? cell : sizeof(magic));
+		if (magic == MPROF_EXTENT_MAGIC && extent_at(w, *offset + i, &x)) {
+			*offset += i;
+			return true;
+		}
+		gap_add(g, buf + i, cell, *offset + i);
+	}
+	*offset += n;
+	return false;
+}
+
+/* The offset of the next extent in [offset, end), or one that is not below end. */
+static uint64_t search(struct window *w, uint64_t offset, uint64_t end, struct gap *g)
+{
+	static _Thread_local unsigned char buf[SEARCH];
+
+	while (offset < end) {
+		uint64_t data = skip_hole(w->t, offset);
+		size_t n;
+
+		g->empty += data - offset;
+		offset = data;
+		n = trace_read(w->t, buf, sizeof(buf), offset);
+		if (!n || search_buffer(w, buf, n, &offset, g))
+			break;
+	}
+	return offset;
+}
+
+/* An extent that reaches over the beginning of another one ends there. */
+static void cut(struct trace *t, struct extent *x, uint64_t end)
+{
+	if (x->bytes > end - x->payload)
+		x->bytes = end - x->payload;
+	x->head.size = (uint32_t)(end - x->payload + sizeof(x->head));
+	trace_note_damage(t, &t->damage.sizes_bad, 1, x->head.offset);
+}
+
+/* Does another extent begin in what this one says is room behind its payload? */
+static bool hides_another(struct window *w, const struct extent *x, uint64_t *at)
+{
+	uint64_t end = x->payload + (x->head.used + ALIGN - 1) / ALIGN * ALIGN;
+	struct extent other;
+
+	*at = end;
+	return used_is_all(x->kind) && x->kind != MPROF_EXTENT_FREE &&
+	       end < x->head.offset + x->head.size && extent_at(w, end, &other);
+}
+
+/*
+ * Goes on behind a place where no extent is.  last: the extent that ends there,
+ * or NULL; when another one begins inside it, its size was wrong.
+ */
+static uint64_t resync(struct window *w, uint64_t offset, struct extent *last)
+{
+	struct trace *t = w->t;
+	struct gap g = { 0 };
+	uint64_t found;
+
+	if (last) {
+		found = search(w, last->payload, offset, &g);
+		if (found < offset) {
+			cut(t, last, found);
+			return found;
+		}
+		memset(&g, 0, sizeof(g));
+	}
+	found = search(w, offset, t->file_bytes, &g);
+	if (g.junk)
+		trace_note_damage(t, &t->damage.bytes_skipped, g.junk, g.first_junk);
+	if (offset < t->header.tail)
+		t->damage.bytes_empty += g.empty;
+	return found;
+}
+
+/* Where the extent after x is expected; x is cut when another one shows inside it. */
+static uint64_t next_offset(struct window *w, struct extent *x)
+{
+	uint64_t end = x->head.offset + x->head.size, at;
+
+	if (hides_another(w, x, &at)) {
+		cut(w->t, x, at);
+		return at;
+	}
+	return end;
+}
+
+int extents_find(struct trace *t, struct extents *x)
+{
+	struct window w = { .t = t };
+	uint64_t offset = MPROF_HEADER_SIZE, end = t->header.tail;
+	struct extent e, *last = NULL;
+
+	while (offset < t->file_bytes) {
+		if (!extent_at(&w, offset, &e)) {
+			offset = resync(&w, offset, last);
+			last = NULL;
+			continue;
+		}
+		last = trace_grow((void **)&x->item, &x->n, &x->room, sizeof(*last));
+		if (!last)
+			return -ENOMEM;
+		*last = e;
+		offset = next_offset(&w, last);
+		if (offset > end)
+			end = offset;
+	}
+	if (end > t->file_bytes)
+		trace_note_damage(t, &t->damage.bytes_missing, end - t->file_bytes, t->file_bytes);
+	return 0;
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * merge.c - all streams in the order of time.
+ *
+ * A binary heap holds the key of each stream's next event.  The stream on top
+ * is decoded straight into the caller's array until it passes the runner-up,
+ * so threads that run for a while each cost the heap nothing, and a single
+ * thread never touches it.  A stream that has not begun lies in the heap with
+ * the time in its first chunk's header, and is read when that comes up.
+ */
+#include "reader.h"
+
+static bool before(const struct merge_entry *a, const struct merge_entry *b)
+{
+	return a->key < b->key || (a->key == b->key && a->stream < b->stream);
+}
+
+static void sift_down(struct trace *t, size_t i)
+{
+	struct merge_entry *heap = t->heap, moving = heap[i];
+
+	for (;;) {
+		size_t child = 2 * i + 1;
+
+		if (child >= t->heap_n)
+			break;
+		if (child + 1 < t->heap_n && before(&heap[child + 1], &heap[child]))
+			child++;
+		if (!before(&heap[child], &moving))
+			break;
+		heap[i] = heap[child];
+		i = child;
+	}
+	heap[i] = moving;
+}
+
+int merge_start(struct trace *t)
+{
+	t->heap_n = t->streams;
+	for (size_t i = 0; i < t->streams; i++) {
+		struct stream *s = &t->stream[i];
+
+		s->next = s->first;
+		s->pos = s->end = NULL;
+		t->heap[i].key = (t->chunk[s->first].first_ticks & MPROF_TICKS_MASK) << 2;
+		t->heap[i].stream = (uint32_t)i;
+	}
+	for (size_t i = t->heap_n / 2; i-- > 0;)
+		sift_down(t, i);
+	return 0;
+}
+
+/* Keys the top may reach: below the runner-up's, or equal when it comes first at a tie. */
+static uint64_t limit_of_top(const struct trace *t)
+{
+	const struct merge_entry *heap = t->heap, *second;
+
+	if (t->heap_n < 2)
+		return KEY_END;
+	second = &heap[1];
+	if (t->heap_n > 2 && before(&heap[2], second))
+		second = &heap[2];
+	return second->key + (heap[0].stream < second->stream);
+}
+
+size_t trace_next(struct trace *t, struct event *events, size_t n)
+{
+	size_t got = 0;
+
+	while (got < n && t->heap_n) {
+		struct stream *s = &t->stream[t->heap[0].stream];
+
+		got += stream_decode(t, s, events + got, n - got, limit_of_top(t), &t->heap[0].key);
+		if (t->heap[0].key == KEY_END)
+			t->heap[0] = t->heap[--t->heap_n];
+		if (t->heap_n > 1)
+			sift_down(t, 0);
+	}
+	return got;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * reader.h - what the parts of the trace reader share; nobody else includes it.
+ *
+ * trace_open reads the header, lists the extents (extents.c), copies the small
+ * ones (records.c), calibrates the clock (clock.c) and sorts the chunks into
+ * streams, one for each thread (streams.c).  trace_next merges the streams by
+ * time (merge.c), each of which loads one chunk at a time and decodes it
+ * (decode.c); a packed chunk is unpacked on loading (pack.c).
+ *
+ * The file is read with pread, never mapped: somebody may truncate it or go on
+ * writing it while we look, and a short read is an answer where SIGBUS is not.
+ */
+#ifndef MPROF_TRACE_READER_H
+#define MPROF_TRACE_READER_H
+
+#include "trace.h"
+
+#define CHUNK_BYTES_MAX (64u << 20) /* greatest payload of one chunk, FORMAT.md 4.1 */
+
+/* An extent whose header was found and is in bounds. */
+struct extent {
+	struct mprof_extent
+	    head;	  /* of a PACKED one: the original's, offset and size as they are here */
+	uint64_t payload; /* offset of its payload in the file */
+	uint64_t bytes;	  /* payload bytes that are really in the file */
+	uint16_t kind;	  /* as in the file: PACKED stays PACKED */
+};
+
+struct extents {
+	struct extent *item;
+	size_t n, room;
+};
+
+/* One EVENTS, SLOT or PACKED extent, ready to be loaded. */
+struct chunk {
+	uint64_t payload;
+	uint32_t bytes; /* in the file */
+	uint32_t used;	/* as its header says; more than bytes when cut off */
+	uint32_t check;
+	uint16_t kind;
+	bool slot; /* words end at the first zero; packed ones too */
+	uint64_t seq, first_ticks, last_ticks;
+	uint32_t process, thread;
+};
+
+/* One thread's chunks, in order, and the place where decoding stands. */
+struct stream {
+	const uint64_t *pos, *end; /* words not decoded yet, in buf */
+	uint64_t ticks, addr;	   /* decoding state, see encode.h */
+	uint32_t process, thread;  /* of the next event; a THREAD word changes thread */
+	uint32_t next, last;	   /* chunks not loaded yet: [next, last) */
+	uint32_t first;		   /* its first chunk */
+	uint64_t *buf;
+	size_t room; /* bytes of buf */
+};
+
+/* Streams by the key of their next event; see event_key. */
+struct merge_entry {
+	uint64_t key;
+	uint32_t stream;
+};
+
+struct trace {
+	int fd;
+	char *path;
+	uint64_t file_bytes;
+	struct mprof_file_header header; /* a copy; the one in the file may be live */
+
+	struct chunk *chunk;
+	size_t chunks;
+	struct stream *stream;
+	size_t streams;
+	struct merge_entry *heap;
+	size_t heap_n;
+
+	struct trace_thread *thread;
+	size_t threads;
+
+	void **copy; /* payloads that facts, samples and counts point into */
+	size_t copies, copies_room;
+	struct trace_fact *fact;
+	size_t facts, facts_room;
+	struct owned_sample *sample;
+	struct mprof_sample *sample_flat; /* the same, without their owners */
+	size_t samples, samples_room;
+	struct trace_residency *residency;
+	size_t residencies, residencies_room;
+	struct counts_record *counts;
+	size_t counts_n, counts_room;
+
+	uint64_t ns_per_tick; /* fixed point, 32 bits behind the point */
+
+	struct trace_damage damage;	   /* as the caller sees it */
+	struct trace_damage damage_opened; /* as trace_open left it, for trace_rewind */
+
+	struct unpacker *unpacker; /* made when the first packed chunk is loaded */
+};
+
+struct owned_sample {
+	uint32_t process;
+	struct mprof_sample s;
+};
+
+struct counts_record {
+	uint32_t process, thread;
+	const struct mprof_counts *counts;
+};
+
+/* Makes room for one more of *array's items; returns it zeroed, or NULL. */
+void *trace_grow(void **array, size_t *n, size_t *room, size_t item_bytes);
+
+/* pread until `bytes` or the end of the file; returns how many were read. */
+size_t trace_read(const struct trace *t, void *to, size_t bytes, uint64_t offset);
+
+void trace_note_damage(struct trace *t, uint64_t *counter, uint64_t by, uint64_t offset);
+
+/* extents.c: 0 or -ENOMEM.  The caller frees x->item. */
+int extents_find(struct trace *t, struct extents *x);
+
+/* records.c: keeps one extent of a kind that is not events.  0 or -ENOMEM. */
+int records_take(struct trace *t, const struct extent *x);
+int records_finish(struct trace *t);
+void records_free(struct trace *t);
+
+/* clock.c */
+void clock_calibrate(struct trace *t);
+
+/* streams.c: 0 or -ENOMEM. */
+int streams_build(struct trace *t, const struct extents *x);
+void streams_free(struct trace *t);
+/* Loads the stream's next good chunk; false at its end. */
+bool stream_load(struct trace *t, struct stream *s);
+/* The words of one chunk into *buf (grown as needed); returns how many, 0 when bad. */
+size_t chunk_load(struct trace *t, const struct chunk *c, uint64_t **buf, size_t *room);
+
+/*
+ * decode.c: up to n events of one stream, as long as their keys are below
+ * `limit`.  *key is then the key of the next event, or a lower bound of it, or
+ * KEY_END when the stream is at its end.
+ */
+#define KEY_END UINT64_MAX
+size_t stream_decode(struct trace *t, struct stream *s, struct event *events, size_t n,
+		     uint64_t limit, uint64_t *key);
+
+/* merge.c: 0 or -ENOMEM. */
+int merge_start(struct trace *t);
+
+#endif

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * records.c - the extents that are not events: facts, samples, residency, counts.
+ *
+ * They are few and small, so they are copied out and checked when the file is
+ * opened.  A copy has a zero byte behind it: the last string of a fact ends
+ * even when the file says otherwise.
+ */
+#include "reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The payload of an extent, owned by t; NULL with *ret 0 when it is bad. */
+static void *take_payload(struct trace *t, const struct extent *x, size_t least, int *ret)
+{
+	bool live = x->kind == MPROF_EXTENT_COUNTS;
+	unsigned char *copy;
+	void **slot;
+
+	*ret = 0;
+	if (x->bytes < least || (!live && x->bytes < x->head.used))
+		goto bad;
+	*ret = -ENOMEM;
+	copy = malloc(x->bytes + 1);
+	if (!copy)
+		return NULL;
+	slot = trace_grow((void **)&t->copy, &t->copies, &t->copies_room, sizeof(*slot));
+	if (!slot) {
+		free(copy);
+		return NULL;
+	}
+	*slot = copy;
+	*ret = 0;
+	copy[x->bytes] = 0;
+	if (trace_read(t, copy, x->bytes, x->payload) != x->bytes)
+		goto bad;
+	if (live || mprof_checksum(copy, x->bytes) == x->head.check)
+		return copy;
+bad:
+	trace_note_damage(t, &t->damage.chunks_bad, 1, x->head.offset);
+	return NULL;
+}
+
+/* The value when s is "key=value", else NULL. */
+static const char *value_of(const char *s, const char *key)
+{
+	size_t n = strlen(key);
+
+	return strncmp(s, key, n) || s[n] != '=' ? NULL : s + n + 1;
+}
+
+static void take_string(struct trace_fact *f, const char *s)
+{
+	struct {
+		const char *key;
+		const char **value;
+	} known[] = {
+		{ "exe", &f->exe },   { "cwd", &f->cwd },
+		{ "host", &f->host }, { "allocator", &f->allocator },
+		{ "init", &f->init }, { "mode", &f->mode },
+		{ "path", &f->path }, { "why", &f->why },
+		{ "job", &f->job },
+	};
+	const char *value = value_of(s, "arg");
+
+	if (value) {
+		f->argv[f->argc++] = value;
+		return;
+	}
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		value = value_of(s, known[i].key);
+		if (value)
+			*known[i].value = value;
+	}
+}
+
+static size_t count_args(const char *s, const char *end)
+{
+	size_t n = 0;
+
+	for (; s < end; s += strlen(s) + 1)
+		n += value_of(s, "arg") != NULL;
+	return n;
+}
+
+static int take_fact(struct trace *t, const struct extent *x)
+{
+	int ret;
+	const struct mprof_fact *fact = take_payload(t, x, sizeof(*fact), &ret);
+	const char *s, *end;
+	struct trace_fact *f;
+
+	if (!fact)
+		return ret;
+	f = trace_grow((void **)&t->fact, &t->facts, &t->facts_room, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	*f = (struct trace_fact){ .fact = fact,
+				  .process = x->head.process,
+				  .offset = x->head.offset,
+				  .exe = "",
+				  .cwd = "",
+				  .host = "",
+				  .allocator = "",
+				  .init = "",
+				  .mode = "",
+				  .path = "",
+				  .why = "",
+				  .job = "" };
+	s = (const char *)(fact + 1);
+	end = (const char *)fact + x->head.used;
+	/* One more than needed, so that argv is never NULL and ends like main's. */
+	f->argv = calloc(count_args(s, end) + 1, sizeof(*f->argv));
+	if (!f->argv)
+		return -ENOMEM;
+	for (; s < end; s += strlen(s) + 1)
+		take_string(f, s);
+	return 0;
+}
+
+static int take_samples(struct trace *t, const struct extent *x)
+{
+	int ret;
+	const struct mprof_sample *s = take_payload(t, x, sizeof(*s), &ret);
+
+	for (size_t i = 0; s && i < x->bytes / sizeof(*s); i++) {
+		struct owned_sample *o =
+		    trace_grow((void **)&t->sample, &t->samples, &t->samples_room, sizeof(*o));
+
+		if (!o)
+			return -ENOMEM;
+		*o = (struct owned_sample){ x->head.process, s[i] };
+	}
+	return ret;
+}
+
+/* How many of the runs can be believed: ascending, not empty, not overlapping. */
+static uint64_t good_runs(const struct mprof_page_run *run, uint64_t n)
+{
+	uint64_t end = 0, i;
+
+	for (i = 0; i < n; i++) {
+		if (run[i].first < end || !run[i].count || run[i].count > UINT64_MAX - run[i].first)
+			break;
+		end = run[i].first + run[i].count;
+	}
+	return i;
+}
+
+static int take_residency(struct trace *t, const struct extent *x)
+{
+	int ret;
+	const struct mprof_residency *head = take_payload(t, x, sizeof(*head), &ret);
+	struct trace_residency *r;
+	uint64_t room;
+
+	if (!head)
+		return ret;
+	r = trace_grow((void **)&t->residency, &t->residencies, &t->residencies_room, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	room = (x->bytes - sizeof(*head)) / sizeof(*r->run);
+	r->process = x->head.process;
+	r->head = head;
+	r->run = (const struct mprof_page_run *)(head + 1);
+	r->runs = good_runs(r->run, head->runs < room ? head->runs : room);
+	if (r->runs != head->runs)
+		trace_note_damage(t, &t->damage.chunks_bad, 1, x->head.offset);
+	return 0;
+}
+
+static int take_counts(struct trace *t, const struct extent *x)
+{
+	int ret;
+	const struct mprof_counts *counts;
+	struct counts_record *r;
+
+	if (!x->head.thread) /* room for threads to come */
+		return 0;
+	counts = take_payload(t, x, sizeof(*counts), &ret);
+	if (!counts)
+		return ret;
+	r = trace_grow((void **)&t->counts, &t->counts_n, &t->counts_room, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	*r = (struct counts_record){ x->head.process, x->head.thread, counts };
+	return 0;
+}
+
+int records_take(struct trace *t, const struct extent *x)
+{
+	switch (x->kind) {
+	case MPROF_EXTENT_FACT:
+		return take_fact(t, x);
+	case MPROF_EXTENT_SAMPLE:
+		return take_samples(t, x);
+	case MPROF_EXTENT_RESIDENCY:
+		return take_residency(t, x);
+	case MPROF_EXTENT_COUNTS:
+		return take_counts(t, x);
+	default:
+		return 0;
+	}
+}
+
+static int by_fact(const void *a, const void *b)
+{
+	const struct trace_fact *x = a, *y = b;
+
+	if (x->fact->ticks != y->fact->ticks)
+		return x->fact->ticks < y->fact->ticks ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static int by_sample(const void *a, const void *b)
+{
+	const struct owned_sample *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return x->s.ticks < y->s.ticks ? -1 : x->s.ticks > y->s.ticks;
+}
+
+static int by_residency(const void *a, const void *b)
+{
+	const struct trace_residency *x = a, *y = b;
+
+	if (x->head->ticks_before != y->head->ticks_before)
+		return x->head->ticks_before < y->head->ticks_before ? -1 : 1;
+	return x->process < y->process ? -1 : x->process > y->process;
+}
+
+static int by_counts(const void *a, const void *b)
+{
+	const struct counts_record *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+static void sort(void *array, size_t n, size_t bytes, int (*by)(const void *, const void *))
+{
+	if (n)
+		qsort(array, n, bytes, by);
+}
+
+int records_finish(struct trace *t)
+{
+	sort(t->fact, t->facts, sizeof(*t->fact), by_fact);
+	sort(t->sample, t->samples, sizeof(*t->sample), by_sample);
+	sort(t->residency, t->residencies, sizeof(*t->residency), by_residency);
+	sort(t->counts, t->counts_n, sizeof(*t->counts), by_counts);
+	t->sample_flat = calloc(t->samples + 1, sizeof(*t->sample_flat));
+	if (!t->sample_flat)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->samples; i++)
+		t->sample_flat[i] = t->sample[i].s;
+	return 0;
+}
+
+void records_free(struct trace *t)
+{
+	for (size_t i = 0; i < t->facts; i++)
+		free(t->fact[i].argv);
+	for (size_t i = 0; i < t->copies; i++)
+		free(t->copy[i]);
+	free(t->copy);
+	free(t->fact);
+	free(t->sample);
+	free(t->sample_flat);
+	free(t->residency);
+	free(t->counts);
+}
+
+/* The first sample of a process that is not below `process`. */
+static size_t lower_sample(const struct trace *t, uint64_t process)
+{
+	size_t low = 0, high = t->samples;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (t->sample[mid].process < process)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+size_t trace_samples(const struct trace *t, uint32_t process, const struct mprof_sample **samples)
+{
+	size_t first = lower_sample(t, process);
+
+	*samples = t->sample_flat + first;
+	return lower_sample(t, (uint64_t)process + 1) - first;
+}
+
+const struct mprof_counts *trace_counts(const struct trace *t, size_t i, uint32_t *process,
+					uint32_t *thread)
+{
+	if (i >= t->counts_n)
+		return NULL;
+	*process = t->counts[i].process;
+	*thread = t->counts[i].thread;
+	return t->counts[i].counts;
+}

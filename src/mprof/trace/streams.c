@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * streams.c - chunks sorted into one stream for each thread, and loading them.
+ *
+ * Within a thread chunks follow each other by seq.  A slot repeats a chunk when
+ * its owner was killed after copying it and before reusing the slot; it then
+ * counts only when the copy is damaged.  A stream owns one buffer, from its
+ * first chunk to its end, so memory goes with the threads alive at one time.
+ */
+#include "reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pack.h"
+
+static int by_place(const void *a, const void *b)
+{
+	const struct chunk *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->seq != y->seq)
+		return x->seq < y->seq ? -1 : 1;
+	if (x->slot != y->slot)
+		return x->slot ? 1 : -1;
+	return x->payload < y->payload ? -1 : x->payload > y->payload;
+}
+
+static bool same_thread(const struct chunk *a, const struct chunk *b)
+{
+	return a->process == b->process && a->thread == b->thread;
+}
+
+static int grow_buffer(uint64_t **buf, size_t *room, size_t bytes)
+{
+	if (*room < bytes) {
+		free(*buf);
+		*room = 0;
+		*buf = malloc(bytes);
+		if (!*buf)
+			return -ENOMEM;
+		*room = bytes;
+	}
+	return 0;
+}
+
+/* A live slot may have been given to other words since its header was read. */
+static bool slot_is_still(const struct trace *t, const struct chunk *c)
+{
+	struct mprof_extent now;
+
+	return trace_read(t, &now, sizeof(now), c->payload - sizeof(now)) == sizeof(now) &&
+	       now.kind == MPROF_EXTENT_SLOT && now.seq == c->seq && now.thread == c->thread;
+}
+
+/* The end of the file cut it, so what there is of it is right as far as it goes. */
+static bool cut_by_end(const struct trace *t, const struct chunk *c)
+{
+	return c->bytes < c->used && c->payload + c->bytes == t->file_bytes;
+}
+
+size_t chunk_load(struct trace *t, const struct chunk *c, uint64_t **buf, size_t *room)
+{
+	if (!c->bytes || c->bytes > CHUNK_BYTES_MAX || grow_buffer(buf, room, c->bytes + 8) ||
+	    trace_read(t, *buf, c->bytes, c->payload) != c->bytes)
+		return 0;
+	if (c->kind == MPROF_EXTENT_SLOT)
+		return slot_is_still(t, c) ? c->bytes / 8 : 0;
+	if (cut_by_end(t, c))
+		return c->kind == MPROF_EXTENT_EVENTS ? c->bytes / 8 : 0;
+	if (c->bytes != c->used || mprof_checksum(*buf, c->bytes) != c->check)
+		return 0;
+	if (c->kind == MPROF_EXTENT_PACKED)
+		return unpacker_chunk(&t->unpacker, buf, room, c->bytes);
+	return c->bytes / 8;
+}
+
+bool stream_load(struct trace *t, struct stream *s)
+{
+	while (s->next < s->last) {
+		const struct chunk *c = &t->chunk[s->next++];
+		size_t words = c->used || c->slot ? chunk_load(t, c, &s->buf, &s->room) : 0;
+
+		if (cut_by_end(t, c) || (!words && (c->used || c->slot)))
+			trace_note_damage(t, &t->damage.chunks_bad, 1, c->payload);
+		if (!words)
+			continue;
+		s->pos = s->buf;
+		s->end = s->buf + words;
+		s->ticks = c->first_ticks & MPROF_TICKS_MASK;
+		s->addr = 0;
+		s->process = c->process;
+		s->thread = c->thread;
+		return true;
+	}
+	free(s->buf);
+	s->buf = NULL;
+	s->room = 0;
+	s->pos = s->end = NULL;
+	return false;
+}
+
+static bool is_chunk(const struct extent *x)
+{
+	return x->kind == MPROF_EXTENT_EVENTS || x->kind == MPROF_EXTENT_SLOT ||
+	       x->kind == MPROF_EXTENT_PACKED;
+}
+
+static void take_chunk(struct trace *t, const struct extent *x)
+{
+	if (!x->head.process || !x->head.thread || !x->head.seq || x->bytes > CHUNK_BYTES_MAX) {
+		trace_note_damage(t, &t->damage.chunks_bad, 1, x->head.offset);
+		return;
+	}
+	t->chunk[t->chunks++] = (struct chunk){
+		.payload = x->payload,
+		.bytes = (uint32_t)x->bytes,
+		.used = x->head.used,
+		.check = x->head.check,
+		.kind = x->kind,
+		.slot = x->head.kind == MPROF_EXTENT_SLOT,
+		.seq = x->head.seq,
+		.first_ticks = x->head.first_ticks,
+		.last_ticks = x->head.last_ticks,
+		.process = x->head.process,
+		.thread = x->head.thread,
+	};
+}
+
+/* Of two chunks with one number, is the later one to be kept?  Only copies are checked. */
+static bool later_is_better(struct trace *t, const struct chunk *a, const struct chunk *b)
+{
+	uint64_t *buf = NULL;
+	size_t room = 0, words;
+
+	if (!b->slot)
+		return false;
+	words = chunk_load(t, a, &buf, &room);
+	free(buf);
+	return a->used && (!words || cut_by_end(t, a));
+}
+
+static void drop_repeats(struct trace *t)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->chunks; i++) {
+		struct chunk *a = kept ? &t->chunk[kept - 1] : NULL, *b = &t->chunk[i];
+
+		if (!a || !same_thread(a, b) || a->seq != b->seq) {
+			t->chunk[kept++] = *b;
+		} else if (later_is_better(t, a, b)) {
+			trace_note_damage(t, &t->damage.chunks_bad, 1, a->payload);
+			*a = *b;
+		} else if (a->slot == b->slot) {
+			trace_note_damage(t, &t->damage.chunks_bad, 1, b->payload);
+		}
+	}
+	t->chunks = kept;
+}
+
+static void open_stream(struct trace *t, size_t i)
+{
+	const struct chunk *c = &t->chunk[i];
+
+	t->stream[t->streams++] = (struct stream){ .first = (uint32_t)i };
+	t->thread[t->threads++] = (struct trace_thread){ .number = c->thread,
+							 .process = c->process,
+							 .first_ticks = c->first_ticks };
+}
+
+static void fill_streams(struct trace *t)
+{
+	uint64_t seq = 0;
+
+	for (size_t i = 0; i < t->chunks; i++) {
+		const struct chunk *c = &t->chunk[i];
+		struct trace_thread *thread;
+
+		if (!i || !same_thread(c, c - 1)) {
+			open_stream(t, i);
+			seq = 0;
+		}
+		if (c->seq != seq + 1)
+			trace_note_damage(t, &t->damage.chunks_missing, c->seq - seq - 1,
+					  c->payload);
+		seq = c->seq;
+		t->stream[t->streams - 1].last = (uint32_t)i + 1;
+		thread = &t->thread[t->threads - 1];
+		thread->chunks++;
+		if (c->last_ticks > thread->last_ticks)
+			thread->last_ticks = c->last_ticks;
+		if (c->first_ticks > thread->last_ticks)
+			thread->last_ticks = c->first_ticks;
+	}
+}
+
+int streams_build(struct trace *t, const struct extents *x)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < x->n; i++)
+		n += is_chunk(&x->item[i]);
+	t->chunk = calloc(n + 1, sizeof(*t->chunk));
+	if (!t->chunk)
+		return -ENOMEM;
+	for (size_t i = 0; i < x->n; i++)
+		if (is_chunk(&x->item[i]))
+			take_chunk(t, &x->item[i]);
+	qsort(t->chunk, t->chunks, sizeof(*t->chunk), by_place);
+	drop_repeats(t);
+	n = 0;
+	for (size_t i = 0; i < t->chunks; i++)
+		n += !i || !same_thread(&t->chunk[i], &t->chunk[i - 1]);
+	t->stream = calloc(n + 1, sizeof(*t->stream));
+	t->thread = calloc(n + 1, sizeof(*t->thread));
+	t->heap = calloc(n + 1, sizeof(*t->heap));
+	if (!t->stream || !t->thread || !t->heap)
+		return -ENOMEM;
+	fill_streams(t);
+	return 0;
+}
+
+void streams_free(struct trace *t)
+{
+	for (size_t i = 0; i < t->streams; i++)
+		free(t->stream[i].buf);
+	free(t->stream);
+	free(t->chunk);
+	free(t->thread);
+}
+
+size_t trace_threads(const struct trace *t, const struct trace_thread **threads)
+{
+	*threads = t->thread;
+	return t->threads;
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * trace.c - opening, closing and asking a trace or counts file.
+ *
+ * trace_open does all the checking that needs no event; what it copies out of
+ * the file (header, facts, samples, counts) never changes until trace_close.
+ */
+#include "reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "pack.h"
+
+void *trace_grow(void **array, size_t *n, size_t *room, size_t item_bytes)
+{
+	char *item;
+
+	if (*n == *room) {
+		size_t more = *room ? 2 * *room : 16;
+		void *bigger = reallocarray(*array, more, item_bytes);
+
+		if (!bigger)
+			return NULL;
+		*array = bigger;
+		*room = more;
+	}
+	item = (char *)*array + *n * item_bytes;
+	memset(item, 0, item_bytes);
+	++*n;
+	return item;
+}
+
+size_t trace_read(const struct trace *t, void *to, size_t bytes, uint64_t offset)
+{
+	size_t got = 0;
+
+	while (got < bytes && offset + got <= INT64_MAX) {
+		ssize_t n = pread(t->fd, (char *)to + got, bytes - got, (off_t)(offset + got));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		got += (size_t)n;
+	}
+	return got;
+}
+
+void trace_note_damage(struct trace *t, uint64_t *counter, uint64_t by, uint64_t offset)
+{
+	if (__builtin_add_overflow(*counter, by, counter))
+		*counter = UINT64_MAX;
+	if (!t->damage.first_bad_offset || offset < t->damage.first_bad_offset)
+		t->damage.first_bad_offset = offset;
+}
+
+static int open_file(struct trace *t, struct error *err)
+{
+	struct stat st;
+
+	t->fd = open(t->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (t->fd < 0)
+		return fail(err, -errno, "cannot open '%s': %s", t->path, strerror(errno));
+	if (fstat(t->fd, &st) < 0)
+		return fail(err, -errno, "cannot look at '%s': %s", t->path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return fail(err, -EBADMSG, "'%s' is not a regular file", t->path);
+	t->file_bytes = (uint64_t)st.st_size;
+	return 0;
+}
+
+static const char *kind_name(const char *magic)
+{
+	return memcmp(magic, MPROF_MAGIC_COUNTS, MPROF_MAGIC_SIZE) ? "trace" : "counts file";
+}
+
+static bool is_ours(const char *magic)
+{
+	return !memcmp(magic, MPROF_MAGIC_TRACE, MPROF_MAGIC_SIZE) ||
+	       !memcmp(magic, MPROF_MAGIC_COUNTS, MPROF_MAGIC_SIZE);
+}
+
+/* What we can read of the header is enough to name the reason for refusing it. */
+static int check_header(const struct trace *t, size_t got, const char *want, struct error *err)
+{
+	const struct mprof_file_header *h = &t->header;
+
+	if (!got)
+		return fail(err, -EBADMSG, "'%s' is empty, not a %s of mprof", t->path,
+			    kind_name(want));
+	if (got < MPROF_MAGIC_SIZE || !is_ours(h->magic))
+		return fail(err, -EBADMSG, "'%s' is not a %s of mprof: wrong magic at byte 0",
+			    t->path, kind_name(want));
+	if (memcmp(h->magic, want, MPROF_MAGIC_SIZE))
+		return fail(err, -EBADMSG, "'%s' is a %s, but a %s is wanted here", t->path,
+			    kind_name(h->magic), kind_name(want));
+	if (got >= 12 && h->version != MPROF_FORMAT_VERSION)
+		return fail(err, -EBADMSG,
+			    "'%s' has format version %" PRIu32 " at byte 8; this mprof reads %u",
+			    t->path, h->version, MPROF_FORMAT_VERSION);
+	if (got < MPROF_HEADER_SIZE)
+		return fail(err, -EBADMSG, "'%s' ends inside its header at byte %zu of %u", t->path,
+			    got, MPROF_HEADER_SIZE);
+	if (h->header_size != MPROF_HEADER_SIZE)
+		return fail(err, -EBADMSG,
+			    "'%s' has header size %" PRIu32 " at byte 12; %u is right", t->path,
+			    h->header_size, MPROF_HEADER_SIZE);
+	if (h->clock > MPROF_CLOCK_CNTVCT || h->clock_shift > 32)
+		return fail(err, -EBADMSG,
+			    "'%s' has clock %" PRIu32 " with shift %" PRIu32
+			    " at byte 40; clocks 0 to %d and shifts 0 to 32 are right",
+			    t->path, h->clock, h->clock_shift, MPROF_CLOCK_CNTVCT);
+	return 0;
+}
+
+/* Values that others divide by or index with are made harmless in our copy. */
+static void tame_header(struct mprof_file_header *h)
+{
+	if (h->page_size < 512 || (h->page_size & (h->page_size - 1)))
+		h->page_size = 4096;
+	if (!h->clock_hz)
+		h->clock_hz = 1000000000u;
+}
+
+static void add_lost(uint64_t *sums, const uint32_t *lost)
+{
+	for (int i = 0; i < MPROF_LOST_REASONS; i++)
+		sums[i] += lost[i];
+}
+
+static void sum_lost(struct trace *t)
+{
+	add_lost(t->damage.lost, t->header.lost);
+	for (size_t i = 0; i < MPROF_PROCESS_TABLE; i++)
+		add_lost(t->damage.lost, t->header.process[i].lost);
+}
+
+static int take_records(struct trace *t, const struct extents *x)
+{
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < x->n; i++)
+		ret = records_take(t, &x->item[i]);
+	return ret ? ret : records_finish(t);
+}
+
+static int read_all(struct trace *t)
+{
+	struct extents x = { 0 };
+	int ret = extents_find(t, &x);
+
+	if (!ret)
+		ret = take_records(t, &x);
+	if (!ret)
+		ret = streams_build(t, &x);
+	free(x.item);
+	if (ret)
+		return ret;
+	clock_calibrate(t);
+	sum_lost(t);
+	t->damage_opened = t->damage;
+	return merge_start(t);
+}
+
+int trace_open(struct trace **out, const char *path, const char *kind_magic, struct error *err)
+{
+	struct trace *t = calloc(1, sizeof(*t));
+	int ret;
+
+	*out = NULL;
+	if (!t)
+		return fail(err, -ENOMEM, "no memory to open '%s'", path);
+	t->fd = -1;
+	t->path = strdup(path);
+	if (!t->path) {
+		ret = fail(err, -ENOMEM, "no memory to open '%s'", path);
+		goto failed;
+	}
+	ret = open_file(t, err);
+	if (ret)
+		goto failed;
+	ret = check_header(t, trace_read(t, &t->header, sizeof(t->header), 0), kind_magic, err);
+	if (ret)
+		goto failed;
+	tame_header(&t->header);
+	ret = read_all(t);
+	if (ret) {
+		fail(err, ret, "no memory to read '%s'", path);
+		goto failed;
+	}
+	*out = t;
+	return 0;
+failed:
+	trace_close(t);
+	return ret;
+}
+
+void trace_close(struct trace *t)
+{
+	if (!t)
+		return;
+	if (t->fd >= 0)
+		close(t->fd);
+	streams_free(t);
+	records_free(t);
+	unpacker_free(t->unpacker);
+	free(t->heap);
+	free(t->path);
+	free(t);
+}
+
+void trace_rewind(struct trace *t)
+{
+	t->damage = t->damage_opened;
+	/* The heap was allocated for all streams by trace_open: this cannot fail. */
+	(void)merge_start(t);
+}
+
+const struct mprof_file_header *trace_header(const struct trace *t)
+{
+	return &t->header;
+}
+const char *trace_path(const struct trace *t)
+{
+	return t->path;
+}
+uint64_t trace_bytes(const struct trace *t)
+{
+	return t->file_bytes;
+}
+const struct trace_damage *trace_damage(const struct trace *t)
+{
+	return &t->damage;
+}
+
+size_t trace_facts(const struct trace *t, const struct trace_fact **facts)
+{
+	*facts = t->fact;
+	return t->facts;
+}
+
+size_t trace_residencies(const struct trace *t, const struct trace_residency **r)
+{
+	*r = t->residency;
+	return t->residencies;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * trace_build.h - trace files made by tests, byte by byte, without the library.
+ *
+ * struct words is one chunk in the making: words_* put an event as the library
+ * would, short when it fits and with a TIME word when the gap is too long.
+ * struct build is a whole file in memory; what build_* add is well-formed, and
+ * a test that wants damage edits build->bytes afterwards.
+ *
+ * Running out of memory ends the test program: there is nothing to test then.
+ */
+#ifndef TESTS_TRACE_BUILD_H
+#define TESTS_TRACE_BUILD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <mprof/encode.h>
+#include <mprof/format.h>
+
+struct words {
+	uint64_t *word;
+	size_t n, room;
+	uint64_t first_ticks; /* of the chunk; set by words_start */
+	uint64_t ticks, addr; /* encoding state */
+};
+
+void words_start(struct words *w, uint64_t first_ticks);
+void words_free(struct words *w);
+void words_put(struct words *w, uint64_t word);
+void words_alloc(struct words *w, unsigned tag, uint64_t ticks, uint64_t addr, uint64_t size,
+		 uint64_t usable);
+void words_give(struct words *w, unsigned tag, uint64_t ticks, uint64_t addr);
+void words_long(struct words *w, unsigned fn, uint64_t ticks, unsigned flags, unsigned error,
+		const uint64_t v[4]);
+void words_control(struct words *w, unsigned what, uint64_t ticks, uint64_t value);
+
+struct build {
+	unsigned char *bytes;
+	size_t n, room;
+};
+
+/* magic: MPROF_MAGIC_TRACE or MPROF_MAGIC_COUNTS.  CLOCK_MONOTONIC, from 1000 ticks on. */
+void build_start(struct build *b, const char *magic);
+void build_free(struct build *b);
+struct mprof_file_header *build_header(struct build *b);
+/* The pointer is good until something is added. */
+struct mprof_extent *build_extent_at(struct build *b, size_t offset);
+/* All return the offset of the extent.  room: bytes of payload to make room for, at least. */
+size_t build_extent(struct build *b, unsigned kind, uint32_t process, uint32_t thread,
+		    const void *payload, size_t used, size_t room);
+size_t build_chunk(struct build *b, uint32_t process, uint32_t thread, uint64_t seq,
+		   const struct words *w);
+size_t build_slot(struct build *b, uint32_t process, uint32_t thread, uint64_t seq,
+		  const struct words *w, size_t room);
+/* strings: "key=value" with their NULs, as in the file. */
+size_t build_fact(struct build *b, uint32_t process, const struct mprof_fact *fact,
+		  const char *strings, size_t strings_bytes);
+/* The checksum of an extent whose payload was edited. */
+void build_seal(struct build *b, size_t offset);
+
+/* Writes it to a file in memory; *fd is the caller's.  The path lives as long as the fd. */
+const char *build_path(const struct build *b, int *fd);
+/* The same for the first n bytes. */
+const char *build_path_prefix(const struct build *b, size_t n, int *fd);
+
+#endif
