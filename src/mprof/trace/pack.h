@@ -11,7 +11,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <mprof/format.h>
+
+/* mprof_packed.packing */
+#define PACKING_PLAIN	0u /* words as they are */
+#define PACKING_COLUMNS 1u /* columns.h */
+
+struct packer;
 struct unpacker;
+
+/* NULL when there is no memory. */
+struct packer *packer_new(void);
+void packer_free(struct packer *p);
+/*
+ * Packs n words into a frame of at most `room` bytes and fills packed but for
+ * `original`.  Returns the frame's size, 0 when it does not fit or memory ran out.
+ */
+size_t packer_chunk(struct packer *p, const uint64_t *words, size_t n, int level,
+		    struct mprof_packed *packed, void *frame, size_t room);
 
 /*
  * *buf holds the payload of a PACKED extent, `bytes` long and already checked

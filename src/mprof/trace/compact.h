@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* compact.h - rewriting a finished trace so that it takes a quarter of the room. */
+#ifndef MPROF_TRACE_COMPACT_H
+#define MPROF_TRACE_COMPACT_H
+
+#include "../util/error.h"
+
+#define COMPACT_LEVEL_DEFAULT 1 /* of zstd */
+
+/*
+ * Compresses a trace that nobody writes any more, chunk by chunk (FORMAT.md 7):
+ * into a file of its own in the same directory, which then takes the place of
+ * the old one.  The old file is left as it was when anything fails.  A trace
+ * that is compressed already is left alone, and a counts file refused.  Bytes
+ * that no extent claims are not carried over; damaged chunks are, as they are.
+ * Returns 0 or -errno with *err.
+ */
+int trace_compress(const char *path, int level, struct error *err);
+
+#endif
