@@ -120,7 +120,8 @@ struct mprof_file_header {
 	uint32_t threads;    /* numbers given so far */
 	uint32_t lost[MPROF_LOST_REASONS]; /* of processes without an entry */
 	uint64_t index_offset; /* compressed file: where the index extent is */
-	uint64_t reserved[13];
+	uint64_t room; /* disk blocks were asked for up to here, ahead of need */
+	uint64_t reserved[12];
 	uint64_t free_slots[MPROF_FREE_SLOTS]; /* offset | log2(size), 0: empty */
 	uint8_t pad[MPROF_HEADER_SIZE - 64u * MPROF_PROCESS_TABLE - 240u -
 		    8u * MPROF_FREE_SLOTS];

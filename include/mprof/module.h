@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * module.h - the contract of INIT and MODE modules, built in or in a .so.
+ *
+ * An INIT module finds the backing allocator.  A MODE module decides what is
+ * kept of each call.  Every call of the program goes through one pointer to a
+ * const table (struct mprof_api); a MODE's table is stamped by template.h from
+ * the inline hooks that the module defines, so the path of one malloc is
+ *
+ *   program -> libmprof's malloc -> table entry of the MODE -> real malloc
+ *
+ * with the hook inlined in the third step.
+ *
+ * To add a MODE (modules/mode/skeleton.c is the tutorial):
+ *   1. one file in modules/mode that defines the five hooks, includes
+ *      template.h, and defines a const struct mprof_mode_ops;
+ *   2. a row in modules.def (built in), or `cc -shared` and MODE=/path/to.so,
+ *      where the ops must be called mprof_mode;
+ *   3. a case in tests/preload.
+ * To add an INIT: the same with struct mprof_init_ops, called mprof_init.
+ *
+ * Rules for code in hooks and in anything marked [hot]: no libc call, no lock,
+ * no allocation, errno untouched.  Code marked [slow] may use the services of
+ * struct mprof_host and raw system calls; it runs with every signal possible
+ * and must not call malloc, stdio, exit, abort or locale functions either.
+ * A module never ends the program: what fails is passed to host->stop().
+ */
+#ifndef MPROF_MODULE_H
+#define MPROF_MODULE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <mprof/encode.h>
+#include <mprof/format.h>
+
+#define MPROF_MODULE_ABI 1u
+
+#define MPROF_HOT static inline __attribute__((always_inline))
+#define MPROF_COLD __attribute__((cold, noinline))
+#define mprof_likely(x) __builtin_expect(!!(x), 1)
+#define mprof_unlikely(x) __builtin_expect(!!(x), 0)
+#ifdef MPROF_BUILTIN
+#define MPROF_SHARED __attribute__((visibility("hidden")))
+#else
+#define MPROF_SHARED
+#endif
+
+/* The malloc family: X(return type, name, (parameters), (arguments)). */
+#define MPROF_MALLOC_FAMILY(X)                                                                     \
+	X(void *, malloc, (size_t size), (size))                                                   \
+	X(void, free, (void *ptr), (ptr))                                                          \
+	X(void *, calloc, (size_t count, size_t size), (count, size))                              \
+	X(void *, realloc, (void *ptr, size_t size), (ptr, size))                                  \
+	X(void *, reallocarray, (void *ptr, size_t count, size_t size), (ptr, count, size))        \
+	X(void *, memalign, (size_t align, size_t size), (align, size))                            \
+	X(int, posix_memalign, (void **out, size_t align, size_t size), (out, align, size))        \
+	X(void *, aligned_alloc, (size_t align, size_t size), (align, size))                       \
+	X(void *, valloc, (size_t size), (size))                                                   \
+	X(void *, pvalloc, (size_t size), (size))                                                  \
+	X(size_t, malloc_usable_size, (void *ptr), (ptr))                                          \
+	X(void, cfree, (void *ptr), (ptr))                                                         \
+	X(void, free_sized, (void *ptr, size_t size), (ptr, size))                                 \
+	X(void, free_aligned_sized, (void *ptr, size_t align, size_t size), (ptr, align, size))
+
+/* The backing allocator: every pointer is set, all from one object. */
+struct mprof_real {
+#define X(ret, name, params, args) ret(*name) params;
+	MPROF_MALLOC_FAMILY(X)
+#undef X
+};
+
+/*
+ * What the program's calls run through.  Entries may be called from any
+ * thread, also before its first and after its last own instruction.
+ */
+struct mprof_api {
+#define X(ret, name, params, args) ret(*name) params;
+	MPROF_MALLOC_FAMILY(X)
+#undef X
+	/* Blocks that did not come through the entries above (operator new/delete). */
+	void (*note_alloc)(unsigned fn, void *ptr, size_t size, size_t arg);
+	void (*note_free)(unsigned fn, void *ptr, size_t size);
+	/* The mmap family, values as for class MAP in FORMAT.md section 5.3. */
+	void (*note_map)(unsigned fn, const uint64_t value[4], unsigned error);
+	/* Process and thread edges, enum mprof_control. */
+	void (*note_control)(unsigned what, uint64_t value);
+};
+
+/* MPROF_CONF, one field for each row of options.def.  Valid for ever. */
+struct mprof_config {
+#define MPROF_OPTION_MODULE_INIT const char *
+#define MPROF_OPTION_MODULE_MODE const char *
+#define MPROF_OPTION_PATH const char *
+#define MPROF_OPTION_UNWIND const char *
+#define MPROF_OPTION_NUMBER uint64_t
+#define MPROF_OPTION(key, field, type, def, min, max, arg, help) MPROF_OPTION_##type field;
+#include <mprof/options.def>
+#undef MPROF_OPTION
+};
+
+/*
+ * What a thread carries.  In memory that a forked child finds zeroed, so that
+ * a child, however it was made, has cur == end and data == NULL and falls into
+ * the slow path by itself.  Before a thread's first event, and after its last,
+ * mprof_self points to a record that is always zero.
+ */
+struct mprof_thread {
+	/* [hot] written by this thread only */
+	uint64_t *cur, *end; /* room for event words in this thread's slot */
+	uint64_t last_ticks; /* state of the encoding, encode.h */
+	uint64_t last_addr;
+	void *data;	/* the MODE's own; zero in a new thread */
+	uint32_t busy;	/* 1 while a record is being put: a signal handler's call is "nested" */
+	uint32_t number; /* in the run, from 1 */
+	/* [slow] */
+	uint32_t tid;
+	uint32_t shared; /* the record that exiting threads share: enter() holds its lock */
+	uint32_t owner;	 /* shared: number of the thread whose call this is */
+	uint64_t seq;	 /* of the chunk in the slot */
+	struct mprof_extent *slot; /* mapped */
+	uint64_t slot_offset;
+	uint32_t slot_bytes;
+	uint32_t flushes;
+	struct mprof_thread *next; /* in the pool of unused records */
+};
+
+/* The one object that hot paths read.  Written before the first event, then constant. */
+struct mprof_core_data {
+	struct mprof_real real;
+	uintptr_t boot_base; /* the boot arena: such blocks never reach the allocator */
+	size_t boot_bytes;
+	uint32_t clock; /* enum mprof_clock */
+	uint32_t clock_shift;
+	uint64_t (*clock_slow)(void); /* CLOCK_MONOTONIC in ns */
+	void *(*boot_realloc)(void *ptr, size_t size);
+	size_t (*boot_usable)(void *ptr);
+	int *(*error)(void); /* where errno is */
+};
+#ifdef MPROF_BUILTIN
+#define mprof_core mprof_core_local /* the same object, without a detour through the GOT */
+#endif
+extern struct mprof_core_data mprof_core MPROF_SHARED;
+/* initial-exec: another TLS model may call malloc on first touch, which is us. */
+extern __thread struct mprof_thread *mprof_self __attribute__((tls_model("initial-exec")));
+
+/* Services.  All [slow], safe from any thread; -errno on failure. */
+struct mprof_host {
+	uint32_t abi;
+	const struct mprof_config *config;
+	/*
+	 * The record of the calling thread, made if it has none; NULL: keep nothing
+	 * of this call.  Every enter() that returned a record needs a leave().
+	 */
+	struct mprof_thread *(*enter)(void);
+	void (*leave)(struct mprof_thread *t);
+	/* Creates the run's file at path or joins the one that the run has. */
+	int (*file_open)(const char *magic, const char *path);
+	/* A zeroed, mapped, live struct mprof_counts for this thread; NULL: none to be had. */
+	struct mprof_counts *(*counts_take)(struct mprof_thread *t);
+	void (*counts_give)(struct mprof_thread *t); /* the thread has ended */
+	/*
+	 * Slots: take gives the thread one (sets cur, end, last_ticks, last_addr);
+	 * flush copies it to a chunk and empties it; release flushes and gives it up.
+	 */
+	int (*slot_take)(struct mprof_thread *t);
+	int (*slot_flush)(struct mprof_thread *t);
+	void (*slot_release)(struct mprof_thread *t);
+	/* Counts what is missing, for the report. */
+	void (*lost)(unsigned reason, uint64_t events);
+	/*
+	 * A descriptor of the program's: open remembers which file it is, write writes
+	 * all of it at once or returns -EBADF if it is another file by now.
+	 */
+	int (*fd_open)(int fd);
+	int (*fd_write)(int fd, const void *data, size_t bytes);
+	/* One line for the user: why this MODE cannot start. */
+	void (*note)(const char *why);
+	/* Turns recording off for good in this process. why: one sentence. */
+	void (*stop)(unsigned reason, const char *why);
+};
+
+struct mprof_init_ops {
+	uint32_t abi; /* MPROF_MODULE_ABI */
+	const char *name, *help;
+	/* 1: open() loads objects, so it waits until the loader is idle (our constructor) */
+	uint32_t loads;
+	/* [slow, optional] once.  Returns 0, or -errno with a sentence in why[why_size]. */
+	int (*open)(const struct mprof_config *config, char *why, size_t why_size);
+	/* [slow, required] The allocator's symbol or NULL.  "malloc" and "free" must be there. */
+	void *(*symbol)(const char *name);
+};
+
+struct mprof_mode_ops {
+	uint32_t abi; /* MPROF_MODULE_ABI */
+	const char *name, *help;
+	const struct mprof_api *api; /* stamped by template.h */
+	/* [slow, optional] once in a process, before its first event, and again in a
+	 * forked child.  -errno refuses: the program runs unrecorded. */
+	int (*start)(const struct mprof_host *host);
+	/* [slow, optional] a thread's record is new; before its first event. */
+	void (*thread_start)(struct mprof_thread *t);
+	/* [slow, optional] the thread's destructors have run; later calls still come. */
+	void (*thread_exit)(struct mprof_thread *t);
+	/* [slow, optional] the process is about to end or to exec; may run more than once. */
+	void (*flush)(struct mprof_thread *t);
+};
+
+/* [hot] The run's clock.  About 6 ns beside a malloc where it is rdtsc. */
+MPROF_HOT uint64_t mprof_ticks(void)
+{
+#if defined(__x86_64__)
+	if (mprof_likely(mprof_core.clock == MPROF_CLOCK_TSC))
+		return __builtin_ia32_rdtsc() >> mprof_core.clock_shift;
+#elif defined(__aarch64__)
+	if (mprof_likely(mprof_core.clock == MPROF_CLOCK_CNTVCT)) {
+		uint64_t ticks;
+
+		__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+		return ticks >> mprof_core.clock_shift;
+	}
+#endif
+	return mprof_core.clock_slow();
+}
+
+/* [hot] Of a live block that is not a boot block. */
+MPROF_HOT size_t mprof_usable(void *ptr)
+{
+	return mprof_core.real.malloc_usable_size(ptr);
+}
+
+/* [hot] A block of the boot arena? */
+MPROF_HOT int mprof_is_boot(const void *ptr)
+{
+	return mprof_unlikely((uintptr_t)ptr - mprof_core.boot_base < mprof_core.boot_bytes);
+}
+
+#endif

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * ld_next.c - INIT=LD_NEXT: the allocator that the program would use without
+ * us, which is the next one in the order of the dynamic loader: another
+ * preloaded object, one that the program links, or libc.
+ */
+#include <dlfcn.h>
+#include <mprof/module.h>
+
+static void *symbol(const char *name)
+{
+	return dlsym(RTLD_NEXT, name);
+}
+
+const struct mprof_init_ops mprof_init_ld_next MPROF_SHARED = {
+	.abi = MPROF_MODULE_ABI,
+	.name = "LD_NEXT",
+	.help = "the next allocator in the loader's order",
+	.symbol = symbol,
+};

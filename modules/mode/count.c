@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * count.c - MODE=Count: calls, bytes asked for and failures, for each thread
+ * and function, in a mapped record that lives in the counts file.
+ *
+ * The numbers are in the file from the moment they are counted, so nothing is
+ * lost by SIGKILL.  Only the thread itself writes its record, with plain adds:
+ * an add to memory is one instruction, which a signal handler cannot split.
+ */
+#include <errno.h>
+#include <mprof/module.h>
+
+static const struct mprof_host *host;
+
+/* First event of a thread, or a thread whose destructors have run. */
+static MPROF_COLD void add_slow(unsigned fn, uint64_t bytes, unsigned failed)
+{
+	struct mprof_thread *t = host->enter();
+	struct mprof_counts *c;
+
+	if (!t)
+		return;
+	c = t->data;
+	if (c) {
+		c->fn[fn].calls++;
+		c->fn[fn].bytes += bytes;
+		c->fn[fn].failed += failed;
+	}
+	host->leave(t);
+}
+
+/* [hot] Two loads, two adds.  Assumes this thread has a record; else data is NULL. */
+MPROF_HOT void add(unsigned fn, uint64_t bytes, unsigned failed)
+{
+	struct mprof_counts *c = mprof_self->data;
+
+	if (mprof_unlikely(!c)) {
+		add_slow(fn, bytes, failed);
+		return;
+	}
+	c->fn[fn].calls++;
+	c->fn[fn].bytes += bytes;
+	if (failed)
+		c->fn[fn].failed += failed;
+}
+
+MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
+{
+	(void)ptr, (void)arg;
+	add(fn, size, 0);
+}
+/* A request of 0 bytes may be answered with NULL: that is no failure. */
+MPROF_HOT void on_fail(unsigned fn, size_t size, size_t arg, unsigned error)
+{
+	(void)arg, (void)error;
+	add(fn, 0, size != 0);
+}
+MPROF_HOT void on_free(unsigned fn, void *ptr, size_t size, size_t arg)
+{
+	(void)ptr, (void)size, (void)arg;
+	add(fn, 0, 0);
+}
+MPROF_HOT void on_realloc_begin(unsigned fn, void *ptr, size_t size)
+{
+	(void)fn, (void)ptr, (void)size;
+}
+MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, size_t arg)
+{
+	(void)old, (void)arg;
+	add(fn, ptr ? size : 0, !ptr && size);
+}
+static void note_map(unsigned fn, const uint64_t value[4], unsigned error)
+{
+	add(fn, error ? 0 : value[1], error != 0);
+}
+static void note_control(unsigned what, uint64_t value)
+{
+	(void)what, (void)value;
+}
+
+#include <mprof/template.h>
+
+static int start(const struct mprof_host *h)
+{
+	host = h;
+	return h->file_open(MPROF_MAGIC_COUNTS, h->config->counts_path);
+}
+
+static void thread_start(struct mprof_thread *t)
+{
+	t->data = host->counts_take(t);
+}
+
+static void thread_exit(struct mprof_thread *t)
+{
+	host->counts_give(t);
+}
+
+const struct mprof_mode_ops mprof_mode_count MPROF_SHARED = {
+	.abi = MPROF_MODULE_ABI,
+	.name = "Count",
+	.help = "calls, bytes and failures for each thread and function",
+	.api = &mode_api,
+	.start = start,
+	.thread_start = thread_start,
+	.thread_exit = thread_exit,
+};

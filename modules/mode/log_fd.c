@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * log_fd.c - MODE=LogFD: one line of text for each call, to LOG_FD.
+ *
+ *   function <TAB> arguments, in the order of the call <TAB> result
+ *
+ * Numbers are decimal, addresses hexadecimal in lower case without 0x.  A line
+ * is one write, shorter than PIPE_BUF, so threads and processes never mix half
+ * lines.  When LOG_FD turns out to be another file than at the start, because
+ * the program closed it and opened something else, nothing is written to it.
+ */
+#include <errno.h>
+#include <mprof/module.h>
+
+static const struct mprof_host *host;
+
+struct line {
+	char text[256]; /* a name, four numbers of 20 digits, tabs */
+	unsigned used;
+};
+
+static const char *const names[MPROF_FN_MAX] = {
+#define MPROF_FUNCTION(id, code, name, class) [code] = name,
+#include <mprof/functions.def>
+#undef MPROF_FUNCTION
+};
+
+static void put_char(struct line *l, char c)
+{
+	l->text[l->used++] = c;
+}
+
+static struct line line_for(unsigned fn)
+{
+	struct line l = { .used = 0 };
+
+	for (const char *s = names[fn]; *s; s++)
+		put_char(&l, *s);
+	return l;
+}
+
+static void put_base(struct line *l, uint64_t n, unsigned base)
+{
+	char digits[20];
+	int i = 0;
+
+	put_char(l, '\t');
+	do
+		digits[i++] = "0123456789abcdef"[n % base];
+	while (n /= base);
+	while (i)
+		put_char(l, digits[--i]);
+}
+
+static void put_number(struct line *l, uint64_t n)
+{
+	put_base(l, n, 10);
+}
+
+static void put_address(struct line *l, const void *ptr)
+{
+	put_base(l, (uintptr_t)ptr, 16);
+}
+
+static void finish(struct line *l)
+{
+	put_char(l, '\n');
+	if (host->fd_write((int)host->config->log_fd, l->text, l->used) == -EBADF)
+		host->stop(MPROF_LOST_FILE, "LOG_FD is another file by now");
+}
+
+static MPROF_COLD void allocated(unsigned fn, void *ptr, size_t size, size_t arg)
+{
+	struct line l = line_for(fn);
+
+	switch (fn) {
+	case MPROF_FN_CALLOC:
+		put_number(&l, arg);
+		put_number(&l, arg ? size / arg : size);
+		break;
+	case MPROF_FN_MEMALIGN:
+	case MPROF_FN_POSIX_MEMALIGN:
+	case MPROF_FN_ALIGNED_ALLOC:
+		put_number(&l, arg);
+		/* fall through */
+	default:
+		put_number(&l, size);
+	}
+	put_address(&l, ptr);
+	finish(&l);
+}
+
+static MPROF_COLD void freed(unsigned fn, void *ptr, size_t size, size_t arg)
+{
+	struct line l = line_for(fn);
+
+	put_address(&l, ptr);
+	if (fn == MPROF_FN_FREE_ALIGNED_SIZED)
+		put_number(&l, arg);
+	if (fn == MPROF_FN_FREE_SIZED || fn == MPROF_FN_FREE_ALIGNED_SIZED)
+		put_number(&l, size);
+	finish(&l);
+}
+
+static MPROF_COLD void resized(unsigned fn, void *old, void *ptr, size_t size, size_t arg)
+{
+	struct line l = line_for(fn);
+
+	put_address(&l, old);
+	if (fn == MPROF_FN_REALLOCARRAY) {
+		put_number(&l, arg);
+		put_number(&l, arg ? size / arg : size);
+	} else {
+		put_number(&l, size);
+	}
+	put_address(&l, ptr);
+	finish(&l);
+}
+
+MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
+{
+	allocated(fn, ptr, size, arg);
+}
+MPROF_HOT void on_fail(unsigned fn, size_t size, size_t arg, unsigned error)
+{
+	(void)error;
+	allocated(fn, NULL, size, arg);
+}
+MPROF_HOT void on_free(unsigned fn, void *ptr, size_t size, size_t arg)
+{
+	freed(fn, ptr, size, arg);
+}
+MPROF_HOT void on_realloc_begin(unsigned fn, void *ptr, size_t size)
+{
+	(void)fn, (void)ptr, (void)size;
+}
+MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, size_t arg)
+{
+	resized(fn, old, ptr, size, arg);
+}
+
+/* address length | old-address old-length new-length new-address | old-break new-break */
+static void note_map(unsigned fn, const uint64_t value[4], unsigned error)
+{
+	struct line l = line_for(fn);
+
+	(void)error;
+	if (fn == MPROF_FN_MREMAP) {
+		put_base(&l, value[2], 16);
+		put_number(&l, value[3]);
+	}
+	if (fn == MPROF_FN_MUNMAP)
+		put_base(&l, value[0], 16);
+	put_number(&l, value[1]);
+	if (fn != MPROF_FN_MUNMAP)
+		put_base(&l, value[0], 16);
+	finish(&l);
+}
+
+static void note_control(unsigned what, uint64_t value)
+{
+	(void)what, (void)value;
+}
+
+#include <mprof/template.h>
+
+static int start(const struct mprof_host *h)
+{
+	int ret = h->fd_open((int)h->config->log_fd);
+
+	host = h;
+	if (ret < 0)
+		h->note("LOG_FD is not an open file descriptor; open it first: LOG_FD=9 with 9>file");
+	return ret;
+}
+
+const struct mprof_mode_ops mprof_mode_log_fd MPROF_SHARED = {
+	.abi = MPROF_MODULE_ABI,
+	.name = "LogFD",
+	.help = "one line of text for each call",
+	.api = &mode_api,
+	.start = start,
+};

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * log_mmap.c - MODE=LogMmap: every call as words in this thread's slot.
+ *
+ * Hot path: one TLS load, the clock, the block's usable size, one 8-byte store.
+ * It assumes that the thread has a slot with room, that no record is half made
+ * in this thread, and that the call fits a short word; anything else goes to
+ * put_slow(), out of line.  No lock, no system call, no libc.
+ *
+ * t->busy is what keeps a signal handler's call, in the middle of a record,
+ * from touching the encoding's state: such a call is counted as nested and not
+ * recorded.  Compiler barriers are enough, since only this thread is involved.
+ */
+#include <errno.h>
+#include <mprof/encode.h>
+#include <mprof/module.h>
+
+static const struct mprof_host *host;
+
+#define compiler_barrier() __asm__ volatile("" ::: "memory")
+
+/* A TIME word, a THREAD word and a LONG record. */
+#define ROOM_WORDS 7
+
+#define RETURNS_BLOCK 0x100u /* in event.flags only: deltas count from its address */
+
+/* What does not fit a short word, or comes when there is no room for one. */
+struct event {
+	unsigned tag; /* of the short form, 0: none */
+	unsigned fn, flags, error;
+	uint64_t ticks;
+	uint64_t v[4]; /* as in a LONG record */
+};
+
+static void put(struct mprof_thread *t, uint64_t word)
+{
+	*t->cur++ = word;
+}
+
+/* The head word is stored last: until then the reader sees the end of the slot. */
+static void put_long(struct mprof_thread *t, const struct event *e, uint64_t dt)
+{
+	uint64_t *head = t->cur;
+
+	for (int i = 0; i < 4; i++)
+		head[1 + i] = e->v[i];
+	compiler_barrier();
+	*head = mprof_word_long(e->fn, dt, e->flags & 255, e->error);
+	t->cur = head + MPROF_LONG_WORDS;
+}
+
+/* 1: it went in as one word. */
+static int put_short(struct mprof_thread *t, const struct event *e, uint64_t dt)
+{
+	uint64_t delta = e->v[0] - t->last_addr, slack = e->v[2] - e->v[1];
+
+	switch (e->tag) {
+	case MPROF_TAG_MALLOC:
+	case MPROF_TAG_CALLOC:
+	case MPROF_TAG_REALLOC_END:
+	case MPROF_TAG_NEW:
+		if (!mprof_alloc_is_short(dt, e->v[1], slack, delta))
+			return 0;
+		put(t, mprof_word_alloc(e->tag, dt, e->v[1], slack, delta));
+		t->last_addr = e->v[0];
+		return 1;
+	case MPROF_TAG_FREE:
+	case MPROF_TAG_DELETE:
+	case MPROF_TAG_REALLOC_BEGIN:
+		if (!mprof_free_is_short(dt, e->v[0]))
+			return 0;
+		put(t, mprof_word_free(e->tag, dt, e->v[0]));
+		return 1;
+	}
+	return 0;
+}
+
+static void put_event(struct mprof_thread *t, const struct event *e)
+{
+	uint64_t dt;
+
+	if (t->cur + ROOM_WORDS > t->end && host->slot_flush(t) < 0)
+		return;
+	/* Stamped before the slot began, or by a handler that came between: never backwards. */
+	dt = (int64_t)(e->ticks - t->last_ticks) < 0 ? 0 : e->ticks - t->last_ticks;
+	t->last_ticks += dt;
+	if (t->shared)
+		put(t, mprof_word_thread(t->owner));
+	if (dt > MPROF_DT_MAX) {
+		put(t, mprof_word_time(t->last_ticks));
+		dt = 0;
+	}
+	if (e->tag && put_short(t, e, dt))
+		return;
+	put_long(t, e, dt);
+	if (e->flags & RETURNS_BLOCK)
+		t->last_addr = e->v[0];
+}
+
+static MPROF_COLD void put_slow(const struct event *e)
+{
+	struct mprof_thread *t;
+
+	if (mprof_self->busy) {
+		host->lost(MPROF_LOST_NESTED, 1);
+		return;
+	}
+	t = host->enter();
+	if (!t)
+		return;
+	t->busy = 1;
+	compiler_barrier();
+	put_event(t, e);
+	compiler_barrier();
+	t->busy = 0;
+	host->leave(t);
+}
+
+static MPROF_COLD void put_values(unsigned tag, unsigned fn, unsigned flags, unsigned error,
+				  uint64_t ticks, const uint64_t v[4])
+{
+	struct event e = { tag, fn, flags, error, ticks, { v[0], v[1], v[2], v[3] } };
+
+	put_slow(&e);
+}
+
+/* The element size, of calloc and reallocarray: the product does not say it. */
+MPROF_HOT uint64_t long_size(unsigned fn, size_t size, size_t arg)
+{
+	if ((fn == MPROF_FN_CALLOC || fn == MPROF_FN_REALLOCARRAY) && arg)
+		return size == SIZE_MAX ? size : size / arg;
+	return size;
+}
+
+static MPROF_COLD void alloc_slow(unsigned tag, unsigned fn, uint64_t ticks, void *ptr,
+				  size_t size, size_t usable, size_t arg)
+{
+	const uint64_t v[4] = { (uintptr_t)ptr, tag ? size : long_size(fn, size, arg), usable,
+				arg };
+
+	put_values(tag, fn, RETURNS_BLOCK, 0, ticks, v);
+}
+
+/* [hot] tag: the short form that says this call wholly, 0: there is none. */
+MPROF_HOT void put_alloc(unsigned tag, unsigned fn, void *ptr, size_t size, size_t arg)
+{
+	struct mprof_thread *t = mprof_self;
+	uint64_t usable = mprof_usable(ptr), now = mprof_ticks();
+
+	if (mprof_likely(tag && t->cur != t->end && !t->busy)) {
+		uint64_t dt, delta;
+
+		t->busy = 1;
+		compiler_barrier();
+		dt = now - t->last_ticks;
+		delta = (uintptr_t)ptr - t->last_addr;
+		if (mprof_likely(mprof_alloc_is_short(dt, size, usable - size, delta) &&
+				 t->cur != t->end)) {
+			*t->cur = mprof_word_alloc(tag, dt, size, usable - size, delta);
+			t->cur++;
+			t->last_ticks = now;
+			t->last_addr = (uintptr_t)ptr;
+			compiler_barrier();
+			t->busy = 0;
+			return;
+		}
+		compiler_barrier();
+		t->busy = 0;
+	}
+	alloc_slow(tag, fn, now, ptr, size, usable, arg);
+}
+
+static MPROF_COLD void free_slow(unsigned tag, unsigned fn, uint64_t ticks, void *ptr, size_t size,
+				 size_t arg)
+{
+	const uint64_t v[4] = { (uintptr_t)ptr, size, arg, 0 };
+
+	put_values(tag, fn, tag == MPROF_TAG_REALLOC_BEGIN ? MPROF_LONG_BEGIN : 0, 0, ticks, v);
+}
+
+/* [hot] */
+MPROF_HOT void put_free(unsigned tag, unsigned fn, void *ptr, size_t size, size_t arg)
+{
+	struct mprof_thread *t = mprof_self;
+	uint64_t now = mprof_ticks();
+
+	if (mprof_likely(tag && t->cur != t->end && !t->busy)) {
+		uint64_t dt;
+
+		t->busy = 1;
+		compiler_barrier();
+		dt = now - t->last_ticks;
+		if (mprof_likely(mprof_free_is_short(dt, (uintptr_t)ptr) && t->cur != t->end)) {
+			*t->cur = mprof_word_free(tag, dt, (uintptr_t)ptr);
+			t->cur++;
+			t->last_ticks = now;
+			compiler_barrier();
+			t->busy = 0;
+			return;
+		}
+		compiler_barrier();
+		t->busy = 0;
+	}
+	free_slow(tag, fn, now, ptr, size, arg);
+}
+
+MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
+{
+	unsigned tag = fn == MPROF_FN_MALLOC ? MPROF_TAG_MALLOC
+		       : fn == MPROF_FN_CALLOC && arg == 1 ? MPROF_TAG_CALLOC
+		       : fn == MPROF_FN_NEW && !arg ? MPROF_TAG_NEW
+						    : 0;
+
+	put_alloc(tag, fn, ptr, size, arg);
+}
+
+static MPROF_COLD void fail_slow(unsigned fn, size_t size, size_t arg, unsigned error)
+{
+	const uint64_t v[4] = { 0, long_size(fn, size, arg), 0, arg };
+
+	/* A request of 0 bytes answered with NULL is no failure: errno says nothing of it. */
+	if (!error && size)
+		error = (unsigned)*mprof_core.error();
+	put_values(0, fn, 0, error, mprof_ticks(), v);
+}
+
+MPROF_HOT void on_fail(unsigned fn, size_t size, size_t arg, unsigned error)
+{
+	fail_slow(fn, size, arg, error);
+}
+
+MPROF_HOT void on_free(unsigned fn, void *ptr, size_t size, size_t arg)
+{
+	unsigned tag = fn == MPROF_FN_FREE ? MPROF_TAG_FREE
+		       : fn == MPROF_FN_DELETE && !size ? MPROF_TAG_DELETE
+							: 0;
+
+	put_free(tag, fn, ptr, size, arg);
+}
+
+MPROF_HOT void on_realloc_begin(unsigned fn, void *ptr, size_t size)
+{
+	put_free(fn == MPROF_FN_REALLOC ? MPROF_TAG_REALLOC_BEGIN : 0, fn, ptr, size, 0);
+}
+
+MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, size_t arg)
+{
+	(void)old;
+	if (mprof_likely(ptr))
+		put_alloc(fn == MPROF_FN_REALLOC ? MPROF_TAG_REALLOC_END : 0, fn, ptr, size, arg);
+	else
+		fail_slow(fn, size, arg, 0);
+}
+
+static void note_map(unsigned fn, const uint64_t value[4], unsigned error)
+{
+	put_values(0, fn, 0, error, mprof_ticks(), value);
+}
+
+static void put_control(struct mprof_thread *t, unsigned what, uint64_t value)
+{
+	uint64_t dt = mprof_ticks() - t->last_ticks;
+
+	if (t->cur + ROOM_WORDS > t->end && host->slot_flush(t) < 0)
+		return;
+	t->last_ticks += dt;
+	if (t->shared)
+		put(t, mprof_word_thread(t->owner));
+	put(t, mprof_word_time(t->last_ticks));
+	put(t, mprof_word_control(what, 0, value));
+}
+
+static void note_control(unsigned what, uint64_t value)
+{
+	struct mprof_thread *t = mprof_self->busy ? NULL : host->enter();
+
+	if (!t)
+		return;
+	t->busy = 1;
+	compiler_barrier();
+	put_control(t, what, value);
+	compiler_barrier();
+	t->busy = 0;
+	host->leave(t);
+}
+
+#include <mprof/template.h>
+
+static int start(const struct mprof_host *h)
+{
+	host = h;
+	return h->file_open(MPROF_MAGIC_TRACE, h->config->log_path);
+}
+
+static void thread_start(struct mprof_thread *t)
+{
+	if (host->slot_take(t) < 0 || t->shared)
+		return;
+	t->busy = 1;
+	put_control(t, MPROF_CONTROL_THREAD_START, t->tid);
+	t->busy = 0;
+}
+
+static void release(struct mprof_thread *t)
+{
+	host->slot_release(t);
+}
+
+const struct mprof_mode_ops mprof_mode_log_mmap MPROF_SHARED = {
+	.abi = MPROF_MODULE_ABI,
+	.name = "LogMmap",
+	.help = "every call with arguments, result, thread and time in the trace",
+	.api = &mode_api,
+	.start = start,
+	.thread_start = thread_start,
+	.thread_exit = release,
+	.flush = release,
+};

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * config.c - MPROF_CONF: `KEY=VALUE KEY='VALUE WITH BLANKS' ...`.
+ *
+ * Keys, types, bounds and defaults are the rows of options.def.  Whole keys are
+ * matched; a value may be quoted with ' or ".  The first thing that is wrong
+ * ends the parsing with one sentence that names it and what would be right.
+ * Strings live in one static buffer: configuration is read once.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+enum option_type {
+	OPTION_MODULE_INIT,
+	OPTION_MODULE_MODE,
+	OPTION_PATH,
+	OPTION_NUMBER,
+	OPTION_UNWIND,
+};
+
+struct option_row {
+	const char *key, *def;
+	enum option_type type;
+	size_t offset; /* in struct mprof_config */
+	uint64_t min, max;
+};
+
+static const struct option_row rows[] = {
+#define MPROF_OPTION(key, field, type, def, min, max, arg, help)                                   \
+	{ #key, def, OPTION_##type, offsetof(struct mprof_config, field), min, max },
+#include <mprof/options.def>
+#undef MPROF_OPTION
+};
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static char strings[16384];
+static size_t strings_used;
+
+const char *text_getenv(const char *name)
+{
+	size_t n = text_length(name), i;
+
+	for (char **e = environ; e && *e; e++) {
+		for (i = 0; i < n && (*e)[i] == name[i]; i++)
+			;
+		if (i == n && (*e)[n] == '=')
+			return *e + n + 1;
+	}
+	return NULL;
+}
+
+static void list_keys(struct text *why)
+{
+	for (size_t i = 0; i < ROWS; i++) {
+		text_string(why, i ? ", " : "");
+		text_string(why, rows[i].key);
+	}
+}
+
+static int set_number(const struct option_row *row, const char *value, void *field,
+		      struct text *why)
+{
+	uint64_t n = 0;
+	size_t used = text_parse(value, 10, &n);
+
+	if (!used || value[used] || n < row->min || n > row->max) {
+		text_string(why, row->key);
+		text_string(why, "='");
+		text_string(why, value);
+		text_string(why, "' is not a number from ");
+		text_number(why, row->min);
+		text_string(why, " to ");
+		text_number(why, row->max);
+		return -EINVAL;
+	}
+	*(uint64_t *)field = n;
+	return 0;
+}
+
+/* value is in `strings` or a literal: it stays. */
+static int set(const struct option_row *row, const char *value, struct mprof_config *out,
+	       struct text *why)
+{
+	void *field = (char *)out + row->offset;
+
+	if (row->type == OPTION_NUMBER)
+		return set_number(row, value, field, why);
+	if (row->type == OPTION_UNWIND && !text_same(value, "none")) {
+		text_string(why, "UNWIND='");
+		text_string(why, value);
+		text_string(why, "' is unknown; valid: none");
+		return -EINVAL;
+	}
+	*(const char **)field = value;
+	return 0;
+}
+
+static const struct option_row *find(const char *key, size_t n)
+{
+	for (size_t i = 0; i < ROWS; i++) {
+		size_t j = 0;
+
+		while (j < n && rows[i].key[j] == key[j])
+			j++;
+		if (j == n && !rows[i].key[n])
+			return &rows[i];
+	}
+	return NULL;
+}
+
+static int is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* Copies one value, quoted or not, into strings; returns where it ends, NULL if it does not. */
+static const char *copy_value(const char *at, const char **value)
+{
+	struct text t = text_on(strings + strings_used, sizeof(strings) - strings_used);
+	char quote = *at == '\'' || *at == '"' ? *at++ : 0;
+
+	while (*at && (quote ? *at != quote : !is_blank(*at)))
+		text_char(&t, *at++);
+	if (t.full || (quote && *at++ != quote))
+		return NULL;
+	*value = t.at;
+	strings_used += t.used + 1;
+	return at;
+}
+
+/* One KEY=VALUE at *at, which is moved behind it. */
+static int read_one(const char **at, struct mprof_config *out, struct text *why)
+{
+	const char *key = *at, *value, *end = key;
+	const struct option_row *row;
+
+	while (*end && *end != '=' && !is_blank(*end))
+		end++;
+	row = *end == '=' ? find(key, (size_t)(end - key)) : NULL;
+	if (!row) {
+		text_string(why, "MPROF_CONF: unknown key '");
+		text_bytes(why, key, (size_t)(end - key));
+		text_string(why, *end == '=' ? "'; valid: " : "' (KEY=VALUE is expected); valid: ");
+		list_keys(why);
+		return -EINVAL;
+	}
+	*at = copy_value(end + 1, &value);
+	if (!*at || (**at && !is_blank(**at))) {
+		text_string(why, "MPROF_CONF: the value of ");
+		text_string(why, row->key);
+		text_string(why, " is too long or its quote is not closed");
+		return -EINVAL;
+	}
+	return set(row, value, out, why);
+}
+
+int mp_config_read(const char *conf, struct mprof_config *out, struct text *why)
+{
+	int ret = 0;
+
+	strings_used = 0;
+	for (size_t i = 0; i < ROWS; i++)
+		set(&rows[i], rows[i].def, out, why);
+	while (conf && *conf && !ret) {
+		if (is_blank(*conf))
+			conf++;
+		else
+			ret = read_one(&conf, out, why);
+	}
+	return ret;
+}
+
+static const char *first_env(const char *const *names)
+{
+	for (; *names; names++) {
+		const char *value = text_getenv(*names);
+
+		if (value && *value)
+			return value;
+	}
+	return NULL;
+}
+
+/* A value that goes into a file name: nothing of it may leave the directory. */
+static void put_plain(struct text *out, const char *s)
+{
+	for (; *s; s++)
+		text_char(out, *s == '/' ? '_' : *s);
+}
+
+static void put_program(struct text *out)
+{
+	char exe[512];
+	long n = sys_readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	const char *base = exe;
+
+	exe[n > 0 ? n : 0] = 0;
+	for (const char *p = exe; *p; p++)
+		if (*p == '/')
+			base = p + 1;
+	text_string(out, *base ? base : "unknown");
+}
+
+static void put_host(struct text *out)
+{
+	char name[6][65]; /* struct utsname of the kernel */
+
+	if (mp_sys(SYS_uname, (long)name, 0, 0, 0, 0, 0) == 0)
+		put_plain(out, name[1]);
+}
+
+static int put_escape(struct text *out, char c)
+{
+	static const char *const jobs[] = { "COBALT_JOBID", "PBS_JOBID", "SLURM_JOB_ID", "JOB_ID",
+					    NULL };
+	static const char *const ranks[] = { "PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK",
+					     "SLURM_PROCID", NULL };
+	const char *value;
+
+	switch (c) {
+	case 'p':
+		text_number(out, (uint64_t)sys_getpid());
+		return 0;
+	case 'h':
+		put_host(out);
+		return 0;
+	case 'e':
+		put_program(out);
+		return 0;
+	case 'j':
+	case 'r':
+		value = first_env(c == 'j' ? jobs : ranks);
+		put_plain(out, value ? value : "0");
+		return 0;
+	case '%':
+		text_char(out, '%');
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int mp_path_expand(const char *path, struct text *out)
+{
+	char cwd[4096];
+	long n;
+
+	if (path[0] != '/') {
+		n = sys_getcwd(cwd, sizeof(cwd));
+		if (n <= 0 || cwd[0] != '/')
+			return -ENOENT;
+		text_string(out, cwd);
+		text_char(out, '/');
+		while (path[0] == '.' && path[1] == '/')
+			path += 2;
+	}
+	for (; *path; path++) {
+		if (*path != '%')
+			text_char(out, *path);
+		else if (put_escape(out, *++path) < 0)
+			return -EINVAL;
+	}
+	return out->full ? -ENAMETOOLONG : 0;
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * core.c - which table is in place.
+ *
+ * boot -> a MODE's table -> pass, never back.  The first call of the malloc
+ * family, or our constructor, initialises; INIT or MODE modules that load
+ * objects wait for the constructor, when the loader is idle.  What goes wrong
+ * ends in pass, with one line that says why.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+enum { STATE_BOOT, STATE_INITIALISING, STATE_READY };
+
+const struct mprof_api *mp_api MP_HIDDEN = &mp_boot_api;
+const struct mprof_mode_ops *mp_mode MP_HIDDEN;
+struct mprof_config mp_config MP_HIDDEN;
+static uint32_t state;
+static uint32_t recording;
+static uint32_t refused; /* configuration is wrong: pass, but resolve the allocator */
+
+const struct mprof_host mp_host MP_HIDDEN = {
+	.abi = MPROF_MODULE_ABI,
+	.config = &mp_config,
+	.enter = mp_enter,
+	.leave = mp_leave,
+	.file_open = mp_file_open,
+	.counts_take = mp_counts_take,
+	.counts_give = mp_counts_give,
+	.slot_take = mp_slot_take,
+	.slot_flush = mp_slot_flush,
+	.slot_release = mp_slot_release,
+	.lost = mp_lost,
+	.fd_open = mp_fd_open,
+	.fd_write = mp_fd_write,
+	.note = mp_note,
+	.stop = mp_stop,
+};
+
+int mp_recording(void)
+{
+	return (int)__atomic_load_n(&recording, __ATOMIC_RELAXED);
+}
+
+static void publish(const struct mprof_api *api)
+{
+	/* Pairs with the acquire in mp_table(): all that the table needs was written before. */
+	__atomic_store_n(&mp_api, api, __ATOMIC_RELEASE);
+}
+
+void mp_stop(unsigned reason, const char *why)
+{
+	if (!__atomic_exchange_n(&recording, 0, __ATOMIC_ACQ_REL))
+		return;
+	publish(&mp_pass_api);
+	mp_lost(reason, 1);
+	mp_fact_stopped(why);
+}
+
+static void refuse(struct text *why)
+{
+	if (!refused)
+		mp_note(why->at);
+	refused = 1;
+}
+
+/* What is asked for.  A process that gained privileges reads no variable and keeps nothing. */
+static void configure(struct text *why)
+{
+	static int done;
+
+	if (done)
+		return;
+	done = 1;
+	if (getauxval(AT_SECURE)) {
+		refused = 1;
+		mp_config_read(NULL, &mp_config, why);
+	} else if (mp_config_read(text_getenv("MPROF_CONF"), &mp_config, why) < 0) {
+		refuse(why);
+		mp_config_read(NULL, &mp_config, why);
+	}
+}
+
+static int is_path(const char *name)
+{
+	while (*name && *name != '/')
+		name++;
+	return *name == '/';
+}
+
+static int find_allocator(const struct mprof_init_ops *init, struct text *why)
+{
+	if (init->open && init->open(&mp_config, why->at + why->used, why->size - why->used) < 0)
+		return -1;
+	return mp_resolve(init, &mprof_core.real, why);
+}
+
+/* The allocator must be there whatever else fails: the program cannot run without. */
+static void find_any_allocator(struct text *why)
+{
+	const struct mprof_init_ops *init = mp_find_init(mp_config.init, why);
+
+	if (init && find_allocator(init, why) == 0)
+		return;
+	refuse(why);
+	init = mp_find_init("LD_NEXT", why);
+	find_allocator(init, why);
+}
+
+/* 1: a table other than boot's may be published; 0: wait for the constructor. */
+static int initialise(int from_constructor, struct text *why)
+{
+	const struct mprof_init_ops *init;
+
+	configure(why);
+	init = is_path(mp_config.init) ? NULL : mp_find_init(mp_config.init, why);
+	if (!from_constructor && (is_path(mp_config.init) || is_path(mp_config.mode) ||
+				  (init && init->loads)))
+		return 0;
+	*why = text_on(why->at, why->size);
+	mp_clock_choose();
+	mp_mode = mp_find_mode(mp_config.mode, why);
+	if (!mp_mode)
+		refuse(why);
+	find_any_allocator(why);
+	if (refused)
+		return 1;
+	if (mp_threads_start() < 0) {
+		text_string(why, "no memory for the thread records");
+		refuse(why);
+	} else {
+		recording = 1;
+		if (mp_mode->start && mp_mode->start(&mp_host) < 0) {
+			recording = 0;
+			refused = 1; /* start() has said why */
+		}
+	}
+	return 1;
+}
+
+int mp_boot_try(int from_constructor)
+{
+	char buffer[768];
+	struct text why = text_on(buffer, sizeof(buffer));
+	uint32_t expect = STATE_BOOT;
+	int saved = errno, done;
+
+	if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == STATE_READY)
+		return 1;
+	if (!environ) /* libc's own constructor has not run */
+		return 0;
+	if (!__atomic_compare_exchange_n(&state, &expect, STATE_INITIALISING, 0, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return expect == STATE_READY;
+	done = initialise(from_constructor, &why);
+	if (done)
+		publish(refused ? &mp_pass_api : mp_mode->api);
+	__atomic_store_n(&state, done ? STATE_READY : STATE_BOOT, __ATOMIC_RELEASE);
+	errno = saved;
+	return done;
+}
+
+__attribute__((constructor(101))) static void construct(void)
+{
+	mp_boot_try(1);
+	if (mp_recording())
+		mp_process_watch();
+	if (mp_boot_early)
+		mp_lost(MPROF_LOST_EARLY, mp_boot_early);
+}
+
+/* The last that runs of us.  Recording goes on: other destructors may still free. */
+__attribute__((destructor(101))) static void destruct(void)
+{
+	mp_process_flush();
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * descriptors.c - our descriptor is out of the program's way, and what the
+ * program's calls do to its number they do to a free number.
+ *
+ * Programs close what they did not open.  close, close_range, closefrom, dup2
+ * and dup3 leave ours alone; one closed by a raw system call is noticed before
+ * the next write, because device and inode are compared, so that our data
+ * never goes into a file of the program's.
+ *
+ * Moving the descriptor away from a number that dup2 wants waits for writers
+ * that checked the old number (mp_file.users).
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define HIGH_FD 1000 /* not higher: the kernel's table grows with the greatest number */
+
+int mp_fd_high(int fd)
+{
+	struct rlimit lim;
+	int floor = HIGH_FD, high = -1;
+
+	if (sys_getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_cur <= HIGH_FD + 8)
+		floor = lim.rlim_cur > 16 ? (int)lim.rlim_cur - 8 : (int)lim.rlim_cur - 1;
+	for (; high < 0 && floor > 2; floor = floor * 3 / 4)
+		high = sys_fcntl(fd, F_DUPFD_CLOEXEC, floor);
+	sys_close(fd);
+	return high < 0 ? -EMFILE : high;
+}
+
+static int is_ours(int fd)
+{
+	struct stat st;
+
+	return fd >= 0 && sys_fstat(fd, &st) == 0 && st.st_ino == mp_file.ino &&
+	       st.st_dev == mp_file.dev;
+}
+
+/* The program closed it by a raw system call: the path still leads to the file, or recording ends. */
+static int reopen(void)
+{
+	int fd = sys_open(mp_file.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+
+	if (fd < 0)
+		return fd;
+	if (!is_ours(fd)) {
+		sys_close(fd);
+		return -ESTALE;
+	}
+	fd = mp_fd_high(fd);
+	if (fd >= 0)
+		__atomic_store_n(&mp_file.fd, fd, __ATOMIC_RELEASE);
+	return fd;
+}
+
+int mp_fd_hold(void)
+{
+	struct stat st;
+	int fd;
+
+	__atomic_fetch_add(&mp_file.users, 1, __ATOMIC_SEQ_CST);
+	/* Pairs with the store and the load in move_away(): it sees us, or we see the new number. */
+	fd = __atomic_load_n(&mp_file.fd, __ATOMIC_SEQ_CST);
+	if (mp_file.broken)
+		fd = -EIO;
+	else if (!is_ours(fd))
+		fd = reopen();
+	if (fd >= 0 && (sys_fstat(fd, &st) < 0 || st.st_size < (off_t)MPROF_HEADER_SIZE)) {
+		mp_file.broken = MPROF_LOST_FILE + 1; /* truncated by somebody */
+		fd = -EIO;
+	}
+	if (fd < 0)
+		mp_fd_release();
+	return fd;
+}
+
+void mp_fd_release(void)
+{
+	__atomic_fetch_sub(&mp_file.users, 1, __ATOMIC_SEQ_CST);
+}
+
+static void move_away(int from)
+{
+	int to = sys_fcntl(from, F_DUPFD_CLOEXEC, from > 512 ? from / 2 : from + 1);
+
+	__atomic_store_n(&mp_file.fd, to, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(&mp_file.users, __ATOMIC_SEQ_CST))
+		sys_yield();
+}
+
+static int ours(int fd)
+{
+	return fd >= 0 && fd == __atomic_load_n(&mp_file.fd, __ATOMIC_RELAXED);
+}
+
+static int bad_number(void)
+{
+	errno = EBADF;
+	return -1;
+}
+
+/* Resolved on first use: most programs never come here. */
+#define NEXT(ret, name, params)                                                                    \
+	static ret(*next) params;                                                                  \
+	if (!next)                                                                                 \
+	next = (ret(*) params)dlsym(RTLD_NEXT, #name)
+
+EXPORT int close(int fd)
+{
+	NEXT(int, close, (int));
+	return ours(fd) ? bad_number() : next(fd);
+}
+
+EXPORT int dup2(int from, int to)
+{
+	NEXT(int, dup2, (int, int));
+	if (ours(from))
+		return bad_number();
+	if (ours(to))
+		move_away(to);
+	return next(from, to);
+}
+
+EXPORT int dup3(int from, int to, int flags)
+{
+	NEXT(int, dup3, (int, int, int));
+	if (ours(from))
+		return bad_number();
+	if (ours(to))
+		move_away(to);
+	return next(from, to, flags);
+}
+
+static int close_range_sys(unsigned first, unsigned last, int flags)
+{
+	long ret = first > last ? 0 : mp_sys(SYS_close_range, first, last, flags, 0, 0, 0);
+
+	if (ret < 0)
+		errno = (int)-ret;
+	return ret < 0 ? -1 : 0;
+}
+
+EXPORT int close_range(unsigned first, unsigned last, int flags)
+{
+	int fd = __atomic_load_n(&mp_file.fd, __ATOMIC_RELAXED);
+
+	if (fd < 0 || (unsigned)fd < first || (unsigned)fd > last || first > last || flags & 4)
+		return first > last ? (errno = EINVAL, -1) : close_range_sys(first, last, flags);
+	if (fd > 0 && close_range_sys(first, (unsigned)fd - 1, flags) < 0)
+		return -1;
+	return close_range_sys((unsigned)fd + 1, last, flags);
+}
+
+EXPORT void closefrom(int first)
+{
+	int fd = __atomic_load_n(&mp_file.fd, __ATOMIC_RELAXED);
+	NEXT(void, closefrom, (int));
+
+	if (first < 0)
+		first = 0;
+	if (fd < first) {
+		next(first);
+		return;
+	}
+	for (int i = first; i < fd; i++)
+		sys_close(i);
+	next(fd + 1);
+}
+
+/* Watched descriptors of the program's: which file each was when a MODE began to use it. */
+static struct {
+	int fd;
+	uint64_t dev, ino;
+} watched;
+
+int mp_fd_open(int fd)
+{
+	struct stat st;
+	int ret = sys_fstat(fd, &st);
+
+	if (ret < 0)
+		return ret;
+	watched.fd = fd;
+	watched.dev = st.st_dev;
+	watched.ino = st.st_ino;
+	return 0;
+}
+
+int mp_fd_write(int fd, const void *data, size_t bytes)
+{
+	struct stat st;
+	long n;
+
+	if (fd != watched.fd || sys_fstat(fd, &st) < 0 || st.st_ino != watched.ino ||
+	    st.st_dev != watched.dev)
+		return -EBADF;
+	do
+		n = sys_write(fd, data, bytes);
+	while (n == -EINTR || n == -EAGAIN);
+	return n < 0 ? (int)n : 0;
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * facts.c - what is known of this process, written into the run's file: who it
+ * is, what it turns into, what it starts, how it ends, how large it is.
+ * All on slow paths; each is one small extent and one pwrite.
+ */
+#include <dlfcn.h>
+#include <sys/resource.h>
+
+#include "internal.h"
+
+#define STRINGS_BYTES 4096u
+#define SAMPLE_EVERY_NS 10000000u
+
+static void stamp(struct mprof_fact *f, unsigned what)
+{
+	*f = (struct mprof_fact){
+		.what = what,
+		.pid = mp_local->pid,
+		.parent_pid = sys_getppid(),
+		.real_ns = (int64_t)mp_clock_real_ns(),
+		.self_bytes = mp_local->self_bytes,
+	};
+	f->mono_ns = (int64_t)mp_clock_monotonic_ns();
+	f->ticks = mprof_ticks();
+}
+
+void mp_fact(const struct mprof_fact *fact, const char *strings, size_t bytes)
+{
+	if (mp_file.header && !mp_file.broken)
+		mp_extent_write(MPROF_EXTENT_FACT, 0, fact, sizeof(*fact), strings, bytes);
+}
+
+static void put(struct text *t, const char *key, const char *value)
+{
+	text_string(t, key);
+	text_char(t, '=');
+	text_string(t, value);
+	t->used += !t->full; /* keep the NUL between strings */
+	if (t->used < t->size)
+		t->at[t->used] = 0;
+}
+
+static void put_link(struct text *t, const char *key, const char *link)
+{
+	char value[512];
+	long n = sys_readlink(link, value, sizeof(value) - 1);
+
+	value[n > 0 ? n : 0] = 0;
+	put(t, key, value);
+}
+
+/* The command line, one arg= for each argument, as far as there is room. */
+static void put_arguments(struct text *t, size_t leave)
+{
+	char buffer[512];
+	int fd = sys_open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
+	long n = fd < 0 ? 0 : sys_read(fd, buffer, sizeof(buffer) - 1);
+
+	if (fd >= 0)
+		sys_close(fd);
+	for (long i = 0; i < n && t->used + leave < t->size;) {
+		buffer[n] = 0;
+		put(t, "arg", buffer + i);
+		i += (long)text_length(buffer + i) + 1;
+	}
+}
+
+static void put_allocator(struct text *t)
+{
+	Dl_info info;
+	/* Through a pointer to data: ISO C knows no cast of a function pointer. */
+	void *malloc_address = *(void **)&mprof_core.real.malloc;
+
+	if (dladdr(malloc_address, &info) && info.dli_fname)
+		put(t, "allocator", info.dli_fname);
+}
+
+static void put_host_and_job(struct text *t)
+{
+	static const char *const jobs[] = { "COBALT_JOBID", "PBS_JOBID", "SLURM_JOB_ID", "JOB_ID" };
+	char name[6][65];
+
+	if (mp_sys(SYS_uname, (long)name, 0, 0, 0, 0, 0) == 0)
+		put(t, "host", name[1]);
+	for (unsigned i = 0; i < 4; i++) {
+		const char *job = text_getenv(jobs[i]);
+
+		if (job && *job) {
+			put(t, "job", job);
+			break;
+		}
+	}
+}
+
+void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int parent_pid)
+{
+	char buffer[800];
+	struct text t = text_on(buffer, sizeof(buffer));
+	struct mprof_fact f;
+
+	stamp(&f, what);
+	f.parent = parent;
+	f.parent_pid = parent_pid;
+	f.fork_ticks = fork_ticks;
+	f.start_time = mp_start_time();
+	put_link(&t, "exe", "/proc/self/exe");
+	put(&t, "mode", mp_config.mode);
+	put(&t, "init", mp_config.init);
+	put_allocator(&t);
+	put_host_and_job(&t);
+	put_arguments(&t, 96);
+	mp_fact(&f, buffer, t.used);
+}
+
+static uint64_t ns(struct timeval tv)
+{
+	return (uint64_t)tv.tv_sec * 1000000000u + (uint64_t)tv.tv_usec * 1000u;
+}
+
+void mp_fact_end(int status)
+{
+	struct mprof_fact f;
+	struct rusage ru;
+
+	stamp(&f, MPROF_FACT_END);
+	f.status = status;
+	if (sys_getrusage(&ru) == 0) {
+		f.peak_rss_bytes = (uint64_t)ru.ru_maxrss * 1024;
+		f.user_ns = ns(ru.ru_utime);
+		f.system_ns = ns(ru.ru_stime);
+		f.minor_faults = (uint64_t)ru.ru_minflt;
+		f.major_faults = (uint64_t)ru.ru_majflt;
+	}
+	mp_fact(&f, "", 0);
+}
+
+static void with_path(struct mprof_fact *f, const char *path)
+{
+	char buffer[800];
+	struct text t = text_on(buffer, sizeof(buffer));
+
+	put(&t, "path", path ? path : "");
+	mp_fact(f, buffer, t.used);
+}
+
+void mp_fact_exec(int child_pid, const char *path, int env_kept)
+{
+	struct mprof_fact f;
+
+	stamp(&f, MPROF_FACT_EXECING);
+	f.child_pid = child_pid;
+	f.env_kept = (uint32_t)env_kept;
+	with_path(&f, path);
+}
+
+void mp_fact_child(int pid, unsigned how, const char *path, int env_kept)
+{
+	struct mprof_fact f;
+
+	stamp(&f, MPROF_FACT_CHILD);
+	f.child_pid = pid;
+	f.how = how;
+	f.env_kept = (uint32_t)env_kept;
+	with_path(&f, path);
+}
+
+void mp_fact_stopped(const char *why)
+{
+	char buffer[256];
+	struct text t = text_on(buffer, sizeof(buffer));
+	struct mprof_fact f;
+
+	stamp(&f, MPROF_FACT_STOPPED);
+	put(&t, "why", why);
+	mp_fact(&f, buffer, t.used);
+}
+
+/* From a full slot: how large the process is.  Not under mprof, which looks from outside. */
+void mp_sample_maybe(void)
+{
+	struct mprof_sample s = { 0 };
+	uint64_t now = mp_clock_monotonic_ns(), last, pages = 0;
+	char line[128];
+	size_t used;
+	long n;
+	int fd;
+
+	last = __atomic_load_n(&mp_local->last_sample_ns, __ATOMIC_RELAXED);
+	if (now - last < SAMPLE_EVERY_NS || text_getenv("MPROF_NOTES") ||
+	    !__atomic_compare_exchange_n(&mp_local->last_sample_ns, &last, now, 0,
+					 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return;
+	fd = sys_open("/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	n = sys_read(fd, line, sizeof(line) - 1);
+	sys_close(fd);
+	line[n > 0 ? n : 0] = 0;
+	used = text_parse(line, 10, &pages);
+	s.virt = pages * 4096;
+	if (used && text_parse(line + used + 1, 10, &pages))
+		s.rss = pages * 4096;
+	s.ticks = mprof_ticks();
+	mp_extent_write(MPROF_EXTENT_SAMPLE, 0, &s, sizeof(s), "", 0);
+}

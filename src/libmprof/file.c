@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * file.c - the run's file: made or joined, extents taken from it, written.
+ *
+ * The header is mapped; everything in it that changes does so by atomic
+ * operations, because every process of the run maps it.  Data goes in by
+ * pwrite through a guarded descriptor, so that a full disk is a return value.
+ * What is mapped for storing (header, slots, counts) has its disk blocks
+ * reserved first.
+ *
+ * A file is made under another name and linked into place when its header is
+ * complete: whoever sees the path sees a whole header, and of two processes
+ * that start a run together one wins and the other joins.
+ */
+#include <errno.h>
+#include <sys/file.h>
+
+#include "internal.h"
+
+#ifndef FALLOC_FL_KEEP_SIZE
+#define FALLOC_FL_KEEP_SIZE 1
+#endif
+
+#define RECORD_BYTES 16u /* of the file, for one LOG_QTY record: a malloc and its free */
+
+struct mp_file mp_file MP_HIDDEN = { .fd = -1 };
+
+/* Beyond RLIMIT_FSIZE the kernel would send SIGXFSZ, which kills. */
+static int over_limit(uint64_t end)
+{
+	struct rlimit lim;
+
+	return sys_getrlimit(RLIMIT_FSIZE, &lim) == 0 && lim.rlim_cur != RLIM_INFINITY &&
+	       end > lim.rlim_cur;
+}
+
+static int write_all(int fd, uint64_t offset, const char *data, size_t bytes)
+{
+	while (bytes) {
+		long n = sys_pwrite(fd, data, bytes, offset);
+
+		if (n == -EINTR)
+			continue;
+		if (n <= 0)
+			return n ? (int)n : -EIO;
+		data += n, offset += (uint64_t)n, bytes -= (size_t)n;
+	}
+	return 0;
+}
+
+int mp_file_write(uint64_t offset, const void *data, size_t bytes)
+{
+	int fd, ret;
+
+	if (over_limit(offset + bytes))
+		return -EFBIG;
+	fd = mp_fd_hold();
+	if (fd < 0)
+		return fd;
+	ret = write_all(fd, offset, data, bytes);
+	mp_fd_release();
+	return ret;
+}
+
+static int write_zeros(int fd, uint64_t offset, uint64_t bytes)
+{
+	static const char zeros[4096];
+	int ret = 0;
+
+	for (uint64_t n; bytes && !ret; offset += n, bytes -= n) {
+		n = bytes < sizeof(zeros) ? bytes : sizeof(zeros);
+		ret = write_all(fd, offset, zeros, n);
+	}
+	return ret;
+}
+
+static int reserve(int fd, uint64_t offset, uint64_t bytes)
+{
+	int ret;
+
+	if (over_limit(offset + bytes))
+		return -EFBIG;
+	do
+		ret = sys_fallocate(fd, 0, offset, bytes);
+	while (ret == -EINTR);
+	return ret == -EOPNOTSUPP || ret == -ENOSYS ? write_zeros(fd, offset, bytes) : ret;
+}
+
+int mp_file_reserve(uint64_t offset, uint64_t bytes)
+{
+	int fd = mp_fd_hold(), ret;
+
+	if (fd < 0)
+		return fd;
+	ret = reserve(fd, offset, bytes);
+	mp_fd_release();
+	return ret;
+}
+
+/* Asks for disk blocks ahead of need, LOG_QTY records at a time.  Failing is no harm yet. */
+static void make_room(uint64_t tail)
+{
+	uint64_t *room = &mp_file.header->room, had = __atomic_load_n(room, __ATOMIC_RELAXED);
+	uint64_t step = mp_config.log_qty * RECORD_BYTES, want;
+	int fd;
+
+	if (tail <= had)
+		return;
+	want = tail + (step < 65536 ? 65536 : step);
+	if (over_limit(want) || !__atomic_compare_exchange_n(room, &had, want, 0, __ATOMIC_RELAXED,
+							     __ATOMIC_RELAXED))
+		return;
+	fd = mp_fd_hold();
+	if (fd < 0)
+		return;
+	sys_fallocate(fd, FALLOC_FL_KEEP_SIZE, tail, want - tail);
+	mp_fd_release();
+}
+
+void mp_extent_fill(struct mprof_extent *x, unsigned kind, uint64_t offset, uint32_t size,
+		    uint32_t thread)
+{
+	*x = (struct mprof_extent){
+		.kind = (uint16_t)kind,
+		.offset = offset,
+		.size = size,
+		.process = mp_local->process,
+		.thread = thread,
+		.first_ticks = mprof_ticks(),
+	};
+	x->last_ticks = x->first_ticks;
+	__builtin_memcpy(&x->run, mp_file.header->run_id, sizeof(x->run));
+	x->magic = MPROF_EXTENT_MAGIC;
+}
+
+uint64_t mp_extent_take(uint64_t bytes, uint64_t align)
+{
+	uint64_t *tail = &mp_file.header->tail, old, start;
+	struct mprof_extent gap;
+
+	if (mp_file.broken)
+		return 0;
+	old = __atomic_load_n(tail, __ATOMIC_RELAXED);
+	do
+		start = (old + align - 1) & -align;
+	while (!__atomic_compare_exchange_n(tail, &old, start + bytes, 1, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED));
+	if (old < MPROF_HEADER_SIZE) /* a header that somebody emptied */
+		return 0;
+	make_room(start + bytes);
+	if (start > old) {
+		mp_extent_fill(&gap, MPROF_EXTENT_FREE, old, (uint32_t)(start - old), 0);
+		mp_file_write(old, &gap, sizeof(gap));
+	}
+	return start;
+}
+
+int mp_extent_write(unsigned kind, uint32_t thread, const void *a, size_t an, const void *b,
+		    size_t bn)
+{
+	/* On the stack of a stranger: small payloads only. */
+	char buffer[sizeof(struct mprof_extent) + 1024];
+	struct mprof_extent *x = (struct mprof_extent *)buffer;
+	size_t bytes = (sizeof(*x) + an + bn + 63) & ~(size_t)63;
+	uint64_t offset;
+
+	if (bytes > sizeof(buffer))
+		return -EINVAL;
+	offset = mp_extent_take(bytes, MPROF_EXTENT_ALIGN);
+	if (!offset)
+		return -EIO;
+	__builtin_memset(buffer, 0, bytes);
+	mp_extent_fill(x, kind, offset, (uint32_t)bytes, thread);
+	__builtin_memcpy(x + 1, a, an);
+	__builtin_memcpy((char *)(x + 1) + an, b, bn);
+	x->used = (uint32_t)(an + bn);
+	x->check = mprof_checksum(x + 1, x->used);
+	return mp_file_write(offset, buffer, bytes);
+}
+
+struct mprof_process_entry *mp_entry(void)
+{
+	uint32_t n = mp_local ? mp_local->process : 0;
+
+	if (!mp_file.header || !n || n > MPROF_PROCESS_TABLE)
+		return NULL;
+	return &mp_file.header->process[n - 1];
+}
+
+void mp_lost(unsigned reason, uint64_t events)
+{
+	struct mprof_process_entry *e = mp_entry();
+
+	if (e)
+		__atomic_fetch_add(&e->lost[reason], (uint32_t)events, __ATOMIC_RELAXED);
+	else if (mp_file.header)
+		__atomic_fetch_add(&mp_file.header->lost[reason], (uint32_t)events,
+				   __ATOMIC_RELAXED);
+}
+
+/* Maps the header of a file that is ours for good. */
+static int adopt(int fd)
+{
+	struct stat st;
+	void *map;
+
+	fd = mp_fd_high(fd);
+	if (fd < 0)
+		return fd;
+	map = sys_mmap(NULL, MPROF_HEADER_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (sys_failed(map) || sys_fstat(fd, &st) < 0) {
+		sys_close(fd);
+		return -ENOMEM;
+	}
+	mp_file.dev = st.st_dev;
+	mp_file.ino = st.st_ino;
+	mp_file.header = map;
+	__atomic_store_n(&mp_file.fd, fd, __ATOMIC_RELEASE);
+	sys_flock(fd, LOCK_SH); /* "in use", for whoever wants this path for another run */
+	mprof_core.clock = mp_file.header->clock;
+	mprof_core.clock_shift = mp_file.header->clock_shift;
+	mp_sigbus_guard();
+	return 0;
+}
+
+static int same_run(const struct mprof_file_header *h, const char *magic, const struct mp_run *run)
+{
+	return !__builtin_memcmp(h->magic, magic, MPROF_MAGIC_SIZE) &&
+	       h->version == MPROF_FORMAT_VERSION &&
+	       !__builtin_memcmp(h->run_id, run->id, sizeof(run->id)) &&
+	       !(h->flags & MPROF_FILE_COMPRESSED);
+}
+
+/* -ENOENT: no such file, or another run's. */
+static int join(const struct mp_run *run, const char *magic)
+{
+	struct mprof_file_header h;
+	int fd, ret;
+
+	fd = sys_open(run->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+	if (fd < 0)
+		return fd;
+	if (sys_pread(fd, &h, 256, 0) == 256 && same_run(&h, magic, run)) {
+		ret = adopt(fd);
+		if (ret == 0)
+			return 0;
+	} else {
+		ret = -ENOENT;
+	}
+	sys_close(fd);
+	return ret;
+}
+
+static void header_fill(struct mprof_file_header *h, const char *magic, const struct mp_run *run)
+{
+	__builtin_memcpy(h->magic, magic, MPROF_MAGIC_SIZE);
+	h->version = MPROF_FORMAT_VERSION;
+	h->header_size = MPROF_HEADER_SIZE;
+	__builtin_memcpy(h->run_id, run->id, sizeof(h->run_id));
+	h->page_size = 4096;
+	h->clock = mprof_core.clock;
+	h->clock_shift = mprof_core.clock_shift;
+	h->clock_hz = mp_clock_hz();
+	h->start_real_ns = (int64_t)mp_clock_real_ns();
+	h->start_mono_ns = (int64_t)mp_clock_monotonic_ns();
+	h->start_ticks = mprof_ticks();
+	h->tail = MPROF_HEADER_SIZE;
+}
+
+/* What stands at path: -EEXIST the same run, -EBUSY a live one, 0 may be replaced. */
+static int look_at(const char *path, const char *magic, const struct mp_run *run, struct text *why)
+{
+	struct mprof_file_header h;
+	struct stat st;
+	int fd, ret = 0;
+	long n;
+
+	fd = sys_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+	if (fd < 0 && fd != -ELOOP)
+		return fd;
+	if (fd < 0 || sys_fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		text_string(why, fd < 0 ? "is a symbolic link" : "is not a regular file");
+		sys_close(fd);
+		return -ENOTSUP;
+	}
+	n = sys_pread(fd, &h, 256, 0);
+	if (n == 256 && same_run(&h, magic, run))
+		ret = -EEXIST;
+	else if (n > 0 && (n < 8 || __builtin_memcmp(h.magic, "mprof", 5)))
+		ret = -ENOTSUP;
+	else if (sys_flock(fd, LOCK_EX | LOCK_NB) == -EWOULDBLOCK)
+		ret = -EBUSY;
+	if (ret == -ENOTSUP)
+		text_string(why, "exists and is not a file of mprof's");
+	sys_close(fd);
+	return ret;
+}
+
+/* Puts the finished file at run->path, or beside it when another live run has it. */
+static int place(const char *temporary, struct mp_run *run, const char *magic, struct text *why)
+{
+	struct text path = { run->path, text_length(run->path), sizeof(run->path), 0 };
+	int ret = sys_link(temporary, run->path);
+
+	if (ret == -EEXIST) {
+		ret = look_at(run->path, magic, run, why);
+		if (ret == -EBUSY) {
+			text_char(&path, '.');
+			text_number(&path, (uint64_t)sys_getpid());
+			ret = 0;
+		}
+		if (ret == 0)
+			return sys_rename(temporary, run->path);
+	} else if (ret < 0) { /* a file system without hard links */
+		return sys_rename(temporary, run->path);
+	}
+	sys_unlink(temporary);
+	return ret;
+}
+
+static int create(struct mp_run *run, const char *magic, struct text *why)
+{
+	char name[4096 + 48];
+	struct text temporary = text_on(name, sizeof(name));
+	struct mprof_file_header *h;
+	int fd, ret;
+
+	text_string(&temporary, run->path);
+	text_char(&temporary, '.');
+	text_number(&temporary, (uint64_t)sys_getpid());
+	text_string(&temporary, ".new");
+	fd = sys_open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd == -EEXIST && sys_unlink(name) == 0)
+		fd = sys_open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return fd;
+	ret = reserve(fd, 0, MPROF_HEADER_SIZE);
+	h = ret < 0 ? NULL
+		    : sys_mmap(NULL, MPROF_HEADER_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (!h || sys_failed(h)) {
+		sys_unlink(name);
+		sys_close(fd);
+		return ret < 0 ? ret : -ENOMEM;
+	}
+	header_fill(h, magic, run);
+	sys_munmap(h, MPROF_HEADER_SIZE);
+	ret = place(name, run, magic, why);
+	if (ret == 0)
+		ret = adopt(fd);
+	if (ret < 0)
+		sys_close(fd);
+	return ret == -EEXIST ? join(run, magic) : ret;
+}
+
+static int create_or_join(struct mp_run *run, const char *magic, const char *path,
+			  struct text *why)
+{
+	struct text to = text_on(run->path, sizeof(run->path));
+	int from_env = mp_run_from_env(run), ret;
+
+	if (from_env && !join(run, magic))
+		return 0;
+	if (from_env && !sys_open(run->path, O_PATH | O_CLOEXEC | O_NOFOLLOW, 0))
+		from_env = 0;
+	if (!from_env) {
+		mp_run_random(run);
+		ret = mp_path_expand(path, &to);
+		if (ret == -EINVAL)
+			text_string(why, "has an unknown % sequence; valid: %p %h %e %j %r %%");
+		if (ret < 0)
+			return ret;
+	}
+	ret = create(run, magic, why);
+	if (ret == 0 && !from_env)
+		mp_run_to_env(run);
+	return ret;
+}
+
+static const char *reason(int error)
+{
+	switch (-error) {
+	case EACCES:
+	case EPERM:
+		return "permission denied";
+	case EROFS:
+		return "the file system is read-only";
+	case ENOENT:
+	case ENOTDIR:
+		return "no such directory";
+	case EISDIR:
+		return "is a directory";
+	case ENOSPC:
+	case EDQUOT:
+		return "no space left";
+	case EFBIG:
+		return "larger than the file size limit";
+	case EMFILE:
+	case ENFILE:
+		return "too many open files";
+	case ENOMEM:
+		return "no memory or address space";
+	}
+	return "the system refused";
+}
+
+int mp_file_open(const char *magic, const char *path)
+{
+	char buffer[512];
+	struct text why = text_on(buffer, sizeof(buffer)), *w = &why;
+	static struct mp_run run;
+	int ret;
+
+	if (mp_file.header) /* a forked child has what its parent had */
+		return mp_file.broken ? -EIO : 0;
+	text_string(w, "cannot write '");
+	text_bytes(w, path, 256 < text_length(path) ? 256 : text_length(path));
+	text_string(w, "': ");
+	size_t before = why.used;
+	ret = create_or_join(&run, magic, path, w);
+	if (ret < 0) {
+		if (why.used == before)
+			text_string(w, reason(ret));
+		mp_note(why.at);
+		return ret;
+	}
+	struct text to = text_on(mp_file.path, sizeof(mp_file.path));
+	text_string(&to, run.path);
+	ret = mp_process_join(0, 0, sys_getppid());
+	if (ret < 0)
+		mp_note("the process could not join the run: the file has no room");
+	return ret;
+}

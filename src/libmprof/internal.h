@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * internal.h - what the files of the library know of each other, grouped by
+ * the file that defines it.
+ *
+ * Locks, outermost first: glibc's loader lock (held by our callers at will);
+ * mp_local->pool; mp_local->late.  Both are spin locks held for a few
+ * instructions, or for one flush in the case of `late`, never across a call
+ * into the program or the allocator, and they lie in memory that a forked
+ * child finds zeroed: no child inherits a held lock.
+ */
+#ifndef MP_INTERNAL_H
+#define MP_INTERNAL_H
+
+#include <mprof/module.h>
+
+#include "sys.h"
+#include "text.h"
+
+#define MP_HIDDEN __attribute__((visibility("hidden")))
+
+/* core.c: which table is in place, and how it came there. */
+extern const struct mprof_api *mp_api;
+extern const struct mprof_api mp_boot_api; /* boot.c */
+extern const struct mprof_api mp_pass_api; /* pass.c */
+extern const struct mprof_mode_ops *mp_mode;
+extern struct mprof_config mp_config;
+/* Initialises if libc is up and nobody else is at it.  1: mp_api is not boot's any more. */
+int mp_boot_try(int from_constructor);
+/* Recording is on in this process (it may have lost its file since: then services fail). */
+int mp_recording(void);
+void mp_stop(unsigned reason, const char *why);
+extern const struct mprof_host mp_host;
+
+static inline const struct mprof_api *mp_table(void)
+{
+	/* Pairs with the release in mp_boot_try(): a table's data is there before the table. */
+	return __atomic_load_n(&mp_api, __ATOMIC_ACQUIRE);
+}
+
+/* boot.c: the arena for calls made before and during initialisation. */
+void *mp_boot_alloc(size_t align, size_t size);
+void *mp_boot_realloc(void *ptr, size_t size);
+size_t mp_boot_usable(void *ptr);
+extern uint32_t mp_boot_early; /* calls served from it before anything could be set up */
+
+/* config.c: MPROF_CONF.  0, or -EINVAL with one sentence in why. */
+int mp_config_read(const char *conf, struct mprof_config *out, struct text *why);
+/* Expands %p %h %e %j %r %% and makes the path absolute. */
+int mp_path_expand(const char *path, struct text *out);
+
+/* modules.c: names and paths to modules. */
+const struct mprof_init_ops *mp_find_init(const char *name, struct text *why);
+const struct mprof_mode_ops *mp_find_mode(const char *name, struct text *why);
+/* Fills real from an INIT module; every function comes from malloc's own object. */
+int mp_resolve(const struct mprof_init_ops *init, struct mprof_real *real, struct text *why);
+
+/* clock.c */
+void mp_clock_choose(void);
+uint64_t mp_clock_monotonic_ns(void);
+uint64_t mp_clock_real_ns(void);
+uint64_t mp_clock_hz(void); /* ticks a second; takes 50 us */
+
+/* notes.c: the one line about a start that failed. */
+void mp_note(const char *why);
+
+/* threads.c */
+#define MP_COUNTS_UNUSED 64
+struct mp_local {
+	uint32_t alive; /* 0: this memory is new or a forked child's */
+	uint32_t process; /* our number in the run */
+	int32_t pid;
+	uint32_t pool_lock, late_lock;
+	uint32_t live_threads;
+	struct mprof_thread *unused;
+	char *fresh, *fresh_end; /* records never used yet */
+	struct mprof_thread *late; /* of threads whose destructors have run */
+	uint64_t self_bytes;	   /* our memory in this process */
+	uint64_t last_sample_ns;
+	uint32_t counts_left;	   /* COUNTS records of the current extent row */
+	char *counts_next;
+	uint32_t counts_taken;
+	struct mprof_counts *counts_merged; /* takes over ended threads' sums */
+	struct mprof_counts *counts_unused[MP_COUNTS_UNUSED]; /* to be used again */
+	uint32_t starts_lock;
+	struct mp_start *starts;
+};
+extern struct mp_local *mp_local;
+extern struct mprof_thread mp_nobody, mp_gone; /* always zero */
+extern __thread uint32_t mp_thread_number;     /* given by the creator, or kept after the end */
+int mp_threads_start(void);
+struct mprof_thread *mp_enter(void);
+void mp_leave(struct mprof_thread *t);
+void mp_threads_forked(void); /* in a child: forget what the parent's threads had */
+void mp_lock(uint32_t *lock);
+void mp_unlock(uint32_t *lock);
+/* Memory that a forked child finds zeroed, or NULL. */
+void *mp_wiped_memory(size_t bytes);
+
+/* file.c: the run's file. */
+struct mp_file {
+	int fd; /* -1: none */
+	uint32_t users; /* writers between the check of fd and the end of their write */
+	uint64_t dev, ino;
+	uint32_t broken; /* enum mprof_lost + 1 once the file is of no use any more */
+	struct mprof_file_header *header;
+	char path[4096];
+};
+extern struct mp_file mp_file;
+int mp_file_open(const char *magic, const char *path);
+/* Takes `bytes` (multiple of 64) of the file; align 64 or page size.  0: no room. */
+uint64_t mp_extent_take(uint64_t bytes, uint64_t align);
+/* Writes at offset after checking that fd is still our file.  0 or -errno. */
+int mp_file_write(uint64_t offset, const void *data, size_t bytes);
+/* Real disk blocks for a range, so that a store to its mapping cannot fail later. */
+int mp_file_reserve(uint64_t offset, uint64_t bytes);
+/* An extent written at once: header and payload of two parts. */
+int mp_extent_write(unsigned kind, uint32_t thread, const void *a, size_t an, const void *b,
+		    size_t bn);
+void mp_extent_fill(struct mprof_extent *x, unsigned kind, uint64_t offset, uint32_t size,
+		    uint32_t thread);
+void mp_lost(unsigned reason, uint64_t events);
+struct mprof_process_entry *mp_entry(void); /* ours, or NULL */
+int mp_fd_high(int fd); /* moves a descriptor out of the program's way */
+
+/* runid.c: which run this process belongs to. */
+struct mp_run {
+	uint8_t id[16];
+	char path[4096]; /* "" when the run has no file yet */
+};
+int mp_run_from_env(struct mp_run *run); /* 1: MPROF_RUN was there and well-formed */
+void mp_run_random(struct mp_run *run);
+void mp_run_to_env(const struct mp_run *run);
+
+/* slots.c */
+int mp_slot_take(struct mprof_thread *t);
+int mp_slot_flush(struct mprof_thread *t);
+void mp_slot_release(struct mprof_thread *t);
+struct mprof_counts *mp_counts_take(struct mprof_thread *t);
+void mp_counts_give(struct mprof_thread *t);
+
+/* process.c */
+int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid);
+int mp_process_forked(uint64_t fork_ticks);
+void mp_process_watch(void); /* from the constructor: see the end coming */
+void mp_process_flush(void); /* what this thread has goes to the file */
+uint64_t mp_start_time(void);
+/* facts.c */
+void mp_fact(const struct mprof_fact *fact, const char *strings, size_t bytes);
+void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int parent_pid);
+void mp_fact_end(int status);
+void mp_fact_exec(int child_pid, const char *path, int env_kept);
+void mp_fact_child(int pid, unsigned how, const char *path, int env_kept);
+void mp_fact_stopped(const char *why);
+void mp_sample_maybe(void);
+
+/* descriptors.c: ours is guarded, the program's is watched. */
+int mp_fd_open(int fd);
+int mp_fd_write(int fd, const void *data, size_t bytes);
+/* Our descriptor, checked to be still our file, or -errno; release ends its use. */
+int mp_fd_hold(void);
+void mp_fd_release(void);
+
+/* sigbus.c: somebody truncated the file under our mappings. */
+void mp_sigbus_guard(void);
+
+#endif

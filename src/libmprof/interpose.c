@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * interpose.c - the malloc family as the program sees it.
+ *
+ * Each function is one load and one indirect jump; the table that mp_api
+ * points to is the state of the library.  Budget: 1 ns a call.
+ */
+#include "internal.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* A compiler barrier would be enough on x86 and is free; on aarch64 it is an ldar. */
+#define X(ret, name, params, args)                                                                 \
+	EXPORT ret name params;                                                                    \
+	EXPORT ret name params                                                                     \
+	{                                                                                          \
+		return mp_table()->name args;                                                      \
+	}
+MPROF_MALLOC_FAMILY(X)
+#undef X

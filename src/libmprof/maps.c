@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * maps.c - the mmap family: recorded as address space, not as blocks.
+ *
+ * Straight to the kernel, because these may come before anything is set up.
+ * munmap is noted before it happens, the others after, for the same reason as
+ * frees and allocations are.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+static void note(unsigned fn, uint64_t a, uint64_t b, uint64_t c, uint64_t d, long ret)
+{
+	const uint64_t value[4] = { a, b, c, d };
+
+	mp_table()->note_map(fn, value, ret < 0 && ret > -4096 ? (unsigned)-ret : 0);
+}
+
+static void *result(long ret)
+{
+	if (ret >= 0 || ret < -4095)
+		return (void *)ret;
+	errno = (int)-ret;
+	return MAP_FAILED;
+}
+
+static void *map(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
+{
+	long ret = mp_sys(SYS_mmap, (long)at, (long)bytes, prot, flags, fd, offset);
+
+	note(MPROF_FN_MMAP, ret < 0 && ret > -4096 ? 0 : (uint64_t)ret, bytes,
+	     (uint32_t)prot | (uint64_t)(uint32_t)flags << 32,
+	     (uint32_t)fd | (uint64_t)offset >> 12 << 32, ret);
+	return result(ret);
+}
+
+EXPORT void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
+{
+	return map(at, bytes, prot, flags, fd, offset);
+}
+
+EXPORT void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off64_t offset)
+{
+	return map(at, bytes, prot, flags, fd, offset);
+}
+
+EXPORT int munmap(void *at, size_t bytes)
+{
+	long ret;
+
+	note(MPROF_FN_MUNMAP, (uintptr_t)at, bytes, 0, 0, 0);
+	ret = mp_sys(SYS_munmap, (long)at, (long)bytes, 0, 0, 0, 0);
+	if (ret < 0) {
+		errno = (int)-ret;
+		return -1;
+	}
+	return 0;
+}
+
+EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
+{
+	void *to = NULL;
+	va_list args;
+	long ret;
+
+	va_start(args, flags);
+	if (flags & (MREMAP_FIXED | 4 /* MREMAP_DONTUNMAP */))
+		to = va_arg(args, void *);
+	va_end(args);
+	ret = mp_sys(SYS_mremap, (long)old, (long)old_bytes, (long)bytes, flags, (long)to, 0);
+	note(MPROF_FN_MREMAP, ret < 0 && ret > -4096 ? 0 : (uint64_t)ret, bytes, (uintptr_t)old,
+	     old_bytes, ret);
+	return result(ret);
+}
+
+EXPORT int brk(void *to)
+{
+	static int (*next)(void *);
+	uintptr_t before = (uintptr_t)mp_sys(SYS_brk, 0, 0, 0, 0, 0, 0), now = (uintptr_t)to;
+	int ret;
+
+	if (!next)
+		next = (int (*)(void *))dlsym(RTLD_NEXT, "brk");
+	ret = next(to);
+	note(MPROF_FN_BRK, ret ? 0 : now, now > before ? now - before : before - now, before,
+	     now - before, ret ? -ENOMEM : 0);
+	return ret;
+}
+
+EXPORT void *sbrk(intptr_t change)
+{
+	static void *(*next)(intptr_t);
+	void *before;
+
+	if (!next)
+		next = (void *(*)(intptr_t))dlsym(RTLD_NEXT, "sbrk");
+	before = next(change);
+	if (change)
+		note(MPROF_FN_SBRK, before == (void *)-1 ? 0 : (uintptr_t)before + (uintptr_t)change,
+		     change < 0 ? 0 - (uint64_t)change : (uint64_t)change, (uintptr_t)before,
+		     (uint64_t)change, before == (void *)-1 ? -ENOMEM : 0);
+	return before;
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * process.c - joining the run, and the calls that make, replace and end processes.
+ *
+ * A child of fork joins at once; one made by a raw clone joins at its first
+ * event.  A new image after exec finds its old entry in the header by pid and
+ * start time and goes on as the same process.  Calls that end the process
+ * write what its thread still holds; for all other ends the slots speak.
+ *
+ * A vfork child runs in its parent's memory: whatever it does here must not
+ * touch the parent's state, so everything compares the pid first.
+ */
+#include <alloca.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define NEXT(name)                                                                                 \
+	static __typeof__(name) *next;                                                             \
+	if (!next)                                                                                 \
+	next = (__typeof__(name) *)dlsym(RTLD_NEXT, #name)
+
+static uint32_t last_number; /* of this process, or, in a child that did not join yet, its parent's */
+
+/* Field 22 of /proc/self/stat, behind the last ')' of the name. */
+uint64_t mp_start_time(void)
+{
+	char line[1024];
+	int fd = sys_open("/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
+	long n = fd < 0 ? 0 : sys_read(fd, line, sizeof(line) - 1), i;
+	uint64_t value = 0;
+	int field = 2;
+
+	if (fd >= 0)
+		sys_close(fd);
+	for (i = n - 1; i > 0 && line[i] != ')'; i--)
+		;
+	line[n > 0 ? n : 0] = 0;
+	for (; i > 0 && i < n; i++)
+		if (line[i] == ' ' && ++field == 22) {
+			text_parse(line + i + 1, 10, &value);
+			break;
+		}
+	return value;
+}
+
+static struct mprof_process_entry *find_entry(int pid, uint64_t start_time)
+{
+	uint32_t n = __atomic_load_n(&mp_file.header->processes, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < n && i < MPROF_PROCESS_TABLE; i++) {
+		struct mprof_process_entry *e = &mp_file.header->process[i];
+
+		if (e->pid == pid && (!start_time || e->start_time == start_time) &&
+		    e->state != MPROF_PROCESS_EXITED)
+			return e;
+	}
+	return NULL;
+}
+
+int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid)
+{
+	struct mprof_process_entry *e, *p;
+	uint64_t start_time = mp_start_time();
+	unsigned what = MPROF_FACT_EXEC;
+
+	e = fork_ticks ? NULL : find_entry(mp_local->pid, start_time);
+	if (e) {
+		mp_local->process = e->number;
+	} else {
+		what = MPROF_FACT_START;
+		mp_local->process =
+			__atomic_add_fetch(&mp_file.header->processes, 1, __ATOMIC_RELAXED);
+		e = mp_entry();
+	}
+	if (!parent && parent_pid) {
+		p = find_entry(parent_pid, 0);
+		parent = p ? p->number : 0;
+	}
+	if (e) {
+		e->number = mp_local->process;
+		e->start_time = start_time;
+		e->pid = mp_local->pid;
+		e->self_bytes = mp_local->self_bytes;
+		__atomic_store_n(&e->state, MPROF_PROCESS_RUNNING, __ATOMIC_RELEASE);
+	}
+	last_number = mp_local->process;
+	mp_fact_start(what, fork_ticks, parent, parent_pid);
+	return mp_file.broken ? -EIO : 0;
+}
+
+int mp_process_forked(uint64_t fork_ticks)
+{
+	int ret;
+
+	mp_threads_forked();
+	if (!mp_file.header)
+		return 0;
+	ret = mp_file.broken ? -EIO
+			     : mp_process_join(fork_ticks ? fork_ticks : mprof_ticks(), last_number,
+					       sys_getppid());
+	if (ret < 0)
+		mp_stop(MPROF_LOST_PROCESS, "a forked child could not join the run");
+	return ret;
+}
+
+/* 1: this is the process that mp_local describes, not a vfork child in its memory. */
+static int is_self(void)
+{
+	return mp_recording() && mp_local->alive && mp_local->pid == sys_getpid();
+}
+
+void mp_process_flush(void)
+{
+	struct mprof_thread *t = mprof_self;
+
+	if (is_self() && t->number && mp_mode->flush && !t->busy) {
+		t->busy = 1; /* a signal handler's call must not find half a chunk */
+		mp_mode->flush(t);
+		t->busy = 0;
+	}
+}
+
+static void ending(int status)
+{
+	struct mprof_process_entry *e;
+
+	if (!is_self() || !mp_file.header)
+		return;
+	e = mp_entry();
+	if (e && e->state == MPROF_PROCESS_EXITED)
+		return;
+	if (e) {
+		e->status = status;
+		__atomic_store_n(&e->state, MPROF_PROCESS_EXITED, __ATOMIC_RELEASE);
+	}
+	mp_fact_end(status);
+}
+
+static void on_exit_call(int status, void *unused)
+{
+	(void)unused;
+	ending(status & 255);
+}
+
+/* Registered first, so called last: the status is known, and most destructors have run. */
+void mp_process_watch(void)
+{
+	on_exit(on_exit_call, NULL);
+}
+
+EXPORT pid_t fork(void)
+{
+	NEXT(fork);
+	uint64_t before;
+	pid_t pid;
+
+	if (!mp_recording())
+		return next();
+	mp_table()->note_control(MPROF_CONTROL_FORK, 0);
+	before = mprof_ticks();
+	pid = next();
+	if (pid == 0)
+		mp_process_forked(before);
+	else if (pid > 0)
+		mp_table()->note_control(MPROF_CONTROL_FORKED, (uint64_t)pid);
+	return pid;
+}
+
+EXPORT pid_t _Fork(void)
+{
+	NEXT(_Fork);
+	pid_t pid = next();
+
+	if (pid == 0 && mp_recording())
+		mp_process_forked(mprof_ticks());
+	return pid;
+}
+
+/* Is LD_PRELOAD, naming us, still in this environment? */
+static int keeps_us(char *const envp[])
+{
+	for (; envp && *envp; envp++) {
+		const char *s = *envp, *key = "LD_PRELOAD=", *name = "libmprof";
+		size_t i = 0;
+
+		while (key[i] && s[i] == key[i])
+			i++;
+		for (s += i; !key[i] && *s; s++) {
+			size_t j = 0;
+
+			while (name[j] && s[j] == name[j])
+				j++;
+			if (!name[j])
+				return 1;
+		}
+	}
+	return 0;
+}
+
+/* Before exec: what this thread holds goes to the file, and the entry says what is tried. */
+static void exec_begins(const char *path, char *const envp[])
+{
+	struct mprof_process_entry *e;
+	int pid = sys_getpid();
+
+	if (!mp_recording() || !mp_file.header)
+		return;
+	if (!mp_local->alive)
+		mp_process_forked(0);
+	if (mp_local->pid != pid) { /* a vfork child */
+		mp_fact_exec(pid, path, keeps_us(envp));
+		return;
+	}
+	mp_table()->note_control(MPROF_CONTROL_EXEC, 0);
+	mp_fact_exec(0, path, keeps_us(envp));
+	mp_process_flush();
+	e = mp_entry();
+	if (e)
+		__atomic_store_n(&e->state, MPROF_PROCESS_EXECING, __ATOMIC_RELEASE);
+}
+
+/* It failed, or we would not be here. */
+static int exec_failed(int ret)
+{
+	struct mprof_process_entry *e;
+
+	if (is_self() && mp_file.header) {
+		e = mp_entry();
+		if (e)
+			__atomic_store_n(&e->state, MPROF_PROCESS_RUNNING, __ATOMIC_RELEASE);
+	}
+	return ret;
+}
+
+EXPORT int execve(const char *path, char *const argv[], char *const envp[])
+{
+	NEXT(execve);
+	exec_begins(path, envp);
+	return exec_failed(next(path, argv, envp));
+}
+
+EXPORT int execv(const char *path, char *const argv[])
+{
+	NEXT(execve);
+	exec_begins(path, environ);
+	return exec_failed(next(path, argv, environ));
+}
+
+EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+	NEXT(execvpe);
+	exec_begins(file, envp);
+	return exec_failed(next(file, argv, envp));
+}
+
+EXPORT int execvp(const char *file, char *const argv[])
+{
+	NEXT(execvpe);
+	exec_begins(file, environ);
+	return exec_failed(next(file, argv, environ));
+}
+
+EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
+{
+	NEXT(fexecve);
+	exec_begins("(descriptor)", envp);
+	return exec_failed(next(fd, argv, envp));
+}
+
+/* The variadic forms, as an array on the stack: exec may be all that is left to do. */
+#define GATHER(first, last, argv, after)                                                           \
+	size_t n = 1;                                                                              \
+	va_list args;                                                                              \
+	va_start(args, last);                                                                      \
+	while (va_arg(args, char *))                                                               \
+		n++;                                                                               \
+	va_end(args);                                                                              \
+	char **argv = alloca((n + 1) * sizeof(char *));                                            \
+	argv[0] = (char *)first;                                                                   \
+	va_start(args, last);                                                                      \
+	for (size_t i = 1; i <= n; i++)                                                            \
+		argv[i] = va_arg(args, char *);                                                    \
+	after;                                                                                     \
+	va_end(args)
+
+EXPORT int execl(const char *path, const char *arg, ...)
+{
+	GATHER(arg, arg, argv, (void)0);
+	return execv(path, argv);
+}
+
+EXPORT int execlp(const char *file, const char *arg, ...)
+{
+	GATHER(arg, arg, argv, (void)0);
+	return execvp(file, argv);
+}
+
+EXPORT int execle(const char *path, const char *arg, ...)
+{
+	char *const *envp;
+
+	GATHER(arg, arg, argv, envp = va_arg(args, char *const *));
+	return execve(path, argv, envp);
+}
+
+EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+		       const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+{
+	NEXT(posix_spawn);
+	pid_t child = 0;
+	int ret = next(&child, path, actions, attr, argv, envp);
+
+	if (ret == 0 && pid)
+		*pid = child;
+	if (ret == 0 && is_self() && mp_file.header)
+		mp_fact_child(child, MPROF_CHILD_SPAWN, path, keeps_us(envp));
+	return ret;
+}
+
+EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+			const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+{
+	NEXT(posix_spawnp);
+	pid_t child = 0;
+	int ret = next(&child, file, actions, attr, argv, envp);
+
+	if (ret == 0 && pid)
+		*pid = child;
+	if (ret == 0 && is_self() && mp_file.header)
+		mp_fact_child(child, MPROF_CHILD_SPAWN, file, keeps_us(envp));
+	return ret;
+}
+
+EXPORT void _exit(int status)
+{
+	ending(status & 255);
+	mp_process_flush();
+	for (;;)
+		mp_sys(SYS_exit_group, status, 0, 0, 0, 0, 0);
+}
+
+EXPORT void _Exit(int status)
+{
+	_exit(status);
+}
+
+EXPORT void quick_exit(int status)
+{
+	NEXT(quick_exit);
+	ending(status & 255);
+	mp_process_flush();
+	next(status);
+	__builtin_unreachable();
+}

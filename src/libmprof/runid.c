@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * runid.c - which run this process belongs to: MPROF_RUN="<32 hex digits>:<path>",
+ * set by `mprof` or by the first process of a run started by hand, so that what
+ * that process starts joins its file, wherever it changes directory to.
+ */
+#include <unistd.h>
+
+#include "internal.h"
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int mp_run_from_env(struct mp_run *run)
+{
+	const char *s = text_getenv("MPROF_RUN");
+	struct text path = text_on(run->path, sizeof(run->path));
+	int i;
+
+	for (i = 0; s && i < 32; i++) {
+		int d = hex_digit(s[i]);
+
+		if (d < 0)
+			return 0;
+		run->id[i / 2] = (uint8_t)(i & 1 ? run->id[i / 2] | d : d << 4);
+	}
+	if (!s || s[32] != ':' || s[33] != '/')
+		return 0;
+	text_string(&path, s + 33);
+	return !path.full;
+}
+
+void mp_run_random(struct mp_run *run)
+{
+	uint64_t seed[2] = { mp_clock_real_ns(), mprof_ticks() ^ (uint64_t)sys_getpid() << 32 };
+
+	if (sys_getrandom(run->id, sizeof(run->id)) != sizeof(run->id))
+		__builtin_memcpy(run->id, seed, sizeof(seed));
+	run->path[0] = 0;
+}
+
+/*
+ * setenv without malloc: a new environ one longer, ours last.  Called before
+ * main and before threads.  The old array stays: somebody may hold it.
+ */
+void mp_run_to_env(const struct mp_run *run)
+{
+	size_t n = 0, path = text_length(run->path), bytes;
+	struct text value;
+	char **list, *memory;
+
+	while (environ && environ[n])
+		n++;
+	bytes = (n + 2) * sizeof(char *) + sizeof("MPROF_RUN=") + 33 + path + 1;
+	memory = sys_memory(bytes);
+	if (!memory)
+		return;
+	list = (char **)memory;
+	value = text_on(memory + (n + 2) * sizeof(char *), bytes - (n + 2) * sizeof(char *));
+	text_string(&value, "MPROF_RUN=");
+	for (int i = 0; i < 16; i++)
+		text_hex(&value, run->id[i], 2);
+	text_char(&value, ':');
+	text_string(&value, run->path);
+	for (size_t i = 0, to = 0; i < n; i++) {
+		const char *e = environ[i];
+
+		if (!(e[0] == 'M' && e[5] == '_' && e[6] == 'R' && e[9] == '=' &&
+		      !__builtin_strncmp(e, "MPROF_RUN=", 10)))
+			list[to++] = environ[i], list[to] = NULL;
+		list[to] = value.at, list[to + 1] = NULL;
+	}
+	if (!n)
+		list[0] = value.at, list[1] = NULL;
+	environ = list;
+}

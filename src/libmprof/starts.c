@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * starts.c - pthread_create: the creator gives the new thread its number, so
+ * that the trace has the edge from one to the other.  The number travels in a
+ * small record of our own memory; the thread gives it back before it runs
+ * anything of the program.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include "internal.h"
+
+#define STARTS_BYTES 4096u
+
+struct mp_start {
+	void *(*routine)(void *);
+	void *arg;
+	uint32_t number;
+	struct mp_start *next;
+};
+
+static struct mp_start *start_new(void)
+{
+	struct mp_local *l = mp_local;
+	struct mp_start *s;
+
+	mp_lock(&l->starts_lock);
+	if (!l->starts) {
+		s = mp_wiped_memory(STARTS_BYTES);
+		for (size_t i = 0; s && i < STARTS_BYTES / sizeof(*s); i++) {
+			s[i].next = l->starts;
+			l->starts = &s[i];
+		}
+	}
+	s = l->starts;
+	if (s)
+		l->starts = s->next;
+	mp_unlock(&l->starts_lock);
+	return s;
+}
+
+static void start_give(struct mp_start *s)
+{
+	mp_lock(&mp_local->starts_lock);
+	s->next = mp_local->starts;
+	mp_local->starts = s;
+	mp_unlock(&mp_local->starts_lock);
+}
+
+static void *begin(void *given)
+{
+	struct mp_start s = *(struct mp_start *)given;
+
+	start_give(given);
+	mp_thread_number = s.number;
+	return s.routine(s.arg);
+}
+
+__attribute__((visibility("default"))) int pthread_create(pthread_t *thread,
+							  const pthread_attr_t *attr,
+							  void *(*routine)(void *), void *arg)
+{
+	static __typeof__(pthread_create) *next;
+	struct mp_start *s;
+	int ret;
+
+	if (!next)
+		next = (__typeof__(pthread_create) *)dlsym(RTLD_NEXT, "pthread_create");
+	if (!mp_recording() || !mp_file.header || !mp_local->alive || !(s = start_new()))
+		return next(thread, attr, routine, arg);
+	s->routine = routine;
+	s->arg = arg;
+	s->number = __atomic_add_fetch(&mp_file.header->threads, 1, __ATOMIC_RELAXED);
+	mp_table()->note_control(MPROF_CONTROL_THREAD_CREATE, s->number);
+	ret = next(thread, attr, begin, s);
+	if (ret)
+		start_give(s);
+	return ret;
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * threads.c - the record that each thread carries.
+ *
+ * Records come from pages that a forked child finds zeroed (MADV_WIPEONFORK),
+ * as does mp_local, the state of this process.  So a child, however it was
+ * made, meets an empty record, falls into the slow path, finds mp_local not
+ * alive, and joins the run as a process of its own; no pid is compared on the
+ * hot path.
+ *
+ * A thread ends when the destructors of its thread-specific data have run,
+ * ours in the last round.  What it still frees after that goes through one
+ * record that such threads share under a lock.  Numbers are never reused.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+#ifndef PTHREAD_DESTRUCTOR_ITERATIONS
+#define PTHREAD_DESTRUCTOR_ITERATIONS 4 /* glibc's, and the least that POSIX allows */
+#endif
+#define RECORD_BYTES 192u /* whole cache lines, so that threads share none */
+#define POOL_BYTES 65536u
+
+MPROF_STATIC_ASSERT(sizeof(struct mprof_thread) <= RECORD_BYTES, "a record fits its place");
+
+struct mp_local *mp_local MP_HIDDEN;
+struct mprof_thread mp_nobody MP_HIDDEN, mp_gone MP_HIDDEN;
+__thread uint32_t mp_thread_number MP_HIDDEN;
+/* This thread holds a lock or makes its record: a signal handler's call must not. */
+static __thread uint32_t entering;
+static __thread uint32_t rounds;
+static pthread_key_t key;
+static int key_made;
+
+__attribute__((visibility("default"))) __thread struct mprof_thread *mprof_self = &mp_nobody;
+
+void mp_lock(uint32_t *lock)
+{
+	for (unsigned tries = 0; __atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE); tries++)
+		if (tries > 64)
+			sys_yield();
+}
+
+void mp_unlock(uint32_t *lock)
+{
+	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}
+
+void *mp_wiped_memory(size_t bytes)
+{
+	void *p = sys_memory(bytes);
+
+	/* Before Linux 4.14 this fails; then only fork() through libc is noticed. */
+	if (p)
+		sys_madvise(p, bytes, MADV_WIPEONFORK);
+	return p;
+}
+
+static struct mprof_thread *record_new(void)
+{
+	struct mp_local *l = mp_local;
+	struct mprof_thread *t;
+
+	mp_lock(&l->pool_lock);
+	t = l->unused;
+	if (t) {
+		l->unused = t->next;
+		t->next = NULL;
+	} else {
+		if (l->fresh == l->fresh_end) {
+			l->fresh = mp_wiped_memory(POOL_BYTES);
+			l->fresh_end = l->fresh ? l->fresh + POOL_BYTES / RECORD_BYTES * RECORD_BYTES
+						: NULL;
+			l->self_bytes += l->fresh ? POOL_BYTES : 0;
+		}
+		t = (struct mprof_thread *)l->fresh;
+		if (t)
+			l->fresh += RECORD_BYTES;
+	}
+	mp_unlock(&l->pool_lock);
+	return t;
+}
+
+static void record_give(struct mprof_thread *t)
+{
+	__builtin_memset(t, 0, sizeof(*t));
+	mp_lock(&mp_local->pool_lock);
+	t->next = mp_local->unused;
+	mp_local->unused = t;
+	mp_unlock(&mp_local->pool_lock);
+}
+
+static uint32_t number_new(void)
+{
+	static uint32_t numbers; /* for modes without a file */
+
+	return __atomic_add_fetch(mp_file.header ? &mp_file.header->threads : &numbers, 1,
+				  __ATOMIC_RELAXED);
+}
+
+static void thread_end(void *record)
+{
+	struct mprof_thread *t = record;
+
+	/* Again in the next round: other destructors may allocate after this one. */
+	if (++rounds < PTHREAD_DESTRUCTOR_ITERATIONS && !pthread_setspecific(key, record))
+		return;
+	if (t != mprof_self || !t->number || !mp_recording())
+		return;
+	mp_table()->note_control(MPROF_CONTROL_THREAD_END, 0);
+	entering = 1;
+	if (mp_mode->thread_exit)
+		mp_mode->thread_exit(t);
+	mp_thread_number = t->number;
+	__atomic_fetch_sub(&mp_local->live_threads, 1, __ATOMIC_RELAXED);
+	mprof_self = &mp_gone;
+	record_give(t);
+	entering = 0;
+}
+
+int mp_threads_start(void)
+{
+	mp_local = mp_wiped_memory(sizeof(*mp_local));
+	if (!mp_local)
+		return -ENOMEM;
+	mp_local->alive = 1;
+	mp_local->pid = sys_getpid();
+	mp_local->self_bytes = sizeof(*mp_local);
+	/* Early keys live inside the thread's own memory: setting one never allocates. */
+	key_made = pthread_key_create(&key, thread_end) == 0;
+	return 0;
+}
+
+/* Also for kernels without WIPEONFORK, where the parent's contents are still there. */
+void mp_threads_forked(void)
+{
+	__builtin_memset(mp_local, 0, sizeof(*mp_local));
+	mp_local->alive = 1;
+	mp_local->pid = sys_getpid();
+	mp_local->self_bytes = sizeof(*mp_local);
+	mprof_self = &mp_nobody;
+	mp_thread_number = 0;
+	entering = 0;
+}
+
+static struct mprof_thread *thread_new(void)
+{
+	struct mprof_thread *t = record_new();
+
+	if (!t) {
+		mp_stop(MPROF_LOST_MEMORY, "no memory for a thread's record");
+		return NULL;
+	}
+	t->tid = (uint32_t)sys_gettid();
+	t->last_ticks = mprof_ticks();
+	t->number = mp_thread_number ? mp_thread_number : number_new();
+	mp_thread_number = 0;
+	__atomic_fetch_add(&mp_local->live_threads, 1, __ATOMIC_RELAXED);
+	if (mp_mode->thread_start)
+		mp_mode->thread_start(t);
+	mprof_self = t;
+	if (key_made)
+		pthread_setspecific(key, t);
+	return t;
+}
+
+/* The shared record, locked.  Its events say in the trace whose they are. */
+static struct mprof_thread *enter_late(void)
+{
+	struct mprof_thread *t;
+
+	mp_lock(&mp_local->late_lock);
+	t = mp_local->late;
+	if (!t) {
+		t = record_new();
+		if (t) {
+			t->shared = 1;
+			t->last_ticks = mprof_ticks();
+			t->number = number_new();
+			if (mp_mode->thread_start)
+				mp_mode->thread_start(t);
+			mp_local->late = t;
+		}
+	}
+	if (!t) {
+		mp_unlock(&mp_local->late_lock);
+		return NULL;
+	}
+	t->owner = mp_thread_number;
+	return t;
+}
+
+struct mprof_thread *mp_enter(void)
+{
+	struct mprof_thread *t = mprof_self;
+
+	if (!mp_recording())
+		return NULL;
+	if (t->number)
+		return t;
+	if (entering) {
+		mp_lost(MPROF_LOST_NESTED, 1);
+		return NULL;
+	}
+	entering = 1;
+	if (!mp_local->alive && mp_process_forked(0) < 0)
+		t = NULL;
+	else if (mprof_self == &mp_gone)
+		return enter_late() ?: (entering = 0, NULL);
+	else
+		t = thread_new();
+	entering = 0;
+	return t;
+}
+
+void mp_leave(struct mprof_thread *t)
+{
+	if (!t->shared)
+		return;
+	mp_unlock(&mp_local->late_lock);
+	entering = 0;
+}
