@@ -14,6 +14,8 @@
 
 #include "cmd/cmd.h"
 #include "cmd/help.h"
+#include "cmd/mode.h"
+#include "cmd/test.h"
 
 struct form {
 	const char *test, *mode, *counts, *log;
@@ -88,9 +90,20 @@ static int run_command(int argc, char **argv)
 
 static int dispatch(const struct form *form)
 {
+	char *line[] = { (char *)form->test, NULL };
+
+	if (form->test && (form->mode || form->argc))
+		return cmd_error(STATUS_USAGE, "-t takes the whole command in quotes, and no %s",
+				 form->mode ? "-m" : "more words");
+	if (form->test)
+		return test_run(line, form->counts, form->log, true);
+	if (form->mode)
+		return mode_run(form->mode, form->argc ? form->argv : NULL);
 	if (form->argc)
 		return run_command(form->argc, form->argv);
-	return cmd_error(STATUS_USAGE, "what shall be done? `mprof help' lists the commands");
+	if (form->log && !form->counts)
+		return cmd_call("report", form->log);
+	return cmd_call("counts", form->counts);
 }
 
 /* Whichever way we end, also by argp's own exit: a cut answer is a failure. */

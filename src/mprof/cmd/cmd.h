@@ -55,7 +55,7 @@ int cmd_error(int status, const char *format, ...) __attribute__((format(printf,
 /* One line "mprof: warning: ..." on stderr. */
 void cmd_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* An analysis of the trace on stdout, as `mprof report PATH`; returns its status. */
+/* As `mprof NAME PATH`, or `mprof NAME` for NULL; returns its status. */
 int cmd_call(const char *name, const char *path);
 
 /* Flushes stdout and says when that fails.  Returns status, or STATUS_FOUND instead of 0. */

@@ -82,11 +82,13 @@ int cmd_call(const char *name, const char *path)
 {
 	const struct command *c = cmd_find(name);
 	char title[64], file[4096];
-	char *argv[] = { title, file, NULL };
+	char *argv[] = { title, path ? file : NULL, NULL };
 
 	if (!c)
 		return cmd_error(STATUS_USAGE, "this mprof has no command '%s'", name);
 	snprintf(title, sizeof(title), "mprof %s", name);
+	if (!path)
+		return c->run(1, argv);
 	/* A path that begins with a dash must not become an option. */
 	snprintf(file, sizeof(file), "%s%s", path[0] == '-' ? "./" : "", path);
 	return c->run(2, argv);

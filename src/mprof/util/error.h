@@ -15,6 +15,6 @@ struct error {
 
 /* Fills err (may be NULL) and returns code, so that `return fail(...)` reads well. */
 int fail(struct error *err, int code, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+    __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * after.c - around the run of a program.
+ */
+#include "after.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../run/library.h"
+#include "cmd.h"
+
+#define NOTES_SHOWN 8
+
+static const char *const lost_words[MPROF_LOST_REASONS] = {
+	[MPROF_LOST_NESTED] = "calls from signal handlers while another was being recorded",
+	[MPROF_LOST_SPACE] = "events for which there was no room on the disk",
+	[MPROF_LOST_MEMORY] = "events for which there was no memory or address space",
+	[MPROF_LOST_FILE] = "events because the file was deleted, truncated or closed",
+	[MPROF_LOST_EARLY] = "calls before recording could start",
+	[MPROF_LOST_PROCESS] = "processes that could not join the run",
+};
+
+static bool refuse(const struct error *err)
+{
+	cmd_error(0, "%s", err->text);
+	return false;
+}
+
+bool after_plan(struct run_plan *plan, char **argv, const char *mode, enum conf_key key,
+		const char *path)
+{
+	struct error err;
+
+	plan->argv = argv;
+	if (conf_parse(&plan->conf, getenv("MPROF_CONF"), &err))
+		return refuse(&err);
+	if (mode && conf_set(&plan->conf, CONF_MODE, mode, &err))
+		return refuse(&err);
+	if (path && conf_set(&plan->conf, key, path, &err))
+		return refuse(&err);
+	return true;
+}
+
+bool after_allocator(struct run_plan *plan, const char *name)
+{
+	struct error err;
+
+	plan->allocator = allocator_resolve(name, &err);
+	if (!plan->allocator)
+		return refuse(&err);
+	return !conf_set(&plan->conf, CONF_INIT, "LD_NEXT", &err) || refuse(&err);
+}
+
+void after_release(struct run_plan *plan)
+{
+	conf_release(&plan->conf);
+	free((char *)plan->allocator);
+}
+
+int after_refused(const struct run_result *r, int code, const struct error *err)
+{
+	bool missing = !r->program.path[0];
+
+	cmd_error(0, "%s", err->text);
+	if (missing && code == -ENOENT)
+		return STATUS_NOT_FOUND;
+	return missing && code == -EACCES ? STATUS_NOT_RUNNABLE : STATUS_USAGE;
+}
+
+static void tell_notes(const char *notes)
+{
+	unsigned shown = 0, more = 0;
+	size_t n;
+
+	for (; notes && *notes; notes += n + (notes[n] == '\n')) {
+		n = strcspn(notes, "\n");
+		if (n && shown++ < NOTES_SHOWN)
+			cmd_warn("process %.*s", (int)n, notes);
+		else
+			more += n > 0;
+	}
+	if (more)
+		cmd_warn("and %u more lines like these", more);
+}
+
+static void tell_file(const struct run_plan *plan, const struct run_result *r)
+{
+	if (r->file == RUN_NOTHING && !*r->program.why_not && !r->notes)
+		cmd_warn("nothing was recorded: '%s' did not load libmprof.so, or lost MPROF_RUN"
+			 " from its environment",
+			 plan->argv[0]);
+	if (r->file == RUN_RESTORED)
+		cmd_warn("'%s' was deleted during the run; it is put back", r->path);
+	if (r->file == RUN_DISPLACED)
+		cmd_warn("'%s' was replaced by another file during the run; what was recorded is"
+			 " lost",
+			 r->path);
+	if (r->alive)
+		cmd_warn("%" PRIu32 " recorded process%s of this run still run%s; what they do"
+			 " from now on goes into the same file",
+			 r->alive, r->alive == 1 ? "" : "es", r->alive == 1 ? "s" : "");
+}
+
+void after_tell(const struct run_plan *plan, const struct run_result *r)
+{
+	int i;
+
+	if (*r->program.why_not)
+		cmd_warn("%s; it ran unrecorded", r->program.why_not);
+	tell_notes(r->notes);
+	for (i = 0; i < MPROF_LOST_REASONS; i++)
+		if (r->lost[i])
+			cmd_warn("%" PRIu64 " lost: %s", r->lost[i],
+				 lost_words[i] ? lost_words[i] : "reason not known");
+	tell_file(plan, r);
+}
+
+/* Without a core of our own: the program may have left its. */
+static void die_by(int signal)
+{
+	const struct rlimit none = { 0, 0 };
+	sigset_t only;
+
+	setrlimit(RLIMIT_CORE, &none);
+	sigemptyset(&only);
+	sigaddset(&only, signal);
+	sigaction(signal, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
+	kill(getpid(), signal);
+	sigprocmask(SIG_UNBLOCK, &only, NULL);
+}
+
+int after_status(const struct run_result *r)
+{
+	if (!WIFSIGNALED(r->end.status))
+		return run_status(r);
+	if (!cmd_flush(0))
+		die_by(WTERMSIG(r->end.status));
+	return run_status(r);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * after.h - what every command that runs a program does before and after:
+ * one sentence for a refusal, the losses first, the program's own exit status.
+ */
+#ifndef MPROF_AFTER_H
+#define MPROF_AFTER_H
+
+#include <stdbool.h>
+
+#include "../run/run.h"
+
+/*
+ * A plan from the caller's MPROF_CONF and these; NULL leaves as it is.
+ * key names the file of this MODE, path its value.  Prints and returns false
+ * when something is wrong.
+ */
+bool after_plan(struct run_plan *plan, char **argv, const char *mode, enum conf_key key,
+		const char *path);
+/* --allocator: prints and returns false when there is none of that name. */
+bool after_allocator(struct run_plan *plan, const char *name);
+void after_release(struct run_plan *plan);
+
+/* Prints why run_program refused; returns the exit status, 126 and 127 as env(1). */
+int after_refused(const struct run_result *r, int code, const struct error *err);
+
+/* On stderr: what was not recorded and why, losses, what became of the file. */
+void after_tell(const struct run_plan *plan, const struct run_result *r);
+
+/* Flushes stdout and ends as the program did: the same signal or status. */
+int after_status(const struct run_result *r);
+
+#endif

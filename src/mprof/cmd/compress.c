@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * compress.c - `mprof compress`: rewrites finished traces so that they take
+ * about a quarter of the room.  Everything reads them as before.
+ */
+#include "compress.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../trace/compact.h"
+#include "cmd.h"
+
+#define LEVEL_MAX 19
+
+struct options {
+	int level;
+	char **path;
+	int paths;
+};
+
+static const struct argp_option options[] = {
+	{ "level", 'l', "N", 0, "Of zstd, 1 (fast) to 19 (small) [1]", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case 'l':
+		o->level = atoi(arg);
+		if (o->level < 1 || o->level > LEVEL_MAX)
+			argp_error(state, "--level is a number from 1 to %d, not '%s'", LEVEL_MAX,
+				   arg);
+		return 0;
+	case ARGP_KEY_ARGS:
+		o->path = state->argv + state->next;
+		o->paths = state->argc - state->next;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "which trace? for example: mprof compress mprof.log");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "LOG...",
+	.doc = "Compresses finished traces where they stand, chunk by chunk, so that they stay"
+	       " seekable. A trace that is compressed already is left alone.",
+};
+
+/* Somebody who still records into it holds a lock. */
+static bool is_in_use(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool busy;
+
+	if (fd < 0)
+		return false;
+	busy = flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
+	close(fd);
+	return busy;
+}
+
+int compress_in_place(const char *path, int level)
+{
+	struct error err;
+
+	if (is_in_use(path))
+		return cmd_error(STATUS_FILE, "'%s' is being written by a run that still goes on",
+				 path);
+	if (trace_compress(path, level, &err))
+		return cmd_error(STATUS_FILE, "%s", err.text);
+	return STATUS_OK;
+}
+
+static double mib(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : (double)st.st_size / (1 << 20);
+}
+
+int cmd_compress(int argc, char **argv)
+{
+	struct options o = { .level = COMPACT_LEVEL_DEFAULT };
+	int i, one, status = STATUS_OK;
+	double before;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
+		return STATUS_USAGE;
+	for (i = 0; i < o.paths; i++) {
+		before = mib(o.path[i]);
+		one = compress_in_place(o.path[i], o.level);
+		if (!one)
+			fprintf(stderr, "mprof: %s: %.2f MiB, was %.2f MiB\n", o.path[i],
+				mib(o.path[i]), before);
+		status = one ? one : status;
+	}
+	return status;
+}

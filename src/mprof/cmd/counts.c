@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * counts.c - `mprof counts`, which is also `mprof` without a command: shows
+ * counts files; and the adding up of one, which `stat` and `test` use as well.
+ */
+#include "counts.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../run/process.h"
+#include "cmd.h"
+
+static const char *const names[MPROF_FN_MAX] = {
+#define MPROF_FUNCTION(id, code, name, class) [code] = name,
+#include <mprof/functions.def>
+#undef MPROF_FUNCTION
+};
+
+const char *counts_function(unsigned fn)
+{
+	return fn < MPROF_FN_MAX ? names[fn] : NULL;
+}
+
+static void add(struct counts_sum *to, const struct mprof_counts_fn *fn)
+{
+	size_t i;
+
+	for (i = 0; i < MPROF_FN_MAX; i++) {
+		to->fn[i].calls += fn[i].calls;
+		to->fn[i].bytes += fn[i].bytes;
+		to->fn[i].failed += fn[i].failed;
+		to->calls += fn[i].calls;
+		to->bytes += fn[i].bytes;
+		to->failed += fn[i].failed;
+	}
+}
+
+static struct counts_process *process_of(struct counts *c, uint32_t number)
+{
+	struct counts_process *more;
+	size_t i;
+
+	/* Threads come by process, so the last one is nearly always meant. */
+	for (i = c->processes; i > 0; i--)
+		if (c->process[i - 1].number == number)
+			return &c->process[i - 1];
+	if (!(c->processes & (c->processes + 1))) {
+		more = realloc(c->process, 2 * (c->processes + 1) * sizeof(*more));
+		if (!more)
+			return NULL;
+		c->process = more;
+	}
+	c->process[c->processes] = (struct counts_process){ .number = number };
+	return &c->process[c->processes++];
+}
+
+/* "cat Makefile": what was started, as one line. */
+static char *command_of(const struct trace_fact *f)
+{
+	char *text = NULL;
+	size_t size, i;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	for (i = 0; i < f->argc; i++)
+		fprintf(out, "%s%s", i ? " " : "", f->argv[i]);
+	if (!f->argc)
+		fputs(f->exe, out);
+	fclose(out);
+	return text;
+}
+
+static void take_fact(struct counts *c, const struct trace_fact *f)
+{
+	struct counts_process *p;
+
+	if (f->fact->what != MPROF_FACT_START && f->fact->what != MPROF_FACT_EXEC)
+		return;
+	p = process_of(c, f->process);
+	if (!p)
+		return;
+	p->pid = f->fact->pid;
+	p->parent_pid = f->fact->parent_pid;
+	free(p->command);
+	p->command = command_of(f);
+}
+
+static void say_how(struct counts_process *p, const struct mprof_process_entry *e)
+{
+	const char *name = e->state == MPROF_PROCESS_KILLED ? strsignal(e->status) : "";
+
+	p->pid = e->pid;
+	if (e->state == MPROF_PROCESS_EXITED)
+		snprintf(p->how, sizeof(p->how), "status %d", (int)e->status);
+	else if (e->state == MPROF_PROCESS_KILLED)
+		snprintf(p->how, sizeof(p->how), "signal %d (%s)", (int)e->status, name);
+	else if (process_is_alive(e->pid, e->start_time))
+		snprintf(p->how, sizeof(p->how), "still running");
+}
+
+static void take_header(struct counts *c, const struct mprof_file_header *h)
+{
+	struct counts_process *p;
+	size_t i;
+
+	for (i = 0; i < MPROF_PROCESS_TABLE; i++) {
+		if (!h->process[i].number)
+			continue;
+		p = process_of(c, h->process[i].number);
+		if (p)
+			say_how(p, &h->process[i]);
+	}
+}
+
+static int take_threads(struct counts *c, const struct trace *t)
+{
+	const struct mprof_counts *record;
+	struct counts_thread *row;
+	struct counts_process *p;
+	uint32_t process, thread;
+	size_t i, n = 0;
+
+	while (trace_counts(t, n, &process, &thread))
+		n++;
+	c->thread = calloc(n ? n : 1, sizeof(*c->thread));
+	if (!c->thread)
+		return -ENOMEM;
+	for (i = 0; i < n; i++) {
+		record = trace_counts(t, i, &process, &thread);
+		p = process_of(c, process);
+		if (!p)
+			return -ENOMEM;
+		row = &c->thread[c->threads++];
+		row->number = thread;
+		row->process = process;
+		row->tid = record->tid;
+		row->merged = record->merged;
+		add(&row->sum, record->fn);
+		add(&p->sum, record->fn);
+		add(&c->all, record->fn);
+		p->threads += 1 + (uint32_t)record->merged;
+		c->all_threads += 1 + record->merged;
+	}
+	return 0;
+}
+
+static int by_process(const void *a, const void *b)
+{
+	const struct counts_thread *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct counts_process *x = a, *y = b;
+
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+int counts_read(struct counts *c, const char *path, struct error *err)
+{
+	const struct trace_fact *fact;
+	struct trace *t;
+	size_t i, n;
+	int code;
+
+	memset(c, 0, sizeof(*c));
+	code = trace_open(&t, path, MPROF_MAGIC_COUNTS, err);
+	if (code)
+		return code;
+	n = trace_facts(t, &fact);
+	for (i = 0; i < n; i++)
+		take_fact(c, &fact[i]);
+	take_header(c, trace_header(t));
+	code = take_threads(c, t);
+	memcpy(c->lost, trace_damage(t)->lost, sizeof(c->lost));
+	trace_close(t);
+	if (code) {
+		counts_release(c);
+		return fail(err, code, "no memory to read '%s'", path);
+	}
+	qsort(c->thread, c->threads, sizeof(*c->thread), by_process);
+	if (c->processes)
+		qsort(c->process, c->processes, sizeof(*c->process), by_number);
+	return 0;
+}
+
+void counts_release(struct counts *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->processes; i++)
+		free(c->process[i].command);
+	free(c->process);
+	free(c->thread);
+	memset(c, 0, sizeof(*c));
+}
+
+struct options {
+	const char *file;
+	bool json;
+};
+
+static const struct argp_option options[] = {
+	{ "json", 'j', NULL, 0, "One JSON object for each file", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	if (key == 'j')
+		o->json = true;
+	else if (key == ARGP_KEY_ARG && state->arg_num == 0)
+		o->file = arg;
+	else
+		return key == ARGP_KEY_ARG ? (argp_usage(state), 0) : ARGP_ERR_UNKNOWN;
+	return 0;
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "[COUNTS]",
+	.doc = "Shows what counts files hold, for every process and thread. Without COUNTS:"
+	       " all files mprof.counts* in this directory.",
+};
+
+static int show(const char *path, bool json)
+{
+	struct json_object *root;
+	struct counts c;
+	struct error err;
+
+	if (counts_read(&c, path, &err))
+		return cmd_error(STATUS_FILE, "%s", err.text);
+	if (json) {
+		root = json_object_new_object();
+		json_object_object_add(root, "file", json_object_new_string(path));
+		counts_json(root, &c);
+		puts(json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY |
+							      JSON_C_TO_STRING_NOSLASHESCAPE));
+		json_object_put(root);
+	} else {
+		printf("%s\n", path);
+		counts_print(stdout, &c, 0);
+	}
+	counts_release(&c);
+	return STATUS_OK;
+}
+
+/* Other files of that name (a JSON answer, say) are no reason to stop. */
+static int show_all(bool json)
+{
+	int status = STATUS_OK, one;
+	glob_t found;
+	size_t i;
+
+	if (glob("mprof.counts*", 0, NULL, &found) || !found.gl_pathc)
+		return cmd_error(STATUS_FILE, "there is no counts file mprof.counts* here; make one"
+					      " with: mprof -m Count PROGRAM");
+	for (i = 0; i < found.gl_pathc; i++) {
+		if (i && !json)
+			putchar('\n');
+		one = show(found.gl_pathv[i], json);
+		status = one ? one : status;
+	}
+	globfree(&found);
+	return status;
+}
+
+int cmd_counts(int argc, char **argv)
+{
+	struct options o = { 0 };
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
+		return STATUS_USAGE;
+	return o.file ? show(o.file, o.json) : show_all(o.json);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * counts.h - a counts file added up: per thread, per process, and in total.
+ *
+ * Functions of the mmap family are counted like the others and are part of
+ * every total: a total is the number of calls that were seen.
+ */
+#ifndef MPROF_COUNTS_H
+#define MPROF_COUNTS_H
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "../trace/trace.h"
+
+struct counts_sum {
+	struct mprof_counts_fn fn[MPROF_FN_MAX];
+	uint64_t calls, bytes, failed; /* of all functions */
+};
+
+struct counts_thread {
+	uint32_t number, process;
+	uint64_t tid;
+	uint64_t merged; /* threads beyond this one in the same row */
+	struct counts_sum sum;
+};
+
+struct counts_process {
+	uint32_t number;
+	int32_t pid, parent_pid;
+	char *command; /* owned; the last program it ran, with arguments */
+	char how[48];  /* "status 0", "signal 9 (Killed)", "still running", "" not known */
+	uint32_t threads;
+	struct counts_sum sum;
+};
+
+struct counts {
+	struct counts_thread *thread; /* by process, then number */
+	size_t threads;
+	struct counts_process *process; /* by number */
+	size_t processes;
+	uint64_t all_threads; /* with the merged ones */
+	struct counts_sum all;
+	uint64_t lost[MPROF_LOST_REASONS];
+};
+
+/* 0, or -errno and *err as trace_open. */
+int counts_read(struct counts *c, const char *path, struct error *err);
+void counts_release(struct counts *c);
+
+/* The rows of a table: processes, their threads (at most rows of them; 0: all), the total. */
+void counts_print(FILE *out, const struct counts *c, size_t rows);
+/* Adds calls, bytes, failed, threads, processes, lost to a JSON object. */
+void counts_json(struct json_object *to, const struct counts *c);
+
+/* The name of a function code, NULL if the code is free. */
+const char *counts_function(unsigned fn);
+
+#endif

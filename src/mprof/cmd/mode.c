@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * mode.c - `mprof -m MODE PROGRAM [ARGS]`: runs a program in one MODE, with
+ * everything else as MPROF_CONF says.
+ */
+#include "mode.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "after.h"
+#include "cmd.h"
+#include "help.h"
+
+static int run(struct run_plan *plan)
+{
+	struct run_result result;
+	struct error err;
+	int code = run_program(plan, &result, &err), status;
+
+	if (code)
+		return after_refused(&result, code, &err);
+	after_tell(plan, &result);
+	if (result.file == RUN_FILE || result.file == RUN_RESTORED)
+		fprintf(stderr, "mprof: recorded in %s\n", result.path);
+	status = after_status(&result);
+	run_release(&result);
+	return status;
+}
+
+int mode_run(const char *mode, char **argv)
+{
+	struct run_plan plan = { .with_samples = true };
+	int status = STATUS_USAGE;
+
+	if (!strcasecmp(mode, "HELP")) {
+		help_modes(stdout);
+		return STATUS_OK;
+	}
+	if (!argv || !argv[0])
+		return cmd_error(STATUS_USAGE,
+				 "-m %s needs a program to run: mprof -m %s -- PROGRAM", mode,
+				 mode);
+	if (after_plan(&plan, argv, mode, CONF_KEYS, NULL))
+		status = run(&plan);
+	after_release(&plan);
+	return status;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * mode.h - the option -m of mprof itself.
+ */
+#ifndef MPROF_MODE_CMD_H
+#define MPROF_MODE_CMD_H
+
+/* Runs argv (ends with NULL) in this MODE; "HELP" lists them.  The exit status. */
+int mode_run(const char *mode, char **argv);
+
+#endif

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * stat.c - `mprof stat`: runs a program and counts; what `perf stat` is to the
+ * CPU, for malloc.
+ *
+ * The answer is written after the program has ended, on stdout or to -o FILE.
+ * With -r the program runs N times: figures are means, with their spread.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "after.h"
+#include "cmd.h"
+#include "counts.h"
+#include "../util/spread.h"
+
+#define RUNS_MAX      1000
+#define THREADS_SHOWN 10
+
+struct options {
+	const char *answer, *counts, *allocator;
+	unsigned runs;
+	bool json, all;
+	char **argv;
+};
+
+enum { ALLOCATOR = 256, ALL };
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "FILE", 0, "Write the answer to FILE instead of stdout", 0 },
+	{ "counts", 'c', "COUNTS", 0, "Keep the counts file here [not kept]", 0 },
+	{ "repeat", 'r', "N", 0, "Run N times; print means and spread", 0 },
+	{ "json", 'j', NULL, 0, "The answer as JSON", 0 },
+	{ "all", ALL, NULL, 0, "Every thread, not only the first ten of a process", 0 },
+	{ "allocator", ALLOCATOR, "NAME", 0,
+	  "Run with this allocator: a name (glibc, jemalloc, mimalloc, tcmalloc, tbb) or a path",
+	  0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+	char *end;
+
+	switch (key) {
+	case 'o':
+		o->answer = arg;
+		return 0;
+	case 'c':
+		o->counts = arg;
+		return 0;
+	case 'r':
+		o->runs = (unsigned)strtoul(arg, &end, 10);
+		if (*end || !o->runs || o->runs > RUNS_MAX)
+			argp_error(state, "-r takes a number from 1 to %d, not '%s'", RUNS_MAX,
+				   arg);
+		return 0;
+	case 'j':
+		o->json = true;
+		return 0;
+	case ALL:
+		o->all = true;
+		return 0;
+	case ALLOCATOR:
+		o->allocator = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		o->argv = state->argv + state->next - 1;
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "which program? for example: mprof stat -- ls -l");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "[--] PROGRAM [ARGS]",
+	.doc = "Runs PROGRAM and counts the calls that it and its children make to malloc and its"
+	       " family: per function, process and thread, with time and memory of the program."
+	       "\vThe exit status is the program's. With -o the program has stdout for itself.",
+};
+
+/* What every run adds up to; the last one's counts and result are shown whole. */
+struct stat {
+	struct spread calls[MPROF_FN_MAX], bytes[MPROF_FN_MAX], failed[MPROF_FN_MAX];
+	struct spread total, wall, user, system, rss, minor, major, voluntary, involuntary;
+	struct counts counts;
+	struct run_result result;
+	unsigned runs;
+};
+
+static double seconds_of(struct timeval t)
+{
+	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
+}
+
+static void add_run(struct stat *s)
+{
+	const struct rusage *u = &s->result.end.usage;
+	const struct counts_sum *all = &s->counts.all;
+	unsigned i;
+
+	for (i = 0; i < MPROF_FN_MAX; i++) {
+		spread_add(&s->calls[i], (double)all->fn[i].calls);
+		spread_add(&s->bytes[i], (double)all->fn[i].bytes);
+		spread_add(&s->failed[i], (double)all->fn[i].failed);
+	}
+	spread_add(&s->total, (double)all->calls);
+	spread_add(&s->wall, (double)s->result.end.wall_ns / 1e9);
+	spread_add(&s->user, seconds_of(u->ru_utime));
+	spread_add(&s->system, seconds_of(u->ru_stime));
+	spread_add(&s->rss, (double)u->ru_maxrss * 1024);
+	spread_add(&s->minor, (double)u->ru_minflt);
+	spread_add(&s->major, (double)u->ru_majflt);
+	spread_add(&s->voluntary, (double)u->ru_nvcsw);
+	spread_add(&s->involuntary, (double)u->ru_nivcsw);
+	s->runs++;
+}
+
+/* "  ( +- 1.25% )", and nothing when there was one run. */
+static void print_spread(FILE *out, const struct spread *s)
+{
+	if (s->n > 1)
+		fprintf(out, "  ( +- %.2f%% )", spread_percent(s));
+	fputc('\n', out);
+}
+
+static void print_functions(FILE *out, const struct stat *s)
+{
+	double wall = spread_mean(&s->wall);
+	unsigned i;
+
+	fprintf(out, "  %-20s %14s %18s %10s %14s\n", "", "calls", "bytes asked", "failed",
+		"calls/s");
+	for (i = 0; i < MPROF_FN_MAX; i++) {
+		if (!counts_function(i) || !spread_mean(&s->calls[i]))
+			continue;
+		fprintf(out, "  %-20s %14.0f %18.0f %10.0f %14.0f", counts_function(i),
+			spread_mean(&s->calls[i]), spread_mean(&s->bytes[i]),
+			spread_mean(&s->failed[i]),
+			wall > 0 ? spread_mean(&s->calls[i]) / wall : 0);
+		print_spread(out, &s->calls[i]);
+	}
+	fprintf(out, "  %-20s %14.0f %18s %10s %14.0f", "Total", spread_mean(&s->total), "", "",
+		wall > 0 ? spread_mean(&s->total) / wall : 0);
+	print_spread(out, &s->total);
+}
+
+static void print_resource(FILE *out, const char *what, const char *unit, int decimals,
+			   const struct spread *s)
+{
+	fprintf(out, "  %16.*f %-4s %s", decimals, spread_mean(s), unit, what);
+	print_spread(out, s);
+}
+
+static void print_resources(FILE *out, const struct stat *s)
+{
+	struct spread mib = s->rss;
+
+	spread_scale(&mib, 1.0 / (1 << 20));
+	print_resource(out, "wall clock", "s", 6, &s->wall);
+	print_resource(out, "user", "s", 6, &s->user);
+	print_resource(out, "system", "s", 6, &s->system);
+	print_resource(out, "most memory resident", "MiB", 2, &mib);
+	print_resource(out, "page faults without disk", "", 0, &s->minor);
+	print_resource(out, "page faults from disk", "", 0, &s->major);
+	print_resource(out, "context switches by waiting", "", 0, &s->voluntary);
+	print_resource(out, "context switches forced", "", 0, &s->involuntary);
+}
+
+static void print_text(FILE *out, const struct stat *s, char **argv, bool all)
+{
+	int i, status = s->result.end.status;
+
+	fprintf(out, "\nCalls to the allocator by '");
+	for (i = 0; argv[i]; i++)
+		fprintf(out, "%s%s", i ? " " : "", argv[i]);
+	fprintf(out, "'");
+	if (WIFSIGNALED(status))
+		fprintf(out, ", killed by signal %d (%s)", WTERMSIG(status),
+			strsignal(WTERMSIG(status)));
+	else
+		fprintf(out, ", exit status %d", WEXITSTATUS(status));
+	if (s->runs > 1)
+		fprintf(out, " (%u runs)", s->runs);
+	fprintf(out, "\n\n");
+	print_functions(out, s);
+	fprintf(out, "\n%zu process%s, %" PRIu64 " thread%s that called it%s\n",
+		s->counts.processes, s->counts.processes == 1 ? "" : "es", s->counts.all_threads,
+		s->counts.all_threads == 1 ? "" : "s", s->runs > 1 ? ", in the last run" : "");
+	counts_print(out, &s->counts, all ? 0 : THREADS_SHOWN);
+	fputc('\n', out);
+	print_resources(out, s);
+}
+
+static void put_double(struct json_object *o, const char *name, double v)
+{
+	json_object_object_add(o, name, json_object_new_double(v));
+}
+
+static void put_integer(struct json_object *o, const char *name, const struct spread *s)
+{
+	json_object_object_add(o, name, json_object_new_int64((int64_t)(spread_mean(s) + 0.5)));
+}
+
+/* Relative standard deviations in percent, of what varies between runs. */
+static struct json_object *spread_json(const struct stat *s)
+{
+	struct json_object *o = json_object_new_object();
+
+	put_double(o, "total_calls", spread_percent(&s->total));
+	put_double(o, "wall_seconds", spread_percent(&s->wall));
+	put_double(o, "user_seconds", spread_percent(&s->user));
+	put_double(o, "system_seconds", spread_percent(&s->system));
+	put_double(o, "max_rss_bytes", spread_percent(&s->rss));
+	return o;
+}
+
+static void mean_calls(struct stat *s)
+{
+	unsigned i;
+
+	for (i = 0; i < MPROF_FN_MAX; i++) {
+		s->counts.all.fn[i].calls = (uint64_t)(spread_mean(&s->calls[i]) + 0.5);
+		s->counts.all.fn[i].bytes = (uint64_t)(spread_mean(&s->bytes[i]) + 0.5);
+		s->counts.all.fn[i].failed = (uint64_t)(spread_mean(&s->failed[i]) + 0.5);
+	}
+	s->counts.all.calls = (uint64_t)(spread_mean(&s->total) + 0.5);
+}
+
+static struct json_object *command_json(char **argv)
+{
+	struct json_object *o = json_object_new_array();
+
+	for (; *argv; argv++)
+		json_object_array_add(o, json_object_new_string(*argv));
+	return o;
+}
+
+static void print_json(FILE *out, struct stat *s, char **argv)
+{
+	struct json_object *o = json_object_new_object();
+	double wall = spread_mean(&s->wall);
+	int status = s->result.end.status;
+
+	mean_calls(s);
+	json_object_object_add(o, "command", command_json(argv));
+	json_object_object_add(o, "runs", json_object_new_int((int)s->runs));
+	json_object_object_add(
+	    o, "status",
+	    json_object_new_int(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)));
+	json_object_object_add(o, "signal",
+			       json_object_new_int(WIFSIGNALED(status) ? WTERMSIG(status) : 0));
+	put_double(o, "wall_seconds", wall);
+	put_double(o, "user_seconds", spread_mean(&s->user));
+	put_double(o, "system_seconds", spread_mean(&s->system));
+	put_integer(o, "max_rss_bytes", &s->rss);
+	put_integer(o, "minor_faults", &s->minor);
+	put_integer(o, "major_faults", &s->major);
+	put_integer(o, "voluntary_switches", &s->voluntary);
+	put_integer(o, "involuntary_switches", &s->involuntary);
+	put_double(o, "calls_per_second", wall > 0 ? spread_mean(&s->total) / wall : 0);
+	counts_json(o, &s->counts);
+	if (s->runs > 1)
+		json_object_object_add(o, "spread_percent", spread_json(s));
+	fprintf(out, "%s\n",
+		json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
+						      JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(o);
+}
+
+/* A fresh directory for a counts file that is not kept; NULL after a message. */
+static char *make_room(void)
+{
+	const char *base = getenv("TMPDIR");
+	char *path = NULL;
+
+	if (asprintf(&path, "%s/mprof-XXXXXX", base && *base ? base : "/tmp") < 0)
+		return NULL;
+	if (mkdtemp(path))
+		return path;
+	cmd_error(0,
+		  "cannot make a directory for the counts, '%s': %s; -c COUNTS puts them"
+		  " elsewhere",
+		  path, strerror(errno));
+	free(path);
+	return NULL;
+}
+
+/* One run into s.  STATUS_OK, or why it was refused. */
+static int run_once(struct stat *s, const struct run_plan *plan)
+{
+	struct error err;
+	int code;
+
+	counts_release(&s->counts);
+	run_release(&s->result);
+	code = run_program(plan, &s->result, &err);
+	if (code)
+		return after_refused(&s->result, code, &err);
+	if ((s->result.file == RUN_FILE || s->result.file == RUN_RESTORED) &&
+	    counts_read(&s->counts, s->result.path, &err))
+		cmd_warn("%s", err.text);
+	add_run(s);
+	return STATUS_OK;
+}
+
+static int answer(struct stat *s, const struct options *o)
+{
+	FILE *out = o->answer ? fopen(o->answer, "we") : stdout;
+
+	if (!out)
+		return cmd_error(STATUS_FOUND, "cannot write '%s': %s", o->answer, strerror(errno));
+	if (o->json)
+		print_json(out, s, o->argv);
+	else
+		print_text(out, s, o->argv, o->all);
+	if (out != stdout && (ferror(out) | fclose(out)))
+		return cmd_error(STATUS_FOUND, "'%s' is not complete: %s", o->answer,
+				 strerror(errno));
+	return STATUS_OK;
+}
+
+static int run_all(const struct options *o, const struct run_plan *plan)
+{
+	struct stat s = { .runs = 0 };
+	unsigned i;
+	int status = STATUS_OK, written;
+
+	for (i = 0; i < o->runs && !status; i++) {
+		status = run_once(&s, plan);
+		if (!status && WIFSIGNALED(s.result.end.status))
+			break;
+	}
+	if (!status) {
+		after_tell(plan, &s.result);
+		written = answer(&s, o);
+		status = after_status(&s.result);
+		status = status ? status : written;
+	}
+	counts_release(&s.counts);
+	run_release(&s.result);
+	return status;
+}
+
+static int run_kept_or_not(const struct options *o, struct run_plan *plan)
+{
+	char *room = o->counts ? NULL : make_room(), *path = NULL;
+	int status = STATUS_FOUND;
+
+	if (!room && !o->counts)
+		return status;
+	if (room && asprintf(&path, "%s/counts", room) < 0)
+		path = NULL;
+	if (!after_plan(plan, o->argv, "Count", CONF_COUNTS_PATH, o->counts ? o->counts : path) ||
+	    (o->allocator && !after_allocator(plan, o->allocator)))
+		status = STATUS_USAGE;
+	else
+		status = run_all(o, plan);
+	if (room) {
+		unlink(path);
+		rmdir(room);
+	}
+	free(path);
+	free(room);
+	return status;
+}
+
+int cmd_stat(int argc, char **argv)
+{
+	struct options o = { .runs = 1 };
+	struct run_plan plan = { 0 };
+	int status;
+
+	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o))
+		return STATUS_USAGE;
+	status = run_kept_or_not(&o, &plan);
+	after_release(&plan);
+	return status;
+}

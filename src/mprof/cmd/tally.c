@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * tally.c - counts the events of a trace, as MODE=Count would have.
+ */
+#include "tally.h"
+
+#include <string.h>
+
+#define BATCH 1024
+
+static void add(struct tally *tally, const struct event *e, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if ((e[i].kind == EVENT_CALL || e[i].kind == EVENT_REALLOC_END) &&
+		    e[i].fn < MPROF_FN_MAX)
+			tally->calls[e[i].fn]++;
+}
+
+int tally_read(struct tally *tally, const char *path, struct error *err)
+{
+	const struct trace_thread *threads;
+	struct event batch[BATCH];
+	struct trace *t;
+	size_t n;
+	int code = trace_open(&t, path, MPROF_MAGIC_TRACE, err);
+
+	memset(tally, 0, sizeof(*tally));
+	if (code)
+		return code;
+	while ((n = trace_next(t, batch, BATCH)) > 0)
+		add(tally, batch, n);
+	for (n = 0; n < MPROF_FN_MAX; n++)
+		tally->all += tally->calls[n];
+	for (n = 0; n < MPROF_LOST_REASONS; n++)
+		tally->lost += trace_damage(t)->lost[n];
+	tally->processes = trace_header(t)->processes;
+	tally->threads = trace_threads(t, &threads);
+	tally->bytes = trace_bytes(t);
+	trace_close(t);
+	return 0;
+}

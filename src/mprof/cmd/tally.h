@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * tally.h - how many events a trace holds, by reading it once.
+ */
+#ifndef MPROF_TALLY_H
+#define MPROF_TALLY_H
+
+#include <stdint.h>
+
+#include "../trace/trace.h"
+
+struct tally {
+	uint64_t calls[MPROF_FN_MAX];
+	uint64_t all;  /* calls; a realloc is one */
+	uint64_t lost; /* events that are known to be missing */
+	uint64_t processes, threads;
+	uint64_t bytes; /* of the file */
+};
+
+/* 0, or -errno and *err as trace_open. */
+int tally_read(struct tally *tally, const char *path, struct error *err);
+
+#endif

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * conf.c - MPROF_CONF: taken over, checked, and written out again.
+ *
+ * KEY=VALUE words separated by white space; a VALUE that begins with ' or "
+ * ends at the next one of its kind.  Keys are compared whole.
+ */
+#include "conf.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../util/nearest.h"
+
+enum type { MODULE_INIT, MODULE_MODE, PATH, NUMBER, UNWIND };
+
+static const struct option {
+	const char *name, *value;
+	enum type type;
+	uint64_t min, max;
+} options[CONF_KEYS] = {
+#define MPROF_OPTION(key, field, type, value, min, max, arg, help) \
+	[CONF_##key] = { #key, value, type, min, max },
+#include <mprof/options.def>
+#undef MPROF_OPTION
+};
+
+static const char *const inits[] = {
+#define MPROF_INIT(name, ops, help) #name,
+#include <mprof/modules.def>
+#undef MPROF_INIT
+	NULL,
+};
+static const char *const modes[] = {
+#define MPROF_MODE(name, ops, help) #name,
+#include <mprof/modules.def>
+#undef MPROF_MODE
+	NULL,
+};
+static const char *const unwinds[] = { "none", NULL };
+static const char *const keys[] = {
+#define MPROF_OPTION(key, field, type, value, min, max, arg, help) #key,
+#include <mprof/options.def>
+#undef MPROF_OPTION
+	NULL,
+};
+
+/* "there is no X 'word'; did you mean 'Y'?" or the list of what there is. */
+static int fail_unknown(struct error *err, const char *what, const char *word,
+			const char *const *list)
+{
+	const char *best = NULL;
+	unsigned d, least = nearest_limit(word);
+	char all[256] = "";
+	size_t i, n = 0;
+
+	for (i = 0; list[i]; i++) {
+		d = nearest_distance(word, list[i]);
+		if (d < least) {
+			least = d;
+			best = list[i];
+		}
+		n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s", n ? ", " : "", list[i]);
+	}
+	return fail(err, -EINVAL, "there is no %s '%s'; %s%s%sthere are: %s", what, word,
+		    best ? "did you mean '" : "", best ? best : "", best ? "'? " : "", all);
+}
+
+static int check_word(struct error *err, const char *what, const char *word,
+		      const char *const *list)
+{
+	size_t i;
+
+	for (i = 0; list[i]; i++)
+		if (!strcmp(list[i], word))
+			return 0;
+	return fail_unknown(err, what, word, list);
+}
+
+/* A module may also be the path of a shared object. */
+static int check_module(struct error *err, const char *what, const char *word,
+			const char *const *list)
+{
+	if (!strchr(word, '/'))
+		return check_word(err, what, word, list);
+	if (access(word, R_OK))
+		return fail(err, -EINVAL, "%s '%s' cannot be read: %s", what, word,
+			    strerror(errno));
+	return 0;
+}
+
+static int check_number(struct error *err, const struct option *o, const char *value)
+{
+	unsigned long long n;
+	char *end;
+
+	errno = 0;
+	n = strtoull(value, &end, 10);
+	if (!isdigit((unsigned char)value[0]) || *end)
+		return fail(err, -EINVAL, "%s is a whole number, not '%s'", o->name, value);
+	if (errno || n < o->min || n > o->max)
+		return fail(err, -EINVAL, "%s=%s is out of bounds: %llu to %llu", o->name, value,
+			    (unsigned long long)o->min, (unsigned long long)o->max);
+	return 0;
+}
+
+static int check_path(struct error *err, const char *value)
+{
+	char *path;
+
+	if (!*value)
+		return 0;
+	path = conf_expand(value, 1, "x", err);
+	free(path);
+	return path ? 0 : -EINVAL;
+}
+
+static int check(struct error *err, const struct option *o, const char *value)
+{
+	switch (o->type) {
+	case MODULE_INIT:
+		return check_module(err, "INIT", value, inits);
+	case MODULE_MODE:
+		return check_module(err, "MODE", value, modes);
+	case UNWIND:
+		return check_word(err, "UNWIND", value, unwinds);
+	case NUMBER:
+		return check_number(err, o, value);
+	case PATH:
+		return check_path(err, value);
+	}
+	return 0;
+}
+
+int conf_set(struct conf *conf, enum conf_key key, const char *value, struct error *err)
+{
+	int code = check(err, &options[key], value);
+	char *copy;
+
+	if (code)
+		return code;
+	copy = strdup(value);
+	if (!copy)
+		return fail(err, -ENOMEM, "no memory for the configuration");
+	free(conf->value[key]);
+	conf->value[key] = copy;
+	return 0;
+}
+
+int conf_set_number(struct conf *conf, enum conf_key key, uint64_t value, struct error *err)
+{
+	char text[24];
+
+	if (value > options[key].max)
+		value = options[key].max;
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	return conf_set(conf, key, text, err);
+}
+
+const char *conf_get(const struct conf *conf, enum conf_key key)
+{
+	return conf->value[key] ? conf->value[key] : options[key].value;
+}
+
+static int take_pair(struct conf *conf, const char *name, const char *value, struct error *err)
+{
+	int i;
+
+	for (i = 0; i < CONF_KEYS; i++)
+		if (!strcmp(options[i].name, name))
+			return conf_set(conf, (enum conf_key)i, value, err);
+	return fail_unknown(err, "key", name, keys);
+}
+
+/* Cuts the next KEY=VALUE out of *text (modified).  1, 0 at the end, -EINVAL. */
+static int next_pair(char **text, char **name, char **value, struct error *err)
+{
+	char *p = *text + strspn(*text, " \t\n"), *end, quote;
+
+	if (!*p)
+		return 0;
+	*name = p;
+	p += strcspn(p, "= \t\n");
+	if (*p != '=')
+		return fail(err, -EINVAL, "MPROF_CONF has KEY=VALUE words, not '%.*s'",
+			    (int)(p - *name), *name);
+	*p++ = '\0';
+	quote = *p == '\'' || *p == '"' ? *p : '\0';
+	*value = quote ? ++p : p;
+	end = quote ? strchr(p, quote) : p + strcspn(p, " \t\n");
+	if (!end)
+		return fail(err, -EINVAL, "the quote behind %s= in MPROF_CONF is not closed",
+			    *name);
+	if (quote && end[1] && !strchr(" \t\n", end[1]))
+		return fail(err, -EINVAL, "white space is missing behind the quote of %s=", *name);
+	*text = *end ? end + 1 : end;
+	*end = '\0';
+	return 1;
+}
+
+int conf_parse(struct conf *conf, const char *text, struct error *err)
+{
+	char *copy = strdup(text ? text : ""), *at = copy, *name = NULL, *value = NULL;
+	int code;
+
+	if (!copy)
+		return fail(err, -ENOMEM, "no memory for the configuration");
+	while ((code = next_pair(&at, &name, &value, err)) > 0) {
+		code = take_pair(conf, name, value, err);
+		if (code)
+			break;
+	}
+	free(copy);
+	return code;
+}
+
+/* The quotes that a value needs: "" none, or NULL when no kind would do. */
+static const char *quotes_for(const char *value)
+{
+	if (*value && !strpbrk(value, " \t\n'\""))
+		return "";
+	if (!strchr(value, '\''))
+		return "'";
+	return strchr(value, '"') ? NULL : "\"";
+}
+
+char *conf_text(const struct conf *conf, struct error *err)
+{
+	char *text = NULL;
+	const char *q;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int i;
+
+	if (!out) {
+		fail(err, -ENOMEM, "no memory for the configuration");
+		return NULL;
+	}
+	for (i = 0; i < CONF_KEYS; i++) {
+		if (!conf->value[i])
+			continue;
+		q = quotes_for(conf->value[i]);
+		if (!q)
+			break;
+		fprintf(out, "%s%s=%s%s%s", ftell(out) > 0 ? " " : "", options[i].name, q,
+			conf->value[i], q);
+	}
+	fclose(out);
+	if (i == CONF_KEYS)
+		return text;
+	fail(err, -EINVAL, "%s=%s cannot have both kinds of quotes", options[i].name,
+	     conf->value[i]);
+	free(text);
+	return NULL;
+}
+
+void conf_release(struct conf *conf)
+{
+	int i;
+
+	for (i = 0; i < CONF_KEYS; i++) {
+		free(conf->value[i]);
+		conf->value[i] = NULL;
+	}
+}
+
+/* The first of these variables that is set. */
+static const char *first_of(const char *const *names, const char *otherwise)
+{
+	for (; *names; names++)
+		if (getenv(*names) && *getenv(*names))
+			return getenv(*names);
+	return otherwise;
+}
+
+static const char *job(void)
+{
+	static const char *const names[] = { "COBALT_JOBID", "PBS_JOBID", "SLURM_JOB_ID", "JOB_ID",
+					     NULL };
+
+	return first_of(names, "0");
+}
+
+static const char *rank(void)
+{
+	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+					     "SLURM_PROCID", NULL };
+
+	return first_of(names, "0");
+}
+
+/* A value that goes into a file name must not lead into another directory. */
+static void put_name(FILE *out, const char *name)
+{
+	for (; *name; name++)
+		fputc(*name == '/' ? '_' : *name, out);
+}
+
+static int put_expansion(FILE *out, char letter, pid_t pid, const char *exe)
+{
+	char host[256] = "";
+	const char *slash = strrchr(exe, '/');
+
+	switch (letter) {
+	case 'p':
+		fprintf(out, "%d", (int)pid);
+		return 0;
+	case 'h':
+		gethostname(host, sizeof(host) - 1);
+		put_name(out, host);
+		return 0;
+	case 'e':
+		put_name(out, slash ? slash + 1 : exe);
+		return 0;
+	case 'j':
+		put_name(out, job());
+		return 0;
+	case 'r':
+		put_name(out, rank());
+		return 0;
+	case '%':
+		fputc('%', out);
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+char *conf_expand(const char *path, pid_t pid, const char *exe, struct error *err)
+{
+	char *text = NULL;
+	const char *p;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out) {
+		fail(err, -ENOMEM, "no memory for a path");
+		return NULL;
+	}
+	for (p = path; *p; p++) {
+		if (*p != '%') {
+			fputc(*p, out);
+		} else if (put_expansion(out, *++p, pid, exe)) {
+			fclose(out);
+			free(text);
+			fail(err, -EINVAL,
+			     "'%s' has %%%.1s: what can be put in are %%p %%h %%e %%j %%r %%%%",
+			     path, p);
+			return NULL;
+		}
+	}
+	fclose(out);
+	return text;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * conf.h - the value of MPROF_CONF that a run is started with.
+ *
+ * What stands in the caller's own MPROF_CONF is kept, a command's options
+ * overrule it, and every key and value is checked here against options.def
+ * and modules.def, so that mprof refuses before it starts anything.
+ */
+#ifndef MPROF_CONF_H
+#define MPROF_CONF_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../util/error.h"
+
+enum conf_key {
+#define MPROF_OPTION(key, field, type, value, min, max, arg, help) CONF_##key,
+#include <mprof/options.def>
+#undef MPROF_OPTION
+	CONF_KEYS,
+};
+
+/* A value that is NULL was not said: the library's default holds. */
+struct conf {
+	char *value[CONF_KEYS]; /* owned */
+};
+
+/* Takes over text (of MPROF_CONF; NULL is empty).  0, or -EINVAL and *err. */
+int conf_parse(struct conf *conf, const char *text, struct error *err);
+/* Checks and copies one value.  0, -EINVAL or -ENOMEM and *err. */
+int conf_set(struct conf *conf, enum conf_key key, const char *value, struct error *err);
+int conf_set_number(struct conf *conf, enum conf_key key, uint64_t value, struct error *err);
+/* The value, or the default of options.def. */
+const char *conf_get(const struct conf *conf, enum conf_key key);
+/* The text for MPROF_CONF, quoted where needed; free() it.  NULL and *err if a
+ * value has both kinds of quotes and cannot be said. */
+char *conf_text(const struct conf *conf, struct error *err);
+void conf_release(struct conf *conf);
+
+/*
+ * Replaces %p (pid), %h (host), %e (program: the last part of exe), %j (batch
+ * job), %r (MPI rank), %% in a path, as the library does.  free() the result;
+ * NULL and *err for another letter behind %.
+ */
+char *conf_expand(const char *path, pid_t pid, const char *exe, struct error *err);
+
+#endif

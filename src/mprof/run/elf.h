@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * elf.h - what an executable file is, as far as preloading is concerned.
+ */
+#ifndef MPROF_ELF_H
+#define MPROF_ELF_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "../util/error.h"
+
+enum elf_type { ELF_NONE, ELF_PROGRAM, ELF_SHARED };
+
+struct elf_facts {
+	enum elf_type type; /* ELF_NONE: no ELF file (then nothing else is set) */
+	bool ours;	    /* same class and machine as mprof and its library */
+	bool has_loader;    /* PT_INTERP: a dynamic linker will run and can preload */
+	char loader[PATH_MAX];
+};
+
+/* 0, or -errno when the file cannot be read. */
+int elf_read(const char *path, struct elf_facts *facts);
+
+/* A program as exec will find it. */
+struct program {
+	char path[PATH_MAX];  /* what the shell or execvp would start */
+	char image[PATH_MAX]; /* the ELF file that runs: path, or its script's interpreter */
+	char why_not[512];    /* why libmprof.so will not be loaded; "" if it will */
+};
+
+/*
+ * Looks name up as execvp does and follows #! lines.  0, or -ENOENT (not
+ * found) or -EACCES (found, not executable) with *err.
+ */
+int program_find(const char *name, struct program *program, struct error *err);
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * launch.c - fork, exec, signals and wait.
+ *
+ * Two pipes hold parent and child together: through `go` the child gets its
+ * last variable and the word to start (an early end of file means "do not");
+ * through `failed`, which exec closes, the parent gets the errno of exec.
+ */
+#include "launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* SIGCHLD: when it was ignored, there would be no status to wait for. */
+static const int signals[LAUNCH_SIGNALS] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD };
+
+static volatile sig_atomic_t running; /* pid for the handler, 0: nobody */
+
+static void hand_on(int signal)
+{
+	int code = errno;
+
+	if (running)
+		kill((pid_t)running, signal);
+	errno = code;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* A signal that was ignored when mprof was started stays ignored. */
+static void take_signals(struct launch *l)
+{
+	struct sigaction act = { .sa_flags = SA_RESTART };
+	int i;
+
+	for (i = 0; i < LAUNCH_SIGNALS; i++) {
+		sigaction(signals[i], NULL, &l->before[i]);
+		act.sa_handler = i < 2 ? SIG_IGN : i < 4 ? hand_on : SIG_DFL;
+		if (i < 2 || l->before[i].sa_handler != SIG_IGN || signals[i] == SIGCHLD)
+			sigaction(signals[i], &act, NULL);
+	}
+}
+
+static void give_signals_back(const struct launch *l)
+{
+	int i;
+
+	for (i = 0; i < LAUNCH_SIGNALS; i++)
+		sigaction(signals[i], &l->before[i], NULL);
+}
+
+static void set_variable(const char *text)
+{
+	if (strchr(text, '='))
+		putenv((char *)text);
+	else
+		unsetenv(text);
+}
+
+/* Reads the last variable until its NUL.  False at an early end: do not run. */
+static bool read_go(int fd, char *text, size_t size)
+{
+	size_t n = 0;
+	ssize_t got;
+
+	do {
+		got = read(fd, text + n, size - n);
+		if (got > 0)
+			n += (size_t)got;
+	} while ((got > 0 && text[n - 1] && n < size) || (got < 0 && errno == EINTR));
+	return n && !text[n - 1];
+}
+
+static void run_child(struct launch *l, char **argv, const char *const *env, size_t n, int go,
+		      int failed)
+{
+	static char last[8192];
+	int code;
+	size_t i;
+
+	close(l->go);
+	close(l->failed);
+	if (!read_go(go, last, sizeof(last)))
+		_exit(127);
+	for (i = 0; i < n; i++)
+		set_variable(env[i]);
+	if (*last)
+		set_variable(last);
+	give_signals_back(l);
+	sigprocmask(SIG_SETMASK, &l->mask, NULL);
+	execvp(argv[0], argv);
+	code = errno;
+	if (write(failed, &code, sizeof(code)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+int launch_fork(struct launch *l, char **argv, const char *const *env, size_t n, struct error *err)
+{
+	int go[2] = { -1, -1 }, failed[2] = { -1, -1 };
+	sigset_t all;
+
+	if (pipe2(go, O_CLOEXEC) || pipe2(failed, O_CLOEXEC)) {
+		close(go[0]);
+		close(go[1]);
+		return fail(err, -errno, "no pipe to start '%s': %s", argv[0], strerror(errno));
+	}
+	l->go = go[1];
+	l->failed = failed[0];
+	/* No signal may find the child with our dispositions. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &l->mask);
+	take_signals(l);
+	fflush(NULL);
+	l->pid = fork();
+	if (!l->pid)
+		run_child(l, argv, env, n, go[0], failed[1]);
+	running = l->pid > 0 ? l->pid : 0;
+	close(go[0]);
+	close(failed[1]);
+	if (l->pid > 0) {
+		sigprocmask(SIG_SETMASK, &l->mask, NULL);
+		return 0;
+	}
+	fail(err, -errno, "cannot start '%s': %s", argv[0], strerror(errno));
+	close(l->go);
+	close(l->failed);
+	give_signals_back(l);
+	sigprocmask(SIG_SETMASK, &l->mask, NULL);
+	return -EAGAIN;
+}
+
+static void reap(struct launch *l, struct launch_end *end)
+{
+	/* The handler must not hit a pid that is somebody else's by now. */
+	siginfo_t info;
+
+	while (waitid(P_PID, (id_t)l->pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+		;
+	end->wall_ns = now_ns() - l->start_ns;
+	running = 0;
+	while (wait4(l->pid, &end->status, 0, &end->usage) < 0 && errno == EINTR)
+		;
+	give_signals_back(l);
+}
+
+void launch_cancel(struct launch *l)
+{
+	struct launch_end end;
+
+	close(l->go);
+	close(l->failed);
+	reap(l, &end);
+}
+
+int launch_go(struct launch *l, const char *variable, struct error *err)
+{
+	const char *text = variable ? variable : "";
+	struct launch_end end;
+	int code = 0;
+	ssize_t n;
+
+	l->start_ns = now_ns();
+	n = write(l->go, text, strlen(text) + 1);
+	close(l->go);
+	if (n < 0)
+		code = errno;
+	while (!code && (n = read(l->failed, &code, sizeof(code))) < 0 && errno == EINTR)
+		;
+	close(l->failed);
+	if (!code)
+		return 0;
+	reap(l, &end);
+	return fail(err, -code, "cannot run it: %s", strerror(code));
+}
+
+void launch_wait(struct launch *l, struct launch_end *end)
+{
+	reap(l, end);
+}

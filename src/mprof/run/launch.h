@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * launch.h - starts one program and waits for it, as time(1) does.
+ *
+ * The program gets the signal dispositions and the mask that mprof was started
+ * with.  While it runs mprof ignores SIGINT and SIGQUIT (the terminal sends
+ * them to both) and hands SIGTERM and SIGHUP on.
+ *
+ * Threads: one launch at a time; signal dispositions belong to the process.
+ */
+#ifndef MPROF_LAUNCH_H
+#define MPROF_LAUNCH_H
+
+#include <signal.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "../util/error.h"
+
+#define LAUNCH_SIGNALS 5
+
+struct launch {
+	pid_t pid;
+	int go, failed; /* pipes to and from the child; -1 when closed */
+	int64_t start_ns;
+	sigset_t mask;
+	struct sigaction before[LAUNCH_SIGNALS];
+};
+
+struct launch_end {
+	int status; /* of wait(2) */
+	struct rusage usage;
+	int64_t wall_ns;
+};
+
+/*
+ * Forks.  The child waits; nothing of the program runs before launch_go.
+ * env are n strings "NAME=value" that are set, or "NAME" that are unset.
+ */
+int launch_fork(struct launch *l, char **argv, const char *const *env, size_t n, struct error *err);
+/*
+ * Lets it run, with one more variable that could not be known before (or NULL).
+ * 0, or -errno and *err when exec failed: then it has been waited for.
+ */
+int launch_go(struct launch *l, const char *variable, struct error *err);
+/* Ends the waiting child without running anything. */
+void launch_cancel(struct launch *l);
+/* Waits for the end and puts mprof's own signal dispositions back. */
+void launch_wait(struct launch *l, struct launch_end *end);
+
+#endif

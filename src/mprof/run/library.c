@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * library.c - finds libmprof.so and the installed allocators.
+ *
+ * The linker's cache is not read: an allocator is a file lib*.so* in one of
+ * the directories that the linker always searches, or in LD_LIBRARY_PATH.
+ */
+#include "library.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "elf.h"
+
+#if defined(__x86_64__)
+#define TRIPLET "x86_64-linux-gnu"
+#elif defined(__aarch64__)
+#define TRIPLET "aarch64-linux-gnu"
+#else
+#define TRIPLET "."
+#endif
+
+const struct allocator allocator_table[] = {
+	{ "glibc", "", "libc6" },
+	{ "jemalloc", "libjemalloc.so", "libjemalloc2" },
+	{ "mimalloc", "libmimalloc.so", "libmimalloc2.0" },
+	{ "tcmalloc", "libtcmalloc_minimal.so", "libtcmalloc-minimal4" },
+	{ "tbb", "libtbbmalloc_proxy.so", "libtbbmalloc2" },
+	{ NULL, NULL, NULL },
+};
+
+/* If directory/libmprof.so exists: its real path, to be freed. */
+static char *look_in(const char *directory, const char *below)
+{
+	char path[PATH_MAX];
+
+	if ((size_t)snprintf(path, sizeof(path), "%s%slibmprof.so", directory, below) >=
+	    sizeof(path))
+		return NULL;
+	return realpath(path, NULL);
+}
+
+static char *look_around_us(void)
+{
+	char self[PATH_MAX], *slash, *found;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n <= 0)
+		return NULL;
+	self[n] = '\0';
+	slash = strrchr(self, '/');
+	if (!slash)
+		return NULL;
+	*slash = '\0';
+	found = look_in(self, "/");
+	if (!found)
+		found = look_in(self, "/../lib/");
+	return found ? found : look_in(self, "/../lib/" TRIPLET "/");
+}
+
+char *library_find(struct error *err)
+{
+	const char *said = getenv("MPROF_LIB");
+	char *path;
+
+	if (said && *said) {
+		path = look_in(said, "/");
+		if (!path)
+			path = realpath(said, NULL);
+		if (!path) {
+			fail(err, -errno, "MPROF_LIB names '%s': %s", said, strerror(errno));
+			return NULL;
+		}
+	} else {
+		path = look_around_us();
+	}
+	if (!path) {
+		fail(err, -ENOENT,
+		     "libmprof.so is neither next to mprof nor in ../lib; set MPROF_LIB to its "
+		     "path");
+		return NULL;
+	}
+	if (strpbrk(path, " :\t\n")) {
+		fail(err, -EINVAL,
+		     "'%s' cannot be preloaded, LD_PRELOAD ends a path at a blank or colon", path);
+		free(path);
+		return NULL;
+	}
+	return path;
+}
+
+/* The newest "directory/soname*" that is loadable; development links count too. */
+static char *newest_in(const char *directory, size_t length, const char *soname)
+{
+	char pattern[PATH_MAX], *found = NULL;
+	glob_t g;
+
+	snprintf(pattern, sizeof(pattern), "%.*s/%s*", (int)length, directory, soname);
+	if (glob(pattern, 0, NULL, &g))
+		return NULL;
+	if (g.gl_pathc)
+		found = realpath(g.gl_pathv[g.gl_pathc - 1], NULL);
+	globfree(&g);
+	return found;
+}
+
+char *allocator_find(const struct allocator *a)
+{
+	static const char *const standard[] = { "/usr/local/lib",
+						"/usr/local/lib/" TRIPLET,
+						"/usr/lib/" TRIPLET,
+						"/lib/" TRIPLET,
+						"/usr/lib64",
+						"/usr/lib",
+						NULL };
+	const char *path = getenv("LD_LIBRARY_PATH"), *const * d;
+	char *found = NULL;
+	size_t n;
+
+	if (!*a->soname)
+		return strdup("");
+	while (path && *path && !found) {
+		n = strcspn(path, ":");
+		if (n)
+			found = newest_in(path, n, a->soname);
+		path += n + (path[n] == ':');
+	}
+	for (d = standard; *d && !found; d++)
+		found = newest_in(*d, strlen(*d), a->soname);
+	return found;
+}
+
+/* "glibc, jemalloc": what is installed. */
+static void list_installed(char *text, size_t size)
+{
+	const struct allocator *a;
+	size_t n = 0;
+	char *path;
+
+	for (a = allocator_table; a->name; a++) {
+		path = allocator_find(a);
+		if (path && n < size)
+			n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "", a->name);
+		free(path);
+	}
+}
+
+static char *refuse(struct error *err, const char *name, const char *why)
+{
+	char installed[256] = "";
+
+	list_installed(installed, sizeof(installed));
+	fail(err, -EINVAL, "there is no allocator '%s'%s; installed are: %s, or say its path", name,
+	     why, installed);
+	return NULL;
+}
+
+static char *resolve_path(const char *name, struct error *err)
+{
+	char *path = realpath(name, NULL);
+	struct elf_facts elf;
+
+	if (!path)
+		return refuse(err, name, "");
+	if (strpbrk(path, " :\t\n"))
+		fail(err, -EINVAL, "'%s' cannot be preloaded: there is a blank or colon in it",
+		     path);
+	else if (elf_read(path, &elf) || !elf.ours || elf.type != ELF_SHARED)
+		fail(err, -EINVAL, "'%s' is no shared object of this machine", path);
+	else
+		return path;
+	free(path);
+	return NULL;
+}
+
+char *allocator_resolve(const char *name, struct error *err)
+{
+	const struct allocator *a;
+	char why[128], *path;
+
+	if (strchr(name, '/'))
+		return resolve_path(name, err);
+	for (a = allocator_table; a->name; a++) {
+		if (strcmp(a->name, name))
+			continue;
+		path = allocator_find(a);
+		if (path)
+			return path;
+		snprintf(why, sizeof(why), " here (Debian has it in %s)", a->package);
+		return refuse(err, name, why);
+	}
+	return refuse(err, name, "");
+}

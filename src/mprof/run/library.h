@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * library.h - which shared objects a program is to be run with: libmprof.so,
+ * and the allocators that are installed here.
+ */
+#ifndef MPROF_LIBRARY_H
+#define MPROF_LIBRARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "../util/error.h"
+
+/*
+ * The absolute path of libmprof.so: what MPROF_LIB names (the file or its
+ * directory), else the one next to this program, else in ../lib from there.
+ * free() it.  NULL and *err when there is none, or when its path cannot stand
+ * in LD_PRELOAD (a blank or a colon).
+ */
+char *library_find(struct error *err);
+
+struct allocator {
+	const char *name;    /* what --allocator says */
+	const char *soname;  /* without the version */
+	const char *package; /* of Debian */
+};
+
+/* The allocators known by name; the last row's name is NULL. */
+extern const struct allocator allocator_table[];
+
+/*
+ * Where an allocator is installed: free() it; NULL when it is not.  "glibc" has
+ * no file of its own and gives an empty string.
+ */
+char *allocator_find(const struct allocator *a);
+
+/*
+ * What --allocator NAME|PATH names: an absolute path, or "" for glibc.
+ * free() it.  NULL and *err, which lists what is installed.
+ */
+char *allocator_resolve(const char *name, struct error *err);
+
+#endif

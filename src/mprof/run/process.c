@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * process.c - reads /proc/PID/stat and statm.
+ */
+#include "process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int read_file(pid_t pid, const char *name, char *text, size_t size)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = read(fd, text, size - 1);
+	close(fd);
+	if (n <= 0)
+		return n ? -errno : -ESRCH;
+	text[n] = '\0';
+	return 0;
+}
+
+int process_memory(pid_t pid, struct process_memory *m)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), resident = 0, shared = 0;
+	char text[1024], *p;
+	int code = read_file(pid, "stat", text, sizeof(text));
+
+	if (code)
+		return code;
+	/* The name may hold blanks and brackets; what follows its last one cannot. */
+	p = strrchr(text, ')');
+	if (!p ||
+	    sscanf(p + 1,
+		   " %c %*s %*s %*s %*s %*s %*s %" SCNu64
+		   " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64 " %" SCNu64 " %" SCNu64,
+		   &m->state, &m->minor_faults, &m->start_time, &m->virt, &resident) != 5)
+		return -EBADMSG;
+	m->rss = resident * page;
+	m->rss_anon = 0;
+	code = read_file(pid, "statm", text, sizeof(text));
+	if (!code && sscanf(text, "%*s %" SCNu64 " %" SCNu64, &resident, &shared) == 2) {
+		m->rss = resident * page;
+		m->rss_anon = (resident > shared ? resident - shared : 0) * page;
+	}
+	return 0;
+}
+
+bool process_is_alive(pid_t pid, uint64_t start_time)
+{
+	struct process_memory m;
+
+	return !process_memory(pid, &m) && m.start_time == start_time && m.state != 'Z' &&
+	       m.state != 'X';
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * process.h - what /proc says of another process.
+ */
+#ifndef MPROF_PROCESS_H
+#define MPROF_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct process_memory {
+	uint64_t start_time;	      /* field 22 of stat: tells pids apart that are used again */
+	uint64_t rss, rss_anon, virt; /* bytes */
+	uint64_t minor_faults;
+	char state; /* as in stat; Z has ended */
+};
+
+/* 0, or -errno: -ENOENT or -ESRCH when it is gone. */
+int process_memory(pid_t pid, struct process_memory *m);
+
+/* Is the process that began at start_time still there, and not a zombie? */
+bool process_is_alive(pid_t pid, uint64_t start_time);
+
+#endif

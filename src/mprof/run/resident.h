@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * resident.h - which pages of another process's anonymous memory are there.
+ */
+#ifndef MPROF_RESIDENT_H
+#define MPROF_RESIDENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <mprof/format.h>
+
+/* Ascending, not touching. */
+struct resident {
+	struct mprof_page_run *run; /* owned */
+	size_t runs, room;
+};
+
+enum resident_way {
+	RESIDENT_SCAN,	  /* ioctl PAGEMAP_SCAN: the kernel skips what is empty (Linux 6.7) */
+	RESIDENT_PAGEMAP, /* reading /proc/PID/pagemap, 8 bytes a page */
+};
+
+/*
+ * The present pages of the private writable anonymous mappings of pid.
+ * 0; -EFBIG when there is more than is worth reading (2^22 pages of address
+ * space without PAGEMAP_SCAN, or 2^18 runs); -errno, -EACCES being usual for a
+ * process of someone else.  r is filled anew and keeps its room.
+ */
+int resident_read(struct resident *r, pid_t pid, enum resident_way way);
+void resident_release(struct resident *r);
+
+#endif

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * run.c - a program under libmprof.so, from the checks to the last fact.
+ *
+ * Order: everything that can be refused is, the child is forked, its file's
+ * path is made (it may hold the child's pid), an old file is removed, the
+ * sampler starts, the child is let go.  After its end mprof writes what only
+ * the parent knows: status, resources, and the notes of what was not recorded.
+ */
+#include "run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "library.h"
+#include "process.h"
+#include "sampler.h"
+#include "target.h"
+
+#define VARIABLES 4
+
+struct session {
+	const struct run_plan *plan;
+	struct run_result *result;
+	uint8_t id[16];
+	int notes; /* memfd */
+	char *library;
+	char *variable[VARIABLES];
+	struct launch launch;
+	struct sampler *sampler;
+	struct append file;
+};
+
+/* Which key names the file that this MODE writes, CONF_KEYS for none. */
+static enum conf_key file_key(const char *mode, const char **magic)
+{
+	if (!strcmp(mode, "Count")) {
+		*magic = MPROF_MAGIC_COUNTS;
+		return CONF_COUNTS_PATH;
+	}
+	*magic = MPROF_MAGIC_TRACE;
+	return !strcmp(mode, "LogMmap") ? CONF_LOG_PATH : CONF_KEYS;
+}
+
+static int make_preload(struct session *s, struct error *err)
+{
+	const char *before = getenv("LD_PRELOAD"), *allocator = s->plan->allocator;
+	bool chain = allocator && *allocator, more = before && *before;
+
+	s->library = library_find(err);
+	if (!s->library)
+		return -ENOENT;
+	if (asprintf(&s->variable[0], "LD_PRELOAD=%s%s%s%s%s", s->library, chain ? ":" : "",
+		     chain ? allocator : "", more ? ":" : "", more ? before : "") < 0)
+		s->variable[0] = NULL;
+	return s->variable[0] ? 0 : fail(err, -ENOMEM, "no memory to start a program");
+}
+
+static int make_notes(struct session *s, struct error *err)
+{
+	s->notes = memfd_create("mprof notes", MFD_CLOEXEC);
+	if (s->notes < 0 ||
+	    asprintf(&s->variable[1], "MPROF_NOTES=/proc/%d/fd/%d", (int)getpid(), s->notes) < 0)
+		return fail(err, -ENOMEM, "no memory for the library's notes: %s", strerror(errno));
+	return 0;
+}
+
+static int prepare(struct session *s, struct error *err)
+{
+	char *conf = conf_text(&s->plan->conf, err);
+	int code;
+
+	if (!conf)
+		return -EINVAL;
+	code = asprintf(&s->variable[2], "MPROF_CONF=%s", conf) < 0 ? -ENOMEM : 0;
+	free(conf);
+	s->variable[3] = strdup("MPROF_RUN");
+	if (code || !s->variable[3] || getrandom(s->id, sizeof(s->id), 0) != (ssize_t)sizeof(s->id))
+		return fail(err, -ENOMEM, "no memory to start a program");
+	code = make_preload(s, err);
+	return code ? code : make_notes(s, err);
+}
+
+/* MPROF_RUN for the child; makes sure the path is free. free() it. */
+static char *make_file(struct session *s, struct error *err)
+{
+	const char *magic, *mode = conf_get(&s->plan->conf, CONF_MODE);
+	enum conf_key key = file_key(mode, &magic);
+	char *path, hex[33], *variable = NULL;
+	int i;
+
+	if (key == CONF_KEYS)
+		return strdup("");
+	path = conf_expand(conf_get(&s->plan->conf, key), s->launch.pid, s->result->program.image,
+			   err);
+	if (!path)
+		return NULL;
+	s->result->path = target_clear(path, magic, err);
+	free(path);
+	if (!s->result->path)
+		return NULL;
+	for (i = 0; i < 16; i++)
+		snprintf(hex + 2 * i, 3, "%02x", s->id[i]);
+	if (asprintf(&variable, "MPROF_RUN=%s:%s", hex, s->result->path) >= 0 &&
+	    !sampler_start(&s->sampler, s->result->path, s->id,
+			   s->plan->with_samples && key == CONF_LOG_PATH, err))
+		return variable;
+	free(variable);
+	return NULL;
+}
+
+static int start(struct session *s, struct error *err)
+{
+	char *variable;
+	int code = launch_fork(&s->launch, s->plan->argv, (const char *const *)s->variable,
+			       VARIABLES, err);
+
+	if (code)
+		return code;
+	s->result->pid = s->launch.pid;
+	variable = make_file(s, err);
+	if (!variable) {
+		launch_cancel(&s->launch);
+		return -EINVAL;
+	}
+	code = launch_go(&s->launch, *variable ? variable : NULL, err);
+	free(variable);
+	return code;
+}
+
+/* The number that the run gave to a process, 0 if it was not recorded. */
+static uint32_t number_of(const struct append *file, pid_t pid)
+{
+	struct mprof_process_entry e;
+	size_t i;
+
+	for (i = 0; i < MPROF_PROCESS_TABLE; i++) {
+		e = append_process(file, i);
+		if (e.number && e.pid == pid)
+			return e.number;
+	}
+	return 0;
+}
+
+static uint64_t ns_of(struct timeval t)
+{
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
+}
+
+/* How it ended, which only its parent can know. */
+static void write_waited(struct session *s)
+{
+	const struct launch_end *end = &s->result->end;
+	uint32_t n = number_of(&s->file, s->launch.pid);
+	struct mprof_fact fact = {
+		.what = MPROF_FACT_WAITED,
+		.pid = s->launch.pid,
+		.parent_pid = getpid(),
+		.status = WIFEXITED(end->status) ? WEXITSTATUS(end->status) : 0,
+		.signal = WIFSIGNALED(end->status) ? WTERMSIG(end->status) : 0,
+		.peak_rss_bytes = (uint64_t)end->usage.ru_maxrss * 1024,
+		.user_ns = ns_of(end->usage.ru_utime),
+		.system_ns = ns_of(end->usage.ru_stime),
+		.minor_faults = (uint64_t)end->usage.ru_minflt,
+		.major_faults = (uint64_t)end->usage.ru_majflt,
+	};
+
+	append_fact(&s->file, n, &fact, NULL, 0);
+	if (!n)
+		return;
+	s->file.header->process[n - 1].status = fact.signal ? fact.signal : fact.status;
+	__atomic_store_n(&s->file.header->process[n - 1].state,
+			 fact.signal ? MPROF_PROCESS_KILLED : MPROF_PROCESS_EXITED,
+			 __ATOMIC_RELEASE);
+}
+
+static void write_remark(struct session *s, const char *text)
+{
+	struct mprof_fact fact = { .what = MPROF_FACT_OUTSIDE, .pid = getpid() };
+	const char *why[1];
+	char *line = NULL;
+
+	if (asprintf(&line, "why=%s", text) < 0)
+		return;
+	why[0] = line;
+	append_fact(&s->file, 0, &fact, why, 1);
+	free(line);
+}
+
+static void read_notes(struct session *s)
+{
+	struct stat st;
+	ssize_t n;
+
+	if (s->notes < 0 || fstat(s->notes, &st) || !st.st_size)
+		return;
+	s->result->notes = malloc((size_t)st.st_size + 1);
+	if (!s->result->notes)
+		return;
+	n = pread(s->notes, s->result->notes, (size_t)st.st_size, 0);
+	s->result->notes[n > 0 ? n : 0] = '\0';
+}
+
+static void write_notes(struct session *s)
+{
+	const char *at = s->result->notes;
+	char line[1024];
+	size_t n;
+
+	if (*s->result->program.why_not)
+		write_remark(s, s->result->program.why_not);
+	for (; at && *at; at += n + (at[n] == '\n')) {
+		n = strcspn(at, "\n");
+		snprintf(line, sizeof(line), "%.*s", (int)n, at);
+		if (n)
+			write_remark(s, line);
+	}
+}
+
+static void count_processes(struct session *s)
+{
+	const struct mprof_file_header *h = s->file.header;
+	struct mprof_process_entry e;
+	size_t i, k;
+
+	s->result->recorded = h->processes;
+	for (k = 0; k < MPROF_LOST_REASONS; k++)
+		s->result->lost[k] = h->lost[k];
+	for (i = 0; i < MPROF_PROCESS_TABLE; i++) {
+		e = append_process(&s->file, i);
+		if (!e.number)
+			continue;
+		for (k = 0; k < MPROF_LOST_REASONS; k++)
+			s->result->lost[k] += e.lost[k];
+		if ((e.state == MPROF_PROCESS_RUNNING || e.state == MPROF_PROCESS_EXECING) &&
+		    process_is_alive(e.pid, e.start_time))
+			s->result->alive++;
+	}
+}
+
+static void find_file(struct session *s)
+{
+	struct stat st;
+
+	s->result->file = RUN_FILE;
+	if (append_is_displaced(&s->file))
+		s->result->file = append_restore(&s->file) ? RUN_DISPLACED : RUN_RESTORED;
+	if (!fstat(s->file.fd, &st))
+		s->result->bytes = (uint64_t)st.st_size;
+}
+
+static void finish(struct session *s)
+{
+	launch_wait(&s->launch, &s->result->end);
+	read_notes(s);
+	if (!s->sampler)
+		return; /* RUN_NO_FILE */
+	sampler_stop(s->sampler, &s->file);
+	s->sampler = NULL;
+	s->result->file = RUN_NOTHING;
+	if (s->file.fd < 0)
+		return;
+	write_waited(s);
+	write_notes(s);
+	count_processes(s);
+	if (!s->result->alive)
+		__atomic_fetch_or(&s->file.header->flags, MPROF_FILE_CLOSED, __ATOMIC_RELAXED);
+	find_file(s);
+}
+
+static void end_session(struct session *s)
+{
+	size_t i;
+
+	if (s->sampler)
+		sampler_stop(s->sampler, &s->file);
+	append_close(&s->file);
+	if (s->notes >= 0)
+		close(s->notes);
+	for (i = 0; i < VARIABLES; i++)
+		free(s->variable[i]);
+	free(s->library);
+}
+
+int run_program(const struct run_plan *plan, struct run_result *result, struct error *err)
+{
+	struct session s = { .plan = plan, .result = result, .notes = -1, .file = { .fd = -1 } };
+	int code;
+
+	memset(result, 0, sizeof(*result));
+	code = program_find(plan->argv[0], &result->program, err);
+	if (code) {
+		result->program.path[0] = '\0';
+		return code;
+	}
+	code = prepare(&s, err);
+	if (!code)
+		code = start(&s, err);
+	if (!code)
+		finish(&s);
+	end_session(&s);
+	if (code)
+		run_release(result);
+	return code;
+}
+
+void run_release(struct run_result *result)
+{
+	free(result->path);
+	free(result->notes);
+	result->path = result->notes = NULL;
+}
+
+int run_status(const struct run_result *result)
+{
+	int status = result->end.status;
+
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}

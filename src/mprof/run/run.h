@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * run.h - runs a program under libmprof.so, from the checks before it starts
+ * to what is known once it has ended.
+ *
+ * run_program does everything; a command only says what it wants and prints
+ * what comes back.  The program's own failures are no errors of a run.
+ */
+#ifndef MPROF_RUN_H
+#define MPROF_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../trace/append.h"
+#include "../util/error.h"
+#include "conf.h"
+#include "elf.h"
+#include "launch.h"
+
+struct run_plan {
+	char **argv;
+	struct conf conf;      /* complete; MODE decides which file is written */
+	const char *allocator; /* absolute path, "" glibc's, NULL: whatever there is */
+	bool with_samples;     /* trace only: watch memory from outside */
+};
+
+enum run_file {
+	RUN_NO_FILE,   /* this MODE writes none */
+	RUN_FILE,      /* it is there */
+	RUN_NOTHING,   /* no process made it */
+	RUN_RESTORED,  /* somebody deleted it; put back at its path */
+	RUN_DISPLACED, /* somebody put something else there; lost */
+};
+
+struct run_result {
+	struct program program;
+	struct launch_end end;
+	pid_t pid;
+	char *path; /* absolute, where the file is or would be; NULL for RUN_NO_FILE */
+	enum run_file file;
+	uint32_t recorded;		   /* processes that joined the run */
+	uint32_t alive;			   /* of these, how many still run */
+	uint64_t lost[MPROF_LOST_REASONS]; /* by the file's header, all processes together */
+	uint64_t bytes;			   /* size of the file */
+	char *notes; /* lines "<pid> <exe>: reason", what the library could not record */
+};
+
+/*
+ * 0 when the program ran.  -EINVAL, -EEXIST, ... and *err: refused, nothing
+ * was started; -ENOENT and -EACCES with result->program.path empty: there is
+ * no such program.
+ */
+int run_program(const struct run_plan *plan, struct run_result *result, struct error *err);
+void run_release(struct run_result *result);
+
+/* The exit status to pass on: the program's, or 128 and the signal. */
+int run_status(const struct run_result *result);
+
+#endif

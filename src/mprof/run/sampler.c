@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * sampler.c - SAMPLE and RESIDENCY extents, written from outside.
+ *
+ * A round reads /proc for every process that the header's table says is
+ * RUNNING.  Rounds come every 2 ms at first and every 100 ms later, and never
+ * sooner than fifty times what the last round took of the CPU.  Samples are
+ * kept until there are SAMPLES_KEPT, or a second has gone by.
+ *
+ * The thread owns everything in struct sampler; only `stop` is shared, under
+ * `lock`.
+ */
+#include "sampler.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "process.h"
+#include "resident.h"
+
+#define MS		1000000ll
+#define ROUND_MIN	(2 * MS)
+#define ROUND_MAX	(100 * MS)
+#define CPU_SHARE	50 /* a round may cost one part in this */
+#define SAMPLES_KEPT	32
+#define SAMPLES_AGE	(1000 * MS)
+#define RESIDENCIES_MAX 64
+
+struct watched {
+	uint32_t number; /* 0: this entry of the table was never RUNNING */
+	bool unreadable; /* pagemap is not ours to read */
+	unsigned residencies;
+	uint64_t residency_rss; /* at the last one */
+	int64_t first_ns, residency_ns, oldest_ns;
+	size_t kept;
+	struct mprof_sample sample[SAMPLES_KEPT];
+};
+
+struct sampler {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	bool stop;
+	bool with_samples, full; /* full: a write failed, no more of them */
+	char *path;
+	uint8_t run_id[16];
+	struct append file;
+	enum resident_way way;
+	struct resident resident;
+	int64_t start_ns;
+	struct watched *watched; /* one for each entry of the table */
+};
+
+static int64_t now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void write_extent(struct sampler *s, enum mprof_extent_kind kind, uint32_t process,
+			 const void *payload, size_t size)
+{
+	if (!s->full && append_extent(&s->file, kind, process, payload, size))
+		s->full = true;
+}
+
+static void flush_samples(struct sampler *s, struct watched *w)
+{
+	if (w->kept)
+		write_extent(s, MPROF_EXTENT_SAMPLE, w->number, w->sample,
+			     w->kept * sizeof(w->sample[0]));
+	w->kept = 0;
+}
+
+static void keep_sample(struct sampler *s, struct watched *w, const struct process_memory *m,
+			int64_t now)
+{
+	if (!w->kept)
+		w->oldest_ns = now;
+	w->sample[w->kept++] = (struct mprof_sample){ .ticks = append_ticks(&s->file),
+						      .rss = m->rss,
+						      .rss_anon = m->rss_anon,
+						      .virt = m->virt,
+						      .minor_faults = m->minor_faults };
+	if (w->kept == SAMPLES_KEPT || now - w->oldest_ns > SAMPLES_AGE)
+		flush_samples(s, w);
+}
+
+/* Its memory grew by an eighth since the last time, or its age doubled. */
+static bool is_due(const struct watched *w, uint64_t rss, int64_t now)
+{
+	if (w->unreadable || w->residencies >= RESIDENCIES_MAX)
+		return false;
+	if (!w->residencies)
+		return true;
+	return rss > w->residency_rss + w->residency_rss / 8 ||
+	       now - w->first_ns >= 2 * (w->residency_ns - w->first_ns) + 10 * MS;
+}
+
+static int read_pages(struct sampler *s, pid_t pid)
+{
+	int code = resident_read(&s->resident, pid, s->way);
+
+	if (s->way == RESIDENT_SCAN && (code == -ENOTTY || code == -EINVAL)) {
+		s->way = RESIDENT_PAGEMAP;
+		code = resident_read(&s->resident, pid, s->way);
+	}
+	return code;
+}
+
+static void take_residency(struct sampler *s, struct watched *w, pid_t pid, uint64_t rss,
+			   int64_t now)
+{
+	struct mprof_residency head = { .ticks_before = append_ticks(&s->file), .rss = rss };
+	size_t bytes;
+	char *payload;
+	int code = read_pages(s, pid);
+
+	w->residencies++;
+	w->residency_rss = rss;
+	w->residency_ns = now;
+	w->unreadable = code == -EACCES || code == -EPERM || code == -EFBIG;
+	if (code || !s->resident.runs)
+		return;
+	head.ticks_after = append_ticks(&s->file);
+	head.runs = s->resident.runs;
+	bytes = s->resident.runs * sizeof(struct mprof_page_run);
+	payload = malloc(sizeof(head) + bytes);
+	if (!payload)
+		return;
+	memcpy(payload, &head, sizeof(head));
+	memcpy(payload + sizeof(head), s->resident.run, bytes);
+	write_extent(s, MPROF_EXTENT_RESIDENCY, w->number, payload, sizeof(head) + bytes);
+	free(payload);
+}
+
+/* What this thread used so far stays below its share, with 2 ms to begin with. */
+static bool may_spend(const struct sampler *s, int64_t now)
+{
+	return now_ns(CLOCK_THREAD_CPUTIME_ID) < (now - s->start_ns) / CPU_SHARE + 2 * MS;
+}
+
+static void look_at(struct sampler *s, const struct mprof_process_entry *e, struct watched *w,
+		    int64_t now)
+{
+	struct process_memory m;
+
+	if (w->number != e->number) {
+		w->number = e->number;
+		w->first_ns = now;
+	}
+	if (process_memory(e->pid, &m) || m.start_time != e->start_time)
+		return;
+	keep_sample(s, w, &m, now);
+	if (is_due(w, m.rss, now) && may_spend(s, now))
+		take_residency(s, w, e->pid, m.rss, now);
+}
+
+static void look_at_all(struct sampler *s)
+{
+	uint32_t i, n = __atomic_load_n(&s->file.header->processes, __ATOMIC_RELAXED);
+	struct mprof_process_entry e;
+	int64_t now = now_ns(CLOCK_MONOTONIC);
+
+	for (i = 0; i < n && i < MPROF_PROCESS_TABLE && !s->full; i++) {
+		e = append_process(&s->file, i);
+		if (e.number && e.state == MPROF_PROCESS_RUNNING)
+			look_at(s, &e, &s->watched[i], now);
+		else
+			flush_samples(s, &s->watched[i]);
+	}
+}
+
+/* One round; returns how long to wait until the next. */
+static int64_t run_round(struct sampler *s)
+{
+	int64_t before = now_ns(CLOCK_THREAD_CPUTIME_ID), cost, pause;
+
+	if (s->file.fd < 0)
+		append_open(&s->file, s->path, s->run_id);
+	if (s->file.fd >= 0 && s->with_samples)
+		look_at_all(s);
+	cost = now_ns(CLOCK_THREAD_CPUTIME_ID) - before;
+	pause = (now_ns(CLOCK_MONOTONIC) - s->start_ns) / 8;
+	if (pause < ROUND_MIN)
+		pause = ROUND_MIN;
+	if (pause > ROUND_MAX)
+		pause = ROUND_MAX;
+	return pause > CPU_SHARE * cost ? pause : CPU_SHARE * cost;
+}
+
+static bool wait_for_stop(struct sampler *s, int64_t pause)
+{
+	int64_t until = now_ns(CLOCK_MONOTONIC) + pause;
+	struct timespec t = { until / 1000000000, until % 1000000000 };
+	bool stop;
+
+	pthread_mutex_lock(&s->lock);
+	while (!s->stop && pthread_cond_timedwait(&s->wake, &s->lock, &t) != ETIMEDOUT)
+		;
+	stop = s->stop;
+	pthread_mutex_unlock(&s->lock);
+	return stop;
+}
+
+static void *run_thread(void *arg)
+{
+	struct sampler *s = arg;
+	size_t i;
+
+	while (!wait_for_stop(s, run_round(s)))
+		;
+	if (s->file.fd < 0)
+		append_open(&s->file, s->path, s->run_id);
+	for (i = 0; i < MPROF_PROCESS_TABLE && s->file.fd >= 0; i++)
+		flush_samples(s, &s->watched[i]);
+	return NULL;
+}
+
+static void release(struct sampler *s)
+{
+	resident_release(&s->resident);
+	free(s->watched);
+	free(s->path);
+	free(s);
+}
+
+/* Signals are for the thread that waits for the program. */
+static int start_thread(struct sampler *s)
+{
+	sigset_t all, before;
+	pthread_condattr_t attr;
+	int code;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->wake, &attr);
+	pthread_mutex_init(&s->lock, NULL);
+	sigfillset(&all);
+	sigdelset(&all, SIGBUS); /* its own, from the mapped header */
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	code = pthread_create(&s->thread, NULL, run_thread, s);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return -code;
+}
+
+int sampler_start(struct sampler **out, const char *path, const uint8_t run_id[16],
+		  bool with_samples, struct error *err)
+{
+	struct sampler *s = calloc(1, sizeof(*s));
+	int code = -ENOMEM;
+
+	*out = NULL;
+	if (!s)
+		return fail(err, code, "no memory to watch the program");
+	s->path = strdup(path);
+	s->watched = calloc(MPROF_PROCESS_TABLE, sizeof(*s->watched));
+	s->file.fd = -1;
+	s->with_samples = with_samples;
+	s->start_ns = now_ns(CLOCK_MONOTONIC);
+	memcpy(s->run_id, run_id, sizeof(s->run_id));
+	if (s->path && s->watched)
+		code = start_thread(s);
+	if (!code) {
+		*out = s;
+		return 0;
+	}
+	release(s);
+	return fail(err, code, "cannot watch the program: %s", strerror(-code));
+}
+
+void sampler_stop(struct sampler *s, struct append *file)
+{
+	pthread_mutex_lock(&s->lock);
+	s->stop = true;
+	pthread_cond_signal(&s->wake);
+	pthread_mutex_unlock(&s->lock);
+	pthread_join(s->thread, NULL);
+	pthread_mutex_destroy(&s->lock);
+	pthread_cond_destroy(&s->wake);
+	*file = s->file;
+	release(s);
+}

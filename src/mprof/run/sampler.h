@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * sampler.h - watches the processes of a run from outside.
+ *
+ * A thread of mprof waits for the run's file to appear, and, while the run
+ * lasts, reads from /proc what every RUNNING process of its table uses, and at
+ * a few moments which of its pages are resident.  Nothing of this happens in
+ * the program.  The thread keeps below about a fiftieth of one CPU.
+ */
+#ifndef MPROF_SAMPLER_H
+#define MPROF_SAMPLER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../trace/append.h"
+#include "../util/error.h"
+
+struct sampler;
+
+/*
+ * Starts the thread.  with_samples false: only opens the file, so that it can
+ * be put back if it is deleted.  path and run_id are copied.
+ */
+int sampler_start(struct sampler **out, const char *path, const uint8_t run_id[16],
+		  bool with_samples, struct error *err);
+
+/*
+ * Ends the thread and writes what it holds.  The open file becomes the
+ * caller's (fd -1 if none was seen); s is freed.
+ */
+void sampler_stop(struct sampler *s, struct append *file);
+
+#endif

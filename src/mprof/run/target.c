@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * target.c - what may be replaced by a new trace or counts file.
+ */
+#include "target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <mprof/format.h>
+
+static const char *kind_of(const char *magic)
+{
+	return memcmp(magic, MPROF_MAGIC_COUNTS, MPROF_MAGIC_SIZE) ? "trace" : "counts file";
+}
+
+/* Its directory's real path and its own name, so that it holds after chdir. */
+static char *absolute(const char *path, struct error *err)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	char *directory, *real, *whole = NULL;
+
+	if (!*name || !strcmp(name, ".") || !strcmp(name, "..")) {
+		fail(err, -EISDIR, "cannot write '%s': it is a directory, name a file", path);
+		return NULL;
+	}
+	directory = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+	real = directory ? realpath(directory, NULL) : NULL;
+	if (!real)
+		fail(err, -errno, "cannot write '%s': directory '%s': %s", path,
+		     directory ? directory : "", strerror(errno));
+	else if (asprintf(&whole, "%s/%s", strcmp(real, "/") ? real : "", name) < 0)
+		whole = NULL;
+	if (whole && strlen(whole) >= PATH_MAX) {
+		fail(err, -ENAMETOOLONG, "cannot write '%s': the path is too long", path);
+		free(whole);
+		whole = NULL;
+	}
+	if (whole && access(real, W_OK | X_OK)) {
+		fail(err, -errno, "cannot write '%s': directory '%s': %s", path, real,
+		     strerror(errno));
+		free(whole);
+		whole = NULL;
+	}
+	free(directory);
+	free(real);
+	return whole;
+}
+
+static int check_open(int fd, const char *path, const char *magic, struct error *err)
+{
+	char found[MPROF_MAGIC_SIZE];
+	ssize_t n = pread(fd, found, sizeof(found), 0);
+
+	if (n < 0)
+		return fail(err, -errno, "cannot read '%s': %s", path, strerror(errno));
+	if (n == 0)
+		return 0;
+	if (n != sizeof(found) || (memcmp(found, MPROF_MAGIC_TRACE, sizeof(found)) &&
+				   memcmp(found, MPROF_MAGIC_COUNTS, sizeof(found))))
+		return fail(err, -EEXIST,
+			    "'%s' exists and is no file of mprof; it is not overwritten", path);
+	if (memcmp(found, magic, sizeof(found)))
+		return fail(err, -EEXIST, "'%s' exists and is a %s, not a %s; not overwritten",
+			    path, kind_of(found), kind_of(magic));
+	if (flock(fd, LOCK_EX | LOCK_NB))
+		return fail(err, -EBUSY, "'%s' is being written by a run that still goes on", path);
+	return 0;
+}
+
+static int clear(const char *path, const char *magic, struct error *err)
+{
+	struct stat st;
+	int fd, code;
+
+	if (lstat(path, &st))
+		return errno == ENOENT
+			   ? 0
+			   : fail(err, -errno, "cannot write '%s': %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return fail(err, -EEXIST, "cannot write '%s': %s is there", path,
+			    S_ISDIR(st.st_mode)	   ? "a directory"
+			    : S_ISLNK(st.st_mode)  ? "a symbolic link"
+			    : S_ISFIFO(st.st_mode) ? "a FIFO"
+						   : "something that is no regular file");
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return fail(err, -errno, "cannot write '%s': %s", path, strerror(errno));
+	code = check_open(fd, path, magic, err);
+	if (!code && unlink(path))
+		code = fail(err, -errno, "cannot replace '%s': %s", path, strerror(errno));
+	close(fd);
+	return code;
+}
+
+char *target_clear(const char *path, const char *magic, struct error *err)
+{
+	char *whole = absolute(path, err);
+
+	if (whole && clear(whole, magic, err)) {
+		free(whole);
+		whole = NULL;
+	}
+	return whole;
+}

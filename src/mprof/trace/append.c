@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * append.c - adding extents to a live file from outside.
+ *
+ * An extent is written whole by one pwrite, header and payload together, so
+ * that a reader sees all of it or, by its checksum, that it is not there.
+ */
+#include "append.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <mprof/encode.h>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+static uint64_t counter(void)
+{
+	return __rdtsc();
+}
+#elif defined(__aarch64__)
+static uint64_t counter(void)
+{
+	uint64_t now;
+
+	__asm__ volatile("isb; mrs %0, cntvct_el0" : "=r"(now));
+	return now;
+}
+#else
+static uint64_t counter(void)
+{
+	return 0;
+}
+#endif
+
+static int64_t read_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/*
+ * Someone may truncate the file under our mapping.  The touched page of the
+ * header then becomes zeros of our own, which every reader of it takes for
+ * "nothing there": the program goes on, and so do we.
+ */
+static char *guarded;
+
+static void patch_hole(int signal, siginfo_t *info, void *context)
+{
+	char *at = (char *)((uintptr_t)info->si_addr & ~(uintptr_t)4095);
+
+	(void)context;
+	if (guarded && at >= guarded && at < guarded + MPROF_HEADER_SIZE &&
+	    mmap(at, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		 0) == at)
+		return;
+	/* Not ours: when the access is repeated it kills us, as it should. */
+	(void)!sigaction(signal, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
+}
+
+static void guard(void *map)
+{
+	struct sigaction act = { .sa_sigaction = patch_hole, .sa_flags = SA_SIGINFO };
+
+	guarded = map;
+	sigaction(SIGBUS, &act, NULL);
+}
+
+static bool is_ours(const struct mprof_file_header *h, const uint8_t run_id[16])
+{
+	return (!memcmp(h->magic, MPROF_MAGIC_TRACE, MPROF_MAGIC_SIZE) ||
+		!memcmp(h->magic, MPROF_MAGIC_COUNTS, MPROF_MAGIC_SIZE)) &&
+	       h->version == MPROF_FORMAT_VERSION && h->header_size == MPROF_HEADER_SIZE &&
+	       !memcmp(h->run_id, run_id, sizeof(h->run_id));
+}
+
+int append_open(struct append *a, const char *path, const uint8_t run_id[16])
+{
+	struct stat st;
+	int code = -EAGAIN;
+	void *map = MAP_FAILED;
+
+	a->header = NULL;
+	a->path = NULL;
+	a->fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (a->fd < 0)
+		return -errno;
+	if (fstat(a->fd, &st) || !S_ISREG(st.st_mode) || st.st_size < (off_t)MPROF_HEADER_SIZE)
+		goto refuse;
+	map = mmap(NULL, MPROF_HEADER_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, 0);
+	if (map == MAP_FAILED)
+		goto refuse;
+	guard(map);
+	if (!is_ours(map, run_id))
+		goto refuse;
+	a->path = strdup(path);
+	if (!a->path) {
+		code = -ENOMEM;
+		goto refuse;
+	}
+	a->header = map;
+	return 0;
+refuse:
+	guarded = NULL;
+	if (map != MAP_FAILED)
+		munmap(map, MPROF_HEADER_SIZE);
+	close(a->fd);
+	a->fd = -1;
+	return code;
+}
+
+void append_close(struct append *a)
+{
+	if (a->fd < 0)
+		return;
+	guarded = NULL;
+	munmap(a->header, MPROF_HEADER_SIZE);
+	close(a->fd);
+	free(a->path);
+	a->fd = -1;
+	a->header = NULL;
+	a->path = NULL;
+}
+
+uint64_t append_ticks(const struct append *a)
+{
+	uint64_t now = a->header->clock == MPROF_CLOCK_MONOTONIC
+			   ? (uint64_t)read_ns(CLOCK_MONOTONIC)
+			   : counter();
+
+	return now >> (a->header->clock_shift & 63);
+}
+
+static size_t round_up(size_t n)
+{
+	return (n + MPROF_EXTENT_ALIGN - 1) & ~(size_t)(MPROF_EXTENT_ALIGN - 1);
+}
+
+/* Not when the tail was truncated away; beyond RLIMIT_FSIZE writing would kill us. */
+static bool may_write(uint64_t offset, size_t size)
+{
+	struct rlimit limit;
+
+	return offset >= MPROF_HEADER_SIZE &&
+	       (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY ||
+		offset + size <= limit.rlim_cur);
+}
+
+int append_extent(struct append *a, enum mprof_extent_kind kind, uint32_t process,
+		  const void *payload, size_t size)
+{
+	size_t whole = round_up(sizeof(struct mprof_extent) + size);
+	struct mprof_extent *e;
+	ssize_t n;
+
+	if (whole > MPROF_EXTENT_MAX)
+		return -EFBIG;
+	e = calloc(1, whole);
+	if (!e)
+		return -ENOMEM;
+	e->magic = MPROF_EXTENT_MAGIC;
+	e->kind = (uint16_t)kind;
+	e->size = (uint32_t)whole;
+	e->used = (uint32_t)size;
+	e->process = process;
+	memcpy(&e->run, a->header->run_id, sizeof(e->run));
+	e->check = mprof_checksum(payload, size);
+	e->first_ticks = e->last_ticks = append_ticks(a);
+	memcpy(e + 1, payload, size);
+	/* Only takes a place; what is there is told by the extent itself. */
+	e->offset = __atomic_fetch_add(&a->header->tail, whole, __ATOMIC_RELAXED);
+	n = may_write(e->offset, whole) ? pwrite(a->fd, e, whole, (off_t)e->offset) : 0;
+	free(e);
+	if (n < 0)
+		return -errno;
+	return (size_t)n == whole ? 0 : -ENOSPC;
+}
+
+int append_fact(struct append *a, uint32_t process, struct mprof_fact *fact,
+		const char *const *text, size_t n)
+{
+	size_t size = sizeof(*fact), i;
+	char *payload, *at;
+	int code;
+
+	for (i = 0; i < n; i++)
+		size += strlen(text[i]) + 1;
+	payload = malloc(size);
+	if (!payload)
+		return -ENOMEM;
+	fact->ticks = append_ticks(a);
+	fact->mono_ns = read_ns(CLOCK_MONOTONIC);
+	fact->real_ns = read_ns(CLOCK_REALTIME);
+	memcpy(payload, fact, sizeof(*fact));
+	for (at = payload + sizeof(*fact), i = 0; i < n; i++)
+		at = stpcpy(at, text[i]) + 1;
+	code = append_extent(a, MPROF_EXTENT_FACT, process, payload, size);
+	free(payload);
+	return code;
+}
+
+struct mprof_process_entry append_process(const struct append *a, size_t i)
+{
+	const volatile struct mprof_process_entry *live = &a->header->process[i];
+	struct mprof_process_entry e = { 0 };
+
+	/* Pairs with the library's release store: numbered entries are filled in. */
+	e.number = __atomic_load_n(&live->number, __ATOMIC_ACQUIRE);
+	if (!e.number)
+		return e;
+	e.pid = live->pid;
+	e.start_time = live->start_time;
+	e.state = live->state;
+	e.status = live->status;
+	memcpy(e.lost, (const void *)live->lost, sizeof(e.lost));
+	e.self_bytes = live->self_bytes;
+	return e;
+}
+
+bool append_is_displaced(const struct append *a)
+{
+	struct stat ours, there;
+
+	return fstat(a->fd, &ours) || lstat(a->path, &there) || ours.st_dev != there.st_dev ||
+	       ours.st_ino != there.st_ino;
+}
+
+static int copy_all(int from, int to)
+{
+	size_t chunk = 1 << 20;
+	char *buffer = malloc(chunk);
+	off_t at = 0;
+	ssize_t n;
+	int code = buffer ? 0 : -ENOMEM;
+
+	while (!code && (n = pread(from, buffer, chunk, at)) != 0) {
+		if (n < 0 || pwrite(to, buffer, (size_t)n, at) != n)
+			code = n < 0 ? -errno : -ENOSPC;
+		at += n;
+	}
+	free(buffer);
+	return code;
+}
+
+int append_restore(const struct append *a)
+{
+	int fd = open(a->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int code;
+
+	if (fd < 0)
+		return -errno;
+	code = copy_all(a->fd, fd);
+	if (close(fd) && !code)
+		code = -errno;
+	if (code)
+		unlink(a->path);
+	return code;
+}
