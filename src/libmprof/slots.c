@@ -112,8 +112,9 @@ static void slot_begin(struct mprof_thread *t)
 	t->last_addr = 0;
 	t->cur = (uint64_t *)(x + 1);
 	t->end = (uint64_t *)((char *)x + t->slot_bytes);
+	t->seq += !t->seq; /* from 1 */
 	/* All zero words come before the number that makes them count. */
-	__atomic_store_n(&x->seq, ++t->seq, __ATOMIC_RELEASE);
+	__atomic_store_n(&x->seq, t->seq, __ATOMIC_RELEASE);
 }
 
 int mp_slot_take(struct mprof_thread *t)
@@ -197,6 +198,8 @@ static int slot_empty(struct mprof_thread *t)
 	}
 	t->flushes++;
 	__builtin_memset(t->slot + 1, 0, used);
+	/* A number that no chunk has would look like a chunk that was lost. */
+	t->seq += used != 0;
 	slot_begin(t);
 	return 0;
 }
