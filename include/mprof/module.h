@@ -196,6 +196,8 @@ struct mprof_mode_ops {
 	uint32_t abi; /* MPROF_MODULE_ABI */
 	const char *name, *help;
 	const struct mprof_api *api; /* stamped by template.h */
+	/* 1: allocations are not looked at, so that they may go to the allocator directly */
+	uint32_t keeps_nothing;
 	/* [slow, optional] once in a process, before its first event, and again in a
 	 * forked child.  -errno refuses: the program runs unrecorded. */
 	int (*start)(const struct mprof_host *host);

@@ -41,4 +41,5 @@ const struct mprof_mode_ops mprof_mode_null MPROF_SHARED = {
 	.name = "Null",
 	.help = "keeps nothing",
 	.api = &mode_api,
+	.keeps_nothing = 1,
 };

@@ -46,6 +46,25 @@ int mp_recording(void)
 	return (int)__atomic_load_n(&recording, __ATOMIC_RELAXED);
 }
 
+/*
+ * The table of a mode that keeps nothing: what hands out a block needs no stop
+ * of ours on its way.  (What takes one back must look for boot blocks first.)
+ */
+static const struct mprof_api *direct(const struct mprof_api *api)
+{
+	static struct mprof_api table;
+
+	table = *api;
+	table.malloc = mprof_core.real.malloc;
+	table.calloc = mprof_core.real.calloc;
+	table.memalign = mprof_core.real.memalign;
+	table.posix_memalign = mprof_core.real.posix_memalign;
+	table.aligned_alloc = mprof_core.real.aligned_alloc;
+	table.valloc = mprof_core.real.valloc;
+	table.pvalloc = mprof_core.real.pvalloc;
+	return &table;
+}
+
 static void publish(const struct mprof_api *api)
 {
 	/* Pairs with the acquire in mp_table(): all that the table needs was written before. */
@@ -158,7 +177,9 @@ int mp_boot_try(int from_constructor)
 		return expect == STATE_READY;
 	done = initialise(from_constructor, &why);
 	if (done)
-		publish(refused ? &mp_pass_api : mp_mode->api);
+		publish(refused			? &mp_pass_api
+			: mp_mode->keeps_nothing ? direct(mp_mode->api)
+						 : mp_mode->api);
 	__atomic_store_n(&state, done ? STATE_READY : STATE_BOOT, __ATOMIC_RELEASE);
 	errno = saved;
 	return done;
