@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * doctor.c - `mprof doctor [PROGRAM]`: what can be recorded here, and what not.
+ *
+ * Each check is a row of `checks`; it says one sentence and whether that is
+ * fine, worth knowing, or in the way of recording.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "../run/library.h"
+#include "../run/run.h"
+#include "cmd.h"
+
+enum verdict { FINE, KNOW, BAD };
+
+struct finding {
+	enum verdict verdict;
+	char text[1024];
+};
+
+struct options {
+	const char *program;
+	bool json;
+};
+
+static const struct argp_option options[] = {
+	{ "json", 'j', NULL, 0, "The answer as JSON", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	if (key == 'j')
+		o->json = true;
+	else if (key == ARGP_KEY_ARG && state->arg_num == 0)
+		o->program = arg;
+	else
+		return key == ARGP_KEY_ARG ? (argp_usage(state), 0) : ARGP_ERR_UNKNOWN;
+	return 0;
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "[PROGRAM]",
+	.doc = "Tells what can be recorded on this machine, from this directory, and, with"
+	       " PROGRAM, whether that program can be."
+	       "\vExit status 1 when something is in the way of recording.",
+};
+
+static void say(struct finding *f, enum verdict verdict, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void say(struct finding *f, enum verdict verdict, const char *format, ...)
+{
+	va_list args;
+
+	f->verdict = verdict;
+	va_start(args, format);
+	vsnprintf(f->text, sizeof(f->text), format, args);
+	va_end(args);
+}
+
+static void check_library(struct finding *f, const char *program)
+{
+	struct error err;
+	struct elf_facts elf;
+	char *path = library_find(&err);
+
+	(void)program;
+	if (!path)
+		say(f, BAD, "%s", err.text);
+	else if (elf_read(path, &elf) || !elf.ours || elf.type != ELF_SHARED)
+		say(f, BAD, "%s is no shared object of this machine", path);
+	else
+		say(f, FINE, "%s", path);
+	free(path);
+}
+
+static void check_conf(struct finding *f, const char *program)
+{
+	const char *text = getenv("MPROF_CONF");
+	struct conf conf = { { NULL } };
+	struct error err;
+
+	(void)program;
+	if (!text)
+		say(f, FINE, "not set: INIT=LD_NEXT MODE=Count");
+	else if (conf_parse(&conf, text, &err))
+		say(f, BAD, "%s", err.text);
+	else
+		say(f, FINE, "%s", text);
+	conf_release(&conf);
+}
+
+static void check_preload(struct finding *f, const char *program)
+{
+	const char *text = getenv("LD_PRELOAD");
+
+	(void)program;
+	if (text && *text)
+		say(f, KNOW, "%s: stays, behind libmprof.so", text);
+	else
+		say(f, FINE, "not set");
+}
+
+/* Is the processor's counter good for time across CPUs? */
+static void check_clock(struct finding *f, const char *program)
+{
+	char line[8192];
+	bool steady = false;
+	FILE *in = fopen("/proc/cpuinfo", "re");
+
+	(void)program;
+	while (in && !steady && fgets(line, sizeof(line), in))
+		steady = strstr(line, "nonstop_tsc") && strstr(line, "constant_tsc");
+	if (in)
+		fclose(in);
+	if (steady)
+		say(f, FINE, "the processor's counter is invariant");
+	else
+		say(f, KNOW, "no invariant counter is announced; each time stamp may cost more");
+}
+
+static void check_room(struct finding *f, const char *program)
+{
+	struct statvfs fs;
+	double gib;
+
+	(void)program;
+	if (access(".", W_OK)) {
+		say(f, BAD, "this directory: %s; say -o LOG", strerror(errno));
+		return;
+	}
+	if (statvfs(".", &fs)) {
+		say(f, KNOW, "this directory: %s", strerror(errno));
+		return;
+	}
+	gib = (double)fs.f_bavail * (double)fs.f_frsize / (1 << 30);
+	say(f, gib < 1 ? KNOW : FINE, "%.1f GiB are free in this directory", gib);
+}
+
+static void check_limits(struct finding *f, const char *program)
+{
+	struct rlimit file, space;
+
+	(void)program;
+	getrlimit(RLIMIT_FSIZE, &file);
+	getrlimit(RLIMIT_AS, &space);
+	if (file.rlim_cur != RLIM_INFINITY)
+		say(f, KNOW, "ulimit -f: files end at %.1f MiB, and so does a trace",
+		    (double)file.rlim_cur / (1 << 20));
+	else if (space.rlim_cur != RLIM_INFINITY)
+		say(f, KNOW, "ulimit -v: %.1f MiB of address space for program and recording",
+		    (double)space.rlim_cur / (1 << 20));
+	else
+		say(f, FINE, "none on file size and address space");
+}
+
+static void check_allocators(struct finding *f, const char *program)
+{
+	const struct allocator *a;
+	size_t n = 0;
+	char *path;
+
+	(void)program;
+	f->verdict = FINE;
+	for (a = allocator_table; a->name && n < sizeof(f->text); a++) {
+		path = allocator_find(a);
+		n += (size_t)snprintf(f->text + n, sizeof(f->text) - n, "%s%s%s%s%s", n ? ", " : "",
+				      a->name, path && *path ? " (" : "",
+				      path ? path : " is not installed", path && *path ? ")" : "");
+		free(path);
+	}
+}
+
+/* Really runs something: a kernel, a container or a policy may forbid what nobody foresaw. */
+static void check_trial(struct finding *f, const char *program)
+{
+	static char argv0[] = "true";
+	char *argv[] = { argv0, NULL }, directory[] = "/tmp/mprof-XXXXXX", path[64];
+	struct run_plan plan = { .argv = argv };
+	struct run_result r;
+	struct error err;
+
+	(void)program;
+	if (!mkdtemp(directory)) {
+		say(f, KNOW, "not tried: /tmp: %s", strerror(errno));
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/counts", directory);
+	if (conf_set(&plan.conf, CONF_COUNTS_PATH, path, &err) || run_program(&plan, &r, &err)) {
+		say(f, BAD, "`true' could not be run: %s", err.text);
+	} else {
+		if (r.file == RUN_FILE)
+			say(f, FINE, "`true' was run and recorded");
+		else
+			say(f, BAD, "`true' ran, but was not recorded%s%s",
+			    r.notes || *r.program.why_not ? ": " : "",
+			    r.notes ? r.notes : r.program.why_not);
+		run_release(&r);
+	}
+	conf_release(&plan.conf);
+	unlink(path);
+	rmdir(directory);
+}
+
+static void check_program(struct finding *f, const char *name)
+{
+	struct program program;
+	struct error err;
+
+	if (program_find(name, &program, &err))
+		say(f, BAD, "%s", err.text);
+	else if (*program.why_not)
+		say(f, BAD, "%s", program.why_not);
+	else if (strcmp(program.path, program.image))
+		say(f, FINE, "%s can be recorded: a script, run by %s", program.path,
+		    program.image);
+	else
+		say(f, FINE, "%s can be recorded", program.path);
+}
+
+static const struct {
+	const char *name;
+	void (*check)(struct finding *f, const char *program);
+	bool of_program; /* only when one was named */
+} checks[] = {
+	{ "library", check_library, false },
+	{ "MPROF_CONF", check_conf, false },
+	{ "LD_PRELOAD", check_preload, false },
+	{ "clock", check_clock, false },
+	{ "room", check_room, false },
+	{ "limits", check_limits, false },
+	{ "allocators", check_allocators, false },
+	{ "trial", check_trial, false },
+	{ "program", check_program, true },
+};
+
+static const char *const verdicts[] = { [FINE] = "ok", [KNOW] = "note", [BAD] = "no" };
+
+static void put_json(struct json_object *list, const char *name, const struct finding *f)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "check", json_object_new_string(name));
+	json_object_object_add(o, "verdict", json_object_new_string(verdicts[f->verdict]));
+	json_object_object_add(o, "text", json_object_new_string(f->text));
+	json_object_array_add(list, o);
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+	struct options o = { 0 };
+	struct json_object *list = json_object_new_array();
+	struct finding f;
+	int status = STATUS_OK;
+	size_t i;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
+		return STATUS_USAGE;
+	for (i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+		if (checks[i].of_program && !o.program)
+			continue;
+		f.text[0] = '\0';
+		checks[i].check(&f, o.program);
+		if (f.verdict == BAD)
+			status = STATUS_FOUND;
+		put_json(list, checks[i].name, &f);
+		if (!o.json)
+			printf("%-5s %-11s %s\n", verdicts[f.verdict], checks[i].name, f.text);
+	}
+	if (o.json)
+		puts(json_object_to_json_string_ext(list, JSON_C_TO_STRING_PRETTY |
+							      JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(list);
+	return status;
+}
