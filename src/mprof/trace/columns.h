@@ -15,21 +15,21 @@
 #include <mprof/encode.h>
 
 enum column {
-	COLUMN_OP,	/* enum pack_op or tag: one for each record */
+	COLUMN_OP,	/* a tag, with more; one for each record */
 	COLUMN_DT_TAKE, /* low bytes of the dt of short allocations */
 	COLUMN_DT_GIVE, /* and of short frees */
 	COLUMN_DT_HIGH, /* upper four bits of both */
 	COLUMN_SIZE_LOW,
 	COLUMN_SIZE_HIGH,
-	COLUMN_SLACK, /* minus the expected one */
-	COLUMN_REF,   /* enum predict_ref of allocations */
-	COLUMN_NEAR,  /* 4 bytes: distance of a short allocation without ref, in eights */
-	COLUMN_PLACE = COLUMN_NEAR + 4, /* 3 bytes: place of what a free gives back */
-	COLUMN_FAR = COLUMN_PLACE + 3,	/* 8 bytes: distance to the last one in here */
+	COLUMN_SLACK,			/* minus the expected one */
+	COLUMN_REF,			/* enum predict_ref of allocations */
+	COLUMN_PLACE,			/* 3 bytes: place of what a free gives back */
+	COLUMN_NEAR = COLUMN_PLACE + 3, /* 4 bytes: distance of a short allocation, in eights */
+	COLUMN_FAR = COLUMN_NEAR + 4,	/* 8 bytes: distance to the last one in here */
 	COLUMN_WORD = COLUMN_FAR + 8,	/* 8 bytes: words and LONG heads as they are */
-	COLUMN_VALUE =
-	    COLUMN_WORD + 8, /* 3 times 8 bytes: values 1, 2 (minus value 1), 3 of a LONG */
+	COLUMN_VALUE = COLUMN_WORD + 8, /* 3 times 8 bytes: values 1, 2 less 1, 3 of a LONG */
 	COLUMNS = COLUMN_VALUE + 24,
+	COLUMNS_COMMON = COLUMN_NEAR, /* those that nearly every record reads */
 };
 
 /* What COLUMN_OP holds: a tag, maybe with OP_UNKNOWN, or OP_WORD. */

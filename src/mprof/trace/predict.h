@@ -63,16 +63,81 @@ static inline uint64_t predict_usable(const struct predict *p, uint64_t size)
 	return p->usable_of[(size + 7) >> 3];
 }
 
+static inline unsigned pile_of(uint64_t usable)
+{
+	if (usable < 8 * PILES_DIRECT)
+		return (unsigned)(usable >> 3);
+	return PILES_DIRECT + (unsigned)((usable * 0x9e3779b97f4a7c15ull) >> 54);
+}
+
 /* How addr can be named, for a block with this usable size. */
 unsigned predict_find(const struct predict *p, uint64_t addr, uint64_t usable);
+
 /* The address named by ref; 0 when there is none (the chunk is bad). */
-uint64_t predict_address(const struct predict *p, unsigned ref, uint64_t usable);
+static inline uint64_t predict_address(const struct predict *p, unsigned ref, uint64_t usable)
+{
+	uint32_t i = p->pile[pile_of(usable)];
+
+	switch (ref) {
+	case REF_GIVEN:
+		return p->given;
+	case REF_BEHIND:
+		return p->addr + p->usable + 8;
+	case REF_NEXT:
+		return p->addr + p->usable;
+	case REF_SPLIT:
+		return p->carve;
+	}
+	while (i && ref--)
+		i = p->item[i - 1].below;
+	return i ? p->item[i - 1].addr : 0;
+}
+
+static inline void pile_remove(struct predict *p, unsigned pile, unsigned depth)
+{
+	uint32_t *link = &p->pile[pile];
+
+	while (*link && depth--)
+		link = &p->item[*link - 1].below;
+	if (*link)
+		*link = p->item[*link - 1].below;
+}
+
 /* A block was handed out under this name; returns its place. */
-uint32_t predict_took(struct predict *p, unsigned ref, uint64_t addr, uint64_t size,
-		      uint64_t usable);
+static inline uint32_t predict_took(struct predict *p, unsigned ref, uint64_t addr, uint64_t size,
+				    uint64_t usable)
+{
+	uint32_t place;
+
+	if (ref < PREDICT_DEPTH)
+		pile_remove(p, pile_of(usable), ref);
+	else
+		p->carve = addr + usable + 8;
+	if (size < 8 * (USABLE_GROUPS - 1) && usable < 65536)
+		p->usable_of[(size + 7) >> 3] = (uint16_t)usable;
+	p->addr = addr;
+	p->usable = usable;
+	place = p->free_places ? p->free_place[--p->free_places] : p->places++;
+	p->place[place] = (struct place){ addr, usable };
+	return place;
+}
+
 /* The block in a place was given back. */
-void predict_gave(struct predict *p, uint32_t place);
+static inline void predict_gave(struct predict *p, uint32_t place)
+{
+	struct place *b = &p->place[place];
+	uint32_t *top = &p->pile[pile_of(b->usable)];
+
+	p->item[p->items] = (struct pile_item){ b->addr, *top };
+	*top = ++p->items;
+	p->given = b->addr;
+	p->free_place[p->free_places++] = place;
+}
+
 /* A block that has no place was given back. */
-void predict_gave_unknown(struct predict *p, uint64_t addr);
+static inline void predict_gave_unknown(struct predict *p, uint64_t addr)
+{
+	p->given = addr;
+}
 
 #endif

@@ -79,6 +79,10 @@ struct trace_residency {
 	uint64_t runs; /* checked against the extent's size */
 };
 
+/*
+ * One writer of chunks.  Threads that ended share one more, whose events carry
+ * their owners' numbers and not its own: count threads by the events.
+ */
 struct trace_thread {
 	uint32_t number, process;
 	uint64_t chunks;
@@ -110,7 +114,12 @@ const struct mprof_file_header *trace_header(const struct trace *t);
 const char *trace_path(const struct trace *t);
 uint64_t trace_bytes(const struct trace *t); /* size of the file as it is on disk */
 
-/* Up to n events, in the order of time; 0 at the end.  See trace_order below. */
+/*
+ * Up to n events in the order of time; 0 at the end.  At one time, what gives
+ * memory back or creates a thread comes before what hands memory out; else
+ * the thread with the lower number first.  Within a thread it is always the
+ * order of the calls.  Batches of 256 stay in the nearest cache: use those.
+ */
 size_t trace_next(struct trace *t, struct event *events, size_t n);
 /* Back to the first event. */
 void trace_rewind(struct trace *t);

@@ -22,6 +22,9 @@ struct cursor {
 
 struct unpacker {
 	ZSTD_DCtx *zstd;
+	const uint8_t *common[COLUMNS_COMMON]; /* with zeros for as many records as there can be */
+	uint8_t *common_store;
+	size_t common_room;
 	uint8_t *plain;
 	size_t plain_room;
 	uint64_t last_far;
@@ -35,6 +38,7 @@ void unpacker_free(struct unpacker *u)
 		return;
 	ZSTD_freeDCtx(u->zstd);
 	free(u->plain);
+	free(u->common_store);
 	free(u);
 }
 
@@ -64,6 +68,12 @@ static inline uint64_t get(struct unpacker *u, unsigned column)
 	return c->p < c->end ? *c->p++ : 0;
 }
 
+/* A column of which every record reads at most one byte, so that its end is never reached. */
+static inline uint64_t get_common(struct unpacker *u, unsigned column)
+{
+	return *u->common[column]++;
+}
+
 static uint64_t get_wide(struct unpacker *u, unsigned column, unsigned bytes)
 {
 	uint64_t value = 0;
@@ -79,11 +89,11 @@ static uint64_t get_far(struct unpacker *u)
 	return u->last_far;
 }
 
-static uint64_t get_dt(struct unpacker *u, unsigned column)
+static inline uint64_t get_dt(struct unpacker *u, unsigned column)
 {
-	uint64_t low = get(u, column);
+	uint64_t low = get_common(u, column);
 
-	return low | get(u, COLUMN_DT_HIGH) << 8;
+	return low | (get_common(u, COLUMN_DT_HIGH) & 15) << 8;
 }
 
 static inline uint64_t get_alloc(struct unpacker *u, unsigned tag)
@@ -92,10 +102,10 @@ static inline uint64_t get_alloc(struct unpacker *u, unsigned tag)
 	uint64_t dt = get_dt(u, COLUMN_DT_TAKE), last = p->addr, size, slack, addr;
 	unsigned ref;
 
-	size = get(u, COLUMN_SIZE_LOW);
-	size |= (get(u, COLUMN_SIZE_HIGH) & 31) << 8;
-	slack = (get(u, COLUMN_SLACK) + predict_usable(p, size) - size) & 255;
-	ref = (unsigned)get(u, COLUMN_REF);
+	size = get_common(u, COLUMN_SIZE_LOW);
+	size |= (get_common(u, COLUMN_SIZE_HIGH) & 31) << 8;
+	slack = (get_common(u, COLUMN_SLACK) + predict_usable(p, size) - size) & 255;
+	ref = (unsigned)get_common(u, COLUMN_REF);
 	if (ref == REF_NONE)
 		addr = last + (unzigzag(get_wide(u, COLUMN_NEAR, 4)) << 3);
 	else
@@ -114,7 +124,9 @@ static inline bool get_given(struct unpacker *u, unsigned op, uint64_t *addr)
 		predict_gave_unknown(&u->predict, *addr);
 		return true;
 	}
-	place = get_wide(u, COLUMN_PLACE, 3);
+	place = get_common(u, COLUMN_PLACE);
+	place |= get_common(u, COLUMN_PLACE + 1) << 8;
+	place |= get_common(u, COLUMN_PLACE + 2) << 16;
 	if (place >= u->predict.places)
 		return false;
 	*addr = u->predict.place[place].addr;
@@ -138,7 +150,7 @@ static bool get_long(struct unpacker *u, unsigned op, uint64_t *w)
 		return get_given(u, op, &w[1]);
 	if (long_role(w[0]) != LONG_TAKES)
 		return false;
-	ref = (unsigned)get(u, COLUMN_REF);
+	ref = (unsigned)get_common(u, COLUMN_REF);
 	w[1] = ref == REF_NONE ? get_far(u) : predict_address(&u->predict, ref, w[3]);
 	predict_took(&u->predict, ref, w[1], w[2], w[3]);
 	return true;
@@ -147,7 +159,7 @@ static bool get_long(struct unpacker *u, unsigned op, uint64_t *w)
 /* One record of at most n words; 0 when it is bad. */
 static inline size_t get_record(struct unpacker *u, uint64_t *w, size_t n)
 {
-	unsigned op = (unsigned)get(u, COLUMN_OP), tag = op & 15;
+	unsigned op = (unsigned)get_common(u, COLUMN_OP), tag = op & 15;
 	uint64_t addr, dt;
 
 	switch (tag) {
@@ -194,11 +206,31 @@ static bool find_columns(struct unpacker *u, size_t bytes)
 	return !bytes;
 }
 
+static bool spread_common(struct unpacker *u, size_t n)
+{
+	if (u->common_room < n * COLUMNS_COMMON) {
+		free(u->common_store);
+		u->common_store = malloc(n * COLUMNS_COMMON);
+		u->common_room = u->common_store ? n * COLUMNS_COMMON : 0;
+	}
+	for (unsigned i = 0; i < COLUMNS_COMMON && u->common_room; i++) {
+		const struct cursor *c = &u->column[i];
+		size_t length = (size_t)(c->end - c->p);
+
+		if (length > n)
+			return false;
+		memcpy(u->common_store + i * n, c->p, length);
+		memset(u->common_store + i * n + length, 0, n - length);
+		u->common[i] = u->common_store + i * n;
+	}
+	return u->common_room;
+}
+
 static bool unpack_columns(struct unpacker *u, size_t bytes, uint64_t *words, size_t n)
 {
 	size_t i = 0;
 
-	if (n > PREDICT_WORDS_MAX || !find_columns(u, bytes))
+	if (n > PREDICT_WORDS_MAX || !find_columns(u, bytes) || !spread_common(u, n))
 		return false;
 	predict_start(&u->predict);
 	u->last_far = 0;
