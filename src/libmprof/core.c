@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "internal.h"
+#include "next.h"
 
 enum { STATE_BOOT, STATE_INITIALISING, STATE_READY };
 
@@ -141,6 +142,7 @@ static int initialise(int from_constructor, struct text *why)
 				  (init && init->loads)))
 		return 0;
 	*why = text_on(why->at, why->size);
+	mp_next();
 	mp_clock_choose();
 	mp_mode = mp_find_mode(mp_config.mode, why);
 	if (!mp_mode)

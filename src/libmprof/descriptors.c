@@ -11,11 +11,10 @@
  * Moving the descriptor away from a number that dup2 wants waits for writers
  * that checked the old number (mp_file.users).
  */
-#include <dlfcn.h>
 #include <errno.h>
-#include <unistd.h>
 
 #include "internal.h"
+#include "next.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define HIGH_FD 1000 /* not higher: the kernel's table grows with the greatest number */
@@ -104,36 +103,27 @@ static int bad_number(void)
 	return -1;
 }
 
-/* Resolved on first use: most programs never come here. */
-#define NEXT(ret, name, params)                                                                    \
-	static ret(*next) params;                                                                  \
-	if (!next)                                                                                 \
-	next = (ret(*) params)dlsym(RTLD_NEXT, #name)
-
 EXPORT int close(int fd)
 {
-	NEXT(int, close, (int));
-	return ours(fd) ? bad_number() : next(fd);
+	return ours(fd) ? bad_number() : mp_next()->close(fd);
 }
 
 EXPORT int dup2(int from, int to)
 {
-	NEXT(int, dup2, (int, int));
 	if (ours(from))
 		return bad_number();
 	if (ours(to))
 		move_away(to);
-	return next(from, to);
+	return mp_next()->dup2(from, to);
 }
 
 EXPORT int dup3(int from, int to, int flags)
 {
-	NEXT(int, dup3, (int, int, int));
 	if (ours(from))
 		return bad_number();
 	if (ours(to))
 		move_away(to);
-	return next(from, to, flags);
+	return mp_next()->dup3(from, to, flags);
 }
 
 static int close_range_sys(unsigned first, unsigned last, int flags)
@@ -159,17 +149,16 @@ EXPORT int close_range(unsigned first, unsigned last, int flags)
 EXPORT void closefrom(int first)
 {
 	int fd = __atomic_load_n(&mp_file.fd, __ATOMIC_RELAXED);
-	NEXT(void, closefrom, (int));
 
 	if (first < 0)
 		first = 0;
 	if (fd < first) {
-		next(first);
+		mp_next()->closefrom(first);
 		return;
 	}
 	for (int i = first; i < fd; i++)
 		sys_close(i);
-	next(fd + 1);
+	mp_next()->closefrom(fd + 1);
 }
 
 /* Watched descriptors of the program's: which file each was when a MODE began to use it. */

@@ -142,7 +142,7 @@ void mp_counts_give(struct mprof_thread *t);
 /* process.c */
 int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid);
 int mp_process_forked(uint64_t fork_ticks);
-void mp_process_watch(void); /* from the constructor: see the end coming */
+void mp_process_watch(void); /* from the constructor: see forks and the end coming */
 void mp_process_flush(void); /* what this thread has goes to the file */
 uint64_t mp_start_time(void);
 /* facts.c */

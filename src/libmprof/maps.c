@@ -6,12 +6,11 @@
  * munmap is noted before it happens, the others after, for the same reason as
  * frees and allocations are.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
-#include <unistd.h>
 
 #include "internal.h"
+#include "next.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -81,13 +80,10 @@ EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 
 EXPORT int brk(void *to)
 {
-	static int (*next)(void *);
 	uintptr_t before = (uintptr_t)mp_sys(SYS_brk, 0, 0, 0, 0, 0, 0), now = (uintptr_t)to;
 	int ret;
 
-	if (!next)
-		next = (int (*)(void *))dlsym(RTLD_NEXT, "brk");
-	ret = next(to);
+	ret = mp_next()->brk(to);
 	note(MPROF_FN_BRK, ret ? 0 : now, now > before ? now - before : before - now, before,
 	     now - before, ret ? -ENOMEM : 0);
 	return ret;
@@ -95,12 +91,8 @@ EXPORT int brk(void *to)
 
 EXPORT void *sbrk(intptr_t change)
 {
-	static void *(*next)(intptr_t);
-	void *before;
+	void *before = mp_next()->sbrk(change);
 
-	if (!next)
-		next = (void *(*)(intptr_t))dlsym(RTLD_NEXT, "sbrk");
-	before = next(change);
 	if (change)
 		note(MPROF_FN_SBRK, before == (void *)-1 ? 0 : (uintptr_t)before + (uintptr_t)change,
 		     change < 0 ? 0 - (uint64_t)change : (uint64_t)change, (uintptr_t)before,

@@ -11,21 +11,13 @@
  * touch the parent's state, so everything compares the pid first.
  */
 #include <alloca.h>
-#include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
-#include <spawn.h>
 #include <stdarg.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "internal.h"
+#include "next.h"
 
 #define EXPORT __attribute__((visibility("default")))
-#define NEXT(name)                                                                                 \
-	static __typeof__(name) *next;                                                             \
-	if (!next)                                                                                 \
-	next = (__typeof__(name) *)dlsym(RTLD_NEXT, #name)
 
 static uint32_t last_number; /* of this process, or, in a child that did not join yet, its parent's */
 
@@ -150,37 +142,51 @@ static void on_exit_call(int status, void *unused)
 	ending(status & 255);
 }
 
-/* Registered first, so called last: the status is known, and most destructors have run. */
+/*
+ * Through pthread_atfork, so that forks inside libc (daemon, forkpty) are seen
+ * at the right moment too.  Ours are registered first: the child's handler runs
+ * before any other that may allocate.
+ */
+static __thread uint64_t fork_ticks;
+
+static void before_fork(void)
+{
+	if (!mp_recording())
+		return;
+	mp_table()->note_control(MPROF_CONTROL_FORK, 0);
+	fork_ticks = mprof_ticks();
+}
+
+static void in_child(void)
+{
+	if (mp_recording())
+		mp_process_forked(fork_ticks);
+}
+
 void mp_process_watch(void)
 {
+	/* Registered first, so called last: the status is known, most destructors have run. */
 	on_exit(on_exit_call, NULL);
+	pthread_atfork(before_fork, NULL, in_child);
 }
 
 EXPORT pid_t fork(void)
 {
-	NEXT(fork);
-	uint64_t before;
-	pid_t pid;
+	pid_t pid = mp_next()->fork();
 
-	if (!mp_recording())
-		return next();
-	mp_table()->note_control(MPROF_CONTROL_FORK, 0);
-	before = mprof_ticks();
-	pid = next();
-	if (pid == 0)
-		mp_process_forked(before);
-	else if (pid > 0)
+	if (pid > 0)
 		mp_table()->note_control(MPROF_CONTROL_FORKED, (uint64_t)pid);
 	return pid;
 }
 
+/* No handlers run: the child notices at its first event, or here. */
 EXPORT pid_t _Fork(void)
 {
-	NEXT(_Fork);
-	pid_t pid = next();
+	uint64_t before = mp_recording() ? mprof_ticks() : 0;
+	pid_t pid = mp_next()->_Fork();
 
 	if (pid == 0 && mp_recording())
-		mp_process_forked(mprof_ticks());
+		mp_process_forked(before);
 	return pid;
 }
 
@@ -242,37 +248,32 @@ static int exec_failed(int ret)
 
 EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
-	NEXT(execve);
 	exec_begins(path, envp);
-	return exec_failed(next(path, argv, envp));
+	return exec_failed(mp_next()->execve(path, argv, envp));
 }
 
 EXPORT int execv(const char *path, char *const argv[])
 {
-	NEXT(execve);
 	exec_begins(path, environ);
-	return exec_failed(next(path, argv, environ));
+	return exec_failed(mp_next()->execve(path, argv, environ));
 }
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-	NEXT(execvpe);
 	exec_begins(file, envp);
-	return exec_failed(next(file, argv, envp));
+	return exec_failed(mp_next()->execvpe(file, argv, envp));
 }
 
 EXPORT int execvp(const char *file, char *const argv[])
 {
-	NEXT(execvpe);
 	exec_begins(file, environ);
-	return exec_failed(next(file, argv, environ));
+	return exec_failed(mp_next()->execvpe(file, argv, environ));
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
-	NEXT(fexecve);
 	exec_begins("(descriptor)", envp);
-	return exec_failed(next(fd, argv, envp));
+	return exec_failed(mp_next()->fexecve(fd, argv, envp));
 }
 
 /* The variadic forms, as an array on the stack: exec may be all that is left to do. */
@@ -314,9 +315,8 @@ EXPORT int execle(const char *path, const char *arg, ...)
 EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
 		       const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
-	NEXT(posix_spawn);
 	pid_t child = 0;
-	int ret = next(&child, path, actions, attr, argv, envp);
+	int ret = mp_next()->posix_spawn(&child, path, actions, attr, argv, envp);
 
 	if (ret == 0 && pid)
 		*pid = child;
@@ -328,9 +328,8 @@ EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_acti
 EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
 			const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
-	NEXT(posix_spawnp);
 	pid_t child = 0;
-	int ret = next(&child, file, actions, attr, argv, envp);
+	int ret = mp_next()->posix_spawnp(&child, file, actions, attr, argv, envp);
 
 	if (ret == 0 && pid)
 		*pid = child;
@@ -354,9 +353,8 @@ EXPORT void _Exit(int status)
 
 EXPORT void quick_exit(int status)
 {
-	NEXT(quick_exit);
 	ending(status & 255);
 	mp_process_flush();
-	next(status);
+	mp_next()->quick_exit(status);
 	__builtin_unreachable();
 }

@@ -5,10 +5,8 @@
  * small record of our own memory; the thread gives it back before it runs
  * anything of the program.
  */
-#include <dlfcn.h>
-#include <pthread.h>
-
 #include "internal.h"
+#include "next.h"
 
 #define STARTS_BYTES 4096u
 
@@ -60,19 +58,16 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *thread,
 							  const pthread_attr_t *attr,
 							  void *(*routine)(void *), void *arg)
 {
-	static __typeof__(pthread_create) *next;
 	struct mp_start *s;
 	int ret;
 
-	if (!next)
-		next = (__typeof__(pthread_create) *)dlsym(RTLD_NEXT, "pthread_create");
 	if (!mp_recording() || !mp_file.header || !mp_local->alive || !(s = start_new()))
-		return next(thread, attr, routine, arg);
+		return mp_next()->pthread_create(thread, attr, routine, arg);
 	s->routine = routine;
 	s->arg = arg;
 	s->number = __atomic_add_fetch(&mp_file.header->threads, 1, __ATOMIC_RELAXED);
 	mp_table()->note_control(MPROF_CONTROL_THREAD_CREATE, s->number);
-	ret = next(thread, attr, begin, s);
+	ret = mp_next()->pthread_create(thread, attr, begin, s);
 	if (ret)
 		start_give(s);
 	return ret;

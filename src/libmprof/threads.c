@@ -145,6 +145,7 @@ void mp_threads_forked(void)
 	mp_local->alive = 1;
 	mp_local->pid = sys_getpid();
 	mp_local->self_bytes = sizeof(*mp_local);
+	mp_file.users = 0; /* those were the parent's threads */
 	mprof_self = &mp_nobody;
 	mp_thread_number = 0;
 	entering = 0;
