@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* next.c - looks up the functions of next.h, once. */
+#include "next.h"
+
+#include <dlfcn.h>
+
+#include "internal.h"
+
+static struct mp_next next;
+static uint32_t ready;
+
+/* Two threads may both do it: they write the same. */
+static MPROF_COLD void look_up(void)
+{
+#define X(name) next.name = (__typeof__(name) *)dlsym(RTLD_NEXT, #name);
+	MP_NEXT_FUNCTIONS(X)
+#undef X
+	__atomic_store_n(&ready, 1, __ATOMIC_RELEASE);
+}
+
+const struct mp_next *mp_next(void)
+{
+	if (mprof_unlikely(!__atomic_load_n(&ready, __ATOMIC_ACQUIRE)))
+		look_up();
+	return &next;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * next.h - the functions behind the ones that we interpose beside malloc.
+ *
+ * All are looked up once, while we initialise: execve, close and _exit may be
+ * called in a child of a threaded process, where the loader's lock may be held
+ * by a thread that is not there any more, and dlsym would wait for it for ever.
+ */
+#ifndef MP_NEXT_H
+#define MP_NEXT_H
+
+#include <pthread.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* X(name): declared by the headers above, in libc. */
+#define MP_NEXT_FUNCTIONS(X)                                                                       \
+	X(fork)                                                                                    \
+	X(_Fork)                                                                                   \
+	X(execve)                                                                                  \
+	X(execvpe)                                                                                 \
+	X(fexecve)                                                                                 \
+	X(posix_spawn)                                                                             \
+	X(posix_spawnp)                                                                            \
+	X(quick_exit)                                                                              \
+	X(close)                                                                                   \
+	X(dup2)                                                                                    \
+	X(dup3)                                                                                    \
+	X(closefrom)                                                                               \
+	X(pthread_create)                                                                          \
+	X(brk)                                                                                     \
+	X(sbrk)
+
+struct mp_next {
+#define X(name) __typeof__(name) *name;
+	MP_NEXT_FUNCTIONS(X)
+#undef X
+};
+
+/* Looked up on the first use if that comes before initialisation. */
+const struct mp_next *mp_next(void);
+
+#endif
