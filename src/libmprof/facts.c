@@ -103,6 +103,7 @@ void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int pare
 	f.parent = parent;
 	f.parent_pid = parent_pid;
 	f.fork_ticks = fork_ticks;
+	f.how = mp_local->how;
 	f.start_time = mp_start_time();
 	put_link(&t, "exe", "/proc/self/exe");
 	put(&t, "mode", mp_config.mode);

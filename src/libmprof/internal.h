@@ -70,6 +70,7 @@ struct mp_local {
 	uint32_t alive; /* 0: this memory is new or a forked child's */
 	uint32_t process; /* our number in the run */
 	int32_t pid;
+	uint32_t how; /* MPROF_CHILD_FORK: the moment of the fork is known exactly */
 	uint32_t pool_lock, late_lock;
 	uint32_t live_threads;
 	struct mprof_thread *unused;

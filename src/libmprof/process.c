@@ -93,6 +93,7 @@ int mp_process_forked(uint64_t fork_ticks)
 	int ret;
 
 	mp_threads_forked();
+	mp_local->how = fork_ticks ? MPROF_CHILD_FORK : 0;
 	if (!mp_file.header)
 		return 0;
 	ret = mp_file.broken ? -EIO
