@@ -97,16 +97,24 @@ static void tell_file(const struct run_plan *plan, const struct run_result *r)
 		cmd_warn("nothing was recorded: '%s' did not load libmprof.so, or lost MPROF_RUN"
 			 " from its environment",
 			 plan->argv[0]);
+	if (r->file == RUN_TRUNCATED)
+		cmd_warn("'%s' was truncated during the run; what was recorded is lost", r->wanted);
 	if (r->file == RUN_RESTORED)
-		cmd_warn("'%s' was deleted during the run; it is put back", r->path);
+		cmd_warn("'%s' was deleted during the run; it is put back", r->wanted);
+	if (r->file == RUN_MOVED)
+		cmd_warn("'%s' was replaced during the run; what was recorded until then is in"
+			 " '%s'",
+			 r->wanted, r->path);
 	if (r->file == RUN_DISPLACED)
-		cmd_warn("'%s' was replaced by another file during the run; what was recorded is"
-			 " lost",
-			 r->path);
+		cmd_warn("'%s' was replaced during the run; what was recorded until then is lost",
+			 r->wanted);
 	if (r->alive)
-		cmd_warn("%" PRIu32 " recorded process%s of this run still run%s; what they do"
-			 " from now on goes into the same file",
+		cmd_warn("%" PRIu32 " recorded process%s of this run still run%s, into the same"
+			 " file",
 			 r->alive, r->alive == 1 ? "" : "es", r->alive == 1 ? "s" : "");
+	else if (r->in_use)
+		cmd_warn("a process of this run still runs; what it does from now on goes into"
+			 " the same file");
 }
 
 void after_tell(const struct run_plan *plan, const struct run_result *r)

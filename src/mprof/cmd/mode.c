@@ -22,7 +22,7 @@ static int run(struct run_plan *plan)
 	if (code)
 		return after_refused(&result, code, &err);
 	after_tell(plan, &result);
-	if (result.file == RUN_FILE || result.file == RUN_RESTORED)
+	if (result.path)
 		fprintf(stderr, "mprof: recorded in %s\n", result.path);
 	status = after_status(&result);
 	run_release(&result);

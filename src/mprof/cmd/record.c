@@ -100,9 +100,9 @@ static bool plan_from(struct run_plan *plan, const struct options *o)
 void record_finish(const struct run_plan *plan, const struct run_result *r, bool compress)
 {
 	after_tell(plan, r);
-	if (r->file != RUN_FILE && r->file != RUN_RESTORED)
+	if (!r->path)
 		return;
-	if (compress && !r->alive)
+	if (compress && !r->in_use)
 		compress_in_place(r->path, COMPACT_LEVEL_DEFAULT);
 }
 
@@ -132,7 +132,7 @@ static int run(const struct run_plan *plan, bool compress)
 	if (code)
 		return after_refused(&result, code, &err);
 	record_finish(plan, &result, compress);
-	if (result.file == RUN_FILE || result.file == RUN_RESTORED)
+	if (result.path)
 		tell(result.path);
 	status = after_status(&result);
 	run_release(&result);

@@ -310,8 +310,7 @@ static int run_once(struct stat *s, const struct run_plan *plan)
 	code = run_program(plan, &s->result, &err);
 	if (code)
 		return after_refused(&s->result, code, &err);
-	if ((s->result.file == RUN_FILE || s->result.file == RUN_RESTORED) &&
-	    counts_read(&s->counts, s->result.path, &err))
+	if (s->result.path && counts_read(&s->counts, s->result.path, &err))
 		cmd_warn("%s", err.text);
 	add_run(s);
 	return STATUS_OK;

@@ -93,8 +93,7 @@ static int count(struct counted *counted, char **argv, const char *path)
 		if (!code) {
 			counted->status = result.end.status;
 			after_tell(&plan, &result);
-			if ((result.file == RUN_FILE || result.file == RUN_RESTORED) &&
-			    counts_read(&counted->counts, result.path, &err))
+			if (result.path && counts_read(&counted->counts, result.path, &err))
 				cmd_warn("%s", err.text);
 			run_release(&result);
 		}
@@ -142,7 +141,7 @@ static int report(const struct counted *counted, const struct run_result *r)
 	struct error err;
 	int status;
 
-	if (r->file != RUN_FILE && r->file != RUN_RESTORED)
+	if (!r->path)
 		return STATUS_OK;
 	if (tally_read(&tally, r->path, &err))
 		return cmd_error(STATUS_FILE, "%s", err.text);

@@ -10,9 +10,11 @@
 #include "run.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -102,14 +104,14 @@ static char *make_file(struct session *s, struct error *err)
 			   err);
 	if (!path)
 		return NULL;
-	s->result->path = target_clear(path, magic, err);
+	s->result->wanted = target_clear(path, magic, err);
 	free(path);
-	if (!s->result->path)
+	if (!s->result->wanted)
 		return NULL;
 	for (i = 0; i < 16; i++)
 		snprintf(hex + 2 * i, 3, "%02x", s->id[i]);
-	if (asprintf(&variable, "MPROF_RUN=%s:%s", hex, s->result->path) >= 0 &&
-	    !sampler_start(&s->sampler, s->result->path, s->id,
+	if (asprintf(&variable, "MPROF_RUN=%s:%s", hex, s->result->wanted) >= 0 &&
+	    !sampler_start(&s->sampler, s->result->wanted, s->id,
 			   s->plan->with_samples && key == CONF_LOG_PATH, err))
 		return variable;
 	free(variable);
@@ -245,15 +247,59 @@ static void count_processes(struct session *s)
 	}
 }
 
+/* Every process of the run holds the lock, also one that has made no call yet. */
+static bool is_in_use(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool busy;
+
+	if (fd < 0)
+		return false;
+	busy = flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
+	close(fd);
+	return busy;
+}
+
+/* The path was taken from us: "PATH.PID" is where the library goes as well. */
+static void put_back(struct session *s)
+{
+	struct run_result *r = s->result;
+	char *beside = NULL;
+
+	r->file = RUN_RESTORED;
+	if (!append_restore(&s->file, r->wanted))
+		return;
+	r->file = RUN_DISPLACED;
+	free(r->path);
+	r->path = NULL;
+	if (asprintf(&beside, "%s.%d", r->wanted, (int)r->pid) < 0)
+		return;
+	if (append_restore(&s->file, beside)) {
+		free(beside);
+		return;
+	}
+	r->file = RUN_MOVED;
+	r->path = beside;
+}
+
 static void find_file(struct session *s)
 {
+	struct run_result *r = s->result;
 	struct stat st;
 
-	s->result->file = RUN_FILE;
-	if (append_is_displaced(&s->file))
-		s->result->file = append_restore(&s->file) ? RUN_DISPLACED : RUN_RESTORED;
 	if (!fstat(s->file.fd, &st))
-		s->result->bytes = (uint64_t)st.st_size;
+		r->bytes = (uint64_t)st.st_size;
+	if (r->bytes < MPROF_HEADER_SIZE) {
+		r->file = RUN_TRUNCATED;
+		return;
+	}
+	r->file = RUN_FILE;
+	r->path = strdup(r->wanted);
+	r->in_use = r->alive || is_in_use(r->wanted);
+	if (!r->in_use)
+		__atomic_fetch_or(&s->file.header->flags, MPROF_FILE_CLOSED, __ATOMIC_RELAXED);
+	if (append_is_displaced(&s->file))
+		put_back(s);
 }
 
 static void finish(struct session *s)
@@ -264,14 +310,12 @@ static void finish(struct session *s)
 		return; /* RUN_NO_FILE */
 	sampler_stop(s->sampler, &s->file);
 	s->sampler = NULL;
-	s->result->file = RUN_NOTHING;
+	s->result->file = access(s->result->wanted, F_OK) ? RUN_NOTHING : RUN_TRUNCATED;
 	if (s->file.fd < 0)
 		return;
 	write_waited(s);
 	write_notes(s);
 	count_processes(s);
-	if (!s->result->alive)
-		__atomic_fetch_or(&s->file.header->flags, MPROF_FILE_CLOSED, __ATOMIC_RELAXED);
 	find_file(s);
 }
 
@@ -313,9 +357,10 @@ int run_program(const struct run_plan *plan, struct run_result *result, struct e
 
 void run_release(struct run_result *result)
 {
+	free(result->wanted);
 	free(result->path);
 	free(result->notes);
-	result->path = result->notes = NULL;
+	result->wanted = result->path = result->notes = NULL;
 }
 
 int run_status(const struct run_result *result)

@@ -29,18 +29,22 @@ enum run_file {
 	RUN_NO_FILE,   /* this MODE writes none */
 	RUN_FILE,      /* it is there */
 	RUN_NOTHING,   /* no process made it */
+	RUN_TRUNCATED, /* somebody cut off its header: nothing can be read */
 	RUN_RESTORED,  /* somebody deleted it; put back at its path */
-	RUN_DISPLACED, /* somebody put something else there; lost */
+	RUN_MOVED,     /* somebody put something else there; it is at path now */
+	RUN_DISPLACED, /* the same, and it could not be put anywhere: lost */
 };
 
 struct run_result {
 	struct program program;
 	struct launch_end end;
 	pid_t pid;
-	char *path; /* absolute, where the file is or would be; NULL for RUN_NO_FILE */
+	char *wanted; /* absolute, where the file was to be; NULL for RUN_NO_FILE */
+	char *path;   /* where it is; NULL when there is none */
 	enum run_file file;
-	uint32_t recorded;		   /* processes that joined the run */
-	uint32_t alive;			   /* of these, how many still run */
+	uint32_t recorded; /* processes that joined the run */
+	uint32_t alive;	   /* of these, how many still run */
+	bool in_use;	   /* somebody, maybe not counted in alive, still has the file */
 	uint64_t lost[MPROF_LOST_REASONS]; /* by the file's header, all processes together */
 	uint64_t bytes;			   /* size of the file */
 	char *notes; /* lines "<pid> <exe>: reason", what the library could not record */

@@ -253,9 +253,9 @@ static int copy_all(int from, int to)
 	return code;
 }
 
-int append_restore(const struct append *a)
+int append_restore(const struct append *a, const char *path)
 {
-	int fd = open(a->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	int code;
 
 	if (fd < 0)
@@ -264,6 +264,6 @@ int append_restore(const struct append *a)
 	if (close(fd) && !code)
 		code = -errno;
 	if (code)
-		unlink(a->path);
+		unlink(path);
 	return code;
 }

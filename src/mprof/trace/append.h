@@ -53,7 +53,7 @@ struct mprof_process_entry append_process(const struct append *a, size_t i);
 
 /* The file at the path is no longer the one that was opened. */
 bool append_is_displaced(const struct append *a);
-/* Copies the open file to its path if nothing is there.  0 or -errno. */
-int append_restore(const struct append *a);
+/* Copies the open file to a path where nothing is.  0 or -errno, -EEXIST. */
+int append_restore(const struct append *a, const char *path);
 
 #endif
