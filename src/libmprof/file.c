@@ -198,7 +198,7 @@ void mp_lost(unsigned reason, uint64_t events)
 				   __ATOMIC_RELAXED);
 }
 
-/* Maps the header of a file that is ours for good. */
+/* Maps the header of a file that is ours for good.  Takes fd over, also when it fails. */
 static int adopt(int fd)
 {
 	struct stat st;
@@ -240,13 +240,9 @@ static int join(const struct mp_run *run, const char *magic)
 	fd = sys_open(run->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
 	if (fd < 0)
 		return fd;
-	if (sys_pread(fd, &h, 256, 0) == 256 && same_run(&h, magic, run)) {
-		ret = adopt(fd);
-		if (ret == 0)
-			return 0;
-	} else {
-		ret = -ENOENT;
-	}
+	ret = sys_pread(fd, &h, 256, 0) == 256 && same_run(&h, magic, run) ? 0 : -ENOENT;
+	if (ret == 0)
+		return adopt(fd);
 	sys_close(fd);
 	return ret;
 }
@@ -345,11 +341,14 @@ static int create(struct mp_run *run, const char *magic, struct text *why)
 	header_fill(h, magic, run);
 	sys_munmap(h, MPROF_HEADER_SIZE);
 	ret = place(name, run, magic, why);
-	if (ret == 0)
-		ret = adopt(fd);
-	if (ret < 0)
+	if (ret < 0) {
 		sys_close(fd);
-	return ret == -EEXIST ? join(run, magic) : ret;
+		return ret == -EEXIST ? join(run, magic) : ret;
+	}
+	ret = adopt(fd);
+	if (ret < 0)
+		sys_unlink(run->path);
+	return ret;
 }
 
 static int create_or_join(struct mp_run *run, const char *magic, const char *path,
