@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * cxx.cc - operator new and delete in every form.  Each may be recorded as
+ * itself or as the malloc and free below it, never as both: the totals and
+ * sizes are the same either way.
+ */
+#include <cstdint>
+#include <new>
+#include <vector>
+
+extern "C" {
+#include "victim.h"
+}
+
+struct alignas(128) Wide {
+	char bytes[256];
+};
+
+static volatile std::size_t huge = PTRDIFF_MAX - 4096;
+
+static void plain()
+{
+	for (int i = 0; i < 10; i++) {
+		operator delete(operator new(1001));
+		operator delete[](operator new[](1003));
+		operator delete(operator new(1001), std::size_t(1001));
+		operator delete[](operator new[](1003), std::size_t(1003));
+		operator delete(operator new(1001, std::nothrow), std::nothrow);
+		operator delete[](operator new[](1003, std::nothrow), std::nothrow);
+	}
+}
+
+static void aligned()
+{
+	auto const align = std::align_val_t(128);
+
+	for (int i = 0; i < 10; i++) {
+		void *p = operator new(2048, align);
+
+		must((uintptr_t)p % 128 == 0);
+		operator delete(p, align);
+		operator delete[](operator new[](4096, align), align);
+		operator delete(operator new(2048, align), 2048, align);
+		operator delete[](operator new[](4096, align), 4096, align);
+		operator delete(operator new(2048, align, std::nothrow), align, std::nothrow);
+		operator delete[](operator new[](4096, align, std::nothrow), align, std::nothrow);
+	}
+}
+
+static void failing()
+{
+	bool thrown = false;
+
+	try {
+		operator delete(operator new(huge));
+	} catch (const std::bad_alloc &) {
+		thrown = true;
+	}
+	must(thrown);
+	must(operator new(huge, std::nothrow) == nullptr);
+	operator delete(nullptr);
+}
+
+static int handled;
+
+static void handler()
+{
+	handled++;
+	if (handled == 2)
+		std::set_new_handler(nullptr);
+}
+
+static void handlers()
+{
+	std::set_new_handler(handler);
+	must(operator new(huge, std::nothrow) == nullptr);
+	must(handled == 2);
+}
+
+int main()
+{
+	plain();
+	aligned();
+	failing();
+	handlers();
+	{
+		std::vector<Wide> v(3);
+
+		must((uintptr_t)v.data() % 128 == 0);
+	}
+	say("size 1001 30");
+	say("size 1003 30");
+	say("size 2048 30");
+	say("size 4096 30");
+	say("size 768 1");
+	say("ends 0");
+	return 0;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * fork.c - a child frees what it inherited, its parent goes on with its own.
+ *
+ *   (none)     fork        raw        fork by system call, behind the C library's back
+ *   tree       a child that forks a child, all living at once
+ *   threads    the parent has threads that allocate while it forks
+ */
+#include "victim.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+enum { BLOCKS = 100 };
+static void *block[BLOCKS];
+
+static pid_t raw_fork(void)
+{
+	return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+}
+
+static void fill(size_t size)
+{
+	for (int i = 0; i < BLOCKS; i++)
+		must((block[i] = malloc(size)));
+}
+
+static void empty(int from, int to)
+{
+	for (int i = from; i < to; i++)
+		free(block[i]);
+}
+
+static void reap(pid_t pid, int status)
+{
+	int got;
+
+	must(waitpid(pid, &got, 0) == pid);
+	must(WIFEXITED(got) && WEXITSTATUS(got) == status);
+}
+
+static void simple(pid_t (*fork_with)(void))
+{
+	pid_t pid;
+
+	fill(1000);
+	pid = fork_with();
+	must(pid >= 0);
+	if (pid == 0) {
+		empty(0, BLOCKS); /* inherited: no unmatched frees */
+		fill(2000);
+		empty(0, BLOCKS);
+		_exit(3);
+	}
+	reap(pid, 3);
+	empty(0, BLOCKS);
+	say("expect calls.malloc %d", 2 * BLOCKS);
+	say("expect calls.free %d", 3 * BLOCKS);
+	say("size 1000 %d", BLOCKS);
+	say("size 2000 %d", BLOCKS);
+	say("expect processes 2");
+}
+
+static void tree(void)
+{
+	pid_t child, grandchild;
+
+	fill(1000);
+	child = fork();
+	must(child >= 0);
+	if (child == 0) {
+		empty(0, 50);
+		grandchild = fork();
+		must(grandchild >= 0);
+		if (grandchild == 0) {
+			empty(50, BLOCKS);
+			free(malloc(4000));
+			exit(0);
+		}
+		empty(50, BLOCKS);
+		free(malloc(3000));
+		reap(grandchild, 0);
+		exit(0);
+	}
+	reap(child, 0);
+	empty(0, BLOCKS);
+	say("expect calls.malloc %d", BLOCKS + 2);
+	say("expect calls.free %d", 50 + 50 + 1 + 50 + 1 + BLOCKS);
+	say("size 3000 1");
+	say("size 4000 1");
+	say("expect processes 3");
+}
+
+static volatile int stop;
+
+static void *churn(void *arg)
+{
+	while (!stop)
+		free(malloc(16));
+	return arg;
+}
+
+static void threads(void)
+{
+	pthread_t id[4];
+
+	for (int i = 0; i < 4; i++)
+		must(pthread_create(&id[i], NULL, churn, NULL) == 0);
+	for (int i = 0; i < 50; i++) {
+		pid_t pid = fork();
+
+		must(pid >= 0);
+		if (pid == 0) {
+			free(malloc(5000));
+			_exit(0);
+		}
+		reap(pid, 0);
+	}
+	stop = 1;
+	for (int i = 0; i < 4; i++)
+		must(pthread_join(id[i], NULL) == 0);
+	say("size 5000 50");
+	say("expect processes 51");
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "";
+
+	if (strcmp(how, "tree") == 0)
+		tree();
+	else if (strcmp(how, "threads") == 0)
+		threads();
+	else
+		simple(strcmp(how, "raw") == 0 ? raw_fork : fork);
+	say("ends 0");
+	return 0;
+}
