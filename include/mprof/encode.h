@@ -33,7 +33,7 @@ enum mprof_tag {
 	MPROF_TAG_LOST = 10,	     /* reason 8 bits, count 52 bits */
 	MPROF_TAG_THREAD = 11,	     /* following events belong to this thread number */
 	MPROF_TAG_CONTROL = 12,	     /* dt 12, enum mprof_control 8, value 40 */
-	/* 13 to 15 are reserved: a reader of version 1 rejects them */
+				     /* 13 to 15 are reserved: a reader of version 1 rejects them */
 };
 
 /* What a CONTROL word says; its value in brackets. */
@@ -50,11 +50,11 @@ enum mprof_control {
 #define MPROF_LONG_WORDS 5u
 #define MPROF_LONG_BEGIN 1u /* flags: first half of a realloc, else the call's end */
 
-#define MPROF_DT_MAX 4095u
-#define MPROF_SIZE_SHORT 8192u	/* short allocations are smaller than this */
-#define MPROF_SLACK_SHORT 256u	/* and have less unused room than this */
+#define MPROF_DT_MAX	  4095u
+#define MPROF_SIZE_SHORT  8192u	       /* short allocations are smaller than this */
+#define MPROF_SLACK_SHORT 256u	       /* and have less unused room than this */
 #define MPROF_DELTA_SHORT (1ull << 29) /* and lie nearer to the last one than this */
-#define MPROF_TICKS_MASK ((1ull << 60) - 1)
+#define MPROF_TICKS_MASK  ((1ull << 60) - 1)
 
 static inline uint64_t mprof_word_time(uint64_t ticks)
 {
@@ -105,14 +105,38 @@ static inline uint64_t mprof_word_long(unsigned fn, uint64_t dt, unsigned flags,
 	       (uint64_t)error << 32;
 }
 
-static inline unsigned mprof_word_tag(uint64_t w) { return w & 15; }
-static inline uint64_t mprof_word_dt(uint64_t w) { return w >> 4 & MPROF_DT_MAX; }
-static inline uint64_t mprof_word_size(uint64_t w) { return w >> 16 & 8191; }
-static inline uint64_t mprof_word_slack(uint64_t w) { return w >> 29 & 255; }
-static inline uint64_t mprof_word_addr(uint64_t w) { return w >> 16; }
-static inline unsigned mprof_word_fn(uint64_t w) { return w >> 16 & 255; }
-static inline unsigned mprof_word_flags(uint64_t w) { return w >> 24 & 255; }
-static inline unsigned mprof_word_error(uint64_t w) { return (unsigned)(w >> 32); }
+static inline unsigned mprof_word_tag(uint64_t w)
+{
+	return w & 15;
+}
+static inline uint64_t mprof_word_dt(uint64_t w)
+{
+	return w >> 4 & MPROF_DT_MAX;
+}
+static inline uint64_t mprof_word_size(uint64_t w)
+{
+	return w >> 16 & 8191;
+}
+static inline uint64_t mprof_word_slack(uint64_t w)
+{
+	return w >> 29 & 255;
+}
+static inline uint64_t mprof_word_addr(uint64_t w)
+{
+	return w >> 16;
+}
+static inline unsigned mprof_word_fn(uint64_t w)
+{
+	return w >> 16 & 255;
+}
+static inline unsigned mprof_word_flags(uint64_t w)
+{
+	return w >> 24 & 255;
+}
+static inline unsigned mprof_word_error(uint64_t w)
+{
+	return (unsigned)(w >> 32);
+}
 /* Signed: an arithmetic shift brings the sign down, times eight. */
 static inline uint64_t mprof_word_delta(uint64_t w)
 {

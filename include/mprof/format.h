@@ -28,14 +28,14 @@
 #endif
 
 #define MPROF_FORMAT_VERSION 1u
-#define MPROF_HEADER_SIZE 65536u   /* bytes before the first extent */
-#define MPROF_EXTENT_ALIGN 64u	   /* extents start at and span multiples of this */
-#define MPROF_EXTENT_MAX (1u << 30) /* greatest extent a reader accepts, bytes */
-#define MPROF_EXTENT_MAGIC 0x74785a6du /* "mZxt" */
+#define MPROF_HEADER_SIZE    65536u	 /* bytes before the first extent */
+#define MPROF_EXTENT_ALIGN   64u	 /* extents start at and span multiples of this */
+#define MPROF_EXTENT_MAX     (1u << 30)	 /* greatest extent a reader accepts, bytes */
+#define MPROF_EXTENT_MAGIC   0x74785a6du /* "mZxt" */
 
-#define MPROF_MAGIC_TRACE "mproftrc"  /* 8 bytes, no NUL on disk */
+#define MPROF_MAGIC_TRACE  "mproftrc" /* 8 bytes, no NUL on disk */
 #define MPROF_MAGIC_COUNTS "mprofcnt"
-#define MPROF_MAGIC_SIZE 8u
+#define MPROF_MAGIC_SIZE   8u
 
 /* The functions an event can name.  Codes are on disk. */
 enum mprof_fn {
@@ -72,13 +72,13 @@ enum mprof_lost {
 
 /* header.flags */
 #define MPROF_FILE_COMPRESSED 1u /* rewritten by mprof; index at the end */
-#define MPROF_FILE_CLOSED 2u	 /* mprof saw the run end and wrote what it knew */
+#define MPROF_FILE_CLOSED     2u /* mprof saw the run end and wrote what it knew */
 
 enum mprof_process_state {
 	MPROF_PROCESS_NONE = 0,
 	MPROF_PROCESS_RUNNING = 1,
-	MPROF_PROCESS_EXITED = 2, /* status is the exit status */
-	MPROF_PROCESS_KILLED = 3, /* status is the signal; known from its parent */
+	MPROF_PROCESS_EXITED = 2,  /* status is the exit status */
+	MPROF_PROCESS_KILLED = 3,  /* status is the signal; known from its parent */
 	MPROF_PROCESS_EXECING = 4, /* called exec; a successful new image sets RUNNING again */
 };
 
@@ -99,7 +99,7 @@ struct mprof_process_entry {
 MPROF_STATIC_ASSERT(sizeof(struct mprof_process_entry) == 64, "on-disk layout");
 
 #define MPROF_PROCESS_TABLE 896u
-#define MPROF_FREE_SLOTS 128u
+#define MPROF_FREE_SLOTS    128u
 
 struct mprof_file_header {
 	char magic[MPROF_MAGIC_SIZE];
@@ -115,16 +115,15 @@ struct mprof_file_header {
 	int64_t start_mono_ns;
 	int64_t start_real_ns;
 	/* From here on fields change while the run lasts, by atomic operations. */
-	uint64_t tail;	     /* offset of the first byte not given to an extent */
-	uint32_t processes;  /* numbers given so far */
-	uint32_t threads;    /* numbers given so far */
+	uint64_t tail;			   /* offset of the first byte not given to an extent */
+	uint32_t processes;		   /* numbers given so far */
+	uint32_t threads;		   /* numbers given so far */
 	uint32_t lost[MPROF_LOST_REASONS]; /* of processes without an entry */
-	uint64_t index_offset; /* compressed file: where the index extent is */
+	uint64_t index_offset;		   /* compressed file: where the index extent is */
 	uint64_t room; /* disk blocks were asked for up to here, ahead of need */
 	uint64_t reserved[12];
 	uint64_t free_slots[MPROF_FREE_SLOTS]; /* offset | log2(size), 0: empty */
-	uint8_t pad[MPROF_HEADER_SIZE - 64u * MPROF_PROCESS_TABLE - 240u -
-		    8u * MPROF_FREE_SLOTS];
+	uint8_t pad[MPROF_HEADER_SIZE - 64u * MPROF_PROCESS_TABLE - 240u - 8u * MPROF_FREE_SLOTS];
 	struct mprof_process_entry process[MPROF_PROCESS_TABLE];
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_file_header) == MPROF_HEADER_SIZE, "on-disk layout");
@@ -142,17 +141,17 @@ enum mprof_extent_kind {
 };
 
 struct mprof_extent {
-	uint32_t magic; /* MPROF_EXTENT_MAGIC */
-	uint16_t kind;	/* enum mprof_extent_kind */
-	uint16_t flags; /* 0 */
+	uint32_t magic;	 /* MPROF_EXTENT_MAGIC */
+	uint16_t kind;	 /* enum mprof_extent_kind */
+	uint16_t flags;	 /* 0 */
 	uint64_t offset; /* where this header stands in the file */
 	uint32_t size;	 /* whole extent with this header; multiple of 64 */
 	uint32_t used;	 /* payload bytes that mean something; SLOT: 0 */
 	uint32_t process;
 	uint32_t thread;
-	uint32_t run;	/* first four bytes of run_id */
-	uint32_t check; /* mprof_checksum of `used` bytes; 0 in SLOT and COUNTS */
-	uint64_t seq;	/* SLOT, EVENTS: number of this chunk within its thread, from 1 */
+	uint32_t run;	      /* first four bytes of run_id */
+	uint32_t check;	      /* mprof_checksum of `used` bytes; 0 in SLOT and COUNTS */
+	uint64_t seq;	      /* SLOT, EVENTS: number of this chunk within its thread, from 1 */
 	uint64_t first_ticks; /* EVENTS, SLOT: the base of the first dt */
 	uint64_t last_ticks;  /* EVENTS: time of the last event.  Others: time of writing */
 };
@@ -165,9 +164,9 @@ struct mprof_counts_fn {
 	uint64_t failed; /* calls that returned NULL or an error for a non-zero size */
 };
 struct mprof_counts {
-	uint64_t tid;	      /* kernel thread id */
-	uint64_t end_ticks;   /* 0 while the thread lives */
-	uint64_t merged;      /* threads beyond this one summed up in here */
+	uint64_t tid;	    /* kernel thread id */
+	uint64_t end_ticks; /* 0 while the thread lives */
+	uint64_t merged;    /* threads beyond this one summed up in here */
 	uint64_t reserved[5];
 	struct mprof_counts_fn fn[MPROF_FN_MAX];
 };
@@ -207,10 +206,10 @@ struct mprof_fact {
 			      * the child was first noticed (a raw clone) */
 	uint32_t env_kept;   /* CHILD by spawn, EXECING: 1 if LD_PRELOAD still names us */
 	uint32_t pad;
-	uint64_t fork_ticks;  /* START of a forked child: when its parent called fork */
-	uint64_t peak_rss_bytes; /* END, WAITED: ru_maxrss */
+	uint64_t fork_ticks;	     /* START of a forked child: when its parent called fork */
+	uint64_t peak_rss_bytes;     /* END, WAITED: ru_maxrss */
 	uint64_t user_ns, system_ns; /* END, WAITED */
-	uint64_t self_bytes;	 /* memory of ours in the process */
+	uint64_t self_bytes;	     /* memory of ours in the process */
 	uint64_t minor_faults, major_faults; /* END, WAITED */
 	uint64_t reserved[2];
 };

@@ -37,9 +37,9 @@
 
 #define MPROF_MODULE_ABI 1u
 
-#define MPROF_HOT static inline __attribute__((always_inline))
-#define MPROF_COLD __attribute__((cold, noinline))
-#define mprof_likely(x) __builtin_expect(!!(x), 1)
+#define MPROF_HOT	  static inline __attribute__((always_inline))
+#define MPROF_COLD	  __attribute__((cold, noinline))
+#define mprof_likely(x)	  __builtin_expect(!!(x), 1)
 #define mprof_unlikely(x) __builtin_expect(!!(x), 0)
 #ifdef MPROF_BUILTIN
 #define MPROF_SHARED __attribute__((visibility("hidden")))
@@ -48,20 +48,20 @@
 #endif
 
 /* The malloc family: X(return type, name, (parameters), (arguments)). */
-#define MPROF_MALLOC_FAMILY(X)                                                                     \
-	X(void *, malloc, (size_t size), (size))                                                   \
-	X(void, free, (void *ptr), (ptr))                                                          \
-	X(void *, calloc, (size_t count, size_t size), (count, size))                              \
-	X(void *, realloc, (void *ptr, size_t size), (ptr, size))                                  \
-	X(void *, reallocarray, (void *ptr, size_t count, size_t size), (ptr, count, size))        \
-	X(void *, memalign, (size_t align, size_t size), (align, size))                            \
-	X(int, posix_memalign, (void **out, size_t align, size_t size), (out, align, size))        \
-	X(void *, aligned_alloc, (size_t align, size_t size), (align, size))                       \
-	X(void *, valloc, (size_t size), (size))                                                   \
-	X(void *, pvalloc, (size_t size), (size))                                                  \
-	X(size_t, malloc_usable_size, (void *ptr), (ptr))                                          \
-	X(void, cfree, (void *ptr), (ptr))                                                         \
-	X(void, free_sized, (void *ptr, size_t size), (ptr, size))                                 \
+#define MPROF_MALLOC_FAMILY(X)                                                              \
+	X(void *, malloc, (size_t size), (size))                                            \
+	X(void, free, (void *ptr), (ptr))                                                   \
+	X(void *, calloc, (size_t count, size_t size), (count, size))                       \
+	X(void *, realloc, (void *ptr, size_t size), (ptr, size))                           \
+	X(void *, reallocarray, (void *ptr, size_t count, size_t size), (ptr, count, size)) \
+	X(void *, memalign, (size_t align, size_t size), (align, size))                     \
+	X(int, posix_memalign, (void **out, size_t align, size_t size), (out, align, size)) \
+	X(void *, aligned_alloc, (size_t align, size_t size), (align, size))                \
+	X(void *, valloc, (size_t size), (size))                                            \
+	X(void *, pvalloc, (size_t size), (size))                                           \
+	X(size_t, malloc_usable_size, (void *ptr), (ptr))                                   \
+	X(void, cfree, (void *ptr), (ptr))                                                  \
+	X(void, free_sized, (void *ptr, size_t size), (ptr, size))                          \
 	X(void, free_aligned_sized, (void *ptr, size_t align, size_t size), (ptr, align, size))
 
 /* The backing allocator: every pointer is set, all from one object. */
@@ -90,11 +90,11 @@ struct mprof_api {
 
 /* MPROF_CONF, one field for each row of options.def.  Valid for ever. */
 struct mprof_config {
-#define MPROF_OPTION_MODULE_INIT const char *
-#define MPROF_OPTION_MODULE_MODE const char *
-#define MPROF_OPTION_PATH const char *
-#define MPROF_OPTION_UNWIND const char *
-#define MPROF_OPTION_NUMBER uint64_t
+#define MPROF_OPTION_MODULE_INIT				 const char *
+#define MPROF_OPTION_MODULE_MODE				 const char *
+#define MPROF_OPTION_PATH					 const char *
+#define MPROF_OPTION_UNWIND					 const char *
+#define MPROF_OPTION_NUMBER					 uint64_t
 #define MPROF_OPTION(key, field, type, def, min, max, arg, help) MPROF_OPTION_##type field;
 #include <mprof/options.def>
 #undef MPROF_OPTION
@@ -111,8 +111,8 @@ struct mprof_thread {
 	uint64_t *cur, *end; /* room for event words in this thread's slot */
 	uint64_t last_ticks; /* state of the encoding, encode.h */
 	uint64_t last_addr;
-	void *data;	/* the MODE's own; zero in a new thread */
-	uint32_t busy;	/* 1 while a record is being put: a signal handler's call is "nested" */
+	void *data;	 /* the MODE's own; zero in a new thread */
+	uint32_t busy;	 /* 1 while a record is being put: a signal handler's call is "nested" */
 	uint32_t number; /* in the run, from 1 */
 	/* [slow] */
 	uint32_t tid;

@@ -90,7 +90,8 @@ static void *mode_reallocarray(void *ptr, size_t count, size_t size)
 
 static void *mode_memalign(size_t align, size_t size)
 {
-	return mode_allocated(MPROF_FN_MEMALIGN, mprof_core.real.memalign(align, size), size, align);
+	return mode_allocated(MPROF_FN_MEMALIGN, mprof_core.real.memalign(align, size), size,
+			      align);
 }
 
 static int mode_posix_memalign(void **out, size_t align, size_t size)
@@ -167,7 +168,7 @@ static const struct mprof_api mode_api = {
 #define X(ret, name, params, args) .name = mode_##name,
 	MPROF_MALLOC_FAMILY(X)
 #undef X
-	.note_alloc = mode_note_alloc,
+	    .note_alloc = mode_note_alloc,
 	.note_free = mode_note_free,
 	.note_map = note_map,
 	.note_control = note_control,

@@ -170,7 +170,8 @@ static int start(const struct mprof_host *h)
 
 	host = h;
 	if (ret < 0)
-		h->note("LOG_FD is not an open file descriptor; open it first: LOG_FD=9 with 9>file");
+		h->note(
+		    "LOG_FD is not an open file descriptor; open it first: LOG_FD=9 with 9>file");
 	return ret;
 }
 

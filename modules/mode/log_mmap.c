@@ -132,8 +132,8 @@ MPROF_HOT uint64_t long_size(unsigned fn, size_t size, size_t arg)
 	return size;
 }
 
-static MPROF_COLD void alloc_slow(unsigned tag, unsigned fn, uint64_t ticks, void *ptr,
-				  size_t size, size_t usable, size_t arg)
+static MPROF_COLD void alloc_slow(unsigned tag, unsigned fn, uint64_t ticks, void *ptr, size_t size,
+				  size_t usable, size_t arg)
 {
 	const uint64_t v[4] = { (uintptr_t)ptr, tag ? size : long_size(fn, size, arg), usable,
 				arg };
@@ -206,10 +206,10 @@ MPROF_HOT void put_free(unsigned tag, unsigned fn, void *ptr, size_t size, size_
 
 MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
 {
-	unsigned tag = fn == MPROF_FN_MALLOC ? MPROF_TAG_MALLOC
+	unsigned tag = fn == MPROF_FN_MALLOC		   ? MPROF_TAG_MALLOC
 		       : fn == MPROF_FN_CALLOC && arg == 1 ? MPROF_TAG_CALLOC
-		       : fn == MPROF_FN_NEW && !arg ? MPROF_TAG_NEW
-						    : 0;
+		       : fn == MPROF_FN_NEW && !arg	   ? MPROF_TAG_NEW
+							   : 0;
 
 	put_alloc(tag, fn, ptr, size, arg);
 }
@@ -231,7 +231,7 @@ MPROF_HOT void on_fail(unsigned fn, size_t size, size_t arg, unsigned error)
 
 MPROF_HOT void on_free(unsigned fn, void *ptr, size_t size, size_t arg)
 {
-	unsigned tag = fn == MPROF_FN_FREE ? MPROF_TAG_FREE
+	unsigned tag = fn == MPROF_FN_FREE		? MPROF_TAG_FREE
 		       : fn == MPROF_FN_DELETE && !size ? MPROF_TAG_DELETE
 							: 0;
 

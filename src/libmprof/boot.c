@@ -196,7 +196,7 @@ const struct mprof_api mp_boot_api MP_HIDDEN = {
 #define X(ret, name, params, args) .name = boot_##name,
 	MPROF_MALLOC_FAMILY(X)
 #undef X
-	.note_alloc = boot_note_alloc,
+	    .note_alloc = boot_note_alloc,
 	.note_free = boot_note_free,
 	.note_map = boot_note_map,
 	.note_control = boot_note_control,
@@ -213,4 +213,4 @@ struct mprof_core_data mprof_core_local = {
 };
 #undef mprof_core
 extern struct mprof_core_data mprof_core
-	__attribute__((alias("mprof_core_local"), visibility("default")));
+    __attribute__((alias("mprof_core_local"), visibility("default")));

@@ -28,7 +28,7 @@ struct option_row {
 };
 
 static const struct option_row rows[] = {
-#define MPROF_OPTION(key, field, type, def, min, max, arg, help)                                   \
+#define MPROF_OPTION(key, field, type, def, min, max, arg, help) \
 	{ #key, def, OPTION_##type, offsetof(struct mprof_config, field), min, max },
 #include <mprof/options.def>
 #undef MPROF_OPTION

@@ -138,8 +138,8 @@ static int initialise(int from_constructor, struct text *why)
 
 	configure(why);
 	init = is_path(mp_config.init) ? NULL : mp_find_init(mp_config.init, why);
-	if (!from_constructor && (is_path(mp_config.init) || is_path(mp_config.mode) ||
-				  (init && init->loads)))
+	if (!from_constructor &&
+	    (is_path(mp_config.init) || is_path(mp_config.mode) || (init && init->loads)))
 		return 0;
 	*why = text_on(why->at, why->size);
 	mp_next();
@@ -179,7 +179,7 @@ int mp_boot_try(int from_constructor)
 		return expect == STATE_READY;
 	done = initialise(from_constructor, &why);
 	if (done)
-		publish(refused			? &mp_pass_api
+		publish(refused			 ? &mp_pass_api
 			: mp_mode->keeps_nothing ? direct(mp_mode->api)
 						 : mp_mode->api);
 	__atomic_store_n(&state, done ? STATE_READY : STATE_BOOT, __ATOMIC_RELEASE);

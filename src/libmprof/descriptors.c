@@ -16,7 +16,7 @@
 #include "internal.h"
 #include "next.h"
 
-#define EXPORT __attribute__((visibility("default")))
+#define EXPORT	__attribute__((visibility("default")))
 #define HIGH_FD 1000 /* not higher: the kernel's table grows with the greatest number */
 
 int mp_fd_high(int fd)
@@ -40,7 +40,8 @@ static int is_ours(int fd)
 	       st.st_dev == mp_file.dev;
 }
 
-/* The program closed it by a raw system call: the path still leads to the file, or recording ends. */
+/* The program closed it by a raw system call: the path still leads to the file, or recording ends.
+ */
 static int reopen(void)
 {
 	int fd = sys_open(mp_file.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
@@ -63,7 +64,8 @@ int mp_fd_hold(void)
 	int fd;
 
 	__atomic_fetch_add(&mp_file.users, 1, __ATOMIC_SEQ_CST);
-	/* Pairs with the store and the load in move_away(): it sees us, or we see the new number. */
+	/* Pairs with the store and the load in move_away(): it sees us, or we see the new number.
+	 */
 	fd = __atomic_load_n(&mp_file.fd, __ATOMIC_SEQ_CST);
 	if (mp_file.broken)
 		fd = -EIO;

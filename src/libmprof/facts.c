@@ -9,7 +9,7 @@
 
 #include "internal.h"
 
-#define STRINGS_BYTES 4096u
+#define STRINGS_BYTES	4096u
 #define SAMPLE_EVERY_NS 10000000u
 
 static void stamp(struct mprof_fact *f, unsigned what)
@@ -189,8 +189,8 @@ void mp_sample_maybe(void)
 
 	last = __atomic_load_n(&mp_local->last_sample_ns, __ATOMIC_RELAXED);
 	if (now - last < SAMPLE_EVERY_NS || text_getenv("MPROF_NOTES") ||
-	    !__atomic_compare_exchange_n(&mp_local->last_sample_ns, &last, now, 0,
-					 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	    !__atomic_compare_exchange_n(&mp_local->last_sample_ns, &last, now, 0, __ATOMIC_RELAXED,
+					 __ATOMIC_RELAXED))
 		return;
 	fd = sys_open("/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)

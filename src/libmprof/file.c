@@ -107,8 +107,8 @@ static void make_room(uint64_t tail)
 	if (tail <= had)
 		return;
 	want = tail + (step < 65536 ? 65536 : step);
-	if (over_limit(want) || !__atomic_compare_exchange_n(room, &had, want, 0, __ATOMIC_RELAXED,
-							     __ATOMIC_RELAXED))
+	if (over_limit(want) ||
+	    !__atomic_compare_exchange_n(room, &had, want, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return;
 	fd = mp_fd_hold();
 	if (fd < 0)
@@ -351,8 +351,7 @@ static int create(struct mp_run *run, const char *magic, struct text *why)
 	return ret;
 }
 
-static int create_or_join(struct mp_run *run, const char *magic, const char *path,
-			  struct text *why)
+static int create_or_join(struct mp_run *run, const char *magic, const char *path, struct text *why)
 {
 	struct text to = text_on(run->path, sizeof(run->path));
 	int from_env = mp_run_from_env(run), ret;

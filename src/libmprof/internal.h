@@ -67,21 +67,21 @@ void mp_note(const char *why);
 /* threads.c */
 #define MP_COUNTS_UNUSED 64
 struct mp_local {
-	uint32_t alive; /* 0: this memory is new or a forked child's */
+	uint32_t alive;	  /* 0: this memory is new or a forked child's */
 	uint32_t process; /* our number in the run */
 	int32_t pid;
 	uint32_t how; /* MPROF_CHILD_FORK: the moment of the fork is known exactly */
 	uint32_t pool_lock, late_lock;
 	uint32_t live_threads;
 	struct mprof_thread *unused;
-	char *fresh, *fresh_end; /* records never used yet */
+	char *fresh, *fresh_end;   /* records never used yet */
 	struct mprof_thread *late; /* of threads whose destructors have run */
 	uint64_t self_bytes;	   /* our memory in this process */
 	uint64_t last_sample_ns;
-	uint32_t counts_left;	   /* COUNTS records of the current extent row */
+	uint32_t counts_left; /* COUNTS records of the current extent row */
 	char *counts_next;
 	uint32_t counts_taken;
-	struct mprof_counts *counts_merged; /* takes over ended threads' sums */
+	struct mprof_counts *counts_merged;		      /* takes over ended threads' sums */
 	struct mprof_counts *counts_unused[MP_COUNTS_UNUSED]; /* to be used again */
 	uint32_t starts_lock;
 	struct mp_start *starts;
@@ -100,7 +100,7 @@ void *mp_wiped_memory(size_t bytes);
 
 /* file.c: the run's file. */
 struct mp_file {
-	int fd; /* -1: none */
+	int fd;		/* -1: none */
 	uint32_t users; /* writers between the check of fd and the end of their write */
 	uint64_t dev, ino;
 	uint32_t broken; /* enum mprof_lost + 1 once the file is of no use any more */
@@ -122,7 +122,7 @@ void mp_extent_fill(struct mprof_extent *x, unsigned kind, uint64_t offset, uint
 		    uint32_t thread);
 void mp_lost(unsigned reason, uint64_t events);
 struct mprof_process_entry *mp_entry(void); /* ours, or NULL */
-int mp_fd_high(int fd); /* moves a descriptor out of the program's way */
+int mp_fd_high(int fd);			    /* moves a descriptor out of the program's way */
 
 /* runid.c: which run this process belongs to. */
 struct mp_run {

@@ -94,7 +94,8 @@ EXPORT void *sbrk(intptr_t change)
 	void *before = mp_next()->sbrk(change);
 
 	if (change)
-		note(MPROF_FN_SBRK, before == (void *)-1 ? 0 : (uintptr_t)before + (uintptr_t)change,
+		note(MPROF_FN_SBRK,
+		     before == (void *)-1 ? 0 : (uintptr_t)before + (uintptr_t)change,
 		     change < 0 ? 0 - (uint64_t)change : (uint64_t)change, (uintptr_t)before,
 		     (uint64_t)change, before == (void *)-1 ? -ENOMEM : 0);
 	return before;

@@ -124,7 +124,7 @@ static void *made_memalign(size_t align, size_t size)
 {
 	void *ptr = NULL;
 	int error = mprof_core.real.posix_memalign(
-		&ptr, align < sizeof(void *) ? sizeof(void *) : align, size);
+	    &ptr, align < sizeof(void *) ? sizeof(void *) : align, size);
 
 	if (error)
 		errno = error;
@@ -215,11 +215,11 @@ int mp_resolve(const struct mprof_init_ops *init, struct mprof_real *real, struc
 		return -ENOENT;
 	}
 #define FIND(name) real->name = (__typeof__(real->name))own(init, #name, object)
-#define FIND_OR(name, made)                                                                        \
-	do {                                                                                       \
-		FIND(name);                                                                        \
-		if (!real->name)                                                                   \
-			real->name = made;                                                         \
+#define FIND_OR(name, made)                \
+	do {                               \
+		FIND(name);                \
+		if (!real->name)           \
+			real->name = made; \
 	} while (0)
 	FIND(malloc);
 	FIND(free);

@@ -15,21 +15,21 @@
 #include <unistd.h>
 
 /* X(name): declared by the headers above, in libc. */
-#define MP_NEXT_FUNCTIONS(X)                                                                       \
-	X(fork)                                                                                    \
-	X(_Fork)                                                                                   \
-	X(execve)                                                                                  \
-	X(execvpe)                                                                                 \
-	X(fexecve)                                                                                 \
-	X(posix_spawn)                                                                             \
-	X(posix_spawnp)                                                                            \
-	X(quick_exit)                                                                              \
-	X(close)                                                                                   \
-	X(dup2)                                                                                    \
-	X(dup3)                                                                                    \
-	X(closefrom)                                                                               \
-	X(pthread_create)                                                                          \
-	X(brk)                                                                                     \
+#define MP_NEXT_FUNCTIONS(X) \
+	X(fork)              \
+	X(_Fork)             \
+	X(execve)            \
+	X(execvpe)           \
+	X(fexecve)           \
+	X(posix_spawn)       \
+	X(posix_spawnp)      \
+	X(quick_exit)        \
+	X(close)             \
+	X(dup2)              \
+	X(dup3)              \
+	X(closefrom)         \
+	X(pthread_create)    \
+	X(brk)               \
 	X(sbrk)
 
 struct mp_next {

@@ -18,7 +18,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-struct operator {
+struct operator
+{
 	const char *name;
 	void *real;
 	uint32_t own; /* it does not reach malloc: record it */
@@ -33,7 +34,8 @@ static const void *base_of(const void *symbol)
 
 static void *find(const char *name)
 {
-	static const char *const libraries[] = { "libstdc++.so.6", "libc++.so.1", "libc++abi.so.1" };
+	static const char *const libraries[] = { "libstdc++.so.6", "libc++.so.1",
+						 "libc++abi.so.1" };
 	void *symbol = dlsym(RTLD_NEXT, name), *so;
 
 	for (unsigned i = 0; !symbol && i < 3; i++) {
@@ -54,7 +56,7 @@ static void *fallback_new(size_t size)
 	return ptr;
 }
 
-static MPROF_COLD void look_up(struct operator*o, int is_new)
+static MPROF_COLD void look_up(struct operator* o, int is_new)
 {
 	void *real = find(o->name);
 	void *malloc_address;
@@ -68,7 +70,7 @@ static MPROF_COLD void look_up(struct operator*o, int is_new)
 	__atomic_store_n(&o->real, real, __ATOMIC_RELEASE);
 }
 
-MPROF_HOT void *real_of(struct operator*o, int is_new)
+MPROF_HOT void *real_of(struct operator* o, int is_new)
 {
 	if (mprof_unlikely(!__atomic_load_n(&o->real, __ATOMIC_ACQUIRE)))
 		look_up(o, is_new);
@@ -76,31 +78,31 @@ MPROF_HOT void *real_of(struct operator*o, int is_new)
 }
 
 /* A boot block's size is all that a delete of one could need: nothing. */
-#define NEW(symbol, fn, params, args, align)                                                       \
-	EXPORT void *symbol params;                                                                \
-	EXPORT void *symbol params                                                                 \
-	{                                                                                          \
-		static struct operator o = { #symbol, NULL, 0 };                                   \
-		void *(*real)params = (void *(*)params)real_of(&o, 1);                             \
-		void *ptr;                                                                         \
-                                                                                                   \
-		if (mprof_likely(!o.own))                                                          \
-			return real args;                                                          \
-		ptr = real args;                                                                   \
-		mp_table()->note_alloc(fn, ptr, size, align);                                      \
-		return ptr;                                                                        \
+#define NEW(symbol, fn, params, args, align)                           \
+	EXPORT void *symbol params;                                    \
+	EXPORT void *symbol params                                     \
+	{                                                              \
+		static struct operator o = { #symbol, NULL, 0 };       \
+		void *(*real)params = (void *(*)params)real_of(&o, 1); \
+		void *ptr;                                             \
+                                                                       \
+		if (mprof_likely(!o.own))                              \
+			return real args;                              \
+		ptr = real args;                                       \
+		mp_table()->note_alloc(fn, ptr, size, align);          \
+		return ptr;                                            \
 	}
 
-#define DELETE(symbol, fn, params, args, size)                                                     \
-	EXPORT void symbol params;                                                                 \
-	EXPORT void symbol params                                                                  \
-	{                                                                                          \
-		static struct operator o = { #symbol, NULL, 0 };                                   \
-		void(*real) params = (void(*) params)real_of(&o, 0);                               \
-                                                                                                   \
-		if (mprof_unlikely(o.own))                                                         \
-			mp_table()->note_free(fn, ptr, size);                                      \
-		real args;                                                                         \
+#define DELETE(symbol, fn, params, args, size)                       \
+	EXPORT void symbol params;                                   \
+	EXPORT void symbol params                                    \
+	{                                                            \
+		static struct operator o = { #symbol, NULL, 0 };     \
+		void(*real) params = (void(*) params)real_of(&o, 0); \
+                                                                     \
+		if (mprof_unlikely(o.own))                           \
+			mp_table()->note_free(fn, ptr, size);        \
+		real args;                                           \
 	}
 
 /* The Itanium C++ ABI's names; m is size_t, St11align_val_t the alignment. */

@@ -8,10 +8,10 @@
 
 #include "internal.h"
 
-#define X(ret, name, params, args)                                                                 \
-	static ret pass_##name params                                                              \
-	{                                                                                          \
-		return mprof_core.real.name args;                                                  \
+#define X(ret, name, params, args)                \
+	static ret pass_##name params             \
+	{                                         \
+		return mprof_core.real.name args; \
 	}
 X(void *, malloc, (size_t size), (size))
 X(void *, calloc, (size_t count, size_t size), (count, size))
@@ -86,7 +86,7 @@ const struct mprof_api mp_pass_api MP_HIDDEN = {
 #define X(ret, name, params, args) .name = pass_##name,
 	MPROF_MALLOC_FAMILY(X)
 #undef X
-	.note_alloc = pass_note_alloc,
+	    .note_alloc = pass_note_alloc,
 	.note_free = pass_note_free,
 	.note_map = pass_note_map,
 	.note_control = pass_note_control,

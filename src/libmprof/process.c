@@ -19,7 +19,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static uint32_t last_number; /* of this process, or, in a child that did not join yet, its parent's */
+static uint32_t
+    last_number; /* of this process, or, in a child that did not join yet, its parent's */
 
 /* Field 22 of /proc/self/stat, behind the last ')' of the name. */
 uint64_t mp_start_time(void)
@@ -69,7 +70,7 @@ int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid)
 	} else {
 		what = MPROF_FACT_START;
 		mp_local->process =
-			__atomic_add_fetch(&mp_file.header->processes, 1, __ATOMIC_RELAXED);
+		    __atomic_add_fetch(&mp_file.header->processes, 1, __ATOMIC_RELAXED);
 		e = mp_entry();
 	}
 	if (!parent && parent_pid) {
@@ -278,19 +279,19 @@ EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 }
 
 /* The variadic forms, as an array on the stack: exec may be all that is left to do. */
-#define GATHER(first, last, argv, after)                                                           \
-	size_t n = 1;                                                                              \
-	va_list args;                                                                              \
-	va_start(args, last);                                                                      \
-	while (va_arg(args, char *))                                                               \
-		n++;                                                                               \
-	va_end(args);                                                                              \
-	char **argv = alloca((n + 1) * sizeof(char *));                                            \
-	argv[0] = (char *)first;                                                                   \
-	va_start(args, last);                                                                      \
-	for (size_t i = 1; i <= n; i++)                                                            \
-		argv[i] = va_arg(args, char *);                                                    \
-	after;                                                                                     \
+#define GATHER(first, last, argv, after)                \
+	size_t n = 1;                                   \
+	va_list args;                                   \
+	va_start(args, last);                           \
+	while (va_arg(args, char *))                    \
+		n++;                                    \
+	va_end(args);                                   \
+	char **argv = alloca((n + 1) * sizeof(char *)); \
+	argv[0] = (char *)first;                        \
+	va_start(args, last);                           \
+	for (size_t i = 1; i <= n; i++)                 \
+		argv[i] = va_arg(args, char *);         \
+	after;                                          \
 	va_end(args)
 
 EXPORT int execl(const char *path, const char *arg, ...)

@@ -61,8 +61,8 @@ static void on_sigbus(int signal_number, siginfo_t *info, void *context)
 
 void mp_sigbus_guard(void)
 {
-	struct sigaction old, ours = { .sa_sigaction = on_sigbus,
-				       .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
+	struct sigaction old,
+	    ours = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
 
 	if (sigaction(SIGBUS, NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) &&
 	    old.sa_handler == SIG_DFL)

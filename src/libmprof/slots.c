@@ -19,10 +19,10 @@
 
 #include "internal.h"
 
-#define PAGE 4096u
-#define SLOT_FIRST 16384u
+#define PAGE	      4096u
+#define SLOT_FIRST    16384u
 #define COUNTS_RECORD (sizeof(struct mprof_extent) + sizeof(struct mprof_counts))
-#define COUNTS_KEPT 4096u /* ended threads' records beyond this many are summed up in one */
+#define COUNTS_KEPT   4096u /* ended threads' records beyond this many are summed up in one */
 
 static void self_bytes_add(int64_t bytes)
 {

@@ -54,9 +54,8 @@ static void *begin(void *given)
 	return s.routine(s.arg);
 }
 
-__attribute__((visibility("default"))) int pthread_create(pthread_t *thread,
-							  const pthread_attr_t *attr,
-							  void *(*routine)(void *), void *arg)
+__attribute__((visibility("default"))) int
+pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine)(void *), void *arg)
 {
 	struct mp_start *s;
 	int ret;

@@ -57,7 +57,10 @@ static inline int sys_open(const char *path, int flags, int mode)
 {
 	return (int)mp_sys(SYS_openat, AT_FDCWD, (long)path, flags, mode, 0, 0);
 }
-static inline int sys_close(int fd) { return (int)mp_sys(SYS_close, fd, 0, 0, 0, 0, 0); }
+static inline int sys_close(int fd)
+{
+	return (int)mp_sys(SYS_close, fd, 0, 0, 0, 0, 0);
+}
 static inline long sys_read(int fd, void *buf, size_t n)
 {
 	return mp_sys(SYS_read, fd, (long)buf, (long)n, 0, 0, 0);
@@ -79,7 +82,10 @@ static inline void *sys_mmap(void *at, size_t n, int prot, int flags, int fd, ui
 {
 	return (void *)mp_sys(SYS_mmap, (long)at, (long)n, prot, flags, fd, (long)offset);
 }
-static inline int sys_failed(const void *p) { return (unsigned long)p >= -4095ul; }
+static inline int sys_failed(const void *p)
+{
+	return (unsigned long)p >= -4095ul;
+}
 static inline int sys_munmap(void *at, size_t n)
 {
 	return (int)mp_sys(SYS_munmap, (long)at, (long)n, 0, 0, 0, 0);
@@ -128,9 +134,18 @@ static inline long sys_getcwd(char *buf, size_t n)
 {
 	return mp_sys(SYS_getcwd, (long)buf, (long)n, 0, 0, 0, 0);
 }
-static inline int sys_getpid(void) { return (int)mp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0); }
-static inline int sys_getppid(void) { return (int)mp_sys(SYS_getppid, 0, 0, 0, 0, 0, 0); }
-static inline int sys_gettid(void) { return (int)mp_sys(SYS_gettid, 0, 0, 0, 0, 0, 0); }
+static inline int sys_getpid(void)
+{
+	return (int)mp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
+static inline int sys_getppid(void)
+{
+	return (int)mp_sys(SYS_getppid, 0, 0, 0, 0, 0, 0);
+}
+static inline int sys_gettid(void)
+{
+	return (int)mp_sys(SYS_gettid, 0, 0, 0, 0, 0, 0);
+}
 static inline int sys_getrusage(struct rusage *ru)
 {
 	return (int)mp_sys(SYS_getrusage, RUSAGE_SELF, (long)ru, 0, 0, 0, 0);
@@ -143,7 +158,10 @@ static inline long sys_getrandom(void *buf, size_t n)
 {
 	return mp_sys(SYS_getrandom, (long)buf, (long)n, 1 /* never blocks */, 0, 0, 0);
 }
-static inline void sys_yield(void) { mp_sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0); }
+static inline void sys_yield(void)
+{
+	mp_sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+}
 
 /* Anonymous private memory, or NULL. */
 static inline void *sys_memory(size_t n)

@@ -26,7 +26,7 @@
 #define PTHREAD_DESTRUCTOR_ITERATIONS 4 /* glibc's, and the least that POSIX allows */
 #endif
 #define RECORD_BYTES 192u /* whole cache lines, so that threads share none */
-#define POOL_BYTES 65536u
+#define POOL_BYTES   65536u
 
 MPROF_STATIC_ASSERT(sizeof(struct mprof_thread) <= RECORD_BYTES, "a record fits its place");
 
@@ -76,8 +76,8 @@ static struct mprof_thread *record_new(void)
 	} else {
 		if (l->fresh == l->fresh_end) {
 			l->fresh = mp_wiped_memory(POOL_BYTES);
-			l->fresh_end = l->fresh ? l->fresh + POOL_BYTES / RECORD_BYTES * RECORD_BYTES
-						: NULL;
+			l->fresh_end =
+			    l->fresh ? l->fresh + POOL_BYTES / RECORD_BYTES * RECORD_BYTES : NULL;
 			l->self_bytes += l->fresh ? POOL_BYTES : 0;
 		}
 		t = (struct mprof_thread *)l->fresh;
