@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * dump.c - `mprof dump`: the calls of a trace, one line each.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../out/dump.h"
+#include "cmd.h"
+
+struct options {
+	const char *log;
+	struct dump_filter filter;
+	bool json;
+};
+
+enum { JSON_LINES = 256, PROCESS, PID, THREAD, FUNCTION, FROM, TO, MARKS };
+
+static const struct argp_option options[] = {
+	{ "json-lines", JSON_LINES, NULL, 0, "One JSON object for each call", 0 },
+	{ "process", PROCESS, "NUMBER", 0, "Only this process, by its number in the run", 1 },
+	{ "pid", PID, "PID", 0, "Only the process with this pid", 1 },
+	{ "thread", THREAD, "NUMBER", 0, "Only this thread, by its number in the run", 1 },
+	{ "function", FUNCTION, "NAME", 0, "Only calls of this function; may be repeated", 1 },
+	{ "from", FROM, "SECONDS", 0, "Only from this time on, since the start of the run", 1 },
+	{ "to", TO, "SECONDS", 0, "Only before this time", 1 },
+	{ "marks", MARKS, NULL, 0, "Also threads, forks, execs and losses, as lines with #", 1 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static const struct {
+	const char *name;
+	unsigned code;
+} functions[] = {
+#define MPROF_FUNCTION(id, code, name, class) { name, code },
+#include <mprof/functions.def>
+#undef MPROF_FUNCTION
+};
+
+static void add_function(struct options *o, const char *name, struct argp_state *state)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+		if (!strcmp(functions[i].name, name)) {
+			o->filter.functions |= 1u << functions[i].code;
+			return;
+		}
+	}
+	argp_error(state, "no function '%s' is recorded; malloc, free, calloc, realloc ... are",
+		   name);
+}
+
+static uint32_t number(const char *arg, const char *what, struct argp_state *state)
+{
+	char *end;
+	unsigned long n;
+
+	errno = 0;
+	n = strtoul(arg, &end, 10);
+	if (errno || *end || end == arg || *arg == '-' || !n || n > UINT32_MAX)
+		argp_error(state, "'%s' is no %s: a whole number from 1 is", arg, what);
+	return (uint32_t)n;
+}
+
+static int64_t seconds(const char *arg, struct argp_state *state)
+{
+	char *end;
+	double s = strtod(arg, &end);
+
+	if (*end || end == arg || !(s > -9e9 && s < 9e9))
+		argp_error(state, "'%s' is no time in seconds, as 1.5 is", arg);
+	return (int64_t)(s * 1e9 + (s < 0 ? -0.5 : 0.5));
+}
+
+static error_t parse_filter(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case PROCESS:
+		o->filter.process = number(arg, "process", state);
+		return 0;
+	case PID:
+		o->filter.pid = (int32_t)number(arg, "pid", state);
+		return 0;
+	case THREAD:
+		o->filter.thread = number(arg, "thread", state);
+		return 0;
+	case FUNCTION:
+		add_function(o, arg, state);
+		return 0;
+	case FROM:
+		o->filter.from_ns = seconds(arg, state);
+		return 0;
+	case TO:
+		o->filter.to_ns = seconds(arg, state);
+		return 0;
+	case MARKS:
+		o->filter.marks = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case JSON_LINES:
+		o->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (o->log)
+			argp_error(state, "one trace at a time, not '%s' as well", arg);
+		o->log = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!o->log)
+			argp_error(state, "which trace? for example: mprof dump mprof.log");
+		return 0;
+	default:
+		return parse_filter(key, arg, state);
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "LOG",
+	.doc = "Prints the calls of a trace in the order of time, one line each: seconds since the"
+	       " start, process number/pid, thread number, function, its arguments and result,"
+	       " separated by tabs; sizes decimal, addresses hexadecimal.",
+};
+
+int cmd_dump(int argc, char **argv)
+{
+	struct options o = { .filter = { .from_ns = INT64_MIN, .to_ns = INT64_MAX } };
+	struct error err;
+	struct trace *t;
+	int ret;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
+		return STATUS_USAGE;
+	if (trace_open(&t, o.log, MPROF_MAGIC_TRACE, &err) < 0)
+		return cmd_error(STATUS_FILE, "%s", err.text);
+	ret = dump_print(t, &o.filter, o.json, stdout, &err);
+	trace_close(t);
+	return ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : STATUS_OK;
+}

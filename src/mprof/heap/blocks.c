@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * blocks.c - a table of blocks, found by address.
+ *
+ * Invariant: between the slot a block's hash names and the slot it is in,
+ * no slot is empty.
+ */
+#include "blocks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCKS_FIRST 64u
+
+_Static_assert(sizeof(struct block) == 32, "two blocks a cache line");
+
+static int blocks_make(struct blocks *t, uint64_t capacity)
+{
+	t->slot = calloc(capacity, sizeof(*t->slot));
+	if (!t->slot)
+		return -ENOMEM;
+	t->capacity = capacity;
+	t->used = 0;
+	t->shift = 64 - (unsigned)__builtin_ctzll(capacity);
+	return 0;
+}
+
+int blocks_grow(struct blocks *t)
+{
+	struct blocks old = *t;
+	uint64_t i;
+
+	if (blocks_make(t, old.capacity ? 2 * old.capacity : BLOCKS_FIRST) < 0) {
+		*t = old;
+		/* Still room for one more as long as one slot stays empty. */
+		return t->used + 1 < t->capacity ? 0 : -ENOMEM;
+	}
+	for (i = 0; i < old.capacity; i++)
+		if (old.slot[i].addr)
+			blocks_put(t, &old.slot[i]);
+	free(old.slot);
+	return 0;
+}
+
+void blocks_take(struct blocks *t, struct block *b)
+{
+	const uint64_t mask = t->capacity - 1;
+	uint64_t hole = (uint64_t)(b - t->slot), i = hole, home;
+
+	for (;;) {
+		i = (i + 1) & mask;
+		if (!t->slot[i].addr)
+			break;
+		/* A block may move back into the hole unless its home lies behind it. */
+		home = blocks_hash(t, t->slot[i].addr);
+		if (((i - home) & mask) >= ((i - hole) & mask)) {
+			t->slot[hole] = t->slot[i];
+			hole = i;
+		}
+	}
+	t->slot[hole].addr = 0;
+	t->used--;
+}
+
+const struct block *blocks_next(const struct blocks *t, const struct block *b)
+{
+	uint64_t i = b ? (uint64_t)(b - t->slot) + 1 : 0;
+
+	for (; i < t->capacity; i++)
+		if (t->slot[i].addr)
+			return &t->slot[i];
+	return NULL;
+}
+
+int blocks_copy(struct blocks *to, const struct blocks *from)
+{
+	blocks_release(to);
+	if (!from->used)
+		return 0;
+	if (blocks_make(to, from->capacity) < 0)
+		return -ENOMEM;
+	memcpy(to->slot, from->slot, from->capacity * sizeof(*to->slot));
+	to->used = from->used;
+	return 0;
+}
+
+void blocks_release(struct blocks *t)
+{
+	free(t->slot);
+	*t = (struct blocks){ .slot = NULL };
+}
+
+bool blocks_is_valid(const struct blocks *t)
+{
+	uint64_t used = 0, i, j;
+
+	for (i = 0; i < t->capacity; i++) {
+		if (!t->slot[i].addr)
+			continue;
+		used++;
+		for (j = blocks_hash(t, t->slot[i].addr); j != i; j = (j + 1) & (t->capacity - 1))
+			if (!t->slot[j].addr || t->slot[j].addr == t->slot[i].addr)
+				return false;
+	}
+	return used == t->used && (!t->capacity || used < t->capacity);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * blocks.h - a table of blocks, found by address.
+ *
+ * Open addressing with Fibonacci hashing, linear probing and backward-shift
+ * deletion, so that a table never fills up with the remains of ended blocks.
+ * It doubles at three quarters full: 43 to 86 bytes a block.  Address 0 marks
+ * an empty slot and is never a key.
+ *
+ * Errors: a table that cannot grow says -ENOMEM and keeps what it has.
+ * Threads: one at a time.
+ */
+#ifndef MPROF_BLOCKS_H
+#define MPROF_BLOCKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* struct block.owner: an index of a thread, and what is known of the block. */
+#define BLOCK_THREAD	0x00ffffffu
+#define BLOCK_INHERITED 0x80000000u /* came with fork: not the process's own */
+#define BLOCK_RESIZED	0x40000000u /* realloc returned it for another block */
+
+struct block {
+	uint64_t addr;
+	uint64_t size;	/* bytes asked for */
+	uint64_t start; /* ticks when it was returned */
+	uint32_t slack; /* usable bytes beyond size, saturating */
+	uint32_t owner; /* BLOCK_... */
+};
+
+struct blocks {
+	struct block *slot; /* NULL until the first put */
+	uint64_t capacity;  /* a power of two, 0 without slots */
+	uint64_t used;
+	unsigned shift; /* 64 - log2(capacity) */
+};
+
+static inline uint64_t blocks_hash(const struct blocks *t, uint64_t addr)
+{
+	return addr * 0x9e3779b97f4a7c15ull >> t->shift;
+}
+
+static inline void blocks_prefetch(const struct blocks *t, uint64_t addr)
+{
+	__builtin_prefetch(t->slot + blocks_hash(t, addr));
+}
+
+/* The block at addr or NULL.  Valid until the next put or take. */
+static inline struct block *blocks_find(const struct blocks *t, uint64_t addr)
+{
+	uint64_t i;
+
+	if (!t->used)
+		return NULL;
+	for (i = blocks_hash(t, addr); t->slot[i].addr; i = (i + 1) & (t->capacity - 1))
+		if (t->slot[i].addr == addr)
+			return &t->slot[i];
+	return NULL;
+}
+
+int blocks_grow(struct blocks *t);
+
+/* Adds a block whose address is not in the table. */
+static inline int blocks_put(struct blocks *t, const struct block *b)
+{
+	uint64_t i;
+
+	if (t->used >= t->capacity / 4 * 3 && blocks_grow(t) < 0)
+		return -12; /* ENOMEM, without <errno.h> in a header of inlines */
+	for (i = blocks_hash(t, b->addr); t->slot[i].addr; i = (i + 1) & (t->capacity - 1))
+		;
+	t->slot[i] = *b;
+	t->used++;
+	return 0;
+}
+
+/* Takes out the block that blocks_find() returned. */
+void blocks_take(struct blocks *t, struct block *b);
+/* The next block in no particular order; NULL begins and ends the round. */
+const struct block *blocks_next(const struct blocks *t, const struct block *b);
+/* to becomes a copy; what it held is released. */
+int blocks_copy(struct blocks *to, const struct blocks *from);
+void blocks_release(struct blocks *t);
+bool blocks_is_valid(const struct blocks *t);
+
+#endif

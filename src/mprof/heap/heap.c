@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * heap.c - what lives where.
+ *
+ * A realloc takes its old block out of the table at its first half, because
+ * from then on another thread may be given the address; counters change at
+ * its second half, because until then the block lives.
+ */
+#include "heap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* By function: what an event of it is.  One load instead of a chain of tests. */
+static const uint8_t class_of[MPROF_FN_MAX] = {
+#define MPROF_FUNCTION(id, code, name, class) [code] = MPROF_CLASS_##class,
+#include <mprof/functions.def>
+#undef MPROF_FUNCTION
+};
+
+enum effect { EFFECT_NONE, EFFECT_ALLOC, EFFECT_FREE, EFFECT_BEGIN, EFFECT_END };
+
+static inline enum effect effect_of(const struct event *e)
+{
+	static const uint8_t call[] = {
+		[MPROF_CLASS_ALLOC] = EFFECT_ALLOC,
+		[MPROF_CLASS_FREE] = EFFECT_FREE,
+		[MPROF_CLASS_REALLOC] = EFFECT_END,
+		[MPROF_CLASS_MAP] = EFFECT_NONE,
+	};
+
+	if (e->kind == EVENT_CALL)
+		return e->fn < MPROF_FN_MAX ? call[class_of[e->fn]] : EFFECT_NONE;
+	if (e->kind == EVENT_REALLOC_BEGIN)
+		return EFFECT_BEGIN;
+	return e->kind == EVENT_REALLOC_END ? EFFECT_END : EFFECT_NONE;
+}
+
+static inline bool effect_returns(enum effect f)
+{
+	return f == EFFECT_ALLOC || f == EFFECT_END;
+}
+
+static inline bool effect_gives_back(enum effect f)
+{
+	return f == EFFECT_FREE || f == EFFECT_BEGIN;
+}
+
+/* ---- counters ---- */
+
+static inline void live_add(struct heap *h, struct heap_process *p, const struct block *b, int sign)
+{
+	struct live *own = &p->live, *all = &h->all;
+	const uint64_t size = sign > 0 ? b->size : -b->size;
+	const uint64_t slack = sign > 0 ? b->slack : -(uint64_t)b->slack;
+	const uint64_t one = sign > 0 ? 1 : UINT64_MAX;
+	uint64_t pages = own->pages, needed = own->needed;
+
+	own->bytes += size;
+	own->blocks += one;
+	own->slack += slack;
+	own->needed = (own->bytes + (h->page_size - 1)) >> p->pages.shift;
+	if (h->count_pages) {
+		if (sign > 0)
+			pages_add(&p->pages, b->addr, b->size);
+		else
+			pages_remove(&p->pages, b->addr, b->size);
+		own->pages = p->pages.touched;
+	}
+	all->bytes += size;
+	all->blocks += one;
+	all->slack += slack;
+	all->pages += own->pages - pages;
+	all->needed += own->needed - needed;
+}
+
+static void live_drop(struct heap *h, struct heap_process *p)
+{
+	h->all.bytes -= p->live.bytes;
+	h->all.blocks -= p->live.blocks;
+	h->all.slack -= p->live.slack;
+	h->all.pages -= p->live.pages;
+	h->all.needed -= p->live.needed;
+	p->live = (struct live){ .bytes = 0 };
+}
+
+/* ---- problems ---- */
+
+static void problem(struct heap *h, enum heap_problem_kind kind, const struct event *e,
+		    uint64_t number, uint64_t late_ticks)
+{
+	h->problems[kind]++;
+	if (h->kept == HEAP_PROBLEMS)
+		return;
+	h->problem[h->kept++] = (struct heap_problem){
+		.kind = kind,
+		.event = number,
+		.ticks = e->ticks,
+		.addr = e->addr,
+		.late_ticks = late_ticks,
+		.process = e->process,
+		.thread = e->thread,
+	};
+}
+
+/* Events of the thread of event j that stand in [i, j] go to i, in their order. */
+static void pull_thread(struct window *w, size_t i, size_t j)
+{
+	const uint32_t thread = window_at(w, j)->thread;
+	size_t k;
+
+	for (k = i; k <= j; k++)
+		if (window_at(w, k)->thread == thread)
+			window_pull(w, i++, k);
+}
+
+/*
+ * The event at i contradicts the table.  Is an event of another thread, of
+ * the sort wanted, at the same address, just behind it?  Then it goes first,
+ * and with it what its thread did before.
+ */
+static bool repair(struct heap *h, struct window *w, size_t i, bool (*wanted)(enum effect),
+		   uint64_t number)
+{
+	const struct event *e = window_at(w, i), *other;
+	uint64_t late;
+	size_t j;
+
+	for (j = i + 1; j < w->count; j++) {
+		other = window_at(w, j);
+		late = other->ticks - e->ticks;
+		if (other->ticks > e->ticks && late > h->inversion_ticks)
+			return false;
+		if (other->process != e->process || other->addr != e->addr ||
+		    other->thread == e->thread || !wanted(effect_of(other)))
+			continue;
+		problem(h, HEAP_INVERSION, e, number, other->ticks > e->ticks ? late : 0);
+		pull_thread(w, i, j);
+		return true;
+	}
+	return false;
+}
+
+/* ---- one event ---- */
+
+struct step {
+	struct heap *h;
+	struct window *w;
+	struct heap_process *p;
+	struct heap_thread *t;
+	struct note *n;
+	size_t at;
+	uint64_t number;
+};
+
+static struct block block_of(const struct event *e, uint32_t thread)
+{
+	uint64_t slack = e->usable > e->size ? e->usable - e->size : 0;
+
+	return (struct block){
+		.addr = e->addr,
+		.size = e->size,
+		.start = e->ticks,
+		.slack = slack > UINT32_MAX ? UINT32_MAX : (uint32_t)slack,
+		.owner = thread & BLOCK_THREAD,
+	};
+}
+
+static inline void block_ends(struct step *s, const struct block *b)
+{
+	s->n->old = *b;
+	if (b->owner & BLOCK_INHERITED) {
+		s->n->did |= NOTE_INHERITED;
+		return;
+	}
+	s->n->did |= NOTE_ENDED;
+	live_add(s->h, s->p, b, -1);
+}
+
+/* The address is taken.  False when the event must be read again: another went first. */
+static bool make_room(struct step *s, const struct event *e, struct block *taken)
+{
+	if (repair(s->h, s->w, s->at, effect_gives_back, s->number))
+		return false;
+	s->n->old = *taken;
+	/* An inherited block may have been freed by the parent while it forked. */
+	if (!(taken->owner & BLOCK_INHERITED)) {
+		problem(s->h, HEAP_DOUBLE_ALLOCATION, e, s->number, 0);
+		s->n->problem = HEAP_DOUBLE_ALLOCATION + 1;
+		s->n->did |= NOTE_DROPPED;
+		live_add(s->h, s->p, taken, -1);
+	}
+	blocks_take(&s->p->blocks, taken);
+	return true;
+}
+
+/* Returns false when the event must be read again. */
+static inline bool block_begins(struct step *s, const struct event *e, uint32_t flags)
+{
+	struct block b = block_of(e, s->n->thread), *taken = blocks_find(&s->p->blocks, e->addr);
+
+	if (__builtin_expect(taken != NULL, 0) && !make_room(s, e, taken))
+		return false;
+	b.owner |= flags;
+	if (blocks_put(&s->p->blocks, &b) < 0)
+		s->h->error = -ENOMEM;
+	s->n->did |= NOTE_BEGAN;
+	live_add(s->h, s->p, &b, 1);
+	return true;
+}
+
+/* Did the parent get this block while it forked, so that the snapshot missed it? */
+static bool came_with_fork(const struct step *s, uint64_t addr)
+{
+	const struct block *b;
+
+	if (!s->p->parent)
+		return false;
+	b = blocks_find(&s->h->process[s->p->parent - 1]->blocks, addr);
+	return b && b->start >= s->p->fork_ticks && b->start <= s->p->start_ticks;
+}
+
+static bool no_such_block(struct step *s, const struct event *e)
+{
+	if (came_with_fork(s, e->addr))
+		return true;
+	if (repair(s->h, s->w, s->at, effect_returns, s->number))
+		return false;
+	problem(s->h, HEAP_UNMATCHED_FREE, e, s->number, 0);
+	s->n->problem = HEAP_UNMATCHED_FREE + 1;
+	return true;
+}
+
+static inline bool apply_free(struct step *s, const struct event *e)
+{
+	struct block *b = e->addr ? blocks_find(&s->p->blocks, e->addr) : NULL;
+
+	if (__builtin_expect(!b, 0))
+		return !e->addr || no_such_block(s, e);
+	block_ends(s, b);
+	blocks_take(&s->p->blocks, b);
+	return true;
+}
+
+static bool apply_begin(struct step *s, const struct event *e)
+{
+	struct block *b = e->addr ? blocks_find(&s->p->blocks, e->addr) : NULL;
+
+	if (!b && e->addr && !no_such_block(s, e))
+		return false;
+	s->t->pending = true;
+	s->t->pending_old = b != NULL;
+	if (b) {
+		s->t->old = *b;
+		blocks_take(&s->p->blocks, b);
+	}
+	return true;
+}
+
+/* A realloc that failed: its block lives on, unless someone was given the address. */
+static void restore(struct step *s)
+{
+	s->n->old = s->t->old;
+	s->n->did |= NOTE_RESTORED;
+	if (blocks_find(&s->p->blocks, s->t->old.addr)) {
+		block_ends(s, &s->t->old);
+		return;
+	}
+	if (blocks_put(&s->p->blocks, &s->t->old) < 0)
+		s->h->error = -ENOMEM;
+}
+
+static bool apply_end(struct step *s, const struct event *e)
+{
+	const bool old = s->t->pending && s->t->pending_old;
+
+	/* The new block first: this may ask to read again, with nothing done yet. */
+	if (e->addr && !block_begins(s, e, old ? BLOCK_RESIZED : 0))
+		return false;
+	if (old) {
+		s->n->did |= NOTE_HAD_OLD;
+		if (e->addr || !e->size)
+			block_ends(s, &s->t->old);
+		else
+			restore(s);
+	}
+	s->t->pending = false;
+	return true;
+}
+
+static inline bool apply(struct step *s, const struct event *e)
+{
+	switch (effect_of(e)) {
+	case EFFECT_ALLOC:
+		return !e->addr || block_begins(s, e, 0);
+	case EFFECT_FREE:
+		return apply_free(s, e);
+	case EFFECT_BEGIN:
+		return apply_begin(s, e);
+	case EFFECT_END:
+		return apply_end(s, e);
+	default:
+		return true;
+	}
+}
+
+static inline void find_who(struct step *s, const struct event *e)
+{
+	uint32_t process;
+
+	if (__builtin_expect(!s->t || s->t->number != e->thread || s->p->number != e->process, 0)) {
+		process = heap_process(s->h, e->process);
+		s->t = &s->h->thread[heap_thread(s->h, e->thread, process)];
+		s->p = s->h->process[process];
+		s->t->process = process;
+	}
+	s->n->process = s->t->process;
+	s->n->thread = (uint32_t)(s->t - s->h->thread);
+}
+
+void heap_apply(struct heap *h, struct window *w, size_t first, size_t n, struct note *note)
+{
+	struct step s = { .h = h, .w = w };
+	const struct event *e;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		s.at = first + i;
+		s.n = &note[i];
+		s.number = ++h->number;
+		do {
+			/* Read again after an inversion was repaired: another event is here. */
+			e = window_at(w, s.at);
+			find_who(&s, e);
+			s.n->did = 0;
+			s.n->problem = 0;
+			if (s.p->blocks.capacity > 16384 && i + 6 < n)
+				blocks_prefetch(&s.p->blocks, window_at(w, s.at + 6)->addr);
+			if (s.p->state == HEAP_ENDED) {
+				s.p->late++;
+				break;
+			}
+		} while (!apply(&s, e));
+		s.n->own = s.p->live;
+		s.n->all = h->all;
+	}
+}
+
+void heap_fork(struct heap *h, uint32_t parent, uint32_t child, uint64_t fork_ticks,
+	       uint64_t start_ticks)
+{
+	struct heap_process *from = h->process[parent], *to = h->process[child];
+	struct block *b;
+	uint64_t i;
+	size_t t;
+
+	if (parent == child)
+		return;
+	to->parent = parent + 1;
+	to->fork_ticks = fork_ticks;
+	to->start_ticks = start_ticks;
+	if (blocks_copy(&to->blocks, &from->blocks) < 0)
+		h->error = -ENOMEM;
+	for (i = 0; i < to->blocks.capacity; i++)
+		to->blocks.slot[i].owner |= BLOCK_INHERITED;
+	for (t = 0; t < h->threads; t++) {
+		if (!h->thread[t].pending || !h->thread[t].pending_old ||
+		    h->thread[t].process != parent)
+			continue;
+		b = &(struct block){ .addr = 0 };
+		*b = h->thread[t].old;
+		b->owner |= BLOCK_INHERITED;
+		if (!blocks_find(&to->blocks, b->addr) && blocks_put(&to->blocks, b) < 0)
+			h->error = -ENOMEM;
+	}
+}
+
+void heap_settle(struct heap *h, uint32_t process)
+{
+	struct heap_process *p = h->process[process];
+	struct heap_thread *t;
+
+	for (t = h->thread; t < h->thread + h->threads; t++) {
+		if (t->process != process || !t->pending)
+			continue;
+		t->pending = false;
+		if (!t->pending_old)
+			continue;
+		if (blocks_find(&p->blocks, t->old.addr))
+			live_add(h, p, &t->old, -1);
+		else if (blocks_put(&p->blocks, &t->old) < 0)
+			h->error = -ENOMEM;
+	}
+}
+
+void heap_clear(struct heap *h, uint32_t process, bool ended)
+{
+	struct heap_process *p = h->process[process];
+
+	heap_settle(h, process);
+	live_drop(h, p);
+	blocks_release(&p->blocks);
+	pages_clear(&p->pages);
+	p->parent = 0;
+	if (ended)
+		p->state = HEAP_ENDED;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * heap.h - what lives where: events are applied, in the order of time, to one
+ * table of live blocks per process, and each gets a note of what it did.
+ *
+ * Definitions.
+ * - A block lives from the call that returned it to the call that gave it
+ *   back.  A block given to realloc lives until realloc has returned; while
+ *   realloc runs, its address may already be another thread's.
+ * - A process's own blocks are those it allocated.  Blocks it had from fork
+ *   are inherited: giving them back is no error, but they count nowhere.
+ * - "All" figures are sums over processes of their own blocks.
+ * - An end by exec or by the end of the process takes all blocks with it.
+ *
+ * Problems.  Stamps are such that on a correct program the event that ends a
+ * block is always earlier than the one that reuses its address.  When it is
+ * not, the window is searched for the missing event of another thread at most
+ * HEAP_INVERSION_NS later: found, it is pulled forward and counted as an
+ * inversion; else the event is a double allocation (the older block is
+ * dropped) or an unmatched free.
+ *
+ * Threads and processes are known here by index: dense, from 0, in the order
+ * of their first event or fact.
+ *
+ * Errors: without memory, heap.error is set once and for all to -ENOMEM.
+ * Threads: one at a time.
+ */
+#ifndef MPROF_HEAP_H
+#define MPROF_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "blocks.h"
+#include "pages.h"
+#include "window.h"
+
+#define HEAP_INVERSION_NS 100000u
+#define HEAP_PROBLEMS	  100u	     /* kept with their particulars; all are counted */
+#define HEAP_NUMBERS	  (1u << 22) /* greater numbers of a damaged trace share one index */
+
+/* What lives at one moment.  Bytes and pages. */
+struct live {
+	uint64_t bytes, blocks;
+	uint64_t slack;	 /* usable beyond what was asked for */
+	uint64_t pages;	 /* touched by live blocks */
+	uint64_t needed; /* pages, if the live bytes were packed: bytes / page size, upwards */
+};
+
+enum note_did {
+	NOTE_BEGAN = 1,	    /* a block began: the event's addr, size, usable */
+	NOTE_ENDED = 2,	    /* note.old ended and was the process's own */
+	NOTE_INHERITED = 4, /* note.old ended and was inherited */
+	NOTE_DROPPED = 8,   /* note.old was overwritten by a double allocation */
+	NOTE_RESTORED = 16, /* realloc failed: the old block lives on */
+	NOTE_HAD_OLD = 32,  /* end of a realloc that was given a block */
+};
+
+/* What an event did.  Two cache lines. */
+struct note {
+	uint32_t process, thread; /* indices */
+	uint32_t did;		  /* enum note_did */
+	uint32_t problem;	  /* enum heap_problem_kind + 1, or 0 */
+	struct block old;	  /* the block that ended */
+	struct live own, all;	  /* after the event: of its process, of the run */
+};
+
+enum heap_problem_kind {
+	HEAP_DOUBLE_ALLOCATION,
+	HEAP_UNMATCHED_FREE,
+	HEAP_INVERSION,
+	HEAP_PROBLEM_KINDS,
+};
+
+struct heap_problem {
+	enum heap_problem_kind kind;
+	uint64_t event; /* its number in the trace, from 1 */
+	uint64_t ticks, addr;
+	uint64_t late_ticks;	  /* inversion: how much later the other event stands */
+	uint32_t process, thread; /* numbers of the run */
+};
+
+enum heap_state { HEAP_RUNNING, HEAP_ENDED };
+
+struct heap_process {
+	uint32_t number; /* in the run */
+	uint32_t parent; /* index + 1 of the process it was forked from, 0: none */
+	enum heap_state state;
+	uint64_t fork_ticks, start_ticks; /* of a forked one */
+	struct blocks blocks;		  /* own and inherited */
+	struct pages pages;		  /* of own blocks */
+	struct live live;
+	uint64_t late; /* events after its end: ignored */
+};
+
+struct heap_thread {
+	uint32_t number;
+	uint32_t process; /* index */
+	bool pending;	  /* between the halves of a realloc */
+	bool pending_old; /* which was given a known block: `old` */
+	struct block old;
+};
+
+struct heap_numbers {
+	uint32_t *index; /* by number: index + 1, 0 unknown */
+	size_t room;
+};
+
+struct heap {
+	struct heap_process **process;
+	struct heap_thread *thread;
+	struct heap_process *spare; /* for when there is no memory for the first one */
+	size_t processes, threads, process_room, thread_room;
+	struct heap_numbers process_index, thread_index;
+	struct live all;
+	uint64_t inversion_ticks;
+	uint64_t number; /* of the last event applied */
+	uint64_t problems[HEAP_PROBLEM_KINDS];
+	struct heap_problem problem[HEAP_PROBLEMS];
+	size_t kept;
+	uint32_t page_size;
+	bool count_pages;
+	int error;
+};
+
+/* inversion_ticks: HEAP_INVERSION_NS in ticks.  count_pages: fill live.pages.  0 or -ENOMEM. */
+int heap_init(struct heap *h, uint32_t page_size, uint64_t inversion_ticks, bool count_pages);
+void heap_release(struct heap *h);
+
+/* Indices, given at the first question. */
+uint32_t heap_process(struct heap *h, uint32_t number);
+uint32_t heap_thread(struct heap *h, uint32_t number, uint32_t process);
+
+/* Applies the events [first, first + n) of the window and fills note[0..n). */
+void heap_apply(struct heap *h, struct window *w, size_t first, size_t n, struct note *note);
+
+/* The child begins with the parent's blocks, inherited. */
+void heap_fork(struct heap *h, uint32_t parent, uint32_t child, uint64_t fork_ticks,
+	       uint64_t start_ticks);
+/* Before heap_clear: puts blocks that a realloc was given and never returned back. */
+void heap_settle(struct heap *h, uint32_t process);
+/* Its blocks are gone: exec, or, with ended, the end of the process. */
+void heap_clear(struct heap *h, uint32_t process, bool ended);
+
+/* Sums agree with tables, no own blocks of a process overlap.  For tests: slow. */
+bool heap_is_valid(const struct heap *h);
+
+#endif

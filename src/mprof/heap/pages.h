@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * pages.h - how many pages the live blocks of one process touch.
+ *
+ * A block covers [addr, addr + size): a block of no bytes touches no page,
+ * one that ends where a page ends does not touch the next one.  Pages that a
+ * block covers wholly can hold no other block and are only counted; pages
+ * that it covers in part are shared and have a counter each, kept in regions
+ * of 512 pages, the last one used at hand.
+ *
+ * pages_remove() must be given exactly what pages_add() was given.
+ * Errors: without memory for a region, `failed` is set and counts are wrong.
+ * Threads: one at a time.
+ */
+#ifndef MPROF_PAGES_H
+#define MPROF_PAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PAGES_REGION_SHIFT 9u
+#define PAGES_REGION	   (1u << PAGES_REGION_SHIFT)
+
+struct pages_region {
+	uint64_t key;  /* page number >> PAGES_REGION_SHIFT */
+	uint32_t used; /* counters that are not 0 */
+	uint32_t count[PAGES_REGION];
+};
+
+struct pages {
+	unsigned shift;	  /* log2 of the page size */
+	uint64_t touched; /* pages that live blocks touch */
+	struct pages_region *last;
+	struct pages_region **slot; /* open addressing by key */
+	size_t capacity, used;	    /* capacity: a power of two or 0 */
+	bool failed;
+};
+
+struct pages_region *pages_region_slow(struct pages *p, uint64_t key);
+
+static inline uint32_t *pages_counter(struct pages *p, uint64_t page, struct pages_region **r)
+{
+	const uint64_t key = page >> PAGES_REGION_SHIFT;
+
+	if (!p->last || p->last->key != key)
+		p->last = pages_region_slow(p, key);
+	*r = p->last;
+	return &p->last->count[page & (PAGES_REGION - 1)];
+}
+
+static inline void pages_add_part(struct pages *p, uint64_t page)
+{
+	struct pages_region *r;
+	uint32_t *count = pages_counter(p, page, &r);
+
+	if (!(*count)++) {
+		r->used++;
+		p->touched++;
+	}
+}
+
+static inline void pages_remove_part(struct pages *p, uint64_t page)
+{
+	struct pages_region *r;
+	uint32_t *count = pages_counter(p, page, &r);
+
+	if (*count && !--*count) {
+		r->used--;
+		p->touched--;
+	}
+}
+
+void pages_add_large(struct pages *p, uint64_t addr, uint64_t size);
+void pages_remove_large(struct pages *p, uint64_t addr, uint64_t size);
+
+static inline void pages_add(struct pages *p, uint64_t addr, uint64_t size)
+{
+	uint64_t first = addr >> p->shift, last = (addr + size - 1) >> p->shift;
+
+	if (!size)
+		return;
+	if (size >> p->shift) {
+		pages_add_large(p, addr, size);
+		return;
+	}
+	pages_add_part(p, first);
+	if (last != first)
+		pages_add_part(p, last);
+}
+
+static inline void pages_remove(struct pages *p, uint64_t addr, uint64_t size)
+{
+	uint64_t first = addr >> p->shift, last = (addr + size - 1) >> p->shift;
+
+	if (!size)
+		return;
+	if (size >> p->shift) {
+		pages_remove_large(p, addr, size);
+		return;
+	}
+	pages_remove_part(p, first);
+	if (last != first)
+		pages_remove_part(p, last);
+}
+
+/* The pages that a block covers wholly: numbers in [*first, *end). */
+static inline bool pages_whole(unsigned shift, uint64_t addr, uint64_t size, uint64_t *first,
+			       uint64_t *end)
+{
+	const uint64_t mask = (1ull << shift) - 1;
+
+	if (size > UINT64_MAX - mask - addr)
+		return false;
+	*first = (addr + mask) >> shift;
+	*end = (addr + size) >> shift;
+	return *first < *end;
+}
+
+/* page_size in bytes; anything but a power of two counts as 4096. */
+void pages_init(struct pages *p, uint32_t page_size);
+void pages_clear(struct pages *p);
+/* The next region with a page in use, in no order; *at = 0 begins. */
+const struct pages_region *pages_next(const struct pages *p, size_t *at);
+
+#endif

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* report_calls.c - the report's tables of functions, processes and threads. */
+#include "report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "table.h"
+#include "text.h"
+
+#define THREADS_SHOWN 16u
+
+static const char *const names[MPROF_FN_MAX] = {
+#define MPROF_FUNCTION(id, code, name, class) [code] = name,
+#include <mprof/functions.def>
+#undef MPROF_FUNCTION
+};
+
+static void function_row(struct table *t, const char *name, const struct totals_fn *f)
+{
+	table_cell(t, "%s", name);
+	table_cell(t, "%s", text_count(f->calls).s);
+	table_cell(t, "%s", text_count(f->bytes).s);
+	table_cell(t, "%s", text_count(f->failed).s);
+}
+
+static int print_functions(const struct analysis *a, const struct report_options *o, FILE *out)
+{
+	const struct totals_sum *s = &a->totals.all;
+	struct table t = TABLE("<Function", ">Calls", ">Bytes", ">Failed");
+	int i, ret;
+
+	(void)o;
+	for (i = 0; i < MPROF_FN_MAX; i++)
+		if (s->fn[i].calls && names[i])
+			function_row(&t, names[i], &s->fn[i]);
+	table_cell(&t, "Total");
+	table_cell(&t, "%s", text_count(s->calls).s);
+	table_cell(&t, "%s", text_count(s->allocated).s);
+	table_cell(&t, "%s", text_count(s->failed).s);
+	ret = table_print(&t, out);
+	fputs("  Bytes: asked for, or given back by free and delete; the total is of what was"
+	      " allocated.\n",
+	      out);
+	if (s->null_frees)
+		fprintf(out, "  %s of them free(NULL).\n",
+			text_many(s->null_frees, "call was", "calls were").s);
+	return ret;
+}
+
+/* ---- processes ---- */
+
+/* The index in the heap, and with it in the passes' arrays; -1 when it had no event. */
+static long index_of(const struct analysis *a, uint32_t number)
+{
+	const struct totals_process *p = a->totals.process.item;
+	size_t i;
+
+	for (i = 0; i < a->totals.process.count; i++)
+		if (p[i].number == number)
+			return (long)i;
+	return -1;
+}
+
+static int depth_of(const struct analysis *a, const struct tree_process *p)
+{
+	int depth = 0;
+
+	for (; p && p->parent && p->parent < p->number && depth < 20; depth++)
+		p = tree_find(&a->tree, p->parent);
+	return depth;
+}
+
+static void process_figures(struct table *t, const struct analysis *a, long i)
+{
+	const struct totals_process *total = a->totals.process.item;
+	const struct peak_of *peak = a->peak.process.item;
+	const struct never_freed_process *left = a->never_freed.process.item;
+
+	table_cell(t, "%s", text_count(i < 0 ? 0 : total[i].threads).s);
+	table_cell(t, "%s", text_count(i < 0 ? 0 : total[i].sum.calls).s);
+	table_cell(t, "%s", text_count(i < 0 ? 0 : total[i].sum.allocated).s);
+	table_cell(t, "%s", text_count(i < 0 ? 0 : peak[i].at.bytes).s);
+	table_cell(t, "%s", text_count(i < 0 ? 0 : left[i].bytes).s);
+}
+
+static int print_processes(const struct analysis *a, const struct report_options *o, FILE *out)
+{
+	struct table t = TABLE(">No", ">Pid", ">Threads", ">Calls", ">Allocated", ">Peak",
+			       ">Never freed", "<Program and end");
+	size_t i, k;
+
+	for (i = 0; i < a->tree.processes; i++) {
+		const struct tree_process *p = &a->tree.process[i];
+		int depth = 2 * depth_of(a, p);
+
+		table_cell(&t, "%" PRIu32, p->number);
+		table_cell(&t, "%d", p->pid);
+		process_figures(&t, a, index_of(a, p->number));
+		table_cell(&t, "%*s%s, %s", depth, "",
+			   text_command(p->images ? p->image[0] : NULL, o->all ? 512 : 60).s,
+			   text_end(p).s);
+		for (k = 1; k < p->images; k++) {
+			int c;
+
+			for (c = 0; c < 7; c++)
+				table_cell(&t, " ");
+			table_cell(&t, "%*sthen by exec: %s", depth, "",
+				   text_command(p->image[k], o->all ? 512 : 60).s);
+		}
+	}
+	return table_print(&t, out);
+}
+
+static bool several_processes(const struct analysis *a)
+{
+	return a->tree.processes > 1 || (a->tree.processes && a->tree.process[0].images > 1);
+}
+
+/* ---- threads ---- */
+
+static int by_calls(const void *a, const void *b)
+{
+	const struct totals_thread *x = *(const struct totals_thread *const *)a;
+	const struct totals_thread *y = *(const struct totals_thread *const *)b;
+
+	if (x->sum.calls != y->sum.calls)
+		return x->sum.calls > y->sum.calls ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static void thread_row(struct table *t, const struct analysis *a, const struct totals_thread *h)
+{
+	uint64_t ns = walk_duration_ns(&a->walk, h->last_ticks - h->first_ticks);
+
+	table_cell(t, "%" PRIu32, h->number);
+	table_cell(t, "%" PRIu64, h->tid);
+	table_cell(t, "%" PRIu32, h->process);
+	table_cell(t, "%s", text_count(h->sum.calls).s);
+	table_cell(t, "%s", text_count(h->sum.allocated).s);
+	table_cell(t, "%s", text_count(h->sum.failed).s);
+	table_cell(t, "%s", text_ns(ns).s);
+}
+
+static int print_threads(const struct analysis *a, const struct report_options *o, FILE *out)
+{
+	struct table t = TABLE(">No", ">Tid", ">Process", ">Calls", ">Allocated", ">Failed",
+			       ">From first to last call");
+	const struct totals_thread *thread = a->totals.thread.item;
+	size_t n = a->totals.thread.count, shown, i;
+	const struct totals_thread **sorted = calloc(n + 1, sizeof(*sorted));
+	int ret;
+
+	if (!sorted)
+		return -ENOMEM;
+	for (i = 0; i < n; i++)
+		sorted[i] = &thread[i];
+	qsort(sorted, n, sizeof(*sorted), by_calls);
+	shown = o->all || n <= THREADS_SHOWN ? n : THREADS_SHOWN;
+	for (i = 0; i < shown; i++)
+		thread_row(&t, a, sorted[i]);
+	free(sorted);
+	ret = table_print(&t, out);
+	if (shown < n)
+		fprintf(out, "  and %s with fewer calls (--all shows them)\n",
+			text_many(n - shown, "thread", "threads").s);
+	return ret;
+}
+
+static bool several_threads(const struct analysis *a)
+{
+	return a->totals.thread.count > 1;
+}
+
+const struct report_section report_call_sections[] = {
+	{ "Calls", NULL, print_functions },
+	{ "Processes", several_processes, print_processes },
+	{ "Threads", several_threads, print_threads },
+	{ NULL, NULL, NULL },
+};

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * report_findings.c - what a reader should know first, in words.
+ *
+ * One function for each sentence; it prints nothing when there is nothing to
+ * say.  A sentence names its figure, then what it means.
+ */
+#include "report.h"
+
+#include "text.h"
+
+#define PEAK_FACTOR_TOLD 2 /* tell how often the peak was allocated again from here on */
+
+static struct text since_start(const struct analysis *a, uint64_t ticks)
+{
+	int64_t ns = walk_ns(&a->walk, ticks);
+
+	return text_ns(ns > 0 ? (uint64_t)ns : 0);
+}
+
+static void tell_nothing(const struct analysis *a, FILE *out)
+{
+	if (!a->sizes.total.count)
+		fputs("  * No block was allocated.\n", out);
+}
+
+static void tell_peak(const struct analysis *a, FILE *out)
+{
+	const struct peak_of *p = &a->peak.all;
+
+	if (!a->sizes.total.count)
+		return;
+	fprintf(out, "  * At its peak, %s after the start, %s held %s in %s.\n",
+		since_start(a, p->ticks).s,
+		a->tree.processes > 1 ? "all processes together" : "the program",
+		text_exact(p->at.bytes).s, text_many(p->at.blocks, "block", "blocks").s);
+	if (a->sizes.bytes / PEAK_FACTOR_TOLD >= p->at.bytes && p->at.bytes)
+		fprintf(out, "  * In all it allocated %s in %s: %.*f times its peak.\n",
+			text_exact(a->sizes.bytes).s,
+			text_many(a->sizes.total.count, "block", "blocks").s,
+			a->sizes.bytes / p->at.bytes < 10 ? 1 : 0,
+			(double)a->sizes.bytes / (double)p->at.bytes);
+}
+
+static void tell_never_freed(const struct analysis *a, FILE *out)
+{
+	const struct never_freed_process *n = &a->never_freed.all;
+
+	if (n->blocks)
+		fprintf(out, "  * %s, %s, %s never freed.\n",
+			text_many(n->blocks, "block", "blocks").s, text_exact(n->bytes).s,
+			n->blocks == 1 ? "was" : "were");
+	else if (a->sizes.total.count)
+		fprintf(out, "  * Every block was freed%s.\n",
+			n->exec_blocks ? ", or went with a program that called exec" : "");
+}
+
+static void tell_lifetimes(const struct analysis *a, FILE *out)
+{
+	const struct lifetimes *l = &a->lifetimes;
+
+	if (!l->blocks)
+		return;
+	fprintf(out, "  * %s of the freed blocks lived less than 1 ms, %s less than 1 us",
+		text_percent(l->under_1ms, l->blocks).s, text_percent(l->under_1us, l->blocks).s);
+	if (l->other_thread)
+		fprintf(out, "; %s were freed by another thread",
+			text_percent(l->other_thread, l->blocks).s);
+	fputs(".\n", out);
+}
+
+static void tell_waste(const struct analysis *a, FILE *out)
+{
+	const struct live *at = &a->peak.all.at;
+
+	if (at->bytes)
+		fprintf(out,
+			"  * At the peak the allocator's rounding cost %s more than was asked for"
+			" (%s of it).\n",
+			text_bytes(at->slack).s, text_percent(at->slack, at->bytes).s);
+}
+
+static void tell_compactness(const struct analysis *a, FILE *out)
+{
+	const struct compactness_of *c = &a->compactness.all;
+
+	if (!c->high_touched)
+		return;
+	fprintf(out,
+		"  * At the peak the live bytes would fit into %s and lay on %s"
+		" (compactness %s; 1.00 is perfect).\n",
+		text_many(c->high_needed, "page", "pages").s, text_count(c->high_touched).s,
+		text_ratio(c->at_peak).s);
+}
+
+static void tell_resident(const struct analysis *a, FILE *out)
+{
+	const struct residency_sample *s = &a->residency.fullest;
+	const uint64_t page = a->walk.heap.page_size;
+
+	if (!a->residency.compared)
+		return;
+	fprintf(out,
+		"  * %s after the start, %s of the process's own memory was resident: %s under"
+		" live blocks, which held %s.\n",
+		since_start(a, s->ticks).s, text_bytes(s->resident * page).s,
+		text_bytes(s->under_live * page).s, text_bytes(s->live_resident_bytes).s);
+}
+
+static void tell_realloc(const struct analysis *a, FILE *out)
+{
+	const struct resizes *r = &a->resizes;
+	uint64_t moved = r->moved.grew + r->moved.shrank + r->moved.same;
+	uint64_t stayed = r->in_place.grew + r->in_place.shrank + r->in_place.same;
+
+	if (moved + stayed)
+		fprintf(out, "  * realloc moved %s of the blocks it was given and copied %s.\n",
+			text_percent(moved, moved + stayed).s, text_exact(r->copied_bytes).s);
+}
+
+static void tell_failures(const struct analysis *a, FILE *out)
+{
+	if (a->totals.all.failed)
+		fprintf(out, "  * %s.\n",
+			text_many(a->totals.all.failed, "call failed", "calls failed").s);
+}
+
+static void tell_problems(const struct analysis *a, FILE *out)
+{
+	const uint64_t *n = a->walk.heap.problems;
+
+	if (n[HEAP_DOUBLE_ALLOCATION] + n[HEAP_UNMATCHED_FREE])
+		fprintf(
+		    out, "  * The trace contradicts itself: %s and %s%s.\n",
+		    text_many(n[HEAP_DOUBLE_ALLOCATION], "double allocation", "double allocations")
+			.s,
+		    text_many(n[HEAP_UNMATCHED_FREE], "unmatched free", "unmatched frees").s,
+		    a->tree.lost_all || a->damage->chunks_missing || a->damage->chunks_bad ||
+			    a->damage->words_bad || a->damage->bytes_missing
+			? "; what is missing from the trace may be the reason"
+			: "");
+}
+
+int report_findings(const struct analysis *a, const struct report_options *o, FILE *out)
+{
+	static void (*const sentence[])(const struct analysis *a, FILE *out) = {
+		tell_nothing,	  tell_peak,	 tell_never_freed, tell_lifetimes, tell_waste,
+		tell_compactness, tell_resident, tell_realloc,	   tell_failures,  tell_problems,
+	};
+	size_t i;
+
+	(void)o;
+	for (i = 0; i < sizeof(sentence) / sizeof(sentence[0]); i++)
+		sentence[i](a, out);
+	return 0;
+}

@@ -1,0 +1,621 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * report_json.c - the analysis as one JSON object.
+ *
+ * Names are part of the interface: never renamed, only added.  Times are
+ * nanoseconds since the start of the run (_ns), memory is bytes (_bytes) or
+ * pages (_pages), addresses are hexadecimal strings.  A json-c call without
+ * memory returns NULL, which its other calls take for `null`; the check is
+ * made once at the end, when text is made of it.
+ */
+#include "report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <string.h>
+
+#include "text.h"
+
+typedef struct json_object json;
+
+static const char *const names[MPROF_FN_MAX] = {
+#define MPROF_FUNCTION(id, code, name, class) [code] = name,
+#include <mprof/functions.def>
+#undef MPROF_FUNCTION
+};
+
+static void add(json *o, const char *name, json *v)
+{
+	json_object_object_add(o, name, v);
+}
+
+static void add_n(json *o, const char *name, uint64_t n)
+{
+	add(o, name, json_object_new_uint64(n));
+}
+
+static void add_i(json *o, const char *name, int64_t n)
+{
+	add(o, name, json_object_new_int64(n));
+}
+
+static void add_s(json *o, const char *name, const char *s)
+{
+	add(o, name, json_object_new_string(s));
+}
+
+/* Four digits behind the point are more than a ratio of pages is worth. */
+static void add_ratio(json *o, const char *name, double v)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.4f", v);
+	add(o, name, json_object_new_double_s(v, text));
+}
+
+static void add_ns(json *o, const char *name, const struct analysis *a, uint64_t ticks)
+{
+	if (ticks)
+		add_i(o, name, walk_ns(&a->walk, ticks));
+	else
+		add(o, name, NULL);
+}
+
+static void add_addr(json *o, const char *name, uint64_t addr)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIx64, addr);
+	add_s(o, name, text);
+}
+
+/* ---- calls ---- */
+
+static json *calls_json(const struct totals_sum *s, size_t offset)
+{
+	json *o = json_object_new_object();
+	int i;
+
+	for (i = 0; i < MPROF_FN_MAX; i++)
+		if (names[i])
+			add_n(o, names[i], *(const uint64_t *)((const char *)&s->fn[i] + offset));
+	return o;
+}
+
+static void add_totals(json *o, const struct totals_sum *s)
+{
+	add(o, "calls", calls_json(s, offsetof(struct totals_fn, calls)));
+	add(o, "bytes", calls_json(s, offsetof(struct totals_fn, bytes)));
+	add(o, "failed", calls_json(s, offsetof(struct totals_fn, failed)));
+	add_n(o, "events", s->calls);
+	add_n(o, "total_bytes", s->allocated);
+	add_n(o, "failed_calls", s->failed);
+	add_n(o, "null_frees", s->null_frees);
+}
+
+static json *threads_json(const struct analysis *a)
+{
+	const struct totals_thread *t = a->totals.thread.item;
+	json *list = json_object_new_array(), *o;
+	size_t i;
+
+	for (i = 0; i < a->totals.thread.count; i++) {
+		o = json_object_new_object();
+		add_n(o, "thread", t[i].number);
+		add_n(o, "tid", t[i].tid);
+		add_n(o, "process", t[i].process);
+		add_ns(o, "first_ns", a, t[i].first_ticks);
+		add_ns(o, "last_ns", a, t[i].last_ticks);
+		add(o, "ended", json_object_new_boolean(t[i].ended));
+		add_totals(o, &t[i].sum);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+/* ---- compactness ---- */
+
+static json *virtual_json(const struct analysis *a, const struct compactness_of *c)
+{
+	json *o;
+
+	if (!c->states)
+		return NULL;
+	o = json_object_new_object();
+	add_ratio(o, "min", c->min);
+	add_ratio(o, "max", c->max);
+	add_ratio(o, "mean", c->mean);
+	add_ratio(o, "mean_over_time", c->mean_over_time);
+	add_ratio(o, "at_peak", c->at_peak);
+	add_n(o, "needed_pages_at_peak", c->high_needed);
+	add_n(o, "touched_pages_at_peak", c->high_touched);
+	add_ns(o, "high_water_ns", a, c->high_pages_ticks);
+	return o;
+}
+
+static json *sample_json(const struct analysis *a, const struct residency_sample *s)
+{
+	json *o = json_object_new_object();
+
+	add_n(o, "process", s->process);
+	add_ns(o, "at_ns", a, s->ticks);
+	add_n(o, "rss_bytes", s->rss);
+	add_n(o, "resident_pages", s->resident);
+	add_n(o, "under_live_pages", s->under_live);
+	add_n(o, "needed_pages", s->needed);
+	add_n(o, "live_bytes", s->live_bytes);
+	add_n(o, "live_resident_bytes", s->live_resident_bytes);
+	add(o, "compactness", NULL);
+	if (s->under_live)
+		add_ratio(o, "compactness", s->compactness);
+	return o;
+}
+
+static json *physical_json(const struct analysis *a)
+{
+	const struct residency *r = &a->residency;
+	const struct residency_sample *s = r->sample.item;
+	json *o, *list;
+	size_t i;
+
+	if (!r->sample.count)
+		return NULL;
+	o = json_object_new_object();
+	list = json_object_new_array();
+	if (r->compared) {
+		add_ratio(o, "min", r->min);
+		add_ratio(o, "max", r->max);
+		add_ratio(o, "mean", r->mean);
+	}
+	for (i = 0; i < r->sample.count; i++)
+		json_object_array_add(list, sample_json(a, &s[i]));
+	add(o, "samples", list);
+	return o;
+}
+
+static json *high_water_json(const struct compactness_of *c)
+{
+	json *o = json_object_new_object();
+
+	add_n(o, "pages", c->high_pages);
+	add_n(o, "bytes", c->high_bytes);
+	return o;
+}
+
+static void add_compactness(json *o, const struct analysis *a)
+{
+	json *c = json_object_new_object();
+
+	add(c, "virtual", virtual_json(a, &a->compactness.all));
+	add(c, "physical", physical_json(a));
+	add(o, "compactness", c);
+	add(o, "high_water", high_water_json(&a->compactness.all));
+}
+
+/* ---- peak and what is left ---- */
+
+static void add_peak(json *o, const struct analysis *a, const struct peak_of *p)
+{
+	add_n(o, "peak_bytes", p->at.bytes);
+	add_n(o, "peak_blocks", p->blocks);
+	add_ns(o, "peak_ns", a, p->ticks);
+	add_n(o, "peak_event", p->event);
+	add_n(o, "blocks_at_peak", p->at.blocks);
+	add_n(o, "waste_bytes_at_peak", p->at.slack);
+}
+
+static void add_left(json *o, const struct never_freed_process *n)
+{
+	add_n(o, "live_bytes", n->bytes);
+	add_n(o, "live_blocks", n->blocks);
+	add_n(o, "live_bytes_at_exec", n->exec_bytes);
+	add_n(o, "live_blocks_at_exec", n->exec_blocks);
+}
+
+static json *classes_json(const struct size_class *c, size_t n)
+{
+	json *list = json_object_new_array(), *o;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		o = json_object_new_object();
+		add_n(o, "size", c[i].size);
+		add_n(o, "count", c[i].count);
+		add_n(o, "bytes", c[i].size * c[i].count);
+		add_n(o, "waste_bytes", c[i].waste);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+static json *oldest_json(const struct analysis *a)
+{
+	const struct never_freed *n = &a->never_freed;
+	json *list = json_object_new_array(), *o;
+	size_t i;
+
+	for (i = 0; i < n->oldest_count; i++) {
+		o = json_object_new_object();
+		add_ns(o, "at_ns", a, n->oldest[i].ticks);
+		add_n(o, "size", n->oldest[i].size);
+		add_addr(o, "address", n->oldest[i].addr);
+		add_n(o, "process", n->oldest[i].process);
+		add_n(o, "thread", n->oldest[i].thread);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+static json *never_freed_json(const struct analysis *a)
+{
+	const struct never_freed *n = &a->never_freed;
+	json *o = json_object_new_object();
+
+	add_n(o, "blocks", n->all.blocks);
+	add_n(o, "bytes", n->all.bytes);
+	add(o, "size_classes", classes_json(n->class, n->classes));
+	add(o, "oldest", oldest_json(a));
+	return o;
+}
+
+static json *powers_json(const struct sizes *s)
+{
+	json *list = json_object_new_array(), *o;
+	unsigned i;
+
+	for (i = 0; i < SIZES_POWERS; i++) {
+		if (!s->power[i].count)
+			continue;
+		o = json_object_new_object();
+		add_n(o, "from", i ? 1ull << (i - 1) : 0);
+		add_n(o, "count", s->power[i].count);
+		add_n(o, "bytes", s->power[i].size);
+		add_n(o, "waste_bytes", s->power[i].waste);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+/* ---- realloc, lifetimes ---- */
+
+/* Buckets of powers of two that are not empty: from, to (not included), count. */
+static json *buckets_json(const uint64_t *bucket, unsigned n, bool from_zero)
+{
+	json *list = json_object_new_array(), *o;
+	unsigned i;
+
+	for (i = 0; i < n; i++) {
+		if (!bucket[i])
+			continue;
+		o = json_object_new_object();
+		add_n(o, "from", i || !from_zero ? 1ull << i : 0);
+		add_n(o, "to", i < 63 ? 2ull << i : UINT64_MAX);
+		add_n(o, "count", bucket[i]);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+static json *sort_json(const struct resizes_sort *s)
+{
+	json *o = json_object_new_object();
+
+	add_n(o, "grew", s->grew);
+	add_n(o, "shrank", s->shrank);
+	add_n(o, "same", s->same);
+	return o;
+}
+
+static json *realloc_json(const struct resizes *r)
+{
+	json *o = json_object_new_object(), *chains = json_object_new_object();
+
+	add_n(o, "calls", r->calls);
+	add_n(o, "of_null", r->of_nothing);
+	add_n(o, "freed", r->freed);
+	add_n(o, "failed", r->failed);
+	add(o, "in_place", sort_json(&r->in_place));
+	add(o, "moved", sort_json(&r->moved));
+	add_n(o, "copied_bytes", r->copied_bytes);
+	add_n(o, "grown_bytes", r->grown_bytes);
+	add_n(o, "shrunk_bytes", r->shrunk_bytes);
+	add_n(chains, "count", r->chains);
+	add_n(chains, "longest", r->longest);
+	add_n(chains, "longest_final_bytes", r->longest_bytes);
+	add_n(chains, "longest_copied_bytes", r->longest_copied);
+	add(chains, "lengths", buckets_json(r->chain, RESIZES_BUCKETS, false));
+	add(o, "chains", chains);
+	return o;
+}
+
+static json *lifetimes_json(const struct lifetimes *l)
+{
+	json *o = json_object_new_object();
+
+	add_n(o, "blocks", l->blocks);
+	add_n(o, "under_1us", l->under_1us);
+	add_n(o, "under_1ms", l->under_1ms);
+	add_n(o, "freed_by_other_thread", l->other_thread);
+	add_n(o, "min_ns", l->least_ns);
+	add_n(o, "max_ns", l->most_ns);
+	add_n(o, "mean_ns", l->blocks ? (uint64_t)(l->sum_ns / (double)l->blocks) : 0);
+	add(o, "histogram_ns", buckets_json(l->bucket, LIFETIMES_BUCKETS, true));
+	return o;
+}
+
+static json *maps_json(const struct analysis *a, const struct maps_of *m)
+{
+	json *o = json_object_new_object();
+
+	add_n(o, "mapped_bytes", m->now);
+	add_n(o, "peak_bytes", m->peak);
+	add_ns(o, "peak_ns", a, m->peak_ticks);
+	add_n(o, "file_bytes", m->file_now);
+	add_n(o, "file_peak_bytes", m->file_peak);
+	add_n(o, "unknown_unmapped_bytes", m->unknown_unmapped);
+	add_i(o, "break_bytes", m->break_now);
+	add_i(o, "break_peak_bytes", m->break_peak);
+	return o;
+}
+
+/* ---- problems and losses ---- */
+
+static json *problem_list_json(const struct analysis *a)
+{
+	static const char *const kind[HEAP_PROBLEM_KINDS] = {
+		[HEAP_DOUBLE_ALLOCATION] = "double_allocation",
+		[HEAP_UNMATCHED_FREE] = "unmatched_free",
+		[HEAP_INVERSION] = "inversion",
+	};
+	const struct heap *h = &a->walk.heap;
+	json *list = json_object_new_array(), *o;
+	size_t i;
+
+	for (i = 0; i < h->kept; i++) {
+		o = json_object_new_object();
+		add_s(o, "kind", kind[h->problem[i].kind]);
+		add_n(o, "event", h->problem[i].event);
+		add_addr(o, "address", h->problem[i].addr);
+		add_n(o, "process", h->problem[i].process);
+		add_n(o, "thread", h->problem[i].thread);
+		add_ns(o, "at_ns", a, h->problem[i].ticks);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+static json *problems_json(const struct analysis *a)
+{
+	const uint64_t *n = a->walk.heap.problems;
+	json *o = json_object_new_object();
+
+	add_n(o, "double_allocations", n[HEAP_DOUBLE_ALLOCATION]);
+	add_n(o, "unmatched_frees", n[HEAP_UNMATCHED_FREE]);
+	add_n(o, "inversions", n[HEAP_INVERSION]);
+	add(o, "list", problem_list_json(a));
+	return o;
+}
+
+static json *lost_json(const uint64_t *lost)
+{
+	static const char *const reason[MPROF_LOST_REASONS] = {
+		[MPROF_LOST_NESTED] = "nested", [MPROF_LOST_SPACE] = "space",
+		[MPROF_LOST_MEMORY] = "memory", [MPROF_LOST_FILE] = "file",
+		[MPROF_LOST_EARLY] = "early",	[MPROF_LOST_PROCESS] = "process",
+	};
+	json *o = json_object_new_object();
+	int i;
+
+	for (i = 0; i < MPROF_LOST_REASONS; i++)
+		if (reason[i])
+			add_n(o, reason[i], lost[i]);
+	return o;
+}
+
+static json *damage_json(const struct trace_damage *d)
+{
+	json *o = json_object_new_object();
+
+	add_n(o, "bytes_missing", d->bytes_missing);
+	add_n(o, "bytes_skipped", d->bytes_skipped);
+	add_n(o, "bytes_empty", d->bytes_empty);
+	add_n(o, "chunks_bad", d->chunks_bad);
+	add_n(o, "chunks_missing", d->chunks_missing);
+	add_n(o, "words_bad", d->words_bad);
+	add_n(o, "sizes_bad", d->sizes_bad);
+	add_n(o, "first_bad_offset", d->first_bad_offset);
+	return o;
+}
+
+/* ---- processes ---- */
+
+static json *image_json(const struct analysis *a, const struct trace_fact *f)
+{
+	json *o = json_object_new_object(), *argv = json_object_new_array();
+	size_t i;
+
+	for (i = 0; i < f->argc; i++)
+		json_object_array_add(argv, json_object_new_string(f->argv[i]));
+	add_ns(o, "at_ns", a, f->fact->ticks);
+	add_s(o, "exe", f->exe);
+	add(o, "argv", argv);
+	add_s(o, "cwd", f->cwd);
+	add_s(o, "allocator", f->allocator);
+	return o;
+}
+
+static void add_process_end(json *o, const struct analysis *a, const struct tree_process *p)
+{
+	static const char *const word[] = {
+		[TREE_UNKNOWN] = "unknown",
+		[TREE_EXITED] = "exited",
+		[TREE_KILLED] = "killed",
+		[TREE_BECAME] = "became_unrecorded",
+	};
+
+	add_s(o, "end", word[p->end]);
+	add(o, "status", p->end == TREE_EXITED ? json_object_new_int(p->status) : NULL);
+	add(o, "signal", p->end == TREE_KILLED ? json_object_new_int(p->status) : NULL);
+	add_ns(o, "start_ns", a, p->start_ticks);
+	add_ns(o, "end_ns", a, p->end_ticks);
+	add(o, "stopped", p->stopped ? json_object_new_string(p->stopped) : NULL);
+}
+
+static void add_process_use(json *o, const struct tree_process *p)
+{
+	add_n(o, "user_ns", p->user_ns);
+	add_n(o, "system_ns", p->system_ns);
+	add_n(o, "minor_faults", p->minor_faults);
+	add_n(o, "major_faults", p->major_faults);
+	add_n(o, "peak_rss_bytes", p->peak_rss_bytes);
+	add_n(o, "samples", p->samples);
+	add_n(o, "rss_most_bytes", p->rss_most);
+	add_n(o, "rss_anon_most_bytes", p->rss_anon_most);
+	add_n(o, "self_bytes", p->self_bytes);
+	add(o, "lost_by_reason", lost_json(p->lost));
+}
+
+/* What the passes know of it: nothing when it had no event. */
+static void add_process_passes(json *o, const struct analysis *a, uint32_t number)
+{
+	const struct totals_process *t = a->totals.process.item;
+	const struct compactness_of *c = a->compactness.process.item;
+	const struct totals_sum none = { .calls = 0 };
+	json *compactness = json_object_new_object();
+	size_t i;
+
+	for (i = 0; i < a->totals.process.count && t[i].number != number; i++)
+		;
+	if (i == a->totals.process.count) {
+		add_totals(o, &none);
+		add_peak(o, a, &(struct peak_of){ .blocks = 0 });
+		add_left(o, &(struct never_freed_process){ .blocks = 0 });
+		add_n(o, "threads", 0);
+		json_object_put(compactness);
+		return;
+	}
+	add_totals(o, &t[i].sum);
+	add_n(o, "threads", t[i].threads);
+	add_n(o, "late_events", t[i].late);
+	add_peak(o, a, (const struct peak_of *)a->peak.process.item + i);
+	add_left(o, (const struct never_freed_process *)a->never_freed.process.item + i);
+	add(compactness, "virtual",
+	    i < a->compactness.process.count ? virtual_json(a, &c[i]) : NULL);
+	add(o, "compactness", compactness);
+	if (i < a->compactness.process.count)
+		add(o, "high_water", high_water_json(&c[i]));
+	if (i < a->maps.process.count)
+		add(o, "maps", maps_json(a, (const struct maps_of *)a->maps.process.item + i));
+}
+
+static json *process_json(const struct analysis *a, const struct tree_process *p)
+{
+	const struct trace_fact *last = tree_image(p);
+	json *o = json_object_new_object(), *images = json_object_new_array();
+	size_t i;
+
+	for (i = 0; i < p->images; i++)
+		json_object_array_add(images, image_json(a, p->image[i]));
+	add_n(o, "process", p->number);
+	add_i(o, "pid", p->pid);
+	add_i(o, "parent_pid", p->parent_pid);
+	add_n(o, "parent", p->parent);
+	add(o, "forked", json_object_new_boolean(p->forked));
+	add_s(o, "exe", last ? last->exe : "");
+	add_s(o, "command", text_command(last, 512).s);
+	add(o, "programs", images);
+	add_process_end(o, a, p);
+	add_process_use(o, p);
+	add_process_passes(o, a, p->number);
+	return o;
+}
+
+static json *processes_json(const struct analysis *a)
+{
+	json *list = json_object_new_array();
+	size_t i;
+
+	for (i = 0; i < a->tree.processes; i++)
+		json_object_array_add(list, process_json(a, &a->tree.process[i]));
+	return list;
+}
+
+static json *missing_json(const struct analysis *a)
+{
+	json *list = json_object_new_array(), *o;
+	size_t i;
+
+	for (i = 0; i < a->tree.missing_count; i++) {
+		const struct tree_missing *m = &a->tree.missing[i];
+
+		o = json_object_new_object();
+		add_i(o, "pid", m->pid);
+		add_n(o, "parent", m->parent);
+		add(o, "became", json_object_new_boolean(m->became));
+		add_s(o, "path", m->path);
+		add(o, "environment_cleared", json_object_new_boolean(m->environment));
+		add_s(o, "why", m->why);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+static json *remarks_json(const struct analysis *a)
+{
+	json *list = json_object_new_array();
+	size_t i;
+
+	for (i = 0; i < a->tree.remarks; i++)
+		json_object_array_add(list, json_object_new_string(a->tree.remark[i]));
+	return list;
+}
+
+/* ---- the whole ---- */
+
+static json *report_object(const struct analysis *a)
+{
+	json *o = json_object_new_object();
+
+	add_s(o, "mprof_version", MPROF_VERSION);
+	add_s(o, "trace", a->path);
+	add_n(o, "trace_bytes", a->file_bytes);
+	add_n(o, "page_bytes", a->walk.heap.page_size);
+	add_i(o, "duration_ns",
+	      (int64_t)walk_duration_ns(&a->walk, a->tree.end_ticks - a->tree.start_ticks));
+	add_totals(o, &a->totals.all);
+	add_n(o, "lost", a->tree.lost_all);
+	add(o, "lost_by_reason", lost_json(a->tree.lost));
+	add(o, "damage", damage_json(a->damage));
+	add(o, "problems", problems_json(a));
+	add_peak(o, a, &a->peak.all);
+	add_left(o, &a->never_freed.all);
+	add_n(o, "total_blocks", a->sizes.total.count);
+	add_n(o, "waste_bytes", a->sizes.total.waste);
+	add(o, "size_classes", classes_json(a->sizes.class, a->sizes.classes));
+	add(o, "size_powers", powers_json(&a->sizes));
+	add(o, "never_freed", never_freed_json(a));
+	add(o, "realloc", realloc_json(&a->resizes));
+	add(o, "lifetimes", lifetimes_json(&a->lifetimes));
+	add_compactness(o, a);
+	add(o, "maps", maps_json(a, &a->maps.all));
+	add(o, "processes", processes_json(a));
+	add(o, "threads", threads_json(a));
+	add(o, "not_recorded", missing_json(a));
+	add(o, "remarks", remarks_json(a));
+	return o;
+}
+
+int report_json(const struct analysis *a, FILE *out, struct error *err)
+{
+	json *o = report_object(a);
+	const char *text = o ? json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
+								     JSON_C_TO_STRING_NOSLASHESCAPE)
+			     : NULL;
+	int ret = text ? 0 : fail(err, -ENOMEM, "no memory to print the report");
+
+	if (text)
+		fprintf(out, "%s\n", text);
+	json_object_put(o);
+	return ret;
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* report_run.c - the report's first part: what ran, and what is missing. */
+#include "report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "text.h"
+
+static const struct tree_process *first_process(const struct analysis *a)
+{
+	return a->tree.processes ? &a->tree.process[0] : NULL;
+}
+
+static struct text duration(const struct analysis *a)
+{
+	return text_ns(walk_duration_ns(&a->walk, a->tree.end_ticks - a->tree.start_ticks));
+}
+
+static int print_run(const struct analysis *a, const struct report_options *o, FILE *out)
+{
+	const struct tree_process *p = first_process(a);
+	const struct trace_fact *image = p ? tree_image(p) : NULL;
+	const struct totals *t = &a->totals;
+
+	fprintf(out, "  %s\n",
+		text_command(p && p->images ? p->image[0] : NULL, o->all ? 512 : 200).s);
+	if (p && p->images > 1)
+		fprintf(out, "  which became: %s\n", text_command(image, 200).s);
+	if (p)
+		fprintf(out, "  pid %d %s, %s after the start.\n", p->pid, text_end(p).s,
+			duration(a).s);
+	fprintf(out, "  Recorded: %s of %s in %s", text_many(t->all.calls, "call", "calls").s,
+		text_many(t->thread.count, "thread", "threads").s,
+		text_many(a->tree.processes, "process", "processes").s);
+	fprintf(out, "; %s of trace in %s.\n", text_bytes(a->file_bytes).s, a->path);
+	if (image && *image->allocator)
+		fprintf(out, "  Allocator: %s.\n", image->allocator);
+	return 0;
+}
+
+/* ---- what is missing ---- */
+
+static const char *const lost_words[MPROF_LOST_REASONS] = {
+	[MPROF_LOST_NESTED] = "were made by signal handlers while another call was being recorded",
+	[MPROF_LOST_SPACE] = "found no room: disk full, or a limit on file sizes",
+	[MPROF_LOST_MEMORY] = "found no memory or address space for recording",
+	[MPROF_LOST_FILE] = "came after the trace was removed, cut or closed by someone else",
+	[MPROF_LOST_EARLY] = "were made before recording could start",
+	[MPROF_LOST_PROCESS] = "belong to processes that could not join the run",
+};
+
+static void print_lost(const struct analysis *a, FILE *out)
+{
+	int i;
+
+	if (!a->tree.lost_all)
+		return;
+	fprintf(out, "  %s not recorded:\n",
+		text_many(a->tree.lost_all, "call was", "calls were").s);
+	for (i = 0; i < MPROF_LOST_REASONS; i++)
+		if (a->tree.lost[i])
+			fprintf(out, "    %s %s\n", text_count(a->tree.lost[i]).s,
+				lost_words[i] ? lost_words[i]
+					      : "for a reason this mprof does not know");
+}
+
+static void print_damage(const struct trace_damage *d, FILE *out)
+{
+	const struct {
+		uint64_t n;
+		const char *words;
+	} row[] = {
+		{ d->bytes_missing, "bytes are missing at the end of the file" },
+		{ d->bytes_skipped, "bytes between its parts are not readable" },
+		{ d->bytes_empty, "bytes were reserved and never written" },
+		{ d->chunks_bad, "parts fail their checksum or reach beyond their bounds" },
+		{ d->chunks_missing, "parts are missing in the middle" },
+		{ d->words_bad, "parts break off at an event that makes no sense" },
+		{ d->sizes_bad, "parts claim space that belongs to others" },
+	};
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+		any |= row[i].n != 0;
+	if (!any)
+		return;
+	fprintf(out, "  The trace is damaged, first at byte %s:\n",
+		text_count(d->first_bad_offset).s);
+	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+		if (row[i].n)
+			fprintf(out, "    %s %s\n", text_count(row[i].n).s, row[i].words);
+}
+
+static const char *why_missing(const struct tree_missing *m)
+{
+	if (m->environment)
+		return "it was given an environment without LD_PRELOAD";
+	if (*m->why)
+		return m->why;
+	return "libmprof.so was not loaded: a static or set-user-ID program, or one that ended "
+	       "early";
+}
+
+static void print_missing(const struct analysis *a, FILE *out)
+{
+	const struct tree *r = &a->tree;
+	size_t i;
+
+	for (i = 0; i < r->missing_count; i++) {
+		const struct tree_missing *m = &r->missing[i];
+
+		fprintf(out,
+			m->became ? "  Process %" PRIu32 " became %s"
+				  : "  A child of process %" PRIu32 ", %s",
+			m->parent, *m->path ? m->path : "a program");
+		fprintf(out, " (pid %d): not recorded, %s.\n", m->pid, why_missing(m));
+	}
+	for (i = 0; i < r->processes; i++)
+		if (r->process[i].stopped)
+			fprintf(out,
+				"  Recording of process %" PRIu32 " (pid %d) stopped early: %s.\n",
+				r->process[i].number, r->process[i].pid, r->process[i].stopped);
+	for (i = 0; i < r->remarks; i++)
+		fprintf(out, "  Remark: %s.\n", r->remark[i]);
+}
+
+static int print_absent(const struct analysis *a, const struct report_options *o, FILE *out)
+{
+	(void)o;
+	print_lost(a, out);
+	print_damage(a->damage, out);
+	print_missing(a, out);
+	return 0;
+}
+
+static bool is_damaged(const struct trace_damage *d)
+{
+	return d->bytes_missing || d->bytes_skipped || d->bytes_empty || d->chunks_bad ||
+	       d->chunks_missing || d->words_bad || d->sizes_bad;
+}
+
+static bool is_incomplete(const struct analysis *a)
+{
+	size_t i;
+
+	for (i = 0; i < a->tree.processes; i++)
+		if (a->tree.process[i].stopped)
+			return true;
+	return a->tree.lost_all || is_damaged(a->damage) || a->tree.missing_count ||
+	       a->tree.remarks;
+}
+
+const struct report_section report_run_sections[] = {
+	{ "What ran", NULL, print_run },
+	{ "What is missing from this trace", is_incomplete, print_absent },
+	{ NULL, NULL, NULL },
+};

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* analysis.c - all passes over one walk. */
+#include "analysis.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PASS(field)                                             \
+	{                                                       \
+		&field##_pass, offsetof(struct analysis, field) \
+	}
+
+static const struct {
+	const struct pass_ops *ops;
+	size_t offset;
+} passes[] = {
+	PASS(totals),	 PASS(peak),	    PASS(never_freed), PASS(sizes), PASS(resizes),
+	PASS(lifetimes), PASS(compactness), PASS(residency),   PASS(maps),
+};
+
+#define PASSES (sizeof(passes) / sizeof(passes[0]))
+
+void analysis_source_of(struct analysis_source *source, struct trace *t)
+{
+	*source = (struct analysis_source){
+		.damage = trace_damage(t),
+		.path = trace_path(t),
+		.file_bytes = trace_bytes(t),
+	};
+	walk_input_from_trace(&source->input, t);
+}
+
+int analysis_make(struct analysis *a, const struct analysis_source *source, struct error *err)
+{
+	struct walk_pass list[PASSES];
+	size_t i;
+	int ret;
+
+	memset(a, 0, sizeof(*a));
+	a->path = source->path;
+	a->file_bytes = source->file_bytes;
+	a->damage = source->damage;
+	for (i = 0; i < PASSES; i++)
+		list[i] = (struct walk_pass){ passes[i].ops, (char *)a + passes[i].offset };
+	walk_init(&a->walk, &source->input, list, PASSES);
+	a->walk.progress = source->progress;
+	a->walk.progress_context = source->progress_context;
+	ret = walk_run(&a->walk, err);
+	a->walk.passes = 0; /* the list is ours */
+	if (ret < 0)
+		return ret;
+	ret = tree_make(&a->tree, &source->input, a->damage->lost);
+	return ret < 0 ? fail(err, ret, "no memory for the processes of '%s'", a->path) : 0;
+}
+
+void analysis_release(struct analysis *a)
+{
+	size_t i;
+
+	for (i = 0; i < PASSES; i++)
+		if (passes[i].ops->release)
+			passes[i].ops->release((char *)a + passes[i].offset);
+	walk_release(&a->walk);
+	tree_release(&a->tree);
+}

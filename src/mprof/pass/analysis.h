@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * analysis.h - everything that one walk found out: what printers are given.
+ *
+ * Errors: analysis_make returns -errno with err filled.  The trace must stay
+ * open and the analysis in place (it is not copied) until analysis_release.
+ */
+#ifndef MPROF_ANALYSIS_H
+#define MPROF_ANALYSIS_H
+
+#include "compactness.h"
+#include "lifetimes.h"
+#include "maps.h"
+#include "never_freed.h"
+#include "peak.h"
+#include "residency.h"
+#include "resizes.h"
+#include "tree.h"
+#include "sizes.h"
+#include "totals.h"
+#include "walk.h"
+
+struct analysis {
+	struct walk walk; /* its heap has the problems; its live blocks are gone */
+	const struct trace_damage *damage;
+	const char *path;
+	uint64_t file_bytes;
+	struct tree tree;
+	struct totals totals;
+	struct peak peak;
+	struct never_freed never_freed;
+	struct sizes sizes;
+	struct resizes resizes;
+	struct lifetimes lifetimes;
+	struct compactness compactness;
+	struct residency residency;
+	struct maps maps;
+};
+
+struct analysis_source {
+	struct walk_input input;
+	const struct trace_damage *damage;
+	const char *path;
+	uint64_t file_bytes;
+	void (*progress)(void *context, const struct walk *w);
+	void *progress_context;
+};
+
+void analysis_source_of(struct analysis_source *source, struct trace *t);
+int analysis_make(struct analysis *a, const struct analysis_source *source, struct error *err);
+void analysis_release(struct analysis *a);
+
+#endif

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * compactness.c - pages needed against pages touched.
+ *
+ * A state is a pair (needed, touched).  Sums are only brought up to date when
+ * the state changes, so a program that churns inside its pages costs one
+ * comparison an event.
+ */
+#include "compactness.h"
+
+static void start(void *self, struct walk *w)
+{
+	((struct compactness *)self)->walk = w;
+}
+
+static void state_ends(struct compactness_of *c, uint64_t ticks)
+{
+	double lasted = ticks > c->since_ticks ? (double)(ticks - c->since_ticks) : 0;
+
+	if (c->touched) {
+		c->states += c->run;
+		c->sum += c->ratio * (double)c->run;
+		c->time_sum += c->ratio * lasted;
+		c->time += lasted;
+	}
+	c->run = 0;
+	c->since_ticks = ticks;
+}
+
+static void state_begins(struct compactness_of *c, const struct live *now, uint64_t ticks)
+{
+	c->needed = now->needed;
+	c->touched = now->pages;
+	if (!c->touched)
+		return;
+	c->ratio = (double)c->needed / (double)c->touched;
+	if (!c->high_pages || c->ratio < c->min)
+		c->min = c->ratio;
+	if (c->ratio > c->max)
+		c->max = c->ratio;
+	if (c->touched > c->high_pages) {
+		c->high_pages = c->touched;
+		c->high_pages_ticks = ticks;
+	}
+}
+
+static inline void look(struct compactness_of *c, const struct live *now, uint64_t ticks)
+{
+	if (now->pages != c->touched || now->needed != c->needed) {
+		state_ends(c, ticks);
+		state_begins(c, now, ticks);
+	}
+	c->run++;
+	if (now->bytes > c->high_bytes) {
+		c->high_bytes = now->bytes;
+		c->high_needed = now->needed;
+		c->high_touched = now->pages;
+	}
+}
+
+static void batch(void *self, const struct batch *b)
+{
+	struct compactness *s = self;
+	struct compactness_of *c = NULL;
+	const struct note *n = b->note;
+	uint32_t process = 0;
+	size_t i;
+
+	for (i = 0; i < b->count; i++, n++) {
+		if (!(n->did & (NOTE_BEGAN | NOTE_ENDED | NOTE_DROPPED)))
+			continue;
+		if (!c || n->process != process) {
+			process = n->process;
+			c = array_at(&s->process, process, sizeof(*c));
+			if (!c) {
+				pass_failed(s->walk);
+				return;
+			}
+		}
+		look(c, &n->own, b->event[i].ticks);
+		look(&s->all, &n->all, b->event[i].ticks);
+	}
+}
+
+static void gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
+		 uint64_t ticks)
+{
+	struct compactness *s = self;
+	struct compactness_of *c = array_at(&s->process, process, sizeof(*c));
+
+	(void)h;
+	(void)why;
+	if (!c) {
+		pass_failed(s->walk);
+		return;
+	}
+	state_ends(c, ticks);
+	c->needed = c->touched = 0;
+}
+
+static void close_sums(struct compactness_of *c)
+{
+	if (c->states)
+		c->mean = c->sum / (double)c->states;
+	c->mean_over_time = c->time > 0 ? c->time_sum / c->time : c->mean;
+	if (c->high_touched)
+		c->at_peak = (double)c->high_needed / (double)c->high_touched;
+}
+
+static void finish(void *self, struct walk *w)
+{
+	struct compactness *s = self;
+	struct compactness_of *c = s->process.item;
+	size_t i;
+
+	state_ends(&s->all, w->last_ticks);
+	close_sums(&s->all);
+	for (i = 0; i < s->process.count; i++)
+		close_sums(&c[i]);
+}
+
+static void release(void *self)
+{
+	array_release(&((struct compactness *)self)->process);
+}
+
+const struct pass_ops compactness_pass = {
+	.name = "compactness",
+	.start = start,
+	.batch = batch,
+	.gone = gone,
+	.finish = finish,
+	.release = release,
+};

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * compactness.h - the pass that compares the pages that live blocks would need
+ * if they were packed with the pages they touch (virtual compactness).
+ *
+ *   needed      = live bytes / page size, upwards, of each process
+ *   touched     = pages that hold at least one byte of [addr, addr + size) of
+ *                 a live block
+ *   compactness = needed / touched: 1 is perfect, 0.01 means that a hundred
+ *                 pages are held for what one could hold
+ *
+ * Minimum, maximum and mean are over the events that began or ended a block
+ * and left at least one page touched; the mean over time weighs each state
+ * with how long it lasted.  High water: most pages touched, and most live
+ * bytes, each at its own moment.  Figures of the run are sums over processes
+ * of needed and of touched.
+ */
+#ifndef MPROF_COMPACTNESS_H
+#define MPROF_COMPACTNESS_H
+
+#include "array.h"
+#include "walk.h"
+
+struct compactness_of {
+	double min, max, mean, mean_over_time; /* 0 when states == 0 */
+	double at_peak;			       /* when live bytes were at their first peak */
+	uint64_t high_pages, high_pages_ticks;
+	uint64_t high_bytes;
+	uint64_t high_needed, high_touched; /* at that peak of bytes */
+	uint64_t states;		    /* events counted */
+	/* While walking: the present state, and what it adds when it ends. */
+	uint64_t needed, touched;
+	double ratio;
+	uint64_t run;	      /* events in this state */
+	uint64_t since_ticks; /* when it began */
+	double sum, time_sum, time;
+};
+
+struct compactness {
+	struct walk *walk;
+	struct compactness_of all;
+	struct array process; /* struct compactness_of, by index of the heap */
+};
+
+extern const struct pass_ops compactness_pass;
+
+#endif

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* lifetimes.c - how long blocks lived. */
+#include "lifetimes.h"
+
+static void start(void *self, struct walk *w)
+{
+	struct lifetimes *s = self;
+
+	s->walk = w;
+	s->least_ns = UINT64_MAX;
+}
+
+static void batch(void *self, const struct batch *b)
+{
+	struct lifetimes *s = self;
+	const struct note *n = b->note;
+	uint64_t ns, ticks;
+	size_t i;
+
+	for (i = 0; i < b->count; i++, n++) {
+		if (!(n->did & NOTE_ENDED))
+			continue;
+		ticks = b->event[i].ticks;
+		ns = ticks > n->old.start ? walk_duration_ns(s->walk, ticks - n->old.start) : 0;
+		s->bucket[63 - __builtin_clzll(ns | 1)]++;
+		s->blocks++;
+		s->under_1us += ns < 1000;
+		s->under_1ms += ns < 1000000;
+		s->other_thread += (n->old.owner & BLOCK_THREAD) != n->thread;
+		s->least_ns = ns < s->least_ns ? ns : s->least_ns;
+		s->most_ns = ns > s->most_ns ? ns : s->most_ns;
+		s->sum_ns += (double)ns;
+	}
+}
+
+static void finish(void *self, struct walk *w)
+{
+	struct lifetimes *s = self;
+
+	(void)w;
+	if (!s->blocks)
+		s->least_ns = 0;
+}
+
+const struct pass_ops lifetimes_pass = {
+	.name = "lifetimes",
+	.start = start,
+	.batch = batch,
+	.finish = finish,
+};

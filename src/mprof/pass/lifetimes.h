@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * lifetimes.h - the pass that measures how long blocks lived: from the call
+ * that returned a block to the call that gave it back.
+ *
+ * Own blocks only, and only those that were given back; a block that realloc
+ * was given ends there, even when it stays where it was.  An inversion counts
+ * as 0 ns.
+ */
+#ifndef MPROF_LIFETIMES_H
+#define MPROF_LIFETIMES_H
+
+#include "walk.h"
+
+#define LIFETIMES_BUCKETS 64u
+
+struct lifetimes {
+	struct walk *walk;
+	/* [0]: 0 and 1 ns; [i]: from 2^i to below 2^(i + 1) ns */
+	uint64_t bucket[LIFETIMES_BUCKETS];
+	uint64_t blocks;
+	uint64_t under_1us, under_1ms;
+	uint64_t other_thread; /* given back by another thread than the one that got it */
+	uint64_t least_ns, most_ns;
+	double sum_ns;
+};
+
+extern const struct pass_ops lifetimes_pass;
+
+#endif

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* never_freed.c - what was never given back. */
+#include "never_freed.h"
+
+#include <stdlib.h>
+
+static void start(void *self, struct walk *w)
+{
+	((struct never_freed *)self)->walk = w;
+}
+
+static void note_age(struct never_freed *s, const struct heap *h, uint32_t process,
+		     const struct block *b)
+{
+	size_t i = s->oldest_count;
+
+	if (i == NEVER_FREED_OLDEST) {
+		if (b->start >= s->oldest[i - 1].ticks)
+			return;
+		i--;
+	} else {
+		s->oldest_count++;
+	}
+	for (; i && s->oldest[i - 1].ticks > b->start; i--)
+		s->oldest[i] = s->oldest[i - 1];
+	s->oldest[i] = (struct never_freed_block){
+		.addr = b->addr,
+		.size = b->size,
+		.ticks = b->start,
+		.process = h->process[process]->number,
+		.thread = h->thread[b->owner & BLOCK_THREAD].number,
+	};
+}
+
+static void gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
+		 uint64_t ticks)
+{
+	struct never_freed *s = self;
+	const struct blocks *t = &h->process[process]->blocks;
+	struct never_freed_process *p = array_at(&s->process, process, sizeof(*p));
+	const struct block *b = NULL;
+
+	(void)ticks;
+	if (!p) {
+		pass_failed(s->walk);
+		return;
+	}
+	while ((b = blocks_next(t, b))) {
+		if (b->owner & BLOCK_INHERITED)
+			continue;
+		if (why == GONE_EXEC) {
+			p->exec_blocks++;
+			p->exec_bytes += b->size;
+			continue;
+		}
+		p->blocks++;
+		p->bytes += b->size;
+		if (size_table_add(&s->table, b->size, 1, b->slack) < 0)
+			pass_failed(s->walk);
+		note_age(s, h, process, b);
+	}
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct size_class *x = a, *y = b;
+	uint64_t bx = x->size * x->count, by = y->size * y->count;
+
+	if (bx != by)
+		return bx > by ? -1 : 1;
+	return (x->size > y->size) - (x->size < y->size);
+}
+
+static void finish(void *self, struct walk *w)
+{
+	struct never_freed *s = self;
+	struct never_freed_process *p;
+	size_t i;
+
+	if (w->heap.processes && !array_at(&s->process, w->heap.processes - 1, sizeof(*p)))
+		pass_failed(w);
+	p = s->process.item;
+	for (i = 0; i < s->process.count; i++) {
+		s->all.blocks += p[i].blocks;
+		s->all.bytes += p[i].bytes;
+		s->all.exec_blocks += p[i].exec_blocks;
+		s->all.exec_bytes += p[i].exec_bytes;
+	}
+	s->class = size_table_sorted(&s->table, &s->classes);
+	if (!s->class)
+		pass_failed(w);
+	else
+		qsort(s->class, s->classes, sizeof(*s->class), by_bytes);
+}
+
+static void release(void *self)
+{
+	struct never_freed *s = self;
+
+	array_release(&s->process);
+	size_table_release(&s->table);
+	free(s->class);
+	s->class = NULL;
+}
+
+const struct pass_ops never_freed_pass = {
+	.name = "never freed",
+	.start = start,
+	.gone = gone,
+	.finish = finish,
+	.release = release,
+};

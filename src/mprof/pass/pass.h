@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * pass.h - what a pass is: one analysis that is fed by the walk and fills one
+ * result struct, which printers read.  Passes share the walk's heap and its
+ * notes, never each other's results, and never print.
+ *
+ * To add one: a struct in pass/NAME.h (its comment defines every figure, with
+ * units), pass/NAME.c with a const struct pass_ops, a field in struct
+ * analysis, a row in analysis.c, then whatever the printers show of it.
+ *
+ * Every hook is optional.  `self` is the pass's own struct, zeroed before.
+ * Hooks return nothing: without memory a pass calls pass_failed() and goes on.
+ */
+#ifndef MPROF_PASS_H
+#define MPROF_PASS_H
+
+#include "../heap/heap.h"
+#include "../trace/trace.h"
+
+/* Events in the order of time and what each did.  Valid during the call. */
+struct batch {
+	const struct event *event;
+	const struct note *note;
+	size_t count;
+	uint64_t number; /* of the first event, from 1 */
+};
+
+enum process_gone { GONE_EXEC, GONE_ENDED, GONE_TRACE_ENDS };
+
+struct walk;
+
+struct pass_ops {
+	const char *name;
+	/* Once, before the first event.  The walk's clock and facts are ready. */
+	void (*start)(void *self, struct walk *w);
+	/* For every batch.  HOT: nanoseconds an event. */
+	void (*batch)(void *self, const struct batch *b);
+	/* A process's blocks are about to go: h->process[process] still has them. */
+	void (*gone)(void *self, const struct heap *h, uint32_t process, enum process_gone why,
+		     uint64_t ticks);
+	/* The heap is as it was when this sample of resident pages was taken. */
+	void (*residency)(void *self, const struct heap *h, uint32_t process,
+			  const struct trace_residency *r);
+	/* Once, after the last event and the last `gone`. */
+	void (*finish)(void *self, struct walk *w);
+	void (*release)(void *self);
+};
+
+#endif

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* peak.c - the moments of most live bytes and most live blocks. */
+#include "peak.h"
+
+static void start(void *self, struct walk *w)
+{
+	((struct peak *)self)->walk = w;
+}
+
+static inline void look(struct peak_of *p, const struct live *now, uint64_t ticks, uint64_t event)
+{
+	if (now->bytes > p->at.bytes) {
+		p->at = *now;
+		p->ticks = ticks;
+		p->event = event;
+	}
+	if (now->blocks > p->blocks) {
+		p->blocks = now->blocks;
+		p->block_ticks = ticks;
+	}
+}
+
+static void batch(void *self, const struct batch *b)
+{
+	struct peak *s = self;
+	struct peak_of *p = NULL;
+	uint32_t process = 0;
+	size_t i;
+
+	for (i = 0; i < b->count; i++) {
+		const struct note *n = &b->note[i];
+
+		if (!(n->did & NOTE_BEGAN))
+			continue;
+		if (!p || n->process != process) {
+			process = n->process;
+			p = array_at(&s->process, process, sizeof(*p));
+			if (!p) {
+				pass_failed(s->walk);
+				return;
+			}
+		}
+		look(p, &n->own, b->event[i].ticks, b->number + i);
+		look(&s->all, &n->all, b->event[i].ticks, b->number + i);
+	}
+}
+
+static void finish(void *self, struct walk *w)
+{
+	struct peak *s = self;
+
+	if (w->heap.processes &&
+	    !array_at(&s->process, w->heap.processes - 1, sizeof(struct peak_of)))
+		pass_failed(w);
+}
+
+static void release(void *self)
+{
+	array_release(&((struct peak *)self)->process);
+}
+
+const struct pass_ops peak_pass = {
+	.name = "peak",
+	.start = start,
+	.batch = batch,
+	.finish = finish,
+	.release = release,
+};

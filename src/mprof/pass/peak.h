@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * peak.h - the pass that finds the moments of most live bytes and most live
+ * blocks, for every process (its own blocks) and for the run (the sum of all).
+ *
+ * Live bytes are those asked for.  A process that ends or calls exec gives up
+ * all its blocks at that moment.
+ */
+#ifndef MPROF_PEAK_H
+#define MPROF_PEAK_H
+
+#include "array.h"
+#include "walk.h"
+
+struct peak_of {
+	struct live at;	      /* everything at the first moment of most live bytes */
+	uint64_t ticks;	      /* that moment */
+	uint64_t event;	      /* the number of that event */
+	uint64_t blocks;      /* most live blocks */
+	uint64_t block_ticks; /* when that was first so */
+};
+
+struct peak {
+	struct walk *walk;
+	struct peak_of all;
+	struct array process; /* struct peak_of, by index of the heap */
+};
+
+extern const struct pass_ops peak_pass;
+
+#endif

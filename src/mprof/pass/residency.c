@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * residency.c - live blocks against pages in memory.
+ *
+ * Pages that blocks share are taken from the heap's page counters, pages that
+ * a block covers wholly from the blocks: the two never are the same page.
+ */
+#include "residency.h"
+
+static void start(void *self, struct walk *w)
+{
+	((struct residency *)self)->walk = w;
+}
+
+/* The first run that ends behind `page`; r->runs if there is none. */
+static uint64_t run_at(const struct trace_residency *r, uint64_t page)
+{
+	uint64_t low = 0, high = r->runs, middle;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (r->run[middle].first + r->run[middle].count > page)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* Bytes of [start, end) that lie on resident pages. */
+static uint64_t resident_bytes(const struct trace_residency *r, unsigned shift, uint64_t start,
+			       uint64_t end)
+{
+	uint64_t i, from, to, bytes = 0;
+
+	for (i = run_at(r, start >> shift); i < r->runs; i++) {
+		from = r->run[i].first << shift;
+		to = from + (r->run[i].count << shift);
+		if (from >= end)
+			break;
+		from = from > start ? from : start;
+		to = to < end ? to : end;
+		bytes += to > from ? to - from : 0;
+	}
+	return bytes;
+}
+
+static void add_blocks(struct residency_sample *s, const struct heap_process *p,
+		       const struct trace_residency *r)
+{
+	const unsigned shift = p->pages.shift;
+	const struct block *b = NULL;
+	uint64_t first, end;
+
+	while ((b = blocks_next(&p->blocks, b))) {
+		if (b->owner & BLOCK_INHERITED || b->size > UINT64_MAX - b->addr)
+			continue;
+		s->live_resident_bytes += resident_bytes(r, shift, b->addr, b->addr + b->size);
+		if (pages_whole(shift, b->addr, b->size, &first, &end))
+			s->under_live +=
+			    resident_bytes(r, shift, first << shift, end << shift) >> shift;
+	}
+}
+
+static void add_shared_pages(struct residency_sample *s, const struct pages *p,
+			     const struct trace_residency *r)
+{
+	const struct pages_region *region;
+	uint64_t page, run;
+	size_t at = 0, i;
+
+	while ((region = pages_next(p, &at))) {
+		page = region->key << PAGES_REGION_SHIFT;
+		run = run_at(r, page);
+		for (i = 0; i < PAGES_REGION && run < r->runs; i++, page++) {
+			if (page >= r->run[run].first + r->run[run].count && ++run == r->runs)
+				break;
+			s->under_live += region->count[i] && page >= r->run[run].first;
+		}
+	}
+}
+
+static void residency(void *self, const struct heap *h, uint32_t process,
+		      const struct trace_residency *r)
+{
+	struct residency *all = self;
+	const struct heap_process *p = h->process[process];
+	struct residency_sample *s = array_at(&all->sample, all->sample.count, sizeof(*s));
+	uint64_t i;
+
+	if (!s) {
+		pass_failed(all->walk);
+		return;
+	}
+	s->process = p->number;
+	s->ticks = r->head->ticks_before;
+	s->live_bytes = p->live.bytes;
+	s->rss = r->head->rss;
+	for (i = 0; i < r->runs; i++)
+		s->resident += r->run[i].count;
+	add_blocks(s, p, r);
+	add_shared_pages(s, &p->pages, r);
+	s->needed = (s->live_resident_bytes + h->page_size - 1) >> p->pages.shift;
+	if (s->under_live)
+		s->compactness = (double)s->needed / (double)s->under_live;
+}
+
+static void finish(void *self, struct walk *w)
+{
+	struct residency *all = self;
+	const struct residency_sample *s = all->sample.item;
+	double sum = 0;
+	size_t i;
+
+	(void)w;
+	for (i = 0; i < all->sample.count; i++) {
+		if (!s[i].under_live)
+			continue;
+		if (!all->compared++ || s[i].compactness < all->min)
+			all->min = s[i].compactness;
+		if (s[i].compactness > all->max)
+			all->max = s[i].compactness;
+		if (s[i].live_bytes >= all->fullest.live_bytes)
+			all->fullest = s[i];
+		sum += s[i].compactness;
+	}
+	all->mean = all->compared ? sum / (double)all->compared : 0;
+}
+
+static void release(void *self)
+{
+	array_release(&((struct residency *)self)->sample);
+}
+
+const struct pass_ops residency_pass = {
+	.name = "residency",
+	.start = start,
+	.residency = residency,
+	.finish = finish,
+	.release = release,
+};

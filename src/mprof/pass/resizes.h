@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * resizes.h - the pass that looks at realloc and reallocarray: what became of
+ * each call, what was copied, and chains.
+ *
+ * Copied: the lesser of old and new size whenever the block moved; the
+ * allocator may have moved pages instead, so it is the most it can have been.
+ * Chain: the calls that one block went through from the first that was given
+ * it until it was freed or its process ended; its length is their number.
+ */
+#ifndef MPROF_RESIZES_H
+#define MPROF_RESIZES_H
+
+#include "array.h"
+#include "walk.h"
+
+#define RESIZES_BUCKETS 33u
+
+struct resizes_sort {
+	uint64_t grew, shrank, same; /* calls */
+};
+
+struct resizes {
+	struct walk *walk;
+	uint64_t calls;
+	uint64_t of_nothing; /* realloc(NULL, n): a malloc */
+	uint64_t freed;	     /* realloc(p, 0) that gave p back */
+	uint64_t failed;
+	struct resizes_sort in_place, moved;
+	uint64_t copied_bytes;
+	uint64_t grown_bytes, shrunk_bytes; /* sums of differences */
+	/* [i]: chains of 2^i to below 2^(i + 1) calls */
+	uint64_t chain[RESIZES_BUCKETS];
+	uint64_t chains;
+	uint64_t longest;	/* calls */
+	uint64_t longest_bytes; /* size of that block at its end */
+	uint64_t longest_copied;
+	struct array open; /* struct blocks by process: chains not ended yet */
+};
+
+extern const struct pass_ops resizes_pass;
+
+#endif

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* sizes.c - size classes. */
+#include "sizes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static size_t home_of(size_t capacity, uint64_t size)
+{
+	return (size_t)(size * 0x9e3779b97f4a7c15ull >> 32) & (capacity - 1);
+}
+
+static struct size_class *large_slot(struct size_class *slot, size_t capacity, uint64_t size)
+{
+	size_t i = home_of(capacity, size);
+
+	while (slot[i].count && slot[i].size != size)
+		i = (i + 1) & (capacity - 1);
+	return &slot[i];
+}
+
+static int large_grow(struct size_table *t)
+{
+	size_t capacity = t->capacity ? 2 * t->capacity : 256, i;
+	struct size_class *slot = calloc(capacity, sizeof(*slot));
+
+	if (!slot)
+		return -ENOMEM;
+	for (i = 0; i < t->capacity; i++)
+		if (t->large[i].count)
+			*large_slot(slot, capacity, t->large[i].size) = t->large[i];
+	free(t->large);
+	t->large = slot;
+	t->capacity = capacity;
+	return 0;
+}
+
+static struct size_class *class_of_size(struct size_table *t, uint64_t size)
+{
+	struct size_class *c;
+
+	if (size < SIZES_SMALL) {
+		if (!t->small)
+			t->small = calloc(SIZES_SMALL, sizeof(*t->small));
+		return t->small ? &t->small[size] : NULL;
+	}
+	if (t->used >= t->capacity / 2 && large_grow(t) < 0)
+		return NULL;
+	c = large_slot(t->large, t->capacity, size);
+	t->used += !c->count;
+	return c;
+}
+
+int size_table_add(struct size_table *t, uint64_t size, uint64_t count, uint64_t waste)
+{
+	struct size_class *c = class_of_size(t, size);
+
+	if (!c)
+		return -ENOMEM;
+	c->size = size;
+	c->count += count;
+	c->waste += waste;
+	return 0;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct size_class *x = a, *y = b;
+
+	return (x->size > y->size) - (x->size < y->size);
+}
+
+struct size_class *size_table_sorted(const struct size_table *t, size_t *n)
+{
+	size_t room = t->used + 1, i;
+	struct size_class *out;
+
+	*n = 0;
+	for (i = 0; t->small && i < SIZES_SMALL; i++)
+		room += t->small[i].count != 0;
+	out = calloc(room, sizeof(*out));
+	if (!out)
+		return NULL;
+	for (i = 0; t->small && i < SIZES_SMALL; i++)
+		if (t->small[i].count)
+			out[(*n)++] = t->small[i];
+	for (i = 0; i < t->capacity; i++)
+		if (t->large[i].count)
+			out[(*n)++] = t->large[i];
+	qsort(out, *n, sizeof(*out), by_size);
+	return out;
+}
+
+void size_table_release(struct size_table *t)
+{
+	free(t->small);
+	free(t->large);
+	*t = (struct size_table){ .small = NULL };
+}
+
+/* ---- the pass ---- */
+
+static void start(void *self, struct walk *w)
+{
+	struct sizes *s = self;
+
+	s->walk = w;
+	if (size_table_add(&s->table, 0, 0, 0) < 0)
+		pass_failed(w);
+}
+
+static void batch(void *self, const struct batch *b)
+{
+	struct sizes *s = self;
+	size_t i;
+
+	if (!s->table.small)
+		return;
+	for (i = 0; i < b->count; i++) {
+		const struct event *e = &b->event[i];
+		uint64_t waste = e->usable > e->size ? e->usable - e->size : 0;
+
+		if (!(b->note[i].did & NOTE_BEGAN))
+			continue;
+		if (e->size < SIZES_SMALL) {
+			s->table.small[e->size].size = e->size;
+			s->table.small[e->size].count++;
+			s->table.small[e->size].waste += waste;
+		} else if (size_table_add(&s->table, e->size, 1, waste) < 0) {
+			pass_failed(s->walk);
+		}
+	}
+}
+
+/* 0 for 0, whose logarithm does not exist. */
+static unsigned power_of(uint64_t size)
+{
+	return size ? 64 - (unsigned)__builtin_clzll(size) : 0;
+}
+
+static void add_power(struct sizes *s, const struct size_class *c)
+{
+	struct size_class *p = &s->power[power_of(c->size)];
+
+	p->size += c->size * c->count;
+	p->count += c->count;
+	p->waste += c->waste;
+}
+
+static void finish(void *self, struct walk *w)
+{
+	struct sizes *s = self;
+	size_t i;
+
+	s->class = size_table_sorted(&s->table, &s->classes);
+	if (!s->class)
+		pass_failed(w);
+	for (i = 0; i < s->classes; i++) {
+		s->total.count += s->class[i].count;
+		s->total.waste += s->class[i].waste;
+		s->bytes += s->class[i].size * s->class[i].count;
+		add_power(s, &s->class[i]);
+	}
+}
+
+static void release(void *self)
+{
+	struct sizes *s = self;
+
+	size_table_release(&s->table);
+	free(s->class);
+	s->class = NULL;
+}
+
+const struct pass_ops sizes_pass = {
+	.name = "sizes",
+	.start = start,
+	.batch = batch,
+	.finish = finish,
+	.release = release,
+};

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * sizes.h - a table by exact size of block, and the pass that fills one with
+ * all allocations of the run: the size classes.
+ *
+ * malloc, calloc (the product), realloc (the new size, also when the block
+ * stayed where it was) and all others that returned a block count; failed
+ * calls do not.  Waste of a class is what its blocks could have held beyond
+ * what was asked for, over all its allocations: usable size - size.
+ */
+#ifndef MPROF_SIZES_H
+#define MPROF_SIZES_H
+
+#include "walk.h"
+
+#define SIZES_SMALL 65536u /* sizes below have a slot of their own */
+
+struct size_class {
+	uint64_t size;	/* of each block, bytes */
+	uint64_t count; /* blocks; bytes = size * count */
+	uint64_t waste; /* bytes over all of them */
+};
+
+/* Zeroed is empty. */
+struct size_table {
+	struct size_class *small; /* SIZES_SMALL of them, NULL before the first small size */
+	struct size_class *large; /* open addressing by size; count 0 is empty */
+	size_t capacity, used;	  /* of large */
+};
+
+int size_table_add(struct size_table *t, uint64_t size, uint64_t count, uint64_t waste);
+/* All classes, ascending, in a new array (caller frees); NULL when empty or without memory. */
+struct size_class *size_table_sorted(const struct size_table *t, size_t *n);
+void size_table_release(struct size_table *t);
+
+#define SIZES_POWERS 65u
+
+struct sizes {
+	struct walk *walk;
+	struct size_table table;
+	struct size_class *class; /* ascending by size; made by finish */
+	size_t classes;
+	struct size_class total; /* size: 0, count, waste */
+	uint64_t bytes;		 /* of all classes */
+	/* [0]: size 0; [i]: sizes from 2^(i - 1) to below 2^i.  size: bytes of all its blocks */
+	struct size_class power[SIZES_POWERS];
+};
+
+extern const struct pass_ops sizes_pass;
+
+#endif

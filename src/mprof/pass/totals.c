@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * totals.c - calls, bytes and failures by function.
+ *
+ * Only threads are counted while walking; processes and the run are sums of
+ * them, made at the end.
+ */
+#include "totals.h"
+
+static const uint8_t class_of[MPROF_FN_MAX] = {
+#define MPROF_FUNCTION(id, code, name, class) [code] = MPROF_CLASS_##class,
+#include <mprof/functions.def>
+#undef MPROF_FUNCTION
+};
+
+static void start(void *self, struct walk *w)
+{
+	((struct totals *)self)->walk = w;
+}
+
+static inline void count_call(struct totals_thread *t, const struct event *e, const struct note *n)
+{
+	struct totals_fn *f = &t->sum.fn[e->fn];
+	const uint8_t class = class_of[e->fn];
+	bool failed;
+
+	f->calls++;
+	if (class == MPROF_CLASS_FREE) {
+		f->bytes += n->did & (NOTE_ENDED | NOTE_INHERITED) ? n->old.size : 0;
+		t->sum.null_frees += !e->addr;
+		return;
+	}
+	failed = class == MPROF_CLASS_MAP ? e->error != 0 : !e->addr && e->size;
+	f->failed += failed;
+	f->bytes += failed ? 0 : e->size;
+}
+
+static void note_control(struct totals *s, struct totals_thread *t, const struct event *e)
+{
+	if (e->kind == EVENT_LOST && e->control < MPROF_LOST_REASONS)
+		s->lost[e->control] += e->value;
+	else if (e->control == MPROF_CONTROL_THREAD_START)
+		t->tid = e->value;
+	else if (e->control == MPROF_CONTROL_THREAD_END)
+		t->ended = true;
+}
+
+static struct totals_thread *find_thread(struct totals *s, const struct event *e,
+					 const struct note *n)
+{
+	struct totals_thread *t = array_at(&s->thread, n->thread, sizeof(*t));
+
+	if (!t) {
+		pass_failed(s->walk);
+		return NULL;
+	}
+	if (!t->number) {
+		t->number = e->thread;
+		t->process = e->process;
+		t->first_ticks = e->ticks;
+	}
+	return t;
+}
+
+static void batch(void *self, const struct batch *b)
+{
+	struct totals *s = self;
+	struct totals_thread *t = NULL;
+	const struct event *e = b->event;
+	const struct note *n = b->note;
+	size_t i;
+
+	for (i = 0; i < b->count; i++, e++, n++) {
+		if (!t || t->number != e->thread) {
+			t = find_thread(s, e, n);
+			if (!t)
+				return;
+		}
+		t->last_ticks = e->ticks;
+		if (e->kind == EVENT_CALL || e->kind == EVENT_REALLOC_END) {
+			if (e->fn < MPROF_FN_MAX)
+				count_call(t, e, n);
+		} else if (e->kind != EVENT_REALLOC_BEGIN) {
+			note_control(s, t, e);
+		}
+	}
+}
+
+static void close_sum(struct totals_sum *s)
+{
+	int f;
+
+	s->calls = s->allocated = s->failed = 0;
+	for (f = 0; f < MPROF_FN_MAX; f++) {
+		s->calls += s->fn[f].calls;
+		s->failed += s->fn[f].failed;
+		if (class_of[f] == MPROF_CLASS_ALLOC || class_of[f] == MPROF_CLASS_REALLOC)
+			s->allocated += s->fn[f].bytes;
+	}
+}
+
+static void add_sum(struct totals_sum *to, const struct totals_sum *from)
+{
+	int f;
+
+	for (f = 0; f < MPROF_FN_MAX; f++) {
+		to->fn[f].calls += from->fn[f].calls;
+		to->fn[f].bytes += from->fn[f].bytes;
+		to->fn[f].failed += from->fn[f].failed;
+	}
+	to->null_frees += from->null_frees;
+}
+
+static void add_thread(struct totals *s, struct totals_thread *t, uint32_t process)
+{
+	struct totals_process *p = array_at(&s->process, process, sizeof(*p));
+
+	if (!p)
+		return;
+	close_sum(&t->sum);
+	add_sum(&p->sum, &t->sum);
+	if (!p->threads++ || t->first_ticks < p->first_ticks)
+		p->first_ticks = t->first_ticks;
+	if (t->last_ticks > p->last_ticks)
+		p->last_ticks = t->last_ticks;
+}
+
+static void finish(void *self, struct walk *w)
+{
+	struct totals *s = self;
+	struct totals_thread *t = s->thread.item;
+	struct totals_process *p;
+	size_t i;
+
+	if (w->heap.processes && !array_at(&s->process, w->heap.processes - 1, sizeof(*p)))
+		pass_failed(w);
+	for (i = 0; i < s->thread.count; i++)
+		if (t[i].number)
+			add_thread(s, &t[i], w->heap.thread[i].process);
+	p = s->process.item;
+	for (i = 0; i < s->process.count && i < w->heap.processes; i++) {
+		p[i].number = w->heap.process[i]->number;
+		p[i].late = w->heap.process[i]->late;
+		close_sum(&p[i].sum);
+		add_sum(&s->all, &p[i].sum);
+	}
+	close_sum(&s->all);
+}
+
+static void release(void *self)
+{
+	struct totals *s = self;
+
+	array_release(&s->thread);
+	array_release(&s->process);
+}
+
+const struct pass_ops totals_pass = {
+	.name = "totals",
+	.start = start,
+	.batch = batch,
+	.finish = finish,
+	.release = release,
+};

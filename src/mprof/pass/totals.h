@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * totals.h - the pass that counts: calls, bytes and failures by function, for
+ * every thread, every process and the run.
+ *
+ * A realloc is one call, counted when it returned.  Bytes are those asked for
+ * by calls that got them (calloc: the product; realloc: the new size; the mmap
+ * family: the length); for the functions that give blocks back, the size of
+ * those blocks.  Failed: returned NULL or an error for a size that is not 0.
+ */
+#ifndef MPROF_TOTALS_H
+#define MPROF_TOTALS_H
+
+#include "array.h"
+#include "walk.h"
+
+struct totals_fn {
+	uint64_t calls, bytes, failed;
+};
+
+struct totals_sum {
+	struct totals_fn fn[MPROF_FN_MAX];
+	uint64_t calls;	    /* of all functions */
+	uint64_t allocated; /* bytes that allocating functions returned; not the mmap family */
+	uint64_t failed;
+	uint64_t null_frees; /* free(NULL) and the like */
+};
+
+struct totals_thread {
+	uint32_t number, process; /* in the run */
+	uint64_t tid;		  /* kernel thread id, 0 not known */
+	uint64_t first_ticks, last_ticks;
+	bool ended; /* its end is in the trace */
+	struct totals_sum sum;
+};
+
+struct totals_process {
+	uint32_t number;
+	uint64_t threads;
+	uint64_t first_ticks, last_ticks;
+	uint64_t late; /* events after its end */
+	struct totals_sum sum;
+};
+
+struct totals {
+	struct walk *walk;
+	struct array thread;  /* struct totals_thread, by index of the heap */
+	struct array process; /* struct totals_process, by index of the heap */
+	struct totals_sum all;
+	uint64_t lost[MPROF_LOST_REASONS]; /* as the marks in the stream say */
+};
+
+extern const struct pass_ops totals_pass;
+
+#endif

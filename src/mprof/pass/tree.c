@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * tree.c - what ran, from the facts of a trace.
+ *
+ * How a process ended: what its parent saw (WAITED) is surest, then the live
+ * entry in the header, then what the process said of itself (END), which it
+ * may not have lived to do.
+ */
+#include "tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_number(const void *a, const void *b)
+{
+	const struct tree_process *x = a, *y = b;
+
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+const struct tree_process *tree_find(const struct tree *r, uint32_t number)
+{
+	struct tree_process key = { .number = number };
+
+	return r->processes ? bsearch(&key, r->process, r->processes, sizeof(key), by_number)
+			    : NULL;
+}
+
+const struct trace_fact *tree_image(const struct tree_process *p)
+{
+	return p->images ? p->image[p->images - 1] : NULL;
+}
+
+static bool is_image(const struct trace_fact *f)
+{
+	return f->fact->what == MPROF_FACT_START || f->fact->what == MPROF_FACT_EXEC;
+}
+
+/* ---- the list of processes ---- */
+
+static int collect(struct tree *r, const struct walk_input *in)
+{
+	uint32_t *seen = calloc(in->fact_count + in->thread_count + 1, sizeof(*seen));
+	size_t n = 0, i;
+
+	r->process = calloc(in->fact_count + in->thread_count + 1, sizeof(*r->process));
+	if (!seen || !r->process) {
+		free(seen);
+		return -ENOMEM;
+	}
+	for (i = 0; i < in->fact_count; i++)
+		seen[n++] = in->facts[i].process;
+	for (i = 0; i < in->thread_count; i++)
+		seen[n++] = in->threads[i].process;
+	for (i = 0; i < n; i++)
+		r->process[i].number = seen[i];
+	free(seen);
+	qsort(r->process, n, sizeof(*r->process), by_number);
+	for (i = 0; i < n; i++)
+		if (r->process[i].number &&
+		    (!r->processes || r->process[r->processes - 1].number != r->process[i].number))
+			r->process[r->processes++].number = r->process[i].number;
+	return 0;
+}
+
+static int add_image(struct tree_process *p, const struct trace_fact *f)
+{
+	const struct trace_fact **more = reallocarray(p->image, p->images + 1, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	p->image = more;
+	p->image[p->images++] = f;
+	return 0;
+}
+
+static void add_start(struct tree_process *p, const struct mprof_fact *f)
+{
+	p->pid = f->pid;
+	p->parent_pid = f->parent_pid;
+	p->parent = f->parent;
+	p->forked = f->fork_ticks != 0;
+	p->start_ticks = f->ticks;
+}
+
+static void add_end(struct tree_process *p, const struct mprof_fact *f)
+{
+	if (f->what == MPROF_FACT_WAITED || p->end == TREE_UNKNOWN) {
+		p->end = f->what == MPROF_FACT_WAITED && f->signal ? TREE_KILLED : TREE_EXITED;
+		p->status = p->end == TREE_KILLED ? f->signal : f->status;
+	}
+	if (f->ticks > p->end_ticks)
+		p->end_ticks = f->ticks;
+	if (f->what == MPROF_FACT_WAITED || !p->user_ns) {
+		p->user_ns = f->user_ns;
+		p->system_ns = f->system_ns;
+		p->minor_faults = f->minor_faults;
+		p->major_faults = f->major_faults;
+	}
+	if (f->peak_rss_bytes > p->peak_rss_bytes)
+		p->peak_rss_bytes = f->peak_rss_bytes;
+}
+
+static int add_fact(struct tree *r, const struct trace_fact *f)
+{
+	struct tree_process *p = (struct tree_process *)tree_find(r, f->process);
+	const struct mprof_fact *m = f->fact;
+
+	if (!p)
+		return 0;
+	if (m->self_bytes > p->self_bytes)
+		p->self_bytes = m->self_bytes;
+	if (m->what == MPROF_FACT_START)
+		add_start(p, m);
+	if (is_image(f))
+		return add_image(p, f);
+	if (m->what == MPROF_FACT_END || m->what == MPROF_FACT_WAITED)
+		add_end(p, m);
+	if (m->what == MPROF_FACT_STOPPED)
+		p->stopped = f->why;
+	return 0;
+}
+
+/* The live entry knows the losses, and an end that no fact told. */
+static void add_entry(struct tree_process *p, const struct mprof_process_entry *e)
+{
+	int i;
+
+	if (e->number != p->number)
+		return;
+	for (i = 0; i < MPROF_LOST_REASONS; i++)
+		p->lost[i] = e->lost[i];
+	if (e->self_bytes > p->self_bytes)
+		p->self_bytes = e->self_bytes;
+	if (!p->pid)
+		p->pid = e->pid;
+	if (e->state == MPROF_PROCESS_KILLED) {
+		p->end = TREE_KILLED;
+		p->status = e->status;
+	} else if (e->state == MPROF_PROCESS_EXITED && p->end == TREE_UNKNOWN) {
+		p->end = TREE_EXITED;
+		p->status = e->status;
+	}
+}
+
+static void add_samples(struct tree_process *p, const struct walk_input *in)
+{
+	const struct mprof_sample *s = NULL;
+	size_t i;
+
+	p->samples = in->samples ? in->samples(in->context, p->number, &s) : 0;
+	for (i = 0; i < p->samples; i++) {
+		p->rss_most = s[i].rss > p->rss_most ? s[i].rss : p->rss_most;
+		if (s[i].rss_anon > p->rss_anon_most)
+			p->rss_anon_most = s[i].rss_anon;
+	}
+}
+
+/* ---- what is missing ---- */
+
+static uint64_t last_sign_of(const struct walk_input *in, uint32_t process)
+{
+	uint64_t last = 0;
+	size_t i;
+
+	for (i = 0; i < in->thread_count; i++)
+		if (in->threads[i].process == process && in->threads[i].last_ticks > last)
+			last = in->threads[i].last_ticks;
+	for (i = 0; i < in->fact_count; i++)
+		if (in->facts[i].process == process && in->facts[i].fact->ticks > last &&
+		    in->facts[i].fact->what != MPROF_FACT_WAITED)
+			last = in->facts[i].fact->ticks;
+	return last;
+}
+
+/* Did pid begin to be recorded, or run another program, not long before or any time after f? */
+static bool pid_is_recorded(const struct walk_input *in, const struct trace_fact *f, int32_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < in->fact_count; i++) {
+		const struct trace_fact *other = &in->facts[i];
+
+		if (is_image(other) && other->fact->pid == pid &&
+		    (other->fact->parent == f->process || other->fact->ticks >= f->fact->ticks))
+			return true;
+	}
+	return false;
+}
+
+/* An exec that failed left signs of the process after it; one that worked, of the new program. */
+static bool became_missing(const struct walk_input *in, const struct trace_fact *f)
+{
+	return last_sign_of(in, f->process) <= f->fact->ticks;
+}
+
+static bool is_missing(const struct walk_input *in, const struct trace_fact *f)
+{
+	const struct mprof_fact *m = f->fact;
+
+	if (m->what == MPROF_FACT_EXECING && !m->child_pid)
+		return became_missing(in, f);
+	if (m->what == MPROF_FACT_EXECING ||
+	    (m->what == MPROF_FACT_CHILD && m->how == MPROF_CHILD_SPAWN))
+		return m->child_pid && !pid_is_recorded(in, f, m->child_pid);
+	return false;
+}
+
+/* A vfork child says EXECING and its parent CHILD: one of the two is enough. */
+static bool is_listed(const struct tree *r, int32_t pid, uint32_t parent)
+{
+	size_t i;
+
+	for (i = 0; i < r->missing_count; i++)
+		if (r->missing[i].pid == pid && r->missing[i].parent == parent)
+			return true;
+	return false;
+}
+
+static int find_missing(struct tree *r, const struct walk_input *in)
+{
+	struct tree_process *p;
+	size_t i;
+
+	r->missing = calloc(in->fact_count + 1, sizeof(*r->missing));
+	if (!r->missing)
+		return -ENOMEM;
+	for (i = 0; i < in->fact_count; i++) {
+		const struct trace_fact *f = &in->facts[i];
+		int32_t pid = f->fact->child_pid ? f->fact->child_pid : f->fact->pid;
+
+		if (!is_missing(in, f) || is_listed(r, pid, f->process))
+			continue;
+		r->missing[r->missing_count++] = (struct tree_missing){
+			.pid = pid,
+			.parent = f->process,
+			.became = !f->fact->child_pid,
+			.environment = !f->fact->env_kept,
+			.path = f->path,
+			.ticks = f->fact->ticks,
+		};
+		p = (struct tree_process *)tree_find(r, f->process);
+		if (p && !f->fact->child_pid && p->end == TREE_UNKNOWN)
+			p->end = TREE_BECAME;
+	}
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+static int collect_remarks(struct tree *r, const struct walk_input *in)
+{
+	size_t i;
+
+	r->remark = calloc(in->fact_count + 1, sizeof(*r->remark));
+	if (!r->remark)
+		return -ENOMEM;
+	for (i = 0; i < in->fact_count; i++)
+		if (in->facts[i].fact->what == MPROF_FACT_OUTSIDE && *in->facts[i].why)
+			r->remark[r->remarks++] = in->facts[i].why;
+	return 0;
+}
+
+static void measure(struct tree *r, const struct walk_input *in)
+{
+	size_t i;
+
+	r->start_ticks = in->header->start_ticks;
+	for (i = 0; i < in->fact_count; i++)
+		if (in->facts[i].fact->ticks > r->end_ticks)
+			r->end_ticks = in->facts[i].fact->ticks;
+	for (i = 0; i < in->thread_count; i++)
+		if (in->threads[i].last_ticks > r->end_ticks)
+			r->end_ticks = in->threads[i].last_ticks;
+	if (r->end_ticks < r->start_ticks)
+		r->end_ticks = r->start_ticks;
+}
+
+int tree_make(struct tree *r, const struct walk_input *in, const uint64_t lost[MPROF_LOST_REASONS])
+{
+	struct tree_process *p;
+	size_t i;
+
+	*r = (struct tree){ .process = NULL };
+	for (i = 0; i < MPROF_LOST_REASONS; i++) {
+		r->lost[i] = lost[i];
+		r->lost_all += lost[i];
+	}
+	if (collect(r, in) < 0)
+		return -ENOMEM;
+	for (i = 0; i < in->fact_count; i++)
+		if (add_fact(r, &in->facts[i]) < 0)
+			return -ENOMEM;
+	for (p = r->process; p < r->process + r->processes; p++) {
+		if (p->number - 1 < MPROF_PROCESS_TABLE)
+			add_entry(p, &in->header->process[p->number - 1]);
+		add_samples(p, in);
+	}
+	measure(r, in);
+	if (find_missing(r, in) < 0)
+		return -ENOMEM;
+	return collect_remarks(r, in);
+}
+
+void tree_release(struct tree *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->processes; i++)
+		free(r->process[i].image);
+	free(r->process);
+	free(r->missing);
+	free(r->remark);
+	*r = (struct tree){ .process = NULL };
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * tree.h - what ran: the processes of a run, from the facts of its trace, how
+ * each ended, and the processes that could not be recorded.
+ *
+ * Made from facts alone; needs no event.  Pointers go into the trace, which
+ * must stay open.
+ */
+#ifndef MPROF_TREE_H
+#define MPROF_TREE_H
+
+#include "walk.h"
+
+enum tree_end {
+	TREE_UNKNOWN, /* neither it nor anybody else said; or it was still running */
+	TREE_EXITED,  /* status */
+	TREE_KILLED,  /* status is the signal */
+	TREE_BECAME,  /* by exec a program that is not recorded: see missing */
+};
+
+struct tree_process {
+	uint32_t number;
+	int32_t pid, parent_pid;
+	uint32_t parent; /* number, 0: not recorded */
+	bool forked;	 /* began as a copy of its parent */
+	/* Its programs in order: the START fact, then one EXEC for each exec. */
+	const struct trace_fact **image;
+	size_t images;
+	enum tree_end end;
+	int32_t status;
+	uint64_t start_ticks, end_ticks;					 /* 0: not known */
+	uint64_t user_ns, system_ns, peak_rss_bytes, minor_faults, major_faults; /* 0: not known */
+	uint64_t samples, rss_most, rss_anon_most; /* taken while it ran; bytes */
+	uint64_t self_bytes;			   /* mprof's own memory in it, most seen */
+	uint64_t lost[MPROF_LOST_REASONS];
+	const char *stopped; /* recording ended early: why; NULL */
+};
+
+/* A process, or a program that a process became, which is not in the trace. */
+struct tree_missing {
+	int32_t pid;
+	uint32_t parent;  /* number of who made it, or of who became it */
+	bool became;	  /* by exec, in the same process */
+	bool environment; /* it was given an environment without us */
+	const char *path; /* "" not known */
+	char why[512];	  /* what its file says now; "" until someone looked */
+	uint64_t ticks;
+};
+
+struct tree {
+	struct tree_process *process; /* ascending by number */
+	size_t processes;
+	struct tree_missing *missing;
+	size_t missing_count;
+	const char **remark; /* of mprof, about the run */
+	size_t remarks;
+	const char *command; /* the first program's path */
+	uint64_t lost[MPROF_LOST_REASONS], lost_all;
+	uint64_t start_ticks, end_ticks;
+};
+
+/* 0 or -ENOMEM; release in both cases. */
+int tree_make(struct tree *r, const struct walk_input *in, const uint64_t lost[MPROF_LOST_REASONS]);
+void tree_release(struct tree *r);
+
+/* NULL when there is none. */
+const struct tree_process *tree_find(const struct tree *r, uint32_t number);
+/* The last program it ran, NULL when no fact says. */
+const struct trace_fact *tree_image(const struct tree_process *p);
+
+#endif

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * walk.c - the one walk over a trace.
+ *
+ * Two batches are at hand at any time: the one being applied and the next,
+ * which the heap may search.  A batch is contiguous in the window's ring, so
+ * passes get plain arrays.
+ */
+#include "walk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "moments.h"
+
+#define PROGRESS_EVERY (1u << 20)
+
+/* ---- input from a trace ---- */
+
+static size_t next_of_trace(void *t, struct event *events, size_t n)
+{
+	return trace_next(t, events, n);
+}
+
+static int64_t ns_of_trace(void *t, uint64_t ticks)
+{
+	return trace_ns(t, ticks);
+}
+
+static size_t samples_of_trace(void *t, uint32_t process, const struct mprof_sample **samples)
+{
+	return trace_samples(t, process, samples);
+}
+
+void walk_input_from_trace(struct walk_input *in, struct trace *t)
+{
+	*in = (struct walk_input){
+		.context = t,
+		.next = next_of_trace,
+		.ns = ns_of_trace,
+		.samples = samples_of_trace,
+		.header = trace_header(t),
+	};
+	in->fact_count = trace_facts(t, &in->facts);
+	in->thread_count = trace_threads(t, &in->threads);
+	in->residency_count = trace_residencies(t, &in->residencies);
+}
+
+/* ---- hooks of passes ---- */
+
+static void tell_gone(struct walk *w, uint32_t process, enum process_gone why, uint64_t ticks)
+{
+	size_t i;
+
+	heap_settle(&w->heap, process);
+	for (i = 0; i < w->passes; i++)
+		if (w->pass[i].ops->gone)
+			w->pass[i].ops->gone(w->pass[i].self, &w->heap, process, why, ticks);
+}
+
+static void tell_residency(struct walk *w, uint32_t process, const struct trace_residency *r)
+{
+	size_t i;
+
+	for (i = 0; i < w->passes; i++)
+		if (w->pass[i].ops->residency)
+			w->pass[i].ops->residency(w->pass[i].self, &w->heap, process, r);
+}
+
+static void run_moment(struct walk *w, const struct moment *m)
+{
+	uint32_t process = heap_process(&w->heap, m->process);
+
+	switch (m->kind) {
+	case MOMENT_FORK:
+		heap_fork(&w->heap, heap_process(&w->heap, m->parent), process, m->ticks,
+			  m->fact->fact->ticks);
+		break;
+	case MOMENT_RESIDENCY:
+		tell_residency(w, process, m->residency);
+		break;
+	case MOMENT_EXEC:
+		tell_gone(w, process, GONE_EXEC, m->ticks);
+		heap_clear(&w->heap, process, false);
+		break;
+	case MOMENT_END:
+		tell_gone(w, process, GONE_ENDED, m->ticks);
+		heap_clear(&w->heap, process, true);
+		break;
+	}
+}
+
+/* ---- batches ---- */
+
+/* How many of the n events from `first` come before the next moment. */
+static size_t before_moment(struct walk *w, size_t first, size_t n)
+{
+	uint64_t ticks;
+	size_t i;
+
+	if (w->next_moment == w->moments)
+		return n;
+	ticks = w->moment[w->next_moment].ticks;
+	if (n && window_at(&w->window, first + n - 1)->ticks <= ticks)
+		return n;
+	for (i = 0; i < n; i++)
+		if (window_at(&w->window, first + i)->ticks > ticks)
+			return i;
+	return n;
+}
+
+static void hand_out(struct walk *w, size_t first, size_t n)
+{
+	struct batch b = {
+		.event = window_at(&w->window, first),
+		.note = w->note,
+		.count = n,
+		.number = w->events + 1,
+	};
+	size_t i;
+
+	heap_apply(&w->heap, &w->window, first, n, w->note);
+	for (i = 0; i < w->passes; i++)
+		if (w->pass[i].ops->batch)
+			w->pass[i].ops->batch(w->pass[i].self, &b);
+	w->events += n;
+}
+
+static void run_batch(struct walk *w, size_t n)
+{
+	size_t first = 0, now;
+
+	if (!w->events && n)
+		w->first_ticks = window_at(&w->window, 0)->ticks;
+	while (first < n) {
+		now = before_moment(w, first, n - first);
+		if (now)
+			hand_out(w, first, now);
+		first += now;
+		if (first < n)
+			run_moment(w, &w->moment[w->next_moment++]);
+	}
+	if (n)
+		w->last_ticks = window_at(&w->window, n - 1)->ticks;
+}
+
+/* Fills half a window as far as there are events. */
+static size_t read_batch(struct walk *w, size_t half)
+{
+	struct event *to = w->window.event + half;
+	size_t n = 0, got;
+
+	while (n < WINDOW_BATCH) {
+		got = w->input.next(w->input.context, to + n, WINDOW_BATCH - n);
+		if (!got)
+			break;
+		n += got;
+	}
+	return n;
+}
+
+static void run_batches(struct walk *w)
+{
+	size_t here, next = 0;
+	uint64_t told = 0;
+
+	w->window.base = 0;
+	for (here = read_batch(w, 0); here && !w->heap.error && !w->failed; here = next) {
+		next = here == WINDOW_BATCH ? read_batch(w, w->window.base ^ WINDOW_BATCH) : 0;
+		w->window.count = here + next;
+		run_batch(w, here);
+		w->window.base ^= WINDOW_BATCH;
+		if (w->progress && w->events - told >= PROGRESS_EVERY) {
+			told = w->events;
+			w->progress(w->progress_context, w);
+		}
+	}
+}
+
+/* Processes that nobody saw end. */
+static void run_out(struct walk *w)
+{
+	uint32_t i;
+
+	while (w->next_moment < w->moments)
+		run_moment(w, &w->moment[w->next_moment++]);
+	for (i = 0; i < w->heap.processes; i++) {
+		if (w->heap.process[i]->state == HEAP_ENDED)
+			continue;
+		tell_gone(w, i, GONE_TRACE_ENDS, w->last_ticks);
+		heap_clear(&w->heap, i, true);
+	}
+}
+
+/* ---- the whole ---- */
+
+/* The clock is linear: what it makes of 2^32 ticks is the factor of durations. */
+static uint64_t duration_factor(const struct walk_input *in)
+{
+	uint64_t start = in->header->start_ticks;
+	int64_t ns = in->ns(in->context, start + (1ull << 32)) - in->ns(in->context, start);
+
+	return ns > 0 ? (uint64_t)ns : 1ull << 32;
+}
+
+void walk_init(struct walk *w, const struct walk_input *in, const struct walk_pass *pass,
+	       size_t passes)
+{
+	memset(w, 0, sizeof(*w));
+	w->input = *in;
+	w->pass = pass;
+	w->passes = passes;
+	w->ns_mult = duration_factor(in);
+}
+
+int walk_run(struct walk *w, struct error *err)
+{
+	uint64_t inversion = (uint64_t)(((unsigned __int128)HEAP_INVERSION_NS << 32) / w->ns_mult);
+	size_t i;
+
+	if (heap_init(&w->heap, w->input.header->page_size, inversion, true) < 0 ||
+	    moments_make(&w->input, &w->moment, &w->moments) < 0)
+		return fail(err, -ENOMEM, "no memory to read the trace");
+	for (i = 0; i < w->passes; i++)
+		if (w->pass[i].ops->start)
+			w->pass[i].ops->start(w->pass[i].self, w);
+	run_batches(w);
+	run_out(w);
+	for (i = 0; i < w->passes; i++)
+		if (w->pass[i].ops->finish)
+			w->pass[i].ops->finish(w->pass[i].self, w);
+	for (i = 0; i < w->heap.processes; i++)
+		w->failed |= w->heap.process[i]->pages.failed;
+	if (w->heap.error || w->failed)
+		return fail(err, -ENOMEM, "no memory for the live blocks of the trace");
+	return 0;
+}
+
+void walk_release(struct walk *w)
+{
+	size_t i;
+
+	for (i = 0; i < w->passes; i++)
+		if (w->pass[i].ops->release)
+			w->pass[i].ops->release(w->pass[i].self);
+	heap_release(&w->heap);
+	free(w->moment);
+	w->moment = NULL;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * walk.h - the one walk over a trace: events are read in batches, applied to
+ * the heap, and handed with their notes to every pass.
+ *
+ * Between events stand moments: a fork copies a heap, an exec or the end of a
+ * process clears one, and a sample of resident pages is compared with one.  A
+ * batch is cut where a moment falls, so that at a moment the heap and all
+ * passes have seen exactly the events before it.
+ *
+ * Errors: walk_run returns -ENOMEM (err says so) when the heap or a pass ran
+ * out of memory.  Threads: one at a time.
+ */
+#ifndef MPROF_WALK_H
+#define MPROF_WALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pass.h"
+
+/* Where events and facts come from: a trace, or arrays in a test. */
+struct walk_input {
+	void *context;
+	size_t (*next)(void *context, struct event *events, size_t n);
+	int64_t (*ns)(void *context, uint64_t ticks); /* since the start of the run */
+	const struct trace_fact *facts;
+	size_t fact_count;
+	const struct trace_thread *threads;
+	size_t thread_count;
+	const struct trace_residency *residencies;
+	size_t residency_count;
+	/* The samples of memory of a process; may be NULL. */
+	size_t (*samples)(void *context, uint32_t process, const struct mprof_sample **samples);
+	const struct mprof_file_header *header;
+};
+
+struct walk_pass {
+	const struct pass_ops *ops;
+	void *self;
+};
+
+struct moment;
+
+struct walk {
+	struct walk_input input;
+	struct heap heap;
+	struct window window;
+	struct note note[WINDOW_BATCH];
+	struct moment *moment; /* in the order of time */
+	size_t moments, next_moment;
+	const struct walk_pass *pass;
+	size_t passes;
+	uint64_t first_ticks, last_ticks; /* of events */
+	uint64_t events;
+	uint64_t ns_mult; /* ns = ticks * ns_mult / 2^32, for durations */
+	/* Called now and then; may be NULL. */
+	void (*progress)(void *context, const struct walk *w);
+	void *progress_context;
+	bool failed; /* a pass had no memory */
+};
+
+void walk_input_from_trace(struct walk_input *in, struct trace *t);
+/* w is filled wholly.  The input, passes and what they point to must outlive it. */
+void walk_init(struct walk *w, const struct walk_input *in, const struct walk_pass *pass,
+	       size_t passes);
+int walk_run(struct walk *w, struct error *err);
+void walk_release(struct walk *w);
+
+/* A pass without memory: its result is not complete, the walk will fail. */
+static inline void pass_failed(struct walk *w)
+{
+	w->failed = true;
+}
+
+static inline uint64_t walk_duration_ns(const struct walk *w, uint64_t ticks)
+{
+	return (uint64_t)((unsigned __int128)ticks * w->ns_mult >> 32);
+}
+
+static inline int64_t walk_ns(const struct walk *w, uint64_t ticks)
+{
+	return w->input.ns(w->input.context, ticks);
+}
+
+#endif
