@@ -125,9 +125,10 @@ $(O)/bench/%: tests/bench/%.c
 	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -g -O2 -fno-builtin -o $@ $< -lpthread -ldl
 
 # Manual pages and completions are made from the same tables as the parser.
-$(O)/gendoc: scripts/gendoc.c include/mprof/options.def include/mprof/modules.def include/mprof/functions.def
+$(O)/gendoc: scripts/gendoc.c include/mprof/options.def include/mprof/modules.def include/mprof/functions.def \
+		src/mprof/cmd/commands.def
 	$(call say,HOSTCC,$@)
-	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -Iinclude -DMPROF_VERSION='"$(VERSION)"' -O1 -o $@ $<
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -Iinclude -Isrc/mprof -DMPROF_VERSION='"$(VERSION)"' -O1 -o $@ $<
 $(O)/man/%: man/%.in $(O)/gendoc
 	$(call say,MAN,$@)
 	$(Q)mkdir -p $(@D) && $(O)/gendoc $< >$@

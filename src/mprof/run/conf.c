@@ -287,7 +287,7 @@ static const char *job(void)
 
 static const char *rank(void)
 {
-	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+	static const char *const names[] = { "PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK",
 					     "SLURM_PROCID", NULL };
 
 	return first_of(names, "0");

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,13 +96,15 @@ static char *make_file(struct session *s, struct error *err)
 {
 	const char *magic, *mode = conf_get(&s->plan->conf, CONF_MODE);
 	enum conf_key key = file_key(mode, &magic);
-	char *path, hex[33], *variable = NULL;
+	char *path, hex[33], *variable = NULL, exe[PATH_MAX];
 	int i;
 
 	if (key == CONF_KEYS)
 		return strdup("");
-	path = conf_expand(conf_get(&s->plan->conf, key), s->launch.pid, s->result->program.image,
-			   err);
+	/* %e is the program as the kernel will name it, links followed. */
+	if (!realpath(s->result->program.image, exe))
+		snprintf(exe, sizeof(exe), "%s", s->result->program.image);
+	path = conf_expand(conf_get(&s->plan->conf, key), s->launch.pid, exe, err);
 	if (!path)
 		return NULL;
 	s->result->wanted = target_clear(path, magic, err);
