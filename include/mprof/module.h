@@ -131,7 +131,8 @@ struct mprof_core_data {
 	struct mprof_real real;
 	uintptr_t boot_base; /* the boot arena: such blocks never reach the allocator */
 	size_t boot_bytes;
-	uint32_t clock; /* enum mprof_clock */
+	uint32_t chunk_headers; /* blocks have a size in front as glibc's do: mprof_usable() */
+	uint32_t clock;		/* enum mprof_clock */
 	uint32_t clock_shift;
 	uint64_t (*clock_slow)(void); /* CLOCK_MONOTONIC in ns */
 	void *(*boot_realloc)(void *ptr, size_t size);
@@ -226,9 +227,19 @@ MPROF_HOT uint64_t mprof_ticks(void)
 	return mprof_core.clock_slow();
 }
 
-/* [hot] Of a live block that is not a boot block. */
+/*
+ * [hot] Of a live block that is not a boot block.  glibc's answer also looks at
+ * the next chunk, often a cache miss; its own header says the same (bit 1: the
+ * chunk is a mapping of its own).  Used only after a trial at start agreed.
+ */
 MPROF_HOT size_t mprof_usable(void *ptr)
 {
+	if (mprof_likely(mprof_core.chunk_headers)) {
+		size_t head = ((size_t *)ptr)[-1];
+
+		if (mprof_likely(!(head & 2)))
+			return (head & ~(size_t)7) - sizeof(size_t);
+	}
 	return mprof_core.real.malloc_usable_size(ptr);
 }
 

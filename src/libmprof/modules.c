@@ -203,6 +203,24 @@ static void *own(const struct mprof_init_ops *init, const char *name, const void
 	return symbol && object_of(symbol) == object ? symbol : NULL;
 }
 
+/* Do the headers of glibc's chunks say what malloc_usable_size says?  On blocks of ours. */
+static int chunk_headers_agree(const void *object)
+{
+	static const size_t sizes[] = { 1, 25, 1000, 5000 };
+	int agree = object == object_of(dlsym(RTLD_NEXT, "gnu_get_libc_version"));
+
+	for (unsigned i = 0; agree && i < COUNT(sizes); i++) {
+		size_t *block = mprof_core.real.malloc(sizes[i]);
+
+		if (!block)
+			return 0;
+		agree = !(block[-1] & 2) && (block[-1] & ~(size_t)7) - sizeof(size_t) ==
+						mprof_core.real.malloc_usable_size(block);
+		mprof_core.real.free(block);
+	}
+	return agree;
+}
+
 int mp_resolve(const struct mprof_init_ops *init, struct mprof_real *real, struct text *why)
 {
 	const void *object = object_of(init->symbol("malloc"));
@@ -242,5 +260,6 @@ int mp_resolve(const struct mprof_init_ops *init, struct mprof_real *real, struc
 	real->free_sized = made_free_sized;
 	real->free_aligned_sized = made_free_aligned_sized;
 	real->reallocarray = NULL; /* template.h and pass.c do it with realloc */
+	mprof_core.chunk_headers = (uint32_t)chunk_headers_agree(object);
 	return 0;
 }
