@@ -88,13 +88,191 @@ START_TEST(allocation_at_bounds)
 }
 END_TEST
 
+/* Every function as a LONG record, both halves of a realloc. */
+START_TEST(long_by_class)
+{
+	static const struct {
+		uint8_t fn, class;
+	} fns[] = {
+#define MPROF_FUNCTION(id, code, name, class) { code, MPROF_CLASS_##class },
+#include <mprof/functions.def>
+#undef MPROF_FUNCTION
+	};
+	unsigned fn = fns[_i].fn, class = fns[_i].class;
+	const uint64_t v[4] = { 0x7f1234567890, 24, 1000, 5 };
+	bool product = fn == MPROF_FN_CALLOC || fn == MPROF_FN_REALLOCARRAY;
+	struct trace_damage damage;
+	struct event e[4];
+
+	start();
+	words_long(&w, fn, 6000, 0, 12, v);
+	if (class == MPROF_CLASS_REALLOC)
+		words_long(&w, fn, 6001, MPROF_LONG_BEGIN, 0, v);
+	ck_assert_uint_eq(walk(e, 4, &damage), class == MPROF_CLASS_REALLOC ? 2 : 1);
+	ck_assert_uint_eq(e[0].fn, fn);
+	ck_assert_uint_eq(e[0].addr, v[0]);
+	ck_assert_uint_eq(e[0].size, product ? 24 * 5 : 24);
+	ck_assert_uint_eq(e[0].usable, class == MPROF_CLASS_FREE ? 0 : 1000);
+	ck_assert_uint_eq(e[0].arg, class == MPROF_CLASS_FREE ? 1000 : 5);
+	ck_assert_uint_eq(e[0].error, 12);
+	if (class == MPROF_CLASS_REALLOC) {
+		ck_assert_uint_eq(e[0].kind, EVENT_REALLOC_END);
+		ck_assert_uint_eq(e[1].kind, EVENT_REALLOC_BEGIN);
+		ck_assert_uint_eq(e[1].size, 24);
+	} else {
+		ck_assert_uint_eq(e[0].kind, EVENT_CALL);
+	}
+	stop();
+}
+END_TEST
+
+START_TEST(product_that_overflows)
+{
+	const uint64_t v[4] = { 0, UINT64_MAX / 2, 0, 3 };
+	struct trace_damage damage;
+	struct event e[4];
+
+	start();
+	words_long(&w, MPROF_FN_CALLOC, 6000, 0, 12, v);
+	ck_assert_uint_eq(walk(e, 4, &damage), 1);
+	ck_assert_uint_eq(e[0].size, UINT64_MAX);
+	ck_assert_uint_eq(e[0].arg, 3);
+	stop();
+}
+END_TEST
+
+struct free_case {
+	unsigned tag, fn;
+	uint64_t addr;
+	size_t words;
+};
+
+static const struct free_case free_cases[] = {
+	{ MPROF_TAG_FREE, MPROF_FN_FREE, (1ull << 48) - 1, 1 },
+	{ MPROF_TAG_FREE, MPROF_FN_FREE, 1ull << 48, 5 },
+	{ MPROF_TAG_DELETE, MPROF_FN_DELETE, 0x7f0000001230, 1 },
+	{ MPROF_TAG_REALLOC_BEGIN, MPROF_FN_REALLOC, 0x10, 1 },
+	{ MPROF_TAG_REALLOC_BEGIN, MPROF_FN_REALLOC, UINT64_MAX, 5 },
+	{ MPROF_TAG_FREE, MPROF_FN_FREE, 0, 1 },
+};
+
+START_TEST(free_at_bounds)
+{
+	const struct free_case *c = &free_cases[_i];
+	struct trace_damage damage;
+	struct event e[4];
+
+	start();
+	words_give(&w, c->tag, 5000 + MPROF_DT_MAX, c->addr);
+	ck_assert_uint_eq(w.n, c->words);
+	ck_assert_uint_eq(walk(e, 4, &damage), 1);
+	ck_assert_uint_eq(e[0].ticks, 5000 + MPROF_DT_MAX);
+	ck_assert_uint_eq(e[0].addr, c->addr);
+	ck_assert_uint_eq(e[0].fn, c->fn);
+	ck_assert_uint_eq(e[0].kind,
+			  c->tag == MPROF_TAG_REALLOC_BEGIN ? EVENT_REALLOC_BEGIN : EVENT_CALL);
+	stop();
+}
+END_TEST
+
+/* Only blocks that were returned move the address that deltas count from. */
+START_TEST(what_moves_the_address)
+{
+	const uint64_t base = 0x7f0000001000, map[4] = { 0x10000, 4096 }, failed[4] = { 0, 99 };
+	struct trace_damage damage;
+	struct event e[16];
+	size_t n;
+
+	start();
+	words_alloc(&w, MPROF_TAG_MALLOC, 5001, base, 8, 24);
+	words_give(&w, MPROF_TAG_FREE, 5002, base + 4096);
+	words_long(&w, MPROF_FN_MMAP, 5003, 0, 0, map);
+	words_long(&w, MPROF_FN_MALLOC, 5004, 0, 12, failed);
+	words_long(&w, MPROF_FN_REALLOC, 5005, MPROF_LONG_BEGIN, 0, map);
+	n = w.n;
+	words_alloc(&w, MPROF_TAG_CALLOC, 5006, base + 32, 8, 24);
+	ck_assert_uint_eq(w.n, n + 1);
+	words_long(&w, MPROF_FN_REALLOC, 5007, 0, 0, (const uint64_t[]){ base * 2, 1, 24, 0 });
+	n = w.n;
+	words_alloc(&w, MPROF_TAG_REALLOC_END, 5008, base * 2 + 64, 8, 24);
+	ck_assert_uint_eq(w.n, n + 1);
+	ck_assert_uint_eq(walk(e, 16, &damage), 8);
+	ck_assert_uint_eq(e[5].addr, base + 32);
+	ck_assert_uint_eq(e[5].arg, 1); /* calloc(1, 8) */
+	ck_assert_uint_eq(e[7].addr, base * 2 + 64);
+	stop();
+}
+END_TEST
+
+START_TEST(controls_and_losses)
+{
+	struct trace_damage damage;
+	struct event e[8];
+
+	start();
+	words_control(&w, MPROF_CONTROL_THREAD_CREATE, 5001, (1ull << 40) - 1);
+	words_put(&w, mprof_word_lost(MPROF_LOST_SPACE, (1ull << 52) - 1));
+	ck_assert_uint_eq(walk(e, 8, &damage), 2);
+	ck_assert_uint_eq(e[0].kind, EVENT_CONTROL);
+	ck_assert_uint_eq(e[0].control, MPROF_CONTROL_THREAD_CREATE);
+	ck_assert_uint_eq(e[0].value, (1ull << 40) - 1);
+	ck_assert_uint_eq(e[1].kind, EVENT_LOST);
+	ck_assert_uint_eq(e[1].control, MPROF_LOST_SPACE);
+	ck_assert_uint_eq(e[1].value, (1ull << 52) - 1);
+	ck_assert_uint_eq(e[1].ticks, 5001);
+	stop();
+}
+END_TEST
+
+/* FORMAT.md 5.4: the rest of the chunk is not read, and it is told. */
+static const uint64_t bad_words[] = {
+	13,
+	14,
+	15,
+	15ull << 60 | 13,
+	MPROF_TAG_LONG,		   /* no function */
+	MPROF_TAG_LONG | 31 << 16, /* one that is not known */
+	MPROF_TAG_LONG | MPROF_FN_MALLOC << 16 | MPROF_LONG_BEGIN << 24,
+	MPROF_TAG_LONG | MPROF_FN_MALLOC << 16, /* cut off by the end */
+	MPROF_TAG_CONTROL,
+	MPROF_TAG_CONTROL | 7 << 16,
+	MPROF_TAG_LOST | MPROF_LOST_REASONS << 4,
+	MPROF_TAG_THREAD,
+	MPROF_TAG_THREAD | 1ull << 36,
+	MPROF_TAG_END | 1 << 4,
+};
+
+START_TEST(bad_word)
+{
+	struct trace_damage damage;
+	struct event e[8];
+
+	start();
+	words_give(&w, MPROF_TAG_FREE, 5001, 0x1000);
+	words_put(&w, bad_words[_i]);
+	words_give(&w, MPROF_TAG_FREE, 5002, 0x2000);
+	ck_assert_uint_eq(walk(e, 8, &damage), 1);
+	ck_assert_uint_eq(e[0].addr, 0x1000);
+	ck_assert_uint_eq(damage.words_bad, 1);
+	ck_assert_uint_ne(damage.first_bad_offset, 0);
+	stop();
+}
+END_TEST
+
+#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
+
 Suite *trace_words_suite(void)
 {
 	Suite *s = suite_create("trace words");
 	TCase *tc = tcase_create("words");
 
-	tcase_add_loop_test(tc, allocation_at_bounds, 0,
-			    sizeof(alloc_cases) / sizeof(alloc_cases[0]));
+	tcase_add_loop_test(tc, allocation_at_bounds, 0, COUNT(alloc_cases));
+	tcase_add_loop_test(tc, free_at_bounds, 0, COUNT(free_cases));
+	tcase_add_loop_test(tc, long_by_class, 0, 22);
+	tcase_add_test(tc, product_that_overflows);
+	tcase_add_test(tc, what_moves_the_address);
+	tcase_add_test(tc, controls_and_losses);
+	tcase_add_loop_test(tc, bad_word, 0, COUNT(bad_words));
 	suite_add_tcase(s, tc);
 	return s;
 }

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* trace_damage.c - files that are cut off, torn, full of holes or being written. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "suites.h"
+#include "trace_build.h"
+#include "trace_text.h"
+
+#define BASE 0x7f0000001000ull
+
+static struct build b;
+
+/* `n` pairs of one thread, from `ticks` on. */
+static void pairs(struct words *w, uint64_t ticks, int n)
+{
+	words_start(w, ticks);
+	for (int i = 0; i < n; i++) {
+		words_alloc(w, MPROF_TAG_MALLOC, ticks + 10 * i + 1, BASE + 64 * i, 40, 56);
+		words_give(w, MPROF_TAG_FREE, ticks + 10 * i + 5, BASE + 64 * i);
+	}
+}
+
+static size_t add_pairs(uint32_t thread, uint64_t seq, uint64_t ticks, int n)
+{
+	struct words w;
+	size_t at;
+
+	pairs(&w, ticks, n);
+	at = build_chunk(&b, 1, thread, seq, &w);
+	words_free(&w);
+	return at;
+}
+
+static struct trace *open_prefix(size_t n, int *fd, struct error *err)
+{
+	struct trace *t;
+
+	if (trace_open(&t, build_path_prefix(&b, n, fd), MPROF_MAGIC_TRACE, err))
+		return NULL;
+	return t;
+}
+
+/* Events and damage of what is in b now. */
+static size_t walk(struct trace_damage *damage, struct event *events, size_t room)
+{
+	struct error err;
+	struct event e[64];
+	size_t got = 0, n;
+	struct trace *t;
+	int fd;
+
+	t = open_prefix(b.n, &fd, &err);
+	ck_assert_msg(t != NULL, "%s", err.text);
+	while ((n = trace_next(t, e, 64)))
+		for (size_t i = 0; i < n; i++, got++)
+			if (got < room)
+				events[got] = e[i];
+	*damage = *trace_damage(t);
+	trace_close(t);
+	close(fd);
+	return got;
+}
+
+/* One of everything, small. */
+static void build_small(void)
+{
+	struct mprof_fact fact = {
+		.what = MPROF_FACT_START, .pid = 7, .ticks = 1001, .mono_ns = 1001
+	};
+	struct mprof_sample sample = { .ticks = 1002, .rss = 4096 };
+	struct words w;
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	build_fact(&b, 1, &fact, "exe=/bin/true", 14);
+	add_pairs(1, 1, 1000, 10);
+	build_extent(&b, MPROF_EXTENT_SAMPLE, 1, 0, &sample, sizeof(sample), 0);
+	add_pairs(1, 2, 2000, 10);
+	pairs(&w, 3000, 6);
+	build_slot(&b, 1, 1, 3, &w, 256);
+	words_free(&w);
+}
+
+/* Whatever is cut off: no crash, and what is read is the beginning of the whole. */
+START_TEST(cut_anywhere)
+{
+	struct event whole[128], part[128];
+	struct error err;
+	size_t n, last = 0;
+
+	build_small();
+	{
+		struct trace_damage damage;
+
+		n = walk(&damage, whole, 128);
+		ck_assert_uint_eq(n, 52);
+		ck_assert_uint_eq(damage.first_bad_offset, 0);
+	}
+	for (size_t cut = MPROF_HEADER_SIZE - 64; cut <= b.n; cut++) {
+		int fd;
+		struct trace *t = open_prefix(cut, &fd, &err);
+		size_t got;
+
+		ck_assert_int_eq(t != NULL, cut >= MPROF_HEADER_SIZE);
+		if (t) {
+			got = trace_next(t, part, 128);
+			ck_assert_uint_ge(got, last);
+			ck_assert_mem_eq(part, whole, got * sizeof(part[0]));
+			ck_assert(cut == b.n || trace_damage(t)->bytes_missing == b.n - cut);
+			last = got;
+			trace_close(t);
+		}
+		close(fd);
+	}
+	ck_assert_uint_eq(last, n);
+	build_free(&b);
+}
+END_TEST
+
+/* Every short header is refused, with the place where it ends. */
+START_TEST(cut_header)
+{
+	static const size_t cuts[] = { 0, 1, 7, 8, 12, 16, 240, 4096, MPROF_HEADER_SIZE - 1 };
+	struct error err = { "" };
+	int fd;
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	ck_assert_ptr_null(open_prefix(cuts[_i], &fd, &err));
+	ck_assert_ptr_nonnull(strstr(err.text, "/proc/self/fd/"));
+	close(fd);
+	build_free(&b);
+}
+END_TEST
+
+/* A flipped byte anywhere in the extents: no crash, and no event that was not there. */
+START_TEST(flipped_anywhere)
+{
+	struct event whole[128], part[128];
+	struct trace_damage damage;
+	size_t n;
+
+	build_small();
+	n = walk(&damage, whole, 128);
+	for (size_t at = MPROF_HEADER_SIZE; at < b.n; at++) {
+		b.bytes[at] ^= 0x40;
+		ck_assert_uint_le(walk(&damage, part, 128), n);
+		b.bytes[at] ^= 0x40;
+	}
+	build_free(&b);
+}
+END_TEST
+
+/* An extent's header is gone: the next one is found, and the gap is told. */
+START_TEST(torn_header)
+{
+	struct trace_damage damage;
+	struct event e[64];
+	size_t at;
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	add_pairs(1, 1, 1000, 5);
+	at = add_pairs(1, 2, 2000, 5);
+	add_pairs(1, 3, 3000, 5);
+	memset(b.bytes + at, 0xee, 64);
+	ck_assert_uint_eq(walk(&damage, e, 64), 20);
+	ck_assert_uint_eq(e[10].ticks, 3001);
+	ck_assert_uint_eq(damage.chunks_missing, 1);
+	ck_assert_uint_ge(damage.bytes_skipped, 64);
+	ck_assert_uint_eq(damage.first_bad_offset, at);
+	build_free(&b);
+}
+END_TEST
+
+/* Room that was taken and never written is not damage: its owner was killed. */
+START_TEST(hole)
+{
+	struct trace_damage damage;
+	struct event e[64];
+	size_t at;
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	add_pairs(1, 1, 1000, 5);
+	at = add_pairs(2, 1, 2000, 5);
+	add_pairs(1, 2, 3000, 5);
+	memset(b.bytes + at, 0, build_extent_at(&b, at)->size);
+	ck_assert_uint_eq(walk(&damage, e, 64), 20);
+	ck_assert_uint_eq(damage.bytes_skipped, 0);
+	ck_assert_uint_gt(damage.bytes_empty, 0);
+	ck_assert_uint_eq(damage.chunks_missing, 0);
+	build_free(&b);
+}
+END_TEST
+
+/* Sizes that lead into, or right over, the next extent do not hide it. */
+START_TEST(size_too_great)
+{
+	static const uint32_t more[] = { 64, 128, 0, 1 << 20 };
+	struct trace_damage damage;
+	struct event e[64];
+	size_t first, second;
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	first = add_pairs(1, 1, 1000, 5);
+	second = add_pairs(1, 2, 2000, 5);
+	add_pairs(1, 3, 3000, 5);
+	build_extent_at(&b, first)->size += more[_i] ? more[_i] : build_extent_at(&b, second)->size;
+	ck_assert_uint_eq(walk(&damage, e, 64), 30);
+	ck_assert_uint_eq(damage.sizes_bad, 1);
+	ck_assert_uint_eq(damage.first_bad_offset, first);
+	build_free(&b);
+}
+END_TEST
+
+START_TEST(size_is_nothing)
+{
+	static const uint32_t sizes[] = { 0, 1, 63, 65, 0xffffffc0 };
+	struct trace_damage damage;
+	struct event e[64];
+	size_t first;
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	first = add_pairs(1, 1, 1000, 5);
+	add_pairs(1, 2, 2000, 5);
+	build_extent_at(&b, first)->size = sizes[_i];
+	ck_assert_uint_eq(walk(&damage, e, 64), 10);
+	ck_assert_uint_eq(damage.chunks_missing, 1);
+	build_free(&b);
+}
+END_TEST
+
+/* The tail in the header is live and may say anything. */
+START_TEST(tail_is_not_trusted)
+{
+	static const int64_t tails[] = { 0, MPROF_HEADER_SIZE, MPROF_HEADER_SIZE + 64, 1 << 30 };
+	struct trace_damage damage;
+	struct event e[64];
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	add_pairs(1, 1, 1000, 5);
+	add_pairs(1, 2, 2000, 5);
+	build_header(&b)->tail = (uint64_t)tails[_i];
+	ck_assert_uint_eq(walk(&damage, e, 64), 20);
+	ck_assert_uint_eq(damage.bytes_missing, tails[_i] > (int64_t)b.n ? tails[_i] - b.n : 0);
+	build_free(&b);
+}
+END_TEST
+
+/* Disk blocks may be there ahead of the tail. */
+START_TEST(room_behind_the_tail)
+{
+	struct trace_damage damage;
+	struct event e[64];
+	size_t at;
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	add_pairs(1, 1, 1000, 5);
+	at = add_pairs(1, 2, 2000, 500);
+	build_header(&b)->tail = at;
+	memset(b.bytes + at, 0, b.n - at);
+	ck_assert_uint_eq(walk(&damage, e, 64), 10);
+	ck_assert_uint_eq(damage.bytes_empty, 0);
+	ck_assert_uint_eq(damage.first_bad_offset, 0);
+	build_free(&b);
+}
+END_TEST
+
+/* An extent of another run, as a copied file might have. */
+START_TEST(other_run)
+{
+	struct trace_damage damage;
+	struct event e[64];
+	size_t at;
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	at = add_pairs(1, 1, 1000, 5);
+	add_pairs(2, 1, 1000, 5);
+	build_extent_at(&b, at)->run ^= 1;
+	ck_assert_uint_eq(walk(&damage, e, 64), 10);
+	ck_assert_uint_gt(damage.bytes_skipped, 0);
+	build_free(&b);
+}
+END_TEST
+
+/* A slot that goes on being written while we look at it. */
+START_TEST(file_grows_while_it_is_read)
+{
+	struct event e[64];
+	struct error err;
+	struct trace *t;
+	struct words w;
+	uint64_t seq = 2;
+	size_t slot;
+	int fd;
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	add_pairs(1, 1, 1000, 5);
+	pairs(&w, 2000, 3);
+	slot = build_slot(&b, 1, 1, 2, &w, 1024);
+	t = open_prefix(b.n, &fd, &err);
+	ck_assert_ptr_nonnull(t);
+	/* One more event now, and it is seen ... */
+	ck_assert_int_eq(pwrite(fd, &(uint64_t){ mprof_word_free(MPROF_TAG_FREE, 1, BASE) }, 8,
+				(off_t)(slot + 64 + 8 * w.n)),
+			 8);
+	ck_assert_uint_eq(trace_next(t, e, 64), 17);
+	/* ... but when the slot is given to other words, these are not taken for its own. */
+	seq++;
+	ck_assert_int_eq(pwrite(fd, &seq, 8, (off_t)(slot + offsetof(struct mprof_extent, seq))),
+			 8);
+	trace_rewind(t);
+	ck_assert_uint_eq(trace_next(t, e, 64), 10);
+	/* And a file that is cut short under our hands is no more than that. */
+	ck_assert_int_eq(ftruncate(fd, MPROF_HEADER_SIZE + 100), 0);
+	trace_rewind(t);
+	ck_assert_uint_eq(trace_next(t, e, 64), 0);
+	trace_close(t);
+	words_free(&w);
+	close(fd);
+	build_free(&b);
+}
+END_TEST
+
+START_TEST(losses_are_summed)
+{
+	struct trace_damage damage;
+	struct event e[4];
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	build_header(&b)->lost[MPROF_LOST_PROCESS] = 2;
+	build_header(&b)->process[0].lost[MPROF_LOST_NESTED] = UINT32_MAX;
+	build_header(&b)->process[5].lost[MPROF_LOST_NESTED] = 3;
+	ck_assert_uint_eq(walk(&damage, e, 4), 0);
+	ck_assert_uint_eq(damage.lost[MPROF_LOST_PROCESS], 2);
+	ck_assert_uint_eq(damage.lost[MPROF_LOST_NESTED], UINT32_MAX + 3ull);
+	build_free(&b);
+}
+END_TEST
+
+/* Runs that overlap or are empty end the list. */
+START_TEST(residency_is_checked)
+{
+	struct {
+		struct mprof_residency head;
+		struct mprof_page_run run[4];
+	} payload = { { 1001, 1002, 4096, 1000 }, { { 16, 2 }, { 20, 1 }, { 20, 5 }, { 40, 1 } } };
+	const struct trace_residency *r;
+	struct error err;
+	struct trace *t;
+	int fd;
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	build_extent(&b, MPROF_EXTENT_RESIDENCY, 1, 0, &payload, sizeof(payload), 0);
+	t = open_prefix(b.n, &fd, &err);
+	ck_assert_uint_eq(trace_residencies(t, &r), 1);
+	ck_assert_uint_eq(r[0].runs, 2);
+	ck_assert_uint_eq(trace_damage(t)->chunks_bad, 1);
+	trace_close(t);
+	close(fd);
+	build_free(&b);
+}
+END_TEST
+
+START_TEST(counts_of_threads)
+{
+	struct mprof_counts counts = { .tid = 77 };
+	const struct mprof_counts *c;
+	uint32_t process, thread;
+	struct error err;
+	struct trace *t;
+	int fd;
+
+	build_start(&b, MPROF_MAGIC_COUNTS);
+	counts.fn[MPROF_FN_MALLOC].calls = 3;
+	build_extent(&b, MPROF_EXTENT_COUNTS, 2, 5, &counts, sizeof(counts), 0);
+	build_extent(&b, MPROF_EXTENT_COUNTS, 1, 0, &counts, sizeof(counts), 0);
+	build_extent(&b, MPROF_EXTENT_COUNTS, 1, 1, &counts, sizeof(counts), 0);
+	ck_assert_int_eq(trace_open(&t, build_path(&b, &fd), MPROF_MAGIC_COUNTS, &err), 0);
+	c = trace_counts(t, 0, &process, &thread);
+	ck_assert_uint_eq(process, 1);
+	ck_assert_uint_eq(c->fn[MPROF_FN_MALLOC].calls, 3);
+	ck_assert_ptr_nonnull(trace_counts(t, 1, &process, &thread));
+	ck_assert_uint_eq(thread, 5);
+	ck_assert_ptr_null(trace_counts(t, 2, &process, &thread));
+	trace_close(t);
+	close(fd);
+	build_free(&b);
+}
+END_TEST
+
+Suite *trace_damage_suite(void)
+{
+	Suite *s = suite_create("trace damage");
+	TCase *tc = tcase_create("damage");
+
+	tcase_set_timeout(tc, 60);
+	tcase_add_test(tc, cut_anywhere);
+	tcase_add_loop_test(tc, cut_header, 0, 9);
+	tcase_add_test(tc, flipped_anywhere);
+	tcase_add_test(tc, torn_header);
+	tcase_add_test(tc, hole);
+	tcase_add_loop_test(tc, size_too_great, 0, 4);
+	tcase_add_loop_test(tc, size_is_nothing, 0, 5);
+	tcase_add_loop_test(tc, tail_is_not_trusted, 0, 4);
+	tcase_add_test(tc, room_behind_the_tail);
+	tcase_add_test(tc, other_run);
+	tcase_add_test(tc, file_grows_while_it_is_read);
+	tcase_add_test(tc, losses_are_summed);
+	tcase_add_test(tc, residency_is_checked);
+	tcase_add_test(tc, counts_of_threads);
+	suite_add_tcase(s, tc);
+	return s;
+}
