@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* trace_clock.c - ticks to nanoseconds, from a bad guess and good facts. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "suites.h"
+#include "trace_build.h"
+#include "trace_text.h"
+
+static struct build b;
+
+static void start(uint32_t clock, uint32_t shift, uint64_t hz)
+{
+	struct mprof_file_header *h;
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	h = build_header(&b);
+	h->clock = clock;
+	h->clock_shift = shift;
+	h->clock_hz = hz;
+	h->start_ticks = 1000000;
+	h->start_mono_ns = 5000000000;
+}
+
+static void fact(uint64_t ticks, int64_t mono_ns)
+{
+	struct mprof_fact f = { .what = MPROF_FACT_END, .ticks = ticks, .mono_ns = mono_ns };
+
+	build_fact(&b, 1, &f, NULL, 0);
+}
+
+static int64_t ns_of(uint64_t ticks)
+{
+	struct error err;
+	struct trace *t;
+	int64_t ns;
+	int fd;
+
+	ck_assert_int_eq(trace_open(&t, build_path(&b, &fd), MPROF_MAGIC_TRACE, &err), 0);
+	ns = trace_ns(t, ticks);
+	trace_close(t);
+	close(fd);
+	return ns;
+}
+
+START_TEST(monotonic_is_exact)
+{
+	start(MPROF_CLOCK_MONOTONIC, 2, 250000000);
+	fact(1000000 + 250000000, 7000000000); /* one that says 8 ns a tick is not believed */
+	ck_assert_int_eq(ns_of(1000000), 0);
+	ck_assert_int_eq(ns_of(1000001), 4);
+	ck_assert_int_eq(ns_of(999999), -4);
+	ck_assert_int_eq(ns_of(1000000 + 250000000000000), 1000000000000000);
+	build_free(&b);
+}
+END_TEST
+
+START_TEST(guess_without_facts)
+{
+	start(MPROF_CLOCK_TSC, 3, 250000000);
+	ck_assert_int_eq(ns_of(1000000 + 250000000), 1000000000);
+	build_free(&b);
+}
+END_TEST
+
+/* The guess is 10 % off; of the facts, one was read by a process that was put to sleep. */
+START_TEST(facts_are_better)
+{
+	int64_t ns;
+
+	start(MPROF_CLOCK_TSC, 3, 275000000);
+	fact(1000000 + 250000000 * 6ull, 5000000000 + 6000000000);
+	fact(1000000 + 250000000 * 8ull, 5000000000 + 8000000000 + 500000000);
+	fact(1000000 + 250000000 * 10ull, 5000000000 + 10000000000);
+	ns = ns_of(1000000 + 250000000 * 4ull);
+	ck_assert_int_ge(ns, 4000000000 - 100);
+	ck_assert_int_le(ns, 4000000000 + 100);
+	build_free(&b);
+}
+END_TEST
+
+START_TEST(nonsense_is_survived)
+{
+	start(MPROF_CLOCK_TSC, 32, 0);
+	fact(UINT64_MAX, INT64_MIN);
+	fact(1000001, INT64_MAX);
+	fact(0, INT64_MAX);
+	ck_assert_int_eq(ns_of(1000007), 7);
+	ck_assert_int_gt(ns_of(UINT64_MAX), 0);
+	ck_assert_int_lt(ns_of(0), 0);
+	build_free(&b);
+}
+END_TEST
+
+Suite *trace_clock_suite(void)
+{
+	Suite *s = suite_create("trace clock");
+	TCase *tc = tcase_create("clock");
+
+	tcase_add_test(tc, monotonic_is_exact);
+	tcase_add_test(tc, guess_without_facts);
+	tcase_add_test(tc, facts_are_better);
+	tcase_add_test(tc, nonsense_is_survived);
+	suite_add_tcase(s, tc);
+	return s;
+}
