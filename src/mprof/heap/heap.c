@@ -306,11 +306,12 @@ static inline bool apply(struct step *s, const struct event *e)
 
 static inline void find_who(struct step *s, const struct event *e)
 {
-	uint32_t process;
+	uint32_t process, thread;
 
 	if (__builtin_expect(!s->t || s->t->number != e->thread || s->p->number != e->process, 0)) {
 		process = heap_process(s->h, e->process);
-		s->t = &s->h->thread[heap_thread(s->h, e->thread, process)];
+		thread = heap_thread(s->h, e->thread, process); /* may move the array */
+		s->t = &s->h->thread[thread];
 		s->p = s->h->process[process];
 		s->t->process = process;
 	}

@@ -92,13 +92,14 @@ static void add_end(struct tree_process *p, const struct mprof_fact *f)
 	}
 	if (f->ticks > p->end_ticks)
 		p->end_ticks = f->ticks;
-	if (f->what == MPROF_FACT_WAITED || !p->user_ns) {
+	/* What wait4 tells includes the process's own children; END is its own. */
+	if (f->what == MPROF_FACT_END || !p->user_ns) {
 		p->user_ns = f->user_ns;
 		p->system_ns = f->system_ns;
 		p->minor_faults = f->minor_faults;
 		p->major_faults = f->major_faults;
 	}
-	if (f->peak_rss_bytes > p->peak_rss_bytes)
+	if (f->what == MPROF_FACT_END || !p->peak_rss_bytes)
 		p->peak_rss_bytes = f->peak_rss_bytes;
 }
 
