@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * churn.c - the worst case for a recorder: nothing but malloc and free.
+ *
+ *   churn [-t THREADS] [-n PAIRS] [-d DEPTH] [-s SEED] [-r FD]
+ *
+ * Each thread does PAIRS pairs: malloc of 16 to 1039 bytes at random, and free
+ * of a random slot of its ring of 256 blocks.  There is one allocation site, at
+ * the bottom of DEPTH extra calls.  The same seed makes the same calls.
+ *
+ * Prints nothing, except with -r one line "churn KEY=VALUE ..." on descriptor
+ * FD: what the pairs cost this process by its own getrusage, taken after every
+ * ring was filled and again when the last thread is done, and what memory it
+ * then had.
+ *
+ * Calls made: THREADS * (PAIRS + 256) of malloc and of free, and what libc
+ * itself calls to make threads.
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#define RING	    256u
+#define SIZE_MIN    16u
+#define SIZE_SPAN   1024u /* a power of two */
+#define THREADS_MAX 100000u
+
+static const char usage_text[] =
+    "usage: churn [-t THREADS] [-n PAIRS] [-d DEPTH] [-s SEED] [-r FD]\n";
+
+struct options {
+	unsigned threads, depth;
+	uint64_t pairs, seed;
+	int report; /* descriptor, or -1 */
+};
+
+struct worker {
+	pthread_t id;
+	uint64_t state; /* of the generator; never 0 */
+	void *ring[RING];
+};
+
+static struct options options = { .threads = 1, .pairs = 1000000, .seed = 1, .report = -1 };
+static pthread_barrier_t filled, started;
+
+/* xorshift64: one nanosecond, and no state that threads share. */
+static inline uint64_t next(uint64_t *state)
+{
+	uint64_t x = *state;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return *state = x;
+}
+
+static void *allocate(size_t size)
+{
+	void *p = malloc(size);
+
+	if (!p) {
+		perror("churn: malloc");
+		_exit(1);
+	}
+	return p;
+}
+
+static __attribute__((noinline)) void churn(struct worker *w, uint64_t pairs)
+{
+	uint64_t state = w->state, i, random;
+	void **slot;
+
+	for (i = 0; i < pairs; i++) {
+		random = next(&state);
+		slot = &w->ring[random >> 32 & (RING - 1)];
+		free(*slot);
+		*slot = allocate(SIZE_MIN + (random & (SIZE_SPAN - 1)));
+	}
+	w->state = state;
+}
+
+/* The empty asm after the call keeps it from becoming a jump. */
+static __attribute__((noinline)) void descend(struct worker *w, unsigned depth)
+{
+	if (depth)
+		descend(w, depth - 1);
+	else
+		churn(w, options.pairs);
+	__asm__ volatile("" ::: "memory");
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	unsigned i;
+
+	for (i = 0; i < RING; i++)
+		w->ring[i] = allocate(SIZE_MIN + (next(&w->state) & (SIZE_SPAN - 1)));
+	pthread_barrier_wait(&filled);
+	pthread_barrier_wait(&started);
+	descend(w, options.depth);
+	return NULL;
+}
+
+static uint64_t nanoseconds(struct timeval t)
+{
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
+}
+
+/* A field of /proc/self/status in KiB; 0 if it is not there. */
+static unsigned long status_kib(const char *field)
+{
+	char line[256];
+	unsigned long value = 0;
+	size_t n = strlen(field);
+	FILE *f = fopen("/proc/self/status", "r");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, field, n) && line[n] == ':')
+			value = strtoul(line + n + 1, NULL, 10);
+	if (f)
+		fclose(f);
+	return value;
+}
+
+static void report(const struct rusage *before, const struct rusage *after)
+{
+	uint64_t user = nanoseconds(after->ru_utime) - nanoseconds(before->ru_utime);
+	uint64_t system = nanoseconds(after->ru_stime) - nanoseconds(before->ru_stime);
+	uint64_t all = options.pairs * options.threads;
+
+	dprintf(options.report,
+		"churn threads=%u pairs=%llu depth=%u user_ns=%llu system_ns=%llu ns_per_pair=%.3f "
+		"switches=%ld faults=%ld rss_kib=%lu anon_kib=%lu\n",
+		options.threads, (unsigned long long)all, options.depth, (unsigned long long)user,
+		(unsigned long long)system, all ? (double)(user + system) / (double)all : 0.0,
+		after->ru_nvcsw + after->ru_nivcsw - before->ru_nvcsw - before->ru_nivcsw,
+		after->ru_minflt - before->ru_minflt, status_kib("VmRSS"), status_kib("RssAnon"));
+}
+
+static void usage(const char *wrong)
+{
+	fprintf(stderr, "churn: %s\n%s", wrong, usage_text);
+	exit(2);
+}
+
+static uint64_t number(const char *text)
+{
+	char *end;
+	uint64_t value = strtoull(text, &end, 10);
+
+	if (end == text || *end)
+		usage("an option needs a number");
+	return value;
+}
+
+static void parse(int argc, char **argv)
+{
+	int c;
+
+	while ((c = getopt(argc, argv, "t:n:d:s:r:")) != -1) {
+		if (c == 't')
+			options.threads = (unsigned)number(optarg);
+		else if (c == 'n')
+			options.pairs = number(optarg);
+		else if (c == 'd')
+			options.depth = (unsigned)number(optarg);
+		else if (c == 's')
+			options.seed = number(optarg);
+		else if (c == 'r')
+			options.report = (int)number(optarg);
+		else
+			usage("unknown option");
+	}
+	if (optind < argc)
+		usage("no arguments, only options");
+	if (options.threads < 1 || options.threads > THREADS_MAX)
+		usage("THREADS is from 1 to 100000");
+}
+
+int main(int argc, char **argv)
+{
+	struct rusage before, after;
+	struct worker *workers;
+	unsigned i, j;
+
+	parse(argc, argv);
+	workers = calloc(options.threads, sizeof(*workers));
+	pthread_barrier_init(&filled, NULL, options.threads + 1);
+	pthread_barrier_init(&started, NULL, options.threads + 1);
+	for (i = 0; workers && i < options.threads; i++) {
+		/* Odd multiples of an odd constant: different for each thread, never 0. */
+		workers[i].state = (options.seed * 2 + 1) * 0x9e3779b97f4a7c15ull + 2 * i;
+		if (pthread_create(&workers[i].id, NULL, work, &workers[i])) {
+			perror("churn: pthread_create");
+			return 1;
+		}
+	}
+	if (!workers)
+		return 1;
+	pthread_barrier_wait(&filled);
+	getrusage(RUSAGE_SELF, &before);
+	pthread_barrier_wait(&started);
+	for (i = 0; i < options.threads; i++)
+		pthread_join(workers[i].id, NULL);
+	getrusage(RUSAGE_SELF, &after);
+	if (options.report >= 0)
+		report(&before, &after);
+	for (i = 0; i < options.threads; i++)
+		for (j = 0; j < RING; j++)
+			free(workers[i].ring[j]);
+	free(workers);
+	return 0;
+}
