@@ -97,8 +97,8 @@ int main(int argc, char **argv)
 	}
 	collect(&cost, command);
 	code = WIFSIGNALED(cost.status) ? 128 + WTERMSIG(cost.status) : WEXITSTATUS(cost.status);
-	dprintf(fd, "cost user_us=%llu system_us=%llu peak_kib=%ld status=%d\n",
-		(unsigned long long)cost.user_us, (unsigned long long)cost.system_us, cost.peak_kib,
-		code);
+	dprintf(fd, "cost user_us=%llu system_us=%llu elapsed_us=%llu peak_kib=%ld status=%d\n",
+		(unsigned long long)cost.user_us, (unsigned long long)cost.system_us,
+		(unsigned long long)cost.elapsed_us, cost.peak_kib, code);
 	return code;
 }
