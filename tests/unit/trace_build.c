@@ -122,6 +122,18 @@ void words_control(struct words *w, unsigned what, uint64_t ticks, uint64_t valu
 	words_put(w, mprof_word_control(what, words_advance(w, ticks), value));
 }
 
+void words_pairs(struct words *w, uint64_t ticks, int n)
+{
+	words_start(w, ticks);
+	for (int i = 0; i < n; i++) {
+		uint64_t at = ticks + 20 * (uint64_t)i, addr = WORDS_BASE + 64 * (uint64_t)i;
+
+		words_alloc(w, MPROF_TAG_MALLOC, at + 3, addr, 30 + (uint64_t)i, 56);
+		if (i < n - 1)
+			words_give(w, MPROF_TAG_FREE, at + 9, addr);
+	}
+}
+
 static void *build_room(struct build *b, size_t bytes)
 {
 	if (b->n + bytes > b->room) {

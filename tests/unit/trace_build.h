@@ -35,6 +35,10 @@ void words_long(struct words *w, unsigned fn, uint64_t ticks, unsigned flags, un
 		const uint64_t v[4]);
 void words_control(struct words *w, unsigned what, uint64_t ticks, uint64_t value);
 
+/* n blocks from WORDS_BASE on, 20 ticks apart, each freed but the last; starts w. */
+#define WORDS_BASE 0x7f0000001000ull
+void words_pairs(struct words *w, uint64_t ticks, int n);
+
 struct build {
 	unsigned char *bytes;
 	size_t n, room;

@@ -150,7 +150,7 @@ static enum rare state_word(struct trace *t, struct stream *s, uint64_t word)
 		return RARE_STATE;
 	}
 	if (word)
-		trace_note_damage(t, &t->damage.words_bad, 1, t->chunk[s->next - 1].payload);
+		trace_note_damage(t, &t->damage.words_bad, 1, chunk_offset(&t->chunk[s->next - 1]));
 	s->pos = s->end;
 	return RARE_STOP;
 }
@@ -186,7 +186,7 @@ decode_rare(struct trace *t, struct stream *s, struct event *e, size_t *words, u
 	if (!*words) {
 		if (word)
 			trace_note_damage(t, &t->damage.words_bad, 1,
-					  t->chunk[s->next - 1].payload);
+					  chunk_offset(&t->chunk[s->next - 1]));
 		s->pos = s->end;
 		return RARE_STOP;
 	}

@@ -44,6 +44,12 @@ struct chunk {
 	uint32_t process, thread;
 };
 
+/* Where the extent of a chunk begins, for messages. */
+static inline uint64_t chunk_offset(const struct chunk *c)
+{
+	return c->payload - sizeof(struct mprof_extent);
+}
+
 /* One thread's chunks, in order, and the place where decoding stands. */
 struct stream {
 	const uint64_t *pos, *end; /* words not decoded yet, in buf */

@@ -86,7 +86,7 @@ bool stream_load(struct trace *t, struct stream *s)
 		size_t words = c->used || c->slot ? chunk_load(t, c, &s->buf, &s->room) : 0;
 
 		if (cut_by_end(t, c) || (!words && (c->used || c->slot)))
-			trace_note_damage(t, &t->damage.chunks_bad, 1, c->payload);
+			trace_note_damage(t, &t->damage.chunks_bad, 1, chunk_offset(c));
 		if (!words)
 			continue;
 		s->pos = s->buf;
@@ -154,10 +154,10 @@ static void drop_repeats(struct trace *t)
 		if (!a || !same_thread(a, b) || a->seq != b->seq) {
 			t->chunk[kept++] = *b;
 		} else if (later_is_better(t, a, b)) {
-			trace_note_damage(t, &t->damage.chunks_bad, 1, a->payload);
+			trace_note_damage(t, &t->damage.chunks_bad, 1, chunk_offset(a));
 			*a = *b;
 		} else if (a->slot == b->slot) {
-			trace_note_damage(t, &t->damage.chunks_bad, 1, b->payload);
+			trace_note_damage(t, &t->damage.chunks_bad, 1, chunk_offset(b));
 		}
 	}
 	t->chunks = kept;
@@ -187,7 +187,7 @@ static void fill_streams(struct trace *t)
 		}
 		if (c->seq != seq + 1)
 			trace_note_damage(t, &t->damage.chunks_missing, c->seq - seq - 1,
-					  c->payload);
+					  chunk_offset(c));
 		seq = c->seq;
 		t->stream[t->streams - 1].last = (uint32_t)i + 1;
 		thread = &t->thread[t->threads - 1];

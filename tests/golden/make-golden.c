@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * make-golden.c - makes the files of tests/golden/ok and tests/golden/bad.
+ *
+ *   tests/golden/make [DIRECTORY]
+ *
+ * compiles and runs it.  A file NAME.trace is opened as a trace, NAME.counts-file
+ * as counts; NAME.expect is what the reader says of it.  Golden files change
+ * only with the format: look at the difference of every .expect before
+ * committing one.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../unit/trace_build.h"
+#include "../unit/trace_text.h"
+#include "trace/compact.h"
+
+#define BASE WORDS_BASE
+
+static struct build b;
+
+static void die(const char *what)
+{
+	fprintf(stderr, "make-golden: %s\n", what);
+	exit(1);
+}
+
+static size_t add_pairs(uint32_t process, uint32_t thread, uint64_t seq, uint64_t ticks, int n)
+{
+	struct words w;
+	size_t at;
+
+	words_pairs(&w, ticks, n);
+	at = build_chunk(&b, process, thread, seq, &w);
+	words_free(&w);
+	return at;
+}
+
+static void add_start(uint32_t process, int pid, uint64_t ticks)
+{
+	static const char strings[] = "exe=/usr/bin/prog\0arg=prog\0arg=-x\0mode=LogMmap";
+	struct mprof_fact f = {
+		.what = MPROF_FACT_START, .pid = pid, .ticks = ticks, .mono_ns = (int64_t)ticks
+	};
+
+	build_fact(&b, process, &f, strings, sizeof(strings));
+}
+
+/* --- good ones --- */
+
+static void one_thread(void)
+{
+	add_start(1, 100, 1001);
+	add_pairs(1, 1, 1, 2000, 4);
+	add_pairs(1, 1, 2, 9000, 3);
+}
+
+static void two_threads(void)
+{
+	struct words w;
+
+	add_start(1, 100, 1001);
+	words_start(&w, 2000);
+	words_control(&w, MPROF_CONTROL_THREAD_START, 2000, 100);
+	words_alloc(&w, MPROF_TAG_NEW, 2010, BASE, 100, 104);
+	words_control(&w, MPROF_CONTROL_THREAD_CREATE, 2020, 2);
+	words_alloc(&w, MPROF_TAG_MALLOC, 2050, BASE + 64, 8, 24); /* what the other just freed */
+	build_chunk(&b, 1, 1, 1, &w);
+	words_free(&w);
+	words_start(&w, 2020);
+	words_control(&w, MPROF_CONTROL_THREAD_START, 2020, 101);
+	words_alloc(&w, MPROF_TAG_CALLOC, 2040, BASE + 64, 8, 24);
+	words_give(&w, MPROF_TAG_FREE, 2050, BASE + 64);
+	words_give(&w, MPROF_TAG_DELETE, 2060, BASE);
+	words_control(&w, MPROF_CONTROL_THREAD_END, 2070, 0);
+	build_chunk(&b, 1, 2, 1, &w);
+	words_free(&w);
+}
+
+static void slot_tail(void)
+{
+	struct words w;
+
+	add_start(1, 100, 1001);
+	add_pairs(1, 1, 1, 2000, 2);
+	words_pairs(&w, 3000, 3);
+	build_slot(&b, 1, 1, 2, &w, 4096 - 64);
+	words_free(&w);
+}
+
+static void slot_copied(void)
+{
+	struct words w;
+
+	slot_tail();
+	words_pairs(&w, 3000, 3);
+	build_chunk(&b, 1, 1, 2, &w);
+	words_free(&w);
+}
+
+static void long_records(void)
+{
+	static const struct {
+		unsigned fn, flags, error;
+		uint64_t v[4];
+	} rows[] = {
+		{ MPROF_FN_MALLOC, 0, 12, { 0, UINT64_MAX - 7, 0, 0 } },
+		{ MPROF_FN_CALLOC, 0, 0, { BASE, 7, 24, 3 } },
+		{ MPROF_FN_CALLOC, 0, 12, { 0, UINT64_MAX / 2, 0, 3 } },
+		{ MPROF_FN_REALLOC, MPROF_LONG_BEGIN, 0, { BASE, 100000, 0, 0 } },
+		{ MPROF_FN_REALLOC, 0, 0, { BASE + 4096, 100000, 100008, 0 } },
+		{ MPROF_FN_REALLOCARRAY, MPROF_LONG_BEGIN, 0, { BASE + 4096, 80, 0, 0 } },
+		{ MPROF_FN_REALLOCARRAY, 0, 0, { BASE + 4096, 8, 88, 10 } },
+		{ MPROF_FN_POSIX_MEMALIGN, 0, 0, { BASE + 64, 640, 648, 64 } },
+		{ MPROF_FN_ALIGNED_ALLOC, 0, 22, { 0, 10, 0, 3 } },
+		{ MPROF_FN_FREE_SIZED, 0, 0, { BASE + 64, 640, 0, 0 } },
+		{ MPROF_FN_FREE_ALIGNED_SIZED, 0, 0, { BASE + 4096, 80, 64, 0 } },
+		{ MPROF_FN_NEW_ARRAY, 0, 0, { BASE + 128, 40, 40, 0 } },
+		{ MPROF_FN_DELETE_ARRAY, 0, 0, { BASE + 128, 40, 0, 0 } },
+		{ MPROF_FN_MMAP, 0, 0, { BASE << 4, 8192, 3 | 34ull << 32, 0xffffffff } },
+		{ MPROF_FN_MREMAP, 0, 0, { BASE << 5, 16384, BASE << 4, 8192 } },
+		{ MPROF_FN_MUNMAP, 0, 0, { BASE << 5, 4096, 0, 0 } },
+		{ MPROF_FN_SBRK, 0, 0, { 0x601000, 4096, 0x600000, 4096 } },
+	};
+	struct words w;
+
+	words_start(&w, 2000);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		words_long(&w, rows[i].fn, 2000 + 5000 * i, rows[i].flags, rows[i].error,
+			   rows[i].v);
+	build_chunk(&b, 1, 1, 1, &w);
+	words_free(&w);
+}
+
+static void realloc_short(void)
+{
+	struct words w;
+
+	words_start(&w, 2000);
+	words_alloc(&w, MPROF_TAG_MALLOC, 2001, BASE, 100, 104);
+	words_give(&w, MPROF_TAG_REALLOC_BEGIN, 2010, BASE);
+	words_alloc(&w, MPROF_TAG_REALLOC_END, 2020, BASE + 256, 300, 312);
+	words_alloc(&w, MPROF_TAG_REALLOC_END, 2030, BASE, 10, 24); /* realloc(NULL, 10) */
+	build_chunk(&b, 1, 1, 1, &w);
+	words_free(&w);
+}
+
+static void fork_and_exec(void)
+{
+	struct mprof_fact f = { .what = MPROF_FACT_START,
+				.pid = 101,
+				.parent_pid = 100,
+				.parent = 1,
+				.fork_ticks = 2010,
+				.ticks = 2015,
+				.mono_ns = 2015 };
+	struct words w;
+
+	add_start(1, 100, 1001);
+	words_start(&w, 2000);
+	words_alloc(&w, MPROF_TAG_MALLOC, 2001, BASE, 100, 104);
+	words_control(&w, MPROF_CONTROL_FORK, 2010, 1);
+	words_control(&w, MPROF_CONTROL_FORKED, 2030, 101);
+	build_chunk(&b, 1, 1, 1, &w);
+	words_free(&w);
+	build_fact(&b, 2, &f, NULL, 0);
+	words_start(&w, 2010);
+	words_give(&w, MPROF_TAG_FREE, 2020, BASE);
+	words_control(&w, MPROF_CONTROL_EXEC, 2025, 0);
+	build_chunk(&b, 2, 2, 1, &w);
+	words_free(&w);
+}
+
+static void losses(void)
+{
+	struct words w;
+
+	build_header(&b)->lost[MPROF_LOST_PROCESS] = 1;
+	build_header(&b)->process[0].lost[MPROF_LOST_SPACE] = 12;
+	words_start(&w, 2000);
+	words_put(&w, mprof_word_lost(MPROF_LOST_SPACE, 12));
+	build_chunk(&b, 1, 1, 1, &w);
+	words_free(&w);
+}
+
+static void late_threads(void)
+{
+	struct words w;
+
+	add_pairs(1, 1, 1, 2000, 2);
+	words_start(&w, 2500);
+	words_put(&w, mprof_word_thread(1));
+	words_give(&w, MPROF_TAG_FREE, 2501, BASE + 64);
+	build_chunk(&b, 1, 2, 1, &w);
+	words_free(&w);
+}
+
+static void memory(void)
+{
+	struct mprof_sample s[2] = { { .ticks = 3000, .rss = 8192 },
+				     { .ticks = 2000, .rss = 4096 } };
+	struct {
+		struct mprof_residency head;
+		struct mprof_page_run run[2];
+	} r = { { 2500, 2501, 12288, 2 }, { { 0x7f0000001, 2 }, { 0x7f0000010, 1 } } };
+
+	build_extent(&b, MPROF_EXTENT_SAMPLE, 1, 0, s, sizeof(s), 0);
+	build_extent(&b, MPROF_EXTENT_RESIDENCY, 1, 0, &r, sizeof(r), 0);
+}
+
+/* A process was killed between taking room and writing to it. */
+static void hole(void)
+{
+	size_t at;
+
+	add_pairs(1, 1, 1, 2000, 2);
+	at = add_pairs(1, 2, 1, 2000, 20);
+	memset(b.bytes + at, 0, build_extent_at(&b, at)->size);
+	add_pairs(1, 1, 2, 3000, 2);
+}
+
+static void compress_it(void)
+{
+	static const char path[] = "make-golden.tmp";
+	struct error err;
+	struct stat st;
+	FILE *f = fopen(path, "w");
+
+	if (!f || fwrite(b.bytes, 1, b.n, f) != b.n || fclose(f))
+		die("cannot write make-golden.tmp here");
+	if (trace_compress(path, 1, &err))
+		die(err.text);
+	f = fopen(path, "r");
+	if (!f || fstat(fileno(f), &st))
+		die("cannot read make-golden.tmp");
+	b.bytes = realloc(b.bytes, (size_t)st.st_size);
+	b.n = b.room = (size_t)st.st_size;
+	if (!b.bytes || fread(b.bytes, 1, b.n, f) != b.n)
+		die("cannot read make-golden.tmp");
+	fclose(f);
+	unlink(path);
+}
+
+static void compressed(void)
+{
+	add_start(1, 100, 1001);
+	add_pairs(1, 1, 1, 2000, 100);
+	add_pairs(1, 1, 2, 9000, 3);
+	add_pairs(2, 2, 1, 2000, 3);
+	compress_it();
+}
+
+static void compressed_long(void)
+{
+	long_records();
+	compress_it();
+}
+
+static void compressed_slot(void)
+{
+	slot_copied();
+	compress_it();
+}
+
+static void add_counts(void)
+{
+	struct mprof_counts c = { .tid = 100 };
+
+	c.fn[MPROF_FN_MALLOC] = (struct mprof_counts_fn){ 3, 300, 1 };
+	c.fn[MPROF_FN_FREE] = (struct mprof_counts_fn){ 2, 0, 0 };
+	add_start(1, 100, 1001);
+	build_extent(&b, MPROF_EXTENT_COUNTS, 1, 1, &c, sizeof(c), 0);
+	c.tid = 101;
+	build_extent(&b, MPROF_EXTENT_COUNTS, 1, 2, &c, sizeof(c), 0);
+	build_extent(&b, MPROF_EXTENT_COUNTS, 1, 0, &c, sizeof(c), 0); /* not taken */
+}
+
+/* --- bad ones: refused --- */
+
+static void wrong_magic(void)
+{
+	memcpy(b.bytes,
+	       "\x7f"
+	       "ELF\2\1\1",
+	       8);
+}
+static void other_version(void)
+{
+	build_header(&b)->version = 2;
+}
+static void header_size(void)
+{
+	build_header(&b)->header_size = 4096;
+}
+static void unknown_clock(void)
+{
+	build_header(&b)->clock = 3;
+}
+static void clock_shift(void)
+{
+	build_header(&b)->clock_shift = 64;
+}
+static void empty(void)
+{
+	b.n = 0;
+}
+static void truncated_magic(void)
+{
+	b.n = 5;
+}
+static void truncated_header(void)
+{
+	b.n = 4096;
+}
+static void other_kind(void)
+{
+	memcpy(b.bytes, MPROF_MAGIC_COUNTS, MPROF_MAGIC_SIZE);
+}
+static void other_kind_counts(void)
+{
+	memcpy(b.bytes, MPROF_MAGIC_TRACE, MPROF_MAGIC_SIZE);
+}
+
+/* --- bad ones: read as far as they are right --- */
+
+static void overlap(void)
+{
+	size_t at = add_pairs(1, 1, 1, 2000, 3);
+
+	add_pairs(1, 1, 2, 3000, 3);
+	build_extent_at(&b, at)->size += 64;
+}
+
+static void overlap_whole(void)
+{
+	size_t at = add_pairs(1, 1, 1, 2000, 3), next = add_pairs(1, 1, 2, 3000, 3);
+
+	add_pairs(1, 1, 3, 4000, 3);
+	build_extent_at(&b, at)->size += build_extent_at(&b, next)->size;
+}
+
+static void checksum(void)
+{
+	size_t at;
+
+	add_pairs(1, 1, 1, 2000, 3);
+	at = add_pairs(1, 1, 2, 3000, 3);
+	add_pairs(1, 1, 3, 4000, 3);
+	b.bytes[at + 64 + 9] ^= 1;
+}
+
+static void undecodable(void)
+{
+	struct words w;
+
+	words_pairs(&w, 2000, 3);
+	w.word[w.n - 2] = 13;
+	build_chunk(&b, 1, 1, 1, &w);
+	words_free(&w);
+	add_pairs(1, 1, 2, 3000, 3);
+}
+
+static void long_cut_off(void)
+{
+	struct words w;
+
+	words_pairs(&w, 2000, 2);
+	words_put(&w, mprof_word_long(MPROF_FN_MALLOC, 1, 0, 0));
+	words_put(&w, BASE);
+	build_chunk(&b, 1, 1, 1, &w);
+	words_free(&w);
+}
+
+static void size_zero(void)
+{
+	size_t at = add_pairs(1, 1, 1, 2000, 3);
+
+	add_pairs(1, 1, 2, 3000, 3);
+	build_extent_at(&b, at)->size = 0;
+}
+
+static void used_beyond_size(void)
+{
+	size_t at = add_pairs(1, 1, 1, 2000, 3);
+
+	add_pairs(1, 1, 2, 3000, 3);
+	build_extent_at(&b, at)->used = build_extent_at(&b, at)->size;
+}
+
+static void tail_beyond_end(void)
+{
+	add_pairs(1, 1, 1, 2000, 3);
+	build_header(&b)->tail += 1 << 20;
+}
+
+static void cut_in_chunk(void)
+{
+	add_pairs(1, 1, 1, 2000, 3);
+	add_pairs(1, 1, 2, 3000, 30);
+	b.n -= 256;
+}
+
+static void gap(void)
+{
+	add_pairs(1, 1, 1, 2000, 3);
+	add_pairs(1, 1, 4, 3000, 3);
+}
+
+static void same_number_twice(void)
+{
+	add_pairs(1, 1, 1, 2000, 3);
+	add_pairs(1, 1, 1, 3000, 3);
+}
+
+static void no_owner(void)
+{
+	add_pairs(0, 1, 1, 2000, 3);
+	add_pairs(1, 0, 1, 2000, 3);
+	add_pairs(1, 1, 0, 2000, 3);
+	add_pairs(1, 1, 1, 3000, 3);
+}
+
+static void other_run(void)
+{
+	size_t at = add_pairs(1, 1, 1, 2000, 3);
+
+	add_pairs(1, 2, 1, 3000, 3);
+	build_extent_at(&b, at)->run ^= 1;
+}
+
+static void fact_checksum(void)
+{
+	add_start(1, 100, 1001);
+	b.bytes[MPROF_HEADER_SIZE + 64 + sizeof(struct mprof_fact) + 2] ^= 1;
+	add_pairs(1, 1, 1, 2000, 3);
+}
+
+static void short_fact(void)
+{
+	build_extent(&b, MPROF_EXTENT_FACT, 1, 0, "exe=x", 6, 0);
+	add_pairs(1, 1, 1, 2000, 3);
+}
+
+/* A compressed trace of two chunks; returns the first packed extent. */
+static size_t make_packed(void)
+{
+	add_pairs(1, 1, 1, 2000, 300);
+	add_pairs(1, 1, 2, 19000, 3);
+	compress_it();
+	return MPROF_HEADER_SIZE;
+}
+
+static void packed_checksum(void)
+{
+	size_t at = make_packed();
+
+	b.bytes[at + 64 + sizeof(struct mprof_packed) + 20] ^= 1;
+}
+
+/* The extent's checksum is right, so the frame itself has to be looked at. */
+static void packed_frame(void)
+{
+	size_t at = make_packed();
+
+	memset(b.bytes + at + 64 + sizeof(struct mprof_packed) + 8, 0xa5, 40);
+	build_seal(&b, at);
+}
+
+static struct mprof_packed *packed_of(size_t at)
+{
+	return (struct mprof_packed *)(b.bytes + at + 64);
+}
+
+static void packed_raw_bytes(void)
+{
+	size_t at = make_packed();
+
+	packed_of(at)->raw_bytes = 0xfffffff8;
+	build_seal(&b, at);
+}
+
+static void packed_unknown(void)
+{
+	size_t at = make_packed();
+
+	packed_of(at)->packing = 2;
+	build_seal(&b, at);
+}
+
+/* More words than the columns give: the words' own checksum tells. */
+static void packed_too_many(void)
+{
+	size_t at = make_packed();
+
+	packed_of(at)->raw_bytes += 8;
+	build_seal(&b, at);
+}
+
+static void packed_frame_bytes(void)
+{
+	size_t at = make_packed();
+
+	packed_of(at)->frame_bytes += 1000;
+	build_seal(&b, at);
+}
+
+static const struct row {
+	const char *name;
+	void (*make)(void);
+} rows[] = {
+	{ "ok/one-thread.trace", one_thread },
+	{ "ok/two-threads.trace", two_threads },
+	{ "ok/slot-tail.trace", slot_tail },
+	{ "ok/slot-copied.trace", slot_copied },
+	{ "ok/long-records.trace", long_records },
+	{ "ok/realloc-short.trace", realloc_short },
+	{ "ok/fork-and-exec.trace", fork_and_exec },
+	{ "ok/losses.trace", losses },
+	{ "ok/late-threads.trace", late_threads },
+	{ "ok/memory.trace", memory },
+	{ "ok/hole.trace", hole },
+	{ "ok/compressed.trace", compressed },
+	{ "ok/compressed-long.trace", compressed_long },
+	{ "ok/compressed-slot.trace", compressed_slot },
+	{ "ok/counts.counts-file", add_counts },
+	{ "bad/wrong-magic.trace", wrong_magic },
+	{ "bad/other-version.trace", other_version },
+	{ "bad/header-size.trace", header_size },
+	{ "bad/unknown-clock.trace", unknown_clock },
+	{ "bad/clock-shift.trace", clock_shift },
+	{ "bad/empty.trace", empty },
+	{ "bad/truncated-magic.trace", truncated_magic },
+	{ "bad/truncated-header.trace", truncated_header },
+	{ "bad/counts-given.trace", other_kind },
+	{ "bad/trace-given.counts-file", other_kind_counts },
+	{ "bad/overlap.trace", overlap },
+	{ "bad/overlap-whole.trace", overlap_whole },
+	{ "bad/checksum.trace", checksum },
+	{ "bad/undecodable.trace", undecodable },
+	{ "bad/long-cut-off.trace", long_cut_off },
+	{ "bad/size-zero.trace", size_zero },
+	{ "bad/used-beyond-size.trace", used_beyond_size },
+	{ "bad/tail-beyond-end.trace", tail_beyond_end },
+	{ "bad/cut-in-chunk.trace", cut_in_chunk },
+	{ "bad/gap.trace", gap },
+	{ "bad/same-number-twice.trace", same_number_twice },
+	{ "bad/no-owner.trace", no_owner },
+	{ "bad/other-run.trace", other_run },
+	{ "bad/fact-checksum.trace", fact_checksum },
+	{ "bad/short-fact.trace", short_fact },
+	{ "bad/packed-checksum.trace", packed_checksum },
+	{ "bad/packed-frame.trace", packed_frame },
+	{ "bad/packed-raw-bytes.trace", packed_raw_bytes },
+	{ "bad/packed-unknown.trace", packed_unknown },
+	{ "bad/packed-too-many.trace", packed_too_many },
+	{ "bad/packed-frame-bytes.trace", packed_frame_bytes },
+};
+
+static void write_file(const char *path, const void *data, size_t bytes)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f || fwrite(data, 1, bytes, f) != bytes || fclose(f))
+		die(path);
+}
+
+static void make_row(const struct row *r)
+{
+	const char *kind = strrchr(r->name, '.');
+	bool counts = !strcmp(kind, ".counts-file");
+	const char *magic = counts ? MPROF_MAGIC_COUNTS : MPROF_MAGIC_TRACE;
+	char expect[128], *text;
+
+	build_start(&b, magic);
+	r->make();
+	write_file(r->name, b.bytes, b.n);
+	text = trace_text_of(r->name, strrchr(r->name, '/') + 1, magic);
+	snprintf(expect, sizeof(expect), "%.*s.expect", (int)(kind - r->name), r->name);
+	write_file(expect, text, strlen(text));
+	free(text);
+	build_free(&b);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2 || chdir(argv[1]))
+		die("give the directory that ok and bad are in");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		make_row(&rows[i]);
+	return 0;
+}
