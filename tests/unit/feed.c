@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* feed.c - events and facts written down by a test. */
+#include "suites.h"
+
+#include "feed.h"
+
+#include <string.h>
+
+struct feed feed;
+
+void feed_start(void)
+{
+	memset(&feed, 0, sizeof(feed));
+	feed.ticks = 1000;
+	feed.process = feed.thread = 1;
+	feed.header.page_size = 4096;
+	feed.header.start_ticks = 0;
+}
+
+struct event *feed_event(uint8_t kind, uint8_t fn, uint64_t addr, uint64_t size)
+{
+	struct event *e = &feed.event[feed.n++];
+
+	ck_assert(feed.n <= FEED_EVENTS);
+	*e = (struct event){
+		.ticks = feed.ticks,
+		.addr = addr,
+		.size = size,
+		.process = feed.process,
+		.thread = feed.thread,
+		.kind = kind,
+		.fn = fn,
+	};
+	feed.ticks += 100;
+	return e;
+}
+
+void feed_alloc(uint8_t fn, uint64_t addr, uint64_t size)
+{
+	feed_event(EVENT_CALL, fn, addr, size)->usable = addr ? size + 8 * (size & 1) : 0;
+}
+
+void feed_free(uint64_t addr)
+{
+	feed_event(EVENT_CALL, MPROF_FN_FREE, addr, 0);
+}
+
+void feed_realloc(uint64_t old, uint64_t addr, uint64_t size)
+{
+	if (old)
+		feed_event(EVENT_REALLOC_BEGIN, MPROF_FN_REALLOC, old, size);
+	feed_event(EVENT_REALLOC_END, MPROF_FN_REALLOC, addr, size)->usable = addr ? size : 0;
+}
+
+struct mprof_fact *feed_fact(uint32_t what, uint32_t process)
+{
+	struct mprof_fact *m = &feed.fact[feed.fact_count];
+	struct trace_fact *f = &feed.facts[feed.fact_count++];
+
+	ck_assert(feed.fact_count <= FEED_FACTS);
+	*m = (struct mprof_fact){ .what = what, .ticks = feed.ticks, .pid = 100 + (int)process };
+	*f = (struct trace_fact){
+		.fact = m,
+		.process = process,
+		.exe = "",
+		.cwd = "",
+		.host = "",
+		.allocator = "",
+		.init = "",
+		.mode = "",
+		.path = "",
+		.why = "",
+	};
+	feed.ticks += 100;
+	return m;
+}
+
+static size_t next(void *context, struct event *events, size_t n)
+{
+	struct feed *f = context;
+	size_t got = f->n - f->read < n ? f->n - f->read : n;
+
+	/* Batches of odd lengths, as a merge of threads may hand them out. */
+	if (got > 7)
+		got -= got / 3;
+	memcpy(events, f->event + f->read, got * sizeof(*events));
+	f->read += got;
+	return got;
+}
+
+static int64_t ns(void *context, uint64_t ticks)
+{
+	(void)context;
+	return (int64_t)ticks;
+}
+
+static void list_threads(void)
+{
+	size_t i, k;
+
+	for (i = 0; i < feed.n; i++) {
+		for (k = 0; k < feed.thread_count; k++)
+			if (feed.threads[k].number == feed.event[i].thread)
+				break;
+		ck_assert(k < FEED_FACTS);
+		if (k == feed.thread_count)
+			feed.threads[feed.thread_count++] = (struct trace_thread){
+				.number = feed.event[i].thread,
+				.process = feed.event[i].process,
+			};
+		feed.threads[k].last_ticks = feed.event[i].ticks;
+	}
+}
+
+void feed_run(void)
+{
+	struct analysis_source source = {
+		.input = {
+			.context = &feed,
+			.next = next,
+			.ns = ns,
+			.facts = feed.facts,
+			.fact_count = feed.fact_count,
+			.threads = feed.threads,
+			.residencies = feed.residency,
+			.residency_count = feed.residency_count,
+			.header = &feed.header,
+		},
+		.damage = &feed.damage,
+		.path = "test",
+	};
+	struct error err;
+
+	list_threads();
+	source.input.thread_count = feed.thread_count;
+	ck_assert_msg(!analysis_make(&feed.a, &source, &err), "%s", err.text);
+}
+
+void feed_release(void)
+{
+	analysis_release(&feed.a);
+}

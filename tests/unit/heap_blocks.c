@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* heap_blocks.c - the table of blocks and the page counters against models of brute force. */
+#include "suites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "heap/blocks.h"
+#include "heap/pages.h"
+
+static uint64_t state = 88172645463325252ull;
+
+static uint64_t random_number(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+#define MODEL 512
+
+/* Addresses that collide: few of them, many puts and takes. */
+START_TEST(blocks_come_and_go)
+{
+	struct blocks t = { .slot = NULL };
+	bool lives[MODEL] = { false };
+	struct block b, *found;
+	size_t i, k, n = 0;
+
+	for (i = 0; i < 200000; i++) {
+		k = random_number() % MODEL;
+		b = (struct block){ .addr = 0x10000 + 16 * k, .size = k };
+		found = blocks_find(&t, b.addr);
+		ck_assert_int_eq(found != NULL, lives[k]);
+		if (found) {
+			ck_assert_uint_eq(found->size, k);
+			blocks_take(&t, found);
+		} else {
+			ck_assert_int_eq(blocks_put(&t, &b), 0);
+		}
+		lives[k] = !lives[k];
+		n += lives[k] ? 1 : -1;
+		ck_assert_uint_eq(t.used, n);
+		if (i % 1000 == 0)
+			ck_assert(blocks_is_valid(&t));
+	}
+	ck_assert(blocks_is_valid(&t));
+	blocks_release(&t);
+}
+END_TEST
+
+START_TEST(blocks_copy_is_whole)
+{
+	struct blocks t = { .slot = NULL }, copy = { .slot = NULL };
+	const struct block *b = NULL;
+	size_t i, n = 0;
+
+	ck_assert_int_eq(blocks_copy(&copy, &t), 0);
+	ck_assert_ptr_null(blocks_next(&copy, NULL));
+	for (i = 1; i <= 1000; i++)
+		blocks_put(&t, &(struct block){ .addr = i * 4096, .size = i });
+	ck_assert_int_eq(blocks_copy(&copy, &t), 0);
+	while ((b = blocks_next(&copy, b))) {
+		ck_assert_uint_eq(b->addr, b->size * 4096);
+		n++;
+	}
+	ck_assert_uint_eq(n, 1000);
+	ck_assert(blocks_is_valid(&copy));
+	blocks_release(&t);
+	blocks_release(&copy);
+}
+END_TEST
+
+/* ---- pages ---- */
+
+#define SPACE_PAGES 2048u
+#define PAGE	    4096u
+
+struct range {
+	uint64_t addr, size;
+};
+
+static uint64_t touched_by(const struct range *r, size_t n)
+{
+	static unsigned char touched[SPACE_PAGES];
+	uint64_t count = 0, page;
+	size_t i;
+
+	memset(touched, 0, sizeof(touched));
+	for (i = 0; i < n; i++)
+		for (page = r[i].addr / PAGE;
+		     r[i].size && page <= (r[i].addr + r[i].size - 1) / PAGE; page++)
+			touched[page] = 1;
+	for (i = 0; i < SPACE_PAGES; i++)
+		count += touched[i];
+	return count;
+}
+
+static bool overlaps(const struct range *r, size_t n, const struct range *new)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (r[i].addr < new->addr + new->size &&new->addr < r[i].addr + r[i].size)
+			return true;
+	return false;
+}
+
+/* Sizes around every border that there is: nothing, a byte, a page, some pages. */
+static uint64_t random_size(void)
+{
+	static const uint64_t at[] = { 0, 1, 16, 1000, PAGE - 1, PAGE, PAGE + 1, 3 * PAGE };
+
+	return random_number() & 1 ? at[random_number() % 8] : random_number() % (6 * PAGE);
+}
+
+START_TEST(pages_are_those_of_a_bitmap)
+{
+	struct range live[300], new;
+	struct pages p;
+	size_t n = 0, i, k;
+
+	pages_init(&p, PAGE);
+	for (i = 0; i < 20000; i++) {
+		new.addr = random_number() % (SPACE_PAGES - 8) * PAGE;
+		new.addr += random_number() & 1 ? 0 : random_number() % PAGE;
+		new.size = random_size();
+		if (n < 300 && (random_number() & 3) && !overlaps(live, n, &new)) {
+			live[n++] = new;
+			pages_add(&p, new.addr, new.size);
+		} else if (n) {
+			k = random_number() % n;
+			pages_remove(&p, live[k].addr, live[k].size);
+			live[k] = live[--n];
+		}
+		ck_assert_uint_eq(p.touched, touched_by(live, n));
+	}
+	while (n--)
+		pages_remove(&p, live[n].addr, live[n].size);
+	ck_assert_uint_eq(p.touched, 0);
+	ck_assert(!p.failed);
+	pages_clear(&p);
+}
+END_TEST
+
+/* Half open: what ends at a border does not touch the page behind it. */
+static const struct {
+	uint64_t addr, size, touched;
+} borders[] = {
+	{ 4096, 0, 0 },	      { 4096, 1, 1 },		{ 4096, 4096, 1 },
+	{ 4096, 4097, 2 },    { 4095, 1, 1 },		{ 4095, 2, 2 },
+	{ 4095, 4097, 2 },    { 4095, 4098, 3 },	{ 4080, 16, 1 },
+	{ 4080, 17, 2 },      { 4096, 8192, 2 },	{ 4097, 8190, 2 },
+	{ 1ull << 47, 1, 1 }, { UINT64_MAX - 9, 5, 1 }, { 4096, UINT64_MAX - 4096, 0 },
+};
+
+START_TEST(pages_at_borders)
+{
+	struct pages p;
+
+	pages_init(&p, PAGE);
+	pages_add(&p, borders[_i].addr, borders[_i].size);
+	ck_assert_uint_eq(p.touched, borders[_i].touched);
+	pages_remove(&p, borders[_i].addr, borders[_i].size);
+	ck_assert_uint_eq(p.touched, 0);
+	pages_clear(&p);
+}
+END_TEST
+
+/* Many far regions, one after the other: empty ones must not pile up. */
+START_TEST(pages_forget_empty_regions)
+{
+	struct pages p;
+	uint64_t i;
+
+	pages_init(&p, PAGE);
+	for (i = 0; i < 100000; i++) {
+		pages_add(&p, i << 30, 100);
+		pages_remove(&p, i << 30, 100);
+	}
+	ck_assert_uint_le(p.capacity, 128);
+	ck_assert_uint_eq(p.touched, 0);
+	pages_clear(&p);
+}
+END_TEST
+
+Suite *heap_blocks_suite(void)
+{
+	Suite *s = suite_create("heap_blocks");
+	TCase *c = tcase_create("tables");
+
+	tcase_set_timeout(c, 60);
+	tcase_add_test(c, blocks_come_and_go);
+	tcase_add_test(c, blocks_copy_is_whole);
+	tcase_add_test(c, pages_are_those_of_a_bitmap);
+	tcase_add_loop_test(c, pages_at_borders, 0, sizeof(borders) / sizeof(borders[0]));
+	tcase_add_test(c, pages_forget_empty_regions);
+	suite_add_tcase(s, c);
+	return s;
+}

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* pass_results.c - what passes make of known programs, to the byte. */
+#include "suites.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "feed.h"
+
+#define MIB 1048576u
+
+static void no_problems(void)
+{
+	int k;
+
+	for (k = 0; k < HEAP_PROBLEM_KINDS; k++)
+		ck_assert_uint_eq(feed.a.walk.heap.problems[k], 0);
+}
+
+static uint64_t calls(uint8_t fn)
+{
+	return feed.a.totals.all.fn[fn].calls;
+}
+static uint64_t bytes(uint8_t fn)
+{
+	return feed.a.totals.all.fn[fn].bytes;
+}
+
+/* malloc, realloc that grows, calloc, posix_memalign, aligned_alloc, four frees, one leak. */
+START_TEST(every_function_once)
+{
+	const struct never_freed *left = &feed.a.never_freed;
+
+	feed_alloc(MPROF_FN_MALLOC, 0x10000, 100);
+	feed_realloc(0x10000, 0x10000, 300);
+	feed_alloc(MPROF_FN_CALLOC, 0x10140, 21);
+	feed_alloc(MPROF_FN_POSIX_MEMALIGN, 0x10180, 640);
+	feed_alloc(MPROF_FN_ALIGNED_ALLOC, 0x10440, 128);
+	feed_free(0x10000);
+	feed_free(0x10140);
+	feed_free(0x10180);
+	feed_free(0x10440);
+	feed_alloc(MPROF_FN_MALLOC, 0x10000, 55);
+	feed_run();
+	no_problems();
+	ck_assert_uint_eq(calls(MPROF_FN_MALLOC), 2);
+	ck_assert_uint_eq(calls(MPROF_FN_FREE), 4);
+	ck_assert_uint_eq(calls(MPROF_FN_CALLOC), 1);
+	ck_assert_uint_eq(calls(MPROF_FN_REALLOC), 1);
+	ck_assert_uint_eq(calls(MPROF_FN_POSIX_MEMALIGN), 1);
+	ck_assert_uint_eq(calls(MPROF_FN_ALIGNED_ALLOC), 1);
+	ck_assert_uint_eq(feed.a.totals.all.calls, 10);
+	ck_assert_uint_eq(feed.a.totals.all.allocated, 100 + 300 + 21 + 640 + 128 + 55);
+	ck_assert_uint_eq(bytes(MPROF_FN_FREE), 1089);
+	ck_assert_uint_eq(feed.a.peak.all.at.bytes, 1089);
+	ck_assert_uint_eq(feed.a.peak.all.blocks, 4);
+	ck_assert_uint_eq(feed.a.peak.all.event, 6);
+	ck_assert_uint_eq(left->all.blocks, 1);
+	ck_assert_uint_eq(left->all.bytes, 55);
+	ck_assert_uint_eq(left->classes, 1);
+	ck_assert_uint_eq(left->class[0].size, 55);
+	ck_assert_uint_eq(left->oldest_count, 1);
+	ck_assert_uint_eq(left->oldest[0].addr, 0x10000);
+	ck_assert_uint_eq(feed.a.compactness.all.high_pages, 1);
+	ck_assert_uint_eq(feed.a.compactness.all.high_bytes, 1089);
+	ck_assert(feed.a.compactness.all.min == 1 && feed.a.compactness.all.max == 1);
+}
+END_TEST
+
+/* A = 3 MiB, B = 5, free A, C = 4, free B, A again, free C, free A. */
+START_TEST(three_functions_overlap)
+{
+	const uint64_t a = 0x7f0000000010, b = 0x7f1000000010, c = 0x7f2000000010;
+
+	feed_alloc(MPROF_FN_MALLOC, a, 3 * MIB);
+	feed_alloc(MPROF_FN_MALLOC, b, 5 * MIB);
+	feed_free(a);
+	feed_alloc(MPROF_FN_MALLOC, c, 4 * MIB);
+	feed_free(b);
+	feed_alloc(MPROF_FN_MALLOC, a, 3 * MIB);
+	feed_free(c);
+	feed_free(a);
+	feed_run();
+	no_problems();
+	ck_assert_uint_eq(feed.a.peak.all.at.bytes, 9437184);
+	ck_assert_uint_eq(feed.a.peak.all.event, 4);
+	ck_assert_uint_eq(feed.a.never_freed.all.blocks, 0);
+	ck_assert_uint_eq(feed.a.totals.all.allocated, 15 * MIB);
+	/* Each block begins 16 bytes into a page and so touches one page more. */
+	ck_assert_uint_eq(feed.a.compactness.all.high_pages, (5 + 4) * 256 + 2);
+	ck_assert_uint_eq(feed.a.compactness.all.high_needed, 9 * 256);
+	ck_assert_uint_eq(feed.a.lifetimes.blocks, 4);
+}
+END_TEST
+
+/* Two peaks, the second ten times the first: it is the second, to the block. */
+START_TEST(the_greater_of_two_peaks)
+{
+	uint64_t i;
+
+	for (i = 0; i < 1024; i++)
+		feed_alloc(MPROF_FN_MALLOC, 0x1000000 + i * 1024, 1024);
+	for (i = 0; i < 1024; i++)
+		feed_free(0x1000000 + i * 1024);
+	for (i = 0; i < 1024; i++)
+		feed_alloc(MPROF_FN_MALLOC, 0x2000000 + i * 10240, 10240);
+	for (i = 0; i < 1024; i++)
+		feed_free(0x2000000 + i * 10240);
+	feed_run();
+	no_problems();
+	ck_assert_uint_eq(feed.a.peak.all.at.bytes, 10485760);
+	ck_assert_uint_eq(feed.a.peak.all.at.blocks, 1024);
+	ck_assert_uint_eq(feed.a.peak.all.event, 3 * 1024);
+	ck_assert(feed.a.compactness.all.at_peak == 1.0);
+	ck_assert_uint_eq(feed.a.sizes.classes, 2);
+	ck_assert_uint_eq(feed.a.sizes.class[0].size, 1024);
+	ck_assert_uint_eq(feed.a.sizes.class[1].count, 1024);
+	ck_assert_uint_eq(feed.a.sizes.bytes, 1048576 + 10485760);
+}
+END_TEST
+
+/* One block, 256 bytes more each time, up to 1 MiB. */
+START_TEST(a_chain_of_reallocs)
+{
+	const struct resizes *r = &feed.a.resizes;
+	uint64_t size = 512, n = 0;
+
+	feed_alloc(MPROF_FN_MALLOC, 0x100000, 512);
+	while (size < MIB) {
+		size += 256;
+		feed_realloc(0x100000, 0x100000, size);
+		n++;
+	}
+	feed_free(0x100000);
+	feed_run();
+	no_problems();
+	ck_assert_uint_eq(n, 4094);
+	ck_assert_uint_eq(r->calls, 4094);
+	ck_assert_uint_eq(r->in_place.grew, 4094);
+	ck_assert_uint_eq(r->grown_bytes, 1048064);
+	ck_assert_uint_eq(r->copied_bytes, 0);
+	ck_assert_uint_eq(r->longest, 4094);
+	ck_assert_uint_eq(r->chain[11], 1);
+	ck_assert_uint_eq(feed.a.never_freed.all.blocks, 0);
+}
+END_TEST
+
+/* ---- sizes ---- */
+
+START_TEST(size_classes_by_size_and_power)
+{
+	const struct sizes *s = &feed.a.sizes;
+	static const uint64_t size[] = { 0, 1, 2, 3, 4, 65535, 65536, 65537, 1ull << 40 };
+	size_t i, k;
+
+	for (i = 0; i < 9; i++)
+		for (k = 0; k <= i; k++)
+			feed_alloc(MPROF_FN_MALLOC,
+				   (i << 48) + 0x100000 + k * 0x1000000000000ull / 16, size[i]);
+	feed_alloc(MPROF_FN_MALLOC, 0, 77); /* failed: no block */
+	feed_run();
+	ck_assert_uint_eq(s->classes, 9);
+	for (i = 0; i < 9; i++) {
+		ck_assert_uint_eq(s->class[i].size, size[i]);
+		ck_assert_uint_eq(s->class[i].count, i + 1);
+		ck_assert_uint_eq(s->class[i].waste, (i + 1) * 8 * (size[i] & 1));
+	}
+	ck_assert_uint_eq(s->power[0].count, 1);
+	ck_assert_uint_eq(s->power[1].count, 2);
+	ck_assert_uint_eq(s->power[2].count, 3 + 4);
+	ck_assert_uint_eq(s->power[3].count, 5);
+	ck_assert_uint_eq(s->power[16].count, 6);
+	ck_assert_uint_eq(s->power[17].count, 7 + 8);
+	ck_assert_uint_eq(s->power[41].count, 9);
+	ck_assert_uint_eq(s->total.count, 45);
+	ck_assert_uint_eq(feed.a.totals.all.failed, 1);
+}
+END_TEST
+
+START_TEST(many_large_sizes)
+{
+	uint64_t i;
+
+	for (i = 0; i < 5000; i++)
+		feed_alloc(MPROF_FN_MALLOC, (i + 1) << 32, 100000 + i * 7);
+	feed_run();
+	ck_assert_uint_eq(feed.a.sizes.classes, 5000);
+	for (i = 0; i < 5000; i++)
+		ck_assert_uint_eq(feed.a.sizes.class[i].size, 100000 + i * 7);
+}
+END_TEST
+
+/* ---- lifetimes ---- */
+
+static void lives_for(uint64_t addr, uint64_t ns)
+{
+	feed_alloc(MPROF_FN_MALLOC, addr, 8);
+	feed.ticks += ns - 100;
+	feed_free(addr);
+}
+
+START_TEST(lifetimes_in_their_buckets)
+{
+	const struct lifetimes *l = &feed.a.lifetimes;
+
+	lives_for(0x1000, 100);
+	lives_for(0x1000, 127);
+	lives_for(0x1000, 128);
+	lives_for(0x1000, 999);
+	lives_for(0x1000, 1000);
+	lives_for(0x1000, 999999);
+	lives_for(0x1000, 1000000);
+	feed_alloc(MPROF_FN_MALLOC, 0x1000, 8);
+	feed.ticks -= 100;
+	feed_free(0x1000);
+	feed_run();
+	ck_assert_uint_eq(l->blocks, 8);
+	ck_assert_uint_eq(l->bucket[0], 1);
+	ck_assert_uint_eq(l->bucket[6], 2);
+	ck_assert_uint_eq(l->bucket[7], 1);
+	ck_assert_uint_eq(l->bucket[9], 2);
+	ck_assert_uint_eq(l->bucket[19], 2);
+	ck_assert_uint_eq(l->under_1us, 5);
+	ck_assert_uint_eq(l->under_1ms, 7);
+	ck_assert_uint_eq(l->least_ns, 0);
+	ck_assert_uint_eq(l->most_ns, 1000000);
+}
+END_TEST
+
+/* ---- compactness ---- */
+
+START_TEST(compactness_over_events_and_time)
+{
+	const struct compactness_of *c = &feed.a.compactness.all;
+
+	feed_alloc(MPROF_FN_MALLOC, 0x10000, 4096); /* 1 of 1, for 100 ns */
+	feed_alloc(MPROF_FN_MALLOC, 0x20000, 1);    /* 2 of 2, for 100 */
+	feed_alloc(MPROF_FN_MALLOC, 0x30000, 1);    /* 2 of 3, for 100 */
+	feed_free(0x10000);			    /* 1 of 2, for 700 */
+	feed.ticks += 600;
+	feed_free(0x20000); /* 1 of 1, for 100 */
+	feed_free(0x30000); /* nothing: not counted */
+	feed_run();
+	ck_assert_uint_eq(c->states, 5);
+	ck_assert(c->min == 0.5 && c->max == 1.0);
+	ck_assert_double_eq_tol(c->mean, (1 + 1 + 2.0 / 3 + 0.5 + 1) / 5, 1e-12);
+	ck_assert_double_eq_tol(c->mean_over_time, (300 + 200.0 / 3 + 350) / 1100, 1e-12);
+	ck_assert_uint_eq(c->high_pages, 3);
+	ck_assert_uint_eq(c->high_bytes, 4098);
+	ck_assert_double_eq_tol(c->at_peak, 2.0 / 3, 1e-12);
+}
+END_TEST
+
+START_TEST(compactness_of_what_was_in_memory)
+{
+	static const struct mprof_page_run run[] = { { 0x10, 2 }, { 0x20, 1 }, { 0x40, 8 } };
+	static struct mprof_residency head = { .rss = 123456, .runs = 3 };
+	const struct residency_sample *s;
+
+	feed_alloc(MPROF_FN_MALLOC, 0x10000, 100);    /* page 0x10, resident */
+	feed_alloc(MPROF_FN_MALLOC, 0x10800, 0x1000); /* half of 0x10, half of 0x11, both are */
+	feed_alloc(MPROF_FN_MALLOC, 0x20ff0, 0x20);   /* 16 bytes on 0x20, 16 on 0x21 that is not */
+	feed_alloc(MPROF_FN_MALLOC, 0x3f000, 0x3000); /* 0x3f is not, 0x40 and 0x41 are */
+	feed_alloc(MPROF_FN_MALLOC, 0x900000, 0x5000); /* never touched */
+	head.ticks_before = feed.ticks - 1;
+	feed_free(0x10000);
+	feed.residency[feed.residency_count++] = (struct trace_residency){
+		.process = 1,
+		.head = &head,
+		.run = run,
+		.runs = 3,
+	};
+	feed_run();
+	ck_assert_uint_eq(feed.a.residency.sample.count, 1);
+	s = feed.a.residency.sample.item;
+	ck_assert_uint_eq(s->resident, 11);
+	ck_assert_uint_eq(s->under_live, 2 + 1 + 2);
+	ck_assert_uint_eq(s->live_bytes, 100 + 0x1000 + 0x20 + 0x3000 + 0x5000);
+	ck_assert_uint_eq(s->live_resident_bytes, 100 + 0x1000 + 0x10 + 0x2000);
+	ck_assert_uint_eq(s->needed, 4);
+	ck_assert(s->compactness == 0.8);
+	ck_assert_uint_eq(s->rss, 123456);
+}
+END_TEST
+
+/* ---- address space ---- */
+
+static void feed_mmap(uint64_t addr, uint64_t size, uint64_t flags)
+{
+	feed_event(EVENT_CALL, MPROF_FN_MMAP, addr, size)->usable = flags << 32;
+}
+
+static void feed_munmap(uint64_t addr, uint64_t size)
+{
+	feed_event(EVENT_CALL, MPROF_FN_MUNMAP, addr, size);
+}
+
+static void feed_mremap(uint64_t old, uint64_t old_size, uint64_t addr, uint64_t size)
+{
+	struct event *e = feed_event(EVENT_CALL, MPROF_FN_MREMAP, addr, size);
+
+	e->usable = old;
+	e->arg = old_size;
+}
+
+#define BASE 0x7f0000000000ull
+
+/* A map unmapped in two halves; another shrunk by mremap, then unmapped. */
+START_TEST(maps_unmapped_in_halves)
+{
+	feed_mmap(BASE, MIB, MAP_ANONYMOUS);
+	feed_munmap(BASE, MIB / 2);
+	feed_munmap(BASE + MIB / 2, MIB / 2);
+	feed_mmap(BASE, MIB, MAP_ANONYMOUS);
+	feed_mremap(BASE, MIB, BASE, MIB / 2);
+	feed_munmap(BASE, MIB / 2);
+	feed_run();
+	ck_assert_uint_eq(calls(MPROF_FN_MMAP) + calls(MPROF_FN_MREMAP), 3);
+	ck_assert_uint_eq(bytes(MPROF_FN_MMAP) + bytes(MPROF_FN_MREMAP), 2621440);
+	ck_assert_uint_eq(feed.a.maps.all.now, 0);
+	ck_assert_uint_eq(feed.a.maps.all.peak, MIB);
+	ck_assert_uint_eq(feed.a.maps.all.unknown_unmapped, 0);
+}
+END_TEST
+
+/* The middle goes first, then all of it. */
+START_TEST(maps_unmapped_from_the_middle)
+{
+	feed_mmap(BASE, MIB, MAP_ANONYMOUS);
+	feed_munmap(BASE + MIB / 4, MIB / 2);
+	feed_munmap(BASE, MIB);
+	feed_run();
+	ck_assert_uint_eq(calls(MPROF_FN_MMAP), 1);
+	ck_assert_uint_eq(bytes(MPROF_FN_MMAP), 1048576);
+	ck_assert_uint_eq(calls(MPROF_FN_MUNMAP), 2);
+	ck_assert_uint_eq(feed.a.maps.all.now, 0);
+	ck_assert_uint_eq(feed.a.maps.all.unknown_unmapped, MIB / 2);
+}
+END_TEST
+
+START_TEST(maps_of_all_sorts)
+{
+	const struct maps_of *m = &feed.a.maps.all;
+	struct event *e;
+
+	feed_mmap(BASE, 5000, MAP_ANONYMOUS);	   /* two pages */
+	feed_mmap(BASE + 4096, 4096, MAP_PRIVATE); /* a file over the second */
+	feed_mmap(0, 1 << 30, MAP_ANONYMOUS);
+	feed.event[feed.n - 1].error = 12;
+	feed_mremap(BASE, 4096, BASE + 0x10000, 8192); /* the anonymous one moves and grows */
+	e = feed_event(EVENT_CALL, MPROF_FN_SBRK, 0x5000, 0x3000);
+	e->usable = 0x2000;
+	e->arg = 0x3000;
+	e = feed_event(EVENT_CALL, MPROF_FN_BRK, 0x4000, 0x1000);
+	e->usable = 0x5000;
+	feed_run();
+	ck_assert_uint_eq(m->now, 8192);
+	ck_assert_uint_eq(m->peak, 8192);
+	ck_assert_uint_eq(m->file_now, 4096);
+	ck_assert_int_eq(m->break_now, 0x2000);
+	ck_assert_int_eq(m->break_peak, 0x3000);
+	ck_assert_uint_eq(feed.a.totals.all.failed, 1);
+}
+END_TEST
+
+static uint64_t state = 99;
+
+static uint64_t random_number(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+START_TEST(map_set_is_a_bitmap)
+{
+	enum { PAGES = 256 };
+	unsigned char model[PAGES] = { 0 }; /* 0: no, 1: anonymous, 2: file */
+	uint64_t first, end, i, k, expect, sum[3];
+	struct map_set s = { .range = NULL };
+	bool file;
+
+	for (i = 0; i < 20000; i++) {
+		first = random_number() % PAGES;
+		end = first + random_number() % (PAGES - first + 1);
+		file = random_number() & 1;
+		for (expect = 0, k = first; k < end; k++)
+			expect += model[k] != 0;
+		if (random_number() & 1) {
+			ck_assert_int_eq(map_set_add(&s, first, end, file), 0);
+			for (k = first; k < end; k++)
+				model[k] = 1 + file;
+		} else {
+			ck_assert_int_eq(map_set_remove(&s, first, end), (int64_t)expect);
+			for (k = first; k < end; k++)
+				model[k] = 0;
+		}
+		for (sum[0] = sum[1] = sum[2] = 0, k = 0; k < PAGES; k++) {
+			sum[model[k]]++;
+			ck_assert_int_eq(map_set_is_file(&s, k), model[k] == 2);
+		}
+		ck_assert_uint_eq(s.bytes[0], sum[1]);
+		ck_assert_uint_eq(s.bytes[1], sum[2]);
+		for (k = 1; k < s.count; k++)
+			ck_assert(s.range[k - 1].end <= s.range[k].start);
+	}
+	map_set_release(&s);
+}
+END_TEST
+
+/* ---- what ran ---- */
+
+START_TEST(what_could_not_be_recorded)
+{
+	const struct tree *t = &feed.a.tree;
+	struct mprof_fact *f;
+
+	feed_fact(MPROF_FACT_START, 1);
+	feed_alloc(MPROF_FN_MALLOC, 0x1000, 1);
+	f = feed_fact(MPROF_FACT_CHILD, 1); /* spawned, joined: not missing */
+	f->how = MPROF_CHILD_SPAWN;
+	f->child_pid = 102;
+	feed_fact(MPROF_FACT_START, 2)->parent = 1;
+	f = feed_fact(MPROF_FACT_CHILD, 1); /* spawned without us */
+	f->how = MPROF_CHILD_SPAWN;
+	f->child_pid = 555;
+	f = feed_fact(MPROF_FACT_CHILD, 1); /* forked, made no call */
+	f->how = MPROF_CHILD_FORK;
+	f->child_pid = 556;
+	feed_fact(MPROF_FACT_EXECING, 1)->env_kept = 1; /* failed: process 1 goes on */
+	feed_free(0x1000);
+	feed_fact(MPROF_FACT_EXECING, 2)->env_kept = 1; /* worked: no more of process 2 */
+	feed.facts[feed.fact_count - 1].path = "/sbin/static";
+	feed_run();
+	ck_assert_uint_eq(t->missing_count, 2);
+	ck_assert_int_eq(t->missing[0].pid, 555);
+	ck_assert(t->missing[0].environment);
+	ck_assert(!t->missing[0].became);
+	ck_assert_int_eq(t->missing[1].pid, 102);
+	ck_assert(t->missing[1].became);
+	ck_assert(!t->missing[1].environment);
+	ck_assert_str_eq(t->missing[1].path, "/sbin/static");
+	ck_assert_int_eq(t->process[1].end, TREE_BECAME);
+}
+END_TEST
+
+START_TEST(what_the_parent_saw_is_surest)
+{
+	struct mprof_fact *f;
+
+	feed_fact(MPROF_FACT_START, 1);
+	f = feed_fact(MPROF_FACT_END, 1);
+	f->status = 0;
+	f->user_ns = 5;
+	f = feed_fact(MPROF_FACT_WAITED, 1);
+	f->signal = 11;
+	f->user_ns = 500; /* with its children */
+	feed_run();
+	ck_assert_int_eq(feed.a.tree.process[0].end, TREE_KILLED);
+	ck_assert_int_eq(feed.a.tree.process[0].status, 11);
+	ck_assert_uint_eq(feed.a.tree.process[0].user_ns, 5);
+}
+END_TEST
+
+Suite *pass_results_suite(void)
+{
+	Suite *s = suite_create("pass_results");
+	TCase *c = tcase_create("walked"), *m = tcase_create("alone");
+
+	tcase_add_checked_fixture(c, feed_start, feed_release);
+	tcase_add_test(c, every_function_once);
+	tcase_add_test(c, three_functions_overlap);
+	tcase_add_test(c, the_greater_of_two_peaks);
+	tcase_add_test(c, a_chain_of_reallocs);
+	tcase_add_test(c, size_classes_by_size_and_power);
+	tcase_add_test(c, many_large_sizes);
+	tcase_add_test(c, lifetimes_in_their_buckets);
+	tcase_add_test(c, compactness_over_events_and_time);
+	tcase_add_test(c, compactness_of_what_was_in_memory);
+	tcase_add_test(c, maps_unmapped_in_halves);
+	tcase_add_test(c, maps_unmapped_from_the_middle);
+	tcase_add_test(c, maps_of_all_sorts);
+	tcase_add_test(c, what_could_not_be_recorded);
+	tcase_add_test(c, what_the_parent_saw_is_surest);
+	tcase_add_test(m, map_set_is_a_bitmap);
+	suite_add_tcase(s, c);
+	suite_add_tcase(s, m);
+	return s;
+}
