@@ -103,8 +103,8 @@ struct mprof_config {
 /*
  * What a thread carries.  In memory that a forked child finds zeroed, so that
  * a child, however it was made, has cur == end and data == NULL and falls into
- * the slow path by itself.  Before a thread's first event, and after its last,
- * mprof_self points to a record that is always zero.
+ * the slow path by itself.  Before a thread's first event mprof_self points to a
+ * record that is always zero.
  */
 struct mprof_thread {
 	/* [hot] written by this thread only */
@@ -116,14 +116,12 @@ struct mprof_thread {
 	uint32_t number; /* in the run, from 1 */
 	/* [slow] */
 	uint32_t tid;
-	uint32_t shared; /* the record that exiting threads share: enter() holds its lock */
-	uint32_t owner;	 /* shared: number of the thread whose call this is */
-	uint64_t seq;	 /* of the chunk in the slot */
+	uint64_t seq;		   /* of the chunk in the slot */
 	struct mprof_extent *slot; /* mapped */
 	uint64_t slot_offset;
 	uint32_t slot_bytes;
 	uint32_t flushes;
-	struct mprof_thread *next; /* in the pool of unused records */
+	struct mprof_thread *next; /* among zombies or in the pool of unused records */
 };
 
 /* The one object that hot paths read.  Written before the first event, then constant. */
@@ -152,10 +150,9 @@ struct mprof_host {
 	const struct mprof_config *config;
 	/*
 	 * The record of the calling thread, made if it has none; NULL: keep nothing
-	 * of this call.  Every enter() that returned a record needs a leave().
+	 * of this call.
 	 */
 	struct mprof_thread *(*enter)(void);
-	void (*leave)(struct mprof_thread *t);
 	/* Creates the run's file at path or joins the one that the run has. */
 	int (*file_open)(const char *magic, const char *path);
 	/* A zeroed, mapped, live struct mprof_counts for this thread; NULL: none to be had. */
@@ -204,7 +201,7 @@ struct mprof_mode_ops {
 	int (*start)(const struct mprof_host *host);
 	/* [slow, optional] a thread's record is new; before its first event. */
 	void (*thread_start)(struct mprof_thread *t);
-	/* [slow, optional] the thread's destructors have run; later calls still come. */
+	/* [slow, optional] the thread is gone; called by another one. */
 	void (*thread_exit)(struct mprof_thread *t);
 	/* [slow, optional] the process is about to end or to exec; may run more than once. */
 	void (*flush)(struct mprof_thread *t);

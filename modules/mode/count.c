@@ -12,7 +12,7 @@
 
 static const struct mprof_host *host;
 
-/* First event of a thread, or a thread whose destructors have run. */
+/* First event of a thread. */
 static MPROF_COLD void add_slow(unsigned fn, uint64_t bytes, unsigned failed)
 {
 	struct mprof_thread *t = host->enter();
@@ -26,7 +26,6 @@ static MPROF_COLD void add_slow(unsigned fn, uint64_t bytes, unsigned failed)
 		c->fn[fn].bytes += bytes;
 		c->fn[fn].failed += failed;
 	}
-	host->leave(t);
 }
 
 /* [hot] Two loads, two adds.  Assumes this thread has a record; else data is NULL. */

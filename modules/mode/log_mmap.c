@@ -19,8 +19,8 @@ static const struct mprof_host *host;
 
 #define compiler_barrier() __asm__ volatile("" ::: "memory")
 
-/* A TIME word, a THREAD word and a LONG record. */
-#define ROOM_WORDS 7
+/* A TIME word and a LONG record. */
+#define ROOM_WORDS 6
 
 #define RETURNS_BLOCK 0x100u /* in event.flags only: deltas count from its address */
 
@@ -84,8 +84,6 @@ static void put_event(struct mprof_thread *t, const struct event *e)
 	/* Stamped before the slot began, or by a handler that came between: never backwards. */
 	dt = (int64_t)(e->ticks - t->last_ticks) < 0 ? 0 : e->ticks - t->last_ticks;
 	t->last_ticks += dt;
-	if (t->shared)
-		put(t, mprof_word_thread(t->owner));
 	if (dt > MPROF_DT_MAX) {
 		put(t, mprof_word_time(t->last_ticks));
 		dt = 0;
@@ -113,7 +111,6 @@ static MPROF_COLD void put_slow(const struct event *e)
 	put_event(t, e);
 	compiler_barrier();
 	t->busy = 0;
-	host->leave(t);
 }
 
 static MPROF_COLD void put_values(unsigned tag, unsigned fn, unsigned flags, unsigned error,
@@ -264,8 +261,6 @@ static void put_control(struct mprof_thread *t, unsigned what, uint64_t value)
 	if (t->cur + ROOM_WORDS > t->end && host->slot_flush(t) < 0)
 		return;
 	t->last_ticks += dt;
-	if (t->shared)
-		put(t, mprof_word_thread(t->owner));
 	put(t, mprof_word_time(t->last_ticks));
 	put(t, mprof_word_control(what, 0, value));
 }
@@ -281,7 +276,6 @@ static void note_control(unsigned what, uint64_t value)
 	put_control(t, what, value);
 	compiler_barrier();
 	t->busy = 0;
-	host->leave(t);
 }
 
 #include <mprof/template.h>
@@ -294,7 +288,7 @@ static int start(const struct mprof_host *h)
 
 static void thread_start(struct mprof_thread *t)
 {
-	if (host->slot_take(t) < 0 || t->shared)
+	if (host->slot_take(t) < 0)
 		return;
 	t->busy = 1;
 	put_control(t, MPROF_CONTROL_THREAD_START, t->tid);

@@ -28,7 +28,6 @@ const struct mprof_host mp_host MP_HIDDEN = {
 	.abi = MPROF_MODULE_ABI,
 	.config = &mp_config,
 	.enter = mp_enter,
-	.leave = mp_leave,
 	.file_open = mp_file_open,
 	.counts_take = mp_counts_take,
 	.counts_give = mp_counts_give,

@@ -3,11 +3,11 @@
  * internal.h - what the files of the library know of each other, grouped by
  * the file that defines it.
  *
- * Locks, outermost first: glibc's loader lock (held by our callers at will);
- * mp_local->pool; mp_local->late.  Both are spin locks held for a few
- * instructions, or for one flush in the case of `late`, never across a call
- * into the program or the allocator, and they lie in memory that a forked
- * child finds zeroed: no child inherits a held lock.
+ * Locks: glibc's loader lock (held by our callers at will), then one of
+ * mp_local->pool_lock and mp_local->starts_lock, which never nest.  Both are
+ * spin locks held for a few instructions (pool_lock: also while a row of counts
+ * is mapped), never across a call into the program or the allocator, and they
+ * lie in memory that a forked child finds zeroed: no child inherits a held lock.
  */
 #ifndef MP_INTERNAL_H
 #define MP_INTERNAL_H
@@ -71,12 +71,13 @@ struct mp_local {
 	uint32_t process; /* our number in the run */
 	int32_t pid;
 	uint32_t how; /* MPROF_CHILD_FORK: the moment of the fork is known exactly */
-	uint32_t pool_lock, late_lock;
+	uint32_t pool_lock;
 	uint32_t live_threads;
 	struct mprof_thread *unused;
-	char *fresh, *fresh_end;   /* records never used yet */
-	struct mprof_thread *late; /* of threads whose destructors have run */
-	uint64_t self_bytes;	   /* our memory in this process */
+	char *fresh, *fresh_end; /* records never used yet */
+	/* Threads whose destructors have run, oldest first: their last frees may still come. */
+	struct mprof_thread *zombies, *zombies_end;
+	uint64_t self_bytes; /* our memory in this process */
 	uint64_t last_sample_ns;
 	uint32_t counts_left; /* COUNTS records of the current extent row */
 	char *counts_next;
@@ -87,11 +88,10 @@ struct mp_local {
 	struct mp_start *starts;
 };
 extern struct mp_local *mp_local;
-extern struct mprof_thread mp_nobody, mp_gone; /* always zero */
-extern __thread uint32_t mp_thread_number;     /* given by the creator, or kept after the end */
+extern struct mprof_thread mp_nobody;	   /* always zero */
+extern __thread uint32_t mp_thread_number; /* given by the creator before the first event */
 int mp_threads_start(void);
 struct mprof_thread *mp_enter(void);
-void mp_leave(struct mprof_thread *t);
 void mp_threads_forked(void); /* in a child: forget what the parent's threads had */
 void mp_lock(uint32_t *lock);
 void mp_unlock(uint32_t *lock);

@@ -24,22 +24,16 @@ static int replace_if_in(uintptr_t at, void *base, size_t bytes)
 				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
 }
 
-/* A thread only ever touches the header, its own slot, its own counts, and the shared record's. */
+/* A thread only ever touches the header, its own slot and its own counts. */
 static int is_ours(uintptr_t at)
 {
-	struct mprof_thread *own[2] = { mprof_self, mp_local ? mp_local->late : NULL };
+	struct mprof_thread *t = mprof_self;
 
-	if (replace_if_in(at, mp_file.header, MPROF_HEADER_SIZE))
+	if (replace_if_in(at, mp_file.header, MPROF_HEADER_SIZE) ||
+	    replace_if_in(at, t->slot, t->slot_bytes))
 		return 1;
-	for (int i = 0; i < 2; i++) {
-		if (!own[i])
-			continue;
-		if (replace_if_in(at, own[i]->slot, own[i]->slot_bytes))
-			return 1;
-		if (own[i]->data && at - (uintptr_t)own[i]->data < sizeof(struct mprof_counts))
-			return replace_if_in(at, (void *)(at & ~(uintptr_t)4095), 4096);
-	}
-	return 0;
+	return t->data && at - (uintptr_t)t->data < sizeof(struct mprof_counts) &&
+	       replace_if_in(at, (void *)(at & ~(uintptr_t)4095), 4096);
 }
 
 static void on_sigbus(int signal_number, siginfo_t *info, void *context)

@@ -22,7 +22,7 @@
 #define PAGE	      4096u
 #define SLOT_FIRST    16384u
 #define COUNTS_RECORD (sizeof(struct mprof_extent) + sizeof(struct mprof_counts))
-#define COUNTS_KEPT   4096u /* ended threads' records beyond this many are summed up in one */
+#define COUNTS_KEPT   65536u /* ended threads' records beyond this many are summed up in one */
 
 static void self_bytes_add(int64_t bytes)
 {
@@ -275,7 +275,7 @@ static struct mprof_counts *counts_take_locked(struct mprof_thread *t)
 	l->counts_taken++;
 found:
 	x->used = sizeof(struct mprof_counts);
-	((struct mprof_counts *)(x + 1))->tid = t->shared ? 0 : t->tid;
+	((struct mprof_counts *)(x + 1))->tid = t->tid;
 	x->process = l->process;
 	x->thread = t->number;
 	return (struct mprof_counts *)(x + 1);

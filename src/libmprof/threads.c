@@ -8,9 +8,11 @@
  * alive, and joins the run as a process of its own; no pid is compared on the
  * hot path.
  *
- * A thread ends when the destructors of its thread-specific data have run,
- * ours in the last round.  What it still frees after that goes through one
- * record that such threads share under a lock.  Numbers are never reused.
+ * A thread has ended for us when the destructors of its thread-specific data
+ * have run, ours in the last round.  But it may still free: libc does.  So its
+ * record stays with it as a zombie, and is taken back, oldest first, when a new
+ * thread needs one and the kernel no longer knows the old one.  Thread numbers
+ * are never reused.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -31,7 +33,7 @@
 MPROF_STATIC_ASSERT(sizeof(struct mprof_thread) <= RECORD_BYTES, "a record fits its place");
 
 struct mp_local *mp_local MP_HIDDEN;
-struct mprof_thread mp_nobody MP_HIDDEN, mp_gone MP_HIDDEN;
+struct mprof_thread mp_nobody MP_HIDDEN;
 __thread uint32_t mp_thread_number MP_HIDDEN;
 /* This thread holds a lock or makes its record: a signal handler's call must not. */
 static __thread uint32_t entering;
@@ -63,11 +65,51 @@ void *mp_wiped_memory(size_t bytes)
 	return p;
 }
 
+static int is_gone(uint32_t tid)
+{
+	return mp_sys(SYS_tgkill, mp_local->pid, (long)tid, 0, 0, 0, 0) == -ESRCH;
+}
+
+/* Takes the oldest zombie off its list if the kernel has forgotten it.  Pool locked. */
+static struct mprof_thread *bury_locked(struct mp_local *l)
+{
+	struct mprof_thread *t = l->zombies;
+
+	if (!t || !is_gone(t->tid))
+		return NULL;
+	l->zombies = t->next;
+	if (!l->zombies)
+		l->zombies_end = NULL;
+	return t;
+}
+
+/* What gone threads held goes to the file; one record for each new thread keeps up. */
+static void bury(void)
+{
+	struct mprof_thread *t;
+
+	for (int i = 0; i < 2; i++) {
+		mp_lock(&mp_local->pool_lock);
+		t = bury_locked(mp_local);
+		mp_unlock(&mp_local->pool_lock);
+		if (!t)
+			return;
+		if (mp_mode->thread_exit)
+			mp_mode->thread_exit(t);
+		__builtin_memset(t, 0, sizeof(*t));
+		mp_lock(&mp_local->pool_lock);
+		t->next = mp_local->unused;
+		mp_local->unused = t;
+		mp_unlock(&mp_local->pool_lock);
+	}
+}
+
 static struct mprof_thread *record_new(void)
 {
 	struct mp_local *l = mp_local;
 	struct mprof_thread *t;
 
+	bury();
 	mp_lock(&l->pool_lock);
 	t = l->unused;
 	if (t) {
@@ -88,15 +130,6 @@ static struct mprof_thread *record_new(void)
 	return t;
 }
 
-static void record_give(struct mprof_thread *t)
-{
-	__builtin_memset(t, 0, sizeof(*t));
-	mp_lock(&mp_local->pool_lock);
-	t->next = mp_local->unused;
-	mp_local->unused = t;
-	mp_unlock(&mp_local->pool_lock);
-}
-
 static uint32_t number_new(void)
 {
 	static uint32_t numbers; /* for modes without a file */
@@ -115,13 +148,16 @@ static void thread_end(void *record)
 	if (t != mprof_self || !t->number || !mp_recording())
 		return;
 	mp_table()->note_control(MPROF_CONTROL_THREAD_END, 0);
-	entering = 1;
-	if (mp_mode->thread_exit)
-		mp_mode->thread_exit(t);
-	mp_thread_number = t->number;
 	__atomic_fetch_sub(&mp_local->live_threads, 1, __ATOMIC_RELAXED);
-	mprof_self = &mp_gone;
-	record_give(t);
+	entering = 1;
+	mp_lock(&mp_local->pool_lock);
+	t->next = NULL;
+	if (mp_local->zombies_end)
+		mp_local->zombies_end->next = t;
+	else
+		mp_local->zombies = t;
+	mp_local->zombies_end = t;
+	mp_unlock(&mp_local->pool_lock);
 	entering = 0;
 }
 
@@ -172,32 +208,6 @@ static struct mprof_thread *thread_new(void)
 	return t;
 }
 
-/* The shared record, locked.  Its events say in the trace whose they are. */
-static struct mprof_thread *enter_late(void)
-{
-	struct mprof_thread *t;
-
-	mp_lock(&mp_local->late_lock);
-	t = mp_local->late;
-	if (!t) {
-		t = record_new();
-		if (t) {
-			t->shared = 1;
-			t->last_ticks = mprof_ticks();
-			t->number = number_new();
-			if (mp_mode->thread_start)
-				mp_mode->thread_start(t);
-			mp_local->late = t;
-		}
-	}
-	if (!t) {
-		mp_unlock(&mp_local->late_lock);
-		return NULL;
-	}
-	t->owner = mp_thread_number;
-	return t;
-}
-
 struct mprof_thread *mp_enter(void)
 {
 	struct mprof_thread *t = mprof_self;
@@ -211,20 +221,7 @@ struct mprof_thread *mp_enter(void)
 		return NULL;
 	}
 	entering = 1;
-	if (!mp_local->alive && mp_process_forked(0) < 0)
-		t = NULL;
-	else if (mprof_self == &mp_gone)
-		return enter_late() ?: (entering = 0, NULL);
-	else
-		t = thread_new();
+	t = !mp_local->alive && mp_process_forked(0) < 0 ? NULL : thread_new();
 	entering = 0;
 	return t;
-}
-
-void mp_leave(struct mprof_thread *t)
-{
-	if (!t->shared)
-		return;
-	mp_unlock(&mp_local->late_lock);
-	entering = 0;
 }
