@@ -190,10 +190,11 @@ static inline size_t get_record(struct unpacker *u, uint64_t *w, size_t n)
 static bool find_columns(struct unpacker *u, size_t bytes)
 {
 	uint32_t length[COLUMNS];
-	const uint8_t *at = u->plain + sizeof(length);
+	const uint8_t *at;
 
 	if (bytes < sizeof(length))
 		return false;
+	at = u->plain + sizeof(length);
 	bytes -= sizeof(length);
 	memcpy(length, u->plain, sizeof(length));
 	for (unsigned i = 0; i < COLUMNS; i++) {
