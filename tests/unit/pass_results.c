@@ -381,7 +381,7 @@ START_TEST(map_set_is_a_bitmap)
 	struct map_set s = { .range = NULL };
 	bool file;
 
-	for (i = 0; i < 20000; i++) {
+	for (i = 0; i < 4000; i++) {
 		first = random_number() % PAGES;
 		end = first + random_number() % (PAGES - first + 1);
 		file = random_number() & 1;
@@ -468,6 +468,7 @@ Suite *pass_results_suite(void)
 	Suite *s = suite_create("pass_results");
 	TCase *c = tcase_create("walked"), *m = tcase_create("alone");
 
+	tcase_set_timeout(m, 60);
 	tcase_add_checked_fixture(c, feed_start, feed_release);
 	tcase_add_test(c, every_function_once);
 	tcase_add_test(c, three_functions_overlap);
