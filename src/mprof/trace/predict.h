@@ -24,8 +24,7 @@ enum predict_ref {
 	REF_GIVEN = 16,	 /* the address that was given back last */
 	REF_BEHIND = 17, /* behind the last block and a header of eight bytes */
 	REF_NEXT = 18,	 /* right behind the last block */
-	REF_SPLIT =
-	    19, /* where the last of these three pointed before the allocator went elsewhere */
+	REF_SPLIT = 19,	 /* behind the last block that no pile had, and its header */
 	REF_NONE = 255,
 };
 
