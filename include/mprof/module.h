@@ -240,6 +240,17 @@ MPROF_HOT size_t mprof_usable(void *ptr)
 	return mprof_core.real.malloc_usable_size(ptr);
 }
 
+/* [hot] Bytes that a call asked for, as template.h passes size and arg; SIZE_MAX: more than that.
+ */
+MPROF_HOT size_t mprof_bytes(unsigned fn, size_t size, size_t arg)
+{
+	size_t bytes;
+
+	if (fn != MPROF_FN_CALLOC && fn != MPROF_FN_REALLOCARRAY)
+		return size;
+	return __builtin_mul_overflow(size, arg, &bytes) ? SIZE_MAX : bytes;
+}
+
 /* [hot] A block of the boot arena? */
 MPROF_HOT int mprof_is_boot(const void *ptr)
 {

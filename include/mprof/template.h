@@ -4,14 +4,16 @@
  *
  * Define these first, all MPROF_HOT, then include this file once:
  *
- *   on_alloc(fn, ptr, size, arg)       after a call that returned ptr != NULL;
- *                                      arg: alignment, or calloc's element count
- *                                      (size is then the product)
+ *   on_alloc(fn, ptr, size, arg)       after a call that returned ptr != NULL
  *   on_fail(fn, size, arg, error)      after one that returned none; error 0: see errno
  *   on_free(fn, ptr, size, arg)        before the block goes back; ptr may be NULL;
  *                                      size and arg as given to the sized forms
- *   on_realloc_begin(fn, ptr, size)    before; ptr != NULL
+ *   on_realloc_begin(fn, ptr, size, arg)     before; ptr != NULL
  *   on_realloc_end(fn, old, ptr, size, arg)  after; ptr is NULL when it failed or freed
+ *
+ * size and arg are what the call was given: arg is the alignment, or for calloc
+ * and reallocarray the number of elements of which size is one's;
+ * mprof_bytes(fn, size, arg) is what they come to.
  *
  * and, out of line, note_map(fn, value, error) and note_control(what, value).
  * The result is `static const struct mprof_api mode_api`.
@@ -50,42 +52,39 @@ static void mode_free(void *ptr)
 
 static void *mode_calloc(size_t count, size_t size)
 {
-	size_t bytes;
-
-	if (__builtin_mul_overflow(count, size, &bytes))
-		bytes = SIZE_MAX;
-	return mode_allocated(MPROF_FN_CALLOC, mprof_core.real.calloc(count, size), bytes, count);
+	return mode_allocated(MPROF_FN_CALLOC, mprof_core.real.calloc(count, size), size, count);
 }
 
-MPROF_HOT void *mode_resize(unsigned fn, void *ptr, size_t size, size_t arg)
+static void *mode_realloc(void *ptr, size_t size)
 {
 	void *result;
 
 	if (mprof_is_boot(ptr))
 		return mprof_core.boot_realloc(ptr, size);
 	if (ptr)
-		on_realloc_begin(fn, ptr, size);
+		on_realloc_begin(MPROF_FN_REALLOC, ptr, size, 0);
 	result = mprof_core.real.realloc(ptr, size);
-	on_realloc_end(fn, ptr, result, size, arg);
+	on_realloc_end(MPROF_FN_REALLOC, ptr, result, size, 0);
 	return result;
-}
-
-static void *mode_realloc(void *ptr, size_t size)
-{
-	return mode_resize(MPROF_FN_REALLOC, ptr, size, 0);
 }
 
 /* Not the allocator's own: glibc's calls realloc through the PLT, which is us. */
 static void *mode_reallocarray(void *ptr, size_t count, size_t size)
 {
+	void *result = NULL;
 	size_t bytes;
+	int fits = !__builtin_mul_overflow(count, size, &bytes);
 
-	if (__builtin_mul_overflow(count, size, &bytes)) {
+	if (mprof_is_boot(ptr) && fits)
+		return mprof_core.boot_realloc(ptr, bytes);
+	if (ptr)
+		on_realloc_begin(MPROF_FN_REALLOCARRAY, ptr, size, count);
+	if (fits)
+		result = mprof_core.real.realloc(ptr, bytes);
+	else
 		*mprof_core.error() = ENOMEM;
-		on_fail(MPROF_FN_REALLOCARRAY, SIZE_MAX, count, ENOMEM);
-		return NULL;
-	}
-	return mode_resize(MPROF_FN_REALLOCARRAY, ptr, bytes, count);
+	on_realloc_end(MPROF_FN_REALLOCARRAY, ptr, result, size, count);
+	return result;
 }
 
 static void *mode_memalign(size_t align, size_t size)

@@ -45,27 +45,28 @@ MPROF_HOT void add(unsigned fn, uint64_t bytes, unsigned failed)
 
 MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
 {
-	(void)ptr, (void)arg;
-	add(fn, size, 0);
+	(void)ptr;
+	add(fn, mprof_bytes(fn, size, arg), 0);
 }
 /* A request of 0 bytes may be answered with NULL: that is no failure. */
 MPROF_HOT void on_fail(unsigned fn, size_t size, size_t arg, unsigned error)
 {
-	(void)arg, (void)error;
-	add(fn, 0, size != 0);
+	(void)error;
+	add(fn, 0, mprof_bytes(fn, size, arg) != 0);
 }
 MPROF_HOT void on_free(unsigned fn, void *ptr, size_t size, size_t arg)
 {
 	(void)ptr, (void)size, (void)arg;
 	add(fn, 0, 0);
 }
-MPROF_HOT void on_realloc_begin(unsigned fn, void *ptr, size_t size)
+MPROF_HOT void on_realloc_begin(unsigned fn, void *ptr, size_t size, size_t arg)
 {
-	(void)fn, (void)ptr, (void)size;
+	(void)fn, (void)ptr, (void)size, (void)arg;
 }
 MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, size_t arg)
 {
-	(void)old, (void)arg;
+	(void)old;
+	size = mprof_bytes(fn, size, arg);
 	add(fn, ptr ? size : 0, !ptr && size);
 }
 static void note_map(unsigned fn, const uint64_t value[4], unsigned error)

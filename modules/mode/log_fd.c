@@ -64,6 +64,8 @@ static void put_address(struct line *l, const void *ptr)
 
 static void finish(struct line *l)
 {
+	if (!host->enter()) /* not a call of the program's */
+		return;
 	put_char(l, '\n');
 	if (host->fd_write((int)host->config->log_fd, l->text, l->used) == -EBADF)
 		host->stop(MPROF_LOST_FILE, "LOG_FD is another file by now");
@@ -73,19 +75,10 @@ static MPROF_COLD void allocated(unsigned fn, void *ptr, size_t size, size_t arg
 {
 	struct line l = line_for(fn);
 
-	switch (fn) {
-	case MPROF_FN_CALLOC:
+	if (fn == MPROF_FN_CALLOC || fn == MPROF_FN_MEMALIGN || fn == MPROF_FN_POSIX_MEMALIGN ||
+	    fn == MPROF_FN_ALIGNED_ALLOC)
 		put_number(&l, arg);
-		put_number(&l, arg ? size / arg : size);
-		break;
-	case MPROF_FN_MEMALIGN:
-	case MPROF_FN_POSIX_MEMALIGN:
-	case MPROF_FN_ALIGNED_ALLOC:
-		put_number(&l, arg);
-		/* fall through */
-	default:
-		put_number(&l, size);
-	}
+	put_number(&l, size);
 	put_address(&l, ptr);
 	finish(&l);
 }
@@ -107,12 +100,9 @@ static MPROF_COLD void resized(unsigned fn, void *old, void *ptr, size_t size, s
 	struct line l = line_for(fn);
 
 	put_address(&l, old);
-	if (fn == MPROF_FN_REALLOCARRAY) {
+	if (fn == MPROF_FN_REALLOCARRAY)
 		put_number(&l, arg);
-		put_number(&l, arg ? size / arg : size);
-	} else {
-		put_number(&l, size);
-	}
+	put_number(&l, size);
 	put_address(&l, ptr);
 	finish(&l);
 }
@@ -130,9 +120,9 @@ MPROF_HOT void on_free(unsigned fn, void *ptr, size_t size, size_t arg)
 {
 	freed(fn, ptr, size, arg);
 }
-MPROF_HOT void on_realloc_begin(unsigned fn, void *ptr, size_t size)
+MPROF_HOT void on_realloc_begin(unsigned fn, void *ptr, size_t size, size_t arg)
 {
-	(void)fn, (void)ptr, (void)size;
+	(void)fn, (void)ptr, (void)size, (void)arg;
 }
 MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, size_t arg)
 {

@@ -121,19 +121,10 @@ static MPROF_COLD void put_values(unsigned tag, unsigned fn, unsigned flags, uns
 	put_slow(&e);
 }
 
-/* The element size, of calloc and reallocarray: the product does not say it. */
-MPROF_HOT uint64_t long_size(unsigned fn, size_t size, size_t arg)
-{
-	if ((fn == MPROF_FN_CALLOC || fn == MPROF_FN_REALLOCARRAY) && arg)
-		return size == SIZE_MAX ? size : size / arg;
-	return size;
-}
-
 static MPROF_COLD void alloc_slow(unsigned tag, unsigned fn, uint64_t ticks, void *ptr, size_t size,
 				  size_t usable, size_t arg)
 {
-	const uint64_t v[4] = { (uintptr_t)ptr, tag ? size : long_size(fn, size, arg), usable,
-				arg };
+	const uint64_t v[4] = { (uintptr_t)ptr, size, usable, arg };
 
 	put_values(tag, fn, RETURNS_BLOCK, 0, ticks, v);
 }
@@ -167,16 +158,17 @@ MPROF_HOT void put_alloc(unsigned tag, unsigned fn, void *ptr, size_t size, size
 	alloc_slow(tag, fn, now, ptr, size, usable, arg);
 }
 
-static MPROF_COLD void free_slow(unsigned tag, unsigned fn, uint64_t ticks, void *ptr, size_t size,
-				 size_t arg)
+static MPROF_COLD void free_slow(unsigned tag, unsigned fn, unsigned flags, uint64_t ticks,
+				 void *ptr, size_t size, size_t arg)
 {
 	const uint64_t v[4] = { (uintptr_t)ptr, size, arg, 0 };
 
-	put_values(tag, fn, tag == MPROF_TAG_REALLOC_BEGIN ? MPROF_LONG_BEGIN : 0, 0, ticks, v);
+	put_values(tag, fn, flags, 0, ticks, v);
 }
 
-/* [hot] */
-MPROF_HOT void put_free(unsigned tag, unsigned fn, void *ptr, size_t size, size_t arg)
+/* [hot] flags: MPROF_LONG_BEGIN for the first half of a realloc. */
+MPROF_HOT void put_free(unsigned tag, unsigned fn, unsigned flags, void *ptr, size_t size,
+			size_t arg)
 {
 	struct mprof_thread *t = mprof_self;
 	uint64_t now = mprof_ticks();
@@ -198,7 +190,7 @@ MPROF_HOT void put_free(unsigned tag, unsigned fn, void *ptr, size_t size, size_
 		compiler_barrier();
 		t->busy = 0;
 	}
-	free_slow(tag, fn, now, ptr, size, arg);
+	free_slow(tag, fn, flags, now, ptr, size, arg);
 }
 
 MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
@@ -213,7 +205,7 @@ MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
 
 static MPROF_COLD void fail_slow(unsigned fn, size_t size, size_t arg, unsigned error)
 {
-	const uint64_t v[4] = { 0, long_size(fn, size, arg), 0, arg };
+	const uint64_t v[4] = { 0, size, 0, arg };
 
 	/* A request of 0 bytes answered with NULL is no failure: errno says nothing of it. */
 	if (!error && size)
@@ -232,12 +224,13 @@ MPROF_HOT void on_free(unsigned fn, void *ptr, size_t size, size_t arg)
 		       : fn == MPROF_FN_DELETE && !size ? MPROF_TAG_DELETE
 							: 0;
 
-	put_free(tag, fn, ptr, size, arg);
+	put_free(tag, fn, 0, ptr, size, arg);
 }
 
-MPROF_HOT void on_realloc_begin(unsigned fn, void *ptr, size_t size)
+MPROF_HOT void on_realloc_begin(unsigned fn, void *ptr, size_t size, size_t arg)
 {
-	put_free(fn == MPROF_FN_REALLOC ? MPROF_TAG_REALLOC_BEGIN : 0, fn, ptr, size, 0);
+	put_free(fn == MPROF_FN_REALLOC ? MPROF_TAG_REALLOC_BEGIN : 0, fn, MPROF_LONG_BEGIN, ptr,
+		 mprof_bytes(fn, size, arg), 0);
 }
 
 MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, size_t arg)

@@ -17,9 +17,9 @@ MPROF_HOT void on_free(unsigned fn, void *ptr, size_t size, size_t arg)
 {
 	(void)fn, (void)ptr, (void)size, (void)arg;
 }
-MPROF_HOT void on_realloc_begin(unsigned fn, void *ptr, size_t size)
+MPROF_HOT void on_realloc_begin(unsigned fn, void *ptr, size_t size, size_t arg)
 {
-	(void)fn, (void)ptr, (void)size;
+	(void)fn, (void)ptr, (void)size, (void)arg;
 }
 MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, size_t arg)
 {

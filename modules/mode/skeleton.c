@@ -29,8 +29,8 @@ MPROF_HOT void saw(uint64_t size)
 
 MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
 {
-	(void)fn, (void)ptr, (void)arg;
-	saw(size);
+	(void)ptr;
+	saw(mprof_bytes(fn, size, arg));
 }
 MPROF_HOT void on_fail(unsigned fn, size_t size, size_t arg, unsigned error)
 {
@@ -40,15 +40,15 @@ MPROF_HOT void on_free(unsigned fn, void *ptr, size_t size, size_t arg)
 {
 	(void)fn, (void)ptr, (void)size, (void)arg;
 }
-MPROF_HOT void on_realloc_begin(unsigned fn, void *ptr, size_t size)
+MPROF_HOT void on_realloc_begin(unsigned fn, void *ptr, size_t size, size_t arg)
 {
-	(void)fn, (void)ptr, (void)size;
+	(void)fn, (void)ptr, (void)size, (void)arg;
 }
 MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, size_t arg)
 {
-	(void)fn, (void)old, (void)arg;
+	(void)old;
 	if (ptr)
-		saw(size);
+		saw(mprof_bytes(fn, size, arg));
 }
 /* Address space and process edges do not matter to this MODE. */
 static void note_map(unsigned fn, const uint64_t value[4], unsigned error)

@@ -74,13 +74,14 @@ static void *boot_block(size_t align, size_t size)
 
 static void *boot_malloc(size_t size)
 {
-	return mp_boot_try(0) ? mp_table()->malloc(size) : boot_block(0, size);
+	return mp_boot_try(__builtin_return_address(0)) ? mp_table()->malloc(size)
+							: boot_block(0, size);
 }
 
 /* A block that is not of the arena cannot be ours yet: leaking it is the safe answer. */
 static void boot_free(void *ptr)
 {
-	if (ptr && !mprof_is_boot(ptr) && mp_boot_try(0))
+	if (ptr && !mprof_is_boot(ptr) && mp_boot_try(__builtin_return_address(0)))
 		mp_table()->free(ptr);
 }
 
@@ -88,7 +89,7 @@ static void *boot_calloc(size_t count, size_t size)
 {
 	size_t bytes;
 
-	if (mp_boot_try(0))
+	if (mp_boot_try(__builtin_return_address(0)))
 		return mp_table()->calloc(count, size);
 	if (__builtin_mul_overflow(count, size, &bytes)) {
 		errno = ENOMEM;
@@ -100,7 +101,8 @@ static void *boot_calloc(size_t count, size_t size)
 static void *boot_realloc(void *ptr, size_t size)
 {
 	if (ptr && !mprof_is_boot(ptr))
-		return mp_boot_try(0) ? mp_table()->realloc(ptr, size) : NULL;
+		return mp_boot_try(__builtin_return_address(0)) ? mp_table()->realloc(ptr, size)
+								: NULL;
 	return mp_boot_realloc(ptr, size);
 }
 
@@ -117,14 +119,15 @@ static void *boot_reallocarray(void *ptr, size_t count, size_t size)
 
 static void *boot_memalign(size_t align, size_t size)
 {
-	return mp_boot_try(0) ? mp_table()->memalign(align, size) : boot_block(align, size);
+	return mp_boot_try(__builtin_return_address(0)) ? mp_table()->memalign(align, size)
+							: boot_block(align, size);
 }
 
 static int boot_posix_memalign(void **out, size_t align, size_t size)
 {
 	void *ptr;
 
-	if (mp_boot_try(0))
+	if (mp_boot_try(__builtin_return_address(0)))
 		return mp_table()->posix_memalign(out, align, size);
 	if (align % sizeof(void *) || !align || align & (align - 1))
 		return EINVAL;
@@ -137,25 +140,29 @@ static int boot_posix_memalign(void **out, size_t align, size_t size)
 
 static void *boot_aligned_alloc(size_t align, size_t size)
 {
-	return mp_boot_try(0) ? mp_table()->aligned_alloc(align, size) : boot_block(align, size);
+	return mp_boot_try(__builtin_return_address(0)) ? mp_table()->aligned_alloc(align, size)
+							: boot_block(align, size);
 }
 
 static void *boot_valloc(size_t size)
 {
-	return mp_boot_try(0) ? mp_table()->valloc(size) : boot_block(4096, size);
+	return mp_boot_try(__builtin_return_address(0)) ? mp_table()->valloc(size)
+							: boot_block(4096, size);
 }
 
 static void *boot_pvalloc(size_t size)
 {
-	return mp_boot_try(0) ? mp_table()->pvalloc(size)
-			      : boot_block(4096, (size + 4095) & ~(size_t)4095);
+	return mp_boot_try(__builtin_return_address(0))
+		   ? mp_table()->pvalloc(size)
+		   : boot_block(4096, (size + 4095) & ~(size_t)4095);
 }
 
 static size_t boot_malloc_usable_size(void *ptr)
 {
 	if (mprof_is_boot(ptr))
 		return mp_boot_usable(ptr);
-	return ptr && mp_boot_try(0) ? mp_table()->malloc_usable_size(ptr) : 0;
+	return ptr && mp_boot_try(__builtin_return_address(0)) ? mp_table()->malloc_usable_size(ptr)
+							       : 0;
 }
 
 static void boot_cfree(void *ptr)

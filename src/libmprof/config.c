@@ -38,11 +38,20 @@ static const struct option_row rows[] = {
 static char strings[16384];
 static size_t strings_used;
 
+/* What the kernel put above our arguments: environ is not set before libc's constructor. */
+static char **initial_environ(void)
+{
+	extern void *__libc_stack_end;
+	long count = __libc_stack_end ? *(long *)__libc_stack_end : -1;
+
+	return count < 0 ? NULL : (char **)__libc_stack_end + 1 + count + 1;
+}
+
 const char *text_getenv(const char *name)
 {
 	size_t n = text_length(name), i;
 
-	for (char **e = environ; e && *e; e++) {
+	for (char **e = environ ? environ : initial_environ(); e && *e; e++) {
 		for (i = 0; i < n && (*e)[i] == name[i]; i++)
 			;
 		if (i == n && (*e)[n] == '=')

@@ -4,8 +4,8 @@
  *
  * boot -> a MODE's table -> pass, never back.  The first call of the malloc
  * family, or our constructor, initialises; INIT or MODE modules that load
- * objects wait for the constructor, when the loader is idle.  What goes wrong
- * ends in pass, with one line that says why.
+ * objects wait for a call that does not come from the loader itself.  What goes
+ * wrong ends in pass, with one line that says why.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -130,15 +130,28 @@ static void find_any_allocator(struct text *why)
 	find_allocator(init, why);
 }
 
-/* 1: a table other than boot's may be published; 0: wait for the constructor. */
-static int initialise(int from_constructor, struct text *why)
+/*
+ * May objects be loaded?  Not when the loader itself called, in the middle of
+ * something; and not before libc's constructor has run, which dlopen would run
+ * with no environment.
+ */
+static int loader_is_idle(const void *caller)
+{
+	Dl_info info;
+
+	return environ && caller && dladdr(caller, &info) &&
+	       (uintptr_t)info.dli_fbase != (uintptr_t)getauxval(AT_BASE);
+}
+
+/* 1: a table other than boot's may be published; 0: wait for a later call. */
+static int initialise(const void *caller, struct text *why)
 {
 	const struct mprof_init_ops *init;
 
 	configure(why);
 	init = is_path(mp_config.init) ? NULL : mp_find_init(mp_config.init, why);
-	if (!from_constructor &&
-	    (is_path(mp_config.init) || is_path(mp_config.mode) || (init && init->loads)))
+	if ((is_path(mp_config.init) || is_path(mp_config.mode) || (init && init->loads)) &&
+	    !loader_is_idle(caller))
 		return 0;
 	*why = text_on(why->at, why->size);
 	mp_next();
@@ -162,7 +175,7 @@ static int initialise(int from_constructor, struct text *why)
 	return 1;
 }
 
-int mp_boot_try(int from_constructor)
+int mp_boot_try(const void *caller)
 {
 	char buffer[768];
 	struct text why = text_on(buffer, sizeof(buffer));
@@ -171,12 +184,10 @@ int mp_boot_try(int from_constructor)
 
 	if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == STATE_READY)
 		return 1;
-	if (!environ) /* libc's own constructor has not run */
-		return 0;
 	if (!__atomic_compare_exchange_n(&state, &expect, STATE_INITIALISING, 0, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
 		return expect == STATE_READY;
-	done = initialise(from_constructor, &why);
+	done = initialise(caller, &why);
 	if (done)
 		publish(refused			 ? &mp_pass_api
 			: mp_mode->keeps_nothing ? direct(mp_mode->api)
@@ -188,9 +199,11 @@ int mp_boot_try(int from_constructor)
 
 __attribute__((constructor(101))) static void construct(void)
 {
-	mp_boot_try(1);
-	if (mp_recording())
+	mp_boot_try((const void *)construct);
+	if (mp_recording()) {
+		mp_run_to_env();
 		mp_process_watch();
+	}
 	if (mp_boot_early)
 		mp_lost(MPROF_LOST_EARLY, mp_boot_early);
 }

@@ -368,10 +368,7 @@ static int create_or_join(struct mp_run *run, const char *magic, const char *pat
 		if (ret < 0)
 			return ret;
 	}
-	ret = create(run, magic, why);
-	if (ret == 0 && !from_env)
-		mp_run_to_env(run);
-	return ret;
+	return create(run, magic, why);
 }
 
 static const char *reason(int error)
@@ -405,7 +402,6 @@ int mp_file_open(const char *magic, const char *path)
 {
 	char buffer[512];
 	struct text why = text_on(buffer, sizeof(buffer)), *w = &why;
-	static struct mp_run run;
 	int ret;
 
 	if (mp_file.header) /* a forked child has what its parent had */
@@ -414,7 +410,7 @@ int mp_file_open(const char *magic, const char *path)
 	text_bytes(w, path, 256 < text_length(path) ? 256 : text_length(path));
 	text_string(w, "': ");
 	size_t before = why.used;
-	ret = create_or_join(&run, magic, path, w);
+	ret = create_or_join(&mp_run, magic, path, w);
 	if (ret < 0) {
 		if (why.used == before)
 			text_string(w, reason(ret));
@@ -422,7 +418,7 @@ int mp_file_open(const char *magic, const char *path)
 		return ret;
 	}
 	struct text to = text_on(mp_file.path, sizeof(mp_file.path));
-	text_string(&to, run.path);
+	text_string(&to, mp_run.path);
 	ret = mp_process_join(0, 0, sys_getppid());
 	if (ret < 0)
 		mp_note("the process could not join the run: the file has no room");

@@ -25,8 +25,12 @@ extern const struct mprof_api mp_boot_api; /* boot.c */
 extern const struct mprof_api mp_pass_api; /* pass.c */
 extern const struct mprof_mode_ops *mp_mode;
 extern struct mprof_config mp_config;
-/* Initialises if libc is up and nobody else is at it.  1: mp_api is not boot's any more. */
-int mp_boot_try(int from_constructor);
+/*
+ * Initialises if nobody else is at it.  caller: an address in the code that called
+ * us, because modules that load objects must wait while the loader itself calls.
+ * 1: mp_api is not boot's any more.
+ */
+int mp_boot_try(const void *caller);
 /* Recording is on in this process (it may have lost its file since: then services fail). */
 int mp_recording(void);
 void mp_stop(unsigned reason, const char *why);
@@ -90,6 +94,8 @@ struct mp_local {
 extern struct mp_local *mp_local;
 extern struct mprof_thread mp_nobody;	   /* always zero */
 extern __thread uint32_t mp_thread_number; /* given by the creator before the first event */
+/* Does fn(arg) reach the malloc family?  Its calls are not recorded. */
+int mp_reaches_malloc(void (*fn)(void *), void *arg);
 int mp_threads_start(void);
 struct mprof_thread *mp_enter(void);
 void mp_threads_forked(void); /* in a child: forget what the parent's threads had */
@@ -126,12 +132,15 @@ int mp_fd_high(int fd);			    /* moves a descriptor out of the program's way */
 
 /* runid.c: which run this process belongs to. */
 struct mp_run {
+	uint32_t is_new; /* not from the environment: to be put there */
 	uint8_t id[16];
 	char path[4096]; /* "" when the run has no file yet */
 };
+extern struct mp_run mp_run;
 int mp_run_from_env(struct mp_run *run); /* 1: MPROF_RUN was there and well-formed */
 void mp_run_random(struct mp_run *run);
-void mp_run_to_env(const struct mp_run *run);
+/* From the constructor, when libc has its environ: what this process starts joins its run. */
+void mp_run_to_env(void);
 
 /* slots.c */
 int mp_slot_take(struct mprof_thread *t);

@@ -4,8 +4,9 @@
  *
  * libstdc++'s and libc++'s reach malloc and free, which are us: those are only
  * passed on.  An allocator with operators of its own (jemalloc, tcmalloc,
- * mimalloc, TBB's proxy, preloaded or linked) does not: when the next operator
- * lies in the object that has the backing malloc, its calls are recorded here.
+ * mimalloc, TBB's proxy, preloaded or linked) does not, or only in some forms:
+ * when the next operator lies in the object that has the backing malloc, a
+ * trial tells, and calls of those that do not are recorded here.
  *
  * Each operator is looked up on its first call: a C program has none, and a
  * failing lookup is dear.  A C++ plugin of a C program is loaded out of sight
@@ -56,17 +57,30 @@ static void *fallback_new(size_t size)
 	return ptr;
 }
 
+/* Any form of new and delete takes these: a size, an alignment or a tag, a tag. */
+static void try_new(void *real)
+{
+	void *(*call)(size_t, size_t, size_t) = (void *(*)(size_t, size_t, size_t))real;
+
+	mprof_core.real.free(call(64, 64, 64));
+}
+
+static void try_delete(void *real)
+{
+	void (*call)(void *, size_t, size_t) = (void (*)(void *, size_t, size_t))real;
+
+	call(mprof_core.real.memalign(64, 64), 64, 64);
+}
+
 static MPROF_COLD void look_up(struct operator* o, int is_new)
 {
 	void *real = find(o->name);
-	void *malloc_address;
 
-	mp_boot_try(0);
-	malloc_address = *(void **)&mprof_core.real.malloc;
-	if (real)
-		o->own = base_of(real) == base_of(malloc_address);
-	else
+	mp_boot_try(NULL);
+	if (!real)
 		real = is_new ? (void *)fallback_new : (void *)free;
+	else if (mp_recording() && base_of(real) == base_of(*(void **)&mprof_core.real.malloc))
+		o->own = !mp_reaches_malloc(is_new ? try_new : try_delete, real);
 	__atomic_store_n(&o->real, real, __ATOMIC_RELEASE);
 }
 

@@ -8,6 +8,8 @@
 
 #include "internal.h"
 
+struct mp_run mp_run MP_HIDDEN;
+
 static int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -41,18 +43,22 @@ void mp_run_random(struct mp_run *run)
 	if (sys_getrandom(run->id, sizeof(run->id)) != sizeof(run->id))
 		__builtin_memcpy(run->id, seed, sizeof(seed));
 	run->path[0] = 0;
+	run->is_new = 1;
 }
 
 /*
  * setenv without malloc: a new environ one longer, ours last.  Called before
  * main and before threads.  The old array stays: somebody may hold it.
  */
-void mp_run_to_env(const struct mp_run *run)
+void mp_run_to_env(void)
 {
+	const struct mp_run *run = &mp_run;
 	size_t n = 0, path = text_length(run->path), bytes;
 	struct text value;
 	char **list, *memory;
 
+	if (!run->is_new)
+		return;
 	while (environ && environ[n])
 		n++;
 	bytes = (n + 2) * sizeof(char *) + sizeof("MPROF_RUN=") + 33 + path + 1;

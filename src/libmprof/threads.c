@@ -34,9 +34,11 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_thread) <= RECORD_BYTES, "a record fits 
 
 struct mp_local *mp_local MP_HIDDEN;
 struct mprof_thread mp_nobody MP_HIDDEN;
+static struct mprof_thread trial; /* always zero: whoever is seen with it is trying something out */
 __thread uint32_t mp_thread_number MP_HIDDEN;
 /* This thread holds a lock or makes its record: a signal handler's call must not. */
 static __thread uint32_t entering;
+static __thread uint32_t reached;
 static __thread uint32_t rounds;
 static pthread_key_t key;
 static int key_made;
@@ -216,6 +218,10 @@ struct mprof_thread *mp_enter(void)
 		return NULL;
 	if (t->number)
 		return t;
+	if (t == &trial) {
+		reached = 1;
+		return NULL;
+	}
 	if (entering) {
 		mp_lost(MPROF_LOST_NESTED, 1);
 		return NULL;
@@ -224,4 +230,16 @@ struct mprof_thread *mp_enter(void)
 	t = !mp_local->alive && mp_process_forked(0) < 0 ? NULL : thread_new();
 	entering = 0;
 	return t;
+}
+
+int mp_reaches_malloc(void (*fn)(void *), void *arg)
+{
+	struct mprof_thread *t = mprof_self;
+
+	mprof_self = &trial;
+	fn(arg);
+	reached = 0; /* the first time may also map memory */
+	fn(arg);
+	mprof_self = t;
+	return (int)reached;
 }
