@@ -260,6 +260,11 @@ int mp_resolve(const struct mprof_init_ops *init, struct mprof_real *real, struc
 	real->free_sized = made_free_sized;
 	real->free_aligned_sized = made_free_aligned_sized;
 	real->reallocarray = NULL; /* template.h and pass.c do it with realloc */
+	/* tcmalloc allocates at the first of these: now, while that is not recorded. */
+	void *block = real->malloc(1);
+	if (block)
+		real->malloc_usable_size(block);
+	real->free(block);
 	mprof_core.chunk_headers = (uint32_t)chunk_headers_agree(object);
 	return 0;
 }

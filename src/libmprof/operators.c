@@ -72,26 +72,28 @@ static void try_delete(void *real)
 	call(mprof_core.real.memalign(64, 64), 64, 64);
 }
 
-static MPROF_COLD void look_up(struct operator* o, int is_new)
+/* Remembered once the allocator is known: it may call us while it is being found. */
+static MPROF_COLD void *look_up(struct operator*o, int is_new)
 {
 	void *real = find(o->name);
 
-	mp_boot_try(NULL);
 	if (!real)
 		real = is_new ? (void *)fallback_new : (void *)free;
-	else if (mp_recording() && base_of(real) == base_of(*(void **)&mprof_core.real.malloc))
+	if (!mp_boot_try(NULL))
+		return real;
+	if (mp_recording() && base_of(real) == base_of(*(void **)&mprof_core.real.malloc))
 		o->own = !mp_reaches_malloc(is_new ? try_new : try_delete, real);
 	__atomic_store_n(&o->real, real, __ATOMIC_RELEASE);
+	return real;
 }
 
-MPROF_HOT void *real_of(struct operator* o, int is_new)
+MPROF_HOT void *real_of(struct operator*o, int is_new)
 {
-	if (mprof_unlikely(!__atomic_load_n(&o->real, __ATOMIC_ACQUIRE)))
-		look_up(o, is_new);
-	return o->real;
+	void *real = __atomic_load_n(&o->real, __ATOMIC_ACQUIRE);
+
+	return mprof_likely(real != NULL) ? real : look_up(o, is_new);
 }
 
-/* A boot block's size is all that a delete of one could need: nothing. */
 #define NEW(symbol, fn, params, args, align)                           \
 	EXPORT void *symbol params;                                    \
 	EXPORT void *symbol params                                     \
