@@ -65,10 +65,11 @@ void *mp_boot_realloc(void *ptr, size_t size)
 	return to;
 }
 
-/* Served here because nothing else could: worth telling if the program did it. */
+/* Worth telling if the program did it: not what our own set-up or the loader asks for. */
 static void *boot_block(size_t align, size_t size)
 {
-	__atomic_fetch_add(&mp_boot_early, 1, __ATOMIC_RELAXED);
+	if (mp_boot_waiting())
+		__atomic_fetch_add(&mp_boot_early, 1, __ATOMIC_RELAXED);
 	return mp_boot_alloc(align, size);
 }
 

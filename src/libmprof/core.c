@@ -130,6 +130,11 @@ static void find_any_allocator(struct text *why)
 	find_allocator(init, why);
 }
 
+int mp_boot_waiting(void)
+{
+	return __atomic_load_n(&state, __ATOMIC_RELAXED) == STATE_BOOT && !environ;
+}
+
 /*
  * May objects be loaded?  Not when the loader itself called, in the middle of
  * something; and not before libc's constructor has run, which dlopen would run

@@ -31,6 +31,8 @@ extern struct mprof_config mp_config;
  * 1: mp_api is not boot's any more.
  */
 int mp_boot_try(const void *caller);
+/* Nobody initialises yet, because a module that loads objects waits for libc. */
+int mp_boot_waiting(void);
 /* Recording is on in this process (it may have lost its file since: then services fail). */
 int mp_recording(void);
 void mp_stop(unsigned reason, const char *why);

@@ -73,7 +73,7 @@ static void try_delete(void *real)
 }
 
 /* Remembered once the allocator is known: it may call us while it is being found. */
-static MPROF_COLD void *look_up(struct operator*o, int is_new)
+static MPROF_COLD void *look_up(struct operator* o, int is_new)
 {
 	void *real = find(o->name);
 
@@ -87,7 +87,7 @@ static MPROF_COLD void *look_up(struct operator*o, int is_new)
 	return real;
 }
 
-MPROF_HOT void *real_of(struct operator*o, int is_new)
+MPROF_HOT void *real_of(struct operator* o, int is_new)
 {
 	void *real = __atomic_load_n(&o->real, __ATOMIC_ACQUIRE);
 

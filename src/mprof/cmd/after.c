@@ -56,7 +56,15 @@ bool after_allocator(struct run_plan *plan, const char *name)
 	plan->allocator = allocator_resolve(name, &err);
 	if (!plan->allocator)
 		return refuse(&err);
-	return !conf_set(&plan->conf, CONF_INIT, "LD_NEXT", &err) || refuse(&err);
+	/*
+	 * Loaded by the library rather than preloaded: nothing that only the allocator
+	 * needs (libstdc++, its own constructor) is then counted as the program's.
+	 */
+	if (conf_set(&plan->conf, CONF_INIT, "SO_LOAD", &err) ||
+	    conf_set(&plan->conf, CONF_SO_PATH, *plan->allocator ? plan->allocator : "libc.so.6",
+		     &err))
+		return refuse(&err);
+	return true;
 }
 
 void after_release(struct run_plan *plan)

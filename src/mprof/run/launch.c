@@ -96,7 +96,8 @@ static void run_child(struct launch *l, char **argv, const char *const *env, siz
 	if (!read_go(go, last, sizeof(last)))
 		_exit(127);
 	for (i = 0; i < n; i++)
-		set_variable(env[i]);
+		if (env[i])
+			set_variable(env[i]);
 	if (*last)
 		set_variable(last);
 	give_signals_back(l);

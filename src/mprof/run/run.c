@@ -27,7 +27,7 @@
 #include "sampler.h"
 #include "target.h"
 
-#define VARIABLES 4
+#define VARIABLES 5
 
 struct session {
 	const struct run_plan *plan;
@@ -54,16 +54,30 @@ static enum conf_key file_key(const char *mode, const char **magic)
 
 static int make_preload(struct session *s, struct error *err)
 {
-	const char *before = getenv("LD_PRELOAD"), *allocator = s->plan->allocator;
-	bool chain = allocator && *allocator, more = before && *before;
+	const char *before = getenv("LD_PRELOAD");
+	bool more = before && *before;
 
 	s->library = library_find(err);
 	if (!s->library)
 		return -ENOENT;
-	if (asprintf(&s->variable[0], "LD_PRELOAD=%s%s%s%s%s", s->library, chain ? ":" : "",
-		     chain ? allocator : "", more ? ":" : "", more ? before : "") < 0)
+	if (asprintf(&s->variable[0], "LD_PRELOAD=%s%s%s", s->library, more ? ":" : "",
+		     more ? before : "") < 0)
 		s->variable[0] = NULL;
 	return s->variable[0] ? 0 : fail(err, -ENOMEM, "no memory to start a program");
+}
+
+/* An allocator that is loaded late may need more static TLS than the loader keeps (jemalloc). */
+static int make_tunables(struct session *s, struct error *err)
+{
+	const char *before = getenv("GLIBC_TUNABLES");
+	bool more = before && *before;
+
+	if (!s->plan->allocator)
+		return 0;
+	if (asprintf(&s->variable[4], "GLIBC_TUNABLES=%s%sglibc.rtld.optional_static_tls=16384",
+		     more ? before : "", more ? ":" : "") < 0)
+		s->variable[4] = NULL;
+	return s->variable[4] ? 0 : fail(err, -ENOMEM, "no memory to start a program");
 }
 
 static int make_notes(struct session *s, struct error *err)
@@ -88,6 +102,8 @@ static int prepare(struct session *s, struct error *err)
 	if (code || !s->variable[3] || getrandom(s->id, sizeof(s->id), 0) != (ssize_t)sizeof(s->id))
 		return fail(err, -ENOMEM, "no memory to start a program");
 	code = make_preload(s, err);
+	if (!code)
+		code = make_tunables(s, err);
 	return code ? code : make_notes(s, err);
 }
 
