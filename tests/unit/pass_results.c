@@ -430,6 +430,8 @@ START_TEST(what_could_not_be_recorded)
 	f->child_pid = 556;
 	feed_fact(MPROF_FACT_EXECING, 1)->env_kept = 1; /* failed: process 1 goes on */
 	feed_free(0x1000);
+	feed.process = feed.thread = 2;
+	feed_alloc(MPROF_FN_MALLOC, 0x1000, 5);
 	feed_fact(MPROF_FACT_EXECING, 2)->env_kept = 1; /* worked: no more of process 2 */
 	feed.facts[feed.fact_count - 1].path = "/sbin/static";
 	feed_run();
@@ -442,6 +444,8 @@ START_TEST(what_could_not_be_recorded)
 	ck_assert(!t->missing[1].environment);
 	ck_assert_str_eq(t->missing[1].path, "/sbin/static");
 	ck_assert_int_eq(t->process[1].end, TREE_BECAME);
+	ck_assert_uint_eq(feed.a.never_freed.all.blocks, 0);
+	ck_assert_uint_eq(feed.a.never_freed.all.exec_blocks, 1);
 }
 END_TEST
 

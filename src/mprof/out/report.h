@@ -20,7 +20,7 @@ struct report_options {
 
 int report_text(const struct analysis *a, const struct report_options *o, FILE *out,
 		struct error *err);
-/* Names and units: mprof-report-json(5). */
+/* Names and units: man/mprof-report-json.md. */
 int report_json(const struct analysis *a, FILE *out, struct error *err);
 
 /* ---- parts of report_text; below, `err`-less: 0 or -ENOMEM ---- */

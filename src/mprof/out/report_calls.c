@@ -44,8 +44,8 @@ static int print_functions(const struct analysis *a, const struct report_options
 	      " allocated.\n",
 	      out);
 	if (s->null_frees)
-		fprintf(out, "  %s of them free(NULL).\n",
-			text_many(s->null_frees, "call was", "calls were").s);
+		fprintf(out, "  %s of these calls %s free(NULL), which does nothing.\n",
+			text_count(s->null_frees).s, s->null_frees == 1 ? "was" : "were");
 	return ret;
 }
 
@@ -85,11 +85,27 @@ static void process_figures(struct table *t, const struct analysis *a, long i)
 	table_cell(t, "%s", text_count(i < 0 ? 0 : left[i].bytes).s);
 }
 
+/* The programs that a process ran before its last one, each on a line of its own. */
+static void earlier_rows(struct table *t, const struct tree_process *p, int depth, unsigned room)
+{
+	size_t k;
+	int c;
+
+	for (k = p->images; k-- > 1;) {
+		for (c = 0; c < 7; c++)
+			table_cell(t, " ");
+		table_cell(t, "%*s  before exec: %s%s", depth, "",
+			   k == 1 && p->forked ? "fork of " : "",
+			   text_command(p->image[k - 1], room).s);
+	}
+}
+
 static int print_processes(const struct analysis *a, const struct report_options *o, FILE *out)
 {
 	struct table t = TABLE(">No", ">Pid", ">Threads", ">Calls", ">Allocated", ">Peak",
 			       ">Never freed", "<Program and end");
-	size_t i, k;
+	const unsigned room = o->all ? 512 : 60;
+	size_t i;
 
 	for (i = 0; i < a->tree.processes; i++) {
 		const struct tree_process *p = &a->tree.process[i];
@@ -98,17 +114,10 @@ static int print_processes(const struct analysis *a, const struct report_options
 		table_cell(&t, "%" PRIu32, p->number);
 		table_cell(&t, "%d", p->pid);
 		process_figures(&t, a, index_of(a, p->number));
-		table_cell(&t, "%*s%s, %s", depth, "",
-			   text_command(p->images ? p->image[0] : NULL, o->all ? 512 : 60).s,
-			   text_end(p).s);
-		for (k = 1; k < p->images; k++) {
-			int c;
-
-			for (c = 0; c < 7; c++)
-				table_cell(&t, " ");
-			table_cell(&t, "%*sthen by exec: %s", depth, "",
-				   text_command(p->image[k], o->all ? 512 : 60).s);
-		}
+		table_cell(&t, "%*s%s%s, %s", depth, "",
+			   p->forked && p->images == 1 ? "fork of " : "",
+			   text_command(tree_image(p), room).s, text_end(p).s);
+		earlier_rows(&t, p, depth, room);
 	}
 	return table_print(&t, out);
 }

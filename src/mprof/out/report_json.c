@@ -11,112 +11,14 @@
 #include "report.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <json-c/json.h>
 #include <string.h>
 
-#include "text.h"
-
-typedef struct json_object json;
-
-static const char *const names[MPROF_FN_MAX] = {
-#define MPROF_FUNCTION(id, code, name, class) [code] = name,
-#include <mprof/functions.def>
-#undef MPROF_FUNCTION
-};
-
-static void add(json *o, const char *name, json *v)
-{
-	json_object_object_add(o, name, v);
-}
-
-static void add_n(json *o, const char *name, uint64_t n)
-{
-	add(o, name, json_object_new_uint64(n));
-}
-
-static void add_i(json *o, const char *name, int64_t n)
-{
-	add(o, name, json_object_new_int64(n));
-}
-
-static void add_s(json *o, const char *name, const char *s)
-{
-	add(o, name, json_object_new_string(s));
-}
-
-/* Four digits behind the point are more than a ratio of pages is worth. */
-static void add_ratio(json *o, const char *name, double v)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%.4f", v);
-	add(o, name, json_object_new_double_s(v, text));
-}
-
-static void add_ns(json *o, const char *name, const struct analysis *a, uint64_t ticks)
-{
-	if (ticks)
-		add_i(o, name, walk_ns(&a->walk, ticks));
-	else
-		add(o, name, NULL);
-}
-
-static void add_addr(json *o, const char *name, uint64_t addr)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRIx64, addr);
-	add_s(o, name, text);
-}
-
-/* ---- calls ---- */
-
-static json *calls_json(const struct totals_sum *s, size_t offset)
-{
-	json *o = json_object_new_object();
-	int i;
-
-	for (i = 0; i < MPROF_FN_MAX; i++)
-		if (names[i])
-			add_n(o, names[i], *(const uint64_t *)((const char *)&s->fn[i] + offset));
-	return o;
-}
-
-static void add_totals(json *o, const struct totals_sum *s)
-{
-	add(o, "calls", calls_json(s, offsetof(struct totals_fn, calls)));
-	add(o, "bytes", calls_json(s, offsetof(struct totals_fn, bytes)));
-	add(o, "failed", calls_json(s, offsetof(struct totals_fn, failed)));
-	add_n(o, "events", s->calls);
-	add_n(o, "total_bytes", s->allocated);
-	add_n(o, "failed_calls", s->failed);
-	add_n(o, "null_frees", s->null_frees);
-}
-
-static json *threads_json(const struct analysis *a)
-{
-	const struct totals_thread *t = a->totals.thread.item;
-	json *list = json_object_new_array(), *o;
-	size_t i;
-
-	for (i = 0; i < a->totals.thread.count; i++) {
-		o = json_object_new_object();
-		add_n(o, "thread", t[i].number);
-		add_n(o, "tid", t[i].tid);
-		add_n(o, "process", t[i].process);
-		add_ns(o, "first_ns", a, t[i].first_ticks);
-		add_ns(o, "last_ns", a, t[i].last_ticks);
-		add(o, "ended", json_object_new_boolean(t[i].ended));
-		add_totals(o, &t[i].sum);
-		json_object_array_add(list, o);
-	}
-	return list;
-}
+#include "json.h"
+#include "report_json.h"
 
 /* ---- compactness ---- */
 
-static json *virtual_json(const struct analysis *a, const struct compactness_of *c)
+json *report_json_virtual(const struct analysis *a, const struct compactness_of *c)
 {
 	json *o;
 
@@ -174,7 +76,7 @@ static json *physical_json(const struct analysis *a)
 	return o;
 }
 
-static json *high_water_json(const struct compactness_of *c)
+json *report_json_high_water(const struct compactness_of *c)
 {
 	json *o = json_object_new_object();
 
@@ -187,15 +89,15 @@ static void add_compactness(json *o, const struct analysis *a)
 {
 	json *c = json_object_new_object();
 
-	add(c, "virtual", virtual_json(a, &a->compactness.all));
+	add(c, "virtual", report_json_virtual(a, &a->compactness.all));
 	add(c, "physical", physical_json(a));
 	add(o, "compactness", c);
-	add(o, "high_water", high_water_json(&a->compactness.all));
+	add(o, "high_water", report_json_high_water(&a->compactness.all));
 }
 
 /* ---- peak and what is left ---- */
 
-static void add_peak(json *o, const struct analysis *a, const struct peak_of *p)
+void report_json_peak(json *o, const struct analysis *a, const struct peak_of *p)
 {
 	add_n(o, "peak_bytes", p->at.bytes);
 	add_n(o, "peak_blocks", p->blocks);
@@ -205,7 +107,7 @@ static void add_peak(json *o, const struct analysis *a, const struct peak_of *p)
 	add_n(o, "waste_bytes_at_peak", p->at.slack);
 }
 
-static void add_left(json *o, const struct never_freed_process *n)
+void report_json_left(json *o, const struct never_freed_process *n)
 {
 	add_n(o, "live_bytes", n->bytes);
 	add_n(o, "live_blocks", n->blocks);
@@ -344,7 +246,7 @@ static json *lifetimes_json(const struct lifetimes *l)
 	return o;
 }
 
-static json *maps_json(const struct analysis *a, const struct maps_of *m)
+json *report_json_maps(const struct analysis *a, const struct maps_of *m)
 {
 	json *o = json_object_new_object();
 
@@ -397,7 +299,7 @@ static json *problems_json(const struct analysis *a)
 	return o;
 }
 
-static json *lost_json(const uint64_t *lost)
+json *report_json_lost(const uint64_t *lost)
 {
 	static const char *const reason[MPROF_LOST_REASONS] = {
 		[MPROF_LOST_NESTED] = "nested", [MPROF_LOST_SPACE] = "space",
@@ -428,149 +330,6 @@ static json *damage_json(const struct trace_damage *d)
 	return o;
 }
 
-/* ---- processes ---- */
-
-static json *image_json(const struct analysis *a, const struct trace_fact *f)
-{
-	json *o = json_object_new_object(), *argv = json_object_new_array();
-	size_t i;
-
-	for (i = 0; i < f->argc; i++)
-		json_object_array_add(argv, json_object_new_string(f->argv[i]));
-	add_ns(o, "at_ns", a, f->fact->ticks);
-	add_s(o, "exe", f->exe);
-	add(o, "argv", argv);
-	add_s(o, "cwd", f->cwd);
-	add_s(o, "allocator", f->allocator);
-	return o;
-}
-
-static void add_process_end(json *o, const struct analysis *a, const struct tree_process *p)
-{
-	static const char *const word[] = {
-		[TREE_UNKNOWN] = "unknown",
-		[TREE_EXITED] = "exited",
-		[TREE_KILLED] = "killed",
-		[TREE_BECAME] = "became_unrecorded",
-	};
-
-	add_s(o, "end", word[p->end]);
-	add(o, "status", p->end == TREE_EXITED ? json_object_new_int(p->status) : NULL);
-	add(o, "signal", p->end == TREE_KILLED ? json_object_new_int(p->status) : NULL);
-	add_ns(o, "start_ns", a, p->start_ticks);
-	add_ns(o, "end_ns", a, p->end_ticks);
-	add(o, "stopped", p->stopped ? json_object_new_string(p->stopped) : NULL);
-}
-
-static void add_process_use(json *o, const struct tree_process *p)
-{
-	add_n(o, "user_ns", p->user_ns);
-	add_n(o, "system_ns", p->system_ns);
-	add_n(o, "minor_faults", p->minor_faults);
-	add_n(o, "major_faults", p->major_faults);
-	add_n(o, "peak_rss_bytes", p->peak_rss_bytes);
-	add_n(o, "samples", p->samples);
-	add_n(o, "rss_most_bytes", p->rss_most);
-	add_n(o, "rss_anon_most_bytes", p->rss_anon_most);
-	add_n(o, "self_bytes", p->self_bytes);
-	add(o, "lost_by_reason", lost_json(p->lost));
-}
-
-/* What the passes know of it: nothing when it had no event. */
-static void add_process_passes(json *o, const struct analysis *a, uint32_t number)
-{
-	const struct totals_process *t = a->totals.process.item;
-	const struct compactness_of *c = a->compactness.process.item;
-	const struct totals_sum none = { .calls = 0 };
-	json *compactness = json_object_new_object();
-	size_t i;
-
-	for (i = 0; i < a->totals.process.count && t[i].number != number; i++)
-		;
-	if (i == a->totals.process.count) {
-		add_totals(o, &none);
-		add_peak(o, a, &(struct peak_of){ .blocks = 0 });
-		add_left(o, &(struct never_freed_process){ .blocks = 0 });
-		add_n(o, "threads", 0);
-		json_object_put(compactness);
-		return;
-	}
-	add_totals(o, &t[i].sum);
-	add_n(o, "threads", t[i].threads);
-	add_n(o, "late_events", t[i].late);
-	add_peak(o, a, (const struct peak_of *)a->peak.process.item + i);
-	add_left(o, (const struct never_freed_process *)a->never_freed.process.item + i);
-	add(compactness, "virtual",
-	    i < a->compactness.process.count ? virtual_json(a, &c[i]) : NULL);
-	add(o, "compactness", compactness);
-	if (i < a->compactness.process.count)
-		add(o, "high_water", high_water_json(&c[i]));
-	if (i < a->maps.process.count)
-		add(o, "maps", maps_json(a, (const struct maps_of *)a->maps.process.item + i));
-}
-
-static json *process_json(const struct analysis *a, const struct tree_process *p)
-{
-	const struct trace_fact *last = tree_image(p);
-	json *o = json_object_new_object(), *images = json_object_new_array();
-	size_t i;
-
-	for (i = 0; i < p->images; i++)
-		json_object_array_add(images, image_json(a, p->image[i]));
-	add_n(o, "process", p->number);
-	add_i(o, "pid", p->pid);
-	add_i(o, "parent_pid", p->parent_pid);
-	add_n(o, "parent", p->parent);
-	add(o, "forked", json_object_new_boolean(p->forked));
-	add_s(o, "exe", last ? last->exe : "");
-	add_s(o, "command", text_command(last, 512).s);
-	add(o, "programs", images);
-	add_process_end(o, a, p);
-	add_process_use(o, p);
-	add_process_passes(o, a, p->number);
-	return o;
-}
-
-static json *processes_json(const struct analysis *a)
-{
-	json *list = json_object_new_array();
-	size_t i;
-
-	for (i = 0; i < a->tree.processes; i++)
-		json_object_array_add(list, process_json(a, &a->tree.process[i]));
-	return list;
-}
-
-static json *missing_json(const struct analysis *a)
-{
-	json *list = json_object_new_array(), *o;
-	size_t i;
-
-	for (i = 0; i < a->tree.missing_count; i++) {
-		const struct tree_missing *m = &a->tree.missing[i];
-
-		o = json_object_new_object();
-		add_i(o, "pid", m->pid);
-		add_n(o, "parent", m->parent);
-		add(o, "became", json_object_new_boolean(m->became));
-		add_s(o, "path", m->path);
-		add(o, "environment_cleared", json_object_new_boolean(m->environment));
-		add_s(o, "why", m->why);
-		json_object_array_add(list, o);
-	}
-	return list;
-}
-
-static json *remarks_json(const struct analysis *a)
-{
-	json *list = json_object_new_array();
-	size_t i;
-
-	for (i = 0; i < a->tree.remarks; i++)
-		json_object_array_add(list, json_object_new_string(a->tree.remark[i]));
-	return list;
-}
-
 /* ---- the whole ---- */
 
 static json *report_object(const struct analysis *a)
@@ -583,13 +342,13 @@ static json *report_object(const struct analysis *a)
 	add_n(o, "page_bytes", a->walk.heap.page_size);
 	add_i(o, "duration_ns",
 	      (int64_t)walk_duration_ns(&a->walk, a->tree.end_ticks - a->tree.start_ticks));
-	add_totals(o, &a->totals.all);
+	report_json_totals(o, &a->totals.all);
 	add_n(o, "lost", a->tree.lost_all);
-	add(o, "lost_by_reason", lost_json(a->tree.lost));
+	add(o, "lost_by_reason", report_json_lost(a->tree.lost));
 	add(o, "damage", damage_json(a->damage));
 	add(o, "problems", problems_json(a));
-	add_peak(o, a, &a->peak.all);
-	add_left(o, &a->never_freed.all);
+	report_json_peak(o, a, &a->peak.all);
+	report_json_left(o, &a->never_freed.all);
 	add_n(o, "total_blocks", a->sizes.total.count);
 	add_n(o, "waste_bytes", a->sizes.total.waste);
 	add(o, "size_classes", classes_json(a->sizes.class, a->sizes.classes));
@@ -598,11 +357,11 @@ static json *report_object(const struct analysis *a)
 	add(o, "realloc", realloc_json(&a->resizes));
 	add(o, "lifetimes", lifetimes_json(&a->lifetimes));
 	add_compactness(o, a);
-	add(o, "maps", maps_json(a, &a->maps.all));
-	add(o, "processes", processes_json(a));
-	add(o, "threads", threads_json(a));
-	add(o, "not_recorded", missing_json(a));
-	add(o, "remarks", remarks_json(a));
+	add(o, "maps", report_json_maps(a, &a->maps.all));
+	add(o, "processes", report_json_processes(a));
+	add(o, "threads", report_json_threads(a));
+	add(o, "not_recorded", report_json_missing(a));
+	add(o, "remarks", report_json_remarks(a));
 	return o;
 }
 

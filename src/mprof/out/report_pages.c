@@ -67,7 +67,7 @@ static int print_samples(const struct analysis *a, const struct report_options *
 	const struct residency_sample *s = r->sample.item;
 	struct table t = TABLE(">At", ">Process", ">RSS", ">Private", ">Under live", ">Live",
 			       ">Live in memory", ">Compactness");
-	size_t n = r->sample.count, step = o->all || n <= SAMPLES_SHOWN ? 1 : n / SAMPLES_SHOWN, i;
+	size_t n = r->sample.count, step = o->all ? 1 : (n + SAMPLES_SHOWN - 1) / SAMPLES_SHOWN, i;
 	int ret;
 
 	for (i = 0; i < n; i += step)

@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "tree.h"
+
 static int by_ticks(const void *a, const void *b)
 {
 	const struct moment *x = a, *y = b;
@@ -73,6 +75,9 @@ static bool moment_of_fact(const struct walk_input *in, size_t at, struct moment
 		m->kind = MOMENT_EXEC;
 		m->ticks -= m->ticks > 0; /* the new program's first call may bear the same time */
 		return true;
+	case MPROF_FACT_EXECING:
+		m->kind = MOMENT_EXEC;
+		return tree_became(in, f);
 	case MPROF_FACT_END:
 	case MPROF_FACT_WAITED:
 		m->kind = MOMENT_END;

@@ -191,17 +191,18 @@ static bool pid_is_recorded(const struct walk_input *in, const struct trace_fact
 }
 
 /* An exec that failed left signs of the process after it; one that worked, of the new program. */
-static bool became_missing(const struct walk_input *in, const struct trace_fact *f)
+bool tree_became(const struct walk_input *in, const struct trace_fact *f)
 {
-	return last_sign_of(in, f->process) <= f->fact->ticks;
+	return f->fact->what == MPROF_FACT_EXECING && !f->fact->child_pid &&
+	       last_sign_of(in, f->process) <= f->fact->ticks;
 }
 
 static bool is_missing(const struct walk_input *in, const struct trace_fact *f)
 {
 	const struct mprof_fact *m = f->fact;
 
-	if (m->what == MPROF_FACT_EXECING && !m->child_pid)
-		return became_missing(in, f);
+	if (tree_became(in, f))
+		return true;
 	if (m->what == MPROF_FACT_EXECING ||
 	    (m->what == MPROF_FACT_CHILD && m->how == MPROF_CHILD_SPAWN))
 		return m->child_pid && !pid_is_recorded(in, f, m->child_pid);

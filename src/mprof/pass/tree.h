@@ -65,6 +65,8 @@ void tree_release(struct tree *r);
 
 /* NULL when there is none. */
 const struct tree_process *tree_find(const struct tree *r, uint32_t number);
+/* Is this the EXECING fact of an exec that worked and led out of the recording? */
+bool tree_became(const struct walk_input *in, const struct trace_fact *f);
 /* The last program it ran, NULL when no fact says. */
 const struct trace_fact *tree_image(const struct tree_process *p);
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* json.c - strings that JSON accepts. */
+#include "json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes of the well-formed UTF-8 sequence at s; 0 when there is none. */
+static int sequence_at(const unsigned char *s)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	int n = *s < 0x80 ? 1 : *s >> 5 == 6 ? 2 : *s >> 4 == 14 ? 3 : *s >> 3 == 30 ? 4 : 0, i;
+	uint32_t c = n > 1 ? *s & (0xffu >> (n + 1)) : *s;
+
+	for (i = 1; i < n; i++) {
+		if (s[i] >> 6 != 2)
+			return 0;
+		c = c << 6 | (s[i] & 0x3f);
+	}
+	if (n > 1 && (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)))
+		return 0;
+	return n;
+}
+
+json *json_string(const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	char *clean = malloc(3 * strlen(text) + 1), *to = clean;
+	json *o;
+	int n;
+
+	if (!clean)
+		return NULL;
+	while (*s) {
+		n = sequence_at(s);
+		memcpy(to, n ? (const char *)s : "\xef\xbf\xbd", n ? (size_t)n : 3);
+		to += n ? n : 3;
+		s += n ? n : 1;
+	}
+	o = json_object_new_string_len(clean, (int)(to - clean));
+	free(clean);
+	return o;
+}

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2016
+#
+# report.sh - what report and dump say of real programs whose calls are known.
+
+record() { # record PROGRAM...: into log; its output is not ours to judge
+	run "$mprof" record -o log -- "$@"
+}
+
+report_json() {
+	run "$mprof" report --json log
+	expect_status 0
+	cp out answer
+}
+
+problems() {
+	json answer '.problems | "\(.double_allocations) \(.unmatched_frees) \(.inversions)"'
+}
+
+test_report_fixture_a() {
+	record "$build/preload/fixture_a"
+	report_json
+	expect_same calls "$(json answer '[.calls.malloc, .calls.free, .calls.calloc, .calls.realloc,
+		.calls.posix_memalign, .calls.aligned_alloc, .events, .lost] | join(" ")')" \
+		'2 4 1 1 1 1 10 0'
+	expect_same peak "$(json answer '"\(.peak_bytes) \(.peak_blocks)"')" '1089 4'
+	expect_same 'what is left' "$(json answer '"\(.live_bytes) \(.live_blocks)"')" '55 1'
+	expect_same 'its size' "$(json answer '.never_freed.size_classes[0].size')" 55
+	expect_same total "$(json answer .total_bytes)" 1244
+	expect_same problems "$(problems)" '0 0 0'
+	expect_same realloc "$(json answer '.realloc | "\(.calls) \(.chains.count)"')" '1 1'
+	expect_same 'high water' "$(json answer .high_water.bytes)" 1089
+	run "$mprof" report log
+	expect_text out '1,089 bytes in 4 blocks'
+	expect_text out '1 block, 55 bytes, was never freed'
+	expect_text out 'exited with status 0'
+	expect_text out '0 double allocations, 0 unmatched frees, 0 time inversions.'
+}
+
+test_report_fixture_c() {
+	record "$build/preload/fixture_c"
+	report_json
+	expect_same peak "$(json answer '"\(.peak_bytes) \(.live_blocks)"')" '9437184 0'
+	expect_same problems "$(problems)" '0 0 0'
+}
+
+# The columns and figures that mprof always had for this program.
+test_report_threads() {
+	record "$build/preload/threads" 100 1000
+	report_json
+	expect_same threads "$(json answer '.threads | length')" 101
+	expect_same 'size 4' "$(json answer '.size_classes[] | select(.size == 4).count')" 100000
+	expect_same problems "$(problems)" '0 0 0'
+	expect_same 'tids' "$(json answer '[.threads[].tid] | unique | length')" 101
+	run "$mprof" report log
+	grep -Eq '^ *Bytes +Count +%Size +%Qty' out || bad 'no size classes'
+	grep -Eq '^ +4 +100,000 +9[0-9] +99 ' out || bad "size 4: $(grep '100,000' out)"
+	expect_text out 'and 85 threads with fewer calls'
+	run "$mprof" report --all log
+	expect_no_text out 'with fewer calls'
+}
+
+# Every name that the answer has is explained, and nothing was renamed.
+test_report_json_names_are_documented() {
+	local name
+	record sh -c "$build/preload/fixture_a; exec $build/preload/threads 2 5"
+	report_json
+	json answer '[paths | map(select(type == "string")) | last] | unique[]' >names
+	[ "$(wc -l <names)" -gt 100 ] || bad "only $(wc -l <names) names"
+	while read -r name; do
+		case $name in
+		operator* | null) continue ;; # functions, explained as calls.<function>
+		esac
+		grep -qE "[\`{,.]$name[]\`},[]|calls\.<function>" "$root/man/mprof-report-json.md" &&
+			grep -qF "$name" "$root/man/mprof-report-json.md" \
+			"$root/include/mprof/functions.def" || bad "'$name' is not explained"
+	done <names
+	for name in calls threads processes events lost problems peak_bytes peak_blocks \
+		total_bytes live_bytes live_blocks size_classes compactness high_water; do
+		expect_same "$name" "$(json answer "has(\"$name\")")" true
+	done
+}
+
+# Strings of a program that are no UTF-8 and control a terminal.
+test_report_hostile_names() {
+	local name
+	name=$(printf 'a\033[31m\377b')
+	cp "$build/preload/fixture_a" "$name"
+	record "./$name"
+	report_json
+	expect_same command "$(json answer '.processes[0].programs[0].argv[0]')" \
+		"$(printf './a\033[31m\357\277\275b')"
+	run "$mprof" report log
+	! grep -q "$(printf '\033')" out || bad 'an escape reached the terminal'
+}
+
+test_report_tree() {
+	record sh -c "$build/preload/fixture_a; (exit 3); sh -c 'kill -9 \$\$'; exec $build/preload/fixture_c"
+	report_json
+	expect_same 'peak of the last program' \
+		"$(json answer '.processes[0] | "\(.peak_bytes) \(.programs | length)"')" '9437184 2'
+	expect_same 'fixture_a' "$(json answer '[.processes[] | select(.exe | endswith("fixture_a"))
+		| "\(.events) \(.live_bytes) \(.status) \(.parent)"] | join(" ")')" '10 55 0 1'
+	expect_same problems "$(problems)" '0 0 0'
+	run "$mprof" report log
+	expect_text out 'before exec: sh -c'
+}
+
+test_report_not_recorded() {
+	printf 'int main(void) { return 0; }\n' >static.c
+	cc -static -o static static.c || return 0
+	record sh -c './static; env -i /bin/true'
+	report_json
+	expect_same missing "$(json answer '[.not_recorded[] | "\(.path) \(.environment_cleared)"]
+		| sort | join(" ")')" './static false /bin/true true'
+	run "$mprof" report log
+	expect_text out 'statically linked'
+	expect_text out 'without LD_PRELOAD'
+}
+
+# ---- dump ----
+
+test_dump_lines() {
+	record "$build/preload/fixture_a"
+	run "$mprof" dump log
+	expect_status 0
+	expect_lines out 10
+	cut -f 4- out | sed -E 's/\t[0-9a-f]{6,}//g' >calls
+	printf '%s\n' 'malloc	100' 'realloc	300' 'calloc	3	7' 'posix_memalign	64	640' \
+		'aligned_alloc	64	128' free free free free 'malloc	55' >wanted
+	expect_same calls "$(cat calls)" "$(cat wanted)"
+	expect_same 'freed is what was allocated' "$(awk -F '\t' '$4 == "calloc" { a = $NF }
+		$4 == "free" && $5 == a { print "yes" }' out)" yes
+	run "$mprof" dump --json-lines log
+	expect_lines out 10
+	expect_same functions "$(jq -r .function out | paste -sd ' ')" \
+		'malloc realloc calloc posix_memalign aligned_alloc free free free free malloc'
+	expect_same sizes "$(jq -s '[.[] | select(.function == "malloc").size] | add' out)" 155
+	expect_same 'order' "$(jq -s '[.[].time_ns] == ([.[].time_ns] | sort)' out)" true
+}
+
+test_dump_filters() {
+	record "$build/preload/threads" 3 10
+	run "$mprof" dump log
+	cp out all
+	run "$mprof" dump --thread 2 --function malloc log
+	expect_same 'one thread and function' "$(cut -f 3,4 out | sort -u)" '2	malloc'
+	expect_lines out 10
+	run "$mprof" dump --from 1000 log
+	expect_lines out 0
+	run "$mprof" dump --to 1000 --process 1 log
+	expect_same 'all of it' "$(cat out)" "$(cat all)"
+	run "$mprof" dump --process 2 log
+	expect_lines out 0
+	run "$mprof" dump --marks log
+	expect_same 'starts' "$(grep -c '#thread-start' out)" 4
+	run "$mprof" dump --function nonsense log
+	expect_status 2
+	run "$mprof" dump --from yesterday log
+	expect_status 2
+	run "$mprof" dump
+	expect_status 2
+}
+
+# A reader that has enough is no error, and the trace is not read to its end for him.
+test_dump_into_head() {
+	record "$build/preload/threads" 10 5000
+	{
+		"$mprof" dump log
+		echo "${PIPESTATUS[0]}" >status
+	} 2>err | head -3 >out
+	expect_lines out 3
+	expect_same 'what it said' "$(cat err)" ''
+}
+
+test_report_bad_files() {
+	record "$build/preload/fixture_a"
+	cp log good
+	head -c 65700 good >cut
+	printf 'no trace' >text
+	: >empty
+	for file in text empty missing .; do
+		run "$mprof" report "$file"
+		expect_status 3
+		expect_one_line_error
+		run "$mprof" dump "$file"
+		expect_status 3
+	done
+	run "$mprof" report cut
+	expect_status 0
+	expect_text out "What is missing from this trace"
+	run "$mprof" report good more
+	expect_status 2
+}
