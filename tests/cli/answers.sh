@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2016
+#
+# answers.sh - what stat, record, test and counts say, on programs whose calls are known.
+
+fixture_a_calls() {
+	json "$1" '[.calls.malloc, .calls.free, .calls.calloc, .calls.realloc, .calls.posix_memalign,
+		.calls.aligned_alloc] | join(" ")'
+}
+
+test_stat_counts() {
+	run "$mprof" stat --json -o answer -- "$build/preload/fixture_a"
+	expect_status 0
+	expect_same calls "$(fixture_a_calls answer)" '2 4 1 1 1 1'
+	expect_same total "$(json answer .total_calls)" 10
+	expect_same bytes "$(json answer '.bytes | "\(.malloc) \(.calloc) \(.realloc)"')" '155 21 300'
+	expect_same failures "$(json answer .total_failed)" 0
+	expect_same 'threads and processes' \
+		"$(json answer '"\(.threads | length) \(.processes | length)"')" '1 1'
+	expect_same 'total of the process' "$(json answer '.processes[0].total_calls')" 10
+	expect_same command "$(json answer '.command[0]')" "$build/preload/fixture_a"
+	expect_same types "$(json answer '[.wall_seconds, .user_seconds, .system_seconds,
+		.max_rss_bytes, .minor_faults, .major_faults, .voluntary_switches,
+		.involuntary_switches, .calls_per_second, .lost, .runs] | map(type) | unique[]')" number
+	[ "$(json answer '.max_rss_bytes > 500000')" = true ] || bad 'max_rss_bytes is too small'
+}
+
+test_stat_text() {
+	run "$mprof" stat -o answer -- "$build/preload/fixture_a"
+	expect_no_text out 'Calls to the allocator'
+	expect_text answer 'exit status 0'
+	grep -Eq '^  malloc  +2  +155  +0 ' answer || bad "no row of malloc: $(cat answer)"
+	grep -Eq '^  Total  +10 ' answer || bad 'no row of totals'
+	grep -Eq 'most memory resident' answer || bad 'no memory'
+	run "$mprof" stat -- "$build/preload/fixture_a"
+	expect_text out 'Calls to the allocator'
+}
+
+test_stat_threads() {
+	local n
+	for n in 100 110; do
+		run "$mprof" stat --json -o answer -- "$build/preload/threads" "$n" 1000
+		expect_status 0
+		expect_same 'threads that worked' \
+			"$(json answer '[.threads[] | select(.calls.malloc >= 1000)] | length')" "$n"
+		expect_same 'sum over the threads' \
+			"$(json answer '[.threads[].total_calls] | add == '"$(json answer .total_calls)")" true
+	done
+	run "$mprof" stat -o answer -- "$build/preload/threads" 30 10
+	expect_text answer 'and 21 more threads'
+	run "$mprof" stat --all -o answer -- "$build/preload/threads" 30 10
+	expect_no_text answer 'more threads'
+}
+
+test_stat_repeats() {
+	run "$mprof" stat -r 3 -o answer -- sh -c 'echo run >>runs'
+	expect_status 0
+	expect_lines runs 3
+	expect_text answer '3 runs'
+	expect_text answer '+-'
+	run "$mprof" stat -r 3 --json -o answer -- sh -c 'echo >>grows; perl -e "1" $(cat grows)'
+	expect_same runs "$(json answer .runs)" 3
+	expect_same spread "$(json answer '.spread_percent.wall_seconds | type')" number
+	run "$mprof" stat -r 5 -o answer -- sh -c 'echo run >>failing; exit 4'
+	expect_status 4
+	run "$mprof" stat -r 0 -- true
+	expect_status 2
+	run "$mprof" stat -r x -- true
+	expect_status 2
+}
+
+test_stat_leaves_nothing_behind() {
+	mkdir tmp
+	run env TMPDIR="$PWD/tmp" "$mprof" stat -- true
+	expect_status 0
+	expect_same 'left files' "$(ls tmp)" ''
+	run env TMPDIR=/no/such "$mprof" stat -- touch started
+	[ "$status" != 0 ] || bad 'no room for counts, and no word of it'
+	[ ! -e started ] || bad 'the program was started'
+	run env TMPDIR=/no/such "$mprof" stat -c here -- true
+	expect_status 0
+	[ -s here ] || bad '-c keeps nothing'
+}
+
+test_counts_shown() {
+	run "$mprof"
+	expect_status 3
+	expect_one_line_error
+	run "$mprof" -m Count -- "$build/preload/fixture_a"
+	expect_status 0
+	[ -s mprof.counts ] || bad 'no counts file'
+	run "$mprof"
+	expect_status 0
+	expect_text out mprof.counts
+	expect_text out posix_memalign
+	expect_text out 'thread 1'
+	expect_text out Total
+	run "$mprof" counts --json
+	expect_same calls "$(fixture_a_calls out)" '2 4 1 1 1 1'
+	cp mprof.counts mprof.counts.2
+	run "$mprof"
+	expect_text out mprof.counts.2
+	mv mprof.counts.2 other
+	run "$mprof" -c other
+	expect_status 0
+	expect_text out other
+	expect_same 'files shown' "$(grep -c '^all$' out)" 1
+	run "$mprof" -c nothing
+	expect_status 3
+	expect_text err nothing
+	echo text >mprof.counts
+	run "$mprof"
+	expect_status 3
+	expect_text err mprof.counts
+}
+
+test_counts_of_a_run_that_goes_on() {
+	"$mprof" -m Count -- perl -e 'my @a = map { "x" x $_ } 1 .. 1000; open F, ">ready"; close F;
+		while (!-e "stop") { select undef, undef, undef, 0.02 }' 2>err &
+	wait_for test -e ready
+	run "$mprof" counts --json
+	expect_status 0
+	[ "$(json out .calls.malloc)" -ge 1000 ] || bad "only $(json out .calls.malloc) calls"
+	expect_same ended "$(json out '.processes[0].ended')" 'still running'
+	: >stop
+	wait $!
+	run "$mprof" counts --json
+	expect_same ended "$(json out '.processes[0].ended')" 'status 0'
+}
+
+test_counts_survive_sigkill() {
+	run "$mprof" -m Count -- perl -e 'my @a = map { "x" x $_ } 1 .. 1000; kill 9, $$'
+	expect_status 137
+	run "$mprof" counts --json
+	[ "$(json out .calls.malloc)" -ge 1000 ] || bad "only $(json out .calls.malloc) calls"
+	expect_text out 'signal 9'
+}
+
+test_record_and_look() {
+	run "$mprof" record -o log -- "$build/preload/fixture_a"
+	expect_status 0
+	expect_text err '10 events of 1 thread and 1 process, 0 lost'
+	expect_text err "mprof report $PWD/log"
+	run "$mprof" report --json log
+	expect_same calls "$(fixture_a_calls out)" '2 4 1 1 1 1'
+	run "$mprof" dump log
+	grep -q malloc out || bad 'dump shows no malloc'
+	run "$mprof" -l log
+	expect_status 0
+	cp out by_option
+	run "$mprof" report log
+	expect_same 'report of -l' "$(cat by_option)" "$(cat out)"
+}
+
+test_record_loses_nothing_with_small_buffers() {
+	run "$mprof" record --log-qty 1 --cache-qty 1 -o log -- "$build/preload/threads" 4 50000
+	expect_status 0
+	run "$mprof" report --json log
+	expect_same lost "$(json out .lost)" 0
+	[ "$(json out .calls.malloc)" -ge 200000 ] || bad "only $(json out .calls.malloc) mallocs"
+}
+
+test_record_compresses() {
+	run "$mprof" record --no-compress -o plain -- "$build/preload/threads" 2 20000
+	run "$mprof" record -o small -- "$build/preload/threads" 2 20000
+	[ $(($(stat -c %s small) * 2)) -lt "$(stat -c %s plain)" ] ||
+		bad "$(stat -c %s small) bytes compressed, $(stat -c %s plain) plain"
+	run "$mprof" report --json plain
+	json out 'del(.trace, .trace_bytes)' >before
+	run "$mprof" compress plain
+	expect_status 0
+	expect_text err MiB
+	run "$mprof" report --json plain
+	expect_same 'report of the compressed trace' "$(json out 'del(.trace, .trace_bytes)')" \
+		"$(cat before)"
+	cp plain again
+	run "$mprof" compress plain
+	expect_status 0
+	cmp -s plain again || bad 'a compressed trace was changed'
+	echo text >text
+	run "$mprof" compress text nothing
+	expect_status 3
+	expect_lines err 2
+	expect_same 'the text' "$(cat text)" text
+	run "$mprof" compress --level 99 plain
+	expect_status 2
+}
+
+test_memory_is_watched_from_outside() {
+	local program='my @a = map { "x" x 100000 } 1 .. 300; select undef, undef, undef, 0.3'
+	run "$mprof" record -o log -- perl -e "$program"
+	run "$mprof" report --json log
+	[ "$(json out '.compactness.physical != null')" = true ] || bad 'no compactness.physical'
+	run "$mprof" record --no-sample -o log -- perl -e "$program"
+	run "$mprof" report --json log
+	[ "$(json out '.compactness.physical == null')" = true ] || bad 'watched with --no-sample'
+}
+
+test_shell_line_in_one_go() {
+	cp "$root/Makefile" .
+	run "$mprof" -t 'cat Makefile' -c my.counts -l my.log
+	expect_status 0
+	expect_text out 'Compactness'
+	expect_text out 'High Water'
+	[ -s my.counts ] || bad 'no counts file'
+	[ -s my.log ] || bad 'no trace'
+	grep -c '^VERSION := ' out >n
+	expect_same 'times that the command ran' "$(cat n)" 2
+	run "$mprof" -c my.counts
+	expect_status 0
+	run "$mprof" -t 'cat Makefile' more
+	expect_status 2
+	run "$mprof" -t 'cat Makefile' -m Count
+	expect_status 2
+}
+
+test_process_tree_in_one_go() {
+	echo 'int main(void) { return 0; }' >x.c
+	run "$mprof" -t "sh -c 'gcc -O1 -c x.c && ls | sort | head -3'" -l log
+	expect_status 0
+	[ -s x.o ] || bad 'nothing was compiled'
+	run "$mprof" report --json log
+	for program in cc1 as ls sort head; do
+		json out '.processes[] | tostring' | grep -q "[/\" ]$program[\" ]" ||
+			bad "$program is not among the processes"
+	done
+	expect_same lost "$(json out .lost)" 0
+	expect_same problems "$(json out '.problems | "\(.double_allocations) \(.unmatched_frees) \(.inversions)"')" \
+		'0 0 0'
+}
+
+test_runs_that_differ() {
+	run "$mprof" -t 'if [ -e was ]; then exit 3; fi; : >was; ls / >list; cat list list list'
+	expect_status 3
+	expect_text err 'ended with status 0 when it was counted'
+	expect_text err 'made different calls'
+	run "$mprof" -t true
+	expect_no_text err different
+	expect_no_text err 'when it was'
+}
+
+test_allocators() {
+	local name
+	for name in glibc jemalloc mimalloc tcmalloc tbb; do
+		"$mprof" doctor --json | grep -q "$name is not installed" && continue
+		run "$mprof" stat --allocator "$name" --json -o answer -- "$build/preload/fixture_a"
+		expect_status 0
+		expect_same "calls on $name" "$(fixture_a_calls answer)" '2 4 1 1 1 1'
+		run "$mprof" record --allocator "$name" -o log -- "$build/preload/fixture_a"
+		expect_status 0
+		[ "$name" = glibc ] && continue
+		run "$mprof" report log
+		expect_text out "$name"
+	done
+	run "$mprof" record --allocator jemaloc -o log -- touch started
+	expect_status 2
+	expect_one_line_error
+	expect_text err glibc
+	echo text >allocator.so
+	run "$mprof" record --allocator ./allocator.so -o log -- touch started
+	expect_status 2
+	run "$mprof" record --allocator /no/such.so -o log -- touch started
+	expect_status 2
+	[ ! -e started ] || bad 'the program was started'
+}
+
+test_modes_by_hand() {
+	run "$mprof" -m Null -- "$build/preload/fixture_a"
+	expect_status 0
+	expect_lines err 0
+	expect_same 'files left' "$(ls | sort | tr '\n' ' ')" 'err out '
+	MPROF_CONF='LOG_FD=9' "$mprof" -m LogFD -- "$build/preload/fixture_a" 9>calls >out 2>err
+	expect_lines calls 10
+	expect_text calls "$(printf 'malloc\t100\t')"
+	run "$mprof" -m LogMmap -- "$build/preload/fixture_a"
+	expect_status 0
+	[ -s mprof.log ] || bad 'no trace'
+	run "$mprof" -m "$build/skeleton.so" -- "$build/preload/fixture_a"
+	expect_status 0
+}

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+#
+# forms.sh - the words of the command line: help, versions, mistakes.
+
+test_help() {
+	run "$mprof" --help
+	expect_status 0
+	for word in Usage: LogMmap LD_NEXT COUNTS_PATH record report; do
+		expect_text out "$word"
+	done
+	expect_lines err 0
+	run "$mprof" -h
+	expect_status 0
+	run "$mprof" help
+	expect_status 0
+	expect_text out 'count, record and report in one go'
+}
+
+test_help_of_every_command() {
+	local command n=0
+	for command in $(sed -n 's/^MPROF_COMMAND("\([a-z]*\)".*/\1/p' "$root/src/mprof/cmd/commands.def"); do
+		n=$((n + 1))
+		run "$mprof" help "$command"
+		expect_status 0
+		expect_text out "Usage: mprof $command"
+		cp out first
+		[ "$command" = help ] && continue
+		run "$mprof" "$command" --help
+		expect_status 0
+		expect_same "--help of $command" "$(cat out)" "$(cat first)"
+	done
+	[ "$n" -ge 9 ] || bad "only $n commands were found"
+}
+
+test_version() {
+	run "$mprof" --version
+	expect_status 0
+	expect_same version "$(cat out)" "mprof $(sed -n 's/^VERSION := //p' "$root/Makefile")"
+}
+
+test_unknown_command() {
+	run "$mprof" repotr
+	expect_status 2
+	expect_one_line_error
+	expect_text err "'report'"
+	run "$mprof" zzzzzzzz
+	expect_status 2
+	expect_one_line_error
+	run "$mprof" help recrod
+	expect_status 2
+	expect_text err "'record'"
+}
+
+test_unknown_option() {
+	local command
+	for command in '' record stat report test counts; do
+		run "$mprof" ${command:+"$command"} --nonsense
+		expect_status 2
+		expect_text err "'--nonsense'"
+		expect_lines out 0
+	done
+}
+
+test_full_disk_under_stdout() {
+	[ -c /dev/full ] || return 0
+	local form
+	run "$mprof" record -o log -- ls
+	run "$mprof" stat -c counts -o /dev/null -- true
+	for form in help --help --version 'report log' 'report --json log' 'dump log' 'counts counts' \
+		'stat -- true' 'doctor'; do
+		# shellcheck disable=SC2086
+		"$mprof" $form >/dev/full 2>err && bad "'$form' into a full disk succeeds"
+		expect_text err 'the answer is not complete'
+	done
+	run "$mprof" stat -o /dev/full -- true
+	[ "$status" != 0 ] || bad "'stat -o' into a full disk succeeds"
+}
+
+test_mode_list_and_mistakes() {
+	run "$mprof" -m HELP
+	expect_status 0
+	expect_text out LogFD
+	run "$mprof" -m Cuont -- touch started
+	expect_status 2
+	expect_one_line_error
+	expect_text err "'Cuont'"
+	expect_text err 'Null, LogFD, Count, LogMmap'
+	run "$mprof" -m Count
+	expect_status 2
+	run env MPROF_CONF='MODE=Nothing' "$mprof" record -- touch started
+	expect_status 2
+	[ ! -e started ] || bad 'the program was started'
+}
+
+test_configuration_mistakes() {
+	local text
+	for text in 'LOGQTY=5' 'LOG_QTY=many' 'LOG_QTY=0' 'LOG_QTY=-1' 'CACHE_QTY=65537' \
+		"LOG_PATH='x" 'just words' 'LOG_PATH=%q' 'UNWIND=all' 'INIT=LDNEXT' \
+		"LOG_PATH='a'b" 'LOG_FD=' 'MODE=/no/such.so' 'LOG_QTY=99999999999999999999'; do
+		run env MPROF_CONF="$text" "$mprof" record -o log -- touch started
+		expect_status 2
+		expect_one_line_error
+		[ ! -e started ] || bad "the program was started with $text"
+		rm -f started
+	done
+	run "$mprof" record --log-qty x -- touch started
+	expect_status 2
+	run "$mprof" record --cache-qty 0 -- touch started
+	expect_status 2
+	[ ! -e started ] || bad 'the program was started'
+}
+
+test_configuration_is_taken_over() {
+	mkdir 'a directory'
+	run env MPROF_CONF="LOG_PATH='a directory/it is.log' UNWIND=none LOG_QTY=7" \
+		"$mprof" record -- true
+	expect_status 0
+	[ -s 'a directory/it is.log' ] || bad 'LOG_PATH of MPROF_CONF was not used'
+	run env MPROF_CONF="MODE=Null LOG_PATH=other.log" "$mprof" record -o mine.log -- true
+	[ -s mine.log ] || bad '-o does not come before LOG_PATH'
+	[ ! -e other.log ] || bad 'LOG_PATH was written as well'
+	run "$mprof" record -o "a'b.log" -- true
+	expect_status 0
+	[ -s "a'b.log" ] || bad 'a path with a quote does not work'
+	run "$mprof" record -o "a'\"b.log" -- true
+	expect_status 2
+}
+
+test_path_expansion() {
+	# shellcheck disable=SC2016
+	run env JOB_ID=j17 PMI_RANK=3 "$mprof" record -o 'log.%j.%r.%e.%p.%%' -- sh -c 'echo $$'
+	expect_status 0
+	[ -s "log.j17.3.$(basename "$(realpath "$(command -v sh)")").$(cat out).%" ] ||
+		bad "no expanded path among: $(ls)"
+	run "$mprof" record -o 'log.%h' -- true
+	[ -s "log.$(hostname)" ] || bad '%h'
+}
+
+test_completion() {
+	run bash -c '. "$1"; COMP_WORDS=(mprof re); COMP_CWORD=1; _mprof; echo "${COMPREPLY[@]}"' \
+		- "$build/completions/mprof.bash"
+	expect_same 'completion of re' "$(cat out)" 'record report'
+	run bash -c '. "$1"; COMP_WORDS=("$2" record --no); COMP_CWORD=2; _mprof; echo "${COMPREPLY[@]}"' \
+		- "$build/completions/mprof.bash" "$mprof"
+	expect_same 'completion of record --no' "$(cat out)" '--no-compress --no-sample'
+	run bash -c '. "$1"; COMP_WORDS=(mprof -m Log); COMP_CWORD=2; _mprof; echo "${COMPREPLY[@]}"' \
+		- "$build/completions/mprof.bash"
+	expect_same 'completion of -m Log' "$(cat out)" 'LogFD LogMmap'
+	command -v zsh >/dev/null || return 0
+	run zsh -n "$build/completions/_mprof"
+	expect_status 0
+	expect_text "$build/completions/_mprof" "'report:"
+}
+
+test_manual_pages() {
+	local page
+	for page in mprof.1 libmprof.7; do
+		expect_no_text "$build/man/$page" '@'
+		expect_text "$build/man/$page" LogMmap
+		expect_text "$build/man/$page" COUNTS_PATH
+		command -v mandoc >/dev/null || continue
+		run mandoc -Tlint -W warning "$build/man/$page"
+		expect_same "lint of $page" "$(cat out err)" ''
+	done
+	for page in $(sed -n 's/^MPROF_COMMAND("\([a-z]*\)".*/\1/p' "$root/src/mprof/cmd/commands.def"); do
+		expect_text "$build/man/mprof.1" ".It Cm $page"
+	done
+}
+
+test_pkg_config_file() {
+	expect_text "$build/mprof.pc" "Version: $(sed -n 's/^VERSION := //p' "$root/Makefile")"
+	expect_no_text "$build/mprof.pc" '@'
+}

@@ -1,0 +1,375 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2016 # programs of other languages stand in single quotes
+#
+# launch.sh - starting programs: status, signals, environment, refusals.
+
+test_exit_status_is_passed_on() {
+	local status_of
+	for status_of in 0 1 3 42 255; do
+		run "$mprof" record -o log -- sh -c "exit $status_of"
+		expect_status "$status_of"
+		run "$mprof" stat -- sh -c "exit $status_of"
+		expect_status "$status_of"
+		run "$mprof" -m Null -- sh -c "exit $status_of"
+		expect_status "$status_of"
+	done
+	run "$mprof" -t 'exit 7'
+	expect_status 7
+	run "$mprof" test -- sh -c 'exit 8'
+	expect_status 8
+}
+
+test_signal_is_passed_on() {
+	local signal
+	for signal in 9 15 11 6 10; do
+		expect_same 'end of record' \
+			"$(how_it_ends "$mprof" record -o log -- sh -c "kill -$signal \$\$")" \
+			"signal $signal"
+		expect_same 'end of stat' \
+			"$(how_it_ends "$mprof" stat -o answer -- sh -c "kill -$signal \$\$")" \
+			"signal $signal"
+		expect_text answer "signal $signal"
+	done
+	run "$mprof" stat --json -- sh -c 'kill -9 $$'
+	expect_same 'signal in JSON' "$(json out '"\(.signal) \(.status)"')" '9 137'
+	expect_same 'end of test' "$(how_it_ends "$mprof" -t 'kill -9 $$')" 'signal 9'
+}
+
+test_program_that_cannot_be_run() {
+	local command
+	: >plain
+	for command in "$mprof record" "$mprof stat" "$mprof -m Null" "$mprof test --"; do
+		run $command no-such-program-anywhere x
+		expect_status 127
+		expect_one_line_error
+		run $command ./nothing x
+		expect_status 127
+		run $command ./plain x
+		expect_status 126
+		expect_one_line_error
+		run $command . x
+		expect_status 126
+		run $command '' x
+		expect_status 127
+	done
+	[ ! -e mprof.log ] || bad 'a trace was made'
+	printf '#!/no/such/interpreter\n' >script
+	chmod +x script
+	run "$mprof" record ./script
+	expect_status 127
+	expect_text err '/no/such/interpreter'
+	mkdir bin
+	: >bin/here
+	PATH=$PWD/bin:$PATH run "$mprof" record here
+	expect_status 126
+}
+
+test_no_program_named() {
+	local command
+	for command in record stat test compress; do
+		run "$mprof" "$command"
+		expect_status 2
+		expect_text err "mprof $command"
+		run "$mprof" "$command" --
+		expect_status 2
+	done
+}
+
+test_options_of_the_program_are_its_own() {
+	run "$mprof" stat -o answer -- echo --json -o x -- y
+	expect_same arguments "$(cat out)" '--json -o x -- y'
+	run "$mprof" record -o log echo --json -o x
+	expect_same arguments "$(cat out)" '--json -o x'
+	run "$mprof" -m Null echo -t -m --help
+	expect_same arguments "$(cat out)" '-t -m --help'
+}
+
+test_script_without_first_line() {
+	echo 'echo from a script' >script
+	chmod +x script
+	run "$mprof" record -o log ./script
+	expect_same output "$(cat out)" 'from a script'
+	[ -s log ] || bad 'it was not recorded'
+}
+
+test_paths_that_are_refused() {
+	local path
+	mkdir directory
+	mkfifo fifo
+	ln -s target link
+	ln -s /dev/null device
+	echo 'somebody'"'"'s text' >foreign
+	printf 'mprofxyz and more' >nearly
+	"$mprof" stat -c counts -o /dev/null -- true
+	cp counts before
+	for path in directory . directory/ fifo link device foreign nearly counts no/such/file /proc/x; do
+		run "$mprof" record -o "$path" -- touch started
+		expect_status 2
+		expect_one_line_error
+		expect_text err "${path%/}"
+	done
+	run "$mprof" stat -c foreign -- touch started
+	expect_status 2
+	run "$mprof" -t 'touch started' -c foreign
+	expect_status 2
+	[ ! -e started ] || bad 'the program was started'
+	[ ! -e target ] || bad 'a symbolic link was followed'
+	expect_same 'the foreign file' "$(cat foreign)" "somebody's text"
+	cmp -s counts before || bad 'the counts file was changed'
+}
+
+test_paths_that_are_replaced() {
+	: >log
+	run "$mprof" record -o log -- true
+	expect_status 0
+	cp log first
+	run "$mprof" record -o log -- true
+	expect_status 0
+	cmp -s log first && bad 'the old trace is still there'
+	run "$mprof" report log
+	expect_status 0
+	expect_same 'mode of the trace' "$(stat -c %a log)" 600
+	run sh -c 'cd / && exec "$@"' - "$mprof" record -o "$PWD/absolute.log" -- true
+	[ -s absolute.log ] || bad 'an absolute path does not work'
+}
+
+test_directory_without_permission() {
+	[ "$(id -u)" = 0 ] || return 0
+	mkdir -m 755 closed
+	run setpriv --reuid 65534 --regid 65534 --clear-groups "$mprof" record -o closed/log -- true
+	expect_status 2
+	expect_text err 'Permission denied'
+}
+
+test_two_runs_on_one_log() {
+	"$mprof" record -o log -- sh -c 'echo > ready; while [ ! -e stop ]; do sleep 0.02; done' 2>first &
+	wait_for test -e ready
+	run "$mprof" record -o log -- touch started
+	expect_status 2
+	expect_text err 'still goes on'
+	run "$mprof" compress log
+	expect_status 3
+	: >stop
+	wait $! || bad 'the first run failed'
+	[ ! -e started ] || bad 'the second program was started'
+	run "$mprof" report log
+	expect_status 0
+	run "$mprof" record -o log -- true
+	expect_status 0
+}
+
+test_signals_of_the_program_are_untouched() {
+	local show='open F, "/proc/self/status"; print grep /^Sig(Ign|Blk)/, <F>'
+	perl -e "$show" >native
+	run "$mprof" record -o log -- perl -e "$show"
+	expect_same dispositions "$(cat out)" "$(cat native)"
+	(trap '' HUP INT USR1 && perl -e "$show") >native
+	(trap '' HUP INT USR1 && "$mprof" record -o log -- perl -e "$show") >out 2>err
+	expect_same 'ignored signals' "$(cat out)" "$(cat native)"
+	perl -e 'use POSIX; sigprocmask(SIG_BLOCK, POSIX::SigSet->new(SIGUSR2, SIGTERM)); exec @ARGV' \
+		perl -e "$show" >native
+	perl -e 'use POSIX; sigprocmask(SIG_BLOCK, POSIX::SigSet->new(SIGUSR2, SIGTERM)); exec @ARGV' \
+		"$mprof" record -o log -- perl -e "$show" >out 2>err
+	expect_same 'blocked signals' "$(cat out)" "$(cat native)"
+}
+
+test_term_and_hup_are_handed_on() {
+	local signal
+	for signal in TERM HUP; do
+		"$mprof" record -o log -- perl -e '
+			$SIG{'$signal'} = sub { open F, ">got"; exit 5 };
+			open F, ">ready"; close F; sleep 20' 2>err &
+		wait_for test -e ready
+		kill -$signal $!
+		status=0
+		wait $! || status=$?
+		expect_status 5
+		[ -e got ] || bad "$signal was not handed on"
+		rm -f got ready
+	done
+}
+
+test_interrupt_is_for_the_program() {
+	# As a terminal does: to the whole process group.
+	perl -e 'setpgrp; $SIG{INT} = "DEFAULT"; exec @ARGV' "$mprof" stat -o answer -- perl -e '
+		$SIG{INT} = sub { exit 6 }; open F, ">ready"; close F; sleep 20' 2>err &
+	wait_for test -e ready
+	kill -INT -$!
+	status=0
+	wait $! || status=$?
+	expect_status 6
+	expect_text answer 'exit status 6'
+}
+
+test_sigchld_ignored_by_the_caller() {
+	run perl -e '$SIG{CHLD} = "IGNORE"; exec @ARGV' "$mprof" record -o log -- sh -c 'exit 9'
+	expect_status 9
+}
+
+test_standard_streams_are_the_programs() {
+	echo 'through and through' | "$mprof" record -o log -- cat >out 2>err
+	expect_same stdout "$(cat out)" 'through and through'
+	# Ours is high, far above what programs count on.
+	local show='ls /proc/self/fd | awk "\$1 < 256" | tr "\n" " "'
+	"$mprof" record -o log -- sh -c "$show" >recorded 2>err
+	sh -c "$show" >native
+	expect_same 'open descriptors' "$(cat recorded)" "$(cat native)"
+	"$mprof" record -o log -- sh -c 'exec cat' <&- >&- 2>/dev/null
+	run "$mprof" report log
+	expect_status 0
+}
+
+test_environment_of_the_program() {
+	run "$mprof" record -o log -- env
+	expect_text out "LD_PRELOAD=$build/libmprof.so"
+	expect_text out "MPROF_RUN="
+	expect_text out ":$PWD/log"
+	expect_text out 'MODE=LogMmap'
+	run env LD_PRELOAD=/no/such/thing.so "$mprof" record -o log -- env
+	expect_text out "LD_PRELOAD=$build/libmprof.so:/no/such/thing.so"
+}
+
+test_child_that_changes_directory_joins() {
+	mkdir away
+	run "$mprof" stat --json -- sh -c 'cd away; env true; exit 0'
+	expect_same processes "$(json out '.processes | length')" 2
+	expect_same 'files left' "$(ls away)" ''
+}
+
+test_library_that_is_not_there() {
+	cp "$mprof" lonely
+	run ./lonely record -o log -- touch started
+	expect_status 2
+	expect_one_line_error
+	expect_text err MPROF_LIB
+	run env MPROF_LIB=/no/where "$mprof" record -o log -- touch started
+	expect_status 2
+	expect_text err /no/where
+	[ ! -e started ] || bad 'the program was started'
+	mkdir 'with blank'
+	cp "$build/libmprof.so" 'with blank'
+	run env MPROF_LIB="$PWD/with blank" ./lonely record -o log -- true
+	expect_status 2
+	run env MPROF_LIB="$build/libmprof.so" ./lonely record -o log -- true
+	expect_status 0
+	mkdir bin lib
+	mv lonely bin/mprof
+	cp "$build/libmprof.so" lib
+	run bin/mprof record -o log -- env
+	expect_text out "LD_PRELOAD=$PWD/lib/libmprof.so"
+}
+
+test_doctor() {
+	run "$mprof" doctor
+	expect_status 0
+	expect_text out '`true'"'"' was run and recorded'
+	expect_text out glibc
+	run "$mprof" doctor ls
+	expect_status 0
+	expect_text out 'can be recorded'
+	run "$mprof" doctor no-such-program
+	expect_status 1
+	run env MPROF_CONF=NOKEY=1 "$mprof" doctor
+	expect_status 1
+	expect_text out "'NOKEY'"
+	run "$mprof" doctor --json ls
+	expect_same verdict "$(json out '.[] | select(.check == "program") | .verdict')" ok
+}
+
+test_static_program() {
+	local static=/sbin/ldconfig
+	"$mprof" doctor "$static" | grep -q static || return 0
+	run "$mprof" record -o log -- "$static" -V
+	expect_status 0
+	expect_text out ldconfig
+	expect_text err 'statically linked'
+	[ ! -e log ] || bad 'a trace was made'
+	run "$mprof" stat --json -- "$static" -V
+	expect_status 0
+	run "$mprof" -t "$static -V"
+	expect_status 0
+	run "$mprof" doctor "$static"
+	expect_status 1
+}
+
+test_setuid_program() {
+	[ "$(id -u)" = 0 ] || return 0
+	cp "$(command -v id)" setuid
+	chown 1:1 setuid
+	chmod 4755 setuid
+	run "$mprof" record -o log -- ./setuid -u
+	expect_status 0
+	expect_same 'who it ran as' "$(cat out)" 1
+	expect_text err setuid
+	[ ! -e log ] || bad 'a trace was made'
+	chmod 2755 setuid
+	run "$mprof" doctor ./setuid
+	expect_status 1
+	expect_text out setgid
+}
+
+test_program_without_its_environment() {
+	run "$mprof" record -o log -- env -i "$(command -v ls)"
+	expect_status 0
+	run "$mprof" report --json log
+	expect_same processes "$(json out '.processes | length')" 1
+}
+
+test_daemon_left_behind() {
+	run "$mprof" record -o log -- perl -e '
+		if (!fork) { my @a = map { "x" x $_ } 1 .. 1000; close STDOUT; close STDERR;
+			while (!-e "stop") { select undef, undef, undef, 0.02 } exit }
+		select undef, undef, undef, 0.2'
+	expect_status 0
+	expect_text err 'still runs'
+	run "$mprof" report log
+	expect_status 0
+	: >stop
+}
+
+test_log_deleted_during_the_run() {
+	run "$mprof" record -o log -- perl -e '
+		select undef, undef, undef, 0.2; unlink "log"; my @a = map { "x" x $_ } 1 .. 1000'
+	expect_status 0
+	expect_text err 'put back'
+	run "$mprof" report --json log
+	expect_status 0
+	[ "$(json out .events)" -ge 1000 ] || bad "only $(json out .events) events"
+}
+
+test_log_replaced_during_the_run() {
+	run "$mprof" record -o log -- perl -e '
+		select undef, undef, undef, 0.2; unlink "log"; open F, ">log"; print F "mine"; close F'
+	expect_status 0
+	expect_same 'the new file' "$(cat log)" mine
+	run "$mprof" report log.*
+	expect_status 0
+}
+
+test_log_truncated_during_the_run() {
+	run "$mprof" record -o log -- perl -e '
+		select undef, undef, undef, 0.2; truncate "log", 0; my @a = map { "x" x $_ } 1 .. 1000;
+		print "fine\n"'
+	expect_status 0
+	expect_same output "$(cat out)" fine
+	expect_text err truncated
+}
+
+test_file_size_limit() {
+	(ulimit -f 100 && exec "$mprof" record -o log -- perl -e 'my @a = map { "x" x $_ } 1 .. 50000;
+		print "fine\n"') >out 2>err
+	expect_same output "$(cat out)" fine
+	expect_text err lost
+	run "$mprof" report log
+	expect_status 0
+}
+
+test_mprof_under_mprof() {
+	run "$mprof" record -o outer.log -- "$mprof" record -o inner.log -- true
+	expect_status 0
+	run "$mprof" report --json inner.log
+	expect_same processes "$(json out '.processes | length')" 1
+	run "$mprof" report outer.log
+	expect_status 0
+}

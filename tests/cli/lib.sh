@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+#
+# lib.sh - what the cases of tests/cli share.
+#
+# A case is a file of shell functions test_NAME.  Each runs in a directory of
+# its own, that is empty, with $mprof, and passes if it returns 0 and no check
+# in it failed.  Checks print what was wrong and go on.
+
+run() { # run COMMAND...: its stdout in out, its stderr in err, its status in $status
+	status=0
+	"$@" >out 2>err </dev/null || status=$?
+}
+
+bad() {
+	echo "    $*"
+	case_failed=1
+}
+
+expect_status() {
+	[ "$status" = "$1" ] && return
+	bad "exit status $status instead of $1; stderr: $(head -c 600 err)"
+}
+
+expect_text() { # FILE TEXT: a fixed string that must be in it
+	grep -qF -e "$2" "$1" || bad "'$2' is missing in $1: $(head -c 600 "$1")"
+}
+
+expect_no_text() {
+	! grep -qF -e "$2" "$1" || bad "'$2' should not be in $1"
+}
+
+expect_same() { # WHAT FOUND WANTED
+	[ "$2" = "$3" ] || bad "$1 is '$2' instead of '$3'"
+}
+
+expect_lines() { # FILE N
+	expect_same "number of lines of $1" "$(wc -l <"$1")" "$2"
+}
+
+expect_one_line_error() {
+	expect_lines err 1
+	expect_text err 'mprof: '
+}
+
+json() { # FILE FILTER
+	jq -r "$2" "$1" 2>&1
+}
+
+# How a program ended, told by its parent: "exit 3" or "signal 9".
+how_it_ends() {
+	perl -e 'my $s = system {$ARGV[0]} @ARGV; $s = $?;
+		print $s & 127 ? "signal " . ($s & 127) : "exit " . ($s >> 8), "\n"' \
+		"$@" 2>err </dev/null | tail -1
+}
+
+wait_for() { # COMMAND...: until it succeeds, ten seconds at most
+	local i
+	for ((i = 0; i < 500; i++)); do
+		"$@" 2>/dev/null && return
+		sleep 0.02
+	done
+	bad "waited in vain for: $*"
+}
