@@ -4,10 +4,12 @@
  * a manual page or a completion script.
  *
  * A filter run by make: copies the file it is given to stdout and replaces
- * @OPTIONS@ @MODES@ @INITS@ @FUNCTIONS@ @COMMANDS@ and @VERSION@.  What they
+ * @OPTIONS@ @MODES@ @INITS@ @FUNCTIONS@ @COMMANDS@ and @VERSION@, and a line
+ * @REPORT_JSON@ by the names in mprof-report-json.md beside it.  What they
  * become depends on the file: items of a list in a manual page (NAME.N.in),
  * words in a bash script (NAME.bash.in), 'word:help' in a zsh function.
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +130,90 @@ static void put_table(size_t table, enum format format)
 		putchar('\n');
 }
 
+/*
+ * The names of the JSON answer, from the page that documents them: headings
+ * become subsections, rows of a table items, `code' bold.
+ */
+static void put_markdown(const char *s, const char *end)
+{
+	int bold = 0;
+
+	if (*s == '.' || *s == '\'')
+		fputs("\\&", stdout);
+	for (; s < end; s++) {
+		if (*s == '`')
+			fputs((bold = !bold) ? "\\fB" : "\\fP", stdout);
+		else if (*s == '\\')
+			fputs("\\e", stdout);
+		else if (*s == ' ' && s[-1] == '.' && (isupper((unsigned char)s[1]) || s[1] == '`'))
+			putchar('\n'); /* mdoc wants each sentence on a line of its own */
+		else
+			putchar(*s);
+	}
+}
+
+static void put_row(const char *line)
+{
+	const char *name = line + 2, *bar = strstr(name, " | "), *end;
+
+	if (!bar || !strncmp(name, "name |", 6))
+		return;
+	fputs(".It ", stdout);
+	put_markdown(name, bar);
+	putchar('\n');
+	end = strrchr(bar, '|');
+	put_markdown(bar + 3, end - (end[-1] == ' '));
+	putchar('\n');
+}
+
+static void put_markdown_line(const char *line, int *table, int *gap)
+{
+	size_t n = strcspn(line, "\n");
+	int row = line[0] == '|';
+
+	if (*table && !row)
+		fputs(".El\n", stdout);
+	if (row && !*table)
+		fputs(".Bl -tag -width Ds\n", stdout);
+	*table = row;
+	if (row && line[1] == ' ') {
+		put_row(line);
+	} else if (!strncmp(line, "## ", 3)) {
+		fputs(".Ss ", stdout);
+		put_markdown(line + 3, line + n);
+		putchar('\n');
+	} else if (n && !row && line[0] != '#' && line[0] != '<') {
+		if (*gap == 1)
+			fputs(".Pp\n", stdout);
+		put_markdown(line, line + n);
+		putchar('\n');
+	}
+	/* A paragraph mark only between two paragraphs, not below a heading. */
+	*gap = !n ? *gap == 2 ? 2 : 1 : line[0] == '#' ? 2 : 0;
+}
+
+static int put_json_names(const char *beside)
+{
+	char path[4096], line[4096];
+	const char *slash = strrchr(beside, '/');
+	int table = 0, gap = 2;
+	FILE *in;
+
+	snprintf(path, sizeof(path), "%.*smprof-report-json.md",
+		 (int)(slash ? slash + 1 - beside : 0), beside);
+	in = fopen(path, "r");
+	if (!in) {
+		fprintf(stderr, "gendoc: %s cannot be read\n", path);
+		return 1;
+	}
+	while (fgets(line, sizeof(line), in))
+		put_markdown_line(line, &table, &gap);
+	if (table)
+		fputs(".El\n", stdout);
+	fclose(in);
+	return 0;
+}
+
 /* A marker alone in a line of a manual page brings its own line ends. */
 static void put_line(char *line, enum format format)
 {
@@ -166,8 +252,12 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	format = strstr(argv[1], ".bash.in") ? BASH : strstr(argv[1], "/_") ? ZSH : MDOC;
-	while (fgets(line, sizeof(line), in))
-		put_line(line, format);
+	while (fgets(line, sizeof(line), in)) {
+		if (strcmp(line, "@REPORT_JSON@\n"))
+			put_line(line, format);
+		else if (put_json_names(argv[1]))
+			return 1;
+	}
 	fclose(in);
 	return fflush(stdout) || ferror(stdout);
 }

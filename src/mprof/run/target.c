@@ -44,12 +44,6 @@ static char *absolute(const char *path, struct error *err)
 		free(whole);
 		whole = NULL;
 	}
-	if (whole && access(real, W_OK | X_OK)) {
-		fail(err, -errno, "cannot write '%s': directory '%s': %s", path, real,
-		     strerror(errno));
-		free(whole);
-		whole = NULL;
-	}
 	free(directory);
 	free(real);
 	return whole;
@@ -101,11 +95,22 @@ static int clear(const char *path, const char *magic, struct error *err)
 	return code;
 }
 
+/* Can a file be made there?  Tried, because permissions alone do not tell. */
+static int try_to_make(const char *path, struct error *err)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return fail(err, -errno, "cannot write '%s': %s", path, strerror(errno));
+	close(fd);
+	return unlink(path) ? fail(err, -errno, "cannot write '%s': %s", path, strerror(errno)) : 0;
+}
+
 char *target_clear(const char *path, const char *magic, struct error *err)
 {
 	char *whole = absolute(path, err);
 
-	if (whole && clear(whole, magic, err)) {
+	if (whole && (clear(whole, magic, err) || try_to_make(whole, err))) {
 		free(whole);
 		whole = NULL;
 	}
