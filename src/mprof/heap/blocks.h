@@ -4,8 +4,9 @@
  *
  * Open addressing with Fibonacci hashing, linear probing and backward-shift
  * deletion, so that a table never fills up with the remains of ended blocks.
- * It doubles at three quarters full: 43 to 86 bytes a block.  Address 0 marks
- * an empty slot and is never a key.
+ * It doubles at three quarters full: 43 to 86 bytes a block.  Small tables are
+ * kept sparse: half of the time of a lookup goes into guessing wrong where its
+ * probes end.  Address 0 marks an empty slot and is never a key.
  *
  * Errors: a table that cannot grow says -ENOMEM and keeps what it has.
  * Threads: one at a time.
@@ -21,6 +22,8 @@
 #define BLOCK_THREAD	0x00ffffffu
 #define BLOCK_INHERITED 0x80000000u /* came with fork: not the process's own */
 #define BLOCK_RESIZED	0x40000000u /* realloc returned it for another block */
+
+#define BLOCKS_SPARSE 16384u /* slots; up to here a table is kept at most a quarter full */
 
 struct block {
 	uint64_t addr;
@@ -60,6 +63,12 @@ static inline struct block *blocks_find(const struct blocks *t, uint64_t addr)
 	return NULL;
 }
 
+/* Blocks that a table may hold before it grows. */
+static inline uint64_t blocks_limit(uint64_t capacity)
+{
+	return capacity <= BLOCKS_SPARSE ? capacity / 4 : capacity / 4 * 3;
+}
+
 int blocks_grow(struct blocks *t);
 
 /* Adds a block whose address is not in the table. */
@@ -67,7 +76,7 @@ static inline int blocks_put(struct blocks *t, const struct block *b)
 {
 	uint64_t i;
 
-	if (t->used >= t->capacity / 4 * 3 && blocks_grow(t) < 0)
+	if (t->used >= blocks_limit(t->capacity) && blocks_grow(t) < 0)
 		return -12; /* ENOMEM, without <errno.h> in a header of inlines */
 	for (i = blocks_hash(t, b->addr); t->slot[i].addr; i = (i + 1) & (t->capacity - 1))
 		;

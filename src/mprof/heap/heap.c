@@ -48,7 +48,12 @@ static inline bool effect_gives_back(enum effect f)
 
 /* ---- counters ---- */
 
-static inline void live_add(struct heap *h, struct heap_process *p, const struct block *b, int sign)
+/*
+ * The note gets each figure from the register it was made in: to copy structs
+ * that were written a field at a time makes the processor wait.
+ */
+static inline void live_add(struct heap *h, struct heap_process *p, const struct block *b, int sign,
+			    struct note *n)
 {
 	struct live *own = &p->live, *all = &h->all;
 	const uint64_t size = sign > 0 ? b->size : -b->size;
@@ -56,10 +61,10 @@ static inline void live_add(struct heap *h, struct heap_process *p, const struct
 	const uint64_t one = sign > 0 ? 1 : UINT64_MAX;
 	uint64_t pages = own->pages, needed = own->needed;
 
-	own->bytes += size;
-	own->blocks += one;
-	own->slack += slack;
-	own->needed = (own->bytes + (h->page_size - 1)) >> p->pages.shift;
+	n->own.bytes = own->bytes += size;
+	n->own.blocks = own->blocks += one;
+	n->own.slack = own->slack += slack;
+	n->own.needed = own->needed = (own->bytes + (h->page_size - 1)) >> p->pages.shift;
 	if (h->count_pages) {
 		if (sign > 0)
 			pages_add(&p->pages, b->addr, b->size);
@@ -67,11 +72,12 @@ static inline void live_add(struct heap *h, struct heap_process *p, const struct
 			pages_remove(&p->pages, b->addr, b->size);
 		own->pages = p->pages.touched;
 	}
-	all->bytes += size;
-	all->blocks += one;
-	all->slack += slack;
-	all->pages += own->pages - pages;
-	all->needed += own->needed - needed;
+	n->own.pages = own->pages;
+	n->all.bytes = all->bytes += size;
+	n->all.blocks = all->blocks += one;
+	n->all.slack = all->slack += slack;
+	n->all.pages = all->pages += own->pages - pages;
+	n->all.needed = all->needed += own->needed - needed;
 }
 
 static void live_drop(struct heap *h, struct heap_process *p)
@@ -174,7 +180,7 @@ static inline void block_ends(struct step *s, const struct block *b)
 		return;
 	}
 	s->n->did |= NOTE_ENDED;
-	live_add(s->h, s->p, b, -1);
+	live_add(s->h, s->p, b, -1, s->n);
 }
 
 /* The address is taken.  False when the event must be read again: another went first. */
@@ -188,7 +194,7 @@ static bool make_room(struct step *s, const struct event *e, struct block *taken
 		problem(s->h, HEAP_DOUBLE_ALLOCATION, e, s->number, 0);
 		s->n->problem = HEAP_DOUBLE_ALLOCATION + 1;
 		s->n->did |= NOTE_DROPPED;
-		live_add(s->h, s->p, taken, -1);
+		live_add(s->h, s->p, taken, -1, s->n);
 	}
 	blocks_take(&s->p->blocks, taken);
 	return true;
@@ -205,7 +211,7 @@ static inline bool block_begins(struct step *s, const struct event *e, uint32_t 
 	if (blocks_put(&s->p->blocks, &b) < 0)
 		s->h->error = -ENOMEM;
 	s->n->did |= NOTE_BEGAN;
-	live_add(s->h, s->p, &b, 1);
+	live_add(s->h, s->p, &b, 1, s->n);
 	return true;
 }
 
@@ -342,8 +348,6 @@ void heap_apply(struct heap *h, struct window *w, size_t first, size_t n, struct
 				break;
 			}
 		} while (!apply(&s, e));
-		s.n->own = s.p->live;
-		s.n->all = h->all;
 	}
 }
 
@@ -388,7 +392,7 @@ void heap_settle(struct heap *h, uint32_t process)
 		if (!t->pending_old)
 			continue;
 		if (blocks_find(&p->blocks, t->old.addr))
-			live_add(h, p, &t->old, -1);
+			live_add(h, p, &t->old, -1, &(struct note){ .did = 0 });
 		else if (blocks_put(&p->blocks, &t->old) < 0)
 			h->error = -ENOMEM;
 	}

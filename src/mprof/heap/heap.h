@@ -63,7 +63,7 @@ struct note {
 	uint32_t did;		  /* enum note_did */
 	uint32_t problem;	  /* enum heap_problem_kind + 1, or 0 */
 	struct block old;	  /* the block that ended */
-	struct live own, all;	  /* after the event: of its process, of the run */
+	struct live own, all;	  /* after a block began or ended: of its process, of the run */
 };
 
 enum heap_problem_kind {

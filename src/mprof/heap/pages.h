@@ -53,22 +53,23 @@ static inline void pages_add_part(struct pages *p, uint64_t page)
 {
 	struct pages_region *r;
 	uint32_t *count = pages_counter(p, page, &r);
+	const uint32_t first = !*count;
 
-	if (!(*count)++) {
-		r->used++;
-		p->touched++;
-	}
+	/* Without a branch: whether a page is new is a toss-up. */
+	++*count;
+	r->used += first;
+	p->touched += first;
 }
 
 static inline void pages_remove_part(struct pages *p, uint64_t page)
 {
 	struct pages_region *r;
-	uint32_t *count = pages_counter(p, page, &r);
+	uint32_t *count = pages_counter(p, page, &r), last;
 
-	if (*count && !--*count) {
-		r->used--;
-		p->touched--;
-	}
+	last = *count == 1;
+	*count -= *count != 0;
+	r->used -= last;
+	p->touched -= last;
 }
 
 void pages_add_large(struct pages *p, uint64_t addr, uint64_t size);
