@@ -7,8 +7,9 @@
 #include "table.h"
 #include "text.h"
 
-#define SAMPLES_SHOWN  10u
-#define PROBLEMS_SHOWN 10u
+#define SAMPLES_SHOWN	10u
+#define PROBLEMS_SHOWN	10u
+#define PROCESSES_SHOWN 16u
 
 static struct text since_start(const struct analysis *a, uint64_t ticks)
 {
@@ -92,10 +93,12 @@ static int print_rss(const struct analysis *a, const struct report_options *o, F
 {
 	struct table t = TABLE(">Process", ">Samples", ">Most RSS", ">Most anonymous", ">Peak RSS",
 			       ">User", ">System", ">mprof's own");
+	const size_t n = a->tree.processes;
+	const size_t shown = o->all || n <= PROCESSES_SHOWN ? n : PROCESSES_SHOWN;
 	size_t i;
+	int ret;
 
-	(void)o;
-	for (i = 0; i < a->tree.processes; i++) {
+	for (i = 0; i < shown; i++) {
 		const struct tree_process *p = &a->tree.process[i];
 
 		table_cell(&t, "%" PRIu32, p->number);
@@ -107,7 +110,11 @@ static int print_rss(const struct analysis *a, const struct report_options *o, F
 		table_cell(&t, "%s", text_ns(p->system_ns).s);
 		table_cell(&t, "%s", text_bytes(p->self_bytes).s);
 	}
-	return table_print(&t, out);
+	ret = table_print(&t, out);
+	if (shown < n)
+		fprintf(out, "  and %s (--all shows them)\n",
+			text_many(n - shown, "later process", "later processes").s);
+	return ret;
 }
 
 static bool has_rss(const struct analysis *a)

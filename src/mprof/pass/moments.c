@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "array.h"
 #include "tree.h"
 
 static int by_ticks(const void *a, const void *b)
@@ -24,47 +25,66 @@ static int by_ticks(const void *a, const void *b)
 	return (x->process > y->process) - (x->process < y->process);
 }
 
-static uint64_t last_of_threads(const struct walk_input *in, uint32_t process)
-{
-	uint64_t last = 0;
-	size_t i;
-
-	for (i = 0; i < in->thread_count; i++)
-		if (in->threads[i].process == process && in->threads[i].last_ticks > last)
-			last = in->threads[i].last_ticks;
-	return last;
-}
+/* What is known of a process's end before the walk: by number. */
+struct last {
+	uint64_t ticks;
+	bool told; /* a moment was made of it */
+};
 
 static bool ends(const struct trace_fact *f)
 {
 	return f->fact->what == MPROF_FACT_END || f->fact->what == MPROF_FACT_WAITED;
 }
 
-/* One end for each process: the first fact that tells of it carries it. */
-static uint64_t end_ticks(const struct walk_input *in, size_t at)
+static int note_last(struct array *lasts, uint32_t process, uint64_t ticks)
 {
-	const struct trace_fact *f = &in->facts[at];
-	uint64_t last = last_of_threads(in, f->process);
-	size_t i;
+	struct last *last;
 
-	for (i = 0; i < in->fact_count; i++) {
-		if (in->facts[i].process != f->process)
-			continue;
-		if (ends(&in->facts[i]) && i < at)
-			return 0;
-		if (in->facts[i].fact->ticks > last)
-			last = in->facts[i].fact->ticks;
-	}
-	return last;
+	if (process >= HEAP_NUMBERS)
+		return 0;
+	last = array_at(lasts, process, sizeof(*last));
+	if (!last)
+		return -ENOMEM;
+	if (ticks > last->ticks)
+		last->ticks = ticks;
+	return 0;
 }
 
-static bool moment_of_fact(const struct walk_input *in, size_t at, struct moment *m)
+static int find_lasts(const struct walk_input *in, struct array *lasts)
 {
-	const struct trace_fact *f = &in->facts[at];
+	size_t i;
+
+	for (i = 0; i < in->thread_count; i++)
+		if (note_last(lasts, in->threads[i].process, in->threads[i].last_ticks) < 0)
+			return -ENOMEM;
+	for (i = 0; i < in->fact_count; i++)
+		if (note_last(lasts, in->facts[i].process, in->facts[i].fact->ticks) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+/* One end for each process: the first fact that tells of it. */
+static bool end_of(struct array *lasts, uint32_t process, struct moment *m)
+{
+	struct last *last = process < lasts->count ? array_at(lasts, process, sizeof(*last)) : NULL;
+
+	if (!last || last->told)
+		return false;
+	last->told = true;
+	m->kind = MOMENT_END;
+	m->ticks = last->ticks;
+	return true;
+}
+
+static bool moment_of_fact(const struct walk_input *in, struct array *lasts,
+			   const struct trace_fact *f, struct moment *m)
+{
 
 	*m = (struct moment){ .ticks = f->fact->ticks, .process = f->process, .fact = f };
 	if (!f->process)
 		return false;
+	if (ends(f))
+		return end_of(lasts, f->process, m);
 	switch (f->fact->what) {
 	case MPROF_FACT_START:
 		m->kind = MOMENT_FORK;
@@ -78,11 +98,6 @@ static bool moment_of_fact(const struct walk_input *in, size_t at, struct moment
 	case MPROF_FACT_EXECING:
 		m->kind = MOMENT_EXEC;
 		return tree_became(in, f);
-	case MPROF_FACT_END:
-	case MPROF_FACT_WAITED:
-		m->kind = MOMENT_END;
-		m->ticks = end_ticks(in, at);
-		return m->ticks != 0;
 	default:
 		return false;
 	}
@@ -91,14 +106,18 @@ static bool moment_of_fact(const struct walk_input *in, size_t at, struct moment
 int moments_make(const struct walk_input *in, struct moment **out, size_t *n)
 {
 	struct moment *m = calloc(in->fact_count + in->residency_count + 1, sizeof(*m));
+	struct array lasts = { .item = NULL };
 	size_t i;
 
 	*out = m;
 	*n = 0;
-	if (!m)
+	if (!m || find_lasts(in, &lasts) < 0) {
+		array_release(&lasts);
 		return -ENOMEM;
+	}
 	for (i = 0; i < in->fact_count; i++)
-		*n += moment_of_fact(in, i, &m[*n]);
+		*n += moment_of_fact(in, &lasts, &in->facts[i], &m[*n]);
+	array_release(&lasts);
 	for (i = 0; i < in->residency_count; i++)
 		m[(*n)++] = (struct moment){
 			.ticks = in->residencies[i].head->ticks_before,
