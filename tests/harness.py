@@ -128,3 +128,10 @@ def need_build():
     for path in (MPROF, LIB):
         if not os.path.exists(path):
             sys.exit(f"{path} is missing: make first (O=DIR names another build directory)")
+
+
+def problems_of(data):
+    """What a report calls a problem of the program's: there is none in a correct program."""
+    return [f"problems.{kind} is {data['problems'][kind]}"
+            for kind in ("double_allocations", "unmatched_frees", "inversions")
+            if data["problems"][kind] != 0]

@@ -126,7 +126,9 @@ int main(int argc, char **argv)
 		say("size 49 1");
 		if (doors[i].blocks)
 			say("size 6000 %ld", doors[i].blocks);
-		say("expect calls.malloc %ld", pairs + 1 + doors[i].blocks);
+		/* pthread_exit loads libgcc_s, which allocates. */
+		say("%s calls.malloc %ld", doors[i].end == by_pthread_exit ? "atleast" : "expect",
+		    pairs + 1 + doors[i].blocks);
 		say("ends %d", doors[i].status);
 		doors[i].end();
 	}

@@ -18,7 +18,7 @@ struct Holder {
 	~Holder()
 	{
 		block.reset();
-		delete[] new char[3002];
+		operator delete[](operator new[](3002)); // new char[3002] may be left out
 	}
 };
 
