@@ -139,7 +139,9 @@ START_TEST(churn_takes_four_bytes_a_pair)
 {
 	churn(PAIRS, _i);
 	same_after();
-	ck_assert_uint_lt(file_bytes() - MPROF_HEADER_SIZE, 4 * PAIRS);
+	/* A sanitizer's allocator never hands out again what was just given back. */
+	if (!SANITIZED)
+		ck_assert_uint_lt(file_bytes() - MPROF_HEADER_SIZE, 4 * PAIRS);
 }
 END_TEST
 
