@@ -12,6 +12,12 @@
 #include "trace_build.h"
 #include "trace_text.h"
 
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
 #define PAIRS	    20000
 #define RING	    256
 #define CHUNK_WORDS 8000
