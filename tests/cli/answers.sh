@@ -64,6 +64,7 @@ test_stat_repeats() {
 	expect_same spread "$(json answer '.spread_percent.wall_seconds | type')" number
 	run "$mprof" stat -r 5 -o answer -- sh -c 'echo run >>failing; exit 4'
 	expect_status 4
+	expect_lines failing 5
 	run "$mprof" stat -r 0 -- true
 	expect_status 2
 	run "$mprof" stat -r x -- true

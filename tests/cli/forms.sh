@@ -97,7 +97,7 @@ test_configuration_mistakes() {
 	local text
 	for text in 'LOGQTY=5' 'LOG_QTY=many' 'LOG_QTY=0' 'LOG_QTY=-1' 'CACHE_QTY=65537' \
 		"LOG_PATH='x" 'just words' 'LOG_PATH=%q' 'UNWIND=all' 'INIT=LDNEXT' \
-		"LOG_PATH='a'b" 'LOG_FD=' 'MODE=/no/such.so' 'LOG_QTY=99999999999999999999'; do
+		"LOG_PATH='a'b" "LOG_PATH='a'LOG_QTY=5" 'LOG_FD=' 'MODE=/no/such.so' 'LOG_QTY=99999999999999999999'; do
 		run env MPROF_CONF="$text" "$mprof" record -o log -- touch started
 		expect_status 2
 		expect_one_line_error
