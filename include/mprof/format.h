@@ -67,6 +67,7 @@ enum mprof_lost {
 	MPROF_LOST_FILE,       /* file gone, truncated or descriptor lost for good */
 	MPROF_LOST_EARLY,      /* before recording could start (boot arena) */
 	MPROF_LOST_PROCESS,    /* a whole process could not join the run */
+	MPROF_LOST_LOCKED,     /* the program locked itself in (seccomp): unrecorded from there */
 	MPROF_LOST_REASONS = 8,
 };
 

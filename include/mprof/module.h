@@ -82,8 +82,8 @@ struct mprof_api {
 	/* Blocks that did not come through the entries above (operator new/delete). */
 	void (*note_alloc)(unsigned fn, void *ptr, size_t size, size_t arg);
 	void (*note_free)(unsigned fn, void *ptr, size_t size);
-	/* The mmap family, values as for class MAP in FORMAT.md section 5.3. */
-	void (*note_map)(unsigned fn, const uint64_t value[4], unsigned error);
+	/* The mmap family, values as for class MAP in FORMAT.md section 5.3.  ticks: when. */
+	void (*note_map)(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error);
 	/* Process and thread edges, enum mprof_control. */
 	void (*note_control)(unsigned what, uint64_t value);
 };

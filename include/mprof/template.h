@@ -15,7 +15,7 @@
  * and reallocarray the number of elements of which size is one's;
  * mprof_bytes(fn, size, arg) is what they come to.
  *
- * and, out of line, note_map(fn, value, error) and note_control(what, value).
+ * and, out of line, note_map(fn, ticks, value, error) and note_control(what, value).
  * The result is `static const struct mprof_api mode_api`.
  *
  * The real call is never inside a hook, so the allocator's errno and result

@@ -69,8 +69,9 @@ MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, si
 	size = mprof_bytes(fn, size, arg);
 	add(fn, ptr ? size : 0, !ptr && size);
 }
-static void note_map(unsigned fn, const uint64_t value[4], unsigned error)
+static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error)
 {
+	(void)ticks;
 	add(fn, error ? 0 : value[1], error != 0);
 }
 static void note_control(unsigned what, uint64_t value)

@@ -64,11 +64,16 @@ static void put_address(struct line *l, const void *ptr)
 
 static void finish(struct line *l)
 {
+	int ret;
+
 	if (!host->enter()) /* not a call of the program's */
 		return;
 	put_char(l, '\n');
-	if (host->fd_write((int)host->config->log_fd, l->text, l->used) == -EBADF)
+	ret = host->fd_write((int)host->config->log_fd, l->text, l->used);
+	if (ret == -EBADF)
 		host->stop(MPROF_LOST_FILE, "LOG_FD is another file by now");
+	else if (ret < 0 && ret != -EAGAIN)
+		host->stop(MPROF_LOST_SPACE, "LOG_FD takes no more lines");
 }
 
 static MPROF_COLD void allocated(unsigned fn, void *ptr, size_t size, size_t arg)
@@ -130,11 +135,11 @@ MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, si
 }
 
 /* address length | old-address old-length new-length new-address | old-break new-break */
-static void note_map(unsigned fn, const uint64_t value[4], unsigned error)
+static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error)
 {
 	struct line l = line_for(fn);
 
-	(void)error;
+	(void)ticks, (void)error;
 	if (fn == MPROF_FN_MREMAP) {
 		put_base(&l, value[2], 16);
 		put_number(&l, value[3]);

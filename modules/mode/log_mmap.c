@@ -242,9 +242,9 @@ MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, si
 		fail_slow(fn, size, arg, 0);
 }
 
-static void note_map(unsigned fn, const uint64_t value[4], unsigned error)
+static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error)
 {
-	put_values(0, fn, 0, error, mprof_ticks(), value);
+	put_values(0, fn, 0, error, ticks, value);
 }
 
 static void put_control(struct mprof_thread *t, unsigned what, uint64_t value)

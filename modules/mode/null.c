@@ -25,9 +25,9 @@ MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, si
 {
 	(void)fn, (void)old, (void)ptr, (void)size, (void)arg;
 }
-static void note_map(unsigned fn, const uint64_t value[4], unsigned error)
+static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error)
 {
-	(void)fn, (void)value, (void)error;
+	(void)fn, (void)ticks, (void)value, (void)error;
 }
 static void note_control(unsigned what, uint64_t value)
 {

@@ -192,6 +192,14 @@ static const char *first_env(const char *const *names)
 	return NULL;
 }
 
+const char *mp_job(void)
+{
+	static const char *const jobs[] = { "COBALT_JOBID", "PBS_JOBID", "SLURM_JOB_ID", "JOB_ID",
+					    NULL };
+
+	return first_env(jobs);
+}
+
 /* A value that goes into a file name: nothing of it may leave the directory. */
 static void put_plain(struct text *out, const char *s)
 {
@@ -222,8 +230,6 @@ static void put_host(struct text *out)
 
 static int put_escape(struct text *out, char c)
 {
-	static const char *const jobs[] = { "COBALT_JOBID", "PBS_JOBID", "SLURM_JOB_ID", "JOB_ID",
-					    NULL };
 	static const char *const ranks[] = { "PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK",
 					     "SLURM_PROCID", NULL };
 	const char *value;
@@ -240,7 +246,7 @@ static int put_escape(struct text *out, char c)
 		return 0;
 	case 'j':
 	case 'r':
-		value = first_env(c == 'j' ? jobs : ranks);
+		value = c == 'j' ? mp_job() : first_env(ranks);
 		put_plain(out, value ? value : "0");
 		return 0;
 	case '%':

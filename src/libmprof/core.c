@@ -20,6 +20,7 @@ enum { STATE_BOOT, STATE_INITIALISING, STATE_READY };
 const struct mprof_api *mp_api MP_HIDDEN = &mp_boot_api;
 const struct mprof_mode_ops *mp_mode MP_HIDDEN;
 struct mprof_config mp_config MP_HIDDEN;
+struct mp_known mp_known MP_HIDDEN;
 static uint32_t state;
 static uint32_t recording;
 static uint32_t refused; /* configuration is wrong: pass, but resolve the allocator */
@@ -87,6 +88,16 @@ static void refuse(struct text *why)
 	refused = 1;
 }
 
+static void know(char *to, size_t size, const char *value)
+{
+	struct text t = text_on(to, size);
+
+	if (value)
+		text_string(&t, value);
+	if (t.full)
+		to[0] = 0;
+}
+
 /* What is asked for.  A process that gained privileges reads no variable and keeps nothing. */
 static void configure(struct text *why)
 {
@@ -95,6 +106,8 @@ static void configure(struct text *why)
 	if (done)
 		return;
 	done = 1;
+	know(mp_known.notes, sizeof(mp_known.notes), text_getenv("MPROF_NOTES"));
+	know(mp_known.job, sizeof(mp_known.job), mp_job());
 	if (getauxval(AT_SECURE)) {
 		refused = 1;
 		mp_config_read(NULL, &mp_config, why);
@@ -113,9 +126,16 @@ static int is_path(const char *name)
 
 static int find_allocator(const struct mprof_init_ops *init, struct text *why)
 {
+	Dl_info info;
+
 	if (init->open && init->open(&mp_config, why->at + why->used, why->size - why->used) < 0)
 		return -1;
-	return mp_resolve(init, &mprof_core.real, why);
+	if (mp_resolve(init, &mprof_core.real, why) < 0)
+		return -1;
+	/* Through a pointer to data: ISO C knows no cast of a function pointer. */
+	if (dladdr(*(void **)&mprof_core.real.malloc, &info))
+		know(mp_known.allocator, sizeof(mp_known.allocator), info.dli_fname);
+	return 0;
 }
 
 /* The allocator must be there whatever else fails: the program cannot run without. */

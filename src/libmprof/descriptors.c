@@ -182,16 +182,24 @@ int mp_fd_open(int fd)
 	return 0;
 }
 
+/* A full pipe that does not block: its reader gets a moment, then the line is given up. */
+#define PATIENCE_MS 1000
+
 int mp_fd_write(int fd, const void *data, size_t bytes)
 {
+	struct {
+		int fd;
+		short events, revents;
+	} poll = { fd, 4 /* POLLOUT */, 0 };
+	struct timespec patience = { PATIENCE_MS / 1000, 0 };
 	struct stat st;
 	long n;
 
 	if (fd != watched.fd || sys_fstat(fd, &st) < 0 || st.st_ino != watched.ino ||
 	    st.st_dev != watched.dev)
 		return -EBADF;
-	do
-		n = sys_write(fd, data, bytes);
-	while (n == -EINTR || n == -EAGAIN);
+	n = mp_write_quietly(fd, data, bytes);
+	if (n == -EAGAIN && mp_sys(SYS_ppoll, (long)&poll, 1, (long)&patience, 0, 8, 0) > 0)
+		n = mp_write_quietly(fd, data, bytes);
 	return n < 0 ? (int)n : 0;
 }

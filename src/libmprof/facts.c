@@ -4,7 +4,6 @@
  * is, what it turns into, what it starts, how it ends, how large it is.
  * All on slow paths; each is one small extent and one pwrite.
  */
-#include <dlfcn.h>
 #include <sys/resource.h>
 
 #include "internal.h"
@@ -66,31 +65,12 @@ static void put_arguments(struct text *t, size_t leave)
 	}
 }
 
-static void put_allocator(struct text *t)
+static void put_host(struct text *t)
 {
-	Dl_info info;
-	/* Through a pointer to data: ISO C knows no cast of a function pointer. */
-	void *malloc_address = *(void **)&mprof_core.real.malloc;
-
-	if (dladdr(malloc_address, &info) && info.dli_fname)
-		put(t, "allocator", info.dli_fname);
-}
-
-static void put_host_and_job(struct text *t)
-{
-	static const char *const jobs[] = { "COBALT_JOBID", "PBS_JOBID", "SLURM_JOB_ID", "JOB_ID" };
 	char name[6][65];
 
 	if (mp_sys(SYS_uname, (long)name, 0, 0, 0, 0, 0) == 0)
 		put(t, "host", name[1]);
-	for (unsigned i = 0; i < 4; i++) {
-		const char *job = text_getenv(jobs[i]);
-
-		if (job && *job) {
-			put(t, "job", job);
-			break;
-		}
-	}
 }
 
 void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int parent_pid)
@@ -108,8 +88,10 @@ void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int pare
 	put_link(&t, "exe", "/proc/self/exe");
 	put(&t, "mode", mp_config.mode);
 	put(&t, "init", mp_config.init);
-	put_allocator(&t);
-	put_host_and_job(&t);
+	put(&t, "allocator", mp_known.allocator);
+	put_host(&t);
+	if (mp_known.job[0])
+		put(&t, "job", mp_known.job);
 	put_arguments(&t, 96);
 	mp_fact(&f, buffer, t.used);
 }
@@ -188,7 +170,7 @@ void mp_sample_maybe(void)
 	int fd;
 
 	last = __atomic_load_n(&mp_local->last_sample_ns, __ATOMIC_RELAXED);
-	if (now - last < SAMPLE_EVERY_NS || text_getenv("MPROF_NOTES") ||
+	if (now - last < SAMPLE_EVERY_NS || mp_known.notes[0] ||
 	    !__atomic_compare_exchange_n(&mp_local->last_sample_ns, &last, now, 0, __ATOMIC_RELAXED,
 					 __ATOMIC_RELAXED))
 		return;

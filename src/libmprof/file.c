@@ -223,15 +223,19 @@ static int adopt(int fd)
 	return 0;
 }
 
+static int has_magic(const struct mprof_file_header *h, const char *magic)
+{
+	return !__builtin_memcmp(h->magic, magic, MPROF_MAGIC_SIZE);
+}
+
 static int same_run(const struct mprof_file_header *h, const char *magic, const struct mp_run *run)
 {
-	return !__builtin_memcmp(h->magic, magic, MPROF_MAGIC_SIZE) &&
-	       h->version == MPROF_FORMAT_VERSION &&
+	return has_magic(h, magic) && h->version == MPROF_FORMAT_VERSION &&
 	       !__builtin_memcmp(h->run_id, run->id, sizeof(run->id)) &&
 	       !(h->flags & MPROF_FILE_COMPRESSED);
 }
 
-/* -ENOENT: no such file, or another run's. */
+/* -ENOENT: no such file; -EXDEV: one of another kind; -ESTALE: the run's file is closed. */
 static int join(const struct mp_run *run, const char *magic)
 {
 	struct mprof_file_header h;
@@ -240,8 +244,8 @@ static int join(const struct mp_run *run, const char *magic)
 	fd = sys_open(run->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
 	if (fd < 0)
 		return fd;
-	ret = sys_pread(fd, &h, 256, 0) == 256 && same_run(&h, magic, run) ? 0 : -ENOENT;
-	if (ret == 0)
+	ret = sys_pread(fd, &h, 256, 0) == 256 && has_magic(&h, magic) ? -ESTALE : -EXDEV;
+	if (ret == -ESTALE && same_run(&h, magic, run))
 		return adopt(fd);
 	sys_close(fd);
 	return ret;
@@ -263,6 +267,13 @@ static void header_fill(struct mprof_file_header *h, const char *magic, const st
 	h->tail = MPROF_HEADER_SIZE;
 }
 
+/* The first n bytes of a file are a header of ours? */
+static int is_ours(const struct mprof_file_header *h, long n)
+{
+	return n == 256 && (has_magic(h, MPROF_MAGIC_TRACE) || has_magic(h, MPROF_MAGIC_COUNTS)) &&
+	       h->header_size == MPROF_HEADER_SIZE;
+}
+
 /* What stands at path: -EEXIST the same run, -EBUSY a live one, 0 may be replaced. */
 static int look_at(const char *path, const char *magic, const struct mp_run *run, struct text *why)
 {
@@ -282,7 +293,7 @@ static int look_at(const char *path, const char *magic, const struct mp_run *run
 	n = sys_pread(fd, &h, 256, 0);
 	if (n == 256 && same_run(&h, magic, run))
 		ret = -EEXIST;
-	else if (n > 0 && (n < 8 || __builtin_memcmp(h.magic, "mprof", 5)))
+	else if (n > 0 && !is_ours(&h, n))
 		ret = -ENOTSUP;
 	else if (sys_flock(fd, LOCK_EX | LOCK_NB) == -EWOULDBLOCK)
 		ret = -EBUSY;
@@ -354,12 +365,17 @@ static int create(struct mp_run *run, const char *magic, struct text *why)
 static int create_or_join(struct mp_run *run, const char *magic, const char *path, struct text *why)
 {
 	struct text to = text_on(run->path, sizeof(run->path));
-	int from_env = mp_run_from_env(run), ret;
+	int from_env = mp_run_from_env(run), ret = -ENOENT;
 
-	if (from_env && !join(run, magic))
-		return 0;
-	if (from_env && !sys_open(run->path, O_PATH | O_CLOEXEC | O_NOFOLLOW, 0))
+	if (from_env)
+		ret = join(run, magic);
+	if (ret == -ESTALE)
+		text_string(why, "the run that this process belongs to has ended");
+	if (ret ==
+	    -EXDEV) /* counts in a run that keeps a trace, or the other way: a run of its own */
 		from_env = 0;
+	else if (ret != -ENOENT)
+		return ret;
 	if (!from_env) {
 		mp_run_random(run);
 		ret = mp_path_expand(path, &to);

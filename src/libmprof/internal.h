@@ -54,6 +54,15 @@ extern uint32_t mp_boot_early; /* calls served from it before anything could be 
 int mp_config_read(const char *conf, struct mprof_config *out, struct text *why);
 /* Expands %p %h %e %j %r %% and makes the path absolute. */
 int mp_path_expand(const char *path, struct text *out);
+const char *mp_job(void); /* id of the batch job or NULL */
+
+/* What is asked of the environment and the loader once, at start, and needed later. */
+struct mp_known {
+	char notes[256];     /* MPROF_NOTES or "" */
+	char job[64];	     /* batch job or "" */
+	char allocator[512]; /* the object that has the backing malloc */
+};
+extern struct mp_known mp_known;
 
 /* modules.c: names and paths to modules. */
 const struct mprof_init_ops *mp_find_init(const char *name, struct text *why);
@@ -69,6 +78,8 @@ uint64_t mp_clock_hz(void); /* ticks a second; takes 50 us */
 
 /* notes.c: the one line about a start that failed. */
 void mp_note(const char *why);
+/* write without the signals that a dead pipe or a file size limit would send.  Bytes or -errno. */
+long mp_write_quietly(int fd, const void *data, size_t bytes);
 
 /* threads.c */
 #define MP_COUNTS_UNUSED 64
@@ -94,8 +105,8 @@ struct mp_local {
 	struct mp_start *starts;
 };
 extern struct mp_local *mp_local;
-extern struct mprof_thread mp_nobody;	   /* always zero */
-extern __thread uint32_t mp_thread_number; /* given by the creator before the first event */
+extern struct mprof_thread mp_nobody;	/* always zero */
+void mp_thread_begins(uint32_t number); /* in a new thread: the number its creator gave it */
 /* Does fn(arg) reach the malloc family?  Its calls are not recorded. */
 int mp_reaches_malloc(void (*fn)(void *), void *arg);
 int mp_threads_start(void);
@@ -153,9 +164,9 @@ void mp_counts_give(struct mprof_thread *t);
 
 /* process.c */
 int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid);
-int mp_process_forked(uint64_t fork_ticks);
-void mp_process_watch(void); /* from the constructor: see forks and the end coming */
-void mp_process_flush(void); /* what this thread has goes to the file */
+int mp_process_forked(uint64_t when); /* 0: not known exactly */
+void mp_process_watch(void);	      /* from the constructor: see forks and the end coming */
+void mp_process_flush(void);	      /* what this thread has goes to the file */
 uint64_t mp_start_time(void);
 /* facts.c */
 void mp_fact(const struct mprof_fact *fact, const char *strings, size_t bytes);

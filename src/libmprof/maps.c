@@ -3,7 +3,7 @@
  * maps.c - the mmap family: recorded as address space, not as blocks.
  *
  * Straight to the kernel, because these may come before anything is set up.
- * munmap is noted before it happens, the others after, for the same reason as
+ * munmap is stamped before it happens, the others after, for the same reason as
  * frees and allocations are.
  */
 #include <errno.h>
@@ -14,11 +14,17 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static void note(unsigned fn, uint64_t a, uint64_t b, uint64_t c, uint64_t d, long ret)
+static void note_at(unsigned fn, uint64_t ticks, uint64_t a, uint64_t b, uint64_t c, uint64_t d,
+		    long ret)
 {
 	const uint64_t value[4] = { a, b, c, d };
 
-	mp_table()->note_map(fn, value, ret < 0 && ret > -4096 ? (unsigned)-ret : 0);
+	mp_table()->note_map(fn, ticks, value, ret < 0 && ret > -4096 ? (unsigned)-ret : 0);
+}
+
+static void note(unsigned fn, uint64_t a, uint64_t b, uint64_t c, uint64_t d, long ret)
+{
+	note_at(fn, mprof_ticks(), a, b, c, d, ret);
 }
 
 static void *result(long ret)
@@ -51,10 +57,10 @@ EXPORT void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off64_t
 
 EXPORT int munmap(void *at, size_t bytes)
 {
-	long ret;
+	uint64_t before = mprof_ticks();
+	long ret = mp_sys(SYS_munmap, (long)at, (long)bytes, 0, 0, 0, 0);
 
-	note(MPROF_FN_MUNMAP, (uintptr_t)at, bytes, 0, 0, 0);
-	ret = mp_sys(SYS_munmap, (long)at, (long)bytes, 0, 0, 0, 0);
+	note_at(MPROF_FN_MUNMAP, before, (uintptr_t)at, bytes, 0, 0, ret);
 	if (ret < 0) {
 		errno = (int)-ret;
 		return -1;

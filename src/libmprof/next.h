@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <spawn.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 /* X(name): declared by the headers above, in libc. */
@@ -29,6 +30,7 @@
 	X(dup3)              \
 	X(closefrom)         \
 	X(pthread_create)    \
+	X(prctl)             \
 	X(brk)               \
 	X(sbrk)
 

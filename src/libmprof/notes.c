@@ -3,8 +3,35 @@
  * notes.c - the one line about a process that is not recorded: to the file that
  * `mprof` named by MPROF_NOTES, so that it can tell afterwards; to stderr only
  * when there is no mprof around.
+ *
+ * A line that nobody reads must not end the program: the signals that a write
+ * can raise are held back, and taken away if they came.
  */
+#include <errno.h>
+#include <signal.h>
+
 #include "internal.h"
+
+/* The kernel's sigset_t is one word. */
+#define BIT(signal_number) (1ull << ((signal_number)-1))
+
+long mp_write_quietly(int fd, const void *data, size_t bytes)
+{
+	uint64_t quiet = BIT(SIGPIPE) | BIT(SIGXFSZ), before = 0, pending = 0;
+	struct timespec now = { 0, 0 };
+	long n;
+
+	mp_sys(SYS_rt_sigprocmask, SIG_BLOCK, (long)&quiet, (long)&before, 8, 0, 0);
+	mp_sys(SYS_rt_sigpending, (long)&pending, 8, 0, 0, 0, 0);
+	do
+		n = sys_write(fd, data, bytes);
+	while (n == -EINTR);
+	quiet &= ~pending;
+	if (n < 0 && quiet)
+		mp_sys(SYS_rt_sigtimedwait, (long)&quiet, 0, (long)&now, 8, 0, 0);
+	mp_sys(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, 8, 0, 0);
+	return n;
+}
 
 static void put_who(struct text *line)
 {
@@ -18,26 +45,45 @@ static void put_who(struct text *line)
 	text_string(line, ": ");
 }
 
+/* /proc/PID/fd/N may be somebody else's file by now: only a memfd of mprof's will do. */
+static int open_notes(void)
+{
+	static const char expected[] = "/memfd:mprof notes";
+	char path[64], target[64];
+	struct text t = text_on(path, sizeof(path));
+	int fd =
+	    sys_open(mp_known.notes, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+	long n;
+
+	if (fd < 0)
+		return fd;
+	text_string(&t, "/proc/self/fd/");
+	text_number(&t, (uint64_t)fd);
+	n = sys_readlink(path, target, sizeof(target) - 1);
+	if (n >= (long)sizeof(expected) - 1 &&
+	    !__builtin_memcmp(target, expected, sizeof(expected) - 1))
+		return fd;
+	sys_close(fd);
+	return -EBADF;
+}
+
 void mp_note(const char *why)
 {
 	char buffer[1024];
 	struct text line = text_on(buffer, sizeof(buffer) - 1);
-	const char *notes = text_getenv("MPROF_NOTES");
-	int fd = 2;
+	int notes = mp_known.notes[0] != 0, fd = notes ? open_notes() : 2;
 
-	if (notes) {
-		fd = sys_open(notes, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY, 0);
-		if (fd < 0)
-			return;
+	if (fd < 0)
+		return;
+	if (notes)
 		put_who(&line);
-	} else {
+	else
 		text_string(&line, "mprof: ");
-	}
 	text_string(&line, why);
 	if (!notes)
 		text_string(&line, "; the program runs unrecorded");
 	buffer[line.used++] = '\n';
-	sys_write(fd, buffer, line.used);
+	mp_write_quietly(fd, buffer, line.used);
 	if (notes)
 		sys_close(fd);
 }

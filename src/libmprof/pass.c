@@ -73,9 +73,9 @@ static void pass_note_free(unsigned fn, void *ptr, size_t size)
 {
 	(void)fn, (void)ptr, (void)size;
 }
-static void pass_note_map(unsigned fn, const uint64_t value[4], unsigned error)
+static void pass_note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error)
 {
-	(void)fn, (void)value, (void)error;
+	(void)fn, (void)ticks, (void)value, (void)error;
 }
 static void pass_note_control(unsigned what, uint64_t value)
 {

@@ -89,17 +89,22 @@ int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid)
 	return mp_file.broken ? -EIO : 0;
 }
 
-int mp_process_forked(uint64_t fork_ticks)
+/* While this thread forks: when it began to. */
+static __thread uint64_t fork_ticks;
+
+int mp_process_forked(uint64_t when)
 {
 	int ret;
 
+	if (!when)
+		when = fork_ticks;
 	mp_threads_forked();
-	mp_local->how = fork_ticks ? MPROF_CHILD_FORK : 0;
+	mp_local->how = when ? MPROF_CHILD_FORK : 0;
 	if (!mp_file.header)
 		return 0;
-	ret = mp_file.broken ? -EIO
-			     : mp_process_join(fork_ticks ? fork_ticks : mprof_ticks(), last_number,
-					       sys_getppid());
+	ret = mp_file.broken
+		  ? -EIO
+		  : mp_process_join(when ? when : mprof_ticks(), last_number, sys_getppid());
 	if (ret < 0)
 		mp_stop(MPROF_LOST_PROCESS, "a forked child could not join the run");
 	return ret;
@@ -146,10 +151,8 @@ static void on_exit_call(int status, void *unused)
 
 /*
  * Through pthread_atfork, so that forks inside libc (daemon, forkpty) are seen
- * at the right moment too.  Ours are registered first: the child's handler runs
- * before any other that may allocate.
+ * at the right moment too.
  */
-static __thread uint64_t fork_ticks;
 
 static void before_fork(void)
 {
@@ -159,17 +162,24 @@ static void before_fork(void)
 	fork_ticks = mprof_ticks();
 }
 
+static void in_parent(void)
+{
+	fork_ticks = 0;
+}
+
+/* Another library's handler may have come first, and made an event. */
 static void in_child(void)
 {
-	if (mp_recording())
+	if (mp_recording() && !(mp_local->alive && mp_local->pid == sys_getpid()))
 		mp_process_forked(fork_ticks);
+	fork_ticks = 0;
 }
 
 void mp_process_watch(void)
 {
 	/* Registered first, so called last: the status is known, most destructors have run. */
 	on_exit(on_exit_call, NULL);
-	pthread_atfork(before_fork, NULL, in_child);
+	pthread_atfork(before_fork, in_parent, in_child);
 }
 
 EXPORT pid_t fork(void)

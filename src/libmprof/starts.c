@@ -50,7 +50,7 @@ static void *begin(void *given)
 	struct mp_start s = *(struct mp_start *)given;
 
 	start_give(given);
-	mp_thread_number = s.number;
+	mp_thread_begins(s.number);
 	return s.routine(s.arg);
 }
 

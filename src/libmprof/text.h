@@ -97,7 +97,10 @@ static inline size_t text_length(const char *s)
 	return n;
 }
 
-/* The value of environment variable `name` or NULL.  environ may be NULL. */
+/*
+ * The value of environment variable `name` or NULL.  Only while we initialise:
+ * later the program may be changing its environment at this very moment.
+ */
 const char *text_getenv(const char *name);
 
 #endif

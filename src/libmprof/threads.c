@@ -35,7 +35,7 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_thread) <= RECORD_BYTES, "a record fits 
 struct mp_local *mp_local MP_HIDDEN;
 struct mprof_thread mp_nobody MP_HIDDEN;
 static struct mprof_thread trial; /* always zero: whoever is seen with it is trying something out */
-__thread uint32_t mp_thread_number MP_HIDDEN;
+static __thread uint32_t given_number; /* given by the creator before the first event */
 /* This thread holds a lock or makes its record: a signal handler's call must not. */
 static __thread uint32_t entering;
 static __thread uint32_t reached;
@@ -72,17 +72,34 @@ static int is_gone(uint32_t tid)
 	return mp_sys(SYS_tgkill, mp_local->pid, (long)tid, 0, 0, 0, 0) == -ESRCH;
 }
 
-/* Takes the oldest zombie off its list if the kernel has forgotten it.  Pool locked. */
+static void append_locked(struct mp_local *l, struct mprof_thread *t)
+{
+	t->next = NULL;
+	if (l->zombies_end)
+		l->zombies_end->next = t;
+	else
+		l->zombies = t;
+	l->zombies_end = t;
+}
+
+/*
+ * Takes the oldest zombie off its list if the kernel has forgotten it.  One that
+ * is still known (its number may be another thread's by now) goes to the end, so
+ * that it holds up nobody.  Pool locked.
+ */
 static struct mprof_thread *bury_locked(struct mp_local *l)
 {
 	struct mprof_thread *t = l->zombies;
 
-	if (!t || !is_gone(t->tid))
+	if (!t)
 		return NULL;
 	l->zombies = t->next;
 	if (!l->zombies)
 		l->zombies_end = NULL;
-	return t;
+	if (is_gone(t->tid))
+		return t;
+	append_locked(l, t);
+	return NULL;
 }
 
 /* What gone threads held goes to the file; one record for each new thread keeps up. */
@@ -140,6 +157,17 @@ static uint32_t number_new(void)
 				  __ATOMIC_RELAXED);
 }
 
+/* The main thread's number lasts as long as the process: its record stays where it is. */
+static void leave_behind(struct mprof_thread *t)
+{
+	__atomic_fetch_sub(&mp_local->live_threads, 1, __ATOMIC_RELAXED);
+	if ((int)t->tid == mp_local->pid)
+		return;
+	mp_lock(&mp_local->pool_lock);
+	append_locked(mp_local, t);
+	mp_unlock(&mp_local->pool_lock);
+}
+
 static void thread_end(void *record)
 {
 	struct mprof_thread *t = record;
@@ -150,17 +178,17 @@ static void thread_end(void *record)
 	if (t != mprof_self || !t->number || !mp_recording())
 		return;
 	mp_table()->note_control(MPROF_CONTROL_THREAD_END, 0);
-	__atomic_fetch_sub(&mp_local->live_threads, 1, __ATOMIC_RELAXED);
 	entering = 1;
-	mp_lock(&mp_local->pool_lock);
-	t->next = NULL;
-	if (mp_local->zombies_end)
-		mp_local->zombies_end->next = t;
-	else
-		mp_local->zombies = t;
-	mp_local->zombies_end = t;
-	mp_unlock(&mp_local->pool_lock);
+	leave_behind(t);
 	entering = 0;
+}
+
+/* From a thread's first instruction on: its end must be seen even if it never allocates. */
+void mp_thread_begins(uint32_t number)
+{
+	given_number = number;
+	if (key_made)
+		pthread_setspecific(key, &mp_nobody);
 }
 
 int mp_threads_start(void)
@@ -185,7 +213,7 @@ void mp_threads_forked(void)
 	mp_local->self_bytes = sizeof(*mp_local);
 	mp_file.users = 0; /* those were the parent's threads */
 	mprof_self = &mp_nobody;
-	mp_thread_number = 0;
+	given_number = 0;
 	entering = 0;
 }
 
@@ -199,13 +227,15 @@ static struct mprof_thread *thread_new(void)
 	}
 	t->tid = (uint32_t)sys_gettid();
 	t->last_ticks = mprof_ticks();
-	t->number = mp_thread_number ? mp_thread_number : number_new();
-	mp_thread_number = 0;
+	t->number = given_number ? given_number : number_new();
+	given_number = 0;
 	__atomic_fetch_add(&mp_local->live_threads, 1, __ATOMIC_RELAXED);
 	if (mp_mode->thread_start)
 		mp_mode->thread_start(t);
 	mprof_self = t;
-	if (key_made)
+	if (rounds >= PTHREAD_DESTRUCTOR_ITERATIONS)
+		leave_behind(t); /* its first event comes after its destructors */
+	else if (key_made)
 		pthread_setspecific(key, t);
 	return t;
 }
