@@ -102,6 +102,11 @@ static int print_left(const struct analysis *a, const struct report_options *o, 
 			text_many(n->exec_blocks, "block", "blocks").s,
 			text_exact(n->exec_bytes).s);
 	if (n->blocks)
+		fputs(
+		    "  That is no leak by itself: many of one size, and more of them the longer it"
+		    " runs, are.\n",
+		    out);
+	if (n->blocks)
 		ret = print_left_classes(a, o, out);
 	if (n->blocks && !ret)
 		ret = print_left_oldest(a, out);

@@ -42,14 +42,24 @@ static void tell_peak(const struct analysis *a, FILE *out)
 			(double)a->sizes.bytes / (double)p->at.bytes);
 }
 
+/* Calls are missing, and frees may be among them. */
+static bool is_cut(const struct analysis *a)
+{
+	const struct trace_damage *d = a->damage;
+
+	return a->tree.lost_all || d->chunks_missing || d->chunks_bad || d->words_bad ||
+	       d->bytes_missing || d->bytes_skipped;
+}
+
 static void tell_never_freed(const struct analysis *a, FILE *out)
 {
 	const struct never_freed_process *n = &a->never_freed.all;
 
 	if (n->blocks)
-		fprintf(out, "  * %s, %s, %s never freed.\n",
+		fprintf(out, "  * %s, %s, %s never freed%s.\n",
 			text_many(n->blocks, "block", "blocks").s, text_exact(n->bytes).s,
-			n->blocks == 1 ? "was" : "were");
+			n->blocks == 1 ? "was" : "were",
+			is_cut(a) ? ", as far as this trace goes" : "");
 	else if (a->sizes.total.count)
 		fprintf(out, "  * Every block was freed%s.\n",
 			n->exec_blocks ? ", or went with a program that called exec" : "");
@@ -135,10 +145,7 @@ static void tell_problems(const struct analysis *a, FILE *out)
 		    text_many(n[HEAP_DOUBLE_ALLOCATION], "double allocation", "double allocations")
 			.s,
 		    text_many(n[HEAP_UNMATCHED_FREE], "unmatched free", "unmatched frees").s,
-		    a->tree.lost_all || a->damage->chunks_missing || a->damage->chunks_bad ||
-			    a->damage->words_bad || a->damage->bytes_missing
-			? "; what is missing from the trace may be the reason"
-			: "");
+		    is_cut(a) ? "; what is missing from the trace may be the reason" : "");
 }
 
 int report_findings(const struct analysis *a, const struct report_options *o, FILE *out)

@@ -28,8 +28,8 @@ static int print_run(const struct analysis *a, const struct report_options *o, F
 	if (p && p->images > 1)
 		fprintf(out, "  which became: %s\n", text_command(image, 200).s);
 	if (p)
-		fprintf(out, "  pid %d %s, %s after the start.\n", p->pid, text_end(p).s,
-			duration(a).s);
+		fprintf(out, "  pid %d %s%s %s after the start.\n", p->pid, text_end(p).s,
+			p->end == TREE_UNKNOWN ? "; the trace ends" : ",", duration(a).s);
 	fprintf(out, "  Recorded: %s of %s in %s", text_many(t->all.calls, "call", "calls").s,
 		text_many(t->thread.count, "thread", "threads").s,
 		text_many(a->tree.processes, "process", "processes").s);
