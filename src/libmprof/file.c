@@ -106,6 +106,8 @@ static void make_room(uint64_t tail)
 
 	if (tail <= had)
 		return;
+	/* An eighth of what is there at least: asking costs about as much as writing 64 KiB. */
+	step = step > tail / 8 ? step : tail / 8;
 	want = tail + (step < 65536 ? 65536 : step);
 	if (over_limit(want) ||
 	    !__atomic_compare_exchange_n(room, &had, want, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))

@@ -158,13 +158,18 @@ static void slot_drop(struct mprof_thread *t)
 static int chunk_write(const struct mprof_thread *t, size_t used)
 {
 	size_t bytes = (sizeof(struct mprof_extent) + used + 63) & ~(size_t)63;
+	/* A full slot goes out in whole pages: the page cache need not mend their edges. */
+	int whole = bytes + 128 > t->slot_bytes;
 	struct mprof_extent x;
 	struct iovec part[2] = { { &x, sizeof(x) }, { t->slot + 1, bytes - sizeof(x) } };
 	struct rlimit lim;
-	uint64_t offset = mp_extent_take(bytes, MPROF_EXTENT_ALIGN);
+	uint64_t offset;
 	long n;
 	int fd;
 
+	if (whole)
+		part[1].iov_len = (bytes = t->slot_bytes) - sizeof(x);
+	offset = mp_extent_take(bytes, whole ? PAGE : MPROF_EXTENT_ALIGN);
 	if (!offset)
 		return -EIO;
 	if (sys_getrlimit(RLIMIT_FSIZE, &lim) == 0 && offset + bytes > lim.rlim_cur)
