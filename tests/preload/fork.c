@@ -5,9 +5,13 @@
  *   (none)     fork        raw        fork by system call, behind the C library's back
  *   tree       a child that forks a child, all living at once
  *   threads    the parent has threads that allocate while it forks
+ *   loading    a thread of the parent loads objects while it forks: the child may do what is
+ *              safe in a signal handler, although the loader's lock is held for ever in it
  */
 #include "victim.h"
 
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -126,6 +130,42 @@ static void threads(void)
 	say("expect processes 51");
 }
 
+static void *load(void *arg)
+{
+	while (!stop) {
+		void *so = dlopen("libm.so.6", RTLD_NOW);
+
+		must(so && dlsym(so, "cos") && !dlsym(so, "no such symbol"));
+		must(dlclose(so) == 0);
+	}
+	return arg;
+}
+
+static void loading(void)
+{
+	pthread_t id;
+
+	must(pthread_create(&id, NULL, load, NULL) == 0);
+	for (int i = 0; i < 200; i++) {
+		pid_t pid = fork();
+
+		must(pid >= 0);
+		if (pid == 0) {
+			int fd = open("/dev/null", O_RDWR);
+
+			must(dup2(fd, 50) == 50 && close(fd) == 0);
+			closefrom(51);
+			if (i % 2)
+				execl("/bin/true", "true", (char *)NULL);
+			_exit(0);
+		}
+		reap(pid, 0);
+	}
+	stop = 1;
+	must(pthread_join(id, NULL) == 0);
+	say("expect processes 201");
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -134,6 +174,8 @@ int main(int argc, char **argv)
 		tree();
 	else if (strcmp(how, "threads") == 0)
 		threads();
+	else if (strcmp(how, "loading") == 0)
+		loading();
 	else
 		simple(strcmp(how, "raw") == 0 ? raw_fork : fork);
 	say("ends 0");
