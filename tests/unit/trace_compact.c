@@ -12,7 +12,7 @@
 #include "trace_build.h"
 #include "trace_text.h"
 
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
 #else
 #define SANITIZED 0
@@ -206,6 +206,37 @@ START_TEST(every_word_comes_back)
 }
 END_TEST
 
+/* Streams in turn, from the start again and left in the middle: chunks are unpacked ahead. */
+START_TEST(threads_in_turn)
+{
+	struct event e[50];
+	struct error err;
+	struct trace *t;
+	struct words w;
+	size_t n, all = 0;
+
+	for (uint64_t seq = 1; seq <= 6; seq++)
+		for (uint32_t thread = 1; thread <= 5; thread++) {
+			words_pairs(&w, 1000 * seq + 7 * thread, 25);
+			if (seq == 3 && thread == 2)
+				w.word[w.n - 2] = 13;
+			build_chunk(&b, 1, thread, seq, &w);
+			words_free(&w);
+		}
+	same_after();
+	ck_assert_int_eq(trace_open(&t, path, MPROF_MAGIC_TRACE, &err), 0);
+	ck_assert_uint_eq(trace_next(t, e, 50), 50);
+	trace_rewind(t);
+	while ((n = trace_next(t, e, 50)))
+		all += n;
+	ck_assert_uint_gt(all, 29 * 49);
+	ck_assert_uint_eq(trace_damage(t)->words_bad, 1);
+	trace_rewind(t);
+	ck_assert_uint_eq(trace_next(t, e, 50), 50);
+	trace_close(t);
+}
+END_TEST
+
 /* More words than the tables serve: packed without columns. */
 START_TEST(long_chunk)
 {
@@ -332,6 +363,7 @@ Suite *trace_compact_suite(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, churn_takes_four_bytes_a_pair, 0, 2);
 	tcase_add_loop_test(tc, every_word_comes_back, 0, 8);
+	tcase_add_test(tc, threads_in_turn);
 	tcase_add_test(tc, long_chunk);
 	tcase_add_test(tc, bad_chunk_stays_bad);
 	tcase_add_test(tc, cut_file_is_left_alone);

@@ -233,7 +233,6 @@ static const uint64_t bad_words[] = {
 	MPROF_TAG_LONG,		   /* no function */
 	MPROF_TAG_LONG | 31 << 16, /* one that is not known */
 	MPROF_TAG_LONG | MPROF_FN_MALLOC << 16 | MPROF_LONG_BEGIN << 24,
-	MPROF_TAG_LONG | MPROF_FN_MALLOC << 16, /* cut off by the end */
 	MPROF_TAG_CONTROL,
 	MPROF_TAG_CONTROL | 7 << 16,
 	MPROF_TAG_LOST | MPROF_LOST_REASONS << 4,
@@ -250,11 +249,27 @@ START_TEST(bad_word)
 	start();
 	words_give(&w, MPROF_TAG_FREE, 5001, 0x1000);
 	words_put(&w, bad_words[_i]);
-	words_give(&w, MPROF_TAG_FREE, 5002, 0x2000);
+	for (int i = 0; i < 5; i++) /* as many as a LONG record would have */
+		words_give(&w, MPROF_TAG_FREE, 5002, 0x2000);
 	ck_assert_uint_eq(walk(e, 8, &damage), 1);
 	ck_assert_uint_eq(e[0].addr, 0x1000);
 	ck_assert_uint_eq(damage.words_bad, 1);
 	ck_assert_uint_ne(damage.first_bad_offset, 0);
+	stop();
+}
+END_TEST
+
+START_TEST(long_cut_off)
+{
+	struct trace_damage damage;
+	struct event e[8];
+
+	start();
+	words_put(&w, mprof_word_long(MPROF_FN_MALLOC, 1, 0, 0));
+	for (int i = 0; i < _i; i++)
+		words_put(&w, 1);
+	ck_assert_uint_eq(walk(e, 8, &damage), _i == 4);
+	ck_assert_uint_eq(damage.words_bad, _i != 4);
 	stop();
 }
 END_TEST
@@ -272,6 +287,7 @@ Suite *trace_words_suite(void)
 	tcase_add_test(tc, product_that_overflows);
 	tcase_add_test(tc, what_moves_the_address);
 	tcase_add_test(tc, controls_and_losses);
+	tcase_add_loop_test(tc, long_cut_off, 0, 5);
 	tcase_add_loop_test(tc, bad_word, 0, COUNT(bad_words));
 	suite_add_tcase(s, tc);
 	return s;

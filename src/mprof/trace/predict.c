@@ -12,14 +12,10 @@ static uint16_t usual_usable(uint64_t size)
 
 void predict_start(struct predict *p)
 {
-	static uint16_t usual[USABLE_GROUPS];
-
-	if (!usual[0])
-		for (unsigned i = 0; i < USABLE_GROUPS; i++)
-			usual[i] = usual_usable(8ull * i);
 	p->addr = p->usable = p->given = p->carve = 0;
 	p->places = p->free_places = p->items = 0;
-	memcpy(p->usable_of, usual, sizeof(usual));
+	for (unsigned i = 0; i < USABLE_GROUPS; i++)
+		p->usable_of[i] = usual_usable(8ull * i);
 	memset(p->pile, 0, sizeof(p->pile));
 }
 

@@ -6,7 +6,8 @@
  * ones (records.c), calibrates the clock (clock.c) and sorts the chunks into
  * streams, one for each thread (streams.c).  trace_next merges the streams by
  * time (merge.c), each of which loads one chunk at a time and decodes it
- * (decode.c); a packed chunk is unpacked on loading (pack.c).
+ * (decode.c); a packed chunk is unpacked on loading (unpack.c), where there is a
+ * second processor by a thread of its own (ahead.c).
  *
  * The file is read with pread, never mapped: somebody may truncate it or go on
  * writing it while we look, and a short read is an answer where SIGBUS is not.
@@ -101,6 +102,8 @@ struct trace {
 	struct trace_damage damage_opened; /* as trace_open left it, for trace_rewind */
 
 	struct unpacker *unpacker; /* made when the first packed chunk is loaded */
+	struct ahead *ahead;
+	bool ahead_tried;
 };
 
 struct owned_sample {
@@ -138,7 +141,8 @@ void streams_free(struct trace *t);
 /* Loads the stream's next good chunk; false at its end. */
 bool stream_load(struct trace *t, struct stream *s);
 /* The words of one chunk into *buf (grown as needed); returns how many, 0 when bad. */
-size_t chunk_load(struct trace *t, const struct chunk *c, uint64_t **buf, size_t *room);
+size_t chunk_load(const struct trace *t, const struct chunk *c, struct unpacker **u, uint64_t **buf,
+		  size_t *room);
 
 /*
  * decode.c: up to n events of one stream, as long as their keys are below

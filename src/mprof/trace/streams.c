@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ahead.h"
 #include "pack.h"
 
 static int by_place(const void *a, const void *b)
@@ -63,7 +64,8 @@ static bool cut_by_end(const struct trace *t, const struct chunk *c)
 	return c->bytes < c->used && c->payload + c->bytes == t->file_bytes;
 }
 
-size_t chunk_load(struct trace *t, const struct chunk *c, uint64_t **buf, size_t *room)
+size_t chunk_load(const struct trace *t, const struct chunk *c, struct unpacker **u, uint64_t **buf,
+		  size_t *room)
 {
 	if (!c->bytes || c->bytes > CHUNK_BYTES_MAX || grow_buffer(buf, room, c->bytes + 8) ||
 	    trace_read(t, *buf, c->bytes, c->payload) != c->bytes)
@@ -75,15 +77,33 @@ size_t chunk_load(struct trace *t, const struct chunk *c, uint64_t **buf, size_t
 	if (c->bytes != c->used || mprof_checksum(*buf, c->bytes) != c->check)
 		return 0;
 	if (c->kind == MPROF_EXTENT_PACKED)
-		return unpacker_chunk(&t->unpacker, buf, room, c->bytes);
+		return unpacker_chunk(u, buf, room, c->bytes);
 	return c->bytes / 8;
+}
+
+#define AHEAD_CHUNKS 8 /* a file of fewer is read before another thread has begun */
+
+/* Words of the stream's next chunk, and the wish for the one after it. */
+static size_t load_next(struct trace *t, struct stream *s, const struct chunk *c)
+{
+	size_t words;
+
+	if (c->kind == MPROF_EXTENT_PACKED && t->chunks >= AHEAD_CHUNKS && !t->ahead_tried) {
+		t->ahead_tried = true;
+		t->ahead = ahead_new(t);
+	}
+	if (!t->ahead || !ahead_take(t->ahead, c, &s->buf, &s->room, &words))
+		words = chunk_load(t, c, &t->unpacker, &s->buf, &s->room);
+	if (t->ahead && s->next < s->last && t->chunk[s->next].kind == MPROF_EXTENT_PACKED)
+		ahead_ask(t->ahead, &t->chunk[s->next]);
+	return words;
 }
 
 bool stream_load(struct trace *t, struct stream *s)
 {
 	while (s->next < s->last) {
 		const struct chunk *c = &t->chunk[s->next++];
-		size_t words = c->used || c->slot ? chunk_load(t, c, &s->buf, &s->room) : 0;
+		size_t words = c->used || c->slot ? load_next(t, s, c) : 0;
 
 		if (cut_by_end(t, c) || (!words && (c->used || c->slot)))
 			trace_note_damage(t, &t->damage.chunks_bad, 1, chunk_offset(c));
@@ -139,7 +159,7 @@ static bool later_is_better(struct trace *t, const struct chunk *a, const struct
 
 	if (!b->slot)
 		return false;
-	words = chunk_load(t, a, &buf, &room);
+	words = chunk_load(t, a, &t->unpacker, &buf, &room);
 	free(buf);
 	return a->used && (!words || cut_by_end(t, a));
 }

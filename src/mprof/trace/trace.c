@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ahead.h"
 #include "pack.h"
 
 void *trace_grow(void **array, size_t *n, size_t *room, size_t item_bytes)
@@ -205,6 +206,7 @@ void trace_close(struct trace *t)
 {
 	if (!t)
 		return;
+	ahead_free(t->ahead); /* first: it reads from fd and chunk[] */
 	if (t->fd >= 0)
 		close(t->fd);
 	streams_free(t);
