@@ -7,9 +7,12 @@
  * -m it is the program to run instead.
  */
 #include <argp.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
@@ -23,6 +26,8 @@ struct form {
 	char **argv; /* the first word that is no option, and all behind it */
 };
 
+enum { USAGE = 256 };
+
 static const struct argp_option options[] = {
 	{ "test", 't', "COMMAND", 0, "Count, then record COMMAND (a shell line), and report", 0 },
 	{ "mode", 'm', "MODE", 0, "Run a program in this MODE; -m HELP lists them", 0 },
@@ -30,6 +35,7 @@ static const struct argp_option options[] = {
 	{ "log", 'l', "LOG", 0, "The trace to report on, or that -t writes", 0 },
 	{ "help", 'h', NULL, 0, "Show this", -1 },
 	{ "version", 'V', NULL, 0, "Show the version", -1 },
+	{ "usage", USAGE, NULL, OPTION_HIDDEN, NULL, -1 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -54,6 +60,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_LONG);
 		putchar('\n');
 		help_all(stdout);
+		exit(STATUS_OK);
+	case USAGE:
+		argp_state_help(state, stdout, ARGP_HELP_USAGE);
 		exit(STATUS_OK);
 	case 'V':
 		puts("mprof " MPROF_VERSION);
@@ -88,16 +97,25 @@ static int run_command(int argc, char **argv)
 	return c->run(argc, argv);
 }
 
+/* What -m said before it named modes of the library: the same as -t, and as no option. */
+static bool old_mode(const struct form *form, const char *name)
+{
+	return form->mode && !strcasecmp(form->mode, name) && !form->argc;
+}
+
 static int dispatch(const struct form *form)
 {
 	char *line[] = { (char *)form->test, NULL };
+	bool mode = form->mode && !old_mode(form, "TEST") && !old_mode(form, "DUMP");
 
-	if (form->test && (form->mode || form->argc))
+	if (form->test && (mode || form->argc))
 		return cmd_error(STATUS_USAGE, "-t takes the whole command in quotes, and no %s",
-				 form->mode ? "-m" : "more words");
+				 mode ? "-m" : "more words");
 	if (form->test)
 		return test_run(line, form->counts, form->log, true);
-	if (form->mode)
+	if (old_mode(form, "TEST"))
+		return cmd_error(STATUS_USAGE, "which command? for example: mprof -t \"ls -l\"");
+	if (mode)
 		return mode_run(form->mode, form->argc ? form->argv : NULL);
 	if (form->argc)
 		return run_command(form->argc, form->argv);
@@ -116,11 +134,25 @@ static void flush(int status, void *unused)
 		_exit(now);
 }
 
+/*
+ * A stream that we were started without must not become one of our own files.
+ * It stays unusable, and the program that we start will not have it either.
+ */
+static void hold_streams(void)
+{
+	int fd;
+
+	for (fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
+}
+
 int main(int argc, char **argv)
 {
 	static char name[] = "mprof";
 	struct form form = { 0 };
 
+	hold_streams();
 	argp_err_exit_status = STATUS_USAGE;
 	on_exit(flush, NULL);
 	if (argc > 0)

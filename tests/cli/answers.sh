@@ -107,6 +107,8 @@ test_counts_shown() {
 	expect_status 0
 	expect_text out other
 	expect_same 'files shown' "$(grep -c '^all$' out)" 1
+	run "$mprof" -m DUMP -c other
+	expect_text out other
 	run "$mprof" -c nothing
 	expect_status 3
 	expect_text err nothing

@@ -9,12 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../trace/compact.h"
 #include "after.h"
 #include "cmd.h"
 #include "compress.h"
 #include "tally.h"
+
+#define SLOW_BYTES (128u << 20) /* more than this takes over a second to compress */
 
 struct options {
 	const char *log, *allocator, *log_qty, *cache_qty;
@@ -102,8 +105,11 @@ void record_finish(const struct run_plan *plan, const struct run_result *r, bool
 	after_tell(plan, r);
 	if (!r->path)
 		return;
-	if (compress && !r->in_use)
-		compress_in_place(r->path, COMPACT_LEVEL_DEFAULT);
+	if (!compress || r->in_use)
+		return;
+	if (r->bytes > SLOW_BYTES && isatty(STDERR_FILENO))
+		fprintf(stderr, "mprof: compressing %.0f MiB ...\n", (double)r->bytes / (1 << 20));
+	compress_in_place(r->path, COMPACT_LEVEL_DEFAULT);
 }
 
 /* One line: what is in it, and what to do with it. */

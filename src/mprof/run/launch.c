@@ -115,9 +115,10 @@ int launch_fork(struct launch *l, char **argv, const char *const *env, size_t n,
 	sigset_t all;
 
 	if (pipe2(go, O_CLOEXEC) || pipe2(failed, O_CLOEXEC)) {
+		fail(err, -errno, "no pipe to start '%s': %s", argv[0], strerror(errno));
 		close(go[0]);
 		close(go[1]);
-		return fail(err, -errno, "no pipe to start '%s': %s", argv[0], strerror(errno));
+		return -EMFILE;
 	}
 	l->go = go[1];
 	l->failed = failed[0];
