@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * sandbox.c HOW - locks itself into a seccomp sandbox, as programs do that read
+ * hostile input, then allocates on.  No call of the recorder may cost its life;
+ * what comes after may be missing from the trace.
+ *
+ *   strict   nothing but read, write, exit and sigreturn: all else is SIGKILL
+ *   kill     a filter that kills       errno   a filter that answers EPERM
+ *   syscall  as kill, by seccomp(2) and for every thread
+ */
+#include "victim.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+enum { CHURN = 200000 };
+
+static void churn(void)
+{
+	for (int i = 0; i < CHURN; i++)
+		free(malloc(40));
+}
+
+#define ALLOW(name)                                             \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##name, 0, 1), \
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+static void filter(unsigned otherwise, int by_syscall)
+{
+	/* What malloc, threads and this program need, and not a call more. */
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		ALLOW(read),
+		ALLOW(write),
+		ALLOW(exit),
+		ALLOW(exit_group),
+		ALLOW(rt_sigreturn),
+		ALLOW(rt_sigaction),
+		ALLOW(sched_getaffinity),
+		ALLOW(brk),
+		ALLOW(mmap),
+		ALLOW(munmap),
+		ALLOW(mprotect),
+		ALLOW(futex),
+		ALLOW(clone),
+		ALLOW(clone3),
+		ALLOW(set_robust_list),
+		ALLOW(rseq),
+		ALLOW(rt_sigprocmask),
+		ALLOW(madvise),
+		BPF_STMT(BPF_RET | BPF_K, otherwise),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	if (by_syscall)
+		must(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
+			     &program) == 0);
+	else
+		must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+static void *work(void *arg)
+{
+	churn();
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "";
+	int strict = strcmp(how, "strict") == 0;
+	pthread_t id;
+
+	churn();
+	if (strict)
+		must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0);
+	else
+		filter(strcmp(how, "errno") == 0 ? SECCOMP_RET_ERRNO | EPERM
+						 : SECCOMP_RET_KILL_PROCESS,
+		       strcmp(how, "syscall") == 0);
+	churn();
+	if (!strict) {
+		must(pthread_create(&id, NULL, work, NULL) == 0);
+		must(pthread_join(id, NULL) == 0);
+	}
+	say("lossy");
+	say("atleast calls.malloc %d", CHURN);
+	say("ends 7");
+	if (strict)
+		syscall(SYS_exit, 7);
+	return 7;
+}
