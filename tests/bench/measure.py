@@ -151,6 +151,16 @@ def null_descriptor():
     return NULL[0]
 
 
+def reading_ns():
+    """CPU ns of one reading of the processor's counter."""
+    inner, end = os.pipe()
+    with os.fdopen(inner) as lines:
+        subprocess.run([os.path.join(BUILD, "bench", "ticks"), str(end)], check=True,
+                       pass_fds=[end])
+        os.close(end)
+        return float(fields(lines.readline())["ns_per_reading"])
+
+
 def quote(path):
     return "'%s'" % path
 

@@ -57,6 +57,7 @@ class Grid:
         self.own = {cell: Series() for cell in self.cells()}
         self.helpers = {cell: Series() for cell in self.cells()}
         self.failed = {}
+        self.readings = []  # ns of one reading of the counter, one a repetition
 
     def cells(self):
         return [(t, d) for d in self.plan.depths for t in self.plan.threads]
@@ -78,6 +79,7 @@ class Grid:
         """All cells of one repetition before the next, the order rotating."""
         names = list(self.found)
         for i in range(self.plan.repetitions):
+            self.readings.append(measure.reading_ns())
             for k, cell in enumerate(self.cells()):
                 turn = (i + k) % len(names)
                 for name in names[turn:] + names[:turn]:
@@ -116,7 +118,9 @@ def added_table(grid):
         "Churn: CPU ns added per pair in the program", header, rows,
         ["Median of differences to native in the same repetition ± MAD, %d repetitions; in "
          "brackets the ratio to native.  LogFD writes to /dev/null."
-         % grid.plan.repetitions])
+         % grid.plan.repetitions,
+         "LogMmap reads the processor's counter twice a pair; here one reading takes %s ns in an "
+         "empty loop." % Figure(grid.readings).show("%.1f")])
 
 
 def helper_table(grid):
