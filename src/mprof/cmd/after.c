@@ -15,18 +15,34 @@
 #include <unistd.h>
 
 #include "../run/library.h"
+#include "../trace/lost.h"
 #include "cmd.h"
 
 #define NOTES_SHOWN 8
 
-static const char *const lost_words[MPROF_LOST_REASONS] = {
+static const char *const losses[MPROF_LOST_REASONS] = {
 	[MPROF_LOST_NESTED] = "calls from signal handlers while another was being recorded",
-	[MPROF_LOST_SPACE] = "events for which there was no room on the disk",
-	[MPROF_LOST_MEMORY] = "events for which there was no memory or address space",
-	[MPROF_LOST_FILE] = "events because the file was deleted, truncated or closed",
+	[MPROF_LOST_SPACE] = "no room on the disk, or a limit on the size of files",
+	[MPROF_LOST_MEMORY] = "no memory or address space",
+	[MPROF_LOST_FILE] = "the file was deleted, truncated or closed by somebody",
 	[MPROF_LOST_EARLY] = "calls before recording could start",
-	[MPROF_LOST_PROCESS] = "processes that could not join the run",
+	[MPROF_LOST_PROCESS] = "it could not join the run",
+	[MPROF_LOST_LOCKED] = "the program forbade itself system calls that recording needs",
 };
+
+static void tell_loss(int reason, uint64_t n)
+{
+	const char *words = losses[reason] ? losses[reason] : "reason not known";
+
+	if (!n)
+		return;
+	if (lost_is_end((unsigned)reason))
+		cmd_warn("recording ended early in %" PRIu64 " process%s: %s; what came later is"
+			 " not in the file",
+			 n, n == 1 ? "" : "es", words);
+	else
+		cmd_warn("%" PRIu64 " lost: %s", n, words);
+}
 
 static bool refuse(const struct error *err)
 {
@@ -133,9 +149,7 @@ void after_tell(const struct run_plan *plan, const struct run_result *r)
 		cmd_warn("%s; it ran unrecorded", r->program.why_not);
 	tell_notes(r->notes);
 	for (i = 0; i < MPROF_LOST_REASONS; i++)
-		if (r->lost[i])
-			cmd_warn("%" PRIu64 " lost: %s", r->lost[i],
-				 lost_words[i] ? lost_words[i] : "reason not known");
+		tell_loss(i, r->lost[i]);
 	tell_file(plan, r);
 }
 

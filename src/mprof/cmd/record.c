@@ -124,9 +124,10 @@ static void tell(const char *path)
 	}
 	fprintf(stderr,
 		"mprof: %" PRIu64 " events of %" PRIu64 " thread%s and %" PRIu64
-		" process%s, %" PRIu64 " lost, %.2f MiB; next: mprof report %s\n",
+		" process%s, %" PRIu64 " lost%s, %.2f MiB; next: mprof report %s\n",
 		t.all, t.threads, t.threads == 1 ? "" : "s", t.processes,
-		t.processes == 1 ? "" : "es", t.lost, (double)t.bytes / (1 << 20), path);
+		t.processes == 1 ? "" : "es", t.lost, t.ended ? " before recording ended" : "",
+		(double)t.bytes / (1 << 20), path);
 }
 
 static int run(const struct run_plan *plan, bool compress)

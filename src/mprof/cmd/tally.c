@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "../trace/lost.h"
+
 #define BATCH 1024
 
 static void add(struct tally *tally, const struct event *e, size_t n)
@@ -34,7 +36,8 @@ int tally_read(struct tally *tally, const char *path, struct error *err)
 	for (n = 0; n < MPROF_FN_MAX; n++)
 		tally->all += tally->calls[n];
 	for (n = 0; n < MPROF_LOST_REASONS; n++)
-		tally->lost += trace_damage(t)->lost[n];
+		*(lost_is_end((unsigned)n) ? &tally->ended : &tally->lost) +=
+		    trace_damage(t)->lost[n];
 	tally->processes = trace_header(t)->processes;
 	tally->threads = trace_threads(t, &threads);
 	tally->bytes = trace_bytes(t);

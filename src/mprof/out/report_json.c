@@ -305,6 +305,7 @@ json *report_json_lost(const uint64_t *lost)
 		[MPROF_LOST_NESTED] = "nested", [MPROF_LOST_SPACE] = "space",
 		[MPROF_LOST_MEMORY] = "memory", [MPROF_LOST_FILE] = "file",
 		[MPROF_LOST_EARLY] = "early",	[MPROF_LOST_PROCESS] = "process",
+		[MPROF_LOST_LOCKED] = "locked",
 	};
 	json *o = json_object_new_object();
 	int i;

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "../trace/lost.h"
 #include "text.h"
 
 static const struct tree_process *first_process(const struct analysis *a)
@@ -42,27 +43,31 @@ static int print_run(const struct analysis *a, const struct report_options *o, F
 /* ---- what is missing ---- */
 
 static const char *const lost_words[MPROF_LOST_REASONS] = {
-	[MPROF_LOST_NESTED] = "were made by signal handlers while another call was being recorded",
-	[MPROF_LOST_SPACE] = "found no room: disk full, or a limit on file sizes",
-	[MPROF_LOST_MEMORY] = "found no memory or address space for recording",
-	[MPROF_LOST_FILE] = "came after the trace was removed, cut or closed by someone else",
-	[MPROF_LOST_EARLY] = "were made before recording could start",
-	[MPROF_LOST_PROCESS] = "belong to processes that could not join the run",
+	[MPROF_LOST_NESTED] = "made by a signal handler while another call was being recorded",
+	[MPROF_LOST_SPACE] = "no room: disk full, or a limit on file sizes",
+	[MPROF_LOST_MEMORY] = "no memory or address space for recording",
+	[MPROF_LOST_FILE] = "the trace was removed, cut or closed by someone else",
+	[MPROF_LOST_EARLY] = "made before recording could start",
+	[MPROF_LOST_PROCESS] = "it could not join the run",
+	[MPROF_LOST_LOCKED] = "it forbade itself system calls that recording needs",
 };
 
 static void print_lost(const struct analysis *a, FILE *out)
 {
-	int i;
+	const char *words;
+	unsigned i;
 
-	if (!a->tree.lost_all)
-		return;
-	fprintf(out, "  %s not recorded:\n",
-		text_many(a->tree.lost_all, "call was", "calls were").s);
-	for (i = 0; i < MPROF_LOST_REASONS; i++)
-		if (a->tree.lost[i])
-			fprintf(out, "    %s %s\n", text_count(a->tree.lost[i]).s,
-				lost_words[i] ? lost_words[i]
-					      : "for a reason this mprof does not know");
+	for (i = 0; i < MPROF_LOST_REASONS; i++) {
+		if (!a->tree.lost[i])
+			continue;
+		words = lost_words[i] ? lost_words[i] : "for a reason this mprof does not know";
+		if (lost_is_end(i))
+			fprintf(out, "  Recording ended early in %s: %s.\n",
+				text_many(a->tree.lost[i], "process", "processes").s, words);
+		else
+			fprintf(out, "  %s not recorded: %s.\n",
+				text_many(a->tree.lost[i], "call was", "calls were").s, words);
+	}
 }
 
 static void print_damage(const struct trace_damage *d, FILE *out)

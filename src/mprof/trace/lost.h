@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * lost.h - how to read the lost[] counters.
+ *
+ * For some reasons single calls are counted.  For the others recording ended in
+ * a process for good: that is counted once, whatever the process did afterwards.
+ */
+#ifndef MPROF_LOST_H
+#define MPROF_LOST_H
+
+#include <stdbool.h>
+
+#include <mprof/format.h>
+
+/* Does this reason (enum mprof_lost) count processes whose recording ended early? */
+static inline bool lost_is_end(unsigned reason)
+{
+	return reason == MPROF_LOST_SPACE || reason == MPROF_LOST_MEMORY ||
+	       reason == MPROF_LOST_FILE || reason == MPROF_LOST_PROCESS ||
+	       reason == MPROF_LOST_LOCKED;
+}
+
+#endif
