@@ -137,6 +137,14 @@ void mp_fact_exec(int child_pid, const char *path, int env_kept)
 	with_path(&f, path);
 }
 
+void mp_fact_deepbind(const char *path)
+{
+	struct mprof_fact f;
+
+	stamp(&f, MPROF_FACT_DEEPBIND);
+	with_path(&f, path);
+}
+
 void mp_fact_child(int pid, unsigned how, const char *path, int env_kept)
 {
 	struct mprof_fact f;

@@ -175,6 +175,7 @@ void mp_fact_end(int status);
 void mp_fact_exec(int child_pid, const char *path, int env_kept);
 void mp_fact_child(int pid, unsigned how, const char *path, int env_kept);
 void mp_fact_stopped(const char *why);
+void mp_fact_deepbind(const char *path);
 void mp_sample_maybe(void);
 
 /* descriptors.c: ours is guarded, the program's is watched. */

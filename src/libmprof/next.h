@@ -9,6 +9,7 @@
 #ifndef MP_NEXT_H
 #define MP_NEXT_H
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -31,6 +32,7 @@
 	X(closefrom)         \
 	X(pthread_create)    \
 	X(prctl)             \
+	X(dlopen)            \
 	X(brk)               \
 	X(sbrk)
 
