@@ -68,7 +68,7 @@ COMPLETIONS := $(O)/completions/mprof.bash $(O)/completions/_mprof
 .DELETE_ON_ERROR:
 
 ## all: the library, the program, manual pages and completions (default)
-all: $(O)/libmprof.so $(O)/libmprof.a $(O)/mprof $(O)/skeleton.so $(MANPAGES) $(COMPLETIONS) $(O)/mprof.pc
+all: $(O)/libmprof.so $(O)/libmprof.a $(O)/mprof $(O)/skeleton.so $(MANPAGES) $(COMPLETIONS)
 
 ## mprof libmprof.so: only this
 mprof: $(O)/mprof
@@ -135,8 +135,6 @@ $(O)/man/%: man/%.in man/mprof-report-json.md $(O)/gendoc
 $(O)/completions/%: completions/%.in $(O)/gendoc
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D) && $(O)/gendoc $< >$@
-$(O)/mprof.pc: scripts/mprof.pc.in Makefile
-	$(Q)mkdir -p $(@D) && sed -e 's|@PREFIX@|$(PREFIX)|;s|@LIBDIR@|$(LIBDIR)|;s|@VERSION@|$(VERSION)|' $< >$@
 
 ## check: the rules of the house (floors, exports, headers, format, sizes) and the unit tests
 check: all units
@@ -155,6 +153,9 @@ bench: all bench-programs
 format:
 	$(Q)clang-format -i $$(git ls-files '*.c' '*.h')
 
+# Made while installing: it says where.
+pc = sed -e 's|@PREFIX@|$(PREFIX)|;s|@LIBDIR@|$(LIBDIR)|;s|@VERSION@|$(VERSION)|' scripts/mprof.pc.in
+
 ## install uninstall: under DESTDIR and PREFIX
 install: all
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include/mprof \
@@ -164,7 +165,7 @@ install: all
 	install -m 755 $(O)/libmprof.so $(DESTDIR)$(LIBDIR)/libmprof.so.$(VERSION)
 	ln -sf libmprof.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libmprof.so.0
 	ln -sf libmprof.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libmprof.so
-	install -m 644 $(O)/mprof.pc $(DESTDIR)$(LIBDIR)/pkgconfig/mprof.pc
+	$(pc) >$(DESTDIR)$(LIBDIR)/pkgconfig/mprof.pc
 	install -m 644 include/mprof/* $(DESTDIR)$(PREFIX)/include/mprof
 	install -m 644 $(O)/man/mprof.1 $(DESTDIR)$(MANDIR)/man1
 	install -m 644 $(O)/man/libmprof.7 $(DESTDIR)$(MANDIR)/man7
