@@ -282,3 +282,16 @@ test_modes_by_hand() {
 	run "$mprof" -m "$build/skeleton.so" -- "$build/preload/fixture_a"
 	expect_status 0
 }
+
+test_interrupted_when_counted() {
+	perl -e 'setpgrp; $SIG{INT} = "DEFAULT"; exec @ARGV' \
+		"$mprof" -t 'echo run >>runs; exec sleep 20' >out 2>err &
+	wait_for test -s runs
+	sleep 0.1
+	kill -INT -$!
+	status=0
+	wait $! || status=$?
+	expect_status 130
+	expect_lines runs 1
+	[ ! -e mprof.log ] || bad 'it was recorded all the same'
+}

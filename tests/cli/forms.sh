@@ -172,3 +172,18 @@ test_pkg_config_file() {
 	expect_text "$build/mprof.pc" "Version: $(sed -n 's/^VERSION := //p' "$root/Makefile")"
 	expect_no_text "$build/mprof.pc" '@'
 }
+
+test_install_and_uninstall() {
+	make -s -C "$root" O="${build#"$root"/}" DESTDIR="$PWD/i" PREFIX=/usr install >/dev/null ||
+		return
+	run i/usr/bin/mprof record -o log -- env
+	expect_status 0
+	expect_text out "LD_PRELOAD=$PWD/i/usr/lib/libmprof.so"
+	for file in lib/pkgconfig/mprof.pc include/mprof/format.h share/man/man1/mprof.1 \
+		share/man/man7/libmprof.7 share/bash-completion/completions/mprof \
+		share/zsh/site-functions/_mprof; do
+		[ -s "i/usr/$file" ] || bad "$file is not installed"
+	done
+	make -s -C "$root" O="${build#"$root"/}" DESTDIR="$PWD/i" PREFIX=/usr uninstall >/dev/null
+	expect_same 'files left' "$(find i ! -type d)" ''
+}

@@ -153,6 +153,14 @@ void after_tell(const struct run_plan *plan, const struct run_result *r)
 	tell_file(plan, r);
 }
 
+bool after_interrupted(const struct run_result *r)
+{
+	int status = r->end.status;
+
+	return r->end.handed_on ||
+	       (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGQUIT));
+}
+
 /* Without a core of our own: the program may have left its. */
 static void die_by(int signal)
 {

@@ -27,6 +27,9 @@ int after_refused(const struct run_result *r, int code, const struct error *err)
 /* On stderr: what was not recorded and why, losses, what became of the file. */
 void after_tell(const struct run_plan *plan, const struct run_result *r);
 
+/* Did the user end it, so that a second run would be against his will? */
+bool after_interrupted(const struct run_result *r);
+
 /* Flushes stdout and ends as the program did: the same signal or status. */
 int after_status(const struct run_result *r);
 

@@ -340,7 +340,7 @@ static int run_all(const struct options *o, const struct run_plan *plan)
 
 	for (i = 0; i < o->runs && !status; i++) {
 		status = run_once(&s, plan);
-		if (!status && WIFSIGNALED(s.result.end.status))
+		if (!status && after_interrupted(&s.result))
 			break;
 	}
 	if (!status) {

@@ -78,6 +78,7 @@ static const struct argp argp = {
 struct counted {
 	struct counts counts;
 	int status;
+	bool interrupted; /* then it is not recorded */
 };
 
 static int count(struct counted *counted, char **argv, const char *path)
@@ -93,6 +94,9 @@ static int count(struct counted *counted, char **argv, const char *path)
 		if (!code) {
 			counted->status = result.end.status;
 			after_tell(&plan, &result);
+			counted->interrupted = after_interrupted(&result);
+			if (counted->interrupted)
+				status = after_status(&result);
 			if (result.path && counts_read(&counted->counts, result.path, &err))
 				cmd_warn("%s", err.text);
 			run_release(&result);
@@ -187,7 +191,7 @@ int test_run(char **argv, const char *counts, const char *log, bool compress)
 	struct counted counted = { .status = 0 };
 	int status = count(&counted, program, counts);
 
-	if (!status)
+	if (!status && !counted.interrupted)
 		status = record(&counted, program, log, compress);
 	counts_release(&counted.counts);
 	return status;

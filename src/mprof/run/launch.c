@@ -22,11 +22,13 @@
 static const int signals[LAUNCH_SIGNALS] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD };
 
 static volatile sig_atomic_t running; /* pid for the handler, 0: nobody */
+static volatile sig_atomic_t handed_on;
 
 static void hand_on(int signal)
 {
 	int code = errno;
 
+	handed_on = signal;
 	if (running)
 		kill((pid_t)running, signal);
 	errno = code;
@@ -130,6 +132,7 @@ int launch_fork(struct launch *l, char **argv, const char *const *env, size_t n,
 	l->pid = fork();
 	if (!l->pid)
 		run_child(l, argv, env, n, go[0], failed[1]);
+	handed_on = 0;
 	running = l->pid > 0 ? l->pid : 0;
 	close(go[0]);
 	close(failed[1]);
@@ -154,6 +157,7 @@ static void reap(struct launch *l, struct launch_end *end)
 		;
 	end->wall_ns = now_ns() - l->start_ns;
 	running = 0;
+	end->handed_on = handed_on;
 	while (wait4(l->pid, &end->status, 0, &end->usage) < 0 && errno == EINTR)
 		;
 	give_signals_back(l);
