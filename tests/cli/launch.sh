@@ -59,6 +59,11 @@ test_program_that_cannot_be_run() {
 	run "$mprof" record ./script
 	expect_status 127
 	expect_text err '/no/such/interpreter'
+	perl -pe 's!/ld-linux!/LD-LINUX!' "$(command -v env)" >loaderless
+	chmod +x loaderless
+	run "$mprof" record ./loaderless
+	expect_status 127
+	expect_text err 'dynamic linker'
 	mkdir bin
 	: >bin/here
 	PATH=$PWD/bin:$PATH run "$mprof" record here

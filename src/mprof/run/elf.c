@@ -176,6 +176,17 @@ static int locate(const char *name, struct program *p, struct error *err)
 	return runnable(name) ? 0 : fail(err, -EACCES, "cannot run '%s': not executable", name);
 }
 
+/* Without it exec says "no such file" of a file that is there. */
+static int has_its_loader(const struct program *p, struct error *err)
+{
+	struct elf_facts elf;
+
+	if (elf_read(p->image, &elf) || !elf.has_loader || !access(elf.loader, X_OK))
+		return 0;
+	return fail(err, -ENOENT, "cannot run '%s': its dynamic linker '%s' is missing", p->image,
+		    elf.loader);
+}
+
 int program_find(const char *name, struct program *p, struct error *err)
 {
 	int code = locate(name, p, err), i;
@@ -190,5 +201,5 @@ int program_find(const char *name, struct program *p, struct error *err)
 		return fail(err, -ENOENT, "cannot run '%s': its interpreter '%s' is missing",
 			    p->path, p->image);
 	judge(p);
-	return 0;
+	return has_its_loader(p, err);
 }

@@ -55,6 +55,7 @@ static int64_t read_ns(clockid_t clock)
  * "nothing there": the program goes on, and so do we.
  */
 static char *guarded;
+static struct sigaction before_guard;
 
 static void patch_hole(int signal, siginfo_t *info, void *context)
 {
@@ -74,7 +75,14 @@ static void guard(void *map)
 	struct sigaction act = { .sa_sigaction = patch_hole, .sa_flags = SA_SIGINFO };
 
 	guarded = map;
-	sigaction(SIGBUS, &act, NULL);
+	sigaction(SIGBUS, &act, &before_guard);
+}
+
+static void unguard(void)
+{
+	if (guarded)
+		sigaction(SIGBUS, &before_guard, NULL);
+	guarded = NULL;
 }
 
 static bool is_ours(const struct mprof_file_header *h, const uint8_t run_id[16])
@@ -112,7 +120,7 @@ int append_open(struct append *a, const char *path, const uint8_t run_id[16])
 	a->header = map;
 	return 0;
 refuse:
-	guarded = NULL;
+	unguard();
 	if (map != MAP_FAILED)
 		munmap(map, MPROF_HEADER_SIZE);
 	close(a->fd);
@@ -124,7 +132,7 @@ void append_close(struct append *a)
 {
 	if (a->fd < 0)
 		return;
-	guarded = NULL;
+	unguard();
 	munmap(a->header, MPROF_HEADER_SIZE);
 	close(a->fd);
 	free(a->path);
