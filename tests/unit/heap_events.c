@@ -200,6 +200,23 @@ START_TEST(inversions_are_found_across_batches)
 }
 END_TEST
 
+/* Each of two threads has what the other's first event needs: no order is right. */
+START_TEST(contradictions_both_ways_come_to_an_end)
+{
+	feed_alloc(MPROF_FN_MALLOC, 0x1000, 10);
+	feed_alloc(MPROF_FN_MALLOC, 0x2000, 10);
+	feed_alloc(MPROF_FN_MALLOC, 0x1000, 20);
+	feed_free(0x2000);
+	feed.thread = 2;
+	feed_alloc(MPROF_FN_MALLOC, 0x2000, 20);
+	feed_free(0x1000);
+	feed_run();
+	ck_assert_uint_ge(heap()->problems[HEAP_DOUBLE_ALLOCATION], 1);
+	ck_assert_uint_eq(feed.a.totals.all.calls, 6);
+	ck_assert_uint_eq(feed.a.totals.all.fn[MPROF_FN_FREE].calls, 2);
+}
+END_TEST
+
 START_TEST(too_late_is_no_inversion)
 {
 	feed_free(0x1000);
@@ -430,6 +447,7 @@ Suite *heap_events_suite(void)
 	tcase_add_test(c, late_free_of_another_thread_is_an_inversion);
 	tcase_add_test(c, early_free_is_an_inversion);
 	tcase_add_test(c, inversions_are_found_across_batches);
+	tcase_add_test(c, contradictions_both_ways_come_to_an_end);
 	tcase_add_test(c, too_late_is_no_inversion);
 	tcase_add_test(c, one_thread_has_no_inversions);
 	tcase_add_test(c, all_problems_are_counted_some_are_kept);

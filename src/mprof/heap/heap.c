@@ -18,6 +18,8 @@ static const uint8_t class_of[MPROF_FN_MAX] = {
 #undef MPROF_FUNCTION
 };
 
+#define REPAIRS_MAX 4u /* events pulled to one place */
+
 enum effect { EFFECT_NONE, EFFECT_ALLOC, EFFECT_FREE, EFFECT_BEGIN, EFFECT_END };
 
 static inline enum effect effect_of(const struct event *e)
@@ -90,6 +92,18 @@ static void live_drop(struct heap *h, struct heap_process *p)
 	p->live = (struct live){ .bytes = 0 };
 }
 
+/* The event being applied. */
+struct step {
+	struct heap *h;
+	struct window *w;
+	struct heap_process *p;
+	struct heap_thread *t;
+	struct note *n;
+	size_t at;
+	uint64_t number;
+	unsigned repairs; /* made at this place */
+};
+
 /* ---- problems ---- */
 
 static void problem(struct heap *h, enum heap_problem_kind kind, const struct event *e,
@@ -125,39 +139,32 @@ static void pull_thread(struct window *w, size_t i, size_t j)
  * the sort wanted, at the same address, just behind it?  Then it goes first,
  * and with it what its thread did before.
  */
-static bool repair(struct heap *h, struct window *w, size_t i, bool (*wanted)(enum effect),
-		   uint64_t number)
+static bool repair(struct step *s, bool (*wanted)(enum effect))
 {
-	const struct event *e = window_at(w, i), *other;
+	const struct event *e = window_at(s->w, s->at), *other;
 	uint64_t late;
 	size_t j;
 
-	for (j = i + 1; j < w->count; j++) {
-		other = window_at(w, j);
-		late = other->ticks - e->ticks;
-		if (other->ticks > e->ticks && late > h->inversion_ticks)
+	/* Two threads whose events contradict each other both ways would swap for ever. */
+	if (s->repairs == REPAIRS_MAX)
+		return false;
+	for (j = s->at + 1; j < s->w->count; j++) {
+		other = window_at(s->w, j);
+		late = other->ticks > e->ticks ? other->ticks - e->ticks : 0;
+		if (late > s->h->inversion_ticks)
 			return false;
 		if (other->process != e->process || other->addr != e->addr ||
 		    other->thread == e->thread || !wanted(effect_of(other)))
 			continue;
-		problem(h, HEAP_INVERSION, e, number, other->ticks > e->ticks ? late : 0);
-		pull_thread(w, i, j);
+		problem(s->h, HEAP_INVERSION, e, s->number, late);
+		pull_thread(s->w, s->at, j);
+		s->repairs++;
 		return true;
 	}
 	return false;
 }
 
 /* ---- one event ---- */
-
-struct step {
-	struct heap *h;
-	struct window *w;
-	struct heap_process *p;
-	struct heap_thread *t;
-	struct note *n;
-	size_t at;
-	uint64_t number;
-};
 
 static struct block block_of(const struct event *e, uint32_t thread)
 {
@@ -186,7 +193,7 @@ static inline void block_ends(struct step *s, const struct block *b)
 /* The address is taken.  False when the event must be read again: another went first. */
 static bool make_room(struct step *s, const struct event *e, struct block *taken)
 {
-	if (repair(s->h, s->w, s->at, effect_gives_back, s->number))
+	if (repair(s, effect_gives_back))
 		return false;
 	s->n->old = *taken;
 	/* An inherited block may have been freed by the parent while it forked. */
@@ -230,7 +237,7 @@ static bool no_such_block(struct step *s, const struct event *e)
 {
 	if (came_with_fork(s, e->addr))
 		return true;
-	if (repair(s->h, s->w, s->at, effect_returns, s->number))
+	if (repair(s, effect_returns))
 		return false;
 	problem(s->h, HEAP_UNMATCHED_FREE, e, s->number, 0);
 	s->n->problem = HEAP_UNMATCHED_FREE + 1;
@@ -335,6 +342,7 @@ void heap_apply(struct heap *h, struct window *w, size_t first, size_t n, struct
 		s.at = first + i;
 		s.n = &note[i];
 		s.number = ++h->number;
+		s.repairs = 0;
 		do {
 			/* Read again after an inversion was repaired: another event is here. */
 			e = window_at(w, s.at);
