@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include <mprof/encode.h>
 
 #include "run/elf.h"
+#include "run/ldcache.h"
 #include "run/process.h"
 #include "run/resident.h"
 #include "trace/append.h"
@@ -244,6 +246,47 @@ START_TEST(test_broken_executable)
 }
 END_TEST
 
+/* A cache of one entry, and the same with each of its offsets wrong. */
+START_TEST(test_linkers_cache)
+{
+	struct {
+		char magic[20];
+		uint32_t head[7], flags, name, path, os;
+		uint64_t hardware;
+		char names[12], exe[64];
+	} __attribute__((packed)) c = { .magic = "glibc-ld.so.cache1.", .head = { 1 } };
+	char self[4096], *found;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	c.magic[19] = '1';
+	ck_assert_int_gt(n, 0);
+	self[n] = '\0';
+	c.name = offsetof(__typeof__(c), names);
+	c.path = offsetof(__typeof__(c), exe);
+	memcpy(c.names, "libx.so.2", 10);
+	memcpy(c.exe, "/proc/self/exe", 15);
+	for (int i = 0; i < 5; i++) {
+		int fd = open(other, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+		__typeof__(c) bad = c;
+
+		bad.name = i == 1 ? 0xfffffff0 : c.name;
+		bad.path = i == 2 ? sizeof(c) : c.path;
+		bad.head[0] = i == 3 ? 0 : i == 4 ? 0xffffffff : 1;
+		ck_assert_int_eq(write(fd, &bad, sizeof(bad)), sizeof(bad));
+		close(fd);
+		found = ldcache_find(other, "libx.so");
+		if (i == 0 || i == 4)
+			ck_assert_str_eq(found, self);
+		else
+			ck_assert_ptr_null(found);
+		free(found);
+		ck_assert_ptr_null(ldcache_find(other, "liby.so"));
+	}
+	ck_assert_ptr_null(ldcache_find(path, "libx.so"));
+	ck_assert_ptr_null(ldcache_find("/no/such/cache", "libx.so"));
+}
+END_TEST
+
 Suite *run_outside_suite(void)
 {
 	Suite *s = suite_create("run_outside");
@@ -258,6 +301,7 @@ Suite *run_outside_suite(void)
 	tcase_add_test(t, test_memory_of_a_process);
 	tcase_add_test(t, test_executable_files);
 	tcase_add_test(t, test_broken_executable);
+	tcase_add_test(t, test_linkers_cache);
 	suite_add_tcase(s, t);
 	return s;
 }

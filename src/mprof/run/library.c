@@ -2,8 +2,8 @@
 /*
  * library.c - finds libmprof.so and the installed allocators.
  *
- * The linker's cache is not read: an allocator is a file lib*.so* in one of
- * the directories that the linker always searches, or in LD_LIBRARY_PATH.
+ * An allocator is a file lib*.so* in LD_LIBRARY_PATH, in the linker's cache, or
+ * in one of the directories that distributions use.
  */
 #include "library.h"
 
@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "elf.h"
+#include "ldcache.h"
 
 #if defined(__x86_64__)
 #define TRIPLET "x86_64-linux-gnu"
@@ -130,6 +131,8 @@ char *allocator_find(const struct allocator *a)
 			found = newest_in(path, n, a->soname);
 		path += n + (path[n] == ':');
 	}
+	if (!found)
+		found = ldcache_find("/etc/ld.so.cache", a->soname);
 	for (d = standard; *d && !found; d++)
 		found = newest_in(*d, strlen(*d), a->soname);
 	return found;
