@@ -121,14 +121,17 @@ struct text text_many(uint64_t n, const char *one, const char *many)
 struct text text_bar(uint64_t part, uint64_t of, int width)
 {
 	struct text t;
-	int n = of ? (int)((double)width * (double)part / (double)of + 0.5) : 0;
+	int n;
 
 	if (width > (int)sizeof(t.s) - 1)
 		width = (int)sizeof(t.s) - 1;
+	/* Sums of a damaged trace may have overflowed: a part may be more than all. */
+	if (part >= of)
+		n = part ? width : 0;
+	else
+		n = (int)((double)width * (double)part / (double)of + 0.5);
 	if (!n && part)
 		n = 1;
-	if (n > width)
-		n = width;
 	memset(t.s, '#', (size_t)n);
 	t.s[n] = 0;
 	return t;

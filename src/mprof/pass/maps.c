@@ -38,7 +38,8 @@ static void unmap(struct maps *s, struct maps_of *p, uint64_t start, uint64_t si
 
 static void move_break(struct maps_of *p, const struct event *e)
 {
-	p->break_now += (int64_t)(e->addr - e->usable);
+	/* Unsigned, as a damaged trace may move it anywhere. */
+	p->break_now = (int64_t)((uint64_t)p->break_now + e->addr - e->usable);
 	if (p->break_now > p->break_peak)
 		p->break_peak = p->break_now;
 }
@@ -133,6 +134,11 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	p->ended = true;
 }
 
+static void add_signed(int64_t *to, int64_t n)
+{
+	*to = (int64_t)((uint64_t)*to + (uint64_t)n);
+}
+
 static void finish(void *self, struct walk *w)
 {
 	struct maps *s = self;
@@ -145,8 +151,8 @@ static void finish(void *self, struct walk *w)
 		s->all.now += p[i].now;
 		s->all.file_now += p[i].file_now;
 		s->all.unknown_unmapped += p[i].unknown_unmapped;
-		s->all.break_now += p[i].break_now;
-		s->all.break_peak += p[i].break_peak;
+		add_signed(&s->all.break_now, p[i].break_now);
+		add_signed(&s->all.break_peak, p[i].break_peak);
 	}
 }
 
