@@ -100,7 +100,7 @@ struct mprof_process_entry {
 MPROF_STATIC_ASSERT(sizeof(struct mprof_process_entry) == 64, "on-disk layout");
 
 #define MPROF_PROCESS_TABLE 896u
-#define MPROF_FREE_SLOTS    128u
+#define MPROF_FREE_SLOTS    896u
 
 struct mprof_file_header {
 	char magic[MPROF_MAGIC_SIZE];
@@ -122,7 +122,9 @@ struct mprof_file_header {
 	uint32_t lost[MPROF_LOST_REASONS]; /* of processes without an entry */
 	uint64_t index_offset;		   /* compressed file: where the index extent is */
 	uint64_t room; /* disk blocks were asked for up to here, ahead of need */
-	uint64_t reserved[12];
+	uint32_t filters; /* seccomp filters of the first process */
+	uint32_t reserved32;
+	uint64_t reserved[11];
 	uint64_t free_slots[MPROF_FREE_SLOTS]; /* offset | log2(size), 0: empty */
 	uint8_t pad[MPROF_HEADER_SIZE - 64u * MPROF_PROCESS_TABLE - 240u - 8u * MPROF_FREE_SLOTS];
 	struct mprof_process_entry process[MPROF_PROCESS_TABLE];

@@ -21,6 +21,7 @@ const struct mprof_api *mp_api MP_HIDDEN = &mp_boot_api;
 const struct mprof_mode_ops *mp_mode MP_HIDDEN;
 struct mprof_config mp_config MP_HIDDEN;
 struct mp_known mp_known MP_HIDDEN;
+uint32_t mp_page_bytes MP_HIDDEN = 4096;
 static uint32_t state;
 static uint32_t recording;
 static uint32_t refused; /* configuration is wrong: pass, but resolve the allocator */
@@ -106,6 +107,8 @@ static void configure(struct text *why)
 	if (done)
 		return;
 	done = 1;
+	if (getauxval(AT_PAGESZ))
+		mp_page_bytes = (uint32_t)getauxval(AT_PAGESZ);
 	know(mp_known.notes, sizeof(mp_known.notes), text_getenv("MPROF_NOTES"));
 	know(mp_known.job, sizeof(mp_known.job), mp_job());
 	if (getauxval(AT_SECURE)) {

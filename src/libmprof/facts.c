@@ -167,31 +167,24 @@ void mp_fact_stopped(const char *why)
 	mp_fact(&f, buffer, t.used);
 }
 
-/* From a full slot: how large the process is.  Not under mprof, which looks from outside. */
+/*
+ * From a full slot: how large the process is.  Not under mprof, which looks from
+ * outside; and not with threads about, one of which may count on the lowest
+ * free descriptor that we would take for a moment.
+ */
 void mp_sample_maybe(void)
 {
 	struct mprof_sample s = { 0 };
-	uint64_t now = mp_clock_monotonic_ns(), last, pages = 0;
-	char line[128];
-	size_t used;
-	long n;
-	int fd;
+	uint64_t now = mp_clock_monotonic_ns(), mapped, resident;
 
-	last = __atomic_load_n(&mp_local->last_sample_ns, __ATOMIC_RELAXED);
-	if (now - last < SAMPLE_EVERY_NS || mp_known.notes[0] ||
-	    !__atomic_compare_exchange_n(&mp_local->last_sample_ns, &last, now, 0, __ATOMIC_RELAXED,
-					 __ATOMIC_RELAXED))
+	if (mp_local->live_threads > 1 || mp_known.notes[0] ||
+	    now - mp_local->last_sample_ns < SAMPLE_EVERY_NS)
 		return;
-	fd = sys_open("/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
-	if (fd < 0)
+	mp_local->last_sample_ns = now;
+	if (mp_memory_pages(&mapped, &resident) < 0)
 		return;
-	n = sys_read(fd, line, sizeof(line) - 1);
-	sys_close(fd);
-	line[n > 0 ? n : 0] = 0;
-	used = text_parse(line, 10, &pages);
-	s.virt = pages * 4096;
-	if (used && text_parse(line + used + 1, 10, &pages))
-		s.rss = pages * 4096;
 	s.ticks = mprof_ticks();
+	s.virt = mapped * mp_page();
+	s.rss = resident * mp_page();
 	mp_extent_write(MPROF_EXTENT_SAMPLE, 0, &s, sizeof(s), "", 0);
 }

@@ -225,30 +225,50 @@ static int adopt(int fd)
 	return 0;
 }
 
-static int has_magic(const struct mprof_file_header *h, const char *magic)
+/* The first bytes of struct mprof_file_header: reading all of it asks much of a small stack. */
+struct head {
+	char magic[MPROF_MAGIC_SIZE];
+	uint32_t version, header_size;
+	uint8_t run_id[16];
+	uint32_t flags;
+};
+MPROF_STATIC_ASSERT(offsetof(struct head, flags) == offsetof(struct mprof_file_header, flags),
+		    "a prefix of the header");
+
+static int has_magic(const struct head *h, const char *magic)
 {
 	return !__builtin_memcmp(h->magic, magic, MPROF_MAGIC_SIZE);
 }
 
-static int same_run(const struct mprof_file_header *h, const char *magic, const struct mp_run *run)
+static int same_run(const struct head *h, const char *magic, const struct mp_run *run)
 {
 	return has_magic(h, magic) && h->version == MPROF_FORMAT_VERSION &&
 	       !__builtin_memcmp(h->run_id, run->id, sizeof(run->id)) &&
 	       !(h->flags & MPROF_FILE_COMPRESSED);
 }
 
-/* -ENOENT: no such file; -EXDEV: one of another kind; -ESTALE: the run's file is closed. */
+/* A filter that was added since the run began does not know of our system calls. */
+static uint32_t filters_of(int fd)
+{
+	uint32_t filters = UINT32_MAX;
+
+	sys_pread(fd, &filters, sizeof(filters), offsetof(struct mprof_file_header, filters));
+	return filters;
+}
+
+/* -ENOENT: no such file; -EPERM: the process is locked in; -EXDEV: one of another kind; -ESTALE: the run's file is closed. */
 static int join(const struct mp_run *run, const char *magic)
 {
-	struct mprof_file_header h;
+	struct head h;
 	int fd, ret;
 
 	fd = sys_open(run->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
 	if (fd < 0)
 		return fd;
-	ret = sys_pread(fd, &h, 256, 0) == 256 && has_magic(&h, magic) ? -ESTALE : -EXDEV;
+	ret = sys_pread(fd, &h, sizeof(h), 0) == sizeof(h) && has_magic(&h, magic) ? -ESTALE
+											    : -EXDEV;
 	if (ret == -ESTALE && same_run(&h, magic, run))
-		return adopt(fd);
+		return mp_seccomp_filters() > filters_of(fd) ? sys_close(fd), -EPERM : adopt(fd);
 	sys_close(fd);
 	return ret;
 }
@@ -259,7 +279,8 @@ static void header_fill(struct mprof_file_header *h, const char *magic, const st
 	h->version = MPROF_FORMAT_VERSION;
 	h->header_size = MPROF_HEADER_SIZE;
 	__builtin_memcpy(h->run_id, run->id, sizeof(h->run_id));
-	h->page_size = 4096;
+	h->page_size = mp_page();
+	h->filters = mp_seccomp_filters();
 	h->clock = mprof_core.clock;
 	h->clock_shift = mprof_core.clock_shift;
 	h->clock_hz = mp_clock_hz();
@@ -270,16 +291,16 @@ static void header_fill(struct mprof_file_header *h, const char *magic, const st
 }
 
 /* The first n bytes of a file are a header of ours? */
-static int is_ours(const struct mprof_file_header *h, long n)
+static int is_ours(const struct head *h, long n)
 {
-	return n == 256 && (has_magic(h, MPROF_MAGIC_TRACE) || has_magic(h, MPROF_MAGIC_COUNTS)) &&
+	return n == sizeof(struct head) && (has_magic(h, MPROF_MAGIC_TRACE) || has_magic(h, MPROF_MAGIC_COUNTS)) &&
 	       h->header_size == MPROF_HEADER_SIZE;
 }
 
 /* What stands at path: -EEXIST the same run, -EBUSY a live one, 0 may be replaced. */
 static int look_at(const char *path, const char *magic, const struct mp_run *run, struct text *why)
 {
-	struct mprof_file_header h;
+	struct head h;
 	struct stat st;
 	int fd, ret = 0;
 	long n;
@@ -292,8 +313,8 @@ static int look_at(const char *path, const char *magic, const struct mp_run *run
 		sys_close(fd);
 		return -ENOTSUP;
 	}
-	n = sys_pread(fd, &h, 256, 0);
-	if (n == 256 && same_run(&h, magic, run))
+	n = sys_pread(fd, &h, sizeof(h), 0);
+	if (n == sizeof(h) && same_run(&h, magic, run))
 		ret = -EEXIST;
 	else if (n > 0 && !is_ours(&h, n))
 		ret = -ENOTSUP;

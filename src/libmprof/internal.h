@@ -38,6 +38,13 @@ int mp_recording(void);
 void mp_stop(unsigned reason, const char *why);
 extern const struct mprof_host mp_host;
 
+/* Bytes in a page, a power of two. */
+extern uint32_t mp_page_bytes;
+static inline uint32_t mp_page(void)
+{
+	return mp_page_bytes;
+}
+
 static inline const struct mprof_api *mp_table(void)
 {
 	/* Pairs with the release in mp_boot_try(): a table's data is there before the table. */
@@ -167,7 +174,10 @@ int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid);
 int mp_process_forked(uint64_t when); /* 0: not known exactly */
 void mp_process_watch(void);	      /* from the constructor: see forks and the end coming */
 void mp_process_flush(void);	      /* what this thread has goes to the file */
+/* status.c */
 uint64_t mp_start_time(void);
+uint32_t mp_seccomp_filters(void);
+int mp_memory_pages(uint64_t *mapped, uint64_t *resident);
 /* facts.c */
 void mp_fact(const struct mprof_fact *fact, const char *strings, size_t bytes);
 void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int parent_pid);

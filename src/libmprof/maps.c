@@ -22,9 +22,15 @@ static void note_at(unsigned fn, uint64_t ticks, uint64_t a, uint64_t b, uint64_
 	mp_table()->note_map(fn, ticks, value, ret < 0 && ret > -4096 ? (unsigned)-ret : 0);
 }
 
+/* Not when nothing is recorded: the program may have forbidden reading the clock. */
+static uint64_t now(void)
+{
+	return mp_recording() ? mprof_ticks() : 0;
+}
+
 static void note(unsigned fn, uint64_t a, uint64_t b, uint64_t c, uint64_t d, long ret)
 {
-	note_at(fn, mprof_ticks(), a, b, c, d, ret);
+	note_at(fn, now(), a, b, c, d, ret);
 }
 
 static void *result(long ret)
@@ -57,7 +63,7 @@ EXPORT void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off64_t
 
 EXPORT int munmap(void *at, size_t bytes)
 {
-	uint64_t before = mprof_ticks();
+	uint64_t before = now();
 	long ret = mp_sys(SYS_munmap, (long)at, (long)bytes, 0, 0, 0, 0);
 
 	note_at(MPROF_FN_MUNMAP, before, (uintptr_t)at, bytes, 0, 0, ret);

@@ -153,16 +153,16 @@ static void *made_aligned_alloc(size_t align, size_t size)
 
 static void *made_valloc(size_t size)
 {
-	return mprof_core.real.memalign(4096, size);
+	return mprof_core.real.memalign(mp_page(), size);
 }
 
 static void *made_pvalloc(size_t size)
 {
-	if (size > SIZE_MAX - 4095) {
+	if (size > SIZE_MAX - mp_page()) {
 		errno = ENOMEM;
 		return NULL;
 	}
-	return mprof_core.real.memalign(4096, (size + 4095) & ~(size_t)4095);
+	return mprof_core.real.memalign(mp_page(), (size + mp_page() - 1) & -(size_t)mp_page());
 }
 
 static size_t made_usable_size(void *ptr)

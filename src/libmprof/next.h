@@ -14,6 +14,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <threads.h>
 #include <unistd.h>
 
 /* X(name): declared by the headers above, in libc. */
@@ -30,7 +31,8 @@
 	X(dup2)              \
 	X(dup3)              \
 	X(closefrom)         \
-	X(pthread_create)    \
+	X(pthread_create)                                                                          \
+	X(thrd_create)    \
 	X(prctl)             \
 	X(dlopen)            \
 	X(brk)               \

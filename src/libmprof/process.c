@@ -22,28 +22,6 @@
 static uint32_t
     last_number; /* of this process, or, in a child that did not join yet, its parent's */
 
-/* Field 22 of /proc/self/stat, behind the last ')' of the name. */
-uint64_t mp_start_time(void)
-{
-	char line[1024];
-	int fd = sys_open("/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
-	long n = fd < 0 ? 0 : sys_read(fd, line, sizeof(line) - 1), i;
-	uint64_t value = 0;
-	int field = 2;
-
-	if (fd >= 0)
-		sys_close(fd);
-	for (i = n - 1; i > 0 && line[i] != ')'; i--)
-		;
-	line[n > 0 ? n : 0] = 0;
-	for (; i > 0 && i < n; i++)
-		if (line[i] == ' ' && ++field == 22) {
-			text_parse(line + i + 1, 10, &value);
-			break;
-		}
-	return value;
-}
-
 static struct mprof_process_entry *find_entry(int pid, uint64_t start_time)
 {
 	uint32_t n = __atomic_load_n(&mp_file.header->processes, __ATOMIC_ACQUIRE);

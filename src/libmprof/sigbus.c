@@ -33,7 +33,7 @@ static int is_ours(uintptr_t at)
 	    replace_if_in(at, t->slot, t->slot_bytes))
 		return 1;
 	return t->data && at - (uintptr_t)t->data < sizeof(struct mprof_counts) &&
-	       replace_if_in(at, (void *)(at & ~(uintptr_t)4095), 4096);
+	       replace_if_in(at, (void *)(at & -(uintptr_t)mp_page()), mp_page());
 }
 
 static void on_sigbus(int signal_number, siginfo_t *info, void *context)

@@ -19,7 +19,7 @@
 
 #include "internal.h"
 
-#define PAGE	      4096u
+#define mp_page()	      4096u
 #define SLOT_FIRST    16384u
 #define COUNTS_RECORD (sizeof(struct mprof_extent) + sizeof(struct mprof_counts))
 #define COUNTS_KEPT   65536u /* ended threads' records beyond this many are summed up in one */
@@ -39,10 +39,10 @@ static uint32_t slot_size(const struct mprof_thread *t)
 	uint32_t live = mp_local->live_threads, bytes;
 	uint64_t asked = mp_config.cache_qty * 8;
 
-	bytes = live < 16 ? 65536 : live < 128 ? 16384 : PAGE;
+	bytes = live < 16 ? 65536 : live < 128 ? 16384 : 4096;
 	if (!t->flushes && bytes > SLOT_FIRST)
 		bytes = SLOT_FIRST;
-	while (bytes < asked + sizeof(struct mprof_extent))
+	while (bytes < asked + sizeof(struct mprof_extent) || bytes < mp_page())
 		bytes *= 2;
 	return bytes;
 }
@@ -56,10 +56,10 @@ static uint64_t free_slot_take(uint32_t bytes)
 	for (unsigned i = 0; i < MPROF_FREE_SLOTS; i++) {
 		uint64_t v = __atomic_load_n(&list[i], __ATOMIC_RELAXED);
 
-		if ((v & (PAGE - 1)) == log2 && v > PAGE &&
+		if ((v & 4095) == log2 && v > 4095 &&
 		    __atomic_compare_exchange_n(&list[i], &v, 0, 0, __ATOMIC_ACQUIRE,
 						__ATOMIC_RELAXED))
-			return v & ~(uint64_t)(PAGE - 1);
+			return v & ~(uint64_t)4095;
 	}
 	return 0;
 }
@@ -99,6 +99,8 @@ static void *map_range(uint64_t offset, uint64_t bytes, int is_reserved)
 		mp_stop(MPROF_LOST_MEMORY, "no address space for a part of the file");
 		return NULL;
 	}
+	/* A forked child has no use for it: a chain of forks would keep all its ancestors'. */
+	sys_madvise(map, bytes, MADV_DONTFORK);
 	self_bytes_add((int64_t)bytes);
 	return map;
 }
@@ -125,7 +127,7 @@ int mp_slot_take(struct mprof_thread *t)
 	struct mprof_extent *x;
 
 	if (!used)
-		offset = mp_extent_take(bytes, PAGE);
+		offset = mp_extent_take(bytes, mp_page());
 	x = offset ? map_range(offset, bytes, used) : NULL;
 	if (!x)
 		return -ENOSPC;
@@ -169,7 +171,7 @@ static int chunk_write(const struct mprof_thread *t, size_t used)
 
 	if (whole)
 		part[1].iov_len = (bytes = t->slot_bytes) - sizeof(x);
-	offset = mp_extent_take(bytes, whole ? PAGE : MPROF_EXTENT_ALIGN);
+	offset = mp_extent_take(bytes, whole ? mp_page() : MPROF_EXTENT_ALIGN);
 	if (!offset)
 		return -EIO;
 	if (sys_getrlimit(RLIMIT_FSIZE, &lim) == 0 && offset + bytes > lim.rlim_cur)
@@ -243,8 +245,8 @@ static void counts_merge(struct mprof_counts *into, const struct mprof_counts *f
 /* A row of records is one piece of the file: a page first, seven (32 records exactly) later. */
 static int counts_row(struct mp_local *l)
 {
-	uint32_t bytes = l->counts_taken ? 7 * PAGE : PAGE, n = bytes / COUNTS_RECORD;
-	uint64_t offset = mp_extent_take(bytes, PAGE);
+	uint32_t bytes = l->counts_taken ? 7 * mp_page() : mp_page(), n = bytes / COUNTS_RECORD;
+	uint64_t offset = mp_extent_take(bytes, mp_page());
 	char *map = offset ? map_range(offset, bytes, 0) : NULL;
 
 	if (!map)

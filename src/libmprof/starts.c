@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * starts.c - pthread_create: the creator gives the new thread its number, so
+ * starts.c - pthread_create and thrd_create: the creator gives the new thread its number, so
  * that the trace has the edge from one to the other.  The number travels in a
  * small record of our own memory; the thread gives it back before it runs
  * anything of the program.
@@ -8,10 +8,14 @@
 #include "internal.h"
 #include "next.h"
 
+#define EXPORT __attribute__((visibility("default")))
 #define STARTS_BYTES 4096u
 
 struct mp_start {
-	void *(*routine)(void *);
+	union {
+		void *(*routine)(void *);
+		thrd_start_t thrd;
+	};
 	void *arg;
 	uint32_t number;
 	struct mp_start *next;
@@ -54,20 +58,56 @@ static void *begin(void *given)
 	return s.routine(s.arg);
 }
 
-__attribute__((visibility("default"))) int
-pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine)(void *), void *arg)
+static int begin_thrd(void *given)
 {
-	struct mp_start *s;
-	int ret;
+	struct mp_start s = *(struct mp_start *)given;
 
-	if (!mp_recording() || !mp_file.header || !mp_local->alive || !(s = start_new()))
-		return mp_next()->pthread_create(thread, attr, routine, arg);
-	s->routine = routine;
+	start_give(given);
+	mp_thread_begins(s.number);
+	return s.thrd(s.arg);
+}
+
+/* NULL: nothing to tell, or no memory for it. */
+static struct mp_start *about_to_start(void *arg)
+{
+	struct mp_start *s = NULL;
+
+	if (mp_recording() && mp_file.header && mp_local->alive)
+		s = start_new();
+	if (!s)
+		return NULL;
 	s->arg = arg;
 	s->number = __atomic_add_fetch(&mp_file.header->threads, 1, __ATOMIC_RELAXED);
 	mp_table()->note_control(MPROF_CONTROL_THREAD_CREATE, s->number);
+	return s;
+}
+
+EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine)(void *),
+			  void *arg)
+{
+	struct mp_start *s = about_to_start(arg);
+	int ret;
+
+	if (!s)
+		return mp_next()->pthread_create(thread, attr, routine, arg);
+	s->routine = routine;
 	ret = mp_next()->pthread_create(thread, attr, begin, s);
 	if (ret)
+		start_give(s);
+	return ret;
+}
+
+/* libc's does not go through pthread_create. */
+EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *arg)
+{
+	struct mp_start *s = about_to_start(arg);
+	int ret;
+
+	if (!s)
+		return mp_next()->thrd_create(thread, routine, arg);
+	s->thrd = routine;
+	ret = mp_next()->thrd_create(thread, begin_thrd, s);
+	if (ret != thrd_success)
 		start_give(s);
 	return ret;
 }

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * status.c - numbers from /proc/self, by the system calls that the loader has
+ * just used itself.
+ */
+#include "internal.h"
+
+/* Reads a file of /proc into buffer, NUL-terminated; how many bytes. */
+static long read_proc(const char *path, char *buffer, size_t size)
+{
+	int fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+	long n = fd < 0 ? 0 : sys_read(fd, buffer, size - 1);
+
+	if (fd >= 0)
+		sys_close(fd);
+	buffer[n > 0 ? n : 0] = 0;
+	return n > 0 ? n : 0;
+}
+
+/* Field 22 of /proc/self/stat, behind the last ')' of the name. */
+uint64_t mp_start_time(void)
+{
+	char line[1024];
+	long n = read_proc("/proc/self/stat", line, sizeof(line)), i;
+	uint64_t value = 0;
+	int field = 2;
+
+	for (i = n - 1; i > 0 && line[i] != ')'; i--)
+		;
+	for (; i > 0 && i < n; i++)
+		if (line[i] == ' ' && ++field == 22) {
+			text_parse(line + i + 1, 10, &value);
+			break;
+		}
+	return value;
+}
+
+/* How many seccomp filters bind this process already; since Linux 5.9. */
+uint32_t mp_seccomp_filters(void)
+{
+	char text[4096];
+	uint64_t value = 0;
+	const char *at;
+
+	read_proc("/proc/self/status", text, sizeof(text));
+	at = __builtin_strstr(text, "Seccomp_filters:\t");
+	if (at)
+		text_parse(at + 17, 10, &value);
+	return (uint32_t)value;
+}
+
+/* Pages mapped and resident now.  0, or -1 without /proc. */
+int mp_memory_pages(uint64_t *mapped, uint64_t *resident)
+{
+	char line[128];
+	size_t used;
+
+	read_proc("/proc/self/statm", line, sizeof(line));
+	used = text_parse(line, 10, mapped);
+	return used && text_parse(line + used + 1, 10, resident) ? 0 : -1;
+}
