@@ -23,11 +23,12 @@
 #define CHUNK_WORDS 8000
 
 static struct build b;
-static char directory[] = "/tmp/mprof-unit-XXXXXX";
+static char directory[32];
 static char path[64];
 
 static void setup(void)
 {
+	strcpy(directory, "/tmp/mprof-unit-XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(directory));
 	snprintf(path, sizeof(path), "%s/t.log", directory);
 	build_start(&b, MPROF_MAGIC_TRACE);
