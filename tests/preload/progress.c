@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * progress.c FILE THREADS PAIRS [slow] - malloc(48) and free; after each pair a
+ * progress.c FILE THREADS PAIRS [slow] - malloc(487) and free; after each pair a
  * thread writes its number into its own 64 bytes of FILE, which is mapped: who
  * kills the program knows to the pair how far it was.  PAIRS 0: for ever.
  * `slow`: about a second, whatever PAIRS is.
@@ -24,7 +24,7 @@ static void *work(void *arg)
 	uint64_t n = 0;
 
 	while (!pairs || n < pairs) {
-		char *p = malloc(48);
+		char *p = malloc(487);
 
 		if (!p)
 			_exit(97);
