@@ -164,6 +164,26 @@ test_two_runs_on_one_log() {
 	expect_status 0
 }
 
+test_two_runs_that_start_at_once() {
+	local i started
+	for ((i = 0; i < 5; i++)); do
+		rm -f log started.*
+		"$mprof" record -o log -- sh -c ': >started.1; while [ ! -e stop ]; do sleep 0.02; done' \
+			2>err.1 &
+		"$mprof" record -o log -- sh -c ': >started.2; while [ ! -e stop ]; do sleep 0.02; done' \
+			2>err.2 &
+		wait_for grep -q 'still goes on' err.1 err.2
+		started=$(echo started.*)
+		wait_for test -e "${started%% *}"
+		: >stop
+		wait
+		rm stop
+		expect_same 'programs that ran' "$(ls started.* | wc -l)" 1
+		run "$mprof" report log
+		expect_status 0
+	done
+}
+
 test_signals_of_the_program_are_untouched() {
 	local show='open F, "/proc/self/status"; print grep /^Sig(Ign|Blk)/, <F>'
 	perl -e "$show" >native

@@ -334,7 +334,7 @@ static int answer(struct stat *s, const struct options *o)
 
 static int run_all(const struct options *o, const struct run_plan *plan)
 {
-	struct stat s = { .runs = 0 };
+	struct stat s = { .result = { .claim = -1 } };
 	unsigned i;
 	int status = STATUS_OK, written;
 

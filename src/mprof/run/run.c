@@ -123,7 +123,7 @@ static char *make_file(struct session *s, struct error *err)
 	path = conf_expand(conf_get(&s->plan->conf, key), s->launch.pid, exe, err);
 	if (!path)
 		return NULL;
-	s->result->wanted = target_clear(path, magic, err);
+	s->result->wanted = target_clear(path, magic, &s->result->claim, err);
 	free(path);
 	if (!s->result->wanted)
 		return NULL;
@@ -358,6 +358,7 @@ int run_program(const struct run_plan *plan, struct run_result *result, struct e
 	int code;
 
 	memset(result, 0, sizeof(*result));
+	result->claim = -1;
 	code = program_find(plan->argv[0], &result->program, err);
 	if (code) {
 		result->program.path[0] = '\0';
@@ -376,6 +377,9 @@ int run_program(const struct run_plan *plan, struct run_result *result, struct e
 
 void run_release(struct run_result *result)
 {
+	if (result->claim >= 0)
+		close(result->claim);
+	result->claim = -1;
 	free(result->wanted);
 	free(result->path);
 	free(result->notes);

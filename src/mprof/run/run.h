@@ -42,6 +42,7 @@ struct run_result {
 	char *wanted; /* absolute, where the file was to be; NULL for RUN_NO_FILE */
 	char *path;   /* where it is; NULL when there is none */
 	enum run_file file;
+	int claim;	   /* keeps other mprofs from the path until run_release; -1 none */
 	uint32_t recorded; /* processes that joined the run */
 	uint32_t alive;	   /* of these, how many still run */
 	bool in_use;	   /* somebody, maybe not counted in alive, still has the file */

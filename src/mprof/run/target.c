@@ -6,12 +6,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <mprof/format.h>
@@ -106,13 +110,45 @@ static int try_to_make(const char *path, struct error *err)
 	return unlink(path) ? fail(err, -errno, "cannot write '%s': %s", path, strerror(errno)) : 0;
 }
 
-char *target_clear(const char *path, const char *magic, struct error *err)
+/*
+ * Two mprofs that start at once both find the path free; the library's lock
+ * comes with the first event only.  A name that the kernel frees with us
+ * settles it: a socket's, made of the path.
+ */
+static int claim_path(const char *path, struct error *err)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	uint64_t hash = 0xcbf29ce484222325ull;
+	const char *p;
+	bool busy;
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -1;
+	for (p = path; *p; p++)
+		hash = (hash ^ (unsigned char)*p) * 0x100000001b3ull;
+	/* A leading NUL: in the kernel, not in the file system. */
+	snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "mprof-%u-%016" PRIx64, geteuid(),
+		 hash);
+	if (!bind(fd, (struct sockaddr *)&name, sizeof(name)))
+		return fd;
+	busy = errno == EADDRINUSE;
+	close(fd);
+	if (!busy)
+		return -1;
+	return fail(err, -EBUSY, "'%s' is being written by a run that still goes on", path);
+}
+
+char *target_clear(const char *path, const char *magic, int *claim, struct error *err)
 {
 	char *whole = absolute(path, err);
 
-	if (whole && (clear(whole, magic, err) || try_to_make(whole, err))) {
-		free(whole);
-		whole = NULL;
-	}
-	return whole;
+	*claim = whole ? claim_path(whole, err) : -1;
+	if (whole && *claim != -EBUSY && !clear(whole, magic, err) && !try_to_make(whole, err))
+		return whole;
+	if (*claim >= 0)
+		close(*claim);
+	*claim = -1;
+	free(whole);
+	return NULL;
 }
