@@ -152,6 +152,14 @@ test_dump_filters() {
 	expect_lines out 0
 	run "$mprof" dump --marks log
 	expect_same 'starts' "$(grep -c '#thread-start' out)" 4
+	record "$build/preload/fixture_a"
+	report_json
+	run "$mprof" dump --numbers log
+	expect_same 'the event of the peak' "$(cut -f 1,5 out | grep "^$(json answer .peak_event)	")" \
+		"$(json answer .peak_event)	aligned_alloc"
+	run "$mprof" dump --numbers --json-lines log
+	expect_same 'the same in JSON' "$(jq -r "select(.event == $(json answer .peak_event)).function" \
+		out)" aligned_alloc
 	run "$mprof" dump --function nonsense log
 	expect_status 2
 	run "$mprof" dump --from yesterday log

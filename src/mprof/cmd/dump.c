@@ -19,7 +19,7 @@ struct options {
 	bool json;
 };
 
-enum { JSON_LINES = 256, PROCESS, PID, THREAD, FUNCTION, FROM, TO, MARKS };
+enum { JSON_LINES = 256, PROCESS, PID, THREAD, FUNCTION, FROM, TO, MARKS, NUMBERS };
 
 static const struct argp_option options[] = {
 	{ "json-lines", JSON_LINES, NULL, 0, "One JSON object for each call", 0 },
@@ -30,6 +30,8 @@ static const struct argp_option options[] = {
 	{ "from", FROM, "SECONDS", 0, "Only from this time on, since the start of the run", 1 },
 	{ "to", TO, "SECONDS", 0, "Only before this time", 1 },
 	{ "marks", MARKS, NULL, 0, "Also threads, forks, execs and losses, as lines with #", 1 },
+	{ "numbers", NUMBERS, NULL, 0, "Each event's number first, as mprof report names events",
+	  1 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -103,6 +105,9 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state)
 		return 0;
 	case MARKS:
 		o->filter.marks = true;
+		return 0;
+	case NUMBERS:
+		o->filter.numbers = true;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -124,6 +124,7 @@ struct dump {
 	size_t pids;
 	uint64_t *old; /* by thread number: the block that realloc was given */
 	size_t olds;
+	uint64_t number; /* of the event */
 	struct event event[DUMP_BATCH];
 };
 
@@ -272,6 +273,10 @@ static void text_who(struct dump *d, const struct event *e, int64_t ns)
 {
 	struct line *l = &d->line;
 
+	if (d->filter->numbers) {
+		line_number(l, d->number);
+		line_char(l, '\t');
+	}
 	line_seconds(l, ns);
 	line_char(l, '\t');
 	line_number(l, e->process);
@@ -352,6 +357,8 @@ static void json_who(struct dump *d, const struct event *e, int64_t ns)
 
 	line_text(l, "{\"time_ns\":");
 	put_value(l, FROM_ARG_SIGNED, (uint64_t)ns);
+	if (d->filter->numbers)
+		json_number(l, "event", d->number);
 	json_number(l, "process", e->process);
 	json_number(l, "pid", (uint32_t)pid_of(d, e->process));
 	json_number(l, "thread", e->thread);
@@ -410,6 +417,7 @@ static int dump_event(struct dump *d, const struct style *style, const struct ev
 	int64_t ns = trace_ns(d->trace, e->ticks);
 	uint64_t old = 0;
 
+	d->number++;
 	if (ns >= d->filter->to_ns)
 		return 0;
 	if (e->kind == EVENT_REALLOC_BEGIN)

@@ -10,7 +10,9 @@
  * call's own in the order of its prototype, calloc's number of elements
  * first; new and delete show the alignment last, when they were given one.  A
  * realloc is printed when it returned.  With `marks`, lines
- * that are no calls tell of threads, forks, execs and losses.
+ * that are no calls tell of threads, forks, execs and losses.  With `numbers`,
+ * a line begins with the event's number, as reports name events: a realloc has
+ * two, of which the second is shown, and what no line shows is counted too.
  *
  * Lines are made by hand into a buffer: a trace has millions, and printf
  * would be ten times slower than reading them.
@@ -30,6 +32,7 @@ struct dump_filter {
 	uint32_t functions;	  /* one bit for each enum mprof_fn; 0: all */
 	int64_t from_ns, to_ns;	  /* since the run's start; to is not included */
 	bool marks;
+	bool numbers;
 };
 
 /*

@@ -7,6 +7,8 @@
  */
 #include "report.h"
 
+#include <inttypes.h>
+
 #include "text.h"
 
 #define PEAK_FACTOR_TOLD 2 /* tell how often the peak was allocated again from here on */
@@ -103,6 +105,7 @@ static void tell_compactness(const struct analysis *a, FILE *out)
 		text_ratio(c->at_peak).s);
 }
 
+/* The moment is a sample's, so it names its process when there are several. */
 static void tell_resident(const struct analysis *a, FILE *out)
 {
 	const struct residency_sample *s = &a->residency.fullest;
@@ -110,11 +113,22 @@ static void tell_resident(const struct analysis *a, FILE *out)
 
 	if (!a->residency.compared)
 		return;
+	fprintf(out, "  * %s after the start", since_start(a, s->ticks).s);
+	if (a->tree.processes > 1)
+		fprintf(out, ", process %" PRIu32 " had", s->process);
+	else
+		fputs(", it had", out);
 	fprintf(out,
-		"  * %s after the start, %s of the process's own memory was resident: %s under"
-		" live blocks, which held %s.\n",
-		since_start(a, s->ticks).s, text_bytes(s->resident * page).s,
-		text_bytes(s->under_live * page).s, text_bytes(s->live_resident_bytes).s);
+		" %s of its own in memory: %s of pages with live blocks; the rest were the"
+		" allocator's reserve, other mappings, data and stacks.\n",
+		text_bytes(s->resident * page).s, text_bytes(s->under_live * page).s);
+}
+
+static void tell_maps(const struct analysis *a, FILE *out)
+{
+	if (a->maps.all.peak)
+		fprintf(out, "  * Beside its blocks it mapped up to %s of address space itself.\n",
+			text_bytes(a->maps.all.peak).s);
 }
 
 static void tell_realloc(const struct analysis *a, FILE *out)
@@ -151,8 +165,9 @@ static void tell_problems(const struct analysis *a, FILE *out)
 int report_findings(const struct analysis *a, const struct report_options *o, FILE *out)
 {
 	static void (*const sentence[])(const struct analysis *a, FILE *out) = {
-		tell_nothing,	  tell_peak,	 tell_never_freed, tell_lifetimes, tell_waste,
-		tell_compactness, tell_resident, tell_realloc,	   tell_failures,  tell_problems,
+		tell_nothing, tell_peak,	tell_never_freed, tell_lifetimes,
+		tell_waste,   tell_compactness, tell_resident,	  tell_maps,
+		tell_realloc, tell_failures,	tell_problems,
 	};
 	size_t i;
 

@@ -196,6 +196,8 @@ static int print_problems(const struct analysis *a, const struct report_options 
 		ret = table_print(&t, out);
 	if (shown < all)
 		fprintf(out, "  and %s more.\n", text_count(all - shown).s);
+	if (all)
+		fputs("  mprof dump --numbers shows what happened around an event.\n", out);
 	return ret;
 }
 
