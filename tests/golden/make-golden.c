@@ -260,6 +260,26 @@ static void compressed_long(void)
 	compress_it();
 }
 
+/* Every way to name an address: FORMAT.md 7.2. */
+static void compressed_names(void)
+{
+	static const uint64_t at[] = { 0, 64, 120, 0x1000, 64, 0, 0x1040 };
+	struct words w;
+
+	words_start(&w, 2000);
+	for (unsigned i = 0; i < 4; i++)
+		words_alloc(&w, MPROF_TAG_MALLOC, 2001 + i, BASE + at[i], 40, 56);
+	for (unsigned i = 0; i < 3; i++)
+		words_give(&w, MPROF_TAG_FREE, 2010 + i, BASE + at[i]);
+	for (unsigned i = 4; i < 7; i++)
+		words_alloc(&w, MPROF_TAG_MALLOC, 2020 + i, BASE + at[i], 33, 56);
+	words_alloc(&w, MPROF_TAG_MALLOC, 2030, BASE + 120, 100, 104); /* given, another pile */
+	words_alloc(&w, MPROF_TAG_MALLOC, 2031, BASE + 120 + 112, 100, 106);
+	build_chunk(&b, 1, 1, 1, &w);
+	words_free(&w);
+	compress_it();
+}
+
 static void compressed_slot(void)
 {
 	slot_copied();
@@ -525,6 +545,7 @@ static const struct row {
 	{ "ok/hole.trace", hole },
 	{ "ok/compressed.trace", compressed },
 	{ "ok/compressed-long.trace", compressed_long },
+	{ "ok/compressed-names.trace", compressed_names },
 	{ "ok/compressed-slot.trace", compressed_slot },
 	{ "ok/counts.counts-file", add_counts },
 	{ "bad/wrong-magic.trace", wrong_magic },

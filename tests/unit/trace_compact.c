@@ -2,13 +2,18 @@
 /* trace_compact.c - a compressed trace says what the raw one said, in less room. */
 #include <errno.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include "suites.h"
+#include "trace/columns.h"
 #include "trace/compact.h"
+#include "trace/pack.h"
 #include "trace_build.h"
 #include "trace_text.h"
 
@@ -157,7 +162,8 @@ static void odd_words(struct words *w, uint64_t seed)
 {
 	random_state = seed;
 	for (int i = 0; i < 3000; i++) {
-		uint64_t r = random_next(), addr = 0x5000000000 + (r >> 20 & 0xffff0);
+		uint64_t r = random_next(),
+			 addr = 0x5000000000 + (r >> 20 & (r & 128 ? 0xffff0 : 0xff0));
 		uint64_t ticks = w->ticks + (r >> 40 & 0x3fff);
 		uint64_t v[4] = { r & 64 ? addr : r << 7, random_next() >> (r & 63), r >> 3,
 				  r & 7 };
@@ -196,6 +202,10 @@ START_TEST(every_word_comes_back)
 	words_start(&w, 1000);
 	odd_words(&w, 1000003u * (_i + 1));
 	build_chunk(&b, 1, 2, 1, &w);
+	words_free(&w);
+	words_start(&w, 9000000); /* one whose first word is short */
+	words_alloc(&w, MPROF_TAG_MALLOC, 9000001, 4096, 8, 24);
+	odd_words(&w, 77 + (uint64_t)_i);
 	build_extent(&b, MPROF_EXTENT_FREE, 0, 0, NULL, 0, 4096);
 	build_slot(&b, 1, 2, 2, &w, 8 * w.n + 4096);
 	build_extent(&b, MPROF_EXTENT_SAMPLE, 1, 0, &sample, sizeof(sample), 0);
@@ -250,6 +260,93 @@ START_TEST(long_chunk)
 	words_free(&w);
 	same_after();
 	ck_assert_uint_lt(file_bytes(), 1000000);
+}
+END_TEST
+
+/* A packed extent made by hand: one record, of the columns that are given. */
+static void add_packed(const uint8_t *op, size_t ops, uint8_t place, uint64_t word)
+{
+	struct {
+		uint32_t length[COLUMNS];
+		uint8_t column[32];
+	} plain = { 0 };
+	unsigned char payload[1024];
+	struct mprof_packed *p = (struct mprof_packed *)payload;
+
+	plain.length[COLUMN_OP] = (uint32_t)ops;
+	plain.length[COLUMN_PLACE] = 1;
+	memcpy(plain.column, op, ops);
+	plain.column[ops] = place;
+	*p = (struct mprof_packed){ .packing = PACKING_COLUMNS,
+				    .raw_bytes = 8,
+				    .plain_bytes = (uint32_t)(sizeof(plain.length) + ops + 1) };
+	p->original = (struct mprof_extent){ .kind = MPROF_EXTENT_EVENTS,
+					     .process = 1,
+					     .thread = 1,
+					     .seq = 1,
+					     .used = 8,
+					     .check = mprof_checksum(&word, 8) };
+	p->frame_bytes =
+	    (uint32_t)ZSTD_compress(p + 1, sizeof(payload) - sizeof(*p), &plain, p->plain_bytes, 1);
+	build_extent(&b, MPROF_EXTENT_PACKED, 1, 1, payload, sizeof(*p) + p->frame_bytes, 0);
+}
+
+static size_t events_of(struct trace_damage *damage)
+{
+	struct error err;
+	struct event e[8];
+	struct trace *t;
+	size_t n;
+
+	save();
+	ck_assert_msg(!trace_open(&t, path, MPROF_MAGIC_TRACE, &err), "%s", err.text);
+	n = trace_next(t, e, 8);
+	*damage = *trace_damage(t);
+	trace_close(t);
+	return n;
+}
+
+/* Columns that name what is not there, and words that are not those of the original. */
+START_TEST(packed_by_hand)
+{
+	static const struct {
+		uint8_t op, place;
+		uint64_t word;
+		size_t events;
+	} rows[] = {
+		{ MPROF_TAG_FREE | OP_UNKNOWN, 0, MPROF_TAG_FREE, 1 },
+		{ MPROF_TAG_FREE | OP_UNKNOWN, 0, MPROF_TAG_FREE | 1 << 4, 0 },
+		{ MPROF_TAG_FREE, 0, MPROF_TAG_FREE, 0 },
+		{ MPROF_TAG_FREE, 255, MPROF_TAG_FREE, 0 },
+		{ MPROF_TAG_LONG, 0, MPROF_TAG_LONG, 0 },
+		{ 9, 0, MPROF_TAG_TIME, 0 },
+		{ OP_WORD, 0, 0, 0 },
+	};
+	struct trace_damage damage;
+
+	add_packed(&rows[_i].op, 1, rows[_i].place, rows[_i].word);
+	ck_assert_uint_eq(events_of(&damage), rows[_i].events);
+	ck_assert_uint_eq(damage.chunks_bad, !rows[_i].events && rows[_i].op != OP_WORD);
+}
+END_TEST
+
+/* No room for the new file: the old one stays, and nothing beside it. */
+START_TEST(no_room)
+{
+	struct rlimit limit = { MPROF_HEADER_SIZE, RLIM_INFINITY };
+	struct error err;
+	uint64_t bytes;
+
+	churn(1000, true);
+	save();
+	bytes = file_bytes();
+	signal(SIGXFSZ, SIG_IGN);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	ck_assert_int_eq(trace_compress(path, 1, &err), -EFBIG);
+	limit.rlim_cur = RLIM_INFINITY;
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	ck_assert_uint_eq(file_bytes(), bytes);
+	ck_assert_ptr_nonnull(strstr(err.text, path));
 }
 END_TEST
 
@@ -366,6 +463,8 @@ Suite *trace_compact_suite(void)
 	tcase_add_loop_test(tc, every_word_comes_back, 0, 8);
 	tcase_add_test(tc, threads_in_turn);
 	tcase_add_test(tc, long_chunk);
+	tcase_add_loop_test(tc, packed_by_hand, 0, 7);
+	tcase_add_test(tc, no_room);
 	tcase_add_test(tc, bad_chunk_stays_bad);
 	tcase_add_test(tc, cut_file_is_left_alone);
 	tcase_add_test(tc, twice_is_once);

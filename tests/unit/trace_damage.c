@@ -212,9 +212,30 @@ START_TEST(size_too_great)
 }
 END_TEST
 
+/* The same for a slot, of which nobody knows how much of it is used. */
+START_TEST(slot_too_great)
+{
+	struct trace_damage damage;
+	struct event e[64];
+	struct words w;
+	size_t slot;
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	pairs(&w, 1000, 5);
+	slot = build_slot(&b, 1, 1, 1, &w, 512);
+	add_pairs(2, 1, 2000, 5);
+	add_pairs(2, 2, 3000, 5);
+	build_extent_at(&b, slot)->size += 64;
+	ck_assert_uint_eq(walk(&damage, e, 64), 30);
+	ck_assert_uint_eq(damage.sizes_bad, 1);
+	words_free(&w);
+	build_free(&b);
+}
+END_TEST
+
 START_TEST(size_is_nothing)
 {
-	static const uint32_t sizes[] = { 0, 1, 63, 65, 0xffffffc0 };
+	static const uint32_t sizes[] = { 0, 1, 63, 65, 224, 0xffffffc0 };
 	struct trace_damage damage;
 	struct event e[64];
 	size_t first;
@@ -400,7 +421,8 @@ Suite *trace_damage_suite(void)
 	tcase_add_test(tc, torn_header);
 	tcase_add_test(tc, hole);
 	tcase_add_loop_test(tc, size_too_great, 0, 4);
-	tcase_add_loop_test(tc, size_is_nothing, 0, 5);
+	tcase_add_test(tc, slot_too_great);
+	tcase_add_loop_test(tc, size_is_nothing, 0, 6);
 	tcase_add_loop_test(tc, tail_is_not_trusted, 0, 4);
 	tcase_add_test(tc, room_behind_the_tail);
 	tcase_add_test(tc, other_run);

@@ -284,15 +284,71 @@ START_TEST(rewind_gives_the_same)
 	add_thread(1, 1, 1, first, 2);
 	add_thread(1, 1, 3, third, 3); /* with a gap, to be counted once */
 	add_thread(1, 2, 1, second, 2);
+	add_thread(1, 3, 1, second, 2);
+	b.bytes[b.n - 60] ^= 1; /* in the payload of the last one */
 	t = open_build(&fd);
 	n = trace_next(t, once, 3);
+	while (trace_next(t, again, 16))
+		;
+	ck_assert_uint_eq(trace_damage(t)->chunks_bad, 1);
 	trace_rewind(t);
+	ck_assert_uint_eq(trace_damage(t)->chunks_bad, 0);
 	ck_assert_uint_eq(trace_next(t, again, 16), 7);
 	ck_assert_mem_eq(once, again, n * sizeof(once[0]));
 	ck_assert_uint_eq(trace_next(t, again, 16), 0);
 	ck_assert_uint_eq(trace_damage(t)->chunks_missing, 1);
+	ck_assert_uint_eq(trace_damage(t)->chunks_bad, 1);
 	trace_close(t);
 	close(fd);
+	build_free(&b);
+}
+END_TEST
+
+/* A few threads that take turns at random: long runs, short runs, every shape of the heap. */
+START_TEST(random_turns)
+{
+	enum { EVENTS = 4000 };
+	static struct event e[EVENTS];
+	struct trace_damage damage;
+	struct words each[9];
+	uint32_t r = 12345, threads = (uint32_t)_i;
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	for (uint32_t i = 0; i < threads; i++)
+		words_start(&each[i], 0);
+	for (uint64_t tick = 0; tick < EVENTS; tick++) {
+		r = r * 1664525 + 1013904223;
+		words_give(&each[(r >> 16) % threads], MPROF_TAG_FREE, tick, 64 * tick);
+	}
+	for (uint32_t i = 0; i < threads; i++) {
+		build_chunk(&b, 1, i + 1, 1, &each[i]);
+		words_free(&each[i]);
+	}
+	ck_assert_uint_eq(read_all(e, EVENTS, 100, &damage), EVENTS);
+	for (size_t i = 0; i < EVENTS; i++)
+		ck_assert_uint_eq(e[i].addr, 64 * i);
+	build_free(&b);
+}
+END_TEST
+
+/* Each chunk can be read by itself: deltas count from 0 again. */
+START_TEST(chunks_start_anew)
+{
+	struct trace_damage damage;
+	struct event e[4];
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	for (uint64_t seq = 1; seq <= 2; seq++) {
+		words_start(&w, 100 * seq);
+		words_alloc(&w, MPROF_TAG_MALLOC, 100 * seq + 1, 4096 * seq, 8, 24);
+		ck_assert_uint_eq(w.n, 1);
+		build_chunk(&b, 1, 1, seq, &w);
+		words_free(&w);
+	}
+	ck_assert_uint_eq(read_all(e, 4, 4, &damage), 2);
+	ck_assert_uint_eq(e[0].addr, 4096);
+	ck_assert_uint_eq(e[1].addr, 8192);
+	ck_assert_uint_eq(e[1].ticks, 201);
 	build_free(&b);
 }
 END_TEST
@@ -333,6 +389,8 @@ Suite *trace_merge_suite(void)
 	tcase_add_test(tc, fork_is_two_processes);
 	tcase_add_test(tc, rewind_gives_the_same);
 	tcase_add_test(tc, many_threads);
+	tcase_add_loop_test(tc, random_turns, 1, 10);
+	tcase_add_test(tc, chunks_start_anew);
 	suite_add_tcase(s, tc);
 	return s;
 }
