@@ -218,3 +218,15 @@ test_dump_is_what_logfd_said() {
 		expect_same "$program" "$(diff said dumped | head -5)" ''
 	done
 }
+
+test_thread_that_goes_on_after_exec() {
+	record sh -c "exec '$build/preload/threads' 7 100"
+	report_json
+	expect_same threads "$(json answer '.threads | length')" 8
+	expect_same 'threads of the process' "$(json answer '.processes[0].threads')" 8
+	expect_same events "$(json answer '([.threads[].events] | add) == .events')" true
+	run "$mprof" stat --json -o answer -- sh -c "exec '$build/preload/threads' 7 100"
+	expect_same 'threads counted' "$(json answer '.threads | length')" 8
+	expect_same 'threads of the process' "$(json answer '.processes[0].threads')" 8
+	expect_same calls "$(json answer '([.threads[].total_calls] | add) == .total_calls')" true
+}

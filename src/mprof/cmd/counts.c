@@ -167,6 +167,30 @@ static int by_number(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
+/*
+ * A program that calls exec goes on in the same thread, its process's first,
+ * under a new number.  Rows are sorted: the first of a process is that thread.
+ */
+static void join_execs(struct counts *c)
+{
+	struct counts_thread *row = c->thread, *first = NULL;
+	size_t i, rows = 0;
+
+	for (i = 0; i < c->threads; i++) {
+		if (first && first->process == row[i].process && row[i].tid &&
+		    first->tid == row[i].tid) {
+			add(&first->sum, row[i].sum.fn);
+			process_of(c, row[i].process)->threads--;
+			c->all_threads--;
+			continue;
+		}
+		if (!first || first->process != row[i].process)
+			first = &row[rows];
+		row[rows++] = row[i];
+	}
+	c->threads = rows;
+}
+
 int counts_read(struct counts *c, const char *path, struct error *err)
 {
 	const struct trace_fact *fact;
@@ -190,6 +214,7 @@ int counts_read(struct counts *c, const char *path, struct error *err)
 		return fail(err, code, "no memory to read '%s'", path);
 	}
 	qsort(c->thread, c->threads, sizeof(*c->thread), by_process);
+	join_execs(c);
 	if (c->processes)
 		qsort(c->process, c->processes, sizeof(*c->process), by_number);
 	return 0;

@@ -20,9 +20,21 @@ static void add(struct tally *tally, const struct event *e, size_t n)
 			tally->calls[e[i].fn]++;
 }
 
-int tally_read(struct tally *tally, const char *path, struct error *err)
+/* An exec goes on in the same thread, under a new number. */
+static uint64_t count_threads(const struct trace *t)
 {
 	const struct trace_thread *threads;
+	const struct trace_fact *fact;
+	uint64_t n = trace_threads(t, &threads), least = trace_header(t)->processes;
+	size_t i, facts = trace_facts(t, &fact);
+
+	for (i = 0; i < facts && n > least; i++)
+		n -= fact[i].fact->what == MPROF_FACT_EXEC;
+	return n;
+}
+
+int tally_read(struct tally *tally, const char *path, struct error *err)
+{
 	struct event batch[BATCH];
 	struct trace *t;
 	size_t n;
@@ -39,7 +51,7 @@ int tally_read(struct tally *tally, const char *path, struct error *err)
 		*(lost_is_end((unsigned)n) ? &tally->ended : &tally->lost) +=
 		    trace_damage(t)->lost[n];
 	tally->processes = trace_header(t)->processes;
-	tally->threads = trace_threads(t, &threads);
+	tally->threads = count_threads(t);
 	tally->bytes = trace_bytes(t);
 	trace_close(t);
 	return 0;

@@ -111,32 +111,65 @@ static void add_sum(struct totals_sum *to, const struct totals_sum *from)
 	to->null_frees += from->null_frees;
 }
 
-static void add_thread(struct totals *s, struct totals_thread *t, uint32_t process)
+/* Is t the first thread of its process, going on after an exec? */
+static bool goes_on(const struct totals *s, const struct totals_process *p,
+		    const struct totals_thread *t)
+{
+	const struct totals_thread *first = s->thread.item;
+
+	return p->threads && t->tid && first[p->first].tid == t->tid;
+}
+
+/* Its process begins with it, or has it besides others, or it is the first one again. */
+static void add_thread(struct totals *s, const struct totals_thread *t, uint32_t process,
+		       size_t *rows)
 {
 	struct totals_process *p = array_at(&s->process, process, sizeof(*p));
+	struct totals_thread *row = s->thread.item;
 
 	if (!p)
 		return;
-	close_sum(&t->sum);
+	if (goes_on(s, p, t)) {
+		add_sum(&row[p->first].sum, &t->sum);
+		row[p->first].last_ticks = t->last_ticks;
+		row[p->first].ended = t->ended;
+	} else {
+		if (!p->threads++)
+			p->first = *rows;
+		row[(*rows)++] = *t;
+	}
 	add_sum(&p->sum, &t->sum);
-	if (!p->threads++ || t->first_ticks < p->first_ticks)
+	if (!p->last_ticks || t->first_ticks < p->first_ticks)
 		p->first_ticks = t->first_ticks;
 	if (t->last_ticks > p->last_ticks)
 		p->last_ticks = t->last_ticks;
 }
 
+static void close_threads(struct totals *s, const struct walk *w)
+{
+	struct totals_thread *t = s->thread.item, now;
+	size_t i, rows = 0;
+
+	/* Rows only move down: what is read has not been written yet. */
+	for (i = 0; i < s->thread.count; i++) {
+		now = t[i];
+		if (now.number)
+			add_thread(s, &now, w->heap.thread[i].process, &rows);
+	}
+	s->thread.count = rows;
+	for (i = 0; i < rows; i++)
+		close_sum(&t[i].sum);
+}
+
 static void finish(void *self, struct walk *w)
 {
 	struct totals *s = self;
-	struct totals_thread *t = s->thread.item;
 	struct totals_process *p;
 	size_t i;
 
 	if (w->heap.processes && !array_at(&s->process, w->heap.processes - 1, sizeof(*p)))
 		pass_failed(w);
-	for (i = 0; i < s->thread.count; i++)
-		if (t[i].number)
-			add_thread(s, &t[i], w->heap.thread[i].process);
+	close_threads(s, w);
 	p = s->process.item;
 	for (i = 0; i < s->process.count && i < w->heap.processes; i++) {
 		p[i].number = w->heap.process[i]->number;

@@ -37,6 +37,7 @@ struct totals_thread {
 struct totals_process {
 	uint32_t number;
 	uint64_t threads;
+	size_t first; /* row of its first thread */
 	uint64_t first_ticks, last_ticks;
 	uint64_t late; /* events after its end */
 	struct totals_sum sum;
@@ -44,7 +45,9 @@ struct totals_process {
 
 struct totals {
 	struct walk *walk;
-	struct array thread;  /* struct totals_thread, by index of the heap */
+	/* struct totals_thread; while walking by index of the heap, then one row for each
+	 * thread: what goes on in the same one after an exec is added to it */
+	struct array thread;
 	struct array process; /* struct totals_process, by index of the heap */
 	struct totals_sum all;
 	uint64_t lost[MPROF_LOST_REASONS]; /* as the marks in the stream say */
