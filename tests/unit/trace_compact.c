@@ -263,6 +263,24 @@ START_TEST(long_chunk)
 }
 END_TEST
 
+/* Read in another order than they were packed in, and each begins with a short word. */
+START_TEST(packed_chunks_start_anew)
+{
+	struct words w;
+
+	for (uint32_t thread = 4; thread >= 1; thread--)
+		for (uint64_t seq = 2; seq >= 1; seq--) {
+			words_start(&w, 1000 * seq + 10 * thread);
+			words_alloc(&w, MPROF_TAG_MALLOC, w.ticks + 1, 4096 * thread + 64 * seq, 8,
+				    24);
+			words_give(&w, MPROF_TAG_FREE, w.ticks + 1, 4096 * thread + 4160);
+			build_chunk(&b, 1, thread, seq, &w);
+			words_free(&w);
+		}
+	same_after();
+}
+END_TEST
+
 /* A packed extent made by hand: one record, of the columns that are given. */
 static void add_packed(const uint8_t *op, size_t ops, uint8_t place, uint64_t word)
 {
@@ -465,6 +483,7 @@ Suite *trace_compact_suite(void)
 	tcase_add_test(tc, long_chunk);
 	tcase_add_loop_test(tc, packed_by_hand, 0, 7);
 	tcase_add_test(tc, no_room);
+	tcase_add_test(tc, packed_chunks_start_anew);
 	tcase_add_test(tc, bad_chunk_stays_bad);
 	tcase_add_test(tc, cut_file_is_left_alone);
 	tcase_add_test(tc, twice_is_once);
