@@ -3,6 +3,7 @@
 #include "ahead.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -53,7 +54,11 @@ static void *work(void *arg)
 {
 	struct ahead *a = arg;
 	struct wish *w;
+	sigset_t all;
 
+	/* Signals are the business of whoever opened the trace. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, NULL);
 	pthread_mutex_lock(&a->lock);
 	while (!a->stop) {
 		w = find(a, ASKED);
