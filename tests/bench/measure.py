@@ -113,6 +113,9 @@ class Running:
         except subprocess.TimeoutExpired:
             self.kill()
             raise Failed("still running after %d s" % SECONDS_MAX) from None
+        except BaseException:
+            self.kill()
+            raise
         lines = {line.split()[0]: fields(line) for line in self.lines if line.strip()}
         self.lines.close()
         self.errors.seek(0)

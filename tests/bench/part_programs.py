@@ -77,9 +77,10 @@ def ratio_table(programs, names):
     measure.table(
         "Programs: CPU of the whole process tree, times native",
         ["program", "native ms"] + names, rows,
-        ["Median of ratios to native in the same repetition ± MAD.  'heaptrack' and 'mprof "
+        ["Median of ratios to native in the same repetition ± MAD, %d repetitions.  'heaptrack' and 'mprof "
          "record' include their helper processes and the compression of the result; the other "
-         "columns are what the program itself spends (heaptrack then writes to /dev/null)."])
+         "columns are what the program itself spends (heaptrack then writes to /dev/null)."
+         % max(len(p.series.of("native")) for p in programs)])
 
 
 def call_table(programs, names):
@@ -105,7 +106,7 @@ def main(where, quick):
         except workloads.Missing as why:
             measure.skipped(make.name, why)
             continue
-        p = Program(workload, found, 2 if quick else 7, where)
+        p = Program(workload, found, 2 if quick else 5, where)
         for name, why in p.series.failed.items():
             measure.skipped("%s under %s" % (p.name, name), "failed: " + why)
         if p.series.of("native"):

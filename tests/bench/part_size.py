@@ -139,7 +139,9 @@ def memory(where, quick):
         ["threads", "native resident"] + names + ["LogMmap: as mprof says"],
         [m.row(names) for m in found],
         ["Differences to native of RssAnon and VmRSS after the pairs; resident pages include "
-         "those of the library file and, for LogMmap, of the slots, which are the trace's."])
+         "those of the library file and, for LogMmap, of the slots, which are the trace's.  With "
+         "many threads the allocator makes more or fewer arenas from run to run, which is most "
+         "of the spread; the last column is free of it."])
     rows = []
     for m in found:
         limit = 16 * 1024 + 100 * m.threads

@@ -39,7 +39,7 @@ class Workload:
         self.stdin = None
         self.env = {}
         self.random = random.Random(1)
-        self.argv = self.make(1 if quick else 4)
+        self.argv = self.make(1 if quick else 3)
 
     def make(self, size):
         raise NotImplementedError
@@ -68,7 +68,7 @@ class Compiler(Workload):
                              text=True, check=True).stdout.strip()
         if not os.path.exists(cc1):
             raise Missing("cc1plus is not installed")
-        source = self.write("heavy.cc", self.source(3 * size))
+        source = self.write("heavy.cc", self.source(2 * size))
         subprocess.run([gxx, "-std=c++17", "-E", "-o", self.path("heavy.ii"), source], check=True)
         return [cc1, "-fpreprocessed", "-quiet", "-std=c++17", "-O2", self.path("heavy.ii"),
                 "-o", "/dev/null"]
