@@ -230,3 +230,19 @@ test_thread_that_goes_on_after_exec() {
 	expect_same 'threads of the process' "$(json answer '.processes[0].threads')" 8
 	expect_same calls "$(json answer '([.threads[].total_calls] | add) == .total_calls')" true
 }
+
+# Every figure that can be made from single calls in another way, of four real programs.
+test_report_agrees_with_a_model() {
+	local n
+	for n in 1 2 3 4; do
+		case $n in
+		1) record "$build/preload/api" ;;
+		2) record "$build/preload/ring" ;;
+		3) record gawk 'BEGIN { for (i = 0; i < 3000; i++) a[i % 100] = a[i % 100] i }' ;;
+		4) record sort --parallel=2 "$root/LICENSE" ;;
+		esac
+		expect_status 0
+		run "$root/tests/cli/model.py" "$mprof" log
+		[ "$status" = 0 ] || bad "program $n: $(cat out err)"
+	done
+}
