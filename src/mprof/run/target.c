@@ -70,7 +70,10 @@ static int check_open(int fd, const char *path, const char *magic, struct error 
 		return fail(err, -EEXIST, "'%s' exists and is a %s, not a %s; not overwritten",
 			    path, kind_of(found), kind_of(magic));
 	if (flock(fd, LOCK_EX | LOCK_NB))
-		return fail(err, -EBUSY, "'%s' is being written by a run that still goes on", path);
+		return fail(err, -EBUSY,
+			    "'%s' is being written by a run that still goes on; %%p in a path makes"
+			    " one for each",
+			    path);
 	return 0;
 }
 
@@ -136,7 +139,10 @@ static int claim_path(const char *path, struct error *err)
 	close(fd);
 	if (!busy)
 		return -1;
-	return fail(err, -EBUSY, "'%s' is being written by a run that still goes on", path);
+	return fail(err, -EBUSY,
+		    "'%s' is being written by a run that still goes on; %%p in a path makes"
+		    " one for each",
+		    path);
 }
 
 char *target_clear(const char *path, const char *magic, int *claim, struct error *err)
