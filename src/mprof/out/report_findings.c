@@ -118,9 +118,7 @@ static void tell_resident(const struct analysis *a, FILE *out)
 		fprintf(out, ", process %" PRIu32 " had", s->process);
 	else
 		fputs(", it had", out);
-	fprintf(out,
-		" %s of its own in memory: %s of pages with live blocks; the rest were the"
-		" allocator's reserve, other mappings, data and stacks.\n",
+	fprintf(out, " %s of its own in memory, %s of it pages with live blocks.\n",
 		text_bytes(s->resident * page).s, text_bytes(s->under_live * page).s);
 }
 
