@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """What a report should say, made from `mprof dump` with sets and dictionaries.
 
-    model.py MPROF LOG      a trace of one process, without exec
+    model.py MPROF LOG      a trace of one process, without exec; only one thread
+                            may call realloc, as a line does not tell when it began
 
 Prints one line for each figure that differs; exit status 1 if any does.
 """

@@ -237,7 +237,7 @@ test_report_agrees_with_a_model() {
 	for n in 1 2 3 4; do
 		case $n in
 		1) record "$build/preload/api" ;;
-		2) record "$build/preload/ring" ;;
+		2) record "$build/preload/threads" 8 500 ;;
 		3) record gawk 'BEGIN { for (i = 0; i < 3000; i++) a[i % 100] = a[i % 100] i }' ;;
 		4) record sort --parallel=2 "$root/LICENSE" ;;
 		esac
