@@ -61,6 +61,17 @@ test_report_threads() {
 	expect_no_text out 'with fewer calls'
 }
 
+# No block dies where it was born: nothing of that is a contradiction.
+test_report_blocks_that_travel() {
+	record "$build/preload/ring"
+	expect_status 0
+	report_json
+	expect_same problems "$(problems)" '0 0 0'
+	expect_same lost "$(json answer .lost)" 0
+	expect_same 'freed by others' "$(json answer '.lifetimes | .freed_by_other_thread > .blocks / 2')" \
+		true
+}
+
 # Every name that the answer has is explained, and nothing was renamed.
 test_report_json_names_are_documented() {
 	local name
