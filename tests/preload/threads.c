@@ -2,6 +2,7 @@
 /*
  * threads.c - THREADS threads, PAIRS times malloc(4) and free in each.
  * `alive`: none ends before all have begun.  `turns`: never two at once.
+ * `tiny`: on the smallest stacks that there are.
  */
 #include "victim.h"
 
@@ -33,6 +34,7 @@ int main(int argc, char **argv)
 {
 	long threads = argc > 1 ? atol(argv[1]) : 100;
 	int turns = argc > 3 && strcmp(argv[3], "turns") == 0;
+	int tiny = argc > 3 && strcmp(argv[3], "tiny") == 0;
 	pthread_attr_t attr;
 	pthread_t *ids = calloc((size_t)threads, sizeof(*ids));
 
@@ -41,7 +43,7 @@ int main(int argc, char **argv)
 	must(ids);
 	pthread_barrier_init(&all, NULL, (unsigned)threads + 1);
 	pthread_attr_init(&attr);
-	must(pthread_attr_setstacksize(&attr, PTHREAD_STACK_MIN + 16384) == 0);
+	must(pthread_attr_setstacksize(&attr, PTHREAD_STACK_MIN + (tiny ? 0 : 16384)) == 0);
 	for (long i = 0; i < threads; i++) {
 		must(pthread_create(&ids[i], &attr, work, NULL) == 0);
 		if (turns)
