@@ -84,8 +84,9 @@ def sizes(where, quick):
         "Bytes of file per pair (%d million pairs)" % (pairs // 1_000_000),
         ["threads", "mprof raw", "mprof compressed", "heaptrack zstd",
          "heaptrack interpreted text", "heaptrack raw text"], rows,
-        ["The whole file, its header included, over the pairs.  mprof keeps thread, time and "
-         "usable size of each call, heaptrack the call stack (here one site)."])
+        ["The whole file over the pairs: for mprof raw two words of 8 bytes a pair, and headers.  "
+         "mprof keeps thread, time and usable size of each call, heaptrack the call stack (here "
+         "one site)."])
     return budget_rows(ours, rows)
 
 
