@@ -6,7 +6,6 @@ import subprocess
 
 import measure
 import workloads
-from measure import Failed
 
 ADDRESS_SPACE = ("mmap", "munmap", "mremap", "brk", "sbrk")
 FREES = ("free", "cfree", "free_sized", "free_aligned_sized", "operator delete",
@@ -77,9 +76,10 @@ def ratio_table(programs, names):
     measure.table(
         "Programs: CPU of the whole process tree, times native",
         ["program", "native ms"] + names, rows,
-        ["Median of ratios to native in the same repetition ± MAD, %d repetitions.  'heaptrack' and 'mprof "
-         "record' include their helper processes and the compression of the result; the other "
-         "columns are what the program itself spends (heaptrack then writes to /dev/null)."
+        ["Median of ratios to native in the same repetition ± MAD, %d repetitions.  "
+         "'heaptrack' and 'mprof record' include their helper processes and the compression of "
+         "the result; the other columns are what the program itself spends (heaptrack then "
+         "writes to /dev/null)."
          % max(len(p.series.of("native")) for p in programs)])
 
 
@@ -112,6 +112,8 @@ def main(where, quick):
         if p.series.of("native"):
             programs.append(p)
     measure.progress("")
+    if not programs:
+        return []
     ratio_table(programs, names)
     call_table(programs, names)
     return []

@@ -90,11 +90,15 @@ def sizes(where, quick):
     return budget_rows(ours, rows)
 
 
+def with_unit(cell):
+    return cell if cell == "-" else cell + " B"
+
+
 def budget_rows(ours, rows):
     found = []
     for how, name, limit, column in ((raw, "raw", 16, 5), (packed, "compressed", 4, 3)):
         if (how, 1) in ours:
-            found.append(["trace bytes per pair, " + name, rows[0][column] + " B", "%d B" % limit,
+            found.append(["trace bytes per pair, " + name, with_unit(rows[0][column]), "%d B" % limit,
                           "%.2f B" % ours[how, 1], ours[how, 1] <= limit])
     return found
 
