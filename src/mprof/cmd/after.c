@@ -30,13 +30,13 @@ static const char *const losses[MPROF_LOST_REASONS] = {
 	[MPROF_LOST_LOCKED] = "the program forbade itself system calls that recording needs",
 };
 
-static void tell_loss(int reason, uint64_t n)
+void after_loss(unsigned reason, uint64_t n)
 {
 	const char *words = losses[reason] ? losses[reason] : "reason not known";
 
 	if (!n)
 		return;
-	if (lost_is_end((unsigned)reason))
+	if (lost_is_end(reason))
 		cmd_warn("recording ended early in %" PRIu64 " process%s: %s; what came later is"
 			 " not in the file",
 			 n, n == 1 ? "" : "es", words);
@@ -143,13 +143,13 @@ static void tell_file(const struct run_plan *plan, const struct run_result *r)
 
 void after_tell(const struct run_plan *plan, const struct run_result *r)
 {
-	int i;
+	unsigned i;
 
 	if (*r->program.why_not)
 		cmd_warn("%s; it ran unrecorded", r->program.why_not);
 	tell_notes(r->notes);
 	for (i = 0; i < MPROF_LOST_REASONS; i++)
-		tell_loss(i, r->lost[i]);
+		after_loss(i, r->lost[i]);
 	tell_file(plan, r);
 }
 

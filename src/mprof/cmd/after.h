@@ -24,6 +24,9 @@ void after_release(struct run_plan *plan);
 /* Prints why run_program refused; returns the exit status, 126 and 127 as env(1). */
 int after_refused(const struct run_result *r, int code, const struct error *err);
 
+/* On stderr: n of lost[reason], in words; nothing if there are none. */
+void after_loss(unsigned reason, uint64_t n);
+
 /* On stderr: what was not recorded and why, losses, what became of the file. */
 void after_tell(const struct run_plan *plan, const struct run_result *r);
 

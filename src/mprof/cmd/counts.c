@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "../run/process.h"
+#include "after.h"
 #include "cmd.h"
 
 static const char *const names[MPROF_FN_MAX] = {
@@ -267,6 +268,7 @@ static int show(const char *path, bool json)
 	struct json_object *root;
 	struct counts c;
 	struct error err;
+	unsigned i;
 
 	if (counts_read(&c, path, &err))
 		return cmd_error(STATUS_FILE, "%s", err.text);
@@ -280,6 +282,9 @@ static int show(const char *path, bool json)
 	} else {
 		printf("%s\n", path);
 		counts_print(stdout, &c, 0);
+		fflush(stdout);
+		for (i = 0; i < MPROF_LOST_REASONS; i++)
+			after_loss(i, c.lost[i]);
 	}
 	counts_release(&c);
 	return STATUS_OK;

@@ -122,6 +122,10 @@ static void tell(const char *path)
 		cmd_warn("%s", err.text);
 		return;
 	}
+	if (t.damaged)
+		cmd_warn("the trace is damaged: %" PRIu64 " part%s of it missing or unreadable;"
+			 " the report says more",
+			 t.damaged, t.damaged == 1 ? " is" : "s are");
 	fprintf(stderr,
 		"mprof: %" PRIu64 " events of %" PRIu64 " thread%s and %" PRIu64
 		" process%s, %" PRIu64 " lost%s, %.2f MiB; next: mprof report %s\n",

@@ -33,6 +33,11 @@ static uint64_t count_threads(const struct trace *t)
 	return n;
 }
 
+static uint64_t count_damage(const struct trace_damage *d)
+{
+	return d->chunks_bad + d->chunks_missing + d->words_bad + d->sizes_bad;
+}
+
 int tally_read(struct tally *tally, const char *path, struct error *err)
 {
 	struct event batch[BATCH];
@@ -50,6 +55,7 @@ int tally_read(struct tally *tally, const char *path, struct error *err)
 	for (n = 0; n < MPROF_LOST_REASONS; n++)
 		*(lost_is_end((unsigned)n) ? &tally->ended : &tally->lost) +=
 		    trace_damage(t)->lost[n];
+	tally->damaged = count_damage(trace_damage(t));
 	tally->processes = trace_header(t)->processes;
 	tally->threads = count_threads(t);
 	tally->bytes = trace_bytes(t);

@@ -11,9 +11,10 @@
 
 struct tally {
 	uint64_t calls[MPROF_FN_MAX];
-	uint64_t all;	/* calls; a realloc is one */
-	uint64_t lost;	/* calls that are known to be missing */
-	uint64_t ended; /* processes in which recording ended early */
+	uint64_t all;	  /* calls; a realloc is one */
+	uint64_t lost;	  /* calls that are known to be missing */
+	uint64_t ended;	  /* processes in which recording ended early */
+	uint64_t damaged; /* parts of the file that are missing or make no sense */
 	uint64_t processes, threads;
 	uint64_t bytes; /* of the file */
 };

@@ -18,6 +18,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "needed.h"
+
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
 #elif defined(__aarch64__)
@@ -85,6 +87,19 @@ static const char *privileges(const char *path)
 	return NULL;
 }
 
+/* The run-time of gcc's sanitizers refuses, or does not survive, to come second. */
+static bool is_sanitized(const char *path)
+{
+	static const char *const runtimes[] = { "libasan.so", "libtsan.so", "liblsan.so",
+						"libhwasan.so" };
+	size_t i;
+
+	for (i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
+		if (needed_begins(path, runtimes[i]))
+			return true;
+	return false;
+}
+
 static void judge(struct program *p)
 {
 	const char *why = privileges(p->image);
@@ -103,6 +118,9 @@ static void judge(struct program *p)
 		snprintf(say, sizeof(say), "it is statically linked, so nothing can be preloaded");
 	else if (strstr(elf.loader, "musl"))
 		snprintf(say, sizeof(say), "its C library is musl, libmprof.so is built for glibc");
+	else if ((p->alone = is_sanitized(p->image)))
+		snprintf(say, sizeof(say),
+			 "it is built with a sanitizer, whose own allocator must come first");
 	if (*say)
 		snprintf(p->why_not, sizeof(p->why_not), "'%.200s' cannot be recorded: %s",
 			 p->image, say);
@@ -192,6 +210,7 @@ int program_find(const char *name, struct program *p, struct error *err)
 	int code = locate(name, p, err), i;
 
 	p->why_not[0] = '\0';
+	p->alone = false;
 	if (code)
 		return code;
 	snprintf(p->image, sizeof(p->image), "%s", p->path);

@@ -60,6 +60,8 @@ static int make_preload(struct session *s, struct error *err)
 	s->library = library_find(err);
 	if (!s->library)
 		return -ENOENT;
+	if (s->result->program.alone)
+		return 0;
 	if (asprintf(&s->variable[0], "LD_PRELOAD=%s%s%s", s->library, more ? ":" : "",
 		     more ? before : "") < 0)
 		s->variable[0] = NULL;
