@@ -112,7 +112,11 @@ struct mprof_thread {
 	uint64_t last_ticks; /* state of the encoding, encode.h */
 	uint64_t last_addr;
 	void *data;	 /* the MODE's own; zero in a new thread */
-	uint32_t busy;	 /* 1 while a record is being put: a signal handler's call is "nested" */
+	/*
+	 * While a record is being put: the stack pointer, so that one that was jumped
+	 * out of (siglongjmp) is recognised.  A signal handler's call is "nested".
+	 */
+	uintptr_t busy;
 	uint32_t number; /* in the run, from 1 */
 	/* [slow] */
 	uint32_t tid;
@@ -150,7 +154,8 @@ struct mprof_host {
 	const struct mprof_config *config;
 	/*
 	 * The record of the calling thread, made if it has none; NULL: keep nothing
-	 * of this call.
+	 * of this call, which is then counted if it was the program's.  The record is
+	 * not busy, or was left so by something that is no longer on the stack.
 	 */
 	struct mprof_thread *(*enter)(void);
 	/* Creates the run's file at path or joins the one that the run has. */
@@ -206,6 +211,19 @@ struct mprof_mode_ops {
 	/* [slow, optional] the process is about to end or to exec; may run more than once. */
 	void (*flush)(struct mprof_thread *t);
 };
+
+/* [hot] Where the stack is. */
+MPROF_HOT uintptr_t mprof_stack(void)
+{
+	uintptr_t sp;
+
+#if defined(__x86_64__)
+	__asm__("mov %%rsp, %0" : "=r"(sp));
+#else
+	__asm__("mov %0, sp" : "=r"(sp));
+#endif
+	return sp;
+}
 
 /* [hot] The run's clock.  About 6 ns beside a malloc where it is rdtsc. */
 MPROF_HOT uint64_t mprof_ticks(void)

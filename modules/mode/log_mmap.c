@@ -44,8 +44,9 @@ static void put_long(struct mprof_thread *t, const struct event *e, uint64_t dt)
 
 	for (int i = 0; i < 4; i++)
 		head[1 + i] = e->v[i];
-	compiler_barrier();
-	*head = mprof_word_long(e->fn, dt, e->flags & 255, e->error);
+	/* Pairs with a reader of the live slot: the values are there before the head says so. */
+	__atomic_store_n(head, mprof_word_long(e->fn, dt, e->flags & 255, e->error),
+			 __ATOMIC_RELEASE);
 	t->cur = head + MPROF_LONG_WORDS;
 }
 
@@ -97,16 +98,11 @@ static void put_event(struct mprof_thread *t, const struct event *e)
 
 static MPROF_COLD void put_slow(const struct event *e)
 {
-	struct mprof_thread *t;
+	struct mprof_thread *t = host->enter();
 
-	if (mprof_self->busy) {
-		host->lost(MPROF_LOST_NESTED, 1);
-		return;
-	}
-	t = host->enter();
 	if (!t)
 		return;
-	t->busy = 1;
+	t->busy = mprof_stack();
 	compiler_barrier();
 	put_event(t, e);
 	compiler_barrier();
@@ -138,7 +134,7 @@ MPROF_HOT void put_alloc(unsigned tag, unsigned fn, void *ptr, size_t size, size
 	if (mprof_likely(tag && t->cur != t->end && !t->busy)) {
 		uint64_t dt, delta;
 
-		t->busy = 1;
+		t->busy = mprof_stack();
 		compiler_barrier();
 		dt = now - t->last_ticks;
 		delta = (uintptr_t)ptr - t->last_addr;
@@ -176,7 +172,7 @@ MPROF_HOT void put_free(unsigned tag, unsigned fn, unsigned flags, void *ptr, si
 	if (mprof_likely(tag && t->cur != t->end && !t->busy)) {
 		uint64_t dt;
 
-		t->busy = 1;
+		t->busy = mprof_stack();
 		compiler_barrier();
 		dt = now - t->last_ticks;
 		if (mprof_likely(mprof_free_is_short(dt, (uintptr_t)ptr) && t->cur != t->end)) {
@@ -260,11 +256,11 @@ static void put_control(struct mprof_thread *t, unsigned what, uint64_t value)
 
 static void note_control(unsigned what, uint64_t value)
 {
-	struct mprof_thread *t = mprof_self->busy ? NULL : host->enter();
+	struct mprof_thread *t = host->enter();
 
 	if (!t)
 		return;
-	t->busy = 1;
+	t->busy = mprof_stack();
 	compiler_barrier();
 	put_control(t, what, value);
 	compiler_barrier();
@@ -283,7 +279,7 @@ static void thread_start(struct mprof_thread *t)
 {
 	if (host->slot_take(t) < 0)
 		return;
-	t->busy = 1;
+	t->busy = mprof_stack();
 	put_control(t, MPROF_CONTROL_THREAD_START, t->tid);
 	t->busy = 0;
 }

@@ -114,8 +114,9 @@ struct mp_local {
 extern struct mp_local *mp_local;
 extern struct mprof_thread mp_nobody;	/* always zero */
 void mp_thread_begins(uint32_t number); /* in a new thread: the number its creator gave it */
-/* Does fn(arg) reach the malloc family?  Its calls are not recorded. */
-int mp_reaches_malloc(void (*fn)(void *), void *arg);
+/* Between these, what this thread calls of the malloc family is not recorded; end: was any? */
+void mp_trial_begin(struct mprof_thread **before);
+int mp_trial_end(struct mprof_thread *before);
 int mp_threads_start(void);
 struct mprof_thread *mp_enter(void);
 void mp_threads_forked(void); /* in a child: forget what the parent's threads had */

@@ -8,144 +8,226 @@
  * when the next operator lies in the object that has the backing malloc, a
  * trial tells, and calls of those that do not are recorded here.
  *
- * Each operator is looked up on its first call: a C program has none, and a
- * failing lookup is dear.  A C++ plugin of a C program is loaded out of sight
- * of RTLD_NEXT; then the C++ library is asked for by name.
+ * The next operator is what the program would have got without us.  Where the
+ * global scope has one, that is it, for everybody.  A C program has none; then
+ * each plugin written in C++ gets the one in its own scope, remembered by the
+ * plugin's link map.  Lookups wait for the first call: a failing one is dear.
  */
 #include <dlfcn.h>
+#include <link.h>
 #include <stdlib.h>
 
 #include "internal.h"
 
 #define EXPORT __attribute__((visibility("default")))
+#define SCOPES 8 /* plugins with a C++ library of their own, for each operator */
 
-struct operator
-{
-	const char *name;
+/* glibc 2.35 and later: takes no lock. */
+extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
+
+struct scope {
+	const void *object; /* stored last */
 	void *real;
+};
+
+struct operator {
+	const char *name, *partner; /* what undoes it: the same form */
+	void *real; /* in the global scope */
 	uint32_t own; /* it does not reach malloc: record it */
+	struct scope scope[SCOPES];
 };
 
 static const void *base_of(const void *symbol)
 {
 	Dl_info info;
 
-	return dladdr(symbol, &info) ? info.dli_fbase : NULL;
+	return symbol && dladdr(symbol, &info) ? info.dli_fbase : NULL;
 }
 
-static void *find(const char *name)
+/*
+ * Does the allocator itself call?  What it keeps for itself is not the program's,
+ * and it may hold a lock: nothing of its own may be called then.
+ */
+static int is_allocators(const void *caller)
 {
-	static const char *const libraries[] = { "libstdc++.so.6", "libc++.so.1",
-						 "libc++abi.so.1" };
-	void *symbol = dlsym(RTLD_NEXT, name), *so;
+	static struct dl_find_object allocator;
 
-	for (unsigned i = 0; !symbol && i < 3; i++) {
-		so = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
-		if (so)
-			symbol = dlsym(so, name);
+	if (mprof_unlikely(!allocator.dlfo_map_end) && _dl_find_object)
+		_dl_find_object(*(void **)&mprof_core.real.malloc, &allocator);
+	return (uintptr_t)caller - (uintptr_t)allocator.dlfo_map_start <
+	       (uintptr_t)allocator.dlfo_map_end - (uintptr_t)allocator.dlfo_map_start;
+}
+
+/* Any form of new and delete takes these: a size or block, a size or an alignment, a tag. */
+typedef void *any_new(size_t, size_t, size_t);
+typedef void any_delete(void *, size_t, size_t);
+
+/* Does the operator reach the malloc family?  Twice: the first time may also map memory. */
+static int reaches_malloc(void *real, void *partner, int is_new)
+{
+	struct mprof_thread *before;
+	int reached = 0;
+	void *ptr;
+
+	for (int i = 0; i < 2; i++) {
+		mp_trial_begin(&before);
+		if (is_new) {
+			ptr = ((any_new *)real)(64, 64, 64);
+			reached = mp_trial_end(before);
+			mp_trial_begin(&before);
+			((any_delete *)partner)(ptr, 64, 64);
+			mp_trial_end(before);
+		} else {
+			ptr = ((any_new *)partner)(64, 64, 64);
+			mp_trial_end(before);
+			mp_trial_begin(&before);
+			((any_delete *)real)(ptr, 64, 64);
+			reached = mp_trial_end(before);
+		}
 	}
-	return symbol;
-}
-
-/* No C++ library at all: linked statically into a plugin.  Then malloc is what they do. */
-static void *fallback_new(size_t size)
-{
-	void *ptr = malloc(size ? size : 1);
-
-	if (!ptr)
-		abort(); /* as an uncaught std::bad_alloc, which we have nothing to throw with */
-	return ptr;
-}
-
-/* Any form of new and delete takes these: a size, an alignment or a tag, a tag. */
-static void try_new(void *real)
-{
-	void *(*call)(size_t, size_t, size_t) = (void *(*)(size_t, size_t, size_t))real;
-
-	mprof_core.real.free(call(64, 64, 64));
-}
-
-static void try_delete(void *real)
-{
-	void (*call)(void *, size_t, size_t) = (void (*)(void *, size_t, size_t))real;
-
-	call(mprof_core.real.memalign(64, 64), 64, 64);
+	return reached;
 }
 
 /* Remembered once the allocator is known: it may call us while it is being found. */
-static MPROF_COLD void *look_up(struct operator* o, int is_new)
+static void *know_global(struct operator*o, void *real, int is_new, const void *caller)
 {
-	void *real = find(o->name);
+	void *partner;
 
-	if (!real)
-		real = is_new ? (void *)fallback_new : (void *)free;
-	if (!mp_boot_try(NULL))
+	if (!mp_boot_try(NULL) || is_allocators(caller))
 		return real;
-	if (mp_recording() && base_of(real) == base_of(*(void **)&mprof_core.real.malloc))
-		o->own = !mp_reaches_malloc(is_new ? try_new : try_delete, real);
+	if (mp_recording() && base_of(real) == base_of(*(void **)&mprof_core.real.malloc)) {
+		partner = dlsym(RTLD_NEXT, o->partner);
+		o->own = base_of(partner) == base_of(real) &&
+			 !reaches_malloc(real, partner, is_new);
+	}
 	__atomic_store_n(&o->real, real, __ATOMIC_RELEASE);
 	return real;
 }
 
-MPROF_HOT void *real_of(struct operator* o, int is_new)
+static const void *object_of(const void *caller)
+{
+	struct dl_find_object found;
+
+	if (_dl_find_object)
+		return _dl_find_object((void *)caller, &found) ? NULL : found.dlfo_link_map;
+	return base_of(caller);
+}
+
+/* In the scope of the object that calls.  It has one: it could not have been linked without. */
+static void *find_in_scope(const char *name, const void *caller)
+{
+	Dl_info info;
+	void *handle, *real = NULL;
+
+	if (dladdr(caller, &info)) {
+		handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+		if (handle)
+			real = dlsym(handle, name);
+	}
+	if (!real) /* deeper than its own dependencies: by name, then */
+		handle = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD), real = dlsym(handle, name);
+	return real;
+}
+
+static void *know_scope(struct operator*o, const void *object, const void *caller)
+{
+	void *real = find_in_scope(o->name, caller);
+	struct scope *s = o->scope;
+
+	while (s < o->scope + SCOPES && __atomic_load_n(&s->object, __ATOMIC_ACQUIRE))
+		s++;
+	if (s < o->scope + SCOPES && object) {
+		s->real = real;
+		__atomic_store_n(&s->object, object, __ATOMIC_RELEASE);
+	}
+	return real;
+}
+
+static MPROF_COLD void *look_up(struct operator*o, int is_new, const void *caller)
+{
+	const void *object = object_of(caller);
+	void *real;
+
+	for (int i = 0; i < SCOPES; i++)
+		if (__atomic_load_n(&o->scope[i].object, __ATOMIC_ACQUIRE) == object && object)
+			return o->scope[i].real;
+	real = dlsym(RTLD_NEXT, o->name);
+	real = real ? know_global(o, real, is_new, caller) : know_scope(o, object, caller);
+	if (!real)
+		abort(); /* nothing to call: no program is linked like that */
+	return real;
+}
+
+MPROF_HOT void *real_of(struct operator*o, int is_new, const void *caller)
 {
 	void *real = __atomic_load_n(&o->real, __ATOMIC_ACQUIRE);
 
-	return mprof_likely(real != NULL) ? real : look_up(o, is_new);
+	return mprof_likely(real != NULL) ? real : look_up(o, is_new, caller);
 }
 
-#define NEW(symbol, fn, params, args, align)                           \
-	EXPORT void *symbol params;                                    \
-	EXPORT void *symbol params                                     \
-	{                                                              \
-		static struct operator o = { #symbol, NULL, 0 };       \
-		void *(*real)params = (void *(*)params)real_of(&o, 1); \
-		void *ptr;                                             \
-                                                                       \
-		if (mprof_likely(!o.own))                              \
-			return real args;                              \
-		ptr = real args;                                       \
-		mp_table()->note_alloc(fn, ptr, size, align);          \
-		return ptr;                                            \
+#define NEW(symbol, partner, fn, params, args, align)                                              \
+	EXPORT void *symbol params;                                                                \
+	EXPORT void *symbol params                                                                 \
+	{                                                                                          \
+		static struct operator o = { #symbol, #partner, NULL, 0, { { 0 } } };              \
+		void *(*real)params =                                                              \
+			(void *(*)params)real_of(&o, 1, __builtin_return_address(0));              \
+		void *ptr;                                                                         \
+                                                                                                   \
+		if (mprof_likely(!o.own) || is_allocators(__builtin_return_address(0)))            \
+			return real args;                                                          \
+		ptr = real args;                                                                   \
+		mp_table()->note_alloc(fn, ptr, size, align);                                      \
+		return ptr;                                                                        \
 	}
 
-#define DELETE(symbol, fn, params, args, size)                       \
-	EXPORT void symbol params;                                   \
-	EXPORT void symbol params                                    \
-	{                                                            \
-		static struct operator o = { #symbol, NULL, 0 };     \
-		void(*real) params = (void(*) params)real_of(&o, 0); \
-                                                                     \
-		if (mprof_unlikely(o.own))                           \
-			mp_table()->note_free(fn, ptr, size);        \
-		real args;                                           \
+#define DELETE(symbol, partner, fn, params, args, size)                                            \
+	EXPORT void symbol params;                                                                 \
+	EXPORT void symbol params                                                                  \
+	{                                                                                          \
+		static struct operator o = { #symbol, #partner, NULL, 0, { { 0 } } };              \
+		void(*real) params = (void(*) params)real_of(&o, 0, __builtin_return_address(0));  \
+                                                                                                   \
+		if (mprof_unlikely(o.own) && !is_allocators(__builtin_return_address(0)))          \
+			mp_table()->note_free(fn, ptr, size);                                      \
+		real args;                                                                         \
 	}
+
+#define TAG const void *no
+#define NEW_ MPROF_FN_NEW
+#define NEW_A MPROF_FN_NEW_ARRAY
+#define DEL_ MPROF_FN_DELETE
+#define DEL_A MPROF_FN_DELETE_ARRAY
 
 /* The Itanium C++ ABI's names; m is size_t, St11align_val_t the alignment. */
-NEW(_Znwm, MPROF_FN_NEW, (size_t size), (size), 0)
-NEW(_Znam, MPROF_FN_NEW_ARRAY, (size_t size), (size), 0)
-NEW(_ZnwmRKSt9nothrow_t, MPROF_FN_NEW, (size_t size, const void *no), (size, no), 0)
-NEW(_ZnamRKSt9nothrow_t, MPROF_FN_NEW_ARRAY, (size_t size, const void *no), (size, no), 0)
-NEW(_ZnwmSt11align_val_t, MPROF_FN_NEW, (size_t size, size_t align), (size, align), align)
-NEW(_ZnamSt11align_val_t, MPROF_FN_NEW_ARRAY, (size_t size, size_t align), (size, align), align)
-NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, MPROF_FN_NEW, (size_t size, size_t align, const void *no),
-    (size, align, no), align)
-NEW(_ZnamSt11align_val_tRKSt9nothrow_t, MPROF_FN_NEW_ARRAY,
-    (size_t size, size_t align, const void *no), (size, align, no), align)
+NEW(_Znwm, _ZdlPv, NEW_, (size_t size), (size), 0)
+NEW(_Znam, _ZdaPv, NEW_A, (size_t size), (size), 0)
+NEW(_ZnwmRKSt9nothrow_t, _ZdlPv, NEW_, (size_t size, TAG), (size, no), 0)
+NEW(_ZnamRKSt9nothrow_t, _ZdaPv, NEW_A, (size_t size, TAG), (size, no), 0)
+NEW(_ZnwmSt11align_val_t, _ZdlPvSt11align_val_t, NEW_, (size_t size, size_t align), (size, align),
+    align)
+NEW(_ZnamSt11align_val_t, _ZdaPvSt11align_val_t, NEW_A, (size_t size, size_t align), (size, align),
+    align)
+NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, _ZdlPvSt11align_val_t, NEW_,
+    (size_t size, size_t align, TAG), (size, align, no), align)
+NEW(_ZnamSt11align_val_tRKSt9nothrow_t, _ZdaPvSt11align_val_t, NEW_A,
+    (size_t size, size_t align, TAG), (size, align, no), align)
 
-DELETE(_ZdlPv, MPROF_FN_DELETE, (void *ptr), (ptr), 0)
-DELETE(_ZdaPv, MPROF_FN_DELETE_ARRAY, (void *ptr), (ptr), 0)
-DELETE(_ZdlPvm, MPROF_FN_DELETE, (void *ptr, size_t size), (ptr, size), size)
-DELETE(_ZdaPvm, MPROF_FN_DELETE_ARRAY, (void *ptr, size_t size), (ptr, size), size)
-DELETE(_ZdlPvRKSt9nothrow_t, MPROF_FN_DELETE, (void *ptr, const void *no), (ptr, no), 0)
-DELETE(_ZdaPvRKSt9nothrow_t, MPROF_FN_DELETE_ARRAY, (void *ptr, const void *no), (ptr, no), 0)
-DELETE(_ZdlPvSt11align_val_t, MPROF_FN_DELETE, (void *ptr, size_t align), (ptr, align), 0)
-DELETE(_ZdaPvSt11align_val_t, MPROF_FN_DELETE_ARRAY, (void *ptr, size_t align), (ptr, align), 0)
-DELETE(_ZdlPvmSt11align_val_t, MPROF_FN_DELETE, (void *ptr, size_t size, size_t align),
+DELETE(_ZdlPv, _Znwm, DEL_, (void *ptr), (ptr), 0)
+DELETE(_ZdaPv, _Znam, DEL_A, (void *ptr), (ptr), 0)
+DELETE(_ZdlPvm, _Znwm, DEL_, (void *ptr, size_t size), (ptr, size), size)
+DELETE(_ZdaPvm, _Znam, DEL_A, (void *ptr, size_t size), (ptr, size), size)
+DELETE(_ZdlPvRKSt9nothrow_t, _Znwm, DEL_, (void *ptr, TAG), (ptr, no), 0)
+DELETE(_ZdaPvRKSt9nothrow_t, _Znam, DEL_A, (void *ptr, TAG), (ptr, no), 0)
+DELETE(_ZdlPvSt11align_val_t, _ZnwmSt11align_val_t, DEL_, (void *ptr, size_t align), (ptr, align),
+       0)
+DELETE(_ZdaPvSt11align_val_t, _ZnamSt11align_val_t, DEL_A, (void *ptr, size_t align), (ptr, align),
+       0)
+DELETE(_ZdlPvmSt11align_val_t, _ZnwmSt11align_val_t, DEL_, (void *ptr, size_t size, size_t align),
        (ptr, size, align), size)
-DELETE(_ZdaPvmSt11align_val_t, MPROF_FN_DELETE_ARRAY, (void *ptr, size_t size, size_t align),
+DELETE(_ZdaPvmSt11align_val_t, _ZnamSt11align_val_t, DEL_A, (void *ptr, size_t size, size_t align),
        (ptr, size, align), size)
-DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, MPROF_FN_DELETE,
-       (void *ptr, size_t align, const void *no), (ptr, align, no), 0)
-DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, MPROF_FN_DELETE_ARRAY,
-       (void *ptr, size_t align, const void *no), (ptr, align, no), 0)
+DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, _ZnwmSt11align_val_t, DEL_,
+       (void *ptr, size_t align, TAG), (ptr, align, no), 0)
+DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, _ZnamSt11align_val_t, DEL_A,
+       (void *ptr, size_t align, TAG), (ptr, align, no), 0)

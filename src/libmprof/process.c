@@ -99,7 +99,7 @@ void mp_process_flush(void)
 	struct mprof_thread *t = mprof_self;
 
 	if (is_self() && t->number && mp_mode->flush && !t->busy) {
-		t->busy = 1; /* a signal handler's call must not find half a chunk */
+		t->busy = mprof_stack(); /* a signal handler's call must not find half a chunk */
 		mp_mode->flush(t);
 		t->busy = 0;
 	}

@@ -16,6 +16,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -36,8 +37,8 @@ struct mp_local *mp_local MP_HIDDEN;
 struct mprof_thread mp_nobody MP_HIDDEN;
 static struct mprof_thread trial; /* always zero: whoever is seen with it is trying something out */
 static __thread uint32_t given_number; /* given by the creator before the first event */
-/* This thread holds a lock or makes its record: a signal handler's call must not. */
-static __thread uint32_t entering;
+/* The stack while this thread holds a lock or makes its record: a signal handler's call must not. */
+static __thread uintptr_t entering;
 static __thread uint32_t reached;
 static __thread uint32_t rounds;
 static pthread_key_t key;
@@ -178,7 +179,7 @@ static void thread_end(void *record)
 	if (t != mprof_self || !t->number || !mp_recording())
 		return;
 	mp_table()->note_control(MPROF_CONTROL_THREAD_END, 0);
-	entering = 1;
+	entering = mprof_stack();
 	leave_behind(t);
 	entering = 0;
 }
@@ -240,36 +241,52 @@ static struct mprof_thread *thread_new(void)
 	return t;
 }
 
+/*
+ * Is what was marked at stack pointer `mark` still on the stack below us?  A jump
+ * out of a signal handler leaves marks behind that would silence the thread for
+ * ever.  On an alternate stack pointers compare for nothing: then it is.
+ */
+static int is_under_way(uintptr_t mark)
+{
+	stack_t now;
+
+	if (!mark || mprof_stack() <= mark)
+		return mark != 0;
+	return mp_sys(SYS_sigaltstack, 0, (long)&now, 0, 0, 0, 0) < 0 || now.ss_flags & SS_ONSTACK;
+}
+
 struct mprof_thread *mp_enter(void)
 {
 	struct mprof_thread *t = mprof_self;
 
 	if (!mp_recording())
 		return NULL;
-	if (t->number)
-		return t;
 	if (t == &trial) {
 		reached = 1;
 		return NULL;
 	}
-	if (entering) {
+	if (is_under_way(t->busy) || is_under_way(entering)) {
 		mp_lost(MPROF_LOST_NESTED, 1);
 		return NULL;
 	}
-	entering = 1;
+	if (t->number)
+		return t;
+	entering = mprof_stack();
 	t = !mp_local->alive && mp_process_forked(0) < 0 ? NULL : thread_new();
 	entering = 0;
 	return t;
 }
 
-int mp_reaches_malloc(void (*fn)(void *), void *arg)
+/* Between these, what this thread calls of the malloc family is not recorded, only noticed. */
+void mp_trial_begin(struct mprof_thread **before)
 {
-	struct mprof_thread *t = mprof_self;
-
+	*before = mprof_self;
 	mprof_self = &trial;
-	fn(arg);
-	reached = 0; /* the first time may also map memory */
-	fn(arg);
-	mprof_self = t;
+	reached = 0;
+}
+
+int mp_trial_end(struct mprof_thread *before)
+{
+	mprof_self = before;
 	return (int)reached;
 }
