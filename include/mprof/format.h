@@ -121,7 +121,7 @@ struct mprof_file_header {
 	uint32_t threads;		   /* numbers given so far */
 	uint32_t lost[MPROF_LOST_REASONS]; /* of processes without an entry */
 	uint64_t index_offset;		   /* compressed file: where the index extent is */
-	uint64_t room; /* disk blocks were asked for up to here, ahead of need */
+	uint64_t room;	  /* disk blocks were asked for up to here, ahead of need */
 	uint32_t filters; /* seccomp filters of the first process */
 	uint32_t reserved32;
 	uint64_t reserved[11];

@@ -111,7 +111,7 @@ struct mprof_thread {
 	uint64_t *cur, *end; /* room for event words in this thread's slot */
 	uint64_t last_ticks; /* state of the encoding, encode.h */
 	uint64_t last_addr;
-	void *data;	 /* the MODE's own; zero in a new thread */
+	void *data; /* the MODE's own; zero in a new thread */
 	/*
 	 * While a record is being put: the stack pointer, so that one that was jumped
 	 * out of (siglongjmp) is recognised.  A signal handler's call is "nested".

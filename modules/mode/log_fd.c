@@ -72,7 +72,7 @@ static void finish(struct line *l)
 	ret = host->fd_write((int)host->config->log_fd, l->text, l->used);
 	if (ret == -EBADF)
 		host->stop(MPROF_LOST_FILE, "LOG_FD is another file by now");
-	else if (ret < 0 && ret != -EAGAIN)
+	else if (ret < 0)
 		host->stop(MPROF_LOST_SPACE, "LOG_FD takes no more lines");
 }
 

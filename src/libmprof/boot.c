@@ -17,7 +17,7 @@
 #include "internal.h"
 
 /* libstdc++'s emergency pool alone takes 72,704 bytes; untouched pages cost nothing. */
-#define BOOT_BYTES (1u << 20)
+#define BOOT_BYTES (4u << 20)
 
 static alignas(4096) char arena[BOOT_BYTES];
 static size_t arena_used;

@@ -80,6 +80,8 @@ void mp_stop(unsigned reason, const char *why)
 	publish(&mp_pass_api);
 	mp_lost(reason, 1);
 	mp_fact_stopped(why);
+	if (!mp_file.header && mp_known.notes[0]) /* no file to say it in */
+		mp_note(why);
 }
 
 static void refuse(struct text *why)
@@ -183,6 +185,7 @@ static int initialise(const void *caller, struct text *why)
 		return 0;
 	*why = text_on(why->at, why->size);
 	mp_next();
+	mp_process_forks();
 	mp_clock_choose();
 	mp_mode = mp_find_mode(mp_config.mode, why);
 	if (!mp_mode)

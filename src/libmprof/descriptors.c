@@ -85,13 +85,28 @@ void mp_fd_release(void)
 	__atomic_fetch_sub(&mp_file.users, 1, __ATOMIC_SEQ_CST);
 }
 
-static void move_away(int from)
-{
-	int to = sys_fcntl(from, F_DUPFD_CLOEXEC, from > 512 ? from / 2 : from + 1);
+#define PATIENCE 100000 /* turns; a writer that was jumped out of never says that it has ended */
 
+/*
+ * The program is about to put `wanted` at our number.  Not if that will fail; and
+ * not in a vfork child, whose table of descriptors is its own while its memory is
+ * its parent's.
+ */
+static void move_away(int wanted, int from)
+{
+	int to;
+
+	if (sys_fcntl(wanted, F_GETFD, 0) < 0 || !mp_local || mp_local->pid != sys_getpid())
+		return;
+	to = sys_fcntl(from, F_DUPFD_CLOEXEC, from > 512 ? from / 2 : from + 1);
 	__atomic_store_n(&mp_file.fd, to, __ATOMIC_SEQ_CST);
-	while (__atomic_load_n(&mp_file.users, __ATOMIC_SEQ_CST))
+	for (int i = 0; __atomic_load_n(&mp_file.users, __ATOMIC_SEQ_CST); i++) {
+		if (i == PATIENCE) {
+			mp_stop(MPROF_LOST_FILE, "a write to the file never ended");
+			return;
+		}
 		sys_yield();
+	}
 }
 
 static int ours(int fd)
@@ -115,7 +130,7 @@ EXPORT int dup2(int from, int to)
 	if (ours(from))
 		return bad_number();
 	if (ours(to))
-		move_away(to);
+		move_away(from, to);
 	return mp_next()->dup2(from, to);
 }
 
@@ -124,7 +139,7 @@ EXPORT int dup3(int from, int to, int flags)
 	if (ours(from))
 		return bad_number();
 	if (ours(to))
-		move_away(to);
+		move_away(from, to);
 	return mp_next()->dup3(from, to, flags);
 }
 
@@ -166,11 +181,13 @@ EXPORT void closefrom(int first)
 /* Watched descriptors of the program's: which file each was when a MODE began to use it. */
 static struct {
 	int fd;
+	int may_signal; /* a pipe or socket whose reader can go, or a file that has a limit */
 	uint64_t dev, ino;
 } watched;
 
 int mp_fd_open(int fd)
 {
+	struct rlimit lim;
 	struct stat st;
 	int ret = sys_fstat(fd, &st);
 
@@ -179,6 +196,9 @@ int mp_fd_open(int fd)
 	watched.fd = fd;
 	watched.dev = st.st_dev;
 	watched.ino = st.st_ino;
+	watched.may_signal =
+	    S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) ||
+	    (sys_getrlimit(RLIMIT_FSIZE, &lim) == 0 && lim.rlim_cur != RLIM_INFINITY);
 	return 0;
 }
 
@@ -198,8 +218,8 @@ int mp_fd_write(int fd, const void *data, size_t bytes)
 	if (fd != watched.fd || sys_fstat(fd, &st) < 0 || st.st_ino != watched.ino ||
 	    st.st_dev != watched.dev)
 		return -EBADF;
-	n = mp_write_quietly(fd, data, bytes);
+	n = watched.may_signal ? mp_write_quietly(fd, data, bytes) : sys_write(fd, data, bytes);
 	if (n == -EAGAIN && mp_sys(SYS_ppoll, (long)&poll, 1, (long)&patience, 0, 8, 0) > 0)
 		n = mp_write_quietly(fd, data, bytes);
-	return n < 0 ? (int)n : 0;
+	return n < 0 ? (int)n : n == (long)bytes ? 0 : -EIO;
 }

@@ -14,6 +14,7 @@
  */
 #include <errno.h>
 #include <sys/file.h>
+#include <sys/statfs.h>
 
 #include "internal.h"
 
@@ -100,6 +101,7 @@ int mp_file_reserve(uint64_t offset, uint64_t bytes)
 /* Asks for disk blocks ahead of need, LOG_QTY records at a time.  Failing is no harm yet. */
 static void make_room(uint64_t tail)
 {
+	struct statfs fs;
 	uint64_t *room = &mp_file.header->room, had = __atomic_load_n(room, __ATOMIC_RELAXED);
 	uint64_t step = mp_config.log_qty * RECORD_BYTES, want;
 	int fd;
@@ -115,7 +117,10 @@ static void make_room(uint64_t tail)
 	fd = mp_fd_hold();
 	if (fd < 0)
 		return;
-	sys_fallocate(fd, FALLOC_FL_KEEP_SIZE, tail, want - tail);
+	/* A file system may keep what it gave before it found that there is no more. */
+	if (mp_sys(SYS_fstatfs, fd, (long)&fs, 0, 0, 0, 0) == 0 &&
+	    want - tail < (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize / 8)
+		sys_fallocate(fd, FALLOC_FL_KEEP_SIZE, tail, want - tail);
 	mp_fd_release();
 }
 
@@ -218,7 +223,8 @@ static int adopt(int fd)
 	mp_file.ino = st.st_ino;
 	mp_file.header = map;
 	__atomic_store_n(&mp_file.fd, fd, __ATOMIC_RELEASE);
-	sys_flock(fd, LOCK_SH); /* "in use", for whoever wants this path for another run */
+	sys_flock(fd,
+		  LOCK_SH | LOCK_NB); /* "in use", for whoever wants this path for another run */
 	mprof_core.clock = mp_file.header->clock;
 	mprof_core.clock_shift = mp_file.header->clock_shift;
 	mp_sigbus_guard();
@@ -256,7 +262,8 @@ static uint32_t filters_of(int fd)
 	return filters;
 }
 
-/* -ENOENT: no such file; -EPERM: the process is locked in; -EXDEV: one of another kind; -ESTALE: the run's file is closed. */
+/* -ENOENT: no such file; -EPERM: the process is locked in; -EXDEV: one of another kind; -ESTALE:
+ * the run's file is closed. */
 static int join(const struct mp_run *run, const char *magic)
 {
 	struct head h;
@@ -265,8 +272,8 @@ static int join(const struct mp_run *run, const char *magic)
 	fd = sys_open(run->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
 	if (fd < 0)
 		return fd;
-	ret = sys_pread(fd, &h, sizeof(h), 0) == sizeof(h) && has_magic(&h, magic) ? -ESTALE
-											    : -EXDEV;
+	ret =
+	    sys_pread(fd, &h, sizeof(h), 0) == sizeof(h) && has_magic(&h, magic) ? -ESTALE : -EXDEV;
 	if (ret == -ESTALE && same_run(&h, magic, run))
 		return mp_seccomp_filters() > filters_of(fd) ? sys_close(fd), -EPERM : adopt(fd);
 	sys_close(fd);
@@ -293,7 +300,8 @@ static void header_fill(struct mprof_file_header *h, const char *magic, const st
 /* The first n bytes of a file are a header of ours? */
 static int is_ours(const struct head *h, long n)
 {
-	return n == sizeof(struct head) && (has_magic(h, MPROF_MAGIC_TRACE) || has_magic(h, MPROF_MAGIC_COUNTS)) &&
+	return n == sizeof(struct head) &&
+	       (has_magic(h, MPROF_MAGIC_TRACE) || has_magic(h, MPROF_MAGIC_COUNTS)) &&
 	       h->header_size == MPROF_HEADER_SIZE;
 }
 
@@ -340,9 +348,9 @@ static int place(const char *temporary, struct mp_run *run, const char *magic, s
 			ret = 0;
 		}
 		if (ret == 0)
-			return sys_rename(temporary, run->path);
+			return sys_rename(temporary, run->path, 0);
 	} else if (ret < 0) { /* a file system without hard links */
-		return sys_rename(temporary, run->path);
+		return sys_rename(temporary, run->path, 1);
 	}
 	sys_unlink(temporary);
 	return ret;
@@ -373,6 +381,7 @@ static int create(struct mp_run *run, const char *magic, struct text *why)
 		return ret < 0 ? ret : -ENOMEM;
 	}
 	header_fill(h, magic, run);
+	sys_flock(fd, LOCK_SH | LOCK_NB); /* before anybody can see it */
 	sys_munmap(h, MPROF_HEADER_SIZE);
 	ret = place(name, run, magic, why);
 	if (ret < 0) {

@@ -173,7 +173,8 @@ void mp_counts_give(struct mprof_thread *t);
 /* process.c */
 int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid);
 int mp_process_forked(uint64_t when); /* 0: not known exactly */
-void mp_process_watch(void);	      /* from the constructor: see forks and the end coming */
+void mp_process_forks(void);	      /* once, as early as can be: see forks coming */
+void mp_process_watch(void);	      /* from the constructor: see the end coming */
 void mp_process_flush(void);	      /* what this thread has goes to the file */
 /* status.c */
 uint64_t mp_start_time(void);

@@ -31,8 +31,8 @@
 	X(dup2)              \
 	X(dup3)              \
 	X(closefrom)         \
-	X(pthread_create)                                                                          \
-	X(thrd_create)    \
+	X(pthread_create)    \
+	X(thrd_create)       \
 	X(prctl)             \
 	X(dlopen)            \
 	X(brk)               \

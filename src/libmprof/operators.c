@@ -30,10 +30,11 @@ struct scope {
 	void *real;
 };
 
-struct operator {
+struct operator
+{
 	const char *name, *partner; /* what undoes it: the same form */
-	void *real; /* in the global scope */
-	uint32_t own; /* it does not reach malloc: record it */
+	void *real;		    /* in the global scope */
+	uint32_t own;		    /* it does not reach malloc: record it */
 	struct scope scope[SCOPES];
 };
 
@@ -89,7 +90,7 @@ static int reaches_malloc(void *real, void *partner, int is_new)
 }
 
 /* Remembered once the allocator is known: it may call us while it is being found. */
-static void *know_global(struct operator*o, void *real, int is_new, const void *caller)
+static void *know_global(struct operator* o, void *real, int is_new, const void *caller)
 {
 	void *partner;
 
@@ -97,8 +98,8 @@ static void *know_global(struct operator*o, void *real, int is_new, const void *
 		return real;
 	if (mp_recording() && base_of(real) == base_of(*(void **)&mprof_core.real.malloc)) {
 		partner = dlsym(RTLD_NEXT, o->partner);
-		o->own = base_of(partner) == base_of(real) &&
-			 !reaches_malloc(real, partner, is_new);
+		o->own =
+		    base_of(partner) == base_of(real) && !reaches_malloc(real, partner, is_new);
 	}
 	__atomic_store_n(&o->real, real, __ATOMIC_RELEASE);
 	return real;
@@ -125,11 +126,12 @@ static void *find_in_scope(const char *name, const void *caller)
 			real = dlsym(handle, name);
 	}
 	if (!real) /* deeper than its own dependencies: by name, then */
-		handle = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD), real = dlsym(handle, name);
+		handle = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD),
+		real = dlsym(handle, name);
 	return real;
 }
 
-static void *know_scope(struct operator*o, const void *object, const void *caller)
+static void *know_scope(struct operator* o, const void *object, const void *caller)
 {
 	void *real = find_in_scope(o->name, caller);
 	struct scope *s = o->scope;
@@ -143,7 +145,7 @@ static void *know_scope(struct operator*o, const void *object, const void *calle
 	return real;
 }
 
-static MPROF_COLD void *look_up(struct operator*o, int is_new, const void *caller)
+static MPROF_COLD void *look_up(struct operator* o, int is_new, const void *caller)
 {
 	const void *object = object_of(caller);
 	void *real;
@@ -158,45 +160,45 @@ static MPROF_COLD void *look_up(struct operator*o, int is_new, const void *calle
 	return real;
 }
 
-MPROF_HOT void *real_of(struct operator*o, int is_new, const void *caller)
+MPROF_HOT void *real_of(struct operator* o, int is_new, const void *caller)
 {
 	void *real = __atomic_load_n(&o->real, __ATOMIC_ACQUIRE);
 
 	return mprof_likely(real != NULL) ? real : look_up(o, is_new, caller);
 }
 
-#define NEW(symbol, partner, fn, params, args, align)                                              \
-	EXPORT void *symbol params;                                                                \
-	EXPORT void *symbol params                                                                 \
-	{                                                                                          \
-		static struct operator o = { #symbol, #partner, NULL, 0, { { 0 } } };              \
-		void *(*real)params =                                                              \
-			(void *(*)params)real_of(&o, 1, __builtin_return_address(0));              \
-		void *ptr;                                                                         \
-                                                                                                   \
-		if (mprof_likely(!o.own) || is_allocators(__builtin_return_address(0)))            \
-			return real args;                                                          \
-		ptr = real args;                                                                   \
-		mp_table()->note_alloc(fn, ptr, size, align);                                      \
-		return ptr;                                                                        \
+#define NEW(symbol, partner, fn, params, args, align)                                   \
+	EXPORT void *symbol params;                                                     \
+	EXPORT void *symbol params                                                      \
+	{                                                                               \
+		static struct operator o = { #symbol, #partner, NULL, 0, { { 0 } } };   \
+		void *(*real)params =                                                   \
+		    (void *(*)params)real_of(&o, 1, __builtin_return_address(0));       \
+		void *ptr;                                                              \
+                                                                                        \
+		if (mprof_likely(!o.own) || is_allocators(__builtin_return_address(0))) \
+			return real args;                                               \
+		ptr = real args;                                                        \
+		mp_table()->note_alloc(fn, ptr, size, align);                           \
+		return ptr;                                                             \
 	}
 
-#define DELETE(symbol, partner, fn, params, args, size)                                            \
-	EXPORT void symbol params;                                                                 \
-	EXPORT void symbol params                                                                  \
-	{                                                                                          \
-		static struct operator o = { #symbol, #partner, NULL, 0, { { 0 } } };              \
-		void(*real) params = (void(*) params)real_of(&o, 0, __builtin_return_address(0));  \
-                                                                                                   \
-		if (mprof_unlikely(o.own) && !is_allocators(__builtin_return_address(0)))          \
-			mp_table()->note_free(fn, ptr, size);                                      \
-		real args;                                                                         \
+#define DELETE(symbol, partner, fn, params, args, size)                                           \
+	EXPORT void symbol params;                                                                \
+	EXPORT void symbol params                                                                 \
+	{                                                                                         \
+		static struct operator o = { #symbol, #partner, NULL, 0, { { 0 } } };             \
+		void(*real) params = (void(*) params)real_of(&o, 0, __builtin_return_address(0)); \
+                                                                                                  \
+		if (mprof_unlikely(o.own) && !is_allocators(__builtin_return_address(0)))         \
+			mp_table()->note_free(fn, ptr, size);                                     \
+		real args;                                                                        \
 	}
 
-#define TAG const void *no
-#define NEW_ MPROF_FN_NEW
+#define TAG   const void *no
+#define NEW_  MPROF_FN_NEW
 #define NEW_A MPROF_FN_NEW_ARRAY
-#define DEL_ MPROF_FN_DELETE
+#define DEL_  MPROF_FN_DELETE
 #define DEL_A MPROF_FN_DELETE_ARRAY
 
 /* The Itanium C++ ABI's names; m is size_t, St11align_val_t the alignment. */

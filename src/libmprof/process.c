@@ -22,18 +22,30 @@
 static uint32_t
     last_number; /* of this process, or, in a child that did not join yet, its parent's */
 
-static struct mprof_process_entry *find_entry(int pid, uint64_t start_time)
+/* The latest entry of a pid in one of two states; start_time 0: any. */
+static struct mprof_process_entry *find_entry(int pid, uint64_t start_time, unsigned state)
 {
 	uint32_t n = __atomic_load_n(&mp_file.header->processes, __ATOMIC_ACQUIRE);
 
-	for (uint32_t i = 0; i < n && i < MPROF_PROCESS_TABLE; i++) {
+	for (uint32_t i = n < MPROF_PROCESS_TABLE ? n : MPROF_PROCESS_TABLE; i-- > 0;) {
 		struct mprof_process_entry *e = &mp_file.header->process[i];
 
 		if (e->pid == pid && (!start_time || e->start_time == start_time) &&
-		    e->state != MPROF_PROCESS_EXITED)
+		    e->state == state)
 			return e;
 	}
 	return NULL;
+}
+
+/* This process under another program: it said so, or it used a system call of its own. */
+static struct mprof_process_entry *find_before_exec(int pid, uint64_t start_time)
+{
+	struct mprof_process_entry *e;
+
+	if (!start_time)
+		return NULL;
+	e = find_entry(pid, start_time, MPROF_PROCESS_EXECING);
+	return e ? e : find_entry(pid, start_time, MPROF_PROCESS_RUNNING);
 }
 
 int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid)
@@ -42,7 +54,7 @@ int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid)
 	uint64_t start_time = mp_start_time();
 	unsigned what = MPROF_FACT_EXEC;
 
-	e = fork_ticks ? NULL : find_entry(mp_local->pid, start_time);
+	e = fork_ticks ? NULL : find_before_exec(mp_local->pid, start_time);
 	if (e) {
 		mp_local->process = e->number;
 	} else {
@@ -52,7 +64,7 @@ int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid)
 		e = mp_entry();
 	}
 	if (!parent && parent_pid) {
-		p = find_entry(parent_pid, 0);
+		p = find_entry(parent_pid, 0, MPROF_PROCESS_RUNNING);
 		parent = p ? p->number : 0;
 	}
 	if (e) {
@@ -153,11 +165,16 @@ static void in_child(void)
 	fork_ticks = 0;
 }
 
+/* As early as can be: then ours runs last before a fork and first in the child. */
+void mp_process_forks(void)
+{
+	pthread_atfork(before_fork, in_parent, in_child);
+}
+
 void mp_process_watch(void)
 {
 	/* Registered first, so called last: the status is known, most destructors have run. */
 	on_exit(on_exit_call, NULL);
-	pthread_atfork(before_fork, in_parent, in_child);
 }
 
 EXPORT pid_t fork(void)

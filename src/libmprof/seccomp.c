@@ -19,7 +19,8 @@
 
 static void lock_in(const char *why)
 {
-	if (!mp_recording())
+	if (!mp_recording() ||
+	    mp_local->pid != sys_getpid()) /* a vfork child's is its own affair */
 		return;
 	mp_process_flush();
 	mp_stop(MPROF_LOST_LOCKED, why);
@@ -67,6 +68,7 @@ __asm__(".text\n"
 	".globl syscall\n"
 	".type syscall, @function\n"
 	"syscall:\n"
+	"	.cfi_startproc\n"
 	"	cmpq $317, %rdi\n"
 	"	je 2f\n"
 	"1:	movq %rdi, %rax\n"
@@ -98,6 +100,7 @@ __asm__(".text\n"
 	"	jmp 1b\n"
 	"3:	movq %rax, %rdi\n"
 	"	jmp mp_syscall_failed\n"
+	"	.cfi_endproc\n"
 	".size syscall, . - syscall\n");
 #elif defined(__aarch64__)
 MPROF_STATIC_ASSERT(SYS_seccomp == 277, "number in the assembly");
@@ -105,6 +108,7 @@ __asm__(".text\n"
 	".globl syscall\n"
 	".type syscall, %function\n"
 	"syscall:\n"
+	"	.cfi_startproc\n"
 	"	cmp x0, #277\n"
 	"	b.eq 2f\n"
 	"1:	mov x8, x0\n"
@@ -131,5 +135,6 @@ __asm__(".text\n"
 	"	ldp x29, x30, [sp], #80\n"
 	"	b 1b\n"
 	"3:	b mp_syscall_failed\n"
+	"	.cfi_endproc\n"
 	".size syscall, . - syscall\n");
 #endif

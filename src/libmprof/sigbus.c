@@ -24,7 +24,54 @@ static int replace_if_in(uintptr_t at, void *base, size_t bytes)
 				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
 }
 
-/* A thread only ever touches the header, its own slot and its own counts. */
+/* One line of /proc/self/maps while it goes by. */
+struct map_line {
+	uint64_t value[8]; /* start, end, -, offset, device, device, inode, - */
+	unsigned field;
+};
+
+/* 1: the line is complete and holds at. */
+static int map_line_put(struct map_line *l, char c, uintptr_t at)
+{
+	static const char ends[] = "-   : ";
+	unsigned digit = c >= 'a' ? (unsigned)(c - 'a') + 10 : (unsigned)(c - '0');
+
+	if (c == '\n') {
+		if (at >= l->value[0] && at < l->value[1])
+			return 1;
+		__builtin_memset(l, 0, sizeof(*l));
+	} else if (l->field < 7 && c == (l->field == 6 ? ' ' : ends[l->field])) {
+		l->field++;
+	} else if (digit < 16) {
+		l->value[l->field] = l->value[l->field] * (l->field == 6 ? 10 : 16) + digit;
+	}
+	return 0;
+}
+
+/*
+ * Does this address lie in a mapping of our file?  A thread that takes or gives
+ * a record of counts touches others' records too.  A mapping without a file,
+ * once ours is broken, is one that another thread has just put there.
+ */
+static int is_of_our_file(uintptr_t at)
+{
+	struct map_line line = { .field = 0 };
+	char text[512];
+	int fd = sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0), found = 0;
+	long n = 0;
+
+	while (fd >= 0 && !found && (n = sys_read(fd, text, sizeof(text))) > 0)
+		for (long i = 0; i < n && !found; i++)
+			found = map_line_put(&line, text[i], at);
+	if (fd >= 0)
+		sys_close(fd);
+	if (found && !line.value[6])
+		return mp_file.broken;
+	return found && line.value[6] == mp_file.ino &&
+	       replace_if_in(at, (void *)(at & -(uintptr_t)mp_page()), mp_page());
+}
+
+/* Mostly a thread touches the header, its own slot and its own counts. */
 static int is_ours(uintptr_t at)
 {
 	struct mprof_thread *t = mprof_self;
@@ -32,8 +79,10 @@ static int is_ours(uintptr_t at)
 	if (replace_if_in(at, mp_file.header, MPROF_HEADER_SIZE) ||
 	    replace_if_in(at, t->slot, t->slot_bytes))
 		return 1;
-	return t->data && at - (uintptr_t)t->data < sizeof(struct mprof_counts) &&
-	       replace_if_in(at, (void *)(at & -(uintptr_t)mp_page()), mp_page());
+	if (t->data && at - (uintptr_t)t->data < sizeof(struct mprof_counts) &&
+	    replace_if_in(at, (void *)(at & -(uintptr_t)mp_page()), mp_page()))
+		return 1;
+	return is_of_our_file(at);
 }
 
 static void on_sigbus(int signal_number, siginfo_t *info, void *context)

@@ -19,7 +19,7 @@
 
 #include "internal.h"
 
-#define mp_page()	      4096u
+#define mp_page()     4096u
 #define SLOT_FIRST    16384u
 #define COUNTS_RECORD (sizeof(struct mprof_extent) + sizeof(struct mprof_counts))
 #define COUNTS_KEPT   65536u /* ended threads' records beyond this many are summed up in one */

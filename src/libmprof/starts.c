@@ -8,7 +8,7 @@
 #include "internal.h"
 #include "next.h"
 
-#define EXPORT __attribute__((visibility("default")))
+#define EXPORT	     __attribute__((visibility("default")))
 #define STARTS_BYTES 4096u
 
 struct mp_start {

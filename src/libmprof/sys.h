@@ -122,9 +122,10 @@ static inline int sys_link(const char *from, const char *to)
 {
 	return (int)mp_sys(SYS_linkat, AT_FDCWD, (long)from, AT_FDCWD, (long)to, 0, 0);
 }
-static inline int sys_rename(const char *from, const char *to)
+/* flags: 1 never replaces */
+static inline int sys_rename(const char *from, const char *to, int flags)
 {
-	return (int)mp_sys(SYS_renameat2, AT_FDCWD, (long)from, AT_FDCWD, (long)to, 0, 0);
+	return (int)mp_sys(SYS_renameat2, AT_FDCWD, (long)from, AT_FDCWD, (long)to, flags, 0);
 }
 static inline long sys_readlink(const char *path, char *buf, size_t n)
 {

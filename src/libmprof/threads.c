@@ -37,7 +37,8 @@ struct mp_local *mp_local MP_HIDDEN;
 struct mprof_thread mp_nobody MP_HIDDEN;
 static struct mprof_thread trial; /* always zero: whoever is seen with it is trying something out */
 static __thread uint32_t given_number; /* given by the creator before the first event */
-/* The stack while this thread holds a lock or makes its record: a signal handler's call must not. */
+/* The stack while this thread holds a lock or makes its record: a signal handler's call must not.
+ */
 static __thread uintptr_t entering;
 static __thread uint32_t reached;
 static __thread uint32_t rounds;
