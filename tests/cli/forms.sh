@@ -168,17 +168,15 @@ test_manual_pages() {
 	done
 }
 
-test_pkg_config_file() {
-	expect_text "$build/mprof.pc" "Version: $(sed -n 's/^VERSION := //p' "$root/Makefile")"
-	expect_no_text "$build/mprof.pc" '@'
-}
-
 test_install_and_uninstall() {
 	make -s -C "$root" O="${build#"$root"/}" DESTDIR="$PWD/i" PREFIX=/usr install >/dev/null ||
 		return
 	run i/usr/bin/mprof record -o log -- env
 	expect_status 0
 	expect_text out "LD_PRELOAD=$PWD/i/usr/lib/libmprof.so"
+	expect_text i/usr/lib/pkgconfig/mprof.pc "Version: $(sed -n 's/^VERSION := //p' "$root/Makefile")"
+	expect_text i/usr/lib/pkgconfig/mprof.pc "libdir=/usr/lib"
+	expect_no_text i/usr/lib/pkgconfig/mprof.pc '@'
 	for file in lib/pkgconfig/mprof.pc include/mprof/format.h share/man/man1/mprof.1 \
 		share/man/man7/libmprof.7 share/bash-completion/completions/mprof \
 		share/zsh/site-functions/_mprof; do
