@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
@@ -48,6 +49,18 @@ static void by_abort(void)
 static void by_segv(void)
 {
 	*(volatile int *)8 = 1;
+}
+
+static void by_bus(void)
+{
+	char name[] = "/tmp/mprof-victim-XXXXXX";
+	int fd = mkstemp(name);
+	char *p;
+
+	must(fd >= 0 && unlink(name) == 0 && ftruncate(fd, 8192) == 0);
+	p = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	must(p != MAP_FAILED && ftruncate(fd, 0) == 0);
+	*(volatile char *)p = 1;
 }
 
 static void by_kill(void)
@@ -98,15 +111,11 @@ static const struct {
 	int status;  /* -signal when killed */
 	long blocks; /* of 6000 bytes, allocated on the way out */
 } doors[] = {
-	{ "exit", by_exit, 7, 100 },
-	{ "quick_exit", by_quick_exit, 7, 100 },
-	{ "_exit", by__exit, 7, 0 },
-	{ "exit_group", by_exit_group, 7, 0 },
-	{ "abort", by_abort, -SIGABRT, 0 },
-	{ "segv", by_segv, -SIGSEGV, 0 },
-	{ "kill", by_kill, -SIGKILL, 0 },
-	{ "term", by_term, -SIGTERM, 0 },
-	{ "pthread_exit", by_pthread_exit, 0, 1 },
+	{ "exit", by_exit, 7, 100 },	    { "quick_exit", by_quick_exit, 7, 100 },
+	{ "_exit", by__exit, 7, 0 },	    { "exit_group", by_exit_group, 7, 0 },
+	{ "abort", by_abort, -SIGABRT, 0 }, { "segv", by_segv, -SIGSEGV, 0 },
+	{ "bus", by_bus, -SIGBUS, 0 },	    { "kill", by_kill, -SIGKILL, 0 },
+	{ "term", by_term, -SIGTERM, 0 },   { "pthread_exit", by_pthread_exit, 0, 1 },
 	{ "thread", by_thread, 7, 1 },
 };
 
