@@ -16,12 +16,37 @@
 
 #include "internal.h"
 
-/* libstdc++'s emergency pool alone takes 72,704 bytes; untouched pages cost nothing. */
-#define BOOT_BYTES (4u << 20)
+/*
+ * libstdc++'s emergency pool alone takes 72,704 bytes.  The arena is mapped when
+ * the first block is asked for, so that a program with a tight limit on its
+ * address space does not pay for what it does not use.
+ */
+#define BOOT_BYTES (16u << 20)
+#define BOOT_SPARE 65536u
 
-static alignas(4096) char arena[BOOT_BYTES];
+static alignas(4096) char spare[BOOT_SPARE]; /* when there is no address space for that */
 static size_t arena_used;
 uint32_t mp_boot_early;
+
+/* Two threads may both map one: the second gives its own back. */
+static MPROF_COLD uintptr_t arena_start(void)
+{
+	uintptr_t none = 0, base;
+	void *map = sys_mmap(NULL, BOOT_BYTES, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	base = sys_failed(map) ? (uintptr_t)spare : (uintptr_t)map;
+	__atomic_store_n(&mprof_core.boot_bytes, sys_failed(map) ? BOOT_SPARE : BOOT_BYTES,
+			 __ATOMIC_RELAXED);
+	/* Bytes first: until the base is there, no pointer lies in the arena. */
+	if (!__atomic_compare_exchange_n(&mprof_core.boot_base, &none, base, 0, __ATOMIC_RELEASE,
+					 __ATOMIC_ACQUIRE)) {
+		if (!sys_failed(map))
+			sys_munmap(map, BOOT_BYTES);
+		return none;
+	}
+	return base;
+}
 
 struct boot_block {
 	size_t size;
@@ -29,22 +54,26 @@ struct boot_block {
 
 void *mp_boot_alloc(size_t align, size_t size)
 {
-	size_t old, start, end;
+	uintptr_t base = __atomic_load_n(&mprof_core.boot_base, __ATOMIC_ACQUIRE);
+	size_t old, start, end, room;
 
+	if (!base)
+		base = arena_start();
+	room = __atomic_load_n(&mprof_core.boot_bytes, __ATOMIC_RELAXED);
 	if (align < alignof(max_align_t))
 		align = alignof(max_align_t);
 	old = __atomic_load_n(&arena_used, __ATOMIC_RELAXED);
 	do {
 		start = (old + sizeof(struct boot_block) + align - 1) & -align;
-		if (align > BOOT_BYTES || size > BOOT_BYTES || start + size > BOOT_BYTES) {
+		if (align > 4096 || size > room || start + size > room) {
 			errno = ENOMEM;
 			return NULL;
 		}
 		end = start + (size ? size : 1);
 	} while (!__atomic_compare_exchange_n(&arena_used, &old, end, 1, __ATOMIC_RELAXED,
 					      __ATOMIC_RELAXED));
-	((struct boot_block *)(arena + start))[-1].size = size;
-	return arena + start;
+	((struct boot_block *)(base + start))[-1].size = size;
+	return (void *)(base + start);
 }
 
 size_t mp_boot_usable(void *ptr)
@@ -210,10 +239,8 @@ const struct mprof_api mp_boot_api MP_HIDDEN = {
 	.note_control = boot_note_control,
 };
 
-/* What hot paths read; the arena is known from the first instruction on. */
+/* What hot paths read. */
 struct mprof_core_data mprof_core_local = {
-	.boot_base = (uintptr_t)arena,
-	.boot_bytes = BOOT_BYTES,
 	.clock_slow = mp_clock_monotonic_ns,
 	.boot_realloc = mp_boot_realloc,
 	.boot_usable = mp_boot_usable,

@@ -287,6 +287,17 @@ static json *problem_list_json(const struct analysis *a)
 	return list;
 }
 
+static json *deepbind_json(const struct analysis *a)
+{
+	json *list = json_object_new_array();
+
+	for (size_t i = 0; i < a->tree.processes; i++)
+		if (a->tree.process[i].deepbind)
+			json_object_array_add(list,
+					      json_object_new_string(a->tree.process[i].deepbind));
+	return list;
+}
+
 static json *problems_json(const struct analysis *a)
 {
 	const uint64_t *n = a->walk.heap.problems;
@@ -296,6 +307,7 @@ static json *problems_json(const struct analysis *a)
 	add_n(o, "unmatched_frees", n[HEAP_UNMATCHED_FREE]);
 	add_n(o, "inversions", n[HEAP_INVERSION]);
 	add(o, "list", problem_list_json(a));
+	add(o, "deepbind", deepbind_json(a));
 	return o;
 }
 

@@ -196,6 +196,13 @@ static int print_problems(const struct analysis *a, const struct report_options 
 		ret = table_print(&t, out);
 	if (shown < all)
 		fprintf(out, "  and %s more.\n", text_count(all - shown).s);
+	for (i = 0; all && i < a->tree.processes; i++)
+		if (a->tree.process[i].deepbind)
+			fprintf(out,
+				"  Process %" PRIu32
+				" loaded %s with RTLD_DEEPBIND: what that frees is "
+				"not seen,\n  and its addresses come back like this.\n",
+				a->tree.process[i].number, a->tree.process[i].deepbind);
 	if (all)
 		fputs("  mprof dump --numbers shows what happened around an event.\n", out);
 	return ret;

@@ -33,7 +33,8 @@ struct tree_process {
 	uint64_t samples, rss_most, rss_anon_most; /* taken while it ran; bytes */
 	uint64_t self_bytes;			   /* mprof's own memory in it, most seen */
 	uint64_t lost[MPROF_LOST_REASONS];
-	const char *stopped; /* recording ended early: why; NULL */
+	const char *deepbind; /* an object it loaded past the library (RTLD_DEEPBIND), or NULL */
+	const char *stopped;  /* recording ended early: why; NULL */
 };
 
 /* A process, or a program that a process became, which is not in the trace. */
