@@ -86,7 +86,8 @@ enum mprof_process_state {
 /*
  * One live entry per process, in the header, so that what it says survives
  * SIGKILL.  Found again after exec by (pid, start_time).  Process number n
- * has entry n - 1; processes beyond the table have facts only.
+ * has entry n - 1; processes beyond the table take over entries of ended ones,
+ * so `number` says whose an entry is.
  */
 struct mprof_process_entry {
 	uint32_t number; /* 0: unused */

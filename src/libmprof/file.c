@@ -187,11 +187,9 @@ int mp_extent_write(unsigned kind, uint32_t thread, const void *a, size_t an, co
 
 struct mprof_process_entry *mp_entry(void)
 {
-	uint32_t n = mp_local ? mp_local->process : 0;
+	uint32_t n = mp_local ? mp_local->entry : 0;
 
-	if (!mp_file.header || !n || n > MPROF_PROCESS_TABLE)
-		return NULL;
-	return &mp_file.header->process[n - 1];
+	return mp_file.header && n ? &mp_file.header->process[n - 1] : NULL;
 }
 
 void mp_lost(unsigned reason, uint64_t events)

@@ -93,6 +93,7 @@ long mp_write_quietly(int fd, const void *data, size_t bytes);
 struct mp_local {
 	uint32_t alive;	  /* 0: this memory is new or a forked child's */
 	uint32_t process; /* our number in the run */
+	uint32_t entry;	  /* index of our entry in the header, plus 1; 0: none */
 	int32_t pid;
 	uint32_t how; /* MPROF_CHILD_FORK: the moment of the fork is known exactly */
 	uint32_t pool_lock;

@@ -48,6 +48,32 @@ static struct mprof_process_entry *find_before_exec(int pid, uint64_t start_time
 	return e ? e : find_entry(pid, start_time, MPROF_PROCESS_RUNNING);
 }
 
+/*
+ * An entry for a new process: its own, or, beyond the table, one whose process
+ * has ended (its facts stay; what it lost goes to the run's sum).
+ */
+static uint32_t take_entry(uint32_t number)
+{
+	struct mprof_file_header *h = mp_file.header;
+
+	if (number <= MPROF_PROCESS_TABLE)
+		return number;
+	for (uint32_t i = 0; i < MPROF_PROCESS_TABLE; i++) {
+		struct mprof_process_entry *e = &h->process[i];
+		uint32_t state = MPROF_PROCESS_EXITED;
+
+		if (!__atomic_compare_exchange_n(&e->state, &state, MPROF_PROCESS_NONE, 0,
+						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			continue;
+		for (int k = 0; k < MPROF_LOST_REASONS; k++)
+			__atomic_fetch_add(&h->lost[k],
+					   __atomic_exchange_n(&e->lost[k], 0, __ATOMIC_RELAXED),
+					   __ATOMIC_RELAXED);
+		return i + 1;
+	}
+	return 0;
+}
+
 int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid)
 {
 	struct mprof_process_entry *e, *p;
@@ -57,10 +83,12 @@ int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid)
 	e = fork_ticks ? NULL : find_before_exec(mp_local->pid, start_time);
 	if (e) {
 		mp_local->process = e->number;
+		mp_local->entry = (uint32_t)(e - mp_file.header->process) + 1;
 	} else {
 		what = MPROF_FACT_START;
 		mp_local->process =
 		    __atomic_add_fetch(&mp_file.header->processes, 1, __ATOMIC_RELAXED);
+		mp_local->entry = take_entry(mp_local->process);
 		e = mp_entry();
 	}
 	if (!parent && parent_pid) {

@@ -154,7 +154,10 @@ static int32_t pid_of(const struct dump *d, uint32_t process)
 	if (process < d->pids && d->pid[process])
 		return d->pid[process];
 	/* A process that was killed before it said anything still has its entry. */
-	return process && process <= MPROF_PROCESS_TABLE ? h->process[process - 1].pid : 0;
+	for (size_t i = 0; i < MPROF_PROCESS_TABLE; i++)
+		if (h->process[i].number == process)
+			return h->process[i].pid;
+	return 0;
 }
 
 static int remember_old(struct dump *d, uint32_t thread, uint64_t addr)
