@@ -36,6 +36,18 @@ test_signal_is_passed_on() {
 	expect_same 'end of test' "$(how_it_ends "$mprof" -t 'kill -9 $$')" 'signal 9'
 }
 
+# The header has entries for 896: later processes take over those of ended ones.
+test_more_processes_than_entries() {
+	run "$mprof" record -o log -- sh -c \
+		'i=0; while [ $i -lt 950 ]; do /bin/true; i=$((i+1)); done; /bin/ls / >/dev/null'
+	expect_status 0
+	run "$mprof" report --json log
+	expect_same 'processes' "$(json out '.processes | length')" 952
+	expect_same 'lost' "$(json out .lost)" 0
+	run "$mprof" report log
+	expect_no_text out 'not recorded'
+}
+
 test_program_that_cannot_be_run() {
 	local command
 	: >plain
