@@ -114,6 +114,12 @@ static void say_status(char *text, size_t size, int status)
 		snprintf(text, size, "ended with status %d", WEXITSTATUS(status));
 }
 
+/* One call in a thousand more or less is usual: addresses differ from run to run. */
+static bool differ(uint64_t a, uint64_t b)
+{
+	return (a > b ? a - b : b - a) > (a > b ? a : b) / 1000;
+}
+
 /* The two runs, where they differ. */
 static void compare(const struct counted *counted, const struct run_result *r,
 		    const struct tally *tally)
@@ -128,7 +134,7 @@ static void compare(const struct counted *counted, const struct run_result *r,
 			 second);
 	}
 	for (i = 0; i < MPROF_FN_MAX; i++) {
-		if (counted->counts.all.fn[i].calls == tally->calls[i])
+		if (!differ(counted->counts.all.fn[i].calls, tally->calls[i]))
 			continue;
 		if (!shown++)
 			cmd_warn("the two runs made different calls; the report is about the"
