@@ -156,7 +156,8 @@ static bool repair(struct step *s, bool (*wanted)(enum effect))
 		if (other->process != e->process || other->addr != e->addr ||
 		    other->thread == e->thread || !wanted(effect_of(other)))
 			continue;
-		problem(s->h, HEAP_INVERSION, e, s->number, late);
+		if (late > s->h->clock_ticks)
+			problem(s->h, HEAP_INVERSION, e, s->number, late);
 		pull_thread(s->w, s->at, j);
 		s->repairs++;
 		return true;

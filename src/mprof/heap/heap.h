@@ -17,7 +17,8 @@
  * not, the window is searched for the missing event of another thread at most
  * HEAP_INVERSION_NS later: found, it is pulled forward and counted as an
  * inversion; else the event is a double allocation (the older block is
- * dropped) or an unmatched free.
+ * dropped) or an unmatched free.  Within HEAP_CLOCK_NS it is not counted: a
+ * processor may read its clock that much before an earlier load has ended.
  *
  * Threads and processes are known here by index: dense, from 0, in the order
  * of their first event or fact.
@@ -37,6 +38,7 @@
 #include "window.h"
 
 #define HEAP_INVERSION_NS 100000u
+#define HEAP_CLOCK_NS	  500u
 #define HEAP_PROBLEMS	  100u	     /* kept with their particulars; all are counted */
 #define HEAP_NUMBERS	  (1u << 22) /* greater numbers of a damaged trace share one index */
 
@@ -115,7 +117,8 @@ struct heap {
 	struct heap_numbers process_index, thread_index;
 	struct live all;
 	uint64_t inversion_ticks;
-	uint64_t number; /* of the last event applied */
+	uint64_t clock_ticks; /* HEAP_CLOCK_NS */
+	uint64_t number;      /* of the last event applied */
 	uint64_t problems[HEAP_PROBLEM_KINDS];
 	struct heap_problem problem[HEAP_PROBLEMS];
 	size_t kept;

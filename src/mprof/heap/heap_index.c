@@ -74,6 +74,7 @@ int heap_init(struct heap *h, uint32_t page_size, uint64_t inversion_ticks, bool
 	memset(h, 0, sizeof(*h));
 	h->page_size = 1u << p.shift;
 	h->inversion_ticks = inversion_ticks;
+	h->clock_ticks = inversion_ticks / (HEAP_INVERSION_NS / HEAP_CLOCK_NS);
 	h->count_pages = count_pages;
 	h->spare = calloc(1, sizeof(*h->spare));
 	if (!h->spare ||
