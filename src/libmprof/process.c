@@ -225,6 +225,25 @@ EXPORT pid_t _Fork(void)
 	return pid;
 }
 
+/* exec answers a bad pointer with EFAULT.  An unknown `how` makes this a look and nothing else. */
+static int is_readable(const void *p)
+{
+	return mp_sys(SYS_rt_sigprocmask, -1, (long)p, 0, 8, 0, 0) != -EFAULT;
+}
+
+static int are_readable(const char *path, char *const envp[])
+{
+	if (!is_readable(path) || !envp)
+		return is_readable(path);
+	for (; is_readable(envp); envp++) {
+		if (!*envp)
+			return 1;
+		if (!is_readable(*envp))
+			return 0;
+	}
+	return 0;
+}
+
 /* Is LD_PRELOAD, naming us, still in this environment? */
 static int keeps_us(char *const envp[])
 {
@@ -252,7 +271,7 @@ static void exec_begins(const char *path, char *const envp[])
 	struct mprof_process_entry *e;
 	int pid = sys_getpid();
 
-	if (!mp_recording() || !mp_file.header)
+	if (!mp_recording() || !mp_file.header || !are_readable(path, envp))
 		return;
 	if (!mp_local->alive)
 		mp_process_forked(0);
