@@ -201,7 +201,7 @@ void mp_process_forks(void)
 
 void mp_process_watch(void)
 {
-	/* Registered first, so called last: the status is known, most destructors have run. */
+	/* Registered before main, so called after what main registers; and it knows the status. */
 	on_exit(on_exit_call, NULL);
 }
 
