@@ -33,8 +33,17 @@ enum mprof_tag {
 	MPROF_TAG_LOST = 10,	     /* reason 8 bits, count 52 bits */
 	MPROF_TAG_THREAD = 11,	     /* following events belong to this thread number */
 	MPROF_TAG_CONTROL = 12,	     /* dt 12, enum mprof_control 8, value 40 */
-				     /* 13 to 15 are reserved: a reader of version 1 rejects them */
+	MPROF_TAG_STACK = 13,	     /* flags 4, stack id 32, zero 24: of the events that follow */
+				     /* 14 and 15 are reserved: a reader rejects them */
 };
+
+/*
+ * A STACK word says which stack the events behind it have, up to the next one
+ * or the end of the chunk: those that hand memory out (allocations, ends of
+ * reallocs, the mmap family), or, with this flag, those that give back (frees,
+ * beginnings of reallocs).  At the beginning of a chunk both are 0: not known.
+ */
+#define MPROF_STACK_OF_FREES 1u
 
 /* What a CONTROL word says; its value in brackets. */
 enum mprof_control {
@@ -97,6 +106,11 @@ static inline uint64_t mprof_word_lost(unsigned reason, uint64_t count)
 static inline uint64_t mprof_word_thread(uint32_t thread)
 {
 	return MPROF_TAG_THREAD | (uint64_t)thread << 4;
+}
+
+static inline uint64_t mprof_word_stack(unsigned flags, uint32_t id)
+{
+	return MPROF_TAG_STACK | (uint64_t)flags << 4 | (uint64_t)id << 8;
 }
 
 static inline uint64_t mprof_word_long(unsigned fn, uint64_t dt, unsigned flags, unsigned error)

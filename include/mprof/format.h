@@ -68,6 +68,7 @@ enum mprof_lost {
 	MPROF_LOST_EARLY,      /* before recording could start (boot arena) */
 	MPROF_LOST_PROCESS,    /* a whole process could not join the run */
 	MPROF_LOST_LOCKED,     /* the program locked itself in (seccomp): unrecorded from there */
+	MPROF_LOST_STACK,      /* the call is there, its stack is not (no memory or room for it) */
 	MPROF_LOST_REASONS = 8,
 };
 
@@ -93,7 +94,8 @@ struct mprof_process_entry {
 	uint32_t number; /* 0: unused */
 	int32_t pid;
 	uint64_t start_time; /* field 22 of /proc/PID/stat */
-	uint32_t state;	     /* enum mprof_process_state */
+	uint16_t state;	     /* enum mprof_process_state */
+	uint16_t image;	     /* how often it has called exec so far, modulo 65536 */
 	int32_t status;
 	uint32_t lost[MPROF_LOST_REASONS]; /* events, saturating; enum mprof_lost */
 	uint64_t self_bytes;		   /* memory of ours in the process, now */
@@ -133,21 +135,23 @@ struct mprof_file_header {
 MPROF_STATIC_ASSERT(sizeof(struct mprof_file_header) == MPROF_HEADER_SIZE, "on-disk layout");
 
 enum mprof_extent_kind {
-	MPROF_EXTENT_FREE = 1,	/* padding, or a slot nobody holds */
-	MPROF_EXTENT_SLOT,	/* a thread's slot: event words up to the first zero word */
-	MPROF_EXTENT_EVENTS,	/* a slot's copy: `used` bytes of event words */
-	MPROF_EXTENT_COUNTS,	/* struct mprof_counts of one thread (thread 0: not taken) */
-	MPROF_EXTENT_FACT,	/* struct mprof_fact and strings */
-	MPROF_EXTENT_SAMPLE,	/* struct mprof_sample array */
-	MPROF_EXTENT_RESIDENCY, /* struct mprof_residency and runs */
-	MPROF_EXTENT_PACKED,	/* compressed file: struct mprof_packed and a zstd frame */
-	MPROF_EXTENT_INDEX,	/* compressed file: struct mprof_index_entry array */
+	MPROF_EXTENT_FREE = 1,	  /* padding, or a slot nobody holds */
+	MPROF_EXTENT_SLOT,	  /* a thread's slot: event words up to the first zero word */
+	MPROF_EXTENT_EVENTS,	  /* a slot's copy: `used` bytes of event words */
+	MPROF_EXTENT_COUNTS,	  /* struct mprof_counts of one thread (thread 0: not taken) */
+	MPROF_EXTENT_FACT,	  /* struct mprof_fact and strings */
+	MPROF_EXTENT_SAMPLE,	  /* struct mprof_sample array */
+	MPROF_EXTENT_RESIDENCY,	  /* struct mprof_residency and runs */
+	MPROF_EXTENT_PACKED,	  /* compressed file: struct mprof_packed and a zstd frame */
+	MPROF_EXTENT_INDEX,	  /* compressed file: struct mprof_index_entry array */
+	MPROF_EXTENT_STACKS_SLOT, /* a process's slot of stack records, up to the first zero word */
+	MPROF_EXTENT_STACKS,	  /* its copy: `used` bytes of stack records */
 };
 
 struct mprof_extent {
 	uint32_t magic;	 /* MPROF_EXTENT_MAGIC */
 	uint16_t kind;	 /* enum mprof_extent_kind */
-	uint16_t flags;	 /* 0 */
+	uint16_t image;	 /* of its process: mprof_process_entry.image at the time */
 	uint64_t offset; /* where this header stands in the file */
 	uint32_t size;	 /* whole extent with this header; multiple of 64 */
 	uint32_t used;	 /* payload bytes that mean something; SLOT: 0 */
@@ -216,7 +220,9 @@ struct mprof_fact {
 	uint64_t user_ns, system_ns; /* END, WAITED */
 	uint64_t self_bytes;	     /* memory of ours in the process */
 	uint64_t minor_faults, major_faults; /* END, WAITED */
-	uint64_t reserved[2];
+	uint32_t stacks;       /* START of a forked child: ids up to this are its parent's */
+	uint32_t stacks_image; /* and this was the parent's image then */
+	uint64_t reserved[1];
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_fact) == 144, "on-disk layout");
 
@@ -255,6 +261,34 @@ struct mprof_packed {
 	uint32_t frame_bytes;	      /* zstd frame that follows */
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_packed) == 80, "on-disk layout");
+
+/*
+ * Stack records: rows of 64-bit words in STACKS and STACKS_SLOT, one stream for
+ * each image of a process, in the order of seq (FORMAT.md section 6).  The first
+ * word of a record is stored last; a zero word ends a slot.
+ *
+ * STACK  type 4 | flags 4 | new frames 24 | id 32;  then one word: joined id 32 |
+ *        depth 32;  then the new frames, outermost first.  The stack is the
+ *        outermost `depth` frames of the joined one, then the new ones.  A frame is
+ *        a return address; with MPROF_FRAME_EXACT it is the interrupted address.
+ * OBJECT type 4 | words 28 | path bytes 32;  words behind this one, of which the
+ *        first MPROF_OBJECT_WORDS are ticks, bias (what was added to its virtual
+ *        addresses), first and last+1 address, segments 32 | build-id bytes 32;  then
+ *        three words a segment (address as loaded, bytes, file offset | flags << 60:
+ *        4 r, 2 w, 1 x), then the build-id and the path, each padded to whole words.
+ * GONE   type 4 | zero 28 | number 32: the OBJECT record of this number, counted from 1
+ *        in this stream, is not there any more;  then one word: ticks.
+ */
+enum mprof_stack_record {
+	MPROF_RECORD_STACK = 1,
+	MPROF_RECORD_OBJECT = 2,
+	MPROF_RECORD_GONE = 3,
+};
+#define MPROF_STACK_TRUNCATED 1u /* flags: outer frames are missing: deeper than the limit */
+#define MPROF_STACK_LOST_WAY  2u /* flags: the walk ended before the outermost frame */
+#define MPROF_FRAME_EXACT     (1ull << 63)
+#define MPROF_OBJECT_WORDS    5u
+#define MPROF_STACK_FRAMES    2048u /* a record has at most this many new frames */
 
 struct mprof_index_entry {
 	uint64_t offset; /* of an extent of this file */

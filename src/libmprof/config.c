@@ -88,6 +88,20 @@ static int set_number(const struct option_row *row, const char *value, void *fie
 	return 0;
 }
 
+static const char *const unwinders[] = {
+#define MPROF_UNWINDER(id, name, help) #name,
+#include <mprof/unwinders.def>
+#undef MPROF_UNWINDER
+};
+
+static int is_unwinder(const char *value)
+{
+	for (size_t i = 0; i < sizeof(unwinders) / sizeof(*unwinders); i++)
+		if (text_same(value, unwinders[i]))
+			return 1;
+	return 0;
+}
+
 /* value is in `strings` or a literal: it stays. */
 static int set(const struct option_row *row, const char *value, struct mprof_config *out,
 	       struct text *why)
@@ -96,10 +110,14 @@ static int set(const struct option_row *row, const char *value, struct mprof_con
 
 	if (row->type == OPTION_NUMBER)
 		return set_number(row, value, field, why);
-	if (row->type == OPTION_UNWIND && !text_same(value, "none")) {
+	if (row->type == OPTION_UNWIND && !is_unwinder(value)) {
 		text_string(why, "UNWIND='");
 		text_string(why, value);
-		text_string(why, "' is unknown; valid: none");
+		text_string(why, "' is unknown; valid:");
+		for (size_t i = 0; i < sizeof(unwinders) / sizeof(*unwinders); i++) {
+			text_string(why, " ");
+			text_string(why, unwinders[i]);
+		}
 		return -EINVAL;
 	}
 	*(const char **)field = value;

@@ -65,7 +65,7 @@ START_TEST(test_mistakes_are_named)
 		{ "LOG_QTY=+1", "'+1'" },
 		{ "LOG_QTY=1x", "'1x'" },
 		{ "LOG_QTY=18446744073709551617", "bounds" },
-		{ "UNWIND=fp", "'fp'" },
+		{ "UNWIND=frames", "'frames'" },
 		{ "LOG_PATH=a%", "%" },
 		{ "LOG_PATH=%z", "%z" },
 		{ "INIT=/no/such.so", "/no/such.so" },

@@ -41,7 +41,12 @@ static const char *const modes[] = {
 #undef MPROF_MODE
 	NULL,
 };
-static const char *const unwinds[] = { "none", NULL };
+static const char *const unwinds[] = {
+#define MPROF_UNWINDER(id, name, help) #name,
+#include <mprof/unwinders.def>
+#undef MPROF_UNWINDER
+	NULL,
+};
 static const char *const keys[] = {
 #define MPROF_OPTION(key, field, type, value, min, max, arg, help) #key,
 #include <mprof/options.def>

@@ -24,6 +24,7 @@
 #include <mprof/format.h>
 
 #include "../util/error.h"
+#include "stacks.h"
 
 struct trace;
 
@@ -52,7 +53,10 @@ struct event {
 	uint64_t size;
 	uint64_t usable;
 	uint64_t arg;
-	uint64_t value;
+	union {
+		uint64_t value; /* CONTROL, LOST */
+		uint32_t stack; /* CALL, REALLOC: a node of trace_stacks(), 0: not known */
+	};
 	uint32_t process; /* number in this run, from 1 */
 	uint32_t thread;  /* number in this run, from 1 */
 	uint16_t error;	  /* errno of a failed call, else 0 */
@@ -128,6 +132,8 @@ size_t trace_facts(const struct trace *t, const struct trace_fact **facts);
 size_t trace_threads(const struct trace *t, const struct trace_thread **threads);
 size_t trace_samples(const struct trace *t, uint32_t process, const struct mprof_sample **samples);
 size_t trace_residencies(const struct trace *t, const struct trace_residency **r);
+/* All stacks of the run, read once at the first question; NULL without memory. */
+const struct stacks *trace_stacks(struct trace *t);
 /* Counts files: the i-th thread's record, NULL behind the last one. */
 const struct mprof_counts *trace_counts(const struct trace *t, size_t i, uint32_t *process,
 					uint32_t *thread);

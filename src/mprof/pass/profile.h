@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * profile.h - what views, exports, diff and check are given: sites with
+ * figures, and their stacks with names.
+ *
+ * A path is a site's stack as lines, outermost first: inlined calls are lines
+ * of their own, the allocator's wrappers (operator new, malloc, g_malloc, ...) are
+ * folded away at the inner end unless `wrappers` is set, and what --function,
+ * --file and --module do not match is left out of `site`.
+ *
+ * Errors: -errno with err filled.  Threads: one at a time.
+ */
+#ifndef MPROF_PROFILE_H
+#define MPROF_PROFILE_H
+
+#include "../sym/sym.h"
+#include "sites.h"
+
+/* One figure of a site.  Names are those of --value and --sort. */
+enum profile_value {
+#define PROFILE_VALUE(id, name, unit, help) VALUE_##id,
+#include "values.def"
+#undef PROFILE_VALUE
+	VALUE_COUNT,
+};
+
+struct profile_options {
+	struct sites_options sites;
+	struct sym_options sym;
+	const char *function, *file, *module; /* globs that a line of the path must match; NULL */
+	const char *const *suppressions; /* files in LSan syntax, NULL-ended; NULL: only built-in */
+	bool no_builtin_suppressions;
+	bool wrappers; /* keep malloc, operator new and the like */
+	void (*progress)(void *context, const struct walk *w);
+	void *progress_context;
+};
+
+struct profile {
+	struct sites sites;
+	const struct site *site; /* those that pass, most bytes first; values below */
+	const uint64_t *leaked_bytes, *leaked_calls; /* by index of site: live less suppressed */
+	size_t count;
+	struct site_values total; /* of `site` */
+	uint64_t leaked_total, suppressed_bytes, suppressed_calls;
+	const struct stacks *stacks;
+	struct sym *sym;
+	struct profile_paths *paths; /* cache */
+	struct walk walk;
+	struct tree tree; /* what ran */
+	const char *path; /* of the trace */
+	const struct mprof_file_header *header;
+	bool has_stacks; /* false: recorded with UNWIND=none, everything is one site */
+};
+
+/* Walks the trace once.  p is not moved until profile_release. */
+int profile_make(struct profile *p, struct trace *t, const struct profile_options *o,
+		 struct error *err);
+void profile_release(struct profile *p);
+
+struct profile_path {
+	const struct sym_line **line; /* outermost first */
+	uint32_t *frame;	      /* of each line: index of stacks->frame */
+	size_t count;		      /* 0 only for a site without stack */
+	bool truncated;
+};
+
+/* The path of a stack (a node of stacks.h).  Valid until profile_release; NULL: no memory. */
+const struct profile_path *profile_path(struct profile *p, uint32_t stack);
+
+/* A value of p->site[i]. */
+uint64_t profile_value(const struct profile *p, size_t i, enum profile_value value);
+uint64_t profile_value_total(const struct profile *p, enum profile_value value);
+/* By name of --value; -EINVAL with err naming the valid ones. */
+int profile_value_find(const char *name, enum profile_value *value, struct error *err);
+const char *profile_value_name(enum profile_value value);
+const char *profile_value_unit(enum profile_value value); /* "bytes", "calls", "ns" */
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * sites.h - the pass that asks who: figures for every call stack that
+ * allocated, of blocks and calls that pass a filter.
+ *
+ * Bytes are those asked for unless said.  A realloc is a call of its stack; the
+ * block it returns belongs to that stack from then on.  The mmap family is kept
+ * apart (map_calls, map_bytes) and is in no other figure.
+ *
+ * "At a moment" (the peak, the greatest RSS) counts blocks that began at or
+ * before it and ended after it.  The moment itself is that of the whole run,
+ * whatever the filter says, so that filtered parts add up to the whole.
+ */
+#ifndef MPROF_SITES_H
+#define MPROF_SITES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "array.h"
+#include "walk.h"
+
+#define SITE_EPOCHS 16u /* equal parts of the run, for growth */
+
+/* What groups the figures during the walk; other groupings are made of stacks later. */
+enum site_key {
+	SITE_BY_STACK,
+	SITE_BY_THREAD, /* number of the run */
+	SITE_BY_SIZE,	/* bytes asked for, exactly */
+};
+
+struct site_values {
+	uint64_t calls, bytes; /* that handed blocks out */
+	uint64_t slack;	       /* usable beyond what was asked for, of all these */
+	uint64_t size_min, size_max;
+	uint64_t freed_calls, freed_bytes;
+	uint64_t live_calls, live_bytes; /* never freed: at the end of their process or the trace */
+	uint64_t peak_calls, peak_bytes; /* at the moment of the run's peak */
+	uint64_t peak_slack;
+	uint64_t rss_calls, rss_bytes;	   /* at the moment of the greatest RSS */
+	uint64_t local_calls, local_bytes; /* the site's own peak of live bytes */
+	uint64_t temporary_calls, temporary_bytes;
+	uint64_t lifetime_ns, lifetime_min_ns, lifetime_max_ns; /* of freed blocks; first: sum */
+	uint64_t reallocs;	/* calls above that were given a block */
+	uint64_t realloc_moved; /* of these, how many came back at another address */
+	uint64_t realloc_bytes; /* bytes of the old blocks of those that moved: copied */
+	uint64_t map_calls, map_bytes;
+	uint64_t first_ticks, last_ticks; /* of its calls */
+	/* Live bytes at the end of each epoch. */
+	uint64_t epoch_bytes[SITE_EPOCHS];
+	uint64_t foreign_frees; /* blocks freed by another thread than their own */
+};
+
+struct site {
+	uint32_t key; /* SITE_BY_STACK: node of stacks.h, 0 unknown; else thread or size */
+	struct site_values v;
+};
+
+/* Everything is within when the struct is zero, except that upper bounds are UINT64_MAX. */
+struct site_filter {
+	uint32_t process, thread;		   /* numbers of the run; 0: all */
+	uint64_t size_min, size_max;		   /* bytes asked for, inclusive */
+	uint64_t lifetime_min_ns, lifetime_max_ns; /* inclusive; never freed counts as longest */
+	int64_t from_ns, to_ns; /* when it began, since the start of the run; inclusive */
+	uint32_t functions;	/* 1 << enum mprof_fn of kinds that count; 0: all */
+};
+#define SITE_FILTER_ALL                                                                      \
+	{                                                                                    \
+		.size_max = UINT64_MAX, .lifetime_max_ns = UINT64_MAX, .from_ns = INT64_MIN, \
+		.to_ns = INT64_MAX                                                           \
+	}
+
+struct sites_options {
+	enum site_key key;
+	struct site_filter filter;
+	/* A block is temporary when its own thread freed it before more than this many of its
+	 * other allocations, or, if not 0, within this many ns. */
+	uint64_t temporary_events; /* default SITE_TEMPORARY_EVENTS */
+	uint64_t temporary_ns;
+};
+#define SITE_TEMPORARY_EVENTS 1u /* heaptrack's meaning: freed by the very next event */
+
+/* A moment and what lived then in the whole run. */
+struct site_moment {
+	uint64_t ticks;
+	int64_t ns; /* since the start of the run */
+	uint64_t bytes, calls;
+	uint64_t rss;		/* of the sample, 0 for the peak */
+	uint32_t process;	/* whose RSS */
+	uint64_t arena, mapped; /* at greatest RSS: sbrk growth, bytes mapped; 0 not known */
+};
+
+struct sites {
+	struct sites_options options; /* set before the walk */
+	struct walk *walk;
+	struct site *site; /* made by finish: those with any figure, most bytes first */
+	size_t count;
+	struct site_values total;
+	struct site_moment peak, rss;
+	void *work; /* the pass's own */
+};
+
+extern const struct pass_ops sites_pass;
+
+/* to gets from's figures added; extremes are merged, local peaks are summed (an upper bound). */
+void site_values_add(struct site_values *to, const struct site_values *from);
+
+#endif

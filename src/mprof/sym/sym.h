@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * sym.h - from frames to functions, files and lines, after the run.
+ *
+ * libdwfl reads symbol tables, DWARF (inlined calls included), separate debug
+ * files and .gnu_debugdata; libiberty demangles C++, Rust and D.  A file is
+ * believed only if its build-id is the one that was recorded.  What has no
+ * symbol is named module+0xoffset; no frame is ever dropped.
+ *
+ * Everything is resolved lazily, once for each frame of the run, and lives until
+ * sym_close.  Errors: without memory a frame reads as module+0xoffset.
+ * Threads: one at a time.
+ */
+#ifndef MPROF_SYM_H
+#define MPROF_SYM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../trace/stacks.h"
+#include "../util/error.h"
+
+enum sym_names {
+	SYM_SHORT, /* no parameters, template arguments folded to <...>, std:: inline namespaces
+		    * and allocators dropped */
+	SYM_FULL,  /* as the demangler says it */
+	SYM_RAW,   /* as in the symbol table */
+};
+
+struct sym_options {
+	enum sym_names names;
+	const char *const *debug_dir; /* searched for debug files, NULL-ended; may be NULL */
+	const char *sysroot;	      /* files are below here; NULL */
+	const char *const *rewrite;   /* s/regex/text/flags, applied in order; NULL-ended */
+	const char *const *stop;      /* regex: callees of a function that matches are cut off,
+				       * as if it had allocated itself; NULL-ended */
+	bool debuginfod;	      /* ask the servers of DEBUGINFOD_URLS, with a limit of time */
+	bool no_cache;		      /* do not read or write the cache on disk */
+};
+
+/* One function at a frame.  Strings are never NULL unless said; valid until sym_close. */
+struct sym_line {
+	const char *function; /* in the form that was asked for, or module+0xoffset */
+	const char *raw;      /* linkage name; "" without a symbol */
+	const char *file;     /* source file, "" not known */
+	const char *module;   /* last part of the object's path; "?" for no file */
+	uint32_t line;	      /* 0 not known */
+	bool inlined;	      /* into the next one of this frame */
+	bool known;	      /* has a symbol */
+	uint64_t offset;      /* from the symbol's begin, or in the module */
+};
+
+/* A frame: the real function last, before it what was inlined there, innermost first. */
+struct sym_lines {
+	const struct sym_line *line;
+	size_t count; /* at least 1 */
+};
+
+struct sym;
+
+/* 0, or -errno with err filled (a bad regex, no memory).  The stacks must outlive it. */
+int sym_open(struct sym **out, const struct stacks *stacks, const struct sym_options *o,
+	     struct error *err);
+void sym_close(struct sym *s);
+
+const struct sym_lines *sym_frame(struct sym *s, uint32_t frame);
+
+/* What a user should know about names: one object that could not be used, and why. */
+struct sym_remark {
+	uint32_t object;
+	uint64_t frames; /* resolved in it so far */
+	const char *why; /* one clause, e.g. "the file has another build-id" */
+};
+/* Remarks so far; most frames first. */
+size_t sym_remarks(struct sym *s, const struct sym_remark **remarks);
+
+/* A name in the form asked for, without any frame; to is NUL-terminated and cut if needed. */
+void sym_demangle(const char *raw, enum sym_names names, char *to, size_t room);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * stacks.h - every call stack of a run as one tree: a node is a frame and the
+ * node of its caller, so a stack is named by its innermost node.
+ *
+ * Frames are addresses in files, not in memory: the same function called from
+ * the same place has one frame in all processes, whatever the loader did.  Made
+ * from the stack records of all processes (FORMAT.md section 6) by trace_stacks().
+ *
+ * Node 0 and frame 0 mean "not known"; object 0 is "no file": generated code,
+ * or an address that no object had at that time.  Callers (parents) have lower
+ * numbers than what they call.  Everything lives until trace_close.
+ */
+#ifndef MPROF_STACKS_H
+#define MPROF_STACKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct stack_segment {
+	uint64_t address; /* virtual, as in the file: without the bias */
+	uint64_t bytes;
+	uint64_t offset; /* in the file */
+	uint32_t flags;	 /* 4 readable, 2 writable, 1 executable */
+};
+
+/* A loaded object: one for each different path and build-id. */
+struct stack_object {
+	const char *path;	 /* as the loader had it; "" unknown */
+	const uint8_t *build_id; /* may be NULL */
+	size_t build_id_bytes;
+	const struct stack_segment *segment;
+	size_t segments;
+	uint64_t bias;		/* of the first time it was loaded */
+	uint32_t first_process; /* that had it, number of the run */
+};
+
+enum stack_frame_flags {
+	STACK_FRAME_EXACT = 1,	   /* the address itself ran (a signal interrupted it); else it
+				    * is a return address, and address - 1 is in the call */
+	STACK_FRAME_TRUNCATED = 2, /* not a frame: here outer ones are missing by the limit */
+	STACK_FRAME_LOST_WAY = 4,  /* not a frame: here the walk outward could not go on */
+};
+
+struct stack_frame {
+	uint64_t address; /* in the object's file, or in memory for object 0 */
+	uint32_t object;
+	uint32_t flags;
+};
+
+struct stack_node {
+	uint32_t parent; /* the caller's; 0: outermost */
+	uint32_t frame;
+};
+
+struct stacks {
+	const struct stack_object *object; /* [0] is "no file" */
+	size_t objects;
+	const struct stack_frame *frame;
+	size_t frames;
+	const struct stack_node *node;
+	size_t nodes;
+	uint64_t definitions; /* stacks that processes defined */
+	uint64_t bad;	      /* records that made no sense */
+};
+
+#endif
