@@ -15,6 +15,7 @@
 
 #include "../sym/sym.h"
 #include "sites.h"
+#include "tree.h"
 
 /* One figure of a site.  Names are those of --value and --sort. */
 enum profile_value {

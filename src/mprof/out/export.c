@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* export.c - the formats as an array, and the way of their files onto the disk. */
+#include "export.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../util/nearest.h"
+
+const struct exporter export_table[] = {
+#define EXPORT(name, function, extension, flags, help) { name, function, extension, flags, help },
+#include "exports.def"
+#undef EXPORT
+	{ NULL, NULL, NULL, 0, NULL },
+};
+
+const struct exporter *export_find(const char *name, struct error *err)
+{
+	const struct exporter *e, *best = NULL;
+	unsigned d, least = nearest_limit(name);
+
+	for (e = export_table; e->name; e++) {
+		if (!strcmp(e->name, name))
+			return e;
+		d = nearest_distance(name, e->name);
+		if (d < least) {
+			least = d;
+			best = e;
+		}
+	}
+	if (best)
+		fail(err, -EINVAL, "there is no format '%s'; did you mean '%s'?", name, best->name);
+	else
+		fail(err, -EINVAL, "there is no format '%s'; --to help lists them", name);
+	return NULL;
+}
+
+/* ---- files ---- */
+
+static bool is_ours(const char *path)
+{
+	char magic[sizeof(((struct mprof_file_header *)0)->magic)] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, magic, sizeof(magic));
+	close(fd);
+	return n == sizeof(magic) && (!memcmp(magic, MPROF_MAGIC_TRACE, sizeof(magic)) ||
+				      !memcmp(magic, MPROF_MAGIC_COUNTS, sizeof(magic)));
+}
+
+/* What a rename must not replace: 1 write into it, 0 there is nothing or a file, or -errno. */
+static int look_at(const char *target, struct error *err)
+{
+	struct stat st;
+
+	if (stat(target, &st) < 0)
+		return errno == ENOENT ? 0 : fail(err, -errno, "cannot write '%s': %m", target);
+	if (S_ISDIR(st.st_mode))
+		return fail(err, -EISDIR, "cannot write '%s': it is a directory", target);
+	if (!S_ISREG(st.st_mode))
+		return 1;
+	if (is_ours(target))
+		return fail(err, -EEXIST,
+			    "'%s' is a recording of mprof and is not replaced; -o another file",
+			    target);
+	return 0;
+}
+
+static int open_beside(struct export_file *f, struct error *err)
+{
+	mode_t mask;
+	int fd;
+
+	if (asprintf(&f->temporary, "%s.XXXXXX", f->target) < 0) {
+		f->temporary = NULL;
+		return fail(err, -ENOMEM, "no memory to write '%s'", f->target);
+	}
+	fd = mkostemp(f->temporary, O_CLOEXEC);
+	if (fd < 0) {
+		fd = -errno;
+		free(f->temporary);
+		f->temporary = NULL;
+		return fail(err, fd, "cannot write '%s': %s", f->target, strerror(-fd));
+	}
+	mask = umask(0);
+	umask(mask);
+	fchmod(fd, 0666 & ~mask);
+	f->out = fdopen(fd, "w");
+	return 0;
+}
+
+int export_file_open(struct export_file *f, const char *target, struct error *err)
+{
+	char *real;
+	int ret;
+
+	memset(f, 0, sizeof(*f));
+	if (!target) {
+		f->out = stdout;
+		return 0;
+	}
+	ret = look_at(target, err);
+	if (ret < 0)
+		return ret;
+	/* Through a symbolic link, so that the link stays. */
+	real = realpath(target, NULL);
+	f->target = real ? real : strdup(target);
+	if (!f->target)
+		return fail(err, -ENOMEM, "no memory to write '%s'", target);
+	if (ret)
+		f->out = fopen(f->target, "we");
+	else
+		ret = open_beside(f, err);
+	if (ret >= 0 && !f->out)
+		ret = fail(err, -errno, "cannot write '%s': %m", target);
+	if (ret < 0)
+		export_file_drop(f);
+	return ret < 0 ? ret : 0;
+}
+
+int export_file_done(struct export_file *f, struct error *err)
+{
+	int ret = 0;
+
+	if (f->out == stdout)
+		return 0; /* flushed and checked by main */
+	if (ferror(f->out))
+		ret = fail(err, -EIO, "cannot write '%s' completely", f->target);
+	if (fclose(f->out) && !ret)
+		ret = fail(err, -errno, "cannot write '%s': %m", f->target);
+	f->out = NULL;
+	if (!ret && f->temporary && rename(f->temporary, f->target) < 0)
+		ret = fail(err, -errno, "cannot write '%s': %m", f->target);
+	if (!ret) {
+		free(f->temporary);
+		f->temporary = NULL;
+	}
+	export_file_drop(f);
+	return ret;
+}
+
+void export_file_drop(struct export_file *f)
+{
+	if (f->out && f->out != stdout)
+		fclose(f->out);
+	if (f->temporary)
+		unlink(f->temporary);
+	free(f->temporary);
+	free(f->target);
+	memset(f, 0, sizeof(*f));
+}
