@@ -37,8 +37,8 @@ Q := @
 say = @printf '  %-7s %s\n' "$(1)" "$(2)"
 endif
 
-CLI_PKGS := json-c libzstd
-CLI_CFLAGS := $(BASE) $(shell $(PKG_CONFIG) --cflags $(CLI_PKGS)) $(CLI_SAN)
+CLI_PKGS := json-c libzstd zlib libprotobuf-c sqlite3
+CLI_CFLAGS := $(BASE) -I$(O)/gen $(shell $(PKG_CONFIG) --cflags $(CLI_PKGS)) $(CLI_SAN)
 CLI_LIBS := $(shell $(PKG_CONFIG) --libs $(CLI_PKGS)) -lpthread $(CLI_SAN)
 # The library is preloaded into strangers: nothing exported by accident, nothing
 # bound lazily, no dependency but libc.
@@ -55,7 +55,7 @@ VICTIM_CXX := $(sort $(wildcard tests/preload/*.cc))
 BENCH_SRC := $(sort $(wildcard tests/bench/*.c))
 
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o)
-CLI_OBJ := $(CLI_SRC:%.c=$(O)/%.o)
+CLI_OBJ := $(CLI_SRC:%.c=$(O)/%.o) $(O)/gen/pprof.pb-c.o
 CLI_PART := $(filter-out $(O)/src/mprof/main.o,$(CLI_OBJ))
 UNIT_OBJ := $(UNIT_SRC:%.c=$(O)/%.o)
 VICTIMS := $(VICTIM_SRC:tests/preload/%.c=$(O)/preload/%) $(VICTIM_CXX:tests/preload/%.cc=$(O)/preload/%)
@@ -104,6 +104,15 @@ $(O)/src/mprof/%.o: src/mprof/%.c
 $(O)/tests/unit/%.o: tests/unit/%.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(CLI_CFLAGS) -Isrc/mprof $(CFLAGS) -c -o $@ $<
+
+# The encoder of pprof's format is made from its description.
+$(O)/gen/pprof.pb-c.c $(O)/gen/pprof.pb-c.h &: src/mprof/out/pprof.proto
+	$(call say,PROTOC,$<)
+	$(Q)mkdir -p $(O)/gen && protoc-c -Isrc/mprof/out --c_out=$(O)/gen $<
+$(O)/gen/%.o: $(O)/gen/%.c
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CLI_CFLAGS) $(CFLAGS) -c -o $@ $<
+$(O)/src/mprof/out/export_pprof.o: $(O)/gen/pprof.pb-c.h
 
 units: $(O)/unit
 $(O)/unit: $(UNIT_OBJ) $(CLI_PART)
