@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* calltree.c - stacks merged into a tree. */
+#include "calltree.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+const struct sym_line calltree_no_stack = {
+	.function = "(stack not known)",
+	.raw = "",
+	.file = "",
+	.module = "?",
+};
+const struct sym_line calltree_cut = {
+	.function = "(outer callers not kept)",
+	.raw = "",
+	.file = "",
+	.module = "?",
+};
+
+/* ---- nodes ---- */
+
+static bool more_nodes(struct calltree *t)
+{
+	size_t room = t->room ? 2 * t->room : 64, each = 2 * t->options.values;
+	struct calltree_node *node;
+	uint64_t *figure;
+
+	if (t->nodes < t->room)
+		return true;
+	node = reallocarray(t->node, room, sizeof(*node));
+	if (node)
+		t->node = node;
+	figure = node ? reallocarray(t->figure, room, each * sizeof(*figure)) : NULL;
+	if (!figure)
+		return false;
+	t->figure = figure;
+	t->room = room;
+	return true;
+}
+
+/* The new node's number, NONE without memory. */
+static uint32_t new_node(struct calltree *t, uint32_t parent, uint32_t key)
+{
+	size_t each = 2 * t->options.values;
+	uint32_t i = (uint32_t)t->nodes;
+
+	if (t->nodes >= NONE - 1 || !more_nodes(t)) {
+		t->failed = true;
+		return NONE;
+	}
+	t->node[i] = (struct calltree_node){
+		.line = key ? line_keys_line(&t->lines, key) : NULL,
+		.parent = parent,
+		.key = key,
+	};
+	memset(t->figure + i * each, 0, each * sizeof(*t->figure));
+	t->nodes++;
+	if (i) {
+		t->node[i].sibling = t->node[parent].child;
+		t->node[parent].child = i;
+	}
+	return i;
+}
+
+static uint32_t *slot_of(const struct calltree *t, uint32_t parent, uint32_t key)
+{
+	uint64_t h = ((uint64_t)parent << 32 | key) * 0x9e3779b97f4a7c15ull;
+	size_t i = (h ^ h >> 32) & (t->slots - 1);
+	const struct calltree_node *n;
+
+	for (; t->slot[i]; i = (i + 1) & (t->slots - 1)) {
+		n = &t->node[t->slot[i] - 1];
+		if (n->parent == parent && n->key == key)
+			break;
+	}
+	return &t->slot[i];
+}
+
+static bool more_slots(struct calltree *t)
+{
+	size_t slots = t->slots ? 2 * t->slots : 256;
+	uint32_t *grown = calloc(slots, sizeof(*grown)), *old = t->slot;
+	uint32_t i;
+
+	if (!grown) {
+		t->failed = true;
+		return false;
+	}
+	t->slot = grown;
+	t->slots = slots;
+	for (i = 1; i < t->nodes; i++)
+		*slot_of(t, t->node[i].parent, t->node[i].key) = i + 1;
+	free(old);
+	return true;
+}
+
+static uint32_t child_of(struct calltree *t, uint32_t parent, uint32_t key)
+{
+	uint32_t *slot, made;
+
+	if (t->nodes * 2 >= t->slots && !more_slots(t))
+		return NONE;
+	slot = slot_of(t, parent, key);
+	if (*slot)
+		return *slot - 1;
+	made = new_node(t, parent, key);
+	if (made != NONE)
+		*slot = made + 1;
+	return made;
+}
+
+int calltree_init(struct calltree *t, const struct calltree_options *o)
+{
+	*t = (struct calltree){ .options = *o, .lines.same = o->same };
+	return new_node(t, 0, 0) == NONE ? -ENOMEM : 0;
+}
+
+static void add_values(struct calltree *t, uint32_t node, bool exclusive, const uint64_t *value)
+{
+	uint64_t *to = t->figure + ((size_t)node * 2 + exclusive) * t->options.values;
+	size_t i;
+
+	for (i = 0; i < t->options.values; i++)
+		to[i] += value[i];
+}
+
+void calltree_add(struct calltree *t, const struct sym_line *const *line, size_t n, bool backward,
+		  bool own, const uint64_t *value)
+{
+	uint32_t node = 0, key, owner = 0;
+	size_t i;
+
+	add_values(t, 0, false, value);
+	t->node[0].sites++;
+	for (i = 0; i < n; i++) {
+		key = line_keys_id(&t->lines, line[backward ? n - 1 - i : i]);
+		if (key && node && t->node[node].key == key)
+			continue;
+		node = key ? child_of(t, node, key) : NONE;
+		if (node == NONE) {
+			t->failed = true;
+			return;
+		}
+		add_values(t, node, false, value);
+		t->node[node].sites++;
+		if (!owner)
+			owner = node;
+	}
+	/* Read backward, the innermost line stands first. */
+	if (own)
+		add_values(t, backward ? owner : node, true, value);
+}
+
+/* ---- order ---- */
+
+static int by_value(const void *a, const void *b, void *tree)
+{
+	const struct calltree *t = tree;
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	size_t i;
+	int names;
+
+	for (i = 0; i < t->options.values; i++)
+		if (calltree_inclusive(t, x, i) != calltree_inclusive(t, y, i))
+			return calltree_inclusive(t, x, i) > calltree_inclusive(t, y, i) ? -1 : 1;
+	names = strcmp(t->node[x].line->function, t->node[y].line->function);
+	return names ? names : (x > y) - (x < y);
+}
+
+static void sort_children(struct calltree *t, uint32_t parent, uint32_t *work)
+{
+	uint32_t c, *link = &t->node[parent].child;
+	size_t n = 0, i;
+
+	for (c = *link; c; c = t->node[c].sibling)
+		work[n++] = c;
+	if (n < 2)
+		return;
+	qsort_r(work, n, sizeof(*work), by_value, t);
+	for (i = 0; i < n; i++) {
+		*link = work[i];
+		link = &t->node[work[i]].sibling;
+	}
+	*link = 0;
+}
+
+void calltree_finish(struct calltree *t)
+{
+	uint32_t *work = calloc(t->nodes, sizeof(*work)), i;
+
+	if (!work) {
+		t->failed = true;
+		return;
+	}
+	for (i = 0; i < t->nodes; i++)
+		sort_children(t, i, work);
+	free(work);
+}
+
+void calltree_release(struct calltree *t)
+{
+	line_keys_release(&t->lines);
+	free(t->node);
+	free(t->figure);
+	free(t->slot);
+	*t = (struct calltree){ .node = NULL };
+}
+
+/* ---- from a profile ---- */
+
+bool calltree_matches(const char *pattern, const char *function)
+{
+	const char *parameters = strchr(function, '(');
+	char name[512];
+	size_t n;
+
+	if (!strcmp(pattern, function) || !fnmatch(pattern, function, 0))
+		return true;
+	/* Not of "(anonymous namespace)::f". */
+	while (parameters && (parameters == function || parameters[-1] == ':'))
+		parameters = strchr(parameters + 1, '(');
+	if (!parameters)
+		return false;
+	n = (size_t)(parameters - function);
+	if (n >= sizeof(name))
+		return false;
+	memcpy(name, function, n);
+	name[n] = '\0';
+	return !fnmatch(pattern, name, 0);
+}
+
+bool calltree_path_of(struct calltree_path *to, struct profile *p, size_t i)
+{
+	const struct profile_path *path = profile_path(p, p->site[i].key);
+	size_t n = path ? path->count + 2 : 0, k = 0;
+	const struct sym_line **grown;
+
+	to->count = 0;
+	if (!path)
+		return false;
+	if (n > to->room) {
+		grown = reallocarray(to->line, n * 2, sizeof(*grown));
+		if (!grown)
+			return false;
+		to->line = grown;
+		to->room = n * 2;
+	}
+	if (path->truncated)
+		to->line[k++] = &calltree_cut;
+	memcpy(to->line + k, path->line, path->count * sizeof(*path->line));
+	k += path->count;
+	if (!path->count)
+		to->line[k++] = &calltree_no_stack;
+	to->count = k;
+	return true;
+}
+
+/* The first line of the function on the path; count if there is none. */
+static size_t find_function(const struct calltree_path *path, const char *function)
+{
+	size_t i;
+
+	for (i = 0; i < path->count; i++)
+		if (calltree_matches(function, path->line[i]->function))
+			break;
+	return i;
+}
+
+static void add_site(struct calltree *t, const struct calltree_path *path,
+		     enum calltree_direction direction, const char *function, const uint64_t *value)
+{
+	size_t at = function ? find_function(path, function) : 0;
+	bool own;
+
+	if (function && at == path->count)
+		return;
+	switch (direction) {
+	case CALLTREE_TOP_DOWN:
+	case CALLTREE_BOTTOM_UP:
+		calltree_add(t, path->line, path->count, direction == CALLTREE_BOTTOM_UP, true,
+			     value);
+		break;
+	case CALLTREE_CALLERS:
+		own = calltree_matches(function, path->line[path->count - 1]->function);
+		calltree_add(t, path->line, at + 1, true, own, value);
+		break;
+	case CALLTREE_CALLEES:
+		calltree_add(t, path->line + at, path->count - at, false, true, value);
+		break;
+	}
+}
+
+int calltree_make(struct calltree *t, struct profile *p, const struct calltree_options *o,
+		  enum calltree_direction direction, const char *function, struct error *err)
+{
+	struct calltree_path path = { .line = NULL };
+	uint64_t value[VALUE_COUNT];
+	size_t i, k;
+	bool failed = calltree_init(t, o) < 0;
+
+	if (direction == CALLTREE_TOP_DOWN || direction == CALLTREE_BOTTOM_UP)
+		function = NULL;
+	for (i = 0; i < p->count && !failed; i++) {
+		for (k = 0; k < o->values; k++)
+			value[k] = profile_value(p, i, o->value[k]);
+		if (calltree_path_of(&path, p, i))
+			add_site(t, &path, direction, function, value);
+		else
+			failed = true;
+	}
+	free(path.line);
+	if (!failed)
+		calltree_finish(t);
+	return failed || t->failed
+		   ? fail(err, -ENOMEM, "no memory for the call tree of '%s'", p->path)
+		   : 0;
+}
