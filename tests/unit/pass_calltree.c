@@ -7,16 +7,26 @@
 
 #include "pass/calltree.h"
 
-#define F(name)                                                        \
-	&(const struct sym_line)                                       \
-	{                                                              \
-		.function = name, .raw = "", .file = "", .module = "m" \
-	}
-#define AT(name, f, l)                                                           \
-	&(const struct sym_line)                                                 \
-	{                                                                        \
-		.function = name, .raw = "", .file = f, .module = "m", .line = l \
-	}
+static struct sym_line pool[64];
+static size_t pooled;
+
+static const struct sym_line *at(const char *function, const char *file, uint32_t line)
+{
+	struct sym_line *l = &pool[pooled++];
+
+	ck_assert_uint_le(pooled, sizeof(pool) / sizeof(pool[0]));
+	*l = (struct sym_line){
+		.function = function,
+		.raw = "",
+		.file = file,
+		.module = "m",
+		.line = line,
+	};
+	return l;
+}
+
+#define F(name)	       at(name, "", 0)
+#define AT(name, f, l) at(name, f, l)
 
 static struct calltree tree;
 
