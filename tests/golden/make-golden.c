@@ -378,7 +378,7 @@ static void undecodable(void)
 	struct words w;
 
 	words_pairs(&w, 2000, 3);
-	w.word[w.n - 2] = 13;
+	w.word[w.n - 2] = 14;
 	build_chunk(&b, 1, 1, 1, &w);
 	words_free(&w);
 	add_pairs(1, 1, 2, 3000, 3);

@@ -122,6 +122,56 @@ void words_control(struct words *w, unsigned what, uint64_t ticks, uint64_t valu
 	words_put(w, mprof_word_control(what, words_advance(w, ticks), value));
 }
 
+void words_stack(struct words *w, unsigned flags, uint32_t id)
+{
+	words_put(w, mprof_word_stack(flags, id));
+}
+
+void words_define(struct words *w, unsigned flags, uint32_t id, uint32_t joined, uint32_t depth,
+		  const uint64_t *frame, uint32_t n)
+{
+	words_put(w, MPROF_RECORD_STACK | flags << 4 | (uint64_t)n << 8 | (uint64_t)id << 32);
+	words_put(w, joined | (uint64_t)depth << 32);
+	for (uint32_t i = 0; i < n; i++)
+		words_put(w, frame[i]);
+}
+
+static void put_text(struct words *w, const char *text, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += 8) {
+		uint64_t word = 0;
+
+		memcpy(&word, text + i, bytes - i < 8 ? bytes - i : 8);
+		words_put(w, word);
+	}
+}
+
+void words_object(struct words *w, uint64_t ticks, uint64_t bias, uint64_t first, uint64_t bytes,
+		  const char *path, const char *build_id)
+{
+	uint64_t id = strlen(build_id), name = strlen(path);
+
+	words_put(w, MPROF_RECORD_OBJECT |
+			 (MPROF_OBJECT_WORDS + 3 + (id + 7) / 8 + (name + 7) / 8) << 4 |
+			 name << 32);
+	words_put(w, ticks);
+	words_put(w, bias);
+	words_put(w, first);
+	words_put(w, first + bytes);
+	words_put(w, 1 | id << 32);
+	words_put(w, first);
+	words_put(w, bytes);
+	words_put(w, 5ull << 60);
+	put_text(w, build_id, id);
+	put_text(w, path, name);
+}
+
+void words_gone(struct words *w, uint32_t number, uint64_t ticks)
+{
+	words_put(w, MPROF_RECORD_GONE | (uint64_t)number << 32);
+	words_put(w, ticks);
+}
+
 void words_pairs(struct words *w, uint64_t ticks, int n)
 {
 	words_start(w, ticks);
@@ -238,6 +288,25 @@ size_t build_slot(struct build *b, uint32_t process, uint32_t thread, uint64_t s
 	size_t offset = build_words(b, MPROF_EXTENT_SLOT, process, thread, seq, w, room);
 
 	build_extent_at(b, offset)->used = 0;
+	return offset;
+}
+
+size_t build_stacks(struct build *b, uint32_t process, uint16_t image, uint64_t seq,
+		    const struct words *w)
+{
+	size_t offset = build_words(b, MPROF_EXTENT_STACKS, process, 0, seq, w, 0);
+
+	build_extent_at(b, offset)->image = image;
+	return offset;
+}
+
+size_t build_stacks_slot(struct build *b, uint32_t process, uint16_t image, uint64_t seq,
+			 const struct words *w, size_t room)
+{
+	size_t offset = build_words(b, MPROF_EXTENT_STACKS_SLOT, process, 0, seq, w, room);
+
+	build_extent_at(b, offset)->image = image;
+	build_extent_at(b, offset)->used = build_extent_at(b, offset)->check = 0;
 	return offset;
 }
 

@@ -35,6 +35,16 @@ void words_long(struct words *w, unsigned fn, uint64_t ticks, unsigned flags, un
 		const uint64_t v[4]);
 void words_control(struct words *w, unsigned what, uint64_t ticks, uint64_t value);
 
+void words_stack(struct words *w, unsigned flags, uint32_t id);
+
+/* Stack records are rows of words too. */
+void words_define(struct words *w, unsigned flags, uint32_t id, uint32_t joined, uint32_t depth,
+		  const uint64_t *frame, uint32_t n);
+/* Loaded at [first, first + bytes) with this bias, as one executable segment. */
+void words_object(struct words *w, uint64_t ticks, uint64_t bias, uint64_t first, uint64_t bytes,
+		  const char *path, const char *build_id);
+void words_gone(struct words *w, uint32_t number, uint64_t ticks);
+
 /* n blocks from WORDS_BASE on, 20 ticks apart, each freed but the last; starts w. */
 #define WORDS_BASE 0x7f0000001000ull
 void words_pairs(struct words *w, uint64_t ticks, int n);
@@ -57,6 +67,11 @@ size_t build_chunk(struct build *b, uint32_t process, uint32_t thread, uint64_t 
 		   const struct words *w);
 size_t build_slot(struct build *b, uint32_t process, uint32_t thread, uint64_t seq,
 		  const struct words *w, size_t room);
+/* Of a process's image, by seq. */
+size_t build_stacks(struct build *b, uint32_t process, uint16_t image, uint64_t seq,
+		    const struct words *w);
+size_t build_stacks_slot(struct build *b, uint32_t process, uint16_t image, uint64_t seq,
+			 const struct words *w, size_t room);
 /* strings: "key=value" with their NULs, as in the file. */
 size_t build_fact(struct build *b, uint32_t process, const struct mprof_fact *fact,
 		  const char *strings, size_t strings_bytes);

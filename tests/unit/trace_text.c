@@ -28,6 +28,8 @@ void trace_text_event(FILE *out, const struct event *e)
 			" %s addr=%" PRIx64 " size=%" PRIu64 " usable=%" PRIu64 " arg=%" PRIu64
 			" error=%u",
 			functions[e->fn], e->addr, e->size, e->usable, e->arg, e->error);
+	if (e->kind != EVENT_CONTROL && e->kind != EVENT_LOST && e->stack)
+		fprintf(out, " stack=%" PRIu32, e->stack);
 	fputc('\n', out);
 }
 
@@ -82,6 +84,32 @@ static void counts_text(FILE *out, const struct trace *t)
 	}
 }
 
+static void stacks_text(FILE *out, const struct trace *t)
+{
+	const struct stacks *s = trace_stacks(t);
+
+	for (size_t i = 1; i < s->objects; i++) {
+		const struct stack_object *o = &s->object[i];
+
+		fprintf(out, "object %zu %s bias %" PRIx64 " of process %" PRIu32 " id %.*s", i,
+			o->path, o->bias, o->first_process, (int)o->build_id_bytes,
+			o->build_id ? (const char *)o->build_id : "");
+		for (size_t k = 0; k < o->segments; k++)
+			fprintf(out, " %" PRIx64 "+%" PRIx64 "@%" PRIx64 ":%" PRIu32,
+				o->segment[k].address, o->segment[k].bytes, o->segment[k].offset,
+				o->segment[k].flags);
+		fputc('\n', out);
+	}
+	for (size_t i = 1; s->definitions && i < s->nodes; i++) {
+		const struct stack_frame *f = &s->frame[s->node[i].frame];
+
+		fprintf(out,
+			"node %zu in %" PRIu32 ": object %" PRIu32 " address %" PRIx64
+			" flags %" PRIu32 "\n",
+			i, s->node[i].parent, f->object, f->address, f->flags);
+	}
+}
+
 static void damage_text(FILE *out, const struct trace_damage *d)
 {
 	const struct {
@@ -91,7 +119,8 @@ static void damage_text(FILE *out, const struct trace_damage *d)
 		{ "bytes skipped", d->bytes_skipped },	 { "chunks bad", d->chunks_bad },
 		{ "chunks missing", d->chunks_missing }, { "words bad", d->words_bad },
 		{ "bytes missing", d->bytes_missing },	 { "bytes empty", d->bytes_empty },
-		{ "sizes bad", d->sizes_bad },		 { "first at", d->first_bad_offset },
+		{ "sizes bad", d->sizes_bad },		 { "stacks bad", d->stacks_bad },
+		{ "stacks missing", d->stacks_missing }, { "first at", d->first_bad_offset },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -110,6 +139,7 @@ void trace_text(FILE *out, struct trace *t)
 	facts_text(out, t);
 	samples_text(out, t);
 	counts_text(out, t);
+	stacks_text(out, t);
 	while ((n = trace_next(t, e, sizeof(e) / sizeof(e[0]))))
 		for (size_t i = 0; i < n; i++)
 			trace_text_event(out, &e[i]);

@@ -226,10 +226,11 @@ END_TEST
 
 /* FORMAT.md 5.4: the rest of the chunk is not read, and it is told. */
 static const uint64_t bad_words[] = {
-	13,
 	14,
 	15,
-	15ull << 60 | 13,
+	15ull << 60 | MPROF_TAG_STACK,
+	1ull << 40 | MPROF_TAG_STACK,
+	2 << 4 | MPROF_TAG_STACK,
 	MPROF_TAG_LONG,		   /* no function */
 	MPROF_TAG_LONG | 31 << 16, /* one that is not known */
 	MPROF_TAG_LONG | MPROF_FN_MALLOC << 16 | MPROF_LONG_BEGIN << 24,

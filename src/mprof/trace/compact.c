@@ -243,7 +243,8 @@ static int make_temporary(struct job *j, const char *path, struct error *err)
 /* An extent that the file's end or another extent cuts off. */
 static bool is_cut(const struct extent *x)
 {
-	bool whole = x->kind == MPROF_EXTENT_SLOT || x->kind == MPROF_EXTENT_COUNTS;
+	bool whole = x->kind == MPROF_EXTENT_SLOT || x->kind == MPROF_EXTENT_STACKS_SLOT ||
+		     x->kind == MPROF_EXTENT_COUNTS;
 
 	return x->bytes < (whole ? x->head.size - sizeof(x->head) : x->head.used);
 }

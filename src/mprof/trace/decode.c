@@ -15,6 +15,8 @@
 
 #include <string.h>
 
+#include "stack_map.h"
+
 enum rank { RANK_GIVES = 0, RANK_OTHER = 1, RANK_TAKES = 2 };
 
 static uint64_t event_key(uint64_t ticks, enum rank rank)
@@ -81,9 +83,9 @@ static void long_values(struct event *e, unsigned class, const uint64_t *v)
 }
 
 /* 0 when the record is bad or cut off, else its words; *rank orders it. */
-static size_t decode_long(const uint64_t *pos, const uint64_t *end, struct event *e,
-			  enum rank *rank)
+static size_t decode_long(const struct stream *s, struct event *e, enum rank *rank)
 {
+	const uint64_t *pos = s->pos, *end = s->end;
 	unsigned fn = mprof_word_fn(*pos), class = fn < MPROF_FN_MAX ? classes[fn] : 0;
 	bool begin = mprof_word_flags(*pos) & MPROF_LONG_BEGIN;
 
@@ -95,6 +97,7 @@ static size_t decode_long(const uint64_t *pos, const uint64_t *end, struct event
 		  : begin		       ? EVENT_REALLOC_BEGIN
 					       : EVENT_REALLOC_END;
 	e->error = (uint16_t)mprof_word_error(*pos);
+	e->value = class == MPROF_CLASS_FREE || begin ? s->gives : s->takes;
 	long_values(e, class, pos + 1);
 	*rank = class_of_rank(fn, class, begin);
 	return MPROF_LONG_WORDS;
@@ -136,11 +139,36 @@ static size_t decode_lost(uint64_t word, struct event *e, enum rank *rank)
 
 enum rare { RARE_EVENT, RARE_STATE, RARE_STOP };
 
+static bool stack_word_is_sound(uint64_t word)
+{
+	return !(word >> 40) && (word >> 4 & 15) <= MPROF_STACK_OF_FREES;
+}
+
+static void decode_stack(struct trace *t, struct stream *s, uint64_t word)
+{
+	uint32_t node = stack_map_node(s->map, (uint32_t)(word >> 8));
+
+	if (node == STACK_UNDEFINED) {
+		trace_note_damage(t, &t->damage.stacks_missing, 1,
+				  chunk_offset(&t->chunk[s->next - 1]));
+		node = 0;
+	}
+	if (word >> 4 & MPROF_STACK_OF_FREES)
+		s->gives = node;
+	else
+		s->takes = node;
+}
+
 /* State words have happened when they are read; they have no turn to wait for. */
 static enum rare state_word(struct trace *t, struct stream *s, uint64_t word)
 {
 	if (mprof_word_tag(word) == MPROF_TAG_TIME) {
 		s->ticks = word >> 4;
+		s->pos++;
+		return RARE_STATE;
+	}
+	if (mprof_word_tag(word) == MPROF_TAG_STACK && stack_word_is_sound(word)) {
+		decode_stack(t, s, word);
 		s->pos++;
 		return RARE_STATE;
 	}
@@ -163,14 +191,14 @@ static __attribute__((noinline)) enum rare
 decode_rare(struct trace *t, struct stream *s, struct event *e, size_t *words, uint64_t *key)
 {
 	uint64_t word = *s->pos;
-	enum rank rank;
+	enum rank rank = RANK_OTHER;
 
 	*e = (struct event){ .ticks = s->ticks };
 	*words = 0;
 	switch (mprof_word_tag(word)) {
 	case MPROF_TAG_LONG:
 		e->ticks += mprof_word_dt(word);
-		*words = decode_long(s->pos, s->end, e, &rank);
+		*words = decode_long(s, e, &rank);
 		break;
 	case MPROF_TAG_CONTROL:
 		e->ticks += mprof_word_dt(word);
@@ -181,6 +209,7 @@ decode_rare(struct trace *t, struct stream *s, struct event *e, size_t *words, u
 		break;
 	case MPROF_TAG_TIME:
 	case MPROF_TAG_THREAD:
+	case MPROF_TAG_STACK:
 		return state_word(t, s, word);
 	}
 	if (!*words) {
@@ -204,6 +233,12 @@ static bool is_free_tag(unsigned tag)
 	return tag - MPROF_TAG_FREE <= MPROF_TAG_REALLOC_BEGIN - MPROF_TAG_FREE;
 }
 
+/* The usual kind of STACK word. */
+static bool is_stack_of_takes(uint64_t word)
+{
+	return (word & 0xff) == MPROF_TAG_STACK && !(word >> 40);
+}
+
 /*
  * Short words of one chunk, as many as come in a row.  Returns how many events;
  * *key is that of the event at s->pos when it was its turn that stopped us.
@@ -214,6 +249,8 @@ static size_t decode_short(struct stream *s, struct event *events, size_t n, uin
 	const uint64_t *pos = s->pos, *end = s->end;
 	uint64_t ticks = s->ticks, addr = s->addr;
 	const uint32_t process = s->process, thread = s->thread;
+	const uint32_t gives = s->gives;
+	uint32_t takes = s->takes;
 	struct event *e = events, *stop = events + n;
 
 	while (pos < end && e < stop) {
@@ -221,7 +258,7 @@ static size_t decode_short(struct stream *s, struct event *events, size_t n, uin
 		unsigned tag = mprof_word_tag(word);
 
 		e->ticks = now;
-		e->value = 0;
+		e->value = takes;
 		e->arg = 0;
 		e->process = process;
 		e->thread = thread;
@@ -244,6 +281,15 @@ static size_t decode_short(struct stream *s, struct event *events, size_t n, uin
 			e->addr = mprof_word_addr(word);
 			e->size = 0;
 			e->usable = 0;
+			e->value = gives;
+		} else if (is_stack_of_takes(word)) {
+			uint32_t node = stack_map_node(s->map, (uint32_t)(word >> 8));
+
+			if (node == STACK_UNDEFINED)
+				break;
+			takes = node;
+			pos++;
+			continue;
 		} else {
 			break;
 		}
@@ -254,6 +300,7 @@ static size_t decode_short(struct stream *s, struct event *events, size_t n, uin
 	s->pos = pos;
 	s->ticks = ticks;
 	s->addr = addr;
+	s->takes = takes;
 	return (size_t)(e - events);
 }
 

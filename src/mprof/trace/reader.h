@@ -3,11 +3,12 @@
  * reader.h - what the parts of the trace reader share; nobody else includes it.
  *
  * trace_open reads the header, lists the extents (extents.c), copies the small
- * ones (records.c), calibrates the clock (clock.c) and sorts the chunks into
- * streams, one for each thread (streams.c).  trace_next merges the streams by
- * time (merge.c), each of which loads one chunk at a time and decodes it
- * (decode.c); a packed chunk is unpacked on loading (unpack.c), where there is a
- * second processor by a thread of its own (ahead.c).
+ * ones (records.c), calibrates the clock (clock.c), sorts the chunks into
+ * streams, one for each thread (streams.c), and reads the stacks of all
+ * processes (stacks.c).  trace_next merges the streams by time (merge.c), each
+ * of which loads one chunk at a time and decodes it (decode.c); a packed chunk
+ * is unpacked on loading (unpack.c), where there is a second processor by a
+ * thread of its own (ahead.c).
  *
  * The file is read with pread, never mapped: somebody may truncate it or go on
  * writing it while we look, and a short read is an answer where SIGBUS is not.
@@ -33,16 +34,16 @@ struct extents {
 	size_t n, room;
 };
 
-/* One EVENTS, SLOT or PACKED extent, ready to be loaded. */
+/* One EVENTS, SLOT, STACKS, STACKS_SLOT or PACKED extent, ready to be loaded. */
 struct chunk {
 	uint64_t payload;
 	uint32_t bytes; /* in the file */
 	uint32_t used;	/* as its header says; more than bytes when cut off */
 	uint32_t check;
-	uint16_t kind;
+	uint16_t kind, image;
 	bool slot; /* words end at the first zero; packed ones too */
 	uint64_t seq, first_ticks, last_ticks;
-	uint32_t process, thread;
+	uint32_t process, thread; /* of stack records: the image instead of a thread */
 };
 
 /* Where the extent of a chunk begins, for messages. */
@@ -53,11 +54,13 @@ static inline uint64_t chunk_offset(const struct chunk *c)
 
 /* One thread's chunks, in order, and the place where decoding stands. */
 struct stream {
-	const uint64_t *pos, *end; /* words not decoded yet, in buf */
-	uint64_t ticks, addr;	   /* decoding state, see encode.h */
-	uint32_t process, thread;  /* of the next event; a THREAD word changes thread */
-	uint32_t next, last;	   /* chunks not loaded yet: [next, last) */
-	uint32_t first;		   /* its first chunk */
+	const uint64_t *pos, *end;   /* words not decoded yet, in buf */
+	uint64_t ticks, addr;	     /* decoding state, see encode.h */
+	uint32_t takes, gives;	     /* nodes of what hands out, of what gives back */
+	const struct stack_map *map; /* of its process's numbers; NULL: none */
+	uint32_t process, thread;    /* of the next event; a THREAD word changes thread */
+	uint32_t next, last;	     /* chunks not loaded yet: [next, last) */
+	uint32_t first;		     /* its first chunk */
 	uint64_t *buf;
 	size_t room; /* bytes of buf */
 };
@@ -76,6 +79,9 @@ struct trace {
 
 	struct chunk *chunk;
 	size_t chunks;
+	struct chunk *stack_chunk; /* of stack records */
+	size_t stack_chunks;
+	struct stacks_read *stacks;
 	struct stream *stream;
 	size_t streams;
 	struct merge_entry *heap;
@@ -135,11 +141,17 @@ void records_free(struct trace *t);
 /* clock.c */
 void clock_calibrate(struct trace *t);
 
+/* stacks.c: 0 or -ENOMEM. */
+int stacks_read(struct trace *t);
+void stacks_free(struct trace *t);
+
 /* streams.c: 0 or -ENOMEM. */
 int streams_build(struct trace *t, const struct extents *x);
 void streams_free(struct trace *t);
 /* Loads the stream's next good chunk; false at its end. */
 bool stream_load(struct trace *t, struct stream *s);
+/* The end of the file cut it, so what there is of it is right as far as it goes. */
+bool chunk_is_cut(const struct trace *t, const struct chunk *c);
 /* The words of one chunk into *buf (grown as needed); returns how many, 0 when bad. */
 size_t chunk_load(const struct trace *t, const struct chunk *c, struct unpacker **u, uint64_t **buf,
 		  size_t *room);

@@ -99,6 +99,7 @@ static int take_fact(struct trace *t, const struct extent *x)
 		return -ENOMEM;
 	*f = (struct trace_fact){ .fact = fact,
 				  .process = x->head.process,
+				  .image = x->head.image,
 				  .offset = x->head.offset,
 				  .exe = "",
 				  .cwd = "",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * streams.c - chunks sorted into one stream for each thread, and loading them.
+ * Those of stack records are sorted the same way, by process and image.
  *
  * Within a thread chunks follow each other by seq.  A slot repeats a chunk when
  * its owner was killed after copying it and before reusing the slot; it then
@@ -15,6 +16,7 @@
 
 #include "ahead.h"
 #include "pack.h"
+#include "stack_map.h"
 
 static int by_place(const void *a, const void *b)
 {
@@ -55,11 +57,11 @@ static bool slot_is_still(const struct trace *t, const struct chunk *c)
 	struct mprof_extent now;
 
 	return trace_read(t, &now, sizeof(now), c->payload - sizeof(now)) == sizeof(now) &&
-	       now.kind == MPROF_EXTENT_SLOT && now.seq == c->seq && now.thread == c->thread;
+	       now.kind == c->kind && now.seq == c->seq && now.process == c->process &&
+	       (c->kind == MPROF_EXTENT_SLOT ? now.thread == c->thread : now.image == c->image);
 }
 
-/* The end of the file cut it, so what there is of it is right as far as it goes. */
-static bool cut_by_end(const struct trace *t, const struct chunk *c)
+bool chunk_is_cut(const struct trace *t, const struct chunk *c)
 {
 	return c->bytes < c->used && c->payload + c->bytes == t->file_bytes;
 }
@@ -70,10 +72,10 @@ size_t chunk_load(const struct trace *t, const struct chunk *c, struct unpacker 
 	if (!c->bytes || c->bytes > CHUNK_BYTES_MAX || grow_buffer(buf, room, c->bytes + 8) ||
 	    trace_read(t, *buf, c->bytes, c->payload) != c->bytes)
 		return 0;
-	if (c->kind == MPROF_EXTENT_SLOT)
+	if (c->kind == MPROF_EXTENT_SLOT || c->kind == MPROF_EXTENT_STACKS_SLOT)
 		return slot_is_still(t, c) ? c->bytes / 8 : 0;
-	if (cut_by_end(t, c))
-		return c->kind == MPROF_EXTENT_EVENTS ? c->bytes / 8 : 0;
+	if (chunk_is_cut(t, c))
+		return c->kind != MPROF_EXTENT_PACKED ? c->bytes / 8 : 0;
 	if (c->bytes != c->used || mprof_checksum(*buf, c->bytes) != c->check)
 		return 0;
 	if (c->kind == MPROF_EXTENT_PACKED)
@@ -105,7 +107,7 @@ bool stream_load(struct trace *t, struct stream *s)
 		const struct chunk *c = &t->chunk[s->next++];
 		size_t words = c->used || c->slot ? load_next(t, s, c) : 0;
 
-		if (cut_by_end(t, c) || (!words && (c->used || c->slot)))
+		if (chunk_is_cut(t, c) || (!words && (c->used || c->slot)))
 			trace_note_damage(t, &t->damage.chunks_bad, 1, chunk_offset(c));
 		if (!words)
 			continue;
@@ -113,6 +115,8 @@ bool stream_load(struct trace *t, struct stream *s)
 		s->end = s->buf + words;
 		s->ticks = c->first_ticks & MPROF_TICKS_MASK;
 		s->addr = 0;
+		s->takes = s->gives = 0;
+		s->map = stack_map_find(t, c->process, c->image);
 		s->process = c->process;
 		s->thread = c->thread;
 		return true;
@@ -124,31 +128,41 @@ bool stream_load(struct trace *t, struct stream *s)
 	return false;
 }
 
-static bool is_chunk(const struct extent *x)
+static bool is_events(const struct extent *x)
 {
-	return x->kind == MPROF_EXTENT_EVENTS || x->kind == MPROF_EXTENT_SLOT ||
-	       x->kind == MPROF_EXTENT_PACKED;
+	return x->head.kind == MPROF_EXTENT_EVENTS || x->head.kind == MPROF_EXTENT_SLOT;
+}
+
+static bool is_stacks(const struct extent *x)
+{
+	return x->head.kind == MPROF_EXTENT_STACKS || x->head.kind == MPROF_EXTENT_STACKS_SLOT;
 }
 
 static void take_chunk(struct trace *t, const struct extent *x)
 {
-	if (!x->head.process || !x->head.thread || !x->head.seq || x->bytes > CHUNK_BYTES_MAX) {
-		trace_note_damage(t, &t->damage.chunks_bad, 1, x->head.offset);
-		return;
-	}
-	t->chunk[t->chunks++] = (struct chunk){
+	bool stacks = is_stacks(x);
+	struct chunk c = {
 		.payload = x->payload,
 		.bytes = (uint32_t)x->bytes,
 		.used = x->head.used,
 		.check = x->head.check,
 		.kind = x->kind,
-		.slot = x->head.kind == MPROF_EXTENT_SLOT,
+		.image = x->head.image,
+		.slot =
+		    x->head.kind == MPROF_EXTENT_SLOT || x->head.kind == MPROF_EXTENT_STACKS_SLOT,
 		.seq = x->head.seq,
 		.first_ticks = x->head.first_ticks,
 		.last_ticks = x->head.last_ticks,
 		.process = x->head.process,
-		.thread = x->head.thread,
+		.thread = stacks ? x->head.image : x->head.thread,
 	};
+
+	if (!c.process || !(c.thread || stacks) || !c.seq || x->bytes > CHUNK_BYTES_MAX)
+		trace_note_damage(t, &t->damage.chunks_bad, 1, x->head.offset);
+	else if (stacks)
+		t->stack_chunk[t->stack_chunks++] = c;
+	else
+		t->chunk[t->chunks++] = c;
 }
 
 /* Of two chunks with one number, is the later one to be kept?  Only copies are checked. */
@@ -161,18 +175,20 @@ static bool later_is_better(struct trace *t, const struct chunk *a, const struct
 		return false;
 	words = chunk_load(t, a, &t->unpacker, &buf, &room);
 	free(buf);
-	return a->used && (!words || cut_by_end(t, a));
+	return a->used && (!words || chunk_is_cut(t, a));
 }
 
-static void drop_repeats(struct trace *t)
+/* In order, each number once; returns how many are left. */
+static size_t order_chunks(struct trace *t, struct chunk *chunk, size_t n)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < t->chunks; i++) {
-		struct chunk *a = kept ? &t->chunk[kept - 1] : NULL, *b = &t->chunk[i];
+	qsort(chunk, n, sizeof(*chunk), by_place);
+	for (size_t i = 0; i < n; i++) {
+		struct chunk *a = kept ? &chunk[kept - 1] : NULL, *b = &chunk[i];
 
 		if (!a || !same_thread(a, b) || a->seq != b->seq) {
-			t->chunk[kept++] = *b;
+			chunk[kept++] = *b;
 		} else if (later_is_better(t, a, b)) {
 			trace_note_damage(t, &t->damage.chunks_bad, 1, chunk_offset(a));
 			*a = *b;
@@ -180,7 +196,7 @@ static void drop_repeats(struct trace *t)
 			trace_note_damage(t, &t->damage.chunks_bad, 1, chunk_offset(b));
 		}
 	}
-	t->chunks = kept;
+	return kept;
 }
 
 static void open_stream(struct trace *t, size_t i)
@@ -221,18 +237,21 @@ static void fill_streams(struct trace *t)
 
 int streams_build(struct trace *t, const struct extents *x)
 {
-	size_t n = 0;
+	size_t n = 0, stacks = 0;
 
-	for (size_t i = 0; i < x->n; i++)
-		n += is_chunk(&x->item[i]);
+	for (size_t i = 0; i < x->n; i++) {
+		n += is_events(&x->item[i]);
+		stacks += is_stacks(&x->item[i]);
+	}
 	t->chunk = calloc(n + 1, sizeof(*t->chunk));
-	if (!t->chunk)
+	t->stack_chunk = calloc(stacks + 1, sizeof(*t->stack_chunk));
+	if (!t->chunk || !t->stack_chunk)
 		return -ENOMEM;
 	for (size_t i = 0; i < x->n; i++)
-		if (is_chunk(&x->item[i]))
+		if (is_events(&x->item[i]) || is_stacks(&x->item[i]))
 			take_chunk(t, &x->item[i]);
-	qsort(t->chunk, t->chunks, sizeof(*t->chunk), by_place);
-	drop_repeats(t);
+	t->chunks = order_chunks(t, t->chunk, t->chunks);
+	t->stack_chunks = order_chunks(t, t->stack_chunk, t->stack_chunks);
 	n = 0;
 	for (size_t i = 0; i < t->chunks; i++)
 		n += !i || !same_thread(&t->chunk[i], &t->chunk[i - 1]);

@@ -161,6 +161,8 @@ static int read_all(struct trace *t)
 	if (!ret)
 		ret = streams_build(t, &x);
 	free(x.item);
+	if (!ret)
+		ret = stacks_read(t);
 	if (ret)
 		return ret;
 	clock_calibrate(t);
@@ -210,6 +212,7 @@ void trace_close(struct trace *t)
 	if (t->fd >= 0)
 		close(t->fd);
 	streams_free(t);
+	stacks_free(t);
 	records_free(t);
 	unpacker_free(t->unpacker);
 	free(t->heap);

@@ -69,7 +69,7 @@ struct event {
 /* A fact with its strings split.  Strings are NUL-terminated, never NULL. */
 struct trace_fact {
 	const struct mprof_fact *fact;
-	uint32_t process;
+	uint32_t process, image;
 	uint64_t offset; /* in the file, for messages */
 	const char *exe, *cwd, *host, *allocator, *init, *mode, *path, *why, *job;
 	size_t argc;
@@ -102,6 +102,8 @@ struct trace_damage {
 	uint64_t bytes_missing;	 /* header.tail lies behind the end of the file */
 	uint64_t bytes_empty;	 /* zeros where an extent should be: taken, never written */
 	uint64_t sizes_bad;	 /* extents that reached into another one */
+	uint64_t stacks_bad;	 /* stack records that make no sense */
+	uint64_t stacks_missing; /* STACK words whose number no record defines */
 	uint64_t lost[MPROF_LOST_REASONS]; /* what the library counted itself */
 	uint64_t first_bad_offset;	   /* of any of the above, 0 if none */
 };
@@ -132,8 +134,8 @@ size_t trace_facts(const struct trace *t, const struct trace_fact **facts);
 size_t trace_threads(const struct trace *t, const struct trace_thread **threads);
 size_t trace_samples(const struct trace *t, uint32_t process, const struct mprof_sample **samples);
 size_t trace_residencies(const struct trace *t, const struct trace_residency **r);
-/* All stacks of the run, read once at the first question; NULL without memory. */
-const struct stacks *trace_stacks(struct trace *t);
+/* All stacks of the run; never NULL. */
+const struct stacks *trace_stacks(const struct trace *t);
 /* Counts files: the i-th thread's record, NULL behind the last one. */
 const struct mprof_counts *trace_counts(const struct trace *t, size_t i, uint32_t *process,
 					uint32_t *thread);

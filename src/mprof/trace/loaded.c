@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* loaded.c - which object stood where in a process. */
+#include "loaded.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "reader.h"
+
+/* The first range that ends behind this address. */
+static size_t lower(const struct loaded_ranges *r, uint64_t address)
+{
+	size_t low = 0, high = r->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (r->item[mid].end <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+void loaded_remove(struct loaded_ranges *r, uint64_t first, uint64_t end)
+{
+	size_t from = lower(r, first), to = from;
+
+	while (to < r->n && r->item[to].first < end)
+		to++;
+	if (to > from)
+		memmove(&r->item[from], &r->item[to], (r->n - to) * sizeof(*r->item));
+	r->n -= to - from;
+	r->last = 0;
+}
+
+int loaded_add(struct loaded_ranges *r, const struct loaded *l)
+{
+	size_t at;
+
+	loaded_remove(r, l->first, l->end);
+	if (r->n >= LOADED_MAX)
+		return -E2BIG;
+	if (!trace_grow((void **)&r->item, &r->n, &r->room, sizeof(*r->item)))
+		return -ENOMEM;
+	r->n--;
+	at = lower(r, l->first);
+	memmove(&r->item[at + 1], &r->item[at], (r->n - at) * sizeof(*r->item));
+	r->item[at] = *l;
+	r->n++;
+	return 0;
+}
+
+const struct loaded *loaded_find(struct loaded_ranges *r, uint64_t address)
+{
+	size_t i = r->last;
+
+	if (i >= r->n || address < r->item[i].first || address >= r->item[i].end)
+		i = lower(r, address);
+	if (i >= r->n || address < r->item[i].first)
+		return NULL;
+	r->last = i;
+	return &r->item[i];
+}

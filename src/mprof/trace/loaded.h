@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * loaded.h - which object stood where in a process, at the place in its stack
+ * records that is being read.
+ *
+ * The list has every OBJECT record of one stream in its order, with the times
+ * of loading and unloading; the ranges are what is loaded now, sorted, without
+ * overlap: a new one ends whatever it overlaps.
+ */
+#ifndef MPROF_TRACE_LOADED_H
+#define MPROF_TRACE_LOADED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define LOADED_MAX 16384 /* objects at one time; more is no process that we know */
+
+struct loaded {
+	uint64_t first, end; /* addresses */
+	uint64_t bias;
+	uint64_t ticks, gone; /* gone: UINT64_MAX while it is there */
+	uint32_t object;
+};
+
+struct loaded_list {
+	struct loaded *item;
+	size_t n, room;
+};
+
+/* No memory of it belongs to anybody else; {0} is empty. */
+struct loaded_ranges {
+	struct loaded *item;
+	size_t n, room;
+	size_t last; /* where the last address was found */
+};
+
+/* 0, -ENOMEM, or -E2BIG when there are LOADED_MAX. */
+int loaded_add(struct loaded_ranges *r, const struct loaded *l);
+void loaded_remove(struct loaded_ranges *r, uint64_t first, uint64_t end);
+/* The one that holds this address, or NULL. */
+const struct loaded *loaded_find(struct loaded_ranges *r, uint64_t address);
+
+#endif

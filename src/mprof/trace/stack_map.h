@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * stack_map.h - from a process's numbers of stacks to nodes of the run's tree.
+ *
+ * One map for each image of a process.  What a forked child had from its parent
+ * (numbers up to `base`) is looked up there.
+ */
+#ifndef MPROF_TRACE_STACK_MAP_H
+#define MPROF_TRACE_STACK_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define STACK_UNDEFINED UINT32_MAX
+
+struct trace;
+
+struct stack_map {
+	uint32_t process, image;
+	uint32_t base;
+	const struct stack_map *parent; /* of a lower process; NULL: base was not defined */
+	uint32_t *node;			/* of base + 1 on; STACK_UNDEFINED */
+	uint32_t nodes;
+};
+
+/* The map of a process's image, or NULL. */
+const struct stack_map *stack_map_find(const struct trace *t, uint32_t process, uint32_t image);
+
+/* The node of a stack; STACK_UNDEFINED when there is none.  m may be NULL. */
+static inline uint32_t stack_map_node(const struct stack_map *m, uint32_t id)
+{
+	if (!id)
+		return 0;
+	while (m && id <= m->base)
+		m = m->parent;
+	return m && id - m->base - 1 < m->nodes ? m->node[id - m->base - 1] : STACK_UNDEFINED;
+}
+
+#endif

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* stack_table.c - the objects, frames and nodes of a run, each of them once. */
+#include "stack_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader.h"
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	__uint128_t m = (__uint128_t)(a ^ 0x9e3779b97f4a7c15ull) * (b ^ 0xd6e8feb86659fd93ull);
+
+	return (uint64_t)m ^ (uint64_t)(m >> 64);
+}
+
+static uint64_t hash_node(uint32_t parent, uint32_t frame)
+{
+	return mix((uint64_t)parent << 32 | frame, 1);
+}
+
+static uint64_t hash_frame(const struct stack_frame *f)
+{
+	return mix(f->address, (uint64_t)f->object << 32 | f->flags);
+}
+
+static uint64_t hash_object(const struct stack_object *o)
+{
+	uint64_t h = o->build_id_bytes;
+
+	for (const char *p = o->path; *p; p++)
+		h = mix(h, (unsigned char)*p);
+	for (size_t i = 0; i < o->build_id_bytes; i++)
+		h = mix(h, o->build_id[i]);
+	return h;
+}
+
+static void number_put(struct number_table *n, uint64_t hash, uint32_t number)
+{
+	size_t i = hash & (n->room - 1);
+
+	while (n->slot[i])
+		i = (i + 1) & (n->room - 1);
+	n->slot[i] = number + 1;
+	n->n++;
+}
+
+/* Makes room for one more; hash_of: of the thing with this number. */
+static int number_room(struct number_table *n, const struct stack_table *s,
+		       uint64_t (*hash_of)(const struct stack_table *, uint32_t))
+{
+	struct number_table old = *n;
+	size_t room = old.room ? 2 * old.room : 1024;
+
+	if (2 * (old.n + 1) <= old.room)
+		return 0;
+	n->slot = calloc(room, sizeof(*n->slot));
+	if (!n->slot) {
+		*n = old;
+		return -ENOMEM;
+	}
+	n->room = room;
+	n->n = 0;
+	for (size_t i = 0; i < old.room; i++)
+		if (old.slot[i])
+			number_put(n, hash_of(s, old.slot[i] - 1), old.slot[i] - 1);
+	free(old.slot);
+	return 0;
+}
+
+static uint64_t hash_of_node(const struct stack_table *s, uint32_t i)
+{
+	return hash_node(s->node[i].parent, s->node[i].frame);
+}
+static uint64_t hash_of_frame(const struct stack_table *s, uint32_t i)
+{
+	return hash_frame(&s->frame[i]);
+}
+static uint64_t hash_of_object(const struct stack_table *s, uint32_t i)
+{
+	return hash_object(&s->object[i]);
+}
+
+uint32_t stack_table_node(struct stack_table *s, uint32_t parent, uint32_t frame)
+{
+	uint64_t hash = hash_node(parent, frame);
+	struct number_table *n = &s->by_node;
+	uint32_t *depth;
+	struct stack_node *node;
+
+	for (size_t i = hash & (n->room - 1); n->room && n->slot[i]; i = (i + 1) & (n->room - 1)) {
+		node = &s->node[n->slot[i] - 1];
+		if (node->parent == parent && node->frame == frame)
+			return n->slot[i] - 1;
+	}
+	if (s->nodes >= s->nodes_max || number_room(n, s, hash_of_node))
+		return STACK_NONE;
+	depth = trace_grow((void **)&s->depth, &s->depths, &s->depths_room, sizeof(*depth));
+	node =
+	    depth ? trace_grow((void **)&s->node, &s->nodes, &s->nodes_room, sizeof(*node)) : NULL;
+	if (!node)
+		return STACK_NONE;
+	*node = (struct stack_node){ parent, frame };
+	s->depth[s->nodes - 1] = s->depth[parent] + 4;
+	number_put(n, hash, (uint32_t)s->nodes - 1);
+	return (uint32_t)s->nodes - 1;
+}
+
+uint32_t stack_table_frame(struct stack_table *s, uint32_t object, uint64_t address, uint32_t flags)
+{
+	struct stack_frame wanted = { address, object, flags }, *frame;
+	uint64_t hash = hash_frame(&wanted);
+	struct number_table *n = &s->by_frame;
+
+	for (size_t i = hash & (n->room - 1); n->room && n->slot[i]; i = (i + 1) & (n->room - 1)) {
+		frame = &s->frame[n->slot[i] - 1];
+		if (frame->address == address && frame->object == object && frame->flags == flags)
+			return n->slot[i] - 1;
+	}
+	if (s->frames >= s->nodes_max || number_room(n, s, hash_of_frame))
+		return STACK_NONE;
+	frame = trace_grow((void **)&s->frame, &s->frames, &s->frames_room, sizeof(*frame));
+	if (!frame)
+		return STACK_NONE;
+	*frame = wanted;
+	number_put(n, hash, (uint32_t)s->frames - 1);
+	return (uint32_t)s->frames - 1;
+}
+
+static bool same_object(const struct stack_object *a, const struct stack_object *b)
+{
+	return a->build_id_bytes == b->build_id_bytes && !strcmp(a->path, b->path) &&
+	       (!a->build_id_bytes || !memcmp(a->build_id, b->build_id, a->build_id_bytes));
+}
+
+/* Segments, build-id and path behind each other in one piece, which `segment` points to. */
+static bool copy_parts(struct stack_object *o, size_t path_bytes)
+{
+	size_t segments = o->segments * sizeof(*o->segment);
+	char *copy = malloc(segments + o->build_id_bytes + path_bytes + 1);
+
+	if (!copy)
+		return false;
+	if (segments)
+		memcpy(copy, o->segment, segments);
+	if (o->build_id_bytes)
+		memcpy(copy + segments, o->build_id, o->build_id_bytes);
+	memcpy(copy + segments + o->build_id_bytes, o->path, path_bytes + 1);
+	o->segment = (const struct stack_segment *)copy;
+	o->build_id = o->build_id_bytes ? (const uint8_t *)copy + segments : NULL;
+	o->path = copy + segments + o->build_id_bytes;
+	return true;
+}
+
+uint32_t stack_table_object(struct stack_table *s, const struct stack_object *o, size_t path_bytes)
+{
+	uint64_t hash = hash_object(o);
+	struct number_table *n = &s->by_object;
+	struct stack_object copy = *o, *object;
+
+	for (size_t i = hash & (n->room - 1); n->room && n->slot[i]; i = (i + 1) & (n->room - 1))
+		if (same_object(&s->object[n->slot[i] - 1], o))
+			return n->slot[i] - 1;
+	if (s->objects >= s->nodes_max || number_room(n, s, hash_of_object) ||
+	    !copy_parts(&copy, path_bytes))
+		return STACK_NONE;
+	object = trace_grow((void **)&s->object, &s->objects, &s->objects_room, sizeof(*object));
+	if (!object) {
+		free((void *)copy.segment);
+		return STACK_NONE;
+	}
+	*object = copy;
+	number_put(n, hash, (uint32_t)s->objects - 1);
+	return (uint32_t)s->objects - 1;
+}
+
+uint32_t stack_table_outer(const struct stack_table *s, uint32_t node, uint32_t depth)
+{
+	while (s->depth[node] >> 2 > depth)
+		node = s->node[node].parent;
+	return node;
+}
+
+uint32_t stack_table_reroot(struct stack_table *s, uint32_t node, enum stack_root root)
+{
+	uint32_t n = stack_table_depth(s, node), i = n, to = s->marker[root];
+	uint32_t *frame = malloc((n + 1) * sizeof(*frame));
+
+	if (!frame)
+		return STACK_NONE;
+	for (; i; node = s->node[node].parent)
+		frame[--i] = s->node[node].frame;
+	for (; i < n && to != STACK_NONE; i++)
+		to = stack_table_node(s, to, frame[i]);
+	free(frame);
+	return to;
+}
+
+/* Node 0 and the two markers: none of them counts as a frame of a stack. */
+static int make_roots(struct stack_table *s)
+{
+	static const uint32_t flags[] = { 0, STACK_FRAME_TRUNCATED, STACK_FRAME_LOST_WAY };
+
+	for (uint32_t root = ROOT_WHOLE; root <= ROOT_LOST_WAY; root++) {
+		uint32_t frame = stack_table_frame(s, 0, 0, flags[root]);
+
+		if (frame == STACK_NONE)
+			return -ENOMEM;
+		if (!root) {
+			struct stack_node *none =
+			    trace_grow((void **)&s->node, &s->nodes, &s->nodes_room, sizeof(*none));
+			uint32_t *depth = trace_grow((void **)&s->depth, &s->depths,
+						     &s->depths_room, sizeof(*depth));
+
+			if (!none || !depth)
+				return -ENOMEM;
+			continue;
+		}
+		s->marker[root] = stack_table_node(s, 0, frame);
+		if (s->marker[root] == STACK_NONE)
+			return -ENOMEM;
+		s->depth[s->marker[root]] = root;
+	}
+	return 0;
+}
+
+int stack_table_start(struct stack_table *s, size_t nodes_max)
+{
+	struct stack_object nothing = { .path = "" }, *none;
+
+	*s = (struct stack_table){ .nodes_max = nodes_max < STACK_NONE ? nodes_max : STACK_NONE };
+	none = trace_grow((void **)&s->object, &s->objects, &s->objects_room, sizeof(*none));
+	if (!none || !copy_parts(&nothing, 0))
+		return -ENOMEM;
+	*none = nothing;
+	return make_roots(s);
+}
+
+static void let_go(struct number_table *n)
+{
+	free(n->slot);
+	*n = (struct number_table){ 0 };
+}
+
+void stack_table_finish(struct stack_table *s)
+{
+	let_go(&s->by_object);
+	let_go(&s->by_frame);
+	let_go(&s->by_node);
+	free(s->depth);
+	s->depth = NULL;
+	s->depths = s->depths_room = 0;
+}
+
+void stack_table_free(struct stack_table *s)
+{
+	stack_table_finish(s);
+	for (size_t i = 0; i < s->objects; i++)
+		free((void *)s->object[i].segment);
+	free(s->object);
+	free(s->frame);
+	free(s->node);
+	*s = (struct stack_table){ 0 };
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * stack_table.h - the objects, frames and nodes of a run, each of them once.
+ *
+ * Numbers are given in the order of first use, so a node's parent has a lower
+ * one.  The tables from content to number are needed only while stacks are
+ * read: stack_table_finish lets them go.
+ *
+ * Threads: a struct stack_table belongs to one thread.
+ */
+#ifndef MPROF_TRACE_STACK_TABLE_H
+#define MPROF_TRACE_STACK_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stacks.h"
+
+#define STACK_NONE UINT32_MAX /* no such number; no memory */
+
+/* What is at the outer end of a node's stack. */
+enum stack_root { ROOT_WHOLE = 0, ROOT_TRUNCATED = 1, ROOT_LOST_WAY = 2 };
+
+struct number_table {
+	uint32_t *slot; /* number + 1, 0: empty */
+	size_t n, room; /* room: 0 or a power of two */
+};
+
+struct stack_table {
+	struct stack_object *object;
+	size_t objects, objects_room;
+	struct stack_frame *frame;
+	size_t frames, frames_room;
+	struct stack_node *node;
+	size_t nodes, nodes_room;
+	uint32_t *depth; /* of each node: frames up to the root * 4 + enum stack_root */
+	size_t depths, depths_room;
+	uint32_t marker[3]; /* node by enum stack_root */
+	size_t nodes_max;
+	struct number_table by_object, by_frame, by_node;
+};
+
+/* 0 or -ENOMEM; nodes_max bounds the memory that a hostile file can ask for. */
+int stack_table_start(struct stack_table *s, size_t nodes_max);
+void stack_table_finish(struct stack_table *s);
+void stack_table_free(struct stack_table *s);
+
+/*
+ * The number of an object; all that it points to is copied when it is new.
+ * These return STACK_NONE when there is no memory or no number left.
+ */
+uint32_t stack_table_object(struct stack_table *s, const struct stack_object *o, size_t path_bytes);
+uint32_t stack_table_frame(struct stack_table *s, uint32_t object, uint64_t address,
+			   uint32_t flags);
+uint32_t stack_table_node(struct stack_table *s, uint32_t parent, uint32_t frame);
+
+static inline uint32_t stack_table_depth(const struct stack_table *s, uint32_t node)
+{
+	return s->depth[node] >> 2;
+}
+static inline enum stack_root stack_table_root(const struct stack_table *s, uint32_t node)
+{
+	return (enum stack_root)(s->depth[node] & 3);
+}
+/* The node of the outermost `depth` frames of this one's stack; it has as many. */
+uint32_t stack_table_outer(const struct stack_table *s, uint32_t node, uint32_t depth);
+/* The same frames under another root; costs their number. */
+uint32_t stack_table_reroot(struct stack_table *s, uint32_t node, enum stack_root root);
+
+#endif

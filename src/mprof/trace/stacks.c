@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * stacks.c - the stacks of all processes, read when the trace is opened.
+ *
+ * A source is one image of a process: its chunks of stack records, and what a
+ * forked child began with.  A parent has a lower number than its child, so
+ * going through the sources in their order finds every parent read.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader.h"
+#include "stack_map.h"
+#include "stack_records.h"
+
+#define CHAIN_MAX 4096u /* forks of forks that defined stacks, one out of the other */
+
+struct source {
+	uint32_t process, image;
+	size_t first, last;  /* its chunks: [first, last) */
+	size_t parent;	     /* a source before this one, or its own index: none */
+	uint64_t fork_ticks; /* when it began as a copy of its parent */
+	uint32_t inherited;  /* numbers up to this are its parent's */
+	struct loaded_list list;
+};
+
+struct stacks_read {
+	struct stacks stacks; /* as others see it */
+	struct stack_table table;
+	struct source *source; /* only while reading */
+	struct stack_map *map; /* one for each source */
+	size_t n;
+};
+
+static int by_owner(const void *a, const void *b)
+{
+	const struct source *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return x->image < y->image ? -1 : x->image > y->image;
+}
+
+static bool begins_as_copy(const struct trace_fact *f)
+{
+	return f->fact->what == MPROF_FACT_START && f->fact->fork_ticks && f->process &&
+	       f->fact->parent && f->fact->parent < f->process;
+}
+
+/* Every owner of chunks and every forked child, each once and in order. */
+static int list_sources(struct trace *t, struct stacks_read *r)
+{
+	r->source = calloc(t->stack_chunks + t->facts + 1, sizeof(*r->source));
+	if (!r->source)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->stack_chunks; i++) {
+		const struct chunk *c = &t->stack_chunk[i];
+		struct source *last = r->n ? &r->source[r->n - 1] : NULL;
+
+		if (!last || last->process != c->process || last->image != c->thread)
+			r->source[r->n++] = (struct source){ .process = c->process,
+							     .image = c->thread,
+							     .first = i };
+		r->source[r->n - 1].last = i + 1;
+	}
+	for (size_t i = 0; i < t->facts; i++)
+		if (begins_as_copy(&t->fact[i]))
+			r->source[r->n++] = (struct source){ .process = t->fact[i].process,
+							     .image = t->fact[i].image };
+	return 0;
+}
+
+/* Of several with one owner, the one with chunks stays. */
+static void sort_sources(struct stacks_read *r)
+{
+	size_t kept = 0;
+
+	if (r->n)
+		qsort(r->source, r->n, sizeof(*r->source), by_owner);
+	for (size_t i = 0; i < r->n; i++) {
+		struct source *last = kept ? &r->source[kept - 1] : NULL;
+
+		if (!last || by_owner(last, &r->source[i]))
+			r->source[kept++] = r->source[i];
+		else if (r->source[i].last)
+			*last = r->source[i];
+	}
+	r->n = kept;
+	for (size_t i = 0; i < kept; i++)
+		r->source[i].parent = i;
+}
+
+static struct source *find_source(const struct stacks_read *r, uint32_t process, uint32_t image)
+{
+	struct source key = { .process = process, .image = image };
+
+	return r->n ? bsearch(&key, r->source, r->n, sizeof(key), by_owner) : NULL;
+}
+
+static void find_parents(struct trace *t, struct stacks_read *r)
+{
+	for (size_t i = 0; i < t->facts; i++) {
+		const struct trace_fact *f = &t->fact[i];
+		struct source *child, *parent;
+
+		if (!begins_as_copy(f))
+			continue;
+		child = find_source(r, f->process, f->image);
+		parent = find_source(r, f->fact->parent, f->fact->stacks_image);
+		child->inherited = f->fact->stacks;
+		child->fork_ticks = f->fact->fork_ticks;
+		if (parent)
+			child->parent = (size_t)(parent - r->source);
+	}
+}
+
+/* A parent that defined nothing which the child can name is passed over. */
+static void make_map(struct stacks_read *r, size_t i, uint32_t *chain)
+{
+	const struct source *s = &r->source[i];
+	struct stack_map *m = &r->map[i];
+
+	*m = (struct stack_map){ .process = s->process, .image = s->image, .base = s->inherited };
+	if (s->parent == i)
+		return;
+	m->parent = &r->map[s->parent];
+	while (m->parent && m->parent->base >= m->base)
+		m->parent = m->parent->parent;
+	if (m->parent)
+		chain[i] = chain[m->parent - r->map] + 1;
+	if (chain[i] > CHAIN_MAX)
+		m->parent = NULL;
+}
+
+static int make_maps(struct stacks_read *r)
+{
+	uint32_t *chain = calloc(r->n + 1, sizeof(*chain));
+
+	r->map = calloc(r->n + 1, sizeof(*r->map));
+	if (chain && r->map)
+		for (size_t i = 0; i < r->n; i++)
+			make_map(r, i, chain);
+	free(chain);
+	return chain && r->map ? 0 : -ENOMEM;
+}
+
+/*
+ * What was loaded in the ancestors when the child was forked off, oldest first.
+ * The way back is found by marking it in `via`: the child to come from.
+ */
+static int inherit_objects(struct stacks_read *r, size_t child, struct loaded_ranges *ranges)
+{
+	size_t *path = NULL, n = 0, room = 0, at = child, *step;
+	int ret = 0;
+
+	for (; r->source[at].parent != at && n < CHAIN_MAX; at = r->source[at].parent) {
+		step = trace_grow((void **)&path, &n, &room, sizeof(*step));
+		if (!step) {
+			free(path);
+			return -ENOMEM;
+		}
+		*step = at;
+	}
+	while (n-- && !ret) {
+		const struct source *s = &r->source[path[n]];
+		const struct loaded_list *list = &r->source[s->parent].list;
+
+		for (size_t i = 0; i < list->n && ret != -ENOMEM; i++)
+			if (list->item[i].first < list->item[i].end &&
+			    list->item[i].ticks <= s->fork_ticks &&
+			    list->item[i].gone > s->fork_ticks)
+				ret = loaded_add(ranges, &list->item[i]);
+		ret = ret == -ENOMEM ? ret : 0;
+	}
+	free(path);
+	return ret;
+}
+
+/* One chunk; a bad one is a gap in the records. */
+static int read_chunk(struct trace *t, struct stack_records *records, const struct chunk *c,
+		      uint64_t **buf, size_t *room)
+{
+	size_t words = c->used || c->slot ? chunk_load(t, c, &t->unpacker, buf, room) : 0;
+	uint64_t before = records->bad;
+	int ret = 0;
+
+	if (chunk_is_cut(t, c) || (!words && (c->used || c->slot))) {
+		trace_note_damage(t, &t->damage.chunks_bad, 1, chunk_offset(c));
+		records->gap = true;
+	}
+	if (words)
+		ret = stack_records_take(records, *buf, words);
+	if (records->bad > before)
+		trace_note_damage(t, &t->damage.stacks_bad, records->bad - before, chunk_offset(c));
+	return ret;
+}
+
+static int read_chunks(struct trace *t, struct stack_records *records, const struct source *s)
+{
+	uint64_t *buf = NULL, seq = 0;
+	size_t room = 0;
+	int ret = 0;
+
+	for (size_t i = s->first; i < s->last && !ret; i++) {
+		const struct chunk *c = &t->stack_chunk[i];
+
+		if (c->seq != seq + 1) {
+			trace_note_damage(t, &t->damage.chunks_missing, c->seq - seq - 1,
+					  chunk_offset(c));
+			records->gap = true;
+		}
+		seq = c->seq;
+		ret = read_chunk(t, records, c, &buf, &room);
+	}
+	free(buf);
+	return ret;
+}
+
+static int read_source(struct trace *t, struct stacks_read *r, size_t i)
+{
+	struct source *s = &r->source[i];
+	struct stack_records records = { .table = &r->table, .map = &r->map[i] };
+	int ret = 0;
+
+	if (s->first == s->last)
+		return 0;
+	ret = inherit_objects(r, i, &records.ranges);
+	if (!ret)
+		ret = read_chunks(t, &records, s);
+	r->stacks.definitions += records.defined;
+	r->stacks.bad += records.bad;
+	s->list = records.list;
+	records.list = (struct loaded_list){ 0 };
+	stack_records_free(&records);
+	return ret;
+}
+
+static void forget_sources(struct stacks_read *r)
+{
+	for (size_t i = 0; i < r->n && r->source; i++)
+		free(r->source[i].list.item);
+	free(r->source);
+	r->source = NULL;
+}
+
+/* More nodes than this, a file of its size does not have: deep recursion packs best. */
+static size_t most_nodes(const struct trace *t)
+{
+	return t->file_bytes < 1u << 25 ? (size_t)(4u << 20) + 64 * (size_t)t->file_bytes
+					: STACK_NONE;
+}
+
+static void publish(struct stacks_read *r)
+{
+	r->stacks.object = r->table.object;
+	r->stacks.objects = r->table.objects;
+	r->stacks.frame = r->table.frame;
+	r->stacks.frames = r->table.frames;
+	r->stacks.node = r->table.node;
+	r->stacks.nodes = r->table.nodes;
+}
+
+int stacks_read(struct trace *t)
+{
+	struct stacks_read *r = calloc(1, sizeof(*r));
+	int ret;
+
+	if (!r)
+		return -ENOMEM;
+	t->stacks = r;
+	ret = stack_table_start(&r->table, most_nodes(t));
+	if (!ret)
+		ret = list_sources(t, r);
+	if (!ret) {
+		sort_sources(r);
+		find_parents(t, r);
+		ret = make_maps(r);
+	}
+	for (size_t i = 0; i < r->n && !ret; i++)
+		ret = read_source(t, r, i);
+	forget_sources(r);
+	stack_table_finish(&r->table);
+	publish(r);
+	return ret;
+}
+
+void stacks_free(struct trace *t)
+{
+	struct stacks_read *r = t->stacks;
+
+	free(t->stack_chunk);
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->n && r->map; i++)
+		free(r->map[i].node);
+	free(r->map);
+	stack_table_free(&r->table);
+	free(r);
+}
+
+const struct stack_map *stack_map_find(const struct trace *t, uint32_t process, uint32_t image)
+{
+	const struct stacks_read *r = t->stacks;
+	size_t low = 0, high = r->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct stack_map *m = &r->map[mid];
+
+		if (m->process == process && m->image == image)
+			return m;
+		if (m->process < process || (m->process == process && m->image < image))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return NULL;
+}
+
+const struct stacks *trace_stacks(const struct trace *t)
+{
+	return &t->stacks->stacks;
+}
