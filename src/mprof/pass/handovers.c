@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * handovers.c - which thread gives back whose blocks.
+ *
+ * While walking, pairs are kept by the heap's indices of threads, plus one, in
+ * an open table; finish writes the run's numbers into them.
+ */
+#include "handovers.h"
+
+#include <stdlib.h>
+
+static void start(void *self, struct walk *w)
+{
+	struct handovers *f = self;
+
+	f->walk = w;
+	if (!f->limit)
+		f->limit = HANDOVER_PAIRS;
+}
+
+static void count(struct handover_sum *s, uint64_t bytes)
+{
+	s->blocks++;
+	s->bytes += bytes;
+}
+
+static struct handover_pair *pair_slot(struct handover_pair *pair, size_t room, uint32_t from,
+				       uint32_t to)
+{
+	uint64_t h = ((uint64_t)from << 32 | to) * 0x9e3779b97f4a7c15ull;
+	size_t i = (h ^ h >> 32) & (room - 1);
+
+	while (pair[i].from && (pair[i].from != from || pair[i].to != to))
+		i = (i + 1) & (room - 1);
+	return &pair[i];
+}
+
+static bool more_pairs(struct handovers *f)
+{
+	size_t room = f->room ? 2 * f->room : 64, i;
+	struct handover_pair *grown = calloc(room, sizeof(*grown));
+
+	if (!grown)
+		return false;
+	for (i = 0; i < f->room; i++)
+		if (f->pair[i].from)
+			*pair_slot(grown, room, f->pair[i].from, f->pair[i].to) = f->pair[i];
+	free(f->pair);
+	f->pair = grown;
+	f->room = room;
+	return true;
+}
+
+static void hand_over(struct handovers *f, uint32_t from, uint32_t to, uint64_t bytes)
+{
+	struct handover_pair *p;
+
+	count(&f->all, bytes);
+	if (f->pairs * 2 >= f->room && f->pairs < f->limit && !more_pairs(f))
+		pass_failed(f->walk);
+	p = f->room ? pair_slot(f->pair, f->room, from + 1, to + 1) : NULL;
+	if (!p || (!p->from && f->pairs >= f->limit)) {
+		count(&f->rest, bytes);
+		return;
+	}
+	if (!p->from) {
+		p->from = from + 1;
+		p->to = to + 1;
+		f->pairs++;
+	}
+	count(&p->sum, bytes);
+}
+
+static struct handover_thread *thread_at(struct handovers *f, uint32_t index)
+{
+	struct handover_thread *t = array_at(&f->thread, index, sizeof(*t));
+
+	if (!t)
+		pass_failed(f->walk);
+	return t;
+}
+
+static void given_back(struct handovers *f, uint32_t by, const struct block *b)
+{
+	const uint32_t from = b->owner & BLOCK_THREAD;
+	struct handover_thread *producer = thread_at(f, from), *consumer;
+
+	if (!producer)
+		return;
+	if (from == by) {
+		count(&producer->own, b->size);
+		return;
+	}
+	count(&producer->by_others, b->size);
+	consumer = thread_at(f, by);
+	if (consumer)
+		count(&consumer->of_others, b->size);
+	hand_over(f, from, by, b->size);
+}
+
+static void look_at(struct handovers *f, const struct event *e, const struct note *n)
+{
+	struct handover_thread *t;
+
+	if (e->kind == EVENT_CONTROL && e->control == MPROF_CONTROL_THREAD_START) {
+		t = thread_at(f, n->thread);
+		if (t)
+			t->tid = e->value;
+	}
+	if (n->did & NOTE_BEGAN) {
+		t = thread_at(f, n->thread);
+		if (t)
+			count(&t->allocated, e->size);
+	}
+	if (n->did & NOTE_ENDED)
+		given_back(f, n->thread, &n->old);
+}
+
+static void batch(void *self, const struct batch *b)
+{
+	struct handovers *f = self;
+	size_t i;
+
+	for (i = 0; i < b->count; i++)
+		look_at(f, &b->event[i], &b->note[i]);
+}
+
+/* ---- the end ---- */
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct handover_pair *x = a, *y = b;
+
+	if (x->sum.bytes != y->sum.bytes)
+		return x->sum.bytes > y->sum.bytes ? -1 : 1;
+	if (x->sum.blocks != y->sum.blocks)
+		return x->sum.blocks > y->sum.blocks ? -1 : 1;
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return (x->to > y->to) - (x->to < y->to);
+}
+
+static void number_pairs(struct handovers *f, const struct heap *h, struct handover_thread *thread)
+{
+	struct handover_pair *p;
+	size_t i, n = 0;
+
+	for (i = 0; i < f->room; i++) {
+		if (!f->pair[i].from)
+			continue;
+		p = &f->pair[n++];
+		*p = f->pair[i];
+		thread[p->from - 1].consumers++;
+		thread[p->to - 1].producers++;
+		p->from = h->thread[p->from - 1].number;
+		p->to = h->thread[p->to - 1].number;
+	}
+	if (n)
+		qsort(f->pair, n, sizeof(*f->pair), by_bytes);
+}
+
+static void finish(void *self, struct walk *w)
+{
+	struct handovers *f = self;
+	const struct heap *h = &w->heap;
+	struct handover_thread *t;
+	size_t i;
+
+	if (h->threads && !thread_at(f, (uint32_t)h->threads - 1))
+		return;
+	t = f->thread.item;
+	number_pairs(f, h, t);
+	for (i = 0; i < h->threads; i++) {
+		t[i].number = h->thread[i].number;
+		t[i].process = h->process[h->thread[i].process]->number;
+	}
+}
+
+const struct handover_pair *handovers_find(const struct handovers *f, uint32_t from, uint32_t to)
+{
+	size_t i;
+
+	for (i = 0; i < f->pairs; i++)
+		if (f->pair[i].from == from && f->pair[i].to == to)
+			return &f->pair[i];
+	return NULL;
+}
+
+static void release(void *self)
+{
+	struct handovers *f = self;
+
+	array_release(&f->thread);
+	free(f->pair);
+	f->pair = NULL;
+}
+
+const struct pass_ops handovers_pass = {
+	.name = "threads",
+	.start = start,
+	.batch = batch,
+	.finish = finish,
+	.release = release,
+};
