@@ -13,7 +13,7 @@
 
 #define BLOCKS_FIRST 64u
 
-_Static_assert(sizeof(struct block) == 32, "two blocks a cache line");
+_Static_assert(sizeof(struct block) == 40, "what a table of blocks takes of memory");
 
 static int blocks_make(struct blocks *t, uint64_t capacity)
 {

@@ -4,7 +4,7 @@
  *
  * Open addressing with Fibonacci hashing, linear probing and backward-shift
  * deletion, so that a table never fills up with the remains of ended blocks.
- * It doubles at three quarters full: 43 to 86 bytes a block.  Small tables are
+ * It doubles at three quarters full: 53 to 107 bytes a block.  Small tables are
  * kept sparse: half of the time of a lookup goes into guessing wrong where its
  * probes end.  Address 0 marks an empty slot and is never a key.
  *
@@ -31,6 +31,9 @@ struct block {
 	uint64_t start; /* ticks when it was returned */
 	uint32_t slack; /* usable bytes beyond size, saturating */
 	uint32_t owner; /* BLOCK_... */
+	uint32_t stack; /* of the call that returned it: a node of stacks.h, 0 not known */
+	uint8_t fn;	/* enum mprof_fn of that call */
+	uint8_t pad[3];
 };
 
 struct blocks {

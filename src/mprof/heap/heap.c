@@ -177,6 +177,8 @@ static struct block block_of(const struct event *e, uint32_t thread)
 		.start = e->ticks,
 		.slack = slack > UINT32_MAX ? UINT32_MAX : (uint32_t)slack,
 		.owner = thread & BLOCK_THREAD,
+		.stack = e->stack,
+		.fn = e->fn,
 	};
 }
 

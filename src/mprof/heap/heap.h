@@ -59,7 +59,7 @@ enum note_did {
 	NOTE_HAD_OLD = 32,  /* end of a realloc that was given a block */
 };
 
-/* What an event did.  Two cache lines. */
+/* What an event did. */
 struct note {
 	uint32_t process, thread; /* indices */
 	uint32_t did;		  /* enum note_did */

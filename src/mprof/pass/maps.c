@@ -19,19 +19,19 @@ static uint64_t end_of(const struct walk *w, uint64_t start, uint64_t size)
 	return (start + size + mask) & ~mask;
 }
 
-static void map(struct maps *s, struct maps_of *p, const struct event *e, bool file)
+static void map(struct walk *w, struct maps_of *p, const struct event *e, bool file)
 {
-	if (map_set_add(&p->set, e->addr, end_of(s->walk, e->addr, e->size), file) < 0)
-		pass_failed(s->walk);
+	if (map_set_add(&p->set, e->addr, end_of(w, e->addr, e->size), file) < 0)
+		pass_failed(w);
 }
 
-static void unmap(struct maps *s, struct maps_of *p, uint64_t start, uint64_t size)
+static void unmap(struct walk *w, struct maps_of *p, uint64_t start, uint64_t size)
 {
-	uint64_t end = end_of(s->walk, start, size);
+	uint64_t end = end_of(w, start, size);
 	int64_t known = map_set_remove(&p->set, start, end);
 
 	if (known < 0)
-		pass_failed(s->walk);
+		pass_failed(w);
 	else if (end > start)
 		p->unknown_unmapped += end - start - (uint64_t)known;
 }
@@ -44,21 +44,21 @@ static void move_break(struct maps_of *p, const struct event *e)
 		p->break_peak = p->break_now;
 }
 
-static void apply(struct maps *s, struct maps_of *p, const struct event *e)
+void maps_apply(struct walk *w, struct maps_of *p, const struct event *e)
 {
 	bool file;
 
 	switch (e->fn) {
 	case MPROF_FN_MMAP:
-		map(s, p, e, !(e->usable >> 32 & MAP_ANONYMOUS));
+		map(w, p, e, !(e->usable >> 32 & MAP_ANONYMOUS));
 		break;
 	case MPROF_FN_MUNMAP:
-		unmap(s, p, e->addr, e->size);
+		unmap(w, p, e->addr, e->size);
 		break;
 	case MPROF_FN_MREMAP:
 		file = map_set_is_file(&p->set, e->usable);
-		unmap(s, p, e->usable, e->arg);
-		map(s, p, e, file);
+		unmap(w, p, e->usable, e->arg);
+		map(w, p, e, file);
 		break;
 	case MPROF_FN_BRK:
 	case MPROF_FN_SBRK:
@@ -106,7 +106,7 @@ static void batch(void *self, const struct batch *b)
 		}
 		if (p->ended)
 			continue;
-		apply(s, p, e);
+		maps_apply(s->walk, p, e);
 		take_stock(s, p, e->ticks);
 	}
 }

@@ -51,4 +51,7 @@ struct maps {
 
 extern const struct pass_ops maps_pass;
 
+/* Does to p's set and break what a call of the mmap family did that succeeded. */
+void maps_apply(struct walk *w, struct maps_of *p, const struct event *e);
+
 #endif

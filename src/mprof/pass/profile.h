@@ -25,27 +25,53 @@ enum profile_value {
 	VALUE_COUNT,
 };
 
+/* What is one row of a view: a stack, or all stacks whose innermost line is the same. */
+enum profile_by {
+#define PROFILE_BY(id, name, help) PROFILE_BY_##id,
+#include "by.def"
+#undef PROFILE_BY
+	PROFILE_BY_COUNT,
+};
+
 struct profile_options {
-	struct sites_options sites;
+	struct sites_options sites; /* part and group are profile_make's own to set */
+	enum profile_by by;
 	struct sym_options sym;
 	const char *function, *file, *module; /* globs that a line of the path must match; NULL */
 	const char *const *suppressions; /* files in LSan syntax, NULL-ended; NULL: only built-in */
 	bool no_builtin_suppressions;
 	bool wrappers; /* keep malloc, operator new and the like */
+	/* More passes over the same walk; they and what they point to outlive the profile.
+	 * event.stack and block.stack are nodes of p->stacks. */
+	const struct walk_pass *pass;
+	size_t passes;
 	void (*progress)(void *context, const struct walk *w);
 	void *progress_context;
 };
 
+/* Sites that are one by profile_options.by; v.local_* is the group's own peak. */
+struct profile_group {
+	struct site_values v;
+	uint64_t leaked_bytes, leaked_calls;
+	const struct sym_line *line; /* innermost; NULL: not known, or by thread or size */
+	uint32_t stack;		     /* of its site with most bytes */
+	uint32_t sites;
+	uint64_t part; /* thread or size */
+};
+
 struct profile {
 	struct sites sites;
-	const struct site *site; /* those that pass, most bytes first; values below */
-	const uint64_t *leaked_bytes, *leaked_calls; /* by index of site: live less suppressed */
+	struct site *site;		       /* those that pass, most bytes first; values below */
+	uint64_t *leaked_bytes, *leaked_calls; /* by index of site: live less suppressed */
 	size_t count;
-	struct site_values total; /* of `site` */
-	uint64_t leaked_total, suppressed_bytes, suppressed_calls;
+	struct site_values total;    /* of `site` */
+	struct profile_group *group; /* most bytes first until profile_sort */
+	size_t groups;
+	enum profile_by by;
+	uint64_t leaked_total, leaked_calls_total, suppressed_bytes, suppressed_calls;
 	const struct stacks *stacks;
 	struct sym *sym;
-	struct profile_paths *paths; /* cache */
+	struct profile_paths *paths; /* cache, and what --function and others match */
 	struct walk walk;
 	struct tree tree; /* what ran */
 	const char *path; /* of the trace */
@@ -68,12 +94,17 @@ struct profile_path {
 /* The path of a stack (a node of stacks.h).  Valid until profile_release; NULL: no memory. */
 const struct profile_path *profile_path(struct profile *p, uint32_t stack);
 
-/* A value of p->site[i]. */
+/* A value of p->site[i], of a group, of all that pass. */
 uint64_t profile_value(const struct profile *p, size_t i, enum profile_value value);
+uint64_t profile_group_value(const struct profile_group *g, enum profile_value value);
 uint64_t profile_value_total(const struct profile *p, enum profile_value value);
 /* By name of --value; -EINVAL with err naming the valid ones. */
 int profile_value_find(const char *name, enum profile_value *value, struct error *err);
 const char *profile_value_name(enum profile_value value);
 const char *profile_value_unit(enum profile_value value); /* "bytes", "calls", "ns" */
+int profile_by_find(const char *name, enum profile_by *by, struct error *err);
+const char *profile_by_name(enum profile_by by);
+/* Groups by falling value; equal ones by falling bytes, then as they were first seen. */
+void profile_sort(struct profile *p, enum profile_value value);
 
 #endif

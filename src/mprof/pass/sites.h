@@ -4,12 +4,22 @@
  * allocated, of blocks and calls that pass a filter.
  *
  * Bytes are those asked for unless said.  A realloc is a call of its stack; the
- * block it returns belongs to that stack from then on.  The mmap family is kept
- * apart (map_calls, map_bytes) and is in no other figure.
+ * block it returns belongs to that stack from then on, and the one it was given
+ * has ended.  The mmap family is kept apart (map_calls, map_bytes) and is in no
+ * other figure.
+ *
+ * A block is accounted when it ends, so that every filter is exact, that of
+ * lifetimes included.  Only what is counted while a block lives cannot know its
+ * lifetime: reallocs and local peaks are those of all lifetimes.
  *
  * "At a moment" (the peak, the greatest RSS) counts blocks that began at or
  * before it and ended after it.  The moment itself is that of the whole run,
- * whatever the filter says, so that filtered parts add up to the whole.
+ * whatever the filter says, so that filtered parts add up to the whole.  The
+ * greatest RSS is that of one process, and its blocks are counted.
+ *
+ * Never freed is what lives when its process or the trace ends.  What lived
+ * when a process called exec is neither freed nor never freed: the program that
+ * had it is gone.
  */
 #ifndef MPROF_SITES_H
 #define MPROF_SITES_H
@@ -23,37 +33,39 @@
 
 #define SITE_EPOCHS 16u /* equal parts of the run, for growth */
 
-/* What groups the figures during the walk; other groupings are made of stacks later. */
-enum site_key {
-	SITE_BY_STACK,
-	SITE_BY_THREAD, /* number of the run */
+/* What the blocks of one stack are kept apart by. */
+enum site_part {
+	SITE_WHOLE,
+	SITE_BY_THREAD, /* that allocated, its number in the run */
 	SITE_BY_SIZE,	/* bytes asked for, exactly */
 };
 
+/* In the order of how often they are touched. */
 struct site_values {
 	uint64_t calls, bytes; /* that handed blocks out */
 	uint64_t slack;	       /* usable beyond what was asked for, of all these */
 	uint64_t size_min, size_max;
-	uint64_t freed_calls, freed_bytes;
-	uint64_t live_calls, live_bytes; /* never freed: at the end of their process or the trace */
-	uint64_t peak_calls, peak_bytes; /* at the moment of the run's peak */
-	uint64_t peak_slack;
-	uint64_t rss_calls, rss_bytes;	   /* at the moment of the greatest RSS */
-	uint64_t local_calls, local_bytes; /* the site's own peak of live bytes */
-	uint64_t temporary_calls, temporary_bytes;
+	uint64_t freed_calls, freed_bytes;			/* given back, or to realloc */
 	uint64_t lifetime_ns, lifetime_min_ns, lifetime_max_ns; /* of freed blocks; first: sum */
-	uint64_t reallocs;	/* calls above that were given a block */
-	uint64_t realloc_moved; /* of these, how many came back at another address */
-	uint64_t realloc_bytes; /* bytes of the old blocks of those that moved: copied */
-	uint64_t map_calls, map_bytes;
-	uint64_t first_ticks, last_ticks; /* of its calls */
-	/* Live bytes at the end of each epoch. */
+	uint64_t first_ticks, last_ticks;			/* of its calls */
+	uint64_t peak_calls, peak_bytes, peak_slack; /* at the moment of the run's peak */
+	uint64_t rss_calls, rss_bytes;		     /* at the moment of the greatest RSS */
+	uint64_t temporary_calls, temporary_bytes;
+	uint64_t foreign_frees;		   /* blocks freed by another thread than their own */
+	uint64_t live_calls, live_bytes;   /* never freed */
+	uint64_t local_calls, local_bytes; /* the site's own peak of live bytes */
+	uint64_t reallocs;		   /* calls above that were given a block */
+	uint64_t realloc_moved;		   /* of these, how many came back at another address */
+	uint64_t realloc_bytes;		   /* bytes of the old blocks of those that moved: copied */
+	uint64_t map_calls, map_bytes;	   /* mmap, mremap, and growth by brk and sbrk */
+	/* Live bytes at the end of each epoch, never freed ones to the end of the run. */
 	uint64_t epoch_bytes[SITE_EPOCHS];
-	uint64_t foreign_frees; /* blocks freed by another thread than their own */
 };
 
 struct site {
-	uint32_t key; /* SITE_BY_STACK: node of stacks.h, 0 unknown; else thread or size */
+	uint32_t key;	/* node of stacks.h, 0 unknown */
+	uint32_t group; /* as sites_options.group said, 0 without it */
+	uint64_t part;	/* SITE_BY_THREAD: thread; SITE_BY_SIZE: size; else 0 */
 	struct site_values v;
 };
 
@@ -72,23 +84,33 @@ struct site_filter {
 	}
 
 struct sites_options {
-	enum site_key key;
+	enum site_part part;
 	struct site_filter filter;
-	/* A block is temporary when its own thread freed it before more than this many of its
-	 * other allocations, or, if not 0, within this many ns. */
-	uint64_t temporary_events; /* default SITE_TEMPORARY_EVENTS */
+	/* A block is temporary when the thread that allocated it freed it within this many of
+	 * its calls (1: the very next one), or, if not 0, within this many ns. */
+	uint64_t temporary_events; /* 0: SITE_TEMPORARY_EVENTS */
 	uint64_t temporary_ns;
+	/* What a site belongs to, asked once for each: local peaks are then also those of
+	 * groups.  NULL: none. */
+	uint32_t (*group)(void *context, uint32_t stack, uint64_t part);
+	void *group_context;
 };
-#define SITE_TEMPORARY_EVENTS 1u /* heaptrack's meaning: freed by the very next event */
+#define SITE_TEMPORARY_EVENTS 1u    /* heaptrack's meaning: freed by the very next call */
+#define SITE_TEMPORARY_MOST   1024u /* more than this is not looked back */
 
-/* A moment and what lived then in the whole run. */
+/* A moment and what lived then in the whole run, or in the process of the RSS. */
 struct site_moment {
 	uint64_t ticks;
 	int64_t ns; /* since the start of the run */
 	uint64_t bytes, calls;
-	uint64_t rss;		/* of the sample, 0 for the peak */
+	uint64_t rss;		/* of the sample, 0 for the peak, or when there is none */
 	uint32_t process;	/* whose RSS */
-	uint64_t arena, mapped; /* at greatest RSS: sbrk growth, bytes mapped; 0 not known */
+	uint64_t arena, mapped; /* at greatest RSS: growth of the break, bytes mapped */
+};
+
+/* The most that was alive at once in a group. */
+struct site_local {
+	uint64_t calls, bytes;
 };
 
 struct sites {
@@ -96,9 +118,12 @@ struct sites {
 	struct walk *walk;
 	struct site *site; /* made by finish: those with any figure, most bytes first */
 	size_t count;
+	struct site_local *local; /* by group */
+	size_t groups;
 	struct site_values total;
 	struct site_moment peak, rss;
-	void *work; /* the pass's own */
+	uint64_t epoch_ticks[SITE_EPOCHS + 1]; /* where epochs begin, and the last one's end */
+	void *work;			       /* the pass's own */
 };
 
 extern const struct pass_ops sites_pass;

@@ -219,7 +219,7 @@ int walk_run(struct walk *w, struct error *err)
 	uint64_t inversion = (uint64_t)(((unsigned __int128)HEAP_INVERSION_NS << 32) / w->ns_mult);
 	size_t i;
 
-	if (heap_init(&w->heap, w->input.header->page_size, inversion, true) < 0 ||
+	if (heap_init(&w->heap, w->input.header->page_size, inversion, !w->no_pages) < 0 ||
 	    moments_make(&w->input, &w->moment, &w->moments) < 0)
 		return fail(err, -ENOMEM, "no memory to read the trace");
 	for (i = 0; i < w->passes; i++)

@@ -58,7 +58,8 @@ struct walk {
 	/* Called now and then; may be NULL. */
 	void (*progress)(void *context, const struct walk *w);
 	void *progress_context;
-	bool failed; /* a pass had no memory */
+	bool failed;   /* a pass had no memory */
+	bool no_pages; /* set before walk_run: no pass looks at live.pages, do not count them */
 };
 
 void walk_input_from_trace(struct walk_input *in, struct trace *t);

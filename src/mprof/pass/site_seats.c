@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* site_seats.c - the sites in the making, and sums of their figures. */
+#include "site_seats.h"
+
+#include <stdlib.h>
+
+#define SLOTS_FIRST 1024u
+
+void site_seats_init(struct site_seats *t, const struct sites_options *o)
+{
+	*t = (struct site_seats){ .options = o };
+}
+
+void site_seats_release(struct site_seats *t)
+{
+	free(t->seat);
+	free(t->slot);
+	free(t->group);
+	array_release(&t->by_stack);
+	*t = (struct site_seats){ .options = t->options };
+}
+
+static struct seat_slot *slot_of(const struct site_seats *t, uint32_t stack, uint64_t part)
+{
+	uint64_t hash = (part * 0x9e3779b97f4a7c15ull ^ stack) * 0xff51afd7ed558ccdull;
+	size_t i = (size_t)(hash ^ hash >> 32) & (t->slots - 1);
+
+	while (t->slot[i].seat && (t->slot[i].stack != stack || t->slot[i].part != part))
+		i = (i + 1) & (t->slots - 1);
+	return &t->slot[i];
+}
+
+static bool grow_slots(struct site_seats *t)
+{
+	const size_t n = t->slots ? 2 * t->slots : SLOTS_FIRST, old_slots = t->slots;
+	struct seat_slot *old = t->slot, *slot = calloc(n, sizeof(*slot));
+	size_t i;
+
+	if (!slot)
+		return false;
+	t->slot = slot;
+	t->slots = n;
+	for (i = 0; i < old_slots; i++)
+		if (old[i].seat)
+			*slot_of(t, old[i].stack, old[i].part) = old[i];
+	free(old);
+	return true;
+}
+
+/* Room for one more seat and for what leads to it. */
+static bool make_room(struct site_seats *t)
+{
+	size_t room = t->room ? 2 * t->room : 64;
+	struct seat *grown;
+
+	if (t->count < t->room)
+		return true;
+	grown = reallocarray(t->seat, room, sizeof(*grown));
+	if (!grown)
+		return false;
+	t->seat = grown;
+	t->room = room;
+	return true;
+}
+
+static bool join_group(struct site_seats *t, struct seat *seat)
+{
+	size_t room = t->group_room ? t->group_room : 64;
+	struct seat_count *grown;
+
+	if (!t->options->group)
+		return true;
+	seat->group = t->options->group(t->options->group_context, seat->stack, seat->part);
+	if (seat->group < t->groups)
+		return true;
+	while (room <= seat->group)
+		room *= 2;
+	grown = reallocarray(t->group, room, sizeof(*grown));
+	if (!grown)
+		return false;
+	memset(grown + t->group_room, 0, (room - t->group_room) * sizeof(*grown));
+	t->group = grown;
+	t->group_room = room;
+	t->groups = seat->group + 1;
+	return true;
+}
+
+struct seat *site_seat_new(struct site_seats *t, uint32_t stack, uint64_t part)
+{
+	uint32_t *index = NULL;
+	struct seat *seat;
+
+	if (!make_room(t))
+		return NULL;
+	if (t->options->part == SITE_WHOLE) {
+		index = array_at(&t->by_stack, stack, sizeof(*index));
+		if (!index)
+			return NULL;
+	}
+	seat = &t->seat[t->count];
+	*seat = (struct seat){
+		.stack = stack,
+		.part = part,
+		.v = { .size_min = UINT64_MAX,
+		       .first_ticks = UINT64_MAX,
+		       .lifetime_min_ns = UINT64_MAX },
+	};
+	if (!join_group(t, seat))
+		return NULL;
+	t->count++;
+	if (index)
+		*index = (uint32_t)t->count;
+	return seat;
+}
+
+struct seat *site_seat_by_part(struct site_seats *t, uint32_t stack, uint64_t part)
+{
+	struct seat_slot *slot;
+	struct seat *seat;
+
+	if (t->count >= t->slots / 2 && !grow_slots(t))
+		return NULL;
+	slot = slot_of(t, stack, part);
+	if (slot->seat)
+		return &t->seat[slot->seat - 1];
+	seat = site_seat_new(t, stack, part);
+	if (seat)
+		*slot = (struct seat_slot){ part, stack, (uint32_t)t->count };
+	return seat;
+}
+
+/* ---- sums ---- */
+
+static void least(uint64_t *to, bool have, uint64_t from)
+{
+	if (!have || from < *to)
+		*to = from;
+}
+
+static void most(uint64_t *to, uint64_t from)
+{
+	if (from > *to)
+		*to = from;
+}
+
+void site_values_add(struct site_values *to, const struct site_values *from)
+{
+	unsigned i;
+
+	if (from->calls) {
+		least(&to->size_min, to->calls, from->size_min);
+		least(&to->first_ticks, to->calls, from->first_ticks);
+	}
+	if (from->freed_calls)
+		least(&to->lifetime_min_ns, to->freed_calls, from->lifetime_min_ns);
+	most(&to->size_max, from->size_max);
+	most(&to->last_ticks, from->last_ticks);
+	most(&to->lifetime_max_ns, from->lifetime_max_ns);
+#define ADD(field) to->field += from->field
+	ADD(calls);
+	ADD(bytes);
+	ADD(slack);
+	ADD(freed_calls);
+	ADD(freed_bytes);
+	ADD(lifetime_ns);
+	ADD(peak_calls);
+	ADD(peak_bytes);
+	ADD(peak_slack);
+	ADD(rss_calls);
+	ADD(rss_bytes);
+	ADD(temporary_calls);
+	ADD(temporary_bytes);
+	ADD(foreign_frees);
+	ADD(live_calls);
+	ADD(live_bytes);
+	ADD(local_calls);
+	ADD(local_bytes);
+	ADD(reallocs);
+	ADD(realloc_moved);
+	ADD(realloc_bytes);
+	ADD(map_calls);
+	ADD(map_bytes);
+#undef ADD
+	for (i = 0; i < SITE_EPOCHS; i++)
+		to->epoch_bytes[i] += from->epoch_bytes[i];
+}

@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * sites.c - figures for every call stack.
+ *
+ * The peak of the run moves with nearly every call of a growing program, so a
+ * site's share of it is not copied when it moves: peaks are numbered, and a
+ * share is that of the peak whose number it bears; a later number means that
+ * nothing of the site was counted yet.  A block that ends lived at the latest
+ * peak if it began no later; blocks that outlive the walk end with it.
+ *
+ * Epochs are kept as differences until finish.
+ */
+#include "sites.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "site_seats.h"
+
+struct work {
+	struct site_seats seats;
+	bool plain; /* every block passes the filter but for its lifetime */
+	uint64_t peak_number;
+	uint64_t epoch, epoch_ends; /* the one at hand; ticks */
+	uint64_t look_back;	    /* calls within which a block is temporary */
+	struct array recent;	    /* by thread: struct recent, each with look_back ticks */
+	struct maps_of maps;	    /* of the process of the greatest RSS, until then */
+};
+
+/* When a thread made its last calls: a ring. */
+struct recent {
+	uint64_t calls;
+	uint64_t ticks[];
+};
+
+/* ---- before the walk ---- */
+
+static void find_rss(struct sites *s, const struct walk *w, uint32_t process)
+{
+	const struct mprof_sample *sample;
+	size_t n = w->input.samples(w->input.context, process, &sample), i;
+
+	for (i = 0; i < n; i++) {
+		if (sample[i].rss <= s->rss.rss)
+			continue;
+		s->rss.rss = sample[i].rss;
+		s->rss.ticks = sample[i].ticks;
+		s->rss.process = process;
+	}
+}
+
+static void find_greatest_rss(struct sites *s, const struct walk *w)
+{
+	size_t i;
+
+	if (!w->input.samples)
+		return;
+	for (i = 0; i < w->input.fact_count; i++)
+		if (w->input.facts[i].fact->what == MPROF_FACT_START)
+			find_rss(s, w, w->input.facts[i].process);
+	if (s->rss.rss)
+		s->rss.ns = walk_ns(w, s->rss.ticks);
+}
+
+static void divide_run(struct sites *s, const struct walk *w)
+{
+	const uint64_t start = w->input.header->start_ticks;
+	uint64_t end = start;
+	size_t i;
+
+	for (i = 0; i < w->input.thread_count; i++)
+		if (w->input.threads[i].last_ticks > end)
+			end = w->input.threads[i].last_ticks;
+	for (i = 0; i <= SITE_EPOCHS; i++)
+		s->epoch_ticks[i] =
+		    start + (uint64_t)((unsigned __int128)(end - start) * i / SITE_EPOCHS);
+}
+
+static void start(void *self, struct walk *w)
+{
+	const struct site_filter all = SITE_FILTER_ALL;
+	struct sites *s = self;
+	struct site_filter *f = &s->options.filter;
+	struct work *k = calloc(1, sizeof(*k));
+
+	s->walk = w;
+	s->work = k;
+	if (!k) {
+		pass_failed(w);
+		return;
+	}
+	site_seats_init(&k->seats, &s->options);
+	k->plain = !f->process && !f->thread && !f->functions && !f->size_min &&
+		   f->size_max == UINT64_MAX && f->from_ns == all.from_ns && f->to_ns == all.to_ns;
+	k->look_back =
+	    s->options.temporary_events ? s->options.temporary_events : SITE_TEMPORARY_EVENTS;
+	if (k->look_back > SITE_TEMPORARY_MOST)
+		k->look_back = SITE_TEMPORARY_MOST;
+	find_greatest_rss(s, w);
+	divide_run(s, w);
+	k->epoch_ends = s->epoch_ticks[1];
+}
+
+/* ---- which blocks count ---- */
+
+static bool passes_slowly(const struct sites *s, const struct block *b, uint32_t process)
+{
+	const struct site_filter *f = &s->options.filter;
+	const struct heap *h = &s->walk->heap;
+	int64_t ns;
+
+	if (f->process && h->process[process]->number != f->process)
+		return false;
+	if (f->thread && h->thread[b->owner & BLOCK_THREAD].number != f->thread)
+		return false;
+	if (b->size < f->size_min || b->size > f->size_max)
+		return false;
+	if (f->functions && !(f->functions >> (b->fn & 31) & 1))
+		return false;
+	ns = walk_ns(s->walk, b->start);
+	return ns >= f->from_ns && ns <= f->to_ns;
+}
+
+static inline bool passes(const struct sites *s, const struct block *b, uint32_t process)
+{
+	const struct work *k = s->work;
+
+	return k->plain || passes_slowly(s, b, process);
+}
+
+static uint64_t part_of(const struct sites *s, const struct block *b)
+{
+	switch (s->options.part) {
+	case SITE_BY_THREAD:
+		return s->walk->heap.thread[b->owner & BLOCK_THREAD].number;
+	case SITE_BY_SIZE:
+		return b->size;
+	default:
+		return 0;
+	}
+}
+
+static inline struct seat *seat_of(struct sites *s, const struct block *b)
+{
+	struct work *k = s->work;
+	struct seat *seat = site_seat(&k->seats, b->stack, part_of(s, b));
+
+	if (__builtin_expect(!seat, 0))
+		pass_failed(s->walk);
+	return seat;
+}
+
+/* ---- a block ends ---- */
+
+enum ending { FREED, GONE_WITH_EXEC, NEVER_FREED };
+
+struct end {
+	const struct block *block;
+	uint32_t process; /* index */
+	uint64_t ticks;
+	enum ending how;
+	uint32_t thread; /* index of who freed it */
+	bool temporary;	 /* it was freed soon enough, if by its own thread */
+};
+
+/* The epochs at whose ends the block lived. */
+static void add_epochs(struct sites *s, struct site_values *v, const struct end *e)
+{
+	const struct work *k = s->work;
+	uint64_t first = 0, behind = e->how == NEVER_FREED ? SITE_EPOCHS : k->epoch;
+
+	if (behind < SITE_EPOCHS && e->block->start >= s->epoch_ticks[behind])
+		return;
+	while (first + 1 < SITE_EPOCHS && e->block->start >= s->epoch_ticks[first + 1])
+		first++;
+	v->epoch_bytes[first] += e->block->size;
+	if (behind < SITE_EPOCHS)
+		v->epoch_bytes[behind] -= e->block->size;
+}
+
+static inline void add_moments(struct sites *s, struct seat *seat, const struct end *e)
+{
+	const struct work *k = s->work;
+	const struct block *b = e->block;
+	struct site_values *v = &seat->v;
+
+	if (b->start <= s->peak.ticks && k->peak_number) {
+		if (seat->peak_number != k->peak_number) {
+			seat->peak_number = k->peak_number;
+			v->peak_calls = v->peak_bytes = v->peak_slack = 0;
+		}
+		v->peak_calls++;
+		v->peak_bytes += b->size;
+		v->peak_slack += b->slack;
+	}
+	if (b->start <= s->rss.ticks && e->ticks > s->rss.ticks &&
+	    s->walk->heap.process[e->process]->number == s->rss.process) {
+		v->rss_calls++;
+		v->rss_bytes += b->size;
+	}
+}
+
+static inline void add_block(struct site_values *v, const struct block *b)
+{
+	v->calls++;
+	v->bytes += b->size;
+	v->slack += b->slack;
+	if (b->size < v->size_min)
+		v->size_min = b->size;
+	if (b->size > v->size_max)
+		v->size_max = b->size;
+	if (b->start < v->first_ticks)
+		v->first_ticks = b->start;
+	if (b->start > v->last_ticks)
+		v->last_ticks = b->start;
+}
+
+static inline void add_free(struct site_values *v, const struct end *e, uint64_t ns, bool temporary)
+{
+	v->freed_calls++;
+	v->freed_bytes += e->block->size;
+	v->lifetime_ns += ns;
+	if (ns < v->lifetime_min_ns)
+		v->lifetime_min_ns = ns;
+	if (ns > v->lifetime_max_ns)
+		v->lifetime_max_ns = ns;
+	v->foreign_frees += (e->block->owner & BLOCK_THREAD) != e->thread;
+	v->temporary_calls += temporary;
+	v->temporary_bytes += temporary ? e->block->size : 0;
+}
+
+static inline void block_ends(struct sites *s, const struct end *e)
+{
+	const struct site_filter *f = &s->options.filter;
+	const struct block *b = e->block;
+	struct work *k = s->work;
+	struct seat *seat;
+	uint64_t ns = UINT64_MAX;
+
+	if (!passes(s, b, e->process))
+		return;
+	seat = seat_of(s, b);
+	if (!seat)
+		return;
+	site_seat_live(&k->seats, seat, -1, b->size);
+	if (e->how == FREED)
+		ns = e->ticks > b->start ? walk_duration_ns(s->walk, e->ticks - b->start) : 0;
+	if (ns < f->lifetime_min_ns || ns > f->lifetime_max_ns)
+		return;
+	add_block(&seat->v, b);
+	add_moments(s, seat, e);
+	if (e->how == FREED)
+		add_free(&seat->v, e, ns,
+			 (b->owner & BLOCK_THREAD) == e->thread &&
+			     (e->temporary || ns < s->options.temporary_ns));
+	if (e->how == NEVER_FREED) {
+		seat->v.live_calls++;
+		seat->v.live_bytes += b->size;
+	}
+	if (e->how == NEVER_FREED || b->start < k->epoch_ends)
+		add_epochs(s, &seat->v, e);
+}
+
+/* ---- one event ---- */
+
+static struct recent *recent_of(struct sites *s, uint32_t thread)
+{
+	struct work *k = s->work;
+	struct recent *r =
+	    array_at(&k->recent, thread, sizeof(struct recent) + k->look_back * sizeof(uint64_t));
+
+	if (!r)
+		pass_failed(s->walk);
+	return r;
+}
+
+/* Is this a call, begun at the same time as its only event? */
+static inline bool is_call(const struct event *e)
+{
+	return (e->kind == EVENT_CALL && e->fn < MPROF_FN_MMAP) || e->kind == EVENT_REALLOC_END;
+}
+
+/* Was the block one of the thread's last calls? */
+static inline bool is_recent(const struct work *k, const struct recent *r, const struct block *b)
+{
+	uint64_t back = r->calls < k->look_back ? r->calls : k->look_back;
+
+	return back && b->start >= r->ticks[(r->calls - back) % k->look_back];
+}
+
+static inline void note_call(const struct work *k, struct recent *r, uint64_t ticks)
+{
+	r->ticks[r->calls % k->look_back] = ticks;
+	r->calls++;
+}
+
+static void block_begins(struct sites *s, const struct event *e, const struct note *n)
+{
+	const struct block b = {
+		.size = e->size,
+		.start = e->ticks,
+		.owner = n->thread & BLOCK_THREAD,
+		.stack = e->stack,
+		.fn = e->fn,
+	};
+	struct work *k = s->work;
+	struct seat *seat;
+
+	if (!passes(s, &b, n->process))
+		return;
+	seat = seat_of(s, &b);
+	if (!seat)
+		return;
+	site_seat_live(&k->seats, seat, 1, e->size);
+	if (!(n->did & NOTE_HAD_OLD))
+		return;
+	seat->v.reallocs++;
+	if (n->old.addr != e->addr) {
+		seat->v.realloc_moved++;
+		seat->v.realloc_bytes += n->old.size < e->size ? n->old.size : e->size;
+	}
+}
+
+/* The mmap family. */
+static void map_call(struct sites *s, const struct event *e, const struct note *n)
+{
+	const struct block b = {
+		.size = e->size,
+		.start = e->ticks,
+		.owner = n->thread & BLOCK_THREAD,
+		.stack = e->stack,
+		.fn = e->fn,
+	};
+	struct work *k = s->work;
+	struct seat *seat;
+
+	if (e->error || e->kind != EVENT_CALL)
+		return;
+	if (s->rss.rss && e->process == s->rss.process && e->ticks <= s->rss.ticks)
+		maps_apply(s->walk, &k->maps, e);
+	if (e->fn == MPROF_FN_MUNMAP || (e->fn >= MPROF_FN_BRK && e->addr <= e->usable) ||
+	    !passes(s, &b, n->process))
+		return;
+	seat = seat_of(s, &b);
+	if (!seat)
+		return;
+	seat->v.map_calls++;
+	seat->v.map_bytes += e->size;
+}
+
+static inline void note_peak(struct sites *s, const struct event *e, const struct note *n)
+{
+	struct work *k = s->work;
+
+	if (n->all.bytes <= s->peak.bytes)
+		return;
+	k->peak_number++;
+	s->peak.bytes = n->all.bytes;
+	s->peak.calls = n->all.blocks;
+	s->peak.ticks = e->ticks;
+}
+
+static void batch(void *self, const struct batch *b)
+{
+	struct sites *s = self;
+	struct work *k = s->work;
+	struct recent *recent = NULL;
+	uint32_t thread = 0;
+	size_t i;
+
+	for (i = 0; i < b->count && !s->walk->failed; i++) {
+		const struct event *e = &b->event[i];
+		const struct note *n = &b->note[i];
+
+		while (e->ticks >= k->epoch_ends && k->epoch + 1 < SITE_EPOCHS)
+			k->epoch_ends = s->epoch_ticks[++k->epoch + 1];
+		if (!is_call(e)) {
+			if (e->fn >= MPROF_FN_MMAP)
+				map_call(s, e, n);
+			continue;
+		}
+		if (!recent || n->thread != thread) {
+			thread = n->thread;
+			recent = recent_of(s, thread);
+			if (!recent)
+				return;
+		}
+		if (n->did & (NOTE_ENDED | NOTE_DROPPED))
+			block_ends(s, &(struct end){ .block = &n->old,
+						     .process = n->process,
+						     .ticks = e->ticks,
+						     .how = FREED,
+						     .thread = n->thread,
+						     .temporary = e->kind == EVENT_CALL &&
+								  is_recent(k, recent, &n->old) });
+		note_call(k, recent, e->ticks);
+		if (n->did & NOTE_BEGAN) {
+			block_begins(s, e, n);
+			note_peak(s, e, n);
+		}
+	}
+}
+
+static void gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
+		 uint64_t ticks)
+{
+	struct sites *s = self;
+	struct work *k = s->work;
+	const struct block *b = NULL;
+
+	while (k && (b = blocks_next(&h->process[process]->blocks, b)))
+		if (!(b->owner & BLOCK_INHERITED))
+			block_ends(s, &(struct end){
+					  .block = b,
+					  .process = process,
+					  .ticks = why == GONE_EXEC ? ticks : UINT64_MAX,
+					  .how = why == GONE_EXEC ? GONE_WITH_EXEC : NEVER_FREED,
+				      });
+	if (k && why == GONE_EXEC && h->process[process]->number == s->rss.process &&
+	    ticks <= s->rss.ticks) {
+		map_set_release(&k->maps.set);
+		k->maps.break_now = 0;
+	}
+}
+
+/* ---- after the walk ---- */
+
+static void settle(struct sites *s, struct site *site, const struct seat *seat)
+{
+	const struct work *k = s->work;
+	struct site_values *v = &site->v;
+	unsigned i;
+
+	*site = (struct site){ .key = seat->stack, .group = seat->group, .part = seat->part };
+	*v = seat->v;
+	if (seat->peak_number != k->peak_number)
+		v->peak_calls = v->peak_bytes = v->peak_slack = 0;
+	if (!v->calls)
+		v->size_min = v->first_ticks = 0;
+	if (!v->freed_calls)
+		v->lifetime_min_ns = 0;
+	for (i = 1; i < SITE_EPOCHS; i++)
+		v->epoch_bytes[i] += v->epoch_bytes[i - 1];
+	v->local_calls = seat->local.most_calls;
+	v->local_bytes = seat->local.most_bytes;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct site *x = a, *y = b;
+
+	if (x->v.bytes != y->v.bytes)
+		return x->v.bytes > y->v.bytes ? -1 : 1;
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return (x->part > y->part) - (x->part < y->part);
+}
+
+static void finish(void *self, struct walk *w)
+{
+	struct sites *s = self;
+	struct work *k = s->work;
+	size_t i;
+
+	if (!k || w->failed)
+		return;
+	s->site = calloc(k->seats.count + 1, sizeof(*s->site));
+	s->local = calloc(k->seats.groups + 1, sizeof(*s->local));
+	if (!s->site || !s->local) {
+		pass_failed(w);
+		return;
+	}
+	for (i = 0; i < k->seats.count; i++) {
+		struct site *site = &s->site[s->count];
+
+		settle(s, site, &k->seats.seat[i]);
+		if (!site->v.calls && !site->v.map_calls)
+			continue;
+		site_values_add(&s->total, &site->v);
+		s->count++;
+	}
+	for (i = 0; i < k->seats.groups; i++)
+		s->local[i] = (struct site_local){ k->seats.group[i].most_calls,
+						   k->seats.group[i].most_bytes };
+	s->groups = k->seats.groups;
+	if (s->count)
+		qsort(s->site, s->count, sizeof(*s->site), by_bytes);
+	s->peak.ns = s->peak.ticks ? walk_ns(w, s->peak.ticks) : 0;
+	s->rss.calls = s->total.rss_calls;
+	s->rss.bytes = s->total.rss_bytes;
+	s->rss.mapped = k->maps.set.bytes[false];
+	s->rss.arena = k->maps.break_now > 0 ? (uint64_t)k->maps.break_now : 0;
+}
+
+static void release(void *self)
+{
+	struct sites *s = self;
+	struct work *k = s->work;
+
+	if (k) {
+		site_seats_release(&k->seats);
+		array_release(&k->recent);
+		map_set_release(&k->maps.set);
+	}
+	free(k);
+	free(s->site);
+	free(s->local);
+	s->work = NULL;
+	s->site = NULL;
+	s->local = NULL;
+}
+
+const struct pass_ops sites_pass = {
+	.name = "sites",
+	.start = start,
+	.batch = batch,
+	.gone = gone,
+	.finish = finish,
+	.release = release,
+};
