@@ -12,6 +12,7 @@
 
 #include "../out/export.h"
 #include "cmd.h"
+#include "export_series.h"
 
 struct options {
 	const char *log, *to, *output;
@@ -109,6 +110,7 @@ static double percent(const char *arg, struct argp_state *state)
 static void check(struct options *o, struct argp_state *state)
 {
 	unsigned flags = o->exporter ? o->exporter->flags : 0;
+	const char *unknown = export_series_unknown(&o->export, flags);
 
 	if (!o->exporter)
 		argp_error(state, "--to which format? --to help lists them");
@@ -121,6 +123,8 @@ static void check(struct options *o, struct argp_state *state)
 	if (flags & EXPORT_ONE_VALUE && __builtin_popcount(o->export.values) > 1 && !o->output)
 		argp_error(state, "--to %s has one value in a file: -o FILE for several",
 			   o->exporter->name);
+	if (unknown)
+		argp_error(state, "--to %s does not know %s", o->exporter->name, unknown);
 	if (!(flags & EXPORT_SMALL) &&
 	    (o->export.stack_min_size || o->export.stack_max_size != UINT64_MAX))
 		argp_error(state, "--to %s has no bucket for small or large blocks",
@@ -173,6 +177,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case SYMBOLS:
 		o->export.symbols = true;
 		return 0;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->export;
+		return 0;
 	case ARGP_KEY_ARG:
 		if (o->log)
 			argp_error(state, "one trace at a time, not '%s' as well", arg);
@@ -186,9 +193,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static const struct argp_child children[] = {
+	{ &export_series_argp, 0, NULL, 0 },
+	{ NULL, 0, NULL, 0 },
+};
+
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
+	.children = children,
 	.args_doc = "LOG",
 	.doc = "Writes what a trace says about call stacks in the format of another tool.",
 };
@@ -280,7 +293,9 @@ static int export(struct options *o, struct trace *t, struct error *err)
 int cmd_export(int argc, char **argv)
 {
 	struct options o = {
-		.export = { .min_percent = 1, .stack_max_size = UINT64_MAX },
+		.export = { .min_percent = 1,
+			    .stack_max_size = UINT64_MAX,
+			    .detailed = EXPORT_DETAILED },
 		.profile = { .sites = { .filter = SITE_FILTER_ALL,
 					.temporary_events = SITE_TEMPORARY_EVENTS } },
 	};

@@ -38,7 +38,14 @@ enum export_flags {
 	EXPORT_PATH = 4,      /* opens `path` itself: `out` is NULL, -o is needed */
 	EXPORT_ONE_VALUE = 8, /* one value a file: several values are several files */
 	EXPORT_SMALL = 16,    /* knows --stack-min-size */
+	EXPORT_SPLIT = 32,    /* knows --split */
+	EXPORT_SINGLY = 64,   /* knows --events */
+	EXPORT_POINTS = 128,  /* knows --points */
+	EXPORT_TREES = 256,   /* knows --detailed and --time-unit */
 };
+
+/* What time is counted in by formats that take more than one unit. */
+enum export_time { EXPORT_TIME_MS, EXPORT_TIME_BYTES, EXPORT_TIME_CALLS };
 
 struct export_options {
 	unsigned values;	 /* 1 << enum profile_value of each --value; 0: none was said */
@@ -47,6 +54,11 @@ struct export_options {
 	uint64_t stack_max_size; /* greater ones are; UINT64_MAX */
 	bool hide_zero_live;	 /* leave out sites of which nothing is live */
 	bool symbols;		 /* of a graph: names of the symbol table too */
+	bool split;		 /* files that Pyroscope takes, EXPORT_SPLIT */
+	bool events;		 /* blocks one by one too, EXPORT_SINGLY */
+	unsigned points;	 /* in time, EXPORT_POINTS; 0: the format's own */
+	unsigned detailed;	 /* every n-th of them has a tree, EXPORT_TREES; 0: only the peak */
+	enum export_time time;	 /* EXPORT_TREES */
 	const struct profile_options *profile; /* filters and names, for EXPORT_EVENTS too */
 };
 
@@ -58,8 +70,8 @@ struct export
 	const struct export_options *options;
 	struct trace *trace;
 	struct profile *profile;
-	/* Of blocks beyond the limits of stack_*_size, which are in no site of profile; NULL */
-	const struct site_values *bucket;
+	/* Of blocks beyond the limits of stack_*_size, which are in no site of profile; NULL. */
+	const struct profile *small, *large;
 	enum profile_value value; /* the one of this file, EXPORT_ONE_VALUE */
 	FILE *out;
 	const char *path;   /* a new empty file, EXPORT_PATH; it gets its name when all is well */
@@ -85,6 +97,12 @@ static inline bool export_wants(const struct export *x, enum profile_value value
 {
 	return !x->options->values || x->options->values >> value & 1;
 }
+
+/*
+ * A name as text of a line-oriented format: bytes of `bad` become `instead`,
+ * control characters blanks, and what is no UTF-8 U+FFFD.
+ */
+void export_name(FILE *out, const char *name, const char *bad, char instead);
 
 #define EXPORT(name, function, extension, flags, help) \
 	int function(struct export *x, struct error *err);

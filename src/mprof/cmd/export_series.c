@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* export_series.c - options of exports that tell of times and of single blocks. */
+#include "export_series.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPLIT = 512, EVENTS, POINTS, DETAILED, TIME_UNIT };
+
+static const struct argp_option options[] = {
+	{ "split", SPLIT, NULL, 0,
+	  "As many files as it takes for each to be below 4 MiB and 16000 sites (pprof)", 2 },
+	{ "events", EVENTS, NULL, 0, "Each single block too (sqlite, jsonl)", 2 },
+	{ "points", POINTS, "N", 0, "Points in time (massif [100], chrome [1000])", 2 },
+	{ "detailed", DETAILED, "N", 0,
+	  "Every Nth point has a tree, the peak has one always (massif) [10]", 2 },
+	{ "time-unit", TIME_UNIT, "UNIT", 0,
+	  "ms, B (bytes handed out and given back) or i (events) (massif) [ms]", 2 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static const char *const units[] = {
+	[EXPORT_TIME_MS] = "ms",
+	[EXPORT_TIME_BYTES] = "B",
+	[EXPORT_TIME_CALLS] = "i",
+};
+
+static unsigned number(const char *arg, unsigned least, const char *what, struct argp_state *state)
+{
+	unsigned long n;
+	char *end;
+
+	errno = 0;
+	n = strtoul(arg, &end, 10);
+	if (errno || *end || end == arg || *arg == '-' || n < least || n > 1000000)
+		argp_error(state, "%s '%s' is not a whole number from %u to 1000000", what, arg,
+			   least);
+	return (unsigned)n;
+}
+
+static enum export_time unit(const char *arg, struct argp_state *state)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (!strcmp(arg, units[i]))
+			return (enum export_time)i;
+	argp_error(state, "--time-unit '%s' is none of ms, B and i", arg);
+	return EXPORT_TIME_MS;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct export_options *o = state->input;
+
+	switch (key) {
+	case SPLIT:
+		o->split = true;
+		return 0;
+	case EVENTS:
+		o->events = true;
+		return 0;
+	case POINTS:
+		o->points = number(arg, 2, "--points", state);
+		return 0;
+	case DETAILED:
+		o->detailed = number(arg, 0, "--detailed", state);
+		return 0;
+	case TIME_UNIT:
+		o->time = unit(arg, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp export_series_argp = { .options = options, .parser = parse };
+
+const char *export_series_unknown(const struct export_options *o, unsigned flags)
+{
+	if (o->split && !(flags & EXPORT_SPLIT))
+		return "--split";
+	if (o->events && !(flags & EXPORT_SINGLY))
+		return "--events";
+	if (o->points && !(flags & EXPORT_POINTS))
+		return "--points";
+	if (o->time != EXPORT_TIME_MS && !(flags & EXPORT_TREES))
+		return "--time-unit";
+	return o->detailed != EXPORT_DETAILED && !(flags & EXPORT_TREES) ? "--detailed" : NULL;
+}

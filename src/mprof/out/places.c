@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* places.c - a path frame by frame. */
+#include "places.h"
+
+bool place_next(const struct profile_path *path, size_t *at, struct place *to)
+{
+	size_t end = *at, first = end;
+
+	if (!end)
+		return false;
+	/* A line that was inlined stands inside the next one outward. */
+	do
+		first--;
+	while (first && path->line[first]->inlined && path->frame[first - 1] == path->frame[first]);
+	to->frame = path->frame[first];
+	to->lines = (uint32_t)(end - first);
+	to->line = path->line + first;
+	to->key = (uint64_t)to->frame << 32 | to->lines;
+	*at = first;
+	return true;
+}

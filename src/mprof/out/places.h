@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * places.h - a path frame by frame, innermost first, for formats in which one
+ * address has several lines, and strings of such formats as numbers.
+ *
+ * A place is a frame with those of its lines that the path shows: the real
+ * function and what was inlined there.  Where the path was cut in the middle of
+ * a frame, the inner lines are missing, so a frame may be several places.
+ */
+#ifndef MPROF_PLACES_H
+#define MPROF_PLACES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../pass/profile.h"
+
+#define PLACE_UNKNOWN "[unknown]"   /* in place of a stack that is not known */
+#define PLACE_CUT     "[truncated]" /* outside the outermost frame that was kept */
+
+struct place {
+	uint32_t frame;			    /* of stacks->frame */
+	uint32_t lines;			    /* at least 1 */
+	const struct sym_line *const *line; /* outermost, the real function, first */
+	uint64_t key;			    /* the same for the same lines of the same frame */
+};
+
+/* The next place outward; *at is path->count before the first.  False: there is none. */
+bool place_next(const struct profile_path *path, size_t *at, struct place *to);
+
+/* The address in the object that belongs to the call: in the call itself, not behind it. */
+static inline uint64_t place_address(const struct stack_frame *f)
+{
+	return f->flags & STACK_FRAME_EXACT || !f->address ? f->address : f->address - 1;
+}
+
+#endif

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* squeeze.c - gzip by zlib and zstd, behind a FILE of its own. */
+#include "squeeze.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#define PIECE	   (64u << 10)
+#define ZSTD_LEVEL 3
+#define GZIP_BITS  (15 + 16) /* the greatest window, and gzip's header instead of zlib's */
+
+struct squeezer {
+	FILE *out;
+	z_stream gzip;
+	ZSTD_CCtx *zstd;
+	unsigned char piece[PIECE];
+};
+
+enum squeeze squeeze_of(const char *name)
+{
+	const char *dot = name ? strrchr(name, '.') : NULL;
+
+	if (dot && !strcmp(dot, ".gz"))
+		return SQUEEZE_GZIP;
+	return dot && !strcmp(dot, ".zst") ? SQUEEZE_ZSTD : SQUEEZE_NOT;
+}
+
+static bool put_gzip(struct squeezer *s, const char *data, size_t n, bool end)
+{
+	size_t got;
+	int ret;
+
+	s->gzip.next_in = (Bytef *)data;
+	s->gzip.avail_in = (uInt)n;
+	do {
+		s->gzip.next_out = s->piece;
+		s->gzip.avail_out = PIECE;
+		ret = deflate(&s->gzip, end ? Z_FINISH : Z_NO_FLUSH);
+		got = PIECE - s->gzip.avail_out;
+		if (ret == Z_STREAM_ERROR || fwrite(s->piece, 1, got, s->out) != got)
+			return false;
+	} while (!s->gzip.avail_out);
+	return true;
+}
+
+static bool put_zstd(struct squeezer *s, const char *data, size_t n, bool end)
+{
+	ZSTD_inBuffer in = { data, n, 0 };
+	size_t left;
+
+	do {
+		ZSTD_outBuffer to = { s->piece, PIECE, 0 };
+
+		left = ZSTD_compressStream2(s->zstd, &to, &in, end ? ZSTD_e_end : ZSTD_e_continue);
+		if (ZSTD_isError(left) || fwrite(s->piece, 1, to.pos, s->out) != to.pos)
+			return false;
+	} while (in.pos < n || (end && left));
+	return true;
+}
+
+static ssize_t put(void *cookie, const char *data, size_t n)
+{
+	struct squeezer *s = cookie;
+
+	return (s->zstd ? put_zstd : put_gzip)(s, data, n, false) ? (ssize_t)n : 0;
+}
+
+static int end(void *cookie)
+{
+	struct squeezer *s = cookie;
+	bool ok = (s->zstd ? put_zstd : put_gzip)(s, NULL, 0, true);
+
+	if (s->zstd)
+		ZSTD_freeCCtx(s->zstd);
+	else
+		deflateEnd(&s->gzip);
+	free(s);
+	if (!ok)
+		errno = EIO;
+	return ok ? 0 : -1;
+}
+
+static bool begin(struct squeezer *s, enum squeeze how)
+{
+	if (how == SQUEEZE_GZIP)
+		return deflateInit2(&s->gzip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_BITS, 8,
+				    Z_DEFAULT_STRATEGY) == Z_OK;
+	s->zstd = ZSTD_createCCtx();
+	return s->zstd &&
+	       !ZSTD_isError(ZSTD_CCtx_setParameter(s->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL));
+}
+
+FILE *squeeze_open(FILE *out, enum squeeze how)
+{
+	struct squeezer *s;
+	FILE *f = NULL;
+
+	if (how == SQUEEZE_NOT)
+		return out;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+	s->out = out;
+	if (begin(s, how))
+		f = fopencookie(s, "w", (cookie_io_functions_t){ .write = put, .close = end });
+	if (f) {
+		setvbuf(f, NULL, _IOFBF, PIECE);
+		return f;
+	}
+	if (s->zstd)
+		ZSTD_freeCCtx(s->zstd);
+	else if (how == SQUEEZE_GZIP)
+		deflateEnd(&s->gzip);
+	free(s);
+	return NULL;
+}
+
+int squeeze_close(FILE *s, FILE *out)
+{
+	bool bad;
+
+	if (s == out)
+		return 0;
+	bad = ferror(s);
+	return fclose(s) || bad ? -EIO : 0;
+}
