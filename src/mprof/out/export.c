@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../util/nearest.h"
+#include "json.h"
 
 const struct exporter export_table[] = {
 #define EXPORT(name, function, extension, flags, help) { name, function, extension, flags, help },
@@ -38,6 +39,23 @@ const struct exporter *export_find(const char *name, struct error *err)
 	else
 		fail(err, -EINVAL, "there is no format '%s'; --to help lists them", name);
 	return NULL;
+}
+
+void export_name(FILE *out, const char *name, const char *bad, char instead)
+{
+	const unsigned char *s = (const unsigned char *)name;
+	int n;
+
+	for (; *s; s += n) {
+		n = utf8_at(s);
+		if (!n)
+			fputs(UTF8_REPLACEMENT, out);
+		else if (n == 1)
+			fputc(*s < ' ' || *s == 0x7f ? ' ' : strchr(bad, *s) ? instead : *s, out);
+		else
+			fwrite(s, 1, (size_t)n, out);
+		n += !n;
+	}
 }
 
 /* ---- files ---- */

@@ -1,44 +1,41 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * export_folded.c - folded stacks: one line a site, frames outermost first with
- * a semicolon between, a blank, and the value as an integer.
+ * export_folded.c - folded stacks: one line for each different stack, names
+ * outermost first with a semicolon between, a blank, and the value.
+ *
+ * Values are integers: flamegraph.pl and speedscope skip a line whose number has
+ * an exponent, and so lose the largest stacks.
  */
-#include "export.h"
-
 #include <errno.h>
+#include <inttypes.h>
 
-/* Readers split at semicolons and lines, and take the last blank as the border of the value. */
-static void put_name(const char *name, FILE *out)
+#include "../pass/merged.h"
+#include "export.h"
+#include "export_bucket.h"
+
+static void put_row(const struct merged *m, const struct merged_row *row, uint64_t value, FILE *out)
 {
-	for (; *name; name++) {
-		if (*name == ';')
-			fputc(':', out);
-		else
-			fputc((unsigned char)*name < ' ' ? ' ' : *name, out);
+	size_t n = merged_depth(m, row), i;
+
+	for (i = 0; i < n; i++) {
+		if (i)
+			fputc(';', out);
+		export_name(out, merged_line(m, row, i)->function, ";", ':');
 	}
+	fprintf(out, " %" PRIu64 "\n", value);
 }
 
 int export_folded(struct export *x, struct error *err)
 {
-	const struct profile_path *path;
-	size_t i, k;
-	uint64_t v;
+	const struct merged_row *row;
+	struct merged m;
+	int ret = merged_make(&m, x->profile, err);
 
-	for (i = 0; i < x->profile->count; i++) {
-		v = profile_value(x->profile, i, x->value);
-		if (!v)
-			continue;
-		path = profile_path(x->profile, x->profile->site[i].key);
-		if (!path)
-			return fail(err, -ENOMEM, "no memory for the names of '%s'",
-				    x->profile->path);
-		for (k = 0; k < path->count; k++) {
-			put_name(path->line[k]->function, x->out);
-			fputc(k + 1 < path->count ? ';' : ' ', x->out);
-		}
-		if (!path->count)
-			fputs("[unknown] ", x->out);
-		fprintf(x->out, "%llu\n", (unsigned long long)v);
-	}
-	return 0;
+	if (!ret && export_bucket_add(x, &m) < 0)
+		ret = fail(err, -ENOMEM, "no memory for the stacks of '%s'", x->profile->path);
+	for (row = m.row; !ret && row < m.row + m.count; row++)
+		if (row->v[x->value] && !(x->options->hide_zero_live && !row->v[VALUE_LIVE]))
+			put_row(&m, row, row->v[x->value], x->out);
+	merged_release(&m);
+	return ret;
 }

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the well-formed UTF-8 sequence at s; 0 when there is none. */
-static int sequence_at(const unsigned char *s)
+int utf8_at(const unsigned char *s)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	int n = *s < 0x80 ? 1 : *s >> 5 == 6 ? 2 : *s >> 4 == 14 ? 3 : *s >> 3 == 30 ? 4 : 0, i;
@@ -32,8 +31,8 @@ json *json_string(const char *text)
 	if (!clean)
 		return NULL;
 	while (*s) {
-		n = sequence_at(s);
-		memcpy(to, n ? (const char *)s : "\xef\xbf\xbd", n ? (size_t)n : 3);
+		n = utf8_at(s);
+		memcpy(to, n ? (const char *)s : UTF8_REPLACEMENT, n ? (size_t)n : 3);
 		to += n ? n : 3;
 		s += n ? n : 1;
 	}

@@ -17,6 +17,10 @@
 
 typedef struct json_object json;
 
+/* Bytes of the well-formed UTF-8 sequence at s; 0 when there is none. */
+int utf8_at(const unsigned char *s);
+#define UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD, three bytes */
+
 /* A new string, the caller's; NULL without memory. */
 json *json_string(const char *s);
 

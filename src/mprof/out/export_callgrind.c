@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * export_callgrind.c - callgrind's format (its specification is a chapter of
+ * valgrind's manual), for callgrind_annotate and KCachegrind, with the seven
+ * columns that MALT writes.
+ *
+ * Costs stand at lines of functions of files of objects.  Every name is written
+ * once and then by its number.  Frees are counted where the block came from.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../pass/callgraph.h"
+#include "export.h"
+#include "text.h"
+
+#define EVENTS 7u
+
+static const struct {
+	const char *name, *help;
+} event[EVENTS] = {
+	{ "AllocCnt", "calls that handed out a block" },
+	{ "FreeCnt", "blocks of these that were freed" },
+	{ "MemOps", "both" },
+	{ "AllocSum", "bytes asked for" },
+	{ "FreeSum", "bytes freed" },
+	{ "Leaks", "bytes never freed" },
+	{ "AliveReqMax", "most bytes of a call stack alive at once" },
+};
+
+static void figure(const void *context, const struct profile *p, size_t i, uint64_t *to)
+{
+	const struct site_values *v = &p->site[i].v;
+
+	(void)context;
+	to[0] = v->calls;
+	to[1] = v->freed_calls;
+	to[2] = v->calls + v->freed_calls;
+	to[3] = v->bytes;
+	to[4] = v->freed_bytes;
+	to[5] = v->live_bytes;
+	to[6] = v->local_bytes;
+}
+
+/* The file being written: what names it has, and where it stands. */
+struct callgrind {
+	const struct profile *profile;
+	struct callgraph graph;
+	struct keys files, objects;
+	size_t files_told, objects_told;
+	bool *functions_told;
+	uint32_t *by_function, *by_caller; /* nodes; edges */
+	FILE *out;
+};
+
+/* ---- names ---- */
+
+static void put_number(struct callgrind *c, const char *what, uint32_t id, const char *name)
+{
+	fprintf(c->out, "%s=(%" PRIu32 ")", what, id);
+	if (name) {
+		fputc(' ', c->out);
+		export_name(c->out, name, "", ' ');
+	}
+	fputc('\n', c->out);
+}
+
+/* Ids are given in order, so one above the count of those told is new. */
+static bool put_key(struct callgrind *c, const char *what, struct keys *keys, size_t *told,
+		    const char *name)
+{
+	uint32_t id = keys_id(keys, name, strlen(name));
+
+	if (!id)
+		return false;
+	put_number(c, what, id, id > *told ? name : NULL);
+	if (id > *told)
+		*told = id;
+	return true;
+}
+
+static bool put_file(struct callgrind *c, const char *what, const struct sym_line *line)
+{
+	return put_key(c, what, &c->files, &c->files_told, *line->file ? line->file : "???");
+}
+
+static bool put_object(struct callgrind *c, const char *what, const struct sym_line *line)
+{
+	return put_key(c, what, &c->objects, &c->objects_told, *line->module ? line->module : "?");
+}
+
+static void put_function(struct callgrind *c, const char *what, const struct callgraph_node *n)
+{
+	put_number(c, what, n->function,
+		   c->functions_told[n->function - 1] ? NULL : n->line->function);
+	c->functions_told[n->function - 1] = true;
+}
+
+/* ---- costs ---- */
+
+static void put_costs(struct callgrind *c, uint32_t line, const uint64_t *v)
+{
+	size_t i;
+
+	fprintf(c->out, "%" PRIu32, line);
+	for (i = 0; i < EVENTS; i++)
+		fprintf(c->out, " %" PRIu64, v[i]);
+	fputc('\n', c->out);
+}
+
+static bool put_call(struct callgrind *c, const struct callgraph_edge *e)
+{
+	const struct callgraph_node *from = &c->graph.node[e->from], *to = &c->graph.node[e->to];
+
+	if (!put_object(c, "cob", to->line) || !put_file(c, "cfi", to->line))
+		return false;
+	put_function(c, "cfn", to);
+	/* How often it was called is not known, only how many of its calls allocated. */
+	fprintf(c->out, "calls=%" PRIu64 " %" PRIu32 "\n", e->v[0], to->line->line);
+	put_costs(c, from->line->line, e->v);
+	return true;
+}
+
+/* Edges from node i are next; returns the first one behind them. */
+static size_t put_calls(struct callgrind *c, uint32_t i, size_t e, bool *good)
+{
+	const struct callgraph *g = &c->graph;
+
+	for (; e < g->edges && g->edge[c->by_caller[e]].from == i; e++)
+		*good = *good && put_call(c, &g->edge[c->by_caller[e]]);
+	return e;
+}
+
+static bool any(const uint64_t *v)
+{
+	size_t i;
+
+	for (i = 0; i < EVENTS; i++)
+		if (v[i])
+			return true;
+	return false;
+}
+
+static bool put_graph(struct callgrind *c)
+{
+	const struct callgraph *g = &c->graph;
+	const struct callgraph_node *n, *last = NULL;
+	size_t i, e = 0;
+	bool good = true;
+
+	for (i = 0; i < g->nodes && good; i++, last = n) {
+		n = &g->node[c->by_function[i]];
+		if (!last || last->function != n->function) {
+			fputc('\n', c->out);
+			good = put_object(c, "ob", n->line) && put_file(c, "fl", n->line);
+			put_function(c, "fn", n);
+		} else if (strcmp(last->line->file, n->line->file)) {
+			good = put_file(c, "fi", n->line);
+		}
+		if (any(n->own))
+			put_costs(c, n->line->line, n->own);
+		e = put_calls(c, c->by_function[i], e, &good);
+	}
+	return good;
+}
+
+/* ---- the whole ---- */
+
+static int by_function(const void *a, const void *b, void *graph)
+{
+	const struct callgraph *g = graph;
+	const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct callgraph_node *x = &g->node[i], *y = &g->node[k];
+	int files;
+
+	if (x->function != y->function)
+		return x->function < y->function ? -1 : 1;
+	files = strcmp(x->line->file, y->line->file);
+	if (files)
+		return files;
+	if (x->line->line != y->line->line)
+		return x->line->line < y->line->line ? -1 : 1;
+	return (i > k) - (i < k);
+}
+
+static int by_caller(const void *a, const void *b, void *graph)
+{
+	const struct callgraph *g = graph;
+	const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct callgraph_edge *x = &g->edge[i], *y = &g->edge[k];
+
+	if (x->from != y->from)
+		return by_function(&x->from, &y->from, graph);
+	return (x->to > y->to) - (x->to < y->to);
+}
+
+static uint32_t *sorted(size_t n, int (*order)(const void *, const void *, void *),
+			struct callgraph *g)
+{
+	uint32_t *index = calloc(n + 1, sizeof(*index));
+	size_t i;
+
+	if (!index)
+		return NULL;
+	for (i = 0; i < n; i++)
+		index[i] = (uint32_t)i;
+	qsort_r(index, n, sizeof(*index), order, g);
+	return index;
+}
+
+static void put_head(struct callgrind *c)
+{
+	const struct profile *p = c->profile;
+	const struct trace_fact *image = p->tree.processes ? tree_image(&p->tree.process[0]) : NULL;
+	size_t i;
+
+	fprintf(c->out, "# callgrind format\nversion: 1\ncreator: mprof-" MPROF_VERSION "\n");
+	fprintf(c->out, "pid: %" PRId32 "\ncmd: ", p->tree.processes ? p->tree.process[0].pid : 0);
+	export_name(c->out, text_command(image, sizeof(((struct long_text *)0)->s)).s, "", ' ');
+	fputs("\npart: 1\n\ndesc: Trace: ", c->out);
+	export_name(c->out, p->path, "", ' ');
+	fputs("\n\npositions: line\nevents:", c->out);
+	for (i = 0; i < EVENTS; i++)
+		fprintf(c->out, " %s", event[i].name);
+	fputc('\n', c->out);
+	for (i = 0; i < EVENTS; i++)
+		fprintf(c->out, "event: %s : %s\n", event[i].name, event[i].help);
+	fputs("summary:", c->out);
+	for (i = 0; i < EVENTS; i++)
+		fprintf(c->out, " %" PRIu64, c->graph.total[i]);
+	fputc('\n', c->out);
+}
+
+static bool put_all(struct callgrind *c)
+{
+	struct callgraph *g = &c->graph;
+	size_t i;
+
+	c->by_function = sorted(g->nodes, by_function, g);
+	c->by_caller = sorted(g->edges, by_caller, g);
+	c->functions_told = calloc(g->functions.keys.count + 1, sizeof(*c->functions_told));
+	if (!c->by_function || !c->by_caller || !c->functions_told)
+		return false;
+	put_head(c);
+	if (!put_graph(c))
+		return false;
+	fputs("\ntotals:", c->out);
+	for (i = 0; i < EVENTS; i++)
+		fprintf(c->out, " %" PRIu64, g->total[i]);
+	fputc('\n', c->out);
+	return true;
+}
+
+int export_callgrind(struct export *x, struct error *err)
+{
+	const struct callgraph_options o = {
+		.same = LINE_LINE,
+		.simple = true,
+		.figures = EVENTS,
+		.figure = figure,
+	};
+	struct callgrind c = { .profile = x->profile, .out = x->out };
+	int ret = callgraph_make(&c.graph, x->profile, &o, err);
+
+	if (!ret && !put_all(&c))
+		ret = fail(err, -ENOMEM, "no memory for the names of '%s'", x->profile->path);
+	free(c.by_function);
+	free(c.by_caller);
+	free(c.functions_told);
+	keys_release(&c.files);
+	keys_release(&c.objects);
+	callgraph_release(&c.graph);
+	return ret;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * callgraph.h - stacks merged into a graph: who called whom, and what was asked
+ * for on the way.
+ *
+ * A node is a line (or a function) whatever its callers.  Own figures are those
+ * of stacks that end in it; all figures, those of stacks that pass through it or
+ * end there; an edge has those of stacks on which the one called the other.  A
+ * stack counts once in each node and edge, however often it comes by.
+ *
+ * With `simple`, what lies between two calls of one function on a stack is cut
+ * out first.  Then no stack comes by twice, all figures of a node are the sum
+ * of its own and those of the edges that leave it, and readers that can only
+ * add get recursive programs right.
+ *
+ * Memory: by nodes and edges.  Threads: one at a time.
+ */
+#ifndef MPROF_CALLGRAPH_H
+#define MPROF_CALLGRAPH_H
+
+#include "calltree.h"
+
+#define CALLGRAPH_FIGURES 8u
+
+struct callgraph_options {
+	enum line_same same; /* what is one node */
+	bool simple;
+	size_t figures; /* 1 to CALLGRAPH_FIGURES */
+	/* Sets to[figures] from site i. */
+	void (*figure)(const void *context, const struct profile *p, size_t i, uint64_t *to);
+	const void *context;
+};
+
+struct callgraph_node {
+	const struct sym_line *line;
+	uint32_t function; /* id of `functions` */
+	uint32_t frame;	   /* of stacks->frame: the first one seen; 0 none */
+	uint64_t own[CALLGRAPH_FIGURES], all[CALLGRAPH_FIGURES];
+	size_t seen; /* site + 1 that was counted last */
+};
+
+struct callgraph_edge {
+	uint32_t from, to; /* indexes of nodes */
+	uint64_t v[CALLGRAPH_FIGURES];
+	size_t seen;
+};
+
+struct callgraph {
+	struct callgraph_options options;
+	struct line_keys lines, functions;
+	struct keys pairs; /* of the edges */
+	struct callgraph_node *node;
+	struct callgraph_edge *edge;
+	size_t nodes, node_room, edges, edge_room;
+	uint64_t total[CALLGRAPH_FIGURES];
+};
+
+/* 0, or -ENOMEM with err filled; release in both cases. */
+int callgraph_make(struct callgraph *g, struct profile *p, const struct callgraph_options *o,
+		   struct error *err);
+void callgraph_release(struct callgraph *g);
+
+#endif

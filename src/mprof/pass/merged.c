@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* merged.c - sites whose stacks read the same. */
+#include "merged.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+size_t merged_depth(const struct merged *m, const struct merged_row *row)
+{
+	return keys_bytes(&m->stacks, row->stack) / sizeof(uint32_t);
+}
+
+uint32_t merged_id(const struct merged *m, const struct merged_row *row, size_t i)
+{
+	uint32_t id;
+
+	memcpy(&id, keys_text(&m->stacks, row->stack) + i * sizeof(id), sizeof(id));
+	return id;
+}
+
+const struct sym_line *merged_line(const struct merged *m, const struct merged_row *row, size_t i)
+{
+	return line_keys_line(&m->lines, merged_id(m, row, i));
+}
+
+/* The row of a stack that was seen before, or a new one; NULL without memory. */
+static struct merged_row *row_of(struct merged *m, uint32_t stack)
+{
+	size_t room = m->room ? 2 * m->room : 256;
+	struct merged_row *grown;
+
+	/* Rows are made in the order of ids. */
+	if (stack <= m->count)
+		return &m->row[stack - 1];
+	if (m->count == m->room) {
+		grown = reallocarray(m->row, room, sizeof(*grown));
+		if (!grown)
+			return NULL;
+		m->row = grown;
+		m->room = room;
+	}
+	m->row[m->count] = (struct merged_row){ .stack = stack };
+	return &m->row[m->count++];
+}
+
+static int add_stack(struct merged *m, const uint32_t *id, size_t depth,
+		     const uint64_t v[VALUE_COUNT])
+{
+	uint32_t stack = keys_id(&m->stacks, id, depth * sizeof(*id));
+	struct merged_row *row = stack ? row_of(m, stack) : NULL;
+	size_t k;
+
+	if (!row)
+		return -ENOMEM;
+	for (k = 0; k < VALUE_COUNT; k++)
+		row->v[k] += v[k];
+	return 0;
+}
+
+int merged_add(struct merged *m, const struct sym_line *line, const uint64_t v[VALUE_COUNT])
+{
+	uint32_t id = line_keys_id(&m->lines, line);
+
+	return id ? add_stack(m, &id, 1, v) : -ENOMEM;
+}
+
+static int add_site(struct merged *m, struct profile *p, size_t i, struct calltree_path *path,
+		    uint32_t **id, size_t *room)
+{
+	uint64_t v[VALUE_COUNT];
+	uint32_t *grown;
+	size_t k;
+
+	if (!calltree_path_of(path, p, i))
+		return -ENOMEM;
+	if (path->count > *room) {
+		grown = reallocarray(*id, path->room, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		*id = grown;
+		*room = path->room;
+	}
+	for (k = 0; k < path->count; k++) {
+		(*id)[k] = line_keys_id(&m->lines, path->line[k]);
+		if (!(*id)[k])
+			return -ENOMEM;
+	}
+	for (k = 0; k < VALUE_COUNT; k++)
+		v[k] = profile_value(p, i, (enum profile_value)k);
+	return add_stack(m, *id, path->count, v);
+}
+
+int merged_make(struct merged *m, struct profile *p, struct error *err)
+{
+	struct calltree_path path = { .line = NULL };
+	uint32_t *id = NULL;
+	size_t room = 0, i;
+	int ret = 0;
+
+	*m = (struct merged){ .lines.same = LINE_FUNCTION };
+	for (i = 0; i < p->count && !ret; i++)
+		ret = add_site(m, p, i, &path, &id, &room);
+	free(path.line);
+	free(id);
+	return ret ? fail(err, ret, "no memory for the stacks of '%s'", p->path) : 0;
+}
+
+static int by_stack(const void *a, const void *b, void *merged)
+{
+	const struct merged *m = merged;
+	const struct merged_row *x = a, *y = b;
+	size_t nx = merged_depth(m, x), ny = merged_depth(m, y), i;
+	uint32_t ix, iy;
+
+	for (i = 0; i < nx && i < ny; i++) {
+		ix = merged_id(m, x, i);
+		iy = merged_id(m, y, i);
+		if (ix != iy)
+			return ix < iy ? -1 : 1;
+	}
+	return (nx > ny) - (nx < ny);
+}
+
+void merged_sort(struct merged *m)
+{
+	if (m->count)
+		qsort_r(m->row, m->count, sizeof(*m->row), by_stack, m);
+}
+
+void merged_release(struct merged *m)
+{
+	line_keys_release(&m->lines);
+	keys_release(&m->stacks);
+	free(m->row);
+	*m = (struct merged){ .row = NULL };
+}
