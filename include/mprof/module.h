@@ -35,7 +35,7 @@
 #include <mprof/encode.h>
 #include <mprof/format.h>
 
-#define MPROF_MODULE_ABI 1u
+#define MPROF_MODULE_ABI 2u
 
 #define MPROF_HOT	  static inline __attribute__((always_inline))
 #define MPROF_COLD	  __attribute__((cold, noinline))
@@ -117,7 +117,9 @@ struct mprof_thread {
 	 * out of (siglongjmp) is recognised.  A signal handler's call is "nested".
 	 */
 	uintptr_t busy;
-	uint32_t number; /* in the run, from 1 */
+	uint32_t number; /* in the run, from 1; 0: not a thread, a process's stack records */
+	uint32_t last_stack, last_free_stack; /* ids that the last STACK words in the slot said */
+	void *stack;			      /* mprof_core.capture's own */
 	/* [slow] */
 	uint32_t tid;
 	uint64_t seq;		   /* of the chunk in the slot */
@@ -140,6 +142,17 @@ struct mprof_core_data {
 	void *(*boot_realloc)(void *ptr, size_t size);
 	size_t (*boot_usable)(void *ptr);
 	int *(*error)(void); /* where errno is */
+	/*
+	 * [hot] The id of the call stack that ends with the call from `at`; 0: there is
+	 * none.  NULL: stacks are not kept.  The thread's record must be busy.
+	 */
+	uint32_t (*capture)(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp);
+	uint32_t free_stacks; /* also of what gives blocks back */
+};
+
+/* A place in the program: where a call returns to, and sp and fp there. */
+struct mprof_place {
+	uintptr_t pc, sp, fp;
 };
 #ifdef MPROF_BUILTIN
 #define mprof_core mprof_core_local /* the same object, without a detour through the GOT */
@@ -170,6 +183,8 @@ struct mprof_host {
 	int (*slot_take)(struct mprof_thread *t);
 	int (*slot_flush)(struct mprof_thread *t);
 	void (*slot_release)(struct mprof_thread *t);
+	/* From start(): sets mprof_core.capture as UNWIND says. */
+	int (*stacks_start)(void);
 	/* Counts what is missing, for the report. */
 	void (*lost)(unsigned reason, uint64_t events);
 	/*
@@ -223,6 +238,23 @@ MPROF_HOT uintptr_t mprof_stack(void)
 	__asm__("mov %0, sp" : "=r"(sp));
 #endif
 	return sp;
+}
+
+/*
+ * [hot] Who called the function that this ends up in.  Its frame pointer must
+ * be set up, which __builtin_frame_address does.
+ */
+MPROF_HOT struct mprof_place mprof_caller(void)
+{
+	uintptr_t *frame = (uintptr_t *)__builtin_frame_address(0);
+
+#if defined(__x86_64__)
+	return (struct mprof_place){ (uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2),
+				     frame[0] };
+#else
+	return (struct mprof_place){ (uintptr_t)__builtin_return_address(0),
+				     (uintptr_t)__builtin_dwarf_cfa(), frame[0] };
+#endif
 }
 
 /* [hot] The run's clock.  About 6 ns beside a malloc where it is rdtsc. */

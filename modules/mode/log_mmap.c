@@ -19,17 +19,20 @@ static const struct mprof_host *host;
 
 #define compiler_barrier() __asm__ volatile("" ::: "memory")
 
-/* A TIME word and a LONG record. */
-#define ROOM_WORDS 6
+/* A STACK word, a TIME word and a LONG record. */
+#define ROOM_WORDS 7
 
-#define RETURNS_BLOCK 0x100u /* in event.flags only: deltas count from its address */
+/* In event.flags only. */
+#define RETURNS_BLOCK 0x100u /* deltas count from its address */
+#define GIVES_BACK    0x200u /* its stack is one of frees */
 
 /* What does not fit a short word, or comes when there is no room for one. */
 struct event {
 	unsigned tag; /* of the short form, 0: none */
 	unsigned fn, flags, error;
 	uint64_t ticks;
-	uint64_t v[4]; /* as in a LONG record */
+	uint64_t v[4];	       /* as in a LONG record */
+	struct mprof_place at; /* who called; pc 0: nobody asks */
 };
 
 static void put(struct mprof_thread *t, uint64_t word)
@@ -76,12 +79,33 @@ static int put_short(struct mprof_thread *t, const struct event *e, uint64_t dt)
 	return 0;
 }
 
+static int gives_back(const struct event *e)
+{
+	return e->tag == MPROF_TAG_FREE || e->tag == MPROF_TAG_DELETE ||
+	       e->tag == MPROF_TAG_REALLOC_BEGIN || e->flags & GIVES_BACK;
+}
+
+/* There is room for the word. */
+static void put_stack(struct mprof_thread *t, const struct event *e)
+{
+	int back = gives_back(e);
+	uint32_t *last = back ? &t->last_free_stack : &t->last_stack, id;
+
+	if (!mprof_core.capture || !e->at.pc)
+		return;
+	id = mprof_core.capture(t, e->at.pc, e->at.sp, e->at.fp);
+	if (id != *last)
+		put(t, mprof_word_stack(back ? MPROF_STACK_OF_FREES : 0, id));
+	*last = id;
+}
+
 static void put_event(struct mprof_thread *t, const struct event *e)
 {
 	uint64_t dt;
 
 	if (t->cur + ROOM_WORDS > t->end && host->slot_flush(t) < 0)
 		return;
+	put_stack(t, e);
 	/* Stamped before the slot began, or by a handler that came between: never backwards. */
 	dt = (int64_t)(e->ticks - t->last_ticks) < 0 ? 0 : e->ticks - t->last_ticks;
 	t->last_ticks += dt;
@@ -109,20 +133,13 @@ static MPROF_COLD void put_slow(const struct event *e)
 	t->busy = 0;
 }
 
-static MPROF_COLD void put_values(unsigned tag, unsigned fn, unsigned flags, unsigned error,
-				  uint64_t ticks, const uint64_t v[4])
+static MPROF_COLD void alloc_slow(unsigned tag, unsigned fn, uint64_t ticks, void *ptr, size_t size,
+				  size_t usable, size_t arg, struct mprof_place at)
 {
-	struct event e = { tag, fn, flags, error, ticks, { v[0], v[1], v[2], v[3] } };
+	struct event e = { tag, fn, RETURNS_BLOCK, 0, ticks, { (uintptr_t)ptr, size, usable, arg },
+			   at };
 
 	put_slow(&e);
-}
-
-static MPROF_COLD void alloc_slow(unsigned tag, unsigned fn, uint64_t ticks, void *ptr, size_t size,
-				  size_t usable, size_t arg)
-{
-	const uint64_t v[4] = { (uintptr_t)ptr, size, usable, arg };
-
-	put_values(tag, fn, RETURNS_BLOCK, 0, ticks, v);
 }
 
 /* [hot] tag: the short form that says this call wholly, 0: there is none. */
@@ -130,12 +147,21 @@ MPROF_HOT void put_alloc(unsigned tag, unsigned fn, void *ptr, size_t size, size
 {
 	struct mprof_thread *t = mprof_self;
 	uint64_t usable = mprof_usable(ptr), now = mprof_ticks();
+	struct mprof_place at = mprof_caller();
 
-	if (mprof_likely(tag && t->cur != t->end && !t->busy)) {
+	if (mprof_likely(tag && t->cur + 1 < t->end && !t->busy)) {
 		uint64_t dt, delta;
 
 		t->busy = mprof_stack();
 		compiler_barrier();
+		if (mprof_core.capture) {
+			uint32_t id = mprof_core.capture(t, at.pc, at.sp, at.fp);
+
+			if (id != t->last_stack && t->cur != t->end) {
+				*t->cur++ = mprof_word_stack(0, id);
+				t->last_stack = id;
+			}
+		}
 		dt = now - t->last_ticks;
 		delta = (uintptr_t)ptr - t->last_addr;
 		if (mprof_likely(mprof_alloc_is_short(dt, size, usable - size, delta) &&
@@ -151,15 +177,18 @@ MPROF_HOT void put_alloc(unsigned tag, unsigned fn, void *ptr, size_t size, size
 		compiler_barrier();
 		t->busy = 0;
 	}
-	alloc_slow(tag, fn, now, ptr, size, usable, arg);
+	alloc_slow(tag, fn, now, ptr, size, usable, arg, at);
 }
 
 static MPROF_COLD void free_slow(unsigned tag, unsigned fn, unsigned flags, uint64_t ticks,
-				 void *ptr, size_t size, size_t arg)
+				 void *ptr, size_t size, size_t arg, struct mprof_place at)
 {
-	const uint64_t v[4] = { (uintptr_t)ptr, size, arg, 0 };
+	struct event e = { tag, fn, flags | GIVES_BACK, 0, ticks, { (uintptr_t)ptr, size, arg, 0 },
+			   at };
 
-	put_values(tag, fn, flags, 0, ticks, v);
+	if (!mprof_core.free_stacks)
+		e.at.pc = 0;
+	put_slow(&e);
 }
 
 /* [hot] flags: MPROF_LONG_BEGIN for the first half of a realloc. */
@@ -169,7 +198,7 @@ MPROF_HOT void put_free(unsigned tag, unsigned fn, unsigned flags, void *ptr, si
 	struct mprof_thread *t = mprof_self;
 	uint64_t now = mprof_ticks();
 
-	if (mprof_likely(tag && t->cur != t->end && !t->busy)) {
+	if (mprof_likely(tag && t->cur != t->end && !t->busy && !mprof_core.free_stacks)) {
 		uint64_t dt;
 
 		t->busy = mprof_stack();
@@ -186,7 +215,7 @@ MPROF_HOT void put_free(unsigned tag, unsigned fn, unsigned flags, void *ptr, si
 		compiler_barrier();
 		t->busy = 0;
 	}
-	free_slow(tag, fn, flags, now, ptr, size, arg);
+	free_slow(tag, fn, flags, now, ptr, size, arg, mprof_caller());
 }
 
 MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
@@ -199,19 +228,20 @@ MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
 	put_alloc(tag, fn, ptr, size, arg);
 }
 
-static MPROF_COLD void fail_slow(unsigned fn, size_t size, size_t arg, unsigned error)
+static MPROF_COLD void fail_slow(unsigned fn, size_t size, size_t arg, unsigned error,
+				 struct mprof_place at)
 {
-	const uint64_t v[4] = { 0, size, 0, arg };
+	struct event e = { 0, fn, 0, error, mprof_ticks(), { 0, size, 0, arg }, at };
 
 	/* A request of 0 bytes answered with NULL is no failure: errno says nothing of it. */
 	if (!error && size)
-		error = (unsigned)*mprof_core.error();
-	put_values(0, fn, 0, error, mprof_ticks(), v);
+		e.error = (unsigned)*mprof_core.error();
+	put_slow(&e);
 }
 
 MPROF_HOT void on_fail(unsigned fn, size_t size, size_t arg, unsigned error)
 {
-	fail_slow(fn, size, arg, error);
+	fail_slow(fn, size, arg, error, mprof_caller());
 }
 
 MPROF_HOT void on_free(unsigned fn, void *ptr, size_t size, size_t arg)
@@ -235,12 +265,16 @@ MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, si
 	if (mprof_likely(ptr))
 		put_alloc(fn == MPROF_FN_REALLOC ? MPROF_TAG_REALLOC_END : 0, fn, ptr, size, arg);
 	else
-		fail_slow(fn, size, arg, 0);
+		fail_slow(fn, size, arg, 0, mprof_caller());
 }
 
 static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error)
 {
-	put_values(0, fn, 0, error, ticks, value);
+	struct event e = {
+		0, fn, 0, error, ticks, { value[0], value[1], value[2], value[3] }, mprof_caller()
+	};
+
+	put_slow(&e);
 }
 
 static void put_control(struct mprof_thread *t, unsigned what, uint64_t value)
@@ -272,6 +306,7 @@ static void note_control(unsigned what, uint64_t value)
 static int start(const struct mprof_host *h)
 {
 	host = h;
+	h->stacks_start(); /* without memory for them, calls are kept without stacks */
 	return h->file_open(MPROF_MAGIC_TRACE, h->config->log_path);
 }
 

@@ -36,6 +36,7 @@ const struct mprof_host mp_host MP_HIDDEN = {
 	.slot_take = mp_slot_take,
 	.slot_flush = mp_slot_flush,
 	.slot_release = mp_slot_release,
+	.stacks_start = mp_stacks_start,
 	.lost = mp_lost,
 	.fd_open = mp_fd_open,
 	.fd_write = mp_fd_write,

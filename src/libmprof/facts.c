@@ -73,7 +73,8 @@ static void put_host(struct text *t)
 		put(t, "host", name[1]);
 }
 
-void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int parent_pid)
+void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int parent_pid,
+		   uint32_t image)
 {
 	char buffer[800];
 	struct text t = text_on(buffer, sizeof(buffer));
@@ -85,6 +86,10 @@ void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int pare
 	f.fork_ticks = fork_ticks;
 	f.how = mp_local->how;
 	f.start_time = mp_start_time();
+	if (fork_ticks) {
+		f.stacks = mp_stacks_count();
+		f.stacks_image = image;
+	}
 	put_link(&t, "exe", "/proc/self/exe");
 	put(&t, "mode", mp_config.mode);
 	put(&t, "init", mp_config.init);

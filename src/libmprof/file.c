@@ -129,6 +129,7 @@ void mp_extent_fill(struct mprof_extent *x, unsigned kind, uint64_t offset, uint
 {
 	*x = (struct mprof_extent){
 		.kind = (uint16_t)kind,
+		.image = (uint16_t)mp_local->image,
 		.offset = offset,
 		.size = size,
 		.process = mp_local->process,

@@ -4,10 +4,11 @@
  * the file that defines it.
  *
  * Locks: glibc's loader lock (held by our callers at will), then one of
- * mp_local->pool_lock and mp_local->starts_lock, which never nest.  Both are
+ * mp_local->pool_lock, starts_lock and stacks_lock, which never nest.  All are
  * spin locks held for a few instructions (pool_lock: also while a row of counts
- * is mapped), never across a call into the program or the allocator, and they
- * lie in memory that a forked child finds zeroed: no child inherits a held lock.
+ * is mapped; stacks_lock: while a slot is copied), never across a call into the
+ * program or the allocator, and they lie in memory that a forked child finds
+ * zeroed: no child inherits a held lock.
  */
 #ifndef MP_INTERNAL_H
 #define MP_INTERNAL_H
@@ -111,6 +112,12 @@ struct mp_local {
 	struct mprof_counts *counts_unused[MP_COUNTS_UNUSED]; /* to be used again */
 	uint32_t starts_lock;
 	struct mp_start *starts;
+	uint32_t image; /* mprof_process_entry.image */
+	uint32_t stacks_lock;
+	uint32_t stream_begun;	    /* there are stack records of this process */
+	uint32_t objects;	    /* OBJECT records so far */
+	struct mprof_thread stream; /* where stack records go: a slot like a thread's */
+	struct stack_cache *caches; /* of all threads */
 };
 extern struct mp_local *mp_local;
 extern struct mprof_thread mp_nobody;	/* always zero */
@@ -164,7 +171,22 @@ void mp_run_random(struct mp_run *run);
 /* From the constructor, when libc has its environ: what this process starts joins its run. */
 void mp_run_to_env(void);
 
+/* unwind.c: the stack of whoever called from pc, where sp was then and fp is. */
+struct stack_cache;
+uint32_t mp_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp);
+/* Memory goes away: a stack may have been in it. */
+void mp_stacks_unmapped(uintptr_t at, size_t bytes);
+void mp_stack_forget(struct mprof_thread *t); /* the record gets another thread */
+/* capture.c: which unwinder UNWIND means.  0 or -errno. */
+int mp_stacks_start(void);
+/* rules.c: rules may be of code that was unloaded */
+void mp_rules_forget(void);
+/* stacks.c */
+uint32_t mp_stacks_count(void); /* numbers given so far */
+void mp_stacks_flush(void);	/* records go to the file, the slot to others */
+
 /* slots.c */
+void mp_self_bytes(int64_t more); /* memory of ours in this process */
 int mp_slot_take(struct mprof_thread *t);
 int mp_slot_flush(struct mprof_thread *t);
 void mp_slot_release(struct mprof_thread *t);
@@ -183,7 +205,9 @@ uint32_t mp_seccomp_filters(void);
 int mp_memory_pages(uint64_t *mapped, uint64_t *resident);
 /* facts.c */
 void mp_fact(const struct mprof_fact *fact, const char *strings, size_t bytes);
-void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int parent_pid);
+/* image: the parent's, of a forked child */
+void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int parent_pid,
+		   uint32_t image);
 void mp_fact_end(int status);
 void mp_fact_exec(int child_pid, const char *path, int env_kept);
 void mp_fact_child(int pid, unsigned how, const char *path, int env_kept);

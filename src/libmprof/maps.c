@@ -43,7 +43,11 @@ static void *result(long ret)
 
 static void *map(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
 {
-	long ret = mp_sys(SYS_mmap, (long)at, (long)bytes, prot, flags, fd, offset);
+	long ret;
+
+	if (mprof_unlikely(flags & MAP_FIXED))
+		mp_stacks_unmapped((uintptr_t)at, bytes);
+	ret = mp_sys(SYS_mmap, (long)at, (long)bytes, prot, flags, fd, offset);
 
 	note(MPROF_FN_MMAP, ret < 0 && ret > -4096 ? 0 : (uint64_t)ret, bytes,
 	     (uint32_t)prot | (uint64_t)(uint32_t)flags << 32,
@@ -64,7 +68,10 @@ EXPORT void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off64_t
 EXPORT int munmap(void *at, size_t bytes)
 {
 	uint64_t before = now();
-	long ret = mp_sys(SYS_munmap, (long)at, (long)bytes, 0, 0, 0, 0);
+	long ret;
+
+	mp_stacks_unmapped((uintptr_t)at, bytes);
+	ret = mp_sys(SYS_munmap, (long)at, (long)bytes, 0, 0, 0, 0);
 
 	note_at(MPROF_FN_MUNMAP, before, (uintptr_t)at, bytes, 0, 0, ret);
 	if (ret < 0) {
@@ -84,6 +91,7 @@ EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 	if (flags & (MREMAP_FIXED | 4 /* MREMAP_DONTUNMAP */))
 		to = va_arg(args, void *);
 	va_end(args);
+	mp_stacks_unmapped((uintptr_t)old, old_bytes);
 	ret = mp_sys(SYS_mremap, (long)old, (long)old_bytes, (long)bytes, flags, (long)to, 0);
 	note(MPROF_FN_MREMAP, ret < 0 && ret > -4096 ? 0 : (uint64_t)ret, bytes, (uintptr_t)old,
 	     old_bytes, ret);

@@ -35,6 +35,7 @@
 	X(thrd_create)       \
 	X(prctl)             \
 	X(dlopen)            \
+	X(dlclose)           \
 	X(brk)               \
 	X(sbrk)
 

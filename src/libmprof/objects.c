@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * objects.c - dlopen, for what it may hide from us.
+ * objects.c - dlopen, for what it may hide from us, and dlclose, for the code
+ * that goes away.
  *
  * RTLD_DEEPBIND binds an object's malloc and free to the libc in its own scope.
  * Nothing can be done about that without changing what the program asked for,
@@ -10,6 +11,7 @@
  * it must be reached by a jump: the compiler makes one of a call in last place.
  */
 #include <dlfcn.h>
+#include <link.h>
 
 #include "internal.h"
 #include "next.h"
@@ -19,4 +21,34 @@ __attribute__((visibility("default"), optimize("O2"))) void *dlopen(const char *
 	if (mprof_unlikely(flags & RTLD_DEEPBIND) && mp_recording() && mp_file.header)
 		mp_fact_deepbind(file);
 	return mp_next()->dlopen(file, flags);
+}
+
+static int see_unloaded(struct dl_phdr_info *info, size_t size, void *out)
+{
+	(void)size;
+	*(unsigned long long *)out = info->dlpi_subs;
+	return 1; /* it is in every entry */
+}
+
+/* How many objects the loader has unloaded so far. */
+static unsigned long long unloaded(void)
+{
+	unsigned long long n = 0;
+
+	dl_iterate_phdr(see_unloaded, &n);
+	return n;
+}
+
+__attribute__((visibility("default"))) int dlclose(void *handle)
+{
+	unsigned long long before;
+	int ret;
+
+	if (!mprof_core.capture)
+		return mp_next()->dlclose(handle);
+	before = unloaded();
+	ret = mp_next()->dlclose(handle);
+	if (unloaded() != before)
+		mp_rules_forget();
+	return ret;
 }

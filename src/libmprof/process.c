@@ -19,8 +19,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static uint32_t
-    last_number; /* of this process, or, in a child that did not join yet, its parent's */
+/* Of this process, or, in a child that did not join yet, its parent's. */
+static uint32_t last_number, last_image;
 
 /* The latest entry of a pid in one of two states; start_time 0: any. */
 static struct mprof_process_entry *find_entry(int pid, uint64_t start_time, unsigned state)
@@ -60,7 +60,7 @@ static uint32_t take_entry(uint32_t number)
 		return number;
 	for (uint32_t i = 0; i < MPROF_PROCESS_TABLE; i++) {
 		struct mprof_process_entry *e = &h->process[i];
-		uint32_t state = MPROF_PROCESS_EXITED;
+		uint16_t state = MPROF_PROCESS_EXITED;
 
 		if (!__atomic_compare_exchange_n(&e->state, &state, MPROF_PROCESS_NONE, 0,
 						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
@@ -83,6 +83,7 @@ int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid)
 	e = fork_ticks ? NULL : find_before_exec(mp_local->pid, start_time);
 	if (e) {
 		mp_local->process = e->number;
+		mp_local->image = ++e->image;
 		mp_local->entry = (uint32_t)(e - mp_file.header->process) + 1;
 	} else {
 		what = MPROF_FACT_START;
@@ -90,6 +91,8 @@ int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid)
 		    __atomic_add_fetch(&mp_file.header->processes, 1, __ATOMIC_RELAXED);
 		mp_local->entry = take_entry(mp_local->process);
 		e = mp_entry();
+		if (e)
+			e->image = 0;
 	}
 	if (!parent && parent_pid) {
 		p = find_entry(parent_pid, 0, MPROF_PROCESS_RUNNING);
@@ -102,8 +105,9 @@ int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid)
 		e->self_bytes = mp_local->self_bytes;
 		__atomic_store_n(&e->state, MPROF_PROCESS_RUNNING, __ATOMIC_RELEASE);
 	}
+	mp_fact_start(what, fork_ticks, parent, parent_pid, last_image);
 	last_number = mp_local->process;
-	mp_fact_start(what, fork_ticks, parent, parent_pid);
+	last_image = mp_local->image;
 	return mp_file.broken ? -EIO : 0;
 }
 
@@ -158,6 +162,7 @@ static void ending(int status)
 		e->status = status;
 		__atomic_store_n(&e->state, MPROF_PROCESS_EXITED, __ATOMIC_RELEASE);
 	}
+	mp_stacks_flush();
 	mp_fact_end(status);
 }
 
@@ -282,6 +287,7 @@ static void exec_begins(const char *path, char *const envp[])
 	mp_table()->note_control(MPROF_CONTROL_EXEC, 0);
 	mp_fact_exec(0, path, keeps_us(envp));
 	mp_process_flush();
+	mp_stacks_flush();
 	e = mp_entry();
 	if (e)
 		__atomic_store_n(&e->state, MPROF_PROCESS_EXECING, __ATOMIC_RELEASE);

@@ -24,7 +24,7 @@
 #define COUNTS_RECORD (sizeof(struct mprof_extent) + sizeof(struct mprof_counts))
 #define COUNTS_KEPT   65536u /* ended threads' records beyond this many are summed up in one */
 
-static void self_bytes_add(int64_t bytes)
+void mp_self_bytes(int64_t bytes)
 {
 	struct mprof_process_entry *e = mp_entry();
 	uint64_t now = __atomic_add_fetch(&mp_local->self_bytes, (uint64_t)bytes, __ATOMIC_RELAXED);
@@ -39,6 +39,8 @@ static uint32_t slot_size(const struct mprof_thread *t)
 	uint32_t live = mp_local->live_threads, bytes;
 	uint64_t asked = mp_config.cache_qty * 8;
 
+	if (!t->number)
+		return t->flushes ? 65536 : SLOT_FIRST;
 	bytes = live < 16 ? 65536 : live < 128 ? 16384 : 4096;
 	if (!t->flushes && bytes > SLOT_FIRST)
 		bytes = SLOT_FIRST;
@@ -101,7 +103,7 @@ static void *map_range(uint64_t offset, uint64_t bytes, int is_reserved)
 	}
 	/* A forked child has no use for it: a chain of forks would keep all its ancestors'. */
 	sys_madvise(map, bytes, MADV_DONTFORK);
-	self_bytes_add((int64_t)bytes);
+	mp_self_bytes((int64_t)bytes);
 	return map;
 }
 
@@ -112,6 +114,7 @@ static void slot_begin(struct mprof_thread *t)
 
 	x->first_ticks = t->last_ticks;
 	t->last_addr = 0;
+	t->last_stack = t->last_free_stack = 0;
 	t->cur = (uint64_t *)(x + 1);
 	t->end = (uint64_t *)((char *)x + t->slot_bytes);
 	t->seq += !t->seq; /* from 1 */
@@ -133,7 +136,8 @@ int mp_slot_take(struct mprof_thread *t)
 		return -ENOSPC;
 	if (used)
 		__builtin_memset(x + 1, 0, bytes - sizeof(*x));
-	mp_extent_fill(x, MPROF_EXTENT_SLOT, offset, bytes, t->number);
+	mp_extent_fill(x, t->number ? MPROF_EXTENT_SLOT : MPROF_EXTENT_STACKS_SLOT, offset, bytes,
+		       t->number);
 	t->slot = x;
 	t->slot_offset = offset;
 	t->slot_bytes = bytes;
@@ -151,7 +155,7 @@ static void slot_drop(struct mprof_thread *t)
 		return;
 	__atomic_store_n(&x->kind, MPROF_EXTENT_FREE, __ATOMIC_RELEASE);
 	sys_munmap(x, t->slot_bytes);
-	self_bytes_add(-(int64_t)t->slot_bytes);
+	mp_self_bytes(-(int64_t)t->slot_bytes);
 	if (!mp_file.broken)
 		free_slot_give(t->slot_offset, t->slot_bytes);
 }
@@ -176,7 +180,8 @@ static int chunk_write(const struct mprof_thread *t, size_t used)
 		return -EIO;
 	if (sys_getrlimit(RLIMIT_FSIZE, &lim) == 0 && offset + bytes > lim.rlim_cur)
 		return -EFBIG;
-	mp_extent_fill(&x, MPROF_EXTENT_EVENTS, offset, (uint32_t)bytes, t->number);
+	mp_extent_fill(&x, t->number ? MPROF_EXTENT_EVENTS : MPROF_EXTENT_STACKS, offset,
+		       (uint32_t)bytes, t->number);
 	x.used = (uint32_t)used;
 	x.seq = t->seq;
 	x.first_ticks = t->slot->first_ticks;

@@ -108,6 +108,7 @@ static struct mprof_thread *bury_locked(struct mp_local *l)
 static void bury(void)
 {
 	struct mprof_thread *t;
+	void *stack;
 
 	for (int i = 0; i < 2; i++) {
 		mp_lock(&mp_local->pool_lock);
@@ -117,7 +118,10 @@ static void bury(void)
 			return;
 		if (mp_mode->thread_exit)
 			mp_mode->thread_exit(t);
+		stack = t->stack;
 		__builtin_memset(t, 0, sizeof(*t));
+		t->stack = stack; /* its memory is used again */
+		mp_stack_forget(t);
 		mp_lock(&mp_local->pool_lock);
 		t->next = mp_local->unused;
 		mp_local->unused = t;

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * areas.c - which mapping an address lies in: by one ioctl where the kernel
+ * has it (Linux 6.11), else by reading /proc/self/maps.
+ */
+#include <errno.h>
+
+#include "unwind.h"
+
+/* <linux/fs.h> of Linux 6.11. */
+struct query {
+	uint64_t size, flags, addr;
+	uint64_t start, end, vma_flags, page_size, offset, inode;
+	uint32_t major, minor, name_size, build_id_size;
+	uint64_t name, build_id;
+};
+#define PROCMAP_QUERY_CODE 0xc0686611u
+MPROF_STATIC_ASSERT(sizeof(struct query) == 0x68, "the kernel's struct procmap_query");
+
+static int ask(int fd, uintptr_t addr, struct area *out)
+{
+	struct query q = { .size = sizeof(q), .addr = addr };
+	long ret = mp_sys(SYS_ioctl, fd, PROCMAP_QUERY_CODE, (long)&q, 0, 0, 0);
+
+	if (ret < 0)
+		return (int)ret;
+	out->low = q.start;
+	out->high = q.end;
+	out->flags = (q.vma_flags & 1 ? 4u : 0) | (q.vma_flags & 2) | (q.vma_flags & 4 ? 1u : 0);
+	return 0;
+}
+
+/* "low-high rwxp ...": 1 if addr is in it. */
+static int parse(const char *line, uintptr_t addr, struct area *out)
+{
+	uint64_t low = 0, high = 0;
+	size_t n = text_parse(line, 16, &low);
+
+	n += 1 + text_parse(line + n + 1, 16, &high);
+	out->low = low;
+	out->high = high;
+	out->flags = (line[n + 1] == 'r' ? 4u : 0) | (line[n + 2] == 'w' ? 2u : 0) |
+		     (line[n + 3] == 'x' ? 1u : 0);
+	return addr >= low && addr < high;
+}
+
+static int scan(int fd, uintptr_t addr, struct area *out)
+{
+	char buffer[640];
+	size_t have = 0;
+	long n;
+
+	while ((n = sys_read(fd, buffer + have, sizeof(buffer) - 1 - have)) > 0) {
+		char *line = buffer, *end;
+
+		have += (size_t)n;
+		buffer[have] = 0;
+		while ((end = __builtin_strchr(line, '\n'))) {
+			if (parse(line, addr, out))
+				return 0;
+			line = end + 1;
+		}
+		have -= (size_t)(line - buffer);
+		/* A line longer than this: its tail is only a path. */
+		if (have == sizeof(buffer) - 1)
+			have = 64;
+		__builtin_memmove(buffer, line, have);
+	}
+	return -ENOENT;
+}
+
+int mp_area(uintptr_t addr, struct area *out)
+{
+	int fd = sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0), ret;
+
+	if (fd < 0)
+		return fd;
+	ret = ask(fd, addr, out);
+	if (ret < 0 && ret != -ENOENT)
+		ret = scan(fd, addr, out);
+	sys_close(fd);
+	return ret;
+}

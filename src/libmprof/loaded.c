@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * loaded.c - which objects are where, so that an address is resolved in the
+ * object that was there then.
+ *
+ * An object is recorded when the first rule for an address of it is compiled:
+ * before any stack that goes through it is defined, without asking the loader
+ * for its list.  When an object is found where another one used to be, that one
+ * is recorded as gone, and rules and numbers of stacks begin anew.  dlclose()
+ * (objects.c) makes all rules be looked up again, so that this is noticed.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+
+#include "unwind.h"
+
+#define OBJECTS	      4096u
+#define SEGMENTS      16
+#define BUILD_ID_MAX  64u
+#define PATH_MAX_HERE 1024u
+
+struct loaded {
+	uintptr_t start, end, bias;
+	uint64_t identity; /* of path and build-id */
+	uint32_t number;   /* in this process's stream, 0: not in it yet */
+	uint32_t gone;
+	uint32_t checked; /* generation of rules in which it was looked at; stored last */
+};
+
+/* Copied by fork, as rules and the table of stacks are. */
+static struct loaded *loaded;
+static uint32_t count;
+
+/* What a record is made from. */
+struct facts {
+	uint8_t id[BUILD_ID_MAX];
+	uint32_t id_bytes, segments;
+	uint64_t segment[SEGMENTS][3];
+	char path[PATH_MAX_HERE];
+};
+
+static void note_segment(struct facts *f, uintptr_t bias, const ElfW(Phdr) * p)
+{
+	uint64_t flags = p->p_flags & (PF_R | PF_W | PF_X); /* 4 r, 2 w, 1 x as in ELF */
+
+	if (f->segments == SEGMENTS)
+		return;
+	f->segment[f->segments][0] = bias + p->p_vaddr;
+	f->segment[f->segments][1] = p->p_memsz;
+	f->segment[f->segments][2] = p->p_offset | flags << 60;
+	f->segments++;
+}
+
+static void note_build_id(struct facts *f, const char *at, size_t bytes, size_t align)
+{
+	const char *end = at + bytes;
+
+	align = align == 8 ? 8 : 4;
+	while (at + sizeof(ElfW(Nhdr)) <= end) {
+		const ElfW(Nhdr) *n = (const ElfW(Nhdr) *)at;
+		const char *name = at + sizeof(*n);
+		const char *desc = name + ((n->n_namesz + align - 1) & ~(align - 1));
+
+		if (n->n_namesz > bytes || n->n_descsz > bytes || desc + n->n_descsz > end)
+			return;
+		if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 &&
+		    !__builtin_memcmp(name, "GNU", 4)) {
+			f->id_bytes = n->n_descsz < BUILD_ID_MAX ? n->n_descsz : BUILD_ID_MAX;
+			__builtin_memcpy(f->id, desc, f->id_bytes);
+			return;
+		}
+		at = desc + ((n->n_descsz + align - 1) & ~(align - 1));
+	}
+}
+
+/* The ELF header is what an object's mapping begins with. */
+static void read_headers(struct facts *f, const struct eh_object *o)
+{
+	const ElfW(Ehdr) *e = (const ElfW(Ehdr) *)o->start;
+	const ElfW(Phdr) * p;
+
+	if (o->end - o->start < 4096 || __builtin_memcmp(e->e_ident, ELFMAG, SELFMAG) ||
+	    e->e_phentsize != sizeof(*p) || e->e_phoff + e->e_phnum * sizeof(*p) > 4096)
+		return;
+	p = (const ElfW(Phdr) *)(o->start + e->e_phoff);
+	for (int i = 0; i < e->e_phnum; i++) {
+		uintptr_t at = o->bias + p[i].p_vaddr;
+
+		if (p[i].p_type == PT_LOAD)
+			note_segment(f, o->bias, &p[i]);
+		else if (p[i].p_type == PT_NOTE && !f->id_bytes && at >= o->start &&
+			 at + p[i].p_memsz <= o->end)
+			note_build_id(f, (const char *)at, p[i].p_memsz, p[i].p_align);
+	}
+}
+
+/* As an absolute path; the program itself has no name in the loader's list. */
+static void read_path(struct facts *f, const char *name)
+{
+	struct text t = text_on(f->path, sizeof(f->path));
+	long n;
+
+	f->path[0] = 0;
+	if (!name || !name[0]) {
+		n = sys_readlink("/proc/self/exe", f->path, sizeof(f->path) - 1);
+		f->path[n > 0 ? n : 0] = 0;
+		return;
+	}
+	for (n = 0; name[n] && name[n] != '/'; n++)
+		;
+	if (name[0] != '/' && name[n]) { /* a name without any slash is the vdso's */
+		n = sys_getcwd(f->path, sizeof(f->path));
+		t.used = n > 1 ? (size_t)n - 1 : 0;
+		text_char(&t, '/');
+	}
+	text_string(&t, name);
+}
+
+static uint64_t identity(const struct facts *f)
+{
+	return (uint64_t)mprof_checksum(f->path, text_length(f->path)) << 32 ^
+	       mprof_checksum(f->id, f->id_bytes);
+}
+
+/* Puts the OBJECT record.  stacks_lock held. */
+static int record(struct loaded *l, const struct facts *f)
+{
+	static uint64_t words[1 + MPROF_OBJECT_WORDS + 3 * SEGMENTS +
+			      (BUILD_ID_MAX + PATH_MAX_HERE) / 8]; /* the lock's */
+	uint32_t path = (uint32_t)text_length(f->path), n = 1;
+
+	__builtin_memset(words, 0, sizeof(words));
+	words[n++] = mprof_ticks();
+	words[n++] = l->bias;
+	words[n++] = l->start;
+	words[n++] = l->end;
+	words[n++] = f->segments | (uint64_t)f->id_bytes << 32;
+	for (uint32_t i = 0; i < f->segments; i++)
+		for (uint32_t k = 0; k < 3; k++)
+			words[n++] = f->segment[i][k];
+	__builtin_memcpy(words + n, f->id, f->id_bytes);
+	n += (f->id_bytes + 7) / 8;
+	__builtin_memcpy(words + n, f->path, path);
+	n += (path + 7) / 8;
+	words[0] = MPROF_RECORD_OBJECT | (uint64_t)(n - 1) << 4 | (uint64_t)path << 32;
+	if (mp_stacks_record(words, n) < 0)
+		return -ENOSPC;
+	l->number = ++mp_local->objects;
+	return 0;
+}
+
+static void record_gone(const struct loaded *l)
+{
+	const uint64_t words[2] = { MPROF_RECORD_GONE | (uint64_t)l->number << 32, mprof_ticks() };
+
+	if (l->number)
+		mp_stacks_record(words, 2);
+}
+
+static struct loaded *find(const struct eh_object *o)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (loaded[i].start == o->start && loaded[i].end == o->end &&
+		    loaded[i].bias == o->bias && !loaded[i].gone)
+			return &loaded[i];
+	return NULL;
+}
+
+/* What else is known there is gone.  1: something was. */
+static int replace(const struct eh_object *o)
+{
+	int any = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (loaded[i].start < o->end && o->start < loaded[i].end && !loaded[i].gone) {
+			record_gone(&loaded[i]);
+			loaded[i].gone = 1;
+			any = 1;
+		}
+	return any;
+}
+
+static struct loaded *place(void)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (loaded[i].gone)
+			return &loaded[i];
+	if (!loaded)
+		loaded = sys_memory(OBJECTS * sizeof(*loaded));
+	return loaded && count < OBJECTS ? &loaded[count++] : NULL;
+}
+
+/* A place for o, with its record in the stream.  1: other objects were there before. */
+static int take_place(const struct eh_object *o, const struct facts *f)
+{
+	int others = replace(o);
+	struct loaded *l = place();
+
+	if (!l)
+		return others;
+	*l = (struct loaded){ o->start, o->end, o->bias, identity(f), 0, 0, 0 };
+	if (!l->number)
+		record(l, f);
+	return others;
+}
+
+static const struct facts *read_facts(const struct eh_object *o)
+{
+	static struct facts f; /* the lock's: too large for a small stack */
+
+	f.id_bytes = f.segments = 0;
+	read_headers(&f, o);
+	read_path(&f, o->name);
+	return &f;
+}
+
+int mp_loaded_seen(const struct eh_object *o)
+{
+	uint32_t generation = mp_rules_generation;
+	struct loaded *l = find(o);
+	const struct facts *f;
+	uint64_t signals;
+	int others = 0;
+
+	/* Pairs with the store below: what was checked is recorded. */
+	if (l && __atomic_load_n(&l->checked, __ATOMIC_ACQUIRE) == generation + 1)
+		return 0;
+	mp_stacks_lock(&signals);
+	mp_stacks_begin();
+	f = read_facts(o);
+	l = find(o);
+	if (!l || l->identity != identity(f))
+		others = take_place(o, f);
+	l = find(o);
+	if (l)
+		__atomic_store_n(&l->checked, generation + 1 + (others != 0), __ATOMIC_RELEASE);
+	mp_stacks_unlock(&signals);
+	return others;
+}
+
+void mp_loaded_again(void)
+{
+	for (uint32_t i = 0; i < count; i++)
+		loaded[i].number = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct eh_object o;
+
+		if (loaded[i].gone || eh_object(loaded[i].start, &o) < 0 ||
+		    o.start != loaded[i].start || o.bias != loaded[i].bias)
+			continue;
+		record(&loaded[i], read_facts(&o));
+	}
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * rules.c - code address to rule, one 8-byte word each.
+ *
+ * word = pc << 17 | code.  Almost every rule is "CFA = sp or fp + 8n, return
+ * address next to it, fp saved in a known place or unchanged" and fits the
+ * code; the rest escape to an array.  Words are published whole, so a lookup
+ * needs no lock, and a miss of two threads at once writes the same word twice.
+ */
+#include <errno.h>
+
+#include "unwind.h"
+
+#define ESCAPES 65536u
+#define TOTAL	(RULES * sizeof(uint64_t) + ESCAPES * sizeof(struct eh_rule))
+
+uint64_t *mp_rules MP_HIDDEN;
+uint32_t mp_rules_generation MP_HIDDEN;
+static struct eh_rule *escapes;
+static uint32_t escapes_used;
+static int is_auto, is_fp;
+
+int mp_rules_start(void)
+{
+	is_auto = text_same(mp_config.unwind, "auto");
+	is_fp = text_same(mp_config.unwind, "fp");
+	mp_rules = sys_memory(TOTAL);
+	escapes = (struct eh_rule *)(mp_rules + RULES);
+	return mp_rules ? 0 : -ENOMEM;
+}
+
+void mp_rules_forget(void)
+{
+	/* Escapes stay: a walk may be looking at one.  There is room for many generations. */
+	sys_madvise(mp_rules, RULES * sizeof(uint64_t), MADV_DONTNEED);
+	__atomic_fetch_add(&mp_rules_generation, 1, __ATOMIC_RELEASE);
+}
+
+const struct eh_rule *mp_rules_escaped(uint32_t code)
+{
+	return &escapes[code & 0xffff];
+}
+
+static uint32_t escape(const struct eh_rule *r)
+{
+	uint32_t i = __atomic_fetch_add(&escapes_used, 1, __ATOMIC_RELAXED);
+
+	/* All used: the last one is shared by what may only end a walk. */
+	if (i >= ESCAPES - 1) {
+		escapes[ESCAPES - 1] = (struct eh_rule){ .stuck = 1 };
+		return RULE_ESCAPE | (ESCAPES - 1);
+	}
+	escapes[i] = *r;
+	return RULE_ESCAPE | i;
+}
+
+/* The same few rules come again and again: an array of 65536 lasts. */
+static uint32_t escape_once(const struct eh_rule *r)
+{
+	uint32_t n = __atomic_load_n(&escapes_used, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < n && i < 256; i++)
+		if (!__builtin_memcmp(&escapes[i], r, sizeof(*r)))
+			return RULE_ESCAPE | i;
+	return escape(r);
+}
+
+static uint32_t encode(const struct eh_rule *r)
+{
+	int plain = !r->deref && !r->signal && !r->end && !r->no_code && !r->stuck;
+
+	if (!plain || r->cfa < 0 || r->cfa >= 2048 * 8 || r->cfa & 7)
+		return escape_once(r);
+#if defined(__x86_64__)
+	/* fp: in units of 8 below the CFA; the first place is the return address's. */
+	if (r->ra == -8 && r->fp <= 0 && r->fp >= -15 * 8 && !(r->fp & 7))
+		return RULE_CODE(r->base, -r->fp / 8, r->cfa);
+#else
+	/* The frame record lies at the bottom of the frame, or there is no frame yet. */
+	if (r->fp == -r->cfa && r->ra == r->fp + 8 && r->cfa)
+		return RULE_CODE(r->base, 1, r->cfa);
+#endif
+	return escape_once(r);
+}
+
+/* By frame pointers: [fp] is the caller's fp, behind it the return address. */
+static const struct eh_rule by_fp = { .base = EH_FP, .cfa = 16, .ra = -8, .fp = -16 };
+
+static int is_executable(uintptr_t pc)
+{
+	static struct area last; /* generated code comes in few mappings; a torn copy only misses */
+	struct area a = last;
+
+	if (pc >= a.low && pc < a.high && a.flags & 1)
+		return 1;
+	if (mp_area(pc, &a) < 0 || !(a.flags & 1))
+		return 0;
+	last = a;
+	return 1;
+}
+
+/* No information: generated code, assembly by hand, or no code at all. */
+static struct eh_rule guess(uintptr_t pc)
+{
+	if (!is_executable(pc))
+		return (struct eh_rule){ .no_code = 1 };
+	return is_auto || is_fp ? by_fp : (struct eh_rule){ .stuck = 1 };
+}
+
+static struct eh_rule compile(uintptr_t pc)
+{
+	struct eh_object o;
+	struct eh_rule r;
+	int ret;
+
+	if (eh_object(pc, &o) < 0)
+		return guess(pc);
+	if (mp_loaded_seen(&o)) {
+		mp_rules_forget();
+		mp_stacks_changed();
+	}
+	if (is_fp)
+		return by_fp;
+	ret = eh_find(&o, pc, &r);
+	return ret == 0 ? r : ret == -ENOENT ? guess(pc) : (struct eh_rule){ .stuck = 1 };
+}
+
+uint32_t mp_rules_miss(uintptr_t pc)
+{
+	uint32_t start = (uint32_t)(pc * 0x9e3779b97f4a7c15ull >> 47), at = start, code;
+	struct eh_rule r = compile(pc);
+
+	code = encode(&r);
+	if (pc >> 47)
+		return code;
+	/* A crowded row: the first place is as good a victim as any. */
+	for (uint32_t n = 0; n < RULE_PROBES; n++) {
+		at = (start + n) & (RULES - 1);
+		if (!__atomic_load_n(&mp_rules[at], __ATOMIC_RELAXED))
+			break;
+		at = start & (RULES - 1);
+	}
+	__atomic_store_n(&mp_rules[at], (uint64_t)pc << 17 | code, __ATOMIC_RELEASE);
+	return code;
+}

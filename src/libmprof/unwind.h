@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * unwind.h - what the files of call stacks know of each other.
+ *
+ *   unwind.c  a thread's stack, from its previous one and rules
+ *   rules.c   code address -> rule, one word each; misses compile
+ *   eh.c      a rule from call frame information
+ *   loaded.c  which objects are where: recorded before a stack names them
+ *   stacks.c  a number for each different stack, and its definition
+ *   areas.c   which mapping an address lies in
+ *
+ * Lock: mp_local->stacks_lock, held with all signals blocked (a handler that
+ * jumps out must not leave it held), for lookups in tables and one record in
+ * the stream, which may cost one pwrite.  Never held while calling the loader.
+ */
+#ifndef MP_UNWIND_H
+#define MP_UNWIND_H
+
+#include "eh.h"
+#include "internal.h"
+
+/* ---- areas.c ---- */
+
+struct area {
+	uintptr_t low, high; /* [low, high) */
+	unsigned flags;	     /* 4 readable, 2 writable, 1 executable */
+};
+/* The mapping that holds addr.  0 or -errno (-ENOENT: none). */
+int mp_area(uintptr_t addr, struct area *out);
+
+/* ---- rules.c ---- */
+
+/*
+ * A rule in 17 bits: escape 16 | base 15 | fp 11..14 | CFA / 8 0..10.  fp: 0 unchanged,
+ * else saved RULE_FP_UNIT * fp below the CFA.  With escape: index of a struct eh_rule.
+ */
+#define RULE_ESCAPE  (1u << 16)
+#define RULE_FP_BASE (1u << 15)
+#define RULE_CODE(base, fp, cfa) \
+	((unsigned)(base) << 15 | (unsigned)(fp) << 11 | (unsigned)(cfa) / 8)
+#define RULES	    (1u << 17) /* words; 1 MiB, touched page by page */
+#define RULE_PROBES 8u
+
+extern uint64_t *mp_rules; /* pc << 17 | code; 0 empty.  Set before the first capture */
+extern uint32_t mp_rules_generation;
+
+int mp_rules_start(void);
+/* Compiles and keeps the rule for pc. */
+uint32_t mp_rules_miss(uintptr_t pc);
+const struct eh_rule *mp_rules_escaped(uint32_t code);
+/* Code went away: every rule is looked up anew. */
+void mp_rules_forget(void);
+
+/* [hot] The rule for the instruction at pc: about 2 ns when it is known. */
+MPROF_HOT uint32_t mp_rule(uintptr_t pc)
+{
+	uint32_t at = (uint32_t)(pc * 0x9e3779b97f4a7c15ull >> 47);
+
+	for (uint32_t n = 0; n < RULE_PROBES; n++) {
+		/* Words are whole: no order with anything else is needed. */
+		uint64_t word =
+		    __atomic_load_n(&mp_rules[(at + n) & (RULES - 1)], __ATOMIC_RELAXED);
+
+		if (mprof_likely(word >> 17 == pc))
+			return (uint32_t)word & 0x1ffff;
+		if (!word)
+			break;
+	}
+	return mp_rules_miss(pc);
+}
+
+/* ---- loaded.c ---- */
+
+/* An address of o was met: record it unless it is known.  1: other code was there before. */
+int mp_loaded_seen(const struct eh_object *o);
+/* All that is loaded, into a stream that begins.  stacks_lock held. */
+void mp_loaded_again(void);
+
+/* ---- stacks.c ---- */
+
+#define STACK_FRAMES_MAX 262143u
+
+struct stack_frame {
+	uintptr_t sp; /* after the return to pc: the CFA of what it called */
+	uintptr_t pc; /* return address; MPROF_FRAME_EXACT: it ran itself */
+#if !defined(__x86_64__)
+	uintptr_t at; /* where the return address is saved */
+#endif
+};
+
+struct stack_meta {
+	uint64_t hash;	/* of the frames up to this one */
+	uintptr_t fp;	/* frame pointer in this frame; right if `needs` */
+	uint32_t owner; /* a stack that has all frames up to this one */
+	uint32_t needs; /* walking outward from here depends on fp */
+};
+
+/* A word on the stack that frame `frame` was found by, beside its return address. */
+struct stack_slot {
+	uintptr_t at, value;
+	uint32_t frame;
+};
+
+/* A frame just walked.  Innermost first. */
+struct stack_fresh {
+	uintptr_t sp, pc, fp, at;
+	uintptr_t fp_slot;    /* the next outer frame's fp came from here; 0: unchanged */
+	uintptr_t deref_slot; /* its sp came from here; 0: computed */
+	uint32_t uses;	      /* its rule starts from fp */
+};
+
+#define STACK_AREAS 16u
+
+/* A thread's last stack, outermost frame first.  Mapped apart; the thread's only. */
+struct stack_cache {
+	uint32_t generation; /* of rules; another thread's munmap makes it wrong */
+	uint32_t n, slots, fresh_n, room;
+	uint32_t id;	 /* of the stack in here, 0 not known */
+	uint32_t flags;	 /* MPROF_STACK_...: outer frames are missing */
+	uint32_t broken; /* it leads through a signal handler */
+	uint32_t dirty;	 /* being changed */
+	uint32_t areas, next_area;
+	struct area area; /* that the stack lies in */
+	struct stack_frame *frame;
+	struct stack_meta *meta;
+	struct stack_slot *slot; /* ascending by frame; room for 2 * room */
+	struct stack_fresh *fresh;
+	struct stack_cache *next;      /* of this process */
+	size_t bytes;		       /* of the arrays */
+	struct area seen[STACK_AREAS]; /* where this thread has been before */
+};
+
+extern uint64_t mp_stacks_seed; /* hash of no frames */
+
+/* The number of the stack in c, of which `kept` frames were there before. */
+uint32_t mp_stacks_id(struct stack_cache *c, uint32_t kept);
+/* There is none, and that is counted. */
+uint32_t mp_stacks_none(void);
+/* Before the first record of a process: a forked child's begins with what is loaded. */
+void mp_stacks_begin(void);
+/* Puts a record of words into the process's stream.  stacks_lock held.  0 or -errno. */
+int mp_stacks_record(const uint64_t *words, uint32_t n);
+void mp_stacks_lock(uint64_t *signals);
+void mp_stacks_unlock(const uint64_t *signals);
+/* Stacks with the same addresses as before are other ones from now on. */
+void mp_stacks_changed(void);
+
+#endif
