@@ -12,10 +12,13 @@
 
 #include "../out/export.h"
 #include "cmd.h"
+#include "export_files.h"
 #include "export_series.h"
 
 struct options {
-	const char *log, *to, *output;
+	char **log;
+	size_t logs;
+	const char *output;
 	const struct exporter *exporter;
 	struct export_options export;
 	struct profile_options profile;
@@ -114,7 +117,7 @@ static void check(struct options *o, struct argp_state *state)
 
 	if (!o->exporter)
 		argp_error(state, "--to which format? --to help lists them");
-	if (!o->log)
+	if (!o->logs)
 		argp_error(state, "which trace? for example: mprof export mprof.log --to folded");
 	if (flags & EXPORT_PATH && !o->output)
 		argp_error(state, "--to %s needs a file: -o FILE", o->exporter->name);
@@ -180,10 +183,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &o->export;
 		return 0;
-	case ARGP_KEY_ARG:
-		if (o->log)
-			argp_error(state, "one trace at a time, not '%s' as well", arg);
-		o->log = arg;
+	case ARGP_KEY_ARGS:
+		o->log = state->argv + state->next;
+		o->logs = (size_t)(state->argc - state->next);
 		return 0;
 	case ARGP_KEY_END:
 		check(o, state);
@@ -202,41 +204,38 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.children = children,
-	.args_doc = "LOG",
+	.args_doc = "LOG...",
 	.doc = "Writes what a trace says about call stacks in the format of another tool.",
 };
 
 /* ---- writing ---- */
 
-/* FILE, or for one of several values FILE with the value before its extension. */
-static char *name_of(const struct options *o, enum profile_value value)
-{
-	const char *base, *dot;
-	char *name = NULL;
+struct writing {
+	const struct options *o;
+	struct export x;
+	bool directory;
+	const char *log;
+};
 
-	if (!o->output)
-		return NULL;
-	if (!(o->exporter->flags & EXPORT_ONE_VALUE) || __builtin_popcount(o->export.values) < 2)
-		return strdup(o->output);
-	base = strrchr(o->output, '/') ? strrchr(o->output, '/') + 1 : o->output;
-	dot = strrchr(base, '.');
-	if (!dot || dot == base)
-		dot = base + strlen(base);
-	if (asprintf(&name, "%.*s.%s%s", (int)(dot - o->output), o->output,
-		     profile_value_name(value), dot) < 0)
-		return NULL;
-	return name;
+static char *name_of(const struct writing *w, enum profile_value value)
+{
+	const struct exporter *e = w->o->exporter;
+	bool several = __builtin_popcount(w->o->export.values) > 1;
+	bool by_value = e->flags & EXPORT_ONE_VALUE && (several || w->directory);
+
+	return export_file_name(w->o->output, w->directory, w->log, e->extension,
+				by_value ? profile_value_name(value) : NULL);
 }
 
-static int write_one(const struct options *o, struct export *x, enum profile_value value,
-		     struct error *err)
+static int write_one(struct writing *w, enum profile_value value, struct error *err)
 {
-	char *name = name_of(o, value);
+	char *name = w->o->output ? name_of(w, value) : NULL;
 	struct export_file file;
+	struct export *x = &w->x;
 	int ret;
 
-	if (o->output && !name)
-		return fail(err, -ENOMEM, "no memory to write '%s'", o->output);
+	if (w->o->output && !name)
+		return fail(err, -ENOMEM, "no memory to write '%s'", w->o->output);
 	ret = export_file_open(&file, name, err);
 	if (ret < 0) {
 		free(name);
@@ -245,49 +244,120 @@ static int write_one(const struct options *o, struct export *x, enum profile_val
 	x->value = value;
 	x->target = name;
 	x->path = file.temporary ? file.temporary : file.target;
-	x->out = o->exporter->flags & EXPORT_PATH ? NULL : file.out;
-	ret = o->exporter->write(x, err);
+	x->out = x->exporter->flags & EXPORT_PATH ? NULL : file.out;
+	ret = x->exporter->write(x, err);
 	if (ret < 0)
 		export_file_drop(&file);
 	else
 		ret = export_file_done(&file, err);
+	if (!ret && w->directory)
+		fprintf(stderr, "mprof: wrote %s\n", name);
 	free(name);
 	return ret;
 }
 
-static int write_all(const struct options *o, struct export *x, struct error *err)
+static int write_all(struct writing *w, struct error *err)
 {
-	unsigned values = o->export.values ? o->export.values : 1u << VALUE_PEAK;
+	unsigned values = w->o->export.values ? w->o->export.values : 1u << VALUE_PEAK;
 	int ret = 0;
 
-	if (!(o->exporter->flags & EXPORT_ONE_VALUE))
-		return write_one(o, x, (enum profile_value)__builtin_ctz(values), err);
+	if (!(w->x.exporter->flags & EXPORT_ONE_VALUE))
+		return write_one(w, (enum profile_value)__builtin_ctz(values), err);
 	for (; values && !ret; values &= values - 1)
-		ret = write_one(o, x, (enum profile_value)__builtin_ctz(values), err);
+		ret = write_one(w, (enum profile_value)__builtin_ctz(values), err);
 	return ret;
 }
 
-static int export(struct options *o, struct trace *t, struct error *err)
+/* ---- profiles ---- */
+
+enum { MAIN, SMALLER, LARGER, PROFILES };
+
+static uint32_t one_group(void *context, uint32_t stack, uint64_t part)
 {
-	struct export x = { .exporter = o->exporter, .options = &o->export, .trace = t };
+	(void)context, (void)stack, (void)part;
+	return 0;
+}
+
+/* Blocks within the limits, and those below and above, which are asked for as a whole. */
+static bool limit(struct profile_options *p, const struct export_options *e, int which)
+{
+	struct site_filter *f = &p->sites.filter;
+
+	if (which != MAIN)
+		p->sites.group = one_group;
+	if (which == MAIN && e->stack_min_size > f->size_min)
+		f->size_min = e->stack_min_size;
+	if (which == MAIN && e->stack_max_size < f->size_max)
+		f->size_max = e->stack_max_size;
+	if (which == SMALLER && e->stack_min_size && e->stack_min_size - 1 < f->size_max)
+		f->size_max = e->stack_min_size - 1;
+	if (which == LARGER && e->stack_max_size < UINT64_MAX &&
+	    e->stack_max_size + 1 > f->size_min)
+		f->size_min = e->stack_max_size + 1;
+	return f->size_min <= f->size_max &&
+	       (which == MAIN ||
+		(which == SMALLER ? e->stack_min_size > 0 : e->stack_max_size < UINT64_MAX));
+}
+
+static int make(const struct options *o, struct trace *t, int which, struct profile **made,
+		struct error *err)
+{
+	struct profile_options options = o->profile;
 	struct profile *p;
 	int ret;
 
-	if (o->exporter->flags & EXPORT_EVENTS)
-		return write_all(o, &x, err);
+	/* Without any block that could pass there is still a profile to write. */
+	if (!limit(&options, &o->export, which) && which != MAIN)
+		return 0;
 	p = calloc(1, sizeof(*p));
-	if (!profile_make)
-		return fail(err, -ENOSYS, "no profiles yet");
 	if (!p)
-		return fail(err, -ENOMEM, "no memory to read '%s'", o->log);
-	ret = profile_make(p, t, &o->profile, err);
-	if (!ret) {
-		x.profile = p;
-		ret = write_all(o, &x, err);
-		profile_release(p);
-	}
-	free(p);
+		return fail(err, -ENOMEM, "no memory to read '%s'", trace_path(t));
+	ret = profile_make(p, t, &options, err);
+	if (ret < 0)
+		free(p);
+	else
+		*made = p;
+	trace_rewind(t);
 	return ret;
+}
+
+static int export(struct writing *w, struct error *err)
+{
+	struct profile *p[PROFILES] = { NULL };
+	int ret = 0, i;
+
+	if (!(w->o->exporter->flags & EXPORT_EVENTS))
+		for (i = 0; i < PROFILES && !ret; i++)
+			ret = make(w->o, w->x.trace, i, &p[i], err);
+	w->x.profile = p[MAIN];
+	w->x.small = p[SMALLER];
+	w->x.large = p[LARGER];
+	if (!ret)
+		ret = write_all(w, err);
+	for (i = 0; i < PROFILES; i++) {
+		if (p[i])
+			profile_release(p[i]);
+		free(p[i]);
+	}
+	return ret;
+}
+
+static int export_log(const struct options *o, const char *log, bool directory)
+{
+	struct writing w = {
+		.o = o,
+		.x = { .exporter = o->exporter, .options = &o->export },
+		.directory = directory,
+		.log = log,
+	};
+	struct error err = { "" };
+	int ret;
+
+	if (trace_open(&w.x.trace, log, MPROF_MAGIC_TRACE, &err) < 0)
+		return cmd_error(STATUS_FILE, "%s", err.text);
+	ret = export(&w, &err);
+	trace_close(w.x.trace);
+	return ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : STATUS_OK;
 }
 
 int cmd_export(int argc, char **argv)
@@ -300,15 +370,22 @@ int cmd_export(int argc, char **argv)
 					.temporary_events = SITE_TEMPORARY_EVENTS } },
 	};
 	struct error err = { "" };
-	struct trace *t;
+	bool directory;
+	char *log;
+	size_t of;
 	int ret;
 
 	o.export.profile = &o.profile;
 	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
 		return STATUS_USAGE;
-	if (trace_open(&t, o.log, MPROF_MAGIC_TRACE, &err) < 0)
+	if (export_pick(o.log, o.logs, &log, &of, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
-	ret = export(&o, t, &err);
-	trace_close(t);
-	return ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : STATUS_OK;
+	if (of > 1)
+		fprintf(stderr, "mprof: the largest of %zu traces is '%s'\n", of, log);
+	if (export_directory(o.output, &directory, &err) < 0)
+		ret = cmd_error(STATUS_USAGE, "%s", err.text);
+	else
+		ret = export_log(&o, log, directory);
+	free(log);
+	return ret;
 }

@@ -68,10 +68,16 @@ static void put_summary(const struct dollar *d)
 		d->calls, d->total, d->live, d->peak);
 }
 
-static void put_values(const struct dollar *d, const struct site_values *v)
+static void put_values(const struct dollar *d, const struct site_values *v, uint64_t most)
 {
 	fprintf(d->x->out, " $%" PRIu64 "$%" PRIu64 "$%" PRIu64 "$%" PRIu64 "\n", v->calls,
-		v->bytes, v->live_bytes, v->local_bytes);
+		v->bytes, v->live_bytes, most);
+}
+
+/* Of a bucket, whose sites are one group. */
+static uint64_t most_live(const struct profile *p)
+{
+	return p->sites.groups ? p->sites.local[0].bytes : p->total.local_bytes;
 }
 
 static bool is_shown(const struct dollar *d, const struct site_values *v)
@@ -93,7 +99,7 @@ static int put_site(struct dollar *d, size_t i)
 		fputc(';', d->x->out);
 		export_name(d->x->out, d->path.line[k]->function, SEPARATORS, ':');
 	}
-	put_values(d, &p->site[i].v);
+	put_values(d, &p->site[i].v, p->site[i].v.local_bytes);
 	return 0;
 }
 
@@ -115,7 +121,7 @@ static int put_all(struct dollar *d)
 		if (!is_shown(d, &bucket[i].profile->total))
 			continue;
 		fprintf(d->x->out, "_mpTrace_;%s", bucket[i].line->function);
-		put_values(d, &bucket[i].profile->total);
+		put_values(d, &bucket[i].profile->total, most_live(bucket[i].profile));
 	}
 	return ret;
 }

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* export_files.c - which trace is exported, and what its files are called. */
+#include "export_files.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "../pass/tree.h"
+
+/* ---- the largest ---- */
+
+static uint64_t most_resident(struct trace *t)
+{
+	struct walk_input in;
+	struct tree tree;
+	uint64_t most = 0;
+	size_t i;
+
+	walk_input_from_trace(&in, t);
+	if (!tree_make(&tree, &in, trace_damage(t)->lost)) {
+		for (i = 0; i < tree.processes; i++) {
+			if (tree.process[i].peak_rss_bytes > most)
+				most = tree.process[i].peak_rss_bytes;
+			if (tree.process[i].rss_most > most)
+				most = tree.process[i].rss_most;
+		}
+	}
+	tree_release(&tree);
+	return most;
+}
+
+static int add_names(glob_t *all, const char *log, struct error *err)
+{
+	struct stat st;
+	int flags = GLOB_NOCHECK | (all->gl_pathc ? GLOB_APPEND : 0);
+
+	/* A file whose name looks like a pattern is that file. */
+	if (!stat(log, &st)) {
+		flags |= GLOB_NOMAGIC | GLOB_NOESCAPE;
+		if (strpbrk(log, "*?["))
+			return 1;
+	}
+	return glob(log, flags, NULL, all) ? fail(err, -ENOMEM, "no memory for '%s'", log) : 0;
+}
+
+static int pick_largest(const glob_t *all, char **picked, struct error *err)
+{
+	uint64_t most = 0, now;
+	struct trace *t;
+	size_t i, best = 0;
+	int ret;
+
+	for (i = 0; i < all->gl_pathc; i++) {
+		ret = trace_open(&t, all->gl_pathv[i], MPROF_MAGIC_TRACE, err);
+		if (ret < 0)
+			return ret;
+		now = most_resident(t);
+		trace_close(t);
+		if (now > most) {
+			most = now;
+			best = i;
+		}
+	}
+	*picked = strdup(all->gl_pathv[best]);
+	return *picked ? 0 : fail(err, -ENOMEM, "no memory for '%s'", all->gl_pathv[best]);
+}
+
+int export_pick(char *const *log, size_t logs, char **picked, size_t *of, struct error *err)
+{
+	glob_t all = { .gl_pathc = 0 };
+	int ret = 0;
+	size_t i;
+
+	*picked = NULL;
+	*of = 1;
+	for (i = 0; i < logs && !ret; i++)
+		ret = add_names(&all, log[i], err);
+	if (!ret && all.gl_pathc > 1) {
+		*of = all.gl_pathc;
+		ret = pick_largest(&all, picked, err);
+	} else if (ret >= 0) {
+		*picked = strdup(ret ? log[0] : all.gl_pathv[0]);
+		ret = *picked ? 0 : fail(err, -ENOMEM, "no memory for '%s'", log[0]);
+	}
+	globfree(&all);
+	return ret;
+}
+
+/* ---- names of files ---- */
+
+int export_directory(const char *output, bool *is, struct error *err)
+{
+	size_t n = output ? strlen(output) : 0;
+	struct stat st;
+
+	*is = n && (output[n - 1] == '/' || (!stat(output, &st) && S_ISDIR(st.st_mode)));
+	if (*is && mkdir(output, 0777) < 0 && errno != EEXIST)
+		return fail(err, -errno, "cannot make the directory '%s': %m", output);
+	return 0;
+}
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+char *export_file_name(const char *output, bool directory, const char *log, const char *extension,
+		       const char *value)
+{
+	const char *base = base_of(directory ? log : output), *dot = strrchr(base, '.');
+	size_t n = strlen(base), e = strlen(extension);
+	const char *slash = directory && output[strlen(output) - 1] != '/' ? "/" : "";
+	char *name = NULL;
+	int ret;
+
+	if (directory) {
+		if (n > 4 && !strcmp(base + n - 4, ".log"))
+			n -= 4;
+		ret = asprintf(&name, "%s%s%.*s%s%s.%s", output, slash, (int)n, base,
+			       value ? "." : "", value ? value : "", extension);
+		return ret < 0 ? NULL : name;
+	}
+	if (!value)
+		return strdup(output);
+	/* Extensions may have two parts. */
+	if (n > e + 1 && !strcmp(base + n - e, extension) && base[n - e - 1] == '.')
+		dot = base + n - e - 1;
+	if (!dot || dot == base)
+		dot = base + n;
+	ret = asprintf(&name, "%.*s.%s%s", (int)(dot - output), output, value, dot);
+	return ret < 0 ? NULL : name;
+}
