@@ -259,9 +259,9 @@ static size_t locations_of(struct part *p, const struct profile_path *path)
 	while (place_next(path, &at, &place))
 		add_location(p, &n, location_of(p, &place));
 	if (path->truncated)
-		add_location(p, &n, location_named(p, PLACE_CUT));
+		add_location(p, &n, location_named(p, calltree_cut.function));
 	if (!n)
-		add_location(p, &n, location_named(p, PLACE_UNKNOWN));
+		add_location(p, &n, location_named(p, calltree_no_stack.function));
 	return n;
 }
 

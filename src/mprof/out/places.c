@@ -2,6 +2,8 @@
 /* places.c - a path frame by frame. */
 #include "places.h"
 
+#include "export.h"
+
 bool place_next(const struct profile_path *path, size_t *at, struct place *to)
 {
 	size_t end = *at, first = end;
@@ -18,4 +20,21 @@ bool place_next(const struct profile_path *path, size_t *at, struct place *to)
 	to->key = (uint64_t)to->frame << 32 | to->lines;
 	*at = first;
 	return true;
+}
+
+void place_command(FILE *out, const struct profile *p)
+{
+	const struct trace_fact *f;
+	size_t i;
+
+	if (!p->tree.processes || !p->tree.process[0].images)
+		return;
+	f = p->tree.process[0].image[0];
+	if (!f->argc)
+		export_name(out, f->exe, "", ' ');
+	for (i = 0; i < f->argc; i++) {
+		if (i)
+			fputc(' ', out);
+		export_name(out, f->argv[i], "", ' ');
+	}
 }

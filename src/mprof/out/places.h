@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * places.h - a path frame by frame, innermost first, for formats in which one
- * address has several lines, and strings of such formats as numbers.
+ * address has several lines.
  *
  * A place is a frame with those of its lines that the path shows: the real
  * function and what was inlined there.  Where the path was cut in the middle of
@@ -13,11 +13,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
-#include "../pass/profile.h"
-
-#define PLACE_UNKNOWN "[unknown]"   /* in place of a stack that is not known */
-#define PLACE_CUT     "[truncated]" /* outside the outermost frame that was kept */
+#include "../pass/calltree.h"
 
 struct place {
 	uint32_t frame;			    /* of stacks->frame */
@@ -34,5 +32,8 @@ static inline uint64_t place_address(const struct stack_frame *f)
 {
 	return f->flags & STACK_FRAME_EXACT || !f->address ? f->address : f->address - 1;
 }
+
+/* The first program of the run and its arguments, in one line without its end. */
+void place_command(FILE *out, const struct profile *p);
 
 #endif
