@@ -112,28 +112,40 @@ static void list_threads(void)
 	}
 }
 
+static void fill_input(struct walk_input *in)
+{
+	list_threads();
+	*in = (struct walk_input){
+		.context = &feed,
+		.next = next,
+		.ns = ns,
+		.facts = feed.facts,
+		.fact_count = feed.fact_count,
+		.threads = feed.threads,
+		.thread_count = feed.thread_count,
+		.residencies = feed.residency,
+		.residency_count = feed.residency_count,
+		.header = &feed.header,
+	};
+}
+
 void feed_run(void)
 {
-	struct analysis_source source = {
-		.input = {
-			.context = &feed,
-			.next = next,
-			.ns = ns,
-			.facts = feed.facts,
-			.fact_count = feed.fact_count,
-			.threads = feed.threads,
-			.residencies = feed.residency,
-			.residency_count = feed.residency_count,
-			.header = &feed.header,
-		},
-		.damage = &feed.damage,
-		.path = "test",
-	};
+	struct analysis_source source = { .damage = &feed.damage, .path = "test" };
 	struct error err;
 
-	list_threads();
-	source.input.thread_count = feed.thread_count;
+	fill_input(&source.input);
 	ck_assert_msg(!analysis_make(&feed.a, &source, &err), "%s", err.text);
+}
+
+void feed_walk(struct walk *w, const struct walk_pass *pass, size_t passes)
+{
+	struct walk_input in;
+	struct error err;
+
+	fill_input(&in);
+	walk_init(w, &in, pass, passes);
+	ck_assert_msg(!walk_run(w, &err), "%s", err.text);
 }
 
 void feed_release(void)

@@ -42,6 +42,8 @@ void feed_free(uint64_t addr);
 void feed_realloc(uint64_t old, uint64_t addr, uint64_t size); /* both halves, or one if !old */
 struct mprof_fact *feed_fact(uint32_t what, uint32_t process);
 void feed_run(void);
+/* Walks them with these passes and no analysis; w is then walk_release()d. */
+void feed_walk(struct walk *w, const struct walk_pass *pass, size_t passes);
 void feed_release(void);
 
 #endif

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* growth.c - which blocks were grown step by step. */
+#include "growth.h"
+
+#include <stdlib.h>
+
+#define NONE	   UINT32_MAX
+#define COPY_TIMES 4u
+#define COPY_MORE  64u
+
+/* What a thread did last. */
+struct handed_out {
+	uint64_t addr, size;
+	uint32_t stack, process;
+	bool valid;
+};
+
+static void start(void *self, struct walk *w)
+{
+	((struct growth *)self)->walk = w;
+}
+
+/* ---- sites ---- */
+
+static struct growth_site *site_of(struct growth *g, uint32_t stack)
+{
+	uint32_t *index = array_at(&g->index, stack, sizeof(*index));
+	size_t room = g->site_room ? 2 * g->site_room : 64;
+	struct growth_site *grown;
+
+	if (index && *index)
+		return &g->site[*index - 1];
+	if (index && g->sites == g->site_room) {
+		grown = reallocarray(g->site, room, sizeof(*grown));
+		if (grown) {
+			g->site = grown;
+			g->site_room = room;
+		}
+	}
+	if (!index || g->sites == g->site_room) {
+		pass_failed(g->walk);
+		return NULL;
+	}
+	g->site[g->sites] = (struct growth_site){ .stack = stack };
+	*index = (uint32_t)++g->sites;
+	return &g->site[g->sites - 1];
+}
+
+static unsigned class_of(uint64_t size)
+{
+	unsigned c = size ? 63u - (unsigned)__builtin_clzll(size) : 0;
+
+	return c < GROWTH_CLASSES ? c : GROWTH_CLASSES - 1;
+}
+
+static void count_chain(struct growth *g, const struct growth_chain *c)
+{
+	struct growth_site *s;
+	struct growth_class *k;
+
+	if (c->copies == c->steps && (c->steps < GROWTH_COPIES || c->greatest < 2 * c->first))
+		return;
+	s = site_of(g, c->stack);
+	if (!s)
+		return;
+	s->chains++;
+	s->steps += c->steps;
+	s->moved += c->moved;
+	s->copies += c->copies;
+	s->copied += c->copied;
+	s->longest = c->steps > s->longest ? c->steps : s->longest;
+	s->greatest = c->greatest > s->greatest ? c->greatest : s->greatest;
+	k = &s->class[class_of(c->greatest)];
+	k->chains++;
+	k->steps += c->steps;
+	k->copied += c->copied;
+	k->sum += c->greatest;
+	k->greatest = c->greatest > k->greatest ? c->greatest : k->greatest;
+}
+
+/* ---- chains ---- */
+
+static struct blocks *open_of(struct growth *g, uint32_t process)
+{
+	struct blocks *t = array_at(&g->open, process, sizeof(*t));
+
+	if (!t)
+		pass_failed(g->walk);
+	return t;
+}
+
+static struct growth_chain *chain_at(struct growth *g, uint32_t i)
+{
+	return (struct growth_chain *)g->chain.item + i;
+}
+
+static uint32_t new_chain(struct growth *g, uint32_t stack, uint64_t first)
+{
+	uint32_t i = g->unused_count ? g->unused[--g->unused_count] : (uint32_t)g->chain.count;
+	struct growth_chain *c = array_at(&g->chain, i, sizeof(*c));
+
+	if (!c) {
+		pass_failed(g->walk);
+		return NONE;
+	}
+	*c = (struct growth_chain){ .stack = stack, .first = first };
+	return i;
+}
+
+static void drop_chain(struct growth *g, uint32_t i)
+{
+	size_t room = g->unused_room ? 2 * g->unused_room : 64;
+	uint32_t *grown;
+
+	if (g->unused_count == g->unused_room) {
+		grown = reallocarray(g->unused, room, sizeof(*grown));
+		if (!grown) {
+			pass_failed(g->walk);
+			return;
+		}
+		g->unused = grown;
+		g->unused_room = room;
+	}
+	g->unused[g->unused_count++] = i;
+}
+
+/* Takes the chain of the block at addr out of the table; NONE if there is none. */
+static uint32_t take_chain(struct blocks *t, uint64_t addr)
+{
+	struct block *b = blocks_find(t, addr);
+	uint32_t i;
+
+	if (!b)
+		return NONE;
+	i = b->owner;
+	blocks_take(t, b);
+	return i;
+}
+
+static void end_chain(struct growth *g, struct blocks *t, uint64_t addr)
+{
+	uint32_t i = take_chain(t, addr);
+
+	if (i == NONE)
+		return;
+	count_chain(g, chain_at(g, i));
+	drop_chain(g, i);
+}
+
+/* One step: the block `old` became the one at addr, of size bytes. */
+static void step(struct growth *g, struct blocks *t, const struct block *old, uint64_t addr,
+		 uint64_t size, uint32_t stack, bool copy)
+{
+	struct block entry = { .addr = addr };
+	struct growth_chain *c;
+	uint32_t i = take_chain(t, old->addr);
+
+	end_chain(g, t, addr); /* of a block that was overwritten */
+	if (i == NONE && size > old->size)
+		i = new_chain(g, stack, old->size);
+	if (i == NONE)
+		return;
+	c = chain_at(g, i);
+	if (size > old->size) {
+		c->steps++;
+		c->copies += copy;
+		c->moved += addr != old->addr;
+		c->copied += addr != old->addr ? old->size : 0;
+		c->greatest = size > c->greatest ? size : c->greatest;
+	}
+	entry.owner = i;
+	if (blocks_put(t, &entry) < 0)
+		pass_failed(g->walk);
+}
+
+/* ---- events ---- */
+
+/* Called from the same place: innermost frame and its caller. */
+static bool same_place(const struct growth *g, uint32_t a, uint32_t b)
+{
+	const struct stacks *s = g->stacks;
+
+	if (a == b)
+		return a;
+	if (!s || !a || !b || a >= s->nodes || b >= s->nodes ||
+	    s->node[a].frame != s->node[b].frame)
+		return false;
+	a = s->node[a].parent;
+	b = s->node[b].parent;
+	return a && b && s->node[a].frame == s->node[b].frame;
+}
+
+static bool is_copy(const struct growth *g, const struct handed_out *last, const struct note *n)
+{
+	return last->valid && last->process == n->process && last->size > n->old.size &&
+	       n->old.size && last->size <= COPY_TIMES * n->old.size + COPY_MORE &&
+	       same_place(g, last->stack, n->old.stack);
+}
+
+static void block_ended(struct growth *g, struct handed_out *last, const struct note *n)
+{
+	struct blocks *t = open_of(g, n->process);
+
+	if (!t)
+		return;
+	if (is_copy(g, last, n))
+		step(g, t, &n->old, last->addr, last->size, last->stack, true);
+	else if (t->used)
+		end_chain(g, t, n->old.addr);
+}
+
+static void realloc_ended(struct growth *g, const struct event *e, const struct note *n)
+{
+	struct blocks *t = open_of(g, n->process);
+
+	if (!t)
+		return;
+	if (!e->addr)
+		end_chain(g, t, n->old.addr);
+	else if (e->size > n->old.size || t->used)
+		step(g, t, &n->old, e->addr, e->size, e->stack, false);
+}
+
+static void look_at(struct growth *g, const struct event *e, const struct note *n)
+{
+	struct handed_out *last = array_at(&g->last, n->thread, sizeof(*last));
+
+	if (!last) {
+		pass_failed(g->walk);
+		return;
+	}
+	if (e->kind == EVENT_REALLOC_END && n->did & NOTE_ENDED)
+		realloc_ended(g, e, n);
+	else if (n->did & NOTE_ENDED)
+		block_ended(g, last, n);
+	last->valid = e->kind == EVENT_CALL && n->did & NOTE_BEGAN;
+	if (last->valid) {
+		last->addr = e->addr;
+		last->size = e->size;
+		last->stack = e->stack;
+		last->process = n->process;
+	}
+}
+
+static void batch(void *self, const struct batch *b)
+{
+	struct growth *g = self;
+	size_t i;
+
+	for (i = 0; i < b->count; i++)
+		look_at(g, &b->event[i], &b->note[i]);
+}
+
+static void gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
+		 uint64_t ticks)
+{
+	struct growth *g = self;
+	struct blocks *t = open_of(g, process);
+	const struct block *b = NULL;
+
+	(void)h;
+	(void)why;
+	(void)ticks;
+	if (!t || !t->used)
+		return;
+	while ((b = blocks_next(t, b))) {
+		count_chain(g, chain_at(g, b->owner));
+		drop_chain(g, b->owner);
+	}
+	blocks_release(t);
+}
+
+/* ---- advice ---- */
+
+static void advise(struct growth_site *s)
+{
+	uint64_t chains = 0, sum = 0;
+	unsigned i;
+
+	for (i = 0; i < GROWTH_CLASSES && s->saved_steps * 10 < s->steps * 9; i++) {
+		if (!s->class[i].chains)
+			continue;
+		s->reserve = s->class[i].greatest;
+		s->saved_steps += s->class[i].steps;
+		s->saved_copied += s->class[i].copied;
+		chains += s->class[i].chains;
+		sum += s->class[i].sum;
+	}
+	s->spare = chains ? (s->reserve * chains - sum) / chains : 0;
+}
+
+static int by_saving(const void *a, const void *b)
+{
+	const struct growth_site *x = a, *y = b;
+
+	if (x->saved_copied != y->saved_copied)
+		return x->saved_copied > y->saved_copied ? -1 : 1;
+	if (x->saved_steps != y->saved_steps)
+		return x->saved_steps > y->saved_steps ? -1 : 1;
+	return (x->stack > y->stack) - (x->stack < y->stack);
+}
+
+static void finish(void *self, struct walk *w)
+{
+	struct growth *g = self;
+	struct growth_site *s;
+
+	(void)w;
+	for (s = g->site; s < g->site + g->sites; s++) {
+		advise(s);
+		g->chains += s->chains;
+		g->steps += s->steps;
+		g->copies += s->copies;
+		g->copied += s->copied;
+	}
+	if (g->sites)
+		qsort(g->site, g->sites, sizeof(*g->site), by_saving);
+}
+
+static void release(void *self)
+{
+	struct growth *g = self;
+	struct blocks *t = g->open.item;
+	size_t i;
+
+	for (i = 0; i < g->open.count; i++)
+		blocks_release(&t[i]);
+	array_release(&g->open);
+	array_release(&g->index);
+	array_release(&g->chain);
+	array_release(&g->last);
+	free(g->unused);
+	free(g->site);
+	g->site = NULL;
+}
+
+const struct pass_ops growth_pass = {
+	.name = "growth",
+	.start = start,
+	.batch = batch,
+	.gone = gone,
+	.finish = finish,
+	.release = release,
+};

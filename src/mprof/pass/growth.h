@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * growth.h - the pass that asks which blocks were grown step by step, where,
+ * and what it would save to ask for enough at once.
+ *
+ * A chain is one block as its owner sees it: from the first call that made it
+ * larger until it is freed or its process ends.  A step is
+ *  - a realloc that made the block larger, or
+ *  - a copy, as std::vector and string do it: a call of the same place hands out
+ *    a larger block (at most 4 times as large, and 64 bytes), and the very next
+ *    thing this thread does is free the smaller one.  The same place: the
+ *    innermost frame and its caller are the same.  Copies alone are a chain from
+ *    GROWTH_COPIES steps on that at least doubled it; fewer may be chance.
+ * A chain belongs to the stack of its first step, with all its steps.
+ *
+ * Copied: the old size at every step that moved the block (the most it can have
+ * been: the allocator may have moved pages).
+ *
+ * Advice.  Chains of a site are put into classes by powers of two of their
+ * greatest size.  reserve is the greatest size in the smallest class for which
+ * nine tenths of the site's steps belong to chains of it or smaller ones; saved
+ * are those chains' steps and copies.  Steps of larger chains are not counted as
+ * saved, so that the figures are lower bounds.  spare is what those chains would
+ * have beyond their own greatest size, on average.
+ */
+#ifndef MPROF_GROWTH_H
+#define MPROF_GROWTH_H
+
+#include "array.h"
+#include "walk.h"
+
+#define GROWTH_CLASSES 48u
+#define GROWTH_COPIES  4u
+
+struct growth_class {
+	uint64_t chains, steps, copied;
+	uint64_t greatest, sum; /* of the chains' greatest sizes */
+};
+
+struct growth_site {
+	uint32_t stack; /* node of stacks.h, 0 not known */
+	uint64_t chains, steps, moved, copied;
+	uint64_t copies;  /* of the steps: by new block, copy and free */
+	uint64_t longest; /* steps of one chain */
+	uint64_t greatest;
+	uint64_t reserve, saved_steps, saved_copied, spare;
+	struct growth_class class[GROWTH_CLASSES];
+};
+
+struct growth_chain {
+	uint64_t copied, first, greatest;
+	uint32_t steps, moved, copies, stack;
+};
+
+struct growth {
+	const struct stacks *stacks; /* set before the walk; NULL: whole stacks are compared */
+	struct walk *walk;
+	struct growth_site *site; /* after finish: most saved_copied first, then saved_steps */
+	size_t sites;
+	uint64_t chains, steps, copies, copied; /* of all sites */
+	/* ---- the pass's own ---- */
+	size_t site_room;
+	struct array index; /* uint32_t by stack: site + 1 */
+	struct array open;  /* struct blocks by process: present address -> chain (owner) */
+	struct array chain; /* struct growth_chain */
+	struct array last;  /* by thread: its latest event, if that handed out a block */
+	uint32_t *unused;   /* chains that ended */
+	size_t unused_count, unused_room;
+};
+
+extern const struct pass_ops growth_pass;
+
+#endif

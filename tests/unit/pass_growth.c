@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* pass_growth.c - blocks grown step by step, and blocks freed by other threads. */
+#include "suites.h"
+
+#include "feed.h"
+#include "pass/growth.h"
+#include "pass/handovers.h"
+
+static struct growth growth;
+static struct handovers handovers;
+static struct walk walk;
+
+static void run(void)
+{
+	static const struct walk_pass pass[] = { { &growth_pass, &growth },
+						 { &handovers_pass, &handovers } };
+
+	feed_walk(&walk, pass, 2);
+}
+
+static void release(void)
+{
+	walk_release(&walk);
+}
+
+static void alloc_from(uint32_t stack, uint64_t addr, uint64_t size)
+{
+	feed_alloc(MPROF_FN_MALLOC, addr, size);
+	feed.event[feed.n - 1].stack = stack;
+}
+
+static void realloc_from(uint32_t stack, uint64_t old, uint64_t addr, uint64_t size)
+{
+	feed_realloc(old, addr, size);
+	feed.event[feed.n - 1].stack = stack;
+}
+
+/* 4,094 reallocs of one block, 256 bytes each. */
+START_TEST(one_long_chain)
+{
+	const struct growth_site *s;
+	uint64_t size = 512;
+
+	alloc_from(1, 0x100000, 512);
+	for (; size < 1048576; size += 256)
+		realloc_from(2, 0x100000, 0x100000, size + 256);
+	feed_free(0x100000);
+	run();
+	s = growth.site;
+	ck_assert_uint_eq(growth.sites, 1);
+	ck_assert_uint_eq(s->stack, 2);
+	ck_assert_uint_eq(s->chains, 1);
+	ck_assert_uint_eq(s->steps, 4094);
+	ck_assert_uint_eq(s->longest, 4094);
+	ck_assert_uint_eq(s->moved, 0);
+	ck_assert_uint_eq(s->copied, 0);
+	ck_assert_uint_eq(s->copies, 0);
+	ck_assert_uint_eq(s->reserve, 1048576);
+	ck_assert_uint_eq(s->saved_steps, 4094);
+	ck_assert_uint_eq(s->spare, 0);
+	release();
+}
+END_TEST
+
+/* Moves copy the old size; what shrinks is no step; the chain ends with the process. */
+START_TEST(moves_and_shrinking)
+{
+	alloc_from(1, 0x1000, 10);
+	realloc_from(2, 0x1000, 0x2000, 100); /* copies 10 */
+	realloc_from(3, 0x2000, 0x2000, 50);
+	realloc_from(3, 0x2000, 0x3000, 1000); /* copies 50 */
+	alloc_from(1, 0x9000, 10);
+	realloc_from(4, 0x9000, 0x9000, 5); /* never grows: no chain */
+	realloc_from(5, 0, 0xa000, 5);	    /* a malloc */
+	run();
+	ck_assert_uint_eq(growth.sites, 1);
+	ck_assert_uint_eq(growth.site->stack, 2);
+	ck_assert_uint_eq(growth.site->steps, 2);
+	ck_assert_uint_eq(growth.site->moved, 2);
+	ck_assert_uint_eq(growth.site->copied, 60);
+	ck_assert_uint_eq(growth.site->greatest, 1000);
+	ck_assert_uint_eq(growth.site->saved_copied, 60);
+	release();
+}
+END_TEST
+
+static void vector_of(uint32_t stack, uint64_t addr, uint64_t bytes)
+{
+	uint64_t size = 8;
+
+	alloc_from(stack, addr, size);
+	for (; size < bytes; size *= 2, addr += 0x100000) {
+		alloc_from(stack, addr + 0x100000, 2 * size);
+		feed_free(addr);
+	}
+	feed_free(addr);
+}
+
+/* As std::vector grows: a new block twice the size, then free of the old one. */
+START_TEST(grown_by_copies)
+{
+	vector_of(7, 0x1000000, 1024);
+	run();
+	ck_assert_uint_eq(growth.sites, 1);
+	ck_assert_uint_eq(growth.site->stack, 7);
+	ck_assert_uint_eq(growth.site->chains, 1);
+	ck_assert_uint_eq(growth.site->steps, 7);
+	ck_assert_uint_eq(growth.site->copies, 7);
+	ck_assert_uint_eq(growth.site->copied, 8 * (1 + 2 + 4 + 8 + 16 + 32 + 64));
+	ck_assert_uint_eq(growth.site->reserve, 1024);
+	release();
+}
+END_TEST
+
+/* Too few steps, other places, other threads, something in between: chance. */
+START_TEST(not_grown_by_copies)
+{
+	uint64_t i;
+
+	vector_of(7, 0x1000000, 64); /* three steps */
+	for (i = 0; i < 20; i++) {
+		alloc_from(1, 0x2000000 + i * 0x1000, 8 + i);
+		if (i)
+			alloc_from(2, 0x3000000 + i * 0x1000, 99);
+		if (i)
+			feed_free(0x2000000 + (i - 1) * 0x1000);
+	}
+	for (i = 0; i < 20; i++) {
+		alloc_from(3 + i, 0x4000000 + i * 0x1000, 8 + 8 * i);
+		if (i)
+			feed_free(0x4000000 + (i - 1) * 0x1000);
+	}
+	for (i = 0; i < 20; i++) {
+		feed.thread = 1 + (uint32_t)i % 2;
+		alloc_from(50, 0x5000000 + i * 0x1000, 8 + 8 * i);
+		feed.thread = 2 - (uint32_t)i % 2;
+		if (i)
+			feed_free(0x5000000 + (i - 1) * 0x1000);
+	}
+	run();
+	ck_assert_uint_eq(growth.sites, 0);
+	release();
+}
+END_TEST
+
+/* Two stacks that end in the same two frames are one place; in one frame, two. */
+START_TEST(the_same_place_from_elsewhere)
+{
+	static const struct stack_node node[] = { { 0, 0 }, { 0, 1 }, { 0, 2 }, { 1, 3 }, { 2, 3 },
+						  { 3, 4 }, { 4, 4 }, { 1, 5 }, { 2, 5 } };
+	static const struct stacks stacks = { .node = node, .nodes = 9 };
+	uint64_t i;
+
+	growth.stacks = &stacks;
+	for (i = 0; i < 10; i++) {
+		alloc_from(i % 2 ? 5 : 6, 0x4000000 + i * 0x1000, 8u << i);
+		if (i)
+			feed_free(0x4000000 + (i - 1) * 0x1000);
+	}
+	for (i = 0; i < 10; i++) {
+		alloc_from(i % 2 ? 7 : 8, 0x5000000 + i * 0x1000, 8u << i);
+		if (i)
+			feed_free(0x5000000 + (i - 1) * 0x1000);
+	}
+	run();
+	ck_assert_uint_eq(growth.sites, 1);
+	ck_assert_uint_eq(growth.site->steps, 9);
+	release();
+}
+END_TEST
+
+/* Ninety short chains and one long: advice is for the many. */
+START_TEST(advice_covers_nine_tenths)
+{
+	uint64_t i, k;
+
+	for (i = 0; i < 90; i++) {
+		alloc_from(1, 0x10000 + i * 0x10000, 10);
+		for (k = 1; k <= 10; k++)
+			realloc_from(2, 0x10000 + i * 0x10000, 0x10000 + i * 0x10000,
+				     (100 + i % 20) * k / 10 + 10);
+		feed_free(0x10000 + i * 0x10000);
+	}
+	alloc_from(1, 0x9000000, 10);
+	for (k = 1; k <= 50; k++)
+		realloc_from(2, 0x9000000, 0x9000000, 100000 * k);
+	run();
+	ck_assert_uint_eq(growth.site->chains, 91);
+	ck_assert_uint_eq(growth.site->steps, 950);
+	ck_assert_uint_eq(growth.site->reserve, 129);
+	ck_assert_uint_eq(growth.site->saved_steps, 900);
+	ck_assert_uint_eq(growth.site->longest, 50);
+	ck_assert(growth.site->spare > 0 && growth.site->spare < 20);
+	release();
+}
+END_TEST
+
+/* ---- who frees whose blocks ---- */
+
+static void by_thread(uint32_t thread)
+{
+	feed.thread = thread;
+}
+
+START_TEST(producers_and_consumers)
+{
+	const struct handover_thread *t;
+	const struct handover_pair *p;
+
+	by_thread(1);
+	feed_alloc(MPROF_FN_MALLOC, 0x1000, 100);
+	feed_alloc(MPROF_FN_MALLOC, 0x2000, 10);
+	feed_alloc(MPROF_FN_MALLOC, 0x3000, 1);
+	by_thread(2);
+	feed_free(0x1000);
+	feed_alloc(MPROF_FN_MALLOC, 0x4000, 1000);
+	feed_realloc(0x2000, 0x2000, 20); /* takes it over */
+	by_thread(3);
+	feed_free(0x2000);
+	feed_free(0x4000);
+	by_thread(1);
+	feed_free(0x3000);
+	run();
+	ck_assert_uint_eq(handovers.pairs, 2);
+	ck_assert_uint_eq(handovers.pair[0].from, 2);
+	ck_assert_uint_eq(handovers.pair[0].to, 3);
+	ck_assert_uint_eq(handovers.pair[0].sum.bytes, 1020);
+	p = handovers_find(&handovers, 1, 2);
+	ck_assert_uint_eq(p->sum.blocks, 2);
+	ck_assert_uint_eq(p->sum.bytes, 110);
+	ck_assert_ptr_null(handovers_find(&handovers, 1, 3));
+	t = handovers.thread.item;
+	ck_assert_uint_eq(t[0].number, 1);
+	ck_assert_uint_eq(t[0].allocated.blocks, 3);
+	ck_assert_uint_eq(t[0].own.bytes, 1);
+	ck_assert_uint_eq(t[0].by_others.bytes, 110);
+	ck_assert_uint_eq(t[1].of_others.blocks, 2);
+	ck_assert_uint_eq(t[1].consumers, 1);
+	ck_assert_uint_eq(t[2].producers, 1);
+	ck_assert_uint_eq(handovers.all.bytes, 1130);
+	release();
+}
+END_TEST
+
+START_TEST(more_pairs_than_there_is_room_for)
+{
+	uint32_t i;
+
+	handovers.limit = 10;
+	for (i = 1; i < 40; i++) {
+		by_thread(i);
+		feed_alloc(MPROF_FN_MALLOC, 0x1000, 8);
+		by_thread(i + 1);
+		feed_free(0x1000);
+	}
+	run();
+	ck_assert_uint_eq(handovers.pairs, 10);
+	ck_assert_uint_eq(handovers.all.blocks, 39);
+	ck_assert_uint_eq(handovers.rest.blocks, 29);
+	release();
+}
+END_TEST
+
+Suite *pass_growth_suite(void)
+{
+	Suite *s = suite_create("pass_growth");
+	TCase *c = tcase_create("walked");
+
+	tcase_add_checked_fixture(c, feed_start, NULL);
+	tcase_add_test(c, one_long_chain);
+	tcase_add_test(c, moves_and_shrinking);
+	tcase_add_test(c, grown_by_copies);
+	tcase_add_test(c, not_grown_by_copies);
+	tcase_add_test(c, the_same_place_from_elsewhere);
+	tcase_add_test(c, advice_covers_nine_tenths);
+	tcase_add_test(c, producers_and_consumers);
+	tcase_add_test(c, more_pairs_than_there_is_room_for);
+	suite_add_tcase(s, c);
+	return s;
+}
