@@ -10,6 +10,17 @@
  * Everything is resolved lazily, once for each frame of the run, and lives until
  * sym_close.  Errors: without memory a frame reads as module+0xoffset.
  * Threads: one at a time.
+ *
+ * struct stacks may be made by hand, as tests do: an object needs a path, and a
+ * frame an object and an address of the file (that of `nm`, or one behind it, as a
+ * return address is).  Without build_id and segments the file is believed:
+ *
+ *   struct stack_object objects[] = { { .path = "" }, { .path = "/tmp/prog" } };
+ *   struct stack_frame frames[] = { { 0 }, { .address = 0x1139, .object = 1 } };
+ *   struct stacks stacks = { .object = objects, .objects = 2, .frame = frames, .frames = 2 };
+ *
+ * An object whose path has no file gives names of a shape that is known in advance:
+ * { .path = "/none/libx.so" } and address 0x40 is the function "libx.so+0x40".
  */
 #ifndef MPROF_SYM_H
 #define MPROF_SYM_H
@@ -34,7 +45,8 @@ struct sym_options {
 	const char *sysroot;	      /* files are below here; NULL */
 	const char *const *rewrite;   /* s/regex/text/flags, applied in order; NULL-ended */
 	const char *const *stop;      /* regex: callees of a function that matches are cut off,
-				       * as if it had allocated itself; NULL-ended */
+				       * as if it had allocated itself; NULL-ended.  Compared
+				       * with names as they are shown */
 	bool debuginfod;	      /* ask the servers of DEBUGINFOD_URLS, with a limit of time */
 	bool no_cache;		      /* do not read or write the cache on disk */
 };
@@ -48,8 +60,15 @@ struct sym_line {
 	uint32_t line;	      /* 0 not known */
 	bool inlined;	      /* into the next one of this frame */
 	bool known;	      /* has a symbol */
+	bool stop;	      /* matches a pattern of sym_options.stop: whoever makes a path cuts
+			       * off what this one called */
 	uint64_t offset;      /* from the symbol's begin, or in the module */
 };
+
+/*
+ * What is not a frame is one line, not known, of module "?": "[truncated]", "[lost]",
+ * and "[unknown]" for frame 0.  An address in no object is the function "0xaddress".
+ */
 
 /* A frame: the real function last, before it what was inlined there, innermost first. */
 struct sym_lines {

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * files.h - where the file of an object is today, and where its debug file.
+ *
+ * A file is taken only if it is the one that ran: its build-id is the recorded one;
+ * without a build-id, its segments are.  A debug file must have the build-id of the
+ * object, or the checksum that the object's .gnu_debuglink tells.
+ *
+ * Errors: a descriptor or -1.  The path of what was found is written to `path`.
+ */
+#ifndef MPROF_SYM_FILES_H
+#define MPROF_SYM_FILES_H
+
+#include <limits.h>
+
+#include "sym.h"
+
+struct files {
+	const char *sysroot;	      /* "" none */
+	const char *const *debug_dir; /* NULL-ended, may be NULL */
+};
+
+struct build_id {
+	const uint8_t *bytes;
+	size_t n; /* 0: none */
+};
+
+enum files_state {
+	FILES_FOUND,
+	FILES_MISSING,
+	FILES_REPLACED, /* there is one, with another build-id or other segments */
+	FILES_NOT_ELF,
+};
+
+struct file_found {
+	int fd; /* -1: not found.  The caller's */
+	char path[PATH_MAX];
+	enum files_state state;
+};
+
+/* The object's own file. */
+void files_object(const struct files *f, const struct stack_object *o, struct file_found *found);
+
+/*
+ * The debug file of `object` (its path; link and crc from its .gnu_debuglink, or "" and 0).
+ */
+void files_debug(const struct files *f, const char *object, struct build_id id, const char *link,
+		 uint32_t crc, struct file_found *found);
+
+/* What dwz moved out of `debug` (its path), under the name it gives. */
+void files_alt(const struct files *f, const char *debug, struct build_id id, const char *name,
+	       struct file_found *found);
+
+#endif

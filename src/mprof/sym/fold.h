@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * fold.h - short names: what a person calls a function.
+ *
+ * Parameters, qualifiers, "[clone ...]" and ABI tags go, template arguments
+ * become <...> (D: !(...)), std::__cxx11:: and its kin become std::, and the string
+ * and stream classes get the names they are known by.  Operators that are
+ * written with brackets, lambdas and anonymous namespaces stay readable.
+ * One pass over the text for each rule: linear in its length.
+ */
+#ifndef MPROF_SYM_FOLD_H
+#define MPROF_SYM_FOLD_H
+
+#include "text.h"
+
+enum fold_language { FOLD_C, FOLD_CXX, FOLD_RUST, FOLD_D };
+
+/* Adds the short form of `name`, already demangled, to `to`. */
+void fold_name(const char *name, enum fold_language language, struct text *to);
+
+#endif

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * lines.c - what DWARF says of an address.
+ *
+ * .debug_aranges is not used: clang writes none, and units tell their ranges
+ * themselves.  libdw's own search for scopes walks the whole unit each time;
+ * here each unit is walked once and then only the function that has the address.
+ */
+#include "lines.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEPTH_MOST 200 /* of nested DIEs: damaged files nest without end */
+
+struct unit {
+	Dwarf_Die die, split; /* split: in a .dwo file; addr NULL if not */
+	struct spans spans;   /* -> function */
+	Dwarf_Die *function;
+	size_t functions, room;
+	bool indexed, deep;
+};
+
+/* ---- units ---- */
+
+static bool add_ranges(struct spans *spans, Dwarf_Die *die, uint32_t what)
+{
+	Dwarf_Addr base, low, high;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(die, at, &base, &low, &high)) > 0)
+		/* What the linker threw away begins at 0, or at 1 in lists of ranges. */
+		if (low > 1 && !spans_add(spans, low, high, what, 0))
+			return false;
+	return true;
+}
+
+static bool add_unit(struct lines *l, const Dwarf_Die *die, const Dwarf_Die *split)
+{
+	struct unit *more;
+
+	if (!(l->units & (l->units - 1))) {
+		more = reallocarray(l->unit, l->units ? l->units * 2 : 1, sizeof(*more));
+		if (!more)
+			return false;
+		l->unit = more;
+	}
+	l->unit[l->units] = (struct unit){ .die = *die };
+	if (split)
+		l->unit[l->units].split = *split;
+	l->units++;
+	return add_ranges(&l->spans, &l->unit[l->units - 1].die, (uint32_t)l->units - 1);
+}
+
+bool lines_make(struct lines *l, Dwarf *dwarf, struct pool *pool)
+{
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die die, split;
+	uint8_t type;
+
+	*l = (struct lines){ .dwarf = dwarf, .pool = pool };
+	while (!dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, &split)) {
+		if (type != DW_UT_compile && type != DW_UT_skeleton)
+			continue;
+		if (!add_unit(l, &die, type == DW_UT_skeleton && split.addr ? &split : NULL))
+			return false;
+	}
+	return spans_sort(&l->spans);
+}
+
+void lines_release(struct lines *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->units; i++) {
+		spans_release(&l->unit[i].spans);
+		free(l->unit[i].function);
+	}
+	free(l->unit);
+	spans_release(&l->spans);
+	pool_map_release(&l->spelled);
+	memset(l, 0, sizeof(*l));
+}
+
+/* ---- functions of a unit ---- */
+
+static bool add_function(struct unit *u, Dwarf_Die *die)
+{
+	size_t room = u->room ? u->room * 2 : 64;
+	Dwarf_Die *more;
+
+	if (u->functions == u->room) {
+		more = reallocarray(u->function, room, sizeof(*more));
+		if (!more)
+			return false;
+		u->function = more;
+		u->room = room;
+	}
+	u->function[u->functions] = *die;
+	return add_ranges(&u->spans, die, (uint32_t)u->functions++);
+}
+
+static bool holds_functions(int tag, bool deep)
+{
+	switch (tag) {
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+		return true;
+	case DW_TAG_subprogram:
+	case DW_TAG_lexical_block:
+	case DW_TAG_inlined_subroutine:
+		return deep;
+	default:
+		return false;
+	}
+}
+
+/* deep: functions inside of functions too. */
+static bool index_children(struct unit *u, Dwarf_Die *parent, bool deep, unsigned depth)
+{
+	Dwarf_Die die;
+	int tag, next;
+
+	if (depth > DEPTH_MOST)
+		return true;
+	for (next = dwarf_child(parent, &die); !next; next = dwarf_siblingof(&die, &die)) {
+		tag = dwarf_tag(&die);
+		if (tag == DW_TAG_subprogram && !add_function(u, &die))
+			return false;
+		if (holds_functions(tag, deep) && !index_children(u, &die, deep, depth + 1))
+			return false;
+	}
+	return true;
+}
+
+static Dwarf_Die *scopes_of(struct unit *u)
+{
+	return u->split.addr ? &u->split : &u->die;
+}
+
+static bool index_unit(struct unit *u, bool deep)
+{
+	u->functions = u->spans.count = 0;
+	u->indexed = true;
+	u->deep = deep;
+	if (index_children(u, scopes_of(u), deep, 0) && spans_sort(&u->spans))
+		return true;
+	spans_release(&u->spans);
+	return false;
+}
+
+static Dwarf_Die *find_function(struct unit *u, uint64_t address)
+{
+	const struct span *s;
+
+	if (!u->indexed && !index_unit(u, false))
+		return NULL;
+	s = spans_find(&u->spans, address);
+	if (!s && !u->deep && index_unit(u, true))
+		s = spans_find(&u->spans, address);
+	return s ? &u->function[s->what] : NULL;
+}
+
+/* ---- names ---- */
+
+static const char *linkage_name(Dwarf_Die *die)
+{
+	Dwarf_Attribute a;
+
+	if (!dwarf_attr_integrate(die, DW_AT_linkage_name, &a) &&
+	    !dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &a))
+		return NULL;
+	return dwarf_formstring(&a);
+}
+
+/* The DIE that stands in its scope: an abstract one, or the declaration in a class. */
+static Dwarf_Die declaration(Dwarf_Die die)
+{
+	static const unsigned ways[] = { DW_AT_abstract_origin, DW_AT_specification };
+	Dwarf_Attribute a;
+	Dwarf_Die next;
+	unsigned i, steps;
+
+	for (steps = i = 0; i < 2 && steps < 16; steps++) {
+		if (dwarf_attr(&die, ways[i], &a) && dwarf_formref_die(&a, &next)) {
+			die = next;
+			i = 0;
+		} else {
+			i++;
+		}
+	}
+	return die;
+}
+
+static bool has_scopes(Dwarf_Die *unit)
+{
+	switch (dwarf_srclang(unit)) {
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14:
+	case DW_LANG_Rust:
+	case DW_LANG_D:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static size_t put_before(char *to, size_t at, const char *text)
+{
+	size_t n = strlen(text);
+
+	if (n > at)
+		return 0;
+	memcpy(to + at - n, text, n);
+	return at - n;
+}
+
+/* The names of the scopes, written from the end to the begin. */
+static const char *scoped_name(struct lines *l, Dwarf_Die *die, const char *name)
+{
+	char whole[1024];
+	Dwarf_Die *scope = NULL;
+	int i, n = dwarf_getscopes_die(die, &scope);
+	size_t at = put_before(whole, sizeof(whole) - 1, name);
+	const char *part;
+
+	whole[sizeof(whole) - 1] = '\0';
+	for (i = 1; i < n && at; i++) {
+		int tag = dwarf_tag(&scope[i]);
+
+		if (!holds_functions(tag, false) && tag != DW_TAG_subprogram)
+			continue;
+		part = dwarf_diename(&scope[i]);
+		if (!part)
+			part = tag == DW_TAG_namespace		  ? "(anonymous namespace)"
+			       : !strncmp(name, "operator()", 10) ? "{lambda}"
+								  : "{unnamed}";
+		at = put_before(whole, at, "::");
+		at = at ? put_before(whole, at, part) : 0;
+	}
+	free(scope);
+	return at ? pool_intern(l->pool, whole + at) : name;
+}
+
+static const char *name_of(struct lines *l, Dwarf_Die *die)
+{
+	const char *name = linkage_name(die), *scoped;
+	Dwarf_Die declared, unit;
+
+	if (name)
+		return name;
+	name = dwarf_diename(die);
+	if (!name)
+		return "";
+	declared = declaration(*die);
+	if (!dwarf_diecu(&declared, &unit, NULL, NULL) || !has_scopes(&unit))
+		return name;
+	scoped = pool_map_get(&l->spelled, declared.addr);
+	if (!scoped) {
+		scoped = scoped_name(l, &declared, name);
+		if (!scoped || !pool_map_put(&l->spelled, declared.addr, (void *)scoped))
+			return name;
+	}
+	return scoped;
+}
+
+/* ---- one address ---- */
+
+struct chain {
+	Dwarf_Die die[LINES_MOST]; /* the function, then what was inlined, inwards */
+	size_t count;
+};
+
+/* The child of `in` that has the address; a block without ranges may have it too. */
+static bool step_inwards(Dwarf_Die *in, uint64_t address, struct chain *c, unsigned depth)
+{
+	Dwarf_Die die;
+	int tag, next;
+
+	if (depth > DEPTH_MOST)
+		return false;
+	for (next = dwarf_child(in, &die); !next; next = dwarf_siblingof(&die, &die)) {
+		tag = dwarf_tag(&die);
+		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block &&
+		    tag != DW_TAG_try_block && tag != DW_TAG_catch_block)
+			continue;
+		if (dwarf_haspc(&die, address) > 0) {
+			if (tag == DW_TAG_inlined_subroutine && c->count < LINES_MOST)
+				c->die[c->count++] = die;
+			step_inwards(&die, address, c, depth + 1);
+			return true;
+		}
+		if (tag != DW_TAG_inlined_subroutine && !dwarf_hasattr(&die, DW_AT_low_pc) &&
+		    !dwarf_hasattr(&die, DW_AT_ranges) && step_inwards(&die, address, c, depth + 1))
+			return true;
+	}
+	return false;
+}
+
+/* Where the function of an inlined call was called. */
+static void call_place(struct unit *u, Dwarf_Die *call, struct lines_place *place)
+{
+	Dwarf_Attribute a;
+	Dwarf_Files *files;
+	Dwarf_Word number;
+	const char *file = NULL;
+	size_t count;
+
+	if (!dwarf_formudata(dwarf_attr(call, DW_AT_call_line, &a), &number))
+		place->line = (uint32_t)number;
+	if (!dwarf_formudata(dwarf_attr(call, DW_AT_call_file, &a), &number) &&
+	    !dwarf_getsrcfiles(scopes_of(u), &files, &count) && number < count)
+		file = dwarf_filesrc(files, number, NULL, NULL);
+	if (file)
+		place->file = file;
+}
+
+static bool line_place(struct unit *u, uint64_t address, struct lines_place *place)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(&u->die, address);
+	const char *file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
+	int number;
+
+	if (!file || dwarf_lineno(line, &number))
+		return false;
+	place->file = file;
+	place->line = number > 0 ? (uint32_t)number : 0;
+	return true;
+}
+
+size_t lines_find(struct lines *l, uint64_t address, struct lines_place places[LINES_MOST])
+{
+	const struct span *s = spans_find(&l->spans, address);
+	struct unit *u = s ? &l->unit[s->what] : NULL;
+	Dwarf_Die *function = u ? find_function(u, address) : NULL;
+	struct chain c;
+	Dwarf_Addr low = 0;
+	size_t i;
+
+	if (!u)
+		return 0;
+	places[0] = (struct lines_place){ .function = "", .file = "" };
+	if (!function)
+		return line_place(u, address, &places[0]);
+	c.die[0] = *function;
+	c.count = 1;
+	step_inwards(function, address, &c, 0);
+	for (i = 0; i < c.count; i++) {
+		Dwarf_Die *die = &c.die[c.count - 1 - i];
+
+		places[i] = (struct lines_place){ .function = name_of(l, die), .file = "" };
+		if (i == 0)
+			line_place(u, address, &places[0]);
+		else
+			call_place(u, &c.die[c.count - i], &places[i]);
+	}
+	if (!dwarf_lowpc(function, &low))
+		places[c.count - 1].begin = low;
+	return c.count;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * lines.h - what DWARF says of an address: source line, function, and the calls
+ * that the compiler inlined there.
+ *
+ * Compilation units are indexed by address once; the functions of a unit when
+ * the first address in it is asked for.  Pointers of libdw stay its own.
+ */
+#ifndef MPROF_SYM_LINES_H
+#define MPROF_SYM_LINES_H
+
+#include <elfutils/libdw.h>
+
+#include "pool.h"
+#include "spans.h"
+
+#define LINES_MOST 64 /* places at one address; what is inlined deeper counts as the last */
+
+/* One function at an address, innermost first. */
+struct lines_place {
+	const char *function; /* linkage name, or as spelled in the source; "" not known */
+	const char *file;     /* "" not known */
+	uint32_t line;
+	uint64_t begin; /* of the function, 0 for an inlined call */
+};
+
+struct unit;
+
+struct lines {
+	Dwarf *dwarf; /* not owned */
+	struct pool *pool;
+	struct unit *unit;
+	size_t units;
+	struct spans spans;	 /* -> unit */
+	struct pool_map spelled; /* address of a DIE -> its name, from scopes */
+};
+
+/* False without memory. */
+bool lines_make(struct lines *l, Dwarf *dwarf, struct pool *pool);
+void lines_release(struct lines *l);
+
+/* Addresses are those of the DWARF.  How many places; 0: nothing is known of it. */
+size_t lines_find(struct lines *l, uint64_t address, struct lines_place places[LINES_MOST]);
+
+#endif

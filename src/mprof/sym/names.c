@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * names.c - demangling, with bounds on stack, memory and time.
+ *
+ * libiberty puts its tables for a name on the stack and, beyond a thousand
+ * letters, refuses or recurses without limit.  Longer names are therefore
+ * demangled on a thread that has a stack to match.  Its callback versions
+ * allocate nothing, so a name that grows without end is left by longjmp.
+ */
+#include "names.h"
+
+#include <ctype.h>
+#include <libiberty/demangle.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fold.h"
+
+#define SHORT_NAME   1000u	 /* within libiberty's own limit of recursion */
+#define LONG_NAME    (64u << 10) /* longer ones stay as they are */
+#define D_NAME	     4096u	 /* its demangler allocates without limit */
+#define STACK_BASE   ((size_t)1 << 20)
+#define STACK_LETTER 4096u /* stack for each letter; untouched pages cost nothing */
+
+typedef int demangler(const char *, int, demangle_callbackref, void *);
+
+struct attempt {
+	demangler *demangle;
+	const char *raw;
+	int options;
+	struct text *to;
+	bool done;
+	jmp_buf enough;
+};
+
+static void take(const char *piece, size_t n, void *context)
+{
+	struct attempt *a = context;
+
+	text_add(a->to, piece, n);
+	if (a->to->failed)
+		longjmp(a->enough, 1);
+}
+
+static void *try(void *context)
+{
+	struct attempt *a = context;
+
+	if (!setjmp(a->enough))
+		a->done = a->demangle(a->raw, a->options, take, a) && a->to->n;
+	return NULL;
+}
+
+static void try_on_big_stack(struct attempt *a, size_t letters)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	a->options |= DMGL_NO_RECURSE_LIMIT;
+	if (pthread_attr_init(&attr))
+		return;
+	if (!pthread_attr_setstacksize(&attr, STACK_BASE + letters * STACK_LETTER) &&
+	    !pthread_create(&thread, &attr, try, a))
+		pthread_join(thread, NULL);
+	pthread_attr_destroy(&attr);
+}
+
+static bool demangle(demangler *with, const char *raw, int options, struct text *to)
+{
+	struct attempt a = { .demangle = with, .raw = raw, .options = options, .to = to };
+	size_t letters = strlen(raw);
+
+	if (letters <= SHORT_NAME)
+		try(&a);
+	else if (letters <= LONG_NAME)
+		try_on_big_stack(&a, letters);
+	if (!a.done)
+		text_clear(to);
+	return a.done;
+}
+
+static bool demangle_d(const char *raw, struct text *to)
+{
+	char *d = strlen(raw) <= D_NAME ? dlang_demangle(raw, 0) : NULL;
+
+	if (d)
+		text_add_string(to, d);
+	free(d);
+	return d && to->n;
+}
+
+/* LLVM's suffix of a local symbol that it made global; libiberty does not know it. */
+static bool demangle_before(const char *suffix, demangler *with, const char *raw, int options,
+			    struct text *to)
+{
+	const char *end = strstr(raw, suffix);
+	char *head;
+	bool done;
+
+	if (!end)
+		return false;
+	head = strndup(raw, (size_t)(end - raw));
+	done = head && demangle(with, head, options, to);
+	free(head);
+	return done;
+}
+
+static bool is_rust(const char *raw, int options, struct text *to)
+{
+	return demangle(rust_demangle_callback, raw, options, to) ||
+	       demangle_before(".llvm.", rust_demangle_callback, raw, options, to);
+}
+
+static bool is_cxx(const char *raw, int options, struct text *to)
+{
+	return demangle(cplus_demangle_v3_callback, raw, options, to) ||
+	       demangle_before(".", cplus_demangle_v3_callback, raw, options, to);
+}
+
+static bool demangled(const char *raw, int options, enum fold_language *language, struct text *to)
+{
+	const char *name = raw + (raw[0] == '_' && raw[1] == '_' && raw[2] != '_');
+
+	if (raw[0] != '_')
+		return false;
+	*language = FOLD_D;
+	if (!strcmp(raw, "_Dmain") || (raw[1] == 'D' && isdigit((unsigned char)raw[2])))
+		return demangle_d(raw, to);
+	*language = FOLD_RUST;
+	if ((name[1] == 'R' || (name[1] == 'Z' && strstr(name, "17h"))) &&
+	    is_rust(name, options, to))
+		return true;
+	*language = FOLD_CXX;
+	return (name[1] == 'Z' || !strncmp(raw, "_GLOBAL_", 8)) && is_cxx(name, options, to);
+}
+
+/* Names that DWARF spells out have scopes and template arguments, but no mangling. */
+static enum fold_language spelled(const char *raw)
+{
+	return strchr(raw, '<') || strstr(raw, "::") || strchr(raw, '(') ? FOLD_CXX : FOLD_C;
+}
+
+void name_form(const char *raw, enum sym_names names, struct text *to)
+{
+	struct text full = { 0 };
+	enum fold_language language;
+
+	text_clear(to);
+	if (names == SYM_SHORT) {
+		if (demangled(raw, DMGL_ANSI, &language, &full))
+			fold_name(text_string(&full), language, to);
+		else
+			fold_name(raw, spelled(raw), to);
+	} else if (names == SYM_FULL) {
+		demangled(raw, DMGL_ANSI | DMGL_PARAMS, &language, to);
+	}
+	text_release(&full);
+	if (!to->n && !to->failed)
+		text_add_string(to, raw);
+}
+
+void sym_demangle(const char *raw, enum sym_names names, char *to, size_t room)
+{
+	struct text t = { 0 };
+
+	name_form(raw, names, &t);
+	if (room)
+		snprintf(to, room, "%s", t.failed ? raw : text_string(&t));
+	text_release(&t);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * object.c - one loaded object, opened when its first address is asked for.
+ *
+ * Each object has a Dwfl of its own with one module at the addresses of the
+ * file, so objects never collide.  libdwfl asks us for the debug file; it must not
+ * search itself, because it would believe in another sysroot and ask servers.
+ */
+#include "object.h"
+
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "debuginfod.h"
+
+static struct build_id id_of(const struct object *o)
+{
+	const struct stack_object *of = o->of;
+
+	return (struct build_id){ of->build_id, of->build_id ? of->build_id_bytes : 0 };
+}
+
+/* libdwfl: no file by itself. */
+static int no_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, char **path,
+		  Elf **elf)
+{
+	(void)module, (void)data, (void)name, (void)base, (void)path, (void)elf;
+	return -1;
+}
+
+static void find_debug(struct object *o, const char *link, uint32_t crc)
+{
+	const struct object_context *c = o->context;
+
+	files_debug(&c->files, o->main.path, id_of(o), link, crc, &o->debug);
+	if (o->debug.state != FILES_FOUND && c->servers)
+		debuginfod_debug(c->servers, id_of(o), &o->debug);
+}
+
+/* libdwfl: the debug file.  It also asks so for what dwz moved out, with a link and no crc. */
+static int give_debug(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+		      const char *file, const char *link, GElf_Word crc, char **path)
+{
+	struct object *o = *data;
+	int fd;
+
+	(void)module, (void)name, (void)base, (void)file;
+	if (!o || (link && !crc) || o->debug.state == FILES_FOUND)
+		return -1;
+	find_debug(o, link ? link : "", crc);
+	fd = o->debug.fd;
+	o->debug.fd = -1;
+	if (fd >= 0)
+		*path = strdup(o->debug.path);
+	return fd;
+}
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = no_elf,
+	.find_debuginfo = give_debug,
+	.section_address = dwfl_offline_section_address,
+};
+
+static const char *why_not(const struct object *o)
+{
+	switch (o->main.state) {
+	case FILES_REPLACED:
+		return id_of(o).n ? "the file has another build-id" : "the file has other segments";
+	case FILES_NOT_ELF:
+		return "the file is no ELF file";
+	default:
+		return *o->of->path ? "the file is not there" : "its path is not known";
+	}
+}
+
+void object_init(struct object *o, const struct stack_object *of,
+		 const struct object_context *context)
+{
+	const char *slash = strrchr(of->path, '/');
+
+	memset(o, 0, sizeof(*o));
+	o->of = of;
+	o->context = context;
+	o->module = slash && slash[1] ? slash + 1 : *of->path ? of->path : "?";
+	o->main.fd = o->debug.fd = o->alt_fd = -1;
+	o->main.state = o->debug.state = FILES_MISSING;
+}
+
+void object_close(struct object *o)
+{
+	lines_release(&o->lines);
+	symtab_release(&o->symtab);
+	dwfl_end(o->dwfl);
+	dwarf_end(o->alt);
+	if (o->alt_fd >= 0)
+		close(o->alt_fd);
+	if (o->main.fd >= 0)
+		close(o->main.fd);
+	if (o->debug.fd >= 0)
+		close(o->debug.fd);
+}
+
+void object_locate(struct object *o)
+{
+	const struct object_context *c = o->context;
+
+	if (o->main.state == FILES_FOUND)
+		return;
+	files_object(&c->files, o->of, &o->main);
+	if (o->main.state == FILES_FOUND)
+		return;
+	o->why = why_not(o);
+	if (!id_of(o).n)
+		return;
+	/* A debug file alone has all that is needed. */
+	files_debug(&c->files, o->of->path, id_of(o), "", 0, &o->debug);
+	if (o->debug.state != FILES_FOUND && c->servers)
+		debuginfod_debug(c->servers, id_of(o), &o->debug);
+	if (o->debug.state != FILES_FOUND && c->servers)
+		debuginfod_object(c->servers, id_of(o), &o->debug);
+	if (o->debug.state == FILES_FOUND) {
+		o->main = o->debug;
+		o->debug.fd = -1;
+		o->why = NULL;
+	}
+}
+
+/* What dwz moved out, before libdw looks for it in places of its own. */
+static void find_alt(struct object *o, Dwarf *dwarf)
+{
+	const char *debug = *o->debug.path ? o->debug.path : o->main.path, *name;
+	const void *id;
+	ssize_t n = dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id);
+	struct file_found found;
+
+	if (n <= 0)
+		return;
+	files_alt(&o->context->files, debug, (struct build_id){ id, (size_t)n }, name, &found);
+	if (found.fd < 0)
+		return;
+	o->alt_fd = found.fd;
+	o->alt = dwarf_begin(found.fd, DWARF_C_READ);
+	if (o->alt)
+		dwarf_setalt(dwarf, o->alt);
+}
+
+static bool report(struct object *o)
+{
+	void **data;
+
+	o->dwfl = dwfl_begin(&callbacks);
+	if (!o->dwfl)
+		return false;
+	o->dwfl_module = dwfl_report_elf(o->dwfl, o->module, o->main.path, o->main.fd, 0, true);
+	if (!o->dwfl_module)
+		return false;
+	o->main.fd = -1;
+	dwfl_report_end(o->dwfl, NULL, NULL);
+	dwfl_module_info(o->dwfl_module, &data, NULL, NULL, NULL, NULL, NULL, NULL);
+	*data = o;
+	return dwfl_module_getelf(o->dwfl_module, &o->bias) != NULL;
+}
+
+static void open_object(struct object *o)
+{
+	Dwarf *dwarf;
+
+	o->opened = o->useless = true;
+	object_locate(o);
+	if (o->main.state != FILES_FOUND)
+		return;
+	if (!report(o)) {
+		o->why = "the file is damaged";
+		return;
+	}
+	dwarf = dwfl_module_getdwarf(o->dwfl_module, &o->dwarf_bias);
+	if (dwarf)
+		find_alt(o, dwarf);
+	o->useless = !symtab_make(&o->symtab, o->dwfl_module) ||
+		     (dwarf && !lines_make(&o->lines, dwarf, o->context->pool));
+	if (o->useless)
+		o->why = "there is no memory for its symbols";
+	else
+		o->useless = !dwarf && !o->symtab.spans.count;
+}
+
+static const char *keep(struct object *o, const char *text)
+{
+	const char *kept = *text ? pool_intern(o->context->pool, text) : "";
+
+	return kept ? kept : "";
+}
+
+/* A version behind it says nothing about the function. */
+static const char *keep_symbol(struct object *o, const char *name)
+{
+	const char *kept = pool_intern_n(o->context->pool, name, strcspn(name, "@"));
+
+	return kept ? kept : "";
+}
+
+static size_t ask(struct object *o, uint64_t address, struct place place[LINES_MOST])
+{
+	struct lines_place found[LINES_MOST];
+	size_t i, n = 0;
+	uint64_t offset = 0, at = address + o->bias;
+	const char *symbol = symtab_find(&o->symtab, at, &offset);
+
+	if (o->lines.dwarf)
+		n = lines_find(&o->lines, at - o->dwarf_bias, found);
+	for (i = 0; i < n; i++)
+		place[i] = (struct place){ .raw = keep(o, found[i].function),
+					   .file = keep(o, found[i].file),
+					   .line = found[i].line,
+					   .inlined = i + 1 < n };
+	if (n && found[n - 1].begin)
+		place[n - 1].offset = at - o->dwarf_bias - found[n - 1].begin;
+	if (!symbol)
+		return n;
+	if (!n)
+		place[n++] = (struct place){ .file = "" };
+	place[n - 1].raw = keep_symbol(o, symbol);
+	place[n - 1].offset = offset;
+	return n;
+}
+
+size_t object_places(struct object *o, uint64_t address, struct place place[LINES_MOST])
+{
+	size_t n;
+
+	o->frames++;
+	if (!o->opened)
+		open_object(o);
+	n = o->useless ? 0 : ask(o, address, place);
+	o->unknown += !n || !*place[n - 1].raw;
+	return n;
+}

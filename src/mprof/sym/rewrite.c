@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* rewrite.c - the user's own rules for names. */
+#include "rewrite.h"
+
+#include <errno.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GROUPS 10
+
+struct rule {
+	regex_t regex;
+	char *text; /* NULL for a stop */
+	bool compiled, global;
+};
+
+struct rewrite {
+	struct rule *rule;
+	size_t rules, stops; /* stops behind rules */
+};
+
+static size_t count(const char *const *list)
+{
+	size_t n = 0;
+
+	while (list && list[n])
+		n++;
+	return n;
+}
+
+/*
+ * Copies up to the next `sign` that no backslash precedes, and takes that backslash out.
+ * NULL: there is none.
+ */
+static const char *take_part(const char *from, char sign, char *to)
+{
+	for (; *from && *from != sign; from++) {
+		if (*from == '\\' && from[1] == sign)
+			from++;
+		else if (*from == '\\' && from[1])
+			*to++ = *from++;
+		*to++ = *from;
+	}
+	*to = '\0';
+	return *from ? from + 1 : NULL;
+}
+
+static int compile(struct rule *r, const char *regex, int flags, const char *what,
+		   struct error *err)
+{
+	char why[200];
+	int code = regcomp(&r->regex, regex, REG_EXTENDED | flags);
+
+	if (!code) {
+		r->compiled = true;
+		return 0;
+	}
+	regerror(code, &r->regex, why, sizeof(why));
+	return fail(err, code == REG_ESPACE ? -ENOMEM : -EINVAL,
+		    "'%s' has no valid regular expression: %s", what, why);
+}
+
+/* The text may only name groups that the expression has. */
+static int check_text(const struct rule *r, const char *what, struct error *err)
+{
+	const char *p;
+
+	for (p = r->text; *p; p++) {
+		if (*p != '\\')
+			continue;
+		p++;
+		if (*p >= '1' && *p <= '9' && (size_t)(*p - '0') > r->regex.re_nsub)
+			return fail(err, -EINVAL,
+				    "'%s' uses \\%c, but its expression has %zu groups", what, *p,
+				    r->regex.re_nsub);
+		if (!*p)
+			break;
+	}
+	return 0;
+}
+
+static int parse_rule(struct rule *r, const char *what, struct error *err)
+{
+	size_t size = strlen(what) + 1;
+	char *regex = malloc(size), *text = r->text = malloc(size);
+	const char *at = what;
+	int code, flags = 0;
+
+	if (!regex || !text) {
+		free(regex);
+		return fail(err, -ENOMEM, "no memory for the rule '%s'", what);
+	}
+	if (at[0] != 's' || !at[1] || strchr("\\\n \t", at[1]) ||
+	    !(at = take_part(what + 2, what[1], regex)) || !(at = take_part(at, what[1], text)) ||
+	    at[strspn(at, "gi")]) {
+		free(regex);
+		return fail(err, -EINVAL, "'%s' is not a rule; s/REGEX/TEXT/ or s/REGEX/TEXT/gi",
+			    what);
+	}
+	r->global = strchr(at, 'g');
+	flags = strchr(at, 'i') ? REG_ICASE : 0;
+	code = compile(r, regex, flags, what, err);
+	free(regex);
+	return code ? code : check_text(r, what, err);
+}
+
+int rewrite_make(struct rewrite **out, const char *const *rules, const char *const *stop,
+		 struct error *err)
+{
+	struct rewrite *r = calloc(1, sizeof(*r));
+	size_t i;
+	int code = 0;
+
+	if (!r || !(r->rule = calloc(count(rules) + count(stop) + 1, sizeof(*r->rule)))) {
+		free(r);
+		return fail(err, -ENOMEM, "no memory for the rules of names");
+	}
+	for (i = 0; !code && i < count(rules); i++)
+		code = parse_rule(&r->rule[r->rules++], rules[i], err);
+	for (i = 0; !code && i < count(stop); i++)
+		code = compile(&r->rule[r->rules + r->stops++], stop[i], REG_NOSUB, stop[i], err);
+	if (code)
+		rewrite_release(r);
+	else
+		*out = r;
+	return code;
+}
+
+void rewrite_release(struct rewrite *r)
+{
+	size_t i;
+
+	if (!r)
+		return;
+	for (i = 0; i < r->rules + r->stops; i++) {
+		if (r->rule[i].compiled)
+			regfree(&r->rule[i].regex);
+		free(r->rule[i].text);
+	}
+	free(r->rule);
+	free(r);
+}
+
+static void add_match(struct text *to, const char *from, const regmatch_t *m)
+{
+	if (m->rm_so >= 0)
+		text_add(to, from + m->rm_so, (size_t)(m->rm_eo - m->rm_so));
+}
+
+static void add_text(struct text *to, const char *text, const char *from, const regmatch_t *m)
+{
+	for (; *text; text++) {
+		if (*text == '&')
+			add_match(to, from, m);
+		else if (*text == '\\' && text[1] >= '0' && text[1] <= '9')
+			add_match(to, from, &m[*++text - '0']);
+		else if (*text == '\\' && text[1])
+			text_add(to, ++text, 1);
+		else
+			text_add(to, text, 1);
+	}
+}
+
+/* Adds the rewritten name to `to`.  Was there a match? */
+static bool apply(const struct rule *r, const char *from, struct text *to)
+{
+	regmatch_t m[GROUPS];
+	bool any = false;
+	int flags = 0;
+
+	while (!regexec(&r->regex, from, GROUPS, m, flags)) {
+		any = true;
+		text_add(to, from, (size_t)m[0].rm_so);
+		add_text(to, r->text, from, m);
+		from += m[0].rm_eo;
+		/* An empty match would be found for ever at the same place. */
+		if (m[0].rm_eo == m[0].rm_so && *from)
+			text_add(to, from++, 1);
+		if (!r->global || !*from)
+			break;
+		flags = REG_NOTBOL;
+	}
+	if (any)
+		text_add_string(to, from);
+	return any;
+}
+
+void rewrite_name(const struct rewrite *r, struct text *name)
+{
+	struct text next = { 0 }, old;
+	size_t i;
+
+	for (i = 0; i < r->rules && name->n && name->n <= REWRITE_MAX && !name->failed; i++) {
+		text_clear(&next);
+		if (!apply(&r->rule[i], text_string(name), &next))
+			continue;
+		old = *name;
+		*name = next;
+		next = old;
+	}
+	text_release(&next);
+}
+
+bool rewrite_stops(const struct rewrite *r, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < r->stops; i++)
+		if (strlen(name) <= REWRITE_MAX &&
+		    !regexec(&r->rule[r->rules + i].regex, name, 0, NULL, 0))
+			return true;
+	return false;
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * sym.c - from frames to functions, files and lines: the answers, each made once.
+ *
+ * An answer is a sym_lines in the pool; a name, however many frames have it, is
+ * formed once.  Objects are opened in object.c when they are first asked for.
+ */
+#include "sym.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debuginfod.h"
+#include "names.h"
+#include "object.h"
+#include "rewrite.h"
+
+/* A name in the form that was asked for. */
+struct name {
+	const char *shown;
+	bool stop;
+};
+
+struct sym {
+	const struct stacks *stacks;
+	enum sym_names names;
+	struct object_context context;
+	struct pool pool;
+	struct rewrite *rewrite;
+	struct object *object;
+	const struct sym_lines **answer; /* by frame; NULL: not asked yet */
+	struct pool_map formed;		 /* raw name in the pool -> struct name */
+	struct text scratch;
+	struct sym_remark *remark;
+	struct sym_line poor; /* for want of memory; of the last question only */
+	struct sym_lines poor_lines;
+	char poor_text[64];
+};
+
+static int set_up(struct sym *s, const struct sym_options *o, struct error *err)
+{
+	size_t i, objects = s->stacks->objects;
+	int code = rewrite_make(&s->rewrite, o->rewrite, o->stop, err);
+
+	if (code)
+		return code;
+	s->object = calloc(objects + 1, sizeof(*s->object));
+	s->answer = calloc(s->stacks->frames + 1, sizeof(*s->answer));
+	s->remark = calloc(objects + 1, sizeof(*s->remark));
+	if (!s->object || !s->answer || !s->remark)
+		return fail(err, -ENOMEM, "no memory for the names of %zu frames",
+			    s->stacks->frames);
+	s->names = o->names;
+	s->context.pool = &s->pool;
+	s->context.files.sysroot = o->sysroot && strcmp(o->sysroot, "/") ? o->sysroot : "";
+	s->context.files.debug_dir = o->debug_dir;
+	if (o->debuginfod)
+		s->context.servers = debuginfod_open();
+	for (i = 0; i < objects; i++)
+		object_init(&s->object[i], &s->stacks->object[i], &s->context);
+	return 0;
+}
+
+int sym_open(struct sym **out, const struct stacks *stacks, const struct sym_options *o,
+	     struct error *err)
+{
+	struct sym *s = calloc(1, sizeof(*s));
+	int code;
+
+	if (!s)
+		return fail(err, -ENOMEM, "no memory for names");
+	s->stacks = stacks;
+	code = set_up(s, o, err);
+	if (code)
+		sym_close(s);
+	else
+		*out = s;
+	return code;
+}
+
+void sym_close(struct sym *s)
+{
+	size_t i;
+
+	if (!s)
+		return;
+	for (i = 0; s->object && i < s->stacks->objects; i++)
+		object_close(&s->object[i]);
+	debuginfod_close(s->context.servers);
+	rewrite_release(s->rewrite);
+	pool_map_release(&s->formed);
+	text_release(&s->scratch);
+	pool_release(&s->pool);
+	free(s->object);
+	free(s->answer);
+	free(s->remark);
+	free(s);
+}
+
+/* ---- names ---- */
+
+static const struct name *make_name(struct sym *s, const char *text)
+{
+	struct name *name = pool_alloc(&s->pool, sizeof(*name));
+
+	text_clear(&s->scratch);
+	name_form(text, s->names, &s->scratch);
+	rewrite_name(s->rewrite, &s->scratch);
+	if (!name || s->scratch.failed)
+		return NULL;
+	/* A rule may leave nothing of a name; a line of nothing helps nobody. */
+	name->shown = pool_intern(&s->pool, s->scratch.n ? text_string(&s->scratch) : "?");
+	if (!name->shown)
+		return NULL;
+	name->stop = rewrite_stops(s->rewrite, name->shown);
+	return name;
+}
+
+/* raw: in the pool. */
+static const struct name *form(struct sym *s, const char *raw)
+{
+	const struct name *name = pool_map_get(&s->formed, raw);
+
+	if (name)
+		return name;
+	name = make_name(s, raw);
+	if (name && !pool_map_put(&s->formed, raw, (void *)name))
+		return NULL;
+	return name;
+}
+
+static void show(struct sym *s, struct sym_line *line, const char *raw)
+{
+	const struct name *name = form(s, raw);
+
+	if (name) {
+		line->function = name->shown;
+		line->stop = name->stop;
+	}
+}
+
+/* ---- answers ---- */
+
+static void address_text(const struct stack_frame *f, const char *module, char *to, size_t room)
+{
+	if (f->object)
+		snprintf(to, room, "%.*s+0x%" PRIx64, (int)room - 24, module, f->address);
+	else
+		snprintf(to, room, "0x%" PRIx64, f->address);
+}
+
+static struct sym_lines *new_lines(struct sym *s, const char *module, size_t n)
+{
+	struct sym_lines *lines = pool_alloc(&s->pool, sizeof(*lines));
+	struct sym_line *line = pool_alloc(&s->pool, n * sizeof(*line));
+	size_t i;
+
+	if (!lines || !line)
+		return NULL;
+	for (i = 0; i < n; i++)
+		line[i] =
+		    (struct sym_line){ .function = "", .raw = "", .file = "", .module = module };
+	*lines = (struct sym_lines){ line, n };
+	return lines;
+}
+
+static const struct sym_lines *marker(struct sym *s, const char *text)
+{
+	struct sym_lines *lines = new_lines(s, "?", 1);
+
+	if (lines)
+		((struct sym_line *)lines->line)->function = text;
+	return lines;
+}
+
+/* Rules are for what a user can see, so they see module+0xoffset too. */
+static bool show_address(struct sym *s, struct sym_line *line, const struct stack_frame *f)
+{
+	char text[300];
+	const char *kept;
+
+	address_text(f, line->module, text, sizeof(text));
+	kept = pool_intern(&s->pool, text);
+	if (!kept)
+		return false;
+	line->function = kept;
+	show(s, line, kept);
+	line->offset = f->address;
+	return true;
+}
+
+static const struct sym_lines *make_lines(struct sym *s, const struct stack_frame *f)
+{
+	struct object *o = &s->object[f->object];
+	struct place place[LINES_MOST];
+	uint64_t back = !(f->flags & STACK_FRAME_EXACT) && f->address;
+	size_t i, n = f->object ? object_places(o, f->address - back, place) : 0;
+	struct sym_lines *lines = new_lines(s, f->object ? o->module : "?", n ? n : 1);
+	struct sym_line *line = lines ? (struct sym_line *)lines->line : NULL;
+
+	if (!lines)
+		return NULL;
+	for (i = 0; i < n; i++) {
+		line[i].raw = line[i].function = place[i].raw;
+		line[i].file = place[i].file;
+		line[i].line = place[i].line;
+		line[i].inlined = place[i].inlined;
+		line[i].known = *place[i].raw;
+		line[i].offset = place[i].inlined ? 0 : place[i].offset + back;
+		if (line[i].known)
+			show(s, &line[i], place[i].raw);
+	}
+	for (i = 0; i < lines->count; i++)
+		if (!line[i].known && !show_address(s, &line[i], f))
+			return NULL;
+	return lines;
+}
+
+/* Without memory: right, if only until the next question. */
+static const struct sym_lines *poor(struct sym *s, const struct stack_frame *f)
+{
+	const char *module = f->object ? s->object[f->object].module : "?";
+
+	address_text(f, module, s->poor_text, sizeof(s->poor_text));
+	s->poor = (struct sym_line){ .function = s->poor_text,
+				     .raw = "",
+				     .file = "",
+				     .module = module,
+				     .offset = f->address };
+	s->poor_lines = (struct sym_lines){ &s->poor, 1 };
+	return &s->poor_lines;
+}
+
+static const struct sym_lines *answer(struct sym *s, uint32_t frame)
+{
+	const struct stack_frame *f = &s->stacks->frame[frame];
+
+	if (f->flags & STACK_FRAME_TRUNCATED)
+		return marker(s, "[truncated]");
+	if (f->flags & STACK_FRAME_LOST_WAY)
+		return marker(s, "[lost]");
+	if (!frame)
+		return marker(s, "[unknown]");
+	return make_lines(s, f);
+}
+
+const struct sym_lines *sym_frame(struct sym *s, uint32_t frame)
+{
+	static const struct stack_frame none;
+
+	if (frame >= s->stacks->frames || s->stacks->frame[frame].object >= s->stacks->objects)
+		frame = 0;
+	if (!s->answer[frame])
+		s->answer[frame] = s->stacks->frames ? answer(s, frame) : marker(s, "[unknown]");
+	if (s->answer[frame])
+		return s->answer[frame];
+	return poor(s, frame ? &s->stacks->frame[frame] : &none);
+}
+
+/* ---- remarks ---- */
+
+static int most_frames(const void *a, const void *b)
+{
+	const struct sym_remark *x = a, *y = b;
+
+	if (x->frames != y->frames)
+		return x->frames > y->frames ? -1 : 1;
+	return x->object > y->object ? 1 : x->object < y->object ? -1 : 0;
+}
+
+size_t sym_remarks(struct sym *s, const struct sym_remark **remarks)
+{
+	const char *servers = debuginfod_why(s->context.servers);
+	uint64_t unknown = 0;
+	size_t i, n = 0;
+
+	for (i = 1; i < s->stacks->objects; i++) {
+		const struct object *o = &s->object[i];
+		const char *why = o->why;
+
+		if (!why && o->unknown)
+			why = "it is stripped, and no debug file of its build-id was found";
+		if (why && o->unknown)
+			s->remark[n++] = (struct sym_remark){ (uint32_t)i, o->unknown, why };
+		unknown += o->unknown;
+	}
+	qsort(s->remark, n, sizeof(*s->remark), most_frames);
+	if (servers && unknown)
+		s->remark[n++] = (struct sym_remark){ 0, unknown, servers };
+	*remarks = s->remark;
+	return n;
+}

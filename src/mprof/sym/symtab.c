@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * symtab.c - the functions of an object's symbol tables, ordered once.
+ *
+ * A symbol without a size (assembly) reaches to the next one of its section; inside
+ * of one that has a size it is only a label.
+ */
+#include "symtab.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RANK_LOCAL (1u << 28)
+
+struct maker {
+	struct symtab *table;
+	Dwfl_Module *module;
+	struct spans open; /* without a size: high is the end of the section */
+};
+
+static bool is_code(const GElf_Sym *sym, GElf_Word index)
+{
+	int type = GELF_ST_TYPE(sym->st_info);
+
+	return index != SHN_UNDEF && index != SHN_ABS &&
+	       (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE);
+}
+
+/* The end of the section that holds code at `address`; 0: there is no code. */
+static uint64_t section_end(Elf *elf, GElf_Word index, GElf_Addr bias, uint64_t address)
+{
+	Elf_Scn *section = elf_getscn(elf, index);
+	GElf_Shdr shdr;
+
+	if (!section || !gelf_getshdr(section, &shdr) || !(shdr.sh_flags & SHF_EXECINSTR))
+		return 0;
+	return address - bias - shdr.sh_addr < shdr.sh_size ? shdr.sh_addr + shdr.sh_size + bias
+							    : 0;
+}
+
+static uint32_t rank_of(const char *name, const GElf_Sym *sym)
+{
+	size_t underscores = strspn(name, "_"), letters = strlen(name);
+	uint32_t rank = (uint32_t)(letters < 0xffff ? letters : 0xffff);
+
+	rank |= (uint32_t)(underscores < 0x7f ? underscores : 0x7f) << 16;
+	return rank | (GELF_ST_BIND(sym->st_info) == STB_LOCAL ? RANK_LOCAL : 0);
+}
+
+/* Compilers for ARM mark code and data with $x and $d, LLVM leaves .L names. */
+static bool is_name(const char *name)
+{
+	return name && *name && *name != '$' && strncmp(name, ".L", 2);
+}
+
+static bool add(struct maker *m, int i)
+{
+	GElf_Sym sym;
+	GElf_Addr address, bias;
+	GElf_Word index;
+	Elf *elf;
+	const char *name =
+	    dwfl_module_getsym_info(m->module, i, &sym, &address, &index, &elf, &bias);
+	uint64_t end;
+
+	m->table->name[i] = name;
+	if (!is_name(name) || !is_code(&sym, index))
+		return true;
+	if (sym.st_size && GELF_ST_TYPE(sym.st_info) != STT_NOTYPE)
+		return spans_add(&m->table->spans, address, address + sym.st_size, (uint32_t)i,
+				 rank_of(name, &sym));
+	end = elf ? section_end(elf, index, bias, address) : 0;
+	return spans_add(&m->open, address, end, (uint32_t)i, rank_of(name, &sym));
+}
+
+static void drop_labels(struct maker *m)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < m->open.count; i++)
+		if (!spans_find(&m->table->spans, m->open.span[i].low))
+			m->open.span[kept++] = m->open.span[i];
+	m->open.count = kept;
+}
+
+/* Gives those without a size their end: the next one, sized or not. */
+static bool close_open(struct maker *m)
+{
+	struct spans *sized = &m->table->spans;
+	size_t i, other, next = 0, count = sized->count;
+	bool fine = true;
+
+	for (i = 0; i < m->open.count && fine; i++) {
+		struct span s = m->open.span[i];
+
+		for (other = i + 1; other < m->open.count; other++)
+			if (m->open.span[other].low != s.low)
+				break;
+		if (other < m->open.count && m->open.span[other].low < s.high)
+			s.high = m->open.span[other].low;
+		while (next < count && sized->span[next].low <= s.low)
+			next++;
+		if (next < count && sized->span[next].low < s.high)
+			s.high = sized->span[next].low;
+		fine = spans_add(sized, s.low, s.high, s.what, s.rank);
+	}
+	return fine;
+}
+
+static bool order(struct maker *m)
+{
+	if (!spans_sort(&m->table->spans) || !spans_sort(&m->open))
+		return false;
+	drop_labels(m);
+	return close_open(m) && spans_sort(&m->table->spans);
+}
+
+bool symtab_make(struct symtab *t, Dwfl_Module *module)
+{
+	struct maker m = { .table = t, .module = module };
+	int i, count = dwfl_module_getsymtab(module);
+	bool fine = true;
+
+	memset(t, 0, sizeof(*t));
+	if (count <= 1)
+		return true;
+	t->name = calloc((size_t)count, sizeof(*t->name));
+	if (!t->name)
+		return false;
+	for (i = 1; i < count && fine; i++)
+		fine = add(&m, i);
+	fine = fine && order(&m);
+	spans_release(&m.open);
+	return fine;
+}
+
+void symtab_release(struct symtab *t)
+{
+	spans_release(&t->spans);
+	free(t->name);
+	t->name = NULL;
+}
+
+const char *symtab_find(const struct symtab *t, uint64_t address, uint64_t *offset)
+{
+	const struct span *s = spans_find(&t->spans, address);
+
+	if (!s)
+		return NULL;
+	*offset = address - s->low;
+	return t->name[s->what];
+}

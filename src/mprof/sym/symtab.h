@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * symtab.h - the functions of an object's symbol tables, ordered once.
+ *
+ * libdwfl merges .symtab (of the file or of its debug file), .dynsym and the one in
+ * .gnu_debugdata.  Of several names at an address the public one with fewest
+ * underscores is taken: puts, not _IO_puts.
+ */
+#ifndef MPROF_SYM_SYMTAB_H
+#define MPROF_SYM_SYMTAB_H
+
+#include <elfutils/libdwfl.h>
+
+#include "spans.h"
+
+struct symtab {
+	struct spans spans;
+	const char **name; /* by span.what; in the memory of libdwfl */
+};
+
+/* False without memory.  Addresses are those of the module. */
+bool symtab_make(struct symtab *t, Dwfl_Module *module);
+void symtab_release(struct symtab *t);
+/* The name, and how far behind its begin; NULL: no symbol there. */
+const char *symtab_find(const struct symtab *t, uint64_t address, uint64_t *offset);
+
+#endif
