@@ -8,7 +8,8 @@
  * folded away at the inner end unless `wrappers` is set, and what --function,
  * --file and --module do not match is left out of `site`.
  *
- * Errors: -errno with err filled.  Threads: one at a time.
+ * Errors: -errno with err filled; after one there is nothing to release.
+ * Threads: one at a time.
  */
 #ifndef MPROF_PROFILE_H
 #define MPROF_PROFILE_H
@@ -41,8 +42,8 @@ struct profile_options {
 	const char *const *suppressions; /* files in LSan syntax, NULL-ended; NULL: only built-in */
 	bool no_builtin_suppressions;
 	bool wrappers; /* keep malloc, operator new and the like */
-	/* More passes over the same walk; they and what they point to outlive the profile.
-	 * event.stack and block.stack are nodes of p->stacks. */
+	/* More passes over the same walk, released with the profile.  event.stack and block.stack
+	 * are nodes of p->stacks. */
 	const struct walk_pass *pass;
 	size_t passes;
 	void (*progress)(void *context, const struct walk *w);
@@ -59,8 +60,10 @@ struct profile_group {
 	uint64_t part; /* thread or size */
 };
 
+struct suppressions;
+
 struct profile {
-	struct sites sites;
+	struct sites sites;		       /* moments and epochs; its sites are those below */
 	struct site *site;		       /* those that pass, most bytes first; values below */
 	uint64_t *leaked_bytes, *leaked_calls; /* by index of site: live less suppressed */
 	size_t count;
@@ -71,10 +74,12 @@ struct profile {
 	uint64_t leaked_total, leaked_calls_total, suppressed_bytes, suppressed_calls;
 	const struct stacks *stacks;
 	struct sym *sym;
-	struct profile_paths *paths; /* cache, and what --function and others match */
+	struct suppressions *suppressions; /* with what each suppressed */
+	struct profile_paths *paths;	   /* cache, and what --function and others match */
 	struct walk walk;
-	struct tree tree; /* what ran */
-	const char *path; /* of the trace */
+	struct walk_pass *pass; /* the walk's */
+	struct tree tree;	/* what ran */
+	const char *path;	/* of the trace */
 	const struct mprof_file_header *header;
 	bool has_stacks; /* false: recorded with UNWIND=none, everything is one site */
 };

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * profile.c - sites with names: the walk, what passes --function and its kin,
+ * what is suppressed, and groups.
+ *
+ * Groups by function, line, file and module are found during the walk, when a
+ * stack is first seen, because a group's own peak of live bytes cannot be made
+ * of those of its sites.  Group 0 is what has no line, and what does not pass.
+ */
+#include "profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "keys.h"
+#include "paths.h"
+#include "suppressions.h"
+
+/* While the walk runs. */
+struct grouping {
+	struct profile *p;
+	enum profile_by by;
+	struct line_keys lines;
+	struct keys parts;
+	bool failed;
+};
+
+static bool passes(struct profile *p, const struct profile_path *path)
+{
+	const struct profile_paths *t = p->paths;
+
+	return (!t->function && !t->file && !t->module) || paths_match(p->paths, path);
+}
+
+static uint32_t group_of(void *context, uint32_t stack, uint64_t part)
+{
+	struct grouping *g = context;
+	const struct profile_path *path = paths_look(g->p->paths, stack);
+	uint32_t id = 0;
+
+	if (!path) {
+		g->failed = true;
+		return 0;
+	}
+	if (!passes(g->p, path))
+		return 0;
+	if (g->by == PROFILE_BY_THREAD || g->by == PROFILE_BY_SIZE)
+		id = keys_id(&g->parts, &part, sizeof(part));
+	else if (!path->count)
+		return 0;
+	else
+		id = line_keys_id(&g->lines, path->line[path->count - 1]);
+	g->failed |= !id;
+	return id;
+}
+
+static void set_grouping(struct profile *p, struct grouping *g, enum profile_by by)
+{
+	static const enum line_same same[PROFILE_BY_COUNT] = {
+		[PROFILE_BY_FUNCTION] = LINE_FUNCTION,
+		[PROFILE_BY_LINE] = LINE_LINE,
+		[PROFILE_BY_FILE] = LINE_FILE,
+		[PROFILE_BY_MODULE] = LINE_MODULE,
+	};
+	struct sites_options *o = &p->sites.options;
+
+	*g = (struct grouping){ .p = p, .by = by, .lines = { .same = same[by] } };
+	p->by = by;
+	o->part = by == PROFILE_BY_THREAD ? SITE_BY_THREAD
+		  : by == PROFILE_BY_SIZE ? SITE_BY_SIZE
+					  : SITE_WHOLE;
+	o->group = by == PROFILE_BY_STACK ? NULL : group_of;
+	o->group_context = g;
+}
+
+/* ---- the walk ---- */
+
+static int run_walk(struct profile *p, struct trace *t, const struct profile_options *o,
+		    struct error *err)
+{
+	struct walk_input input;
+	int ret;
+
+	p->pass = calloc(o->passes + 1, sizeof(*p->pass));
+	if (!p->pass)
+		return fail(err, -ENOMEM, "no memory to read '%s'", p->path);
+	p->pass[0] = (struct walk_pass){ &sites_pass, &p->sites };
+	if (o->passes)
+		memcpy(p->pass + 1, o->pass, o->passes * sizeof(*p->pass));
+	walk_input_from_trace(&input, t);
+	walk_init(&p->walk, &input, p->pass, o->passes + 1);
+	p->walk.no_pages = !o->passes;
+	p->walk.progress = o->progress;
+	p->walk.progress_context = o->progress_context;
+	ret = walk_run(&p->walk, err);
+	if (ret)
+		return ret;
+	if (tree_make(&p->tree, &input, trace_damage(t)->lost) < 0)
+		return fail(err, -ENOMEM, "no memory for the processes of '%s'", p->path);
+	return 0;
+}
+
+/* ---- sites that pass ---- */
+
+static int select_sites(struct profile *p, struct error *err)
+{
+	const struct profile_paths *t = p->paths;
+	const struct profile_path *path;
+	size_t i;
+
+	p->site = p->sites.site;
+	for (i = 0; i < p->sites.count; i++) {
+		if (t->function || t->file || t->module) {
+			path = paths_look(p->paths, p->site[i].key);
+			if (!path)
+				return fail(err, -ENOMEM, "no memory for call stacks");
+			if (!paths_match(p->paths, path))
+				continue;
+		}
+		if (p->count != i)
+			p->site[p->count] = p->site[i];
+		site_values_add(&p->total, &p->site[i].v);
+		p->count++;
+	}
+	p->sites.count = p->count;
+	return 0;
+}
+
+static int suppress(struct profile *p, struct error *err)
+{
+	struct suppression *x;
+	const struct profile_path *path;
+	size_t i;
+
+	p->leaked_bytes = calloc(p->count + 1, sizeof(uint64_t));
+	p->leaked_calls = calloc(p->count + 1, sizeof(uint64_t));
+	if (!p->leaked_bytes || !p->leaked_calls)
+		return fail(err, -ENOMEM, "no memory for sites");
+	for (i = 0; i < p->count; i++) {
+		const struct site_values *v = &p->site[i].v;
+
+		if (!v->live_calls)
+			continue;
+		path = paths_look(p->paths, p->site[i].key);
+		if (!path)
+			return fail(err, -ENOMEM, "no memory for call stacks");
+		x = suppressions_find(p->suppressions, p->stacks, path, v->size_min, v->size_max);
+		if (x) {
+			x->calls += v->live_calls;
+			x->bytes += v->live_bytes;
+			p->suppressed_calls += v->live_calls;
+			p->suppressed_bytes += v->live_bytes;
+			continue;
+		}
+		p->leaked_calls[i] = v->live_calls;
+		p->leaked_bytes[i] = v->live_bytes;
+		p->leaked_calls_total += v->live_calls;
+		p->leaked_total += v->live_bytes;
+	}
+	return 0;
+}
+
+/* ---- groups ---- */
+
+static void add_to_group(struct profile *p, struct profile_group *g, size_t i)
+{
+	const struct site *site = &p->site[i];
+
+	if (!g->sites++) {
+		g->stack = site->key;
+		g->part = site->part;
+	}
+	site_values_add(&g->v, &site->v);
+	g->leaked_bytes += p->leaked_bytes[i];
+	g->leaked_calls += p->leaked_calls[i];
+}
+
+static int make_groups(struct profile *p, struct grouping *by, struct error *err)
+{
+	const bool each = by->by == PROFILE_BY_STACK;
+	const size_t room = each ? p->count : p->sites.groups;
+	size_t i, n = 0;
+
+	p->group = calloc(room + 1, sizeof(*p->group));
+	if (!p->group)
+		return fail(err, -ENOMEM, "no memory for sites");
+	for (i = 0; i < p->count; i++)
+		add_to_group(p, &p->group[each ? i : p->site[i].group], i);
+	for (i = 0; i < room; i++) {
+		struct profile_group *g = &p->group[i];
+
+		if (!g->sites)
+			continue;
+		if (!each) {
+			g->v.local_calls = p->sites.local[i].calls;
+			g->v.local_bytes = p->sites.local[i].bytes;
+		}
+		if (i && by->lines.keys.count)
+			g->line = line_keys_line(&by->lines, (uint32_t)i);
+		p->group[n++] = *g;
+	}
+	p->groups = n;
+	profile_sort(p, VALUE_TOTAL);
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+static int read_suppressions(struct profile *p, const struct profile_options *o, struct error *err)
+{
+	int ret = 0;
+	size_t i;
+
+	p->suppressions = calloc(1, sizeof(*p->suppressions));
+	if (!p->suppressions)
+		return fail(err, -ENOMEM, "no memory for suppressions");
+	for (i = 0; o->suppressions && o->suppressions[i] && !ret; i++)
+		ret = suppressions_read(p->suppressions, o->suppressions[i], err);
+	if (!ret && !o->no_builtin_suppressions)
+		ret = suppressions_add_builtin(p->suppressions, err);
+	return ret;
+}
+
+static int open_names(struct profile *p, struct trace *t, const struct profile_options *o,
+		      struct error *err)
+{
+	int ret;
+
+	p->stacks = trace_stacks(t);
+	p->paths = calloc(1, sizeof(*p->paths));
+	if (!p->stacks || !p->paths)
+		return fail(err, -ENOMEM, "no memory for the call stacks of '%s'", p->path);
+	p->has_stacks = p->stacks->nodes > 1;
+	ret = sym_open(&p->sym, p->stacks, &o->sym, err);
+	return ret < 0 ? ret : paths_init(p->paths, p->stacks, p->sym, o, err);
+}
+
+static int make(struct profile *p, struct trace *t, const struct profile_options *o,
+		struct grouping *by, struct error *err)
+{
+	int ret = open_names(p, t, o, err);
+
+	if (!ret)
+		ret = read_suppressions(p, o, err);
+	if (ret)
+		return ret;
+	p->sites.options = o->sites;
+	set_grouping(p, by, o->by);
+	ret = run_walk(p, t, o, err);
+	if (!ret && by->failed)
+		ret = fail(err, -ENOMEM, "no memory for call stacks");
+	if (!ret)
+		ret = select_sites(p, err);
+	if (!ret)
+		ret = suppress(p, err);
+	if (!ret)
+		ret = make_groups(p, by, err);
+	return ret;
+}
+
+int profile_make(struct profile *p, struct trace *t, const struct profile_options *o,
+		 struct error *err)
+{
+	struct grouping by = { .failed = false };
+	int ret;
+
+	memset(p, 0, sizeof(*p));
+	p->path = trace_path(t);
+	p->header = trace_header(t);
+	ret = make(p, t, o, &by, err);
+	line_keys_release(&by.lines);
+	keys_release(&by.parts);
+	p->sites.options.group = NULL;
+	if (ret < 0)
+		profile_release(p);
+	return ret < 0 ? ret : 0;
+}
+
+void profile_release(struct profile *p)
+{
+	if (p->pass)
+		walk_release(&p->walk);
+	tree_release(&p->tree);
+	if (p->paths)
+		paths_release(p->paths);
+	if (p->suppressions)
+		suppressions_release(p->suppressions);
+	if (p->sym)
+		sym_close(p->sym);
+	free(p->paths);
+	free(p->suppressions);
+	free(p->pass);
+	free(p->group);
+	free(p->leaked_bytes);
+	free(p->leaked_calls);
+	memset(p, 0, sizeof(*p));
+}
+
+const struct profile_path *profile_path(struct profile *p, uint32_t stack)
+{
+	return paths_keep(p->paths, stack);
+}

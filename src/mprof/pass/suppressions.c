@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* suppressions.c - never freed blocks that nobody needs to hear about. */
+#include "suppressions.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *pattern, *module;
+	uint64_t size;
+	const char *why;
+} builtin[] = {
+#define SUPPRESSION(pattern, module, size, why) { pattern, module, size, why },
+#include "suppressions.def"
+#undef SUPPRESSION
+};
+
+/* ---- patterns ---- */
+
+/* Where a piece of a pattern, n characters without *, is found in text; NULL. */
+static const char *find_piece(const char *text, const char *piece, size_t n)
+{
+	return memmem(text, strlen(text), piece, n);
+}
+
+bool suppression_matches(const char *pattern, const char *text)
+{
+	bool tied = *pattern == '^';
+	const char *at;
+	size_t n;
+
+	for (pattern += tied; *pattern; pattern += n) {
+		if (*pattern == '*') {
+			n = 1;
+			tied = false;
+			continue;
+		}
+		if (*pattern == '$' && !pattern[1])
+			return tied ? !*text : true;
+		n = strcspn(pattern, "*");
+		if (pattern[n - 1] == '$' && !pattern[n]) {
+			/* The last piece ends where the text does. */
+			if (strlen(text) < n - 1 || (tied && strlen(text) != n - 1))
+				return false;
+			return !memcmp(text + strlen(text) - (n - 1), pattern, n - 1);
+		}
+		at = tied ? strncmp(text, pattern, n) ? NULL : text : find_piece(text, pattern, n);
+		if (!at)
+			return false;
+		text = at + n;
+		tied = true;
+	}
+	return true;
+}
+
+/* ---- lists ---- */
+
+static struct suppression *add(struct suppressions *s)
+{
+	size_t room = s->room ? 2 * s->room : 64;
+	struct suppression *grown;
+
+	if (s->count == s->room) {
+		grown = reallocarray(s->item, room, sizeof(*grown));
+		if (!grown)
+			return NULL;
+		s->item = grown;
+		s->room = room;
+	}
+	s->item[s->count] = (struct suppression){ .pattern = NULL };
+	return &s->item[s->count++];
+}
+
+int suppressions_add_builtin(struct suppressions *s, struct error *err)
+{
+	struct suppression *x;
+	size_t i;
+
+	for (i = 0; i < sizeof(builtin) / sizeof(builtin[0]); i++) {
+		x = add(s);
+		if (!x)
+			return fail(err, -ENOMEM, "no memory for suppressions");
+		x->module = builtin[i].module;
+		x->size = builtin[i].size;
+		x->why = builtin[i].why;
+		if (builtin[i].pattern && !(x->pattern = strdup(builtin[i].pattern)))
+			return fail(err, -ENOMEM, "no memory for suppressions");
+	}
+	return 0;
+}
+
+/* Blanks at both ends go. */
+static char *trim(char *line)
+{
+	char *end;
+
+	line += strspn(line, " \t\r\n");
+	end = line + strlen(line);
+	while (end > line && strchr(" \t\r\n", end[-1]))
+		*--end = 0;
+	return line;
+}
+
+static int take_line(struct suppressions *s, char *line, const char *file, size_t number,
+		     struct error *err)
+{
+	static const char *const others[] = {
+		"race:",   "race_top:", "thread:",	    "mutex:",
+		"signal:", "deadlock:", "called_from_lib:", "interceptor_"
+	};
+	struct suppression *x;
+	size_t i;
+
+	line = trim(line);
+	if (!*line || *line == '#')
+		return 0;
+	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (!strncmp(line, others[i], strlen(others[i])))
+			return 0;
+	if (strncmp(line, "leak:", 5) || !line[5])
+		return fail(err, -EINVAL,
+			    "'%s' line %zu: '%.60s' is no suppression, as leak:PATTERN is", file,
+			    number, line);
+	x = add(s);
+	if (!x || !(x->pattern = strdup(trim(line + 5))))
+		return fail(err, -ENOMEM, "no memory for suppressions");
+	return 0;
+}
+
+int suppressions_read(struct suppressions *s, const char *file, struct error *err)
+{
+	FILE *in = fopen(file, "re");
+	size_t room = 0, number = 0;
+	char *line = NULL;
+	int ret = 0;
+
+	if (!in)
+		return fail(err, -errno, "cannot read suppressions from '%s': %s", file,
+			    strerror(errno));
+	while (!ret && getline(&line, &room, in) >= 0)
+		ret = take_line(s, line, file, ++number, err);
+	if (!ret && ferror(in))
+		ret = fail(err, -EIO, "cannot read suppressions from '%s': %s", file,
+			   strerror(errno));
+	free(line);
+	fclose(in);
+	return ret;
+}
+
+void suppressions_release(struct suppressions *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->count; i++)
+		free(s->item[i].pattern);
+	free(s->item);
+	*s = (struct suppressions){ .item = NULL };
+}
+
+/* ---- the question ---- */
+
+static bool builtin_matches(const struct suppression *x, const struct sym_line *line, uint64_t min,
+			    uint64_t max)
+{
+	if (x->size && (min != x->size || max != x->size))
+		return false;
+	if (x->module && fnmatch(x->module, line->module, 0))
+		return false;
+	return !x->pattern || suppression_matches(x->pattern, line->raw) ||
+	       suppression_matches(x->pattern, line->function);
+}
+
+static bool matches_somewhere(const struct suppression *x, const struct stacks *stacks,
+			      const struct profile_path *path)
+{
+	size_t i;
+
+	for (i = path->count; i--;) {
+		const struct sym_line *line = path->line[i];
+		uint32_t object = stacks->frame[path->frame[i]].object;
+
+		if (suppression_matches(x->pattern, line->function) ||
+		    suppression_matches(x->pattern, line->raw) ||
+		    (*line->file && suppression_matches(x->pattern, line->file)) ||
+		    (object && suppression_matches(x->pattern, stacks->object[object].path)))
+			return true;
+	}
+	return false;
+}
+
+struct suppression *suppressions_find(struct suppressions *s, const struct stacks *stacks,
+				      const struct profile_path *path, uint64_t size_min,
+				      uint64_t size_max)
+{
+	const struct sym_line *inner = paths_innermost(path);
+	struct suppression *x;
+
+	if (!inner)
+		return NULL;
+	for (x = s->item; x < s->item + s->count; x++)
+		if (x->why ? builtin_matches(x, inner, size_min, size_max)
+			   : matches_somewhere(x, stacks, path))
+			return x;
+	return NULL;
+}
