@@ -19,7 +19,7 @@ struct options {
 	bool json;
 };
 
-enum { JSON_LINES = 256, PROCESS, PID, THREAD, FUNCTION, FROM, TO, MARKS, NUMBERS };
+enum { JSON_LINES = 256, PROCESS, PID, THREAD, FUNCTION, FROM, TO, MARKS, NUMBERS, STACKS, FILES };
 
 static const struct argp_option options[] = {
 	{ "json-lines", JSON_LINES, NULL, 0, "One JSON object for each call", 0 },
@@ -32,6 +32,10 @@ static const struct argp_option options[] = {
 	{ "marks", MARKS, NULL, 0, "Also threads, forks, execs and losses, as lines with #", 1 },
 	{ "numbers", NUMBERS, NULL, 0, "Each event's number first, as mprof report names events",
 	  1 },
+	{ "stacks", STACKS, NULL, 0,
+	  "Each call's stack, as @NUMBER; lines before the first that names it say what it is", 1 },
+	{ "files", FILES, NULL, 0,
+	  "First the program and libraries that were loaded, as lines with %", 1 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -108,6 +112,12 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state)
 		return 0;
 	case NUMBERS:
 		o->filter.numbers = true;
+		return 0;
+	case STACKS:
+		o->filter.stacks = true;
+		return 0;
+	case FILES:
+		o->filter.files = true;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -35,7 +35,7 @@ static uint64_t count_threads(const struct trace *t)
 
 static uint64_t count_damage(const struct trace_damage *d)
 {
-	return d->chunks_bad + d->chunks_missing + d->words_bad + d->sizes_bad;
+	return d->chunks_bad + d->chunks_missing + d->words_bad + d->sizes_bad + d->stacks_bad;
 }
 
 int tally_read(struct tally *tally, const char *path, struct error *err)
@@ -53,8 +53,9 @@ int tally_read(struct tally *tally, const char *path, struct error *err)
 	for (n = 0; n < MPROF_FN_MAX; n++)
 		tally->all += tally->calls[n];
 	for (n = 0; n < MPROF_LOST_REASONS; n++)
-		*(lost_is_end((unsigned)n) ? &tally->ended : &tally->lost) +=
-		    trace_damage(t)->lost[n];
+		if (!lost_is_stack((unsigned)n))
+			*(lost_is_end((unsigned)n) ? &tally->ended : &tally->lost) +=
+			    trace_damage(t)->lost[n];
 	tally->damaged = count_damage(trace_damage(t));
 	tally->processes = trace_header(t)->processes;
 	tally->threads = count_threads(t);

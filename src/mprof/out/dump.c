@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dump_stacks.h"
 #include "line.h"
 
 enum source {
@@ -125,6 +126,7 @@ struct dump {
 	uint64_t *old; /* by thread number: the block that realloc was given */
 	size_t olds;
 	uint64_t number; /* of the event */
+	struct dump_stacks stacks;
 	struct event event[DUMP_BATCH];
 };
 
@@ -191,6 +193,11 @@ static uint64_t recall_old(struct dump *d, uint32_t thread)
 	return addr;
 }
 
+static bool is_call(const struct event *e)
+{
+	return e->kind != EVENT_CONTROL && e->kind != EVENT_LOST;
+}
+
 static bool wanted(const struct dump *d, const struct event *e, int64_t ns)
 {
 	const struct dump_filter *f = d->filter;
@@ -201,7 +208,7 @@ static bool wanted(const struct dump *d, const struct event *e, int64_t ns)
 		return false;
 	if (ns < f->from_ns || ns >= f->to_ns)
 		return false;
-	if (e->kind == EVENT_CONTROL || e->kind == EVENT_LOST)
+	if (!is_call(e))
 		return f->marks;
 	return e->fn < MPROF_FN_MAX && names[e->fn] && (!f->functions || f->functions >> e->fn & 1);
 }
@@ -314,6 +321,10 @@ static void text_call(struct dump *d, const struct event *e, uint64_t old)
 		else
 			line_number(l, e->error);
 	}
+	if (d->filter->stacks) {
+		line_text(l, "\t@");
+		line_number(l, e->stack);
+	}
 	line_char(l, '\n');
 }
 
@@ -393,6 +404,8 @@ static void json_call(struct dump *d, const struct event *e, uint64_t old)
 		json_text(l, "error", error);
 	else if (e->error)
 		json_number(l, "errno", e->error);
+	if (d->filter->stacks)
+		json_number(l, "stack", e->stack);
 	line_text(l, "}\n");
 }
 
@@ -429,13 +442,15 @@ static int dump_event(struct dump *d, const struct style *style, const struct ev
 		old = recall_old(d, e->thread);
 	if (!wanted(d, e, ns))
 		return 1;
+	if (d->filter->stacks && is_call(e) && dump_stacks_tell(&d->stacks, &d->line, e->stack) < 0)
+		return -ENOMEM;
 	if (!line_room(&d->line))
 		return 0;
 	style->who(d, e, ns);
-	if (e->kind == EVENT_CONTROL || e->kind == EVENT_LOST)
-		style->mark(d, e);
-	else
+	if (is_call(e))
 		style->call(d, e, old);
+	else
+		style->mark(d, e);
 	return 1;
 }
 
@@ -444,6 +459,8 @@ static int dump_events(struct dump *d, const struct style *style)
 	int more = 1;
 	size_t n, i;
 
+	if (d->filter->files)
+		dump_stacks_files(&d->stacks, &d->line);
 	while (more > 0 && (n = trace_next(d->trace, d->event, DUMP_BATCH))) {
 		for (i = 0; i < n && more > 0; i++)
 			more = dump_event(d, style, &d->event[i]);
@@ -464,10 +481,11 @@ int dump_print(struct trace *t, const struct dump_filter *filter, bool json, FIL
 	d->trace = t;
 	d->page_size = trace_header(t)->page_size;
 	line_init(&d->line, out);
-	if (!learn_pids(d))
+	if (!learn_pids(d) && !dump_stacks_start(&d->stacks, trace_stacks(t), json))
 		ret = dump_events(d, &styles[json]);
 	free(d->pid);
 	free(d->old);
+	dump_stacks_end(&d->stacks);
 	free(d);
 	return ret < 0 ? fail(err, ret, "no memory to dump '%s'", trace_path(t)) : 0;
 }

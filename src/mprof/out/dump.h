@@ -14,6 +14,9 @@
  * a line begins with the event's number, as reports name events: a realloc has
  * two, of which the second is shown, and what no line shows is counted too.
  *
+ * With `stacks`, a call's line ends with its stack's node, and lines before it say
+ * what is new of that; with `files`, the loaded files come first (dump_stacks.h).
+ *
  * Lines are made by hand into a buffer: a trace has millions, and printf
  * would be ten times slower than reading them.
  */
@@ -33,6 +36,8 @@ struct dump_filter {
 	int64_t from_ns, to_ns;	  /* since the run's start; to is not included */
 	bool marks;
 	bool numbers;
+	bool stacks; /* @NODE behind each call, and what the nodes are: dump_stacks.h */
+	bool files;  /* the loaded files first */
 };
 
 /*

@@ -317,7 +317,7 @@ json *report_json_lost(const uint64_t *lost)
 		[MPROF_LOST_NESTED] = "nested", [MPROF_LOST_SPACE] = "space",
 		[MPROF_LOST_MEMORY] = "memory", [MPROF_LOST_FILE] = "file",
 		[MPROF_LOST_EARLY] = "early",	[MPROF_LOST_PROCESS] = "process",
-		[MPROF_LOST_LOCKED] = "locked",
+		[MPROF_LOST_LOCKED] = "locked", [MPROF_LOST_STACK] = "stack",
 	};
 	json *o = json_object_new_object();
 	int i;
@@ -339,6 +339,8 @@ static json *damage_json(const struct trace_damage *d)
 	add_n(o, "chunks_missing", d->chunks_missing);
 	add_n(o, "words_bad", d->words_bad);
 	add_n(o, "sizes_bad", d->sizes_bad);
+	add_n(o, "stacks_bad", d->stacks_bad);
+	add_n(o, "stacks_missing", d->stacks_missing);
 	add_n(o, "first_bad_offset", d->first_bad_offset);
 	return o;
 }

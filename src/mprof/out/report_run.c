@@ -50,6 +50,7 @@ static const char *const lost_words[MPROF_LOST_REASONS] = {
 	[MPROF_LOST_EARLY] = "made before recording could start",
 	[MPROF_LOST_PROCESS] = "it could not join the run",
 	[MPROF_LOST_LOCKED] = "it forbade itself system calls that recording needs",
+	[MPROF_LOST_STACK] = "no room or memory for it",
 };
 
 static void print_lost(const struct analysis *a, FILE *out)
@@ -64,6 +65,9 @@ static void print_lost(const struct analysis *a, FILE *out)
 		if (lost_is_end(i))
 			fprintf(out, "  Recording ended early in %s: %s.\n",
 				text_many(a->tree.lost[i], "process", "processes").s, words);
+		else if (lost_is_stack(i))
+			fprintf(out, "  %s recorded without the stack: %s.\n",
+				text_many(a->tree.lost[i], "call was", "calls were").s, words);
 		else
 			fprintf(out, "  %s not recorded: %s.\n",
 				text_many(a->tree.lost[i], "call was", "calls were").s, words);
@@ -83,6 +87,8 @@ static void print_damage(const struct trace_damage *d, FILE *out)
 		{ d->chunks_missing, "parts are missing in the middle" },
 		{ d->words_bad, "parts break off at an event that makes no sense" },
 		{ d->sizes_bad, "parts claim space that belongs to others" },
+		{ d->stacks_bad, "descriptions of call stacks make no sense" },
+		{ d->stacks_missing, "times a call stack is named that is not described" },
 	};
 	bool any = false;
 	size_t i;
@@ -143,7 +149,8 @@ static int print_absent(const struct analysis *a, const struct report_options *o
 static bool is_damaged(const struct trace_damage *d)
 {
 	return d->bytes_missing || d->bytes_skipped || d->bytes_empty || d->chunks_bad ||
-	       d->chunks_missing || d->words_bad || d->sizes_bad;
+	       d->chunks_missing || d->words_bad || d->sizes_bad || d->stacks_bad ||
+	       d->stacks_missing;
 }
 
 static bool is_incomplete(const struct analysis *a)
@@ -153,8 +160,8 @@ static bool is_incomplete(const struct analysis *a)
 	for (i = 0; i < a->tree.processes; i++)
 		if (a->tree.process[i].stopped)
 			return true;
-	return a->tree.lost_all || is_damaged(a->damage) || a->tree.missing_count ||
-	       a->tree.remarks;
+	return a->tree.lost_all || a->tree.lost[MPROF_LOST_STACK] || is_damaged(a->damage) ||
+	       a->tree.missing_count || a->tree.remarks;
 }
 
 const struct report_section report_run_sections[] = {

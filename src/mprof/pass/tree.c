@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../trace/lost.h"
+
 static int by_number(const void *a, const void *b)
 {
 	const struct tree_process *x = a, *y = b;
@@ -289,7 +291,8 @@ int tree_make(struct tree *r, const struct walk_input *in, const uint64_t lost[M
 	*r = (struct tree){ .process = NULL };
 	for (i = 0; i < MPROF_LOST_REASONS; i++) {
 		r->lost[i] = lost[i];
-		r->lost_all += lost[i];
+		if (!lost_is_stack((unsigned)i))
+			r->lost_all += lost[i];
 	}
 	if (collect(r, in) < 0)
 		return -ENOMEM;

@@ -4,6 +4,7 @@
  *
  * For some reasons single calls are counted.  For the others recording ended in
  * a process for good: that is counted once, whatever the process did afterwards.
+ * And a call without its stack is not lost.
  */
 #ifndef MPROF_LOST_H
 #define MPROF_LOST_H
@@ -18,6 +19,12 @@ static inline bool lost_is_end(unsigned reason)
 	return reason == MPROF_LOST_SPACE || reason == MPROF_LOST_MEMORY ||
 	       reason == MPROF_LOST_FILE || reason == MPROF_LOST_PROCESS ||
 	       reason == MPROF_LOST_LOCKED;
+}
+
+/* Does it count calls that are there, but for their stacks? */
+static inline bool lost_is_stack(unsigned reason)
+{
+	return reason == MPROF_LOST_STACK;
 }
 
 #endif

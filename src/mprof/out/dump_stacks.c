@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* dump_stacks.c - the printer of stacks for `mprof dump`. */
+#include "dump_stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+
+/* A path without what could end a line, a field or a string; the caller frees it. */
+static char *clean(const char *path, bool json)
+{
+	const unsigned char *s = (const unsigned char *)path;
+	char *text = malloc(6 * strlen(path) + 1), *to = text;
+
+	while (text && *s) {
+		int n = utf8_at(s);
+
+		if (n && *s >= ' ' && *s != 127 && !(json && (*s == '"' || *s == '\\'))) {
+			memcpy(to, s, (size_t)n);
+			to += n;
+		} else if (!n) {
+			memcpy(to, UTF8_REPLACEMENT, 3);
+			to += 3;
+		} else if (json) {
+			to += sprintf(to, "\\u%04x", *s);
+		} else {
+			*to++ = '?';
+		}
+		s += n ? n : 1;
+	}
+	if (text)
+		*to = 0;
+	return text;
+}
+
+int dump_stacks_start(struct dump_stacks *d, const struct stacks *stacks, bool json)
+{
+	*d = (struct dump_stacks){ .stacks = stacks, .json = json };
+	d->path = calloc(stacks->objects + 1, sizeof(*d->path));
+	d->told = calloc(stacks->nodes / 8 + 1, 1);
+	if (!d->path || !d->told)
+		return -ENOMEM;
+	for (size_t i = 0; i < stacks->objects; i++) {
+		d->path[i] = clean(stacks->object[i].path, json);
+		if (!d->path[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void dump_stacks_end(struct dump_stacks *d)
+{
+	for (size_t i = 0; d->path && i < d->stacks->objects; i++)
+		free(d->path[i]);
+	free(d->path);
+	free(d->told);
+	free(d->chain);
+}
+
+/* A path may be longer than a line has room. */
+static void put_path(struct line *l, const char *path)
+{
+	if (strlen(path) < LINE_MAX_BYTES / 2) {
+		line_text(l, path);
+	} else if (line_flush(l)) {
+		fputs(path, l->out);
+	}
+}
+
+static void put_build_id(struct line *l, const struct stack_object *o)
+{
+	for (size_t i = 0; i < o->build_id_bytes; i++) {
+		line_char(l, "0123456789abcdef"[o->build_id[i] >> 4]);
+		line_char(l, "0123456789abcdef"[o->build_id[i] & 15]);
+	}
+}
+
+static void text_node(const struct dump_stacks *d, struct line *l, uint32_t node)
+{
+	const struct stack_node *n = &d->stacks->node[node];
+	const struct stack_frame *f = &d->stacks->frame[n->frame];
+
+	line_char(l, '@');
+	line_number(l, node);
+	line_text(l, "\t@");
+	line_number(l, n->parent);
+	line_char(l, '\t');
+	if (f->flags & STACK_FRAME_TRUNCATED) {
+		line_text(l, "...");
+	} else if (f->flags & STACK_FRAME_LOST_WAY) {
+		line_text(l, "???");
+	} else {
+		put_path(l, d->path[f->object]);
+		line_text(l, f->object ? "+0x" : "0x");
+		line_hex(l, f->address);
+	}
+	line_text(l, f->flags & STACK_FRAME_EXACT ? "\texact\n" : "\n");
+}
+
+static void json_node(const struct dump_stacks *d, struct line *l, uint32_t node)
+{
+	const struct stack_node *n = &d->stacks->node[node];
+	const struct stack_frame *f = &d->stacks->frame[n->frame];
+
+	line_text(l, "{\"define\":");
+	line_number(l, node);
+	line_text(l, ",\"caller\":");
+	line_number(l, n->parent);
+	if (f->flags & (STACK_FRAME_TRUNCATED | STACK_FRAME_LOST_WAY)) {
+		line_text(l, ",\"missing\":\"");
+		line_text(l, f->flags & STACK_FRAME_TRUNCATED ? "truncated" : "lost way");
+	} else {
+		if (f->object) {
+			line_text(l, ",\"path\":\"");
+			put_path(l, d->path[f->object]);
+			line_text(l, "\",\"file\":");
+			line_number(l, f->object);
+		}
+		line_text(l, f->flags & STACK_FRAME_EXACT ? ",\"exact\":true" : "");
+		line_text(l, ",\"address\":\"");
+		line_hex(l, f->address);
+	}
+	line_text(l, "\"}\n");
+}
+
+static bool is_told(const struct dump_stacks *d, uint32_t node)
+{
+	return d->told[node / 8] >> node % 8 & 1;
+}
+
+int dump_stacks_tell(struct dump_stacks *d, struct line *l, uint32_t node)
+{
+	size_t n = 0;
+
+	for (; node && !is_told(d, node); node = d->stacks->node[node].parent) {
+		if (n == d->chain_room) {
+			size_t room = n ? 2 * n : 64;
+			uint32_t *bigger = reallocarray(d->chain, room, sizeof(*bigger));
+
+			if (!bigger)
+				return -ENOMEM;
+			d->chain = bigger;
+			d->chain_room = room;
+		}
+		d->chain[n++] = node;
+	}
+	while (n-- && line_room(l)) {
+		d->told[d->chain[n] / 8] |= (uint8_t)(1 << d->chain[n] % 8);
+		(d->json ? json_node : text_node)(d, l, d->chain[n]);
+	}
+	return 0;
+}
+
+static void text_file(const struct dump_stacks *d, struct line *l, size_t i)
+{
+	const struct stack_object *o = &d->stacks->object[i];
+
+	line_char(l, '%');
+	line_number(l, i);
+	line_char(l, '\t');
+	put_build_id(l, o);
+	line_text(l, o->build_id_bytes ? "\t" : "-\t");
+	line_hex(l, o->bias);
+	line_char(l, '\t');
+	put_path(l, d->path[i]);
+	line_char(l, '\n');
+}
+
+static void json_file(const struct dump_stacks *d, struct line *l, size_t i)
+{
+	const struct stack_object *o = &d->stacks->object[i];
+
+	line_text(l, "{\"file\":");
+	line_number(l, i);
+	line_text(l, ",\"path\":\"");
+	put_path(l, d->path[i]);
+	if (o->build_id_bytes) {
+		line_text(l, "\",\"build_id\":\"");
+		put_build_id(l, o);
+	}
+	line_text(l, "\",\"bias\":\"");
+	line_hex(l, o->bias);
+	line_text(l, "\",\"process\":");
+	line_number(l, o->first_process);
+	line_text(l, "}\n");
+}
+
+void dump_stacks_files(const struct dump_stacks *d, struct line *l)
+{
+	for (size_t i = 1; i < d->stacks->objects && line_room(l); i++)
+		(d->json ? json_file : text_file)(d, l, i);
+}
