@@ -36,7 +36,7 @@ int export_bucket_add(const struct export *x, struct merged *m)
 	for (i = 0; i < n && !ret; i++) {
 		for (k = 0; k < VALUE_COUNT; k++)
 			v[k] = profile_value_total(bucket[i].profile, (enum profile_value)k);
-		ret = merged_add(m, bucket[i].line, v);
+		ret = merged_add(m, &bucket[i].line, 1, v);
 	}
 	return ret;
 }

@@ -259,10 +259,9 @@ int export_callgrind(struct export *x, struct error *err)
 		.same = LINE_LINE,
 		.simple = true,
 		.figures = EVENTS,
-		.figure = figure,
 	};
 	struct callgrind c = { .profile = x->profile, .out = x->out };
-	int ret = callgraph_make(&c.graph, x->profile, &o, err);
+	int ret = callgraph_make(&c.graph, x->profile, &o, figure, NULL, err);
 
 	if (!ret && !put_all(&c))
 		ret = fail(err, -ENOMEM, "no memory for the names of '%s'", x->profile->path);

@@ -187,13 +187,11 @@ int graph_make(struct graph *graph, struct export *x, struct error *err)
 	const struct callgraph_options o = {
 		.same = LINE_LINE,
 		.figures = 1,
-		.figure = figure,
-		.context = x,
 	};
 	int ret;
 
 	*graph = (struct graph){ .x = x };
-	ret = callgraph_make(&graph->g, x->profile, &o, err);
+	ret = callgraph_make(&graph->g, x->profile, &o, figure, x, err);
 	if (ret)
 		return ret;
 	graph->total = *graph->g.total;

@@ -8,15 +8,6 @@
 
 #define NONE UINT32_MAX
 
-/* What the stack at hand is turned into. */
-struct trail {
-	struct calltree_path path;
-	uint32_t *node; /* indexes, outermost first */
-	size_t count, room;
-	uint32_t *at; /* by function id - 1: where on the trail it was last put; may be stale */
-	size_t at_room;
-};
-
 /* ---- nodes and edges ---- */
 
 static bool more_nodes(struct callgraph *g)
@@ -73,59 +64,62 @@ static struct callgraph_edge *edge_of(struct callgraph *g, uint32_t from, uint32
 
 /* ---- one stack ---- */
 
-static bool more_trail(struct trail *t, size_t functions)
+static bool more_trail(struct callgraph *g, size_t n)
 {
 	uint32_t *grown;
 
-	if (t->path.count > t->room) {
-		grown = reallocarray(t->node, t->path.room, sizeof(*grown));
-		if (!grown)
-			return false;
-		t->node = grown;
-		t->room = t->path.room;
-	}
-	if (functions > t->at_room) {
-		grown = reallocarray(t->at, functions * 2, sizeof(*grown));
-		if (!grown)
-			return false;
-		memset(grown + t->at_room, 0, (functions * 2 - t->at_room) * sizeof(*grown));
-		t->at = grown;
-		t->at_room = functions * 2;
-	}
+	if (n <= g->trail_room)
+		return true;
+	grown = reallocarray(g->trail, 2 * n, sizeof(*grown));
+	if (!grown)
+		return false;
+	g->trail = grown;
+	g->trail_room = 2 * n;
+	return true;
+}
+
+static bool more_at(struct callgraph *g)
+{
+	size_t n = g->functions.keys.count;
+	uint32_t *grown;
+
+	if (n <= g->at_room)
+		return true;
+	grown = reallocarray(g->at, 2 * n, sizeof(*grown));
+	if (!grown)
+		return false;
+	memset(grown + g->at_room, 0, (2 * n - g->at_room) * sizeof(*grown));
+	g->at = grown;
+	g->at_room = 2 * n;
 	return true;
 }
 
 /* Back to where the function was on the trail already, so that it stands there once. */
-static void cut_loop(const struct callgraph *g, struct trail *t, uint32_t node)
+static void cut_loop(struct callgraph *g, uint32_t node)
 {
-	uint32_t function = g->node[node].function, at = t->at[function - 1];
+	uint32_t function = g->node[node].function, at = g->at[function - 1];
 
-	if (at < t->count && g->node[t->node[at]].function == function)
-		t->count = at;
-	t->at[function - 1] = (uint32_t)t->count;
+	if (at < g->on_trail && g->node[g->trail[at]].function == function)
+		g->on_trail = at;
+	g->at[function - 1] = (uint32_t)g->on_trail;
 }
 
-static bool follow(struct callgraph *g, struct trail *t, struct profile *p, size_t i)
+static bool follow(struct callgraph *g, const struct sym_line *const *line, size_t n,
+		   const uint32_t *frame, size_t frames)
 {
-	const struct profile_path *path;
 	uint32_t node;
-	size_t extra, k;
+	size_t k;
 
-	if (!calltree_path_of(&t->path, p, i))
+	if (!more_trail(g, n))
 		return false;
-	path = profile_path(p, p->site[i].key);
-	if (!path)
-		return false;
-	/* Lines that stand for what is not known have no frame. */
-	extra = t->path.count - path->count;
-	t->count = 0;
-	for (k = 0; k < t->path.count; k++) {
-		node = node_of(g, t->path.line[k], k < extra ? 0 : path->frame[k - extra]);
-		if (node == NONE || !more_trail(t, g->functions.keys.count))
+	g->on_trail = 0;
+	for (k = 0; k < n; k++) {
+		node = node_of(g, line[k], k + frames < n ? 0 : frame[k + frames - n]);
+		if (node == NONE || !more_at(g))
 			return false;
 		if (g->options.simple)
-			cut_loop(g, t, node);
-		t->node[t->count++] = node;
+			cut_loop(g, node);
+		g->trail[g->on_trail++] = node;
 	}
 	return true;
 }
@@ -138,25 +132,25 @@ static void add(uint64_t *to, const uint64_t *v, size_t n)
 		to[i] += v[i];
 }
 
-static bool count(struct callgraph *g, const struct trail *t, size_t site, const uint64_t *v)
+static bool count(struct callgraph *g, const uint64_t *v)
 {
 	size_t n = g->options.figures, k;
 	struct callgraph_node *node = NULL;
 	struct callgraph_edge *edge;
 
-	for (k = 0; k < t->count; k++) {
-		node = &g->node[t->node[k]];
-		if (node->seen != site + 1)
+	for (k = 0; k < g->on_trail; k++) {
+		node = &g->node[g->trail[k]];
+		if (node->seen != g->stacks)
 			add(node->all, v, n);
-		node->seen = site + 1;
+		node->seen = g->stacks;
 		if (!k)
 			continue;
-		edge = edge_of(g, t->node[k - 1], t->node[k]);
+		edge = edge_of(g, g->trail[k - 1], g->trail[k]);
 		if (!edge)
 			return false;
-		if (edge->seen != site + 1)
+		if (edge->seen != g->stacks)
 			add(edge->v, v, n);
-		edge->seen = site + 1;
+		edge->seen = g->stacks;
 	}
 	if (node)
 		add(node->own, v, n);
@@ -164,25 +158,20 @@ static bool count(struct callgraph *g, const struct trail *t, size_t site, const
 	return true;
 }
 
-int callgraph_make(struct callgraph *g, struct profile *p, const struct callgraph_options *o,
-		   struct error *err)
+void callgraph_init(struct callgraph *g, const struct callgraph_options *o)
 {
-	struct trail t = { .count = 0 };
-	uint64_t v[CALLGRAPH_FIGURES];
-	bool good = true;
-	size_t i;
+	*g = (struct callgraph){
+		.options = *o,
+		.lines.same = o->same,
+		.functions.same = LINE_FUNCTION,
+	};
+}
 
-	*g = (struct callgraph){ .options = *o,
-				 .lines.same = o->same,
-				 .functions.same = LINE_FUNCTION };
-	for (i = 0; i < p->count && good; i++) {
-		o->figure(o->context, p, i, v);
-		good = follow(g, &t, p, i) && count(g, &t, i, v);
-	}
-	free(t.path.line);
-	free(t.node);
-	free(t.at);
-	return good ? 0 : fail(err, -ENOMEM, "no memory for the call graph of '%s'", p->path);
+int callgraph_add(struct callgraph *g, const struct sym_line *const *line, size_t n,
+		  const uint32_t *frame, size_t frames, const uint64_t *v)
+{
+	g->stacks++;
+	return follow(g, line, n, frame, frames) && count(g, v) ? 0 : -ENOMEM;
 }
 
 void callgraph_release(struct callgraph *g)
@@ -192,5 +181,36 @@ void callgraph_release(struct callgraph *g)
 	keys_release(&g->pairs);
 	free(g->node);
 	free(g->edge);
+	free(g->trail);
+	free(g->at);
 	*g = (struct callgraph){ .node = NULL };
+}
+
+/* ---- from a profile ---- */
+
+static int add_site(struct callgraph *g, struct profile *p, size_t i, struct calltree_path *path,
+		    const uint64_t *v)
+{
+	const struct profile_path *known = profile_path(p, p->site[i].key);
+
+	if (!known || !calltree_path_of(path, p, i))
+		return -ENOMEM;
+	return callgraph_add(g, path->line, path->count, known->frame, known->count, v);
+}
+
+int callgraph_make(struct callgraph *g, struct profile *p, const struct callgraph_options *o,
+		   callgraph_figure *figure, const void *context, struct error *err)
+{
+	struct calltree_path path = { .line = NULL };
+	uint64_t v[CALLGRAPH_FIGURES];
+	int ret = 0;
+	size_t i;
+
+	callgraph_init(g, o);
+	for (i = 0; i < p->count && !ret; i++) {
+		figure(context, p, i, v);
+		ret = add_site(g, p, i, &path, v);
+	}
+	free(path.line);
+	return ret ? fail(err, ret, "no memory for the call graph of '%s'", p->path) : 0;
 }

@@ -26,9 +26,6 @@ struct callgraph_options {
 	enum line_same same; /* what is one node */
 	bool simple;
 	size_t figures; /* 1 to CALLGRAPH_FIGURES */
-	/* Sets to[figures] from site i. */
-	void (*figure)(const void *context, const struct profile *p, size_t i, uint64_t *to);
-	const void *context;
 };
 
 struct callgraph_node {
@@ -36,7 +33,7 @@ struct callgraph_node {
 	uint32_t function; /* id of `functions` */
 	uint32_t frame;	   /* of stacks->frame: the first one seen; 0 none */
 	uint64_t own[CALLGRAPH_FIGURES], all[CALLGRAPH_FIGURES];
-	size_t seen; /* site + 1 that was counted last */
+	size_t seen; /* stack that was counted last, from 1 */
 };
 
 struct callgraph_edge {
@@ -53,11 +50,30 @@ struct callgraph {
 	struct callgraph_edge *edge;
 	size_t nodes, node_room, edges, edge_room;
 	uint64_t total[CALLGRAPH_FIGURES];
+	size_t stacks;
+	/* The stack at hand: nodes from the outermost inward, and by function id - 1 where it
+	 * was put on the trail last, which may be long ago. */
+	uint32_t *trail, *at;
+	size_t on_trail, trail_room, at_room;
 };
 
-/* 0, or -ENOMEM with err filled; release in both cases. */
-int callgraph_make(struct callgraph *g, struct profile *p, const struct callgraph_options *o,
-		   struct error *err);
+void callgraph_init(struct callgraph *g, const struct callgraph_options *o);
+/*
+ * Lines from the outermost inward, which must outlive g, and the frames of the
+ * last `frames` of them: lines that stand for what is not known have none.
+ * 0 or -ENOMEM.
+ */
+int callgraph_add(struct callgraph *g, const struct sym_line *const *line, size_t n,
+		  const uint32_t *frame, size_t frames, const uint64_t *v);
 void callgraph_release(struct callgraph *g);
+
+/* ---- from a profile ---- */
+
+/* Sets to[figures] from site i. */
+typedef void callgraph_figure(const void *context, const struct profile *p, size_t i, uint64_t *to);
+
+/* Initialises g and adds all sites.  0, or -ENOMEM with err filled; release in both cases. */
+int callgraph_make(struct callgraph *g, struct profile *p, const struct callgraph_options *o,
+		   callgraph_figure *figure, const void *context, struct error *err);
 
 #endif

@@ -44,13 +44,27 @@ static struct merged_row *row_of(struct merged *m, uint32_t stack)
 	return &m->row[m->count++];
 }
 
-static int add_stack(struct merged *m, const uint32_t *id, size_t depth,
-		     const uint64_t v[VALUE_COUNT])
+int merged_add(struct merged *m, const struct sym_line *const *line, size_t n,
+	       const uint64_t v[VALUE_COUNT])
 {
-	uint32_t stack = keys_id(&m->stacks, id, depth * sizeof(*id));
-	struct merged_row *row = stack ? row_of(m, stack) : NULL;
+	struct merged_row *row;
+	uint32_t stack, *grown;
 	size_t k;
 
+	if (n > m->id_room) {
+		grown = reallocarray(m->id, 2 * n, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		m->id = grown;
+		m->id_room = 2 * n;
+	}
+	for (k = 0; k < n; k++) {
+		m->id[k] = line_keys_id(&m->lines, line[k]);
+		if (!m->id[k])
+			return -ENOMEM;
+	}
+	stack = keys_id(&m->stacks, m->id, n * sizeof(*m->id));
+	row = stack ? row_of(m, stack) : NULL;
 	if (!row)
 		return -ENOMEM;
 	for (k = 0; k < VALUE_COUNT; k++)
@@ -58,51 +72,21 @@ static int add_stack(struct merged *m, const uint32_t *id, size_t depth,
 	return 0;
 }
 
-int merged_add(struct merged *m, const struct sym_line *line, const uint64_t v[VALUE_COUNT])
-{
-	uint32_t id = line_keys_id(&m->lines, line);
-
-	return id ? add_stack(m, &id, 1, v) : -ENOMEM;
-}
-
-static int add_site(struct merged *m, struct profile *p, size_t i, struct calltree_path *path,
-		    uint32_t **id, size_t *room)
-{
-	uint64_t v[VALUE_COUNT];
-	uint32_t *grown;
-	size_t k;
-
-	if (!calltree_path_of(path, p, i))
-		return -ENOMEM;
-	if (path->count > *room) {
-		grown = reallocarray(*id, path->room, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		*id = grown;
-		*room = path->room;
-	}
-	for (k = 0; k < path->count; k++) {
-		(*id)[k] = line_keys_id(&m->lines, path->line[k]);
-		if (!(*id)[k])
-			return -ENOMEM;
-	}
-	for (k = 0; k < VALUE_COUNT; k++)
-		v[k] = profile_value(p, i, (enum profile_value)k);
-	return add_stack(m, *id, path->count, v);
-}
-
 int merged_make(struct merged *m, struct profile *p, struct error *err)
 {
 	struct calltree_path path = { .line = NULL };
-	uint32_t *id = NULL;
-	size_t room = 0, i;
+	uint64_t v[VALUE_COUNT];
+	size_t i, k;
 	int ret = 0;
 
-	*m = (struct merged){ .lines.same = LINE_FUNCTION };
-	for (i = 0; i < p->count && !ret; i++)
-		ret = add_site(m, p, i, &path, &id, &room);
+	*m = (struct merged)MERGED_EMPTY;
+	for (i = 0; i < p->count && !ret; i++) {
+		for (k = 0; k < VALUE_COUNT; k++)
+			v[k] = profile_value(p, i, (enum profile_value)k);
+		ret = calltree_path_of(&path, p, i) ? merged_add(m, path.line, path.count, v)
+						    : -ENOMEM;
+	}
 	free(path.line);
-	free(id);
 	return ret ? fail(err, ret, "no memory for the stacks of '%s'", p->path) : 0;
 }
 
@@ -133,5 +117,6 @@ void merged_release(struct merged *m)
 	line_keys_release(&m->lines);
 	keys_release(&m->stacks);
 	free(m->row);
+	free(m->id);
 	*m = (struct merged){ .row = NULL };
 }

@@ -22,12 +22,21 @@ struct merged {
 	struct keys stacks;
 	struct merged_row *row; /* most bytes first, as sites are */
 	size_t count, room;
+	uint32_t *id; /* of the stack at hand */
+	size_t id_room;
 };
 
-/* 0, or -ENOMEM with err filled; release in both cases. */
+/* A zeroed struct but for lines.same, LINE_FUNCTION, is empty. */
+#define MERGED_EMPTY                                            \
+	{                                                       \
+		.lines = { .same = LINE_FUNCTION }, .row = NULL \
+	}
+
+/* Adds a stack, outermost line first; lines must outlive m.  0 or -ENOMEM. */
+int merged_add(struct merged *m, const struct sym_line *const *line, size_t n,
+	       const uint64_t v[VALUE_COUNT]);
+/* Starts m with all sites.  0, or -ENOMEM with err filled; release in both cases. */
 int merged_make(struct merged *m, struct profile *p, struct error *err);
-/* Adds a row of one line that is no function.  Its name must outlive m.  0 or -ENOMEM. */
-int merged_add(struct merged *m, const struct sym_line *line, const uint64_t v[VALUE_COUNT]);
 /* Rows with the same callers next to each other.  Nothing can be added afterwards. */
 void merged_sort(struct merged *m);
 void merged_release(struct merged *m);
