@@ -283,7 +283,8 @@ static bool limit(struct profile_options *p, const struct export_options *e, int
 {
 	struct site_filter *f = &p->sites.filter;
 
-	if (which != MAIN)
+	/* What passes a glob is only known later: then the most live is that of each site. */
+	if (which != MAIN && !p->function && !p->file && !p->module)
 		p->sites.group = one_group;
 	if (which == MAIN && e->stack_min_size > f->size_min)
 		f->size_min = e->stack_min_size;

@@ -22,16 +22,6 @@
 
 #include "../pass/profile.h"
 
-/* Until pass/profile.c is there. */
-#pragma weak profile_make
-#pragma weak profile_release
-#pragma weak profile_path
-#pragma weak profile_value
-#pragma weak profile_value_total
-#pragma weak profile_value_find
-#pragma weak profile_value_name
-#pragma weak profile_value_unit
-
 enum export_flags {
 	EXPORT_BINARY = 1,    /* refused on a terminal */
 	EXPORT_EVENTS = 2,    /* walks the trace itself: `profile` is NULL */

@@ -70,7 +70,9 @@ static void set_grouping(struct profile *p, struct grouping *g, enum profile_by 
 	o->part = by == PROFILE_BY_THREAD ? SITE_BY_THREAD
 		  : by == PROFILE_BY_SIZE ? SITE_BY_SIZE
 					  : SITE_WHOLE;
-	o->group = by == PROFILE_BY_STACK ? NULL : group_of;
+	if (by == PROFILE_BY_STACK)
+		return;
+	o->group = group_of;
 	o->group_context = g;
 }
 

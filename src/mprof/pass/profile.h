@@ -35,7 +35,7 @@ enum profile_by {
 };
 
 struct profile_options {
-	struct sites_options sites; /* part and group are profile_make's own to set */
+	struct sites_options sites; /* part is profile_make's own to set, group but by stack */
 	enum profile_by by;
 	struct sym_options sym;
 	const char *function, *file, *module; /* globs that a line of the path must match; NULL */
