@@ -181,7 +181,8 @@ static int initialise(const void *caller, struct text *why)
 
 	configure(why);
 	init = is_path(mp_config.init) ? NULL : mp_find_init(mp_config.init, why);
-	if ((is_path(mp_config.init) || is_path(mp_config.mode) || (init && init->loads)) &&
+	if ((is_path(mp_config.init) || is_path(mp_config.mode) || (init && init->loads) ||
+	     text_same(mp_config.unwind, "libgcc")) &&
 	    !loader_is_idle(caller))
 		return 0;
 	*why = text_on(why->at, why->size);

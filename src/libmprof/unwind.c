@@ -438,3 +438,37 @@ uint32_t mp_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_
 	c->dirty = 0;
 	return kept;
 }
+
+/* ---- stacks that another unwinder finds: a cache with nothing before ---- */
+
+struct stack_cache *mp_fresh_begin(struct mprof_thread *t, uintptr_t sp)
+{
+	struct stack_cache *c = prepare(t, sp);
+
+	if (!c)
+		return NULL;
+	c->dirty = 1;
+	c->fresh_n = c->flags = 0;
+	return c;
+}
+
+int mp_fresh_add(struct stack_cache *c, uintptr_t pc)
+{
+	if (c->fresh_n == c->room && !grow(c)) {
+		c->flags |= MPROF_STACK_TRUNCATED;
+		return 0;
+	}
+	c->fresh[c->fresh_n++] = (struct stack_fresh){ .pc = pc };
+	return 1;
+}
+
+uint32_t mp_fresh_id(struct stack_cache *c)
+{
+	uint32_t id;
+
+	rebuild(c, 0);
+	id = mp_stacks_id(c, 0);
+	c->n = c->slots = 0;
+	c->dirty = 0;
+	return id;
+}

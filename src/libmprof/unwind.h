@@ -69,6 +69,14 @@ MPROF_HOT uint32_t mp_rule(uintptr_t pc)
 	return mp_rules_miss(pc);
 }
 
+/* ---- unwind.c: for an unwinder that finds all frames itself, innermost first ---- */
+
+struct stack_cache;
+struct stack_cache *mp_fresh_begin(struct mprof_thread *t, uintptr_t sp);
+/* pc as in struct stack_frame.  0: there is no room for more. */
+int mp_fresh_add(struct stack_cache *c, uintptr_t pc);
+uint32_t mp_fresh_id(struct stack_cache *c);
+
 /* ---- loaded.c ---- */
 
 /* An address of o was met: record it unless it is known.  1: other code was there before. */
