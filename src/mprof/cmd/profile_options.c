@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* profile_options.c - the options of commands that look at call stacks. */
+#include "profile_options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../util/ranges.h"
+#include "cmd.h"
+
+enum {
+	FUNCTION = PROFILE_KEYS,
+	SOURCE_FILE,
+	MODULE,
+	THREAD,
+	PROCESS,
+	SIZE,
+	LIFETIME,
+	TIME,
+	KIND,
+	TEMPORARY,
+	NAMES,
+	REWRITE,
+	STOP_AT,
+	WRAPPERS,
+	DEBUG_DIR,
+	SYSROOT,
+	DEBUGINFOD,
+	NO_SYMBOL_CACHE,
+	SUPPRESSIONS,
+	NO_BUILTIN,
+};
+
+static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "Which blocks count:", 20 },
+	{ "function", FUNCTION, "GLOB", 0, "Stacks with a function like this", 20 },
+	{ "file", SOURCE_FILE, "GLOB", 0, "Stacks with a source file like this", 20 },
+	{ "module", MODULE, "GLOB", 0, "Stacks through a program or library like this", 20 },
+	{ "thread", THREAD, "NUMBER", 0, "Allocated by this thread, its number in the run", 20 },
+	{ "process", PROCESS, "NUMBER", 0, "Of this process, its number in the run", 20 },
+	{ "size", SIZE, "A..B", 0, "Bytes asked for, as 64..1K, 1M.. or ..100", 20 },
+	{ "lifetime", LIFETIME, "A..B", 0, "How long they lived, as ..5us or 10ms..2s", 20 },
+	{ "time", TIME, "A..B", 0, "When they began, since the start of the run", 20 },
+	{ "kind", KIND, "NAME[,NAME]", 0, "Allocated by these: malloc, calloc, new ...", 20 },
+	{ "temporary", TEMPORARY, "N|TIME", 0,
+	  "What is temporary: freed by its thread within N of its calls, or within a TIME [1]",
+	  20 },
+	{ NULL, 0, NULL, 0, "Names:", 21 },
+	{ "names", NAMES, "short|full|raw", 0,
+	  "Without parameters and template arguments, with them, or as linked [short]", 21 },
+	{ "rewrite", REWRITE, "s/REGEX/TEXT/", 0, "Change names; may be repeated", 21 },
+	{ "stop-at", STOP_AT, "REGEX", 0, "Such functions stand for all they call; may be repeated",
+	  21 },
+	{ "wrappers", WRAPPERS, NULL, 0, "Show malloc, operator new and their like, too", 21 },
+	{ "debug-dir", DEBUG_DIR, "DIR", 0, "Look for debug files here, too; may be repeated", 21 },
+	{ "sysroot", SYSROOT, "DIR", 0, "The files of the recorded machine are below here", 21 },
+	{ "debuginfod", DEBUGINFOD, NULL, 0, "Ask the servers of DEBUGINFOD_URLS, too", 21 },
+	{ "no-symbol-cache", NO_SYMBOL_CACHE, NULL, 0, "Neither read nor keep names on disk", 21 },
+	{ NULL, 0, NULL, 0, "Leaks:", 22 },
+	{ "suppressions", SUPPRESSIONS, "FILE", 0,
+	  "Lines leak:PATTERN, as LeakSanitizer has them; may be repeated", 22 },
+	{ "no-builtin-suppressions", NO_BUILTIN, NULL, 0,
+	  "Show what libc, libstdc++ and the loader keep, too", 22 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+/* ---- words ---- */
+
+static void add_to(struct profile_list *l, const char *item, struct argp_state *state)
+{
+	const char **grown = reallocarray(l->item, l->count + 2, sizeof(*grown));
+
+	if (!grown)
+		argp_failure(state, STATUS_FOUND, ENOMEM, "options");
+	else {
+		l->item = grown;
+		l->item[l->count++] = item;
+		l->item[l->count] = NULL;
+	}
+}
+
+static uint32_t number(const char *arg, const char *what, struct argp_state *state)
+{
+	unsigned long n;
+	char *end;
+
+	errno = 0;
+	n = strtoul(arg, &end, 10);
+	if (errno || *end || end == arg || *arg == '-' || !n || n > UINT32_MAX)
+		argp_error(state, "'%s' is no %s: a whole number from 1 is", arg, what);
+	return (uint32_t)n;
+}
+
+static const struct {
+	const char *name;
+	unsigned code;
+} kinds[] = {
+#define CLASS_ALLOC			      1
+#define CLASS_REALLOC			      1
+#define CLASS_MAP			      1
+#define CLASS_FREE			      0
+#define MPROF_FUNCTION(id, code, name, class) { CLASS_##class ? name : NULL, code },
+#include <mprof/functions.def>
+#undef MPROF_FUNCTION
+	{ "new", MPROF_FN_NEW },
+	{ "new[]", MPROF_FN_NEW_ARRAY },
+};
+
+static uint32_t kind_of(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (kinds[i].name && !strcmp(kinds[i].name, name))
+			return 1u << kinds[i].code;
+	return 0;
+}
+
+static void add_kinds(struct site_filter *f, const char *arg, struct argp_state *state)
+{
+	char *copy = strdup(arg), *word, *rest;
+	uint32_t kind;
+
+	for (word = copy ? strtok_r(copy, ",", &rest) : NULL; word;
+	     word = strtok_r(NULL, ",", &rest)) {
+		kind = kind_of(word);
+		if (!kind)
+			argp_error(state,
+				   "nothing is allocated by '%s'; malloc, calloc, realloc, new,"
+				   " new[], memalign, mmap ... allocate",
+				   word);
+		f->functions |= kind;
+	}
+	free(copy);
+}
+
+static void set_names(struct sym_options *o, const char *arg, struct argp_state *state)
+{
+	static const char *const form[] = {
+		[SYM_SHORT] = "short",
+		[SYM_FULL] = "full",
+		[SYM_RAW] = "raw",
+	};
+	unsigned i;
+
+	for (i = 0; i < sizeof(form) / sizeof(form[0]); i++) {
+		if (!strcmp(arg, form[i])) {
+			o->names = (enum sym_names)i;
+			return;
+		}
+	}
+	argp_error(state, "names are short, full or raw, not '%s'", arg);
+}
+
+static void set_temporary(struct sites_options *o, const char *arg, struct argp_state *state)
+{
+	struct error err;
+	char *end;
+
+	if (!arg[strspn(arg, "0123456789")]) {
+		errno = 0;
+		o->temporary_events = strtoull(arg, &end, 10);
+		if (errno || !o->temporary_events || o->temporary_events > SITE_TEMPORARY_MOST)
+			argp_error(state, "--temporary looks back 1 to %u calls, not '%s'",
+				   SITE_TEMPORARY_MOST, arg);
+	} else if (parse_time(arg, &o->temporary_ns, &err)) {
+		argp_error(state, "--temporary takes a number of calls or a time: %s", err.text);
+	}
+}
+
+static void set_range(struct site_filter *f, int key, const char *arg, struct argp_state *state)
+{
+	uint64_t least, most;
+	struct error err;
+	int ret = key == SIZE ? parse_sizes(arg, &least, &most, &err)
+			      : parse_times(arg, &least, &most, &err);
+
+	if (ret) {
+		argp_error(state, "%s", err.text);
+	} else if (key == SIZE) {
+		f->size_min = least;
+		f->size_max = most;
+	} else if (key == LIFETIME) {
+		f->lifetime_min_ns = least;
+		f->lifetime_max_ns = most;
+	} else {
+		/* Nothing began before the start: a range from 0 leaves out nothing. */
+		f->from_ns = least ? (int64_t)least : INT64_MIN;
+		f->to_ns = most > INT64_MAX ? INT64_MAX : (int64_t)most;
+	}
+}
+
+/* ---- the parser ---- */
+
+static error_t parse_filter(int key, char *arg, struct argp_state *state)
+{
+	struct profile_options *o = &((struct profile_cli *)state->input)->options;
+	struct site_filter *f = &o->sites.filter;
+
+	switch (key) {
+	case FUNCTION:
+		o->function = arg;
+		return 0;
+	case SOURCE_FILE:
+		o->file = arg;
+		return 0;
+	case MODULE:
+		o->module = arg;
+		return 0;
+	case THREAD:
+		f->thread = number(arg, "thread", state);
+		return 0;
+	case PROCESS:
+		f->process = number(arg, "process", state);
+		return 0;
+	case SIZE:
+	case LIFETIME:
+	case TIME:
+		set_range(f, key, arg, state);
+		return 0;
+	case KIND:
+		add_kinds(f, arg, state);
+		return 0;
+	case TEMPORARY:
+		set_temporary(&o->sites, arg, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse_names(int key, char *arg, struct argp_state *state)
+{
+	struct profile_cli *c = state->input;
+	struct profile_options *o = &c->options;
+
+	switch (key) {
+	case NAMES:
+		set_names(&o->sym, arg, state);
+		return 0;
+	case REWRITE:
+		add_to(&c->rewrite, arg, state);
+		return 0;
+	case STOP_AT:
+		add_to(&c->stop, arg, state);
+		return 0;
+	case WRAPPERS:
+		o->wrappers = true;
+		return 0;
+	case DEBUG_DIR:
+		add_to(&c->debug_dir, arg, state);
+		return 0;
+	case SYSROOT:
+		o->sym.sysroot = arg;
+		return 0;
+	case DEBUGINFOD:
+		o->sym.debuginfod = true;
+		return 0;
+	case NO_SYMBOL_CACHE:
+		o->sym.no_cache = true;
+		return 0;
+	case SUPPRESSIONS:
+		add_to(&c->suppressions, arg, state);
+		return 0;
+	case NO_BUILTIN:
+		o->no_builtin_suppressions = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct profile_cli *c = state->input;
+	error_t ret;
+
+	if (key == ARGP_KEY_END) {
+		c->options.suppressions = c->suppressions.item;
+		c->options.sym.debug_dir = c->debug_dir.item;
+		c->options.sym.rewrite = c->rewrite.item;
+		c->options.sym.stop = c->stop.item;
+		return 0;
+	}
+	ret = parse_filter(key, arg, state);
+	return ret == ARGP_ERR_UNKNOWN ? parse_names(key, arg, state) : ret;
+}
+
+const struct argp profile_argp = { .options = options, .parser = parse };
+
+void profile_cli_init(struct profile_cli *c)
+{
+	*c = (struct profile_cli){ .options = { .sites = { .filter = SITE_FILTER_ALL } } };
+}
+
+void profile_cli_release(struct profile_cli *c)
+{
+	free(c->suppressions.item);
+	free(c->debug_dir.item);
+	free(c->rewrite.item);
+	free(c->stop.item);
+	c->suppressions = c->debug_dir = c->rewrite = c->stop = (struct profile_list){ NULL, 0 };
+}
+
+/* ---- the progress line ---- */
+
+static void show_progress(void *context, const struct walk *w)
+{
+	struct profile_progress *g = context;
+	uint64_t end = 0, span, done;
+	struct timespec now;
+	size_t i;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!g->shown && now.tv_sec - g->start.tv_sec + (now.tv_nsec > g->start.tv_nsec) < 2)
+		return;
+	g->shown = true;
+	for (i = 0; i < w->input.thread_count; i++)
+		if (w->input.threads[i].last_ticks > end)
+			end = w->input.threads[i].last_ticks;
+	span = end > w->first_ticks ? end - w->first_ticks : 1;
+	done = w->last_ticks < end ? w->last_ticks - w->first_ticks : span;
+	fprintf(stderr, "\rmprof: reading, %3.0f %%, %.0f million events ",
+		100.0 * (double)done / (double)span, (double)w->events / 1e6);
+}
+
+void profile_progress_start(struct profile_progress *g, struct profile_options *o)
+{
+	g->shown = false;
+	clock_gettime(CLOCK_MONOTONIC, &g->start);
+	o->progress = isatty(STDERR_FILENO) ? show_progress : NULL;
+	o->progress_context = g;
+}
+
+void profile_progress_done(struct profile_progress *g)
+{
+	if (g->shown)
+		fputs("\r\033[K", stderr);
+}
+
+/* ---- what is missing ---- */
+
+#define REMARKS 3u
+
+void profile_tell_remarks(const struct profile *p)
+{
+	const struct sym_remark *remark;
+	size_t n = sym_remarks(p->sym, &remark), i;
+
+	for (i = 0; i < n && i < REMARKS; i++)
+		cmd_warn("no names for '%s': %s", p->stacks->object[remark[i].object].path,
+			 remark[i].why);
+	if (n > REMARKS)
+		cmd_warn("and %zu more objects have no names", n - REMARKS);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * profile_options.h - the options that every command has which looks at call
+ * stacks: which blocks count, how names read, what is suppressed.
+ *
+ * A command has a struct profile_cli in its options, calls profile_cli_init
+ * before argp_parse, puts profile_argp among its argp children and, at
+ * ARGP_KEY_INIT, says state->child_inputs[i] = &o->cli.  Then cli.options is what
+ * profile_make takes.  profile_cli_release frees the lists.
+ *
+ * Options use keys from PROFILE_KEYS on; a command's own stay below.
+ */
+#ifndef MPROF_PROFILE_OPTIONS_H
+#define MPROF_PROFILE_OPTIONS_H
+
+#include <argp.h>
+
+#include "../pass/profile.h"
+
+#define PROFILE_KEYS 4096
+
+/* A list that ends with NULL. */
+struct profile_list {
+	const char **item;
+	size_t count;
+};
+
+struct profile_cli {
+	struct profile_options options;
+	struct profile_list suppressions, debug_dir, rewrite, stop;
+};
+
+extern const struct argp profile_argp;
+
+void profile_cli_init(struct profile_cli *c);
+void profile_cli_release(struct profile_cli *c);
+
+/*
+ * A line on stderr that shows how far the walk is, on a terminal and when it
+ * takes more than a second: set before profile_make, done after it.
+ */
+struct profile_progress {
+	struct timespec start;
+	bool shown;
+};
+void profile_progress_start(struct profile_progress *g, struct profile_options *o);
+void profile_progress_done(struct profile_progress *g);
+
+/* For stderr: objects whose names could not be had, the most important ones. */
+void profile_tell_remarks(const struct profile *p);
+
+#endif
