@@ -31,6 +31,8 @@ struct flow;
 
 /* Every hook is optional.  A hook without memory calls flow_failed(). */
 struct flow_ops {
+	/* Every event, whatever it is, before what it does to blocks. */
+	void (*event)(void *context, struct flow *f, const struct event *e, uint64_t number);
 	/* Before each block that passes, whatever it does; and before a process goes. */
 	void (*time)(void *context, struct flow *f, uint64_t ticks, uint64_t number);
 	void (*began)(void *context, struct flow *f, const struct flow_block *b);
