@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* figures.c - values of profiles and lines of stacks. */
+#include "figures.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct text figures_text(enum profile_value value, uint64_t n)
+{
+	switch (*profile_value_unit(value)) {
+	case 'b':
+		return text_bytes(n);
+	case 'n':
+		return text_ns(n);
+	default:
+		return text_count(n);
+	}
+}
+
+struct text figures_signed(enum profile_value value, int64_t n)
+{
+	struct text plain = figures_text(value, n < 0 ? 0 - (uint64_t)n : (uint64_t)n), t;
+
+	snprintf(t.s, sizeof(t.s), "%c%.60s", n < 0 ? '-' : '+', plain.s);
+	return n ? t : plain;
+}
+
+/* Up to FIGURES_NAME bytes, whole characters of UTF-8. */
+static void put_name(FILE *out, const char *s)
+{
+	size_t n = strlen(s), i;
+
+	if (n > FIGURES_NAME) {
+		n = FIGURES_NAME - 3;
+		while (n && (s[n] & 0xc0) == 0x80)
+			n--;
+	}
+	for (i = 0; i < n; i++)
+		fputc((unsigned char)s[i] < ' ' || s[i] == 0x7f ? '?' : s[i], out);
+	if (s[n])
+		fputs("...", out);
+}
+
+void figures_line(FILE *out, const struct sym_line *line, bool with_line)
+{
+	put_name(out, line->function);
+	if (*line->file) {
+		fputs(" (", out);
+		put_name(out, text_base(line->file));
+		if (with_line && line->line)
+			fprintf(out, ":%" PRIu32, line->line);
+		fputc(')', out);
+	} else if (line->known) {
+		fputs(" [", out);
+		put_name(out, line->module);
+		fputc(']', out);
+	}
+}
+
+char *figures_line_text(const struct sym_line *line, bool with_line)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *out = open_memstream(&text, &n);
+
+	if (!out)
+		return NULL;
+	figures_line(out, line, with_line);
+	if (fclose(out)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+void figures_line_json(json *o, const struct sym_line *line, bool with_line)
+{
+	add_s(o, "function", line->function);
+	if (*line->file)
+		add_s(o, "file", line->file);
+	else
+		add(o, "file", NULL);
+	if (with_line && line->line)
+		add_n(o, "line", line->line);
+	else
+		add(o, "line", NULL);
+	add_s(o, "module", line->module);
+}
+
+json *figures_json(const uint64_t v[VALUE_COUNT])
+{
+	json *o = json_object_new_object();
+	int i;
+
+	for (i = 0; i < VALUE_COUNT; i++)
+		add_n(o, profile_value_name((enum profile_value)i), v[i]);
+	return o;
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* sources.c - a profile by lines of source. */
+#include "sources.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calltree.h"
+
+bool sources_match(const char *pattern, const char *path)
+{
+	const char *base = strrchr(path, '/');
+	size_t n = strlen(path), k = strlen(pattern);
+
+	if (!strcmp(pattern, path) ||
+	    (n > k && path[n - k - 1] == '/' && !strcmp(path + n - k, pattern)))
+		return true;
+	return !fnmatch(pattern, path, 0) || (base && !fnmatch(pattern, base + 1, 0));
+}
+
+/* Room for one more item of an array; the array, or NULL without memory. */
+static void *more(void *item, size_t count, size_t *room, size_t each)
+{
+	size_t wanted = *room ? 2 * *room : 64;
+	void *grown;
+
+	if (count < *room)
+		return item;
+	grown = reallocarray(item, wanted, each);
+	if (grown)
+		*room = wanted;
+	return grown;
+}
+
+/* Index of the file + 1; 0 when it does not match.  *failed without memory. */
+static size_t file_of(struct sources *s, const char *path, const char *pattern, bool *failed)
+{
+	size_t known = s->paths.count, i, *at;
+	uint32_t id = keys_id(&s->paths, path, strlen(path));
+	struct source_file *file;
+
+	if (!id) {
+		*failed = true;
+		return 0;
+	}
+	if (s->paths.count == known)
+		return s->file_of[id - 1];
+	at = more(s->file_of, known, &s->file_of_room, sizeof(*at));
+	if (!at) {
+		*failed = true;
+		return 0;
+	}
+	s->file_of = at;
+	at[id - 1] = 0;
+	if (pattern && !sources_match(pattern, path))
+		return 0;
+	file = more(s->file, s->files, &s->file_room, sizeof(*file));
+	if (!file) {
+		*failed = true;
+		return 0;
+	}
+	s->file = file;
+	i = s->files++;
+	file[i] = (struct source_file){ .path = path };
+	return at[id - 1] = i + 1;
+}
+
+static struct source_line *line_of(struct sources *s, size_t file, const struct sym_line *l)
+{
+	const uint64_t place[2] = { file, l->line };
+	size_t known = s->places.count;
+	uint32_t id = keys_id(&s->places, place, sizeof(place));
+	struct source_line *line;
+
+	if (!id)
+		return NULL;
+	if (s->places.count == known)
+		return &s->line[id - 1];
+	line = more(s->line, s->lines, &s->line_room, sizeof(*line));
+	if (!line)
+		return NULL;
+	s->line = line;
+	line[s->lines] = (struct source_line){
+		.file = (uint32_t)file,
+		.line = l->line,
+		.example = l,
+	};
+	return &line[s->lines++];
+}
+
+static void add_to(uint64_t *to, const uint64_t *v)
+{
+	size_t k;
+
+	for (k = 0; k < VALUE_COUNT; k++)
+		to[k] += v[k];
+}
+
+/* One line of the path of a site; `own`: the innermost. */
+static bool add_line(struct sources *s, const struct sym_line *l, const char *pattern, size_t site,
+		     bool own, const uint64_t *v)
+{
+	bool failed = false;
+	size_t file = *l->file ? file_of(s, l->file, pattern, &failed) : 0;
+	struct source_line *line;
+
+	if (!file)
+		return !failed;
+	line = line_of(s, file - 1, l);
+	if (!line)
+		return false;
+	if (line->last != site + 1) {
+		line->last = site + 1;
+		line->sites++;
+		add_to(line->inclusive, v);
+	}
+	if (s->file[file - 1].last != site + 1) {
+		s->file[file - 1].last = site + 1;
+		add_to(s->file[file - 1].inclusive, v);
+	}
+	if (own) {
+		add_to(line->exclusive, v);
+		add_to(s->file[file - 1].exclusive, v);
+	}
+	return true;
+}
+
+/* ---- order ---- */
+
+static int by_place(const void *a, const void *b)
+{
+	const struct source_line *x = a, *y = b;
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	return (x->line > y->line) - (x->line < y->line);
+}
+
+static int by_inclusive(const void *a, const void *b, void *value)
+{
+	const struct source_file *x = a, *y = b;
+	const enum profile_value v = *(const enum profile_value *)value;
+
+	if (x->inclusive[v] != y->inclusive[v])
+		return x->inclusive[v] > y->inclusive[v] ? -1 : 1;
+	return strcmp(x->path, y->path);
+}
+
+static void put_in_order(struct sources *s, enum profile_value value)
+{
+	size_t i;
+
+	if (!s->lines)
+		return;
+	qsort(s->line, s->lines, sizeof(*s->line), by_place);
+	for (i = s->lines; i--;) {
+		s->file[s->line[i].file].first = i;
+		s->file[s->line[i].file].count++;
+	}
+	qsort_r(s->file, s->files, sizeof(*s->file), by_inclusive, &value);
+}
+
+int sources_make(struct sources *s, struct profile *p, const char *pattern,
+		 enum profile_value value, struct error *err)
+{
+	struct calltree_path path = { .line = NULL };
+	uint64_t v[VALUE_COUNT];
+	bool good = true;
+	size_t i, k;
+
+	*s = (struct sources){ .line = NULL };
+	for (i = 0; i < p->count && good; i++) {
+		good = calltree_path_of(&path, p, i);
+		for (k = 0; k < VALUE_COUNT; k++)
+			v[k] = profile_value(p, i, (enum profile_value)k);
+		for (k = 0; k < path.count && good; k++)
+			good = add_line(s, path.line[k], pattern, i, k + 1 == path.count, v);
+	}
+	free(path.line);
+	if (!good)
+		return fail(err, -ENOMEM, "no memory for the source lines of '%s'", p->path);
+	put_in_order(s, value);
+	return 0;
+}
+
+void sources_release(struct sources *s)
+{
+	keys_release(&s->paths);
+	keys_release(&s->places);
+	free(s->file_of);
+	free(s->file);
+	free(s->line);
+	*s = (struct sources){ .line = NULL };
+}
