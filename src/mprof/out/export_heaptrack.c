@@ -14,8 +14,8 @@
  * the new block when it is a realloc's, as heaptrack records it.
  *
  * heaptrack calls a block temporary when the `-` behind a `+` names the same `a`:
- * so another block of the same size and stack would do.  A `-` of `a` 0, which is
- * nobody's and has no bytes, keeps the two apart where it was another block.
+ * so another block of the same size and stack would do, and a realloc.  A `-` of
+ * `a` 0, which is nobody's and has no bytes, keeps the two apart there.
  *
  * It has one process.  What other processes leave behind when they end stays, as
  * leaks, as long as the sum does not pass the run's peak; where it would, or
@@ -342,20 +342,26 @@ static void began(void *self, struct flow *f, const struct flow_block *b)
 	h->last_info = i->number;
 }
 
-static void ended(void *self, struct flow *f, const struct flow_block *b)
+/* distinct: not temporary, though heaptrack may take it for that. */
+static void give_back(struct heaptrack *h, struct flow *f, const struct flow_block *b,
+		      bool distinct)
 {
-	struct heaptrack *h = self;
 	struct info *i = info_of(h, f, b);
 
 	if (!i)
 		return;
-	if (h->last_block && h->last_info == i->number &&
-	    (h->last_block != b->block->addr || h->last_process != b->process))
+	distinct |= h->last_block != b->block->addr || h->last_process != b->process;
+	if (h->last_info == i->number && distinct)
 		put_one(h, '-', 0);
 	put_one(h, '-', i->number);
 	h->running -= i->size;
 	i->live -= i->live > 0;
-	h->last_block = 0;
+	h->last_info = 0;
+}
+
+static void ended(void *self, struct flow *f, const struct flow_block *b)
+{
+	give_back(self, f, b, b->resized);
 }
 
 static void left(void *self, struct flow *f, const struct flow_block *b, enum process_gone why)
@@ -364,7 +370,7 @@ static void left(void *self, struct flow *f, const struct flow_block *b, enum pr
 	struct info *i;
 
 	if (why == GONE_EXEC) {
-		ended(self, f, b);
+		give_back(h, f, b, true);
 		return;
 	}
 	i = info_of(h, f, b);

@@ -43,7 +43,7 @@ struct massif {
 	uint64_t *bytes; /* by site: alive */
 	uint64_t moved;	 /* bytes handed out and given back */
 	uint64_t end;	 /* of the run, in the unit of time */
-	uint64_t time;	 /* of the point before */
+	uint64_t time;	 /* of the point before; ms are counted as ns */
 	unsigned points, next, written;
 	bool last; /* was written */
 };
@@ -236,7 +236,8 @@ static void put_point(struct massif *m, const struct flow *f, uint64_t time, boo
 	fprintf(m->out,
 		"#-----------\nsnapshot=%u\n#-----------\ntime=%" PRIu64 "\nmem_heap_B=%" PRIu64
 		"\nmem_heap_extra_B=%" PRIu64 "\nmem_stacks_B=0\nheap_tree=%s\n",
-		n, m->time, f->live.bytes, f->live.slack,
+		n, m->options->time == EXPORT_TIME_MS ? m->time / 1000000 : m->time, f->live.bytes,
+		f->live.slack,
 		peak	   ? "peak"
 		: detailed ? "detailed"
 			   : "empty");
@@ -255,7 +256,7 @@ static uint64_t time_at(const struct massif *m, const struct flow *f, uint64_t t
 	case EXPORT_TIME_CALLS:
 		return number ? number : f->walk.events;
 	default:
-		return flow_ns(f, ticks) / 1000000;
+		return flow_ns(f, ticks);
 	}
 }
 
@@ -331,7 +332,7 @@ static uint64_t end_of(const struct massif *m)
 		return p->walk.events;
 	default:
 		ns = walk_ns(&p->walk, p->walk.last_ticks);
-		return ns > 0 ? (uint64_t)ns / 1000000 : 0;
+		return ns > 0 ? (uint64_t)ns : 0;
 	}
 }
 

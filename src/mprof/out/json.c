@@ -40,3 +40,23 @@ json *json_string(const char *text)
 	free(clean);
 	return o;
 }
+
+void json_put(FILE *out, const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	int n;
+
+	fputc('"', out);
+	for (; *s; s += n ? n : 1) {
+		n = utf8_at(s);
+		if (!n)
+			fputs(UTF8_REPLACEMENT, out);
+		else if (*s == '"' || *s == '\\')
+			fprintf(out, "\\%c", *s);
+		else if (*s < ' ' || *s == 0x7f)
+			fprintf(out, "\\u%04x", *s);
+		else
+			fwrite(s, 1, (size_t)n, out);
+	}
+	fputc('"', out);
+}

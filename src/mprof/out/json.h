@@ -23,6 +23,8 @@ int utf8_at(const unsigned char *s);
 
 /* A new string, the caller's; NULL without memory. */
 json *json_string(const char *s);
+/* In quotes, onto a stream, without json-c: for what is written a piece at a time. */
+void json_put(FILE *out, const char *s);
 
 static inline void add(json *o, const char *name, json *v)
 {
