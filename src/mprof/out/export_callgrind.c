@@ -18,16 +18,14 @@
 
 #define EVENTS 7u
 
-static const struct {
-	const char *name, *help;
-} event[EVENTS] = {
-	{ "AllocCnt", "calls that handed out a block" },
-	{ "FreeCnt", "blocks of these that were freed" },
-	{ "MemOps", "both" },
-	{ "AllocSum", "bytes asked for" },
-	{ "FreeSum", "bytes freed" },
-	{ "Leaks", "bytes never freed" },
-	{ "AliveReqMax", "most bytes of a call stack alive at once" },
+static const char *const event[EVENTS] = {
+	"AllocCnt",    /* calls that handed out a block */
+	"FreeCnt",     /* blocks of these that were freed */
+	"MemOps",      /* both */
+	"AllocSum",    /* bytes asked for */
+	"FreeSum",     /* bytes freed */
+	"Leaks",       /* bytes never freed */
+	"AliveReqMax", /* most bytes of a call stack alive at once */
 };
 
 static void figure(const void *context, const struct profile *p, size_t i, uint64_t *to)
@@ -159,8 +157,11 @@ static bool put_graph(struct callgrind *c)
 		} else if (strcmp(last->line->file, n->line->file)) {
 			good = put_file(c, "fi", n->line);
 		}
+		/* callgrind_annotate wants one line with costs of each source file. */
 		if (any(n->own))
 			put_costs(c, n->line->line, n->own);
+		else
+			fprintf(c->out, "%" PRIu32 " 0\n", n->line->line);
 		e = put_calls(c, c->by_function[i], e, &good);
 	}
 	return good;
@@ -223,10 +224,8 @@ static void put_head(struct callgrind *c)
 	export_name(c->out, p->path, "", ' ');
 	fputs("\n\npositions: line\nevents:", c->out);
 	for (i = 0; i < EVENTS; i++)
-		fprintf(c->out, " %s", event[i].name);
+		fprintf(c->out, " %s", event[i]);
 	fputc('\n', c->out);
-	for (i = 0; i < EVENTS; i++)
-		fprintf(c->out, "event: %s : %s\n", event[i].name, event[i].help);
 	fputs("summary:", c->out);
 	for (i = 0; i < EVENTS; i++)
 		fprintf(c->out, " %" PRIu64, c->graph.total[i]);

@@ -90,7 +90,7 @@ static void put_node(const struct graph *graph, uint32_t i, FILE *out)
 		10 + 20 * sqrt(part), own > 0 ? 0.06 + 0.64 * sqrt(own) : 0);
 	put_text(out, n->line->function, NAME_WIDTH);
 	put_symbol(graph, n, out);
-	if (*place.s) {
+	if (*place.s && strcmp(place.s, n->line->function)) {
 		fputs("\\n", out);
 		/* The end of a long path says more than its beginning. */
 		put_text(out, strlen(place.s) > NAME_WIDTH ? text_base(place.s) : place.s,
@@ -114,7 +114,8 @@ static void put_edge(const struct graph *graph, const struct callgraph_edge *e, 
 	const struct callgraph_node *from = &graph->g.node[e->from];
 	double part = (double)*e->v / (double)*from->all;
 
-	fprintf(out, "\tn%" PRIu32 " -> n%" PRIu32 " [label=\"%s\", penwidth=%.2f, weight=%.0f];\n",
+	fprintf(out,
+		"\tn%" PRIu32 " -> n%" PRIu32 " [label=\"  %s\", penwidth=%.2f, weight=%.0f];\n",
 		e->from, e->to, graph_amount(graph->x, *e->v).s, 0.5 + 5 * sqrt(part),
 		1 + 99 * sqrt((double)*e->v / (double)graph->total));
 }
