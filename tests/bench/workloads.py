@@ -101,6 +101,16 @@ template <int N> struct box {
         return head + body + uses
 
 
+class Clang(Compiler):
+    name = "clang -O1"
+
+    def make(self, size):
+        clang = need("clang++")
+        source = self.write("heavy.cc", self.source(size))
+        subprocess.run([clang, "-std=c++17", "-E", "-o", self.path("heavy.ii"), source], check=True)
+        return [clang, "-std=c++17", "-O1", "-c", self.path("heavy.ii"), "-o", "/dev/null"]
+
+
 class Python(Workload):
     name = "python3 PYTHONMALLOC=malloc"
 
@@ -240,6 +250,69 @@ class Xmllint(Workload):
         return [need("xmllint"), "--format", data]
 
 
+class Node(Workload):
+    name = "node"
+
+    def make(self, size):
+        script = self.write("p.js", """
+const zlib = require("zlib"), crypto = require("crypto");
+const rows = [];
+for (let i = 0; i < %d; i++)
+	rows.push({ id: i, k: "key" + (i * 7919 %% 10007), s: "x".repeat(i %% 40) });
+const groups = new Map();
+for (const r of JSON.parse(JSON.stringify(rows))) {
+	const k = r.k.slice(0, 5);
+	groups.set(k, (groups.get(k) || "") + r.s);
+}
+let n = 0;
+for (let i = 0; i < 10; i++)
+	for (const [k, v] of groups) {
+		n += zlib.deflateSync(v).length;
+		n += crypto.createHash("sha256").update(v).digest().length;
+		n += Buffer.alloc(9000 + i).length;
+	}
+console.log(groups.size, n);
+""" % (10000 * size))
+        return [need("node"), "--single-threaded", script]
+
+
+class Z3(Workload):
+    """Quantifiers and arrays: satisfiable, with a model that takes some search."""
+
+    name = "z3"
+
+    def make(self, size):
+        out = ["(declare-fun f (Int) Int)", "(declare-fun g (Int Int) Int)",
+               "(declare-const a (Array Int Int))",
+               "(assert (forall ((x Int)) (! (>= (f x) x) :pattern ((f x)))))",
+               "(assert (forall ((x Int) (y Int))"
+               " (! (= (g x y) (+ (f x) (f y))) :pattern ((g x y)))))"]
+        n = 20 + 20 * size
+        out += ["(declare-const x%d Int)" % i for i in range(n)]
+        for i in range(n):
+            out.append("(assert (and (> x%d 0) (< x%d %d)))" % (i, i, n * 3))
+            out.append("(assert (= (select (store a x%d %d) %d) (g x%d %d)))" % (
+                i, i * 7 % 101 + n * 8, i * 31 % 97, (i * 5 + 1) % n, i))
+            if i:
+                out.append("(assert (or (> (+ x%d (* 2 x%d)) %d) (< (f x%d) (f x%d))))" % (
+                    i, i - 1, i % 13 + 3, i, i * 3 % n))
+        return [need("z3"), self.write("p.smt2", "\n".join(out + ["(check-sat)", ""]))]
+
+
+class Gdb(Compiler):
+    """Reads the debug information of an object, and answers questions about types."""
+
+    name = "gdb"
+
+    def make(self, size):
+        gdb, gxx = need("gdb"), need("g++")
+        source = self.write("heavy.cc", self.source(size))
+        subprocess.run([gxx, "-std=c++17", "-g", "-c", "-o", self.path("heavy.o"), source],
+                       check=True)
+        return [gdb, "-nx", "-batch", "-readnow", "-ex", "info types box", "-ex",
+                "info functions work", "-ex", "ptype box<0>", self.path("heavy.o")]
+
+
 class Redis(Workload):
     """The server's tree is what is measured; the client is never preloaded."""
 
@@ -287,4 +360,4 @@ class Redis(Workload):
         return server.result()
 
 
-ALL = [Compiler, Python, Sqlite, Perl, Lua, Redis, Git, Jq, Gawk, Xmllint]
+ALL = [Compiler, Clang, Python, Sqlite, Perl, Lua, Node, Z3, Gdb, Redis, Git, Jq, Gawk, Xmllint]
