@@ -273,7 +273,7 @@ static const char *name_of(struct lines *l, Dwarf_Die *die)
 /* ---- one address ---- */
 
 struct chain {
-	Dwarf_Die die[LINES_MOST]; /* the function, then what was inlined, inwards */
+	Dwarf_Die die[PLACES_MOST]; /* the function, then what was inlined, inwards */
 	size_t count;
 };
 
@@ -291,7 +291,7 @@ static bool step_inwards(Dwarf_Die *in, uint64_t address, struct chain *c, unsig
 		    tag != DW_TAG_try_block && tag != DW_TAG_catch_block)
 			continue;
 		if (dwarf_haspc(&die, address) > 0) {
-			if (tag == DW_TAG_inlined_subroutine && c->count < LINES_MOST)
+			if (tag == DW_TAG_inlined_subroutine && c->count < PLACES_MOST)
 				c->die[c->count++] = die;
 			step_inwards(&die, address, c, depth + 1);
 			return true;
@@ -304,7 +304,7 @@ static bool step_inwards(Dwarf_Die *in, uint64_t address, struct chain *c, unsig
 }
 
 /* Where the function of an inlined call was called. */
-static void call_place(struct unit *u, Dwarf_Die *call, struct lines_place *place)
+static void call_place(struct unit *u, Dwarf_Die *call, struct place *place)
 {
 	Dwarf_Attribute a;
 	Dwarf_Files *files;
@@ -321,7 +321,7 @@ static void call_place(struct unit *u, Dwarf_Die *call, struct lines_place *plac
 		place->file = file;
 }
 
-static bool line_place(struct unit *u, uint64_t address, struct lines_place *place)
+static bool line_place(struct unit *u, uint64_t address, struct place *place)
 {
 	Dwarf_Line *line = dwarf_getsrc_die(&u->die, address);
 	const char *file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
@@ -334,7 +334,7 @@ static bool line_place(struct unit *u, uint64_t address, struct lines_place *pla
 	return true;
 }
 
-size_t lines_find(struct lines *l, uint64_t address, struct lines_place places[LINES_MOST])
+size_t lines_find(struct lines *l, uint64_t address, struct place places[PLACES_MOST])
 {
 	const struct span *s = spans_find(&l->spans, address);
 	struct unit *u = s ? &l->unit[s->what] : NULL;
@@ -345,7 +345,7 @@ size_t lines_find(struct lines *l, uint64_t address, struct lines_place places[L
 
 	if (!u)
 		return 0;
-	places[0] = (struct lines_place){ .function = "", .file = "" };
+	places[0] = (struct place){ .raw = "", .file = "" };
 	if (!function)
 		return line_place(u, address, &places[0]);
 	c.die[0] = *function;
@@ -354,13 +354,15 @@ size_t lines_find(struct lines *l, uint64_t address, struct lines_place places[L
 	for (i = 0; i < c.count; i++) {
 		Dwarf_Die *die = &c.die[c.count - 1 - i];
 
-		places[i] = (struct lines_place){ .function = name_of(l, die), .file = "" };
+		places[i] = (struct place){ .raw = name_of(l, die),
+					    .file = "",
+					    .inlined = i + 1 < c.count };
 		if (i == 0)
 			line_place(u, address, &places[0]);
 		else
 			call_place(u, &c.die[c.count - i], &places[i]);
 	}
 	if (!dwarf_lowpc(function, &low))
-		places[c.count - 1].begin = low;
+		places[c.count - 1].offset = address - low;
 	return c.count;
 }

@@ -11,18 +11,9 @@
 
 #include <elfutils/libdw.h>
 
+#include "place.h"
 #include "pool.h"
 #include "spans.h"
-
-#define LINES_MOST 64 /* places at one address; what is inlined deeper counts as the last */
-
-/* One function at an address, innermost first. */
-struct lines_place {
-	const char *function; /* linkage name, or as spelled in the source; "" not known */
-	const char *file;     /* "" not known */
-	uint32_t line;
-	uint64_t begin; /* of the function, 0 for an inlined call */
-};
 
 struct unit;
 
@@ -39,7 +30,10 @@ struct lines {
 bool lines_make(struct lines *l, Dwarf *dwarf, struct pool *pool);
 void lines_release(struct lines *l);
 
-/* Addresses are those of the DWARF.  How many places; 0: nothing is known of it. */
-size_t lines_find(struct lines *l, uint64_t address, struct lines_place places[LINES_MOST]);
+/*
+ * Addresses are those of the DWARF.  How many places, innermost first; 0: nothing is known
+ * of it.  Strings are libdw's, or in the pool.
+ */
+size_t lines_find(struct lines *l, uint64_t address, struct place places[PLACES_MOST]);
 
 #endif

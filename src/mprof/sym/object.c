@@ -16,11 +16,18 @@
 
 #include "debuginfod.h"
 
+/* As recorded; for want of that, what the file says that we took on other grounds. */
 static struct build_id id_of(const struct object *o)
 {
 	const struct stack_object *of = o->of;
+	const unsigned char *bytes = NULL;
+	GElf_Addr address;
+	int n;
 
-	return (struct build_id){ of->build_id, of->build_id ? of->build_id_bytes : 0 };
+	if (of->build_id && of->build_id_bytes)
+		return (struct build_id){ of->build_id, of->build_id_bytes };
+	n = o->dwfl_module ? dwfl_module_build_id(o->dwfl_module, &bytes, &address) : 0;
+	return (struct build_id){ bytes, n > 0 ? (size_t)n : 0 };
 }
 
 /* libdwfl: no file by itself. */
@@ -91,6 +98,8 @@ void object_init(struct object *o, const struct stack_object *of,
 
 void object_close(struct object *o)
 {
+	cache_store(o->context->cache, &o->cached, id_of(o), o->quality);
+	cache_release(&o->cached);
 	lines_release(&o->lines);
 	symtab_release(&o->symtab);
 	dwfl_end(o->dwfl);
@@ -103,12 +112,10 @@ void object_close(struct object *o)
 		close(o->debug.fd);
 }
 
-void object_locate(struct object *o)
+static void locate(struct object *o)
 {
 	const struct object_context *c = o->context;
 
-	if (o->main.state == FILES_FOUND)
-		return;
 	files_object(&c->files, o->of, &o->main);
 	if (o->main.state == FILES_FOUND)
 		return;
@@ -164,12 +171,21 @@ static bool report(struct object *o)
 	return dwfl_module_getelf(o->dwfl_module, &o->bias) != NULL;
 }
 
+/* DWARF without what dwz moved out of it has addresses, but hardly a name. */
+static bool is_whole(Dwarf *dwarf)
+{
+	const char *name;
+	const void *id;
+
+	return dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id) <= 0 || dwarf_getalt(dwarf);
+}
+
 static void open_object(struct object *o)
 {
 	Dwarf *dwarf;
 
-	o->opened = o->useless = true;
-	object_locate(o);
+	o->opened = true;
+	locate(o);
 	if (o->main.state != FILES_FOUND)
 		return;
 	if (!report(o)) {
@@ -179,18 +195,22 @@ static void open_object(struct object *o)
 	dwarf = dwfl_module_getdwarf(o->dwfl_module, &o->dwarf_bias);
 	if (dwarf)
 		find_alt(o, dwarf);
-	o->useless = !symtab_make(&o->symtab, o->dwfl_module) ||
-		     (dwarf && !lines_make(&o->lines, dwarf, o->context->pool));
-	if (o->useless)
+	if (!symtab_make(&o->symtab, o->dwfl_module) ||
+	    (dwarf && !lines_make(&o->lines, dwarf, o->context->pool))) {
 		o->why = "there is no memory for its symbols";
-	else
-		o->useless = !dwarf && !o->symtab.spans.count;
+		return;
+	}
+	if (dwarf && is_whole(dwarf))
+		o->quality = CACHE_LINES;
+	else if (dwarf || o->symtab.spans.count)
+		o->quality = o->symtab.has_locals ? CACHE_SYMBOLS : CACHE_EXPORTED;
 }
 
 static const char *keep(struct object *o, const char *text)
 {
 	const char *kept = *text ? pool_intern(o->context->pool, text) : "";
 
+	o->cached.full |= !kept; /* what we lost must not be kept as not known */
 	return kept ? kept : "";
 }
 
@@ -199,25 +219,22 @@ static const char *keep_symbol(struct object *o, const char *name)
 {
 	const char *kept = pool_intern_n(o->context->pool, name, strcspn(name, "@"));
 
+	o->cached.full |= !kept;
 	return kept ? kept : "";
 }
 
-static size_t ask(struct object *o, uint64_t address, struct place place[LINES_MOST])
+static size_t ask(struct object *o, uint64_t address, struct place place[PLACES_MOST])
 {
-	struct lines_place found[LINES_MOST];
 	size_t i, n = 0;
 	uint64_t offset = 0, at = address + o->bias;
 	const char *symbol = symtab_find(&o->symtab, at, &offset);
 
 	if (o->lines.dwarf)
-		n = lines_find(&o->lines, at - o->dwarf_bias, found);
-	for (i = 0; i < n; i++)
-		place[i] = (struct place){ .raw = keep(o, found[i].function),
-					   .file = keep(o, found[i].file),
-					   .line = found[i].line,
-					   .inlined = i + 1 < n };
-	if (n && found[n - 1].begin)
-		place[n - 1].offset = at - o->dwarf_bias - found[n - 1].begin;
+		n = lines_find(&o->lines, at - o->dwarf_bias, place);
+	for (i = 0; i < n; i++) {
+		place[i].raw = keep(o, place[i].raw);
+		place[i].file = keep(o, place[i].file);
+	}
 	if (!symbol)
 		return n;
 	if (!n)
@@ -227,14 +244,54 @@ static size_t ask(struct object *o, uint64_t address, struct place place[LINES_M
 	return n;
 }
 
-size_t object_places(struct object *o, uint64_t address, struct place place[LINES_MOST])
+/* From the cache, if it knows this address. */
+static bool recall(struct object *o, uint64_t address, struct place place[PLACES_MOST], size_t *n)
 {
-	size_t n;
+	size_t i;
 
-	o->frames++;
+	if (!cache_find(&o->cached, address, place, n))
+		return false;
+	for (i = 0; i < *n; i++) {
+		place[i].raw = keep(o, place[i].raw);
+		place[i].file = keep(o, place[i].file);
+	}
+	return true;
+}
+
+static size_t places(struct object *o, uint64_t address, struct place place[PLACES_MOST])
+{
+	size_t n = 0;
+
+	if (!o->asked)
+		cache_load(o->context->cache, &o->cached, id_of(o));
+	o->asked = true;
+	if (o->cached.quality == CACHE_LINES && recall(o, address, place, &n))
+		return n;
 	if (!o->opened)
 		open_object(o);
-	n = o->useless ? 0 : ask(o, address, place);
+	if (o->cached.quality > o->quality && recall(o, address, place, &n))
+		return n;
+	if (o->quality == CACHE_NOTHING)
+		return 0;
+	n = ask(o, address, place);
+	cache_add(&o->cached, address, place, n);
+	return n;
+}
+
+size_t object_places(struct object *o, uint64_t address, struct place place[PLACES_MOST])
+{
+	size_t n = places(o, address, place);
+
+	o->frames++;
 	o->unknown += !n || !*place[n - 1].raw;
 	return n;
+}
+
+const char *object_why(const struct object *o)
+{
+	if (!o->unknown || o->why)
+		return o->unknown ? o->why : NULL;
+	return o->opened && o->quality < CACHE_SYMBOLS
+		   ? "it is stripped, and no debug file of its build-id was found"
+		   : NULL;
 }

@@ -2,14 +2,16 @@
 /*
  * object.h - one loaded object, opened when its first address is asked for.
  *
- * Ties together the file that was found (files.h), its symbol tables (symtab.h)
- * and its DWARF (lines.h).  What could not be opened stays so: it is not tried again.
+ * Ties together the file that was found (files.h), its symbol tables (symtab.h),
+ * its DWARF (lines.h) and what earlier runs of mprof found there (cache.h).  What could not be
+ * opened stays so: it is not tried again.
  */
 #ifndef MPROF_SYM_OBJECT_H
 #define MPROF_SYM_OBJECT_H
 
 #include <elfutils/libdwfl.h>
 
+#include "cache.h"
 #include "files.h"
 #include "lines.h"
 #include "symtab.h"
@@ -21,15 +23,7 @@ struct object_context {
 	struct files files;
 	struct pool *pool;
 	struct debuginfod *servers; /* NULL: not asked */
-};
-
-/* One function at an address.  Strings live in the pool. */
-struct place {
-	const char *raw;  /* linkage name, or as spelled in the source; "" not known */
-	const char *file; /* "" not known */
-	uint32_t line;
-	bool inlined;
-	uint64_t offset; /* from the begin of the symbol */
+	struct cache *cache;	    /* NULL: none */
 };
 
 struct object {
@@ -37,8 +31,9 @@ struct object {
 	const struct object_context *context;
 	const char *module; /* last part of the path */
 	const char *why;    /* it cannot be used, or only in part; NULL */
-	bool opened, useless;
-	uint64_t frames, unknown; /* asked for; without a symbol */
+	bool asked, opened;
+	enum cache_quality quality; /* of the file and its debug file */
+	uint64_t frames, unknown;   /* asked for; without a symbol */
 	Dwfl *dwfl;
 	Dwfl_Module *dwfl_module;
 	Dwarf *alt; /* what dwz moved out */
@@ -47,20 +42,21 @@ struct object {
 	struct symtab symtab;
 	struct lines lines;
 	struct file_found main, debug; /* fd: -1 once libdwfl has it */
+	struct cache_file cached;
 };
 
 /* o is not moved until object_close. */
 void object_init(struct object *o, const struct stack_object *of,
 		 const struct object_context *context);
+/* Writes to the cache what is new. */
 void object_close(struct object *o);
-
-/* Finds the files, and no more: what was found is in main and debug. */
-void object_locate(struct object *o);
+/* What a user should know of it; NULL: nothing. */
+const char *object_why(const struct object *o);
 
 /*
  * Functions at an address of the file, innermost first, the real one last; 0: nothing known.
  * place[].inlined is false only for the last.
  */
-size_t object_places(struct object *o, uint64_t address, struct place place[LINES_MOST]);
+size_t object_places(struct object *o, uint64_t address, struct place place[PLACES_MOST]);
 
 #endif

@@ -59,6 +59,8 @@ static int set_up(struct sym *s, const struct sym_options *o, struct error *err)
 	s->context.files.debug_dir = o->debug_dir;
 	if (o->debuginfod)
 		s->context.servers = debuginfod_open();
+	if (!o->no_cache)
+		s->context.cache = cache_open();
 	for (i = 0; i < objects; i++)
 		object_init(&s->object[i], &s->stacks->object[i], &s->context);
 	return 0;
@@ -89,6 +91,7 @@ void sym_close(struct sym *s)
 		return;
 	for (i = 0; s->object && i < s->stacks->objects; i++)
 		object_close(&s->object[i]);
+	cache_close(s->context.cache);
 	debuginfod_close(s->context.servers);
 	rewrite_release(s->rewrite);
 	pool_map_release(&s->formed);
@@ -195,7 +198,7 @@ static bool show_address(struct sym *s, struct sym_line *line, const struct stac
 static const struct sym_lines *make_lines(struct sym *s, const struct stack_frame *f)
 {
 	struct object *o = &s->object[f->object];
-	struct place place[LINES_MOST];
+	struct place place[PLACES_MOST];
 	uint64_t back = !(f->flags & STACK_FRAME_EXACT) && f->address;
 	size_t i, n = f->object ? object_places(o, f->address - back, place) : 0;
 	struct sym_lines *lines = new_lines(s, f->object ? o->module : "?", n ? n : 1);
@@ -279,11 +282,9 @@ size_t sym_remarks(struct sym *s, const struct sym_remark **remarks)
 
 	for (i = 1; i < s->stacks->objects; i++) {
 		const struct object *o = &s->object[i];
-		const char *why = o->why;
+		const char *why = object_why(o);
 
-		if (!why && o->unknown)
-			why = "it is stripped, and no debug file of its build-id was found";
-		if (why && o->unknown)
+		if (why)
 			s->remark[n++] = (struct sym_remark){ (uint32_t)i, o->unknown, why };
 		unknown += o->unknown;
 	}

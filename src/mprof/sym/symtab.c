@@ -66,6 +66,7 @@ static bool add(struct maker *m, int i)
 	m->table->name[i] = name;
 	if (!is_name(name) || !is_code(&sym, index))
 		return true;
+	m->table->has_locals |= GELF_ST_BIND(sym.st_info) == STB_LOCAL;
 	if (sym.st_size && GELF_ST_TYPE(sym.st_info) != STT_NOTYPE)
 		return spans_add(&m->table->spans, address, address + sym.st_size, (uint32_t)i,
 				 rank_of(name, &sym));

@@ -16,6 +16,7 @@
 struct symtab {
 	struct spans spans;
 	const char **name; /* by span.what; in the memory of libdwfl */
+	bool has_locals;   /* not only what is exported */
 };
 
 /* False without memory.  Addresses are those of the module. */

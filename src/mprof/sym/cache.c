@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * cache.c - what was found in an object, kept on disk: finding, reading, adding.
+ *
+ * cache_write.c writes.  The layout is in cache_format.h.  Everything in a file is
+ * checked once when it is loaded, so that cache_find need not.
+ */
+#include "cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "cache_format.h"
+
+/* ---- the directory ---- */
+
+/* A directory that is ours; -1 if it is not. */
+static int open_ours(int parent, const char *name)
+{
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd >= 0 && (fstat(fd, &st) || st.st_uid != geteuid())) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static int enter(int parent, const char *name)
+{
+	mkdirat(parent, name, 0700);
+	return open_ours(parent, name);
+}
+
+static int enter_and_leave(int parent, const char *name)
+{
+	int fd = parent < 0 ? -1 : enter(parent, name);
+
+	if (parent >= 0)
+		close(parent);
+	return fd;
+}
+
+static int base_directory(void)
+{
+	const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+
+	if (base && *base == '/')
+		return enter(AT_FDCWD, base);
+	return home && *home == '/' ? enter_and_leave(open_ours(AT_FDCWD, home), ".cache") : -1;
+}
+
+struct cache *cache_open(void)
+{
+	struct cache *c = calloc(1, sizeof(*c));
+	char name[32];
+
+	if (!c)
+		return NULL;
+	snprintf(name, sizeof(name), "symbols-%d", CACHE_FORMAT);
+	c->directory = enter_and_leave(enter_and_leave(base_directory(), "mprof"), name);
+	if (c->directory >= 0)
+		return c;
+	free(c);
+	return NULL;
+}
+
+void cache_close(struct cache *c)
+{
+	if (!c)
+		return;
+	if (c->wrote)
+		cache_trim(c);
+	close(c->directory);
+	free(c);
+}
+
+bool cache_name(struct build_id id, char name[CACHE_NAME])
+{
+	size_t i;
+
+	if (id.n < 4 || id.n > sizeof(((struct cache_head *)0)->id))
+		return false;
+	for (i = 0; i < id.n; i++)
+		snprintf(name + 2 * i, 3, "%02x", id.bytes[i]);
+	return true;
+}
+
+/* ---- reading ---- */
+
+static bool strings_end(const struct cache_view *v)
+{
+	uint32_t n = v->head->strings;
+
+	return n && !v->strings[0] && !v->strings[n - 1];
+}
+
+static bool lines_are_sound(const struct cache_view *v)
+{
+	uint32_t i;
+
+	for (i = 0; i < v->head->lines; i++)
+		if (v->line[i].raw >= v->head->strings || v->line[i].file >= v->head->strings)
+			return false;
+	return true;
+}
+
+static bool entries_are_sound(const struct cache_view *v)
+{
+	uint32_t i;
+
+	for (i = 0; i < v->head->entries; i++) {
+		const struct cache_stored *e = &v->entry[i];
+
+		if (e->n > PLACES_MOST || e->first > v->head->lines ||
+		    e->n > v->head->lines - e->first)
+			return false;
+		if (i && e->address <= v->entry[i - 1].address)
+			return false;
+	}
+	return true;
+}
+
+struct cache_view cache_view(const char *bytes)
+{
+	struct cache_view v = { .head = (const struct cache_head *)bytes };
+
+	v.entry = (const struct cache_stored *)(v.head + 1);
+	v.line = (const struct cache_line *)(v.entry + v.head->entries);
+	v.strings = (const char *)(v.line + v.head->lines);
+	return v;
+}
+
+static bool is_sound(const char *bytes, size_t n, struct build_id id)
+{
+	const struct cache_head *h = (const struct cache_head *)bytes;
+	struct cache_view v;
+
+	if (n < sizeof(*h) || memcmp(h->magic, CACHE_MAGIC, sizeof(h->magic)) || h->order != 1 ||
+	    h->id_bytes != id.n || memcmp(h->id, id.bytes, id.n) || h->quality > CACHE_LINES)
+		return false;
+	if (sizeof(*h) + (uint64_t)h->entries * sizeof(struct cache_stored) +
+		(uint64_t)h->lines * sizeof(struct cache_line) + h->strings !=
+	    n)
+		return false;
+	if (crc32(0, (const Bytef *)&h->crc + sizeof(h->crc),
+		  (uInt)(n - offsetof(struct cache_head, crc) - sizeof(h->crc))) != h->crc)
+		return false;
+	v = cache_view(bytes);
+	return strings_end(&v) && lines_are_sound(&v) && entries_are_sound(&v);
+}
+
+static char *read_all(int fd, size_t n)
+{
+	char *bytes = malloc(n + 1);
+	size_t at = 0;
+	ssize_t got;
+
+	while (bytes && at < n && (got = read(fd, bytes + at, n - at)) > 0)
+		at += (size_t)got;
+	if (bytes && at == n)
+		return bytes;
+	free(bytes);
+	return NULL;
+}
+
+void cache_load(struct cache *c, struct cache_file *f, struct build_id id)
+{
+	char name[CACHE_NAME];
+	struct stat st;
+	int fd;
+
+	if (!c || !cache_name(id, name))
+		return;
+	fd = openat(c->directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+	    st.st_size <= CACHE_FILE_BYTES)
+		f->loaded = read_all(fd, (size_t)st.st_size);
+	if (f->loaded && !is_sound(f->loaded, (size_t)st.st_size, id)) {
+		free(f->loaded);
+		f->loaded = NULL;
+	}
+	if (f->loaded) {
+		f->quality = cache_view(f->loaded).head->quality;
+		futimens(fd, NULL); /* it is in use: see cache_trim */
+	}
+	close(fd);
+}
+
+void cache_release(struct cache_file *f)
+{
+	size_t i;
+
+	for (i = 0; i < f->count; i++)
+		free(f->added[i].place);
+	free(f->added);
+	free(f->loaded);
+	memset(f, 0, sizeof(*f));
+}
+
+static const struct cache_stored *search(const struct cache_view *v, uint64_t address)
+{
+	uint32_t low = 0, high = v->head->entries, middle;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (v->entry[middle].address == address)
+			return &v->entry[middle];
+		if (v->entry[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+bool cache_find(const struct cache_file *f, uint64_t address, struct place place[PLACES_MOST],
+		size_t *n)
+{
+	const struct cache_stored *e;
+	struct cache_view v;
+	uint32_t i;
+
+	if (!f->loaded)
+		return false;
+	v = cache_view(f->loaded);
+	e = search(&v, address);
+	if (!e)
+		return false;
+	for (i = 0; i < e->n; i++)
+		place[i] = (struct place){ .raw = v.strings + v.line[e->first + i].raw,
+					   .file = v.strings + v.line[e->first + i].file,
+					   .line = v.line[e->first + i].line,
+					   .inlined = i + 1 < e->n,
+					   .offset = v.line[e->first + i].offset };
+	*n = e->n;
+	return true;
+}
+
+void cache_add(struct cache_file *f, uint64_t address, const struct place *place, size_t n)
+{
+	size_t room = f->room ? f->room * 2 : 64;
+	struct cache_entry *more;
+
+	if (f->full)
+		return;
+	if (f->count == f->room) {
+		more = reallocarray(f->added, room, sizeof(*more));
+		f->full = !more;
+		if (!more)
+			return;
+		f->added = more;
+		f->room = room;
+	}
+	f->added[f->count] = (struct cache_entry){ .address = address, .n = n };
+	f->added[f->count].place = malloc(n * sizeof(*place) + 1);
+	f->full = !f->added[f->count].place;
+	if (f->full)
+		return;
+	memcpy(f->added[f->count++].place, place, n * sizeof(*place));
+}

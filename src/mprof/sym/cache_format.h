@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * cache_format.h - the layout of a file of the cache, shared by its reader and its writer.
+ *
+ * Head, entries by ascending address, lines, strings.  In the byte order of the
+ * machine; `order` is 1 only for one of the same.  String 0 is "".
+ */
+#ifndef MPROF_SYM_CACHE_FORMAT_H
+#define MPROF_SYM_CACHE_FORMAT_H
+
+#include "cache.h"
+
+#define CACHE_MAGIC	 "mprofsym"
+#define CACHE_NAME	 130		   /* hex of a build-id */
+#define CACHE_FILE_BYTES ((off_t)64 << 20) /* a greater one is not read, nor written */
+
+struct cache_head {
+	char magic[8];
+	uint32_t order; /* 1 */
+	uint32_t crc;	/* CRC-32 of all that follows */
+	uint32_t quality, id_bytes;
+	uint8_t id[64];
+	uint32_t entries, lines;
+	uint32_t strings; /* bytes */
+	uint32_t zero;
+};
+
+struct cache_stored {
+	uint64_t address;
+	uint32_t first, n; /* lines */
+};
+
+struct cache_line {
+	uint32_t raw, file; /* where in strings */
+	uint32_t line, zero;
+	uint64_t offset;
+};
+
+struct cache_view {
+	const struct cache_head *head;
+	const struct cache_stored *entry;
+	const struct cache_line *line;
+	const char *strings;
+};
+
+struct cache {
+	int directory;
+	bool wrote;
+};
+
+/* What is new: the places are its own, their strings are not. */
+struct cache_entry {
+	uint64_t address;
+	struct place *place;
+	size_t n;
+};
+
+struct cache_view cache_view(const char *bytes);
+/* False: an id that no file is named after. */
+bool cache_name(struct build_id id, char name[CACHE_NAME]);
+/* Removes what was not used for longest. */
+void cache_trim(struct cache *c);
+
+#endif

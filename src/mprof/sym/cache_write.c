@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * cache_write.c - what was found in an object, kept on disk: merging and writing.
+ *
+ * The new file is written beside the old one under a name of its own and then
+ * takes its place, so nobody ever sees a part of it.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "cache_format.h"
+#include "pool.h"
+
+#define STALE_SECONDS 3600 /* what a writer that died left behind */
+
+struct writer {
+	struct cache_stored *entry;
+	struct cache_line *line;
+	size_t entries, lines, room, line_room;
+	char *strings;
+	size_t bytes, string_room;
+	struct pool pool;	/* strings that were written ... */
+	struct pool_map offset; /* ... and where, plus 1 */
+	bool failed;
+};
+
+static void *more(void *at, size_t *room, size_t needed, size_t size)
+{
+	size_t n = *room ? *room : 256;
+	void *grown;
+
+	while (n < needed)
+		n *= 2;
+	if (at && n == *room)
+		return at;
+	grown = reallocarray(at, n, size);
+	if (grown)
+		*room = n;
+	return grown;
+}
+
+static uint32_t put_string(struct writer *w, const char *text)
+{
+	const char *kept = pool_intern(&w->pool, text);
+	uintptr_t known = kept ? (uintptr_t)pool_map_get(&w->offset, kept) : 0;
+	size_t n = strlen(text) + 1, at = w->bytes;
+	char *strings;
+
+	if (known)
+		return (uint32_t)(known - 1);
+	strings = more(w->strings, &w->string_room, at + n, 1);
+	if (!kept || !strings || at + n > CACHE_FILE_BYTES ||
+	    !pool_map_put(&w->offset, kept, (void *)(uintptr_t)(at + 1))) {
+		w->strings = strings ? strings : w->strings;
+		w->failed = true;
+		return 0;
+	}
+	w->strings = strings;
+	memcpy(w->strings + at, text, n);
+	w->bytes += n;
+	return (uint32_t)at;
+}
+
+static void put_place(struct writer *w, const struct place *p)
+{
+	struct cache_line *line = more(w->line, &w->line_room, w->lines + 1, sizeof(*line));
+	uint32_t raw = put_string(w, p->raw), file = put_string(w, p->file);
+
+	if (!line) {
+		w->failed = true;
+		return;
+	}
+	w->line = line;
+	w->line[w->lines++] =
+	    (struct cache_line){ .raw = raw, .file = file, .line = p->line, .offset = p->offset };
+}
+
+static void put_entry(struct writer *w, uint64_t address, const struct place *place, size_t n)
+{
+	struct cache_stored *entry = more(w->entry, &w->room, w->entries + 1, sizeof(*entry));
+	size_t i;
+
+	if (!entry) {
+		w->failed = true;
+		return;
+	}
+	w->entry = entry;
+	w->entry[w->entries++] = (struct cache_stored){ .address = address,
+							.first = (uint32_t)w->lines,
+							.n = (uint32_t)n };
+	for (i = 0; i < n; i++)
+		put_place(w, &place[i]);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct cache_entry *x = a, *y = b;
+
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* Both are ordered; an address that is in both is taken once. */
+static void merge(struct writer *w, struct cache_file *f, bool keep_loaded)
+{
+	struct cache_view v = { 0 };
+	struct place place[PLACES_MOST];
+	size_t i, old = 0, count, n;
+
+	if (keep_loaded)
+		v = cache_view(f->loaded);
+	count = keep_loaded ? v.head->entries : 0;
+	qsort(f->added, f->count, sizeof(*f->added), by_address);
+	put_string(w, "");
+	for (i = 0; i < f->count || old < count;) {
+		if (old < count && (i == f->count || v.entry[old].address < f->added[i].address)) {
+			if (cache_find(f, v.entry[old].address, place, &n))
+				put_entry(w, v.entry[old].address, place, n);
+			old++;
+			continue;
+		}
+		if (!i || f->added[i].address != f->added[i - 1].address)
+			put_entry(w, f->added[i].address, f->added[i].place, f->added[i].n);
+		old += old < count && v.entry[old].address == f->added[i].address;
+		i++;
+	}
+}
+
+static uint32_t checksum(const struct cache_head *h, const struct writer *w)
+{
+	const Bytef *rest = (const Bytef *)&h->crc + sizeof(h->crc);
+	uLong crc = crc32(0, rest, (uInt)((const Bytef *)(h + 1) - rest));
+
+	crc = crc32(crc, (const Bytef *)w->entry, (uInt)(w->entries * sizeof(*w->entry)));
+	crc = crc32(crc, (const Bytef *)w->line, (uInt)(w->lines * sizeof(*w->line)));
+	return (uint32_t)crc32(crc, (const Bytef *)w->strings, (uInt)w->bytes);
+}
+
+static bool write_part(int fd, const void *from, size_t n)
+{
+	return !n || write(fd, from, n) == (ssize_t)n;
+}
+
+static bool write_all(int fd, const struct cache_head *h, const struct writer *w)
+{
+	return write_part(fd, h, sizeof(*h)) &&
+	       write_part(fd, w->entry, w->entries * sizeof(*w->entry)) &&
+	       write_part(fd, w->line, w->lines * sizeof(*w->line)) &&
+	       write_part(fd, w->strings, w->bytes);
+}
+
+static void write_file(struct cache *c, const struct writer *w, struct build_id id,
+		       enum cache_quality quality)
+{
+	char name[CACHE_NAME], new[CACHE_NAME + 40];
+	struct cache_head h = { .magic = CACHE_MAGIC,
+				.order = 1,
+				.quality = quality,
+				.id_bytes = (uint32_t)id.n,
+				.entries = (uint32_t)w->entries,
+				.lines = (uint32_t)w->lines,
+				.strings = (uint32_t)w->bytes };
+	struct timespec now;
+	bool written;
+	int fd;
+
+	if (!cache_name(id, name))
+		return;
+	memcpy(h.id, id.bytes, id.n);
+	h.crc = checksum(&h, w);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	snprintf(new, sizeof(new), "%s.%d.%ld", name, (int)getpid(), now.tv_nsec);
+	fd = openat(c->directory, new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return;
+	written = write_all(fd, &h, w);
+	if (close(fd) || !written || renameat(c->directory, new, c->directory, name))
+		unlinkat(c->directory, new, 0);
+	c->wrote = true;
+}
+
+void cache_store(struct cache *c, struct cache_file *f, struct build_id id,
+		 enum cache_quality quality)
+{
+	struct writer w = { 0 };
+	bool keep_loaded = f->loaded && f->quality == quality;
+
+	/* What is there and better stays. */
+	if (!c || !f->count || f->quality > quality)
+		return;
+	merge(&w, f, keep_loaded);
+	if (!w.failed && sizeof(struct cache_head) + w.entries * sizeof(*w.entry) +
+				 w.lines * sizeof(*w.line) + w.bytes <=
+			     (size_t)CACHE_FILE_BYTES)
+		write_file(c, &w, id, quality);
+	free(w.entry);
+	free(w.line);
+	free(w.strings);
+	pool_map_release(&w.offset);
+	pool_release(&w.pool);
+}
+
+/* ---- what was not used for longest goes ---- */
+
+struct aged {
+	char name[256];
+	time_t used;
+	uint64_t bytes;
+};
+
+static int by_age(const void *a, const void *b)
+{
+	const struct aged *x = a, *y = b;
+
+	return x->used < y->used ? -1 : x->used > y->used;
+}
+
+static struct aged *list(struct cache *c, size_t *count, uint64_t *bytes)
+{
+	int fd = openat(c->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct aged *all = NULL, *grown;
+	size_t room = 0;
+	struct dirent *d;
+	struct stat st;
+
+	while (dir && (d = readdir(dir))) {
+		if (fstatat(c->directory, d->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
+		    !S_ISREG(st.st_mode))
+			continue;
+		grown = more(all, &room, *count + 1, sizeof(*all));
+		if (!grown)
+			break;
+		all = grown;
+		snprintf(all[*count].name, sizeof(all->name), "%s", d->d_name);
+		all[*count].used = st.st_mtime;
+		all[(*count)++].bytes = (uint64_t)st.st_size;
+		*bytes += (uint64_t)st.st_size;
+	}
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+	return all;
+}
+
+void cache_trim(struct cache *c)
+{
+	uint64_t bytes = 0;
+	size_t i, count = 0;
+	struct aged *all = list(c, &count, &bytes);
+	bool much = bytes > CACHE_BYTES;
+	time_t now = time(NULL);
+
+	if (count)
+		qsort(all, count, sizeof(*all), by_age);
+	for (i = 0; i < count; i++) {
+		bool left = strchr(all[i].name, '.') && all[i].used < now - STALE_SECONDS;
+
+		if (!left && !(much && bytes > CACHE_BYTES / 4 * 3))
+			continue;
+		unlinkat(c->directory, all[i].name, 0);
+		bytes -= all[i].bytes;
+	}
+	free(all);
+}
