@@ -389,9 +389,9 @@ static void gone(void *self, struct flow *f, uint32_t process, enum process_gone
 	struct heaptrack_sample *s = p ? &h->sample[p - h->profile->tree.process] : NULL;
 
 	(void)f;
-	(void)ticks;
 	if (why == GONE_EXEC || !s)
 		return;
+	take_samples(h, ticks);
 	h->rss -= s->rss;
 	s->rss = 0;
 	s->next = s->count;

@@ -19,20 +19,9 @@ static const struct {
 	const char *name;
 	size_t offset; /* in struct site_values, of an uint64_t */
 } figure[] = {
-#define FIGURE(name)                                      \
-	{                                                 \
-#name, offsetof(struct site_values, name) \
-	}
-	FIGURE(calls),		 FIGURE(bytes),		  FIGURE(slack),
-	FIGURE(size_min),	 FIGURE(size_max),	  FIGURE(freed_calls),
-	FIGURE(freed_bytes),	 FIGURE(live_calls),	  FIGURE(live_bytes),
-	FIGURE(peak_calls),	 FIGURE(peak_bytes),	  FIGURE(peak_slack),
-	FIGURE(rss_calls),	 FIGURE(rss_bytes),	  FIGURE(local_calls),
-	FIGURE(local_bytes),	 FIGURE(lifetime_ns),	  FIGURE(map_calls),
-	FIGURE(lifetime_min_ns), FIGURE(lifetime_max_ns), FIGURE(map_bytes),
-	FIGURE(reallocs),	 FIGURE(realloc_moved),	  FIGURE(realloc_bytes),
-	FIGURE(temporary_calls), FIGURE(temporary_bytes), FIGURE(foreign_frees),
-#undef FIGURE
+#define COLUMN(name, help) { #name, offsetof(struct site_values, name) },
+#include "columns.def"
+#undef COLUMN
 };
 #define FIGURES (sizeof(figure) / sizeof(figure[0]))
 

@@ -38,3 +38,14 @@ void place_command(FILE *out, const struct profile *p)
 		export_name(out, f->argv[i], "", ' ');
 	}
 }
+
+const char *place_function(unsigned fn)
+{
+	static const char *const name[MPROF_FN_MAX] = {
+#define MPROF_FUNCTION(id, code, name, class) [code] = name,
+#include <mprof/functions.def>
+#undef MPROF_FUNCTION
+	};
+
+	return fn < MPROF_FN_MAX && name[fn] ? name[fn] : "?";
+}

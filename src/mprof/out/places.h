@@ -36,4 +36,7 @@ static inline uint64_t place_address(const struct stack_frame *f)
 /* The first program of the run and its arguments, in one line without its end. */
 void place_command(FILE *out, const struct profile *p);
 
+/* "malloc" for MPROF_FN_MALLOC; "?" for what there is not. */
+const char *place_function(unsigned fn);
+
 #endif
