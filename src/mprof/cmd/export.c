@@ -14,6 +14,7 @@
 #include "cmd.h"
 #include "export_files.h"
 #include "export_series.h"
+#include "profile_options.h"
 
 struct options {
 	char **log;
@@ -21,7 +22,7 @@ struct options {
 	const char *output;
 	const struct exporter *exporter;
 	struct export_options export;
-	struct profile_options profile;
+	struct profile_cli cli;
 };
 
 enum { VALUE = 256, MIN_PERCENT, SMALL, LARGE, ZERO_LIVE, SYMBOLS };
@@ -182,6 +183,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &o->export;
+		state->child_inputs[1] = &o->cli;
 		return 0;
 	case ARGP_KEY_ARGS:
 		o->log = state->argv + state->next;
@@ -197,6 +199,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = {
 	{ &export_series_argp, 0, NULL, 0 },
+	{ &profile_argp, 0, NULL, 0 },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -303,7 +306,8 @@ static bool limit(struct profile_options *p, const struct export_options *e, int
 static int make(const struct options *o, struct trace *t, int which, struct profile **made,
 		struct error *err)
 {
-	struct profile_options options = o->profile;
+	struct profile_options options = o->cli.options;
+	struct profile_progress progress;
 	struct profile *p;
 	int ret;
 
@@ -313,7 +317,9 @@ static int make(const struct options *o, struct trace *t, int which, struct prof
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return fail(err, -ENOMEM, "no memory to read '%s'", trace_path(t));
+	profile_progress_start(&progress, &options);
 	ret = profile_make(p, t, &options, err);
+	profile_progress_done(&progress);
 	if (ret < 0)
 		free(p);
 	else
@@ -335,6 +341,8 @@ static int export(struct writing *w, struct error *err)
 	w->x.large = p[LARGER];
 	if (!ret)
 		ret = write_all(w, err);
+	if (!ret && p[MAIN])
+		profile_tell_remarks(p[MAIN]);
 	for (i = 0; i < PROFILES; i++) {
 		if (p[i])
 			profile_release(p[i]);
@@ -361,32 +369,41 @@ static int export_log(const struct options *o, const char *log, bool directory)
 	return ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : STATUS_OK;
 }
 
-int cmd_export(int argc, char **argv)
+static int export_any(const struct options *o)
 {
-	struct options o = {
-		.export = { .min_percent = 1,
-			    .stack_max_size = UINT64_MAX,
-			    .detailed = EXPORT_DETAILED },
-		.profile = { .sites = { .filter = SITE_FILTER_ALL,
-					.temporary_events = SITE_TEMPORARY_EVENTS } },
-	};
 	struct error err = { "" };
 	bool directory;
 	char *log;
 	size_t of;
 	int ret;
 
-	o.export.profile = &o.profile;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
-		return STATUS_USAGE;
-	if (export_pick(o.log, o.logs, &log, &of, &err) < 0)
+	if (export_pick(o->log, o->logs, &log, &of, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
 	if (of > 1)
 		fprintf(stderr, "mprof: the largest of %zu traces is '%s'\n", of, log);
-	if (export_directory(o.output, &directory, &err) < 0)
+	if (export_directory(o->output, &directory, &err) < 0)
 		ret = cmd_error(STATUS_USAGE, "%s", err.text);
 	else
-		ret = export_log(&o, log, directory);
+		ret = export_log(o, log, directory);
 	free(log);
+	return ret;
+}
+
+int cmd_export(int argc, char **argv)
+{
+	struct options o = {
+		.export = { .min_percent = 1,
+			    .stack_max_size = UINT64_MAX,
+			    .detailed = EXPORT_DETAILED },
+	};
+	int ret;
+
+	profile_cli_init(&o.cli);
+	o.export.profile = &o.cli.options;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
+		ret = STATUS_USAGE;
+	else
+		ret = export_any(&o);
+	profile_cli_release(&o.cli);
 	return ret;
 }

@@ -65,6 +65,16 @@ static uint64_t put_weights(const struct merged *m, enum profile_value value, FI
 	return sum;
 }
 
+static bool has_any(const struct merged *m, enum profile_value value)
+{
+	size_t i;
+
+	for (i = 0; i < m->count; i++)
+		if (m->row[i].v[value])
+			return true;
+	return false;
+}
+
 static void put_profile(const struct merged *m, enum profile_value value, FILE *out)
 {
 	uint64_t sum;
@@ -106,7 +116,9 @@ static void put_all(const struct export *x, const struct merged *m)
 	put_string(out, text_base(x->profile->path));
 	fputs(",\n\"profiles\":[", out);
 	for (v = 0; v < VALUE_COUNT; v++) {
-		if (!export_wants(x, (enum profile_value)v))
+		/* A profile of nothing is only shown to who asked for it. */
+		if (!export_wants(x, (enum profile_value)v) ||
+		    (v != x->value && !has_any(m, (enum profile_value)v)))
 			continue;
 		if (v == x->value)
 			shown = profiles;
