@@ -70,17 +70,22 @@ static const struct argp_option options[] = {
 
 /* ---- words ---- */
 
-static void add_to(struct profile_list *l, const char *item, struct argp_state *state)
+int profile_list_add(struct profile_list *l, const char *item)
 {
 	const char **grown = reallocarray(l->item, l->count + 2, sizeof(*grown));
 
 	if (!grown)
+		return -ENOMEM;
+	l->item = grown;
+	l->item[l->count++] = item;
+	l->item[l->count] = NULL;
+	return 0;
+}
+
+static void add_to(struct profile_list *l, const char *item, struct argp_state *state)
+{
+	if (profile_list_add(l, item) < 0)
 		argp_failure(state, STATUS_FOUND, ENOMEM, "options");
-	else {
-		l->item = grown;
-		l->item[l->count++] = item;
-		l->item[l->count] = NULL;
-	}
 }
 
 static uint32_t number(const char *arg, const char *what, struct argp_state *state)

@@ -30,6 +30,9 @@ struct profile_cli {
 	struct profile_list suppressions, debug_dir, rewrite, stop;
 };
 
+/* item must outlive the list.  0 or -ENOMEM. */
+int profile_list_add(struct profile_list *l, const char *item);
+
 extern const struct argp profile_argp;
 
 void profile_cli_init(struct profile_cli *c);

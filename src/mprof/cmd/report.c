@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * report.c - `mprof report`: what a trace says about its program.
+ * report.c - `mprof report`: what a trace says about its program, as a whole or
+ * in one of the views of out/views.def.
  */
 #include <argp.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,52 +17,216 @@
 #include "../pass/analysis.h"
 #include "../run/elf.h"
 #include "cmd.h"
+#include "export_files.h"
+#include "report_view.h"
 
 struct options {
-	const char *log;
+	char **word; /* arguments that are no options: [VIEW [ARG]] LOG... */
+	size_t words;
+	char **log;
+	size_t logs;
 	struct report_options report;
-	bool json;
+	struct report_view view; /* view.view is NULL for the overview */
+	struct profile_cli cli;
+	struct profile_list source;
+	const char *of_views; /* an option that only views have */
 };
 
-enum { JSON = 256 };
+enum { JSON = 256, BY, SORT, TOP, MIN_PERCENT, DEPTH, SOURCE_DIR };
 
 static const struct argp_option options[] = {
 	{ "all", 'a', NULL, 0, "Every row of every table, not only the largest", 0 },
-	{ "json", JSON, NULL, 0, "The whole analysis as one JSON object", 0 },
+	{ "json", JSON, NULL, 0, "The whole analysis, or the view, as one JSON object", 0 },
+	{ NULL, 0, NULL, 0, "Of a view:", 1 },
+	{ "by", BY, "WHAT", 0,
+	  "One row for each stack, function, line, file, module, thread or size", 1 },
+	{ "sort", SORT, "VALUE", 0, "By which figure; mprof export --value help lists them", 1 },
+	{ "top", TOP, "N", 0, "So many rows, 0 for all [20, with --json all]", 1 },
+	{ "depth", DEPTH, "N", 0, "So many lines of a stack, so many levels of a tree", 1 },
+	{ "min-percent", MIN_PERCENT, "PERCENT", 0, "Leave out smaller branches of a tree [1]", 1 },
+	{ "source-dir", SOURCE_DIR, "DIR", 0, "Look for sources here, too; may be repeated", 1 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+/* ---- words ---- */
+
+static size_t number(const char *arg, const char *what, struct argp_state *state)
+{
+	char *end;
+	unsigned long n;
+
+	errno = 0;
+	n = strtoul(arg, &end, 10);
+	if (errno || *end || end == arg || *arg == '-' || n > UINT32_MAX)
+		argp_error(state, "'%s' is no number of %s", arg, what);
+	return n;
+}
+
+static double percent(const char *arg, struct argp_state *state)
+{
+	char *end;
+	double p = strtod(arg, &end);
+
+	if (*end || end == arg || !(p >= 0 && p <= 100))
+		argp_error(state, "'%s' is no percentage: 0 to 100", arg);
+	return p;
+}
+
+static void add_source(struct options *o, const char *dir, struct argp_state *state)
+{
+	if (profile_list_add(&o->source, dir) < 0)
+		argp_failure(state, STATUS_FOUND, ENOMEM, "options");
+	o->view.request.source = o->source.item;
+}
+
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st);
+}
+
+/* The first word is a view, unless it is all there is and a file of that name exists. */
+static void find_view(struct options *o, struct argp_state *state)
+{
+	const char *word = o->words ? o->word[0] : "";
+	const struct view *v = view_find(word), *near;
+	size_t taken = 0;
+
+	if (v && (o->words > 1 || !is_file(word))) {
+		o->view.view = v;
+		taken = 1;
+		if (*v->arg) {
+			if (o->words < 2)
+				argp_error(state, "%s of which %s?", v->name, v->arg);
+			o->view.request.arg = o->word[taken++];
+		}
+	} else if (o->words > 1) {
+		near = view_nearest(word);
+		if (is_file(word))
+			argp_error(state, "one trace at a time, not '%s' as well", o->word[1]);
+		else if (near)
+			argp_error(state, "there is no view '%s'; did you mean '%s'?", word,
+				   near->name);
+		else
+			argp_error(state, "there is no view '%s'; --help lists them", word);
+	}
+	o->log = o->word + taken;
+	o->logs = o->words - taken;
+	if (!o->logs)
+		argp_error(state, "which trace? for example: mprof report %s%smprof.log",
+			   v ? v->name : "", v ? " " : "");
+	if (o->of_views && !o->view.view)
+		argp_error(state, "--%s is of a view, as in: mprof report peak --%s ... %s",
+			   o->of_views, o->of_views, o->log[0]);
+}
+
+/* ---- the parser ---- */
+
+static error_t parse_view(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
+	struct view_request *r = &o->view.request;
+	struct error err;
 
 	switch (key) {
-	case 'a':
-		o->report.all = true;
+	case BY:
+		o->of_views = "by";
+		r->grouped = true;
+		if (profile_by_find(arg, &r->by, &err) < 0)
+			argp_error(state, "%s", err.text);
 		return 0;
-	case JSON:
-		o->json = true;
+	case SORT:
+		o->of_views = "sort";
+		r->sorted = true;
+		if (profile_value_find(arg, &r->sort, &err) < 0)
+			argp_error(state, "%s", err.text);
 		return 0;
-	case ARGP_KEY_ARG:
-		if (o->log)
-			argp_error(state, "one trace at a time, not '%s' as well", arg);
-		o->log = arg;
+	case TOP:
+		o->of_views = "top";
+		r->top = number(arg, "rows", state);
+		r->top_said = true;
 		return 0;
-	case ARGP_KEY_END:
-		if (!o->log)
-			argp_error(state, "which trace? for example: mprof report mprof.log");
+	case DEPTH:
+		o->of_views = "depth";
+		r->depth = (unsigned)number(arg, "lines", state);
+		return 0;
+	case MIN_PERCENT:
+		o->of_views = "min-percent";
+		r->min_percent = percent(arg, state);
+		return 0;
+	case SOURCE_DIR:
+		o->of_views = "source-dir";
+		add_source(o, arg, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->cli;
+		return 0;
+	case 'a':
+		o->report.all = o->view.request.top_said = true;
+		return 0;
+	case JSON:
+		o->view.request.json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		o->word[o->words++] = arg;
+		return 0;
+	case ARGP_KEY_END:
+		find_view(o, state);
+		return 0;
+	default:
+		return parse_view(key, arg, state);
+	}
+}
+
+static char *list_views(int key, const char *text, void *input)
+{
+	const struct view *v;
+	char *list = NULL;
+	size_t n;
+	FILE *out;
+
+	(void)input;
+	if (key != ARGP_KEY_HELP_POST_DOC)
+		return (char *)text;
+	out = open_memstream(&list, &n);
+	if (!out)
+		return NULL;
+	fputs("Views:\n", out);
+	for (v = view_table; v->name; v++)
+		fprintf(out, "  %s%s%-*s %s\n", v->name, *v->arg ? " " : "",
+			17 - (int)strlen(v->name) - (*v->arg != 0), v->arg, v->help);
+	fputs("\nOf several traces, or of a pattern in quotes, the one of the largest program is"
+	      " taken.\n",
+	      out);
+	return fclose(out) ? NULL : list;
+}
+
+static const struct argp_child children[] = {
+	{ &profile_argp, 0, NULL, 0 },
+	{ NULL, 0, NULL, 0 },
+};
+
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.args_doc = "LOG",
+	.args_doc = "LOG\nVIEW [ARG] LOG...",
 	.doc = "Says what a recorded program did with its memory: what ran and how it ended, the"
-	       " peak, what was never freed, sizes, waste, realloc, lifetimes and compactness.",
+	       " peak, what was never freed, sizes, waste, realloc, lifetimes and compactness;"
+	       " or, in a view, who asked for the memory."
+	       "\v",
+	.children = children,
+	.help_filter = list_views,
 };
 
 /* ---- the progress line ---- */
@@ -104,7 +272,7 @@ static void explain_missing(struct tree *r)
 	}
 }
 
-static int report(struct trace *t, const struct options *o, struct error *err)
+static int overview(struct trace *t, const struct options *o, struct error *err)
 {
 	struct analysis *a = calloc(1, sizeof(*a));
 	struct analysis_source source;
@@ -112,7 +280,7 @@ static int report(struct trace *t, const struct options *o, struct error *err)
 	int ret;
 
 	if (!a)
-		return fail(err, -1, "no memory to read '%s'", o->log);
+		return fail(err, -1, "no memory to read '%s'", trace_path(t));
 	analysis_source_of(&source, t);
 	clock_gettime(CLOCK_MONOTONIC, &progress.start);
 	if (isatty(STDERR_FILENO))
@@ -123,26 +291,58 @@ static int report(struct trace *t, const struct options *o, struct error *err)
 		fputs("\r\033[K", stderr);
 	if (!ret) {
 		explain_missing(&a->tree);
-		ret =
-		    o->json ? report_json(a, stdout, err) : report_text(a, &o->report, stdout, err);
+		ret = o->view.request.json ? report_json(a, stdout, err)
+					   : report_text(a, &o->report, stdout, err);
 	}
 	analysis_release(a);
 	free(a);
 	return ret;
 }
 
+static int report(struct options *o)
+{
+	struct error err = { "" };
+	char *log = NULL;
+	struct trace *t;
+	size_t of;
+	int ret, status;
+
+	ret = export_pick(o->log, o->logs, &log, &of, &err);
+	if (!ret && of > 1)
+		fprintf(stderr, "mprof: the largest of %zu traces is '%s'\n", of, log);
+	if (!ret)
+		ret = trace_open(&t, log, MPROF_MAGIC_TRACE, &err);
+	free(log);
+	if (ret < 0)
+		return cmd_error(STATUS_FILE, "%s", err.text);
+	if (o->view.view) {
+		status = report_view(&o->view, t);
+	} else {
+		ret = overview(t, o, &err);
+		status = ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : STATUS_OK;
+	}
+	trace_close(t);
+	return status;
+}
+
 int cmd_report(int argc, char **argv)
 {
-	struct options o = { .log = NULL };
-	struct error err = { "" };
-	struct trace *t;
-	int ret;
+	struct options o = { .view = { .request = { .min_percent = 1 } } };
+	struct view_request *r = &o.view.request;
+	int status = STATUS_USAGE;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
-		return STATUS_USAGE;
-	if (trace_open(&t, o.log, MPROF_MAGIC_TRACE, &err) < 0)
-		return cmd_error(STATUS_FILE, "%s", err.text);
-	ret = report(t, &o, &err);
-	trace_close(t);
-	return ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : STATUS_OK;
+	o.word = calloc((size_t)argc, sizeof(*o.word));
+	if (!o.word)
+		return cmd_error(STATUS_FOUND, "no memory for %d arguments", argc);
+	profile_cli_init(&o.cli);
+	o.view.cli = &o.cli;
+	if (!argp_parse(&argp, argc, argv, 0, NULL, &o)) {
+		if (!r->top_said)
+			r->top = r->json ? 0 : VIEW_ROWS;
+		status = report(&o);
+	}
+	profile_cli_release(&o.cli);
+	free(o.source.item);
+	free(o.word);
+	return status;
 }

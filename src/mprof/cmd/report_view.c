@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* report_view.c - `mprof report VIEW [ARG] LOG...`. */
+#include "report_view.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd.h"
+
+static int answer(struct report_view *v, struct trace *t, struct error *err)
+{
+	struct view_request *r = &v->request;
+	struct profile_progress progress;
+	int ret;
+
+	r->profile = calloc(1, sizeof(*r->profile));
+	if (!r->profile)
+		return fail(err, -ENOMEM, "no memory to read '%s'", trace_path(t));
+	profile_progress_start(&progress, r->options);
+	ret = profile_make(r->profile, t, r->options, err);
+	profile_progress_done(&progress);
+	if (!ret) {
+		profile_sort(r->profile, r->sort);
+		ret = r->json ? view_json(v->view, r, stdout, err)
+			      : view_text(v->view, r, stdout, err);
+		profile_tell_remarks(r->profile);
+		profile_release(r->profile);
+	}
+	free(r->profile);
+	return ret;
+}
+
+int report_view(struct report_view *v, struct trace *t)
+{
+	struct view_request *r = &v->request;
+	const struct view_ops *ops = v->view->ops;
+	struct error err = { "" };
+	int ret = 0;
+
+	r->options = &v->cli->options;
+	if (!r->sorted)
+		r->sort = ops->sort;
+	if (!r->grouped)
+		r->by = ops->by;
+	r->options->by = r->by;
+	if (ops->prepare)
+		ret = ops->prepare(r, &err);
+	if (!ret)
+		ret = answer(v, t, &err);
+	if (ops->release)
+		ops->release(r);
+	if (ret == -EINVAL)
+		return cmd_error(STATUS_USAGE, "%s", err.text);
+	return ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : STATUS_OK;
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* flat_view.c - views that are a list, as text. */
+#include "flat_view.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "table.h"
+
+#define DEPTH 24u /* lines of a path that are shown unless --depth says otherwise */
+
+struct text flat_value(uint64_t n, enum profile_value value)
+{
+	const char *unit = profile_value_unit(value);
+
+	if (!strcmp(unit, "bytes"))
+		return text_bytes(n);
+	if (!strcmp(unit, "ns"))
+		return text_ns(n);
+	return text_many(n, "call", "calls");
+}
+
+struct text flat_moment(int64_t ns)
+{
+	struct text t;
+
+	snprintf(t.s, sizeof(t.s), "%.40s after the start", text_ns(ns > 0 ? (uint64_t)ns : 0).s);
+	return t;
+}
+
+struct long_text flat_line(const struct sym_line *line)
+{
+	struct long_text t;
+
+	if (*line->file && line->line)
+		snprintf(t.s, sizeof(t.s), "%.380s (%.80s:%" PRIu32 ")", line->function,
+			 text_base(line->file), line->line);
+	else if (line->known)
+		snprintf(t.s, sizeof(t.s), "%.380s (%.80s)", line->function, line->module);
+	else
+		snprintf(t.s, sizeof(t.s), "%.480s", line->function);
+	return t;
+}
+
+size_t flat_view_rows(const struct view_request *r, size_t *more)
+{
+	const struct profile *p = r->profile;
+	size_t i, n = 0;
+
+	for (i = 0; i < p->groups; i++)
+		n += profile_group_value(&p->group[i], r->sort) > 0;
+	if (more)
+		*more = r->top && n > r->top ? n - r->top : 0;
+	return r->top && n > r->top ? r->top : n;
+}
+
+/* ---- paths ---- */
+
+static bool same_place(const struct sym_line *a, const struct sym_line *b)
+{
+	return a == b || (a->line == b->line && !strcmp(a->function, b->function) &&
+			  !strcmp(a->file, b->file) && !strcmp(a->module, b->module));
+}
+
+/* Innermost first; a line that calls itself is one line. */
+static void print_path(const struct view_request *r, const struct profile_path *path, FILE *out)
+{
+	const size_t depth = r->depth ? r->depth : DEPTH;
+	size_t i = path->count, first, shown = 0;
+
+	if (!i && !path->truncated)
+		fputs("        (no call stack)\n", out);
+	while (i && shown++ < depth) {
+		first = i--;
+		while (i && same_place(path->line[i - 1], path->line[first - 1]))
+			i--;
+		fprintf(out, "        %s", flat_line(path->line[first - 1]).s);
+		if (first - i > 1)
+			fprintf(out, ", %zu times", first - i);
+		fputc('\n', out);
+	}
+	if (i)
+		fprintf(out, "        ... and %zu callers\n", i);
+	else if (path->truncated)
+		fputs("        ... and callers that are not known\n", out);
+}
+
+static int print_stacks(const struct flat_view *f, struct view_request *r, size_t rows, FILE *out)
+{
+	struct profile *p = r->profile;
+	const uint64_t total = profile_value_total(p, r->sort);
+	size_t i;
+
+	for (i = 0; i < rows; i++) {
+		const struct profile_group *g = &p->group[i];
+		const uint64_t n = profile_group_value(g, r->sort);
+		const struct profile_path *path = profile_path(p, g->stack);
+
+		if (!path)
+			return -ENOMEM;
+		fprintf(out, "\n  %10s  %5s", flat_value(n, r->sort).s, text_percent(n, total).s);
+		if (f->about)
+			fprintf(out, "  %s", f->about(r, g).s);
+		fputc('\n', out);
+		print_path(r, path, out);
+	}
+	return 0;
+}
+
+/* ---- tables ---- */
+
+static struct long_text name_of(const struct profile *p, const struct profile_group *g)
+{
+	const struct sym_line *line = g->line;
+	struct long_text t;
+
+	if (p->by == PROFILE_BY_THREAD)
+		snprintf(t.s, sizeof(t.s), "thread %" PRIu64, g->part);
+	else if (p->by == PROFILE_BY_SIZE)
+		snprintf(t.s, sizeof(t.s), "blocks of %.80s", text_exact(g->part).s);
+	else if (!line)
+		snprintf(t.s, sizeof(t.s), "(no call stack)");
+	else if (p->by == PROFILE_BY_MODULE)
+		snprintf(t.s, sizeof(t.s), "%.500s", line->module);
+	else if (p->by == PROFILE_BY_FILE)
+		snprintf(t.s, sizeof(t.s), *line->file ? "%.500s" : "(%.500s)",
+			 *line->file ? line->file : line->module);
+	else if (p->by == PROFILE_BY_FUNCTION)
+		snprintf(t.s, sizeof(t.s), line->known ? "%.380s (%.100s)" : "%.480s",
+			 line->function, line->module);
+	else
+		t = flat_line(line);
+	return t;
+}
+
+static int print_table(const struct flat_view *f, struct view_request *r, size_t rows, FILE *out)
+{
+	struct table t = TABLE(NULL);
+	struct profile *p = r->profile;
+	const uint64_t total = profile_value_total(p, r->sort);
+	char value[64], name[64];
+	size_t i, n = 0;
+
+	snprintf(value, sizeof(value), ">%s", profile_value_name(r->sort));
+	snprintf(name, sizeof(name), "<%s", profile_by_name(p->by));
+	t.title[n++] = value;
+	t.title[n++] = ">share";
+	if (f->cell)
+		t.title[n++] = f->title;
+	t.title[n++] = ">stacks";
+	t.title[n++] = name;
+	fputc('\n', out);
+	for (i = 0; i < rows; i++) {
+		const struct profile_group *g = &p->group[i];
+		const uint64_t v = profile_group_value(g, r->sort);
+
+		table_cell(&t, "%s", flat_value(v, r->sort).s);
+		table_cell(&t, "%s", text_percent(v, total).s);
+		if (f->cell)
+			table_cell(&t, "%s", f->cell(r, g).s);
+		table_cell(&t, "%s", text_count(g->sites).s);
+		table_cell(&t, "%s", name_of(p, g).s);
+	}
+	return table_print(&t, out);
+}
+
+int flat_view_text(const struct flat_view *f, struct view_request *r, FILE *out, struct error *err)
+{
+	size_t more, rows = flat_view_rows(r, &more);
+	int ret;
+
+	if (!rows) {
+		fprintf(out, "\n%s\n", f->nothing);
+		return 0;
+	}
+	ret = r->profile->by == PROFILE_BY_STACK ? print_stacks(f, r, rows, out)
+						 : print_table(f, r, rows, out);
+	if (more)
+		fprintf(out, "\n  ... and %s more; --top 0 shows all\n", text_count(more).s);
+	return ret ? fail(err, -ENOMEM, "no memory to print the view") : 0;
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* view_hot.c - who asks most often, and for how much. */
+#include "flat_view.h"
+
+static struct long_text about(const struct view_request *r, const struct profile_group *g)
+{
+	struct long_text t;
+	uint64_t mean = g->v.calls ? g->v.bytes / g->v.calls : 0;
+	char what[80] = "";
+
+	if (r->sort != VALUE_CALLS)
+		snprintf(what, sizeof(what), "in %s ", text_many(g->v.calls, "call", "calls").s);
+	else
+		snprintf(what, sizeof(what), "for %s ", text_bytes(g->v.bytes).s);
+	if (g->v.size_min == g->v.size_max)
+		snprintf(t.s, sizeof(t.s), "%sof %s each", what, text_bytes(mean).s);
+	else
+		snprintf(t.s, sizeof(t.s), "%sof %s to %s, %s on average", what,
+			 text_bytes(g->v.size_min).s, text_bytes(g->v.size_max).s,
+			 text_bytes(mean).s);
+	return t;
+}
+
+static struct text cell(const struct view_request *r, const struct profile_group *g)
+{
+	struct text t;
+
+	if (r->sort != VALUE_CALLS)
+		return text_count(g->v.calls);
+	snprintf(t.s, sizeof(t.s), "%s", text_bytes(g->v.bytes).s);
+	return t;
+}
+
+static int text(struct view_request *r, FILE *out, struct error *err)
+{
+	const struct profile *p = r->profile;
+	const struct site_values *v = &p->total;
+	const struct flat_view flat = {
+		.nothing = "No call is among those that are looked at.",
+		.about = about,
+		.title = r->sort == VALUE_CALLS ? ">bytes" : ">calls",
+		.cell = cell,
+	};
+
+	fprintf(out, "%s handed out %s: %s on average, from %s to %s.\n",
+		text_many(v->calls, "call", "calls").s, text_exact(v->bytes).s,
+		text_bytes(v->calls ? v->bytes / v->calls : 0).s, text_bytes(v->size_min).s,
+		text_bytes(v->size_max).s);
+	if (v->map_calls)
+		fprintf(out, "Beside them %s mapped %s.\n",
+			text_many(v->map_calls, "call", "calls").s, text_bytes(v->map_bytes).s);
+	return flat_view_text(&flat, r, out, err);
+}
+
+const struct view_ops view_hot = {
+	.sort = VALUE_CALLS,
+	.rows = true,
+	.text = text,
+	.json = flat_view_json,
+	.json_row = flat_view_json_row,
+	.json_rows = flat_view_json_rows,
+};

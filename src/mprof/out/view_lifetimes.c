@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* view_lifetimes.c - how long blocks live. */
+#include "flat_view.h"
+
+static struct text mean_of(const struct site_values *v)
+{
+	struct text none = { "-" };
+
+	return v->freed_calls ? text_ns(v->lifetime_ns / v->freed_calls) : none;
+}
+
+static struct long_text about(const struct view_request *r, const struct profile_group *g)
+{
+	const struct site_values *v = &g->v;
+	struct long_text t;
+	int n = 0;
+
+	(void)r;
+	if (!v->freed_calls) {
+		snprintf(t.s, sizeof(t.s), "none was freed");
+		return t;
+	}
+	n = snprintf(t.s, sizeof(t.s), "%s lived %s to %s, %s on average",
+		     text_many(v->freed_calls, "block", "blocks").s, text_ns(v->lifetime_min_ns).s,
+		     text_ns(v->lifetime_max_ns).s, mean_of(v).s);
+	if (v->foreign_frees)
+		n += snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; %s freed by another thread",
+			      text_percent(v->foreign_frees, v->freed_calls).s);
+	if (v->live_calls)
+		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; %s never freed",
+			 text_count(v->live_calls).s);
+	return t;
+}
+
+static struct text cell(const struct view_request *r, const struct profile_group *g)
+{
+	(void)r;
+	return mean_of(&g->v);
+}
+
+static int text(struct view_request *r, FILE *out, struct error *err)
+{
+	const struct site_values *v = &r->profile->total;
+	const struct flat_view flat = {
+		.nothing = "No block is among those that are looked at.",
+		.about = about,
+		.title = ">mean life",
+		.cell = cell,
+	};
+
+	if (v->freed_calls)
+		fprintf(out, "%s lived %s on average, from %s to %s; %s never freed.\n",
+			text_many(v->freed_calls, "freed block", "freed blocks").s, mean_of(v).s,
+			text_ns(v->lifetime_min_ns).s, text_ns(v->lifetime_max_ns).s,
+			text_many(v->live_calls, "was", "were").s);
+	else
+		fprintf(out, "No block was freed; %s.\n",
+			text_many(v->live_calls, "block lives on", "blocks live on").s);
+	return flat_view_text(&flat, r, out, err);
+}
+
+const struct view_ops view_lifetimes = {
+	.sort = VALUE_CALLS,
+	.rows = true,
+	.text = text,
+	.json = flat_view_json,
+	.json_row = flat_view_json_row,
+	.json_rows = flat_view_json_rows,
+};

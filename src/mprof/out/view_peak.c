@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* view_peak.c - who held memory when most was held. */
+#include "flat_view.h"
+
+static struct long_text about(const struct view_request *r, const struct profile_group *g)
+{
+	struct long_text t;
+
+	if (r->sort == VALUE_LOCAL)
+		snprintf(t.s, sizeof(t.s), "in %s; %s of it at the peak of the run",
+			 text_many(g->v.local_calls, "block", "blocks").s,
+			 text_bytes(g->v.peak_bytes).s);
+	else if (g->v.local_bytes > g->v.peak_bytes)
+		snprintf(t.s, sizeof(t.s), "in %s; at another time it held %s",
+			 text_many(g->v.peak_calls, "block", "blocks").s,
+			 text_bytes(g->v.local_bytes).s);
+	else
+		snprintf(t.s, sizeof(t.s), "in %s",
+			 text_many(g->v.peak_calls, "block", "blocks").s);
+	return t;
+}
+
+static struct text cell(const struct view_request *r, const struct profile_group *g)
+{
+	return r->sort == VALUE_LOCAL ? text_bytes(g->v.peak_bytes) : text_bytes(g->v.local_bytes);
+}
+
+static int text(struct view_request *r, FILE *out, struct error *err)
+{
+	const struct profile *p = r->profile;
+	const struct flat_view flat = {
+		.nothing = "Nothing that is looked at lived then.",
+		.about = about,
+		.title = r->sort == VALUE_LOCAL ? ">at the peak" : ">own peak",
+		.cell = cell,
+	};
+
+	fprintf(out, "At the peak, %s, the program held %s in %s.\n",
+		flat_moment(p->sites.peak.ns).s, text_exact(p->sites.peak.bytes).s,
+		text_many(p->sites.peak.calls, "block", "blocks").s);
+	if (p->total.peak_bytes != p->sites.peak.bytes)
+		fprintf(out, "What is looked at held %s of that (%s) in %s.\n",
+			text_exact(p->total.peak_bytes).s,
+			text_percent(p->total.peak_bytes, p->sites.peak.bytes).s,
+			text_many(p->total.peak_calls, "block", "blocks").s);
+	if (r->sort == VALUE_LOCAL)
+		fputs("Each row has its own peak, which may be at another time.\n", out);
+	return flat_view_text(&flat, r, out, err);
+}
+
+const struct view_ops view_peak = {
+	.sort = VALUE_PEAK,
+	.rows = true,
+	.text = text,
+	.json = flat_view_json,
+	.json_row = flat_view_json_row,
+	.json_rows = flat_view_json_rows,
+};

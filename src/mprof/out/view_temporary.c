@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* view_temporary.c - blocks that are freed at once. */
+#include "flat_view.h"
+
+static struct long_text about(const struct view_request *r, const struct profile_group *g)
+{
+	struct long_text t;
+	uint64_t n = g->v.temporary_calls;
+
+	(void)r;
+	snprintf(t.s, sizeof(t.s), "%s of its calls, %s on average", text_percent(n, g->v.calls).s,
+		 text_bytes(n ? g->v.temporary_bytes / n : 0).s);
+	return t;
+}
+
+static struct text cell(const struct view_request *r, const struct profile_group *g)
+{
+	(void)r;
+	return text_percent(g->v.temporary_calls, g->v.calls);
+}
+
+static int text(struct view_request *r, FILE *out, struct error *err)
+{
+	const struct profile *p = r->profile;
+	const struct sites_options *o = &p->sites.options;
+	const struct flat_view flat = {
+		.nothing = "No block was freed that soon.",
+		.about = about,
+		.title = ">of its calls",
+		.cell = cell,
+	};
+	uint64_t calls = o->temporary_events ? o->temporary_events : SITE_TEMPORARY_EVENTS;
+
+	fprintf(out, "%s of %s were temporary: freed by the thread that allocated them ",
+		text_many(p->total.temporary_calls, "call", "calls").s,
+		text_count(p->total.calls).s);
+	if (calls == 1)
+		fputs("in its very next call", out);
+	else
+		fprintf(out, "within its next %s calls", text_count(calls).s);
+	if (o->temporary_ns)
+		fprintf(out, ", or within %s", text_ns(o->temporary_ns).s);
+	fputs(".\n", out);
+	return flat_view_text(&flat, r, out, err);
+}
+
+const struct view_ops view_temporary = {
+	.sort = VALUE_TEMPORARY,
+	.rows = true,
+	.text = text,
+	.json = flat_view_json,
+	.json_row = flat_view_json_row,
+	.json_rows = flat_view_json_rows,
+};

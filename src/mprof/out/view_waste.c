@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* view_waste.c - what the allocator's rounding costs. */
+#include "flat_view.h"
+
+static struct long_text about(const struct view_request *r, const struct profile_group *g)
+{
+	struct long_text t;
+
+	(void)r;
+	snprintf(t.s, sizeof(t.s), "over %s: %s more than was asked for; %s of it at the peak",
+		 text_many(g->v.calls, "block", "blocks").s, text_percent(g->v.slack, g->v.bytes).s,
+		 text_bytes(g->v.peak_slack).s);
+	return t;
+}
+
+static struct text cell(const struct view_request *r, const struct profile_group *g)
+{
+	(void)r;
+	return text_bytes(g->v.peak_slack);
+}
+
+static int text(struct view_request *r, FILE *out, struct error *err)
+{
+	const struct site_values *v = &r->profile->total;
+	const struct flat_view flat = {
+		.nothing = "Nothing was rounded up.",
+		.about = about,
+		.title = ">at the peak",
+		.cell = cell,
+	};
+
+	fprintf(out,
+		"The allocator rounded %s up by %s, %s more than was asked for; at the peak it"
+		" was %s (%s).\n",
+		text_many(v->calls, "block", "blocks").s, text_exact(v->slack).s,
+		text_percent(v->slack, v->bytes).s, text_bytes(v->peak_slack).s,
+		text_percent(v->peak_slack, v->peak_bytes).s);
+	return flat_view_text(&flat, r, out, err);
+}
+
+const struct view_ops view_waste = {
+	.sort = VALUE_WASTE,
+	.rows = true,
+	.text = text,
+	.json = flat_view_json,
+	.json_row = flat_view_json_row,
+	.json_rows = flat_view_json_rows,
+};

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* views.c - the table of views, and the frame of their answers. */
+#include "views.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "../util/nearest.h"
+
+const struct view view_table[] = {
+#define VIEW(id, name, arg, help) { name, arg, help, &view_##id },
+#include "views.def"
+#undef VIEW
+	{ NULL, NULL, NULL, NULL },
+};
+
+const struct view *view_find(const char *name)
+{
+	const struct view *v;
+
+	for (v = view_table; v->name; v++)
+		if (!strcmp(v->name, name))
+			return v;
+	return NULL;
+}
+
+const struct view *view_nearest(const char *name)
+{
+	const struct view *v, *best = NULL;
+	unsigned d, least = nearest_limit(name);
+
+	for (v = view_table; v->name; v++) {
+		d = nearest_distance(name, v->name);
+		if (d < least) {
+			least = d;
+			best = v;
+		}
+	}
+	return best;
+}
+
+int view_text(const struct view *v, struct view_request *r, FILE *out, struct error *err)
+{
+	int ret = v->ops->text(r, out, err);
+
+	if (!ret && !r->profile->has_stacks)
+		fputs("\nThis trace has no call stacks (it was recorded with UNWIND=none), so all"
+		      " blocks are one site.\n",
+		      out);
+	return ret;
+}
+
+/* ---- JSON ---- */
+
+#define PLAIN (JSON_C_TO_STRING_NOSLASHESCAPE | JSON_C_TO_STRING_PLAIN)
+
+static void add_frame(const struct view *v, const struct view_request *r, json *o)
+{
+	const struct profile *p = r->profile;
+
+	add_s(o, "mprof_version", MPROF_VERSION);
+	add_s(o, "view", v->name);
+	add_s(o, "trace", p->path);
+	add_b(o, "has_stacks", p->has_stacks);
+	if (v->ops->rows) {
+		add_s(o, "by", profile_by_name(p->by));
+		add_s(o, "sort", profile_value_name(r->sort));
+	}
+}
+
+static int put(json *o, const char *before, FILE *out)
+{
+	const char *text = o ? json_object_to_json_string_ext(o, PLAIN) : NULL;
+
+	if (!text)
+		return -ENOMEM;
+	fputs(before, out);
+	fputs(text, out);
+	json_object_put(o);
+	return 0;
+}
+
+static int put_rows(const struct view *v, struct view_request *r, FILE *out)
+{
+	size_t n = v->ops->json_rows(r), i;
+
+	fputs(",\"rows\":[", out);
+	for (i = 0; i < n; i++)
+		if (put(v->ops->json_row(r, i), i ? ",\n" : "\n", out) < 0)
+			return -ENOMEM;
+	fputs("]", out);
+	return 0;
+}
+
+/* Rows may be many: they are written one by one, behind the members, in one object. */
+int view_json(const struct view *v, struct view_request *r, FILE *out, struct error *err)
+{
+	json *o = json_object_new_object();
+	const char *text;
+	int ret;
+
+	if (!o)
+		return fail(err, -ENOMEM, "no memory to print the view");
+	add_frame(v, r, o);
+	ret = v->ops->json(r, o, err);
+	text = ret ? NULL : json_object_to_json_string_ext(o, PLAIN);
+	if (text) {
+		fprintf(out, "%.*s", (int)strlen(text) - 1, text);
+		ret = v->ops->json_row ? put_rows(v, r, out) : 0;
+		fputs("}\n", out);
+	}
+	json_object_put(o);
+	if (!text && !ret)
+		ret = -ENOMEM;
+	return ret == -ENOMEM ? fail(err, ret, "no memory to print the view") : ret;
+}
