@@ -303,14 +303,11 @@ static void put_site(struct base *b, sqlite3_stmt *s, size_t i)
 	put_n(b, s, (int)COLUMNS + 4, p->leaked_calls[i]);
 	put_n(b, s, (int)COLUMNS + 5, p->leaked_bytes[i]);
 	put_row(b, s);
-	for (k = 0; k < path->count; k++) {
-		put_n(b, b->stack, 1, i + 1);
-		put_n(b, b->stack, 2, k);
-		put_n(
-		    b, b->stack, 3,
-		    frame_of(b, path->line[path->count - 1 - k], path->frame[path->count - 1 - k]));
-		put_row(b, b->stack);
-	}
+	for (k = 0; k < path->count; k++)
+		put_depth(b, i, k, path->line[path->count - 1 - k],
+			  path->frame[path->count - 1 - k]);
+	if (!path->count)
+		put_depth(b, i, 0, &calltree_no_stack, 0);
 }
 
 static void put_sites(struct base *b)
