@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* two_profiles.c - one or two traces, opened and walked. */
+#include "two_profiles.h"
+
+#include <string.h>
+
+#include "../trace/trace.h"
+#include "cmd.h"
+#include "profile_options.h"
+
+int two_profiles_make(struct two_profiles *two, const char *const path[DIFF_SIDES],
+		      const struct profile_options *o, struct error *err)
+{
+	struct profile_options options = *o;
+	struct profile_progress progress;
+	int side, ret;
+
+	memset(two, 0, sizeof(*two));
+	/* Both are opened before either is walked: a wrong name is told at once. */
+	for (side = 0; side < DIFF_SIDES; side++)
+		if (path[side] &&
+		    trace_open(&two->trace[side], path[side], MPROF_MAGIC_TRACE, err) < 0)
+			return STATUS_FILE;
+	for (side = 0; side < DIFF_SIDES; side++) {
+		if (!path[side])
+			continue;
+		profile_progress_start(&progress, &options);
+		two->made[side] = true;
+		ret = profile_make(&two->profile[side], two->trace[side], &options, err);
+		profile_progress_done(&progress);
+		if (ret < 0)
+			return STATUS_FOUND;
+	}
+	return STATUS_OK;
+}
+
+void two_profiles_release(struct two_profiles *two)
+{
+	int side;
+
+	for (side = 0; side < DIFF_SIDES; side++) {
+		if (two->made[side])
+			profile_release(&two->profile[side]);
+		if (two->trace[side])
+			trace_close(two->trace[side]);
+	}
+}
+
+void two_profiles_tell(const struct two_profiles *two)
+{
+	const struct profile *p;
+	int side;
+
+	for (side = 0; side < DIFF_SIDES; side++) {
+		p = &two->profile[side];
+		if (!two->made[side])
+			continue;
+		if (p->tree.lost_all)
+			cmd_warn("calls were lost in '%s': its figures are too small", p->path);
+		if (!p->has_stacks)
+			cmd_warn("'%s' has no call stacks: it was recorded with UNWIND=none",
+				 p->path);
+		else
+			profile_tell_remarks(p);
+	}
+}

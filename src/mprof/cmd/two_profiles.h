@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* two_profiles.h - one or two traces, opened and walked, for commands that compare. */
+#ifndef MPROF_TWO_PROFILES_H
+#define MPROF_TWO_PROFILES_H
+
+#include "../pass/diff.h"
+
+struct two_profiles {
+	struct trace *trace[DIFF_SIDES];
+	struct profile profile[DIFF_SIDES];
+	bool made[DIFF_SIDES];
+};
+
+/* A path may be NULL: that side stays empty.  0, or an exit status with err filled; release in
+ * any case.  two is not moved until then. */
+int two_profiles_make(struct two_profiles *two, const char *const path[DIFF_SIDES],
+		      const struct profile_options *o, struct error *err);
+void two_profiles_release(struct two_profiles *two);
+
+/* For stderr: lost calls, missing stacks and missing names, of either. */
+void two_profiles_tell(const struct two_profiles *two);
+
+#endif
