@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* source_view.c - source files with figures in the margin. */
+/* view_annotate.c - the view annotate FILE: source lines with figures in the margin. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,12 +7,12 @@
 #include "../pass/sources.h"
 #include "figures.h"
 #include "source_text.h"
-#include "tree_view.h"
+#include "views.h"
 
 #define AROUND 3 /* lines shown before and behind one with figures */
 
 struct margin {
-	const struct source_view *view;
+	const struct view_request *request;
 	const struct profile *profile;
 	const struct sources *sources;
 	FILE *out;
@@ -26,7 +26,7 @@ static void put_figure(FILE *out, struct text t, bool any)
 
 static void put_margin(const struct margin *m, const struct source_line *l, uint64_t number)
 {
-	const enum profile_value v = m->view->value;
+	const enum profile_value v = m->request->sort;
 
 	put_figure(m->out, figures_text(v, l ? l->exclusive[v] : 0), l && l->exclusive[v]);
 	put_figure(m->out, figures_text(v, l ? l->inclusive[v] : 0), l && l->inclusive[v]);
@@ -49,7 +49,7 @@ static void put_source(FILE *out, const char *s)
 
 static void put_titles(const struct margin *m)
 {
-	fprintf(m->out, " %11s %11s", "of its own", profile_value_name(m->view->value));
+	fprintf(m->out, " %11s %11s", "of its own", profile_value_name(m->request->sort));
 	if (m->calls)
 		fprintf(m->out, " %11s", "calls");
 	fprintf(m->out, " %6s  \n", "line");
@@ -71,7 +71,7 @@ static bool is_near(const struct margin *m, const struct source_file *f, size_t 
 {
 	const struct source_line *l = m->sources->line;
 
-	if (m->view->all)
+	if (!m->request->top)
 		return true;
 	if (at > f->first && l[at - 1].line && number <= l[at - 1].line + AROUND)
 		return true;
@@ -116,10 +116,10 @@ static bool is_newer(const struct profile *p, const struct source_text *s)
 
 static int put_file(const struct margin *m, const struct source_file *f)
 {
-	const enum profile_value v = m->view->value;
+	const enum profile_value v = m->request->sort;
 	const uint64_t total = profile_value_total(m->profile, v);
 	struct source_text s;
-	int ret = source_text_read(&s, f->path, m->view->dir);
+	int ret = source_text_read(&s, f->path, m->request->source);
 
 	if (ret < 0)
 		return ret;
@@ -143,42 +143,61 @@ static int put_file(const struct margin *m, const struct source_file *f)
 	return 0;
 }
 
-static int no_such_file(struct profile *p, const struct source_view *v, struct error *err)
+static int no_such_file(const struct view_request *r, struct error *err)
 {
 	struct sources all;
-	int ret = sources_make(&all, p, NULL, v->value, err);
+	int ret = sources_make(&all, r->profile, NULL, r->sort, err);
 
 	if (!ret && all.files)
 		ret = fail(err, -ENOENT,
 			   "no stack in '%s' goes through a source file '%.200s'; most go through"
 			   " '%.200s'",
-			   p->path, v->file, all.file[0].path);
+			   r->profile->path, r->arg, all.file[0].path);
 	else if (!ret)
 		ret = fail(err, -ENOENT,
 			   "no source file is known for any stack in '%s': its programs were built"
 			   " without -g, or their debug files are not here",
-			   p->path);
+			   r->profile->path);
 	sources_release(&all);
 	return ret;
 }
 
-int source_view_text(struct profile *p, const struct source_view *v, FILE *out, struct error *err)
+static int prepare(struct view_request *r, struct error *err)
 {
-	struct sources sources;
-	const struct margin m = { v, p, &sources, out, v->value != VALUE_CALLS };
-	int ret = sources_make(&sources, p, v->file, v->value, err);
+	r->own = calloc(1, sizeof(struct sources));
+	return r->own ? 0 : fail(err, -ENOMEM, "no memory for source lines");
+}
+
+static void release(struct view_request *r)
+{
+	if (r->own)
+		sources_release(r->own);
+	free(r->own);
+	r->own = NULL;
+}
+
+static int make(struct view_request *r, struct error *err)
+{
+	struct sources *s = r->own;
+	int ret = sources_make(s, r->profile, r->arg, r->sort, err);
+
+	return !ret && !s->files ? no_such_file(r, err) : ret;
+}
+
+static int text(struct view_request *r, FILE *out, struct error *err)
+{
+	struct sources *s = r->own;
+	const struct margin m = { r, r->profile, s, out, r->sort != VALUE_CALLS };
+	int ret = make(r, err);
 	size_t i;
 
-	if (!ret && !sources.files)
-		ret = no_such_file(p, v, err);
-	for (i = 0; i < sources.files && !ret; i++) {
+	for (i = 0; i < s->files && !ret; i++) {
 		if (i)
 			fputc('\n', out);
-		ret = put_file(&m, &sources.file[i]);
+		ret = put_file(&m, &s->file[i]);
 		if (ret < 0)
-			fail(err, ret, "no memory for the source '%s'", sources.file[i].path);
+			fail(err, ret, "no memory for the source '%s'", s->file[i].path);
 	}
-	sources_release(&sources);
 	return ret;
 }
 
@@ -200,42 +219,53 @@ static json *line_json(const struct source_line *l, const struct source_text *s)
 	return o;
 }
 
-static json *file_json(const struct margin *m, const struct source_file *f)
+static json *file_json(struct view_request *r, size_t at)
 {
+	const struct sources *all = r->own;
+	const struct source_file *f = &all->file[at];
 	json *o = json_object_new_object(), *lines = json_object_new_array();
 	struct source_text s;
 	size_t i;
 
-	source_text_read(&s, f->path, m->view->dir);
+	if (source_text_read(&s, f->path, r->source) < 0) {
+		json_object_put(o);
+		json_object_put(lines);
+		return NULL;
+	}
 	add_s(o, "file", f->path);
 	if (s.found)
 		add_s(o, "source_file", s.found);
 	else
 		add(o, "source_file", NULL);
-	add_b(o, "source_is_newer", is_newer(m->profile, &s));
+	add_b(o, "source_is_newer", is_newer(r->profile, &s));
 	add(o, "inclusive", figures_json(f->inclusive));
 	add(o, "exclusive", figures_json(f->exclusive));
 	for (i = f->first; i < f->first + f->count; i++)
-		json_object_array_add(lines, line_json(&m->sources->line[i], &s));
+		json_object_array_add(lines, line_json(&all->line[i], &s));
 	add(o, "lines", lines);
 	source_text_release(&s);
 	return o;
 }
 
-json *source_view_json(struct profile *p, const struct source_view *v, struct error *err)
+static int members(struct view_request *r, json *o, struct error *err)
 {
-	struct sources sources;
-	const struct margin m = { .view = v, .profile = p, .sources = &sources };
-	int ret = sources_make(&sources, p, v->file, v->value, err);
-	json *files = NULL;
-	size_t i;
-
-	if (!ret && !sources.files)
-		ret = no_such_file(p, v, err);
-	if (!ret)
-		files = json_object_new_array();
-	for (i = 0; i < sources.files && files; i++)
-		json_object_array_add(files, file_json(&m, &sources.file[i]));
-	sources_release(&sources);
-	return files;
+	add_s(o, "pattern", r->arg);
+	return make(r, err);
 }
+
+static size_t files(const struct view_request *r)
+{
+	return ((const struct sources *)r->own)->files;
+}
+
+const struct view_ops view_annotate = {
+	.sort = VALUE_PEAK,
+	.by = PROFILE_BY_FUNCTION,
+	.rows = true,
+	.prepare = prepare,
+	.text = text,
+	.json = members,
+	.json_row = file_json,
+	.json_rows = files,
+	.release = release,
+};

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * tree_rows.c - a call tree as the rows of an answer.
+ *
+ * In text an only child with the figures of its parent shares its row: only the
+ * name is printed, below it, without figures and without more indentation.
+ */
+#include "tree_rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "figures.h"
+
+#define MARGIN 64 /* columns of indentation at most */
+
+static const enum line_same same_of[PROFILE_BY_COUNT] = {
+	[PROFILE_BY_STACK] = LINE_LINE,	   [PROFILE_BY_FUNCTION] = LINE_FUNCTION,
+	[PROFILE_BY_LINE] = LINE_LINE,	   [PROFILE_BY_FILE] = LINE_FILE,
+	[PROFILE_BY_MODULE] = LINE_MODULE,
+};
+
+int tree_rows_by(const struct view_request *r, struct error *err)
+{
+	if (r->by != PROFILE_BY_THREAD && r->by != PROFILE_BY_SIZE)
+		return 0;
+	return fail(err, -EINVAL, "a tree is --by function, line, file or module, not by %s",
+		    profile_by_name(r->by));
+}
+
+/* ---- which nodes ---- */
+
+static bool is_shown(const struct tree_rows *t, uint32_t node, unsigned depth)
+{
+	uint64_t v = calltree_inclusive(&t->tree, node, 0);
+
+	if (t->depth && depth > t->depth)
+		return false;
+	return v && (double)v * 100 >= t->min_percent * (double)t->total;
+}
+
+static uint64_t count_below(const struct calltree *t, uint32_t node)
+{
+	uint64_t n = 1;
+	uint32_t c;
+
+	for (c = t->node[node].child; c; c = t->node[c].sibling)
+		n += count_below(t, c);
+	return n;
+}
+
+static bool same_figures(const struct calltree *t, uint32_t a, uint32_t b)
+{
+	size_t i;
+
+	for (i = 0; i < t->options.values; i++)
+		if (calltree_inclusive(t, a, i) != calltree_inclusive(t, b, i) ||
+		    calltree_exclusive(t, a, i) != calltree_exclusive(t, b, i))
+			return false;
+	return true;
+}
+
+static void add_row(struct tree_rows *t, const struct tree_row *row)
+{
+	size_t room = t->room ? 2 * t->room : 64;
+	struct tree_row *grown;
+
+	if (t->count == t->room) {
+		grown = reallocarray(t->row, room, sizeof(*grown));
+		if (!grown) {
+			t->failed = true;
+			return;
+		}
+		t->row = grown;
+		t->room = room;
+	}
+	t->row[t->count++] = *row;
+}
+
+static void add_below(struct tree_rows *t, uint32_t parent, uint32_t above, unsigned depth,
+		      unsigned indent)
+{
+	const struct calltree_node *n = t->tree.node;
+	struct tree_row row = { .above = above, .depth = depth };
+	uint32_t c;
+
+	for (c = n[parent].child; c && !t->failed; c = n[c].sibling) {
+		if (!is_shown(t, c, depth)) {
+			t->hidden += count_below(&t->tree, c);
+			continue;
+		}
+		row.node = c;
+		row.same = above && !n[c].sibling && n[parent].child == c &&
+			   same_figures(&t->tree, parent, c);
+		row.indent = row.same ? indent - 2 : indent;
+		add_row(t, &row);
+		add_below(t, c, (uint32_t)t->count, depth + 1, row.indent + 2);
+	}
+}
+
+int tree_rows_make(struct tree_rows *t, const struct view_request *r,
+		   enum calltree_direction direction, const char *function, struct error *err)
+{
+	struct calltree_options o = { .same = same_of[r->by], .value = { r->sort }, .values = 1 };
+	int k, ret;
+
+	for (k = 0; k < VALUE_COUNT; k++)
+		if (k != (int)r->sort)
+			o.value[o.values++] = (enum profile_value)k;
+	ret = calltree_make(&t->tree, r->profile, &o, direction, function, err);
+	if (ret < 0)
+		return ret;
+	t->value = r->sort;
+	t->min_percent = r->min_percent;
+	t->depth = r->depth;
+	t->total = profile_value_total(r->profile, r->sort);
+	add_below(t, 0, 0, 1, 0);
+	return t->failed ? fail(err, -ENOMEM, "no memory to print the tree") : 0;
+}
+
+void tree_rows_release(struct tree_rows *t)
+{
+	calltree_release(&t->tree);
+	free(t->row);
+	*t = (struct tree_rows){ .row = NULL };
+}
+
+/* ---- text ---- */
+
+static void put_name(FILE *out, const struct tree_rows *t, const struct sym_line *line)
+{
+	switch (t->tree.options.same) {
+	case LINE_MODULE:
+		fputs(line->module, out);
+		break;
+	case LINE_FILE:
+		fputs(*line->file ? text_base(line->file) : line->module, out);
+		break;
+	default:
+		figures_line(out, line, t->tree.options.same == LINE_LINE);
+		break;
+	}
+}
+
+static void put_row(const struct tree_rows *t, const struct tree_row *row, bool calls, FILE *out)
+{
+	const uint64_t in = calltree_inclusive(&t->tree, row->node, 0);
+	const uint64_t own = calltree_exclusive(&t->tree, row->node, 0);
+	const bool figures = !row->same;
+
+	fprintf(out, "  %6s %11s %11s", figures ? text_percent(in, t->total).s : "",
+		figures ? figures_text(t->value, in).s : "",
+		figures && own ? figures_text(t->value, own).s : "");
+	if (calls)
+		fprintf(out, " %11s",
+			figures ? text_count(calltree_inclusive(&t->tree, row->node, 1)).s : "");
+	fprintf(out, "  %*s", (int)(row->indent < MARGIN ? row->indent : MARGIN), "");
+	put_name(out, t, t->tree.node[row->node].line);
+	fputc('\n', out);
+}
+
+void tree_rows_text(const struct tree_rows *t, FILE *out)
+{
+	static const char *const what[] = { "function", "function (file:line)", "file", "module" };
+	const bool calls = t->value != VALUE_CALLS;
+	size_t i;
+
+	fprintf(out, "  %6s %11s %11s", "part", profile_value_name(t->value), "of its own");
+	if (calls)
+		fprintf(out, " %11s", "calls");
+	fprintf(out, "  %s\n", what[t->tree.options.same]);
+	for (i = 0; i < t->count; i++)
+		put_row(t, &t->row[i], calls, out);
+	if (t->hidden)
+		fprintf(
+		    out, "  %s not shown; --min-percent 0 shows all.\n",
+		    text_many(t->hidden, "smaller or deeper one is", "smaller or deeper ones are")
+			.s);
+}
+
+/* ---- JSON ---- */
+
+static json *values_json(const struct calltree *t, uint32_t node, bool exclusive)
+{
+	uint64_t v[VALUE_COUNT];
+	size_t i;
+
+	for (i = 0; i < t->options.values; i++)
+		v[t->options.value[i]] =
+		    exclusive ? calltree_exclusive(t, node, i) : calltree_inclusive(t, node, i);
+	return figures_json(v);
+}
+
+json *tree_rows_json(const struct tree_rows *t, size_t i)
+{
+	const struct tree_row *row = &t->row[i];
+	const struct calltree_node *n = &t->tree.node[row->node];
+	json *o = json_object_new_object();
+
+	if (!o)
+		return NULL;
+	add_n(o, "node", i + 1);
+	if (row->above)
+		add_n(o, "parent", row->above);
+	else
+		add(o, "parent", NULL);
+	add_n(o, "depth", row->depth);
+	figures_line_json(o, n->line, t->tree.options.same == LINE_LINE);
+	add_n(o, "sites", n->sites);
+	add(o, "inclusive", values_json(&t->tree, row->node, false));
+	add(o, "exclusive", values_json(&t->tree, row->node, true));
+	return o;
+}
+
+json *tree_rows_total(const struct tree_rows *t)
+{
+	return values_json(&t->tree, 0, false);
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* view_trees.c - the views top-down and bottom-up. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "figures.h"
+#include "tree_rows.h"
+
+static int prepare(struct view_request *r, struct error *err)
+{
+	int ret = tree_rows_by(r, err);
+
+	if (ret < 0)
+		return ret;
+	r->own = calloc(1, sizeof(struct tree_rows));
+	return r->own ? 0 : fail(err, -ENOMEM, "no memory for a call tree");
+}
+
+static void release(struct view_request *r)
+{
+	if (r->own)
+		tree_rows_release(r->own);
+	free(r->own);
+	r->own = NULL;
+}
+
+static int text(struct view_request *r, enum calltree_direction direction, const char *what,
+		FILE *out, struct error *err)
+{
+	struct tree_rows *t = r->own;
+	int ret = tree_rows_make(t, r, direction, NULL, err);
+
+	if (ret < 0)
+		return ret;
+	fprintf(out, "%s; %s: %s in %s.\n\n", what, profile_value_name(t->value),
+		figures_text(t->value, t->total).s,
+		text_many(r->profile->count, "call stack", "call stacks").s);
+	tree_rows_text(t, out);
+	return 0;
+}
+
+static int members(struct view_request *r, enum calltree_direction direction, json *o,
+		   struct error *err)
+{
+	struct tree_rows *t = r->own;
+	int ret = tree_rows_make(t, r, direction, NULL, err);
+
+	if (ret < 0)
+		return ret;
+	add(o, "total", tree_rows_total(t));
+	add_n(o, "hidden", t->hidden);
+	return 0;
+}
+
+static int text_inward(struct view_request *r, FILE *out, struct error *err)
+{
+	return text(r, CALLTREE_TOP_DOWN, "From the outermost caller inward", out, err);
+}
+
+static int text_outward(struct view_request *r, FILE *out, struct error *err)
+{
+	return text(r, CALLTREE_BOTTOM_UP, "From the function that asked outward to its callers",
+		    out, err);
+}
+
+static int members_inward(struct view_request *r, json *o, struct error *err)
+{
+	return members(r, CALLTREE_TOP_DOWN, o, err);
+}
+
+static int members_outward(struct view_request *r, json *o, struct error *err)
+{
+	return members(r, CALLTREE_BOTTOM_UP, o, err);
+}
+
+static json *row(struct view_request *r, size_t i)
+{
+	return tree_rows_json(r->own, i);
+}
+
+static size_t rows(const struct view_request *r)
+{
+	return ((const struct tree_rows *)r->own)->count;
+}
+
+const struct view_ops view_top_down = {
+	.sort = VALUE_PEAK,
+	.by = PROFILE_BY_FUNCTION,
+	.rows = true,
+	.prepare = prepare,
+	.text = text_inward,
+	.json = members_inward,
+	.json_row = row,
+	.json_rows = rows,
+	.release = release,
+};
+
+const struct view_ops view_bottom_up = {
+	.sort = VALUE_PEAK,
+	.by = PROFILE_BY_FUNCTION,
+	.rows = true,
+	.prepare = prepare,
+	.text = text_outward,
+	.json = members_outward,
+	.json_row = row,
+	.json_rows = rows,
+	.release = release,
+};
