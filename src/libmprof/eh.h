@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * eh.h - from a code address to the rule that leads to its caller, by the
- * call frame information in .eh_frame (LSB "Exception Frames", DWARF 5 section 6.4).
+ * eh.h - loaded objects, and the rule that leads from a frame to its caller.
  */
 #ifndef MP_EH_H
 #define MP_EH_H
@@ -12,15 +11,17 @@ enum eh_base { EH_SP, EH_FP };
 
 /* How the frame that executes at an address is left. */
 struct eh_rule {
-	uint8_t base;	 /* enum eh_base: CFA = base + cfa */
-	uint8_t deref;	 /* CFA = *(base + cfa) instead: realigned stacks */
-	uint8_t signal;	 /* a signal frame: registers lie in a ucontext */
-	uint8_t end;	 /* the return address is undefined: outermost frame */
-	uint8_t no_code; /* nothing that can run is here */
-	uint8_t stuck;	 /* code, but nobody can say how to leave it */
-	int32_t cfa;	 /* bytes */
-	int32_t ra;	 /* the return address is at CFA + ra; 0: still in its register */
-	int32_t fp;	 /* the caller's frame pointer is at CFA + fp; 0: unchanged */
+	uint8_t base;	  /* enum eh_base: CFA = base + cfa */
+	uint8_t deref;	  /* CFA = *(base + cfa) instead: realigned stacks */
+	uint8_t fp_by_fp; /* the caller's fp is at fp + `fp` instead of CFA + `fp` */
+	uint8_t signal;	  /* a signal frame: registers lie in a ucontext */
+	uint8_t end;	  /* the return address is undefined: outermost frame */
+	uint8_t no_code;  /* nothing that can run is here */
+	uint8_t stuck;	  /* code, but nobody can say how to leave it */
+	uint8_t complex;  /* a rule cannot say it: see full.c */
+	int32_t cfa;	  /* bytes */
+	int32_t ra;	  /* the return address is at CFA + ra; 0: still in its register */
+	int32_t fp;	  /* the caller's frame pointer is at CFA + fp; 0: unchanged */
 };
 
 /* A loaded object. */
@@ -35,7 +36,7 @@ struct eh_object {
 int eh_object(uintptr_t pc, struct eh_object *out);
 /*
  * Fills *rule for the instruction at pc.  0, -ENOENT: no information, -ENOTSUP:
- * more than a rule can say.  Reads loaded objects only.
+ * not understood.  Reads loaded objects only.
  */
 int eh_find(const struct eh_object *o, uintptr_t pc, struct eh_rule *rule);
 

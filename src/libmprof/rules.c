@@ -67,7 +67,8 @@ static uint32_t escape_once(const struct eh_rule *r)
 
 static uint32_t encode(const struct eh_rule *r)
 {
-	int plain = !r->deref && !r->signal && !r->end && !r->no_code && !r->stuck;
+	int plain = !r->deref && !r->fp_by_fp && !r->signal && !r->end && !r->no_code &&
+		    !r->stuck && !r->complex;
 
 	if (!plain || r->cfa < 0 || r->cfa >= 2048 * 8 || r->cfa & 7)
 		return escape_once(r);

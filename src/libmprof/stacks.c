@@ -184,8 +184,14 @@ static int define(const struct stack_cache *c, uint32_t from, uint32_t n, uint32
 static uint32_t add(const struct stack_cache *c, uint64_t hash, uint32_t first, uint32_t kept,
 		    unsigned flags)
 {
-	uint32_t owner = kept > first ? c->meta[kept - 1].owner : 0, depth = kept - first, id = 0;
+	uint32_t owner, depth, id = 0;
 	uint64_t signals;
+
+	/* Frames of a stack that was cut off at DEPTH have no owner. */
+	while (kept > first && !c->meta[kept - 1].owner)
+		kept--;
+	owner = kept > first ? c->meta[kept - 1].owner : 0;
+	depth = kept - first;
 
 	mp_stacks_lock(&signals);
 	mp_stacks_begin();

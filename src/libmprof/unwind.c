@@ -20,6 +20,8 @@
 
 #include "unwind.h"
 
+struct eh_object mp_own MP_HIDDEN;
+
 #define FIRST_ROOM	   192u
 #define compiler_barrier() __asm__ volatile("" ::: "memory")
 
@@ -205,7 +207,8 @@ static MPROF_COLD int leave_escaped(struct stack_cache *c, const struct eh_rule 
 	if (r->end)
 		return 0;
 	*flags |= MPROF_STACK_LOST_WAY; /* unless it works */
-	if (r->stuck || r->no_code)
+	c->complex = r->complex;
+	if (r->stuck || r->no_code || r->complex)
 		return 0;
 	if (r->deref) {
 		if (cfa < s->sp || cfa + 8 > c->area.high || cfa & 7)
@@ -213,7 +216,7 @@ static MPROF_COLD int leave_escaped(struct stack_cache *c, const struct eh_rule 
 		f->deref_slot = cfa;
 		cfa = word_at(cfa);
 	}
-	f->uses = r->base == EH_FP;
+	f->uses = r->base == EH_FP || r->fp_by_fp;
 	if (cfa > c->area.high || cfa & 7 || cfa < s->sp)
 		return 0;
 	s->lr = 0;
@@ -228,9 +231,9 @@ static MPROF_COLD int leave_escaped(struct stack_cache *c, const struct eh_rule 
 		s->pc = STRIP(word_at(at)) - 1;
 		s->at = at;
 	}
-	if (r->fp) {
-		at = cfa + (uintptr_t)(intptr_t)r->fp;
-		if (at < s->sp || at + 8 > c->area.high)
+	if (r->fp || r->fp_by_fp) {
+		at = (r->fp_by_fp ? s->fp : cfa) + (uintptr_t)(intptr_t)r->fp;
+		if (at < s->sp || at + 8 > c->area.high || at & 7)
 			return 0;
 		f->fp_slot = at;
 		s->fp = word_at(at);
@@ -257,8 +260,11 @@ MPROF_HOT int leave(struct stack_cache *c, uint32_t code, struct state *s, struc
 	at = cfa - fp * 8;
 	pc = word_at(cfa - 8);
 	if (mprof_unlikely(at < s->sp)) {
-		*flags |= MPROF_STACK_LOST_WAY;
-		return 0;
+		/* Interrupted in an epilogue: it has been restored already. */
+		*flags |= s->exact ? 0 : MPROF_STACK_LOST_WAY;
+		if (!s->exact)
+			return 0;
+		fp = 0;
 	}
 #else
 	at = cfa - (code & 2047) * 8;
@@ -407,6 +413,19 @@ static uint32_t walk(struct stack_cache *c, struct state *s)
 	}
 }
 
+/* Out of our own functions that called an event's (mmap, operator new) to the program's. */
+static MPROF_COLD void leave_own(struct stack_cache *c, struct state *s)
+{
+	struct stack_fresh f;
+	uint32_t flags = 0, code;
+
+	for (int i = 0; i < 8 && s->pc - mp_own.start < mp_own.end - mp_own.start; i++) {
+		code = mp_rule(s->pc);
+		if (code & RULE_ESCAPE || !leave(c, code, s, &f, &flags))
+			return;
+	}
+}
+
 uint32_t mp_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
 	struct stack_cache *c = t->stack;
@@ -421,13 +440,21 @@ uint32_t mp_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_
 			return mp_stacks_none();
 		c->dirty = 1;
 		compiler_barrier();
-		c->broken = 0;
+		c->broken = c->complex = 0;
+		if (mprof_unlikely(pc - mp_own.start < mp_own.end - mp_own.start)) {
+			leave_own(c, &s);
+			pc = s.pc + 1;
+			sp = s.sp;
+			fp = s.fp;
+		}
 		kept = walk(c, &s);
 		compiler_barrier();
 		c->dirty = 0;
 	} while (mprof_unlikely(c->generation != mp_rules_generation) && ++again < 4);
 	if (kept == c->n && !c->fresh_n && c->id)
 		return c->id;
+	if (mprof_unlikely(c->complex))
+		return mp_capture_full(t, pc, sp);
 	c->dirty = 1;
 	compiler_barrier();
 	rebuild(c, kept);

@@ -4,7 +4,8 @@
  *
  *   unwind.c  a thread's stack, from its previous one and rules
  *   rules.c   code address -> rule, one word each; misses compile
- *   eh.c      a rule from call frame information
+ *   eh.c      a rule from call frame information, which cfi.c reads
+ *   full.c    a walk with all registers, for what rules cannot say
  *   loaded.c  which objects are where: recorded before a stack names them
  *   stacks.c  a number for each different stack, and its definition
  *   areas.c   which mapping an address lies in
@@ -69,6 +70,8 @@ MPROF_HOT uint32_t mp_rule(uintptr_t pc)
 	return mp_rules_miss(pc);
 }
 
+extern struct eh_object mp_own; /* this library */
+
 /* ---- unwind.c: for an unwinder that finds all frames itself, innermost first ---- */
 
 struct stack_cache;
@@ -76,6 +79,11 @@ struct stack_cache *mp_fresh_begin(struct mprof_thread *t, uintptr_t sp);
 /* pc as in struct stack_frame.  0: there is no room for more. */
 int mp_fresh_add(struct stack_cache *c, uintptr_t pc);
 uint32_t mp_fresh_id(struct stack_cache *c);
+
+/* ---- full.c ---- */
+
+/* As mp_capture, from scratch and with all registers. */
+uint32_t mp_capture_full(struct mprof_thread *t, uintptr_t pc, uintptr_t sp);
 
 /* ---- loaded.c ---- */
 
@@ -123,10 +131,11 @@ struct stack_fresh {
 struct stack_cache {
 	uint32_t generation; /* of rules; another thread's munmap makes it wrong */
 	uint32_t n, slots, fresh_n, room;
-	uint32_t id;	 /* of the stack in here, 0 not known */
-	uint32_t flags;	 /* MPROF_STACK_...: outer frames are missing */
-	uint32_t broken; /* it leads through a signal handler */
-	uint32_t dirty;	 /* being changed */
+	uint32_t id;	  /* of the stack in here, 0 not known */
+	uint32_t flags;	  /* MPROF_STACK_...: outer frames are missing */
+	uint32_t broken;  /* it leads through a signal handler */
+	uint32_t complex; /* it leads through a frame that a rule cannot say */
+	uint32_t dirty;	  /* being changed */
 	uint32_t areas, next_area;
 	struct area area; /* that the stack lies in */
 	struct stack_frame *frame;

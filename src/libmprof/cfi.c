@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * cfi.c - reads .eh_frame_hdr and runs call frame programs.  Everything is
+ * bounds-checked by the records' own lengths; what it does not know ends in
+ * -ENOTSUP, never in a guess.
+ */
+#include "cfi.h"
+
+#include <errno.h>
+
+uint64_t cursor_get(struct cursor *c, unsigned bytes)
+{
+	uint64_t v = 0;
+
+	if ((size_t)(c->end - c->at) < bytes) {
+		c->bad = 1;
+		return 0;
+	}
+	__builtin_memcpy(&v, c->at, bytes);
+	c->at += bytes;
+	return v;
+}
+
+/* Of `shift` bits in the end, for the sign. */
+static uint64_t leb(struct cursor *c, unsigned *shift, uint64_t *last)
+{
+	uint64_t v = 0, byte;
+
+	*shift = 0;
+	do {
+		byte = cursor_get(c, 1);
+		if (*shift < 64)
+			v |= (byte & 127) << *shift;
+		*shift += 7;
+	} while (byte & 128 && !c->bad);
+	*last = byte;
+	return v;
+}
+
+uint64_t cursor_uleb(struct cursor *c)
+{
+	unsigned shift;
+	uint64_t last;
+
+	return leb(c, &shift, &last);
+}
+
+int64_t cursor_sleb(struct cursor *c)
+{
+	unsigned shift;
+	uint64_t last, v = leb(c, &shift, &last);
+
+	if (shift < 64 && last & 64)
+		v |= ~0ull << shift;
+	return (int64_t)v;
+}
+
+static void skip(struct cursor *c, uint64_t bytes)
+{
+	if ((uint64_t)(c->end - c->at) < bytes)
+		c->bad = 1;
+	else
+		c->at += bytes;
+}
+
+#if defined(__x86_64__)
+int cfi_register(uint64_t dwarf)
+{
+	static const int8_t index[17] = { -1,	   -1,	    -1,	     CFI_RBX, -1,      -1,
+					  CFI_FP,  CFI_SP,  -1,	     -1,      CFI_R10, -1,
+					  CFI_R12, CFI_R13, CFI_R14, CFI_R15, CFI_PC };
+
+	return dwarf < 17 ? index[dwarf] : -1;
+}
+#else
+int cfi_register(uint64_t dwarf)
+{
+	return dwarf >= 19 && dwarf <= 31 ? (int)(dwarf - 19) : -1;
+}
+#endif
+
+/* A pointer in one of the encodings of the LSB; base is what DW_EH_PE_datarel counts from. */
+static uintptr_t encoded(struct cursor *c, uint8_t encoding, uintptr_t base)
+{
+	uintptr_t here = (uintptr_t)c->at, v;
+
+	switch (encoding & 15) {
+	case 0:	 /* absptr */
+	case 4:	 /* udata8 */
+	case 12: /* sdata8 */
+		v = cursor_get(c, 8);
+		break;
+	case 2:
+		v = cursor_get(c, 2);
+		break;
+	case 10:
+		v = (uintptr_t)(int64_t)(int16_t)cursor_get(c, 2);
+		break;
+	case 3:
+		v = cursor_get(c, 4);
+		break;
+	case 11:
+		v = (uintptr_t)(int64_t)(int32_t)cursor_get(c, 4);
+		break;
+	default:
+		c->bad = 1;
+		return 0;
+	}
+	if ((encoding & 0x70) == 0x10)
+		v += here;
+	else if ((encoding & 0x70) == 0x30)
+		v += base;
+	else if (encoding & 0xf0)
+		c->bad = 1;
+	return v;
+}
+
+/* The FDE in whose range pc may lie, by the sorted table of .eh_frame_hdr. */
+static const uint8_t *find_fde(const uint8_t *h, uintptr_t pc)
+{
+	uintptr_t base = (uintptr_t)h;
+	struct cursor c = { h + 4, h + 4 + 32, 0 };
+	uint64_t count, low, high;
+	const int32_t *table;
+
+	if (!h || h[0] != 1 || h[3] != 0x3b) /* version; datarel sdata4, as every linker writes */
+		return NULL;
+	encoded(&c, h[1], base);
+	count = encoded(&c, h[2], base);
+	if (c.bad || !count)
+		return NULL;
+	table = (const int32_t *)c.at;
+	for (low = 0, high = count; high - low > 1;) {
+		uint64_t mid = low + (high - low) / 2;
+
+		if (base + (uintptr_t)(intptr_t)table[2 * mid] <= pc)
+			low = mid;
+		else
+			high = mid;
+	}
+	if (base + (uintptr_t)(intptr_t)table[2 * low] > pc)
+		return NULL;
+	return (const uint8_t *)(base + (uintptr_t)(intptr_t)table[2 * low + 1]);
+}
+
+/* A record's bytes behind its length; bad when it is the terminator or of 64 bits. */
+static struct cursor record(const uint8_t *at)
+{
+	uint32_t length;
+
+	__builtin_memcpy(&length, at, 4);
+	if (!length || length == 0xffffffffu)
+		return (struct cursor){ at, at, 1 };
+	return (struct cursor){ at + 4, at + 4 + length, 0 };
+}
+
+struct cie {
+	uint64_t code_align;
+	int64_t data_align;
+	uint64_t ra;
+	uint8_t pointer_encoding;
+	uint8_t has_length, signal;
+	struct cursor program;
+};
+
+static void read_augmentation(struct cursor *c, const char *letters, struct cie *cie)
+{
+	uint64_t length = cursor_uleb(c);
+	struct cursor behind = *c;
+
+	skip(&behind, length);
+	cie->has_length = 1;
+	for (letters++; *letters && !c->bad; letters++) {
+		if (*letters == 'R')
+			cie->pointer_encoding = (uint8_t)cursor_get(c, 1);
+		else if (*letters == 'P')
+			encoded(c, (uint8_t)cursor_get(c, 1) & 0x7f, 0);
+		else if (*letters == 'L')
+			cursor_get(c, 1);
+		else if (*letters == 'S')
+			cie->signal = 1;
+		else if (*letters != 'B') /* aarch64: signed with the other key */
+			break;
+	}
+	*c = behind;
+}
+
+static int read_cie(const uint8_t *at, struct cie *cie)
+{
+	struct cursor c = record(at);
+	const char *letters;
+	uint64_t version;
+
+	*cie = (struct cie){ .pointer_encoding = 0 };
+	cursor_get(&c, 4);
+	version = cursor_get(&c, 1);
+	letters = (const char *)c.at;
+	while (cursor_get(&c, 1) && !c.bad)
+		;
+	cie->code_align = cursor_uleb(&c);
+	cie->data_align = cursor_sleb(&c);
+	cie->ra = version == 1 ? cursor_get(&c, 1) : cursor_uleb(&c);
+	if (*letters == 'z')
+		read_augmentation(&c, letters, cie);
+	cie->program = c;
+	return c.bad || (version != 1 && version != 3) ? -ENOTSUP : 0;
+}
+
+/* ---- programs ---- */
+
+#define REMEMBERED 4
+
+struct machine {
+	const struct cie *cie;
+	struct cfi_row row, initial, stack[REMEMBERED];
+	unsigned depth;
+	uintptr_t at, pc;
+};
+
+static struct cfi_cell *cell_of(struct machine *m, struct cfi_row *row, uint64_t reg)
+{
+	int i = reg == m->cie->ra ? CFI_PC : cfi_register(reg);
+
+	return i < 0 ? NULL : &row->cell[i];
+}
+
+static void set(struct machine *m, uint64_t reg, enum cfi_how how, int64_t offset)
+{
+	struct cfi_cell *cell = cell_of(m, &m->row, reg);
+
+	if (cell)
+		*cell = (struct cfi_cell){ how, { .offset = offset } };
+}
+
+static void restore(struct machine *m, uint64_t reg)
+{
+	struct cfi_cell *cell = cell_of(m, &m->row, reg);
+
+	if (cell)
+		*cell = *cell_of(m, &m->initial, reg);
+}
+
+static void skip_expression(struct cursor *c)
+{
+	uint64_t n = cursor_uleb(c);
+
+	skip(c, n);
+}
+
+static void set_expression(struct machine *m, struct cursor *c, enum cfi_how how)
+{
+	struct cfi_cell *cell = cell_of(m, &m->row, cursor_uleb(c));
+
+	if (cell)
+		*cell = (struct cfi_cell){ how, { .expression = c->at } };
+	skip_expression(c);
+}
+
+static void set_cfa(struct machine *m, uint64_t reg, int64_t offset)
+{
+	m->row.cfa_register = reg;
+	m->row.cfa_offset = offset;
+	m->row.cfa_expression = NULL;
+}
+
+static int cfa_operation(struct machine *m, struct cursor *c, unsigned op)
+{
+	uint64_t reg;
+
+	switch (op) {
+	case 0x0c: /* def_cfa */
+		reg = cursor_uleb(c);
+		set_cfa(m, reg, (int64_t)cursor_uleb(c));
+		return 0;
+	case 0x12: /* def_cfa_sf */
+		reg = cursor_uleb(c);
+		set_cfa(m, reg, cursor_sleb(c) * m->cie->data_align);
+		return 0;
+	case 0x0d: /* def_cfa_register */
+		set_cfa(m, cursor_uleb(c), m->row.cfa_offset);
+		return 0;
+	case 0x0e: /* def_cfa_offset */
+		m->row.cfa_offset = (int64_t)cursor_uleb(c);
+		return 0;
+	case 0x13: /* def_cfa_offset_sf */
+		m->row.cfa_offset = cursor_sleb(c) * m->cie->data_align;
+		return 0;
+	case 0x0f: /* def_cfa_expression */
+		m->row.cfa_expression = c->at;
+		skip_expression(c);
+		return 0;
+	}
+	return -ENOTSUP;
+}
+
+static int register_operation(struct machine *m, struct cursor *c, unsigned op)
+{
+	uint64_t reg;
+
+	switch (op) {
+	case 0x05: /* offset_extended */
+		reg = cursor_uleb(c);
+		set(m, reg, CFI_AT_CFA, (int64_t)cursor_uleb(c) * m->cie->data_align);
+		return 0;
+	case 0x11: /* offset_extended_sf */
+		reg = cursor_uleb(c);
+		set(m, reg, CFI_AT_CFA, cursor_sleb(c) * m->cie->data_align);
+		return 0;
+	case 0x14: /* val_offset */
+		reg = cursor_uleb(c);
+		set(m, reg, CFI_IS_CFA, (int64_t)cursor_uleb(c) * m->cie->data_align);
+		return 0;
+	case 0x15: /* val_offset_sf */
+		reg = cursor_uleb(c);
+		set(m, reg, CFI_IS_CFA, cursor_sleb(c) * m->cie->data_align);
+		return 0;
+	case 0x06: /* restore_extended */
+		restore(m, cursor_uleb(c));
+		return 0;
+	case 0x07: /* undefined */
+		set(m, cursor_uleb(c), CFI_UNDEFINED, 0);
+		return 0;
+	case 0x08: /* same_value */
+		set(m, cursor_uleb(c), CFI_SAME, 0);
+		return 0;
+	case 0x09: /* register */
+		reg = cursor_uleb(c);
+		set(m, reg, CFI_IN, (int64_t)cursor_uleb(c));
+		return 0;
+	case 0x10: /* expression */
+		set_expression(m, c, CFI_AT_EXPRESSION);
+		return 0;
+	case 0x16: /* val_expression */
+		set_expression(m, c, CFI_IS_EXPRESSION);
+		return 0;
+	}
+	return -ENOTSUP;
+}
+
+/* 1: the row for pc is complete. */
+static int other_operation(struct machine *m, struct cursor *c, unsigned op)
+{
+	switch (op) {
+	case 0x00: /* nop */
+	case 0x2d: /* aarch64: the return address is (not) signed */
+		return 0;
+	case 0x01: /* set_loc */
+		m->at = encoded(c, m->cie->pointer_encoding, 0);
+		return m->at > m->pc;
+	case 0x02:
+	case 0x03:
+	case 0x04: /* advance_loc1, 2, 4 */
+		m->at += cursor_get(c, 1u << (op - 2)) * m->cie->code_align;
+		return m->at > m->pc;
+	case 0x0a: /* remember_state */
+		if (m->depth == REMEMBERED)
+			return -ENOTSUP;
+		m->stack[m->depth++] = m->row;
+		return 0;
+	case 0x0b: /* restore_state */
+		if (!m->depth)
+			return -ENOTSUP;
+		m->row = m->stack[--m->depth];
+		return 0;
+	case 0x2e: /* GNU_args_size */
+		cursor_uleb(c);
+		return 0;
+	}
+	return -ENOTSUP;
+}
+
+static int run(struct machine *m, struct cursor c)
+{
+	int ret = 0;
+
+	while (c.at < c.end && !c.bad && !ret) {
+		unsigned op = (unsigned)cursor_get(&c, 1), low = op & 63;
+
+		switch (op >> 6) {
+		case 1: /* advance_loc */
+			m->at += low * m->cie->code_align;
+			ret = m->at > m->pc;
+			break;
+		case 2: /* offset */
+			set(m, low, CFI_AT_CFA, (int64_t)cursor_uleb(&c) * m->cie->data_align);
+			break;
+		case 3: /* restore */
+			restore(m, low);
+			break;
+		default:
+			ret = cfa_operation(m, &c, op);
+			if (ret == -ENOTSUP)
+				ret = register_operation(m, &c, op);
+			if (ret == -ENOTSUP)
+				ret = other_operation(m, &c, op);
+		}
+	}
+	return c.bad ? -ENOTSUP : ret < 0 ? ret : 0;
+}
+
+struct cursor cfi_expression(const uint8_t *expression)
+{
+	struct cursor c = { expression, expression + 10, 0 };
+	uint64_t n = cursor_uleb(&c);
+
+	c.end = c.at + n;
+	return c;
+}
+
+/* Runs the FDE's program up to pc. */
+static int run_fde(const struct cie *cie, struct cursor c, uintptr_t start, uintptr_t pc,
+		   struct cfi_row *row)
+{
+	struct machine m;
+
+	__builtin_memset(&m, 0, sizeof(m));
+	m.cie = cie;
+	m.at = start;
+	m.pc = pc;
+	if (run(&m, cie->program) < 0)
+		return -ENOTSUP;
+	m.initial = m.row;
+	m.at = start;
+	if (run(&m, c) < 0)
+		return -ENOTSUP;
+	*row = m.row;
+	return 0;
+}
+
+int cfi_find(const uint8_t *header, uintptr_t pc, struct cfi_row *row)
+{
+	const uint8_t *fde = find_fde(header, pc);
+	uintptr_t start, length;
+	struct cursor c;
+	struct cie cie;
+	uint32_t back;
+
+	row->signal = 0;
+	if (!fde)
+		return -ENOENT;
+	c = record(fde);
+	back = (uint32_t)cursor_get(&c, 4);
+	if (c.bad || !back || read_cie(c.at - 4 - back, &cie) < 0)
+		return -ENOTSUP;
+	start = encoded(&c, cie.pointer_encoding, 0);
+	length = encoded(&c, cie.pointer_encoding & 15, 0);
+	if (c.bad || pc - start >= length)
+		return -ENOENT;
+	if (cie.has_length)
+		skip_expression(&c);
+	row->signal = cie.signal;
+	return cie.signal ? 0 : run_fde(&cie, c, start, pc, row);
+}

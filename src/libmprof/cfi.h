@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * cfi.h - call frame information: where the registers of a frame's caller are.
+ * Sources: LSB "Exception Frames", DWARF 5 section 6.4.
+ *
+ * Only registers that a call preserves are kept, which is all that a frame
+ * inside a call can depend on, and what a prologue may count from meanwhile.
+ */
+#ifndef MP_CFI_H
+#define MP_CFI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__x86_64__)
+enum {
+	CFI_RBX,
+	CFI_FP,
+	CFI_SP,
+	CFI_R10,
+	CFI_R12,
+	CFI_R13,
+	CFI_R14,
+	CFI_R15,
+	CFI_PC,
+	CFI_REGISTERS
+};
+#elif defined(__aarch64__)
+enum { CFI_X19, CFI_FP = 10, CFI_LR, CFI_SP, CFI_PC, CFI_REGISTERS };
+#endif
+
+/* Bytes that are read from the front; bad once something was not there. */
+struct cursor {
+	const uint8_t *at, *end;
+	int bad;
+};
+uint64_t cursor_get(struct cursor *c, unsigned bytes);
+uint64_t cursor_uleb(struct cursor *c);
+int64_t cursor_sleb(struct cursor *c);
+
+/* A DWARF register as an index of ours, or -1. */
+int cfi_register(uint64_t dwarf);
+
+enum cfi_how {
+	CFI_SAME,	   /* as in the callee */
+	CFI_AT_CFA,	   /* saved at CFA + offset */
+	CFI_IS_CFA,	   /* is CFA + offset */
+	CFI_UNDEFINED,	   /* of the return address: there is no caller */
+	CFI_IN,		   /* in the DWARF register `offset` */
+	CFI_AT_EXPRESSION, /* saved where the expression says */
+	CFI_IS_EXPRESSION, /* is what it says */
+};
+
+struct cfi_cell {
+	enum cfi_how how;
+	union {
+		int64_t offset;
+		const uint8_t *expression; /* its length in ULEB128, then its bytes */
+	};
+};
+
+struct cfi_row {
+	uint8_t signal; /* a signal frame: nothing below counts */
+	uint64_t cfa_register;
+	int64_t cfa_offset;
+	const uint8_t *cfa_expression;	     /* instead, if not NULL */
+	struct cfi_cell cell[CFI_REGISTERS]; /* CFI_PC: the return address */
+};
+
+/* The operations of an expression. */
+struct cursor cfi_expression(const uint8_t *expression);
+
+/*
+ * The row for the instruction at pc, from the .eh_frame_hdr at header.  0,
+ * -ENOENT: no information, -ENOTSUP: not understood.  Needs about 1.5 KiB of stack.
+ */
+int cfi_find(const uint8_t *header, uintptr_t pc, struct cfi_row *row);
+
+#endif
