@@ -17,9 +17,11 @@
  * so another block of the same size and stack would do, and a realloc.  A `-` of
  * `a` 0, which is nobody's and has no bytes, keeps the two apart there.
  *
- * It has one process.  What other processes leave behind when they end stays, as
- * leaks, as long as the sum does not pass the run's peak; where it would, or
- * before the peak, and at an exec, it is taken away.
+ * It has one process, so blocks that live when a process of ours ends are leaks
+ * only if nothing is allocated afterwards; else they are taken away there, as
+ * they are from memory, and brought back behind the last event: by a `-` of an
+ * `a` of negative size, which changes what is leaked and neither the peak nor the
+ * number of allocations.  What lived at an exec is no leak: it is just gone.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -45,6 +47,13 @@ struct info {
 	uint32_t live, left;
 };
 
+/* The samples of a process's memory, and which one comes next. */
+struct memory {
+	const struct mprof_sample *sample;
+	size_t count, next;
+	uint64_t rss;
+};
+
 struct heaptrack {
 	struct line *line;
 	FILE *out;
@@ -53,17 +62,15 @@ struct heaptrack {
 	uint32_t *trace_of;		  /* by site: number of its `t` */
 	struct info *info;		  /* open addressing */
 	size_t slots, used;
-	uint32_t infos;		  /* numbers given */
-	uint64_t last_block;	  /* address of the last `+`, if no `-` came behind it */
-	uint32_t last_process;	  /* whose, */
-	uint32_t last_info;	  /* and its `a` */
-	uint64_t running, left;	  /* bytes: as the file has it; of ended processes therein */
-	uint64_t ms;		  /* of the last `c` */
-	struct heaptrack_sample { /* by process of the tree: what comes next */
-		const struct mprof_sample *sample;
-		size_t count, next;
-		uint64_t rss;
-	} * sample;
+	uint32_t infos;	       /* numbers given */
+	uint32_t last_info;    /* `a` of the last `+`, 0: a `-` came behind it */
+	uint32_t last_thread;  /* whose that block is, */
+	uint64_t last_block;   /* its address, */
+	uint64_t since;	       /* and how many calls that thread made since */
+	uint64_t left;	       /* blocks of ended processes that were not taken away yet */
+	struct array gone;     /* uint64_t by trace: bytes that were */
+	uint64_t ms;	       /* of the last `c` */
+	struct memory *memory; /* by process of the tree */
 	size_t samples;
 	uint64_t rss; /* of all processes */
 };
@@ -253,11 +260,11 @@ static struct info *info_of(struct heaptrack *h, struct flow *f, const struct fl
 /* ---- time ---- */
 
 /* The process whose next sample comes first; NULL: none up to this time. */
-static struct heaptrack_sample *first_sample(const struct heaptrack *h, uint64_t ticks)
+static struct memory *first_sample(const struct heaptrack *h, uint64_t ticks)
 {
-	struct heaptrack_sample *s, *first = NULL;
+	struct memory *s, *first = NULL;
 
-	for (s = h->sample; s < h->sample + h->samples; s++)
+	for (s = h->memory; s < h->memory + h->samples; s++)
 		if (s->next < s->count && s->sample[s->next].ticks <= ticks) {
 			ticks = s->sample[s->next].ticks;
 			first = s;
@@ -268,7 +275,7 @@ static struct heaptrack_sample *first_sample(const struct heaptrack *h, uint64_t
 /* The samples up to this time, and what they add up to. */
 static void take_samples(struct heaptrack *h, uint64_t ticks)
 {
-	struct heaptrack_sample *s;
+	struct memory *s;
 	uint64_t rss;
 
 	while ((s = first_sample(h, ticks))) {
@@ -297,32 +304,66 @@ static void at_time(void *self, struct flow *f, uint64_t ticks, uint64_t number)
 static int find_samples(struct heaptrack *h, struct trace *t)
 {
 	const struct tree *tree = &h->profile->tree;
-	struct heaptrack_sample *s;
+	struct memory *s;
 
-	h->sample = calloc(tree->processes + 1, sizeof(*h->sample));
-	if (!h->sample)
+	h->memory = calloc(tree->processes + 1, sizeof(*h->memory));
+	if (!h->memory)
 		return -ENOMEM;
 	h->samples = tree->processes;
-	for (s = h->sample; s < h->sample + h->samples; s++)
-		s->count = trace_samples(t, tree->process[s - h->sample].number, &s->sample);
+	for (s = h->memory; s < h->memory + h->samples; s++)
+		s->count = trace_samples(t, tree->process[s - h->memory].number, &s->sample);
 	return 0;
 }
 
 /* ---- blocks ---- */
 
-/* Takes away what ended processes left, all of it. */
-static void drop_left(struct heaptrack *h)
+/* Takes away what ended processes left. */
+static void drop_left(struct heaptrack *h, struct flow *f)
 {
 	struct info *i;
+	uint64_t *bytes;
 
-	if (!h->left)
-		return;
-	put_one(h, '-', 0);
-	for (i = h->info; i < h->info + h->slots; i++)
+	if (h->last_info) /* behind another `-`, one of nobody's would be temporary itself */
+		put_one(h, '-', 0);
+	h->last_info = 0;
+	for (i = h->info; i < h->info + h->slots; i++) {
+		if (!i->left)
+			continue;
+		bytes = array_at(&h->gone, i->trace, sizeof(*bytes));
+		if (!bytes) {
+			flow_failed(f);
+			return;
+		}
+		*bytes += i->size * i->left;
 		for (; i->left; i->left--)
 			put_one(h, '-', i->number);
-	h->running -= h->left;
+	}
 	h->left = 0;
+}
+
+/* And brings it back. */
+static void return_left(struct heaptrack *h)
+{
+	const uint64_t *bytes = h->gone.item;
+	size_t i;
+
+	for (i = 0; i < h->gone.count; i++) {
+		if (!bytes[i])
+			continue;
+		put_pair(h, 'a', 0 - bytes[i], i);
+		put_one(h, '-', ++h->infos);
+	}
+}
+
+static void called(void *self, struct flow *f, const struct event *e, uint64_t number)
+{
+	struct heaptrack *h = self;
+
+	(void)f;
+	(void)number;
+	h->since += e->thread == h->last_thread &&
+		    (e->kind == EVENT_CALL || e->kind == EVENT_REALLOC_END) &&
+		    e->fn < MPROF_FN_MMAP;
 }
 
 static void began(void *self, struct flow *f, const struct flow_block *b)
@@ -332,14 +373,14 @@ static void began(void *self, struct flow *f, const struct flow_block *b)
 
 	if (!i)
 		return;
-	if (h->left && (!f->at_peak || h->running + i->size > h->profile->sites.peak.bytes))
-		drop_left(h);
+	if (h->left)
+		drop_left(h, f);
 	put_one(h, '+', i->number);
-	h->running += i->size;
 	i->live++;
-	h->last_block = b->block->addr;
-	h->last_process = b->process;
 	h->last_info = i->number;
+	h->last_block = b->block->addr;
+	h->last_thread = b->thread;
+	h->since = 0;
 }
 
 /* distinct: not temporary, though heaptrack may take it for that. */
@@ -350,11 +391,10 @@ static void give_back(struct heaptrack *h, struct flow *f, const struct flow_blo
 
 	if (!i)
 		return;
-	distinct |= h->last_block != b->block->addr || h->last_process != b->process;
+	distinct |= h->last_block != b->block->addr || h->last_thread != b->thread || h->since != 1;
 	if (h->last_info == i->number && distinct)
 		put_one(h, '-', 0);
 	put_one(h, '-', i->number);
-	h->running -= i->size;
 	i->live -= i->live > 0;
 	h->last_info = 0;
 }
@@ -378,7 +418,7 @@ static void left(void *self, struct flow *f, const struct flow_block *b, enum pr
 		return;
 	i->live -= i->live > 0;
 	i->left++;
-	h->left += i->size;
+	h->left++;
 }
 
 static void gone(void *self, struct flow *f, uint32_t process, enum process_gone why,
@@ -386,7 +426,7 @@ static void gone(void *self, struct flow *f, uint32_t process, enum process_gone
 {
 	struct heaptrack *h = self;
 	const struct tree_process *p = tree_find(&h->profile->tree, process);
-	struct heaptrack_sample *s = p ? &h->sample[p - h->profile->tree.process] : NULL;
+	struct memory *s = p ? &h->memory[p - h->profile->tree.process] : NULL;
 
 	(void)f;
 	if (why == GONE_EXEC || !s)
@@ -398,6 +438,7 @@ static void gone(void *self, struct flow *f, uint32_t process, enum process_gone
 }
 
 static const struct flow_ops ops = {
+	.event = called,
 	.time = at_time,
 	.began = began,
 	.ended = ended,
@@ -423,7 +464,7 @@ static void put_tail(struct heaptrack *h)
 	uint64_t ms = ns > 0 ? (uint64_t)ns / 1000000 : 0;
 
 	put_one(h, 'c', ms > h->ms ? ms : h->ms);
-	take_samples(h, UINT64_MAX);
+	return_left(h);
 	line_flush(h->line);
 	fprintf(h->out, "# strings: %zu\n# ips: %zu\n", h->strings.count, h->ips.count);
 }
@@ -433,9 +474,10 @@ static void release(struct heaptrack *h)
 	keys_release(&h->strings);
 	keys_release(&h->ips);
 	keys_release(&h->traces);
+	array_release(&h->gone);
 	free(h->trace_of);
 	free(h->info);
-	free(h->sample);
+	free(h->memory);
 	free(h->line);
 }
 
