@@ -57,7 +57,7 @@ def word_pattern(word):
     elif word == "?":
         one = FRAME + "@[^-;]" + FRAME + ";"
     elif word == "-":
-        one = "@-;"
+        one = FRAME + "@-;"
     else:
         one = re.escape(word) + "@" + FRAME + ";"
     return "(?:%s)%s" % (one, times)
@@ -77,8 +77,9 @@ class Pattern:
         self.regex = re.compile("".join(word_pattern(w) for w in words))
 
     def problem(self, tokens, flags):
-        """None, or what is wrong.  tokens: innermost first; flags: of T and L."""
-        if self.end != "!any" and flags != OUTER.get(self.end, ""):
+        """None, or what is wrong.  tokens: innermost first; flags: of T and L, TL is either."""
+        wanted = OUTER.get(self.end, "")
+        if self.end != "!any" and flags != wanted and not (wanted and flags == "TL"):
             return "ends '%s', not '%s': %s" % (flags, OUTER.get(self.end, ""), shown(tokens))
         if not self.regex.fullmatch("".join(tokens)):
             return "%s does not match '%s'" % (shown(tokens), self.text[:300])

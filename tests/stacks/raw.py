@@ -128,6 +128,7 @@ class Stream:
             if joined not in self.stack:
                 raise Bad("stack %d joins %d, which is not there" % (number, joined))
             outer = self.stack[joined].frames[:depth]
+            flags |= self.stack[joined].flags  # what is missing there is missing here
             if len(outer) != depth:
                 raise Bad("stack %d joins %d at %d of %d" % (
                     number, joined, depth, len(self.stack[joined].frames)))

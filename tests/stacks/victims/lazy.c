@@ -17,6 +17,6 @@ int main(void)
 	say("chain 2011 chosen caller " MAIN);
 	say("count 2011 2");
 	if (getenv("LD_BIND_NOW") == NULL)
-		say("chain 2001 resolver_leaf resolver @ld-linux+ caller " MAIN);
+		say("chain 2001 resolver_leaf @lazy_lib @ld-linux+ caller " MAIN);
 	return 0;
 }

@@ -125,7 +125,7 @@ FRAME static void churn(void)
 	struct itimerval every = { { 0, 300 }, { 0, 300 } };
 
 	setitimer(ITIMER_REAL, &every, NULL);
-	for (long i = 0; ticks < 200 && i < 20000000; i++)
+	for (long i = 0; ticks < 40 && i < 20000000; i++)
 		free(malloc((size_t)(i & 255)));
 	memset(&every, 0, sizeof(every));
 	setitimer(ITIMER_REAL, &every, NULL);
