@@ -126,6 +126,7 @@ static void fill_input(struct walk_input *in)
 		.residencies = feed.residency,
 		.residency_count = feed.residency_count,
 		.header = &feed.header,
+		.stacks = feed.stacks,
 	};
 }
 

@@ -29,6 +29,7 @@ struct feed {
 	size_t residency_count;
 	struct mprof_file_header header;
 	struct trace_damage damage;
+	const struct stacks *stacks;
 	struct analysis a;
 };
 

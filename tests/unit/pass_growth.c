@@ -151,7 +151,7 @@ START_TEST(the_same_place_from_elsewhere)
 	static const struct stacks stacks = { .node = node, .nodes = 9 };
 	uint64_t i;
 
-	growth.stacks = &stacks;
+	feed.stacks = &stacks;
 	for (i = 0; i < 10; i++) {
 		alloc_from(i % 2 ? 5 : 6, 0x4000000 + i * 0x1000, 8u << i);
 		if (i)

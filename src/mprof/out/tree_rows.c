@@ -49,13 +49,14 @@ static uint64_t count_below(const struct calltree *t, uint32_t node)
 	return n;
 }
 
-static bool same_figures(const struct calltree *t, uint32_t a, uint32_t b)
+/* Would the row of a child say nothing that its parent's does not? */
+static bool same_figures(const struct calltree *t, uint32_t parent, uint32_t child)
 {
 	size_t i;
 
 	for (i = 0; i < t->options.values; i++)
-		if (calltree_inclusive(t, a, i) != calltree_inclusive(t, b, i) ||
-		    calltree_exclusive(t, a, i) != calltree_exclusive(t, b, i))
+		if (calltree_inclusive(t, parent, i) != calltree_inclusive(t, child, i) ||
+		    calltree_exclusive(t, child, i))
 			return false;
 	return true;
 }

@@ -143,6 +143,17 @@ static int put_file(const struct margin *m, const struct source_file *f)
 	return 0;
 }
 
+/* Where most is asked for. */
+static const char *busiest(const struct sources *s, enum profile_value v)
+{
+	size_t i, best = 0;
+
+	for (i = 1; i < s->files; i++)
+		if (s->file[i].exclusive[v] > s->file[best].exclusive[v])
+			best = i;
+	return s->file[best].path;
+}
+
 static int no_such_file(const struct view_request *r, struct error *err)
 {
 	struct sources all;
@@ -150,9 +161,9 @@ static int no_such_file(const struct view_request *r, struct error *err)
 
 	if (!ret && all.files)
 		ret = fail(err, -ENOENT,
-			   "no stack in '%s' goes through a source file '%.200s'; most go through"
-			   " '%.200s'",
-			   r->profile->path, r->arg, all.file[0].path);
+			   "no stack in '%s' goes through a source file '%.200s'; most is asked for"
+			   " in '%.200s'",
+			   r->profile->path, r->arg, busiest(&all, r->sort));
 	else if (!ret)
 		ret = fail(err, -ENOENT,
 			   "no source file is known for any stack in '%s': its programs were built"

@@ -234,6 +234,34 @@ bool calltree_matches(const char *pattern, const char *function)
 	return !fnmatch(pattern, name, 0);
 }
 
+size_t calltree_start_lines(const struct sym_line *const *line, size_t n)
+{
+	static const char *const starts[] = {
+		"_start",
+		"__libc_start_main",
+		"__libc_start_main_impl",
+		"__libc_start_call_main",
+		"start_thread",
+		"clone",
+		"__clone",
+		"clone3",
+		"__clone3",
+		"thread_start",
+		"__thread_start",
+		"_dl_start_user",
+	};
+	size_t i, k;
+
+	for (i = 0; i + 1 < n; i++) {
+		for (k = 0; k < sizeof(starts) / sizeof(starts[0]); k++)
+			if (!strcmp(line[i]->function, starts[k]))
+				break;
+		if (k == sizeof(starts) / sizeof(starts[0]))
+			break;
+	}
+	return i;
+}
+
 bool calltree_path_of(struct calltree_path *to, struct profile *p, size_t i)
 {
 	const struct profile_path *path = profile_path(p, p->site[i].key);
@@ -275,19 +303,21 @@ static void add_site(struct calltree *t, const struct calltree_path *path,
 		     enum calltree_direction direction, const char *function, const uint64_t *value)
 {
 	size_t at = function ? find_function(path, function) : 0;
+	size_t start = calltree_start_lines(path->line, path->count);
 	bool own;
 
 	if (function && at == path->count)
 		return;
+	start = function && at < start ? at : start;
 	switch (direction) {
 	case CALLTREE_TOP_DOWN:
 	case CALLTREE_BOTTOM_UP:
-		calltree_add(t, path->line, path->count, direction == CALLTREE_BOTTOM_UP, true,
-			     value);
+		calltree_add(t, path->line + start, path->count - start,
+			     direction == CALLTREE_BOTTOM_UP, true, value);
 		break;
 	case CALLTREE_CALLERS:
 		own = calltree_matches(function, path->line[path->count - 1]->function);
-		calltree_add(t, path->line, at + 1, true, own, value);
+		calltree_add(t, path->line + start, at + 1 - start, true, own, value);
 		break;
 	case CALLTREE_CALLEES:
 		calltree_add(t, path->line + at, path->count - at, false, true, value);

@@ -6,9 +6,10 @@
  *
  * Inclusive is what was asked for in a node or below it; exclusive, what a
  * stack asked for that ends there.  A site counts once in each node on its
- * path.  A function that calls itself directly is one node, not a chain.  The
- * figures are those of values.def; the sum of sites' own peaks ("local") is an
- * upper bound.
+ * path.  A function that calls itself directly is one node, not a chain.  What
+ * starts programs and threads before main or a thread's function is left out of
+ * trees of profiles.  The figures are those of values.def; the sum of sites' own peaks ("local") is
+ * an upper bound.
  *
  * Errors: without memory `failed` is set and sums are too small.  Threads: one
  * at a time.  Lines must outlive the tree.
@@ -82,6 +83,10 @@ enum calltree_direction {
  * 0, or -ENOMEM with err filled; release in both cases. */
 int calltree_make(struct calltree *t, struct profile *p, const struct calltree_options *o,
 		  enum calltree_direction direction, const char *function, struct error *err);
+
+/* How many lines at the outer end only start a program or a thread (_start, start_thread); at
+ * least one line is left. */
+size_t calltree_start_lines(const struct sym_line *const *line, size_t n);
 
 /* Does the pattern name this function?  Its name, with or without parameters, or a glob. */
 bool calltree_matches(const char *pattern, const char *function);

@@ -318,7 +318,7 @@ static void add_profile(struct diff *d, enum diff_side side, struct profile *p)
 {
 	struct calltree_path path = { .line = NULL };
 	uint64_t v[VALUE_COUNT];
-	size_t i, k;
+	size_t i, k, start;
 
 	for (i = 0; i < p->count; i++) {
 		if (!calltree_path_of(&path, p, i)) {
@@ -327,7 +327,8 @@ static void add_profile(struct diff *d, enum diff_side side, struct profile *p)
 		}
 		for (k = 0; k < VALUE_COUNT; k++)
 			v[k] = profile_value(p, i, (enum profile_value)k);
-		diff_add(d, side, path.line, path.count, v);
+		start = calltree_start_lines(path.line, path.count);
+		diff_add(d, side, path.line + start, path.count - start, v);
 	}
 	free(path.line);
 }

@@ -9,6 +9,7 @@
  *    follows ".so" in a module's name is left out;
  *  - the program's own executable is one module, whatever its file is called;
  *  - a function that calls itself directly counts once;
+ *  - what starts a program or a thread before main is left out;
  *  - code without a symbol is told apart by its offset only in objects whose
  *    build-id is the same on both sides, else it is one "function" of its module;
  *  - a function that only one side has and one that only the other has are the

@@ -178,7 +178,7 @@ static void step(struct growth *g, struct blocks *t, const struct block *old, ui
 /* Called from the same place: innermost frame and its caller. */
 static bool same_place(const struct growth *g, uint32_t a, uint32_t b)
 {
-	const struct stacks *s = g->stacks;
+	const struct stacks *s = g->walk->input.stacks;
 
 	if (a == b)
 		return a;

@@ -53,8 +53,7 @@ struct growth_chain {
 };
 
 struct growth {
-	const struct stacks *stacks; /* set before the walk; NULL: whole stacks are compared */
-	struct walk *walk;
+	struct walk *walk; /* whose input may have no stacks: then whole stacks are compared */
 	struct growth_site *site; /* after finish: most saved_copied first, then saved_steps */
 	size_t sites;
 	uint64_t chains, steps, copies, copied; /* of all sites */

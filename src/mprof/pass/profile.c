@@ -91,6 +91,7 @@ static int run_walk(struct profile *p, struct trace *t, const struct profile_opt
 	if (o->passes)
 		memcpy(p->pass + 1, o->pass, o->passes * sizeof(*p->pass));
 	walk_input_from_trace(&input, t);
+	input.stacks = p->stacks;
 	walk_init(&p->walk, &input, p->pass, o->passes + 1);
 	p->walk.no_pages = !o->passes;
 	p->walk.progress = o->progress;

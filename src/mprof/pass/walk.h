@@ -34,6 +34,7 @@ struct walk_input {
 	/* The samples of memory of a process; may be NULL. */
 	size_t (*samples)(void *context, uint32_t process, const struct mprof_sample **samples);
 	const struct mprof_file_header *header;
+	const struct stacks *stacks; /* NULL: no pass has asked for them */
 };
 
 struct walk_pass {

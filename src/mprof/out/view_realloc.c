@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * view_realloc.c - the view realloc: blocks grown step by step, where, and what
+ * asking for enough at once would save.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../pass/growth.h"
+#include "figures.h"
+#include "views.h"
+
+struct grown {
+	struct growth growth;
+	struct walk_pass pass;
+	const struct growth_site **site; /* those whose stacks pass the filters */
+	size_t sites;
+};
+
+static int prepare(struct view_request *r, struct error *err)
+{
+	struct grown *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return fail(err, -ENOMEM, "no memory for chains of reallocs");
+	g->pass = (struct walk_pass){ &growth_pass, &g->growth };
+	r->own = g;
+	r->options->pass = &g->pass;
+	r->options->passes = 1;
+	return 0;
+}
+
+static void release(struct view_request *r)
+{
+	struct grown *g = r->own;
+
+	if (g)
+		free(g->site);
+	free(g);
+	r->own = NULL;
+}
+
+/* Does --function and the like let this stack pass? */
+static bool passes(const struct profile *p, uint32_t stack)
+{
+	size_t i;
+
+	for (i = 0; i < p->count; i++)
+		if (p->site[i].key == stack)
+			return true;
+	return false;
+}
+
+static int select_sites(struct view_request *r, struct error *err)
+{
+	struct grown *g = r->own;
+	size_t i;
+
+	g->site = calloc(g->growth.sites + 1, sizeof(*g->site));
+	if (!g->site)
+		return fail(err, -ENOMEM, "no memory to print chains of reallocs");
+	for (i = 0; i < g->growth.sites; i++)
+		if (passes(r->profile, g->growth.site[i].stack))
+			g->site[g->sites++] = &g->growth.site[i];
+	return 0;
+}
+
+/* ---- text ---- */
+
+static void put_lines(struct profile *p, uint32_t stack, FILE *out)
+{
+	const struct profile_path *path = profile_path(p, stack);
+	size_t i;
+
+	if (!path || !path->count) {
+		fputs("(stack not known)", out);
+		return;
+	}
+	figures_line(out, path->line[path->count - 1], true);
+	for (i = path->count - 1; i-- && i + 4 > path->count;)
+		fprintf(out, " < %.*s", FIGURES_NAME, path->line[i]->function);
+}
+
+static void put_site(struct profile *p, const struct growth_site *s, FILE *out)
+{
+	fputs("\n  ", out);
+	put_lines(p, s->stack, out);
+	fprintf(out, "\n    grew %s in %s%s, at most %s in a row, up to %s; %s moved, %s copied\n",
+		text_many(s->chains, "block", "blocks").s, text_many(s->steps, "step", "steps").s,
+		s->copies == s->steps ? " (new block, copy, free)" : "", text_count(s->longest).s,
+		text_bytes(s->greatest).s, text_count(s->moved).s, text_bytes(s->copied).s);
+	fprintf(out, "    reserve %s: saves %s and copying %s, and leaves %s spare on average\n",
+		text_exact(s->reserve).s, text_many(s->saved_steps, "call", "calls").s,
+		text_bytes(s->saved_copied).s, text_bytes(s->spare).s);
+}
+
+static int text(struct view_request *r, FILE *out, struct error *err)
+{
+	struct grown *g = r->own;
+	int ret = select_sites(r, err);
+	size_t i, n;
+
+	if (ret < 0)
+		return ret;
+	if (!g->sites) {
+		fputs("No block was grown step by step.\n", out);
+		return 0;
+	}
+	fprintf(out, "%s grown in %s, which copied at most %s",
+		text_many(g->growth.chains, "block was", "blocks were").s,
+		text_many(g->growth.steps, "step", "steps").s, text_bytes(g->growth.copied).s);
+	if (g->growth.copies)
+		fprintf(out,
+			"; %s of the steps not by realloc but as vectors grow:"
+			" a new block, a copy, a free",
+			text_count(g->growth.copies).s);
+	fputs(".\n", out);
+	n = r->top && r->top < g->sites ? r->top : g->sites;
+	for (i = 0; i < n; i++)
+		put_site(r->profile, g->site[i], out);
+	if (n < g->sites)
+		fprintf(out, "\n  and %s; --top 0 shows all\n",
+			text_many(g->sites - n, "place more", "places more").s);
+	return 0;
+}
+
+/* ---- JSON ---- */
+
+static int members(struct view_request *r, json *o, struct error *err)
+{
+	struct grown *g = r->own;
+	int ret = select_sites(r, err);
+
+	if (ret < 0)
+		return ret;
+	add_n(o, "chains", g->growth.chains);
+	add_n(o, "steps", g->growth.steps);
+	add_n(o, "copies", g->growth.copies);
+	add_n(o, "copied_bytes", g->growth.copied);
+	return 0;
+}
+
+static json *row(struct view_request *r, size_t i)
+{
+	const struct growth_site *s = ((struct grown *)r->own)->site[i];
+	const struct profile_path *path = profile_path(r->profile, s->stack);
+	json *o = json_object_new_object(), *stack = json_object_new_array();
+	size_t k;
+
+	if (path && path->count)
+		figures_line_json(o, path->line[path->count - 1], true);
+	for (k = 0; path && k < path->count; k++)
+		json_object_array_add(stack, json_string(path->line[k]->function));
+	add(o, "stack", stack);
+	add_n(o, "chains", s->chains);
+	add_n(o, "steps", s->steps);
+	add_n(o, "copies", s->copies);
+	add_n(o, "moved", s->moved);
+	add_n(o, "copied_bytes", s->copied);
+	add_n(o, "longest", s->longest);
+	add_n(o, "largest_bytes", s->greatest);
+	add_n(o, "reserve_bytes", s->reserve);
+	add_n(o, "saved_calls", s->saved_steps);
+	add_n(o, "saved_copied_bytes", s->saved_copied);
+	add_n(o, "spare_bytes", s->spare);
+	return o;
+}
+
+static size_t rows(const struct view_request *r)
+{
+	const struct grown *g = r->own;
+
+	return r->top && r->top < g->sites ? r->top : g->sites;
+}
+
+const struct view_ops view_realloc = {
+	.sort = VALUE_TOTAL,
+	.by = PROFILE_BY_STACK,
+	.prepare = prepare,
+	.text = text,
+	.json = members,
+	.json_row = row,
+	.json_rows = rows,
+	.release = release,
+};

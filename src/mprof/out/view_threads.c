@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * view_threads.c - the view threads: which thread gives back whose blocks, as a
+ * matrix of producers and consumers, and the sites whose blocks travel.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../pass/handovers.h"
+#include "figures.h"
+#include "table.h"
+#include "views.h"
+
+#define MATRIX 8u /* threads in the matrix */
+#define SITES  5u
+
+struct threads {
+	struct handovers handovers;
+	struct walk_pass pass;
+};
+
+static int prepare(struct view_request *r, struct error *err)
+{
+	struct threads *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return fail(err, -ENOMEM, "no memory for threads");
+	t->pass = (struct walk_pass){ &handovers_pass, &t->handovers };
+	r->own = t;
+	r->options->pass = &t->pass;
+	r->options->passes = 1;
+	return 0;
+}
+
+static void release(struct view_request *r)
+{
+	free(r->own);
+	r->own = NULL;
+}
+
+static const struct handover_thread *thread_at(const struct handovers *h, size_t i)
+{
+	return (const struct handover_thread *)h->thread.item + i;
+}
+
+/* Indices of those that did anything, busiest first. */
+static size_t *busiest(const struct handovers *h, size_t *n)
+{
+	size_t *index = calloc(h->thread.count + 1, sizeof(*index)), i, k, at;
+
+	*n = 0;
+	for (i = 0; index && i < h->thread.count; i++) {
+		const struct handover_thread *t = thread_at(h, i);
+
+		if (t->allocated.blocks || t->of_others.blocks)
+			index[(*n)++] = i;
+	}
+	/* Few threads matter: what is shown is picked out, not all sorted. */
+	for (i = 0; i < *n && i < 256; i++) {
+		for (k = at = i; k < *n; k++)
+			if (thread_at(h, index[k])->allocated.bytes +
+				thread_at(h, index[k])->of_others.bytes >
+			    thread_at(h, index[at])->allocated.bytes +
+				thread_at(h, index[at])->of_others.bytes)
+				at = k;
+		k = index[i];
+		index[i] = index[at];
+		index[at] = k;
+	}
+	return index;
+}
+
+static int put_threads(const struct handovers *h, const size_t *index, size_t n, FILE *out)
+{
+	struct table t = TABLE(">thread", ">tid", ">process", ">allocated", ">freed itself",
+			       ">freed by others", ">of others it freed", ">kept");
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		const struct handover_thread *h1 = thread_at(h, index[i]);
+
+		table_cell(&t, "%" PRIu32, h1->number);
+		if (h1->tid)
+			table_cell(&t, "%" PRIu64, h1->tid);
+		else
+			table_cell(&t, "-");
+		table_cell(&t, "%" PRIu32, h1->process);
+		table_cell(&t, "%s", text_bytes(h1->allocated.bytes).s);
+		table_cell(&t, "%s", text_bytes(h1->own.bytes).s);
+		table_cell(&t, "%s", text_bytes(h1->by_others.bytes).s);
+		table_cell(&t, "%s", text_bytes(h1->of_others.bytes).s);
+		table_cell(&t, "%s",
+			   text_bytes(h1->allocated.bytes - h1->own.bytes - h1->by_others.bytes).s);
+	}
+	return table_print(&t, out);
+}
+
+/* One row for each producer, one column for each consumer. */
+static void put_matrix(const struct handovers *h, const size_t *index, size_t n, FILE *out)
+{
+	const struct handover_pair *p;
+	size_t i, k;
+
+	fprintf(out, "  %-12s", "of thread");
+	for (k = 0; k < n; k++)
+		fprintf(out, " %8s%-4" PRIu32, "by ", thread_at(h, index[k])->number);
+	fputc('\n', out);
+	for (i = 0; i < n; i++) {
+		const struct handover_thread *from = thread_at(h, index[i]);
+
+		fprintf(out, "  %-12" PRIu32, from->number);
+		for (k = 0; k < n; k++) {
+			p = handovers_find(h, from->number, thread_at(h, index[k])->number);
+			if (i == k)
+				fprintf(out, " %12s",
+					from->own.blocks ? text_bytes(from->own.bytes).s : ".");
+			else
+				fprintf(out, " %12s", p ? text_bytes(p->sum.bytes).s : ".");
+		}
+		fputc('\n', out);
+	}
+}
+
+static int by_foreign(const void *a, const void *b)
+{
+	const struct site *x = *(const struct site *const *)a, *y = *(const struct site *const *)b;
+
+	if (x->v.foreign_frees != y->v.foreign_frees)
+		return x->v.foreign_frees > y->v.foreign_frees ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+/* Sites whose blocks others free, most first; the caller's to free. */
+static const struct site **travellers(const struct profile *p, size_t *n)
+{
+	const struct site **list = calloc(p->count + 1, sizeof(*list));
+	size_t i;
+
+	*n = 0;
+	for (i = 0; list && i < p->count; i++)
+		if (p->site[i].v.foreign_frees)
+			list[(*n)++] = &p->site[i];
+	if (list)
+		qsort(list, *n, sizeof(*list), by_foreign);
+	return list;
+}
+
+static int put_sites(struct profile *p, size_t most, FILE *out)
+{
+	size_t n, i;
+	const struct site **list = travellers(p, &n);
+	const struct profile_path *path = NULL;
+
+	if (list && n)
+		fputs("\nBlocks that other threads free come from:\n\n", out);
+	for (i = 0; list && i < n && (!most || i < most); i++) {
+		path = profile_path(p, list[i]->key);
+		if (!path)
+			break;
+		fprintf(out, "  %11s of %11s  ", text_count(list[i]->v.foreign_frees).s,
+			text_many(list[i]->v.calls, "block", "blocks").s);
+		if (path->count)
+			figures_line(out, path->line[path->count - 1], true);
+		else
+			fputs("(stack not known)", out);
+		fputc('\n', out);
+	}
+	free(list);
+	return list && (path || !n) ? 0 : -ENOMEM;
+}
+
+static int text(struct view_request *r, FILE *out, struct error *err)
+{
+	const struct handovers *h = &((struct threads *)r->own)->handovers;
+	size_t n, shown, *index = busiest(h, &n);
+	int ret = index ? 0 : -ENOMEM;
+
+	shown = r->top && r->top < n ? r->top : n;
+	fprintf(out, "Of %s, %s (%s) went by another thread than the one that allocated.\n\n",
+		text_many(r->profile->total.freed_calls, "freed block", "freed blocks").s,
+		text_count(h->all.blocks).s, text_bytes(h->all.bytes).s);
+	if (!ret)
+		ret = put_threads(h, index, shown, out);
+	if (shown < n)
+		fprintf(out, "  and %s with less; --top 0 shows all\n",
+			text_many(n - shown, "thread", "threads").s);
+	if (!ret && h->pairs) {
+		fputs("\nWho frees whose blocks:\n\n", out);
+		put_matrix(h, index, n < MATRIX ? n : MATRIX, out);
+		if (h->rest.blocks)
+			fprintf(out, "  More pairs of threads than are kept: %s in %s.\n",
+				text_bytes(h->rest.bytes).s,
+				text_many(h->rest.blocks, "block", "blocks").s);
+		ret = put_sites(r->profile, SITES, out);
+	}
+	free(index);
+	return ret < 0 ? fail(err, -ENOMEM, "no memory to print the threads") : 0;
+}
+
+/* ---- JSON: rows are pairs ---- */
+
+static json *sum_json(const struct handover_sum *s)
+{
+	json *o = json_object_new_object();
+
+	add_n(o, "blocks", s->blocks);
+	add_n(o, "bytes", s->bytes);
+	return o;
+}
+
+static json *thread_json(const struct handover_thread *t)
+{
+	json *o = json_object_new_object();
+
+	add_n(o, "thread", t->number);
+	add_n(o, "process", t->process);
+	if (t->tid)
+		add_n(o, "tid", t->tid);
+	else
+		add(o, "tid", NULL);
+	add(o, "allocated", sum_json(&t->allocated));
+	add(o, "freed_itself", sum_json(&t->own));
+	add(o, "freed_by_others", sum_json(&t->by_others));
+	add(o, "freed_of_others", sum_json(&t->of_others));
+	add_n(o, "consumers", t->consumers);
+	add_n(o, "producers", t->producers);
+	return o;
+}
+
+static int members(struct view_request *r, json *o, struct error *err)
+{
+	const struct handovers *h = &((struct threads *)r->own)->handovers;
+	json *threads = json_object_new_array(), *sites = json_object_new_array(), *s;
+	const struct profile_path *path;
+	const struct site **list;
+	size_t i, n;
+
+	for (i = 0; i < h->thread.count; i++)
+		if (thread_at(h, i)->allocated.blocks || thread_at(h, i)->of_others.blocks)
+			json_object_array_add(threads, thread_json(thread_at(h, i)));
+	add(o, "threads", threads);
+	add(o, "handed_over", sum_json(&h->all));
+	add(o, "pairs_not_kept", sum_json(&h->rest));
+	list = travellers(r->profile, &n);
+	for (i = 0; list && i < n && (!r->top || i < r->top); i++) {
+		path = profile_path(r->profile, list[i]->key);
+		s = json_object_new_object();
+		if (path && path->count)
+			figures_line_json(s, path->line[path->count - 1], true);
+		add_n(s, "blocks", list[i]->v.calls);
+		add_n(s, "foreign_frees", list[i]->v.foreign_frees);
+		json_object_array_add(sites, s);
+	}
+	add(o, "sites", sites);
+	free(list);
+	return list ? 0 : fail(err, -ENOMEM, "no memory to print the threads");
+}
+
+static json *pair(struct view_request *r, size_t i)
+{
+	const struct handovers *h = &((struct threads *)r->own)->handovers;
+	json *o = json_object_new_object();
+
+	add_n(o, "from_thread", h->pair[i].from);
+	add_n(o, "to_thread", h->pair[i].to);
+	add_n(o, "blocks", h->pair[i].sum.blocks);
+	add_n(o, "bytes", h->pair[i].sum.bytes);
+	return o;
+}
+
+static size_t pairs(const struct view_request *r)
+{
+	return ((const struct threads *)r->own)->handovers.pairs;
+}
+
+const struct view_ops view_threads = {
+	.sort = VALUE_TOTAL,
+	.by = PROFILE_BY_STACK,
+	.prepare = prepare,
+	.text = text,
+	.json = members,
+	.json_row = pair,
+	.json_rows = pairs,
+	.release = release,
+};
