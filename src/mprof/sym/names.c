@@ -18,10 +18,10 @@
 #include <string.h>
 
 #include "fold.h"
+#include "names_d.h"
 
 #define SHORT_NAME   1000u	 /* within libiberty's own limit of recursion */
 #define LONG_NAME    (64u << 10) /* longer ones stay as they are */
-#define D_NAME	     4096u	 /* its demangler allocates without limit */
 #define STACK_BASE   ((size_t)1 << 20)
 #define STACK_LETTER 4096u /* stack for each letter; untouched pages cost nothing */
 
@@ -82,16 +82,6 @@ static bool demangle(demangler *with, const char *raw, int options, struct text 
 	return a.done;
 }
 
-static bool demangle_d(const char *raw, struct text *to)
-{
-	char *d = strlen(raw) <= D_NAME ? dlang_demangle(raw, 0) : NULL;
-
-	if (d)
-		text_add_string(to, d);
-	free(d);
-	return d && to->n;
-}
-
 /* LLVM's suffix of a local symbol that it made global; libiberty does not know it. */
 static bool demangle_before(const char *suffix, demangler *with, const char *raw, int options,
 			    struct text *to)
@@ -128,7 +118,7 @@ static bool demangled(const char *raw, int options, enum fold_language *language
 		return false;
 	*language = FOLD_D;
 	if (!strcmp(raw, "_Dmain") || (raw[1] == 'D' && isdigit((unsigned char)raw[2])))
-		return demangle_d(raw, to);
+		return demangle(names_d_demangle, raw, 0, to);
 	*language = FOLD_RUST;
 	if ((name[1] == 'R' || (name[1] == 'Z' && strstr(name, "17h"))) &&
 	    is_rust(name, options, to))

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * names_d.c - D names through libiberty, with a bound on memory.
+ *
+ * D's back references double a name with every few letters, and libiberty's
+ * demangler of D has no callback version: it takes all the memory there is, and
+ * ends the program when there is no more.  It asks for it by xmalloc and xrealloc,
+ * which libiberty leaves to programs to define: here they stop it.  What it had
+ * allocated by then is lost; that is at most D_BYTES for a hostile name.
+ */
+#include "names_d.h"
+
+#include <libiberty/libiberty.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define D_BYTES ((size_t)4 << 20) /* asked for during one name */
+
+static _Thread_local jmp_buf *enough;
+static _Thread_local size_t left;
+
+static void *take_memory(void *old, size_t n)
+{
+	void *p = n <= left ? realloc(old, n ? n : 1) : NULL;
+
+	if (!p && enough)
+		longjmp(*enough, 1);
+	if (!p)
+		abort();
+	left -= n;
+	return p;
+}
+
+void *xmalloc(size_t n)
+{
+	return take_memory(NULL, n);
+}
+
+void *xrealloc(void *old, size_t n)
+{
+	return take_memory(old, n);
+}
+
+int names_d_demangle(const char *raw, int options, demangle_callbackref take, void *context)
+{
+	char *volatile d = NULL;
+	jmp_buf here;
+
+	left = D_BYTES;
+	enough = &here;
+	if (!setjmp(here))
+		d = dlang_demangle(raw, options);
+	enough = NULL;
+	if (!d)
+		return 0;
+	take(d, strlen(d), context);
+	free(d);
+	return 1;
+}
