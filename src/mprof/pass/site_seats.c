@@ -55,9 +55,12 @@ static bool make_room(struct site_seats *t)
 
 	if (t->count < t->room)
 		return true;
-	grown = reallocarray(t->seat, room, sizeof(*grown));
+	grown = aligned_alloc(SEAT_LINE, room * sizeof(*grown));
 	if (!grown)
 		return false;
+	if (t->count)
+		memcpy(grown, t->seat, t->count * sizeof(*grown));
+	free(t->seat);
 	t->seat = grown;
 	t->room = room;
 	return true;
@@ -101,9 +104,9 @@ struct seat *site_seat_new(struct site_seats *t, uint32_t stack, uint64_t part)
 	*seat = (struct seat){
 		.stack = stack,
 		.part = part,
-		.v = { .size_min = UINT64_MAX,
-		       .first_ticks = UINT64_MAX,
-		       .lifetime_min_ns = UINT64_MAX },
+		.size_min = UINT64_MAX,
+		.first_ticks = UINT64_MAX,
+		.lifetime_min_ns = UINT64_MAX,
 	};
 	if (!join_group(t, seat))
 		return NULL;
@@ -127,6 +130,56 @@ struct seat *site_seat_by_part(struct site_seats *t, uint32_t stack, uint64_t pa
 	if (seat)
 		*slot = (struct seat_slot){ part, stack, (uint32_t)t->count };
 	return seat;
+}
+
+/* ---- figures ---- */
+
+static void set_moments(const struct seat *seat, uint64_t peak_number, struct site_values *v)
+{
+	if (seat->peak_number == peak_number) {
+		v->peak_calls = seat->peak_calls;
+		v->peak_bytes = seat->peak_bytes;
+		v->peak_slack = seat->peak_slack;
+	}
+	v->rss_calls = seat->rss_calls;
+	v->rss_bytes = seat->rss_bytes;
+	v->local_calls = seat->local.most_calls;
+	v->local_bytes = seat->local.most_bytes;
+}
+
+void site_seat_values(const struct seat *seat, uint64_t peak_number, struct site_values *v)
+{
+	const uint64_t freed = seat->calls - seat->live_calls - seat->exec_calls;
+	uint64_t live = 0;
+	unsigned i;
+
+	*v = (struct site_values){
+		.calls = seat->calls,
+		.bytes = seat->bytes,
+		.slack = seat->slack,
+		.size_min = seat->calls ? seat->size_min : 0,
+		.size_max = seat->size_max,
+		.freed_calls = freed,
+		.freed_bytes = seat->bytes - seat->live_bytes - seat->exec_bytes,
+		.lifetime_ns = seat->lifetime_ns,
+		.lifetime_min_ns = freed ? seat->lifetime_min_ns : 0,
+		.lifetime_max_ns = seat->lifetime_max_ns,
+		.first_ticks = seat->last_ticks ? seat->first_ticks : 0,
+		.last_ticks = seat->last_ticks,
+		.temporary_calls = seat->temporary_calls,
+		.temporary_bytes = seat->temporary_bytes,
+		.foreign_frees = seat->foreign_frees,
+		.live_calls = seat->live_calls,
+		.live_bytes = seat->live_bytes,
+		.reallocs = seat->reallocs,
+		.realloc_moved = seat->realloc_moved,
+		.realloc_bytes = seat->realloc_bytes,
+		.map_calls = seat->map_calls,
+		.map_bytes = seat->map_bytes,
+	};
+	set_moments(seat, peak_number, v);
+	for (i = 0; i < SITE_EPOCHS; i++)
+		v->epoch_bytes[i] = live += seat->epoch_bytes[i];
 }
 
 /* ---- sums ---- */

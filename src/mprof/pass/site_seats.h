@@ -18,13 +18,35 @@ struct seat_count {
 	uint64_t most_calls, most_bytes;
 };
 
+/*
+ * Figures as in struct site_values, kept so that a block's beginning touches one
+ * cache line and its end two, or three if it lived at the peak.  Minima begin at
+ * UINT64_MAX; what was freed is what neither lives nor went with an exec.
+ */
 struct seat {
 	uint32_t stack, group;
 	uint64_t part;
 	struct seat_count local;
-	uint64_t peak_number; /* of the peak that v.peak_* is of */
-	struct site_values v; /* minima begin at UINT64_MAX */
+	uint64_t first_ticks, last_ticks;
+	/* second line */
+	uint64_t calls, bytes, slack, size_min, size_max;
+	uint64_t lifetime_ns, lifetime_min_ns, lifetime_max_ns;
+	/* third */
+	uint64_t peak_number; /* of the peak that the others are of */
+	uint64_t peak_calls, peak_bytes, peak_slack;
+	uint64_t temporary_calls, temporary_bytes, foreign_frees;
+	uint64_t rss_calls;
+	/* seldom */
+	uint64_t rss_bytes;
+	uint64_t live_calls, live_bytes, exec_calls, exec_bytes;
+	uint64_t reallocs, realloc_moved, realloc_bytes, map_calls, map_bytes;
+	uint64_t epoch_bytes[SITE_EPOCHS]; /* differences */
+	uint64_t pad[6];
 };
+#define SEAT_LINE 64u
+_Static_assert(sizeof(struct seat) % SEAT_LINE == 0 && offsetof(struct seat, calls) == SEAT_LINE &&
+		   offsetof(struct seat, peak_number) == 2 * SEAT_LINE,
+	       "seats share no cache line");
 
 struct seat_slot {
 	uint64_t part;
@@ -45,6 +67,8 @@ struct site_seats {
 
 void site_seats_init(struct site_seats *t, const struct sites_options *o);
 void site_seats_release(struct site_seats *t);
+/* The figures of a seat; peak_number: the last one. */
+void site_seat_values(const struct seat *seat, uint64_t peak_number, struct site_values *v);
 
 struct seat *site_seat_new(struct site_seats *t, uint32_t stack, uint64_t part);
 struct seat *site_seat_by_part(struct site_seats *t, uint32_t stack, uint64_t part);
@@ -61,6 +85,21 @@ static inline struct seat *site_seat(struct site_seats *t, uint32_t stack, uint6
 	return site_seat_new(t, stack, part);
 }
 
+#define SEATS_NEAR 256u /* so many are in the nearest caches anyhow */
+
+/* For what will be asked soon: begins to load the first lines of its seat. */
+static inline void site_seat_prefetch(const struct site_seats *t, uint32_t stack, unsigned lines)
+{
+	const uint32_t *known = t->by_stack.item;
+	const char *at;
+
+	if (t->count < SEATS_NEAR || stack >= t->by_stack.count)
+		return;
+	at = (const char *)&t->seat[known[stack] - (known[stack] > 0)];
+	for (; lines; lines--, at += SEAT_LINE)
+		__builtin_prefetch(at, 1);
+}
+
 static inline void seat_count_add(struct seat_count *c, int sign, uint64_t bytes)
 {
 	if (sign < 0) {
@@ -74,6 +113,14 @@ static inline void seat_count_add(struct seat_count *c, int sign, uint64_t bytes
 		c->most_calls = c->calls;
 		c->most_bytes = c->bytes;
 	}
+}
+
+static inline void site_seat_called(struct seat *seat, uint64_t ticks)
+{
+	if (ticks < seat->first_ticks)
+		seat->first_ticks = ticks;
+	if (ticks > seat->last_ticks)
+		seat->last_ticks = ticks;
 }
 
 /* A block of it began (1) or ended (-1). */

@@ -164,7 +164,7 @@ struct end {
 };
 
 /* The epochs at whose ends the block lived. */
-static void add_epochs(struct sites *s, struct site_values *v, const struct end *e)
+static void add_epochs(struct sites *s, struct seat *seat, const struct end *e)
 {
 	const struct work *k = s->work;
 	uint64_t first = 0, behind = e->how == NEVER_FREED ? SITE_EPOCHS : k->epoch;
@@ -173,60 +173,70 @@ static void add_epochs(struct sites *s, struct site_values *v, const struct end 
 		return;
 	while (first + 1 < SITE_EPOCHS && e->block->start >= s->epoch_ticks[first + 1])
 		first++;
-	v->epoch_bytes[first] += e->block->size;
+	seat->epoch_bytes[first] += e->block->size;
 	if (behind < SITE_EPOCHS)
-		v->epoch_bytes[behind] -= e->block->size;
+		seat->epoch_bytes[behind] -= e->block->size;
 }
 
 static inline void add_moments(struct sites *s, struct seat *seat, const struct end *e)
 {
 	const struct work *k = s->work;
 	const struct block *b = e->block;
-	struct site_values *v = &seat->v;
 
 	if (b->start <= s->peak.ticks && k->peak_number) {
 		if (seat->peak_number != k->peak_number) {
 			seat->peak_number = k->peak_number;
-			v->peak_calls = v->peak_bytes = v->peak_slack = 0;
+			seat->peak_calls = seat->peak_bytes = seat->peak_slack = 0;
 		}
-		v->peak_calls++;
-		v->peak_bytes += b->size;
-		v->peak_slack += b->slack;
+		seat->peak_calls++;
+		seat->peak_bytes += b->size;
+		seat->peak_slack += b->slack;
 	}
 	if (b->start <= s->rss.ticks && e->ticks > s->rss.ticks &&
 	    s->walk->heap.process[e->process]->number == s->rss.process) {
-		v->rss_calls++;
-		v->rss_bytes += b->size;
+		seat->rss_calls++;
+		seat->rss_bytes += b->size;
 	}
 }
 
-static inline void add_block(struct site_values *v, const struct block *b)
+static inline void add_block(struct seat *seat, const struct block *b)
 {
-	v->calls++;
-	v->bytes += b->size;
-	v->slack += b->slack;
-	if (b->size < v->size_min)
-		v->size_min = b->size;
-	if (b->size > v->size_max)
-		v->size_max = b->size;
-	if (b->start < v->first_ticks)
-		v->first_ticks = b->start;
-	if (b->start > v->last_ticks)
-		v->last_ticks = b->start;
+	seat->calls++;
+	seat->bytes += b->size;
+	seat->slack += b->slack;
+	if (b->size < seat->size_min)
+		seat->size_min = b->size;
+	if (b->size > seat->size_max)
+		seat->size_max = b->size;
 }
 
-static inline void add_free(struct site_values *v, const struct end *e, uint64_t ns, bool temporary)
+static inline void add_free(const struct sites *s, struct seat *seat, const struct end *e,
+			    uint64_t ns)
 {
-	v->freed_calls++;
-	v->freed_bytes += e->block->size;
-	v->lifetime_ns += ns;
-	if (ns < v->lifetime_min_ns)
-		v->lifetime_min_ns = ns;
-	if (ns > v->lifetime_max_ns)
-		v->lifetime_max_ns = ns;
-	v->foreign_frees += (e->block->owner & BLOCK_THREAD) != e->thread;
-	v->temporary_calls += temporary;
-	v->temporary_bytes += temporary ? e->block->size : 0;
+	const struct block *b = e->block;
+
+	seat->lifetime_ns += ns;
+	if (ns < seat->lifetime_min_ns)
+		seat->lifetime_min_ns = ns;
+	if (ns > seat->lifetime_max_ns)
+		seat->lifetime_max_ns = ns;
+	if ((b->owner & BLOCK_THREAD) != e->thread) {
+		seat->foreign_frees++;
+	} else if (e->temporary || ns < s->options.temporary_ns) {
+		seat->temporary_calls++;
+		seat->temporary_bytes += b->size;
+	}
+}
+
+static void add_remains(struct seat *seat, const struct end *e)
+{
+	if (e->how == NEVER_FREED) {
+		seat->live_calls++;
+		seat->live_bytes += e->block->size;
+	} else {
+		seat->exec_calls++;
+		seat->exec_bytes += e->block->size;
+	}
 }
 
 static inline void block_ends(struct sites *s, const struct end *e)
@@ -247,18 +257,14 @@ static inline void block_ends(struct sites *s, const struct end *e)
 		ns = e->ticks > b->start ? walk_duration_ns(s->walk, e->ticks - b->start) : 0;
 	if (ns < f->lifetime_min_ns || ns > f->lifetime_max_ns)
 		return;
-	add_block(&seat->v, b);
+	add_block(seat, b);
 	add_moments(s, seat, e);
 	if (e->how == FREED)
-		add_free(&seat->v, e, ns,
-			 (b->owner & BLOCK_THREAD) == e->thread &&
-			     (e->temporary || ns < s->options.temporary_ns));
-	if (e->how == NEVER_FREED) {
-		seat->v.live_calls++;
-		seat->v.live_bytes += b->size;
-	}
-	if (e->how == NEVER_FREED || b->start < k->epoch_ends)
-		add_epochs(s, &seat->v, e);
+		add_free(s, seat, e, ns);
+	else
+		add_remains(seat, e);
+	if (e->how == NEVER_FREED || b->start < s->epoch_ticks[k->epoch])
+		add_epochs(s, seat, e);
 }
 
 /* ---- one event ---- */
@@ -312,12 +318,13 @@ static void block_begins(struct sites *s, const struct event *e, const struct no
 	if (!seat)
 		return;
 	site_seat_live(&k->seats, seat, 1, e->size);
+	site_seat_called(seat, e->ticks);
 	if (!(n->did & NOTE_HAD_OLD))
 		return;
-	seat->v.reallocs++;
+	seat->reallocs++;
 	if (n->old.addr != e->addr) {
-		seat->v.realloc_moved++;
-		seat->v.realloc_bytes += n->old.size < e->size ? n->old.size : e->size;
+		seat->realloc_moved++;
+		seat->realloc_bytes += n->old.size < e->size ? n->old.size : e->size;
 	}
 }
 
@@ -344,8 +351,9 @@ static void map_call(struct sites *s, const struct event *e, const struct note *
 	seat = seat_of(s, &b);
 	if (!seat)
 		return;
-	seat->v.map_calls++;
-	seat->v.map_bytes += e->size;
+	site_seat_called(seat, e->ticks);
+	seat->map_calls++;
+	seat->map_bytes += e->size;
 }
 
 static inline void note_peak(struct sites *s, const struct event *e, const struct note *n)
@@ -360,6 +368,19 @@ static inline void note_peak(struct sites *s, const struct event *e, const struc
 	s->peak.ticks = e->ticks;
 }
 
+#define AHEAD 6u /* events */
+
+/* With many stacks, most of the time goes into waiting for memory. */
+static inline void look_ahead(const struct work *k, const struct batch *b, size_t i)
+{
+	const struct note *n = &b->note[i];
+
+	if (n->did & NOTE_ENDED)
+		site_seat_prefetch(&k->seats, n->old.stack, 2);
+	else if (n->did & NOTE_BEGAN)
+		site_seat_prefetch(&k->seats, b->event[i].stack, 1);
+}
+
 static void batch(void *self, const struct batch *b)
 {
 	struct sites *s = self;
@@ -372,6 +393,8 @@ static void batch(void *self, const struct batch *b)
 		const struct event *e = &b->event[i];
 		const struct note *n = &b->note[i];
 
+		if (i + AHEAD < b->count)
+			look_ahead(k, b, i + AHEAD);
 		while (e->ticks >= k->epoch_ends && k->epoch + 1 < SITE_EPOCHS)
 			k->epoch_ends = s->epoch_ticks[++k->epoch + 1];
 		if (!is_call(e)) {
@@ -425,26 +448,6 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 
 /* ---- after the walk ---- */
 
-static void settle(struct sites *s, struct site *site, const struct seat *seat)
-{
-	const struct work *k = s->work;
-	struct site_values *v = &site->v;
-	unsigned i;
-
-	*site = (struct site){ .key = seat->stack, .group = seat->group, .part = seat->part };
-	*v = seat->v;
-	if (seat->peak_number != k->peak_number)
-		v->peak_calls = v->peak_bytes = v->peak_slack = 0;
-	if (!v->calls)
-		v->size_min = v->first_ticks = 0;
-	if (!v->freed_calls)
-		v->lifetime_min_ns = 0;
-	for (i = 1; i < SITE_EPOCHS; i++)
-		v->epoch_bytes[i] += v->epoch_bytes[i - 1];
-	v->local_calls = seat->local.most_calls;
-	v->local_bytes = seat->local.most_bytes;
-}
-
 static int by_bytes(const void *a, const void *b)
 {
 	const struct site *x = a, *y = b;
@@ -473,7 +476,11 @@ static void finish(void *self, struct walk *w)
 	for (i = 0; i < k->seats.count; i++) {
 		struct site *site = &s->site[s->count];
 
-		settle(s, site, &k->seats.seat[i]);
+		const struct seat *seat = &k->seats.seat[i];
+
+		*site =
+		    (struct site){ .key = seat->stack, .group = seat->group, .part = seat->part };
+		site_seat_values(seat, k->peak_number, &site->v);
 		if (!site->v.calls && !site->v.map_calls)
 			continue;
 		site_values_add(&s->total, &site->v);

@@ -10,7 +10,7 @@
  *
  * A block is accounted when it ends, so that every filter is exact, that of
  * lifetimes included.  Only what is counted while a block lives cannot know its
- * lifetime: reallocs and local peaks are those of all lifetimes.
+ * lifetime: reallocs, local peaks and the first and last call are those of all lifetimes.
  *
  * "At a moment" (the peak, the greatest RSS) counts blocks that began at or
  * before it and ended after it.  The moment itself is that of the whole run,
