@@ -42,58 +42,69 @@ static void figure(const void *context, const struct profile *p, size_t i, uint6
 	to[6] = v->local_bytes;
 }
 
+struct names {
+	struct keys keys;
+	uint32_t told; /* the greatest id that was written with its name */
+};
+
 /* The file being written: what names it has, and where it stands. */
 struct callgrind {
 	const struct profile *profile;
 	struct callgraph graph;
-	struct keys files, objects;
-	size_t files_told, objects_told;
-	bool *functions_told;
+	struct names files, objects, functions;
 	uint32_t *by_function, *by_caller; /* nodes; edges */
 	FILE *out;
 };
 
 /* ---- names ---- */
 
-static void put_number(struct callgrind *c, const char *what, uint32_t id, const char *name)
+static void put_name(struct callgrind *c, const char *what, uint32_t id, const char *name,
+		     uint32_t level)
 {
 	fprintf(c->out, "%s=(%" PRIu32 ")", what, id);
 	if (name) {
 		fputc(' ', c->out);
 		export_name(c->out, name, "", ' ');
 	}
+	/* As callgrind itself names what it keeps apart of a recursion. */
+	if (name && level > 1)
+		fprintf(c->out, "'%" PRIu32, level);
 	fputc('\n', c->out);
 }
 
 /* Ids are given in order, so one above the count of those told is new. */
-static bool put_key(struct callgrind *c, const char *what, struct keys *keys, size_t *told,
-		    const char *name)
+static bool put_key(struct callgrind *c, const char *what, struct names *names, const void *key,
+		    size_t bytes, const char *name, uint32_t level)
 {
-	uint32_t id = keys_id(keys, name, strlen(name));
+	uint32_t id = keys_id(&names->keys, key, bytes);
 
 	if (!id)
 		return false;
-	put_number(c, what, id, id > *told ? name : NULL);
-	if (id > *told)
-		*told = id;
+	put_name(c, what, id, id > names->told ? name : NULL, level);
+	if (id > names->told)
+		names->told = id;
 	return true;
 }
 
 static bool put_file(struct callgrind *c, const char *what, const struct sym_line *line)
 {
-	return put_key(c, what, &c->files, &c->files_told, *line->file ? line->file : "???");
+	const char *name = *line->file ? line->file : "???";
+
+	return put_key(c, what, &c->files, name, strlen(name), name, 1);
 }
 
 static bool put_object(struct callgrind *c, const char *what, const struct sym_line *line)
 {
-	return put_key(c, what, &c->objects, &c->objects_told, *line->module ? line->module : "?");
+	const char *name = *line->module ? line->module : "?";
+
+	return put_key(c, what, &c->objects, name, strlen(name), name, 1);
 }
 
-static void put_function(struct callgrind *c, const char *what, const struct callgraph_node *n)
+static bool put_function(struct callgrind *c, const char *what, const struct callgraph_node *n)
 {
-	put_number(c, what, n->function,
-		   c->functions_told[n->function - 1] ? NULL : n->line->function);
-	c->functions_told[n->function - 1] = true;
+	uint32_t key[2] = { n->function, n->level };
+
+	return put_key(c, what, &c->functions, key, sizeof(key), n->line->function, n->level);
 }
 
 /* ---- costs ---- */
@@ -112,13 +123,20 @@ static bool put_call(struct callgrind *c, const struct callgraph_edge *e)
 {
 	const struct callgraph_node *from = &c->graph.node[e->from], *to = &c->graph.node[e->to];
 
-	if (!put_object(c, "cob", to->line) || !put_file(c, "cfi", to->line))
+	if (!put_object(c, "cob", to->line) || !put_file(c, "cfi", to->line) ||
+	    !put_function(c, "cfn", to))
 		return false;
-	put_function(c, "cfn", to);
 	/* How often it was called is not known, only how many of its calls allocated. */
 	fprintf(c->out, "calls=%" PRIu64 " %" PRIu32 "\n", e->v[0], to->line->line);
 	put_costs(c, from->line->line, e->v);
 	return true;
+}
+
+static size_t skip_calls(const struct callgrind *c, uint32_t i, size_t e)
+{
+	while (e < c->graph.edges && c->graph.edge[c->by_caller[e]].from == i)
+		e++;
+	return e;
 }
 
 /* Edges from node i are next; returns the first one behind them. */
@@ -148,12 +166,17 @@ static bool put_graph(struct callgrind *c)
 	size_t i, e = 0;
 	bool good = true;
 
-	for (i = 0; i < g->nodes && good; i++, last = n) {
+	for (i = 0; i < g->nodes && good; i++) {
 		n = &g->node[c->by_function[i]];
-		if (!last || last->function != n->function) {
+		/* Only seen in a loop that was cut out, or by mmap, which is no event here. */
+		if (!any(n->all)) {
+			e = skip_calls(c, c->by_function[i], e);
+			continue;
+		}
+		if (!last || last->function != n->function || last->level != n->level) {
 			fputc('\n', c->out);
-			good = put_object(c, "ob", n->line) && put_file(c, "fl", n->line);
-			put_function(c, "fn", n);
+			good = put_object(c, "ob", n->line) && put_file(c, "fl", n->line) &&
+			       put_function(c, "fn", n);
 		} else if (strcmp(last->line->file, n->line->file)) {
 			good = put_file(c, "fi", n->line);
 		}
@@ -163,6 +186,7 @@ static bool put_graph(struct callgrind *c)
 		else
 			fprintf(c->out, "%" PRIu32 " 0\n", n->line->line);
 		e = put_calls(c, c->by_function[i], e, &good);
+		last = n;
 	}
 	return good;
 }
@@ -178,6 +202,8 @@ static int by_function(const void *a, const void *b, void *graph)
 
 	if (x->function != y->function)
 		return x->function < y->function ? -1 : 1;
+	if (x->level != y->level)
+		return x->level < y->level ? -1 : 1;
 	files = strcmp(x->line->file, y->line->file);
 	if (files)
 		return files;
@@ -239,8 +265,7 @@ static bool put_all(struct callgrind *c)
 
 	c->by_function = sorted(g->nodes, by_function, g);
 	c->by_caller = sorted(g->edges, by_caller, g);
-	c->functions_told = calloc(g->functions.keys.count + 1, sizeof(*c->functions_told));
-	if (!c->by_function || !c->by_caller || !c->functions_told)
+	if (!c->by_function || !c->by_caller)
 		return false;
 	put_head(c);
 	if (!put_graph(c))
@@ -266,9 +291,9 @@ int export_callgrind(struct export *x, struct error *err)
 		ret = fail(err, -ENOMEM, "no memory for the names of '%s'", x->profile->path);
 	free(c.by_function);
 	free(c.by_caller);
-	free(c.functions_told);
-	keys_release(&c.files);
-	keys_release(&c.objects);
+	keys_release(&c.files.keys);
+	keys_release(&c.objects.keys);
+	keys_release(&c.functions.keys);
 	callgraph_release(&c.graph);
 	return ret;
 }

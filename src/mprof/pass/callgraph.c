@@ -26,18 +26,20 @@ static bool more_nodes(struct callgraph *g)
 }
 
 /* Ids are given in order, so a new one is the next node. */
-static uint32_t node_of(struct callgraph *g, const struct sym_line *line, uint32_t frame)
+static uint32_t node_of(struct callgraph *g, const struct sym_line *line, uint32_t function,
+			uint32_t level, uint32_t frame)
 {
-	uint32_t id = line_keys_id(&g->lines, line), function;
+	uint32_t place[2] = { line_keys_id(&g->lines, line), level }, id;
 
+	id = place[0] ? keys_id(&g->places, place, sizeof(place)) : 0;
 	if (!id || id <= g->nodes)
 		return id ? id - 1 : NONE;
-	function = line_keys_id(&g->functions, line);
-	if (!function || !more_nodes(g))
+	if (!more_nodes(g))
 		return NONE;
 	g->node[g->nodes++] = (struct callgraph_node){
 		.line = line,
 		.function = function,
+		.level = level,
 		.frame = frame,
 	};
 	return id - 1;
@@ -66,7 +68,7 @@ static struct callgraph_edge *edge_of(struct callgraph *g, uint32_t from, uint32
 
 static bool more_trail(struct callgraph *g, size_t n)
 {
-	uint32_t *grown;
+	struct callgraph_step *grown;
 
 	if (n <= g->trail_room)
 		return true;
@@ -94,33 +96,63 @@ static bool more_at(struct callgraph *g)
 	return true;
 }
 
-/* Back to where the function was on the trail already, so that it stands there once. */
-static void cut_loop(struct callgraph *g, uint32_t node)
+static void step_back(struct callgraph *g, size_t to)
 {
-	uint32_t function = g->node[node].function, at = g->at[function - 1];
+	const struct callgraph_step *last;
 
-	if (at < g->on_trail && g->node[g->trail[at]].function == function)
-		g->on_trail = at;
+	while (g->on_trail > to) {
+		last = &g->trail[--g->on_trail];
+		g->at[last->function - 1] = last->before;
+	}
+}
+
+/* The level at which the function is to stand on the trail now; cuts out a loop. */
+static uint32_t level_of(struct callgraph *g, uint32_t function)
+{
+	uint32_t at = g->options.simple ? g->at[function - 1] : 0, level;
+
+	if (!at)
+		return 1;
+	level = g->trail[at - 1].level;
+	if (level == 1 || g->trail[g->on_trail - 1].firsts > g->trail[at - 1].firsts)
+		return level + 1;
+	step_back(g, at - 1);
+	return level;
+}
+
+static bool step(struct callgraph *g, const struct sym_line *line, uint32_t frame)
+{
+	uint32_t function = line_keys_id(&g->functions, line), level, node, firsts;
+
+	if (!function || !more_at(g))
+		return false;
+	level = level_of(g, function);
+	node = node_of(g, line, function, level, frame);
+	if (node == NONE)
+		return false;
+	firsts = g->on_trail ? g->trail[g->on_trail - 1].firsts : 0;
+	g->trail[g->on_trail++] = (struct callgraph_step){
+		.node = node,
+		.function = function,
+		.level = level,
+		.before = g->at[function - 1],
+		.firsts = firsts + (level == 1),
+	};
 	g->at[function - 1] = (uint32_t)g->on_trail;
+	return true;
 }
 
 static bool follow(struct callgraph *g, const struct sym_line *const *line, size_t n,
 		   const uint32_t *frame, size_t frames)
 {
-	uint32_t node;
 	size_t k;
 
 	if (!more_trail(g, n))
 		return false;
-	g->on_trail = 0;
-	for (k = 0; k < n; k++) {
-		node = node_of(g, line[k], k + frames < n ? 0 : frame[k + frames - n]);
-		if (node == NONE || !more_at(g))
+	step_back(g, 0);
+	for (k = 0; k < n; k++)
+		if (!step(g, line[k], k + frames < n ? 0 : frame[k + frames - n]))
 			return false;
-		if (g->options.simple)
-			cut_loop(g, node);
-		g->trail[g->on_trail++] = node;
-	}
 	return true;
 }
 
@@ -139,13 +171,13 @@ static bool count(struct callgraph *g, const uint64_t *v)
 	struct callgraph_edge *edge;
 
 	for (k = 0; k < g->on_trail; k++) {
-		node = &g->node[g->trail[k]];
+		node = &g->node[g->trail[k].node];
 		if (node->seen != g->stacks)
 			add(node->all, v, n);
 		node->seen = g->stacks;
 		if (!k)
 			continue;
-		edge = edge_of(g, g->trail[k - 1], g->trail[k]);
+		edge = edge_of(g, g->trail[k - 1].node, g->trail[k].node);
 		if (!edge)
 			return false;
 		if (edge->seen != g->stacks)
@@ -178,6 +210,7 @@ void callgraph_release(struct callgraph *g)
 {
 	line_keys_release(&g->lines);
 	line_keys_release(&g->functions);
+	keys_release(&g->places);
 	keys_release(&g->pairs);
 	free(g->node);
 	free(g->edge);

@@ -8,10 +8,13 @@
  * end there; an edge has those of stacks on which the one called the other.  A
  * stack counts once in each node and edge, however often it comes by.
  *
- * With `simple`, what lies between two calls of one function on a stack is cut
- * out first.  Then no stack comes by twice, all figures of a node are the sum
- * of its own and those of the edges that leave it, and readers that can only
- * add get recursive programs right.
+ * With `simple`, no stack comes by twice: where a function stands on a stack
+ * again, it is a node of its own, of level 2, and where that would stand there
+ * again, what lies between is cut out; unless something stands there for the
+ * first time, then the level is one more.  So all figures of a node are the sum of
+ * its own and those of the edges that leave it, those of level 1 have every
+ * stack that the function is on, and readers that can only add get recursive
+ * programs right.
  *
  * Memory: by nodes and edges.  Threads: one at a time.
  */
@@ -31,6 +34,7 @@ struct callgraph_options {
 struct callgraph_node {
 	const struct sym_line *line;
 	uint32_t function; /* id of `functions` */
+	uint32_t level;	   /* from 1 */
 	uint32_t frame;	   /* of stacks->frame: the first one seen; 0 none */
 	uint64_t own[CALLGRAPH_FIGURES], all[CALLGRAPH_FIGURES];
 	size_t seen; /* stack that was counted last, from 1 */
@@ -42,18 +46,25 @@ struct callgraph_edge {
 	size_t seen;
 };
 
+/* A call on the way from the outermost one to who asked. */
+struct callgraph_step {
+	uint32_t node, function, level;
+	uint32_t before; /* what `at` said of the function before this step */
+	uint32_t firsts; /* steps of level 1 up to this one */
+};
+
 struct callgraph {
 	struct callgraph_options options;
 	struct line_keys lines, functions;
-	struct keys pairs; /* of the edges */
+	struct keys places; /* line and level, of the nodes */
+	struct keys pairs;  /* of the edges */
 	struct callgraph_node *node;
 	struct callgraph_edge *edge;
 	size_t nodes, node_room, edges, edge_room;
 	uint64_t total[CALLGRAPH_FIGURES];
 	size_t stacks;
-	/* The stack at hand: nodes from the outermost inward, and by function id - 1 where it
-	 * was put on the trail last, which may be long ago. */
-	uint32_t *trail, *at;
+	struct callgraph_step *trail; /* the stack at hand, outermost first */
+	uint32_t *at; /* by function id - 1: its last step on the trail + 1, 0 none */
 	size_t on_trail, trail_room, at_room;
 };
 

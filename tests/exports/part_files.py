@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""Which trace is read, where answers go, and what is refused."""
+
+import os
+import pty
+import subprocess
+
+import harness
+from world import differ, missing
+
+
+def test_replaces_a_file(w):
+    path = w.path("again.csv")
+    for text in ("old", "older"):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text * 1000)
+        os.chmod(path, 0o644)
+        w.exported("csv", "-o", path)
+    with open(path, "rb") as file:
+        same = file.read() == w.exported("csv")
+    return differ("the same on disk and on stdout", same, True) + \
+        differ("files", w.left_behind("again"), ["again.csv"])
+
+
+def test_never_over_a_trace(w):
+    with open(w.log, "rb") as file:
+        before = file.read()
+    problems = []
+    for target in (w.log, os.path.join(w.top, ".", "victim.log")):
+        ran = w.export("csv", "-o", target)
+        problems += differ("status", ran.status, 1)
+        problems += missing("the message", ran.err.decode(), "is a recording of mprof")
+    os.symlink(w.log, w.path("link.csv"))
+    problems += differ("status behind a link", w.export("csv", "-o", w.path("link.csv")).status, 1)
+    with open(w.log, "rb") as file:
+        problems += differ("the trace as it was", file.read() == before, True)
+    return problems + differ("files", w.left_behind("victim.log"), ["victim.log"])
+
+
+def test_devices_stay(w):
+    ran = w.export("csv", "-o", "/dev/null")
+    return differ("status", ran.status, 0) + \
+        differ("/dev/null is a device", os.path.isfile("/dev/null"), False)
+
+
+def test_a_link_stays(w):
+    os.symlink(w.path("real.folded"), w.path("name.folded"))
+    with open(w.path("real.folded"), "w", encoding="utf-8"):
+        pass
+    w.exported("folded", "-o", w.path("name.folded"))
+    return differ("still a link", os.path.islink(w.path("name.folded")), True) + \
+        differ("its file is filled", os.path.getsize(w.path("real.folded")) > 0, True)
+
+
+def test_a_full_disk(w):
+    ran = w.export("csv", "-o", "/dev/full")
+    problems = differ("status", ran.status, 1)
+    problems += missing("the message", ran.err.decode(), "cannot write '/dev/full'")
+    ran = w.export("csv", "-o", w.path("no/such/dir.csv"))
+    return problems + differ("status without the directory", ran.status, 1) + \
+        missing("the message", ran.err.decode(), "cannot write", "No such file or directory")
+
+
+def test_directory(w):
+    target = w.path("made/")
+    ran = w.export("folded", "--value", "peak,live", "-o", target)
+    problems = differ("status", ran.status, 0)
+    problems += missing("the words", ran.err.decode(), "wrote " + target + "victim.peak.folded")
+    problems += differ("files", sorted(os.listdir(target)),
+                       ["victim.live.folded", "victim.peak.folded"])
+    w.exported("csv", "-o", target)
+    return problems + differ("one more", os.path.exists(target + "victim.csv"), True)
+
+
+def test_the_largest_of_several(w):
+    """Of many runs the one that was largest in memory: here the one with 40 MiB."""
+    big = "import sys; x = bytearray(int(sys.argv[1])); print(x[-1])"
+    for name, size in (("a", 1), ("b", 40 << 20), ("c", 1)):
+        w.record(w.path(f"run.{name}.log"), "python3", "-S", "-c", big, str(size))
+    ran = harness.run([harness.MPROF, "export", "run.*.log", "--to", "folded", "--value", "total"],
+                      cwd=w.top)
+    problems = differ("status", ran.status, 0)
+    problems += missing("the words", ran.err.decode(), "the largest of 3 traces is 'run.b.log'")
+    ran = harness.run([harness.MPROF, "export", "run.a.log", "run.b.log", "--to", "folded",
+                       "--value", "total"], cwd=w.top)
+    problems += missing("the words", ran.err.decode(), "the largest of 2 traces is 'run.b.log'")
+    alone = w.exported("folded", "--value", "total", log=w.path("run.b.log"))
+    problems += differ("the same as of the file", ran.out, alone)
+    # A file whose name is a pattern is that file.
+    os.rename(w.path("run.a.log"), w.path("run.[bc].log"))
+    ran = harness.run([harness.MPROF, "export", "run.[bc].log", "--to", "folded"], cwd=w.top)
+    return problems + differ("words about one file", "largest" in ran.err.decode(), False)
+
+
+def test_not_on_a_terminal(w):
+    ours, theirs = pty.openpty()
+    try:
+        ran = subprocess.run([harness.MPROF, "export", w.log, "--to", "pdf"], stdout=theirs,
+                             stderr=subprocess.PIPE, env=harness.clean_environment(), check=False)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    return differ("status", ran.returncode, 2) + \
+        missing("the message", ran.stderr.decode(), "not for a terminal", "-o FILE")
+
+
+def test_wrong_words(w):
+    problems = []
+    for words, sentence in (
+            (["--to", "flded"], "did you mean 'folded'?"),
+            (["--to", "nothing-like-it"], "--to help lists them"),
+            ([], "--to which format?"),
+            (["--to", "folded", "--value", "size"], "calls"),
+            (["--to", "csv", "--stack-min-size", "12"], "no bucket"),
+            (["--to", "dot", "--min-percent", "120"], "0 to 100"),
+            (["--to", "mallocprofiler", "--stack-min-size", "-1"], "no number of bytes")):
+        ran = harness.run([harness.MPROF, "export", w.log, *words])
+        problems += differ(f"status of {words}", ran.status, 2)
+        problems += missing(f"the message for {words}", ran.err.decode(), sentence)
+    ran = harness.run([harness.MPROF, "export", "--to", "csv", w.victim])
+    problems += differ("status for a file that is no trace", ran.status, 3)
+    ran = harness.run([harness.MPROF, "export", "--to", "csv", w.path("none")])
+    return problems + differ("status for no file", ran.status, 3)
+
+
+def test_lists(w):
+    ran = harness.run([harness.MPROF, "export", "--to", "help"])
+    problems = differ("status", ran.status, 0)
+    problems += missing("the formats", ran.out.decode(), "folded ", "speedscope ", "callgrind ",
+                        "mallocprofiler ", "csv ", "tsv ", "dot ", "svg ", "ps ", "pdf ", "txt ")
+    ran = harness.run([harness.MPROF, "export", "--value", "help"])
+    return problems + missing("the values", ran.out.decode(), "calls ", "peak ", "leaked ", "waste ")
+
+
+def formats():
+    ran = harness.run([harness.MPROF, "export", "--to", "help"])
+    return [line.split()[0] for line in ran.out.decode().splitlines()]
+
+
+def test_without_stacks(w):
+    """Every format of a trace without stacks, and of one without any event."""
+    w.record(w.path("none.log"), w.victim, extra={"MPROF_CONF": "UNWIND=none"})
+    problems = []
+    for form in formats():
+        path = w.path("none.out")
+        ran = w.export(form, "-o", path, log=w.path("none.log"))
+        problems += differ(f"status of {form}: {ran.err.decode()}", ran.status, 0)
+        problems += differ(f"{form} wrote", os.path.exists(path) and os.path.getsize(path) > 0,
+                           True)
+        if os.path.exists(path):
+            os.remove(path)
+    rows = w.exported("folded", "--value", "total", log=w.path("none.log")).decode().splitlines()
+    return problems + differ("lines", rows, [f"(stack not known) {w.totals['total']}"])
+
+
+def test_of_nothing(w):
+    """A filter that nothing passes: still a file that its tool can read."""
+    problems = []
+    for form in formats():
+        ran = w.export(form, "-o", w.path("empty." + form), "--size", "123456789..")
+        problems += differ(f"status of {form}: {ran.err.decode()}", ran.status, 0)
+    return problems
