@@ -111,6 +111,11 @@ static void put_moment(struct chrome *c, uint32_t pid, const struct moment_of *m
 	put_counter(c, "live blocks", "blocks", pid, m->ticks, m->blocks);
 }
 
+static bool is_same(const struct moment_of *a, const struct moment_of *b)
+{
+	return a->ticks == b->ticks && a->bytes == b->bytes && a->blocks == b->blocks;
+}
+
 /* The three points of the part of time that is over. */
 static void end_part(struct chrome *c, struct counter *k, uint32_t number)
 {
@@ -125,9 +130,9 @@ static void end_part(struct chrome *c, struct counter *k, uint32_t number)
 		second = &k->most;
 	}
 	put_moment(c, pid, first);
-	if (second->ticks > first->ticks)
+	if (!is_same(first, second))
 		put_moment(c, pid, second);
-	if (end.ticks > second->ticks)
+	if (!is_same(second, &end))
 		put_moment(c, pid, &end);
 	k->part = 0;
 }

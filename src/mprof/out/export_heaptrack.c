@@ -434,6 +434,9 @@ static void gone(void *self, struct flow *f, uint32_t process, enum process_gone
 	take_samples(h, ticks);
 	h->rss -= s->rss;
 	s->rss = 0;
+	/* No sample may have seen it at its largest: when that was is not known. */
+	if (p->peak_rss_bytes)
+		put_one(h, 'R', (h->rss + p->peak_rss_bytes) / h->profile->header->page_size);
 	s->next = s->count;
 }
 

@@ -266,7 +266,7 @@ static void before(void *self, struct flow *f, uint64_t ticks, uint64_t number)
 	struct massif *m = self;
 	uint64_t now = time_at(m, f, ticks, number), due;
 
-	for (; m->next < m->points; m->next++) {
+	for (; m->next + 1 < m->points; m->next++) { /* the last one is below */
 		due = (uint64_t)((unsigned __int128)m->end * m->next / (m->points - 1));
 		if (due >= now && m->next) /* the first one shows that there was nothing */
 			break;
