@@ -94,6 +94,14 @@ static int64_t ns(void *context, uint64_t ticks)
 	return (int64_t)ticks;
 }
 
+static size_t samples(void *context, uint32_t process, const struct mprof_sample **sample)
+{
+	const struct feed *f = context;
+
+	*sample = f->sample;
+	return process == 1 ? f->sample_count : 0;
+}
+
 static void list_threads(void)
 {
 	size_t i, k;
@@ -125,6 +133,7 @@ static void fill_input(struct walk_input *in)
 		.thread_count = feed.thread_count,
 		.residencies = feed.residency,
 		.residency_count = feed.residency_count,
+		.samples = samples,
 		.header = &feed.header,
 		.stacks = feed.stacks,
 	};

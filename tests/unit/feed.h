@@ -27,6 +27,8 @@ struct feed {
 	size_t thread_count;
 	struct trace_residency residency[4];
 	size_t residency_count;
+	struct mprof_sample sample[4]; /* of process 1 */
+	size_t sample_count;
 	struct mprof_file_header header;
 	struct trace_damage damage;
 	const struct stacks *stacks;

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* pass_profile.c - names of values, wrappers, and suppressions. */
+#include "suites.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "pass/suppressions.h"
+
+/* ---- names ---- */
+
+START_TEST(values_by_name)
+{
+	enum profile_value v = VALUE_COUNT;
+	enum profile_by by = PROFILE_BY_COUNT;
+	struct error err;
+	int i;
+
+	for (i = 0; i < VALUE_COUNT; i++) {
+		ck_assert(!profile_value_find(profile_value_name((enum profile_value)i), &v, &err));
+		ck_assert_int_eq(v, i);
+	}
+	ck_assert_str_eq(profile_value_unit(VALUE_LIFETIME), "ns");
+	ck_assert_int_eq(profile_value_find("leak", &v, &err), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(err.text, "leaked, temporary"));
+	for (i = 0; i < PROFILE_BY_COUNT; i++) {
+		ck_assert(!profile_by_find(profile_by_name((enum profile_by)i), &by, &err));
+		ck_assert_int_eq(by, i);
+	}
+	ck_assert_int_eq(profile_by_find("library", &by, &err), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(err.text, "file, module, thread"));
+}
+END_TEST
+
+/* Each value is the figure that its name says. */
+START_TEST(values_of_a_group)
+{
+	const struct profile_group g = {
+		.v = { .calls = 1,
+		       .bytes = 2,
+		       .live_bytes = 3,
+		       .peak_bytes = 4,
+		       .temporary_calls = 6,
+		       .lifetime_ns = 7,
+		       .slack = 8,
+		       .local_bytes = 9,
+		       .rss_bytes = 10 },
+		.leaked_bytes = 5,
+	};
+	static const enum profile_value order[] = {
+		VALUE_CALLS,	 VALUE_TOTAL,	 VALUE_LIVE,  VALUE_PEAK,  VALUE_LEAKED,
+		VALUE_TEMPORARY, VALUE_LIFETIME, VALUE_WASTE, VALUE_LOCAL, VALUE_RSS,
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		ck_assert_uint_eq(profile_group_value(&g, order[i]), i + 1);
+}
+END_TEST
+
+START_TEST(groups_in_order)
+{
+	struct profile_group group[4] = {
+		{ .v = { .peak_bytes = 1, .bytes = 9 }, .stack = 1 },
+		{ .v = { .peak_bytes = 5, .bytes = 1 }, .stack = 2 },
+		{ .v = { .peak_bytes = 1, .bytes = 10 }, .stack = 3 },
+		{ .v = { .peak_bytes = 1, .bytes = 9 }, .stack = 0 },
+	};
+	struct profile p = { .group = group, .groups = 4 };
+
+	profile_sort(&p, VALUE_PEAK);
+	ck_assert_uint_eq(group[0].stack, 2);
+	ck_assert_uint_eq(group[1].stack, 3);
+	ck_assert_uint_eq(group[2].stack, 0);
+	ck_assert_uint_eq(group[3].stack, 1);
+}
+END_TEST
+
+/* ---- lines ---- */
+
+static struct sym_line line(const char *function, const char *raw, const char *module)
+{
+	return (struct sym_line){
+		.function = function, .raw = raw, .file = "dir/source.c", .module = module
+	};
+}
+
+START_TEST(wrappers_are_known)
+{
+	static const struct {
+		const char *function, *raw;
+		bool wrapper;
+	} cases[] = {
+		{ "malloc", "malloc", true },
+		{ "malloc_info", "malloc_info", false },
+		{ "operator new", "_Znwm", true },
+		{ "operator new(unsigned long)", "_Znwm", true },
+		{ "operator new[]", "_ZnamSt11align_val_t", true },
+		{ "__gnu_cxx::new_allocator<...>::allocate", "", true },
+		{ "std::allocator_traits<...>::allocate",
+		  "_ZNSt16allocator_traitsISaIiEE8allocateERS0_m", true },
+		{ "std::vector<...>::push_back", "_ZNSt6vectorIiSaIiEE9push_backERKi", false },
+		{ "std::_Vector_base<...>::_M_allocate",
+		  "_ZNSt12_Vector_baseIiSaIiEE11_M_allocateEm", false },
+		{ "g_malloc0_n", "g_malloc0_n", true },
+		{ "xrealloc", "xrealloc", true },
+		{ "xrealloc_all", "xrealloc_all", false },
+		{ "PyMem_RawMalloc", "PyMem_RawMalloc", true },
+		{ "PyList_New", "PyList_New", false },
+		{ "alloc::alloc::exchange_malloc",
+		  "_ZN5alloc5alloc15exchange_malloc17h0123456789abcdefE", true },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sym_line l = line(cases[i].function, cases[i].raw, "m");
+
+		ck_assert_msg(paths_is_wrapper(&l) == cases[i].wrapper, "%s", cases[i].function);
+	}
+}
+END_TEST
+
+/* ---- suppressions ---- */
+
+/* As LeakSanitizer's TemplateMatch has it. */
+START_TEST(patterns)
+{
+	static const struct {
+		const char *pattern, *text;
+		bool matches;
+	} cases[] = {
+		{ "foo", "foo", true },	       { "foo", "xfoox", true },
+		{ "foo", "fo", false },	       { "^foo", "foobar", true },
+		{ "^foo", "xfoo", false },     { "foo$", "barfoo", true },
+		{ "foo$", "foobar", false },   { "^foo$", "foo", true },
+		{ "^foo$", "foofoo", false },  { "f*r", "foobar", true },
+		{ "f*z", "foobar", false },    { "^f*r$", "foobar", true },
+		{ "^o*r$", "foobar", false },  { "a*b*c", "xaxbxcx", true },
+		{ "a*b*c", "xaxcxbx", false }, { "*", "", true },
+		{ "ab*ab", "ab", false },      { "ab*ab", "abab", true },
+		{ "^", "any", true },	       { "a*$", "xab", true },
+		{ "b$", "bxb", true },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		ck_assert_msg(suppression_matches(cases[i].pattern, cases[i].text) ==
+				  cases[i].matches,
+			      "'%s' in '%s'", cases[i].pattern, cases[i].text);
+}
+END_TEST
+
+static int read_text(struct suppressions *s, const char *text, struct error *err)
+{
+	char path[64];
+	int fd = memfd_create("suppressions", 0), ret;
+
+	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	ret = suppressions_read(s, path, err);
+	close(fd);
+	return ret;
+}
+
+START_TEST(files_of_suppressions)
+{
+	struct suppressions s = { .count = 0 };
+	struct error err;
+
+	ck_assert(!read_text(&s,
+			     "# a comment\n\n  leak:one*two  \r\nrace:^other$\n"
+			     "leak: spaced\nthread:x\nleak:last",
+			     &err));
+	ck_assert_uint_eq(s.count, 3);
+	ck_assert_str_eq(s.item[0].pattern, "one*two");
+	ck_assert_str_eq(s.item[1].pattern, "spaced");
+	ck_assert_str_eq(s.item[2].pattern, "last");
+	ck_assert_int_eq(read_text(&s, "leak:fine\nleek:typo\n", &err), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(err.text, "line 2: 'leek:typo'"));
+	ck_assert_int_eq(read_text(&s, "leak:\n", &err), -EINVAL);
+	ck_assert_int_eq(suppressions_read(&s, "/nowhere/at/all", &err), -ENOENT);
+	ck_assert_ptr_nonnull(strstr(err.text, "/nowhere/at/all"));
+	suppressions_release(&s);
+}
+END_TEST
+
+#define DEPTH 4
+
+/* main in prog, outer in libouter.so, inner of the library, and a wrapper. */
+static struct sym_line made[DEPTH];
+static const struct sym_line *lines[DEPTH];
+static uint32_t frames[DEPTH] = { 1, 2, 3, 4 };
+static const struct stack_object objects[] = { { .path = "" }, { .path = "/opt/lib/libouter.so" } };
+static const struct stack_frame frame[DEPTH + 1] = { [2] = { .object = 1 } };
+static const struct stacks stacks = { .object = objects, .frame = frame, .frames = DEPTH + 1 };
+static struct profile_path path = { lines, frames, DEPTH, false };
+
+static void make_path(const char *inner, const char *module)
+{
+	int i;
+
+	made[0] = line("main", "main", "prog");
+	made[1] = line("ns::outer", "_ZN2ns5outerEv", "libouter.so");
+	made[2] = line(inner, inner, module);
+	made[3] = line("operator new", "_Znwm", "libstdc++.so.6");
+	for (i = 0; i < DEPTH; i++)
+		lines[i] = &made[i];
+}
+
+static struct suppression *find(struct suppressions *s, uint64_t size)
+{
+	return suppressions_find(s, &stacks, &path, size, size);
+}
+
+START_TEST(suppressions_of_a_file)
+{
+	static const struct {
+		const char *line;
+		bool matches;
+	} cases[] = {
+		{ "leak:main", true },	   { "leak:^inner$", true },  { "leak:ns::out", true },
+		{ "leak:_ZN2ns5", true },  { "leak:source.c", true }, { "leak:/opt/lib/", true },
+		{ "leak:libouter", true }, { "leak:nowhere", false }, { "leak:^outer", false },
+	};
+	struct suppressions s;
+	struct error err;
+	size_t i;
+
+	make_path("inner", "prog");
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		s = (struct suppressions){ .count = 0 };
+		ck_assert(!read_text(&s, cases[i].line, &err));
+		ck_assert_msg((find(&s, 8) != NULL) == cases[i].matches, "%s", cases[i].line);
+		suppressions_release(&s);
+	}
+}
+END_TEST
+
+/* What a library keeps for itself, and not what the program lets it allocate. */
+START_TEST(suppressions_that_are_built_in)
+{
+	static const struct {
+		const char *inner, *module;
+		uint64_t size;
+		bool matches;
+	} cases[] = {
+		{ "_IO_file_doallocate", "libc.so.6", 4096, true },
+		{ "setlocale", "libc.so.6", 5, true },
+		{ "my_setlocale", "prog", 5, false },
+		{ "strdup", "libc.so.6", 5, false },
+		{ "_dl_new_object", "ld-linux-x86-64.so.2", 1200, true },
+		{ "anything", "ld-linux-aarch64.so.1", 1, true },
+		{ "libstdc++.so.6+0xa5a1a", "libstdc++.so.6", 72704, true },
+		{ "libstdc++.so.6+0xa5a1a", "libstdc++.so.6", 72705, false },
+		{ "getpwuid", "libc.so.6", 100, true },
+		{ "getpwuid", "prog", 100, false },
+	};
+	struct suppressions s = { .count = 0 };
+	struct error err;
+	size_t i;
+
+	ck_assert(!suppressions_add_builtin(&s, &err));
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		make_path(cases[i].inner, cases[i].module);
+		ck_assert_msg((find(&s, cases[i].size) != NULL) == cases[i].matches, "%s",
+			      cases[i].inner);
+	}
+	suppressions_release(&s);
+}
+END_TEST
+
+Suite *pass_profile_suite(void)
+{
+	Suite *s = suite_create("pass_profile");
+	TCase *c = tcase_create("all");
+
+	tcase_add_test(c, values_by_name);
+	tcase_add_test(c, values_of_a_group);
+	tcase_add_test(c, groups_in_order);
+	tcase_add_test(c, wrappers_are_known);
+	tcase_add_test(c, patterns);
+	tcase_add_test(c, files_of_suppressions);
+	tcase_add_test(c, suppressions_of_a_file);
+	tcase_add_test(c, suppressions_that_are_built_in);
+	suite_add_tcase(s, c);
+	return s;
+}
