@@ -11,12 +11,15 @@
 #include <ctype.h>
 #include <string.h>
 
+#define ABI_TAG 256 /* a longer one is none */
+
 struct fold {
 	const char *at; /* what is left of the name */
 	struct text *to;
 	enum fold_language language;
 	char before;	 /* last letter that was read; 0 at the begin */
 	bool conversion; /* behind `operator`, in a type */
+	bool open;	 /* a bracket was never closed: nothing more is folded */
 };
 
 /* Operators with a bracket in them, longer ones first. */
@@ -108,7 +111,7 @@ static size_t added_bytes(const char *at, char before)
 	size_t i;
 
 	if (begins(at, "[abi:")) {
-		end = strchr(at, ']');
+		end = memchr(at, ']', strnlen(at, ABI_TAG));
 		return end ? (size_t)(end - at) + 1 : 0;
 	}
 	for (i = 0; before == ':' && i < sizeof(inner) / sizeof(inner[0]); i++)
@@ -230,8 +233,12 @@ static bool is_qualified(const struct fold *f)
 
 static bool fold_angle(struct fold *f)
 {
-	size_t n = *f->at == '<' && !is_qualified(f) ? angle_bytes(f->at) : 0;
+	size_t n;
 
+	if (*f->at != '<' || f->open || is_qualified(f))
+		return false;
+	n = angle_bytes(f->at);
+	f->open = !n;
 	if (!n)
 		return false;
 	text_add_string(f->to, "<...>");
@@ -263,7 +270,10 @@ static bool fold_round(struct fold *f, bool in_braces)
 		copy(f, sizeof(anonymous) - 1);
 		return true;
 	}
-	n = in_braces || f->conversion || !f->before ? 0 : round_bytes(f->at);
+	if (in_braces || f->conversion || f->open || !f->before)
+		return false;
+	n = round_bytes(f->at);
+	f->open = !n;
 	if (!n)
 		return false;
 	if (f->language == FOLD_D && f->before == '!')

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * sym_names.c - names in their three forms: C++, Rust, D and C from a table, names that are made
+ * to hurt, and the user's own rules.
+ */
+#include "suites.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sym/rewrite.h"
+#include "sym/sym.h"
+
+struct row {
+	const char *raw, *in_short, *in_full;
+};
+
+/* Mangled by g++ 12, rustc 1.63 and 1.95, and gdc 12; "" in_full: the same as short. */
+static const struct row rows[] = {
+	{ "malloc", "malloc", "" },
+	{ "find_it.isra.0", "find_it", "find_it.isra.0" },
+	{ "find_it.part.0.cold", "find_it", "find_it.part.0.cold" },
+	{ "odd.name", "odd.name", "" },
+	{ "_start", "_start", "" },
+	{ "", "", "" },
+	{ "_", "_", "" },
+	{ "_Z", "_Z", "" },
+	{ "_ZNSt6vectorIiSaIiEE9push_backEOi", "std::vector<...>::push_back",
+	  "std::vector<int, std::allocator<int> >::push_back(int&&)" },
+	{ "_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE9_M_createERmm",
+	  "std::string::_M_create",
+	  "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
+	  "::_M_create(unsigned long&, unsigned long)" },
+	{ "_ZNSt7__cxx1112basic_stringIwSt11char_traitsIwESaIwEE6resizeEm", "std::wstring::resize",
+	  "std::__cxx11::basic_string<wchar_t, std::char_traits<wchar_t>, "
+	  "std::allocator<wchar_t> >::resize(unsigned long)" },
+	{ "_ZNSt3__112basic_stringIcNS_11char_traitsIcEENS_9allocatorIcEEE6resizeEmc",
+	  "std::string::resize",
+	  "std::__1::basic_string<char, std::__1::char_traits<char>, std::__1::allocator<char> >"
+	  "::resize(unsigned long, char)" },
+	{ "_ZNSo3putEc", "std::ostream::put", "std::ostream::put(char)" },
+	{ "_ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_PKc", "std::operator<< <...>",
+	  "std::basic_ostream<char, std::char_traits<char> >& std::operator<< "
+	  "<std::char_traits<char> >(std::basic_ostream<char, std::char_traits<char> >&, char "
+	  "const*)" },
+	{ "_ZNK1KltERKS_", "K::operator<", "K::operator<(K const&) const" },
+	{ "_ZNK1KltIiEEbT_", "K::operator< <...>", "bool K::operator< <int>(int) const" },
+	{ "_ZN1KlsEi", "K::operator<<", "K::operator<<(int)" },
+	{ "_ZN1KptEv", "K::operator->", "K::operator->()" },
+	{ "_ZN1KclEi", "K::operator()", "K::operator()(int)" },
+	{ "_ZN1KixEi", "K::operator[]", "K::operator[](int)" },
+	{ "_ZN1KgtERKS_", "K::operator>", "K::operator>(K const&)" },
+	{ "_ZNK1KssERKS_", "K::operator<=>", "K::operator<=>(K const&) const" },
+	{ "_ZN1KnwEm", "K::operator new", "K::operator new(unsigned long)" },
+	{ "_Znam", "operator new[]", "operator new[](unsigned long)" },
+	{ "_ZdlPvm", "operator delete", "operator delete(void*, unsigned long)" },
+	{ "_ZNK1KcvSt6vectorIiSaIiEEEv", "K::operator std::vector<...>",
+	  "K::operator std::vector<int, std::allocator<int> >() const" },
+	{ "_ZNK1KcvPT_IiEEv", "K::operator int*<...>", "K::operator int*<int>() const" },
+	{ "_ZNSt8functionIFiiEEclEi", "std::function<...>::operator()",
+	  "std::function<int (int)>::operator()(int)" },
+	{ "_ZN1IILi1EE3getIdEET_RKSt3mapIiS2_St4lessIiESaISt4pairIKiS2_EEE", "I<...>::get<...>",
+	  "double I<1>::get<double>(std::map<int, double, std::less<int>, "
+	  "std::allocator<std::pair<int const, double> > > const&)" },
+	{ "_Z2fpIiEPFviET_", "fp<...>", "void (*fp<int>(int))(int)" },
+	{ "_ZN12_GLOBAL__N_12AnIiE2goENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
+	  "(anonymous namespace)::An<...>::go",
+	  "(anonymous namespace)::An<int>::go(std::__cxx11::basic_string<char, "
+	  "std::char_traits<char>, std::allocator<char> >)" },
+	{ "_ZZ4mainENKUlvE_clEv", "main::{lambda()#1}::operator()",
+	  "main::{lambda()#1}::operator()() const" },
+	{ "_ZZ1gvENKUliE_clEi.isra.0", "g::{lambda(int)#1}::operator()",
+	  "g()::{lambda(int)#1}::operator()(int) const [clone .isra.0]" },
+	{ "_ZZN2ns3runEvEN5Local4stepEi", "ns::run::Local::step", "ns::run()::Local::step(int)" },
+	{ "_ZNSt14_Function_base13_Base_managerIZ1gvEUliE_E10_M_managerERSt9_Any_dataRKS3_"
+	  "St18_Manager_operation",
+	  "std::_Function_base::_Base_manager<...>::_M_manager",
+	  "std::_Function_base::_Base_manager<g()::{lambda(int)#1}>::_M_manager(std::_Any_data&, "
+	  "std::_Any_data const&, std::_Manager_operation)" },
+	{ "_Z4makeB5cxx11v", "make", "make[abi:cxx11]()" },
+	{ "_ZThn16_N3dog5speakEv", "non-virtual thunk to dog::speak",
+	  "non-virtual thunk to dog::speak()" },
+	{ "_ZN4core3ptr13drop_in_place17h0123456789abcdefE", "core::ptr::drop_in_place", "" },
+	{ "_ZN4core3ptr42drop_in_place$LT$alloc..string..String$GT$17h0123456789abcdefE",
+	  "core::ptr::drop_in_place<...>", "core::ptr::drop_in_place<alloc::string::String>" },
+	{ "_ZN70_$LT$alloc..vec..Vec$LT$T$C$A$GT$$u20$as$u20$core..ops..drop..Drop$GT$4drop"
+	  "17h0123456789abcdefE",
+	  "<alloc::vec::Vec<...> as core::ops::drop::Drop>::drop",
+	  "<alloc::vec::Vec<T,A> as core::ops::drop::Drop>::drop" },
+	{ "_ZN4core3ptr13drop_in_place17h0123456789abcdefE.llvm.1234567",
+	  "core::ptr::drop_in_place", "" },
+	{ "_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar", "" },
+	{ "_RINvNtC3std3mem8align_ofjdE", "std::mem::align_of::<...>",
+	  "std::mem::align_of::<usize, f64>" },
+	{ "_RNCNvC1r4main0B3_", "r::main::{closure#0}", "" },
+	{ "_Dmain", "D main", "" },
+	{ "_D3mod1C4overMFAyaZi", "mod.C.over", "mod.C.over(immutable(char)[])" },
+	{ "_D3mod1C6__ctorMFiZCQsQq", "mod.C.this", "mod.C.this(int)" },
+	{ "_D3mod__T5twiceTlVii4ZQnFNaNbNiNflZl", "mod.twice!(...).twice",
+	  "mod.twice!(long, 4).twice(long)" },
+	{ "_D3mod__T1STiZQf3getMxFNaNbNiNfZi", "mod.S!(...).S.get", "mod.S!(int).S.get() const" },
+};
+
+START_TEST(test_table)
+{
+	const struct row *r = &rows[_i];
+	char got[1024];
+
+	sym_demangle(r->raw, SYM_SHORT, got, sizeof(got));
+	ck_assert_str_eq(got, r->in_short);
+	sym_demangle(r->raw, SYM_FULL, got, sizeof(got));
+	ck_assert_str_eq(got, *r->in_full ? r->in_full : r->in_short);
+	sym_demangle(r->raw, SYM_RAW, got, sizeof(got));
+	ck_assert_str_eq(got, r->raw);
+}
+END_TEST
+
+START_TEST(test_cut)
+{
+	char got[8] = "-------";
+
+	sym_demangle("_ZN3abc3defEv", SYM_SHORT, got, 6);
+	ck_assert_str_eq(got, "abc::");
+	sym_demangle("_ZN3abc3defEv", SYM_SHORT, got, 0);
+	ck_assert_str_eq(got, "abc::");
+}
+END_TEST
+
+/* ---- what is made to hurt ---- */
+
+static char *repeat(const char *head, const char *part, size_t times, const char *tail)
+{
+	size_t n = strlen(part), at = strlen(head);
+	char *s = malloc(at + n * times + strlen(tail) + 1);
+
+	ck_assert_ptr_nonnull(s);
+	memcpy(s, head, at);
+	for (; times--; at += n)
+		memcpy(s + at, part, n);
+	strcpy(s + at, tail);
+	return s;
+}
+
+static char *in_form(const char *raw, enum sym_names names)
+{
+	size_t room = (size_t)2 << 20;
+	char *got = malloc(room);
+
+	ck_assert_ptr_nonnull(got);
+	sym_demangle(raw, names, got, room);
+	return got;
+}
+
+/* 30 kB that mean something are shown; ten times the limit of recursion is no reason not to. */
+START_TEST(test_huge)
+{
+	char *raw = repeat("_ZN2ns5tupleIJ",
+			   "76a_class_with_a_rather_long_name_that_goes_on_and_"
+			   "on_until_it_is_long_enough_",
+			   400, "EE3getILi3EEEvv");
+	char *got = in_form(raw, SYM_SHORT);
+
+	ck_assert_uint_gt(strlen(raw), 29000);
+	ck_assert_str_eq(got, "ns::tuple<...>::get<...>");
+	free(got);
+	got = in_form(raw, SYM_FULL);
+	ck_assert_uint_gt(strlen(got), 29000);
+	ck_assert_int_eq(strncmp(got, "void ns::tuple<a_class_with", 26), 0);
+	ck_assert_str_eq(got + strlen(got) - 11, ">::get<3>()");
+	free(got);
+	free(raw);
+}
+END_TEST
+
+#define DEEP 16
+
+/* Recursion in every form: it must come back, with a name. */
+START_TEST(test_deep)
+{
+	static const struct {
+		const char *head, *part, *tail;
+	} deep[DEEP] = {
+		{ "_Z1f", "P", "i" },	  { "_Z1fN1aE", "1SI", "" }, { "_ZN", "3abc", "E" },
+		{ "_ZN", "3abcIi", "" },  { "_Z", "_Z", "" },	     { "_RNv", "N", "C1a" },
+		{ "_R", "Nv", "" },	  { "_D1f", "P", "" },	     { "_D3mod", "3abc", "Fz" },
+		{ "_D1aFAA", "A", "" },	  { "_Z1fIXadL", "Z", "" },  { "a<", "<", "" },
+		{ "a::", "[abi:", "" },	  { "a::b", "<(", "" },	     { "x::", "(", "" },
+		{ "_ZN1aI", "1bI", "E" },
+	};
+	char *raw =
+	    repeat(deep[_i].head, deep[_i].part, 40000 / strlen(deep[_i].part), deep[_i].tail);
+
+	for (int form = SYM_SHORT; form <= SYM_RAW; form++) {
+		char *got = in_form(raw, form);
+
+		ck_assert_uint_gt(strlen(got), 0);
+		free(got);
+	}
+	free(raw);
+}
+END_TEST
+
+static char *number(char *at, const char *digits, size_t base, size_t n)
+{
+	char text[16];
+	size_t i = sizeof(text);
+
+	if (n--) {
+		do
+			text[--i] = digits[n % base];
+		while (n /= base);
+	}
+	memcpy(at, text + i, sizeof(text) - i);
+	return at + sizeof(text) - i;
+}
+
+/* f(S<int, int>, S<that, that>, S<that, that> ...): twice as long with each. */
+static void double_cxx(char *to)
+{
+	size_t i;
+
+	to = stpcpy(to, "_Z1f1SIiiE");
+	for (i = 1; i <= 40; i++) {
+		char *at = to;
+		size_t n;
+
+		at = stpcpy(at, "S_IS");
+		n = (size_t)(number(at, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", 36, i) - at);
+		at[n] = '_';
+		at[n + 1] = 'S';
+		memcpy(at + n + 2, at, n + 1);
+		to = stpcpy(at + 2 * n + 3, "E");
+	}
+}
+
+/* The same with tuples of Rust. */
+static void double_rust(char *begin)
+{
+	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz"
+				     "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	char *to = stpcpy(begin, "_RINvC1a1b"), *last = to, *at;
+	int i, twice;
+
+	to = stpcpy(to, "TllE");
+	for (i = 0; i < 40; i++) {
+		at = to;
+		*to++ = 'T';
+		for (twice = 0; twice < 2; twice++) {
+			*to++ = 'B';
+			to = number(to, digits, 62, (size_t)(last - begin - 2));
+			*to++ = '_';
+		}
+		*to++ = 'E';
+		last = at;
+	}
+	strcpy(to, "E");
+}
+
+/* The same with D's pointers to functions; a back reference counts from itself. */
+static void double_d(char *to)
+{
+	char *last, *at;
+	int i, twice;
+
+	to = stpcpy(to, "_D1a1bF");
+	last = to;
+	to = stpcpy(to, "PFiiZv");
+	for (i = 0; i < 60; i++) {
+		at = to;
+		to = stpcpy(to, "PF");
+		for (twice = 0; twice < 2; twice++) {
+			size_t back = (size_t)(to - last);
+
+			*to++ = 'Q';
+			*to++ = (char)('a' + back);
+		}
+		to = stpcpy(to, "Zv");
+		last = at;
+	}
+	strcpy(to, "Zv");
+}
+
+START_TEST(test_bombs)
+{
+	void (*const make[])(char *) = { double_cxx, double_rust, double_d };
+	char raw[4096], *got;
+
+	make[_i](raw);
+	got = in_form(raw, SYM_FULL);
+	ck_assert_str_eq(got, raw);
+	free(got);
+	got = in_form(raw, SYM_SHORT);
+	ck_assert_uint_le(strlen(got), strlen(raw));
+	free(got);
+}
+END_TEST
+
+/* ---- rules ---- */
+
+static const char *rewritten(const char *const *rules, const char *name)
+{
+	static struct text t;
+	struct rewrite *r;
+	struct error err = { "" };
+
+	ck_assert_msg(!rewrite_make(&r, rules, NULL, &err), "%s", err.text);
+	text_clear(&t);
+	text_add_string(&t, name);
+	rewrite_name(r, &t);
+	rewrite_release(r);
+	return text_string(&t);
+}
+
+static const struct {
+	const char *rules[4], *name, *expected;
+} rules[] = {
+	{ { NULL }, "abc", "abc" },
+	{ { "s/b/X/" }, "abcb", "aXcb" },
+	{ { "s/b/X/g" }, "abcb", "aXcX" },
+	{ { "s/B/X/gi" }, "abcb", "aXcX" },
+	{ { "s/B/X/" }, "abcb", "abcb" },
+	{ { "s/(a)(b)/\\2\\1/" }, "abc", "bac" },
+	{ { "s/b+/[&]/" }, "abbc", "a[bb]c" },
+	{ { "s/b/\\&/" }, "abc", "a&c" },
+	{ { "s|std::||g" }, "std::map<std::x>", "map<x>" },
+	{ { "s,a/b,c," }, "a/b", "c" },
+	{ { "s/a\\/b/c/" }, "a/b", "c" },
+	{ { "s/^x*/-/g" }, "xxabc", "-abc" },
+	{ { "s/x*/-/g" }, "abc", "-a-b-c" },
+	{ { "s/a/b/", "s/b/c/" }, "a", "c" },
+	{ { "s/^a/b/g" }, "aaa", "baa" },
+	{ { "s/.*TFormula.*/TFormula/" }, "ROOT::TFormula::Eval", "TFormula" },
+	{ { "s/x(y)?z/[\\1]/" }, "xz", "[]" },
+	{ { "s/.*//" }, "abc", "" },
+	{ { "s/$/!/" }, "abc", "abc!" },
+};
+
+START_TEST(test_rules)
+{
+	ck_assert_str_eq(rewritten(rules[_i].rules, rules[_i].name), rules[_i].expected);
+}
+END_TEST
+
+static const struct {
+	const char *rule, *says;
+} bad_rules[] = {
+	{ "", "is not a rule" },
+	{ "s", "is not a rule" },
+	{ "s/", "is not a rule" },
+	{ "s/a", "is not a rule" },
+	{ "s/a/b", "is not a rule" },
+	{ "y/a/b/", "is not a rule" },
+	{ "s/a/b/x", "is not a rule" },
+	{ "s/a/b/ g", "is not a rule" },
+	{ "s\\a\\b\\", "is not a rule" },
+	{ "s/(/b/", "regular expression" },
+	{ "s/a{/b/", "regular expression" },
+	{ "s/[/b/", "regular expression" },
+	{ "s/*a\\/b/", "is not a rule" },
+	{ "s/(a)/\\2/", "has 1 groups" },
+};
+
+START_TEST(test_bad_rules)
+{
+	const char *const list[] = { "s/fine/too/", bad_rules[_i].rule, NULL };
+	struct rewrite *r = NULL;
+	struct error err = { "" };
+	struct sym_options o = { .rewrite = list, .no_cache = true };
+	struct stacks none = { 0 };
+	struct sym *s;
+
+	ck_assert_int_eq(rewrite_make(&r, list, NULL, &err), -EINVAL);
+	ck_assert_msg(strstr(err.text, bad_rules[_i].says) != NULL, "%s", err.text);
+	ck_assert_msg(strstr(err.text, bad_rules[_i].rule) != NULL, "%s", err.text);
+	ck_assert_int_eq(sym_open(&s, &none, &o, &err), -EINVAL);
+}
+END_TEST
+
+START_TEST(test_stops)
+{
+	const char *const stops[] = { "^cling::", "llvm::.*Pass", NULL }, *const bad[] = { "a(" };
+	struct error err = { "" };
+	struct rewrite *r;
+
+	ck_assert_int_eq(rewrite_make(&r, NULL, stops, &err), 0);
+	ck_assert(rewrite_stops(r, "cling::Interpreter::process"));
+	ck_assert(!rewrite_stops(r, "not cling::"));
+	ck_assert(rewrite_stops(r, "x llvm::GVNPass::run"));
+	ck_assert(!rewrite_stops(r, ""));
+	rewrite_release(r);
+	ck_assert_int_eq(rewrite_make(&r, NULL, (const char *const[]){ bad[0], NULL }, &err),
+			 -EINVAL);
+	ck_assert_msg(strstr(err.text, "'a('") != NULL, "%s", err.text);
+}
+END_TEST
+
+/* A name that is too long for the matcher stays as it is. */
+START_TEST(test_rules_on_long_names)
+{
+	char *name = repeat("a", "b", 100000, "");
+	const char *const list[] = { "s/(b*)*\\1$/x/", NULL };
+
+	ck_assert_uint_eq(strlen(rewritten(list, name)), strlen(name));
+	free(name);
+}
+END_TEST
+
+#define COUNT(table) ((int)(sizeof(table) / sizeof((table)[0])))
+
+Suite *sym_names_suite(void)
+{
+	Suite *s = suite_create("sym_names");
+	TCase *names = tcase_create("names"), *hostile = tcase_create("hostile");
+	TCase *own = tcase_create("rules");
+
+	tcase_add_loop_test(names, test_table, 0, COUNT(rows));
+	tcase_add_test(names, test_cut);
+	suite_add_tcase(s, names);
+	tcase_add_test(hostile, test_huge);
+	tcase_add_loop_test(hostile, test_deep, 0, DEEP);
+#ifdef __SANITIZE_ADDRESS__
+	/* what libiberty's demangler of D had allocated is lost, and would be told */
+	tcase_add_loop_test(hostile, test_bombs, 0, 2);
+#else
+	tcase_add_loop_test(hostile, test_bombs, 0, 3);
+#endif
+	tcase_set_timeout(hostile, 60);
+	suite_add_tcase(s, hostile);
+	tcase_add_loop_test(own, test_rules, 0, COUNT(rules));
+	tcase_add_loop_test(own, test_bad_rules, 0, COUNT(bad_rules));
+	tcase_add_test(own, test_stops);
+	tcase_add_test(own, test_rules_on_long_names);
+	suite_add_tcase(s, own);
+	return s;
+}
