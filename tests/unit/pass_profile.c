@@ -268,6 +268,12 @@ START_TEST(suppressions_that_are_built_in)
 		ck_assert_msg((find(&s, cases[i].size) != NULL) == cases[i].matches, "%s",
 			      cases[i].inner);
 	}
+	/* strdup for setlocale is of the library's own; for the program's, it is not. */
+	make_path("strdup", "libc.so.6");
+	made[1] = line("setlocale", "setlocale", "libc.so.6");
+	ck_assert_ptr_nonnull(find(&s, 8));
+	made[1] = line("setlocale", "setlocale", "prog");
+	ck_assert_ptr_null(find(&s, 8));
 	suppressions_release(&s);
 }
 END_TEST

@@ -86,6 +86,17 @@ static void print_path(const struct view_request *r, const struct profile_path *
 		fputs("        ... and callers that are not known\n", out);
 }
 
+/* Above row i, when it is another one than above the last row. */
+static void print_heading(const struct flat_view *f, const struct view_request *r, size_t i,
+			  FILE *out)
+{
+	const struct profile_group *g = &r->profile->group[i];
+	const char *now = f->heading ? f->heading(r, g) : NULL;
+
+	if (now && (!i || strcmp(now, f->heading(r, g - 1))))
+		fprintf(out, "\n%s\n", now);
+}
+
 static int print_stacks(const struct flat_view *f, struct view_request *r, size_t rows, FILE *out)
 {
 	struct profile *p = r->profile;
@@ -99,6 +110,7 @@ static int print_stacks(const struct flat_view *f, struct view_request *r, size_
 
 		if (!path)
 			return -ENOMEM;
+		print_heading(f, r, i, out);
 		fprintf(out, "\n  %10s  %5s", flat_value(n, r->sort).s, text_percent(n, total).s);
 		if (f->about)
 			fprintf(out, "  %s", f->about(r, g).s);

@@ -14,6 +14,8 @@
 
 struct flat_view {
 	const char *nothing; /* the answer when no row has the value */
+	/* What rows from here on have in common, printed when it changes; may be or give NULL. */
+	const char *(*heading)(const struct view_request *r, const struct profile_group *g);
 	/* One more sentence about a row; may be NULL. */
 	struct long_text (*about)(const struct view_request *r, const struct profile_group *g);
 	/* The column of a table with the same, short; title begins with < or >. */

@@ -32,13 +32,13 @@ bool paths_is_wrapper(const struct sym_line *line)
 	return false;
 }
 
-const struct sym_line *paths_innermost(const struct profile_path *path)
+size_t paths_innermost(const struct profile_path *path)
 {
 	size_t i = path->count;
 
 	while (i > 1 && paths_is_wrapper(path->line[i - 1]))
 		i--;
-	return i ? path->line[i - 1] : NULL;
+	return i ? i - 1 : 0;
 }
 
 /* ---- making ---- */

@@ -58,7 +58,7 @@ const struct profile_path *paths_keep(struct profile_paths *t, uint32_t stack);
 bool paths_match(struct profile_paths *t, const struct profile_path *path);
 /* Does it only pass on a request for memory? */
 bool paths_is_wrapper(const struct sym_line *line);
-/* The innermost line that is no wrapper, else the outermost one; NULL for an empty path. */
-const struct sym_line *paths_innermost(const struct profile_path *path);
+/* Index of the innermost line that is no wrapper, else 0. */
+size_t paths_innermost(const struct profile_path *path);
 
 #endif

@@ -162,15 +162,29 @@ void suppressions_release(struct suppressions *s)
 
 /* ---- the question ---- */
 
-static bool builtin_matches(const struct suppression *x, const struct sym_line *line, uint64_t min,
-			    uint64_t max)
+static bool names(const struct suppression *x, const struct sym_line *line)
 {
+	return suppression_matches(x->pattern, line->raw) ||
+	       suppression_matches(x->pattern, line->function);
+}
+
+/* inner: index of the innermost line that is no wrapper. */
+static bool builtin_matches(const struct suppression *x, const struct profile_path *path,
+			    size_t inner, uint64_t min, uint64_t max)
+{
+	const char *module = path->line[inner]->module;
+	size_t i;
+
 	if (x->size && (min != x->size || max != x->size))
 		return false;
-	if (x->module && fnmatch(x->module, line->module, 0))
+	if (x->module && fnmatch(x->module, module, 0))
 		return false;
-	return !x->pattern || suppression_matches(x->pattern, line->raw) ||
-	       suppression_matches(x->pattern, line->function);
+	if (!x->pattern)
+		return true;
+	for (i = inner + 1; i-- && !strcmp(path->line[i]->module, module);)
+		if (names(x, path->line[i]))
+			return true;
+	return false;
 }
 
 static bool matches_somewhere(const struct suppression *x, const struct stacks *stacks,
@@ -182,8 +196,7 @@ static bool matches_somewhere(const struct suppression *x, const struct stacks *
 		const struct sym_line *line = path->line[i];
 		uint32_t object = stacks->frame[path->frame[i]].object;
 
-		if (suppression_matches(x->pattern, line->function) ||
-		    suppression_matches(x->pattern, line->raw) ||
+		if (names(x, line) ||
 		    (*line->file && suppression_matches(x->pattern, line->file)) ||
 		    (object && suppression_matches(x->pattern, stacks->object[object].path)))
 			return true;
@@ -195,13 +208,13 @@ struct suppression *suppressions_find(struct suppressions *s, const struct stack
 				      const struct profile_path *path, uint64_t size_min,
 				      uint64_t size_max)
 {
-	const struct sym_line *inner = paths_innermost(path);
+	const size_t inner = paths_innermost(path);
 	struct suppression *x;
 
-	if (!inner)
+	if (!path->count)
 		return NULL;
 	for (x = s->item; x < s->item + s->count; x++)
-		if (x->why ? builtin_matches(x, inner, size_min, size_max)
+		if (x->why ? builtin_matches(x, path, inner, size_min, size_max)
 			   : matches_somewhere(x, stacks, path))
 			return x;
 	return NULL;

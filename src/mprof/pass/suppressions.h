@@ -8,8 +8,9 @@
  * stands for anything, ^ and $ tie it to the beginning and end.
  *
  * Built in (suppressions.def) is what the C library, the loader and libstdc++
- * keep for the life of a process.  These look at the innermost line that is no
- * wrapper only, so that what a program lets the library allocate is not hidden.
+ * keep for the life of a process.  These look at the innermost lines only, from
+ * the first that is no wrapper outward as long as the module is the same: what a
+ * program lets a library allocate for it is not hidden.
  *
  * Errors: -errno with err filled.  Threads: one at a time.
  */

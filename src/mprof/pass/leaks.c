@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* leaks.c - what speaks for a leak. */
+#include "leaks.h"
+
+#include <stdlib.h>
+
+#define LAST  (SITE_EPOCHS - 1)
+#define THREE (SITE_EPOCHS * 3 / 4 - 1) /* ends at three quarters of the run */
+#define HALF  (SITE_EPOCHS / 2 - 1)
+
+static enum leak_kind kind_of(const struct site_values *v)
+{
+	const uint64_t *live = v->epoch_bytes;
+	unsigned first = 0, i;
+
+	if (v->live_calls == 1)
+		return LEAK_ONCE;
+	if (live[LAST] > live[THREE] && live[THREE] > live[HALF])
+		return LEAK_GROWING;
+	while (first < LAST && !live[first])
+		first++;
+	for (i = first; i < LAST; i++)
+		if (live[i] != live[i + 1])
+			return LEAK_STOPPED;
+	return LEAK_ONCE;
+}
+
+static unsigned last_growth(const struct site_values *v)
+{
+	unsigned i;
+
+	for (i = LAST; i; i--)
+		if (v->epoch_bytes[i] > v->epoch_bytes[i - 1])
+			break;
+	return i;
+}
+
+void leak_of(const struct profile *p, const struct profile_group *g, struct leak *leak)
+{
+	const uint64_t *ticks = p->sites.epoch_ticks;
+	const struct site_values *v = &g->v;
+	uint64_t ns = walk_duration_ns(&p->walk, ticks[SITE_EPOCHS] - ticks[HALF + 1]);
+	const int64_t end = walk_ns(&p->walk, ticks[SITE_EPOCHS]);
+
+	*leak = (struct leak){
+		.kind = kind_of(v),
+		.since_ns = walk_ns(&p->walk, v->first_ticks),
+		.grew_ns = walk_ns(&p->walk, ticks[last_growth(v) + 1]),
+	};
+	leak->age_ns = end > leak->since_ns ? (uint64_t)(end - leak->since_ns) : 0;
+	if (leak->kind == LEAK_GROWING && ns)
+		leak->bytes_per_s =
+		    (uint64_t)((double)(v->epoch_bytes[LAST] - v->epoch_bytes[HALF]) * 1e9 /
+			       (double)ns);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct profile_group *x = a, *y = b;
+	const enum leak_kind kx = kind_of(&x->v), ky = kind_of(&y->v);
+
+	if (!x->leaked_bytes != !y->leaked_bytes)
+		return x->leaked_bytes ? -1 : 1;
+	if ((kx == LEAK_GROWING) != (ky == LEAK_GROWING))
+		return kx == LEAK_GROWING ? -1 : 1;
+	if (x->leaked_bytes != y->leaked_bytes)
+		return x->leaked_bytes > y->leaked_bytes ? -1 : 1;
+	if (x->stack != y->stack)
+		return x->stack < y->stack ? -1 : 1;
+	return (x->part > y->part) - (x->part < y->part);
+}
+
+void leaks_rank(struct profile *p)
+{
+	if (p->groups)
+		qsort(p->group, p->groups, sizeof(*p->group), compare);
+}
+
+const char *leak_kind_name(enum leak_kind kind)
+{
+	static const char *const name[] = {
+		[LEAK_GROWING] = "growing",
+		[LEAK_STOPPED] = "stopped",
+		[LEAK_ONCE] = "once",
+	};
+
+	return name[kind];
+}
