@@ -15,6 +15,7 @@
 
 #include "../out/report.h"
 #include "../pass/analysis.h"
+#include "../pass/findings.h"
 #include "../run/elf.h"
 #include "cmd.h"
 #include "export_files.h"
@@ -277,9 +278,10 @@ static int overview(struct trace *t, const struct options *o, struct error *err)
 	struct analysis *a = calloc(1, sizeof(*a));
 	struct analysis_source source;
 	struct progress progress = { .shown = false };
+	struct findings *f = calloc(1, sizeof(*f));
 	int ret;
 
-	if (!a)
+	if (!a || !f)
 		return fail(err, -1, "no memory to read '%s'", trace_path(t));
 	analysis_source_of(&source, t);
 	clock_gettime(CLOCK_MONOTONIC, &progress.start);
@@ -289,12 +291,17 @@ static int overview(struct trace *t, const struct options *o, struct error *err)
 	ret = analysis_make(a, &source, err);
 	if (progress.shown)
 		fputs("\r\033[K", stderr);
+	if (!ret)
+		ret = findings_make(f, a, t, &o->cli.options, err);
 	if (!ret) {
+		a->findings = f;
 		explain_missing(&a->tree);
 		ret = o->view.request.json ? report_json(a, stdout, err)
 					   : report_text(a, &o->report, stdout, err);
 	}
+	findings_release(f);
 	analysis_release(a);
+	free(f);
 	free(a);
 	return ret;
 }

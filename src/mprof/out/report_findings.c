@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * report_findings.c - what a reader should know first, in words.
+ * report_findings.c - what a reader should know first, in words: of the run as a
+ * whole, then of who asked for its memory.
  *
  * One function for each sentence; it prints nothing when there is nothing to
  * say.  A sentence names its figure, then what it means.
@@ -9,6 +10,7 @@
 
 #include <inttypes.h>
 
+#include "findings.h"
 #include "text.h"
 
 #define PEAK_FACTOR_TOLD 2 /* tell how often the peak was allocated again from here on */
@@ -160,12 +162,27 @@ static void tell_problems(const struct analysis *a, FILE *out)
 		    is_cut(a) ? "; what is missing from the trace may be the reason" : "");
 }
 
+/* Who asked, and below each the command that shows it. */
+static void tell_stacks(const struct analysis *a, FILE *out)
+{
+	const struct findings *f = a->findings;
+	size_t i;
+
+	for (i = 0; f && i < f->count; i++) {
+		fputs(i ? "  * " : "\nWho asked\n  * ", out);
+		findings_sentence(&f->item[i], out);
+		fputs("\n      ", out);
+		findings_command(&f->item[i], a->path, out);
+		fputc('\n', out);
+	}
+}
+
 int report_findings(const struct analysis *a, const struct report_options *o, FILE *out)
 {
 	static void (*const sentence[])(const struct analysis *a, FILE *out) = {
 		tell_nothing, tell_peak,	tell_never_freed, tell_lifetimes,
 		tell_waste,   tell_compactness, tell_resident,	  tell_maps,
-		tell_realloc, tell_failures,	tell_problems,
+		tell_realloc, tell_failures,	tell_problems,	  tell_stacks,
 	};
 	size_t i;
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "json.h"
+#include "findings.h"
 #include "report_json.h"
 
 /* ---- compactness ---- */
@@ -361,6 +362,7 @@ static json *report_object(const struct analysis *a)
 	add_n(o, "lost", a->tree.lost_all);
 	add(o, "lost_by_reason", report_json_lost(a->tree.lost));
 	add(o, "damage", damage_json(a->damage));
+	add(o, "findings", findings_json(a));
 	add(o, "problems", problems_json(a));
 	report_json_peak(o, a, &a->peak.all);
 	report_json_left(o, &a->never_freed.all);

@@ -15,11 +15,13 @@ static const struct {
 	const struct pass_ops *ops;
 	size_t offset;
 } passes[] = {
-	PASS(totals),	 PASS(peak),	    PASS(never_freed), PASS(sizes), PASS(resizes),
-	PASS(lifetimes), PASS(compactness), PASS(residency),   PASS(maps),
+	PASS(totals),  PASS(peak),	PASS(never_freed), PASS(sizes),
+	PASS(resizes), PASS(lifetimes), PASS(compactness), PASS(residency),
+	PASS(maps),    PASS(sites),	PASS(growth),
 };
 
-#define PASSES (sizeof(passes) / sizeof(passes[0]))
+#define PASSES	  (sizeof(passes) / sizeof(passes[0]))
+#define OF_STACKS 2 /* the last ones, which say nothing without call stacks */
 
 void analysis_source_of(struct analysis_source *source, struct trace *t)
 {
@@ -29,21 +31,26 @@ void analysis_source_of(struct analysis_source *source, struct trace *t)
 		.file_bytes = trace_bytes(t),
 	};
 	walk_input_from_trace(&source->input, t);
+	source->input.stacks = trace_stacks(t);
 }
 
 int analysis_make(struct analysis *a, const struct analysis_source *source, struct error *err)
 {
 	struct walk_pass list[PASSES];
-	size_t i;
+	const struct stacks *stacks = source->input.stacks;
+	size_t i, n;
 	int ret;
 
 	memset(a, 0, sizeof(*a));
 	a->path = source->path;
 	a->file_bytes = source->file_bytes;
 	a->damage = source->damage;
-	for (i = 0; i < PASSES; i++)
+	a->has_stacks = stacks && stacks->nodes > 1;
+	a->sites.options = (struct sites_options){ .filter = SITE_FILTER_ALL };
+	n = a->has_stacks ? PASSES : PASSES - OF_STACKS;
+	for (i = 0; i < n; i++)
 		list[i] = (struct walk_pass){ passes[i].ops, (char *)a + passes[i].offset };
-	walk_init(&a->walk, &source->input, list, PASSES);
+	walk_init(&a->walk, &source->input, list, n);
 	a->walk.progress = source->progress;
 	a->walk.progress_context = source->progress_context;
 	ret = walk_run(&a->walk, err);

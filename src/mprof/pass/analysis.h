@@ -9,6 +9,7 @@
 #define MPROF_ANALYSIS_H
 
 #include "compactness.h"
+#include "growth.h"
 #include "lifetimes.h"
 #include "maps.h"
 #include "never_freed.h"
@@ -16,9 +17,12 @@
 #include "residency.h"
 #include "resizes.h"
 #include "tree.h"
+#include "sites.h"
 #include "sizes.h"
 #include "totals.h"
 #include "walk.h"
+
+struct findings;
 
 struct analysis {
 	struct walk walk; /* its heap has the problems; its live blocks are gone */
@@ -35,6 +39,11 @@ struct analysis {
 	struct compactness compactness;
 	struct residency residency;
 	struct maps maps;
+	/* Only of a trace with call stacks; else empty. */
+	bool has_stacks;
+	struct sites sites;
+	struct growth growth;
+	const struct findings *findings; /* of stacks, with names; NULL until somebody made them */
 };
 
 struct analysis_source {

@@ -262,6 +262,46 @@ static int make(struct profile *p, struct trace *t, const struct profile_options
 	return ret;
 }
 
+int profile_names(struct profile *p, struct trace *t, const struct profile_options *o,
+		  struct error *err)
+{
+	int ret;
+
+	memset(p, 0, sizeof(*p));
+	p->path = trace_path(t);
+	p->header = trace_header(t);
+	ret = open_names(p, t, o, err);
+	if (!ret)
+		ret = read_suppressions(p, o, err);
+	if (ret < 0)
+		profile_release(p);
+	return ret;
+}
+
+const struct sym_line *profile_leaf(struct profile *p, uint32_t stack)
+{
+	const struct sym_line *outer = NULL;
+	const struct sym_lines *lines;
+	size_t i;
+
+	for (; stack && stack < p->stacks->nodes; stack = p->stacks->node[stack].parent) {
+		lines = sym_frame(p->sym, p->stacks->node[stack].frame);
+		for (i = 0; lines && i < lines->count; i++) {
+			outer = &lines->line[i];
+			if (p->paths->wrappers || !paths_is_wrapper(outer))
+				return outer;
+		}
+	}
+	return outer;
+}
+
+bool profile_suppresses(struct profile *p, uint32_t stack, uint64_t size_min, uint64_t size_max)
+{
+	const struct profile_path *path = paths_look(p->paths, stack);
+
+	return path && suppressions_find(p->suppressions, p->stacks, path, size_min, size_max);
+}
+
 int profile_make(struct profile *p, struct trace *t, const struct profile_options *o,
 		 struct error *err)
 {

@@ -99,6 +99,19 @@ struct profile_path {
 /* The path of a stack (a node of stacks.h).  Valid until profile_release; NULL: no memory. */
 const struct profile_path *profile_path(struct profile *p, uint32_t stack);
 
+/*
+ * For stacks that another walk of the same trace found: names without a walk and
+ * without sites.  profile_path and the two below work then.  0 or -errno; release
+ * only when 0.
+ */
+int profile_names(struct profile *p, struct trace *t, const struct profile_options *o,
+		  struct error *err);
+/* The innermost line that is no wrapper, found without looking further out than it is; NULL:
+ * not known. */
+const struct sym_line *profile_leaf(struct profile *p, uint32_t stack);
+/* Are never freed blocks of these sizes from there suppressed? */
+bool profile_suppresses(struct profile *p, uint32_t stack, uint64_t size_min, uint64_t size_max);
+
 /* A value of p->site[i], of a group, of all that pass. */
 uint64_t profile_value(const struct profile *p, size_t i, enum profile_value value);
 uint64_t profile_group_value(const struct profile_group *g, enum profile_value value);

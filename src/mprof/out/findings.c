@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* findings.c - findings of call stacks in words. */
+#include "findings.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "figures.h"
+
+static const char *const kind_names[FINDING_KINDS] = {
+	[FINDING_PEAK] = "peak",	   [FINDING_LEAK] = "leak",	[FINDING_HOT] = "hot",
+	[FINDING_TEMPORARY] = "temporary", [FINDING_GROWN] = "realloc", [FINDING_WASTE] = "waste",
+	[FINDING_THREADS] = "threads",
+};
+
+static const char *const growth_words[] = {
+	[GROWTH_ONCE] = ", by a single call",
+	[GROWTH_EARLY] = ", all of it from the first quarter of the run",
+	[GROWTH_STEADY] = ", more and more in the whole run",
+	[GROWTH_GOES_ON] = ", still growing in the last quarter of the run",
+	[GROWTH_OTHER] = "",
+};
+
+static const char *const growth_names[] = {
+	[GROWTH_ONCE] = "once",	      [GROWTH_EARLY] = "early", [GROWTH_STEADY] = "steady",
+	[GROWTH_GOES_ON] = "goes_on", [GROWTH_OTHER] = "other",
+};
+
+/* ---- sentences ---- */
+
+static void put_who(const struct finding *f, FILE *out)
+{
+	figures_line(out, f->line, true);
+	if (f->user) {
+		fputs(", called by ", out);
+		figures_line(out, f->user, true);
+	}
+}
+
+static void put_peak(const struct finding *f, FILE *out)
+{
+	fprintf(out, "%s of the peak (%s in %s) was asked for by ", text_percent(f->part, f->of).s,
+		text_bytes(f->part).s, text_many(f->blocks, "block", "blocks").s);
+	put_who(f, out);
+}
+
+static void put_leak(const struct finding *f, FILE *out)
+{
+	fprintf(out, "%s in %s, of %s, %s never freed%s: asked for by ", text_bytes(f->part).s,
+		text_many(f->blocks, "block", "blocks").s, text_count(f->calls).s,
+		f->blocks == 1 ? "was" : "were", growth_words[f->growth]);
+	put_who(f, out);
+}
+
+static void put_hot(const struct finding *f, FILE *out)
+{
+	fprintf(out, "%s of all calls that allocate (%s) are of ", text_percent(f->part, f->of).s,
+		text_count(f->part).s);
+	put_who(f, out);
+}
+
+static void put_temporary(const struct finding *f, FILE *out)
+{
+	fprintf(out, "%s of all calls are for blocks that are freed at once: %s of %s by ",
+		text_percent(f->part, f->of).s, text_count(f->part).s, text_count(f->calls).s);
+	put_who(f, out);
+}
+
+static void put_grown(const struct finding *f, FILE *out)
+{
+	const struct growth_site *g = f->grown;
+
+	fprintf(out, "%s grown in %s%s: reserving %s would save %s",
+		text_many(g->chains, "block is", "blocks are").s,
+		text_many(g->steps, "step", "steps").s,
+		g->copies == g->steps ? " of a new block, a copy and a free" : " by realloc",
+		text_bytes(g->reserve).s, text_many(g->saved_steps, "call", "calls").s);
+	if (g->saved_copied)
+		fprintf(out, " and copying %s", text_bytes(g->saved_copied).s);
+	fputs(", in ", out);
+	put_who(f, out);
+}
+
+static void put_waste(const struct finding *f, FILE *out)
+{
+	fprintf(out,
+		"%s at the peak is rounding of the allocator, on top of what was asked for by ",
+		text_bytes(f->part).s);
+	put_who(f, out);
+}
+
+static void put_threads(const struct finding *f, FILE *out)
+{
+	fprintf(out,
+		"%s of the freed blocks (%s) are freed by another thread than the one that asked"
+		" for them, in ",
+		text_percent(f->part, f->of).s, text_count(f->part).s);
+	put_who(f, out);
+}
+
+void findings_sentence(const struct finding *f, FILE *out)
+{
+	static void (*const put[FINDING_KINDS])(const struct finding *, FILE *) = {
+		[FINDING_PEAK] = put_peak,	 [FINDING_LEAK] = put_leak,
+		[FINDING_HOT] = put_hot,	 [FINDING_TEMPORARY] = put_temporary,
+		[FINDING_GROWN] = put_grown,	 [FINDING_WASTE] = put_waste,
+		[FINDING_THREADS] = put_threads,
+	};
+
+	put[f->kind](f, out);
+	fputc('.', out);
+}
+
+/* ---- the command ---- */
+
+static bool is_plain(const char *s)
+{
+	for (; *s; s++)
+		if (!isalnum((unsigned char)*s) && !strchr("/._-+:,@%=", *s))
+			return false;
+	return true;
+}
+
+void findings_quote(const char *word, FILE *out)
+{
+	if (*word && is_plain(word)) {
+		fputs(word, out);
+		return;
+	}
+	fputc('\'', out);
+	for (; *word; word++)
+		if (*word == '\'')
+			fputs("'\\''", out);
+		else
+			fputc(*word, out);
+	fputc('\'', out);
+}
+
+/* A function's name as a glob that matches just it; the caller's to free, NULL without memory. */
+static char *as_glob(const char *name)
+{
+	char *glob = malloc(2 * strlen(name) + 1), *to = glob;
+
+	if (!glob)
+		return NULL;
+	for (; *name; name++) {
+		if (strchr("*?[\\", *name))
+			*to++ = '\\';
+		*to++ = *name;
+	}
+	*to = '\0';
+	return glob;
+}
+
+void findings_command(const struct finding *f, const char *trace, FILE *out)
+{
+	static const char *const view[FINDING_KINDS] = {
+		[FINDING_PEAK] = "callers ",
+		[FINDING_LEAK] = "leaks --function ",
+		[FINDING_HOT] = "callers --sort calls ",
+		[FINDING_TEMPORARY] = "temporary --function ",
+		[FINDING_GROWN] = "realloc --function ",
+		[FINDING_WASTE] = "waste --function ",
+		[FINDING_THREADS] = "threads ",
+	};
+	char *glob = as_glob(f->line->function);
+
+	fprintf(out, "mprof report %s", view[f->kind]);
+	if (f->kind != FINDING_THREADS) {
+		findings_quote(glob ? glob : f->line->function, out);
+		fputc(' ', out);
+	}
+	/* A path that looks like an option is none. */
+	if (*trace == '-')
+		fputs("./", out);
+	findings_quote(trace, out);
+	free(glob);
+}
+
+/* ---- JSON ---- */
+
+static json *written(const struct finding *f, const char *trace)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *out = open_memstream(&text, &n);
+	json *o = NULL;
+
+	if (!out)
+		return NULL;
+	if (trace)
+		findings_command(f, trace, out);
+	else
+		findings_sentence(f, out);
+	if (!fclose(out))
+		o = json_string(text);
+	free(text);
+	return o;
+}
+
+static json *finding_json(const struct analysis *a, const struct finding *f)
+{
+	json *o = json_object_new_object(), *user;
+
+	add_s(o, "finding", kind_names[f->kind]);
+	add(o, "text", written(f, NULL));
+	add(o, "command", written(f, a->path));
+	figures_line_json(o, f->line, true);
+	if (f->user) {
+		user = json_object_new_object();
+		figures_line_json(user, f->user, true);
+		add(o, "called_by", user);
+	} else {
+		add(o, "called_by", NULL);
+	}
+	add_n(o, "part", f->part);
+	add_n(o, "of", f->of);
+	add_ratio(o, "rank", f->rank);
+	if (f->kind == FINDING_LEAK)
+		add_s(o, "growth", growth_names[f->growth]);
+	return o;
+}
+
+json *findings_json(const struct analysis *a)
+{
+	json *list = json_object_new_array();
+	size_t i;
+
+	for (i = 0; a->findings && i < a->findings->count; i++)
+		json_object_array_add(list, finding_json(a, &a->findings->item[i]));
+	return list;
+}

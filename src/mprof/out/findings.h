@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* findings.h - findings of call stacks in words, each with the command that shows the evidence. */
+#ifndef MPROF_OUT_FINDINGS_H
+#define MPROF_OUT_FINDINGS_H
+
+#include <stdio.h>
+
+#include "../pass/findings.h"
+#include "json.h"
+
+void findings_sentence(const struct finding *f, FILE *out);
+/* As it can be typed in a shell, the trace's path included. */
+void findings_command(const struct finding *f, const char *trace, FILE *out);
+/* A new array, the caller's; empty without findings. */
+json *findings_json(const struct analysis *a);
+
+/* A word as a shell takes it for one, in quotes if it must be. */
+void findings_quote(const char *word, FILE *out);
+
+#endif
