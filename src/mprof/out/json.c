@@ -43,20 +43,24 @@ json *json_string(const char *text)
 
 void json_put(FILE *out, const char *text)
 {
-	const unsigned char *s = (const unsigned char *)text;
+	const unsigned char *s = (const unsigned char *)text, *plain = s;
 	int n;
 
 	fputc('"', out);
 	for (; *s; s += n ? n : 1) {
 		n = utf8_at(s);
+		if (n && *s >= ' ' && *s != 0x7f && *s != '"' && *s != '\\')
+			continue;
+		/* What needs nothing is written in one piece. */
+		fwrite(plain, 1, (size_t)(s - plain), out);
+		plain = s + 1;
 		if (!n)
 			fputs(UTF8_REPLACEMENT, out);
 		else if (*s == '"' || *s == '\\')
 			fprintf(out, "\\%c", *s);
-		else if (*s < ' ' || *s == 0x7f)
-			fprintf(out, "\\u%04x", *s);
 		else
-			fwrite(s, 1, (size_t)n, out);
+			fprintf(out, "\\u%04x", *s);
 	}
+	fwrite(plain, 1, (size_t)(s - plain), out);
 	fputc('"', out);
 }
