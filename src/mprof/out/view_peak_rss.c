@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* view_peak_rss.c - who held memory when the process was largest. */
+/*
+ * view_peak_rss.c - who held memory when the process was largest: the stacks,
+ * then every function on them with what was held through it and through those it
+ * called.
+ */
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
+#include "../pass/callgraph.h"
 #include "flat_view.h"
 
 static struct long_text about(const struct view_request *r, const struct profile_group *g)
@@ -19,6 +26,102 @@ static struct text cell(const struct view_request *r, const struct profile_group
 	return text_count(g->v.rss_calls);
 }
 
+/* ---- functions and what they called ---- */
+
+static void figure(const void *context, const struct profile *p, size_t i, uint64_t *to)
+{
+	(void)context;
+	*to = p->site[i].v.rss_bytes;
+}
+
+static int by_all(const void *a, const void *b, void *graph)
+{
+	const struct callgraph *g = graph;
+	const uint64_t x = g->node[*(const uint32_t *)a].all[0];
+	const uint64_t y = g->node[*(const uint32_t *)b].all[0];
+
+	return x != y ? x > y ? -1 : 1 : *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
+}
+
+/* Edges of one caller stand together, the largest first. */
+static int by_caller(const void *a, const void *b)
+{
+	const struct callgraph_edge *x = a, *y = b;
+
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return x->v[0] != y->v[0] ? x->v[0] > y->v[0] ? -1 : 1 : 0;
+}
+
+static bool is_small(const struct view_request *r, uint64_t part, uint64_t of)
+{
+	return !part || (double)part * 100 < r->min_percent * (double)of;
+}
+
+static void print_callees(const struct view_request *r, const struct callgraph *g, uint32_t node,
+			  FILE *out)
+{
+	const uint64_t all = g->node[node].all[0], own = g->node[node].own[0];
+	size_t lo = 0, hi = g->edges, mid;
+
+	if (own)
+		fprintf(out, "        %10s  %5s  itself\n", text_bytes(own).s,
+			text_percent(own, all).s);
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (g->edge[mid].from < node)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < g->edges && g->edge[lo].from == node; lo++)
+		if (!is_small(r, g->edge[lo].v[0], all))
+			fprintf(out, "        %10s  %5s  %s\n", text_bytes(g->edge[lo].v[0]).s,
+				text_percent(g->edge[lo].v[0], all).s,
+				flat_line(g->node[g->edge[lo].to].line).s);
+}
+
+static void print_functions(const struct view_request *r, struct callgraph *g, uint32_t *order,
+			    FILE *out)
+{
+	size_t i;
+
+	for (i = 0; i < g->nodes; i++)
+		order[i] = (uint32_t)i;
+	qsort_r(order, g->nodes, sizeof(*order), by_all, g);
+	if (g->edges)
+		qsort(g->edge, g->edges, sizeof(*g->edge), by_caller);
+	fputs("\nFunctions: what was held through them, and by which callees\n", out);
+	for (i = 0; i < g->nodes && (!r->top || i < r->top); i++) {
+		const struct callgraph_node *n = &g->node[order[i]];
+
+		if (is_small(r, n->all[0], g->total[0]))
+			break;
+		fprintf(out, "\n  %10s  %5s  %s\n", text_bytes(n->all[0]).s,
+			text_percent(n->all[0], g->total[0]).s, flat_line(n->line).s);
+		print_callees(r, g, order[i], out);
+	}
+}
+
+static int functions(struct view_request *r, FILE *out, struct error *err)
+{
+	const struct callgraph_options o = { .same = LINE_FUNCTION, .figures = 1 };
+	struct callgraph g;
+	uint32_t *order;
+	int ret = callgraph_make(&g, r->profile, &o, figure, NULL, err);
+
+	if (!ret) {
+		order = calloc(g.nodes + 1, sizeof(*order));
+		if (order)
+			print_functions(r, &g, order, out);
+		else
+			ret = fail(err, -ENOMEM, "no memory to print the view");
+		free(order);
+	}
+	callgraph_release(&g);
+	return ret;
+}
+
 static int text(struct view_request *r, FILE *out, struct error *err)
 {
 	const struct profile *p = r->profile;
@@ -29,6 +132,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 		.title = ">blocks",
 		.cell = cell,
 	};
+	int ret;
 
 	if (!m->rss) {
 		fputs("The size of the process was never sampled (it was recorded with"
@@ -44,7 +148,10 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 		text_percent(p->total.rss_bytes, m->rss).s);
 	fprintf(out, "  arena: %s by brk and sbrk   mmap: %s mapped by the program itself\n",
 		text_bytes(m->arena).s, text_bytes(m->mapped).s);
-	return flat_view_text(&flat, r, out, err);
+	ret = flat_view_text(&flat, r, out, err);
+	if (!ret && p->total.rss_bytes && p->by == PROFILE_BY_STACK && p->has_stacks)
+		ret = functions(r, out, err);
+	return ret;
 }
 
 const struct view_ops view_peak_rss = {
