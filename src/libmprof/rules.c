@@ -11,28 +11,50 @@
 
 #include "unwind.h"
 
-#define ESCAPES 65536u
-#define TOTAL	(RULES * sizeof(uint64_t) + ESCAPES * sizeof(struct eh_rule))
+#define ESCAPES	    65536u
+#define TABLE_FIRST 14 /* log2 of words: 128 KiB */
+#define TABLE_MOST  20
 
-uint64_t *mp_rules MP_HIDDEN;
+struct rule_table *mp_rules MP_HIDDEN;
 uint32_t mp_rules_generation MP_HIDDEN;
 static struct eh_rule *escapes;
 static uint32_t escapes_used;
 static int is_auto, is_fp;
 
+static size_t table_bytes(unsigned log2)
+{
+	return sizeof(struct rule_table) + ((size_t)8 << log2);
+}
+
+static struct rule_table *table_new(unsigned log2)
+{
+	struct rule_table *t = sys_memory(table_bytes(log2));
+
+	if (!t)
+		return NULL;
+	mp_self_bytes((int64_t)table_bytes(log2));
+	t->mask = (1u << log2) - 1;
+	t->shift = 64 - log2;
+	return t;
+}
+
 int mp_rules_start(void)
 {
 	is_auto = text_same(mp_config.unwind, "auto");
 	is_fp = text_same(mp_config.unwind, "fp");
-	mp_rules = sys_memory(TOTAL);
-	escapes = (struct eh_rule *)(mp_rules + RULES);
+	escapes = sys_memory(ESCAPES * sizeof(*escapes));
+	mp_rules = escapes ? table_new(TABLE_FIRST) : NULL;
 	return mp_rules ? 0 : -ENOMEM;
 }
 
 void mp_rules_forget(void)
 {
+	struct rule_table *t = mp_rules;
+
 	/* Escapes stay: a walk may be looking at one.  There is room for many generations. */
-	sys_madvise(mp_rules, RULES * sizeof(uint64_t), MADV_DONTNEED);
+	for (uint32_t i = 0; i <= t->mask; i++)
+		__atomic_store_n(&t->word[i], 0, __ATOMIC_RELAXED);
+	t->used = 0;
 	__atomic_fetch_add(&mp_rules_generation, 1, __ATOMIC_RELEASE);
 }
 
@@ -126,21 +148,45 @@ static struct eh_rule compile(uintptr_t pc)
 	return ret == 0 ? r : ret == -ENOENT ? guess(pc) : (struct eh_rule){ .stuck = 1 };
 }
 
+static void put(struct rule_table *t, uint64_t word)
+{
+	uint32_t start = RULE_HASH(word >> 17, t), at = start & t->mask;
+
+	/* A crowded row: the first place is as good a victim as any. */
+	for (uint32_t n = 0; n < RULE_PROBES; n++)
+		if (!__atomic_load_n(&t->word[(start + n) & t->mask], __ATOMIC_RELAXED)) {
+			at = (start + n) & t->mask;
+			break;
+		}
+	__atomic_store_n(&t->word[at], word, __ATOMIC_RELAXED);
+}
+
+/* Four times as large.  The old table stays: somebody may be reading it. */
+static void grow(struct rule_table *old)
+{
+	unsigned log2 = 64 - old->shift + 2;
+	struct rule_table *t = log2 > TABLE_MOST ? NULL : table_new(log2);
+
+	if (!t)
+		return;
+	for (uint32_t i = 0; i <= old->mask; i++)
+		if (old->word[i])
+			put(t, old->word[i]);
+	t->used = old->used;
+	/* Two threads may do this at once: what one of them put is then looked up again. */
+	__atomic_store_n(&mp_rules, t, __ATOMIC_RELEASE);
+}
+
 uint32_t mp_rules_miss(uintptr_t pc)
 {
-	uint32_t start = (uint32_t)(pc * 0x9e3779b97f4a7c15ull >> 47), at = start, code;
 	struct eh_rule r = compile(pc);
+	uint32_t code = encode(&r);
+	struct rule_table *t = mp_rules;
 
-	code = encode(&r);
 	if (pc >> 47)
 		return code;
-	/* A crowded row: the first place is as good a victim as any. */
-	for (uint32_t n = 0; n < RULE_PROBES; n++) {
-		at = (start + n) & (RULES - 1);
-		if (!__atomic_load_n(&mp_rules[at], __ATOMIC_RELAXED))
-			break;
-		at = start & (RULES - 1);
-	}
-	__atomic_store_n(&mp_rules[at], (uint64_t)pc << 17 | code, __ATOMIC_RELEASE);
+	if (__atomic_add_fetch(&t->used, 1, __ATOMIC_RELAXED) == t->mask / 4)
+		grow(t);
+	put(mp_rules, (uint64_t)pc << 17 | code);
 	return code;
 }

@@ -138,6 +138,19 @@ static void put(struct stack_table *t, uint64_t hash, uint64_t id)
 	__atomic_store_n(&t->entry[i & (t->size - 1)].id, id, __ATOMIC_RELEASE);
 }
 
+/* A large table is met in random places: large pages spare it the misses of the TLB. */
+static void *table_memory(size_t bytes)
+{
+	enum { LARGE = 2 << 20 };
+	char *p = sys_memory(bytes < LARGE ? bytes : bytes + LARGE), *at;
+
+	if (!p || bytes < LARGE)
+		return p;
+	at = (char *)(((uintptr_t)p + LARGE - 1) & -(uintptr_t)LARGE);
+	sys_madvise(at, bytes, MADV_HUGEPAGE);
+	return at;
+}
+
 /* Room for one more, at most half full.  Old tables stay: somebody may be reading them. */
 static int grow(void)
 {
@@ -147,7 +160,7 @@ static int grow(void)
 
 	if (old && last_id < old->size / 2)
 		return 0;
-	t = size > TABLE_MOST ? NULL : sys_memory(bytes);
+	t = size > TABLE_MOST ? NULL : table_memory(bytes);
 	if (!t)
 		return -ENOMEM;
 	mp_self_bytes((int64_t)bytes);

@@ -38,12 +38,18 @@ MPROF_HOT uintptr_t word_at(uintptr_t at)
 	return *(const uintptr_t *)at;
 }
 
+/* Where a frame's return address was saved; where a plain rule says that it and fp are. */
+#define RULE_FP_BITS (15u << 11)
 #if defined(__x86_64__)
-#define STRIP(address) (address)
-#define RA_AT(frame)   ((frame).sp - 8)
+#define STRIP(address)	   (address)
+#define RA_AT(frame)	   ((frame).sp - 8)
+#define RA_OF(code, cfa)   ((cfa)-8)
+#define SLOT_AT(code, cfa) ((cfa) - ((code) >> 11 & 15) * 8)
 #else
-#define STRIP(address) ((address)&0xffffffffffffull) /* pointer authentication */
-#define RA_AT(frame)   ((frame).at)
+#define STRIP(address)	   ((address)&0xffffffffffffull) /* pointer authentication */
+#define RA_AT(frame)	   ((frame).at)
+#define SLOT_AT(code, cfa) ((cfa) - ((code)&2047) * 8) /* the frame record is at the bottom */
+#define RA_OF(code, cfa)   (SLOT_AT(code, cfa) + 8)
 #endif
 
 /* ---- the cache's memory ---- */
@@ -214,9 +220,11 @@ static MPROF_COLD int leave_escaped(struct stack_cache *c, const struct eh_rule 
 		if (cfa < s->sp || cfa + 8 > c->area.high || cfa & 7)
 			return 0;
 		f->deref_slot = cfa;
+		f->how |= FRESH_DEREF;
 		cfa = word_at(cfa);
 	}
-	f->uses = r->base == EH_FP || r->fp_by_fp;
+	if (r->base == EH_FP || r->fp_by_fp)
+		f->how |= FRESH_USES;
 	if (cfa > c->area.high || cfa & 7 || cfa < s->sp)
 		return 0;
 	s->lr = 0;
@@ -243,43 +251,30 @@ static MPROF_COLD int leave_escaped(struct stack_cache *c, const struct eh_rule 
 	return s->pc + 1 != 0;
 }
 
-/* [hot] 1: *s is the caller's frame.  Fills f's slots. */
-MPROF_HOT int leave(struct stack_cache *c, uint32_t code, struct state *s, struct stack_fresh *f,
-		    uint32_t *flags)
+/* By one of the plain rules.  1: *s is the caller's frame. */
+static MPROF_COLD int leave_plainly(struct stack_cache *c, uint32_t code, struct state *s,
+				    struct stack_fresh *f)
 {
-	uintptr_t cfa = (code & RULE_FP_BASE ? s->fp : s->sp) + (code & 2047) * 8, at, pc;
-	uint32_t fp = code >> 11 & 15;
+	uintptr_t cfa = (code & RULE_FP_BASE ? s->fp : s->sp) + (code & 2047) * 8;
+	uintptr_t slot = SLOT_AT(code, cfa);
 
-	f->uses = (code & RULE_FP_BASE) != 0;
-	if (mprof_unlikely(cfa <= s->sp || cfa > c->area.high || cfa & 7)) {
+	f->how = code & RULE_FP_BASE ? FRESH_USES : 0;
+	/* Below sp: a signal came in an epilogue, where fp has been restored already. */
+	if (cfa <= s->sp || cfa > c->area.high || cfa & 7 || (slot < s->sp && !s->exact)) {
 		/* A frame pointer of 0 is how generated code and assembly mark the outermost. */
-		*flags |= f->uses && !s->fp ? 0 : MPROF_STACK_LOST_WAY;
+		c->flags |= f->how && !s->fp ? 0 : MPROF_STACK_LOST_WAY;
 		return 0;
 	}
-#if defined(__x86_64__)
-	at = cfa - fp * 8;
-	pc = word_at(cfa - 8);
-	if (mprof_unlikely(at < s->sp)) {
-		/* Interrupted in an epilogue: it has been restored already. */
-		*flags |= s->exact ? 0 : MPROF_STACK_LOST_WAY;
-		if (!s->exact)
-			return 0;
-		fp = 0;
+	if (code & RULE_FP_BITS && slot >= s->sp) {
+		f->fp_slot = slot;
+		s->fp = word_at(slot);
 	}
-#else
-	at = cfa - (code & 2047) * 8;
-	pc = STRIP(word_at(at + 8));
-	s->at = at + 8;
-#endif
-	if (fp) {
-		f->fp_slot = at;
-		s->fp = word_at(at);
-	}
+	s->at = RA_OF(code, cfa);
+	s->pc = STRIP(word_at(s->at)) - 1;
 	s->sp = cfa;
-	s->pc = pc - 1;
 	s->exact = 0;
 	s->lr = 0;
-	return pc != 0;
+	return s->pc + 1 != 0;
 }
 
 /* ---- the previous stack ---- */
@@ -315,7 +310,7 @@ static void add_slots(struct stack_cache *c, const struct stack_fresh *inner, ui
 {
 	if (needs && inner->fp_slot)
 		c->slot[c->slots++] = (struct stack_slot){ inner->fp_slot, fp, frame };
-	if (mprof_unlikely(inner->deref_slot))
+	if (mprof_unlikely(inner->how & FRESH_DEREF))
 		c->slot[c->slots++] =
 		    (struct stack_slot){ inner->deref_slot, c->frame[frame].sp, frame };
 }
@@ -344,7 +339,7 @@ static void rebuild(struct stack_cache *c, uint32_t kept)
 
 		/* A frame that restores fp from the stack shields what lies outside from its own.
 		 */
-		needs = f->uses | (needs & !f->fp_slot);
+		needs = (f->how & FRESH_USES) | (needs & !f->fp_slot);
 		h = hash_of(h, f->pc);
 		c->frame[c->n].sp = f->sp;
 		c->frame[c->n].pc = f->pc;
@@ -352,76 +347,140 @@ static void rebuild(struct stack_cache *c, uint32_t kept)
 		c->frame[c->n].at = f->at;
 #endif
 		c->meta[c->n] = (struct stack_meta){ h, f->fp, 0, needs };
-		if (i)
-			add_slots(c, &c->fresh[i - 1], c->n, needs, f->fp);
+		if (i && mprof_unlikely((needs && f[-1].fp_slot) || f[-1].how & FRESH_DEREF))
+			add_slots(c, &f[-1], c->n, needs, f->fp);
 		c->n++;
 	}
 	c->fresh_n = 0;
 }
 
-/* [hot] Walks outward; returns how many outer frames of the previous stack still hold. */
+/* The frame at *s becomes a fresh one, and *s its caller's.  0: it was the last one. */
+static int walk_one(struct stack_cache *c, struct state *s)
+{
+	uint32_t code = mp_rule(s->pc);
+	const struct eh_rule *r = code & RULE_ESCAPE ? mp_rules_escaped(code) : NULL;
+	struct stack_fresh *f;
+
+	if (r && r->no_code && c->fresh_n) {
+		c->flags |= MPROF_STACK_LOST_WAY;
+		return 0;
+	}
+	if (c->fresh_n + c->n >= c->room && !grow(c)) {
+		c->flags |= MPROF_STACK_TRUNCATED;
+		return 0;
+	}
+	f = &c->fresh[c->fresh_n++];
+	*f = (struct stack_fresh){ .sp = s->sp, .fp = s->fp };
+	f->pc = s->exact ? s->pc | MPROF_FRAME_EXACT : s->pc + 1;
+#if !defined(__x86_64__)
+	f->at = s->at;
+#endif
+	if (!r)
+		return leave_plainly(c, code, s, f);
+	if (!r->signal)
+		return leave_escaped(c, r, s, f, &c->flags);
+	/* Frames behind it are this thread's, but not ones that can be built upon. */
+	c->n = c->slots = 0;
+	c->broken = 1;
+	if (leave_signal(c, s))
+		return 1;
+	c->flags |= MPROF_STACK_LOST_WAY;
+	return 0;
+}
+
+/* Where the hot loop does not know the way, and past frames that were interrupted. */
+static MPROF_COLD int walk_oddly(struct stack_cache *c, struct state *s)
+{
+	do
+		if (!walk_one(c, s))
+			return 0;
+	while (s->exact);
+	return 1;
+}
+
+/*
+ * [hot] Walks outward; returns how many outer frames of the previous stack still
+ * hold.  The frame's state is in registers, and in *s only for odd frames.
+ */
 static uint32_t walk(struct stack_cache *c, struct state *s)
 {
-	uint32_t top = c->n, code, held;
+	/* Pairs with the release in rules.c: a table is filled before it is published. */
+	const struct rule_table *t = __atomic_load_n(&mp_rules, __ATOMIC_ACQUIRE);
+	uintptr_t shown = s->pc + 1, sp = s->sp, fp = s->fp, high = c->area.high, cfa, slot;
+	uint32_t top = c->n, n = 0, held;
+	uint64_t word;
 
-	c->fresh_n = 0;
-	c->flags = 0;
 	for (;;) {
-		uintptr_t pc = s->exact ? s->pc | MPROF_FRAME_EXACT : s->pc + 1;
-		struct stack_fresh *f;
+		const struct stack_frame *frame = c->frame;
+		struct stack_fresh *f = &c->fresh[n];
 
-		while (top && c->frame[top - 1].sp < s->sp)
+		while (top && frame[top - 1].sp < sp)
 			top--;
-		if (top && c->frame[top - 1].sp == s->sp && c->frame[top - 1].pc == pc &&
-		    (!c->meta[top - 1].needs || c->meta[top - 1].fp == s->fp)) {
+		if (top && frame[top - 1].sp == sp && frame[top - 1].pc == shown &&
+		    (!c->meta[top - 1].needs || c->meta[top - 1].fp == fp)) {
 #if !defined(__x86_64__)
 			c->frame[top - 1].at = s->at; /* it may have been the innermost */
 #endif
 			held = 1 + verify(c, top - 1);
 			if (held == top)
-				return top;
+				break;
 			/* The one that changed cannot be met again, only those beyond it. */
 			top -= held + 1;
 		}
-		code = mp_rule(s->pc);
-		if (mprof_unlikely(code & RULE_ESCAPE && mp_rules_escaped(code)->no_code &&
-				   c->fresh_n)) {
-			c->flags |= MPROF_STACK_LOST_WAY;
-			return 0;
-		}
-		if (mprof_unlikely(c->fresh_n + top == c->room) && !grow(c)) {
-			c->flags |= MPROF_STACK_TRUNCATED;
-			return 0;
-		}
-		f = &c->fresh[c->fresh_n++];
-		*f = (struct stack_fresh){ .sp = s->sp, .pc = pc, .fp = s->fp, .at = s->at };
-		if (mprof_likely(!(code & RULE_ESCAPE))) {
-			if (!leave(c, code, s, f, &c->flags))
+		word = t->word[RULE_HASH(shown - 1, t)];
+		if (mprof_unlikely(word >> 17 != shown - 1))
+			word = mp_rule(shown - 1);
+		cfa = (word & RULE_FP_BASE ? fp : sp) + (word & 2047) * 8;
+		slot = SLOT_AT(word, cfa);
+		if (mprof_unlikely(word & RULE_ESCAPE) || mprof_unlikely(n + c->n >= c->room) ||
+		    mprof_unlikely(cfa - sp - 1 >= high - sp) || mprof_unlikely(cfa & 7) ||
+		    mprof_unlikely(slot < sp)) {
+			*s = (struct state){ shown - 1, sp, fp, 0, s->at, 0 };
+			c->fresh_n = n;
+			if (!walk_oddly(c, s))
 				return 0;
-		} else if (mp_rules_escaped(code)->signal) {
-			if (!leave_signal(c, s))
-				c->flags |= MPROF_STACK_LOST_WAY;
-			if (c->flags)
-				return 0;
-			/* Frames behind it are this thread's, but on no stack that is known here.
-			 */
-			c->n = c->slots = top = 0;
-			c->broken = 1;
-		} else if (!leave_escaped(c, mp_rules_escaped(code), s, f, &c->flags)) {
-			return 0;
+			n = c->fresh_n;
+			shown = s->pc + 1;
+			sp = s->sp;
+			fp = s->fp;
+			high = c->area.high;
+			top = c->n < top ? c->n : top;
+			continue;
+		}
+		n++;
+		f->sp = sp;
+		f->pc = shown;
+		f->fp = fp;
+		f->how = word & RULE_FP_BASE ? FRESH_USES : 0;
+		f->fp_slot = 0;
+		if (word & RULE_FP_BITS) {
+			f->fp_slot = slot;
+			fp = word_at(slot);
+		}
+#if !defined(__x86_64__)
+		f->at = s->at;
+		s->at = RA_OF(word, cfa);
+#endif
+		shown = STRIP(word_at(RA_OF(word, cfa)));
+		sp = cfa;
+		if (mprof_unlikely(!shown)) {
+			top = 0;
+			break;
 		}
 	}
+	c->fresh_n = n;
+	return top;
 }
 
 /* Out of our own functions that called an event's (mmap, operator new) to the program's. */
 static MPROF_COLD void leave_own(struct stack_cache *c, struct state *s)
 {
 	struct stack_fresh f;
-	uint32_t flags = 0, code;
+	uint32_t code;
 
 	for (int i = 0; i < 8 && s->pc - mp_own.start < mp_own.end - mp_own.start; i++) {
 		code = mp_rule(s->pc);
-		if (code & RULE_ESCAPE || !leave(c, code, s, &f, &flags))
+		if (code & RULE_ESCAPE || !leave_plainly(c, code, s, &f))
 			return;
 	}
 }
@@ -440,7 +499,7 @@ uint32_t mp_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_
 			return mp_stacks_none();
 		c->dirty = 1;
 		compiler_barrier();
-		c->broken = c->complex = 0;
+		c->broken = c->complex = c->fresh_n = c->flags = 0;
 		if (mprof_unlikely(pc - mp_own.start < mp_own.end - mp_own.start)) {
 			leave_own(c, &s);
 			pc = s.pc + 1;

@@ -39,10 +39,19 @@ int mp_area(uintptr_t addr, struct area *out);
 #define RULE_FP_BASE (1u << 15)
 #define RULE_CODE(base, fp, cfa) \
 	((unsigned)(base) << 15 | (unsigned)(fp) << 11 | (unsigned)(cfa) / 8)
-#define RULES	    (1u << 17) /* words; 1 MiB, touched page by page */
 #define RULE_PROBES 8u
 
-extern uint64_t *mp_rules; /* pc << 17 | code; 0 empty.  Set before the first capture */
+/*
+ * pc << 17 | code; 0: empty.  Kept small, because what a walk costs is the cache
+ * lines it touches; it grows fourfold when a quarter full.
+ */
+struct rule_table {
+	uint32_t mask;	/* words - 1 */
+	uint32_t shift; /* of the hash */
+	uint32_t used, pad;
+	uint64_t word[];
+};
+extern struct rule_table *mp_rules; /* set before the first capture */
 extern uint32_t mp_rules_generation;
 
 int mp_rules_start(void);
@@ -52,15 +61,18 @@ const struct eh_rule *mp_rules_escaped(uint32_t code);
 /* Code went away: every rule is looked up anew. */
 void mp_rules_forget(void);
 
+#define RULE_HASH(pc, t) ((uint32_t)((pc)*0x9e3779b97f4a7c15ull >> (t)->shift))
+
 /* [hot] The rule for the instruction at pc: about 2 ns when it is known. */
 MPROF_HOT uint32_t mp_rule(uintptr_t pc)
 {
-	uint32_t at = (uint32_t)(pc * 0x9e3779b97f4a7c15ull >> 47);
+	/* Pairs with the release in rules.c: a table is filled before it is published. */
+	const struct rule_table *t = __atomic_load_n(&mp_rules, __ATOMIC_ACQUIRE);
+	uint32_t at = RULE_HASH(pc, t);
 
 	for (uint32_t n = 0; n < RULE_PROBES; n++) {
 		/* Words are whole: no order with anything else is needed. */
-		uint64_t word =
-		    __atomic_load_n(&mp_rules[(at + n) & (RULES - 1)], __ATOMIC_RELAXED);
+		uint64_t word = __atomic_load_n(&t->word[(at + n) & t->mask], __ATOMIC_RELAXED);
 
 		if (mprof_likely(word >> 17 == pc))
 			return (uint32_t)word & 0x1ffff;
@@ -119,11 +131,16 @@ struct stack_slot {
 
 /* A frame just walked.  Innermost first. */
 struct stack_fresh {
-	uintptr_t sp, pc, fp, at;
+	uintptr_t sp, pc, fp;
 	uintptr_t fp_slot;    /* the next outer frame's fp came from here; 0: unchanged */
-	uintptr_t deref_slot; /* its sp came from here; 0: computed */
-	uint32_t uses;	      /* its rule starts from fp */
+	uintptr_t deref_slot; /* its sp came from here, if FRESH_DEREF */
+	uint64_t how;	      /* FRESH_... */
+#if !defined(__x86_64__)
+	uintptr_t at; /* where pc was saved */
+#endif
 };
+#define FRESH_USES  1u /* its rule starts from fp */
+#define FRESH_DEREF 2u
 
 #define STACK_AREAS 16u
 
