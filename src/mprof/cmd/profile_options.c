@@ -351,14 +351,35 @@ void profile_progress_done(struct profile_progress *g)
 
 #define REMARKS 3u
 
+static void tell(const struct profile *p, const struct sym_remark *remark)
+{
+	cmd_warn("no names for '%s': %s", p->stacks->object[remark->object].path, remark->why);
+}
+
 void profile_tell_remarks(const struct profile *p)
 {
 	const struct sym_remark *remark;
 	size_t n = sym_remarks(p->sym, &remark), i;
 
 	for (i = 0; i < n && i < REMARKS; i++)
-		cmd_warn("no names for '%s': %s", p->stacks->object[remark[i].object].path,
-			 remark[i].why);
+		tell(p, &remark[i]);
 	if (n > REMARKS)
 		cmd_warn("and %zu more objects have no names", n - REMARKS);
+}
+
+void profile_tell_remarks_of(const struct profile *p, const char *const *module, size_t n)
+{
+	const struct sym_remark *remark;
+	size_t remarks = sym_remarks(p->sym, &remark), i, k;
+
+	for (i = 0; i < remarks; i++) {
+		const char *path = p->stacks->object[remark[i].object].path;
+		const char *slash = strrchr(path, '/');
+
+		for (k = 0; k < n; k++)
+			if (!strcmp(slash ? slash + 1 : path, module[k]))
+				break;
+		if (k < n)
+			tell(p, &remark[i]);
+	}
 }

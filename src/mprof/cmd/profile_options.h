@@ -49,7 +49,9 @@ struct profile_progress {
 void profile_progress_start(struct profile_progress *g, struct profile_options *o);
 void profile_progress_done(struct profile_progress *g);
 
-/* For stderr: objects whose names could not be had, the most important ones. */
+/* For stderr: objects whose names could not be had, the most important ones; or only those
+ * whose last part is one of n modules. */
 void profile_tell_remarks(const struct profile *p);
+void profile_tell_remarks_of(const struct profile *p, const char *const *module, size_t n);
 
 #endif

@@ -24,7 +24,10 @@ static int answer(struct report_view *v, struct trace *t, struct error *err)
 		profile_sort(r->profile, r->sort);
 		ret = r->json ? view_json(v->view, r, stdout, err)
 			      : view_text(v->view, r, stdout, err);
-		profile_tell_remarks(r->profile);
+		if (r->notes_unnamed)
+			profile_tell_remarks_of(r->profile, r->unnamed, r->unnamed_count);
+		else
+			profile_tell_remarks(r->profile);
 		profile_release(r->profile);
 	}
 	free(r->profile);

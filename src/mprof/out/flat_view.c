@@ -63,8 +63,20 @@ static bool same_place(const struct sym_line *a, const struct sym_line *b)
 			  !strcmp(a->file, b->file) && !strcmp(a->module, b->module));
 }
 
+static void note_name(struct view_request *r, const struct sym_line *line)
+{
+	size_t i;
+
+	if (line->known || r->unnamed_count == VIEW_UNNAMED)
+		return;
+	for (i = 0; i < r->unnamed_count; i++)
+		if (!strcmp(r->unnamed[i], line->module))
+			return;
+	r->unnamed[r->unnamed_count++] = line->module;
+}
+
 /* Innermost first; a line that calls itself is one line. */
-static void print_path(const struct view_request *r, const struct profile_path *path, FILE *out)
+static void print_path(struct view_request *r, const struct profile_path *path, FILE *out)
 {
 	const size_t depth = r->depth ? r->depth : DEPTH;
 	size_t i = path->count, first, shown = 0;
@@ -75,6 +87,7 @@ static void print_path(const struct view_request *r, const struct profile_path *
 		first = i--;
 		while (i && same_place(path->line[i - 1], path->line[first - 1]))
 			i--;
+		note_name(r, path->line[first - 1]);
 		fprintf(out, "        %s", flat_line(path->line[first - 1]).s);
 		if (first - i > 1)
 			fprintf(out, ", %zu times", first - i);
@@ -167,6 +180,8 @@ static int print_table(const struct flat_view *f, struct view_request *r, size_t
 		const struct profile_group *g = &p->group[i];
 		const uint64_t v = profile_group_value(g, r->sort);
 
+		if (g->line)
+			note_name(r, g->line);
 		table_cell(&t, "%s", flat_value(v, r->sort).s);
 		table_cell(&t, "%s", text_percent(v, total).s);
 		if (f->cell)
@@ -182,6 +197,7 @@ int flat_view_text(const struct flat_view *f, struct view_request *r, FILE *out,
 	size_t more, rows = flat_view_rows(r, &more);
 	int ret;
 
+	r->notes_unnamed = true;
 	if (!rows) {
 		fprintf(out, "\n%s\n", f->nothing);
 		return 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* view_leaks.c - what was never freed, with the evidence. */
-#include "../pass/leaks.h"
+#include <string.h>
 
+#include "../pass/leaks.h"
 #include "../pass/suppressions.h"
 #include "flat_view.h"
 
@@ -54,10 +55,32 @@ static struct text cell(const struct view_request *r, const struct profile_group
 	return t;
 }
 
-/* What was suppressed and why, the largest first; built-in reasons occur several times. */
+static bool same_reason(const struct suppression *a, const struct suppression *b)
+{
+	return a->why && b->why && !strcmp(a->why, b->why);
+}
+
+/* What x and those behind it with the same reason suppressed; false: one before it had it. */
+static bool sum_reason(const struct suppressions *s, size_t x, uint64_t *calls, uint64_t *bytes)
+{
+	size_t i;
+
+	*calls = *bytes = 0;
+	for (i = 0; i < s->count; i++) {
+		if (i != x && !same_reason(&s->item[i], &s->item[x]))
+			continue;
+		if (i < x)
+			return false;
+		*calls += s->item[i].calls;
+		*bytes += s->item[i].bytes;
+	}
+	return *calls > 0;
+}
+
 static void print_suppressed(const struct profile *p, FILE *out)
 {
 	const struct suppressions *s = p->suppressions;
+	uint64_t calls, bytes;
 	size_t i;
 
 	if (!p->suppressed_calls)
@@ -65,16 +88,14 @@ static void print_suppressed(const struct profile *p, FILE *out)
 	fprintf(out, "\nSuppressed: %s in %s\n", text_exact(p->suppressed_bytes).s,
 		text_many(p->suppressed_calls, "block", "blocks").s);
 	for (i = 0; i < s->count; i++) {
-		const struct suppression *x = &s->item[i];
-
-		if (!x->calls)
+		if (!sum_reason(s, i, &calls, &bytes))
 			continue;
-		fprintf(out, "  %10s  in %s: ", text_bytes(x->bytes).s,
-			text_many(x->calls, "block", "blocks").s);
-		if (x->why)
-			fprintf(out, "%s\n", x->why);
+		fprintf(out, "  %10s  in %s: ", text_bytes(bytes).s,
+			text_many(calls, "block", "blocks").s);
+		if (s->item[i].why)
+			fprintf(out, "%s\n", s->item[i].why);
 		else
-			fprintf(out, "leak:%s\n", x->pattern);
+			fprintf(out, "leak:%s\n", s->item[i].pattern);
 	}
 }
 

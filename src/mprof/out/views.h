@@ -20,6 +20,8 @@
 
 #define VIEW_ROWS 20u /* shown in text unless --top says otherwise */
 
+#define VIEW_UNNAMED 8u
+
 /* What was asked for. */
 struct view_request {
 	const char *arg;	 /* of views that take one */
@@ -35,6 +37,10 @@ struct view_request {
 	struct profile_options *options; /* `prepare` may change them */
 	struct profile *profile;	 /* NULL in `prepare` */
 	void *own;			 /* the view's */
+	/* Modules of lines that were shown without a name, if the view notes them. */
+	bool notes_unnamed;
+	const char *unnamed[VIEW_UNNAMED];
+	size_t unnamed_count;
 };
 
 struct view_ops {
