@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """Which trace is read, where answers go, and what is refused."""
 
+import csv
+import io
+import json
 import os
 import pty
 import subprocess
+import xml.etree.ElementTree as ElementTree
 
 import harness
 from world import differ, missing
@@ -151,6 +155,56 @@ def test_without_stacks(w):
             os.remove(path)
     rows = w.exported("folded", "--value", "total", log=w.path("none.log")).decode().splitlines()
     return problems + differ("lines", rows, [f"(stack not known) {w.totals['total']}"])
+
+
+AWKWARD = b'q"b\\s |<tag>&amp; \n\t%s{}[];$=(1)\xff\xc3\xb6\''
+
+
+def awkward_program(w):
+    """A program with a function of 30 kB of name that begins with all that is awkward."""
+    placeholder = b"A" * len(AWKWARD) + b"x" * 30000
+    source = w.path("awkward.c")
+    with open(source, "wb") as file:
+        file.write(b"#include <stdlib.h>\nstatic void *volatile kept;\n"
+                   b"static __attribute__((noinline)) void " + placeholder +
+                   b"(size_t n) { kept = malloc(n); }\n"
+                   b"int main(void) { " + placeholder + b"(123456); return 0; }\n")
+    program = w.path("awkward")
+    subprocess.run(["gcc", "-O1", "-o", program, source], check=True)
+    with open(program, "rb") as file:
+        image = file.read()
+    with open(program, "wb") as file:
+        file.write(image.replace(b"A" * len(AWKWARD), AWKWARD))
+    return program
+
+
+def test_awkward_names(w):
+    """No byte of a name breaks a format, and none is too long."""
+    w.record(w.path("awkward.log"), awkward_program(w))
+    problems = []
+    for form in formats():
+        path = w.path("awkward.out")
+        for names in ("raw", "short"):
+            ran = w.export(form, "--names", names, "-o", path, log=w.path("awkward.log"))
+            problems += differ(f"status of {form}: {ran.err.decode()}", ran.status, 0)
+    log = w.path("awkward.log")
+    text = w.exported("folded", "--names", "raw", log=log).decode()
+    stack, value = text.splitlines()[0].rsplit(" ", 1)
+    problems += differ("the folded line's value", value, "123456")
+    problems += missing("the folded line", stack, "main;q\"b\\s |<tag>&amp:   %s{}[]:$=(1)\ufffd\u00f6'xxx")
+    read = json.loads(w.exported("speedscope", "--names", "raw", log=log))
+    names = "\n".join(f["name"] for f in read["shared"]["frames"])
+    problems += missing("speedscope's names", names,
+                        "q\"b\\s |<tag>&amp; \n\t%s{}[];$=(1)\ufffd\u00f6'" + "x" * 30000)
+    rows = list(csv.DictReader(io.StringIO(
+        w.exported("csv", "--names", "raw", log=log).decode(), newline="")))
+    problems += differ("csv's function",
+                       [r["function"][:21] for r in rows if r["bytes"] == "123456"],
+                       ["q\"b\\s |<tag>&amp; \n\t%"])
+    ran = harness.run(["dot", "-Tsvg"], stdin=w.exported("dot", "--names", "raw", log=log))
+    problems += differ("what dot says", ran.err.decode(), "")
+    texts = [e.text or "" for e in ElementTree.fromstring(ran.out).iter()]
+    return problems + missing("the drawing", "\n".join(texts), "q\"b\\s |<tag>&amp;")
 
 
 def test_of_nothing(w):

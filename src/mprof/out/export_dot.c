@@ -18,7 +18,8 @@
 #include "export_graph.h"
 #include "json.h"
 
-#define NAME_WIDTH 72 /* characters of a name in a box; all of it is in the tooltip */
+#define NAME_WIDTH    72   /* characters of a name in a box */
+#define TOOLTIP_WIDTH 2000 /* graphviz takes no string above 16384 */
 
 /* ---- dot ---- */
 
@@ -36,6 +37,8 @@ static void put_text(FILE *out, const char *text, size_t most)
 			fputc(' ', out);
 		else if (*s == '"' || *s == '\\')
 			fprintf(out, "\\%c", *s);
+		else if (*s == '&')
+			fputs("&amp;", out);
 		else
 			fwrite(s, 1, (size_t)n, out);
 		n += !n;
@@ -52,7 +55,7 @@ static void put_legend(const struct graph *graph, FILE *out)
 	      "\t\tlegend [shape=plaintext, style=\"\", fontsize=18, label=\"",
 	      out);
 	for (i = 0; i < graph->legends; i++) {
-		put_text(out, graph->legend[i].s, SIZE_MAX >> 1);
+		put_text(out, graph->legend[i].s, TOOLTIP_WIDTH);
 		fputs("\\l", out);
 	}
 	fputs("\"];\n\t}\n", out);
@@ -61,9 +64,9 @@ static void put_legend(const struct graph *graph, FILE *out)
 static void put_tooltip(const struct graph *graph, const struct callgraph_node *n, FILE *out)
 {
 	fputs("\", tooltip=\"", out);
-	put_text(out, n->line->function, SIZE_MAX >> 1);
+	put_text(out, n->line->function, TOOLTIP_WIDTH);
 	fputs("\\n", out);
-	put_text(out, graph_place(graph, n).s, SIZE_MAX >> 1);
+	put_text(out, graph_place(graph, n).s, TOOLTIP_WIDTH);
 }
 
 static void put_symbol(const struct graph *graph, const struct callgraph_node *n, FILE *out)
@@ -75,7 +78,7 @@ static void put_symbol(const struct graph *graph, const struct callgraph_node *n
 		put_text(out, n->line->raw, NAME_WIDTH);
 		fprintf(out, "+0x%" PRIx64 "\\n", n->line->offset);
 	}
-	put_text(out, graph_address(graph, n).s, SIZE_MAX >> 1);
+	put_text(out, graph_address(graph, n).s, TOOLTIP_WIDTH);
 }
 
 static void put_node(const struct graph *graph, uint32_t i, FILE *out)

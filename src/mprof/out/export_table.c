@@ -14,6 +14,7 @@
 
 #include "../pass/calltree.h"
 #include "export.h"
+#include "json.h"
 
 static const struct {
 	const char *name;
@@ -45,16 +46,23 @@ static void begin_field(struct rows *r)
 
 static void put_text(struct rows *r, const char *s)
 {
+	int n;
+
 	begin_field(r);
 	if (!r->quotes || !s[strcspn(s, ",\"\r\n")]) {
 		export_name(r->out, s, "", ' ');
 		return;
 	}
 	fputc('"', r->out);
-	for (; *s; s++) {
+	for (; *s; s += n) {
+		n = utf8_at((const unsigned char *)s);
 		if (*s == '"')
 			fputc('"', r->out);
-		fputc(*s, r->out);
+		if (n)
+			fwrite(s, 1, (size_t)n, r->out);
+		else
+			fputs(UTF8_REPLACEMENT, r->out);
+		n += !n;
 	}
 	fputc('"', r->out);
 }
