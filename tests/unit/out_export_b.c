@@ -371,8 +371,7 @@ static void check_flow(void)
 	struct error err;
 	struct flow f;
 
-	ck_assert_msg(!flow_run(&f, t, &p, &options.sites.filter, &counting, &s, &err), "%s",
-		      err.text);
+	ck_assert_msg(!flow_run(&f, t, &p, &options, &counting, &s, &err), "%s", err.text);
 	ck_assert_uint_eq(s.calls, p.total.calls);
 	ck_assert_uint_eq(s.bytes, p.total.bytes);
 	ck_assert_uint_eq(s.freed, p.total.freed_calls);
@@ -423,8 +422,7 @@ START_TEST(flow_without_lifetimes)
 	options.sites.filter.lifetime_min_ns = 5;
 	make_run(3, 1);
 	open_run();
-	ck_assert_int_eq(flow_run(&f, t, &p, &options.sites.filter, &counting, NULL, &err),
-			 -EINVAL);
+	ck_assert_int_eq(flow_run(&f, t, &p, &options, &counting, NULL, &err), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(err.text, "--lifetime"));
 }
 END_TEST

@@ -328,6 +328,22 @@ static int make(const struct options *o, struct trace *t, int which, struct prof
 	return ret;
 }
 
+/* Some formats walk the trace again while they write. */
+static int write_and_tell(struct writing *w, struct error *err)
+{
+	struct export_options export = w->o->export;
+	struct profile_options options = *export.profile;
+	struct profile_progress progress;
+	int ret;
+
+	export.profile = &options;
+	w->x.options = &export;
+	profile_progress_start(&progress, &options);
+	ret = write_all(w, err);
+	profile_progress_done(&progress);
+	return ret;
+}
+
 static int export(struct writing *w, struct error *err)
 {
 	struct profile *p[PROFILES] = { NULL };
@@ -340,7 +356,7 @@ static int export(struct writing *w, struct error *err)
 	w->x.small = p[SMALLER];
 	w->x.large = p[LARGER];
 	if (!ret)
-		ret = write_all(w, err);
+		ret = write_and_tell(w, err);
 	if (!ret && p[MAIN])
 		profile_tell_remarks(p[MAIN]);
 	for (i = 0; i < PROFILES; i++) {

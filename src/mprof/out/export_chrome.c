@@ -361,7 +361,7 @@ int export_chrome(struct export *x, struct error *err)
 	fputs("{\"displayTimeUnit\":\"ms\",\"otherData\":{\"recorded_by\":\"mprof " MPROF_VERSION
 	      "\"},\"traceEvents\":[",
 	      c.out);
-	ret = flow_run(&f, x->trace, x->profile, &x->options->profile->sites.filter, &ops, &c, err);
+	ret = flow_run(&f, x->trace, x->profile, x->options->profile, &ops, &c, err);
 	if (!ret)
 		put_rest(&c);
 	fputs("\n]}\n", c.out);

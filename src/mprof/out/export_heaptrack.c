@@ -507,8 +507,7 @@ int export_heaptrack(struct export *x, struct error *err)
 		ret = fail(err, -ENOMEM, "no memory for the stacks of '%s'", x->profile->path);
 	} else {
 		put_head(&h);
-		ret = flow_run(&f, x->trace, x->profile, &x->options->profile->sites.filter, &ops,
-			       &h, err);
+		ret = flow_run(&f, x->trace, x->profile, x->options->profile, &ops, &h, err);
 		if (!ret)
 			put_tail(&h);
 	}

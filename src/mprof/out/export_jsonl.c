@@ -167,8 +167,7 @@ int export_jsonl(struct export *x, struct error *err)
 	if (ret < 0)
 		fail(err, ret, "no memory for the stacks of '%s'", x->profile->path);
 	else if (x->options->events)
-		ret = flow_run(&f, x->trace, x->profile, &x->options->profile->sites.filter, &ops,
-			       out, err);
+		ret = flow_run(&f, x->trace, x->profile, x->options->profile, &ops, out, err);
 	if (squeeze_close(out, x->out) < 0 && !ret)
 		ret = fail(err, -EIO, "cannot write '%s' completely", x->target);
 	return ret;

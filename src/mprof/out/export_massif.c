@@ -361,8 +361,7 @@ int export_massif(struct export *x, struct error *err)
 	} else {
 		m.end = end_of(&m);
 		put_head(&m);
-		ret = flow_run(&f, x->trace, x->profile, &x->options->profile->sites.filter, &ops,
-			       &m, err);
+		ret = flow_run(&f, x->trace, x->profile, x->options->profile, &ops, &m, err);
 		if (!ret && !m.last)
 			put_point(&m, &f, m.end, false);
 	}

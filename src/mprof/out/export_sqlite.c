@@ -416,7 +416,7 @@ static int put_events(struct base *b, struct trace *t, struct error *err)
 		check(b, sqlite3_exec(b->db, schema_of_events, NULL, NULL, NULL));
 		b->event = prepare(b, "INSERT INTO event VALUES(?,?,?,?,?,?,?,?,?,?,?,?)");
 	}
-	ret = flow_run(&f, t, b->profile, &b->options->profile->sites.filter, &ops, b, err);
+	ret = flow_run(&f, t, b->profile, b->options->profile, &ops, b, err);
 	sqlite3_finalize(b->event);
 	if (!ret)
 		put_threads(b);

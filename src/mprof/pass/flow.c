@@ -159,9 +159,10 @@ static int find_sites(struct flow *f, struct profile *p)
 	return 0;
 }
 
-int flow_run(struct flow *f, struct trace *t, struct profile *p, const struct site_filter *filter,
+int flow_run(struct flow *f, struct trace *t, struct profile *p, const struct profile_options *o,
 	     const struct flow_ops *ops, void *context, struct error *err)
 {
+	const struct site_filter *filter = &o->sites.filter;
 	struct walk_pass pass = { &flow_pass, f };
 	struct walk_input in;
 	int ret;
@@ -180,6 +181,8 @@ int flow_run(struct flow *f, struct trace *t, struct profile *p, const struct si
 	walk_input_from_trace(&in, t);
 	walk_init(&f->walk, &in, &pass, 1);
 	f->walk.no_pages = true;
+	f->walk.progress = o->progress;
+	f->walk.progress_context = o->progress_context;
 	ret = walk_run(&f->walk, err);
 	walk_release(&f->walk);
 	free(f->site);

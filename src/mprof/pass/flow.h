@@ -58,8 +58,9 @@ struct flow {
 	bool at_peak;	  /* was there already */
 };
 
-/* 0, or -errno with err filled: no memory, or a filter that cannot be kept. */
-int flow_run(struct flow *f, struct trace *t, struct profile *p, const struct site_filter *filter,
+/* o: those that p was made with; their filter and progress count here.  0, or -errno with err
+ * filled: no memory, or a filter that cannot be kept. */
+int flow_run(struct flow *f, struct trace *t, struct profile *p, const struct profile_options *o,
 	     const struct flow_ops *ops, void *context, struct error *err);
 
 static inline void flow_failed(struct flow *f)
