@@ -4,8 +4,8 @@
  * a manual page or a completion script.
  *
  * A filter run by make: copies the file it is given to stdout and replaces
- * @OPTIONS@ @MODES@ @INITS@ @FUNCTIONS@ @COMMANDS@ and @VERSION@, and a line
- * @REPORT_JSON@ by the names in mprof-report-json.md beside it.  What they
+ * @OPTIONS@ @MODES@ @INITS@ @FUNCTIONS@ @COMMANDS@ @VIEWS@ @VALUES@ @BY@ and
+ * @VERSION@, and a line @REPORT_JSON@ by the names in mprof-report-json.md beside it.  What they
  * become depends on the file: items of a list in a manual page (NAME.N.in),
  * words in a bash script (NAME.bash.in), 'word:help' in a zsh function.
  */
@@ -47,6 +47,21 @@ static const struct row commands[] = {
 #include <cmd/commands.def>
 	{ NULL, NULL, NULL, NULL },
 };
+static const struct row views[] = {
+#define VIEW(id, name, arg, help) { name, arg, help, "" },
+#include <out/views.def>
+	{ NULL, NULL, NULL, NULL },
+};
+static const struct row values[] = {
+#define PROFILE_VALUE(id, name, unit, help) { name, "", help, "" },
+#include <pass/values.def>
+	{ NULL, NULL, NULL, NULL },
+};
+static const struct row by[] = {
+#define PROFILE_BY(id, name, help) { name, "", help, "" },
+#include <pass/by.def>
+	{ NULL, NULL, NULL, NULL },
+};
 
 static const struct {
 	const char *marker;
@@ -59,6 +74,9 @@ static const struct {
 	{ "@INITS@", inits, "Cm", "" },
 	{ "@FUNCTIONS@", functions, "", "" },
 	{ "@COMMANDS@", commands, "Cm", " " },
+	{ "@VIEWS@", views, "Cm", " " },
+	{ "@VALUES@", values, "Cm", "" },
+	{ "@BY@", by, "Cm", "" },
 	{ "@VERSION@", NULL, "", "" },
 };
 
