@@ -32,7 +32,9 @@ async function look(browser, url, file) {
   await page.setInputFiles("input[type=file]", file);
   await page.waitForFunction(() => document.title !== "speedscope");
   await page.keyboard.press("3");
-  await page.waitForFunction(() => document.body.innerText.includes("Symbol Name"));
+  // Its rows are drawn after its head.
+  await page.waitForFunction(() => [...document.querySelectorAll("tr")].some((row) => row.innerText.includes("%")));
+  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
   const rows = await page.$$eval("table tr", (found) =>
     found.map((row) => [...row.querySelectorAll("td")].map((cell) => cell.innerText.trim())));
   const text = await page.evaluate(() => document.body.innerText);
