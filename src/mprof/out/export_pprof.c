@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "../pass/keys.h"
+#include "json.h"
 #include "places.h"
 #include "squeeze.h"
 
@@ -65,17 +66,21 @@ static int64_t string_of(struct part *p, const char *s)
 {
 	size_t known = p->strings.count;
 	Pprof__Profile m = PPROF__PROFILE__INIT;
-	char *text = (char *)s;
+	char *text, *made;
 	uint32_t id;
 
 	if (!*s)
 		return 0;
-	id = keys_id(&p->strings, s, strlen(s));
+	s = utf8_clean(s, &made); /* protobuf has no other strings */
+	id = s ? keys_id(&p->strings, s, strlen(s)) : 0;
+	p->failed |= !id;
 	if (p->strings.count > known) {
+		text = (char *)s;
 		m.n_string_table = 1;
 		m.string_table = &text;
 		put(p, &m);
 	}
+	free(made);
 	return id;
 }
 

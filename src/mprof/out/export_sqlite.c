@@ -15,6 +15,7 @@
 
 #include "../pass/flow.h"
 #include "export.h"
+#include "json.h"
 #include "places.h"
 
 static const char schema[] =
@@ -101,8 +102,14 @@ static void put_null(struct base *b, sqlite3_stmt *s, int i)
 
 static void put_s(struct base *b, sqlite3_stmt *s, int i, const char *text)
 {
+	char *made;
+
+	text = utf8_clean(text, &made);
+	if (!text)
+		check(b, SQLITE_NOMEM);
 	if (!b->failed)
 		check(b, sqlite3_bind_text(s, i, text, -1, SQLITE_TRANSIENT));
+	free(made);
 }
 
 /* NULL for what is not known. */

@@ -21,23 +21,36 @@ int utf8_at(const unsigned char *s)
 	return n;
 }
 
-json *json_string(const char *text)
+const char *utf8_clean(const char *text, char **made)
 {
 	const unsigned char *s = (const unsigned char *)text;
-	char *clean = malloc(3 * strlen(text) + 1), *to = clean;
-	json *o;
+	char *to;
 	int n;
 
-	if (!clean)
+	*made = NULL;
+	while ((n = *s ? utf8_at(s) : 0))
+		s += n;
+	if (!*s)
+		return text;
+	*made = to = malloc(3 * strlen(text) + 1);
+	if (!to)
 		return NULL;
-	while (*s) {
+	for (s = (const unsigned char *)text; *s; s += n ? n : 1) {
 		n = utf8_at(s);
 		memcpy(to, n ? (const char *)s : UTF8_REPLACEMENT, n ? (size_t)n : 3);
 		to += n ? n : 3;
-		s += n ? n : 1;
 	}
-	o = json_object_new_string_len(clean, (int)(to - clean));
-	free(clean);
+	*to = '\0';
+	return *made;
+}
+
+json *json_string(const char *text)
+{
+	char *made;
+	const char *clean = utf8_clean(text, &made);
+	json *o = clean ? json_object_new_string(clean) : NULL;
+
+	free(made);
 	return o;
 }
 

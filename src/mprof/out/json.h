@@ -21,6 +21,9 @@ typedef struct json_object json;
 int utf8_at(const unsigned char *s);
 #define UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD, three bytes */
 
+/* s, or, if it is no UTF-8, a clean copy that the caller frees from *made.  NULL: no memory. */
+const char *utf8_clean(const char *s, char **made);
+
 /* A new string, the caller's; NULL without memory. */
 json *json_string(const char *s);
 /* In quotes, onto a stream, without json-c: for what is written a piece at a time. */
