@@ -309,7 +309,7 @@ class Symbols:
         found = {}
         for line in ran.stdout.splitlines():
             sized = re.match(r"(\w{16}) (?:(\w{16}) )?[tTwWiIuV] (.*)", line)
-            if sized:
+            if sized and not sized[3].startswith("$"):  # what ARM's assembler marks code with
                 start = int(sized[1], 16)
                 found.setdefault(start, (start, int(sized[2] or "0", 16), sized[3]))
         return [found[start] for start in sorted(found)]

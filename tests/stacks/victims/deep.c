@@ -69,7 +69,8 @@ int main(int argc, char **argv)
 	struct rlimit now;
 
 	getrlimit(RLIMIT_STACK, &now);
-	if (now.rlim_cur != RLIM_INFINITY && now.rlim_cur < 64u << 20 && argc > 1) {
+	if (now.rlim_cur != RLIM_INFINITY && now.rlim_cur < 64u << 20 && argc > 1 &&
+	    atoi(argv[1]) > 10000) {
 		now.rlim_cur = 64u << 20;
 		if (setrlimit(RLIMIT_STACK, &now) == 0)
 			execv("/proc/self/exe", argv);

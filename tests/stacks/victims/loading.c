@@ -47,8 +47,10 @@ int main(int argc, char **argv)
 		    name[i % 3]);
 		say("count %d 2", 2001 + i);
 	}
-	/* Otherwise this tests nothing. */
+#ifdef __x86_64__
+	/* Otherwise this tests nothing.  (An emulator may place them elsewhere.) */
 	must(same >= 6);
+#endif
 	for (int k = 0; k < 3; k++) {
 		say("chain %d %s_inner %s_begins @ld-linux+ @libc+ @ld-linux~ @libc+ ... "
 		    "load " MAIN,
