@@ -189,7 +189,7 @@ static json *leaks_json(const struct checks *c, size_t n)
 		g = &c->leaks.group[i];
 		o = json_object_new_object();
 		stack = json_object_new_array();
-		figures_line_json(o, g->line[g->lines - 1], true);
+		figures_line_json(o, g->line[g->lines - 1], LINE_LINE);
 		for (k = 0; k < g->lines; k++)
 			json_object_array_add(stack, json_string(g->line[k]->function));
 		add(o, "stack", stack);
@@ -215,7 +215,7 @@ static json *one_json(const struct checks *c, const struct check *k, const struc
 	add_s(to, "message", sentence ? sentence : "");
 	if (k->failed && k->blame) {
 		blame = json_object_new_object();
-		figures_line_json(blame, k->blame, true);
+		figures_line_json(blame, k->blame, LINE_LINE);
 		add_n(blame, "part", k->blamed);
 		add(to, "blame", blame);
 	}

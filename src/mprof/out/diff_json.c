@@ -6,11 +6,16 @@
 
 static json *group_json(const struct diff *d, const struct diff_group *g)
 {
+	static const enum line_same same[] = {
+		[DIFF_BY_FUNCTION] = LINE_FUNCTION, [DIFF_BY_STACK] = LINE_LINE,
+		[DIFF_BY_MODULE] = LINE_MODULE,	    [DIFF_BY_LINE] = LINE_LINE,
+		[DIFF_BY_FILE] = LINE_FILE,
+	};
 	json *o = json_object_new_object(), *stack;
 	size_t i;
 
 	add_s(o, "change", diff_change_name(g->change));
-	figures_line_json(o, g->line[g->lines - 1], true);
+	figures_line_json(o, g->line[g->lines - 1], same[d->options.by]);
 	if (d->options.by == DIFF_BY_STACK) {
 		stack = json_object_new_array();
 		for (i = 0; i < g->lines; i++)

@@ -73,18 +73,25 @@ char *figures_line_text(const struct sym_line *line, bool with_line)
 	return text;
 }
 
-void figures_line_json(json *o, const struct sym_line *line, bool with_line)
+static void add_text(json *o, const char *name, const char *text, bool known)
 {
-	add_s(o, "function", line->function);
-	if (*line->file)
-		add_s(o, "file", line->file);
+	if (known)
+		add_s(o, name, text);
 	else
-		add(o, "file", NULL);
-	if (with_line && line->line)
+		add(o, name, NULL);
+}
+
+void figures_line_json(json *o, const struct sym_line *line, enum line_same same)
+{
+	const bool in_function = same == LINE_FUNCTION || same == LINE_LINE;
+
+	add_text(o, "function", line->function, in_function);
+	add_text(o, "file", line->file, *line->file && same != LINE_MODULE);
+	if (same == LINE_LINE && line->line)
 		add_n(o, "line", line->line);
 	else
 		add(o, "line", NULL);
-	add_s(o, "module", line->module);
+	add_text(o, "module", line->module, same != LINE_FILE || !*line->file);
 }
 
 json *figures_json(const uint64_t v[VALUE_COUNT])

@@ -6,6 +6,7 @@
 #ifndef MPROF_FIGURES_H
 #define MPROF_FIGURES_H
 
+#include "../pass/keys.h"
 #include "../pass/profile.h"
 #include "json.h"
 #include "text.h"
@@ -23,8 +24,9 @@ void figures_line(FILE *out, const struct sym_line *line, bool with_line);
 /* The same into a new string, the caller's; NULL without memory. */
 char *figures_line_text(const struct sym_line *line, bool with_line);
 
-/* Members function, file, line, module; null where not known. */
-void figures_line_json(json *o, const struct sym_line *line, bool with_line);
+/* Members function, file, line, module; null where not known, or where lines that are the same
+ * by `same` may differ. */
+void figures_line_json(json *o, const struct sym_line *line, enum line_same same);
 /* An object with a member for each value, by name. */
 json *figures_json(const uint64_t v[VALUE_COUNT]);
 

@@ -206,10 +206,10 @@ static json *finding_json(const struct analysis *a, const struct finding *f)
 	add_s(o, "finding", kind_names[f->kind]);
 	add(o, "text", written(f, NULL));
 	add(o, "command", written(f, a->path));
-	figures_line_json(o, f->line, true);
+	figures_line_json(o, f->line, LINE_LINE);
 	if (f->user) {
 		user = json_object_new_object();
-		figures_line_json(user, f->user, true);
+		figures_line_json(user, f->user, LINE_LINE);
 		add(o, "called_by", user);
 	} else {
 		add(o, "called_by", NULL);

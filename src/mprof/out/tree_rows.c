@@ -36,7 +36,7 @@ static bool is_shown(const struct tree_rows *t, uint32_t node, unsigned depth)
 
 	if (t->depth && depth > t->depth)
 		return false;
-	return v && (double)v * 100 >= t->min_percent * (double)t->total;
+	return !(t->min_percent > 0) || (v && (double)v * 100 >= t->min_percent * (double)t->total);
 }
 
 static uint64_t count_below(const struct calltree *t, uint32_t node)
@@ -206,7 +206,7 @@ json *tree_rows_json(const struct tree_rows *t, size_t i)
 	else
 		add(o, "parent", NULL);
 	add_n(o, "depth", row->depth);
-	figures_line_json(o, n->line, t->tree.options.same == LINE_LINE);
+	figures_line_json(o, n->line, t->tree.options.same);
 	add_n(o, "sites", n->sites);
 	add(o, "inclusive", values_json(&t->tree, row->node, false));
 	add(o, "exclusive", values_json(&t->tree, row->node, true));

@@ -148,7 +148,7 @@ static json *row(struct view_request *r, size_t i)
 	size_t k;
 
 	if (path && path->count)
-		figures_line_json(o, path->line[path->count - 1], true);
+		figures_line_json(o, path->line[path->count - 1], LINE_LINE);
 	for (k = 0; path && k < path->count; k++)
 		json_object_array_add(stack, json_string(path->line[k]->function));
 	add(o, "stack", stack);

@@ -246,7 +246,7 @@ static int members(struct view_request *r, json *o, struct error *err)
 		path = profile_path(r->profile, list[i]->key);
 		s = json_object_new_object();
 		if (path && path->count)
-			figures_line_json(s, path->line[path->count - 1], true);
+			figures_line_json(s, path->line[path->count - 1], LINE_LINE);
 		add_n(s, "blocks", list[i]->v.calls);
 		add_n(s, "foreign_frees", list[i]->v.foreign_frees);
 		json_object_array_add(sites, s);

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2016
+#
+# diff.sh - traces of two builds compared, and traces held against limits.
+
+# The second build: two lines further down, a static function has another name,
+# half as many rows again, one leak less and one more.
+sheet_source() { # NAME ROWS FREED EXTRA LINES
+	[ -z "$5" ] || printf '%s\n\n' "$5"
+	cat <<END
+#include <stdlib.h>
+#include <string.h>
+static char *keep[256];
+static int rows;
+static char *$1(int i)
+{
+	char *p = malloc(100 + i % 7);
+	memset(p, 1, 100);
+	return p;
+}
+static void load(int n)
+{
+	for (int i = 0; i < n; i++)
+		keep[rows++] = $1(i);
+}
+static void scratch(void)
+{
+	for (int i = 0; i < 1000; i++)
+		free(malloc(64));
+}
+static void *lost(int n)
+{
+	return n ? malloc(n) : NULL;
+}
+int main(void)
+{
+	load($2);
+	scratch();
+	for (int i = 0; i < $3; i++)
+		free(keep[i]);
+	return lost($4) != NULL && 0;
+}
+END
+}
+
+sheet() { # DIRECTORY NAME ROWS FREED EXTRA LINES [CFLAGS...]: DIRECTORY/sheet and DIRECTORY.log
+	local dir=$1
+	mkdir -p "$dir"
+	sheet_source "$2" "$3" "$4" "$5" "$6" >"$dir/sheet.c"
+	shift 6
+	(cd "$dir" && cc -g -fno-builtin -fno-inline "$@" -o sheet sheet.c) || bad 'sheet.c does not compile'
+	run "$mprof" record -o "$dir.log" -- "$dir/sheet"
+	expect_status 0
+}
+
+two_builds() {
+	sheet old parse_row 100 90 0 '' -O0 -no-pie
+	sheet new parse_line 150 150 4096 '/* moved */' -O1 -pie
+}
+
+differ() { # OPTIONS...: JSON of the comparison in answer
+	run "$mprof" diff --json "$@" old.log new.log
+	expect_status 0
+	cp out answer
+}
+
+rows() {
+	json answer '[.rows[] | "\(.change) \(.function) \(.difference)"] | join(", ")'
+}
+
+# 100 + i % 7, i below n.
+sum_of_rows() {
+	awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) s += 100 + i % 7; print s }'
+}
+
+test_diff_of_two_builds() {
+	local before after
+	before=$(sum_of_rows 100) after=$(sum_of_rows 150)
+	two_builds
+	differ --value total
+	expect_same rows "$(rows)" "grown parse_line $((after - before)), added lost 4096"
+	expect_same renamed "$(json answer '.renamed[] | "\(.function_before) \(.function_after)"')" 'parse_row parse_line'
+	expect_same counts "$(json answer '.changes | "\(.added) \(.removed) \(.grown) \(.shrunk) \(.same)"')" '1 0 1 0 1'
+	expect_same before "$(json answer '.total_before | "\(.calls) \(.total)"')" "1100 $((before + 64000))"
+	expect_same after "$(json answer '.total_after | "\(.calls) \(.total) \(.leaked)"')" "1151 $((after + 64000 + 4096)) 4096"
+	differ --value leaked --by stack
+	expect_same leaks "$(rows)" "added lost 4096, removed parse_line -$((before - $(sum_of_rows 90)))"
+	expect_same stack "$(json answer '.rows[0].stack | join(" ")')" 'main lost'
+	differ --value total --no-renames
+	expect_same 'by name alone' "$(rows)" "added parse_line $after, removed parse_row -$before, added lost 4096"
+	differ --value calls --by module
+	expect_same module "$(json answer '.rows[] | "\(.function) \(.module) \(.difference)"')" 'null sheet 51'
+	differ --value total --by line
+	expect_same 'by line' "$(json answer '[.rows[] | .change] | sort | join(" ")')" 'added added added removed removed'
+	differ --value total --min-change 5K
+	expect_same noise "$(rows)" "grown parse_line $((after - before))"
+	differ --value total --min-change 60%
+	expect_same 'noise in percent' "$(rows)" 'added lost 4096'
+}
+
+test_diff_in_words() {
+	two_builds
+	run "$mprof" diff --value total old.log new.log
+	expect_status 0
+	expect_text out 'From old.log to new.log:'
+	grep -Eq '^  calls +1,100 +1,151 +\+51 +\+4\.6 %$' out || bad "calls: $(cat out)"
+	expect_text out 'total by function: 1 added, 1 grown; 1 the same.'
+	expect_text out 'Taken to be renamed: parse_row (sheet.c) is now parse_line (sheet.c).'
+	grep -Eq '^ +\+4\.0 KiB +0 bytes +4\.0 KiB +added +lost \(sheet\.c\)$' out || bad 'lost'
+	run "$mprof" diff --markdown old.log new.log
+	expect_text out '| calls | 1,100 | 1,151 | +51 | +4.6 % |'
+	expect_text out '`parse_line (sheet.c)`'
+	run "$mprof" diff --all old.log old.log
+	expect_text out 'peak by function: 2 the same.'
+	grep -Eq ' = *$' out || bad 'totals differ from themselves'
+}
+
+test_diff_errors() {
+	sheet old parse_row 5 5 0 '' -O0
+	run "$mprof" diff old.log
+	expect_status 2
+	run "$mprof" diff old.log old.log old.log
+	expect_status 2
+	run "$mprof" diff old.log none.log
+	expect_status 3
+	expect_one_line_error
+	expect_text err none.log
+	run "$mprof" diff --value peek old.log old.log
+	expect_status 2
+	run "$mprof" diff --min-change x old.log old.log
+	expect_status 2
+}
+
+# ---- limits ----
+
+check() { # OPTIONS...: of new.log
+	run "$mprof" check "$@" new.log
+}
+
+test_check_limits() {
+	two_builds
+	check --max-peak 1M --max-live 4096 --max-leaked 4K --max-calls 1151 --max-total 1M --max-temporary 1000
+	expect_status 0
+	expect_lines out 0
+	check --max-peak 15K --max-live 4095 --max-leaked 0 --max-calls 1150 --max-calls 'load=150' --max-peak 'l*=1K'
+	expect_status 1
+	expect_lines out 5
+	expect_text out 'failed max-peak: 15.1 KiB is more than the 15.0 KiB allowed; >99 % of it by parse_line (sheet.c)'
+	expect_text out 'failed max-live: 4,096 is more than the 4,095 allowed'
+	expect_text out 'failed max-calls: 1,151 is more than the 1,150 allowed; 87 % of it by scratch (sheet.c)'
+	expect_text out 'failed max-peak l*:'
+	check --all --max-calls 'scratch=999' --max-calls 2000
+	expect_status 1
+	expect_text out 'failed max-calls scratch: 1,000 is more than the 999 allowed'
+	expect_text out 'passed max-calls: 1,151 is within the 2,000 allowed'
+	expect_text out 'passed complete: no call was lost'
+}
+
+test_check_baseline() {
+	two_builds
+	run "$mprof" check --baseline old.log --no-new-leaks old.log
+	expect_status 0
+	expect_lines out 0
+	check --baseline old.log --no-new-leaks --tolerance 5
+	expect_status 1
+	expect_lines out 4
+	expect_text out 'failed baseline total:'
+	expect_text out 'failed baseline leaked:'
+	expect_text out 'failed no-new-leaks: 1 call stack leaks more than in old.log; most, 4.0 KiB more, by lost (sheet.c:'
+	check --baseline old.log --tolerance 400
+	expect_status 0
+	check --all --baseline old.log --no-new-leaks
+	expect_text out '  +4.0 KiB  lost (sheet.c:'
+	check --no-new-leaks
+	expect_status 2
+	expect_text err '--baseline'
+	check
+	expect_status 2
+	check --max-peak 5Q
+	expect_status 2
+	run "$mprof" check --max-peak 1 none.log
+	expect_status 3
+	run "$mprof" check --max-peak 1 --baseline none.log new.log
+	expect_status 3
+}
+
+test_check_files() {
+	command -v xmllint >/dev/null || return 0
+	two_builds
+	check --max-peak 15K --max-calls '<&"none=5' --baseline old.log --no-new-leaks --junit junit.xml --markdown note.md
+	expect_status 1
+	xmllint --noout junit.xml || bad 'no XML'
+	expect_same tests "$(xmllint --xpath 'string(//testsuite/@tests)' junit.xml)" \
+		"$(xmllint --xpath 'count(//testcase)' junit.xml)"
+	expect_same failures "$(xmllint --xpath 'string(//testsuite/@failures)' junit.xml)" \
+		"$(xmllint --xpath 'count(//failure)' junit.xml)"
+	expect_same 'how many' "$(xmllint --xpath 'count(//testcase) * 100 + count(//failure)' junit.xml)" 805
+	expect_same message "$(xmllint --xpath 'string(//testcase[@name="max-peak"]/failure/@message)' junit.xml)" \
+		'15.1 KiB is more than the 15.0 KiB allowed; >99 % of it by parse_line (sheet.c)'
+	expect_same name "$(xmllint --xpath 'string(//testcase[2]/@name)' junit.xml)" 'max-calls <&"none'
+	expect_text junit.xml 'max-calls &lt;&amp;&quot;none'
+	expect_text junit.xml 'lost (sheet.c'
+	expect_same rows "$(grep -c '^| :' note.md)" 8
+	expect_text note.md ': 5 of 8 checks failed'
+	expect_text note.md '* `+4.0 KiB  lost (sheet.c:'
+	check --max-peak 1M --junit /nowhere/x.xml
+	expect_status 1
+	expect_one_line_error
+}
+
+test_check_json() {
+	local name
+	two_builds
+	check --json --max-peak 15K --baseline old.log --no-new-leaks
+	expect_status 1
+	cp out answer
+	expect_same peak "$(json answer '.checks[0] | "\(.check) \(.passed) \(.most) \(.blame.function)"')" 'max-peak false 15360 parse_line'
+	expect_same leaks "$(json answer '.checks[] | select(.check == "no-new-leaks").leaks[] |
+		"\(.function) \(.leaked_before) \(.leaked_after)"')" 'lost 0 4096'
+	differ --by stack --all
+	cat answer out >both
+	{ json out '[paths | map(select(type == "string")) | last] | unique[]'
+	  check --json --max-peak 15K --baseline old.log --no-new-leaks
+	  json out '[paths | map(select(type == "string")) | last] | unique[]'; } >names
+	while read -r name; do
+		grep -qwF -e "$name" "$root/man/mprof-report-json.md" || bad "'$name' is not explained"
+	done <names
+}

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2016
+#
+# trees.sh - views that are trees, sources, chains and threads, and the findings
+# in words, of programs whose every figure is known.
+
+# Lines count: figures are looked up by them.
+shop_source() {
+	cat <<'END'
+#include <stdlib.h>
+#include <string.h>
+static char *keep[64];
+static char *take(size_t n)
+{
+	char *p = malloc(n);
+	memset(p, 1, n);
+	return p;
+}
+static void stock(int n)
+{
+	for (int i = 0; i < n; i++)
+		keep[i] = take(1000);
+}
+static void rush(void)
+{
+	for (int i = 0; i < 300; i++)
+		free(take(10));
+}
+static int deep(int n)
+{
+	if (n)
+		return deep(n - 1) + 1;
+	keep[63] = malloc(5000);
+	return 0;
+}
+int main(void)
+{
+	stock(40);
+	rush();
+	deep(20);
+	for (int i = 0; i < 30; i++)
+		free(keep[i]);
+	return 0;
+}
+END
+}
+
+shop() { # [CFLAGS...]: ./shop and its trace in log
+	shop_source >shop.c
+	cc -g -O0 -fno-builtin "$@" -o shop shop.c || bad 'shop.c does not compile'
+	run "$mprof" record -o log -- ./shop
+}
+
+view() { # VIEW...: JSON of it in answer
+	run "$mprof" report --json "$@" log
+	expect_status 0
+	cp out answer
+}
+
+# "function inclusive/exclusive" of rows, each behind its parent.
+tree() { # VALUE
+	json answer "[.rows[] | \"\(.depth):\(.function) \(.inclusive.$1)/\(.exclusive.$1)\"] | join(\", \")"
+}
+
+test_report_top_down() {
+	shop
+	view top-down --sort peak --min-percent 0
+	expect_same tree "$(tree total)" '1:main 48000/0, 2:stock 40000/0, 3:take 40000/40000, 2:deep 5000/5000, 2:rush 3000/0, 3:take 3000/3000'
+	expect_same sums "$(json answer '[.rows[].exclusive.calls] | add')" 341
+	expect_same total "$(json answer '"\(.total.peak) \(.total.calls) \(.total.live)"')" '45000 341 15000'
+	expect_same parents "$(json answer '[.rows[].parent] | map(tostring) | join(" ")')" 'null 1 2 1 1 5'
+	view top-down --sort calls --depth 2
+	expect_same shallow "$(tree calls)" '1:main 341/0, 2:rush 300/0, 2:stock 40/0'
+	expect_same hidden "$(json answer .hidden)" 3
+	view top-down --by line --sort total --min-percent 0
+	expect_same lines "$(json answer '[.rows[] | select(.function == "main").line] | join(" ")')" '29 31 30'
+	view top-down --by module
+	expect_same modules "$(json answer '[.rows[].module] | join(" ")')" shop
+	run "$mprof" report top-down log
+	grep -Eq '^ +100 % +43\.9 KiB +341 +main \(shop\.c\)$' out || bad "main: $(cat out)"
+	grep -Eq '^ +89 % +39\.1 KiB +40 +stock' out || bad 'stock'
+	run "$mprof" report top-down --by size log
+	expect_status 2
+	expect_one_line_error
+}
+
+test_report_bottom_up() {
+	shop
+	view bottom-up --sort total --min-percent 0
+	expect_same tree "$(tree total)" '1:take 43000/43000, 2:stock 40000/0, 3:main 40000/0, 2:rush 3000/0, 3:main 3000/0, 1:deep 5000/5000, 2:main 5000/0'
+}
+
+test_report_callers() {
+	shop
+	view callers take --sort total --min-percent 0
+	expect_same callers "$(tree total)" '1:take 43000/43000, 2:stock 40000/0, 3:main 40000/0, 2:rush 3000/0, 3:main 3000/0'
+	expect_same callees "$(json answer '[.callees[] | "\(.function) \(.inclusive.total)"] | join(" ")')" 'take 43000'
+	view callers stock --sort calls
+	expect_same 'what it calls' "$(json answer '[.callees[] | "\(.function) \(.inclusive.calls)/\(.exclusive.calls)"] | join(" ")')" 'stock 40/0 take 40/40'
+	view callers 'd*p' --sort calls
+	expect_same 'by a glob' "$(json answer .total.calls)" 1
+	run "$mprof" report callers tske log
+	expect_status 1
+	expect_one_line_error
+	expect_text err "did you mean 'take'?"
+	run "$mprof" report callers log
+	expect_status 2
+}
+
+margin() { # LINE: "own peak calls" of the text in out
+	awk -v line="$1" '{ for (i = 1; i <= NF; i++) if ($i == line) { $i = "|"; sub(/ *\|.*/, ""); print; exit } }' out
+}
+
+test_report_annotate() {
+	shop
+	view annotate shop.c
+	expect_same lines "$(json answer '[.rows[0].lines[] | "\(.line):\(.inclusive.total)/\(.exclusive.total)"] | join(" ")')" \
+		'6:43000/43000 13:40000/0 18:3000/0 23:5000/0 24:5000/5000 29:40000/0 30:3000/0 31:5000/0'
+	expect_same source "$(json answer '.rows[0].lines[0].source')" '	char *p = malloc(n);'
+	expect_same 'it is older' "$(json answer '.rows[0].source_is_newer')" false
+	run "$mprof" report annotate 'sh*.c' log
+	expect_same 'line 6' "$(margin 6 | tr -s ' ')" '39.1 KiB 39.1 KiB 340'
+	expect_text out 'keep[i] = take(1000);'
+	expect_no_text out 'not here'
+	mkdir -p moved/src
+	mv shop.c moved/src
+	run "$mprof" report annotate shop.c log
+	expect_text out 'Its source is not here (No such file or directory)'
+	grep -Eq '340 +6 +take' out || bad 'no figures without the source'
+	run "$mprof" report annotate shop.c --source-dir nowhere --source-dir moved/src log
+	expect_text out 'keep[i] = take(1000);'
+	echo >>moved/src/shop.c
+	touch -d '1 hour' moved/src/shop.c
+	run "$mprof" report annotate shop.c --source-dir moved/src log
+	expect_text out 'was changed after the trace was made'
+	run "$mprof" report annotate other.c log
+	expect_status 1
+	expect_text err 'shop.c'
+	cc -O0 -fno-builtin -o shop moved/src/shop.c -Wl,--build-id=none
+	run "$mprof" record -o log -- ./shop
+	run "$mprof" report annotate main.c --module shop log
+	expect_status 1
+}
+
+# 256 bytes more each time up to 1 MiB, a vector of C++, and what never grows.
+test_report_realloc() {
+	cat >grow.cc <<'END'
+#include <cstdlib>
+#include <vector>
+static void by_realloc()
+{
+	char *p = (char *)malloc(512);
+	for (size_t n = 768; n <= 1048576; n += 256)
+		p = (char *)realloc(p, n);
+	free(p);
+}
+static void by_vector()
+{
+	std::vector<long> v;
+	for (long i = 0; i < 1000; i++)
+		v.push_back(i);
+}
+int main()
+{
+	void *p = malloc(100);
+	by_realloc();
+	by_vector();
+	p = realloc(p, 50);
+	free(p);
+	return 0;
+}
+END
+	g++ -g -O0 -o grow grow.cc || return 0
+	run "$mprof" record -o log -- ./grow
+	view realloc
+	expect_same sums "$(json answer '"\(.chains) \(.steps) \(.copies)"')" '2 4104 10'
+	expect_same realloc "$(json answer '.rows[] | select(.function == "by_realloc") |
+		"\(.line) \(.steps) \(.copies) \(.longest) \(.largest_bytes) \(.reserve_bytes) \(.saved_calls)"')" \
+		'7 4094 0 4094 1048576 1048576 4094'
+	# 8, 16, ... 8192 bytes: ten new blocks, each twice the last.
+	expect_same vector "$(json answer '.rows[] | select(.function != "by_realloc") |
+		"\(.steps) \(.copies) \(.copied_bytes) \(.largest_bytes) \(.reserve_bytes) \(.saved_copied_bytes)"')" \
+		'10 10 8184 8192 8192 8184'
+	view realloc --function by_vector
+	expect_same 'one of them' "$(json answer '.rows | length')" 1
+	run "$mprof" report realloc log
+	expect_text out 'reserve 1,048,576 bytes (1.0 MiB): saves 4,094 calls'
+	expect_text out 'not by realloc but as vectors grow'
+}
+
+# One thread makes 100 blocks of 64 bytes, the other frees 70 of them and makes its own.
+test_report_threads() {
+	cat >hand.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+static void *block[100];
+static void *consumer(void *arg)
+{
+	for (int i = 0; i < 70; i++)
+		free(block[i]);
+	for (int i = 0; i < 5; i++)
+		free(malloc(1000));
+	return arg;
+}
+int main(void)
+{
+	pthread_t t;
+	for (int i = 0; i < 100; i++)
+		block[i] = malloc(64);
+	pthread_create(&t, NULL, consumer, NULL);
+	pthread_join(t, NULL);
+	for (int i = 70; i < 100; i++)
+		free(block[i]);
+	return 0;
+}
+END
+	cc -g -O0 -fno-builtin -pthread -o hand hand.c || bad 'hand.c does not compile'
+	run "$mprof" record -o log -- ./hand
+	view threads
+	expect_same pair "$(json answer '.rows[] | "\(.from_thread) \(.to_thread) \(.blocks) \(.bytes)"')" '1 2 70 4480'
+	expect_same consumer "$(json answer '.threads[] | select(.thread == 2) |
+		"\(.allocated.bytes) \(.freed_itself.blocks) \(.freed_of_others.blocks) \(.producers)"')" '5000 5 70 1'
+	expect_same site "$(json answer '.sites[0] | "\(.function):\(.line) \(.foreign_frees)"')" 'main:16 70'
+	run "$mprof" report threads log
+	grep -Eq '^ +1 +4\.4 KiB +1\.9 KiB' out || bad "no matrix: $(cat out)"
+}
+
+# ---- findings ----
+
+test_report_findings_of_stacks() {
+	shop
+	run "$mprof" report --json log
+	cp out answer
+	expect_same peak "$(json answer '.findings[] | select(.finding == "peak" and .function == "take") | "\(.part) \(.of) \(.line)"')" '40000 45000 6'
+	expect_same temporary "$(json answer '.findings[] | select(.finding == "temporary") | "\(.function) \(.part) \(.of)"')" 'take 300 341'
+	expect_same leak "$(json answer '.findings[] | select(.finding == "leak" and .function == "deep") | "\(.part) \(.growth)"')" '5000 once'
+	expect_same 'no more than ten' "$(json answer '.findings | length <= 10')" true
+	run "$mprof" report log
+	expect_text out '89 % of the peak (39.1 KiB in 40 blocks) was asked for by take (shop.c:6).'
+	expect_text out '      mprof report callers take log'
+	"$mprof" record -o "it's a log" -- ./shop 2>/dev/null
+	run "$mprof" report "it's a log"
+	# Every command that the findings name does what it says, as a shell reads it.
+	sed -n "s/^      mprof /mprof /p" out >commands
+	[ "$(wc -l <commands)" -ge 4 ] || bad "only these commands: $(cat commands)"
+	while read -r line; do
+		PATH=$build:$PATH sh -c "$line" >said 2>&1 || bad "$line: $(cat said)"
+		grep -Eq 'take|deep' said || bad "$line: shows neither take nor deep"
+	done <commands
+	run env MPROF_CONF=UNWIND=none "$mprof" record -o log -- ./shop
+	run "$mprof" report log
+	expect_status 0
+	expect_no_text out 'Who asked'
+}
+
+test_report_of_trees_names_are_documented() {
+	local view name
+	shop
+	for view in top-down 'callers take' 'annotate shop.c' realloc threads; do
+		# shellcheck disable=SC2086
+		view $view
+		json answer '[paths | map(select(type == "string")) | last] | unique[]' >names
+		while read -r name; do
+			grep -qwF -e "$name" "$root/man/mprof-report-json.md" || bad "'$name' of $view is not explained"
+		done <names
+	done
+}
