@@ -4,83 +4,95 @@
 
 static void add_lifetimes(json *o, const struct site_values *v)
 {
-	json *l = json_object_new_object();
+	json *l;
 
 	if (!v->freed_calls) {
-		add(o, "lifetime_ns", NULL);
-		json_object_put(l);
+		add(o, "lifetimes_ns", NULL);
 		return;
 	}
+	l = json_object_new_object();
 	add_n(l, "min", v->lifetime_min_ns);
 	add_n(l, "mean", v->lifetime_ns / v->freed_calls);
 	add_n(l, "max", v->lifetime_max_ns);
-	add_n(l, "sum", v->lifetime_ns);
-	add(o, "lifetime_ns", l);
+	add(o, "lifetimes_ns", l);
 }
 
-static void add_pair(json *o, const char *name, uint64_t calls, uint64_t bytes)
+static void add_blocks(json *o, const struct site_values *v, uint64_t leaked_calls)
 {
-	json *pair = json_object_new_object();
+	json *b = json_object_new_object();
 
-	add_n(pair, "calls", calls);
-	add_n(pair, "bytes", bytes);
-	add(o, name, pair);
+	add_n(b, "freed", v->freed_calls);
+	add_n(b, "live", v->live_calls);
+	add_n(b, "leaked", leaked_calls);
+	add_n(b, "peak", v->peak_calls);
+	add_n(b, "rss", v->rss_calls);
+	add_n(b, "local", v->local_calls);
+	add(o, "blocks", b);
 }
 
-json *flat_values_json(const struct site_values *v, uint64_t leaked_bytes, uint64_t leaked_calls)
+static void add_reallocs(json *o, const struct site_values *v)
 {
-	json *o = json_object_new_object(), *epochs = json_object_new_array();
+	json *r = json_object_new_object();
+
+	add_n(r, "calls", v->reallocs);
+	add_n(r, "moved", v->realloc_moved);
+	add_n(r, "copied_bytes", v->realloc_bytes);
+	add(o, "reallocs", r);
+	r = json_object_new_object();
+	add_n(r, "calls", v->map_calls);
+	add_n(r, "bytes", v->map_bytes);
+	add(o, "maps", r);
+}
+
+static void add_sizes(json *o, const struct site_values *v)
+{
+	json *s = json_object_new_object();
+
+	add_n(s, "min", v->size_min);
+	add_n(s, "mean", v->calls ? v->bytes / v->calls : 0);
+	add_n(s, "max", v->size_max);
+	add(o, "sizes", s);
+}
+
+void flat_values_json(json *o, const struct profile *p, const struct site_values *v,
+		      uint64_t leaked_bytes, uint64_t leaked_calls)
+{
+	const struct profile_group g = { .v = *v, .leaked_bytes = leaked_bytes };
+	json *epochs = json_object_new_array();
+	uint64_t figure[VALUE_COUNT];
 	unsigned i;
 
-	add_n(o, "calls", v->calls);
-	add_n(o, "bytes", v->bytes);
-	add_n(o, "size_min", v->size_min);
-	add_n(o, "size_mean", v->calls ? v->bytes / v->calls : 0);
-	add_n(o, "size_max", v->size_max);
-	add_n(o, "waste_bytes", v->slack);
-	add_pair(o, "freed", v->freed_calls, v->freed_bytes);
+	for (i = 0; i < VALUE_COUNT; i++)
+		figure[i] = profile_group_value(&g, (enum profile_value)i);
+	add(o, "figures", figures_json(figure));
+	add_blocks(o, v, leaked_calls);
+	add_sizes(o, v);
 	add_lifetimes(o, v);
-	add_pair(o, "live", v->live_calls, v->live_bytes);
-	add_pair(o, "leaked", leaked_calls, leaked_bytes);
-	add_pair(o, "peak", v->peak_calls, v->peak_bytes);
+	add_reallocs(o, v);
+	add_n(o, "freed_bytes", v->freed_bytes);
+	add_n(o, "temporary_bytes", v->temporary_bytes);
 	add_n(o, "peak_waste_bytes", v->peak_slack);
-	add_pair(o, "rss", v->rss_calls, v->rss_bytes);
-	add_pair(o, "local", v->local_calls, v->local_bytes);
-	add_pair(o, "temporary", v->temporary_calls, v->temporary_bytes);
 	add_n(o, "foreign_frees", v->foreign_frees);
-	add_n(o, "reallocs", v->reallocs);
-	add_n(o, "reallocs_moved", v->realloc_moved);
-	add_n(o, "realloc_copied_bytes", v->realloc_bytes);
-	add_pair(o, "maps", v->map_calls, v->map_bytes);
+	add_i(o, "first_ns", v->last_ticks ? walk_ns(&p->walk, v->first_ticks) : 0);
+	add_i(o, "last_ns", v->last_ticks ? walk_ns(&p->walk, v->last_ticks) : 0);
 	for (i = 0; i < SITE_EPOCHS; i++)
 		json_object_array_add(epochs, json_object_new_uint64(v->epoch_bytes[i]));
-	add(o, "live_bytes_by_epoch", epochs);
-	return o;
-}
-
-static json *line_json(const struct sym_line *line)
-{
-	json *o = json_object_new_object();
-
-	add_s(o, "function", line->function);
-	add_s(o, "file", line->file);
-	add_n(o, "line", line->line);
-	add_s(o, "module", line->module);
-	if (line->inlined)
-		add_b(o, "inlined", true);
-	return o;
+	add(o, "live_by_epoch_bytes", epochs);
 }
 
 static void add_path(json *o, struct view_request *r, uint32_t stack)
 {
 	const struct profile_path *path = profile_path(r->profile, stack);
-	json *list = json_object_new_array();
+	json *list = json_object_new_array(), *line;
 	size_t i;
 
-	for (i = path ? path->count : 0; i--;)
-		json_object_array_add(list, line_json(path->line[i]));
+	for (i = 0; path && i < path->count; i++) {
+		line = json_object_new_object();
+		figures_line_json(line, path->line[i], true);
+		json_object_array_add(list, line);
+	}
 	add(o, "stack", list);
-	add_b(o, "stack_truncated", path && path->truncated);
+	add_b(o, "stack_is_cut", path && path->truncated);
 }
 
 static void add_group(json *o, struct view_request *r, const struct profile_group *g)
@@ -96,18 +108,17 @@ static void add_group(json *o, struct view_request *r, const struct profile_grou
 		add_n(o, "size", g->part);
 		break;
 	case PROFILE_BY_MODULE:
-		add_s(o, "module", g->line ? g->line->module : "");
+		add(o, "module", g->line ? json_string(g->line->module) : NULL);
 		break;
 	case PROFILE_BY_FILE:
-		add_s(o, "file", g->line ? g->line->file : "");
-		add_s(o, "module", g->line ? g->line->module : "");
-		break;
-	case PROFILE_BY_FUNCTION:
-		add_s(o, "function", g->line ? g->line->function : "");
-		add_s(o, "module", g->line ? g->line->module : "");
+		add(o, "file", g->line && *g->line->file ? json_string(g->line->file) : NULL);
+		add(o, "module", g->line ? json_string(g->line->module) : NULL);
 		break;
 	default:
-		add(o, "line", g->line ? line_json(g->line) : NULL);
+		if (g->line)
+			figures_line_json(o, g->line, r->profile->by == PROFILE_BY_LINE);
+		else
+			add(o, "function", NULL);
 		break;
 	}
 }
@@ -123,9 +134,9 @@ json *flat_view_json_row(struct view_request *r, size_t i)
 		return NULL;
 	add_n(o, "value", n);
 	add_ratio(o, "share", total ? (double)n / (double)total : 0);
-	add_n(o, "stacks", g->sites);
-	add(o, "figures", flat_values_json(&g->v, g->leaked_bytes, g->leaked_calls));
+	add_n(o, "sites", g->sites);
 	add_group(o, r, g);
+	flat_values_json(o, r->profile, &g->v, g->leaked_bytes, g->leaked_calls);
 	return o;
 }
 
@@ -156,13 +167,15 @@ static json *moment_json(const struct site_moment *m, bool rss)
 int flat_view_json(struct view_request *r, json *o, struct error *err)
 {
 	const struct profile *p = r->profile;
+	json *total = json_object_new_object();
 	size_t more;
 
 	(void)err;
 	flat_view_rows(r, &more);
 	add(o, "moment_of_peak", moment_json(&p->sites.peak, false));
 	add(o, "moment_of_rss", moment_json(&p->sites.rss, true));
-	add(o, "total", flat_values_json(&p->total, p->leaked_total, p->leaked_calls_total));
+	flat_values_json(total, p, &p->total, p->leaked_total, p->leaked_calls_total);
+	add(o, "total", total);
 	add_n(o, "rows_left_out", more);
 	return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "table.h"
@@ -12,13 +13,9 @@
 
 struct text flat_value(uint64_t n, enum profile_value value)
 {
-	const char *unit = profile_value_unit(value);
-
-	if (!strcmp(unit, "bytes"))
-		return text_bytes(n);
-	if (!strcmp(unit, "ns"))
-		return text_ns(n);
-	return text_many(n, "call", "calls");
+	if (*profile_value_unit(value) == 'c')
+		return text_many(n, "call", "calls");
+	return figures_text(value, n);
 }
 
 struct text flat_moment(int64_t ns)
@@ -26,20 +23,6 @@ struct text flat_moment(int64_t ns)
 	struct text t;
 
 	snprintf(t.s, sizeof(t.s), "%.40s after the start", text_ns(ns > 0 ? (uint64_t)ns : 0).s);
-	return t;
-}
-
-struct long_text flat_line(const struct sym_line *line)
-{
-	struct long_text t;
-
-	if (*line->file && line->line)
-		snprintf(t.s, sizeof(t.s), "%.380s (%.80s:%" PRIu32 ")", line->function,
-			 text_base(line->file), line->line);
-	else if (line->known)
-		snprintf(t.s, sizeof(t.s), "%.380s (%.80s)", line->function, line->module);
-	else
-		snprintf(t.s, sizeof(t.s), "%.480s", line->function);
 	return t;
 }
 
@@ -88,7 +71,8 @@ static void print_path(struct view_request *r, const struct profile_path *path, 
 		while (i && same_place(path->line[i - 1], path->line[first - 1]))
 			i--;
 		note_name(r, path->line[first - 1]);
-		fprintf(out, "        %s", flat_line(path->line[first - 1]).s);
+		fputs("        ", out);
+		figures_line(out, path->line[first - 1], true);
 		if (first - i > 1)
 			fprintf(out, ", %zu times", first - i);
 		fputc('\n', out);
@@ -135,28 +119,25 @@ static int print_stacks(const struct flat_view *f, struct view_request *r, size_
 
 /* ---- tables ---- */
 
-static struct long_text name_of(const struct profile *p, const struct profile_group *g)
+/* What a row of a table is: a new string, NULL without memory. */
+static char *name_of(const struct profile *p, const struct profile_group *g)
 {
 	const struct sym_line *line = g->line;
+	struct sym_line part = { .file = "", .raw = "" };
 	struct long_text t;
 
 	if (p->by == PROFILE_BY_THREAD)
 		snprintf(t.s, sizeof(t.s), "thread %" PRIu64, g->part);
 	else if (p->by == PROFILE_BY_SIZE)
-		snprintf(t.s, sizeof(t.s), "blocks of %.80s", text_exact(g->part).s);
+		t = text_exact(g->part);
+	else if (line && (p->by == PROFILE_BY_FUNCTION || p->by == PROFILE_BY_LINE))
+		return figures_line_text(line, p->by == PROFILE_BY_LINE);
 	else if (!line)
 		snprintf(t.s, sizeof(t.s), "(no call stack)");
-	else if (p->by == PROFILE_BY_MODULE)
-		snprintf(t.s, sizeof(t.s), "%.500s", line->module);
-	else if (p->by == PROFILE_BY_FILE)
-		snprintf(t.s, sizeof(t.s), *line->file ? "%.500s" : "(%.500s)",
-			 *line->file ? line->file : line->module);
-	else if (p->by == PROFILE_BY_FUNCTION)
-		snprintf(t.s, sizeof(t.s), line->known ? "%.380s (%.100s)" : "%.480s",
-			 line->function, line->module);
-	else
-		t = flat_line(line);
-	return t;
+	if (!line)
+		return strdup(t.s);
+	part.function = p->by == PROFILE_BY_FILE && *line->file ? line->file : line->module;
+	return figures_line_text(&part, false);
 }
 
 static int print_table(const struct flat_view *f, struct view_request *r, size_t rows, FILE *out)
@@ -164,7 +145,7 @@ static int print_table(const struct flat_view *f, struct view_request *r, size_t
 	struct table t = TABLE(NULL);
 	struct profile *p = r->profile;
 	const uint64_t total = profile_value_total(p, r->sort);
-	char value[64], name[64];
+	char value[64], name[64], *what;
 	size_t i, n = 0;
 
 	snprintf(value, sizeof(value), ">%s", profile_value_name(r->sort));
@@ -173,7 +154,7 @@ static int print_table(const struct flat_view *f, struct view_request *r, size_t
 	t.title[n++] = ">share";
 	if (f->cell)
 		t.title[n++] = f->title;
-	t.title[n++] = ">stacks";
+	t.title[n++] = ">sites";
 	t.title[n++] = name;
 	fputc('\n', out);
 	for (i = 0; i < rows; i++) {
@@ -182,12 +163,15 @@ static int print_table(const struct flat_view *f, struct view_request *r, size_t
 
 		if (g->line)
 			note_name(r, g->line);
-		table_cell(&t, "%s", flat_value(v, r->sort).s);
+		table_cell(&t, "%s", figures_text(r->sort, v).s);
 		table_cell(&t, "%s", text_percent(v, total).s);
 		if (f->cell)
 			table_cell(&t, "%s", f->cell(r, g).s);
 		table_cell(&t, "%s", text_count(g->sites).s);
-		table_cell(&t, "%s", name_of(p, g).s);
+		what = name_of(p, g);
+		table_cell(&t, "%s", what ? what : "");
+		t.failed |= !what;
+		free(what);
 	}
 	return table_print(&t, out);
 }

@@ -9,7 +9,7 @@
 #ifndef MPROF_FLAT_VIEW_H
 #define MPROF_FLAT_VIEW_H
 
-#include "text.h"
+#include "figures.h"
 #include "views.h"
 
 struct flat_view {
@@ -34,13 +34,12 @@ size_t flat_view_json_rows(const struct view_request *r);
 /* Rows that have a value, and that --top lets through. */
 size_t flat_view_rows(const struct view_request *r, size_t *more);
 
-/* A figure with its unit. */
+/* A figure with its unit: "1.5 MiB", "3 calls", "20 ms". */
 struct text flat_value(uint64_t n, enum profile_value value);
 /* "3.1 s after the start" of ns since then. */
 struct text flat_moment(int64_t ns);
-/* "function (file:line)" or "function (module)". */
-struct long_text flat_line(const struct sym_line *line);
-/* Figures of sites, by the names of mprof-report-json.md. */
-json *flat_values_json(const struct site_values *v, uint64_t leaked_bytes, uint64_t leaked_calls);
+/* Adds figures of sites to o, by the names of mprof-report-json.md. */
+void flat_values_json(json *o, const struct profile *p, const struct site_values *v,
+		      uint64_t leaked_bytes, uint64_t leaked_calls);
 
 #endif

@@ -58,6 +58,18 @@ static bool is_small(const struct view_request *r, uint64_t part, uint64_t of)
 	return !part || (double)part * 100 < r->min_percent * (double)of;
 }
 
+/* line NULL: itself. */
+static void print_held(const struct sym_line *line, uint64_t part, uint64_t of, int indent,
+		       FILE *out)
+{
+	fprintf(out, "%*s%10s  %5s  ", indent, "", text_bytes(part).s, text_percent(part, of).s);
+	if (line)
+		figures_line(out, line, false);
+	else
+		fputs("itself", out);
+	fputc('\n', out);
+}
+
 static void print_callees(const struct view_request *r, const struct callgraph *g, uint32_t node,
 			  FILE *out)
 {
@@ -65,8 +77,7 @@ static void print_callees(const struct view_request *r, const struct callgraph *
 	size_t lo = 0, hi = g->edges, mid;
 
 	if (own)
-		fprintf(out, "        %10s  %5s  itself\n", text_bytes(own).s,
-			text_percent(own, all).s);
+		print_held(NULL, own, all, 8, out);
 	while (lo < hi) {
 		mid = lo + (hi - lo) / 2;
 		if (g->edge[mid].from < node)
@@ -76,9 +87,7 @@ static void print_callees(const struct view_request *r, const struct callgraph *
 	}
 	for (; lo < g->edges && g->edge[lo].from == node; lo++)
 		if (!is_small(r, g->edge[lo].v[0], all))
-			fprintf(out, "        %10s  %5s  %s\n", text_bytes(g->edge[lo].v[0]).s,
-				text_percent(g->edge[lo].v[0], all).s,
-				flat_line(g->node[g->edge[lo].to].line).s);
+			print_held(g->node[g->edge[lo].to].line, g->edge[lo].v[0], all, 8, out);
 }
 
 static void print_functions(const struct view_request *r, struct callgraph *g, uint32_t *order,
@@ -97,8 +106,8 @@ static void print_functions(const struct view_request *r, struct callgraph *g, u
 
 		if (is_small(r, n->all[0], g->total[0]))
 			break;
-		fprintf(out, "\n  %10s  %5s  %s\n", text_bytes(n->all[0]).s,
-			text_percent(n->all[0], g->total[0]).s, flat_line(n->line).s);
+		fputc('\n', out);
+		print_held(n->line, n->all[0], g->total[0], 2, out);
 		print_callees(r, g, order[i], out);
 	}
 }
