@@ -135,7 +135,8 @@ $(O)/bench/%: tests/bench/%.c
 
 # Manual pages and completions are made from the same tables as the parser.
 $(O)/gendoc: scripts/gendoc.c include/mprof/options.def include/mprof/modules.def include/mprof/functions.def \
-		src/mprof/cmd/commands.def src/mprof/out/views.def src/mprof/pass/values.def src/mprof/pass/by.def
+		src/mprof/cmd/commands.def src/mprof/out/views.def src/mprof/out/exports.def \
+		src/mprof/pass/values.def src/mprof/pass/by.def
 	$(call say,HOSTCC,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -Iinclude -Isrc/mprof -DMPROF_VERSION='"$(VERSION)"' -O1 -o $@ $<
 $(O)/man/%: man/%.in man/mprof-report-json.md $(O)/gendoc

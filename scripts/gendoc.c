@@ -4,9 +4,9 @@
  * a manual page or a completion script.
  *
  * A filter run by make: copies the file it is given to stdout and replaces
- * @OPTIONS@ @MODES@ @INITS@ @FUNCTIONS@ @COMMANDS@ @VIEWS@ @VALUES@ @BY@ and
- * @VERSION@, and a line @REPORT_JSON@ by the names in mprof-report-json.md beside it.  What they
- * become depends on the file: items of a list in a manual page (NAME.N.in),
+ * @OPTIONS@ @MODES@ @INITS@ @FUNCTIONS@ @COMMANDS@ @VIEWS@ @VALUES@ @BY@
+ * @FORMATS@ and @VERSION@, and a line @REPORT_JSON@ by the names in mprof-report-json.md beside it.
+ * What they become depends on the file: items of a list in a manual page (NAME.N.in),
  * words in a bash script (NAME.bash.in), 'word:help' in a zsh function.
  */
 #include <ctype.h>
@@ -57,6 +57,11 @@ static const struct row values[] = {
 #include <pass/values.def>
 	{ NULL, NULL, NULL, NULL },
 };
+static const struct row formats[] = {
+#define EXPORT(name, function, extension, flags, help) { name, "", help, "" },
+#include <out/exports.def>
+	{ NULL, NULL, NULL, NULL },
+};
 static const struct row by[] = {
 #define PROFILE_BY(id, name, help) { name, "", help, "" },
 #include <pass/by.def>
@@ -75,6 +80,7 @@ static const struct {
 	{ "@FUNCTIONS@", functions, "", "" },
 	{ "@COMMANDS@", commands, "Cm", " " },
 	{ "@VIEWS@", views, "Cm", " " },
+	{ "@FORMATS@", formats, "Cm", "" },
 	{ "@VALUES@", values, "Cm", "" },
 	{ "@BY@", by, "Cm", "" },
 	{ "@VERSION@", NULL, "", "" },
@@ -128,6 +134,20 @@ static void put_mdoc(size_t table, const struct row *r)
 	fputs(".\n", stdout);
 }
 
+/* A quote inside quotes, as a shell wants it. */
+static void put_quoted(const struct row *r)
+{
+	const char *s;
+
+	printf("'%s:", r->name);
+	for (s = r->help; *s; s++) {
+		if (*s == '\'')
+			fputs("'\\'", stdout);
+		putchar(*s);
+	}
+	fputs("' ", stdout);
+}
+
 static void put_table(size_t table, enum format format)
 {
 	const struct row *r = tables[table].rows;
@@ -142,7 +162,7 @@ static void put_table(size_t table, enum format format)
 		else if (format == BASH)
 			printf("%s%s", r == tables[table].rows ? "" : " ", r->name);
 		else
-			printf("'%s:%s' ", r->name, r->help);
+			put_quoted(r);
 	}
 	if (format == MDOC && tables[table].rows == functions)
 		putchar('\n');
