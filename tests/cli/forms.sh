@@ -147,6 +147,9 @@ test_completion() {
 	run bash -c '. "$1"; COMP_WORDS=(mprof -m Log); COMP_CWORD=2; _mprof; echo "${COMPREPLY[@]}"' \
 		- "$build/completions/mprof.bash"
 	expect_same 'completion of -m Log' "$(cat out)" 'LogFD LogMmap'
+	run bash -c '. "$1"; COMP_WORDS=(mprof export --to fo); COMP_CWORD=3; _mprof; echo "${COMPREPLY[@]}"' \
+		- "$build/completions/mprof.bash"
+	expect_same 'completion of --to fo' "$(cat out)" folded
 	command -v zsh >/dev/null || return 0
 	run zsh -n "$build/completions/_mprof"
 	expect_status 0

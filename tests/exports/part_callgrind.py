@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""callgrind's format, read by callgrind_annotate."""
+"""callgrind's format, read by callgrind_annotate and by KCachegrind."""
 
 import os
 import re
+import subprocess
+import threading
 
 import harness
 from world import differ, missing, need
@@ -87,3 +89,39 @@ def test_callgrind_names(w):
     problems += differ("numbers told twice", len(told), len(used))
     return problems + missing("the names", "\n".join(names), "odd;na$me, <x&y> 12 {z}",
                               "_ZL6phase1v")
+
+
+def kcachegrind(w, path):
+    """What KCachegrind says, without a screen, until it shows a function; it does not end itself."""
+    command = [need("dbus-run-session", "dbus-daemon"), "--", need("kcachegrind", "kcachegrind"), path]
+    home = w.path("home")
+    os.makedirs(home, mode=0o700, exist_ok=True)
+    env = dict(harness.clean_environment(), QT_QPA_PLATFORM="offscreen", HOME=home,
+               XDG_RUNTIME_DIR=home, QT_LOGGING_RULES="default=true")
+    process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               text=True, start_new_session=True)
+    late = threading.Timer(harness.TIMEOUT, harness.kill_group, [process])
+    late.start()
+    said = []
+    for line in process.stdout:
+        said.append(line)
+        if line.startswith("Selected "):
+            break
+    late.cancel()
+    harness.kill_group(process)
+    process.communicate()
+    return "".join(said)
+
+
+def test_callgrind_kcachegrind(w):
+    path = w.file("callgrind")
+    said = kcachegrind(w, path)
+    problems = missing("what KCachegrind shows", said, 'Selected  "main"')
+    problems += differ("what it cannot read", re.findall(r"^Loading .*", said, re.M), [])
+    # It does complain when there is reason to.
+    with open(path, encoding="utf-8") as file:
+        text = file.read().replace("calls=", "callz=", 1)
+    with open(w.path("wrong.callgrind"), "w", encoding="utf-8") as file:
+        file.write(text)
+    return problems + missing("what it says of a wrong line", kcachegrind(w, file.name),
+                              "Invalid line 'callz=")
