@@ -22,7 +22,6 @@
 
 struct eh_object mp_own MP_HIDDEN;
 
-#define FIRST_ROOM	   192u
 #define compiler_barrier() __asm__ volatile("" ::: "memory")
 
 struct state {
@@ -52,133 +51,6 @@ MPROF_HOT uintptr_t word_at(uintptr_t at)
 #define RA_OF(code, cfa)   (SLOT_AT(code, cfa) + 8)
 #endif
 
-/* ---- the cache's memory ---- */
-
-static size_t arrays_bytes(uint32_t room)
-{
-	return room * (sizeof(struct stack_frame) + sizeof(struct stack_meta) +
-		       2 * sizeof(struct stack_slot) + sizeof(struct stack_fresh));
-}
-
-/* Lays the arrays out at `at`, copying what there is. */
-static void place(struct stack_cache *c, char *at, uint32_t room)
-{
-	struct stack_cache old = *c;
-
-	c->frame = (struct stack_frame *)at;
-	c->meta = (struct stack_meta *)(c->frame + room);
-	c->slot = (struct stack_slot *)(c->meta + room);
-	c->fresh = (struct stack_fresh *)(c->slot + 2 * room);
-	c->room = room;
-	if (!old.room)
-		return;
-	__builtin_memcpy(c->frame, old.frame, old.n * sizeof(*c->frame));
-	__builtin_memcpy(c->meta, old.meta, old.n * sizeof(*c->meta));
-	__builtin_memcpy(c->slot, old.slot, old.slots * sizeof(*c->slot));
-	__builtin_memcpy(c->fresh, old.fresh, old.fresh_n * sizeof(*c->fresh));
-}
-
-/* Twice the room.  0: there is none. */
-static MPROF_COLD int grow(struct stack_cache *c)
-{
-	uint32_t room = c->room * 2;
-	size_t bytes = arrays_bytes(room), old_bytes = c->bytes;
-	char *old = (char *)c->frame, *at;
-
-	if (c->room >= STACK_FRAMES_MAX || !(at = sys_memory(bytes)))
-		return 0;
-	sys_madvise(at, bytes, MADV_DONTFORK);
-	place(c, at, room);
-	c->bytes = bytes;
-	if (old_bytes) /* the first arrays share the cache's own mapping */
-		sys_munmap(old, old_bytes);
-	mp_self_bytes((int64_t)bytes - (int64_t)old_bytes);
-	return 1;
-}
-
-static struct stack_cache *cache_new(void)
-{
-	size_t bytes = sizeof(struct stack_cache) + arrays_bytes(FIRST_ROOM);
-	struct stack_cache *c = sys_memory(bytes);
-
-	if (!c)
-		return NULL;
-	/* A forked child finds its record without a cache: nothing is left behind in it. */
-	sys_madvise(c, bytes, MADV_DONTFORK);
-	place(c, (char *)(c + 1), FIRST_ROOM);
-	c->generation = mp_rules_generation - 1;
-	mp_self_bytes((int64_t)bytes);
-	c->next = __atomic_load_n(&mp_local->caches, __ATOMIC_RELAXED);
-	while (!__atomic_compare_exchange_n(&mp_local->caches, &c->next, c, 0, __ATOMIC_RELEASE,
-					    __ATOMIC_RELAXED))
-		;
-	return c;
-}
-
-/* ---- which stack we are on ---- */
-
-static int find_area(struct stack_cache *c, uintptr_t sp)
-{
-	struct area a;
-
-	for (uint32_t i = 0; i < c->areas; i++)
-		if (sp >= c->seen[i].low && sp < c->seen[i].high) {
-			c->area = c->seen[i];
-			return 1;
-		}
-	if (mp_area(sp, &a) < 0)
-		return 0;
-	/* The main thread's stack has grown: its old bounds are of no use any more. */
-	for (uint32_t i = 0; i < c->areas; i++)
-		if (c->seen[i].high == a.high) {
-			c->seen[i] = c->area = a;
-			return 1;
-		}
-	c->seen[c->next_area++ % STACK_AREAS] = c->area = a;
-	c->areas += c->areas < STACK_AREAS;
-	return 1;
-}
-
-void mp_stacks_unmapped(uintptr_t at, size_t bytes)
-{
-	struct stack_cache *c = mp_local ? mp_local->caches : NULL;
-
-	for (; c; c = c->next)
-		for (uint32_t i = 0; i < STACK_AREAS; i++)
-			if (c->seen[i].low < at + bytes && at < c->seen[i].high) {
-				__atomic_store_n(&c->generation, mp_rules_generation - 1,
-						 __ATOMIC_RELEASE);
-				break;
-			}
-}
-
-/* The cache does not fit where we are, or what it was made by.  0: no stack to be had. */
-static MPROF_COLD struct stack_cache *prepare(struct mprof_thread *t, uintptr_t sp)
-{
-	struct stack_cache *c = t->stack;
-
-	/* Left in the middle by a jump out of a signal handler: nothing in it can be relied on. */
-	if (!c || c->dirty)
-		c = t->stack = cache_new();
-	if (!c)
-		return NULL;
-	c->n = c->slots = c->id = 0;
-	if (c->generation != mp_rules_generation) {
-		c->areas = c->next_area = 0;
-		__builtin_memset(c->seen, 0, sizeof(c->seen));
-		c->generation = mp_rules_generation;
-	}
-	return find_area(c, sp) ? c : NULL;
-}
-
-void mp_stack_forget(struct mprof_thread *t)
-{
-	struct stack_cache *c = t->stack;
-
-	if (c)
-		c->generation = mp_rules_generation - 1;
-}
-
 /* ---- one frame outward ---- */
 
 /* Out of a signal handler: the interrupted registers lie in a ucontext at sp. */
@@ -200,7 +72,7 @@ static MPROF_COLD int leave_signal(struct stack_cache *c, struct state *s)
 	s->exact = 1;
 	if (s->sp - c->area.low < c->area.high - c->area.low)
 		return s->pc != 0;
-	return s->pc && find_area(c, s->sp); /* the handler ran on a stack of its own */
+	return s->pc && mp_cache_area(c, s->sp); /* the handler ran on a stack of its own */
 }
 
 /* By a rule that is not one of the common ones.  0: the end; *flags says if not the right one. */
@@ -365,7 +237,7 @@ static int walk_one(struct stack_cache *c, struct state *s)
 		c->flags |= MPROF_STACK_LOST_WAY;
 		return 0;
 	}
-	if (c->fresh_n + c->n >= c->room && !grow(c)) {
+	if (c->fresh_n + c->n >= c->room && !mp_cache_grow(c)) {
 		c->flags |= MPROF_STACK_TRUNCATED;
 		return 0;
 	}
@@ -399,6 +271,27 @@ static MPROF_COLD int walk_oddly(struct stack_cache *c, struct state *s)
 }
 
 /*
+ * [hot] The frame *top - 1 of the previous stack is met again, its return address saved
+ * at `at`.  1: all outward of it is as it was.  Else *top is where it may be.
+ */
+MPROF_HOT int joins(struct stack_cache *c, uint32_t *top, uintptr_t at)
+{
+	uint32_t held;
+
+#if !defined(__x86_64__)
+	c->frame[*top - 1].at = at; /* it may have been the innermost */
+#else
+	(void)at;
+#endif
+	held = 1 + verify(c, *top - 1);
+	if (held == *top)
+		return 1;
+	/* The one that changed cannot be met again, only those beyond it. */
+	*top -= held + 1;
+	return 0;
+}
+
+/*
  * [hot] Walks outward; returns how many outer frames of the previous stack still
  * hold.  The frame's state is in registers, and in *s only for odd frames.
  */
@@ -407,26 +300,18 @@ static uint32_t walk(struct stack_cache *c, struct state *s)
 	/* Pairs with the release in rules.c: a table is filled before it is published. */
 	const struct rule_table *t = __atomic_load_n(&mp_rules, __ATOMIC_ACQUIRE);
 	uintptr_t shown = s->pc + 1, sp = s->sp, fp = s->fp, high = c->area.high, cfa, slot;
-	uint32_t top = c->n, n = 0, held;
+	uint32_t top = c->n, n = 0;
 	uint64_t word;
 
-	for (;;) {
+	while (shown) {
 		const struct stack_frame *frame = c->frame;
 		struct stack_fresh *f = &c->fresh[n];
 
 		while (top && frame[top - 1].sp < sp)
 			top--;
 		if (top && frame[top - 1].sp == sp && frame[top - 1].pc == shown &&
-		    (!c->meta[top - 1].needs || c->meta[top - 1].fp == fp)) {
-#if !defined(__x86_64__)
-			c->frame[top - 1].at = s->at; /* it may have been the innermost */
-#endif
-			held = 1 + verify(c, top - 1);
-			if (held == top)
-				break;
-			/* The one that changed cannot be met again, only those beyond it. */
-			top -= held + 1;
-		}
+		    (!c->meta[top - 1].needs || c->meta[top - 1].fp == fp) && joins(c, &top, s->at))
+			return c->fresh_n = n, top;
 		word = t->word[RULE_HASH(shown - 1, t)];
 		if (mprof_unlikely(word >> 17 != shown - 1))
 			word = mp_rule(shown - 1);
@@ -463,13 +348,9 @@ static uint32_t walk(struct stack_cache *c, struct state *s)
 #endif
 		shown = STRIP(word_at(RA_OF(word, cfa)));
 		sp = cfa;
-		if (mprof_unlikely(!shown)) {
-			top = 0;
-			break;
-		}
 	}
 	c->fresh_n = n;
-	return top;
+	return 0;
 }
 
 /* Out of our own functions that called an event's (mmap, operator new) to the program's. */
@@ -495,7 +376,7 @@ uint32_t mp_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_
 
 		if (mprof_unlikely(!c || sp - c->area.low >= c->area.high - c->area.low ||
 				   c->dirty | (c->generation != mp_rules_generation)) &&
-		    !(c = prepare(t, sp)))
+		    !(c = mp_cache_prepare(t, sp)))
 			return mp_stacks_none();
 		c->dirty = 1;
 		compiler_barrier();
@@ -529,7 +410,7 @@ uint32_t mp_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_
 
 struct stack_cache *mp_fresh_begin(struct mprof_thread *t, uintptr_t sp)
 {
-	struct stack_cache *c = prepare(t, sp);
+	struct stack_cache *c = mp_cache_prepare(t, sp);
 
 	if (!c)
 		return NULL;
@@ -540,7 +421,7 @@ struct stack_cache *mp_fresh_begin(struct mprof_thread *t, uintptr_t sp)
 
 int mp_fresh_add(struct stack_cache *c, uintptr_t pc)
 {
-	if (c->fresh_n == c->room && !grow(c)) {
+	if (c->fresh_n == c->room && !mp_cache_grow(c)) {
 		c->flags |= MPROF_STACK_TRUNCATED;
 		return 0;
 	}

@@ -3,6 +3,7 @@
  * unwind.h - what the files of call stacks know of each other.
  *
  *   unwind.c  a thread's stack, from its previous one and rules
+ *   stack_cache.c  the memory of that previous one, and which mapping it is on
  *   rules.c   code address -> rule, one word each; misses compile
  *   eh.c      a rule from call frame information, which cfi.c reads
  *   full.c    a walk with all registers, for what rules cannot say
@@ -84,9 +85,18 @@ MPROF_HOT uint32_t mp_rule(uintptr_t pc)
 
 extern struct eh_object mp_own; /* this library */
 
-/* ---- unwind.c: for an unwinder that finds all frames itself, innermost first ---- */
+/* ---- stack_cache.c ---- */
 
 struct stack_cache;
+/* t's cache where it does not fit: new, on another stack, or made by old rules.  NULL: none. */
+struct stack_cache *mp_cache_prepare(struct mprof_thread *t, uintptr_t sp);
+/* c is on the mapping of sp from now on.  0: nobody knows it. */
+int mp_cache_area(struct stack_cache *c, uintptr_t sp);
+/* Twice the room.  0: there is none. */
+int mp_cache_grow(struct stack_cache *c);
+
+/* ---- unwind.c: for an unwinder that finds all frames itself, innermost first ---- */
+
 struct stack_cache *mp_fresh_begin(struct mprof_thread *t, uintptr_t sp);
 /* pc as in struct stack_frame.  0: there is no room for more. */
 int mp_fresh_add(struct stack_cache *c, uintptr_t pc);
