@@ -16,7 +16,7 @@ static const char *const kind_names[FINDING_KINDS] = {
 
 static const char *const growth_words[] = {
 	[GROWTH_ONCE] = ", by a single call",
-	[GROWTH_EARLY] = ", all of it from the first quarter of the run",
+	[GROWTH_EARLY] = ", no more of it than after the first quarter of the run",
 	[GROWTH_STEADY] = ", more and more in the whole run",
 	[GROWTH_GOES_ON] = ", still growing in the last quarter of the run",
 	[GROWTH_OTHER] = "",
@@ -32,9 +32,13 @@ static const char *const growth_names[] = {
 static void put_who(const struct finding *f, FILE *out)
 {
 	figures_line(out, f->line, true);
-	if (f->user) {
+	if (f->through) {
+		fputs(", through ", out);
+		figures_line(out, f->through, false);
+	}
+	if (f->caller) {
 		fputs(", called by ", out);
-		figures_line(out, f->user, true);
+		figures_line(out, f->caller, true);
 	}
 }
 
@@ -199,21 +203,25 @@ static json *written(const struct finding *f, const char *trace)
 	return o;
 }
 
+static json *line_json(const struct sym_line *line)
+{
+	json *o = line ? json_object_new_object() : NULL;
+
+	if (line)
+		figures_line_json(o, line, LINE_LINE);
+	return o;
+}
+
 static json *finding_json(const struct analysis *a, const struct finding *f)
 {
-	json *o = json_object_new_object(), *user;
+	json *o = json_object_new_object();
 
 	add_s(o, "finding", kind_names[f->kind]);
 	add(o, "text", written(f, NULL));
 	add(o, "command", written(f, a->path));
 	figures_line_json(o, f->line, LINE_LINE);
-	if (f->user) {
-		user = json_object_new_object();
-		figures_line_json(user, f->user, LINE_LINE);
-		add(o, "called_by", user);
-	} else {
-		add(o, "called_by", NULL);
-	}
+	add(o, "through", line_json(f->through));
+	add(o, "called_by", line_json(f->caller));
 	add_n(o, "part", f->part);
 	add_n(o, "of", f->of);
 	add_ratio(o, "rank", f->rank);

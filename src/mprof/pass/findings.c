@@ -54,6 +54,30 @@ static uint64_t whole_of(const struct analysis *a, enum finding_kind kind)
 
 /* ---- functions ---- */
 
+/* Code that asks for others. */
+static bool is_library(const struct sym_line *l)
+{
+	static const char *const module[] = { "libc.so",    "libstdc++.so", "libc++.so",
+					      "ld-linux",   "libgcc_s",	    "libm.so",
+					      "libpthread", "libglib-2",    "libmprof.so" };
+	static const char *const name[] = { "std::",	"__gnu_cxx::", "alloc::",
+					    "<alloc::", "core::",      "<core::" };
+	size_t i;
+
+	for (i = 0; i < sizeof(module) / sizeof(module[0]); i++)
+		if (!strncmp(l->module, module[i], strlen(module[i])))
+			return true;
+	for (i = 0; i < sizeof(name) / sizeof(name[0]); i++)
+		if (!strncmp(l->function, name[i], strlen(name[i])))
+			return true;
+	return false;
+}
+
+static bool is_library_or_unknown(const struct sym_line *l)
+{
+	return !l->known || is_library(l);
+}
+
 struct top {
 	uint64_t part, most; /* most: of one site */
 	const struct site *largest;
@@ -85,7 +109,7 @@ static struct top *top_at(struct tops *t, uint32_t id)
 
 static bool add_to_tops(struct tops *t, struct profile *names, const struct site *s, uint64_t part)
 {
-	const struct sym_line *leaf = profile_leaf(names, s->key);
+	const struct sym_line *leaf = profile_leaf(names, s->key, is_library);
 	uint32_t id = leaf ? line_keys_id(&t->functions, leaf) : 0;
 	struct top *top;
 
@@ -182,30 +206,20 @@ static enum finding_growth growth_of(const struct site_values *v)
 
 /* ---- findings ---- */
 
-static bool is_system(const struct sym_line *l)
+/* Fills who asked for the finding's stack; false: nobody is known. */
+static bool find_who(struct profile *names, struct finding *f)
 {
-	static const char *const module[] = { "libc.so",  "libstdc++.so", "libc++.so", "ld-linux",
-					      "libgcc_s", "libm.so",	  "libpthread" };
-	size_t i;
+	const struct sym_line *leaf = profile_leaf(names, f->stack, NULL);
 
-	for (i = 0; i < sizeof(module) / sizeof(module[0]); i++)
-		if (!strncmp(l->module, module[i], strlen(module[i])))
-			return true;
-	return false;
-}
-
-/* The nearest caller that a reader can change. */
-static const struct sym_line *user_of(struct profile *names, const struct finding *f)
-{
-	const struct profile_path *path = profile_path(names, f->stack);
-	size_t i;
-
-	if (!path || !f->line || !is_system(f->line))
-		return NULL;
-	for (i = path->count; i--;)
-		if (!is_system(path->line[i]))
-			return path->line[i];
-	return NULL;
+	f->line = profile_leaf(names, f->stack, is_library);
+	if (leaf != f->line)
+		f->through = leaf;
+	if (f->line && !f->line->known) {
+		f->caller = profile_leaf(names, f->stack, is_library_or_unknown);
+		if (!f->caller->known)
+			f->caller = NULL;
+	}
+	return f->line;
 }
 
 static void insert(struct findings *f, const struct finding *new)
@@ -230,7 +244,6 @@ static void add_finding(struct findings *f, const struct analysis *a, enum findi
 	const uint64_t whole = whole_of(a, kind);
 	struct finding new = {
 		.kind = kind,
-		.line = profile_leaf(&f->names, t->largest->key),
 		.stack = t->largest->key,
 		.part = t->part,
 		.of = whole,
@@ -250,8 +263,8 @@ static void add_finding(struct findings *f, const struct analysis *a, enum findi
 	/* What is still growing will be worse in a longer run; what came once will not. */
 	if (kind == FINDING_LEAK && (new.growth == GROWTH_ONCE || new.growth == GROWTH_EARLY))
 		new.rank /= 4;
-	new.user = user_of(&f->names, &new);
-	insert(f, &new);
+	if (find_who(&f->names, &new))
+		insert(f, &new);
 }
 
 static bool find_kind(struct findings *f, const struct analysis *a, struct order *o)
@@ -302,7 +315,6 @@ static bool add_grown(struct findings *f, const struct analysis *a, const struct
 {
 	struct finding new = {
 		.kind = FINDING_GROWN,
-		.line = profile_leaf(&f->names, s->stack),
 		.stack = s->stack,
 		.grown = s,
 		.part = s->saved_steps,
@@ -312,10 +324,9 @@ static bool add_grown(struct findings *f, const struct analysis *a, const struct
 
 	if (new.rank * 100 < kinds[FINDING_GROWN].least_percent)
 		return false;
-	if (!new.line || s->saved_steps < STEPS_LEAST || has_grown(f, new.line))
+	if (s->saved_steps < STEPS_LEAST || !find_who(&f->names, &new) || has_grown(f, new.line))
 		return true;
 	new.rank *= kinds[FINDING_GROWN].weight;
-	new.user = user_of(&f->names, &new);
 	insert(f, &new);
 	return true;
 }

@@ -4,9 +4,10 @@
  * what there is to save.
  *
  * Figures come from the sites and chains that the analysis' walk found.  Sites
- * are put together by the function that asked (its innermost line that is no
- * wrapper).  Only stacks that make up nearly all of a figure are given names, so
- * a function's part may be a little more than is told, never less.
+ * are put together by the function that asked: the innermost line that a reader
+ * can do something about, which is no wrapper of the allocator, not in the C or
+ * C++ library, and of no container of these.  Only stacks that make up nearly all of a figure are
+ * given names, so a function's part may be a little more than is told, never less.
  *
  * Rank.  Each kind has a figure between 0 and 1: how much of the peak it is
  * (peak, leak, waste), of all calls (hot, temporary, grown) or of all copied and
@@ -37,7 +38,7 @@ enum finding_kind {
 /* How what was never freed came to be. */
 enum finding_growth {
 	GROWTH_ONCE,	/* a single call */
-	GROWTH_EARLY,	/* all in the first quarter of the run */
+	GROWTH_EARLY,	/* no more at the end than after the first quarter of the run */
 	GROWTH_STEADY,	/* more at the end of nearly every part of the run than before */
 	GROWTH_GOES_ON, /* more in the last quarter than before it */
 	GROWTH_OTHER,
@@ -45,11 +46,12 @@ enum finding_growth {
 
 struct finding {
 	enum finding_kind kind;
-	const struct sym_line *line; /* who asked: the line of its largest site */
-	const struct sym_line *user; /* nearest caller of ours, when line is of a system library */
-	uint32_t stack;		     /* of the largest site */
-	uint64_t part, of;	     /* the kind's figure: bytes, calls or blocks */
-	uint64_t calls, blocks;	     /* LEAK, PEAK: blocks of part; TEMPORARY: all calls of it */
+	const struct sym_line *line;	/* who asked: the line of its largest site */
+	const struct sym_line *through; /* what it called for that, e.g. strdup; NULL: nothing */
+	const struct sym_line *caller;	/* the nearest with a name, when line has none; NULL */
+	uint32_t stack;			/* of the largest site */
+	uint64_t part, of;		/* the kind's figure: bytes, calls or blocks */
+	uint64_t calls, blocks;		/* LEAK, PEAK: blocks of part; TEMPORARY: all calls of it */
 	size_t sites;
 	enum finding_growth growth;	 /* LEAK */
 	const struct growth_site *grown; /* GROWN */

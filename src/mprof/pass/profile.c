@@ -278,21 +278,25 @@ int profile_names(struct profile *p, struct trace *t, const struct profile_optio
 	return ret;
 }
 
-const struct sym_line *profile_leaf(struct profile *p, uint32_t stack)
+const struct sym_line *profile_leaf(struct profile *p, uint32_t stack,
+				    bool (*skip)(const struct sym_line *line))
 {
-	const struct sym_line *outer = NULL;
+	const struct sym_line *leaf = NULL, *last = NULL;
 	const struct sym_lines *lines;
 	size_t i;
 
 	for (; stack && stack < p->stacks->nodes; stack = p->stacks->node[stack].parent) {
 		lines = sym_frame(p->sym, p->stacks->node[stack].frame);
 		for (i = 0; lines && i < lines->count; i++) {
-			outer = &lines->line[i];
-			if (p->paths->wrappers || !paths_is_wrapper(outer))
-				return outer;
+			last = &lines->line[i];
+			if (!p->paths->wrappers && paths_is_wrapper(last))
+				continue;
+			leaf = leaf ? leaf : last;
+			if (!skip || !skip(last))
+				return last;
 		}
 	}
-	return outer;
+	return leaf ? leaf : last;
 }
 
 bool profile_suppresses(struct profile *p, uint32_t stack, uint64_t size_min, uint64_t size_max)

@@ -106,9 +106,11 @@ const struct profile_path *profile_path(struct profile *p, uint32_t stack);
  */
 int profile_names(struct profile *p, struct trace *t, const struct profile_options *o,
 		  struct error *err);
-/* The innermost line that is no wrapper, found without looking further out than it is; NULL:
- * not known. */
-const struct sym_line *profile_leaf(struct profile *p, uint32_t stack);
+/* The innermost line that is no wrapper and that skip (may be NULL) does not pass over, found
+ * without looking further out than it is; if there is none, the innermost that is no wrapper;
+ * NULL: not known. */
+const struct sym_line *profile_leaf(struct profile *p, uint32_t stack,
+				    bool (*skip)(const struct sym_line *line));
 /* Are never freed blocks of these sizes from there suppressed? */
 bool profile_suppresses(struct profile *p, uint32_t stack, uint64_t size_min, uint64_t size_max);
 
