@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../pass/calltree.h"
 #include "table.h"
 
 #define DEPTH 24u /* lines of a path that are shown unless --depth says otherwise */
@@ -62,13 +63,15 @@ static void note_name(struct view_request *r, const struct sym_line *line)
 static void print_path(struct view_request *r, const struct profile_path *path, FILE *out)
 {
 	const size_t depth = r->depth ? r->depth : DEPTH;
+	const size_t outer =
+	    r->options->wrappers ? 0 : calltree_start_lines(path->line, path->count);
 	size_t i = path->count, first, shown = 0;
 
 	if (!i && !path->truncated)
 		fputs("        (no call stack)\n", out);
-	while (i && shown++ < depth) {
+	while (i > outer && shown++ < depth) {
 		first = i--;
-		while (i && same_place(path->line[i - 1], path->line[first - 1]))
+		while (i > outer && same_place(path->line[i - 1], path->line[first - 1]))
 			i--;
 		note_name(r, path->line[first - 1]);
 		fputs("        ", out);
@@ -77,8 +80,8 @@ static void print_path(struct view_request *r, const struct profile_path *path, 
 			fprintf(out, ", %zu times", first - i);
 		fputc('\n', out);
 	}
-	if (i)
-		fprintf(out, "        ... and %zu callers\n", i);
+	if (i > outer)
+		fprintf(out, "        ... and %s\n", text_many(i - outer, "caller", "callers").s);
 	else if (path->truncated)
 		fputs("        ... and callers that are not known\n", out);
 }

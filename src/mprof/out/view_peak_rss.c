@@ -90,6 +90,14 @@ static void print_callees(const struct view_request *r, const struct callgraph *
 			print_held(g->node[g->edge[lo].to].line, g->edge[lo].v[0], all, 8, out);
 }
 
+/* Of a path of two such lines the first would be left out. */
+static bool only_starts(const struct sym_line *line)
+{
+	const struct sym_line *const twice[] = { line, line };
+
+	return calltree_start_lines(twice, 2) > 0;
+}
+
 static void print_functions(const struct view_request *r, struct callgraph *g, uint32_t *order,
 			    FILE *out)
 {
@@ -106,6 +114,8 @@ static void print_functions(const struct view_request *r, struct callgraph *g, u
 
 		if (is_small(r, n->all[0], g->total[0]))
 			break;
+		if (only_starts(n->line))
+			continue;
 		fputc('\n', out);
 		print_held(n->line, n->all[0], g->total[0], 2, out);
 		print_callees(r, g, order[i], out);

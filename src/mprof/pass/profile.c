@@ -234,7 +234,7 @@ static int open_names(struct profile *p, struct trace *t, const struct profile_o
 	p->paths = calloc(1, sizeof(*p->paths));
 	if (!p->stacks || !p->paths)
 		return fail(err, -ENOMEM, "no memory for the call stacks of '%s'", p->path);
-	p->has_stacks = p->stacks->nodes > 1;
+	p->has_stacks = p->stacks->definitions > 0;
 	ret = sym_open(&p->sym, p->stacks, &o->sym, err);
 	return ret < 0 ? ret : paths_init(p->paths, p->stacks, p->sym, o, err);
 }

@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2016
+#
+# views.sh - views that are lists, their filters and names, of programs whose
+# every figure is known.
+
+# Lines count: figures are looked up by them.
+store_source() {
+	cat <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+static void *kept[200];
+static void pause_ms(int ms)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000L }, NULL);
+}
+static void *A(void) { return malloc(3u << 20); }
+static void *B(void) { return malloc(5u << 20); }
+static void *C(void) { return malloc(4u << 20); }
+void *xmalloc(size_t n) { return malloc(n); }
+static void grow(int i) { kept[i] = xmalloc(1000); }
+static void once(void) { kept[199] = calloc(7, 11); }
+static void often(void)
+{
+	for (int i = 0; i < 500; i++)
+		free(malloc(24));
+}
+static int deep(int n)
+{
+	if (n)
+		return deep(n - 1) + 1;
+	kept[198] = malloc(5000);
+	free(kept[198]);
+	return 0;
+}
+int main(void)
+{
+	void *a = A(), *b = B(), *c, *p = NULL;
+	free(a);
+	c = C();
+	free(b);
+	a = A();
+	free(c);
+	free(a);
+	once();
+	often();
+	deep(9);
+	for (int i = 1; i <= 20; i++)
+		p = realloc(p, 100 * i);
+	free(p);
+	p = mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	munmap(p, 1 << 20);
+	for (int i = 0; i < 48; i++) {
+		grow(i);
+		pause_ms(2);
+	}
+	return 0;
+}
+END
+}
+
+store() { # [CFLAGS...]: ./store and its trace in log
+	store_source >store.c
+	cc -g -O0 -fno-builtin "$@" -o store store.c || bad 'store.c does not compile'
+	run "$mprof" record -o log -- ./store
+	expect_status 0
+}
+
+# "FUNCTION VALUE" of each row, and what else is asked for
+rows() { # [FILTER of a row]
+	json answer "[.rows[] | \"\(.function // .stack[-1].function) \(.value)${1:+ \\(}${1:-}${1:+)}\"] | join(\", \")"
+}
+
+test_views_peak() {
+	store
+	view peak
+	expect_same peak "$(rows .blocks.peak)" 'B 5242880 1, C 4194304 1'
+	expect_same moment "$(json answer '.moment_of_peak | "\(.bytes) \(.calls)"')" '9437184 2'
+	expect_same lines "$(json answer '[.rows[0].stack[-2:][] | "\(.function):\(.line)"] | join(" ")')" \
+		'main:31 B:11'
+	expect_same share "$(json answer '.rows[0].share')" 0.5556
+	# A has two stacks, which never live at once; its own peak is one of them.
+	view peak --by function --sort local
+	expect_same local "$(rows .sites | cut -d, -f1-4)" \
+		'B 5242880 1, C 4194304 1, A 3145728 2, grow 48000 1'
+	view peak --sort local
+	expect_same 'local by stack' "$(json answer '[.rows[:4][] | .value] | join(" ")')" \
+		'5242880 4194304 3145728 3145728'
+	run "$mprof" report peak log
+	expect_text out 'the program held 9,437,184 bytes (9.0 MiB) in 2 blocks.'
+	expect_text out '     5.0 MiB   56 %  in 1 block'
+	expect_text out '        B (store.c:11)'
+	expect_text out '        main (store.c:31)'
+	expect_no_text out '_start'
+	expect_lines err 0
+}
+
+test_views_leaks() {
+	store
+	view leaks
+	expect_same leaks "$(rows '.evidence.kind')" 'grow 48000 growing, once 77 once'
+	expect_same blocks "$(rows '.blocks.leaked')" 'grow 48000 48, once 77 1'
+	expect_same total "$(json answer .total.figures.leaked)" 48077
+	rate=$(json answer '.rows[0].evidence.bytes_per_s')
+	[ "$rate" -gt 1000 ] && [ "$rate" -lt 1000000 ] || bad "grows by $rate bytes a second"
+	expect_same epochs "$(json answer '.rows[0].live_by_epoch_bytes | "\(length) \(.[15])"')" '16 48000'
+	expect_same 'epochs of one' "$(json answer '.rows[1].live_by_epoch_bytes | "\(.[1]) \(.[15])"')" '77 77'
+	run "$mprof" report leaks log
+	expect_text out '48,077 bytes (47.0 KiB) in 49 blocks were never freed.'
+	expect_text out 'Still growing when the run ended'
+	expect_text out 'in all 48 blocks; grows by'
+	expect_text out 'Not growing any more'
+	# The wrapper is left out unless asked for.
+	expect_no_text out 'xmalloc'
+	run "$mprof" report leaks --wrappers log
+	expect_text out 'xmalloc (store.c:13)'
+	expect_text out '_start'
+}
+
+test_views_suppressions() {
+	store
+	printf '# mine\nleak:^grow$\n' >mine
+	view leaks --suppressions mine
+	expect_same 'what is left' "$(rows)" 'once 77'
+	expect_same suppressed "$(json answer '.suppressed[] | "\(.pattern) \(.calls) \(.bytes)"')" \
+		'^grow$ 48 48000'
+	run "$mprof" report leaks --suppressions mine log
+	expect_text out 'Suppressed: 48,000 bytes (46.9 KiB) in 48 blocks'
+	expect_text out 'in 48 blocks: leak:^grow$'
+	printf 'leek:grow\n' >wrong
+	run "$mprof" report leaks --suppressions wrong log
+	expect_status 2
+	expect_one_line_error
+	expect_text err "'wrong' line 1: 'leek:grow'"
+	run "$mprof" report leaks --suppressions nowhere log
+	expect_one_line_error
+	expect_text err nowhere
+	# The loader's and libc's own are built in.
+	cat >own.c <<-'END'
+		#include <locale.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		int main(void)
+		{
+			setlocale(LC_ALL, "C.UTF-8");
+			setenv("NAME", "value", 1);
+			puts("hello");
+			return malloc(10) == NULL;
+		}
+	END
+	cc -g -O0 -fno-builtin -o own own.c
+	run "$mprof" record -o log -- ./own
+	view leaks
+	expect_same 'of the program' "$(rows)" 'main 10'
+	[ "$(json answer '[.suppressed[].calls] | add')" -gt 2 ] || bad 'nothing is suppressed'
+	view leaks --no-builtin-suppressions
+	[ "$(json answer '.rows | length')" -gt 3 ] || bad 'still suppressed'
+	expect_same 'none suppressed' "$(json answer '.suppressed | length')" 0
+}
+
+test_views_calls_and_lifetimes() {
+	store
+	view hot
+	expect_same hot "$(rows .figures.total | cut -d, -f1-3)" \
+		'often 500 12000, grow 48 48000, main 20 21000'
+	expect_same sizes "$(json answer '.rows[2].sizes | "\(.min) \(.mean) \(.max)"')" '100 1050 2000'
+	expect_same reallocs "$(json answer '.rows[2].reallocs.calls')" 19
+	expect_same maps "$(json answer '.total.maps | "\(.calls) \(.bytes)"')" '1 1048576'
+	view temporary
+	expect_same temporary "$(rows .temporary_bytes)" 'often 500 12000, main 1 2000, deep 1 5000'
+	view temporary --temporary 4
+	expect_same 'within four calls' "$(json answer '[.rows[] | .value] | add')" 506
+	view lifetimes
+	expect_same freed "$(json answer '.total.blocks | "\(.freed) \(.live)"')" '525 49'
+	expect_same 'never freed' "$(json answer '.rows[] | select(.stack[-1].function == "grow")
+		.lifetimes_ns')" null
+	view waste --by function
+	expect_same 'waste adds up' "$(json answer '([.rows[].value] | add) == .total.figures.waste')" true
+	run "$mprof" report hot log
+	expect_text out '500 calls   87 %  for 11.7 KiB of 24 bytes each'
+	expect_text out 'deep (store.c:24), 9 times'
+	run "$mprof" report hot --depth 1 --top 2 log
+	expect_text out '... and 1 caller'
+	expect_text out 'more; --top 0 shows all'
+}
+
+test_views_peak_rss() {
+	cat >d.c <<-'END'
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		static void *k[70];
+		static int n;
+		static void keep(size_t s) { k[n] = malloc(s); memset(k[n++], 1, s); }
+		static void phase1(void) { for (int i = 0; i < 50; i++) keep(1 << 20); }
+		static void phase2(void) { for (int i = 0; i < 20; i++) keep(2 << 20); }
+		int main(void)
+		{
+			void *m;
+			phase1();
+			phase2();
+			m = mmap(0, 4 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			memset(m, 1, 4 << 20);
+			usleep(300000);
+			munmap(m, 4 << 20);
+			for (int i = 0; i < 60; i++)
+				free(k[i]);
+			for (int i = 0; i < 2000; i++)
+				free(malloc(10));
+			return 0;
+		}
+	END
+	cc -g -O0 -fno-builtin -o d d.c
+	run "$mprof" record -o log -- ./d
+	view peak-rss
+	expect_same moment "$(json answer '.moment_of_rss | "\(.bytes) \(.calls) \(.mapped_bytes)"')" \
+		'94371840 70 4194304'
+	expect_same shares "$(json answer '[.rows[] | "\(.stack[-2].function) \(.value) \(.share)"] | join(", ")')" \
+		'phase1 52428800 0.5556, phase2 41943040 0.4444'
+	run "$mprof" report peak-rss log
+	expect_text out 'its blocks  94,371,840 bytes (90.0 MiB) in 70 blocks'
+	expect_text out 'mmap: 4.0 MiB mapped by the program itself'
+	expect_text out '    90.0 MiB  100 %  main (d.c)'
+	expect_text out '          50.0 MiB   56 %  phase1 (d.c)'
+	view leaks --by function
+	expect_same leaks "$(rows .blocks.leaked)" 'keep 20971520 10'
+	run "$mprof" record --no-sample -o log2 -- ./d
+	mv log2 log
+	run "$mprof" report peak-rss log
+	expect_status 0
+}
+
+test_views_filters() {
+	store
+	view hot --size 24
+	expect_same size "$(rows)" 'often 500'
+	view hot --size 4M..
+	expect_same 'from 4 MiB' "$(rows .figures.total)" 'B 1 5242880, C 1 4194304'
+	view hot --function 'dee*'
+	expect_same function "$(rows)" 'deep 1'
+	view hot --function deep --function often
+	expect_same 'the last function counts' "$(rows)" 'often 500'
+	view hot --file 'nosuch*'
+	expect_same file "$(json answer '.rows | length')" 0
+	view hot --file store.c --kind calloc,realloc
+	expect_same kind "$(rows)" 'main 20, once 1'
+	view hot --module 'libc*' --function B
+	expect_same 'all must be met' "$(rows)" 'B 1'
+	view hot --process 2
+	expect_same process "$(json answer '.total.figures.calls')" 0
+	view hot --thread 1 --by thread
+	expect_same thread "$(json answer '.rows[] | "\(.thread) \(.value)"')" '1 574'
+	view hot --lifetime 10s.. --by function
+	expect_same 'never freed lives longest' "$(rows)" 'grow 48, once 1'
+	view peak --size ..4M
+	expect_same 'the peak stays that of the run' "$(rows)" 'C 4194304'
+	expect_same 'its moment' "$(json answer .moment_of_peak.bytes)" 9437184
+	view hot --by size --top 1
+	expect_same 'by size' "$(json answer '.rows[] | "\(.size) \(.value)"')" '24 500'
+	expect_same 'left out' "$(json answer '.rows_left_out > 20')" true
+	view hot --by module
+	expect_same 'by module' "$(json answer '.rows[] | "\(.module) \(.value)"')" 'store 574'
+	view hot --by file
+	expect_same 'by file' "$(json answer '.rows[] | "\(.file | split("/") | last) \(.value)"')" 'store.c 574'
+	view hot --stop-at '^main$'
+	expect_same 'main stands for all' "$(json answer '[.rows[].stack[-1].function] | unique | join(" ")')" main
+	view hot --by function --rewrite 's/^often$/seldom/' --top 1
+	expect_same rewritten "$(rows)" 'seldom 500'
+}
+
+test_views_words() {
+	local words
+	store
+	while read -r words; do
+		# shellcheck disable=SC2086
+		run "$mprof" report ${words% # *}
+		expect_status 2
+		expect_text err "${words##* # }"
+	done <<-'END'
+		peek log # did you mean 'peak'
+		nonsense log # there is no view 'nonsense'
+		peak # which trace?
+		peak --by shape log # rows by 'shape'
+		peak --sort size log # there is no value 'size'
+		peak --size 4K..1K log # smaller size comes first
+		peak --size big log # 64..1K
+		peak --lifetime 1..0.5 log # shorter time comes first
+		peak --time soon log # is no range of times
+		peak --thread 0 log # is no thread
+		peak --kind free log # nothing is allocated by 'free'
+		peak --names long log # short, full or raw
+		peak --temporary 0 log # looks back
+		peak --top -1 log # is no number of rows
+		--by function log # is of a view
+		callers log # which trace
+		log log # one trace at a time
+	END
+	run "$mprof" report peak no.log
+	expect_status 3
+	expect_one_line_error
+}
+
+test_views_largest_of_several() {
+	local i
+	for i in 1 30 5; do
+		cat >p.c <<-END
+			#include <stdlib.h>
+			#include <string.h>
+			int main(void) { return memset(malloc($i << 20), 1, $i << 20) == NULL; }
+		END
+		cc -g -O0 -fno-builtin -o p p.c
+		run "$mprof" record -o "run$i.log" -- ./p
+	done
+	run "$mprof" report peak --json 'run*.log'
+	expect_status 0
+	expect_same bytes "$(json out .rows[0].value)" 31457280
+	expect_text err "the largest of 3 traces is 'run30.log'"
+	run "$mprof" report peak --json run1.log run5.log
+	expect_same 'of two' "$(json out .trace)" run5.log
+	run "$mprof" report peak 'none*.log'
+	expect_status 3
+}
+
+# Without stacks all is one site, and every view has an answer.
+test_views_without_stacks() {
+	local view
+	store_source >store.c
+	cc -g -O0 -fno-builtin -o store store.c
+	run env MPROF_CONF=UNWIND=none "$mprof" record -o log -- ./store
+	expect_status 0
+	for view in peak peak-rss leaks hot temporary lifetimes waste; do
+		run "$mprof" report "$view" log
+		expect_status 0
+		expect_text out 'no call stacks'
+	done
+	view hot
+	expect_same one "$(json answer '.rows | length')" 1
+	expect_same calls "$(json answer .rows[0].value)" 574
+	view hot --by size
+	expect_same sizes "$(json answer '.rows[0] | "\(.size) \(.value)"')" '24 500'
+}
+
+test_views_json_names_are_documented() {
+	local name view
+	store
+	for view in peak leaks hot temporary lifetimes waste peak-rss; do
+		view "$view"
+		expect_same view "$(json answer .view)" "$view"
+		json answer '[paths | map(select(type == "string")) | last] | unique[]' >>names
+	done
+	view peak --by thread
+	json answer '[paths | map(select(type == "string")) | last] | unique[]' >>names
+	for name in $(sort -u names); do
+		grep -qwF -e "$name" "$root/man/mprof-report-json.md" || bad "'$name' is not explained"
+	done
+}
