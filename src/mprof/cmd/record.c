@@ -20,21 +20,28 @@
 #define SLOW_BYTES (128u << 20) /* more than this takes over a second to compress */
 
 struct options {
-	const char *log, *allocator, *log_qty, *cache_qty;
+	const char *log, *allocator;
+	const char *conf[CONF_KEYS]; /* given here, by enum conf_key; NULL: not */
 	bool plain, no_samples;
 	char **argv;
 };
 
-enum { LOG_QTY = 256, CACHE_QTY, NO_COMPRESS, NO_SAMPLE, ALLOCATOR };
+/* Options that are keys of MPROF_CONF: KEY_0 + enum conf_key. */
+enum { NO_COMPRESS = 256, NO_SAMPLE, ALLOCATOR, FREE_STACKS, KEY_0 };
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "LOG", 0, "The trace to write [./mprof.log]", 0 },
 	{ "allocator", ALLOCATOR, "NAME", 0,
 	  "Run with this allocator: a name (glibc, jemalloc, mimalloc, tcmalloc, tbb) or a path",
 	  0 },
-	{ "log-qty", LOG_QTY, "RECORDS", 0, "Records to make room for at each growth", 0 },
-	{ "cache-qty", CACHE_QTY, "RECORDS", 0, "Records a thread keeps before they are copied",
+	{ "unwind", KEY_0 + CONF_UNWIND, "HOW", 0,
+	  "How call stacks are found: auto, cfi, fp, libgcc or none [auto]", 0 },
+	{ "depth", KEY_0 + CONF_DEPTH, "FRAMES", 0, "Innermost frames kept of a stack [65535]", 0 },
+	{ "free-stacks", FREE_STACKS, NULL, 0, "Keep the stacks of what frees, too", 0 },
+	{ "log-qty", KEY_0 + CONF_LOG_QTY, "RECORDS", 0, "Records to make room for at each growth",
 	  0 },
+	{ "cache-qty", KEY_0 + CONF_CACHE_QTY, "RECORDS", 0,
+	  "Records a thread keeps before they are copied", 0 },
 	{ "no-compress", NO_COMPRESS, NULL, 0, "Leave the trace as it was written", 0 },
 	{ "no-sample", NO_SAMPLE, NULL, 0, "Do not watch memory from outside", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
@@ -44,6 +51,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 
+	if (key >= KEY_0 && key < KEY_0 + CONF_KEYS) {
+		o->conf[key - KEY_0] = arg;
+		return 0;
+	}
 	switch (key) {
 	case 'o':
 		o->log = arg;
@@ -51,11 +62,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ALLOCATOR:
 		o->allocator = arg;
 		return 0;
-	case LOG_QTY:
-		o->log_qty = arg;
-		return 0;
-	case CACHE_QTY:
-		o->cache_qty = arg;
+	case FREE_STACKS:
+		o->conf[CONF_FREE_STACKS] = "1";
 		return 0;
 	case NO_COMPRESS:
 		o->plain = true;
@@ -80,7 +88,7 @@ static const struct argp argp = {
 	.parser = parse,
 	.args_doc = "[--] PROGRAM [ARGS]",
 	.doc = "Runs PROGRAM and keeps every call that it and its children make to malloc and its"
-	       " family in a trace, with arguments, result, thread and time."
+	       " family in a trace, with arguments, result, thread, time and call stack."
 	       "\vThe program's output and exit status are its own. Afterwards:"
 	       " mprof report LOG, mprof dump LOG.",
 };
@@ -92,11 +100,11 @@ static bool plan_from(struct run_plan *plan, const struct options *o)
 	plan->with_samples = !o->no_samples;
 	if (!after_plan(plan, o->argv, "LogMmap", CONF_LOG_PATH, o->log))
 		return false;
-	if ((o->log_qty && conf_set(&plan->conf, CONF_LOG_QTY, o->log_qty, &err)) ||
-	    (o->cache_qty && conf_set(&plan->conf, CONF_CACHE_QTY, o->cache_qty, &err))) {
-		cmd_error(0, "%s", err.text);
-		return false;
-	}
+	for (int key = 0; key < CONF_KEYS; key++)
+		if (o->conf[key] && conf_set(&plan->conf, key, o->conf[key], &err)) {
+			cmd_error(0, "%s", err.text);
+			return false;
+		}
 	return !o->allocator || after_allocator(plan, o->allocator);
 }
 
@@ -109,7 +117,7 @@ void record_finish(const struct run_plan *plan, const struct run_result *r, bool
 		return;
 	if (r->bytes > SLOW_BYTES && isatty(STDERR_FILENO))
 		fprintf(stderr, "mprof: compressing %.0f MiB ...\n", (double)r->bytes / (1 << 20));
-	compress_in_place(r->path, COMPACT_LEVEL_DEFAULT);
+	compress_in_place(r->path, COMPACT_LEVEL_DEFAULT, false);
 }
 
 /* One line: what is in it, and what to do with it. */
