@@ -65,7 +65,7 @@ differ() { # OPTIONS...: JSON of the comparison in answer
 	cp out answer
 }
 
-rows() {
+diff_rows() {
 	json answer '[.rows[] | "\(.change) \(.function) \(.difference)"] | join(", ")'
 }
 
@@ -79,24 +79,24 @@ test_diff_of_two_builds() {
 	before=$(sum_of_rows 100) after=$(sum_of_rows 150)
 	two_builds
 	differ --value total
-	expect_same rows "$(rows)" "grown parse_line $((after - before)), added lost 4096"
+	expect_same rows "$(diff_rows)" "grown parse_line $((after - before)), added lost 4096"
 	expect_same renamed "$(json answer '.renamed[] | "\(.function_before) \(.function_after)"')" 'parse_row parse_line'
 	expect_same counts "$(json answer '.changes | "\(.added) \(.removed) \(.grown) \(.shrunk) \(.same)"')" '1 0 1 0 1'
 	expect_same before "$(json answer '.total_before | "\(.calls) \(.total)"')" "1100 $((before + 64000))"
 	expect_same after "$(json answer '.total_after | "\(.calls) \(.total) \(.leaked)"')" "1151 $((after + 64000 + 4096)) 4096"
 	differ --value leaked --by stack
-	expect_same leaks "$(rows)" "added lost 4096, removed parse_line -$((before - $(sum_of_rows 90)))"
+	expect_same leaks "$(diff_rows)" "added lost 4096, removed parse_line -$((before - $(sum_of_rows 90)))"
 	expect_same stack "$(json answer '.rows[0].stack | join(" ")')" 'main lost'
 	differ --value total --no-renames
-	expect_same 'by name alone' "$(rows)" "added parse_line $after, removed parse_row -$before, added lost 4096"
+	expect_same 'by name alone' "$(diff_rows)" "added parse_line $after, removed parse_row -$before, added lost 4096"
 	differ --value calls --by module
 	expect_same module "$(json answer '.rows[] | "\(.function) \(.module) \(.difference)"')" 'null sheet 51'
 	differ --value total --by line
 	expect_same 'by line' "$(json answer '[.rows[] | .change] | sort | join(" ")')" 'added added added removed removed'
 	differ --value total --min-change 5K
-	expect_same noise "$(rows)" "grown parse_line $((after - before))"
+	expect_same noise "$(diff_rows)" "grown parse_line $((after - before))"
 	differ --value total --min-change 60%
-	expect_same 'noise in percent' "$(rows)" 'added lost 4096'
+	expect_same 'noise in percent' "$(diff_rows)" 'added lost 4096'
 }
 
 test_diff_in_words() {
@@ -134,23 +134,23 @@ test_diff_errors() {
 
 # ---- limits ----
 
-check() { # OPTIONS...: of new.log
+held() { # OPTIONS...: of new.log
 	run "$mprof" check "$@" new.log
 }
 
 test_check_limits() {
 	two_builds
-	check --max-peak 1M --max-live 4096 --max-leaked 4K --max-calls 1151 --max-total 1M --max-temporary 1000
+	held --max-peak 1M --max-live 4096 --max-leaked 4K --max-calls 1151 --max-total 1M --max-temporary 1000
 	expect_status 0
 	expect_lines out 0
-	check --max-peak 15K --max-live 4095 --max-leaked 0 --max-calls 1150 --max-calls 'load=150' --max-peak 'l*=1K'
+	held --max-peak 15K --max-live 4095 --max-leaked 0 --max-calls 1150 --max-calls 'load=150' --max-peak 'l*=1K'
 	expect_status 1
 	expect_lines out 5
 	expect_text out 'failed max-peak: 15.1 KiB is more than the 15.0 KiB allowed; >99 % of it by parse_line (sheet.c)'
 	expect_text out 'failed max-live: 4,096 is more than the 4,095 allowed'
 	expect_text out 'failed max-calls: 1,151 is more than the 1,150 allowed; 87 % of it by scratch (sheet.c)'
 	expect_text out 'failed max-peak l*:'
-	check --all --max-calls 'scratch=999' --max-calls 2000
+	held --all --max-calls 'scratch=999' --max-calls 2000
 	expect_status 1
 	expect_text out 'failed max-calls scratch: 1,000 is more than the 999 allowed'
 	expect_text out 'passed max-calls: 1,151 is within the 2,000 allowed'
@@ -162,22 +162,22 @@ test_check_baseline() {
 	run "$mprof" check --baseline old.log --no-new-leaks old.log
 	expect_status 0
 	expect_lines out 0
-	check --baseline old.log --no-new-leaks --tolerance 5
+	held --baseline old.log --no-new-leaks --tolerance 5
 	expect_status 1
 	expect_lines out 4
 	expect_text out 'failed baseline total:'
 	expect_text out 'failed baseline leaked:'
 	expect_text out 'failed no-new-leaks: 1 call stack leaks more than in old.log; most, 4.0 KiB more, by lost (sheet.c:'
-	check --baseline old.log --tolerance 400
+	held --baseline old.log --tolerance 400
 	expect_status 0
-	check --all --baseline old.log --no-new-leaks
+	held --all --baseline old.log --no-new-leaks
 	expect_text out '  +4.0 KiB  lost (sheet.c:'
-	check --no-new-leaks
+	held --no-new-leaks
 	expect_status 2
 	expect_text err '--baseline'
-	check
+	held
 	expect_status 2
-	check --max-peak 5Q
+	held --max-peak 5Q
 	expect_status 2
 	run "$mprof" check --max-peak 1 none.log
 	expect_status 3
@@ -188,7 +188,7 @@ test_check_baseline() {
 test_check_files() {
 	command -v xmllint >/dev/null || return 0
 	two_builds
-	check --max-peak 15K --max-calls '<&"none=5' --baseline old.log --no-new-leaks --junit junit.xml --markdown note.md
+	held --max-peak 15K --max-calls '<&"none=5' --baseline old.log --no-new-leaks --junit junit.xml --markdown note.md
 	expect_status 1
 	xmllint --noout junit.xml || bad 'no XML'
 	expect_same tests "$(xmllint --xpath 'string(//testsuite/@tests)' junit.xml)" \
@@ -204,7 +204,7 @@ test_check_files() {
 	expect_same rows "$(grep -c '^| :' note.md)" 8
 	expect_text note.md ': 5 of 8 checks failed'
 	expect_text note.md '* `+4.0 KiB  lost (sheet.c:'
-	check --max-peak 1M --junit /nowhere/x.xml
+	held --max-peak 1M --junit /nowhere/x.xml
 	expect_status 1
 	expect_one_line_error
 }
@@ -212,7 +212,7 @@ test_check_files() {
 test_check_json() {
 	local name
 	two_builds
-	check --json --max-peak 15K --baseline old.log --no-new-leaks
+	held --json --max-peak 15K --baseline old.log --no-new-leaks
 	expect_status 1
 	cp out answer
 	expect_same peak "$(json answer '.checks[0] | "\(.check) \(.passed) \(.most) \(.blame.function)"')" 'max-peak false 15360 parse_line'
@@ -221,7 +221,7 @@ test_check_json() {
 	differ --by stack --all
 	cat answer out >both
 	{ json out '[paths | map(select(type == "string")) | last] | unique[]'
-	  check --json --max-peak 15K --baseline old.log --no-new-leaks
+	  held --json --max-peak 15K --baseline old.log --no-new-leaks
 	  json out '[paths | map(select(type == "string")) | last] | unique[]'; } >names
 	while read -r name; do
 		grep -qwF -e "$name" "$root/man/mprof-report-json.md" || bad "'$name' is not explained"

@@ -52,30 +52,30 @@ shop() { # [CFLAGS...]: ./shop and its trace in log
 	run "$mprof" record -o log -- ./shop
 }
 
-view() { # VIEW...: JSON of it in answer
+shown() { # VIEW...: JSON of it in answer
 	run "$mprof" report --json "$@" log
 	expect_status 0
 	cp out answer
 }
 
 # "function inclusive/exclusive" of rows, each behind its parent.
-tree() { # VALUE
+tree_of() { # VALUE
 	json answer "[.rows[] | \"\(.depth):\(.function) \(.inclusive.$1)/\(.exclusive.$1)\"] | join(\", \")"
 }
 
 test_report_top_down() {
 	shop
-	view top-down --sort peak --min-percent 0
-	expect_same tree "$(tree total)" '1:main 48000/0, 2:stock 40000/0, 3:take 40000/40000, 2:deep 5000/5000, 2:rush 3000/0, 3:take 3000/3000'
+	shown top-down --sort peak --min-percent 0
+	expect_same tree "$(tree_of total)" '1:main 48000/0, 2:stock 40000/0, 3:take 40000/40000, 2:deep 5000/5000, 2:rush 3000/0, 3:take 3000/3000'
 	expect_same sums "$(json answer '[.rows[].exclusive.calls] | add')" 341
 	expect_same total "$(json answer '"\(.total.peak) \(.total.calls) \(.total.live)"')" '45000 341 15000'
 	expect_same parents "$(json answer '[.rows[].parent] | map(tostring) | join(" ")')" 'null 1 2 1 1 5'
-	view top-down --sort calls --depth 2
-	expect_same shallow "$(tree calls)" '1:main 341/0, 2:rush 300/0, 2:stock 40/0'
+	shown top-down --sort calls --depth 2
+	expect_same shallow "$(tree_of calls)" '1:main 341/0, 2:rush 300/0, 2:stock 40/0'
 	expect_same hidden "$(json answer .hidden)" 3
-	view top-down --by line --sort total --min-percent 0
+	shown top-down --by line --sort total --min-percent 0
 	expect_same lines "$(json answer '[.rows[] | select(.function == "main").line] | join(" ")')" '29 31 30'
-	view top-down --by module
+	shown top-down --by module
 	expect_same modules "$(json answer '[.rows[].module] | join(" ")')" shop
 	run "$mprof" report top-down log
 	grep -Eq '^ +100 % +43\.9 KiB +341 +main \(shop\.c\)$' out || bad "main: $(cat out)"
@@ -87,18 +87,18 @@ test_report_top_down() {
 
 test_report_bottom_up() {
 	shop
-	view bottom-up --sort total --min-percent 0
-	expect_same tree "$(tree total)" '1:take 43000/43000, 2:stock 40000/0, 3:main 40000/0, 2:rush 3000/0, 3:main 3000/0, 1:deep 5000/5000, 2:main 5000/0'
+	shown bottom-up --sort total --min-percent 0
+	expect_same tree "$(tree_of total)" '1:take 43000/43000, 2:stock 40000/0, 3:main 40000/0, 2:rush 3000/0, 3:main 3000/0, 1:deep 5000/5000, 2:main 5000/0'
 }
 
 test_report_callers() {
 	shop
-	view callers take --sort total --min-percent 0
-	expect_same callers "$(tree total)" '1:take 43000/43000, 2:stock 40000/0, 3:main 40000/0, 2:rush 3000/0, 3:main 3000/0'
+	shown callers take --sort total --min-percent 0
+	expect_same callers "$(tree_of total)" '1:take 43000/43000, 2:stock 40000/0, 3:main 40000/0, 2:rush 3000/0, 3:main 3000/0'
 	expect_same callees "$(json answer '[.callees[] | "\(.function) \(.inclusive.total)"] | join(" ")')" 'take 43000'
-	view callers stock --sort calls
+	shown callers stock --sort calls
 	expect_same 'what it calls' "$(json answer '[.callees[] | "\(.function) \(.inclusive.calls)/\(.exclusive.calls)"] | join(" ")')" 'stock 40/0 take 40/40'
-	view callers 'd*p' --sort calls
+	shown callers 'd*p' --sort calls
 	expect_same 'by a glob' "$(json answer .total.calls)" 1
 	run "$mprof" report callers tske log
 	expect_status 1
@@ -108,19 +108,19 @@ test_report_callers() {
 	expect_status 2
 }
 
-margin() { # LINE: "own peak calls" of the text in out
+margin_of() { # LINE: "own peak calls" of the text in out
 	awk -v line="$1" '{ for (i = 1; i <= NF; i++) if ($i == line) { $i = "|"; sub(/ *\|.*/, ""); print; exit } }' out
 }
 
 test_report_annotate() {
 	shop
-	view annotate shop.c
+	shown annotate shop.c
 	expect_same lines "$(json answer '[.rows[0].lines[] | "\(.line):\(.inclusive.total)/\(.exclusive.total)"] | join(" ")')" \
 		'6:43000/43000 13:40000/0 18:3000/0 23:5000/0 24:5000/5000 29:40000/0 30:3000/0 31:5000/0'
 	expect_same source "$(json answer '.rows[0].lines[0].source')" '	char *p = malloc(n);'
 	expect_same 'it is older' "$(json answer '.rows[0].source_is_newer')" false
 	run "$mprof" report annotate 'sh*.c' log
-	expect_same 'line 6' "$(margin 6 | tr -s ' ')" '39.1 KiB 39.1 KiB 340'
+	expect_same 'line 6' "$(margin_of 6 | tr -s ' ')" '39.1 KiB 39.1 KiB 340'
 	expect_text out 'keep[i] = take(1000);'
 	expect_no_text out 'not here'
 	mkdir -p moved/src
@@ -173,7 +173,7 @@ int main()
 END
 	g++ -g -O0 -o grow grow.cc || return 0
 	run "$mprof" record -o log -- ./grow
-	view realloc
+	shown realloc
 	expect_same sums "$(json answer '"\(.chains) \(.steps) \(.copies)"')" '2 4104 10'
 	expect_same realloc "$(json answer '.rows[] | select(.function == "by_realloc") |
 		"\(.line) \(.steps) \(.copies) \(.longest) \(.largest_bytes) \(.reserve_bytes) \(.saved_calls)"')" \
@@ -182,7 +182,7 @@ END
 	expect_same vector "$(json answer '.rows[] | select(.function != "by_realloc") |
 		"\(.steps) \(.copies) \(.copied_bytes) \(.largest_bytes) \(.reserve_bytes) \(.saved_copied_bytes)"')" \
 		'10 10 8184 8192 8192 8184'
-	view realloc --function by_vector
+	shown realloc --function by_vector
 	expect_same 'one of them' "$(json answer '.rows | length')" 1
 	run "$mprof" report realloc log
 	expect_text out 'reserve 1,048,576 bytes (1.0 MiB): saves 4,094 calls'
@@ -190,7 +190,7 @@ END
 }
 
 # One thread makes 100 blocks of 64 bytes, the other frees 70 of them and makes its own.
-test_report_threads() {
+test_report_producers_and_consumers() {
 	cat >hand.c <<'END'
 #include <pthread.h>
 #include <stdlib.h>
@@ -217,7 +217,7 @@ int main(void)
 END
 	cc -g -O0 -fno-builtin -pthread -o hand hand.c || bad 'hand.c does not compile'
 	run "$mprof" record -o log -- ./hand
-	view threads
+	shown threads
 	expect_same pair "$(json answer '.rows[] | "\(.from_thread) \(.to_thread) \(.blocks) \(.bytes)"')" '1 2 70 4480'
 	expect_same consumer "$(json answer '.threads[] | select(.thread == 2) |
 		"\(.allocated.bytes) \(.freed_itself.blocks) \(.freed_of_others.blocks) \(.producers)"')" '5000 5 70 1'
@@ -259,7 +259,7 @@ test_report_of_trees_names_are_documented() {
 	shop
 	for view in top-down 'callers take' 'annotate shop.c' realloc threads; do
 		# shellcheck disable=SC2086
-		view $view
+		shown $view
 		json answer '[paths | map(select(type == "string")) | last] | unique[]' >names
 		while read -r name; do
 			grep -qwF -e "$name" "$root/man/mprof-report-json.md" || bad "'$name' of $view is not explained"
