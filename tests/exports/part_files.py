@@ -6,11 +6,12 @@ import io
 import json
 import os
 import pty
+import stat
 import subprocess
 import xml.etree.ElementTree as ElementTree
 
 import harness
-from world import differ, missing
+from world import Skip, differ, missing
 
 
 def test_replaces_a_file(w):
@@ -41,10 +42,15 @@ def test_never_over_a_trace(w):
     return problems + differ("files", w.left_behind("victim.log"), ["victim.log"])
 
 
-def test_devices_stay(w):
-    ran = w.export("csv", "-o", "/dev/null")
+def test_a_fifo_stays(w):
+    path = w.path("fifo.csv")
+    os.mkfifo(path)
+    reader = subprocess.Popen(["cat", path], stdout=subprocess.PIPE)
+    ran = w.export("csv", "-o", path)
+    read, _ = reader.communicate(timeout=harness.TIMEOUT)
     return differ("status", ran.status, 0) + \
-        differ("/dev/null is a device", os.path.isfile("/dev/null"), False)
+        differ("what came through", read == w.exported("csv"), True) + \
+        differ("still a FIFO", stat.S_ISFIFO(os.stat(path).st_mode), True)
 
 
 def test_a_link_stays(w):
@@ -57,11 +63,31 @@ def test_a_link_stays(w):
 
 
 def test_a_full_disk(w):
-    ran = w.export("csv", "-o", "/dev/full")
+    # A device of our own: a broken command must not replace the one in /dev.
+    full = w.path("full")
+    try:
+        os.mknod(full, 0o666 | stat.S_IFCHR, os.makedev(1, 7))
+        with open(full, "wb") as file:
+            file.write(b"")
+    except PermissionError:
+        raise Skip("no right to make a device that is full") from None
+    ran = w.export("csv", "-o", full)
     problems = differ("status", ran.status, 1)
-    problems += missing("the message", ran.err.decode(), "cannot write '/dev/full'")
+    problems += missing("the message", ran.err.decode(), "cannot write '", "full'")
+    return problems + differ("still a device", stat.S_ISCHR(os.stat(full).st_mode), True)
+
+
+def test_stdout_is_full(w):
+    with open("/dev/full", "wb") as full:
+        ran = subprocess.run([harness.MPROF, "export", w.log, "--to", "csv"], stdout=full,
+                             stderr=subprocess.PIPE, env=harness.clean_environment(), check=False)
+    return differ("status", ran.returncode, 1) + \
+        missing("the message", ran.stderr.decode(), "the answer is not complete")
+
+
+def test_nowhere_to_write(w):
     ran = w.export("csv", "-o", w.path("no/such/dir.csv"))
-    return problems + differ("status without the directory", ran.status, 1) + \
+    return differ("status", ran.status, 1) + \
         missing("the message", ran.err.decode(), "cannot write", "No such file or directory")
 
 
