@@ -23,14 +23,14 @@ struct work {
 	uint64_t peak_number;
 	uint64_t epoch, epoch_ends; /* the one at hand; ticks */
 	uint64_t look_back;	    /* calls within which a block is temporary */
-	struct array recent;	    /* by thread: struct recent, each with look_back ticks */
+	struct array recent;	    /* by thread: struct recent, each with look_back addresses */
 	struct maps_of maps;	    /* of the process of the greatest RSS, until then */
 };
 
-/* When a thread made its last calls: a ring. */
+/* What a thread's last calls handed out, 0 for those that did not: a ring. */
 struct recent {
 	uint64_t calls;
-	uint64_t ticks[];
+	uint64_t addr[];
 };
 
 /* ---- before the walk ---- */
@@ -286,18 +286,21 @@ static inline bool is_call(const struct event *e)
 	return (e->kind == EVENT_CALL && e->fn < MPROF_FN_MMAP) || e->kind == EVENT_REALLOC_END;
 }
 
-/* Was the block one of the thread's last calls? */
+/* Did one of its thread's last calls hand the block out?  Times do not tell: several calls
+ * may have the same. */
 static inline bool is_recent(const struct work *k, const struct recent *r, const struct block *b)
 {
-	uint64_t back = r->calls < k->look_back ? r->calls : k->look_back;
+	uint64_t i;
 
-	return back && b->start >= r->ticks[(r->calls - back) % k->look_back];
+	for (i = 0; i < k->look_back; i++)
+		if (r->addr[i] == b->addr)
+			return true;
+	return false;
 }
 
-static inline void note_call(const struct work *k, struct recent *r, uint64_t ticks)
+static inline void note_call(const struct work *k, struct recent *r, uint64_t addr)
 {
-	r->ticks[r->calls % k->look_back] = ticks;
-	r->calls++;
+	r->addr[r->calls++ % k->look_back] = addr;
 }
 
 static void block_begins(struct sites *s, const struct event *e, const struct note *n)
@@ -416,7 +419,7 @@ static void batch(void *self, const struct batch *b)
 						     .thread = n->thread,
 						     .temporary = e->kind == EVENT_CALL &&
 								  is_recent(k, recent, &n->old) });
-		note_call(k, recent, e->ticks);
+		note_call(k, recent, n->did & NOTE_BEGAN ? e->addr : 0);
 		if (n->did & NOTE_BEGAN) {
 			block_begins(s, e, n);
 			note_peak(s, e, n);
