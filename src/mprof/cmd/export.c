@@ -15,6 +15,7 @@
 #include "export_files.h"
 #include "export_series.h"
 #include "profile_options.h"
+#include "tally.h"
 
 struct options {
 	char **log;
@@ -25,10 +26,10 @@ struct options {
 	struct profile_cli cli;
 };
 
-enum { VALUE = 256, MIN_PERCENT, SMALL, LARGE, ZERO_LIVE, SYMBOLS };
+enum { TO = 256, VALUE, MIN_PERCENT, SMALL, LARGE, ZERO_LIVE, SYMBOLS };
 
 static const struct argp_option options[] = {
-	{ "to", 't', "FORMAT", 0, "The format; --to help lists them", 0 },
+	{ "to", TO, "FORMAT", 0, "The format; --to help lists them", 0 },
 	{ "value", VALUE, "VALUE[,VALUE...]", 0,
 	  "What is counted, or all; --value help lists them [peak]", 0 },
 	{ "output", 'o', "FILE", 0, "Write here instead of to standard output", 0 },
@@ -153,7 +154,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct options *o = state->input;
 
 	switch (key) {
-	case 't':
+	case TO:
 		set_format(o, arg, state);
 		return 0;
 	case VALUE:
@@ -344,6 +345,22 @@ static int write_and_tell(struct writing *w, struct error *err)
 	return ret;
 }
 
+/* What is missing in the trace is missing in the file. */
+static void tell_losses(const struct trace *t)
+{
+	struct tally missing = { .lost = 0 };
+
+	tally_losses(&missing, t);
+	if (missing.damaged)
+		cmd_warn("'%s' is damaged: what is unreadable of it is not exported; mprof report"
+			 " says more",
+			 trace_path(t));
+	if (missing.lost || missing.ended)
+		cmd_warn("calls were lost while '%s' was recorded: sums are too small; mprof"
+			 " report says more",
+			 trace_path(t));
+}
+
 static int export(struct writing *w, struct error *err)
 {
 	struct profile *p[PROFILES] = { NULL };
@@ -357,6 +374,8 @@ static int export(struct writing *w, struct error *err)
 	w->x.large = p[LARGER];
 	if (!ret)
 		ret = write_and_tell(w, err);
+	if (!ret)
+		tell_losses(w->x.trace);
 	if (!ret && p[MAIN])
 		profile_tell_remarks(p[MAIN]);
 	for (i = 0; i < PROFILES; i++) {

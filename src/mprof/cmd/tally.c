@@ -38,6 +38,17 @@ static uint64_t count_damage(const struct trace_damage *d)
 	return d->chunks_bad + d->chunks_missing + d->words_bad + d->sizes_bad + d->stacks_bad;
 }
 
+void tally_losses(struct tally *tally, const struct trace *t)
+{
+	const struct trace_damage *d = trace_damage(t);
+	unsigned i;
+
+	for (i = 0; i < MPROF_LOST_REASONS; i++)
+		if (!lost_is_stack(i))
+			*(lost_is_end(i) ? &tally->ended : &tally->lost) += d->lost[i];
+	tally->damaged = count_damage(d);
+}
+
 int tally_read(struct tally *tally, const char *path, struct error *err)
 {
 	struct event batch[BATCH];
@@ -52,11 +63,7 @@ int tally_read(struct tally *tally, const char *path, struct error *err)
 		add(tally, batch, n);
 	for (n = 0; n < MPROF_FN_MAX; n++)
 		tally->all += tally->calls[n];
-	for (n = 0; n < MPROF_LOST_REASONS; n++)
-		if (!lost_is_stack((unsigned)n))
-			*(lost_is_end((unsigned)n) ? &tally->ended : &tally->lost) +=
-			    trace_damage(t)->lost[n];
-	tally->damaged = count_damage(trace_damage(t));
+	tally_losses(tally, t);
 	tally->processes = trace_header(t)->processes;
 	tally->threads = count_threads(t);
 	tally->bytes = trace_bytes(t);

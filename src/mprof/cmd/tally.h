@@ -21,5 +21,7 @@ struct tally {
 
 /* 0, or -errno and *err as trace_open. */
 int tally_read(struct tally *tally, const char *path, struct error *err);
+/* Only lost, ended and damaged, of a trace that has been read to its end. */
+void tally_losses(struct tally *tally, const struct trace *t);
 
 #endif
