@@ -4,7 +4,7 @@
  * a manual page or a completion script.
  *
  * A filter run by make: copies the file it is given to stdout and replaces
- * @OPTIONS@ @MODES@ @INITS@ @FUNCTIONS@ @COMMANDS@ @VIEWS@ @VALUES@ @BY@
+ * @OPTIONS@ @MODES@ @INITS@ @UNWINDERS@ @FUNCTIONS@ @COMMANDS@ @VIEWS@ @VALUES@ @BY@
  * @FORMATS@ and @VERSION@, and a line @REPORT_JSON@ by the names in mprof-report-json.md beside it.
  * What they become depends on the file: items of a list in a manual page (NAME.N.in),
  * words in a bash script (NAME.bash.in), 'word:help' in a zsh function.
@@ -35,6 +35,12 @@ static const struct row inits[] = {
 #define MPROF_INIT(name, ops, help) { #name, "", help, "" },
 #include <mprof/modules.def>
 #undef MPROF_INIT
+	{ NULL, NULL, NULL, NULL },
+};
+static const struct row unwinders[] = {
+#define MPROF_UNWINDER(id, name, help) { #name, "", help, "" },
+#include <mprof/unwinders.def>
+#undef MPROF_UNWINDER
 	{ NULL, NULL, NULL, NULL },
 };
 static const struct row functions[] = {
@@ -77,6 +83,7 @@ static const struct {
 	{ "@OPTIONS@", options, "Cm", " Ns = Ns " },
 	{ "@MODES@", modes, "Cm", "" },
 	{ "@INITS@", inits, "Cm", "" },
+	{ "@UNWINDERS@", unwinders, "Cm", "" },
 	{ "@FUNCTIONS@", functions, "", "" },
 	{ "@COMMANDS@", commands, "Cm", " " },
 	{ "@VIEWS@", views, "Cm", " " },
