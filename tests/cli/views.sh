@@ -69,24 +69,30 @@ store() { # [CFLAGS...]: ./store and its trace in log
 	expect_status 0
 }
 
+list() { # VIEW...: JSON of it in answer
+	run "$mprof" report --json "$@" log
+	expect_status 0
+	cp out answer
+}
+
 # "FUNCTION VALUE" of each row, and what else is asked for
-rows() { # [FILTER of a row]
+list_rows() { # [FILTER of a row]
 	json answer "[.rows[] | \"\(.function // .stack[-1].function) \(.value)${1:+ \\(}${1:-}${1:+)}\"] | join(\", \")"
 }
 
 test_views_peak() {
 	store
-	view peak
-	expect_same peak "$(rows .blocks.peak)" 'B 5242880 1, C 4194304 1'
+	list peak
+	expect_same peak "$(list_rows .blocks.peak)" 'B 5242880 1, C 4194304 1'
 	expect_same moment "$(json answer '.moment_of_peak | "\(.bytes) \(.calls)"')" '9437184 2'
 	expect_same lines "$(json answer '[.rows[0].stack[-2:][] | "\(.function):\(.line)"] | join(" ")')" \
 		'main:31 B:11'
 	expect_same share "$(json answer '.rows[0].share')" 0.5556
 	# A has two stacks, which never live at once; its own peak is one of them.
-	view peak --by function --sort local
-	expect_same local "$(rows .sites | cut -d, -f1-4)" \
+	list peak --by function --sort local
+	expect_same local "$(list_rows .sites | cut -d, -f1-4)" \
 		'B 5242880 1, C 4194304 1, A 3145728 2, grow 48000 1'
-	view peak --sort local
+	list peak --sort local
 	expect_same 'local by stack' "$(json answer '[.rows[:4][] | .value] | join(" ")')" \
 		'5242880 4194304 3145728 3145728'
 	run "$mprof" report peak log
@@ -100,9 +106,9 @@ test_views_peak() {
 
 test_views_leaks() {
 	store
-	view leaks
-	expect_same leaks "$(rows '.evidence.kind')" 'grow 48000 growing, once 77 once'
-	expect_same blocks "$(rows '.blocks.leaked')" 'grow 48000 48, once 77 1'
+	list leaks
+	expect_same leaks "$(list_rows '.evidence.kind')" 'grow 48000 growing, once 77 once'
+	expect_same blocks "$(list_rows '.blocks.leaked')" 'grow 48000 48, once 77 1'
 	expect_same total "$(json answer .total.figures.leaked)" 48077
 	rate=$(json answer '.rows[0].evidence.bytes_per_s')
 	[ "$rate" -gt 1000 ] && [ "$rate" -lt 1000000 ] || bad "grows by $rate bytes a second"
@@ -123,8 +129,8 @@ test_views_leaks() {
 test_views_suppressions() {
 	store
 	printf '# mine\nleak:^grow$\n' >mine
-	view leaks --suppressions mine
-	expect_same 'what is left' "$(rows)" 'once 77'
+	list leaks --suppressions mine
+	expect_same 'what is left' "$(list_rows)" 'once 77'
 	expect_same suppressed "$(json answer '.suppressed[] | "\(.pattern) \(.calls) \(.bytes)"')" \
 		'^grow$ 48 48000'
 	run "$mprof" report leaks --suppressions mine log
@@ -153,31 +159,31 @@ test_views_suppressions() {
 	END
 	cc -g -O0 -fno-builtin -o own own.c
 	run "$mprof" record -o log -- ./own
-	view leaks
-	expect_same 'of the program' "$(rows)" 'main 10'
+	list leaks
+	expect_same 'of the program' "$(list_rows)" 'main 10'
 	[ "$(json answer '[.suppressed[].calls] | add')" -gt 2 ] || bad 'nothing is suppressed'
-	view leaks --no-builtin-suppressions
+	list leaks --no-builtin-suppressions
 	[ "$(json answer '.rows | length')" -gt 3 ] || bad 'still suppressed'
 	expect_same 'none suppressed' "$(json answer '.suppressed | length')" 0
 }
 
 test_views_calls_and_lifetimes() {
 	store
-	view hot
-	expect_same hot "$(rows .figures.total | cut -d, -f1-3)" \
+	list hot
+	expect_same hot "$(list_rows .figures.total | cut -d, -f1-3)" \
 		'often 500 12000, grow 48 48000, main 20 21000'
 	expect_same sizes "$(json answer '.rows[2].sizes | "\(.min) \(.mean) \(.max)"')" '100 1050 2000'
 	expect_same reallocs "$(json answer '.rows[2].reallocs.calls')" 19
 	expect_same maps "$(json answer '.total.maps | "\(.calls) \(.bytes)"')" '1 1048576'
-	view temporary
-	expect_same temporary "$(rows .temporary_bytes)" 'often 500 12000, main 1 2000, deep 1 5000'
-	view temporary --temporary 4
+	list temporary
+	expect_same temporary "$(list_rows .temporary_bytes)" 'often 500 12000, main 1 2000, deep 1 5000'
+	list temporary --temporary 4
 	expect_same 'within four calls' "$(json answer '[.rows[] | .value] | add')" 506
-	view lifetimes
+	list lifetimes
 	expect_same freed "$(json answer '.total.blocks | "\(.freed) \(.live)"')" '525 49'
 	expect_same 'never freed' "$(json answer '.rows[] | select(.stack[-1].function == "grow")
 		.lifetimes_ns')" null
-	view waste --by function
+	list waste --by function
 	expect_same 'waste adds up' "$(json answer '([.rows[].value] | add) == .total.figures.waste')" true
 	run "$mprof" report hot log
 	expect_text out '500 calls   87 %  for 11.7 KiB of 24 bytes each'
@@ -216,7 +222,7 @@ test_views_peak_rss() {
 	END
 	cc -g -O0 -fno-builtin -o d d.c
 	run "$mprof" record -o log -- ./d
-	view peak-rss
+	list peak-rss
 	expect_same moment "$(json answer '.moment_of_rss | "\(.bytes) \(.calls) \(.mapped_bytes)"')" \
 		'94371840 70 4194304'
 	expect_same shares "$(json answer '[.rows[] | "\(.stack[-2].function) \(.value) \(.share)"] | join(", ")')" \
@@ -226,8 +232,8 @@ test_views_peak_rss() {
 	expect_text out 'mmap: 4.0 MiB mapped by the program itself'
 	expect_text out '    90.0 MiB  100 %  main (d.c)'
 	expect_text out '          50.0 MiB   56 %  phase1 (d.c)'
-	view leaks --by function
-	expect_same leaks "$(rows .blocks.leaked)" 'keep 20971520 10'
+	list leaks --by function
+	expect_same leaks "$(list_rows .blocks.leaked)" 'keep 20971520 10'
 	run "$mprof" record --no-sample -o log2 -- ./d
 	mv log2 log
 	run "$mprof" report peak-rss log
@@ -236,40 +242,40 @@ test_views_peak_rss() {
 
 test_views_filters() {
 	store
-	view hot --size 24
-	expect_same size "$(rows)" 'often 500'
-	view hot --size 4M..
-	expect_same 'from 4 MiB' "$(rows .figures.total)" 'B 1 5242880, C 1 4194304'
-	view hot --function 'dee*'
-	expect_same function "$(rows)" 'deep 1'
-	view hot --function deep --function often
-	expect_same 'the last function counts' "$(rows)" 'often 500'
-	view hot --file 'nosuch*'
+	list hot --size 24
+	expect_same size "$(list_rows)" 'often 500'
+	list hot --size 4M..
+	expect_same 'from 4 MiB' "$(list_rows .figures.total)" 'B 1 5242880, C 1 4194304'
+	list hot --function 'dee*'
+	expect_same function "$(list_rows)" 'deep 1'
+	list hot --function deep --function often
+	expect_same 'the last function counts' "$(list_rows)" 'often 500'
+	list hot --file 'nosuch*'
 	expect_same file "$(json answer '.rows | length')" 0
-	view hot --file store.c --kind calloc,realloc
-	expect_same kind "$(rows)" 'main 20, once 1'
-	view hot --module 'libc*' --function B
-	expect_same 'all must be met' "$(rows)" 'B 1'
-	view hot --process 2
+	list hot --file store.c --kind calloc,realloc
+	expect_same kind "$(list_rows)" 'main 20, once 1'
+	list hot --module 'libc*' --function B
+	expect_same 'all must be met' "$(list_rows)" 'B 1'
+	list hot --process 2
 	expect_same process "$(json answer '.total.figures.calls')" 0
-	view hot --thread 1 --by thread
+	list hot --thread 1 --by thread
 	expect_same thread "$(json answer '.rows[] | "\(.thread) \(.value)"')" '1 574'
-	view hot --lifetime 10s.. --by function
-	expect_same 'never freed lives longest' "$(rows)" 'grow 48, once 1'
-	view peak --size ..4M
-	expect_same 'the peak stays that of the run' "$(rows)" 'C 4194304'
+	list hot --lifetime 10s.. --by function
+	expect_same 'never freed lives longest' "$(list_rows)" 'grow 48, once 1'
+	list peak --size ..4M
+	expect_same 'the peak stays that of the run' "$(list_rows)" 'C 4194304'
 	expect_same 'its moment' "$(json answer .moment_of_peak.bytes)" 9437184
-	view hot --by size --top 1
+	list hot --by size --top 1
 	expect_same 'by size' "$(json answer '.rows[] | "\(.size) \(.value)"')" '24 500'
 	expect_same 'left out' "$(json answer '.rows_left_out > 20')" true
-	view hot --by module
+	list hot --by module
 	expect_same 'by module' "$(json answer '.rows[] | "\(.module) \(.value)"')" 'store 574'
-	view hot --by file
+	list hot --by file
 	expect_same 'by file' "$(json answer '.rows[] | "\(.file | split("/") | last) \(.value)"')" 'store.c 574'
-	view hot --stop-at '^main$'
+	list hot --stop-at '^main$'
 	expect_same 'main stands for all' "$(json answer '[.rows[].stack[-1].function] | unique | join(" ")')" main
-	view hot --by function --rewrite 's/^often$/seldom/' --top 1
-	expect_same rewritten "$(rows)" 'seldom 500'
+	list hot --by function --rewrite 's/^often$/seldom/' --top 1
+	expect_same rewritten "$(list_rows)" 'seldom 500'
 }
 
 test_views_words() {
@@ -337,10 +343,10 @@ test_views_without_stacks() {
 		expect_status 0
 		expect_text out 'no call stacks'
 	done
-	view hot
+	list hot
 	expect_same one "$(json answer '.rows | length')" 1
 	expect_same calls "$(json answer .rows[0].value)" 574
-	view hot --by size
+	list hot --by size
 	expect_same sizes "$(json answer '.rows[0] | "\(.size) \(.value)"')" '24 500'
 }
 
@@ -348,11 +354,11 @@ test_views_json_names_are_documented() {
 	local name view
 	store
 	for view in peak leaks hot temporary lifetimes waste peak-rss; do
-		view "$view"
+		list "$view"
 		expect_same view "$(json answer .view)" "$view"
 		json answer '[paths | map(select(type == "string")) | last] | unique[]' >>names
 	done
-	view peak --by thread
+	list peak --by thread
 	json answer '[paths | map(select(type == "string")) | last] | unique[]' >>names
 	for name in $(sort -u names); do
 		grep -qwF -e "$name" "$root/man/mprof-report-json.md" || bad "'$name' is not explained"

@@ -45,7 +45,7 @@ int analysis_make(struct analysis *a, const struct analysis_source *source, stru
 	a->path = source->path;
 	a->file_bytes = source->file_bytes;
 	a->damage = source->damage;
-	a->has_stacks = stacks && stacks->nodes > 1;
+	a->has_stacks = stacks && stacks->definitions > 0;
 	a->sites.options = (struct sites_options){ .filter = SITE_FILTER_ALL };
 	n = a->has_stacks ? PASSES : PASSES - OF_STACKS;
 	for (i = 0; i < n; i++)
