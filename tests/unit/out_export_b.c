@@ -32,6 +32,7 @@ static struct profile p;
 static struct profile_options options;
 static struct export_options export_options;
 static int fd = -1;
+static bool coarse; /* many events at one time */
 
 struct held {
 	uint64_t addr;
@@ -99,7 +100,7 @@ static void add_call(struct words *w, struct held *live, size_t *n, uint32_t thr
 	uint64_t what = random_of(seed, 10), size = 8 + random_of(seed, 5) * 100;
 	size_t i = *n ? random_of(seed, *n) : 0;
 
-	*ticks += 1 + random_of(seed, 50000);
+	*ticks += coarse ? !random_of(seed, 4) : 1 + random_of(seed, 50000);
 	addr += 4096;
 	words_stack(w, 0, (uint32_t)random_of(seed, STACKS + 1));
 	if (what < 5 || !*n || process_of(live[i].thread) != process_of(thread)) {
@@ -107,7 +108,8 @@ static void add_call(struct words *w, struct held *live, size_t *n, uint32_t thr
 		live[(*n)++] = (struct held){ addr, thread };
 	} else if (what < 6) {
 		words_give(w, MPROF_TAG_REALLOC_BEGIN, *ticks, live[i].addr);
-		words_alloc(w, MPROF_TAG_REALLOC_END, *ticks += 10, addr, size, size + 8);
+		words_alloc(w, MPROF_TAG_REALLOC_END, *ticks += coarse ? 0 : 10, addr, size,
+			    size + 8);
 		live[i] = (struct held){ addr, thread };
 	} else {
 		i = what < 8 && process_of(live[*n - 1].thread) == process_of(thread) ? *n - 1 : i;
@@ -160,6 +162,7 @@ static void open_run(void)
 
 static void setup(void)
 {
+	coarse = false;
 	options = (struct profile_options){ .sites = { .filter = SITE_FILTER_ALL },
 					    .sym = { .no_cache = true } };
 	export_options = (struct export_options){ .min_percent = 1,
@@ -383,6 +386,17 @@ static void check_flow(void)
 	ck_assert_uint_eq(f.live.bytes, 0);
 }
 
+/* What happens at one time happens in the order of the file. */
+START_TEST(flow_of_a_coarse_clock)
+{
+	coarse = true;
+	make_run((uint64_t)_i + 40, 1);
+	open_run();
+	ck_assert_uint_eq(p.total.peak_bytes, p.sites.peak.bytes);
+	check_flow();
+}
+END_TEST
+
 /* Every filter gives the same blocks as the profile has. */
 START_TEST(flow_of_filters)
 {
@@ -494,6 +508,7 @@ START_TEST(heaptrack)
 	char *text;
 
 	/* One thread: temporary means the same; two processes: leaks of one that ended. */
+	coarse = _i % 2;
 	make_run((uint64_t)_i + 20, _i < 4 ? 1 : THREADS);
 	open_run();
 	text = written("heaptrack", NULL, &n);
@@ -648,6 +663,7 @@ Suite *out_export_b_suite(void)
 	tcase_add_test(c, squeeze_into_a_full_file);
 	tcase_add_test(c, places);
 	tcase_add_loop_test(c, flow_of_filters, 0, 6);
+	tcase_add_loop_test(c, flow_of_a_coarse_clock, 0, 8);
 	tcase_add_test(c, flow_without_lifetimes);
 	tcase_add_loop_test(c, heaptrack, 0, 8);
 	tcase_add_test(c, pprof);

@@ -27,13 +27,13 @@
 
 struct block {
 	uint64_t addr;
-	uint64_t size;	/* bytes asked for */
-	uint64_t start; /* ticks when it was returned */
-	uint32_t slack; /* usable bytes beyond size, saturating */
-	uint32_t owner; /* BLOCK_... */
-	uint32_t stack; /* of the call that returned it: a node of stacks.h, 0 not known */
-	uint8_t fn;	/* enum mprof_fn of that call */
-	uint8_t pad[3];
+	uint64_t size;	     /* bytes asked for */
+	uint64_t start;	     /* ticks when it was returned */
+	uint32_t slack;	     /* usable bytes beyond size, saturating */
+	uint32_t owner;	     /* BLOCK_... */
+	uint32_t stack;	     /* of the call that returned it: a node of stacks.h, 0 not known */
+	uint32_t fn : 8;     /* enum mprof_fn of that call */
+	uint32_t order : 24; /* of its event, modulo 2^24: what came first at one time */
 };
 
 struct blocks {
@@ -42,6 +42,14 @@ struct blocks {
 	uint64_t used;
 	unsigned shift; /* 64 - log2(capacity) */
 };
+
+/* Did a block begin no later than the event with this time and number? */
+static inline bool block_began_by(const struct block *b, uint64_t ticks, uint64_t number)
+{
+	/* Events of one time are less than 2^23 apart. */
+	return b->start < ticks ||
+	       (b->start == ticks && (((uint32_t)number - b->order) & 0xffffff) < 1u << 23);
+}
 
 static inline uint64_t blocks_hash(const struct blocks *t, uint64_t addr)
 {

@@ -218,6 +218,7 @@ static inline bool block_begins(struct step *s, const struct event *e, uint32_t 
 	if (__builtin_expect(taken != NULL, 0) && !make_room(s, e, taken))
 		return false;
 	b.owner |= flags;
+	b.order = s->number & 0xffffff;
 	if (blocks_put(&s->p->blocks, &b) < 0)
 		s->h->error = -ENOMEM;
 	s->n->did |= NOTE_BEGAN;

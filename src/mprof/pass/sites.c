@@ -21,6 +21,7 @@ struct work {
 	struct site_seats seats;
 	bool plain; /* every block passes the filter but for its lifetime */
 	uint64_t peak_number;
+	uint64_t peak_event;	    /* its number in the trace */
 	uint64_t epoch, epoch_ends; /* the one at hand; ticks */
 	uint64_t look_back;	    /* calls within which a block is temporary */
 	struct array recent;	    /* by thread: struct recent, each with look_back addresses */
@@ -183,7 +184,7 @@ static inline void add_moments(struct sites *s, struct seat *seat, const struct 
 	const struct work *k = s->work;
 	const struct block *b = e->block;
 
-	if (b->start <= s->peak.ticks && k->peak_number) {
+	if (k->peak_number && block_began_by(b, s->peak.ticks, k->peak_event)) {
 		if (seat->peak_number != k->peak_number) {
 			seat->peak_number = k->peak_number;
 			seat->peak_calls = seat->peak_bytes = seat->peak_slack = 0;
@@ -359,7 +360,8 @@ static void map_call(struct sites *s, const struct event *e, const struct note *
 	seat->map_bytes += e->size;
 }
 
-static inline void note_peak(struct sites *s, const struct event *e, const struct note *n)
+static inline void note_peak(struct sites *s, const struct event *e, const struct note *n,
+			     uint64_t number)
 {
 	struct work *k = s->work;
 
@@ -369,6 +371,7 @@ static inline void note_peak(struct sites *s, const struct event *e, const struc
 	s->peak.bytes = n->all.bytes;
 	s->peak.calls = n->all.blocks;
 	s->peak.ticks = e->ticks;
+	k->peak_event = number;
 }
 
 #define AHEAD 6u /* events */
@@ -422,7 +425,7 @@ static void batch(void *self, const struct batch *b)
 		note_call(k, recent, n->did & NOTE_BEGAN ? e->addr : 0);
 		if (n->did & NOTE_BEGAN) {
 			block_begins(s, e, n);
-			note_peak(s, e, n);
+			note_peak(s, e, n, b->number + i);
 		}
 	}
 }
