@@ -227,3 +227,33 @@ test_check_json() {
 		grep -qwF -e "$name" "$root/man/mprof-report-json.md" || bad "'$name' is not explained"
 	done <names
 }
+
+# A leak that another caller is charged with now is not new; one byte more is.
+test_check_leaks_that_moved() {
+	local who
+	for who in 'a 100' 'b 100' 'b 101'; do
+		# shellcheck disable=SC2086
+		set -- $who
+		cat >moved.c <<END
+#include <stdlib.h>
+static void *page(int n) { return malloc(n); }
+static void *a(int n) { return page(n); }
+static void *b(int n) { return page(n); }
+int main(void)
+{
+	void *p = a(7), *q = b(7);
+	free(p);
+	free(q);
+	return !$1($2);
+}
+END
+		cc -g -O0 -fno-builtin -o moved moved.c || bad 'moved.c does not compile'
+		"$mprof" record -o "$1$2.log" -- ./moved 2>/dev/null
+	done
+	run "$mprof" check --baseline a100.log --tolerance 0 --no-new-leaks b100.log
+	expect_status 0
+	run "$mprof" check --all --baseline a100.log --tolerance 0 --no-new-leaks b101.log
+	expect_status 1
+	expect_text out 'failed no-new-leaks: 1 call stack leaks more than in a100.log; most, 101 bytes more, by page (moved.c:2)'
+	expect_text out '  +101 bytes  page (moved.c:2) < b < main'
+}

@@ -95,28 +95,41 @@ static int check_growth(struct checks *c, struct profile *p, struct profile *bas
 	return k->failed ? blame_growth(k, p, baseline, err) : 0;
 }
 
-static bool leaks_more(const struct diff_group *g, double tolerance)
+static bool is_more(uint64_t before, uint64_t after, double tolerance)
 {
-	const uint64_t before = g->v[DIFF_BEFORE][VALUE_LEAKED],
-		       after = g->v[DIFF_AFTER][VALUE_LEAKED];
-
 	return after > before && (double)(after - before) * 100 > (double)before * tolerance;
 }
 
-/* Groups that leak more are moved to the front, in their order. */
-static size_t gather_leaks(struct diff *d, double tolerance)
+/*
+ * Groups that leak more, and whose innermost function leaks more in all, are
+ * moved to the front, in their order.  Where memory is taken in large pieces and
+ * handed out in small ones, chance decides which caller is charged with a piece.
+ */
+static bool gather_leaks(struct diff *d, double tolerance, uint64_t *found)
 {
+	uint64_t(*leaked)[DIFF_SIDES] = calloc(d->names.count + 1, sizeof(*leaked));
 	struct diff_group g;
-	size_t n = 0, i;
+	size_t i;
 
-	for (i = 0; i < d->groups; i++) {
-		if (!leaks_more(&d->group[i], tolerance))
-			continue;
-		g = d->group[i];
-		memmove(&d->group[n + 1], &d->group[n], (i - n) * sizeof(g));
-		d->group[n++] = g;
+	for (i = 0; leaked && i < d->groups; i++) {
+		uint64_t *of = leaked[diff_leaf(d, &d->group[i])];
+
+		of[DIFF_BEFORE] += d->group[i].v[DIFF_BEFORE][VALUE_LEAKED];
+		of[DIFF_AFTER] += d->group[i].v[DIFF_AFTER][VALUE_LEAKED];
 	}
-	return n;
+	for (i = 0; leaked && i < d->groups; i++) {
+		const uint64_t *of = leaked[diff_leaf(d, &d->group[i])];
+
+		g = d->group[i];
+		if (!is_more(of[DIFF_BEFORE], of[DIFF_AFTER], tolerance) ||
+		    !is_more(g.v[DIFF_BEFORE][VALUE_LEAKED], g.v[DIFF_AFTER][VALUE_LEAKED],
+			     tolerance))
+			continue;
+		memmove(&d->group[*found + 1], &d->group[*found], (i - *found) * sizeof(g));
+		d->group[(*found)++] = g;
+	}
+	free(leaked);
+	return leaked;
 }
 
 static int check_leaks(struct checks *c, struct profile *p, struct profile *baseline,
@@ -129,7 +142,8 @@ static int check_leaks(struct checks *c, struct profile *p, struct profile *base
 	c->compared = true;
 	if (ret < 0)
 		return ret;
-	k->found = gather_leaks(&c->leaks, tolerance);
+	if (!gather_leaks(&c->leaks, tolerance, &k->found))
+		return fail(err, -ENOMEM, "no memory to check '%s'", p->path);
 	k->failed = k->found;
 	if (k->failed) {
 		k->blame = c->leaks.group[0].line[c->leaks.group[0].lines - 1];

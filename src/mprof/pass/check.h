@@ -5,7 +5,8 @@
  * A limit is of the whole run or of all stacks that go through a function (a
  * glob).  Against a baseline, calls, total, peak and leaked bytes may grow by
  * the tolerance; a new leak is a stack (as diff.h matches them) that leaks and
- * did not, or leaks more than the tolerance allows.  A trace that lost calls has
+ * did not, or leaks more than the tolerance allows, if its innermost function
+ * leaks more in all, too.  A trace that lost calls has
  * figures that are too small: it fails too, unless that is allowed.
  *
  * Errors: -errno with err filled.  The profiles must outlive the result.

@@ -92,6 +92,13 @@ void diff_release(struct diff *d);
 int diff_make(struct diff *d, struct profile *before, struct profile *after,
 	      const struct diff_options *o, struct error *err);
 
+/* The name of a group's innermost function: a number from 1 to d->names.count, the same for both
+ * sides and for a function that was renamed. */
+static inline uint32_t diff_leaf(const struct diff *d, const struct diff_group *g)
+{
+	return d->renamed[d->id[(size_t)(g->line - d->line) + g->lines - 1] - 1];
+}
+
 /* The change of a value: after less before. */
 static inline int64_t diff_delta(const struct diff_group *g, enum profile_value value)
 {
