@@ -82,7 +82,7 @@ void flat_values_json(json *o, const struct profile *p, const struct site_values
 
 static void add_path(json *o, struct view_request *r, uint32_t stack)
 {
-	const struct profile_path *path = profile_path(r->profile, stack);
+	const struct profile_path *path = profile_path_once(r->profile, stack);
 	json *list = json_object_new_array(), *line;
 	size_t i;
 

@@ -106,7 +106,7 @@ static int print_stacks(const struct flat_view *f, struct view_request *r, size_
 	for (i = 0; i < rows; i++) {
 		const struct profile_group *g = &p->group[i];
 		const uint64_t n = profile_group_value(g, r->sort);
-		const struct profile_path *path = profile_path(p, g->stack);
+		const struct profile_path *path = profile_path_once(p, g->stack);
 
 		if (!path)
 			return -ENOMEM;

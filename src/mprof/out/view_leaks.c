@@ -8,13 +8,10 @@
 
 static const char *heading(const struct view_request *r, const struct profile_group *g)
 {
-	struct leak leak;
-
 	if (r->sorted)
 		return NULL;
-	leak_of(r->profile, g, &leak);
-	return leak.kind == LEAK_GROWING ? "Still growing when the run ended"
-					 : "Not growing any more";
+	return leak_matters_most(r->profile, g) ? "Still growing when the run ended"
+						: "Not growing any more, or little";
 }
 
 static struct long_text about(const struct view_request *r, const struct profile_group *g)

@@ -54,15 +54,20 @@ void leak_of(const struct profile *p, const struct profile_group *g, struct leak
 			       (double)ns);
 }
 
-static int compare(const void *a, const void *b)
+bool leak_matters_most(const struct profile *p, const struct profile_group *g)
+{
+	return g->leaked_bytes >= p->leaked_total / LEAK_LITTLE && kind_of(&g->v) == LEAK_GROWING;
+}
+
+static int compare(const void *a, const void *b, void *profile)
 {
 	const struct profile_group *x = a, *y = b;
-	const enum leak_kind kx = kind_of(&x->v), ky = kind_of(&y->v);
+	const bool mx = leak_matters_most(profile, x), my = leak_matters_most(profile, y);
 
 	if (!x->leaked_bytes != !y->leaked_bytes)
 		return x->leaked_bytes ? -1 : 1;
-	if ((kx == LEAK_GROWING) != (ky == LEAK_GROWING))
-		return kx == LEAK_GROWING ? -1 : 1;
+	if (mx != my)
+		return mx ? -1 : 1;
 	if (x->leaked_bytes != y->leaked_bytes)
 		return x->leaked_bytes > y->leaked_bytes ? -1 : 1;
 	if (x->stack != y->stack)
@@ -73,7 +78,7 @@ static int compare(const void *a, const void *b)
 void leaks_rank(struct profile *p)
 {
 	if (p->groups)
-		qsort(p->group, p->groups, sizeof(*p->group), compare);
+		qsort_r(p->group, p->groups, sizeof(*p->group), compare, p);
 }
 
 const char *leak_kind_name(enum leak_kind kind)

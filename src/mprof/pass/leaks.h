@@ -15,6 +15,8 @@
 
 #include "profile.h"
 
+#define LEAK_LITTLE 100u /* what is less than a hundredth of all leaks comes later */
+
 enum leak_kind { LEAK_GROWING, LEAK_STOPPED, LEAK_ONCE };
 
 struct leak {
@@ -26,7 +28,9 @@ struct leak {
 };
 
 void leak_of(const struct profile *p, const struct profile_group *g, struct leak *leak);
-/* Groups with leaks first, of these the growing ones; then the most bytes first. */
+/* Growing, and at least 1 % of all that leaked. */
+bool leak_matters_most(const struct profile *p, const struct profile_group *g);
+/* Groups with leaks first, of these the ones that matter most; then the most bytes first. */
 void leaks_rank(struct profile *p);
 const char *leak_kind_name(enum leak_kind kind);
 

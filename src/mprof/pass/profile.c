@@ -348,3 +348,8 @@ const struct profile_path *profile_path(struct profile *p, uint32_t stack)
 {
 	return paths_keep(p->paths, stack);
 }
+
+const struct profile_path *profile_path_once(struct profile *p, uint32_t stack)
+{
+	return paths_look(p->paths, stack);
+}

@@ -98,6 +98,8 @@ struct profile_path {
 
 /* The path of a stack (a node of stacks.h).  Valid until profile_release; NULL: no memory. */
 const struct profile_path *profile_path(struct profile *p, uint32_t stack);
+/* The same, valid until the next question of either: for those who ask once for many. */
+const struct profile_path *profile_path_once(struct profile *p, uint32_t stack);
 
 /*
  * For stacks that another walk of the same trace found: names without a walk and
