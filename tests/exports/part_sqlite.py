@@ -87,10 +87,10 @@ def test_sqlite_queries_of_the_manual(w):
 def test_sqlite_full_disk(w):
     """A file may grow to 8 KiB only: as on a full disk, writing fails."""
     ran = harness.run(["sh", "-c", 'trap "" XFSZ; ulimit -f 16; exec "$@"', "sh", harness.MPROF,
-                       "export", w.log, "--to", "sqlite", "-o", w.path("full.sqlite")], cwd=w.top)
+                       "export", w.log, "--to", "sqlite", "-o", w.path("limited.sqlite")], cwd=w.top)
     problems = differ("the status", ran.status, 1)
-    problems += missing("its message", ran.err.decode(), "cannot write", "full.sqlite")
-    return problems + differ("what is left", w.left_behind("full"), [])
+    problems += missing("its message", ran.err.decode(), "cannot write", "limited.sqlite")
+    return problems + differ("what is left", w.left_behind("limited"), [])
 
 
 def jq(text, program):

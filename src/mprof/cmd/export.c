@@ -348,10 +348,11 @@ static int write_and_tell(struct writing *w, struct error *err)
 /* What is missing in the trace is missing in the file. */
 static void tell_losses(const struct trace *t)
 {
+	const struct trace_damage *d = trace_damage(t);
 	struct tally missing = { .lost = 0 };
 
 	tally_losses(&missing, t);
-	if (missing.damaged)
+	if (missing.damaged || d->bytes_missing || d->bytes_skipped || d->stacks_missing)
 		cmd_warn("'%s' is damaged: what is unreadable of it is not exported; mprof report"
 			 " says more",
 			 trace_path(t));
