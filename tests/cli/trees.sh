@@ -184,6 +184,8 @@ END
 		'10 10 8184 8192 8192 8184'
 	shown realloc --function by_vector
 	expect_same 'one of them' "$(json answer '.rows | length')" 1
+	run "$mprof" report --json log
+	expect_same finding "$(json out '.findings[] | select(.finding == "realloc") | "\(.function) \(.part)"')" 'by_realloc 4094'
 	run "$mprof" report realloc log
 	expect_text out 'reserve 1,048,576 bytes (1.0 MiB): saves 4,094 calls'
 	expect_text out 'not by realloc but as vectors grow'
@@ -222,6 +224,8 @@ END
 	expect_same consumer "$(json answer '.threads[] | select(.thread == 2) |
 		"\(.allocated.bytes) \(.freed_itself.blocks) \(.freed_of_others.blocks) \(.producers)"')" '5000 5 70 1'
 	expect_same site "$(json answer '.sites[0] | "\(.function):\(.line) \(.foreign_frees)"')" 'main:16 70'
+	run "$mprof" report --json log
+	expect_same finding "$(json out '.findings[] | select(.finding == "threads") | "\(.function) \(.part)"')" 'main 70'
 	run "$mprof" report threads log
 	grep -Eq '^ +1 +4\.4 KiB +1\.9 KiB' out || bad "no matrix: $(cat out)"
 }

@@ -40,29 +40,23 @@ static void release(struct view_request *r)
 	r->own = NULL;
 }
 
-/* Does --function and the like let this stack pass? */
-static bool passes(const struct profile *p, uint32_t stack)
-{
-	size_t i;
-
-	for (i = 0; i < p->count; i++)
-		if (p->site[i].key == stack)
-			return true;
-	return false;
-}
-
+/* Those whose stacks --function and the like let pass. */
 static int select_sites(struct view_request *r, struct error *err)
 {
+	const struct profile *p = r->profile;
 	struct grown *g = r->own;
+	bool *passes = calloc(p->stacks->nodes + 1, sizeof(*passes));
 	size_t i;
 
 	g->site = calloc(g->growth.sites + 1, sizeof(*g->site));
-	if (!g->site)
-		return fail(err, -ENOMEM, "no memory to print chains of reallocs");
-	for (i = 0; i < g->growth.sites; i++)
-		if (passes(r->profile, g->growth.site[i].stack))
+	for (i = 0; passes && i < p->count; i++)
+		passes[p->site[i].key] = true;
+	for (i = 0; passes && g->site && i < g->growth.sites; i++)
+		if (passes[g->growth.site[i].stack])
 			g->site[g->sites++] = &g->growth.site[i];
-	return 0;
+	i = passes && g->site;
+	free(passes);
+	return i ? 0 : fail(err, -ENOMEM, "no memory to print chains of reallocs");
 }
 
 /* ---- text ---- */

@@ -43,30 +43,29 @@ static const struct handover_thread *thread_at(const struct handovers *h, size_t
 	return (const struct handover_thread *)h->thread.item + i;
 }
 
-/* Indices of those that did anything, busiest first. */
+static int by_bytes(const void *a, const void *b, void *handovers)
+{
+	const struct handover_thread *x = thread_at(handovers, *(const size_t *)a),
+				     *y = thread_at(handovers, *(const size_t *)b);
+	const uint64_t bx = x->allocated.bytes + x->of_others.bytes,
+		       by = y->allocated.bytes + y->of_others.bytes;
+
+	if (bx != by)
+		return bx > by ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+/* Indices of those that did anything, busiest first; the caller's to free. */
 static size_t *busiest(const struct handovers *h, size_t *n)
 {
-	size_t *index = calloc(h->thread.count + 1, sizeof(*index)), i, k, at;
+	size_t *index = calloc(h->thread.count + 1, sizeof(*index)), i;
 
 	*n = 0;
-	for (i = 0; index && i < h->thread.count; i++) {
-		const struct handover_thread *t = thread_at(h, i);
-
-		if (t->allocated.blocks || t->of_others.blocks)
+	for (i = 0; index && i < h->thread.count; i++)
+		if (thread_at(h, i)->allocated.blocks || thread_at(h, i)->of_others.blocks)
 			index[(*n)++] = i;
-	}
-	/* Few threads matter: what is shown is picked out, not all sorted. */
-	for (i = 0; i < *n && i < 256; i++) {
-		for (k = at = i; k < *n; k++)
-			if (thread_at(h, index[k])->allocated.bytes +
-				thread_at(h, index[k])->of_others.bytes >
-			    thread_at(h, index[at])->allocated.bytes +
-				thread_at(h, index[at])->of_others.bytes)
-				at = k;
-		k = index[i];
-		index[i] = index[at];
-		index[at] = k;
-	}
+	if (index)
+		qsort_r(index, *n, sizeof(*index), by_bytes, (void *)h);
 	return index;
 }
 
