@@ -193,6 +193,60 @@ test_views_calls_and_lifetimes() {
 	expect_text out 'more; --top 0 shows all'
 }
 
+# Whoever called new is named, whatever the compiler made of the library between them.
+test_views_cxx() {
+	local level
+	cat >v.cc <<-'END'
+		#include <memory>
+		#include <vector>
+		struct Node { char data[100]; };
+		static std::vector<Node *> nodes(10);
+		__attribute__((noinline)) static void arrays()
+		{
+			for (int i = 0; i < 5; i++) {
+				char *p = new char[1000];
+				asm volatile("" ::"r"(p) : "memory");
+				delete[] p;
+			}
+		}
+		__attribute__((noinline)) static void leak()
+		{
+			for (int i = 0; i < 10; i++)
+				nodes[i] = new Node;
+		}
+		__attribute__((noinline)) static void grow(std::vector<int> &v)
+		{
+			for (int i = 0; i < 1000; i++)
+				v.push_back(i);
+		}
+		int main()
+		{
+			std::vector<int> v;
+			arrays();
+			leak();
+			grow(v);
+		}
+	END
+	for level in -O0 -O2; do
+		g++ -g "$level" -o v v.cc || bad 'v.cc does not compile'
+		run "$mprof" record -o log -- ./v
+		list hot --by function
+		expect_same "arrays $level" "$(json answer '.rows[] | select(.function | test("arrays")) | .value')" 5
+		expect_same "leak $level" "$(json answer '.rows[] | select(.function | test("leak")) | .value')" 10
+		# What remains of the library are its own functions, with their parameters folded.
+		expect_same "wrappers $level" "$(json answer '[.rows[] | select(.function |
+			test("operator new|allocator|_Vector_base|[(]"))] | length')" 0
+		list hot --function 'grow*' --names full
+		expect_same "grow $level" "$(json answer '.total.figures | "\(.calls) \(.total)"')" '11 8188'
+		# The pool of libstdc++ is not the program's.
+		list leaks
+		expect_same "leaks $level" "$(json answer '[.rows[] | .value] | join(" ")')" 1000
+	done
+	list hot --wrappers --by function
+	[ "$(json answer '[.rows[] | select(.function | test("operator new")) | .value] | add')" -ge 20 ] ||
+		bad 'operator new is not shown'
+}
+
 test_views_peak_rss() {
 	cat >d.c <<-'END'
 		#include <stdlib.h>
