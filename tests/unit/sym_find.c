@@ -261,15 +261,19 @@ START_TEST(test_aliases)
 	struct build b;
 	char *text;
 
-	build_file("alias.S", "	.text\n	.globl __IO_known\n	.type __IO_known, @function\n"
-			      "__IO_known:\n	.globl known\n	.type known, @function\nknown:\n"
-			      "	.globl _known\n	.type _known, @function\n_known:\n	nop\n"
-			      "label:\n	nop\n	nop\n	.size known, .-known\n"
-			      "	.size _known, .-_known\n	.size __IO_known, .-__IO_known\n"
-			      "	.skip 16, 0x90\nbare:\n	nop\n	nop\n"
-			      "	.globl after\n	.type after, @function\nafter:\n	ret\n"
-			      "	.size after, .-after\n"
-			      "	.section .note.GNU-stack,\"\",@progbits\n");
+	build_file(
+	    "alias.S",
+	    "	.text\n	.globl __IO_known\n	.type __IO_known, @function\n"
+	    "__IO_known:\n	.globl known\n	.type known, @function\nknown:\n"
+	    "	.globl _kn\n	.type _kn, @function\n_kn:\n	.type loc, @function\nloc:\n"
+	    "	.globl _known\n	.type _known, @function\n_known:\n	nop\n"
+	    "label:\n	nop\n	nop\n	.size known, .-known\n"
+	    "	.size _kn, .-_kn\n	.size loc, .-loc\n	.size _known, .-_known\n	"
+	    ".size __IO_known, .-__IO_known\n"
+	    "	.skip 16, 0x90\nbare:\n	nop\n	nop\n"
+	    "	.globl after\n	.type after, @function\nafter:\n	ret\n"
+	    "	.size after, .-after\n"
+	    "	.section .note.GNU-stack,\"\",@progbits\n");
 	build_run("gcc -shared -nostdlib -o alias.so alias.S");
 	text = build_output("nm alias.so | awk '{ print $3, $1 }'");
 	build_object(&b, "alias.so");
@@ -434,6 +438,22 @@ START_TEST(test_replaced)
 	ck_assert_str_eq(build_text(&b, 1), address_text(&b, 1));
 	ck_assert_str_eq(build_text(&b, 2), address_text(&b, 2));
 	check_remark(&b, _i ? "the file has other segments" : "the file has another build-id", 2);
+	build_close(&b);
+}
+END_TEST
+
+/* Without an id: the same addresses, other sizes. */
+START_TEST(test_replaced_by_a_kin)
+{
+	struct build b;
+
+	compile(&b, "-g -O2 -Wl,--build-id=none");
+	build_run("sed 's/innermost();/innermost(); __asm__(\".skip 200, 0x90\");/' prog.c >kin.c;"
+		  "gcc -g -O2 -Wl,--build-id=none -o kin kin.c -ldl;"
+		  "readelf -lW prog | awk '/LOAD/ { print $3 }' >at;"
+		  "readelf -lW kin | awk '/LOAD/ { print $3 }' | cmp - at; mv kin prog");
+	ck_assert_str_eq(build_text(&b, 1), address_text(&b, 1));
+	check_remark(&b, "the file has other segments", 1);
 	build_close(&b);
 }
 END_TEST
@@ -764,6 +784,7 @@ Suite *sym_find_suite(void)
 	tcase_add_test(debug, test_dwz);
 	tcase_add_loop_test(debug, test_sysroot, 0, 2);
 	tcase_add_loop_test(debug, test_replaced, 0, 2);
+	tcase_add_test(debug, test_replaced_by_a_kin);
 	tcase_add_test(debug, test_missing);
 	tcase_add_test(debug, test_unidentified);
 	tcase_add_test(debug, test_damaged);

@@ -188,8 +188,10 @@ START_TEST(test_deep)
 		{ "a::", "[abi:", "" },	  { "a::b", "<(", "" },	     { "x::", "(", "" },
 		{ "_ZN1aI", "1bI", "E" },
 	};
+	/* what no demangler sees is longer: work that grows with the square would not end */
+	size_t letters = deep[_i].head[0] == '_' ? 40000 : 1000000;
 	char *raw =
-	    repeat(deep[_i].head, deep[_i].part, 40000 / strlen(deep[_i].part), deep[_i].tail);
+	    repeat(deep[_i].head, deep[_i].part, letters / strlen(deep[_i].part), deep[_i].tail);
 
 	for (int form = SYM_SHORT; form <= SYM_RAW; form++) {
 		char *got = in_form(raw, form);
