@@ -270,3 +270,64 @@ test_report_of_trees_names_are_documented() {
 		done <names
 	done
 }
+
+# f and g call each other 40,000 times: every one is a node, and nothing recurs over them.
+test_report_trees_as_deep_as_stacks() {
+	cat >mutual.c <<'END'
+#include <stdlib.h>
+int g(int n);
+int f(int n)
+{
+	return n ? g(n - 1) + 1 : malloc(77) == NULL;
+}
+int g(int n)
+{
+	return f(n) + 1;
+}
+int main(void)
+{
+	return f(20000) < 0;
+}
+END
+	cc -g -O0 -o mutual mutual.c || bad 'mutual.c does not compile'
+	run "$mprof" record -o log -- ./mutual
+	run "$mprof" report top-down log
+	expect_status 0
+	grep -Eq '^ +100 % +77 bytes +77 bytes +1 +f \(mutual\.c\)$' out || bad 'the innermost f'
+	expect_same functions "$(grep -cE ' [fg] \(mutual\.c\)$' out)" 40001
+	run "$mprof" report bottom-up log
+	expect_same 'the other way' "$(grep -cE ' [fg] \(mutual\.c\)$' out)" 40001
+	run "$mprof" diff --by stack log log
+	expect_status 0
+}
+
+# A real program: whatever way its stacks are put together, nothing is lost or doubled.
+test_report_trees_add_up() {
+	local view total
+	run "$mprof" record -o log -- perl -e 'my %h; $h{$_ % 97} .= "x$_" for 1..3000; print join ",", sort keys %h'
+	expect_status 0
+	shown top-down --min-percent 0
+	total=$(json answer '.total | "\(.calls) \(.total) \(.peak) \(.live)"')
+	for view in 'top-down --by line' top-down 'top-down --by module' bottom-up 'bottom-up --by file'; do
+		# shellcheck disable=SC2086
+		shown $view --min-percent 0
+		expect_same "$view" "$(json answer '[.rows[].exclusive] |
+			"\(map(.calls) | add) \(map(.total) | add) \(map(.peak) | add) \(map(.live) | add)"')" "$total"
+		expect_same "roots of $view" "$(json answer '[.rows[] | select(.depth == 1).inclusive] |
+			"\(map(.calls) | add) \(map(.total) | add) \(map(.peak) | add) \(map(.live) | add)"')" "$total"
+	done
+	expect_same 'folded stacks' "$("$mprof" export --to folded --value total log | awk '{ s += $NF } END { print s }')" \
+		"$(echo "$total" | cut -d' ' -f2)"
+	run "$mprof" report --json log
+	expect_same 'the peak' "$(json out .peak_bytes)" "$(echo "$total" | cut -d' ' -f3)"
+}
+
+# Inlined into main, and still at the lines where they were written.
+test_report_annotate_inlined() {
+	shop_source >shop.c
+	cc -g -O2 -fno-builtin -o shop shop.c || bad 'shop.c does not compile'
+	run "$mprof" record -o log -- ./shop
+	shown annotate shop.c
+	expect_same 'line 6' "$(json answer '.rows[0].lines[] | select(.line == 6) | "\(.function) \(.inclusive.total) \(.exclusive.calls)"')" 'take 43000 340'
+	expect_same 'line 13' "$(json answer '.rows[0].lines[] | select(.line == 13) | "\(.function) \(.inclusive.total) \(.exclusive.calls)"')" 'stock 40000 0'
+}

@@ -39,13 +39,24 @@ static bool is_shown(const struct tree_rows *t, uint32_t node, unsigned depth)
 	return !(t->min_percent > 0) || (v && (double)v * 100 >= t->min_percent * (double)t->total);
 }
 
+/* Behind a node and all that is below it, within top; 0 at the end.  Trees may be as deep as
+ * stacks, so nobody here recurs. */
+static uint32_t next_behind(const struct calltree_node *n, uint32_t at, uint32_t top)
+{
+	while (at != top && !n[at].sibling)
+		at = n[at].parent;
+	return at == top ? 0 : n[at].sibling;
+}
+
 static uint64_t count_below(const struct calltree *t, uint32_t node)
 {
 	uint64_t n = 1;
-	uint32_t c;
+	uint32_t at = t->node[node].child;
 
-	for (c = t->node[node].child; c; c = t->node[c].sibling)
-		n += count_below(t, c);
+	while (at) {
+		n++;
+		at = t->node[at].child ? t->node[at].child : next_behind(t->node, at, node);
+	}
 	return n;
 }
 
@@ -78,24 +89,43 @@ static void add_row(struct tree_rows *t, const struct tree_row *row)
 	t->row[t->count++] = *row;
 }
 
-static void add_below(struct tree_rows *t, uint32_t parent, uint32_t above, unsigned depth,
-		      unsigned indent)
+/* The row of a node below the row `above`. */
+static struct tree_row row_of(const struct tree_rows *t, uint32_t node, uint32_t above)
+{
+	const struct tree_row *parent = above ? &t->row[above - 1] : NULL;
+	const struct calltree_node *n = t->tree.node;
+	struct tree_row row = { .node = node, .above = above, .depth = 1 };
+
+	if (!parent)
+		return row;
+	row.depth = parent->depth + 1;
+	row.same = !n[node].sibling && n[parent->node].child == node &&
+		   same_figures(&t->tree, parent->node, node);
+	row.indent = row.same ? parent->indent : parent->indent + 2;
+	return row;
+}
+
+static void add_rows(struct tree_rows *t)
 {
 	const struct calltree_node *n = t->tree.node;
-	struct tree_row row = { .above = above, .depth = depth };
-	uint32_t c;
+	uint32_t at = n[0].child, above = 0;
 
-	for (c = n[parent].child; c && !t->failed; c = n[c].sibling) {
-		if (!is_shown(t, c, depth)) {
-			t->hidden += count_below(&t->tree, c);
+	while (at && !t->failed) {
+		const struct tree_row row = row_of(t, at, above);
+		const bool shown = is_shown(t, at, row.depth);
+
+		if (shown)
+			add_row(t, &row);
+		else
+			t->hidden += count_below(&t->tree, at);
+		if (shown && n[at].child) {
+			above = (uint32_t)t->count;
+			at = n[at].child;
 			continue;
 		}
-		row.node = c;
-		row.same = above && !n[c].sibling && n[parent].child == c &&
-			   same_figures(&t->tree, parent, c);
-		row.indent = row.same ? indent - 2 : indent;
-		add_row(t, &row);
-		add_below(t, c, (uint32_t)t->count, depth + 1, row.indent + 2);
+		for (; at && !n[at].sibling; at = n[at].parent)
+			above = above ? t->row[above - 1].above : 0;
+		at = at ? n[at].sibling : 0;
 	}
 }
 
@@ -115,7 +145,7 @@ int tree_rows_make(struct tree_rows *t, const struct view_request *r,
 	t->min_percent = r->min_percent;
 	t->depth = r->depth;
 	t->total = profile_value_total(r->profile, r->sort);
-	add_below(t, 0, 0, 1, 0);
+	add_rows(t);
 	return t->failed ? fail(err, -ENOMEM, "no memory to print the tree") : 0;
 }
 
