@@ -112,7 +112,7 @@ $(O)/gen/pprof.pb-c.c $(O)/gen/pprof.pb-c.h &: src/mprof/out/pprof.proto
 $(O)/gen/%.o: $(O)/gen/%.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CLI_CFLAGS) $(CFLAGS) -c -o $@ $<
-$(O)/src/mprof/out/export_pprof.o: $(O)/gen/pprof.pb-c.h
+$(O)/src/mprof/out/export_pprof.o $(O)/tests/unit/out_export_b.o: $(O)/gen/pprof.pb-c.h
 
 units: $(O)/unit
 $(O)/unit: $(UNIT_OBJ) $(CLI_PART)
