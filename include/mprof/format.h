@@ -29,6 +29,7 @@
 
 #define MPROF_FORMAT_VERSION 1u
 #define MPROF_HEADER_SIZE    65536u	 /* bytes before the first extent */
+#define MPROF_HEADER_SHORT   256u	 /* of a compressed file, before its process entries */
 #define MPROF_EXTENT_ALIGN   64u	 /* extents start at and span multiples of this */
 #define MPROF_EXTENT_MAX     (1u << 30)	 /* greatest extent a reader accepts, bytes */
 #define MPROF_EXTENT_MAGIC   0x74785a6du /* "mZxt" */
@@ -108,7 +109,7 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_process_entry) == 64, "on-disk layout");
 struct mprof_file_header {
 	char magic[MPROF_MAGIC_SIZE];
 	uint32_t version;     /* MPROF_FORMAT_VERSION */
-	uint32_t header_size; /* MPROF_HEADER_SIZE */
+	uint32_t header_size; /* MPROF_HEADER_SIZE; less in a compressed file (FORMAT.md 7) */
 	uint8_t run_id[16];
 	uint32_t flags;
 	uint32_t page_size;
@@ -127,7 +128,8 @@ struct mprof_file_header {
 	uint64_t room;	  /* disk blocks were asked for up to here, ahead of need */
 	uint32_t filters; /* seccomp filters of the first process */
 	uint32_t reserved32;
-	uint64_t reserved[11];
+	uint64_t time_error; /* compressed file: ticks that times of events may be wrong */
+	uint64_t reserved[10];
 	uint64_t free_slots[MPROF_FREE_SLOTS]; /* offset | log2(size), 0: empty */
 	uint8_t pad[MPROF_HEADER_SIZE - 64u * MPROF_PROCESS_TABLE - 240u - 8u * MPROF_FREE_SLOTS];
 	struct mprof_process_entry process[MPROF_PROCESS_TABLE];

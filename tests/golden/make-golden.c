@@ -9,6 +9,7 @@
  * only with the format: look at the difference of every .expect before
  * committing one.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "../unit/trace_build.h"
 #include "../unit/trace_text.h"
 #include "trace/compact.h"
+#include "trace/pack.h"
 
 #define BASE WORDS_BASE
 
@@ -223,7 +225,49 @@ static void hole(void)
 	add_pairs(1, 1, 2, 3000, 2);
 }
 
-static void compress_it(void)
+/* The extent as a chunk of its own, packing 1, behind what is in `to`. */
+static void pack_chunk(struct build *to, const struct mprof_extent *x, struct packer *packer)
+{
+	size_t room = 16 * (size_t)x->size + 65536, words = x->used / 8, frame, at;
+	struct mprof_packed *packed = calloc(1, sizeof(*packed) + room);
+	const uint64_t *word = (const uint64_t *)(x + 1);
+	uint64_t copy[4096];
+
+	while (x->kind == MPROF_EXTENT_SLOT && word[words])
+		words++;
+	memcpy(copy, word, 8 * words);
+	packed->original = *x;
+	frame = packer_chunk(packer, copy, words, 1, packed, packed + 1, room);
+	at = build_extent(to, MPROF_EXTENT_PACKED, x->process, x->thread, packed,
+			  sizeof(*packed) + frame, 0);
+	build_extent_at(to, at)->seq = x->seq;
+	build_extent_at(to, at)->first_ticks = x->first_ticks;
+	build_extent_at(to, at)->last_ticks = x->last_ticks;
+	free(packed);
+}
+
+/* As compressed files were before there were groups. */
+static void compress_chunks(void)
+{
+	struct packer *packer = packer_new();
+	struct mprof_extent *x;
+	struct build to;
+
+	build_start(&to, MPROF_MAGIC_TRACE);
+	build_header(&to)->flags = MPROF_FILE_COMPRESSED;
+	for (size_t at = MPROF_HEADER_SIZE; at < b.n; at += x->size) {
+		x = build_extent_at(&b, at);
+		if (x->kind == MPROF_EXTENT_EVENTS || x->kind == MPROF_EXTENT_SLOT)
+			pack_chunk(&to, x, packer);
+		else
+			build_extent(&to, x->kind, x->process, x->thread, x + 1, x->used, 0);
+	}
+	packer_free(packer);
+	build_free(&b);
+	b = to;
+}
+
+static void compress_groups(bool exact)
 {
 	static const char path[] = "make-golden.tmp";
 	struct error err;
@@ -232,7 +276,7 @@ static void compress_it(void)
 
 	if (!f || fwrite(b.bytes, 1, b.n, f) != b.n || fclose(f))
 		die("cannot write make-golden.tmp here");
-	if (trace_compress(path, 1, &err))
+	if (trace_compress(path, 1, exact, &err))
 		die(err.text);
 	f = fopen(path, "r");
 	if (!f || fstat(fileno(f), &st))
@@ -245,19 +289,97 @@ static void compress_it(void)
 	unlink(path);
 }
 
+/* Stacks of a process and its child, an object that goes, a slot, and what makes no sense. */
+static void add_stacks(bool sound)
+{
+	static const uint64_t frame[] = { 0x555500001100, 0x7f0000000200, 0x7f0000000300 };
+	struct mprof_fact fact = { .what = MPROF_FACT_START,
+				   .pid = 101,
+				   .parent = 1,
+				   .ticks = 1500,
+				   .fork_ticks = 1500,
+				   .stacks = 3 };
+	struct words w;
+
+	add_start(1, 100, 1001);
+	words_start(&w, 1000);
+	words_object(&w, 1001, 0x555500000000, 0x555500001000, 0x1000, "/bin/main", "main's id");
+	words_object(&w, 1001, 0x7f0000000000, 0x7f0000000000, 0x1000, "/lib/a.so", "");
+	words_define(&w, 0, 1, 0, 0, frame, 2);
+	words_define(&w, 0, 2, 1, 1, frame + 2, 1);
+	build_stacks(&b, 1, 0, 1, &w);
+	words_free(&w);
+	words_start(&w, 1400);
+	words_gone(&w, 2, 1400);
+	words_define(&w, MPROF_STACK_TRUNCATED, 3, 0, 0, frame + 1, 1);
+	if (!sound)
+		words_define(&w, 0, 4, 9, 1, frame, 2);
+	build_stacks_slot(&b, 1, 0, 2, &w, 640);
+	words_free(&w);
+	build_fact(&b, 2, &fact, NULL, 0);
+	words_start(&w, 1600);
+	words_define(&w, 0, 4, 2, 2, frame, 1);
+	if (!sound)
+		words_put(&w, 7);
+	build_stacks(&b, 2, 0, 1, &w);
+	words_free(&w);
+	for (uint32_t process = 1; process <= 2; process++) {
+		words_start(&w, 2000);
+		for (uint32_t id = 0; id < (sound ? 4 : 6); id++) {
+			words_stack(&w, id & MPROF_STACK_OF_FREES, id + process - 1);
+			words_alloc(&w, MPROF_TAG_MALLOC, 2010 + 10 * id, BASE, 40, 40);
+			words_give(&w, MPROF_TAG_FREE, 2015 + 10 * id, BASE);
+		}
+		build_chunk(&b, process, process, 1, &w);
+		words_free(&w);
+	}
+}
+
+static void stacks(void)
+{
+	add_stacks(true);
+}
+
+static void stacks_bad(void)
+{
+	add_stacks(false);
+}
+
+static void grouped_stacks(void)
+{
+	add_stacks(true);
+	compress_groups(true);
+}
+
+static void grouped(void)
+{
+	build_header(&b)->process[2] = (struct mprof_process_entry){ .number = 1, .pid = 100 };
+	add_start(1, 100, 1001);
+	add_pairs(1, 1, 1, 2000, 100);
+	add_pairs(1, 1, 2, 9000, 3);
+	add_pairs(2, 2, 1, 2000, 3);
+	compress_groups(false);
+}
+
+static void grouped_long(void)
+{
+	long_records();
+	compress_groups(true);
+}
+
 static void compressed(void)
 {
 	add_start(1, 100, 1001);
 	add_pairs(1, 1, 1, 2000, 100);
 	add_pairs(1, 1, 2, 9000, 3);
 	add_pairs(2, 2, 1, 2000, 3);
-	compress_it();
+	compress_chunks();
 }
 
 static void compressed_long(void)
 {
 	long_records();
-	compress_it();
+	compress_chunks();
 }
 
 /* Every way to name an address: FORMAT.md 7.2. */
@@ -277,13 +399,13 @@ static void compressed_names(void)
 	words_alloc(&w, MPROF_TAG_MALLOC, 2031, BASE + 120 + 112, 100, 106);
 	build_chunk(&b, 1, 1, 1, &w);
 	words_free(&w);
-	compress_it();
+	compress_chunks();
 }
 
 static void compressed_slot(void)
 {
 	slot_copied();
-	compress_it();
+	compress_chunks();
 }
 
 static void add_counts(void)
@@ -470,7 +592,7 @@ static size_t make_packed(void)
 {
 	add_pairs(1, 1, 1, 2000, 300);
 	add_pairs(1, 1, 2, 19000, 3);
-	compress_it();
+	compress_chunks();
 	return MPROF_HEADER_SIZE;
 }
 
@@ -507,7 +629,7 @@ static void packed_unknown(void)
 {
 	size_t at = make_packed();
 
-	packed_of(at)->packing = 2;
+	packed_of(at)->packing = 4;
 	build_seal(&b, at);
 }
 
@@ -526,6 +648,31 @@ static void packed_frame_bytes(void)
 
 	packed_of(at)->frame_bytes += 1000;
 	build_seal(&b, at);
+}
+
+/* The group says that it has more words than it unpacks to. */
+static void grouped_frame(void)
+{
+	grouped();
+	packed_of(build_header(&b)->header_size)->raw_bytes += 8;
+	build_seal(&b, build_header(&b)->header_size);
+}
+
+static void grouped_short_header(void)
+{
+	grouped();
+	build_header(&b)->header_size += 8;
+}
+
+/* It says that it has one chunk less than there are numbers up to the next one. */
+static void grouped_missing(void)
+{
+	add_pairs(1, 1, 1, 2000, 100);
+	add_pairs(1, 1, 2, 9000, 3);
+	add_pairs(1, 1, 4, 19000, 3);
+	compress_groups(true);
+	packed_of(build_header(&b)->header_size)->packing = 2;
+	build_seal(&b, build_header(&b)->header_size);
 }
 
 static const struct row {
@@ -547,6 +694,10 @@ static const struct row {
 	{ "ok/compressed-long.trace", compressed_long },
 	{ "ok/compressed-names.trace", compressed_names },
 	{ "ok/compressed-slot.trace", compressed_slot },
+	{ "ok/stacks.trace", stacks },
+	{ "ok/grouped.trace", grouped },
+	{ "ok/grouped-long.trace", grouped_long },
+	{ "ok/grouped-stacks.trace", grouped_stacks },
 	{ "ok/counts.counts-file", add_counts },
 	{ "bad/wrong-magic.trace", wrong_magic },
 	{ "bad/other-version.trace", other_version },
@@ -579,6 +730,10 @@ static const struct row {
 	{ "bad/packed-unknown.trace", packed_unknown },
 	{ "bad/packed-too-many.trace", packed_too_many },
 	{ "bad/packed-frame-bytes.trace", packed_frame_bytes },
+	{ "bad/stacks.trace", stacks_bad },
+	{ "bad/grouped-frame.trace", grouped_frame },
+	{ "bad/grouped-short-header.trace", grouped_short_header },
+	{ "bad/grouped-missing.trace", grouped_missing },
 };
 
 static void write_file(const char *path, const void *data, size_t bytes)

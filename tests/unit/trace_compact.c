@@ -86,7 +86,7 @@ static void same_after(void)
 
 	save();
 	before = trace_text_of(path, "t", MPROF_MAGIC_TRACE);
-	ck_assert_msg(!trace_compress(path, COMPACT_LEVEL_DEFAULT, &err), "%s", err.text);
+	ck_assert_msg(!trace_compress(path, COMPACT_LEVEL_DEFAULT, true, &err), "%s", err.text);
 	after = trace_text_of(path, "t", MPROF_MAGIC_TRACE);
 	assert_same_text(before, after);
 	ck_assert_int_eq(stat(path, &st), 0);
@@ -149,11 +149,15 @@ static void churn(int pairs, bool at_random)
 
 START_TEST(churn_takes_four_bytes_a_pair)
 {
+	struct error err;
+
 	churn(PAIRS, _i);
 	same_after();
+	save();
+	ck_assert(!trace_compress(path, COMPACT_LEVEL_DEFAULT, false, &err));
 	/* A sanitizer's allocator never hands out again what was just given back. */
 	if (!SANITIZED)
-		ck_assert_uint_lt(file_bytes() - MPROF_HEADER_SIZE, 4 * PAIRS);
+		ck_assert_uint_lt(file_bytes(), 4 * PAIRS);
 }
 END_TEST
 
@@ -351,7 +355,7 @@ END_TEST
 /* No room for the new file: the old one stays, and nothing beside it. */
 START_TEST(no_room)
 {
-	struct rlimit limit = { MPROF_HEADER_SIZE, RLIM_INFINITY };
+	struct rlimit limit = { 512, RLIM_INFINITY };
 	struct error err;
 	uint64_t bytes;
 
@@ -360,7 +364,7 @@ START_TEST(no_room)
 	bytes = file_bytes();
 	signal(SIGXFSZ, SIG_IGN);
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	ck_assert_int_eq(trace_compress(path, 1, &err), -EFBIG);
+	ck_assert_int_eq(trace_compress(path, 1, true, &err), -EFBIG);
 	limit.rlim_cur = RLIM_INFINITY;
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	ck_assert_uint_eq(file_bytes(), bytes);
@@ -385,7 +389,7 @@ START_TEST(bad_chunk_stays_bad)
 		struct error err;
 
 		ck_assert_ptr_nonnull(strstr(before, "damage: chunks bad"));
-		ck_assert_int_eq(trace_compress(path, 1, &err), 0);
+		ck_assert_int_eq(trace_compress(path, 1, true, &err), 0);
 		after = trace_text_of(path, "t", MPROF_MAGIC_TRACE);
 		assert_same_text(before, after);
 		free(before);
@@ -403,7 +407,7 @@ START_TEST(cut_file_is_left_alone)
 	b.n -= 64;
 	save();
 	bytes = file_bytes();
-	ck_assert_int_eq(trace_compress(path, 1, &err), -EBADMSG);
+	ck_assert_int_eq(trace_compress(path, 1, true, &err), -EBADMSG);
 	ck_assert_ptr_nonnull(strstr(err.text, path));
 	ck_assert_uint_eq(file_bytes(), bytes);
 }
@@ -417,7 +421,7 @@ START_TEST(twice_is_once)
 	churn(1000, true);
 	same_after();
 	bytes = file_bytes();
-	ck_assert_int_eq(trace_compress(path, 1, &err), 0);
+	ck_assert_int_eq(trace_compress(path, 1, true, &err), 0);
 	ck_assert_uint_eq(file_bytes(), bytes);
 }
 END_TEST
@@ -426,11 +430,11 @@ START_TEST(what_is_not_there)
 {
 	struct error err;
 
-	ck_assert_int_eq(trace_compress(path, 1, &err), -ENOENT);
+	ck_assert_int_eq(trace_compress(path, 1, true, &err), -ENOENT);
 	build_free(&b);
 	build_start(&b, MPROF_MAGIC_COUNTS);
 	save();
-	ck_assert_int_eq(trace_compress(path, 1, &err), -EBADMSG);
+	ck_assert_int_eq(trace_compress(path, 1, true, &err), -EBADMSG);
 }
 END_TEST
 
@@ -443,6 +447,10 @@ START_TEST(index_names_the_chunks)
 	FILE *f;
 
 	churn(PAIRS, true);
+	/* A chunk is missing: there are two groups. */
+	for (size_t at = MPROF_HEADER_SIZE; at < b.n; at += build_extent_at(&b, at)->size)
+		if (build_extent_at(&b, at)->seq == 3)
+			build_extent_at(&b, at)->kind = MPROF_EXTENT_FREE;
 	same_after();
 	build_free(&b);
 	b.n = b.room = file_bytes();
@@ -458,7 +466,7 @@ START_TEST(index_names_the_chunks)
 	ck_assert_uint_eq(x->check, mprof_checksum(x + 1, x->used));
 	e = (struct mprof_index_entry *)(x + 1);
 	ck_assert_uint_eq(x->used % sizeof(*e), 0);
-	ck_assert_uint_ge(x->used / sizeof(*e), 2 * PAIRS / CHUNK_WORDS);
+	ck_assert_uint_ge(x->used / sizeof(*e), 2);
 	for (size_t i = 0; i < x->used / sizeof(*e); i++) {
 		const struct mprof_extent *chunk = build_extent_at(&b, e[i].offset);
 

@@ -23,12 +23,16 @@
 
 struct options {
 	int level;
+	bool exact;
 	char **path;
 	int paths;
 };
 
+enum { EXACT = 256 };
+
 static const struct argp_option options[] = {
-	{ "level", 'l', "N", 0, "Of zstd, 1 (fast) to 19 (small) [1]", 0 },
+	{ "level", 'l', "N", 0, "Of zstd, 1 (fast) to 19 (small) [6]", 0 },
+	{ "exact", EXACT, NULL, 0, "Keep times as they are; otherwise they are right to 1 us", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -42,6 +46,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (o->level < 1 || o->level > LEVEL_MAX)
 			argp_error(state, "--level is a number from 1 to %d, not '%s'", LEVEL_MAX,
 				   arg);
+		return 0;
+	case EXACT:
+		o->exact = true;
 		return 0;
 	case ARGP_KEY_ARGS:
 		o->path = state->argv + state->next;
@@ -76,14 +83,14 @@ static bool is_in_use(const char *path)
 	return busy;
 }
 
-int compress_in_place(const char *path, int level)
+int compress_in_place(const char *path, int level, bool exact)
 {
 	struct error err;
 
 	if (is_in_use(path))
 		return cmd_error(STATUS_FILE, "'%s' is being written by a run that still goes on",
 				 path);
-	if (trace_compress(path, level, &err))
+	if (trace_compress(path, level, exact, &err))
 		return cmd_error(STATUS_FILE, "%s", err.text);
 	return STATUS_OK;
 }
@@ -105,7 +112,7 @@ int cmd_compress(int argc, char **argv)
 		return STATUS_USAGE;
 	for (i = 0; i < o.paths; i++) {
 		before = mib(o.path[i]);
-		one = compress_in_place(o.path[i], o.level);
+		one = compress_in_place(o.path[i], o.level, o.exact);
 		if (!one)
 			fprintf(stderr, "mprof: %s: %.2f MiB, was %.2f MiB\n", o.path[i],
 				mib(o.path[i]), before);

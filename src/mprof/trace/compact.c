@@ -17,29 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "pack.h"
-#include "reader.h"
-
-struct index {
-	struct mprof_index_entry *item;
-	size_t n, room;
-};
-
-/* One compression at work; everything in it is released by job_release. */
-struct job {
-	struct trace *from;
-	struct extents extents;
-	struct packer *packer;
-	int level;
-	int fd;
-	char *path, *temporary;
-	uint64_t tail; /* where the next extent of the new file goes */
-	struct index index;
-	uint64_t *words; /* payload of the extent in work */
-	size_t words_room;
-	unsigned char *out; /* the extent that takes its place */
-	size_t out_room;
-};
+#include "compact_job.h"
 
 static int write_at(const struct job *j, const void *data, size_t bytes, uint64_t offset)
 {
@@ -58,7 +36,7 @@ static int write_at(const struct job *j, const void *data, size_t bytes, uint64_
 	return 0;
 }
 
-static int grow(void **buf, size_t *room, size_t bytes)
+int job_grow(void **buf, size_t *room, size_t bytes)
 {
 	if (*room < bytes) {
 		free(*buf);
@@ -68,7 +46,7 @@ static int grow(void **buf, size_t *room, size_t bytes)
 	return *buf ? 0 : -ENOMEM;
 }
 
-static int add_to_index(struct job *j, const struct mprof_extent *h)
+int job_add_to_index(struct job *j, const struct mprof_extent *h)
 {
 	struct mprof_index_entry *e =
 	    trace_grow((void **)&j->index.item, &j->index.n, &j->index.room, sizeof(*e));
@@ -80,8 +58,7 @@ static int add_to_index(struct job *j, const struct mprof_extent *h)
 	return 0;
 }
 
-/* Writes out[], whose payload is `used` bytes long, under head as the next extent. */
-static int add_extent(struct job *j, struct mprof_extent head, size_t used)
+int job_add_extent(struct job *j, struct mprof_extent head, size_t used)
 {
 	size_t size = (sizeof(head) + used + MPROF_EXTENT_ALIGN - 1) / MPROF_EXTENT_ALIGN *
 		      MPROF_EXTENT_ALIGN;
@@ -98,11 +75,11 @@ static int add_extent(struct job *j, struct mprof_extent head, size_t used)
 
 static int copy_extent(struct job *j, const struct extent *x)
 {
-	if (grow((void **)&j->out, &j->out_room, sizeof(x->head) + x->bytes + 64))
+	if (job_grow((void **)&j->out, &j->out_room, sizeof(x->head) + x->bytes + 64))
 		return -ENOMEM;
 	if (trace_read(j->from, j->out + sizeof(x->head), x->bytes, x->payload) != x->bytes)
 		return -EIO;
-	return add_extent(j, x->head, x->bytes);
+	return job_add_extent(j, x->head, x->bytes);
 }
 
 /* Words of a slot up to the first zero one that begins a record. */
@@ -121,7 +98,7 @@ static int pack_extent(struct job *j, const struct extent *x, size_t n)
 	struct mprof_extent head = x->head;
 	size_t before = sizeof(head) + sizeof(packed), frame;
 
-	if (grow((void **)&j->out, &j->out_room, before + 16 * n + 65536))
+	if (job_grow((void **)&j->out, &j->out_room, before + 16 * n + 65536))
 		return -ENOMEM;
 	frame = packer_chunk(j->packer, j->words, n, j->level, &packed, j->out + before,
 			     j->out_room - before - 64);
@@ -131,8 +108,10 @@ static int pack_extent(struct job *j, const struct extent *x, size_t n)
 	head.kind = MPROF_EXTENT_PACKED;
 	head.used = (uint32_t)(sizeof(packed) + frame);
 	head.check = mprof_checksum(j->out + sizeof(head), head.used);
-	return add_extent(j, head, head.used);
+	return job_add_extent(j, head, head.used);
 }
+
+/* ---- single extents ---- */
 
 /* A chunk that cannot be read stays as it is, for the reader to find and to tell. */
 static int take_chunk(struct job *j, const struct extent *x)
@@ -145,7 +124,7 @@ static int take_chunk(struct job *j, const struct extent *x)
 		return 0;
 	if (x->bytes > CHUNK_BYTES_MAX || x->bytes % 8)
 		return copy_extent(j, x);
-	if (grow((void **)&j->words, &j->words_room, x->bytes))
+	if (job_grow((void **)&j->words, &j->words_room, x->bytes))
 		return -ENOMEM;
 	if (trace_read(j->from, j->words, x->bytes, x->payload) != x->bytes)
 		return -EIO;
@@ -153,7 +132,7 @@ static int take_chunk(struct job *j, const struct extent *x)
 		n = slot_words(j->words, n);
 	if (!n)
 		return 0;
-	ret = add_to_index(j, &x->head);
+	ret = job_add_to_index(j, &x->head);
 	if (ret)
 		return ret;
 	if (!slot && mprof_checksum(j->words, x->bytes) != x->head.check)
@@ -184,36 +163,58 @@ static int add_index(struct job *j)
 
 	if (used > MPROF_EXTENT_MAX / 2) /* a reader finds the chunks without it */
 		return 0;
-	if (grow((void **)&j->out, &j->out_room, sizeof(head) + used + 64))
+	if (job_grow((void **)&j->out, &j->out_room, sizeof(head) + used + 64))
 		return -ENOMEM;
 	if (used)
 		memcpy(j->out + sizeof(head), j->index.item, used);
 	memcpy(&head.run, j->from->header.run_id, sizeof(head.run));
 	head.check = mprof_checksum(j->out + sizeof(head), used);
-	return add_extent(j, head, used);
+	return job_add_extent(j, head, used);
+}
+
+/* The file's header as it is now, without what a finished file has no use for. */
+static int read_header(struct job *j)
+{
+	struct mprof_file_header *h = &j->from->header;
+	size_t entries = 0;
+
+	if (trace_read(j->from, h, sizeof(*h), 0) != sizeof(*h))
+		return -EIO;
+	for (size_t i = 0; i < MPROF_PROCESS_TABLE; i++)
+		if (h->process[i].number)
+			h->process[entries++] = h->process[i];
+	h->header_size = (uint32_t)(MPROF_HEADER_SHORT + entries * sizeof(*h->process));
+	j->tail = h->header_size;
+	return 0;
 }
 
 static int write_header(struct job *j, uint64_t index_offset)
 {
 	struct mprof_file_header *h = &j->from->header;
+	int ret;
 
-	if (trace_read(j->from, h, sizeof(*h), 0) != sizeof(*h))
-		return -EIO;
 	h->flags |= MPROF_FILE_COMPRESSED;
 	h->tail = j->tail;
 	h->index_offset = index_offset;
+	h->time_error = j->time_error;
 	memset(h->free_slots, 0, sizeof(h->free_slots));
-	return write_at(j, h, sizeof(*h), 0);
+	ret = write_at(j, h, MPROF_HEADER_SHORT, 0);
+	if (!ret)
+		ret = write_at(j, h->process, h->header_size - MPROF_HEADER_SHORT,
+			       MPROF_HEADER_SHORT);
+	return ret;
 }
 
 static int write_all(struct job *j)
 {
 	uint64_t index_offset;
-	int ret = 0;
+	int ret = read_header(j);
 
-	j->tail = MPROF_HEADER_SIZE;
+	if (!ret)
+		ret = job_add_groups(j);
 	for (size_t i = 0; !ret && i < j->extents.n; i++)
-		ret = take_extent(j, &j->extents.item[i]);
+		if (!j->done[i])
+			ret = take_extent(j, &j->extents.item[i]);
 	index_offset = j->tail;
 	if (!ret)
 		ret = add_index(j);
@@ -264,7 +265,12 @@ static int look_over(struct job *j, const char *path, struct error *err)
 		return fail(err, -EBADMSG, "'%s' is damaged at byte %llu and stays as it is", path,
 			    (unsigned long long)before.first_bad_offset);
 	j->packer = packer_new();
-	return j->packer ? 0 : fail(err, -ENOMEM, "no memory to compress '%s'", path);
+	j->group = group_packer_new();
+	j->stacks = stack_packer_new();
+	j->done = calloc(j->extents.n + 1, sizeof(*j->done));
+	if (!j->packer || !j->group || !j->stacks || !j->done || turns_find(&j->turns, j->from))
+		return fail(err, -ENOMEM, "no memory to compress '%s'", path);
+	return 0;
 }
 
 static int replace(struct job *j, const char *path, struct error *err)
@@ -290,8 +296,12 @@ static void job_release(struct job *j)
 		unlink(j->temporary);
 	if (j->fd >= 0)
 		close(j->fd);
-	trace_close(j->from);
 	packer_free(j->packer);
+	group_packer_free(j->group);
+	stack_packer_free(j->stacks);
+	turns_free(&j->turns);
+	trace_close(j->from);
+	free(j->done);
 	free(j->temporary);
 	free(j->path);
 	free(j->extents.item);
@@ -300,11 +310,21 @@ static void job_release(struct job *j)
 	free(j->out);
 }
 
-int trace_compress(const char *path, int level, struct error *err)
+/* In ticks of the trace's clock. */
+static uint32_t ticks_of(const struct trace *t, uint64_t ns)
+{
+	uint64_t ticks = ns * 4294967296ull / (t->ns_per_tick ? t->ns_per_tick : 1);
+
+	return ticks < 1u << 29 ? (uint32_t)ticks : 1u << 29;
+}
+
+int trace_compress(const char *path, int level, bool exact, struct error *err)
 {
 	struct job j = { .fd = -1, .level = level };
 	int ret = trace_open(&j.from, path, MPROF_MAGIC_TRACE, err);
 
+	if (!ret && !exact)
+		j.time_error = ticks_of(j.from, COMPACT_ERROR_NS);
 	if (!ret && !(j.from->header.flags & MPROF_FILE_COMPRESSED)) {
 		ret = look_over(&j, path, err);
 		if (!ret)

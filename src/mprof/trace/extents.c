@@ -64,6 +64,7 @@ static bool take_packed(struct window *w, struct extent *x)
 	    o.kind != MPROF_EXTENT_STACKS && o.kind != MPROF_EXTENT_STACKS_SLOT)
 		return false;
 	x->head.image = o.image;
+	x->chunks += p->packing >> 8;
 	x->head.process = o.process;
 	x->head.thread = o.thread;
 	x->head.seq = o.seq;
@@ -88,6 +89,7 @@ static bool extent_at(struct window *w, uint64_t offset, struct extent *x)
 		return false;
 	x->head = *h;
 	x->kind = h->kind;
+	x->chunks = 1;
 	x->payload = offset + sizeof(*h);
 	want = used_is_all(x->kind) ? h->used : h->size - sizeof(*h);
 	there = w->t->file_bytes > x->payload ? w->t->file_bytes - x->payload : 0;
@@ -226,7 +228,7 @@ static uint64_t next_offset(struct window *w, struct extent *x)
 int extents_find(struct trace *t, struct extents *x)
 {
 	struct window w = { .t = t };
-	uint64_t offset = MPROF_HEADER_SIZE, end = t->header.tail;
+	uint64_t offset = t->header_bytes, end = t->header.tail;
 	struct extent e, *last = NULL;
 
 	while (offset < t->file_bytes) {

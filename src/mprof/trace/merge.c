@@ -63,18 +63,25 @@ static uint64_t limit_of_top(const struct trace *t)
 	return second->key + (heap[0].stream < second->stream);
 }
 
+size_t merge_run(struct trace *t, struct event *events, size_t n, uint32_t *stream)
+{
+	size_t got;
+
+	*stream = t->heap[0].stream;
+	got = stream_decode(t, &t->stream[*stream], events, n, limit_of_top(t), &t->heap[0].key);
+	if (t->heap[0].key == KEY_END)
+		t->heap[0] = t->heap[--t->heap_n];
+	if (t->heap_n > 1)
+		sift_down(t, 0);
+	return got;
+}
+
 size_t trace_next(struct trace *t, struct event *events, size_t n)
 {
+	uint32_t stream;
 	size_t got = 0;
 
-	while (got < n && t->heap_n) {
-		struct stream *s = &t->stream[t->heap[0].stream];
-
-		got += stream_decode(t, s, events + got, n - got, limit_of_top(t), &t->heap[0].key);
-		if (t->heap[0].key == KEY_END)
-			t->heap[0] = t->heap[--t->heap_n];
-		if (t->heap_n > 1)
-			sift_down(t, 0);
-	}
+	while (got < n && t->heap_n)
+		got += merge_run(t, events + got, n - got, &stream);
 	return got;
 }

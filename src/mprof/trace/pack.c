@@ -16,6 +16,7 @@
 
 #include <mprof/encode.h>
 
+#include "bytes.h"
 #include "columns.h"
 #include "predict.h"
 
@@ -39,11 +40,6 @@ struct packer {
 	size_t room; /* of each column */
 	uint8_t *store;
 };
-
-static uint64_t zigzag(uint64_t v)
-{
-	return v << 1 ^ -(v >> 63);
-}
 
 static void put(struct packer *p, unsigned column, uint64_t value)
 {
@@ -304,4 +300,26 @@ size_t packer_chunk(struct packer *p, const uint64_t *words, size_t n, int level
 	}
 	packed->frame_bytes = (uint32_t)out.pos;
 	return ret ? 0 : out.pos;
+}
+
+size_t packer_pieces(struct packer *p, pack_piece *piece, const void *from, int level,
+		     struct mprof_packed *packed, void *frame, size_t room)
+{
+	ZSTD_outBuffer out = { frame, room, 0 };
+	const void *data;
+	size_t bytes, plain = 0;
+	int ret = 0;
+
+	ZSTD_CCtx_reset(p->zstd, ZSTD_reset_session_only);
+	ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_compressionLevel, level);
+	for (size_t i = 0; !ret && piece(from, i, &data, &bytes); i++) {
+		plain += bytes;
+		if (bytes)
+			ret = add_block(p, &out, data, bytes, ZSTD_e_flush);
+	}
+	if (!ret)
+		ret = add_block(p, &out, NULL, 0, ZSTD_e_end);
+	packed->plain_bytes = (uint32_t)plain;
+	packed->frame_bytes = (uint32_t)out.pos;
+	return ret || plain > UINT32_MAX ? 0 : out.pos;
 }

@@ -8,14 +8,18 @@
 #ifndef MPROF_TRACE_PACK_H
 #define MPROF_TRACE_PACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <mprof/format.h>
 
 /* mprof_packed.packing */
-#define PACKING_PLAIN	0u /* words as they are */
-#define PACKING_COLUMNS 1u /* columns.h */
+#define PACKING_PLAIN	      0u /* words as they are */
+#define PACKING_COLUMNS	      1u /* columns.h */
+#define PACKING_GROUP	      2u /* group.h; and how many more chunks it has, in the upper 24 bits */
+#define PACKING_STACKS	      3u /* stack_pack.h; likewise */
+#define PACKING_KIND(packing) ((packing)&255u)
 
 struct packer;
 struct unpacker;
@@ -30,12 +34,19 @@ void packer_free(struct packer *p);
 size_t packer_chunk(struct packer *p, const uint64_t *words, size_t n, int level,
 		    struct mprof_packed *packed, void *frame, size_t room);
 
+/* The i-th piece of the plain bytes that somebody else made; false behind the last one. */
+typedef bool pack_piece(const void *from, size_t i, const void **data, size_t *bytes);
+/* Makes a frame of the pieces; the caller fills packed->original, packing and raw_bytes. */
+size_t packer_pieces(struct packer *p, pack_piece *piece, const void *from, int level,
+		     struct mprof_packed *packed, void *frame, size_t room);
+
 /*
  * *buf holds the payload of a PACKED extent, `bytes` long and already checked
  * against its checksum; its words replace it, the buffer grown as needed.
- * *u is made at the first call.  Returns the number of words, 0 when it is bad.
+ * *u is made at the first call.  Returns the number of words, 0 when it is bad
+ * or has more than `most`.
  */
-size_t unpacker_chunk(struct unpacker **u, uint64_t **buf, size_t *room, size_t bytes);
+size_t unpacker_chunk(struct unpacker **u, uint64_t **buf, size_t *room, size_t bytes, size_t most);
 void unpacker_free(struct unpacker *u);
 
 #endif

@@ -26,6 +26,7 @@ struct extent {
 	    head;	  /* of a PACKED one: the original's, offset and size as they are here */
 	uint64_t payload; /* offset of its payload in the file */
 	uint64_t bytes;	  /* payload bytes that are really in the file */
+	uint32_t chunks;  /* that it holds; more than one: a group */
 	uint16_t kind;	  /* as in the file: PACKED stays PACKED */
 };
 
@@ -41,7 +42,8 @@ struct chunk {
 	uint32_t used;	/* as its header says; more than bytes when cut off */
 	uint32_t check;
 	uint16_t kind, image;
-	bool slot; /* words end at the first zero; packed ones too */
+	bool slot;     /* words end at the first zero; packed ones too */
+	uint32_t seqs; /* how many numbers from seq on it holds: a group has many */
 	uint64_t seq, first_ticks, last_ticks;
 	uint32_t process, thread; /* of stack records: the image instead of a thread */
 };
@@ -76,6 +78,7 @@ struct trace {
 	char *path;
 	uint64_t file_bytes;
 	struct mprof_file_header header; /* a copy; the one in the file may be live */
+	uint64_t header_bytes;		 /* that it has in the file */
 
 	struct chunk *chunk;
 	size_t chunks;
@@ -167,5 +170,7 @@ size_t stream_decode(struct trace *t, struct stream *s, struct event *events, si
 
 /* merge.c: 0 or -ENOMEM. */
 int merge_start(struct trace *t);
+/* Some events of the stream whose turn it is, maybe none; only while heap_n is not 0. */
+size_t merge_run(struct trace *t, struct event *events, size_t n, uint32_t *stream);
 
 #endif

@@ -210,7 +210,7 @@ static int read_chunks(struct trace *t, struct stack_records *records, const str
 					  chunk_offset(c));
 			records->gap = true;
 		}
-		seq = c->seq;
+		seq = c->seq + c->seqs - 1;
 		ret = read_chunk(t, records, c, &buf, &room);
 	}
 	free(buf);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "ahead.h"
+#include "group.h"
 #include "pack.h"
 #include "stack_map.h"
 
@@ -79,7 +80,7 @@ size_t chunk_load(const struct trace *t, const struct chunk *c, struct unpacker 
 	if (c->bytes != c->used || mprof_checksum(*buf, c->bytes) != c->check)
 		return 0;
 	if (c->kind == MPROF_EXTENT_PACKED)
-		return unpacker_chunk(u, buf, room, c->bytes);
+		return unpacker_chunk(u, buf, room, c->bytes, group_words_most(t->streams));
 	return c->bytes / 8;
 }
 
@@ -151,6 +152,7 @@ static void take_chunk(struct trace *t, const struct extent *x)
 		.slot =
 		    x->head.kind == MPROF_EXTENT_SLOT || x->head.kind == MPROF_EXTENT_STACKS_SLOT,
 		.seq = x->head.seq,
+		.seqs = x->chunks,
 		.first_ticks = x->head.first_ticks,
 		.last_ticks = x->head.last_ticks,
 		.process = x->head.process,
@@ -187,7 +189,7 @@ static size_t order_chunks(struct trace *t, struct chunk *chunk, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		struct chunk *a = kept ? &chunk[kept - 1] : NULL, *b = &chunk[i];
 
-		if (!a || !same_thread(a, b) || a->seq != b->seq) {
+		if (!a || !same_thread(a, b) || b->seq - a->seq >= a->seqs) {
 			chunk[kept++] = *b;
 		} else if (later_is_better(t, a, b)) {
 			trace_note_damage(t, &t->damage.chunks_bad, 1, chunk_offset(a));
@@ -224,10 +226,10 @@ static void fill_streams(struct trace *t)
 		if (c->seq != seq + 1)
 			trace_note_damage(t, &t->damage.chunks_missing, c->seq - seq - 1,
 					  chunk_offset(c));
-		seq = c->seq;
+		seq = c->seq + c->seqs - 1;
 		t->stream[t->streams - 1].last = (uint32_t)i + 1;
 		thread = &t->thread[t->threads - 1];
-		thread->chunks++;
+		thread->chunks += c->seqs;
 		if (c->last_ticks > thread->last_ticks)
 			thread->last_ticks = c->last_ticks;
 		if (c->first_ticks > thread->last_ticks)

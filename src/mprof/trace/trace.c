@@ -87,6 +87,24 @@ static bool is_ours(const char *magic)
 	       !memcmp(magic, MPROF_MAGIC_COUNTS, MPROF_MAGIC_SIZE);
 }
 
+/* That of a compressed file has only the process entries that are used. */
+static bool is_short(const struct mprof_file_header *h)
+{
+	return h->flags & MPROF_FILE_COMPRESSED && h->header_size >= MPROF_HEADER_SHORT &&
+	       h->header_size < MPROF_HEADER_SIZE &&
+	       h->header_size <= MPROF_HEADER_SHORT + sizeof(h->process) &&
+	       h->header_size % sizeof(h->process[0]) == 0;
+}
+
+static void widen_header(struct mprof_file_header *h)
+{
+	size_t entries = h->header_size - MPROF_HEADER_SHORT;
+
+	memmove(h->process, (const char *)h + MPROF_HEADER_SHORT, entries);
+	memset((char *)h->process + entries, 0, sizeof(h->process) - entries);
+	memset(h->free_slots, 0, sizeof(h->free_slots));
+}
+
 /* What we can read of the header is enough to name the reason for refusing it. */
 static int check_header(const struct trace *t, size_t got, const char *want, struct error *err)
 {
@@ -105,13 +123,13 @@ static int check_header(const struct trace *t, size_t got, const char *want, str
 		return fail(err, -EBADMSG,
 			    "'%s' has format version %" PRIu32 " at byte 8; this mprof reads %u",
 			    t->path, h->version, MPROF_FORMAT_VERSION);
-	if (got < MPROF_HEADER_SIZE)
-		return fail(err, -EBADMSG, "'%s' ends inside its header at byte %zu of %u", t->path,
-			    got, MPROF_HEADER_SIZE);
-	if (h->header_size != MPROF_HEADER_SIZE)
+	if (got >= MPROF_HEADER_SHORT && h->header_size != MPROF_HEADER_SIZE && !is_short(h))
 		return fail(err, -EBADMSG,
 			    "'%s' has header size %" PRIu32 " at byte 12; %u is right", t->path,
 			    h->header_size, MPROF_HEADER_SIZE);
+	if (got < MPROF_HEADER_SHORT || got < h->header_size)
+		return fail(err, -EBADMSG, "'%s' ends inside its header at byte %zu of %u", t->path,
+			    got, got < MPROF_HEADER_SHORT ? MPROF_HEADER_SIZE : h->header_size);
 	if (h->clock > MPROF_CLOCK_CNTVCT || h->clock_shift > 32)
 		return fail(err, -EBADMSG,
 			    "'%s' has clock %" PRIu32 " with shift %" PRIu32
@@ -191,6 +209,9 @@ int trace_open(struct trace **out, const char *path, const char *kind_magic, str
 	ret = check_header(t, trace_read(t, &t->header, sizeof(t->header), 0), kind_magic, err);
 	if (ret)
 		goto failed;
+	t->header_bytes = t->header.header_size;
+	if (is_short(&t->header))
+		widen_header(&t->header);
 	tame_header(&t->header);
 	ret = read_all(t);
 	if (ret) {

@@ -11,14 +11,13 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "bytes.h"
 #include "columns.h"
+#include "group.h"
 #include "pack.h"
 #include "predict.h"
 #include "reader.h"
-
-struct cursor {
-	const uint8_t *p, *end;
-};
+#include "stack_pack.h"
 
 struct unpacker {
 	ZSTD_DCtx *zstd;
@@ -30,6 +29,7 @@ struct unpacker {
 	uint64_t last_far;
 	struct cursor column[COLUMNS];
 	struct predict predict;
+	struct group_unpacker *group; /* made when it is needed */
 };
 
 void unpacker_free(struct unpacker *u)
@@ -39,6 +39,7 @@ void unpacker_free(struct unpacker *u)
 	ZSTD_freeDCtx(u->zstd);
 	free(u->plain);
 	free(u->common_store);
+	group_unpacker_free(u->group);
 	free(u);
 }
 
@@ -56,16 +57,9 @@ static struct unpacker *unpacker_new(void)
 	return u;
 }
 
-static uint64_t unzigzag(uint64_t v)
-{
-	return v >> 1 ^ -(v & 1);
-}
-
 static inline uint64_t get(struct unpacker *u, unsigned column)
 {
-	struct cursor *c = &u->column[column];
-
-	return c->p < c->end ? *c->p++ : 0;
+	return cursor_get(&u->column[column]);
 }
 
 /* A column of which every record reads at most one byte, so that its end is never reached. */
@@ -76,11 +70,7 @@ static inline uint64_t get_common(struct unpacker *u, unsigned column)
 
 static uint64_t get_wide(struct unpacker *u, unsigned column, unsigned bytes)
 {
-	uint64_t value = 0;
-
-	for (unsigned i = 0; i < bytes; i++)
-		value |= get(u, column + i) << 8 * i;
-	return value;
+	return cursor_wide(&u->column[column], bytes);
 }
 
 static uint64_t get_far(struct unpacker *u)
@@ -263,6 +253,12 @@ static bool unpack(struct unpacker *u, const struct mprof_packed *p, const void 
 
 	if (ZSTD_isError(got) || got != p->plain_bytes)
 		return false;
+	if (PACKING_KIND(p->packing) == PACKING_GROUP)
+		return group_unpack(&u->group, u->plain, got, p->original.first_ticks, words,
+				    p->raw_bytes / 8);
+	if (PACKING_KIND(p->packing) == PACKING_STACKS &&
+	    !stack_unpack(u->plain, got, words, p->raw_bytes / 8))
+		return false;
 	if (p->packing == PACKING_COLUMNS && !unpack_columns(u, got, words, p->raw_bytes / 8))
 		return false;
 	return p->original.kind == MPROF_EXTENT_SLOT ||
@@ -270,18 +266,21 @@ static bool unpack(struct unpacker *u, const struct mprof_packed *p, const void 
 }
 
 /* Bounds that keep a bad file from asking for much memory. */
-static bool sizes_are_possible(const struct mprof_packed *p, size_t bytes)
+static bool sizes_are_possible(const struct mprof_packed *p, size_t bytes, size_t most)
 {
 	if (p->frame_bytes > bytes || !p->raw_bytes || p->raw_bytes % 8 ||
 	    p->raw_bytes > CHUNK_BYTES_MAX)
 		return false;
+	if (PACKING_KIND(p->packing) == PACKING_GROUP || PACKING_KIND(p->packing) == PACKING_STACKS)
+		return p->raw_bytes / 8 <= most &&
+		       p->plain_bytes <= GROUP_PLAIN_MAX(p->raw_bytes / 8);
 	if (p->packing == PACKING_PLAIN)
 		return p->plain_bytes == p->raw_bytes;
 	return p->packing == PACKING_COLUMNS && p->raw_bytes <= 8 * PREDICT_WORDS_MAX &&
 	       p->plain_bytes <= sizeof(uint32_t) * COLUMNS + COLUMNS * (p->raw_bytes / 8);
 }
 
-size_t unpacker_chunk(struct unpacker **u, uint64_t **buf, size_t *room, size_t bytes)
+size_t unpacker_chunk(struct unpacker **u, uint64_t **buf, size_t *room, size_t bytes, size_t most)
 {
 	struct mprof_packed p;
 	uint64_t *words;
@@ -291,7 +290,7 @@ size_t unpacker_chunk(struct unpacker **u, uint64_t **buf, size_t *room, size_t 
 	if (!*u || bytes < sizeof(p))
 		return 0;
 	memcpy(&p, *buf, sizeof(p));
-	if (!sizes_are_possible(&p, bytes - sizeof(p)) || !grow_plain(*u, p.plain_bytes))
+	if (!sizes_are_possible(&p, bytes - sizeof(p), most) || !grow_plain(*u, p.plain_bytes))
 		return 0;
 	words = malloc(p.raw_bytes);
 	if (!words)

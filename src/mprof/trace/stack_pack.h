@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * stack_pack.h - packing 3: stack records of chunks that follow each other, as
+ * one piece (FORMAT.md 7.5).  The words that come out are those that went in.
+ *
+ * An address is a number by its first use; which one it is is mostly what was
+ * called from the frame before it the last times.
+ */
+#ifndef MPROF_TRACE_STACK_PACK_H
+#define MPROF_TRACE_STACK_PACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bytes.h"
+
+/* Columns of packing 3. */
+enum {
+	STACKS_RECORD, /* enum stacks_record */
+	STACKS_ID,     /* varint: of a STACK that is not the last one's + 1 */
+	STACKS_FLAGS,  /* of such a one */
+	STACKS_JOINED, /* varint: 0 none, else the stack's number minus the joined one's, zigzag + 1
+			*/
+	STACKS_DEPTH,  /* varint, zigzag: frames of the joined one (0: not known) minus the depth */
+	STACKS_FRAMES, /* varint */
+	STACKS_HIT,    /* a frame: 0 to 2 as guessed, 3 in NUMBER, 4 a new address */
+	STACKS_NUMBER, /* 3 bytes */
+	STACKS_ADDRESS = STACKS_NUMBER + 3, /* varint, zigzag: minus the last new one */
+	STACKS_WORDS,			    /* varint: words of another record */
+	STACKS_WORD,			    /* those, 8 bytes each */
+	STACKS_COLUMNS,
+};
+
+enum stacks_record { STACKS_NEXT, STACKS_OTHER, STACKS_RAW };
+
+struct stacks_head {
+	uint32_t records;
+	uint32_t stacks; /* of them that are STACK */
+	uint32_t frames;
+	uint32_t addresses; /* different ones */
+	uint32_t first;	    /* number of the first stack */
+	uint32_t pad;
+};
+
+/* A STACK of the piece, by its number minus the first one's. */
+struct packed_stack {
+	uint32_t own; /* depth + 1 of its own first frame, 0: not there */
+	uint32_t joined, at, n;
+};
+
+/* What both sides know; everything is by number, 0 is no frame. */
+struct stacks_model {
+	struct packed_stack *stack;
+	uint32_t stacks;      /* room in stack[] */
+	uint32_t *frame;      /* numbers of the addresses, in order */
+	uint32_t (*after)[3]; /* what followed this address, last first */
+	uint64_t *address;
+	uint32_t frames, addresses;
+	uint32_t first, id; /* numbers of the first and the last stack */
+	uint64_t last;	    /* the last new address */
+};
+
+int stacks_model_start(struct stacks_model *m, const struct stacks_head *h);
+void stacks_model_free(struct stacks_model *m);
+
+/* The stack with this number, or NULL. */
+static inline struct packed_stack *stacks_model_get(const struct stacks_model *m, uint32_t id)
+{
+	uint32_t i = id - m->first;
+
+	return i < m->stacks && m->stack[i].own ? &m->stack[i] : NULL;
+}
+
+/* The frame that the first new one of a stack was called from; 0 when that is not known. */
+uint32_t stacks_model_caller(const struct stacks_model *m, uint32_t joined, uint32_t depth);
+/* Frame `to` was called from frame `from`. */
+void stacks_model_learn(struct stacks_model *m, uint32_t from, uint32_t to);
+
+struct stack_packer;
+
+/* NULL when there is no memory. */
+struct stack_packer *stack_packer_new(void);
+void stack_packer_free(struct stack_packer *p);
+/* 0; -EINVAL when the words are no sound records, or -ENOMEM. */
+int stack_pack(struct stack_packer *p, const uint64_t *words, size_t n);
+/* The plain bytes in pieces from 0 on; false behind the last one. */
+bool stack_piece(const void *packer, size_t i, const void **data, size_t *bytes);
+
+/* Into n words exactly; false when the plain bytes are not right. */
+bool stack_unpack(const uint8_t *plain, size_t bytes, uint64_t *words, size_t n);
+
+#endif

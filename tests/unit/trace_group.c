@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* trace_group.c - groups of chunks: the same events in the same order, times right to the error. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "suites.h"
+#include "trace/compact.h"
+#include "trace/group.h"
+#include "trace/stack_pack.h"
+#include "trace/trace.h"
+#include "trace_build.h"
+
+#define THREADS 4
+#define EVENTS	60000
+#define BLOCKS	512
+
+static struct build b;
+static char directory[32], path[64];
+static uint64_t random_state;
+
+static uint64_t random_next(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+static void setup(void)
+{
+	strcpy(directory, "/tmp/mprof-unit-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/t.log", directory);
+	build_start(&b, MPROF_MAGIC_TRACE);
+	random_state = 88172645463325252u;
+}
+
+static void teardown(void)
+{
+	unlink(path);
+	ck_assert_int_eq(rmdir(directory), 0);
+	build_free(&b);
+}
+
+static void save(void)
+{
+	FILE *f = fopen(path, "w");
+
+	ck_assert_ptr_nonnull(f);
+	ck_assert_uint_eq(fwrite(b.bytes, 1, b.n, f), b.n);
+	ck_assert_int_eq(fclose(f), 0);
+}
+
+static struct trace *reopen(void)
+{
+	struct error err;
+	struct trace *t;
+
+	ck_assert_msg(!trace_open(&t, path, MPROF_MAGIC_TRACE, &err), "%s", err.text);
+	return t;
+}
+
+/* All events, the caller's. */
+static struct event *read_all(struct trace *t, size_t *n)
+{
+	struct event *e = NULL;
+	size_t room = 0, got;
+
+	*n = 0;
+	do {
+		if (room - *n < 256) {
+			room = 2 * room + 1024;
+			e = realloc(e, room * sizeof(*e));
+			ck_assert_ptr_nonnull(e);
+		}
+		got = trace_next(t, e + *n, 256);
+		*n += got;
+	} while (got);
+	return e;
+}
+
+static bool same_but_time(struct event a, struct event c)
+{
+	a.ticks = c.ticks = 0;
+	return !memcmp(&a, &c, sizeof(a));
+}
+
+/* Compresses what is in b and compares every event; returns the greatest error of a time. */
+static uint64_t compress_and_compare(bool exact)
+{
+	struct event *before, *after;
+	uint64_t worst = 0, off;
+	struct error err;
+	struct trace *t;
+	size_t n, m;
+
+	save();
+	t = reopen();
+	before = read_all(t, &n);
+	trace_close(t);
+	ck_assert_msg(!trace_compress(path, COMPACT_LEVEL_DEFAULT, exact, &err), "%s", err.text);
+	t = reopen();
+	after = read_all(t, &m);
+	ck_assert_uint_eq(trace_damage(t)->chunks_bad + trace_damage(t)->chunks_missing +
+			      trace_damage(t)->words_bad + trace_damage(t)->stacks_bad,
+			  0);
+	trace_close(t);
+	ck_assert_uint_eq(n, m);
+	for (size_t i = 0; i < n; i++) {
+		ck_assert_msg(same_but_time(before[i], after[i]), "event %zu", i);
+		off = before[i].ticks > after[i].ticks ? before[i].ticks - after[i].ticks
+						       : after[i].ticks - before[i].ticks;
+		worst = off > worst ? off : worst;
+	}
+	free(before);
+	free(after);
+	return worst;
+}
+
+struct writer {
+	struct words w;
+	uint64_t seq;
+};
+
+static void flush(struct writer *to, uint32_t thread, bool end)
+{
+	uint64_t ticks = to->w.ticks;
+
+	if (to->w.n < 4000 && !end)
+		return;
+	build_chunk(&b, 1, thread, ++to->seq, &to->w);
+	words_free(&to->w);
+	words_start(&to->w, ticks);
+}
+
+static void take(struct words *w, uint64_t ticks, uint64_t addr, uint64_t r)
+{
+	static const uint8_t tag[] = { MPROF_TAG_MALLOC, MPROF_TAG_CALLOC, MPROF_TAG_REALLOC_END,
+				       MPROF_TAG_NEW };
+	uint64_t size = r >> 20 & 7 ? 24 + 16 * (r >> 24 & 3) : r >> 24 & 0xffff;
+
+	if (!(r >> 8 & 7))
+		words_stack(w, 0, r >> 12 & 15);
+	if (r >> 16 & 31)
+		words_alloc(w, tag[r >> 30 & 3], ticks, addr, size, size + 8);
+	else
+		words_long(w, MPROF_FN_MEMALIGN, ticks, 0, 0,
+			   (uint64_t[4]){ addr, size, size + 8, 64 });
+}
+
+static void give(struct words *w, uint64_t ticks, uint64_t addr, uint64_t r)
+{
+	static const uint8_t tag[] = { MPROF_TAG_FREE, MPROF_TAG_DELETE, MPROF_TAG_REALLOC_BEGIN };
+
+	if (!(r >> 8 & 31))
+		words_stack(w, MPROF_STACK_OF_FREES, r >> 13 & 3);
+	if (!(r >> 20 & 15))
+		words_long(w, r & 1 ? MPROF_FN_DELETE : MPROF_FN_DELETE_ARRAY, ticks, 0, 0,
+			   (uint64_t[4]){ addr, r >> 24 & 1 ? 40 : 0 });
+	else
+		words_give(w, tag[r >> 30 & 3 ? 0 : r % 3], ticks, addr);
+}
+
+static void other(struct words *w, uint64_t ticks, uint64_t r)
+{
+	switch (r >> 40 & 3) {
+	case 0:
+		words_control(w, MPROF_CONTROL_FORK, ticks, r >> 50 & 7);
+		break;
+	case 1:
+		words_put(w, mprof_word_lost(MPROF_LOST_NESTED, 3));
+		break;
+	case 2:
+		words_long(w, MPROF_FN_MMAP, ticks, 0, 0,
+			   (uint64_t[4]){ r & ~4095ull, 8192, 3, r >> 50 });
+		break;
+	default:
+		words_give(w, MPROF_TAG_FREE, ticks, 0);
+	}
+}
+
+/* Threads that hand each other blocks; addresses are used again as soon as they can be. */
+static void build_threads(int threads, int events)
+{
+	struct writer to[THREADS] = { 0 };
+	uint64_t block[BLOCKS] = { 0 }, ticks = 1000;
+
+	for (int i = 0; i < threads; i++)
+		words_start(&to[i].w, ticks);
+	for (int i = 0; i < events; i++) {
+		uint64_t r = random_next(), *slot = &block[r % BLOCKS];
+		uint32_t thread = (uint32_t)(i / (1 + (r >> 60)) % threads);
+		struct words *w = &to[thread].w;
+
+		ticks += r >> 32 & 1 ? 20 : r >> 33 & 63 ? 100 : r >> 33 & 0xfffff;
+		if (!(r >> 45 & 127)) {
+			other(w, ticks, r);
+		} else if (*slot) {
+			give(w, ticks, *slot, r);
+			*slot = 0;
+		} else {
+			*slot = 0x7f0000000010 + 64 * (r % BLOCKS);
+			take(w, ticks, *slot, r);
+		}
+		flush(&to[thread], thread + 1, false);
+	}
+	for (int i = 0; i < threads; i++) {
+		flush(&to[i], (uint32_t)i + 1, true);
+		words_free(&to[i].w);
+	}
+}
+
+START_TEST(exact)
+{
+	build_threads(THREADS, EVENTS);
+	ck_assert_uint_eq(compress_and_compare(true), 0);
+}
+END_TEST
+
+/* A tick is a nanosecond here. */
+START_TEST(times_are_right_to_the_error)
+{
+	struct trace *t;
+	uint64_t worst;
+
+	build_threads(_i, EVENTS);
+	worst = compress_and_compare(false);
+	ck_assert_uint_le(worst, COMPACT_ERROR_NS);
+	ck_assert_uint_gt(worst, 0);
+	t = reopen();
+	ck_assert_uint_eq(trace_header(t)->time_error, COMPACT_ERROR_NS);
+	trace_close(t);
+}
+END_TEST
+
+/* Some chunks of the middle are of another image, missing, or end in a word of no meaning. */
+START_TEST(pieces)
+{
+	struct mprof_extent *x;
+	size_t last = 0;
+
+	build_threads(2, EVENTS);
+	for (size_t at = MPROF_HEADER_SIZE; at < b.n; at += x->size) {
+		x = build_extent_at(&b, at);
+		if (x->thread == 1 && x->seq > 3)
+			x->image = 1;
+		if (x->thread == 2)
+			last = at;
+	}
+	x = build_extent_at(&b, last);
+	x->kind = MPROF_EXTENT_SLOT;
+	x->used = x->check = 0;
+	ck_assert_uint_le(compress_and_compare(false), COMPACT_ERROR_NS);
+}
+END_TEST
+
+START_TEST(header)
+{
+	struct mprof_file_header *h;
+	struct stat st;
+	struct trace *t;
+
+	build_threads(1, 100);
+	h = build_header(&b);
+	for (uint32_t i = 0; i < 5; i++)
+		if (i != 1)
+			h->process[i] = (struct mprof_process_entry){ .number = i + 1,
+								      .pid = 100 + (int)i,
+								      .lost = { 1 } };
+	compress_and_compare(false);
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_int_lt(st.st_size, 3000);
+	t = reopen();
+	ck_assert_uint_eq(trace_header(t)->process[1].number, 3);
+	ck_assert_int_eq(trace_header(t)->process[3].pid, 104);
+	ck_assert_uint_eq(trace_header(t)->process[4].number, 0);
+	ck_assert_uint_eq(trace_damage(t)->lost[0], 4);
+	trace_close(t);
+}
+END_TEST
+
+/* Stacks, objects and records of no meaning come through; those of two images apart. */
+START_TEST(stack_records)
+{
+	struct words w;
+	const struct stacks *s;
+	struct trace *t;
+	uint64_t frame[40], nodes;
+	static uint32_t frames[6001];
+	uint32_t id = 0;
+	int fd;
+
+	for (uint16_t image = 0; image < 2; image++, id = 0)
+		for (uint64_t seq = 1; seq <= 3; seq++) {
+			words_start(&w, 1000);
+			words_object(&w, 1000, 0x1000, 0x555500000000 + 0x100000 * seq, 0x90000,
+				     "/bin/program of a name", "id");
+			for (int i = 0; i < 2000; i++) {
+				uint32_t n = (uint32_t)(random_next() % 40), joined, depth;
+
+				for (uint32_t k = 0; k < n; k++)
+					frame[k] = 0x555500100000 + random_next() % 500 * 8;
+				joined = id ? (uint32_t)(random_next() % id + 1) : 0;
+				depth = (uint32_t)(random_next() % (frames[joined] % 200 + 1));
+				frames[++id] = depth + n;
+				words_define(&w, i % 50 ? 0 : MPROF_STACK_TRUNCATED, id, joined,
+					     depth, frame, n);
+			}
+			words_gone(&w, (uint32_t)seq, 2000);
+			if (seq == 3)
+				build_stacks_slot(&b, 1, image, seq, &w, 8 * w.n + 640);
+			else
+				build_stacks(&b, 1, image, seq, &w);
+			words_free(&w);
+		}
+	build_threads(1, 500);
+	ck_assert_int_eq(
+	    trace_open(&t, build_path(&b, &fd), MPROF_MAGIC_TRACE, &(struct error){ "" }), 0);
+	nodes = trace_stacks(t)->nodes;
+	ck_assert_uint_eq(trace_stacks(t)->definitions, 12000);
+	trace_close(t);
+	close(fd);
+	compress_and_compare(false);
+	t = reopen();
+	s = trace_stacks(t);
+	ck_assert_uint_eq(s->nodes, nodes);
+	ck_assert_str_eq(s->object[1].path, "/bin/program of a name");
+	trace_close(t);
+}
+END_TEST
+
+/* Plain bytes in one piece, the caller's. */
+static uint8_t *plain_of(bool (*piece)(const void *, size_t, const void **, size_t *),
+			 const void *packer, size_t *bytes)
+{
+	const void *data;
+	uint8_t *plain = NULL;
+	size_t n;
+
+	*bytes = 0;
+	for (size_t i = 0; piece(packer, i, &data, &n); i++) {
+		plain = realloc(plain, *bytes + n + 1);
+		if (n)
+			memcpy(plain + *bytes, data, n);
+		*bytes += n;
+	}
+	return plain;
+}
+
+/* Whatever stands in the plain bytes, unpacking ends, in bounds. */
+START_TEST(hostile)
+{
+	struct group_packer *g = group_packer_new();
+	struct stack_packer *p = stack_packer_new();
+	struct group_unpacker *u = NULL;
+	struct group_turns turns = { 0 };
+	struct group_chunk chunk;
+	struct words w;
+	uint64_t events, *out, frame[2] = { 0x1000, 0x2000 };
+	uint8_t *plain, *copy;
+	size_t bytes, n;
+
+	words_pairs(&w, 1000, 300);
+	for (int i = 0; i < 100; i++)
+		take(&w, w.ticks + 50, WORDS_BASE + 64 * (i % 7), random_next());
+	chunk = (struct group_chunk){ w.word, w.n, 1000 };
+	ck_assert_int_eq(group_pack(g, &chunk, 1, 1, &turns, 100, &events), 0);
+	n = group_words(g);
+	out = malloc(8 * n);
+	plain = plain_of(group_piece, g, &bytes);
+	ck_assert(group_unpack(&u, plain, bytes, 1000, out, n));
+	ck_assert(!group_unpack(&u, plain, bytes, 1000, out, n - 1));
+	copy = malloc(bytes);
+	for (int i = 0; i < 20000; i++) {
+		memcpy(copy, plain, bytes);
+		for (uint64_t k = random_next() % 4; k-- < 4;)
+			copy[random_next() % bytes] = (uint8_t)(random_next() >> 30);
+		group_unpack(&u, copy, bytes, 1000, out, n);
+	}
+	free(plain);
+	free(copy);
+	free(out);
+	words_free(&w);
+
+	words_start(&w, 0);
+	for (uint32_t id = 1; id < 60; id++)
+		words_define(&w, 0, id, id / 2, id / 3, frame, 2);
+	ck_assert_int_eq(stack_pack(p, w.word, w.n), 0);
+	plain = plain_of(stack_piece, p, &bytes);
+	out = malloc(8 * w.n);
+	ck_assert(stack_unpack(plain, bytes, out, w.n));
+	ck_assert_mem_eq(out, w.word, 8 * w.n);
+	copy = malloc(bytes);
+	for (int i = 0; i < 20000; i++) {
+		memcpy(copy, plain, bytes);
+		for (uint64_t k = random_next() % 4; k-- < 4;)
+			copy[random_next() % bytes] = (uint8_t)(random_next() >> 30);
+		stack_unpack(copy, bytes, out, w.n);
+	}
+	free(plain);
+	free(copy);
+	free(out);
+	words_free(&w);
+	group_unpacker_free(u);
+	group_packer_free(g);
+	stack_packer_free(p);
+}
+END_TEST
+
+/* Words that do not fit are refused, not packed wrongly. */
+START_TEST(refused)
+{
+	static const uint64_t bad[] = { 14,
+					15,
+					MPROF_TAG_LONG,
+					MPROF_TAG_CONTROL | 9 << 16,
+					MPROF_TAG_THREAD,
+					MPROF_TAG_STACK | 2 << 4,
+					0,
+					MPROF_TAG_TIME | 10 << 4 };
+	struct group_packer *g = group_packer_new();
+	struct group_turns turns = { 0 };
+	struct group_chunk chunk;
+	struct words w;
+	uint64_t events;
+
+	words_pairs(&w, 1000, 30);
+	words_put(&w, bad[_i]);
+	for (int i = 0; i < 5; i++)
+		words_put(&w, MPROF_TAG_FREE | 0x1000 << 16);
+	chunk = (struct group_chunk){ w.word, w.n, 1000 };
+	ck_assert_int_eq(group_pack(g, &chunk, 1, 1, &turns, 100, &events), -EINVAL);
+	words_free(&w);
+	group_packer_free(g);
+}
+END_TEST
+
+Suite *trace_group_suite(void)
+{
+	Suite *s = suite_create("trace groups");
+	TCase *c = tcase_create("groups");
+
+	tcase_set_timeout(c, 60);
+	tcase_add_checked_fixture(c, setup, teardown);
+	tcase_add_test(c, exact);
+	tcase_add_loop_test(c, times_are_right_to_the_error, 1, THREADS + 1);
+	tcase_add_test(c, pieces);
+	tcase_add_test(c, header);
+	tcase_add_test(c, stack_records);
+	tcase_add_test(c, hostile);
+	tcase_add_loop_test(c, refused, 0, 8);
+	suite_add_tcase(s, c);
+	return s;
+}
