@@ -2,11 +2,14 @@
 /*
  * churn.c - the worst case for a recorder: nothing but malloc and free.
  *
- *   churn [-t THREADS] [-n PAIRS] [-d DEPTH] [-s SEED] [-r FD]
+ *   churn [-t THREADS] [-n PAIRS] [-d DEPTH] [-b BRANCHES] [-s SEED] [-r FD]
  *
  * Each thread does PAIRS pairs: malloc of 16 to 1039 bytes at random, and free
  * of a random slot of its ring of 256 blocks.  There is one allocation site, at
- * the bottom of DEPTH extra calls.  The same seed makes the same calls.
+ * the bottom of DEPTH extra calls.  With BRANCHES each pair is made at the end
+ * of so many more calls, each from one of two places at random: 2^BRANCHES stacks,
+ * of which the inner frames change and the outer ones stay, as programs do.
+ * The same seed makes the same calls.
  *
  * Prints nothing, except with -r one line "churn KEY=VALUE ..." on descriptor
  * FD: what the pairs cost this process by its own getrusage, taken after every
@@ -31,10 +34,10 @@
 #define THREADS_MAX 100000u
 
 static const char usage_text[] =
-    "usage: churn [-t THREADS] [-n PAIRS] [-d DEPTH] [-s SEED] [-r FD]\n";
+    "usage: churn [-t THREADS] [-n PAIRS] [-d DEPTH] [-b BRANCHES] [-s SEED] [-r FD]\n";
 
 struct options {
-	unsigned threads, depth;
+	unsigned threads, depth, branches;
 	uint64_t pairs, seed;
 	int report; /* descriptor, or -1 */
 };
@@ -84,11 +87,36 @@ static __attribute__((noinline)) void churn(struct worker *w, uint64_t pairs)
 	w->state = state;
 }
 
-/* The empty asm after the call keeps it from becoming a jump. */
+/* The empty asm after a call keeps it from becoming a jump, and two from becoming one. */
+static __attribute__((noinline)) void branch(void **slot, uint64_t random, unsigned more)
+{
+	if (!more) {
+		free(*slot);
+		*slot = allocate(SIZE_MIN + (random & (SIZE_SPAN - 1)));
+	} else if (random >> (63 - more) & 1) {
+		branch(slot, random, more - 1);
+		__asm__ volatile("" ::: "memory");
+	} else {
+		branch(slot, random, more - 1);
+		__asm__ volatile("nop" ::: "memory");
+	}
+}
+
+static __attribute__((noinline)) void churn_branching(struct worker *w, uint64_t pairs)
+{
+	for (uint64_t i = 0; i < pairs; i++) {
+		uint64_t random = next(&w->state);
+
+		branch(&w->ring[random >> 32 & (RING - 1)], random, options.branches);
+	}
+}
+
 static __attribute__((noinline)) void descend(struct worker *w, unsigned depth)
 {
 	if (depth)
 		descend(w, depth - 1);
+	else if (options.branches)
+		churn_branching(w, options.pairs);
 	else
 		churn(w, options.pairs);
 	__asm__ volatile("" ::: "memory");
@@ -163,13 +191,15 @@ static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "t:n:d:s:r:")) != -1) {
+	while ((c = getopt(argc, argv, "t:n:d:b:s:r:")) != -1) {
 		if (c == 't')
 			options.threads = (unsigned)number(optarg);
 		else if (c == 'n')
 			options.pairs = number(optarg);
 		else if (c == 'd')
 			options.depth = (unsigned)number(optarg);
+		else if (c == 'b')
+			options.branches = (unsigned)number(optarg);
 		else if (c == 's')
 			options.seed = number(optarg);
 		else if (c == 'r')
@@ -181,6 +211,8 @@ static void parse(int argc, char **argv)
 		usage("no arguments, only options");
 	if (options.threads < 1 || options.threads > THREADS_MAX)
 		usage("THREADS is from 1 to 100000");
+	if (options.branches > 20)
+		usage("BRANCHES is at most 20");
 }
 
 int main(int argc, char **argv)

@@ -138,10 +138,10 @@ def run(launch, argv, **how):
     return Running(launch, argv, **how).result(want)
 
 
-def churn(launch, pairs, threads=1, depth=5):
+def churn(launch, pairs, threads=1, depth=5, branches=0):
     """churn with `pairs` pairs in all, shared out to the threads."""
     return run(launch, [CHURN, "-t", str(threads), "-n", str(max(1, pairs // threads)),
-                        "-d", str(depth)], report=True)
+                        "-d", str(depth), "-b", str(branches)], report=True)
 
 
 NULL = []
@@ -168,10 +168,10 @@ def quote(path):
     return "'%s'" % path
 
 
-def preload(mode, where):
+def preload(mode, where, unwind="none"):
     counts, log = os.path.join(where, "bench.counts"), os.path.join(where, "bench.log")
-    conf = "INIT=LD_NEXT MODE=%s COUNTS_PATH=%s LOG_PATH=%s LOG_FD=%d UNWIND=none" % (
-        mode, quote(counts), quote(log), null_descriptor())
+    conf = "INIT=LD_NEXT MODE=%s COUNTS_PATH=%s LOG_PATH=%s LOG_FD=%d UNWIND=%s" % (
+        mode, quote(counts), quote(log), null_descriptor(), unwind)
     return Launch(env={"LD_PRELOAD": LIBRARY, "MPROF_CONF": conf}, files=[counts, log])
 
 
