@@ -148,7 +148,7 @@ test_report_realloc() {
 	cat >grow.cc <<'END'
 #include <cstdlib>
 #include <vector>
-static void by_realloc()
+static void one_by_one()
 {
 	char *p = (char *)malloc(512);
 	for (size_t n = 768; n <= 1048576; n += 256)
@@ -164,7 +164,7 @@ static void by_vector()
 int main()
 {
 	void *p = malloc(100);
-	by_realloc();
+	one_by_one();
 	by_vector();
 	p = realloc(p, 50);
 	free(p);
@@ -175,17 +175,17 @@ END
 	run "$mprof" record -o log -- ./grow
 	shown realloc
 	expect_same sums "$(json answer '"\(.chains) \(.steps) \(.copies)"')" '2 4104 10'
-	expect_same realloc "$(json answer '.rows[] | select(.function == "by_realloc") |
+	expect_same realloc "$(json answer '.rows[] | select(.function == "one_by_one") |
 		"\(.line) \(.steps) \(.copies) \(.longest) \(.largest_bytes) \(.reserve_bytes) \(.saved_calls)"')" \
 		'7 4094 0 4094 1048576 1048576 4094'
 	# 8, 16, ... 8192 bytes: ten new blocks, each twice the last.
-	expect_same vector "$(json answer '.rows[] | select(.function != "by_realloc") |
+	expect_same vector "$(json answer '.rows[] | select(.function != "one_by_one") |
 		"\(.steps) \(.copies) \(.copied_bytes) \(.largest_bytes) \(.reserve_bytes) \(.saved_copied_bytes)"')" \
 		'10 10 8184 8192 8192 8184'
 	shown realloc --function by_vector
 	expect_same 'one of them' "$(json answer '.rows | length')" 1
 	run "$mprof" report --json log
-	expect_same finding "$(json out '.findings[] | select(.finding == "realloc") | "\(.function) \(.part)"')" 'by_realloc 4094'
+	expect_same finding "$(json out '.findings[] | select(.finding == "realloc") | "\(.function) \(.part)"')" 'one_by_one 4094'
 	run "$mprof" report realloc log
 	expect_text out 'reserve 1,048,576 bytes (1.0 MiB): saves 4,094 calls'
 	expect_text out 'not by realloc but as vectors grow'
@@ -238,11 +238,14 @@ test_report_findings_of_stacks() {
 	cp out answer
 	expect_same peak "$(json answer '.findings[] | select(.finding == "peak" and .function == "take") | "\(.part) \(.of) \(.line)"')" '40000 45000 6'
 	expect_same temporary "$(json answer '.findings[] | select(.finding == "temporary") | "\(.function) \(.part) \(.of)"')" 'take 300 341'
-	expect_same leak "$(json answer '.findings[] | select(.finding == "leak" and .function == "deep") | "\(.part) \(.growth)"')" '5000 once'
+	expect_same leak "$(json answer '.findings[] | select(.finding == "leak") | "\(.function) \(.part) \(.of)"')" 'take 10000 45000'
+	# What came once and stayed is told with the peak.
+	expect_same 'what stayed' "$(json answer '.findings[] | select(.finding == "peak" and .function == "deep") | "\(.part) \(.left)"')" '5000 5000'
 	expect_same 'no more than ten' "$(json answer '.findings | length <= 10')" true
 	run "$mprof" report log
 	expect_text out '89 % of the peak (39.1 KiB in 40 blocks) was asked for by take (shop.c:6).'
 	expect_text out '      mprof report callers take log'
+	expect_text out 'was asked for by deep (shop.c:24), which never freed 4.9 KiB.'
 	"$mprof" record -o "it's a log" -- ./shop 2>/dev/null
 	run "$mprof" report "it's a log"
 	# Every command that the findings name does what it says, as a shell reads it.

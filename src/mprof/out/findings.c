@@ -47,6 +47,8 @@ static void put_peak(const struct finding *f, FILE *out)
 	fprintf(out, "%s of the peak (%s in %s) was asked for by ", text_percent(f->part, f->of).s,
 		text_bytes(f->part).s, text_many(f->blocks, "block", "blocks").s);
 	put_who(f, out);
+	if (f->left && f->left >= f->part / 2)
+		fprintf(out, ", which never freed %s", text_bytes(f->left).s);
 }
 
 static void put_leak(const struct finding *f, FILE *out)
@@ -225,6 +227,8 @@ static json *finding_json(const struct analysis *a, const struct finding *f)
 	add_n(o, "part", f->part);
 	add_n(o, "of", f->of);
 	add_ratio(o, "rank", f->rank);
+	if (f->kind == FINDING_PEAK)
+		add_n(o, "left", f->left);
 	if (f->kind == FINDING_LEAK)
 		add_s(o, "growth", growth_names[f->growth]);
 	return o;

@@ -11,24 +11,24 @@
 #define COVERED	     98u   /* percent of a figure whose sites are given names, */
 #define NAMED_SITES  2000u /* at most so many */
 #define TOPS	     3u	   /* functions of one kind at most */
-#define LEAK_LEAST   1024u /* bytes */
-#define STEPS_LEAST  8u
-#define GROWN_LOOKED 64u /* places */
+#define GROWN_LOOKED 64u   /* places */
 #define EPOCH_PART   (SITE_EPOCHS / 4)
 
 /* A kind: its figure of a site, the least part that is told, what it weighs. */
 static const struct {
 	size_t field; /* in struct site_values */
-	unsigned least_percent, most;
+	unsigned least_percent;
+	uint64_t least; /* less is not worth telling, whatever part it is */
+	unsigned most;
 	double weight;
 } kinds[FINDING_KINDS] = {
-	[FINDING_PEAK] = { offsetof(struct site_values, peak_bytes), 10, 3, 1.0 },
-	[FINDING_LEAK] = { offsetof(struct site_values, live_bytes), 1, 3, 1.2 },
-	[FINDING_HOT] = { offsetof(struct site_values, calls), 15, 2, 0.5 },
-	[FINDING_TEMPORARY] = { offsetof(struct site_values, temporary_calls), 5, 2, 0.9 },
-	[FINDING_GROWN] = { 0, 1, 2, 0.9 },
-	[FINDING_WASTE] = { offsetof(struct site_values, peak_slack), 3, 1, 1.0 },
-	[FINDING_THREADS] = { offsetof(struct site_values, foreign_frees), 10, 1, 0.3 },
+	[FINDING_PEAK] = { offsetof(struct site_values, peak_bytes), 10, 1024, 3, 1.0 },
+	[FINDING_LEAK] = { offsetof(struct site_values, live_bytes), 1, 1024, 3, 1.2 },
+	[FINDING_HOT] = { offsetof(struct site_values, calls), 15, 100, 2, 0.5 },
+	[FINDING_TEMPORARY] = { offsetof(struct site_values, temporary_calls), 5, 100, 2, 0.9 },
+	[FINDING_GROWN] = { 0, 1, 8, 2, 0.9 },
+	[FINDING_WASTE] = { offsetof(struct site_values, peak_slack), 3, 4096, 1, 1.0 },
+	[FINDING_THREADS] = { offsetof(struct site_values, foreign_frees), 10, 10, 1, 0.3 },
 };
 
 static uint64_t value_of(const struct site *s, enum finding_kind kind)
@@ -70,7 +70,7 @@ static bool is_library(const struct sym_line *l)
 	for (i = 0; i < sizeof(name) / sizeof(name[0]); i++)
 		if (!strncmp(l->function, name[i], strlen(name[i])))
 			return true;
-	return false;
+	return l->known && strcasestr(l->function, "alloc");
 }
 
 static bool is_library_or_unknown(const struct sym_line *l)
@@ -216,7 +216,7 @@ static bool find_who(struct profile *names, struct finding *f)
 		f->through = leaf;
 	if (f->line && !f->line->known) {
 		f->caller = profile_leaf(names, f->stack, is_library_or_unknown);
-		if (!f->caller->known)
+		if (is_library_or_unknown(f->caller))
 			f->caller = NULL;
 	}
 	return f->line;
@@ -253,10 +253,12 @@ static void add_finding(struct findings *f, const struct analysis *a, enum findi
 
 	if (!whole || (double)t->part * 100 < kinds[kind].least_percent * (double)whole)
 		return;
-	if (kind == FINDING_LEAK && t->part < LEAK_LEAST)
+	if (t->part < kinds[kind].least)
 		return;
 	new.blocks = kind == FINDING_LEAK ? t->v.live_calls : t->v.peak_calls;
 	new.growth = growth_of(&t->v);
+	if (kind == FINDING_PEAK && !is_left_out(&f->names, FINDING_LEAK, t->largest))
+		new.left = t->v.live_bytes;
 	new.rank = kinds[kind].weight *(double)t->part / (double)whole;
 	if (new.rank > kinds[kind].weight)
 		new.rank = kinds[kind].weight;
@@ -324,7 +326,8 @@ static bool add_grown(struct findings *f, const struct analysis *a, const struct
 
 	if (new.rank * 100 < kinds[FINDING_GROWN].least_percent)
 		return false;
-	if (s->saved_steps < STEPS_LEAST || !find_who(&f->names, &new) || has_grown(f, new.line))
+	if (s->saved_steps < kinds[FINDING_GROWN].least || !find_who(&f->names, &new) ||
+	    has_grown(f, new.line))
 		return true;
 	new.rank *= kinds[FINDING_GROWN].weight;
 	insert(f, &new);
@@ -357,25 +360,39 @@ static bool find_grown(struct findings *f, const struct analysis *a)
 	return site;
 }
 
-/* Many calls of a function are no news beside why it makes them. */
-static bool is_told(const struct findings *f, const struct finding *hot)
+static bool same_function(const struct finding *a, const struct finding *b)
 {
-	const struct finding *x;
+	return !strcmp(a->line->function, b->line->function) &&
+	       !strcmp(a->line->module, b->line->module);
+}
 
-	for (x = f->item; x < f->item + f->count; x++)
-		if ((x->kind == FINDING_TEMPORARY || x->kind == FINDING_GROWN) &&
-		    !strcmp(x->line->function, hot->line->function) && x->part >= hot->part / 2)
-			return true;
+/* Does x say what y says, and more? */
+static bool says_more(const struct finding *x, const struct finding *y)
+{
+	/* Why a function calls so often is more than that it does. */
+	if (y->kind == FINDING_HOT)
+		return (x->kind == FINDING_TEMPORARY || x->kind == FINDING_GROWN) &&
+		       x->part >= y->part / 2 && same_function(x, y);
+	/* What came once and stayed is told with the peak. */
+	if (y->kind == FINDING_LEAK)
+		return x->kind == FINDING_PEAK && x->left && x->left >= x->part / 2 &&
+		       (y->growth == GROWTH_ONCE || y->growth == GROWTH_EARLY) &&
+		       same_function(x, y);
 	return false;
 }
 
 static void drop_told(struct findings *f)
 {
-	size_t i, n;
+	size_t i, k, n;
 
-	for (i = n = 0; i < f->count; i++)
-		if (f->item[i].kind != FINDING_HOT || !is_told(f, &f->item[i]))
+	for (i = n = 0; i < f->count; i++) {
+		for (k = 0; k < f->count; k++)
+			if (k != i && says_more(&f->item[k], &f->item[i]))
+				break;
+		/* What was dropped from before i told no more than what stays. */
+		if (k == f->count)
 			f->item[n++] = f->item[i];
+	}
 	f->count = n;
 }
 

@@ -5,8 +5,9 @@
  *
  * Figures come from the sites and chains that the analysis' walk found.  Sites
  * are put together by the function that asked: the innermost line that a reader
- * can do something about, which is no wrapper of the allocator, not in the C or
- * C++ library, and of no container of these.  Only stacks that make up nearly all of a figure are
+ * can do something about, which is no wrapper of the allocator, no function that
+ * calls itself one ("alloc" in its name), not in the C or C++ library, and of no
+ * container of these.  Only stacks that make up nearly all of a figure are
  * given names, so a function's part may be a little more than is told, never less.
  *
  * Rank.  Each kind has a figure between 0 and 1: how much of the peak it is
@@ -52,6 +53,7 @@ struct finding {
 	uint32_t stack;			/* of the largest site */
 	uint64_t part, of;		/* the kind's figure: bytes, calls or blocks */
 	uint64_t calls, blocks;		/* LEAK, PEAK: blocks of part; TEMPORARY: all calls of it */
+	uint64_t left;			/* PEAK: bytes that this function never freed */
 	size_t sites;
 	enum finding_growth growth;	 /* LEAK */
 	const struct growth_site *grown; /* GROWN */
