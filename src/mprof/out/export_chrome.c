@@ -36,18 +36,11 @@ struct counter {
 	uint64_t part; /* of time, 0: nothing to tell yet; else + 1 */
 };
 
-struct thread_life {
-	uint32_t process;
-	uint32_t tid; /* 0: not known */
-	uint64_t first, last;
-};
-
 struct chrome {
 	FILE *out;
 	struct profile *profile;
 	struct trace *trace;
 	struct array counter;  /* struct counter, by number of the process; [0]: all of them */
-	struct array thread;   /* struct thread_life, by number */
 	uint64_t start, width; /* of a part, ticks */
 	unsigned points;
 	struct {
@@ -211,27 +204,8 @@ static void left(void *self, struct flow *f, const struct flow_block *b, enum pr
 	changes(self, f, b->process, b->ticks, -b->block->size, UINT64_MAX);
 }
 
-static void life(void *self, struct flow *f, const struct event *e, uint64_t number)
-{
-	struct chrome *c = self;
-	struct thread_life *t = array_at(&c->thread, e->thread, sizeof(*t));
-
-	(void)number;
-	if (!t) {
-		flow_failed(f);
-		return;
-	}
-	if (!t->process) {
-		t->process = e->process;
-		t->first = e->ticks;
-	}
-	t->last = e->ticks;
-	if (e->kind == EVENT_CONTROL && e->control == MPROF_CONTROL_THREAD_START)
-		t->tid = (uint32_t)e->value;
-}
-
 static const struct flow_ops ops = {
-	.event = life,
+	.threads = true,
 	.time = put_held,
 	.began = began,
 	.ended = ended,
@@ -284,15 +258,15 @@ static void put_process(struct chrome *c, const struct tree_process *p)
 }
 
 /* The first thread of a process is shown by its programs. */
-static void put_threads(struct chrome *c)
+static void put_threads(struct chrome *c, const struct array *threads)
 {
-	const struct thread_life *t = c->thread.item;
+	const struct flow_thread *t = threads->item;
 	char name[64];
 	uint32_t pid, tid;
 	size_t i;
 
-	for (i = 1; i < c->thread.count; i++) {
-		if (!t[i].process)
+	for (i = 1; i < threads->count; i++) {
+		if (!t[i].events)
 			continue;
 		pid = pid_of(c, t[i].process);
 		tid = t[i].tid ? t[i].tid : PID_BEYOND + (uint32_t)i;
@@ -326,7 +300,7 @@ static void put_memory(struct chrome *c, uint32_t number)
 		put_counter(c, "RSS", "bytes", pid, most->ticks, most->rss);
 }
 
-static void put_rest(struct chrome *c)
+static void put_rest(struct chrome *c, const struct array *threads)
 {
 	const struct tree *t = &c->profile->tree;
 	struct counter *k = c->counter.item;
@@ -340,7 +314,7 @@ static void put_rest(struct chrome *c)
 		put_process(c, &t->process[i]);
 		put_memory(c, t->process[i].number);
 	}
-	put_threads(c);
+	put_threads(c, threads);
 }
 
 int export_chrome(struct export *x, struct error *err)
@@ -363,9 +337,9 @@ int export_chrome(struct export *x, struct error *err)
 	      c.out);
 	ret = flow_run(&f, x->trace, x->profile, x->options->profile, &ops, &c, err);
 	if (!ret)
-		put_rest(&c);
+		put_rest(&c, &f.thread);
 	fputs("\n]}\n", c.out);
 	array_release(&c.counter);
-	array_release(&c.thread);
+	array_release(&f.thread);
 	return ret;
 }

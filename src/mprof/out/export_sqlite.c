@@ -53,12 +53,6 @@ static const size_t column[] = {
 };
 #define COLUMNS (sizeof(column) / sizeof(column[0]))
 
-struct thread_row {
-	uint32_t process;
-	uint32_t tid;
-	uint64_t first, last, events;
-};
-
 struct base {
 	sqlite3 *db;
 	struct profile *profile;
@@ -66,8 +60,7 @@ struct base {
 	sqlite3_stmt *object, *frame, *stack, *event;
 	struct keys frames; /* of line and frame; ids are rows */
 	bool *object_told;
-	struct array thread; /* struct thread_row, by number */
-	int failed;	     /* the first code of SQLite that is not SQLITE_OK */
+	int failed; /* the first code of SQLite that is not SQLITE_OK */
 };
 
 /* ---- rows ---- */
@@ -203,13 +196,13 @@ static void put_processes(struct base *b)
 	sqlite3_finalize(s);
 }
 
-static void put_threads(struct base *b)
+static void put_threads(struct base *b, const struct array *threads)
 {
 	sqlite3_stmt *s = prepare(b, "INSERT INTO thread VALUES(?,?,?,?,?,?)");
-	const struct thread_row *t = b->thread.item;
+	const struct flow_thread *t = threads->item;
 	size_t i;
 
-	for (i = 0; i < b->thread.count; i++) {
+	for (i = 0; i < threads->count; i++) {
 		if (!t[i].events)
 			continue;
 		put_n(b, s, 1, i);
@@ -388,27 +381,8 @@ static void left(void *self, struct flow *f, const struct flow_block *at, enum p
 	put_event(self, why == GONE_EXEC ? "exec" : "left", f, at, false);
 }
 
-static void life(void *self, struct flow *f, const struct event *e, uint64_t number)
-{
-	struct base *b = self;
-	struct thread_row *t = array_at(&b->thread, e->thread, sizeof(*t));
-
-	(void)number;
-	if (!t) {
-		flow_failed(f);
-		return;
-	}
-	if (!t->events++) {
-		t->process = e->process;
-		t->first = e->ticks;
-	}
-	t->last = e->ticks;
-	if (e->kind == EVENT_CONTROL && e->control == MPROF_CONTROL_THREAD_START)
-		t->tid = (uint32_t)e->value;
-}
-
 static const struct flow_ops ops = {
-	.event = life,
+	.threads = true,
 	.began = began,
 	.ended = ended,
 	.left = left,
@@ -426,7 +400,8 @@ static int put_events(struct base *b, struct trace *t, struct error *err)
 	ret = flow_run(&f, t, b->profile, b->options->profile, &ops, b, err);
 	sqlite3_finalize(b->event);
 	if (!ret)
-		put_threads(b);
+		put_threads(b, &f.thread);
+	array_release(&f.thread);
 	return ret;
 }
 
@@ -462,7 +437,6 @@ int export_sqlite(struct export *x, struct error *err)
 		ret = fail(err, -EIO, "cannot write '%s': %s", x->target, sqlite3_errstr(b.failed));
 	sqlite3_close(b.db);
 	keys_release(&b.frames);
-	array_release(&b.thread);
 	free(b.object_told);
 	return ret;
 }

@@ -89,6 +89,23 @@ static void look_for_peak(struct flow *f, const struct note *n, const struct flo
 		f->ops->peak(f->context, f, at->ticks, at->number);
 }
 
+static void note_thread(struct flow *f, const struct event *e)
+{
+	struct flow_thread *t = array_at(&f->thread, e->thread, sizeof(*t));
+
+	if (!t) {
+		flow_failed(f);
+		return;
+	}
+	if (!t->events++) {
+		t->process = e->process;
+		t->first = e->ticks;
+	}
+	t->last = e->ticks;
+	if (e->kind == EVENT_CONTROL && e->control == MPROF_CONTROL_THREAD_START)
+		t->tid = (uint32_t)e->value;
+}
+
 static void batch(void *self, const struct batch *b)
 {
 	struct flow *f = self;
@@ -106,6 +123,8 @@ static void batch(void *self, const struct batch *b)
 			.fn = e->fn,
 		};
 
+		if (f->ops->threads && e->thread < HEAP_NUMBERS)
+			note_thread(f, e);
 		if (f->ops->event)
 			f->ops->event(f->context, f, e, at.number);
 		/* A realloc gives back before it hands out, as the tools count it. */

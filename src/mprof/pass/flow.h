@@ -29,8 +29,16 @@ struct flow_block {
 
 struct flow;
 
+/* A thread's events, whether they pass or not. */
+struct flow_thread {
+	uint32_t process; /* number of the run */
+	uint32_t tid;	  /* the kernel's, 0: not known */
+	uint64_t first, last, events;
+};
+
 /* Every hook is optional.  A hook without memory calls flow_failed(). */
 struct flow_ops {
+	bool threads; /* fill flow.thread */
 	/* Every event, whatever it is, before what it does to blocks. */
 	void (*event)(void *context, struct flow *f, const struct event *e, uint64_t number);
 	/* Before each block that passes, whatever it does; and before a process goes. */
@@ -48,6 +56,7 @@ struct flow_ops {
 };
 
 struct flow {
+	struct array thread; /* struct flow_thread, by number: the caller's to release, if wanted */
 	struct profile *profile;
 	const struct site_filter *filter;
 	const struct flow_ops *ops;
