@@ -45,8 +45,8 @@ def test_never_over_a_trace(w):
 def test_a_fifo_stays(w):
     path = w.path("fifo.csv")
     os.mkfifo(path)
-    reader = subprocess.Popen(["cat", path], stdout=subprocess.PIPE)
-    ran = w.export("csv", "-o", path)
+    reader = subprocess.Popen(["timeout", "20", "cat", path], stdout=subprocess.PIPE)
+    ran = w.export("csv", "-o", path, timeout=20)
     read, _ = reader.communicate(timeout=harness.TIMEOUT)
     return differ("status", ran.status, 0) + \
         differ("what came through", read == w.exported("csv"), True) + \
