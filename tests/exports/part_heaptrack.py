@@ -81,22 +81,6 @@ def test_heaptrack_processes(w):
     return compare(w, path, log=log, temporary=False)
 
 
-def test_heaptrack_programs(w):
-    problems = []
-    programs = {"python": ["/usr/bin/python3", "-c",
-                           "import json; json.loads(json.dumps([{'a': 'b' * i} for i in range(999)]))"],
-                "sqlite": ["sqlite3", ":memory:", "create table t(a primary key, b);"
-                           "with recursive c(x) as (select 1 union all select x + 1 from c limit 2000)"
-                           " insert into t select hex(x), x from c; select sum(b) from t;"]}
-    for name, command in programs.items():
-        need(command[0], name)
-        log, path = w.path(name + ".log"), w.path(name + ".heaptrack.zst")
-        w.record(log, *command)
-        w.exported("heaptrack", "-o", path, log=log)
-        problems += [f"{name}: {p}" for p in compare(w, path, log=log)]
-    return problems
-
-
 def test_heaptrack_filtered(w):
     path = w.path("part.heaptrack")
     w.exported("heaptrack", "--function", "phase1", "-o", path)

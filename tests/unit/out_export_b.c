@@ -642,7 +642,7 @@ START_TEST(chrome)
 	trace = json_tokener_parse(text);
 	ck_assert_ptr_nonnull(trace);
 	events = json_object_object_get(trace, "traceEvents");
-	ck_assert_uint_eq(greatest(events, "live bytes", 0, &last), p.sites.peak.bytes);
+	ck_assert_uint_eq(greatest(events, "live bytes", 4194305, &last), p.sites.peak.bytes);
 	ck_assert_uint_eq(last, 0);
 	ck_assert_uint_gt(greatest(events, "live bytes", 101, &last), 0);
 	ck_assert_uint_gt(greatest(events, "live bytes", 102, &last), 0);

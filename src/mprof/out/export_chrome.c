@@ -21,8 +21,10 @@
 #include "json.h"
 #include "text.h"
 
-#define POINTS	   1000u
-#define PID_BEYOND 4194305u /* more than Linux gives: for numbers that were used before */
+#define POINTS 1000u
+/* More than Linux gives: for the sum of all (0 is the idle task to readers), and, with the
+ * number of the process added, for a pid that was used before. */
+#define PID_BEYOND 4194305u
 
 struct moment_of {
 	uint64_t ticks, bytes, blocks;
@@ -88,7 +90,7 @@ static uint32_t pid_of(const struct chrome *c, uint32_t number)
 	const struct tree_process *p = tree_find(t, number);
 	size_t i;
 
-	if (!p || p->pid <= 0)
+	if (!number || !p || p->pid <= 0)
 		return PID_BEYOND + number;
 	for (i = 0; i < t->processes && &t->process[i] != p; i++)
 		if (t->process[i].pid == p->pid)
@@ -112,7 +114,7 @@ static bool is_same(const struct moment_of *a, const struct moment_of *b)
 /* The three points of the part of time that is over. */
 static void end_part(struct chrome *c, struct counter *k, uint32_t number)
 {
-	const uint32_t pid = number ? pid_of(c, number) : 0;
+	const uint32_t pid = pid_of(c, number);
 	const struct moment_of end = { k->last, k->bytes, k->blocks };
 	const struct moment_of *first = &k->most, *second = &k->least;
 
@@ -237,19 +239,24 @@ static void put_span(struct chrome *c, const char *name, uint32_t pid, uint32_t 
 	fputc('}', c->out);
 }
 
+static void put_title(struct chrome *c, uint32_t number, const char *name)
+{
+	const uint32_t pid = pid_of(c, number);
+
+	put_name(c, "process_name", pid, 0, name);
+	put_begin(c, "M", "process_sort_index", pid);
+	fprintf(c->out, ",\"args\":{\"sort_index\":%u}}", number);
+}
+
 /* Each program that it ran is a span of its own, on the thread that has its pid. */
 static void put_process(struct chrome *c, const struct tree_process *p)
 {
 	const uint32_t pid = pid_of(c, p->number);
 	const struct trace_fact *last = tree_image(p);
 	uint64_t end = p->end_ticks ? p->end_ticks : c->profile->walk.last_ticks, to;
-	char name[512];
 	size_t i;
 
-	snprintf(name, sizeof(name), "%s", last ? text_base(last->exe) : "?");
-	put_name(c, "process_name", pid, 0, name);
-	put_begin(c, "M", "process_sort_index", pid);
-	fprintf(c->out, ",\"args\":{\"sort_index\":%u}}", p->number);
+	put_title(c, p->number, last ? text_base(last->exe) : "?");
 	put_name(c, "thread_name", pid, pid, "main");
 	for (i = 0; i < p->images; i++) {
 		to = i + 1 < p->images ? p->image[i + 1]->fact->ticks : end;
@@ -309,7 +316,7 @@ static void put_rest(struct chrome *c, const struct array *threads)
 	for (i = 0; i < c->counter.count; i++)
 		end_part(c, &k[i], (uint32_t)i);
 	if (c->several)
-		put_name(c, "process_name", 0, 0, "all processes");
+		put_title(c, 0, "all processes");
 	for (i = 0; i < t->processes; i++) {
 		put_process(c, &t->process[i]);
 		put_memory(c, t->process[i].number);
