@@ -213,12 +213,15 @@ START_TEST(no_guesses_of_names)
 	site(DIFF_BEFORE, "main a f", 1);
 	site(DIFF_AFTER, "main a g", 1);
 	site(DIFF_AFTER, "main a h", 1);
+	site(DIFF_BEFORE, "main b f2", 1);
+	site(DIFF_BEFORE, "main b f3", 1);
+	site(DIFF_AFTER, "main b g2", 1);
 	/* Of another file. */
 	diff_add(&diff, DIFF_BEFORE, p, 2, v);
 	site(DIFF_AFTER, "main new", 1);
 	finish();
 	ck_assert_uint_eq(diff.renames, 0);
-	ck_assert_uint_eq(diff.groups, 5);
+	ck_assert_uint_eq(diff.groups, 8);
 	release();
 }
 END_TEST

@@ -137,6 +137,22 @@ START_TEST(not_grown_by_copies)
 		if (i)
 			feed_free(0x5000000 + (i - 1) * 0x1000);
 	}
+	/* Another block is freed first. */
+	feed.thread = 1;
+	for (i = 0; i < 20; i++)
+		alloc_from(99, 0x6000000 + i * 0x1000, 1);
+	for (i = 0; i < 20; i++) {
+		alloc_from(60, 0x7000000 + i * 0x1000, 8 + 8 * i);
+		feed_free(0x6000000 + i * 0x1000);
+		if (i)
+			feed_free(0x7000000 + (i - 1) * 0x1000);
+	}
+	/* Three steps, a block of the same size instead, three steps. */
+	for (i = 0; i < 8; i++) {
+		alloc_from(70, 0x8000000 + i * 0x1000, 8u << (i - (i > 3)));
+		if (i)
+			feed_free(0x8000000 + (i - 1) * 0x1000);
+	}
 	run();
 	ck_assert_uint_eq(growth.sites, 0);
 	release();
