@@ -171,12 +171,24 @@ test_record_compresses() {
 		bad "$(stat -c %s small) bytes compressed, $(stat -c %s plain) plain"
 	run "$mprof" report --json plain
 	json out 'del(.trace, .trace_bytes)' >before
-	run "$mprof" compress plain
+	cp plain rounded
+	run "$mprof" compress --exact plain
 	expect_status 0
 	expect_text err MiB
 	run "$mprof" report --json plain
 	expect_same 'report of the compressed trace' "$(json out 'del(.trace, .trace_bytes)')" \
 		"$(cat before)"
+	# Times are right to 1 us, and nothing else is another than before.
+	"$mprof" dump --marks rounded >dumped
+	run "$mprof" compress rounded
+	[ "$(stat -c %s rounded)" -lt "$(stat -c %s plain)" ] || bad 'exact times cost nothing'
+	"$mprof" dump --marks rounded >out
+	expect_same 'the same calls in the same order' "$(cut -f 2- out | md5sum)" \
+		"$(cut -f 2- dumped | md5sum)"
+	expect_same 'times wrong by more than 1.01 us' "$(paste out dumped | awk -F '\t' '
+		function ns(s) { split(s, part, "."); return part[1] % 1000 * 1e9 + part[2] }
+		{ for (i = 2; i <= NF; i++) if ($i ~ /^[0-9]+\.[0-9]+$/) d = ns($1) - ns($i)
+		  if (d > 1010 || d < -1010) n++ } END { print n + 0 }')" 0
 	cp plain again
 	run "$mprof" compress plain
 	expect_status 0

@@ -275,9 +275,9 @@ START_TEST(header)
 	ck_assert_int_eq(stat(path, &st), 0);
 	ck_assert_int_lt(st.st_size, 3000);
 	t = reopen();
-	ck_assert_uint_eq(trace_header(t)->process[1].number, 3);
-	ck_assert_int_eq(trace_header(t)->process[3].pid, 104);
-	ck_assert_uint_eq(trace_header(t)->process[4].number, 0);
+	ck_assert_uint_eq(trace_header(t)->process[1].number, 0);
+	ck_assert_int_eq(trace_header(t)->process[4].pid, 104);
+	ck_assert_uint_eq(trace_header(t)->process[5].number, 0);
 	ck_assert_uint_eq(trace_damage(t)->lost[0], 4);
 	trace_close(t);
 }

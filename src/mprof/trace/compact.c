@@ -182,7 +182,7 @@ static int read_header(struct job *j)
 		return -EIO;
 	for (size_t i = 0; i < MPROF_PROCESS_TABLE; i++)
 		if (h->process[i].number)
-			h->process[entries++] = h->process[i];
+			entries = i + 1;
 	h->header_size = (uint32_t)(MPROF_HEADER_SHORT + entries * sizeof(*h->process));
 	j->tail = h->header_size;
 	return 0;

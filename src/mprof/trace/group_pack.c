@@ -514,7 +514,8 @@ int group_pack(struct group_packer *p, const struct group_chunk *chunk, size_t n
 	pace = span / p->start.head.events;
 	p->start.head.pace = (uint32_t)(pace < error ? pace : error) + 1;
 	p->start.head.error = error;
-	group_fit_times(p, base);
+	if (group_fit_times(p, base))
+		return -ENOMEM;
 	p->start.head.blocks = p->model.blocks;
 	p->start.head.sorts = p->model.sorts;
 	if (!columns_finish(p->column, GROUP_COLUMNS, p->start.length))

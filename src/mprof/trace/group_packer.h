@@ -48,7 +48,8 @@ struct group_packer {
 /*
  * group_times.c: the columns of the clock for all events, which have their true
  * times, and how many words they will unpack to.  base: ticks that count as 0.
+ * 0 or -ENOMEM.
  */
-void group_fit_times(struct group_packer *p, uint64_t base);
+int group_fit_times(struct group_packer *p, uint64_t base);
 
 #endif

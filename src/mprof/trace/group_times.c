@@ -6,6 +6,8 @@
  * more than the error, or move an event across one of another thread, it is put
  * right, at the price of some bytes.
  */
+#include <errno.h>
+
 #include "group_packer.h"
 
 static void put_varint(struct group_packer *p, unsigned column, uint64_t value)
@@ -115,13 +117,75 @@ static size_t fit_event(struct fit *f, size_t i)
 	return move(f, i, guessed, exact);
 }
 
-void group_fit_times(struct group_packer *p, uint64_t base)
+/* Steps between events of one class, without those that are far longer than most. */
+struct steps {
+	uint64_t sum, n;
+	uint64_t limit;
+};
+
+#define STEPS_MIN 32 /* rarer classes have no rate of their own to begin with */
+
+static void add_steps(const struct group_packer *p, uint64_t base, struct steps *class)
+{
+	uint64_t before = base, step;
+
+	for (uint32_t i = 0; i < p->start.head.events; i++) {
+		struct steps *s = &class[p->timed[i].class];
+
+		step = p->timed[i].ticks - before;
+		before = p->timed[i].ticks;
+		if (step <= s->limit) {
+			s->sum += step;
+			s->n++;
+		}
+	}
+}
+
+/* The mean of the steps, first of those within the error, then of those not far beyond that. */
+static int tell_rates(struct group_packer *p, uint64_t base)
+{
+	struct steps *class = calloc(CLOCK_RATES, sizeof(*class));
+	uint64_t n = 0, last = 0;
+
+	if (!class)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < CLOCK_RATES; i++)
+		class[i].limit = p->start.head.error;
+	add_steps(p, base, class);
+	for (uint32_t i = 0; i < CLOCK_RATES; i++) {
+		class[i].limit = class[i].n ? 4 * class[i].sum / class[i].n + 1 : 0;
+		class[i].sum = class[i].n = 0;
+	}
+	add_steps(p, base, class);
+	for (uint32_t i = 0; i < CLOCK_RATES; i++)
+		n += class[i].n >= STEPS_MIN;
+	put_varint(p, GROUP_RATE, n);
+	for (uint32_t i = 0; i < CLOCK_RATES; i++) {
+		struct model_clock *c = &p->clock;
+		int64_t units;
+
+		if (class[i].n < STEPS_MIN)
+			continue;
+		units =
+		    ((int64_t)(class[i].sum * CLOCK_ONE / class[i].n) - c->pace) / CLOCK_RATE_UNIT;
+		put_varint(p, GROUP_RATE, i - last);
+		put_varint(p, GROUP_RATE, zigzag((uint64_t)units));
+		c->rate[i] = model_clock_rate(c, units);
+		last = i + 1;
+	}
+	free(class);
+	return 0;
+}
+
+int group_fit_times(struct group_packer *p, uint64_t base)
 {
 	struct fit f = { .p = p, .base = base, .n = p->start.head.events };
 	uint64_t before = 0, ticks;
 
 	model_clock_start(&p->clock, p->start.head.pace, p->start.head.error);
 
+	if (p->start.head.error && tell_rates(p, base))
+		return -ENOMEM;
 	for (size_t i = 0, next; i < f.n; i = next) {
 		next = fit_event(&f, i);
 		/* While the clock stands still there is nothing to tell. */
@@ -132,4 +196,5 @@ void group_fit_times(struct group_packer *p, uint64_t base)
 	put_varint(p, GROUP_GAP, f.n - f.from);
 	for (size_t i = 0; i < f.n; i++)
 		p->words += p->timed[i].words;
+	return 0;
 }

@@ -359,6 +359,19 @@ static bool make_room(struct group_unpacker *u, const struct group_head *h)
 	return u->clock.room >= h->events && !model_start(&u->model, h);
 }
 
+/* The rates of what happens often. */
+static void get_rates(struct group_unpacker *u)
+{
+	uint64_t n = get_varint(u, GROUP_RATE), class = 0, units;
+
+	for (; n && class < CLOCK_RATES; n--) {
+		class += get_varint(u, GROUP_RATE) + 1;
+		units = unzigzag(get_varint(u, GROUP_RATE));
+		if (class <= CLOCK_RATES && units + (1u << 24) < 1u << 25)
+			u->clock.rate[class - 1] = model_clock_rate(&u->clock, (int64_t)units);
+	}
+}
+
 static void start(struct group_unpacker *u, const struct group_head *h, uint64_t base,
 		  uint64_t *words, size_t n)
 {
@@ -371,6 +384,7 @@ static void start(struct group_unpacker *u, const struct group_head *h, uint64_t
 	u->stack = 0;
 	u->stall = 0;
 	u->gap = get_varint(u, GROUP_GAP);
+	get_rates(u);
 }
 
 bool group_unpack(struct group_unpacker **at, const uint8_t *plain, size_t bytes, uint64_t base,

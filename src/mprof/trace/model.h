@@ -77,6 +77,9 @@ enum {
 	GROUP_GAP,   /* varint: events since the clock was put right */
 	GROUP_MOVE,  /* varint: how; model_clock.h */
 	GROUP_STALL, /* varint: events that it stands still */
+	GROUP_RATE,  /* varints: how many rates; for each the class minus the last
+		      * one's, and the rate minus the pace, zigzag, in units of
+		      * CLOCK_RATE_UNIT */
 	GROUP_EXACT, /* varint: ticks since the event before */
 	GROUP_COLUMNS,
 };

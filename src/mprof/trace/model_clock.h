@@ -14,12 +14,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CLOCK_ONE      256
-#define CLOCK_RATES    65536u
-#define CLOCK_RATE_MIN 16
-#define CLOCK_RATE_MAX (1 << 30)
-#define CLOCK_SPAN_MAX (1ull << 50) /* ticks of one group */
-#define CLOCK_NOW_MAX  (1ll << 59)  /* beyond what a sound group comes to */
+#define CLOCK_ONE	256
+#define CLOCK_RATES	65536u
+#define CLOCK_RATE_MIN	16
+#define CLOCK_RATE_UNIT 64
+#define CLOCK_RATE_MAX	(1 << 30)
+#define CLOCK_SPAN_MAX	(1ull << 50) /* ticks of one group */
+#define CLOCK_NOW_MAX	(1ll << 59)  /* beyond what a sound group comes to */
 
 /* GROUP_MOVE: how the clock is put right. */
 enum {
@@ -50,22 +51,36 @@ static inline uint16_t model_clock_class(uint32_t symbol)
 	return (uint16_t)(symbol ^ symbol >> 16);
 }
 
-/* All events since the last time were together off by this much. */
+/*
+ * All events since the last time were together off by this much: their rates
+ * move a sixteenth of the way, each by its share.
+ */
 static inline void model_clock_learn(struct model_clock *c, int64_t off)
 {
-	int64_t each = off / (int64_t)c->since;
+	int64_t sum = 0, factor;
 
-	if (each > 3 * c->pace)
-		each = 3 * c->pace;
-	each /= 8;
+	for (size_t i = 0; i < c->since; i++)
+		sum += c->rate[c->class[i]];
+	factor = off / (sum / 64 + 1);
+	factor = factor < -32 ? -32 : factor > 64 ? 64 : factor;
 	for (size_t i = 0; i < c->since; i++) {
-		int64_t rate = c->rate[c->class[i]] + each;
+		int64_t was = c->rate[c->class[i]], rate = was + was * factor / 1024;
 
 		c->rate[c->class[i]] = (int32_t)(rate < CLOCK_RATE_MIN	 ? CLOCK_RATE_MIN
 						 : rate > CLOCK_RATE_MAX ? CLOCK_RATE_MAX
 									 : rate);
 	}
 	c->since = 0;
+}
+
+/* A rate as the group says it at its beginning. */
+static inline int32_t model_clock_rate(const struct model_clock *c, int64_t units)
+{
+	int64_t rate = c->pace + units * CLOCK_RATE_UNIT;
+
+	return (int32_t)(rate < CLOCK_RATE_MIN	 ? CLOCK_RATE_MIN
+			 : rate > CLOCK_RATE_MAX ? CLOCK_RATE_MAX
+						 : rate);
 }
 
 #endif

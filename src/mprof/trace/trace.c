@@ -87,7 +87,7 @@ static bool is_ours(const char *magic)
 	       !memcmp(magic, MPROF_MAGIC_COUNTS, MPROF_MAGIC_SIZE);
 }
 
-/* That of a compressed file has only the process entries that are used. */
+/* That of a compressed file ends behind the last process entry that is used. */
 static bool is_short(const struct mprof_file_header *h)
 {
 	return h->flags & MPROF_FILE_COMPRESSED && h->header_size >= MPROF_HEADER_SHORT &&
