@@ -30,7 +30,7 @@ struct work {
 
 /* What a thread's last calls handed out, 0 for those that did not: a ring. */
 struct recent {
-	uint64_t calls;
+	uint64_t next; /* place of the next one */
 	uint64_t addr[];
 };
 
@@ -301,7 +301,8 @@ static inline bool is_recent(const struct work *k, const struct recent *r, const
 
 static inline void note_call(const struct work *k, struct recent *r, uint64_t addr)
 {
-	r->addr[r->calls++ % k->look_back] = addr;
+	r->addr[r->next] = addr;
+	r->next = r->next + 1 < k->look_back ? r->next + 1 : 0;
 }
 
 static void block_begins(struct sites *s, const struct event *e, const struct note *n)
