@@ -7,13 +7,18 @@
  */
 #include "suites.h"
 
+#include <arpa/inet.h>
 #include <dlfcn.h>
-#include <errno.h>
 #include <inttypes.h>
+#include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "sym_build.h"
@@ -426,6 +431,81 @@ START_TEST(test_sysroot)
 }
 END_TEST
 
+/* ---- servers ---- */
+
+static int free_port(void)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	socklen_t size = sizeof(at);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&at, size), 0);
+	ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&at, &size), 0);
+	close(fd);
+	return ntohs(at.sin_port);
+}
+
+static pid_t serve(int port)
+{
+	char text[16];
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	snprintf(text, sizeof(text), "%d", port);
+	if (chdir(build_dir) || !freopen("server.log", "w", stdout) || dup2(1, 2) < 0)
+		_exit(1);
+	unsetenv("DEBUGINFOD_URLS"); /* it would ask itself what it does not have */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	execlp("debuginfod", "debuginfod", "-p", text, "-d", ":memory:", "-F", "served", NULL);
+	_exit(127);
+}
+
+/* The real server, asked only if the user wants that. */
+START_TEST(test_debuginfod)
+{
+	const struct sym_remark *remarks;
+	struct build b;
+	char *id, urls[64], cache[128];
+	int port = free_port();
+	pid_t server;
+
+	if (!build_have("debuginfod") || !build_have("debuginfod-find"))
+		return;
+	separate(&b, "-g -O2 " LD_ID);
+	id = build_output("readelf -n prog | awk '/Build ID/ { printf \"%%s\", $3 }'");
+	snprintf(urls, sizeof(urls), "http://127.0.0.1:%d", port);
+	snprintf(cache, sizeof(cache), "%s/fetched", build_dir);
+	setenv("DEBUGINFOD_URLS", urls, 1);
+	setenv("DEBUGINFOD_CACHE_PATH", cache, 1);
+	setenv("no_proxy", "127.0.0.1", 1);
+	build_run("mkdir served; mv prog.debug served");
+	b.options.debuginfod = true;
+	ck_assert_str_eq(build_text(&b, 1), address_text(&b, 1));
+	ck_assert_uint_eq(sym_remarks(b.sym, &remarks), 2);
+	ck_assert_str_eq(remarks[0].why, "no server of DEBUGINFOD_URLS answers");
+	build_close(&b);
+	server = serve(port);
+	build_run("rm -rf fetched; i=0; until DEBUGINFOD_CACHE_PATH=$PWD/try$i debuginfod-find "
+		  "debuginfo %s >/dev/null 2>&1; do i=$((i + 1)); [ $i -lt 100 ]; sleep 0.1; done",
+		  id);
+	b.options.debuginfod = false;
+	check_lost(&b);
+	ck_assert(!build_try("test -e fetched"));
+	b.options.debuginfod = true;
+	check_found(&b);
+	kill(server, SIGKILL);
+	waitpid(server, NULL, 0);
+	check_found(&b); /* what was fetched is kept */
+	unsetenv("DEBUGINFOD_URLS");
+	ck_assert_str_eq(build_text(&b, 1), address_text(&b, 1));
+	sym_remarks(b.sym, &remarks);
+	ck_assert_str_eq(remarks[0].why, "DEBUGINFOD_URLS names no server");
+	build_close(&b);
+	free(id);
+}
+END_TEST
+
 /* ---- the file is not what it was ---- */
 
 START_TEST(test_replaced)
@@ -783,6 +863,7 @@ Suite *sym_find_suite(void)
 	tcase_add_loop_test(debug, test_debug_dir_by_path, 0, COUNT(below));
 	tcase_add_test(debug, test_dwz);
 	tcase_add_loop_test(debug, test_sysroot, 0, 2);
+	tcase_add_test(debug, test_debuginfod);
 	tcase_add_loop_test(debug, test_replaced, 0, 2);
 	tcase_add_test(debug, test_replaced_by_a_kin);
 	tcase_add_test(debug, test_missing);

@@ -353,7 +353,11 @@ void profile_progress_done(struct profile_progress *g)
 
 static void tell(const struct profile *p, const struct sym_remark *remark)
 {
-	cmd_warn("no names for '%s': %s", p->stacks->object[remark->object].path, remark->why);
+	if (remark->object)
+		cmd_warn("no names for '%s': %s", p->stacks->object[remark->object].path,
+			 remark->why);
+	else
+		cmd_warn("%s", remark->why);
 }
 
 void profile_tell_remarks(const struct profile *p)

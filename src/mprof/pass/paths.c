@@ -98,16 +98,6 @@ static bool list_frames(struct profile_paths *t, uint32_t node, size_t *n)
 	return true;
 }
 
-static bool stops_at(const struct profile_paths *t, const struct sym_line *line)
-{
-	size_t i;
-
-	for (i = 0; i < t->stops; i++)
-		if (!regexec(&t->stop[i], line->function, 0, NULL, 0))
-			return true;
-	return false;
-}
-
 /* Adds the lines of a frame, outermost first; false when it ends the path. */
 static bool add_frame(struct profile_paths *t, uint32_t frame)
 {
@@ -122,7 +112,7 @@ static bool add_frame(struct profile_paths *t, uint32_t frame)
 	for (i = lines->count; i--;) {
 		s->path.line[s->path.count] = &lines->line[i];
 		s->path.frame[s->path.count++] = frame;
-		if (t->stops && stops_at(t, &lines->line[i]))
+		if (lines->line[i].stop)
 			return false;
 	}
 	return true;
@@ -294,29 +284,6 @@ bool paths_match(struct profile_paths *t, const struct profile_path *path)
 
 /* ---- the whole ---- */
 
-static int compile_stops(struct profile_paths *t, const char *const *stop, struct error *err)
-{
-	char why[128];
-	size_t n = 0;
-	int code;
-
-	while (stop && stop[n])
-		n++;
-	if (!n)
-		return 0;
-	t->stop = calloc(n, sizeof(*t->stop));
-	if (!t->stop)
-		return fail(err, -ENOMEM, "no memory for patterns");
-	for (; t->stops < n; t->stops++) {
-		code = regcomp(&t->stop[t->stops], stop[t->stops], REG_EXTENDED | REG_NOSUB);
-		if (!code)
-			continue;
-		regerror(code, &t->stop[t->stops], why, sizeof(why));
-		return fail(err, -EINVAL, "'%s' is no regular expression: %s", stop[t->stops], why);
-	}
-	return 0;
-}
-
 int paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym *sym,
 	       const struct profile_options *o, struct error *err)
 {
@@ -331,7 +298,7 @@ int paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym 
 	t->mark = calloc((stacks ? stacks->frames : 0) + 1, 1);
 	if (!t->mark)
 		return fail(err, -ENOMEM, "no memory for call stacks");
-	return compile_stops(t, o->sym.stop, err);
+	return 0;
 }
 
 void paths_release(struct profile_paths *t)
@@ -340,11 +307,8 @@ void paths_release(struct profile_paths *t)
 
 	for (i = 0; i < t->slots; i++)
 		free(t->path[i]);
-	for (i = 0; i < t->stops; i++)
-		regfree(&t->stop[i]);
 	free(t->path);
 	free(t->node);
-	free(t->stop);
 	free(t->mark);
 	free(t->scratch.path.line);
 	free(t->scratch.path.frame);

@@ -11,8 +11,6 @@
 #ifndef MPROF_PATHS_H
 #define MPROF_PATHS_H
 
-#include <regex.h>
-
 #include "profile.h"
 
 /* A path that is made again and again in the same memory. */
@@ -35,8 +33,6 @@ struct profile_paths {
 	struct sym *sym;
 	const char *function, *file, *module;
 	bool wrappers;
-	regex_t *stop;
-	size_t stops;
 	uint8_t *mark; /* by frame: enum path_mark */
 	struct profile_path **path;
 	uint32_t *node; /* of each path */

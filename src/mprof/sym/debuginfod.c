@@ -3,6 +3,7 @@
 #include "debuginfod.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #define LIBRARY "libdebuginfod.so.1"
+#define SILENT	"no server of DEBUGINFOD_URLS answers"
 
 /* From elfutils/debuginfod.h, which needs a package of its own to be there. */
 struct client;
@@ -24,7 +26,7 @@ struct debuginfod {
 	struct client *client;
 	find_call *find_debug, *find_object;
 	end_call *end;
-	bool tried;
+	bool tried, asked, answered;
 	long spent_ms;
 	long long began_ms; /* of the fetch under way */
 	const char *why;
@@ -61,8 +63,9 @@ static const char *load(struct debuginfod *d)
 
 	if (!urls || !*urls)
 		return "DEBUGINFOD_URLS names no server";
-	/* A server that does not answer at all costs this much, not the default of 90 s. */
-	setenv("DEBUGINFOD_TIMEOUT", "15", 0);
+	/* A server that says nothing costs this much, and not three times 90 s. */
+	setenv("DEBUGINFOD_TIMEOUT", "10", 0);
+	setenv("DEBUGINFOD_RETRY_LIMIT", "0", 0);
 	d->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	if (!d->library)
 		return LIBRARY " is not installed";
@@ -90,8 +93,12 @@ static void fetch(struct debuginfod *d, find_call *find, struct build_id id,
 	asking = d;
 	fd = find(d->client, id.bytes, (int)id.n, &path);
 	asking = NULL;
+	d->asked = true;
+	d->answered |= fd >= 0 || fd == -ENOENT;
 	if (time_is_over(d))
 		d->why = "the time for the servers is over";
+	else if (fd == -ETIME && !d->answered)
+		d->why = SILENT; /* the next question would wait as long */
 	d->spent_ms += (long)(now_ms() - d->began_ms);
 	if (fd >= 0) {
 		found->fd = fd;
@@ -137,5 +144,7 @@ void debuginfod_object(struct debuginfod *d, struct build_id id, struct file_fou
 
 const char *debuginfod_why(const struct debuginfod *d)
 {
-	return d ? d->why : NULL;
+	if (!d || d->why)
+		return d ? d->why : NULL;
+	return d->asked && !d->answered ? SILENT : NULL;
 }

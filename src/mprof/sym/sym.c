@@ -288,9 +288,9 @@ size_t sym_remarks(struct sym *s, const struct sym_remark **remarks)
 			s->remark[n++] = (struct sym_remark){ (uint32_t)i, o->unknown, why };
 		unknown += o->unknown;
 	}
-	qsort(s->remark, n, sizeof(*s->remark), most_frames);
 	if (servers && unknown)
 		s->remark[n++] = (struct sym_remark){ 0, unknown, servers };
+	qsort(s->remark, n, sizeof(*s->remark), most_frames);
 	*remarks = s->remark;
 	return n;
 }

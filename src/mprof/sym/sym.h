@@ -91,7 +91,7 @@ struct sym_remark {
 	uint64_t frames; /* resolved in it so far */
 	const char *why; /* one clause, e.g. "the file has another build-id" */
 };
-/* Remarks so far; most frames first. */
+/* Remarks so far; most frames first.  One of object 0 is about the servers of debuginfod. */
 size_t sym_remarks(struct sym *s, const struct sym_remark **remarks);
 
 /* A name in the form asked for, without any frame; to is NUL-terminated and cut if needed. */
