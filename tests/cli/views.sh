@@ -186,7 +186,7 @@ test_views_calls_and_lifetimes() {
 	list waste --by function
 	expect_same 'waste adds up' "$(json answer '([.rows[].value] | add) == .total.figures.waste')" true
 	run "$mprof" report hot log
-	expect_text out '500 calls   87 %  for 11.7 KiB of 24 bytes each'
+	expect_text out '500 calls   87 %  for 11.7 KiB of 24 bytes each; 500 times what it held at once'
 	expect_text out 'deep (store.c:24), 9 times'
 	run "$mprof" report hot --depth 1 --top 2 log
 	expect_text out '... and 1 caller'

@@ -2,33 +2,34 @@
 /* view_hot.c - who asks most often, and for how much. */
 #include "flat_view.h"
 
+#define RECYCLED 10u /* told when it asked for that many times what it held at once */
+
 static struct long_text about(const struct view_request *r, const struct profile_group *g)
 {
 	struct long_text t;
 	uint64_t mean = g->v.calls ? g->v.bytes / g->v.calls : 0;
 	char what[80] = "";
+	int n;
 
 	if (r->sort != VALUE_CALLS)
 		snprintf(what, sizeof(what), "in %s ", text_many(g->v.calls, "call", "calls").s);
 	else
 		snprintf(what, sizeof(what), "for %s ", text_bytes(g->v.bytes).s);
 	if (g->v.size_min == g->v.size_max)
-		snprintf(t.s, sizeof(t.s), "%sof %s each", what, text_bytes(mean).s);
+		n = snprintf(t.s, sizeof(t.s), "%sof %s each", what, text_bytes(mean).s);
 	else
-		snprintf(t.s, sizeof(t.s), "%sof %s to %s, %s on average", what,
-			 text_bytes(g->v.size_min).s, text_bytes(g->v.size_max).s,
-			 text_bytes(mean).s);
+		n = snprintf(t.s, sizeof(t.s), "%sof %s to %s, %s on average", what,
+			     text_bytes(g->v.size_min).s, text_bytes(g->v.size_max).s,
+			     text_bytes(mean).s);
+	if (g->v.local_bytes && g->v.bytes / g->v.local_bytes >= RECYCLED)
+		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; %s times what it held at once",
+			 text_count(g->v.bytes / g->v.local_bytes).s);
 	return t;
 }
 
 static struct text cell(const struct view_request *r, const struct profile_group *g)
 {
-	struct text t;
-
-	if (r->sort != VALUE_CALLS)
-		return text_count(g->v.calls);
-	snprintf(t.s, sizeof(t.s), "%s", text_bytes(g->v.bytes).s);
-	return t;
+	return r->sort != VALUE_CALLS ? text_count(g->v.calls) : text_bytes(g->v.bytes);
 }
 
 static int text(struct view_request *r, FILE *out, struct error *err)
