@@ -35,8 +35,9 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 		.cell = cell,
 	};
 
-	fprintf(out, "At the peak, %s, the program held %s in %s.\n",
-		flat_moment(p->sites.peak.ns).s, text_exact(p->sites.peak.bytes).s,
+	fprintf(out, "At the peak, %s, %s held %s in %s.\n", flat_moment(p->sites.peak.ns).s,
+		p->tree.processes > 1 ? "all processes together" : "the program",
+		text_exact(p->sites.peak.bytes).s,
 		text_many(p->sites.peak.calls, "block", "blocks").s);
 	if (p->total.peak_bytes != p->sites.peak.bytes)
 		fprintf(out, "What is looked at held %s of that (%s) in %s.\n",

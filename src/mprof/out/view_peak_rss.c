@@ -141,6 +141,20 @@ static int functions(struct view_request *r, FILE *out, struct error *err)
 	return ret;
 }
 
+/* The one that ran, or which one of several, and what it ran last. */
+static void print_process(const struct profile *p, uint32_t number, FILE *out)
+{
+	const struct tree_process *process = tree_find(&p->tree, number);
+	const struct trace_fact *image = process ? tree_image(process) : NULL;
+
+	if (p->tree.processes < 2)
+		fputs("The program", out);
+	else
+		fprintf(out, "Process %" PRIu32, number);
+	if (p->tree.processes > 1 && image)
+		fprintf(out, " (pid %" PRId32 ", %s)", process->pid, text_command(image, 60).s);
+}
+
 static int text(struct view_request *r, FILE *out, struct error *err)
 {
 	const struct profile *p = r->profile;
@@ -151,6 +165,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 		.title = ">blocks",
 		.cell = cell,
 	};
+	const struct tree_process *process = tree_find(&p->tree, m->process);
 	int ret;
 
 	if (!m->rss) {
@@ -160,11 +175,15 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 		      out);
 		return 0;
 	}
-	fprintf(out, "Process %" PRIu32 " was largest %s, with %s in memory.\n", m->process,
-		flat_moment(m->ns).s, text_exact(m->rss).s);
+	print_process(p, m->process, out);
+	fprintf(out, " was largest %s, with %s in memory.\n", flat_moment(m->ns).s,
+		text_exact(m->rss).s);
 	fprintf(out, "  of that, its blocks  %s in %s (%s)\n", text_exact(p->total.rss_bytes).s,
 		text_many(p->total.rss_calls, "block", "blocks").s,
 		text_percent(p->total.rss_bytes, m->rss).s);
+	if (process && process->self_bytes)
+		fprintf(out, "  and mprof's own memory in it  %s\n",
+			text_bytes(process->self_bytes).s);
 	fprintf(out, "  arena: %s by brk and sbrk   mmap: %s mapped by the program itself\n",
 		text_bytes(m->arena).s, text_bytes(m->mapped).s);
 	ret = flat_view_text(&flat, r, out, err);
