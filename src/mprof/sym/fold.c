@@ -17,9 +17,10 @@ struct fold {
 	const char *at; /* what is left of the name */
 	struct text *to;
 	enum fold_language language;
-	char before;	 /* last letter that was read; 0 at the begin */
-	bool conversion; /* behind `operator`, in a type */
-	bool open;	 /* a bracket was never closed: nothing more is folded */
+	char before;	   /* last letter that was read; 0 at the begin */
+	bool conversion;   /* behind `operator`, in a type */
+	bool open;	   /* a bracket was never closed: nothing more is folded */
+	const char *close; /* this > is left out */
 };
 
 /* Operators with a bracket in them, longer ones first. */
@@ -231,6 +232,26 @@ static bool is_qualified(const struct fold *f)
 	       f->before != '>';
 }
 
+/* <a::Type<T>>::method of Rust, without a trait: the outer ones say nothing. */
+static void fold_inherent(struct fold *f)
+{
+	size_t n, path;
+
+	if (*f->at != '<' || f->before || f->language != FOLD_RUST)
+		return;
+	for (path = 1; in_word(f->at[path]) || f->at[path] == ':'; path++)
+		;
+	n = angle_bytes(f->at);
+	if (path == 1 || path + 1 > n)
+		return;
+	if (f->at[path] == '<' && path + angle_bytes(f->at + path) + 1 != n)
+		return;
+	if (f->at[path] != '<' && path + 1 != n)
+		return;
+	f->close = f->at + n - 1;
+	f->at++;
+}
+
 static bool fold_angle(struct fold *f)
 {
 	size_t n;
@@ -288,7 +309,12 @@ static void fold(struct fold *f)
 {
 	size_t braces = 0;
 
+	fold_inherent(f);
 	while (*f->at && !begins(f->at, " [clone ")) {
+		if (f->at == f->close) {
+			f->at++;
+			continue;
+		}
 		if (f->language == FOLD_CXX && (fold_operator(f) || fold_known(f)))
 			continue;
 		if ((f->language != FOLD_D && fold_angle(f)) || fold_round(f, braces > 0))
@@ -323,6 +349,9 @@ void fold_name(const char *name, enum fold_language language, struct text *to)
 	size_t begin = to->n;
 
 	if (language == FOLD_C) {
+		/* what glibc calls itself under */
+		if (begins(name, "__GI_") && name[5])
+			name += 5;
 		text_add(to, name, without_clones(name));
 		return;
 	}
