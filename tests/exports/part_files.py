@@ -6,8 +6,10 @@ import io
 import json
 import os
 import pty
+import signal
 import stat
 import subprocess
+import time
 import xml.etree.ElementTree as ElementTree
 
 import harness
@@ -51,6 +53,48 @@ def test_a_fifo_stays(w):
     return differ("status", ran.status, 0) + \
         differ("what came through", read == w.exported("csv"), True) + \
         differ("still a FIFO", stat.S_ISFIFO(os.stat(path).st_mode), True)
+
+
+def test_interrupted(w):
+    """While dot draws, which takes for ever here: nothing is left of the picture."""
+    tools = w.path("slow")
+    os.mkdir(tools)
+    with open(os.path.join(tools, "dot"), "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh\ntouch started\nexec sleep 60\n")
+    os.chmod(file.name, 0o755)
+    problems = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        process = subprocess.Popen([harness.MPROF, "export", w.log, "--to", "svg", "-o", "slow.svg"],
+                                   cwd=w.top, start_new_session=True, stderr=subprocess.DEVNULL,
+                                   env=dict(harness.clean_environment(),
+                                            PATH=f"{tools}:{os.environ['PATH']}"))
+        wait_for(w.path("started"))
+        begun = len(w.left_behind("slow.svg"))
+        os.kill(process.pid, number)
+        status = process.wait(harness.TIMEOUT)
+        harness.kill_group(process)
+        os.remove(w.path("started"))
+        problems += differ(f"the end by {number.name}", status, -number)
+        problems += differ("files while it worked and after", (begun, w.left_behind("slow.svg")),
+                           (1, []))
+    return problems
+
+
+def wait_for(path):
+    for _ in range(1000):
+        if os.path.exists(path):
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"waited in vain for {path}")
+
+
+def test_rss_was_never_sampled(w):
+    subprocess.run([harness.MPROF, "record", "--no-sample", "-o", w.path("blind.log"), "--",
+                    w.victim], check=True, cwd=w.top, env=harness.clean_environment(),
+                   stderr=subprocess.DEVNULL)
+    ran = w.export("folded", "--value", "rss", log=w.path("blind.log"))
+    return differ("status", ran.status, 0) + differ("lines", ran.out, b"") + \
+        missing("the warning", ran.err.decode(), "never sampled")
 
 
 def test_a_link_stays(w):

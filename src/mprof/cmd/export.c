@@ -362,6 +362,16 @@ static void tell_losses(const struct trace *t)
 			 trace_path(t));
 }
 
+/* Figures that are 0 because nobody looked. */
+static void tell_unknown(const struct options *o, const struct profile *p)
+{
+	if (o->export.values >> VALUE_RSS & 1 && !p->sites.rss.rss)
+		cmd_warn("the size of the process was never sampled while '%s' was recorded, so"
+			 " that rss is 0 everywhere",
+			 p->path);
+	profile_tell_remarks(p);
+}
+
 static int export(struct writing *w, struct error *err)
 {
 	struct profile *p[PROFILES] = { NULL };
@@ -378,7 +388,7 @@ static int export(struct writing *w, struct error *err)
 	if (!ret)
 		tell_losses(w->x.trace);
 	if (!ret && p[MAIN])
-		profile_tell_remarks(p[MAIN]);
+		tell_unknown(w->o, p[MAIN]);
 	for (i = 0; i < PROFILES; i++) {
 		if (p[i])
 			profile_release(p[i]);

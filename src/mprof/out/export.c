@@ -4,7 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -92,6 +92,56 @@ static int look_at(const char *target, struct error *err)
 	return 0;
 }
 
+/* ---- an interruption leaves no half of a file behind ---- */
+
+#define HALVES 8u
+
+static char *volatile half[HALVES];
+
+static void clean_up(int signal)
+{
+	size_t i;
+
+	for (i = 0; i < HALVES; i++)
+		if (half[i])
+			unlink(half[i]);
+	sigaction(signal, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
+	raise(signal);
+}
+
+static void watch(void)
+{
+	static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction now;
+	size_t i;
+
+	for (i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
+		/* nohup(1) and shells have it ignored, which stays. */
+		if (!sigaction(ending[i], NULL, &now) && now.sa_handler == SIG_DFL)
+			sigaction(ending[i], &(struct sigaction){ .sa_handler = clean_up }, NULL);
+}
+
+static void remember_half(char *temporary)
+{
+	size_t i;
+
+	watch();
+	for (i = 0; i < HALVES && half[i]; i++)
+		;
+	if (i < HALVES)
+		half[i] = temporary;
+}
+
+/* Before its name is freed. */
+static void forget_half(const char *temporary)
+{
+	size_t i;
+
+	for (i = 0; i < HALVES; i++)
+		if (half[i] == temporary)
+			half[i] = NULL;
+}
+
 static int open_beside(struct export_file *f, struct error *err)
 {
 	mode_t mask;
@@ -108,6 +158,7 @@ static int open_beside(struct export_file *f, struct error *err)
 		f->temporary = NULL;
 		return fail(err, fd, "cannot write '%s': %s", f->target, strerror(-fd));
 	}
+	remember_half(f->temporary);
 	mask = umask(0);
 	umask(mask);
 	fchmod(fd, 0666 & ~mask);
@@ -157,7 +208,8 @@ int export_file_done(struct export_file *f, struct error *err)
 	f->out = NULL;
 	if (!ret && f->temporary && rename(f->temporary, f->target) < 0)
 		ret = fail(err, -errno, "cannot write '%s': %m", f->target);
-	if (!ret) {
+	if (!ret && f->temporary) {
+		forget_half(f->temporary);
 		free(f->temporary);
 		f->temporary = NULL;
 	}
@@ -169,8 +221,10 @@ void export_file_drop(struct export_file *f)
 {
 	if (f->out && f->out != stdout)
 		fclose(f->out);
-	if (f->temporary)
+	if (f->temporary) {
 		unlink(f->temporary);
+		forget_half(f->temporary);
+	}
 	free(f->temporary);
 	free(f->target);
 	memset(f, 0, sizeof(*f));

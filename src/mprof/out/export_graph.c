@@ -89,13 +89,17 @@ static const char *help_of(enum profile_value value)
 
 static void say_moment(struct graph *graph, const struct site_moment *m)
 {
-	say(graph, "%s after the start, in %s blocks of the whole run",
-	    text_ns(m->ns > 0 ? (uint64_t)m->ns : 0).s, text_count(m->calls).s);
-	if (!m->rss)
+	struct text when = text_ns(m->ns > 0 ? (uint64_t)m->ns : 0);
+
+	if (!m->rss) {
+		say(graph, "%s after the start; the whole run had %s", when.s,
+		    text_many(m->calls, "block", "blocks").s);
 		return;
-	say(graph, "process %" PRIu32 " had %s resident", m->process, text_exact(m->rss).s);
+	}
+	say(graph, "%s after the start; process %" PRIu32 " had %s and %s resident", when.s,
+	    m->process, text_many(m->calls, "block", "blocks").s, text_exact(m->rss).s);
 	if (m->arena || m->mapped)
-		say(graph, "arena (grown by sbrk): %s; mapped: %s", text_bytes(m->arena).s,
+		say(graph, "arena (grown by brk): %s; mapped: %s", text_bytes(m->arena).s,
 		    text_bytes(m->mapped).s);
 }
 
