@@ -2,11 +2,13 @@
 """The call graph: drawn by graphviz, and in words."""
 
 import json
+import os
 import re
+import subprocess
 import xml.etree.ElementTree as ElementTree
 
 import harness
-from world import Skip, differ, missing, need
+from world import HERE, Skip, differ, missing, need
 
 STARS = "*" * 80
 
@@ -121,6 +123,33 @@ def test_txt_recursion(w):
     own = [amount(node[0]) for node in nodes if node[1].strip() == "down"]
     problems = differ("the lines of down", sorted(own), [160, 192])
     return problems + differ("turn", [amount(n[0]) for n in nodes if n[1].strip() == "turn"], [160])
+
+
+def parts_of(w, value):
+    """The head of a graph in words, and what functions asked for themselves, with its part."""
+    head, *nodes = sections(w.exported("txt", "--value", value, log=w.path("phases.log")).decode())
+    own = {}
+    for node in nodes:
+        if any("Asked for by itself" in line for line in node):
+            own[node[1].strip()] = (amount(node[0]), node[0].rpartition(" - ")[2])
+    return "\n".join(head), own
+
+
+def test_txt_at_greatest_rss(w):
+    """memlog's question: who had what when the process was largest, and what is left at the end."""
+    program = w.path("phases")
+    subprocess.run(["gcc", "-O1", "-g", "-fno-builtin", "-o", program,
+                    os.path.join(HERE, "phases.c")], check=True)
+    w.record(w.path("phases.log"), program)
+    head, own = parts_of(w, "rss")
+    problems = missing("the head", head, "Total: 94,371,840 bytes (90.0 MiB)",
+                       "process 1 had 70 blocks and ", " resident", "mapped: 4.0 MiB")
+    problems += differ("at the greatest RSS", own, {"phase1": (50 << 20, "55.6 %"),
+                                                    "phase2": (40 << 20, "44.4 %")})
+    head, own = parts_of(w, "peak")
+    problems += missing("the head", head, "the whole run had 70 blocks")
+    head, own = parts_of(w, "live")
+    return problems + differ("left at the end", own, {"phase2": (20 << 20, "100.0 %")})
 
 
 def test_dot_is_missing(w):
