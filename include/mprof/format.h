@@ -109,7 +109,7 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_process_entry) == 64, "on-disk layout");
 struct mprof_file_header {
 	char magic[MPROF_MAGIC_SIZE];
 	uint32_t version;     /* MPROF_FORMAT_VERSION */
-	uint32_t header_size; /* MPROF_HEADER_SIZE; less in a compressed file (FORMAT.md 7) */
+	uint32_t header_size; /* MPROF_HEADER_SIZE; less in a compressed file (FORMAT.md 8) */
 	uint8_t run_id[16];
 	uint32_t flags;
 	uint32_t page_size;
@@ -257,7 +257,7 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_residency) == 32, "on-disk layout");
 /* A compressed extent: the original header, then a frame of packed payload. */
 struct mprof_packed {
 	struct mprof_extent original; /* kind EVENTS or SLOT; offset as in the raw file */
-	uint32_t packing;	      /* how the words were rearranged before zstd; FORMAT.md 7 */
+	uint32_t packing;	      /* how the words were rearranged before zstd; FORMAT.md 8 */
 	uint32_t raw_bytes;	      /* size after unpacking = original.used */
 	uint32_t plain_bytes;	      /* size after zstd, before unpacking */
 	uint32_t frame_bytes;	      /* zstd frame that follows */

@@ -382,7 +382,7 @@ static void compressed_long(void)
 	compress_chunks();
 }
 
-/* Every way to name an address: FORMAT.md 7.2. */
+/* Every way to name an address: FORMAT.md 8.3. */
 static void compressed_names(void)
 {
 	static const uint64_t at[] = { 0, 64, 120, 0x1000, 64, 0, 0x1040 };

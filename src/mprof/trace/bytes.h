@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * bytes.h - columns of bytes that are packed one by one (FORMAT.md 7).
+ * bytes.h - columns of bytes that are packed one by one (FORMAT.md 8).
  *
  * A value of several bytes goes into as many columns that follow each other, or
  * into one as a varint: seven bits a byte, the low ones first, the upper bit set

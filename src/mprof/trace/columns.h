@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * columns.h - the columns of packing 1 (FORMAT.md 7.1).
+ * columns.h - the columns of packing 1 (FORMAT.md 8.2).
  *
  * The plain bytes of a packed chunk are the lengths of the columns, 32 bits
  * each, and then the columns.  Zeros at the end of a column are left out: who

@@ -11,7 +11,7 @@
 #define COMPACT_ERROR_NS      1000 /* how wrong times may be made, unless none may */
 
 /*
- * Compresses a trace that nobody writes any more, chunk by chunk (FORMAT.md 7):
+ * Compresses a trace that nobody writes any more, chunk by chunk (FORMAT.md 8):
  * into a file of its own in the same directory, which then takes the place of
  * the old one.  The old file is left as it was when anything fails.  A trace
  * that is compressed already is left alone, and a counts file refused.  Times are

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * group_pack.c - the chunks of one thread into symbols and columns (FORMAT.md 7.3).
+ * group_pack.c - the chunks of one thread into symbols and columns (FORMAT.md 8.4).
  *
  * First all words are read and become symbols, then their times are fitted with
  * a clock (model_clock.h).  The tables from addresses to blocks and from sorts

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * group_times.c - fitting the times of a group's events (FORMAT.md 7.4).
+ * group_times.c - fitting the times of a group's events (FORMAT.md 8.5).
  *
  * The clock that the unpacker will have runs here too.  Where it would be off by
  * more than the error, or move an event across one of another thread, it is put

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * group_unpack.c - symbols and columns back into words (FORMAT.md 7.3).
+ * group_unpack.c - symbols and columns back into words (FORMAT.md 8.4).
  *
  * Nothing in the columns is believed: reading behind the end of one gives zeros,
  * and a number of something that is not there ends the group.

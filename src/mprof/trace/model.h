@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * model.h - guessing the events of a group of chunks (FORMAT.md 7.3).
+ * model.h - guessing the events of a group of chunks (FORMAT.md 8.4).
  *
  * Programs do the same things again and again: what is handed out comes from a
  * known place with a known size, and what is given back is mostly the newest

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * model_clock.h - guessing the times of a group's events (FORMAT.md 7.4).
+ * model_clock.h - guessing the times of a group's events (FORMAT.md 8.5).
  *
  * The time from one event to the next is mostly what it was the last time the
  * same was done.  So a clock of our own runs at a rate that each symbol has, and

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * pack.c - the words of one chunk into columns (FORMAT.md 7).
+ * pack.c - the words of one chunk into columns (FORMAT.md 8).
  *
  * Each kind of value goes to a column of its own, so that zstd sees like with
  * like, and addresses are replaced by the names that struct predict has for

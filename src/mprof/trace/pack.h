@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * pack.h - rearranging a chunk's words so that zstd has less to say (FORMAT.md 7).
+ * pack.h - rearranging a chunk's words so that zstd has less to say (FORMAT.md 8).
  *
  * struct packer and struct unpacker hold tables that are empty at the start of
  * every chunk; each belongs to one thread.

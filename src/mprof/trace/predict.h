@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * predict.h - guessing the addresses of a chunk's events (FORMAT.md 7.2).
+ * predict.h - guessing the addresses of a chunk's events (FORMAT.md 8.3).
  *
  * Allocators hand out again what was given back a moment ago, so an address
  * can mostly be named by where it stands in a short list instead of by its

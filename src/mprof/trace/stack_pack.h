@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * stack_pack.h - packing 3: stack records of chunks that follow each other, as
- * one piece (FORMAT.md 7.5).  The words that come out are those that went in.
+ * one piece (FORMAT.md 8.6).  The words that come out are those that went in.
  *
  * An address is a number by its first use; which one it is is mostly what was
  * called from the frame before it the last times.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * unpack.c - the columns of one chunk back into words (FORMAT.md 7).
+ * unpack.c - the columns of one chunk back into words (FORMAT.md 8).
  *
  * Nothing in the columns is believed: reading behind the end of one gives
  * zeros, a place or name that is not there ends the chunk, and the words are
