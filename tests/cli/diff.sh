@@ -257,3 +257,22 @@ END
 	expect_text out 'failed no-new-leaks: 1 call stack leaks more than in a100.log; most, 101 bytes more, by page (moved.c:2)'
 	expect_text out '  +101 bytes  page (moved.c:2) < b < main'
 }
+
+# Of a deep stack text shows the innermost part, JSON all.
+test_diff_deep_stacks() {
+	cat >deep.c <<'END'
+#include <stdlib.h>
+static int f(int n);
+static int g(int n) { return f(n - 1) + 1; }
+static int f(int n) { return n ? g(n) + 1 : malloc(10) == NULL; }
+int main(int argc, char **argv) { return f(atoi(argv[1])) == -argc; }
+END
+	cc -g -O0 -fno-builtin -o deep deep.c || bad 'deep.c does not compile'
+	run "$mprof" record -o old.log -- ./deep 3
+	run "$mprof" record -o new.log -- ./deep 30
+	run "$mprof" diff --by stack --value calls old.log new.log
+	expect_text out 'f (deep.c:4) < g < f < g < f < g < f < main'
+	expect_text out 'f (deep.c:4) < g < f < g < f < g < f < g < f < g < f < g < f < 49 more'
+	differ --by stack --value calls
+	expect_same depths "$(json answer '[.rows[].stack | length] | sort | join(" ")')" '8 62'
+}

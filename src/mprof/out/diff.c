@@ -66,8 +66,10 @@ void diff_put_group(FILE *out, const struct diff *d, const struct diff_group *g)
 		break;
 	case DIFF_BY_STACK:
 		figures_line(out, leaf, true);
-		for (i = g->lines - 1; i--;)
-			fprintf(out, " < %.*s", FIGURES_NAME, g->line[i]->function);
+		for (i = g->lines - 1; i && g->lines - i <= DIFF_CALLERS; i--)
+			fprintf(out, " < %.*s", FIGURES_NAME, g->line[i - 1]->function);
+		if (i)
+			fprintf(out, " < %zu more", i);
 		break;
 	}
 }

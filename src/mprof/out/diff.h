@@ -12,7 +12,8 @@
 #include "../pass/diff.h"
 #include "json.h"
 
-#define DIFF_ROWS 20 /* shown without `all` */
+#define DIFF_ROWS    20 /* shown without `all` */
+#define DIFF_CALLERS 12 /* of a stack, in text; JSON has all */
 
 struct diff_print {
 	const char *name[DIFF_SIDES]; /* paths of the traces */
