@@ -332,6 +332,27 @@ test_views_filters() {
 	expect_same rewritten "$(list_rows)" 'seldom 500'
 }
 
+test_views_processes_and_threads() {
+	local process sum=0 calls
+	run "$mprof" record -o log -- "$build/preload/threads" 5 100
+	list hot --by thread --size 4 --function '*' --kind malloc
+	expect_same threads "$(json answer '[.rows[] | .value] | join(" ")')" '100 100 100 100 100'
+	list hot --size 4 --thread "$(json answer '.rows[2].thread')"
+	expect_same 'of one' "$(json answer .total.figures.calls)" 100
+	run "$mprof" record -o log -- sh -c "$build/preload/fixture_a; $build/preload/fixture_c; :"
+	list hot
+	calls=$(json answer .total.figures.calls)
+	for process in 1 2 3; do
+		list hot --process "$process"
+		sum=$((sum + $(json answer .total.figures.calls)))
+	done
+	expect_same 'processes add up' "$sum" "$calls"
+	list leaks --by module --process 2
+	expect_same 'of fixture_a' "$(json answer '.rows[] | "\(.module) \(.value)"')" 'fixture_a 55'
+	list peak --process 3
+	expect_same 'the peak is in fixture_c' "$(json answer .total.figures.peak)" 9437184
+}
+
 test_views_words() {
 	local words
 	store
