@@ -53,10 +53,10 @@ void diff_put_group(FILE *out, const struct diff *d, const struct diff_group *g)
 
 	switch (d->options.by) {
 	case DIFF_BY_MODULE:
-		fputs(leaf->module, out);
+		figures_name(out, leaf->module);
 		break;
 	case DIFF_BY_FILE:
-		fputs(*leaf->file ? text_base(leaf->file) : leaf->module, out);
+		figures_name(out, *leaf->file ? text_base(leaf->file) : leaf->module);
 		break;
 	case DIFF_BY_FUNCTION:
 		figures_line(out, leaf, false);
@@ -66,8 +66,10 @@ void diff_put_group(FILE *out, const struct diff *d, const struct diff_group *g)
 		break;
 	case DIFF_BY_STACK:
 		figures_line(out, leaf, true);
-		for (i = g->lines - 1; i && g->lines - i <= DIFF_CALLERS; i--)
-			fprintf(out, " < %.*s", FIGURES_NAME, g->line[i - 1]->function);
+		for (i = g->lines - 1; i && g->lines - i <= DIFF_CALLERS; i--) {
+			fputs(" < ", out);
+			figures_name(out, g->line[i - 1]->function);
+		}
 		if (i)
 			fprintf(out, " < %zu more", i);
 		break;

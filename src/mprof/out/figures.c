@@ -25,8 +25,8 @@ struct text figures_signed(enum profile_value value, int64_t n)
 	return n ? t : plain;
 }
 
-/* Up to FIGURES_NAME bytes, whole characters of UTF-8. */
-static void put_name(FILE *out, const char *s)
+/* Whole characters of UTF-8. */
+void figures_name(FILE *out, const char *s)
 {
 	size_t n = strlen(s), i;
 
@@ -43,16 +43,16 @@ static void put_name(FILE *out, const char *s)
 
 void figures_line(FILE *out, const struct sym_line *line, bool with_line)
 {
-	put_name(out, line->function);
+	figures_name(out, line->function);
 	if (*line->file) {
 		fputs(" (", out);
-		put_name(out, text_base(line->file));
+		figures_name(out, text_base(line->file));
 		if (with_line && line->line)
 			fprintf(out, ":%" PRIu32, line->line);
 		fputc(')', out);
 	} else if (line->known) {
 		fputs(" [", out);
-		put_name(out, line->module);
+		figures_name(out, line->module);
 		fputc(']', out);
 	}
 }

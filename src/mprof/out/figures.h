@@ -18,8 +18,11 @@ struct text figures_text(enum profile_value value, uint64_t n);
 /* With a sign: "+1.2 MiB", "-3". */
 struct text figures_signed(enum profile_value value, int64_t n);
 
+/* A name from a trace: cut at FIGURES_NAME, control characters shown as '?'. */
+void figures_name(FILE *out, const char *name);
+
 /* "parse (parser.c:120)", "parse (parser.c)" without with_line, "parse [libx.so]" without a
- * known file; long names are cut, control characters shown as '?'. */
+ * known file; names as above. */
 void figures_line(FILE *out, const struct sym_line *line, bool with_line);
 /* The same into a new string, the caller's; NULL without memory. */
 char *figures_line_text(const struct sym_line *line, bool with_line);

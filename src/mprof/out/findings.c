@@ -139,7 +139,7 @@ void findings_quote(const char *word, FILE *out)
 		if (*word == '\'')
 			fputs("'\\''", out);
 		else
-			fputc(*word, out);
+			fputc((unsigned char)*word < ' ' || *word == 0x7f ? '?' : *word, out);
 	fputc('\'', out);
 }
 
@@ -153,7 +153,8 @@ static char *as_glob(const char *name)
 	for (; *name; name++) {
 		if (strchr("*?[\\", *name))
 			*to++ = '\\';
-		*to++ = *name;
+		/* What a terminal would act upon is matched, not shown. */
+		*to++ = (unsigned char)*name < ' ' || *name == 0x7f ? '?' : *name;
 	}
 	*to = '\0';
 	return glob;

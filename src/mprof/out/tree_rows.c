@@ -162,10 +162,10 @@ static void put_name(FILE *out, const struct tree_rows *t, const struct sym_line
 {
 	switch (t->tree.options.same) {
 	case LINE_MODULE:
-		fputs(line->module, out);
+		figures_name(out, line->module);
 		break;
 	case LINE_FILE:
-		fputs(*line->file ? text_base(line->file) : line->module, out);
+		figures_name(out, *line->file ? text_base(line->file) : line->module);
 		break;
 	default:
 		figures_line(out, line, t->tree.options.same == LINE_LINE);

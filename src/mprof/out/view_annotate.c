@@ -123,7 +123,8 @@ static int put_file(const struct margin *m, const struct source_file *f)
 
 	if (ret < 0)
 		return ret;
-	fprintf(m->out, "%s: %s of the %s (%s)", f->path, text_percent(f->inclusive[v], total).s,
+	figures_name(m->out, f->path);
+	fprintf(m->out, ": %s of the %s (%s)", text_percent(f->inclusive[v], total).s,
 		profile_value_name(v), figures_text(v, f->inclusive[v]).s);
 	fprintf(m->out, " goes through it, %s of it asked for here.\n",
 		figures_text(v, f->exclusive[v]).s);

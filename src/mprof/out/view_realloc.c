@@ -71,8 +71,10 @@ static void put_lines(struct profile *p, uint32_t stack, FILE *out)
 		return;
 	}
 	figures_line(out, path->line[path->count - 1], true);
-	for (i = path->count - 1; i-- && i + 4 > path->count;)
-		fprintf(out, " < %.*s", FIGURES_NAME, path->line[i]->function);
+	for (i = path->count - 1; i-- && i + 4 > path->count;) {
+		fputs(" < ", out);
+		figures_name(out, path->line[i]->function);
+	}
 }
 
 static void put_site(struct profile *p, const struct growth_site *s, FILE *out)
