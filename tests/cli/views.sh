@@ -353,6 +353,20 @@ test_views_processes_and_threads() {
 	expect_same 'the peak is in fixture_c' "$(json answer .total.figures.peak)" 9437184
 }
 
+# What is missing is told before the answer.
+test_views_of_half_a_trace() {
+	run "$mprof" record --no-compress -o log -- "$build/preload/threads" 50 500
+	expect_status 0
+	run "$mprof" report hot log
+	expect_lines err 0
+	truncate -s $(($(stat -c %s log) * 2 / 3)) log
+	run "$mprof" report hot log
+	expect_status 0
+	expect_text err "parts of 'log' are missing: figures are too small"
+	list hot
+	expect_same incomplete "$(json answer .incomplete)" true
+}
+
 test_views_words() {
 	local words
 	store

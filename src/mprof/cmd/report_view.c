@@ -3,10 +3,31 @@
 #include "report_view.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cmd.h"
+
+static bool is_damaged(const struct trace_damage *d)
+{
+	return d->chunks_bad || d->chunks_missing || d->words_bad || d->bytes_missing ||
+	       d->bytes_skipped;
+}
+
+static void tell_losses(struct view_request *r, const struct trace *t)
+{
+	const struct profile *p = r->profile;
+	const uint64_t without = p->tree.lost[MPROF_LOST_STACK];
+
+	r->incomplete = p->tree.lost_all || is_damaged(trace_damage(t));
+	if (r->incomplete)
+		cmd_warn("parts of '%s' are missing: figures are too small, and what seems never"
+			 " freed may have been; mprof report tells what is missing",
+			 p->path);
+	if (without)
+		cmd_warn("%" PRIu64 " calls of '%s' have no call stack", without, p->path);
+}
 
 static int answer(struct report_view *v, struct trace *t, struct error *err)
 {
@@ -21,6 +42,7 @@ static int answer(struct report_view *v, struct trace *t, struct error *err)
 	ret = profile_make(r->profile, t, r->options, err);
 	profile_progress_done(&progress);
 	if (!ret) {
+		tell_losses(r, t);
 		profile_sort(r->profile, r->sort);
 		ret = r->json ? view_json(v->view, r, stdout, err)
 			      : view_text(v->view, r, stdout, err);

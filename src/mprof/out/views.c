@@ -62,6 +62,7 @@ static void add_frame(const struct view *v, const struct view_request *r, json *
 	add_s(o, "view", v->name);
 	add_s(o, "trace", p->path);
 	add_b(o, "has_stacks", p->has_stacks);
+	add_b(o, "incomplete", r->incomplete);
 	if (v->ops->rows) {
 		add_s(o, "by", profile_by_name(p->by));
 		add_s(o, "sort", profile_value_name(r->sort));

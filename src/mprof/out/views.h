@@ -31,6 +31,7 @@ struct view_request {
 	size_t top;		 /* rows; 0: all */
 	bool top_said;
 	bool json;
+	bool incomplete;		 /* parts of the trace are missing; the command has told */
 	double min_percent;		 /* --min-percent of trees, default 1 */
 	unsigned depth;			 /* --depth, 0: all */
 	const char *const *source;	 /* --source-dir, NULL-ended; may be NULL */
