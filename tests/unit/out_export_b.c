@@ -53,7 +53,7 @@ static uint32_t process_of(uint32_t thread)
 static void add_stacks(void)
 {
 	struct words records;
-	uint64_t frame[3];
+	uint64_t frame[3], first[3];
 
 	for (uint32_t process = 1; process <= 2; process++) {
 		words_start(&records, 1000);
@@ -63,8 +63,11 @@ static void add_stacks(void)
 			frame[0] = CODE + 0x1100;
 			frame[1] = CODE + 0x1200 + id / 2 * 16;
 			frame[2] = CODE + 0x1800 + id * 16;
+			/* The second is the first without its outermost frame. */
 			words_define(&records, id == STACKS ? MPROF_STACK_TRUNCATED : 0, id, 0, 0,
-				     frame, 3);
+				     id == 2 ? first + 1 : frame, id == 2 ? 2 : 3);
+			if (id == 1)
+				memcpy(first, frame, sizeof(first));
 		}
 		build_stacks(&b, process, 0, 1, &records);
 		words_free(&records);
@@ -78,6 +81,7 @@ static void add_end(uint32_t process, uint64_t ticks)
 	fact.ticks = ticks;
 	fact.mono_ns = (int64_t)ticks;
 	fact.real_ns = 1700000000000000000 + (int64_t)ticks - 1000;
+	fact.peak_rss_bytes = 4096 * 291;
 	build_fact(&b, process, &fact, "", 0);
 }
 
@@ -497,6 +501,9 @@ static void read_heaptrack(char *text, struct reading *r)
 			ck_assert_uint_ge(a, r->ms);
 			r->ms = a;
 			break;
+		case 'R':
+			r->rss = a > r->rss ? a : r->rss;
+			break;
 		}
 	}
 }
@@ -522,6 +529,7 @@ START_TEST(heaptrack)
 	else
 		ck_assert_uint_le(r.temporary, p.total.temporary_calls);
 	ck_assert_uint_gt(r.temporary, 0);
+	ck_assert_uint_eq(r.rss, _i < 4 ? 0 : 291); /* of the process whose end is known */
 	ck_assert_uint_eq(r.ms, (uint64_t)walk_ns(&p.walk, p.walk.last_ticks) / 1000000);
 }
 END_TEST
@@ -573,6 +581,23 @@ END_TEST
 
 /* ---- massif and chrome ---- */
 
+/* Reads a node and what is below it; its children add up to it.  Returns its bytes. */
+static uint64_t read_node(char **rest, size_t depth, size_t *outermost)
+{
+	char *line = strtok_r(NULL, "\n", rest);
+	uint64_t n, bytes, below = 0;
+	int at = 0;
+
+	ck_assert_ptr_nonnull(line);
+	ck_assert_uint_eq(strspn(line, " "), depth);
+	ck_assert_int_eq(sscanf(line, " n%lu: %lu %n", &n, &bytes, &at), 2);
+	*outermost += !strcmp(line + at, "0x0: (no caller)");
+	for (uint64_t i = 0; i < n; i++)
+		below += read_node(rest, depth + 1, outermost);
+	ck_assert(!n || below == bytes);
+	return bytes;
+}
+
 static uint64_t later(uint64_t before, uint64_t now)
 {
 	ck_assert_uint_ge(now, before);
@@ -581,8 +606,8 @@ static uint64_t later(uint64_t before, uint64_t now)
 
 START_TEST(massif)
 {
-	uint64_t total = 0, tree, peak = 0, most = 0, time = 0, now;
-	size_t n;
+	uint64_t total = 0, peak = 0, most = 0, time = 0, now;
+	size_t n, outermost = 0;
 	char *text, *line, *rest;
 
 	make_run(6, THREADS);
@@ -595,11 +620,11 @@ START_TEST(massif)
 			most = total > most ? total : most;
 		else if (sscanf(line, "time=%lu", &now) == 1)
 			time = later(time, now);
-		else if (!strcmp(line, "heap_tree=peak"))
-			peak += total;
-		else if (sscanf(line, "n%*u: %lu", &tree) == 1)
-			ck_assert_uint_eq(tree, total);
+		peak += !strcmp(line, "heap_tree=peak") ? total : 0;
+		if (!strcmp(line, "heap_tree=peak") || !strcmp(line, "heap_tree=detailed"))
+			ck_assert_uint_eq(read_node(&rest, 0, &outermost), total);
 	}
+	ck_assert_uint_gt(outermost, 0);
 	free(text);
 	ck_assert_uint_eq(peak, p.sites.peak.bytes);
 	ck_assert_uint_eq(most, peak);
