@@ -185,7 +185,12 @@ def test_wrong_words(w):
             (["--to", "nothing-like-it"], "--to help lists them"),
             ([], "--to which format?"),
             (["--to", "folded", "--value", "size"], "calls"),
-            (["--to", "csv", "--stack-min-size", "12"], "no bucket"),
+            (["--to", "csv", "--stack-min-size", "12"], "does not know --stack-min-size"),
+            (["--to", "speedscope", "--stack-max-size", "12"], "does not know --stack-max-size"),
+            (["--to", "callgrind", "--hide-zero-live"], "does not know --hide-zero-live"),
+            (["--to", "folded", "--symbols"], "does not know --symbols"),
+            (["--to", "csv", "--min-percent", "3"], "does not know --min-percent"),
+            (["--to", "csv", "--value", "peak"], "does not know --value"),
             (["--to", "dot", "--min-percent", "120"], "0 to 100"),
             (["--to", "mallocprofiler", "--stack-min-size", "-1"], "no number of bytes")):
         ran = harness.run([harness.MPROF, "export", w.log, *words])

@@ -23,6 +23,7 @@ struct options {
 	const char *output;
 	const struct exporter *exporter;
 	struct export_options export;
+	bool cut; /* --min-percent was given */
 	struct profile_cli cli;
 };
 
@@ -112,27 +113,43 @@ static double percent(const char *arg, struct argp_state *state)
 
 /* ---- the command line ---- */
 
+/* An option that the format would not heed; NULL. */
+static const char *unheeded(const struct options *o, unsigned flags)
+{
+	const struct export_options *e = &o->export;
+
+	if (!(flags & EXPORT_SMALL) && e->stack_min_size)
+		return "--stack-min-size";
+	if (!(flags & EXPORT_SMALL) && e->stack_max_size != UINT64_MAX)
+		return "--stack-max-size";
+	if (!(flags & EXPORT_SMALL) && e->hide_zero_live)
+		return "--hide-zero-live";
+	if (!(flags & EXPORT_GRAPH) && e->symbols)
+		return "--symbols";
+	if (!(flags & (EXPORT_GRAPH | EXPORT_TREES)) && o->cut)
+		return "--min-percent";
+	if (flags & EXPORT_FIXED && e->values)
+		return "--value: it always has the same ones";
+	return export_series_unknown(e, flags);
+}
+
 static void check(struct options *o, struct argp_state *state)
 {
 	unsigned flags = o->exporter ? o->exporter->flags : 0;
-	const char *unknown = export_series_unknown(&o->export, flags);
+	const char *unknown = unheeded(o, flags);
 
 	if (!o->exporter)
 		argp_error(state, "--to which format? --to help lists them");
 	if (!o->logs)
 		argp_error(state, "which trace? for example: mprof export mprof.log --to folded");
+	if (unknown)
+		argp_error(state, "--to %s does not know %s", o->exporter->name, unknown);
 	if (flags & EXPORT_PATH && !o->output)
 		argp_error(state, "--to %s needs a file: -o FILE", o->exporter->name);
 	if (flags & EXPORT_BINARY && !o->output && isatty(STDOUT_FILENO))
 		argp_error(state, "--to %s is not for a terminal: -o FILE", o->exporter->name);
 	if (flags & EXPORT_ONE_VALUE && __builtin_popcount(o->export.values) > 1 && !o->output)
 		argp_error(state, "--to %s has one value in a file: -o FILE for several",
-			   o->exporter->name);
-	if (unknown)
-		argp_error(state, "--to %s does not know %s", o->exporter->name, unknown);
-	if (!(flags & EXPORT_SMALL) &&
-	    (o->export.stack_min_size || o->export.stack_max_size != UINT64_MAX))
-		argp_error(state, "--to %s has no bucket for small or large blocks",
 			   o->exporter->name);
 }
 
@@ -178,6 +195,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case MIN_PERCENT:
 		o->export.min_percent = percent(arg, state);
+		o->cut = true;
 		return 0;
 	case SYMBOLS:
 		o->export.symbols = true;

@@ -27,11 +27,13 @@ enum export_flags {
 	EXPORT_EVENTS = 2,    /* walks the trace itself: `profile` is NULL */
 	EXPORT_PATH = 4,      /* opens `path` itself: `out` is NULL, -o is needed */
 	EXPORT_ONE_VALUE = 8, /* one value a file: several values are several files */
-	EXPORT_SMALL = 16,    /* knows --stack-min-size */
+	EXPORT_SMALL = 16,    /* knows --stack-min-size and --hide-zero-live */
 	EXPORT_SPLIT = 32,    /* knows --split */
 	EXPORT_SINGLY = 64,   /* knows --events */
 	EXPORT_POINTS = 128,  /* knows --points */
 	EXPORT_TREES = 256,   /* knows --detailed and --time-unit */
+	EXPORT_GRAPH = 512,   /* knows --symbols */
+	EXPORT_FIXED = 1024,  /* always has the same values: no --value */
 };
 
 /* What time is counted in by formats that take more than one unit. */
