@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+#
+# names.sh - names of what was recorded: with debug info, without, from another
+# place, of a file that is gone, and as the user wants them.
+
+names_program() { # COMPILER OPTIONS...: records `prog`
+	cat >prog.cc <<'END'
+#include <cstdlib>
+#include <vector>
+namespace {
+inline __attribute__((always_inline)) void *inlined(std::size_t n) { return std::malloc(n); }
+__attribute__((noinline)) void *hidden(std::size_t n) { void *p = inlined(n); asm(""); return p; }
+}
+template <class T> struct Store {
+	std::vector<T> v;
+	__attribute__((noinline)) void put(const T &t) { v.push_back(t); asm(""); }
+};
+int main()
+{
+	Store<long> store;
+	void *p = hidden(77777);
+	store.put(1);
+	asm volatile("" : : "r"(p));
+	return 0;
+}
+END
+	g++ -g -O2 -Wl,--build-id=sha1 "$@" -o prog prog.cc || bad "does not compile"
+	run "$mprof" record -o log -- ./prog
+	expect_status 0
+	export XDG_CACHE_HOME=$PWD/cache
+}
+
+hot() { # OPTION...: the stacks of the program's own two calls
+	run "$mprof" report hot "$@" log
+	expect_status 0
+}
+
+expect_named() {
+	expect_text out '(anonymous namespace)::inlined (prog.cc:4)'
+	expect_text out '(anonymous namespace)::hidden (prog.cc:5)'
+	expect_text out 'Store<...>::put (prog.cc:9)'
+	expect_text out 'main (prog.cc:14)'
+}
+
+expect_nameless() {
+	expect_no_text out hidden
+	expect_no_text out 'put'
+	expect_text out 'prog+0x'
+}
+
+test_names_in_every_form() {
+	names_program
+	hot
+	expect_named
+	hot --names full
+	expect_text out 'Store<long>::put(long const&) (prog.cc:9)'
+	hot --names raw
+	expect_text out '_ZN5StoreIlE3putERKl (prog.cc:9)'
+	expect_text out '_ZN12_GLOBAL__N_16hiddenEm'
+}
+
+test_names_without_pie_or_debug_info() {
+	names_program -no-pie -g0
+	hot
+	expect_text out '(anonymous namespace)::hidden'
+	expect_text out 'Store<...>::put'
+	expect_no_text out 'prog.cc'
+}
+
+# Recorded here, looked at where nothing is in its place.
+test_names_on_another_machine() {
+	names_program
+	objcopy --only-keep-debug prog prog.debug && strip prog &&
+		objcopy --add-gnu-debuglink=prog.debug prog
+	mkdir -p "root$PWD" "root/usr/lib/debug$PWD" symbols
+	mv prog "root$PWD"
+	mv prog.debug symbols
+	hot --no-symbol-cache
+	expect_nameless
+	expect_text err "no names for '$PWD/prog': the file is not there"
+	hot --no-symbol-cache --sysroot root
+	expect_nameless
+	expect_text err 'it is stripped'
+	hot --no-symbol-cache --sysroot root --debug-dir /none --debug-dir symbols
+	expect_named
+	mv symbols/prog.debug "root/usr/lib/debug$PWD"
+	hot --no-symbol-cache --sysroot root
+	expect_named
+	[ ! -e cache ] || bad 'something was kept'
+}
+
+test_names_of_a_program_that_was_built_again() {
+	names_program
+	sed -i 's/hidden/changed/g; s/^int main/\n\n&/' prog.cc
+	g++ -g -O2 -Wl,--build-id=sha1 -o prog prog.cc
+	hot
+	expect_nameless
+	expect_no_text out changed
+	expect_text err "no names for '$PWD/prog': the file has another build-id"
+}
+
+test_names_are_kept() {
+	names_program
+	hot
+	expect_named
+	rm prog
+	hot
+	expect_named
+	expect_no_text err "$PWD/prog"
+	find cache -type f -exec sh -c 'echo rubbish >>"$1"' - {} \;
+	hot
+	expect_nameless
+}
+
+test_names_as_the_user_wants_them() {
+	names_program
+	hot --rewrite 's/.*(Store).*/My\1/' --rewrite 's/^My/Our/' --stop-at '::hidden$'
+	expect_text out '    OurStore (prog.cc:9)'
+	expect_no_text out inlined
+	expect_text out '(anonymous namespace)::hidden'
+	for rule in 's/(/x/' 's/a/b' 'abc' 's/a/\1/'; do
+		run "$mprof" report hot --rewrite "$rule" log
+		expect_status 2
+		expect_one_line_error
+		expect_text err "'$rule'"
+	done
+	run "$mprof" report hot --stop-at '[' log
+	expect_status 2
+	expect_one_line_error
+}
