@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -641,6 +642,41 @@ START_TEST(test_no_object)
 }
 END_TEST
 
+/* Each keeps its file open; the limit that a shell gives is soon met. */
+START_TEST(test_many_objects)
+{
+	enum { MANY = 60 };
+	static char paths[MANY + 1][128];
+	struct stack_object objects[MANY + 1] = { { .path = "" } };
+	struct stack_frame frames[MANY + 1] = { { 0 } };
+	struct stacks stacks = {
+		.object = objects, .objects = MANY + 1, .frame = frames, .frames = MANY + 1
+	};
+	struct sym_options options = { .no_cache = true };
+	struct rlimit limit;
+	struct build b;
+	struct sym *sym;
+	int i;
+
+	separate(&b, "-g -O2 -Wl,--build-id=none");
+	build_run("for i in $(seq %d); do cp prog prog$i; done", MANY);
+	for (i = 1; i <= MANY; i++) {
+		snprintf(paths[i], sizeof(paths[i]), "%s/prog%d", build_dir, i);
+		objects[i].path = paths[i];
+		frames[i] = (struct stack_frame){ b.frame[1].address, (uint32_t)i, 0 };
+	}
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = 40;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	ck_assert_int_eq(sym_open(&sym, &stacks, &options, NULL), 0);
+	for (i = 1; i <= MANY; i++) {
+		ck_assert_uint_eq(sym_frame(sym, (uint32_t)i)->count, 3);
+		ck_assert_str_eq(sym_frame(sym, (uint32_t)i)->line[0].function, "innermost");
+	}
+	sym_close(sym);
+}
+END_TEST
+
 START_TEST(test_vdso)
 {
 	void *vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
@@ -872,6 +908,7 @@ Suite *sym_find_suite(void)
 	suite_add_tcase(s, debug);
 	tcase_add_checked_fixture(other, begin, build_end);
 	tcase_add_test(other, test_no_object);
+	tcase_add_test(other, test_many_objects);
 	tcase_add_loop_test(other, test_vdso, 0, 2);
 	tcase_add_test(other, test_cxx);
 	tcase_add_loop_test(other, test_rust, 0, 2);

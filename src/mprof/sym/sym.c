@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "debuginfod.h"
 #include "names.h"
@@ -40,6 +41,18 @@ struct sym {
 	char poor_text[64];
 };
 
+/* libdwfl keeps an object's file and its debug file open; a thousand objects are no wonder. */
+static void allow_files(size_t objects)
+{
+	rlim_t wanted = 2 * (rlim_t)objects + 64;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
+		return;
+	limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static int set_up(struct sym *s, const struct sym_options *o, struct error *err)
 {
 	size_t i, objects = s->stacks->objects;
@@ -61,6 +74,7 @@ static int set_up(struct sym *s, const struct sym_options *o, struct error *err)
 		s->context.servers = debuginfod_open();
 	if (!o->no_cache)
 		s->context.cache = cache_open();
+	allow_files(objects);
 	for (i = 0; i < objects; i++)
 		object_init(&s->object[i], &s->stacks->object[i], &s->context);
 	return 0;
