@@ -55,7 +55,8 @@ static size_t mend(unsigned char *at, size_t left, uint64_t offset)
 		return 0;
 	x->magic = MPROF_EXTENT_MAGIC;
 	x->offset = offset;
-	x->kind = (uint16_t)(1 + (x->kind - 1u) % MPROF_EXTENT_INDEX);
+	x->kind = (uint16_t)(1 + (x->kind - 1u) % MPROF_EXTENT_STACKS);
+	x->image %= 2;
 	memset(&x->run, 0xa5, sizeof(x->run));
 	x->size = (x->size & 0xffc0) ? x->size & 0xffc0 : MPROF_EXTENT_ALIGN;
 	x->used %= x->size - sizeof(*x) + 1;
@@ -79,6 +80,28 @@ static void mend_all(size_t bytes)
 	}
 }
 
+/* Every node has a frame and a caller before it, every frame an object. */
+static uint64_t walk_stacks(const struct trace *t)
+{
+	const struct stacks *s = trace_stacks(t);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < s->nodes; i++)
+		if (s->node[i].frame >= s->frames || (i && s->node[i].parent >= i))
+			abort();
+	for (size_t i = 0; i < s->frames; i++)
+		if (s->frame[i].object >= s->objects)
+			abort();
+	for (size_t i = 0; i < s->objects; i++) {
+		sum += strlen(s->object[i].path);
+		for (size_t k = 0; k < s->object[i].build_id_bytes; k++)
+			sum += s->object[i].build_id[k];
+		for (size_t k = 0; k < s->object[i].segments; k++)
+			sum += s->object[i].segment[k].bytes;
+	}
+	return sum;
+}
+
 /* Everything that can be asked; the sum keeps the compiler from leaving it out. */
 static uint64_t walk(struct trace *t)
 {
@@ -93,8 +116,12 @@ static uint64_t walk(struct trace *t)
 	size_t n;
 
 	while ((n = trace_next(t, e, 61)))
-		for (size_t i = 0; i < n; i++)
+		for (size_t i = 0; i < n; i++) {
+			if (e[i].kind <= EVENT_REALLOC_END && e[i].stack >= trace_stacks(t)->nodes)
+				abort();
 			sum += e[i].addr + e[i].size + (uint64_t)trace_ns(t, e[i].ticks);
+		}
+	sum += walk_stacks(t);
 	n = trace_facts(t, &f);
 	for (size_t i = 0; i < n; i++) {
 		sum += strlen(f[i].exe) + strlen(f[i].why) + strlen(f[i].job) + f[i].fact->ticks;
