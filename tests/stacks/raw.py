@@ -7,6 +7,7 @@ reads uncompressed, undamaged traces of small programs; every event is a Python 
 
 import bisect
 import mmap
+import os
 import re
 import struct
 import subprocess
@@ -325,11 +326,12 @@ class Symbols:
 SYMBOLS = {}
 
 
-def name_frames(frames, debug=None):
-    """Fills in the functions; debug: path -> the file that has its symbols."""
+def name_frames(frames, debug=None, root=""):
+    """Fills in the functions; debug: path -> the file that has its symbols; root: files below."""
     for frame in frames:
         if frame.function is None and frame.object:
             path = (debug or {}).get(frame.object.path, frame.object.path)
+            path = root + path if os.path.exists(root + path) else path
             if path not in SYMBOLS:
                 SYMBOLS[path] = Symbols(path)
             frame.function = SYMBOLS[path].at(frame.in_file)
