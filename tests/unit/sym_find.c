@@ -642,6 +642,35 @@ START_TEST(test_no_object)
 }
 END_TEST
 
+/* What a file calls its functions must not write on a terminal, nor begin a line. */
+START_TEST(test_unclean_names)
+{
+	struct build b;
+	char *text;
+
+	build_file("odd.c", "int plain(void) { return 1; }\nint f_ab(void) { return 2; }\n"
+			    "int f_gh(void) { return 3; }\nint f_\303\274(void) { return 4; }\n");
+	build_run("gcc -g -fpic -shared -o odd.so odd.c;"
+		  "sed -i 's/f_ab/f_\\x1b\\n/g; s/f_gh/f_\\xfc\\xe2/g' odd.so");
+	text = build_output("nm odd.so | grep -a ' T ' | cut -d' ' -f1 | sed 's/^0*/at /' | sort");
+	build_object(&b, "odd.so");
+	for (char *at = strtok(text, "\n"); at; at = strtok(NULL, "\n"))
+		build_frame(&b, strtoull(at + 3, NULL, 16), STACK_FRAME_EXACT);
+	ck_assert_uint_ge(b.stacks.frames, 4);
+	for (uint32_t i = 1; i < b.stacks.frames; i++) {
+		const struct sym_line *l = &build_ask(&b, i)->line[0];
+
+		ck_assert_ptr_null(strpbrk(l->function, "\n\033\374"));
+		ck_assert_ptr_null(strpbrk(l->raw, "\n\033\374"));
+	}
+	ck_assert_str_eq(build_ask(&b, 1)->line[0].function, "plain");
+	ck_assert_str_eq(build_ask(&b, 2)->line[0].function, "f_??");
+	ck_assert_str_eq(build_ask(&b, b.stacks.frames - 1)->line[0].function, "f_\303\274");
+	build_close(&b);
+	free(text);
+}
+END_TEST
+
 /* Each keeps its file open; the limit that a shell gives is soon met. */
 START_TEST(test_many_objects)
 {
@@ -908,6 +937,7 @@ Suite *sym_find_suite(void)
 	suite_add_tcase(s, debug);
 	tcase_add_checked_fixture(other, begin, build_end);
 	tcase_add_test(other, test_no_object);
+	tcase_add_test(other, test_unclean_names);
 	tcase_add_test(other, test_many_objects);
 	tcase_add_loop_test(other, test_vdso, 0, 2);
 	tcase_add_test(other, test_cxx);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "debuginfod.h"
+#include "text.h"
 
 /* As recorded; for want of that, what the file says that we took on other grounds. */
 static struct build_id id_of(const struct object *o)
@@ -206,21 +207,32 @@ static void open_object(struct object *o)
 		o->quality = o->symtab.has_locals ? CACHE_SYMBOLS : CACHE_EXPORTED;
 }
 
-static const char *keep(struct object *o, const char *text)
+/* What a file says is not believed: names are shown on terminals, and one to a line. */
+static const char *keep_n(struct object *o, const char *text, size_t n)
 {
-	const char *kept = *text ? pool_intern(o->context->pool, text) : "";
+	struct text clean = { 0 };
+	const char *kept;
 
+	if (text_clean_bytes(text) >= n) {
+		kept = pool_intern_n(o->context->pool, text, n);
+	} else {
+		text_add_clean(&clean, text);
+		kept = clean.failed ? NULL : pool_intern(o->context->pool, text_string(&clean));
+		text_release(&clean);
+	}
 	o->cached.full |= !kept; /* what we lost must not be kept as not known */
 	return kept ? kept : "";
+}
+
+static const char *keep(struct object *o, const char *text)
+{
+	return keep_n(o, text, strlen(text));
 }
 
 /* A version behind it says nothing about the function. */
 static const char *keep_symbol(struct object *o, const char *name)
 {
-	const char *kept = pool_intern_n(o->context->pool, name, strcspn(name, "@"));
-
-	o->cached.full |= !kept;
-	return kept ? kept : "";
+	return keep_n(o, name, strcspn(name, "@"));
 }
 
 static size_t ask(struct object *o, uint64_t address, struct place place[PLACES_MOST])

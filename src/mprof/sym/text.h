@@ -26,4 +26,12 @@ void text_release(struct text *t);
 /* Never NULL. */
 const char *text_string(const struct text *t);
 
+/*
+ * Bytes up to the first that must not reach a terminal or a line of output: a control
+ * character, or one that is not UTF-8.  The length of the string if there is none.
+ */
+size_t text_clean_bytes(const char *s);
+/* Adds a string, with a ? for each such byte. */
+void text_add_clean(struct text *t, const char *from);
+
 #endif
