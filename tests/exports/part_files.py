@@ -26,6 +26,8 @@ def test_replaces_a_file(w):
     with open(path, "rb") as file:
         same = file.read() == w.exported("csv")
     return differ("the same on disk and on stdout", same, True) + \
+        differ("the same with a dash", w.exported("csv", "-o", "-") == w.exported("csv"), True) + \
+        differ("files called -", w.left_behind("-"), []) + \
         differ("files", w.left_behind("again"), ["again.csv"])
 
 

@@ -33,7 +33,7 @@ static const struct argp_option options[] = {
 	{ "to", TO, "FORMAT", 0, "The format; --to help lists them", 0 },
 	{ "value", VALUE, "VALUE[,VALUE...]", 0,
 	  "What is counted, or all; --value help lists them [peak]", 0 },
-	{ "output", 'o', "FILE", 0, "Write here instead of to standard output", 0 },
+	{ "output", 'o', "FILE", 0, "Write here instead of to standard output (-)", 0 },
 	{ "stack-min-size", SMALL, "BYTES", 0,
 	  "Smaller blocks are one site, SmallAllocations (folded, mallocprofiler)", 1 },
 	{ "stack-max-size", LARGE, "BYTES", 0, "Larger blocks are one site, LargeAllocations", 1 },
@@ -182,7 +182,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		add_values(o, arg, state);
 		return 0;
 	case 'o':
-		o->output = arg;
+		o->output = strcmp(arg, "-") ? arg : NULL;
 		return 0;
 	case SMALL:
 		o->export.stack_min_size = bytes(arg, state);
