@@ -287,6 +287,15 @@ START_TEST(the_greatest_rss)
 	ck_assert_uint_eq(of(3)->rss_calls, 1);
 	ck_assert_uint_eq(sites.peak.bytes, 150);
 	release();
+	/* A filter leaves the moments as they are. */
+	start();
+	sites.options.filter.size_max = 20;
+	run();
+	ck_assert_uint_eq(sites.rss.bytes, 60);
+	ck_assert_uint_eq(sites.total.rss_bytes, 10);
+	ck_assert_uint_eq(sites.peak.bytes, 150);
+	ck_assert_uint_eq(sites.total.peak_bytes, 0);
+	release();
 }
 END_TEST
 

@@ -178,9 +178,13 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	print_process(p, m->process, out);
 	fprintf(out, " was largest %s, with %s in memory.\n", flat_moment(m->ns).s,
 		text_exact(m->rss).s);
-	fprintf(out, "  of that, its blocks  %s in %s (%s)\n", text_exact(p->total.rss_bytes).s,
-		text_many(p->total.rss_calls, "block", "blocks").s,
-		text_percent(p->total.rss_bytes, m->rss).s);
+	fprintf(out, "  of that, its blocks  %s in %s (%s)\n", text_exact(m->bytes).s,
+		text_many(m->calls, "block", "blocks").s, text_percent(m->bytes, m->rss).s);
+	if (p->total.rss_bytes != m->bytes)
+		fprintf(out, "  of these, what is looked at  %s in %s (%s)\n",
+			text_exact(p->total.rss_bytes).s,
+			text_many(p->total.rss_calls, "block", "blocks").s,
+			text_percent(p->total.rss_bytes, m->bytes).s);
 	if (process && process->self_bytes)
 		fprintf(out, "  and mprof's own memory in it  %s\n",
 			text_bytes(process->self_bytes).s);

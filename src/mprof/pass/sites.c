@@ -179,6 +179,12 @@ static void add_epochs(struct sites *s, struct seat *seat, const struct end *e)
 		seat->epoch_bytes[behind] -= e->block->size;
 }
 
+static inline bool lived_at_rss(const struct sites *s, const struct end *e)
+{
+	return e->block->start <= s->rss.ticks && e->ticks > s->rss.ticks &&
+	       s->walk->heap.process[e->process]->number == s->rss.process;
+}
+
 static inline void add_moments(struct sites *s, struct seat *seat, const struct end *e)
 {
 	const struct work *k = s->work;
@@ -193,8 +199,7 @@ static inline void add_moments(struct sites *s, struct seat *seat, const struct 
 		seat->peak_bytes += b->size;
 		seat->peak_slack += b->slack;
 	}
-	if (b->start <= s->rss.ticks && e->ticks > s->rss.ticks &&
-	    s->walk->heap.process[e->process]->number == s->rss.process) {
+	if (lived_at_rss(s, e)) {
 		seat->rss_calls++;
 		seat->rss_bytes += b->size;
 	}
@@ -248,6 +253,10 @@ static inline void block_ends(struct sites *s, const struct end *e)
 	struct seat *seat;
 	uint64_t ns = UINT64_MAX;
 
+	if (lived_at_rss(s, e)) {
+		s->rss.calls++;
+		s->rss.bytes += b->size;
+	}
 	if (!passes(s, b, e->process))
 		return;
 	seat = seat_of(s, b);
@@ -497,11 +506,10 @@ static void finish(void *self, struct walk *w)
 		s->local[i] = (struct site_local){ k->seats.group[i].most_calls,
 						   k->seats.group[i].most_bytes };
 	s->groups = k->seats.groups;
+	site_seats_release(&k->seats); /* as large as what was made of them */
 	if (s->count)
 		qsort(s->site, s->count, sizeof(*s->site), by_bytes);
 	s->peak.ns = s->peak.ticks ? walk_ns(w, s->peak.ticks) : 0;
-	s->rss.calls = s->total.rss_calls;
-	s->rss.bytes = s->total.rss_bytes;
 	s->rss.mapped = k->maps.set.bytes[false];
 	s->rss.arena = k->maps.break_now > 0 ? (uint64_t)k->maps.break_now : 0;
 }
