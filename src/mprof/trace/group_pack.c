@@ -29,7 +29,7 @@ static void put_varint(struct group_packer *p, unsigned column, uint64_t value)
 
 static struct found *find(struct group_packer *p, struct found *table, uint64_t key)
 {
-	size_t i = (key * 0x9e3779b97f4a7c15ull) >> 20 & (p->found_size - 1);
+	size_t i = (key * 0x9e3779b97f4a7c15ull) >> 40 & (p->found_size - 1);
 
 	while (table[i].group == p->group && table[i].key != key)
 		i = (i + 1) & (p->found_size - 1);

@@ -93,7 +93,7 @@ void stack_packer_free(struct stack_packer *p)
 
 static struct known *find(struct stack_packer *p, uint64_t address)
 {
-	size_t i = (address * 0x9e3779b97f4a7c15ull) >> 20 & (p->known_size - 1);
+	size_t i = (address * 0x9e3779b97f4a7c15ull) >> 40 & (p->known_size - 1);
 
 	while (p->known[i].number && p->known[i].address != address)
 		i = (i + 1) & (p->known_size - 1);
