@@ -119,15 +119,27 @@ static bool holds_functions(int tag, bool deep)
 	}
 }
 
+/* Only forwards: the siblings of a damaged file may go in a circle. */
+static bool next_sibling(Dwarf_Die *die)
+{
+	Dwarf_Die next;
+
+	if (dwarf_siblingof(die, &next) || next.addr <= die->addr)
+		return false;
+	*die = next;
+	return true;
+}
+
 /* deep: functions inside of functions too. */
 static bool index_children(struct unit *u, Dwarf_Die *parent, bool deep, unsigned depth)
 {
 	Dwarf_Die die;
-	int tag, next;
+	bool more;
+	int tag;
 
 	if (depth > DEPTH_MOST)
 		return true;
-	for (next = dwarf_child(parent, &die); !next; next = dwarf_siblingof(&die, &die)) {
+	for (more = !dwarf_child(parent, &die); more; more = next_sibling(&die)) {
 		tag = dwarf_tag(&die);
 		if (tag == DW_TAG_subprogram && !add_function(u, &die))
 			return false;
@@ -221,30 +233,56 @@ static size_t put_before(char *to, size_t at, const char *text)
 	return at - n;
 }
 
-/* The names of the scopes, written from the end to the begin. */
-static const char *scoped_name(struct lines *l, Dwarf_Die *die, const char *name)
+/*
+ * The DIEs from the unit to `target`, both included; how many, 0: it is not there.  A DIE
+ * lies behind the beginning of its parent and before the parent's sibling, so only siblings
+ * are walked; libdw's dwarf_getscopes_die looks at everything before the target.
+ */
+static size_t path_to(Dwarf_Die *unit, Dwarf_Die *target, Dwarf_Die path[DEPTH_MOST])
 {
+	Dwarf_Off wanted = dwarf_dieoffset(target);
+	Dwarf_Die behind;
+	size_t n = 0;
+
+	path[n++] = *unit;
+	while (dwarf_dieoffset(&path[n - 1]) != wanted) {
+		if (n == DEPTH_MOST || dwarf_child(&path[n - 1], &path[n]))
+			return 0;
+		behind = path[n];
+		while (next_sibling(&behind) && dwarf_dieoffset(&behind) <= wanted)
+			path[n] = behind;
+		n++;
+	}
+	return n;
+}
+
+static const char *scope_name(Dwarf_Die *scope, const char *inner)
+{
+	const char *name = dwarf_diename(scope);
+
+	if (name)
+		return name;
+	if (dwarf_tag(scope) == DW_TAG_namespace)
+		return "(anonymous namespace)";
+	return !strncmp(inner, "operator()", 10) ? "{lambda}" : "{unnamed}";
+}
+
+/* The names of the scopes, written from the end to the begin. */
+static const char *scoped_name(struct lines *l, Dwarf_Die *unit, Dwarf_Die *die, const char *name)
+{
+	Dwarf_Die path[DEPTH_MOST];
 	char whole[1024];
-	Dwarf_Die *scope = NULL;
-	int i, n = dwarf_getscopes_die(die, &scope);
-	size_t at = put_before(whole, sizeof(whole) - 1, name);
-	const char *part;
+	size_t at = put_before(whole, sizeof(whole) - 1, name), n = path_to(unit, die, path), i;
 
 	whole[sizeof(whole) - 1] = '\0';
-	for (i = 1; i < n && at; i++) {
-		int tag = dwarf_tag(&scope[i]);
+	for (i = n; i-- > 1 && at;) {
+		int tag = dwarf_tag(&path[i]);
 
-		if (!holds_functions(tag, false) && tag != DW_TAG_subprogram)
+		if (i == n - 1 || (!holds_functions(tag, false) && tag != DW_TAG_subprogram))
 			continue;
-		part = dwarf_diename(&scope[i]);
-		if (!part)
-			part = tag == DW_TAG_namespace		  ? "(anonymous namespace)"
-			       : !strncmp(name, "operator()", 10) ? "{lambda}"
-								  : "{unnamed}";
 		at = put_before(whole, at, "::");
-		at = at ? put_before(whole, at, part) : 0;
+		at = at ? put_before(whole, at, scope_name(&path[i], name)) : 0;
 	}
-	free(scope);
 	return at ? pool_intern(l->pool, whole + at) : name;
 }
 
@@ -263,7 +301,7 @@ static const char *name_of(struct lines *l, Dwarf_Die *die)
 		return name;
 	scoped = pool_map_get(&l->spelled, declared.addr);
 	if (!scoped) {
-		scoped = scoped_name(l, &declared, name);
+		scoped = scoped_name(l, &unit, &declared, name);
 		if (!scoped || !pool_map_put(&l->spelled, declared.addr, (void *)scoped))
 			return name;
 	}
@@ -281,11 +319,12 @@ struct chain {
 static bool step_inwards(Dwarf_Die *in, uint64_t address, struct chain *c, unsigned depth)
 {
 	Dwarf_Die die;
-	int tag, next;
+	bool more;
+	int tag;
 
 	if (depth > DEPTH_MOST)
 		return false;
-	for (next = dwarf_child(in, &die); !next; next = dwarf_siblingof(&die, &die)) {
+	for (more = !dwarf_child(in, &die); more; more = next_sibling(&die)) {
 		tag = dwarf_tag(&die);
 		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block &&
 		    tag != DW_TAG_try_block && tag != DW_TAG_catch_block)
@@ -362,7 +401,7 @@ size_t lines_find(struct lines *l, uint64_t address, struct place places[PLACES_
 		else
 			call_place(u, &c.die[c.count - i], &places[i]);
 	}
-	if (!dwarf_lowpc(function, &low))
+	if (!dwarf_lowpc(function, &low) && low <= address)
 		places[c.count - 1].offset = address - low;
 	return c.count;
 }
