@@ -356,6 +356,7 @@ static json *report_object(const struct analysis *a)
 	add_s(o, "trace", a->path);
 	add_n(o, "trace_bytes", a->file_bytes);
 	add_n(o, "page_bytes", a->walk.heap.page_size);
+	add_n(o, "time_error_ns", a->time_error_ns);
 	add_i(o, "duration_ns",
 	      (int64_t)walk_duration_ns(&a->walk, a->tree.end_ticks - a->tree.start_ticks));
 	report_json_totals(o, &a->totals.all);

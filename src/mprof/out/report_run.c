@@ -34,7 +34,10 @@ static int print_run(const struct analysis *a, const struct report_options *o, F
 	fprintf(out, "  Recorded: %s of %s in %s", text_many(t->all.calls, "call", "calls").s,
 		text_many(t->thread.count, "thread", "threads").s,
 		text_many(a->tree.processes, "process", "processes").s);
-	fprintf(out, "; %s of trace in %s.\n", text_bytes(a->file_bytes).s, a->path);
+	fprintf(out, "; %s of trace in %s", text_bytes(a->file_bytes).s, a->path);
+	if (a->time_error_ns)
+		fprintf(out, "; times are right to %s", text_ns(a->time_error_ns).s);
+	fprintf(out, ".\n");
 	if (image && *image->allocator)
 		fprintf(out, "  Allocator: %s.\n", image->allocator);
 	return 0;

@@ -30,6 +30,9 @@ void analysis_source_of(struct analysis_source *source, struct trace *t)
 		.path = trace_path(t),
 		.file_bytes = trace_bytes(t),
 	};
+	source->time_error_ns =
+	    (uint64_t)(trace_ns(t, trace_header(t)->start_ticks + trace_header(t)->time_error) -
+		       trace_ns(t, trace_header(t)->start_ticks));
 	walk_input_from_trace(&source->input, t);
 	source->input.stacks = trace_stacks(t);
 }
@@ -44,6 +47,7 @@ int analysis_make(struct analysis *a, const struct analysis_source *source, stru
 	memset(a, 0, sizeof(*a));
 	a->path = source->path;
 	a->file_bytes = source->file_bytes;
+	a->time_error_ns = source->time_error_ns;
 	a->damage = source->damage;
 	a->has_stacks = stacks && stacks->definitions > 0;
 	a->sites.options = (struct sites_options){ .filter = SITE_FILTER_ALL };

@@ -29,6 +29,7 @@ struct analysis {
 	const struct trace_damage *damage;
 	const char *path;
 	uint64_t file_bytes;
+	uint64_t time_error_ns; /* how wrong times may be, by compression */
 	struct tree tree;
 	struct totals totals;
 	struct peak peak;
@@ -51,6 +52,7 @@ struct analysis_source {
 	const struct trace_damage *damage;
 	const char *path;
 	uint64_t file_bytes;
+	uint64_t time_error_ns;
 	void (*progress)(void *context, const struct walk *w);
 	void *progress_context;
 };
