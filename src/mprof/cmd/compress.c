@@ -66,8 +66,8 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "LOG...",
-	.doc = "Compresses finished traces where they stand, chunk by chunk, so that they stay"
-	       " seekable. A trace that is compressed already is left alone.",
+	.doc = "Compresses finished traces where they stand, in pieces of up to a million events,"
+	       " so that they stay seekable. A trace that is compressed already is left alone.",
 };
 
 /* Somebody who still records into it holds a lock. */
