@@ -770,6 +770,7 @@ END_TEST
 START_TEST(test_rust)
 {
 	static const char *const manglings[] = { "legacy", "v0" };
+	const struct sym_line *each, *put;
 	struct build b;
 	char *text;
 
@@ -790,17 +791,19 @@ START_TEST(test_rust)
 		       "rustc -g -O %s r.rs 2>/dev/null",
 		       manglings[_i], _i ? "-C symbol-mangling-version=v0" : ""))
 		return;
-	text = build_output("nm r | awk '/4each/ && / [Tt] / { print \"each\", $1 }"
-			    " /3put/ && / [Tt] / { print \"put\", $1 }'");
+	text = build_output("nm r | awk '/1r4each/ && / [Tt] / { print \"each\", $1 }"
+			    " /Stack.*3put/ && / [Tt] / { print \"put\", $1 }'");
 	build_object(&b, "r");
 	build_frame(&b, said(text, "each "), STACK_FRAME_EXACT);
 	build_frame(&b, said(text, "put "), STACK_FRAME_EXACT);
-	ck_assert_int_eq(strncmp(build_text(&b, 1), _i ? "r::each::<...> r.rs:" : "r::each", 7), 0);
-	ck_assert_ptr_null(strstr(build_text(&b, 1), "17h"));
+	/* what the compiler inlined at their beginnings is its own choice */
+	each = &build_ask(&b, 1)->line[build_ask(&b, 1)->count - 1];
+	put = &build_ask(&b, 2)->line[build_ask(&b, 2)->count - 1];
+	ck_assert_int_eq(strncmp(each->function, _i ? "r::each::<...>" : "r::each", 7), 0);
 	ck_assert_ptr_null(strstr(build_text(&b, 1), "::h"));
-	ck_assert_ptr_nonnull(strstr(build_text(&b, 1), " r.rs:"));
-	ck_assert_ptr_nonnull(strstr(build_text(&b, 2), "Stack<"));
-	ck_assert_ptr_nonnull(strstr(build_text(&b, 2), "::put r.rs:3"));
+	ck_assert_ptr_nonnull(strstr(build_text(&b, 1), "r.rs:"));
+	ck_assert_int_eq(strncmp(put->function, "r::Stack<...>::put", 18), 0);
+	ck_assert_ptr_nonnull(strstr(build_text(&b, 2), "r.rs:3"));
 	build_close(&b);
 	free(text);
 }
