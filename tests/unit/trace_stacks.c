@@ -199,9 +199,11 @@ START_TEST(over_time)
 	words_object(&records, 1800, LIB, LIB + 0x800, 0x1000, "/a.so", "a");
 	define(0, 4, 0, 0, 1, LIB + 0x801);
 	define(0, 5, 0, 0, 1, LIB + 0x11); /* its object was taken over */
+	words_object(&records, 1900, LIB, LIB, 0x1000, "/b.so", "b");
+	define(0, 6, 0, 0, 1, LIB + 0x1701); /* likewise, from below */
 	flush(1, 0, 1);
 	first = one_event(1, 0, 1);
-	for (uint32_t id = 2; id <= 5; id++)
+	for (uint32_t id = 2; id <= 6; id++)
 		one_event(1, 0, id);
 	s = reopen();
 	ck_assert_uint_eq(s->bad, 1);
@@ -213,6 +215,7 @@ START_TEST(over_time)
 	ck_assert_uint_eq(s->frame[s->node[stack[first + 2]].frame].address, 0x1010);
 	ck_assert_uint_eq(s->frame[s->node[stack[first + 3]].frame].object, 1);
 	ck_assert_uint_eq(s->frame[s->node[stack[first + 4]].frame].object, 0);
+	ck_assert_uint_eq(s->frame[s->node[stack[first + 5]].frame].object, 0);
 }
 END_TEST
 
