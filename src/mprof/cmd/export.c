@@ -11,10 +11,12 @@
 #include <unistd.h>
 
 #include "../out/export.h"
+#include "argument.h"
 #include "cmd.h"
 #include "export_files.h"
 #include "export_series.h"
 #include "profile_options.h"
+#include "progress.h"
 #include "tally.h"
 
 struct options {
@@ -101,16 +103,6 @@ static uint64_t bytes(const char *arg, struct argp_state *state)
 	return n;
 }
 
-static double percent(const char *arg, struct argp_state *state)
-{
-	char *end;
-	double p = strtod(arg, &end);
-
-	if (*end || end == arg || !(p >= 0 && p <= 100))
-		argp_error(state, "'%s' is no percentage: 0 to 100", arg);
-	return p;
-}
-
 /* ---- the command line ---- */
 
 /* An option that the format would not heed; NULL. */
@@ -194,7 +186,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->export.hide_zero_live = true;
 		return 0;
 	case MIN_PERCENT:
-		o->export.min_percent = percent(arg, state);
+		o->export.min_percent = argument_percent(arg, state);
 		o->cut = true;
 		return 0;
 	case SYMBOLS:
@@ -326,7 +318,7 @@ static int make(const struct options *o, struct trace *t, int which, struct prof
 		struct error *err)
 {
 	struct profile_options options = o->cli.options;
-	struct profile_progress progress;
+	struct progress progress;
 	struct profile *p;
 	int ret;
 
@@ -336,9 +328,10 @@ static int make(const struct options *o, struct trace *t, int which, struct prof
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return fail(err, -ENOMEM, "no memory to read '%s'", trace_path(t));
-	profile_progress_start(&progress, &options);
+	options.progress = progress_start(&progress);
+	options.progress_context = &progress;
 	ret = profile_make(p, t, &options, err);
-	profile_progress_done(&progress);
+	progress_done(&progress);
 	if (ret < 0)
 		free(p);
 	else
@@ -352,14 +345,15 @@ static int write_and_tell(struct writing *w, struct error *err)
 {
 	struct export_options export = w->o->export;
 	struct profile_options options = *export.profile;
-	struct profile_progress progress;
+	struct progress progress;
 	int ret;
 
 	export.profile = &options;
 	w->x.options = &export;
-	profile_progress_start(&progress, &options);
+	options.progress = progress_start(&progress);
+	options.progress_context = &progress;
 	ret = write_all(w, err);
-	profile_progress_done(&progress);
+	progress_done(&progress);
 	return ret;
 }
 

@@ -311,42 +311,6 @@ void profile_cli_release(struct profile_cli *c)
 	c->suppressions = c->debug_dir = c->rewrite = c->stop = (struct profile_list){ NULL, 0 };
 }
 
-/* ---- the progress line ---- */
-
-static void show_progress(void *context, const struct walk *w)
-{
-	struct profile_progress *g = context;
-	uint64_t end = 0, span, done;
-	struct timespec now;
-	size_t i;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (!g->shown && now.tv_sec - g->start.tv_sec + (now.tv_nsec > g->start.tv_nsec) < 2)
-		return;
-	g->shown = true;
-	for (i = 0; i < w->input.thread_count; i++)
-		if (w->input.threads[i].last_ticks > end)
-			end = w->input.threads[i].last_ticks;
-	span = end > w->first_ticks ? end - w->first_ticks : 1;
-	done = w->last_ticks < end ? w->last_ticks - w->first_ticks : span;
-	fprintf(stderr, "\rmprof: reading, %3.0f %%, %.0f million events ",
-		100.0 * (double)done / (double)span, (double)w->events / 1e6);
-}
-
-void profile_progress_start(struct profile_progress *g, struct profile_options *o)
-{
-	g->shown = false;
-	clock_gettime(CLOCK_MONOTONIC, &g->start);
-	o->progress = isatty(STDERR_FILENO) ? show_progress : NULL;
-	o->progress_context = g;
-}
-
-void profile_progress_done(struct profile_progress *g)
-{
-	if (g->shown)
-		fputs("\r\033[K", stderr);
-}
-
 /* ---- what is missing ---- */
 
 #define REMARKS 3u

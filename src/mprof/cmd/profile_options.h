@@ -38,17 +38,6 @@ extern const struct argp profile_argp;
 void profile_cli_init(struct profile_cli *c);
 void profile_cli_release(struct profile_cli *c);
 
-/*
- * A line on stderr that shows how far the walk is, on a terminal and when it
- * takes more than a second: set before profile_make, done after it.
- */
-struct profile_progress {
-	struct timespec start;
-	bool shown;
-};
-void profile_progress_start(struct profile_progress *g, struct profile_options *o);
-void profile_progress_done(struct profile_progress *g);
-
 /* For stderr: objects whose names could not be had, the most important ones; or only those
  * whose last part is one of n modules. */
 void profile_tell_remarks(const struct profile *p);

@@ -18,7 +18,9 @@
 #include "../pass/findings.h"
 #include "../run/elf.h"
 #include "cmd.h"
+#include "argument.h"
 #include "export_files.h"
+#include "progress.h"
 #include "report_view.h"
 
 struct options {
@@ -61,16 +63,6 @@ static size_t number(const char *arg, const char *what, struct argp_state *state
 	if (errno || *end || end == arg || *arg == '-' || n > UINT32_MAX)
 		argp_error(state, "'%s' is no number of %s", arg, what);
 	return n;
-}
-
-static double percent(const char *arg, struct argp_state *state)
-{
-	char *end;
-	double p = strtod(arg, &end);
-
-	if (*end || end == arg || !(p >= 0 && p <= 100))
-		argp_error(state, "'%s' is no percentage: 0 to 100", arg);
-	return p;
 }
 
 static void add_source(struct options *o, const char *dir, struct argp_state *state)
@@ -154,7 +146,7 @@ static error_t parse_view(int key, char *arg, struct argp_state *state)
 		return 0;
 	case MIN_PERCENT:
 		o->of_views = "min-percent";
-		r->min_percent = percent(arg, state);
+		r->min_percent = argument_percent(arg, state);
 		return 0;
 	case SOURCE_DIR:
 		o->of_views = "source-dir";
@@ -230,33 +222,6 @@ static const struct argp argp = {
 	.help_filter = list_views,
 };
 
-/* ---- the progress line ---- */
-
-struct progress {
-	struct timespec start;
-	bool shown;
-};
-
-static void show_progress(void *context, const struct walk *w)
-{
-	struct progress *p = context;
-	struct timespec now;
-	uint64_t end = 0, span, done;
-	size_t i;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (!p->shown && now.tv_sec - p->start.tv_sec + (now.tv_nsec > p->start.tv_nsec) < 2)
-		return;
-	p->shown = true;
-	for (i = 0; i < w->input.thread_count; i++)
-		if (w->input.threads[i].last_ticks > end)
-			end = w->input.threads[i].last_ticks;
-	span = end > w->first_ticks ? end - w->first_ticks : 1;
-	done = w->last_ticks < end ? w->last_ticks - w->first_ticks : span;
-	fprintf(stderr, "\rmprof: reading, %3.0f %%, %.0f million events ",
-		100.0 * (double)done / (double)span, (double)w->events / 1e6);
-}
-
 /* ---- the command ---- */
 
 /* Why the programs that are missing could not be recorded, as their files say now. */
@@ -277,20 +242,17 @@ static int overview(struct trace *t, const struct options *o, struct error *err)
 {
 	struct analysis *a = calloc(1, sizeof(*a));
 	struct analysis_source source;
-	struct progress progress = { .shown = false };
+	struct progress progress;
 	struct findings *f = calloc(1, sizeof(*f));
 	int ret;
 
 	if (!a || !f)
 		return fail(err, -1, "no memory to read '%s'", trace_path(t));
 	analysis_source_of(&source, t);
-	clock_gettime(CLOCK_MONOTONIC, &progress.start);
-	if (isatty(STDERR_FILENO))
-		source.progress = show_progress;
+	source.progress = progress_start(&progress);
 	source.progress_context = &progress;
 	ret = analysis_make(a, &source, err);
-	if (progress.shown)
-		fputs("\r\033[K", stderr);
+	progress_done(&progress);
 	if (!ret)
 		ret = findings_make(f, a, t, &o->cli.options, err);
 	if (!ret) {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "cmd.h"
+#include "progress.h"
 
 static bool is_damaged(const struct trace_damage *d)
 {
@@ -32,15 +33,16 @@ static void tell_losses(struct view_request *r, const struct trace *t)
 static int answer(struct report_view *v, struct trace *t, struct error *err)
 {
 	struct view_request *r = &v->request;
-	struct profile_progress progress;
+	struct progress progress;
 	int ret;
 
 	r->profile = calloc(1, sizeof(*r->profile));
 	if (!r->profile)
 		return fail(err, -ENOMEM, "no memory to read '%s'", trace_path(t));
-	profile_progress_start(&progress, r->options);
+	r->options->progress = progress_start(&progress);
+	r->options->progress_context = &progress;
 	ret = profile_make(r->profile, t, r->options, err);
-	profile_progress_done(&progress);
+	progress_done(&progress);
 	if (!ret) {
 		tell_losses(r, t);
 		profile_sort(r->profile, r->sort);

@@ -7,12 +7,13 @@
 #include "../trace/trace.h"
 #include "cmd.h"
 #include "profile_options.h"
+#include "progress.h"
 
 int two_profiles_make(struct two_profiles *two, const char *const path[DIFF_SIDES],
 		      const struct profile_options *o, struct error *err)
 {
 	struct profile_options options = *o;
-	struct profile_progress progress;
+	struct progress progress;
 	int side, ret;
 
 	memset(two, 0, sizeof(*two));
@@ -24,10 +25,11 @@ int two_profiles_make(struct two_profiles *two, const char *const path[DIFF_SIDE
 	for (side = 0; side < DIFF_SIDES; side++) {
 		if (!path[side])
 			continue;
-		profile_progress_start(&progress, &options);
+		options.progress = progress_start(&progress);
+		options.progress_context = &progress;
 		two->made[side] = true;
 		ret = profile_make(&two->profile[side], two->trace[side], &options, err);
-		profile_progress_done(&progress);
+		progress_done(&progress);
 		if (ret < 0)
 			return STATUS_FOUND;
 	}
