@@ -31,7 +31,7 @@ struct options {
 enum { EXACT = 256 };
 
 static const struct argp_option options[] = {
-	{ "level", 'l', "N", 0, "Of zstd, 1 (fast) to 19 (small) [6]", 0 },
+	{ "level", 'l', "N", 0, "Of zstd, 1 (fast) to 19 (small) [9]", 0 },
 	{ "exact", EXACT, NULL, 0, "Keep times as they are; otherwise they are right to 1 us", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };

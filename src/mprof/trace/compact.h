@@ -7,7 +7,7 @@
 
 #include "../util/error.h"
 
-#define COMPACT_LEVEL_DEFAULT 6	   /* of zstd */
+#define COMPACT_LEVEL_DEFAULT 9	   /* of zstd */
 #define COMPACT_ERROR_NS      1000 /* how wrong times may be made, unless none may */
 
 /*
