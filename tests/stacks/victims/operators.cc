@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-namespace shop {
+namespace shop
+{
 
 struct Shape {
 	virtual ~Shape() = default;
@@ -79,7 +80,12 @@ int main()
 	kept = shop::Box<std::string, 7>::fill(2002);
 	kept = shop::operator_plus(2048);
 	vector_grows(2004);
-	calls([](size_t size) { TAG(size); STAY(); }, 2005);
+	calls(
+	    [](size_t size) {
+		    TAG(size);
+		    STAY();
+	    },
+	    2005);
 	say("chain 2001 operator_new+ shop::Circle::draw " MAIN);
 	say("chain 2002 operator_new shop::Box<...>::fill " MAIN);
 	say("chain 2048 @libc~ operator_new shop::operator_plus " MAIN);

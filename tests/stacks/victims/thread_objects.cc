@@ -7,8 +7,16 @@
 struct Tag {
 	size_t size;
 	explicit Tag(size_t s) : size(s) { made(); }
-	FRAME void made() { TAG(size); STAY(); }
-	FRAME ~Tag() { TAG(size + 1); STAY(); }
+	FRAME void made()
+	{
+		TAG(size);
+		STAY();
+	}
+	FRAME ~Tag()
+	{
+		TAG(size + 1);
+		STAY();
+	}
 };
 
 static Tag global(2001);
@@ -24,7 +32,10 @@ FRAME static void works(size_t size)
 int main()
 {
 	std::thread(works, 2021).join();
-	std::thread([] { works(2022); STAY(); }).join();
+	std::thread([] {
+		works(2022);
+		STAY();
+	}).join();
 	say("chain 2001 Tag::made ... @libc+ _start");
 	say("chain 2002 Tag::~Tag @libc+ _start");
 	say("chain 2011 Tag::made ... works ... " THREAD);
