@@ -66,6 +66,7 @@ int mp_stacks_start(void)
 		mp_lost(MPROF_LOST_STACK, 1);
 		return -ENOMEM;
 	}
+	mp_cache_start();
 	eh_object((uintptr_t)mp_stacks_start, &mp_own);
 	mprof_core.capture = mp_capture;
 	if (text_same(mp_config.unwind, "libgcc")) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * cfi.c - reads .eh_frame_hdr and runs call frame programs.  Everything is
- * bounds-checked by the records' own lengths; what it does not know ends in
- * -ENOTSUP, never in a guess.
+ * bounds-checked by the records' own lengths, and those by the object; what it
+ * does not know ends in -ENOTSUP, never in a guess.
  */
 #include "cfi.h"
 
 #include <errno.h>
+
+#include "sys.h"
 
 uint64_t cursor_get(struct cursor *c, unsigned bytes)
 {
@@ -116,18 +118,20 @@ static uintptr_t encoded(struct cursor *c, uint8_t encoding, uintptr_t base)
 }
 
 /* The FDE in whose range pc may lie, by the sorted table of .eh_frame_hdr. */
-static const uint8_t *find_fde(const uint8_t *h, uintptr_t pc)
+static const uint8_t *find_fde(const struct eh_object *o, uintptr_t pc)
 {
+	const uint8_t *h = o->header;
 	uintptr_t base = (uintptr_t)h;
 	struct cursor c = { h + 4, h + 4 + 32, 0 };
 	uint64_t count, low, high;
 	const int32_t *table;
 
-	if (!h || h[0] != 1 || h[3] != 0x3b) /* version; datarel sdata4, as every linker writes */
+	if (!h || base < o->start || base + 36 > o->end || !sys_readable(h) || h[0] != 1 ||
+	    h[3] != 0x3b) /* version; datarel sdata4, as every linker writes */
 		return NULL;
 	encoded(&c, h[1], base);
 	count = encoded(&c, h[2], base);
-	if (c.bad || !count)
+	if (c.bad || !count || count > (o->end - (uintptr_t)c.at) / 8)
 		return NULL;
 	table = (const int32_t *)c.at;
 	for (low = 0, high = count; high - low > 1;) {
@@ -143,13 +147,16 @@ static const uint8_t *find_fde(const uint8_t *h, uintptr_t pc)
 	return (const uint8_t *)(base + (uintptr_t)(intptr_t)table[2 * low + 1]);
 }
 
-/* A record's bytes behind its length; bad when it is the terminator or of 64 bits. */
-static struct cursor record(const uint8_t *at)
+/* A record's bytes behind its length; bad when it is the terminator, of 64 bits or elsewhere. */
+static struct cursor record(const struct eh_object *o, const uint8_t *at)
 {
+	uintptr_t start = (uintptr_t)at;
 	uint32_t length;
 
+	if (start < o->start || start + 8 > o->end || !sys_readable(at))
+		return (struct cursor){ at, at, 1 };
 	__builtin_memcpy(&length, at, 4);
-	if (!length || length == 0xffffffffu)
+	if (!length || length > o->end - start - 4)
 		return (struct cursor){ at, at, 1 };
 	return (struct cursor){ at + 4, at + 4 + length, 0 };
 }
@@ -185,15 +192,17 @@ static void read_augmentation(struct cursor *c, const char *letters, struct cie 
 	*c = behind;
 }
 
-static int read_cie(const uint8_t *at, struct cie *cie)
+static int read_cie(const struct eh_object *o, const uint8_t *at, struct cie *cie)
 {
-	struct cursor c = record(at);
+	struct cursor c = record(o, at);
 	const char *letters;
 	uint64_t version;
 
 	*cie = (struct cie){ .pointer_encoding = 0 };
 	cursor_get(&c, 4);
 	version = cursor_get(&c, 1);
+	if (c.bad)
+		return -ENOTSUP;
 	letters = (const char *)c.at;
 	while (cursor_get(&c, 1) && !c.bad)
 		;
@@ -208,23 +217,14 @@ static int read_cie(const uint8_t *at, struct cie *cie)
 
 /* ---- programs ---- */
 
-#define REMEMBERED 4
-
-struct machine {
-	const struct cie *cie;
-	struct cfi_row row, initial, stack[REMEMBERED];
-	unsigned depth;
-	uintptr_t at, pc;
-};
-
-static struct cfi_cell *cell_of(struct machine *m, struct cfi_row *row, uint64_t reg)
+static struct cfi_cell *cell_of(struct cfi_machine *m, struct cfi_row *row, uint64_t reg)
 {
 	int i = reg == m->cie->ra ? CFI_PC : cfi_register(reg);
 
 	return i < 0 ? NULL : &row->cell[i];
 }
 
-static void set(struct machine *m, uint64_t reg, enum cfi_how how, int64_t offset)
+static void set(struct cfi_machine *m, uint64_t reg, enum cfi_how how, int64_t offset)
 {
 	struct cfi_cell *cell = cell_of(m, &m->row, reg);
 
@@ -232,7 +232,7 @@ static void set(struct machine *m, uint64_t reg, enum cfi_how how, int64_t offse
 		*cell = (struct cfi_cell){ how, { .offset = offset } };
 }
 
-static void restore(struct machine *m, uint64_t reg)
+static void restore(struct cfi_machine *m, uint64_t reg)
 {
 	struct cfi_cell *cell = cell_of(m, &m->row, reg);
 
@@ -247,7 +247,7 @@ static void skip_expression(struct cursor *c)
 	skip(c, n);
 }
 
-static void set_expression(struct machine *m, struct cursor *c, enum cfi_how how)
+static void set_expression(struct cfi_machine *m, struct cursor *c, enum cfi_how how)
 {
 	struct cfi_cell *cell = cell_of(m, &m->row, cursor_uleb(c));
 
@@ -256,14 +256,14 @@ static void set_expression(struct machine *m, struct cursor *c, enum cfi_how how
 	skip_expression(c);
 }
 
-static void set_cfa(struct machine *m, uint64_t reg, int64_t offset)
+static void set_cfa(struct cfi_machine *m, uint64_t reg, int64_t offset)
 {
 	m->row.cfa_register = reg;
 	m->row.cfa_offset = offset;
 	m->row.cfa_expression = NULL;
 }
 
-static int cfa_operation(struct machine *m, struct cursor *c, unsigned op)
+static int cfa_operation(struct cfi_machine *m, struct cursor *c, unsigned op)
 {
 	uint64_t reg;
 
@@ -293,7 +293,7 @@ static int cfa_operation(struct machine *m, struct cursor *c, unsigned op)
 	return -ENOTSUP;
 }
 
-static int register_operation(struct machine *m, struct cursor *c, unsigned op)
+static int register_operation(struct cfi_machine *m, struct cursor *c, unsigned op)
 {
 	uint64_t reg;
 
@@ -338,7 +338,7 @@ static int register_operation(struct machine *m, struct cursor *c, unsigned op)
 }
 
 /* 1: the row for pc is complete. */
-static int other_operation(struct machine *m, struct cursor *c, unsigned op)
+static int other_operation(struct cfi_machine *m, struct cursor *c, unsigned op)
 {
 	switch (op) {
 	case 0x00: /* nop */
@@ -353,7 +353,7 @@ static int other_operation(struct machine *m, struct cursor *c, unsigned op)
 		m->at += cursor_get(c, 1u << (op - 2)) * m->cie->code_align;
 		return m->at > m->pc;
 	case 0x0a: /* remember_state */
-		if (m->depth == REMEMBERED)
+		if (m->depth == CFI_REMEMBERED)
 			return -ENOTSUP;
 		m->stack[m->depth++] = m->row;
 		return 0;
@@ -369,7 +369,7 @@ static int other_operation(struct machine *m, struct cursor *c, unsigned op)
 	return -ENOTSUP;
 }
 
-static int run(struct machine *m, struct cursor c)
+static int run(struct cfi_machine *m, struct cursor c)
 {
 	int ret = 0;
 
@@ -408,39 +408,32 @@ struct cursor cfi_expression(const uint8_t *expression)
 }
 
 /* Runs the FDE's program up to pc. */
-static int run_fde(const struct cie *cie, struct cursor c, uintptr_t start, uintptr_t pc,
-		   struct cfi_row *row)
+static int run_fde(struct cfi_machine *m, const struct cie *cie, struct cursor c, uintptr_t start)
 {
-	struct machine m;
-
-	__builtin_memset(&m, 0, sizeof(m));
-	m.cie = cie;
-	m.at = start;
-	m.pc = pc;
-	if (run(&m, cie->program) < 0)
+	m->cie = cie;
+	m->at = start;
+	if (run(m, cie->program) < 0)
 		return -ENOTSUP;
-	m.initial = m.row;
-	m.at = start;
-	if (run(&m, c) < 0)
-		return -ENOTSUP;
-	*row = m.row;
-	return 0;
+	m->initial = m->row;
+	m->at = start;
+	return run(m, c);
 }
 
-int cfi_find(const uint8_t *header, uintptr_t pc, struct cfi_row *row)
+int cfi_find(const struct eh_object *o, uintptr_t pc, struct cfi_machine *m)
 {
-	const uint8_t *fde = find_fde(header, pc);
+	const uint8_t *fde = find_fde(o, pc);
 	uintptr_t start, length;
 	struct cursor c;
 	struct cie cie;
 	uint32_t back;
 
-	row->signal = 0;
+	__builtin_memset(m, 0, sizeof(*m));
+	m->pc = pc;
 	if (!fde)
 		return -ENOENT;
-	c = record(fde);
+	c = record(o, fde);
 	back = (uint32_t)cursor_get(&c, 4);
-	if (c.bad || !back || read_cie(c.at - 4 - back, &cie) < 0)
+	if (c.bad || !back || read_cie(o, c.at - 4 - back, &cie) < 0)
 		return -ENOTSUP;
 	start = encoded(&c, cie.pointer_encoding, 0);
 	length = encoded(&c, cie.pointer_encoding & 15, 0);
@@ -448,6 +441,6 @@ int cfi_find(const uint8_t *header, uintptr_t pc, struct cfi_row *row)
 		return -ENOENT;
 	if (cie.has_length)
 		skip_expression(&c);
-	row->signal = cie.signal;
-	return cie.signal ? 0 : run_fde(&cie, c, start, pc, row);
+	m->row.signal = cie.signal;
+	return cie.signal ? 0 : run_fde(m, &cie, c, start);
 }

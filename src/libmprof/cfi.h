@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "eh.h"
+
 #if defined(__x86_64__)
 enum {
 	CFI_RBX,
@@ -70,10 +72,20 @@ struct cfi_row {
 /* The operations of an expression. */
 struct cursor cfi_expression(const uint8_t *expression);
 
+#define CFI_REMEMBERED 4
+
+/* What runs a program.  1 KiB: too much for the stack of a coroutine. */
+struct cfi_machine {
+	struct cfi_row row, initial, stack[CFI_REMEMBERED];
+	const struct cie *cie;
+	unsigned depth;
+	uintptr_t at, pc;
+};
+
 /*
- * The row for the instruction at pc, from the .eh_frame_hdr at header.  0,
- * -ENOENT: no information, -ENOTSUP: not understood.  Needs about 1.5 KiB of stack.
+ * m->row: the row for the instruction at pc, from an object's .eh_frame_hdr.  0,
+ * -ENOENT: no information, -ENOTSUP: not understood.
  */
-int cfi_find(const uint8_t *header, uintptr_t pc, struct cfi_row *row);
+int cfi_find(const struct eh_object *o, uintptr_t pc, struct cfi_machine *m);
 
 #endif

@@ -36,7 +36,7 @@ struct eh_object {
 int eh_object(uintptr_t pc, struct eh_object *out);
 /*
  * Fills *rule for the instruction at pc.  0, -ENOENT: no information, -ENOTSUP:
- * not understood.  Reads loaded objects only.
+ * not understood.  Reads loaded objects only.  One thread at a time.
  */
 int eh_find(const struct eh_object *o, uintptr_t pc, struct eh_rule *rule);
 

@@ -263,16 +263,16 @@ static int step(struct context *x)
 {
 	uintptr_t pc = x->reg[CFI_PC] - !x->exact;
 	struct eh_object o;
-	struct cfi_row row;
-	int ret = eh_object(pc, &o) < 0 ? -ENOENT : cfi_find(o.header, pc, &row);
+	struct cfi_machine m;
+	int ret = eh_object(pc, &o) < 0 ? -ENOENT : cfi_find(&o, pc, &m);
 
 	if (ret == -ENOENT)
 		return leave_by_fp(x);
 	if (ret < 0)
 		return -1;
-	if (row.signal)
+	if (m.row.signal)
 		return leave_signal(x) ? 1 : -1;
-	return leave(x, &row);
+	return leave(x, &m.row);
 }
 
 /* The registers here and now. */

@@ -5,7 +5,7 @@
  *
  * Locks: glibc's loader lock (held by our callers at will), then one of
  * mp_local->pool_lock, starts_lock and stacks_lock, which never nest.  All are
- * spin locks held for a few instructions (pool_lock: also while a row of counts
+ * held for a few instructions (pool_lock: also while a row of counts
  * is mapped; stacks_lock: while a slot is copied), never across a call into the
  * program or the allocator, and they lie in memory that a forked child finds
  * zeroed: no child inherits a held lock.
@@ -117,7 +117,7 @@ struct mp_local {
 	uint32_t stream_begun;	    /* there are stack records of this process */
 	uint32_t objects;	    /* OBJECT records so far */
 	struct mprof_thread stream; /* where stack records go: a slot like a thread's */
-	struct stack_cache *caches; /* of all threads */
+	struct stack_cache *caches; /* of threads that have been on other stacks than their own */
 };
 extern struct mp_local *mp_local;
 extern struct mprof_thread mp_nobody;	/* always zero */

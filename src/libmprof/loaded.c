@@ -80,8 +80,9 @@ static void read_headers(struct facts *f, const struct eh_object *o)
 	const ElfW(Ehdr) *e = (const ElfW(Ehdr) *)o->start;
 	const ElfW(Phdr) * p;
 
-	if (o->end - o->start < 4096 || __builtin_memcmp(e->e_ident, ELFMAG, SELFMAG) ||
-	    e->e_phentsize != sizeof(*p) || e->e_phoff + e->e_phnum * sizeof(*p) > 4096)
+	if (o->end - o->start < 4096 || !sys_readable(e) ||
+	    __builtin_memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_phentsize != sizeof(*p) ||
+	    e->e_phoff + e->e_phnum * sizeof(*p) > 4096)
 		return;
 	p = (const ElfW(Phdr) *)(o->start + e->e_phoff);
 	for (int i = 0; i < e->e_phnum; i++) {
@@ -90,7 +91,7 @@ static void read_headers(struct facts *f, const struct eh_object *o)
 		if (p[i].p_type == PT_LOAD)
 			note_segment(f, o->bias, &p[i]);
 		else if (p[i].p_type == PT_NOTE && !f->id_bytes && at >= o->start &&
-			 at + p[i].p_memsz <= o->end)
+			 at + p[i].p_memsz <= o->end && sys_readable((const void *)at))
 			note_build_id(f, (const char *)at, p[i].p_memsz, p[i].p_align);
 	}
 }

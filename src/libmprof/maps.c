@@ -92,6 +92,8 @@ EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 		to = va_arg(args, void *);
 	va_end(args);
 	mp_stacks_unmapped((uintptr_t)old, old_bytes);
+	if (flags & MREMAP_FIXED)
+		mp_stacks_unmapped((uintptr_t)to, bytes);
 	ret = mp_sys(SYS_mremap, (long)old, (long)old_bytes, (long)bytes, flags, (long)to, 0);
 	note(MPROF_FN_MREMAP, ret < 0 && ret > -4096 ? 0 : (uint64_t)ret, bytes, (uintptr_t)old,
 	     old_bytes, ret);

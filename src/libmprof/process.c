@@ -230,20 +230,15 @@ EXPORT pid_t _Fork(void)
 	return pid;
 }
 
-/* exec answers a bad pointer with EFAULT.  An unknown `how` makes this a look and nothing else. */
-static int is_readable(const void *p)
-{
-	return mp_sys(SYS_rt_sigprocmask, -1, (long)p, 0, 8, 0, 0) != -EFAULT;
-}
-
+/* exec answers a bad pointer with EFAULT. */
 static int are_readable(const char *path, char *const envp[])
 {
-	if (!is_readable(path) || !envp)
-		return is_readable(path);
-	for (; is_readable(envp); envp++) {
+	if (!sys_readable(path) || !envp)
+		return sys_readable(path);
+	for (; sys_readable(envp); envp++) {
 		if (!*envp)
 			return 1;
-		if (!is_readable(*envp))
+		if (!sys_readable(*envp))
 			return 0;
 	}
 	return 0;

@@ -134,6 +134,7 @@ static struct eh_rule compile(uintptr_t pc)
 {
 	struct eh_object o;
 	struct eh_rule r;
+	uint64_t signals;
 	int ret;
 
 	if (eh_object(pc, &o) < 0)
@@ -144,7 +145,9 @@ static struct eh_rule compile(uintptr_t pc)
 	}
 	if (is_fp)
 		return by_fp;
+	mp_stacks_lock(&signals);
 	ret = eh_find(&o, pc, &r);
+	mp_stacks_unlock(&signals);
 	return ret == 0 ? r : ret == -ENOENT ? guess(pc) : (struct eh_rule){ .stuck = 1 };
 }
 

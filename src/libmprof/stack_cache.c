@@ -41,7 +41,7 @@ int mp_cache_grow(struct stack_cache *c)
 	size_t bytes = arrays_bytes(room), old_bytes = c->bytes;
 	char *old = (char *)c->frame, *at;
 
-	if (c->room >= STACK_FRAMES_MAX || !(at = sys_memory(bytes)))
+	if (c->room >= (c->patience ? STACK_FRAMES_MAX : STACK_ROOM) || !(at = sys_memory(bytes)))
 		return 0;
 	sys_madvise(at, bytes, MADV_DONTFORK);
 	place(c, at, room);
@@ -63,15 +63,102 @@ static struct stack_cache *cache_new(void)
 	sys_madvise(c, bytes, MADV_DONTFORK);
 	place(c, (char *)(c + 1), FIRST_ROOM);
 	c->generation = mp_rules_generation - 1;
+	c->patience = STACK_PATIENCE;
 	mp_self_bytes((int64_t)bytes);
+	return c;
+}
+
+/* The outermost `drop` frames go; the numbers of the others were those of whole stacks. */
+static void drop_outer(struct stack_cache *c, uint32_t drop, uint32_t kept)
+{
+	uint64_t h = ~mp_stacks_seed;
+	uint32_t slots = 0;
+
+	for (uint32_t i = 0; i < kept - drop; i++) {
+		c->frame[i] = c->frame[drop + i];
+		c->meta[i] = c->meta[drop + i];
+		c->meta[i].owner = 0;
+		c->meta[i].hash = h = mp_stack_hash(h, c->frame[i].pc);
+	}
+	for (uint32_t i = 0; i < c->slots; i++)
+		if (c->slot[i].frame >= drop) {
+			c->slot[slots] = c->slot[i];
+			c->slot[slots++].frame -= drop;
+		}
+	c->slots = slots;
+}
+
+void mp_cache_tire(struct stack_cache *c, uint64_t frames)
+{
+	c->patience = c->patience > frames ? c->patience - (uint32_t)frames : 0;
+	if (c->patience)
+		return;
+	c->id = 0; /* it may be of more frames than can stay */
+	c->room = c->room < STACK_ROOM ? c->room : STACK_ROOM;
+}
+
+uint32_t mp_cache_cut(struct stack_cache *c, uint32_t kept)
+{
+	uint32_t drop = kept + c->fresh_n - STACK_DEEP / 2;
+
+	c->cut = 1;
+	if (drop < kept) {
+		drop_outer(c, drop, kept);
+		return kept - drop;
+	}
+	c->fresh_n = STACK_DEEP / 2;
+	c->slots = 0;
+	return 0;
+}
+
+/* ---- which stack we are on ---- */
+
+static uintptr_t main_stack; /* an address in it */
+
+void mp_cache_start(void)
+{
+	main_stack = mprof_stack();
+}
+
+static int is_in(uintptr_t at, const struct area *a)
+{
+	return at - a->low < a->high - a->low;
+}
+
+/* The stack that a thread began on stays while the thread does; glibc's have its TLS on top. */
+static int is_home(const struct area *a)
+{
+	return is_in(main_stack, a) ||
+	       (sys_gettid() != mp_local->pid && is_in((uintptr_t)&mprof_self, a));
+}
+
+/* From now on c hears of memory that goes away.  Only few threads need to: see is_home(). */
+static void listen(struct stack_cache *c)
+{
+	c->listens = 1;
 	c->next = __atomic_load_n(&mp_local->caches, __ATOMIC_RELAXED);
 	while (!__atomic_compare_exchange_n(&mp_local->caches, &c->next, c, 0, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED))
 		;
-	return c;
 }
 
-/* ---- which stack we are on ---- */
+/* The main stack grows down: as far as there is no gap, it is one with the rest. */
+static int has_grown(struct stack_cache *c, uintptr_t sp)
+{
+	enum { LITTLE = 16 };
+	uintptr_t low = sp & -(uintptr_t)mp_page(), at = c->area.low;
+
+	if (low >= at || at - low > LITTLE * mp_page() || !is_in(main_stack, &c->area))
+		return 0;
+	while (at > low)
+		if (!sys_readable((const void *)(at -= mp_page())))
+			return 0;
+	for (uint32_t i = 0; i < c->areas; i++)
+		if (c->seen[i].high == c->area.high)
+			c->seen[i].low = low;
+	c->area.low = low;
+	return 1;
+}
 
 int mp_cache_area(struct stack_cache *c, uintptr_t sp)
 {
@@ -84,6 +171,8 @@ int mp_cache_area(struct stack_cache *c, uintptr_t sp)
 		}
 	if (mp_area(sp, &a) < 0)
 		return 0;
+	if (!c->listens && !is_home(&a))
+		listen(c);
 	/* The main thread's stack has grown: its old bounds are of no use any more. */
 	for (uint32_t i = 0; i < c->areas; i++)
 		if (c->seen[i].high == a.high) {
@@ -117,6 +206,8 @@ struct stack_cache *mp_cache_prepare(struct mprof_thread *t, uintptr_t sp)
 		c = t->stack = cache_new();
 	if (!c)
 		return NULL;
+	if (c->generation == mp_rules_generation && has_grown(c, sp))
+		return c; /* what lies further out is where it was */
 	c->n = c->slots = c->id = 0;
 	if (c->generation != mp_rules_generation) {
 		c->areas = c->next_area = 0;

@@ -230,34 +230,33 @@ static uint32_t add(const struct stack_cache *c, uint64_t hash, uint32_t first, 
 }
 
 /* Deeper than DEPTH: its innermost frames only, which nothing can be joined to. */
-static MPROF_COLD uint32_t innermost(const struct stack_cache *c)
+static MPROF_COLD uint32_t innermost(struct stack_cache *c)
 {
 	uint32_t first = c->n - (uint32_t)mp_config.depth, id;
 	uint64_t h = ~mp_stacks_seed;
 
-	for (uint32_t i = first; i < c->n; i++) {
-		unsigned __int128 wide =
-		    (unsigned __int128)(h ^ c->frame[i].pc) * 0x9e3779b97f4a7c15ull;
-
-		h = (uint64_t)wide ^ (uint64_t)(wide >> 64);
-	}
+	for (uint32_t i = first; i < c->n; i++)
+		h = mp_stack_hash(h, c->frame[i].pc);
 	id = look(__atomic_load_n(&table, __ATOMIC_ACQUIRE), h);
-	return id ? id : add(c, h, first, first, MPROF_STACK_TRUNCATED);
+	if (id)
+		return id;
+	mp_cache_tire(c, mp_config.depth * 64); /* all of them go to the file, too */
+	return add(c, h, first, first, MPROF_STACK_TRUNCATED);
 }
 
 uint32_t mp_stacks_id(struct stack_cache *c, uint32_t kept)
 {
+	uint32_t flags = c->flags | (c->cut ? MPROF_STACK_TRUNCATED : 0), id;
 	uint64_t hash;
-	uint32_t id;
 
 	if (!c->n)
 		return mp_stacks_none();
 	if (mprof_unlikely(c->n > mp_config.depth))
 		return innermost(c);
-	hash = c->meta[c->n - 1].hash ^ c->flags;
+	hash = c->meta[c->n - 1].hash ^ flags;
 	id = look(__atomic_load_n(&table, __ATOMIC_ACQUIRE), hash);
 	if (mprof_unlikely(!id))
-		id = add(c, hash, 0, kept, c->flags);
+		id = add(c, hash, 0, kept, flags);
 	for (uint32_t i = kept; i < c->n; i++)
 		c->meta[i].owner = id;
 	return id;

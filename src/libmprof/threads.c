@@ -15,6 +15,7 @@
  * are never reused.
  */
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -47,16 +48,29 @@ static int key_made;
 
 __attribute__((visibility("default"))) __thread struct mprof_thread *mprof_self = &mp_nobody;
 
+/*
+ * 0 free, 1 held, 2 held and waited for.  Waiting is asleep after a while: a thread
+ * of a realtime class would never let the holder run by spinning.
+ */
 void mp_lock(uint32_t *lock)
 {
-	for (unsigned tries = 0; __atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE); tries++)
-		if (tries > 64)
-			sys_yield();
+	static const struct timespec soon = { 0, 10000000 };
+
+	for (unsigned tries = 0; tries < 64; tries++) {
+		uint32_t none = 0;
+
+		if (__atomic_compare_exchange_n(lock, &none, 1, 0, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED))
+			return;
+	}
+	while (__atomic_exchange_n(lock, 2, __ATOMIC_ACQUIRE))
+		mp_sys(SYS_futex, (long)lock, FUTEX_WAIT_PRIVATE, 2, (long)&soon, 0, 0);
 }
 
 void mp_unlock(uint32_t *lock)
 {
-	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+	if (__atomic_exchange_n(lock, 0, __ATOMIC_RELEASE) == 2)
+		mp_sys(SYS_futex, (long)lock, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
 }
 
 void *mp_wiped_memory(size_t bytes)

@@ -187,18 +187,18 @@ static void add_slots(struct stack_cache *c, const struct stack_fresh *inner, ui
 		    (struct stack_slot){ inner->deref_slot, c->frame[frame].sp, frame };
 }
 
-MPROF_HOT uint64_t hash_of(uint64_t outer, uintptr_t pc)
+/* What was walked becomes frames [kept, n) of the cache.  Returns kept, less what was cut off. */
+static uint32_t rebuild(struct stack_cache *c, uint32_t kept)
 {
-	unsigned __int128 wide = (unsigned __int128)(outer ^ pc) * 0x9e3779b97f4a7c15ull;
+	uint32_t needs;
+	uint64_t h;
 
-	return (uint64_t)wide ^ (uint64_t)(wide >> 64);
-}
-
-/* What was walked becomes frames [kept, n) of the cache. */
-static void rebuild(struct stack_cache *c, uint32_t kept)
-{
-	uint64_t h = kept ? c->meta[kept - 1].hash : mp_stacks_seed;
-	uint32_t needs = kept ? c->meta[kept - 1].needs : 0;
+	if (!kept)
+		c->cut = c->flags & MPROF_STACK_TRUNCATED;
+	if (mprof_unlikely(kept + c->fresh_n > STACK_DEEP && !c->patience))
+		kept = mp_cache_cut(c, kept);
+	h = kept ? c->meta[kept - 1].hash : c->cut ? ~mp_stacks_seed : mp_stacks_seed;
+	needs = kept ? c->meta[kept - 1].needs : 0;
 
 	/* The frame that was joined has another one inside it now, or none. */
 	while (c->slots && c->slot[c->slots - 1].frame + 1 >= kept)
@@ -212,7 +212,7 @@ static void rebuild(struct stack_cache *c, uint32_t kept)
 		/* A frame that restores fp from the stack shields what lies outside from its own.
 		 */
 		needs = (f->how & FRESH_USES) | (needs & !f->fp_slot);
-		h = hash_of(h, f->pc);
+		h = mp_stack_hash(h, f->pc);
 		c->frame[c->n].sp = f->sp;
 		c->frame[c->n].pc = f->pc;
 #if !defined(__x86_64__)
@@ -224,6 +224,7 @@ static void rebuild(struct stack_cache *c, uint32_t kept)
 		c->n++;
 	}
 	c->fresh_n = 0;
+	return kept;
 }
 
 /* The frame at *s becomes a fresh one, and *s its caller's.  0: it was the last one. */
@@ -238,6 +239,7 @@ static int walk_one(struct stack_cache *c, struct state *s)
 		return 0;
 	}
 	if (c->fresh_n + c->n >= c->room && !mp_cache_grow(c)) {
+		mp_cache_tire(c, STACK_PATIENCE);
 		c->flags |= MPROF_STACK_TRUNCATED;
 		return 0;
 	}
@@ -391,15 +393,17 @@ uint32_t mp_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_
 		compiler_barrier();
 		c->dirty = 0;
 	} while (mprof_unlikely(c->generation != mp_rules_generation) && ++again < 4);
+	if (mprof_unlikely(c->n + c->fresh_n > STACK_DEEP))
+		mp_cache_tire(c, c->n + 16ull * c->fresh_n);
 	if (kept == c->n && !c->fresh_n && c->id)
 		return c->id;
 	if (mprof_unlikely(c->complex))
 		return mp_capture_full(t, pc, sp);
 	c->dirty = 1;
 	compiler_barrier();
-	rebuild(c, kept);
+	kept = rebuild(c, kept);
 	kept = c->id = mp_stacks_id(c, kept);
-	if (mprof_unlikely(c->flags || c->broken))
+	if (mprof_unlikely(c->flags & ~MPROF_STACK_TRUNCATED || c->broken || c->n > c->room))
 		c->n = c->slots = c->id = 0;
 	compiler_barrier();
 	c->dirty = 0;

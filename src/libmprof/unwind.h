@@ -12,8 +12,9 @@
  *   areas.c   which mapping an address lies in
  *
  * Lock: mp_local->stacks_lock, held with all signals blocked (a handler that
- * jumps out must not leave it held), for lookups in tables and one record in
- * the stream, which may cost one pwrite.  Never held while calling the loader.
+ * jumps out must not leave it held), for lookups in tables, reading call frame
+ * information and one record in the stream, which may cost one pwrite.  Never held
+ * while calling the loader.
  */
 #ifndef MP_UNWIND_H
 #define MP_UNWIND_H
@@ -92,8 +93,13 @@ struct stack_cache;
 struct stack_cache *mp_cache_prepare(struct mprof_thread *t, uintptr_t sp);
 /* c is on the mapping of sp from now on.  0: nobody knows it. */
 int mp_cache_area(struct stack_cache *c, uintptr_t sp);
+void mp_cache_start(void); /* on the main stack */
 /* Twice the room.  0: there is none. */
 int mp_cache_grow(struct stack_cache *c);
+/* So many frames were checked; see STACK_PATIENCE. */
+void mp_cache_tire(struct stack_cache *c, uint64_t frames);
+/* What is kept and what is fresh are too many frames: drops outer ones.  How many are kept. */
+uint32_t mp_cache_cut(struct stack_cache *c, uint32_t kept);
 
 /* ---- unwind.c: for an unwinder that finds all frames itself, innermost first ---- */
 
@@ -116,7 +122,16 @@ void mp_loaded_again(void);
 
 /* ---- stacks.c ---- */
 
+/*
+ * Checking costs by depth.  A thread that allocates again and again beneath more
+ * frames than STACK_DEEP has spent STACK_PATIENCE on it after a moment.  From then
+ * on its cache loses all but the innermost half of so many frames whenever it has
+ * more, and its stacks are marked as truncated.
+ */
 #define STACK_FRAMES_MAX 262143u
+#define STACK_DEEP	 8192u
+#define STACK_ROOM	 (STACK_DEEP * 3 / 2) /* then: those, and as many fresh ones as stay */
+#define STACK_PATIENCE	 (1u << 27)	      /* frames checked; a walked one counts as 16 */
 
 struct stack_frame {
 	uintptr_t sp; /* after the return to pc: the CFA of what it called */
@@ -162,6 +177,9 @@ struct stack_cache {
 	uint32_t flags;	  /* MPROF_STACK_...: outer frames are missing */
 	uint32_t broken;  /* it leads through a signal handler */
 	uint32_t complex; /* it leads through a frame that a rule cannot say */
+	uint32_t patience;
+	uint32_t listens; /* among mp_local->caches */
+	uint32_t cut;	  /* outer frames are missing: it was too deep */
 	uint32_t dirty;	  /* being changed */
 	uint32_t areas, next_area;
 	struct area area; /* that the stack lies in */
@@ -169,12 +187,20 @@ struct stack_cache {
 	struct stack_meta *meta;
 	struct stack_slot *slot; /* ascending by frame; room for 2 * room */
 	struct stack_fresh *fresh;
-	struct stack_cache *next;      /* of this process */
+	struct stack_cache *next;      /* of those that listen */
 	size_t bytes;		       /* of the arrays */
 	struct area seen[STACK_AREAS]; /* where this thread has been before */
 };
 
 extern uint64_t mp_stacks_seed; /* hash of no frames */
+
+/* [hot] Of a frame and all that are outside of it. */
+MPROF_HOT uint64_t mp_stack_hash(uint64_t outer, uintptr_t pc)
+{
+	unsigned __int128 wide = (unsigned __int128)(outer ^ pc) * 0x9e3779b97f4a7c15ull;
+
+	return (uint64_t)wide ^ (uint64_t)(wide >> 64);
+}
 
 /* The number of the stack in c, of which `kept` frames were there before. */
 uint32_t mp_stacks_id(struct stack_cache *c, uint32_t kept);
