@@ -134,20 +134,24 @@ struct seat *site_seat_by_part(struct site_seats *t, uint32_t stack, uint64_t pa
 
 /* ---- figures ---- */
 
-static void set_moments(const struct seat *seat, uint64_t peak_number, struct site_values *v)
+static void set_moments(const struct seat *seat, uint64_t peak_number, uint64_t rss_number,
+			struct site_values *v)
 {
 	if (seat->peak_number == peak_number) {
 		v->peak_calls = seat->peak_calls;
 		v->peak_bytes = seat->peak_bytes;
 		v->peak_slack = seat->peak_slack;
 	}
-	v->rss_calls = seat->rss_calls;
-	v->rss_bytes = seat->rss_bytes;
+	if (seat->rss_number == rss_number) {
+		v->rss_calls = seat->rss_calls;
+		v->rss_bytes = seat->rss_bytes;
+	}
 	v->local_calls = seat->local.most_calls;
 	v->local_bytes = seat->local.most_bytes;
 }
 
-void site_seat_values(const struct seat *seat, uint64_t peak_number, struct site_values *v)
+void site_seat_values(const struct seat *seat, uint64_t peak_number, uint64_t rss_number,
+		      struct site_values *v)
 {
 	const uint64_t freed = seat->calls - seat->live_calls - seat->exec_calls;
 	uint64_t live = 0;
@@ -177,7 +181,7 @@ void site_seat_values(const struct seat *seat, uint64_t peak_number, struct site
 		.map_calls = seat->map_calls,
 		.map_bytes = seat->map_bytes,
 	};
-	set_moments(seat, peak_number, v);
+	set_moments(seat, peak_number, rss_number, v);
 	for (i = 0; i < SITE_EPOCHS; i++)
 		v->epoch_bytes[i] = live += seat->epoch_bytes[i];
 }

@@ -37,11 +37,11 @@ struct seat {
 	uint64_t temporary_calls, temporary_bytes, foreign_frees;
 	uint64_t rss_calls;
 	/* seldom */
-	uint64_t rss_bytes;
+	uint64_t rss_bytes, rss_number; /* of which moment of greatest RSS they are */
 	uint64_t live_calls, live_bytes, exec_calls, exec_bytes;
 	uint64_t reallocs, realloc_moved, realloc_bytes, map_calls, map_bytes;
 	uint64_t epoch_bytes[SITE_EPOCHS]; /* differences */
-	uint64_t pad[6];
+	uint64_t pad[5];
 };
 #define SEAT_LINE 64u
 _Static_assert(sizeof(struct seat) % SEAT_LINE == 0 && offsetof(struct seat, calls) == SEAT_LINE &&
@@ -67,8 +67,9 @@ struct site_seats {
 
 void site_seats_init(struct site_seats *t, const struct sites_options *o);
 void site_seats_release(struct site_seats *t);
-/* The figures of a seat; peak_number: the last one. */
-void site_seat_values(const struct seat *seat, uint64_t peak_number, struct site_values *v);
+/* The figures of a seat; numbers of the last peak and the last moment of greatest RSS. */
+void site_seat_values(const struct seat *seat, uint64_t peak_number, uint64_t rss_number,
+		      struct site_values *v);
 
 struct seat *site_seat_new(struct site_seats *t, uint32_t stack, uint64_t part);
 struct seat *site_seat_by_part(struct site_seats *t, uint32_t stack, uint64_t part);

@@ -25,7 +25,11 @@ struct work {
 	uint64_t epoch, epoch_ends; /* the one at hand; ticks */
 	uint64_t look_back;	    /* calls within which a block is temporary */
 	struct array recent;	    /* by thread: struct recent, each with look_back addresses */
-	struct maps_of maps;	    /* of the process of the greatest RSS, until then */
+	/* Where the greatest RSS is looked for ends here, in ticks; 0: there are no samples. */
+	uint64_t rss_until;
+	uint64_t rss_number, rss_event; /* of the moments in there; 0: where it begins */
+	uint64_t rss_most;		/* live bytes at the latest of them */
+	struct maps_of maps;		/* of the process of the greatest RSS, until then */
 };
 
 /* What a thread's last calls handed out, 0 for those that did not: a ring. */
@@ -36,8 +40,13 @@ struct recent {
 
 /* ---- before the walk ---- */
 
+/*
+ * Samples are far apart, and the program goes on growing behind the greatest one:
+ * the moment is that of most live bytes from there up to the next.
+ */
 static void find_rss(struct sites *s, const struct walk *w, uint32_t process)
 {
+	struct work *k = s->work;
 	const struct mprof_sample *sample;
 	size_t n = w->input.samples(w->input.context, process, &sample), i;
 
@@ -47,6 +56,7 @@ static void find_rss(struct sites *s, const struct walk *w, uint32_t process)
 		s->rss.rss = sample[i].rss;
 		s->rss.ticks = sample[i].ticks;
 		s->rss.process = process;
+		k->rss_until = i + 1 < n ? sample[i + 1].ticks : UINT64_MAX;
 	}
 }
 
@@ -59,8 +69,6 @@ static void find_greatest_rss(struct sites *s, const struct walk *w)
 	for (i = 0; i < w->input.fact_count; i++)
 		if (w->input.facts[i].fact->what == MPROF_FACT_START)
 			find_rss(s, w, w->input.facts[i].process);
-	if (s->rss.rss)
-		s->rss.ns = walk_ns(w, s->rss.ticks);
 }
 
 static void divide_run(struct sites *s, const struct walk *w)
@@ -181,8 +189,13 @@ static void add_epochs(struct sites *s, struct seat *seat, const struct end *e)
 
 static inline bool lived_at_rss(const struct sites *s, const struct end *e)
 {
-	return e->block->start <= s->rss.ticks && e->ticks > s->rss.ticks &&
-	       s->walk->heap.process[e->process]->number == s->rss.process;
+	const struct work *k = s->work;
+
+	if (s->walk->heap.process[e->process]->number != s->rss.process)
+		return false;
+	if (k->rss_number) /* it is past, so what ends only now lived then */
+		return block_began_by(e->block, s->rss.ticks, k->rss_event);
+	return e->block->start <= s->rss.ticks && e->ticks > s->rss.ticks;
 }
 
 static inline void add_moments(struct sites *s, struct seat *seat, const struct end *e)
@@ -200,6 +213,10 @@ static inline void add_moments(struct sites *s, struct seat *seat, const struct 
 		seat->peak_slack += b->slack;
 	}
 	if (lived_at_rss(s, e)) {
+		if (seat->rss_number != k->rss_number) {
+			seat->rss_number = k->rss_number;
+			seat->rss_calls = seat->rss_bytes = 0;
+		}
 		seat->rss_calls++;
 		seat->rss_bytes += b->size;
 	}
@@ -384,6 +401,25 @@ static inline void note_peak(struct sites *s, const struct event *e, const struc
 	k->peak_event = number;
 }
 
+/* Up to the greatest sample: what lives then; up to the one behind it: is it more? */
+static inline void note_rss(struct sites *s, const struct event *e, const struct note *n,
+			    uint64_t number)
+{
+	struct work *k = s->work;
+
+	if (e->ticks > k->rss_until || e->process != s->rss.process)
+		return;
+	if (e->ticks <= s->rss.ticks && !k->rss_number) {
+		k->rss_most = n->own.bytes;
+	} else if (n->own.bytes > k->rss_most) {
+		k->rss_most = n->own.bytes;
+		k->rss_number++;
+		k->rss_event = number;
+		s->rss.ticks = e->ticks;
+		s->rss.calls = s->rss.bytes = 0;
+	}
+}
+
 #define AHEAD 6u /* events */
 
 /* With many stacks, most of the time goes into waiting for memory. */
@@ -437,6 +473,8 @@ static void batch(void *self, const struct batch *b)
 			block_begins(s, e, n);
 			note_peak(s, e, n, b->number + i);
 		}
+		if (k->rss_until && n->did & (NOTE_BEGAN | NOTE_ENDED))
+			note_rss(s, e, n, b->number + i);
 	}
 }
 
@@ -496,7 +534,7 @@ static void finish(void *self, struct walk *w)
 
 		*site =
 		    (struct site){ .key = seat->stack, .group = seat->group, .part = seat->part };
-		site_seat_values(seat, k->peak_number, &site->v);
+		site_seat_values(seat, k->peak_number, k->rss_number, &site->v);
 		if (!site->v.calls && !site->v.map_calls)
 			continue;
 		site_values_add(&s->total, &site->v);
@@ -510,6 +548,7 @@ static void finish(void *self, struct walk *w)
 	if (s->count)
 		qsort(s->site, s->count, sizeof(*s->site), by_bytes);
 	s->peak.ns = s->peak.ticks ? walk_ns(w, s->peak.ticks) : 0;
+	s->rss.ns = s->rss.rss ? walk_ns(w, s->rss.ticks) : 0;
 	s->rss.mapped = k->maps.set.bytes[false];
 	s->rss.arena = k->maps.break_now > 0 ? (uint64_t)k->maps.break_now : 0;
 }
