@@ -22,12 +22,13 @@
 struct options {
 	const char *log, *allocator;
 	const char *conf[CONF_KEYS]; /* given here, by enum conf_key; NULL: not */
-	bool plain, no_samples;
+	enum record_form form;
+	bool no_samples;
 	char **argv;
 };
 
 /* Options that are keys of MPROF_CONF: KEY_0 + enum conf_key. */
-enum { NO_COMPRESS = 256, NO_SAMPLE, ALLOCATOR, FREE_STACKS, KEY_0 };
+enum { NO_COMPRESS = 256, EXACT, NO_SAMPLE, ALLOCATOR, FREE_STACKS, KEY_0 };
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "LOG", 0, "The trace to write [./mprof.log]", 0 },
@@ -42,6 +43,7 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "cache-qty", KEY_0 + CONF_CACHE_QTY, "RECORDS", 0,
 	  "Records a thread keeps before they are copied", 0 },
+	{ "exact", EXACT, NULL, 0, "Keep times as they are; else they are right to 1 us", 0 },
 	{ "no-compress", NO_COMPRESS, NULL, 0, "Leave the trace as it was written", 0 },
 	{ "no-sample", NO_SAMPLE, NULL, 0, "Do not watch memory from outside", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
@@ -66,7 +68,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->conf[CONF_FREE_STACKS] = "1";
 		return 0;
 	case NO_COMPRESS:
-		o->plain = true;
+		o->form = RECORD_PLAIN;
+		return 0;
+	case EXACT:
+		o->form = RECORD_EXACT;
 		return 0;
 	case NO_SAMPLE:
 		o->no_samples = true;
@@ -108,16 +113,16 @@ static bool plan_from(struct run_plan *plan, const struct options *o)
 	return !o->allocator || after_allocator(plan, o->allocator);
 }
 
-void record_finish(const struct run_plan *plan, const struct run_result *r, bool compress)
+void record_finish(const struct run_plan *plan, const struct run_result *r, enum record_form form)
 {
 	after_tell(plan, r);
 	if (!r->path)
 		return;
-	if (!compress || r->in_use)
+	if (form == RECORD_PLAIN || r->in_use)
 		return;
 	if (r->bytes > SLOW_BYTES && isatty(STDERR_FILENO))
 		fprintf(stderr, "mprof: compressing %.0f MiB ...\n", (double)r->bytes / (1 << 20));
-	compress_in_place(r->path, COMPACT_LEVEL_DEFAULT, false);
+	compress_in_place(r->path, COMPACT_LEVEL_DEFAULT, form == RECORD_EXACT);
 }
 
 /* One line: what is in it, and what to do with it. */
@@ -142,7 +147,7 @@ static void tell(const char *path)
 		(double)t.bytes / (1 << 20), path);
 }
 
-static int run(const struct run_plan *plan, bool compress)
+static int run(const struct run_plan *plan, enum record_form form)
 {
 	struct run_result result;
 	struct error err;
@@ -150,7 +155,7 @@ static int run(const struct run_plan *plan, bool compress)
 
 	if (code)
 		return after_refused(&result, code, &err);
-	record_finish(plan, &result, compress);
+	record_finish(plan, &result, form);
 	if (result.path)
 		tell(result.path);
 	status = after_status(&result);
@@ -167,7 +172,7 @@ int cmd_record(int argc, char **argv)
 	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o))
 		return STATUS_USAGE;
 	if (plan_from(&plan, &o))
-		status = run(&plan, !o.plain);
+		status = run(&plan, o.form);
 	after_release(&plan);
 	return status;
 }

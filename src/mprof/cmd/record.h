@@ -9,7 +9,13 @@
 
 #include "../run/run.h"
 
+enum record_form {
+	RECORD_SMALL, /* compressed; times are right to 1 us */
+	RECORD_EXACT, /* compressed, times as they were */
+	RECORD_PLAIN, /* as it was written */
+};
+
 /* Tells losses, compresses the trace if wanted and if nobody writes it any more. */
-void record_finish(const struct run_plan *plan, const struct run_result *r, bool compress);
+void record_finish(const struct run_plan *plan, const struct run_result *r, enum record_form form);
 
 #endif

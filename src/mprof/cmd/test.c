@@ -178,7 +178,7 @@ static int record(const struct counted *counted, char **argv, const char *path, 
 		code = run_program(&plan, &result, &err);
 		status = code ? after_refused(&result, code, &err) : STATUS_OK;
 		if (!code) {
-			record_finish(&plan, &result, compress);
+			record_finish(&plan, &result, compress ? RECORD_SMALL : RECORD_PLAIN);
 			reported = report(counted, &result);
 			status = after_status(&result);
 			status = status ? status : reported;
