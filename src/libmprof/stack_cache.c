@@ -142,17 +142,39 @@ static void listen(struct stack_cache *c)
 		;
 }
 
-/* The main stack grows down: as far as there is no gap, it is one with the rest. */
+static int are_readable(uintptr_t low, uintptr_t high)
+{
+	for (; low < high; low += mp_page())
+		if (!sys_readable((const void *)low))
+			return 0;
+	return 1;
+}
+
+/*
+ * A thread that is near the top of the stack it began on: without a descriptor, whose
+ * number another thread may be counting on.
+ */
+static int is_near_top(uintptr_t sp, struct area *out)
+{
+	enum { NEAR = 1 << 20 };
+	uintptr_t top = (uintptr_t)&mprof_self, page = mp_page();
+
+	if (sys_gettid() == mp_local->pid || top - sp > NEAR ||
+	    !are_readable(sp & -page, top & -page))
+		return 0;
+	*out = (struct area){ sp & -page, (top & -page) + page, 6 };
+	return 1;
+}
+
+/* The stack it began on goes further down: as far as there is no gap, it is one with the rest. */
 static int has_grown(struct stack_cache *c, uintptr_t sp)
 {
 	enum { LITTLE = 16 };
 	uintptr_t low = sp & -(uintptr_t)mp_page(), at = c->area.low;
 
-	if (low >= at || at - low > LITTLE * mp_page() || !is_in(main_stack, &c->area))
+	if (low >= at || at - low > LITTLE * mp_page() || !is_home(&c->area) ||
+	    !are_readable(low, at))
 		return 0;
-	while (at > low)
-		if (!sys_readable((const void *)(at -= mp_page())))
-			return 0;
 	for (uint32_t i = 0; i < c->areas; i++)
 		if (c->seen[i].high == c->area.high)
 			c->seen[i].low = low;
@@ -169,7 +191,7 @@ int mp_cache_area(struct stack_cache *c, uintptr_t sp)
 			c->area = c->seen[i];
 			return 1;
 		}
-	if (mp_area(sp, &a) < 0)
+	if (!is_near_top(sp, &a) && mp_area(sp, &a) < 0)
 		return 0;
 	if (!c->listens && !is_home(&a))
 		listen(c);
