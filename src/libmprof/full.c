@@ -196,8 +196,8 @@ static uint64_t caller_value(struct context *x, const struct context *inner, int
 	}
 }
 
-/* Registers that a signal interrupted, by index; offsets as in the ucontext at `at`. */
-static int leave_signal(struct context *x)
+/* x->reg becomes what a signal interrupted; offsets, by index, as in the ucontext at sp. */
+static int read_interrupted(struct context *x)
 {
 #if defined(__x86_64__)
 	static const uint16_t offset[CFI_REGISTERS] = { 128, 120, 160, 56, 72, 80, 88, 96, 168 };
@@ -207,13 +207,18 @@ static int leave_signal(struct context *x)
 							392, 400, 408, 416, 424, 432, 440 };
 	uintptr_t at = x->reg[CFI_SP] + 128;
 #endif
-	struct context inner = *x;
-	struct area a;
 
 	for (int i = 0; i < CFI_REGISTERS; i++)
-		x->reg[i] = load(&inner, at + offset[i]);
+		x->reg[i] = load(x, at + offset[i]);
 	x->exact = 1;
-	if (inner.bad || mp_area(x->reg[CFI_SP], &a) < 0)
+	return !x->bad;
+}
+
+static int leave_signal(struct context *x)
+{
+	struct area a;
+
+	if (!read_interrupted(x) || mp_area(x->reg[CFI_SP], &a) < 0)
 		return 0;
 	x->low = a.low;
 	x->high = a.high;
@@ -335,4 +340,21 @@ __attribute__((noinline)) uint32_t mp_capture_full(struct mprof_thread *t, uintp
 	if (!walk_all(c, &x, pc, sp))
 		mp_fresh_add(c, pc);
 	return mp_fresh_id(c);
+}
+
+int mp_full_interrupted(const struct area *stack, uintptr_t at, uintptr_t high, uintptr_t out[3])
+{
+	struct context x = { .low = at, .high = high };
+	int ret;
+
+	x.reg[CFI_SP] = at;
+	if (!read_interrupted(&x))
+		return -1;
+	x.low = stack->low;
+	x.high = stack->high;
+	ret = step(&x);
+	out[0] = x.reg[CFI_PC];
+	out[1] = x.reg[CFI_SP];
+	out[2] = x.reg[CFI_FP];
+	return x.exact ? -1 : ret;
 }

@@ -39,13 +39,18 @@ int mp_cache_grow(struct stack_cache *c)
 {
 	uint32_t room = c->room * 2;
 	size_t bytes = arrays_bytes(room), old_bytes = c->bytes;
+	uint32_t dirty = c->dirty;
 	char *old = (char *)c->frame, *at;
 
 	if (c->room >= (c->patience ? STACK_FRAMES_MAX : STACK_ROOM) || !(at = sys_memory(bytes)))
 		return 0;
 	sys_madvise(at, bytes, MADV_DONTFORK);
+	c->dirty = STACK_MOVING;
+	compiler_barrier();
 	place(c, at, room);
 	c->bytes = bytes;
+	compiler_barrier();
+	c->dirty = dirty;
 	if (old_bytes) /* the first arrays share the cache's own mapping */
 		sys_munmap(old, old_bytes);
 	mp_self_bytes((int64_t)bytes - (int64_t)old_bytes);
@@ -223,11 +228,16 @@ struct stack_cache *mp_cache_prepare(struct mprof_thread *t, uintptr_t sp)
 {
 	struct stack_cache *c = t->stack;
 
-	/* Left in the middle by a jump out of a signal handler: nothing in it can be relied on. */
-	if (!c || c->dirty)
+	/* Left in the middle by a jump out of a signal handler: nothing in it can be relied on,
+	 * and of one whose arrays were being moved not even its memory. */
+	if (!c || c->dirty == STACK_MOVING)
 		c = t->stack = cache_new();
 	if (!c)
 		return NULL;
+	if (c->dirty) {
+		c->dirty = 0;
+		c->generation = mp_rules_generation - 1;
+	}
 	if (c->generation == mp_rules_generation && has_grown(c, sp))
 		return c; /* what lies further out is where it was */
 	c->n = c->slots = c->id = 0;

@@ -19,6 +19,7 @@
 #include "unwind.h"
 
 #define PIECE	    1024u /* new frames of one definition: fits the smallest slot */
+#define SIGNALS	    16384u
 #define TABLE_FIRST (1u << 14)
 #define TABLE_MOST  (1u << 24) /* 256 MiB: beyond, stacks are not kept, and that is counted */
 
@@ -35,6 +36,7 @@ struct stack_table {
 uint64_t mp_stacks_seed MP_HIDDEN = 0x243f6a8885a308d3ull;
 static struct stack_table *table;
 static uint32_t last_id;
+static uint32_t through_signals; /* stacks that lead through a handler */
 
 uint32_t mp_stacks_count(void)
 {
@@ -45,6 +47,11 @@ void mp_stacks_changed(void)
 {
 	/* Any other start value does: hashes of old stacks are never met again. */
 	__atomic_fetch_add(&mp_stacks_seed, 0x9e3779b97f4a7c15ull, __ATOMIC_RELAXED);
+}
+
+int mp_stacks_signals(void)
+{
+	return through_signals > SIGNALS;
 }
 
 uint32_t mp_stacks_none(void)
@@ -210,6 +217,7 @@ static uint32_t add(const struct stack_cache *c, uint64_t hash, uint32_t first, 
 
 	mp_stacks_lock(&signals);
 	mp_stacks_begin();
+	through_signals += c->broken != 0;
 	id = look(table, hash);
 	while (!id && grow() == 0) {
 		uint32_t n = c->n - first - depth;

@@ -22,14 +22,13 @@
 
 struct eh_object mp_own MP_HIDDEN;
 
-#define compiler_barrier() __asm__ volatile("" ::: "memory")
-
 struct state {
 	uintptr_t pc; /* as looked up: one before a return address */
 	uintptr_t sp, fp;
 	uintptr_t lr; /* of a frame that a signal interrupted, where that is a register; else 0 */
 	uintptr_t at; /* where pc was saved */
-	int exact;    /* pc itself ran */
+	int exact;    /* pc itself ran: a signal came, and its handler's frame has its sp at `uc` */
+	uintptr_t uc, uc_high; /* and lies on a stack that ends here */
 };
 
 MPROF_HOT uintptr_t word_at(uintptr_t at)
@@ -65,6 +64,8 @@ static MPROF_COLD int leave_signal(struct stack_cache *c, struct state *s)
 #endif
 	if (s->sp < c->area.low || at + BYTES > c->area.high)
 		return 0;
+	s->uc = s->sp;
+	s->uc_high = c->area.high;
 	s->fp = word_at(at + FP);
 	s->lr = LR ? word_at(at + LR) : 0;
 	s->pc = word_at(at + PC);
@@ -227,6 +228,20 @@ static uint32_t rebuild(struct stack_cache *c, uint32_t kept)
 	return kept;
 }
 
+/* Out of an interrupted frame that a rule cannot say: a stub of the linkage table. */
+static int leave_interrupted(struct stack_cache *c, struct state *s)
+{
+	uintptr_t out[3];
+	int ret = mp_full_interrupted(&c->area, s->uc, s->uc_high, out);
+
+	if (ret < 0)
+		c->flags |= MPROF_STACK_LOST_WAY;
+	if (ret <= 0)
+		return 0;
+	*s = (struct state){ .pc = out[0] - 1, .sp = out[1], .fp = out[2] };
+	return 1;
+}
+
 /* The frame at *s becomes a fresh one, and *s its caller's.  0: it was the last one. */
 static int walk_one(struct stack_cache *c, struct state *s)
 {
@@ -251,11 +266,13 @@ static int walk_one(struct stack_cache *c, struct state *s)
 #endif
 	if (!r)
 		return leave_plainly(c, code, s, f);
+	if (r->complex && s->exact)
+		return leave_interrupted(c, s);
 	if (!r->signal)
 		return leave_escaped(c, r, s, f, &c->flags);
 	/* Frames behind it are this thread's, but not ones that can be built upon. */
 	c->n = c->slots = 0;
-	c->broken = 1;
+	c->broken = c->fresh_n;
 	if (leave_signal(c, s))
 		return 1;
 	c->flags |= MPROF_STACK_LOST_WAY;
@@ -322,7 +339,7 @@ static uint32_t walk(struct stack_cache *c, struct state *s)
 		if (mprof_unlikely(word & RULE_ESCAPE) || mprof_unlikely(n + c->n >= c->room) ||
 		    mprof_unlikely(cfa - sp - 1 >= high - sp) || mprof_unlikely(cfa & 7) ||
 		    mprof_unlikely(slot < sp)) {
-			*s = (struct state){ shown - 1, sp, fp, 0, s->at, 0 };
+			*s = (struct state){ .pc = shown - 1, .sp = sp, .fp = fp, .at = s->at };
 			c->fresh_n = n;
 			if (!walk_oddly(c, s))
 				return 0;
@@ -374,7 +391,7 @@ uint32_t mp_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_
 	uint32_t kept, again = 0;
 
 	do {
-		struct state s = { pc - 1, sp, fp, 0, 0, 0 };
+		struct state s = { .pc = pc - 1, .sp = sp, .fp = fp };
 
 		if (mprof_unlikely(!c || sp - c->area.low >= c->area.high - c->area.low ||
 				   c->dirty | (c->generation != mp_rules_generation)) &&
@@ -399,6 +416,10 @@ uint32_t mp_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_
 		return c->id;
 	if (mprof_unlikely(c->complex))
 		return mp_capture_full(t, pc, sp);
+	if (mprof_unlikely(c->broken && mp_stacks_signals())) {
+		c->fresh_n = c->broken;
+		c->flags |= MPROF_STACK_TRUNCATED;
+	}
 	c->dirty = 1;
 	compiler_barrier();
 	kept = rebuild(c, kept);

@@ -112,6 +112,12 @@ uint32_t mp_fresh_id(struct stack_cache *c);
 
 /* As mp_capture, from scratch and with all registers. */
 uint32_t mp_capture_full(struct mprof_thread *t, uintptr_t pc, uintptr_t sp);
+/*
+ * Out of a frame on `stack` that a signal interrupted, whose handler's frame has its sp
+ * at `at`, below high: out is the caller's return address, sp and fp.  1; 0: there is
+ * none; -1: nobody knows.
+ */
+int mp_full_interrupted(const struct area *stack, uintptr_t at, uintptr_t high, uintptr_t out[3]);
 
 /* ---- loaded.c ---- */
 
@@ -169,18 +175,21 @@ struct stack_fresh {
 
 #define STACK_AREAS 16u
 
+#define STACK_MOVING	   2u
+#define compiler_barrier() __asm__ volatile("" ::: "memory")
+
 /* A thread's last stack, outermost frame first.  Mapped apart; the thread's only. */
 struct stack_cache {
 	uint32_t generation; /* of rules; another thread's munmap makes it wrong */
 	uint32_t n, slots, fresh_n, room;
 	uint32_t id;	  /* of the stack in here, 0 not known */
 	uint32_t flags;	  /* MPROF_STACK_...: outer frames are missing */
-	uint32_t broken;  /* it leads through a signal handler */
+	uint32_t broken;  /* it leads through a signal handler: frames up to there */
 	uint32_t complex; /* it leads through a frame that a rule cannot say */
 	uint32_t patience;
 	uint32_t listens; /* among mp_local->caches */
 	uint32_t cut;	  /* outer frames are missing: it was too deep */
-	uint32_t dirty;	  /* being changed */
+	uint32_t dirty;	  /* being changed; STACK_MOVING: the arrays are */
 	uint32_t areas, next_area;
 	struct area area; /* that the stack lies in */
 	struct stack_frame *frame;
@@ -204,6 +213,11 @@ MPROF_HOT uint64_t mp_stack_hash(uint64_t outer, uintptr_t pc)
 
 /* The number of the stack in c, of which `kept` frames were there before. */
 uint32_t mp_stacks_id(struct stack_cache *c, uint32_t kept);
+/*
+ * Where a signal comes is anywhere, so that nearly every stack through a handler is a
+ * new one.  1: this process has had so many that they end at the handler from now on.
+ */
+int mp_stacks_signals(void);
 /* There is none, and that is counted. */
 uint32_t mp_stacks_none(void);
 /* Before the first record of a process: a forked child's begins with what is loaded. */
