@@ -117,6 +117,17 @@ static uintptr_t encoded(struct cursor *c, uint8_t encoding, uintptr_t base)
 	return v;
 }
 
+/*
+ * Where an object's call frame information may end.  Of a program that is not
+ * position-independent, glibc before 2.37 says where its code ends, which is before that.
+ */
+static uintptr_t end_of(const struct eh_object *o)
+{
+	uintptr_t header = (uintptr_t)o->header;
+
+	return header < o->end ? o->end : header + (1u << 30);
+}
+
 /* The FDE in whose range pc may lie, by the sorted table of .eh_frame_hdr. */
 static const uint8_t *find_fde(const struct eh_object *o, uintptr_t pc)
 {
@@ -126,14 +137,16 @@ static const uint8_t *find_fde(const struct eh_object *o, uintptr_t pc)
 	uint64_t count, low, high;
 	const int32_t *table;
 
-	if (!h || base < o->start || base + 36 > o->end || !sys_readable(h) || h[0] != 1 ||
+	if (!h || base < o->start || base + 36 > end_of(o) || !sys_readable(h) || h[0] != 1 ||
 	    h[3] != 0x3b) /* version; datarel sdata4, as every linker writes */
 		return NULL;
 	encoded(&c, h[1], base);
 	count = encoded(&c, h[2], base);
-	if (c.bad || !count || count > (o->end - (uintptr_t)c.at) / 8)
+	if (c.bad || !count || count > (end_of(o) - (uintptr_t)c.at) / 8)
 		return NULL;
 	table = (const int32_t *)c.at;
+	if (!sys_readable(&table[2 * count - 2]))
+		return NULL;
 	for (low = 0, high = count; high - low > 1;) {
 		uint64_t mid = low + (high - low) / 2;
 
@@ -153,10 +166,10 @@ static struct cursor record(const struct eh_object *o, const uint8_t *at)
 	uintptr_t start = (uintptr_t)at;
 	uint32_t length;
 
-	if (start < o->start || start + 8 > o->end || !sys_readable(at))
+	if (start < o->start || start + 8 > end_of(o) || !sys_readable(at))
 		return (struct cursor){ at, at, 1 };
 	__builtin_memcpy(&length, at, 4);
-	if (!length || length > o->end - start - 4)
+	if (length < 8 || length > end_of(o) - start - 4 || !sys_readable(at + length - 4))
 		return (struct cursor){ at, at, 1 };
 	return (struct cursor){ at + 4, at + 4 + length, 0 };
 }
