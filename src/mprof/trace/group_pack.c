@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/large.h"
 #include "group_packer.h"
 
 static void put(struct group_packer *p, unsigned column, uint64_t byte)
@@ -27,13 +28,26 @@ static void put_varint(struct group_packer *p, unsigned column, uint64_t value)
 	column_varint(&p->column[column], value);
 }
 
-static struct found *find(struct group_packer *p, struct found *table, uint64_t key)
+/* In the table of `key`s, from place i on. */
+static struct found *find_from(const struct group_packer *p, struct found *table, uint64_t key,
+			       size_t i)
 {
-	size_t i = (key * 0x9e3779b97f4a7c15ull) >> 40 & (p->found_size - 1);
-
+	i &= p->found_size - 1;
 	while (table[i].group == p->group && table[i].key != key)
 		i = (i + 1) & (p->found_size - 1);
 	return &table[i];
+}
+
+static struct found *find_sort(const struct group_packer *p, uint64_t hash)
+{
+	return find_from(p, p->sort, hash, (hash * 0x9e3779b97f4a7c15ull) >> 40);
+}
+
+/* Blocks that are neighbours are neighbours here: most are met one after the other. */
+static struct found *find_block(const struct group_packer *p, uint64_t addr)
+{
+	return find_from(p, p->block, addr,
+			 ((addr >> 10) * 0x9e3779b97f4a7c15ull >> 40) + (addr >> 4 & 63));
 }
 
 /* ---- symbols ---- */
@@ -152,7 +166,7 @@ static uint32_t take_sort(struct group_packer *p, const struct sort *s)
 	struct found *f;
 
 	for (;; hash++) {
-		f = find(p, p->sort, hash);
+		f = find_sort(p, hash);
 		if (f->group != p->group)
 			break;
 		if (same_sort(&m->sort[f->number], s)) {
@@ -189,7 +203,7 @@ static void pack_take(struct group_packer *p, struct sort *s, uint64_t addr)
 	put(p, GROUP_REF, name);
 	if (name == NAME_NONE)
 		put_wide(p, GROUP_NEAR, 8, zigzag(addr - m->last));
-	*find(p, p->block, addr) = (struct found){ addr, m->blocks, p->group };
+	*find_block(p, addr) = (struct found){ addr, m->blocks, p->group };
 	model_took(m, number, name, addr);
 	p->addr = p->addr_told = addr;
 }
@@ -247,7 +261,7 @@ static bool pack_give(struct group_packer *p, unsigned op, uint64_t addr, uint64
 		add_event(p, SYMBOL_NULL + op, 1);
 		return true;
 	}
-	f = find(p, p->block, addr);
+	f = find_block(p, addr);
 	live = f->group == p->group && m->block[f->number].sort != MODEL_NONE;
 	if (words != 1 &&
 	    (!live || (model_ops[op].sized && m->sort[m->block[f->number].sort].size != given)))
@@ -440,8 +454,8 @@ static int make_room(struct group_packer *p, size_t words)
 		free(p->block);
 		free(p->sort);
 		p->found_size = 0;
-		p->block = calloc(size, sizeof(*p->block));
-		p->sort = calloc(size, sizeof(*p->sort));
+		p->block = large_calloc(size, sizeof(*p->block));
+		p->sort = large_calloc(size, sizeof(*p->sort));
 		if (!p->block || !p->sort)
 			return -ENOMEM;
 		p->found_size = size;
