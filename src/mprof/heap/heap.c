@@ -336,6 +336,8 @@ static inline void find_who(struct step *s, const struct event *e)
 	s->n->thread = (uint32_t)(s->t - s->h->thread);
 }
 
+#define AHEAD 12 /* events: memory has answered by then */
+
 void heap_apply(struct heap *h, struct window *w, size_t first, size_t n, struct note *note)
 {
 	struct step s = { .h = h, .w = w };
@@ -353,8 +355,8 @@ void heap_apply(struct heap *h, struct window *w, size_t first, size_t n, struct
 			find_who(&s, e);
 			s.n->did = 0;
 			s.n->problem = 0;
-			if (s.p->blocks.capacity > 16384 && i + 6 < n)
-				blocks_prefetch(&s.p->blocks, window_at(w, s.at + 6)->addr);
+			if (s.p->blocks.capacity > 16384 && i + AHEAD < n)
+				blocks_prefetch(&s.p->blocks, window_at(w, s.at + AHEAD)->addr);
 			if (s.p->state == HEAP_ENDED) {
 				s.p->late++;
 				break;
