@@ -239,13 +239,13 @@ AWKWARD = b'q"b\\s |<tag>&amp; \n\t%s{}[];$=(1)\xff\xc3\xb6\''
 
 def awkward_program(w):
     """A program with a function of 30 kB of name that begins with all that is awkward."""
-    placeholder = b"A" * len(AWKWARD) + b"x" * 30000
+    stand_in = b"A" * len(AWKWARD) + b"x" * 30000
     source = w.path("awkward.c")
     with open(source, "wb") as file:
         file.write(b"#include <stdlib.h>\nstatic void *volatile kept;\n"
-                   b"static __attribute__((noinline)) void " + placeholder +
+                   b"static __attribute__((noinline)) void " + stand_in +
                    b"(size_t n) { kept = malloc(n); }\n"
-                   b"int main(void) { " + placeholder + b"(123456); return 0; }\n")
+                   b"int main(void) { " + stand_in + b"(123456); return 0; }\n")
     program = w.path("awkward")
     subprocess.run(["gcc", "-O1", "-o", program, source], check=True)
     with open(program, "rb") as file:
