@@ -128,6 +128,35 @@ static uintptr_t end_of(const struct eh_object *o)
 	return header < o->end ? o->end : header + (1u << 30);
 }
 
+/*
+ * Pages of objects that were readable when asked: a walk with all registers
+ * asks for the same few at every frame, and a handler that fires each 50 us
+ * must not spend them in system calls.  An object's pages stay until it is
+ * unloaded; then cfi_forget().  Entries are single words: a race asks again.
+ */
+#define SEEN 256u
+static uintptr_t seen[SEEN];
+
+static int readable(const void *at)
+{
+	uintptr_t page = (uintptr_t)at >> 12, *entry = &seen[page % SEEN];
+
+	if (((uintptr_t)at + 7) >> 12 != page)
+		return sys_readable(at);
+	if (__atomic_load_n(entry, __ATOMIC_RELAXED) == page)
+		return 1;
+	if (!sys_readable(at))
+		return 0;
+	__atomic_store_n(entry, page, __ATOMIC_RELAXED);
+	return 1;
+}
+
+void cfi_forget(void)
+{
+	for (unsigned i = 0; i < SEEN; i++)
+		__atomic_store_n(&seen[i], 0, __ATOMIC_RELAXED);
+}
+
 /* The FDE in whose range pc may lie, by the sorted table of .eh_frame_hdr. */
 static const uint8_t *find_fde(const struct eh_object *o, uintptr_t pc)
 {
@@ -137,7 +166,7 @@ static const uint8_t *find_fde(const struct eh_object *o, uintptr_t pc)
 	uint64_t count, low, high;
 	const int32_t *table;
 
-	if (!h || base < o->start || base + 36 > end_of(o) || !sys_readable(h) || h[0] != 1 ||
+	if (!h || base < o->start || base + 36 > end_of(o) || !readable(h) || h[0] != 1 ||
 	    h[3] != 0x3b) /* version; datarel sdata4, as every linker writes */
 		return NULL;
 	encoded(&c, h[1], base);
@@ -145,7 +174,7 @@ static const uint8_t *find_fde(const struct eh_object *o, uintptr_t pc)
 	if (c.bad || !count || count > (end_of(o) - (uintptr_t)c.at) / 8)
 		return NULL;
 	table = (const int32_t *)c.at;
-	if (!sys_readable(&table[2 * count - 2]))
+	if (!readable(&table[2 * count - 2]))
 		return NULL;
 	for (low = 0, high = count; high - low > 1;) {
 		uint64_t mid = low + (high - low) / 2;
@@ -166,10 +195,10 @@ static struct cursor record(const struct eh_object *o, const uint8_t *at)
 	uintptr_t start = (uintptr_t)at;
 	uint32_t length;
 
-	if (start < o->start || start + 8 > end_of(o) || !sys_readable(at))
+	if (start < o->start || start + 8 > end_of(o) || !readable(at))
 		return (struct cursor){ at, at, 1 };
 	__builtin_memcpy(&length, at, 4);
-	if (length < 8 || length > end_of(o) - start - 4 || !sys_readable(at + length - 4))
+	if (length < 8 || length > end_of(o) - start - 4 || !readable(at + length - 4))
 		return (struct cursor){ at, at, 1 };
 	return (struct cursor){ at + 4, at + 4 + length, 0 };
 }

@@ -87,5 +87,7 @@ struct cfi_machine {
  * -ENOENT: no information, -ENOTSUP: not understood.
  */
 int cfi_find(const struct eh_object *o, uintptr_t pc, struct cfi_machine *m);
+/* Objects were unloaded: what was readable may not be any more. */
+void cfi_forget(void);
 
 #endif

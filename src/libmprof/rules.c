@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 
+#include "cfi.h"
 #include "unwind.h"
 
 #define ESCAPES	    65536u
@@ -55,6 +56,7 @@ void mp_rules_forget(void)
 	for (uint32_t i = 0; i <= t->mask; i++)
 		__atomic_store_n(&t->word[i], 0, __ATOMIC_RELAXED);
 	t->used = 0;
+	cfi_forget();
 	__atomic_fetch_add(&mp_rules_generation, 1, __ATOMIC_RELEASE);
 }
 
