@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * runner.h - what the runner is told and what it says.
+ *
+ * `mprof_replay KEY=VALUE...` plays one playback file once, in a process of its
+ * own, with whatever allocator is preloaded, and writes records to a descriptor.
+ * It allocates nothing itself: tables are mapped and filled before the baseline
+ * is taken, so what is measured afterwards is the allocator's.
+ *
+ *   in=FILE out=FD mode=serial|threads|ordered|null|startup
+ *   touch=none|first|page|full|recorded   speed=K (threads: wait for recorded time / K; 0: do not)
+ *   keep=0|1 (1: do not free what is left)   drain=MS,MS,... (RSS so long after the drain)
+ *   addresses=0|1   samples=N   frames=N (at so many equal distances of ops)   at=OP (one more
+ * frame) latency=N (time one call in N; 0: none)   thp=0|1 (0: PR_SET_THP_DISABLE)   aslr=0|1 cpu=N
+ * (pin to a processor; -1: do not)   passes=N (plays ORDER so often, draining between; for time)
+ *
+ * Records follow each other, each a struct mprof_run_record and `bytes` bytes.
+ * ADDRESSES, SAMPLE and FRAME come in the order of ops.  RESULT is the last;
+ * a stream without it is of a run that died.
+ */
+#ifndef MPROF_RUNNER_H
+#define MPROF_RUNNER_H
+
+#ifdef __cplusplus
+#include <cstdint>
+#else
+#include <stdint.h>
+#endif
+
+enum mprof_run_kind {
+	MPROF_RUN_ADDRESSES = 1, /* struct mprof_run_address[] */
+	MPROF_RUN_SAMPLE = 2,	 /* struct mprof_run_sample */
+	MPROF_RUN_FRAME = 3,	 /* struct mprof_run_frame, then its ranges */
+	MPROF_RUN_RESULT = 4,	 /* struct mprof_run_result */
+	MPROF_RUN_ERROR = 5,	 /* text: why it could not be played */
+};
+
+struct mprof_run_record {
+	uint32_t kind, pad;
+	uint64_t bytes; /* behind this; a multiple of 8 */
+};
+
+/* Of the ops that return a block (MALLOC, CALLOC, REALLOC, ALIGNED), in their order. */
+struct mprof_run_address {
+	uint64_t addr;	 /* 0: failed, or nothing returned */
+	uint64_t usable; /* malloc_usable_size; 0 if the allocator has none */
+};
+
+struct mprof_run_sample {
+	uint64_t op;	    /* calls before it */
+	uint64_t ns;	    /* since the first call */
+	uint64_t rss, anon; /* bytes above the baseline */
+	uint64_t mapped;    /* bytes of address space above the baseline */
+	uint64_t minflt;
+};
+
+/*
+ * The pages that the process has and that were not there at the baseline, at
+ * this op (after so many calls).  ranges times: struct mprof_run_range and a
+ * bitmap of its pages, bit i of byte i / 8, resident or not, filled up to 8 bytes.
+ */
+struct mprof_run_frame {
+	struct mprof_run_sample sample;
+	uint64_t ranges;
+};
+struct mprof_run_range {
+	uint64_t addr, pages; /* of 4096 bytes */
+};
+
+#define MPROF_RUN_DRAINS  8
+#define MPROF_RUN_LATENCY 256
+
+struct mprof_run_result {
+	uint64_t calls, failed; /* failed: the allocator returned nothing where the program's had */
+	uint64_t wall_ns, user_ns, sys_ns, minflt, majflt; /* of the calls, drain not included */
+	uint64_t base_rss, start_hwm; /* bytes, before the first call; start_hwm: VmHWM then */
+	uint64_t peak_rss;	      /* VmHWM at the end of the calls - base_rss, 0 if below */
+	uint64_t end_rss;	      /* above the baseline, after the last call */
+	uint64_t drained_rss;	      /* at once after freeing all that was left */
+	uint64_t drain_ms[MPROF_RUN_DRAINS], drain_rss[MPROF_RUN_DRAINS];
+	uint64_t waits;	  /* threads, ordered: calls that had to wait for another thread */
+	uint64_t late_ns; /* paced: the most that a call came too late */
+	uint64_t drain_user_ns, drain_sys_ns;
+	/* Sampled calls by class: bucket b counts ticks t with b = 4 * log2(t) + next two bits. */
+	uint64_t latency_ticks_per_s;
+	uint64_t latency[3][MPROF_RUN_LATENCY]; /* births, frees, reallocs */
+	uint64_t thp; /* 0 never, 1 madvise, 2 always, as the process saw it */
+	uint64_t reserved[8];
+};
+
+#endif
