@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * movie.h - the heap as it lived, under one allocator or several side by side:
+ * an HTML player that carries its data (src/web), or a part of another page.
+ *
+ *	movie_new(&m, &options, err);
+ *	for each allocator:
+ *		movie_add(m, "jemalloc", &sink, err);
+ *		place_run(..., &sink, 1, ...) or place_trace(...)
+ *		(movie_drop(m) if that failed)
+ *	movie_write_page(m, out, err);
+ *	movie_free(m);
+ *
+ * Every film of a movie should be of the same plan: players go by frame number.
+ * Memory: what changes from frame to frame, about 10 bytes a changed page, and
+ * the pages of one film at a time.
+ *
+ * Errors: -errno with err filled.  Threads: one at a time.
+ */
+#ifndef MPROF_DRAW_MOVIE_H
+#define MPROF_DRAW_MOVIE_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "../replay/place.h"
+#include "../util/error.h"
+
+struct movie;
+struct profile;
+
+/* What the player shows first; it can show every one of them. */
+enum movie_by {
+	MOVIE_BY_OCCUPANCY,
+	MOVIE_BY_AGE,
+	MOVIE_BY_SIZE,
+	MOVIE_BY_THREAD,
+	MOVIE_BY_SITE,
+	MOVIE_BY_MODULE,
+	MOVIE_BY_COUNT,
+};
+
+#define MOVIE_LIMIT (18u << 20) /* bytes of HTML */
+
+struct movie_options {
+	const char *title; /* the program's command line; NULL */
+	const char *note;  /* one line on how it was made, mode and touch; NULL */
+	enum movie_by by;
+	double fps;	       /* frames a second at speed 1; 0: 20 */
+	struct profile *names; /* profile_names() or a whole one; NULL: sites are numbers */
+	uint64_t limit;	       /* bytes; 0: MOVIE_LIMIT.  Colours but occupancy are left out of
+				* a movie that would be larger, and it says so. */
+};
+
+/* names and strings must live until movie_free. */
+int movie_new(struct movie **out, const struct movie_options *o, struct error *err);
+void movie_free(struct movie *m);
+
+/* One more film.  *sink is good for one source, until the next movie_add or movie_free. */
+int movie_add(struct movie *m, const char *name, struct place_sink *sink, struct error *err);
+/* Forgets the film that was added last: its source failed. */
+void movie_drop(struct movie *m);
+
+/* A complete page. */
+int movie_write_page(struct movie *m, FILE *out, struct error *err);
+
+/*
+ * For pages that have more than a movie: the player's style and script, once,
+ * anywhere before the end of the body; and each movie where it is to appear.
+ */
+int movie_write_player(FILE *out, struct error *err);
+int movie_write_part(struct movie *m, FILE *out, struct error *err);
+
+/* "occupancy", ...; -EINVAL with err naming the valid ones. */
+int movie_by_find(const char *name, enum movie_by *by, struct error *err);
+const char *movie_by_name(enum movie_by by);
+
+#endif
