@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * film.h - the heap as it lived under one allocator: a sink of places
+ * (replay/place.h) that keeps a frame wherever the source has one.  Stills,
+ * APNG and the HTML player are drawn from it.
+ *
+ *	film_new(&f, &options, err);
+ *	place_run(..., &(struct place_sink){ &film_ops, f }, 1, ...);
+ *	film_ready(f, err);		-- did it have all the memory it wanted?
+ *	film_cursor_new(&c, f, err);
+ *	while (film_next(c)) ... c->frame, c->cell[], c->changed[] ...
+ *	film_cursor_free(c);
+ *	film_free(f);
+ *
+ * The address axis is compressed: a unit is 64 KiB of address space that ever
+ * held a live block or, in a frame, a resident page; units are numbered in the
+ * order of their addresses, and page p of unit u is cell u * 16 + p.  Pages
+ * that were only mapped get no unit of their own.
+ *
+ * A call costs a few nanoseconds per page that its block touches; a frame what
+ * changed since the one before.  Between frames changes are kept compressed
+ * (zstd), some bytes a changed page: 300 frames of a 100 MB heap are a few MB.
+ * Memory otherwise: 700 bytes a unit, and 48 bytes a live block if channels are
+ * asked for.  Of a block larger than FILM_BLOCK_MOST only the begin counts, and
+ * what lies beyond FILM_UNITS_MOST units is left out and counted.
+ *
+ * Errors: -errno with err filled.  Threads: one at a time; films are independent.
+ */
+#ifndef MPROF_DRAW_FILM_H
+#define MPROF_DRAW_FILM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../replay/place.h"
+#include "../util/error.h"
+
+#define FILM_PAGE	4096u
+#define FILM_UNIT_PAGES 16u
+#define FILM_UNIT_SHIFT 16u		    /* 64 KiB */
+#define FILM_UNITS_MOST (1u << 20)	    /* 64 GiB of used address space */
+#define FILM_BLOCK_MOST (UINT64_C(4) << 30) /* bytes of one block that are drawn */
+#define FILM_PIN_BYTES	64u		    /* a page with fewer live bytes, but some, is pinned */
+#define FILM_NOWHERE	SIZE_MAX
+
+/* What is kept of each page besides its live bytes and residency. */
+enum film_channel {
+	FILM_BLOCKS = 1, /* cell.blocks, size, born: of the block with most bytes in the page */
+	FILM_SITE = 2,	 /* cell.site: the site with most bytes in the page */
+	FILM_THREAD = 4, /* cell.thread: the same for threads */
+	FILM_ALL = 7,
+};
+
+struct film_options {
+	unsigned channels; /* enum film_channel; 0: live bytes and residency only */
+	unsigned points;   /* of the curves; 0: 512 */
+};
+
+enum film_cell_flags {
+	/* Only to be read where frame.residency is set. */
+	FILM_RESIDENT = 1,
+	FILM_MAPPED = 2, /* mapped, resident or not */
+};
+
+/*
+ * A page in a frame.  Ties: the block or class that was born first.  A channel that was not
+ * asked for is 0, as are all in a page without live bytes.
+ */
+struct film_cell {
+	uint64_t size; /* asked for */
+	uint64_t born; /* op */
+	uint32_t site; /* node of the trace's stacks, 0 not known */
+	uint32_t thread;
+	uint16_t live;	 /* bytes asked for that lie in the page, a block of 0 bytes being one; to
+			  * 4096 */
+	uint16_t blocks; /* that have a byte in the page */
+	uint8_t flags;
+	uint8_t reserved[3];
+};
+
+/* Sums over all of the heap when the frame was taken. */
+struct film_frame {
+	uint64_t op, ns;	    /* calls before it; ns as the source has it */
+	uint64_t requested, usable; /* bytes alive: R and U */
+	uint64_t blocks;	    /* alive */
+	uint64_t rss, anon, mapped; /* of the nearest sample at or before; 0 not known */
+	uint64_t live_pages;	    /* with a live byte: page use is requested / (these * 4096) */
+	uint64_t live_units;	    /* 64 KiB units with a live byte */
+	uint64_t pinned_pages;	    /* with 1 to 63 live bytes */
+	uint64_t resident_pages;    /* of the ranges; 0 without residency */
+	uint64_t retained_pages;    /* resident without a live byte */
+	bool residency;		    /* this frame came with ranges */
+	bool peak;		    /* most bytes asked for are alive */
+};
+
+/* A point of the curves: what was true after `op` calls. */
+struct film_point {
+	uint64_t op, ns;
+	uint64_t requested, usable, live_pages;
+	uint64_t rss; /* P: resident bytes above the baseline; 0 not known */
+};
+
+/* A run of units without a gap; the axis is these in the order of addresses. */
+struct film_region {
+	uint64_t addr;
+	size_t unit, units; /* the first of them, how many */
+};
+
+struct film_store; /* what changed in each frame */
+struct film_live;  /* the heap while the source runs */
+
+struct film {
+	struct film_options options;
+	/* Once the source has started: */
+	char title[64];
+	uint64_t ops, ns, peak_op, peak_bytes; /* of struct place_start */
+	/* Once it has finished: */
+	uint64_t *unit; /* addresses >> FILM_UNIT_SHIFT, rising */
+	size_t units;
+	struct film_region *region;
+	size_t regions;
+	struct film_frame *frame; /* in the order of ops */
+	size_t frames;
+	size_t peak; /* index of the frame of the peak; FILM_NOWHERE: none */
+	struct film_point *point;
+	size_t points;
+	uint64_t most_requested, most_usable, most_rss; /* over the points, samples and frames */
+	uint64_t left_out;				/* bytes of blocks beyond the limits */
+	struct film_store *store;
+	struct film_live *live; /* NULL once finished */
+	int failed;		/* -errno: no memory, and what is there is not complete */
+};
+
+int film_new(struct film **out, const struct film_options *o, struct error *err);
+void film_free(struct film *f);
+
+/* self is the film.  One source only. */
+extern const struct place_ops film_ops;
+
+/* Behind the source.  0; -ENOMEM; -ENODATA if it had no frame at all. */
+int film_ready(const struct film *f, struct error *err);
+
+/* The frame that is nearest at or before so many calls; the first one if all are later. */
+size_t film_frame_at(const struct film *f, uint64_t op);
+
+/* The address of a cell; the unit that holds an address, or FILM_NOWHERE. */
+static inline uint64_t film_address(const struct film *f, size_t cell)
+{
+	return (f->unit[cell / FILM_UNIT_PAGES] << FILM_UNIT_SHIFT) +
+	       cell % FILM_UNIT_PAGES * FILM_PAGE;
+}
+size_t film_unit_find(const struct film *f, uint64_t addr);
+
+/* A walk over the frames, forward. */
+struct film_cursor {
+	const struct film *film;
+	size_t frame; /* index of the one that `cell` shows; FILM_NOWHERE before the first */
+	struct film_cell *cell; /* film->units * FILM_UNIT_PAGES */
+	/* Cells that are other than in the frame before, each once, in no order; valid until the
+	 * next step.  After film_seek: those of its last step. */
+	uint32_t *changed;
+	size_t changes;
+	int failed; /* -ENOMEM; -EBADMSG: the store could not be read */
+	/* film_cursor's own: */
+	void *text;
+	size_t text_room, changed_room;
+	void *zstd;
+};
+
+int film_cursor_new(struct film_cursor **out, const struct film *f, struct error *err);
+void film_cursor_free(struct film_cursor *c);
+/* Goes on to the next frame; false: there is none, or `failed` is set. */
+bool film_next(struct film_cursor *c);
+/* Goes to a frame, from the beginning if it lies behind.  0 or -errno. */
+int film_seek(struct film_cursor *c, size_t frame, struct error *err);
+
+#endif
