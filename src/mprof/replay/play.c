@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * play.c - starts the runner and reads its records.
+ *
+ * The first thing that goes wrong while reading is kept in the play; play_end
+ * says why, with the knowledge of how the process ended.
+ */
+#include "play.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "play_env.h"
+
+#define ARGS_MOST 32
+#define FIRST_FD  10 /* ours lie above those that the child is to have */
+
+/* What the child needs, made before it exists: it shares our memory until exec. */
+struct stage {
+	char *path, **env;
+	const char *argv[ARGS_MOST + 3];
+	int records, said, null;
+	pid_t parent;
+	sigset_t mask;
+	volatile int error; /* why there was no exec */
+};
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* A descriptor that is out of the way and closed on exec; closes fd. */
+static int move_up(int fd)
+{
+	int moved = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FD);
+	int saved = errno;
+
+	if (fd >= 0)
+		close(fd);
+	errno = saved;
+	return moved;
+}
+
+/* A handler of ours would run on our memory: the child has none. */
+static void forget_handlers(void)
+{
+	struct sigaction now;
+	int s;
+
+	for (s = 1; s < SIGRTMIN; s++)
+		if (!sigaction(s, NULL, &now) && now.sa_handler != SIG_IGN &&
+		    now.sa_handler != SIG_DFL)
+			signal(s, SIG_DFL);
+}
+
+/* Runs on our memory, begun with all signals blocked: system calls only. */
+static void child(struct stage *s)
+{
+	forget_handlers();
+	if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == s->parent && dup2(s->null, 0) >= 0 &&
+	    dup2(s->said, 1) >= 0 && dup2(s->said, 2) >= 0 && dup2(s->records, PLAY_FD) >= 0 &&
+	    !sigprocmask(SIG_SETMASK, &s->mask, NULL))
+		execve(s->path, (char **)s->argv, s->env);
+	s->error = errno ? errno : ESRCH;
+	_exit(127);
+}
+
+static int spawn(struct play *p, struct stage *s, struct error *err)
+{
+	sigset_t all;
+	pid_t pid;
+
+	sigfillset(&all);
+	s->parent = getpid();
+	pthread_sigmask(SIG_SETMASK, &all, &s->mask);
+	pid = vfork();
+	if (!pid)
+		child(s);
+	pthread_sigmask(SIG_SETMASK, &s->mask, NULL);
+	if (pid < 0)
+		return fail(err, -errno, "cannot start '%s': %s", s->path, strerror(errno));
+	p->pid = pid;
+	if (!s->error)
+		return 0;
+	waitpid(pid, NULL, 0);
+	p->pid = 0;
+	return fail(err, -s->error, "cannot start '%s': %s", s->path, strerror(s->error));
+}
+
+/* The descriptors of both sides. */
+static int open_all(struct play *p, struct stage *s, struct error *err)
+{
+	int both[2] = { -1, -1 };
+
+	s->null = move_up(open("/dev/null", O_RDONLY | O_CLOEXEC));
+	p->said = s->said = move_up(memfd_create("stderr", MFD_CLOEXEC));
+	if (s->null >= 0 && s->said >= 0 && !pipe2(both, O_CLOEXEC)) {
+		p->fd = move_up(both[0]);
+		s->records = move_up(both[1]);
+	}
+	if (p->fd < 0 || s->records < 0)
+		return fail(err, -errno, "no descriptors for a playback: %s", strerror(errno));
+	return 0;
+}
+
+static int make_argv(struct stage *s, const char *const *args, struct error *err)
+{
+	size_t n = 0;
+
+	s->argv[n++] = "mprof_replay";
+	s->argv[n++] = "out=3"; /* PLAY_FD */
+	for (; *args; args++) {
+		if (n == ARGS_MOST + 2)
+			return fail(err, -E2BIG, "too many settings of a playback");
+		s->argv[n++] = *args;
+	}
+	return 0;
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+int play_start(struct play *p, const struct variant *v, const char *const *args, int64_t limit_ms,
+	       struct error *err)
+{
+	struct stage s = { .records = -1, .said = -1, .null = -1 };
+	int ret;
+
+	*p = (struct play){ .fd = -1, .said = -1, .variant = v, .limit_ms = limit_ms };
+	if (limit_ms)
+		p->until = now_ns() + limit_ms * 1000000;
+	s.path = play_find(err);
+	s.env = play_env(v);
+	if (!s.path)
+		ret = -ENOENT;
+	else if (!s.env)
+		ret = fail(err, -ENOMEM, "no memory for an environment");
+	else
+		ret = make_argv(&s, args, err);
+	if (!ret)
+		ret = open_all(p, &s, err);
+	if (!ret)
+		ret = spawn(p, &s, err);
+	close_fd(&s.null);
+	close_fd(&s.records);
+	if (ret) {
+		close_fd(&p->fd);
+		close_fd(&p->said);
+	}
+	play_env_free(s.env);
+	free(s.path);
+	return ret;
+}
+
+/* Keeps the first failure, and tells the caller too. */
+static int broken(struct play *p, int code, const char *why, struct error *err)
+{
+	if (!p->failed) {
+		p->failed = code;
+		fail(&p->why, code, "%s", why);
+	}
+	return fail(err, code, "%s", why);
+}
+
+static int wait_for_more(struct play *p, struct error *err)
+{
+	struct pollfd f = { .fd = p->fd, .events = POLLIN };
+	char why[96];
+	int64_t left;
+	int n;
+
+	do {
+		left = p->until ? (p->until - now_ns()) / 1000000 : 0;
+		if (p->until && left <= 0) {
+			snprintf(why, sizeof(why), "did not end within %.3g s, and was stopped",
+				 (double)p->limit_ms / 1e3);
+			return broken(p, -ETIMEDOUT, why, err);
+		}
+		n = poll(&f, 1, !p->until ? -1 : left < 1000000 ? (int)left : 1000000);
+	} while (!n || (n < 0 && errno == EINTR));
+	return n < 0 ? broken(p, -errno, strerror(errno), err) : 0;
+}
+
+/* How many of the bytes came before the end of the stream, or -errno. */
+static int64_t take(struct play *p, char *to, uint64_t bytes, struct error *err)
+{
+	uint64_t done = 0;
+	ssize_t n;
+	int ret;
+
+	while (done < bytes) {
+		ret = p->until ? wait_for_more(p, err) : 0;
+		if (ret)
+			return ret;
+		n = read(p->fd, to + done, bytes - done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return broken(p, -errno, strerror(errno), err);
+		if (!n)
+			break;
+		done += (uint64_t)n;
+	}
+	return (int64_t)done;
+}
+
+int play_read(struct play *p, void *to, uint64_t bytes, struct error *err)
+{
+	int64_t n = take(p, to, bytes, err);
+
+	if (n < 0)
+		return (int)n;
+	if ((uint64_t)n < bytes)
+		return broken(p, -EPIPE, "ended before it had told its result", err);
+	return 0;
+}
+
+int play_skip(struct play *p, uint64_t bytes, struct error *err)
+{
+	char dust[4096];
+	uint64_t n;
+	int ret = 0;
+
+	for (; bytes && !ret; bytes -= n) {
+		n = bytes < sizeof(dust) ? bytes : sizeof(dust);
+		ret = play_read(p, dust, n, err);
+	}
+	return ret;
+}
+
+/* The runner's own words. */
+static int read_error(struct play *p, uint64_t bytes, struct error *err)
+{
+	char text[384] = "";
+	uint64_t n = bytes < sizeof(text) - 1 ? bytes : sizeof(text) - 1;
+	int ret = play_read(p, text, n, err);
+
+	return ret ? ret : broken(p, -EPROTO, text, err);
+}
+
+int play_next(struct play *p, struct mprof_run_record *r, struct error *err)
+{
+	int64_t n = take(p, (char *)r, sizeof(*r), err);
+
+	if (n < 0)
+		return (int)n;
+	if (!n && p->complete)
+		return 0;
+	if ((uint64_t)n < sizeof(*r))
+		return broken(p, -EPIPE, "ended before it had told its result", err);
+	if (r->kind == MPROF_RUN_ERROR)
+		return read_error(p, r->bytes, err);
+	if (r->kind == MPROF_RUN_RESULT)
+		p->complete = true;
+	return 1;
+}

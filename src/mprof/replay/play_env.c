@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* play_env.c - the environment that a playback runs in. */
+#include "play_env.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Never handed on: they would put something between the runner and its allocator. */
+static const char *const dropped[] = { "LD_PRELOAD=", "LD_AUDIT=", "MPROF_CONF=", "MPROF_RUN=",
+				       NULL };
+
+static bool same_name(const char *a, const char *b)
+{
+	size_t n = strcspn(a, "=");
+
+	return !strncmp(a, b, n) && (b[n] == '=' || !b[n]);
+}
+
+static bool is_kept(const char *s, const struct variant *v)
+{
+	size_t i;
+
+	for (i = 0; dropped[i]; i++)
+		if (!strncmp(s, dropped[i], strlen(dropped[i])))
+			return false;
+	for (i = 0; i < v->envs; i++)
+		if (same_name(v->env[i], s))
+			return false;
+	return !v->clear || !variant_is_setting(s);
+}
+
+char **play_env(const struct variant *v)
+{
+	size_t n = 0, i;
+	char **env;
+
+	while (environ && environ[n])
+		n++;
+	env = calloc(n + v->envs + 2, sizeof(*env));
+	if (!env)
+		return NULL;
+	n = 0;
+	if (*v->so && asprintf(&env[n++], "LD_PRELOAD=%s", v->so) < 0)
+		goto no_memory;
+	for (i = 0; environ && environ[i]; i++)
+		if (is_kept(environ[i], v) && !(env[n++] = strdup(environ[i])))
+			goto no_memory;
+	for (i = 0; i < v->envs; i++)
+		if (!(env[n++] = strdup(v->env[i])))
+			goto no_memory;
+	return env;
+no_memory:
+	env[n - 1] = NULL;
+	play_env_free(env);
+	return NULL;
+}
+
+void play_env_free(char **env)
+{
+	size_t i;
+
+	for (i = 0; env && env[i]; i++)
+		free(env[i]);
+	free(env);
+}

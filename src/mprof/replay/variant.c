@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* variant.c - lists of allocators with settings. */
+#include "variant.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../run/library.h"
+#include "variant_version.h"
+
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
+/* Beginnings of the names; those of glibc are what mallopt(3) and ld.so(8) list. */
+static const char *const settings[] = { "MALLOC_",	  "GLIBC_TUNABLES", "_RJEM_MALLOC_CONF",
+					"JE_MALLOC_CONF", "MIMALLOC_",	    "TCMALLOC",
+					"HEAPCHECK",	  "HEAPPROFILE",    "TBB_MALLOC_",
+					"TBBMALLOC_",	  "SNMALLOC",	    "RPMALLOC_",
+					"SCUDO_OPTIONS",  "HOARD_",	    NULL };
+
+bool variant_is_setting(const char *variable)
+{
+	size_t i;
+
+	for (i = 0; settings[i]; i++)
+		if (!strncmp(variable, settings[i], strlen(settings[i])))
+			return true;
+	return false;
+}
+
+static void release(struct variant *v)
+{
+	size_t i;
+
+	for (i = 0; i < v->envs; i++)
+		free(v->env[i]);
+	free(v->env);
+	free(v->name);
+	free(v->so);
+	free(v->version);
+}
+
+void variants_release(struct variants *vs)
+{
+	size_t i;
+
+	for (i = 0; i < vs->n; i++)
+		release(&vs->v[i]);
+	free(vs->v);
+	*vs = (struct variants){ 0 };
+}
+
+static int no_memory(struct error *err)
+{
+	return fail(err, -ENOMEM, "no memory for a list of allocators");
+}
+
+static bool is_taken(const struct variants *vs, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < vs->n; i++)
+		if (!strcmp(vs->v[i].name, name))
+			return true;
+	return false;
+}
+
+/* name, or name#2 ...: not in the list yet.  NULL without memory. */
+static char *free_name(const struct variants *vs, const char *name)
+{
+	char *made = strdup(name);
+	unsigned n;
+
+	for (n = 2; made && is_taken(vs, made); n++) {
+		free(made);
+		if (asprintf(&made, "%s#%u", name, n) < 0)
+			made = NULL;
+	}
+	return made;
+}
+
+static int add_env(struct variant *v, const char *text, size_t length)
+{
+	char **grown = reallocarray(v->env, v->envs + 1, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	v->env = grown;
+	v->env[v->envs] = strndup(text, length);
+	return v->env[v->envs] ? (int)(v->envs++, 0) : -ENOMEM;
+}
+
+static bool has_env(const struct variant *v, const char *setting)
+{
+	const size_t n = strcspn(setting, "=") + 1;
+	size_t i;
+
+	for (i = 0; i < v->envs; i++)
+		if (!strncmp(v->env[i], setting, n))
+			return true;
+	return false;
+}
+
+/* NAME=VALUE with a name that a shell would take. */
+static bool is_assignment(const char *s, size_t length)
+{
+	size_t n = strspn(s, NAME_CHARACTERS);
+
+	return n && n < length && s[n] == '=' && !isdigit((unsigned char)*s);
+}
+
+/* The inside of the brackets. */
+static int add_settings(struct variant *v, const char *s, struct error *err)
+{
+	size_t n;
+
+	for (; *s; s += n + (s[n] != '\0')) {
+		n = strcspn(s, " \t;");
+		if (!n)
+			continue;
+		if (!is_assignment(s, n))
+			return fail(err, -EINVAL,
+				    "'%.*s' in brackets is no setting, as MALLOC_ARENA_MAX=2 is",
+				    (int)n, s);
+		if (add_env(v, s, n))
+			return no_memory(err);
+	}
+	return 0;
+}
+
+/* Takes so, name and settings of one variant whose sweeps are filled in. */
+static int add_one(struct variants *vs, char *so, const char *name, const char *set,
+		   struct error *err)
+{
+	struct variant *grown = reallocarray(vs->v, vs->n + 1, sizeof(*grown)), *v;
+	int ret;
+
+	if (!grown) {
+		free(so);
+		return no_memory(err);
+	}
+	vs->v = grown;
+	v = &vs->v[vs->n];
+	*v = (struct variant){ .so = so, .name = free_name(vs, name) };
+	v->version = so ? variant_version(so) : NULL;
+	if (vs->n == VARIANTS_MOST)
+		ret = fail(err, -EINVAL, "more than %d allocators and settings at a time",
+			   VARIANTS_MOST);
+	else if (!so || !v->name || !v->version)
+		ret = no_memory(err);
+	else
+		ret = add_settings(v, set, err);
+	if (ret)
+		release(v);
+	else
+		vs->n++;
+	return ret;
+}
+
+/* A path is known by its last part; slashes in brackets are none of it. */
+static const char *behind_slash(const char *entry)
+{
+	const char *slash = memrchr(entry, '/', strcspn(entry, "["));
+
+	return slash ? slash + 1 : entry;
+}
+
+/* One entry without sweeps: LABEL=NAME[...] in parts. */
+static int add_plain(struct variants *vs, char *entry, struct error *err)
+{
+	char *open = strchr(entry, '['), *so, *label, *name = entry;
+	struct error why;
+	size_t n = strspn(entry, NAME_CHARACTERS "-.+");
+	int ret;
+
+	if (n && entry[n] == '=') {
+		entry[n] = '\0';
+		name = entry + n + 1;
+	}
+	label = strdup(entry == name ? behind_slash(entry) : entry);
+	if (!label)
+		return no_memory(err);
+	if (open) {
+		*open++ = '\0';
+		open[strlen(open) - 1] = '\0'; /* the bracket that closes it */
+	}
+	so = allocator_resolve(name, &why);
+	ret =
+	    so ? add_one(vs, so, label, open ? open : "", err) : fail(err, -EINVAL, "%s", why.text);
+	free(label);
+	return ret;
+}
+
+/* The first {a,b} of the entry becomes a, then b. */
+static int add_swept(struct variants *vs, char *entry, struct error *err)
+{
+	char *open = strchr(entry, '{'), *close = open ? strchr(open, '}') : NULL, *s, *one;
+	int ret = 0;
+	size_t n;
+
+	if (!open && !strchr(entry, '}'))
+		return add_plain(vs, entry, err);
+	if (!close || memchr(open + 1, '{', (size_t)(close - open - 1)))
+		return fail(err, -EINVAL, "a sweep is written {a,b,c}, not as in '%s'", entry);
+	for (s = open + 1; !ret && s <= close; s += n + 1) {
+		n = strcspn(s, ",}");
+		if (asprintf(&one, "%.*s%.*s%s", (int)(open - entry), entry, (int)n, s, close + 1) <
+		    0)
+			return no_memory(err);
+		ret = add_swept(vs, one, err);
+		free(one);
+	}
+	return ret;
+}
+
+static int add_all(struct variants *vs, struct error *err)
+{
+	const struct allocator *a;
+	char *so;
+	int ret = 0;
+
+	for (a = allocator_table; a->name && !ret; a++) {
+		so = allocator_find(a);
+		if (so)
+			ret = add_one(vs, so, a->name, "", err);
+	}
+	return ret;
+}
+
+/* The length of the entry at s, to its comma or the end; 0 when brackets do not match. */
+static size_t entry_length(const char *s)
+{
+	size_t n;
+	int inside = 0;
+
+	for (n = 0; s[n] && (inside || s[n] != ','); n++)
+		if (s[n] == '[' ? inside++ : s[n] == ']' && --inside)
+			return 0;
+	/* Nothing stands behind the brackets. */
+	if (inside || (memchr(s, '[', n) && s[n - 1] != ']'))
+		return 0;
+	return n;
+}
+
+static int add_entry(struct variants *vs, const char *s, size_t n, struct error *err)
+{
+	char *entry = strndup(s, n);
+	int ret;
+
+	if (!entry)
+		return no_memory(err);
+	ret = strcmp(entry, "all") ? add_swept(vs, entry, err) : add_all(vs, err);
+	free(entry);
+	return ret;
+}
+
+int variants_parse(struct variants *vs, const char *list, struct error *err)
+{
+	const char *s = list;
+	size_t n;
+	int ret = 0;
+
+	do {
+		s += strspn(s, " \t\n");
+		n = entry_length(s);
+		if (!n)
+			return fail(err, -EINVAL,
+				    "'%s' is no list of allocators; one is: "
+				    "glibc,jemalloc[MALLOC_CONF=narenas:2],/path/lib.so",
+				    list);
+		ret = add_entry(vs, s, n, err);
+		s += n;
+	} while (!ret && *s++);
+	return ret;
+}
+
+int variants_set(struct variants *vs, const char *setting, struct error *err)
+{
+	size_t i;
+
+	if (!is_assignment(setting, strlen(setting)))
+		return fail(err, -EINVAL, "'%s' is no setting, as MALLOC_ARENA_MAX=2 is", setting);
+	for (i = 0; i < vs->n; i++)
+		if (!has_env(&vs->v[i], setting) && add_env(&vs->v[i], setting, strlen(setting)))
+			return no_memory(err);
+	return 0;
+}
+
+int variants_copy(struct variants *vs, size_t of, const char *name, struct error *err)
+{
+	const struct variant from = vs->v[of];
+	int ret = add_one(vs, strdup(from.so), name, "", err);
+	struct variant *to = &vs->v[vs->n - !ret];
+	size_t i;
+
+	if (ret)
+		return ret;
+	to->clear = from.clear;
+	for (i = 0; i < from.envs; i++)
+		if (add_env(to, from.env[i], strlen(from.env[i])))
+			return no_memory(err);
+	return 0;
+}
