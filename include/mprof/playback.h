@@ -35,6 +35,10 @@
  *   waited for stands earlier in ORDER, so nobody waits for ever.
  *   CREATE stands where the thread begins, before that GONE for each thread
  *   that had ended by then and was not yet waited for.  EXIT ends a stream.
+ *
+ * ORDER has CREATE, GONE and EXIT too, among the words of the thread that they
+ * stand in.  Every thread has one EXIT, behind its last call; every thread but
+ * index 0 has one CREATE, before its first.  END follows the last word.
  */
 #ifndef MPROF_PLAYBACK_H
 #define MPROF_PLAYBACK_H
@@ -51,11 +55,13 @@
 #define MPROF_PLAY_SIZE_BITS   28u
 #define MPROF_PLAY_PAGE	       4096u
 #define MPROF_PLAY_LARGE       16384u /* from this size on a block may have a TOUCH word */
+/* TOUCH: the block was not looked at when it ended: take it as touched wholly. */
+#define MPROF_PLAY_TOUCH_UNKNOWN ((1ull << 60) - 1)
 
 enum mprof_play {
 	MPROF_PLAY_END = 0,	/* no more words in this stream */
 	MPROF_PLAY_MALLOC = 1,	/* slot, size */
-	MPROF_PLAY_FREE = 2,	/* slot; size field 0 */
+	MPROF_PLAY_FREE = 2,	/* slot; size field 0; fn of EXT may be realloc: with size 0 */
 	MPROF_PLAY_CALLOC = 3,	/* slot, size: calloc(1, size) */
 	MPROF_PLAY_REALLOC = 4, /* slot, size: realloc(block of the slot or NULL, size) */
 	MPROF_PLAY_ALIGNED = 5, /* slot, size; the EXT before says fn and alignment */
@@ -156,7 +162,9 @@ struct mprof_play_summary {
 	uint64_t inversions;	     /* events in the wrong order that were put right */
 	uint64_t lost;		     /* events that the recorder says it lost */
 	uint64_t damaged;	     /* places in the input that could not be read */
-	uint64_t reserved[8];
+	uint64_t null_frees;	     /* free(NULL): nothing to play */
+	uint64_t swept; /* FREEs put for blocks that went with exec or a process's end */
+	uint64_t reserved[6];
 };
 
 enum mprof_play_flags {
@@ -179,10 +187,11 @@ struct mprof_playback_header {
 	/* uint32_t for each op of ORDER: the stack's node (stacks.h) of what was born, else 0. */
 	struct mprof_play_section sites;
 	struct mprof_play_summary sum;
-	char program[256]; /* command line, cut, NUL-terminated */
-	char source[1024]; /* absolute path of the trace or other input */
-	char input[32];	   /* "mprof", "aosp", "mtrace", "rep", "logfd", "script" */
-	uint64_t check;	   /* of the header's bytes before this field */
+	char program[256];  /* command line, cut, NUL-terminated */
+	char source[1024];  /* absolute path of the trace or other input */
+	char input[32];	    /* "mprof", "aosp", "mtrace", "rep", "logfd", "script" */
+	uint8_t run_id[16]; /* of the trace, else zeros: whether `source` is still what it was */
+	uint64_t check;	    /* of the header's bytes before this field */
 };
 
 /* A 64-bit FNV-1a over 64-bit words, the last one filled up with zeros: sections and header. */
