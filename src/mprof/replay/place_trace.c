@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * place_trace.c - places of the recorded run: the heap's notes, made into
+ * births and ends of one process's own blocks.
+ *
+ * Invariant: a block is in `at` from its begin to its end as sinks were told,
+ * so no two blocks at one address are alive for them.
+ */
+#include "place_trace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../pass/array.h"
+#include "../pass/walk.h"
+#include "place_sinks.h"
+
+/* ---- the first walk: what is there ---- */
+
+struct survey_of {
+	uint32_t number;
+	bool seen;
+	uint64_t ops, peak_bytes, peak_op;
+	uint64_t first_ticks, last_ticks;
+};
+
+struct survey {
+	struct walk *walk;
+	struct array process; /* struct survey_of, by index of the heap */
+};
+
+static void survey_start(void *self, struct walk *w)
+{
+	((struct survey *)self)->walk = w;
+}
+
+/* Calls that a note stands for: a block that was still there makes a free of its own. */
+static inline unsigned ops_of(const struct event *e, const struct note *n)
+{
+	unsigned dropped = (n->did & NOTE_DROPPED) != 0;
+
+	if (e->kind == EVENT_REALLOC_END)
+		return dropped + ((n->did & NOTE_BEGAN) ||
+				  ((n->did & NOTE_ENDED) && !(n->did & NOTE_RESTORED)));
+	return dropped + ((n->did & (NOTE_BEGAN | NOTE_ENDED)) != 0);
+}
+
+static void survey_batch(void *self, const struct batch *b)
+{
+	struct survey *s = self;
+	struct survey_of *of;
+	size_t i;
+
+	for (i = 0; i < b->count; i++) {
+		of = array_at(&s->process, b->note[i].process, sizeof(*of));
+		if (!of) {
+			pass_failed(s->walk);
+			return;
+		}
+		if (!of->seen)
+			of->first_ticks = b->event[i].ticks;
+		of->seen = true;
+		of->number = b->event[i].process;
+		of->last_ticks = b->event[i].ticks;
+		of->ops += ops_of(&b->event[i], &b->note[i]);
+		if (b->note[i].did & (NOTE_BEGAN | NOTE_ENDED | NOTE_DROPPED) &&
+		    b->note[i].own.bytes > of->peak_bytes) {
+			of->peak_bytes = b->note[i].own.bytes;
+			of->peak_op = of->ops - 1;
+		}
+	}
+}
+
+static const struct pass_ops survey_ops = {
+	.name = "survey",
+	.start = survey_start,
+	.batch = survey_batch,
+};
+
+/* Walks t from its beginning and leaves w, released.  tell may be NULL. */
+static int walk_with(struct trace *t, const struct pass_ops *ops, void *self, struct walk *w,
+		     void (*tell)(void *self, const struct walk *w), struct error *err)
+{
+	struct walk_pass pass = { ops, self };
+	struct walk_input in;
+	int r;
+
+	trace_rewind(t);
+	walk_input_from_trace(&in, t);
+	walk_init(w, &in, &pass, 1);
+	w->no_pages = true;
+	w->progress = tell;
+	w->progress_context = self;
+	r = walk_run(w, err);
+	walk_release(w);
+	trace_rewind(t);
+	return r;
+}
+
+/* The process asked for; 0 or -errno. */
+static int survey_trace(struct trace *t, uint32_t process, struct survey_of *found, struct walk *w,
+			struct error *err)
+{
+	struct survey s = { .walk = w };
+	const struct survey_of *of;
+	size_t i;
+	int r;
+
+	memset(found, 0, sizeof(*found));
+	r = walk_with(t, &survey_ops, &s, w, NULL, err);
+	for (i = 0, of = s.process.item; !r && i < s.process.count; i++)
+		if (process ? of[i].seen && of[i].number == process : of[i].ops > found->ops)
+			*found = of[i];
+	array_release(&s.process);
+	if (r)
+		return r;
+	if (!found->ops && process)
+		return fail(err, -ENOENT, "'%s': process %u has made no call that could be shown",
+			    trace_path(t), process);
+	if (!found->ops)
+		return fail(err, -ENOENT, "'%s': there are no calls in it", trace_path(t));
+	return 0;
+}
+
+/* ---- the second walk: places ---- */
+
+struct recorded {
+	struct place_sinks to;
+	struct place_plan plan;
+	struct walk *walk;
+	struct trace *trace;
+	struct survey_of of;
+	uint64_t first_ns;
+	struct blocks at;	   /* by address; `start` is an index of block[] */
+	struct place_block *block; /* addr of one that is not in use: the next such + 1 */
+	size_t blocks, room;
+	uint64_t unused; /* index + 1; 0: none */
+	uint64_t op, next_frame;
+	struct place_block *resized; /* by thread: what realloc was given last */
+	size_t resized_room;
+	const struct mprof_sample *sample;
+	size_t samples, next_sample;
+	struct place_sample last; /* sample */
+	uint8_t *ones;		  /* a bitmap in which all are resident */
+	uint64_t ones_bytes;
+};
+
+static uint64_t ns_at(const struct recorded *r, uint64_t ticks)
+{
+	int64_t ns = walk_ns(r->walk, ticks) - (int64_t)r->first_ns;
+
+	return ns > 0 ? (uint64_t)ns : 0;
+}
+
+static struct place_block *new_block(struct recorded *r, uint64_t *index)
+{
+	struct place_block *grown;
+	size_t room = r->room ? 2 * r->room : 1024;
+
+	if (r->unused) {
+		*index = r->unused - 1;
+		r->unused = r->block[*index].addr;
+		return &r->block[*index];
+	}
+	if (r->blocks == r->room) {
+		grown = reallocarray(r->block, room, sizeof(*grown));
+		if (!grown)
+			return NULL;
+		r->block = grown;
+		r->room = room;
+	}
+	*index = r->blocks++;
+	return &r->block[*index];
+}
+
+static void ends(struct recorded *r, uint64_t addr)
+{
+	struct block *found = blocks_find(&r->at, addr);
+	struct place_block *b;
+	uint64_t index;
+
+	if (!found)
+		return;
+	index = found->start;
+	b = &r->block[index];
+	blocks_take(&r->at, found);
+	places_end(&r->to, b, r->op);
+	b->addr = r->unused;
+	r->unused = index + 1;
+}
+
+static void begins(struct recorded *r, const struct place_block *from)
+{
+	struct place_block *b;
+	uint64_t index;
+
+	ends(r, from->addr);
+	b = new_block(r, &index);
+	if (!b || blocks_put(&r->at, &(struct block){ .addr = from->addr, .start = index }) < 0) {
+		pass_failed(r->walk);
+		return;
+	}
+	*b = *from;
+	places_begin(&r->to, b);
+}
+
+static struct place_block block_of(const struct recorded *r, const struct event *e,
+				   const struct note *n)
+{
+	return (struct place_block){
+		.addr = e->addr,
+		.size = e->size,
+		.usable = e->usable > e->size ? e->usable : e->size,
+		.op = r->op,
+		.ns = ns_at(r, e->ticks),
+		.site = e->stack,
+		.thread = n->thread,
+	};
+}
+
+/* The block ends here; it is kept, for realloc may fail. */
+static void realloc_begins(struct recorded *r, const struct event *e, const struct note *n)
+{
+	struct block *found = e->addr ? blocks_find(&r->at, e->addr) : NULL;
+	struct place_block *grown;
+	size_t room = r->resized_room ? r->resized_room : 16;
+
+	while (room <= n->thread)
+		room *= 2;
+	if (room != r->resized_room) {
+		grown = reallocarray(r->resized, room, sizeof(*grown));
+		if (!grown) {
+			pass_failed(r->walk);
+			return;
+		}
+		r->resized = grown;
+		r->resized_room = room;
+	}
+	r->resized[n->thread].addr = 0;
+	if (!found)
+		return;
+	r->resized[n->thread] = r->block[found->start];
+	ends(r, e->addr);
+}
+
+static void apply(struct recorded *r, const struct event *e, const struct note *n)
+{
+	struct place_block b;
+
+	if (e->kind == EVENT_REALLOC_BEGIN) {
+		realloc_begins(r, e, n);
+		return;
+	}
+	if (n->did & NOTE_DROPPED) {
+		ends(r, e->addr);
+		r->op++;
+	}
+	if (e->kind == EVENT_CALL && (n->did & NOTE_ENDED))
+		ends(r, n->old.addr);
+	if (n->did & NOTE_BEGAN) {
+		b = block_of(r, e, n);
+		begins(r, &b);
+	}
+	if ((n->did & NOTE_RESTORED) && !(n->did & NOTE_ENDED) && n->thread < r->resized_room &&
+	    r->resized[n->thread].addr == n->old.addr)
+		begins(r, &r->resized[n->thread]);
+	r->op += ops_of(e, n) - ((n->did & NOTE_DROPPED) != 0);
+}
+
+/* ---- samples and frames ---- */
+
+static void give_samples(struct recorded *r, uint64_t ticks)
+{
+	const struct mprof_sample *s;
+
+	for (; r->next_sample < r->samples; r->next_sample++) {
+		s = &r->sample[r->next_sample];
+		if (s->ticks > ticks)
+			return;
+		r->last = (struct place_sample){
+			.op = r->op,
+			.ns = ns_at(r, s->ticks),
+			.rss = s->rss,
+			.anon = s->rss_anon,
+			.mapped = s->virt,
+		};
+		places_sample(&r->to, &r->last);
+	}
+}
+
+static void give_frames(struct recorded *r, uint64_t ticks)
+{
+	struct place_sample s;
+
+	while (r->op >= r->next_frame) {
+		s = r->last;
+		s.op = r->next_frame;
+		s.ns = ns_at(r, ticks);
+		r->next_frame = place_next_frame(&r->plan, r->of.ops, r->of.peak_op, r->next_frame);
+		places_frame(&r->to, &s, NULL, 0);
+	}
+}
+
+static void recorded_batch(void *self, const struct batch *b)
+{
+	struct recorded *r = self;
+	const struct event *e = b->event;
+	const struct note *n = b->note;
+	size_t i;
+
+	for (i = 0; i < b->count; i++, e++, n++) {
+		if (e->process != r->of.number)
+			continue;
+		give_samples(r, e->ticks);
+		apply(r, e, n);
+		give_frames(r, e->ticks);
+	}
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The program was replaced by another one: its blocks went with its address space. */
+static void recorded_gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
+			  uint64_t ticks)
+{
+	struct recorded *r = self;
+	const struct block *b = NULL;
+	uint64_t *addr;
+	size_t n = 0, i;
+
+	(void)ticks;
+	if (why != GONE_EXEC || h->process[process]->number != r->of.number || !r->at.used)
+		return;
+	addr = malloc(r->at.used * sizeof(*addr));
+	if (!addr) {
+		pass_failed(r->walk);
+		return;
+	}
+	while ((b = blocks_next(&r->at, b)))
+		addr[n++] = b->addr;
+	qsort(addr, n, sizeof(*addr), by_address);
+	for (i = 0; i < n; i++)
+		ends(r, addr[i]);
+	free(addr);
+}
+
+/* Of one run, so that a damaged trace cannot ask for any amount of memory. */
+#define PAGES_MAX (1ull << 26)
+
+static uint64_t pages_of(const struct mprof_page_run *run, uint64_t factor)
+{
+	return run->count < PAGES_MAX / factor ? run->count * factor : PAGES_MAX;
+}
+
+/* Enough bits for every run of pages. */
+static int make_ones(struct recorded *r, const struct trace_residency *sampled, uint64_t factor)
+{
+	uint64_t most = 0, i;
+	uint8_t *ones;
+
+	for (i = 0; i < sampled->runs; i++)
+		if (pages_of(&sampled->run[i], factor) > most)
+			most = pages_of(&sampled->run[i], factor);
+	most = most / 8 + 1;
+	if (most <= r->ones_bytes)
+		return 0;
+	ones = realloc(r->ones, most);
+	if (!ones)
+		return -ENOMEM;
+	memset(ones, 0xff, most);
+	r->ones = ones;
+	r->ones_bytes = most;
+	return 0;
+}
+
+static void recorded_residency(void *self, const struct heap *h, uint32_t process,
+			       const struct trace_residency *sampled)
+{
+	struct recorded *r = self;
+	const uint64_t factor = h->page_size > 4096 ? h->page_size / 4096 : 1;
+	struct place_range *range;
+	struct place_sample s = r->last;
+	uint64_t i;
+
+	if (h->process[process]->number != r->of.number || !sampled->runs)
+		return;
+	range = calloc(sampled->runs, sizeof(*range));
+	if (!range || make_ones(r, sampled, factor) < 0) {
+		free(range);
+		pass_failed(r->walk);
+		return;
+	}
+	for (i = 0; i < sampled->runs; i++)
+		range[i] = (struct place_range){
+			.addr = sampled->run[i].first * factor * 4096,
+			.pages = pages_of(&sampled->run[i], factor),
+			.resident = r->ones,
+		};
+	s.op = r->op;
+	s.ns = ns_at(r, sampled->head->ticks_before);
+	s.rss = sampled->head->rss;
+	places_frame(&r->to, &s, range, sampled->runs);
+	free(range);
+}
+
+/* ---- the whole ---- */
+
+static void tell_progress(void *context, const struct walk *w)
+{
+	struct recorded *r = context;
+
+	(void)w;
+	r->plan.progress(r->plan.progress_context, r->op, r->of.ops);
+}
+
+static bool has_residency(struct trace *t, uint32_t process)
+{
+	const struct trace_residency *sampled;
+	size_t n = trace_residencies(t, &sampled), i;
+
+	for (i = 0; i < n; i++)
+		if (sampled[i].process == process && sampled[i].runs)
+			return true;
+	return false;
+}
+
+static void tell_start(struct recorded *r, struct trace *t)
+{
+	const struct place_start s = {
+		.title = "recorded",
+		.ops = r->of.ops,
+		.ns = ns_at(r, r->of.last_ticks),
+		.peak_op = r->of.peak_bytes ? r->of.peak_op : UINT64_MAX,
+		.peak_bytes = r->of.peak_bytes,
+		.has_residency = has_residency(t, r->of.number),
+	};
+
+	places_start(&r->to, &s);
+}
+
+static void recorded_release(struct recorded *r)
+{
+	blocks_release(&r->at);
+	free(r->block);
+	free(r->resized);
+	free(r->ones);
+}
+
+static void recorded_start(void *self, struct walk *w)
+{
+	struct recorded *r = self;
+
+	r->walk = w;
+	r->first_ns = (uint64_t)walk_ns(w, r->of.first_ticks);
+	r->samples = trace_samples(r->trace, r->of.number, &r->sample);
+	r->next_frame = place_next_frame(&r->plan, r->of.ops, r->of.peak_op, 0);
+	tell_start(r, r->trace);
+}
+
+static const struct pass_ops recorded_ops = {
+	.name = "places",
+	.start = recorded_start,
+	.batch = recorded_batch,
+	.gone = recorded_gone,
+	.residency = recorded_residency,
+};
+
+int place_trace(struct trace *t, uint32_t process, const struct place_plan *plan,
+		const struct place_sink *sinks, size_t n, struct error *err)
+{
+	struct recorded r = {
+		.trace = t,
+		.to = { sinks, n },
+		.plan = plan ? *plan : (struct place_plan){ .at = PLACE_NOWHERE },
+	};
+	struct walk *w = malloc(sizeof(*w)); /* it has two batches of events in it */
+	int code;
+
+	if (!w)
+		return fail(err, -ENOMEM, "no memory to read the trace");
+	code = survey_trace(t, process, &r.of, w, err);
+	if (!code)
+		code =
+		    walk_with(t, &recorded_ops, &r, w, r.plan.progress ? tell_progress : NULL, err);
+	if (!code) {
+		give_samples(&r, UINT64_MAX);
+		places_finish(&r.to);
+	}
+	recorded_release(&r);
+	free(w);
+	return code;
+}
