@@ -7,7 +7,7 @@
  * Runs COMMAND, with the variables in its environment but not in ours (a
  * recorder must not be preloaded here), and writes one line to descriptor FD
  * when the last process of its tree has ended: user and system time of all of
- * them, and the greatest resident set of any.  Exit status is the command's,
+ * them, page faults, and the greatest resident set of any.  Exit status is the command's,
  * 128 + N after signal N.
  *
  * Orphans are adopted (PR_SET_CHILD_SUBREAPER), so that helpers which outlive
@@ -30,6 +30,7 @@ struct cost {
 	uint64_t user_us, system_us;
 	uint64_t elapsed_us; /* until the command itself ended; a hint only */
 	long peak_kib;
+	long minor_faults;
 	int status; /* of the command itself, as wait gives it */
 };
 
@@ -58,6 +59,7 @@ static void collect(struct cost *cost, pid_t command)
 			continue;
 		cost->user_us += microseconds(usage.ru_utime);
 		cost->system_us += microseconds(usage.ru_stime);
+		cost->minor_faults += usage.ru_minflt;
 		if (usage.ru_maxrss > cost->peak_kib)
 			cost->peak_kib = usage.ru_maxrss;
 		if (pid == command) {
@@ -97,8 +99,10 @@ int main(int argc, char **argv)
 	}
 	collect(&cost, command);
 	code = WIFSIGNALED(cost.status) ? 128 + WTERMSIG(cost.status) : WEXITSTATUS(cost.status);
-	dprintf(fd, "cost user_us=%llu system_us=%llu elapsed_us=%llu peak_kib=%ld status=%d\n",
+	dprintf(fd,
+		"cost user_us=%llu system_us=%llu elapsed_us=%llu peak_kib=%ld faults=%ld "
+		"status=%d\n",
 		(unsigned long long)cost.user_us, (unsigned long long)cost.system_us,
-		(unsigned long long)cost.elapsed_us, cost.peak_kib, code);
+		(unsigned long long)cost.elapsed_us, cost.peak_kib, cost.minor_faults, code);
 	return code;
 }

@@ -42,6 +42,7 @@ class Run:
         self.cpu_ns = 1000 * (int(cost["user_us"]) + int(cost["system_us"]))
         self.elapsed_ns = 1000 * int(cost["elapsed_us"])
         self.peak_kib = int(cost["peak_kib"])
+        self.faults = int(cost["faults"])
         self.status = int(cost["status"])
         self.own = own
 

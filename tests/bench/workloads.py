@@ -32,6 +32,7 @@ class Workload:
     """A command; subclasses give name and make(), which sets argv (and stdin)."""
 
     name = ""
+    sizes = 1, 3  # of a quick bench, and of a full one
 
     def __init__(self, where, quick):
         self.where = os.path.join(where, self.name.split()[0])
@@ -39,7 +40,7 @@ class Workload:
         self.stdin = None
         self.env = {}
         self.random = random.Random(1)
-        self.argv = self.make(1 if quick else 3)
+        self.argv = self.make(self.sizes[0 if quick else 1])
 
     def make(self, size):
         raise NotImplementedError
