@@ -7,12 +7,31 @@
  * It allocates nothing itself: tables are mapped and filled before the baseline
  * is taken, so what is measured afterwards is the allocator's.
  *
- *   in=FILE out=FD mode=serial|threads|ordered|null|startup
- *   touch=none|first|page|full|recorded   speed=K (threads: wait for recorded time / K; 0: do not)
- *   keep=0|1 (1: do not free what is left)   drain=MS,MS,... (RSS so long after the drain)
- *   addresses=0|1   samples=N   frames=N (at so many equal distances of ops)   at=OP (one more
- * frame) latency=N (time one call in N; 0: none)   thp=0|1 (0: PR_SET_THP_DISABLE)   aslr=0|1 cpu=N
- * (pin to a processor; -1: do not)   passes=N (plays ORDER so often, draining between; for time)
+ *   in=FILE            the playback file; mode=startup needs none
+ *   out=FD             where records go; default 1
+ *   mode=serial|threads|ordered|null|startup   null: serial with null=1
+ *   null=0|1           1: all of the work but no call of the allocator and no touch
+ *   touch=none|first|page|full|recorded   default page; recorded: page where nothing is recorded
+ *   speed=K            wait for the recorded time / K (0: do not); not with mode=ordered
+ *   keep=0|1           1: do not free what is left
+ *   drain=MS,MS,...    RSS so long after the drain
+ *   addresses=0|1      serial, ordered
+ *   samples=N frames=N at so many equal distances of ops; in mode=threads near them
+ *   at=OP,OP,...       one more frame each, after so many calls; at most 8
+ *   latency=N          time one call in N on average; 0: none
+ *   thp=0|1            0: PR_SET_THP_DISABLE; default 1
+ *   aslr=0|1           0: the same addresses in each run, where the system allows; default 1
+ *   cpu=N              pin to a processor; -1, the default: do not
+ *   passes=N           play ORDER so often, draining between; serial; figures are of all passes
+ *   stall=S            give up when nothing moves for so many seconds; default 60, 0: never
+ *
+ * Exit status: 0, 1 could not be played (ERROR says why), 2 bad KEY=VALUE, 3 bad playback file.
+ * With one thread in the file, threads and ordered are serial.
+ *
+ * Real threads run on stacks that the runner mapped and filled before the baseline, so their
+ * memory is not counted; what pthread_create itself allocates (the table of thread variables,
+ * about 300 bytes a thread) is.  A thread whose stream has an EXIT ends there; the others wait
+ * until everything is measured.  What is left is freed by the first thread, in the order of slots.
  *
  * Records follow each other, each a struct mprof_run_record and `bytes` bytes.
  * ADDRESSES, SAMPLE and FRAME come in the order of ops.  RESULT is the last;
@@ -55,9 +74,10 @@ struct mprof_run_sample {
 };
 
 /*
- * The pages that the process has and that were not there at the baseline, at
- * this op (after so many calls).  ranges times: struct mprof_run_range and a
- * bitmap of its pages, bit i of byte i / 8, resident or not, filled up to 8 bytes.
+ * The allocator's pages after so many calls (sample.op): writable anonymous memory that is not the
+ * runner's, what was mapped before the baseline included.  ranges times: struct mprof_run_range
+ * and a bitmap of its pages, bit i of byte i / 8, resident or not, filled up to 8 bytes.  A mapping
+ * is cut at 64 MiB; of one above 1 GiB, pieces without a resident page are left out.
  */
 struct mprof_run_frame {
 	struct mprof_run_sample sample;
@@ -71,7 +91,8 @@ struct mprof_run_range {
 #define MPROF_RUN_LATENCY 256
 
 struct mprof_run_result {
-	uint64_t calls, failed; /* failed: the allocator returned nothing where the program's had */
+	uint64_t calls;
+	uint64_t failed; /* returned nothing for a size above 0 where the program's had a block */
 	uint64_t wall_ns, user_ns, sys_ns, minflt, majflt; /* of the calls, drain not included */
 	uint64_t base_rss, start_hwm; /* bytes, before the first call; start_hwm: VmHWM then */
 	uint64_t peak_rss;	      /* VmHWM at the end of the calls - base_rss, 0 if below */
@@ -84,8 +105,13 @@ struct mprof_run_result {
 	/* Sampled calls by class: bucket b counts ticks t with b = 4 * log2(t) + next two bits. */
 	uint64_t latency_ticks_per_s;
 	uint64_t latency[3][MPROF_RUN_LATENCY]; /* births, frees, reallocs */
-	uint64_t thp; /* 0 never, 1 madvise, 2 always, as the process saw it */
-	uint64_t reserved[8];
+	uint64_t thp;	  /* 0 never, 1 madvise, 2 always, as the process saw it */
+	uint64_t touch;	  /* 0 none, 1 first, 2 page, 3 full, 4 recorded; null touches nothing */
+	uint64_t aslr;	  /* 0: addresses are not random */
+	uint64_t threads; /* that played, the first one included */
+	uint64_t late_stacks;	/* mapped after the baseline: more threads at once than foreseen */
+	uint64_t latency_empty; /* ticks that timing alone takes; not subtracted */
+	uint64_t reserved[3];
 };
 
 #endif
