@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* film.c - a film as a sink: curves, frames, and the axis of addresses at the end. */
+#include "film.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "film_live.h"
+#include "film_store.h"
+
+#define POINTS 512
+
+int film_new(struct film **out, const struct film_options *o, struct error *err)
+{
+	struct film *f = calloc(1, sizeof(*f));
+
+	*out = NULL;
+	if (f) {
+		f->live = calloc(1, sizeof(*f->live));
+		f->store = calloc(1, sizeof(*f->store));
+	}
+	if (!f || !f->live || !f->store) {
+		film_free(f);
+		return fail(err, -ENOMEM, "no memory for a film");
+	}
+	f->live->nodes = 1; /* the first one stands for none */
+	f->options = *o;
+	if (!f->options.points)
+		f->options.points = POINTS;
+	f->peak = FILM_NOWHERE;
+	*out = f;
+	return 0;
+}
+
+void film_free(struct film *f)
+{
+	if (!f)
+		return;
+	film_live_free(f->live);
+	film_store_free(f->store);
+	free(f->unit);
+	free(f->region);
+	free(f->frame);
+	free(f->point);
+	free(f);
+}
+
+static void note_most(struct film *f, uint64_t rss)
+{
+	const struct film_frame *now = &f->live->now;
+
+	if (now->requested > f->most_requested)
+		f->most_requested = now->requested;
+	if (now->usable > f->most_usable)
+		f->most_usable = now->usable;
+	if (rss > f->most_rss)
+		f->most_rss = rss;
+}
+
+/* ---- curves ---- */
+
+static uint64_t point_op(const struct film *f, size_t i)
+{
+	return (uint64_t)((unsigned __int128)f->ops * i / f->options.points);
+}
+
+static void add_point(struct film *f, uint64_t op)
+{
+	const struct film_live *l = f->live;
+
+	f->point = film_room(f, f->point, &f->live->point_room, f->points, sizeof(*f->point));
+	if (f->failed)
+		return;
+	f->point[f->points++] = (struct film_point){
+		op, l->now.ns, l->now.requested, l->now.usable, l->now.live_pages, l->sample_rss
+	};
+	note_most(f, l->sample_rss);
+}
+
+/* The points up to this op: what happens in it is not seen by them. */
+static void reach(struct film *f, uint64_t op)
+{
+	struct film_live *l = f->live;
+
+	while (op >= l->next_point && !f->failed) {
+		add_point(f, l->next_point);
+		l->next_point = f->points < f->options.points ? point_op(f, f->points) : UINT64_MAX;
+	}
+}
+
+/* ---- the hooks ---- */
+
+static void film_start(void *self, const struct place_start *s)
+{
+	struct film *f = self;
+
+	snprintf(f->title, sizeof(f->title), "%s", s->title ? s->title : "");
+	f->ops = s->ops;
+	f->ns = s->ns;
+	f->peak_op = s->peak_op;
+	f->peak_bytes = s->peak_bytes;
+	if (f->options.points > s->ops) /* so that no two stand at the same op */
+		f->options.points = s->ops ? (unsigned)s->ops : 1;
+}
+
+static void film_begin(void *self, const struct place_block *b)
+{
+	struct film *f = self;
+
+	if (__builtin_expect(b->op >= f->live->next_point, 0))
+		reach(f, b->op);
+	if (b->ns > f->live->now.ns)
+		f->live->now.ns = b->ns;
+	if (!f->failed)
+		film_live_begin(f, b);
+}
+
+static void film_end(void *self, const struct place_block *b, uint64_t op)
+{
+	struct film *f = self;
+
+	if (__builtin_expect(op >= f->live->next_point, 0))
+		reach(f, op);
+	if (!f->failed)
+		film_live_end(f, b);
+}
+
+static void film_sample(void *self, const struct place_sample *s)
+{
+	struct film *f = self;
+
+	reach(f, s->op);
+	f->live->now.rss = s->rss;
+	f->live->now.anon = s->anon;
+	f->live->now.mapped = s->mapped;
+	f->live->sample_rss = s->rss;
+	note_most(f, s->rss);
+}
+
+static void store_dirty(struct film *f)
+{
+	struct film_live *l = f->live;
+	struct film_cell cell;
+	struct film_unit *u;
+	size_t i;
+	unsigned page;
+
+	for (i = 0; i < l->dirties && !f->failed; i++) {
+		u = &l->unit[l->dirty[i]];
+		for (page = 0; page < FILM_UNIT_PAGES; page++) {
+			if (!(u->dirty >> page & 1))
+				continue;
+			film_live_cell(f, u, page, &cell);
+			if (film_store_cell(f->store, l->dirty[i] * FILM_UNIT_PAGES + page, &cell) <
+			    0)
+				f->failed = -ENOMEM;
+		}
+		u->dirty = 0;
+	}
+	l->dirties = 0;
+}
+
+static void film_take_frame(void *self, const struct place_sample *s, const struct place_range *r,
+			    size_t n)
+{
+	struct film *f = self;
+	struct film_frame *frame;
+
+	if (s->rss)
+		film_sample(f, s);
+	else
+		reach(f, s->op);
+	if (n)
+		film_live_residency(f, r, n);
+	f->frame = film_room(f, f->frame, &f->live->frame_room, f->frames, sizeof(*f->frame));
+	if (f->failed)
+		return;
+	store_dirty(f);
+	if (f->failed || film_store_frame(f->store, f->options.channels) < 0) {
+		f->failed = -ENOMEM;
+		return;
+	}
+	frame = &f->frame[f->frames];
+	*frame = f->live->now;
+	frame->op = s->op;
+	if (!frame->ns)
+		frame->ns = s->ns;
+	frame->residency = n > 0;
+	if (!n)
+		frame->resident_pages = frame->retained_pages = 0;
+	frame->peak = f->peak_op != UINT64_MAX && s->op == f->peak_op + 1;
+	if (frame->peak)
+		f->peak = f->frames;
+	f->frames++;
+}
+
+/* ---- the axis ---- */
+
+static int by_key(const void *a, const void *b, void *units)
+{
+	const struct film_unit *unit = units;
+	uint64_t x = unit[*(const uint32_t *)a].key, y = unit[*(const uint32_t *)b].key;
+
+	return x < y ? -1 : x > y;
+}
+
+static size_t count_regions(const struct film *f)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < f->units; i++)
+		n += !i || f->unit[i] != f->unit[i - 1] + 1;
+	return n;
+}
+
+static void make_regions(struct film *f)
+{
+	size_t i;
+
+	for (i = 0; i < f->units; i++) {
+		if (!i || f->unit[i] != f->unit[i - 1] + 1)
+			f->region[f->regions++] =
+			    (struct film_region){ f->unit[i] << FILM_UNIT_SHIFT, i, 0 };
+		f->region[f->regions - 1].units++;
+	}
+}
+
+static void make_axis(struct film *f)
+{
+	struct film_live *l = f->live;
+	uint32_t *order = calloc(l->units + 1, sizeof(*order));
+	uint32_t *rank = calloc(l->units + 1, sizeof(*rank));
+	size_t i;
+
+	f->unit = calloc(l->units + 1, sizeof(*f->unit));
+	if (order && rank && f->unit) {
+		for (i = 0; i < l->units; i++)
+			order[i] = (uint32_t)i;
+		qsort_r(order, l->units, sizeof(*order), by_key, l->unit);
+		for (i = 0; i < l->units; i++) {
+			rank[order[i]] = (uint32_t)i;
+			f->unit[i] = l->unit[order[i]].key;
+		}
+		f->units = l->units;
+		f->region = calloc(count_regions(f) + 1, sizeof(*f->region));
+	}
+	free(order);
+	f->store->rank = rank;
+	if (f->region)
+		make_regions(f);
+	else
+		f->failed = -ENOMEM;
+}
+
+static void film_finish(void *self)
+{
+	struct film *f = self;
+
+	reach(f, f->ops ? f->ops - 1 : 0);
+	if (!f->failed && f->ops)
+		add_point(f, f->ops);
+	note_most(f, 0);
+	if (!f->failed)
+		make_axis(f);
+	film_live_free(f->live);
+	f->live = NULL;
+}
+
+const struct place_ops film_ops = {
+	.start = film_start,
+	.begin = film_begin,
+	.end = film_end,
+	.sample = film_sample,
+	.frame = film_take_frame,
+	.finish = film_finish,
+};
+
+/* ---- afterwards ---- */
+
+int film_ready(const struct film *f, struct error *err)
+{
+	if (f->failed)
+		return fail(err, f->failed, "no memory for the pages of '%s'", f->title);
+	if (!f->frames || f->live)
+		return fail(err, -ENODATA, "there is nothing to draw of '%s'", f->title);
+	return 0;
+}
+
+size_t film_frame_at(const struct film *f, uint64_t op)
+{
+	size_t low = 0, high = f->frames, middle;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (f->frame[middle].op <= op)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? low - 1 : 0;
+}
+
+size_t film_unit_find(const struct film *f, uint64_t addr)
+{
+	uint64_t key = addr >> FILM_UNIT_SHIFT;
+	size_t low = 0, high = f->units, middle;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (f->unit[middle] < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < f->units && f->unit[low] == key ? low : FILM_NOWHERE;
+}

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* film_live.c - pages and their blocks while a source runs; see film_live.h. */
+#include "film_live.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *film_room(struct film *f, void *array, size_t *room, size_t used, size_t bytes)
+{
+	size_t more = *room ? *room * 2 : 256;
+	void *grown;
+
+	if (used < *room)
+		return array;
+	grown = f->failed ? NULL : reallocarray(array, more, bytes);
+	if (!grown) {
+		f->failed = -ENOMEM;
+		return array;
+	}
+	*room = more;
+	return grown;
+}
+
+static size_t slot_of(const struct film_live *l, uint64_t key)
+{
+	return (key * 0x9e3779b97f4a7c15ull >> 20) & (l->slots - 1);
+}
+
+static bool rehash(struct film *f)
+{
+	struct film_live *l = f->live;
+	size_t slots = l->slots ? l->slots * 2 : 1024, i, at;
+	uint32_t *slot = calloc(slots, sizeof(*slot));
+
+	if (!slot) {
+		f->failed = -ENOMEM;
+		return false;
+	}
+	free(l->slot);
+	l->slot = slot;
+	l->slots = slots;
+	for (i = 0; i < l->units; i++) {
+		for (at = slot_of(l, l->unit[i].key); slot[at]; at = (at + 1) & (slots - 1))
+			;
+		slot[at] = (uint32_t)i + 1;
+	}
+	return true;
+}
+
+/* NULL: never met. */
+static struct film_unit *unit_find(struct film_live *l, uint64_t key)
+{
+	size_t at;
+
+	if (l->last < l->units && l->unit[l->last].key == key)
+		return &l->unit[l->last];
+	if (!l->slots)
+		return NULL;
+	for (at = slot_of(l, key); l->slot[at]; at = (at + 1) & (l->slots - 1))
+		if (l->unit[l->slot[at] - 1].key == key) {
+			l->last = l->slot[at] - 1;
+			return &l->unit[l->last];
+		}
+	return NULL;
+}
+
+/* NULL: beyond the limit, or no memory. */
+static struct film_unit *unit_get(struct film *f, uint64_t key)
+{
+	struct film_live *l = f->live;
+	struct film_unit *u = unit_find(l, key);
+	size_t at;
+
+	if (u || l->units == FILM_UNITS_MOST)
+		return u;
+	if (l->units * 2 >= l->slots && !rehash(f))
+		return NULL;
+	l->unit = film_room(f, l->unit, &l->units_room, l->units, sizeof(*l->unit));
+	if (f->failed)
+		return NULL;
+	for (at = slot_of(l, key); l->slot[at]; at = (at + 1) & (l->slots - 1))
+		;
+	l->last = (uint32_t)l->units++;
+	l->slot[at] = l->last + 1;
+	u = &l->unit[l->last];
+	memset(u, 0, sizeof(*u));
+	u->key = key;
+	return u;
+}
+
+static void touch_page(struct film *f, struct film_unit *u, unsigned page)
+{
+	struct film_live *l = f->live;
+
+	if (!u->dirty) {
+		l->dirty = film_room(f, l->dirty, &l->dirty_room, l->dirties, sizeof(*l->dirty));
+		if (f->failed)
+			return;
+		l->dirty[l->dirties++] = (uint32_t)(u - l->unit);
+	}
+	u->dirty |= (uint16_t)(1u << page);
+}
+
+static bool pinned(uint32_t live)
+{
+	return live && live < FILM_PIN_BYTES;
+}
+
+static void page_set(struct film *f, struct film_unit *u, unsigned page, uint32_t live)
+{
+	struct film_frame *now = &f->live->now;
+	uint32_t was = u->page[page].live;
+
+	now->pinned_pages += pinned(live) - pinned(was);
+	if (!was != !live) {
+		now->live_units -= !!u->live_mask;
+		u->live_mask ^= (uint16_t)(1u << page);
+		now->live_units += !!u->live_mask;
+		now->live_pages += live ? 1 : (uint64_t)-1;
+	}
+	u->page[page].live = live;
+	touch_page(f, u, page);
+}
+
+/* The bytes of a block that are drawn: a block of none is as one byte. */
+static uint64_t bytes_of(uint64_t addr, uint64_t size)
+{
+	uint64_t bytes = size ? size : 1;
+
+	if (bytes > FILM_BLOCK_MOST)
+		bytes = FILM_BLOCK_MOST;
+	return addr + bytes < addr ? UINT64_MAX - addr : bytes;
+}
+
+/* A stretch of a block within one unit: live bytes more or less. */
+static void stretch(struct film *f, struct film_unit *u, uint64_t addr, uint64_t bytes, bool birth,
+		    uint32_t node)
+{
+	unsigned page = (unsigned)(addr / FILM_PAGE % FILM_UNIT_PAGES);
+	uint32_t here, live;
+	bool first = true;
+
+	for (; bytes; bytes -= here, addr += here, page++, first = false) {
+		here = FILM_PAGE - (uint32_t)(addr % FILM_PAGE);
+		if (here > bytes)
+			here = (uint32_t)bytes;
+		live = u->page[page].live;
+		if (birth)
+			live += here;
+		else
+			live -= live < here ? live : here;
+		page_set(f, u, page, live);
+		if (!node)
+			continue;
+		if (birth && !(first && f->live->node[node].addr == addr))
+			u->page[page].left = node;
+		else if (!birth && u->page[page].left == node)
+			u->page[page].left = 0;
+	}
+}
+
+static void spread(struct film *f, const struct place_block *b, bool birth, uint32_t node)
+{
+	uint64_t addr = b->addr, left = bytes_of(b->addr, b->size), here;
+	struct film_unit *u;
+
+	if (birth && b->size > left)
+		f->left_out += b->size - left;
+	for (; left && !f->failed; left -= here, addr += here) {
+		here = (1u << FILM_UNIT_SHIFT) - (addr & ((1u << FILM_UNIT_SHIFT) - 1));
+		if (here > left)
+			here = left;
+		u = birth ? unit_get(f, addr >> FILM_UNIT_SHIFT)
+			  : unit_find(f->live, addr >> FILM_UNIT_SHIFT);
+		if (u)
+			stretch(f, u, addr, here, birth, node);
+		else if (birth)
+			f->left_out += here;
+	}
+}
+
+/* Links a node for the block; 0 without channels or without a unit for it. */
+static uint32_t node_add(struct film *f, const struct place_block *b)
+{
+	struct film_live *l = f->live;
+	struct film_unit *u;
+	struct film_page *p;
+	uint32_t n = l->free_node;
+
+	if (!f->options.channels)
+		return 0;
+	u = unit_get(f, b->addr >> FILM_UNIT_SHIFT);
+	if (!u)
+		return 0;
+	if (n) {
+		l->free_node = l->node[n].next;
+	} else {
+		if (l->nodes == UINT32_MAX)
+			return 0;
+		l->node = film_room(f, l->node, &l->nodes_room, l->nodes, sizeof(*l->node));
+		if (f->failed)
+			return 0;
+		n = (uint32_t)l->nodes++;
+	}
+	p = &u->page[b->addr / FILM_PAGE % FILM_UNIT_PAGES];
+	l->node[n] = (struct film_node){ b->addr, b->size, b->op, b->site, b->thread, p->head };
+	p->head = n;
+	return n;
+}
+
+/* Unlinks the block's node, youngest first; the caller puts it on the free list. */
+static uint32_t node_take(struct film *f, const struct place_block *b)
+{
+	struct film_live *l = f->live;
+	struct film_unit *u;
+	uint32_t *link, n;
+
+	if (!f->options.channels)
+		return 0;
+	u = unit_find(l, b->addr >> FILM_UNIT_SHIFT);
+	if (!u)
+		return 0;
+	link = &u->page[b->addr / FILM_PAGE % FILM_UNIT_PAGES].head;
+	while ((n = *link) && (l->node[n].addr != b->addr || l->node[n].born != b->op))
+		link = &l->node[n].next;
+	if (n)
+		*link = l->node[n].next;
+	return n;
+}
+
+void film_live_begin(struct film *f, const struct place_block *b)
+{
+	struct film_frame *now = &f->live->now;
+
+	now->requested += b->size;
+	now->usable += b->usable;
+	now->blocks++;
+	spread(f, b, true, node_add(f, b));
+}
+
+void film_live_end(struct film *f, const struct place_block *b)
+{
+	struct film_frame *now = &f->live->now;
+	uint32_t n = node_take(f, b);
+
+	now->requested -= b->size < now->requested ? b->size : now->requested;
+	now->usable -= b->usable < now->usable ? b->usable : now->usable;
+	now->blocks -= !!now->blocks;
+	spread(f, b, false, n);
+	if (n) {
+		f->live->node[n].next = f->live->free_node;
+		f->live->free_node = n;
+	}
+}
+
+void film_live_free(struct film_live *l)
+{
+	if (!l)
+		return;
+	free(l->unit);
+	free(l->slot);
+	free(l->dirty);
+	free(l->node);
+	free(l);
+}
+
+/* ---- residency ---- */
+
+static void unit_residency(struct film *f, struct film_unit *u, uint16_t resident, uint16_t mapped)
+{
+	uint16_t other = (uint16_t)((u->resident ^ resident) | (u->mapped ^ mapped));
+	unsigned page;
+
+	u->resident = resident;
+	u->mapped = mapped;
+	for (page = 0; other; page++, other >>= 1)
+		if (other & 1)
+			touch_page(f, u, page);
+}
+
+static bool bit(const uint8_t *bits, uint64_t i)
+{
+	return bits[i / 8] >> (i % 8) & 1;
+}
+
+/* The pages of a range that lie in one unit; `from` is the first of them. */
+static void range_unit(struct film *f, const struct place_range *r, uint64_t from, unsigned pages)
+{
+	uint64_t key = (r->addr / FILM_PAGE + from) / FILM_UNIT_PAGES;
+	unsigned first = (unsigned)((r->addr / FILM_PAGE + from) % FILM_UNIT_PAGES), i;
+	uint16_t resident = 0, mapped = 0;
+	struct film_unit *u;
+
+	for (i = 0; i < pages; i++) {
+		mapped |= (uint16_t)(1u << (first + i));
+		resident |= (uint16_t)((unsigned)bit(r->resident, from + i) << (first + i));
+	}
+	u = resident ? unit_get(f, key) : unit_find(f->live, key);
+	f->live->now.resident_pages += (unsigned)__builtin_popcount(resident);
+	if (!u) {
+		f->live->now.retained_pages += (unsigned)__builtin_popcount(resident);
+		return;
+	}
+	f->live->now.retained_pages +=
+	    (unsigned)__builtin_popcount((unsigned)resident & ~(unsigned)u->live_mask);
+	if (u->stamp == f->live->stamp) { /* of another range as well */
+		resident |= u->resident;
+		mapped |= u->mapped;
+	}
+	u->stamp = f->live->stamp;
+	unit_residency(f, u, resident, mapped);
+}
+
+void film_live_residency(struct film *f, const struct place_range *r, size_t n)
+{
+	struct film_live *l = f->live;
+	uint64_t at, here;
+	size_t i;
+
+	l->stamp++;
+	l->now.resident_pages = l->now.retained_pages = 0;
+	for (i = 0; i < n && !f->failed; i++)
+		for (at = 0; at < r[i].pages; at += here) {
+			here = FILM_UNIT_PAGES - (r[i].addr / FILM_PAGE + at) % FILM_UNIT_PAGES;
+			if (here > r[i].pages - at)
+				here = r[i].pages - at;
+			range_unit(f, &r[i], at, (unsigned)here);
+		}
+	for (i = 0; i < l->units && !f->failed; i++)
+		if (l->unit[i].stamp != l->stamp)
+			unit_residency(f, &l->unit[i], 0, 0);
+}
+
+/* ---- what a page is ---- */
+
+#define CLASSES 64 /* sites or threads of one page that are told apart */
+
+struct class_sums {
+	struct {
+		uint32_t key, bytes;
+		uint64_t born;
+	} of[CLASSES];
+	unsigned n;
+};
+
+static void class_add(struct class_sums *s, uint32_t key, uint32_t bytes, uint64_t born)
+{
+	unsigned i;
+
+	for (i = 0; i < s->n && s->of[i].key != key; i++)
+		;
+	if (i == CLASSES)
+		return;
+	if (i == s->n) {
+		s->n++;
+		s->of[i].key = key;
+		s->of[i].bytes = 0;
+		s->of[i].born = born;
+	}
+	s->of[i].bytes += bytes;
+	if (born < s->of[i].born)
+		s->of[i].born = born;
+}
+
+static uint32_t class_most(const struct class_sums *s)
+{
+	unsigned i, best = 0;
+
+	for (i = 1; i < s->n; i++)
+		if (s->of[i].bytes > s->of[best].bytes ||
+		    (s->of[i].bytes == s->of[best].bytes && s->of[i].born < s->of[best].born))
+			best = i;
+	return s->n ? s->of[best].key : 0;
+}
+
+struct summary {
+	struct class_sums sites, threads;
+	uint32_t most; /* bytes of the block in c */
+};
+
+static void add_node(const struct film *f, const struct film_node *n, uint64_t page,
+		     struct summary *s, struct film_cell *c)
+{
+	uint64_t end = n->addr + bytes_of(n->addr, n->size);
+	uint64_t from = n->addr > page ? n->addr : page;
+	uint64_t to = end < page + FILM_PAGE ? end : page + FILM_PAGE;
+	uint32_t bytes = to > from ? (uint32_t)(to - from) : 0;
+
+	if (c->blocks < UINT16_MAX)
+		c->blocks++;
+	if (bytes > s->most || (bytes == s->most && n->born < c->born)) {
+		s->most = bytes;
+		c->size = n->size;
+		c->born = n->born;
+	}
+	if (f->options.channels & FILM_SITE)
+		class_add(&s->sites, n->site, bytes, n->born);
+	if (f->options.channels & FILM_THREAD)
+		class_add(&s->threads, n->thread, bytes, n->born);
+}
+
+void film_live_cell(const struct film *f, const struct film_unit *u, unsigned page,
+		    struct film_cell *c)
+{
+	const struct film_page *p = &u->page[page];
+	uint64_t addr = (u->key << FILM_UNIT_SHIFT) + page * FILM_PAGE;
+	struct summary s;
+	uint32_t n;
+
+	memset(c, 0, sizeof(*c));
+	c->live = (uint16_t)(p->live < FILM_PAGE ? p->live : FILM_PAGE);
+	c->flags = (uint8_t)((u->resident >> page & 1 ? FILM_RESIDENT : 0) |
+			     (u->mapped >> page & 1 ? FILM_MAPPED : 0));
+	if (!p->live || !f->options.channels)
+		return;
+	s.sites.n = s.threads.n = s.most = 0;
+	if (p->left)
+		add_node(f, &f->live->node[p->left], addr, &s, c);
+	for (n = p->head; n; n = f->live->node[n].next)
+		add_node(f, &f->live->node[n], addr, &s, c);
+	c->site = class_most(&s.sites);
+	c->thread = class_most(&s.threads);
+}

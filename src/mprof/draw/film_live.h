@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * film_live.h - the heap while a film is taken: live bytes of each page, and the
+ * blocks in it if channels are asked for.  film.c's own.
+ *
+ * Invariants: a unit's live_mask has the bits of its pages with live bytes; a
+ * unit with a dirty page stands once in `dirty`; a block's node is in the list
+ * of the page where it begins, and is `left` of every further page it touches.
+ * Blocks that overlap, as a broken trace or allocator has them, leave some page
+ * without one of them, and nothing worse.
+ */
+#ifndef MPROF_DRAW_FILM_LIVE_H
+#define MPROF_DRAW_FILM_LIVE_H
+
+#include "film.h"
+
+struct film_node {
+	uint64_t addr, size, born;
+	uint32_t site, thread;
+	uint32_t next; /* in the page or the free list; 0: none */
+};
+
+struct film_page {
+	uint32_t live; /* bytes */
+	uint32_t head; /* nodes that begin here */
+	uint32_t left; /* node that came in from the page before */
+};
+
+struct film_unit {
+	uint64_t key;	/* address >> FILM_UNIT_SHIFT */
+	uint32_t stamp; /* the frame that last had a range here */
+	uint16_t live_mask, resident, mapped, dirty;
+	struct film_page page[FILM_UNIT_PAGES];
+};
+
+struct film_live {
+	struct film_unit *unit; /* in the order in which they were first met */
+	size_t units, units_room;
+	uint32_t *slot; /* index + 1 by hash of key; 0 empty */
+	size_t slots;	/* a power of 2 */
+	uint32_t last;	/* index of the unit that was met last */
+	uint32_t *dirty;
+	size_t dirties, dirty_room;
+	struct film_node *node; /* [0] is none */
+	size_t nodes, nodes_room;
+	uint32_t free_node;
+	uint32_t stamp;
+	struct film_frame now; /* sums as they are; op and ns of the last call */
+	uint64_t sample_rss;
+	uint64_t next_point; /* op; UINT64_MAX: no more */
+	size_t point_room, frame_room;
+	bool has_residency;
+};
+
+/* The array with room for one item more than used; as it was, with film->failed set, if there is
+ * no memory. */
+void *film_room(struct film *f, void *array, size_t *room, size_t used, size_t bytes);
+
+/* A block comes and goes.  Without memory film->failed is set. */
+void film_live_begin(struct film *f, const struct place_block *b);
+void film_live_end(struct film *f, const struct place_block *b);
+/* What is resident now; counts it into now. */
+void film_live_residency(struct film *f, const struct place_range *r, size_t n);
+/* What the page is, for a frame. */
+void film_live_cell(const struct film *f, const struct film_unit *u, unsigned page,
+		    struct film_cell *c);
+void film_live_free(struct film_live *l);
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* film_store.c - frames as changes, written and read again; see film_store.h. */
+#include "film_store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#define LEVEL 1
+
+int film_store_cell(struct film_store *s, uint32_t cell, const struct film_cell *value)
+{
+	size_t room = s->cells_room ? s->cells_room * 2 : 4096;
+	void *grown;
+
+	if (s->cells == s->cells_room) {
+		grown = reallocarray(s->cell, room, sizeof(*s->cell));
+		if (!grown)
+			return -ENOMEM;
+		s->cell = grown;
+		grown = reallocarray(s->value, room, sizeof(*s->value));
+		if (!grown)
+			return -ENOMEM;
+		s->value = grown;
+		s->cells_room = room;
+	}
+	s->cell[s->cells] = cell;
+	s->value[s->cells++] = *value;
+	return 0;
+}
+
+/* ---- columns ---- */
+
+struct column {
+	size_t offset, bytes; /* of the field in struct film_cell */
+	unsigned channel;     /* 0: always there */
+};
+
+#define COLUMN(field, channel)                                                                     \
+	{                                                                                          \
+		offsetof(struct film_cell, field), sizeof(((struct film_cell *)0)->field), channel \
+	}
+
+static const struct column column[] = {
+	COLUMN(live, 0),
+	COLUMN(flags, 0),
+	COLUMN(blocks, FILM_BLOCKS),
+	COLUMN(size, FILM_BLOCKS),
+	COLUMN(born, FILM_BLOCKS),
+	COLUMN(site, FILM_SITE),
+	COLUMN(thread, FILM_THREAD),
+};
+#define COLUMNS (sizeof(column) / sizeof(column[0]))
+
+static bool has_column(size_t i, unsigned channels)
+{
+	return !column[i].channel || column[i].channel & channels;
+}
+
+static size_t text_bytes(size_t cells, unsigned channels)
+{
+	size_t bytes = sizeof(uint32_t), i;
+
+	for (i = 0; i < COLUMNS; i++)
+		bytes += has_column(i, channels) ? column[i].bytes : 0;
+	return bytes * cells;
+}
+
+/* Constant sizes, so that the copies are single moves. */
+static void move(char *to, const char *from, size_t bytes)
+{
+	switch (bytes) {
+	case 1:
+		memcpy(to, from, 1);
+		break;
+	case 2:
+		memcpy(to, from, 2);
+		break;
+	case 4:
+		memcpy(to, from, 4);
+		break;
+	default:
+		memcpy(to, from, 8);
+	}
+}
+
+static char *put_column(char *at, const struct column *c, const struct film_cell *value, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++, at += c->bytes)
+		move(at, (const char *)&value[i] + c->offset, c->bytes);
+	return at;
+}
+
+static int room_for(void **text, size_t *room, size_t bytes)
+{
+	void *grown;
+
+	if (bytes <= *room)
+		return 0;
+	grown = realloc(*text, bytes * 2);
+	if (!grown)
+		return -ENOMEM;
+	*text = grown;
+	*room = bytes * 2;
+	return 0;
+}
+
+static void put_columns(char *at, const struct film_store *s, unsigned channels)
+{
+	uint32_t last = 0, step;
+	size_t i;
+
+	for (i = 0; i < s->cells; i++, at += sizeof(step)) {
+		step = s->cell[i] - last;
+		last = s->cell[i];
+		memcpy(at, &step, sizeof(step));
+	}
+	for (i = 0; i < COLUMNS; i++)
+		if (has_column(i, channels))
+			at = put_column(at, &column[i], s->value, s->cells);
+}
+
+static int frame_room(struct film_store *s)
+{
+	size_t room = s->frames_room ? s->frames_room * 2 : 64;
+	void *grown;
+
+	if (s->frames < s->frames_room)
+		return 0;
+	grown = reallocarray(s->frame, room, sizeof(*s->frame));
+	if (!grown)
+		return -ENOMEM;
+	s->frame = grown;
+	s->frames_room = room;
+	return 0;
+}
+
+int film_store_frame(struct film_store *s, unsigned channels)
+{
+	size_t bytes = text_bytes(s->cells, channels), most = ZSTD_compressBound(bytes), used;
+	void *data;
+
+	if (frame_room(s) < 0 || room_for(&s->text, &s->text_room, bytes + most) < 0)
+		return -ENOMEM;
+	if (!s->zstd)
+		s->zstd = ZSTD_createCCtx();
+	if (!s->zstd)
+		return -ENOMEM;
+	put_columns(s->text, s, channels);
+	used = ZSTD_compressCCtx(s->zstd, (char *)s->text + bytes, most, s->text, bytes, LEVEL);
+	if (ZSTD_isError(used))
+		return -ENOMEM;
+	data = malloc(used);
+	if (!data)
+		return -ENOMEM;
+	memcpy(data, (char *)s->text + bytes, used);
+	s->frame[s->frames].data = data;
+	s->frame[s->frames].bytes = used;
+	s->frame[s->frames++].cells = (uint32_t)s->cells;
+	s->cells = 0;
+	return 0;
+}
+
+void film_store_free(struct film_store *s)
+{
+	size_t i;
+
+	if (!s)
+		return;
+	for (i = 0; i < s->frames; i++)
+		free(s->frame[i].data);
+	free(s->frame);
+	free(s->rank);
+	free(s->cell);
+	free(s->value);
+	free(s->text);
+	ZSTD_freeCCtx(s->zstd);
+	free(s);
+}
+
+/* ---- reading ---- */
+
+int film_cursor_new(struct film_cursor **out, const struct film *f, struct error *err)
+{
+	struct film_cursor *c = calloc(1, sizeof(*c));
+
+	*out = NULL;
+	if (!c)
+		return fail(err, -ENOMEM, "no memory for a film");
+	c->film = f;
+	c->frame = FILM_NOWHERE;
+	c->cell = calloc(f->units * FILM_UNIT_PAGES + 1, sizeof(*c->cell));
+	c->zstd = ZSTD_createDCtx();
+	if (!c->cell || !c->zstd) {
+		film_cursor_free(c);
+		return fail(err, -ENOMEM, "no memory for a film of %zu pages",
+			    f->units * FILM_UNIT_PAGES);
+	}
+	*out = c;
+	return 0;
+}
+
+void film_cursor_free(struct film_cursor *c)
+{
+	if (!c)
+		return;
+	ZSTD_freeDCtx(c->zstd);
+	free(c->cell);
+	free(c->changed);
+	free(c->text);
+	free(c);
+}
+
+/* Column by column would write each cell often; so one cell at a time from all columns. */
+static void take_cells(struct film_cursor *c, uint32_t n)
+{
+	const struct film_store *s = c->film->store;
+	const char *at[COLUMNS], *end = (const char *)c->text + n * sizeof(uint32_t);
+	unsigned channels = c->film->options.channels;
+	uint32_t number = 0, step, k;
+	struct film_cell value;
+	size_t i, cell;
+
+	for (i = 0; i < COLUMNS; i++) {
+		at[i] = end;
+		end += has_column(i, channels) ? column[i].bytes * n : 0;
+	}
+	for (k = 0; k < n; k++) {
+		memcpy(&step, (const char *)c->text + k * sizeof(step), sizeof(step));
+		number += step;
+		memset(&value, 0, sizeof(value));
+		for (i = 0; i < COLUMNS; i++)
+			if (has_column(i, channels)) {
+				move((char *)&value + column[i].offset, at[i], column[i].bytes);
+				at[i] += column[i].bytes;
+			}
+		cell = (size_t)s->rank[number / FILM_UNIT_PAGES] * FILM_UNIT_PAGES +
+		       number % FILM_UNIT_PAGES;
+		if (!memcmp(&c->cell[cell], &value, sizeof(value)))
+			continue;
+		c->cell[cell] = value;
+		c->changed[c->changes++] = (uint32_t)cell;
+	}
+}
+
+static int changes_room(struct film_cursor *c, size_t n)
+{
+	void *grown;
+
+	if (n <= c->changed_room)
+		return 0;
+	grown = reallocarray(c->changed, n, sizeof(*c->changed));
+	if (!grown)
+		return -ENOMEM;
+	c->changed = grown;
+	c->changed_room = n;
+	return 0;
+}
+
+bool film_next(struct film_cursor *c)
+{
+	const struct film_store *s = c->film->store;
+	size_t next = c->frame == FILM_NOWHERE ? 0 : c->frame + 1, bytes;
+	uint32_t n;
+
+	c->changes = 0;
+	if (c->failed || next >= c->film->frames)
+		return false;
+	n = s->frame[next].cells;
+	bytes = text_bytes(n, c->film->options.channels);
+	if (room_for(&c->text, &c->text_room, bytes) < 0 || changes_room(c, n) < 0) {
+		c->failed = -ENOMEM;
+		return false;
+	}
+	if (ZSTD_decompressDCtx(c->zstd, c->text, bytes, s->frame[next].data,
+				s->frame[next].bytes) != bytes) {
+		c->failed = -EBADMSG;
+		return false;
+	}
+	take_cells(c, n);
+	c->frame = next;
+	return true;
+}
+
+int film_seek(struct film_cursor *c, size_t frame, struct error *err)
+{
+	if (c->frame != FILM_NOWHERE && c->frame > frame) {
+		memset(c->cell, 0, c->film->units * FILM_UNIT_PAGES * sizeof(*c->cell));
+		c->frame = FILM_NOWHERE;
+	}
+	while (c->frame == FILM_NOWHERE || c->frame < frame)
+		if (!film_next(c))
+			return fail(err, c->failed ? c->failed : -EINVAL,
+				    "frame %zu of a film of %zu cannot be shown", frame,
+				    c->film->frames);
+	return 0;
+}
