@@ -26,7 +26,7 @@ struct place_block {
 	uint32_t site;	     /* node of the trace's stacks, 0 not known */
 	uint32_t thread;     /* index */
 	uint32_t process;    /* index; 0 in a replay */
-	uint32_t slot;	     /* replay: its slot; else 0 */
+	uint32_t slot;	     /* dense; no two live blocks have the same */
 };
 
 struct place_sample {
@@ -56,7 +56,10 @@ struct place_ops {
 	/* b as it was born; op: of its end. */
 	void (*end)(void *self, const struct place_block *b, uint64_t op);
 	void (*sample)(void *self, const struct place_sample *s);
-	/* The planned frames, and one where sample.op == start.peak_op + 1; n may be 0. */
+	/*
+	 * The planned frames, and one where sample.op == start.peak_op + 1.  n == 0: what was
+	 * resident is not known at this one, has_residency or not.
+	 */
 	void (*frame)(void *self, const struct place_sample *s, const struct place_range *r,
 		      size_t n);
 	void (*finish)(void *self);

@@ -21,7 +21,9 @@ struct place_plan {
 	uint64_t at;	    /* one more frame after this op; PLACE_NOWHERE: none */
 	const char *mode;   /* "serial" or "ordered"; NULL: serial.  Of a replay, as are these: */
 	const char *touch;  /* as in runner.h; NULL: "page" */
+	const char *drain;  /* "100,1000": runner.h; NULL: what is left is not freed */
 	bool aslr, no_huge; /* runner.h: aslr, thp=0 */
+	int64_t limit_ms;   /* a replay that takes longer is stopped; 0: none is */
 	/* Called now and then with the calls done so far; may be NULL. */
 	void (*progress)(void *context, uint64_t op, uint64_t ops);
 	void *progress_context;

@@ -202,6 +202,7 @@ static void begins(struct recorded *r, const struct place_block *from)
 		return;
 	}
 	*b = *from;
+	b->slot = (uint32_t)index;
 	places_begin(&r->to, b);
 }
 
