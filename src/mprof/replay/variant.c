@@ -287,19 +287,3 @@ int variants_set(struct variants *vs, const char *setting, struct error *err)
 			return no_memory(err);
 	return 0;
 }
-
-int variants_copy(struct variants *vs, size_t of, const char *name, struct error *err)
-{
-	const struct variant from = vs->v[of];
-	int ret = add_one(vs, strdup(from.so), name, "", err);
-	struct variant *to = &vs->v[vs->n - !ret];
-	size_t i;
-
-	if (ret)
-		return ret;
-	to->clear = from.clear;
-	for (i = 0; i < from.envs; i++)
-		if (add_env(to, from.env[i], strlen(from.env[i])))
-			return no_memory(err);
-	return 0;
-}

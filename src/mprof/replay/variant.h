@@ -44,8 +44,6 @@ struct variants {
 int variants_parse(struct variants *vs, const char *list, struct error *err);
 /* For --set: NAME=VALUE for all of them, where an entry does not set NAME itself. */
 int variants_set(struct variants *vs, const char *setting, struct error *err);
-/* A copy of v[of] under another name, behind the others: for the A/A control. */
-int variants_copy(struct variants *vs, size_t of, const char *name, struct error *err);
 void variants_release(struct variants *vs);
 
 /* Is it a variable ("NAME" or "NAME=VALUE") that changes how an allocator works? */

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * runs.c - start-up and memory runs, and the order of all runs.
+ *
+ * A memory run ends with seconds of waiting for what its allocator gives back
+ * late.  Its process is left to wait, and its result is collected when the time
+ * runs are over, unless there is too little memory to leave all of them there.
+ */
+#include "runs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "play.h"
+#include "runs_args.h"
+#include "timing.h"
+
+#define FIRST_LIMIT_MS 60000 /* of a run whose length is not known, and 20 us for each call */
+#define LEAST_LIMIT_MS 20000
+#define LIMIT_TIMES    50 /* of what the fastest memory run took */
+
+const char *runs_mode_name(enum runs_mode m)
+{
+	static const char *const name[] = { "auto", "serial", "threads", "ordered" };
+
+	return name[m];
+}
+
+/* What the plan makes of a run besides playing: waits. */
+static int64_t waiting_ms(const struct runs *r, const struct runs_plan *plan)
+{
+	int64_t ms = 0;
+
+	if (plan->speed > 0 && r->memory_mode != RUNS_ORDERED)
+		ms += (int64_t)((double)plan->head->sum.recorded_ns / 1e6 / plan->speed * 1.5);
+	return ms;
+}
+
+/* What the memory run took for its calls, its end not awaited; 0 not known. */
+static uint64_t played_ns(const struct runs_row *row)
+{
+	return row->status || !row->samples ? 0 : row->sample[row->samples - 1].ns;
+}
+
+int64_t runs_limit_ms(const struct runs *r, const struct runs_plan *plan, unsigned passes)
+{
+	uint64_t least = 0, ns;
+	int64_t ms;
+	size_t i;
+
+	if (plan->limit_ms)
+		return plan->limit_ms;
+	for (i = 0; i < r->n; i++) {
+		ns = played_ns(&r->row[i]);
+		if (ns && (!least || ns < least))
+			least = ns;
+	}
+	if (least)
+		ms = LEAST_LIMIT_MS + (int64_t)(least / 1000000) * LIMIT_TIMES * passes;
+	else
+		ms = FIRST_LIMIT_MS + (int64_t)(plan->head->sum.calls / 50) * passes;
+	return ms + waiting_ms(r, plan);
+}
+
+void runs_tell(struct runs *r, const struct runs_plan *plan, const char *what, const char *name)
+{
+	const size_t rows = r->n;
+
+	if (plan->progress)
+		plan->progress(
+		    plan->context, what, name, r->done,
+		    (unsigned)(2 * rows + plan->reps * (rows + 2) + (plan->latency ? rows : 0)));
+	r->done++;
+}
+
+/* ---- start-up ---- */
+
+static int startup_of(struct runs *r, const struct variant *v, const struct runs_plan *plan,
+		      uint64_t *bytes, struct error *err)
+{
+	struct mprof_run_result m;
+	struct runs_args a;
+	int ret;
+
+	runs_args_startup(&a, plan);
+	ret = a.failed
+		  ? fail(err, -ENOMEM, "no memory for a run")
+		  : play_result(v, (const char *const *)a.text, runs_limit_ms(r, plan, 1), &m, err);
+	runs_args_free(&a);
+	if (ret)
+		return ret;
+	*bytes = m.start_hwm;
+	r->thp = m.thp;
+	return 0;
+}
+
+/* What fails here is not a variant's fault: the runner is not there, or cannot run. */
+static int make_startups(struct runs *r, const struct runs_plan *plan, struct error *err)
+{
+	static const struct variant glibc = { .name = (char *)"glibc", .so = (char *)"" };
+	uint64_t floor, bytes;
+	struct runs_row *row;
+	size_t i;
+	int ret = startup_of(r, &glibc, plan, &floor, err);
+
+	for (i = 0; i < r->n && !ret; i++) {
+		row = &r->row[i];
+		runs_tell(r, plan, "start of", row->variant->name);
+		row->status = startup_of(r, row->variant, plan, &bytes, &row->why);
+		if (!row->status)
+			row->startup = bytes > floor ? bytes - floor : 0;
+	}
+	return ret;
+}
+
+/* ---- memory ---- */
+
+/* Keeps a SAMPLE.  1 when it was that of the end. */
+static int take_sample(struct play *p, struct runs_row *row, uint64_t calls, struct error *err)
+{
+	struct mprof_run_sample s;
+	int ret = play_read(p, &s, sizeof(s), err);
+
+	if (ret)
+		return ret;
+	if (row->samples < RUNS_SAMPLES + 1)
+		row->sample[row->samples++] = s;
+	return s.op >= calls;
+}
+
+/* Reads until the calls are over (once == true), or to the end.  0 or -errno. */
+static int read_memory(struct play *p, struct runs_row *row, uint64_t calls, bool once)
+{
+	struct mprof_run_record rec;
+	int ret;
+
+	while ((ret = play_next(p, &rec, &row->why)) > 0) {
+		if (rec.kind == MPROF_RUN_SAMPLE && rec.bytes == sizeof(struct mprof_run_sample))
+			ret = take_sample(p, row, calls, &row->why);
+		else if (rec.kind == MPROF_RUN_RESULT && rec.bytes == sizeof(row->memory))
+			ret = play_read(p, &row->memory, sizeof(row->memory), &row->why);
+		else
+			ret = play_skip(p, rec.bytes, &row->why);
+		if (ret < 0 || (ret > 0 && once))
+			break;
+	}
+	return ret < 0 ? ret : 0;
+}
+
+/* Starts it and waits for the last call. */
+static void memory_begin(struct runs *r, struct runs_row *row, struct play *p,
+			 const struct runs_plan *plan)
+{
+	int64_t limit = runs_limit_ms(r, plan, 1);
+	struct runs_args a;
+	unsigned i;
+
+	runs_tell(r, plan, "memory of", row->variant->name);
+	for (i = 0; i < plan->drains && !plan->keep; i++)
+		limit += plan->drain_ms[i];
+	row->sample = calloc(RUNS_SAMPLES + 1, sizeof(*row->sample));
+	runs_args_memory(&a, plan, r);
+	if (a.failed || !row->sample)
+		row->status = fail(&row->why, -ENOMEM, "no memory for a run");
+	else
+		row->status =
+		    play_start(p, row->variant, (const char *const *)a.text, limit, &row->why);
+	runs_args_free(&a);
+	if (!row->status)
+		read_memory(p, row, plan->head->sum.calls, true);
+}
+
+static void memory_end(struct runs_row *row, struct play *p, const struct runs_plan *plan)
+{
+	int ret;
+
+	if (!p->pid)
+		return;
+	if (!p->failed)
+		read_memory(p, row, plan->head->sum.calls, false);
+	ret = play_end(p, &row->why);
+	if (!row->status)
+		row->status = ret;
+}
+
+/* May they all stay in memory at once? */
+static bool all_fit(const struct runs *r, const struct runs_plan *plan)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	return plan->head->sum.peak_bytes < (uint64_t)sysconf(_SC_AVPHYS_PAGES) * page / 2 / r->n;
+}
+
+/* ---- all of it ---- */
+
+/* Of a short play one run is too little to be timed. */
+static unsigned passes_for(const struct runs *r, const struct runs_plan *plan)
+{
+	double ns;
+	size_t i;
+
+	if (r->time_mode != RUNS_SERIAL || plan->speed > 0)
+		return 1;
+	for (i = 0; i < r->n; i++) {
+		ns = (double)played_ns(&r->row[i]);
+		if (ns >= RUNS_SHORT_NS)
+			return 1;
+		if (ns > 0)
+			return ns * RUNS_PASSES < RUNS_SHORT_NS
+				   ? RUNS_PASSES
+				   : (unsigned)(RUNS_SHORT_NS / ns) + 1;
+	}
+	return 1;
+}
+
+static void choose(struct runs *r, const struct runs_plan *plan)
+{
+	const bool one = plan->head->threads <= 1;
+
+	r->touch = plan->touch				      ? plan->touch
+		   : plan->head->flags & MPROF_PLAY_HAS_TOUCH ? "recorded"
+							      : "page";
+	r->time_mode = one ? RUNS_SERIAL : plan->mode == RUNS_AUTO ? RUNS_THREADS : plan->mode;
+	r->memory_mode = r->time_mode;
+	/* Free threads make another peak each time. */
+	if (r->memory_mode == RUNS_THREADS && !(plan->speed > 0))
+		r->memory_mode = RUNS_ORDERED;
+	r->passes = 1;
+}
+
+static int make_all(struct runs *r, struct play *waiting, const struct runs_plan *plan,
+		    struct error *err)
+{
+	const bool fit = all_fit(r, plan);
+	int ret = make_startups(r, plan, err);
+	size_t i;
+
+	for (i = 0; i < r->n && !ret; i++) {
+		if (r->row[i].status)
+			continue;
+		memory_begin(r, &r->row[i], &waiting[i], plan);
+		if (!fit || waiting[i].failed)
+			memory_end(&r->row[i], &waiting[i], plan);
+	}
+	r->passes = passes_for(r, plan);
+	if (!ret && plan->reps)
+		ret = timing_make(r, plan, err);
+	for (i = 0; i < r->n && !ret && plan->latency; i++)
+		timing_latency(r, &r->row[i], plan);
+	for (i = 0; i < r->n; i++)
+		memory_end(&r->row[i], &waiting[i], plan);
+	return ret;
+}
+
+int runs_make(struct runs *r, const struct runs_plan *plan, const struct variants *vs,
+	      struct error *err)
+{
+	struct play *waiting = calloc(vs->n, sizeof(*waiting));
+	size_t i;
+	int ret;
+
+	*r = (struct runs){ .row = calloc(vs->n, sizeof(*r->row)), .n = vs->n };
+	if (!waiting || !r->row) {
+		free(waiting);
+		return fail(err, -ENOMEM, "no memory for the runs");
+	}
+	for (i = 0; i < vs->n; i++)
+		r->row[i].variant = &vs->v[i];
+	r->control.variant = &vs->v[0];
+	choose(r, plan);
+	ret = make_all(r, waiting, plan, err);
+	free(waiting);
+	return ret;
+}
+
+static void release(struct runs_row *row)
+{
+	free(row->sample);
+	free(row->cpu);
+	free(row->wall);
+}
+
+void runs_release(struct runs *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->n && r->row; i++)
+		release(&r->row[i]);
+	release(&r->control);
+	free(r->row);
+	*r = (struct runs){ .n = 0 };
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* verdict.c - which differences between allocators mean something. */
+#include "verdict.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct middle spread_of(const struct verdict *v, const struct runs_row *row)
+{
+	struct middle m = row->cpu_ns;
+
+	m.mad = fmax(m.mad, m.median * v->spread);
+	return m;
+}
+
+static double noise_of(const struct verdict *v, const struct runs_row *a, const struct runs_row *b)
+{
+	return stats_noise(spread_of(v, a), spread_of(v, b),
+			   a->times < b->times ? a->times : b->times);
+}
+
+double verdict_noise(const struct verdict *v, size_t a, size_t b)
+{
+	const struct runs_row *x = &v->runs->row[a], *y = &v->runs->row[b];
+	double least = fmin(x->cpu_ns.median, y->cpu_ns.median);
+
+	return fmax(noise_of(v, x, y), fmax(v->control, VERDICT_FLOOR) * least);
+}
+
+bool verdict_by_time(const struct verdict *v, size_t a, size_t b)
+{
+	const struct runs_row *x = &v->runs->row[a], *y = &v->runs->row[b];
+
+	return v->quiet && !x->status && !y->status &&
+	       fabs(x->cpu_ns.median - y->cpu_ns.median) > verdict_noise(v, a, b);
+}
+
+bool verdict_by_peak(const struct verdict *v, size_t a, size_t b)
+{
+	const struct runs_row *x = &v->runs->row[a], *y = &v->runs->row[b];
+	const double p = (double)runs_peak(x), q = (double)runs_peak(y);
+
+	return !x->status && !y->status &&
+	       fabs(p - q) > fmax(VERDICT_BYTES, VERDICT_PART * fmin(p, q));
+}
+
+static int compare_peak(const void *a, const void *b, void *runs)
+{
+	const struct runs *r = runs;
+	const uint64_t p = runs_peak(&r->row[*(const size_t *)a]),
+		       q = runs_peak(&r->row[*(const size_t *)b]);
+
+	return (p > q) - (p < q);
+}
+
+static int compare_time(const void *a, const void *b, void *runs)
+{
+	const struct runs *r = runs;
+	const double p = r->row[*(const size_t *)a].cpu_ns.median,
+		     q = r->row[*(const size_t *)b].cpu_ns.median;
+
+	return (p > q) - (p < q);
+}
+
+/* The middle of the relative spreads, the control's included. */
+static double middle_spread(const struct runs *r)
+{
+	double *part = calloc(r->n + 1, sizeof(*part)), middle;
+	const struct runs_row *row;
+	size_t i, n = 0;
+
+	for (i = 0; i <= r->n && part; i++) {
+		row = i < r->n ? &r->row[i] : &r->control;
+		if (!row->status && row->cpu_ns.median > 0)
+			part[n++] = row->cpu_ns.mad / row->cpu_ns.median;
+	}
+	middle = stats_middle(part, n).median;
+	free(part);
+	return middle;
+}
+
+/* Is the same allocator, played as another one, the same? */
+static void judge_control(struct verdict *v, const struct runs *r)
+{
+	const struct runs_row *first = &r->row[0], *again = &r->control;
+	double apart;
+
+	v->timed = false;
+	if (first->status || again->status || !first->times || !again->times)
+		return;
+	v->timed = true;
+	v->spread = middle_spread(r);
+	apart = fabs(first->cpu_ns.median - again->cpu_ns.median);
+	v->control = first->cpu_ns.median > 0 ? apart / first->cpu_ns.median : 0;
+	v->quiet = apart <= noise_of(v, first, again) || v->control <= VERDICT_CONTROL;
+}
+
+int verdict_make(struct verdict *v, const struct runs *r, uint64_t peak_bytes)
+{
+	size_t i;
+
+	*v = (struct verdict){ .runs = r, .reference = r->n, .small = peak_bytes < VERDICT_LEAST };
+	v->by_peak = calloc(r->n + 1, sizeof(*v->by_peak));
+	v->by_time = calloc(r->n + 1, sizeof(*v->by_time));
+	if (!v->by_peak || !v->by_time)
+		return -ENOMEM;
+	for (i = 0; i < r->n; i++) {
+		if (r->row[i].status)
+			continue;
+		v->by_peak[v->played] = v->by_time[v->played] = i;
+		v->played++;
+		if (v->reference == r->n || (strcmp(r->row[v->reference].variant->name, "glibc") &&
+					     !strcmp(r->row[i].variant->name, "glibc")))
+			v->reference = i;
+	}
+	qsort_r(v->by_peak, v->played, sizeof(size_t), compare_peak, (void *)r);
+	qsort_r(v->by_time, v->played, sizeof(size_t), compare_time, (void *)r);
+	judge_control(v, r);
+	return 0;
+}
+
+void verdict_release(struct verdict *v)
+{
+	free(v->by_peak);
+	free(v->by_time);
+	*v = (struct verdict){ .runs = NULL };
+}
