@@ -34,7 +34,8 @@ enum mprof_tag {
 	MPROF_TAG_THREAD = 11,	     /* following events belong to this thread number */
 	MPROF_TAG_CONTROL = 12,	     /* dt 12, enum mprof_control 8, value 40 */
 	MPROF_TAG_STACK = 13,	     /* flags 4, stack id 32, zero 24: of the events that follow */
-				     /* 14 and 15 are reserved: a reader rejects them */
+	MPROF_TAG_TOUCHED = 14,	     /* bytes 48, zero 12: of the block that is given back next */
+				     /* 15 is reserved: a reader rejects it */
 };
 
 /*
@@ -44,6 +45,12 @@ enum mprof_tag {
  * beginnings of reallocs).  At the beginning of a chunk both are 0: not known.
  */
 #define MPROF_STACK_OF_FREES 1u
+
+/*
+ * A TOUCHED word says how many bytes of the block that the next event in this
+ * chunk gives back lay in pages that were resident.
+ */
+#define MPROF_TOUCHED_MAX ((1ull << 48) - 1)
 
 /* What a CONTROL word says; its value in brackets. */
 enum mprof_control {
@@ -111,6 +118,11 @@ static inline uint64_t mprof_word_thread(uint32_t thread)
 static inline uint64_t mprof_word_stack(unsigned flags, uint32_t id)
 {
 	return MPROF_TAG_STACK | (uint64_t)flags << 4 | (uint64_t)id << 8;
+}
+
+static inline uint64_t mprof_word_touched(uint64_t bytes)
+{
+	return MPROF_TAG_TOUCHED | bytes << 4;
 }
 
 static inline uint64_t mprof_word_long(unsigned fn, uint64_t dt, unsigned flags, unsigned error)

@@ -197,6 +197,8 @@ struct mprof_host {
 	void (*note)(const char *why);
 	/* Turns recording off for good in this process. why: one sentence. */
 	void (*stop)(unsigned reason, const char *why);
+	/* How many of these bytes lie in pages that are resident; -errno: not known. */
+	int64_t (*resident)(const void *at, size_t bytes);
 };
 
 struct mprof_init_ops {

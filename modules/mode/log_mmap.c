@@ -17,10 +17,15 @@
 
 static const struct mprof_host *host;
 
+/* Least usable size of a block whose pages are looked at before it goes; 0: none. */
+static uint64_t look_from;
+/* [hot] Frees may be more than one word: they have stacks, or blocks are looked at. */
+static uint32_t free_more;
+
 #define compiler_barrier() __asm__ volatile("" ::: "memory")
 
-/* A STACK word, a TIME word and a LONG record. */
-#define ROOM_WORDS 7
+/* A STACK word, a TIME word, a TOUCHED word and a LONG record. */
+#define ROOM_WORDS 8
 
 /* In event.flags only. */
 #define RETURNS_BLOCK 0x100u /* deltas count from its address */
@@ -33,6 +38,7 @@ struct event {
 	uint64_t ticks;
 	uint64_t v[4];	       /* as in a LONG record */
 	struct mprof_place at; /* who called; pc 0: nobody asks */
+	int64_t touched;       /* bytes of the block; negative: not known */
 };
 
 static void put(struct mprof_thread *t, uint64_t word)
@@ -113,6 +119,8 @@ static void put_event(struct mprof_thread *t, const struct event *e)
 		put(t, mprof_word_time(t->last_ticks));
 		dt = 0;
 	}
+	if (e->touched >= 0)
+		put(t, mprof_word_touched((uint64_t)e->touched));
 	if (e->tag && put_short(t, e, dt))
 		return;
 	put_long(t, e, dt);
@@ -137,7 +145,7 @@ static MPROF_COLD void alloc_slow(unsigned tag, unsigned fn, uint64_t ticks, voi
 				  size_t usable, size_t arg, struct mprof_place at)
 {
 	struct event e = { tag, fn, RETURNS_BLOCK, 0, ticks, { (uintptr_t)ptr, size, usable, arg },
-			   at };
+			   at,	-1 };
 
 	put_slow(&e);
 }
@@ -181,24 +189,25 @@ MPROF_HOT void put_alloc(unsigned tag, unsigned fn, void *ptr, size_t size, size
 }
 
 static MPROF_COLD void free_slow(unsigned tag, unsigned fn, unsigned flags, uint64_t ticks,
-				 void *ptr, size_t size, size_t arg, struct mprof_place at)
+				 void *ptr, size_t size, size_t arg, struct mprof_place at,
+				 int64_t touched)
 {
-	struct event e = { tag, fn, flags | GIVES_BACK, 0, ticks, { (uintptr_t)ptr, size, arg, 0 },
-			   at };
+	struct event e = { tag, fn,	flags | GIVES_BACK,
+			   0,	ticks,	{ (uintptr_t)ptr, size, arg, 0 },
+			   at,	touched };
 
 	if (!mprof_core.free_stacks)
 		e.at.pc = 0;
 	put_slow(&e);
 }
 
-/* [hot] flags: MPROF_LONG_BEGIN for the first half of a realloc. */
-MPROF_HOT void put_free(unsigned tag, unsigned fn, unsigned flags, void *ptr, size_t size,
-			size_t arg)
+/* [hot] 1: it went in as one word. */
+MPROF_HOT int put_free_word(unsigned tag, uint64_t now, void *ptr)
 {
 	struct mprof_thread *t = mprof_self;
-	uint64_t now = mprof_ticks();
+	int done = 0;
 
-	if (mprof_likely(tag && t->cur != t->end && !t->busy && !mprof_core.free_stacks)) {
+	if (mprof_likely(tag && t->cur != t->end && !t->busy)) {
 		uint64_t dt;
 
 		t->busy = mprof_stack();
@@ -208,14 +217,44 @@ MPROF_HOT void put_free(unsigned tag, unsigned fn, unsigned flags, void *ptr, si
 			*t->cur = mprof_word_free(tag, dt, (uintptr_t)ptr);
 			t->cur++;
 			t->last_ticks = now;
-			compiler_barrier();
-			t->busy = 0;
-			return;
+			done = 1;
 		}
 		compiler_barrier();
 		t->busy = 0;
 	}
-	free_slow(tag, fn, flags, now, ptr, size, arg, mprof_caller());
+	return done;
+}
+
+/* Its stack is kept, or its size has to be asked for first: most blocks are small. */
+static __attribute__((noinline)) void put_free_more(unsigned tag, unsigned fn, unsigned flags,
+						    void *ptr, size_t size, size_t arg,
+						    struct mprof_place at)
+{
+	size_t usable = look_from && ptr ? mprof_usable(ptr) : 0;
+	int64_t touched = -1;
+	uint64_t now;
+
+	if (mprof_unlikely(look_from && usable >= look_from))
+		touched = host->resident(ptr, usable);
+	now = mprof_ticks();
+	if (touched < 0 && !mprof_core.free_stacks && put_free_word(tag, now, ptr))
+		return;
+	free_slow(tag, fn, flags, now, ptr, size, arg, at, touched);
+}
+
+/* [hot] flags: MPROF_LONG_BEGIN for the first half of a realloc. */
+MPROF_HOT void put_free(unsigned tag, unsigned fn, unsigned flags, void *ptr, size_t size,
+			size_t arg)
+{
+	uint64_t now;
+
+	if (mprof_unlikely(free_more)) {
+		put_free_more(tag, fn, flags, ptr, size, arg, mprof_caller());
+		return;
+	}
+	now = mprof_ticks();
+	if (mprof_unlikely(!put_free_word(tag, now, ptr)))
+		free_slow(tag, fn, flags, now, ptr, size, arg, mprof_caller(), -1);
 }
 
 MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
@@ -231,7 +270,7 @@ MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
 static MPROF_COLD void fail_slow(unsigned fn, size_t size, size_t arg, unsigned error,
 				 struct mprof_place at)
 {
-	struct event e = { 0, fn, 0, error, mprof_ticks(), { 0, size, 0, arg }, at };
+	struct event e = { 0, fn, 0, error, mprof_ticks(), { 0, size, 0, arg }, at, -1 };
 
 	/* A request of 0 bytes answered with NULL is no failure: errno says nothing of it. */
 	if (!error && size)
@@ -271,7 +310,8 @@ MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, si
 static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error)
 {
 	struct event e = {
-		0, fn, 0, error, ticks, { value[0], value[1], value[2], value[3] }, mprof_caller()
+		0, fn, 0, error, ticks, { value[0], value[1], value[2], value[3] }, mprof_caller(),
+		-1
 	};
 
 	put_slow(&e);
@@ -307,6 +347,8 @@ static int start(const struct mprof_host *h)
 {
 	host = h;
 	h->stacks_start(); /* without memory for them, calls are kept without stacks */
+	look_from = h->config->touched;
+	free_more = look_from || mprof_core.free_stacks;
 	return h->file_open(MPROF_MAGIC_TRACE, h->config->log_path);
 }
 

@@ -42,6 +42,7 @@ const struct mprof_host mp_host MP_HIDDEN = {
 	.fd_write = mp_fd_write,
 	.note = mp_note,
 	.stop = mp_stop,
+	.resident = mp_resident,
 };
 
 int mp_recording(void)

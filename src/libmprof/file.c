@@ -469,5 +469,7 @@ int mp_file_open(const char *magic, const char *path)
 	ret = mp_process_join(0, 0, sys_getppid());
 	if (ret < 0)
 		mp_note("the process could not join the run: the file has no room");
+	else if (mp_config.touched)
+		__atomic_fetch_or(&mp_file.header->flags, MPROF_FILE_TOUCHED, __ATOMIC_RELAXED);
 	return ret;
 }

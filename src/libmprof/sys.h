@@ -95,6 +95,11 @@ static inline int sys_madvise(void *at, size_t n, int advice)
 {
 	return (int)mp_sys(SYS_madvise, (long)at, (long)n, advice, 0, 0, 0);
 }
+/* One byte a page into pages[]; bit 0: it is resident.  at: of a page's beginning. */
+static inline int sys_mincore(uintptr_t at, size_t n, unsigned char *pages)
+{
+	return (int)mp_sys(SYS_mincore, (long)at, (long)n, (long)pages, 0, 0, 0);
+}
 static inline int sys_fstat(int fd, struct stat *st)
 {
 	return (int)mp_sys(SYS_newfstatat, fd, (long)"", (long)st, AT_EMPTY_PATH, 0, 0);

@@ -151,6 +151,25 @@ static void realloc_short(void)
 	words_free(&w);
 }
 
+/* Of two blocks it is known how much was touched, the second time by the first half of a realloc.
+ */
+static void touched(void)
+{
+	struct words w;
+
+	words_start(&w, 2000);
+	words_alloc(&w, MPROF_TAG_MALLOC, 2001, BASE, 100000, 102400);
+	words_alloc(&w, MPROF_TAG_MALLOC, 2002, BASE + 204800, 100000, 102400);
+	words_put(&w, mprof_word_touched(8192));
+	words_give(&w, MPROF_TAG_FREE, 2010, BASE);
+	words_put(&w, mprof_word_touched(0));
+	words_give(&w, MPROF_TAG_REALLOC_BEGIN, 2020, BASE + 204800);
+	words_alloc(&w, MPROF_TAG_REALLOC_END, 2030, BASE, 10, 24);
+	words_give(&w, MPROF_TAG_FREE, 2040, BASE);
+	build_chunk(&b, 1, 1, 1, &w);
+	words_free(&w);
+}
+
 static void fork_and_exec(void)
 {
 	struct mprof_fact f = { .what = MPROF_FACT_START,
@@ -500,7 +519,7 @@ static void undecodable(void)
 	struct words w;
 
 	words_pairs(&w, 2000, 3);
-	w.word[w.n - 2] = 14;
+	w.word[w.n - 2] = 15;
 	build_chunk(&b, 1, 1, 1, &w);
 	words_free(&w);
 	add_pairs(1, 1, 2, 3000, 3);
@@ -675,6 +694,12 @@ static void grouped_missing(void)
 	build_seal(&b, build_header(&b)->header_size);
 }
 
+static void grouped_touched(void)
+{
+	touched();
+	compress_groups(true);
+}
+
 static const struct row {
 	const char *name;
 	void (*make)(void);
@@ -685,6 +710,7 @@ static const struct row {
 	{ "ok/slot-copied.trace", slot_copied },
 	{ "ok/long-records.trace", long_records },
 	{ "ok/realloc-short.trace", realloc_short },
+	{ "ok/touched.trace", touched },
 	{ "ok/fork-and-exec.trace", fork_and_exec },
 	{ "ok/losses.trace", losses },
 	{ "ok/late-threads.trace", late_threads },
@@ -698,6 +724,7 @@ static const struct row {
 	{ "ok/grouped.trace", grouped },
 	{ "ok/grouped-long.trace", grouped_long },
 	{ "ok/grouped-stacks.trace", grouped_stacks },
+	{ "ok/grouped-touched.trace", grouped_touched },
 	{ "ok/counts.counts-file", add_counts },
 	{ "bad/wrong-magic.trace", wrong_magic },
 	{ "bad/other-version.trace", other_version },

@@ -7,6 +7,8 @@
  *
  *   event FUNCTION ARGS [RESULT]  the next call of this process, in order; blocks have letters,
  *                                 a result of 0 is NULL.  With `exact` there are no other calls.
+ *                                 Last may come touched=BYTES: so much of the block that is given
+ *                                 back was touched; `all`: its usable size.
  *   exact                         the event lines are all there is
  *   expect KEY VALUE              KEY of `report --json` (of `stat --json` for calls.*) is VALUE
  *   atleast KEY VALUE             is not below VALUE

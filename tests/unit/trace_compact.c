@@ -213,7 +213,7 @@ START_TEST(every_word_comes_back)
 	build_extent(&b, MPROF_EXTENT_FREE, 0, 0, NULL, 0, 4096);
 	build_slot(&b, 1, 2, 2, &w, 8 * w.n + 4096);
 	build_extent(&b, MPROF_EXTENT_SAMPLE, 1, 0, &sample, sizeof(sample), 0);
-	words_put(&w, 14); /* undecodable, and still carried over */
+	words_put(&w, 15); /* undecodable, and still carried over */
 	words_put(&w, MPROF_TAG_LONG | MPROF_FN_MALLOC << 16);
 	build_chunk(&b, 1, 3, 1, &w);
 	words_free(&w);
@@ -234,7 +234,7 @@ START_TEST(threads_in_turn)
 		for (uint32_t thread = 1; thread <= 5; thread++) {
 			words_pairs(&w, 1000 * seq + 7 * thread, 25);
 			if (seq == 3 && thread == 2)
-				w.word[w.n - 2] = 14;
+				w.word[w.n - 2] = 15;
 			build_chunk(&b, 1, thread, seq, &w);
 			words_free(&w);
 		}

@@ -158,6 +158,8 @@ static void give(struct words *w, uint64_t ticks, uint64_t addr, uint64_t r)
 
 	if (!(r >> 8 & 31))
 		words_stack(w, MPROF_STACK_OF_FREES, r >> 13 & 3);
+	if (!(r >> 36 & 7))
+		words_put(w, mprof_word_touched(r >> 39 & 1 ? 0 : r >> 16 & MPROF_TOUCHED_MAX));
 	if (!(r >> 20 & 15))
 		words_long(w, r & 1 ? MPROF_FN_DELETE : MPROF_FN_DELETE_ARRAY, ticks, 0, 0,
 			   (uint64_t[4]){ addr, r >> 24 & 1 ? 40 : 0 });
@@ -414,8 +416,8 @@ END_TEST
 /* Words that do not fit are refused, not packed wrongly. */
 START_TEST(refused)
 {
-	static const uint64_t bad[] = { 14,
-					15,
+	static const uint64_t bad[] = { 15,
+					MPROF_TAG_TOUCHED | 1ull << 52,
 					MPROF_TAG_LONG,
 					MPROF_TAG_CONTROL | 9 << 16,
 					MPROF_TAG_THREAD,

@@ -224,10 +224,42 @@ START_TEST(controls_and_losses)
 }
 END_TEST
 
+/* Taken by what gives back next, LONG or short, and by nothing else. */
+START_TEST(touched)
+{
+	static const uint64_t want[] = { 0, 0, 1 + 8176, 0, 1, 1 + MPROF_TOUCHED_MAX, 1 + 5, 0 };
+	struct trace_damage damage;
+	struct event e[16];
+
+	start();
+	words_give(&w, MPROF_TAG_FREE, 5001, 0x1000);
+	words_put(&w, mprof_word_touched(8176));
+	words_alloc(&w, MPROF_TAG_MALLOC, 5002, 0x2000, 8, 8);
+	words_put(&w, mprof_word_time(15000));
+	w.ticks = 15000;
+	words_give(&w, MPROF_TAG_FREE, 15000, 0x1000);
+	words_give(&w, MPROF_TAG_FREE, 15001, 0x2000);
+	words_put(&w, mprof_word_touched(0));
+	words_give(&w, MPROF_TAG_REALLOC_BEGIN, 15002, 0x3000);
+	words_put(&w, mprof_word_touched(MPROF_TOUCHED_MAX));
+	words_long(&w, MPROF_FN_DELETE_ARRAY, 15003, 0, 0, (uint64_t[4]){ 0x4000, 40 });
+	words_put(&w, mprof_word_touched(4));
+	words_put(&w, mprof_word_touched(5));
+	words_long(&w, MPROF_FN_REALLOCARRAY, 15004, MPROF_LONG_BEGIN, 0,
+		   (uint64_t[4]){ 0x5000, 40, 0, 2 });
+	words_give(&w, MPROF_TAG_DELETE, 15005, 0x6000);
+	ck_assert_uint_eq(walk(e, 16, &damage), 8);
+	for (int i = 0; i < 8; i++)
+		ck_assert_msg(i == 1 || e[i].usable == want[i], "event %d", i);
+	ck_assert_uint_eq(e[1].usable, 8);
+	stop();
+}
+END_TEST
+
 /* FORMAT.md 5.4: the rest of the chunk is not read, and it is told. */
 static const uint64_t bad_words[] = {
-	14,
 	15,
+	MPROF_TAG_TOUCHED | 1ull << 52,
 	15ull << 60 | MPROF_TAG_STACK,
 	1ull << 40 | MPROF_TAG_STACK,
 	2 << 4 | MPROF_TAG_STACK,
@@ -288,6 +320,7 @@ Suite *trace_words_suite(void)
 	tcase_add_test(tc, product_that_overflows);
 	tcase_add_test(tc, what_moves_the_address);
 	tcase_add_test(tc, controls_and_losses);
+	tcase_add_test(tc, touched);
 	tcase_add_loop_test(tc, long_cut_off, 0, 5);
 	tcase_add_loop_test(tc, bad_word, 0, COUNT(bad_words));
 	suite_add_tcase(s, tc);

@@ -30,6 +30,8 @@ struct options {
 /* Options that are keys of MPROF_CONF: KEY_0 + enum conf_key. */
 enum { NO_COMPRESS = 256, EXACT, NO_SAMPLE, ALLOCATOR, FREE_STACKS, KEY_0 };
 
+#define TOUCHED_DEFAULT "16384"
+
 static const struct argp_option options[] = {
 	{ "output", 'o', "LOG", 0, "The trace to write [./mprof.log]", 0 },
 	{ "allocator", ALLOCATOR, "NAME", 0,
@@ -39,6 +41,9 @@ static const struct argp_option options[] = {
 	  "How call stacks are found: auto, cfi, fp, libgcc or none [auto]", 0 },
 	{ "depth", KEY_0 + CONF_DEPTH, "FRAMES", 0, "Innermost frames kept of a stack [65535]", 0 },
 	{ "free-stacks", FREE_STACKS, NULL, 0, "Keep the stacks of what frees, too", 0 },
+	{ "touched", KEY_0 + CONF_TOUCHED, "BYTES", OPTION_ARG_OPTIONAL,
+	  "Note how much was touched of blocks of at least so many bytes [" TOUCHED_DEFAULT "]",
+	  0 },
 	{ "log-qty", KEY_0 + CONF_LOG_QTY, "RECORDS", 0, "Records to make room for at each growth",
 	  0 },
 	{ "cache-qty", KEY_0 + CONF_CACHE_QTY, "RECORDS", 0,
@@ -54,7 +59,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct options *o = state->input;
 
 	if (key >= KEY_0 && key < KEY_0 + CONF_KEYS) {
-		o->conf[key - KEY_0] = arg;
+		o->conf[key - KEY_0] = arg ? arg : TOUCHED_DEFAULT;
 		return 0;
 	}
 	switch (key) {

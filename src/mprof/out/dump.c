@@ -116,6 +116,11 @@ static const char *const marks[] = {
 #define DUMP_BATCH   256u
 #define DUMP_NUMBERS (1u << 22) /* greater numbers of a damaged trace are not remembered */
 
+/* What the first half of a realloc said: the block and what was touched of it (event.usable). */
+struct old {
+	uint64_t addr, touched;
+};
+
 struct dump {
 	const struct dump_filter *filter;
 	struct trace *trace;
@@ -123,7 +128,7 @@ struct dump {
 	uint64_t page_size;
 	int32_t *pid; /* by process number */
 	size_t pids;
-	uint64_t *old; /* by thread number: the block that realloc was given */
+	struct old *old; /* by thread number: the block that realloc was given */
 	size_t olds;
 	uint64_t number; /* of the event */
 	struct dump_stacks stacks;
@@ -162,10 +167,10 @@ static int32_t pid_of(const struct dump *d, uint32_t process)
 	return 0;
 }
 
-static int remember_old(struct dump *d, uint32_t thread, uint64_t addr)
+static int remember_old(struct dump *d, uint32_t thread, struct old old)
 {
 	size_t room = d->olds ? d->olds : 64;
-	uint64_t *grown;
+	struct old *grown;
 
 	if (thread >= DUMP_NUMBERS)
 		return 0;
@@ -179,18 +184,31 @@ static int remember_old(struct dump *d, uint32_t thread, uint64_t addr)
 		d->old = grown;
 		d->olds = room;
 	}
-	d->old[thread] = addr;
+	d->old[thread] = old;
 	return 0;
 }
 
 /* A realloc without a first half was given no block. */
-static uint64_t recall_old(struct dump *d, uint32_t thread)
+static struct old recall_old(struct dump *d, uint32_t thread)
 {
-	uint64_t addr = thread < d->olds ? d->old[thread] : 0;
+	struct old old = { 0 };
 
-	if (addr)
-		d->old[thread] = 0;
-	return addr;
+	if (thread < d->olds) {
+		old = d->old[thread];
+		d->old[thread] = (struct old){ 0 };
+	}
+	return old;
+}
+
+static bool gives_back(const struct event *e)
+{
+	return shapes[e->fn][0].from == FROM_ADDR && e->fn < MPROF_FN_MMAP;
+}
+
+/* event.usable of the block that a call gave back; 0: not known. */
+static uint64_t touched_by(const struct event *e, const struct old *old)
+{
+	return e->kind == EVENT_REALLOC_END ? old->touched : gives_back(e) ? e->usable : 0;
 }
 
 static bool is_call(const struct event *e)
@@ -297,7 +315,7 @@ static void text_who(struct dump *d, const struct event *e, int64_t ns)
 	line_char(l, '\t');
 }
 
-static void text_call(struct dump *d, const struct event *e, uint64_t old)
+static void text_call(struct dump *d, const struct event *e, const struct old *old)
 {
 	const struct field *f = shapes[e->fn];
 	struct line *l = &d->line;
@@ -309,7 +327,7 @@ static void text_call(struct dump *d, const struct event *e, uint64_t old)
 			continue;
 		line_char(l, '\t');
 		if (is_known(e, f->from))
-			put_value(l, f->from, value_of(d, e, f->from, old));
+			put_value(l, f->from, value_of(d, e, f->from, old->addr));
 		else
 			line_char(l, '?');
 	}
@@ -320,6 +338,10 @@ static void text_call(struct dump *d, const struct event *e, uint64_t old)
 			line_text(l, error);
 		else
 			line_number(l, e->error);
+	}
+	if (touched_by(e, old)) {
+		line_text(l, "\ttouched=");
+		line_number(l, touched_by(e, old) - 1);
 	}
 	if (d->filter->stacks) {
 		line_text(l, "\t@");
@@ -388,7 +410,7 @@ static void json_value(struct line *l, const struct field *f, uint64_t v)
 		line_char(l, '"');
 }
 
-static void json_call(struct dump *d, const struct event *e, uint64_t old)
+static void json_call(struct dump *d, const struct event *e, const struct old *old)
 {
 	const struct field *f = shapes[e->fn];
 	struct line *l = &d->line;
@@ -397,9 +419,11 @@ static void json_call(struct dump *d, const struct event *e, uint64_t old)
 	json_text(l, "function", names[e->fn]);
 	for (; f->name; f++)
 		if (is_shown(e, f->from) && is_known(e, f->from))
-			json_value(l, f, value_of(d, e, f->from, old));
-	if (e->addr && e->fn < MPROF_FN_MMAP && e->usable)
+			json_value(l, f, value_of(d, e, f->from, old->addr));
+	if (e->addr && e->fn < MPROF_FN_MMAP && e->usable && !gives_back(e))
 		json_number(l, "usable", e->usable);
+	if (touched_by(e, old))
+		json_number(l, "touched", touched_by(e, old) - 1);
 	if (error)
 		json_text(l, "error", error);
 	else if (e->error)
@@ -420,7 +444,7 @@ static void json_mark(struct dump *d, const struct event *e)
 
 static const struct style {
 	void (*who)(struct dump *d, const struct event *e, int64_t ns);
-	void (*call)(struct dump *d, const struct event *e, uint64_t old);
+	void (*call)(struct dump *d, const struct event *e, const struct old *old);
 	void (*mark)(struct dump *d, const struct event *e);
 } styles[] = {
 	{ text_who, text_call, text_mark },
@@ -431,13 +455,14 @@ static const struct style {
 static int dump_event(struct dump *d, const struct style *style, const struct event *e)
 {
 	int64_t ns = trace_ns(d->trace, e->ticks);
-	uint64_t old = 0;
+	struct old old = { 0 };
 
 	d->number++;
 	if (ns >= d->filter->to_ns)
 		return 0;
 	if (e->kind == EVENT_REALLOC_BEGIN)
-		return remember_old(d, e->thread, e->addr) < 0 ? -ENOMEM : 1;
+		return remember_old(d, e->thread, (struct old){ e->addr, e->usable }) < 0 ? -ENOMEM
+											  : 1;
 	if (e->kind == EVENT_REALLOC_END)
 		old = recall_old(d, e->thread);
 	if (!wanted(d, e, ns))
@@ -448,7 +473,7 @@ static int dump_event(struct dump *d, const struct style *style, const struct ev
 		return 0;
 	style->who(d, e, ns);
 	if (is_call(e))
-		style->call(d, e, old);
+		style->call(d, e, &old);
 	else
 		style->mark(d, e);
 	return 1;

@@ -74,7 +74,6 @@ static void long_values(struct event *e, unsigned class, const uint64_t *v)
 	e->usable = v[2];
 	e->arg = v[3];
 	if (class == MPROF_CLASS_FREE) {
-		e->usable = 0;
 		e->arg = v[2];
 	} else if (e->fn == MPROF_FN_CALLOC || e->fn == MPROF_FN_REALLOCARRAY) {
 		if (e->kind != EVENT_REALLOC_BEGIN)
@@ -99,6 +98,8 @@ static size_t decode_long(const struct stream *s, struct event *e, enum rank *ra
 	e->error = (uint16_t)mprof_word_error(*pos);
 	e->value = class == MPROF_CLASS_FREE || begin ? s->gives : s->takes;
 	long_values(e, class, pos + 1);
+	if (class == MPROF_CLASS_FREE || begin)
+		e->usable = s->touched;
 	*rank = class_of_rank(fn, class, begin);
 	return MPROF_LONG_WORDS;
 }
@@ -107,6 +108,12 @@ static bool moves_addr(const struct event *e)
 {
 	return e->addr && e->kind != EVENT_REALLOC_BEGIN && e->fn &&
 	       (classes[e->fn] == MPROF_CLASS_ALLOC || classes[e->fn] == MPROF_CLASS_REALLOC);
+}
+
+static bool gives_back(const struct event *e)
+{
+	return e->kind == EVENT_REALLOC_BEGIN ||
+	       (e->kind == EVENT_CALL && classes[e->fn] == MPROF_CLASS_FREE);
 }
 
 static size_t decode_control(uint64_t word, struct event *e, enum rank *rank)
@@ -159,9 +166,19 @@ static void decode_stack(struct trace *t, struct stream *s, uint64_t word)
 		s->takes = node;
 }
 
+static bool is_touched(uint64_t word)
+{
+	return mprof_word_tag(word) == MPROF_TAG_TOUCHED && !(word >> 52);
+}
+
 /* State words have happened when they are read; they have no turn to wait for. */
 static enum rare state_word(struct trace *t, struct stream *s, uint64_t word)
 {
+	if (is_touched(word)) {
+		s->touched = (word >> 4) + 1;
+		s->pos++;
+		return RARE_STATE;
+	}
 	if (mprof_word_tag(word) == MPROF_TAG_TIME) {
 		s->ticks = word >> 4;
 		s->pos++;
@@ -210,6 +227,7 @@ decode_rare(struct trace *t, struct stream *s, struct event *e, size_t *words, u
 	case MPROF_TAG_TIME:
 	case MPROF_TAG_THREAD:
 	case MPROF_TAG_STACK:
+	case MPROF_TAG_TOUCHED:
 		return state_word(t, s, word);
 	}
 	if (!*words) {
@@ -247,7 +265,7 @@ static size_t decode_short(struct stream *s, struct event *events, size_t n, uin
 			   uint64_t *key)
 {
 	const uint64_t *pos = s->pos, *end = s->end;
-	uint64_t ticks = s->ticks, addr = s->addr;
+	uint64_t ticks = s->ticks, addr = s->addr, touched = s->touched;
 	const uint32_t process = s->process, thread = s->thread;
 	const uint32_t gives = s->gives;
 	uint32_t takes = s->takes;
@@ -280,8 +298,9 @@ static size_t decode_short(struct stream *s, struct event *events, size_t n, uin
 				break;
 			e->addr = mprof_word_addr(word);
 			e->size = 0;
-			e->usable = 0;
+			e->usable = touched;
 			e->value = gives;
+			touched = 0;
 		} else if (is_stack_of_takes(word)) {
 			uint32_t node = stack_map_node(s->map, (uint32_t)(word >> 8));
 
@@ -300,6 +319,7 @@ static size_t decode_short(struct stream *s, struct event *events, size_t n, uin
 	s->pos = pos;
 	s->ticks = ticks;
 	s->addr = addr;
+	s->touched = touched;
 	s->takes = takes;
 	return (size_t)(e - events);
 }
@@ -329,6 +349,8 @@ size_t stream_decode(struct trace *t, struct stream *s, struct event *events, si
 		s->ticks = events[got].ticks;
 		if (moves_addr(&events[got]))
 			s->addr = events[got].addr;
+		if (gives_back(&events[got]))
+			s->touched = 0;
 		s->pos += words;
 		got++;
 	}

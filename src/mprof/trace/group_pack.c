@@ -122,6 +122,18 @@ static void tell_stack(struct group_packer *p, unsigned which)
 	p->words++;
 }
 
+/* Before an event that gives back. */
+static void tell_gives(struct group_packer *p)
+{
+	tell_stack(p, 1);
+	if (!p->touched)
+		return;
+	put_one(p, SYMBOL_STATE);
+	put_varint(p, GROUP_HEAD, p->touched);
+	p->words++;
+	p->touched = 0;
+}
+
 /* ---- what hands out ---- */
 
 static uint64_t hash_sort(const struct sort *s)
@@ -256,7 +268,7 @@ static bool pack_give(struct group_packer *p, unsigned op, uint64_t addr, uint64
 	if (!addr) {
 		if (words != 1)
 			return false;
-		tell_stack(p, 1);
+		tell_gives(p);
 		put_one(p, SYMBOL_NULL + op);
 		add_event(p, SYMBOL_NULL + op, 1);
 		return true;
@@ -266,7 +278,7 @@ static bool pack_give(struct group_packer *p, unsigned op, uint64_t addr, uint64
 	if (words != 1 &&
 	    (!live || (model_ops[op].sized && m->sort[m->block[f->number].sort].size != given)))
 		return false;
-	tell_stack(p, 1);
+	tell_gives(p);
 	if (live)
 		give_block(p, op, f->number, words);
 	else
@@ -279,8 +291,10 @@ static bool pack_give(struct group_packer *p, unsigned op, uint64_t addr, uint64
 static void pack_raw(struct group_packer *p, const uint64_t *w, unsigned n, unsigned which)
 {
 	tell_thread(p);
-	if (n > 1)
-		tell_stack(p, which);
+	if (n > 1 && which)
+		tell_gives(p);
+	else if (n > 1)
+		tell_stack(p, 0);
 	put_one(p, SYMBOL_RAW);
 	add_event(p, SYMBOL_RAW, n);
 	put_varint(p, GROUP_HEAD, w[0] & ~((uint64_t)MPROF_DT_MAX << 4));
@@ -348,6 +362,9 @@ static bool pack_state(struct group_packer *p, uint64_t w)
 	case MPROF_TAG_STACK:
 		p->stack[w >> 4 & 1] = (uint32_t)(w >> 8);
 		return !(w >> 40) && (w >> 4 & 15) <= MPROF_STACK_OF_FREES;
+	case MPROF_TAG_TOUCHED:
+		p->touched = w;
+		return !(w >> 52);
 	case MPROF_TAG_LOST:
 		tell_thread(p);
 		put_one(p, SYMBOL_STATE);
@@ -415,6 +432,7 @@ static int pack_chunk(struct group_packer *p, const struct group_chunk *c, uint3
 	p->ticks = c->ticks & MPROF_TICKS_MASK;
 	p->addr = 0;
 	p->stack[0] = p->stack[1] = 0;
+	p->touched = 0;
 	p->thread = thread;
 	for (size_t i = 0, got; i < c->n; i += got) {
 		got = pack_record(p, c->word + i, c->n - i);

@@ -40,9 +40,10 @@ struct group_packer {
 	uint64_t ticks, addr, addr_told;
 	uint32_t stack[2], told[2]; /* by SYMBOL_GIVES - SYMBOL_TAKES */
 	uint32_t thread, thread_told;
-	uint64_t value; /* the last one of a raw word */
-	uint32_t words; /* that it will unpack to */
-	uint32_t seen;	/* events, with those that have no time */
+	uint64_t touched; /* a TOUCHED word for what is given back next, or 0 */
+	uint64_t value;	  /* the last one of a raw word */
+	uint32_t words;	  /* that it will unpack to */
+	uint32_t seen;	  /* events, with those that have no time */
 };
 
 /*

@@ -30,7 +30,7 @@
 enum {
 	SYMBOL_NEW = 1,	    /* handed out, of a new sort */
 	SYMBOL_RAW = 2,	    /* a LONG or CONTROL word as it is, with a time */
-	SYMBOL_STATE = 3,   /* a LOST or THREAD word */
+	SYMBOL_STATE = 3,   /* a LOST, THREAD or TOUCHED word */
 	SYMBOL_TAKES = 4,   /* what follows and hands out has this stack */
 	SYMBOL_GIVES = 5,   /* what follows and gives back has this stack */
 	SYMBOL_NULL = 8,    /* + op: nothing is given back */

@@ -58,6 +58,7 @@ static inline uint64_t chunk_offset(const struct chunk *c)
 struct stream {
 	const uint64_t *pos, *end;   /* words not decoded yet, in buf */
 	uint64_t ticks, addr;	     /* decoding state, see encode.h */
+	uint64_t touched;	     /* of what is given back next, + 1; 0: not known */
 	uint32_t takes, gives;	     /* nodes of what hands out, of what gives back */
 	const struct stack_map *map; /* of its process's numbers; NULL: none */
 	uint32_t process, thread;    /* of the next event; a THREAD word changes thread */

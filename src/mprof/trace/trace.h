@@ -41,8 +41,9 @@ enum event_kind {
  *   ALLOC    addr (0: failed), size asked for, usable, arg = alignment, or for
  *            calloc and reallocarray the number of elements (size = product,
  *            UINT64_MAX when it overflows)
- *   FREE     addr, size and arg as passed to the sized forms, else 0
- *   REALLOC  as ALLOC, in two halves
+ *   FREE     addr, size and arg as passed to the sized forms, else 0; usable: see
+ *            event_touched()
+ *   REALLOC  as ALLOC, in two halves; of the first, usable as with FREE
  *   MAP      mmap: addr, size=length, usable=prot|flags<<32, arg=fd as int32 | offset page<<32
  *            munmap: addr, size        mremap: addr=new, size=new, usable=old addr, arg=old size
  *            brk, sbrk: addr=new break, size=|change|, usable=old break, arg=increment (signed)
@@ -65,6 +66,16 @@ struct event {
 	uint8_t control;
 	uint8_t pad[3];
 };
+
+/*
+ * Of an event that gives a block back: were its pages looked at?  Then *bytes of
+ * it lay in resident ones; what is believed is for the caller to bound.
+ */
+static inline bool event_touched(const struct event *e, uint64_t *bytes)
+{
+	*bytes = e->usable - 1;
+	return e->usable != 0;
+}
 
 /* A fact with its strings split.  Strings are NUL-terminated, never NULL. */
 struct trace_fact {
