@@ -64,6 +64,7 @@ MANPAGES := $(O)/man/mprof.1 $(O)/man/libmprof.7
 COMPLETIONS := $(O)/completions/mprof.bash $(O)/completions/_mprof
 
 .PHONY: all mprof libmprof.so libmprof.a lib victims units bench-programs check check-quick test bench \
+	bench-replay \
 	install uninstall clean help format
 .DELETE_ON_ERROR:
 
@@ -158,6 +159,10 @@ test:
 ## bench: tables of ratios against native and heaptrack
 bench: all bench-programs
 	$(Q)scripts/bench
+
+## bench-replay: does a replay predict real runs under other allocators?
+bench-replay: all bench-programs
+	$(Q)scripts/bench --replay
 
 ## format: clang-format over the tree
 format:

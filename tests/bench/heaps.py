@@ -273,9 +273,8 @@ class Dot(Workload):
 
 
 class Redis(workloads.Redis):
-    """Linked to jemalloc: 'glibc' is then libc.so.6, preloaded before it."""
-
     sizes = 3, 8
+    linked = True
 
 
 ALL = [Clang, Opt, Compiler, Python, Perl, Lua, Ruby, Php, Sqlite, Z3, Postscript, PostscriptPdf,

@@ -29,6 +29,8 @@ FIELDS = ("calls", "failed", "wall_ns", "user_ns", "sys_ns", "minflt", "majflt",
 
 # struct mprof_playback_header up to its summary (include/mprof/playback.h).
 HEADER = struct.Struct("<8sIIQQII" + 4 * "QQQ" + "Q" + 6 * "Q" + 9 * "Q")
+HEADER_CHECK = 1712  # where the header's own check stands: it covers what is before
+SWITCH, CREATE, EXIT, GONE = 7, 8, 9, 10
 OPS = ("", "malloc", "free", "calloc", "realloc", "aligned", "ext", "switch", "create", "exit",
        "gone", "time", "touch")
 
@@ -122,9 +124,11 @@ def compile_trace(log, out, *options):
     return Playback(out)
 
 
-def record(workload, log, preload=""):
+def record(workload, log, preload="", touched=False):
     """A trace of one run; stacks are of no use here."""
     prefix = [measure.MPROF, "record", "--unwind=none", "-o", log]
+    if touched:
+        prefix.append("--touched")
     if preload:
         prefix += ["--allocator=" + preload]
     workload.run(measure.Launch(prefix=prefix + ["--"], files=[log]))
@@ -151,3 +155,37 @@ class Playback:
         with open(self.path, "rb") as f:
             f.seek(self.order[0])
             return f.read(self.order[1])
+
+
+def check(data):
+    """mprof_play_check()"""
+    value = 0xcbf29ce484222325
+    for (word,) in struct.iter_unpack("<Q", data + b"\0" * (-len(data) % 8)):
+        value = (value ^ word) * 0x100000001b3 & 0xffffffffffffffff
+    return value
+
+
+def without_edges(path, out):
+    """A copy in which every thread lives as long as the program: its ORDER is another one.
+
+    The new ORDER is put behind all that was there, which a runner that plays
+    `ordered` bears; `mprof` itself would call the file damaged.
+    """
+    with open(path, "rb") as f:
+        data = bytearray(f.read())
+    order = Playback(path).order
+    words = struct.unpack("<%dQ" % (order[1] // 8), data[order[0]:order[0] + order[1]])
+    begun = [w for w in words if w & 15 == CREATE]
+    ended = {w >> 32: w for w in words if w & 15 == EXIT}
+    calls = [w for w in words if w & 15 not in (CREATE, EXIT, GONE)]
+    threads = sorted(ended, reverse=True)  # the first one last
+    last = [w for t in threads for w in (SWITCH | t << 32, ended[t])]
+    words = begun + calls[:-1] + last + calls[-1:]
+    data += b"\0" * (-len(data) % 4096)
+    new = struct.pack("<%dQ" % len(words), *words)
+    struct.pack_into("<3Q", data, 40, len(data), len(new), check(new))
+    data += new
+    struct.pack_into("<Q", data, 16, len(data))
+    struct.pack_into("<Q", data, HEADER_CHECK, check(bytes(data[:HEADER_CHECK])))
+    with open(out, "wb") as f:
+        f.write(data)

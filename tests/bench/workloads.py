@@ -33,9 +33,11 @@ class Workload:
 
     name = ""
     sizes = 1, 3  # of a quick bench, and of a full one
+    linked = False  # to an allocator of its own
+    steady = True  # asks for the same blocks in every run
 
     def __init__(self, where, quick):
-        self.where = os.path.join(where, self.name.split()[0])
+        self.where = os.path.join(where, self.name.replace(" ", "-").replace("/", "-")[:60])
         os.makedirs(self.where, exist_ok=True)
         self.stdin = None
         self.env = {}
