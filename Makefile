@@ -115,6 +115,14 @@ $(O)/gen/%.o: $(O)/gen/%.c
 	$(Q)$(CC) $(CLI_CFLAGS) $(CFLAGS) -c -o $@ $<
 $(O)/src/mprof/out/export_pprof.o $(O)/tests/unit/out_export_b.o: $(O)/gen/pprof.pb-c.h
 
+# The player of movies is bundled and stands in the program as it is.
+$(O)/gen/movie.js: $(wildcard src/web/*.ts src/web/*.css)
+	$(call say,BUNDLE,$@)
+	$(Q)mkdir -p $(@D) && esbuild src/web/main.ts --bundle --minify --format=iife --target=es2020 \
+		--charset=utf8 --loader:.css=text --log-level=warning --outfile=$@
+$(O)/src/mprof/draw/movie_player.o: $(O)/gen/movie.js
+$(O)/src/mprof/draw/movie_player.o: CLI_CFLAGS += -Wa,-I,$(O)/gen
+
 units: $(O)/unit
 $(O)/unit: $(UNIT_OBJ) $(CLI_PART)
 	$(call say,LINK,$@)

@@ -1,11 +1,33 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * movie.c - the films of a movie, in turn.
+ * movie.c - the films of a movie, and its page.
+ *
+ * Films are packed when the page is written, when it is known which sites they
+ * show and how large they are.
  */
+#include "movie.h"
+
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "movie.h"
+#include "film.h"
+#include "movie_pack.h"
+#include "movie_player.h"
+#include "movie_sites.h"
+
+struct movie_film {
+	char *name;
+	struct film *film;
+	struct movie_packed packed;
+};
+
+struct movie {
+	struct movie_options options;
+	struct movie_film *film;
+	size_t films;
+	struct movie_sites sites;
+};
 
 static const char *const by_name[MOVIE_BY_COUNT] = {
 	[MOVIE_BY_OCCUPANCY] = "occupancy", [MOVIE_BY_AGE] = "age",   [MOVIE_BY_SIZE] = "size",
@@ -30,42 +52,304 @@ int movie_by_find(const char *name, enum movie_by *by, struct error *err)
 		    "there is no colour '%s': occupancy, age, size, thread, site or module", name);
 }
 
+/* ---- films ---- */
+
 int movie_new(struct movie **out, const struct movie_options *o, struct error *err)
 {
-	(void)out, (void)o;
-	return fail(err, -ENOTSUP, "movies are not supported");
-}
+	struct movie *m = calloc(1, sizeof(*m));
 
-void movie_free(struct movie *m)
-{
-	(void)m;
-}
-
-int movie_add(struct movie *m, const char *name, struct place_sink *sink, struct error *err)
-{
-	(void)m, (void)name, (void)sink;
-	return fail(err, -ENOTSUP, "movies are not supported");
+	if (!m)
+		return fail(err, -ENOMEM, "no memory for a movie");
+	m->options = *o;
+	if (!m->options.limit)
+		m->options.limit = MOVIE_LIMIT;
+	if (m->options.fps <= 0)
+		m->options.fps = 20;
+	m->sites.names = o->names;
+	*out = m;
+	return 0;
 }
 
 void movie_drop(struct movie *m)
 {
-	(void)m;
+	struct movie_film *f;
+
+	if (!m->films)
+		return;
+	f = &m->film[--m->films];
+	film_free(f->film);
+	free(f->name);
+	movie_packed_release(&f->packed);
 }
 
-int movie_write_page(struct movie *m, FILE *out, struct error *err)
+void movie_free(struct movie *m)
 {
-	(void)m, (void)out;
-	return fail(err, -ENOTSUP, "movies are not supported");
+	if (!m)
+		return;
+	while (m->films)
+		movie_drop(m);
+	free(m->film);
+	movie_sites_release(&m->sites);
+	free(m);
 }
 
-int movie_write_player(FILE *out, struct error *err)
+int movie_add(struct movie *m, const char *name, struct place_sink *sink, struct error *err)
 {
-	(void)out;
-	return fail(err, -ENOTSUP, "movies are not supported");
+	struct film_options o = { .channels = FILM_ALL };
+	struct movie_film *f;
+	int ret;
+
+	f = realloc(m->film, (m->films + 1) * sizeof(*f));
+	if (!f)
+		return fail(err, -ENOMEM, "no memory for a film of %s", name);
+	m->film = f;
+	f += m->films;
+	memset(f, 0, sizeof(*f));
+	ret = film_new(&f->film, &o, err);
+	if (ret < 0)
+		return ret;
+	f->name = strdup(name);
+	m->films++;
+	if (!f->name) {
+		movie_drop(m);
+		return fail(err, -ENOMEM, "no memory for a film of %s", name);
+	}
+	*sink = (struct place_sink){ .ops = &film_ops, .self = f->film };
+	return 0;
+}
+
+size_t movie_films(const struct movie *m)
+{
+	return m->films;
+}
+
+const struct film *movie_film(const struct movie *m, size_t i)
+{
+	return m->film[i].film;
+}
+
+const char *movie_film_name(const struct movie *m, size_t i)
+{
+	return m->film[i].name;
+}
+
+/* ---- JSON ---- */
+
+static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+static void write_packed(FILE *out, const char *name, const struct movie_bytes *b)
+{
+	const unsigned char *s = b->data;
+	size_t left = b->used;
+
+	fprintf(out, ",\"%s\":\"", name);
+	for (; left >= 3; s += 3, left -= 3) {
+		putc(base64[s[0] >> 2], out);
+		putc(base64[(s[0] & 3) << 4 | s[1] >> 4], out);
+		putc(base64[(s[1] & 15) << 2 | s[2] >> 6], out);
+		putc(base64[s[2] & 63], out);
+	}
+	if (left) {
+		putc(base64[s[0] >> 2], out);
+		putc(base64[(s[0] & 3) << 4 | (left > 1 ? s[1] >> 4 : 0)], out);
+		putc(left > 1 ? base64[(s[1] & 15) << 2] : '=', out);
+		putc('=', out);
+	}
+	putc('"', out);
+}
+
+static int write_string(FILE *out, const char *name, const char *text, struct error *err)
+{
+	struct movie_bytes b = { .data = NULL };
+
+	movie_string(&b, text ? text : "");
+	if (!b.failed)
+		fprintf(out, ",\"%s\":%.*s", name, (int)b.used, (const char *)b.data);
+	movie_bytes_release(&b);
+	return b.failed ? fail(err, -ENOMEM, "no memory to write a movie") : 0;
+}
+
+static void write_spans(FILE *out, const struct film *f)
+{
+	size_t i;
+
+	fputs(",\"spans\":[", out);
+	for (i = 0; i < f->regions; i++)
+		fprintf(out, "%s[\"%llx\",%zu]", i ? "," : "",
+			(unsigned long long)f->region[i].addr,
+			f->region[i].units * FILM_UNIT_PAGES);
+	putc(']', out);
+}
+
+static int write_film(FILE *out, const struct movie_film *f, bool detail, struct error *err)
+{
+	const struct film *film = f->film;
+	size_t i;
+
+	fprintf(out,
+		"{\"frames\":%zu,\"points\":%zu,\"pages\":%zu,\"changed\":%llu,\"residency\":%s",
+		film->frames, film->points, film->units * FILM_UNIT_PAGES,
+		(unsigned long long)f->packed.changed, f->packed.residency ? "true" : "false");
+	if (write_string(out, "name", f->name, err) < 0)
+		return -ENOMEM;
+	write_spans(out, film);
+	for (i = 0; i < (detail ? MOVIE_STREAMS : MOVIE_DETAIL); i++)
+		write_packed(out, movie_stream_name[i], &f->packed.stream[i]);
+	putc('}', out);
+	return 0;
+}
+
+static int write_sites(FILE *out, const struct movie *m, struct error *err)
+{
+	struct movie_bytes b = { .data = NULL };
+	int ret;
+
+	movie_sites_write(&m->sites, &b);
+	ret = movie_bytes_deflate(&b, err);
+	if (!ret)
+		write_packed(out, "sites", &b);
+	movie_bytes_release(&b);
+	return ret;
+}
+
+static void write_threads(FILE *out, const struct movie *m)
+{
+	size_t i;
+
+	fputs(",\"threads\":[", out);
+	for (i = 0; i < m->options.threads; i++)
+		fprintf(out, "%s%u", i ? "," : "", m->options.thread[i]);
+	putc(']', out);
+}
+
+static int write_head(FILE *out, const struct movie *m, const char *left_out, struct error *err)
+{
+	const struct movie_options *o = &m->options;
+	const struct film *f = m->films ? m->film[0].film : NULL;
+
+	fprintf(out, "{\"format\":1,\"ops\":%llu,\"ns\":%llu,\"fps\":%g,\"by\":\"%s\"",
+		f ? (unsigned long long)f->ops : 0, f ? (unsigned long long)f->ns : 0, o->fps,
+		by_name[o->by]);
+	if (f && f->peak_op != UINT64_MAX)
+		fprintf(out, ",\"peak_op\":%llu,\"peak_bytes\":%llu",
+			(unsigned long long)f->peak_op, (unsigned long long)f->peak_bytes);
+	else
+		fputs(",\"peak_op\":-1,\"peak_bytes\":0", out);
+	if (write_string(out, "title", o->title, err) < 0 ||
+	    write_string(out, "note", o->note, err) < 0 ||
+	    write_string(out, "left_out", left_out, err) < 0)
+		return -ENOMEM;
+	write_threads(out, m);
+	fputs(",\"colours\":{}", out);
+	return 0;
+}
+
+/* ---- pages ---- */
+
+static int pack_all(struct movie *m, uint64_t *all, uint64_t *needed, struct error *err)
+{
+	size_t i, s;
+	int ret;
+
+	*all = *needed = 0;
+	for (i = 0; i < m->films; i++) {
+		ret = film_ready(m->film[i].film, err);
+		movie_packed_release(&m->film[i].packed);
+		if (!ret)
+			ret = movie_pack(&m->film[i].packed, m->film[i].film, movie_site, &m->sites,
+					 err);
+		if (ret < 0)
+			return ret;
+		for (s = 0; s < MOVIE_STREAMS; s++) {
+			*all += m->film[i].packed.stream[s].used * 4 / 3;
+			if (s < MOVIE_DETAIL)
+				*needed += m->film[i].packed.stream[s].used * 4 / 3;
+		}
+	}
+	return m->sites.failed ? fail(err, -ENOMEM, "no memory for the sites of a movie") : 0;
+}
+
+static int write_data(struct movie *m, FILE *out, bool detail, const char *left_out,
+		      struct error *err)
+{
+	size_t i;
+	int ret = write_head(out, m, left_out, err);
+
+	if (!ret)
+		ret = write_sites(out, m, err);
+	fputs(",\"films\":[", out);
+	for (i = 0; i < m->films && !ret; i++) {
+		if (i)
+			putc(',', out);
+		ret = write_film(out, &m->film[i], detail, err);
+	}
+	fputs("]}", out);
+	return ret;
+}
+
+static int done(FILE *out, int ret, struct error *err)
+{
+	if (!ret && ferror(out))
+		return fail(err, -EIO, "the movie could not be written");
+	return ret;
 }
 
 int movie_write_part(struct movie *m, FILE *out, struct error *err)
 {
-	(void)m, (void)out;
-	return fail(err, -ENOTSUP, "movies are not supported");
+	uint64_t all, needed;
+	char left_out[160] = "";
+	int ret = pack_all(m, &all, &needed, err);
+
+	if (ret < 0)
+		return ret;
+	if (all > m->options.limit)
+		snprintf(left_out, sizeof(left_out),
+			 "With age, size, thread and site of the blocks this page would have %.0f "
+			 "MB; they were left out.  Fewer frames or allocators leave room for them.",
+			 (double)all / 1e6);
+	fputs("<div class=\"mprof-movie\"><script type=\"application/json\">\n", out);
+	ret = write_data(m, out, all <= m->options.limit, left_out, err);
+	fputs(
+	    "\n</script><noscript>This movie of a heap is played by JavaScript.</noscript></div>\n",
+	    out);
+	return done(out, ret, err);
+}
+
+int movie_write_player(FILE *out, struct error *err)
+{
+	fputs("<script>\n", out);
+	fwrite(movie_player, 1, (size_t)(movie_player_end - movie_player), out);
+	fputs("</script>\n", out);
+	return done(out, 0, err);
+}
+
+static void write_title(FILE *out, const char *title)
+{
+	for (; *title; title++)
+		if (strchr("<>&\"", *title))
+			fprintf(out, "&#%d;", *title);
+		else
+			putc(*title, out);
+}
+
+int movie_write_page(struct movie *m, FILE *out, struct error *err)
+{
+	int ret;
+
+	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	      "<meta name=\"generator\" content=\"mprof " MPROF_VERSION "\">\n"
+	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+	      "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">\n"
+	      "<link rel=\"icon\" href=\"data:,\">\n<title>",
+	      out);
+	write_title(out, m->options.title ? m->options.title : "mprof movie");
+	fputs("</title>\n<style>body { margin: 0; } .mprof-movie { min-height: 100vh; }</style>\n"
+	      "</head>\n<body>\n",
+	      out);
+	ret = movie_write_part(m, out, err);
+	if (!ret)
+		ret = movie_write_player(out, err);
+	fputs("</body>\n</html>\n", out);
+	return done(out, ret, err);
 }

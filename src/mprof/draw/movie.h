@@ -26,6 +26,7 @@
 #include "../replay/place.h"
 #include "../util/error.h"
 
+struct film;
 struct movie;
 struct profile;
 
@@ -46,13 +47,15 @@ struct movie_options {
 	const char *title; /* the program's command line; NULL */
 	const char *note;  /* one line on how it was made, mode and touch; NULL */
 	enum movie_by by;
-	double fps;	       /* frames a second at speed 1; 0: 20 */
-	struct profile *names; /* profile_names() or a whole one; NULL: sites are numbers */
-	uint64_t limit;	       /* bytes; 0: MOVIE_LIMIT.  Colours but occupancy are left out of
-				* a movie that would be larger, and it says so. */
+	double fps;		/* frames a second at speed 1; 0: 20 */
+	struct profile *names;	/* profile_names() or a whole one; NULL: sites are numbers */
+	const uint32_t *thread; /* by index: the number of a thread in the trace; NULL */
+	size_t threads;
+	uint64_t limit; /* bytes; 0: MOVIE_LIMIT.  Colours but occupancy are left out of
+			 * a movie that would be larger, and it says so. */
 };
 
-/* names and strings must live until movie_free. */
+/* names, strings and arrays must live until movie_free. */
 int movie_new(struct movie **out, const struct movie_options *o, struct error *err);
 void movie_free(struct movie *m);
 
@@ -60,6 +63,11 @@ void movie_free(struct movie *m);
 int movie_add(struct movie *m, const char *name, struct place_sink *sink, struct error *err);
 /* Forgets the film that was added last: its source failed. */
 void movie_drop(struct movie *m);
+
+/* Those that there are, for other ways to show them. */
+size_t movie_films(const struct movie *m);
+const struct film *movie_film(const struct movie *m, size_t i);
+const char *movie_film_name(const struct movie *m, size_t i);
 
 /* A complete page. */
 int movie_write_page(struct movie *m, FILE *out, struct error *err);

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* movie_pack.c - streams of a film. */
+#include "movie_pack.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+const char *const movie_stream_name[MOVIE_STREAMS] = {
+	[MOVIE_FRAME] = "frame", [MOVIE_POINT] = "point", [MOVIE_CHANGES] = "changes",
+	[MOVIE_STATE] = "state", [MOVIE_LIVE] = "live",	  [MOVIE_BLOCKS] = "blocks",
+	[MOVIE_OWNER] = "owner", [MOVIE_SIZE] = "size",	  [MOVIE_THREAD] = "thread",
+	[MOVIE_SITE] = "site",
+};
+
+/* As the player's State. */
+enum { ABSENT, MAPPED, RESIDENT, UNKNOWN };
+/* Codes of the owner stream; FRESH + age is a block that stands in the streams behind it. */
+enum { NONE, KEPT, AS_BEFORE, FRESH };
+
+/* ---- bytes ---- */
+
+void movie_bytes_add(struct movie_bytes *b, const void *data, size_t bytes)
+{
+	size_t room = b->room ? b->room : 4096;
+	unsigned char *more;
+
+	while (room < b->used + bytes)
+		room *= 2;
+	if (room > b->room) {
+		more = realloc(b->data, room);
+		if (!more) {
+			b->failed = true;
+			return;
+		}
+		b->data = more;
+		b->room = room;
+	}
+	memcpy(b->data + b->used, data, bytes);
+	b->used += bytes;
+}
+
+void movie_bytes_number(struct movie_bytes *b, uint64_t n)
+{
+	unsigned char text[10];
+	size_t bytes = 0;
+
+	for (; n > 127; n >>= 7)
+		text[bytes++] = (unsigned char)(n | 128);
+	text[bytes++] = (unsigned char)n;
+	movie_bytes_add(b, text, bytes);
+}
+
+int movie_bytes_deflate(struct movie_bytes *b, struct error *err)
+{
+	uLongf room = compressBound(b->used);
+	unsigned char *to = b->failed ? NULL : malloc(room);
+
+	if (!to || compress2(to, &room, b->used ? b->data : to, b->used, 9) != Z_OK) {
+		free(to);
+		return fail(err, -ENOMEM, "no memory to compress a movie");
+	}
+	free(b->data);
+	b->data = to;
+	b->used = b->room = room;
+	return 0;
+}
+
+void movie_bytes_release(struct movie_bytes *b)
+{
+	free(b->data);
+	memset(b, 0, sizeof(*b));
+}
+
+/* ---- pages ---- */
+
+/* The block with most bytes of a page. */
+struct owner {
+	uint64_t born, size;
+	uint32_t site, thread;
+};
+
+struct packing {
+	struct movie_packed *to;
+	const struct film *film;
+	struct film_cursor *cursor;
+	struct owner *owner; /* by cell, as in the frame before */
+	movie_site_fn *site;
+	void *context;
+};
+
+static bool same(const struct owner *a, const struct owner *b)
+{
+	return a->born == b->born && a->size == b->size && a->site == b->site &&
+	       a->thread == b->thread;
+}
+
+static unsigned char state_of(const struct packing *p, const struct film_cell *c)
+{
+	if (!p->to->residency)
+		return c->live ? UNKNOWN : ABSENT;
+	if (c->flags & FILM_RESIDENT)
+		return RESIDENT;
+	return c->flags & FILM_MAPPED ? MAPPED : ABSENT;
+}
+
+static void pack_fresh(struct packing *p, const struct owner *o, uint64_t op)
+{
+	struct movie_bytes *stream = p->to->stream;
+
+	movie_bytes_number(&stream[MOVIE_OWNER], FRESH + (op > o->born ? op - o->born : 0));
+	movie_bytes_number(&stream[MOVIE_SIZE], o->size);
+	movie_bytes_number(&stream[MOVIE_THREAD], o->thread);
+	movie_bytes_number(&stream[MOVIE_SITE], p->site(p->context, o->site));
+}
+
+/* before: of the page that was packed before it in this frame. */
+static void pack_cell(struct packing *p, uint32_t cell, struct owner *before)
+{
+	const struct film_cell *c = &p->cursor->cell[cell];
+	struct movie_bytes *stream = p->to->stream;
+	unsigned char state = state_of(p, c);
+	struct owner now = { .born = UINT64_MAX };
+
+	if (c->live)
+		now = (struct owner){ c->born, c->size, c->site, c->thread };
+	movie_bytes_add(&stream[MOVIE_STATE], &state, 1);
+	movie_bytes_number(&stream[MOVIE_LIVE], c->live);
+	movie_bytes_number(&stream[MOVIE_BLOCKS], c->blocks);
+	if (!c->live)
+		movie_bytes_number(&stream[MOVIE_OWNER], NONE);
+	else if (same(&now, &p->owner[cell]))
+		movie_bytes_number(&stream[MOVIE_OWNER], KEPT);
+	else if (same(&now, before))
+		movie_bytes_number(&stream[MOVIE_OWNER], AS_BEFORE);
+	else
+		pack_fresh(p, &now, p->film->frame[p->cursor->frame].op);
+	*before = p->owner[cell] = now;
+}
+
+static int rising(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* How many runs, then of each the pages since the run before, and its own. */
+static void pack_runs(struct movie_bytes *to, const uint32_t *cell, size_t n)
+{
+	size_t i, runs = 0, first;
+	uint32_t end = 0;
+
+	for (i = 0; i < n; i++)
+		runs += !i || cell[i] != cell[i - 1] + 1;
+	movie_bytes_number(to, runs);
+	for (first = 0; first < n; first = i) {
+		for (i = first + 1; i < n && cell[i] == cell[i - 1] + 1;)
+			i++;
+		movie_bytes_number(to, cell[first] - end);
+		movie_bytes_number(to, i - first);
+		end = cell[i - 1] + 1;
+	}
+}
+
+static void pack_frame(struct packing *p)
+{
+	struct film_cursor *c = p->cursor;
+	struct owner before = { .born = UINT64_MAX };
+	size_t i;
+
+	qsort(c->changed, c->changes, sizeof(*c->changed), rising);
+	pack_runs(&p->to->stream[MOVIE_CHANGES], c->changed, c->changes);
+	p->to->changed += c->changes;
+	for (i = 0; i < c->changes; i++)
+		pack_cell(p, c->changed[i], &before);
+}
+
+static int pack_pages(struct packing *p, struct error *err)
+{
+	size_t cells = p->film->units * FILM_UNIT_PAGES, i;
+	int ret;
+
+	p->owner = malloc((cells + 1) * sizeof(*p->owner));
+	if (!p->owner)
+		return fail(err, -ENOMEM, "no memory for a movie of %zu pages", cells);
+	for (i = 0; i < cells; i++)
+		p->owner[i] = (struct owner){ .born = UINT64_MAX };
+	ret = film_cursor_new(&p->cursor, p->film, err);
+	if (ret < 0)
+		return ret;
+	while (film_next(p->cursor))
+		pack_frame(p);
+	if (p->cursor->failed)
+		ret = fail(err, p->cursor->failed, "a film could not be read back");
+	film_cursor_free(p->cursor);
+	return ret;
+}
+
+/* ---- figures ---- */
+
+static void add_double(struct movie_bytes *to, uint64_t n)
+{
+	double d = (double)n;
+
+	movie_bytes_add(to, &d, sizeof(d));
+}
+
+static void pack_figures(struct movie_bytes *to, const struct film *f)
+{
+	static const size_t frame[] = {
+		offsetof(struct film_frame, op),
+		offsetof(struct film_frame, ns),
+		offsetof(struct film_frame, requested),
+		offsetof(struct film_frame, usable),
+		offsetof(struct film_frame, blocks),
+		offsetof(struct film_frame, live_pages),
+		offsetof(struct film_frame, pinned_pages),
+		offsetof(struct film_frame, retained_pages),
+		offsetof(struct film_frame, rss),
+	};
+	static const size_t point[] = {
+		offsetof(struct film_point, op),
+		offsetof(struct film_point, requested),
+		offsetof(struct film_point, usable),
+		offsetof(struct film_point, rss),
+	};
+	size_t c, i;
+
+	for (c = 0; c < sizeof(frame) / sizeof(*frame); c++)
+		for (i = 0; i < f->frames; i++)
+			add_double(&to[MOVIE_FRAME],
+				   *(const uint64_t *)((const char *)&f->frame[i] + frame[c]));
+	for (c = 0; c < sizeof(point) / sizeof(*point); c++)
+		for (i = 0; i < f->points; i++)
+			add_double(&to[MOVIE_POINT],
+				   *(const uint64_t *)((const char *)&f->point[i] + point[c]));
+}
+
+/* ---- */
+
+int movie_pack(struct movie_packed *to, const struct film *f, movie_site_fn *site, void *context,
+	       struct error *err)
+{
+	struct packing p = { .to = to, .film = f, .site = site, .context = context };
+	size_t i;
+	int ret;
+
+	memset(to, 0, sizeof(*to));
+	to->residency = f->frames > 0;
+	for (i = 0; i < f->frames; i++)
+		to->residency = to->residency && f->frame[i].residency;
+	ret = pack_pages(&p, err);
+	free(p.owner);
+	pack_figures(to->stream, f);
+	for (i = 0; i < MOVIE_STREAMS && !ret; i++)
+		ret = movie_bytes_deflate(&to->stream[i], err);
+	return ret;
+}
+
+void movie_packed_release(struct movie_packed *p)
+{
+	size_t i;
+
+	for (i = 0; i < MOVIE_STREAMS; i++)
+		movie_bytes_release(&p->stream[i]);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * movie_pack.h - a film as the player reads it (src/web/README.md): streams of
+ * numbers, each compressed by itself.
+ *
+ * Errors: -errno with err filled; what was made until then is released by
+ * movie_packed_release all the same.  Threads: one at a time.
+ */
+#ifndef MPROF_DRAW_MOVIE_PACK_H
+#define MPROF_DRAW_MOVIE_PACK_H
+
+#include "film.h"
+
+/* Bytes that grow. */
+struct movie_bytes {
+	unsigned char *data;
+	size_t used, room;
+	bool failed; /* no memory */
+};
+
+void movie_bytes_add(struct movie_bytes *b, const void *data, size_t bytes);
+/* 7 bits a byte, least first; the top bit says that more follow. */
+void movie_bytes_number(struct movie_bytes *b, uint64_t n);
+/* b becomes what zlib makes of it. */
+int movie_bytes_deflate(struct movie_bytes *b, struct error *err);
+void movie_bytes_release(struct movie_bytes *b);
+
+enum movie_stream {
+	MOVIE_FRAME, /* figures of frames */
+	MOVIE_POINT, /* of the curves */
+	MOVIE_CHANGES,
+	MOVIE_STATE,
+	MOVIE_LIVE,
+	/* What a movie that would be too large goes without: */
+	MOVIE_BLOCKS,
+	MOVIE_OWNER,
+	MOVIE_SIZE,
+	MOVIE_THREAD,
+	MOVIE_SITE,
+	MOVIE_STREAMS,
+};
+#define MOVIE_DETAIL MOVIE_BLOCKS
+
+extern const char *const movie_stream_name[MOVIE_STREAMS];
+
+struct movie_packed {
+	struct movie_bytes stream[MOVIE_STREAMS]; /* compressed */
+	uint64_t changed;			  /* pages, over all frames */
+	bool residency;				  /* was it known in every frame? */
+};
+
+/* The player's number of a node of the trace's stacks; 0 not known, or no memory. */
+typedef uint32_t movie_site_fn(void *context, uint32_t node);
+
+int movie_pack(struct movie_packed *to, const struct film *f, movie_site_fn *site, void *context,
+	       struct error *err);
+void movie_packed_release(struct movie_packed *p);
+
+#endif

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* movie_sites.c - sites with names. */
+#include "movie_sites.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../pass/profile.h"
+
+#define SHOWN 8 /* functions of a path, from the innermost outward */
+
+static void add(struct movie_bytes *to, const char *text)
+{
+	movie_bytes_add(to, text, strlen(text));
+}
+
+void movie_string(struct movie_bytes *to, const char *text)
+{
+	const char *s;
+	char code[8];
+
+	add(to, "\"");
+	for (s = text; *s; s++)
+		if (strchr("\"\\<>&", *s) || (unsigned char)*s < ' ' || *s == 127) {
+			snprintf(code, sizeof(code), "\\u%04x", (unsigned char)*s);
+			add(to, code);
+		} else {
+			movie_bytes_add(to, s, 1);
+		}
+	add(to, "\"");
+}
+
+static void write_path(struct movie_bytes *to, const struct profile_path *path)
+{
+	size_t i, n = path->count < SHOWN ? path->count : SHOWN;
+
+	add(to, "{\"path\":[");
+	for (i = 0; i < n; i++) {
+		if (i)
+			add(to, ",");
+		movie_string(to, path->line[path->count - 1 - i]->function);
+	}
+	add(to, n < path->count ? ",\"…\"],\"module\":" : "],\"module\":");
+	movie_string(to, path->count ? path->line[path->count - 1]->module : "");
+	add(to, "}");
+}
+
+static uint32_t number_of(struct movie_sites *s, uint32_t node)
+{
+	const struct profile_path *path = profile_path_once(s->names, node);
+	struct movie_bytes text = { .data = NULL };
+	uint32_t n = 0;
+
+	if (path && path->count) {
+		write_path(&text, path);
+		if (!text.failed)
+			n = keys_id(&s->text, text.data, text.used);
+	}
+	s->failed = s->failed || !path || text.failed || s->text.failed;
+	movie_bytes_release(&text);
+	return n;
+}
+
+uint32_t movie_site(void *sites, uint32_t node)
+{
+	struct movie_sites *s = sites;
+	uint32_t *more;
+	size_t room;
+
+	if (!s->names || !node)
+		return 0;
+	if (node >= s->nodes) {
+		room = node + node / 2 + 64;
+		more = realloc(s->number, room * sizeof(*more));
+		if (!more) {
+			s->failed = true;
+			return 0;
+		}
+		memset(more + s->nodes, 0xff, (room - s->nodes) * sizeof(*more));
+		s->number = more;
+		s->nodes = room;
+	}
+	if (s->number[node] == UINT32_MAX)
+		s->number[node] = number_of(s, node);
+	return s->number[node];
+}
+
+void movie_sites_write(const struct movie_sites *s, struct movie_bytes *to)
+{
+	uint32_t id;
+
+	add(to, "[{\"path\":[],\"module\":\"\"}");
+	for (id = 1; id <= s->text.count; id++) {
+		add(to, ",");
+		movie_bytes_add(to, keys_text(&s->text, id), keys_bytes(&s->text, id));
+	}
+	add(to, "]");
+}
+
+void movie_sites_release(struct movie_sites *s)
+{
+	keys_release(&s->text);
+	free(s->number);
+	s->number = NULL;
+	s->nodes = 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * movie_sites.h - names of the sites that a movie shows, numbered as they are
+ * met; stacks that read the same have one number.
+ *
+ * Threads: one at a time.  A zeroed struct with `names` set is empty.
+ */
+#ifndef MPROF_DRAW_MOVIE_SITES_H
+#define MPROF_DRAW_MOVIE_SITES_H
+
+#include <stdint.h>
+
+#include "../pass/keys.h"
+#include "movie_pack.h"
+
+struct profile;
+
+struct movie_sites {
+	struct profile *names; /* NULL: every site is 0 */
+	struct keys text;      /* JSON of each number from 1 */
+	uint32_t *number;      /* by node: UINT32_MAX not met yet */
+	size_t nodes;
+	bool failed; /* no memory */
+};
+
+/* A movie_site_fn with a struct movie_sites. */
+uint32_t movie_site(void *sites, uint32_t node);
+/* The player's array of sites. */
+void movie_sites_write(const struct movie_sites *s, struct movie_bytes *to);
+void movie_sites_release(struct movie_sites *s);
+
+/* A string as JSON that may also stand in a script element; quotes included. */
+void movie_string(struct movie_bytes *to, const char *text);
+
+#endif
