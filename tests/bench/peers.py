@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""peers.py - programs of mimalloc-bench, where they have been built.
+"""peers.py - programs with threads: ours, and those of mimalloc-bench where it has been built.
 
 MIMALLOC_BENCH names a checkout of github.com/daanx/mimalloc-bench; programs are
 looked for in its out/bench, where its own script puts them, and are skipped by
@@ -9,7 +9,17 @@ time where a program is told how long to run.
 
 import os
 
+import measure
 from workloads import Missing, Workload
+
+
+class Generations(Workload):
+    """generations.c: threads that come and go, the same blocks in every run."""
+
+    name = "generations"
+
+    def make(self, size):
+        return [os.path.join(measure.BUILD, "bench", "generations"), "16", "4", str(2048 * size)]
 
 
 class Peer(Workload):
@@ -43,6 +53,7 @@ SERIAL = [
     peer("cache-scratch", "1 1000 1 2000000 1"),
 ]
 THREADS = [
+    Generations,
     peer("mstress", "2 50 25"),
     peer("mstress", "4 50 10"),
     peer("rptest", "4 0 1 2 500 1000 100 8 16000", steady=False),
