@@ -11,6 +11,7 @@ PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
+LIBEXECDIR ?= $(PREFIX)/libexec/mprof
 PKG_CONFIG ?= pkg-config
 
 ifeq ($(origin CC),default)
@@ -37,7 +38,7 @@ Q := @
 say = @printf '  %-7s %s\n' "$(1)" "$(2)"
 endif
 
-CLI_PKGS := json-c libzstd zlib libprotobuf-c sqlite3 libdw libelf
+CLI_PKGS := json-c libzstd zlib libprotobuf-c sqlite3 libdw libelf libpng
 CLI_CFLAGS := $(BASE) -I$(O)/gen $(shell $(PKG_CONFIG) --cflags $(CLI_PKGS)) $(CLI_SAN)
 CLI_LIBS := $(shell $(PKG_CONFIG) --libs $(CLI_PKGS)) -liberty -ldl -lpthread -lm $(CLI_SAN)
 # The library is preloaded into strangers: nothing exported by accident, nothing
@@ -49,6 +50,7 @@ LIB_LDFLAGS := -shared -Wl,-soname,libmprof.so.0 -Wl,-z,now -Wl,-z,relro -Wl,--n
 
 LIB_SRC := $(sort $(wildcard src/libmprof/*.c) $(filter-out %/skeleton.c,$(wildcard modules/init/*.c modules/mode/*.c)))
 CLI_SRC := $(sort $(wildcard src/mprof/*.c src/mprof/*/*.c))
+RUNNER_SRC := $(sort $(wildcard src/runner/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 VICTIM_SRC := $(sort $(wildcard tests/preload/*.c))
 VICTIM_CXX := $(sort $(wildcard tests/preload/*.cc))
@@ -57,6 +59,7 @@ BENCH_SRC := $(sort $(wildcard tests/bench/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(O)/%.o) $(O)/gen/pprof.pb-c.o
 CLI_PART := $(filter-out $(O)/src/mprof/main.o,$(CLI_OBJ))
+RUNNER_OBJ := $(RUNNER_SRC:%.c=$(O)/%.o)
 UNIT_OBJ := $(UNIT_SRC:%.c=$(O)/%.o)
 VICTIMS := $(VICTIM_SRC:tests/preload/%.c=$(O)/preload/%) $(VICTIM_CXX:tests/preload/%.cc=$(O)/preload/%)
 BENCHES := $(BENCH_SRC:tests/bench/%.c=$(O)/bench/%)
@@ -69,7 +72,7 @@ COMPLETIONS := $(O)/completions/mprof.bash $(O)/completions/_mprof
 .DELETE_ON_ERROR:
 
 ## all: the library, the program, manual pages and completions (default)
-all: $(O)/libmprof.so $(O)/libmprof.a $(O)/mprof $(O)/skeleton.so $(MANPAGES) $(COMPLETIONS)
+all: $(O)/libmprof.so $(O)/libmprof.a $(O)/mprof $(O)/mprof_replay $(O)/skeleton.so $(MANPAGES) $(COMPLETIONS)
 
 ## mprof libmprof.so: only this
 mprof: $(O)/mprof
@@ -87,6 +90,15 @@ $(O)/libmprof.a: $(LIB_OBJ)
 $(O)/mprof: $(CLI_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(CLI_LIBS)
+
+# What it measures is the allocator: all calls of it stay (-fno-builtin) and are bound at the start.
+RUNNER_CFLAGS := $(BASE) -O2 -fno-builtin -fno-plt -fPIE
+$(O)/mprof_replay: $(RUNNER_OBJ)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) -pie -Wl,-z,now $(LDFLAGS) -o $@ $^ -lpthread
+$(O)/src/runner/%.o: src/runner/%.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(RUNNER_CFLAGS) $(CFLAGS) -c -o $@ $<
 
 # Built as a user would build a module of his own: against module.h alone.
 $(O)/skeleton.so: modules/mode/skeleton.c include/mprof/module.h include/mprof/template.h
@@ -122,6 +134,18 @@ $(O)/gen/movie.js: $(wildcard src/web/*.ts src/web/*.css)
 		--charset=utf8 --loader:.css=text --log-level=warning --outfile=$@
 $(O)/src/mprof/draw/movie_player.o: $(O)/gen/movie.js
 $(O)/src/mprof/draw/movie_player.o: CLI_CFLAGS += -Wa,-I,$(O)/gen
+
+# Letters of pictures are drawn now, so that no font is needed where mprof runs.
+FONTS ?= /usr/share/fonts/truetype/dejavu
+$(O)/genfont: scripts/genfont.c
+	$(call say,HOSTCC,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -O1 $(shell $(PKG_CONFIG) --cflags freetype2) -o $@ $< \
+		$(shell $(PKG_CONFIG) --libs freetype2)
+$(O)/gen/font_data.h: $(O)/genfont
+	$(call say,FONT,$@)
+	$(Q)mkdir -p $(@D) && $(O)/genfont small 11 $(FONTS)/DejaVuSans.ttf body 13 $(FONTS)/DejaVuSans.ttf \
+		title 17 $(FONTS)/DejaVuSans-Bold.ttf >$@
+$(O)/src/mprof/draw/font.o: $(O)/gen/font_data.h
 
 units: $(O)/unit
 $(O)/unit: $(UNIT_OBJ) $(CLI_PART)
@@ -185,6 +209,8 @@ install: all
 		$(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man7 \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 	install -m 755 $(O)/mprof $(DESTDIR)$(BINDIR)/mprof
+	install -d $(DESTDIR)$(LIBEXECDIR)
+	install -m 755 $(O)/mprof_replay $(DESTDIR)$(LIBEXECDIR)/mprof_replay
 	install -m 755 $(O)/libmprof.so $(DESTDIR)$(LIBDIR)/libmprof.so.$(VERSION)
 	ln -sf libmprof.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libmprof.so.0
 	ln -sf libmprof.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libmprof.so
@@ -195,6 +221,7 @@ install: all
 	install -m 644 $(O)/completions/mprof.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/mprof
 	install -m 644 $(O)/completions/_mprof $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_mprof
 uninstall:
+	rm -f $(DESTDIR)$(LIBEXECDIR)/mprof_replay
 	rm -f $(DESTDIR)$(BINDIR)/mprof $(DESTDIR)$(LIBDIR)/libmprof.so $(DESTDIR)$(LIBDIR)/libmprof.so.0 \
 		$(DESTDIR)$(LIBDIR)/libmprof.so.$(VERSION) $(DESTDIR)$(LIBDIR)/pkgconfig/mprof.pc \
 		$(DESTDIR)$(MANDIR)/man1/mprof.1 $(DESTDIR)$(MANDIR)/man7/libmprof.7 \
@@ -210,4 +237,4 @@ clean:
 help:
 	@sed -n 's/^## /  make /p' Makefile; echo; sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UNIT_OBJ:.o=.d)
+-include $(RUNNER_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UNIT_OBJ:.o=.d)

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* palette.c - the colours; see palette.h. */
+#include "palette.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct stop {
+	double at; /* 0 to 1 */
+	uint32_t rgb;
+};
+
+static const struct {
+	unsigned colour;
+	uint32_t rgb;
+} plain[] = {
+	{ COLOUR_PAPER, 0xfafaf7 },    { COLOUR_MAP, 0xe6e5df },     { COLOUR_MAPPED, 0xb4b8bd },
+	{ COLOUR_RETAINED, 0xffffff }, { COLOUR_PIN, 0xe8001c },     { COLOUR_PIN_FILL, 0xd6009e },
+	{ COLOUR_GAP, 0x8b9096 },      { COLOUR_GRID, 0xdcdbd5 },    { COLOUR_CURSOR, 0x4a5058 },
+	{ COLOUR_OTHER, 0x8d9299 },    { COLOUR_UNKNOWN, 0xcfcfca },
+};
+
+static const struct stop full_stops[] = {
+	{ 0.00, 0x2a4d9e }, { 0.25, 0x76a9d6 }, { 0.50, 0xf8e68c },
+	{ 0.75, 0xf2994b }, { 1.00, 0xbf2a2f },
+};
+static const struct stop age_stops[] = {
+	{ 0.00, 0xfbe889 }, { 0.25, 0x9fd08a }, { 0.50, 0x3fa39a },
+	{ 0.75, 0x31688e }, { 1.00, 0x3b1057 },
+};
+static const struct stop ink_stops[] = { { 0, 0xfafaf7 }, { 1, 0x1f2731 } };
+static const struct stop muted_stops[] = { { 0, 0xfafaf7 }, { 1, 0x656c75 } };
+static const struct stop requested_stops[] = { { 0, 0xfafaf7 }, { 1, 0x1f6fb4 } };
+static const struct stop usable_stops[] = { { 0, 0xfafaf7 }, { 1, 0x8a5fb0 } };
+static const struct stop resident_stops[] = { { 0, 0xfafaf7 }, { 1, 0xd1600a } };
+
+static const struct {
+	unsigned colour, levels;
+	const struct stop *stop;
+} ramps[] = {
+	{ COLOUR_INK, INK_LEVELS, ink_stops },
+	{ COLOUR_MUTED, INK_LEVELS, muted_stops },
+	{ COLOUR_REQUESTED, INK_LEVELS, requested_stops },
+	{ COLOUR_USABLE, INK_LEVELS, usable_stops },
+	{ COLOUR_RESIDENT, INK_LEVELS, resident_stops },
+	{ COLOUR_FULL, FULL_LEVELS, full_stops },
+	{ COLOUR_AGE, AGE_LEVELS, age_stops },
+};
+
+/* Small ones are cool and light, large ones warm and dark. */
+static const uint32_t sizes[SIZE_CLASSES] = {
+	0xd7ecf7, 0xa3d1ec, 0x5fa8dc, 0x2e75b6, 0x1e4a86, 0x2f8f83,
+	0x86bf6a, 0xe9df6b, 0xf3b63f, 0xe57a26, 0xb9342c, 0x6a1038,
+};
+
+static const uint32_t hues[HUES] = {
+	0x0072b2, 0xe69f00, 0x009e73, 0xcc3d1f, 0x6fc3ee, 0xb565a7,
+	0xeadc3c, 0x5b3a8e, 0x8a5a2b, 0x9bd77a, 0x1c2f5c, 0xf2a6b8,
+};
+
+static void set(uint8_t rgb[3], uint32_t value)
+{
+	rgb[0] = (uint8_t)(value >> 16);
+	rgb[1] = (uint8_t)(value >> 8);
+	rgb[2] = (uint8_t)value;
+}
+
+/* The last stop's `at` is 1. */
+static void mix(uint8_t rgb[3], const struct stop *s, double at)
+{
+	double part;
+	unsigned i;
+
+	while (s[1].at < at)
+		s++;
+	part = (at - s[0].at) / (s[1].at - s[0].at);
+	for (i = 0; i < 3; i++) {
+		double a = s[0].rgb >> (16 - 8 * i) & 0xff, b = s[1].rgb >> (16 - 8 * i) & 0xff;
+
+		rgb[i] = (uint8_t)lround(a + (b - a) * part);
+	}
+}
+
+const uint8_t (*palette(void))[3]
+{
+	static uint8_t rgb[PALETTE_COUNT][3];
+	static bool made;
+	unsigned i, k;
+
+	if (made)
+		return rgb;
+	for (i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+		set(rgb[plain[i].colour], plain[i].rgb);
+	for (i = 0; i < sizeof(ramps) / sizeof(ramps[0]); i++)
+		for (k = 0; k < ramps[i].levels; k++)
+			mix(rgb[ramps[i].colour + k], ramps[i].stop,
+			    (double)k / (ramps[i].levels - 1));
+	for (i = 0; i < SIZE_CLASSES; i++)
+		set(rgb[COLOUR_SIZE + i], sizes[i]);
+	for (i = 0; i < HUES; i++)
+		set(rgb[COLOUR_HUE + i], hues[i]);
+	made = true;
+	return rgb;
+}
+
+_Static_assert(COLOUR_END <= PALETTE_COUNT, "a colour is a byte");
+
+uint8_t palette_age(uint64_t age, uint64_t most)
+{
+	double part = most ? log1p((double)age) / log1p((double)most) : 0;
+	unsigned level = (unsigned)(part * AGE_LEVELS);
+
+	return (uint8_t)(COLOUR_AGE + (level < AGE_LEVELS ? level : AGE_LEVELS - 1));
+}
+
+static const uint64_t most_of_class[SIZE_CLASSES] = {
+	16, 32, 64, 128, 256, 512, 1024, 4096, 16384, 131072, 1048576, UINT64_MAX,
+};
+
+unsigned palette_size_class(uint64_t size)
+{
+	unsigned i = 0;
+
+	while (size > most_of_class[i])
+		i++;
+	return i;
+}
+
+uint64_t palette_size_most(unsigned size_class)
+{
+	return most_of_class[size_class];
+}

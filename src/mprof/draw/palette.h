@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * palette.h - the 256 colours of all pictures, and what they mean.
+ *
+ * Pixels are numbers of colours, so that pictures and movies are small and all
+ * frames of a movie agree.  A ramp is a run of neighbouring numbers.  The ramps
+ * grow darker or lighter throughout or pass from blue over yellow to red, and
+ * hues differ in lightness as well, so that none depends on telling red from
+ * green.
+ *
+ * Inks and curves are ramps from paper (0) to full (INK_LEVELS - 1): smooth edges
+ * on paper, not on other colours.
+ */
+#ifndef MPROF_DRAW_PALETTE_H
+#define MPROF_DRAW_PALETTE_H
+
+#include <stdint.h>
+
+#define INK_LEVELS    16
+#define FULL_LEVELS   48
+#define AGE_LEVELS    32
+#define SIZE_CLASSES  12
+#define HUES	      12
+#define PALETTE_COUNT 256
+
+enum colour {
+	COLOUR_PAPER,	 /* behind everything */
+	COLOUR_MAP,	 /* address space that is not mapped, or of which nothing is known */
+	COLOUR_MAPPED,	 /* mapped, not resident */
+	COLOUR_RETAINED, /* resident without a live byte: white */
+	COLOUR_PIN,	 /* around a page that few live bytes hold */
+	COLOUR_PIN_FILL, /* the same where pages are too small for an outline */
+	COLOUR_GAP,	 /* separators */
+	COLOUR_GRID,
+	COLOUR_CURSOR,
+	COLOUR_OTHER,	/* classes beyond the hues */
+	COLOUR_UNKNOWN, /* not known of this page */
+	COLOUR_INK = 16,
+	COLOUR_MUTED = COLOUR_INK + INK_LEVELS,
+	COLOUR_REQUESTED = COLOUR_MUTED + INK_LEVELS, /* curves: R, U, P */
+	COLOUR_USABLE = COLOUR_REQUESTED + INK_LEVELS,
+	COLOUR_RESIDENT = COLOUR_USABLE + INK_LEVELS,
+	COLOUR_FULL = COLOUR_RESIDENT + INK_LEVELS, /* live fraction, blue to red */
+	COLOUR_AGE = COLOUR_FULL + FULL_LEVELS,	    /* young to old */
+	COLOUR_SIZE = COLOUR_AGE + AGE_LEVELS,	    /* small to large */
+	COLOUR_HUE = COLOUR_SIZE + SIZE_CLASSES,
+	COLOUR_END = COLOUR_HUE + HUES,
+};
+
+/* Red, green, blue of each; made once. */
+extern const uint8_t (*palette(void))[3];
+
+/* The colour for `live` of `of` bytes; live is not 0. */
+static inline uint8_t palette_full(uint64_t live, uint64_t of)
+{
+	uint64_t level = of ? live * FULL_LEVELS / of : FULL_LEVELS;
+
+	return (uint8_t)(COLOUR_FULL + (level < FULL_LEVELS ? level : FULL_LEVELS - 1));
+}
+
+/* By the logarithm of an age in calls; `most` is the oldest that can be. */
+uint8_t palette_age(uint64_t age, uint64_t most);
+
+/* The class of a size, 0 to SIZE_CLASSES - 1, and the greatest size in it. */
+unsigned palette_size_class(uint64_t size);
+uint64_t palette_size_most(unsigned size_class); /* UINT64_MAX for the last */
+
+#endif
