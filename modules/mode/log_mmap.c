@@ -225,21 +225,16 @@ MPROF_HOT int put_free_word(unsigned tag, uint64_t now, void *ptr)
 	return done;
 }
 
-/* Its stack is kept, or its size has to be asked for first: most blocks are small. */
+/* Its stack is kept, or its pages are looked at. */
 static __attribute__((noinline)) void put_free_more(unsigned tag, unsigned fn, unsigned flags,
 						    void *ptr, size_t size, size_t arg,
 						    struct mprof_place at)
 {
-	size_t usable = look_from && ptr ? mprof_usable(ptr) : 0;
 	int64_t touched = -1;
-	uint64_t now;
 
-	if (mprof_unlikely(look_from && usable >= look_from))
-		touched = host->resident(ptr, usable);
-	now = mprof_ticks();
-	if (touched < 0 && !mprof_core.free_stacks && put_free_word(tag, now, ptr))
-		return;
-	free_slow(tag, fn, flags, now, ptr, size, arg, at, touched);
+	if (ptr && look_from && mprof_usable(ptr) >= look_from)
+		touched = host->resident(ptr, mprof_usable(ptr));
+	free_slow(tag, fn, flags, mprof_ticks(), ptr, size, arg, at, touched);
 }
 
 /* [hot] flags: MPROF_LONG_BEGIN for the first half of a realloc. */
@@ -248,7 +243,9 @@ MPROF_HOT void put_free(unsigned tag, unsigned fn, unsigned flags, void *ptr, si
 {
 	uint64_t now;
 
-	if (mprof_unlikely(free_more)) {
+	/* Most blocks are small, and the allocator is about to read their size as well. */
+	if (mprof_unlikely(free_more) &&
+	    (mprof_core.free_stacks || (ptr && mprof_usable(ptr) >= look_from))) {
 		put_free_more(tag, fn, flags, ptr, size, arg, mprof_caller());
 		return;
 	}
