@@ -15,6 +15,10 @@ LIB = os.path.join(BUILD, "libmprof.so")
 TIMEOUT = 120
 
 
+class Skip(Exception):
+    """Raised by a test that cannot run here, with the reason."""
+
+
 class Results:
     """Counts; failures are printed as they come, successes only when asked."""
 
@@ -124,8 +128,8 @@ def report(log):
         return None, [f"report --json is no JSON: {error}"]
 
 
-def need_build():
-    for path in (MPROF, LIB):
+def need_build(*more):
+    for path in (MPROF, LIB, *more):
         if not os.path.exists(path):
             sys.exit(f"{path} is missing: make first (O=DIR names another build directory)")
 

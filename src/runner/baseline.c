@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * baseline.c - what the process weighs and uses, read without allocating.
+ *
+ * RSS is statm's; its high-water VmHWM of status, which `5` written to clear_refs sets back to the
+ * present RSS (Linux 4.0; Documentation/filesystems/proc.rst).  Where that is forbidden, the mark
+ * of the preparation stays: hwm says so.  CPU time is CLOCK_PROCESS_CPUTIME_ID, which is exact;
+ * getrusage splits it by ticks, so only its system time is taken.
+ */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+#include "run.h"
+#include "ticks.h"
+
+struct baseline base;
+static int statm_fd = -1, status_fd = -1;
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+static size_t read_text(int fd, char *to, size_t room)
+{
+	ssize_t n = pread(fd, to, room - 1, 0);
+
+	to[n > 0 ? n : 0] = 0;
+	return n > 0 ? (size_t)n : 0;
+}
+
+static uint64_t next_number(const char **s)
+{
+	uint64_t v = 0;
+
+	while (**s && (**s < '0' || **s > '9'))
+		(*s)++;
+	while (**s >= '0' && **s <= '9')
+		v = v * 10 + (uint64_t)(*(*s)++ - '0');
+	return v;
+}
+
+struct weight {
+	uint64_t mapped, rss, shared; /* bytes */
+};
+
+static struct weight weight_now(void)
+{
+	char text[256];
+	const char *s = text;
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	struct weight w;
+
+	read_text(statm_fd, text, sizeof(text));
+	w.mapped = next_number(&s) * page;
+	w.rss = next_number(&s) * page;
+	w.shared = next_number(&s) * page;
+	return w;
+}
+
+uint64_t rss_now(void)
+{
+	return weight_now().rss;
+}
+
+uint64_t hwm_now(void)
+{
+	static char text[4096];
+	const char *s;
+
+	read_text(status_fd, text, sizeof(text));
+	s = strstr(text, "VmHWM:");
+	return s ? next_number(&s) * 1024 : 0;
+}
+
+uint64_t thp_now(void)
+{
+	char text[128];
+	int fd = open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || !set.thp)
+		return 0;
+	read_text(fd, text, sizeof(text));
+	close(fd);
+	return strstr(text, "[always]") ? 2 : strstr(text, "[madvise]") ? 1 : 0;
+}
+
+void usage_now(struct usage *u)
+{
+	struct rusage r;
+
+	u->wall_ns = now_ns();
+	getrusage(RUSAGE_SELF, &r);
+	u->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	u->sys_ns =
+	    (uint64_t)r.ru_stime.tv_sec * 1000000000u + (uint64_t)r.ru_stime.tv_usec * 1000u;
+	u->minflt = (uint64_t)r.ru_minflt;
+	u->majflt = (uint64_t)r.ru_majflt;
+}
+
+void usage_add(struct usage *sum, const struct usage *from, const struct usage *to)
+{
+	sum->wall_ns += to->wall_ns - from->wall_ns;
+	sum->cpu_ns += to->cpu_ns - from->cpu_ns;
+	sum->sys_ns += to->sys_ns - from->sys_ns;
+	sum->minflt += to->minflt - from->minflt;
+	sum->majflt += to->majflt - from->majflt;
+}
+
+void sample_now(struct mprof_run_sample *s, uint64_t op)
+{
+	struct weight w = weight_now();
+	struct usage u;
+	uint64_t anon = w.rss - w.shared;
+
+	usage_now(&u);
+	s->op = op;
+	s->ns = now_ns() - base.begin_ns;
+	s->rss = w.rss > base.rss ? w.rss - base.rss : 0;
+	s->anon = anon > base.anon ? anon - base.anon : 0;
+	s->mapped = w.mapped > base.mapped ? w.mapped - base.mapped : 0;
+	s->minflt = u.minflt - base.minflt;
+}
+
+/* The allocator works on our stack; it must find its pages there. */
+static COLD void fill_stack(void)
+{
+	char deep[128 << 10];
+
+	for (size_t i = 0; i < sizeof(deep); i += PAGE / 4)
+		*(volatile char *)(deep + i) = 0;
+}
+
+void baseline_open(void)
+{
+	struct mprof_run_sample s;
+
+	statm_fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	status_fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	if (statm_fd < 0 || status_fd < 0)
+		die_errno(STATUS_RUN, "cannot read", "/proc/self/statm");
+	fill_stack();
+	sample_now(&s, 0); /* its code and stack */
+	hwm_now();
+}
+
+void baseline_take(void)
+{
+	int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
+	struct weight w;
+	struct usage u;
+
+	if (fd >= 0) {
+		ssize_t n = write(fd, "5", 1);
+
+		(void)n; /* start_hwm tells whether it worked */
+		close(fd);
+	}
+	w = weight_now();
+	usage_now(&u);
+	base = (struct baseline){ .rss = w.rss, .anon = w.rss - w.shared, .mapped = w.mapped };
+	base.hwm = hwm_now();
+	base.minflt = u.minflt;
+	base.ticks = ticks();
+	base.begin_ns = now_ns();
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * call.h - one call of the allocator and what the program did with its block: the inner part of
+ * the loops, inlined into each of them for each touch policy.
+ *
+ * Budget: 5 ns a call for all but the allocator and the touching.  Nothing here calls through a
+ * pointer of ours, and what is rare is out of line.
+ */
+#ifndef RUNNER_CALL_H
+#define RUNNER_CALL_H
+
+#include <stdlib.h>
+#include <string.h>
+#include "run.h"
+#include "ticks.h"
+
+/* A slot's word holds an address in its low 48 bits. */
+#define SLOT_BITS 48
+#define SLOT_ADDR ((1ull << SLOT_BITS) - 1)
+
+enum { CLASS_BIRTH, CLASS_FREE, CLASS_REALLOC, CLASSES };
+
+/* What one thread notes of its calls when asked to; see note.c. */
+struct notes {
+	uint64_t every, next; /* calls up to the next one that is timed; 0: none is */
+	uint64_t random;
+	uint64_t latency[CLASSES][MPROF_RUN_LATENCY];
+};
+
+struct player {
+	uint64_t *table;
+	uint64_t failed;
+	uint32_t ends; /* bit n: halt before a word whose operation is n */
+	struct notes *notes;
+};
+
+void notes_start(struct notes *n, uint32_t seed);
+void notes_add(uint64_t into[CLASSES][MPROF_RUN_LATENCY], const struct notes *n);
+void note_time(struct notes *n, unsigned class, uint64_t ticks);
+void note_address(void *p); /* one thread at a time */
+void note_flush(void);
+
+void functions_find(
+    void); /* functions.c: what the allocator has, and what stands in for the rest */
+void *call_aligned(uint64_t ext, uint64_t size);
+size_t call_usable(void *p); /* 0: the allocator does not say */
+
+/* Neither NULL nor above what a slot can hold. */
+static ALWAYS bool storable(const void *p)
+{
+	return ((uintptr_t)p - 1) >> SLOT_BITS == 0;
+}
+
+/* It said nothing, which is counted, or an address that a slot cannot hold: the end. */
+COLD void not_storable(struct player *s, const void *p, uint64_t size);
+
+static ALWAYS void *ask(unsigned op, uint64_t ext, void *old, uint64_t size, const int null)
+{
+	void *p = (void *)16;
+
+	if (null) {
+		__asm__ volatile("" : "+r"(p) : "r"(old), "r"(size));
+		return p;
+	}
+	switch (op) {
+	case MPROF_PLAY_MALLOC:
+		return malloc(size);
+	case MPROF_PLAY_CALLOC:
+		return calloc(1, size);
+	case MPROF_PLAY_REALLOC:
+		return realloc(old, size);
+	default:
+		return call_aligned(ext, size);
+	}
+}
+
+static ALWAYS void give_back(void *p, const int null)
+{
+	if (null)
+		__asm__ volatile("" : : "r"(p));
+	else
+		free(p);
+}
+
+/* One byte of each page from `from`, a multiple of the page, and the last one. */
+static ALWAYS void touch_pages(char *p, uint64_t from, uint64_t size)
+{
+	volatile char *q = p;
+
+	if (size <= from)
+		return;
+	q[from] = 1;
+	for (uint64_t i = from + PAGE; i < size; i += PAGE)
+		q[i] = 1;
+	q[size - 1] = 1;
+}
+
+#define TOUCH_MUCH (1u << 20)
+
+/* behind: the word that follows the call. */
+static ALWAYS void touch_block(void *p, uint64_t from, uint64_t size, uint64_t behind,
+			       const int touch)
+{
+	if (touch == TOUCH_NONE)
+		return;
+	if (touch == TOUCH_FIRST) {
+		if (size && !from)
+			*(volatile char *)p = 1;
+		return;
+	}
+	if (unlikely(size >= TOUCH_MUCH))
+		watch_moved();
+	if (touch == TOUCH_RECORDED && mprof_play_op(behind) == MPROF_PLAY_TOUCH &&
+	    behind >> 4 < size)
+		size = behind >> 4;
+	if (touch != TOUCH_FULL)
+		touch_pages(p, from, size);
+	else if (size > from)
+		memset((char *)p + from, 0x55, size - from);
+}
+
+static ALWAYS uint64_t timing_begin(struct notes *n)
+{
+	return n->every && !--n->next ? ticks() : 0;
+}
+
+static ALWAYS void timing_end(struct notes *n, unsigned class, uint64_t begin)
+{
+	if (unlikely(begin))
+		note_time(n, class, ticks() - begin);
+}
+
+static ALWAYS unsigned class_of(unsigned op)
+{
+	return op == MPROF_PLAY_REALLOC ? CLASS_REALLOC : CLASS_BIRTH;
+}
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * check.c - walks through ORDER before it is played: bounds, births and ends of every slot, lives
+ * of the threads, and the section's check.  What passes can be played without looking.
+ */
+#include <sys/mman.h>
+#include "run.h"
+
+#define CUT (1u << 19) /* words after which the pages behind are dropped */
+
+enum life { UNBORN, ALIVE, ENDED, JOINED };
+
+struct walk {
+	const uint64_t *words;
+	uint64_t n, i;	     /* n: words of the section */
+	uint64_t *slot;	     /* nonzero: a block lives there */
+	unsigned char *life; /* of each thread */
+	uint32_t now, alive; /* the thread that plays; how many besides the first */
+	uint64_t ns;
+	struct order *order;
+	struct stops *stops;
+	size_t stop;
+};
+
+static _Noreturn void bad(const struct walk *w, const char *why)
+{
+	die(STATUS_FILE, "%s: word %u of ORDER: %s", set.in, w->i, why);
+}
+
+static void check_slot(struct walk *w, unsigned op, uint64_t word)
+{
+	uint32_t slot = mprof_play_slot(word);
+
+	if (slot >= file.head.slots)
+		bad(w, "a slot beyond the table");
+	if (op == MPROF_PLAY_FREE) {
+		if (!w->slot[slot])
+			bad(w, "frees a slot that holds no block");
+		w->slot[slot] = 0;
+		return;
+	}
+	if (op != MPROF_PLAY_REALLOC && w->slot[slot])
+		bad(w, "a block is born in a slot that holds one");
+	w->slot[slot] = 1;
+}
+
+static void check_call(struct walk *w, uint64_t word, uint64_t ext)
+{
+	unsigned op = mprof_play_op(word);
+
+	if (w->life[w->now] != ALIVE)
+		bad(w, "a call of a thread that has ended");
+	if (op == MPROF_PLAY_ALIGNED && !ext)
+		bad(w, "ALIGNED without the word that says how");
+	check_slot(w, op, word);
+	if (w->i + 1 < w->n && mprof_play_op(w->words[w->i + 1]) == MPROF_PLAY_TOUCH) {
+		if (op == MPROF_PLAY_FREE)
+			bad(w, "TOUCH behind a call that returns nothing");
+		w->i++;
+	}
+	w->order->calls++;
+}
+
+static void check_ext(struct walk *w, uint64_t ext)
+{
+	if (w->i + 1 == w->n || !mprof_play_is_call(w->words[w->i + 1]))
+		bad(w, "EXT without a call behind");
+	if (mprof_play_log2align(ext) > 47)
+		bad(w, "an alignment that no address has");
+	w->i++;
+	check_call(w, w->words[w->i], ext);
+}
+
+static void begin_thread(struct walk *w, uint32_t thread)
+{
+	w->life[thread] = ALIVE;
+	if (thread && ++w->alive > w->order->crowd)
+		w->order->crowd = w->alive;
+}
+
+static void check_switch(struct walk *w, uint32_t thread)
+{
+	if (w->life[thread] == UNBORN)
+		begin_thread(w, thread);
+	if (w->life[thread] != ALIVE)
+		bad(w, "SWITCH to a thread that has ended");
+	w->now = thread;
+}
+
+static void check_life(struct walk *w, unsigned op, uint32_t thread)
+{
+	if (thread >= file.head.threads)
+		bad(w, "a thread that the file does not have");
+	if (op == MPROF_PLAY_SWITCH) {
+		check_switch(w, thread);
+	} else if (op == MPROF_PLAY_CREATE) {
+		if (w->life[thread] != UNBORN)
+			bad(w, "creates a thread that was there already");
+		begin_thread(w, thread);
+	} else if (op == MPROF_PLAY_GONE) {
+		if (w->life[thread] != ENDED && w->life[thread] != JOINED)
+			bad(w, "waits for the end of a thread that has not ended");
+		w->life[thread] = JOINED;
+	} else {
+		if (thread != w->now || w->life[thread] != ALIVE)
+			bad(w, "EXIT of another thread than the one that plays");
+		w->life[thread] = ENDED;
+		w->alive -= !!thread;
+	}
+}
+
+static void check_other(struct walk *w, uint64_t word)
+{
+	switch (mprof_play_op(word)) {
+	case MPROF_PLAY_SWITCH:
+	case MPROF_PLAY_CREATE:
+	case MPROF_PLAY_EXIT:
+	case MPROF_PLAY_GONE:
+		check_life(w, mprof_play_op(word), mprof_play_slot(word));
+		break;
+	case MPROF_PLAY_TIME:
+		if (word >> 4 < w->ns)
+			bad(w, "TIME goes backwards");
+		w->ns = word >> 4;
+		break;
+	case MPROF_PLAY_TOUCH:
+		bad(w, "TOUCH without a call before");
+	default:
+		bad(w, "an operation that there is not");
+	}
+}
+
+/* Stops lie before the word that follows their last call. */
+static void place_stops(struct walk *w)
+{
+	struct stops *s = w->stops;
+
+	while (w->stop < s->n && s->at[w->stop].op <= w->order->calls)
+		s->at[w->stop++].word = w->i;
+}
+
+static void check_word(struct walk *w)
+{
+	uint64_t word = w->words[w->i];
+
+	if (mprof_play_is_call(word))
+		check_call(w, word, 0);
+	else if (mprof_play_op(word) == MPROF_PLAY_EXT)
+		check_ext(w, word);
+	else
+		check_other(w, word);
+	w->i++;
+	if (w->stop < w->stops->n)
+		place_stops(w);
+}
+
+/* Up to END.  Pages of the file that were walked over are let go as we go. */
+static void check_words(struct walk *w)
+{
+	uint64_t sum = MPROF_PLAY_CHECK_START, summed = 0;
+
+	while (w->i < w->n && mprof_play_op(w->words[w->i]) != MPROF_PLAY_END) {
+		check_word(w);
+		if (w->i < summed + CUT)
+			continue;
+		sum = mprof_play_check(sum, w->words + summed, CUT * 8ull);
+		madvise((void *)(w->words + summed), CUT * 8ull, MADV_DONTNEED);
+		summed += CUT;
+	}
+	if (w->i + 1 != w->n)
+		bad(w, w->i == w->n ? "no END" : "words behind END");
+	sum = mprof_play_check(sum, w->words + summed, (w->n - summed) * 8);
+	if (sum != file.head.order.check)
+		die(STATUS_FILE, "%s: damaged: the check of section order does not fit", set.in);
+}
+
+void check_order(struct order *order, struct stops *stops, uint64_t *scratch)
+{
+	struct mprof_play_section s = file.head.order;
+	struct walk w = { .n = s.bytes / 8, .slot = scratch, .order = order, .stops = stops };
+
+	w.words = file_map(s.offset, s.bytes);
+	w.life = own_map(file.head.threads);
+	*order = (struct order){ 0 };
+	begin_thread(&w, 0);
+	place_stops(&w);
+	check_words(&w);
+	order->words = w.i;
+	if (order->calls != file.head.sum.calls)
+		die(STATUS_FILE, "%s: has %u calls, but its header says %u", set.in, order->calls,
+		    file.head.sum.calls);
+	file_unmap(w.words, s.bytes);
+}

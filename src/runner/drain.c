@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * drain.c - the table of live blocks, and freeing what is left in it.
+ */
+#include <stdlib.h>
+#include "call.h"
+
+uint64_t *table;
+static size_t table_words, table_stride;
+
+void table_make(size_t stride)
+{
+	table_stride = stride;
+	table_words = file.head.slots * stride;
+	table = own_map(table_words * sizeof(*table));
+}
+
+void table_clear(void)
+{
+	memset(table, 0, table_words * sizeof(*table));
+}
+
+void drain_table(void)
+{
+	for (size_t i = 0; i < table_words; i += table_stride) {
+		if (!set.null)
+			free((void *)(table[i] & SLOT_ADDR));
+		table[i] = 0;
+	}
+}

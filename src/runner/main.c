@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * main.c - mprof_replay: plays one playback file with the allocator of this process.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+#include "call.h"
+
+static struct mprof_run_result result;
+static struct stops stops;
+static struct order order;
+static struct played played;
+
+/* Personality is taken over by the next image only, so this one starts again. */
+static void no_random_addresses(char **argv)
+{
+	int now = personality(0xffffffff);
+
+	if (set.aslr || now == -1 || now & ADDR_NO_RANDOMIZE)
+		return;
+	if (personality((unsigned long)now | ADDR_NO_RANDOMIZE) == -1)
+		return; /* forbidden: result.aslr will say so */
+	execv("/proc/self/exe", argv);
+	die_errno(STATUS_RUN, "cannot start again", "/proc/self/exe");
+}
+
+static void shape_process(char **argv)
+{
+	cpu_set_t cpus;
+
+	no_random_addresses(argv);
+	signal(SIGPIPE, SIG_IGN);
+	if (!set.thp)
+		prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+	if (set.speed)
+		prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+	if (set.cpu) {
+		CPU_ZERO(&cpus);
+		CPU_SET(set.cpu - 1, &cpus);
+		if (sched_setaffinity(0, sizeof(cpus), &cpus))
+			die(STATUS_RUN, "cannot pin to processor %u: %s", set.cpu - 1,
+			    strerrordesc_np(errno));
+	}
+}
+
+static void prepare(void)
+{
+	file_open(set.in);
+	if (file.head.threads == 1 && set.mode != MODE_STARTUP)
+		set.mode = MODE_SERIAL;
+	table_make(set.mode == MODE_THREADS ? 2 : 1);
+	plan_make(&stops, file.head.sum.calls);
+	check_order(&order, &stops, table);
+	table_clear();
+	frames_prepare();
+	functions_find();
+}
+
+static void play(void)
+{
+	watch_start();
+	if (set.mode == MODE_STARTUP)
+		free(malloc(1));
+	else
+		play_serial(&order, &stops, &played);
+	watch_stop();
+}
+
+static void calls_result(void)
+{
+	uint64_t peak = hwm_now(), end = rss_now();
+
+	result.peak_rss = peak > base.rss ? peak - base.rss : 0;
+	result.end_rss = end > base.rss ? end - base.rss : 0;
+	result.calls = played.calls;
+	result.failed = played.failed;
+	result.wall_ns = played.used.wall_ns;
+	result.sys_ns =
+	    played.used.sys_ns < played.used.cpu_ns ? played.used.sys_ns : played.used.cpu_ns;
+	result.user_ns = played.used.cpu_ns - result.sys_ns;
+	result.minflt = played.used.minflt;
+	result.majflt = played.used.majflt;
+	result.waits = played.waits;
+	result.late_ns = played.late_ns;
+	result.threads = played.threads;
+	memcpy(result.latency, played.latency, sizeof(result.latency));
+}
+
+static void sleep_until(uint64_t ns)
+{
+	struct timespec t = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+		;
+}
+
+static uint64_t grown(void)
+{
+	uint64_t rss = rss_now();
+
+	return rss > base.rss ? rss - base.rss : 0;
+}
+
+static void drain(void)
+{
+	struct usage begin, end, used = { 0 };
+	uint64_t since;
+
+	usage_now(&begin);
+	if (!set.keep && set.mode != MODE_STARTUP)
+		drain_table();
+	usage_now(&end);
+	usage_add(&used, &begin, &end);
+	since = end.wall_ns;
+	result.drained_rss = grown();
+	result.drain_sys_ns = used.sys_ns < used.cpu_ns ? used.sys_ns : used.cpu_ns;
+	result.drain_user_ns = used.cpu_ns - result.drain_sys_ns;
+	for (uint64_t i = 0; i < set.drain.n; i++) {
+		sleep_until(since + set.drain.value[i] * 1000000);
+		result.drain_ms[i] = set.drain.value[i];
+		result.drain_rss[i] = grown();
+	}
+}
+
+/* How fast the ticks go, from the baseline until now; a little later if that was just now. */
+static void clock_result(void)
+{
+	uint64_t least = UINT64_MAX, ns, t;
+
+	for (int i = 0; i < 1000; i++) {
+		t = ticks();
+		t = ticks() - t;
+		least = t < least ? t : least;
+	}
+	sleep_until(base.begin_ns + 10000000);
+	t = ticks() - base.ticks;
+	ns = now_ns() - base.begin_ns;
+	result.latency_ticks_per_s = (uint64_t)((unsigned __int128)t * 1000000000u / ns);
+	result.latency_empty = least;
+}
+
+int main(int argc, char **argv)
+{
+	settings_read(argc, argv);
+	shape_process(argv);
+	if (set.mode != MODE_STARTUP)
+		prepare();
+	baseline_open();
+	baseline_take();
+	result.base_rss = base.rss;
+	result.start_hwm = base.hwm;
+	result.thp = thp_now();
+	result.touch = set.touch;
+	result.aslr = !(personality(0xffffffff) & ADDR_NO_RANDOMIZE);
+	play();
+	calls_result();
+	drain();
+	if (set.latency)
+		clock_result();
+	record(MPROF_RUN_RESULT, &result, sizeof(result));
+	_exit(0);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * memory.c - the runner's own memory: mapped and filled, so that none of it is faulted in later.
+ */
+#include <sys/mman.h>
+#include "run.h"
+
+/* Stacks above this many are mapped late and one by one; their pages are then in the frames. */
+#define SPANS 4096
+
+static struct span spans[SPANS];
+static size_t spans_n;
+
+void *own_map(size_t bytes)
+{
+	size_t size = (bytes + PAGE - 1) & ~(size_t)(PAGE - 1), i;
+	char *p;
+
+	if (size < bytes)
+		die(STATUS_RUN, "no memory for %u bytes", (uint64_t)bytes);
+	if (!size)
+		size = PAGE;
+	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1,
+		 0);
+	if (p == MAP_FAILED)
+		die(STATUS_RUN, "no memory for %u bytes", (uint64_t)bytes);
+	i = __atomic_fetch_add(&spans_n, 1, __ATOMIC_RELAXED);
+	if (i < SPANS)
+		spans[i] = (struct span){ (uintptr_t)p, (uintptr_t)p + size };
+	return p;
+}
+
+const struct span *own_spans(size_t *n)
+{
+	size_t have = __atomic_load_n(&spans_n, __ATOMIC_RELAXED);
+
+	*n = have < SPANS ? have : SPANS;
+	return spans;
+}

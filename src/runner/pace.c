@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * pace.c - waiting for the recorded time.  A thread sleeps until its TIME word is due; what comes
+ * too late goes on at once.
+ */
+#include <time.h>
+#include "call.h"
+
+#define SOON 5000 /* ns: not worth sleeping for */
+
+uint64_t pace(uint64_t recorded_ns)
+{
+	uint64_t due = base.begin_ns + recorded_ns / set.speed, now = now_ns(), until;
+	struct timespec t;
+
+	while (now + SOON < due) {
+		until =
+		    due - now < 1000000000u ? due : now + 1000000000u; /* to show that we live */
+		t.tv_sec = (time_t)(until / 1000000000u);
+		t.tv_nsec = (long)(until % 1000000000u);
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+		watch_moved();
+		now = now_ns();
+	}
+	return now > due ? now - due : 0;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * plan.c - after which calls samples and frames are taken.
+ */
+#include "call.h"
+
+/* The i-th of n equal distances, i from 1; beyond them nothing. */
+static uint64_t mark(uint64_t i, uint64_t n, uint64_t calls)
+{
+	return i > n ? UINT64_MAX : (uint64_t)((unsigned __int128)calls * i / n);
+}
+
+static uint64_t next_asked(uint64_t from)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (uint64_t i = 0; i < set.at.n; i++)
+		if (set.at.value[i] >= from && set.at.value[i] < least)
+			least = set.at.value[i];
+	return least;
+}
+
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+void plan_make(struct stops *stops, uint64_t calls)
+{
+	uint64_t sample = 1, frame = 1, from = 0, op, asked;
+
+	for (uint64_t i = 0; i < set.at.n; i++)
+		if (set.at.value[i] > calls)
+			die(STATUS_USAGE, "at=%u: there are only %u calls", set.at.value[i], calls);
+	stops->at = own_map((set.samples + set.frames + set.at.n) * sizeof(*stops->at));
+	stops->n = 0;
+	for (;;) {
+		asked = next_asked(from);
+		op = least_of(asked, least_of(mark(sample, set.samples, calls),
+					      mark(frame, set.frames, calls)));
+		if (op == UINT64_MAX)
+			break;
+		struct stop *s = &stops->at[stops->n++];
+		*s = (struct stop){ .op = op, .frame = asked == op };
+		for (; mark(sample, set.samples, calls) == op; sample++)
+			s->sample = true;
+		for (; mark(frame, set.frames, calls) == op; frame++)
+			s->frame = true;
+		from = op + 1;
+	}
+}
+
+void stop_tell(const struct stop *stop)
+{
+	struct mprof_run_sample s;
+
+	note_flush();
+	if (stop->sample) {
+		sample_now(&s, stop->op);
+		record(MPROF_RUN_SAMPLE, &s, sizeof(s));
+	}
+	if (stop->frame)
+		frame_tell(stop->op);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * run.h - what the parts of the runner share.
+ *
+ * One process plays one file once.  Life: main.c reads the settings; file.c opens the file and
+ * check.c walks through all of it, so that the loops that play it (call.h, serial.c, ordered.c,
+ * threads.c) need no test; baseline.c reads what the process weighs before the first call; then it
+ * is played and told (records.c).
+ *
+ * Invariant of all of it: between the baseline and the last record nothing here allocates, maps or
+ * touches a fresh page (pthread_create's own allocation apart), so what grows is the allocator's.
+ * Whatever fails ends the process with an ERROR record: die().
+ */
+#ifndef RUNNER_RUN_H
+#define RUNNER_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <mprof/playback.h>
+#include <mprof/runner.h>
+
+#define PAGE	    4096u
+#define ALWAYS	    inline __attribute__((always_inline))
+#define COLD	    __attribute__((noinline, cold))
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+enum { STATUS_RUN = 1, STATUS_USAGE = 2, STATUS_FILE = 3 };
+enum mode { MODE_SERIAL, MODE_THREADS, MODE_ORDERED, MODE_NULL, MODE_STARTUP };
+enum touch { TOUCH_NONE, TOUCH_FIRST, TOUCH_PAGE, TOUCH_FULL, TOUCH_RECORDED, TOUCHES };
+
+#define LIST_MOST 8 /* numbers in drain= and at= */
+
+struct list {
+	uint64_t n, value[LIST_MOST];
+};
+
+struct settings {
+	const char *in;
+	uint64_t out, mode, null, touch, speed, keep, addresses, samples, frames, latency, thp,
+	    aslr;
+	uint64_t passes, stall;
+	uint64_t cpu; /* plus one; 0: not pinned */
+	struct list drain, at;
+};
+extern struct settings set;
+
+/* settings.c: a bad argument ends the process. */
+void settings_read(int argc, char **argv);
+
+/* file.c: the playback file. */
+struct file {
+	int fd;
+	struct mprof_playback_header head;
+	struct mprof_play_thread *thread; /* head.threads of them */
+};
+extern struct file file;
+void file_open(const char *path);
+/* Maps the words of a stream for the walk before the run; unmapped by file_unmap. */
+const uint64_t *file_map(uint64_t offset, uint64_t bytes);
+void file_unmap(const uint64_t *words, uint64_t bytes);
+bool file_parallel(void); /* has THREAD streams */
+
+/* Where the playing of ORDER halts for a sample or a frame: before this word, after `op` calls. */
+struct stop {
+	uint64_t op, word;
+	bool sample, frame;
+};
+struct stops {
+	struct stop *at;
+	size_t n;
+};
+
+/* check.c: die(STATUS_FILE) unless ORDER can be played; fills in the words of the stops. */
+struct order {
+	uint64_t words; /* END not included */
+	uint64_t calls;
+	uint32_t crowd; /* the most threads besides the first that live at once */
+};
+void check_order(struct order *order, struct stops *stops, uint64_t *scratch);
+/* The same for the THREAD streams; scratch: a zeroed word for each slot. */
+void check_threads(uint64_t *scratch);
+
+/* memory.c: mapped, filled and known as the runner's own; never given back. */
+void *own_map(size_t bytes);
+struct span {
+	uintptr_t begin, end;
+};
+const struct span *own_spans(size_t *n);
+
+/* baseline.c */
+struct usage {
+	uint64_t wall_ns, cpu_ns, sys_ns, minflt, majflt; /* sys_ns: a part of cpu_ns */
+};
+struct baseline {
+	uint64_t rss, anon, hwm, mapped; /* bytes */
+	uint64_t minflt, begin_ns, ticks;
+};
+extern struct baseline base;
+void baseline_open(void); /* what it reads; before baseline_take */
+void baseline_take(void);
+void usage_now(struct usage *u);
+void usage_add(struct usage *sum, const struct usage *from, const struct usage *to);
+void sample_now(struct mprof_run_sample *s, uint64_t op);
+uint64_t rss_now(void);
+uint64_t hwm_now(void);
+uint64_t thp_now(void);
+uint64_t now_ns(void);
+
+/* plan.c: which samples and frames, and telling them. */
+void plan_make(struct stops *stops, uint64_t calls);
+void stop_tell(const struct stop *stop);
+void frames_prepare(void); /* frames.c */
+void frame_tell(uint64_t op);
+
+/* records.c */
+void record(uint32_t kind, const void *data, size_t bytes);
+void record_begin(uint32_t kind, uint64_t bytes); /* followed by record_bytes of as many */
+void record_bytes(const void *data, size_t bytes);
+_Noreturn void die(int status, const char *what, ...); /* %s, %u (uint64_t) and %% only */
+_Noreturn void die_errno(int status, const char *what, const char *name);
+
+/* watch.c: ends the process when nothing moves. */
+void watch_start(void);
+void watch_stop(void);
+extern uint64_t watch_moves; /* anybody who gets on adds to it, now and then */
+static inline void watch_moved(void)
+{
+	__atomic_fetch_add(&watch_moves, 1, __ATOMIC_RELAXED);
+}
+
+/* The ways to play: each returns when the last call is done and nothing runs any more. */
+struct played {
+	struct usage used; /* of the calls */
+	uint64_t calls, failed, waits, late_ns, threads;
+	uint64_t latency[3][MPROF_RUN_LATENCY]; /* as in the result */
+};
+void play_serial(const struct order *order, const struct stops *stops, struct played *played);
+void play_ordered(const struct order *order, const struct stops *stops, struct played *played);
+void play_threads(const struct order *order, const struct stops *stops, struct played *played);
+
+/* drain.c: the table of live blocks.  A slot has `stride` words; an address is in its first one. */
+extern uint64_t *table;
+void table_make(size_t stride);
+void table_clear(void);
+void drain_table(void); /* frees what is left */
+
+/* pace.c: waits for a recorded time; returns by how many ns it was missed. */
+uint64_t pace(uint64_t recorded_ns);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * stream.h - the words of one stream, read by pread into a buffer that is small enough to leave
+ * the caches to the allocator.  Not mapped: its pages would count as resident.
+ *
+ * Words from `at` up to `limit` can be played, and two behind each of them can be read: an EXT, its
+ * call and a TOUCH are never torn.  Behind the last word stand two ENDs.
+ */
+#ifndef RUNNER_STREAM_H
+#define RUNNER_STREAM_H
+
+#include "run.h"
+
+#define STREAM_BEHIND 2
+
+struct stream {
+	const uint64_t *at, *limit;
+	uint64_t *buffer;
+	size_t room;	       /* words */
+	uint64_t first;	       /* number of the word buffer[0] in the stream */
+	uint64_t offset, left; /* where in the file to go on, and words left there */
+};
+
+/* Fills the buffer a first time; room: words, a few pages of them. */
+void stream_open(struct stream *s, uint64_t *buffer, size_t room, uint64_t offset, uint64_t words);
+/* After `at` has reached `limit`: false at the end of the stream. */
+bool stream_more(struct stream *s);
+
+/* The number of the word at `p`. */
+static inline uint64_t stream_index(const struct stream *s, const uint64_t *p)
+{
+	return s->first + (uint64_t)(p - s->buffer);
+}
+
+#endif
