@@ -58,7 +58,8 @@ struct place_ops {
 	void (*sample)(void *self, const struct place_sample *s);
 	/*
 	 * The planned frames, and one where sample.op == start.peak_op + 1.  n == 0: what was
-	 * resident is not known at this one, has_residency or not.
+	 * resident is not known at this one, has_residency or not, and the sample's memory is
+	 * that of the last sample.
 	 */
 	void (*frame)(void *self, const struct place_sample *s, const struct place_range *r,
 		      size_t n);

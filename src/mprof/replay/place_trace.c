@@ -387,7 +387,7 @@ static void recorded_residency(void *self, const struct heap *h, uint32_t proces
 	const uint64_t factor = h->page_size > 4096 ? h->page_size / 4096 : 1;
 	struct place_range *range;
 	struct place_sample s = r->last;
-	uint64_t i;
+	uint64_t pages = 0, i;
 
 	if (h->process[process]->number != r->of.number || !sampled->runs)
 		return;
@@ -397,15 +397,18 @@ static void recorded_residency(void *self, const struct heap *h, uint32_t proces
 		pass_failed(r->walk);
 		return;
 	}
-	for (i = 0; i < sampled->runs; i++)
+	for (i = 0; i < sampled->runs; i++) {
 		range[i] = (struct place_range){
 			.addr = sampled->run[i].first * factor * 4096,
 			.pages = pages_of(&sampled->run[i], factor),
 			.resident = r->ones,
 		};
+		pages += range[i].pages;
+	}
 	s.op = r->op;
 	s.ns = ns_at(r, sampled->head->ticks_before);
 	s.rss = sampled->head->rss;
+	s.anon = pages * 4096;
 	places_frame(&r->to, &s, range, sampled->runs);
 	free(range);
 }

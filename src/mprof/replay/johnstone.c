@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* johnstone.c - the four measures of fragmentation. */
+#include "johnstone.h"
+
+static double more(uint64_t memory, uint64_t live)
+{
+	return live ? (double)memory / (double)live - 1 : 0;
+}
+
+void johnstone_add(struct johnstone *j, uint64_t live, uint64_t memory)
+{
+	if (!live || !memory)
+		return;
+	if (live > j->live_peak) {
+		j->live_peak = live;
+		j->live_peak_memory = memory;
+	}
+	if (memory > j->memory_peak) {
+		j->memory_peak = memory;
+		j->memory_peak_live = live;
+	}
+	if (live < j->peak / 64)
+		return;
+	j->samples++;
+	j->sum += more(memory, live);
+}
+
+void johnstone_finish(struct johnstone *j)
+{
+	j->known = j->live_peak >= JOHNSTONE_LEAST && j->samples;
+	j->average = j->samples ? j->sum / (double)j->samples : 0;
+	j->at_live_peak = more(j->live_peak_memory, j->live_peak);
+	j->at_memory_peak = more(j->memory_peak, j->memory_peak_live);
+	j->of_peaks = more(j->memory_peak, j->live_peak);
+}

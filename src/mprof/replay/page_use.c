@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * page_use.c - on how many pages live blocks lie.
+ *
+ * A region has a counter for each of its pages, for its 64 KiB units and for
+ * itself; every one is a plain sum over the parts of blocks that lie there, so
+ * that removing in any order leads back to 0.  Regions that a block covers
+ * wholly are kept as a span: they are full, whatever else lies there.
+ */
+#include "page_use.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define REGION_SHIFT 21u
+#define REGION_BYTES (1ull << REGION_SHIFT)
+#define PAGE_BYTES   4096u
+
+static uint64_t hash(const struct page_use *u, uint64_t key)
+{
+	return key * 0x9e3779b97f4a7c15ull >> 20 & (u->capacity - 1);
+}
+
+/* Where the region is, or would be. */
+static struct page_region **find_slot(const struct page_use *u, uint64_t key)
+{
+	uint64_t i = hash(u, key);
+
+	while (u->slot[i] && u->slot[i]->key != key)
+		i = (i + 1) & (u->capacity - 1);
+	return &u->slot[i];
+}
+
+static bool grow(struct page_use *u)
+{
+	struct page_use old = *u;
+	size_t i;
+
+	u->capacity = old.capacity ? 2 * old.capacity : 256;
+	u->slot = calloc(u->capacity, sizeof(*u->slot));
+	if (!u->slot) {
+		*u = old;
+		return false;
+	}
+	for (i = 0; i < old.capacity; i++)
+		if (old.slot[i])
+			*find_slot(u, old.slot[i]->key) = old.slot[i];
+	free(old.slot);
+	return true;
+}
+
+static struct page_region *region_slow(struct page_use *u, uint64_t key)
+{
+	struct page_region **slot;
+
+	if (u->regions * 2 >= u->capacity && !grow(u)) {
+		u->failed = true;
+		return NULL;
+	}
+	slot = find_slot(u, key);
+	if (!*slot) {
+		*slot = calloc(1, sizeof(**slot));
+		if (!*slot) {
+			u->failed = true;
+			return NULL;
+		}
+		(*slot)->key = key;
+		u->regions++;
+	}
+	u->last = *slot;
+	return *slot;
+}
+
+static inline struct page_region *region_at(struct page_use *u, uint64_t key)
+{
+	return u->last && u->last->key == key ? u->last : region_slow(u, key);
+}
+
+static struct page_region *region_find(const struct page_use *u, uint64_t key)
+{
+	return u->capacity ? *find_slot(u, key) : NULL;
+}
+
+/* `bytes` more (sign 1) or fewer (-1) live bytes in a counter; what that adds to live pages. */
+static inline uint64_t count(uint32_t *counter, uint32_t bytes, int sign)
+{
+	uint32_t before = *counter;
+
+	*counter = sign > 0 ? before + bytes : before - bytes;
+	return (uint64_t)(*counter != 0) - (uint64_t)(before != 0);
+}
+
+/* [start, end), which lies in one region, by pages or by units. */
+static uint64_t count_parts(uint32_t *counter, uint64_t start, uint64_t end, unsigned shift,
+			    int sign)
+{
+	const uint64_t grain = 1ull << shift;
+	uint64_t i = start >> shift, last = (end - 1) >> shift, live;
+
+	if (i == last)
+		return count(&counter[i], (uint32_t)(end - start), sign);
+	live = count(&counter[i], (uint32_t)(grain - (start & (grain - 1))), sign);
+	while (++i < last)
+		live += count(&counter[i], (uint32_t)grain, sign);
+	return live + count(&counter[i], (uint32_t)(end - (last << shift)), sign);
+}
+
+/* [addr, end) lies in one region. */
+static inline void count_region(struct page_use *u, uint64_t addr, uint64_t end, int sign)
+{
+	struct page_region *r = region_at(u, addr >> REGION_SHIFT);
+	const uint64_t start = addr & (REGION_BYTES - 1), stop = start + (end - addr);
+	const uint64_t before = r ? r->live : 0;
+
+	if (!r)
+		return;
+	u->live[GRAIN_4K] += count_parts(r->page, start, stop, 12, sign);
+	u->live[GRAIN_64K] += count_parts(r->unit, start, stop, 16, sign);
+	r->live = sign > 0 ? before + (end - addr) : before - (end - addr);
+	u->live[GRAIN_2M] += (uint64_t)(r->live != 0) - (uint64_t)(before != 0);
+}
+
+static void count_span(struct page_use *u, uint64_t first, uint64_t end, int sign)
+{
+	const uint64_t regions = sign > 0 ? end - first : first - end;
+	const size_t room = u->span_room ? 2 * u->span_room : 64;
+	struct page_span *grown;
+	size_t i;
+
+	u->live[GRAIN_4K] += regions * REGION_PAGES;
+	u->live[GRAIN_64K] += regions * REGION_UNITS;
+	u->live[GRAIN_2M] += regions;
+	if (sign < 0) {
+		/* Large blocks are few and die young: the last ones are looked at first. */
+		for (i = u->spans; i-- > 0;)
+			if (u->span[i].first == first && u->span[i].end == end)
+				break;
+		if (i < u->spans)
+			u->span[i] = u->span[--u->spans];
+		return;
+	}
+	if (u->spans == u->span_room) {
+		grown = reallocarray(u->span, room, sizeof(*grown));
+		if (!grown) {
+			u->failed = true;
+			return;
+		}
+		u->span = grown;
+		u->span_room = room;
+	}
+	u->span[u->spans++] = (struct page_span){ first, end };
+}
+
+static void count_large(struct page_use *u, uint64_t addr, uint64_t end, int sign)
+{
+	const uint64_t first = (addr + REGION_BYTES - 1) >> REGION_SHIFT,
+		       last = end >> REGION_SHIFT;
+
+	if (first >= last) {
+		/* It lies in two regions at most and fills none. */
+		count_region(u, addr, first << REGION_SHIFT, sign);
+		count_region(u, first << REGION_SHIFT, end, sign);
+		return;
+	}
+	if (addr < first << REGION_SHIFT)
+		count_region(u, addr, first << REGION_SHIFT, sign);
+	count_span(u, first, last, sign);
+	if (end > last << REGION_SHIFT)
+		count_region(u, last << REGION_SHIFT, end, sign);
+}
+
+static inline void count_block(struct page_use *u, uint64_t addr, uint64_t size, int sign)
+{
+	const uint64_t end = addr + (size ? size : 1);
+
+	if (end < addr)
+		return;
+	if (addr >> REGION_SHIFT == (end - 1) >> REGION_SHIFT && end - addr < REGION_BYTES)
+		count_region(u, addr, end, sign);
+	else
+		count_large(u, addr, end, sign);
+}
+
+void page_use_add(struct page_use *u, uint64_t addr, uint64_t size)
+{
+	count_block(u, addr, size, 1);
+}
+
+void page_use_remove(struct page_use *u, uint64_t addr, uint64_t size)
+{
+	count_block(u, addr, size, -1);
+}
+
+void page_use_release(struct page_use *u)
+{
+	size_t i;
+
+	for (i = 0; i < u->capacity; i++)
+		free(u->slot[i]);
+	free(u->slot);
+	free(u->span);
+	memset(u, 0, sizeof(*u));
+}
+
+/* ---- questions ---- */
+
+static int by_first(const void *a, const void *b)
+{
+	const struct page_span *x = a, *y = b;
+
+	return (x->first > y->first) - (x->first < y->first);
+}
+
+/* The spans are in order, and as blocks they are apart. */
+static bool in_span(const struct page_use *u, uint64_t key)
+{
+	size_t low = 0, high = u->spans, middle;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (u->span[middle].end > key)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low < u->spans && u->span[low].first <= key;
+}
+
+static void sort_spans(struct page_use *u)
+{
+	if (u->spans)
+		qsort(u->span, u->spans, sizeof(*u->span), by_first);
+}
+
+uint32_t page_use_at(const struct page_use *u, uint64_t addr)
+{
+	const struct page_region *r = region_find(u, addr >> REGION_SHIFT);
+
+	return r ? r->page[addr >> 12 & (REGION_PAGES - 1)] : 0;
+}
+
+double page_use_of(uint64_t requested, const uint64_t live[PAGE_GRAINS], enum page_grain g)
+{
+	return live[g] ? (double)requested / ((double)live[g] * (double)(1ull << page_shift[g]))
+		       : 0;
+}
+
+enum page_pins page_pins_of(uint32_t live)
+{
+	if (live >= PAGE_BYTES)
+		return PINS_FULL;
+	if (live >= 1024)
+		return PINS_4K;
+	if (live >= 256)
+		return PINS_1K;
+	return live >= PAGE_PINNED ? PINS_256 : PINS_64;
+}
+
+void page_use_pins(const struct page_use *u, uint64_t pins[PAGE_PINS])
+{
+	const struct page_region *r;
+	size_t i, page;
+
+	memset(pins, 0, PAGE_PINS * sizeof(*pins));
+	for (i = 0; i < u->spans; i++)
+		pins[PINS_FULL] += (u->span[i].end - u->span[i].first) * REGION_PAGES;
+	for (i = 0; i < u->capacity; i++) {
+		r = u->slot[i];
+		if (!r || !r->live)
+			continue;
+		for (page = 0; page < REGION_PAGES; page++)
+			if (r->page[page])
+				pins[page_pins_of(r->page[page])]++;
+	}
+}
+
+/* The pages [first, end) of one region; bits from `at` of the range on. */
+static void retained_in(const struct page_use *u, uint64_t key, const uint8_t *bits, uint64_t at,
+			uint64_t first, uint64_t end, struct page_residency *to)
+{
+	const struct page_region *r = region_find(u, key);
+	const bool full = u->spans && in_span(u, key);
+	uint64_t page;
+
+	for (page = first; page < end; page++, at++) {
+		if (!bits[at / 8]) {
+			/* Address space that an allocator only reserves is large. */
+			page += 7 - at % 8;
+			at |= 7;
+			continue;
+		}
+		if (!(bits[at / 8] >> at % 8 & 1))
+			continue;
+		to->resident++;
+		to->retained += !full && (!r || !r->page[page]);
+	}
+}
+
+struct page_residency page_use_retained(struct page_use *u, const struct place_range *r, size_t n)
+{
+	struct page_residency all = { .resident = 0 };
+	uint64_t page, end, stop, at;
+	size_t i;
+
+	sort_spans(u);
+	for (i = 0; i < n; i++) {
+		page = r[i].addr >> 12;
+		end = page + r[i].pages;
+		for (at = 0; page < end; at += stop - page, page = stop) {
+			stop = (page / REGION_PAGES + 1) * REGION_PAGES;
+			stop = stop < end ? stop : end;
+			retained_in(u, page / REGION_PAGES, r[i].resident, at, page % REGION_PAGES,
+				    page % REGION_PAGES + (stop - page), &all);
+		}
+	}
+	return all;
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * pins.c - who holds pages with little.
+ *
+ * A block lies on a pinned page only with its first or its last bytes: pages
+ * between these are full.  So every block gives at most two parts; the parts,
+ * in the order of pages, give the owners.
+ */
+#include "pins.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct part {
+	uint64_t page;
+	uint32_t site, bytes;
+	bool counts; /* the first part of its block */
+};
+
+struct parts {
+	struct part *part;
+	size_t n, room;
+};
+
+static int add_part(struct parts *p, const struct part *part)
+{
+	const size_t room = p->room ? 2 * p->room : 256;
+	struct part *grown;
+
+	if (p->n == p->room) {
+		grown = reallocarray(p->part, room, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		p->part = grown;
+		p->room = room;
+	}
+	p->part[p->n++] = *part;
+	return 0;
+}
+
+static bool is_pinned(const struct page_use *use, uint64_t page)
+{
+	const uint32_t live = page_use_at(use, page << 12);
+
+	return live && live < PAGE_PINNED;
+}
+
+static int add_block(struct parts *p, const struct page_use *use, const struct pin_block *b)
+{
+	const uint64_t end = b->addr + (b->size ? b->size : 1);
+	const uint64_t first = b->addr >> 12, last = (end - 1) >> 12;
+	const uint64_t head = first == last ? end : (first + 1) << 12;
+	bool counted = false;
+	int ret = 0;
+
+	if (end < b->addr)
+		return 0;
+	if (head - b->addr < PAGE_PINNED && is_pinned(use, first)) {
+		ret =
+		    add_part(p, &(struct part){ first, b->site, (uint32_t)(head - b->addr), true });
+		counted = true;
+	}
+	if (!ret && first != last && end - (last << 12) < PAGE_PINNED && is_pinned(use, last))
+		ret = add_part(
+		    p, &(struct part){ last, b->site, (uint32_t)(end - (last << 12)), !counted });
+	return ret;
+}
+
+static int by_page(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+
+	if (x->page != y->page)
+		return x->page < y->page ? -1 : 1;
+	return (x->site > y->site) - (x->site < y->site);
+}
+
+static int by_site(const void *a, const void *b)
+{
+	const struct pin_site *x = a, *y = b;
+
+	return (x->site > y->site) - (x->site < y->site);
+}
+
+static int by_pages(const void *a, const void *b)
+{
+	const struct pin_site *x = a, *y = b;
+
+	if (x->pages != y->pages)
+		return x->pages > y->pages ? -1 : 1;
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return by_site(a, b);
+}
+
+/*
+ * The parts of one page become one row a site in to[], which the site with most
+ * bytes gets the page in.  Returns how many parts these were; *rows how many rows.
+ */
+static size_t take_page(const struct part *part, size_t n, struct pin_site *to, size_t *rows)
+{
+	struct pin_site *most = to;
+	size_t i;
+
+	*rows = 0;
+	for (i = 0; i < n && part[i].page == part[0].page; i++) {
+		if (!*rows || to[*rows - 1].site != part[i].site)
+			to[(*rows)++] = (struct pin_site){ .site = part[i].site };
+		to[*rows - 1].bytes += part[i].bytes;
+		to[*rows - 1].blocks += part[i].counts;
+	}
+	for (n = 1; n < *rows; n++)
+		if (to[n].bytes > most->bytes)
+			most = &to[n];
+	most->pages = 1;
+	return i;
+}
+
+/* Rows of the same site become one. */
+static void add_up(struct pins *p)
+{
+	size_t from, to = 0;
+
+	qsort(p->site, p->sites, sizeof(*p->site), by_site);
+	for (from = 0; from < p->sites; from++) {
+		p->pages += p->site[from].pages;
+		p->bytes += p->site[from].bytes;
+		if (to && p->site[to - 1].site == p->site[from].site) {
+			p->site[to - 1].pages += p->site[from].pages;
+			p->site[to - 1].bytes += p->site[from].bytes;
+			p->site[to - 1].blocks += p->site[from].blocks;
+		} else {
+			p->site[to++] = p->site[from];
+		}
+	}
+	p->sites = to;
+	qsort(p->site, p->sites, sizeof(*p->site), by_pages);
+}
+
+int pins_make(struct pins *p, const struct page_use *use, const struct pin_block *block, size_t n)
+{
+	struct parts parts = { .n = 0 };
+	size_t i, rows;
+	int ret = 0;
+
+	pins_release(p);
+	for (i = 0; i < n && !ret; i++)
+		if (block[i].addr)
+			ret = add_block(&parts, use, &block[i]);
+	if (!ret && parts.n) {
+		qsort(parts.part, parts.n, sizeof(*parts.part), by_page);
+		p->site = calloc(parts.n, sizeof(*p->site));
+		ret = p->site ? 0 : -ENOMEM;
+	}
+	for (i = 0; !ret && i < parts.n; p->sites += rows)
+		i += take_page(&parts.part[i], parts.n - i, &p->site[p->sites], &rows);
+	free(parts.part);
+	if (!ret && p->sites)
+		add_up(p);
+	return ret;
+}
+
+void pins_release(struct pins *p)
+{
+	free(p->site);
+	memset(p, 0, sizeof(*p));
+}
