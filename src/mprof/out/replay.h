@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * replay.h - the printers of a playback on several allocators.
+ *
+ * What is said in words is made once, as lists of sentences, and is the same in
+ * text, JSON and HTML.
+ */
+#ifndef MPROF_OUT_REPLAY_H
+#define MPROF_OUT_REPLAY_H
+
+#include <stdio.h>
+
+#include "../replay/runs.h"
+#include "../replay/verdict.h"
+#include "json.h"
+
+struct replay_answer {
+	const char *path; /* as it was given */
+	const struct runs_plan *plan;
+	const struct runs *runs;
+	struct verdict verdict;
+	char *
+	    *inherited; /* settings of allocators in our environment, which they were played with */
+	size_t inherited_n;
+};
+
+/* Sentences; each is the list's. */
+struct words {
+	char **line;
+	size_t n;
+	bool failed; /* no memory: some are missing */
+};
+void words_add(struct words *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void words_free(struct words *w);
+
+void replay_what(const struct replay_answer *a, struct words *w);    /* what was played */
+void replay_verdict(const struct replay_answer *a, struct words *w); /* what came out */
+void replay_how(const struct replay_answer *a, struct words *w);     /* what figures are worth */
+
+/* How many times faster than the program its replay was; 0: not known. */
+double replay_speed_up(const struct replay_answer *a);
+/* Bytes that were still there at the end of the waiting after all was freed. */
+uint64_t replay_kept(const struct replay_answer *a, const struct runs_row *row);
+/* For how long was waited, ms; 0: nothing was freed, or nobody waited. */
+unsigned replay_waited(const struct replay_answer *a);
+/* Latency of all kinds of calls of a row: 500, 990, 999 or 1000 permille. */
+double replay_latency(const struct runs_row *row, unsigned permille);
+
+/* 0, or -ENOMEM with *err. */
+int replay_text(const struct replay_answer *a, FILE *out, struct error *err);
+/* Names and units: man/mprof-replay-json.md.  NULL: no memory. */
+json *replay_json(const struct replay_answer *a);
+
+#endif

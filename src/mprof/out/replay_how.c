@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* replay_how.c - what was played, how, and what the figures are worth, in sentences. */
+#include "replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+
+#define FASTER 2.0 /* from this factor on, a replay leaves allocators too little time */
+
+double replay_speed_up(const struct replay_answer *a)
+{
+	const uint64_t recorded = a->plan->head->sum.recorded_ns;
+	const struct verdict *v = &a->verdict;
+	uint64_t played;
+
+	if (v->reference == a->runs->n)
+		return 0;
+	played = a->runs->row[v->reference].memory.wall_ns;
+	return recorded && played ? (double)recorded / (double)played : 0;
+}
+
+unsigned replay_waited(const struct replay_answer *a)
+{
+	return a->plan->keep || !a->plan->drains ? 0 : a->plan->drain_ms[a->plan->drains - 1];
+}
+
+uint64_t replay_kept(const struct replay_answer *a, const struct runs_row *row)
+{
+	return replay_waited(a) ? row->memory.drain_rss[a->plan->drains - 1] : 0;
+}
+
+double replay_latency(const struct runs_row *row, unsigned permille)
+{
+	uint64_t all[MPROF_RUN_LATENCY];
+	size_t b;
+
+	for (b = 0; b < MPROF_RUN_LATENCY; b++)
+		all[b] = row->latency.latency[0][b] + row->latency.latency[1][b] +
+			 row->latency.latency[2][b];
+	return latency_ns(all, row->latency.latency_ticks_per_s, permille);
+}
+
+/* ---- what was played ---- */
+
+/* "; 12 frees of unknown blocks" of what the compiler or the recorder had to leave out. */
+static void left_out(const struct mprof_play_summary *s, struct words *w)
+{
+	static const struct {
+		size_t at;
+		const char *what;
+	} of[] = {
+		{ offsetof(struct mprof_play_summary, lost), "calls lost by the recorder" },
+		{ offsetof(struct mprof_play_summary, damaged), "unreadable places" },
+		{ offsetof(struct mprof_play_summary, inversions), "events put into order" },
+		{ offsetof(struct mprof_play_summary, unknown_frees), "frees of unknown blocks" },
+		{ offsetof(struct mprof_play_summary, inherited_frees),
+		  "frees of a parent's blocks" },
+		{ offsetof(struct mprof_play_summary, double_allocations), "frees not recorded" },
+		{ offsetof(struct mprof_play_summary, failed), "calls that had failed" },
+	};
+	char text[400] = "";
+	uint64_t count;
+	size_t i, n = 0;
+
+	for (i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		memcpy(&count, (const char *)s + of[i].at, sizeof(count));
+		if (count && n < sizeof(text))
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s %s", n ? ", " : "",
+					      text_count(count).s, of[i].what);
+	}
+	if (n)
+		words_add(w, "Mended or left out: %s.", text);
+	else
+		words_add(w, "Nothing was lost, and nothing had to be mended or left out.");
+}
+
+void replay_what(const struct replay_answer *a, struct words *w)
+{
+	const struct mprof_playback_header *h = a->plan->head;
+	const struct mprof_play_summary *s = &h->sum;
+
+	words_add(w, "%.*s", (int)strnlen(h->program, sizeof(h->program)),
+		  *h->program ? h->program : "(a program without a name)");
+	words_add(
+	    w, "Recorded: %s of %s in %s; at the peak %s were alive in %s. From %s.",
+	    text_many(s->calls, "call", "calls").s, text_many(h->threads, "thread", "threads").s,
+	    s->recorded_ns ? text_ns(s->recorded_ns).s : "a time that is not known",
+	    text_bytes(s->peak_bytes).s, text_many(s->peak_blocks, "block", "blocks").s, a->path);
+	left_out(s, w);
+	if (h->flags & MPROF_PLAY_CHANGED)
+		words_add(w, "This is not what the program did: its calls were changed before.");
+	if (h->flags & MPROF_PLAY_CUT)
+		words_add(w, "The recording ends in the middle; what there is was played.");
+}
+
+/* ---- how ---- */
+
+static const char *threads_word(enum runs_mode m)
+{
+	return m == RUNS_SERIAL ? "by one thread, in the recorded order"
+	       : m == RUNS_ORDERED
+		   ? "by as many threads as the program had, in the recorded order"
+		   : "by as many threads as the program had, each as fast as it can";
+}
+
+static const char *touch_word(const char *touch)
+{
+	static const struct {
+		const char *touch, *word;
+	} of[] = {
+		{ "none", "nothing is written into blocks, as no program does" },
+		{ "first", "the first byte of each block is written" },
+		{ "page", "one byte of each page of a block is written" },
+		{ "full", "each block is written in full" },
+		{ "recorded", "as much of each large block is written as was recorded, and one "
+			      "byte of each page of others" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(of) / sizeof(*of); i++)
+		if (!strcmp(of[i].touch, touch))
+			return of[i].word;
+	return touch;
+}
+
+static void how_memory(const struct replay_answer *a, struct words *w)
+{
+	words_add(w,
+		  "Memory: one run each, %s; %s. Peak memory is the most that the process had "
+		  "beyond its start, and what its allocator takes at the start (above glibc's).",
+		  threads_word(a->runs->memory_mode), touch_word(a->runs->touch));
+}
+
+static void how_time(const struct replay_answer *a, struct words *w)
+{
+	const struct runs *r = a->runs;
+	char pinned[40] = "", passes[64] = "";
+
+	if (a->plan->cpu >= 0 && r->time_mode == RUNS_SERIAL)
+		snprintf(pinned, sizeof(pinned), " on processor %d", a->plan->cpu);
+	if (r->passes > 1)
+		snprintf(passes, sizeof(passes), ", each playing the file %u times", r->passes);
+	words_add(
+	    w,
+	    "Time: %u runs each%s, in turn%s, %s. User and system time, without the %.1f ns a "
+	    "call that the runner itself takes; the median, and the median distance from it.",
+	    a->plan->reps, pinned, passes, threads_word(r->time_mode), r->null_ns.median);
+	words_add(w,
+		  "Times are told apart when they differ by more than %g times both distances "
+		  "together, by more than the control (%s once more, %.1f %% off) and by 1 %%.",
+		  STATS_SIGMAS, r->control.variant ? r->control.variant->name : "",
+		  100 * a->verdict.control);
+	words_add(w,
+		  "It is the time inside the allocator and of its page faults. How blocks lie also "
+		  "changes how fast the program works on them, and that is not seen here.");
+	if (r->time_mode == RUNS_THREADS)
+		words_add(w, "Threads that run free meet otherwise than they did in the program.");
+}
+
+static void how_speed(const struct replay_answer *a, struct words *w)
+{
+	const double up = replay_speed_up(a);
+
+	if (a->plan->speed > 0 && a->runs->memory_mode != RUNS_ORDERED)
+		words_add(w, "Calls waited for their recorded time, %g times as fast.",
+			  a->plan->speed);
+	else if (up >= FASTER)
+		words_add(w,
+			  "A replay is %.3g times as fast as the program was: allocators that give "
+			  "memory back after a while have less time for it. --speed 1 takes the "
+			  "program's time.",
+			  up);
+}
+
+/* "MALLOC_ARENA_MAX=2, ...", and what each allocator is. */
+static void how_system(const struct replay_answer *a, struct words *w)
+{
+	static const char *const thp[] = { "never", "madvise", "always" };
+	const struct runs *r = a->runs;
+	size_t i;
+
+	words_add(w, "Huge pages: %s%s.",
+		  a->plan->no_huge ? "switched off for these runs; the system says " : "",
+		  r->thp < 3 ? thp[r->thp] : "not known");
+	for (i = 0; i < a->inherited_n; i++)
+		words_add(w, "From the environment: %s (--env clear leaves it out).",
+			  a->inherited[i]);
+	for (i = 0; i < r->n; i++)
+		words_add(w, "%s: %s%s%s.", r->row[i].variant->name, r->row[i].variant->version,
+			  *r->row[i].variant->so ? ", " : "", r->row[i].variant->so);
+}
+
+void replay_how(const struct replay_answer *a, struct words *w)
+{
+	how_memory(a, w);
+	if (a->verdict.timed)
+		how_time(a, w);
+	how_speed(a, w);
+	how_system(a, w);
+}

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* replay_words.c - what came out of playing on several allocators, in sentences. */
+#include "replay.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+
+#define KEPT_PART  0.25 /* of the peak: what is kept after the end and is worth a sentence */
+#define KEPT_BYTES (4u << 20)
+
+void words_add(struct words *w, const char *format, ...)
+{
+	char **grown = reallocarray(w->line, w->n + 1, sizeof(*grown));
+	va_list args;
+
+	if (!grown) {
+		w->failed = true;
+		return;
+	}
+	w->line = grown;
+	va_start(args, format);
+	if (vasprintf(&w->line[w->n], format, args) < 0)
+		w->failed = true;
+	else
+		w->n++;
+	va_end(args);
+}
+
+void words_free(struct words *w)
+{
+	while (w->n)
+		free(w->line[--w->n]);
+	free(w->line);
+	*w = (struct words){ 0 };
+}
+
+/* ---- one figure of all rows against the reference ---- */
+
+/* How a figure is told. */
+struct told {
+	const size_t *order;
+	bool (*differ)(const struct verdict *v, size_t a, size_t b);
+	double (*figure)(const struct runs_row *row);
+	struct text (*text)(const struct runs_row *row);
+	const char *would, *than, *what; /* "would need", "memory at the peak", ... */
+};
+
+static double peak_of(const struct runs_row *row)
+{
+	return (double)runs_peak(row);
+}
+
+static struct text peak_text(const struct runs_row *row)
+{
+	return text_bytes(runs_peak(row));
+}
+
+static double time_of(const struct runs_row *row)
+{
+	return row->cpu_ns.median;
+}
+
+static struct text time_text(const struct runs_row *row)
+{
+	struct text t;
+
+	snprintf(t.s, sizeof(t.s), "%.1f ns a call", row->cpu_ns.median);
+	return t;
+}
+
+/* -1: less than the reference, 0: not told apart from it, 1: more. */
+static int side(const struct verdict *v, const struct told *t, size_t row)
+{
+	const struct runs_row *r = v->runs->row;
+
+	if (row == v->reference || !t->differ(v, row, v->reference))
+		return 0;
+	return t->figure(&r[row]) < t->figure(&r[v->reference]) ? -1 : 1;
+}
+
+/* "less" and "more" as parts of the reference. */
+static int percent(const struct verdict *v, const struct told *t, size_t row)
+{
+	const double of = t->figure(&v->runs->row[v->reference]);
+
+	return of > 0 ? (int)lround(100 * fabs(t->figure(&v->runs->row[row]) / of - 1)) : 0;
+}
+
+/* One row's part of the sentence. */
+static void put_clause(FILE *f, const struct verdict *v, const struct told *t, size_t row,
+		       bool first)
+{
+	const struct runs_row *r = &v->runs->row[row], *ref = &v->runs->row[v->reference];
+	const int s = side(v, t, row);
+
+	fprintf(f, "%s%s", first ? "" : "; ", r->variant->name);
+	if (first && s)
+		fprintf(f, " %s %d %% %s %s than %s (%s instead of %s)", t->would,
+			percent(v, t, row), s < 0 ? "less" : "more", t->what, ref->variant->name,
+			t->text(r).s, t->text(ref).s);
+	else if (s)
+		fprintf(f, " %d %% %s (%s)", percent(v, t, row), s < 0 ? "less" : "more",
+			t->text(r).s);
+}
+
+/* Names of the rows that cannot be told apart from the reference. */
+static void put_same(FILE *f, const struct verdict *v, const struct told *t, bool first)
+{
+	const char *ref = v->runs->row[v->reference].variant->name;
+	size_t i, n = 0, k = 0;
+
+	for (i = 0; i < v->played; i++)
+		n += t->order[i] != v->reference && !side(v, t, t->order[i]);
+	for (i = 0; i < v->played; i++)
+		if (t->order[i] != v->reference && !side(v, t, t->order[i])) {
+			fprintf(f, "%s%s",
+				k	? k + 1 == n ? " and " : ", "
+				: first ? ""
+					: "; ",
+				v->runs->row[t->order[i]].variant->name);
+			k++;
+		}
+	if (n && first)
+		fprintf(f, " %s as much %s as %s (%s)", t->would, t->what, ref,
+			t->text(&v->runs->row[v->reference]).s);
+	else if (n)
+		fprintf(f, " as much as %s", ref);
+}
+
+/* "a would need 12 % less memory at the peak than b (x instead of y); c 4 % less (z); d as much".
+ */
+static void compare(const struct verdict *v, const struct told *t, struct words *w)
+{
+	char *text = NULL;
+	size_t size, i;
+	FILE *f = open_memstream(&text, &size);
+	bool first = true;
+	int s;
+
+	if (!f) {
+		w->failed = true;
+		return;
+	}
+	for (s = -1; s <= 1; s += 2) {
+		if (s > 0) {
+			put_same(f, v, t, first);
+			fflush(f);
+			first = first && !size;
+		}
+		for (i = 0; i < v->played; i++) {
+			if (side(v, t, t->order[i]) != s)
+				continue;
+			put_clause(f, v, t, t->order[i], first);
+			first = false;
+		}
+	}
+	if (fclose(f))
+		w->failed = true;
+	else if (*text)
+		words_add(w, "%s.", text);
+	free(text);
+}
+
+/* ---- other sentences ---- */
+
+/* Chains of rows next to each other that cannot be told apart, the reference not among them. */
+static void tell_ties(const struct verdict *v, const struct told *t, struct words *w)
+{
+	char names[512];
+	size_t i, n, k, from;
+
+	for (i = 0; i + 1 < v->played; i = from + 1) {
+		from = i;
+		n = 0;
+		names[0] = '\0';
+		while (from + 1 < v->played && side(v, t, t->order[from]) &&
+		       side(v, t, t->order[from + 1]) &&
+		       !t->differ(v, t->order[from], t->order[from + 1]))
+			from++;
+		for (k = i; k <= from && n < sizeof(names); k++)
+			n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s",
+					      k == i	  ? ""
+					      : k == from ? " and "
+							  : ", ",
+					      v->runs->row[t->order[k]].variant->name);
+		if (from > i)
+			words_add(w, "By %s, %s cannot be told apart here.", t->than, names);
+	}
+}
+
+/* Rows that are no worse than the reference in one, and better in the other. */
+static void tell_best(const struct verdict *v, const struct told *peak, const struct told *cpu,
+		      struct words *w)
+{
+	static const char *const how[] = { "in memory and time", "in time, with as much memory",
+					   "in memory, in as much time" };
+	const char *ref = v->runs->row[v->reference].variant->name;
+	size_t i, said = w->n;
+	int m, t;
+
+	for (i = 0; i < v->played; i++) {
+		m = side(v, peak, v->by_peak[i]);
+		t = side(v, cpu, v->by_peak[i]);
+		if (m <= 0 && t <= 0 && m + t < 0)
+			words_add(w, "%s would be better than %s %s.",
+				  v->runs->row[v->by_peak[i]].variant->name, ref,
+				  how[m < 0 && t < 0 ? 0
+				      : t < 0	     ? 1
+						     : 2]);
+	}
+	if (w->n == said)
+		words_add(w,
+			  "Nothing here is better than %s in memory or time without being worse in "
+			  "the other.",
+			  ref);
+}
+
+/* What there is to gain at all. */
+static void tell_share(const struct replay_answer *a, struct words *w)
+{
+	const struct mprof_play_summary *sum = &a->plan->head->sum;
+	const struct runs_row *ref = &a->runs->row[a->verdict.reference];
+	const double ns = ref->cpu_ns.median * (double)sum->calls;
+
+	if (!sum->recorded_ns || a->plan->head->threads > 1)
+		return;
+	words_add(w,
+		  "%s takes %s for all calls and the faults of its pages, %s of the %s that the "
+		  "program ran while it was recorded: a faster allocator can hardly save more.",
+		  ref->variant->name, text_ns((uint64_t)ns).s,
+		  text_percent((uint64_t)fmin(ns, (double)sum->recorded_ns), sum->recorded_ns).s,
+		  text_ns(sum->recorded_ns).s);
+}
+
+static void tell_control(const struct replay_answer *a, struct words *w)
+{
+	const struct verdict *v = &a->verdict;
+
+	words_add(w,
+		  "The machine was too busy to compare times: %s, played once more as if it were "
+		  "another allocator, differs from itself by %.0f %%. Nothing is ranked by time; "
+		  "try again when it is quiet, or with more --reps.",
+		  a->runs->control.variant->name, 100 * v->control);
+}
+
+static void tell_kept(const struct replay_answer *a, struct words *w)
+{
+	const unsigned waited = replay_waited(a);
+	const struct runs_row *row;
+	uint64_t kept;
+	size_t i;
+
+	for (i = 0; i < a->verdict.played && waited; i++) {
+		row = &a->runs->row[a->verdict.by_peak[i]];
+		kept = replay_kept(a, row);
+		if (kept > KEPT_BYTES && (double)kept > KEPT_PART * (double)row->memory.peak_rss)
+			words_add(w, "%s after everything was freed, %s still has %s in memory.",
+				  text_ns(waited * UINT64_C(1000000)).s, row->variant->name,
+				  text_bytes(kept).s);
+	}
+}
+
+static void tell_failures(const struct replay_answer *a, struct words *w)
+{
+	const struct runs_row *row;
+	size_t i;
+
+	for (i = 0; i < a->runs->n; i++) {
+		row = &a->runs->row[i];
+		if (row->status)
+			words_add(w, "%s could not be compared: it %s.", row->variant->name,
+				  row->why.text);
+		else if (row->memory.failed)
+			words_add(w, "%s had no memory for %s that the program got.",
+				  row->variant->name,
+				  text_many(row->memory.failed, "block", "blocks").s);
+	}
+}
+
+void replay_verdict(const struct replay_answer *a, struct words *w)
+{
+	const struct verdict *v = &a->verdict;
+	const struct told peak = { v->by_peak,		verdict_by_peak, peak_of,
+				   peak_text,		"would need",	 "memory",
+				   "memory at the peak" };
+	const struct told cpu = {
+		v->by_time, verdict_by_time,	    time_of, time_text, "would spend",
+		"time",	    "time in the allocator"
+	};
+
+	if (v->small)
+		words_add(
+		    w,
+		    "The program never has more than %s alive: what an allocator takes at its "
+		    "start outweighs that, and ratios of memory mean nothing here.",
+		    text_bytes(a->plan->head->sum.peak_bytes).s);
+	if (v->played > 1 && v->quiet)
+		tell_best(v, &peak, &cpu, w);
+	if (v->played > 1) {
+		compare(v, &peak, w);
+		tell_ties(v, &peak, w);
+	}
+	if (v->played > 1 && v->quiet) {
+		compare(v, &cpu, w);
+		tell_ties(v, &cpu, w);
+	}
+	if (v->timed && !v->quiet)
+		tell_control(a, w);
+	else if (v->timed && v->played)
+		tell_share(a, w);
+	tell_kept(a, w);
+	tell_failures(a, w);
+}
