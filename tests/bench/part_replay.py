@@ -15,7 +15,7 @@ import os
 
 import heaps
 import measure
-import playback
+import replays
 from measure import Failed
 
 MIB = 1 << 20
@@ -53,7 +53,7 @@ class Program:
 
     def preload(self, name):
         """What makes `name` the allocator, also where the program brings one of its own."""
-        return self.found[name] or (playback.LIBC if self.workload.linked else "")
+        return self.found[name] or (replays.LIBC if self.workload.linked else "")
 
     def launches(self):
         return {name: measure.Launch(env={"LD_PRELOAD": self.preload(name)}
@@ -74,8 +74,8 @@ class Program:
         return self.workload.run(launch)
 
     def compile(self, under=BASE):
-        playback.record(self.workload, self.log, self.preload(under), touched=True)
-        self.compiled = playback.compile_trace(self.log, self.path)
+        replays.record(self.workload, self.log, self.preload(under), touched=True)
+        self.compiled = replays.compile_trace(self.log, self.path)
         os.unlink(self.log)
         return self.compiled
 
@@ -83,7 +83,7 @@ class Program:
         """Fills `predicted`; start: bytes by allocator."""
         for name in self.real:
             measure.progress("replay: %s played on %s" % (self.name, name))
-            self.played[name] = playback.play(self.path, self.found[name], **keys)
+            self.played[name] = replays.play(self.path, self.found[name], **keys)
             self.predicted[name] = self.played[name].peak_rss + start[name]
 
     def pairs(self):
@@ -140,7 +140,7 @@ def program_table(programs, names):
 
 
 def start_ups(found):
-    start = {name: playback.start_up(path) for name, path in found.items()}
+    start = {name: replays.start_up(path) for name, path in found.items()}
     measure.table("Replay: start-up, KB resident before the first call, above glibc's",
                   list(start), [["%.0f" % ((start[n] - start[BASE]) / 1024) for n in start]])
     return start
@@ -176,7 +176,7 @@ def fault_table(programs, start, found):
     for p in programs:
         if "gs" not in p.name.split():
             continue
-        counts = {touch: playback.play(p.path, found[BASE], mode="serial", touch=touch).minflt
+        counts = {touch: replays.play(p.path, found[BASE], mode="serial", touch=touch).minflt
                   for touch in ("none", "page", "recorded")}
         rows.append([p.name, "%.0f" % p.faults[BASE]] + list(counts.values()) + [
             "%+.1f" % (100.0 * counts["recorded"] / p.faults[BASE] - 100)])
@@ -187,11 +187,11 @@ def fault_table(programs, start, found):
 
 
 def main(where, quick):
-    why = playback.missing()
+    why = replays.missing()
     if why:
         measure.skipped("replay", why)
         return []
-    found = playback.allocators()
+    found = replays.allocators()
     start = start_ups(found)
     programs = [p for p in (measured(w, found, where, quick)
                             for w in make_programs(where, quick, heaps.ALL)) if p]

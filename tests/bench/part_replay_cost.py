@@ -8,7 +8,7 @@ import heaps
 import measure
 import part_replay
 import peers
-import playback
+import replays
 import workloads
 from measure import Failed
 from part_replay import MIB
@@ -32,10 +32,10 @@ class Cost:
         self.name = workload.name
         self.log = os.path.join(workload.where, "bench.log")
         self.path = os.path.join(workload.where, "bench.playback")
-        playback.record(workload, self.log)
+        replays.record(workload, self.log)
         words = [measure.MPROF, "sort", "-o", self.path, self.log]
         runs = [measure.run(measure.Launch(), words) for _ in range(min(3, repetitions))]
-        self.compiled = playback.Playback(self.path)
+        self.compiled = replays.Playback(self.path)
         self.compile_ns = min(r.cpu_ns for r in runs)
         self.compile_kib = max(r.peak_kib for r in runs)
         self.log_bytes = os.path.getsize(self.log)
@@ -46,7 +46,7 @@ class Cost:
         values = []
         for _ in range(repetitions):
             measure.progress("replay-cost: %s, %s" % (self.name, mode))
-            values.append(playback.play(self.path, mode=mode, null=1).cpu_ns)
+            values.append(replays.play(self.path, mode=mode, null=1).cpu_ns)
         return statistics.median(values) / max(1, self.compiled.calls)
 
     def rate(self):
@@ -75,7 +75,7 @@ def budgets(costs):
 
 
 def main(where, quick):
-    why = playback.missing()
+    why = replays.missing()
     if why:
         measure.skipped("replay-cost", why)
         return []

@@ -14,7 +14,7 @@ begin and end.  It has to be wrong, or nobody would notice that edges were lost.
 import measure
 import part_replay
 import peers
-import playback
+import replays
 from measure import Failed
 from part_replay import MIB, Program
 
@@ -30,7 +30,7 @@ class Threads(Program):
     def attempt(self, name, path, keys):
         measure.progress("replay-threads: %s on %s" % (self.name, name))
         try:
-            return playback.play(path, self.found[name], **keys)
+            return replays.play(path, self.found[name], **keys)
         except Failed as why:
             measure.skipped("%s on %s" % (self.name, name), "failed: %s" % why)
             return None
@@ -67,12 +67,12 @@ def measured(workload, found, where, quick):
 
 
 def main(where, quick):
-    why = playback.missing()
+    why = replays.missing()
     if why:
         measure.skipped("replay-threads", why)
         return []
-    found = playback.allocators()
-    start = {name: playback.start_up(path) for name, path in found.items()}
+    found = replays.allocators()
+    start = {name: replays.start_up(path) for name, path in found.items()}
     rows = peers.THREADS[:3] if quick else peers.THREADS
     programs = [p for p in (measured(w, found, where, quick)
                             for w in part_replay.make_programs(where, quick, rows)) if p]
@@ -80,7 +80,7 @@ def main(where, quick):
     free = {p.name: p.play_all(p.path, mode="threads") for p in programs}
     lost = {}
     for p in programs:
-        playback.without_edges(p.path, p.path + ".edges")
+        replays.without_edges(p.path, p.path + ".edges")
         lost[p.name] = p.play_all(p.path + ".edges", mode="ordered")
     names = list(found)
     show("Replay: peak of programs with threads, MB really and what `ordered` is away from it",

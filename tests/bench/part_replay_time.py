@@ -14,7 +14,7 @@ import statistics
 import heaps
 import measure
 import part_replay
-import playback
+import replays
 from measure import Failed
 from part_replay import BASE
 
@@ -43,7 +43,7 @@ class Program(part_replay.Program):
     def replay_once(self, name, launch):
         measure.progress("replay-time: %s played on %s" % (self.name, name))
         keys = dict(mode="null") if name == "null" else dict(mode="serial", touch="page")
-        played = playback.play(self.path, launch, **keys)
+        played = replays.play(self.path, launch, **keys)
         return played.cpu_ns
 
     def replay(self, repetitions):
@@ -153,11 +153,11 @@ def measured(workload, found, where, quick):
 
 
 def main(where, quick):
-    why = playback.missing()
+    why = replays.missing()
     if why:
         measure.skipped("replay-time", why)
         return []
-    found = playback.allocators()
+    found = replays.allocators()
     rows = heaps.ALL[3:6] if quick else heaps.ALL
     programs = [p for p in (measured(w, found, where, quick)
                             for w in part_replay.make_programs(where, quick, rows)) if p]

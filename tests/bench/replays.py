@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""playback.py - record, compile, and play by the runner itself (include/mprof/runner.h).
+"""replays.py - record, compile, and play by the runner itself (include/mprof/runner.h).
 
 The runner is asked directly, without `mprof replay` between, so that a figure
 here says something about the runner; that `mprof replay --json` prints the same
