@@ -18,26 +18,20 @@ export interface Legend {
 	swatches: Swatch[];
 }
 
-const PALETTE: { [name: string]: string[] } = {
-	occupancy: ["#22409a", "#2f7fc6", "#44b5a6", "#cfd64a", "#f4a52e", "#d9402a"],
-	age: ["#fbe24c", "#f9a63e", "#ee6f55", "#cb4878", "#96359a", "#5f2aa5", "#35249a", "#1d1f78"],
-	size: ["#4cc9f0", "#4895ef", "#4361ee", "#6a4cd4", "#9b4fd1", "#c955c4", "#ef5da8",
-		"#f77f6e", "#f9a03f", "#f5cb45", "#b5d24a", "#6fbf61"],
-	classes: ["#4e9fea", "#f28e2b", "#59b85a", "#e15759", "#b07fd6", "#c2a13a", "#ff8fb1",
-		"#33b7b0", "#a0765b", "#9bd15e", "#6f7cf0", "#e36fc6"],
-	other: ["#7d8794"],
-	unknown: ["#59616d"],
-	retained: ["#f4f6fa"],
-	mapped: ["#3f4651"],
-	pin: ["#ff2d55"],
-};
-
-const SIZES = [16, 32, 64, 128, 256, 512, 1024, 4096, 16384, 65536, 1 << 20, Infinity];
 const SHOWN = 12; // threads, sites or modules with a colour of their own
 
 function rgba(hex: string): number {
 	const n = parseInt(hex.slice(1), 16);
 	return (0xff000000 | (n & 0xff) << 16 | (n & 0xff00) | n >> 16) >>> 0;
+}
+
+/** Maps are dark here: hues that would not be seen on them are mixed with white. */
+function lighter(hex: string): string {
+	const parts = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+	const light = 0.3 * parts[0] + 0.59 * parts[1] + 0.11 * parts[2];
+	const white = Math.max(0, (100 - light) / 255);
+	return "#" + parts.map((n) => Math.round(n + (255 - n) * white).toString(16).padStart(2, "0"))
+		.join("");
 }
 
 /** A ramp of so many steps between colours. */
@@ -62,14 +56,16 @@ interface Classes {
 }
 
 export class Colours {
-	private palette: { [name: string]: string[] };
+	private palette: { [name: string]: string[] }; // of palette.h
+	private sizes: number[];
 	private fill: Uint32Array;
 	private memory: Uint32Array; // by State, of a page without live bytes
 	private classes = new Map<Kind, Classes>();
 	private byOwner = new Map<string, Uint8Array>();
 
 	constructor(private data: MovieData, private films: Film[], private sites: Site[]) {
-		this.palette = { ...PALETTE, ...data.colours };
+		this.palette = { ...data.colours, classes: data.colours.classes.map(lighter) };
+		this.sizes = [...data.sizes, Infinity];
 		this.fill = ramp(this.palette.occupancy, PAGE + 1);
 		this.memory = Uint32Array.of(0, rgba(this.palette.mapped[0]),
 			rgba(this.palette.retained[0]), 0);
@@ -139,7 +135,7 @@ export class Colours {
 	private of(kind: Kind): Classes {
 		let c = this.classes.get(kind);
 		if (!c) {
-			c = kind === "age" ? this.ages() : kind === "size" ? this.sizes() :
+			c = kind === "age" ? this.ages() : kind === "size" ? this.sizeClasses() :
 				kind === "thread" ? this.threads() : this.places(kind);
 			this.classes.set(kind, c);
 		}
@@ -156,10 +152,10 @@ export class Colours {
 				swatches: colours.map((colour, i) => ({ colour, label: label(i) })) } };
 	}
 
-	private sizes(): Classes {
+	private sizeClasses(): Classes {
 		const colours = this.palette.size;
-		const label = (i: number) => i === SIZES.length - 1 ? "more" : `to ${bytes(SIZES[i])}`;
-		return { of: (film, owner) => SIZES.findIndex((s) => film.owners.size[owner] <= s),
+		const label = (i: number) => i === this.sizes.length - 1 ? "more" : `to ${bytes(this.sizes[i])}`;
+		return { of: (film, owner) => this.sizes.findIndex((s) => film.owners.size[owner] <= s),
 			colours: Uint32Array.from(colours, rgba),
 			legend: { title: "Size of the largest block, as asked for",
 				swatches: colours.map((colour, i) => ({ colour, label: label(i) })) } };

@@ -37,6 +37,7 @@ export interface MovieData {
 	threads: number[]; // by index: number in the trace
 	sites: string; // packed JSON: Site[]; [0] is "not known"
 	colours: { [name: string]: string[] };
+	sizes: number[]; // the greatest size of each class but the last
 	films: FilmData[];
 }
 

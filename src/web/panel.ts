@@ -109,8 +109,8 @@ export class Panel {
 		this.figures.innerHTML =
 			part("resident", f.resident[i] ? bytes(f.resident[i]) : "–",
 				"Physical memory of the allocator") +
-			part("kept empty", this.film.data.residency ? bytes(f.retained[i] * PAGE) : "–",
-				"Resident pages without a live byte") +
+			(this.film.data.residency ? part("kept empty", bytes(f.retained[i] * PAGE),
+				"Resident pages without a live byte") : "") +
 			part("page use", percent(f.requested[i], f.pages[i] * PAGE),
 				"Bytes asked for of the pages that hold them");
 	}

@@ -52,8 +52,8 @@ const MARKUP = `
 <div class="mp-legend" aria-label="Legend"></div>
 <div class="mp-panels"></div>
 <div class="mp-time">
-	<input type="range" class="mp-frame" min="0" step="1" aria-label="Frame">
 	<output class="mp-now"></output>
+	<input type="range" class="mp-frame" min="0" step="1" aria-label="Frame">
 </div>
 <div class="mp-chart-box"></div>
 <div class="mp-lines"></div>`;
@@ -99,7 +99,7 @@ export class Player {
 			p.films.push(await Film.open(film));
 		const packed = await unpack(data.sites);
 		p.sites = packed.length ? JSON.parse(new TextDecoder().decode(packed)) : [];
-		p.frames = Math.max(1, ...p.films.map((f) => f.frames));
+		p.frames = p.films[0].frames;
 		p.build();
 		p.listen();
 		p.arrange();
@@ -216,7 +216,7 @@ export class Player {
 	private arrange(): void {
 		const panels = this.panels.filter((p) => this.shown[p.index]);
 		const width = this.get("panels").clientWidth;
-		const height = Math.max(300, window.innerHeight - 360);
+		const height = Math.max(280, window.innerHeight - this.otherHeight());
 		for (const p of this.panels)
 			p.root.hidden = !this.shown[p.index];
 		this.chart.size(this.get("chart-box").clientWidth, 170);
@@ -233,18 +233,28 @@ export class Player {
 		this.draw();
 	}
 
+	/** What stands above and below the panels. */
+	private otherHeight(): number {
+		const root = this.root.getBoundingClientRect();
+		const panels = this.get("panels").getBoundingClientRect();
+		const below = this.get("lines").getBoundingClientRect().bottom - panels.bottom;
+		return panels.top - root.top + below + 16;
+	}
+
+	/** Side by side is better to compare: one above the other must give more than that. */
 	private best(panels: Panel[], width: number, height: number) {
 		const rows = new Map(COLUMNS.map((c) =>
 			[c, Math.max(...panels.map((p) => new Layout(p.film.data, c).rows))]));
-		let best = { scale: 0, columns: 64, across: 1, width: 1, height: 1 };
+		let best = { worth: 0, scale: 0, columns: 64, across: 1, width: 1, height: 1 };
 		for (let across = 1; across <= panels.length; across++) {
 			const down = Math.ceil(panels.length / across);
 			const w = Math.floor((width - GAP * (across - 1)) / across);
 			const h = Math.max(140, Math.floor((height - 56 * down) / down));
 			for (const columns of COLUMNS) {
 				const scale = Math.min(w / columns, h / rows.get(columns)!, 24);
-				if (scale > best.scale * 1.02)
-					best = { scale, columns, across, width: w,
+				const worth = scale * (1 + 0.5 * (across - 1) / panels.length);
+				if (worth > best.worth * 1.02)
+					best = { worth, scale, columns, across, width: w,
 						height: Math.max(90, Math.min(h,
 							Math.ceil(scale * rows.get(columns)!))) };
 			}
@@ -290,6 +300,12 @@ export class Player {
 	private goto(frame: number): void {
 		this.frame = Math.max(0, Math.min(this.frames - 1, frame));
 		this.draw();
+	}
+
+	/** Frames are those of the first film; others show what they have at its calls. */
+	private seek(film: Film): void {
+		const first = this.films[0];
+		film.seek(film === first ? this.frame : film.frameAt(first.figures.op[this.frame]));
 	}
 
 	private play(on: boolean): void {
@@ -338,7 +354,7 @@ export class Player {
 		for (const p of this.panels) {
 			if (!this.shown[p.index])
 				continue;
-			p.film.seek(Math.min(this.frame, p.film.frames - 1));
+			this.seek(p.film);
 			p.draw(this.colours, this.kind, this.view, this.pins);
 			op = p.film.figures.op[p.film.frame];
 			ns = p.film.figures.ns[p.film.frame];
@@ -440,7 +456,7 @@ export class Player {
 		const box = panel.canvas.getBoundingClientRect();
 		const [x, y] = panel.pointOf(page, this.view);
 		this.pointer = { x: box.left + x + this.view.scale, y: box.top + y + this.view.scale };
-		panel.film.seek(Math.min(this.frame, panel.film.frames - 1));
+		this.seek(panel.film);
 		this.tellPage(panel);
 		this.tip.say(panel.film.name, this.factsOf(panel));
 	}
@@ -562,9 +578,8 @@ export class Player {
 	private listenChart(): void {
 		const { canvas } = this.chart;
 		const seek = (e: PointerEvent) => {
-			const film = this.films.find((_, i) => this.shown[i]);
-			if (film)
-				this.pausedGoto(film.frameAt(this.chart.opAt(e.offsetX)));
+			if (this.films.length)
+				this.pausedGoto(this.films[0].frameAt(this.chart.opAt(e.offsetX)));
 		};
 		canvas.addEventListener("pointerdown", (e) => {
 			canvas.setPointerCapture(e.pointerId);

@@ -35,7 +35,7 @@ export function facts(film: Film, layout: Layout, page: number, data: MovieData,
 	} else {
 		out.push({ name: "alive", text: "nothing" });
 	}
-	if (STATES[state[page]])
+	if (film.data.residency && STATES[state[page]])
 		out.push({ name: "memory", text: STATES[state[page]] });
 	if (owner[page])
 		out.push(...ownerFacts(film, owner[page], data, sites));

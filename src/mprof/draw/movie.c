@@ -15,6 +15,7 @@
 #include "movie_pack.h"
 #include "movie_player.h"
 #include "movie_sites.h"
+#include "palette.h"
 
 struct movie_film {
 	char *name;
@@ -222,6 +223,48 @@ static void write_threads(FILE *out, const struct movie *m)
 	putc(']', out);
 }
 
+/* A ramp or a list: `count` colours, every step-th. */
+static void write_ramp(FILE *out, const char *name, unsigned first, unsigned count, unsigned step)
+{
+	const uint8_t(*rgb)[3] = palette() + first;
+	unsigned i;
+
+	fprintf(out, "\"%s\":[", name);
+	for (i = 0; i < count; i += step)
+		fprintf(out, "%s\"#%02x%02x%02x\"", i ? "," : "", rgb[i][0], rgb[i][1], rgb[i][2]);
+	putc(']', out);
+}
+
+/* The colours are those of all pictures. */
+static void write_colours(FILE *out)
+{
+	static const struct {
+		const char *name;
+		unsigned first, count, step;
+	} row[] = {
+		{ "occupancy", COLOUR_FULL, FULL_LEVELS, 1 },
+		{ "age", COLOUR_AGE, AGE_LEVELS, AGE_LEVELS / 8 },
+		{ "size", COLOUR_SIZE, SIZE_CLASSES, 1 },
+		{ "classes", COLOUR_HUE, HUES, 1 },
+		{ "other", COLOUR_OTHER, 1, 1 },
+		{ "retained", COLOUR_RETAINED, 1, 1 },
+		{ "mapped", COLOUR_MAPPED, 1, 1 },
+		{ "pin", COLOUR_PIN, 1, 1 },
+	};
+	unsigned i;
+
+	fputs(",\"colours\":{", out);
+	for (i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		if (i)
+			putc(',', out);
+		write_ramp(out, row[i].name, row[i].first, row[i].count, row[i].step);
+	}
+	fputs("},\"sizes\":[", out);
+	for (i = 0; i + 1 < SIZE_CLASSES; i++)
+		fprintf(out, "%s%llu", i ? "," : "", (unsigned long long)palette_size_most(i));
+	putc(']', out);
+}
+
 static int write_head(FILE *out, const struct movie *m, const char *left_out, struct error *err)
 {
 	const struct movie_options *o = &m->options;
@@ -240,7 +283,7 @@ static int write_head(FILE *out, const struct movie *m, const char *left_out, st
 	    write_string(out, "left_out", left_out, err) < 0)
 		return -ENOMEM;
 	write_threads(out, m);
-	fputs(",\"colours\":{}", out);
+	write_colours(out);
 	return 0;
 }
 

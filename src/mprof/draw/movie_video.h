@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * movie_video.h - a movie as pictures one after the other: animated PNG, which
+ * is written here, and what an installed ffmpeg makes of frames in a pipe.
+ *
+ * Errors: -errno with err filled; nothing is left behind.  Threads: one at a time.
+ */
+#ifndef MPROF_DRAW_MOVIE_VIDEO_H
+#define MPROF_DRAW_MOVIE_VIDEO_H
+
+#include <stdbool.h>
+
+#include "../util/error.h"
+#include "movie.h"
+
+/* By the end of their names: .html, .htm; .apng, .png, .mp4, .webm, .y4m. */
+bool movie_is_page(const char *path);
+bool movie_is_video(const char *path);
+
+/* May this movie be written there?  -ENOENT: it takes ffmpeg, which is not installed. */
+int movie_video_check(const char *path, struct error *err);
+int movie_write_video(struct movie *m, const char *path, struct error *err);
+
+#endif
