@@ -1,20 +1,33 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * playback_input.h - what `mprof replay`, `image`, `movie` and `compare` are
- * given: a trace, a playback file, or another tool's record, told apart by
- * their content.  What is not a playback file is compiled to a temporary one,
- * which has no name and so goes away with this process, however it ends.
+ * playback_input.h - what `mprof sort`, `replay`, `image`, `movie` and `compare`
+ * are given: a trace, a playback file, or another tool's record, told apart by
+ * their content.  What is not a playback file is compiled, but for `sort` to a
+ * temporary one, which has no name and so goes away with this process, however
+ * it ends.
  *
  * Errors are printed; the return value is the exit status.
  */
 #ifndef MPROF_CMD_PLAYBACK_INPUT_H
 #define MPROF_CMD_PLAYBACK_INPUT_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include <mprof/playback.h>
 
 #include "../replay/compile.h"
 #include "../replay/playfile.h"
 #include "../trace/trace.h"
+
+struct playback_options {
+	uint32_t process; /* number, COMPILE_ALL, or 0: the one with most calls */
+	const struct compile_change *change; /* not of a file that is compiled already */
+	bool quiet;			     /* do not say what was left out or mended */
+};
+
+/* "all", or a number; false when it is neither. */
+bool playback_process(const char *arg, uint32_t *process);
 
 struct playback_input {
 	const char *path; /* of the playback file, for a runner; valid until close */
@@ -25,17 +38,24 @@ struct playback_input {
 	int fd;
 };
 
-struct playback_options {
-	uint32_t process; /* number, COMPILE_ALL, or 0: the one with most calls */
-	const struct compile_change *change; /* needs a trace or another tool's record */
-	bool quiet;			     /* do not say what was left out or mended */
-};
-
-/* "all", or a number; false when it is neither. */
-bool playback_process(const char *arg, uint32_t *process);
-
+/* On an error there is nothing to close. */
 int playback_input_open(struct playback_input *in, const char *path,
 			const struct playback_options *o);
 void playback_input_close(struct playback_input *in);
+
+/* ---- for `mprof sort` ---- */
+
+/* What was compiled from. */
+struct playback_source {
+	struct trace *trace;		 /* NULL: another tool's record */
+	struct compile_process *process; /* of a trace with several: most calls first */
+	size_t processes;
+	uint32_t chosen; /* number, or COMPILE_ALL */
+};
+
+/* Compiles path to out, or, if that is NULL, to fd; the source is released on errors. */
+int playback_compile(const char *path, const char *out, int fd, const struct playback_options *o,
+		     struct playback_source *source, struct mprof_play_summary *sum);
+void playback_source_release(struct playback_source *s);
 
 #endif

@@ -65,7 +65,7 @@ struct playfile_op {
 struct playfile_cursor {
 	const uint64_t *at, *end;
 	const uint32_t *sites;
-	uint64_t op, ns, slots;
+	uint64_t op, ns, calls, slots;
 	uint32_t thread, threads;
 };
 

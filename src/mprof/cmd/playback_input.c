@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* playback_input.c - from any record to a playback file. */
+#include "playback_input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../out/text.h"
+#include "cmd.h"
+
+bool playback_process(const char *arg, uint32_t *process)
+{
+	char *end;
+	unsigned long n;
+
+	if (!strcmp(arg, "all")) {
+		*process = COMPILE_ALL;
+		return true;
+	}
+	errno = 0;
+	n = strtoul(arg, &end, 10);
+	*process = (uint32_t)n;
+	return !errno && !*end && end != arg && *arg != '-' && n && n < COMPILE_ALL;
+}
+
+/* ---- what is said about it ---- */
+
+static void told(uint64_t n, const char *one, const char *many, const char *what)
+{
+	if (n)
+		cmd_warn("%s %s", text_many(n, one, many).s, what);
+}
+
+static void tell_mended(const struct mprof_play_summary *s)
+{
+	told(s->unknown_frees, "free", "frees",
+	     "of blocks whose allocation was not recorded: left out");
+	told(s->inherited_frees, "free", "frees",
+	     "of blocks that a forked process had from its parent: left out");
+	told(s->double_allocations, "block", "blocks",
+	     "at an address that was not free: a free was put before");
+	told(s->inversions, "call", "calls", "in the wrong order, put right");
+	told(s->lost, "call", "calls", "lost while recording");
+	told(s->damaged, "place", "places", "in the file cannot be read: what follows is missing");
+}
+
+static void tell_processes(const struct playback_source *s)
+{
+	const struct compile_process *p = s->process;
+
+	if (s->processes < 2)
+		return;
+	if (s->chosen == COMPILE_ALL)
+		fprintf(stderr, "mprof: all %zu processes that called an allocator, as one\n",
+			s->processes);
+	else
+		fprintf(stderr,
+			"mprof: process %" PRIu32 " of %zu; most calls has %" PRIu32 " (%s, %s);"
+			" --process N or all chooses\n",
+			s->chosen, s->processes, p->number, p->exe, text_count(p->calls).s);
+}
+
+/* ---- compiling ---- */
+
+struct shown {
+	struct timespec start;
+	bool shown;
+};
+
+static void show(void *context, uint64_t events, double part)
+{
+	struct shown *s = context;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!s->shown && now.tv_sec - s->start.tv_sec + (now.tv_nsec > s->start.tv_nsec) < 2)
+		return;
+	s->shown = true;
+	fprintf(stderr, "\rmprof: sorting, %3.0f %%, %.0f million events ",
+		100.0 * (part > 1 ? 1 : part), (double)events / 1e6);
+}
+
+static int compile_log(struct playback_source *s, const char *out, int fd,
+		       const struct playback_options *o, struct mprof_play_summary *sum)
+{
+	struct compile_options options = {
+		.path = out,
+		.fd = fd,
+		.change = o->change,
+		.process = s->chosen,
+	};
+	struct shown shown = { .shown = false };
+	struct error err;
+	int ret;
+
+	clock_gettime(CLOCK_MONOTONIC, &shown.start);
+	if (isatty(STDERR_FILENO)) {
+		options.progress = show;
+		options.progress_context = &shown;
+	}
+	ret = compile_trace(s->trace, &options, sum, &err);
+	if (shown.shown)
+		fputs("\r\033[K", stderr);
+	return ret ? cmd_error(ret == -EINVAL ? STATUS_FILE : STATUS_FOUND, "%s", err.text)
+		   : STATUS_OK;
+}
+
+/* A trace with threads of one process has nothing to choose from. */
+static int choose(struct playback_source *s, const struct playback_options *o)
+{
+	const struct trace_thread *thread;
+	size_t n = trace_threads(s->trace, &thread), i;
+	struct error err;
+
+	s->chosen = o->process;
+	for (i = 1; i < n && thread[i].process == thread[0].process; i++)
+		;
+	if (i >= n)
+		return STATUS_OK;
+	if (compile_processes(s->trace, &s->process, &s->processes, &err))
+		return cmd_error(STATUS_FOUND, "%s", err.text);
+	if (!s->chosen && s->processes)
+		s->chosen = s->process[0].number;
+	return STATUS_OK;
+}
+
+static int from_trace(struct playback_source *s, const char *path, const char *out, int fd,
+		      const struct playback_options *o, struct mprof_play_summary *sum)
+{
+	struct error err;
+	int status;
+
+	if (trace_open(&s->trace, path, MPROF_MAGIC_TRACE, &err))
+		return cmd_error(STATUS_FILE, "%s", err.text);
+	status = choose(s, o);
+	if (!status && !o->quiet)
+		tell_processes(s);
+	return status ? status : compile_log(s, out, fd, o, sum);
+}
+
+int playback_compile(const char *path, const char *out, int fd, const struct playback_options *o,
+		     struct playback_source *source, struct mprof_play_summary *sum)
+{
+	int status;
+
+	*source = (struct playback_source){ .trace = NULL };
+	status = from_trace(source, path, out, fd, o, sum);
+	if (status)
+		playback_source_release(source);
+	else if (!o->quiet)
+		tell_mended(sum);
+	return status;
+}
+
+void playback_source_release(struct playback_source *s)
+{
+	trace_close(s->trace);
+	free(s->process);
+	*s = (struct playback_source){ .trace = NULL };
+}
+
+/* ---- for players ---- */
+
+/* For names of sites: the trace that it says, if it is still that one. */
+static struct trace *source_of(const struct playfile *p)
+{
+	const struct mprof_playback_header *h = playfile_header(p);
+	struct trace *t = NULL;
+
+	if (!(h->flags & MPROF_PLAY_HAS_SITES) || !*h->source)
+		return NULL;
+	if (trace_open(&t, h->source, MPROF_MAGIC_TRACE, NULL))
+		return NULL;
+	if (!memcmp(trace_header(t)->run_id, h->run_id, sizeof(h->run_id)))
+		return t;
+	trace_close(t);
+	return NULL;
+}
+
+static int unnamed(void)
+{
+	const char *base = getenv("TMPDIR");
+	char *name;
+	int fd;
+
+	if (asprintf(&name, "%s/mprof-XXXXXX", base && *base ? base : "/tmp") < 0)
+		return -ENOMEM;
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd < 0)
+		fd = -errno;
+	else
+		unlink(name);
+	free(name);
+	return fd;
+}
+
+static int open_compiled(struct playback_input *in, const char *path,
+			 const struct playback_options *o)
+{
+	struct playback_source source;
+	struct mprof_play_summary sum;
+	int status;
+
+	in->fd = unnamed();
+	if (in->fd < 0)
+		return cmd_error(STATUS_FOUND,
+				 "cannot make a temporary file: %s; TMPDIR says where",
+				 strerror(-in->fd));
+	status = playback_compile(path, NULL, in->fd, o, &source, &sum);
+	if (status)
+		return status;
+	in->trace = source.trace;
+	source.trace = NULL;
+	playback_source_release(&source);
+	/* Under this name another process of ours can open it while we have it open. */
+	snprintf(in->text, sizeof(in->text), "/proc/%d/fd/%d", (int)getpid(), in->fd);
+	in->path = in->text;
+	return STATUS_OK;
+}
+
+int playback_input_open(struct playback_input *in, const char *path,
+			const struct playback_options *o)
+{
+	struct error err;
+	int status = STATUS_OK;
+
+	*in = (struct playback_input){ .path = path, .fd = -1 };
+	if (!playfile_is(path))
+		status = open_compiled(in, path, o);
+	else if (o->change)
+		status =
+		    cmd_error(STATUS_USAGE,
+			      "'%s' is compiled already: changes are made from the trace", path);
+	if (!status && playfile_open(&in->file, in->path, &err))
+		status = cmd_error(STATUS_FILE, "%s", err.text);
+	if (status)
+		playback_input_close(in);
+	else if (in->fd < 0)
+		in->trace = source_of(in->file);
+	return status;
+}
+
+void playback_input_close(struct playback_input *in)
+{
+	playfile_close(in->file);
+	trace_close(in->trace);
+	if (in->fd >= 0)
+		close(in->fd);
+	*in = (struct playback_input){ .fd = -1 };
+}

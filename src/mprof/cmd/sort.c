@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * sort.c - `mprof sort`: compiles a trace to a playback file, or checks one.
+ */
+#include <argp.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../out/json.h"
+#include "../out/text.h"
+#include "cmd.h"
+#include "playback_input.h"
+
+struct options {
+	const char *log, *output;
+	struct playback_options playback;
+	bool json, check;
+};
+
+enum { JSON = 256, PROCESS, CHECK };
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "FILE", 0, "Write the playback file here [LOG.play]", 0 },
+	{ "process", PROCESS, "N|all", 0,
+	  "This process, by its number in the run, or all as threads of one [the one with most"
+	  " calls]",
+	  0 },
+	{ "json", JSON, NULL, 0, "What was found, as one JSON object", 0 },
+	{ "check", CHECK, NULL, 0, "Only check a playback file, every word of it", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case 'o':
+		o->output = arg;
+		return 0;
+	case PROCESS:
+		if (!playback_process(arg, &o->playback.process))
+			argp_error(state, "--process is a number of a process or 'all', not '%s'",
+				   arg);
+		return 0;
+	case JSON:
+		o->json = true;
+		return 0;
+	case CHECK:
+		o->check = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (o->log)
+			argp_error(state, "one file at a time, not '%s' as well", arg);
+		o->log = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!o->log)
+			argp_error(state, "which trace? for example: mprof sort mprof.log");
+		if (o->check && o->output)
+			argp_error(state, "--check writes nothing: without -o");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "LOG",
+	.doc =
+	    "Compiles a trace, or another tool's record of calls, to a playback file: the same"
+	    " calls in the same order, with numbers of blocks in the place of addresses, ready to"
+	    " be asked of any allocator. `mprof replay', `image', `movie' and `compare' take"
+	    " traces as well; a playback file spares them this step.",
+};
+
+static const char *const op_names[] = {
+	[MPROF_PLAY_MALLOC] = "malloc",	  [MPROF_PLAY_FREE] = "free",
+	[MPROF_PLAY_CALLOC] = "calloc",	  [MPROF_PLAY_REALLOC] = "realloc",
+	[MPROF_PLAY_ALIGNED] = "aligned",
+};
+
+/* ---- as text ---- */
+
+static void print_text(const struct playfile *p)
+{
+	const struct mprof_playback_header *h = playfile_header(p);
+	const struct mprof_play_summary *s = &h->sum;
+	const char *comma = "";
+	unsigned op;
+
+	printf("%s: %s", playfile_path(p), text_many(s->calls, "call", "calls").s);
+	if (*h->program)
+		printf(" of '%.60s%s'", h->program, strlen(h->program) > 60 ? "..." : "");
+	printf("\n  ");
+	for (op = MPROF_PLAY_MALLOC; op <= MPROF_PLAY_ALIGNED; op++) {
+		if (!s->by_op[op])
+			continue;
+		printf("%s%s %s", comma, text_count(s->by_op[op]).s, op_names[op]);
+		comma = ", ";
+	}
+	printf("; %s asked for\n", text_bytes(s->asked_bytes).s);
+	printf("  peak %s in up to %s, after call %s\n", text_bytes(s->peak_bytes).s,
+	       text_many(s->peak_blocks, "block", "blocks").s, text_count(s->peak_op + 1).s);
+	printf("  left at the end %s in %s\n", text_bytes(s->left_bytes).s,
+	       text_many(s->left_blocks, "block", "blocks").s);
+	printf("  %s", text_many(h->threads, "thread", "threads").s);
+	if (h->threads > 1)
+		printf(", %s by another thread than allocated",
+		       text_many(s->remote_frees, "block freed", "blocks freed").s);
+	if (h->flags & MPROF_PLAY_HAS_TIMES)
+		printf("; recorded in %s", text_ns(s->recorded_ns).s);
+	printf("\n  %s, %.1f bytes a call; %s\n", text_bytes(h->file_bytes).s,
+	       (double)h->file_bytes / (double)s->calls, text_many(h->slots, "slot", "slots").s);
+}
+
+/* ---- as JSON ---- */
+
+static json *sums_json(const struct mprof_play_summary *s)
+{
+	json *o = json_object_new_object();
+	unsigned op;
+
+	for (op = MPROF_PLAY_MALLOC; op <= MPROF_PLAY_ALIGNED; op++)
+		add_n(o, op_names[op], s->by_op[op]);
+	return o;
+}
+
+static json *mended_json(const struct mprof_play_summary *s)
+{
+	json *o = json_object_new_object();
+
+	add_n(o, "failed_calls", s->failed);
+	add_n(o, "null_frees", s->null_frees);
+	add_n(o, "unknown_frees", s->unknown_frees);
+	add_n(o, "inherited_frees", s->inherited_frees);
+	add_n(o, "double_allocations", s->double_allocations);
+	add_n(o, "inversions", s->inversions);
+	add_n(o, "swept_blocks", s->swept);
+	add_n(o, "lost_calls", s->lost);
+	add_n(o, "damaged_places", s->damaged);
+	return o;
+}
+
+static json *processes_json(const struct playback_source *s)
+{
+	json *list = json_object_new_array(), *o;
+	size_t i;
+
+	for (i = 0; i < s->processes; i++) {
+		o = json_object_new_object();
+		add_n(o, "process", s->process[i].number);
+		add_s(o, "exe", s->process[i].exe);
+		add_n(o, "calls", s->process[i].calls);
+		add_b(o, "chosen", s->chosen == COMPILE_ALL || s->chosen == s->process[i].number);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+static void print_json(const struct playfile *p, const struct playback_source *source)
+{
+	const struct mprof_playback_header *h = playfile_header(p);
+	const struct mprof_play_summary *s = &h->sum;
+	json *o = json_object_new_object();
+
+	add_s(o, "file", playfile_path(p));
+	add_n(o, "file_bytes", h->file_bytes);
+	add_s(o, "program", h->program);
+	add_s(o, "source", h->source);
+	add_s(o, "input", h->input);
+	add_b(o, "changed", h->flags & MPROF_PLAY_CHANGED);
+	add_b(o, "cut", h->flags & MPROF_PLAY_CUT);
+	add_b(o, "sites", h->flags & MPROF_PLAY_HAS_SITES);
+	add_n(o, "threads", h->threads);
+	add_n(o, "slots", h->slots);
+	add_n(o, "calls", s->calls);
+	add(o, "calls_by_operation", sums_json(s));
+	add_n(o, "asked_bytes", s->asked_bytes);
+	add_n(o, "peak_bytes", s->peak_bytes);
+	add_n(o, "peak_blocks", s->peak_blocks);
+	add_n(o, "peak_op", s->peak_op);
+	add_n(o, "left_bytes", s->left_bytes);
+	add_n(o, "left_blocks", s->left_blocks);
+	add_n(o, "remote_frees", s->remote_frees);
+	add_n(o, "recorded_ns", s->recorded_ns);
+	add_n(o, "touched_blocks", s->touched_blocks);
+	add(o, "not_played", mended_json(s));
+	if (source)
+		add(o, "processes", processes_json(source));
+	printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
+							     JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(o);
+}
+
+/* ---- the command ---- */
+
+static int answer(const char *path, const struct options *o, const struct playback_source *source)
+{
+	struct playfile *p;
+	struct error err;
+
+	if (playfile_open(&p, path, &err))
+		return cmd_error(STATUS_FILE, "%s", err.text);
+	if (o->check && playfile_check(p, &err)) {
+		playfile_close(p);
+		return cmd_error(STATUS_FILE, "%s", err.text);
+	}
+	if (o->json)
+		print_json(p, source);
+	else
+		print_text(p);
+	playfile_close(p);
+	return STATUS_OK;
+}
+
+static int compile(const struct options *o)
+{
+	struct playback_source source;
+	struct mprof_play_summary sum;
+	char *path = NULL;
+	int status;
+
+	if (playfile_is(o->log))
+		return cmd_error(STATUS_USAGE,
+				 "'%s' is a playback file already; --check looks at it", o->log);
+	if (o->output)
+		path = strdup(o->output);
+	else if (asprintf(&path, "%s.play", o->log) < 0)
+		path = NULL;
+	if (!path)
+		return cmd_error(STATUS_FOUND, "no memory for a name");
+	status = playback_compile(o->log, path, -1, &o->playback, &source, &sum);
+	if (!status) {
+		status = answer(path, o, &source);
+		playback_source_release(&source);
+	}
+	free(path);
+	return status;
+}
+
+int cmd_sort(int argc, char **argv)
+{
+	struct options o = { .log = NULL };
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
+		return STATUS_USAGE;
+	return o.check ? answer(o.log, &o, NULL) : compile(&o);
+}

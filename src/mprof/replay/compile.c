@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * compile.c - the compiler from outside: making it, feeding its window, and
+ * the header at the end.
+ */
+#include "compile.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compile_parts.h"
+
+/* ---- making and releasing ---- */
+
+static int keep_strings(struct compile *c)
+{
+	const char *given[] = { c->options.program, c->options.source, c->options.input };
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		c->strings[i] = strdup(given[i] ? given[i] : "");
+		if (!c->strings[i])
+			return -ENOMEM;
+	}
+	if (c->options.run_id)
+		memcpy(c->run_id, c->options.run_id, sizeof(c->run_id));
+	return 0;
+}
+
+static int make_tables(struct compile *c)
+{
+	if (addresses_init(&c->addresses) < 0 || keep_strings(c) < 0)
+		return -ENOMEM;
+	c->thread = calloc(1, sizeof(*c->thread));
+	if (!c->thread)
+		return -ENOMEM;
+	c->threads_room = 1;
+	(void)compile_process_of(c, 1);
+	(void)compile_find_thread(c, 0);
+	return c->error;
+}
+
+static int make_inner(struct compile *c, struct error *err)
+{
+	struct compile_options o = c->options;
+	int ret;
+
+	o.change = NULL;
+	ret = compile_new(&c->inner, &o, err);
+	if (!ret)
+		c->inner->changed = true;
+	return ret;
+}
+
+int compile_new(struct compile **out, const struct compile_options *o, struct error *err)
+{
+	struct compile *c = calloc(1, sizeof(*c));
+	int ret;
+
+	*out = NULL;
+	if (!c)
+		return fail(err, -ENOMEM, "no memory to compile");
+	c->options = *o;
+	c->change = o->change;
+	c->writes = !o->change;
+	c->time_word = MPROF_PLAY_TIME;
+	c->writer = (struct writer){ .fd = -1, .sites_fd = -1 };
+	ret = make_tables(c);
+	if (ret)
+		ret = fail(err, ret, "no memory to compile");
+	else if (c->change)
+		ret = make_inner(c, err);
+	else
+		ret = writer_open(&c->writer, o->path, o->fd, o->sites, err);
+	if (ret) {
+		compile_abandon(c);
+		return ret;
+	}
+	*out = c;
+	return 0;
+}
+
+void compile_abandon(struct compile *c)
+{
+	uint32_t i;
+
+	if (!c)
+		return;
+	compile_abandon(c->inner);
+	writer_release(&c->writer);
+	addresses_release(&c->addresses);
+	for (i = 0; i < c->threads; i++)
+		free(c->thread[i].pool);
+	for (i = 0; i < 3; i++)
+		free(c->strings[i]);
+	free(c->block);
+	free(c->thread);
+	free(c->thread_place);
+	free(c->resting);
+	free(c->touch_at);
+	free(c->by_index);
+	free(c->gone);
+	free(c->process);
+	free(c->tag);
+	free(c);
+}
+
+/* ---- the window ---- */
+
+static void apply_some(struct compile *c, size_t n)
+{
+	if (!c->error)
+		compile_apply(c, n);
+	c->base = (c->base + n) & (COMPILE_RING - 1);
+	c->count -= n;
+}
+
+void compile_call(struct compile *c, const struct compile_call *call)
+{
+	*compile_at(c, c->count++) = *call;
+	if (c->count == COMPILE_RING)
+		apply_some(c, COMPILE_BATCH);
+}
+
+void compile_emit(struct compile *to, const struct compile_call *call)
+{
+	compile_call(to, call);
+}
+
+void compile_thread_end(struct compile *c, uint32_t thread)
+{
+	const struct compile_call end = { .thread = thread, .half = COMPILE_THREAD_END };
+
+	compile_call(c, &end);
+}
+
+void compile_process_gone(struct compile *c, uint32_t process, uint32_t thread)
+{
+	const struct compile_call gone = {
+		.thread = thread,
+		.process = process,
+		.half = COMPILE_PROCESS_GONE,
+	};
+
+	compile_call(c, &gone);
+}
+
+void compile_damage(struct compile *c, uint64_t lost, uint64_t damaged, bool cut)
+{
+	c->sum.lost += lost;
+	c->sum.damaged += damaged;
+	c->cut |= cut;
+}
+
+/* ---- the end ---- */
+
+static void play_ends(struct compile *c)
+{
+	uint32_t i;
+
+	for (i = 0; i < c->begun; i++)
+		compile_thread_exits(c, &c->thread[c->by_index[i]]);
+	writer_room(&c->writer);
+	writer_put(&c->writer, MPROF_PLAY_END);
+}
+
+static struct mprof_play_thread *list_threads(struct compile *c)
+{
+	struct mprof_play_thread *list = calloc(c->begun + 1, sizeof(*list));
+	const struct compile_thread *t;
+	uint32_t i;
+
+	for (i = 0; list && i < c->begun; i++) {
+		t = &c->thread[c->by_index[i]];
+		list[i] = (struct mprof_play_thread){
+			.calls = t->calls,
+			.first_ns = t->first_ns,
+			.last_ns = t->last_ns,
+			.recorded = t->number,
+			.creator = c->thread[t->creator].index,
+		};
+	}
+	return list;
+}
+
+static void copy_string(char *to, size_t room, const char *from)
+{
+	size_t n = strnlen(from, room - 1);
+
+	memcpy(to, from, n);
+	memset(to + n, 0, room - n);
+}
+
+static void make_header(const struct compile *c, struct mprof_playback_header *h)
+{
+	memset(h, 0, sizeof(*h));
+	memcpy(h->magic, MPROF_PLAYBACK_MAGIC, sizeof(h->magic));
+	h->version = MPROF_PLAYBACK_VERSION;
+	h->header_bytes = MPROF_PLAY_PAGE;
+	h->slots = c->slots;
+	h->threads = c->begun;
+	h->flags = (c->last_ns > c->first_ns ? MPROF_PLAY_HAS_TIMES : 0) |
+		   (c->options.sites ? MPROF_PLAY_HAS_SITES : 0) |
+		   (c->sum.touched_blocks ? MPROF_PLAY_HAS_TOUCH : 0) |
+		   (c->changed ? MPROF_PLAY_CHANGED : 0) | (c->cut ? MPROF_PLAY_CUT : 0);
+	h->sum = c->sum;
+	copy_string(h->program, sizeof(h->program), c->strings[0]);
+	copy_string(h->source, sizeof(h->source), c->strings[1]);
+	copy_string(h->input, sizeof(h->input), c->strings[2]);
+	memcpy(h->run_id, c->run_id, sizeof(h->run_id));
+}
+
+static int finish_file(struct compile *c, struct error *err)
+{
+	struct mprof_playback_header h;
+	struct mprof_play_thread *list;
+	int ret;
+
+	if (!c->error && !c->begun)
+		return fail(err, -EINVAL, "there is nothing to play: no call of an allocator");
+	play_ends(c);
+	c->sum.left_bytes = c->live_bytes;
+	c->sum.left_blocks = c->live_blocks;
+	c->sum.recorded_ns = c->last_ns - c->first_ns;
+	list = list_threads(c);
+	if (c->error == -EOVERFLOW)
+		ret = fail(err, c->error, "more than 4294967294 blocks live at once");
+	else if (c->error || !list)
+		ret = fail(err, -ENOMEM, "no memory to compile %" PRIu64 " live blocks",
+			   c->live_blocks);
+	else {
+		make_header(c, &h);
+		ret = writer_finish(&c->writer, &h, list, err);
+	}
+	free(list);
+	return ret;
+}
+
+/* What the outer one found belongs to the file of the inner one. */
+static void hand_over(struct compile *c)
+{
+	struct mprof_play_summary *to = &c->inner->sum;
+
+	if (c->change->finish)
+		c->change->finish(c->change->self, c->inner);
+	to->failed += c->sum.failed;
+	to->unknown_frees += c->sum.unknown_frees;
+	to->inherited_frees += c->sum.inherited_frees;
+	to->double_allocations += c->sum.double_allocations;
+	to->inversions += c->sum.inversions;
+	to->null_frees += c->sum.null_frees;
+	to->swept += c->sum.swept;
+	compile_damage(c->inner, c->sum.lost, c->sum.damaged, c->cut);
+	if (c->error)
+		c->inner->error = c->error;
+}
+
+int compile_finish(struct compile *c, struct mprof_play_summary *sum, struct error *err)
+{
+	struct compile *inner = c->inner;
+	int ret;
+
+	while (c->count)
+		apply_some(c, c->count < COMPILE_BATCH ? c->count : COMPILE_BATCH);
+	if (inner) {
+		hand_over(c);
+		c->inner = NULL;
+		ret = compile_finish(inner, sum, err);
+	} else {
+		ret = finish_file(c, err);
+		if (sum)
+			*sum = c->sum;
+	}
+	compile_abandon(c);
+	return ret;
+}

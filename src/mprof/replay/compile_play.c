@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * compile_play.c - a call becomes words, and the sums of what was played.
+ */
+#include "compile_parts.h"
+
+#define ALIGN_MIN 8u /* below, all allocators do the same */
+
+/* What an operation is named after, so that EXT need not say it. */
+static const uint8_t own_fn[] = {
+	[MPROF_PLAY_MALLOC] = MPROF_FN_MALLOC,
+	[MPROF_PLAY_FREE] = MPROF_FN_FREE,
+	[MPROF_PLAY_CALLOC] = MPROF_FN_CALLOC,
+	[MPROF_PLAY_REALLOC] = MPROF_FN_REALLOC,
+	[MPROF_PLAY_ALIGNED] = 0,
+};
+
+static unsigned log2_up(uint64_t align)
+{
+	return align <= ALIGN_MIN ? 3 : 64 - (unsigned)__builtin_clzll(align - 1);
+}
+
+/* ---- sums ---- */
+
+static inline void born(struct compile *c, uint64_t size)
+{
+	c->sum.asked_bytes += size;
+	c->live_bytes += size;
+	c->live_blocks++;
+	if (c->live_bytes > c->sum.peak_bytes) {
+		c->sum.peak_bytes = c->live_bytes;
+		c->sum.peak_op = c->sum.calls;
+	}
+	if (c->live_blocks > c->sum.peak_blocks)
+		c->sum.peak_blocks = c->live_blocks;
+}
+
+static inline void count(struct compile *c, struct compile_thread *t, enum mprof_play op,
+			 uint64_t size, uint32_t slot, bool had_old)
+{
+	if (had_old) {
+		c->live_bytes -= c->block[slot].size;
+		c->live_blocks--;
+	}
+	if (op != MPROF_PLAY_FREE)
+		born(c, size);
+	c->sum.by_op[op]++;
+	c->sum.calls++;
+	t->calls++;
+}
+
+/* ---- words ---- */
+
+static inline void put_time(struct compile *c, struct compile_thread *t, uint64_t ns)
+{
+	if (__builtin_expect(!c->has_ns, 0)) {
+		c->has_ns = true;
+		c->first_ns = c->last_ns = ns;
+		c->next_time = ns + COMPILE_TIME_NS;
+	}
+	if (ns < c->last_ns)
+		ns = c->last_ns;
+	c->last_ns = ns;
+	if (!t->calls)
+		t->first_ns = ns - c->first_ns;
+	t->last_ns = ns - c->first_ns;
+	if (__builtin_expect(ns < c->next_time, 1))
+		return;
+	c->time_word = MPROF_PLAY_TIME | (ns - c->first_ns) << 4;
+	c->next_time = ns + COMPILE_TIME_NS;
+	writer_room(&c->writer);
+	writer_put(&c->writer, c->time_word);
+}
+
+static inline void put_call(struct compile *c, enum mprof_play op, const struct compile_call *call,
+			    uint64_t size, uint32_t slot)
+{
+	const unsigned fn = call->fn == own_fn[op] ? 0 : call->fn;
+	const unsigned align = op == MPROF_PLAY_ALIGNED ? log2_up(call->align) : 0;
+
+	if (__builtin_expect(fn || align || size >> MPROF_PLAY_SIZE_BITS, 0))
+		writer_put(&c->writer, mprof_play_ext(align, fn, 0, size));
+	writer_put(&c->writer, mprof_play_call(op, slot, size));
+	writer_site(&c->writer, op == MPROF_PLAY_FREE ? 0 : call->site);
+}
+
+/* ---- touched bytes ---- */
+
+static void end_touch(struct compile *c, const struct compile_call *call, uint32_t slot)
+{
+	const uint64_t at = c->touch_at[slot];
+	uint64_t bytes = call->touched;
+
+	c->touch_at[slot] = COMPILE_NOWHERE;
+	if (at == COMPILE_NOWHERE || !call->has_touched)
+		return;
+	if (bytes > c->block[slot].size)
+		bytes = c->block[slot].size;
+	writer_patch(&c->writer, at, MPROF_PLAY_TOUCH | bytes << 4);
+	c->sum.touched_blocks++;
+}
+
+static void begin_touch(struct compile *c, uint64_t size, uint32_t slot)
+{
+	if (size < MPROF_PLAY_LARGE)
+		return;
+	c->touch_at[slot] = writer_position(&c->writer);
+	writer_put(&c->writer, MPROF_PLAY_TOUCH | MPROF_PLAY_TOUCH_UNKNOWN << 4);
+}
+
+/* ---- a call ---- */
+
+void compile_play(struct compile *c, struct compile_thread *t, enum mprof_play op,
+		  const struct compile_call *call, uint32_t slot, bool had_old)
+{
+	const uint64_t size = op == MPROF_PLAY_FREE ? 0 : compile_size(call);
+
+	put_time(c, t, call->ns);
+	if (__builtin_expect(c->playing != t->index || t->ended, 0))
+		compile_words_begin(c, t);
+	else
+		writer_room(&c->writer);
+	put_call(c, op, call, size, slot);
+	if (__builtin_expect(c->touch_at != NULL, 0)) {
+		if (had_old)
+			end_touch(c, call, slot);
+		if (op != MPROF_PLAY_FREE)
+			begin_touch(c, size, slot);
+	}
+	count(c, t, op, size, slot, had_old);
+	if (__builtin_expect(t->ended, 0))
+		compile_words_end(c, t);
+}

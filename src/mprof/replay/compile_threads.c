@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * compile_threads.c - threads and processes of the feed, and where threads
+ * begin and end in ORDER.
+ *
+ * A thread begins with its first call and ends behind its last one.  Which one
+ * that is nobody knows when the end is told, for the C library still frees
+ * then: the EXIT is written, and when another call comes it is overwritten (as
+ * are GONEs for it) by a TIME word that says nothing new, and put behind that
+ * call.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compile_parts.h"
+
+/* ---- numbers ---- */
+
+static uint32_t tame(uint32_t number)
+{
+	return number < COMPILE_NUMBERS ? number : 0;
+}
+
+static struct compile_thread *new_thread(struct compile *c, uint32_t number)
+{
+	uint64_t room = c->threads_room, numbers = c->thread_numbers;
+
+	if (compile_grow(&c->thread, &room, c->threads + 1, sizeof(*c->thread)) < 0)
+		return NULL;
+	c->threads_room = (uint32_t)room;
+	if (compile_grow(&c->thread_place, &numbers, number + 1ull, sizeof(*c->thread_place)) < 0)
+		return NULL;
+	memset(c->thread_place + c->thread_numbers, 0,
+	       (numbers - c->thread_numbers) * sizeof(*c->thread_place));
+	c->thread_numbers = (uint32_t)numbers;
+	c->thread[c->threads] = (struct compile_thread){
+		.number = number,
+		.creator = COMPILE_NONE,
+		.index = COMPILE_NONE,
+		.gone_at = COMPILE_NOWHERE,
+	};
+	c->thread_place[number] = ++c->threads;
+	return &c->thread[c->threads - 1];
+}
+
+struct compile_thread *compile_known_thread(struct compile *c, uint32_t number)
+{
+	number = tame(number);
+	if (number >= c->thread_numbers || !c->thread_place[number])
+		return NULL;
+	return &c->thread[c->thread_place[number] - 1];
+}
+
+struct compile_thread *compile_find_thread(struct compile *c, uint32_t number)
+{
+	struct compile_thread *t = compile_known_thread(c, number);
+
+	if (!t)
+		t = new_thread(c, tame(number));
+	if (!t) {
+		c->error = -ENOMEM;
+		t = c->thread; /* compile_new made the first one */
+	}
+	c->last_thread = (uint32_t)(t - c->thread);
+	return t;
+}
+
+struct compile_process_state *compile_process_of(struct compile *c, uint32_t number)
+{
+	uint64_t room = c->process_room;
+
+	number = tame(number);
+	if (number >= room) {
+		if (compile_grow(&c->process, &room, number + 1ull, sizeof(*c->process)) < 0) {
+			c->error = -ENOMEM;
+			return &c->process[0]; /* compile_new made some */
+		}
+		memset(c->process + c->process_room, 0,
+		       (room - c->process_room) * sizeof(*c->process));
+		c->process_room = (uint32_t)room;
+	}
+	return &c->process[number];
+}
+
+/* ---- ends ---- */
+
+static void put_exit(struct compile *c, struct compile_thread *t)
+{
+	uint64_t room = c->gone_room;
+
+	writer_room(&c->writer);
+	t->exit_at = writer_position(&c->writer);
+	t->exit_time = c->time_word;
+	t->gone_at = COMPILE_NOWHERE;
+	writer_put(&c->writer, mprof_play_other(MPROF_PLAY_EXIT, t->index));
+	if (compile_grow(&c->gone, &room, c->gone_n + 1, sizeof(*c->gone)) < 0) {
+		c->error = -ENOMEM;
+		return;
+	}
+	c->gone_room = (uint32_t)room;
+	c->gone[c->gone_n++] = (uint32_t)(t - c->thread);
+}
+
+static void take_exit_back(struct compile *c, struct compile_thread *t)
+{
+	const uint32_t place = (uint32_t)(t - c->thread);
+	uint32_t i, kept = 0;
+
+	writer_patch(&c->writer, t->exit_at, t->exit_time);
+	if (t->gone_at != COMPILE_NOWHERE) {
+		writer_patch(&c->writer, t->gone_at, t->gone_time);
+		return;
+	}
+	for (i = 0; i < c->gone_n; i++)
+		if (c->gone[i] != place)
+			c->gone[kept++] = c->gone[i];
+	c->gone_n = kept;
+}
+
+/* ---- words of a thread ---- */
+
+static void go_on_with(struct compile *c, struct compile_thread *t)
+{
+	writer_room(&c->writer);
+	if (c->playing != t->index)
+		writer_put(&c->writer, mprof_play_other(MPROF_PLAY_SWITCH, t->index));
+	c->playing = t->index;
+}
+
+static bool can_create(const struct compile *c, uint32_t place)
+{
+	return place < c->threads && c->thread[place].begun && !c->thread[place].ended;
+}
+
+/* Who creates t: the one that did, the one that ran last, or whoever is there. */
+static struct compile_thread *creator_of(struct compile *c, const struct compile_thread *t)
+{
+	const uint32_t forker = compile_process_of(c, t->process)->creator;
+	struct compile_thread *known;
+	uint32_t i;
+
+	if (t->creator != COMPILE_NONE && can_create(c, t->creator))
+		return &c->thread[t->creator];
+	known = forker ? compile_known_thread(c, forker - 1) : NULL;
+	if (known && can_create(c, (uint32_t)(known - c->thread)))
+		return known;
+	if (can_create(c, c->by_index[c->playing]))
+		return &c->thread[c->by_index[c->playing]];
+	for (i = 0; i < c->begun; i++)
+		if (can_create(c, c->by_index[i]))
+			return &c->thread[c->by_index[i]];
+	return &c->thread[c->by_index[0]];
+}
+
+static void put_gone(struct compile *c)
+{
+	struct compile_thread *t;
+	uint32_t i;
+
+	for (i = 0; i < c->gone_n; i++) {
+		t = &c->thread[c->gone[i]];
+		writer_room(&c->writer);
+		t->gone_at = writer_position(&c->writer);
+		t->gone_time = c->time_word;
+		writer_put(&c->writer, mprof_play_other(MPROF_PLAY_GONE, t->index));
+	}
+	c->gone_n = 0;
+}
+
+static void starts(struct compile *c, struct compile_thread *t)
+{
+	uint64_t room = c->by_index_room;
+	struct compile_thread *creator;
+
+	if (compile_grow(&c->by_index, &room, c->begun + 1, sizeof(*c->by_index)) < 0) {
+		c->error = -ENOMEM;
+		t->index = 0;
+		return;
+	}
+	c->by_index_room = (uint32_t)room;
+	if (c->begun) {
+		creator = creator_of(c, t);
+		t->creator = (uint32_t)(creator - c->thread);
+		t->index = c->begun;
+		compile_words_begin(c, creator);
+		put_gone(c);
+		writer_room(&c->writer);
+		writer_put(&c->writer, mprof_play_other(MPROF_PLAY_CREATE, t->index));
+		compile_words_end(c, creator);
+	} else {
+		t->index = 0;
+		t->creator = (uint32_t)(t - c->thread);
+	}
+	t->begun = true;
+	c->by_index[c->begun++] = (uint32_t)(t - c->thread);
+}
+
+void compile_words_begin(struct compile *c, struct compile_thread *t)
+{
+	if (!t->begun)
+		starts(c, t);
+	if (t->ended)
+		take_exit_back(c, t);
+	go_on_with(c, t);
+}
+
+void compile_words_end(struct compile *c, struct compile_thread *t)
+{
+	if (!t->ended)
+		return;
+	if (++t->late > COMPILE_LATE)
+		t->ended = false;
+	else
+		put_exit(c, t);
+}
+
+void compile_thread_exits(struct compile *c, struct compile_thread *t)
+{
+	if (t->ended || !t->begun)
+		return;
+	go_on_with(c, t);
+	t->ended = true;
+	t->late = 0;
+	put_exit(c, t);
+	compile_pool_rests(c, t);
+}
+
+/* ---- what the feed says ---- */
+
+void compile_thread_begin(struct compile *c, uint32_t thread, uint32_t creator)
+{
+	uint32_t last = c->last_thread, by;
+	struct compile_thread *t;
+
+	if (c->inner)
+		compile_thread_begin(c->inner, thread, creator);
+	by = (uint32_t)(compile_find_thread(c, creator) - c->thread);
+	t = compile_find_thread(c, thread);
+	if (!t->begun)
+		t->creator = by;
+	c->last_thread = last;
+}
+
+void compile_process_forked(struct compile *c, uint32_t process, uint32_t creator_thread)
+{
+	struct compile_process_state *p = compile_process_of(c, process);
+
+	if (c->inner)
+		compile_process_forked(c->inner, process, creator_thread);
+	p->forked = true;
+	p->creator = creator_thread < COMPILE_NUMBERS ? creator_thread + 1 : 0;
+}
