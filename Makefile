@@ -144,7 +144,7 @@ $(O)/genfont: scripts/genfont.c
 $(O)/gen/font_data.h: $(O)/genfont
 	$(call say,FONT,$@)
 	$(Q)mkdir -p $(@D) && $(O)/genfont small 11 $(FONTS)/DejaVuSans.ttf body 13 $(FONTS)/DejaVuSans.ttf \
-		title 17 $(FONTS)/DejaVuSans-Bold.ttf >$@
+		strong 13 $(FONTS)/DejaVuSans-Bold.ttf title 17 $(FONTS)/DejaVuSans-Bold.ttf >$@
 $(O)/src/mprof/draw/font.o: $(O)/gen/font_data.h
 
 units: $(O)/unit

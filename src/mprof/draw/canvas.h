@@ -41,7 +41,7 @@ static inline uint8_t canvas_at(const struct canvas *c, int x, int y)
 void canvas_line(struct canvas *c, double x0, double y0, double x1, double y1, double width,
 		 uint8_t ramp);
 
-enum font { FONT_SMALL, FONT_BODY, FONT_TITLE };
+enum font { FONT_SMALL, FONT_BODY, FONT_STRONG, FONT_TITLE };
 
 /* y is the top of the line of text.  Returns the x behind it. */
 int canvas_text(struct canvas *c, enum font font, int x, int y, uint8_t ramp, const char *text);

@@ -26,6 +26,7 @@ static const struct {
 	}
 	FONT(small),
 	FONT(body),
+	FONT(strong),
 	FONT(title),
 };
 

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* classes.c - classes of pages and their colours; see classes.h. */
+#include "classes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../pass/profile.h"
+
+static const struct {
+	const char *name;
+	unsigned channels;
+} ways[PICTURE_BY_COUNT] = {
+	[PICTURE_BY_OCCUPANCY] = { "occupancy", 0 },
+	[PICTURE_BY_AGE] = { "age", FILM_BLOCKS },
+	[PICTURE_BY_SIZE] = { "size", FILM_BLOCKS },
+	[PICTURE_BY_THREAD] = { "thread", FILM_THREAD },
+	[PICTURE_BY_SITE] = { "site", FILM_SITE },
+	[PICTURE_BY_MODULE] = { "module", FILM_SITE },
+};
+
+int picture_by_find(const char *name, enum picture_by *by, struct error *err)
+{
+	unsigned i;
+
+	for (i = 0; i < PICTURE_BY_COUNT; i++)
+		if (!strcmp(name, ways[i].name)) {
+			*by = i;
+			return 0;
+		}
+	return fail(err, -EINVAL,
+		    "pages cannot be coloured by '%s'; occupancy, age, size, thread, site and "
+		    "module are what they can be coloured by",
+		    name);
+}
+
+const char *picture_by_name(enum picture_by by)
+{
+	return ways[by].name;
+}
+
+unsigned classes_channels(enum picture_by by)
+{
+	return ways[by].channels;
+}
+
+void classes_init(struct classes *c, enum picture_by by, struct profile *names)
+{
+	memset(c, 0, sizeof(*c));
+	c->by = by;
+	c->names = names;
+	c->lines.same = by == PICTURE_BY_MODULE ? LINE_MODULE : LINE_FUNCTION;
+}
+
+void classes_release(struct classes *c)
+{
+	line_keys_release(&c->lines);
+	free(c->number);
+	free(c->bytes);
+	c->number = NULL;
+	c->bytes = NULL;
+}
+
+/* The array with place for `index`, zeros where it grew; as it was when that fails. */
+static void *room_for(struct classes *c, void *array, size_t *count, size_t index, size_t bytes)
+{
+	size_t more = index + index / 2 + 64;
+	char *grown;
+
+	if (index < *count)
+		return array;
+	grown = reallocarray(array, more, bytes);
+	if (!grown) {
+		c->failed = true;
+		return array;
+	}
+	memset(grown + *count * bytes, 0, (more - *count) * bytes);
+	*count = more;
+	return grown;
+}
+
+/* The number of the line that asked; 0 not known. */
+static uint32_t line_number(struct classes *c, uint32_t site)
+{
+	const struct sym_line *line;
+
+	if (!site || !c->names)
+		return 0;
+	c->number = room_for(c, c->number, &c->numbers, site, sizeof(*c->number));
+	if (c->failed)
+		return 0;
+	if (!c->number[site]) {
+		line = profile_leaf(c->names, site, NULL);
+		c->number[site] = 1 + (line ? line_keys_id(&c->lines, line) : 0);
+		c->failed |= c->lines.keys.failed;
+	}
+	return c->number[site] - 1;
+}
+
+static uint32_t number_of(struct classes *c, const struct film_cell *cell)
+{
+	if (c->by == PICTURE_BY_THREAD)
+		return cell->thread + 1;
+	return c->names ? line_number(c, cell->site) : cell->site;
+}
+
+void classes_count(struct classes *c, const struct film_cell *cell)
+{
+	uint32_t number;
+
+	if (c->by < PICTURE_BY_THREAD || !cell->live)
+		return;
+	number = number_of(c, cell);
+	c->bytes = room_for(c, c->bytes, &c->counted, number, sizeof(*c->bytes));
+	if (!c->failed)
+		c->bytes[number] += cell->live;
+}
+
+static void offer_top(struct classes *c, uint32_t number)
+{
+	unsigned i;
+
+	for (i = c->tops; i && c->bytes[c->top[i - 1]] < c->bytes[number]; i--)
+		if (i < HUES)
+			c->top[i] = c->top[i - 1];
+	if (i == HUES)
+		return;
+	c->top[i] = number;
+	c->tops += c->tops < HUES;
+}
+
+void classes_rank(struct classes *c)
+{
+	uint32_t n;
+	unsigned i;
+
+	c->tops = 0;
+	c->all_bytes = 0;
+	for (n = 0; n < c->counted; n++) {
+		c->all_bytes += c->bytes[n];
+		if (n && c->bytes[n]) /* 0 is what is not known */
+			offer_top(c, n);
+	}
+	c->other_bytes = c->all_bytes - (c->counted ? c->bytes[0] : 0);
+	for (i = 0; i < c->tops; i++) {
+		c->top_bytes[i] = c->bytes[c->top[i]];
+		c->other_bytes -= c->top_bytes[i];
+	}
+}
+
+uint8_t classes_colour(struct classes *c, const struct film_cell *cell, uint64_t now, uint64_t ops)
+{
+	uint32_t number;
+	unsigned i;
+
+	if (c->by == PICTURE_BY_AGE)
+		return palette_age(now > cell->born ? now - cell->born : 0, ops);
+	if (c->by == PICTURE_BY_SIZE)
+		return (uint8_t)(COLOUR_SIZE + palette_size_class(cell->size));
+	number = number_of(c, cell);
+	if (!number)
+		return COLOUR_UNKNOWN;
+	for (i = 0; i < c->tops; i++)
+		if (c->top[i] == number)
+			return (uint8_t)(COLOUR_HUE + i);
+	return COLOUR_OTHER;
+}
+
+void classes_name(const struct classes *c, unsigned top, char *text, size_t room)
+{
+	const struct sym_line *line;
+
+	if (c->by == PICTURE_BY_THREAD) {
+		snprintf(text, room, "thread %" PRIu32, c->top[top]);
+	} else if (!c->names) {
+		snprintf(text, room, "site %" PRIu32, c->top[top]);
+	} else {
+		line = line_keys_line(&c->lines, c->top[top]);
+		snprintf(text, room, "%s",
+			 c->by == PICTURE_BY_MODULE ? line->module : line->function);
+	}
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * classes.h - what gives a page its colour: how full it is, or the age, size,
+ * thread, site or module of what lies in it.
+ *
+ * By thread, site and module the HUES classes with most live bytes in what was
+ * counted have a hue each, in that order; all others share COLOUR_OTHER.
+ *
+ * Errors: `failed` is set without memory, and colours are wrong then.
+ * Threads: one at a time.
+ */
+#ifndef MPROF_DRAW_CLASSES_H
+#define MPROF_DRAW_CLASSES_H
+
+#include "../pass/keys.h"
+#include "film.h"
+#include "palette.h"
+
+struct profile;
+
+enum picture_by {
+	PICTURE_BY_OCCUPANCY,
+	PICTURE_BY_AGE,
+	PICTURE_BY_SIZE,
+	PICTURE_BY_THREAD,
+	PICTURE_BY_SITE,
+	PICTURE_BY_MODULE,
+	PICTURE_BY_COUNT,
+};
+
+struct classes {
+	enum picture_by by;
+	struct profile *names; /* NULL: sites are numbers */
+	/* Private: */
+	struct line_keys lines; /* functions or modules, by number */
+	uint32_t *number;	/* of a site: 0 not asked yet, else number of its line + 1 */
+	size_t numbers;
+	uint64_t *bytes; /* by number */
+	size_t counted;
+	uint32_t top[HUES]; /* numbers, most bytes first */
+	unsigned tops;
+	uint64_t top_bytes[HUES], other_bytes, all_bytes;
+	bool failed;
+};
+
+void classes_init(struct classes *c, enum picture_by by, struct profile *names);
+void classes_release(struct classes *c);
+
+/* What a film must keep for it. */
+unsigned classes_channels(enum picture_by by);
+
+/* One more page that will be drawn. */
+void classes_count(struct classes *c, const struct film_cell *cell);
+/* Behind the last of them; may be called again after more. */
+void classes_rank(struct classes *c);
+
+/* The colour of a page with live bytes; not for occupancy.  now: op of the frame. */
+uint8_t classes_colour(struct classes *c, const struct film_cell *cell, uint64_t now, uint64_t ops);
+
+/* The name of a class with a hue, 0 to tops - 1. */
+void classes_name(const struct classes *c, unsigned top, char *text, size_t room);
+
+/* "occupancy", ...; -EINVAL with err naming the valid ones. */
+int picture_by_find(const char *name, enum picture_by *by, struct error *err);
+const char *picture_by_name(enum picture_by by);
+
+#endif

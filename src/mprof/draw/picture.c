@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* picture.c - where the parts of a picture stand, and the map of a frame. */
+#include "picture.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "picture_parts.h"
+#include "words.h"
+
+#define PER_ROW_MOST 6	/* panels */
+#define GRID_FROM    5	/* pixels of a square from which on neighbours are kept apart */
+#define PIN_FROM     4	/* from which on an outline can be seen */
+#define AXIS_PANELS  2	/* up to so many panels have addresses at their left */
+#define TITLE_HEIGHT 48 /* with the note */
+
+/* ---- squares ---- */
+
+void square_add(struct square *s, const struct film_cell *cell)
+{
+	s->pages++;
+	s->live_pages += cell->live > 0;
+	s->resident += !!(cell->flags & FILM_RESIDENT);
+	s->mapped += !!(cell->flags & FILM_MAPPED);
+	s->pinned += cell->live && cell->live < FILM_PIN_BYTES;
+	s->live += cell->live;
+	if (!s->top || cell->live > s->top->live)
+		s->top = cell;
+}
+
+uint8_t picture_colour(struct picture *p, const struct film *f, const struct square *s,
+		       uint64_t now, bool residency, bool *pin)
+{
+	unsigned pages = s->live_pages;
+
+	*pin = false;
+	if (!s->live) {
+		if (!residency)
+			return COLOUR_UNKNOWN;
+		return s->resident ? COLOUR_RETAINED : s->mapped ? COLOUR_MAPPED : COLOUR_MAP;
+	}
+	if (p->o.by != PICTURE_BY_OCCUPANCY)
+		return classes_colour(&p->classes, s->top, now, f->ops);
+	if (residency && s->resident > pages)
+		pages = s->resident;
+	*pin = s->pinned == s->live_pages;
+	return palette_full(s->live, (uint64_t)pages * FILM_PAGE);
+}
+
+static void draw_square(struct picture *p, int x, int y, uint8_t colour, bool pin)
+{
+	int px = (int)p->layout.px, inner = px - (px >= GRID_FROM);
+
+	if (pin && px < PIN_FROM)
+		colour = COLOUR_PIN_FILL;
+	canvas_fill(&p->canvas, x, y, inner, inner, colour);
+	if (pin && px >= PIN_FROM)
+		canvas_outline(&p->canvas, x, y, inner, inner, COLOUR_PIN);
+}
+
+/* ---- the map of a frame ---- */
+
+static void draw_rows(struct picture *p, const struct panel *a, int left, int top)
+{
+	int width = (int)(p->layout.columns * p->layout.px), last = -100, y;
+	const struct layout_row *r;
+	char text[32];
+	size_t i;
+
+	for (i = 0; i < a->map.rows; i++) {
+		r = &a->map.row[i];
+		y = top + (int)r->y;
+		canvas_fill(&p->canvas, left + (int)r->x, y, width, (int)p->layout.px, COLOUR_MAP);
+		if (r->gap)
+			canvas_fill(&p->canvas, left + (int)r->x, y - 2, width, 1, COLOUR_GAP);
+		if (!p->axis || r->x || !(r->gap || !i || y - last > 100) ||
+		    y - last < font_height(FONT_SMALL) || (i && !r->gap && y - last <= 100))
+			continue;
+		last = y;
+		snprintf(text, sizeof(text), "%llx",
+			 (unsigned long long)(r->key << p->layout.row_shift));
+		canvas_text_right(&p->canvas, FONT_SMALL, left - 6,
+				  y + (int)p->layout.px / 2 - font_height(FONT_SMALL) / 2,
+				  COLOUR_MUTED, text);
+	}
+}
+
+static void draw_cells(struct picture *p, const struct panel *a, int left, int top)
+{
+	const struct film_frame *frame = &a->film->frame[a->cursor->frame];
+	size_t cells = a->film->units * FILM_UNIT_PAGES, i;
+	unsigned x = 0, y = 0, next_x, next_y;
+	struct square s = { .top = NULL };
+	uint8_t colour;
+	bool pin;
+
+	for (i = 0; i <= cells; i++) {
+		if (i < cells)
+			layout_place(&a->map, i, &next_x, &next_y);
+		if (s.pages && (i == cells || next_x != x || next_y != y)) {
+			colour = picture_colour(p, a->film, &s, frame->op, frame->residency, &pin);
+			draw_square(p, left + (int)x, top + (int)y, colour, pin);
+			s = (struct square){ .top = NULL };
+		}
+		x = next_x;
+		y = next_y;
+		if (i < cells)
+			square_add(&s, &a->cursor->cell[i]);
+	}
+}
+
+static void draw_map(struct picture *p, const struct panel *a)
+{
+	int left = a->x + p->axis, top = a->y + p->map_top;
+
+	if (p->layout.kind == LAYOUT_STRIPS)
+		draw_rows(p, a, left, top);
+	draw_cells(p, a, left, top);
+}
+
+/* ---- what will be drawn ---- */
+
+static void count_cells(struct picture *p, const struct panel *a)
+{
+	size_t i, cells = a->film->units * FILM_UNIT_PAGES;
+
+	for (i = 0; i < cells; i++)
+		classes_count(&p->classes, &a->cursor->cell[i]);
+}
+
+static int survey_all(struct picture *p, struct panel *a, struct error *err)
+{
+	size_t i;
+
+	while (film_next(a->cursor))
+		for (i = 0; i < a->cursor->changes; i++)
+			classes_count(&p->classes, &a->cursor->cell[a->cursor->changed[i]]);
+	return film_seek(a->cursor, 0, err);
+}
+
+/* Which classes get hues, and is residency known in any of the frames? */
+static int survey(struct picture *p, const size_t *frame, struct error *err)
+{
+	size_t i, k;
+	int ret;
+
+	for (i = 0; i < p->panels; i++) {
+		struct panel *a = &p->panel[i];
+
+		for (k = 0; k < a->film->frames; k++)
+			if (!frame || k == frame[i])
+				p->residency |= a->film->frame[k].residency;
+		if (p->o.layout == LAYOUT_TIME)
+			continue;
+		ret = frame ? film_seek(a->cursor, frame[i], err) : survey_all(p, a, err);
+		if (ret < 0)
+			return ret;
+		if (frame)
+			count_cells(p, a);
+	}
+	classes_rank(&p->classes);
+	return p->classes.failed ? fail(err, -ENOMEM, "no memory for the classes of pages") : 0;
+}
+
+/* ---- geometry ---- */
+
+static int default_width(size_t panels)
+{
+	return panels <= 1 ? 1200 : panels == 2 ? 1480 : 1800;
+}
+
+static int per_row(size_t panels)
+{
+	size_t rows = (panels + PER_ROW_MOST - 1) / PER_ROW_MOST;
+
+	return (int)((panels + rows - 1) / rows);
+}
+
+static void place_across(struct picture *p)
+{
+	p->o.width = p->o.width ? p->o.width : default_width(p->panels);
+	p->per_row = per_row(p->panels);
+	p->axis = p->per_row <= AXIS_PANELS && p->o.layout != LAYOUT_HILBERT ? PICTURE_AXIS : 0;
+	p->panel_width =
+	    (p->o.width - 2 * PICTURE_MARGIN - (p->per_row - 1) * PICTURE_BETWEEN) / p->per_row;
+}
+
+unsigned picture_columns(const struct picture_options *o, size_t panels)
+{
+	struct picture p = { .o = *o, .panels = panels };
+
+	place_across(&p);
+	return p.panel_width > p.axis + 1 ? (unsigned)(p.panel_width - p.axis) : 1;
+}
+
+static int fit_map(struct picture *p, int room, struct error *err)
+{
+	const struct film **film = calloc(p->panels, sizeof(*film));
+	size_t i;
+	int ret;
+
+	if (!film)
+		return fail(err, -ENOMEM, "no memory for a picture");
+	for (i = 0; i < p->panels; i++)
+		film[i] = p->panel[i].film;
+	ret = layout_fit(&p->layout, p->o.layout, film, p->panels,
+			 (unsigned)(p->panel_width - p->axis), (unsigned)room);
+	free(film);
+	return ret < 0
+		   ? fail(err, ret,
+			  "the heap does not fit into a picture of %d by %d: give a larger --size",
+			  p->o.width, p->o.height)
+		   : 0;
+}
+
+/* Heights from the bottom upward: the legend's is known, the map gets what is left. */
+static int place_down(struct picture *p, struct error *err)
+{
+	int rows = (int)((p->panels + (size_t)p->per_row - 1) / (size_t)p->per_row);
+	bool fixed = p->o.height > 0;
+	int height = fixed ? p->o.height : rows * 880, legend = picture_legend(p, 0, false);
+	int room, rest = picture_label_height() + 10 + PICTURE_CURVES + 22;
+
+	room = (height - TITLE_HEIGHT - 2 * PICTURE_MARGIN - legend) / rows - rest;
+	if (room < 40 || p->panel_width - p->axis < 64)
+		return fail(err, -EINVAL, "%d by %d pixels are too few for %zu heaps", p->o.width,
+			    height, p->panels);
+	p->map_top = picture_label_height();
+	p->map_height = room;
+	if (p->o.layout != LAYOUT_TIME) {
+		if (fit_map(p, room, err) < 0)
+			return -E2BIG;
+		if (!fixed && p->layout.height < (unsigned)room)
+			p->map_height = (int)p->layout.height;
+	}
+	p->curves_top = p->map_top + p->map_height + 10;
+	p->panel_height = p->map_height + rest;
+	p->legend_top = PICTURE_MARGIN + TITLE_HEIGHT + rows * p->panel_height;
+	p->o.height = fixed ? height : p->legend_top + legend + PICTURE_MARGIN;
+	return 0;
+}
+
+static int place_panels(struct picture *p, struct error *err)
+{
+	const struct film *f;
+	struct panel *a;
+	size_t i, k;
+
+	for (i = 0; i < p->panels; i++) {
+		a = &p->panel[i];
+		f = a->film;
+		a->x = PICTURE_MARGIN +
+		       (int)(i % (size_t)p->per_row) * (p->panel_width + PICTURE_BETWEEN);
+		a->y =
+		    PICTURE_MARGIN + TITLE_HEIGHT + (int)(i / (size_t)p->per_row) * p->panel_height;
+		for (k = 0; k < 3; k++) {
+			uint64_t most = k == 0	 ? f->most_requested
+					: k == 1 ? f->most_usable
+						 : f->most_rss;
+
+			p->most = most > p->most ? most : p->most;
+		}
+		if (p->o.layout == LAYOUT_TIME)
+			continue;
+		if (layout_map_new(&a->map, &p->layout, f) < 0)
+			return fail(err, -ENOMEM, "no memory for a picture");
+	}
+	return 0;
+}
+
+static void find_gaps(struct picture *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->panels; i++)
+		p->gaps |= p->panel[i].film->regions > 1;
+}
+
+/* ---- making one ---- */
+
+static int set_up(struct picture *p, const struct picture_panel *panel, const size_t *frame,
+		  struct error *err)
+{
+	size_t i;
+
+	for (i = 0; i < p->panels; i++) {
+		p->panel[i].name = panel[i].name;
+		p->panel[i].film = panel[i].film;
+		if (film_cursor_new(&p->panel[i].cursor, panel[i].film, err) < 0)
+			return -ENOMEM;
+	}
+	find_gaps(p);
+	place_across(p);
+	if (survey(p, frame, err) < 0 || place_down(p, err) < 0 || place_panels(p, err) < 0)
+		return -EINVAL;
+	if (canvas_new(&p->canvas, p->o.width, p->o.height) < 0)
+		return fail(err, -ENOMEM, "cannot draw a picture of %d by %d", p->o.width,
+			    p->o.height);
+	return 0;
+}
+
+int picture_new(struct picture **out, const struct picture_options *o,
+		const struct picture_panel *panel, size_t n, const size_t *frame, struct error *err)
+{
+	struct picture *p = calloc(1, sizeof(*p));
+	int ret;
+
+	*out = NULL;
+	if (p)
+		p->panel = calloc(n, sizeof(*p->panel));
+	if (!p || !p->panel) {
+		free(p);
+		return fail(err, -ENOMEM, "no memory for a picture");
+	}
+	p->o = *o;
+	p->panels = n;
+	classes_init(&p->classes, o->by, o->names);
+	ret = set_up(p, panel, frame, err);
+	if (ret < 0) {
+		picture_free(p);
+		return ret;
+	}
+	*out = p;
+	return 0;
+}
+
+void picture_free(struct picture *p)
+{
+	size_t i;
+
+	if (!p)
+		return;
+	for (i = 0; i < p->panels; i++) {
+		film_cursor_free(p->panel[i].cursor);
+		layout_map_release(&p->panel[i].map);
+	}
+	classes_release(&p->classes);
+	canvas_free(&p->canvas);
+	free(p->panel);
+	free(p);
+}
+
+const struct canvas *picture_canvas(const struct picture *p)
+{
+	return &p->canvas;
+}
+
+bool picture_find(const struct picture *p, size_t panel, uint64_t addr, int *x, int *y,
+		  unsigned *px)
+{
+	const struct panel *a = &p->panel[panel];
+	size_t unit = film_unit_find(a->film, addr);
+	unsigned at_x, at_y;
+
+	if (unit == FILM_NOWHERE || p->o.layout == LAYOUT_TIME)
+		return false;
+	layout_place(&a->map, unit * FILM_UNIT_PAGES + addr / FILM_PAGE % FILM_UNIT_PAGES, &at_x,
+		     &at_y);
+	*x = a->x + p->axis + (int)at_x;
+	*y = a->y + p->map_top + (int)at_y;
+	*px = p->layout.px;
+	return true;
+}
+
+/* ---- drawing ---- */
+
+static void draw_title(struct picture *p)
+{
+	int most = p->o.width - 2 * PICTURE_MARGIN;
+
+	canvas_text_cut(&p->canvas, FONT_TITLE, PICTURE_MARGIN, PICTURE_MARGIN - 2, most,
+			COLOUR_INK, p->o.title ? p->o.title : "heap");
+	if (p->o.note)
+		canvas_text_cut(&p->canvas, FONT_BODY, PICTURE_MARGIN, PICTURE_MARGIN + 20, most,
+				COLOUR_MUTED, p->o.note);
+}
+
+static int draw_panel(struct picture *p, struct panel *a, const size_t *frame, size_t i,
+		      struct error *err)
+{
+	const struct film_frame *at = NULL;
+	struct box map = { a->x + p->axis, a->y + p->map_top, p->panel_width - p->axis,
+			   p->map_height };
+	struct box curves = { map.x, a->y + p->curves_top, map.width, PICTURE_CURVES };
+
+	if (p->o.layout == LAYOUT_TIME) {
+		if (picture_draw_time(p, a, map, err) < 0)
+			return -ENOMEM;
+	} else {
+		if (film_seek(a->cursor, frame[i], err) < 0)
+			return -EIO;
+		at = &a->film->frame[frame[i]];
+		draw_map(p, a);
+	}
+	picture_draw_labels(p, a, at);
+	picture_draw_curves(p, a, curves, at);
+	return 0;
+}
+
+int picture_draw(struct picture *p, const size_t *frame, struct error *err)
+{
+	size_t i;
+
+	canvas_clear(&p->canvas);
+	draw_title(p);
+	for (i = 0; i < p->panels; i++)
+		if (draw_panel(p, &p->panel[i], frame, i, err) < 0)
+			return -EIO;
+	picture_legend(p, p->legend_top, true);
+	return 0;
+}

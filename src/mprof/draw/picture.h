@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * picture.h - films as pictures: a map of the address space in each frame, under
+ * it the curves of bytes with a cursor, and a legend; several films side by side
+ * on one scale.
+ *
+ *	picture_new(&p, &options, panel, n, frame, err);
+ *	picture_draw(p, frame, err);		-- as often as there are frames
+ *	png_write_canvas(out, picture_canvas(p), title, err);
+ *	picture_free(p);
+ *
+ * Films must have been taken with classes_channels(by), and outlive the picture.
+ *
+ * Errors: -errno with err filled.  Threads: one at a time.
+ */
+#ifndef MPROF_DRAW_PICTURE_H
+#define MPROF_DRAW_PICTURE_H
+
+#include "canvas.h"
+#include "classes.h"
+#include "film.h"
+#include "layout.h"
+
+#define PICTURE_LEAST 240 /* pixels of a side */
+
+struct picture_options {
+	enum layout_kind layout;
+	enum picture_by by;    /* LAYOUT_TIME: only occupancy */
+	int width, height;     /* 0: as suits; then the picture is no higher than it need be */
+	const char *title;     /* the program's command line; NULL */
+	const char *note;      /* what is shown, one clause; NULL */
+	struct profile *names; /* for by site and module; NULL: sites are numbers */
+};
+
+struct picture_panel {
+	const char *name; /* "jemalloc 5.3.0" */
+	const struct film *film;
+};
+
+struct picture;
+
+/*
+ * frame[i]: the frame of panel i that will be drawn; NULL: all of them, one after the other (the
+ * classes with hues are then those of the whole film).  Not looked at by LAYOUT_TIME.
+ * -E2BIG: the heaps are too large for the size.
+ */
+int picture_new(struct picture **out, const struct picture_options *o,
+		const struct picture_panel *panel, size_t n, const size_t *frame,
+		struct error *err);
+void picture_free(struct picture *p);
+
+/* Frame frame[i] of panel i; forward is quick.  LAYOUT_TIME draws all, frame may be NULL. */
+int picture_draw(struct picture *p, const size_t *frame, struct error *err);
+const struct canvas *picture_canvas(const struct picture *p);
+
+/* The pixels from left to right that a panel's map will have: LAYOUT_TIME wants so many frames. */
+unsigned picture_columns(const struct picture_options *o, size_t panels);
+
+/* Where the square of an address is on the canvas; false: it has none. */
+bool picture_find(const struct picture *p, size_t panel, uint64_t addr, int *x, int *y,
+		  unsigned *px);
+
+#endif

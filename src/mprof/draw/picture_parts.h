@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* picture_parts.h - the parts of a picture; picture.c puts them together. */
+#ifndef MPROF_DRAW_PICTURE_PARTS_H
+#define MPROF_DRAW_PICTURE_PARTS_H
+
+#include "picture.h"
+
+#define PICTURE_MARGIN	16
+#define PICTURE_BETWEEN 20 /* panels */
+#define PICTURE_CURVES	84 /* height of the curves */
+#define PICTURE_AXIS	92 /* width of addresses at the left of a map */
+
+struct panel {
+	const char *name;
+	const struct film *film;
+	struct film_cursor *cursor;
+	struct layout_map map;
+	int x, y; /* of the panel */
+};
+
+struct picture {
+	struct picture_options o;
+	struct panel *panel;
+	size_t panels;
+	struct classes classes;
+	struct layout layout;
+	struct canvas canvas;
+	int panel_width, per_row, axis; /* axis: 0 or PICTURE_AXIS */
+	int map_top, map_height;	/* within a panel */
+	int curves_top, panel_height;
+	int legend_top;
+	uint64_t most;	/* of all curves */
+	bool residency; /* is known where it is drawn */
+	bool gaps;
+};
+
+/* A box of the canvas. */
+struct box {
+	int x, y, width, height;
+};
+
+/* Lines of words above a map; PICTURE_LABELS of them. */
+#define PICTURE_LABELS 4
+int picture_label_height(void);
+void picture_draw_labels(struct picture *p, const struct panel *a, const struct film_frame *f);
+
+/* The curves of a film; cursor: a frame, NULL for none. */
+void picture_draw_curves(struct picture *p, const struct panel *a, struct box b,
+			 const struct film_frame *cursor);
+
+/* The legend, as far down as it needs; returns its height.  draw: or only measure. */
+int picture_legend(struct picture *p, int top, bool draw);
+
+/* Several pages as one square. */
+struct square {
+	unsigned pages, live_pages, resident, mapped, pinned;
+	uint64_t live;
+	const struct film_cell *top; /* with most live bytes */
+};
+void square_add(struct square *s, const struct film_cell *cell);
+/* Its colour; *pin: it is held by few bytes. */
+uint8_t picture_colour(struct picture *p, const struct film *f, const struct square *s,
+		       uint64_t now, bool residency, bool *pin);
+
+/* LAYOUT_TIME: all frames of a film in the box. */
+int picture_draw_time(struct picture *p, struct panel *a, struct box b, struct error *err);
+
+#endif
