@@ -256,13 +256,13 @@ START_TEST(exec_ends_all)
 	thread_done(1, 1);
 	build_fact(&b, 1, &fact, "", 0);
 	check(0, NULL,
-	      "start recorded 3 ops peak 30@1\n"
+	      "start recorded 5 ops peak 30@1\n"
 	      "+1000 10/10 op 0 ns 0 t0 s0\n"
 	      "+0 20/20 op 1 ns 10 t0 s1\n"
 	      "frame 2\n"
 	      "-0 20 of 1 op 2\n"
-	      "-1000 10 of 0 op 2\n"
-	      "+0 30/30 op 2 ns 30 t0 s0\n"
+	      "-1000 10 of 0 op 3\n"
+	      "+0 30/30 op 4 ns 30 t0 s0\n"
 	      "finish\n");
 }
 END_TEST

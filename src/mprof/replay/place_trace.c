@@ -72,10 +72,25 @@ static void survey_batch(void *self, const struct batch *b)
 	}
 }
 
+/* A playback file has a free for each block that exec throws away. */
+static void survey_gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
+			uint64_t ticks)
+{
+	struct survey *s = self;
+	struct survey_of *of = array_at(&s->process, process, sizeof(*of));
+
+	(void)ticks;
+	if (!of)
+		pass_failed(s->walk);
+	else if (why == GONE_EXEC)
+		of->ops += h->process[process]->live.blocks;
+}
+
 static const struct pass_ops survey_ops = {
 	.name = "survey",
 	.start = survey_start,
 	.batch = survey_batch,
+	.gone = survey_gone,
 };
 
 /* Walks t from its beginning and leaves w, released.  tell may be NULL. */
@@ -335,7 +350,6 @@ static void recorded_gone(void *self, const struct heap *h, uint32_t process, en
 	uint64_t *addr;
 	size_t n = 0, i;
 
-	(void)ticks;
 	if (why != GONE_EXEC || h->process[process]->number != r->of.number || !r->at.used)
 		return;
 	addr = malloc(r->at.used * sizeof(*addr));
@@ -346,8 +360,11 @@ static void recorded_gone(void *self, const struct heap *h, uint32_t process, en
 	while ((b = blocks_next(&r->at, b)))
 		addr[n++] = b->addr;
 	qsort(addr, n, sizeof(*addr), by_address);
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		ends(r, addr[i]);
+		r->op++;
+		give_frames(r, ticks);
+	}
 	free(addr);
 }
 

@@ -6,8 +6,8 @@
  * which are those that a playback file has of it: failed calls, frees of
  * NULL, of unknown and of inherited blocks are none.  A block given to realloc
  * ends when realloc is entered, from when on another thread may be given its
- * address.  What lives when the process calls exec ends there; what lives when
- * the process ends stays.
+ * address.  What lives when the process calls exec ends there, with an op for
+ * each block; what lives when the process ends stays.
  *
  * Samples are those that the recorder took, of the whole process: program text
  * and all.  The planned frames come without ranges; where the recorder sampled
