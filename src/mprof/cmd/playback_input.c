@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../out/text.h"
+#include "../replay/import.h"
 #include "cmd.h"
 
 bool playback_process(const char *arg, uint32_t *process)
@@ -130,6 +131,31 @@ static int choose(struct playback_source *s, const struct playback_options *o)
 	return STATUS_OK;
 }
 
+/* What could have been read, for a file that is not ours at all. */
+static int not_known(const char *path, const struct error *why)
+{
+	const struct import_format *format;
+	size_t n, i, used = 0;
+	char names[256] = "";
+
+	format = import_formats(&n);
+	for (i = 0; i < n && used < sizeof(names); i++)
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
+					 format[i].title);
+	return cmd_error(STATUS_FILE, "%s; other records that can be read: %s", why->text, names);
+}
+
+static bool is_ours(const char *path)
+{
+	char magic[5] = "";
+	FILE *f = fopen(path, "re");
+	size_t n = f ? fread(magic, 1, sizeof(magic), f) : 0;
+
+	if (f)
+		fclose(f);
+	return n < sizeof(magic) || !memcmp(magic, MPROF_MAGIC_TRACE, sizeof(magic));
+}
+
 static int from_trace(struct playback_source *s, const char *path, const char *out, int fd,
 		      const struct playback_options *o, struct mprof_play_summary *sum)
 {
@@ -137,20 +163,53 @@ static int from_trace(struct playback_source *s, const char *path, const char *o
 	int status;
 
 	if (trace_open(&s->trace, path, MPROF_MAGIC_TRACE, &err))
-		return cmd_error(STATUS_FILE, "%s", err.text);
+		return is_ours(path) ? cmd_error(STATUS_FILE, "%s", err.text)
+				     : not_known(path, &err);
 	status = choose(s, o);
 	if (!status && !o->quiet)
 		tell_processes(s);
 	return status ? status : compile_log(s, out, fd, o, sum);
 }
 
+static void tell_remarks(const char *path, const struct import_report *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->remarks; i++)
+		cmd_warn("%s: %s", path, r->remark[i]);
+	if (r->bad > r->remarks)
+		cmd_warn("%s: %s left out", path,
+			 text_many(r->bad - r->remarks, "more line", "more lines").s);
+	if (r->cut)
+		cmd_warn("%s ends in the middle", path);
+}
+
+static int from_record(const char *path, const struct import_format *format, const char *out,
+		       int fd, const struct playback_options *o, struct mprof_play_summary *sum)
+{
+	const struct compile_options options = { .path = out, .fd = fd, .change = o->change };
+	struct import_report report = { .lines = 0 };
+	struct error err;
+
+	if (o->process && o->process != COMPILE_ALL)
+		return cmd_error(STATUS_USAGE, "'%s' is %s: it has no numbers of processes", path,
+				 format->title);
+	if (import_compile(path, format, &options, &report, sum, &err))
+		return cmd_error(STATUS_FILE, "%s", err.text);
+	if (!o->quiet)
+		tell_remarks(path, &report);
+	return STATUS_OK;
+}
+
 int playback_compile(const char *path, const char *out, int fd, const struct playback_options *o,
 		     struct playback_source *source, struct mprof_play_summary *sum)
 {
+	const struct import_format *format = import_recognise(path);
 	int status;
 
 	*source = (struct playback_source){ .trace = NULL };
-	status = from_trace(source, path, out, fd, o, sum);
+	status = format ? from_record(path, format, out, fd, o, sum)
+			: from_trace(source, path, out, fd, o, sum);
 	if (status)
 		playback_source_release(source);
 	else if (!o->quiet)
