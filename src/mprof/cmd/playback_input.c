@@ -132,7 +132,7 @@ static int choose(struct playback_source *s, const struct playback_options *o)
 }
 
 /* What could have been read, for a file that is not ours at all. */
-static int not_known(const char *path, const struct error *why)
+static int not_known(const struct error *why)
 {
 	const struct import_format *format;
 	size_t n, i, used = 0;
@@ -163,8 +163,7 @@ static int from_trace(struct playback_source *s, const char *path, const char *o
 	int status;
 
 	if (trace_open(&s->trace, path, MPROF_MAGIC_TRACE, &err))
-		return is_ours(path) ? cmd_error(STATUS_FILE, "%s", err.text)
-				     : not_known(path, &err);
+		return is_ours(path) ? cmd_error(STATUS_FILE, "%s", err.text) : not_known(&err);
 	status = choose(s, o);
 	if (!status && !o->quiet)
 		tell_processes(s);
