@@ -108,7 +108,7 @@ export class Chart {
 			to.moveTo(LEFT, y);
 			to.lineTo(this.width - RIGHT, y);
 			to.stroke();
-			to.fillText(n === 0 ? "0" : bytes(n).replace(/\.0+ /, " "), LEFT - 8, y);
+			to.fillText(n === 0 ? "0" : bytes(n), LEFT - 8, y);
 		}
 		to.textBaseline = "alphabetic";
 		const marks = Math.max(2, Math.min(8, Math.floor(this.width / 140)));

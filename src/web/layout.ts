@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // layout.ts - where a page stands in the picture: row by row in the order of
-// addresses, without the address space that the program never used.
+// addresses.
 //
-// Behind a gap of FAR bytes or more a new row begins, with an empty one before
-// it, at the column of its address; so that what is aligned looks aligned.
+// A row is a range of addresses that begins at a multiple of its length, so what
+// stands in one column has the same low bits and what is aligned looks aligned.
+// Rows that never held anything are left out; an empty one stands for them.
 
 import { FilmData, PAGE } from "./data";
-
-const FAR = 1n << 26n;
 
 export class Layout {
 	readonly rows: number;
@@ -16,29 +15,24 @@ export class Layout {
 	private page: number[] = [];
 	private cell: number[] = [];
 	private address: bigint[] = [];
-	/** Cells at whose left edge addresses jump. */
-	readonly gaps: number[] = [];
 
 	constructor(data: FilmData, readonly columns: number) {
-		let page = 0, cell = 0, end = -1n;
-		for (const [text, length] of data.spans) {
-			const address = BigInt("0x" + text);
-			if (end < 0n || address - end >= FAR) {
-				if (end >= 0n)
-					cell = (Math.ceil(cell / columns) + 1) * columns;
-				cell += Number(address / BigInt(PAGE) % BigInt(columns));
-			} else if (address > end) {
-				this.gaps.push(cell);
-			}
+		const length = BigInt(columns * PAGE);
+		let page = 0, row = 0, last = -1n;
+		for (const [text, pages] of data.spans) {
+			const address = BigInt("0x" + text), key = address / length;
+			if (last >= 0n && key !== last)
+				row += key === last + 1n ? 1 : 2;
+			const cell = row * columns + Number(address % length) / PAGE;
 			this.page.push(page);
 			this.cell.push(cell);
 			this.address.push(address);
-			page += length;
-			cell += length;
-			end = address + BigInt(length * PAGE);
+			page += pages;
+			row = Math.floor((cell + pages - 1) / columns);
+			last = (address + BigInt(pages * PAGE - 1)) / length;
 		}
 		this.pages = page;
-		this.rows = Math.max(1, Math.ceil(cell / columns));
+		this.rows = row + 1;
 	}
 
 	/** Calls f for each span: its first page, its first cell, its pages. */
@@ -52,18 +46,18 @@ export class Layout {
 		if (column < 0 || column >= this.columns || row < 0 || row >= this.rows)
 			return -1;
 		const cell = row * this.columns + column;
-		const i = last(this.cell, cell);
+		const i = lastOf(this.cell, cell);
 		const page = i < 0 ? -1 : this.page[i] + cell - this.cell[i];
 		return i >= 0 && page < this.end(i) ? page : -1;
 	}
 
 	cellOf(page: number): number {
-		const i = last(this.page, page);
+		const i = lastOf(this.page, page);
 		return this.cell[i] + page - this.page[i];
 	}
 
 	addressOf(page: number): bigint {
-		const i = last(this.page, page);
+		const i = lastOf(this.page, page);
 		return this.address[i] + BigInt((page - this.page[i]) * PAGE);
 	}
 
@@ -73,7 +67,7 @@ export class Layout {
 }
 
 /** Index of the last one that is not above `what`; -1 if all are. */
-function last(rising: number[], what: number): number {
+function lastOf(rising: number[], what: number): number {
 	let low = 0, high = rising.length;
 	while (low < high) {
 		const middle = (low + high) >> 1;

@@ -91,7 +91,6 @@ export class Panel {
 		to.imageSmoothingEnabled = view.scale * ratio < 1;
 		to.drawImage(this.picture, view.x, view.y, this.layout.columns * view.scale,
 			this.layout.rows * view.scale);
-		this.drawGaps(to, view);
 		if (view.scale >= GRID)
 			this.drawGrid(to, view);
 		if (pins)
@@ -141,17 +140,6 @@ export class Panel {
 				left -= n * rows;
 			}
 		});
-	}
-
-	private drawGaps(to: CanvasRenderingContext2D, view: View): void {
-		if (view.scale < 2)
-			return;
-		to.fillStyle = getComputedStyle(this.canvas).getPropertyValue("--mp-map");
-		for (const cell of this.layout.gaps) {
-			const x = view.x + cell % this.layout.columns * view.scale;
-			const y = view.y + Math.floor(cell / this.layout.columns) * view.scale;
-			to.fillRect(x - 0.5, y, 1, view.scale);
-		}
 	}
 
 	private drawGrid(to: CanvasRenderingContext2D, view: View): void {

@@ -249,7 +249,7 @@ export class Player {
 		for (let across = 1; across <= panels.length; across++) {
 			const down = Math.ceil(panels.length / across);
 			const w = Math.floor((width - GAP * (across - 1)) / across);
-			const h = Math.max(140, Math.floor((height - 56 * down) / down));
+			const h = Math.max(140, Math.floor((height - 58 * down) / down));
 			for (const columns of COLUMNS) {
 				const scale = Math.min(w / columns, h / rows.get(columns)!, 24);
 				const worth = scale * (1 + 0.5 * (across - 1) / panels.length);

@@ -10,7 +10,9 @@ export function bytes(n: number): string {
 		n /= 1024;
 		unit++;
 	}
-	return `${unit === 0 ? n : n.toFixed(n < 10 ? 2 : n < 100 ? 1 : 0)} ${UNITS[unit]}`;
+	const text = unit === 0 || Number.isInteger(n) ? String(n) :
+		n.toFixed(n < 10 ? 2 : n < 100 ? 1 : 0);
+	return `${text} ${UNITS[unit]}`;
 }
 
 export function count(n: number): string {

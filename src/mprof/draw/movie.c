@@ -13,6 +13,7 @@
 
 #include "film.h"
 #include "movie_pack.h"
+#include "movie_parts.h"
 #include "movie_player.h"
 #include "movie_sites.h"
 #include "palette.h"
@@ -29,29 +30,6 @@ struct movie {
 	size_t films;
 	struct movie_sites sites;
 };
-
-static const char *const by_name[MOVIE_BY_COUNT] = {
-	[MOVIE_BY_OCCUPANCY] = "occupancy", [MOVIE_BY_AGE] = "age",   [MOVIE_BY_SIZE] = "size",
-	[MOVIE_BY_THREAD] = "thread",	    [MOVIE_BY_SITE] = "site", [MOVIE_BY_MODULE] = "module",
-};
-
-const char *movie_by_name(enum movie_by by)
-{
-	return by_name[by];
-}
-
-int movie_by_find(const char *name, enum movie_by *by, struct error *err)
-{
-	unsigned i;
-
-	for (i = 0; i < MOVIE_BY_COUNT; i++)
-		if (!strcmp(name, by_name[i])) {
-			*by = i;
-			return 0;
-		}
-	return fail(err, -EINVAL,
-		    "there is no colour '%s': occupancy, age, size, thread, site or module", name);
-}
 
 /* ---- films ---- */
 
@@ -117,6 +95,11 @@ int movie_add(struct movie *m, const char *name, struct place_sink *sink, struct
 	}
 	*sink = (struct place_sink){ .ops = &film_ops, .self = f->film };
 	return 0;
+}
+
+const struct movie_options *movie_options_of(const struct movie *m)
+{
+	return &m->options;
 }
 
 size_t movie_films(const struct movie *m)
@@ -272,7 +255,7 @@ static int write_head(FILE *out, const struct movie *m, const char *left_out, st
 
 	fprintf(out, "{\"format\":1,\"ops\":%llu,\"ns\":%llu,\"fps\":%g,\"by\":\"%s\"",
 		f ? (unsigned long long)f->ops : 0, f ? (unsigned long long)f->ns : 0, o->fps,
-		by_name[o->by]);
+		picture_by_name(o->by));
 	if (f && f->peak_op != UINT64_MAX)
 		fprintf(out, ",\"peak_op\":%llu,\"peak_bytes\":%llu",
 			(unsigned long long)f->peak_op, (unsigned long long)f->peak_bytes);

@@ -25,28 +25,18 @@
 
 #include "../replay/place.h"
 #include "../util/error.h"
+#include "classes.h"
 
 struct film;
 struct movie;
 struct profile;
 
-/* What the player shows first; it can show every one of them. */
-enum movie_by {
-	MOVIE_BY_OCCUPANCY,
-	MOVIE_BY_AGE,
-	MOVIE_BY_SIZE,
-	MOVIE_BY_THREAD,
-	MOVIE_BY_SITE,
-	MOVIE_BY_MODULE,
-	MOVIE_BY_COUNT,
-};
-
 #define MOVIE_LIMIT (18u << 20) /* bytes of HTML */
 
 struct movie_options {
-	const char *title; /* the program's command line; NULL */
-	const char *note;  /* one line on how it was made, mode and touch; NULL */
-	enum movie_by by;
+	const char *title;	/* the program's command line; NULL */
+	const char *note;	/* one line on how it was made, mode and touch; NULL */
+	enum picture_by by;	/* what the player shows first; it can show all of them */
 	double fps;		/* frames a second at speed 1; 0: 20 */
 	struct profile *names;	/* profile_names() or a whole one; NULL: sites are numbers */
 	const uint32_t *thread; /* by index: the number of a thread in the trace; NULL */
@@ -78,9 +68,5 @@ int movie_write_page(struct movie *m, FILE *out, struct error *err);
  */
 int movie_write_player(FILE *out, struct error *err);
 int movie_write_part(struct movie *m, FILE *out, struct error *err);
-
-/* "occupancy", ...; -EINVAL with err naming the valid ones. */
-int movie_by_find(const char *name, enum movie_by *by, struct error *err);
-const char *movie_by_name(enum movie_by by);
 
 #endif

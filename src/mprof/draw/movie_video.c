@@ -1,16 +1,65 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* movie_video.c - a movie as pictures. */
+/*
+ * movie_video.c - a movie as pictures one after the other.
+ *
+ * ffmpeg reads raw RGB from a pipe and writes beside the target, which is
+ * renamed when all went well.  It is a process of its own: it may die at any
+ * time, and then writes to the pipe say EPIPE.
+ */
 #include "movie_video.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "apng.h"
+#include "movie_parts.h"
+#include "picture.h"
+
+enum kind { APNG, FFMPEG };
+
+static const struct kinds {
+	const char *end;
+	enum kind kind;
+	const char *const *arguments; /* of ffmpeg, between input and output */
+} kinds[] = {
+	{ ".apng", APNG, NULL },
+	{ ".png", APNG, NULL },
+	/* Plays everywhere; sharp edges need the better of its qualities. */
+	{ ".mp4", FFMPEG,
+	  (const char *const[]){ "-c:v", "libx264", "-preset", "medium", "-crf", "20", "-pix_fmt",
+				 "yuv420p", "-movflags", "+faststart", "-f", "mp4", NULL } },
+	{ ".webm", FFMPEG,
+	  (const char *const[]){ "-c:v", "libvpx-vp9", "-crf", "28", "-b:v", "0", "-pix_fmt",
+				 "yuv420p", "-deadline", "good", "-cpu-used", "4", "-f", "webm",
+				 NULL } },
+	{ ".y4m", FFMPEG,
+	  (const char *const[]){ "-pix_fmt", "yuv444p", "-f", "yuv4mpegpipe", NULL } },
+};
 
 static bool ends(const char *path, const char *end)
 {
 	size_t n = strlen(path), m = strlen(end);
 
 	return n > m && !strcasecmp(path + n - m, end);
+}
+
+static const struct kinds *kind_of(const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (ends(path, kinds[i].end))
+			return &kinds[i];
+	return NULL;
 }
 
 bool movie_is_page(const char *path)
@@ -20,17 +69,276 @@ bool movie_is_page(const char *path)
 
 bool movie_is_video(const char *path)
 {
-	return ends(path, ".apng") || ends(path, ".png") || ends(path, ".mp4") ||
-	       ends(path, ".webm") || ends(path, ".y4m");
+	return kind_of(path);
+}
+
+/* In PATH, as posix_spawnp looks for it. */
+static bool have_ffmpeg(void)
+{
+	const char *path = getenv("PATH"), *end;
+	char name[4096];
+
+	for (; path; path = *end ? end + 1 : NULL) {
+		end = strchrnul(path, ':');
+		snprintf(name, sizeof(name), "%.*s/ffmpeg", (int)(end - path), path);
+		if (access(name, X_OK) == 0)
+			return true;
+	}
+	return false;
 }
 
 int movie_video_check(const char *path, struct error *err)
 {
-	return fail(err, -ENOTSUP, "'%s': not yet", path);
+	if (kind_of(path)->kind == FFMPEG && !have_ffmpeg())
+		return fail(err, -ENOENT,
+			    "'%s' takes ffmpeg, which is not installed; Debian has it in ffmpeg, "
+			    "and .html and .apng need nothing",
+			    path);
+	return 0;
+}
+
+/* ---- frames ---- */
+
+struct video {
+	const struct movie *movie;
+	struct picture *picture;
+	size_t *frame; /* by panel */
+	struct error *err;
+};
+
+static int video_open(struct video *v, struct movie *m, struct error *err)
+{
+	const struct movie_options *mo = movie_options_of(m);
+	struct picture_options o = { .layout = LAYOUT_STRIPS,
+				     .by = mo->by,
+				     .title = mo->title,
+				     .note = mo->note,
+				     .names = mo->names };
+	struct picture_panel *panel = calloc(movie_films(m), sizeof(*panel));
+	size_t i;
+	int ret;
+
+	*v = (struct video){ .movie = m, .err = err };
+	v->frame = calloc(movie_films(m), sizeof(*v->frame));
+	if (!panel || !v->frame) {
+		free(panel);
+		return fail(err, -ENOMEM, "no memory for a movie");
+	}
+	for (i = 0; i < movie_films(m); i++)
+		panel[i] = (struct picture_panel){ movie_film_name(m, i), movie_film(m, i) };
+	ret = picture_new(&v->picture, &o, panel, movie_films(m), NULL, err);
+	free(panel);
+	return ret;
+}
+
+static void video_close(struct video *v)
+{
+	picture_free(v->picture);
+	free(v->frame);
+}
+
+/* Frame n of the first film, and what the others had at its calls. */
+static const struct canvas *video_draw(struct video *v, size_t n)
+{
+	const struct film *first = movie_film(v->movie, 0);
+	size_t i;
+
+	v->frame[0] = n;
+	for (i = 1; i < movie_films(v->movie); i++)
+		v->frame[i] = film_frame_at(movie_film(v->movie, i), first->frame[n].op);
+	if (picture_draw(v->picture, v->frame, v->err) < 0)
+		return NULL;
+	return picture_canvas(v->picture);
+}
+
+/* ---- APNG ---- */
+
+static int write_apng(struct video *v, FILE *out, double fps, struct error *err)
+{
+	size_t frames = movie_film(v->movie, 0)->frames, i;
+	const struct canvas *c;
+	struct apng *a;
+	int ret = apng_new(&a, out, (unsigned)frames, (unsigned)(1000 / fps + 0.5), err);
+
+	if (ret < 0)
+		return ret;
+	for (i = 0; i < frames && !ret; i++) {
+		c = video_draw(v, i);
+		ret = c ? apng_add(a, c, err) : -EIO;
+	}
+	if (!ret) {
+		apng_hold(a, 1500);
+		ret = apng_finish(a, err);
+	}
+	apng_free(a);
+	return ret;
+}
+
+/* ---- ffmpeg ---- */
+
+/* Sizes of yuv420p are even. */
+static void write_rgb(FILE *to, const struct canvas *c, uint8_t *row)
+{
+	const uint8_t(*rgb)[3] = palette();
+	int width = (c->width + 1) & ~1, height = (c->height + 1) & ~1, x, y;
+
+	for (y = 0; y < height; y++) {
+		for (x = 0; x < width; x++)
+			memcpy(
+			    row + 3 * x,
+			    rgb[x < c->width && y < c->height ? canvas_at(c, x, y) : COLOUR_PAPER],
+			    3);
+		fwrite(row, 3, (size_t)width, to);
+	}
+}
+
+/* *to: its standard input.  Standard error stays ours, for what it has to complain about. */
+static int start_ffmpeg(pid_t *pid, FILE **to, const struct kinds *k, const char *target,
+			const struct canvas *c, double fps, struct error *err)
+{
+	char size[32], rate[32];
+	const char *argv[40] = { "ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "error", "-y",
+				 "-f",	   "rawvideo", "-pix_fmt",     "rgb24",	    "-s",    size,
+				 "-r",	   rate,       "-i",	       "pipe:0",    "-an" };
+	extern char **environ;
+	posix_spawn_file_actions_t actions;
+	const char *const *more;
+	size_t n = 17;
+	int fd[2], ret;
+
+	snprintf(size, sizeof(size), "%dx%d", (c->width + 1) & ~1, (c->height + 1) & ~1);
+	snprintf(rate, sizeof(rate), "%g", fps);
+	for (more = k->arguments; *more; more++)
+		argv[n++] = *more;
+	argv[n] = target;
+	if (pipe2(fd, O_CLOEXEC) < 0)
+		return fail(err, -errno, "no pipe to ffmpeg: %s", strerror(errno));
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, fd[0], 0);
+	posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+	ret = posix_spawnp(pid, "ffmpeg", &actions, NULL, (char *const *)argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	close(fd[0]);
+	*to = ret ? NULL : fdopen(fd[1], "w");
+	if (!*to)
+		close(fd[1]);
+	return ret ? fail(err, -ret, "ffmpeg could not be started: %s", strerror(ret)) : 0;
+}
+
+static int send_frames(struct video *v, FILE *to)
+{
+	const struct canvas *c = picture_canvas(v->picture);
+	size_t frames = movie_film(v->movie, 0)->frames, i;
+	uint8_t *row = malloc(3 * (size_t)(c->width + 1));
+	int ret = row && to ? 0 : fail(v->err, -ENOMEM, "no memory for a frame");
+
+	for (i = 0; i < frames && !ret; i++) {
+		c = video_draw(v, i);
+		if (!c)
+			ret = -EIO;
+		else
+			write_rgb(to, c, row);
+		if (!ret && ferror(to))
+			ret = fail(v->err, -EPIPE, "ffmpeg ended before the movie did");
+	}
+	free(row);
+	return ret;
+}
+
+static int run_ffmpeg(struct video *v, const struct kinds *k, const char *target, double fps,
+		      struct error *err)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
+	FILE *to = NULL;
+	pid_t pid;
+	int ret, status;
+
+	ret = start_ffmpeg(&pid, &to, k, target, picture_canvas(v->picture), fps, err);
+	if (ret < 0)
+		return ret;
+	sigaction(SIGPIPE, &ignore, &before);
+	ret = send_frames(v, to);
+	if (to && fclose(to) && !ret)
+		ret = fail(err, -EPIPE, "ffmpeg ended before the movie did");
+	sigaction(SIGPIPE, &before, NULL);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFSIGNALED(status))
+		return fail(err, -EIO, "ffmpeg was killed by signal %d", WTERMSIG(status));
+	if (WEXITSTATUS(status))
+		return fail(err, -EIO, "ffmpeg failed: it ended with status %d",
+			    WEXITSTATUS(status));
+	return ret;
+}
+
+/* ---- the file ---- */
+
+static int apng_to(struct video *v, const char *path, double fps, struct error *err)
+{
+	FILE *out = fopen(path, "wbe");
+	int ret;
+
+	if (!out)
+		return fail(err, -errno, "'%s' cannot be written: %s", path, strerror(errno));
+	ret = write_apng(v, out, fps, err);
+	if (fclose(out) && !ret)
+		ret = fail(err, -errno, "'%s' cannot be written: %s", path, strerror(errno));
+	return ret;
+}
+
+/* Beside the target, so that a movie is there as a whole or not at all. */
+static char *name_beside(const char *path)
+{
+	const char *base = strrchr(path, '/');
+	char *name;
+	int n = base ? (int)(base - path + 1) : 0;
+
+	if (asprintf(&name, "%.*s.%s-XXXXXX", n, path, path + n) < 0)
+		return NULL;
+	return name;
+}
+
+static int make_beside(const char *path, char **name, struct error *err)
+{
+	mode_t mask = umask(0);
+	int fd;
+
+	umask(mask);
+	*name = name_beside(path);
+	fd = *name ? mkostemp(*name, O_CLOEXEC) : -1;
+	if (fd < 0) {
+		free(*name);
+		return fail(err, -errno, "'%s' cannot be written: %s", path, strerror(errno));
+	}
+	fchmod(fd, 0666 & ~mask);
+	close(fd);
+	return 0;
 }
 
 int movie_write_video(struct movie *m, const char *path, struct error *err)
 {
-	(void)m;
-	return movie_video_check(path, err);
+	const struct kinds *k = kind_of(path);
+	double fps = movie_options_of(m)->fps;
+	struct video v;
+	char *beside;
+	size_t i;
+	int ret = movie_video_check(path, err);
+
+	for (i = 0; i < movie_films(m) && !ret; i++)
+		ret = film_ready(movie_film(m, i), err);
+	if (!ret)
+		ret = make_beside(path, &beside, err);
+	if (ret < 0)
+		return ret;
+	ret = video_open(&v, m, err);
+	if (!ret)
+		ret = k->kind == APNG ? apng_to(&v, beside, fps, err)
+				      : run_ffmpeg(&v, k, beside, fps, err);
+	video_close(&v);
+	if (!ret && rename(beside, path) < 0)
+		ret = fail(err, -errno, "'%s' cannot be written: %s", path, strerror(errno));
+	if (ret < 0)
+		unlink(beside);
+	free(beside);
+	return ret;
 }
