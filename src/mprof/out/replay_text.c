@@ -53,10 +53,11 @@ static void memory_cells(const struct replay_answer *a, struct table *t, size_t 
 	const struct runs_row *row = &a->runs->row[i], *ref = &a->runs->row[v->reference];
 
 	table_cell(t, "%s", text_bytes(runs_peak(row)).s);
-	table_cell(t, "%s",
-		   against(v, i, verdict_by_peak(v, i, v->reference), (double)runs_peak(row),
-			   (double)runs_peak(ref))
-		       .s);
+	if (!v->small)
+		table_cell(t, "%s",
+			   against(v, i, verdict_by_peak(v, i, v->reference),
+				   (double)runs_peak(row), (double)runs_peak(ref))
+			       .s);
 	table_cell(t, "%s", row->startup ? text_bytes(row->startup).s : "-");
 	if (replay_waited(a))
 		table_cell(t, "%s", text_bytes(replay_kept(a, row)).s);
@@ -92,9 +93,9 @@ static int print_table(const struct replay_answer *a, FILE *out)
 		return 0;
 	snprintf(versus, sizeof(versus), ">%s %s", v->played > 1 ? "against" : "",
 		 v->played > 1 ? a->runs->row[v->reference].variant->name : "");
-	snprintf(kept, sizeof(kept), ">Freed, %s later",
-		 text_ns(replay_waited(a) * UINT64_C(1000000)).s);
-	t.title[c++] = versus;
+	snprintf(kept, sizeof(kept), ">%.3g s after freeing all", replay_waited(a) / 1e3);
+	if (!v->small)
+		t.title[c++] = versus;
 	t.title[c++] = ">At start";
 	if (replay_waited(a))
 		t.title[c++] = kept;

@@ -247,21 +247,26 @@ static void tell_control(const struct replay_answer *a, struct words *w)
 		  a->runs->control.variant->name, 100 * v->control);
 }
 
+/* What is still there long after the end, where it is much. */
 static void tell_kept(const struct replay_answer *a, struct words *w)
 {
 	const unsigned waited = replay_waited(a);
 	const struct runs_row *row;
+	char text[1024] = "";
+	size_t i, n = 0;
 	uint64_t kept;
-	size_t i;
 
-	for (i = 0; i < a->verdict.played && waited; i++) {
+	for (i = 0; i < a->verdict.played && waited && n < sizeof(text); i++) {
 		row = &a->runs->row[a->verdict.by_peak[i]];
 		kept = replay_kept(a, row);
 		if (kept > KEPT_BYTES && (double)kept > KEPT_PART * (double)row->memory.peak_rss)
-			words_add(w, "%s after everything was freed, %s still has %s in memory.",
-				  text_ns(waited * UINT64_C(1000000)).s, row->variant->name,
-				  text_bytes(kept).s);
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s %s%s",
+					      n ? ", " : "", row->variant->name,
+					      n ? "" : "still has ", text_bytes(kept).s);
 	}
+	if (n)
+		words_add(w, "%.3g s after everything was freed, %s in memory.",
+			  (double)waited / 1e3, text);
 }
 
 static void tell_failures(const struct replay_answer *a, struct words *w)
@@ -298,9 +303,9 @@ void replay_verdict(const struct replay_answer *a, struct words *w)
 		    "The program never has more than %s alive: what an allocator takes at its "
 		    "start outweighs that, and ratios of memory mean nothing here.",
 		    text_bytes(a->plan->head->sum.peak_bytes).s);
-	if (v->played > 1 && v->quiet)
+	if (v->played > 1 && v->quiet && !v->small)
 		tell_best(v, &peak, &cpu, w);
-	if (v->played > 1) {
+	if (v->played > 1 && !v->small) {
 		compare(v, &peak, w);
 		tell_ties(v, &peak, w);
 	}
@@ -312,6 +317,7 @@ void replay_verdict(const struct replay_answer *a, struct words *w)
 		tell_control(a, w);
 	else if (v->timed && v->played)
 		tell_share(a, w);
-	tell_kept(a, w);
+	if (!v->small)
+		tell_kept(a, w);
 	tell_failures(a, w);
 }

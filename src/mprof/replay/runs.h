@@ -2,12 +2,12 @@
 /*
  * runs.h - a playback file played on several allocators, and what was measured.
  *
- * Of each variant: one start-up run (what a process that allocates next to
+ * Of each variant: start-up runs (what a process that allocates next to
  * nothing needs), one memory run (peak, curve, what stays after freeing all),
  * `reps` time runs, and one run in which some calls are timed.  Time runs go
  * round: in each round all variants, one null run (the same file without an
- * allocator, to be subtracted) and the control, which is the first variant once
- * more.  Each round begins one place further on, so that nobody always comes
+ * allocator, to be subtracted) and the control, which is the first variant that
+ * plays, once more.  Each round begins one place further on, so that nobody always comes
  * first or last.  A variant that fails once is left out from then on; the rest
  * goes on.
  *
@@ -29,8 +29,9 @@
 #include "stats.h"
 #include "variant.h"
 
+#define RUNS_STARTS    3     /* start-up runs, of which the least counts */
 #define RUNS_SAMPLES   256   /* of the curve of resident bytes */
-#define RUNS_SHORT_NS  5e7   /* CPU time of a time run below which the file is played repeatedly */
+#define RUNS_SHORT_NS  1e7   /* CPU time of a time run below which the file is played repeatedly */
 #define RUNS_PASSES    1000  /* at most */
 #define RUNS_STALL_S   30    /* a run in which nothing moves for so long is given up */
 #define RUNS_LATENCIES 65536 /* calls that are timed, about, where there are so many */
@@ -75,7 +76,8 @@ struct runs_row {
 struct runs {
 	struct runs_row *row; /* one for each variant, in their order */
 	size_t n;
-	struct runs_row control;	       /* variant is row[0]'s; no memory run */
+	size_t control_of;		       /* the first row that could be played */
+	struct runs_row control;	       /* ... once more; no memory run */
 	struct middle null_ns;		       /* ns a call of the runner itself, subtracted */
 	enum runs_mode time_mode, memory_mode; /* not AUTO */
 	const char *touch;

@@ -50,7 +50,7 @@ static void time_row(struct runs *r, const struct runs_plan *plan, struct runs_r
 	row->wall[row->times++] = per_call(m->wall_ns, m);
 }
 
-/* The runner alone, with the first variant's allocator beside it, which it never calls. */
+/* The runner alone. */
 static int time_null(struct runs *r, const struct runs_plan *plan, double *figure,
 		     struct error *err)
 {
@@ -78,7 +78,7 @@ static int one_round(struct runs *r, const struct runs_plan *plan, size_t round,
 			ret = time_null(r, plan, &null[round], err);
 		else if (place <= r->n)
 			time_row(r, plan, &r->row[place - 1], r->row[place - 1].variant->name);
-		else if (!r->row[0].status)
+		else if (!r->row[r->control_of].status)
 			time_row(r, plan, &r->control, "the control");
 	}
 	return ret;

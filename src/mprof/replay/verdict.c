@@ -84,7 +84,7 @@ static double middle_spread(const struct runs *r)
 /* Is the same allocator, played as another one, the same? */
 static void judge_control(struct verdict *v, const struct runs *r)
 {
-	const struct runs_row *first = &r->row[0], *again = &r->control;
+	const struct runs_row *first = &r->row[r->control_of], *again = &r->control;
 	double apart;
 
 	v->timed = false;

@@ -4,7 +4,7 @@
  *
  * Time.  a and b are told apart when their medians differ by more than the
  * noise: the greatest of stats_noise() of the two, of what the control differs
- * from the first variant, which it is, and of VERDICT_FLOOR of the smaller one.  A spread
+ * from the variant that it is, and of VERDICT_FLOOR of the smaller one.  A spread
  * that is less than the middle one of all variants is taken as that.  If
  * the control differs by more than the noise of the two and VERDICT_CONTROL, the
  * machine was too busy, and nobody is told apart by time.
@@ -30,9 +30,9 @@ struct verdict {
 	size_t reference; /* the row that others are compared with: glibc, else the first;
 			   * n when none was played */
 	bool timed;	  /* there are times */
-	bool quiet;	  /* ... and the control was as the first variant */
+	bool quiet;	  /* ... and the control was as its variant */
 	bool small;	  /* below VERDICT_LEAST */
-	double control;	  /* by what part of the first variant's time the control differed */
+	double control;	  /* by what part of its variant's time the control differed */
 	double spread;	  /* the middle relative MAD of all variants */
 	size_t *by_peak;  /* rows that were played, the best first */
 	size_t *by_time;

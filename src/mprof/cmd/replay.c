@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* replay.c - `mprof replay`: what a program's calls cost on other allocators. */
+#include <argp.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "cmd.h"
+#include "replay_run.h"
+
+struct options {
+	const char *path;
+	struct replay_cli cli;
+	bool json;
+};
+
+enum { AS_JSON = 256 };
+
+static const struct argp_option options[] = {
+	{ "json", AS_JSON, NULL, 0, "As one JSON object", 1 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->cli;
+		return 0;
+	case AS_JSON:
+		o->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (o->path)
+			argp_error(state, "one recording at a time, not '%s' as well", arg);
+		o->path = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!o->path)
+			argp_error(state, "which recording? for example: mprof replay mprof.log");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = {
+	{ &replay_argp, 0, NULL, 0 },
+	{ NULL, 0, NULL, 0 },
+};
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.children = children,
+	.args_doc = "LOG",
+	.doc = "Plays the calls of a trace, or of a file that mprof sort made, on other allocators:"
+	       " how much memory and how much time each of them would take.",
+};
+
+static int print(const struct replay_answer *a, bool as_json, struct error *err)
+{
+	json *all;
+
+	if (!as_json)
+		return replay_text(a, stdout, err);
+	all = replay_json(a);
+	if (!all)
+		return fail(err, -ENOMEM, "no memory to print the answer");
+	puts(json_object_to_json_string_ext(all, JSON_C_TO_STRING_PRETTY |
+						     JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(all);
+	return 0;
+}
+
+static int replay(struct options *o)
+{
+	struct error err = { "" };
+	struct replay_run run;
+	int status = replay_run_make(&run, o->path, &o->cli, NULL);
+
+	if (!status)
+		status = print(&run.answer, o->json, &err) ? cmd_error(STATUS_FOUND, "%s", err.text)
+							   : replay_run_status(&run);
+	replay_run_release(&run);
+	return status;
+}
+
+int cmd_replay(int argc, char **argv)
+{
+	struct options o = { .path = NULL };
+	int status = STATUS_USAGE;
+
+	replay_cli_init(&o.cli);
+	if (!argp_parse(&argp, argc, argv, 0, NULL, &o))
+		status = replay(&o);
+	replay_cli_release(&o.cli);
+	return status;
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* replay_options.c - the options of commands that play a recording on several allocators. */
+#include "replay_options.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../util/ranges.h"
+#include "cmd.h"
+#include "playback_input.h"
+
+enum {
+	MODE = REPLAY_KEYS,
+	SPEED,
+	TOUCH,
+	REPS,
+	CPU,
+	ENV,
+	SET,
+	DRAIN,
+	THP,
+	KEEP,
+	QUICK,
+	PROCESS,
+	TIME_LIMIT,
+};
+
+static const struct argp_option options[] = {
+	{ "allocator", 'a', "LIST", 0,
+	  "On these: glibc,jemalloc[MALLOC_CONF=narenas:{1,4}],/path/lib.so ... [all installed]",
+	  10 },
+	{ "process", PROCESS, "NUMBER|all", 0,
+	  "Of a trace of several, its number [the one with most calls]", 10 },
+	{ "quick", QUICK, NULL, 0, "Fewer runs, no latencies and less waiting", 10 },
+	{ "reps", REPS, "N", 0, "So many time runs each, 0 for none [7]", 10 },
+	{ NULL, 0, NULL, 0, "How it is played:", 11 },
+	{ "mode", MODE, "MODE", 0,
+	  "serial, threads or ordered [threads for time and ordered for memory]", 11 },
+	{ "speed", SPEED, "K", 0, "Wait for the recorded time, K times as fast", 11 },
+	{ "touch", TOUCH, "WHAT", 0,
+	  "What is written of blocks: none, first, page, full, or as recorded [recorded or page]",
+	  11 },
+	{ "cpu", CPU, "N|any", 0, "On this processor, if by one thread [one of them]", 11 },
+	{ "thp", THP, "on|off", 0, "With huge pages as the system has them, or without [on]", 11 },
+	{ "drain", DRAIN, "TIME,...", 0, "Look so long after freeing all what is kept [0.1,1,5]",
+	  11 },
+	{ "keep", KEEP, NULL, 0, "Do not free what the program had left", 11 },
+	{ "env", ENV, "keep|clear", 0, "Variables of allocators that are set here [keep]", 11 },
+	{ "set", SET, "NAME=VALUE", 0, "A variable for all of them; may be repeated", 11 },
+	{ "time-limit", TIME_LIMIT, "TIME", 0, "A run that takes longer has failed", 11 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static void add_to(struct profile_list *l, const char *item, struct argp_state *state)
+{
+	if (profile_list_add(l, item) < 0)
+		argp_failure(state, STATUS_FOUND, ENOMEM, "options");
+}
+
+static unsigned number(const char *arg, unsigned most, const char *what, struct argp_state *state)
+{
+	unsigned long n;
+	char *end;
+
+	errno = 0;
+	n = strtoul(arg, &end, 10);
+	if (errno || *end || end == arg || *arg == '-' || n > most)
+		argp_error(state, "'%s' is no %s: 0 to %u is", arg, what, most);
+	return (unsigned)n;
+}
+
+/* One of the words, by its place; they end with NULL. */
+static unsigned one_of(const char *arg, const char *option, const char *const *word,
+		       struct argp_state *state)
+{
+	char list[128] = "";
+	size_t n = 0, i;
+
+	for (i = 0; word[i]; i++) {
+		if (!strcmp(arg, word[i]))
+			return (unsigned)i;
+		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", word[i]);
+	}
+	argp_error(state, "--%s takes one of %s, not '%s'", option, list, arg);
+	return 0;
+}
+
+static const char *touch_of(const char *arg, struct argp_state *state)
+{
+	static const char *const word[] = { "none", "first", "page", "full", "recorded", NULL };
+
+	return word[one_of(arg, "touch", word, state)];
+}
+
+static enum runs_mode mode_of(const char *arg, struct argp_state *state)
+{
+	static const char *const word[] = { "auto", "serial", "threads", "ordered", NULL };
+
+	return (enum runs_mode)one_of(arg, "mode", word, state);
+}
+
+static bool second_of(const char *arg, const char *option, const char *first, const char *second,
+		      struct argp_state *state)
+{
+	const char *const word[] = { first, second, NULL };
+
+	return one_of(arg, option, word, state) == 1;
+}
+
+static double speed_of(const char *arg, struct argp_state *state)
+{
+	char *end;
+	double k = strtod(arg, &end);
+
+	if (*end || end == arg || !(k > 0 && k <= 1e6))
+		argp_error(state, "'%s' is no speed: 1 is the program's, 10 ten times as fast",
+			   arg);
+	return k;
+}
+
+static void add_drain(struct runs_plan *p, const char *arg, struct argp_state *state)
+{
+	char *copy = strdup(arg), *word, *rest;
+	struct error err;
+	uint64_t ns;
+
+	if (!copy)
+		argp_failure(state, STATUS_FOUND, ENOMEM, "options");
+	p->drains = 0;
+	for (word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+		if (parse_time(word, &ns, &err))
+			argp_error(state, "--drain takes times, as 0.1,5: %s", err.text);
+		else if (p->drains == MPROF_RUN_DRAINS || ns > UINT64_C(3600000000000) ||
+			 (p->drains && ns / 1000000 < p->drain_ms[p->drains - 1]))
+			argp_error(state,
+				   "--drain takes up to %d times of an hour at most, rising: '%s'",
+				   MPROF_RUN_DRAINS, arg);
+		else
+			p->drain_ms[p->drains++] = (unsigned)(ns / 1000000);
+	}
+	free(copy);
+}
+
+static int64_t limit_of(const char *arg, struct argp_state *state)
+{
+	struct error err;
+	uint64_t ns;
+
+	if (parse_time(arg, &ns, &err))
+		argp_error(state, "%s", err.text);
+	else if (ns < 1000000 || ns > UINT64_C(1000000000000000))
+		argp_error(state, "'%s' is no time limit: 1ms to 11 days is", arg);
+	else
+		return (int64_t)(ns / 1000000);
+	return 0;
+}
+
+/* Everything said: the list, its settings, and what --quick leaves open. */
+static void finish(struct replay_cli *c, struct argp_state *state)
+{
+	struct error err;
+	size_t i;
+	int ret = 0;
+
+	if (!c->lists.count)
+		ret = variants_parse(&c->variants, "all", &err);
+	for (i = 0; i < c->lists.count && !ret; i++)
+		ret = variants_parse(&c->variants, c->lists.item[i], &err);
+	for (i = 0; i < c->sets.count && !ret; i++)
+		ret = variants_set(&c->variants, c->sets.item[i], &err);
+	if (ret) {
+		argp_error(state, "%s", err.text);
+		return;
+	}
+	for (i = 0; i < c->variants.n; i++)
+		c->variants.v[i].clear = c->clear;
+	if (!c->reps_said)
+		c->plan.reps = c->quick ? REPLAY_QUICK : REPLAY_REPS;
+	if (!c->drain_said)
+		c->plan.drains = c->quick ? 1 : 3;
+	c->plan.latency = !c->quick && c->plan.reps;
+}
+
+static error_t parse_how(int key, char *arg, struct argp_state *state)
+{
+	struct replay_cli *c = state->input;
+
+	switch (key) {
+	case MODE:
+		c->plan.mode = mode_of(arg, state);
+		return 0;
+	case SPEED:
+		c->plan.speed = speed_of(arg, state);
+		return 0;
+	case TOUCH:
+		c->plan.touch = touch_of(arg, state);
+		return 0;
+	case CPU:
+		c->plan.cpu =
+		    strcmp(arg, "any") ? (int)number(arg, CPU_SETSIZE - 1, "processor", state) : -1;
+		return 0;
+	case THP:
+		c->plan.no_huge = second_of(arg, "thp", "on", "off", state);
+		return 0;
+	case DRAIN:
+		c->drain_said = true;
+		add_drain(&c->plan, arg, state);
+		return 0;
+	case KEEP:
+		c->plan.keep = true;
+		return 0;
+	case TIME_LIMIT:
+		c->plan.limit_ms = limit_of(arg, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct replay_cli *c = state->input;
+
+	switch (key) {
+	case 'a':
+		add_to(&c->lists, arg, state);
+		return 0;
+	case PROCESS:
+		if (!playback_process(arg, &c->process))
+			argp_error(state, "'%s' is no process: its number in the run, or all, is",
+				   arg);
+		return 0;
+	case QUICK:
+		c->quick = true;
+		return 0;
+	case REPS:
+		c->reps_said = true;
+		c->plan.reps = number(arg, 10000, "number of runs", state);
+		return 0;
+	case ENV:
+		c->clear = second_of(arg, "env", "keep", "clear", state);
+		return 0;
+	case SET:
+		add_to(&c->sets, arg, state);
+		return 0;
+	case ARGP_KEY_END:
+		finish(c, state);
+		return 0;
+	default:
+		return parse_how(key, arg, state);
+	}
+}
+
+const struct argp replay_argp = { .options = options, .parser = parse };
+
+void replay_cli_init(struct replay_cli *c)
+{
+	*c = (struct replay_cli){
+		.plan = { .cpu = sched_getcpu(), .drain_ms = { 100, 1000, 5000 } },
+	};
+}
+
+void replay_cli_release(struct replay_cli *c)
+{
+	variants_release(&c->variants);
+	free(c->lists.item);
+	free(c->sets.item);
+	*c = (struct replay_cli){ .process = 0 };
+}

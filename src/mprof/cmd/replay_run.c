@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* replay_run.c - plays what a command was given on its list of allocators. */
+#include "replay_run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd.h"
+
+/* A line on a terminal. */
+struct line {
+	bool shown;
+};
+
+static void show(void *context, const char *what, const char *name, unsigned done, unsigned of)
+{
+	struct line *l = context;
+
+	l->shown = true;
+	fprintf(stderr, "\r\033[Kmprof: playing, run %u of %u: %s %s", done + 1, of, what, name);
+}
+
+/* The settings that the runs inherit. */
+static int find_inherited(struct replay_answer *a, bool clear)
+{
+	char **grown;
+	size_t i;
+
+	for (i = 0; environ && environ[i] && !clear; i++) {
+		if (!variant_is_setting(environ[i]))
+			continue;
+		grown = reallocarray(a->inherited, a->inherited_n + 1, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		a->inherited = grown;
+		a->inherited[a->inherited_n++] = environ[i];
+	}
+	return 0;
+}
+
+static int play(struct replay_run *r, struct replay_cli *cli, struct error *err)
+{
+	struct line line = { .shown = false };
+	int ret;
+
+	if (isatty(STDERR_FILENO)) {
+		cli->plan.progress = show;
+		cli->plan.context = &line;
+	}
+	ret = runs_make(&r->runs, &cli->plan, &cli->variants, err);
+	if (line.shown)
+		fputs("\r\033[K", stderr);
+	return ret;
+}
+
+int replay_run_make(struct replay_run *r, const char *path, struct replay_cli *cli,
+		    const struct compile_change *change)
+{
+	/* What was left out is part of the answer. */
+	const struct playback_options o = { .process = cli->process,
+					    .change = change,
+					    .quiet = true };
+	struct error err = { "" };
+	int status;
+
+	*r =
+	    (struct replay_run){ .answer = { .path = path, .plan = &cli->plan, .runs = &r->runs } };
+	status = playback_input_open(&r->in, path, &o);
+	if (status)
+		return status;
+	cli->plan.playback = r->in.path;
+	cli->plan.head = playfile_header(r->in.file);
+	if (play(r, cli, &err))
+		return cmd_error(STATUS_FOUND, "%s", err.text);
+	if (verdict_make(&r->answer.verdict, &r->runs, cli->plan.head->sum.peak_bytes) ||
+	    find_inherited(&r->answer, cli->clear))
+		return cmd_error(STATUS_FOUND, "no memory to compare what was played");
+	return STATUS_OK;
+}
+
+int replay_run_status(const struct replay_run *r)
+{
+	return r->answer.verdict.played ? STATUS_OK : STATUS_FOUND;
+}
+
+void replay_run_release(struct replay_run *r)
+{
+	verdict_release(&r->answer.verdict);
+	runs_release(&r->runs);
+	free(r->answer.inherited);
+	if (r->in.file)
+		playback_input_close(&r->in);
+	*r = (struct replay_run){ .answer = { .path = NULL } };
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * replay_run.h - plays what a command was given on its list of allocators.
+ */
+#ifndef MPROF_CMD_REPLAY_RUN_H
+#define MPROF_CMD_REPLAY_RUN_H
+
+#include "../out/replay.h"
+#include "playback_input.h"
+#include "replay_options.h"
+
+struct replay_run {
+	struct playback_input in;
+	struct runs runs;
+	struct replay_answer answer;
+};
+
+/*
+ * Opens the input and plays it.  Prints what is wrong; returns the exit status.
+ * change: NULL, or what is to be changed of the calls before.  cli must live as
+ * long as the run.  replay_run_release() in any case.
+ */
+int replay_run_make(struct replay_run *r, const char *path, struct replay_cli *cli,
+		    const struct compile_change *change);
+void replay_run_release(struct replay_run *r);
+
+/* What a command ends with: STATUS_OK, or STATUS_FOUND when no allocator could be played. */
+int replay_run_status(const struct replay_run *r);
+
+#endif
