@@ -8,7 +8,10 @@
  * getrusage splits it by ticks, so only its system time is taken.
  */
 #include <fcntl.h>
+#include <gnu/libc-version.h>
+#include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -141,6 +144,44 @@ static COLD void fill_stack(void)
 		*(volatile char *)(deep + i) = 0;
 }
 
+/* All of the program's own code and variables, by the names that the linker gives their ends. */
+static COLD void fill_program(void)
+{
+	extern char __executable_start, etext, edata, end;
+
+	for (volatile char *p = &__executable_start; p < &etext; p += PAGE)
+		(void)*p;
+	for (volatile char *p = &edata; p < &end; p += PAGE / 4)
+		*p = *p;
+}
+
+/*
+ * libc's code, and the loader's: every program has it, so nobody pays for using more of it, and
+ * pthread_create and a first system call weigh nothing.  It also holds glibc's own allocator, whose
+ * code (some 60 KiB) is therefore not counted as its memory.
+ */
+static int fill_libc(struct dl_phdr_info *object, size_t size, void *unused)
+{
+	uintptr_t known = (uintptr_t)gnu_get_libc_version, base = object->dlpi_addr;
+	bool libc = false;
+
+	(void)size, (void)unused;
+	for (int i = 0; i < object->dlpi_phnum; i++)
+		libc |= object->dlpi_phdr[i].p_type == PT_LOAD &&
+			known - base - object->dlpi_phdr[i].p_vaddr < object->dlpi_phdr[i].p_memsz;
+	if (!libc && base != getauxval(AT_BASE))
+		return 0;
+	for (int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *h = &object->dlpi_phdr[i];
+
+		if (h->p_type != PT_LOAD || h->p_flags & PF_W)
+			continue;
+		for (size_t at = 0; at < h->p_memsz; at += PAGE)
+			(void)*(volatile char *)(base + h->p_vaddr + at);
+	}
+	return 0;
+}
+
 void baseline_open(void)
 {
 	struct mprof_run_sample s;
@@ -150,8 +191,11 @@ void baseline_open(void)
 	if (statm_fd < 0 || status_fd < 0)
 		die_errno(STATUS_RUN, "cannot read", "/proc/self/statm");
 	fill_stack();
-	sample_now(&s, 0); /* its code and stack */
-	hwm_now();
+	fill_program();
+	if (set.mode != MODE_STARTUP)
+		dl_iterate_phdr(fill_libc, NULL);
+	sample_now(&s, 0); /* so that nothing of it happens for the first time later */
+	baseline_take();
 }
 
 void baseline_take(void)

@@ -10,7 +10,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
-#include "call.h"
+#include "crowd.h"
 
 static struct mprof_run_result result;
 static struct stops stops;
@@ -49,6 +49,17 @@ static void shape_process(char **argv)
 	}
 }
 
+static void prepare_crowd(void)
+{
+	if (set.mode == MODE_THREADS) {
+		if (!file_parallel())
+			die(STATUS_FILE, "%s: has no streams of its threads", set.in);
+		check_threads(&order, table);
+		table_clear();
+	}
+	crowd_prepare(order.crowd, set.mode == MODE_THREADS ? threads_begin : ordered_begin);
+}
+
 static void prepare(void)
 {
 	file_open(set.in);
@@ -58,15 +69,20 @@ static void prepare(void)
 	plan_make(&stops, file.head.sum.calls);
 	check_order(&order, &stops, table);
 	table_clear();
+	if (set.mode == MODE_THREADS || set.mode == MODE_ORDERED)
+		prepare_crowd();
 	frames_prepare();
 	functions_find();
 }
 
 static void play(void)
 {
-	watch_start();
 	if (set.mode == MODE_STARTUP)
 		free(malloc(1));
+	else if (set.mode == MODE_THREADS)
+		play_threads(&order, &stops, &played);
+	else if (set.mode == MODE_ORDERED)
+		play_ordered(&order, &stops, &played);
 	else
 		play_serial(&order, &stops, &played);
 	watch_stop();
@@ -88,7 +104,8 @@ static void calls_result(void)
 	result.majflt = played.used.majflt;
 	result.waits = played.waits;
 	result.late_ns = played.late_ns;
-	result.threads = played.threads;
+	result.threads = crowd_size();
+	result.late_stacks = crowd_late;
 	memcpy(result.latency, played.latency, sizeof(result.latency));
 }
 
@@ -151,6 +168,7 @@ int main(int argc, char **argv)
 	shape_process(argv);
 	if (set.mode != MODE_STARTUP)
 		prepare();
+	watch_start();
 	baseline_open();
 	baseline_take();
 	result.base_rss = base.rss;

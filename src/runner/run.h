@@ -72,18 +72,21 @@ struct stops {
 	size_t n;
 };
 
-/* check.c: die(STATUS_FILE) unless ORDER can be played; fills in the words of the stops. */
+/* check.c, check_threads.c: die(STATUS_FILE) unless ORDER can be played; fills in the words of the
+ * stops. */
 struct order {
 	uint64_t words; /* END not included */
 	uint64_t calls;
 	uint32_t crowd; /* the most threads besides the first that live at once */
 };
+/* scratch: a zeroed word for each slot */
 void check_order(struct order *order, struct stops *stops, uint64_t *scratch);
-/* The same for the THREAD streams; scratch: a zeroed word for each slot. */
-void check_threads(uint64_t *scratch);
+/* The same for the THREAD streams; scratch: two zeroed words for each slot. */
+void check_threads(const struct order *order, uint64_t *scratch);
 
 /* memory.c: mapped, filled and known as the runner's own; never given back. */
 void *own_map(size_t bytes);
+void *own_reserve(size_t bytes); /* not filled */
 struct span {
 	uintptr_t begin, end;
 };
@@ -133,7 +136,7 @@ static inline void watch_moved(void)
 /* The ways to play: each returns when the last call is done and nothing runs any more. */
 struct played {
 	struct usage used; /* of the calls */
-	uint64_t calls, failed, waits, late_ns, threads;
+	uint64_t calls, failed, waits, late_ns;
 	uint64_t latency[3][MPROF_RUN_LATENCY]; /* as in the result */
 };
 void play_serial(const struct order *order, const struct stops *stops, struct played *played);

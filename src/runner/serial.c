@@ -88,7 +88,6 @@ void play_serial(const struct order *order, const struct stops *stops, struct pl
 			drain_table();
 	}
 	played->failed = s.player.failed;
-	played->threads = 1;
 	notes_add(played->latency, &notes);
 	note_flush();
 }

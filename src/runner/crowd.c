@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * crowd.c - see crowd.h.  `lock` guards the list of free places; nothing is called under it.
+ */
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "crowd.h"
+
+#define DEEP  (24u << 10)  /* of a stack are filled before; an allocator needs less */
+#define STACK (512u << 10) /* and so much may be used */
+#define SPARE 2		   /* threads that have ended are joined a little late */
+#define MANY  256	   /* threads; above, their buffers are small */
+
+struct thread *threads;
+size_t place_words;
+uint64_t crowd_late;
+
+static size_t place_bytes, stack_bytes;
+static struct place *free_places;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void (*thread_main)(struct thread *);
+
+void futex_wait(uint32_t *word, uint32_t value)
+{
+	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+}
+
+void futex_wake(uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
+
+static void set_state(struct thread *t, uint32_t state)
+{
+	__atomic_store_n(&t->state, state, __ATOMIC_RELEASE);
+	futex_wake(&t->state);
+}
+
+static uint32_t state_of(struct thread *t)
+{
+	return __atomic_load_n(&t->state, __ATOMIC_ACQUIRE);
+}
+
+static void put_place(struct place *p)
+{
+	pthread_mutex_lock(&lock);
+	p->next = free_places;
+	free_places = p;
+	pthread_mutex_unlock(&lock);
+}
+
+static struct place *get_place(void)
+{
+	struct place *p;
+
+	pthread_mutex_lock(&lock);
+	p = free_places;
+	if (p)
+		free_places = p->next;
+	pthread_mutex_unlock(&lock);
+	return p;
+}
+
+static size_t up(size_t n)
+{
+	return (n + PAGE - 1) & ~(size_t)(PAGE - 1);
+}
+
+/* A stack, growing down to its base; above it the place's own words and its buffer. */
+static void make_place(char *at)
+{
+	struct place *p = (struct place *)(at + stack_bytes);
+
+	p->stack = at;
+	p->buffer = (uint64_t *)(at + stack_bytes + up(sizeof(*p)));
+	put_place(p);
+}
+
+/* What lies unused at a stack's bottom is not filled, and never counts. */
+static void map_places(size_t n, size_t filled)
+{
+	char *at = own_reserve(n * place_bytes);
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t b = place_bytes - filled; b < place_bytes; b += PAGE)
+			*(volatile char *)(at + i * place_bytes + b) = 0;
+		make_place(at + i * place_bytes);
+	}
+}
+
+static size_t filled_bytes(void)
+{
+	return place_bytes - stack_bytes + up((size_t)sysconf(_SC_THREAD_STACK_MIN) + DEEP);
+}
+
+void crowd_prepare(uint32_t most, void (*begin)(struct thread *))
+{
+	thread_main = begin;
+	threads = own_map(file.head.threads * sizeof(*threads));
+	for (uint32_t i = 0; i < file.head.threads; i++)
+		threads[i].index = i;
+	place_words = most > MANY ? PLACE_WORDS / 4 : PLACE_WORDS;
+	stack_bytes = up((size_t)sysconf(_SC_THREAD_STACK_MIN) + STACK);
+	place_bytes = stack_bytes + up(sizeof(struct place)) + up(place_words * 8);
+	map_places(most + most / 4 + SPARE, filled_bytes());
+	threads[0].state = RUNS;
+}
+
+/* One of a thread that has ended and that nobody waits for, or a new one. */
+static struct place *find_place(void)
+{
+	struct place *p;
+
+	for (uint32_t i = 1; !(p = get_place()) && i < file.head.threads; i++)
+		if (state_of(&threads[i]) == ENDED)
+			crowd_join(&threads[i]);
+	while (!p) {
+		__atomic_fetch_add(&crowd_late, 1, __ATOMIC_RELAXED);
+		map_places(1, filled_bytes());
+		p = get_place();
+	}
+	return p;
+}
+
+static void *run_thread(void *arg)
+{
+	struct thread *t = arg;
+
+	thread_main(t);
+	set_state(t, ENDED);
+	return NULL;
+}
+
+void crowd_begin(struct thread *t)
+{
+	pthread_attr_t attr;
+	int error;
+
+	t->place = find_place();
+	pthread_attr_init(&attr);
+	pthread_attr_setstack(&attr, t->place->stack, stack_bytes);
+	set_state(t, RUNS);
+	error = pthread_create(&t->id, &attr, run_thread, t);
+	if (error)
+		die(STATUS_RUN, "cannot create a thread: %s", strerrordesc_np(error));
+	pthread_attr_destroy(&attr);
+	watch_moved();
+}
+
+bool crowd_begun(struct thread *t)
+{
+	return state_of(t) != NOT_YET;
+}
+
+uint64_t crowd_size(void)
+{
+	uint64_t n = 1;
+
+	for (uint32_t i = 1; threads && i < file.head.threads; i++)
+		n += crowd_begun(&threads[i]);
+	return n;
+}
+
+static void wait_for_end(struct thread *t)
+{
+	uint32_t state;
+
+	while ((state = state_of(t)) < ENDED)
+		futex_wait(&t->state, state);
+}
+
+void crowd_join(struct thread *t)
+{
+	uint32_t ended = ENDED;
+
+	wait_for_end(t);
+	if (__atomic_compare_exchange_n(&t->state, &ended, JOINS, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE)) {
+		pthread_join(t->id, NULL);
+		put_place(t->place);
+		set_state(t, JOINED);
+		watch_moved();
+	}
+	while (state_of(t) == JOINS)
+		futex_wait(&t->state, JOINS);
+}
+
+void crowd_park(struct thread *t)
+{
+	set_state(t, PARKED);
+	for (;;)
+		pause();
+}
+
+void crowd_settle(void)
+{
+	uint32_t state;
+
+	for (uint32_t i = 1; i < file.head.threads; i++) {
+		struct thread *t = &threads[i];
+
+		while ((state = state_of(t)) < PARKED)
+			futex_wait(&t->state, state);
+		if (state != PARKED)
+			crowd_join(t);
+	}
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * crowd.h - the threads of a playback: real ones, on places (a stack and a buffer) that were mapped
+ * and filled before the baseline.  A thread that has ended is joined, so that its allocator has
+ * seen it go, and its place is the next one's.
+ *
+ * The first thread is the process's own.  States only go up.
+ */
+#ifndef RUNNER_CROWD_H
+#define RUNNER_CROWD_H
+
+#include <pthread.h>
+#include "call.h"
+#include "stream.h"
+
+#define PLACE_WORDS 2048 /* at most, of a buffer */
+
+enum state { NOT_YET, RUNS, PARKED, ENDED, JOINS, JOINED };
+
+/* A thread of the file.  state is a futex; turn: ordered.c's. */
+struct thread {
+	uint32_t state, turn, index;
+	pthread_t id;
+	struct place *place;
+	struct player player; /* threads.c's, like those below */
+	struct stream stream;
+	uint64_t waits, late_ns;
+};
+
+struct place {
+	struct place *next;
+	uint64_t *buffer;
+	char *stack;
+	struct notes notes;
+};
+
+extern struct thread *threads; /* file.head.threads of them */
+extern size_t place_words;     /* of a buffer */
+extern uint64_t crowd_late;    /* places that had to be mapped late */
+
+/* Places for so many at once; before the baseline.  begin runs as each thread but the first. */
+void crowd_prepare(uint32_t most, void (*begin)(struct thread *));
+void crowd_begin(struct thread *t);
+bool crowd_begun(struct thread *t);
+uint64_t crowd_size(void); /* how many have begun, the first one included */
+/* Waits until it has ended, its destructors too. */
+void crowd_join(struct thread *t);
+/* The calling thread has no more words: it stays, idle, until the process ends. */
+_Noreturn void crowd_park(struct thread *t);
+/* Until each thread has ended (then it is joined) or is parked. */
+void crowd_settle(void);
+
+/* What a thread does, in the two ways that have threads. */
+void ordered_begin(struct thread *t);
+void threads_begin(struct thread *t);
+
+/* Sleep while *word is value; wake who does. */
+void futex_wait(uint32_t *word, uint32_t value);
+void futex_wake(uint32_t *word);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * ordered.c - real threads play ORDER, one at a time: who holds the baton plays, and hands it over
+ * at a SWITCH.
+ *
+ * Everything in `here` belongs to the holder of the baton; `turn` of the next one, stored with
+ * release and read with acquire, hands it over.  A thread that ends gives the baton to the first
+ * one, which joins it before it goes on: the next call finds it gone, thread caches flushed.
+ */
+#include <sched.h>
+#include <unistd.h>
+#include "crowd.h"
+#include "order.h"
+
+#define ROOM  8192 /* words */
+#define SPINS 200  /* a few microseconds: less than going to sleep and being woken */
+
+static uint64_t buffer[ROOM];
+
+static struct {
+	struct player player;
+	struct stream stream;
+	const struct stops *stops;
+	size_t stop;
+	order_play *play;
+	struct thread *gone; /* to be joined by the first thread */
+	uint64_t waits;
+	bool done, lonely; /* lonely: one processor, spinning helps nobody */
+} here;
+
+static void hand_over(struct thread *to)
+{
+	here.waits++;
+	__atomic_store_n(&to->turn, 1, __ATOMIC_RELEASE);
+	futex_wake(&to->turn);
+}
+
+static void await_turn(struct thread *me)
+{
+	int spins = here.lonely ? 0 : SPINS;
+
+	while (!__atomic_load_n(&me->turn, __ATOMIC_ACQUIRE)) {
+		if (spins-- > 0)
+			relax();
+		else
+			futex_wait(&me->turn, 0);
+	}
+	__atomic_store_n(&me->turn, 0, __ATOMIC_RELAXED);
+}
+
+static void switch_to(struct thread *me, struct thread *to)
+{
+	if (to == me)
+		return;
+	if (!crowd_begun(to))
+		crowd_begin(to);
+	hand_over(to);
+	await_turn(me);
+}
+
+/* False: the thread ends. */
+static bool word(struct thread *me, uint64_t w)
+{
+	struct thread *t = &threads[mprof_play_slot(w)];
+
+	switch (mprof_play_op(w)) {
+	case MPROF_PLAY_SWITCH:
+		switch_to(me, t);
+		return true;
+	case MPROF_PLAY_CREATE:
+		crowd_begin(t);
+		return true;
+	default: /* EXIT; the first thread stays */
+		if (me == threads)
+			return true;
+		here.gone = me;
+		hand_over(threads);
+		return false;
+	}
+}
+
+static const uint64_t *limit_here(void)
+{
+	const struct stream *in = &here.stream;
+	uint64_t words;
+
+	if (here.stop == here.stops->n)
+		return in->limit;
+	words = here.stops->at[here.stop].word - in->first;
+	return words < (uint64_t)(in->limit - in->buffer) ? in->buffer + words : in->limit;
+}
+
+/* Between two runs of words: false after the last word. */
+static bool between(void)
+{
+	struct stream *in = &here.stream;
+
+	if (here.stop < here.stops->n &&
+	    stream_index(in, in->at) == here.stops->at[here.stop].word) {
+		stop_tell(&here.stops->at[here.stop++]);
+		return true;
+	}
+	return stream_more(in);
+}
+
+/* False: ended by its EXIT; true: by the end of all. */
+static bool hold(struct thread *me)
+{
+	struct stream *in = &here.stream;
+	const uint64_t *limit;
+
+	while (!here.done) {
+		if (here.gone) {
+			crowd_join(here.gone);
+			here.gone = NULL;
+		}
+		limit = limit_here();
+		in->at = here.play(&here.player, in->at, limit);
+		if (in->at < limit) {
+			if (!word(me, *in->at++))
+				return false;
+		} else {
+			here.done = !between();
+		}
+	}
+	return true;
+}
+
+void ordered_begin(struct thread *me)
+{
+	await_turn(me);
+	if (!hold(me))
+		return;
+	hand_over(threads); /* it was the last word's */
+	crowd_park(me);
+}
+
+void play_ordered(const struct order *order, const struct stops *stops, struct played *played)
+{
+	static struct notes notes;
+	struct usage begin, end;
+
+	here.player = (struct player){ .table = table, .notes = &notes };
+	here.player.ends =
+	    1u << MPROF_PLAY_SWITCH | 1u << MPROF_PLAY_CREATE | 1u << MPROF_PLAY_EXIT;
+	here.stops = stops;
+	here.play = order_choose();
+	here.lonely = set.cpu || sysconf(_SC_NPROCESSORS_ONLN) == 1;
+	notes_start(&notes, 0);
+	usage_now(&begin);
+	stream_open(&here.stream, buffer, ROOM, file.head.order.offset, order->words);
+	hold(threads);
+	usage_now(&end);
+	usage_add(&played->used, &begin, &end);
+	played->calls = order->calls;
+	played->failed = here.player.failed;
+	played->waits = here.waits;
+	notes_add(played->latency, &notes);
+	note_flush();
+}
