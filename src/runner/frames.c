@@ -28,7 +28,7 @@ static struct span excluded[EXCLUDED];
 static size_t excluded_n;
 static struct mprof_run_range *found; /* RANGES of them */
 static size_t found_n;
-static unsigned char resident[PIECE / PAGE];
+static unsigned char resident[PIECE / PAGE + 1];
 static unsigned char bits[PIECE / PAGE / 8 + 8];
 static char text[1 << 16];
 
