@@ -71,7 +71,7 @@ static struct runs runs;
 static struct mprof_playback_header head;
 static struct runs_plan plan;
 static struct replay_answer answer;
-static struct words words;
+static struct sentences words;
 
 static void set(struct runs_row *r, size_t i, uint64_t peak, double ns, double mad)
 {
@@ -105,7 +105,7 @@ static void setup(void)
 static void judge(void)
 {
 	verdict_release(&answer.verdict);
-	words_free(&words);
+	sentences_free(&words);
 	ck_assert_int_eq(verdict_make(&answer.verdict, &runs, head.sum.peak_bytes), 0);
 	replay_verdict(&answer, &words);
 }
@@ -113,7 +113,7 @@ static void judge(void)
 static void teardown(void)
 {
 	verdict_release(&answer.verdict);
-	words_free(&words);
+	sentences_free(&words);
 }
 
 static bool said(const char *text)
@@ -172,7 +172,7 @@ START_TEST(test_control)
 {
 	const struct verdict *v = &answer.verdict;
 
-	row[2].cpu_ns.median = 18;
+	row[2].cpu_ns.median = 18.2;
 	judge();
 	ck_assert(verdict_by_time(v, 0, 2));
 	runs.control.cpu_ns = (struct middle){ 22.2, 1 }; /* 11 % off, with a spread to match */

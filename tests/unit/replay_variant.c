@@ -67,6 +67,7 @@ START_TEST(test_refused)
 		{ "glibc[A=1", "no list" },
 		{ "glibc]", "no list" },
 		{ "glibc[A=1]x", "no list" },
+		{ "glibc[A=1]x[B=2]", "no list" },
 		{ "glibc[A]", "'A' in brackets" },
 		{ "glibc[1A=2]", "'1A=2' in brackets" },
 		{ "glibc[=2]", "'=2' in brackets" },

@@ -25,17 +25,18 @@ struct replay_answer {
 };
 
 /* Sentences; each is the list's. */
-struct words {
+struct sentences {
 	char **line;
 	size_t n;
 	bool failed; /* no memory: some are missing */
 };
-void words_add(struct words *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void words_free(struct words *w);
+void sentence_add(struct sentences *w, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void sentences_free(struct sentences *w);
 
-void replay_what(const struct replay_answer *a, struct words *w);    /* what was played */
-void replay_verdict(const struct replay_answer *a, struct words *w); /* what came out */
-void replay_how(const struct replay_answer *a, struct words *w);     /* what figures are worth */
+void replay_what(const struct replay_answer *a, struct sentences *w);	 /* what was played */
+void replay_verdict(const struct replay_answer *a, struct sentences *w); /* what came out */
+void replay_how(const struct replay_answer *a, struct sentences *w); /* what figures are worth */
 
 /* How many times faster than the program its replay was; 0: not known. */
 double replay_speed_up(const struct replay_answer *a);

@@ -45,7 +45,7 @@ double replay_latency(const struct runs_row *row, unsigned permille)
 /* ---- what was played ---- */
 
 /* "; 12 frees of unknown blocks" of what the compiler or the recorder had to leave out. */
-static void left_out(const struct mprof_play_summary *s, struct words *w)
+static void left_out(const struct mprof_play_summary *s, struct sentences *w)
 {
 	static const struct {
 		size_t at;
@@ -71,28 +71,28 @@ static void left_out(const struct mprof_play_summary *s, struct words *w)
 					      text_count(count).s, of[i].what);
 	}
 	if (n)
-		words_add(w, "Mended or left out: %s.", text);
+		sentence_add(w, "Mended or left out: %s.", text);
 	else
-		words_add(w, "Nothing was lost, and nothing had to be mended or left out.");
+		sentence_add(w, "Nothing was lost, and nothing had to be mended or left out.");
 }
 
-void replay_what(const struct replay_answer *a, struct words *w)
+void replay_what(const struct replay_answer *a, struct sentences *w)
 {
 	const struct mprof_playback_header *h = a->plan->head;
 	const struct mprof_play_summary *s = &h->sum;
 
-	words_add(w, "%.*s", (int)strnlen(h->program, sizeof(h->program)),
-		  *h->program ? h->program : "(a program without a name)");
-	words_add(
+	sentence_add(w, "%.*s", (int)strnlen(h->program, sizeof(h->program)),
+		     *h->program ? h->program : "(a program without a name)");
+	sentence_add(
 	    w, "Recorded: %s of %s in %s; at the peak %s were alive in %s. From %s.",
 	    text_many(s->calls, "call", "calls").s, text_many(h->threads, "thread", "threads").s,
 	    s->recorded_ns ? text_ns(s->recorded_ns).s : "a time that is not known",
 	    text_bytes(s->peak_bytes).s, text_many(s->peak_blocks, "block", "blocks").s, a->path);
 	left_out(s, w);
 	if (h->flags & MPROF_PLAY_CHANGED)
-		words_add(w, "This is not what the program did: its calls were changed before.");
+		sentence_add(w, "This is not what the program did: its calls were changed before.");
 	if (h->flags & MPROF_PLAY_CUT)
-		words_add(w, "The recording ends in the middle; what there is was played.");
+		sentence_add(w, "The recording ends in the middle; what there is was played.");
 }
 
 /* ---- how ---- */
@@ -125,15 +125,15 @@ static const char *touch_word(const char *touch)
 	return touch;
 }
 
-static void how_memory(const struct replay_answer *a, struct words *w)
+static void how_memory(const struct replay_answer *a, struct sentences *w)
 {
-	words_add(w,
-		  "Memory: one run each, %s; %s. Peak memory is the most that the process had "
-		  "beyond its start, and what its allocator takes at the start (above glibc's).",
-		  threads_word(a->runs->memory_mode), touch_word(a->runs->touch));
+	sentence_add(w,
+		     "Memory: one run each, %s; %s. Peak memory is the most that the process had "
+		     "beyond its start, and what its allocator takes at the start (above glibc's).",
+		     threads_word(a->runs->memory_mode), touch_word(a->runs->touch));
 }
 
-static void how_time(const struct replay_answer *a, struct words *w)
+static void how_time(const struct replay_answer *a, struct sentences *w)
 {
 	const struct runs *r = a->runs;
 	char pinned[40] = "", passes[64] = "";
@@ -142,57 +142,59 @@ static void how_time(const struct replay_answer *a, struct words *w)
 		snprintf(pinned, sizeof(pinned), " on processor %d", a->plan->cpu);
 	if (r->passes > 1)
 		snprintf(passes, sizeof(passes), ", each playing the file %u times", r->passes);
-	words_add(
+	sentence_add(
 	    w,
 	    "Time: %u runs each%s, in turn%s, %s. User and system time, without the %.1f ns a "
 	    "call that the runner itself takes; the median, and the median distance from it.",
 	    a->plan->reps, pinned, passes, threads_word(r->time_mode), r->null_ns.median);
-	words_add(w,
-		  "Times are told apart when they differ by more than %g times both distances "
-		  "together, by more than the control (%s once more, %.1f %% off) and by 1 %%.",
-		  STATS_SIGMAS, r->control.variant ? r->control.variant->name : "",
-		  100 * a->verdict.control);
-	words_add(w,
-		  "It is the time inside the allocator and of its page faults. How blocks lie also "
-		  "changes how fast the program works on them, and that is not seen here.");
+	sentence_add(w,
+		     "Times are told apart when they differ by more than %g times both distances "
+		     "together, by more than the control (%s once more, %.1f %% off) and by 1 %%.",
+		     STATS_SIGMAS, r->control.variant ? r->control.variant->name : "",
+		     100 * a->verdict.control);
+	sentence_add(
+	    w, "It is the time inside the allocator and of its page faults. How blocks lie also "
+	       "changes how fast the program works on them, and that is not seen here.");
 	if (r->time_mode == RUNS_THREADS)
-		words_add(w, "Threads that run free meet otherwise than they did in the program.");
+		sentence_add(w,
+			     "Threads that run free meet otherwise than they did in the program.");
 }
 
-static void how_speed(const struct replay_answer *a, struct words *w)
+static void how_speed(const struct replay_answer *a, struct sentences *w)
 {
 	const double up = replay_speed_up(a);
 
 	if (a->plan->speed > 0 && a->runs->memory_mode != RUNS_ORDERED)
-		words_add(w, "Calls waited for their recorded time, %g times as fast.",
-			  a->plan->speed);
+		sentence_add(w, "Calls waited for their recorded time, %g times as fast.",
+			     a->plan->speed);
 	else if (up >= FASTER)
-		words_add(w,
-			  "A replay is %.3g times as fast as the program was: allocators that give "
-			  "memory back after a while have less time for it. --speed 1 takes the "
-			  "program's time.",
-			  up);
+		sentence_add(
+		    w,
+		    "A replay is %.3g times as fast as the program was: allocators that give "
+		    "memory back after a while have less time for it. --speed 1 takes the "
+		    "program's time.",
+		    up);
 }
 
 /* "MALLOC_ARENA_MAX=2, ...", and what each allocator is. */
-static void how_system(const struct replay_answer *a, struct words *w)
+static void how_system(const struct replay_answer *a, struct sentences *w)
 {
 	static const char *const thp[] = { "never", "madvise", "always" };
 	const struct runs *r = a->runs;
 	size_t i;
 
-	words_add(w, "Huge pages: %s%s.",
-		  a->plan->no_huge ? "switched off for these runs; the system says " : "",
-		  r->thp < 3 ? thp[r->thp] : "not known");
+	sentence_add(w, "Huge pages: %s%s.",
+		     a->plan->no_huge ? "switched off for these runs; the system says " : "",
+		     r->thp < 3 ? thp[r->thp] : "not known");
 	for (i = 0; i < a->inherited_n; i++)
-		words_add(w, "From the environment: %s (--env clear leaves it out).",
-			  a->inherited[i]);
+		sentence_add(w, "From the environment: %s (--env clear leaves it out).",
+			     a->inherited[i]);
 	for (i = 0; i < r->n; i++)
-		words_add(w, "%s: %s%s%s.", r->row[i].variant->name, r->row[i].variant->version,
-			  *r->row[i].variant->so ? ", " : "", r->row[i].variant->so);
+		sentence_add(w, "%s: %s%s%s.", r->row[i].variant->name, r->row[i].variant->version,
+			     *r->row[i].variant->so ? ", " : "", r->row[i].variant->so);
 }
 
-void replay_how(const struct replay_answer *a, struct words *w)
+void replay_how(const struct replay_answer *a, struct sentences *w)
 {
 	how_memory(a, w);
 	if (a->verdict.timed)

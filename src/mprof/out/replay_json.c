@@ -14,16 +14,16 @@ static void add_ns(json *o, const char *name, double v)
 }
 
 static json *words_json(const struct replay_answer *a,
-			void (*say)(const struct replay_answer *a, struct words *w))
+			void (*say)(const struct replay_answer *a, struct sentences *w))
 {
 	json *list = json_object_new_array();
-	struct words w = { .n = 0 };
+	struct sentences w = { .n = 0 };
 	size_t i;
 
 	say(a, &w);
 	for (i = 0; i < w.n; i++)
 		json_object_array_add(list, json_string(w.line[i]));
-	words_free(&w);
+	sentences_free(&w);
 	return list;
 }
 

@@ -9,7 +9,7 @@
 #include "table.h"
 #include "text.h"
 
-static void print_words(const struct words *w, const char *title, const char *bullet, FILE *out)
+static void print_words(const struct sentences *w, const char *title, const char *bullet, FILE *out)
 {
 	size_t i;
 
@@ -20,15 +20,15 @@ static void print_words(const struct words *w, const char *title, const char *bu
 }
 
 static int section(const struct replay_answer *a, const char *title, const char *bullet,
-		   void (*say)(const struct replay_answer *a, struct words *w), FILE *out)
+		   void (*say)(const struct replay_answer *a, struct sentences *w), FILE *out)
 {
-	struct words w = { .n = 0 };
+	struct sentences w = { .n = 0 };
 	bool failed;
 
 	say(a, &w);
 	print_words(&w, title, bullet, out);
 	failed = w.failed;
-	words_free(&w);
+	sentences_free(&w);
 	return failed ? -ENOMEM : 0;
 }
 

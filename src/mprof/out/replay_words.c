@@ -12,7 +12,7 @@
 #define KEPT_PART  0.25 /* of the peak: what is kept after the end and is worth a sentence */
 #define KEPT_BYTES (4u << 20)
 
-void words_add(struct words *w, const char *format, ...)
+void sentence_add(struct sentences *w, const char *format, ...)
 {
 	char **grown = reallocarray(w->line, w->n + 1, sizeof(*grown));
 	va_list args;
@@ -30,12 +30,12 @@ void words_add(struct words *w, const char *format, ...)
 	va_end(args);
 }
 
-void words_free(struct words *w)
+void sentences_free(struct sentences *w)
 {
 	while (w->n)
 		free(w->line[--w->n]);
 	free(w->line);
-	*w = (struct words){ 0 };
+	*w = (struct sentences){ 0 };
 }
 
 /* ---- one figure of all rows against the reference ---- */
@@ -133,7 +133,7 @@ static void put_same(FILE *f, const struct verdict *v, const struct told *t, boo
 
 /* "a would need 12 % less memory at the peak than b (x instead of y); c 4 % less (z); d as much".
  */
-static void compare(const struct verdict *v, const struct told *t, struct words *w)
+static void compare(const struct verdict *v, const struct told *t, struct sentences *w)
 {
 	char *text = NULL;
 	size_t size, i;
@@ -161,14 +161,14 @@ static void compare(const struct verdict *v, const struct told *t, struct words 
 	if (fclose(f))
 		w->failed = true;
 	else if (*text)
-		words_add(w, "%s.", text);
+		sentence_add(w, "%s.", text);
 	free(text);
 }
 
 /* ---- other sentences ---- */
 
 /* Chains of rows next to each other that cannot be told apart, the reference not among them. */
-static void tell_ties(const struct verdict *v, const struct told *t, struct words *w)
+static void tell_ties(const struct verdict *v, const struct told *t, struct sentences *w)
 {
 	char names[512];
 	size_t i, n, k, from;
@@ -188,13 +188,13 @@ static void tell_ties(const struct verdict *v, const struct told *t, struct word
 							  : ", ",
 					      v->runs->row[t->order[k]].variant->name);
 		if (from > i)
-			words_add(w, "By %s, %s cannot be told apart here.", t->than, names);
+			sentence_add(w, "By %s, %s cannot be told apart here.", t->than, names);
 	}
 }
 
 /* Rows that are no worse than the reference in one, and better in the other. */
 static void tell_best(const struct verdict *v, const struct told *peak, const struct told *cpu,
-		      struct words *w)
+		      struct sentences *w)
 {
 	static const char *const how[] = { "in memory and time", "in time, with as much memory",
 					   "in memory, in as much time" };
@@ -206,21 +206,22 @@ static void tell_best(const struct verdict *v, const struct told *peak, const st
 		m = side(v, peak, v->by_peak[i]);
 		t = side(v, cpu, v->by_peak[i]);
 		if (m <= 0 && t <= 0 && m + t < 0)
-			words_add(w, "%s would be better than %s %s.",
-				  v->runs->row[v->by_peak[i]].variant->name, ref,
-				  how[m < 0 && t < 0 ? 0
-				      : t < 0	     ? 1
-						     : 2]);
+			sentence_add(w, "%s would be better than %s %s.",
+				     v->runs->row[v->by_peak[i]].variant->name, ref,
+				     how[m < 0 && t < 0 ? 0
+					 : t < 0	? 1
+							: 2]);
 	}
 	if (w->n == said)
-		words_add(w,
-			  "Nothing here is better than %s in memory or time without being worse in "
-			  "the other.",
-			  ref);
+		sentence_add(
+		    w,
+		    "Nothing here is better than %s in memory or time without being worse in "
+		    "the other.",
+		    ref);
 }
 
 /* What there is to gain at all. */
-static void tell_share(const struct replay_answer *a, struct words *w)
+static void tell_share(const struct replay_answer *a, struct sentences *w)
 {
 	const struct mprof_play_summary *sum = &a->plan->head->sum;
 	const struct runs_row *ref = &a->runs->row[a->verdict.reference];
@@ -228,27 +229,28 @@ static void tell_share(const struct replay_answer *a, struct words *w)
 
 	if (!sum->recorded_ns || a->plan->head->threads > 1)
 		return;
-	words_add(w,
-		  "%s takes %s for all calls and the faults of its pages, %s of the %s that the "
-		  "program ran while it was recorded: a faster allocator can hardly save more.",
-		  ref->variant->name, text_ns((uint64_t)ns).s,
-		  text_percent((uint64_t)fmin(ns, (double)sum->recorded_ns), sum->recorded_ns).s,
-		  text_ns(sum->recorded_ns).s);
+	sentence_add(w,
+		     "%s takes %s for all calls and the faults of its pages, %s of the %s that the "
+		     "program ran while it was recorded: a faster allocator can hardly save more.",
+		     ref->variant->name, text_ns((uint64_t)ns).s,
+		     text_percent((uint64_t)fmin(ns, (double)sum->recorded_ns), sum->recorded_ns).s,
+		     text_ns(sum->recorded_ns).s);
 }
 
-static void tell_control(const struct replay_answer *a, struct words *w)
+static void tell_control(const struct replay_answer *a, struct sentences *w)
 {
 	const struct verdict *v = &a->verdict;
 
-	words_add(w,
-		  "The machine was too busy to compare times: %s, played once more as if it were "
-		  "another allocator, differs from itself by %.0f %%. Nothing is ranked by time; "
-		  "try again when it is quiet, or with more --reps.",
-		  a->runs->control.variant->name, 100 * v->control);
+	sentence_add(
+	    w,
+	    "The machine was too busy to compare times: %s, played once more as if it were "
+	    "another allocator, differs from itself by %.0f %%. Nothing is ranked by time; "
+	    "try again when it is quiet, or with more --reps.",
+	    a->runs->control.variant->name, 100 * v->control);
 }
 
 /* What is still there long after the end, where it is much. */
-static void tell_kept(const struct replay_answer *a, struct words *w)
+static void tell_kept(const struct replay_answer *a, struct sentences *w)
 {
 	const unsigned waited = replay_waited(a);
 	const struct runs_row *row;
@@ -265,11 +267,11 @@ static void tell_kept(const struct replay_answer *a, struct words *w)
 					      n ? "" : "still has ", text_bytes(kept).s);
 	}
 	if (n)
-		words_add(w, "%.3g s after everything was freed, %s in memory.",
-			  (double)waited / 1e3, text);
+		sentence_add(w, "%.3g s after everything was freed, %s in memory.",
+			     (double)waited / 1e3, text);
 }
 
-static void tell_failures(const struct replay_answer *a, struct words *w)
+static void tell_failures(const struct replay_answer *a, struct sentences *w)
 {
 	const struct runs_row *row;
 	size_t i;
@@ -277,16 +279,16 @@ static void tell_failures(const struct replay_answer *a, struct words *w)
 	for (i = 0; i < a->runs->n; i++) {
 		row = &a->runs->row[i];
 		if (row->status)
-			words_add(w, "%s could not be compared: it %s.", row->variant->name,
-				  row->why.text);
+			sentence_add(w, "%s could not be compared: it %s.", row->variant->name,
+				     row->why.text);
 		else if (row->memory.failed)
-			words_add(w, "%s had no memory for %s that the program got.",
-				  row->variant->name,
-				  text_many(row->memory.failed, "block", "blocks").s);
+			sentence_add(w, "%s had no memory for %s that the program got.",
+				     row->variant->name,
+				     text_many(row->memory.failed, "block", "blocks").s);
 	}
 }
 
-void replay_verdict(const struct replay_answer *a, struct words *w)
+void replay_verdict(const struct replay_answer *a, struct sentences *w)
 {
 	const struct verdict *v = &a->verdict;
 	const struct told peak = { v->by_peak,		verdict_by_peak, peak_of,
@@ -298,7 +300,7 @@ void replay_verdict(const struct replay_answer *a, struct words *w)
 	};
 
 	if (v->small)
-		words_add(
+		sentence_add(
 		    w,
 		    "The program never has more than %s alive: what an allocator takes at its "
 		    "start outweighs that, and ratios of memory mean nothing here.",

@@ -229,19 +229,21 @@ static int add_all(struct variants *vs, struct error *err)
 	return ret;
 }
 
-/* The length of the entry at s, to its comma or the end; 0 when brackets do not match. */
+/*
+ * The length of the entry at s, to its comma or the end; 0 when brackets do not
+ * match, or something stands behind them.
+ */
 static size_t entry_length(const char *s)
 {
 	size_t n;
 	int inside = 0;
 
-	for (n = 0; s[n] && (inside || s[n] != ','); n++)
-		if (s[n] == '[' ? inside++ : s[n] == ']' && --inside)
+	for (n = 0; s[n] && (inside || s[n] != ','); n++) {
+		inside += (s[n] == '[') - (s[n] == ']');
+		if (inside < 0 || (s[n] == ']' && !inside && s[n + 1] && s[n + 1] != ','))
 			return 0;
-	/* Nothing stands behind the brackets. */
-	if (inside || (memchr(s, '[', n) && s[n - 1] != ']'))
-		return 0;
-	return n;
+	}
+	return inside ? 0 : n;
 }
 
 static int add_entry(struct variants *vs, const char *s, size_t n, struct error *err)
