@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* films.c - the sources of pictures; see films.h. */
+#include "films.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../replay/place_run.h"
+#include "../replay/place_trace.h"
+#include "cmd.h"
+
+enum { ALLOCATOR = FILMS_KEYS, PROCESS, MODE, TOUCH };
+
+static const struct argp_option options[] = {
+	{ "allocator", ALLOCATOR, "LIST", 0,
+	  "Play the calls on these, as mprof replay does, side by side; all is every one that is "
+	  "installed [the recorded run]",
+	  0 },
+	{ "process", PROCESS, "NUMBER", 0,
+	  "The process with this number in the run [the one with most calls]", 1 },
+	{ "mode", MODE, "MODE", 0,
+	  "Play with one thread (serial) or all in order (ordered) [serial]", 1 },
+	{ "touch", TOUCH, "WHAT", 0,
+	  "What is written of a block: none, first, page, full or recorded [page]", 1 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static const char *one_of(const char *arg, const char *const *words, const char *what,
+			  struct argp_state *state)
+{
+	size_t i;
+
+	for (i = 0; words[i]; i++)
+		if (!strcmp(arg, words[i]))
+			return words[i];
+	argp_error(state, "'%s' is no %s", arg, what);
+	return NULL;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	static const char *const modes[] = { "serial", "ordered", NULL };
+	static const char *const touches[] = { "none", "first", "page", "full", "recorded", NULL };
+	struct films_cli *c = state->input;
+
+	switch (key) {
+	case ALLOCATOR:
+		if (profile_list_add(&c->lists, arg) < 0)
+			argp_failure(state, STATUS_FOUND, 0, "no memory");
+		return 0;
+	case PROCESS:
+		if (!playback_process(arg, &c->process) || c->process == COMPILE_ALL)
+			argp_error(state, "'%s' is no number of a process", arg);
+		return 0;
+	case MODE:
+		c->mode = one_of(arg, modes, "mode of a picture; serial and ordered are", state);
+		return 0;
+	case TOUCH:
+		c->touch =
+		    one_of(arg, touches,
+			   "way to touch blocks; none, first, page, full and recorded are", state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp films_argp = { .options = options, .parser = parse };
+
+/* ---- opening ---- */
+
+static void name_from_trace(struct films *f)
+{
+	const struct trace_fact *fact;
+	size_t n = trace_facts(f->trace, &fact), used = 0, i, k;
+
+	for (i = 0; i < n && !fact[i].argc; i++)
+		;
+	for (k = 0; i < n && k < fact[i].argc && used < sizeof(f->title); k++)
+		used += (size_t)snprintf(f->title + used, sizeof(f->title) - used, "%s%s",
+					 k ? " " : "", fact[i].argv[k]);
+}
+
+static int open_recorded(struct films *f, const char *path)
+{
+	struct error err;
+
+	if (playfile_is(path))
+		return cmd_error(
+		    STATUS_USAGE,
+		    "'%s' is a playback file, which has no addresses: --allocator says "
+		    "on which ones to play it",
+		    path);
+	if (trace_open(&f->trace, path, MPROF_MAGIC_TRACE, &err) < 0)
+		return cmd_error(STATUS_FILE, "%s", err.text);
+	f->count = 1;
+	name_from_trace(f);
+	return STATUS_OK;
+}
+
+static int open_played(struct films *f, const char *path)
+{
+	struct playback_options o = { .process = f->cli->process };
+	struct error err;
+	size_t i;
+	int ret;
+
+	for (i = 0; i < f->cli->lists.count; i++)
+		if (variants_parse(&f->variants, f->cli->lists.item[i], &err) < 0)
+			return cmd_error(STATUS_USAGE, "%s", err.text);
+	ret = playback_input_open(&f->input, path, &o);
+	if (ret)
+		return ret;
+	f->played = true;
+	f->trace = f->input.trace;
+	f->count = f->variants.n;
+	snprintf(f->title, sizeof(f->title), "%s", playfile_header(f->input.file)->program);
+	snprintf(f->note, sizeof(f->note), "played %s, touching %s of a block",
+		 f->cli->mode ? "by all threads in the recorded order" : "by one thread",
+		 f->cli->touch ? f->cli->touch : "each page");
+	return STATUS_OK;
+}
+
+int films_open(struct films *f, const struct films_cli *cli, const char *path)
+{
+	const char *base = strrchr(path, '/');
+	int ret;
+
+	memset(f, 0, sizeof(*f));
+	f->cli = cli;
+	ret = cli->lists.count ? open_played(f, path) : open_recorded(f, path);
+	if (ret) {
+		films_close(f);
+		return ret;
+	}
+	if (!*f->title)
+		snprintf(f->title, sizeof(f->title), "%s", base ? base + 1 : path);
+	return STATUS_OK;
+}
+
+void films_close(struct films *f)
+{
+	if (f->named)
+		profile_release(&f->profile);
+	if (f->played)
+		playback_input_close(&f->input);
+	else if (f->trace)
+		trace_close(f->trace);
+	variants_release(&f->variants);
+	memset(f, 0, sizeof(*f));
+}
+
+void films_name(const struct films *f, size_t i, char *text, size_t room)
+{
+	const struct variant *v = f->variants.v;
+
+	if (!f->played)
+		snprintf(text, room, "as recorded");
+	else
+		snprintf(text, room, "%s%s%s", v[i].name, v[i].version ? "  " : "",
+			 v[i].version ? v[i].version : "");
+}
+
+int films_names(struct films *f, const struct profile_options *o, struct profile **names)
+{
+	struct error err;
+
+	*names = NULL;
+	if (!f->trace)
+		return STATUS_OK;
+	if (profile_names(&f->profile, f->trace, o, &err) < 0)
+		return cmd_error(STATUS_FILE, "%s", err.text);
+	f->named = true;
+	*names = &f->profile;
+	return STATUS_OK;
+}
+
+/* ---- running ---- */
+
+struct told {
+	char name[64];
+	struct timespec start;
+	bool shown;
+};
+
+static void tell(void *context, uint64_t op, uint64_t ops)
+{
+	struct told *t = context;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!t->shown && now.tv_sec - t->start.tv_sec + (now.tv_nsec > t->start.tv_nsec) < 2)
+		return;
+	t->shown = true;
+	fprintf(stderr, "\rmprof: %s, %3.0f %%\033[K", t->name,
+		ops ? 100.0 * (double)op / (double)ops : 100.0);
+}
+
+static int run_source(struct films *f, size_t i, const struct place_plan *plan,
+		      const struct place_sink *sinks, size_t n, struct error *err)
+{
+	if (f->played)
+		return place_run(f->input.path, &f->variants.v[i], plan, sinks, n, NULL, err);
+	return place_trace(f->trace, f->cli->process, plan, sinks, n, err);
+}
+
+int films_take(struct films *f, size_t i, const struct place_plan *plan,
+	       const struct place_sink *sinks, size_t n, struct error *err)
+{
+	struct place_plan p = *plan;
+	struct told told = { .shown = false };
+	int ret;
+
+	p.mode = f->cli->mode;
+	p.touch = f->cli->touch;
+	p.progress = isatty(STDERR_FILENO) ? tell : NULL;
+	p.progress_context = &told;
+	snprintf(told.name, sizeof(told.name), "%s", f->played ? f->variants.v[i].name : "reading");
+	clock_gettime(CLOCK_MONOTONIC, &told.start);
+	ret = run_source(f, i, &p, sinks, n, err);
+	if (told.shown)
+		fputs("\r\033[K", stderr);
+	return ret;
+}
+
+/* ---- times ---- */
+
+struct count {
+	uint64_t ops, ns, op;
+	bool found;
+};
+
+static void count_start(void *self, const struct place_start *s)
+{
+	struct count *c = self;
+
+	c->ops = s->ops;
+}
+
+static void count_begin(void *self, const struct place_block *b)
+{
+	struct count *c = self;
+
+	if (!c->found && b->ns >= c->ns) {
+		c->found = true;
+		c->op = b->op;
+	}
+}
+
+static const struct place_ops count_ops = { .start = count_start, .begin = count_begin };
+
+/* Of a trace: a walk is needed. */
+static int count_recorded(struct films *f, struct count *c, struct error *err)
+{
+	const struct place_plan plan = { .at = PLACE_NOWHERE };
+	const struct place_sink sink = { &count_ops, c };
+
+	return films_take(f, 0, &plan, &sink, 1, err);
+}
+
+int films_calls(struct films *f, uint64_t *ops, struct error *err)
+{
+	struct count c = { .ns = UINT64_MAX };
+	int ret = 0;
+
+	if (f->played)
+		c.ops = playfile_header(f->input.file)->sum.calls;
+	else
+		ret = count_recorded(f, &c, err);
+	*ops = c.ops;
+	return ret;
+}
+
+int films_calls_at(struct films *f, uint64_t ns, uint64_t *op, struct error *err)
+{
+	struct count c = { .ns = ns };
+	struct playfile_cursor cursor;
+	struct playfile_op at;
+	int ret = 0;
+
+	if (f->played) {
+		c.ops = playfile_header(f->input.file)->sum.calls;
+		playfile_start(&cursor, f->input.file);
+		while (!c.found && playfile_next(&cursor, &at))
+			if (at.ns >= ns) {
+				c.found = true;
+				c.op = at.op;
+			}
+	} else {
+		ret = count_recorded(f, &c, err);
+	}
+	*op = c.found ? c.op : c.ops;
+	return ret;
+}
+
+void films_output(const char *log, const char *extension, char *text, size_t room)
+{
+	const char *base = strrchr(log, '/');
+	size_t n;
+
+	base = base ? base + 1 : log;
+	n = strlen(base);
+	if (n > 4 && !strcmp(base + n - 4, ".log"))
+		n -= 4;
+	snprintf(text, room, "%.*s.%s", (int)n, base, extension);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * films.h - what `mprof image` draws: the recorded run, or a recording played
+ * on one or several allocators.
+ *
+ * A command has a struct films_cli, puts films_argp among its argp children and
+ * says state->child_inputs[i] = &cli.  Then
+ *
+ *	films_open(&f, &cli)
+ *	for i below f.count: films_take(&f, i, &plan, sinks, n, &err)
+ *	films_close(&f)
+ *
+ * films_open and films_names print what is wrong and return the exit status.
+ */
+#ifndef MPROF_CMD_FILMS_H
+#define MPROF_CMD_FILMS_H
+
+#include <argp.h>
+
+#include "../pass/profile.h"
+#include "../replay/place.h"
+#include "../replay/place_plan.h"
+#include "../replay/variant.h"
+#include "playback_input.h"
+#include "profile_options.h"
+
+#define FILMS_KEYS 0x5000 /* the keys of this parser begin here */
+
+struct films_cli {
+	struct profile_list lists; /* of --allocator */
+	uint32_t process;	   /* 0: the one with most calls */
+	const char *mode, *touch;  /* NULL: as usual */
+};
+
+extern const struct argp films_argp;
+
+struct films {
+	const struct films_cli *cli;
+	size_t count;
+	bool played;		     /* on allocators; else there is one, the recorded run */
+	struct playback_input input; /* if played */
+	struct variants variants;
+	struct trace *trace; /* the input's or our own; NULL: there is none */
+	struct profile profile;
+	bool named;
+	char title[256]; /* the program's command line */
+	char note[96];	 /* how it was played; "" as recorded */
+};
+
+int films_open(struct films *f, const struct films_cli *cli, const char *path);
+void films_close(struct films *f);
+
+/* "jemalloc 5.3.0-1". */
+void films_name(const struct films *f, size_t i, char *text, size_t room);
+/* Names of sites: NULL in *names when the input has none.  o: of a struct profile_cli. */
+int films_names(struct films *f, const struct profile_options *o, struct profile **names);
+
+/* Runs the source of film i, with a progress line.  0, or -errno with err filled. */
+int films_take(struct films *f, size_t i, const struct place_plan *plan,
+	       const struct place_sink *sinks, size_t n, struct error *err);
+
+/* How many calls there are; and how many were before this time of the recorded run. */
+int films_calls(struct films *f, uint64_t *ops, struct error *err);
+int films_calls_at(struct films *f, uint64_t ns, uint64_t *op, struct error *err);
+
+/* LOG's name with this extension instead of .log, in the current directory. */
+void films_output(const char *log, const char *extension, char *text, size_t room);
+
+#endif

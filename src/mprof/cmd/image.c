@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * image.c - `mprof image`: the heap at one moment, or over all of the run, as a picture.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../draw/picture.h"
+#include "../draw/png.h"
+#include "../out/export.h"
+#include "../util/ranges.h"
+#include "cmd.h"
+#include "films.h"
+
+#define SAMPLES 512 /* points of the curve of resident bytes */
+
+enum moment_kind { AT_PEAK, AT_END, AT_OP, AT_TIME, AT_PERCENT };
+
+struct options {
+	const char *log, *output;
+	enum moment_kind kind;
+	bool at; /* --at was given */
+	uint64_t op, ns;
+	double percent;
+	struct picture_options picture;
+	struct films_cli films;
+	struct profile_cli names;
+};
+
+enum { AT = 256, BY, LAYOUT, SIZE };
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "FILE", 0, "Write here, - being standard output [LOG's name.png]", 0 },
+	{ "at", AT, "WHEN", 0,
+	  "peak, end, a number of calls, a time as 1.5s, or a part of the calls as 50% [peak]", 0 },
+	{ "by", BY, "WHAT", 0,
+	  "Colour pages by occupancy, age, size, thread, site or module [occupancy]", 0 },
+	{ "layout", LAYOUT, "LAYOUT", 0,
+	  "strips: rows of addresses; hilbert: a curve; time: from the first call to the last "
+	  "[strips]",
+	  0 },
+	{ "size", SIZE, "WxH", 0, "Pixels, as 1200x800", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+/* ---- the command line ---- */
+
+static bool whole(const char *arg, uint64_t *n)
+{
+	char *end;
+
+	errno = 0;
+	*n = strtoull(arg, &end, 10);
+	return !errno && !*end && end != arg && *arg >= '0' && *arg <= '9';
+}
+
+static bool percent(const char *arg, double *value)
+{
+	char *end;
+
+	*value = strtod(arg, &end);
+	return end != arg && !strcmp(end, "%") && *value >= 0 && *value <= 100;
+}
+
+static void set_at(struct options *o, const char *arg, struct argp_state *state)
+{
+	o->at = true;
+	if (!strcmp(arg, "peak"))
+		o->kind = AT_PEAK;
+	else if (!strcmp(arg, "end"))
+		o->kind = AT_END;
+	else if (whole(arg, &o->op))
+		o->kind = AT_OP;
+	else if (percent(arg, &o->percent))
+		o->kind = AT_PERCENT;
+	else if (!parse_time(arg, &o->ns, NULL))
+		o->kind = AT_TIME;
+	else
+		argp_error(state, "'%s' is no moment; peak, end, 100000 (calls), 1.5s and 50%% are",
+			   arg);
+}
+
+static void set_size(struct options *o, const char *arg, struct argp_state *state)
+{
+	int width, height, used = 0;
+
+	if (sscanf(arg, "%dx%d%n", &width, &height, &used) < 2 || arg[used])
+		argp_error(state, "'%s' is no size of a picture; 1200x800 is", arg);
+	if (width < PICTURE_LEAST || height < PICTURE_LEAST || width > CANVAS_MOST ||
+	    height > CANVAS_MOST)
+		argp_error(state, "a picture is from %dx%d to %dx%d pixels, not %s", PICTURE_LEAST,
+			   PICTURE_LEAST, CANVAS_MOST, CANVAS_MOST, arg);
+	o->picture.width = width;
+	o->picture.height = height;
+}
+
+static void check(const struct options *o, struct argp_state *state)
+{
+	bool time = o->picture.layout == LAYOUT_TIME;
+
+	if (!o->log)
+		argp_error(state, "which trace? for example: mprof image mprof.log");
+	if (time && o->at)
+		argp_error(state, "--layout time shows every moment: it does not know --at");
+	if (time && o->picture.by != PICTURE_BY_OCCUPANCY)
+		argp_error(state, "--layout time is coloured by occupancy, not by %s",
+			   picture_by_name(o->picture.by));
+	if (o->output && !strcmp(o->output, "-") && isatty(STDOUT_FILENO))
+		argp_error(state, "a picture is not for a terminal: -o FILE");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+	struct error err;
+
+	switch (key) {
+	case 'o':
+		o->output = arg;
+		return 0;
+	case AT:
+		set_at(o, arg, state);
+		return 0;
+	case BY:
+		if (picture_by_find(arg, &o->picture.by, &err) < 0)
+			argp_error(state, "%s", err.text);
+		return 0;
+	case LAYOUT:
+		if (layout_find(arg, &o->picture.layout, &err) < 0)
+			argp_error(state, "%s", err.text);
+		return 0;
+	case SIZE:
+		set_size(o, arg, state);
+		return 0;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->films;
+		state->child_inputs[1] = &o->names;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (o->log)
+			argp_error(state, "one trace at a time, not '%s' as well", arg);
+		o->log = arg;
+		return 0;
+	case ARGP_KEY_END:
+		check(o, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = {
+	{ &films_argp, 0, NULL, 0 },
+	{ &profile_argp, 0, NULL, 0 },
+	{ NULL, 0, NULL, 0 },
+};
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.children = children,
+	.args_doc = "LOG|FILE",
+	.doc = "Draws the address space of a program's heap as a PNG: every page that ever held a "
+	       "block, at one moment or over the whole run; as it was recorded, or as it would be "
+	       "with other allocators.",
+};
+
+/* ---- which moment ---- */
+
+static int out_of(uint64_t op, uint64_t ops)
+{
+	return cmd_error(STATUS_USAGE, "--at %llu: there are only %llu calls",
+			 (unsigned long long)op, (unsigned long long)ops);
+}
+
+/* Calls before the moment; plan->at is the last of them. */
+static int find_moment(struct options *o, struct films *f, struct place_plan *plan)
+{
+	struct error err;
+	uint64_t ops = 0;
+
+	if (o->kind == AT_PEAK)
+		return STATUS_OK;
+	if (o->kind == AT_END) {
+		plan->frames = 1;
+		o->op = UINT64_MAX;
+		return STATUS_OK;
+	}
+	if (films_calls(f, &ops, &err) < 0 ||
+	    (o->kind == AT_TIME && films_calls_at(f, o->ns, &o->op, &err) < 0))
+		return cmd_error(STATUS_FILE, "%s", err.text);
+	if (o->kind == AT_PERCENT)
+		o->op = (uint64_t)((double)ops * o->percent / 100);
+	if (o->op > ops)
+		return out_of(o->op, ops);
+	if (!o->op)
+		o->op = 1;
+	plan->at = o->op - 1;
+	return STATUS_OK;
+}
+
+static size_t frame_of(const struct options *o, const struct film *f)
+{
+	if (o->kind == AT_PEAK)
+		return f->peak == FILM_NOWHERE ? f->frames - 1 : f->peak;
+	return film_frame_at(f, o->op);
+}
+
+/* ---- the films ---- */
+
+struct work {
+	struct options *o;
+	struct films films;
+	struct place_plan plan;
+	struct film **film;
+	char (*name)[128];
+	struct picture_panel *panel;
+	size_t *frame;
+	size_t panels;
+};
+
+static int take(struct work *w, size_t i, struct error *err)
+{
+	const struct film_options fo = { .channels = classes_channels(w->o->picture.by) };
+	struct film *film;
+	struct place_sink sink = { .ops = &film_ops };
+	int ret = film_new(&film, &fo, err);
+
+	if (ret < 0)
+		return ret;
+	sink.self = film;
+	ret = films_take(&w->films, i, &w->plan, &sink, 1, err);
+	if (!ret)
+		ret = film_ready(film, err);
+	if (ret < 0) {
+		film_free(film);
+		return ret;
+	}
+	films_name(&w->films, i, w->name[w->panels], sizeof(w->name[0]));
+	w->film[w->panels] = film;
+	w->frame[w->panels] = frame_of(w->o, film);
+	w->panel[w->panels] = (struct picture_panel){ w->name[w->panels], film };
+	w->panels++;
+	return 0;
+}
+
+/* One allocator that fails does not cost the others. */
+static int take_all(struct work *w)
+{
+	struct error err = { "" };
+	size_t i, n = w->films.count;
+
+	w->film = calloc(n, sizeof(struct film *));
+	w->name = calloc(n, sizeof(*w->name));
+	w->panel = calloc(n, sizeof(*w->panel));
+	w->frame = calloc(n, sizeof(*w->frame));
+	if (!w->film || !w->name || !w->panel || !w->frame)
+		return cmd_error(STATUS_FOUND, "no memory for a picture");
+	for (i = 0; i < n; i++)
+		if (take(w, i, &err) < 0) {
+			if (!w->films.played)
+				return cmd_error(STATUS_FILE, "%s", err.text);
+			cmd_warn("%s is not in the picture: %s", w->films.variants.v[i].name,
+				 err.text);
+		}
+	return w->panels ? STATUS_OK : cmd_error(STATUS_FOUND, "no allocator could be shown");
+}
+
+static void release(struct work *w)
+{
+	size_t i;
+
+	for (i = 0; i < w->panels; i++)
+		film_free(w->film[i]);
+	free(w->film);
+	free(w->name);
+	free(w->panel);
+	free(w->frame);
+	films_close(&w->films);
+}
+
+/* ---- the picture ---- */
+
+static void describe(const struct work *w, char *text, size_t room)
+{
+	static const char *const when[] = {
+		[AT_PEAK] = "the heap when most bytes were live",
+		[AT_END] = "the heap after the last call",
+		[AT_OP] = "the heap at one moment",
+		[AT_TIME] = "the heap at one moment",
+		[AT_PERCENT] = "the heap at one moment",
+	};
+	static const char *const by[PICTURE_BY_COUNT] = {
+		[PICTURE_BY_OCCUPANCY] = "",
+		[PICTURE_BY_AGE] = ", by age",
+		[PICTURE_BY_SIZE] = ", by size",
+		[PICTURE_BY_THREAD] = ", by thread",
+		[PICTURE_BY_SITE] = ", by the function that asked",
+		[PICTURE_BY_MODULE] = ", by the module that asked",
+	};
+	bool time = w->o->picture.layout == LAYOUT_TIME;
+
+	snprintf(text, room, "%s%s%s%s",
+		 time ? "calls from left to right, addresses upward" : when[w->o->kind],
+		 by[w->o->picture.by], *w->films.note ? "; " : "", w->films.note);
+}
+
+static int write_picture(const struct work *w, const struct picture *p)
+{
+	const char *output = w->o->output;
+	char name[4096];
+	struct export_file file;
+	struct error err;
+
+	if (!output) {
+		films_output(w->o->log, "png", name, sizeof(name));
+		output = name;
+	}
+	if (export_file_open(&file, strcmp(output, "-") ? output : NULL, &err) < 0)
+		return cmd_error(STATUS_FOUND, "%s", err.text);
+	if (png_write_canvas(file.out, picture_canvas(p), w->films.title, &err) < 0) {
+		export_file_drop(&file);
+		return cmd_error(STATUS_FOUND, "%s", err.text);
+	}
+	if (export_file_done(&file, &err) < 0)
+		return cmd_error(STATUS_FOUND, "%s", err.text);
+	if (strcmp(output, "-"))
+		fprintf(stderr, "mprof: wrote %s\n", output);
+	return STATUS_OK;
+}
+
+static int draw(struct work *w)
+{
+	struct picture_options po = w->o->picture;
+	struct picture *p = NULL;
+	struct error err;
+	char note[320];
+	int ret;
+
+	describe(w, note, sizeof(note));
+	po.title = w->films.title;
+	po.note = note;
+	if (classes_channels(po.by) == FILM_SITE) {
+		ret = films_names(&w->films, &w->o->names.options, &po.names);
+		if (ret)
+			return ret;
+	}
+	ret = picture_new(&p, &po, w->panel, w->panels, w->frame, &err);
+	if (!ret)
+		ret = picture_draw(p, w->frame, &err);
+	ret = ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : write_picture(w, p);
+	picture_free(p);
+	return ret;
+}
+
+static int run(struct options *o)
+{
+	struct work w = { .o = o, .plan = { .samples = SAMPLES, .at = PLACE_NOWHERE } };
+	int ret = films_open(&w.films, &o->films, o->log);
+
+	if (ret)
+		return ret;
+	if (o->picture.layout == LAYOUT_TIME)
+		w.plan.frames = picture_columns(&o->picture, w.films.count);
+	ret = find_moment(o, &w.films, &w.plan);
+	if (!ret)
+		ret = take_all(&w);
+	if (!ret)
+		ret = draw(&w);
+	release(&w);
+	return ret;
+}
+
+int cmd_image(int argc, char **argv)
+{
+	struct options o = { .kind = AT_PEAK };
+	int ret;
+
+	profile_cli_init(&o.names);
+	ret = argp_parse(&argp, argc, argv, 0, NULL, &o) ? STATUS_USAGE : run(&o);
+	free(o.films.lists.item);
+	profile_cli_release(&o.names);
+	return ret;
+}
