@@ -345,26 +345,25 @@ static bool apply_realloc(struct step *s, const struct compile_call *e)
 	return true;
 }
 
-static bool apply_control(struct step *s, const struct compile_call *e)
+static void apply_control(struct step *s, const struct compile_call *e)
 {
 	struct compile_thread *t;
 
 	if (e->half == COMPILE_PROCESS_GONE) {
 		compile_sweep(s->c, e->process, e->thread);
-		return true;
+		return;
 	}
 	t = compile_known_thread(s->c, e->thread);
 	if (s->c->inner)
 		compile_thread_end(s->c->inner, e->thread);
 	else if (t)
 		compile_thread_exits(s->c, t);
-	return true;
 }
 
 static inline bool apply(struct step *s, const struct compile_call *e)
 {
-	if (__builtin_expect(!is_call(e), 0))
-		return e->half > COMPILE_END ? apply_control(s, e) : true;
+	if (__builtin_expect(e->fn >= MPROF_FN_MAX, 0))
+		return true;
 	switch (class_of[e->fn]) {
 	case MPROF_CLASS_ALLOC:
 		if (__builtin_expect(!e->addr, 0)) {
@@ -395,6 +394,10 @@ void compile_apply(struct compile *c, size_t n)
 		do {
 			/* Read again after a repair: another call is here now. */
 			e = compile_at(c, s.at);
+			if (__builtin_expect(e->half > COMPILE_END, 0)) {
+				apply_control(&s, e);
+				break;
+			}
 			s.t = compile_thread_of(c, e->thread);
 			if (__builtin_expect(s.t->process != e->process, 0))
 				s.t->process = e->process;

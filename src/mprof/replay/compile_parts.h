@@ -56,8 +56,7 @@ struct compile_thread {
 
 struct compile_process_state {
 	bool forked;
-	uint32_t creator;     /* number of the thread that forked it, + 1 */
-	uint32_t last_thread; /* place in thread[] + 1 */
+	uint32_t creator; /* number of the thread that forked it, + 1 */
 };
 
 /* By slot: the block that lives there. */

@@ -214,21 +214,30 @@ static bool is_wanted(const struct feed *f, uint32_t process)
 	return process == f->process || f->process == COMPILE_ALL;
 }
 
+/* The thread of a process that called last; 0: none did. */
+static uint32_t last_of(const struct feed *f, uint32_t process)
+{
+	return process < f->last_threads ? f->last_thread[process] : 0;
+}
+
 static void feed_moment(struct feed *f, const struct moment *m)
 {
-	uint32_t forker = UINT32_MAX;
+	const uint32_t forker = last_of(f, m->parent);
 
 	if (!is_wanted(f, m->process))
 		return;
 	switch (m->kind) {
 	case MOMENT_FORK:
-		if (m->parent < f->last_threads && f->last_thread[m->parent])
-			forker = f->last_thread[m->parent];
-		compile_process_forked(f->to, m->process, forker);
+		compile_process_forked(f->to, m->process, forker ? forker : UINT32_MAX);
+		break;
+	case MOMENT_END:
+		/* What a process leaves when it ends is what it left. */
+		if (f->process != COMPILE_ALL)
+			break;
+		compile_process_gone(f->to, m->process, last_of(f, m->process));
 		break;
 	case MOMENT_EXEC:
-	case MOMENT_END:
-		compile_process_gone(f->to, m->process, 0);
+		compile_process_gone(f->to, m->process, last_of(f, m->process));
 		break;
 	case MOMENT_RESIDENCY:
 		break;
@@ -398,7 +407,8 @@ int compile_trace(struct trace *t, const struct compile_options *options,
 
 	if (o.process != COMPILE_ALL && !is_single(t, &f.process))
 		ret = choose(t, &f.process, err);
-	join_arguments(last_image(t, f.process), program, sizeof(program));
+	join_arguments(last_image(t, f.process == COMPILE_ALL ? 1 : f.process), program,
+		       sizeof(program));
 	o.program = o.program ? o.program : program;
 	o.source = o.source ? o.source : source;
 	o.input = o.input ? o.input : "mprof";
