@@ -54,8 +54,7 @@ static uint64_t whole_of(const struct analysis *a, enum finding_kind kind)
 
 /* ---- functions ---- */
 
-/* Code that asks for others. */
-static bool is_library(const struct sym_line *l)
+bool findings_is_library(const struct sym_line *l)
 {
 	static const char *const module[] = { "libc.so",    "libstdc++.so", "libc++.so",
 					      "ld-linux",   "libgcc_s",	    "libm.so",
@@ -75,7 +74,7 @@ static bool is_library(const struct sym_line *l)
 
 static bool is_library_or_unknown(const struct sym_line *l)
 {
-	return !l->known || is_library(l);
+	return !l->known || findings_is_library(l);
 }
 
 struct top {
@@ -109,7 +108,7 @@ static struct top *top_at(struct tops *t, uint32_t id)
 
 static bool add_to_tops(struct tops *t, struct profile *names, const struct site *s, uint64_t part)
 {
-	const struct sym_line *leaf = profile_leaf(names, s->key, is_library);
+	const struct sym_line *leaf = profile_leaf(names, s->key, findings_is_library);
 	uint32_t id = leaf ? line_keys_id(&t->functions, leaf) : 0;
 	struct top *top;
 
@@ -211,7 +210,7 @@ static bool find_who(struct profile *names, struct finding *f)
 {
 	const struct sym_line *leaf = profile_leaf(names, f->stack, NULL);
 
-	f->line = profile_leaf(names, f->stack, is_library);
+	f->line = profile_leaf(names, f->stack, findings_is_library);
 	if (leaf != f->line)
 		f->through = leaf;
 	if (f->line && !f->line->known) {

@@ -72,4 +72,7 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 		  const struct profile_options *o, struct error *err);
 void findings_release(struct findings *f);
 
+/* Is it code that asks for others: who called it is who a reader looks for? */
+bool findings_is_library(const struct sym_line *l);
+
 #endif
