@@ -179,6 +179,7 @@ class Playback:
         header += b"".join(struct.pack("<3Q", *s) for s in sections)
         header += self.summary()
         header += b"script".ljust(256, b"\0") + b"".ljust(1024, b"\0") + b"script".ljust(32, b"\0")
+        header += bytes(16)
         header += struct.pack("<Q", check(header))
         with open(path, "wb") as file:
             file.write(header.ljust(PAGE, b"\0") + body)
