@@ -21,6 +21,7 @@
 struct survey_of {
 	uint32_t number;
 	bool seen;
+	uint64_t calls; /* failed ones and all: what compile.h chooses a process by */
 	uint64_t ops, peak_bytes, peak_op;
 	uint64_t first_ticks, last_ticks;
 };
@@ -46,6 +47,18 @@ static inline unsigned ops_of(const struct event *e, const struct note *n)
 	return dropped + ((n->did & (NOTE_BEGAN | NOTE_ENDED)) != 0);
 }
 
+static inline bool is_call(const struct event *e)
+{
+	static const bool maps[MPROF_FN_MAX] = {
+#define MPROF_FUNCTION(id, code, name, class) [code] = MPROF_CLASS_##class == MPROF_CLASS_MAP,
+#include <mprof/functions.def>
+#undef MPROF_FUNCTION
+	};
+
+	return (e->kind == EVENT_CALL || e->kind == EVENT_REALLOC_END) && e->fn < MPROF_FN_MAX &&
+	       !maps[e->fn];
+}
+
 static void survey_batch(void *self, const struct batch *b)
 {
 	struct survey *s = self;
@@ -63,6 +76,7 @@ static void survey_batch(void *self, const struct batch *b)
 		of->seen = true;
 		of->number = b->event[i].process;
 		of->last_ticks = b->event[i].ticks;
+		of->calls += is_call(&b->event[i]);
 		of->ops += ops_of(&b->event[i], &b->note[i]);
 		if (b->note[i].did & (NOTE_BEGAN | NOTE_ENDED | NOTE_DROPPED) &&
 		    b->note[i].own.bytes > of->peak_bytes) {
@@ -113,6 +127,11 @@ static int walk_with(struct trace *t, const struct pass_ops *ops, void *self, st
 	return r;
 }
 
+static bool has_more(const struct survey_of *a, const struct survey_of *b)
+{
+	return a->calls > b->calls || (a->calls && a->calls == b->calls && a->number < b->number);
+}
+
 /* The process asked for; 0 or -errno. */
 static int survey_trace(struct trace *t, uint32_t process, struct survey_of *found, struct walk *w,
 			struct error *err)
@@ -125,7 +144,7 @@ static int survey_trace(struct trace *t, uint32_t process, struct survey_of *fou
 	memset(found, 0, sizeof(*found));
 	r = walk_with(t, &survey_ops, &s, w, NULL, err);
 	for (i = 0, of = s.process.item; !r && i < s.process.count; i++)
-		if (process ? of[i].seen && of[i].number == process : of[i].ops > found->ops)
+		if (process ? of[i].seen && of[i].number == process : has_more(&of[i], found))
 			*found = of[i];
 	array_release(&s.process);
 	if (r)

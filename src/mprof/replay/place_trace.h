@@ -26,7 +26,7 @@
 #include "place_plan.h"
 
 /*
- * process: its number in the run; 0: the one with most ops.  Sites are nodes of
+ * process: its number in the run; 0: the one with most calls.  Sites are nodes of
  * trace_stacks(t).  plan may be NULL: no frames but that of the peak.
  * 0; -ENOENT: no such process, or no calls at all; -ENOMEM.
  */
