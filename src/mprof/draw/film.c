@@ -47,16 +47,10 @@ void film_free(struct film *f)
 	free(f);
 }
 
-static void note_most(struct film *f, uint64_t rss)
+static void most(uint64_t *of, uint64_t value)
 {
-	const struct film_frame *now = &f->live->now;
-
-	if (now->requested > f->most_requested)
-		f->most_requested = now->requested;
-	if (now->usable > f->most_usable)
-		f->most_usable = now->usable;
-	if (rss > f->most_rss)
-		f->most_rss = rss;
+	if (value > *of)
+		*of = value;
 }
 
 /* ---- curves ---- */
@@ -68,15 +62,23 @@ static uint64_t point_op(const struct film *f, size_t i)
 
 static void add_point(struct film *f, uint64_t op)
 {
-	const struct film_live *l = f->live;
+	struct film_live *l = f->live;
 
 	f->point = film_room(f, f->point, &f->live->point_room, f->points, sizeof(*f->point));
 	if (f->failed)
 		return;
 	f->point[f->points++] = (struct film_point){
-		op, l->now.ns, l->now.requested, l->now.usable, l->now.live_pages, l->sample_rss
+		.op = op,
+		.ns = l->now.ns,
+		.requested = l->most_requested,
+		.usable = l->most_usable,
+		.live_pages = l->now.live_pages,
+		.rss = l->sample_rss,
 	};
-	note_most(f, l->sample_rss);
+	most(&f->most_requested, l->most_requested);
+	most(&f->most_usable, l->most_usable);
+	l->most_requested = l->now.requested;
+	l->most_usable = l->now.usable;
 }
 
 /* The points up to this op: what happens in it is not seen by them. */
@@ -136,7 +138,7 @@ static void film_sample(void *self, const struct place_sample *s)
 	f->live->now.anon = s->anon;
 	f->live->now.mapped = s->mapped;
 	f->live->sample_rss = s->rss;
-	note_most(f, s->rss);
+	most(&f->most_rss, s->rss);
 }
 
 static void store_dirty(struct film *f)
@@ -261,7 +263,6 @@ static void film_finish(void *self)
 	reach(f, f->ops ? f->ops - 1 : 0);
 	if (!f->failed && f->ops)
 		add_point(f, f->ops);
-	note_most(f, 0);
 	if (!f->failed)
 		make_axis(f);
 	film_live_free(f->live);

@@ -94,7 +94,8 @@ struct film_frame {
 	bool peak;		    /* most bytes asked for are alive */
 };
 
-/* A point of the curves: what was true after `op` calls. */
+/* A point of the curves, after `op` calls.  requested and usable are the most since the point
+ * before, so that no peak falls between two; live_pages and rss are as they were then. */
 struct film_point {
 	uint64_t op, ns;
 	uint64_t requested, usable, live_pages;

@@ -236,6 +236,10 @@ void film_live_begin(struct film *f, const struct place_block *b)
 	now->requested += b->size;
 	now->usable += b->usable;
 	now->blocks++;
+	if (now->requested > f->live->most_requested)
+		f->live->most_requested = now->requested;
+	if (now->usable > f->live->most_usable)
+		f->live->most_usable = now->usable;
 	spread(f, b, true, node_add(f, b));
 }
 

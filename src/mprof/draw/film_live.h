@@ -45,7 +45,8 @@ struct film_live {
 	size_t nodes, nodes_room;
 	uint32_t free_node;
 	uint32_t stamp;
-	struct film_frame now; /* sums as they are; op and ns of the last call */
+	struct film_frame now;		      /* sums as they are; op and ns of the last call */
+	uint64_t most_requested, most_usable; /* since the last point */
 	uint64_t sample_rss;
 	uint64_t next_point; /* op; UINT64_MAX: no more */
 	size_t point_room, frame_room;

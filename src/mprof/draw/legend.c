@@ -13,7 +13,7 @@
 #define APART  18  /* items */
 #define NAME   250 /* most pixels of a class's name */
 
-enum item_kind { ITEM_SWATCH, ITEM_PIN, ITEM_GAP, ITEM_RAMP, ITEM_CURVE, ITEM_HEADING };
+enum item_kind { ITEM_SWATCH, ITEM_CLASS, ITEM_PIN, ITEM_GAP, ITEM_RAMP, ITEM_CURVE, ITEM_HEADING };
 
 struct item {
 	enum item_kind kind;
@@ -80,7 +80,8 @@ static void draw_mark(struct canvas *c, const struct item *i, int x, int y)
 static void put_item(struct flow *f, struct item i)
 {
 	int text = font_width(FONT_SMALL, i.text), mark = item_mark(&i);
-	int width = mark + (mark ? 7 : 0) + (text < NAME ? text : NAME);
+	int most = i.kind == ITEM_CLASS && text > NAME ? NAME : text;
+	int width = mark + (mark ? 7 : 0) + most;
 
 	if (f->x > PICTURE_MARGIN && f->x + width > f->p->o.width - PICTURE_MARGIN) {
 		f->x = PICTURE_MARGIN;
@@ -88,8 +89,8 @@ static void put_item(struct flow *f, struct item i)
 	}
 	if (f->draw) {
 		draw_mark(&f->p->canvas, &i, f->x + 1, f->y + 1);
-		canvas_text_cut(&f->p->canvas, FONT_SMALL, f->x + mark + (mark ? 8 : 0), f->y,
-				i.kind == ITEM_SWATCH ? NAME : 4 * NAME, COLOUR_INK, i.text);
+		canvas_text_cut(&f->p->canvas, FONT_SMALL, f->x + mark + (mark ? 8 : 0), f->y, most,
+				COLOUR_INK, i.text);
 	}
 	f->x += width + APART;
 }
@@ -109,7 +110,7 @@ static void put_swatch(struct flow *f, unsigned colour, const char *text)
 static void put_scale(struct flow *f)
 {
 	const struct layout *l = &f->p->layout;
-	char text[160];
+	char text[256];
 
 	if (f->p->o.layout == LAYOUT_TIME)
 		return;
@@ -117,9 +118,10 @@ static void put_scale(struct flow *f)
 		snprintf(text, sizeof(text), "a square is %s, along Hilbert's curve",
 			 words_bytes((uint64_t)l->pages * FILM_PAGE).s);
 	else
-		snprintf(text, sizeof(text), "a square is %s, a row %s of addresses",
+		snprintf(text, sizeof(text), "a square is %s, a row %s of addresses%s",
 			 words_bytes((uint64_t)l->pages * FILM_PAGE).s,
-			 words_bytes(UINT64_C(1) << l->row_shift).s);
+			 words_bytes(UINT64_C(1) << l->row_shift).s,
+			 l->blocks > 1 ? ", going on at the top on the right" : "");
 	put_item(f, (struct item){ ITEM_HEADING, 0, 0, text });
 }
 
@@ -132,7 +134,7 @@ static void put_occupancy(struct flow *f)
 	if (f->p->o.layout != LAYOUT_TIME)
 		put_item(f, (struct item){ small ? ITEM_SWATCH : ITEM_PIN,
 					   small ? COLOUR_PIN_FILL : COLOUR_FULL, 0,
-					   "held by less than 64 bytes" });
+					   "pinned: held by less than 64 bytes" });
 }
 
 static void put_age(struct flow *f)
@@ -167,7 +169,7 @@ static void put_classes(struct flow *f)
 		classes_name(c, i, name, sizeof(name));
 		snprintf(text, sizeof(text), "%s %s",
 			 words_percent(c->top_bytes[i], c->all_bytes).s, name);
-		put_swatch(f, COLOUR_HUE + i, text);
+		put_item(f, (struct item){ ITEM_CLASS, COLOUR_HUE + i, 0, text });
 	}
 	if (c->other_bytes)
 		put_swatch(f, COLOUR_OTHER, "others");

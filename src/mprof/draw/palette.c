@@ -15,10 +15,10 @@ static const struct {
 	unsigned colour;
 	uint32_t rgb;
 } plain[] = {
-	{ COLOUR_PAPER, 0xfafaf7 },    { COLOUR_MAP, 0xe6e5df },     { COLOUR_MAPPED, 0xb4b8bd },
+	{ COLOUR_PAPER, 0xf4f3ef },    { COLOUR_MAP, 0xdddbd3 },     { COLOUR_MAPPED, 0xaab0b8 },
 	{ COLOUR_RETAINED, 0xffffff }, { COLOUR_PIN, 0xe8001c },     { COLOUR_PIN_FILL, 0xd6009e },
-	{ COLOUR_GAP, 0x8b9096 },      { COLOUR_GRID, 0xdcdbd5 },    { COLOUR_CURSOR, 0x4a5058 },
-	{ COLOUR_OTHER, 0x8d9299 },    { COLOUR_UNKNOWN, 0xcfcfca },
+	{ COLOUR_GAP, 0x8b9096 },      { COLOUR_GRID, 0xdbd9d2 },    { COLOUR_CURSOR, 0x4a5058 },
+	{ COLOUR_OTHER, 0x8d9299 },    { COLOUR_UNKNOWN, 0xc3c5c4 },
 };
 
 static const struct stop full_stops[] = {
@@ -29,11 +29,11 @@ static const struct stop age_stops[] = {
 	{ 0.00, 0xfbe889 }, { 0.25, 0x9fd08a }, { 0.50, 0x3fa39a },
 	{ 0.75, 0x31688e }, { 1.00, 0x3b1057 },
 };
-static const struct stop ink_stops[] = { { 0, 0xfafaf7 }, { 1, 0x1f2731 } };
-static const struct stop muted_stops[] = { { 0, 0xfafaf7 }, { 1, 0x656c75 } };
-static const struct stop requested_stops[] = { { 0, 0xfafaf7 }, { 1, 0x1f6fb4 } };
-static const struct stop usable_stops[] = { { 0, 0xfafaf7 }, { 1, 0x8a5fb0 } };
-static const struct stop resident_stops[] = { { 0, 0xfafaf7 }, { 1, 0xd1600a } };
+static const struct stop ink_stops[] = { { 0, 0xf4f3ef }, { 1, 0x1f2731 } };
+static const struct stop muted_stops[] = { { 0, 0xf4f3ef }, { 1, 0x656c75 } };
+static const struct stop requested_stops[] = { { 0, 0xf4f3ef }, { 1, 0x1f6fb4 } };
+static const struct stop usable_stops[] = { { 0, 0xf4f3ef }, { 1, 0x8a5fb0 } };
+static const struct stop resident_stops[] = { { 0, 0xf4f3ef }, { 1, 0xd1600a } };
 
 static const struct {
 	unsigned colour, levels;
@@ -106,9 +106,12 @@ const uint8_t (*palette(void))[3]
 
 _Static_assert(COLOUR_END <= PALETTE_COUNT, "a colour is a byte");
 
+/* The logarithm begins to bend at this part of a run: younger blocks are alike. */
+#define AGE_SCALE 1000.0
+
 uint8_t palette_age(uint64_t age, uint64_t most)
 {
-	double part = most ? log1p((double)age) / log1p((double)most) : 0;
+	double part = most ? log1p(AGE_SCALE * (double)age / (double)most) / log1p(AGE_SCALE) : 0;
 	unsigned level = (unsigned)(part * AGE_LEVELS);
 
 	return (uint8_t)(COLOUR_AGE + (level < AGE_LEVELS ? level : AGE_LEVELS - 1));

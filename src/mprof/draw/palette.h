@@ -58,7 +58,8 @@ static inline uint8_t palette_full(uint64_t live, uint64_t of)
 	return (uint8_t)(COLOUR_FULL + (level < FULL_LEVELS ? level : FULL_LEVELS - 1));
 }
 
-/* By the logarithm of an age in calls; `most` is the oldest that can be. */
+/* By the logarithm of an age in calls; `most` is the oldest that can be, and below a thousandth of
+ * it all are young. */
 uint8_t palette_age(uint64_t age, uint64_t most);
 
 /* The class of a size, 0 to SIZE_CLASSES - 1, and the greatest size in it. */

@@ -9,11 +9,13 @@
 #include "picture_parts.h"
 #include "words.h"
 
-#define PER_ROW_MOST 6	/* panels */
-#define GRID_FROM    5	/* pixels of a square from which on neighbours are kept apart */
-#define PIN_FROM     4	/* from which on an outline can be seen */
-#define AXIS_PANELS  2	/* up to so many panels have addresses at their left */
-#define TITLE_HEIGHT 48 /* with the note */
+#define PER_ROW_MOST 6	 /* panels */
+#define GRID_FROM    8	 /* pixels of a square from which on neighbours are kept apart */
+#define PIN_FROM     4	 /* from which on an outline can be seen */
+#define BORDER_FROM  3	 /* from which on there is room for borders between regions */
+#define AXIS_PANELS  2	 /* up to so many panels have addresses at their left */
+#define AXIS_STEP    100 /* pixels between addresses of rows without a gap */
+#define TITLE_HEIGHT 48	 /* with the note */
 
 /* ---- squares ---- */
 
@@ -63,7 +65,7 @@ static void draw_square(struct picture *p, int x, int y, uint8_t colour, bool pi
 
 static void draw_rows(struct picture *p, const struct panel *a, int left, int top)
 {
-	int width = (int)(p->layout.columns * p->layout.px), last = -100, y;
+	int width = (int)(p->layout.columns * p->layout.px), last = -AXIS_STEP, y;
 	const struct layout_row *r;
 	char text[32];
 	size_t i;
@@ -74,8 +76,8 @@ static void draw_rows(struct picture *p, const struct panel *a, int left, int to
 		canvas_fill(&p->canvas, left + (int)r->x, y, width, (int)p->layout.px, COLOUR_MAP);
 		if (r->gap)
 			canvas_fill(&p->canvas, left + (int)r->x, y - 2, width, 1, COLOUR_GAP);
-		if (!p->axis || r->x || !(r->gap || !i || y - last > 100) ||
-		    y - last < font_height(FONT_SMALL) || (i && !r->gap && y - last <= 100))
+		if (!p->axis || r->x || y - last < font_height(FONT_SMALL) ||
+		    (i && !r->gap && y - last < AXIS_STEP))
 			continue;
 		last = y;
 		snprintf(text, sizeof(text), "%llx",
@@ -110,6 +112,33 @@ static void draw_cells(struct picture *p, const struct panel *a, int left, int t
 	}
 }
 
+/* Along Hilbert's curve: lines where squares side by side are of regions with a gap between. */
+static void draw_borders(struct picture *p, const struct panel *a, int left, int top)
+{
+	unsigned side = p->layout.side, x, y;
+	int px = (int)p->layout.px;
+	uint32_t *of = calloc((size_t)side * side, sizeof(*of)), here;
+	size_t r, i;
+
+	for (r = 0; of && r < a->film->regions; r++)
+		for (i = 0; i < a->film->region[r].units * FILM_UNIT_PAGES; i++) {
+			layout_place(&a->map, a->film->region[r].unit * FILM_UNIT_PAGES + i, &x,
+				     &y);
+			of[(size_t)(y / p->layout.px) * side + x / p->layout.px] = (uint32_t)r + 1;
+		}
+	for (y = 0; of && y < side; y++)
+		for (x = 0; x < side; x++) {
+			here = of[(size_t)y * side + x];
+			if (here && x + 1 < side && of[(size_t)y * side + x + 1] != here)
+				canvas_fill(&p->canvas, left + ((int)x + 1) * px - 1,
+					    top + (int)y * px, 1, px, COLOUR_CURSOR);
+			if (here && y + 1 < side && of[(size_t)(y + 1) * side + x] != here)
+				canvas_fill(&p->canvas, left + (int)x * px,
+					    top + ((int)y + 1) * px - 1, px, 1, COLOUR_CURSOR);
+		}
+	free(of);
+}
+
 static void draw_map(struct picture *p, const struct panel *a)
 {
 	int left = a->x + p->axis, top = a->y + p->map_top;
@@ -117,6 +146,8 @@ static void draw_map(struct picture *p, const struct panel *a)
 	if (p->layout.kind == LAYOUT_STRIPS)
 		draw_rows(p, a, left, top);
 	draw_cells(p, a, left, top);
+	if (p->layout.kind == LAYOUT_HILBERT && p->layout.px >= BORDER_FROM)
+		draw_borders(p, a, left, top);
 }
 
 /* ---- what will be drawn ---- */

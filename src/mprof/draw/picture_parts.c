@@ -3,6 +3,7 @@
 #include "picture_parts.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "words.h"
 
@@ -36,6 +37,12 @@ static void label_when(struct lines *l, const struct film_frame *f)
 	put_line(l, text);
 }
 
+/* A replay's resident bytes are the allocator's, a recorded run's also the program's. */
+static bool whole_process(const struct film *f)
+{
+	return !strcmp(f->title, "recorded");
+}
+
 static void label_bytes(struct lines *l, const struct film_frame *f)
 {
 	uint64_t resident = f->rss ? f->rss : f->resident_pages * FILM_PAGE;
@@ -44,7 +51,8 @@ static void label_bytes(struct lines *l, const struct film_frame *f)
 
 	at = snprintf(text, sizeof(text), "%s live", words_bytes(f->requested).s);
 	if (resident)
-		snprintf(text + at, sizeof(text) - (size_t)at, " in %s resident",
+		snprintf(text + at, sizeof(text) - (size_t)at,
+			 whole_process(l->a->film) ? " in a process of %s" : " in %s resident",
 			 words_bytes(resident).s);
 	put_line(l, text);
 }
@@ -60,8 +68,8 @@ static void label_pages(struct lines *l, const struct film_frame *f)
 		at += snprintf(text + at, sizeof(text) - (size_t)at, ", %s kept empty",
 			       words_bytes(f->retained_pages * FILM_PAGE).s);
 	if (f->pinned_pages)
-		snprintf(text + at, sizeof(text) - (size_t)at, ", %s pinned by < %u bytes",
-			 words_count(f->pinned_pages).s, FILM_PIN_BYTES);
+		snprintf(text + at, sizeof(text) - (size_t)at, ", %s pinned",
+			 words_count(f->pinned_pages).s);
 	put_line(l, text);
 }
 
@@ -151,7 +159,7 @@ static void draw_curve(struct picture *p, const struct panel *a, struct box b, u
 	}
 }
 
-static void draw_grid(struct picture *p, const struct panel *a, struct box b)
+static void draw_grid(struct picture *p, struct box b)
 {
 	uint64_t step = grid_step(p->most), at;
 	int bottom = b.y + b.height, y;
@@ -169,7 +177,6 @@ static void draw_grid(struct picture *p, const struct panel *a, struct box b)
 	canvas_fill(&p->canvas, b.x, bottom - 1, b.width, 1, COLOUR_OTHER);
 	canvas_text(&p->canvas, FONT_SMALL, b.x, bottom + 1, COLOUR_MUTED, "first call");
 	canvas_text_right(&p->canvas, FONT_SMALL, b.x + b.width, bottom + 1, COLOUR_MUTED, "last");
-	(void)a;
 }
 
 void picture_draw_curves(struct picture *p, const struct panel *a, struct box b,
@@ -178,7 +185,7 @@ void picture_draw_curves(struct picture *p, const struct panel *a, struct box b,
 	unsigned curve;
 	int x;
 
-	draw_grid(p, a, b);
+	draw_grid(p, b);
 	for (curve = 0; curve < 3; curve++)
 		draw_curve(p, a, b, curve);
 	if (!cursor)

@@ -3,6 +3,7 @@
 #include "words.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,10 +28,13 @@ struct words words_bytes(uint64_t bytes)
 	double value = (double)bytes;
 	unsigned i = 0;
 	struct words w;
+	bool whole;
 
 	for (; value >= 1000 && i < 6; i++)
 		value /= 1024;
-	snprintf(w.s, sizeof(w.s), i && value < 99.95 ? "%.1f %s" : "%.0f %s", value, unit[i]);
+	whole = value == (double)(uint64_t)value;
+	snprintf(w.s, sizeof(w.s), i && value < 99.95 && !whole ? "%.1f %s" : "%.0f %s", value,
+		 unit[i]);
 	return w;
 }
 
