@@ -141,9 +141,9 @@ START_TEST(test_told_apart)
 	ck_assert(!verdict_by_peak(v, 0, 2)); /* 1 of 99 MB are less than 2 % */
 	ck_assert(said("aa would be better than glibc in memory and time."));
 	ck_assert(said("aa would need 20 % less memory at the peak than glibc (80.0 MiB instead of "
-		       "100 MiB); bb as much as glibc."));
+		       "100 MiB); bb cannot be told apart from glibc."));
 	ck_assert(said("aa would spend 25 % less time in the allocator than glibc (15.0 ns a call "
-		       "instead of 20.0 ns a call); bb as much as glibc."));
+		       "instead of 20.0 ns a call); bb cannot be told apart from glibc."));
 	ck_assert(said("glibc takes 20.0 ms for all calls and the faults of its pages, 2 % of"));
 }
 END_TEST

@@ -25,6 +25,7 @@ enum {
 	QUICK,
 	PROCESS,
 	TIME_LIMIT,
+	NO_HEAPS,
 };
 
 static const struct argp_option options[] = {
@@ -35,6 +36,8 @@ static const struct argp_option options[] = {
 	  "Of a trace of several, its number [the one with most calls]", 10 },
 	{ "quick", QUICK, NULL, 0, "Fewer runs, no latencies and less waiting", 10 },
 	{ "reps", REPS, "N", 0, "So many time runs each, 0 for none [7]", 10 },
+	{ "no-heaps", NO_HEAPS, NULL, 0, "Do not look where blocks lie: page use, who holds pages",
+	  10 },
 	{ NULL, 0, NULL, 0, "How it is played:", 11 },
 	{ "mode", MODE, "MODE", 0,
 	  "serial, threads or ordered [threads for time and ordered for memory]", 11 },
@@ -234,6 +237,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case QUICK:
 		c->quick = true;
+		return 0;
+	case NO_HEAPS:
+		c->no_heaps = true;
 		return 0;
 	case REPS:
 		c->reps_said = true;

@@ -22,7 +22,7 @@ struct replay_cli {
 	struct variants variants;
 	struct profile_list lists, sets; /* of --allocator, of --set */
 	uint32_t process;
-	bool clear, quick;
+	bool clear, quick, no_heaps;
 	bool reps_said, drain_said;
 };
 

@@ -57,6 +57,79 @@ static int play(struct replay_run *r, struct replay_cli *cli, struct error *err)
 	return ret;
 }
 
+/* ---- where blocks lie ---- */
+
+static void show_heap(void *context, const char *name, size_t done, size_t of)
+{
+	show(context, "heap of", name, (unsigned)done, (unsigned)of);
+}
+
+/* Who failed is not asked again. */
+static int choose_played(struct replay_run *r, const struct variants *vs)
+{
+	size_t i;
+
+	r->played.v = calloc(vs->n + 1, sizeof(*r->played.v));
+	r->answer.heap = calloc(vs->n + 1, sizeof(*r->answer.heap));
+	if (!r->played.v || !r->answer.heap)
+		return -ENOMEM;
+	for (i = 0; i < vs->n; i++)
+		if (!r->runs.row[i].status)
+			r->played.v[r->played.n++] = vs->v[i];
+	return 0;
+}
+
+static void find_names(struct replay_run *r)
+{
+	const struct profile_options o = { .sites = { .filter = SITE_FILTER_ALL } };
+	struct error err;
+
+	if (!r->in.trace)
+		return;
+	if (profile_names(&r->profile, r->in.trace, &o, &err) < 0) {
+		cmd_warn("%s", err.text);
+		return;
+	}
+	r->named = true;
+	r->answer.heaps.names = &r->profile;
+}
+
+static int look_at_heaps(struct replay_run *r, const struct replay_cli *cli, struct error *err)
+{
+	const bool ordered = r->runs.memory_mode == RUNS_ORDERED;
+	struct line line = { .shown = false };
+	const struct memories_plan plan = {
+		.playback = r->in.path,
+		.trace = r->in.trace,
+		.process = cli->process,
+		.plan = { .at = PLACE_NOWHERE,
+			  .mode = ordered ? "ordered" : "serial",
+			  .touch = r->runs.touch,
+			  .no_huge = cli->plan.no_huge,
+			  .limit_ms = cli->plan.limit_ms },
+		.progress = isatty(STDERR_FILENO) ? show_heap : NULL,
+		.context = &line,
+	};
+	size_t i, n = 0;
+	int ret = choose_played(r, &cli->variants);
+
+	if (ret)
+		return fail(err, ret, "no memory to look at heaps");
+	ret = memories_make(&r->memories, &plan, &r->played, err);
+	if (line.shown)
+		fputs("\r\033[K", stderr);
+	if (ret)
+		return ret;
+	for (i = 0; i < r->runs.n; i++)
+		if (!r->runs.row[i].status)
+			r->answer.heap[i] = &r->memories.row[n++];
+	r->answer.heaps.memories = &r->memories;
+	find_names(r);
+	return 0;
+}
+
+/* ---- all of it ---- */
+
 int replay_run_make(struct replay_run *r, const char *path, struct replay_cli *cli,
 		    const struct compile_change *change)
 {
@@ -74,7 +147,7 @@ int replay_run_make(struct replay_run *r, const char *path, struct replay_cli *c
 		return status;
 	cli->plan.playback = r->in.path;
 	cli->plan.head = playfile_header(r->in.file);
-	if (play(r, cli, &err))
+	if (play(r, cli, &err) || (!cli->no_heaps && look_at_heaps(r, cli, &err)))
 		return cmd_error(STATUS_FOUND, "%s", err.text);
 	if (verdict_make(&r->answer.verdict, &r->runs, cli->plan.head->sum.peak_bytes) ||
 	    find_inherited(&r->answer, cli->clear))
@@ -89,6 +162,11 @@ int replay_run_status(const struct replay_run *r)
 
 void replay_run_release(struct replay_run *r)
 {
+	if (r->named)
+		profile_release(&r->profile);
+	memories_release(&r->memories);
+	free(r->played.v);
+	free(r->answer.heap);
 	verdict_release(&r->answer.verdict);
 	runs_release(&r->runs);
 	free(r->answer.inherited);

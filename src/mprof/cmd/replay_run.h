@@ -13,6 +13,11 @@ struct replay_run {
 	struct playback_input in;
 	struct runs runs;
 	struct replay_answer answer;
+	/* Heaps were looked at of these: the variants that could be played, borrowed. */
+	struct variants played;
+	struct memories memories;
+	struct profile profile; /* names of sites */
+	bool named;
 };
 
 /*

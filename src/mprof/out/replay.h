@@ -13,6 +13,7 @@
 #include "../replay/runs.h"
 #include "../replay/verdict.h"
 #include "json.h"
+#include "replay_memory.h"
 
 struct replay_answer {
 	const char *path; /* as it was given */
@@ -22,6 +23,9 @@ struct replay_answer {
 	char *
 	    *inherited; /* settings of allocators in our environment, which they were played with */
 	size_t inherited_n;
+	struct replay_memory heaps; /* where blocks lay; memories NULL: nobody looked */
+	/* For each of the runs' rows; NULL: the same, or that row failed. */
+	const struct memories_row **heap;
 };
 
 /* Sentences; each is the list's. */
@@ -46,6 +50,9 @@ uint64_t replay_kept(const struct replay_answer *a, const struct runs_row *row);
 unsigned replay_waited(const struct replay_answer *a);
 /* Latency of all kinds of calls of a row: 500, 990, 999 or 1000 permille. */
 double replay_latency(const struct runs_row *row, unsigned permille);
+
+/* What of the pages that blocks lie on they asked for, at the peak; negative: not known. */
+double replay_page_use(const struct replay_answer *a, size_t row);
 
 /* 0, or -ENOMEM with *err. */
 int replay_text(const struct replay_answer *a, FILE *out, struct error *err);

@@ -42,6 +42,13 @@ double replay_latency(const struct runs_row *row, unsigned permille)
 	return latency_ns(all, row->latency.latency_ticks_per_s, permille);
 }
 
+double replay_page_use(const struct replay_answer *a, size_t row)
+{
+	const struct memories_row *heap = a->heap ? a->heap[row] : NULL;
+
+	return heap && !heap->status ? heap->memory.use[GRAIN_4K].at_peak : -1;
+}
+
 /* ---- what was played ---- */
 
 /* "; 12 frees of unknown blocks" of what the compiler or the recorder had to leave out. */
@@ -148,10 +155,10 @@ static void how_time(const struct replay_answer *a, struct sentences *w)
 	    "call that the runner itself takes; the median, and the median distance from it.",
 	    a->plan->reps, pinned, passes, threads_word(r->time_mode), r->null_ns.median);
 	sentence_add(w,
-		     "Times are told apart when they differ by more than %g times both distances "
+		     "Times are told apart when they differ by more than %.3g times both distances "
 		     "together, by more than the control (%s once more, %.1f %% off) and by 1 %%.",
-		     STATS_SIGMAS, r->control.variant ? r->control.variant->name : "",
-		     100 * a->verdict.control);
+		     stats_noise((struct middle){ 0, 1 }, (struct middle){ 0, 0 }, a->plan->reps),
+		     r->control.variant ? r->control.variant->name : "", 100 * a->verdict.control);
 	sentence_add(
 	    w, "It is the time inside the allocator and of its page faults. How blocks lie also "
 	       "changes how fast the program works on them, and that is not seen here.");

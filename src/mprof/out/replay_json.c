@@ -142,18 +142,20 @@ static json *latency_json(const struct runs_row *row)
 	return o;
 }
 
+/* Two lists that belong together: half the lines of a list of pairs. */
 static json *curve_json(const struct runs_row *row)
 {
-	json *list = json_object_new_array(), *o;
+	json *o = json_object_new_object(), *op = json_object_new_array(),
+	     *rss = json_object_new_array();
 	size_t i;
 
 	for (i = 0; i < row->samples; i++) {
-		o = json_object_new_object();
-		add_n(o, "op", row->sample[i].op);
-		add_n(o, "rss_bytes", row->sample[i].rss);
-		json_object_array_add(list, o);
+		json_object_array_add(op, json_object_new_uint64(row->sample[i].op));
+		json_object_array_add(rss, json_object_new_uint64(row->sample[i].rss));
 	}
-	return list;
+	add(o, "op", op);
+	add(o, "rss_bytes", rss);
+	return o;
 }
 
 static void add_memory(const struct replay_answer *a, json *o, const struct runs_row *row)
@@ -215,6 +217,8 @@ static json *row_json(const struct replay_answer *a, size_t i)
 		return o;
 	add_memory(a, o, row);
 	add_time(a, o, i);
+	if (a->heap && a->heap[i])
+		add(o, "heap", replay_memory_json(&a->heaps, a->heap[i]));
 	add_b(o, "peak_differs", verdict_by_peak(v, i, v->reference));
 	add_b(o, "time_differs", verdict_by_time(v, i, v->reference));
 	return o;
@@ -239,5 +243,7 @@ json *replay_json(const struct replay_answer *a)
 	for (i = 0; i < a->runs->n; i++)
 		json_object_array_add(rows, row_json(a, i));
 	add(all, "allocators", rows);
+	if (a->heaps.memories && a->heaps.memories->recorded.status != -ENOENT)
+		add(all, "recorded", replay_memory_json(&a->heaps, &a->heaps.memories->recorded));
 	return all;
 }

@@ -32,18 +32,16 @@ static int section(const struct replay_answer *a, const char *title, const char 
 	return failed ? -ENOMEM : 0;
 }
 
-/* "-12 %", "same" for what cannot be told apart, "" for the reference. */
+/* "-12 %", "(-2 %)" for what cannot be told apart, "" for the reference. */
 static struct text against(const struct verdict *v, size_t row, bool differ, double figure,
 			   double reference)
 {
 	struct text t = { "" };
 
-	if (row == v->reference || v->played < 2)
-		return t;
-	if (!differ || !(reference > 0))
-		snprintf(t.s, sizeof(t.s), "%s", differ ? "-" : "same");
-	else
-		snprintf(t.s, sizeof(t.s), "%+.0f %%", 100 * (figure / reference - 1));
+	if (row != v->reference && v->played > 1)
+		snprintf(t.s, sizeof(t.s),
+			 reference > 0 ? differ ? "%+.0f %% " : "(%+.0f %%)" : "-",
+			 100 * (figure / reference - 1));
 	return t;
 }
 
@@ -61,6 +59,9 @@ static void memory_cells(const struct replay_answer *a, struct table *t, size_t 
 	table_cell(t, "%s", row->startup ? text_bytes(row->startup).s : "-");
 	if (replay_waited(a))
 		table_cell(t, "%s", text_bytes(replay_kept(a, row)).s);
+	if (a->heap)
+		table_cell(t, replay_page_use(a, i) < 0 ? "-" : "%.0f %%",
+			   100 * replay_page_use(a, i));
 	table_cell(t, "%s", text_count(row->memory.minflt).s);
 }
 
@@ -71,10 +72,9 @@ static void time_cells(const struct replay_answer *a, struct table *t, size_t i)
 
 	table_cell(t, "%.1f +-%.1f", row->cpu_ns.median, row->cpu_ns.mad);
 	table_cell(t, "%s",
-		   v->quiet ? against(v, i, verdict_by_time(v, i, v->reference), row->cpu_ns.median,
-				      ref->cpu_ns.median)
-				  .s
-			    : "");
+		   against(v, i, verdict_by_time(v, i, v->reference), row->cpu_ns.median,
+			   ref->cpu_ns.median)
+		       .s);
 	if (a->runs->time_mode == RUNS_THREADS)
 		table_cell(t, "%s",
 			   row->wall_ns.median > 0
@@ -99,6 +99,8 @@ static int print_table(const struct replay_answer *a, FILE *out)
 	t.title[c++] = ">At start";
 	if (replay_waited(a))
 		t.title[c++] = kept;
+	if (a->heap)
+		t.title[c++] = ">Page use";
 	t.title[c++] = ">Faults";
 	if (v->timed) {
 		t.title[c++] = ">ns a call";
@@ -114,7 +116,8 @@ static int print_table(const struct replay_answer *a, FILE *out)
 		if (v->timed)
 			time_cells(a, &t, i);
 	}
-	fprintf(out, "\nAllocators\n");
+	fprintf(out, "\nAllocators%s\n",
+		v->played > 1 ? "  (in parentheses: cannot be told apart)" : "");
 	return table_print(&t, out);
 }
 
@@ -157,6 +160,8 @@ int replay_text(const struct replay_answer *a, FILE *out, struct error *err)
 		ret = print_table(a, out);
 	if (!ret)
 		ret = print_latency(a, out);
+	if (!ret && a->heaps.memories)
+		ret = replay_memory_text(&a->heaps, out, err);
 	if (!ret)
 		ret = section(a, "How", "", replay_how, out);
 	return ret ? fail(err, ret, "no memory to print the answer") : 0;

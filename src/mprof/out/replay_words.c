@@ -46,7 +46,7 @@ struct told {
 	bool (*differ)(const struct verdict *v, size_t a, size_t b);
 	double (*figure)(const struct runs_row *row);
 	struct text (*text)(const struct runs_row *row);
-	const char *would, *than, *what; /* "would need", "memory at the peak", ... */
+	const char *would, *than, *what; /* "would need", "memory", "memory at the peak" */
 };
 
 static double peak_of(const struct runs_row *row)
@@ -125,13 +125,14 @@ static void put_same(FILE *f, const struct verdict *v, const struct told *t, boo
 			k++;
 		}
 	if (n && first)
-		fprintf(f, " %s as much %s as %s (%s)", t->would, t->what, ref,
+		fprintf(f, " cannot be told apart from %s by %s (%s)", ref, t->than,
 			t->text(&v->runs->row[v->reference]).s);
 	else if (n)
-		fprintf(f, " as much as %s", ref);
+		fprintf(f, " cannot be told apart from %s", ref);
 }
 
-/* "a would need 12 % less memory at the peak than b (x instead of y); c 4 % less (z); d as much".
+/* "a would need 12 % less memory at the peak than b (x instead of y); c 4 % less (z); d cannot be
+ * told apart from b".
  */
 static void compare(const struct verdict *v, const struct told *t, struct sentences *w)
 {
