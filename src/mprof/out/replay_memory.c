@@ -37,7 +37,10 @@ static struct text more(double part)
 {
 	struct text t;
 
-	snprintf(t.s, sizeof(t.s), "%+.0f %%", 100 * part);
+	if (part >= 10)
+		snprintf(t.s, sizeof(t.s), "%.0f times", 1 + part);
+	else
+		snprintf(t.s, sizeof(t.s), "%+.0f %%", 100 * part);
 	return t;
 }
 
@@ -86,21 +89,19 @@ static int print_use(const struct replay_memory *r, FILE *out)
 
 static void kept_cells(struct table *t, const struct memory *m)
 {
-	const struct memory_moment *k = m->moment;
-	unsigned i;
+	const struct memory_moment *k;
 
 	table_cell(t, "%s", m->title);
-	for (i = 0; i < MEMORY_MOMENTS; i++)
-		table_cell(t, "%s",
-			   k[i].has_residency ? text_bytes(memory_retained(&k[i])).s : "-");
-	for (i = 0; i < MEMORY_MOMENTS; i++)
-		table_cell(t, "%s", k[i].known ? text_count(k[i].pinned[PINS_64]).s : "-");
+	for (k = m->moment; k < m->moment + MEMORY_MOMENTS; k++) {
+		table_cell(t, "%s", k->has_residency ? text_bytes(memory_retained(k)).s : "-");
+		table_cell(t, "%s", k->known ? text_count(k->pinned[PINS_64]).s : "-");
+	}
 }
 
 static int print_kept(const struct replay_memory *r, FILE *out)
 {
-	struct table t = TABLE("<Allocator", ">Retained at the peak", ">Most", ">At the end",
-			       ">Pinned at the peak", ">Then", ">At the end");
+	struct table t = TABLE("<Allocator", ">Retained at the peak", ">pinned", ">Most retained",
+			       ">pinned", ">Retained at the end", ">pinned");
 	size_t i, n = 0;
 
 	for (i = 0; i <= r->memories->n; i++)
@@ -146,13 +147,16 @@ static int print_fragmentation(const struct replay_memory *r, FILE *out)
 /* ---- sentences ---- */
 
 /* "58 of them by blocks of cache_insert (cache.c:40), 4 by ..." */
-static void put_names(const struct pin_names *names, FILE *out)
+static void put_names(const struct pin_names *names, uint64_t all, FILE *out)
 {
 	size_t i;
 
 	for (i = 0; i < names->n && i < PIN_NAMES && names->name[i].pages; i++) {
-		fprintf(out, ", %s%s by blocks of ", text_count(names->name[i].pages).s,
-			i ? "" : " of them");
+		if (names->name[i].pages == all)
+			fputs(", all of them by blocks of ", out);
+		else
+			fprintf(out, ", %s%s by blocks of ", text_count(names->name[i].pages).s,
+				i ? "" : " of them");
 		if (names->name[i].line)
 			figures_line(out, names->name[i].line, true);
 		else
@@ -178,19 +182,19 @@ static int print_pins_of(const struct replay_memory *r, const struct memory *m, 
 	fprintf(out, "  * %s: %s, %s %s held by less than 64 bytes each", m->title,
 		moment_words[which], text_many(k->pins.pages, "page", "pages").s,
 		k->pins.pages == 1 ? "is" : "are");
-	put_names(&names, out);
+	put_names(&names, k->pins.pages, out);
 	fputs(".\n", out);
 	pin_names_release(&names);
 	return ret;
 }
 
-/* The moment after which most pages are pinned. */
+/* The moment, of equals the last one, at which most pages are pinned. */
 static unsigned most_pinned(const struct memory *m)
 {
 	unsigned most = 0, i;
 
 	for (i = 1; i < MEMORY_MOMENTS; i++)
-		if (m->moment[i].pins.pages > m->moment[most].pins.pages)
+		if (m->moment[i].pins.pages >= m->moment[most].pins.pages)
 			most = i;
 	return most;
 }
