@@ -74,23 +74,29 @@ static int check_sums(const struct playfile *p, struct error *err)
 
 /* ---- streams ---- */
 
-/* The next word of the thread's own stream must be this one. */
+/*
+ * The next word of the thread's own stream must be this one, behind TIME words
+ * that say no more than ORDER has said by now.
+ */
 static bool lane_has(struct checker *c, uint64_t word)
 {
 	struct lane *l = &c->lane[c->thread];
 
-	return c->p->header.threads == 1 || (l->at < l->end && *l->at++ == word);
+	if (c->p->header.threads == 1)
+		return true;
+	for (; l->at < l->end && mprof_play_op(*l->at) == MPROF_PLAY_TIME; l->at++) {
+		if (*l->at < l->time || *l->at > c->time)
+			return false;
+		l->time = *l->at;
+	}
+	return l->at < l->end && *l->at++ == word;
 }
 
 static bool lane_has_call(struct checker *c, uint64_t word)
 {
-	struct lane *l = &c->lane[c->thread];
 	const struct check_slot *s = &c->slot[mprof_play_slot(word)];
 	uint64_t ext = c->ext;
 
-	if (l->time != c->time && !lane_has(c, c->time))
-		return false;
-	l->time = c->time;
 	if (s->thread != c->thread && s->thread != NOBODY)
 		ext = (ext ? ext : MPROF_PLAY_EXT) | (uint64_t)(s->generation + 1) << 16;
 	return (!ext || lane_has(c, ext)) && lane_has(c, word);

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* replay_build.c - playback files made by a test from calls written down. */
+#include "replay_build.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "suites.h"
+
+struct build build;
+
+void build_start(void)
+{
+	struct error err;
+
+	build.ns = 5000000;
+	build.thread = 1;
+	build.process = 1;
+	build.fd = memfd_create("playback", MFD_CLOEXEC);
+	ck_assert_int_ge(build.fd, 0);
+	build.options.fd = build.fd;
+	ck_assert_msg(!compile_new(&build.to, &build.options, &err), "%s", err.text);
+}
+
+static void call(struct compile_call c)
+{
+	c.ns = build.ns += 1000;
+	c.thread = build.thread;
+	c.process = build.process;
+	compile_call(build.to, &c);
+}
+
+void build_alloc(uint8_t fn, uint64_t addr, uint64_t size, uint64_t align)
+{
+	call((struct compile_call){ .fn = fn, .addr = addr, .size = size, .align = align });
+}
+
+void build_malloc(uint64_t addr, uint64_t size)
+{
+	build_alloc(MPROF_FN_MALLOC, addr, size, 0);
+}
+
+void build_free(uint64_t old)
+{
+	call((struct compile_call){ .fn = MPROF_FN_FREE, .old = old });
+}
+
+void build_realloc(uint64_t old, uint64_t addr, uint64_t size)
+{
+	build_half(COMPILE_WHOLE, old, addr, size);
+}
+
+void build_half(enum compile_half half, uint64_t old, uint64_t addr, uint64_t size)
+{
+	call((struct compile_call){
+	    .fn = MPROF_FN_REALLOC, .half = half, .old = old, .addr = addr, .size = size });
+}
+
+void build_finish(void)
+{
+	struct error err;
+
+	ck_assert_msg(!compile_finish(build.to, &build.sum, &err), "%s", err.text);
+	build.to = NULL;
+	snprintf(build.path, sizeof(build.path), "/proc/self/fd/%d", build.fd);
+	ck_assert_msg(!playfile_open(&build.file, build.path, &err), "%s", err.text);
+	ck_assert_msg(!playfile_check(build.file, &err), "%s", err.text);
+	ck_assert(!memcmp(&playfile_header(build.file)->sum, &build.sum, sizeof(build.sum)));
+}
+
+void build_release(void)
+{
+	playfile_close(build.file);
+	close(build.fd);
+	build.file = NULL;
+}
+
+/* ---- as text ---- */
+
+static char text[16384];
+
+static const char *as_text(const uint64_t *word, size_t words)
+{
+	static const char letter[] = "Emfcra?T+-~";
+	uint64_t ext = 0;
+	size_t used = 0, i;
+
+	text[0] = '\0';
+	for (i = 0; i < words && used + 100 < sizeof(text); i++) {
+		const unsigned op = mprof_play_op(word[i]);
+		const char *blank = used ? " " : "";
+
+		if (op == MPROF_PLAY_EXT) {
+			ext = word[i];
+			continue;
+		}
+		if (op == MPROF_PLAY_TIME || op == MPROF_PLAY_TOUCH) {
+			used += (size_t)sprintf(text + used, "%s%c%lu", blank,
+						op == MPROF_PLAY_TIME ? 't' : 'b',
+						(unsigned long)(word[i] >> 4));
+			continue;
+		}
+		used += (size_t)sprintf(text + used, "%s%c", blank, letter[op]);
+		if (op != MPROF_PLAY_END)
+			used += (size_t)sprintf(text + used, "%u", mprof_play_slot(word[i]));
+		if (mprof_play_is_call(word[i]) && op != MPROF_PLAY_FREE)
+			used += (size_t)sprintf(text + used, ":%lu",
+						(unsigned long)mprof_play_size(word[i], ext));
+		if (mprof_play_log2align(ext))
+			used += (size_t)sprintf(text + used, "/%u", mprof_play_log2align(ext));
+		if (mprof_play_fn(ext))
+			used += (size_t)sprintf(text + used, "=%u", mprof_play_fn(ext));
+		if (mprof_play_wait(ext))
+			used += (size_t)sprintf(text + used, "@%u", mprof_play_wait(ext) - 1);
+		ext = 0;
+	}
+	return text;
+}
+
+const char *build_order(void)
+{
+	size_t words;
+	const uint64_t *order = playfile_order(build.file, &words);
+
+	return as_text(order, words);
+}
+
+const char *build_stream(uint32_t thread)
+{
+	size_t words;
+	const uint64_t *stream = playfile_stream(build.file, thread, &words);
+
+	return as_text(stream, words);
+}
+
+/* ---- playing the streams ---- */
+
+struct player {
+	const uint64_t *at;
+	bool begun, ended;
+};
+
+struct seat {
+	uint64_t size; /* of the block */
+	uint32_t generation;
+};
+
+static uint32_t next_generation(uint32_t g, unsigned op)
+{
+	return op == MPROF_PLAY_FREE ? g & ~1u : (((g >> 1) + 1) & 0x3fff) << 1 | 1;
+}
+
+/* One word; false when the thread must wait, or, with *wrong, when it cannot be. */
+static bool step(struct player *all, struct player *p, struct seat *seat, bool *wrong)
+{
+	uint64_t ext = 0, word = *p->at;
+	size_t taken = 1;
+	struct seat *s;
+
+	if (mprof_play_op(word) == MPROF_PLAY_EXT) {
+		ext = word;
+		word = p->at[1];
+		taken = 2;
+	}
+	if (mprof_play_is_call(word)) {
+		const unsigned op = mprof_play_op(word);
+
+		s = &seat[mprof_play_slot(word)];
+		if (mprof_play_wait(ext) && mprof_play_wait(ext) - 1 != s->generation)
+			return false;
+		if (op != MPROF_PLAY_REALLOC && (s->generation & 1) != (op == MPROF_PLAY_FREE))
+			*wrong = true;
+		s->generation = next_generation(s->generation, op);
+	} else {
+		struct player *other = &all[mprof_play_slot(word)];
+
+		switch (mprof_play_op(word)) {
+		case MPROF_PLAY_CREATE:
+			*wrong |= other->begun;
+			other->begun = true;
+			break;
+		case MPROF_PLAY_GONE:
+			if (!other->ended)
+				return false;
+			break;
+		case MPROF_PLAY_EXIT:
+			*wrong |= other != p || p->at[1] != MPROF_PLAY_END;
+			p->ended = true;
+			break;
+		}
+	}
+	p->at += taken;
+	return true;
+}
+
+bool build_plays(unsigned seed)
+{
+	const struct mprof_playback_header *h = playfile_header(build.file);
+	struct player *all = calloc(h->threads, sizeof(*all));
+	struct seat *seat = calloc(h->slots, sizeof(*seat));
+	bool wrong = false;
+	uint32_t i, ended = 0, stuck = 0;
+	size_t words;
+
+	for (i = 0; i < h->threads; i++)
+		all[i].at = h->threads > 1 ? playfile_stream(build.file, i, &words)
+					   : playfile_order(build.file, &words);
+	all[0].begun = true;
+	while (ended < h->threads && stuck < 10000 * h->threads && !wrong) {
+		struct player *p = &all[(unsigned)rand_r(&seed) % h->threads];
+		unsigned n = 1 + (unsigned)rand_r(&seed) % 50;
+
+		if (!p->begun || p->ended) {
+			stuck++;
+			continue;
+		}
+		for (stuck++; n && !p->ended && step(all, p, seat, &wrong); n--)
+			stuck = 0;
+		ended += p->ended;
+	}
+	free(all);
+	free(seat);
+	return ended == h->threads && !wrong;
+}
