@@ -38,7 +38,8 @@ static void told(uint64_t n, const char *one, const char *many, const char *what
 		cmd_warn("%s %s", text_many(n, one, many).s, what);
 }
 
-static void tell_mended(const struct mprof_play_summary *s)
+/* Of another tool's record, what cannot be read was told line by line. */
+static void tell_mended(const struct mprof_play_summary *s, bool of_trace)
 {
 	told(s->unknown_frees, "free", "frees",
 	     "of blocks whose allocation was not recorded: left out");
@@ -48,7 +49,8 @@ static void tell_mended(const struct mprof_play_summary *s)
 	     "at an address that was not free: a free was put before");
 	told(s->inversions, "call", "calls", "in the wrong order, put right");
 	told(s->lost, "call", "calls", "lost while recording");
-	told(s->damaged, "place", "places", "in the file cannot be read: what follows is missing");
+	told(of_trace ? s->damaged : 0, "place", "places",
+	     "in the file cannot be read: what follows is missing");
 }
 
 static void tell_processes(const struct playback_source *s)
@@ -212,7 +214,7 @@ int playback_compile(const char *path, const char *out, int fd, const struct pla
 	if (status)
 		playback_source_release(source);
 	else if (!o->quiet)
-		tell_mended(sum);
+		tell_mended(sum, !format);
 	return status;
 }
 

@@ -54,9 +54,10 @@ const struct import_format *import_recognise(const char *path)
 	const struct import_format *found = NULL;
 	struct import_text *t;
 	const char *line;
+	int ret = import_text_open(&t, path, NULL);
 
-	if (import_text_open(&t, path, NULL))
-		return NULL;
+	if (ret)
+		return ret == -ENOEXEC ? &formats[0] : NULL;
 	for (unsigned n = 0; !found && n < LOOK_AT && (line = import_text_line(t)); n++) {
 		if (is_blank(line))
 			continue;
@@ -66,6 +67,8 @@ const struct import_format *import_recognise(const char *path)
 			if (ops[i]->fits(line))
 				found = &formats[i];
 	}
+	if (!found && import_text_packed(t))
+		found = &formats[0];
 	import_text_close(t);
 	return found;
 }
@@ -81,6 +84,16 @@ void import_call(struct importer *im, const struct compile_call *call)
 static char *next_remark(struct import_report *r)
 {
 	return r->remarks < IMPORT_REMARKS ? r->remark[r->remarks++] : NULL;
+}
+
+/* What ended it is told in any case. */
+static void stopped_reading(struct importer *im, const char *why)
+{
+	struct import_report *r = im->report;
+
+	if (r->remarks == IMPORT_REMARKS)
+		r->remarks--;
+	import_missing(im, 1, "behind line %" PRIu64 ": %s", im->number, why);
 }
 
 void import_missing(struct importer *im, uint64_t how_many, const char *format, ...)
@@ -105,9 +118,12 @@ static void bad_line(struct importer *im, const char *line, const char *right)
 	im->report->bad++;
 	if (!remark)
 		return;
-	for (; line[n] && n < sizeof(shown) - 4; n++)
-		shown[n] = line[n] >= ' ' && line[n] < 0x7f ? line[n] : '?';
-	strcpy(shown + n, line[n] ? "..." : "");
+	for (; *line && n < sizeof(shown) - 5; line++) {
+		if (*line == '\t')
+			shown[n++] = '\\';
+		shown[n++] = *line == '\t' ? 't' : *line >= ' ' && *line < 0x7f ? *line : '?';
+	}
+	strcpy(shown + n, *line ? "..." : "");
 	snprintf(remark, sizeof(im->report->remark[0]), "line %" PRIu64 ": '%s' should be %s",
 		 im->number, shown, right);
 }
@@ -156,8 +172,7 @@ static void take_lines(struct importer *im, const struct import_ops *op, struct 
 	if (op->finish)
 		op->finish(im);
 	if (import_text_why(text))
-		import_missing(im, 1, "behind line %" PRIu64 ": %s", im->number,
-			       import_text_why(text));
+		stopped_reading(im, import_text_why(text));
 	/* Half a line at the end is where somebody was interrupted; a whole one is as good as any.
 	 */
 	im->report->cut |= import_text_why(text) || (right && import_text_open_end(text));

@@ -34,7 +34,11 @@ struct import_format {
 /* import.def, in its order; *n of them. */
 const struct import_format *import_formats(size_t *n);
 
-/* The format of a file; NULL: none of these, or it cannot be read. */
+/*
+ * The format of a file; NULL: none of these, or it cannot be read.  What is
+ * compressed is never one of mprof's own, so it has a format in any case, and
+ * import_compile says what is wrong with it.
+ */
 const struct import_format *import_recognise(const char *path);
 
 #define IMPORT_REMARKS 5u

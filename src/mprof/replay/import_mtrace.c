@@ -41,6 +41,11 @@ static const char *find_mark(const char *line)
 static bool scan_address(const char **at, uint64_t *value)
 {
 	scan_blanks(at);
+	*value = 0;
+	if (!strncmp(*at, "(nil)", 5)) { /* an allocation that failed */
+		*at += 5;
+		return true;
+	}
 	return (*at)[0] == '0' && (*at)[1] == 'x' && scan_number(at, 16, value);
 }
 

@@ -82,12 +82,13 @@ static const char *take(struct importer *im, const char *line)
 static void finish(struct importer *im)
 {
 	struct state *s = im->state;
+	uint64_t there = s->seen + im->report->bad;
 
-	if (s->seen >= s->said)
+	if (there >= s->said)
 		return;
-	import_missing(im, s->said - s->seen,
+	import_missing(im, s->said - there,
 		       "line 3 says %" PRIu64 " operations, and there are %" PRIu64, s->said,
-		       s->seen);
+		       there);
 	im->report->cut = true;
 }
 

@@ -74,7 +74,7 @@ static int open_zip(struct import_text *t, int fd, const char *path, struct erro
 	t->zip = zip_fdopen(fd, 0, &code);
 	if (!t->zip) {
 		close(fd);
-		return fail(err, -EBADMSG, "'%s' begins like a zip file but cannot be read as one",
+		return fail(err, -ENOEXEC, "'%s' begins like a zip file but cannot be read as one",
 			    path);
 	}
 	all = zip_get_num_entries(t->zip, 0);
@@ -84,12 +84,12 @@ static int open_zip(struct import_text *t, int fd, const char *path, struct erro
 			files++;
 		}
 	if (files != 1)
-		return fail(err, -EBADMSG,
+		return fail(err, -ENOEXEC,
 			    "'%s' is a zip with %u files, not one: unpack it and give one of them",
 			    path, files);
 	t->entry = zip_fopen_index(t->zip, (zip_uint64_t)wanted, 0);
 	if (!t->entry)
-		return fail(err, -EBADMSG, "cannot unpack '%s': %s", path, zip_strerror(t->zip));
+		return fail(err, -ENOEXEC, "cannot unpack '%s': %s", path, zip_strerror(t->zip));
 	return 0;
 }
 
@@ -204,6 +204,11 @@ const char *import_text_line(struct import_text *t)
 		used--;
 	t->line[used] = 0;
 	return t->line;
+}
+
+bool import_text_packed(const struct import_text *t)
+{
+	return !t->gz || !gzdirect(t->gz);
 }
 
 bool import_text_open_end(const struct import_text *t)

@@ -3,8 +3,8 @@
  * import_text.h - the lines of a text file that may be compressed: by gzip, or
  * as the only file in a zip.
  *
- * Errors: -ENOENT..., -EBADMSG for a zip that cannot be read or holds another
- * number of files.  Threads: one at a time.
+ * Errors: -ENOENT..., -EBADMSG for what is no file, -ENOEXEC for a zip that
+ * cannot be read or holds another number of files.  Threads: one at a time.
  */
 #ifndef MPROF_IMPORT_TEXT_H
 #define MPROF_IMPORT_TEXT_H
@@ -27,6 +27,9 @@ void import_text_close(struct import_text *t);
  * Valid until the next call.  Zero bytes in it end it.
  */
 const char *import_text_line(struct import_text *t);
+
+/* By gzip or in a zip.  After the first line was asked for. */
+bool import_text_packed(const struct import_text *t);
 
 /* Behind the last line: it has no end of its own. */
 bool import_text_open_end(const struct import_text *t);
