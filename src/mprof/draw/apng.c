@@ -217,15 +217,18 @@ void apng_hold(struct apng *a, unsigned ms)
 
 int apng_finish(struct apng *a, struct error *err)
 {
+	long end;
+
 	if (!a->waiting)
 		return fail(err, -EINVAL, "a movie needs a frame");
 	if (put_frame(a, err) < 0 || chunk(a, "IEND", NULL, 0, err) < 0)
 		return -EIO;
 	if (a->written != a->planned) {
-		if (a->control < 0 || fseek(a->file, a->control, SEEK_SET))
+		end = ftell(a->file);
+		if (a->control < 0 || end < 0 || fseek(a->file, a->control, SEEK_SET))
 			return fail(err, -ESPIPE,
 				    "a movie cannot be written to a pipe: give a file name");
-		if (put_control(a, a->written, err) < 0 || fseek(a->file, 0, SEEK_END))
+		if (put_control(a, a->written, err) < 0 || fseek(a->file, end, SEEK_SET))
 			return -EIO;
 	}
 	return fflush(a->file) ? fail(err, -errno, "cannot write the movie: %s", strerror(errno))

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* draw_canvas.c - what is drawn stays on the canvas, and movies are read back as they were drawn.
+ */
+#include "suites.h"
+
+#include "draw/apng.h"
+#include "draw/canvas.h"
+#include "draw/words.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#define WIDTH  61
+#define HEIGHT 47
+#define FRAMES 9
+
+static unsigned drawn(const struct canvas *c)
+{
+	unsigned n = 0;
+	int i;
+
+	for (i = 0; i < c->width * c->height; i++)
+		n += c->pixel[i] != COLOUR_PAPER;
+	return n;
+}
+
+START_TEST(outside_is_not_drawn)
+{
+	struct canvas c;
+
+	ck_assert_int_eq(canvas_new(&c, WIDTH, HEIGHT), 0);
+	canvas_fill(&c, -10, -10, 11, 11, COLOUR_PIN);
+	canvas_fill(&c, WIDTH - 1, HEIGHT - 1, 50, 50, COLOUR_PIN);
+	canvas_fill(&c, 100, 100, 5, 5, COLOUR_PIN);
+	canvas_fill(&c, -100, 3, 5, 5, COLOUR_PIN);
+	canvas_dot(&c, -1, 0, COLOUR_PIN);
+	canvas_dot(&c, WIDTH, 0, COLOUR_PIN);
+	ck_assert_uint_eq(drawn(&c), 2);
+	ck_assert_uint_eq(canvas_at(&c, 0, 0), COLOUR_PIN);
+	ck_assert_uint_eq(canvas_at(&c, WIDTH - 1, HEIGHT - 1), COLOUR_PIN);
+	canvas_line(&c, -1e4, -50, 1e4, 90, 3, COLOUR_INK);
+	canvas_text(&c, FONT_TITLE, -20, -10, COLOUR_INK, "Mg\xc3\xa9\xe4\xb8\xad\xff\xc3");
+	canvas_text(&c, FONT_BODY, WIDTH - 3, HEIGHT - 3, COLOUR_INK, "Mg");
+	canvas_free(&c);
+	ck_assert_int_eq(canvas_new(&c, 0, 5), -EINVAL);
+	ck_assert_int_eq(canvas_new(&c, 5, CANVAS_MOST + 1), -EINVAL);
+}
+END_TEST
+
+START_TEST(text_fits)
+{
+	static const char text[] = "std::vector<int>::push_back";
+	struct canvas c;
+	int most, end, whole = font_width(FONT_SMALL, text);
+
+	for (most = 0; most < whole + 10; most += 7) {
+		ck_assert_int_eq(canvas_new(&c, whole + 40, 20), 0);
+		end = canvas_text_cut(&c, FONT_SMALL, 0, 0, most, COLOUR_INK, text);
+		ck_assert_int_le(end, most > whole ? whole : most);
+		canvas_free(&c);
+	}
+	ck_assert_int_eq(canvas_new(&c, 200, 30), 0);
+	ck_assert_int_eq(canvas_text(&c, FONT_BODY, 5, 5, COLOUR_INK, "a b"),
+			 5 + font_width(FONT_BODY, "a b"));
+	ck_assert_uint_gt(drawn(&c), 20);
+	canvas_free(&c);
+}
+END_TEST
+
+START_TEST(numbers)
+{
+	ck_assert_str_eq(words_count(0).s, "0");
+	ck_assert_str_eq(words_count(1234567).s, "1,234,567");
+	ck_assert_str_eq(words_bytes(55).s, "55 bytes");
+	ck_assert_str_eq(words_bytes(4096).s, "4 KiB");
+	ck_assert_str_eq(words_bytes(1258291).s, "1.2 MiB");
+	ck_assert_str_eq(words_bytes(UINT64_MAX).s, "16 EiB");
+	ck_assert_str_eq(words_time(0).s, "0 ns");
+	ck_assert_str_eq(words_time(31000000).s, "31.0 ms");
+	ck_assert_str_eq(words_percent(1, 0).s, "-");
+	ck_assert_str_eq(words_percent(1, 3).s, "33 %");
+}
+END_TEST
+
+/* ---- a reader of APNG that believes nothing ---- */
+
+struct reader {
+	const uint8_t *at, *end;
+	uint32_t sequence, frames, area[4]; /* width, height, x, y */
+	unsigned delay;
+	struct canvas shown;
+	unsigned read;
+	bool ended;
+};
+
+static uint32_t get32(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static void show(struct reader *r, const uint8_t *data, size_t bytes)
+{
+	uint8_t raw[(WIDTH + 1) * HEIGHT];
+	uLongf length = sizeof(raw);
+	uint32_t y, row = r->area[0] + 1;
+
+	ck_assert_int_eq(uncompress(raw, &length, data, bytes), Z_OK);
+	ck_assert_uint_eq(length, row * r->area[1]);
+	for (y = 0; y < r->area[1]; y++) {
+		ck_assert_uint_eq(raw[y * row], 0);
+		memcpy(r->shown.pixel + (r->area[3] + y) * WIDTH + r->area[2], raw + y * row + 1,
+		       row - 1);
+	}
+	r->read++;
+}
+
+static void take_control(struct reader *r, const uint8_t *data, uint32_t bytes)
+{
+	unsigned i;
+
+	ck_assert_uint_eq(bytes, 26);
+	ck_assert_uint_eq(get32(data), r->sequence++);
+	for (i = 0; i < 4; i++)
+		r->area[i] = get32(data + 4 + 4 * i);
+	ck_assert_uint_le(r->area[0] + r->area[2], WIDTH);
+	ck_assert_uint_le(r->area[1] + r->area[3], HEIGHT);
+	r->delay = (unsigned)data[20] << 8 | data[21];
+}
+
+/* One chunk; true if it was a frame. */
+static bool take_chunk(struct reader *r)
+{
+	uint32_t bytes = get32(r->at);
+	const uint8_t *type = r->at + 4, *data = r->at + 8;
+	bool frame = false;
+
+	ck_assert(r->at + 12 + bytes <= r->end);
+	ck_assert_uint_eq(get32(data + bytes), crc32(0, type, bytes + 4));
+	r->at = data + bytes + 4;
+	if (!memcmp(type, "acTL", 4)) {
+		r->frames = get32(data);
+	} else if (!memcmp(type, "fcTL", 4)) {
+		take_control(r, data, bytes);
+	} else if (!memcmp(type, "IDAT", 4)) {
+		ck_assert_uint_eq(r->read, 0);
+		show(r, data, bytes);
+		frame = true;
+	} else if (!memcmp(type, "fdAT", 4)) {
+		ck_assert_uint_gt(r->read, 0);
+		ck_assert_uint_eq(get32(data), r->sequence++);
+		show(r, data + 4, bytes - 4);
+		frame = true;
+	} else if (!memcmp(type, "IEND", 4)) {
+		r->ended = true;
+	}
+	return frame;
+}
+
+/* Frame 4 is as frame 3; the others differ in something small. */
+static void draw_frame(struct canvas *c, unsigned i)
+{
+	if (i == 4)
+		return;
+	canvas_fill(c, (int)(i * 5 % WIDTH), (int)(i * 7 % HEIGHT), 3 + (int)i, 2, COLOUR_FULL + i);
+}
+
+START_TEST(a_movie_is_read_back)
+{
+	struct reader r = { .read = 0 };
+	struct canvas c, was[FRAMES];
+	struct error err;
+	struct apng *a;
+	char *text = NULL;
+	size_t bytes = 0;
+	unsigned i, n = 0;
+	FILE *out = open_memstream(&text, &bytes);
+
+	ck_assert_int_eq(canvas_new(&c, WIDTH, HEIGHT), 0);
+	ck_assert_int_eq(canvas_new(&r.shown, WIDTH, HEIGHT), 0);
+	ck_assert_int_eq(apng_new(&a, out, FRAMES, 40, &err), 0);
+	for (i = 0; i < FRAMES; i++) {
+		draw_frame(&c, i);
+		ck_assert_int_eq(canvas_new(&was[i], WIDTH, HEIGHT), 0);
+		memcpy(was[i].pixel, c.pixel, WIDTH * HEIGHT);
+		ck_assert_int_eq(apng_add(a, &c, &err), 0);
+	}
+	apng_hold(a, 1000);
+	ck_assert_msg(!apng_finish(a, &err), "%s", err.text);
+	apng_free(a);
+	fclose(out);
+	r.at = (uint8_t *)text + 8;
+	r.end = (uint8_t *)text + bytes;
+	for (i = 0; i < FRAMES; i++) {
+		if (i == 4)
+			continue;
+		while (!take_chunk(&r))
+			;
+		ck_assert_int_eq(memcmp(r.shown.pixel, was[i].pixel, WIDTH * HEIGHT), 0);
+		ck_assert_uint_eq(r.delay, i == 3 ? 80 : i == FRAMES - 1 ? 1040 : 40);
+		n++;
+	}
+	take_chunk(&r);
+	ck_assert(r.ended && r.at == r.end);
+	ck_assert_uint_eq(r.frames, n);
+	for (i = 0; i < FRAMES; i++)
+		canvas_free(&was[i]);
+	canvas_free(&c);
+	canvas_free(&r.shown);
+	free(text);
+}
+END_TEST
+
+START_TEST(a_movie_needs_a_frame)
+{
+	struct error err = { "" };
+	struct apng *a;
+	FILE *out = tmpfile();
+
+	ck_assert_int_eq(apng_new(&a, out, 0, 40, &err), 0);
+	ck_assert_int_eq(apng_finish(a, &err), -EINVAL);
+	apng_free(a);
+	fclose(out);
+}
+END_TEST
+
+Suite *draw_canvas_suite(void)
+{
+	Suite *s = suite_create("draw_canvas");
+	TCase *c = tcase_create("all");
+
+	tcase_add_test(c, outside_is_not_drawn);
+	tcase_add_test(c, text_fits);
+	tcase_add_test(c, numbers);
+	tcase_add_test(c, a_movie_is_read_back);
+	tcase_add_test(c, a_movie_needs_a_frame);
+	suite_add_tcase(s, c);
+	return s;
+}
