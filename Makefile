@@ -141,7 +141,7 @@ $(O)/genfont: scripts/genfont.c
 	$(call say,HOSTCC,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -O1 $(shell $(PKG_CONFIG) --cflags freetype2) -o $@ $< \
 		$(shell $(PKG_CONFIG) --libs freetype2)
-$(O)/gen/font_data.h: $(O)/genfont
+$(O)/gen/font_data.h: $(O)/genfont Makefile
 	$(call say,FONT,$@)
 	$(Q)mkdir -p $(@D) && $(O)/genfont small 11 $(FONTS)/DejaVuSans.ttf body 13 $(FONTS)/DejaVuSans.ttf \
 		strong 13 $(FONTS)/DejaVuSans-Bold.ttf title 17 $(FONTS)/DejaVuSans-Bold.ttf >$@
