@@ -139,7 +139,7 @@ START_TEST(test_told_apart)
 	ck_assert(!verdict_by_time(v, 0, 2));
 	ck_assert(verdict_by_peak(v, 0, 1));
 	ck_assert(!verdict_by_peak(v, 0, 2)); /* 1 of 99 MB are less than 2 % */
-	ck_assert(said("aa would be better than glibc in memory and time."));
+	ck_assert(said("aa would be better than glibc in memory and in time."));
 	ck_assert(said("aa would need 20 % less memory at the peak than glibc (80.0 MiB instead of "
 		       "100 MiB); bb cannot be told apart from glibc."));
 	ck_assert(said("aa would spend 25 % less time in the allocator than glibc (15.0 ns a call "

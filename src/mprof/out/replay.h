@@ -51,6 +51,8 @@ unsigned replay_waited(const struct replay_answer *a);
 /* Latency of all kinds of calls of a row: 500, 990, 999 or 1000 permille. */
 double replay_latency(const struct runs_row *row, unsigned permille);
 
+uint64_t replay_latency_calls(const struct runs_row *row);
+
 /* What of the pages that blocks lie on they asked for, at the peak; negative: not known. */
 double replay_page_use(const struct replay_answer *a, size_t row);
 

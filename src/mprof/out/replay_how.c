@@ -42,6 +42,12 @@ double replay_latency(const struct runs_row *row, unsigned permille)
 	return latency_ns(all, row->latency.latency_ticks_per_s, permille);
 }
 
+uint64_t replay_latency_calls(const struct runs_row *row)
+{
+	return latency_calls(row->latency.latency[0]) + latency_calls(row->latency.latency[1]) +
+	       latency_calls(row->latency.latency[2]);
+}
+
 double replay_page_use(const struct replay_answer *a, size_t row)
 {
 	const struct memories_row *heap = a->heap ? a->heap[row] : NULL;

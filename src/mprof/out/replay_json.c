@@ -139,6 +139,10 @@ static json *latency_json(const struct runs_row *row)
 	add_ns(o, "p99_ns", replay_latency(row, 990));
 	add_ns(o, "p999_ns", replay_latency(row, 999));
 	add_ns(o, "max_ns", replay_latency(row, 1000));
+	add_ns(o, "clock_ns",
+	       row->latency.latency_ticks_per_s ? (double)row->latency.latency_empty * 1e9 /
+						      (double)row->latency.latency_ticks_per_s
+						: 0);
 	return o;
 }
 

@@ -193,32 +193,43 @@ static void tell_ties(const struct verdict *v, const struct told *t, struct sent
 	}
 }
 
-/* Rows that are no worse than the reference in one, and better in the other. */
+/* Of those that are better in one and not worse in the other, a kind with its names. */
+static void tell_kind(const struct verdict *v, const struct told *peak, const struct told *cpu,
+		      int memory, int time, const char *how, struct sentences *w)
+{
+	const char *ref = v->runs->row[v->reference].variant->name;
+	char names[512] = "";
+	size_t i, n = 0, count = 0, last = 0;
+
+	for (i = 0; i < v->played; i++)
+		if (side(v, peak, v->by_peak[i]) == memory && side(v, cpu, v->by_peak[i]) == time) {
+			count++;
+			last = i;
+		}
+	for (i = 0; i < v->played && n < sizeof(names); i++)
+		if (side(v, peak, v->by_peak[i]) == memory && side(v, cpu, v->by_peak[i]) == time)
+			n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s",
+					      !n	  ? ""
+					      : i == last ? " and "
+							  : ", ",
+					      v->runs->row[v->by_peak[i]].variant->name);
+	if (count)
+		sentence_add(w, "%s would be better than %s %s.", names, ref, how);
+}
+
 static void tell_best(const struct verdict *v, const struct told *peak, const struct told *cpu,
 		      struct sentences *w)
 {
-	static const char *const how[] = { "in memory and time", "in time, with as much memory",
-					   "in memory, in as much time" };
-	const char *ref = v->runs->row[v->reference].variant->name;
-	size_t i, said = w->n;
-	int m, t;
+	const size_t said = w->n;
 
-	for (i = 0; i < v->played; i++) {
-		m = side(v, peak, v->by_peak[i]);
-		t = side(v, cpu, v->by_peak[i]);
-		if (m <= 0 && t <= 0 && m + t < 0)
-			sentence_add(w, "%s would be better than %s %s.",
-				     v->runs->row[v->by_peak[i]].variant->name, ref,
-				     how[m < 0 && t < 0 ? 0
-					 : t < 0	? 1
-							: 2]);
-	}
+	tell_kind(v, peak, cpu, -1, -1, "in memory and in time", w);
+	tell_kind(v, peak, cpu, 0, -1, "in time, with as much memory", w);
+	tell_kind(v, peak, cpu, -1, 0, "in memory, and by time they cannot be told apart", w);
 	if (w->n == said)
-		sentence_add(
-		    w,
-		    "Nothing here is better than %s in memory or time without being worse in "
-		    "the other.",
-		    ref);
+		sentence_add(w,
+			     "Nothing here is better than %s in memory or time without being worse "
+			     "in the other.",
+			     v->runs->row[v->reference].variant->name);
 }
 
 /* What there is to gain at all. */
