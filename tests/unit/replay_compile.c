@@ -5,106 +5,106 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "replay_build.h"
+#include "play_feed.h"
 
 static void order_is(const char *right)
 {
-	ck_assert_str_eq(build_order(), right);
+	ck_assert_str_eq(played_order(), right);
 }
 
 /* ---- one thread ---- */
 
 START_TEST(slots_are_dense_and_last_in_first_out)
 {
-	build_start();
-	build_malloc(0x1000, 10);
-	build_malloc(0x2000, 20);
-	build_malloc(0x3000, 30);
-	build_free(0x2000);
-	build_free(0x1000);
-	build_malloc(0x4000, 40);
-	build_malloc(0x5000, 50);
-	build_malloc(0x6000, 0);
-	build_finish();
+	played_start();
+	played_malloc(0x1000, 10);
+	played_malloc(0x2000, 20);
+	played_malloc(0x3000, 30);
+	played_free(0x2000);
+	played_free(0x1000);
+	played_malloc(0x4000, 40);
+	played_malloc(0x5000, 50);
+	played_malloc(0x6000, 0);
+	played_finish();
 	order_is("m0:10 m1:20 m2:30 f1 f0 m0:40 m1:50 m3:0 -0 E");
-	ck_assert_uint_eq(playfile_header(build.file)->slots, 4);
-	ck_assert_uint_eq(build.sum.peak_bytes, 120);
-	ck_assert_uint_eq(build.sum.peak_op, 6);
-	ck_assert_uint_eq(build.sum.peak_blocks, 4);
-	ck_assert_uint_eq(build.sum.left_blocks, 4);
-	ck_assert_uint_eq(build.sum.left_bytes, 120);
-	ck_assert_uint_eq(build.sum.asked_bytes, 150);
-	ck_assert_uint_eq(build.sum.recorded_ns, 7000);
-	ck_assert_ptr_null(playfile_stream(build.file, 0, &(size_t){ 0 }));
-	build_release();
+	ck_assert_uint_eq(playfile_header(played.file)->slots, 4);
+	ck_assert_uint_eq(played.sum.peak_bytes, 120);
+	ck_assert_uint_eq(played.sum.peak_op, 6);
+	ck_assert_uint_eq(played.sum.peak_blocks, 4);
+	ck_assert_uint_eq(played.sum.left_blocks, 4);
+	ck_assert_uint_eq(played.sum.left_bytes, 120);
+	ck_assert_uint_eq(played.sum.asked_bytes, 150);
+	ck_assert_uint_eq(played.sum.recorded_ns, 7000);
+	ck_assert_ptr_null(playfile_stream(played.file, 0, &(size_t){ 0 }));
+	played_release();
 }
 END_TEST
 
 START_TEST(functions_alignments_and_sizes_are_kept)
 {
-	build_start();
-	build_alloc(MPROF_FN_CALLOC, 0x1000, 1ull << 28, 0);
-	build_alloc(MPROF_FN_POSIX_MEMALIGN, 0x2000, 5, 4096);
-	build_alloc(MPROF_FN_MEMALIGN, 0x3000, 5, 48); /* as glibc: the next power of two */
-	build_alloc(MPROF_FN_ALIGNED_ALLOC, 0x4000, (1ull << 40) + 3, 1);
-	build_alloc(MPROF_FN_NEW, 0x5000, 7, 0);
-	build_alloc(MPROF_FN_NEW_ARRAY, 0x6000, 7, 32);
-	build_alloc(MPROF_FN_REALLOCARRAY, 0x7000, 8, 0);
-	build_alloc(MPROF_FN_MALLOC, 0x8000, UINT64_MAX, 0);
-	build_finish();
+	played_start();
+	played_alloc(MPROF_FN_CALLOC, 0x1000, 1ull << 28, 0);
+	played_alloc(MPROF_FN_POSIX_MEMALIGN, 0x2000, 5, 4096);
+	played_alloc(MPROF_FN_MEMALIGN, 0x3000, 5, 48); /* as glibc: the next power of two */
+	played_alloc(MPROF_FN_ALIGNED_ALLOC, 0x4000, (1ull << 40) + 3, 1);
+	played_alloc(MPROF_FN_NEW, 0x5000, 7, 0);
+	played_alloc(MPROF_FN_NEW_ARRAY, 0x6000, 7, 32);
+	played_alloc(MPROF_FN_REALLOCARRAY, 0x7000, 8, 0);
+	played_alloc(MPROF_FN_MALLOC, 0x8000, UINT64_MAX, 0);
+	played_finish();
 	order_is("c0:268435456 a1:5/12=7 a2:5/6=6 a3:1099511627779/3=8 m4:7=14 a5:7/5=15 "
 		 "r6:8=5 m7:1152921504606846975 -0 E");
-	ck_assert_uint_eq(build.sum.by_op[MPROF_PLAY_ALIGNED], 4);
-	build_release();
+	ck_assert_uint_eq(played.sum.by_op[MPROF_PLAY_ALIGNED], 4);
+	played_release();
 }
 END_TEST
 
 START_TEST(realloc_keeps_the_slot)
 {
-	build_start();
-	build_malloc(0x1000, 10);
-	build_half(COMPILE_BEGIN, 0x1000, 0, 20);
-	build_half(COMPILE_END, 0, 0x2000, 20);
-	build_realloc(0x2000, 0x2000, 5);
-	build_realloc(0, 0x3000, 7);
-	build_half(COMPILE_END, 0, 0x4000, 8);
-	build_half(COMPILE_BEGIN, 0x2000, 0, 1000); /* fails */
-	build_half(COMPILE_END, 0, 0, 1000);
-	build_realloc(0x3000, 0, 1000); /* fails */
-	build_realloc(0x2000, 0, 0);	/* frees */
-	build_half(COMPILE_BEGIN, 0x3000, 0, 0);
-	build_half(COMPILE_END, 0, 0, 0);
-	build_realloc(0, 0, 0);
-	build_finish();
+	played_start();
+	played_malloc(0x1000, 10);
+	played_half(COMPILE_BEGIN, 0x1000, 0, 20);
+	played_half(COMPILE_END, 0, 0x2000, 20);
+	played_realloc(0x2000, 0x2000, 5);
+	played_realloc(0, 0x3000, 7);
+	played_half(COMPILE_END, 0, 0x4000, 8);
+	played_half(COMPILE_BEGIN, 0x2000, 0, 1000); /* fails */
+	played_half(COMPILE_END, 0, 0, 1000);
+	played_realloc(0x3000, 0, 1000); /* fails */
+	played_realloc(0x2000, 0, 0);	 /* frees */
+	played_half(COMPILE_BEGIN, 0x3000, 0, 0);
+	played_half(COMPILE_END, 0, 0, 0);
+	played_realloc(0, 0, 0);
+	played_finish();
 	order_is("m0:10 r0:20 r0:5 r1:7 r2:8 f0=4 f1=4 -0 E");
-	ck_assert_uint_eq(build.sum.failed, 2);
-	ck_assert_uint_eq(build.sum.peak_bytes, 20);
-	ck_assert_uint_eq(build.sum.left_bytes, 8);
-	build_release();
+	ck_assert_uint_eq(played.sum.failed, 2);
+	ck_assert_uint_eq(played.sum.peak_bytes, 20);
+	ck_assert_uint_eq(played.sum.left_bytes, 8);
+	played_release();
 }
 END_TEST
 
 START_TEST(what_is_wrong_is_counted_and_left_out)
 {
-	build_start();
-	build_free(0);
-	build_free(0x9000);
-	build_malloc(0, 100);
-	build_malloc(0x1000, 1);
-	build_malloc(0x1000, 2);
-	build_realloc(0x9000, 0x2000, 3);
-	build_half(COMPILE_BEGIN, 0x9000, 0, 4);
-	build_half(COMPILE_END, 0, 0x1000, 4);
-	build_half(COMPILE_BEGIN, 0x2000, 0, 4); /* no end */
-	build_finish();
+	played_start();
+	played_free(0);
+	played_free(0x9000);
+	played_malloc(0, 100);
+	played_malloc(0x1000, 1);
+	played_malloc(0x1000, 2);
+	played_realloc(0x9000, 0x2000, 3);
+	played_half(COMPILE_BEGIN, 0x9000, 0, 4);
+	played_half(COMPILE_END, 0, 0x1000, 4);
+	played_half(COMPILE_BEGIN, 0x2000, 0, 4); /* no end */
+	played_finish();
 	order_is("m0:1 f0 m0:2 r1:3 f0 r0:4 -0 E");
-	ck_assert_uint_eq(build.sum.null_frees, 1);
-	ck_assert_uint_eq(build.sum.unknown_frees, 3);
-	ck_assert_uint_eq(build.sum.failed, 1);
-	ck_assert_uint_eq(build.sum.double_allocations, 2);
-	ck_assert_uint_eq(build.sum.left_blocks, 2);
-	ck_assert_uint_eq(build.sum.left_bytes, 7);
-	build_release();
+	ck_assert_uint_eq(played.sum.null_frees, 1);
+	ck_assert_uint_eq(played.sum.unknown_frees, 3);
+	ck_assert_uint_eq(played.sum.failed, 1);
+	ck_assert_uint_eq(played.sum.double_allocations, 2);
+	ck_assert_uint_eq(played.sum.left_blocks, 2);
+	ck_assert_uint_eq(played.sum.left_bytes, 7);
+	played_release();
 }
 END_TEST
 
@@ -112,11 +112,11 @@ START_TEST(nothing_to_play_is_an_error)
 {
 	struct error err;
 
-	build_start();
-	build_free(0x1000);
-	ck_assert_int_lt(compile_finish(build.to, NULL, &err), 0);
+	played_start();
+	played_free(0x1000);
+	ck_assert_int_lt(compile_finish(played.to, NULL, &err), 0);
 	ck_assert_msg(strstr(err.text, "nothing to play"), "%s", err.text);
-	close(build.fd);
+	close(played.fd);
 }
 END_TEST
 
@@ -124,17 +124,17 @@ START_TEST(times_are_sparse_and_rise)
 {
 	int i;
 
-	build_start();
+	played_start();
 	for (i = 0; i < 250; i++)
-		build_malloc(0x1000 + 16 * (uint64_t)i, 1);
-	build.ns -= 100000;
-	build_free(0x1000);
-	build_finish();
-	ck_assert_ptr_nonnull(strstr(build_order(), "m99:1 t100000 m100:1 "));
-	ck_assert_ptr_nonnull(strstr(build_order(), "m199:1 t200000 m200:1 "));
-	ck_assert_ptr_null(strstr(strstr(build_order(), "m200:1"), " t"));
-	ck_assert_uint_eq(build.sum.recorded_ns, 249000);
-	build_release();
+		played_malloc(0x1000 + 16 * (uint64_t)i, 1);
+	played.ns -= 100000;
+	played_free(0x1000);
+	played_finish();
+	ck_assert_ptr_nonnull(strstr(played_order(), "m99:1 t100000 m100:1 "));
+	ck_assert_ptr_nonnull(strstr(played_order(), "m199:1 t200000 m200:1 "));
+	ck_assert_ptr_null(strstr(strstr(played_order(), "m200:1"), " t"));
+	ck_assert_uint_eq(played.sum.recorded_ns, 249000);
+	played_release();
 }
 END_TEST
 
@@ -145,31 +145,31 @@ static void touch_free(uint64_t old, uint64_t touched)
 	struct compile_call c = { .fn = MPROF_FN_FREE,
 				  .thread = 1,
 				  .process = 1,
-				  .ns = build.ns += 1000,
+				  .ns = played.ns += 1000,
 				  .old = old,
 				  .touched = touched,
 				  .has_touched = true };
 
-	compile_call(build.to, &c);
+	compile_call(played.to, &c);
 }
 
 START_TEST(touched_bytes_stand_behind_the_birth)
 {
-	build.options.touch = true;
-	build_start();
-	build_malloc(0x1000, 16383);
-	build_malloc(0x10000, 16384);
-	build_malloc(0x20000, 1 << 20);
-	build_malloc(0x300000, 20000);
+	played.options.touch = true;
+	played_start();
+	played_malloc(0x1000, 16383);
+	played_malloc(0x10000, 16384);
+	played_malloc(0x20000, 1 << 20);
+	played_malloc(0x300000, 20000);
 	touch_free(0x10000, 5000);
 	touch_free(0x20000, 1ull << 50); /* never more than the block */
 	touch_free(0x1000, 1);
-	build_finish();
+	played_finish();
 	order_is("m0:16383 m1:16384 b5000 m2:1048576 b1048576 m3:20000 b1152921504606846975 "
 		 "f1 f2 f0 -0 E");
-	ck_assert_uint_eq(build.sum.touched_blocks, 2);
-	ck_assert(playfile_header(build.file)->flags & MPROF_PLAY_HAS_TOUCH);
-	build_release();
+	ck_assert_uint_eq(played.sum.touched_blocks, 2);
+	ck_assert(playfile_header(played.file)->flags & MPROF_PLAY_HAS_TOUCH);
+	played_release();
 }
 END_TEST
 
@@ -179,16 +179,16 @@ START_TEST(touched_bytes_of_a_birth_long_ago)
 	struct playfile_op op;
 	uint64_t i;
 
-	build.options.touch = true;
-	build_start();
-	build_malloc(0x10000, 16384);
+	played.options.touch = true;
+	played_start();
+	played_malloc(0x10000, 16384);
 	for (i = 0; i < 300000; i++) {
-		build_malloc(0x1000000, 8);
-		build_free(0x1000000);
+		played_malloc(0x1000000, 8);
+		played_free(0x1000000);
 	}
 	touch_free(0x10000, 4242);
-	build_finish(); /* with a checksum that is right */
-	playfile_start(&cursor, build.file);
+	played_finish(); /* with a checksum that is right */
+	playfile_start(&cursor, played.file);
 	ck_assert(playfile_next(&cursor, &op));
 	ck_assert_uint_eq(op.touched, 4242);
 	ck_assert_uint_eq(op.size, 16384);
@@ -196,7 +196,7 @@ START_TEST(touched_bytes_of_a_birth_long_ago)
 		ck_assert_uint_eq(op.op, i);
 	ck_assert_uint_eq(i, 600002);
 	ck_assert_uint_eq(op.kind, MPROF_PLAY_FREE);
-	build_release();
+	played_release();
 }
 END_TEST
 
@@ -204,89 +204,89 @@ END_TEST
 
 START_TEST(threads_begin_and_end)
 {
-	build_start();
-	build_malloc(0x1000, 1);
-	compile_thread_begin(build.to, 2, 1);
-	compile_thread_begin(build.to, 3, 1);
-	compile_thread_begin(build.to, 9, 1); /* never calls */
-	build.thread = 2;
-	build_malloc(0x2000, 2);
-	build_free(0x2000);
-	compile_thread_end(build.to, 2);
-	build.thread = 3;
-	build_free(0x1000);
-	build_malloc(0x3000, 3);
-	compile_thread_end(build.to, 3);
-	build.thread = 1;
-	build_free(0x3000);
-	build_finish();
+	played_start();
+	played_malloc(0x1000, 1);
+	compile_thread_begin(played.to, 2, 1);
+	compile_thread_begin(played.to, 3, 1);
+	compile_thread_begin(played.to, 9, 1); /* never calls */
+	played.thread = 2;
+	played_malloc(0x2000, 2);
+	played_free(0x2000);
+	compile_thread_end(played.to, 2);
+	played.thread = 3;
+	played_free(0x1000);
+	played_malloc(0x3000, 3);
+	compile_thread_end(played.to, 3);
+	played.thread = 1;
+	played_free(0x3000);
+	played_finish();
 	order_is("m0:1 +1 T1 m1:2 f1 -1 T0 ~1 +2 T2 f0 m2:3 -2 T0 f2 -0 E");
-	ck_assert_str_eq(build_stream(0), "m0:1 +1 ~1 +2 f2@3 -0 E");
-	ck_assert_str_eq(build_stream(1), "m1:2 f1 -1 E");
-	ck_assert_str_eq(build_stream(2), "f0@3 m2:3 -2 E");
-	ck_assert_uint_eq(build.sum.remote_frees, 2);
-	ck_assert_uint_eq(playfile_threads(build.file)[2].recorded, 3);
-	ck_assert_uint_eq(playfile_threads(build.file)[2].calls, 2);
-	ck_assert_uint_eq(playfile_threads(build.file)[2].first_ns, 3000);
-	ck_assert_uint_eq(playfile_threads(build.file)[2].last_ns, 4000);
-	ck_assert(build_plays(1));
-	build_release();
+	ck_assert_str_eq(played_stream(0), "m0:1 +1 ~1 +2 f2@3 -0 E");
+	ck_assert_str_eq(played_stream(1), "m1:2 f1 -1 E");
+	ck_assert_str_eq(played_stream(2), "f0@3 m2:3 -2 E");
+	ck_assert_uint_eq(played.sum.remote_frees, 2);
+	ck_assert_uint_eq(playfile_threads(played.file)[2].recorded, 3);
+	ck_assert_uint_eq(playfile_threads(played.file)[2].calls, 2);
+	ck_assert_uint_eq(playfile_threads(played.file)[2].first_ns, 3000);
+	ck_assert_uint_eq(playfile_threads(played.file)[2].last_ns, 4000);
+	ck_assert(played_plays(1));
+	played_release();
 }
 END_TEST
 
 START_TEST(a_thread_without_creator_is_the_last_ones)
 {
-	build_start();
-	build_malloc(0x1000, 1);
-	build.thread = 2;
-	build_malloc(0x2000, 2);
-	build.thread = 3;
-	build_malloc(0x3000, 3);
-	compile_thread_end(build.to, 3);
-	build.thread = 4; /* the last one has ended */
-	build_malloc(0x4000, 4);
-	build_finish();
+	played_start();
+	played_malloc(0x1000, 1);
+	played.thread = 2;
+	played_malloc(0x2000, 2);
+	played.thread = 3;
+	played_malloc(0x3000, 3);
+	compile_thread_end(played.to, 3);
+	played.thread = 4; /* the last one has ended */
+	played_malloc(0x4000, 4);
+	played_finish();
 	order_is("m0:1 +1 T1 m1:2 +2 T2 m2:3 -2 T0 ~2 +3 T3 m3:4 T0 -0 T1 -1 T3 -3 E");
-	ck_assert_uint_eq(playfile_threads(build.file)[3].creator, 0);
-	ck_assert_uint_eq(playfile_threads(build.file)[2].creator, 1);
-	build_release();
+	ck_assert_uint_eq(playfile_threads(played.file)[3].creator, 0);
+	ck_assert_uint_eq(playfile_threads(played.file)[2].creator, 1);
+	played_release();
 }
 END_TEST
 
 START_TEST(calls_behind_the_end_move_it)
 {
-	build_start();
-	build_malloc(0x1000, 1);
-	build_malloc(0x1100, 1);
-	build_malloc(0x1200, 1);
-	build.thread = 2;
-	build_malloc(0x2000, 2);
-	compile_thread_end(build.to, 2);
-	build_free(0x2000); /* as the C library does */
-	build.thread = 3;
-	build_malloc(0x3000, 3);
-	build.thread = 2;
-	build_free(0x1000);
-	build_finish();
+	played_start();
+	played_malloc(0x1000, 1);
+	played_malloc(0x1100, 1);
+	played_malloc(0x1200, 1);
+	played.thread = 2;
+	played_malloc(0x2000, 2);
+	compile_thread_end(played.to, 2);
+	played_free(0x2000); /* as the C library does */
+	played.thread = 3;
+	played_malloc(0x3000, 3);
+	played.thread = 2;
+	played_free(0x1000);
+	played_finish();
 	/* What was EXIT and GONE are TIME words now. */
 	order_is("m0:1 m1:1 m2:1 +1 T1 m3:2 t0 f3 t0 T0 t0 +2 T2 m4:3 T1 f0 -1 T0 -0 T2 -2 E");
-	ck_assert_str_eq(build_stream(1), "m3:2 f3 f0@3 -1 E");
-	build_release();
+	ck_assert_str_eq(played_stream(1), "m3:2 f3 f0@3 -1 E");
+	played_release();
 
 	/* One that only seemed to end. */
-	build_start();
-	build_malloc(0x1000, 1);
-	build.thread = 2;
-	build_malloc(0x2000, 2);
-	compile_thread_end(build.to, 2);
+	played_start();
+	played_malloc(0x1000, 1);
+	played.thread = 2;
+	played_malloc(0x2000, 2);
+	compile_thread_end(played.to, 2);
 	for (int i = 0; i < 40; i++) {
-		build_free(0x2000);
-		build_malloc(0x2000, 2);
+		played_free(0x2000);
+		played_malloc(0x2000, 2);
 	}
-	build_finish();
-	ck_assert_uint_eq(playfile_threads(build.file)[1].calls, 81);
-	ck_assert(build_plays(1));
-	build_release();
+	played_finish();
+	ck_assert_uint_eq(playfile_threads(played.file)[1].calls, 81);
+	ck_assert(played_plays(1));
+	played_release();
 }
 END_TEST
 
@@ -294,31 +294,31 @@ START_TEST(what_another_thread_freed_rests)
 {
 	uint64_t i, slots;
 
-	build_start();
+	played_start();
 	for (i = 0; i < 1000; i++) {
-		build.thread = 1;
-		build_malloc(0x100000, 8);
-		build.thread = 2;
-		build_free(0x100000);
+		played.thread = 1;
+		played_malloc(0x100000, 8);
+		played.thread = 2;
+		played_free(0x100000);
 	}
-	build_finish();
-	slots = playfile_header(build.file)->slots;
+	played_finish();
+	slots = playfile_header(played.file)->slots;
 	ck_assert_uint_eq(slots, 1000);
-	ck_assert(build_plays(3));
-	build_release();
+	ck_assert(played_plays(3));
+	played_release();
 
-	build_start();
+	played_start();
 	for (i = 0; i < 3 * MPROF_PLAY_REST; i++) {
-		build.thread = 1;
-		build_malloc(0x100000, 8);
-		build.thread = 2;
-		build_free(0x100000);
+		played.thread = 1;
+		played_malloc(0x100000, 8);
+		played.thread = 2;
+		played_free(0x100000);
 	}
-	build_finish();
-	slots = playfile_header(build.file)->slots;
+	played_finish();
+	slots = playfile_header(played.file)->slots;
 	ck_assert_uint_ge(slots, MPROF_PLAY_REST / 2);
 	ck_assert_uint_le(slots, MPROF_PLAY_REST / 2 + 1);
-	build_release();
+	played_release();
 }
 END_TEST
 
@@ -326,22 +326,22 @@ START_TEST(many_short_threads)
 {
 	uint32_t i;
 
-	build_start();
-	build_malloc(0x1000, 1);
+	played_start();
+	played_malloc(0x1000, 1);
 	for (i = 2; i < 5000; i++) {
-		compile_thread_begin(build.to, i, 1);
-		build.thread = i;
-		build_malloc(0x100000, 8);
-		build_malloc(0x200000, 8);
-		build_free(0x100000);
-		build_free(0x200000);
-		compile_thread_end(build.to, i);
+		compile_thread_begin(played.to, i, 1);
+		played.thread = i;
+		played_malloc(0x100000, 8);
+		played_malloc(0x200000, 8);
+		played_free(0x100000);
+		played_free(0x200000);
+		compile_thread_end(played.to, i);
 	}
-	build_finish();
-	ck_assert_uint_eq(playfile_header(build.file)->threads, 4999);
+	played_finish();
+	ck_assert_uint_eq(playfile_header(played.file)->threads, 4999);
 	/* None of them was asked to wait for another one's slot too early. */
-	ck_assert_uint_le(playfile_header(build.file)->slots, 10001);
-	build_release();
+	ck_assert_uint_le(playfile_header(played.file)->slots, 10001);
+	played_release();
 }
 END_TEST
 
@@ -349,24 +349,24 @@ END_TEST
 
 START_TEST(exec_and_fork)
 {
-	build_start();
-	build_malloc(0x1000, 1);
-	build_malloc(0x2000, 2);
-	build_half(COMPILE_BEGIN, 0x2000, 0, 3);
-	compile_process_forked(build.to, 2, 1);
-	build.process = build.thread = 2;
-	build_free(0x1000);
-	build_malloc(0x1000, 4);
-	compile_process_gone(build.to, 1, 1);
-	compile_process_gone(build.to, 2, 2);
-	build_free(0x1000); /* of the next image */
-	build_finish();
+	played_start();
+	played_malloc(0x1000, 1);
+	played_malloc(0x2000, 2);
+	played_half(COMPILE_BEGIN, 0x2000, 0, 3);
+	compile_process_forked(played.to, 2, 1);
+	played.process = played.thread = 2;
+	played_free(0x1000);
+	played_malloc(0x1000, 4);
+	compile_process_gone(played.to, 1, 1);
+	compile_process_gone(played.to, 2, 2);
+	played_free(0x1000); /* of the next image */
+	played_finish();
 	order_is("m0:1 m1:2 +1 T1 m2:4 T0 f0 f1 -0 T1 f2 -1 E");
-	ck_assert_uint_eq(build.sum.inherited_frees, 1);
-	ck_assert_uint_eq(build.sum.unknown_frees, 1);
-	ck_assert_uint_eq(build.sum.swept, 3);
-	ck_assert_uint_eq(build.sum.left_blocks, 0);
-	build_release();
+	ck_assert_uint_eq(played.sum.inherited_frees, 1);
+	ck_assert_uint_eq(played.sum.unknown_frees, 1);
+	ck_assert_uint_eq(played.sum.swept, 3);
+	ck_assert_uint_eq(played.sum.left_blocks, 0);
+	played_release();
 }
 END_TEST
 
@@ -374,61 +374,61 @@ END_TEST
 
 START_TEST(an_inversion_is_put_right)
 {
-	build_start();
-	build_malloc(0x1000, 1);
-	build.thread = 2;
-	build_malloc(0x1000, 2); /* before the free that made room */
-	build_malloc(0x2000, 3);
-	build.thread = 1;
-	build_malloc(0x3000, 4);
-	build_free(0x1000);
-	build.thread = 2;
-	build_free(0x1000);
-	build_finish();
+	played_start();
+	played_malloc(0x1000, 1);
+	played.thread = 2;
+	played_malloc(0x1000, 2); /* before the free that made room */
+	played_malloc(0x2000, 3);
+	played.thread = 1;
+	played_malloc(0x3000, 4);
+	played_free(0x1000);
+	played.thread = 2;
+	played_free(0x1000);
+	played_finish();
 	order_is("m0:1 m1:4 f0 +1 T1 m2:2 m3:3 f2 T0 -0 T1 -1 E");
-	ck_assert_str_eq(build_stream(0), "m0:1 m1:4 f0 +1 -0 E");
-	ck_assert_uint_eq(build.sum.inversions, 1);
-	ck_assert_uint_eq(build.sum.double_allocations, 0);
-	ck_assert_uint_eq(build.sum.unknown_frees, 0);
-	ck_assert_uint_eq(build.sum.left_bytes, 7);
-	build_release();
+	ck_assert_str_eq(played_stream(0), "m0:1 m1:4 f0 +1 -0 E");
+	ck_assert_uint_eq(played.sum.inversions, 1);
+	ck_assert_uint_eq(played.sum.double_allocations, 0);
+	ck_assert_uint_eq(played.sum.unknown_frees, 0);
+	ck_assert_uint_eq(played.sum.left_bytes, 7);
+	played_release();
 }
 END_TEST
 
 START_TEST(a_free_before_its_malloc_is_put_right)
 {
-	build_start();
-	build_malloc(0x9000, 1);
-	build.thread = 2;
-	build_malloc(0x8000, 1);
-	build_free(0x1000);
-	build_half(COMPILE_BEGIN, 0x2000, 0, 9);
-	build_half(COMPILE_END, 0, 0x3000, 9);
-	build.thread = 1;
-	build_malloc(0x1000, 5);
-	build_malloc(0x2000, 6);
-	build_finish();
-	ck_assert_str_eq(build_stream(0), "m0:1 +1 m2:5 m3:6 -0 E");
-	ck_assert_str_eq(build_stream(1), "m1:1 f2@3 r3:9@3 -1 E");
-	ck_assert_uint_eq(build.sum.inversions, 2);
-	ck_assert_uint_eq(build.sum.unknown_frees, 0);
-	build_release();
+	played_start();
+	played_malloc(0x9000, 1);
+	played.thread = 2;
+	played_malloc(0x8000, 1);
+	played_free(0x1000);
+	played_half(COMPILE_BEGIN, 0x2000, 0, 9);
+	played_half(COMPILE_END, 0, 0x3000, 9);
+	played.thread = 1;
+	played_malloc(0x1000, 5);
+	played_malloc(0x2000, 6);
+	played_finish();
+	ck_assert_str_eq(played_stream(0), "m0:1 +1 m2:5 m3:6 -0 E");
+	ck_assert_str_eq(played_stream(1), "m1:1 f2@3 r3:9@3 -1 E");
+	ck_assert_uint_eq(played.sum.inversions, 2);
+	ck_assert_uint_eq(played.sum.unknown_frees, 0);
+	played_release();
 }
 END_TEST
 
 START_TEST(too_late_is_not_put_right)
 {
-	build_start();
-	build_malloc(0x1000, 1);
-	build.thread = 2;
-	build_malloc(0x1000, 2);
-	build.ns += 200000;
-	build.thread = 1;
-	build_free(0x1000);
-	build_finish();
-	ck_assert_uint_eq(build.sum.inversions, 0);
-	ck_assert_uint_eq(build.sum.double_allocations, 1);
-	build_release();
+	played_start();
+	played_malloc(0x1000, 1);
+	played.thread = 2;
+	played_malloc(0x1000, 2);
+	played.ns += 200000;
+	played.thread = 1;
+	played_free(0x1000);
+	played_finish();
+	ck_assert_uint_eq(played.sum.inversions, 0);
+	ck_assert_uint_eq(played.sum.double_allocations, 1);
+	played_release();
 }
 END_TEST
 
@@ -472,12 +472,12 @@ static void sited(uint64_t addr, uint64_t size, uint32_t site)
 	struct compile_call c = { .fn = MPROF_FN_MALLOC,
 				  .thread = 1,
 				  .process = 1,
-				  .ns = build.ns += 1000,
+				  .ns = played.ns += 1000,
 				  .addr = addr,
 				  .size = size,
 				  .site = site };
 
-	compile_call(build.to, &c);
+	compile_call(played.to, &c);
 }
 
 START_TEST(a_hook_changes_calls)
@@ -485,26 +485,26 @@ START_TEST(a_hook_changes_calls)
 	struct changer changer = { 0, 0 };
 	struct compile_change hook = { &changer, change, last_words };
 
-	build.options.change = &hook;
-	build.options.sites = true;
-	build_start();
+	played.options.change = &hook;
+	played.options.sites = true;
+	played_start();
 	sited(0x1000, 1, 6);
 	sited(0x2000, 2, 7);
 	sited(0x3000, 3, 8);
-	build.thread = 2;
-	build_free(0x2000);
-	build_half(COMPILE_BEGIN, 0x3000, 0, 4);
-	build_half(COMPILE_END, 0, 0x4000, 4);
-	build_free(0x9000);
-	compile_thread_end(build.to, 2);
-	build_finish();
-	ck_assert_str_eq(build_order(), "m0:1 m1:6 +1 T1 r1:4 -1 T0 m2:5 -0 E");
+	played.thread = 2;
+	played_free(0x2000);
+	played_half(COMPILE_BEGIN, 0x3000, 0, 4);
+	played_half(COMPILE_END, 0, 0x4000, 4);
+	played_free(0x9000);
+	compile_thread_end(played.to, 2);
+	played_finish();
+	ck_assert_str_eq(played_order(), "m0:1 m1:6 +1 T1 r1:4 -1 T0 m2:5 -0 E");
 	ck_assert_uint_eq(changer.finished, 1);
 	ck_assert_uint_eq(changer.tags, 2);
-	ck_assert_uint_eq(build.sum.unknown_frees, 1);
-	ck_assert(playfile_header(build.file)->flags & MPROF_PLAY_CHANGED);
-	ck_assert_uint_eq(playfile_sites(build.file)[1], 8);
-	build_release();
+	ck_assert_uint_eq(played.sum.unknown_frees, 1);
+	ck_assert(playfile_header(played.file)->flags & MPROF_PLAY_CHANGED);
+	ck_assert_uint_eq(playfile_sites(played.file)[1], 8);
+	played_release();
 }
 END_TEST
 

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "replay_build.h"
+#include "play_feed.h"
 
 #define CALLS  60000
 #define LIVE   400
@@ -97,7 +97,7 @@ static void feed_program(const struct program *p)
 	size_t i;
 
 	for (i = 0; i < p->n; i++)
-		compile_call(build.to, &p->call[i]);
+		compile_call(played.to, &p->call[i]);
 }
 
 /* Plays ORDER beside the calls: each must be there, with the slot of its block. */
@@ -108,7 +108,7 @@ static void is_the_program(const struct program *p)
 	struct playfile_op op;
 	size_t i;
 
-	playfile_start(&cursor, build.file);
+	playfile_start(&cursor, played.file);
 	for (i = 0; i < p->n; i++) {
 		const struct compile_call *c = &p->call[i];
 
@@ -119,7 +119,7 @@ static void is_the_program(const struct program *p)
 		ck_assert(playfile_next(&cursor, &op));
 		ck_assert_uint_eq(op.fn, c->fn);
 		ck_assert_uint_eq(op.size, c->size);
-		ck_assert_uint_eq(playfile_threads(build.file)[op.thread].recorded, c->thread);
+		ck_assert_uint_eq(playfile_threads(played.file)[op.thread].recorded, c->thread);
 		if (c->fn == MPROF_FN_FREE)
 			ck_assert_uint_eq(op.slot, slot_of[(c->old - 0x10000) / 64]);
 		if (c->fn == MPROF_FN_REALLOC)
@@ -134,16 +134,16 @@ START_TEST(random_programs_are_kept)
 {
 	struct program *p = make_program((unsigned)_i + 1, _i ? 7 : 1);
 
-	build_start();
+	played_start();
 	feed_program(p);
-	build_finish();
+	played_finish();
 	is_the_program(p);
 	if (!_i)
-		ck_assert_uint_eq(playfile_header(build.file)->slots, build.sum.peak_blocks);
-	ck_assert(build_plays((unsigned)_i));
+		ck_assert_uint_eq(playfile_header(played.file)->slots, played.sum.peak_blocks);
+	ck_assert(played_plays((unsigned)_i));
 	ck_assert_uint_eq(
-	    build.sum.inversions + build.sum.unknown_frees + build.sum.double_allocations, 0);
-	build_release();
+	    played.sum.inversions + played.sum.unknown_frees + played.sum.double_allocations, 0);
+	played_release();
 	free(p);
 }
 END_TEST
@@ -167,15 +167,15 @@ START_TEST(random_inversions_never_break_it)
 		p->call[i].ns = c.ns;
 		swaps++;
 	}
-	build_start();
+	played_start();
 	feed_program(p);
-	build_finish();
-	wrong = build.sum.unknown_frees + build.sum.double_allocations;
-	ck_assert_uint_gt(build.sum.inversions + wrong, 0);
+	played_finish();
+	wrong = played.sum.unknown_frees + played.sum.double_allocations;
+	ck_assert_uint_gt(played.sum.inversions + wrong, 0);
 	/* Not each swap does harm, and a call that is left out may leave another one alone. */
 	ck_assert_uint_lt(wrong, 4 * swaps);
-	ck_assert(build_plays((unsigned)_i));
-	build_release();
+	ck_assert(played_plays((unsigned)_i));
+	played_release();
 	free(p);
 }
 END_TEST
@@ -187,23 +187,23 @@ START_TEST(two_compiles_are_one_file)
 	size_t bytes;
 	int fd;
 
-	build_start();
+	played_start();
 	feed_program(p);
-	build_finish();
-	fd = build.fd;
-	bytes = playfile_header(build.file)->file_bytes;
-	playfile_close(build.file);
-	build_start();
+	played_finish();
+	fd = played.fd;
+	bytes = playfile_header(played.file)->file_bytes;
+	playfile_close(played.file);
+	played_start();
 	feed_program(p);
-	build_finish();
-	ck_assert_uint_eq(playfile_header(build.file)->file_bytes, bytes);
+	played_finish();
+	ck_assert_uint_eq(playfile_header(played.file)->file_bytes, bytes);
 	first = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
-	second = mmap(NULL, bytes, PROT_READ, MAP_SHARED, build.fd, 0);
+	second = mmap(NULL, bytes, PROT_READ, MAP_SHARED, played.fd, 0);
 	ck_assert(!memcmp(first, second, bytes));
 	munmap(first, bytes);
 	munmap(second, bytes);
 	close(fd);
-	build_release();
+	played_release();
 	free(p);
 }
 END_TEST

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* replay_build.c - playback files made by a test from calls written down. */
-#include "replay_build.h"
+/* play_feed.c - playback files made by a test from calls written down. */
+#include "play_feed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,72 +10,72 @@
 
 #include "suites.h"
 
-struct build build;
+struct played played;
 
-void build_start(void)
+void played_start(void)
 {
 	struct error err;
 
-	build.ns = 5000000;
-	build.thread = 1;
-	build.process = 1;
-	build.fd = memfd_create("playback", MFD_CLOEXEC);
-	ck_assert_int_ge(build.fd, 0);
-	build.options.fd = build.fd;
-	ck_assert_msg(!compile_new(&build.to, &build.options, &err), "%s", err.text);
+	played.ns = 5000000;
+	played.thread = 1;
+	played.process = 1;
+	played.fd = memfd_create("playback", MFD_CLOEXEC);
+	ck_assert_int_ge(played.fd, 0);
+	played.options.fd = played.fd;
+	ck_assert_msg(!compile_new(&played.to, &played.options, &err), "%s", err.text);
 }
 
 static void call(struct compile_call c)
 {
-	c.ns = build.ns += 1000;
-	c.thread = build.thread;
-	c.process = build.process;
-	compile_call(build.to, &c);
+	c.ns = played.ns += 1000;
+	c.thread = played.thread;
+	c.process = played.process;
+	compile_call(played.to, &c);
 }
 
-void build_alloc(uint8_t fn, uint64_t addr, uint64_t size, uint64_t align)
+void played_alloc(uint8_t fn, uint64_t addr, uint64_t size, uint64_t align)
 {
 	call((struct compile_call){ .fn = fn, .addr = addr, .size = size, .align = align });
 }
 
-void build_malloc(uint64_t addr, uint64_t size)
+void played_malloc(uint64_t addr, uint64_t size)
 {
-	build_alloc(MPROF_FN_MALLOC, addr, size, 0);
+	played_alloc(MPROF_FN_MALLOC, addr, size, 0);
 }
 
-void build_free(uint64_t old)
+void played_free(uint64_t old)
 {
 	call((struct compile_call){ .fn = MPROF_FN_FREE, .old = old });
 }
 
-void build_realloc(uint64_t old, uint64_t addr, uint64_t size)
+void played_realloc(uint64_t old, uint64_t addr, uint64_t size)
 {
-	build_half(COMPILE_WHOLE, old, addr, size);
+	played_half(COMPILE_WHOLE, old, addr, size);
 }
 
-void build_half(enum compile_half half, uint64_t old, uint64_t addr, uint64_t size)
+void played_half(enum compile_half half, uint64_t old, uint64_t addr, uint64_t size)
 {
 	call((struct compile_call){
 	    .fn = MPROF_FN_REALLOC, .half = half, .old = old, .addr = addr, .size = size });
 }
 
-void build_finish(void)
+void played_finish(void)
 {
 	struct error err;
 
-	ck_assert_msg(!compile_finish(build.to, &build.sum, &err), "%s", err.text);
-	build.to = NULL;
-	snprintf(build.path, sizeof(build.path), "/proc/self/fd/%d", build.fd);
-	ck_assert_msg(!playfile_open(&build.file, build.path, &err), "%s", err.text);
-	ck_assert_msg(!playfile_check(build.file, &err), "%s", err.text);
-	ck_assert(!memcmp(&playfile_header(build.file)->sum, &build.sum, sizeof(build.sum)));
+	ck_assert_msg(!compile_finish(played.to, &played.sum, &err), "%s", err.text);
+	played.to = NULL;
+	snprintf(played.path, sizeof(played.path), "/proc/self/fd/%d", played.fd);
+	ck_assert_msg(!playfile_open(&played.file, played.path, &err), "%s", err.text);
+	ck_assert_msg(!playfile_check(played.file, &err), "%s", err.text);
+	ck_assert(!memcmp(&playfile_header(played.file)->sum, &played.sum, sizeof(played.sum)));
 }
 
-void build_release(void)
+void played_release(void)
 {
-	playfile_close(build.file);
-	close(build.fd);
-	build.file = NULL;
+	playfile_close(played.file);
+	close(played.fd);
+	played.file = NULL;
 }
 
 /* ---- as text ---- */
@@ -120,18 +120,18 @@ static const char *as_text(const uint64_t *word, size_t words)
 	return text;
 }
 
-const char *build_order(void)
+const char *played_order(void)
 {
 	size_t words;
-	const uint64_t *order = playfile_order(build.file, &words);
+	const uint64_t *order = playfile_order(played.file, &words);
 
 	return as_text(order, words);
 }
 
-const char *build_stream(uint32_t thread)
+const char *played_stream(uint32_t thread)
 {
 	size_t words;
-	const uint64_t *stream = playfile_stream(build.file, thread, &words);
+	const uint64_t *stream = playfile_stream(played.file, thread, &words);
 
 	return as_text(stream, words);
 }
@@ -196,9 +196,9 @@ static bool step(struct player *all, struct player *p, struct seat *seat, bool *
 	return true;
 }
 
-bool build_plays(unsigned seed)
+bool played_plays(unsigned seed)
 {
-	const struct mprof_playback_header *h = playfile_header(build.file);
+	const struct mprof_playback_header *h = playfile_header(played.file);
 	struct player *all = calloc(h->threads, sizeof(*all));
 	struct seat *seat = calloc(h->slots, sizeof(*seat));
 	bool wrong = false;
@@ -206,8 +206,8 @@ bool build_plays(unsigned seed)
 	size_t words;
 
 	for (i = 0; i < h->threads; i++)
-		all[i].at = h->threads > 1 ? playfile_stream(build.file, i, &words)
-					   : playfile_order(build.file, &words);
+		all[i].at = h->threads > 1 ? playfile_stream(played.file, i, &words)
+					   : playfile_order(played.file, &words);
 	all[0].begun = true;
 	while (ended < h->threads && stuck < 10000 * h->threads && !wrong) {
 		struct player *p = &all[(unsigned)rand_r(&seed) % h->threads];
