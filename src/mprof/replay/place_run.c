@@ -50,8 +50,8 @@ struct run {
 static int lies(struct run *r, struct error *err, const char *what)
 {
 	return fail(err, -EPROTO,
-		    "%s: the runner's records do not fit the playback file: %s at call %" PRIu64,
-		    r->variant->name, what, r->op.op);
+		    "the runner's records do not fit the playback file: %s at call %" PRIu64, what,
+		    r->op.op);
 }
 
 /* ---- calls ---- */
@@ -445,11 +445,14 @@ int place_run(const char *playback, const struct variant *v, const struct place_
 {
 	static const struct place_plan none = { .at = PLACE_NOWHERE };
 	struct run r = { .to = { sinks, n }, .plan = plan ? plan : &none, .variant = v };
+	struct error why = { "" };
 	int ret = run_open(&r, playback, err);
 
 	if (!ret) {
 		tell_start(&r);
-		ret = play(&r, err);
+		ret = play(&r, &why);
+		if (ret)
+			fail(err, ret, "%s: %.400s", v->name, why.text);
 	}
 	if (!ret) {
 		places_finish(&r.to);
