@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // colours.ts - what the colour of a page means.  One meaning at a time.
 
-import { MovieData, PAGE, Site } from "./data";
-import { Film, Pages } from "./film";
+import { MovieData, PAGE, Site, threadNumber } from "./data";
+import { Film } from "./film";
 import { bytes, count } from "./words";
 
 export const KINDS = ["occupancy", "age", "size", "thread", "site", "module"] as const;
@@ -115,7 +115,7 @@ export class Colours {
 			else if (known)
 				out[p] = classes.colours[known[owner[p]]];
 			else
-				out[p] = classes.colours[ageClass(op - film.owners.birth[owner[p]])];
+				out[p] = classes.colours[ageClass(op - film.owners.birth[owner[p]] - 1)];
 		}
 	}
 
@@ -162,7 +162,7 @@ export class Colours {
 	}
 
 	private threads(): Classes {
-		const name = (t: number) => `thread ${this.data.threads[t] ?? t}`;
+		const name = (t: number) => `thread ${threadNumber(this.data, t)}`;
 		return this.ranked("Thread that allocated most of the page",
 			(film, owner) => film.owners.thread[owner], name);
 	}
@@ -187,14 +187,11 @@ export class Colours {
 		       name: (what: number) => string): Classes {
 		const weight = new Map<number, number>();
 		for (const film of this.films)
-			film.sample((pages: Pages) => {
-				for (let p = 0; p < pages.owner.length; p++) {
-					if (!pages.live[p])
-						continue;
-					const w = what(film, pages.owner[p]);
-					weight.set(w, (weight.get(w) ?? 0) + 1);
-				}
-			});
+			for (let owner = 0; owner < film.weight.length; owner++) {
+				const w = what(film, owner), pages = film.weight[owner];
+				if (pages)
+					weight.set(w, (weight.get(w) ?? 0) + pages);
+			}
 		const order = [...weight.keys()].sort((a, b) => weight.get(b)! - weight.get(a)! || a - b);
 		const place = new Map(order.slice(0, SHOWN).map((w, i) => [w, i]));
 		const swatches = order.slice(0, SHOWN).map((w, i) =>

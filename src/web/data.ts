@@ -41,6 +41,11 @@ export interface MovieData {
 	films: FilmData[];
 }
 
+/** What the trace calls a thread; they are numbered from 1. */
+export function threadNumber(data: MovieData, index: number): number {
+	return data.threads[index] ?? index + 1;
+}
+
 /** Functions from the allocating one outward, and the module of the first. */
 export interface Site {
 	path: string[];

@@ -7,6 +7,7 @@
 import { FilmData, Numbers, unpack } from "./data";
 
 const KEY = 32;
+const LOOKS = 32; // frames that say who has how much of the film
 
 export const enum State {
 	ABSENT = 0, // no memory that the allocator has
@@ -74,11 +75,14 @@ export class Film {
 	owners!: Owners;
 	hasBlocks: boolean;
 	hasOwners: boolean;
+	manyThreads = false;
 	frame = -1;
 	private first!: Uint32Array; // by frame: index of its first change
 	private page!: Uint32Array;
 	private to!: Pages; // by change
 	private keys: Pages[] = [];
+	/** By owner: the pages that it had, summed over some frames of the whole film. */
+	weight!: Float64Array;
 
 	private constructor(readonly data: FilmData) {
 		this.name = data.name;
@@ -129,11 +133,6 @@ export class Film {
 				high = middle - 1;
 		}
 		return low;
-	}
-
-	/** Calls f for copies of all pages from the whole of the film. */
-	sample(f: (pages: Pages) => void): void {
-		this.keys.forEach(f);
 	}
 
 	private step(frame: number): void {
@@ -202,10 +201,13 @@ export class Film {
 			this.owners.size[k] = sizes.next();
 			this.owners.thread[k] = threads.next();
 			this.owners.site[k] = sites.next();
+			this.manyThreads = this.manyThreads || this.owners.thread[k] > 0;
 		}
 	}
 
 	private makeKeys(): void {
+		const every = Math.ceil(this.frames / LOOKS);
+		this.weight = new Float64Array(this.owners.size.length);
 		for (let frame = 0; frame < this.frames; frame++) {
 			this.step(frame);
 			if (frame % KEY === 0) {
@@ -213,9 +215,16 @@ export class Film {
 				key.set(this.now);
 				this.keys.push(key);
 			}
+			if ((this.frames - 1 - frame) % every === 0)
+				this.weigh();
 		}
 		this.frame = this.frames - 1;
 	}
-}
 
-export type { Pages };
+	private weigh(): void {
+		const { live, owner } = this.now;
+		for (let p = 0; p < owner.length; p++)
+			if (live[p])
+				this.weight[owner[p]]++;
+	}
+}

@@ -56,6 +56,16 @@ export class Layout {
 		return this.cell[i] + page - this.page[i];
 	}
 
+	/** The page that has this address; -1: there is none. */
+	pageOf(address: bigint): number {
+		for (let i = 0; i < this.page.length; i++) {
+			const n = (address - this.address[i]) / BigInt(PAGE);
+			if (address >= this.address[i] && n < this.end(i) - this.page[i])
+				return this.page[i] + Number(n);
+		}
+		return -1;
+	}
+
 	addressOf(page: number): bigint {
 		const i = lastOf(this.page, page);
 		return this.address[i] + BigInt((page - this.page[i]) * PAGE);

@@ -43,6 +43,8 @@ const MARKUP = `
 		<button type="button" class="mp-fit mp-word" title="All of it (0)">Fit</button>
 		<button type="button" class="mp-in" title="Closer (+)" aria-label="Closer"></button>
 	</span>
+	<label>Find <input type="text" class="mp-find" size="14" placeholder="0x…" spellcheck="false"
+		title="The page that has an address (Enter)" autocomplete="off"></label>
 	<span class="mp-space"></span>
 	<span class="mp-films" role="group" aria-label="Allocators"></span>
 	<button type="button" class="mp-theme" title="Light or dark" aria-label="Light or dark"></button>
@@ -451,6 +453,26 @@ export class Player {
 		if (last < 0)
 			return;
 		const page = panel.page < 0 ? 0 : Math.max(0, Math.min(last, panel.page + step[e.key]));
+		this.goToPage(panel, page);
+	}
+
+	/** The page that has an address: in the first film that has one. */
+	private find(text: string): void {
+		const hex = text.trim().replace(/^0x/i, "");
+		const address = /^[0-9a-f]{1,16}$/i.test(hex) ? BigInt("0x" + hex) : -1n;
+		const panel = this.panels.find((p) => this.shown[p.index] && p.layout.pageOf(address) >= 0);
+		this.get("find").setAttribute("aria-invalid", String(!panel));
+		if (!panel) {
+			this.tip.hide();
+			this.tip.spoken.textContent = "No film has this address";
+			return;
+		}
+		if (this.view.scale < 12)
+			this.zoom(12 / this.view.scale);
+		this.goToPage(panel, panel.layout.pageOf(address));
+	}
+
+	private goToPage(panel: Panel, page: number): void {
 		this.choose(panel, page);
 		this.reveal(panel, page);
 		const box = panel.canvas.getBoundingClientRect();
@@ -569,6 +591,11 @@ export class Player {
 		document.addEventListener("keydown", (e) => {
 			if (e.target === document.body)
 				this.key(e);
+		});
+		const find = this.get<HTMLInputElement>("find");
+		find.addEventListener("keydown", (e) => {
+			if (e.key === "Enter")
+				this.find(find.value);
 		});
 		this.listenChart();
 		window.addEventListener("resize", () => this.arrange());

@@ -2,7 +2,7 @@
 // tip.ts - what a page holds, in words: for a pointer as a box beside it, for
 // the keyboard and screen readers in a line of its own.
 
-import { MovieData, PAGE, Site } from "./data";
+import { MovieData, PAGE, Site, threadNumber } from "./data";
 import { Film, State } from "./film";
 import { Layout } from "./layout";
 import { address, bytes, count, duration, percent } from "./words";
@@ -44,16 +44,17 @@ export function facts(film: Film, layout: Layout, page: number, data: MovieData,
 
 function ownerFacts(film: Film, owner: number, data: MovieData, sites: Site[]): Fact[] {
 	const { size, birth, thread, site } = film.owners;
-	const age = film.figures.op[film.frame] - birth[owner];
+	// Calls since the one that made it; `op` are those done.
+	const age = film.figures.op[film.frame] - birth[owner] - 1;
 	const time = data.ns && data.ops ? age * data.ns / data.ops : 0;
 	const out: Fact[] = [
 		{ name: "largest block", text: `${count(size[owner])} bytes` +
 			(size[owner] >= 10240 ? ` (${bytes(size[owner])})` : "") },
 		{ name: "age", text: `${count(age)} calls` + (time ? `, about ${duration(time)}` : "") +
-			`; born at call ${count(birth[owner])}` },
+			`; born at call ${count(birth[owner] + 1)}` },
 	];
-	if (data.threads.length > 1)
-		out.push({ name: "thread", text: String(data.threads[thread[owner]] ?? thread[owner]) });
+	if (film.manyThreads)
+		out.push({ name: "thread", text: String(threadNumber(data, thread[owner])) });
 	const from = sites[site[owner]];
 	if (site[owner] && from)
 		out.push({ name: "from", text: from.path.join(" ← ") +

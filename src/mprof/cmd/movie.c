@@ -20,6 +20,7 @@
 #include "../replay/place_run.h"
 #include "../replay/place_trace.h"
 #include "../replay/variant.h"
+#include "../util/ranges.h"
 #include "cmd.h"
 #include "playback_input.h"
 #include "profile_options.h"
@@ -33,10 +34,11 @@ struct options {
 	uint32_t process;
 	enum picture_by by;
 	double fps;
+	uint64_t limit;
 	struct profile_cli cli;
 };
 
-enum { ALLOCATOR = 256, FRAMES, BY, FPS, PROCESS, MODE, TOUCH };
+enum { ALLOCATOR = 256, FRAMES, BY, FPS, LIMIT, PROCESS, MODE, TOUCH };
 
 static const struct argp_option options[] = {
 	{ "allocator", ALLOCATOR, "LIST", 0,
@@ -53,6 +55,8 @@ static const struct argp_option options[] = {
 	  "[occupancy]",
 	  0 },
 	{ "fps", FPS, "N", 0, "Frames a second [20]", 0 },
+	{ "limit", LIMIT, "SIZE", 0,
+	  "A page that would be larger goes without age, size, thread, site and module [18M]", 1 },
 	{ "process", PROCESS, "N", 0, "The process with this number [the one with most calls]", 1 },
 	{ "mode", MODE, "MODE", 0, "Of a replay: serial or ordered [serial]", 1 },
 	{ "touch", TOUCH, "WHAT", 0,
@@ -120,6 +124,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case FPS:
 		o->fps = number(arg, 0.1, 240, "frames a second", state);
+		return 0;
+	case LIMIT:
+		if (parse_size(arg, &o->limit, &err) < 0)
+			argp_error(state, "%s", err.text);
+		if (!o->limit)
+			argp_error(state, "a page has more than 0 bytes");
 		return 0;
 	case PROCESS:
 		if (!playback_process(arg, &o->process) || o->process == COMPILE_ALL)
@@ -203,12 +213,65 @@ struct work {
 	struct movie *movie;
 };
 
+/*
+ * The recorder looked now and then which pages are resident; a trace gives frames
+ * of their own for that.  Between frames of which it is not known they would
+ * flicker, so they are left out.
+ */
+static void planned_start(void *self, const struct place_start *s)
+{
+	const struct place_sink *film = self;
+
+	film->ops->start(film->self, s);
+}
+
+static void planned_begin(void *self, const struct place_block *b)
+{
+	const struct place_sink *film = self;
+
+	film->ops->begin(film->self, b);
+}
+
+static void planned_end(void *self, const struct place_block *b, uint64_t op)
+{
+	const struct place_sink *film = self;
+
+	film->ops->end(film->self, b, op);
+}
+
+static void planned_sample(void *self, const struct place_sample *s)
+{
+	const struct place_sink *film = self;
+
+	film->ops->sample(film->self, s);
+}
+
+static void planned_frame(void *self, const struct place_sample *s, const struct place_range *r,
+			  size_t n)
+{
+	const struct place_sink *film = self;
+
+	if (!n)
+		film->ops->frame(film->self, s, r, n);
+}
+
+static void planned_finish(void *self)
+{
+	const struct place_sink *film = self;
+
+	film->ops->finish(film->self);
+}
+
+static const struct place_ops planned = {
+	planned_start, planned_begin, planned_end, planned_sample, planned_frame, planned_finish,
+};
+
 static int film_trace(struct work *w, struct error *err)
 {
 	struct place_plan plan = w->o->plan;
-	struct place_sink sink;
+	struct place_sink film, sink = { .ops = &planned, .self = &film };
 	struct told told;
-	int ret = movie_add(w->movie, "recorded", &sink, err);
+	int ret = movie_add(w->movie, "recorded", &film, err);
 
 	if (ret < 0)
 		return ret;
@@ -302,9 +365,11 @@ static void name_program(struct work *w)
 
 static int open_movie(struct work *w)
 {
-	struct movie_options o = {
-		.title = w->title, .note = w->note, .by = w->o->by, .fps = w->o->fps
-	};
+	struct movie_options o = { .title = w->title,
+				   .note = w->note,
+				   .by = w->o->by,
+				   .fps = w->o->fps,
+				   .limit = w->o->limit };
 	struct error err = { "" };
 
 	if (w->trace && profile_names(&w->names, w->trace, &w->o->cli.options, &err) < 0)

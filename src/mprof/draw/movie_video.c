@@ -320,7 +320,7 @@ int movie_write_video(struct movie *m, const char *path, struct error *err)
 	const struct kinds *k = kind_of(path);
 	double fps = movie_options_of(m)->fps;
 	struct video v;
-	char *beside;
+	char *beside = NULL;
 	size_t i;
 	int ret = movie_video_check(path, err);
 
