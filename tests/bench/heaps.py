@@ -21,15 +21,11 @@ class Clang(workloads.Clang):
     sizes = 1, 2
 
 
-class Compiler(workloads.Compiler):
-    sizes = 1, 2
-
-
 class Opt(workloads.Compiler):
     """The optimiser alone, on what clang makes of the same source."""
 
     name = "opt -O3"
-    sizes = 4, 12
+    sizes = 16, 24
 
     def make(self, size):
         clang = need("clang++")
@@ -89,7 +85,7 @@ class Z3(workloads.Z3):
 
 
 class Gdb(workloads.Gdb):
-    sizes = 1, 3
+    sizes = 8, 16
 
 
 class Jq(workloads.Jq):
@@ -165,9 +161,9 @@ class GitPack(GitLog):
 class Postscript(Workload):
     """Pages of text in many fonts, curves, and pictures."""
 
-    name = "gs nullpage"
-    sizes = 12, 40
-    device = ["-sDEVICE=nullpage"]
+    name = "gs ppmraw"
+    sizes = 2, 8
+    device = ["-sDEVICE=ppmraw", "-r300", "-dBufferSpace=16000000", "-sOutputFile=/dev/null"]
 
     def make(self, size):
         gs = need("gs")
@@ -200,14 +196,8 @@ class Postscript(Workload):
 
 class PostscriptPdf(Postscript):
     name = "gs pdfwrite"
-    sizes = 30, 100
+    sizes = 120, 150
     device = ["-sDEVICE=pdfwrite", "-sOutputFile=/dev/null"]
-
-
-class PostscriptPpm(Postscript):
-    name = "gs ppmraw"
-    sizes = 2, 6
-    device = ["-sDEVICE=ppmraw", "-r200", "-sOutputFile=/dev/null"]
 
 
 class Ruby(Workload):
@@ -261,21 +251,10 @@ class Xsltproc(workloads.Xmllint):
         return [need("xsltproc"), "-o", "/dev/null", sheet, data]
 
 
-class Dot(Workload):
-    name = "dot"
-    sizes = 2, 5
-
-    def make(self, size):
-        edges = "".join("n%d -> n%d [label=\"%d\"];\n" % (
-            i, i - 1 - self.random.randrange(min(i, 9)), i) for i in range(1, 120 * size))
-        return [need("dot"), "-Tsvg", "-o", "/dev/null", self.write(
-            "g.dot", "digraph g { node [shape=box];\n%s}\n" % edges)]
-
-
 class Redis(workloads.Redis):
     sizes = 3, 8
     linked = True
 
 
-ALL = [Clang, Opt, Compiler, Python, Perl, Lua, Ruby, Php, Sqlite, Z3, Postscript, PostscriptPdf,
-       GitLog, Jq, Xmllint, Xsltproc, Gawk, Gdb, Dot, Redis]
+ALL = [Clang, Opt, Python, Perl, Lua, Ruby, Php, Sqlite, Z3, Postscript, PostscriptPdf, GitLog,
+       GitPack, Jq, Xmllint, Xsltproc, Gawk, Gdb, Redis]

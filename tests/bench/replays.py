@@ -26,6 +26,7 @@ FIELDS = ("calls", "failed", "wall_ns", "user_ns", "sys_ns", "minflt", "majflt",
           "start_hwm", "peak_rss", "end_rss", "drained_rss") + tuple(
     "drain_ms%d" % i for i in range(8)) + tuple("drain_rss%d" % i for i in range(8)) + (
     "waits", "late_ns")
+ASLR = 8 * (len(FIELDS) + 3 + 3 * 256 + 2)  # behind the rest of the drain, latency, thp, touch
 
 # struct mprof_playback_header up to its summary (include/mprof/playback.h).
 HEADER = struct.Struct("<8sIIQQII" + 4 * "QQQ" + "Q" + 6 * "Q" + 9 * "Q")
@@ -73,6 +74,10 @@ class Play:
             raise Failed("runner: it ended without a result")
         for i, name in enumerate(FIELDS):
             setattr(self, name, struct.unpack_from("<Q", self.result, 8 * i)[0])
+
+    @property
+    def aslr_off(self):
+        return not struct.unpack_from("<Q", self.result, ASLR)[0]
 
     @property
     def cpu_ns(self):
