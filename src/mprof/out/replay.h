@@ -56,7 +56,8 @@ uint64_t replay_latency_calls(const struct runs_row *row);
 /* What of the pages that blocks lie on they asked for, at the peak; negative: not known. */
 double replay_page_use(const struct replay_answer *a, size_t row);
 
-/* 0, or -ENOMEM with *err. */
+/* The words and the table; and all there is.  0, or -ENOMEM with *err. */
+int replay_brief(const struct replay_answer *a, FILE *out, struct error *err);
 int replay_text(const struct replay_answer *a, FILE *out, struct error *err);
 /* Names and units: man/mprof-replay-json.md.  NULL: no memory. */
 json *replay_json(const struct replay_answer *a);

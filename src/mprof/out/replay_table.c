@@ -2,6 +2,8 @@
 /* replay_table.c - the tables of a playback on several allocators. */
 #include "replay_table.h"
 
+#include <math.h>
+
 #include "text.h"
 
 /* "-12 %", "(-2 %)" for what cannot be told apart, "" for the reference. */
@@ -9,11 +11,14 @@ static struct text against(const struct verdict *v, size_t row, bool differ, dou
 			   double reference)
 {
 	struct text t = { "" };
+	long percent;
 
-	if (row != v->reference)
-		snprintf(t.s, sizeof(t.s),
-			 reference > 0 ? differ ? "%+.0f %% " : "(%+.0f %%)" : "-",
-			 100 * (figure / reference - 1));
+	if (row == v->reference || !(reference > 0))
+		return t;
+	percent = lround(100 * (figure / reference - 1));
+	/* No sign stands before 0. */
+	snprintf(t.s, sizeof(t.s), "%s%s%ld %%%s", differ ? "" : "(", percent > 0 ? "+" : "",
+		 percent, differ ? " " : ")");
 	return t;
 }
 

@@ -37,7 +37,7 @@ static int print_table(struct replay_table *t, FILE *out)
 	return table_print(&t->table, out);
 }
 
-int replay_text(const struct replay_answer *a, FILE *out, struct error *err)
+int replay_brief(const struct replay_answer *a, FILE *out, struct error *err)
 {
 	struct replay_table t;
 	int ret = section(a, "What was played", "", replay_what, out);
@@ -48,10 +48,18 @@ int replay_text(const struct replay_answer *a, FILE *out, struct error *err)
 		replay_table_rows(&t, a);
 		ret = print_table(&t, out);
 	}
-	if (!ret) {
-		replay_table_latency(&t, a);
-		ret = print_table(&t, out);
-	}
+	return ret ? fail(err, ret, "no memory to print the answer") : 0;
+}
+
+int replay_text(const struct replay_answer *a, FILE *out, struct error *err)
+{
+	struct replay_table t;
+	int ret = replay_brief(a, out, err);
+
+	if (ret)
+		return ret;
+	replay_table_latency(&t, a);
+	ret = print_table(&t, out);
 	if (!ret && a->heaps.memories)
 		ret = replay_memory_text(&a->heaps, out, err);
 	if (!ret)

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* compare.c - `mprof compare`: a recording on every allocator here, as a table and a page. */
+#include <argp.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../draw/movie.h"
+#include "../draw/picture.h"
+#include "../draw/png.h"
+#include "../out/replay_html.h"
+#include "../replay/place_run.h"
+#include "cmd.h"
+#include "films.h"
+#include "replay_run.h"
+
+#define FRAMES 300u /* of the movie: as many as mprof movie has */
+
+struct options {
+	const char *path, *output;
+	struct replay_cli cli;
+	bool json;
+};
+
+enum { AS_JSON = 256 };
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "FILE", 0, "The page [the name of LOG, with .html]", 0 },
+	{ "json", AS_JSON, NULL, 0, "The answer on stdout as one JSON object", 1 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->cli;
+		return 0;
+	case 'o':
+		o->output = arg;
+		return 0;
+	case AS_JSON:
+		o->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (o->path)
+			argp_error(state, "one recording at a time, not '%s' as well", arg);
+		o->path = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!o->path)
+			argp_error(state, "which recording? for example: mprof compare mprof.log");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = {
+	{ &replay_argp, 0, NULL, 0 },
+	{ NULL, 0, NULL, 0 },
+};
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.children = children,
+	.args_doc = "LOG",
+	.doc = "Plays a recording on every allocator that is installed, says which one would be"
+	       " better, and writes a page with tables, curves, pictures and a movie of the heaps.",
+};
+
+/* ---- films ---- */
+
+static int film(struct movie *m, const struct replay_run *r, const struct runs_row *row,
+		const struct replay_cli *cli, struct error *err)
+{
+	const struct place_plan plan = {
+		.frames = FRAMES,
+		.samples = 2 * FRAMES,
+		.at = PLACE_NOWHERE,
+		.mode = r->runs.memory_mode == RUNS_ORDERED ? "ordered" : "serial",
+		.touch = r->runs.touch,
+		.no_huge = cli->plan.no_huge,
+		.limit_ms = cli->plan.limit_ms,
+	};
+	struct place_sink sink;
+	int ret = movie_add(m, row->variant->name, &sink, err);
+
+	if (ret < 0)
+		return ret;
+	ret = place_run(r->in.path, row->variant, &plan, &sink, 1, NULL, err);
+	if (ret < 0)
+		movie_drop(m);
+	return ret;
+}
+
+static void film_all(struct movie *m, const struct replay_run *r, const struct replay_cli *cli)
+{
+	const bool tell = isatty(STDERR_FILENO);
+	struct error err;
+	size_t i;
+
+	for (i = 0; i < r->runs.n; i++) {
+		if (r->runs.row[i].status)
+			continue;
+		if (tell)
+			fprintf(stderr, "\r\033[Kmprof: filming %s", r->runs.row[i].variant->name);
+		if (film(m, r, &r->runs.row[i], cli, &err) < 0)
+			cmd_warn("%s is not in the pictures: %s", r->runs.row[i].variant->name,
+				 err.text);
+	}
+	if (tell)
+		fputs("\r\033[K", stderr);
+}
+
+/* ---- the page ---- */
+
+static void put_base64(FILE *out, const unsigned char *s, size_t n)
+{
+	static const char digit[] =
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	unsigned long w;
+	size_t i;
+
+	for (i = 0; i < n; i += 3) {
+		w = (unsigned long)s[i] << 16 | (unsigned long)(i + 1 < n ? s[i + 1] : 0) << 8 |
+		    (i + 2 < n ? s[i + 2] : 0);
+		fputc(digit[w >> 18 & 63], out);
+		fputc(digit[w >> 12 & 63], out);
+		fputc(i + 1 < n ? digit[w >> 6 & 63] : '=', out);
+		fputc(i + 2 < n ? digit[w & 63] : '=', out);
+	}
+}
+
+static int put_canvas(FILE *out, const struct canvas *c, struct error *err)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+	int ret;
+
+	if (!f)
+		return fail(err, -ENOMEM, "no memory for a picture");
+	ret = png_write_canvas(f, c, NULL, err);
+	if (fclose(f) && !ret)
+		ret = fail(err, -ENOMEM, "no memory for a picture");
+	if (!ret) {
+		fputs("<img alt=\"The heap of each allocator, time from left to right, addresses "
+		      "from the bottom up\" src=\"data:image/png;base64,",
+		      out);
+		put_base64(out, (const unsigned char *)text, size);
+		fputs("\">\n", out);
+	}
+	free(text);
+	return ret;
+}
+
+/* Time from left to right, addresses upwards: all of a run in one picture. */
+static int put_picture(struct movie *m, const char *title, FILE *out, struct error *err)
+{
+	const struct picture_options o = { .layout = LAYOUT_TIME, .title = title };
+	struct picture_panel *panel = calloc(movie_films(m) + 1, sizeof(*panel));
+	struct picture *p = NULL;
+	size_t i;
+	int ret;
+
+	if (!panel)
+		return fail(err, -ENOMEM, "no memory for a picture");
+	for (i = 0; i < movie_films(m); i++)
+		panel[i] = (struct picture_panel){ movie_film_name(m, i), movie_film(m, i) };
+	ret = picture_new(&p, &o, panel, movie_films(m), NULL, err);
+	if (!ret)
+		ret = picture_draw(p, NULL, err);
+	if (!ret)
+		ret = put_canvas(out, picture_canvas(p), err);
+	picture_free(p);
+	free(panel);
+	return ret;
+}
+
+static int put_movie(struct movie *m, const char *title, FILE *out, struct error *err)
+{
+	int ret;
+
+	if (!movie_films(m))
+		return 0;
+	replay_html_part(out, "The heap over time");
+	ret = put_picture(m, title, out, err);
+	if (ret)
+		return ret;
+	replay_html_part(out, "The heap, page by page");
+	ret = movie_write_player(out, err);
+	return ret ? ret : movie_write_part(m, out, err);
+}
+
+/* The numbers of threads in the trace, by index; NULL without memory. */
+static uint32_t *thread_numbers(const struct replay_run *r)
+{
+	const struct mprof_play_thread *t = playfile_threads(r->in.file);
+	const size_t n = playfile_header(r->in.file)->threads;
+	uint32_t *number = calloc(n + 1, sizeof(*number));
+	size_t i;
+
+	for (i = 0; i < n && number; i++)
+		number[i] = t[i].recorded;
+	return number;
+}
+
+static int put_page(const struct replay_run *r, const struct replay_cli *cli, FILE *out,
+		    struct error *err)
+{
+	uint32_t *number = thread_numbers(r);
+	const struct movie_options o = { .title = cli->plan.head->program,
+					 .names = r->answer.heaps.names,
+					 .thread = number,
+					 .threads = number ? cli->plan.head->threads : 0 };
+	struct movie *m = NULL;
+	int ret = movie_new(&m, &o, err);
+
+	if (ret) {
+		free(number);
+		return ret;
+	}
+	film_all(m, r, cli);
+	ret = replay_html_begin(&r->answer, out, err);
+	if (!ret)
+		ret = put_movie(m, o.title, out, err);
+	if (!ret)
+		ret = replay_html_end(&r->answer, out, err);
+	movie_free(m);
+	free(number);
+	return ret;
+}
+
+static int write_page(const struct replay_run *r, const struct replay_cli *cli, const char *path)
+{
+	FILE *out = fopen(path, "we");
+	struct error err = { "" };
+	int ret;
+
+	if (!out)
+		return cmd_error(STATUS_FOUND, "cannot write '%s': %s", path, strerror(errno));
+	ret = put_page(r, cli, out, &err);
+	if (fclose(out) && !ret)
+		ret = fail(&err, -errno, "cannot write '%s': %s", path, strerror(errno));
+	if (ret) {
+		unlink(path);
+		return cmd_error(STATUS_FOUND, "%s", err.text);
+	}
+	fprintf(stderr, "mprof: wrote %s; open it in a browser\n", path);
+	return STATUS_OK;
+}
+
+static int print(const struct replay_answer *a, bool as_json, struct error *err)
+{
+	json *all;
+
+	if (!as_json)
+		return replay_brief(a, stdout, err);
+	all = replay_json(a);
+	if (!all)
+		return fail(err, -ENOMEM, "no memory to print the answer");
+	puts(json_object_to_json_string_ext(all, JSON_C_TO_STRING_PRETTY |
+						     JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(all);
+	return 0;
+}
+
+static int compare(struct options *o)
+{
+	struct error err = { "" };
+	struct replay_run run;
+	char name[4096];
+	int status = replay_run_make(&run, o->path, &o->cli, NULL);
+
+	if (!o->output) {
+		films_output(o->path, "html", name, sizeof(name));
+		o->output = name;
+	}
+	if (!status && print(&run.answer, o->json, &err))
+		status = cmd_error(STATUS_FOUND, "%s", err.text);
+	if (!status)
+		status = replay_run_status(&run);
+	if (!status)
+		status = write_page(&run, &o->cli, o->output);
+	replay_run_release(&run);
+	return status;
+}
+
+int cmd_compare(int argc, char **argv)
+{
+	struct options o = { .path = NULL };
+	int status = STATUS_USAGE;
+
+	replay_cli_init(&o.cli);
+	if (!argp_parse(&argp, argc, argv, 0, NULL, &o))
+		status = compare(&o);
+	replay_cli_release(&o.cli);
+	return status;
+}

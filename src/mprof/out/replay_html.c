@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* replay_html.c - a playback on several allocators as a page. */
+#include "replay_html.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay_table.h"
+
+/* Light and dark as the reader's system, or as the movie's button says. */
+static const char style[] =
+    "<style>\n"
+    ":root{--back:#fff;--text:#1b2430;--dim:#5d6a7a;--rule:#dfe4ea;--soft:#f4f6f9;"
+    "--area:#c9d3df}\n"
+    "@media(prefers-color-scheme:dark){html:not([data-mp-theme=light]){--back:#0e1218;"
+    "--text:#e5eaf1;--dim:#94a1b2;--rule:#262e39;--soft:#161c25;--area:#313c4a}}\n"
+    "html[data-mp-theme=dark]{--back:#0e1218;--text:#e5eaf1;--dim:#94a1b2;--rule:#262e39;"
+    "--soft:#161c25;--area:#313c4a}\n"
+    "body{font:15px/1.5 system-ui,-apple-system,\"Segoe UI\",\"Noto Sans\",sans-serif;"
+    "color:var(--text);background:var(--back);margin:0 auto;padding:24px;max-width:1240px;"
+    "font-variant-numeric:tabular-nums}\n"
+    "h1{font-size:24px;margin:0 0 4px;overflow-wrap:anywhere}h2{font-size:18px;margin:32px 0 8px}"
+    "p.dim,ul.dim,svg .dim{color:var(--dim);fill:var(--dim)}p{margin:4px 0}\n"
+    "ul.findings{background:var(--soft);border-radius:10px;padding:14px 18px 14px 34px;margin:16px "
+    "0}ul.findings li:first-child{font-weight:600}\n"
+    ".wide{overflow-x:auto}table{border-collapse:collapse}td,th{padding:5px 14px 5px 0;"
+    "white-space:nowrap;border-bottom:1px solid var(--rule)}th{color:var(--dim);font-weight:500;"
+    "vertical-align:bottom}td.n,th.n{text-align:right}\n"
+    "td i{display:inline-block;width:11px;height:11px;border-radius:3px;margin-right:7px}\n"
+    "svg{width:100%;height:auto;display:block}svg text{font-size:12px}pre{font-size:13px;"
+    "overflow-x:auto}img{max-width:100%;height:auto}\n"
+    "</style>\n";
+
+void replay_html_text(FILE *out, const char *s)
+{
+	for (; *s; s++)
+		switch (*s) {
+		case '&':
+			fputs("&amp;", out);
+			break;
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		case '"':
+			fputs("&quot;", out);
+			break;
+		case '+':
+			/* As text has it for want of the sign. */
+			fputs(s[1] == '-' ? "\xc2\xb1" : "+", out);
+			s += s[1] == '-';
+			break;
+		default:
+			/* A command line may have anything in it. */
+			fputc((unsigned char)*s < ' ' && *s != '\n' ? ' ' : *s, out);
+		}
+}
+
+void replay_html_part(FILE *out, const char *heading)
+{
+	fputs("<h2>", out);
+	replay_html_text(out, heading);
+	fputs("</h2>\n", out);
+}
+
+/* ---- words ---- */
+
+static void put_lines(FILE *out, const struct sentences *w, size_t from, const char *before,
+		      const char *after)
+{
+	for (; from < w->n; from++) {
+		fputs(before, out);
+		replay_html_text(out, w->line[from]);
+		fputs(after, out);
+	}
+}
+
+static int put_head(const struct replay_answer *a, FILE *out)
+{
+	struct sentences w = { .n = 0 };
+	bool failed;
+
+	replay_what(a, &w);
+	fputs("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
+	      out);
+	replay_html_text(out, w.n ? w.line[0] : "");
+	fprintf(out, " on %zu allocators</title>\n%s<body>\n<h1>", a->runs->n, style);
+	replay_html_text(out, w.n ? w.line[0] : "");
+	fputs("</h1>\n", out);
+	put_lines(out, &w, 1, "<p class=\"dim\">", "</p>\n");
+	failed = w.failed;
+	sentences_free(&w);
+	return failed ? -ENOMEM : 0;
+}
+
+static int put_list(const struct replay_answer *a, const char *class,
+		    void (*say)(const struct replay_answer *a, struct sentences *w), FILE *out)
+{
+	struct sentences w = { .n = 0 };
+	bool failed;
+
+	say(a, &w);
+	fprintf(out, "<ul class=\"%s\">\n", class);
+	put_lines(out, &w, 0, "<li>", "</li>\n");
+	fputs("</ul>\n", out);
+	failed = w.failed;
+	sentences_free(&w);
+	return failed ? -ENOMEM : 0;
+}
+
+/* ---- tables ---- */
+
+static void put_cell(FILE *out, const char *tag, char align, const char *text)
+{
+	fprintf(out, "<%s%s>", tag, align == '>' ? " class=\"n\"" : "");
+	replay_html_text(out, text);
+	fprintf(out, "</%s>", tag);
+}
+
+static size_t columns_of(const struct table *t)
+{
+	size_t n = 0;
+
+	while (n < TABLE_COLUMNS && t->title[n])
+		n++;
+	return n;
+}
+
+/* Which colour a row has in the curves: its name decides, some rows may be left out. */
+static void put_swatch(FILE *out, const struct replay_answer *a, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < a->runs->n; i++)
+		if (!strcmp(a->runs->row[i].variant->name, name))
+			fprintf(out, "<i style=\"background:%s\"></i>", replay_colour(i));
+}
+
+/* Prints and releases. */
+static int put_table(struct replay_table *t, const struct replay_answer *a, FILE *out)
+{
+	const size_t columns = columns_of(&t->table);
+	const int ret = t->table.failed ? -ENOMEM : 0;
+	size_t i, c;
+
+	if (t->table.cells) {
+		replay_html_part(out, t->title);
+		fputs("<div class=\"wide\"><table>\n<tr>", out);
+		for (c = 0; c < columns; c++)
+			put_cell(out, "th", *t->table.title[c], t->table.title[c] + 1);
+	}
+	for (i = 0; i < t->table.cells; i++) {
+		c = i % columns;
+		if (!c) {
+			fputs("</tr>\n<tr><td>", out);
+			put_swatch(out, a, t->table.cell[i]);
+			replay_html_text(out, t->table.cell[i]);
+			fputs("</td>", out);
+		} else {
+			put_cell(out, "td", *t->table.title[c], t->table.cell[i]);
+		}
+		free(t->table.cell[i]);
+	}
+	if (t->table.cells)
+		fputs("</tr>\n</table></div>\n", out);
+	free(t->table.cell);
+	return ret;
+}
+
+int replay_html_begin(const struct replay_answer *a, FILE *out, struct error *err)
+{
+	struct replay_table t;
+	int ret = put_head(a, out);
+
+	if (!ret)
+		ret = put_list(a, "findings", replay_verdict, out);
+	if (!ret) {
+		replay_table_rows(&t, a);
+		ret = put_table(&t, a, out);
+	}
+	if (!ret) {
+		replay_html_part(out, "Memory over the run");
+		replay_svg(a, out);
+		replay_table_latency(&t, a);
+		ret = put_table(&t, a, out);
+	}
+	return ret ? fail(err, ret, "no memory to write a page") : 0;
+}
+
+/* ---- the end ---- */
+
+/* What is told of heaps is text: it stays in its columns. */
+static int put_heaps(const struct replay_answer *a, FILE *out, struct error *err)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f;
+	int ret;
+
+	if (!a->heaps.memories)
+		return 0;
+	f = open_memstream(&text, &size);
+	if (!f)
+		return fail(err, -ENOMEM, "no memory to write a page");
+	ret = replay_memory_text(&a->heaps, f, err);
+	if (fclose(f) && !ret)
+		ret = fail(err, -ENOMEM, "no memory to write a page");
+	if (!ret && *text) {
+		replay_html_part(out, "Where blocks lie");
+		fputs("<pre>", out);
+		replay_html_text(out, text + strspn(text, "\n"));
+		fputs("</pre>\n", out);
+	}
+	free(text);
+	return ret;
+}
+
+int replay_html_end(const struct replay_answer *a, FILE *out, struct error *err)
+{
+	int ret = put_heaps(a, out, err);
+
+	if (ret)
+		return ret;
+	replay_html_part(out, "How");
+	ret = put_list(a, "dim", replay_how, out);
+	fputs("</body>\n</html>\n", out);
+	return ret ? fail(err, ret, "no memory to write a page") : 0;
+}
