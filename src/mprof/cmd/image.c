@@ -16,6 +16,7 @@
 #include "../util/ranges.h"
 #include "cmd.h"
 #include "films.h"
+#include "image_json.h"
 
 #define SAMPLES 512 /* points of the curve of resident bytes */
 
@@ -30,9 +31,10 @@ struct options {
 	struct picture_options picture;
 	struct films_cli films;
 	struct profile_cli names;
+	bool json;
 };
 
-enum { AT = 256, BY, LAYOUT, SIZE };
+enum { AT = 256, BY, LAYOUT, SIZE, JSON };
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0, "Write here, - being standard output [LOG's name.png]", 0 },
@@ -45,6 +47,7 @@ static const struct argp_option options[] = {
 	  "[strips]",
 	  0 },
 	{ "size", SIZE, "WxH", 0, "Pixels, as 1200x800", 0 },
+	{ "json", JSON, NULL, 0, "Say as JSON what the picture shows and where", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -110,6 +113,8 @@ static void check(const struct options *o, struct argp_state *state)
 	if (time && o->picture.by != PICTURE_BY_OCCUPANCY)
 		argp_error(state, "--layout time is coloured by occupancy, not by %s",
 			   picture_by_name(o->picture.by));
+	if (o->output && !strcmp(o->output, "-") && o->json)
+		argp_error(state, "--json goes to standard output: -o FILE for the picture");
 	if (o->output && !strcmp(o->output, "-") && isatty(STDOUT_FILENO))
 		argp_error(state, "a picture is not for a terminal: -o FILE");
 }
@@ -136,6 +141,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case SIZE:
 		set_size(o, arg, state);
+		return 0;
+	case JSON:
+		o->json = true;
 		return 0;
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &o->films;
@@ -354,6 +362,8 @@ static int draw(struct work *w)
 	if (!ret)
 		ret = picture_draw(p, w->frame, &err);
 	ret = ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : write_picture(w, p);
+	if (!ret && w->o->json)
+		ret = image_json(p, &w->o->picture, w->frame, w->panels);
 	picture_free(p);
 	return ret;
 }

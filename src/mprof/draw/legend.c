@@ -127,7 +127,7 @@ static void put_scale(struct flow *f)
 
 static void put_occupancy(struct flow *f)
 {
-	bool small = f->p->layout.px < 4;
+	bool small = f->p->layout.px < PICTURE_PIN_FROM;
 
 	put_item(f, (struct item){ ITEM_RAMP, COLOUR_FULL, FULL_LEVELS,
 				   "live bytes in a page: few to all" });

@@ -22,8 +22,8 @@ static const struct {
 };
 
 static const struct stop full_stops[] = {
-	{ 0.00, 0x2a4d9e }, { 0.25, 0x76a9d6 }, { 0.50, 0xf8e68c },
-	{ 0.75, 0xf2994b }, { 1.00, 0xbf2a2f },
+	{ 0.00, 0x2a4d9e }, { 0.20, 0x4b90d3 }, { 0.40, 0xa2dbe6 },
+	{ 0.55, 0xfbee96 }, { 0.75, 0xf2994b }, { 1.00, 0xbf2a2f },
 };
 static const struct stop age_stops[] = {
 	{ 0.00, 0xfbe889 }, { 0.25, 0x9fd08a }, { 0.50, 0x3fa39a },

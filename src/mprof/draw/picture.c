@@ -11,7 +11,6 @@
 
 #define PER_ROW_MOST 6	 /* panels */
 #define GRID_FROM    8	 /* pixels of a square from which on neighbours are kept apart */
-#define PIN_FROM     4	 /* from which on an outline can be seen */
 #define BORDER_FROM  3	 /* from which on there is room for borders between regions */
 #define AXIS_PANELS  2	 /* up to so many panels have addresses at their left */
 #define AXIS_STEP    100 /* pixels between addresses of rows without a gap */
@@ -54,10 +53,10 @@ static void draw_square(struct picture *p, int x, int y, uint8_t colour, bool pi
 {
 	int px = (int)p->layout.px, inner = px - (px >= GRID_FROM);
 
-	if (pin && px < PIN_FROM)
+	if (pin && px < PICTURE_PIN_FROM)
 		colour = COLOUR_PIN_FILL;
 	canvas_fill(&p->canvas, x, y, inner, inner, colour);
-	if (pin && px >= PIN_FROM)
+	if (pin && px >= PICTURE_PIN_FROM)
 		canvas_outline(&p->canvas, x, y, inner, inner, COLOUR_PIN);
 }
 
@@ -375,6 +374,32 @@ void picture_free(struct picture *p)
 const struct canvas *picture_canvas(const struct picture *p)
 {
 	return &p->canvas;
+}
+
+void picture_place(const struct picture *p, size_t panel, struct picture_place *to)
+{
+	const struct panel *a = &p->panel[panel];
+
+	*to = (struct picture_place){
+		.name = a->name,
+		.film = a->film,
+		.x = a->x + p->axis,
+		.y = a->y + p->map_top,
+		.width = p->panel_width - p->axis,
+		.height = p->map_height,
+		.row = a->map.row,
+		.rows = a->map.rows,
+	};
+}
+
+const struct layout *picture_layout(const struct picture *p)
+{
+	return &p->layout;
+}
+
+const struct classes *picture_classes(const struct picture *p)
+{
+	return &p->classes;
 }
 
 bool picture_find(const struct picture *p, size_t panel, uint64_t addr, int *x, int *y,

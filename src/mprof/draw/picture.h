@@ -21,7 +21,8 @@
 #include "film.h"
 #include "layout.h"
 
-#define PICTURE_LEAST 240 /* pixels of a side */
+#define PICTURE_LEAST	 240 /* pixels of a side */
+#define PICTURE_PIN_FROM 4   /* pixels of a square from which on a pin is an outline */
 
 struct picture_options {
 	enum layout_kind layout;
@@ -55,6 +56,18 @@ const struct canvas *picture_canvas(const struct picture *p);
 
 /* The pixels from left to right that a panel's map will have: LAYOUT_TIME wants so many frames. */
 unsigned picture_columns(const struct picture_options *o, size_t panels);
+
+/* Where the map of a panel is: its own pixels, without words and curves. */
+struct picture_place {
+	const char *name;
+	const struct film *film;
+	int x, y, width, height;
+	const struct layout_row *row; /* strips; x and y from those of the map */
+	size_t rows;
+};
+void picture_place(const struct picture *p, size_t panel, struct picture_place *to);
+const struct layout *picture_layout(const struct picture *p);
+const struct classes *picture_classes(const struct picture *p);
 
 /* Where the square of an address is on the canvas; false: it has none. */
 bool picture_find(const struct picture *p, size_t panel, uint64_t addr, int *x, int *y,

@@ -50,7 +50,8 @@ static void label_bytes(struct lines *l, const struct film_frame *f)
 	int at;
 
 	at = snprintf(text, sizeof(text), "%s live", words_bytes(f->requested).s);
-	if (resident)
+	/* A recorded run was not looked at for every call. */
+	if (resident && (resident > f->requested || !whole_process(l->a->film)))
 		snprintf(text + at, sizeof(text) - (size_t)at,
 			 whole_process(l->a->film) ? " in a process of %s" : " in %s resident",
 			 words_bytes(resident).s);

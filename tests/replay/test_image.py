@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""Pictures: read by another program, do they show what the heap was?
+
+The victim places.c tells where its blocks are; PIL tells the colours there.
+"""
+
+import functools
+import io
+import json
+import os
+import subprocess
+import tempfile
+
+import harness
+
+try:
+    from PIL import Image
+except ImportError:
+    Image = None
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SCRATCH = tempfile.TemporaryDirectory(prefix="mprof-image-")
+PAGE = 4096
+
+
+def need_reader():
+    if not Image:
+        raise harness.Skip("no python3-pil")
+
+
+@functools.lru_cache(None)
+def trace():
+    """The victim's trace, and {name: (address, bytes)}."""
+    need_reader()
+    victim, log = (os.path.join(SCRATCH.name, name) for name in ("places", "places.log"))
+    subprocess.run(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-g", "-O0", "-fno-builtin", "-o", victim,
+                    os.path.join(HERE, "places.c")], check=True)
+    ran = harness.run([harness.MPROF, "record", "-o", log, "--", victim])
+    assert ran.status == 0, ran.err
+    lines = (line.split() for line in ran.out.decode().splitlines())
+    return log, {name: (int(at, 16), int(size)) for name, at, size in lines}
+
+
+def image(*args, status=0):
+    return harness.run([harness.MPROF, "image", *args], cwd=SCRATCH.name)
+
+
+def draw(*args):
+    """The picture, and what --json says of it."""
+    output = os.path.join(SCRATCH.name, "x.png")
+    ran = image(trace()[0], "-o", output, "--json", *args)
+    assert ran.status == 0, ran.err.decode()
+    picture = Image.open(output)
+    told = json.loads(ran.out)
+    assert picture.format == "PNG" and picture.size == (told["width"], told["height"]), picture.size
+    return picture.convert("RGB"), told
+
+
+def text(colour):
+    return "#%02x%02x%02x" % colour
+
+
+def place(told, address, panel=0):
+    """The middle of the square of an address, in strips."""
+    at = told["panels"][panel]
+    for row in at["rows"]:
+        offset = address - int(row["address"], 16)
+        if 0 <= offset < told["row_bytes"]:
+            px = told["square_pixels"]
+            return (row["x"] + offset // told["square_bytes"] * px + px // 2 - 1,
+                    row["y"] + px // 2 - 1)
+    raise AssertionError(f"{address:x} is in no row")
+
+
+def colour_at(picture, told, address, panel=0):
+    return text(picture.getpixel(place(told, address, panel)))
+
+
+def squares(picture, told, panel=0):
+    """Colours of the squares of a panel, by the middle of each, with the edge of each."""
+    at, px, count = told["panels"][panel], told["square_pixels"], {}
+    for row in at["rows"]:
+        for i in range(told["row_bytes"] // told["square_bytes"]):
+            x, y = row["x"] + i * px, row["y"]
+            colour = (text(picture.getpixel((x + px // 2 - 1, y + px // 2 - 1))),
+                      text(picture.getpixel((x, y))))
+            count[colour] = count.get(colour, 0) + 1
+    return count
+
+
+def told_wrong(expected):
+    return [f"{what}: {found}, not {wanted}" for what, found, wanted in expected if found != wanted]
+
+
+def test_recorded_pages_have_their_colours():
+    picture, told = draw()
+    blocks, colours = trace()[1], told["colours"]
+    full, half, pin, gone = (blocks[name][0] for name in ("full", "half", "pin", "gone"))
+    wrong = told_wrong([
+        *((f"full page {i}", colour_at(picture, told, full + i * PAGE), colours["full"][-1])
+          for i in range(8)),
+        ("half page", colour_at(picture, told, half), colours["full"][len(colours["full"]) // 2]),
+        ("pinned page", colour_at(picture, told, pin), colours["full"][0]),
+        *((f"freed page {i}", colour_at(picture, told, gone + i * PAGE), colours["unknown"])
+          for i in range(2, 6)),
+    ])
+    x, y = place(told, pin)
+    edge = text(picture.getpixel((x - told["square_pixels"] // 2 + 1, y)))
+    return wrong + told_wrong([("the pinned page's edge", edge, colours["pinned"]),
+                               ("moment", told["panels"][0]["peak"], True)])
+
+
+def test_every_page_is_drawn_once():
+    """Squares of each colour, counted, are the pages that were counted while playing."""
+    wrong = []
+    for args in (["--allocator", "glibc"], ["--allocator", "glibc", "--at", "end"], []):
+        picture, told = draw(*args)
+        at, colours, found = told["panels"][0], told["colours"], squares(picture, told)
+        pins = sum(n for (_, edge), n in found.items() if edge == colours["pinned"])
+        live = sum(n for (colour, _), n in found.items() if colour in colours["full"])
+        kept = sum(n for (colour, _), n in found.items() if colour == colours["kept"])
+        wrong += told_wrong([
+            (f"{args} pinned pages", pins, at["pinned_pages"]),
+            (f"{args} live pages", live, at["live_pages"]),
+            (f"{args} pages kept", kept, at.get("kept_pages", 0)),
+        ])
+    return wrong
+
+
+def test_what_is_kept_is_white():
+    """glibc keeps what lies below a block that stays; the other allocators are on one scale."""
+    picture, told = draw("--allocator", "glibc,jemalloc", "--at", "end")
+    first, second = told["panels"]
+    wrong = []
+    if first["kept_pages"] < 64 * 16 // 2:
+        wrong.append(f"glibc kept only {first['kept_pages']} pages")
+    if first["live_pages"] > 4 or first["calls"] != first["calls_in_all"]:
+        wrong.append(f"this is not the end: {first}")
+    if first["y"] != second["y"] or first["width"] != second["width"]:
+        wrong.append("panels are not side by side")
+    return wrong
+
+
+def test_sites_have_hues():
+    picture, told = draw("--by", "site")
+    hue = {row["name"]: row["colour"] for row in told["colours"]["classes"]}
+    blocks = trace()[1]
+    return told_wrong([
+        (name, colour_at(picture, told, blocks[block][0]), hue.get(name))
+        for name, block in (("full_pages", "full"), ("half_page", "half"), ("pinned_page", "pin"))])
+
+
+def test_other_ways_to_colour():
+    blocks, wrong = trace()[1], []
+    for by, colours in (("size", lambda c: c["size"][2]), ("age", lambda c: c["age"][-1]),
+                        ("thread", lambda c: c["classes"][0]["colour"]),
+                        ("module", lambda c: c["classes"][0]["colour"])):
+        picture, told = draw("--by", by, "--at", "end")
+        wrong += told_wrong([(by, colour_at(picture, told, blocks["pin"][0]),
+                              colours(told["colours"]))])
+    return wrong
+
+
+def column(picture, at, x):
+    return [text(picture.getpixel((at["x"] + x, at["y"] + y))) for y in range(at["height"])]
+
+
+def test_time_shows_what_is_kept_after_the_peak():
+    picture, told = draw("--layout", "time", "--allocator", "glibc")
+    at, colours = told["panels"][0], told["colours"]
+    full = colours["full"][len(colours["full"]) * 3 // 4:]
+    peak = max(range(at["width"]), key=lambda x: sum(c in full for c in column(picture, at, x)))
+    last = column(picture, at, at["width"] - 1)
+    wrong = []
+    if sum(c == colours["kept"] for c in last) < at["height"] // 2:
+        wrong.append("what is kept at the end is not white")
+    if sum(c in full for c in column(picture, at, peak)) < at["height"] // 2:
+        wrong.append("the peak is not full")
+    if any(c in full for c in column(picture, at, 0)[:at["height"] // 2]):
+        wrong.append("the heap is large before it grew")
+    return wrong
+
+
+def test_hilbert_shows_as_much():
+    """As many white pixels along the curve as there are pages kept."""
+    picture, told = draw("--layout", "hilbert", "--allocator", "glibc", "--at", "end")
+    at, px = told["panels"][0], told["square_pixels"]
+    box = picture.crop((at["x"], at["y"], at["x"] + at["width"], at["y"] + at["height"]))
+    white = sum(n for n, colour in box.getcolors(1 << 24) if text(colour) == told["colours"]["kept"])
+    pages = white / (px - (px >= 8)) ** 2
+    # Borders between regions take some pixels of a square.
+    return [] if abs(pages - at["kept_pages"]) <= 0.1 * at["kept_pages"] else [
+        f"{pages} squares, {at['kept_pages']} pages"]
+
+
+def test_moments():
+    wrong = []
+    for at, calls in (("10", 10), ("50%", None), ("end", None), ("0s", 1)):
+        told = draw("--at", at)[1]["panels"][0]
+        if at == "50%":
+            calls = told["calls_in_all"] // 2
+        wrong += told_wrong([(at, told["calls"], told["calls_in_all"] if at == "end" else calls)])
+    return wrong
+
+
+def test_size_and_output(scratch):
+    log = trace()[0]
+    ran = image(log, "--size", "640x480", "-o", "-")
+    assert ran.status == 0, ran.err
+    wrong = told_wrong([("size", Image.open(io.BytesIO(ran.out)).size, (640, 480))])
+    ran = harness.run([harness.MPROF, "image", log], cwd=scratch)
+    wrong += told_wrong([("files", os.listdir(scratch), ["places.png"]), ("stdout", ran.out, b"")])
+    return wrong
+
+
+def test_bad_use():
+    log = trace()[0]
+    playback = os.path.join(SCRATCH.name, "p.mprof-play")
+    assert harness.run([harness.MPROF, "sort", log, "-o", playback]).status == 0
+    text_file = os.path.join(SCRATCH.name, "t")
+    with open(text_file, "w", encoding="ascii") as f:
+        f.write("no trace\n" * 100)
+    wrong = []
+    for args, status, words in (
+            ([log, "--at", "99999999"], 2, "there are only"),
+            ([log, "--at", "noon"], 2, "is no moment"),
+            ([log, "--by", "colour"], 2, "occupancy, age"),
+            ([log, "--layout", "spiral"], 2, "strips, hilbert and time"),
+            ([log, "--layout", "time", "--at", "end"], 2, "every moment"),
+            ([log, "--layout", "time", "--by", "site"], 2, "by occupancy"),
+            ([log, "--size", "10x10"], 2, "240x240"),
+            ([log, "--size", "big"], 2, "1200x800"),
+            ([log, "--allocator", "nosuch"], 2, "nosuch"),
+            ([log, "-o", "-", "--json"], 2, "-o FILE"),
+            ([log, "--process", "77"], 3, ""),
+            ([playback], 2, "--allocator"),
+            ([text_file], 3, ""),
+            (["nosuch.log"], 3, "nosuch.log"),
+            ([log, "-o", "/nosuch/x.png"], 1, "/nosuch/x.png"),
+            ([], 2, "which trace")):
+        ran = image(*args)
+        if ran.status != status or words not in ran.err.decode() or ran.out:
+            wrong.append(f"{args}: status {ran.status}, not {status}: {ran.err.decode().strip()}")
+    return wrong
