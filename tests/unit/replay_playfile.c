@@ -19,6 +19,16 @@ static struct good {
 	struct mprof_playback_header *h;
 } good;
 
+static void load(void)
+{
+	played_finish();
+	good.bytes = playfile_header(played.file)->file_bytes;
+	good.data = malloc(good.bytes);
+	ck_assert_ptr_nonnull(good.data);
+	ck_assert_int_eq(pread(played.fd, good.data, good.bytes, 0), (ssize_t)good.bytes);
+	good.h = (struct mprof_playback_header *)good.data;
+}
+
 /* The good one in a copy that may be changed. */
 static void begin(void)
 {
@@ -38,12 +48,7 @@ static void begin(void)
 	compile_thread_end(played.to, 2);
 	played.thread = 3;
 	played_malloc(0x5000, 1);
-	played_finish();
-	good.bytes = playfile_header(played.file)->file_bytes;
-	good.data = malloc(good.bytes);
-	ck_assert_ptr_nonnull(good.data);
-	ck_assert_int_eq(pread(played.fd, good.data, good.bytes, 0), (ssize_t)good.bytes);
-	good.h = (struct mprof_playback_header *)good.data;
+	load();
 }
 
 static void end(void)
@@ -167,6 +172,43 @@ START_TEST(the_good_one_is_good)
 			 "-1 T0 ~1 +2 T2 m3:1 T0 -0 T2 -2 E");
 	seal();
 	ck_assert_str_eq(said(good.bytes, &opened), "");
+	end();
+}
+END_TEST
+
+/* What was compiled once is what is compiled now; MPROF_GOLDEN=1 writes it anew. */
+static void is_golden(const char *path)
+{
+	char *now = malloc(good.bytes + 1);
+	FILE *f;
+
+	if (getenv("MPROF_GOLDEN")) {
+		f = fopen(path, "we");
+		ck_assert_ptr_nonnull(f);
+		ck_assert_uint_eq(fwrite(good.data, 1, good.bytes, f), good.bytes);
+		fclose(f);
+	}
+	f = fopen(path, "re");
+	ck_assert_msg(f != NULL, "%s is missing", path);
+	ck_assert_uint_eq(fread(now, 1, good.bytes + 1, f), good.bytes);
+	fclose(f);
+	ck_assert_msg(!memcmp(now, good.data, good.bytes),
+		      "%s is not what is compiled: the format has changed", path);
+	free(now);
+}
+
+START_TEST(golden)
+{
+	begin();
+	is_golden("tests/golden/playback/three-threads.play");
+	end();
+	memset(&played.options, 0, sizeof(played.options));
+	played_start();
+	played_malloc(0x1000, 100);
+	played_realloc(0x1000, 0x2000, 1ull << 33);
+	played_free(0x2000);
+	load();
+	is_golden("tests/golden/playback/one-thread.play");
 	end();
 }
 END_TEST
@@ -300,6 +342,7 @@ Suite *replay_playfile_suite(void)
 
 	tcase_set_timeout(c, 60); /* under sanitizers, on a busy machine */
 	tcase_add_test(c, the_good_one_is_good);
+	tcase_add_test(c, golden);
 	tcase_add_test(c, headers);
 	tcase_add_test(c, sections);
 	tcase_add_test(c, words_of_calls);
