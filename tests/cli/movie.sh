@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+#
+# movie.sh - the words of `mprof movie`: its files, and what it refuses.  tests/web plays them.
+
+record_here() {
+	run "$mprof" record -o run.log -- sort -u /etc/services
+	expect_status 0
+}
+
+nothing_else() { # FILE...: and nothing that was begun
+	expect_same files "$(find . -type f ! -name out ! -name err ! -name '*.log' | sort | tr '\n' ' ')" \
+		"${*:+./$* }"
+}
+
+test_movie_page() {
+	record_here
+	run "$mprof" movie run.log
+	expect_status 0
+	expect_text err 'mprof: wrote run.html'
+	expect_same 'standard output' "$(cat out)" ''
+	expect_text run.html '<!DOCTYPE html>'
+	expect_text run.html 'sort -u /etc/services</title>'
+	# Nothing that a browser would fetch.
+	expect_no_text run.html 'src='
+	expect_no_text run.html 'http://'
+	run "$mprof" movie run.log --frames 10 --by site -o -
+	expect_status 0
+	expect_text out '"by":"site"'
+	expect_text out '</html>'
+	nothing_else run.html
+}
+
+test_movie_names_are_quoted() {
+	cp "$(command -v sort)" './<b>&amp;"x'
+	run "$mprof" record -o run.log -- './<b>&amp;"x' -u /etc/services
+	run "$mprof" movie run.log -o -
+	expect_status 0
+	expect_text out '<title>./&#60;b&#62;&#38;amp;&#34;x -u'
+	expect_text out '"title":"./\u003cb\u003e\u0026amp;\u0022x -u'
+}
+
+test_movie_allocators() {
+	record_here
+	run "$mprof" movie run.log --frames 10 --allocator glibc,twice=glibc -o two.html
+	expect_status 0
+	expect_same 'films' "$(grep -o '"name":"[a-z]*' two.html | tr '\n' ' ')" '"name":"glibc "name":"twice '
+	run "$mprof" movie run.log --allocator glibc,/nowhere/lib.so -o three.html
+	expect_status 2
+	expect_text err /nowhere/lib.so
+	run "$mprof" sort run.log -o run.play
+	run "$mprof" movie run.play -o four.html
+	expect_status 2
+	expect_text err --allocator
+	run "$mprof" movie run.play --frames 5 --allocator glibc -o four.html
+	expect_status 0
+	rm -f run.play
+	nothing_else 'four.html ./two.html'
+}
+
+test_movie_refuses() {
+	local words
+	record_here
+	for words in '--by colour' '--frames 0' '--frames many' '--fps 1000' '--limit 0' \
+		'-o film.avi' '-o .html' '--touch it' '--process x' 'run.log'; do
+		run "$mprof" movie run.log $words
+		expect_status 2
+		expect_same 'standard output' "$(cat out)" ''
+		expect_text err 'mprof movie: '
+	done
+	run "$mprof" movie
+	expect_status 2
+	run "$mprof" movie none.log
+	expect_status 3
+	expect_one_line_error
+	echo 'no trace' >bad.log
+	run "$mprof" movie bad.log
+	expect_status 3
+	expect_one_line_error
+	nothing_else
+}
+
+test_movie_that_cannot_be_written() {
+	local file
+	record_here
+	for file in none/x.html none/x.apng none/x.y4m; do
+		run "$mprof" movie run.log --frames 5 -o $file
+		expect_status 1
+		expect_text err "none/"
+	done
+	mkdir full.apng
+	run "$mprof" movie run.log --frames 5 -o full.apng
+	expect_status 1
+	expect_text err "'full.apng' cannot be written"
+	[ -w /dev/full ] || return 0
+	status=0
+	"$mprof" movie run.log -o - >/dev/full 2>err || status=$?
+	expect_status 1
+	nothing_else
+}
+
+test_movie_without_ffmpeg() {
+	record_here
+	mkdir bin
+	run env PATH="$PWD/bin" "$mprof" movie run.log --frames 5 -o x.mp4
+	expect_status 1
+	expect_one_line_error
+	expect_text err ffmpeg
+	# One that fails, and one that dies: nothing is left behind.
+	printf '#!/bin/sh\nexit 7\n' >bin/ffmpeg
+	chmod +x bin/ffmpeg
+	run env PATH="$PWD/bin:$PATH" "$mprof" movie run.log --frames 50 -o x.mp4
+	expect_status 1
+	expect_text err 'status 7'
+	printf '#!/bin/sh\nkill -9 $$\n' >bin/ffmpeg
+	run env PATH="$PWD/bin:$PATH" "$mprof" movie run.log --frames 50 -o x.webm
+	expect_status 1
+	expect_text err 'signal 9'
+	rm -r bin
+	nothing_else
+}
+
+test_movie_videos() {
+	local file frames
+	record_here
+	for file in x.apng x.png x.y4m x.mp4 x.webm; do
+		case $file in
+		*.apng | *.png) ;;
+		*) command -v ffmpeg >/dev/null || continue ;;
+		esac
+		run "$mprof" movie run.log --frames 8 --fps 8 -o $file
+		expect_status 0
+		expect_text err "mprof: wrote $file"
+		[ -s $file ] || bad "$file is empty"
+		command -v ffprobe >/dev/null || continue
+		frames=$(ffprobe -v error -count_frames -select_streams v \
+			-show_entries stream=nb_read_frames -of csv=p=0 $file)
+		# Equal frames of an APNG are one.
+		[ "${frames%,}" -ge 6 ] && [ "${frames%,}" -le 9 ] || bad "$file has $frames frames"
+	done
+}
