@@ -145,7 +145,7 @@ static COLD void fill_stack(void)
 }
 
 /* All of the program's own code and variables, by the names that the linker gives their ends. */
-static COLD void fill_program(void)
+static COLD __attribute__((no_sanitize_address)) void fill_program(void)
 {
 	extern char __executable_start, etext, edata, end;
 
@@ -160,7 +160,8 @@ static COLD void fill_program(void)
  * pthread_create and a first system call weigh nothing.  It also holds glibc's own allocator, whose
  * code (some 60 KiB) is therefore not counted as its memory.
  */
-static int fill_libc(struct dl_phdr_info *object, size_t size, void *unused)
+__attribute__((no_sanitize_address)) static int fill_libc(struct dl_phdr_info *object, size_t size,
+							  void *unused)
 {
 	uintptr_t known = (uintptr_t)gnu_get_libc_version, base = object->dlpi_addr;
 	bool libc = false;

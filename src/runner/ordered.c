@@ -28,24 +28,28 @@ static struct {
 	bool done, lonely; /* lonely: one processor, spinning helps nobody */
 } here;
 
+/* What turn is. */
+enum { WAITS, ASLEEP, ITS_TURN };
+
 static void hand_over(struct thread *to)
 {
 	here.waits++;
-	__atomic_store_n(&to->turn, 1, __ATOMIC_RELEASE);
-	futex_wake(&to->turn);
+	if (__atomic_exchange_n(&to->turn, ITS_TURN, __ATOMIC_ACQ_REL) == ASLEEP)
+		futex_wake(&to->turn);
 }
 
 static void await_turn(struct thread *me)
 {
 	int spins = here.lonely ? 0 : SPINS;
+	uint32_t waits = WAITS;
 
-	while (!__atomic_load_n(&me->turn, __ATOMIC_ACQUIRE)) {
-		if (spins-- > 0)
-			relax();
-		else
-			futex_wait(&me->turn, 0);
-	}
-	__atomic_store_n(&me->turn, 0, __ATOMIC_RELAXED);
+	while (spins-- > 0 && __atomic_load_n(&me->turn, __ATOMIC_ACQUIRE) != ITS_TURN)
+		relax();
+	__atomic_compare_exchange_n(&me->turn, &waits, ASLEEP, false, __ATOMIC_ACQ_REL,
+				    __ATOMIC_ACQUIRE);
+	while (__atomic_load_n(&me->turn, __ATOMIC_ACQUIRE) != ITS_TURN)
+		futex_wait(&me->turn, ASLEEP);
+	__atomic_store_n(&me->turn, WAITS, __ATOMIC_RELAXED);
 }
 
 static void switch_to(struct thread *me, struct thread *to)
