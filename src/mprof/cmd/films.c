@@ -102,6 +102,20 @@ static int open_recorded(struct films *f, const char *path)
 	return STATUS_OK;
 }
 
+static int number_threads(struct films *f)
+{
+	const struct mprof_play_thread *t = playfile_threads(f->input.file);
+	size_t i, n = playfile_header(f->input.file)->threads;
+
+	f->thread = calloc(n + 1, sizeof(*f->thread));
+	if (!f->thread)
+		return cmd_error(STATUS_FOUND, "no memory for %zu threads", n);
+	for (i = 0; i < n; i++)
+		f->thread[i] = t[i].recorded;
+	f->threads = n;
+	return STATUS_OK;
+}
+
 static int open_played(struct films *f, const char *path)
 {
 	struct playback_options o = { .process = f->cli->process };
@@ -122,7 +136,7 @@ static int open_played(struct films *f, const char *path)
 	snprintf(f->note, sizeof(f->note), "played %s, touching %s of a block",
 		 f->cli->mode ? "by all threads in the recorded order" : "by one thread",
 		 f->cli->touch ? f->cli->touch : "each page");
-	return STATUS_OK;
+	return number_threads(f);
 }
 
 int films_open(struct films *f, const struct films_cli *cli, const char *path)
@@ -151,6 +165,7 @@ void films_close(struct films *f)
 	else if (f->trace)
 		trace_close(f->trace);
 	variants_release(&f->variants);
+	free(f->thread);
 	memset(f, 0, sizeof(*f));
 }
 

@@ -43,6 +43,8 @@ struct films {
 	struct trace *trace; /* the input's or our own; NULL: there is none */
 	struct profile profile;
 	bool named;
+	uint32_t *thread; /* if played: numbers of threads in the recording, by index */
+	size_t threads;
 	char title[256]; /* the program's command line */
 	char note[96];	 /* how it was played; "" as recorded */
 };

@@ -353,6 +353,8 @@ static int draw(struct work *w)
 	describe(w, note, sizeof(note));
 	po.title = w->films.title;
 	po.note = note;
+	po.thread = w->films.thread;
+	po.threads = w->films.threads;
 	if (classes_channels(po.by) == FILM_SITE) {
 		ret = films_names(&w->films, &w->o->names.options, &po.names);
 		if (ret)

@@ -172,9 +172,11 @@ uint8_t classes_colour(struct classes *c, const struct film_cell *cell, uint64_t
 void classes_name(const struct classes *c, unsigned top, char *text, size_t room)
 {
 	const struct sym_line *line;
+	uint32_t i;
 
 	if (c->by == PICTURE_BY_THREAD) {
-		snprintf(text, room, "thread %" PRIu32, c->top[top]);
+		i = c->top[top] - 1;
+		snprintf(text, room, "thread %" PRIu32, i < c->threads ? c->thread[i] : i + 1);
 	} else if (!c->names) {
 		snprintf(text, room, "site %" PRIu32, c->top[top]);
 	} else {

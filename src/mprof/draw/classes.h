@@ -31,6 +31,9 @@ enum picture_by {
 struct classes {
 	enum picture_by by;
 	struct profile *names; /* NULL: sites are numbers */
+	/* May be set behind classes_init: numbers of threads by index; NULL: index + 1. */
+	const uint32_t *thread;
+	size_t threads;
 	/* Private: */
 	struct line_keys lines; /* functions or modules, by number */
 	uint32_t *number;	/* of a site: 0 not asked yet, else number of its line + 1 */

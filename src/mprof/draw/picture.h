@@ -26,11 +26,13 @@
 
 struct picture_options {
 	enum layout_kind layout;
-	enum picture_by by;    /* LAYOUT_TIME: only occupancy */
-	int width, height;     /* 0: as suits; then the picture is no higher than it need be */
-	const char *title;     /* the program's command line; NULL */
-	const char *note;      /* what is shown, one clause; NULL */
-	struct profile *names; /* for by site and module; NULL: sites are numbers */
+	enum picture_by by;	/* LAYOUT_TIME: only occupancy */
+	int width, height;	/* 0: as suits; then the picture is no higher than it need be */
+	const char *title;	/* the program's command line; NULL */
+	const char *note;	/* what is shown, one clause; NULL */
+	struct profile *names;	/* for by site and module; NULL: sites are numbers */
+	const uint32_t *thread; /* for by thread: numbers by index; NULL: index + 1 */
+	size_t threads;
 };
 
 struct picture_panel {
