@@ -47,8 +47,8 @@ enum mprof_tag {
 #define MPROF_STACK_OF_FREES 1u
 
 /*
- * A TOUCHED word says how many bytes of the block that the next event in this
- * chunk gives back lay in pages that were resident.
+ * A TOUCHED word says how many bytes the program had used of the block that the
+ * next event in this chunk gives back, as far as pages tell.
  */
 #define MPROF_TOUCHED_MAX ((1ull << 48) - 1)
 

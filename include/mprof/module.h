@@ -197,8 +197,11 @@ struct mprof_host {
 	void (*note)(const char *why);
 	/* Turns recording off for good in this process. why: one sentence. */
 	void (*stop)(unsigned reason, const char *why);
-	/* How many of these bytes lie in pages that are resident; -errno: not known. */
-	int64_t (*resident)(const void *at, size_t bytes);
+	/*
+	 * How many of these bytes lie in pages that are resident, and how many there are
+	 * up to the first page that is not; -errno: not known.
+	 */
+	int64_t (*resident)(const void *at, size_t bytes, uint64_t *first);
 };
 
 struct mprof_init_ops {

@@ -204,7 +204,7 @@ uint64_t mp_start_time(void);
 uint32_t mp_seccomp_filters(void);
 int mp_memory_pages(uint64_t *mapped, uint64_t *resident);
 /* resident.c */
-int64_t mp_resident(const void *block, size_t bytes); /* module.h */
+int64_t mp_resident(const void *block, size_t bytes, uint64_t *first); /* module.h */
 /* facts.c */
 void mp_fact(const struct mprof_fact *fact, const char *strings, size_t bytes);
 /* image: the parent's, of a forked child */

@@ -69,7 +69,7 @@ struct event {
 
 /*
  * Of an event that gives a block back: were its pages looked at?  Then *bytes of
- * it lay in resident ones; what is believed is for the caller to bound.
+ * it were used; what is believed is for the caller to bound.
  */
 static inline bool event_touched(const struct event *e, uint64_t *bytes)
 {
