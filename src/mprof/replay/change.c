@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * change.c - what if: which rule changes a call, and what becomes of it.
+ *
+ * Every block that is passed on has an address of its own, never used again: the
+ * program's would meet each other where a realloc of one thread has let go of an
+ * address that another thread is given before it returns.
+ */
+#include "change.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "../util/ranges.h"
+#include "change_parts.h"
+
+/* What the rules say of a site. */
+struct site_rules {
+	bool known;
+	int8_t birth, reserve; /* index of a rule, or -1 */
+};
+
+struct change {
+	struct change_plan plan;
+	struct array site; /* struct site_rules */
+	struct pools pools;
+	struct chains chains;
+	uint64_t births; /* passed on */
+	bool collected, failed;
+};
+
+/* ---- rules as a user writes them ---- */
+
+static const char *const kind_names[CHANGE_KINDS] = {
+	[CHANGE_DROP] = "drop",
+	[CHANGE_POOL] = "pool",
+	[CHANGE_RESERVE] = "reserve",
+	[CHANGE_RESIZE] = "resize",
+};
+
+const char *change_kind_name(enum change_kind kind)
+{
+	return kind_names[kind];
+}
+
+/* "64k": at least a page, so that there is something to share. */
+static int parse_chunk(struct change_rule *r, const char *text, struct error *err)
+{
+	int ret = parse_size(text, &r->chunk, err);
+
+	if (!ret && (r->chunk < 256 || r->chunk > 1u << 30))
+		ret = fail(err, -EINVAL, "a chunk is of 256 bytes to 1 GiB, not '%s'", text);
+	return ret;
+}
+
+/*
+ * ",chunk=64k,free-list" at the end of what stands in `text`, which is cut
+ * there.  A name with a comma in it (C++) stays whole: only what is known counts.
+ */
+static int parse_pool(struct change_rule *r, char *text, struct error *err)
+{
+	char *comma;
+	int ret = 0;
+
+	r->chunk = CHANGE_CHUNK;
+	while (!ret && (comma = strrchr(text, ','))) {
+		if (!strcmp(comma, ",free-list"))
+			r->free_list = true;
+		else if (!strncmp(comma, ",chunk=", 7))
+			ret = parse_chunk(r, comma + 7, err);
+		else
+			break;
+		*comma = '\0';
+	}
+	return ret;
+}
+
+static int parse_resize(struct change_rule *r, char *text, struct error *err)
+{
+	char *equals = strrchr(text, '='), *end;
+	int ret = 0;
+
+	if (!equals)
+		return fail(err, -EINVAL,
+			    "'%s' does not say a size; for example: parse*=64 or parse*=x0.5",
+			    text);
+	*equals++ = '\0';
+	if (*equals != 'x')
+		return parse_size(equals, &r->size, err);
+	r->factor = strtod(equals + 1, &end);
+	if (end == equals + 1 || *end || !(r->factor > 0) || r->factor > 1e6)
+		ret = fail(err, -EINVAL, "'%s' is no factor; for example: x0.5", equals);
+	return ret;
+}
+
+int change_parse(struct change_rule *rule, enum change_kind kind, const char *text,
+		 struct error *err)
+{
+	char *copy = strdup(text);
+	int ret = 0;
+
+	*rule = (struct change_rule){ .kind = kind, .function = copy };
+	if (!copy)
+		return fail(err, -ENOMEM, "no memory for a rule");
+	if (kind == CHANGE_POOL)
+		ret = parse_pool(rule, copy, err);
+	else if (kind == CHANGE_RESIZE)
+		ret = parse_resize(rule, copy, err);
+	if (!ret && !*copy)
+		ret = fail(err, -EINVAL, "'%s' names no function", text);
+	return ret;
+}
+
+/* ---- which rule ---- */
+
+static int find_rule(const struct change *c, uint32_t site, bool reserve)
+{
+	size_t i;
+
+	for (i = 0; i < c->plan.rules; i++)
+		if ((c->plan.rule[i].kind == CHANGE_RESERVE) == reserve &&
+		    c->plan.matches(c->plan.context, c->plan.rule[i].function, site))
+			return (int)i;
+	return -1;
+}
+
+static struct site_rules rules_of(struct change *c, uint32_t site)
+{
+	struct site_rules *s = array_at(&c->site, site, sizeof(*s));
+
+	if (!s) {
+		c->failed = true;
+		return (struct site_rules){ .birth = -1, .reserve = -1 };
+	}
+	if (!s->known) {
+		s->known = true;
+		s->birth = (int8_t)find_rule(c, site, false);
+		s->reserve = (int8_t)find_rule(c, site, true);
+	}
+	return *s;
+}
+
+static int reserve_of(void *context, uint32_t site)
+{
+	return rules_of(context, site).reserve;
+}
+
+/* ---- what becomes of a block ---- */
+
+/* The old block goes, wherever it is. */
+static void end_old(struct change *c, const struct compile_call *call,
+		    const struct compile_old *old, struct compile *to)
+{
+	struct compile_call ended;
+
+	switch (tag_fate(old->tag)) {
+	case FATE_POOLED:
+		pool_give(&c->pools, &c->plan.rule[pool_rule(&c->pools, tag_number(old->tag))],
+			  tag_number(old->tag), call, to);
+		break;
+	case FATE_ITSELF:
+		ended = free_call(call, own_address(2, tag_number(old->tag)));
+		ended.has_touched = call->has_touched;
+		ended.touched = call->touched;
+		compile_emit(to, &ended);
+		break;
+	case FATE_DROPPED:
+	case FATE_CHAINED:
+		break;
+	}
+}
+
+/* A birth that stays one, of `size` bytes; what was resized to it may not be there any more. */
+static void emit_birth(struct change *c, const struct compile_call *call,
+		       const struct compile_old *old, uint64_t size, uint64_t *tag,
+		       struct compile *to)
+{
+	const uint64_t number = c->births++;
+	struct compile_call changed = *call;
+
+	*tag = tag_of(FATE_ITSELF, number);
+	if (old && tag_fate(old->tag) != FATE_ITSELF) {
+		end_old(c, call, old, to);
+		changed = malloc_call(call, 0, size);
+	}
+	if (old && tag_fate(old->tag) == FATE_ITSELF)
+		changed.old = own_address(2, tag_number(old->tag));
+	changed.addr = own_address(2, number);
+	changed.size = size;
+	compile_emit(to, &changed);
+}
+
+static uint64_t resized(struct change_rule *r, uint64_t size)
+{
+	double more;
+
+	r->blocks++;
+	r->bytes += size;
+	if (!(r->factor > 0))
+		return r->size;
+	more = (double)size * r->factor;
+	return more < 0x1p62 ? (uint64_t)more : UINT64_C(1) << 62;
+}
+
+static void drop(struct change *c, struct change_rule *r, const struct compile_call *call,
+		 const struct compile_old *old, uint64_t *tag, struct compile *to)
+{
+	r->blocks++;
+	r->bytes += call->size;
+	if (old)
+		end_old(c, call, old, to);
+	*tag = tag_of(FATE_DROPPED, 0);
+}
+
+/* False: the pool does not take it. */
+static bool move_to_pool(struct change *c, uint32_t number, const struct compile_call *call,
+			 const struct compile_old *old, uint64_t *tag, struct compile *to)
+{
+	struct change_rule *r = &c->plan.rule[number];
+
+	if (old && tag_fate(old->tag) == FATE_POOLED &&
+	    pool_fits(&c->pools, r, number, tag_number(old->tag), call->size)) {
+		*tag = old->tag;
+		return true;
+	}
+	if (!pool_take(&c->pools, r, number, call, tag, to))
+		return false;
+	if (old)
+		end_old(c, call, old, to);
+	return true;
+}
+
+static void birth(struct change *c, const struct compile_call *call, const struct compile_old *old,
+		  uint64_t *tag, struct compile *to)
+{
+	const int number = rules_of(c, call->site).birth;
+	struct change_rule *r = number < 0 ? NULL : &c->plan.rule[number];
+
+	if (r && r->kind == CHANGE_DROP)
+		drop(c, r, call, old, tag, to);
+	else if (!r || r->kind != CHANGE_POOL ||
+		 !move_to_pool(c, (uint32_t)number, call, old, tag, to))
+		emit_birth(c, call, old,
+			   r && r->kind == CHANGE_RESIZE ? resized(r, call->size) : call->size, tag,
+			   to);
+}
+
+static void apply(void *self, struct compile_call *call, const struct compile_old *old,
+		  uint64_t *tag, struct compile *to)
+{
+	struct change *c = self;
+
+	if (c->collected && chains_apply(&c->chains, c->plan.rule, call, old, tag, to))
+		return;
+	if (call->addr)
+		birth(c, call, old, tag, to);
+	else
+		end_old(c, call, old, to);
+}
+
+static void collect(void *self, struct compile_call *call, const struct compile_old *old,
+		    uint64_t *tag, struct compile *to)
+{
+	struct change *c = self;
+
+	/* A file without a call is refused; this one is thrown away. */
+	if (!c->births++)
+		compile_emit(to, call);
+	chains_collect(&c->chains, call, old, tag, c->plan.stacks, reserve_of, c);
+}
+
+/* ---- the whole ---- */
+
+int change_new(struct change **out, const struct change_plan *plan, struct error *err)
+{
+	struct change *c = calloc(1, sizeof(*c));
+
+	*out = c;
+	if (!c)
+		return fail(err, -ENOMEM, "no memory for a change");
+	c->plan = *plan;
+	return 0;
+}
+
+bool change_needs_collect(const struct change *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->plan.rules; i++)
+		if (c->plan.rule[i].kind == CHANGE_RESERVE)
+			return true;
+	return false;
+}
+
+struct compile_change change_collect(struct change *c)
+{
+	c->collected = true;
+	return (struct compile_change){ .self = c, .call = collect };
+}
+
+struct compile_change change_apply(struct change *c)
+{
+	chains_sort(&c->chains);
+	c->births = 0;
+	return (struct compile_change){ .self = c, .call = apply };
+}
+
+int change_finish(struct change *c, struct error *err)
+{
+	if (c->failed || c->pools.failed || c->chains.failed)
+		return fail(err, -ENOMEM, "no memory to change the calls");
+	return 0;
+}
+
+void change_free(struct change *c)
+{
+	if (!c)
+		return;
+	pools_release(&c->pools);
+	chains_release(&c->chains);
+	array_release(&c->site);
+	free(c);
+}

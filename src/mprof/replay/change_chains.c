@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * change_chains.c - blocks that are grown: found in one walk, reserved in the next.
+ *
+ * While collecting, a block's tag is its birth number times two or, once it has
+ * been resized, its chain's number times two plus one.  A copy becomes known
+ * only when the old block is freed, after the new one was born: so the new
+ * one's birth is noted in a table, which is asked when that block ends.
+ */
+#include "change_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../pass/growth.h"
+
+#define COPY_TIMES 4u /* as in growth.c */
+#define COPY_MORE  64u
+#define NONE	   UINT32_MAX
+
+/* What a thread did last. */
+struct handed_out {
+	uint64_t birth, size;
+	uint32_t site;
+	bool valid;
+};
+
+static struct chain *chain_at(const struct chains *c, uint32_t i)
+{
+	return (struct chain *)c->chain.item + i;
+}
+
+/* ---- blocks that were copied to ---- */
+
+static struct chain_link *find_link(const struct chains *c, uint64_t birth)
+{
+	size_t i = birth * 0x9e3779b97f4a7c15ull >> 32 & (c->room - 1);
+
+	while (c->to[i].birth != UINT64_MAX && c->to[i].birth != birth)
+		i = (i + 1) & (c->room - 1);
+	return &c->to[i];
+}
+
+static bool grow_table(struct chains *c)
+{
+	struct chains old = *c;
+	size_t i;
+
+	c->room = old.room ? 2 * old.room : 1024;
+	c->to = malloc(c->room * sizeof(*c->to));
+	if (!c->to) {
+		*c = old;
+		return false;
+	}
+	memset(c->to, 0xff, c->room * sizeof(*c->to));
+	for (i = 0; i < old.room; i++)
+		if (old.to[i].birth != UINT64_MAX)
+			*find_link(c, old.to[i].birth) = old.to[i];
+	free(old.to);
+	return true;
+}
+
+static void add_link(struct chains *c, uint64_t birth, uint32_t chain, bool root)
+{
+	const struct chain_link link = { birth, chain, root };
+	struct chain_link *kept = array_at(&c->link, c->link.count, sizeof(*kept));
+
+	if (!kept || (c->used * 2 >= c->room && !grow_table(c))) {
+		c->failed = true;
+		return;
+	}
+	*kept = link;
+	if (!root) {
+		*find_link(c, birth) = link;
+		c->used++;
+	}
+}
+
+/* ---- collecting ---- */
+
+/* The chain that a block with this tag is of. */
+static uint32_t chain_of(const struct chains *c, uint64_t tag)
+{
+	const struct chain_link *link;
+
+	if (tag & 1)
+		return (uint32_t)(tag >> 1);
+	if (!c->used)
+		return NONE;
+	link = find_link(c, tag >> 1);
+	return link->birth == UINT64_MAX ? NONE : link->chain;
+}
+
+/* A block that began with this birth is resized for the first time. */
+static uint32_t new_chain(struct chains *c, uint64_t birth, uint64_t size, int rule)
+{
+	const uint32_t i = (uint32_t)c->chain.count;
+	struct chain *chain = array_at(&c->chain, i, sizeof(*chain));
+
+	if (!chain) {
+		c->failed = true;
+		return NONE;
+	}
+	*chain = (struct chain){ .root = birth, .first = size, .rule = (uint32_t)rule };
+	add_link(c, birth, i, true);
+	return i;
+}
+
+/* The block of `old` becomes one of `size` bytes.  The chain, or NONE. */
+static uint32_t step(struct chains *c, const struct compile_old *old, uint64_t size, bool copy,
+		     int rule)
+{
+	uint32_t i = chain_of(c, old->tag);
+	struct chain *chain;
+
+	if (i == NONE && size > old->size && rule >= 0)
+		i = new_chain(c, old->tag >> 1, old->size, rule);
+	if (i == NONE)
+		return NONE;
+	chain = chain_at(c, i);
+	chain->copies += copy;
+	chain->reallocs += !copy;
+	chain->greatest = size > chain->greatest ? size : chain->greatest;
+	return i;
+}
+
+/* Innermost frame and its caller are the same. */
+static bool same_place(const struct stacks *s, uint32_t a, uint32_t b)
+{
+	if (a == b)
+		return a;
+	if (!s || !a || !b || a >= s->nodes || b >= s->nodes ||
+	    s->node[a].frame != s->node[b].frame)
+		return false;
+	a = s->node[a].parent;
+	b = s->node[b].parent;
+	return a && b && s->node[a].frame == s->node[b].frame;
+}
+
+static bool is_copy(const struct handed_out *last, const struct compile_old *old,
+		    const struct stacks *stacks)
+{
+	return last->valid && last->size > old->size && old->size &&
+	       last->size <= COPY_TIMES * old->size + COPY_MORE &&
+	       same_place(stacks, last->site, old->site);
+}
+
+void chains_collect(struct chains *c, const struct compile_call *call,
+		    const struct compile_old *old, uint64_t *tag, const struct stacks *stacks,
+		    chains_match *match, void *context)
+{
+	struct handed_out *last = array_at(&c->last, call->thread, sizeof(*last));
+	uint32_t i;
+
+	if (!last) {
+		c->failed = true;
+		return;
+	}
+	if (!old) {
+		*last = (struct handed_out){ c->births, call->size, call->site, true };
+		*tag = c->births++ << 1;
+		return;
+	}
+	if (call->addr) {
+		i = step(c, old, call->size, false, match(context, call->site));
+		*tag = i == NONE ? old->tag : (uint64_t)i << 1 | 1;
+	} else if (is_copy(last, old, stacks)) {
+		i = step(c, old, last->size, true, match(context, last->site));
+		if (i != NONE)
+			add_link(c, last->birth, i, false);
+	}
+	last->valid = false;
+}
+
+/* Copies alone are a chain if they are many and lead far; few may be chance. */
+static bool is_chain(const struct chain *c)
+{
+	return c->reallocs || (c->copies >= GROWTH_COPIES && c->greatest >= 2 * c->first);
+}
+
+static int by_birth(const void *a, const void *b)
+{
+	const struct chain_link *x = a, *y = b;
+
+	return (x->birth > y->birth) - (x->birth < y->birth);
+}
+
+void chains_sort(struct chains *c)
+{
+	struct chain_link *link = c->link.item;
+	size_t from, to = 0;
+
+	for (from = 0; from < c->link.count; from++)
+		if (is_chain(chain_at(c, link[from].chain)))
+			link[to++] = link[from];
+	c->link.count = to;
+	if (to)
+		qsort(link, to, sizeof(*link), by_birth);
+	c->births = 0;
+	c->next = 0;
+}
+
+/* ---- applying ---- */
+
+static bool apply_birth(struct chains *c, struct change_rule *rule, const struct compile_call *call,
+			uint64_t *tag, struct compile *to)
+{
+	const struct chain_link *link = (const struct chain_link *)c->link.item + c->next;
+	struct compile_call larger = *call;
+	struct chain *chain;
+
+	if (c->next == c->link.count || link->birth != c->births++)
+		return false;
+	c->next++;
+	chain = chain_at(c, link->chain);
+	*tag = tag_of(FATE_CHAINED, link->chain);
+	chain->live++;
+	rule += chain->rule;
+	if (!link->root) {
+		rule->steps++;
+		return true;
+	}
+	rule->blocks++;
+	rule->bytes += call->size;
+	larger.addr = own_address(0, link->chain);
+	larger.size = chain->greatest > chain->first ? chain->greatest : chain->first;
+	compile_emit(to, &larger);
+	return true;
+}
+
+bool chains_apply(struct chains *c, struct change_rule *rule, const struct compile_call *call,
+		  const struct compile_old *old, uint64_t *tag, struct compile *to)
+{
+	struct compile_call last;
+	struct chain *chain;
+
+	if (!old)
+		return apply_birth(c, rule, call, tag, to);
+	if (tag_fate(old->tag) != FATE_CHAINED)
+		return false;
+	chain = chain_at(c, (uint32_t)tag_number(old->tag));
+	rule += chain->rule;
+	if (call->addr) {
+		rule->steps++;
+		rule->copied += call->addr != call->old ? old->size : 0;
+		*tag = old->tag;
+		return true;
+	}
+	if (--chain->live) {
+		rule->copied += old->size;
+		return true;
+	}
+	last = free_call(call, own_address(0, tag_number(old->tag)));
+	last.has_touched = call->has_touched;
+	last.touched = call->touched;
+	compile_emit(to, &last);
+	return true;
+}
+
+void chains_release(struct chains *c)
+{
+	array_release(&c->chain);
+	array_release(&c->link);
+	array_release(&c->last);
+	free(c->to);
+	memset(c, 0, sizeof(*c));
+}
