@@ -151,9 +151,9 @@ struct mprof_play_summary {
 	uint64_t peak_bytes, peak_blocks;
 	uint64_t peak_op; /* after this op peak_bytes are alive, for the first time */
 	uint64_t left_bytes, left_blocks; /* alive at the end */
-	uint64_t remote_frees;		  /* by another thread than the one that allocated */
-	uint64_t recorded_ns;		  /* from the first event to the last */
-	uint64_t touched_blocks;	  /* TOUCH words */
+	uint64_t remote_frees; /* frees, reallocs: by another thread than the one that allocated */
+	uint64_t recorded_ns;  /* from the first event to the last */
+	uint64_t touched_blocks; /* TOUCH words */
 	/* Not played, or mended: */
 	uint64_t failed;	     /* calls that had failed in the program */
 	uint64_t unknown_frees;	     /* of blocks that were never seen: left out */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,11 +207,14 @@ int playback_compile(const char *path, const char *out, int fd, const struct pla
 		     struct playback_source *source, struct mprof_play_summary *sum)
 {
 	const struct import_format *format = import_recognise(path);
+	/* A limit on the size of files is an error of write() then, like a full disk. */
+	void (*limit)(int) = signal(SIGXFSZ, SIG_IGN);
 	int status;
 
 	*source = (struct playback_source){ .trace = NULL };
 	status = format ? from_record(path, format, out, fd, o, sum)
 			: from_trace(source, path, out, fd, o, sum);
+	signal(SIGXFSZ, limit);
 	if (status)
 		playback_source_release(source);
 	else if (!o->quiet)

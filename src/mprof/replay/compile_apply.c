@@ -200,6 +200,11 @@ static bool no_such_block(struct step *s, const struct compile_call *e)
 
 /* ---- calls; false: read again ---- */
 
+static inline void given_back(struct step *s, uint32_t slot)
+{
+	s->c->sum.remote_frees += s->c->block[slot].thread != (uint32_t)(s->t - s->c->thread);
+}
+
 static inline void put_address(struct compile *c, const struct compile_call *e, uint32_t slot)
 {
 	if (__builtin_expect(addresses_put(&c->addresses, e->addr, e->process, slot) < 0, 0))
@@ -236,8 +241,8 @@ static inline bool apply_free(struct step *s, const struct compile_call *e)
 		return no_such_block(s, e);
 	slot = a->slot;
 	addresses_take(&c->addresses, a);
+	given_back(s, slot);
 	played(s, MPROF_PLAY_FREE, e, slot, true);
-	c->sum.remote_frees += c->block[slot].thread != (uint32_t)(s->t - c->thread);
 	compile_slot_give(c, s->t, slot);
 	return true;
 }
@@ -277,6 +282,7 @@ static void restore(struct step *s, const struct compile_call *e)
 /* The realloc of a block that is known and is not in the table any more. */
 static void resize(struct step *s, const struct compile_call *e, uint32_t slot)
 {
+	given_back(s, slot);
 	if (e->addr) {
 		put_address(s->c, e, slot);
 		played(s, MPROF_PLAY_REALLOC, e, slot, true);

@@ -81,26 +81,55 @@ static int unnamed_beside(const char *path)
 	return fd;
 }
 
+/*
+ * The file gets a name when it is complete: until then it has none, or, where
+ * the file system knows no files without, a temporary one.
+ */
 static int open_beside(struct writer *w, const char *path, struct error *err)
 {
+	const char *slash = strrchr(path, '/');
+	char *directory = NULL;
 	struct stat st;
 
 	if (!stat(path, &st) && !S_ISREG(st.st_mode))
-		return fail(err, -EINVAL, "'%s' is not a regular file: a playback file is one",
+		return fail(err, -ENOTSUP, "'%s' is not a regular file: a playback file is one",
 			    path);
 	w->path = strdup(path);
-	if (!w->path || asprintf(&w->temporary, "%s.XXXXXX", path) < 0) {
-		w->temporary = NULL;
+	if (!w->path || asprintf(&w->temporary, "%s.XXXXXX", path) < 0 ||
+	    asprintf(&directory, "%.*s.", slash ? (int)(slash - path) + 1 : 0, path) < 0)
 		return fail(err, -ENOMEM, "no memory to write '%s'", path);
+	w->fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	free(directory);
+	if (w->fd < 0) {
+		w->fd = mkostemp(w->temporary, O_CLOEXEC);
+		w->named = w->fd >= 0;
 	}
-	w->fd = mkostemp(w->temporary, O_CLOEXEC);
 	if (w->fd < 0) {
 		int code = -errno;
 
-		free(w->temporary);
-		w->temporary = NULL;
 		return fail(err, code, "cannot write '%s': %s", path, strerror(-code));
 	}
+	return 0;
+}
+
+/* Under a name of its own first, since only rename() takes the place of another file. */
+static int name_it(struct writer *w)
+{
+	char self[64];
+	int tries;
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", w->fd);
+	for (tries = 0; !w->named; tries++) {
+		char *end = w->temporary + strlen(w->temporary) - 6;
+
+		snprintf(end, 7, "%06x", ((unsigned)getpid() * 64 + (unsigned)tries) & 0xffffff);
+		w->named = !linkat(AT_FDCWD, self, AT_FDCWD, w->temporary, AT_SYMLINK_FOLLOW);
+		if (!w->named && (errno != EEXIST || tries == 64))
+			return -errno;
+	}
+	if (rename(w->temporary, w->path) < 0)
+		return -errno;
+	w->named = false;
 	return 0;
 }
 
@@ -109,7 +138,7 @@ int writer_open(struct writer *w, const char *path, int fd, bool sites, struct e
 	int ret;
 
 	*w = (struct writer){
-		.fd = fd,
+		.fd = path ? -1 : fd,
 		.sites_fd = -1,
 		.check = MPROF_PLAY_CHECK_START,
 		.sites_check = MPROF_PLAY_CHECK_START,
@@ -135,10 +164,10 @@ void writer_release(struct writer *w)
 {
 	if (w->sites_fd >= 0)
 		close(w->sites_fd);
-	if (w->temporary) {
+	if (w->named)
 		unlink(w->temporary);
+	if (w->path && w->fd >= 0)
 		close(w->fd);
-	}
 	free(w->temporary);
 	free(w->path);
 	free(w->word);
@@ -288,14 +317,9 @@ int writer_finish(struct writer *w, struct mprof_playback_header *h,
 
 	if (write_rest(w, h, thread))
 		return fail(err, w->error, "cannot write '%s': %s", name, strerror(-w->error));
-	if (!w->temporary)
-		return 0;
-	if (rename(w->temporary, w->path) < 0) {
-		w->error = -errno;
+	if (w->path)
+		w->error = name_it(w);
+	if (w->error)
 		return fail(err, w->error, "cannot write '%s': %s", name, strerror(-w->error));
-	}
-	close(w->fd);
-	free(w->temporary);
-	w->temporary = NULL;
 	return 0;
 }

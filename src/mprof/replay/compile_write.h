@@ -29,6 +29,7 @@ struct writer {
 	int fd, sites_fd; /* sites_fd -1: no sites */
 	int error;
 	bool patched;
+	bool named;		/* `temporary` is the name of a file, and to be removed */
 	char *temporary, *path; /* NULL: only fd, which is the caller's */
 	uint64_t *word;		/* WRITER_WORDS */
 	uint32_t *site;		/* WRITER_SITES */
