@@ -25,7 +25,7 @@ enum moment_kind { AT_PEAK, AT_END, AT_OP, AT_TIME, AT_PERCENT };
 struct options {
 	const char *log, *output;
 	enum moment_kind kind;
-	bool at; /* --at was given */
+	const char *at; /* as --at was given; NULL */
 	uint64_t op, ns;
 	double percent;
 	struct picture_options picture;
@@ -72,7 +72,7 @@ static bool percent(const char *arg, double *value)
 
 static void set_at(struct options *o, const char *arg, struct argp_state *state)
 {
-	o->at = true;
+	o->at = arg;
 	if (!strcmp(arg, "peak"))
 		o->kind = AT_PEAK;
 	else if (!strcmp(arg, "end"))
@@ -299,9 +299,9 @@ static void describe(const struct work *w, char *text, size_t room)
 	static const char *const when[] = {
 		[AT_PEAK] = "the heap when most bytes were live",
 		[AT_END] = "the heap after the last call",
-		[AT_OP] = "the heap at one moment",
-		[AT_TIME] = "the heap at one moment",
-		[AT_PERCENT] = "the heap at one moment",
+		[AT_OP] = "the heap after %s calls",
+		[AT_TIME] = "the heap after %s",
+		[AT_PERCENT] = "the heap after %s of the calls",
 	};
 	static const char *const by[PICTURE_BY_COUNT] = {
 		[PICTURE_BY_OCCUPANCY] = "",
@@ -312,10 +312,12 @@ static void describe(const struct work *w, char *text, size_t room)
 		[PICTURE_BY_MODULE] = ", by the module that asked",
 	};
 	bool time = w->o->picture.layout == LAYOUT_TIME;
+	char moment[96];
 
+	snprintf(moment, sizeof(moment), when[w->o->kind], w->o->at);
 	snprintf(text, room, "%s%s%s%s",
-		 time ? "calls from left to right, addresses upward" : when[w->o->kind],
-		 by[w->o->picture.by], *w->films.note ? "; " : "", w->films.note);
+		 time ? "calls from left to right, addresses upward" : moment, by[w->o->picture.by],
+		 *w->films.note ? "; " : "", w->films.note);
 }
 
 static int write_picture(const struct work *w, const struct picture *p)

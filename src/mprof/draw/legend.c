@@ -111,10 +111,16 @@ static void put_scale(struct flow *f)
 {
 	const struct layout *l = &f->p->layout;
 	char text[256];
+	size_t pages;
+	int px;
 
-	if (f->p->o.layout == LAYOUT_TIME)
-		return;
-	if (l->kind == LAYOUT_HILBERT)
+	if (f->p->o.layout == LAYOUT_TIME) {
+		if (!f->draw) /* the scale is not known yet, but has a place here */
+			return;
+		picture_time_scale(f->p, &pages, &px);
+		snprintf(text, sizeof(text), "a row of %d pixel%s is %s", px, px == 1 ? "" : "s",
+			 words_bytes(pages * FILM_PAGE).s);
+	} else if (l->kind == LAYOUT_HILBERT)
 		snprintf(text, sizeof(text), "a square is %s, along Hilbert's curve",
 			 words_bytes((uint64_t)l->pages * FILM_PAGE).s);
 	else
@@ -130,7 +136,9 @@ static void put_occupancy(struct flow *f)
 	bool small = f->p->layout.px < PICTURE_PIN_FROM;
 
 	put_item(f, (struct item){ ITEM_RAMP, COLOUR_FULL, FULL_LEVELS,
-				   "live bytes in a page: few to all" });
+				   f->p->o.layout == LAYOUT_TIME
+				       ? "live bytes in resident pages: few to all"
+				       : "live bytes in a page: few to all" });
 	if (f->p->o.layout != LAYOUT_TIME)
 		put_item(f, (struct item){ small ? ITEM_SWATCH : ITEM_PIN,
 					   small ? COLOUR_PIN_FILL : COLOUR_FULL, 0,

@@ -62,6 +62,8 @@ void square_add(struct square *s, const struct film_cell *cell);
 uint8_t picture_colour(struct picture *p, const struct film *f, const struct square *s,
 		       uint64_t now, bool residency, bool *pin);
 
+/* LAYOUT_TIME: a row is so many pages and pixels, for all panels. */
+void picture_time_scale(const struct picture *p, size_t *pages, int *px);
 /* LAYOUT_TIME: all frames of a film in the box. */
 int picture_draw_time(struct picture *p, struct panel *a, struct box b, struct error *err);
 

@@ -25,19 +25,17 @@ struct plot {
 	bool residency;
 };
 
-/* One scale for all panels. */
-static void fit_rows(struct plot *t)
+void picture_time_scale(const struct picture *p, size_t *pages, int *px)
 {
-	size_t most = 1, i, cells;
+	size_t most = 1, height = (size_t)p->map_height, i, cells;
 
-	for (i = 0; i < t->p->panels; i++) {
-		cells = t->p->panel[i].film->units * FILM_UNIT_PAGES;
+	for (i = 0; i < p->panels; i++) {
+		cells = p->panel[i].film->units * FILM_UNIT_PAGES;
 		most = cells > most ? cells : most;
 	}
-	t->pages = (most + (size_t)t->b.height - 1) / (size_t)t->b.height;
-	t->px = t->b.height / (int)((most + t->pages - 1) / t->pages);
-	t->px = t->px > PX_MOST ? PX_MOST : t->px;
-	t->rows = (int)((t->a->film->units * FILM_UNIT_PAGES + t->pages - 1) / t->pages);
+	*pages = (most + height - 1) / height;
+	*px = (int)(height / ((most + *pages - 1) / *pages));
+	*px = *px > PX_MOST ? PX_MOST : *px;
 }
 
 static void colour_row(struct plot *t, int row, uint64_t now)
@@ -137,7 +135,8 @@ int picture_draw_time(struct picture *p, struct panel *a, struct box b, struct e
 	size_t rows;
 	int ret;
 
-	fit_rows(&t);
+	picture_time_scale(p, &t.pages, &t.px);
+	t.rows = (int)((a->film->units * FILM_UNIT_PAGES + t.pages - 1) / t.pages);
 	rows = (size_t)t.rows + 1;
 	t.colour = calloc(rows, 1);
 	t.stale = calloc(rows, sizeof(*t.stale));
