@@ -115,9 +115,9 @@ static void put_scale(struct flow *f)
 	int px;
 
 	if (f->p->o.layout == LAYOUT_TIME) {
-		if (!f->draw) /* the scale is not known yet, but has a place here */
-			return;
-		picture_time_scale(f->p, &pages, &px);
+		pages = 1, px = 1; /* for now: the map's height depends on the legend's */
+		if (f->draw)
+			picture_time_scale(f->p, &pages, &px);
 		snprintf(text, sizeof(text), "a row of %d pixel%s is %s", px, px == 1 ? "" : "s",
 			 words_bytes(pages * FILM_PAGE).s);
 	} else if (l->kind == LAYOUT_HILBERT)
