@@ -6,11 +6,13 @@
 #include <stdio.h>
 
 #include "cmd.h"
+#include "replay_change.h"
 #include "replay_run.h"
 
 struct options {
 	const char *path;
 	struct replay_cli cli;
+	struct change_cli change;
 	bool json;
 };
 
@@ -28,6 +30,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &o->cli;
+		state->child_inputs[1] = &o->change;
 		return 0;
 	case AS_JSON:
 		o->json = true;
@@ -48,6 +51,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = {
 	{ &replay_argp, 0, NULL, 0 },
+	{ &change_argp, 0, NULL, 0 },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -79,8 +83,11 @@ static int replay(struct options *o)
 {
 	struct error err = { "" };
 	struct replay_run run;
-	int status = replay_run_make(&run, o->path, &o->cli, NULL);
+	int status;
 
+	if (o->change.rules)
+		return change_run(o->path, &o->change, &o->cli, o->json);
+	status = replay_run_make(&run, o->path, &o->cli, NULL);
 	if (!status)
 		status = print(&run.answer, o->json, &err) ? cmd_error(STATUS_FOUND, "%s", err.text)
 							   : replay_run_status(&run);
@@ -97,5 +104,6 @@ int cmd_replay(int argc, char **argv)
 	if (!argp_parse(&argp, argc, argv, 0, NULL, &o))
 		status = replay(&o);
 	replay_cli_release(&o.cli);
+	change_cli_release(&o.change);
 	return status;
 }

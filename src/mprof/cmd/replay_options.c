@@ -112,12 +112,11 @@ static bool second_of(const char *arg, const char *option, const char *first, co
 	return one_of(arg, option, word, state) == 1;
 }
 
-static double speed_of(const char *arg, struct argp_state *state)
+static unsigned speed_of(const char *arg, struct argp_state *state)
 {
-	char *end;
-	double k = strtod(arg, &end);
+	unsigned k = number(arg, 1000000, "speed", state);
 
-	if (*end || end == arg || !(k > 0 && k <= 1e6))
+	if (!k)
 		argp_error(state, "'%s' is no speed: 1 is the program's, 10 ten times as fast",
 			   arg);
 	return k;

@@ -110,12 +110,17 @@ void replay_what(const struct replay_answer *a, struct sentences *w)
 
 /* ---- how ---- */
 
-static const char *threads_word(enum runs_mode m)
+static const char *threads_word(const struct replay_answer *a, enum runs_mode m)
 {
-	return m == RUNS_SERIAL ? "by one thread, in the recorded order"
-	       : m == RUNS_ORDERED
-		   ? "by as many threads as the program had, in the recorded order"
-		   : "by as many threads as the program had, each as fast as it can";
+	const bool paced = a->plan->speed;
+
+	if (m == RUNS_ORDERED)
+		return "by as many threads as the program had, in the recorded order";
+	if (m == RUNS_SERIAL)
+		return paced ? "by one thread, at the recorded times"
+			     : "by one thread, in the recorded order";
+	return paced ? "by as many threads as the program had, at the recorded times"
+		     : "by as many threads as the program had, each as fast as it can";
 }
 
 static const char *touch_word(const char *touch)
@@ -143,7 +148,7 @@ static void how_memory(const struct replay_answer *a, struct sentences *w)
 	sentence_add(w,
 		     "Memory: one run each, %s; %s. Peak memory is the most that the process had "
 		     "beyond its start, and what its allocator takes at the start (above glibc's).",
-		     threads_word(a->runs->memory_mode), touch_word(a->runs->touch));
+		     threads_word(a, a->runs->memory_mode), touch_word(a->runs->touch));
 }
 
 static void how_time(const struct replay_answer *a, struct sentences *w)
@@ -159,7 +164,7 @@ static void how_time(const struct replay_answer *a, struct sentences *w)
 	    w,
 	    "Time: %u runs each%s, in turn%s, %s. User and system time, without the %.1f ns a "
 	    "call that the runner itself takes; the median, and the median distance from it.",
-	    a->plan->reps, pinned, passes, threads_word(r->time_mode), r->null_ns.median);
+	    a->plan->reps, pinned, passes, threads_word(a, r->time_mode), r->null_ns.median);
 	sentence_add(w,
 		     "Times are told apart when they differ by more than %.3g times both distances "
 		     "together, by more than the control (%s once more, %.1f %% off) and by 1 %%.",
@@ -177,8 +182,8 @@ static void how_speed(const struct replay_answer *a, struct sentences *w)
 {
 	const double up = replay_speed_up(a);
 
-	if (a->plan->speed > 0 && a->runs->memory_mode != RUNS_ORDERED)
-		sentence_add(w, "Calls waited for their recorded time, %g times as fast.",
+	if (a->plan->speed && a->runs->memory_mode != RUNS_ORDERED)
+		sentence_add(w, "Calls waited for the recorded time divided by %u.",
 			     a->plan->speed);
 	else if (up >= FASTER)
 		sentence_add(
@@ -207,9 +212,19 @@ static void how_system(const struct replay_answer *a, struct sentences *w)
 			     *r->row[i].variant->so ? ", " : "", r->row[i].variant->so);
 }
 
+static void how_kept(const struct replay_answer *a, struct sentences *w)
+{
+	if (replay_waited(a))
+		sentence_add(w,
+			     "After freeing all, nobody calls the allocator for %.3g s: what gives "
+			     "memory back only when it is called keeps it.",
+			     replay_waited(a) / 1e3);
+}
+
 void replay_how(const struct replay_answer *a, struct sentences *w)
 {
 	how_memory(a, w);
+	how_kept(a, w);
 	if (a->verdict.timed)
 		how_time(a, w);
 	how_speed(a, w);

@@ -93,7 +93,7 @@ static json *played_json(const struct replay_answer *a)
 		add_i(o, "cpu", p->cpu);
 	else
 		add(o, "cpu", NULL);
-	add_ratio(o, "paced", p->speed);
+	add_n(o, "paced", p->speed);
 	add_ratio(o, "speed_up", replay_speed_up(a));
 	add_b(o, "keep", p->keep);
 	for (i = 0; i < p->drains && !p->keep; i++)

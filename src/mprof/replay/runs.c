@@ -34,7 +34,7 @@ static int64_t waiting_ms(const struct runs *r, const struct runs_plan *plan)
 {
 	int64_t ms = 0;
 
-	if (plan->speed > 0 && r->memory_mode != RUNS_ORDERED)
+	if (plan->speed && r->memory_mode != RUNS_ORDERED)
 		ms += (int64_t)((double)plan->head->sum.recorded_ns / 1e6 / plan->speed * 1.5);
 	return ms;
 }
@@ -209,7 +209,7 @@ static unsigned passes_for(const struct runs *r, const struct runs_plan *plan)
 	double ns;
 	size_t i;
 
-	if (r->time_mode != RUNS_SERIAL || plan->speed > 0)
+	if (r->time_mode != RUNS_SERIAL || plan->speed)
 		return 1;
 	for (i = 0; i < r->n; i++) {
 		ns = (double)played_ns(&r->row[i]);
@@ -223,7 +223,7 @@ static unsigned passes_for(const struct runs *r, const struct runs_plan *plan)
 	return 1;
 }
 
-static void choose(struct runs *r, const struct runs_plan *plan)
+void runs_choose(struct runs *r, const struct runs_plan *plan)
 {
 	const bool one = plan->head->threads <= 1;
 
@@ -233,7 +233,7 @@ static void choose(struct runs *r, const struct runs_plan *plan)
 	r->time_mode = one ? RUNS_SERIAL : plan->mode == RUNS_AUTO ? RUNS_THREADS : plan->mode;
 	r->memory_mode = r->time_mode;
 	/* Free threads make another peak each time. */
-	if (r->memory_mode == RUNS_THREADS && !(plan->speed > 0))
+	if (r->memory_mode == RUNS_THREADS && !plan->speed)
 		r->memory_mode = RUNS_ORDERED;
 	r->passes = 1;
 }
@@ -280,7 +280,7 @@ int runs_make(struct runs *r, const struct runs_plan *plan, const struct variant
 	}
 	for (i = 0; i < vs->n; i++)
 		r->row[i].variant = &vs->v[i];
-	choose(r, plan);
+	runs_choose(r, plan);
 	ret = make_all(r, waiting, plan, err);
 	free(waiting);
 	return ret;

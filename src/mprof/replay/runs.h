@@ -43,7 +43,7 @@ struct runs_plan {
 	const char *playback;
 	const struct mprof_playback_header *head;
 	enum runs_mode mode; /* AUTO: serial for one thread, else threads; memory then: ordered */
-	double speed;	     /* wait for the recorded time / speed; 0: do not; not in ordered */
+	unsigned speed;	     /* wait for the recorded time / speed; 0: do not; not in ordered */
 	const char *touch;   /* as in runner.h; NULL: recorded where it is, else page */
 	unsigned reps;	     /* 0: no time runs */
 	int cpu;	     /* -1: do not pin */
@@ -93,6 +93,8 @@ struct runs {
 int runs_make(struct runs *r, const struct runs_plan *plan, const struct variants *vs,
 	      struct error *err);
 void runs_release(struct runs *r);
+/* Fills in what the plan leaves open: modes and touch; one pass. */
+void runs_choose(struct runs *r, const struct runs_plan *plan);
 
 /* What a row needs in memory at most: peak above the baseline and start-up. */
 static inline uint64_t runs_peak(const struct runs_row *row)

@@ -39,13 +39,13 @@ static void common(struct runs_args *a, const struct runs_plan *p, const char *m
 	put(a, "mode=%s", mode);
 	put(a, "thp=%d", !p->no_huge);
 	/* Whoever waits for a time to come moves nothing meanwhile. */
-	put(a, "stall=%d", p->speed > 0 ? 0 : RUNS_STALL_S);
+	put(a, "stall=%d", p->speed ? 0 : RUNS_STALL_S);
 }
 
 static void paced(struct runs_args *a, const struct runs_plan *p, enum runs_mode mode)
 {
-	if (p->speed > 0 && mode != RUNS_ORDERED)
-		put(a, "speed=%g", p->speed);
+	if (p->speed && mode != RUNS_ORDERED)
+		put(a, "speed=%u", p->speed);
 }
 
 void runs_args_startup(struct runs_args *a, const struct runs_plan *p)

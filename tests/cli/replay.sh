@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+#
+# replay.sh - options of mprof replay and mprof compare, bad input, allocators
+# that fail, and the names of the answer.  Real runs: tests/replay.
+
+replayed_log() {
+	[ -f log ] || "$mprof" record -o log -- "$build/preload/threads" 1 20000 >/dev/null 2>&1
+}
+
+replay() { # ARGUMENTS...: quickly
+	replayed_log
+	run "$mprof" replay --quick log "$@"
+}
+
+test_replay_usage() {
+	local words
+	run "$mprof" replay
+	expect_status 2
+	expect_text err 'which recording?'
+	run "$mprof" compare
+	expect_status 2
+	expect_text err 'which recording?'
+	replayed_log
+	run "$mprof" replay log log
+	expect_status 2
+	while read -r words; do
+		# shellcheck disable=SC2086
+		run "$mprof" replay log $words
+		[ "$status" = 2 ] || bad "$words: exit status $status"
+		expect_lines out 0
+		grep -q '^mprof replay: .' err || bad "$words: $(head -c 300 err)"
+	done <<'END'
+--mode fast
+--touch all
+--speed 0
+--speed x
+--reps -1
+--reps 10001
+--cpu x
+--env drop
+--set NAME
+--drain 5,1
+--drain 1x
+--thp never
+--time-limit 0
+--process x
+--allocator nomalloc
+--allocator glibc[A]
+--allocator glibc,,glibc
+END
+}
+
+test_replay_bad_files() {
+	run "$mprof" replay nothing.log
+	expect_status 3
+	expect_one_line_error
+	expect_text err nothing.log
+	head -c 5000 /dev/urandom >noise
+	run "$mprof" replay noise
+	expect_status 3
+	expect_lines out 0
+	expect_text err noise
+	: >empty
+	run "$mprof" compare empty
+	expect_status 3
+	[ ! -e empty.html ] || bad 'a page of nothing'
+	replayed_log
+	run "$mprof" compare --quick -a glibc -o no/such/page.html log
+	expect_status 1
+	expect_text err no/such/page.html
+}
+
+# Every name of the answer is explained.
+test_replay_json_names() {
+	local name
+	replayed_log
+	run "$mprof" replay --reps 2 --drain 0.01 --json -a glibc,glibc[MALLOC_ARENA_MAX=1] log
+	expect_status 0
+	jq -r '[paths | map(select(type == "string")) | last] | unique[]' out >names
+	[ "$(wc -l <names)" -gt 90 ] || bad "only $(wc -l <names) names"
+	while read -r name; do
+		grep -qwF -e "$name" "$root/man/mprof-replay-json.md" || bad "'$name' is not explained"
+	done <names
+	expect_same version "$(json out '.allocators[0].version | length > 0')" true
+	expect_same set "$(json out '.allocators[1].environment[0]')" MALLOC_ARENA_MAX=1
+	expect_same reference "$(json out .reference)" glibc
+	expect_same command "$(json out '.program.command | endswith("threads 1 20000")')" true
+	expect_same drain "$(json out '.allocators[0].drain_rss_bytes | length')" 1
+	expect_same runs "$(json out '.allocators[1].time_runs')" 2
+}
+
+# What fails is one row, and the others go on.
+test_replay_failing_allocators() {
+	cat >bad.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+void *__libc_malloc(size_t n);
+static int calls;
+void *malloc(size_t n)
+{
+	const char *how = getenv("HOW");
+
+	if (++calls == 5000 && how)
+		switch (*how) {
+		case 'c':
+			abort();
+		case 'h':
+			for (;;)
+				pause();
+		case 'e':
+			if (write(2, "out of luck\n", 12))
+				_exit(7);
+		}
+	return __libc_malloc(n);
+}
+END
+	cc -shared -fPIC -O1 -o bad.so bad.c || return 1
+	printf 'int needed(void);\nvoid *f(void) { return needed; }\n' >lost.c
+	printf 'int needed(void) { return 1; }\n' >needed.c
+	cc -shared -fPIC -o libneeded.so needed.c
+	cc -shared -fPIC -o lost.so lost.c -L. -lneeded
+	rm libneeded.so
+	replay --no-heaps --time-limit 2s -a "crash=./bad.so[HOW=c],hang=./bad.so[HOW=h]" \
+		-a "exit=./bad.so[HOW=e],lost=./lost.so,fine=./bad.so,glibc"
+	expect_status 0
+	expect_text out 'crash could not be compared: it died of SIGABRT'
+	expect_text out 'hang could not be compared: it did not end within'
+	expect_text out 'exit could not be compared: it ended with status 7'
+	expect_text out 'out of luck'
+	expect_text out 'lost could not be compared'
+	expect_text out 'libneeded.so'
+	grep -qE '^  crash +failed' out || bad 'crash is not in the table'
+	grep -qE '^  fine +[0-9.]+ [KM]iB' out || bad 'fine was not played'
+	expect_no_text out 'fine could not'
+	replay --no-heaps -a "crash=./bad.so[HOW=c]"
+	expect_status 1
+	run "$mprof" compare --quick -a "crash=./bad.so[HOW=c],glibc" -o page.html log
+	expect_status 0
+	expect_text page.html 'crash could not be compared'
+}
+
+# What the dynamic linker leaves out with a warning would be glibc by another name.
+test_replay_cannot_be_preloaded() {
+	printf 'void f(void) {}\n' >half.c
+	cc -shared -fPIC -o half.so half.c
+	replay --no-heaps -a ./half.so
+	expect_status 0
+	printf '\x01' | dd of=half.so bs=1 seek=54 conv=notrunc 2>/dev/null # size of a program header
+	replay --no-heaps -a ./half.so,glibc
+	expect_text out 'half.so could not be compared'
+	expect_text out 'cannot be loaded'
+}
+
+test_replay_environment() {
+	replayed_log
+	MALLOC_ARENA_MAX=3 run "$mprof" replay --quick --no-heaps -a glibc log
+	expect_text out 'From the environment: MALLOC_ARENA_MAX=3'
+	MALLOC_ARENA_MAX=3 run "$mprof" replay --quick --no-heaps --env clear -a glibc log
+	expect_no_text out 'MALLOC_ARENA_MAX'
+	cat >tell.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((constructor)) static void tell(void)
+{
+	FILE *f = fopen(getenv("TELL"), "a");
+
+	fprintf(f, "%s %s %s\n", getenv("A") ?: "-", getenv("MALLOC_CONF") ?: "-",
+		getenv("MPROF_CONF") ?: "-");
+	fclose(f);
+}
+END
+	cc -shared -fPIC -o tell.so tell.c
+	TELL=$PWD/told MALLOC_CONF=x MPROF_CONF=y run "$mprof" replay --quick --no-heaps \
+		-a './tell.so[A={1,2}]' --set A=3 log
+	expect_status 0
+	expect_same 'what the runs saw' "$(sort -u told)" $'1 x -\n2 x -'
+	rm told
+	TELL=$PWD/told MALLOC_CONF=x run "$mprof" replay --quick --no-heaps --env clear \
+		-a ./tell.so --set A=3 log
+	expect_same 'what the runs saw' "$(sort -u told)" '3 - -'
+}
