@@ -25,7 +25,7 @@ function rgba(hex: string): number {
 	return (0xff000000 | (n & 0xff) << 16 | (n & 0xff00) | n >> 16) >>> 0;
 }
 
-/** Maps are dark here: hues that would not be seen on them are mixed with white. */
+/** A dark colour, mixed with white. */
 function lighter(hex: string): string {
 	const parts = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
 	const light = 0.3 * parts[0] + 0.59 * parts[1] + 0.11 * parts[2];
@@ -63,8 +63,11 @@ export class Colours {
 	private classes = new Map<Kind, Classes>();
 	private byOwner = new Map<string, Uint8Array>();
 
-	constructor(private data: MovieData, private films: Film[], private sites: Site[]) {
-		this.palette = { ...data.colours, classes: data.colours.classes.map(lighter) };
+	/** dark: is the theme?  Then hues that would not be seen are lighter. */
+	constructor(private data: MovieData, private films: Film[], private sites: Site[],
+		    dark: boolean) {
+		const { classes } = data.colours;
+		this.palette = { ...data.colours, classes: dark ? classes.map(lighter) : classes };
 		this.sizes = [...data.sizes, Infinity];
 		this.fill = ramp(this.palette.occupancy, PAGE + 1);
 		this.memory = Uint32Array.of(0, rgba(this.palette.mapped[0]),
@@ -87,12 +90,14 @@ export class Colours {
 	legend(kind: Kind): Legend {
 		const memory: Swatch[] = [];
 		if (this.data.films.some((f) => f.residency)) {
-			memory.push({ colour: this.palette.retained[0], label: "resident, nothing alive" });
+			memory.push({ colour: this.palette.retained[0], label: "resident, nothing live: kept" });
 			memory.push({ colour: this.palette.mapped[0], label: "mapped, not resident" });
 		}
+		const residency = this.data.films.every((f) => f.residency);
+		memory.push({ colour: "var(--mp-unit)", label: residency ? "not mapped" : "nothing live" });
 		if (kind === "occupancy")
-			return { title: "Part of the page that is alive",
-				ramp: { colours: this.palette.occupancy, from: "1 byte", to: "all of it" },
+			return { title: "Live bytes in a page",
+				ramp: { colours: this.palette.occupancy, from: "few", to: "all" },
 				swatches: memory };
 		const own = this.of(kind).legend;
 		return { ...own, swatches: own.swatches.concat(memory) };

@@ -68,6 +68,7 @@ function columns<K extends string>(raw: Uint8Array, names: readonly K[], rows: n
 
 export class Film {
 	readonly name: string;
+	readonly version: string; // of the allocator, which stands behind two blanks; or ""
 	readonly frames: number;
 	readonly now: Pages;
 	figures!: Figures;
@@ -85,7 +86,7 @@ export class Film {
 	weight!: Float64Array;
 
 	private constructor(readonly data: FilmData) {
-		this.name = data.name;
+		[this.name, this.version] = (data.name + "  ").split("  ");
 		this.frames = data.frames;
 		this.now = new Pages(data.pages);
 		this.hasBlocks = data.blocks !== undefined;

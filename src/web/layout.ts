@@ -15,6 +15,8 @@ export class Layout {
 	private page: number[] = [];
 	private cell: number[] = [];
 	private address: bigint[] = [];
+	/** Rows that stand for those that are left out. */
+	readonly gaps: number[] = [];
 
 	constructor(data: FilmData, readonly columns: number) {
 		const length = BigInt(columns * PAGE);
@@ -22,7 +24,9 @@ export class Layout {
 		for (const [text, pages] of data.spans) {
 			const address = BigInt("0x" + text), key = address / length;
 			if (last >= 0n && key !== last)
-				row += key === last + 1n ? 1 : 2;
+				row++;
+			if (last >= 0n && key > last + 1n)
+				this.gaps.push(row++);
 			const cell = row * columns + Number(address % length) / PAGE;
 			this.page.push(page);
 			this.cell.push(cell);

@@ -35,10 +35,11 @@ export class Panel {
 		this.colour = new Uint32Array(film.data.pages);
 		this.root = document.createElement("figure");
 		this.root.className = "mp-panel";
-		this.root.innerHTML = `<figcaption><span class="mp-name"><i></i><b></b></span>
+		this.root.innerHTML = `<figcaption><span class="mp-name"><i></i><b></b><em></em></span>
 			<span class="mp-figures"></span></figcaption><canvas tabindex="0"></canvas>`;
 		this.root.querySelector("i")!.style.background = colour;
 		this.root.querySelector("b")!.textContent = film.name;
+		this.root.querySelector("em")!.textContent = film.version;
 		this.figures = this.root.querySelector(".mp-figures")!;
 		this.canvas = this.root.querySelector("canvas")!;
 		this.canvas.setAttribute("role", "application");
@@ -91,6 +92,7 @@ export class Panel {
 		to.imageSmoothingEnabled = view.scale * ratio < 1;
 		to.drawImage(this.picture, view.x, view.y, this.layout.columns * view.scale,
 			this.layout.rows * view.scale);
+		this.drawGaps(to, view);
 		if (view.scale >= GRID)
 			this.drawGrid(to, view);
 		if (pins)
@@ -140,6 +142,13 @@ export class Panel {
 				left -= n * rows;
 			}
 		});
+	}
+
+	private drawGaps(to: CanvasRenderingContext2D, view: View): void {
+		to.fillStyle = getComputedStyle(this.canvas).getPropertyValue("--mp-gap");
+		for (const row of this.layout.gaps)
+			to.fillRect(view.x, Math.round(view.y + (row + 0.5) * view.scale),
+				this.layout.columns * view.scale, 1);
 	}
 
 	private drawGrid(to: CanvasRenderingContext2D, view: View): void {

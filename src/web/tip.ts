@@ -8,7 +8,7 @@ import { Layout } from "./layout";
 import { address, bytes, count, duration, percent } from "./words";
 
 const STATES: { [state: number]: string } = {
-	[State.ABSENT]: "no memory here",
+	[State.ABSENT]: "not mapped",
 	[State.MAPPED]: "mapped, not resident",
 	[State.RESIDENT]: "resident",
 	[State.UNKNOWN]: "",
@@ -30,10 +30,10 @@ export function facts(film: Film, layout: Layout, page: number, data: MovieData,
 	if (live[page]) {
 		const held = film.hasBlocks ? ` in ${count(blocks[page])} ` +
 			(blocks[page] === 1 ? "block" : "blocks") : "";
-		out.push({ name: "alive", text: `${count(live[page])} bytes${held}, ` +
+		out.push({ name: "live", text: `${count(live[page])} bytes${held}, ` +
 			`${percent(live[page], PAGE)} of the page` });
 	} else {
-		out.push({ name: "alive", text: "nothing" });
+		out.push({ name: "live", text: "nothing" });
 	}
 	if (film.data.residency && STATES[state[page]])
 		out.push({ name: "memory", text: STATES[state[page]] });

@@ -46,9 +46,9 @@ function expected(address, n) {
   const { from, live, blocks, top } = pageOf(address, n);
   const facts = { address: `0x${from.toString(16)} – 0x${(from + PAGE - 1).toString(16)}` };
   if (!live)
-    return { ...facts, alive: "nothing" };
+    return { ...facts, live: "nothing" };
   const part = 100 * live / PAGE;
-  facts.alive = `${count(live)} bytes in ${blocks} ${blocks === 1 ? "block" : "blocks"}, ` +
+  facts.live = `${count(live)} bytes in ${blocks} ${blocks === 1 ? "block" : "blocks"}, ` +
     `${part.toFixed(part < 9.95 ? 1 : 0)} % of the page`;
   facts["largest block"] = `${count(top.size)} bytes` +
     (top.size >= 10240 ? ` (${(top.size / 1024).toFixed(1)} KiB)` : "");
@@ -129,7 +129,7 @@ async function hoverAlive(page, panel = 0) {
     for (let x = box.width / 2 - 370; x < box.width / 2 + 380; x += 24) {
       await page.mouse.move(box.x + x, box.y + y);
       const facts = await shown(page);
-      if (facts && facts.alive !== "nothing")
+      if (facts && facts.live !== "nothing")
         return { facts, where: [x, y], box };
     }
   throw new Error("no page has anything alive");
@@ -153,7 +153,7 @@ const tests = {
     const about = await page.locator(".mp-about").textContent();
     assert.ok(about.startsWith(`${world.calls} calls · `), about);
     const kib = sum(alive(births), (b) => b.size) / 1024;
-    assert.ok(about.includes(`at most ${kib.toFixed(0)} KiB alive`), about);
+    assert.ok(about.includes(`at most ${kib.toFixed(0)} KiB live`), about);
     assert.match(await now(page), new RegExp(`^frame ${births} of ${world.calls} `), "the peak is shown first");
   },
 
@@ -164,7 +164,7 @@ const tests = {
       const k = sum(blocks, (b) => b.size) / 1024;
       const size = Number.isInteger(k) ? String(k) : k.toFixed(k < 10 ? 2 : k < 100 ? 1 : 0);
       assert.ok(said.startsWith(`frame ${n} of ${world.calls} · ${n} calls · `), said);
-      assert.ok(said.endsWith(` · ${size} KiB asked for in ${blocks.length} blocks`), `${n}: ${said}`);
+      assert.ok(said.endsWith(` · ${size} KiB live in ${blocks.length} blocks`), `${n}: ${said}`);
     }
   },
 
@@ -211,7 +211,7 @@ const tests = {
       const at = Number(facts.address.split(" ")[0]);
       same(facts, expected(at, births), key);
       assert.ok(Math.abs(at - Math.floor(address / PAGE) * PAGE) <= 2 * PAGE && by);
-      assert.ok((await page.locator(".mp-spoken").textContent()).includes(facts.alive), "spoken");
+      assert.ok((await page.locator(".mp-spoken").textContent()).includes(facts.live), "spoken");
     }
   },
 
@@ -316,7 +316,7 @@ const tests = {
     const pinned = [...new Set(world.blocks.map(([a]) => Math.floor(a / PAGE) * PAGE))]
       .find((a) => { const { live } = pageOf(a, world.calls); return live > 0 && live < 64; });
     const before = await page.locator(".mp-swatch").count();
-    await page.getByLabel("Pinned pages").check();
+    await page.getByLabel("Pins").check();
     await settle(page);
     assert.equal(await page.locator(".mp-swatch").count(), before + 1, "no word of it in the legend");
     if (pinned !== undefined)
@@ -369,7 +369,7 @@ const tests = {
     assert.match(await page.locator(".mp-about").textContent(), /played by one thread, touching each page/);
     await scrub(page, world.calls);
     const kib = sum(alive(world.calls), (b) => b.size) / 1024;
-    assert.ok((await now(page)).endsWith(`${kib.toFixed(0)} KiB asked for in ${alive(world.calls).length} blocks`), await now(page));
+    assert.ok((await now(page)).endsWith(`${kib.toFixed(0)} KiB live in ${alive(world.calls).length} blocks`), await now(page));
     const figures = await page.locator(".mp-figures").allTextContents();
     for (const text of figures)
       assert.match(text, /resident [0-9.]+ [KM]iB *kept empty [0-9.]+ ([KM]iB|bytes) *page use [0-9]+ %/);
@@ -406,7 +406,7 @@ const tests = {
     await scrub(page, births);
     const address = world.blocks[1][0] + PAGE;
     const facts = await find(page, address);
-    assert.equal(facts.alive, `${count(pageOf(address, births).live)} bytes, 100 % of the page`);
+    assert.equal(facts.live, `${count(pageOf(address, births).live)} bytes, 100 % of the page`);
     assert.deepEqual(page.problems, []);
     await page.close();
   },
