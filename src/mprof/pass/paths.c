@@ -245,6 +245,16 @@ static bool is_function(const char *pattern, const struct sym_line *line)
 	return !fnmatch(pattern, name, 0);
 }
 
+bool paths_has_function(const struct profile_path *path, const char *pattern)
+{
+	size_t i;
+
+	for (i = 0; i < path->count; i++)
+		if (is_function(pattern, path->line[i]))
+			return true;
+	return false;
+}
+
 static uint8_t mark_line(const struct profile_paths *t, const struct sym_line *line)
 {
 	uint8_t mark = 0;

@@ -52,6 +52,8 @@ const struct profile_path *paths_look(struct profile_paths *t, uint32_t stack);
 const struct profile_path *paths_keep(struct profile_paths *t, uint32_t stack);
 /* Do --function, --file and --module each match a line of it? */
 bool paths_match(struct profile_paths *t, const struct profile_path *path);
+/* Does a line of it match this pattern, as --function does? */
+bool paths_has_function(const struct profile_path *path, const char *pattern);
 /* Does it only pass on a request for memory? */
 bool paths_is_wrapper(const struct sym_line *line);
 /* Index of the innermost line that is no wrapper, else 0. */

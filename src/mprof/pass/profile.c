@@ -299,6 +299,13 @@ const struct sym_line *profile_leaf(struct profile *p, uint32_t stack,
 	return leaf ? leaf : last;
 }
 
+bool profile_has_function(struct profile *p, uint32_t stack, const char *function)
+{
+	const struct profile_path *path = stack ? profile_path_once(p, stack) : NULL;
+
+	return path && paths_has_function(path, function);
+}
+
 bool profile_suppresses(struct profile *p, uint32_t stack, uint64_t size_min, uint64_t size_max)
 {
 	const struct profile_path *path = paths_look(p->paths, stack);

@@ -113,6 +113,8 @@ int profile_names(struct profile *p, struct trace *t, const struct profile_optio
  * NULL: not known. */
 const struct sym_line *profile_leaf(struct profile *p, uint32_t stack,
 				    bool (*skip)(const struct sym_line *line));
+/* Has the stack a line of a function that matches the glob, as --function does? */
+bool profile_has_function(struct profile *p, uint32_t stack, const char *function);
 /* Are never freed blocks of these sizes from there suppressed? */
 bool profile_suppresses(struct profile *p, uint32_t stack, uint64_t size_min, uint64_t size_max);
 

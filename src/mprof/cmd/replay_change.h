@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * replay_change.h - `mprof replay LOG --drop-site F ...`: what a change of the
+ * program would save.
+ */
+#ifndef MPROF_CMD_REPLAY_CHANGE_H
+#define MPROF_CMD_REPLAY_CHANGE_H
+
+#include <argp.h>
+#include <stdbool.h>
+
+#include "../replay/change.h"
+#include "replay_options.h"
+
+#define CHANGE_KEYS 0x7000 /* the keys of this parser begin here */
+
+struct change_cli {
+	struct change_rule rule[CHANGE_RULES];
+	size_t rules;
+};
+
+/* A child of the command's parser, whose input is a struct change_cli. */
+extern const struct argp change_argp;
+
+/* Plays path as it is and changed, and prints the answer; the exit status. */
+int change_run(const char *path, struct change_cli *c, struct replay_cli *cli, bool as_json);
+void change_cli_release(struct change_cli *c);
+
+#endif
