@@ -3,6 +3,7 @@
 
 import glob
 import os
+import struct
 
 import harness
 import playback
@@ -544,6 +545,52 @@ def test_threads_are_gone(scratch):
         good(played, playback)
         assert played.err == "", (mode, played.err)
     assert play(path, preload=preload).err != "", "one thread flushes nothing"
+
+
+def words_of(path):
+    """ORDER of a playback file."""
+    with open(path, "rb") as file:
+        data = file.read()
+    offset, size = struct.unpack_from("<2Q", data, 40)
+    return [word for (word,) in struct.iter_unpack("<Q", data[offset:offset + size])]
+
+
+def recorded(scratch, path, *settings):
+    """What a run of the runner compiles to, recorded by libmprof."""
+    log, out = scratch + "/loop.log", scratch + "/loop.playback"
+    for argv in ([harness.MPROF, "record", "-o", log, "--", RUNNER, f"in={path}", "keep=1",
+                  *settings], [harness.MPROF, "sort", "-o", out, log]):
+        ran = harness.run(argv)
+        assert ran.status == 0, ran.err.decode()
+    return words_of(out)
+
+
+def calls_by_thread(words):
+    """(thread, operation, size) of each call, without the loader's: calloc and what frees that."""
+    thread, calls, loaders = 0, [], set()
+    for word in words:
+        op, slot = word & 15, word >> 32
+        if op == playback.SWITCH:
+            thread = slot
+        elif op == playback.CALLOC:
+            loaders.add(slot)
+        elif op == playback.FREE and slot in loaders:
+            loaders.remove(slot)
+        elif playback.MALLOC <= op <= playback.ALIGNED:
+            calls.append((thread, op, word >> 4 & (1 << 28) - 1))
+    return calls
+
+
+def test_closed_loop(scratch):
+    """A recorded replay compiles to what was played: to the word, slots and functions included."""
+    played = Playback(CHURN)
+    again = recorded(scratch, played.write(scratch + "/p"))
+    kept = (playback.END, playback.EXIT, playback.TIME)
+    assert [word for word in again if word & 15 not in kept] == played.order
+    for name in "ping_pong", "pipeline", "sink":
+        played = workload(name, CHECKED[name])
+        again = recorded(scratch, played.write(scratch + "/p"), "mode=ordered")
+        assert calls_by_thread(again) == calls_by_thread(played.order), name
 
 
 def test_five_thousand_threads(scratch):
