@@ -172,7 +172,7 @@ $(O)/gendoc: scripts/gendoc.c include/mprof/options.def include/mprof/modules.de
 		src/mprof/pass/values.def src/mprof/pass/by.def
 	$(call say,HOSTCC,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -Iinclude -Isrc/mprof -DMPROF_VERSION='"$(VERSION)"' -O1 -o $@ $<
-$(O)/man/%: man/%.in man/mprof-report-json.md $(O)/gendoc
+$(O)/man/%: man/%.in man/mprof-report-json.md man/mprof-replay-json.md $(O)/gendoc
 	$(call say,MAN,$@)
 	$(Q)mkdir -p $(@D) && $(O)/gendoc $< >$@
 $(O)/completions/%: completions/%.in $(O)/gendoc

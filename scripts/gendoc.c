@@ -5,7 +5,8 @@
  *
  * A filter run by make: copies the file it is given to stdout and replaces
  * @OPTIONS@ @MODES@ @INITS@ @UNWINDERS@ @FUNCTIONS@ @COMMANDS@ @VIEWS@ @VALUES@ @BY@
- * @FORMATS@ and @VERSION@, and a line @REPORT_JSON@ by the names in mprof-report-json.md beside it.
+ * @FORMATS@ and @VERSION@, and a line @REPORT_JSON@ or @REPLAY_JSON@ by the names in
+ * mprof-report-json.md or mprof-replay-json.md beside it.
  * What they become depends on the file: items of a list in a manual page (NAME.N.in),
  * words in a bash script (NAME.bash.in), 'word:help' in a zsh function.
  */
@@ -237,15 +238,14 @@ static void put_markdown_line(const char *line, int *table, int *gap)
 	*gap = !n ? *gap == 2 ? 2 : 1 : line[0] == '#' ? 2 : 0;
 }
 
-static int put_json_names(const char *beside)
+static int put_json_names(const char *beside, const char *file)
 {
 	char path[4096], line[4096];
 	const char *slash = strrchr(beside, '/');
 	int table = 0, gap = 2;
 	FILE *in;
 
-	snprintf(path, sizeof(path), "%.*smprof-report-json.md",
-		 (int)(slash ? slash + 1 - beside : 0), beside);
+	snprintf(path, sizeof(path), "%.*s%s", (int)(slash ? slash + 1 - beside : 0), beside, file);
 	in = fopen(path, "r");
 	if (!in) {
 		fprintf(stderr, "gendoc: %s cannot be read\n", path);
@@ -290,6 +290,7 @@ int main(int argc, char **argv)
 {
 	enum format format;
 	char line[4096];
+	int failed = 0;
 	FILE *in;
 
 	if (argc != 2 || !(in = fopen(argv[1], "r"))) {
@@ -298,11 +299,13 @@ int main(int argc, char **argv)
 	}
 	format = strstr(argv[1], ".bash.in") ? BASH : strstr(argv[1], "/_") ? ZSH : MDOC;
 	while (fgets(line, sizeof(line), in)) {
-		if (strcmp(line, "@REPORT_JSON@\n"))
+		if (!strcmp(line, "@REPORT_JSON@\n"))
+			failed |= put_json_names(argv[1], "mprof-report-json.md");
+		else if (!strcmp(line, "@REPLAY_JSON@\n"))
+			failed |= put_json_names(argv[1], "mprof-replay-json.md");
+		else
 			put_line(line, format);
-		else if (put_json_names(argv[1]))
-			return 1;
 	}
 	fclose(in);
-	return fflush(stdout) || ferror(stdout);
+	return failed || fflush(stdout) || ferror(stdout);
 }

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* replay_play.c - one playback in a process of its own: whose memory it counts, how it ends. */
+#include "suites.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "replay/play.h"
+
+#define MB (1u << 20)
+
+static struct variant glibc = { .name = (char *)"glibc", .so = (char *)"" };
+static struct error err;
+
+/* Sanitized builds have no runner beside them. */
+static bool have_runner(void)
+{
+	char *path = play_find(&err);
+
+	free(path);
+	return path != NULL;
+}
+
+/* The launcher's own memory, past and present, is none of the runner's. */
+START_TEST(test_memory_is_its_own)
+{
+	static const char *const args[] = { "mode=startup", NULL };
+	struct mprof_run_result small, large;
+	char *p;
+
+	if (!have_runner())
+		return;
+	ck_assert_msg(!play_result(&glibc, args, 20000, &small, &err), "%s", err.text);
+	p = mmap(NULL, 200 * MB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(p, MAP_FAILED);
+	memset(p, 1, 200 * MB);
+	ck_assert_msg(!play_result(&glibc, args, 20000, &large, &err), "%s", err.text);
+	munmap(p, 200 * MB);
+	ck_assert_uint_gt(large.start_hwm, 0);
+	ck_assert_uint_lt(large.start_hwm, 10 * MB);
+	ck_assert_uint_lt(large.start_hwm, small.start_hwm + MB);
+}
+END_TEST
+
+START_TEST(test_refusals)
+{
+	static const char *const nothing[] = { "in=/nowhere/file", NULL }, *const bad[] = {
+		"nonsense", NULL
+	};
+	struct mprof_run_result result;
+
+	if (!have_runner())
+		return;
+	ck_assert_int_lt(play_result(&glibc, nothing, 20000, &result, &err), 0);
+	ck_assert_ptr_nonnull(strstr(err.text, "/nowhere/file"));
+	ck_assert_int_lt(play_result(&glibc, bad, 20000, &result, &err), 0);
+	ck_assert_ptr_nonnull(strstr(err.text, "nonsense"));
+}
+END_TEST
+
+/* Nothing of ours is left open in it, and nothing of it in us. */
+START_TEST(test_descriptors)
+{
+	static const char *const args[] = { "mode=startup", NULL };
+	struct mprof_run_result result;
+	struct play p;
+	int before, after;
+
+	if (!have_runner())
+		return;
+	before = dup(0);
+	ck_assert_int_eq(play_start(&p, &glibc, args, 0, &err), 0);
+	/* Nobody reads to the end: it is stopped. */
+	ck_assert_int_eq(play_end(&p, &err), 0);
+	ck_assert_int_eq(p.fd, -1);
+	ck_assert_int_eq(play_result(&glibc, args, 0, &result, &err), 0);
+	close(before);
+	after = dup(0);
+	ck_assert_int_eq(after, before);
+	close(after);
+}
+END_TEST
+
+Suite *replay_play_suite(void)
+{
+	Suite *s = suite_create("replay_play");
+	TCase *t = tcase_create("a process of its own");
+
+	tcase_set_timeout(t, 60);
+	tcase_add_test(t, test_memory_is_its_own);
+	tcase_add_test(t, test_refusals);
+	tcase_add_test(t, test_descriptors);
+	suite_add_tcase(s, t);
+	return s;
+}
