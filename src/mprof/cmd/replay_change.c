@@ -80,7 +80,7 @@ static int open_as_it_is(struct both *b, const char *path, uint32_t process)
 
 	if (status)
 		return status;
-	if (!b->in[0].trace || trace_stacks(b->in[0].trace)->nodes < 2)
+	if (!b->in[0].trace || !trace_stacks(b->in[0].trace)->definitions)
 		return cmd_error(STATUS_FILE,
 				 "'%s' has no call stacks, so there are no functions to change; a "
 				 "trace of mprof record has",

@@ -185,9 +185,39 @@ void findings_command(const struct finding *f, const char *trace, FILE *out)
 	free(glob);
 }
 
+/* What the sentence proposes, as a change of the program. */
+static const struct {
+	const char *option, *more;
+} change[FINDING_KINDS] = {
+	[FINDING_HOT] = { "--pool-site", ",free-list" },
+	[FINDING_TEMPORARY] = { "--drop-site", "" },
+	[FINDING_GROWN] = { "--reserve-site", "" },
+};
+
+bool findings_proposes(const struct finding *f)
+{
+	return change[f->kind].option;
+}
+
+void findings_proof(const struct finding *f, const char *trace, FILE *out)
+{
+	char *glob = as_glob(f->line->function), *word = NULL;
+
+	if (glob && asprintf(&word, "%s%s", glob, change[f->kind].more) < 0)
+		word = NULL;
+	fprintf(out, "mprof replay %s ", change[f->kind].option);
+	findings_quote(word ? word : f->line->function, out);
+	fputs(*trace == '-' ? " ./" : " ", out);
+	findings_quote(trace, out);
+	free(word);
+	free(glob);
+}
+
 /* ---- JSON ---- */
 
-static json *written(const struct finding *f, const char *trace)
+enum part { PART_SENTENCE, PART_COMMAND, PART_PROOF };
+
+static json *written(const struct finding *f, const char *trace, enum part part)
 {
 	char *text = NULL;
 	size_t n;
@@ -196,8 +226,10 @@ static json *written(const struct finding *f, const char *trace)
 
 	if (!out)
 		return NULL;
-	if (trace)
+	if (part == PART_COMMAND)
 		findings_command(f, trace, out);
+	else if (part == PART_PROOF)
+		findings_proof(f, trace, out);
 	else
 		findings_sentence(f, out);
 	if (!fclose(out))
@@ -220,8 +252,9 @@ static json *finding_json(const struct analysis *a, const struct finding *f)
 	json *o = json_object_new_object();
 
 	add_s(o, "finding", kind_names[f->kind]);
-	add(o, "text", written(f, NULL));
-	add(o, "command", written(f, a->path));
+	add(o, "text", written(f, a->path, PART_SENTENCE));
+	add(o, "command", written(f, a->path, PART_COMMAND));
+	add(o, "proof", findings_proposes(f) ? written(f, a->path, PART_PROOF) : NULL);
 	figures_line_json(o, f->line, LINE_LINE);
 	add(o, "through", line_json(f->through));
 	add(o, "called_by", line_json(f->caller));

@@ -3,6 +3,7 @@
 #ifndef MPROF_OUT_FINDINGS_H
 #define MPROF_OUT_FINDINGS_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "../pass/findings.h"
@@ -11,6 +12,9 @@
 void findings_sentence(const struct finding *f, FILE *out);
 /* As it can be typed in a shell, the trace's path included. */
 void findings_command(const struct finding *f, const char *trace, FILE *out);
+/* Does it propose a change that mprof replay can play?  Then the command that does, as above. */
+bool findings_proposes(const struct finding *f);
+void findings_proof(const struct finding *f, const char *trace, FILE *out);
 /* A new array, the caller's; empty without findings. */
 json *findings_json(const struct analysis *a);
 

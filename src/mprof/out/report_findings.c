@@ -174,6 +174,11 @@ static void tell_stacks(const struct analysis *a, FILE *out)
 		fputs("\n      ", out);
 		findings_command(&f->item[i], a->path, out);
 		fputc('\n', out);
+		if (!findings_proposes(&f->item[i]))
+			continue;
+		fputs("      ", out);
+		findings_proof(&f->item[i], a->path, out);
+		fputs("  # what it would save\n", out);
 	}
 }
 
