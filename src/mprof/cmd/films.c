@@ -102,6 +102,27 @@ static int open_recorded(struct films *f, const char *path)
 	return STATUS_OK;
 }
 
+static void note_playing(struct films *f)
+{
+	static const struct {
+		const char *touch, *text;
+	} row[] = {
+		{ "none", "touching no block" },
+		{ "first", "touching the first bytes of a block" },
+		{ "page", "touching each page of a block" },
+		{ "full", "writing all of a block" },
+		{ "recorded", "touching what the program had touched" },
+	};
+	const char *touch = f->cli->touch ? f->cli->touch : "page";
+	bool ordered = f->cli->mode && !strcmp(f->cli->mode, "ordered");
+	size_t i = 0;
+
+	while (strcmp(row[i].touch, touch))
+		i++;
+	snprintf(f->note, sizeof(f->note), "played by %s, %s",
+		 ordered ? "all threads in the recorded order" : "one thread", row[i].text);
+}
+
 static int number_threads(struct films *f)
 {
 	const struct mprof_play_thread *t = playfile_threads(f->input.file);
@@ -133,9 +154,7 @@ static int open_played(struct films *f, const char *path)
 	f->trace = f->input.trace;
 	f->count = f->variants.n;
 	snprintf(f->title, sizeof(f->title), "%s", playfile_header(f->input.file)->program);
-	snprintf(f->note, sizeof(f->note), "played %s, touching %s of a block",
-		 f->cli->mode ? "by all threads in the recorded order" : "by one thread",
-		 f->cli->touch ? f->cli->touch : "each page");
+	note_playing(f);
 	return number_threads(f);
 }
 

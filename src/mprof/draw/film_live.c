@@ -55,6 +55,8 @@ static struct film_unit *unit_find(struct film_live *l, uint64_t key)
 
 	if (l->last < l->units && l->unit[l->last].key == key)
 		return &l->unit[l->last];
+	if (l->last + 1 < l->units && l->unit[l->last + 1].key == key) /* often met in order */
+		return &l->unit[++l->last];
 	if (!l->slots)
 		return NULL;
 	for (at = slot_of(l, key); l->slot[at]; at = (at + 1) & (l->slots - 1))
@@ -283,23 +285,26 @@ static void unit_residency(struct film *f, struct film_unit *u, uint16_t residen
 			touch_page(f, u, page);
 }
 
-static bool bit(const uint8_t *bits, uint64_t i)
+/* n of them, at most 16, from bit i on. */
+static uint16_t bits_at(const uint8_t *bits, uint64_t i, unsigned n)
 {
-	return bits[i / 8] >> (i % 8) & 1;
+	unsigned shift = i % 8, k;
+	uint32_t some = 0;
+
+	for (k = 0; k * 8 < shift + n; k++)
+		some |= (uint32_t)bits[i / 8 + k] << (8 * k);
+	return (uint16_t)(some >> shift & ((1u << n) - 1));
 }
 
 /* The pages of a range that lie in one unit; `from` is the first of them. */
 static void range_unit(struct film *f, const struct place_range *r, uint64_t from, unsigned pages)
 {
 	uint64_t key = (r->addr / FILM_PAGE + from) / FILM_UNIT_PAGES;
-	unsigned first = (unsigned)((r->addr / FILM_PAGE + from) % FILM_UNIT_PAGES), i;
-	uint16_t resident = 0, mapped = 0;
+	unsigned first = (unsigned)((r->addr / FILM_PAGE + from) % FILM_UNIT_PAGES);
+	uint16_t resident = (uint16_t)(bits_at(r->resident, from, pages) << first);
+	uint16_t mapped = (uint16_t)(((1u << pages) - 1) << first);
 	struct film_unit *u;
 
-	for (i = 0; i < pages; i++) {
-		mapped |= (uint16_t)(1u << (first + i));
-		resident |= (uint16_t)((unsigned)bit(r->resident, from + i) << (first + i));
-	}
 	u = resident ? unit_get(f, key) : unit_find(f->live, key);
 	f->live->now.resident_pages += (unsigned)__builtin_popcount(resident);
 	if (!u) {

@@ -20,33 +20,34 @@
 
 void square_add(struct square *s, const struct film_cell *cell)
 {
+	bool resident = cell->flags & FILM_RESIDENT;
+
 	s->pages++;
-	s->live_pages += cell->live > 0;
-	s->resident += !!(cell->flags & FILM_RESIDENT);
-	s->mapped += !!(cell->flags & FILM_MAPPED);
-	s->pinned += cell->live && cell->live < FILM_PIN_BYTES;
+	s->resident += resident;
+	s->mapped += cell->flags & FILM_MAPPED || cell->live;
+	if (!cell->live || (s->residency && !resident))
+		return;
+	s->live_pages++;
+	s->pinned += cell->live < FILM_PIN_BYTES;
 	s->live += cell->live;
 	if (!s->top || cell->live > s->top->live)
 		s->top = cell;
 }
 
 uint8_t picture_colour(struct picture *p, const struct film *f, const struct square *s,
-		       uint64_t now, bool residency, bool *pin)
+		       uint64_t now, bool *pin)
 {
-	unsigned pages = s->live_pages;
-
 	*pin = false;
 	if (!s->live) {
-		if (!residency)
+		if (!s->residency)
 			return COLOUR_UNKNOWN;
 		return s->resident ? COLOUR_RETAINED : s->mapped ? COLOUR_MAPPED : COLOUR_MAP;
 	}
 	if (p->o.by != PICTURE_BY_OCCUPANCY)
 		return classes_colour(&p->classes, s->top, now, f->ops);
-	if (residency && s->resident > pages)
-		pages = s->resident;
 	*pin = s->pinned == s->live_pages;
-	return palette_full(s->live, (uint64_t)pages * FILM_PAGE);
+	return palette_full(s->live,
+			    (uint64_t)(s->residency ? s->resident : s->live_pages) * FILM_PAGE);
 }
 
 static void draw_square(struct picture *p, int x, int y, uint8_t colour, bool pin)
@@ -92,7 +93,7 @@ static void draw_cells(struct picture *p, const struct panel *a, int left, int t
 	const struct film_frame *frame = &a->film->frame[a->cursor->frame];
 	size_t cells = a->film->units * FILM_UNIT_PAGES, i;
 	unsigned x = 0, y = 0, next_x, next_y;
-	struct square s = { .top = NULL };
+	struct square s = { .residency = frame->residency };
 	uint8_t colour;
 	bool pin;
 
@@ -100,9 +101,9 @@ static void draw_cells(struct picture *p, const struct panel *a, int left, int t
 		if (i < cells)
 			layout_place(&a->map, i, &next_x, &next_y);
 		if (s.pages && (i == cells || next_x != x || next_y != y)) {
-			colour = picture_colour(p, a->film, &s, frame->op, frame->residency, &pin);
+			colour = picture_colour(p, a->film, &s, frame->op, &pin);
 			draw_square(p, left + (int)x, top + (int)y, colour, pin);
-			s = (struct square){ .top = NULL };
+			s = (struct square){ .residency = frame->residency };
 		}
 		x = next_x;
 		y = next_y;

@@ -63,8 +63,11 @@ static void label_pages(struct lines *l, const struct film_frame *f)
 	char text[320];
 	int at;
 
-	at = snprintf(text, sizeof(text), "pages in use are %s full",
-		      words_percent(f->requested, f->live_pages * FILM_PAGE).s);
+	if (l->a->film->left_out)
+		at = snprintf(text, sizeof(text), "some of it lies too far off to be drawn");
+	else
+		at = snprintf(text, sizeof(text), "pages in use are %s full",
+			      words_percent(f->requested, f->live_pages * FILM_PAGE).s);
 	if (f->residency)
 		at += snprintf(text + at, sizeof(text) - (size_t)at, ", %s kept empty",
 			       words_bytes(f->retained_pages * FILM_PAGE).s);

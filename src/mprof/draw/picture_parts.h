@@ -51,8 +51,10 @@ void picture_draw_curves(struct picture *p, const struct panel *a, struct box b,
 /* The legend, as far down as it needs; returns its height.  draw: or only measure. */
 int picture_legend(struct picture *p, int top, bool draw);
 
-/* Several pages as one square. */
+/* Several pages as one square.  Live are those that cost memory: where residency is known, pages
+ * that are not resident hold nothing, whatever was asked for there. */
 struct square {
+	bool residency; /* set before the first */
 	unsigned pages, live_pages, resident, mapped, pinned;
 	uint64_t live;
 	const struct film_cell *top; /* with most live bytes */
@@ -60,7 +62,7 @@ struct square {
 void square_add(struct square *s, const struct film_cell *cell);
 /* Its colour; *pin: it is held by few bytes. */
 uint8_t picture_colour(struct picture *p, const struct film *f, const struct square *s,
-		       uint64_t now, bool residency, bool *pin);
+		       uint64_t now, bool *pin);
 
 /* LAYOUT_TIME: a row is so many pages and pixels, for all panels. */
 void picture_time_scale(const struct picture *p, size_t *pages, int *px);

@@ -42,7 +42,7 @@ static void colour_row(struct plot *t, int row, uint64_t now)
 {
 	const struct film *f = t->a->film;
 	size_t from = (size_t)row * t->pages, to = from + t->pages, i;
-	struct square s = { .top = NULL };
+	struct square s = { .residency = t->residency };
 	bool pin;
 
 	if (to > f->units * FILM_UNIT_PAGES)
@@ -50,7 +50,7 @@ static void colour_row(struct plot *t, int row, uint64_t now)
 	for (i = from; i < to; i++)
 		square_add(&s, &t->a->cursor->cell[i]);
 	t->ever[row] |= s.live > 0;
-	t->colour[row] = picture_colour(t->p, f, &s, now, t->residency, &pin);
+	t->colour[row] = picture_colour(t->p, f, &s, now, &pin);
 	if (!s.live && !t->residency && !t->ever[row])
 		t->colour[row] = COLOUR_MAP;
 	t->stale[row] = false;

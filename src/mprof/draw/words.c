@@ -70,6 +70,8 @@ struct words words_percent(uint64_t part, uint64_t of)
 {
 	struct words w = { "-" };
 
+	if (part && (double)part < 0.005 * (double)of)
+		return (struct words){ "< 1 %" };
 	if (of)
 		snprintf(w.s, sizeof(w.s), "%.0f %%", 100.0 * (double)part / (double)of);
 	return w;
