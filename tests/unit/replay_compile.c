@@ -234,6 +234,28 @@ START_TEST(threads_begin_and_end)
 }
 END_TEST
 
+START_TEST(the_creator_creates)
+{
+	played_start();
+	played_malloc(0x1000, 1);
+	compile_thread_begin(played.to, 3, 1);
+	played.thread = 2;
+	played_malloc(0x2000, 2);
+	played.thread = 3; /* thread 2 ran last, but has not made it */
+	played_malloc(0x3000, 3);
+	compile_thread_end(played.to, 2);
+	compile_thread_begin(played.to, 4, 2); /* which has ended */
+	played.thread = 4;
+	played_malloc(0x4000, 4);
+	played.thread = 5;
+	played_malloc(0x5000, 5);
+	played_finish();
+	order_is("m0:1 +1 T1 m1:2 T0 +2 T2 m2:3 T1 -1 T0 ~1 +3 T3 m3:4 +4 T4 m4:5 "
+		 "T0 -0 T2 -2 T3 -3 T4 -4 E");
+	played_release();
+}
+END_TEST
+
 START_TEST(a_thread_without_creator_is_the_last_ones)
 {
 	played_start();
@@ -255,6 +277,9 @@ END_TEST
 
 START_TEST(calls_behind_the_end_move_it)
 {
+	unsigned fillers;
+	const char *at;
+
 	played_start();
 	played_malloc(0x1000, 1);
 	played_malloc(0x1100, 1);
@@ -285,6 +310,11 @@ START_TEST(calls_behind_the_end_move_it)
 	}
 	played_finish();
 	ck_assert_uint_eq(playfile_threads(played.file)[1].calls, 81);
+	ck_assert_str_eq(strstr(played_order(), " T0"), " T0 -0 T1 -1 E");
+	/* Its end was moved so often and no more. */
+	for (fillers = 0, at = played_order(); (at = strstr(at, " t0 ")); at++)
+		fillers++;
+	ck_assert_uint_eq(fillers, 17);
 	ck_assert(played_plays(1));
 	played_release();
 }
@@ -525,6 +555,7 @@ Suite *replay_compile_suite(void)
 	tcase_add_test(c, touched_bytes_stand_behind_the_birth);
 	tcase_add_test(c, touched_bytes_of_a_birth_long_ago);
 	tcase_add_test(c, threads_begin_and_end);
+	tcase_add_test(c, the_creator_creates);
 	tcase_add_test(c, a_thread_without_creator_is_the_last_ones);
 	tcase_add_test(c, calls_behind_the_end_move_it);
 	tcase_add_test(c, what_another_thread_freed_rests);

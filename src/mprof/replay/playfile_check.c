@@ -16,7 +16,7 @@
 
 #define NOBODY UINT32_MAX
 
-enum thread_state { THREAD_NONE, THREAD_RUNS, THREAD_ENDED };
+enum thread_state { THREAD_NONE, THREAD_RUNS, THREAD_ENDED, THREAD_WAITED_FOR };
 
 struct check_slot {
 	uint64_t size;
@@ -219,7 +219,8 @@ static int check_thread(struct checker *c, uint64_t word)
 		break;
 	case MPROF_PLAY_GONE:
 		if (l->state != THREAD_ENDED)
-			return wrong(c, "a GONE of a thread that has not ended");
+			return wrong(c, "a GONE of a thread that has not ended, or a second one");
+		l->state = THREAD_WAITED_FOR;
 		break;
 	default:
 		if (index != c->thread || l->state != THREAD_RUNS)
@@ -282,7 +283,7 @@ static int check_end(struct checker *c)
 		return fail(c->err, -EBADMSG,
 			    "'%s': the header's sums are not those of section order", c->p->path);
 	for (i = 0; i < h->threads; i++)
-		if (c->lane[i].state != THREAD_ENDED || c->lane[i].calls != t[i].calls ||
+		if (c->lane[i].state < THREAD_ENDED || c->lane[i].calls != t[i].calls ||
 		    (h->threads > 1 && c->lane[i].at != c->lane[i].end))
 			return fail(c->err, -EBADMSG,
 				    "'%s': thread %" PRIu32 " does not end, or has not %" PRIu64

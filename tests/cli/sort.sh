@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+#
+# sort.sh - what mprof sort says.  Whether its files are right: tests/replay/test_sort.py.
+
+sorted_log() {
+	"$mprof" record -o log -- "$build/preload/threads" 2 1000 >/dev/null 2>&1
+}
+
+test_sort_text() {
+	sorted_log
+	run "$mprof" sort log
+	expect_status 0
+	expect_lines err 0
+	[ -f log.play ] || bad "no log.play"
+	expect_text out 'log.play: '
+	expect_text out ' malloc, '
+	expect_text out 'peak '
+	expect_text out 'left at the end '
+	expect_text out ' threads, '
+	expect_text out ' bytes a call; '
+	cp out first
+	run "$mprof" sort --check log.play
+	expect_status 0
+	cmp -s out first || bad "--check says otherwise: $(diff out first)"
+}
+
+test_sort_json_names() {
+	local name
+	sorted_log
+	run "$mprof" sort --json -o x.play log
+	expect_status 0
+	for name in $(python3 -c '
+import json, sys
+def names(o):
+    for k, v in (o.items() if isinstance(o, dict) else enumerate(o) if isinstance(o, list) else ()):
+        if isinstance(k, str):
+            yield k
+        yield from names(v)
+print(*sorted(set(names(json.load(sys.stdin)))))' <out); do
+		awk '/^\.Ss mprof sort --json/, /^\.S[hs] [^m]/' "$root/man/mprof.1.in" |
+			grep -qwF -e "$name" || bad "'$name' is not explained"
+	done
+	expect_text out '"unknown_frees"'
+}
+
+test_sort_takes_the_place_of_a_file() {
+	sorted_log
+	echo old >x.play
+	run "$mprof" sort log -o x.play
+	expect_status 0
+	run "$mprof" sort --check x.play
+	expect_status 0
+	[ "$(find . -name '*.play*' | wc -l)" = 1 ] || bad "left behind: $(ls)"
+}
+
+test_sort_says_what_is_missing() {
+	"$mprof" record --no-compress -o log -- "$build/preload/threads" 1 20000 >/dev/null 2>&1
+	# Without a chunk in its middle some blocks were never seen to be born.
+	python3 - <<'END'
+data = bytearray(open('log', 'rb').read())
+at = 65536 + (len(data) - 65536) // 2
+data[at:at + 50000] = bytes(50000)
+open('log', 'wb').write(data)
+END
+	run "$mprof" sort log
+	expect_status 0
+	expect_text err 'whose allocation was not recorded: left out'
+	expect_text err 'cannot be read: what follows is missing'
+	run "$mprof" sort --check log.play
+	expect_status 0
+}
