@@ -332,7 +332,7 @@ START_TEST(four_measures)
 	johnstone_add(&j, 0, 130 * mib);
 	johnstone_add(&j, 10 * mib, 0); /* not known */
 	johnstone_finish(&j);
-	ck_assert(j.known);
+	ck_assert(j.known && j.realized_known);
 	ck_assert_uint_eq(j.samples, 3);
 	ck_assert_double_eq_tol(j.average, (1.0 + 0.2 + 2.5) / 3, 1e-9);
 	ck_assert_double_eq_tol(j.at_live_peak, 0.2, 1e-9);
@@ -347,7 +347,13 @@ START_TEST(a_small_heap_has_no_measures)
 
 	johnstone_add(&j, 1000, 1 << 20);
 	johnstone_finish(&j);
-	ck_assert(!j.known);
+	ck_assert(!j.known && !j.realized_known);
+	/* A large one that is small when most is in memory. */
+	j = (struct johnstone){ .peak = 10 << 20 };
+	johnstone_add(&j, 10 << 20, 11 << 20);
+	johnstone_add(&j, 1 << 20, 12 << 20);
+	johnstone_finish(&j);
+	ck_assert(j.known && !j.realized_known);
 }
 END_TEST
 

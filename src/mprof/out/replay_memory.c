@@ -123,7 +123,8 @@ static int print_fragmentation(const struct replay_memory *r, FILE *out)
 	struct table t = TABLE("<Allocator", ">Average", ">Where most is live",
 			       ">Where most is in memory", ">Peak to peak");
 	const struct johnstone *j;
-	size_t i, n = 0;
+	size_t i, n = 0, unknown = 0;
+	int ret;
 
 	for (i = 0; i <= r->memories->n; i++) {
 		if (!memory_at(r, i) || !memory_at(r, i)->fragmentation.known)
@@ -132,7 +133,8 @@ static int print_fragmentation(const struct replay_memory *r, FILE *out)
 		table_cell(&t, "%s", memory_at(r, i)->title);
 		table_cell(&t, "%s", more(j->average).s);
 		table_cell(&t, "%s", more(j->at_live_peak).s);
-		table_cell(&t, "%s", more(j->at_memory_peak).s);
+		table_cell(&t, "%s", j->realized_known ? more(j->at_memory_peak).s : "-");
+		unknown += !j->realized_known;
 		table_cell(&t, "%s", more(j->of_peaks).s);
 		n++;
 	}
@@ -141,7 +143,11 @@ static int print_fragmentation(const struct replay_memory *r, FILE *out)
 	fputs("\nFragmentation: memory in use on top of what was asked for (Johnstone and Wilson's"
 	      " four measures)\n",
 	      out);
-	return table_print(&t, out);
+	ret = table_print(&t, out);
+	if (unknown)
+		fputs("  -: less than 4 MiB was live then, beside which any allocator looks bad.\n",
+		      out);
+	return ret;
 }
 
 /* ---- sentences ---- */

@@ -113,7 +113,10 @@ static json *fragmentation_json(const struct johnstone *j)
 	o = json_object_new_object();
 	add_ratio(o, "average", j->average);
 	add_ratio(o, "at_live_peak", j->at_live_peak);
-	add_ratio(o, "realized", j->at_memory_peak);
+	if (j->realized_known)
+		add_ratio(o, "realized", j->at_memory_peak);
+	else
+		add(o, "realized", NULL);
 	add_ratio(o, "peak_to_peak", j->of_peaks);
 	return o;
 }

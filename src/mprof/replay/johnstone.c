@@ -28,6 +28,7 @@ void johnstone_add(struct johnstone *j, uint64_t live, uint64_t memory)
 void johnstone_finish(struct johnstone *j)
 {
 	j->known = j->live_peak >= JOHNSTONE_LEAST && j->samples;
+	j->realized_known = j->known && j->memory_peak_live >= JOHNSTONE_LEAST;
 	j->average = j->samples ? j->sum / (double)j->samples : 0;
 	j->at_live_peak = more(j->live_peak_memory, j->live_peak);
 	j->at_memory_peak = more(j->memory_peak, j->memory_peak_live);

@@ -15,7 +15,8 @@
  *   4 of_peaks         greatest M / greatest R - 1; two moments, may look too good
  *
  * They have no meaning for a heap that is small beside what any allocator holds:
- * `known` is false below JOHNSTONE_LEAST.  Samples where R is less than a 64th of
+ * `known` is false below JOHNSTONE_LEAST; `realized_known` is, for 3 alone, when
+ * R is below it at that moment.  Samples where R is less than a 64th of
  * its peak are left out of 1, for they would be all of it.
  *
  * Threads: one at a time.  A zeroed struct with `peak` set is ready.
@@ -31,7 +32,7 @@
 struct johnstone {
 	uint64_t peak; /* the greatest R, known beforehand; 0: not known, no sample is left out */
 	double average, at_live_peak, at_memory_peak, of_peaks; /* 0.25: a quarter more */
-	bool known;
+	bool known, realized_known;
 	/* Of the samples: */
 	uint64_t samples, live_peak, live_peak_memory, memory_peak, memory_peak_live;
 	double sum;

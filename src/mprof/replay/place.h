@@ -24,7 +24,7 @@ struct place_block {
 	uint64_t usable;     /* at least size; = size where not known */
 	uint64_t op, ns;     /* of its birth; ns: recorded, since the first event */
 	uint32_t site;	     /* node of the trace's stacks, 0 not known */
-	uint32_t thread;     /* index */
+	uint32_t thread;     /* index; of the recorded run: its number - 1 */
 	uint32_t process;    /* index; 0 in a replay */
 	uint32_t slot;	     /* dense; no two live blocks have the same */
 };

@@ -240,6 +240,13 @@ static void begins(struct recorded *r, const struct place_block *from)
 	places_begin(&r->to, b);
 }
 
+static uint32_t thread_of(const struct recorded *r, const struct note *n)
+{
+	const uint32_t number = r->walk->heap.thread[n->thread].number;
+
+	return number ? number - 1 : 0;
+}
+
 static struct place_block block_of(const struct recorded *r, const struct event *e,
 				   const struct note *n)
 {
@@ -250,7 +257,7 @@ static struct place_block block_of(const struct recorded *r, const struct event 
 		.op = r->op,
 		.ns = ns_at(r, e->ticks),
 		.site = e->stack,
-		.thread = n->thread,
+		.thread = thread_of(r, n),
 	};
 }
 
