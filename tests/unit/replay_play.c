@@ -3,9 +3,11 @@
 #include "suites.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "replay/play.h"
@@ -84,6 +86,36 @@ START_TEST(test_descriptors)
 }
 END_TEST
 
+/* A result that waits for its reader is not late; one that does not come is. */
+START_TEST(test_limits)
+{
+	static const char *const args[] = { "mode=startup", NULL };
+	char fifo[64], in[80];
+	const char *const stuck[] = { in, NULL };
+	struct mprof_run_record r;
+	struct play p;
+
+	snprintf(fifo, sizeof(fifo), "/tmp/mprof-unit-%d", getpid());
+	snprintf(in, sizeof(in), "in=%s", fifo);
+	if (!have_runner())
+		return;
+	ck_assert_int_eq(play_start(&p, &glibc, args, 2000, &err), 0);
+	sleep(1);
+	p.until = 1;
+	ck_assert_int_eq(play_next(&p, &r, &err), 1);
+	ck_assert_int_eq(play_skip(&p, r.bytes, &err), 0);
+	ck_assert_int_eq(play_end(&p, &err), 0);
+	/* Nobody writes into the pipe that it opens. */
+	ck_assert_int_eq(mkfifo(fifo, 0600), 0);
+	ck_assert_int_eq(play_start(&p, &glibc, stuck, 2000, &err), 0);
+	p.until = 1;
+	ck_assert_int_eq(play_next(&p, &r, &err), -ETIMEDOUT);
+	ck_assert_int_eq(play_end(&p, &err), -ETIMEDOUT);
+	unlink(fifo);
+	ck_assert_ptr_nonnull(strstr(err.text, "did not end within 2 s"));
+}
+END_TEST
+
 Suite *replay_play_suite(void)
 {
 	Suite *s = suite_create("replay_play");
@@ -93,6 +125,7 @@ Suite *replay_play_suite(void)
 	tcase_add_test(t, test_memory_is_its_own);
 	tcase_add_test(t, test_refusals);
 	tcase_add_test(t, test_descriptors);
+	tcase_add_test(t, test_limits);
 	suite_add_tcase(s, t);
 	return s;
 }

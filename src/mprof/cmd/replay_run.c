@@ -94,13 +94,20 @@ static void find_names(struct replay_run *r)
 	r->answer.heaps.names = &r->profile;
 }
 
+static bool recorded_is_played(const struct replay_run *r, const struct replay_cli *cli)
+{
+	return cli->process != COMPILE_ALL &&
+	       !(playfile_header(r->in.file)->flags & MPROF_PLAY_CHANGED);
+}
+
 static int look_at_heaps(struct replay_run *r, const struct replay_cli *cli, struct error *err)
 {
 	const bool ordered = r->runs.memory_mode == RUNS_ORDERED;
 	struct line line = { .shown = false };
 	const struct memories_plan plan = {
 		.playback = r->in.path,
-		.trace = r->in.trace,
+		/* Of another heap than was played nothing is to be compared. */
+		.trace = recorded_is_played(r, cli) ? r->in.trace : NULL,
 		.process = cli->process,
 		.plan = { .at = PLACE_NOWHERE,
 			  .mode = ordered ? "ordered" : "serial",

@@ -181,6 +181,7 @@ static int broken(struct play *p, int code, const char *why, struct error *err)
 	return fail(err, code, "%s", why);
 }
 
+/* What is there already came in time, however late it is asked for. */
 static int wait_for_more(struct play *p, struct error *err)
 {
 	struct pollfd f = { .fd = p->fd, .events = POLLIN };
@@ -189,15 +190,17 @@ static int wait_for_more(struct play *p, struct error *err)
 	int n;
 
 	do {
-		left = p->until ? (p->until - now_ns()) / 1000000 : 0;
-		if (p->until && left <= 0) {
-			snprintf(why, sizeof(why), "did not end within %.3g s, and was stopped",
-				 (double)p->limit_ms / 1e3);
-			return broken(p, -ETIMEDOUT, why, err);
-		}
-		n = poll(&f, 1, !p->until ? -1 : left < 1000000 ? (int)left : 1000000);
-	} while (!n || (n < 0 && errno == EINTR));
-	return n < 0 ? broken(p, -errno, strerror(errno), err) : 0;
+		left = (p->until - now_ns()) / 1000000;
+		left = left < 0 ? 0 : left > 1000000 ? 1000000 : left;
+		n = poll(&f, 1, (int)left);
+	} while ((!n && left) || (n < 0 && errno == EINTR));
+	if (n > 0)
+		return 0;
+	if (n < 0)
+		return broken(p, -errno, strerror(errno), err);
+	snprintf(why, sizeof(why), "did not end within %.3g s, and was stopped",
+		 (double)p->limit_ms / 1e3);
+	return broken(p, -ETIMEDOUT, why, err);
 }
 
 /* How many of the bytes came before the end of the stream, or -errno. */
