@@ -32,16 +32,16 @@ static unsigned char resident[PIECE / PAGE + 1];
 static unsigned char bits[PIECE / PAGE / 8 + 8];
 static char text[1 << 16];
 
+static int digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 static const char *hex(const char *s, uintptr_t *v)
 {
-	for (*v = 0;; s++) {
-		if (*s >= '0' && *s <= '9')
-			*v = *v << 4 | (uintptr_t)(*s - '0');
-		else if (*s >= 'a' && *s <= 'f')
-			*v = *v << 4 | (uintptr_t)(*s - 'a' + 10);
-		else
-			return s;
-	}
+	for (*v = 0; digit(*s) >= 0; s++)
+		*v = *v << 4 | (uintptr_t)digit(*s);
+	return s;
 }
 
 static const char *skip_words(const char *s, int n)

@@ -20,8 +20,7 @@ static uint64_t buffer[ROOM];
 static struct {
 	struct player player;
 	struct stream stream;
-	const struct stops *stops;
-	size_t stop;
+	struct stops *stops;
 	order_play *play;
 	struct thread *gone; /* to be joined by the first thread */
 	uint64_t waits;
@@ -83,30 +82,6 @@ static bool word(struct thread *me, uint64_t w)
 	}
 }
 
-static const uint64_t *limit_here(void)
-{
-	const struct stream *in = &here.stream;
-	uint64_t words;
-
-	if (here.stop == here.stops->n)
-		return in->limit;
-	words = here.stops->at[here.stop].word - in->first;
-	return words < (uint64_t)(in->limit - in->buffer) ? in->buffer + words : in->limit;
-}
-
-/* Between two runs of words: false after the last word. */
-static bool between(void)
-{
-	struct stream *in = &here.stream;
-
-	if (here.stop < here.stops->n &&
-	    stream_index(in, in->at) == here.stops->at[here.stop].word) {
-		stop_tell(&here.stops->at[here.stop++]);
-		return true;
-	}
-	return stream_more(in);
-}
-
 /* False: ended by its EXIT; true: by the end of all. */
 static bool hold(struct thread *me)
 {
@@ -118,13 +93,13 @@ static bool hold(struct thread *me)
 			crowd_join(here.gone);
 			here.gone = NULL;
 		}
-		limit = limit_here();
+		limit = stream_halt(in, here.stops);
 		in->at = here.play(&here.player, in->at, limit);
 		if (in->at < limit) {
 			if (!word(me, *in->at++))
 				return false;
 		} else {
-			here.done = !between();
+			here.done = !stream_go_on(in, here.stops);
 		}
 	}
 	return true;
@@ -139,7 +114,7 @@ void ordered_begin(struct thread *me)
 	crowd_park(me);
 }
 
-void play_ordered(const struct order *order, const struct stops *stops, struct played *played)
+void play_ordered(const struct order *order, struct stops *stops, struct played *played)
 {
 	static struct notes notes;
 	struct usage begin, end;

@@ -3,6 +3,7 @@
  * plan.c - after which calls samples and frames are taken.
  */
 #include "call.h"
+#include "stream.h"
 
 /* The i-th of n equal distances, i from 1; beyond them nothing. */
 static uint64_t mark(uint64_t i, uint64_t n, uint64_t calls)
@@ -33,7 +34,7 @@ void plan_make(struct stops *stops, uint64_t calls)
 		if (set.at.value[i] > calls)
 			die(STATUS_USAGE, "at=%u: there are only %u calls", set.at.value[i], calls);
 	stops->at = own_map((set.samples + set.frames + set.at.n) * sizeof(*stops->at));
-	stops->n = 0;
+	stops->n = stops->told = 0;
 	for (;;) {
 		asked = next_asked(from);
 		op = least_of(asked, least_of(mark(sample, set.samples, calls),
@@ -61,4 +62,22 @@ void stop_tell(const struct stop *stop)
 	}
 	if (stop->frame)
 		frame_tell(stop->op);
+}
+
+const uint64_t *stream_halt(const struct stream *in, const struct stops *stops)
+{
+	uint64_t words;
+
+	if (stops->told == stops->n)
+		return in->limit;
+	words = stops->at[stops->told].word - in->first;
+	return words < (uint64_t)(in->limit - in->buffer) ? in->buffer + words : in->limit;
+}
+
+bool stream_go_on(struct stream *in, struct stops *stops)
+{
+	if (stops->told == stops->n || stream_index(in, in->at) != stops->at[stops->told].word)
+		return stream_more(in);
+	stop_tell(&stops->at[stops->told++]);
+	return true;
 }

@@ -69,7 +69,7 @@ struct stop {
 };
 struct stops {
 	struct stop *at;
-	size_t n;
+	size_t n, told; /* told: so many are done */
 };
 
 /* check.c, check_threads.c: die(STATUS_FILE) unless ORDER can be played; fills in the words of the
@@ -139,9 +139,9 @@ struct played {
 	uint64_t calls, failed, waits, late_ns;
 	uint64_t latency[3][MPROF_RUN_LATENCY]; /* as in the result */
 };
-void play_serial(const struct order *order, const struct stops *stops, struct played *played);
-void play_ordered(const struct order *order, const struct stops *stops, struct played *played);
-void play_threads(const struct order *order, const struct stops *stops, struct played *played);
+void play_serial(const struct order *order, struct stops *stops, struct played *played);
+void play_ordered(const struct order *order, struct stops *stops, struct played *played);
+void play_threads(const struct order *order, struct stops *stops, struct played *played);
 
 /* drain.c: the table of live blocks.  A slot has `stride` words; an address is in its first one. */
 extern uint64_t *table;

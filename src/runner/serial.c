@@ -12,23 +12,10 @@ static uint64_t buffer[ROOM];
 struct serial {
 	struct player player;
 	struct stream stream;
-	const struct stops *stops;
-	size_t stop;
+	struct stops *stops;
 	order_play *play;
 	struct played *played;
 };
-
-/* Up to where no stop is in the way. */
-static const uint64_t *limit_of(const struct serial *s)
-{
-	const struct stream *in = &s->stream;
-	uint64_t words;
-
-	if (s->stop == s->stops->n)
-		return in->limit;
-	words = s->stops->at[s->stop].word - in->first;
-	return words < (uint64_t)(in->limit - in->buffer) ? in->buffer + words : in->limit;
-}
 
 static void word_of_time(struct serial *s)
 {
@@ -42,45 +29,37 @@ static void word_of_time(struct serial *s)
 static bool step(struct serial *s)
 {
 	struct stream *in = &s->stream;
-	const uint64_t *limit = limit_of(s);
+	const uint64_t *limit = stream_halt(in, s->stops);
 
 	in->at = s->play(&s->player, in->at, limit);
-	if (in->at < limit)
-		word_of_time(s);
-	else if (s->stop < s->stops->n && stream_index(in, in->at) == s->stops->at[s->stop].word)
-		stop_tell(&s->stops->at[s->stop++]);
-	else
-		return stream_more(in);
+	if (in->at >= limit)
+		return stream_go_on(in, s->stops);
+	word_of_time(s);
 	return true;
 }
 
-static void play_once(struct serial *s, const struct order *order, bool last)
+static void play_once(struct serial *s, const struct order *order)
 {
-	static const struct stops none;
-	static struct stops all;
-
-	all = *s->stops;
-	if (!last)
-		s->stops = &none; /* only the last pass is looked at */
 	stream_open(&s->stream, buffer, ROOM, file.head.order.offset, order->words);
 	while (step(s))
 		;
-	s->stops = &all;
 }
 
-void play_serial(const struct order *order, const struct stops *stops, struct played *played)
+void play_serial(const struct order *order, struct stops *stops, struct played *played)
 {
 	static struct notes notes;
+	static struct stops none;
 	static struct serial s;
 	struct usage begin, end;
 
-	s = (struct serial){ .stops = stops, .play = order_choose(), .played = played };
+	s = (struct serial){ .play = order_choose(), .played = played };
 	s.player = (struct player){ .table = table, .notes = &notes };
 	s.player.ends = set.speed ? 1u << MPROF_PLAY_TIME : 0;
 	notes_start(&notes, 0);
 	for (uint64_t i = 1; i <= set.passes; i++) {
 		usage_now(&begin);
-		play_once(&s, order, i == set.passes);
+		s.stops = i < set.passes ? &none : stops; /* the last pass is looked at */
+		play_once(&s, order);
 		usage_now(&end);
 		usage_add(&played->used, &begin, &end);
 		played->calls += order->calls;

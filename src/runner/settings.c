@@ -136,6 +136,8 @@ static void agree(void)
 		bad("addresses=1", "not with mode=threads, which has no order of calls");
 	if (set.mode != MODE_SERIAL && set.passes != 1)
 		bad("passes=", "only with mode=serial or null");
+	if (set.passes != 1 && (set.addresses || set.speed))
+		bad("passes=", "not with addresses=1 or speed=");
 	if (set.null && (set.addresses || set.latency))
 		bad("null=1", "has no addresses and no latency");
 }

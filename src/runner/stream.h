@@ -26,6 +26,11 @@ void stream_open(struct stream *s, uint64_t *buffer, size_t room, uint64_t offse
 /* After `at` has reached `limit`: false at the end of the stream. */
 bool stream_more(struct stream *s);
 
+/* plan.c, for ORDER: where playing halts next, at the limit or at a stop before it; */
+const uint64_t *stream_halt(const struct stream *in, const struct stops *stops);
+/* and there: tells the stop, or reads more.  False at the end of the stream. */
+bool stream_go_on(struct stream *in, struct stops *stops);
+
 /* The number of the word at `p`. */
 static inline uint64_t stream_index(const struct stream *s, const uint64_t *p)
 {

@@ -106,17 +106,18 @@ static ALWAYS void death(struct thread *t, uint64_t word, uint64_t ext, const in
 
 static struct {
 	loop_play *play;
-	const struct stops *stops;
+	struct stops *stops;
 	uint64_t words, calls, played_words;
-	size_t stop;
-	pthread_mutex_t lock; /* of stop and of telling; of latency */
+	pthread_mutex_t lock; /* of stops and of telling; of latency */
 	uint64_t latency[CLASSES][MPROF_RUN_LATENCY];
 } all = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void tell_up_to(uint64_t op)
 {
-	while (all.stop < all.stops->n && all.stops->at[all.stop].op <= op)
-		stop_tell(&all.stops->at[all.stop++]);
+	struct stops *s = all.stops;
+
+	while (s->told < s->n && s->at[s->told].op <= op)
+		stop_tell(&s->at[s->told++]);
 }
 
 /* There is no order of calls here: as many words played, as many calls done. */
@@ -213,7 +214,7 @@ static void play_all(void)
 	tell_up_to(UINT64_MAX);
 }
 
-void play_threads(const struct order *order, const struct stops *stops, struct played *played)
+void play_threads(const struct order *order, struct stops *stops, struct played *played)
 {
 	struct usage begin, end;
 

@@ -368,6 +368,7 @@ REFUSED_SETTINGS = [
     ("mode=threads addresses=1", "not with mode=threads"),
     ("mode=ordered speed=1", "not with mode=ordered"),
     ("mode=threads passes=2", "only with mode=serial"),
+    ("passes=2 addresses=1", "not with addresses=1 or speed="),
     ("null=1 latency=7", "no latency"),
     ("at=100000000", "at=100000000: there are only"),
 ]
