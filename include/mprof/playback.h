@@ -173,6 +173,9 @@ enum mprof_play_flags {
 	MPROF_PLAY_HAS_TOUCH = 4,
 	MPROF_PLAY_CHANGED = 8, /* by a what-if: not what the program did */
 	MPROF_PLAY_CUT = 16,	/* the input ended in the middle */
+	/* The program had libstdc++, which some allocators bring with them: who compares what a
+	 * process needs before its first call must not count it twice. */
+	MPROF_PLAY_LIBSTDCXX = 32,
 };
 
 struct mprof_playback_header {

@@ -201,7 +201,7 @@ static void make_header(const struct compile *c, struct mprof_playback_header *h
 	h->header_bytes = MPROF_PLAY_PAGE;
 	h->slots = c->slots;
 	h->threads = c->begun;
-	h->flags = (c->last_ns > c->first_ns ? MPROF_PLAY_HAS_TIMES : 0) |
+	h->flags = c->options.flags | (c->last_ns > c->first_ns ? MPROF_PLAY_HAS_TIMES : 0) |
 		   (c->options.sites ? MPROF_PLAY_HAS_SITES : 0) |
 		   (c->sum.touched_blocks ? MPROF_PLAY_HAS_TOUCH : 0) |
 		   (c->changed ? MPROF_PLAY_CHANGED : 0) | (c->cut ? MPROF_PLAY_CUT : 0);

@@ -97,6 +97,7 @@ struct compile_options {
 	bool sites;	  /* calls have sites */
 	bool touch;	  /* calls may have has_touched */
 	const char *program, *source, *input; /* for the header; NULL: empty */
+	uint32_t flags;			      /* of MPROF_PLAY_*, what the source alone knows */
 	const uint8_t *run_id;		      /* 16 bytes of the trace, NULL: zeros */
 	const struct compile_change *change;  /* NULL: none */
 	/* compile_trace only: */

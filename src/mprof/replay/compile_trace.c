@@ -339,6 +339,19 @@ static bool may_have_touched(const struct trace *t)
 #endif
 }
 
+/* Its pool for exceptions is allocated by itself, so that it is in the stacks of every trace. */
+static bool had_libstdcxx(const struct trace *t)
+{
+	static const char prefix[] = "libstdc++.so.";
+	const struct stacks *s = trace_stacks(t);
+	size_t i;
+
+	for (i = 1; i < s->objects; i++)
+		if (!strncmp(base_name(s->object[i].path), prefix, sizeof(prefix) - 1))
+			return true;
+	return false;
+}
+
 static int choose(struct trace *t, uint32_t *process, struct error *err)
 {
 	struct compile_process *list;
@@ -415,6 +428,7 @@ int compile_trace(struct trace *t, const struct compile_options *options,
 	o.run_id = o.run_id ? o.run_id : trace_header(t)->run_id;
 	o.sites |= trace_stacks(t)->definitions > 0;
 	o.touch |= may_have_touched(t);
+	o.flags |= had_libstdcxx(t) ? MPROF_PLAY_LIBSTDCXX : 0;
 	f.page_size = trace_header(t)->page_size;
 	trace_rewind(t);
 	if (!ret)

@@ -103,19 +103,44 @@ static int startup_of(struct runs *r, const struct variant *v, const struct runs
 	return ret;
 }
 
+/* The same beside a library of the program's own ("": none). */
+static int startup_beside(struct runs *r, const struct variant *v, const char *library,
+			  const struct runs_plan *plan, uint64_t *bytes, struct error *err)
+{
+	struct variant both = *v;
+	int ret;
+
+	if (asprintf(&both.so, "%s%s%s", v->so, *v->so && *library ? ":" : "", library) < 0)
+		return fail(err, -ENOMEM, "no memory for a run");
+	ret = startup_of(r, &both, plan, bytes, err);
+	free(both.so);
+	return ret;
+}
+
+/* What the program has loaded already costs nothing more when an allocator needs it as well. */
+static const char *library_beside(const struct runs_plan *plan)
+{
+	return plan->head->flags & MPROF_PLAY_LIBSTDCXX ? "libstdc++.so.6" : "";
+}
+
 /* What fails here is not a variant's fault: the runner is not there, or cannot run. */
 static int make_startups(struct runs *r, const struct runs_plan *plan, struct error *err)
 {
 	static const struct variant glibc = { .name = (char *)"glibc", .so = (char *)"" };
+	const char *beside = library_beside(plan);
 	uint64_t floor, bytes;
 	struct runs_row *row;
 	size_t i;
-	int ret = startup_of(r, &glibc, plan, &floor, err);
+	int ret = startup_beside(r, &glibc, beside, plan, &floor, err);
 
+	if (ret && *beside) { /* recorded elsewhere: it is not here */
+		beside = "";
+		ret = startup_beside(r, &glibc, beside, plan, &floor, err);
+	}
 	for (i = 0; i < r->n && !ret; i++) {
 		row = &r->row[i];
 		runs_tell(r, plan, "start of", row->variant->name);
-		row->status = startup_of(r, row->variant, plan, &bytes, &row->why);
+		row->status = startup_beside(r, row->variant, beside, plan, &bytes, &row->why);
 		/* Of glibc itself the difference is noise. */
 		if (!row->status && (*row->variant->so || row->variant->envs))
 			row->startup = bytes > floor ? bytes - floor : 0;
