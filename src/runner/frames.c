@@ -109,6 +109,7 @@ static bool look(uintptr_t at, size_t bytes)
 {
 	bool any = false;
 
+	watch_moved(); /* a large heap takes its time */
 	memset(bits, 0, (bytes / PAGE + 63) / 64 * 8);
 	memset(resident, 0, bytes / page + 1);
 	mincore((void *)at, bytes,

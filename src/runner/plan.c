@@ -55,6 +55,7 @@ void stop_tell(const struct stop *stop)
 {
 	struct mprof_run_sample s;
 
+	watch_moved();
 	note_flush();
 	if (stop->sample) {
 		sample_now(&s, stop->op);

@@ -127,7 +127,8 @@ _Noreturn void die_errno(int status, const char *what, const char *name);
 /* watch.c: ends the process when nothing moves. */
 void watch_start(void);
 void watch_stop(void);
-extern uint64_t watch_moves; /* anybody who gets on adds to it, now and then */
+extern uint64_t watch_moves;   /* anybody who gets on adds to it, now and then */
+extern uint64_t watch_telling; /* so many wait for the reader of our records */
 static inline void watch_moved(void)
 {
 	__atomic_fetch_add(&watch_moves, 1, __ATOMIC_RELAXED);

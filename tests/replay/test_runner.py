@@ -490,6 +490,14 @@ def test_stall(scratch):
         assert played.kinds[-1] == "error"
 
 
+def test_slow_reader(scratch):
+    """A reader that takes its time is no stall."""
+    path = Playback("\n".join(churn(3500))).write(scratch + "/p")
+    ran = harness.run(["sh", "-c", f"{RUNNER} in={path} addresses=1 stall=1 | (sleep 2.5; cat)"])
+    played = Played(ran)
+    assert played.whole and played.kinds[-1] == "result", played.err
+
+
 def test_other_allocators(scratch):
     """Those that are installed play everything; usable sizes are their own."""
     playback, missing = workload("pipeline"), []
