@@ -14,7 +14,7 @@
 #include "profile_options.h"
 
 #define REPLAY_REPS  7
-#define REPLAY_QUICK 3
+#define REPLAY_QUICK 5
 #define REPLAY_KEYS  0x6000 /* the keys of this parser begin here */
 
 struct replay_cli {

@@ -71,6 +71,7 @@ static void left_out(const struct mprof_play_summary *s, struct sentences *w)
 		{ offsetof(struct mprof_play_summary, inherited_frees),
 		  "frees of a parent's blocks" },
 		{ offsetof(struct mprof_play_summary, double_allocations), "frees not recorded" },
+		{ offsetof(struct mprof_play_summary, swept), "blocks that went with exec" },
 		{ offsetof(struct mprof_play_summary, failed), "calls that had failed" },
 	};
 	char text[400] = "";

@@ -51,6 +51,7 @@ static json *problems_json(const struct mprof_playback_header *h)
 	add_n(o, "inherited_frees", s->inherited_frees);
 	add_n(o, "double_allocations", s->double_allocations);
 	add_n(o, "failed_calls", s->failed);
+	add_n(o, "swept_blocks", s->swept);
 	add_b(o, "cut", h->flags & MPROF_PLAY_CUT);
 	return o;
 }
