@@ -4,7 +4,8 @@
 Real: the greatest resident set of the program itself with each allocator
 preloaded.  Replay: one trace, recorded under glibc, played on each; its peak
 above the runner's baseline, plus what a process needs with this allocator
-before it asks for anything.  Both are compared as differences between two
+before it asks for anything (beside libstdc++, if the program has it: some
+allocators bring it with them).  Both are compared as differences between two
 allocators, so that the program's own code and data do not matter.
 
 A pair of allocators is resolvable where the real peaks differ by more than
@@ -49,7 +50,7 @@ class Program:
         self.log = os.path.join(workload.where, "bench.log")
         self.path = os.path.join(workload.where, "bench.playback")
         self.real, self.spread, self.faults, self.cpu = {}, {}, {}, {}
-        self.played, self.predicted, self.start = {}, {}, {}
+        self.played, self.predicted = {}, {}
 
     def preload(self, name):
         """What makes `name` the allocator, also where the program brings one of its own."""
@@ -74,13 +75,14 @@ class Program:
         return self.workload.run(launch)
 
     def compile(self, under=BASE):
-        replays.record(self.workload, self.log, self.preload(under), touched=True)
+        replays.record(self.workload, self.log, self.preload(under), touched=True, stacks=True)
         self.compiled = replays.compile_trace(self.log, self.path)
         os.unlink(self.log)
         return self.compiled
 
-    def play(self, start, **keys):
-        """Fills `predicted`; start: bytes by allocator."""
+    def play(self, starts, **keys):
+        """Fills `predicted`; starts: of start_ups()."""
+        start = starts[self.compiled.with_libstdcxx]
         for name in self.real:
             measure.progress("replay: %s played on %s" % (self.name, name))
             self.played[name] = replays.play(self.path, self.found[name], **keys)
@@ -135,15 +137,15 @@ def program_table(programs, names):
     measure.table(
         "Replay: peak resident set, difference to glibc in MB, real / replayed",
         ["program", "calls", "heap MB", "glibc MB"] + [n for n in names if n != BASE], rows,
-        ["heap: most bytes asked for that were alive at once.  Replayed: serial, touch=page, "
+        ["heap: most bytes asked for that were alive at once.  Replayed: ordered, touch=page, "
          "with the allocator's start-up."])
 
 
-def start_ups(found):
-    start = {name: replays.start_up(path) for name, path in found.items()}
+def start_table(starts):
+    rows = [[what] + ["%.0f" % ((start[n] - start[BASE]) / 1024) for n in start]
+            for what, start in zip(("without", "with"), starts)]
     measure.table("Replay: start-up, KB resident before the first call, above glibc's",
-                  list(start), [["%.0f" % ((start[n] - start[BASE]) / 1024) for n in start]])
-    return start
+                  ["program with libstdc++"] + list(starts[0]), rows)
 
 
 def make_programs(where, quick, rows):
@@ -170,7 +172,7 @@ def measured(workload, found, where, quick):
     return program
 
 
-def fault_table(programs, start, found):
+def fault_table(programs, found):
     """Faults of the real run and of replays; a process needs some before the first call."""
     rows = []
     for p in programs:
@@ -192,13 +194,14 @@ def main(where, quick):
         measure.skipped("replay", why)
         return []
     found = replays.allocators()
-    start = start_ups(found)
+    starts = replays.start_ups(found)
+    start_table(starts)
     programs = [p for p in (measured(w, found, where, quick)
                             for w in make_programs(where, quick, heaps.ALL)) if p]
     rows = []
     for touch in ("none", "first", "full", "recorded", "page"):
         for p in programs:
-            p.play(start, mode="serial", touch=touch)
+            p.play(starts, mode="ordered", touch=touch)
         rows.append(score_row(touch, score(programs)))
     measure.progress("")
     if programs:
@@ -209,5 +212,5 @@ def main(where, quick):
                           "2 % in reality.  Error: of the difference to glibc, in % of the heap."])
         for pair in score(programs)[5]:
             print("\nwrong: " + pair.describe())
-        fault_table(programs, start, found)
+        fault_table(programs, found)
     return []

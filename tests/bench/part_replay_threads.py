@@ -72,16 +72,16 @@ def main(where, quick):
         measure.skipped("replay-threads", why)
         return []
     found = replays.allocators()
-    start = {name: replays.start_up(path) for name, path in found.items()}
+    start = replays.start_ups(found)[0]
     rows = peers.THREADS[:3] if quick else peers.THREADS
     programs = [p for p in (measured(w, found, where, quick)
                             for w in part_replay.make_programs(where, quick, rows)) if p]
-    ordered = {p.name: p.play_all(p.path, mode="ordered") for p in programs}
-    free = {p.name: p.play_all(p.path, mode="threads") for p in programs}
+    ordered = {p.name: p.play_all(p.path, mode="ordered", touch="recorded") for p in programs}
+    free = {p.name: p.play_all(p.path, mode="threads", touch="recorded") for p in programs}
     lost = {}
     for p in programs:
         replays.without_edges(p.path, p.path + ".edges")
-        lost[p.name] = p.play_all(p.path + ".edges", mode="ordered")
+        lost[p.name] = p.play_all(p.path + ".edges", mode="ordered", touch="recorded")
     names = list(found)
     show("Replay: peak of programs with threads, MB really and what `ordered` is away from it",
          programs, start, names, ordered,

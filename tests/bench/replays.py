@@ -9,16 +9,20 @@ is one line of the output.
 import ctypes.util
 import os
 import re
+import statistics
 import struct
 import subprocess
+import threading
 
 import measure
 from measure import Failed
 
+PLAY_SECONDS_MAX = 120
 RUNNER = os.path.join(measure.BUILD, "mprof_replay")
 SONAMES = (("jemalloc", r"libjemalloc\.so\.\d+"), ("mimalloc", r"libmimalloc\.so\.[\d.]+"),
            ("tcmalloc", r"libtcmalloc_minimal\.so\.\d+"), ("tbb", r"libtbbmalloc_proxy\.so\.\d+"))
 LIBC = ctypes.util.find_library("c")
+LIBSTDCXX = ctypes.util.find_library("stdc++") or ""
 
 HEAD = struct.Struct("<IIQ")
 ADDRESSES, SAMPLE, FRAME, RESULT, ERROR = range(1, 6)
@@ -102,6 +106,8 @@ def play(path, preload="", env=(), **keys):
     process = subprocess.Popen(words, pass_fds=[end], stderr=subprocess.PIPE,
                                env=measure.clean_environment(variables))
     os.close(end)
+    late = threading.Timer(PLAY_SECONDS_MAX, process.kill)
+    late.start()
     with os.fdopen(inner, "rb") as stream, process:
         try:
             return Play(stream)
@@ -109,11 +115,23 @@ def play(path, preload="", env=(), **keys):
             process.kill()
             said = process.stderr.read().decode(errors="replace").strip().splitlines()
             raise Failed("%s%s" % (why, ": " + said[0] if said else "")) from None
+        finally:
+            late.cancel()
 
 
-def start_up(preload="", env=()):
-    """Bytes that a program which does nothing needs with this allocator."""
-    return play(None, preload, env, mode="startup").start_hwm
+def start_up(preload="", beside=""):
+    """Bytes that a program which does nothing needs with this allocator.
+
+    beside: a library that the program has anyway, and that some allocators bring too.
+    """
+    words = ":".join(word for word in (preload, beside) if word)
+    return statistics.median(play(None, words, mode="startup").start_hwm for _ in range(5))
+
+
+def start_ups(found):
+    """Bytes by allocator: for a program without libstdc++, and for one with it."""
+    return [{name: start_up(path, beside) for name, path in found.items()}
+            for beside in ("", LIBSTDCXX)]
 
 
 def mprof(*words, **how):
@@ -129,11 +147,13 @@ def compile_trace(log, out, *options):
     return Playback(out)
 
 
-def record(workload, log, preload="", touched=False):
-    """A trace of one run; stacks are of no use here."""
-    prefix = [measure.MPROF, "record", "--unwind=none", "-o", log]
+def record(workload, log, preload="", touched=False, stacks=False):
+    """A trace of one run.  stacks: they tell whether the program had libstdc++."""
+    prefix = [measure.MPROF, "record", "-o", log]
     if touched:
         prefix.append("--touched")
+    if not stacks:
+        prefix.append("--unwind=none")
     if preload:
         prefix += ["--allocator=" + preload]
     workload.run(measure.Launch(prefix=prefix + ["--"], files=[log]))
@@ -150,6 +170,7 @@ class Playback:
         self.slots, self.threads, self.flags = field[4], field[5], field[6]
         self.order, self.thread, self.streams, self.sites = (
             field[7 + 3 * i:9 + 3 * i] for i in range(4))
+        self.with_libstdcxx = bool(self.flags & 32)
         self.calls = field[19]
         self.by_op = dict(zip(OPS[:6], field[20:26]))
         (self.asked_bytes, self.peak_bytes, self.peak_blocks, self.peak_op, self.left_bytes,
