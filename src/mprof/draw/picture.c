@@ -255,8 +255,9 @@ static int place_down(struct picture *p, struct error *err)
 
 	room = (height - TITLE_HEIGHT - 2 * PICTURE_MARGIN - legend) / rows - rest;
 	if (room < 40 || p->panel_width - p->axis < 64)
-		return fail(err, -EINVAL, "%d by %d pixels are too few for %zu heaps", p->o.width,
-			    height, p->panels);
+		return fail(err, -EINVAL,
+			    "%d by %d pixels leave no room for a map: give a larger --size",
+			    p->o.width, height);
 	p->map_top = picture_label_height();
 	p->map_height = room;
 	if (p->o.layout != LAYOUT_TIME) {
