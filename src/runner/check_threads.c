@@ -39,6 +39,12 @@ static void begin(struct walk *w, uint32_t thread)
 	w->active[w->active_n++] = thread;
 }
 
+/* The generation that a call leaves behind. */
+static ALWAYS uint64_t after(uint64_t generation, unsigned op)
+{
+	return (generation + (op == MPROF_PLAY_FREE ? -1u : 3 - (generation & 1))) & 0x7fff;
+}
+
 /* False: not yet. */
 static bool call(struct walk *w, uint64_t word, uint64_t ext)
 {
@@ -59,7 +65,7 @@ static bool call(struct walk *w, uint64_t word, uint64_t ext)
 			     : "frees a slot that holds no block");
 	if (op == MPROF_PLAY_ALIGNED && !ext)
 		bad(w, "ALIGNED without the word that says how");
-	p->generation = (p->generation + (op == MPROF_PLAY_FREE ? -1u : alive ? 2 : 3)) & 0x7fff;
+	p->generation = after(p->generation, op);
 	p->last = w->me + 1;
 	w->one[w->me].calls++;
 	return true;
@@ -130,14 +136,41 @@ static bool check_word(struct walk *w, struct one *t)
 	}
 }
 
+/* Calls without an EXT, which wait for nobody, up to what is not such a one, or is not right. */
+static void check_plain(struct walk *w, struct one *t)
+{
+	const uint64_t *begin = t->words + t->i, *end = t->words + t->n - 1, *p;
+	uint64_t me = w->me + 1, slots = file.head.slots;
+	struct place *place = w->place;
+
+	for (p = begin; p < end && mprof_play_op(p[1]) != MPROF_PLAY_TOUCH; p++) {
+		unsigned op = mprof_play_op(*p), alive;
+		struct place *at = &place[mprof_play_slot(*p)];
+
+		if (op - MPROF_PLAY_MALLOC > MPROF_PLAY_REALLOC - MPROF_PLAY_MALLOC ||
+		    mprof_play_slot(*p) >= slots || (at->last && at->last != me))
+			break;
+		alive = at->generation & 1;
+		if (op == MPROF_PLAY_FREE ? !alive : alive && op != MPROF_PLAY_REALLOC)
+			break;
+		*at = (struct place){ after(at->generation, op), me };
+	}
+	t->i += (uint64_t)(p - begin);
+	t->calls += (uint64_t)(p - begin);
+}
+
 /* As far as it comes; true: it moved. */
 static bool advance(struct walk *w, struct one *t)
 {
 	uint64_t from = t->i;
 
-	while (mprof_play_op(t->words[t->i]) != MPROF_PLAY_END)
+	for (;;) {
+		check_plain(w, t);
+		if (mprof_play_op(t->words[t->i]) == MPROF_PLAY_END)
+			break;
 		if (!check_word(w, t))
 			return t->i != from;
+	}
 	if (t->i + 1 != t->n)
 		bad(w, "words behind END");
 	t->i = t->n;
