@@ -266,6 +266,9 @@ test_allocators() {
 		expect_same "calls on $name" "$(fixture_a_calls answer)" '2 4 1 1 1 1'
 		run "$mprof" record --allocator "$name" -o log -- "$build/preload/fixture_a"
 		expect_status 0
+		# Room for the allocator's thread variables must not take the smallest stacks.
+		run "$mprof" record --allocator "$name" -o log -- "$build/preload/threads" 4 100 tiny
+		expect_status 0
 		[ "$name" = glibc ] && continue
 		run "$mprof" report log
 		expect_text out "$name"

@@ -41,6 +41,8 @@ static void read_headers(int fd, const Elf64_Ehdr *head, struct elf_facts *facts
 		return;
 	n = (size_t)got / sizeof(*ph);
 	for (i = 0; i < n; i++) {
+		if (ph[i].p_type == PT_TLS)
+			facts->tls = ph[i].p_memsz;
 		if (ph[i].p_type != PT_INTERP)
 			continue;
 		size = ph[i].p_filesz < sizeof(facts->loader) ? ph[i].p_filesz

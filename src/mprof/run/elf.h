@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "../util/error.h"
 
@@ -17,6 +18,7 @@ struct elf_facts {
 	bool ours;	    /* same class and machine as mprof and its library */
 	bool has_loader;    /* PT_INTERP: a dynamic linker will run and can preload */
 	char loader[PATH_MAX];
+	uint64_t tls; /* bytes of its thread variables */
 };
 
 /* 0, or -errno when the file cannot be read. */

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "elf.h"
 #include "library.h"
 #include "process.h"
 #include "sampler.h"
@@ -68,16 +70,23 @@ static int make_preload(struct session *s, struct error *err)
 	return s->variable[0] ? 0 : fail(err, -ENOMEM, "no memory to start a program");
 }
 
-/* An allocator that is loaded late may need more static TLS than the loader keeps (jemalloc). */
+/*
+ * An allocator that is loaded late may need more static TLS than the loader
+ * keeps (jemalloc).  No more than that is asked for: it is taken from every
+ * thread's stack, and the smallest stack that a thread can have grows by it.
+ */
 static int make_tunables(struct session *s, struct error *err)
 {
+	enum { LOADER_KEEPS = 512, OTHERS_MAY_TAKE = 256 };
 	const char *before = getenv("GLIBC_TUNABLES");
 	bool more = before && *before;
+	struct elf_facts elf;
 
-	if (!s->plan->allocator)
+	if (!s->plan->allocator || elf_read(s->plan->allocator, &elf) || elf.tls <= OTHERS_MAY_TAKE)
 		return 0;
-	if (asprintf(&s->variable[4], "GLIBC_TUNABLES=%s%sglibc.rtld.optional_static_tls=16384",
-		     more ? before : "", more ? ":" : "") < 0)
+	if (asprintf(&s->variable[4], "GLIBC_TUNABLES=%s%sglibc.rtld.optional_static_tls=%" PRIu64,
+		     more ? before : "", more ? ":" : "",
+		     LOADER_KEEPS + OTHERS_MAY_TAKE + elf.tls) < 0)
 		s->variable[4] = NULL;
 	return s->variable[4] ? 0 : fail(err, -ENOMEM, "no memory to start a program");
 }
