@@ -118,15 +118,16 @@ def compare(said, report, path, names=FUNCTIONS.values()):
     return wrong
 
 
-def compare_dump(path, log, said, peak_event):
-    """Call by call; and the peak's op."""
+def call_by_call(path, log, thread=None, said=None, peak_event=None):
+    """As the dump has it (of one thread); and the peak's op."""
     dump = subprocess.Popen([MPROF, "dump", "--json-lines", "--numbers", log],
                             stdout=subprocess.PIPE)
     ops, op, peak = calls_of(path), 0, None
     for line in dump.stdout:
         event = json.loads(line)
         fn, pointer = event["function"], int(event.get("pointer", "0"), 16)
-        if fn in ("mmap", "munmap", "mremap", "brk", "sbrk"):
+        if fn in ("mmap", "munmap", "mremap", "brk", "sbrk") or \
+                (thread and event["thread"] != thread):
             continue
         result, size = int(event.get("result", "0"), 16), event.get("size", 0)
         if (fn in FREES and not pointer) or (fn not in FREES and not result and
@@ -142,7 +143,7 @@ def compare_dump(path, log, said, peak_event):
         op += 1
     dump.wait()
     wrong = [] if next(ops, None) is None else ["there are more ops than calls"]
-    if peak != said["peak_op"]:
+    if said and peak != said["peak_op"]:
         wrong.append(f"the peak is after op {said['peak_op']}, in the trace after {peak}")
     return wrong
 
@@ -159,7 +160,7 @@ def identity(scratch, log, dump=True):
     if report:
         wrong += compare(said, report["processes"][0], first)
         if dump:
-            wrong += compare_dump(first, log, said, report["processes"][0]["peak_event"])
+            wrong += call_by_call(first, log, None, said, report["processes"][0]["peak_event"])
         if said["threads"] == 1 and said["slots"] != said["peak_blocks"]:
             wrong.append(f"{said['slots']} slots for {said['peak_blocks']} blocks")
         if said["remote_frees"] != report["lifetimes"]["freed_by_other_thread"]:
@@ -281,13 +282,24 @@ def test_processes(scratch):
 
 
 def test_exec(scratch):
-    """What the first program had is gone when it becomes another one."""
+    """A process that becomes another program has a new heap and new threads: only one of the two is
+    played, or both as one heap, which loses at exec what it had."""
     log = record(scratch, [program("perl"), "-e", "my @x = map { [$_] } 1..999; "
-                           "exec 'perl', '-e', 'my @y = map { [$_] } 1..5000'"])
+                           "exec 'perl', '-e', 'my @y = map { [$_] } 1..5000; ', 'second'"])
     report, wrong = harness.report(log)
-    play = os.path.join(scratch, "play")
-    said, _ = sort(log, play)
     process = report["processes"][0]
+    play = os.path.join(scratch, "play")
+    said, words = sort(log, play)
+    if said["threads"] != 1 or not said["program"].endswith(" second") or \
+            "one of 2 programs" not in words:
+        wrong.append(f"{said['threads']} threads of '{said['program']}': {words}")
+    if [(p["image"], p["chosen"]) for p in said["processes"]] != [(1, True), (0, False)]:
+        wrong.append(f"processes: {said['processes']}")
+    if (said["peak_bytes"], said["left_bytes"]) != (process["peak_bytes"], process["live_bytes"]) \
+            or said["not_played"]["swept_blocks"]:
+        wrong.append(f"the second program: {said}")
+    wrong += checked(play) + call_by_call(play, log, next(calls_of(play))[0])
+    said, _ = sort(log, play, "--process", "all")
     wrong += checked(play) + compare(said, process, play)
     if said["not_played"]["swept_blocks"] != process["live_blocks_at_exec"] or \
             not process["live_blocks_at_exec"]:

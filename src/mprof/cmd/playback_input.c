@@ -54,20 +54,42 @@ static void tell_mended(const struct mprof_play_summary *s, bool of_trace)
 	     "in the file cannot be read: what follows is missing");
 }
 
-static void tell_processes(const struct playback_source *s)
+/* How many processes, and how many programs the chosen one was. */
+static void count_choices(const struct playback_source *s, size_t *processes, size_t *images)
 {
-	const struct compile_process *p = s->process;
+	size_t i, k;
+
+	*processes = *images = 0;
+	for (i = 0; i < s->processes; i++) {
+		for (k = 0; k < i && s->process[k].number != s->process[i].number; k++)
+			;
+		*processes += k == i;
+		*images += s->chosen && s->process[i].number == s->chosen->number;
+	}
+}
+
+static void tell_choice(const struct playback_source *s)
+{
+	const struct compile_process *p = s->chosen;
+	size_t processes, images;
 
 	if (s->processes < 2)
 		return;
-	if (s->chosen == COMPILE_ALL)
-		fprintf(stderr, "mprof: all %zu processes that called an allocator, as one\n",
-			s->processes);
-	else
-		fprintf(stderr,
-			"mprof: process %" PRIu32 " of %zu; most calls has %" PRIu32 " (%s, %s);"
-			" --process N or all chooses\n",
-			s->chosen, s->processes, p->number, p->exe, text_count(p->calls).s);
+	count_choices(s, &processes, &images);
+	if (!p) {
+		fprintf(stderr, "mprof: all %s of %s, as one heap\n",
+			text_many(s->processes, "program", "programs").s,
+			text_many(processes, "process", "processes").s);
+		return;
+	}
+	fprintf(stderr, "mprof: process %" PRIu32 " of %zu, '%s' with %s", p->number, processes,
+		p->exe, text_many(p->calls, "call", "calls").s);
+	if (images > 1)
+		fprintf(stderr, ", one of %zu programs that it was", images);
+	if (p != s->process)
+		fprintf(stderr, "; most has process %" PRIu32 ", '%s' with %s",
+			s->process[0].number, s->process[0].exe, text_count(s->process[0].calls).s);
+	fputs("; --process N or all chooses\n", stderr);
 }
 
 /* ---- compiling ---- */
@@ -97,7 +119,8 @@ static int compile_log(struct playback_source *s, const char *out, int fd,
 		.path = out,
 		.fd = fd,
 		.change = o->change,
-		.process = s->chosen,
+		.process = o->process,
+		.only = s->chosen,
 	};
 	struct shown shown = { .shown = false };
 	struct error err;
@@ -115,23 +138,19 @@ static int compile_log(struct playback_source *s, const char *out, int fd,
 		   : STATUS_OK;
 }
 
-/* A trace with threads of one process has nothing to choose from. */
 static int choose(struct playback_source *s, const struct playback_options *o)
 {
-	const struct trace_thread *thread;
-	size_t n = trace_threads(s->trace, &thread), i;
 	struct error err;
+	int ret;
 
-	s->chosen = o->process;
-	for (i = 1; i < n && thread[i].process == thread[0].process; i++)
-		;
-	if (i >= n)
+	if (!compile_has_choice(s->trace))
 		return STATUS_OK;
-	if (compile_processes(s->trace, &s->process, &s->processes, &err))
-		return cmd_error(STATUS_FOUND, "%s", err.text);
-	if (!s->chosen && s->processes)
-		s->chosen = s->process[0].number;
-	return STATUS_OK;
+	ret = compile_processes(s->trace, &s->process, &s->processes, &err);
+	if (!ret && o->process != COMPILE_ALL)
+		ret = compile_choose(s->trace, s->process, s->processes, o->process, &s->chosen,
+				     &err);
+	return ret ? cmd_error(ret == -EINVAL ? STATUS_FILE : STATUS_FOUND, "%s", err.text)
+		   : STATUS_OK;
 }
 
 /* What could have been read, for a file that is not ours at all. */
@@ -169,7 +188,7 @@ static int from_trace(struct playback_source *s, const char *path, const char *o
 		return is_ours(path) ? cmd_error(STATUS_FILE, "%s", err.text) : not_known(&err);
 	status = choose(s, o);
 	if (!status && !o->quiet)
-		tell_processes(s);
+		tell_choice(s);
 	return status ? status : compile_log(s, out, fd, o, sum);
 }
 

@@ -48,9 +48,9 @@ void playback_input_close(struct playback_input *in);
 /* What was compiled from. */
 struct playback_source {
 	struct trace *trace;		 /* NULL: another tool's record */
-	struct compile_process *process; /* of a trace with several: most calls first */
+	struct compile_process *process; /* of a trace with several programs: most calls first */
 	size_t processes;
-	uint32_t chosen; /* number, or COMPILE_ALL */
+	const struct compile_process *chosen; /* one of them; NULL: all, or there is one only */
 };
 
 /* Compiles path to out, or, if that is NULL, to fd; the source is released on errors. */

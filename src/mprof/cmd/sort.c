@@ -155,9 +155,10 @@ static json *processes_json(const struct playback_source *s)
 	for (i = 0; i < s->processes; i++) {
 		o = json_object_new_object();
 		add_n(o, "process", s->process[i].number);
+		add_n(o, "image", s->process[i].image);
 		add_s(o, "exe", s->process[i].exe);
 		add_n(o, "calls", s->process[i].calls);
-		add_b(o, "chosen", s->chosen == COMPILE_ALL || s->chosen == s->process[i].number);
+		add_b(o, "chosen", !s->chosen || s->chosen == &s->process[i]);
 		json_object_array_add(list, o);
 	}
 	return list;

@@ -101,7 +101,8 @@ struct compile_options {
 	const uint8_t *run_id;		      /* 16 bytes of the trace, NULL: zeros */
 	const struct compile_change *change;  /* NULL: none */
 	/* compile_trace only: */
-	uint32_t process; /* number; COMPILE_ALL; 0: the one with most calls */
+	uint32_t process;		    /* number; COMPILE_ALL; 0: the one with most calls */
+	const struct compile_process *only; /* this one; NULL: as `process` says */
 	void (*progress)(void *context, uint64_t events, double part);
 	void *progress_context;
 };
@@ -130,19 +131,37 @@ void compile_abandon(struct compile *c);
 
 /* ---- from a trace ---- */
 
+/*
+ * A program that a trace has: a process between two execs.  Each has a heap and
+ * threads of its own.
+ */
 struct compile_process {
 	uint32_t number;
-	uint64_t calls;	 /* of the malloc family */
-	const char *exe; /* base name of the program that made most of them, "" not known */
+	uint32_t image;		       /* how often the process had called exec */
+	uint64_t calls;		       /* of the malloc family */
+	const char *exe;	       /* its base name, "" not known */
+	const struct trace_fact *fact; /* that has its arguments; NULL: not known */
 };
 
-/* The trace's processes that called, most calls first; the caller frees *out. */
+/*
+ * Those that called, most calls first; the caller frees *out.  Reads the whole
+ * trace, which is rewound before and after.  -EINVAL: there is none.
+ */
 int compile_processes(struct trace *t, struct compile_process **out, size_t *n, struct error *err);
+/* False when there is one program only, so that nobody need count. */
+bool compile_has_choice(struct trace *t);
+/*
+ * Which of them is meant by `process`: a number (of several images the one with
+ * most calls), or 0 or COMPILE_ALL (the first).  -EINVAL: none of that number.
+ */
+int compile_choose(const struct trace *t, const struct compile_process *list, size_t n,
+		   uint32_t process, const struct compile_process **chosen, struct error *err);
 
 /*
- * Compiles t (rewound before and after).  -EINVAL with a sentence when it has
- * no such process, or no calls at all.  program, source, input, run_id, sites
- * and touch of the options are taken from the trace when left empty.
+ * Compiles t (rewound before and after): options.only, or else options.process
+ * as compile_choose has it.  -EINVAL with a sentence when it has no such process,
+ * or no calls at all.  program, source, input, run_id, sites and touch of the
+ * options are taken from the trace when left empty.
  */
 int compile_trace(struct trace *t, const struct compile_options *o, struct mprof_play_summary *sum,
 		  struct error *err);

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * compile_trace.c - feeding the compiler from a trace: one process, or all.
+ * compile_trace.c - feeding the compiler from a trace: one program, or all.
  *
  * Between events stand moments (pass/moments.h): a fork says whose blocks a
- * process begins with, exec ends those of the image before, and the end of a
- * process all that it had, as long as others go on.
+ * process begins with; of all programs, exec ends those of the image before,
+ * and the end of a process all that it had, as long as others go on.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../heap/heap.h"
-#include "../pass/moments.h"
 #include "compile.h"
+#include "compile_images.h"
 
 #define BATCH	       256u
 #define PROGRESS_EVERY (1u << 20)
@@ -24,110 +22,6 @@ static const uint8_t class_of[MPROF_FN_MAX] = {
 #undef MPROF_FUNCTION
 };
 
-/* ---- which processes there are ---- */
-
-struct counted {
-	uint64_t *calls; /* by number */
-	size_t room;
-};
-
-static bool is_counted(const struct event *e)
-{
-	return (e->kind == EVENT_CALL || e->kind == EVENT_REALLOC_END) &&
-	       class_of[e->fn] != MPROF_CLASS_MAP && e->process < HEAP_NUMBERS;
-}
-
-static int count_event(struct counted *n, const struct event *e)
-{
-	size_t room = n->room ? n->room : 16;
-	uint64_t *grown;
-
-	if (e->process >= n->room) {
-		while (room <= e->process)
-			room *= 2;
-		grown = realloc(n->calls, room * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + n->room, 0, (room - n->room) * sizeof(*grown));
-		n->calls = grown;
-		n->room = room;
-	}
-	n->calls[e->process]++;
-	return 0;
-}
-
-static int count_all(struct trace *t, struct counted *n)
-{
-	struct event event[BATCH];
-	size_t got, i;
-	int ret = 0;
-
-	trace_rewind(t);
-	while (!ret && (got = trace_next(t, event, BATCH)))
-		for (i = 0; i < got && !ret; i++)
-			if (is_counted(&event[i]))
-				ret = count_event(n, &event[i]);
-	trace_rewind(t);
-	return ret;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static const struct trace_fact *last_image(const struct trace *t, uint32_t process)
-{
-	const struct trace_fact *f, *found = NULL;
-	size_t n = trace_facts(t, &f), i;
-
-	for (i = 0; i < n; i++)
-		if (f[i].process == process && f[i].argc &&
-		    (f[i].fact->what == MPROF_FACT_START || f[i].fact->what == MPROF_FACT_EXEC))
-			found = &f[i];
-	return found;
-}
-
-static int most_first(const void *a, const void *b)
-{
-	const struct compile_process *x = a, *y = b;
-
-	if (x->calls != y->calls)
-		return x->calls < y->calls ? 1 : -1;
-	return (x->number > y->number) - (x->number < y->number);
-}
-
-int compile_processes(struct trace *t, struct compile_process **out, size_t *n, struct error *err)
-{
-	struct counted counted = { NULL, 0 };
-	const struct trace_fact *image;
-	size_t i;
-
-	*out = NULL;
-	*n = 0;
-	if (count_all(t, &counted) == 0)
-		*out = calloc(counted.room + 1, sizeof(**out));
-	if (!*out) {
-		free(counted.calls);
-		return fail(err, -ENOMEM, "no memory to read '%s'", trace_path(t));
-	}
-	for (i = 0; i < counted.room; i++) {
-		if (!counted.calls[i])
-			continue;
-		image = last_image(t, (uint32_t)i);
-		(*out)[(*n)++] = (struct compile_process){
-			.number = (uint32_t)i,
-			.calls = counted.calls[i],
-			.exe = image ? base_name(image->exe) : "",
-		};
-	}
-	qsort(*out, *n, sizeof(**out), most_first);
-	free(counted.calls);
-	return 0;
-}
-
 /* ---- the feed ---- */
 
 struct feed {
@@ -135,13 +29,11 @@ struct feed {
 	struct compile *to;
 	const struct compile_options *options;
 	uint32_t process; /* or COMPILE_ALL */
+	uint32_t image;
 	uint32_t page_size;
-	struct moment *moment;
-	size_t moments, next;
+	struct images images;
 	uint64_t start_ticks, ns_mult; /* ns = (ticks - start) * mult / 2^32 */
 	uint64_t last_ticks, events, told;
-	uint32_t *last_thread; /* by process number: its last thread */
-	size_t last_threads;
 };
 
 static inline uint64_t ns_of(const struct feed *f, uint64_t ticks)
@@ -209,35 +101,28 @@ static void feed_control(struct feed *f, const struct event *e)
 		compile_thread_end(f->to, e->thread);
 }
 
-static bool is_wanted(const struct feed *f, uint32_t process)
+static bool is_wanted(struct feed *f, uint32_t process)
 {
-	return process == f->process || f->process == COMPILE_ALL;
-}
-
-/* The thread of a process that called last; 0: none did. */
-static uint32_t last_of(const struct feed *f, uint32_t process)
-{
-	return process < f->last_threads ? f->last_thread[process] : 0;
+	return f->process == COMPILE_ALL ||
+	       (process == f->process && images_of(&f->images, process)->image == f->image);
 }
 
 static void feed_moment(struct feed *f, const struct moment *m)
 {
-	const uint32_t forker = last_of(f, m->parent);
+	const uint32_t last = images_of(&f->images, m->process)->thread;
+	uint32_t forker;
 
-	if (!is_wanted(f, m->process))
-		return;
 	switch (m->kind) {
 	case MOMENT_FORK:
-		compile_process_forked(f->to, m->process, forker ? forker : UINT32_MAX);
-		break;
-	case MOMENT_END:
-		/* What a process leaves when it ends is what it left. */
-		if (f->process != COMPILE_ALL)
-			break;
-		compile_process_gone(f->to, m->process, last_of(f, m->process));
+		forker = images_of(&f->images, m->parent)->thread;
+		if (is_wanted(f, m->process))
+			compile_process_forked(f->to, m->process, forker ? forker : UINT32_MAX);
 		break;
 	case MOMENT_EXEC:
-		compile_process_gone(f->to, m->process, last_of(f, m->process));
+	case MOMENT_END:
+		/* What a single program leaves when it ends is what it left. */
+		if (f->process == COMPILE_ALL)
+			compile_process_gone(f->to, m->process, last);
 		break;
 	case MOMENT_RESIDENCY:
 		break;
@@ -247,18 +132,19 @@ static void feed_moment(struct feed *f, const struct moment *m)
 /* Moments before this event.  Those behind the last event never come up. */
 static void moments_until(struct feed *f, uint64_t ticks)
 {
-	while (f->next < f->moments && f->moment[f->next].ticks < ticks)
-		feed_moment(f, &f->moment[f->next++]);
+	const struct moment *m;
+
+	while ((m = images_step(&f->images, ticks)))
+		feed_moment(f, m);
 }
 
 static inline void feed_event(struct feed *f, const struct event *e)
 {
-	if (__builtin_expect(f->next < f->moments && f->moment[f->next].ticks < e->ticks, 0))
+	if (__builtin_expect(images_due(&f->images, e->ticks), 0))
 		moments_until(f, e->ticks);
+	images_of(&f->images, e->process)->thread = e->thread;
 	if (!is_wanted(f, e->process))
 		return;
-	if (e->process < f->last_threads)
-		f->last_thread[e->process] = e->thread;
 	if (e->kind <= EVENT_REALLOC_END && class_of[e->fn] != MPROF_CLASS_MAP)
 		feed_call(f, e);
 	else if (e->kind == EVENT_CONTROL)
@@ -331,12 +217,7 @@ static void join_arguments(const struct trace_fact *f, char *to, size_t room)
 
 static bool may_have_touched(const struct trace *t)
 {
-#ifdef MPROF_FILE_TOUCHED
 	return trace_header(t)->flags & MPROF_FILE_TOUCHED;
-#else
-	(void)t;
-	return true;
-#endif
 }
 
 /* Its pool for exceptions is allocated by itself, so that it is in the stacks of every trace. */
@@ -344,68 +225,66 @@ static bool had_libstdcxx(const struct trace *t)
 {
 	static const char prefix[] = "libstdc++.so.";
 	const struct stacks *s = trace_stacks(t);
+	const char *slash;
 	size_t i;
 
-	for (i = 1; i < s->objects; i++)
-		if (!strncmp(base_name(s->object[i].path), prefix, sizeof(prefix) - 1))
+	for (i = 1; i < s->objects; i++) {
+		slash = strrchr(s->object[i].path, '/');
+		if (!strncmp(slash ? slash + 1 : s->object[i].path, prefix, sizeof(prefix) - 1))
 			return true;
+	}
 	return false;
 }
 
-static int choose(struct trace *t, uint32_t *process, struct error *err)
+/* What is to be compiled, and the fact that has its arguments. */
+static int choose(struct feed *f, const struct trace_fact **fact, struct error *err)
 {
-	struct compile_process *list;
-	const uint32_t wanted = *process;
-	size_t n, i;
-	int ret = compile_processes(t, &list, &n, err);
+	const struct compile_process *only = f->options->only;
+	struct compile_process *list = NULL;
+	size_t n;
+	int ret = 0;
 
-	if (ret)
-		return ret;
-	if (!n)
-		ret = fail(err, -EINVAL, "'%s' has no call of an allocator", trace_path(t));
-	for (i = 0; !ret && i < n && wanted != COMPILE_ALL; i++)
-		if (!wanted || list[i].number == wanted)
-			break;
-	if (!ret && wanted != COMPILE_ALL && i == n)
-		ret = fail(err, -EINVAL,
-			   "'%s' has no process %" PRIu32
-			   " that called an allocator; process %" PRIu32 " called most",
-			   trace_path(t), wanted, list[0].number);
-	else if (!ret && !wanted)
-		*process = list[0].number;
+	if (!only) {
+		ret = compile_processes(f->trace, &list, &n, err);
+		if (!ret)
+			ret = compile_choose(f->trace, list, n, f->process, &only, err);
+	}
+	if (!ret) {
+		*fact = only->fact;
+		f->image = only->image;
+		if (f->process != COMPILE_ALL)
+			f->process = only->number;
+	}
 	free(list);
 	return ret;
 }
 
-/* Is there nothing to choose from? */
-static bool is_single(const struct trace *t, uint32_t *process)
+/* The only one there is. */
+static const struct trace_fact *take_single(struct feed *f)
 {
 	const struct trace_thread *thread;
-	size_t n = trace_threads(t, &thread), i;
+	const struct trace_fact *fact;
+	size_t n = trace_threads(f->trace, &thread);
 
-	for (i = 1; i < n; i++)
-		if (thread[i].process != thread[0].process)
-			return false;
-	if (!n || (*process && *process != thread[0].process))
-		return false;
-	*process = thread[0].process;
-	return true;
+	if (!n || (f->process && f->process != COMPILE_ALL && f->process != thread[0].process))
+		return NULL;
+	f->process = thread[0].process;
+	for (n = trace_facts(f->trace, &fact); n; n--, fact++)
+		if (fact->fact->what == MPROF_FACT_START && fact->process == f->process &&
+		    fact->argc)
+			return fact;
+	return NULL;
 }
 
 static int run(struct feed *f, struct mprof_play_summary *sum, struct error *err)
 {
-	struct walk_input in;
-
-	walk_input_from_trace(&in, f->trace);
-	f->last_threads = trace_header(f->trace)->processes;
-	f->last_threads = f->last_threads < HEAP_NUMBERS ? f->last_threads + 1 : HEAP_NUMBERS;
-	f->last_thread = calloc(f->last_threads, sizeof(*f->last_thread));
-	if (!f->last_thread || moments_make(&in, &f->moment, &f->moments) < 0) {
+	if (images_make(&f->images, f->trace) < 0) {
 		compile_abandon(f->to);
 		return fail(err, -ENOMEM, "no memory to read '%s'", trace_path(f->trace));
 	}
 	read_clock(f);
 	feed_all(f);
+	images_release(&f->images);
 	tell_damage(f);
 	return compile_finish(f->to, sum, err);
 }
@@ -415,13 +294,15 @@ int compile_trace(struct trace *t, const struct compile_options *options,
 {
 	struct compile_options o = *options;
 	struct feed f = { .trace = t, .options = options, .process = o.process };
+	const struct trace_fact *fact = NULL;
 	char program[256], *source = realpath(trace_path(t), NULL);
 	int ret = 0;
 
-	if (o.process != COMPILE_ALL && !is_single(t, &f.process))
-		ret = choose(t, &f.process, err);
-	join_arguments(last_image(t, f.process == COMPILE_ALL ? 1 : f.process), program,
-		       sizeof(program));
+	if (!o.only && !compile_has_choice(t))
+		fact = take_single(&f);
+	if (!fact)
+		ret = choose(&f, &fact, err);
+	join_arguments(fact, program, sizeof(program));
 	o.program = o.program ? o.program : program;
 	o.source = o.source ? o.source : source;
 	o.input = o.input ? o.input : "mprof";
@@ -436,8 +317,6 @@ int compile_trace(struct trace *t, const struct compile_options *options,
 	if (!ret)
 		ret = run(&f, sum, err);
 	trace_rewind(t);
-	free(f.moment);
-	free(f.last_thread);
 	free(source);
 	return ret;
 }
