@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "compile.h"
-#include "compile_images.h"
+#include "compile_trace_images.h"
 
 #define BATCH	       256u
 #define PROGRESS_EVERY (1u << 20)

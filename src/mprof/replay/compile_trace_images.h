@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * compile_images.h - which program a process runs at the moment.
+ * compile_trace_images.h - which program a process runs at the moment.
  *
  * A process is one program after another: exec ends one, with its heap and its
  * threads, and begins the next.  An image is what lies between two execs,
@@ -9,8 +9,8 @@
  * Numbers of processes come from the trace and are not believed: those beyond
  * HEAP_NUMBERS have image 0 for ever.  Threads: one at a time.
  */
-#ifndef MPROF_COMPILE_IMAGES_H
-#define MPROF_COMPILE_IMAGES_H
+#ifndef MPROF_COMPILE_TRACE_IMAGES_H
+#define MPROF_COMPILE_TRACE_IMAGES_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* compile_processes.c - the programs that a trace has, and which of them calls most. */
+/* compile_trace_images.c - the programs that a trace has, and which of them calls most. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "../heap/heap.h"
 #include "compile.h"
-#include "compile_images.h"
+#include "compile_trace_images.h"
 
 #define BATCH 256u
 
