@@ -243,26 +243,45 @@ START_TEST(processes)
 }
 END_TEST
 
-/* What exec throws away ends there, by address. */
-START_TEST(exec_ends_all)
+/* Exec makes another program of a process; the one with most calls is shown. */
+static void an_exec(unsigned calls_behind)
 {
 	struct mprof_fact fact = { .what = MPROF_FACT_EXEC, .ticks = 2025 };
+	const struct mprof_sample sample[] = { { .ticks = 2005, .rss = 9 },
+					       { .ticks = 2024, .rss = 8 },
+					       { .ticks = 2100, .rss = 7 } };
+	unsigned i;
 
 	build_start(&b, MPROF_MAGIC_TRACE);
 	start(2000);
 	words_alloc(&w, MPROF_TAG_MALLOC, 2000, B, 10, 10);
 	words_alloc(&w, MPROF_TAG_MALLOC, 2010, A, 20, 20);
-	words_alloc(&w, MPROF_TAG_MALLOC, 2030, A, 30, 30);
+	for (i = 0; i < calls_behind; i++)
+		words_alloc(&w, MPROF_TAG_MALLOC, 2030 + i, A + 64 * i, 5, 5);
 	thread_done(1, 1);
+	build_extent(&b, MPROF_EXTENT_SAMPLE, 1, 1, sample, sizeof(sample), 0);
 	build_fact(&b, 1, &fact, "", 0);
+}
+
+START_TEST(exec_begins_another_program)
+{
+	an_exec(2);
 	check(0, NULL,
-	      "start recorded 5 ops peak 30@1\n"
+	      "start recorded 2 ops peak 30@1\n"
 	      "+1000 10/10 op 0 ns 0 t0 s0\n"
+	      "sample 1 rss 9 anon 0\n"
 	      "+0 20/20 op 1 ns 10 t0 s1\n"
 	      "frame 2\n"
-	      "-0 20 of 1 op 2\n"
-	      "-1000 10 of 0 op 3\n"
-	      "+0 30/30 op 4 ns 30 t0 s0\n"
+	      "sample 2 rss 8 anon 0\n"
+	      "finish\n");
+	an_exec(3);
+	check(1, NULL,
+	      "start recorded 3 ops peak 15@2\n"
+	      "+0 5/5 op 0 ns 0 t0 s0\n"
+	      "+40 5/5 op 1 ns 1 t0 s1\n"
+	      "+80 5/5 op 2 ns 2 t0 s2\n"
+	      "frame 3\n"
+	      "sample 3 rss 7 anon 0\n"
 	      "finish\n");
 }
 END_TEST
@@ -344,7 +363,7 @@ Suite *replay_places_suite(void)
 	tcase_add_test(c, an_address_that_is_free_during_a_realloc);
 	tcase_add_test(c, a_double_allocation);
 	tcase_add_test(c, processes);
-	tcase_add_test(c, exec_ends_all);
+	tcase_add_test(c, exec_begins_another_program);
 	tcase_add_test(c, samples_and_frames);
 	tcase_add_test(c, frames_of_a_plan);
 	suite_add_tcase(s, c);

@@ -18,17 +18,21 @@
 
 /* ---- the first walk: what is there ---- */
 
+/* A program: a process, from one exec to the next. */
 struct survey_of {
-	uint32_t number;
+	uint32_t number, image;
 	bool seen;
 	uint64_t calls; /* failed ones and all: what compile.h chooses a process by */
 	uint64_t ops, peak_bytes, peak_op;
-	uint64_t first_ticks, last_ticks;
+	uint64_t first_ticks, last_ticks; /* of its events */
+	uint64_t end_ticks;		  /* of the exec that ended it; UINT64_MAX: none did */
 };
 
 struct survey {
 	struct walk *walk;
-	struct array process; /* struct survey_of, by index of the heap */
+	uint32_t wanted;       /* number; 0: any */
+	struct array process;  /* struct survey_of, by index of the heap: its present program */
+	struct survey_of most; /* of those that are over */
 };
 
 static void survey_start(void *self, struct walk *w)
@@ -86,18 +90,34 @@ static void survey_batch(void *self, const struct batch *b)
 	}
 }
 
-/* A playback file has a free for each block that exec throws away. */
+static bool has_more(const struct survey_of *a, const struct survey_of *b)
+{
+	if (a->calls != b->calls)
+		return a->calls > b->calls;
+	return a->calls && (a->number != b->number ? a->number < b->number : a->image < b->image);
+}
+
+static void conclude(struct survey *s, const struct survey_of *of)
+{
+	if (of->seen && (!s->wanted || of->number == s->wanted) && has_more(of, &s->most))
+		s->most = *of;
+}
+
+/* What lives when another program takes its place has no end. */
 static void survey_gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
 			uint64_t ticks)
 {
 	struct survey *s = self;
 	struct survey_of *of = array_at(&s->process, process, sizeof(*of));
 
-	(void)ticks;
-	if (!of)
+	(void)h;
+	if (!of) {
 		pass_failed(s->walk);
-	else if (why == GONE_EXEC)
-		of->ops += h->process[process]->live.blocks;
+		return;
+	}
+	of->end_ticks = why == GONE_EXEC ? ticks : UINT64_MAX;
+	conclude(s, of);
+	*of = (struct survey_of){ .image = of->image + 1 };
 }
 
 static const struct pass_ops survey_ops = {
@@ -127,25 +147,14 @@ static int walk_with(struct trace *t, const struct pass_ops *ops, void *self, st
 	return r;
 }
 
-static bool has_more(const struct survey_of *a, const struct survey_of *b)
-{
-	return a->calls > b->calls || (a->calls && a->calls == b->calls && a->number < b->number);
-}
-
 /* The process asked for; 0 or -errno. */
 static int survey_trace(struct trace *t, uint32_t process, struct survey_of *found, struct walk *w,
 			struct error *err)
 {
-	struct survey s = { .walk = w };
-	const struct survey_of *of;
-	size_t i;
-	int r;
+	struct survey s = { .walk = w, .wanted = process };
+	int r = walk_with(t, &survey_ops, &s, w, NULL, err);
 
-	memset(found, 0, sizeof(*found));
-	r = walk_with(t, &survey_ops, &s, w, NULL, err);
-	for (i = 0, of = s.process.item; !r && i < s.process.count; i++)
-		if (process ? of[i].seen && of[i].number == process : has_more(&of[i], found))
-			*found = of[i];
+	*found = s.most;
 	array_release(&s.process);
 	if (r)
 		return r;
@@ -171,6 +180,7 @@ struct recorded {
 	size_t blocks, room;
 	uint64_t unused; /* index + 1; 0: none */
 	uint64_t op, next_frame;
+	uint32_t image;		     /* that runs */
 	struct place_block *resized; /* by thread: what realloc was given last */
 	size_t resized_room;
 	const struct mprof_sample *sample;
@@ -352,7 +362,7 @@ static void recorded_batch(void *self, const struct batch *b)
 	size_t i;
 
 	for (i = 0; i < b->count; i++, e++, n++) {
-		if (e->process != r->of.number)
+		if (e->process != r->of.number || r->image != r->of.image)
 			continue;
 		give_samples(r, e->ticks);
 		apply(r, e, n);
@@ -360,38 +370,13 @@ static void recorded_batch(void *self, const struct batch *b)
 	}
 }
 
-static int by_address(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-/* The program was replaced by another one: its blocks went with its address space. */
 static void recorded_gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
 			  uint64_t ticks)
 {
 	struct recorded *r = self;
-	const struct block *b = NULL;
-	uint64_t *addr;
-	size_t n = 0, i;
 
-	if (why != GONE_EXEC || h->process[process]->number != r->of.number || !r->at.used)
-		return;
-	addr = malloc(r->at.used * sizeof(*addr));
-	if (!addr) {
-		pass_failed(r->walk);
-		return;
-	}
-	while ((b = blocks_next(&r->at, b)))
-		addr[n++] = b->addr;
-	qsort(addr, n, sizeof(*addr), by_address);
-	for (i = 0; i < n; i++) {
-		ends(r, addr[i]);
-		r->op++;
-		give_frames(r, ticks);
-	}
-	free(addr);
+	(void)ticks;
+	r->image += why == GONE_EXEC && h->process[process]->number == r->of.number;
 }
 
 /* Of one run, so that a damaged trace cannot ask for any amount of memory. */
@@ -432,7 +417,8 @@ static void recorded_residency(void *self, const struct heap *h, uint32_t proces
 	struct place_sample s = r->last;
 	uint64_t pages = 0, i;
 
-	if (h->process[process]->number != r->of.number || !sampled->runs)
+	if (h->process[process]->number != r->of.number || r->image != r->of.image ||
+	    !sampled->runs)
 		return;
 	range = calloc(sampled->runs, sizeof(*range));
 	if (!range || make_ones(r, sampled, factor) < 0) {
@@ -506,6 +492,10 @@ static void recorded_start(void *self, struct walk *w)
 	r->walk = w;
 	r->first_ns = (uint64_t)walk_ns(w, r->of.first_ticks);
 	r->samples = trace_samples(r->trace, r->of.number, &r->sample);
+	/* Those of its own time; the first program's from before its first call on. */
+	while (r->of.image && r->next_sample < r->samples &&
+	       r->sample[r->next_sample].ticks < r->of.first_ticks)
+		r->next_sample++;
 	r->next_frame = place_next_frame(&r->plan, r->of.ops, r->of.peak_op, 0);
 	tell_start(r, r->trace);
 }
@@ -536,7 +526,7 @@ int place_trace(struct trace *t, uint32_t process, const struct place_plan *plan
 		code =
 		    walk_with(t, &recorded_ops, &r, w, r.plan.progress ? tell_progress : NULL, err);
 	if (!code) {
-		give_samples(&r, UINT64_MAX);
+		give_samples(&r, r.of.end_ticks);
 		places_finish(&r.to);
 	}
 	recorded_release(&r);

@@ -2,12 +2,12 @@
 /*
  * place_trace.h - the source of places that is the recorded run itself.
  *
- * Ops are the calls of one process that began or ended a block of its own,
- * which are those that a playback file has of it: failed calls, frees of
- * NULL, of unknown and of inherited blocks are none.  A block given to realloc
- * ends when realloc is entered, from when on another thread may be given its
- * address.  What lives when the process calls exec ends there, with an op for
- * each block; what lives when the process ends stays.
+ * Shown is one program: a process from one exec to the next, as compile_trace()
+ * compiles it.  Ops are its calls that began or ended a block of its own, which
+ * are those that a playback file has of it: failed calls, frees of NULL, of
+ * unknown and of inherited blocks are none.  A block given to realloc ends when
+ * realloc is entered, from when on another thread may be given its address.
+ * What lives at its end, or when it is replaced by exec, stays.
  *
  * Samples are those that the recorder took, of the whole process: program text
  * and all.  The planned frames come without ranges; where the recorder sampled
@@ -26,9 +26,9 @@
 #include "place_plan.h"
 
 /*
- * process: its number in the run; 0: the one with most calls.  Sites are nodes of
- * trace_stacks(t).  plan may be NULL: no frames but that of the peak.
- * 0; -ENOENT: no such process, or no calls at all; -ENOMEM.
+ * process: its number in the run, of which the program with most calls is taken; 0: of all.  Sites
+ * are nodes of trace_stacks(t).  plan may be NULL: no frames but that of the peak. 0; -ENOENT: no
+ * such process, or no calls at all; -ENOMEM.
  */
 int place_trace(struct trace *t, uint32_t process, const struct place_plan *plan,
 		const struct place_sink *sinks, size_t n, struct error *err);
