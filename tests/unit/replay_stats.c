@@ -220,6 +220,7 @@ START_TEST(test_failures_and_small)
 	judge();
 	ck_assert_uint_eq(answer.verdict.played, 0);
 	ck_assert_uint_eq(words.n, 3);
+	teardown();
 	setup();
 	head.sum.peak_bytes = MB;
 	judge();
