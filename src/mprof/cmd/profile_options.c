@@ -49,6 +49,15 @@ static const struct argp_option options[] = {
 	{ "temporary", TEMPORARY, "N|TIME", 0,
 	  "What is temporary: freed by its thread within N of its calls, or within a TIME [1]",
 	  20 },
+	{ NULL, 0, NULL, 0, "Leaks:", 22 },
+	{ "suppressions", SUPPRESSIONS, "FILE", 0,
+	  "Lines leak:PATTERN, as LeakSanitizer has them; may be repeated", 22 },
+	{ "no-builtin-suppressions", NO_BUILTIN, NULL, 0,
+	  "Show what libc, libstdc++ and the loader keep, too", 22 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static const struct argp_option names_options[] = {
 	{ NULL, 0, NULL, 0, "Names:", 21 },
 	{ "names", NAMES, "short|full|raw", 0,
 	  "Without parameters and template arguments, with them, or as linked [short]", 21 },
@@ -60,11 +69,6 @@ static const struct argp_option options[] = {
 	{ "sysroot", SYSROOT, "DIR", 0, "The files of the recorded machine are below here", 21 },
 	{ "debuginfod", DEBUGINFOD, NULL, 0, "Ask the servers of DEBUGINFOD_URLS, too", 21 },
 	{ "no-symbol-cache", NO_SYMBOL_CACHE, NULL, 0, "Neither read nor keep names on disk", 21 },
-	{ NULL, 0, NULL, 0, "Leaks:", 22 },
-	{ "suppressions", SUPPRESSIONS, "FILE", 0,
-	  "Lines leak:PATTERN, as LeakSanitizer has them; may be repeated", 22 },
-	{ "no-builtin-suppressions", NO_BUILTIN, NULL, 0,
-	  "Show what libc, libstdc++ and the loader keep, too", 22 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -268,11 +272,10 @@ static error_t parse_names(int key, char *arg, struct argp_state *state)
 	case NO_SYMBOL_CACHE:
 		o->sym.no_cache = true;
 		return 0;
-	case SUPPRESSIONS:
-		add_to(&c->suppressions, arg, state);
-		return 0;
-	case NO_BUILTIN:
-		o->no_builtin_suppressions = true;
+	case ARGP_KEY_END:
+		o->sym.debug_dir = c->debug_dir.item;
+		o->sym.rewrite = c->rewrite.item;
+		o->sym.stop = c->stop.item;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -282,20 +285,33 @@ static error_t parse_names(int key, char *arg, struct argp_state *state)
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct profile_cli *c = state->input;
-	error_t ret;
 
-	if (key == ARGP_KEY_END) {
-		c->options.suppressions = c->suppressions.item;
-		c->options.sym.debug_dir = c->debug_dir.item;
-		c->options.sym.rewrite = c->rewrite.item;
-		c->options.sym.stop = c->stop.item;
+	switch (key) {
+	case SUPPRESSIONS:
+		add_to(&c->suppressions, arg, state);
 		return 0;
+	case NO_BUILTIN:
+		c->options.no_builtin_suppressions = true;
+		return 0;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = c;
+		return 0;
+	case ARGP_KEY_END:
+		c->options.suppressions = c->suppressions.item;
+		return 0;
+	default:
+		return parse_filter(key, arg, state);
 	}
-	ret = parse_filter(key, arg, state);
-	return ret == ARGP_ERR_UNKNOWN ? parse_names(key, arg, state) : ret;
 }
 
-const struct argp profile_argp = { .options = options, .parser = parse };
+const struct argp profile_names_argp = { .options = names_options, .parser = parse_names };
+
+static const struct argp_child children[] = {
+	{ &profile_names_argp, 0, NULL, 0 },
+	{ NULL, 0, NULL, 0 },
+};
+
+const struct argp profile_argp = { .options = options, .parser = parse, .children = children };
 
 void profile_cli_init(struct profile_cli *c)
 {

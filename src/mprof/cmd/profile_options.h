@@ -34,6 +34,8 @@ struct profile_cli {
 int profile_list_add(struct profile_list *l, const char *item);
 
 extern const struct argp profile_argp;
+/* Instead of it, with the same input: only how names read. */
+extern const struct argp profile_names_argp;
 
 void profile_cli_init(struct profile_cli *c);
 void profile_cli_release(struct profile_cli *c);
