@@ -72,3 +72,12 @@ END
 	run "$mprof" sort --check log.play
 	expect_status 0
 }
+
+test_sort_once_is_enough() {
+	sorted_log
+	"$mprof" sort log -o x.play >/dev/null 2>&1
+	run "$mprof" replay x.play --process 1
+	expect_status 2
+	expect_one_line_error
+	expect_text err "'x.play' is compiled already"
+}

@@ -316,6 +316,9 @@ int playback_input_open(struct playback_input *in, const char *path,
 	*in = (struct playback_input){ .path = path, .fd = -1 };
 	if (!playfile_is(path))
 		status = open_compiled(in, path, o);
+	else if (o->process)
+		status = cmd_error(STATUS_USAGE,
+				   "'%s' is compiled already: --process is for the trace", path);
 	else if (o->change)
 		status =
 		    cmd_error(STATUS_USAGE,

@@ -117,11 +117,15 @@ static void apply_some(struct compile *c, size_t n)
 	c->count -= n;
 }
 
+void compile_batch(struct compile *c)
+{
+	apply_some(c, COMPILE_BATCH);
+}
+
 void compile_call(struct compile *c, const struct compile_call *call)
 {
-	*compile_at(c, c->count++) = *call;
-	if (c->count == COMPILE_RING)
-		apply_some(c, COMPILE_BATCH);
+	*compile_next(c) = *call;
+	compile_take(c);
 }
 
 void compile_emit(struct compile *to, const struct compile_call *call)

@@ -100,7 +100,7 @@ static inline void played(struct step *s, enum mprof_play op, const struct compi
 		return;
 	c->block[slot] = (struct compile_block){
 		.size = compile_size(call),
-		.thread = (uint32_t)(s->t - c->thread),
+		.thread = s->t->place,
 		.site = call->site,
 	};
 }
@@ -202,7 +202,7 @@ static bool no_such_block(struct step *s, const struct compile_call *e)
 
 static inline void given_back(struct step *s, uint32_t slot)
 {
-	s->c->sum.remote_frees += s->c->block[slot].thread != (uint32_t)(s->t - s->c->thread);
+	s->c->sum.remote_frees += s->c->block[slot].thread != s->t->place;
 }
 
 static inline void put_address(struct compile *c, const struct compile_call *e, uint32_t slot)

@@ -36,6 +36,7 @@ enum compile_control {
 };
 
 struct compile_thread {
+	uint32_t place; /* in thread[] */
 	uint32_t number, process;
 	uint32_t creator;  /* index; COMPILE_NONE: not known */
 	uint32_t late;	   /* calls behind its end */
@@ -122,6 +123,21 @@ struct compile {
 static inline struct compile_call *compile_at(struct compile *c, size_t i)
 {
 	return &c->ring[(c->base + i) & (COMPILE_RING - 1)];
+}
+
+/* compile.c: applies the first batch of a full window. */
+void compile_batch(struct compile *c);
+
+/* compile_call() without a copy: fill in what compile_next() returns, then compile_take() it. */
+static inline struct compile_call *compile_next(struct compile *c)
+{
+	return compile_at(c, c->count);
+}
+
+static inline void compile_take(struct compile *c)
+{
+	if (__builtin_expect(++c->count == COMPILE_RING, 0))
+		compile_batch(c);
 }
 
 /* Never NULL; the pointer is valid until the next new thread. */

@@ -131,7 +131,7 @@ static bool pool_is_full(struct compile_thread *t)
 
 void compile_slot_give(struct compile *c, struct compile_thread *t, uint32_t slot)
 {
-	if (c->block[slot].thread != (uint32_t)(t - c->thread) || t->ended) {
+	if (c->block[slot].thread != t->place || t->ended) {
 		rest(c, slot);
 	} else if (pool_is_full(t)) {
 		c->error = -ENOMEM;

@@ -35,6 +35,7 @@ static struct compile_thread *new_thread(struct compile *c, uint32_t number)
 	       (numbers - c->thread_numbers) * sizeof(*c->thread_place));
 	c->thread_numbers = (uint32_t)numbers;
 	c->thread[c->threads] = (struct compile_thread){
+		.place = c->threads,
 		.number = number,
 		.creator = COMPILE_NONE,
 		.index = COMPILE_NONE,
@@ -62,7 +63,7 @@ struct compile_thread *compile_find_thread(struct compile *c, uint32_t number)
 		c->error = -ENOMEM;
 		t = c->thread; /* compile_new made the first one */
 	}
-	c->last_thread = (uint32_t)(t - c->thread);
+	c->last_thread = t->place;
 	return t;
 }
 
@@ -99,12 +100,12 @@ static void put_exit(struct compile *c, struct compile_thread *t)
 		return;
 	}
 	c->gone_room = (uint32_t)room;
-	c->gone[c->gone_n++] = (uint32_t)(t - c->thread);
+	c->gone[c->gone_n++] = t->place;
 }
 
 static void take_exit_back(struct compile *c, struct compile_thread *t)
 {
-	const uint32_t place = (uint32_t)(t - c->thread);
+	const uint32_t place = t->place;
 	uint32_t i, kept = 0;
 
 	writer_patch(&c->writer, t->exit_at, t->exit_time);
@@ -143,7 +144,7 @@ static struct compile_thread *creator_of(struct compile *c, const struct compile
 	if (t->creator != COMPILE_NONE && can_create(c, t->creator))
 		return &c->thread[t->creator];
 	known = forker ? compile_known_thread(c, forker - 1) : NULL;
-	if (known && can_create(c, (uint32_t)(known - c->thread)))
+	if (known && can_create(c, known->place))
 		return known;
 	if (can_create(c, c->by_index[c->playing]))
 		return &c->thread[c->by_index[c->playing]];
@@ -181,7 +182,7 @@ static void starts(struct compile *c, struct compile_thread *t)
 	c->by_index_room = (uint32_t)room;
 	if (c->begun) {
 		creator = creator_of(c, t);
-		t->creator = (uint32_t)(creator - c->thread);
+		t->creator = creator->place;
 		t->index = c->begun;
 		compile_words_begin(c, creator);
 		put_gone(c);
@@ -190,10 +191,10 @@ static void starts(struct compile *c, struct compile_thread *t)
 		compile_words_end(c, creator);
 	} else {
 		t->index = 0;
-		t->creator = (uint32_t)(t - c->thread);
+		t->creator = t->place;
 	}
 	t->begun = true;
-	c->by_index[c->begun++] = (uint32_t)(t - c->thread);
+	c->by_index[c->begun++] = t->place;
 }
 
 void compile_words_begin(struct compile *c, struct compile_thread *t)
@@ -235,7 +236,7 @@ void compile_thread_begin(struct compile *c, uint32_t thread, uint32_t creator)
 
 	if (c->inner)
 		compile_thread_begin(c->inner, thread, creator);
-	by = (uint32_t)(compile_find_thread(c, creator) - c->thread);
+	by = compile_find_thread(c, creator)->place;
 	t = compile_find_thread(c, thread);
 	if (!t->begun)
 		t->creator = by;

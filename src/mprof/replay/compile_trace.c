@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile.h"
+#include "compile_parts.h"
 #include "compile_trace_images.h"
 
 #define BATCH	       256u
@@ -70,27 +70,28 @@ static uint64_t align_of(const struct feed *f, const struct event *e)
 static inline void feed_call(struct feed *f, const struct event *e)
 {
 	const unsigned class = class_of[e->fn];
-	struct compile_call c = {
+	struct compile_call *c = compile_next(f->to);
+
+	*c = (struct compile_call){
 		.ns = ns_of(f, e->ticks),
 		.thread = e->thread,
 		.process = e->process,
 		.fn = e->fn,
 	};
-
 	if (e->kind == EVENT_REALLOC_BEGIN || class == MPROF_CLASS_FREE) {
-		c.old = e->addr;
-		c.half = class == MPROF_CLASS_REALLOC ? COMPILE_BEGIN : COMPILE_WHOLE;
-		c.has_touched = event_touched(e, &c.touched);
+		c->old = e->addr;
+		c->half = class == MPROF_CLASS_REALLOC ? COMPILE_BEGIN : COMPILE_WHOLE;
+		c->has_touched = event_touched(e, &c->touched);
 	} else {
-		c.addr = e->addr;
-		c.size = e->size;
-		c.site = e->stack;
+		c->addr = e->addr;
+		c->size = e->size;
+		c->site = e->stack;
 		if (class == MPROF_CLASS_REALLOC)
-			c.half = COMPILE_END;
+			c->half = COMPILE_END;
 		else
-			c.align = align_of(f, e);
+			c->align = align_of(f, e);
 	}
-	compile_call(f->to, &c);
+	compile_take(f->to);
 }
 
 static void feed_control(struct feed *f, const struct event *e)
