@@ -135,6 +135,17 @@ END
 	expect_no_text out 'fine could not'
 	replay --no-heaps -a "crash=./bad.so[HOW=c]"
 	expect_status 1
+	cat >loud.c <<'END'
+#include <unistd.h>
+__attribute__((constructor)) static void tell(void)
+{
+	if (write(2, "no \033[31msuch setting\n", 21))
+		return;
+}
+END
+	cc -shared -fPIC -o loud.so loud.c
+	replay --no-heaps -a loud=./loud.so
+	expect_text out 'loud said: no  [31msuch setting'
 	run "$mprof" compare --quick -a "crash=./bad.so[HOW=c],glibc" -o page.html log
 	expect_status 0
 	expect_text page.html 'crash could not be compared'

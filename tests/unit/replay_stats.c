@@ -192,6 +192,20 @@ START_TEST(test_control)
 }
 END_TEST
 
+START_TEST(test_few_runs)
+{
+	size_t i;
+
+	for (i = 0; i < 3; i++)
+		row[i].times = 2;
+	runs.control.times = 2;
+	judge();
+	ck_assert(answer.verdict.timed && !answer.verdict.quiet);
+	ck_assert(!verdict_by_time(&answer.verdict, 0, 1));
+	ck_assert(said("With less than 3 time runs"));
+}
+END_TEST
+
 /* A spread that is small by chance is no proof. */
 START_TEST(test_lucky_spread)
 {
@@ -243,6 +257,7 @@ Suite *replay_stats_suite(void)
 	tcase_add_test(v, test_told_apart);
 	tcase_add_test(v, test_ties_and_more);
 	tcase_add_test(v, test_control);
+	tcase_add_test(v, test_few_runs);
 	tcase_add_test(v, test_lucky_spread);
 	tcase_add_test(v, test_failures_and_small);
 	suite_add_tcase(s, v);

@@ -163,9 +163,10 @@ static void how_time(const struct replay_answer *a, struct sentences *w)
 		snprintf(passes, sizeof(passes), ", each playing the file %u times", r->passes);
 	sentence_add(
 	    w,
-	    "Time: %u runs each%s, in turn%s, %s. User and system time, without the %.1f ns a "
+	    "Time: %s each%s, in turn%s, %s. User and system time, without the %.1f ns a "
 	    "call that the runner itself takes; the median, and the median distance from it.",
-	    a->plan->reps, pinned, passes, threads_word(a, r->time_mode), r->null_ns.median);
+	    text_many(a->plan->reps, "run", "runs").s, pinned, passes,
+	    threads_word(a, r->time_mode), r->null_ns.median);
 	sentence_add(w,
 		     "Times are told apart when they differ by more than %.3g times both distances "
 		     "together, by more than the control (%s once more, %.1f %% off) and by 1 %%.",

@@ -218,6 +218,10 @@ static json *row_json(const struct replay_answer *a, size_t i)
 		add_s(o, "why", row->why.text);
 	else
 		add(o, "why", NULL);
+	if (*row->said)
+		add_s(o, "said", row->said);
+	else
+		add(o, "said", NULL);
 	if (row->status)
 		return o;
 	add_memory(a, o, row);

@@ -3,6 +3,7 @@
 #include "replay_table.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "text.h"
 
@@ -101,8 +102,12 @@ void replay_table_rows(struct replay_table *t, const struct replay_answer *a)
 		return;
 	snprintf(t->title, sizeof(t->title), "Allocators%s",
 		 v->played > 1 ? "  (in parentheses: cannot be told apart)" : "");
-	snprintf(t->versus, sizeof(t->versus), ">against %.40s",
-		 a->runs->row[v->reference].variant->name);
+	/* A long name would be wider than its figures. */
+	snprintf(t->versus, sizeof(t->versus), ">against %s",
+		 strlen(a->runs->row[v->reference].variant->name) <= 16
+		     ? a->runs->row[v->reference].variant->name
+		 : v->reference ? "reference"
+				: "the first");
 	snprintf(t->kept, sizeof(t->kept), ">%.3g s after freeing", replay_waited(a) / 1e3);
 	columns = put_titles(t, a);
 	for (i = 0; i < a->runs->n; i++) {

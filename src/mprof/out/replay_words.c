@@ -12,6 +12,14 @@
 #define KEPT_PART  0.25 /* of the peak: what is kept after the end and is worth a sentence */
 #define KEPT_BYTES (4u << 20)
 
+/* Command lines and what allocators say may hold what a terminal acts upon. */
+static void clean(char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < ' ' || *s == 0x7f)
+			*s = ' ';
+}
+
 void sentence_add(struct sentences *w, const char *format, ...)
 {
 	char **grown = reallocarray(w->line, w->n + 1, sizeof(*grown));
@@ -26,7 +34,7 @@ void sentence_add(struct sentences *w, const char *format, ...)
 	if (vasprintf(&w->line[w->n], format, args) < 0)
 		w->failed = true;
 	else
-		w->n++;
+		clean(w->line[w->n++]);
 	va_end(args);
 }
 
@@ -251,6 +259,11 @@ static void tell_control(const struct replay_answer *a, struct sentences *w)
 {
 	const struct verdict *v = &a->verdict;
 
+	if (v->few) {
+		sentence_add(w, "With less than %u time runs nobody is told apart by time.",
+			     VERDICT_RUNS);
+		return;
+	}
 	sentence_add(
 	    w,
 	    "The machine was too busy to compare times: %s, played once more as if it were "
@@ -291,7 +304,9 @@ static void tell_failures(const struct replay_answer *a, struct sentences *w)
 		if (row->status)
 			sentence_add(w, "%s could not be compared: it %s.", row->variant->name,
 				     row->why.text);
-		else if (row->memory.failed)
+		else if (*row->said)
+			sentence_add(w, "%s said: %s", row->variant->name, row->said);
+		if (!row->status && row->memory.failed)
 			sentence_add(w, "%s had no memory for %s that the program got.",
 				     row->variant->name,
 				     text_many(row->memory.failed, "block", "blocks").s);

@@ -38,8 +38,9 @@ struct play {
 	int64_t until; /* CLOCK_MONOTONIC, ns; 0: no limit */
 	int64_t limit_ms;
 	const struct variant *variant;
-	bool complete; /* RESULT has come */
-	int failed;    /* the first -errno of reading, 0 none; with its reason: */
+	char line[160]; /* the first line that was said on stderr; filled by play_end */
+	bool complete;	/* RESULT has come */
+	int failed;	/* the first -errno of reading, 0 none; with its reason: */
 	struct error why;
 };
 

@@ -73,6 +73,7 @@ int play_end(struct play *p, struct error *err)
 		while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR)
 			;
 	}
+	line_said(p, "", p->line, sizeof(p->line));
 	if (p->failed || p->complete)
 		ret = check_loaded(p, err);
 	if (!ret && ours && p->failed)

@@ -214,6 +214,7 @@ static void memory_end(struct runs_row *row, struct play *p, const struct runs_p
 	if (!p->failed)
 		read_memory(p, row, plan->head->sum.calls, false);
 	ret = play_end(p, &row->why);
+	memcpy(row->said, p->line, sizeof(row->said));
 	if (!row->status)
 		row->status = ret;
 }

@@ -61,7 +61,8 @@ struct runs_row {
 	const struct variant *variant; /* the caller's */
 	int status;		       /* 0, or -errno: */
 	struct error why;	       /* "died of SIGSEGV during the playback" */
-	uint64_t startup;	       /* VmHWM of the start-up run - glibc's, 0 if below */
+	char said[160];	  /* on stderr by the memory run: of settings that are wrong ... */
+	uint64_t startup; /* VmHWM of the start-up run - glibc's, 0 if below */
 	struct mprof_run_result memory;
 	struct mprof_run_sample *sample; /* of the memory run */
 	size_t samples;

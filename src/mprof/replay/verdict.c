@@ -94,7 +94,8 @@ static void judge_control(struct verdict *v, const struct runs *r)
 	v->spread = middle_spread(r);
 	apart = fabs(first->cpu_ns.median - again->cpu_ns.median);
 	v->control = first->cpu_ns.median > 0 ? apart / first->cpu_ns.median : 0;
-	v->quiet = apart <= noise_of(v, first, again) || v->control <= VERDICT_CONTROL;
+	v->few = first->times < VERDICT_RUNS || again->times < VERDICT_RUNS;
+	v->quiet = !v->few && (apart <= noise_of(v, first, again) || v->control <= VERDICT_CONTROL);
 }
 
 int verdict_make(struct verdict *v, const struct runs *r, uint64_t peak_bytes)

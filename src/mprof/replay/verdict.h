@@ -19,6 +19,7 @@
 
 #include "runs.h"
 
+#define VERDICT_RUNS	3u
 #define VERDICT_FLOOR	0.01
 #define VERDICT_CONTROL 0.02
 #define VERDICT_BYTES	(1u << 20)
@@ -31,6 +32,7 @@ struct verdict {
 			   * n when none was played */
 	bool timed;	  /* there are times */
 	bool quiet;	  /* ... and the control was as its variant */
+	bool few;	  /* ... but less than VERDICT_RUNS of each: then it is not quiet */
 	bool small;	  /* below VERDICT_LEAST */
 	double control;	  /* by what part of its variant's time the control differed */
 	double spread;	  /* the middle relative MAD of all variants */
