@@ -44,7 +44,7 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "fps", FPS, "N", 0, "Frames a second [20]", 0 },
 	{ "limit", LIMIT, "SIZE", 0,
-	  "A page that would be larger goes without age, size, thread, site and module [18M]", 1 },
+	  "Of a page that would be larger, leave frames out, then colours [18M]", 1 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 

@@ -17,6 +17,7 @@
 #include "movie_player.h"
 #include "movie_sites.h"
 #include "palette.h"
+#include "words.h"
 
 struct movie_film {
 	char *name;
@@ -172,7 +173,7 @@ static int write_film(FILE *out, const struct movie_film *f, bool detail, struct
 
 	fprintf(out,
 		"{\"frames\":%zu,\"points\":%zu,\"pages\":%zu,\"changed\":%llu,\"residency\":%s",
-		film->frames, film->points, film->units * FILM_UNIT_PAGES,
+		f->packed.frames, film->points, film->units * FILM_UNIT_PAGES,
 		(unsigned long long)f->packed.changed, f->packed.residency ? "true" : "false");
 	if (write_string(out, "name", f->name, err) < 0)
 		return -ENOMEM;
@@ -272,7 +273,18 @@ static int write_head(FILE *out, const struct movie *m, const char *left_out, st
 
 /* ---- pages ---- */
 
-static int pack_all(struct movie *m, uint64_t *all, uint64_t *needed, struct error *err)
+/* What a page goes without, to be within the limit. */
+struct fit {
+	unsigned every; /* n-th frame is shown */
+	bool detail;	/* is there age, size, thread, site and module? */
+	uint64_t bytes; /* of all frames with detail */
+};
+
+#define FRAMES_LEAST 100 /* that are worth having before detail is left out */
+
+/* *all: bytes of the page's data; *needed: without detail. */
+static int pack_all(struct movie *m, unsigned every, uint64_t *all, uint64_t *needed,
+		    struct error *err)
 {
 	size_t i, s;
 	int ret;
@@ -282,8 +294,8 @@ static int pack_all(struct movie *m, uint64_t *all, uint64_t *needed, struct err
 		ret = film_ready(m->film[i].film, err);
 		movie_packed_release(&m->film[i].packed);
 		if (!ret)
-			ret = movie_pack(&m->film[i].packed, m->film[i].film, movie_site, &m->sites,
-					 err);
+			ret = movie_pack(&m->film[i].packed, m->film[i].film, every, movie_site,
+					 &m->sites, err);
 		if (ret < 0)
 			return ret;
 		for (s = 0; s < MOVIE_STREAMS; s++) {
@@ -293,6 +305,54 @@ static int pack_all(struct movie *m, uint64_t *all, uint64_t *needed, struct err
 		}
 	}
 	return m->sites.failed ? fail(err, -ENOMEM, "no memory for the sites of a movie") : 0;
+}
+
+/* Fewer frames as long as there are many, then no detail, then still fewer frames. */
+static int fit(struct movie *m, struct fit *f, struct error *err)
+{
+	uint64_t limit = m->options.limit, all, needed, size;
+	size_t frames = m->films ? m->film[0].film->frames : 0;
+	int ret;
+
+	*f = (struct fit){ .every = 1, .detail = true };
+	for (;;) {
+		ret = pack_all(m, f->every, &all, &needed, err);
+		if (ret < 0)
+			return ret;
+		if (!f->bytes)
+			f->bytes = all;
+		size = f->detail ? all : needed;
+		if (size <= limit || f->every >= frames)
+			return 0;
+		if (f->detail && frames / ((size / limit + 1) * f->every) < FRAMES_LEAST) {
+			f->detail = false;
+			if (needed <= limit && f->every == 1)
+				return 0;
+			f->every = (unsigned)(needed / limit + 1);
+			continue;
+		}
+		/* What changed meanwhile is one change: it takes more than in proportion. */
+		f->every *= (unsigned)(size / limit + 1);
+	}
+}
+
+static void say_left_out(const struct fit *f, char *text, size_t room)
+{
+	static const char *const ends[] = { "nd", "rd", "th" };
+	const char *end = ends[f->every == 2 ? 0 : f->every == 3 ? 1 : 2];
+	int n;
+
+	*text = '\0';
+	if (f->detail && f->every == 1)
+		return;
+	n = snprintf(text, room,
+		     "With everything this page would have %s: ", words_bytes(f->bytes).s);
+	if (f->every > 1)
+		n += snprintf(text + n, room - (size_t)n, "every %u%s frame is shown%s", f->every,
+			      end, f->detail ? "." : ", and ");
+	if (!f->detail)
+		snprintf(text + n, room - (size_t)n,
+			 "age, size, thread and site of the blocks were left out.");
 }
 
 static int write_data(struct movie *m, FILE *out, bool detail, const char *left_out,
@@ -322,19 +382,15 @@ static int done(FILE *out, int ret, struct error *err)
 
 int movie_write_part(struct movie *m, FILE *out, struct error *err)
 {
-	uint64_t all, needed;
-	char left_out[160] = "";
-	int ret = pack_all(m, &all, &needed, err);
+	struct fit f;
+	char left_out[200];
+	int ret = fit(m, &f, err);
 
 	if (ret < 0)
 		return ret;
-	if (all > m->options.limit)
-		snprintf(left_out, sizeof(left_out),
-			 "With age, size, thread and site of the blocks this page would have %.0f "
-			 "MB; they were left out.  Fewer frames or allocators leave room for them.",
-			 (double)all / 1e6);
+	say_left_out(&f, left_out, sizeof(left_out));
 	fputs("<div class=\"mprof-movie\"><script type=\"application/json\">\n", out);
-	ret = write_data(m, out, all <= m->options.limit, left_out, err);
+	ret = write_data(m, out, f.detail, left_out, err);
 	fputs(
 	    "\n</script><noscript>This movie of a heap is played by JavaScript.</noscript></div>\n",
 	    out);

@@ -14,6 +14,8 @@ const char *const movie_stream_name[MOVIE_STREAMS] = {
 	[MOVIE_SITE] = "site",
 };
 
+#define LEVEL 6 /* of zlib; 9 takes three times as long for 1 % */
+
 /* As the player's State. */
 enum { ABSENT, MAPPED, RESIDENT, UNKNOWN };
 /* Codes of the owner stream; FRESH + age is a block that stands in the streams behind it. */
@@ -57,7 +59,7 @@ int movie_bytes_deflate(struct movie_bytes *b, struct error *err)
 	uLongf room = compressBound(b->used);
 	unsigned char *to = b->failed ? NULL : malloc(room);
 
-	if (!to || compress2(to, &room, b->used ? b->data : to, b->used, 9) != Z_OK) {
+	if (!to || compress2(to, &room, b->used ? b->data : to, b->used, LEVEL) != Z_OK) {
 		free(to);
 		return fail(err, -ENOMEM, "no memory to compress a movie");
 	}
@@ -86,6 +88,11 @@ struct packing {
 	const struct film *film;
 	struct film_cursor *cursor;
 	struct owner *owner; /* by cell, as in the frame before */
+	/* Cells that changed since the last frame that is kept. */
+	uint32_t *changed;
+	bool *is_changed;
+	size_t changes;
+	unsigned every;
 	movie_site_fn *site;
 	void *context;
 };
@@ -164,17 +171,34 @@ static void pack_runs(struct movie_bytes *to, const uint32_t *cell, size_t n)
 	}
 }
 
+static bool is_kept(const struct packing *p, size_t frame)
+{
+	return frame % p->every == 0 || frame == p->film->peak || frame + 1 == p->film->frames;
+}
+
+/* Changes of frames that are left out are changes of the next one. */
 static void pack_frame(struct packing *p)
 {
-	struct film_cursor *c = p->cursor;
+	const struct film_cursor *c = p->cursor;
 	struct owner before = { .born = UINT64_MAX };
 	size_t i;
 
-	qsort(c->changed, c->changes, sizeof(*c->changed), rising);
-	pack_runs(&p->to->stream[MOVIE_CHANGES], c->changed, c->changes);
-	p->to->changed += c->changes;
 	for (i = 0; i < c->changes; i++)
-		pack_cell(p, c->changed[i], &before);
+		if (!p->is_changed[c->changed[i]]) {
+			p->is_changed[c->changed[i]] = true;
+			p->changed[p->changes++] = c->changed[i];
+		}
+	if (!is_kept(p, c->frame))
+		return;
+	qsort(p->changed, p->changes, sizeof(*p->changed), rising);
+	pack_runs(&p->to->stream[MOVIE_CHANGES], p->changed, p->changes);
+	for (i = 0; i < p->changes; i++) {
+		pack_cell(p, p->changed[i], &before);
+		p->is_changed[p->changed[i]] = false;
+	}
+	p->to->changed += p->changes;
+	p->to->frames++;
+	p->changes = 0;
 }
 
 static int pack_pages(struct packing *p, struct error *err)
@@ -183,7 +207,9 @@ static int pack_pages(struct packing *p, struct error *err)
 	int ret;
 
 	p->owner = malloc((cells + 1) * sizeof(*p->owner));
-	if (!p->owner)
+	p->changed = malloc((cells + 1) * sizeof(*p->changed));
+	p->is_changed = calloc(cells + 1, sizeof(*p->is_changed));
+	if (!p->owner || !p->changed || !p->is_changed)
 		return fail(err, -ENOMEM, "no memory for a movie of %zu pages", cells);
 	for (i = 0; i < cells; i++)
 		p->owner[i] = (struct owner){ .born = UINT64_MAX };
@@ -207,8 +233,10 @@ static void add_double(struct movie_bytes *to, uint64_t n)
 	movie_bytes_add(to, &d, sizeof(d));
 }
 
-static void pack_figures(struct movie_bytes *to, const struct film *f)
+static void pack_figures(const struct packing *p)
 {
+	const struct film *f = p->film;
+	struct movie_bytes *to = p->to->stream;
 	static const size_t frame[] = {
 		offsetof(struct film_frame, op),
 		offsetof(struct film_frame, ns),
@@ -230,8 +258,10 @@ static void pack_figures(struct movie_bytes *to, const struct film *f)
 
 	for (c = 0; c < sizeof(frame) / sizeof(*frame); c++)
 		for (i = 0; i < f->frames; i++)
-			add_double(&to[MOVIE_FRAME],
-				   *(const uint64_t *)((const char *)&f->frame[i] + frame[c]));
+			if (is_kept(p, i))
+				add_double(
+				    &to[MOVIE_FRAME],
+				    *(const uint64_t *)((const char *)&f->frame[i] + frame[c]));
 	for (c = 0; c < sizeof(point) / sizeof(*point); c++)
 		for (i = 0; i < f->points; i++)
 			add_double(&to[MOVIE_POINT],
@@ -240,10 +270,12 @@ static void pack_figures(struct movie_bytes *to, const struct film *f)
 
 /* ---- */
 
-int movie_pack(struct movie_packed *to, const struct film *f, movie_site_fn *site, void *context,
-	       struct error *err)
+int movie_pack(struct movie_packed *to, const struct film *f, unsigned every, movie_site_fn *site,
+	       void *context, struct error *err)
 {
-	struct packing p = { .to = to, .film = f, .site = site, .context = context };
+	struct packing p = {
+		.to = to, .film = f, .every = every, .site = site, .context = context
+	};
 	size_t i;
 	int ret;
 
@@ -253,7 +285,9 @@ int movie_pack(struct movie_packed *to, const struct film *f, movie_site_fn *sit
 		to->residency = to->residency && f->frame[i].residency;
 	ret = pack_pages(&p, err);
 	free(p.owner);
-	pack_figures(to->stream, f);
+	free(p.changed);
+	free(p.is_changed);
+	pack_figures(&p);
 	for (i = 0; i < MOVIE_STREAMS && !ret; i++)
 		ret = movie_bytes_deflate(&to->stream[i], err);
 	return ret;

@@ -45,15 +45,17 @@ extern const char *const movie_stream_name[MOVIE_STREAMS];
 
 struct movie_packed {
 	struct movie_bytes stream[MOVIE_STREAMS]; /* compressed */
-	uint64_t changed;			  /* pages, over all frames */
-	bool residency;				  /* was it known in every frame? */
+	size_t frames;
+	uint64_t changed; /* pages, over all frames */
+	bool residency;	  /* was it known in every frame? */
 };
 
 /* The player's number of a node of the trace's stacks; 0 not known, or no memory. */
 typedef uint32_t movie_site_fn(void *context, uint32_t node);
 
-int movie_pack(struct movie_packed *to, const struct film *f, movie_site_fn *site, void *context,
-	       struct error *err);
+/* every: n-th frame, and that of the peak and the last; 1: all of them. */
+int movie_pack(struct movie_packed *to, const struct film *f, unsigned every, movie_site_fn *site,
+	       void *context, struct error *err);
 void movie_packed_release(struct movie_packed *p);
 
 #endif

@@ -113,7 +113,9 @@ static int video_open(struct video *v, struct movie *m, struct error *err)
 				     .by = mo->by,
 				     .title = mo->title,
 				     .note = mo->note,
-				     .names = mo->names };
+				     .names = mo->names,
+				     .thread = mo->thread,
+				     .threads = mo->threads };
 	struct picture_panel *panel = calloc(movie_films(m), sizeof(*panel));
 	size_t i;
 	int ret;
