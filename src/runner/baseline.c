@@ -120,18 +120,22 @@ void usage_add(struct usage *sum, const struct usage *from, const struct usage *
 	sum->majflt += to->majflt - from->majflt;
 }
 
+static uint64_t above(uint64_t now, uint64_t then)
+{
+	return now > then ? now - then : 0;
+}
+
 void sample_now(struct mprof_run_sample *s, uint64_t op)
 {
 	struct weight w = weight_now();
 	struct usage u;
-	uint64_t anon = w.rss - w.shared;
 
 	usage_now(&u);
 	s->op = op;
-	s->ns = now_ns() - base.begin_ns;
-	s->rss = w.rss > base.rss ? w.rss - base.rss : 0;
-	s->anon = anon > base.anon ? anon - base.anon : 0;
-	s->mapped = w.mapped > base.mapped ? w.mapped - base.mapped : 0;
+	s->ns = u.wall_ns - base.begin_ns;
+	s->rss = above(w.rss, base.rss);
+	s->anon = above(w.rss - w.shared, base.anon);
+	s->mapped = above(w.mapped, base.mapped);
 	s->minflt = u.minflt - base.minflt;
 }
 

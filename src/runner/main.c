@@ -30,23 +30,26 @@ static void no_random_addresses(char **argv)
 	die_errno(STATUS_RUN, "cannot start again", "/proc/self/exe");
 }
 
-static void shape_process(char **argv)
+static void pin(uint64_t cpu)
 {
 	cpu_set_t cpus;
 
+	CPU_ZERO(&cpus);
+	CPU_SET(cpu, &cpus);
+	if (sched_setaffinity(0, sizeof(cpus), &cpus))
+		die(STATUS_RUN, "cannot pin to processor %u: %s", cpu, strerrordesc_np(errno));
+}
+
+static void shape_process(char **argv)
+{
 	no_random_addresses(argv);
 	signal(SIGPIPE, SIG_IGN);
 	if (!set.thp)
 		prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	if (set.speed)
 		prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
-	if (set.cpu) {
-		CPU_ZERO(&cpus);
-		CPU_SET(set.cpu - 1, &cpus);
-		if (sched_setaffinity(0, sizeof(cpus), &cpus))
-			die(STATUS_RUN, "cannot pin to processor %u: %s", set.cpu - 1,
-			    strerrordesc_np(errno));
-	}
+	if (set.cpu)
+		pin(set.cpu - 1);
 }
 
 static void prepare_crowd(void)
@@ -88,18 +91,27 @@ static void play(void)
 	watch_stop();
 }
 
+/* Bytes above the baseline. */
+static uint64_t above(uint64_t bytes)
+{
+	return bytes > base.rss ? bytes - base.rss : 0;
+}
+
+/* What the system used of the processor's time, and what we did. */
+static void split(const struct usage *u, uint64_t *user, uint64_t *sys)
+{
+	*sys = u->sys_ns < u->cpu_ns ? u->sys_ns : u->cpu_ns;
+	*user = u->cpu_ns - *sys;
+}
+
 static void calls_result(void)
 {
-	uint64_t peak = hwm_now(), end = rss_now();
-
-	result.peak_rss = peak > base.rss ? peak - base.rss : 0;
-	result.end_rss = end > base.rss ? end - base.rss : 0;
+	result.peak_rss = above(hwm_now());
+	result.end_rss = above(rss_now());
 	result.calls = played.calls;
 	result.failed = played.failed;
 	result.wall_ns = played.used.wall_ns;
-	result.sys_ns =
-	    played.used.sys_ns < played.used.cpu_ns ? played.used.sys_ns : played.used.cpu_ns;
-	result.user_ns = played.used.cpu_ns - result.sys_ns;
+	split(&played.used, &result.user_ns, &result.sys_ns);
 	result.minflt = played.used.minflt;
 	result.majflt = played.used.majflt;
 	result.waits = played.waits;
@@ -117,32 +129,28 @@ static void sleep_until(uint64_t ns)
 		;
 }
 
-static uint64_t grown(void)
+/* What is still there, then and later. */
+static void rest(uint64_t since)
 {
-	uint64_t rss = rss_now();
-
-	return rss > base.rss ? rss - base.rss : 0;
+	result.drained_rss = above(rss_now());
+	for (uint64_t i = 0; i < set.drain.n; i++) {
+		sleep_until(since + set.drain.value[i] * 1000000);
+		result.drain_ms[i] = set.drain.value[i];
+		result.drain_rss[i] = above(rss_now());
+	}
 }
 
 static void drain(void)
 {
 	struct usage begin, end, used = { 0 };
-	uint64_t since;
 
 	usage_now(&begin);
 	if (!set.keep && set.mode != MODE_STARTUP)
 		drain_table();
 	usage_now(&end);
 	usage_add(&used, &begin, &end);
-	since = end.wall_ns;
-	result.drained_rss = grown();
-	result.drain_sys_ns = used.sys_ns < used.cpu_ns ? used.sys_ns : used.cpu_ns;
-	result.drain_user_ns = used.cpu_ns - result.drain_sys_ns;
-	for (uint64_t i = 0; i < set.drain.n; i++) {
-		sleep_until(since + set.drain.value[i] * 1000000);
-		result.drain_ms[i] = set.drain.value[i];
-		result.drain_rss[i] = grown();
-	}
+	split(&used, &result.drain_user_ns, &result.drain_sys_ns);
+	rest(end.wall_ns);
 }
 
 /* How fast the ticks go, from the baseline until now; a little later if that was just now. */
@@ -162,6 +170,15 @@ static void clock_result(void)
 	result.latency_empty = least;
 }
 
+static void circumstances(void)
+{
+	result.base_rss = base.rss;
+	result.start_hwm = base.hwm;
+	result.thp = thp_now();
+	result.touch = set.touch;
+	result.aslr = !(personality(0xffffffff) & ADDR_NO_RANDOMIZE);
+}
+
 int main(int argc, char **argv)
 {
 	settings_read(argc, argv);
@@ -171,16 +188,12 @@ int main(int argc, char **argv)
 	watch_start();
 	baseline_open();
 	baseline_take();
-	result.base_rss = base.rss;
-	result.start_hwm = base.hwm;
-	result.thp = thp_now();
-	result.touch = set.touch;
-	result.aslr = !(personality(0xffffffff) & ADDR_NO_RANDOMIZE);
 	play();
 	calls_result();
 	drain();
 	if (set.latency)
 		clock_result();
+	circumstances();
 	record(MPROF_RUN_RESULT, &result, sizeof(result));
 	_exit(0);
 }
