@@ -140,7 +140,7 @@ test_path_expansion() {
 test_completion() {
 	run bash -c '. "$1"; COMP_WORDS=(mprof re); COMP_CWORD=1; _mprof; echo "${COMPREPLY[@]}"' \
 		- "$build/completions/mprof.bash"
-	expect_same 'completion of re' "$(cat out)" 'record report'
+	expect_same 'completion of re' "$(cat out)" 'record report replay'
 	run bash -c '. "$1"; COMP_WORDS=("$2" record --no); COMP_CWORD=2; _mprof; echo "${COMPREPLY[@]}"' \
 		- "$build/completions/mprof.bash" "$mprof"
 	expect_same 'completion of record --no' "$(cat out)" '--no-compress --no-sample'
