@@ -38,10 +38,10 @@
 
 #define FILM_PAGE	4096u
 #define FILM_UNIT_PAGES 16u
-#define FILM_UNIT_SHIFT 16u		    /* 64 KiB */
-#define FILM_UNITS_MOST (1u << 20)	    /* 64 GiB of used address space */
+#define FILM_UNIT_SHIFT 16u		     /* 64 KiB */
+#define FILM_UNITS_MOST (1u << 20)	     /* 64 GiB of used address space */
 #define FILM_BLOCK_MOST (UINT64_C(16) << 30) /* bytes of one block that are drawn */
-#define FILM_PIN_BYTES	64u		    /* a page with fewer live bytes, but some, is pinned */
+#define FILM_PIN_BYTES	64u		     /* a page with fewer live bytes, but some, is pinned */
 #define FILM_NOWHERE	SIZE_MAX
 
 /* What is kept of each page besides its live bytes and residency. */
