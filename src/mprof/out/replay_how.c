@@ -95,10 +95,10 @@ void replay_what(const struct replay_answer *a, struct sentences *w)
 	const struct mprof_playback_header *h = a->plan->head;
 	const struct mprof_play_summary *s = &h->sum;
 
-	sentence_add(w, "%.*s", (int)strnlen(h->program, sizeof(h->program)),
-		     *h->program ? h->program : "(a program without a name)");
+	/* Other tools' records do not know what they are of. */
+	sentence_add(w, "%s", *h->program ? h->program : text_base(a->path));
 	sentence_add(
-	    w, "Recorded: %s of %s in %s; at the peak %s were alive in %s. From %s.",
+	    w, "Recorded: %s of %s in %s; at the peak %s were alive, in up to %s. From %s.",
 	    text_many(s->calls, "call", "calls").s, text_many(h->threads, "thread", "threads").s,
 	    s->recorded_ns ? text_ns(s->recorded_ns).s : "a time that is not known",
 	    text_bytes(s->peak_bytes).s, text_many(s->peak_blocks, "block", "blocks").s, a->path);

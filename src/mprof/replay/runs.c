@@ -219,12 +219,25 @@ static void memory_end(struct runs_row *row, struct play *p, const struct runs_p
 		row->status = ret;
 }
 
+/* Bytes that can be had without swapping; what is free, where that is not told. */
+static uint64_t available(void)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	unsigned long long kib = 0;
+	char line[128];
+
+	while (f && !kib && fgets(line, sizeof(line), f))
+		sscanf(line, "MemAvailable: %llu", &kib);
+	if (f)
+		fclose(f);
+	return kib ? kib * 1024
+		   : (uint64_t)sysconf(_SC_AVPHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 /* May they all stay in memory at once? */
 static bool all_fit(const struct runs *r, const struct runs_plan *plan)
 {
-	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-
-	return plan->head->sum.peak_bytes < (uint64_t)sysconf(_SC_AVPHYS_PAGES) * page / 2 / r->n;
+	return plan->head->sum.peak_bytes < available() / 4 / r->n;
 }
 
 /* ---- all of it ---- */
