@@ -48,6 +48,7 @@ test_replay_usage() {
 --allocator nomalloc
 --allocator glibc[A]
 --allocator glibc,,glibc
+--mode ordered --speed 3
 END
 }
 

@@ -148,6 +148,26 @@ START_TEST(test_told_apart)
 }
 END_TEST
 
+/* Memory that is not given costs neither memory nor time. */
+START_TEST(test_refused)
+{
+	const struct verdict *v = &answer.verdict;
+
+	row[1].memory.failed = 1000;
+	judge();
+	ck_assert_uint_eq(v->played, 2);
+	ck_assert(!verdict_by_peak(v, 0, 1) && !verdict_by_time(v, 0, 1));
+	ck_assert(!said("aa would"));
+	ck_assert(said("aa had no memory for 1,000 blocks that the program got, so it is not "
+		       "compared."));
+	row[0].memory.failed = row[2].memory.failed = 1000; /* as nobody had it */
+	judge();
+	ck_assert_uint_eq(v->played, 3);
+	ck_assert(said("aa would be better than glibc in memory and in time."));
+	ck_assert(said("aa had no memory for 1,000 blocks that the program got."));
+}
+END_TEST
+
 START_TEST(test_ties_and_more)
 {
 	row[1].memory.peak_rss = 130 * MB;
@@ -255,6 +275,7 @@ Suite *replay_stats_suite(void)
 	suite_add_tcase(s, t);
 	tcase_add_checked_fixture(v, setup, teardown);
 	tcase_add_test(v, test_told_apart);
+	tcase_add_test(v, test_refused);
 	tcase_add_test(v, test_ties_and_more);
 	tcase_add_test(v, test_control);
 	tcase_add_test(v, test_few_runs);

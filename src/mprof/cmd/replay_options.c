@@ -177,6 +177,9 @@ static void finish(struct replay_cli *c, struct argp_state *state)
 		argp_error(state, "%s", err.text);
 		return;
 	}
+	if (c->plan.speed && c->plan.mode == RUNS_ORDERED)
+		argp_error(state, "--speed needs --mode serial or threads: in order, a thread "
+				  "waits for its turn and not for a time");
 	for (i = 0; i < c->variants.n; i++)
 		c->variants.v[i].clear = c->clear;
 	if (!c->reps_said)

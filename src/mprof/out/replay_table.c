@@ -7,7 +7,7 @@
 
 #include "text.h"
 
-/* "-12 %", "(-2 %)" for what cannot be told apart, "" for the reference. */
+/* "-12 %", "(-2 %)" for what cannot be told apart, "" for the reference, "-" for who refused. */
 static struct text against(const struct verdict *v, size_t row, bool differ, double figure,
 			   double reference)
 {
@@ -16,6 +16,8 @@ static struct text against(const struct verdict *v, size_t row, bool differ, dou
 
 	if (row == v->reference || !(reference > 0))
 		return t;
+	if (!verdict_fits(v, row))
+		return (struct text){ "-" };
 	percent = lround(100 * (figure / reference - 1));
 	/* No sign stands before 0. */
 	snprintf(t.s, sizeof(t.s), "%s%s%ld %%%s", differ ? "" : "(", percent > 0 ? "+" : "",

@@ -307,9 +307,10 @@ static void tell_failures(const struct replay_answer *a, struct sentences *w)
 		else if (*row->said)
 			sentence_add(w, "%s said: %s", row->variant->name, row->said);
 		if (!row->status && row->memory.failed)
-			sentence_add(w, "%s had no memory for %s that the program got.",
+			sentence_add(w, "%s had no memory for %s that the program got%s.",
 				     row->variant->name,
-				     text_many(row->memory.failed, "block", "blocks").s);
+				     text_many(row->memory.failed, "block", "blocks").s,
+				     verdict_fits(&a->verdict, i) ? "" : ", so it is not compared");
 	}
 }
 

@@ -29,11 +29,18 @@ double verdict_noise(const struct verdict *v, size_t a, size_t b)
 	return fmax(noise_of(v, x, y), fmax(v->control, VERDICT_FLOOR) * least);
 }
 
+bool verdict_fits(const struct verdict *v, size_t i)
+{
+	const struct runs_row *row = &v->runs->row[i];
+
+	return !row->status && row->memory.failed <= v->refused;
+}
+
 bool verdict_by_time(const struct verdict *v, size_t a, size_t b)
 {
 	const struct runs_row *x = &v->runs->row[a], *y = &v->runs->row[b];
 
-	return v->quiet && !x->status && !y->status &&
+	return v->quiet && verdict_fits(v, a) && verdict_fits(v, b) &&
 	       fabs(x->cpu_ns.median - y->cpu_ns.median) > verdict_noise(v, a, b);
 }
 
@@ -42,7 +49,7 @@ bool verdict_by_peak(const struct verdict *v, size_t a, size_t b)
 	const struct runs_row *x = &v->runs->row[a], *y = &v->runs->row[b];
 	const double p = (double)runs_peak(x), q = (double)runs_peak(y);
 
-	return !x->status && !y->status &&
+	return verdict_fits(v, a) && verdict_fits(v, b) &&
 	       fabs(p - q) > fmax(VERDICT_BYTES, VERDICT_PART * fmin(p, q));
 }
 
@@ -98,17 +105,32 @@ static void judge_control(struct verdict *v, const struct runs *r)
 	v->quiet = !v->few && (apart <= noise_of(v, first, again) || v->control <= VERDICT_CONTROL);
 }
 
+/* What every allocator refuses, as 1 TiB, is the machine's limit and fair to all of them. */
+static uint64_t least_refused(const struct runs *r)
+{
+	uint64_t least = UINT64_MAX;
+	size_t i;
+
+	for (i = 0; i < r->n; i++)
+		if (!r->row[i].status && r->row[i].memory.failed < least)
+			least = r->row[i].memory.failed;
+	return least;
+}
+
 int verdict_make(struct verdict *v, const struct runs *r, uint64_t peak_bytes)
 {
 	size_t i;
 
-	*v = (struct verdict){ .runs = r, .reference = r->n, .small = peak_bytes < VERDICT_LEAST };
+	*v = (struct verdict){ .runs = r,
+			       .reference = r->n,
+			       .small = peak_bytes < VERDICT_LEAST,
+			       .refused = least_refused(r) };
 	v->by_peak = calloc(r->n + 1, sizeof(*v->by_peak));
 	v->by_time = calloc(r->n + 1, sizeof(*v->by_time));
 	if (!v->by_peak || !v->by_time)
 		return -ENOMEM;
 	for (i = 0; i < r->n; i++) {
-		if (r->row[i].status)
+		if (!verdict_fits(v, i))
 			continue;
 		v->by_peak[v->played] = v->by_time[v->played] = i;
 		v->played++;

@@ -12,7 +12,8 @@
  * Memory.  Peaks differ when by more than VERDICT_BYTES and VERDICT_PART of the
  * smaller one: replays and programs agree that well.
  *
- * Rows that failed compare with nobody.
+ * Rows that failed compare with nobody, nor do those that refused more blocks
+ * than the row that refused least: memory that was not given costs nothing.
  */
 #ifndef MPROF_REPLAY_VERDICT_H
 #define MPROF_REPLAY_VERDICT_H
@@ -36,7 +37,8 @@ struct verdict {
 	bool small;	  /* below VERDICT_LEAST */
 	double control;	  /* by what part of its variant's time the control differed */
 	double spread;	  /* the middle relative MAD of all variants */
-	size_t *by_peak;  /* rows that were played, the best first */
+	uint64_t refused; /* blocks that every row refused, at least */
+	size_t *by_peak;  /* rows that compare, the best first */
 	size_t *by_time;
 	size_t played; /* how many */
 };
@@ -47,6 +49,8 @@ void verdict_release(struct verdict *v);
 
 /* By what a's and b's time must differ, ns a call. */
 double verdict_noise(const struct verdict *v, size_t a, size_t b);
+/* Was it played, and gave it what others gave? */
+bool verdict_fits(const struct verdict *v, size_t i);
 /* Can they be told apart? */
 bool verdict_by_time(const struct verdict *v, size_t a, size_t b);
 bool verdict_by_peak(const struct verdict *v, size_t a, size_t b);
