@@ -159,3 +159,45 @@ def test_refused(scratch):
     answer = change(compiled, "--drop-site", "format_line", "--no-heaps")
     return problems + differences("compiled", answer["program"]["changed"],
                                   {"calls": CALLS - LINES})
+
+
+# Growth by a new block, a copy and a free, in a container whose code is inlined and templates.
+VECTOR_OF_INT = """
+#include <vector>
+#include <cstdio>
+struct Index {
+	std::vector<int> all;
+	__attribute__((noinline)) void add(int x) { all.push_back(x); }
+};
+int main()
+{
+	long sum = 0;
+	for (int k = 0; k < 50; k++) {
+		Index index;
+		for (int n = 0; n < 1024; n++)
+			index.add(n);
+		sum += index.all[7];
+	}
+	std::printf("%ld\\n", sum);
+}
+"""
+
+
+def test_std_vector(scratch):
+    """Each of 50 vectors has room for 1, 2, 4, ... 1024 numbers of 4 bytes, one after the other;
+    reserved, each is one block of 4 KiB."""
+    made = os.path.join(scratch, "vector")
+    ran = harness.run(["g++", "-g", "-O2", "-o", made, "-x", "c++", "-"],
+                      stdin=VECTOR_OF_INT.encode())
+    assert ran.status == 0, ran.err.decode()
+    log, _ = record(scratch, [made])
+    answer = change(log, "--reserve-site", "Index::add", "--no-heaps")
+    before, after = answer["program"]["as_it_is"], answer["program"]["changed"]
+    sizes = [4 << k for k in range(11)]
+    problems = differences("vector", answer["changes"][0],
+                           {"blocks": 50, "bytes": 50 * 4, "steps": 50 * 10,
+                            "copied_bytes": 50 * sum(sizes[:-1])})
+    for name, saved in ("calls", 50 * 20), ("asked_bytes", 50 * sum(sizes[:-1])):
+        if before[name] - after[name] != saved:
+            problems.append(f"{name}: {before[name]} - {after[name]} is not {saved}")
+    return problems
