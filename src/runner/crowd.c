@@ -8,10 +8,10 @@
 #include <unistd.h>
 #include "crowd.h"
 
-#define DEEP  (24u << 10) /* of a stack are filled before; an allocator needs less */
-#define STACK (1u << 20)  /* and so much may be used */
-#define SPARE 2		  /* threads that have ended are joined a little late */
-#define MANY  256	  /* threads; above, their buffers are small */
+#define DEEP  (8u << 10) /* of a stack, besides what a thread needs at least, is filled before */
+#define STACK (1u << 20) /* and so much may be used */
+#define SPARE 2		 /* threads that have ended are joined a little late */
+#define MANY  256	 /* threads; above, their buffers are small */
 
 struct thread *threads;
 size_t place_words;

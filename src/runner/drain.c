@@ -23,8 +23,10 @@ void table_clear(void)
 void drain_table(void)
 {
 	for (size_t i = 0; i < table_words; i += table_stride) {
-		if (!set.null)
-			free((void *)(table[i] & SLOT_ADDR));
+		void *p = (void *)(table[i] & SLOT_ADDR);
+
+		if (p && !set.null)
+			free(p);
 		table[i] = 0;
 	}
 }

@@ -40,7 +40,7 @@ static bool section_fits(const struct mprof_play_section *s, uint64_t unit)
 	uint64_t all = file.head.file_bytes;
 
 	return s->offset % MPROF_PLAY_PAGE == 0 && s->bytes % unit == 0 && s->offset <= all &&
-	       s->bytes <= all - s->offset;
+	       (s->offset || !s->bytes) && s->bytes <= all - s->offset;
 }
 
 static void check_header(uint64_t size)
