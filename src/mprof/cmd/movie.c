@@ -116,7 +116,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = {
 	{ &films_argp, 0, NULL, 0 },
-	{ &profile_argp, 0, NULL, 0 },
+	{ &profile_names_argp, 0, NULL, 0 },
 	{ NULL, 0, NULL, 0 },
 };
 
