@@ -602,6 +602,19 @@ def test_closed_loop(scratch):
         assert calls_by_thread(again) == calls_by_thread(played.order), name
 
 
+def test_mprof_reads_them(scratch):
+    """What playback.py wrote is a playback file to mprof too, with the same figures."""
+    for name in "pipeline", "left_alive":
+        playback = workload(name, CHECKED[name])
+        ran = harness.run([harness.MPROF, "replay", "--json", "--quick", "--reps=1", "--no-heaps",
+                           "--allocator=glibc", playback.write(os.path.join(scratch, name))])
+        assert ran.status == 0, ran.err.decode()
+        program = harness.load_json(ran.out)["program"]
+        assert program["calls"] == sum(playback.ops), program
+        assert program["peak_live_bytes"] == playback.peak_bytes, program
+        assert program["threads"] == max(playback.streams) + 1, program
+
+
 def test_five_thousand_threads(scratch):
     playback = workload("short_threads", 5000)
     path = playback.write(scratch + "/p")
