@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""peers.py - programs with threads: ours, and those of mimalloc-bench where it has been built.
+"""peers.py - programs with threads, and those of mimalloc-bench where it has been built.
 
 MIMALLOC_BENCH names a checkout of github.com/daanx/mimalloc-bench; programs are
 looked for in its out/bench, where its own script puts them, and are skipped by
@@ -9,6 +9,7 @@ time where a program is told how long to run.
 
 import os
 
+import heaps
 import measure
 from workloads import Missing, Workload
 
@@ -54,6 +55,7 @@ SERIAL = [
 ]
 THREADS = [
     Generations,
+    heaps.GitPack,
     peer("mstress", "2 50 25"),
     peer("mstress", "4 50 10"),
     peer("rptest", "4 0 1 2 500 1000 100 8 16000", steady=False),

@@ -35,6 +35,7 @@ class Workload:
     sizes = 1, 3  # of a quick bench, and of a full one
     linked = False  # to an allocator of its own
     steady = True  # asks for the same blocks in every run
+    idle = ()  # what makes the program start and end at once
 
     def __init__(self, where, quick):
         self.where = os.path.join(where, self.name.replace(" ", "-").replace("/", "-")[:60])
