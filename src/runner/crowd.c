@@ -3,6 +3,7 @@
  * crowd.c - see crowd.h.  `lock` guards the list of free places; nothing is called under it.
  */
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -30,6 +31,13 @@ void futex_wait(uint32_t *word, uint32_t value)
 void futex_wake(uint32_t *word)
 {
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
+
+bool crowd_lonely(void)
+{
+	cpu_set_t cpus;
+
+	return !sched_getaffinity(0, sizeof(cpus), &cpus) && CPU_COUNT(&cpus) == 1;
 }
 
 static void set_state(struct thread *t, uint32_t state)

@@ -54,6 +54,9 @@ void crowd_settle(void);
 void ordered_begin(struct thread *t);
 void threads_begin(struct thread *t);
 
+/* One processor for all of them: spinning helps nobody. */
+bool crowd_lonely(void);
+
 /* Sleep while *word is value; wake who does. */
 void futex_wait(uint32_t *word, uint32_t value);
 void futex_wake(uint32_t *word);

@@ -7,8 +7,6 @@
  * release and read with acquire, hands it over.  A thread that ends gives the baton to the first
  * one, which joins it before it goes on: the next call finds it gone, thread caches flushed.
  */
-#include <sched.h>
-#include <unistd.h>
 #include "crowd.h"
 #include "order.h"
 
@@ -124,7 +122,7 @@ void play_ordered(const struct order *order, struct stops *stops, struct played 
 	    1u << MPROF_PLAY_SWITCH | 1u << MPROF_PLAY_CREATE | 1u << MPROF_PLAY_EXIT;
 	here.stops = stops;
 	here.play = order_choose();
-	here.lonely = set.cpu || sysconf(_SC_NPROCESSORS_ONLN) == 1;
+	here.lonely = crowd_lonely();
 	notes_start(&notes, 0);
 	usage_now(&begin);
 	stream_open(&here.stream, buffer, ROOM, file.head.order.offset, order->words);

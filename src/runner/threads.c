@@ -9,7 +9,6 @@
  */
 #include <sched.h>
 #include <time.h>
-#include <unistd.h>
 #include "crowd.h"
 
 #define GENERATION_SHIFT 49
@@ -222,7 +221,7 @@ void play_threads(const struct order *order, struct stops *stops, struct played 
 	all.stops = stops;
 	all.calls = order->calls;
 	all.words = file.head.streams.bytes / 8;
-	lonely = set.cpu || sysconf(_SC_NPROCESSORS_ONLN) == 1;
+	lonely = crowd_lonely();
 	usage_now(&begin);
 	play_all();
 	usage_now(&end);
