@@ -67,6 +67,11 @@ test_replay_bad_files() {
 	expect_status 3
 	[ ! -e empty.html ] || bad 'a page of nothing'
 	replayed_log
+	cp log kept
+	run "$mprof" compare --quick -a glibc -o kept log
+	expect_status 1
+	expect_one_line_error
+	cmp -s log kept || bad "a recording was replaced"
 	run "$mprof" compare --quick -a glibc -o no/such/page.html log
 	expect_status 1
 	expect_text err no/such/page.html

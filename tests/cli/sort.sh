@@ -54,6 +54,23 @@ test_sort_takes_the_place_of_a_file() {
 	[ "$(find . -name '*.play*' | wc -l)" = 1 ] || bad "left behind: $(ls)"
 }
 
+test_sort_spares_recordings() {
+	sorted_log
+	cp log kept
+	cp log other
+	run "$mprof" sort log -o log
+	expect_status 1
+	expect_one_line_error
+	run "$mprof" sort log -o other
+	expect_status 1
+	expect_text err 'is not replaced'
+	cmp -s log kept && cmp -s other kept || bad "a recording was replaced"
+	printf '1: malloc 0x10 8\n1: free 0x10\n' >text
+	run "$mprof" sort text -o text
+	expect_status 1
+	grep -q malloc text || bad "the input was replaced"
+}
+
 test_sort_says_what_is_missing() {
 	# shellcheck disable=SC2016
 	"$mprof" record --no-compress -o log -- \

@@ -11,6 +11,7 @@
 #include "../draw/movie.h"
 #include "../draw/picture.h"
 #include "../draw/png.h"
+#include "../out/export.h"
 #include "../out/replay_html.h"
 #include "../replay/place_run.h"
 #include "cmd.h"
@@ -238,22 +239,18 @@ static int put_page(const struct replay_run *r, const struct replay_cli *cli, FI
 	return ret;
 }
 
-static int write_page(const struct replay_run *r, const struct replay_cli *cli, const char *path)
+static int write_page(const struct replay_run *r, const struct options *o, struct export_file *page)
 {
-	FILE *out = fopen(path, "we");
 	struct error err = { "" };
-	int ret;
+	int ret = put_page(r, &o->cli, page->out, &err);
 
-	if (!out)
-		return cmd_error(STATUS_FOUND, "cannot write '%s': %s", path, strerror(errno));
-	ret = put_page(r, cli, out, &err);
-	if (fclose(out) && !ret)
-		ret = fail(&err, -errno, "cannot write '%s': %s", path, strerror(errno));
-	if (ret) {
-		unlink(path);
+	if (ret)
+		export_file_drop(page);
+	else
+		ret = export_file_done(page, &err);
+	if (ret)
 		return cmd_error(STATUS_FOUND, "%s", err.text);
-	}
-	fprintf(stderr, "mprof: wrote %s; open it in a browser\n", path);
+	fprintf(stderr, "mprof: wrote %s; open it in a browser\n", o->output);
 	return STATUS_OK;
 }
 
@@ -272,23 +269,30 @@ static int print(const struct replay_answer *a, bool as_json, struct error *err)
 	return 0;
 }
 
+/* The page is opened first: what takes minutes must not end at a name that cannot be. */
 static int compare(struct options *o)
 {
+	struct export_file page;
 	struct error err = { "" };
 	struct replay_run run;
 	char name[4096];
-	int status = replay_run_make(&run, o->path, &o->cli, NULL);
+	int status;
 
 	if (!o->output) {
 		films_output(o->path, "html", name, sizeof(name));
 		o->output = name;
 	}
+	if (export_file_open(&page, o->output, &err) < 0)
+		return cmd_error(STATUS_FOUND, "%s", err.text);
+	status = replay_run_make(&run, o->path, &o->cli, NULL);
 	if (!status && print(&run.answer, o->json, &err))
 		status = cmd_error(STATUS_FOUND, "%s", err.text);
 	if (!status)
 		status = replay_run_status(&run);
 	if (!status)
-		status = write_page(&run, &o->cli, o->output);
+		status = write_page(&run, o, &page);
+	else
+		export_file_drop(&page);
 	replay_run_release(&run);
 	return status;
 }

@@ -3,12 +3,15 @@
  * sort.c - `mprof sort`: compiles a trace to a playback file, or checks one.
  */
 #include <argp.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "../out/export.h"
 #include "../out/json.h"
 #include "../out/text.h"
 #include "cmd.h"
@@ -220,8 +223,21 @@ static int answer(const char *path, const struct options *o, const struct playba
 	return STATUS_OK;
 }
 
+/* An input is not replaced by what is made of it, nor is any recording. */
+static bool may_write(const struct options *o, const char *path, struct error *err)
+{
+	struct stat in, out;
+
+	if (stat(path, &out))
+		return true;
+	if (!stat(o->log, &in) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+		return !fail(err, -EEXIST, "'%s' is what is compiled; -o another file", path);
+	return export_file_look(path, err) >= 0;
+}
+
 static int compile(const struct options *o)
 {
+	struct error err;
 	struct playback_source source;
 	struct mprof_play_summary sum;
 	char *path = NULL;
@@ -236,7 +252,9 @@ static int compile(const struct options *o)
 		path = NULL;
 	if (!path)
 		return cmd_error(STATUS_FOUND, "no memory for a name");
-	status = playback_compile(o->log, path, -1, &o->playback, &source, &sum);
+	status = may_write(o, path, &err)
+		     ? playback_compile(o->log, path, -1, &o->playback, &source, &sum)
+		     : cmd_error(STATUS_FOUND, "%s", err.text);
 	if (!status) {
 		status = answer(path, o, &source);
 		playback_source_release(&source);

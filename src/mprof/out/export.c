@@ -74,8 +74,7 @@ static bool is_ours(const char *path)
 				      !memcmp(magic, MPROF_MAGIC_COUNTS, sizeof(magic)));
 }
 
-/* What a rename must not replace: 1 write into it, 0 there is nothing or a file, or -errno. */
-static int look_at(const char *target, struct error *err)
+int export_file_look(const char *target, struct error *err)
 {
 	struct stat st;
 
@@ -176,7 +175,7 @@ int export_file_open(struct export_file *f, const char *target, struct error *er
 		f->out = stdout;
 		return 0;
 	}
-	ret = look_at(target, err);
+	ret = export_file_look(target, err);
 	if (ret < 0)
 		return ret;
 	/* Through a symbolic link, so that the link stays. */

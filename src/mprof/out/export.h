@@ -112,6 +112,8 @@ struct export_file {
 	FILE *out;
 };
 
+/* May a file be put there?  1: what is there is written into; 0; -errno with err filled. */
+int export_file_look(const char *target, struct error *err);
 /* target NULL: standard output.  0, or -errno with err filled. */
 int export_file_open(struct export_file *f, const char *target, struct error *err);
 /* Closes and renames.  On an error nothing is left behind. */
