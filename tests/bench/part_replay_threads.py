@@ -12,6 +12,8 @@ the first call to the last, as in a replay that knows nothing of when threads
 begin and end.  It has to be wrong, or nobody would notice that edges were lost.
 """
 
+import os
+
 import measure
 import part_replay
 import peers
@@ -65,16 +67,28 @@ def show(title, programs, names, played, note):
                       [row_of(p, names, played[p.name]) for p in programs], [note])
 
 
-def measured(workload, found, start, where, quick):
+def measured(workload, found, start, where, repetitions):
     program = Threads(workload, found, where)
     try:
-        program.run(1 if quick else 5)
+        program.run(repetitions)
         program.measure_idle(start)
         program.compile()
     except Failed as why:
         measure.skipped(workload.name, "failed: %s" % why)
         return None
-    return program if program.compiled.threads > 1 else None
+    return program
+
+
+def without_threads(found, start, where):
+    """mimalloc-bench's programs of one thread; most have next to nothing in memory."""
+    programs = [p for p in (measured(w, found, start, where, 1)
+                            for w in part_replay.make_programs(where, False, peers.SERIAL)) if p]
+    played = {}
+    for p in programs:
+        played[p.name] = p.play_all(p.path, mode="serial", touch="recorded")
+        os.unlink(p.path)
+    show("Replay: peak of mimalloc-bench's programs of one thread", programs, list(found), played,
+         "MB really, and what the replay is away from it.")
 
 
 def main(where, quick):
@@ -85,7 +99,7 @@ def main(where, quick):
     found = replays.allocators()
     start = replays.start_ups(found)[0]
     rows = peers.THREADS[:3] if quick else peers.THREADS
-    programs = [p for p in (measured(w, found, start, where, quick)
+    programs = [p for p in (measured(w, found, start, where, 1 if quick else 5)
                             for w in part_replay.make_programs(where, quick, rows)) if p]
     ordered = {p.name: p.play_all(p.path, mode="ordered", touch="recorded") for p in programs}
     free = {p.name: p.play_all(p.path, mode="threads", touch="recorded") for p in programs}
@@ -104,4 +118,6 @@ def main(where, quick):
          "Only blocks and the lives of threads are kept in order.")
     show("The same, `ordered`, without edges", programs, names, lost,
          "A control: all threads live from the first call to the last.")
+    if not quick:
+        without_threads(found, start, where)
     return []

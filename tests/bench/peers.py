@@ -45,13 +45,11 @@ def peer(program, arguments="", **more):
 
 
 SERIAL = [
-    peer("cfrac", "17545186520507317056371138836327483792789528"),
+    peer("cfrac", "17545186520507317056371138836327483792736"),
     peer("espresso", "BENCH/espresso/largest.espresso"),
     peer("barnes"),
-    peer("glibc-simple"),
     peer("malloc-large"),
     peer("alloc-test", "1"),
-    peer("cache-scratch", "1 1000 1 2000000 1"),
 ]
 THREADS = [
     Generations,
