@@ -22,7 +22,7 @@
  *   thp=0|1            0: PR_SET_THP_DISABLE; default 1
  *   aslr=0|1           0: the same addresses in each run, where the system allows; default 1
  *   cpu=N              pin to a processor; -1, the default: do not
- *   passes=N           play ORDER so often, draining between; figures are of all passes, samples and
+ *   passes=N           play ORDER so often, draining between; figures are of all, samples and
  *                      frames of the last one; serial, not with addresses=1 or speed=K
  *   stall=S            give up when nothing moves for so many seconds; default 60, 0: never
  *
