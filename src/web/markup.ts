@@ -6,7 +6,7 @@ const KEYS: [string, string][] = [
 	["Home End", "first or last frame"], ["p", "the peak"], ["[ ]", "slower or faster"],
 	["c", "next colour"], ["x", "mark pinned pages"], ["+ − 0", "closer, farther, all of it"],
 	["1 … 9", "an allocator on or off"], ["arrows in a map", "from page to page"],
-	["wheel, drag", "zoom and pan; double click: all of it"],
+	["wheel, drag", "zoom (in a page with more: Ctrl or a click before) and pan; double click: all of it"],
 ];
 
 const ICONS = {

@@ -12,9 +12,13 @@ export class Pages {
 	readonly tip = new Tip();
 	private pointer = { x: 0, y: 0 }; // of the window
 
-	/** changed: the view, or the page, is another one; ready: the film shows the frame. */
+	/**
+	 * changed: the view, or the page, is another one; ready: the film shows the frame;
+	 * alone: is there nothing else in the document that the wheel could move?
+	 */
 	constructor(private stage: Stage, private data: MovieData, private sites: Site[],
-		    private changed: () => void, private ready: (panel: Panel) => void) {}
+		    private changed: () => void, private ready: (panel: Panel) => void,
+		    private alone: boolean) {}
 
 	/** The frame is another one: what is told, too. */
 	refresh(): void {
@@ -67,6 +71,8 @@ export class Pages {
 			this.choose(panel, -1);
 		});
 		canvas.addEventListener("wheel", (e) => {
+			if (!this.alone && !e.ctrlKey && document.activeElement !== canvas)
+				return;
 			e.preventDefault();
 			this.stage.zoom(Math.exp(-e.deltaY * (e.deltaMode ? 0.05 : 0.0015)), e.offsetX,
 				e.offsetY);

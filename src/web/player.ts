@@ -54,6 +54,11 @@ export class Player {
 		return p;
 	}
 
+	/** Is it all that the document has?  Else keys and wheel may be meant for others. */
+	private get alone(): boolean {
+		return document.body.querySelectorAll(":scope > :not(script)").length === 1;
+	}
+
 	// ---- parts ----
 
 	private get<T extends HTMLElement>(name: string): T {
@@ -78,7 +83,7 @@ export class Player {
 	private build(): void {
 		const { data } = this;
 		this.pages = new Pages(this.stage, data, this.sites, () => this.draw(),
-			(panel) => this.seek(panel.film));
+			(panel) => this.seek(panel.film), this.alone);
 		this.dye();
 		for (const speed of SPEEDS)
 			this.get("speed").append(new Option(`${speed} ×`, String(speed), false, speed === 1));
@@ -340,10 +345,11 @@ export class Player {
 		this.listenInputs();
 		this.listenChart();
 		this.root.addEventListener("keydown", (e) => this.key(e));
-		document.addEventListener("keydown", (e) => {
-			if (e.target === document.body)
-				this.key(e);
-		});
+		if (this.alone)
+			document.addEventListener("keydown", (e) => {
+				if (e.target === document.body)
+					this.key(e);
+			});
 		window.addEventListener("resize", () => this.arrange());
 		window.addEventListener("mp-theme", () => this.themeChanged());
 		matchMedia("(prefers-color-scheme: dark)").addEventListener("change",

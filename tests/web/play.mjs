@@ -122,17 +122,28 @@ function colourAt(page, panel, where) {
   }, where);
 }
 
-/** Moves the pointer over a map until it stands on a page with something alive; its facts. */
-async function hoverAlive(page, panel = 0) {
+/**
+ * Moves the pointer over a map until it stands on a page with something live; its facts.  full: all of
+ * it is; next: it is not the last one of its row.
+ */
+async function hoverLive(page, { panel = 0, full = false, next = false } = {}) {
   const box = await page.locator(".mp-panel canvas").nth(panel).boundingBox();
+  const factsAt = async (x, y) => {
+    await page.mouse.move(box.x + x, box.y + y);
+    return shown(page);
+  };
   for (let y = 13; y < box.height; y += 24)
     for (let x = box.width / 2 - 370; x < box.width / 2 + 380; x += 24) {
-      await page.mouse.move(box.x + x, box.y + y);
-      const facts = await shown(page);
-      if (facts && facts.live !== "nothing")
-        return { facts, where: [x, y], box };
+      const facts = await factsAt(x, y);
+      if (!facts || facts.live === "nothing" || full && !facts.live.startsWith("4,096 bytes"))
+        continue;
+      if (next && !await factsAt(x + 24, y))
+        continue;
+      if (next)
+        await factsAt(x, y);
+      return { facts, where: [x, y], box };
     }
-  throw new Error("no page has anything alive");
+  throw new Error("there is no such page");
 }
 
 // ---- tests ----
@@ -188,7 +199,7 @@ const tests = {
   async "hovering says the same"(page) {
     for (const n of [5, births, world.calls]) {
       await scrub(page, n);
-      const { facts, where, box } = await hoverAlive(page);
+      const { facts, where, box } = await hoverLive(page, { next: true });
       const address = Number(facts.address.split(" ")[0]);
       same(facts, expected(address, n), `frame ${n}`);
       const beside = where[0] + 24;
@@ -284,7 +295,7 @@ const tests = {
 
   async "colours are those of the legend"(page) {
     await scrub(page, births);
-    const { where } = await hoverAlive(page);
+    const { where } = await hoverLive(page, { full: true });
     await page.mouse.move(5, 5);
     const look = async (kind, label) => {
       await page.locator(".mp-kind").selectOption(kind);
@@ -293,7 +304,7 @@ const tests = {
         [s.textContent, getComputedStyle(s.querySelector("i")).backgroundColor]));
       const found = legend.find(([text]) => text === label);
       assert.ok(found, `${kind}: no '${label}' in ${legend.map(([t]) => t)}`);
-      assert.equal(await colourAt(page, 0, [where[0] + 30, where[1]]), found[1], kind);
+      assert.equal(await colourAt(page, 0, [where[0] + 2, where[1] + 2]), found[1], kind);
     };
     await look("size", "to 128 KiB");
     await look("age", "below 100 calls");
@@ -303,7 +314,7 @@ const tests = {
     await page.locator(".mp-kind").selectOption("occupancy");
     await settle(page);
     const ramp = await page.locator(".mp-ramp").evaluate((e) => getComputedStyle(e).backgroundImage);
-    const full = await colourAt(page, 0, [where[0] + 30, where[1]]);
+    const full = await colourAt(page, 0, [where[0] + 2, where[1] + 2]);
     assert.ok(ramp.endsWith(`${full})`), `a full page is ${full}, the ramp ${ramp.slice(-60)}`);
     await page.locator("h2").click();
     await page.keyboard.press("c");
@@ -327,7 +338,7 @@ const tests = {
     const canvas = page.locator(".mp-panel canvas");
     const picture = () => canvas.evaluate((c) => c.toDataURL());
     const whole = await picture();
-    const { where, box, facts } = await hoverAlive(page);
+    const { where, box, facts } = await hoverLive(page);
     for (let i = 0; i < 3; i++)
       await page.mouse.wheel(0, -200);
     await settle(page);
@@ -373,7 +384,7 @@ const tests = {
     const figures = await page.locator(".mp-figures").allTextContents();
     for (const text of figures)
       assert.match(text, /resident [0-9.]+ [KM]iB *kept empty [0-9.]+ ([KM]iB|bytes) *page use [0-9]+ %/);
-    const { facts } = await hoverAlive(page, 1);
+    const { facts } = await hoverLive(page, { panel: 1 });
     assert.equal(facts.memory, "resident");
     assert.match(facts.from, /^take_/);
     await page.locator("h2").click();
@@ -420,6 +431,28 @@ const tests = {
     await writeFile(path.join(world.directory, "twice.html"), text.replace(part, () => part + part));
     const page = await open("twice.html");
     await page.waitForFunction(() => document.querySelectorAll(".mp-ready").length === 2);
+    // Keys and wheel are for the document until a player is asked.
+    const at = () => page.locator(".mp-now").allTextContents();
+    const before = await at(), canvas = page.locator(".mp-panel canvas").first();
+    const picture = () => canvas.evaluate((c) => c.toDataURL());
+    await page.keyboard.press("End");
+    await settle(page);
+    assert.deepEqual(await at(), before, "a key without focus");
+    await page.evaluate(() => scrollTo(0, 0));
+    await canvas.hover({ position: { x: 2, y: 2 } });
+    const whole = await picture();
+    await page.mouse.wheel(0, -100);
+    await settle(page);
+    assert.equal(await picture(), whole, "the wheel without focus");
+    await canvas.click({ position: { x: 2, y: 2 } });
+    await page.mouse.wheel(0, -100);
+    await settle(page);
+    assert.notEqual(await picture(), whole, "the wheel with focus");
+    await page.keyboard.press("End");
+    await settle(page);
+    const after = await at();
+    assert.match(after[0], new RegExp(`^frame ${world.calls} `), "a key with focus");
+    assert.equal(after[1], before[1], "the other player");
     assert.deepEqual(page.problems, []);
     await page.close();
   },
