@@ -28,6 +28,7 @@ MIB = 1 << 20
 SCRATCH = tempfile.TemporaryDirectory(prefix="mprof-replay-")
 TOUCH, TIME = 12, 11
 MAPS = ("mmap", "munmap", "mremap", "brk", "sbrk")
+COUNTED_AT_ONCE = 1 << 18  # the kernel adds resident pages up in batches, one a processor
 PEAK_AWAY = 0.03  # of the heap, and 1 MB: real and replayed differences to glibc
 THREADS_AWAY = 0.20  # of the peak, and 1 MB
 
@@ -164,7 +165,7 @@ def test_played_twice_has_the_same_addresses():
             raise harness.Skip("addresses cannot be made the same here")
         if b"".join(one.addresses) != b"".join(two.addresses):
             wrong.append("%s: other addresses" % kind.name)
-        if one.peak_rss != two.peak_rss:
+        if abs(one.peak_rss - two.peak_rss) > COUNTED_AT_ONCE:
             wrong.append("%s: peaks %d and %d" % (kind.name, one.peak_rss, two.peak_rss))
     return wrong
 
@@ -175,8 +176,9 @@ def test_whatever_it_was_recorded_under():
     for kind in installed():
         one, two = traced(kind)[1], traced(kind, "mimalloc")[1]
         for name, preload in replays.allocators().items():
-            peaks = [replays.play(p.path, preload, mode="serial").peak_rss for p in (one, two)]
-            if abs(peaks[0] - peaks[1]) > 0.01 * peaks[0]:
+            peaks = [replays.play(p.path, preload, mode="serial", aslr=0).peak_rss
+                     for p in (one, two)]
+            if abs(peaks[0] - peaks[1]) > 0.01 * peaks[0] + COUNTED_AT_ONCE:
                 wrong.append("%s on %s: %d recorded under glibc, %d under mimalloc" % (
                     kind.name, name, peaks[0], peaks[1]))
     return wrong
