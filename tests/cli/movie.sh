@@ -17,18 +17,18 @@ test_movie_page() {
 	record_here
 	run "$mprof" movie run.log
 	expect_status 0
-	expect_text err 'mprof: wrote run.html'
+	expect_text err 'mprof: wrote run.movie.html'
 	expect_same 'standard output' "$(cat out)" ''
-	expect_text run.html '<!DOCTYPE html>'
-	expect_text run.html 'sort -u /etc/services</title>'
+	expect_text run.movie.html '<!DOCTYPE html>'
+	expect_text run.movie.html 'sort -u /etc/services</title>'
 	# Nothing that a browser would fetch.
-	expect_no_text run.html 'src='
-	expect_no_text run.html 'http://'
+	expect_no_text run.movie.html 'src='
+	expect_no_text run.movie.html 'http://'
 	run "$mprof" movie run.log --frames 10 --by site -o -
 	expect_status 0
 	expect_text out '"by":"site"'
 	expect_text out '</html>'
-	nothing_else run.html
+	nothing_else run.movie.html
 }
 
 test_movie_names_are_quoted() {

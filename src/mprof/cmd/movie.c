@@ -35,7 +35,7 @@ enum { FRAMES = 256, BY, FPS, LIMIT };
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0,
 	  "FILE.html, .apng, .png (also APNG), .mp4, .webm or .y4m; - for a page on standard "
-	  "output [LOG's name.html]",
+	  "output [in the current directory, LOG's name with .movie.html]",
 	  0 },
 	{ "frames", FRAMES, "N", 0, "So many frames, besides that of the peak [300]", 0 },
 	{ "by", BY, "WHAT", 0,
@@ -328,7 +328,7 @@ static int run(const struct options *o)
 	if (!w)
 		return cmd_error(STATUS_FOUND, "no memory for a movie");
 	w->o = o;
-	films_output(o->log, "html", w->output, sizeof(w->output));
+	films_output(o->log, "movie.html", w->output, sizeof(w->output));
 	ret = check_output(o);
 	if (!ret)
 		ret = films_open(&w->films, &o->films, o->log);
