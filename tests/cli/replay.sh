@@ -77,6 +77,17 @@ test_replay_bad_files() {
 	expect_text err no/such/page.html
 }
 
+# Memory that the program never wrote to must not take the machine's.
+test_replay_more_than_there_is() {
+	awk 'BEGIN { for (i = 1; i <= 2000; i++) printf "1: malloc 0x%x0000000000 34359738368\n", i }' >large
+	run "$mprof" replay --quick --no-heaps -a glibc large
+	expect_status 1
+	expect_one_line_error
+	expect_text err '--touch first'
+	run "$mprof" replay --quick --no-heaps --reps 0 --touch none -a glibc large
+	expect_status 0
+}
+
 # Every name of the answer is explained.
 test_replay_json_names() {
 	local name

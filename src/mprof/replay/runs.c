@@ -240,6 +240,19 @@ static bool all_fit(const struct runs *r, const struct runs_plan *plan)
 	return plan->head->sum.peak_bytes < available() / 4 / r->n;
 }
 
+/* What a program asked for and never wrote to, a replay that writes to all of it needs. */
+static int check_room(const struct runs *r, const struct runs_plan *plan, struct error *err)
+{
+	const uint64_t most = plan->head->sum.peak_bytes, room = available();
+
+	if (most <= room || (strcmp(r->touch, "page") && strcmp(r->touch, "full")))
+		return 0;
+	return fail(err, -ENOMEM,
+		    "up to %.1f GiB were alive, and %.1f GiB are free here; --touch first or none "
+		    "writes to less of them",
+		    (double)most / (1 << 30), (double)room / (1 << 30));
+}
+
 /* ---- all of it ---- */
 
 /* Of a short play one run is too little to be timed. */
@@ -320,7 +333,9 @@ int runs_make(struct runs *r, const struct runs_plan *plan, const struct variant
 	for (i = 0; i < vs->n; i++)
 		r->row[i].variant = &vs->v[i];
 	runs_choose(r, plan);
-	ret = make_all(r, waiting, plan, err);
+	ret = check_room(r, plan, err);
+	if (!ret)
+		ret = make_all(r, waiting, plan, err);
 	free(waiting);
 	return ret;
 }
