@@ -3,8 +3,9 @@
 
 Only programs that spend 15 % or more of their CPU in the allocator: for others
 nobody can see the allocator in the program's time.  Real: CPU of the program.
-Replay: CPU of the playback less that of one that calls nothing.  Repetitions
-are interleaved; a pair counts when the real medians are further apart than 3
+Replay: CPU of the playback less that of one that calls nothing.  The programs
+have the small size of a quick bench: many short runs tell more than few long
+ones.  Repetitions are interleaved; a pair counts when the real medians are further apart than 3
 standard errors.  A control runs the same allocator twice: it must not count.
 """
 
@@ -160,7 +161,7 @@ def main(where, quick):
     found = replays.allocators()
     rows = heaps.ALL[3:6] if quick else heaps.ALL
     programs = [p for p in (measured(w, found, where, quick)
-                            for w in part_replay.make_programs(where, quick, rows)) if p]
+                            for w in part_replay.make_programs(where, True, rows)) if p]
     measure.progress("")
     if programs:
         table(programs, list(programs[0].found))
