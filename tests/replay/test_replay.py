@@ -107,7 +107,7 @@ def row_problems(answer, row):
           row["peak_rss_bytes"] > 0.95 * program["peak_live_bytes"])
     check("three times the memory", row["peak_rss_bytes"] < 3 * program["peak_live_bytes"] + (8 << 20))
     check("a curve above the peak",
-          max(row["curve"]["rss_bytes"]) <= row["heap_rss_bytes"] + (1 << 20))
+          max(row["curve"]["rss_bytes"]) <= row["heap_rss_bytes"])
     check("the curve ends early", row["curve"]["op"][-1] == program["calls"])
     check("no faults", row["minor_faults"] > 0)
     check("time runs", row["time_runs"] == answer["run"]["repetitions"])

@@ -205,6 +205,22 @@ static void memory_begin(struct runs *r, struct runs_row *row, struct play *p,
 		read_memory(p, row, plan->head->sum.calls, true);
 }
 
+/*
+ * The kernel counts resident pages in batches for each processor, and its
+ * high-water mark is of what it had counted: a sample may have seen more.
+ */
+static void settle_peak(struct runs_row *row)
+{
+	struct mprof_run_result *m = &row->memory;
+	size_t i;
+
+	for (i = 0; i < row->samples; i++)
+		if (row->sample[i].rss > m->peak_rss)
+			m->peak_rss = row->sample[i].rss;
+	if (m->end_rss > m->peak_rss)
+		m->peak_rss = m->end_rss;
+}
+
 static void memory_end(struct runs_row *row, struct play *p, const struct runs_plan *plan)
 {
 	int ret;
@@ -217,6 +233,8 @@ static void memory_end(struct runs_row *row, struct play *p, const struct runs_p
 	memcpy(row->said, p->line, sizeof(row->said));
 	if (!row->status)
 		row->status = ret;
+	if (!row->status)
+		settle_peak(row);
 }
 
 /* Bytes that can be had without swapping; what is free, where that is not told. */
