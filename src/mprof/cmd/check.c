@@ -201,18 +201,6 @@ static const struct argp argp = {
 
 /* ---- the answer ---- */
 
-static int print_json(const struct checks *c, const struct check_print *how, struct error *err)
-{
-	json *all = check_json(c, how);
-
-	if (!all)
-		return fail(err, -ENOMEM, "no memory to print the checks");
-	puts(json_object_to_json_string_ext(all, JSON_C_TO_STRING_PRETTY |
-						     JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(all);
-	return 0;
-}
-
 static int to_file(const char *path, const struct checks *c, const struct check_print *how,
 		   int (*print)(const struct checks *, const struct check_print *, FILE *,
 				struct error *),
@@ -237,7 +225,8 @@ static int to_file(const char *path, const struct checks *c, const struct check_
 static int answer(const struct checks *c, const struct options *o, struct error *err)
 {
 	const struct check_print how = { { o->log[DIFF_BEFORE], o->log[DIFF_AFTER] }, o->all };
-	int ret = o->json ? print_json(c, &how, err) : check_text(c, &how, stdout, err);
+	int ret = o->json ? json_print(stdout, check_json(c, &how), err)
+			  : check_text(c, &how, stdout, err);
 
 	if (!ret)
 		ret = to_file(o->junit, c, &how, check_junit, err);

@@ -256,17 +256,7 @@ static int write_page(const struct replay_run *r, const struct options *o, struc
 
 static int print(const struct replay_answer *a, bool as_json, struct error *err)
 {
-	json *all;
-
-	if (!as_json)
-		return replay_brief(a, stdout, err);
-	all = replay_json(a);
-	if (!all)
-		return fail(err, -ENOMEM, "no memory to print the answer");
-	puts(json_object_to_json_string_ext(all, JSON_C_TO_STRING_PRETTY |
-						     JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(all);
-	return 0;
+	return as_json ? json_print(stdout, replay_json(a), err) : replay_brief(a, stdout, err);
 }
 
 /* The page is opened first: what takes minutes must not end at a name that cannot be. */

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../out/json.h"
 #include "../run/process.h"
 #include "after.h"
 #include "cmd.h"
@@ -28,7 +29,7 @@ const char *counts_function(unsigned fn)
 	return fn < MPROF_FN_MAX ? names[fn] : NULL;
 }
 
-static void add(struct counts_sum *to, const struct mprof_counts_fn *fn)
+static void sum_up(struct counts_sum *to, const struct mprof_counts_fn *fn)
 {
 	size_t i;
 
@@ -143,9 +144,9 @@ static int take_threads(struct counts *c, const struct trace *t)
 		row->process = process;
 		row->tid = record->tid;
 		row->merged = record->merged;
-		add(&row->sum, record->fn);
-		add(&p->sum, record->fn);
-		add(&c->all, record->fn);
+		sum_up(&row->sum, record->fn);
+		sum_up(&p->sum, record->fn);
+		sum_up(&c->all, record->fn);
 		p->threads += 1 + (uint32_t)record->merged;
 		c->all_threads += 1 + record->merged;
 	}
@@ -180,7 +181,7 @@ static void join_execs(struct counts *c)
 	for (i = 0; i < c->threads; i++) {
 		if (first && first->process == row[i].process && row[i].tid &&
 		    first->tid == row[i].tid) {
-			add(&first->sum, row[i].sum.fn);
+			sum_up(&first->sum, row[i].sum.fn);
 			process_of(c, row[i].process)->threads--;
 			c->all_threads--;
 			continue;
@@ -268,6 +269,7 @@ static int show(const char *path, bool json)
 	struct json_object *root;
 	struct counts c;
 	struct error err;
+	int status = STATUS_OK;
 	unsigned i;
 
 	if (counts_read(&c, path, &err))
@@ -276,9 +278,8 @@ static int show(const char *path, bool json)
 		root = json_object_new_object();
 		json_object_object_add(root, "file", json_object_new_string(path));
 		counts_json(root, &c);
-		puts(json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY |
-							      JSON_C_TO_STRING_NOSLASHESCAPE));
-		json_object_put(root);
+		if (json_print(stdout, root, &err))
+			status = cmd_error(STATUS_FOUND, "%s", err.text);
 	} else {
 		printf("%s\n", path);
 		counts_print(stdout, &c, 0);
@@ -287,7 +288,7 @@ static int show(const char *path, bool json)
 			after_loss(i, c.lost[i]);
 	}
 	counts_release(&c);
-	return STATUS_OK;
+	return status;
 }
 
 /* Other files of that name (a JSON answer, say) are no reason to stop. */

@@ -3,7 +3,6 @@
  * diff.c - `mprof diff`: what changed from one trace to another.
  */
 #include <argp.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,7 +126,6 @@ static const struct argp argp = {
 static int print(const struct diff *d, const struct options *o, struct error *err)
 {
 	const struct diff_print how = { { o->log[0], o->log[1] }, o->all };
-	json *all;
 
 	switch (o->form) {
 	case TEXT:
@@ -137,13 +135,7 @@ static int print(const struct diff *d, const struct options *o, struct error *er
 	case JSON:
 		break;
 	}
-	all = diff_json(d, &how);
-	if (!all)
-		return fail(err, -ENOMEM, "no memory to print the comparison");
-	puts(json_object_to_json_string_ext(all, JSON_C_TO_STRING_PRETTY |
-						     JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(all);
-	return 0;
+	return json_print(stdout, diff_json(d, &how), err);
 }
 
 static int compare(struct options *o, struct error *err)

@@ -17,6 +17,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "../out/json.h"
 #include "../run/library.h"
 #include "../run/run.h"
 #include "cmd.h"
@@ -265,6 +266,7 @@ int cmd_doctor(int argc, char **argv)
 	struct options o = { 0 };
 	struct json_object *list = json_object_new_array();
 	struct finding f;
+	struct error err;
 	int status = STATUS_OK;
 	size_t i;
 
@@ -281,9 +283,9 @@ int cmd_doctor(int argc, char **argv)
 		if (!o.json)
 			printf("%-5s %-11s %s\n", verdicts[f.verdict], checks[i].name, f.text);
 	}
-	if (o.json)
-		puts(json_object_to_json_string_ext(list, JSON_C_TO_STRING_PRETTY |
-							      JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(list);
+	if (!o.json)
+		json_object_put(list);
+	else if (json_print(stdout, list, &err))
+		status = cmd_error(STATUS_FOUND, "%s", err.text);
 	return status;
 }

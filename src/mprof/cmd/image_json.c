@@ -126,6 +126,7 @@ int image_json(const struct picture *p, const struct picture_options *o, const s
 {
 	json *root = json_object_new_object(), *a = json_object_new_array();
 	const struct layout *l = picture_layout(p);
+	struct error err;
 	size_t i;
 
 	add_n(root, "width", (uint64_t)picture_canvas(p)->width);
@@ -141,8 +142,7 @@ int image_json(const struct picture *p, const struct picture_options *o, const s
 	for (i = 0; i < panels; i++)
 		json_object_array_add(a, panel_of(p, i, o, frame[i]));
 	add(root, "panels", a);
-	printf("%s\n", json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY |
-								JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(root);
+	if (json_print(stdout, root, &err))
+		return cmd_error(STATUS_FOUND, "%s", err.text);
 	return cmd_flush(STATUS_OK);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* replay.c - `mprof replay`: what a program's calls cost on other allocators. */
 #include <argp.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -66,17 +65,7 @@ static const struct argp argp = {
 
 static int print(const struct replay_answer *a, bool as_json, struct error *err)
 {
-	json *all;
-
-	if (!as_json)
-		return replay_text(a, stdout, err);
-	all = replay_json(a);
-	if (!all)
-		return fail(err, -ENOMEM, "no memory to print the answer");
-	puts(json_object_to_json_string_ext(all, JSON_C_TO_STRING_PRETTY |
-						     JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(all);
-	return 0;
+	return as_json ? json_print(stdout, replay_json(a), err) : replay_text(a, stdout, err);
 }
 
 static int replay(struct options *o)

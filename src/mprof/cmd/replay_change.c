@@ -158,17 +158,7 @@ static void show(void *context, const char *what, const char *name, unsigned don
 
 static int print(const struct change_answer *a, bool as_json, struct error *err)
 {
-	json *all;
-
-	if (!as_json)
-		return change_text(a, stdout, err);
-	all = change_json(a);
-	if (!all)
-		return fail(err, -ENOMEM, "no memory to print the answer");
-	puts(json_object_to_json_string_ext(all, JSON_C_TO_STRING_PRETTY |
-						     JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(all);
-	return 0;
+	return as_json ? json_print(stdout, change_json(a), err) : change_text(a, stdout, err);
 }
 
 /* Without a list, on the allocator that nearly every program has. */

@@ -167,7 +167,7 @@ static json *processes_json(const struct playback_source *s)
 	return list;
 }
 
-static void print_json(const struct playfile *p, const struct playback_source *source)
+static json *answer_json(const struct playfile *p, const struct playback_source *source)
 {
 	const struct mprof_playback_header *h = playfile_header(p);
 	const struct mprof_play_summary *s = &h->sum;
@@ -197,9 +197,7 @@ static void print_json(const struct playfile *p, const struct playback_source *s
 	add(o, "not_played", mended_json(s));
 	if (source)
 		add(o, "processes", processes_json(source));
-	printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
-							     JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(o);
+	return o;
 }
 
 /* ---- the command ---- */
@@ -208,19 +206,18 @@ static int answer(const char *path, const struct options *o, const struct playba
 {
 	struct playfile *p;
 	struct error err;
+	int status = STATUS_OK;
 
 	if (playfile_open(&p, path, &err))
 		return cmd_error(STATUS_FILE, "%s", err.text);
-	if (o->check && playfile_check(p, &err)) {
-		playfile_close(p);
-		return cmd_error(STATUS_FILE, "%s", err.text);
-	}
-	if (o->json)
-		print_json(p, source);
-	else
+	if (o->check && playfile_check(p, &err))
+		status = cmd_error(STATUS_FILE, "%s", err.text);
+	else if (!o->json)
 		print_text(p);
+	else if (json_print(stdout, answer_json(p, source), &err))
+		status = cmd_error(STATUS_FOUND, "%s", err.text);
 	playfile_close(p);
-	return STATUS_OK;
+	return status;
 }
 
 /* An input is not replaced by what is made of it, nor is any recording. */

@@ -15,10 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../out/json.h"
+#include "../util/spread.h"
 #include "after.h"
 #include "cmd.h"
 #include "counts.h"
-#include "../util/spread.h"
 
 #define RUNS_MAX      1000
 #define THREADS_SHOWN 10
@@ -249,7 +250,7 @@ static struct json_object *command_json(char **argv)
 	return o;
 }
 
-static void print_json(FILE *out, struct stat *s, char **argv)
+static json *stat_json(struct stat *s, char **argv)
 {
 	struct json_object *o = json_object_new_object();
 	double wall = spread_mean(&s->wall);
@@ -275,10 +276,7 @@ static void print_json(FILE *out, struct stat *s, char **argv)
 	counts_json(o, &s->counts);
 	if (s->runs > 1)
 		json_object_object_add(o, "spread_percent", spread_json(s));
-	fprintf(out, "%s\n",
-		json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
-						      JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(o);
+	return o;
 }
 
 /* A fresh directory for a counts file that is not kept; NULL after a message. */
@@ -319,17 +317,19 @@ static int run_once(struct stat *s, const struct run_plan *plan)
 static int answer(struct stat *s, const struct options *o)
 {
 	FILE *out = o->answer ? fopen(o->answer, "we") : stdout;
+	struct error err;
+	int status = STATUS_OK;
 
 	if (!out)
 		return cmd_error(STATUS_FOUND, "cannot write '%s': %s", o->answer, strerror(errno));
-	if (o->json)
-		print_json(out, s, o->argv);
-	else
+	if (!o->json)
 		print_text(out, s, o->argv, o->all);
+	else if (json_print(out, stat_json(s, o->argv), &err))
+		status = cmd_error(STATUS_FOUND, "%s", err.text);
 	if (out != stdout && (ferror(out) | fclose(out)))
 		return cmd_error(STATUS_FOUND, "'%s' is not complete: %s", o->answer,
 				 strerror(errno));
-	return STATUS_OK;
+	return status;
 }
 
 static int run_all(const struct options *o, const struct run_plan *plan)

@@ -2,6 +2,7 @@
 /* json.c - strings that JSON accepts. */
 #include "json.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,4 +77,17 @@ void json_put(FILE *out, const char *text)
 	}
 	fwrite(plain, 1, (size_t)(s - plain), out);
 	fputc('"', out);
+}
+
+int json_print(FILE *out, json *o, struct error *err)
+{
+	const char *text = o ? json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
+								     JSON_C_TO_STRING_NOSLASHESCAPE)
+			     : NULL;
+	int ret = text ? 0 : fail(err, -ENOMEM, "no memory to print the answer");
+
+	if (text)
+		fprintf(out, "%s\n", text);
+	json_object_put(o);
+	return ret;
 }

@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "../util/error.h"
+
 typedef struct json_object json;
 
 /* Bytes of the well-formed UTF-8 sequence at s; 0 when there is none. */
@@ -28,6 +30,8 @@ const char *utf8_clean(const char *s, char **made);
 json *json_string(const char *s);
 /* In quotes, onto a stream, without json-c: for what is written a piece at a time. */
 void json_put(FILE *out, const char *s);
+/* All of o, over lines, as a command's answer; o is released.  NULL: no memory, as everywhere. */
+int json_print(FILE *out, json *o, struct error *err);
 
 static inline void add(json *o, const char *name, json *v)
 {

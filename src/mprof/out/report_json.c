@@ -385,14 +385,5 @@ static json *report_object(const struct analysis *a)
 
 int report_json(const struct analysis *a, FILE *out, struct error *err)
 {
-	json *o = report_object(a);
-	const char *text = o ? json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
-								     JSON_C_TO_STRING_NOSLASHESCAPE)
-			     : NULL;
-	int ret = text ? 0 : fail(err, -ENOMEM, "no memory to print the report");
-
-	if (text)
-		fprintf(out, "%s\n", text);
-	json_object_put(o);
-	return ret;
+	return json_print(out, report_object(a), err);
 }
