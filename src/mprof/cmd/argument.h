@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* argument.h - values of options that several commands take.  What is none ends in argp_error(). */
+/*
+ * argument.h - arguments and values of options that several commands take.
+ * What is none ends in argp_error().
+ */
 #ifndef MPROF_ARGUMENT_H
 #define MPROF_ARGUMENT_H
 
@@ -7,5 +10,12 @@
 
 /* 0 to 100. */
 double argument_percent(const char *arg, struct argp_state *state);
+
+/*
+ * Of a command that takes one file, the keys that are no options: the file goes to *path.
+ * Without one, the user is told `missing`, which asks for it and gives an example.
+ */
+error_t argument_file(int key, char *arg, struct argp_state *state, const char **path,
+		      const char *missing);
 
 #endif

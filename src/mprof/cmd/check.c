@@ -12,6 +12,7 @@
 #include "../out/check.h"
 #include "../out/export.h"
 #include "../util/ranges.h"
+#include "argument.h"
 #include "cmd.h"
 #include "profile_options.h"
 #include "two_profiles.h"
@@ -115,9 +116,6 @@ static double percent(const char *arg, struct argp_state *state)
 
 static void check_words(const struct options *o, struct argp_state *state)
 {
-	if (!o->log[DIFF_AFTER])
-		argp_error(state,
-			   "which trace? for example: mprof check --max-peak 100M mprof.log");
 	if (o->check.no_new_leaks && !o->log[DIFF_BEFORE])
 		argp_error(state, "--no-new-leaks needs an earlier trace: --baseline LOG");
 	if (!o->check.limits && !o->log[DIFF_BEFORE])
@@ -144,7 +142,9 @@ static error_t parse_answer(int key, char *arg, struct argp_state *state)
 		o->markdown = arg;
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return argument_file(
+		    key, arg, state, &o->log[DIFF_AFTER],
+		    "which trace? for example: mprof check --max-peak 100M mprof.log");
 	}
 }
 
@@ -171,11 +171,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ALLOW_LOST:
 		o->check.allow_lost = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (o->log[DIFF_AFTER])
-			argp_error(state, "one trace at a time, not '%s' as well", arg);
-		o->log[DIFF_AFTER] = arg;
 		return 0;
 	case ARGP_KEY_END:
 		check_words(o, state);

@@ -14,6 +14,7 @@
 #include "../out/export.h"
 #include "../out/replay_html.h"
 #include "../replay/place_run.h"
+#include "argument.h"
 #include "cmd.h"
 #include "films.h"
 #include "replay_run.h"
@@ -48,17 +49,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case AS_JSON:
 		o->json = true;
 		return 0;
-	case ARGP_KEY_ARG:
-		if (o->path)
-			argp_error(state, "one recording at a time, not '%s' as well", arg);
-		o->path = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (!o->path)
-			argp_error(state, "which recording? for example: mprof compare mprof.log");
-		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return argument_file(key, arg, state, &o->path,
+				     "which recording? for example: mprof compare mprof.log");
 	}
 }
 

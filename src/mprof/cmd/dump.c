@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../out/dump.h"
+#include "argument.h"
 #include "cmd.h"
 
 struct options {
@@ -120,7 +121,8 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state)
 		o->filter.files = true;
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return argument_file(key, arg, state, &o->log,
+				     "which trace? for example: mprof dump mprof.log");
 	}
 }
 
@@ -131,15 +133,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case JSON_LINES:
 		o->json = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (o->log)
-			argp_error(state, "one trace at a time, not '%s' as well", arg);
-		o->log = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (!o->log)
-			argp_error(state, "which trace? for example: mprof dump mprof.log");
 		return 0;
 	default:
 		return parse_filter(key, arg, state);

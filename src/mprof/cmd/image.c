@@ -14,6 +14,7 @@
 #include "../draw/png.h"
 #include "../out/export.h"
 #include "../util/ranges.h"
+#include "argument.h"
 #include "cmd.h"
 #include "films.h"
 #include "image_json.h"
@@ -106,8 +107,6 @@ static void check(const struct options *o, struct argp_state *state)
 {
 	bool time = o->picture.layout == LAYOUT_TIME;
 
-	if (!o->log)
-		argp_error(state, "which trace? for example: mprof image mprof.log");
 	if (time && o->at)
 		argp_error(state, "--layout time shows every moment: it does not know --at");
 	if (time && o->picture.by != PICTURE_BY_OCCUPANCY)
@@ -149,16 +148,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = &o->films;
 		state->child_inputs[1] = &o->names;
 		return 0;
-	case ARGP_KEY_ARG:
-		if (o->log)
-			argp_error(state, "one trace at a time, not '%s' as well", arg);
-		o->log = arg;
-		return 0;
 	case ARGP_KEY_END:
 		check(o, state);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return argument_file(key, arg, state, &o->log,
+				     "which trace? for example: mprof image mprof.log");
 	}
 }
 

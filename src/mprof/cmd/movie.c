@@ -14,6 +14,7 @@
 #include "../draw/movie_video.h"
 #include "../out/export.h"
 #include "../util/ranges.h"
+#include "argument.h"
 #include "cmd.h"
 #include "films.h"
 #include "profile_options.h"
@@ -63,8 +64,6 @@ static double number(const char *arg, double least, double most, const char *wha
 
 static void finish_options(struct options *o, struct argp_state *state)
 {
-	if (!o->log)
-		argp_error(state, "which trace? for example: mprof movie mprof.log");
 	if (o->output && strcmp(o->output, "-") && !movie_is_page(o->output) &&
 	    !movie_is_video(o->output))
 		argp_error(state,
@@ -101,16 +100,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = &o->films;
 		state->child_inputs[1] = &o->names;
 		return 0;
-	case ARGP_KEY_ARG:
-		if (o->log)
-			argp_error(state, "one trace at a time: '%s'", arg);
-		o->log = arg;
-		return 0;
 	case ARGP_KEY_END:
 		finish_options(o, state);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return argument_file(key, arg, state, &o->log,
+				     "which trace? for example: mprof movie mprof.log");
 	}
 }
 

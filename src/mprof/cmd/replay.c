@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "argument.h"
 #include "cmd.h"
 #include "replay_change.h"
 #include "replay_run.h"
@@ -34,17 +35,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case AS_JSON:
 		o->json = true;
 		return 0;
-	case ARGP_KEY_ARG:
-		if (o->path)
-			argp_error(state, "one recording at a time, not '%s' as well", arg);
-		o->path = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (!o->path)
-			argp_error(state, "which recording? for example: mprof replay mprof.log");
-		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return argument_file(key, arg, state, &o->path,
+				     "which recording? for example: mprof replay mprof.log");
 	}
 }
 

@@ -14,6 +14,7 @@
 #include "../out/export.h"
 #include "../out/json.h"
 #include "../out/text.h"
+#include "argument.h"
 #include "cmd.h"
 #include "playback_input.h"
 
@@ -55,19 +56,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case CHECK:
 		o->check = true;
 		return 0;
-	case ARGP_KEY_ARG:
-		if (o->log)
-			argp_error(state, "one file at a time, not '%s' as well", arg);
-		o->log = arg;
-		return 0;
 	case ARGP_KEY_END:
-		if (!o->log)
-			argp_error(state, "which trace? for example: mprof sort mprof.log");
 		if (o->check && o->output)
 			argp_error(state, "--check writes nothing: without -o");
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return argument_file(key, arg, state, &o->log,
+				     "which trace? for example: mprof sort mprof.log");
 	}
 }
 
