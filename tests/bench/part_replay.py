@@ -55,7 +55,8 @@ class Program:
 
     def preload(self, name):
         """What makes `name` the allocator, also where the program brings one of its own."""
-        return self.found[name] or (replays.LIBC if self.workload.linked else "")
+        return self.found[name] or (
+            replays.library(r"libc\.so\.6") if self.workload.linked else "")
 
     def launches(self):
         return {name: measure.Launch(env={"LD_PRELOAD": self.preload(name)}

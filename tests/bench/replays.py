@@ -21,7 +21,6 @@ PLAY_SECONDS_MAX = 120
 RUNNER = os.path.join(measure.BUILD, "mprof_replay")
 SONAMES = (("jemalloc", r"libjemalloc\.so\.\d+"), ("mimalloc", r"libmimalloc\.so\.[\d.]+"),
            ("tcmalloc", r"libtcmalloc_minimal\.so\.\d+"), ("tbb", r"libtbbmalloc_proxy\.so\.\d+"))
-LIBC = ctypes.util.find_library("c")
 LIBSTDCXX = ctypes.util.find_library("stdc++") or ""
 
 HEAD = struct.Struct("<IIQ")
@@ -40,14 +39,21 @@ OPS = ("", "malloc", "free", "calloc", "realloc", "aligned", "ext", "switch", "c
        "gone", "time", "touch")
 
 
+def library(soname):
+    """The path of the first one whose name matches; None."""
+    listed = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout
+    path = re.search(r"^\s*%s \(libc6,x86-64.*=> (\S+)$" % soname, listed, re.MULTILINE)
+    path = path or re.search(r"^\s*%s .*=> (\S+)$" % soname, listed, re.MULTILINE)
+    return path and path.group(1)
+
+
 def allocators():
     """name -> what to preload; glibc first."""
     found = {"glibc": ""}
-    listed = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout
     for name, soname in SONAMES:
-        path = re.search(r"^\s*%s .*=> (\S+)$" % soname, listed, re.MULTILINE)
+        path = library(soname)
         if path:
-            found[name] = path.group(1)
+            found[name] = path
     return found
 
 
