@@ -176,10 +176,8 @@ static void step(struct growth *g, struct blocks *t, const struct block *old, ui
 /* ---- events ---- */
 
 /* Called from the same place: innermost frame and its caller. */
-static bool same_place(const struct growth *g, uint32_t a, uint32_t b)
+static bool same_place(const struct stacks *s, uint32_t a, uint32_t b)
 {
-	const struct stacks *s = g->walk->input.stacks;
-
 	if (a == b)
 		return a;
 	if (!s || !a || !b || a >= s->nodes || b >= s->nodes ||
@@ -190,11 +188,18 @@ static bool same_place(const struct growth *g, uint32_t a, uint32_t b)
 	return a && b && s->node[a].frame == s->node[b].frame;
 }
 
+bool growth_is_copy(const struct stacks *s, uint64_t old_size, uint32_t old_site, uint64_t new_size,
+		    uint32_t new_site)
+{
+	return old_size && new_size > old_size && new_size <= COPY_TIMES * old_size + COPY_MORE &&
+	       same_place(s, new_site, old_site);
+}
+
 static bool is_copy(const struct growth *g, const struct handed_out *last, const struct note *n)
 {
-	return last->valid && last->process == n->process && last->size > n->old.size &&
-	       n->old.size && last->size <= COPY_TIMES * n->old.size + COPY_MORE &&
-	       same_place(g, last->stack, n->old.stack);
+	return last->valid && last->process == n->process &&
+	       growth_is_copy(g->walk->input.stacks, n->old.size, n->old.stack, last->size,
+			      last->stack);
 }
 
 static void block_ended(struct growth *g, struct handed_out *last, const struct note *n)

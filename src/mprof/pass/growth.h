@@ -69,4 +69,9 @@ struct growth {
 
 extern const struct pass_ops growth_pass;
 
+/* Whether the block freed now, old_size bytes from old_site, was copied to the one just handed
+ * out: the second kind of step above.  s may be NULL: then whole stacks are compared. */
+bool growth_is_copy(const struct stacks *s, uint64_t old_size, uint32_t old_site, uint64_t new_size,
+		    uint32_t new_site);
+
 #endif

@@ -14,9 +14,7 @@
 
 #include "../pass/growth.h"
 
-#define COPY_TIMES 4u /* as in growth.c */
-#define COPY_MORE  64u
-#define NONE	   UINT32_MAX
+#define NONE UINT32_MAX
 
 /* What a thread did last. */
 struct handed_out {
@@ -124,27 +122,6 @@ static uint32_t step(struct chains *c, const struct compile_old *old, uint64_t s
 	return i;
 }
 
-/* Innermost frame and its caller are the same. */
-static bool same_place(const struct stacks *s, uint32_t a, uint32_t b)
-{
-	if (a == b)
-		return a;
-	if (!s || !a || !b || a >= s->nodes || b >= s->nodes ||
-	    s->node[a].frame != s->node[b].frame)
-		return false;
-	a = s->node[a].parent;
-	b = s->node[b].parent;
-	return a && b && s->node[a].frame == s->node[b].frame;
-}
-
-static bool is_copy(const struct handed_out *last, const struct compile_old *old,
-		    const struct stacks *stacks)
-{
-	return last->valid && last->size > old->size && old->size &&
-	       last->size <= COPY_TIMES * old->size + COPY_MORE &&
-	       same_place(stacks, last->site, old->site);
-}
-
 void chains_collect(struct chains *c, const struct compile_call *call,
 		    const struct compile_old *old, uint64_t *tag, const struct stacks *stacks,
 		    chains_match *match, void *context)
@@ -164,7 +141,8 @@ void chains_collect(struct chains *c, const struct compile_call *call,
 	if (call->addr) {
 		i = step(c, old, call->size, false, match(context, call->site));
 		*tag = i == NONE ? old->tag : (uint64_t)i << 1 | 1;
-	} else if (is_copy(last, old, stacks)) {
+	} else if (last->valid &&
+		   growth_is_copy(stacks, old->size, old->site, last->size, last->site)) {
 		i = step(c, old, last->size, true, match(context, last->site));
 		if (i != NONE)
 			add_link(c, last->birth, i, false);
