@@ -26,7 +26,7 @@ static void tell(struct change_runs *r, const struct change_runs_plan *plan, con
 }
 
 static int play(const struct change_runs *r, const struct change_runs_plan *plan,
-		enum change_sides side, const struct variant *v, struct runs_args *a,
+		enum change_sides side, const struct variant *v, struct play_args *a,
 		struct mprof_run_result *result, struct error *err)
 {
 	int ret =
@@ -36,7 +36,7 @@ static int play(const struct change_runs *r, const struct change_runs_plan *plan
 			      runs_limit_ms(&r->how[side], &plan->side[side], r->how[side].passes),
 			      result, err);
 
-	runs_args_free(a);
+	play_args_free(a);
 	return ret;
 }
 
@@ -46,7 +46,7 @@ static void look_at_memory(struct change_runs *r, const struct change_runs_plan 
 			   struct change_row *row, enum change_sides side)
 {
 	struct runs_plan without_waiting = plan->side[side];
-	struct runs_args a;
+	struct play_args a;
 
 	if (row->status)
 		return;
@@ -79,7 +79,7 @@ static int time_once(struct change_runs *r, const struct change_runs_plan *plan,
 		     struct error *err)
 {
 	struct mprof_run_result m;
-	struct runs_args a;
+	struct play_args a;
 	int ret;
 
 	runs_args_time(&a, &plan->side[side], &r->how[side], null);

@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -333,64 +332,41 @@ static void tell_start(struct run *r)
 	places_start(&r->to, &s);
 }
 
-struct arguments {
-	char *text[12];
-	size_t n;
-	bool failed;
-};
-
-static void argument(struct arguments *a, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void argument(struct arguments *a, const char *format, ...)
-{
-	va_list list;
-
-	va_start(list, format);
-	if (vasprintf(&a->text[a->n], format, list) < 0) {
-		a->text[a->n] = NULL;
-		a->failed = true;
-	} else {
-		a->n++;
-	}
-	va_end(list);
-}
-
 /* Where frames are wanted besides the equal distances, rising. */
-static void argument_at(struct arguments *a, const struct run *r)
+static void argument_at(struct play_args *a, const struct run *r)
 {
 	const struct mprof_play_summary *sum = &r->header->sum;
 	uint64_t peak = sum->peak_bytes ? sum->peak_op + 1 : 0;
 	uint64_t at = r->plan->at < sum->calls ? r->plan->at + 1 : 0;
 
 	if (peak && at && peak != at)
-		argument(a, "at=%" PRIu64 ",%" PRIu64, peak < at ? peak : at,
-			 peak < at ? at : peak);
+		play_args_put(a, "at=%" PRIu64 ",%" PRIu64, peak < at ? peak : at,
+			      peak < at ? at : peak);
 	else if (peak || at)
-		argument(a, "at=%" PRIu64, peak ? peak : at);
+		play_args_put(a, "at=%" PRIu64, peak ? peak : at);
 }
 
-static void make_arguments(struct arguments *a, const struct run *r)
+static void make_arguments(struct play_args *a, const struct run *r)
 {
 	const struct place_plan *p = r->plan;
 
-	argument(a, "in=%s", playfile_path(r->file));
-	argument(a, "mode=%s", p->mode ? p->mode : "serial");
-	argument(a, "touch=%s", p->touch ? p->touch : "page");
-	argument(a, "addresses=1");
-	argument(a, "frames=%u", p->frames);
-	argument(a, "samples=%u", p->samples);
+	play_args_put(a, "in=%s", playfile_path(r->file));
+	play_args_put(a, "mode=%s", p->mode ? p->mode : "serial");
+	play_args_put(a, "touch=%s", p->touch ? p->touch : "page");
+	play_args_put(a, "addresses=1");
+	play_args_put(a, "frames=%u", p->frames);
+	play_args_put(a, "samples=%u", p->samples);
 	argument_at(a, r);
-	argument(a, "keep=%d", !p->drain);
+	play_args_put(a, "keep=%d", !p->drain);
 	if (p->drain)
-		argument(a, "drain=%s", p->drain);
-	argument(a, "aslr=%d", p->aslr);
-	argument(a, "thp=%d", !p->no_huge);
+		play_args_put(a, "drain=%s", p->drain);
+	play_args_put(a, "aslr=%d", p->aslr);
+	play_args_put(a, "thp=%d", !p->no_huge);
 }
 
 static int play_start_with(struct run *r, struct error *err)
 {
-	struct arguments a = { .n = 0 };
+	struct play_args a = { .n = 0 };
 	int ret;
 
 	make_arguments(&a, r);
@@ -399,8 +375,7 @@ static int play_start_with(struct run *r, struct error *err)
 	else
 		ret = play_start(&r->play, r->variant, (const char *const *)a.text,
 				 r->plan->limit_ms, err);
-	while (a.n)
-		free(a.text[--a.n]);
+	play_args_free(&a);
 	return ret;
 }
 

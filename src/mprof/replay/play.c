@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,34 @@ struct stage {
 	sigset_t mask;
 	volatile int error; /* why there was no exec */
 };
+
+/* ---- arguments ---- */
+
+void play_args_put(struct play_args *a, const char *format, ...)
+{
+	va_list args;
+
+	if (a->n == PLAY_ARGS) {
+		a->failed = true;
+		return;
+	}
+	va_start(args, format);
+	if (vasprintf(&a->text[a->n], format, args) < 0) {
+		a->text[a->n] = NULL;
+		a->failed = true;
+	} else {
+		a->n++;
+	}
+	va_end(args);
+}
+
+void play_args_free(struct play_args *a)
+{
+	while (a->n)
+		free(a->text[--a->n]);
+}
+
+/* ---- starting ---- */
 
 static int64_t now_ns(void)
 {

@@ -50,6 +50,19 @@ struct play {
  */
 char *play_find(struct error *err);
 
+#define PLAY_ARGS 16
+
+/* args of the functions below.  A zeroed struct is empty. */
+struct play_args {
+	char *text[PLAY_ARGS + 1]; /* KEY=VALUE..., NULL */
+	size_t n;
+	bool failed; /* no memory, or too many */
+};
+
+void play_args_put(struct play_args *a, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void play_args_free(struct play_args *a);
+
 /*
  * args: KEY=VALUE of runner.h, without out, then NULL.  limit_ms: the play is
  * killed when it has not ended by then; 0 for never.

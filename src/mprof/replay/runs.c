@@ -83,7 +83,7 @@ static int startup_of(struct runs *r, const struct variant *v, const struct runs
 		      uint64_t *bytes, struct error *err)
 {
 	struct mprof_run_result m;
-	struct runs_args a;
+	struct play_args a;
 	unsigned i;
 	int ret = 0;
 
@@ -99,7 +99,7 @@ static int startup_of(struct runs *r, const struct variant *v, const struct runs
 			*bytes = m.start_hwm;
 		r->thp = m.thp;
 	}
-	runs_args_free(&a);
+	play_args_free(&a);
 	return ret;
 }
 
@@ -187,7 +187,7 @@ static void memory_begin(struct runs *r, struct runs_row *row, struct play *p,
 			 const struct runs_plan *plan)
 {
 	int64_t limit = runs_limit_ms(r, plan, 1);
-	struct runs_args a;
+	struct play_args a;
 	unsigned i;
 
 	runs_tell(r, plan, "memory of", row->variant->name);
@@ -200,7 +200,7 @@ static void memory_begin(struct runs *r, struct runs_row *row, struct play *p,
 	else
 		row->status =
 		    play_start(p, row->variant, (const char *const *)a.text, limit, &row->why);
-	runs_args_free(&a);
+	play_args_free(&a);
 	if (!row->status)
 		read_memory(p, row, plan->head->sum.calls, true);
 }

@@ -3,22 +3,14 @@
 #ifndef MPROF_REPLAY_RUNS_ARGS_H
 #define MPROF_REPLAY_RUNS_ARGS_H
 
+#include "play.h"
 #include "runs.h"
 
-#define RUNS_ARGS 16
-
-/* KEY=VALUE..., NULL.  Filled by one of the functions below; for runs_args_free(). */
-struct runs_args {
-	char *text[RUNS_ARGS + 1];
-	size_t n;
-	bool failed; /* no memory */
-};
-
-void runs_args_startup(struct runs_args *a, const struct runs_plan *p);
-void runs_args_memory(struct runs_args *a, const struct runs_plan *p, const struct runs *r);
-void runs_args_time(struct runs_args *a, const struct runs_plan *p, const struct runs *r,
+/* Each fills a, for play_args_free(). */
+void runs_args_startup(struct play_args *a, const struct runs_plan *p);
+void runs_args_memory(struct play_args *a, const struct runs_plan *p, const struct runs *r);
+void runs_args_time(struct play_args *a, const struct runs_plan *p, const struct runs *r,
 		    bool null);
-void runs_args_latency(struct runs_args *a, const struct runs_plan *p, const struct runs *r);
-void runs_args_free(struct runs_args *a);
+void runs_args_latency(struct play_args *a, const struct runs_plan *p, const struct runs *r);
 
 #endif

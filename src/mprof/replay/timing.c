@@ -19,14 +19,14 @@
 static int play_once(struct runs *r, const struct runs_plan *plan, const struct variant *v,
 		     bool null, struct mprof_run_result *result, struct error *err)
 {
-	struct runs_args a;
+	struct play_args a;
 	int ret;
 
 	runs_args_time(&a, plan, r, null);
 	ret = a.failed ? fail(err, -ENOMEM, "no memory for a run")
 		       : play_result(v, (const char *const *)a.text,
 				     runs_limit_ms(r, plan, r->passes), result, err);
-	runs_args_free(&a);
+	play_args_free(&a);
 	return ret;
 }
 
@@ -125,7 +125,7 @@ int timing_make(struct runs *r, const struct runs_plan *plan, struct error *err)
 
 void timing_latency(struct runs *r, struct runs_row *row, const struct runs_plan *plan)
 {
-	struct runs_args a;
+	struct play_args a;
 	int ret;
 
 	if (row->status)
@@ -135,7 +135,7 @@ void timing_latency(struct runs *r, struct runs_row *row, const struct runs_plan
 	ret = a.failed ? fail(&row->why, -ENOMEM, "no memory for a run")
 		       : play_result(row->variant, (const char *const *)a.text,
 				     runs_limit_ms(r, plan, 1), &row->latency, &row->why);
-	runs_args_free(&a);
+	play_args_free(&a);
 	row->status = ret;
 	row->has_latency = !ret;
 }
