@@ -133,7 +133,7 @@ void *malloc(size_t n)
 }
 END
 	cc -shared -fPIC -O1 -o bad.so bad.c || return 1
-	printf 'int needed(void);\nvoid *f(void) { return needed; }\n' >lost.c
+	printf 'int needed(void);\nvoid *malloc(unsigned long n) { return n + (char *)needed; }\n' >lost.c
 	printf 'int needed(void) { return 1; }\n' >needed.c
 	cc -shared -fPIC -o libneeded.so needed.c
 	cc -shared -fPIC -o lost.so lost.c -L. -lneeded
@@ -159,6 +159,11 @@ __attribute__((constructor)) static void tell(void)
 	if (write(2, "no \033[31msuch setting\n", 21))
 		return;
 }
+void *__libc_malloc(size_t n);
+void *malloc(size_t n)
+{
+	return __libc_malloc(n);
+}
 END
 	cc -shared -fPIC -o loud.so loud.c
 	replay --no-heaps -a loud=./loud.so
@@ -170,7 +175,8 @@ END
 
 # What the dynamic linker leaves out with a warning would be glibc by another name.
 test_replay_cannot_be_preloaded() {
-	printf 'void f(void) {}\n' >half.c
+	printf '%s\n' 'void *__libc_malloc(unsigned long n);' \
+		'void *malloc(unsigned long n) { return __libc_malloc(n); }' >half.c
 	cc -shared -fPIC -o half.so half.c
 	replay --no-heaps -a ./half.so
 	expect_status 0
@@ -178,6 +184,26 @@ test_replay_cannot_be_preloaded() {
 	replay --no-heaps -a ./half.so,glibc
 	expect_text out 'half.so could not be compared'
 	expect_text out 'cannot be loaded'
+}
+
+# It would be glibc's malloc under its name.
+test_replay_no_allocator() {
+	local command
+	printf 'void *malloc(unsigned long);\nvoid *take(void) { return malloc(1); }\n' >user.c
+	cc -shared -fPIC -o user.so user.c
+	replayed_log
+	for command in 'replay --quick' 'compare --quick' image movie; do
+		# shellcheck disable=SC2086
+		run "$mprof" $command log --allocator glibc,./user.so
+		expect_status 2
+		expect_lines err "$([[ $command = image || $command = movie ]] && echo 1 || echo 2)"
+		expect_text err "user.so' is no allocator"
+	done
+	run "$mprof" record --allocator ./user.so -o other.log -- touch started
+	expect_status 2
+	expect_one_line_error
+	expect_text err "user.so' is no allocator"
+	[ ! -e started ] || bad 'the program was run'
 }
 
 test_replay_environment() {
@@ -197,6 +223,11 @@ __attribute__((constructor)) static void tell(void)
 		getenv("MPROF_CONF") ?: "-");
 	fclose(f);
 }
+void *__libc_malloc(size_t n);
+void *malloc(size_t n)
+{
+	return __libc_malloc(n);
+}
 END
 	cc -shared -fPIC -o tell.so tell.c
 	TELL=$PWD/told MALLOC_CONF=x MPROF_CONF=y run "$mprof" replay --quick --no-heaps \
@@ -207,4 +238,18 @@ END
 	TELL=$PWD/told MALLOC_CONF=x run "$mprof" replay --quick --no-heaps --env clear \
 		-a ./tell.so --set A=3 log
 	expect_same 'what the runs saw' "$(sort -u told)" '3 - -'
+}
+
+# Without /proc mprof does not know where it is, and says so.
+test_replay_without_proc() {
+	replayed_log
+	"$mprof" sort -o calls.play log >sorted 2>&1
+	unshare -rm sh -c 'mount -t tmpfs none /proc' 2>unshared || return 0
+	run unshare -rm sh -c "mount -t tmpfs none /proc && exec '$mprof' replay --quick -a glibc calls.play"
+	expect_status 1
+	expect_one_line_error
+	expect_text err 'without /proc'
+	run unshare -rm sh -c "mount -t tmpfs none /proc && exec '$mprof' record -o other.log -- touch started"
+	expect_one_line_error
+	expect_text err 'without /proc'
 }

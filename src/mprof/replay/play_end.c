@@ -155,7 +155,12 @@ char *play_find(struct error *err)
 		*slash = '\0';
 	for (i = 0; below[i] && slash && !found; i++)
 		found = look_in(self, below[i]);
-	if (!found)
+	if (!found && n <= 0)
+		fail(
+		    err, -ENOENT,
+		    "mprof_replay is not found without /proc, which says where mprof is; mount it, "
+		    "or set MPROF_LIB to its directory");
+	else if (!found)
 		fail(err, -ENOENT,
 		     "mprof_replay is neither next to mprof nor in ../libexec/mprof; set MPROF_LIB "
 		     "to its directory");

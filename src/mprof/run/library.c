@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "defines.h"
 #include "elf.h"
 #include "ldcache.h"
 
@@ -79,6 +80,12 @@ char *library_find(struct error *err)
 		}
 	} else {
 		path = look_around_us();
+	}
+	if (!path && access("/proc/self/exe", F_OK)) {
+		fail(err, -ENOENT,
+		     "libmprof.so is not found without /proc, which says where mprof is; mount it, "
+		     "or set MPROF_LIB to the library's path");
+		return NULL;
 	}
 	if (!path) {
 		fail(err, -ENOENT,
@@ -175,6 +182,9 @@ static char *resolve_path(const char *name, struct error *err)
 		     path);
 	else if (elf_read(path, &elf) || !elf.ours || elf.type != ELF_SHARED)
 		fail(err, -EINVAL, "'%s' is no shared object of this machine", path);
+	else if (!defines_function(path, "malloc"))
+		/* The linker would load it, and the program would go on with glibc's. */
+		fail(err, -EINVAL, "'%s' is no allocator: it has no malloc for others", path);
 	else
 		return path;
 	free(path);
