@@ -99,7 +99,7 @@ def main(where, quick):
     found = replays.allocators()
     start = replays.start_ups(found)[0]
     rows = peers.THREADS[:3] if quick else peers.THREADS
-    programs = [p for p in (measured(w, found, start, where, 1 if quick else 5)
+    programs = [p for p in (measured(w, found, start, where, 1 if quick else 3)
                             for w in part_replay.make_programs(where, quick, rows)) if p]
     ordered = {p.name: p.play_all(p.path, mode="ordered", touch="recorded") for p in programs}
     free = {p.name: p.play_all(p.path, mode="threads", touch="recorded") for p in programs}
