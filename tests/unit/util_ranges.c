@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* util_ranges.c - sizes, times and ranges as users type them. */
+/* util_ranges.c - numbers, sizes, times and ranges as users type them. */
 #include "suites.h"
 
 #include "util/ranges.h"
@@ -94,6 +94,27 @@ START_TEST(ranges)
 }
 END_TEST
 
+START_TEST(whole)
+{
+	static const char *const none[] = {
+		"", "-1", "+1", " 1", "1 ", "1.0", "0x1", "x", "9", "21"
+	};
+	uint64_t v = 77;
+	size_t i;
+
+	for (i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		ck_assert_int_lt(parse_whole(none[i], 10, 20, &v), 0);
+	ck_assert_int_lt(parse_whole("18446744073709551616", 0, UINT64_MAX, &v), 0);
+	ck_assert_uint_eq(v, 77);
+	ck_assert_int_eq(parse_whole("10", 10, 20, &v), 0);
+	ck_assert_uint_eq(v, 10);
+	ck_assert_int_eq(parse_whole("020", 10, 20, &v), 0);
+	ck_assert_uint_eq(v, 20);
+	ck_assert_int_eq(parse_whole("18446744073709551615", 0, UINT64_MAX, &v), 0);
+	ck_assert_uint_eq(v, UINT64_MAX);
+}
+END_TEST
+
 #define COUNT(a) (int)(sizeof(a) / sizeof((a)[0]))
 
 Suite *util_ranges_suite(void)
@@ -106,6 +127,7 @@ Suite *util_ranges_suite(void)
 	tcase_add_loop_test(c, no_size, 0, COUNT(no_sizes));
 	tcase_add_loop_test(c, no_time, 0, COUNT(no_times));
 	tcase_add_test(c, ranges);
+	tcase_add_test(c, whole);
 	suite_add_tcase(s, c);
 	return s;
 }

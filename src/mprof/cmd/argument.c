@@ -4,6 +4,17 @@
 
 #include <stdlib.h>
 
+#include "../util/ranges.h"
+
+uint32_t argument_number(const char *arg, const char *what, struct argp_state *state)
+{
+	uint64_t n = 0;
+
+	if (parse_whole(arg, 1, UINT32_MAX, &n))
+		argp_error(state, "'%s' is no %s: a whole number from 1 is", arg, what);
+	return (uint32_t)n;
+}
+
 double argument_percent(const char *arg, struct argp_state *state)
 {
 	char *end;

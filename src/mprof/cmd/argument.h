@@ -7,7 +7,10 @@
 #define MPROF_ARGUMENT_H
 
 #include <argp.h>
+#include <stdint.h>
 
+/* From 1 on, without a fraction; what: "process". */
+uint32_t argument_number(const char *arg, const char *what, struct argp_state *state);
 /* 0 to 100. */
 double argument_percent(const char *arg, struct argp_state *state);
 

@@ -68,16 +68,13 @@ static uint64_t amount(enum profile_value value, const char *arg, struct argp_st
 {
 	struct error err;
 	uint64_t n = 0;
-	char *end;
 
 	if (*profile_value_unit(value) == 'b') {
 		if (parse_size(arg, &n, &err))
 			argp_error(state, "%s", err.text);
 		return n;
 	}
-	errno = 0;
-	n = strtoull(arg, &end, 10);
-	if (errno || *end || end == arg || *arg == '-')
+	if (parse_whole(arg, 0, UINT64_MAX, &n))
 		argp_error(state, "'%s' is no number of calls, as 1000 is", arg);
 	return n;
 }

@@ -10,13 +10,13 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "../trace/compact.h"
+#include "../util/ranges.h"
 #include "cmd.h"
 
 #define LEVEL_MAX 19
@@ -39,13 +39,14 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
+	uint64_t n = 0;
 
 	switch (key) {
 	case 'l':
-		o->level = atoi(arg);
-		if (o->level < 1 || o->level > LEVEL_MAX)
+		if (parse_whole(arg, 1, LEVEL_MAX, &n))
 			argp_error(state, "--level is a number from 1 to %d, not '%s'", LEVEL_MAX,
 				   arg);
+		o->level = (int)n;
 		return 0;
 	case EXACT:
 		o->exact = true;

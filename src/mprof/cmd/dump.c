@@ -3,7 +3,6 @@
  * dump.c - `mprof dump`: the calls of a trace, one line each.
  */
 #include <argp.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -63,18 +62,6 @@ static void add_function(struct options *o, const char *name, struct argp_state 
 		   name);
 }
 
-static uint32_t number(const char *arg, const char *what, struct argp_state *state)
-{
-	char *end;
-	unsigned long n;
-
-	errno = 0;
-	n = strtoul(arg, &end, 10);
-	if (errno || *end || end == arg || *arg == '-' || !n || n > UINT32_MAX)
-		argp_error(state, "'%s' is no %s: a whole number from 1 is", arg, what);
-	return (uint32_t)n;
-}
-
 static int64_t seconds(const char *arg, struct argp_state *state)
 {
 	char *end;
@@ -91,13 +78,13 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case PROCESS:
-		o->filter.process = number(arg, "process", state);
+		o->filter.process = argument_number(arg, "process", state);
 		return 0;
 	case PID:
-		o->filter.pid = (int32_t)number(arg, "pid", state);
+		o->filter.pid = (int32_t)argument_number(arg, "pid", state);
 		return 0;
 	case THREAD:
-		o->filter.thread = number(arg, "thread", state);
+		o->filter.thread = argument_number(arg, "thread", state);
 		return 0;
 	case FUNCTION:
 		add_function(o, arg, state);

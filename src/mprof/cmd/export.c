@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../out/export.h"
+#include "../util/ranges.h"
 #include "argument.h"
 #include "cmd.h"
 #include "export_files.h"
@@ -93,12 +94,9 @@ static void add_values(struct options *o, const char *arg, struct argp_state *st
 
 static uint64_t bytes(const char *arg, struct argp_state *state)
 {
-	unsigned long long n;
-	char *end;
+	uint64_t n = 0;
 
-	errno = 0;
-	n = strtoull(arg, &end, 10);
-	if (errno || *end || end == arg || *arg == '-')
+	if (parse_whole(arg, 0, UINT64_MAX, &n))
 		argp_error(state, "'%s' is no number of bytes", arg);
 	return n;
 }

@@ -2,9 +2,9 @@
 /* export_series.c - options of exports that tell of times and of single blocks. */
 #include "export_series.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "../util/ranges.h"
 
 enum { SPLIT = 512, EVENTS, POINTS, DETAILED, TIME_UNIT };
 
@@ -28,12 +28,9 @@ static const char *const units[] = {
 
 static unsigned number(const char *arg, unsigned least, const char *what, struct argp_state *state)
 {
-	unsigned long n;
-	char *end;
+	uint64_t n = 0;
 
-	errno = 0;
-	n = strtoul(arg, &end, 10);
-	if (errno || *end || end == arg || *arg == '-' || n < least || n > 1000000)
+	if (parse_whole(arg, least, 1000000, &n))
 		argp_error(state, "%s '%s' is not a whole number from %u to 1000000", what, arg,
 			   least);
 	return (unsigned)n;

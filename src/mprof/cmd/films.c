@@ -261,6 +261,13 @@ int films_take(struct films *f, size_t i, const struct place_plan *plan,
 	return ret;
 }
 
+int films_fault(const struct films *f, int ret)
+{
+	if (!f->played || ret == -EBADMSG)
+		return STATUS_FILE;
+	return place_run_is_common(ret) || f->count == 1 ? STATUS_FOUND : STATUS_OK;
+}
+
 /* ---- times ---- */
 
 struct count {

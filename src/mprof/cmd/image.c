@@ -3,7 +3,6 @@
  * image.c - `mprof image`: the heap at one moment, or over all of the run, as a picture.
  */
 #include <argp.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,15 +53,6 @@ static const struct argp_option options[] = {
 
 /* ---- the command line ---- */
 
-static bool whole(const char *arg, uint64_t *n)
-{
-	char *end;
-
-	errno = 0;
-	*n = strtoull(arg, &end, 10);
-	return !errno && !*end && end != arg && *arg >= '0' && *arg <= '9';
-}
-
 static bool percent(const char *arg, double *value)
 {
 	char *end;
@@ -78,7 +68,7 @@ static void set_at(struct options *o, const char *arg, struct argp_state *state)
 		o->kind = AT_PEAK;
 	else if (!strcmp(arg, "end"))
 		o->kind = AT_END;
-	else if (whole(arg, &o->op))
+	else if (!parse_whole(arg, 0, UINT64_MAX, &o->op))
 		o->kind = AT_OP;
 	else if (percent(arg, &o->percent))
 		o->kind = AT_PERCENT;
@@ -257,6 +247,7 @@ static int take_all(struct work *w)
 {
 	struct error err = { "" };
 	size_t i, n = w->films.count;
+	int ret;
 
 	w->film = calloc(n, sizeof(struct film *));
 	w->name = calloc(n, sizeof(*w->name));
@@ -264,13 +255,14 @@ static int take_all(struct work *w)
 	w->frame = calloc(n, sizeof(*w->frame));
 	if (!w->film || !w->name || !w->panel || !w->frame)
 		return cmd_error(STATUS_FOUND, "no memory for a picture");
-	for (i = 0; i < n; i++)
-		if (take(w, i, &err) < 0) {
-			if (!w->films.played)
-				return cmd_error(STATUS_FILE, "%s", err.text);
+	for (i = 0; i < n; i++) {
+		ret = take(w, i, &err);
+		if (ret < 0 && films_fault(&w->films, ret))
+			return cmd_error(films_fault(&w->films, ret), "%s", err.text);
+		if (ret < 0)
 			cmd_warn("%s is not in the picture: %s", w->films.variants.v[i].name,
 				 err.text);
-		}
+	}
 	return w->panels ? STATUS_OK : cmd_error(STATUS_FOUND, "no allocator could be shown");
 }
 

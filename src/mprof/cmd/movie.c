@@ -210,14 +210,15 @@ static int film_all(struct work *w)
 {
 	struct error err = { "" };
 	size_t i;
+	int ret;
 
-	for (i = 0; i < w->films.count; i++)
-		if (film_one(w, i, &err) < 0) {
-			if (w->films.count == 1)
-				return cmd_error(w->films.played ? STATUS_FOUND : STATUS_FILE, "%s",
-						 err.text);
+	for (i = 0; i < w->films.count; i++) {
+		ret = film_one(w, i, &err);
+		if (ret < 0 && films_fault(&w->films, ret))
+			return cmd_error(films_fault(&w->films, ret), "%s", err.text);
+		if (ret < 0)
 			cmd_warn("%s is not in the movie: %s", w->name[i], err.text);
-		}
+	}
 	if (!movie_films(w->movie))
 		return cmd_error(STATUS_FOUND, "no allocator could be shown");
 	return STATUS_OK;

@@ -14,21 +14,21 @@
 
 #include "../out/text.h"
 #include "../replay/import.h"
+#include "../util/ranges.h"
 #include "cmd.h"
 
 bool playback_process(const char *arg, uint32_t *process)
 {
-	char *end;
-	unsigned long n;
+	uint64_t n;
 
 	if (!strcmp(arg, "all")) {
 		*process = COMPILE_ALL;
 		return true;
 	}
-	errno = 0;
-	n = strtoul(arg, &end, 10);
+	if (parse_whole(arg, 1, COMPILE_ALL - 1, &n))
+		return false;
 	*process = (uint32_t)n;
-	return !errno && !*end && end != arg && *arg != '-' && n && n < COMPILE_ALL;
+	return true;
 }
 
 /* ---- what is said about it ---- */

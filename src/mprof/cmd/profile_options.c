@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../util/ranges.h"
+#include "argument.h"
 #include "cmd.h"
 
 enum {
@@ -92,18 +93,6 @@ static void add_to(struct profile_list *l, const char *item, struct argp_state *
 		argp_failure(state, STATUS_FOUND, ENOMEM, "options");
 }
 
-static uint32_t number(const char *arg, const char *what, struct argp_state *state)
-{
-	unsigned long n;
-	char *end;
-
-	errno = 0;
-	n = strtoul(arg, &end, 10);
-	if (errno || *end || end == arg || *arg == '-' || !n || n > UINT32_MAX)
-		argp_error(state, "'%s' is no %s: a whole number from 1 is", arg, what);
-	return (uint32_t)n;
-}
-
 static const struct {
 	const char *name;
 	unsigned code;
@@ -168,12 +157,9 @@ static void set_names(struct sym_options *o, const char *arg, struct argp_state 
 static void set_temporary(struct sites_options *o, const char *arg, struct argp_state *state)
 {
 	struct error err;
-	char *end;
 
 	if (!arg[strspn(arg, "0123456789")]) {
-		errno = 0;
-		o->temporary_events = strtoull(arg, &end, 10);
-		if (errno || !o->temporary_events || o->temporary_events > SITE_TEMPORARY_MOST)
+		if (parse_whole(arg, 1, SITE_TEMPORARY_MOST, &o->temporary_events))
 			argp_error(state, "--temporary looks back 1 to %u calls, not '%s'",
 				   SITE_TEMPORARY_MOST, arg);
 	} else if (parse_time(arg, &o->temporary_ns, &err)) {
@@ -221,10 +207,10 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state)
 		o->module = arg;
 		return 0;
 	case THREAD:
-		f->thread = number(arg, "thread", state);
+		f->thread = argument_number(arg, "thread", state);
 		return 0;
 	case PROCESS:
-		f->process = number(arg, "process", state);
+		f->process = argument_number(arg, "process", state);
 		return 0;
 	case SIZE:
 	case LIFETIME:

@@ -65,12 +65,9 @@ static void add_to(struct profile_list *l, const char *item, struct argp_state *
 
 static unsigned number(const char *arg, unsigned most, const char *what, struct argp_state *state)
 {
-	unsigned long n;
-	char *end;
+	uint64_t n = 0;
 
-	errno = 0;
-	n = strtoul(arg, &end, 10);
-	if (errno || *end || end == arg || *arg == '-' || n > most)
+	if (parse_whole(arg, 0, most, &n))
 		argp_error(state, "'%s' is no %s: 0 to %u is", arg, what, most);
 	return (unsigned)n;
 }

@@ -145,7 +145,7 @@ int replay_run_make(struct replay_run *r, const char *path, struct replay_cli *c
 					    .change = change,
 					    .quiet = true };
 	struct error err = { "" };
-	int status;
+	int status, ret;
 
 	*r =
 	    (struct replay_run){ .answer = { .path = path, .plan = &cli->plan, .runs = &r->runs } };
@@ -154,8 +154,11 @@ int replay_run_make(struct replay_run *r, const char *path, struct replay_cli *c
 		return status;
 	cli->plan.playback = r->in.path;
 	cli->plan.head = playfile_header(r->in.file);
-	if (play(r, cli, &err) || (!cli->no_heaps && look_at_heaps(r, cli, &err)))
-		return cmd_error(STATUS_FOUND, "%s", err.text);
+	ret = play(r, cli, &err);
+	if (!ret && !cli->no_heaps)
+		ret = look_at_heaps(r, cli, &err);
+	if (ret)
+		return cmd_error(ret == -EBADMSG ? STATUS_FILE : STATUS_FOUND, "%s", err.text);
 	if (verdict_make(&r->answer.verdict, &r->runs, cli->plan.head->sum.peak_bytes) ||
 	    find_inherited(&r->answer, cli->clear))
 		return cmd_error(STATUS_FOUND, "no memory to compare what was played");

@@ -17,6 +17,7 @@
 #include "../pass/analysis.h"
 #include "../pass/findings.h"
 #include "../run/elf.h"
+#include "../util/ranges.h"
 #include "cmd.h"
 #include "argument.h"
 #include "export_files.h"
@@ -55,12 +56,9 @@ static const struct argp_option options[] = {
 
 static size_t number(const char *arg, const char *what, struct argp_state *state)
 {
-	char *end;
-	unsigned long n;
+	uint64_t n = 0;
 
-	errno = 0;
-	n = strtoul(arg, &end, 10);
-	if (errno || *end || end == arg || *arg == '-' || n > UINT32_MAX)
+	if (parse_whole(arg, 0, UINT32_MAX, &n))
 		argp_error(state, "'%s' is no number of %s", arg, what);
 	return n;
 }

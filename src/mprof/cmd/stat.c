@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "../out/json.h"
+#include "../util/ranges.h"
 #include "../util/spread.h"
 #include "after.h"
 #include "cmd.h"
@@ -48,7 +49,7 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
-	char *end;
+	uint64_t n = 0;
 
 	switch (key) {
 	case 'o':
@@ -58,10 +59,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->counts = arg;
 		return 0;
 	case 'r':
-		o->runs = (unsigned)strtoul(arg, &end, 10);
-		if (*end || !o->runs || o->runs > RUNS_MAX)
+		if (parse_whole(arg, 1, RUNS_MAX, &n))
 			argp_error(state, "-r takes a number from 1 to %d, not '%s'", RUNS_MAX,
 				   arg);
+		o->runs = (unsigned)n;
 		return 0;
 	case 'j':
 		o->json = true;

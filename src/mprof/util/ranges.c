@@ -48,6 +48,20 @@ static int parse(const char *text, size_t n, const struct unit *unit, uint64_t *
 	return 0;
 }
 
+int parse_whole(const char *text, uint64_t least, uint64_t most, uint64_t *n)
+{
+	unsigned long long value;
+
+	if (!*text || text[strspn(text, "0123456789")])
+		return -EINVAL;
+	errno = 0;
+	value = strtoull(text, NULL, 10);
+	if (errno || value < least || value > most)
+		return -EINVAL;
+	*n = value;
+	return 0;
+}
+
 static int wrong_size(const char *text, struct error *err)
 {
 	return fail(err, -EINVAL, "'%.60s' is no size: 100, 64K and 1.5M are", text);

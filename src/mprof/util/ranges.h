@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * ranges.h - sizes, times, and ranges of them, as a user types them.
+ * ranges.h - numbers, sizes, times, and ranges of them, as a user types them.
  *
  *   size   a number, with K, M, G or T for powers of 1024: 100, 1.5M, 64KiB
  *   time   a number with ns, us, ms, s, min or h; seconds without one: 20ms, 1.5
  *   range  A..B, A.. or ..B, both ends included; A alone is A..A
+ *
+ *   whole  decimal digits, nothing else
  *
  * All return 0, or -EINVAL with err saying what would be right; the results are
  * only set then.
@@ -15,6 +17,9 @@
 #include <stdint.h>
 
 #include "error.h"
+
+/* From least to most; what would be right, the caller knows better. */
+int parse_whole(const char *text, uint64_t least, uint64_t most, uint64_t *n);
 
 int parse_size(const char *text, uint64_t *bytes, struct error *err);
 int parse_time(const char *text, uint64_t *ns, struct error *err);
