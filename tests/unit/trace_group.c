@@ -239,6 +239,38 @@ START_TEST(times_are_right_to_the_error)
 }
 END_TEST
 
+/* A long one among short ones: nothing of one group's is left over for the next. */
+static void build_many(int threads)
+{
+	uint64_t ticks = 1000;
+
+	for (int i = 1; i <= threads; i++) {
+		int calls = i % 100 == 1 ? 2000 : 1 + (int)(random_next() % 16);
+		struct words w;
+
+		words_start(&w, ticks);
+		for (int k = 0; k < calls; k++) {
+			uint64_t r = random_next(), addr = WORDS_BASE + 65536 * (r >> 54);
+
+			take(&w, ticks += 10 + (r & 255), addr, r);
+			give(&w, ticks += 10 + (r >> 8 & 255), addr, random_next());
+		}
+		build_chunk(&b, 1, (uint32_t)i, 1, &w);
+		words_free(&w);
+	}
+}
+
+START_TEST(many_threads)
+{
+	struct stat st;
+
+	build_many(2000);
+	ck_assert_uint_le(compress_and_compare(false), COMPACT_ERROR_NS);
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_uint_lt((uint64_t)st.st_size, b.n / 4 * 3);
+}
+END_TEST
+
 /* Some chunks of the middle are of another image, missing, or end in a word of no meaning. */
 START_TEST(pieces)
 {
@@ -450,6 +482,7 @@ Suite *trace_group_suite(void)
 	tcase_add_checked_fixture(c, setup, teardown);
 	tcase_add_test(c, exact);
 	tcase_add_loop_test(c, times_are_right_to_the_error, 1, THREADS + 1);
+	tcase_add_test(c, many_threads);
 	tcase_add_test(c, pieces);
 	tcase_add_test(c, header);
 	tcase_add_test(c, stack_records);

@@ -144,23 +144,24 @@ static void add_steps(const struct group_packer *p, uint64_t base, struct steps 
 /* The mean of the steps, first of those within the error, then of those not far beyond that. */
 static int tell_rates(struct group_packer *p, uint64_t base)
 {
-	struct steps *class = calloc(CLOCK_RATES, sizeof(*class));
+	uint32_t classes = model_clock_classes(p->model.sorts);
+	struct steps *class = calloc(classes, sizeof(*class));
 	uint64_t n = 0, last = 0;
 
 	if (!class)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < CLOCK_RATES; i++)
+	for (uint32_t i = 0; i < classes; i++)
 		class[i].limit = p->start.head.error;
 	add_steps(p, base, class);
-	for (uint32_t i = 0; i < CLOCK_RATES; i++) {
+	for (uint32_t i = 0; i < classes; i++) {
 		class[i].limit = class[i].n ? 4 * class[i].sum / class[i].n + 1 : 0;
 		class[i].sum = class[i].n = 0;
 	}
 	add_steps(p, base, class);
-	for (uint32_t i = 0; i < CLOCK_RATES; i++)
+	for (uint32_t i = 0; i < classes; i++)
 		n += class[i].n >= STEPS_MIN;
 	put_varint(p, GROUP_RATE, n);
-	for (uint32_t i = 0; i < CLOCK_RATES; i++) {
+	for (uint32_t i = 0; i < classes; i++) {
 		struct model_clock *c = &p->clock;
 		int64_t units;
 
@@ -182,7 +183,7 @@ int group_fit_times(struct group_packer *p, uint64_t base)
 	struct fit f = { .p = p, .base = base, .n = p->start.head.events };
 	uint64_t before = 0, ticks;
 
-	model_clock_start(&p->clock, p->start.head.pace, p->start.head.error);
+	model_clock_start(&p->clock, p->model.sorts, p->start.head.pace, p->start.head.error);
 
 	if (p->start.head.error && tell_rates(p, base))
 		return -ENOMEM;

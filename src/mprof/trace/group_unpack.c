@@ -375,7 +375,7 @@ static void get_rates(struct group_unpacker *u)
 static void start(struct group_unpacker *u, const struct group_head *h, uint64_t base,
 		  uint64_t *words, size_t n)
 {
-	model_clock_start(&u->clock, h->pace, h->error);
+	model_clock_start(&u->clock, h->sorts, h->pace, h->error);
 	u->word = words;
 	u->end = words + n;
 	u->now = u->missed = 0;

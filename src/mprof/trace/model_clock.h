@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model.h"
+
 #define CLOCK_ONE	256
 #define CLOCK_RATES	65536u
 #define CLOCK_RATE_MIN	16
@@ -30,25 +32,34 @@ enum {
 };
 
 struct model_clock {
-	int32_t rate[CLOCK_RATES];
-	uint16_t *class; /* of the events since it was put right */
+	int32_t rate[CLOCK_RATES]; /* of the classes of this group; behind them anything */
+	uint16_t *class;	   /* of the events since it was put right */
 	size_t since, room;
 	int64_t pace, error, unit;
 };
 
-static inline void model_clock_start(struct model_clock *c, uint32_t pace, uint32_t error)
+static inline uint16_t model_clock_class(uint32_t symbol)
 {
+	return (uint16_t)(symbol ^ symbol >> 16);
+}
+
+/* How many classes a group of so many sorts can have: most groups are small. */
+static inline uint32_t model_clock_classes(uint32_t sorts)
+{
+	return sorts < (CLOCK_RATES - SYMBOL_SORT) / 8 ? SYMBOL_SORT + 8 * sorts : CLOCK_RATES;
+}
+
+static inline void model_clock_start(struct model_clock *c, uint32_t sorts, uint32_t pace,
+				     uint32_t error)
+{
+	uint32_t classes = model_clock_classes(sorts);
+
 	c->pace = (int64_t)pace * CLOCK_ONE;
 	c->error = (int64_t)error * CLOCK_ONE;
 	c->unit = (int64_t)(error / 4 + 1) * CLOCK_ONE;
 	c->since = 0;
-	for (unsigned i = 0; i < CLOCK_RATES; i++)
+	for (uint32_t i = 0; i < classes; i++)
 		c->rate[i] = (int32_t)c->pace;
-}
-
-static inline uint16_t model_clock_class(uint32_t symbol)
-{
-	return (uint16_t)(symbol ^ symbol >> 16);
 }
 
 /*

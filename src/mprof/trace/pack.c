@@ -278,24 +278,35 @@ static void pack_words(struct packer *p, const uint64_t *words, size_t n)
 	trim(p);
 }
 
+/*
+ * Begins a frame of so many plain bytes.  Who is not told empties tables for the
+ * largest, which takes longer than to compress what a thread of a few calls did.
+ */
+static void start_frame(struct packer *p, int level, size_t plain)
+{
+	ZSTD_CCtx_reset(p->zstd, ZSTD_reset_session_only);
+	ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_compressionLevel, level);
+	ZSTD_CCtx_setPledgedSrcSize(p->zstd, plain);
+}
+
 size_t packer_chunk(struct packer *p, const uint64_t *words, size_t n, int level,
 		    struct mprof_packed *packed, void *frame, size_t room)
 {
 	ZSTD_outBuffer out = { frame, room, 0 };
 	int ret;
 
-	ZSTD_CCtx_reset(p->zstd, ZSTD_reset_session_only);
-	ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_compressionLevel, level);
 	packed->raw_bytes = (uint32_t)(8 * n);
 	packed->packing = n <= PREDICT_WORDS_MAX ? PACKING_COLUMNS : PACKING_PLAIN;
 	if (packed->packing == PACKING_PLAIN) {
 		packed->plain_bytes = packed->raw_bytes;
+		start_frame(p, level, packed->plain_bytes);
 		ret = add_block(p, &out, words, 8 * n, ZSTD_e_end);
 	} else {
 		if (make_room(p, n))
 			return 0;
 		pack_words(p, words, n);
 		packed->plain_bytes = (uint32_t)plain_size(p);
+		start_frame(p, level, packed->plain_bytes);
 		ret = compress_columns(p, &out);
 	}
 	packed->frame_bytes = (uint32_t)out.pos;
@@ -310,13 +321,12 @@ size_t packer_pieces(struct packer *p, pack_piece *piece, const void *from, int 
 	size_t bytes, plain = 0;
 	int ret = 0;
 
-	ZSTD_CCtx_reset(p->zstd, ZSTD_reset_session_only);
-	ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_compressionLevel, level);
-	for (size_t i = 0; !ret && piece(from, i, &data, &bytes); i++) {
+	for (size_t i = 0; piece(from, i, &data, &bytes); i++)
 		plain += bytes;
+	start_frame(p, level, plain);
+	for (size_t i = 0; !ret && piece(from, i, &data, &bytes); i++)
 		if (bytes)
 			ret = add_block(p, &out, data, bytes, ZSTD_e_flush);
-	}
 	if (!ret)
 		ret = add_block(p, &out, NULL, 0, ZSTD_e_end);
 	packed->plain_bytes = (uint32_t)plain;
