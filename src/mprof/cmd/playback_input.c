@@ -3,7 +3,6 @@
 #include "playback_input.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include "../out/text.h"
 #include "../replay/import.h"
 #include "../util/ranges.h"
+#include "../util/temporary.h"
 #include "cmd.h"
 
 bool playback_process(const char *arg, uint32_t *process)
@@ -266,23 +266,6 @@ static struct trace *source_of(const struct playfile *p)
 	return NULL;
 }
 
-static int unnamed(void)
-{
-	const char *base = getenv("TMPDIR");
-	char *name;
-	int fd;
-
-	if (asprintf(&name, "%s/mprof-XXXXXX", base && *base ? base : "/tmp") < 0)
-		return -ENOMEM;
-	fd = mkostemp(name, O_CLOEXEC);
-	if (fd < 0)
-		fd = -errno;
-	else
-		unlink(name);
-	free(name);
-	return fd;
-}
-
 static int open_compiled(struct playback_input *in, const char *path,
 			 const struct playback_options *o)
 {
@@ -290,7 +273,7 @@ static int open_compiled(struct playback_input *in, const char *path,
 	struct mprof_play_summary sum;
 	int status;
 
-	in->fd = unnamed();
+	in->fd = temporary_file(NULL);
 	if (in->fd < 0)
 		return cmd_error(STATUS_FOUND,
 				 "cannot make a temporary file: %s; TMPDIR says where",

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../util/temporary.h"
+
 static uint64_t page_up(uint64_t bytes)
 {
 	return (bytes + MPROF_PLAY_PAGE - 1) & -(uint64_t)MPROF_PLAY_PAGE;
@@ -56,29 +58,6 @@ int writer_pread(struct writer *w, void *to, size_t bytes, uint64_t offset)
 	if (ret && !w->error)
 		w->error = ret;
 	return ret;
-}
-
-/* A file without a name, beside the one that is written. */
-static int unnamed_beside(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL, *base = getenv("TMPDIR");
-	char *name;
-	int fd;
-
-	if (!path) {
-		if (asprintf(&name, "%s/mprof-XXXXXX", base && *base ? base : "/tmp") < 0)
-			return -ENOMEM;
-	} else if (asprintf(&name, "%.*s.mprof-XXXXXX", slash ? (int)(slash - path) + 1 : 0, path) <
-		   0) {
-		return -ENOMEM;
-	}
-	fd = mkostemp(name, O_CLOEXEC);
-	if (fd < 0)
-		fd = -errno;
-	else
-		unlink(name);
-	free(name);
-	return fd;
 }
 
 /*
@@ -153,7 +132,7 @@ int writer_open(struct writer *w, const char *path, int fd, bool sites, struct e
 		return fail(err, -ENOMEM, "no memory to compile");
 	if (!sites)
 		return 0;
-	w->sites_fd = unnamed_beside(path);
+	w->sites_fd = temporary_file(path);
 	if (w->sites_fd < 0)
 		return fail(err, w->sites_fd, "cannot make a temporary file%s%s: %s",
 			    path ? " beside " : "", path ? path : "", strerror(-w->sites_fd));
