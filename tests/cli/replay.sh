@@ -79,13 +79,33 @@ test_replay_bad_files() {
 
 # Memory that the program never wrote to must not take the machine's.
 test_replay_more_than_there_is() {
+	local command
 	awk 'BEGIN { for (i = 1; i <= 2000; i++) printf "1: malloc 0x%x0000000000 34359738368\n", i }' >large
-	run "$mprof" replay --quick --no-heaps -a glibc large
-	expect_status 1
-	expect_one_line_error
-	expect_text err '--touch first'
+	for command in 'replay --quick --no-heaps' 'compare --quick' image movie; do
+		# shellcheck disable=SC2086
+		run "$mprof" $command --allocator glibc,two=glibc large
+		expect_status 1
+		expect_one_line_error
+		expect_text err '--touch first'
+	done
 	run "$mprof" replay --quick --no-heaps --reps 0 --touch none -a glibc large
 	expect_status 0
+}
+
+# What only the runner sees, since mprof does not read all of the file first.
+test_replay_damaged() {
+	local command
+	replayed_log
+	"$mprof" sort -o calls.play log 2>sorted >&2
+	printf '\377%.0s' {1..64} |
+		dd of=calls.play bs=1 seek=20480 conv=notrunc 2>/dev/null
+	for command in 'replay --quick' 'compare --quick' image movie; do
+		# shellcheck disable=SC2086
+		run "$mprof" $command --allocator glibc,two=glibc calls.play
+		expect_status 3
+		expect_one_line_error
+		expect_text err 'calls.play: word'
+	done
 }
 
 # Every name of the answer is explained.

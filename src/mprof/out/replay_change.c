@@ -91,7 +91,7 @@ static void print_calls(const struct change_answer *a, FILE *out)
 	put_difference("calls", is->calls, to->calls, false, out);
 	put_difference("bytes asked for", is->asked_bytes, to->asked_bytes, true, out);
 	put_difference("alive at the peak", is->peak_bytes, to->peak_bytes, true, out);
-	put_difference("blocks at the peak", is->peak_blocks, to->peak_blocks, false, out);
+	put_difference("most blocks alive", is->peak_blocks, to->peak_blocks, false, out);
 }
 
 static void put_saving(const char *verb, double before, double after, struct text (*text)(uint64_t),

@@ -19,12 +19,18 @@
 #include "place_sinks.h"
 #include "play.h"
 #include "playfile.h"
+#include "room.h"
 
 #define ADDRESSES      4096u	    /* read at once */
 #define FRAME_MOST     (1ull << 30) /* bytes of one frame: 30 TB of small ranges */
 #define ADDRESS_MOST   (1ull << 57) /* of user space, five levels of tables */
 #define PROGRESS_EVERY (1u << 20)   /* ops */
 #define MAPPED_MOST    (1ull << 56) /* bytes */
+
+static const char *touch_of(const struct place_plan *p)
+{
+	return p->touch ? p->touch : "page";
+}
 
 struct run {
 	struct place_sinks to;
@@ -352,7 +358,7 @@ static void make_arguments(struct play_args *a, const struct run *r)
 
 	play_args_put(a, "in=%s", playfile_path(r->file));
 	play_args_put(a, "mode=%s", p->mode ? p->mode : "serial");
-	play_args_put(a, "touch=%s", p->touch ? p->touch : "page");
+	play_args_put(a, "touch=%s", touch_of(p));
 	play_args_put(a, "addresses=1");
 	play_args_put(a, "frames=%u", p->frames);
 	play_args_put(a, "samples=%u", p->samples);
@@ -393,7 +399,8 @@ static int play(struct run *r, struct error *err)
 	}
 	/* Why reading failed is known at the end; what was wrong in the records is known now. */
 	ended = play_end(&r->play, r->play.failed || !ret ? err : NULL);
-	ret = ret ? ret : ended;
+	if (r->play.failed || !ret)
+		ret = ended;
 	if (!ret && !r->finished)
 		ret = lies(r, err, "no result");
 	return ret;
@@ -414,6 +421,11 @@ static int run_open(struct run *r, const char *playback, struct error *err)
 	return r->address ? 0 : fail(err, -ENOMEM, "no memory for a replay");
 }
 
+bool place_run_is_common(int status)
+{
+	return status == -EBADMSG || status == -EFBIG;
+}
+
 int place_run(const char *playback, const struct variant *v, const struct place_plan *plan,
 	      const struct place_sink *sinks, size_t n, struct mprof_run_result *result,
 	      struct error *err)
@@ -423,10 +435,14 @@ int place_run(const char *playback, const struct variant *v, const struct place_
 	struct error why = { "" };
 	int ret = run_open(&r, playback, err);
 
+	if (!ret)
+		ret = room_check(r.header, touch_of(r.plan), err);
 	if (!ret) {
 		tell_start(&r);
 		ret = play(&r, &why);
-		if (ret)
+		if (place_run_is_common(ret))
+			fail(err, ret, "%s", why.text);
+		else if (ret)
 			fail(err, ret, "%s: %.400s", v->name, why.text);
 	}
 	if (!ret) {

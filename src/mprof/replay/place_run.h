@@ -14,6 +14,7 @@
 #define MPROF_PLACE_RUN_H
 
 #include <mprof/runner.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "../util/error.h"
@@ -30,5 +31,12 @@ struct variant;
 int place_run(const char *playback, const struct variant *v, const struct place_plan *plan,
 	      const struct place_sink *sinks, size_t n, struct mprof_run_result *result,
 	      struct error *err);
+
+/*
+ * Of a status of place_run: would it be the same with every allocator?  The
+ * playback file is damaged (-EBADMSG), or what it plays does not fit into
+ * memory (-EFBIG, room.h).
+ */
+bool place_run_is_common(int status);
 
 #endif

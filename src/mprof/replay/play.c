@@ -286,6 +286,7 @@ static int read_error(struct play *p, uint64_t bytes, struct error *err)
 	uint64_t n = bytes < sizeof(text) - 1 ? bytes : sizeof(text) - 1;
 	int ret = play_read(p, text, n, err);
 
+	p->refused = !ret;
 	return ret ? ret : broken(p, -EPROTO, text, err);
 }
 

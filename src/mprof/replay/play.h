@@ -40,6 +40,7 @@ struct play {
 	const struct variant *variant;
 	char line[160]; /* the first line that was said on stderr; filled by play_end */
 	bool complete;	/* RESULT has come */
+	bool refused;	/* ERROR has come: it ends by itself */
 	int failed;	/* the first -errno of reading, 0 none; with its reason: */
 	struct error why;
 };
@@ -83,7 +84,8 @@ int play_skip(struct play *p, uint64_t bytes, struct error *err);
 /*
  * Waits for the end (kills it first if it still runs and nobody has read to the
  * end) and closes all.  0, or -errno and *err in one sentence: it could not be
- * loaded, a signal, a time limit, a status.
+ * loaded, a signal, a time limit, a status; -EBADMSG when the runner found the
+ * playback file to be damaged.
  */
 int play_end(struct play *p, struct error *err);
 

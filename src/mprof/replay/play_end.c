@@ -4,12 +4,16 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define BAD_FILE 3    /* its exit status: runner.h */
+#define ENDS_MS	 1000 /* after its last word */
 
 /* The first line of what was said on stderr that has `with` in it, or is not empty. */
 static void line_said(const struct play *p, const char *with, char *line, size_t size)
@@ -62,13 +66,21 @@ static int explain(const struct play *p, int status, struct error *err)
 		    WEXITSTATUS(status), *line ? "; it said: " : "", line);
 }
 
+/* Its status says more than its words; it has nothing to do but to end. */
+static bool ends(const struct play *p)
+{
+	struct pollfd f = { .fd = p->fd };
+
+	return p->refused && poll(&f, 1, ENDS_MS) > 0 && f.revents & POLLHUP;
+}
+
 int play_end(struct play *p, struct error *err)
 {
 	const bool ours = p->failed ? p->failed != -EPIPE : !p->complete;
 	int status = 0, ret = 0;
 
 	if (p->pid > 0) {
-		if (ours)
+		if (ours && !ends(p))
 			kill(p->pid, SIGKILL);
 		while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR)
 			;
@@ -76,6 +88,8 @@ int play_end(struct play *p, struct error *err)
 	line_said(p, "", p->line, sizeof(p->line));
 	if (p->failed || p->complete)
 		ret = check_loaded(p, err);
+	if (p->refused && WIFEXITED(status) && WEXITSTATUS(status) == BAD_FILE)
+		p->failed = -EBADMSG;
 	if (!ret && ours && p->failed)
 		ret = fail(err, p->failed, "%s", p->why.text);
 	else if (!ret && !ours && (p->failed || status))

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "play.h"
+#include "room.h"
 #include "runs_args.h"
 #include "timing.h"
 
@@ -237,38 +238,10 @@ static void memory_end(struct runs_row *row, struct play *p, const struct runs_p
 		settle_peak(row);
 }
 
-/* Bytes that can be had without swapping; what is free, where that is not told. */
-static uint64_t available(void)
-{
-	FILE *f = fopen("/proc/meminfo", "re");
-	unsigned long long kib = 0;
-	char line[128];
-
-	while (f && !kib && fgets(line, sizeof(line), f))
-		sscanf(line, "MemAvailable: %llu", &kib);
-	if (f)
-		fclose(f);
-	return kib ? kib * 1024
-		   : (uint64_t)sysconf(_SC_AVPHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 /* May they all stay in memory at once? */
 static bool all_fit(const struct runs *r, const struct runs_plan *plan)
 {
-	return plan->head->sum.peak_bytes < available() / 4 / r->n;
-}
-
-/* What a program asked for and never wrote to, a replay that writes to all of it needs. */
-static int check_room(const struct runs *r, const struct runs_plan *plan, struct error *err)
-{
-	const uint64_t most = plan->head->sum.peak_bytes, room = available();
-
-	if (most <= room || (strcmp(r->touch, "page") && strcmp(r->touch, "full")))
-		return 0;
-	return fail(err, -ENOMEM,
-		    "up to %.1f GiB were alive, and %.1f GiB are free here; --touch first or none "
-		    "writes to less of them",
-		    (double)most / (1 << 30), (double)room / (1 << 30));
+	return plan->head->sum.peak_bytes < room_available() / 4 / r->n;
 }
 
 /* ---- all of it ---- */
@@ -321,6 +294,9 @@ static int make_all(struct runs *r, struct play *waiting, const struct runs_plan
 		memory_begin(r, &r->row[i], &waiting[i], plan);
 		if (!fit || waiting[i].failed)
 			memory_end(&r->row[i], &waiting[i], plan);
+		/* A damaged file is no variant's fault either. */
+		if (r->row[i].status == -EBADMSG)
+			ret = fail(err, -EBADMSG, "%s", r->row[i].why.text);
 	}
 	for (i = r->n; i-- > 0;)
 		if (!r->row[i].status && !waiting[i].failed)
@@ -351,7 +327,7 @@ int runs_make(struct runs *r, const struct runs_plan *plan, const struct variant
 	for (i = 0; i < vs->n; i++)
 		r->row[i].variant = &vs->v[i];
 	runs_choose(r, plan);
-	ret = check_room(r, plan, err);
+	ret = room_check(plan->head, r->touch, err);
 	if (!ret)
 		ret = make_all(r, waiting, plan, err);
 	free(waiting);
