@@ -6,12 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "../replay/place_run.h"
 #include "../replay/place_trace.h"
 #include "cmd.h"
+#include "progress.h"
 
 enum { ALLOCATOR = FILMS_KEYS, PROCESS, MODE, TOUCH };
 
@@ -217,21 +216,16 @@ int films_names(struct films *f, const struct profile_options *o, struct profile
 
 struct told {
 	char name[64];
-	struct timespec start;
-	bool shown;
+	struct progress progress;
 };
 
 static void tell(void *context, uint64_t op, uint64_t ops)
 {
 	struct told *t = context;
-	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (!t->shown && now.tv_sec - t->start.tv_sec + (now.tv_nsec > t->start.tv_nsec) < 2)
-		return;
-	t->shown = true;
-	fprintf(stderr, "\rmprof: %s, %3.0f %%\033[K", t->name,
-		ops ? 100.0 * (double)op / (double)ops : 100.0);
+	if (progress_due(&t->progress))
+		fprintf(stderr, "\rmprof: %s, %3.0f %%\033[K", t->name,
+			ops ? 100.0 * (double)op / (double)ops : 100.0);
 }
 
 static int run_source(struct films *f, size_t i, const struct place_plan *plan,
@@ -246,18 +240,16 @@ int films_take(struct films *f, size_t i, const struct place_plan *plan,
 	       const struct place_sink *sinks, size_t n, struct error *err)
 {
 	struct place_plan p = *plan;
-	struct told told = { .shown = false };
+	struct told told;
 	int ret;
 
 	p.mode = f->cli->mode;
 	p.touch = f->cli->touch;
-	p.progress = isatty(STDERR_FILENO) ? tell : NULL;
+	p.progress = progress_begin(&told.progress) ? tell : NULL;
 	p.progress_context = &told;
 	snprintf(told.name, sizeof(told.name), "%s", f->played ? f->variants.v[i].name : "reading");
-	clock_gettime(CLOCK_MONOTONIC, &told.start);
 	ret = run_source(f, i, &p, sinks, n, err);
-	if (told.shown)
-		fputs("\r\033[K", stderr);
+	progress_done(&told.progress);
 	return ret;
 }
 

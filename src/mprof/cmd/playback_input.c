@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../out/text.h"
@@ -16,6 +15,7 @@
 #include "../util/ranges.h"
 #include "../util/temporary.h"
 #include "cmd.h"
+#include "progress.h"
 
 bool playback_process(const char *arg, uint32_t *process)
 {
@@ -94,22 +94,11 @@ static void tell_choice(const struct playback_source *s)
 
 /* ---- compiling ---- */
 
-struct shown {
-	struct timespec start;
-	bool shown;
-};
-
 static void show(void *context, uint64_t events, double part)
 {
-	struct shown *s = context;
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (!s->shown && now.tv_sec - s->start.tv_sec + (now.tv_nsec > s->start.tv_nsec) < 2)
-		return;
-	s->shown = true;
-	fprintf(stderr, "\rmprof: sorting, %3.0f %%, %.0f million events ",
-		100.0 * (part > 1 ? 1 : part), (double)events / 1e6);
+	if (progress_due(context))
+		fprintf(stderr, "\rmprof: sorting, %3.0f %%, %.0f million events ",
+			100.0 * (part > 1 ? 1 : part), (double)events / 1e6);
 }
 
 static int compile_log(struct playback_source *s, const char *out, int fd,
@@ -122,18 +111,14 @@ static int compile_log(struct playback_source *s, const char *out, int fd,
 		.process = o->process,
 		.only = s->chosen,
 	};
-	struct shown shown = { .shown = false };
+	struct progress progress;
 	struct error err;
 	int ret;
 
-	clock_gettime(CLOCK_MONOTONIC, &shown.start);
-	if (isatty(STDERR_FILENO)) {
-		options.progress = show;
-		options.progress_context = &shown;
-	}
+	options.progress = progress_begin(&progress) ? show : NULL;
+	options.progress_context = &progress;
 	ret = compile_trace(s->trace, &options, sum, &err);
-	if (shown.shown)
-		fputs("\r\033[K", stderr);
+	progress_done(&progress);
 	return ret ? cmd_error(ret == -EINVAL ? STATUS_FILE : STATUS_FOUND, "%s", err.text)
 		   : STATUS_OK;
 }

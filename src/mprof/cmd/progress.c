@@ -1,21 +1,35 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* progress.c - how far a walk is. */
+/* progress.c - how far it is, on a terminal. */
 #include "progress.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
+bool progress_begin(struct progress *g)
+{
+	g->shown = false;
+	clock_gettime(CLOCK_MONOTONIC, &g->start);
+	return isatty(STDERR_FILENO);
+}
+
+bool progress_due(struct progress *g)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (now.tv_sec - g->start.tv_sec + (now.tv_nsec > g->start.tv_nsec) >= 2)
+		g->shown = true;
+	return g->shown;
+}
+
 static void show(void *context, const struct walk *w)
 {
 	struct progress *g = context;
 	uint64_t end = 0, span, done;
-	struct timespec now;
 	size_t i;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (!g->shown && now.tv_sec - g->start.tv_sec + (now.tv_nsec > g->start.tv_nsec) < 2)
+	if (!progress_due(g))
 		return;
-	g->shown = true;
 	for (i = 0; i < w->input.thread_count; i++)
 		if (w->input.threads[i].last_ticks > end)
 			end = w->input.threads[i].last_ticks;
@@ -27,9 +41,15 @@ static void show(void *context, const struct walk *w)
 
 progress_fn *progress_start(struct progress *g)
 {
-	g->shown = false;
-	clock_gettime(CLOCK_MONOTONIC, &g->start);
-	return isatty(STDERR_FILENO) ? show : NULL;
+	return progress_begin(g) ? show : NULL;
+}
+
+void progress_run(void *context, const char *what, const char *name, unsigned done, unsigned of)
+{
+	struct progress *g = context;
+
+	g->shown = true;
+	fprintf(stderr, "\r\033[Kmprof: playing, run %u of %u: %s %s", done + 1, of, what, name);
 }
 
 void progress_done(struct progress *g)

@@ -14,6 +14,7 @@
 #include "../pass/profile.h"
 #include "cmd.h"
 #include "playback_input.h"
+#include "progress.h"
 
 enum { DROP_SITE = CHANGE_KEYS, POOL_SITE, RESERVE_SITE, RESIZE };
 
@@ -146,16 +147,6 @@ static void close_both(struct both *b)
 
 /* ---- playing them ---- */
 
-struct line {
-	bool shown;
-};
-
-static void show(void *context, const char *what, const char *name, unsigned done, unsigned of)
-{
-	((struct line *)context)->shown = true;
-	fprintf(stderr, "\r\033[Kmprof: playing, run %u of %u: %s %s", done + 1, of, what, name);
-}
-
 static int print(const struct change_answer *a, bool as_json, struct error *err)
 {
 	return as_json ? json_print(stdout, change_json(a), err) : change_text(a, stdout, err);
@@ -181,7 +172,8 @@ static int choose_variants(struct variants *vs, const struct replay_cli *cli, st
 static int play_both(const char *path, const struct both *b, const struct change_cli *c,
 		     const struct replay_cli *cli, bool as_json)
 {
-	struct line line = { .shown = false };
+	struct progress progress;
+	const bool tell = progress_begin(&progress);
 	struct change_runs_plan plan = { .side = { cli->plan, cli->plan },
 					 .heaps = !cli->no_heaps };
 	struct change_runs runs = { .n = 0 };
@@ -195,13 +187,12 @@ static int play_both(const char *path, const struct both *b, const struct change
 	for (s = 0; s < SIDES; s++) {
 		plan.side[s].playback = b->in[s].path;
 		plan.side[s].head = playfile_header(b->in[s].file);
-		plan.side[s].progress = isatty(STDERR_FILENO) ? show : NULL;
-		plan.side[s].context = &line;
+		plan.side[s].progress = tell ? progress_run : NULL;
+		plan.side[s].context = &progress;
 	}
 	if (!ret)
 		ret = change_runs_make(&runs, &plan, glibc.n ? &glibc : &cli->variants, &err);
-	if (line.shown)
-		fputs("\r\033[K", stderr);
+	progress_done(&progress);
 	if (!ret)
 		ret = print(&a, as_json, &err);
 	for (i = 0; i < runs.n; i++)

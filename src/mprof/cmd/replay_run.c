@@ -6,23 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cmd.h"
-
-/* A line on a terminal. */
-struct line {
-	bool shown;
-};
-
-static void show(void *context, const char *what, const char *name, unsigned done, unsigned of)
-{
-	struct line *l = context;
-
-	l->shown = true;
-	fprintf(stderr, "\r\033[Kmprof: playing, run %u of %u: %s %s", done + 1, of, what, name);
-}
+#include "progress.h"
 
 /* The settings that the runs inherit. */
 static int find_inherited(struct replay_answer *a, bool clear)
@@ -44,16 +31,13 @@ static int find_inherited(struct replay_answer *a, bool clear)
 
 static int play(struct replay_run *r, struct replay_cli *cli, struct error *err)
 {
-	struct line line = { .shown = false };
+	struct progress progress;
 	int ret;
 
-	if (isatty(STDERR_FILENO)) {
-		cli->plan.progress = show;
-		cli->plan.context = &line;
-	}
+	cli->plan.progress = progress_begin(&progress) ? progress_run : NULL;
+	cli->plan.context = &progress;
 	ret = runs_make(&r->runs, &cli->plan, &cli->variants, err);
-	if (line.shown)
-		fputs("\r\033[K", stderr);
+	progress_done(&progress);
 	return ret;
 }
 
@@ -61,7 +45,7 @@ static int play(struct replay_run *r, struct replay_cli *cli, struct error *err)
 
 static void show_heap(void *context, const char *name, size_t done, size_t of)
 {
-	show(context, "heap of", name, (unsigned)done, (unsigned)of);
+	progress_run(context, "heap of", name, (unsigned)done, (unsigned)of);
 }
 
 /* Who failed is not asked again. */
@@ -103,7 +87,7 @@ static bool recorded_is_played(const struct replay_run *r, const struct replay_c
 static int look_at_heaps(struct replay_run *r, const struct replay_cli *cli, struct error *err)
 {
 	const bool ordered = r->runs.memory_mode == RUNS_ORDERED;
-	struct line line = { .shown = false };
+	struct progress progress;
 	const struct memories_plan plan = {
 		.playback = r->in.path,
 		/* Of another heap than was played nothing is to be compared. */
@@ -114,8 +98,8 @@ static int look_at_heaps(struct replay_run *r, const struct replay_cli *cli, str
 			  .touch = r->runs.touch,
 			  .no_huge = cli->plan.no_huge,
 			  .limit_ms = cli->plan.limit_ms },
-		.progress = isatty(STDERR_FILENO) ? show_heap : NULL,
-		.context = &line,
+		.progress = progress_begin(&progress) ? show_heap : NULL,
+		.context = &progress,
 	};
 	size_t i, n = 0;
 	int ret = choose_played(r, &cli->variants);
@@ -123,8 +107,7 @@ static int look_at_heaps(struct replay_run *r, const struct replay_cli *cli, str
 	if (ret)
 		return fail(err, ret, "no memory to look at heaps");
 	ret = memories_make(&r->memories, &plan, &r->played, err);
-	if (line.shown)
-		fputs("\r\033[K", stderr);
+	progress_done(&progress);
 	if (ret)
 		return ret;
 	for (i = 0; i < r->runs.n; i++)
