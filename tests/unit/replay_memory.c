@@ -341,6 +341,24 @@ START_TEST(four_measures)
 }
 END_TEST
 
+/* What was seen a few times, or elsewhere than at the peak, are no measures. */
+START_TEST(measures_need_samples)
+{
+	struct johnstone j = { .peak = 100 << 20, .least = 3 };
+	const uint64_t mib = 1 << 20;
+
+	johnstone_add(&j, 98 * mib, 100 * mib);
+	johnstone_finish(&j);
+	ck_assert(!j.known && !j.live_known && !j.average_known && !j.realized_known);
+	johnstone_add(&j, 99 * mib, 100 * mib);
+	johnstone_finish(&j);
+	ck_assert(j.known && j.live_known && !j.average_known && !j.realized_known);
+	johnstone_add(&j, 50 * mib, 110 * mib);
+	johnstone_finish(&j);
+	ck_assert(j.known && j.live_known && j.average_known && j.realized_known);
+}
+END_TEST
+
 START_TEST(a_small_heap_has_no_measures)
 {
 	struct johnstone j = { .peak = 1000 };
@@ -379,6 +397,48 @@ static void end(struct memory *m, uint32_t slot, uint64_t op)
 	ops->end(m, &model.block[slot], op);
 	model.block[slot].addr = 0;
 }
+
+/*
+ * A recorded run: 1000 blocks of 100 bytes, in memory as somebody saw it after
+ * `seen` of them.  Known at the peak when that was a moment ago, not else.
+ */
+static uint64_t resident_at_peak(uint64_t seen)
+{
+	const struct place_start start = {
+		.title = "recorded", .ops = 1000, .peak_op = 999, .peak_bytes = 100000
+	};
+	struct place_sample s = { .op = seen, .anon = 200000 };
+	struct memory m;
+	uint64_t resident;
+	uint32_t i;
+
+	memory_init(&m);
+	ops->start(&m, &start);
+	for (i = 0; i < 1000; i++) {
+		if (i == seen)
+			ops->sample(&m, &s);
+		begin(&m, i % SLOTS, BASE + 128 * i, 100, i);
+	}
+	s.op = 1000;
+	if (seen == 1000)
+		ops->sample(&m, &s);
+	ops->frame(&m, &s, NULL, 0);
+	ops->finish(&m);
+	ck_assert(m.moment[MEMORY_PEAK].known);
+	resident = m.moment[MEMORY_PEAK].at.resident;
+	memory_release(&m);
+	return resident;
+}
+
+START_TEST(a_stale_sample_is_none)
+{
+	ck_assert_uint_eq(resident_at_peak(1000), 200000);
+	ck_assert_uint_eq(resident_at_peak(995), 200000);
+	ck_assert_uint_eq(resident_at_peak(980), 0);
+	ck_assert_uint_eq(resident_at_peak(520), 0);
+	ck_assert_uint_eq(resident_at_peak(2000), 0);
+}
+END_TEST
 
 /*
  * 100 pages of 100 blocks of 40 bytes; then all but one of each page go, and one
@@ -566,7 +626,9 @@ Suite *replay_memory_suite(void)
 	tcase_add_test(pages, a_tail_pins_too);
 	suite_add_tcase(s, pages);
 	tcase_add_test(whole, four_measures);
+	tcase_add_test(whole, measures_need_samples);
 	tcase_add_test(whole, a_small_heap_has_no_measures);
+	tcase_add_test(whole, a_stale_sample_is_none);
 	tcase_add_test(whole, a_heap_that_is_pinned);
 	tcase_add_test(whole, classes_of_sizes);
 	tcase_add_test(whole, curves_and_classes);

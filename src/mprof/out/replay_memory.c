@@ -63,12 +63,23 @@ static void use_cells(struct table *t, const struct memory *m)
 	table_cell(t, "%s", percent(m->use[GRAIN_2M].min).s);
 }
 
-static int print_use(const struct replay_memory *r, FILE *out)
+/* Once: a replay is looked at where it matters, a program while it is recorded now and then. */
+static void tell_unknown(bool unknown, bool *told, FILE *out)
+{
+	if (unknown && !*told)
+		fputs("  recorded, -: nobody looked at the program's memory close enough to that "
+		      "moment.\n",
+		      out);
+	*told |= unknown;
+}
+
+static int print_use(const struct replay_memory *r, bool *told, FILE *out)
 {
 	struct table t = TABLE("<Allocator", ">Slack", ">4 KiB", ">64 KiB", ">2 MiB", ">Resident",
 			       ">4 KiB mean", ">Least", ">2 MiB mean", ">Least");
 	const struct memory *m, *any = NULL;
 	size_t i;
+	int ret;
 
 	for (i = 0; i <= r->memories->n; i++) {
 		m = memory_at(r, i);
@@ -84,7 +95,10 @@ static int print_use(const struct replay_memory *r, FILE *out)
 		"  First at the peak of %s in %s, then over the whole run.\n",
 		text_bytes(any->moment[MEMORY_PEAK].at.requested).s,
 		text_many(any->moment[MEMORY_PEAK].at.blocks, "block", "blocks").s);
-	return table_print(&t, out);
+	ret = table_print(&t, out);
+	m = memory_at(r, 0);
+	tell_unknown(m && !m->moment[MEMORY_PEAK].at.resident, told, out);
+	return ret;
 }
 
 static void kept_cells(struct table *t, const struct memory *m)
@@ -98,11 +112,22 @@ static void kept_cells(struct table *t, const struct memory *m)
 	}
 }
 
-static int print_kept(const struct replay_memory *r, FILE *out)
+static bool lacks_residency(const struct memory *m)
+{
+	size_t i;
+
+	for (i = 0; m && i < MEMORY_MOMENTS; i++)
+		if (!m->moment[i].has_residency)
+			return true;
+	return false;
+}
+
+static int print_kept(const struct replay_memory *r, bool *told, FILE *out)
 {
 	struct table t = TABLE("<Allocator", ">Retained at the peak", ">pinned", ">Most retained",
 			       ">pinned", ">Retained at the end", ">pinned");
 	size_t i, n = 0;
+	int ret;
 
 	for (i = 0; i <= r->memories->n; i++)
 		if (memory_at(r, i)) {
@@ -115,7 +140,9 @@ static int print_kept(const struct replay_memory *r, FILE *out)
 	      "  Retained: in memory without a byte of a live block.  Pinned: pages that hold less"
 	      " than 64 live bytes.\n",
 	      out);
-	return table_print(&t, out);
+	ret = table_print(&t, out);
+	tell_unknown(lacks_residency(memory_at(r, 0)), told, out);
+	return ret;
 }
 
 static int print_fragmentation(const struct replay_memory *r, FILE *out)
@@ -131,11 +158,11 @@ static int print_fragmentation(const struct replay_memory *r, FILE *out)
 			continue;
 		j = &memory_at(r, i)->fragmentation;
 		table_cell(&t, "%s", memory_at(r, i)->title);
-		table_cell(&t, "%s", more(j->average).s);
-		table_cell(&t, "%s", more(j->at_live_peak).s);
+		table_cell(&t, "%s", j->average_known ? more(j->average).s : "-");
+		table_cell(&t, "%s", j->live_known ? more(j->at_live_peak).s : "-");
 		table_cell(&t, "%s", j->realized_known ? more(j->at_memory_peak).s : "-");
-		unknown += !j->realized_known;
-		table_cell(&t, "%s", more(j->of_peaks).s);
+		table_cell(&t, "%s", j->live_known ? more(j->of_peaks).s : "-");
+		unknown += j->average_known && !j->realized_known;
 		n++;
 	}
 	if (!n)
@@ -145,8 +172,10 @@ static int print_fragmentation(const struct replay_memory *r, FILE *out)
 	      out);
 	ret = table_print(&t, out);
 	if (unknown)
-		fputs("  -: less than 4 MiB was live then, beside which any allocator looks bad.\n",
-		      out);
+		fputs(
+		    "  Where most is in memory, -: less than 4 MiB was live then, beside which any "
+		    "allocator looks bad.\n",
+		    out);
 	return ret;
 }
 
@@ -287,10 +316,11 @@ static void print_failures(const struct replay_memory *r, FILE *out)
 
 int replay_memory_text(const struct replay_memory *r, FILE *out, struct error *err)
 {
-	int ret = print_use(r, out);
+	bool told = false;
+	int ret = print_use(r, &told, out);
 
 	if (!ret)
-		ret = print_kept(r, out);
+		ret = print_kept(r, &told, out);
 	if (!ret)
 		ret = print_pins(r, out);
 	if (!ret)

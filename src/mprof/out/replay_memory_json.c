@@ -23,6 +23,14 @@ static void add_known(json *o, const char *name, bool known, uint64_t n)
 		add(o, name, NULL);
 }
 
+static void add_known_ratio(json *o, const char *name, bool known, double ratio)
+{
+	if (known)
+		add_ratio(o, name, ratio);
+	else
+		add(o, name, NULL);
+}
+
 static json *name_json(const struct pin_name *name)
 {
 	json *o = json_object_new_object();
@@ -111,13 +119,10 @@ static json *fragmentation_json(const struct johnstone *j)
 	if (!j->known)
 		return NULL;
 	o = json_object_new_object();
-	add_ratio(o, "average", j->average);
-	add_ratio(o, "at_live_peak", j->at_live_peak);
-	if (j->realized_known)
-		add_ratio(o, "realized", j->at_memory_peak);
-	else
-		add(o, "realized", NULL);
-	add_ratio(o, "peak_to_peak", j->of_peaks);
+	add_known_ratio(o, "average", j->average_known, j->average);
+	add_known_ratio(o, "at_live_peak", j->live_known, j->at_live_peak);
+	add_known_ratio(o, "realized", j->realized_known, j->at_memory_peak);
+	add_known_ratio(o, "peak_to_peak", j->live_known, j->of_peaks);
 	return o;
 }
 

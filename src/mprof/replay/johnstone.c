@@ -27,8 +27,12 @@ void johnstone_add(struct johnstone *j, uint64_t live, uint64_t memory)
 
 void johnstone_finish(struct johnstone *j)
 {
-	j->known = j->live_peak >= JOHNSTONE_LEAST && j->samples;
-	j->realized_known = j->known && j->memory_peak_live >= JOHNSTONE_LEAST;
+	const bool large = j->live_peak >= JOHNSTONE_LEAST && j->samples;
+
+	j->average_known = large && j->samples >= j->least;
+	j->live_known = large && j->live_peak >= j->peak - j->peak / 100;
+	j->realized_known = j->average_known && j->memory_peak_live >= JOHNSTONE_LEAST;
+	j->known = j->average_known || j->live_known;
 	j->average = j->samples ? j->sum / (double)j->samples : 0;
 	j->at_live_peak = more(j->live_peak_memory, j->live_peak);
 	j->at_memory_peak = more(j->memory_peak, j->memory_peak_live);

@@ -19,6 +19,10 @@
  * R is below it at that moment.  Samples where R is less than a 64th of
  * its peak are left out of 1, for they would be all of it.
  *
+ * They are of the samples that there are.  2 and 4 are known when one was taken
+ * where R is within a hundredth of its peak, 1 and 3 from `least` samples on:
+ * what a recorder looked at a few times, elsewhere, says nothing of them.
+ *
  * Threads: one at a time.  A zeroed struct with `peak` set is ready.
  */
 #ifndef MPROF_JOHNSTONE_H
@@ -30,9 +34,11 @@
 #define JOHNSTONE_LEAST (4u << 20) /* bytes of R */
 
 struct johnstone {
-	uint64_t peak; /* the greatest R, known beforehand; 0: not known, no sample is left out */
+	uint64_t peak;	/* the greatest R, known beforehand; 0: not known, no sample is left out */
+	uint64_t least; /* samples */
 	double average, at_live_peak, at_memory_peak, of_peaks; /* 0.25: a quarter more */
-	bool known, realized_known;
+	bool known;						/* any of them: */
+	bool average_known, live_known, realized_known;		/* 1; 2 and 4; 3 */
 	/* Of the samples: */
 	uint64_t samples, live_peak, live_peak_memory, memory_peak, memory_peak_live;
 	double sum;

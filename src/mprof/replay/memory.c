@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define LINEAR	 8u  /* classes of 16 bytes */
+#define SAMPLES	 16u /* as many make an average */
 #define LEAST_OF 64u /* page use counts while R is at least a 64th of its peak */
 
 /* ---- classes of sizes ---- */
@@ -110,6 +111,7 @@ static void on_start(void *self, const struct place_start *s)
 	m->ops = s->ops;
 	m->has_residency = s->has_residency;
 	m->fragmentation.peak = s->peak_bytes;
+	m->fragmentation.least = s->ops < 4 * SAMPLES ? s->ops / 4 : SAMPLES;
 	m->stride = s->ops / MEMORY_POINTS + 1;
 	m->next_point = m->stride;
 	m->point = calloc(MEMORY_POINTS, sizeof(*m->point));
@@ -165,6 +167,8 @@ static void on_sample(void *self, const struct place_sample *s)
 	look(m, s->op);
 	keep_most(m);
 	m->now.resident = resident;
+	m->looked.op = s->op;
+	m->looked.requested = m->now.requested;
 	if (resident) {
 		m->samples++;
 		m->last_resident = resident;
@@ -174,6 +178,14 @@ static void on_sample(void *self, const struct place_sample *s)
 		m->most_resident_op = s->op;
 	}
 	johnstone_add(&m->fragmentation, m->now.requested, resident);
+}
+
+/* Is what was resident when somebody looked still what is? */
+static bool is_fresh(const struct memory *m, uint64_t op)
+{
+	const uint64_t is = m->now.requested, was = m->looked.requested;
+
+	return op - m->looked.op <= m->ops / 100 && (is > was ? is - was : was - is) <= was / 100;
 }
 
 /* m->now as a moment, all of it. */
@@ -186,6 +198,8 @@ static void take_moment(struct memory *m, enum memory_moments which, uint64_t op
 	to->at = m->now;
 	memcpy(to->at.live, m->pages.live, sizeof(to->at.live));
 	to->at.op = op;
+	if (!is_fresh(m, op))
+		to->at.resident = 0;
 	to->has_residency = pages != NULL;
 	to->pages = pages ? *pages : (struct page_residency){ .resident = 0 };
 	page_use_pins(&m->pages, to->pinned);

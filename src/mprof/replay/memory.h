@@ -7,6 +7,8 @@
  *   P  resident: bytes in memory, of a sample; those that no file backs where
  *      that is known.  Of a replay: above its baseline; of the recorded run:
  *      of the whole process, with the program's data, stacks and mprof's own
+ *      A moment has P only if it was looked at then: at most a hundredth of the
+ *      calls before, with R within a hundredth of what it was.
  *   L  live pages, and page use R / (L * g): page_use.h, at 4 KiB, 64 KiB, 2 MiB
  *   slack      U - R; the allocator's headers are not in U, so slack cannot be
  *              compared between allocators, but between sizes
@@ -35,7 +37,8 @@ struct memory_point {
 	uint64_t op, ns;
 	uint64_t requested, usable, blocks;
 	uint64_t live[PAGE_GRAINS]; /* pages */
-	uint64_t resident;	    /* P of the nearest sample before; 0 not known */
+	/* P; 0 not known.  Of a point of the curve: that of the nearest sample before. */
+	uint64_t resident;
 };
 
 /*
@@ -91,7 +94,8 @@ struct memory {
 	int failed;
 	/* While it runs: */
 	struct place_start start;
-	struct memory_point now; /* op: of the last event */
+	struct memory_point now;    /* op: of the last event */
+	struct memory_point looked; /* at now.resident: op, requested */
 	uint64_t next_point, stride;
 	struct page_use pages;
 	struct pin_block *block; /* by slot */
