@@ -91,7 +91,8 @@ test_movie_that_cannot_be_written() {
 	mkdir full.apng
 	run "$mprof" movie run.log --frames 5 -o full.apng
 	expect_status 1
-	expect_text err "'full.apng' cannot be written"
+	expect_one_line_error
+	expect_text err "'full.apng': it is a directory"
 	[ -w /dev/full ] || return 0
 	status=0
 	"$mprof" movie run.log -o - >/dev/full 2>err || status=$?
@@ -117,6 +118,36 @@ test_movie_without_ffmpeg() {
 	expect_status 1
 	expect_text err 'signal 9'
 	rm -r bin
+	nothing_else
+}
+
+has_begun() { # FILE: one that ends with it is there, or with more
+	[ -n "$(find . -name "*$1?*" -o -name "$1" -size +0)" ]
+}
+
+is_over() { # PID; killed, it may still wait for somebody to ask how it ended
+	! grep -qs '^State:.*[^Z] (' "/proc/$1/status"
+}
+
+test_movie_interrupted() {
+	local file pid
+	record_here
+	# One that takes no picture and waits for ever.
+	mkdir bin
+	printf '#!/bin/sh\necho $$ >pid\nexec sleep 1000\n' >bin/ffmpeg
+	chmod +x bin/ffmpeg
+	for file in x.mp4 x.apng; do
+		env PATH="$PWD/bin:$PATH" "$mprof" movie run.log --frames 5000 -o $file >out 2>err &
+		pid=$!
+		wait_for has_begun $file
+		[ $file = x.apng ] || wait_for has_begun pid
+		kill -TERM $pid
+		status=0
+		wait $pid || status=$?
+		expect_status $((128 + 15))
+	done
+	wait_for is_over "$(cat pid)"
+	rm -r bin pid
 	nothing_else
 }
 

@@ -270,14 +270,21 @@ static int open_movie(struct work *w)
 
 /* ---- the file ---- */
 
-static int write_page(struct work *w, const char *target, struct error *err)
+static const char *target_of(const struct work *w)
+{
+	return w->o->output ? w->o->output : w->output;
+}
+
+/* target NULL: a page on standard output. */
+static int write_file(struct work *w, const char *target, struct error *err)
 {
 	struct export_file file;
 	int ret = export_file_open(&file, target, err);
 
 	if (ret < 0)
 		return ret;
-	ret = movie_write_page(w->movie, file.out, err);
+	ret = !target || movie_is_page(target) ? movie_write_page(w->movie, file.out, err)
+					       : movie_write_video(w->movie, target, file.out, err);
 	if (ret < 0)
 		export_file_drop(&file);
 	else
@@ -287,17 +294,10 @@ static int write_page(struct work *w, const char *target, struct error *err)
 
 static int write_movie(struct work *w)
 {
-	const char *target = w->o->output ? w->o->output : w->output;
+	const char *target = target_of(w);
 	struct error err = { "" };
-	int ret;
 
-	if (!strcmp(target, "-"))
-		ret = write_page(w, NULL, &err);
-	else if (movie_is_page(target))
-		ret = write_page(w, target, &err);
-	else
-		ret = movie_write_video(w->movie, target, &err);
-	if (ret < 0)
+	if (write_file(w, strcmp(target, "-") ? target : NULL, &err) < 0)
 		return cmd_error(STATUS_FOUND, "%s", err.text);
 	if (strcmp(target, "-"))
 		fprintf(stderr, "mprof: wrote %s\n", target);
@@ -307,11 +307,12 @@ static int write_movie(struct work *w)
 /* ---- */
 
 /* Before the long work. */
-static int check_output(const struct options *o)
+static int check_output(const char *target)
 {
 	struct error err = { "" };
 
-	if (o->output && movie_is_video(o->output) && movie_video_check(o->output, &err) < 0)
+	if ((movie_is_video(target) && movie_video_check(target, &err) < 0) ||
+	    (strcmp(target, "-") && export_file_look(target, &err) < 0))
 		return cmd_error(STATUS_FOUND, "%s", err.text);
 	return STATUS_OK;
 }
@@ -325,7 +326,7 @@ static int run(const struct options *o)
 		return cmd_error(STATUS_FOUND, "no memory for a movie");
 	w->o = o;
 	films_output(o->log, "movie.html", w->output, sizeof(w->output));
-	ret = check_output(o);
+	ret = check_output(target_of(w));
 	if (!ret)
 		ret = films_open(&w->films, &o->films, o->log);
 	if (!ret) {

@@ -2,21 +2,20 @@
 /*
  * movie_video.c - a movie as pictures one after the other.
  *
- * ffmpeg reads raw RGB from a pipe and writes beside the target, which is
- * renamed when all went well.  It is a process of its own: it may die at any
- * time, and then writes to the pipe say EPIPE.
+ * ffmpeg reads raw RGB from a pipe and writes to the file that we have open.  It
+ * is a process of its own: it may die at any time, and then writes to the pipe
+ * say EPIPE; and it does not outlive us.
  */
 #include "movie_video.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,7 +71,7 @@ bool movie_is_video(const char *path)
 	return kind_of(path);
 }
 
-/* In PATH, as posix_spawnp looks for it. */
+/* In PATH, as execvp looks for it. */
 static bool have_ffmpeg(void)
 {
 	const char *path = getenv("PATH"), *end;
@@ -194,37 +193,61 @@ static void write_rgb(FILE *to, const struct canvas *c, uint8_t *row)
 	}
 }
 
-/* *to: its standard input.  Standard error stays ours, for what it has to complain about. */
-static int start_ffmpeg(pid_t *pid, FILE **to, const struct kinds *k, const char *target,
-			const struct canvas *c, double fps, struct error *err)
-{
-	char size[32], rate[32];
-	const char *argv[40] = { "ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "error", "-y",
-				 "-f",	   "rawvideo", "-pix_fmt",     "rgb24",	    "-s",    size,
-				 "-r",	   rate,       "-i",	       "pipe:0",    "-an" };
-	extern char **environ;
-	posix_spawn_file_actions_t actions;
-	const char *const *more;
-	size_t n = 17;
-	int fd[2], ret;
+struct ffmpeg {
+	const char *argv[40];
+	char size[32], rate[32], output[32];
+	int in; /* its end of the pipe */
+	pid_t pid;
+};
 
-	snprintf(size, sizeof(size), "%dx%d", (c->width + 1) & ~1, (c->height + 1) & ~1);
-	snprintf(rate, sizeof(rate), "%g", fps);
+static void ffmpeg_arguments(struct ffmpeg *f, const struct kinds *k, const struct canvas *c,
+			     double fps, FILE *out)
+{
+	const char *const first[] = { "ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "error",
+				      "-y",	"-f",	    "rawvideo",	    "-pix_fmt",	 "rgb24",
+				      "-s",	f->size,    "-r",	    f->rate,	 "-i",
+				      "pipe:0", "-an" };
+	const char *const *more;
+	size_t n = sizeof(first) / sizeof(*first);
+
+	snprintf(f->size, sizeof(f->size), "%dx%d", (c->width + 1) & ~1, (c->height + 1) & ~1);
+	snprintf(f->rate, sizeof(f->rate), "%g", fps);
+	snprintf(f->output, sizeof(f->output), "/proc/self/fd/%d", fileno(out));
+	memcpy(f->argv, first, sizeof(first));
 	for (more = k->arguments; *more; more++)
-		argv[n++] = *more;
-	argv[n] = target;
+		f->argv[n++] = *more;
+	f->argv[n++] = f->output;
+	f->argv[n] = NULL;
+}
+
+/* Standard error stays ours, for what it has to complain about. */
+static void become_ffmpeg(const struct ffmpeg *f, int out, pid_t parent)
+{
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent && dup2(f->in, 0) >= 0 &&
+	    dup2(null, 1) >= 0 && !fcntl(out, F_SETFD, 0))
+		execvp("ffmpeg", (char **)f->argv);
+	_exit(127);
+}
+
+/* *to: its standard input. */
+static int start_ffmpeg(struct ffmpeg *f, FILE **to, FILE *out, struct error *err)
+{
+	pid_t self = getpid();
+	int fd[2];
+
 	if (pipe2(fd, O_CLOEXEC) < 0)
 		return fail(err, -errno, "no pipe to ffmpeg: %s", strerror(errno));
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, fd[0], 0);
-	posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-	ret = posix_spawnp(pid, "ffmpeg", &actions, NULL, (char *const *)argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
+	f->in = fd[0];
+	f->pid = fork();
+	if (!f->pid)
+		become_ffmpeg(f, fileno(out), self);
 	close(fd[0]);
-	*to = ret ? NULL : fdopen(fd[1], "w");
+	*to = f->pid > 0 ? fdopen(fd[1], "w") : NULL;
 	if (!*to)
 		close(fd[1]);
-	return ret ? fail(err, -ret, "ffmpeg could not be started: %s", strerror(ret)) : 0;
+	return f->pid > 0 ? 0 : fail(err, -errno, "ffmpeg could not be started: %m");
 }
 
 static int send_frames(struct video *v, FILE *to)
@@ -247,15 +270,16 @@ static int send_frames(struct video *v, FILE *to)
 	return ret;
 }
 
-static int run_ffmpeg(struct video *v, const struct kinds *k, const char *target, double fps,
+static int run_ffmpeg(struct video *v, const struct kinds *k, FILE *out, double fps,
 		      struct error *err)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
+	struct ffmpeg ffmpeg;
 	FILE *to = NULL;
-	pid_t pid;
 	int ret, status;
 
-	ret = start_ffmpeg(&pid, &to, k, target, picture_canvas(v->picture), fps, err);
+	ffmpeg_arguments(&ffmpeg, k, picture_canvas(v->picture), fps, out);
+	ret = start_ffmpeg(&ffmpeg, &to, out, err);
 	if (ret < 0)
 		return ret;
 	sigaction(SIGPIPE, &ignore, &before);
@@ -263,7 +287,7 @@ static int run_ffmpeg(struct video *v, const struct kinds *k, const char *target
 	if (to && fclose(to) && !ret)
 		ret = fail(err, -EPIPE, "ffmpeg ended before the movie did");
 	sigaction(SIGPIPE, &before, NULL);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+	while (waitpid(ffmpeg.pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (WIFSIGNALED(status))
 		return fail(err, -EIO, "ffmpeg was killed by signal %d", WTERMSIG(status));
@@ -273,74 +297,24 @@ static int run_ffmpeg(struct video *v, const struct kinds *k, const char *target
 	return ret;
 }
 
-/* ---- the file ---- */
+/* ---- */
 
-static int apng_to(struct video *v, const char *path, double fps, struct error *err)
-{
-	FILE *out = fopen(path, "wbe");
-	int ret;
-
-	if (!out)
-		return fail(err, -errno, "'%s' cannot be written: %s", path, strerror(errno));
-	ret = write_apng(v, out, fps, err);
-	if (fclose(out) && !ret)
-		ret = fail(err, -errno, "'%s' cannot be written: %s", path, strerror(errno));
-	return ret;
-}
-
-/* Beside the target, so that a movie is there as a whole or not at all. */
-static char *name_beside(const char *path)
-{
-	const char *base = strrchr(path, '/');
-	char *name;
-	int n = base ? (int)(base - path + 1) : 0;
-
-	if (asprintf(&name, "%.*s.%s-XXXXXX", n, path, path + n) < 0)
-		return NULL;
-	return name;
-}
-
-static int make_beside(const char *path, char **name, struct error *err)
-{
-	mode_t mask = umask(0);
-	int fd;
-
-	umask(mask);
-	*name = name_beside(path);
-	fd = *name ? mkostemp(*name, O_CLOEXEC) : -1;
-	if (fd < 0) {
-		free(*name);
-		return fail(err, -errno, "'%s' cannot be written: %s", path, strerror(errno));
-	}
-	fchmod(fd, 0666 & ~mask);
-	close(fd);
-	return 0;
-}
-
-int movie_write_video(struct movie *m, const char *path, struct error *err)
+int movie_write_video(struct movie *m, const char *path, FILE *out, struct error *err)
 {
 	const struct kinds *k = kind_of(path);
 	double fps = movie_options_of(m)->fps;
 	struct video v;
-	char *beside = NULL;
 	size_t i;
 	int ret = movie_video_check(path, err);
 
 	for (i = 0; i < movie_films(m) && !ret; i++)
 		ret = film_ready(movie_film(m, i), err);
-	if (!ret)
-		ret = make_beside(path, &beside, err);
 	if (ret < 0)
 		return ret;
 	ret = video_open(&v, m, err);
 	if (!ret)
-		ret = k->kind == APNG ? apng_to(&v, beside, fps, err)
-				      : run_ffmpeg(&v, k, beside, fps, err);
+		ret = k->kind == APNG ? write_apng(&v, out, fps, err)
+				      : run_ffmpeg(&v, k, out, fps, err);
 	video_close(&v);
-	if (!ret && rename(beside, path) < 0)
-		ret = fail(err, -errno, "'%s' cannot be written: %s", path, strerror(errno));
-	if (ret < 0)
-		unlink(beside);
-	free(beside);
 	return ret;
 }
