@@ -81,7 +81,7 @@ def main(where, quick):
         return []
     costs = []
     rows = [Churn] + (heaps.ALL[3:7] + peers.THREADS[:1] if quick else
-                      heaps.ALL + [heaps.GitPack] + peers.ALL)
+                      heaps.ALL + peers.THREADS)
     for workload in part_replay.make_programs(where, quick, rows):
         try:
             costs.append(Cost(workload, where, 3 if quick else 7))
