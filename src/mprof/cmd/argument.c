@@ -2,9 +2,48 @@
 /* argument.c - arguments, and values of options. */
 #include "argument.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../util/ranges.h"
+#include "cmd.h"
+
+void argument_add(struct argument_list *l, const char *arg, struct argp_state *state)
+{
+	const char **grown = reallocarray(l->item, l->count + 2, sizeof(*grown));
+
+	if (!grown) {
+		argp_failure(state, STATUS_FOUND, ENOMEM, "options");
+		return;
+	}
+	l->item = grown;
+	l->item[l->count++] = arg;
+	l->item[l->count] = NULL;
+}
+
+unsigned argument_word(const char *arg, const char *option, const char *const *word,
+		       struct argp_state *state)
+{
+	char list[128] = "";
+	size_t n = 0, i;
+
+	for (i = 0; word[i]; i++) {
+		if (!strcmp(arg, word[i]))
+			return (unsigned)i;
+		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", word[i]);
+	}
+	argp_error(state, "--%s takes one of %s, not '%s'", option, list, arg);
+	return 0;
+}
+
+const char *argument_touch(const char *arg, struct argp_state *state)
+{
+	static const char *const word[] = { "none", "first", "page", "full", "recorded", NULL };
+
+	return word[argument_word(arg, "touch", word, state)];
+}
 
 uint32_t argument_number(const char *arg, const char *what, struct argp_state *state)
 {

@@ -7,7 +7,23 @@
 #define MPROF_ARGUMENT_H
 
 #include <argp.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* A list that ends with NULL; item is the caller's to free. */
+struct argument_list {
+	const char **item;
+	size_t count;
+};
+
+/* arg must outlive the list. */
+void argument_add(struct argument_list *l, const char *arg, struct argp_state *state);
+
+/* Which of the words it is; they end with NULL.  option: "mode". */
+unsigned argument_word(const char *arg, const char *option, const char *const *word,
+		       struct argp_state *state);
+/* Of --touch: how much of a block a replay writes (runner.h). */
+const char *argument_touch(const char *arg, struct argp_state *state);
 
 /* From 1 on, without a fraction; what: "process". */
 uint32_t argument_number(const char *arg, const char *what, struct argp_state *state);

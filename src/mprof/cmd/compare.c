@@ -193,23 +193,10 @@ static int put_movie(struct movie *m, const char *title, FILE *out, struct error
 	return ret ? ret : movie_write_part(m, out, err);
 }
 
-/* The numbers of threads in the trace, by index; NULL without memory. */
-static uint32_t *thread_numbers(const struct replay_run *r)
-{
-	const struct mprof_play_thread *t = playfile_threads(r->in.file);
-	const size_t n = playfile_header(r->in.file)->threads;
-	uint32_t *number = calloc(n + 1, sizeof(*number));
-	size_t i;
-
-	for (i = 0; i < n && number; i++)
-		number[i] = t[i].recorded;
-	return number;
-}
-
 static int put_page(const struct replay_run *r, const struct replay_cli *cli, FILE *out,
 		    struct error *err)
 {
-	uint32_t *number = thread_numbers(r);
+	uint32_t *number = playfile_thread_numbers(r->in.file);
 	const struct movie_options o = { .title = cli->plan.head->program,
 					 .names = r->answer.heaps.names,
 					 .thread = number,

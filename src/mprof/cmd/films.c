@@ -28,40 +28,24 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
-static const char *one_of(const char *arg, const char *const *words, const char *what,
-			  struct argp_state *state)
-{
-	size_t i;
-
-	for (i = 0; words[i]; i++)
-		if (!strcmp(arg, words[i]))
-			return words[i];
-	argp_error(state, "'%s' is no %s", arg, what);
-	return NULL;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	static const char *const modes[] = { "serial", "ordered", NULL };
-	static const char *const touches[] = { "none", "first", "page", "full", "recorded", NULL };
 	struct films_cli *c = state->input;
 
 	switch (key) {
 	case ALLOCATOR:
-		if (profile_list_add(&c->lists, arg) < 0)
-			argp_failure(state, STATUS_FOUND, 0, "no memory");
+		argument_add(&c->lists, arg, state);
 		return 0;
 	case PROCESS:
 		if (!playback_process(arg, &c->process) || c->process == COMPILE_ALL)
 			argp_error(state, "'%s' is no number of a process", arg);
 		return 0;
 	case MODE:
-		c->mode = one_of(arg, modes, "mode of a picture; serial and ordered are", state);
+		c->mode = modes[argument_word(arg, "mode", modes, state)];
 		return 0;
 	case TOUCH:
-		c->touch =
-		    one_of(arg, touches,
-			   "way to touch blocks; none, first, page, full and recorded are", state);
+		c->touch = argument_touch(arg, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -122,20 +106,6 @@ static void note_playing(struct films *f)
 		 ordered ? "all threads in the recorded order" : "one thread", row[i].text);
 }
 
-static int number_threads(struct films *f)
-{
-	const struct mprof_play_thread *t = playfile_threads(f->input.file);
-	size_t i, n = playfile_header(f->input.file)->threads;
-
-	f->thread = calloc(n + 1, sizeof(*f->thread));
-	if (!f->thread)
-		return cmd_error(STATUS_FOUND, "no memory for %zu threads", n);
-	for (i = 0; i < n; i++)
-		f->thread[i] = t[i].recorded;
-	f->threads = n;
-	return STATUS_OK;
-}
-
 static int open_played(struct films *f, const char *path)
 {
 	struct playback_options o = { .process = f->cli->process };
@@ -154,7 +124,11 @@ static int open_played(struct films *f, const char *path)
 	f->count = f->variants.n;
 	snprintf(f->title, sizeof(f->title), "%s", playfile_header(f->input.file)->program);
 	note_playing(f);
-	return number_threads(f);
+	f->thread = playfile_thread_numbers(f->input.file);
+	if (!f->thread)
+		return cmd_error(STATUS_FOUND, "no memory for pictures");
+	f->threads = playfile_header(f->input.file)->threads;
+	return STATUS_OK;
 }
 
 int films_open(struct films *f, const struct films_cli *cli, const char *path)

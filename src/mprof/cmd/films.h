@@ -27,9 +27,9 @@
 #define FILMS_KEYS 0x5000 /* the keys of this parser begin here */
 
 struct films_cli {
-	struct profile_list lists; /* of --allocator */
-	uint32_t process;	   /* 0: the one with most calls */
-	const char *mode, *touch;  /* NULL: as usual */
+	struct argument_list lists; /* of --allocator */
+	uint32_t process;	    /* 0: the one with most calls */
+	const char *mode, *touch;   /* NULL: as usual */
 };
 
 extern const struct argp films_argp;

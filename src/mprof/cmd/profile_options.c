@@ -2,7 +2,6 @@
 /* profile_options.c - the options of commands that look at call stacks. */
 #include "profile_options.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,24 +73,6 @@ static const struct argp_option names_options[] = {
 };
 
 /* ---- words ---- */
-
-int profile_list_add(struct profile_list *l, const char *item)
-{
-	const char **grown = reallocarray(l->item, l->count + 2, sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	l->item = grown;
-	l->item[l->count++] = item;
-	l->item[l->count] = NULL;
-	return 0;
-}
-
-static void add_to(struct profile_list *l, const char *item, struct argp_state *state)
-{
-	if (profile_list_add(l, item) < 0)
-		argp_failure(state, STATUS_FOUND, ENOMEM, "options");
-}
 
 static const struct {
 	const char *name;
@@ -238,16 +219,16 @@ static error_t parse_names(int key, char *arg, struct argp_state *state)
 		set_names(&o->sym, arg, state);
 		return 0;
 	case REWRITE:
-		add_to(&c->rewrite, arg, state);
+		argument_add(&c->rewrite, arg, state);
 		return 0;
 	case STOP_AT:
-		add_to(&c->stop, arg, state);
+		argument_add(&c->stop, arg, state);
 		return 0;
 	case WRAPPERS:
 		o->wrappers = true;
 		return 0;
 	case DEBUG_DIR:
-		add_to(&c->debug_dir, arg, state);
+		argument_add(&c->debug_dir, arg, state);
 		return 0;
 	case SYSROOT:
 		o->sym.sysroot = arg;
@@ -274,7 +255,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case SUPPRESSIONS:
-		add_to(&c->suppressions, arg, state);
+		argument_add(&c->suppressions, arg, state);
 		return 0;
 	case NO_BUILTIN:
 		c->options.no_builtin_suppressions = true;
@@ -310,7 +291,7 @@ void profile_cli_release(struct profile_cli *c)
 	free(c->debug_dir.item);
 	free(c->rewrite.item);
 	free(c->stop.item);
-	c->suppressions = c->debug_dir = c->rewrite = c->stop = (struct profile_list){ NULL, 0 };
+	c->suppressions = c->debug_dir = c->rewrite = c->stop = (struct argument_list){ NULL, 0 };
 }
 
 /* ---- what is missing ---- */

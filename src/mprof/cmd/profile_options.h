@@ -16,22 +16,14 @@
 #include <argp.h>
 
 #include "../pass/profile.h"
+#include "argument.h"
 
 #define PROFILE_KEYS 4096
 
-/* A list that ends with NULL. */
-struct profile_list {
-	const char **item;
-	size_t count;
-};
-
 struct profile_cli {
 	struct profile_options options;
-	struct profile_list suppressions, debug_dir, rewrite, stop;
+	struct argument_list suppressions, debug_dir, rewrite, stop;
 };
-
-/* item must outlive the list.  0 or -ENOMEM. */
-int profile_list_add(struct profile_list *l, const char *item);
 
 extern const struct argp profile_argp;
 /* Instead of it, with the same input: only how names read. */

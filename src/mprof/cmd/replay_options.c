@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../util/ranges.h"
+#include "argument.h"
 #include "cmd.h"
 #include "playback_input.h"
 
@@ -57,12 +58,6 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
-static void add_to(struct profile_list *l, const char *item, struct argp_state *state)
-{
-	if (profile_list_add(l, item) < 0)
-		argp_failure(state, STATUS_FOUND, ENOMEM, "options");
-}
-
 static unsigned number(const char *arg, unsigned most, const char *what, struct argp_state *state)
 {
 	uint64_t n = 0;
@@ -72,34 +67,11 @@ static unsigned number(const char *arg, unsigned most, const char *what, struct 
 	return (unsigned)n;
 }
 
-/* One of the words, by its place; they end with NULL. */
-static unsigned one_of(const char *arg, const char *option, const char *const *word,
-		       struct argp_state *state)
-{
-	char list[128] = "";
-	size_t n = 0, i;
-
-	for (i = 0; word[i]; i++) {
-		if (!strcmp(arg, word[i]))
-			return (unsigned)i;
-		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", word[i]);
-	}
-	argp_error(state, "--%s takes one of %s, not '%s'", option, list, arg);
-	return 0;
-}
-
-static const char *touch_of(const char *arg, struct argp_state *state)
-{
-	static const char *const word[] = { "none", "first", "page", "full", "recorded", NULL };
-
-	return word[one_of(arg, "touch", word, state)];
-}
-
 static enum runs_mode mode_of(const char *arg, struct argp_state *state)
 {
 	static const char *const word[] = { "auto", "serial", "threads", "ordered", NULL };
 
-	return (enum runs_mode)one_of(arg, "mode", word, state);
+	return (enum runs_mode)argument_word(arg, "mode", word, state);
 }
 
 static bool second_of(const char *arg, const char *option, const char *first, const char *second,
@@ -107,7 +79,7 @@ static bool second_of(const char *arg, const char *option, const char *first, co
 {
 	const char *const word[] = { first, second, NULL };
 
-	return one_of(arg, option, word, state) == 1;
+	return argument_word(arg, option, word, state) == 1;
 }
 
 static unsigned speed_of(const char *arg, struct argp_state *state)
@@ -198,7 +170,7 @@ static error_t parse_how(int key, char *arg, struct argp_state *state)
 		c->plan.speed = speed_of(arg, state);
 		return 0;
 	case TOUCH:
-		c->plan.touch = touch_of(arg, state);
+		c->plan.touch = argument_touch(arg, state);
 		return 0;
 	case CPU:
 		c->plan.cpu =
@@ -228,7 +200,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'a':
-		add_to(&c->lists, arg, state);
+		argument_add(&c->lists, arg, state);
 		return 0;
 	case PROCESS:
 		if (!playback_process(arg, &c->process))
@@ -249,7 +221,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		c->clear = second_of(arg, "env", "keep", "clear", state);
 		return 0;
 	case SET:
-		add_to(&c->sets, arg, state);
+		argument_add(&c->sets, arg, state);
 		return 0;
 	case ARGP_KEY_END:
 		finish(c, state);

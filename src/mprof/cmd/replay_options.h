@@ -20,7 +20,7 @@
 struct replay_cli {
 	struct runs_plan plan; /* without playback and head */
 	struct variants variants;
-	struct profile_list lists, sets; /* of --allocator, of --set */
+	struct argument_list lists, sets; /* of --allocator, of --set */
 	uint32_t process;
 	bool clear, quick, no_heaps;
 	bool reps_said, drain_said;

@@ -4,7 +4,6 @@
  * in one of the views of out/views.def.
  */
 #include <argp.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +31,7 @@ struct options {
 	struct report_options report;
 	struct report_view view; /* view.view is NULL for the overview */
 	struct profile_cli cli;
-	struct profile_list source;
+	struct argument_list source;
 	const char *of_views; /* an option that only views have */
 };
 
@@ -65,8 +64,7 @@ static size_t number(const char *arg, const char *what, struct argp_state *state
 
 static void add_source(struct options *o, const char *dir, struct argp_state *state)
 {
-	if (profile_list_add(&o->source, dir) < 0)
-		argp_failure(state, STATUS_FOUND, ENOMEM, "options");
+	argument_add(&o->source, dir, state);
 	o->view.request.source = o->source.item;
 }
 

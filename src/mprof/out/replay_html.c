@@ -121,15 +121,6 @@ static void put_cell(FILE *out, const char *tag, char align, const char *text)
 	fprintf(out, "</%s>", tag);
 }
 
-static size_t columns_of(const struct table *t)
-{
-	size_t n = 0;
-
-	while (n < TABLE_COLUMNS && t->title[n])
-		n++;
-	return n;
-}
-
 /* Which colour a row has in the curves: its name decides, some rows may be left out. */
 static void put_swatch(FILE *out, const struct replay_answer *a, const char *name)
 {
@@ -143,7 +134,7 @@ static void put_swatch(FILE *out, const struct replay_answer *a, const char *nam
 /* Prints and releases. */
 static int put_table(struct replay_table *t, const struct replay_answer *a, FILE *out)
 {
-	const size_t columns = columns_of(&t->table);
+	const size_t columns = table_columns(&t->table);
 	const int ret = t->table.failed ? -ENOMEM : 0;
 	size_t i, c;
 

@@ -32,7 +32,7 @@ void table_cell(struct table *t, const char *format, ...)
 		t->cell[t->cells++] = text;
 }
 
-static size_t columns_of(const struct table *t)
+size_t table_columns(const struct table *t)
 {
 	size_t n = 0;
 
@@ -82,7 +82,7 @@ static void print_row(const struct table *t, FILE *out, char **cell, const size_
 
 int table_print(struct table *t, FILE *out)
 {
-	const size_t columns = columns_of(t);
+	const size_t columns = table_columns(t);
 	size_t width[TABLE_COLUMNS] = { 0 }, i, w;
 	int ret = t->failed ? -ENOMEM : 0;
 

@@ -32,6 +32,7 @@ struct table {
 	}
 
 void table_cell(struct table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+size_t table_columns(const struct table *t);
 /* 0 or -ENOMEM. */
 int table_print(struct table *t, FILE *out);
 

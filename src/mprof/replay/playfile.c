@@ -244,6 +244,18 @@ const struct mprof_play_thread *playfile_threads(const struct playfile *p)
 	return (const struct mprof_play_thread *)(p->map + p->header.thread.offset);
 }
 
+uint32_t *playfile_thread_numbers(const struct playfile *p)
+{
+	const struct mprof_play_thread *t = playfile_threads(p);
+	const size_t n = playfile_header(p)->threads;
+	uint32_t *number = calloc(n + 1, sizeof(*number));
+	size_t i;
+
+	for (i = 0; i < n && number; i++)
+		number[i] = t[i].recorded;
+	return number;
+}
+
 const uint64_t *playfile_stream(const struct playfile *p, uint32_t thread, size_t *words)
 {
 	const struct mprof_play_thread *t = playfile_threads(p) + thread;
