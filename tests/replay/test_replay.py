@@ -117,6 +117,54 @@ def row_problems(answer, row):
     return problems
 
 
+# An allocator that mprof has no name for.
+OWN = """
+#include <stddef.h>
+void *__libc_malloc(size_t n);
+void *__libc_calloc(size_t n, size_t s);
+void *__libc_realloc(void *p, size_t n);
+void __libc_free(void *p);
+void *malloc(size_t n) { return __libc_malloc(n); }
+void *calloc(size_t n, size_t s) { return __libc_calloc(n, s); }
+void *realloc(void *p, size_t n) { return __libc_realloc(p, n); }
+void free(void *p) { __libc_free(p); }
+void *__libc_memalign(size_t a, size_t n);
+void *memalign(size_t a, size_t n) { return __libc_memalign(a, n); }
+"""
+
+
+def under(log):
+    """What the text and the JSON say a program was recorded under."""
+    options = "--quick", "--reps=0", "--no-heaps", "--drain=0", "--allocator=glibc"
+    ran = harness.run([harness.MPROF, "replay", log, *options])
+    assert ran.status == 0, ran.err.decode()
+    said = re.findall(r"^  Recorded under (.*)\.$", ran.out.decode(), re.M)
+    return said, replay(log, *options)["program"]["allocator"]
+
+
+def test_recorded_under(scratch):
+    """The program's own allocator is told; it is in the trace, not in a playback file."""
+    problems = []
+    own = build(scratch, "own.so", OWN, "-shared", "-fPIC")
+    for name in (*installed(), own):
+        log = os.path.join(scratch, os.path.basename(name) + ".log")
+        ran = harness.run([harness.MPROF, "record", "--allocator", name, "-o", log, "--",
+                           os.path.join(harness.BUILD, "preload", "fixture_a")])
+        assert ran.status == 0, ran.err.decode()
+        said, path = under(log)
+        wanted = f"{name} ({path})" if name != own else f"the malloc of {own}"
+        if said != [wanted] or name not in path.replace("libc.so", "glibc"):
+            problems.append(f"{name}: {said}, {path}")
+    compiled = os.path.join(scratch, "compiled.play")
+    harness.run([harness.MPROF, "sort", "-o", compiled, log])
+    if under(compiled) != under(log):
+        problems.append(f"compiled: {under(compiled)}")
+    os.unlink(log)
+    if under(compiled) != ([], None):
+        problems.append(f"without the trace: {under(compiled)}")
+    return problems
+
+
 def test_sqlite(scratch):
     """All that is told of a real program, on all allocators of ALLOCATORS."""
     if not shutil.which("sqlite3"):

@@ -11,6 +11,15 @@
 #include "cmd.h"
 #include "progress.h"
 
+/* Only the trace knows. */
+static const char *recorded_under(const struct playback_input *in)
+{
+	const struct trace_fact *f =
+	    in->trace ? compile_fact_of(in->trace, playfile_header(in->file)->program) : NULL;
+
+	return f && *f->allocator ? f->allocator : NULL;
+}
+
 /* The settings that the runs inherit. */
 static int find_inherited(struct replay_answer *a, bool clear)
 {
@@ -137,6 +146,7 @@ int replay_run_make(struct replay_run *r, const char *path, struct replay_cli *c
 		return status;
 	cli->plan.playback = r->in.path;
 	cli->plan.head = playfile_header(r->in.file);
+	r->answer.recorded_under = recorded_under(&r->in);
 	ret = play(r, cli, &err);
 	if (!ret && !cli->no_heaps)
 		ret = look_at_heaps(r, cli, &err);

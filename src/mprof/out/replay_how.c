@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../run/library.h"
 #include "text.h"
 
 #define FASTER 2.0 /* from this factor on, a replay leaves allocators too little time */
@@ -90,6 +91,17 @@ static void left_out(const struct mprof_play_summary *s, struct sentences *w)
 		sentence_add(w, "Nothing was lost, and nothing had to be mended or left out.");
 }
 
+/* The recorded times, and the heap of the row "recorded", are this one's. */
+static void recorded_under(const struct replay_answer *a, struct sentences *w)
+{
+	const char *name = a->recorded_under ? allocator_name(a->recorded_under) : NULL;
+
+	if (name)
+		sentence_add(w, "Recorded under %s (%s).", name, a->recorded_under);
+	else if (a->recorded_under)
+		sentence_add(w, "Recorded under the malloc of %s.", a->recorded_under);
+}
+
 void replay_what(const struct replay_answer *a, struct sentences *w)
 {
 	const struct mprof_playback_header *h = a->plan->head;
@@ -102,6 +114,7 @@ void replay_what(const struct replay_answer *a, struct sentences *w)
 	    text_many(s->calls, "call", "calls").s, text_many(h->threads, "thread", "threads").s,
 	    s->recorded_ns ? text_ns(s->recorded_ns).s : "a time that is not known",
 	    text_bytes(s->peak_bytes).s, text_many(s->peak_blocks, "block", "blocks").s, a->path);
+	recorded_under(a, w);
 	left_out(s, w);
 	if (h->flags & MPROF_PLAY_CHANGED)
 		sentence_add(w, "This is not what the program did: its calls were changed before.");

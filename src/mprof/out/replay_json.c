@@ -64,6 +64,7 @@ static json *program_json(const struct replay_answer *a)
 
 	add_s(o, "command", h->program);
 	add_s(o, "input", h->input);
+	add(o, "allocator", a->recorded_under ? json_string(a->recorded_under) : NULL);
 	add_n(o, "calls", s->calls);
 	add_n(o, "threads", h->threads);
 	add_n(o, "asked_bytes", s->asked_bytes);

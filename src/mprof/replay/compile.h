@@ -166,4 +166,10 @@ int compile_choose(const struct trace *t, const struct compile_process *list, si
 int compile_trace(struct trace *t, const struct compile_options *o, struct mprof_play_summary *sum,
 		  struct error *err);
 
+/*
+ * The fact that has what is known of a program which was compiled from t: the
+ * first that began with this command line, as the header has it.  NULL: none.
+ */
+const struct trace_fact *compile_fact_of(const struct trace *t, const char *program);
+
 #endif

@@ -216,6 +216,22 @@ static void join_arguments(const struct trace_fact *f, char *to, size_t room)
 	}
 }
 
+const struct trace_fact *compile_fact_of(const struct trace *t, const char *program)
+{
+	char its[sizeof(((struct mprof_playback_header *)NULL)->program)];
+	const struct trace_fact *f;
+	size_t n;
+
+	for (n = trace_facts(t, &f); n; n--, f++) {
+		if (f->fact->what != MPROF_FACT_START || !f->argc)
+			continue;
+		join_arguments(f, its, sizeof(its));
+		if (!strcmp(its, program))
+			return f;
+	}
+	return NULL;
+}
+
 static bool may_have_touched(const struct trace *t)
 {
 	return trace_header(t)->flags & MPROF_FILE_TOUCHED;

@@ -145,6 +145,19 @@ char *allocator_find(const struct allocator *a)
 	return found;
 }
 
+const char *allocator_name(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	const struct allocator *a;
+
+	if (!strncmp(base, "libc.so", 7) || !strncmp(base, "libc-2.", 7))
+		return "glibc";
+	for (a = allocator_table; a->name; a++)
+		if (*a->soname && !strncmp(base, a->soname, strlen(a->soname)))
+			return a->name;
+	return NULL;
+}
+
 /* "glibc, jemalloc": what is installed. */
 static void list_installed(char *text, size_t size)
 {

@@ -34,6 +34,9 @@ extern const struct allocator allocator_table[];
  */
 char *allocator_find(const struct allocator *a);
 
+/* The name that this table has for an object's path, or NULL. */
+const char *allocator_name(const char *path);
+
 /*
  * What --allocator NAME|PATH names: an absolute path, or "" for glibc.
  * free() it.  NULL and *err, which lists what is installed.
