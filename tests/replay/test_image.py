@@ -223,6 +223,8 @@ def test_bad_use():
     wrong = []
     for args, status, words in (
             ([log, "--at", "99999999"], 2, "there are only"),
+            ([log, "--at", "1.5h"], 2, "the last call was after"),
+            ([log, "--at", "1.5h", "--allocator", "glibc"], 2, "the last call was after"),
             ([log, "--at", "noon"], 2, "is no moment"),
             ([log, "--by", "colour"], 2, "occupancy, age"),
             ([log, "--layout", "spiral"], 2, "strips, hilbert and time"),
@@ -232,6 +234,8 @@ def test_bad_use():
             ([log, "--size", "big"], 2, "1200x800"),
             ([log, "--allocator", "nosuch"], 2, "nosuch"),
             ([log, "-o", "-", "--json"], 2, "-o FILE"),
+            ([log, "-o", "x.jpg"], 2, "a picture is .png"),
+            ([log, "-o", "d.png/x.apng"], 2, "mprof movie"),
             ([log, "--process", "77"], 3, ""),
             ([playback], 2, "--allocator"),
             ([text_file], 3, ""),

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../out/text.h"
 #include "../replay/place_run.h"
 #include "../replay/place_trace.h"
 #include "cmd.h"
@@ -238,6 +239,7 @@ int films_fault(const struct films *f, int ret)
 
 struct count {
 	uint64_t ops, ns, op;
+	uint64_t last_ns; /* of the run; 0: not known */
 	bool found;
 };
 
@@ -246,6 +248,7 @@ static void count_start(void *self, const struct place_start *s)
 	struct count *c = self;
 
 	c->ops = s->ops;
+	c->last_ns = s->ns;
 }
 
 static void count_begin(void *self, const struct place_block *b)
@@ -291,6 +294,7 @@ int films_calls_at(struct films *f, uint64_t ns, uint64_t *op, struct error *err
 
 	if (f->played) {
 		c.ops = playfile_header(f->input.file)->sum.calls;
+		c.last_ns = playfile_header(f->input.file)->sum.recorded_ns;
 		playfile_start(&cursor, f->input.file);
 		while (!c.found && playfile_next(&cursor, &at))
 			if (at.ns >= ns) {
@@ -301,6 +305,8 @@ int films_calls_at(struct films *f, uint64_t ns, uint64_t *op, struct error *err
 		ret = count_recorded(f, &c, err);
 	}
 	*op = c.found ? c.op : c.ops;
+	if (!ret && c.last_ns && ns > c.last_ns)
+		ret = fail(err, -ERANGE, "the last call was after %s", text_ns(c.last_ns).s);
 	return ret;
 }
 

@@ -65,7 +65,10 @@ int films_take(struct films *f, size_t i, const struct place_plan *plan,
  */
 int films_fault(const struct films *f, int ret);
 
-/* How many calls there are; and how many were before this time of the recorded run. */
+/*
+ * How many calls there are; and how many were before this time of the recorded run.  -ERANGE: it
+ * was over before, as err says.
+ */
 int films_calls(struct films *f, uint64_t *ops, struct error *err);
 int films_calls_at(struct films *f, uint64_t ns, uint64_t *op, struct error *err);
 

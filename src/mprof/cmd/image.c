@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "../draw/picture.h"
@@ -37,7 +38,8 @@ struct options {
 enum { AT = 256, BY, LAYOUT, SIZE, JSON };
 
 static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "Write here, - being standard output [LOG's name.png]", 0 },
+	{ "output", 'o', "FILE", 0,
+	  "Write here, as a .png, - being standard output [LOG's name.png]", 0 },
 	{ "at", AT, "WHEN", 0,
 	  "peak, end, a number of calls, a time as 1.5s, or a part of the calls as 50% [peak]", 0 },
 	{ "by", BY, "WHAT", 0,
@@ -93,6 +95,14 @@ static void set_size(struct options *o, const char *arg, struct argp_state *stat
 	o->picture.height = height;
 }
 
+/* A name that says nothing else will do. */
+static bool is_png(const char *path)
+{
+	const char *base = strrchr(path, '/'), *dot = strrchr(base ? base : path, '.');
+
+	return !dot || !strcasecmp(dot, ".png");
+}
+
 static void check(const struct options *o, struct argp_state *state)
 {
 	bool time = o->picture.layout == LAYOUT_TIME;
@@ -102,6 +112,11 @@ static void check(const struct options *o, struct argp_state *state)
 	if (time && o->picture.by != PICTURE_BY_OCCUPANCY)
 		argp_error(state, "--layout time is coloured by occupancy, not by %s",
 			   picture_by_name(o->picture.by));
+	if (o->output && !is_png(o->output))
+		argp_error(
+		    state,
+		    "'%s': a picture is .png by its name; mprof movie writes .apng and videos",
+		    o->output);
 	if (o->output && !strcmp(o->output, "-") && o->json)
 		argp_error(state, "--json goes to standard output: -o FILE for the picture");
 	if (o->output && !strcmp(o->output, "-") && isatty(STDOUT_FILENO))
@@ -176,6 +191,7 @@ static int find_moment(struct options *o, struct films *f, struct place_plan *pl
 {
 	struct error err;
 	uint64_t ops = 0;
+	int ret;
 
 	if (o->kind == AT_PEAK)
 		return STATUS_OK;
@@ -184,8 +200,12 @@ static int find_moment(struct options *o, struct films *f, struct place_plan *pl
 		o->op = UINT64_MAX;
 		return STATUS_OK;
 	}
-	if (films_calls(f, &ops, &err) < 0 ||
-	    (o->kind == AT_TIME && films_calls_at(f, o->ns, &o->op, &err) < 0))
+	ret = films_calls(f, &ops, &err);
+	if (!ret && o->kind == AT_TIME)
+		ret = films_calls_at(f, o->ns, &o->op, &err);
+	if (ret == -ERANGE)
+		return cmd_error(STATUS_USAGE, "--at %s: %s", o->at, err.text);
+	if (ret < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
 	if (o->kind == AT_PERCENT)
 		o->op = (uint64_t)((double)ops * o->percent / 100);
