@@ -129,8 +129,6 @@ static const struct argp argp = {
 struct work {
 	const struct options *o;
 	struct films films;
-	uint32_t *thread; /* numbers by index; NULL: not known */
-	size_t threads;
 	char (*name)[128]; /* by film */
 	char output[4096];
 	struct movie *movie;
@@ -226,19 +224,6 @@ static int film_all(struct work *w)
 
 /* ---- names ---- */
 
-static void name_threads(struct work *w)
-{
-	const struct mprof_play_thread *t = playfile_threads(w->films.input.file);
-	size_t i, n = playfile_header(w->films.input.file)->threads;
-
-	w->thread = malloc((n + 1) * sizeof(*w->thread));
-	if (!w->thread)
-		return;
-	for (i = 0; i < n; i++)
-		w->thread[i] = t[i].recorded;
-	w->threads = n;
-}
-
 static int open_movie(struct work *w)
 {
 	struct movie_options o = {
@@ -248,6 +233,8 @@ static int open_movie(struct work *w)
 		.by = w->o->by,
 		.fps = w->o->fps,
 		.limit = w->o->limit,
+		.thread = w->films.thread,
+		.threads = w->films.threads,
 	};
 	struct error err = { "" };
 	size_t i;
@@ -258,11 +245,7 @@ static int open_movie(struct work *w)
 		return cmd_error(STATUS_FOUND, "no memory for a movie");
 	for (i = 0; i < w->films.count; i++)
 		films_name(&w->films, i, w->name[i], sizeof(w->name[i]));
-	if (w->films.played)
-		name_threads(w);
 	ret = films_names(&w->films, &w->o->names.options, &o.names);
-	o.thread = w->thread;
-	o.threads = w->threads;
 	if (!ret && movie_new(&w->movie, &o, &err) < 0)
 		return cmd_error(STATUS_FOUND, "%s", err.text);
 	return ret;
@@ -338,7 +321,6 @@ static int run(const struct options *o)
 		movie_free(w->movie);
 		films_close(&w->films);
 	}
-	free(w->thread);
 	free(w->name);
 	free(w);
 	return ret;
