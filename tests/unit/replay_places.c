@@ -323,6 +323,40 @@ START_TEST(samples_and_frames)
 }
 END_TEST
 
+/* Pages that were read while the heap grew by half are of no moment. */
+START_TEST(a_reading_that_takes_long)
+{
+	struct {
+		struct mprof_residency head;
+		struct mprof_page_run run;
+	} pages[] = { { { 2015, 2025, 700, 1 }, { A / 4096, 2 } },
+		      { { 2026, 2029, 700, 1 }, { A / 4096, 3 } },
+		      { { 2045, 2046, 700, 1 }, { A / 4096, 4 } } };
+	const struct place_plan plan = { .at = PLACE_NOWHERE };
+	int i;
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	start(2000);
+	for (i = 0; i < 5; i++)
+		words_alloc(&w, MPROF_TAG_MALLOC, 2000 + 10 * (uint64_t)i, A + 256 * (uint64_t)i,
+			    10, 10);
+	thread_done(1, 1);
+	for (i = 0; i < 3; i++)
+		build_extent(&b, MPROF_EXTENT_RESIDENCY, 1, 1, &pages[i], sizeof(pages[i]), 0);
+	check(0, &plan,
+	      "start recorded 5 ops peak 50@4 residency\n"
+	      "+0 10/10 op 0 ns 0 t0 s0\n"
+	      "+100 10/10 op 1 ns 10 t0 s1\n"
+	      "+200 10/10 op 2 ns 20 t0 s2\n"
+	      "frame 3 1 ranges from 0 pages 3\n"
+	      "+300 10/10 op 3 ns 30 t0 s3\n"
+	      "+400 10/10 op 4 ns 40 t0 s4\n"
+	      "frame 5\n"
+	      "frame 5 1 ranges from 0 pages 4\n"
+	      "finish\n");
+}
+END_TEST
+
 /* Frames of a plan against those of its definition, all in order and each once. */
 START_TEST(frames_of_a_plan)
 {
@@ -365,6 +399,7 @@ Suite *replay_places_suite(void)
 	tcase_add_test(c, processes);
 	tcase_add_test(c, exec_begins_another_program);
 	tcase_add_test(c, samples_and_frames);
+	tcase_add_test(c, a_reading_that_takes_long);
 	tcase_add_test(c, frames_of_a_plan);
 	suite_add_tcase(s, c);
 	return s;

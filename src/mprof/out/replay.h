@@ -19,8 +19,8 @@ struct replay_answer {
 	const char *path; /* as it was given */
 	const struct runs_plan *plan;
 	const struct runs *runs;
-	const char
-	    *recorded_under; /* path of the allocator that the program had; NULL: not known */
+	/* Path of the allocator that the program had; NULL: not known. */
+	const char *recorded_under;
 	struct verdict verdict;
 	char *
 	    *inherited; /* settings of allocators in our environment, which they were played with */

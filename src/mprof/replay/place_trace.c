@@ -16,6 +16,8 @@
 #include "../pass/walk.h"
 #include "place_sinks.h"
 
+#define STEADY 100 /* a reading of pages is good while R moves by no more than a part in this */
+
 /* ---- the first walk: what is there ---- */
 
 /* A program: a process, from one exec to the next. */
@@ -168,6 +170,18 @@ static int survey_trace(struct trace *t, uint32_t process, struct survey_of *fou
 
 /* ---- the second walk: places ---- */
 
+/*
+ * Pages in memory, read while the program went on.  They are told when the
+ * reading is over, and only if the heap stayed as large as it was meanwhile:
+ * else they are of no moment at all.
+ */
+struct held {
+	struct place_range *range; /* NULL: none is held */
+	size_t n;
+	struct place_sample sample;
+	uint64_t until; /* ticks */
+};
+
 struct recorded {
 	struct place_sinks to;
 	struct place_plan plan;
@@ -186,7 +200,9 @@ struct recorded {
 	const struct mprof_sample *sample;
 	size_t samples, next_sample;
 	struct place_sample last; /* sample */
-	uint8_t *ones;		  /* a bitmap in which all are resident */
+	uint64_t live, low, high; /* bytes asked for; the least and the most of the held reading */
+	struct held held;
+	uint8_t *ones; /* a bitmap in which all are resident */
 	uint64_t ones_bytes;
 };
 
@@ -218,6 +234,15 @@ static struct place_block *new_block(struct recorded *r, uint64_t *index)
 	return &r->block[*index];
 }
 
+static void lives(struct recorded *r, uint64_t bytes)
+{
+	r->live = bytes;
+	if (bytes < r->low)
+		r->low = bytes;
+	if (bytes > r->high)
+		r->high = bytes;
+}
+
 static void ends(struct recorded *r, uint64_t addr)
 {
 	struct block *found = blocks_find(&r->at, addr);
@@ -230,6 +255,7 @@ static void ends(struct recorded *r, uint64_t addr)
 	b = &r->block[index];
 	blocks_take(&r->at, found);
 	places_end(&r->to, b, r->op);
+	lives(r, r->live - b->size);
 	b->addr = r->unused;
 	r->unused = index + 1;
 }
@@ -248,6 +274,7 @@ static void begins(struct recorded *r, const struct place_block *from)
 	*b = *from;
 	b->slot = (uint32_t)index;
 	places_begin(&r->to, b);
+	lives(r, r->live + b->size);
 }
 
 static uint32_t thread_of(const struct recorded *r, const struct note *n)
@@ -354,6 +381,17 @@ static void give_frames(struct recorded *r, uint64_t ticks)
 	}
 }
 
+static void give_held(struct recorded *r)
+{
+	struct held *h = &r->held;
+
+	h->sample.op = r->op;
+	if (h->range && r->high - r->low <= r->high / STEADY)
+		places_frame(&r->to, &h->sample, h->range, h->n);
+	free(h->range);
+	h->range = NULL;
+}
+
 static void recorded_batch(void *self, const struct batch *b)
 {
 	struct recorded *r = self;
@@ -364,6 +402,8 @@ static void recorded_batch(void *self, const struct batch *b)
 	for (i = 0; i < b->count; i++, e++, n++) {
 		if (e->process != r->of.number || r->image != r->of.image)
 			continue;
+		if (r->held.range && e->ticks > r->held.until)
+			give_held(r);
 		give_samples(r, e->ticks);
 		apply(r, e, n);
 		give_frames(r, e->ticks);
@@ -376,6 +416,8 @@ static void recorded_gone(void *self, const struct heap *h, uint32_t process, en
 	struct recorded *r = self;
 
 	(void)ticks;
+	if (h->process[process]->number == r->of.number)
+		give_held(r);
 	r->image += why == GONE_EXEC && h->process[process]->number == r->of.number;
 }
 
@@ -420,6 +462,7 @@ static void recorded_residency(void *self, const struct heap *h, uint32_t proces
 	if (h->process[process]->number != r->of.number || r->image != r->of.image ||
 	    !sampled->runs)
 		return;
+	give_held(r); /* its bitmap may move */
 	range = calloc(sampled->runs, sizeof(*range));
 	if (!range || make_ones(r, sampled, factor) < 0) {
 		free(range);
@@ -434,12 +477,11 @@ static void recorded_residency(void *self, const struct heap *h, uint32_t proces
 		};
 		pages += range[i].pages;
 	}
-	s.op = r->op;
 	s.ns = ns_at(r, sampled->head->ticks_before);
 	s.rss = sampled->head->rss;
 	s.anon = pages * 4096;
-	places_frame(&r->to, &s, range, sampled->runs);
-	free(range);
+	r->low = r->high = r->live;
+	r->held = (struct held){ range, sampled->runs, s, sampled->head->ticks_after };
 }
 
 /* ---- the whole ---- */
@@ -483,6 +525,7 @@ static void recorded_release(struct recorded *r)
 	free(r->block);
 	free(r->resized);
 	free(r->ones);
+	free(r->held.range);
 }
 
 static void recorded_start(void *self, struct walk *w)
@@ -526,6 +569,7 @@ int place_trace(struct trace *t, uint32_t process, const struct place_plan *plan
 		code =
 		    walk_with(t, &recorded_ops, &r, w, r.plan.progress ? tell_progress : NULL, err);
 	if (!code) {
+		give_held(&r);
 		give_samples(&r, r.of.end_ticks);
 		places_finish(&r.to);
 	}
