@@ -98,7 +98,7 @@ START_TEST(a_file_appears_when_complete)
 	fputs("new", f.out);
 	fflush(f.out);
 	expect_file("old");
-	ck_assert_int_eq(export_file_done(&f, &err), 0);
+	ck_assert_int_eq(export_file_done(&f, 0, &err), 0);
 	expect_file("new");
 	ck_assert_int_eq(stat(path, &st), 0);
 	ck_assert_int_eq(st.st_mode & 0777, 0640);
@@ -114,6 +114,11 @@ START_TEST(a_dropped_file_never_was)
 	ck_assert_int_eq(export_file_open(&f, path, &err), 0);
 	fputs("half", f.out);
 	export_file_drop(&f);
+	ck_assert_int_eq(access(path, F_OK), -1);
+	/* Nor one that could not be written to the end. */
+	ck_assert_int_eq(export_file_open(&f, path, &err), 0);
+	fputs("half", f.out);
+	ck_assert_int_eq(export_file_done(&f, -EIO, &err), -EIO);
 	ck_assert_int_eq(access(path, F_OK), -1);
 }
 END_TEST

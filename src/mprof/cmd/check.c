@@ -206,12 +206,7 @@ static int to_file(const char *path, const struct checks *c, const struct check_
 	ret = export_file_open(&f, path, err);
 	if (ret < 0)
 		return ret;
-	ret = print(c, how, f.out, err);
-	if (ret < 0) {
-		export_file_drop(&f);
-		return ret;
-	}
-	return export_file_done(&f, err);
+	return export_file_done(&f, print(c, how, f.out, err), err);
 }
 
 static int answer(const struct checks *c, const struct options *o, struct error *err)

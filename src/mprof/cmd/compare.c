@@ -74,20 +74,14 @@ static const struct argp argp = {
 static int film(struct movie *m, const struct replay_run *r, const struct runs_row *row,
 		const struct replay_cli *cli, struct error *err)
 {
-	const struct place_plan plan = {
-		.frames = FRAMES,
-		.samples = 2 * FRAMES,
-		.at = PLACE_NOWHERE,
-		.mode = r->runs.memory_mode == RUNS_ORDERED ? "ordered" : "serial",
-		.touch = r->runs.touch,
-		.no_huge = cli->plan.no_huge,
-		.limit_ms = cli->plan.limit_ms,
-	};
+	struct place_plan plan = replay_run_plan(r, cli);
 	struct place_sink sink;
 	int ret = movie_add(m, row->variant->name, &sink, err);
 
 	if (ret < 0)
 		return ret;
+	plan.frames = FRAMES;
+	plan.samples = 2 * FRAMES;
 	ret = place_run(r->in.path, row->variant, &plan, &sink, 1, NULL, err);
 	if (ret < 0)
 		movie_drop(m);
@@ -222,13 +216,8 @@ static int put_page(const struct replay_run *r, const struct replay_cli *cli, FI
 static int write_page(const struct replay_run *r, const struct options *o, struct export_file *page)
 {
 	struct error err = { "" };
-	int ret = put_page(r, &o->cli, page->out, &err);
 
-	if (ret)
-		export_file_drop(page);
-	else
-		ret = export_file_done(page, &err);
-	if (ret)
+	if (export_file_done(page, put_page(r, &o->cli, page->out, &err), &err))
 		return cmd_error(STATUS_FOUND, "%s", err.text);
 	fprintf(stderr, "mprof: wrote %s; open it in a browser\n", o->output);
 	return STATUS_OK;
@@ -254,7 +243,7 @@ static int compare(struct options *o)
 	}
 	if (export_file_open(&page, o->output, &err) < 0)
 		return cmd_error(STATUS_FOUND, "%s", err.text);
-	status = replay_run_make(&run, o->path, &o->cli, NULL);
+	status = replay_run_make(&run, o->path, &o->cli);
 	if (!status && print(&run.answer, o->json, &err))
 		status = cmd_error(STATUS_FOUND, "%s", err.text);
 	if (!status)

@@ -258,10 +258,7 @@ static int write_one(struct writing *w, enum profile_value value, struct error *
 	x->path = file.temporary ? file.temporary : file.target;
 	x->out = x->exporter->flags & EXPORT_PATH ? NULL : file.out;
 	ret = x->exporter->write(x, err);
-	if (ret < 0)
-		export_file_drop(&file);
-	else
-		ret = export_file_done(&file, err);
+	ret = export_file_done(&file, ret, err);
 	if (!ret && w->directory)
 		fprintf(stderr, "mprof: wrote %s\n", name);
 	free(name);

@@ -333,6 +333,7 @@ static int write_picture(const struct work *w, const struct picture *p)
 	char name[4096];
 	struct export_file file;
 	struct error err;
+	int ret;
 
 	if (!output) {
 		films_output(w->o->log, "png", name, sizeof(name));
@@ -340,11 +341,8 @@ static int write_picture(const struct work *w, const struct picture *p)
 	}
 	if (export_file_open(&file, strcmp(output, "-") ? output : NULL, &err) < 0)
 		return cmd_error(STATUS_FOUND, "%s", err.text);
-	if (png_write_canvas(file.out, picture_canvas(p), w->films.title, &err) < 0) {
-		export_file_drop(&file);
-		return cmd_error(STATUS_FOUND, "%s", err.text);
-	}
-	if (export_file_done(&file, &err) < 0)
+	ret = png_write_canvas(file.out, picture_canvas(p), w->films.title, &err);
+	if (export_file_done(&file, ret, &err) < 0)
 		return cmd_error(STATUS_FOUND, "%s", err.text);
 	if (strcmp(output, "-"))
 		fprintf(stderr, "mprof: wrote %s\n", output);

@@ -268,11 +268,7 @@ static int write_file(struct work *w, const char *target, struct error *err)
 		return ret;
 	ret = !target || movie_is_page(target) ? movie_write_page(w->movie, file.out, err)
 					       : movie_write_video(w->movie, target, file.out, err);
-	if (ret < 0)
-		export_file_drop(&file);
-	else
-		ret = export_file_done(&file, err);
-	return ret;
+	return export_file_done(&file, ret, err);
 }
 
 static int write_movie(struct work *w)

@@ -69,7 +69,7 @@ static int replay(struct options *o)
 
 	if (o->change.rules)
 		return change_run(o->path, &o->change, &o->cli, o->json);
-	status = replay_run_make(&run, o->path, &o->cli, NULL);
+	status = replay_run_make(&run, o->path, &o->cli);
 	if (!status)
 		status = print(&run.answer, o->json, &err) ? cmd_error(STATUS_FOUND, "%s", err.text)
 							   : replay_run_status(&run);

@@ -93,20 +93,26 @@ static bool recorded_is_played(const struct replay_run *r, const struct replay_c
 	       !(playfile_header(r->in.file)->flags & MPROF_PLAY_CHANGED);
 }
 
+struct place_plan replay_run_plan(const struct replay_run *r, const struct replay_cli *cli)
+{
+	return (struct place_plan){
+		.at = PLACE_NOWHERE,
+		.mode = r->runs.memory_mode == RUNS_ORDERED ? "ordered" : "serial",
+		.touch = r->runs.touch,
+		.no_huge = cli->plan.no_huge,
+		.limit_ms = cli->plan.limit_ms,
+	};
+}
+
 static int look_at_heaps(struct replay_run *r, const struct replay_cli *cli, struct error *err)
 {
-	const bool ordered = r->runs.memory_mode == RUNS_ORDERED;
 	struct progress progress;
 	const struct memories_plan plan = {
 		.playback = r->in.path,
 		/* Of another heap than was played nothing is to be compared. */
 		.trace = recorded_is_played(r, cli) ? r->in.trace : NULL,
 		.process = cli->process,
-		.plan = { .at = PLACE_NOWHERE,
-			  .mode = ordered ? "ordered" : "serial",
-			  .touch = r->runs.touch,
-			  .no_huge = cli->plan.no_huge,
-			  .limit_ms = cli->plan.limit_ms },
+		.plan = replay_run_plan(r, cli),
 		.progress = progress_begin(&progress) ? show_heap : NULL,
 		.context = &progress,
 	};
@@ -129,13 +135,10 @@ static int look_at_heaps(struct replay_run *r, const struct replay_cli *cli, str
 
 /* ---- all of it ---- */
 
-int replay_run_make(struct replay_run *r, const char *path, struct replay_cli *cli,
-		    const struct compile_change *change)
+int replay_run_make(struct replay_run *r, const char *path, struct replay_cli *cli)
 {
 	/* What was left out is part of the answer. */
-	const struct playback_options o = { .process = cli->process,
-					    .change = change,
-					    .quiet = true };
+	const struct playback_options o = { .process = cli->process, .quiet = true };
 	struct error err = { "" };
 	int status, ret;
 

@@ -22,11 +22,11 @@ struct replay_run {
 
 /*
  * Opens the input and plays it.  Prints what is wrong; returns the exit status.
- * change: NULL, or what is to be changed of the calls before.  cli must live as
- * long as the run.  replay_run_release() in any case.
+ * cli must live as long as the run.  replay_run_release() in any case.
  */
-int replay_run_make(struct replay_run *r, const char *path, struct replay_cli *cli,
-		    const struct compile_change *change);
+int replay_run_make(struct replay_run *r, const char *path, struct replay_cli *cli);
+/* How its memory was measured, for one more look at where an allocator put the blocks. */
+struct place_plan replay_run_plan(const struct replay_run *r, const struct replay_cli *cli);
 void replay_run_release(struct replay_run *r);
 
 /* What a command ends with: STATUS_OK, or STATUS_FOUND when no allocator could be played. */

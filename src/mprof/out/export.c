@@ -194,10 +194,13 @@ int export_file_open(struct export_file *f, const char *target, struct error *er
 	return ret < 0 ? ret : 0;
 }
 
-int export_file_done(struct export_file *f, struct error *err)
+int export_file_done(struct export_file *f, int ret, struct error *err)
 {
-	int ret = 0;
-
+	if (ret < 0) {
+		export_file_drop(f);
+		return ret;
+	}
+	ret = 0;
 	if (f->out == stdout)
 		return 0; /* flushed and checked by main */
 	if (ferror(f->out))

@@ -116,8 +116,11 @@ struct export_file {
 int export_file_look(const char *target, struct error *err);
 /* target NULL: standard output.  0, or -errno with err filled. */
 int export_file_open(struct export_file *f, const char *target, struct error *err);
-/* Closes and renames.  On an error nothing is left behind. */
-int export_file_done(struct export_file *f, struct error *err);
+/*
+ * Writing has ended with ret, negative on an error, for which err is filled.  Closes and renames;
+ * on an error nothing is left behind.  Returns ret, or what is wrong now.
+ */
+int export_file_done(struct export_file *f, int ret, struct error *err);
 /* Closes and forgets. */
 void export_file_drop(struct export_file *f);
 

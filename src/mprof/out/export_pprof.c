@@ -440,10 +440,9 @@ static int write_next(struct export *x, unsigned n, const uint8_t *has, size_t *
 	if (ret < 0)
 		return ret;
 	ret = write_part(x, file.out, has, i);
-	if (!ret)
-		return export_file_done(&file, err);
-	export_file_drop(&file);
-	return fail(err, ret, "no memory for the names of '%s'", x->profile->path);
+	if (ret)
+		fail(err, ret, "no memory for the names of '%s'", x->profile->path);
+	return export_file_done(&file, ret, err);
 }
 
 /* What is known of the code of each object, by the frames of all sites. */
