@@ -14,6 +14,9 @@ from measure import Failed
 from part_replay import MIB
 
 
+LONG = 1000000  # calls: of shorter traces starting and ending is most of the cost
+
+
 class Churn(workloads.Lua):
     """Tables that are dropped at once: a long trace of a small heap."""
 
@@ -61,8 +64,9 @@ def row(cost):
 
 
 def budgets(costs):
-    real = [c for c in costs if c.compiled.threads == 1]
-    many = [c.threads for c in costs if c.threads is not None]
+    long = [c for c in costs if c.compiled.calls >= LONG] or costs
+    real = [c for c in long if c.compiled.threads == 1]
+    many = [c.threads for c in long if c.threads is not None]
     rows = [["runner, ns per call, median", "-", "5", statistics.median(c.null for c in real),
              "%.1f"]]
     if many:

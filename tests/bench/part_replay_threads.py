@@ -21,6 +21,7 @@ import replays
 from measure import Failed
 from part_replay import MIB, Program
 
+SMALL = 4 * MIB
 class Threads(Program):
     """Peaks are compared as they are, less what the program needs before it does anything."""
 
@@ -47,16 +48,19 @@ class Threads(Program):
             return None
 
 
+def away(program, name, played):
+    """In per cent, or in MB of what is too small for that."""
+    heap, replayed = program.heap(name), played[name].peak_rss
+    if heap < SMALL:
+        return "%.1f %+.1f MB" % (heap / MIB, (replayed - heap) / MIB)
+    return "%.1f %+.0f %%" % (heap / MIB, 100 * replayed / heap - 100)
+
+
 def row_of(program, names, played):
     row = [program.name + ("" if program.workload.steady else " *"), program.compiled.threads,
            program.compiled.calls, "%.1f" % (program.compiled.peak_bytes / MIB)]
     for name in names:
-        if played.get(name):
-            row.append("%.1f %+.0f %%" % (
-                program.heap(name) / MIB,
-                100 * played[name].peak_rss / program.heap(name) - 100))
-        else:
-            row.append("-")
+        row.append(away(program, name, played) if played.get(name) else "-")
     return row
 
 
