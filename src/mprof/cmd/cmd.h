@@ -7,9 +7,10 @@
  * man/mprof.1.in (the list there is made from the row), a test in tests/cli.
  *
  * argv[0] is "mprof NAME", so that argp's usage lines read right.  A command
- * parses with argp, prints its answer on stdout and the conversation on
- * stderr, and returns the exit status; only commands print.  main flushes
- * stdout afterwards and fails if that fails.
+ * parses with argp (argument.h has what several take), prints its answer on
+ * stdout (JSON by json_print) and the conversation on stderr, and returns the
+ * exit status; only commands print.  main flushes stdout afterwards and fails
+ * if that fails.
  */
 #ifndef MPROF_CMD_H
 #define MPROF_CMD_H
