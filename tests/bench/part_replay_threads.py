@@ -22,6 +22,8 @@ from measure import Failed
 from part_replay import MIB, Program
 
 SMALL = 4 * MIB
+
+
 class Threads(Program):
     """Peaks are compared as they are, less what the program needs before it does anything."""
 
