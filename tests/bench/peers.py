@@ -56,7 +56,7 @@ THREADS = [
     heaps.GitPack,
     peer("mstress", "2 50 25"),
     peer("mstress", "4 50 10"),
-    peer("rptest", "4 0 1 2 500 1000 100 8 16000"),
+    peer("rptest", "4 0 1 2 500 1000 100 8 16000", steady=False),
     peer("larson", "1 8 1000 5000 100 4141 2", steady=False),
     peer("xmalloc-test", "-w 2 -t 1 -s 64", steady=False),
     peer("mleak", "5"),
