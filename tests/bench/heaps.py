@@ -110,7 +110,8 @@ class Gawk(workloads.Gawk):
         argv = super().make(size)
         return [argv[0], '{ n[$2 $1 % 40000] += $4; s[$3] = substr(s[$3] $2, 1, 2000); '
                 'for (i = 1; i <= NF; i++) w[$i]++ } '
-                'END { k = asorti(n, o); m = asorti(w, q); for (i = 1; i <= 5; i++) print o[i], q[i]; '
+                'END { k = asorti(n, o); m = asorti(w, q); '
+                'for (i = 1; i <= 5; i++) print o[i], q[i]; '
                 'for (i in w) if (w[i] == 1) delete w[i]; print k, m, length(w) }', argv[2]]
 
 
@@ -175,7 +176,8 @@ class Postscript(Workload):
 
     def page(self, n):
         fonts = ("Times-Roman", "Helvetica-Bold", "Courier", "Palatino-Roman", "Bookman-Demi",
-                 "NewCenturySchlbk-Roman", "AvantGarde-Book", "Times-Italic", "ZapfChancery-MediumItalic")
+                 "NewCenturySchlbk-Roman", "AvantGarde-Book", "Times-Italic",
+                 "ZapfChancery-MediumItalic")
         out = []
         for i in range(60):
             out.append("/%s findfont %d scalefont setfont 50 %d moveto (%s) show\n" % (
@@ -187,7 +189,7 @@ class Postscript(Workload):
         side = 128 + 32 * (n % 5)
         pixels = base64.a85encode(self.random.randbytes(3 * side * side), wrapcol=80).decode()
         out.append("gsave 300 100 translate 200 200 scale /DeviceRGB setcolorspace\n"
-                   "<< /ImageType 1 /Width %d /Height %d /BitsPerComponent 8 /Decode [0 1 0 1 0 1]\n"
+                   "<< /ImageType 1 /Width %d /Height %d /BitsPerComponent 8\n/Decode [0 1 0 1 0 1] "
                    "/ImageMatrix [%d 0 0 %d 0 0] /DataSource currentfile /ASCII85Decode filter >>\n"
                    "image\n%s~>\ngrestore\nshowpage\n" % (side, side, side, side, pixels))
         return "".join(out)
