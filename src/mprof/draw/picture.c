@@ -406,23 +406,6 @@ const struct classes *picture_classes(const struct picture *p)
 	return &p->classes;
 }
 
-bool picture_find(const struct picture *p, size_t panel, uint64_t addr, int *x, int *y,
-		  unsigned *px)
-{
-	const struct panel *a = &p->panel[panel];
-	size_t unit = film_unit_find(a->film, addr);
-	unsigned at_x, at_y;
-
-	if (unit == FILM_NOWHERE || p->o.layout == LAYOUT_TIME)
-		return false;
-	layout_place(&a->map, unit * FILM_UNIT_PAGES + addr / FILM_PAGE % FILM_UNIT_PAGES, &at_x,
-		     &at_y);
-	*x = a->x + p->axis + (int)at_x;
-	*y = a->y + p->map_top + (int)at_y;
-	*px = p->layout.px;
-	return true;
-}
-
 /* ---- drawing ---- */
 
 static void draw_title(struct picture *p)

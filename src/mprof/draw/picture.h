@@ -71,8 +71,4 @@ void picture_place(const struct picture *p, size_t panel, struct picture_place *
 const struct layout *picture_layout(const struct picture *p);
 const struct classes *picture_classes(const struct picture *p);
 
-/* Where the square of an address is on the canvas; false: it has none. */
-bool picture_find(const struct picture *p, size_t panel, uint64_t addr, int *x, int *y,
-		  unsigned *px);
-
 #endif
