@@ -107,6 +107,21 @@ static void zeros(void)
 	say("event realloc 0 0 C");
 	free(p);
 	say("event free C");
+	p = calloc(5, zero);
+	must(p);
+	say("event calloc 5 0 D");
+	free(p);
+	say("event free D");
+	p = reallocarray(NULL, zero, 5);
+	must(p);
+	say("event reallocarray 0 0 5 E");
+	must(reallocarray(p, zero, 7) == NULL);
+	say("event reallocarray E 0 7 0");
+	p = reallocarray(NULL, 5, zero);
+	must(p);
+	say("event reallocarray 0 5 0 F");
+	free(p);
+	say("event free F");
 }
 
 static void failures(void)
@@ -128,6 +143,12 @@ static void failures(void)
 	errno = 0;
 	must(reallocarray(a, huge, 16) == NULL && errno == ENOMEM);
 	say("event reallocarray A %zu 16 0", HUGE_SIZE);
+	must(calloc(16, huge) == NULL && reallocarray(a, 16, huge) == NULL);
+	say("event calloc 16 %zu 0", HUGE_SIZE);
+	say("event reallocarray A 16 %zu 0", HUGE_SIZE);
+	must(calloc(3, SIZE_MAX / 3 - zero) ==
+	     NULL); /* the greatest product that does not overflow */
+	say("event calloc 3 %zu 0", SIZE_MAX / 3);
 	errno = 5;
 	must(posix_memalign(&p, 3, 100) == EINVAL && p == (void *)0x1234 && errno == 5);
 	say("event posix_memalign 3 100 0");

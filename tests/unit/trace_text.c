@@ -17,6 +17,20 @@ static const char *const kinds[] = {
 	[EVENT_CONTROL] = "control", [EVENT_LOST] = "lost",
 };
 
+static void call_text(FILE *out, const struct event *e)
+{
+	uint64_t count, element;
+
+	fprintf(out, " %s addr=%" PRIx64 " size=%" PRIu64, functions[e->fn], e->addr, e->size);
+	if (e->kind == EVENT_REALLOC_BEGIN ||
+	    (e->fn != MPROF_FN_CALLOC && e->fn != MPROF_FN_REALLOCARRAY))
+		fprintf(out, " usable=%" PRIu64 " arg=%" PRIu64, e->usable, e->arg);
+	else if (event_factors(e, &count, &element))
+		fprintf(out, " usable=%" PRIu64 " factors=%" PRIu64 "*%" PRIu64,
+			e->addr ? e->usable : 0, count, element);
+	fprintf(out, " error=%u", e->error);
+}
+
 void trace_text_event(FILE *out, const struct event *e)
 {
 	fprintf(out, "%" PRIu64 " %" PRIu32 ".%" PRIu32 " %s", e->ticks, e->process, e->thread,
@@ -24,10 +38,7 @@ void trace_text_event(FILE *out, const struct event *e)
 	if (e->kind == EVENT_CONTROL || e->kind == EVENT_LOST)
 		fprintf(out, " %u %" PRIu64, e->control, e->value);
 	else
-		fprintf(out,
-			" %s addr=%" PRIx64 " size=%" PRIu64 " usable=%" PRIu64 " arg=%" PRIu64
-			" error=%u",
-			functions[e->fn], e->addr, e->size, e->usable, e->arg, e->error);
+		call_text(out, e);
 	if (e->kind != EVENT_CONTROL && e->kind != EVENT_LOST && e->stack)
 		fprintf(out, " stack=%" PRIu32, e->stack);
 	fputc('\n', out);

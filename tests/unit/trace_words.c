@@ -126,17 +126,46 @@ START_TEST(long_by_class)
 }
 END_TEST
 
-START_TEST(product_that_overflows)
+static const struct {
+	uint64_t addr, count, element, product;
+	bool known;
+} factor_cases[] = {
+	{ 0x10000, 3, 7, 21, true },
+	{ 0x10000, 0, 5, 0, true },
+	{ 0x10000, 5, 0, 0, true },
+	{ 0x10000, 0, 0, 0, true },
+	{ 0x10000, 0, UINT64_MAX, 0, true },
+	{ 0x10000, 1, 99, 99, true },
+	{ 0, 0, 5, 0, true },
+	{ 0, 3, UINT64_MAX / 3, UINT64_MAX, true }, /* as large, but no overflow */
+	{ 0, 3, UINT64_MAX / 2, UINT64_MAX, true },
+	{ 0, UINT64_MAX / 2, 3, UINT64_MAX, true },
+	{ 0, UINT64_MAX, UINT64_MAX, UINT64_MAX, true },
+	{ 0x10000, 3, UINT64_MAX / 2, UINT64_MAX, false },
+};
+
+/* Both factors of calloc and reallocarray come back, whatever their product is. */
+START_TEST(factors)
 {
-	const uint64_t v[4] = { 0, UINT64_MAX / 2, 0, 3 };
+	const uint64_t addr = factor_cases[_i].addr, count = factor_cases[_i].count;
+	const uint64_t v[4] = { addr, factor_cases[_i].element, addr ? 24 : 0, count };
 	struct trace_damage damage;
+	uint64_t got[2];
 	struct event e[4];
 
 	start();
-	words_long(&w, MPROF_FN_CALLOC, 6000, 0, 12, v);
-	ck_assert_uint_eq(walk(e, 4, &damage), 1);
-	ck_assert_uint_eq(e[0].size, UINT64_MAX);
-	ck_assert_uint_eq(e[0].arg, 3);
+	words_long(&w, MPROF_FN_CALLOC, 6000, 0, addr ? 0 : 12, v);
+	words_long(&w, MPROF_FN_REALLOCARRAY, 6001, 0, addr ? 0 : 12, v);
+	ck_assert_uint_eq(walk(e, 4, &damage), 2);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_uint_eq(e[i].size, factor_cases[_i].product);
+		ck_assert_int_eq(event_factors(&e[i], &got[0], &got[1]), factor_cases[_i].known);
+		ck_assert_uint_eq(got[0], count);
+		if (factor_cases[_i].known)
+			ck_assert_uint_eq(got[1], factor_cases[_i].element);
+		if (addr)
+			ck_assert_uint_eq(e[i].usable, 24);
+	}
 	stop();
 }
 END_TEST
@@ -317,7 +346,7 @@ Suite *trace_words_suite(void)
 	tcase_add_loop_test(tc, allocation_at_bounds, 0, COUNT(alloc_cases));
 	tcase_add_loop_test(tc, free_at_bounds, 0, COUNT(free_cases));
 	tcase_add_loop_test(tc, long_by_class, 0, 22);
-	tcase_add_test(tc, product_that_overflows);
+	tcase_add_loop_test(tc, factors, 0, COUNT(factor_cases));
 	tcase_add_test(tc, what_moves_the_address);
 	tcase_add_test(tc, controls_and_losses);
 	tcase_add_test(tc, touched);

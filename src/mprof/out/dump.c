@@ -23,7 +23,8 @@ enum source {
 	FROM_ARG_SIGNED,
 	FROM_ARG_IF,  /* event.arg unless it is 0 */
 	FROM_SIZE_IF, /* event.size unless it is 0 */
-	FROM_ELEMENT, /* event.size / event.arg, when the product did not overflow */
+	FROM_COUNT,   /* of event_factors() */
+	FROM_ELEMENT, /* the other one */
 	FROM_OLD,     /* the block that realloc was given, hexadecimal */
 	FROM_USABLE_HEX,
 	FROM_PROT,
@@ -61,12 +62,12 @@ struct field {
 static const struct field shapes[MPROF_FN_MAX][7] = {
 	[MPROF_FN_MALLOC] = { PLAIN },
 	[MPROF_FN_FREE] = { { "pointer", FROM_ADDR } },
-	[MPROF_FN_CALLOC] = { { "count", FROM_ARG },
+	[MPROF_FN_CALLOC] = { { "count", FROM_COUNT },
 			      { "size", FROM_ELEMENT },
 			      { "result", FROM_ADDR } },
 	[MPROF_FN_REALLOC] = { { "pointer", FROM_OLD }, PLAIN },
 	[MPROF_FN_REALLOCARRAY] = { { "pointer", FROM_OLD },
-				    { "count", FROM_ARG },
+				    { "count", FROM_COUNT },
 				    { "size", FROM_ELEMENT },
 				    { "result", FROM_ADDR } },
 	[MPROF_FN_MEMALIGN] = { ALIGNED },
@@ -244,10 +245,11 @@ static bool is_shown(const struct event *e, enum source from)
 	return !(from == FROM_ARG_IF && !e->arg) && !(from == FROM_SIZE_IF && !e->size);
 }
 
-/* An overflowed product is known, its factor is not. */
 static bool is_known(const struct event *e, enum source from)
 {
-	return from != FROM_ELEMENT || e->size != UINT64_MAX;
+	uint64_t count, element;
+
+	return from != FROM_ELEMENT || event_factors(e, &count, &element);
 }
 
 static bool is_signed(enum source from)
@@ -258,14 +260,19 @@ static bool is_signed(enum source from)
 static uint64_t value_of(const struct dump *d, const struct event *e, enum source from,
 			 uint64_t old)
 {
+	uint64_t count, element;
+
+	event_factors(e, &count, &element);
 	switch (from) {
 	case FROM_ADDR:
 		return e->addr;
 	case FROM_SIZE:
 	case FROM_SIZE_IF:
 		return e->size;
+	case FROM_COUNT:
+		return count;
 	case FROM_ELEMENT:
-		return e->arg ? e->size / e->arg : 0;
+		return element;
 	case FROM_OLD:
 		return old;
 	case FROM_USABLE_HEX:

@@ -27,7 +27,7 @@ static uint64_t event_key(uint64_t ticks, enum rank rank)
 /* The last eight bytes of an event that do not come from the word, by tag. */
 struct tail {
 	uint16_t error;
-	uint8_t kind, fn, control, pad[3];
+	uint8_t kind, fn, control, factors, pad[2];
 };
 _Static_assert(sizeof(struct tail) == 8 && offsetof(struct event, error) == 56, "copied whole");
 
@@ -52,18 +52,27 @@ static void put_tail(struct event *e, const struct tail *tail)
 	memcpy((char *)e + offsetof(struct event, error), tail, sizeof(*tail));
 }
 
-static uint64_t saturating_product(uint64_t a, uint64_t b)
-{
-	uint64_t product;
-
-	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
-}
-
 static enum rank class_of_rank(unsigned fn, unsigned class, bool begin)
 {
 	if (class == MPROF_CLASS_FREE || begin || fn == MPROF_FN_MUNMAP)
 		return RANK_GIVES;
 	return class == MPROF_CLASS_MAP ? RANK_OTHER : RANK_TAKES;
+}
+
+/* size, usable and arg are as in the record: bytes of one element and their number. */
+static void multiply(struct event *e)
+{
+	uint64_t element = e->size;
+
+	if (__builtin_mul_overflow(element, e->arg, &e->size)) {
+		e->size = UINT64_MAX;
+		e->factors = e->addr ? FACTORS_LOST : FACTORS_OVERFLOW;
+		if (!e->addr)
+			e->usable = element;
+	} else if (!e->arg) {
+		e->factors = FACTORS_NO_COUNT;
+		e->arg = element;
+	}
 }
 
 /* The four values by class; FORMAT.md 5.3.  s->addr moves when the event is taken. */
@@ -77,7 +86,7 @@ static void long_values(struct event *e, unsigned class, const uint64_t *v)
 		e->arg = v[2];
 	} else if (e->fn == MPROF_FN_CALLOC || e->fn == MPROF_FN_REALLOCARRAY) {
 		if (e->kind != EVENT_REALLOC_BEGIN)
-			e->size = saturating_product(v[1], v[3]);
+			multiply(e);
 	}
 }
 

@@ -38,9 +38,9 @@ enum event_kind {
 
 /*
  * One decoded event.  By class of fn:
- *   ALLOC    addr (0: failed), size asked for, usable, arg = alignment, or for
- *            calloc and reallocarray the number of elements (size = product,
- *            UINT64_MAX when it overflows)
+ *   ALLOC    addr (0: failed), size requested, usable (if addr is not 0), arg = alignment;
+ *            calloc and reallocarray: size = product, UINT64_MAX when it overflows;
+ *            event_factors() has the factors
  *   FREE     addr, size and arg as passed to the sized forms, else 0; usable: see
  *            event_touched()
  *   REALLOC  as ALLOC, in two halves; of the first, usable as with FREE
@@ -64,8 +64,29 @@ struct event {
 	uint8_t kind;	  /* enum event_kind */
 	uint8_t fn;	  /* enum mprof_fn */
 	uint8_t control;
-	uint8_t pad[3];
+	uint8_t factors; /* enum event_factor_kind */
+	uint8_t pad[2];
 };
+
+/* Where an event of calloc or reallocarray has the second factor, besides the product. */
+enum event_factor_kind {
+	FACTORS_COUNT,	  /* arg = number of elements; size / arg = bytes of one */
+	FACTORS_NO_COUNT, /* the number of elements is 0; arg = bytes of one */
+	FACTORS_OVERFLOW, /* arg = number of elements; usable = bytes of one, as nothing was
+			     returned */
+	FACTORS_LOST,	  /* overflow, and yet a block was returned: bytes of one are not known */
+};
+
+/* What calloc or reallocarray was given.  False: *element is not known. */
+static inline bool event_factors(const struct event *e, uint64_t *count, uint64_t *element)
+{
+	*count = e->factors == FACTORS_NO_COUNT ? 0 : e->arg;
+	*element = e->factors == FACTORS_NO_COUNT   ? e->arg
+		   : e->factors == FACTORS_OVERFLOW ? e->usable
+		   : e->arg			    ? e->size / e->arg
+						    : 0;
+	return e->factors != FACTORS_LOST;
+}
 
 /*
  * Of an event that gives a block back: were its pages looked at?  Then *bytes of
