@@ -204,6 +204,25 @@ test_record_compresses() {
 	expect_status 2
 }
 
+test_an_interrupted_compression_keeps_the_trace() {
+	local pid
+	run "$mprof" record --no-compress -o log -- "$build/preload/threads" 4 1500000
+	cp log before
+	run sh -c '
+		"$0" compress --level 19 log & pid=$!
+		i=0
+		while [ $i -lt 500 ] && ! ls log.?????? >/dev/null 2>&1; do sleep 0.01; i=$((i + 1)); done
+		kill -TERM $pid
+		wait $pid' "$mprof"
+	expect_status 143
+	expect_text err 'was interrupted: it stays as it was'
+	cmp -s log before || bad 'the trace was changed'
+	expect_same 'files left' "$(ls log*)" log
+	run "$mprof" compress --best log
+	expect_status 0
+	[ $(($(stat -c %s log) * 2)) -lt "$(stat -c %s before)" ] || bad 'not compressed'
+}
+
 test_memory_is_watched_from_outside() {
 	local program='my @a = map { "x" x 100000 } 1 .. 300; select undef, undef, undef, 0.3'
 	run "$mprof" record -o log -- perl -e "$program"

@@ -295,7 +295,7 @@ static void compress_groups(bool exact)
 
 	if (!f || fwrite(b.bytes, 1, b.n, f) != b.n || fclose(f))
 		die("cannot write make-golden.tmp here");
-	if (trace_compress(path, 1, exact, &err))
+	if (trace_compress(path, &(struct compact_options){ .level = 1, .exact = exact }, &err))
 		die(err.text);
 	f = fopen(path, "r");
 	if (!f || fstat(fileno(f), &st))

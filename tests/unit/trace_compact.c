@@ -86,7 +86,11 @@ static void same_after(void)
 
 	save();
 	before = trace_text_of(path, "t", MPROF_MAGIC_TRACE);
-	ck_assert_msg(!trace_compress(path, COMPACT_LEVEL_DEFAULT, true, &err), "%s", err.text);
+	ck_assert_msg(!trace_compress(path,
+				      &(struct compact_options){ .level = COMPACT_LEVEL_DEFAULT,
+								 .exact = true },
+				      &err),
+		      "%s", err.text);
 	after = trace_text_of(path, "t", MPROF_MAGIC_TRACE);
 	assert_same_text(before, after);
 	ck_assert_int_eq(stat(path, &st), 0);
@@ -154,7 +158,9 @@ START_TEST(churn_takes_four_bytes_a_pair)
 	churn(PAIRS, _i);
 	same_after();
 	save();
-	ck_assert(!trace_compress(path, COMPACT_LEVEL_DEFAULT, false, &err));
+	ck_assert(!trace_compress(
+	    path, &(struct compact_options){ .level = COMPACT_LEVEL_DEFAULT, .exact = false },
+	    &err));
 	/* A sanitizer's allocator never hands out again what was just given back. */
 	if (!SANITIZED)
 		ck_assert_uint_lt(file_bytes(), 4 * PAIRS);
@@ -364,7 +370,9 @@ START_TEST(no_room)
 	bytes = file_bytes();
 	signal(SIGXFSZ, SIG_IGN);
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	ck_assert_int_eq(trace_compress(path, 1, true, &err), -EFBIG);
+	ck_assert_int_eq(
+	    trace_compress(path, &(struct compact_options){ .level = 1, .exact = true }, &err),
+	    -EFBIG);
 	limit.rlim_cur = RLIM_INFINITY;
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	ck_assert_uint_eq(file_bytes(), bytes);
@@ -389,7 +397,10 @@ START_TEST(bad_chunk_stays_bad)
 		struct error err;
 
 		ck_assert_ptr_nonnull(strstr(before, "damage: chunks bad"));
-		ck_assert_int_eq(trace_compress(path, 1, true, &err), 0);
+		ck_assert_int_eq(
+		    trace_compress(path, &(struct compact_options){ .level = 1, .exact = true },
+				   &err),
+		    0);
 		after = trace_text_of(path, "t", MPROF_MAGIC_TRACE);
 		assert_same_text(before, after);
 		free(before);
@@ -407,7 +418,9 @@ START_TEST(cut_file_is_left_alone)
 	b.n -= 64;
 	save();
 	bytes = file_bytes();
-	ck_assert_int_eq(trace_compress(path, 1, true, &err), -EBADMSG);
+	ck_assert_int_eq(
+	    trace_compress(path, &(struct compact_options){ .level = 1, .exact = true }, &err),
+	    -EBADMSG);
 	ck_assert_ptr_nonnull(strstr(err.text, path));
 	ck_assert_uint_eq(file_bytes(), bytes);
 }
@@ -421,7 +434,8 @@ START_TEST(twice_is_once)
 	churn(1000, true);
 	same_after();
 	bytes = file_bytes();
-	ck_assert_int_eq(trace_compress(path, 1, true, &err), 0);
+	ck_assert_int_eq(
+	    trace_compress(path, &(struct compact_options){ .level = 1, .exact = true }, &err), 0);
 	ck_assert_uint_eq(file_bytes(), bytes);
 }
 END_TEST
@@ -430,11 +444,15 @@ START_TEST(what_is_not_there)
 {
 	struct error err;
 
-	ck_assert_int_eq(trace_compress(path, 1, true, &err), -ENOENT);
+	ck_assert_int_eq(
+	    trace_compress(path, &(struct compact_options){ .level = 1, .exact = true }, &err),
+	    -ENOENT);
 	build_free(&b);
 	build_start(&b, MPROF_MAGIC_COUNTS);
 	save();
-	ck_assert_int_eq(trace_compress(path, 1, true, &err), -EBADMSG);
+	ck_assert_int_eq(
+	    trace_compress(path, &(struct compact_options){ .level = 1, .exact = true }, &err),
+	    -EBADMSG);
 }
 END_TEST
 

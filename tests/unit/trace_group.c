@@ -102,7 +102,11 @@ static uint64_t compress_and_compare(bool exact)
 	t = reopen();
 	before = read_all(t, &n);
 	trace_close(t);
-	ck_assert_msg(!trace_compress(path, COMPACT_LEVEL_DEFAULT, exact, &err), "%s", err.text);
+	ck_assert_msg(!trace_compress(path,
+				      &(struct compact_options){ .level = COMPACT_LEVEL_DEFAULT,
+								 .exact = exact },
+				      &err),
+		      "%s", err.text);
 	t = reopen();
 	after = read_all(t, &m);
 	ck_assert_uint_eq(trace_damage(t)->chunks_bad + trace_damage(t)->chunks_missing +

@@ -8,6 +8,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,8 @@
 #include "../trace/compact.h"
 #include "../util/ranges.h"
 #include "cmd.h"
+#include "progress.h"
+#include "tally.h"
 
 #define LEVEL_MAX 19
 
@@ -28,10 +31,11 @@ struct options {
 	int paths;
 };
 
-enum { EXACT = 256 };
+enum { EXACT = 256, BEST };
 
 static const struct argp_option options[] = {
-	{ "level", 'l', "N", 0, "Of zstd, 1 (fast) to 19 (small) [9]", 0 },
+	{ "level", 'l', "N", 0, "Of zstd, 1 (fast) to 19 (small) [1]", 0 },
+	{ "best", BEST, NULL, 0, "Take more time for a smaller file: --level 9", 0 },
 	{ "exact", EXACT, NULL, 0, "Keep times as they are; otherwise they are right to 1 us", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
@@ -47,6 +51,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--level is a number from 1 to %d, not '%s'", LEVEL_MAX,
 				   arg);
 		o->level = (int)n;
+		return 0;
+	case BEST:
+		o->level = COMPACT_LEVEL_BEST;
 		return 0;
 	case EXACT:
 		o->exact = true;
@@ -84,17 +91,99 @@ static bool is_in_use(const char *path)
 	return busy;
 }
 
-int compress_in_place(const char *path, int level, bool exact)
-{
-	struct error err;
+/* ---- one trace ---- */
 
-	if (is_in_use(path))
-		return cmd_error(STATUS_FILE, "'%s' is being written by a run that still goes on",
-				 path);
-	if (trace_compress(path, level, exact, &err))
-		return cmd_error(STATUS_FILE, "%s", err.text);
-	return STATUS_OK;
+static volatile sig_atomic_t stop;
+
+static void on_signal(int signal)
+{
+	stop = signal;
 }
+
+static const int stopping[] = { SIGINT, SIGTERM, SIGHUP };
+
+#define STOPPING (sizeof(stopping) / sizeof(stopping[0]))
+
+/* What was ignored stays ignored, as under nohup(1). */
+static void watch(struct sigaction *before)
+{
+	stop = 0;
+	for (size_t i = 0; i < STOPPING; i++) {
+		sigaction(stopping[i], NULL, &before[i]);
+		if (before[i].sa_handler == SIG_DFL)
+			sigaction(stopping[i], &(struct sigaction){ .sa_handler = on_signal },
+				  NULL);
+	}
+}
+
+static void unwatch(const struct sigaction *before)
+{
+	for (size_t i = 0; i < STOPPING; i++)
+		sigaction(stopping[i], &before[i], NULL);
+}
+
+struct one {
+	struct tally *tally;
+	struct progress progress;
+};
+
+static void on_events(void *context, const struct event *e, size_t n)
+{
+	struct one *one = context;
+
+	tally_events(one->tally, e, n);
+}
+
+static void on_finished(void *context, const struct trace *t)
+{
+	struct one *one = context;
+
+	tally_finish(one->tally, t);
+}
+
+static void on_progress(void *context, uint64_t done, uint64_t all)
+{
+	struct one *one = context;
+
+	if (all && progress_due(&one->progress))
+		fprintf(stderr, "\rmprof: compressing %.0f MiB, %3.0f %% ", (double)all / (1 << 20),
+			100.0 * (double)done / (double)all);
+}
+
+int compress_in_place(const char *path, int level, bool exact, struct tally *tally,
+		      int *interrupted)
+{
+	struct one one = { .tally = tally };
+	struct compact_options o = {
+		.level = level, .exact = exact, .stop = &stop, .context = &one
+	};
+	struct sigaction before[STOPPING];
+	struct error err;
+	int code;
+
+	if (is_in_use(path)) {
+		cmd_error(0, "'%s' is being written by a run that still goes on", path);
+		return -EBUSY;
+	}
+	if (tally) {
+		memset(tally, 0, sizeof(*tally));
+		o.events = on_events;
+		o.finished = on_finished;
+	}
+	if (progress_begin(&one.progress))
+		o.progress = on_progress;
+	watch(before);
+	code = trace_compress(path, &o, &err);
+	unwatch(before);
+	progress_done(&one.progress);
+	if (interrupted)
+		*interrupted = stop;
+	if (code)
+		cmd_error(0, "%s", err.text);
+	return code;
+}
+
+/* ---- the command ---- */
 
 static double mib(const char *path)
 {
@@ -106,18 +195,21 @@ static double mib(const char *path)
 int cmd_compress(int argc, char **argv)
 {
 	struct options o = { .level = COMPACT_LEVEL_DEFAULT };
-	int i, one, status = STATUS_OK;
+	int i, one, interrupted, status = STATUS_OK;
 	double before;
 
 	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
 		return STATUS_USAGE;
 	for (i = 0; i < o.paths; i++) {
 		before = mib(o.path[i]);
-		one = compress_in_place(o.path[i], o.level, o.exact);
+		one = compress_in_place(o.path[i], o.level, o.exact, NULL, &interrupted);
+		if (one == -EINTR)
+			raise(interrupted); /* the handlers of before are back */
 		if (!one)
 			fprintf(stderr, "mprof: %s: %.2f MiB, was %.2f MiB\n", o.path[i],
 				mib(o.path[i]), before);
-		status = one ? one : status;
+		else
+			status = STATUS_FILE;
 	}
 	return status;
 }

@@ -7,7 +7,14 @@
 
 #include <stdbool.h>
 
-/* STATUS_OK, or STATUS_FILE after a message; the trace is then as it was. */
-int compress_in_place(const char *path, int level, bool exact);
+struct tally;
+
+/*
+ * With a line of progress on a terminal; Ctrl-C stops it.  *tally, if not NULL,
+ * is filled when the trace was not compressed before; *interrupted, if not NULL,
+ * says which signal came.  0, or -errno after a message: the trace is as it was.
+ */
+int compress_in_place(const char *path, int level, bool exact, struct tally *tally,
+		      int *interrupted);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "../trace/compact.h"
 #include "after.h"
@@ -17,18 +17,16 @@
 #include "compress.h"
 #include "tally.h"
 
-#define SLOW_BYTES (128u << 20) /* more than this takes over a second to compress */
-
 struct options {
 	const char *log, *allocator;
 	const char *conf[CONF_KEYS]; /* given here, by enum conf_key; NULL: not */
-	enum record_form form;
+	unsigned form;
 	bool no_samples;
 	char **argv;
 };
 
 /* Options that are keys of MPROF_CONF: KEY_0 + enum conf_key. */
-enum { NO_COMPRESS = 256, EXACT, NO_SAMPLE, ALLOCATOR, FREE_STACKS, KEY_0 };
+enum { NO_COMPRESS = 256, EXACT, BEST, NO_SAMPLE, ALLOCATOR, FREE_STACKS, KEY_0 };
 
 #define TOUCHED_DEFAULT "16384"
 
@@ -49,7 +47,9 @@ static const struct argp_option options[] = {
 	{ "cache-qty", KEY_0 + CONF_CACHE_QTY, "RECORDS", 0,
 	  "Records a thread keeps before they are copied", 0 },
 	{ "exact", EXACT, NULL, 0, "Keep times as they are; else they are right to 1 us", 0 },
-	{ "no-compress", NO_COMPRESS, NULL, 0, "Leave the trace as it was written", 0 },
+	{ "best", BEST, NULL, 0, "Take more time to compress the trace, for a smaller file", 0 },
+	{ "no-compress", NO_COMPRESS, NULL, 0,
+	  "Leave the trace as it was written; 'mprof compress' can follow later", 0 },
 	{ "no-sample", NO_SAMPLE, NULL, 0, "Do not watch memory from outside", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
@@ -73,10 +73,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->conf[CONF_FREE_STACKS] = "1";
 		return 0;
 	case NO_COMPRESS:
-		o->form = RECORD_PLAIN;
+		o->form |= RECORD_PLAIN;
+		return 0;
+	case BEST:
+		o->form |= RECORD_BEST;
 		return 0;
 	case EXACT:
-		o->form = RECORD_EXACT;
+		o->form |= RECORD_EXACT;
 		return 0;
 	case NO_SAMPLE:
 		o->no_samples = true;
@@ -118,51 +121,68 @@ static bool plan_from(struct run_plan *plan, const struct options *o)
 	return !o->allocator || after_allocator(plan, o->allocator);
 }
 
-void record_finish(const struct run_plan *plan, const struct run_result *r, enum record_form form)
+/* False when its events have not been counted. */
+static bool compress(const char *path, unsigned form, struct tally *tally)
 {
+	int level = form & RECORD_BEST ? COMPACT_LEVEL_BEST : COMPACT_LEVEL_DEFAULT;
+	int ret = compress_in_place(path, level, form & RECORD_EXACT, tally, NULL);
+
+	if (ret == -EINTR)
+		cmd_warn("compress it later with: mprof compress %s", path);
+	return !ret;
+}
+
+static uint64_t bytes_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : (uint64_t)st.st_size;
+}
+
+bool record_finish(const struct run_plan *plan, const struct run_result *r, unsigned form,
+		   struct tally *tally)
+{
+	struct error err;
+
 	after_tell(plan, r);
 	if (!r->path)
-		return;
-	if (form == RECORD_PLAIN || r->in_use)
-		return;
-	if (r->bytes > SLOW_BYTES && isatty(STDERR_FILENO))
-		fprintf(stderr, "mprof: compressing %.0f MiB ...\n", (double)r->bytes / (1 << 20));
-	compress_in_place(r->path, COMPACT_LEVEL_DEFAULT, form == RECORD_EXACT);
+		return false;
+	if (form & RECORD_PLAIN || r->in_use || !compress(r->path, form, tally)) {
+		if (tally_read(tally, r->path, &err)) {
+			cmd_warn("%s", err.text);
+			return false;
+		}
+	}
+	tally->bytes = bytes_of(r->path);
+	return true;
 }
 
 /* One line: what is in it, and what to do with it. */
-static void tell(const char *path)
+static void tell(const struct tally *t, const char *path)
 {
-	struct tally t;
-	struct error err;
-
-	if (tally_read(&t, path, &err)) {
-		cmd_warn("%s", err.text);
-		return;
-	}
-	if (t.damaged)
+	if (t->damaged)
 		cmd_warn("the trace is damaged: %" PRIu64 " part%s of it missing or unreadable;"
 			 " the report says more",
-			 t.damaged, t.damaged == 1 ? " is" : "s are");
+			 t->damaged, t->damaged == 1 ? " is" : "s are");
 	fprintf(stderr,
 		"mprof: %" PRIu64 " events of %" PRIu64 " thread%s and %" PRIu64
 		" process%s, %" PRIu64 " lost%s, %.2f MiB; next: mprof report %s\n",
-		t.all, t.threads, t.threads == 1 ? "" : "s", t.processes,
-		t.processes == 1 ? "" : "es", t.lost, t.ended ? " before recording ended" : "",
-		(double)t.bytes / (1 << 20), path);
+		t->all, t->threads, t->threads == 1 ? "" : "s", t->processes,
+		t->processes == 1 ? "" : "es", t->lost, t->ended ? " before recording ended" : "",
+		(double)t->bytes / (1 << 20), path);
 }
 
-static int run(const struct run_plan *plan, enum record_form form)
+static int run(const struct run_plan *plan, unsigned form)
 {
 	struct run_result result;
+	struct tally tally;
 	struct error err;
 	int code = run_program(plan, &result, &err), status;
 
 	if (code)
 		return after_refused(&result, code, &err);
-	record_finish(plan, &result, form);
-	if (result.path)
-		tell(result.path);
+	if (record_finish(plan, &result, form, &tally))
+		tell(&tally, result.path);
 	status = after_status(&result);
 	run_release(&result);
 	return status;

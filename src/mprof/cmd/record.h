@@ -9,13 +9,18 @@
 
 #include "../run/run.h"
 
-enum record_form {
-	RECORD_SMALL, /* compressed; times are right to 1 us */
-	RECORD_EXACT, /* compressed, times as they were */
-	RECORD_PLAIN, /* as it was written */
-};
+struct tally;
 
-/* Tells losses, compresses the trace if wanted and if nobody writes it any more. */
-void record_finish(const struct run_plan *plan, const struct run_result *r, enum record_form form);
+/* 0: compressed, times right to 1 us. */
+#define RECORD_EXACT 1u /* times as they were */
+#define RECORD_BEST  2u /* smaller, for more time */
+#define RECORD_PLAIN 4u /* not compressed */
+
+/*
+ * Tells losses, compresses the trace if wanted and if nobody writes it any more, and
+ * counts what is in it.  False when there is no trace or it cannot be read, after a message.
+ */
+bool record_finish(const struct run_plan *plan, const struct run_result *r, unsigned form,
+		   struct tally *tally);
 
 #endif

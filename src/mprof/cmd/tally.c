@@ -10,8 +10,9 @@
 
 #define BATCH 1024
 
-static void add(struct tally *tally, const struct event *e, size_t n)
+void tally_events(void *context, const struct event *e, size_t n)
 {
+	struct tally *tally = context;
 	size_t i;
 
 	for (i = 0; i < n; i++)
@@ -49,6 +50,17 @@ void tally_losses(struct tally *tally, const struct trace *t)
 	tally->damaged = count_damage(d);
 }
 
+void tally_finish(void *context, const struct trace *t)
+{
+	struct tally *tally = context;
+
+	for (unsigned i = 0; i < MPROF_FN_MAX; i++)
+		tally->all += tally->calls[i];
+	tally_losses(tally, t);
+	tally->processes = trace_header(t)->processes;
+	tally->threads = count_threads(t);
+}
+
 int tally_read(struct tally *tally, const char *path, struct error *err)
 {
 	struct event batch[BATCH];
@@ -60,12 +72,8 @@ int tally_read(struct tally *tally, const char *path, struct error *err)
 	if (code)
 		return code;
 	while ((n = trace_next(t, batch, BATCH)) > 0)
-		add(tally, batch, n);
-	for (n = 0; n < MPROF_FN_MAX; n++)
-		tally->all += tally->calls[n];
-	tally_losses(tally, t);
-	tally->processes = trace_header(t)->processes;
-	tally->threads = count_threads(t);
+		tally_events(tally, batch, n);
+	tally_finish(tally, t);
 	tally->bytes = trace_bytes(t);
 	trace_close(t);
 	return 0;

@@ -19,6 +19,10 @@ struct tally {
 	uint64_t bytes; /* of the file */
 };
 
+/* For who reads the events anyway: each batch of them, with a tally that was zero at first. */
+void tally_events(void *tally, const struct event *e, size_t n);
+/* Then, once, with the trace but for the size of the file. */
+void tally_finish(void *tally, const struct trace *t);
 /* 0, or -errno and *err as trace_open. */
 int tally_read(struct tally *tally, const char *path, struct error *err);
 /* Only lost, ended and damaged, of a trace that has been read to its end. */

@@ -145,17 +145,12 @@ static void compare(const struct counted *counted, const struct run_result *r,
 	}
 }
 
-static int report(const struct counted *counted, const struct run_result *r)
+static int report(const struct counted *counted, const struct run_result *r,
+		  const struct tally *tally)
 {
-	struct tally tally;
-	struct error err;
 	int status;
 
-	if (!r->path)
-		return STATUS_OK;
-	if (tally_read(&tally, r->path, &err))
-		return cmd_error(STATUS_FILE, "%s", err.text);
-	compare(counted, r, &tally);
+	compare(counted, r, tally);
 	status = cmd_call("report", r->path);
 	fflush(stdout);
 	fprintf(stderr, "mprof: the trace is %s; look again with: mprof report %s\n", r->path,
@@ -169,6 +164,7 @@ static int record(const struct counted *counted, char **argv, const char *path, 
 	    counted->counts.all.calls + RECORDS_PER_THREAD * (counted->counts.all_threads + 1);
 	struct run_plan plan = { .with_samples = true };
 	struct run_result result;
+	struct tally tally;
 	struct error err;
 	int status = STATUS_USAGE, code, reported;
 
@@ -178,8 +174,10 @@ static int record(const struct counted *counted, char **argv, const char *path, 
 		code = run_program(&plan, &result, &err);
 		status = code ? after_refused(&result, code, &err) : STATUS_OK;
 		if (!code) {
-			record_finish(&plan, &result, compress ? RECORD_SMALL : RECORD_PLAIN);
-			reported = report(counted, &result);
+			if (record_finish(&plan, &result, compress ? 0 : RECORD_PLAIN, &tally))
+				reported = report(counted, &result, &tally);
+			else
+				reported = result.path ? STATUS_FILE : STATUS_OK;
 			status = after_status(&result);
 			status = status ? status : reported;
 			run_release(&result);

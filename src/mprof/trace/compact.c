@@ -46,6 +46,17 @@ int job_grow(void **buf, size_t *room, size_t bytes)
 	return *buf ? 0 : -ENOMEM;
 }
 
+int job_go_on(const struct job *j)
+{
+	const struct compact_options *o = j->options;
+
+	if (o->stop && *o->stop)
+		return -EINTR;
+	if (o->progress)
+		o->progress(o->context, j->taken, j->from->file_bytes);
+	return 0;
+}
+
 int job_add_to_index(struct job *j, const struct mprof_extent *h)
 {
 	struct mprof_index_entry *e =
@@ -100,7 +111,7 @@ static int pack_extent(struct job *j, const struct extent *x, size_t n)
 
 	if (job_grow((void **)&j->out, &j->out_room, before + 16 * n + 65536))
 		return -ENOMEM;
-	frame = packer_chunk(j->packer, j->words, n, j->level, &packed, j->out + before,
+	frame = packer_chunk(j->packer, j->words, n, j->options->level, &packed, j->out + before,
 			     j->out_room - before - 64);
 	if (!frame)
 		return copy_extent(j, x);
@@ -212,9 +223,12 @@ static int write_all(struct job *j)
 
 	if (!ret)
 		ret = job_add_groups(j);
-	for (size_t i = 0; !ret && i < j->extents.n; i++)
+	for (size_t i = 0; !ret && i < j->extents.n; i++) {
 		if (!j->done[i])
 			ret = take_extent(j, &j->extents.item[i]);
+		if (!ret)
+			ret = job_go_on(j);
+	}
 	index_offset = j->tail;
 	if (!ret)
 		ret = add_index(j);
@@ -250,6 +264,16 @@ static bool is_cut(const struct extent *x)
 	return x->bytes < (whole ? x->head.size - sizeof(x->head) : x->head.used);
 }
 
+static int stopped(int ret, const char *path, struct error *err)
+{
+	if (ret == -EINTR)
+		return fail(err, ret, "the compression of '%s' was interrupted: it stays as it was",
+			    path);
+	if (ret == -ENOMEM)
+		return fail(err, ret, "no memory to compress '%s'", path);
+	return fail(err, ret, "cannot write the compressed '%s': %s", path, strerror(-ret));
+}
+
 static int look_over(struct job *j, const char *path, struct error *err)
 {
 	struct trace_damage before = j->from->damage;
@@ -268,8 +292,14 @@ static int look_over(struct job *j, const char *path, struct error *err)
 	j->group = group_packer_new();
 	j->stacks = stack_packer_new();
 	j->done = calloc(j->extents.n + 1, sizeof(*j->done));
-	if (!j->packer || !j->group || !j->stacks || !j->done || turns_find(&j->turns, j->from))
+	if (!j->packer || !j->group || !j->stacks || !j->done)
 		return fail(err, -ENOMEM, "no memory to compress '%s'", path);
+	ret = turns_find(&j->turns, j->from, j->options);
+	if (ret)
+		return stopped(ret, path, err);
+	if (j->options->finished)
+		j->options->finished(j->options->context, j->from);
+	trace_rewind(j->from);
 	return 0;
 }
 
@@ -281,7 +311,7 @@ static int replace(struct job *j, const char *path, struct error *err)
 		return ret;
 	ret = write_all(j);
 	if (ret)
-		return fail(err, ret, "cannot write the compressed '%s': %s", path, strerror(-ret));
+		return stopped(ret, path, err);
 	if (rename(j->temporary, j->path) < 0)
 		return fail(err, -errno, "cannot replace '%s' by its compressed form: %s", path,
 			    strerror(errno));
@@ -318,12 +348,12 @@ static uint32_t ticks_of(const struct trace *t, uint64_t ns)
 	return ticks < 1u << 29 ? (uint32_t)ticks : 1u << 29;
 }
 
-int trace_compress(const char *path, int level, bool exact, struct error *err)
+int trace_compress(const char *path, const struct compact_options *o, struct error *err)
 {
-	struct job j = { .fd = -1, .level = level };
+	struct job j = { .fd = -1, .options = o };
 	int ret = trace_open(&j.from, path, MPROF_MAGIC_TRACE, err);
 
-	if (!ret && !exact)
+	if (!ret && !o->exact)
 		j.time_error = ticks_of(j.from, COMPACT_ERROR_NS);
 	if (!ret && !(j.from->header.flags & MPROF_FILE_COMPRESSED)) {
 		ret = look_over(&j, path, err);

@@ -3,12 +3,31 @@
 #ifndef MPROF_TRACE_COMPACT_H
 #define MPROF_TRACE_COMPACT_H
 
+#include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "../util/error.h"
 
-#define COMPACT_LEVEL_DEFAULT 9	   /* of zstd */
+#define COMPACT_LEVEL_DEFAULT 1	   /* of zstd */
+#define COMPACT_LEVEL_BEST    9	   /* a tenth smaller for twice the time */
 #define COMPACT_ERROR_NS      1000 /* how wrong times may be made, unless none may */
+
+struct event;
+struct trace;
+
+struct compact_options {
+	int level;  /* of zstd */
+	bool exact; /* keep all times as they are */
+	/* Set by a signal handler: give up soon, with -EINTR.  May be NULL. */
+	const volatile sig_atomic_t *stop;
+	/* These may be NULL; context is for all three. */
+	void *context;
+	void (*events)(void *context, const struct event *e, size_t n); /* each event once */
+	void (*finished)(void *context, const struct trace *t);		/* and with it all damage */
+	void (*progress)(void *context, uint64_t done, uint64_t all);	/* bytes of the trace */
+};
 
 /*
  * Compresses a trace that nobody writes any more, chunk by chunk (FORMAT.md 8):
@@ -17,8 +36,9 @@
  * that is compressed already is left alone, and a counts file refused.  Times are
  * right to COMPACT_ERROR_NS afterwards, or exact; the order of events is as it
  * was.  Bytes that no extent claims are not carried over; damaged chunks are, as they are.
+ * events and finished are not called for one that was compressed before.
  * Returns 0 or -errno with *err.
  */
-int trace_compress(const char *path, int level, bool exact, struct error *err);
+int trace_compress(const char *path, const struct compact_options *o, struct error *err);
 
 #endif

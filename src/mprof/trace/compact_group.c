@@ -77,7 +77,7 @@ static int add_group(struct job *j, const struct chunk *c, size_t n, uint32_t pa
 	if (job_grow((void **)&j->out, &j->out_room, before + 24 * words + 65536))
 		return -ENOMEM;
 	frame = packer_pieces(j->packer, events ? group_piece : stack_piece,
-			      events ? (void *)j->group : j->stacks, j->level, &packed,
+			      events ? (void *)j->group : j->stacks, j->options->level, &packed,
 			      j->out + before, j->out_room - before - 64);
 	if (!frame)
 		return -EINVAL;
@@ -87,6 +87,8 @@ static int add_group(struct job *j, const struct chunk *c, size_t n, uint32_t pa
 	head.kind = MPROF_EXTENT_PACKED;
 	head.used = (uint32_t)(sizeof(packed) + frame);
 	head.check = mprof_checksum(j->out + sizeof(head), head.used);
+	for (size_t i = 0; i < n; i++)
+		j->taken += c[i].bytes;
 	for (size_t i = 0; i < n; i++)
 		j->done[extent_of(j, &c[i]) - j->extents.item] = true;
 	return job_add_extent(j, head, head.used);
@@ -109,6 +111,8 @@ static int group_stream(struct job *j, size_t i, struct group_chunk *to)
 		if (!ret)
 			ret = add_group(j, c, n, PACKING_GROUP, group_words(j->group), 0);
 		turns.first += events;
+		if (!ret)
+			ret = job_go_on(j);
 	}
 	/* Where events cannot be counted, the turns behind them are not known either. */
 	return ret == -EINVAL ? 0 : ret;

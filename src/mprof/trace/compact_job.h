@@ -3,6 +3,7 @@
 #ifndef MPROF_TRACE_COMPACT_JOB_H
 #define MPROF_TRACE_COMPACT_JOB_H
 
+#include "compact.h"
 #include "group.h"
 #include "pack.h"
 #include "reader.h"
@@ -24,10 +25,11 @@ struct job {
 	struct stack_packer *stacks;
 	struct turns turns;
 	uint32_t time_error; /* ticks */
-	int level;
+	const struct compact_options *options;
 	int fd;
 	char *path, *temporary;
-	uint64_t tail; /* where the next extent of the new file goes */
+	uint64_t taken; /* bytes of the old file that are in the new one */
+	uint64_t tail;	/* where the next extent of the new file goes */
 	struct index index;
 	uint64_t *words; /* payload of the extent in work */
 	size_t words_room;
@@ -40,6 +42,9 @@ int job_grow(void **buf, size_t *room, size_t bytes);
 /* Writes out[], whose payload is `used` bytes long, under head as the next extent. */
 int job_add_extent(struct job *j, struct mprof_extent head, size_t used);
 int job_add_to_index(struct job *j, const struct mprof_extent *h);
+
+/* -EINTR when the caller wants it to end; else tells how far it is and returns 0. */
+int job_go_on(const struct job *j);
 
 /* compact_group.c: chunks that follow each other, as one piece each.  0 or -errno. */
 int job_add_groups(struct job *j);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compact.h"
 #include "reader.h"
 
 #define BATCH 256
@@ -28,7 +29,7 @@ static int make_room(struct turns_of *s, uint64_t events)
 	return 0;
 }
 
-int turns_find(struct turns *turns, struct trace *t)
+int turns_find(struct turns *turns, struct trace *t, const struct compact_options *o)
 {
 	struct event event[BATCH];
 	uint32_t stream, last = UINT32_MAX;
@@ -38,19 +39,22 @@ int turns_find(struct turns *turns, struct trace *t)
 	turns->stream = calloc(t->streams + 1, sizeof(*turns->stream));
 	if (!turns->stream)
 		return -ENOMEM;
-	/* With one stream there is nothing to come between. */
-	while (t->streams > 1 && t->heap_n && !ret) {
+	while (t->heap_n && !ret) {
 		size_t n = merge_run(t, event, BATCH, &stream);
 		struct turns_of *s = &turns->stream[stream];
 
-		ret = make_room(s, s->events + n);
+		if (o->events)
+			o->events(o->context, event, n);
+		if (o->stop && *o->stop)
+			ret = -EINTR;
+		else
+			ret = make_room(s, s->events + n);
 		if (n && !ret && stream != last) {
 			s->bit[s->events / 8] |= (uint8_t)(1 << s->events % 8);
 			last = stream;
 		}
 		s->events += n;
 	}
-	trace_rewind(t);
 	return ret;
 }
 

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct compact_options;
 struct trace;
 
 struct turns_of {
@@ -25,8 +26,8 @@ struct turns {
 	size_t n;
 };
 
-/* Walks all events of t, which is at the beginning then.  0 or -ENOMEM. */
-int turns_find(struct turns *turns, struct trace *t);
+/* Walks all events of t, which is at its end then.  0, -ENOMEM or -EINTR. */
+int turns_find(struct turns *turns, struct trace *t, const struct compact_options *o);
 void turns_free(struct turns *turns);
 
 #endif
