@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "pass/leaks.h"
 #include "pass/suppressions.h"
 
 /* ---- names ---- */
@@ -278,6 +279,32 @@ START_TEST(suppressions_that_are_built_in)
 }
 END_TEST
 
+static int64_t farthest(void *context, uint64_t ticks)
+{
+	(void)context;
+	return ticks ? INT64_MAX : INT64_MIN;
+}
+
+/* Times of a damaged trace: as far apart as times can be, and in the wrong order. */
+START_TEST(ages_beyond_all_bounds)
+{
+	static struct profile p;
+	struct profile_group g = { .v = { .live_calls = 2 } };
+	struct leak leak;
+	int i;
+
+	p.walk.input.ns = farthest;
+	for (i = 0; i <= (int)SITE_EPOCHS; i++)
+		p.sites.epoch_ticks[i] = 1;
+	leak_of(&p, &g, &leak);
+	ck_assert_uint_eq(leak.age_ns, UINT64_MAX);
+	g.v.first_ticks = 1;
+	p.sites.epoch_ticks[SITE_EPOCHS] = 0;
+	leak_of(&p, &g, &leak);
+	ck_assert_uint_eq(leak.age_ns, 0);
+}
+END_TEST
+
 Suite *pass_profile_suite(void)
 {
 	Suite *s = suite_create("pass_profile");
@@ -287,6 +314,7 @@ Suite *pass_profile_suite(void)
 	tcase_add_test(c, values_of_a_group);
 	tcase_add_test(c, groups_in_order);
 	tcase_add_test(c, wrappers_are_known);
+	tcase_add_test(c, ages_beyond_all_bounds);
 	tcase_add_test(c, patterns);
 	tcase_add_test(c, files_of_suppressions);
 	tcase_add_test(c, suppressions_of_a_file);

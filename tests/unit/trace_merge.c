@@ -374,6 +374,71 @@ START_TEST(many_threads)
 }
 END_TEST
 
+/* One event of any kind, at `ticks`. */
+static void add_any(unsigned kind, uint64_t ticks)
+{
+	static const uint64_t v[4] = { BASE, 1 << 20, 1 << 20, 0 };
+
+	switch (kind) {
+	case 0:
+		words_alloc(&w, MPROF_TAG_MALLOC, ticks, BASE, 8, 24);
+		break;
+	case 1:
+		words_give(&w, MPROF_TAG_FREE, ticks, BASE);
+		break;
+	case 2:
+		words_long(&w, MPROF_FN_MALLOC, ticks, 0, 0, v);
+		break;
+	default:
+		words_control(&w, MPROF_CONTROL_FORK, ticks, 1);
+	}
+}
+
+/*
+ * A slot says when it was taken, not when its last event was: a thread's last
+ * time is read from the words, whatever they are and whatever follows them.
+ */
+START_TEST(last_time_of_a_slot)
+{
+	const struct trace_thread *thread;
+	struct event e[64];
+	uint64_t ticks = 100;
+	struct trace *t;
+	size_t slot, n;
+	int fd;
+
+	srand((unsigned)_i);
+	build_start(&b, MPROF_MAGIC_TRACE);
+	words_start(&w, ticks);
+	for (int i = 0; i < 1 + rand() % 40; i++) {
+		if (rand() % 4 == 0)
+			words_stack(&w, 0, 0);
+		ticks += (uint64_t)rand() % 9000;
+		add_any((unsigned)rand() % 4, ticks);
+	}
+	/* Words without an event of their own. */
+	if (_i & 1)
+		words_put(&w, mprof_word_time(ticks + 5000));
+	if (_i & 2) { /* what the decoder refuses */
+		words_put(&w, _i & 4 ? 15 | 77 << 4 : 77 << 4);
+		words_alloc(&w, MPROF_TAG_MALLOC, ticks + 9000, BASE, 8, 24);
+	}
+	slot = build_slot(&b, 1, 1, 1, &w, 4096);
+	build_extent_at(&b, slot)->last_ticks = 100;
+	words_free(&w);
+	t = open_build(&fd);
+	n = trace_next(t, e, 64);
+	ck_assert_uint_gt(n, 0);
+	ck_assert_uint_eq(trace_threads(t, &thread), 1);
+	ck_assert_uint_eq(thread->last_ticks, e[n - 1].ticks);
+	ck_assert_uint_eq(thread->last_ticks, ticks);
+	ck_assert_uint_eq(trace_next(t, e, 64), 0);
+	trace_close(t);
+	close(fd);
+	build_free(&b);
+}
+END_TEST
+
 Suite *trace_merge_suite(void)
 {
 	Suite *s = suite_create("trace merge");
@@ -384,6 +449,7 @@ Suite *trace_merge_suite(void)
 	tcase_add_test(tc, thread_keeps_its_order);
 	tcase_add_test(tc, slot_is_the_tail);
 	tcase_add_test(tc, slot_that_was_copied);
+	tcase_add_loop_test(tc, last_time_of_a_slot, 0, 40);
 	tcase_add_test(tc, gap_in_a_thread);
 	tcase_add_test(tc, thread_words);
 	tcase_add_test(tc, fork_is_two_processes);

@@ -22,7 +22,7 @@ static uint64_t most_resident(struct trace *t)
 	size_t i;
 
 	walk_input_from_trace(&in, t);
-	if (!tree_make(&tree, &in, trace_damage(t)->lost)) {
+	if (!tree_make(&tree, &in, 0, trace_damage(t)->lost)) {
 		for (i = 0; i < tree.processes; i++) {
 			if (tree.process[i].peak_rss_bytes > most)
 				most = tree.process[i].peak_rss_bytes;

@@ -47,7 +47,7 @@ void leak_of(const struct profile *p, const struct profile_group *g, struct leak
 		.since_ns = walk_ns(&p->walk, v->first_ticks),
 		.grew_ns = walk_ns(&p->walk, ticks[last_growth(v) + 1]),
 	};
-	leak->age_ns = end > leak->since_ns ? (uint64_t)(end - leak->since_ns) : 0;
+	leak->age_ns = end > leak->since_ns ? (uint64_t)end - (uint64_t)leak->since_ns : 0;
 	if (leak->kind == LEAK_GROWING && ns)
 		leak->bytes_per_s =
 		    (uint64_t)((double)(v->epoch_bytes[LAST] - v->epoch_bytes[HALF]) * 1e9 /

@@ -99,7 +99,7 @@ static int run_walk(struct profile *p, struct trace *t, const struct profile_opt
 	ret = walk_run(&p->walk, err);
 	if (ret)
 		return ret;
-	if (tree_make(&p->tree, &input, trace_damage(t)->lost) < 0)
+	if (tree_make(&p->tree, &input, p->walk.last_ticks, trace_damage(t)->lost) < 0)
 		return fail(err, -ENOMEM, "no memory for the processes of '%s'", p->path);
 	return 0;
 }

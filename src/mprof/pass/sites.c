@@ -547,6 +547,8 @@ static void finish(void *self, struct walk *w)
 	site_seats_release(&k->seats); /* as large as what was made of them */
 	if (s->count)
 		qsort(s->site, s->count, sizeof(*s->site), by_bytes);
+	if (w->last_ticks > s->epoch_ticks[SITE_EPOCHS]) /* a program that still runs */
+		s->epoch_ticks[SITE_EPOCHS] = w->last_ticks;
 	s->peak.ns = s->peak.ticks ? walk_ns(w, s->peak.ticks) : 0;
 	s->rss.ns = s->rss.rss ? walk_ns(w, s->rss.ticks) : 0;
 	s->rss.mapped = k->maps.set.bytes[false];

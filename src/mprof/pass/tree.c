@@ -164,12 +164,21 @@ static void add_samples(struct tree_process *p, const struct walk_input *in)
 
 /* ---- what is missing ---- */
 
+/* Did it call exec and not return from it?  Only the first processes have an entry that says. */
+static bool is_execing(const struct walk_input *in, uint32_t process)
+{
+	return process - 1 < MPROF_PROCESS_TABLE &&
+	       in->header->process[process - 1].state == MPROF_PROCESS_EXECING;
+}
+
 static uint64_t last_sign_of(const struct walk_input *in, uint32_t process)
 {
+	/* Its other threads run on until the kernel has ended them. */
+	bool threads = !is_execing(in, process);
 	uint64_t last = 0;
 	size_t i;
 
-	for (i = 0; i < in->thread_count; i++)
+	for (i = 0; threads && i < in->thread_count; i++)
 		if (in->threads[i].process == process && in->threads[i].last_ticks > last)
 			last = in->threads[i].last_ticks;
 	for (i = 0; i < in->fact_count; i++)
@@ -268,11 +277,12 @@ static int collect_remarks(struct tree *r, const struct walk_input *in)
 	return 0;
 }
 
-static void measure(struct tree *r, const struct walk_input *in)
+static void measure(struct tree *r, const struct walk_input *in, uint64_t seen)
 {
 	size_t i;
 
 	r->start_ticks = in->header->start_ticks;
+	r->end_ticks = seen;
 	for (i = 0; i < in->fact_count; i++)
 		if (in->facts[i].fact->ticks > r->end_ticks)
 			r->end_ticks = in->facts[i].fact->ticks;
@@ -283,7 +293,8 @@ static void measure(struct tree *r, const struct walk_input *in)
 		r->end_ticks = r->start_ticks;
 }
 
-int tree_make(struct tree *r, const struct walk_input *in, const uint64_t lost[MPROF_LOST_REASONS])
+int tree_make(struct tree *r, const struct walk_input *in, uint64_t seen,
+	      const uint64_t lost[MPROF_LOST_REASONS])
 {
 	struct tree_process *p;
 	size_t i;
@@ -304,7 +315,7 @@ int tree_make(struct tree *r, const struct walk_input *in, const uint64_t lost[M
 			add_entry(p, &in->header->process[p->number - 1]);
 		add_samples(p, in);
 	}
-	measure(r, in);
+	measure(r, in, seen);
 	if (find_missing(r, in) < 0)
 		return -ENOMEM;
 	return collect_remarks(r, in);

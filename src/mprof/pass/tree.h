@@ -60,8 +60,12 @@ struct tree {
 	uint64_t start_ticks, end_ticks;
 };
 
-/* 0 or -ENOMEM; release in both cases. */
-int tree_make(struct tree *r, const struct walk_input *in, const uint64_t lost[MPROF_LOST_REASONS]);
+/*
+ * seen: the time of the last event that was read, 0 without any; a program that
+ * still runs goes on after its trace was opened.  0 or -ENOMEM; release in both cases.
+ */
+int tree_make(struct tree *r, const struct walk_input *in, uint64_t seen,
+	      const uint64_t lost[MPROF_LOST_REASONS]);
 void tree_release(struct tree *r);
 
 /* NULL when there is none. */

@@ -208,9 +208,9 @@ struct recorded {
 
 static uint64_t ns_at(const struct recorded *r, uint64_t ticks)
 {
-	int64_t ns = walk_ns(r->walk, ticks) - (int64_t)r->first_ns;
+	const int64_t ns = walk_ns(r->walk, ticks), first = (int64_t)r->first_ns;
 
-	return ns > 0 ? (uint64_t)ns : 0;
+	return ns > first ? (uint64_t)ns - (uint64_t)first : 0;
 }
 
 static struct place_block *new_block(struct recorded *r, uint64_t *index)

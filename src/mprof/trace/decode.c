@@ -251,6 +251,25 @@ decode_rare(struct trace *t, struct stream *s, struct event *e, size_t *words, u
 	return RARE_EVENT;
 }
 
+uint64_t words_last_ticks(const uint64_t *word, size_t n, uint64_t ticks)
+{
+	uint64_t last = 0;
+	size_t i = 0, step;
+
+	for (; i < n; i += step) {
+		unsigned tag = mprof_word_tag(word[i]);
+
+		if (!tag || tag > MPROF_TAG_TOUCHED)
+			break; /* the decoder stops here, too */
+		step = tag == MPROF_TAG_LONG ? MPROF_LONG_WORDS : 1;
+		if (tag == MPROF_TAG_TIME)
+			ticks = word[i] >> 4;
+		else if ((tag <= MPROF_TAG_LONG || tag == MPROF_TAG_CONTROL) && step <= n - i)
+			last = ticks = (ticks + mprof_word_dt(word[i])) & MPROF_TICKS_MASK;
+	}
+	return last;
+}
+
 static bool is_alloc_tag(unsigned tag)
 {
 	return tag - MPROF_TAG_MALLOC <= MPROF_TAG_NEW - MPROF_TAG_MALLOC;

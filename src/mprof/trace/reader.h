@@ -169,6 +169,9 @@ size_t chunk_load(const struct trace *t, const struct chunk *c, struct unpacker 
 size_t stream_decode(struct trace *t, struct stream *s, struct event *events, size_t n,
 		     uint64_t limit, uint64_t *key);
 
+/* The time of the last event in a chunk whose first dt is counted from `ticks`; 0: it has none. */
+uint64_t words_last_ticks(const uint64_t *word, size_t n, uint64_t ticks);
+
 /* merge.c: 0 or -ENOMEM. */
 int merge_start(struct trace *t);
 /* Some events of the stream whose turn it is, maybe none; only while heap_n is not 0. */

@@ -238,6 +238,27 @@ static void fill_streams(struct trace *t)
 	}
 }
 
+/* The header of a slot tells when it was taken, its words when its last event was. */
+static void read_last_ticks(struct trace *t)
+{
+	uint64_t *buf = NULL, last;
+	size_t room = 0, words;
+
+	for (size_t i = 0; i < t->streams; i++) {
+		for (size_t k = t->stream[i].first; k < t->stream[i].last; k++) {
+			const struct chunk *c = &t->chunk[k];
+
+			if (!c->slot)
+				continue;
+			words = chunk_load(t, c, &t->unpacker, &buf, &room);
+			last = words_last_ticks(buf, words, c->first_ticks & MPROF_TICKS_MASK);
+			if (last > t->thread[i].last_ticks)
+				t->thread[i].last_ticks = last;
+		}
+	}
+	free(buf);
+}
+
 int streams_build(struct trace *t, const struct extents *x)
 {
 	size_t n = 0, stacks = 0;
@@ -264,6 +285,7 @@ int streams_build(struct trace *t, const struct extents *x)
 	if (!t->stream || !t->thread || !t->heap)
 		return -ENOMEM;
 	fill_streams(t);
+	read_last_ticks(t);
 	return 0;
 }
 

@@ -122,7 +122,7 @@ struct trace_residency {
 struct trace_thread {
 	uint32_t number, process;
 	uint64_t chunks;
-	uint64_t first_ticks, last_ticks;
+	uint64_t first_ticks, last_ticks; /* as of trace_open, of live slots too */
 };
 
 /* What the file does not say, or says wrongly. */
