@@ -130,12 +130,27 @@ struct mprof_file_header {
 	uint32_t filters; /* seccomp filters of the first process */
 	uint32_t reserved32;
 	uint64_t time_error; /* compressed file: ticks that times of events may be wrong */
-	uint64_t reserved[10];
+	uint64_t chunks;     /* EVENTS and STACKS extents written so far; 0: not known */
+	uint64_t reserved[9];
 	uint64_t free_slots[MPROF_FREE_SLOTS]; /* offset | log2(size), 0: empty */
 	uint8_t pad[MPROF_HEADER_SIZE - 64u * MPROF_PROCESS_TABLE - 240u - 8u * MPROF_FREE_SLOTS];
 	struct mprof_process_entry process[MPROF_PROCESS_TABLE];
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_file_header) == MPROF_HEADER_SIZE, "on-disk layout");
+
+/*
+ * Has somebody cut off a part of this header?  A process has an entry before it takes
+ * its first extent, and no extent begins inside the header.
+ */
+static inline int mprof_header_is_cut(const struct mprof_file_header *h)
+{
+	if (h->tail < h->header_size)
+		return 1;
+	for (uint32_t i = 0; h->processes && i < MPROF_PROCESS_TABLE; i++)
+		if (h->process[i].number)
+			return 0;
+	return h->processes != 0;
+}
 
 enum mprof_extent_kind {
 	MPROF_EXTENT_FREE = 1,	  /* padding, or a slot nobody holds */

@@ -71,8 +71,9 @@ int mp_fd_hold(void)
 		fd = -EIO;
 	else if (!is_ours(fd))
 		fd = reopen();
-	if (fd >= 0 && (sys_fstat(fd, &st) < 0 || st.st_size < (off_t)MPROF_HEADER_SIZE)) {
-		mp_file.broken = MPROF_LOST_FILE + 1; /* truncated by somebody */
+	if (fd >= 0 && (sys_fstat(fd, &st) < 0 || st.st_size < (off_t)MPROF_HEADER_SIZE ||
+			(mp_entry() && !mp_entry()->number))) {
+		mp_file.broken = MPROF_LOST_FILE + 1; /* cut by somebody; it may have grown again */
 		fd = -EIO;
 	}
 	if (fd < 0)

@@ -360,7 +360,7 @@ static int create(struct mp_run *run, const char *magic, struct text *why)
 	char name[4096 + 48];
 	struct text temporary = text_on(name, sizeof(name));
 	struct mprof_file_header *h;
-	int fd, ret;
+	int fd, ret, joined;
 
 	text_string(&temporary, run->path);
 	text_char(&temporary, '.');
@@ -383,12 +383,21 @@ static int create(struct mp_run *run, const char *magic, struct text *why)
 	sys_flock(fd, LOCK_SH | LOCK_NB); /* before anybody can see it */
 	sys_munmap(h, MPROF_HEADER_SIZE);
 	ret = place(name, run, magic, why);
-	if (ret < 0) {
+	if (ret < 0 && ret != -EEXIST) {
 		sys_close(fd);
-		return ret == -EEXIST ? join(run, magic) : ret;
+		return ret;
+	}
+	/*
+	 * By its path, as everybody else: on FUSE a link is another inode to the kernel, whose
+	 * pages and size know nothing of what is written through the first one.
+	 */
+	joined = join(run, magic);
+	if (ret == -EEXIST || joined >= 0) {
+		sys_close(fd);
+		return joined;
 	}
 	ret = adopt(fd);
-	if (ret < 0)
+	if (ret < 0 && joined != -EXDEV && joined != -ESTALE) /* else it is somebody else's now */
 		sys_unlink(run->path);
 	return ret;
 }

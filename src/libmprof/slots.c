@@ -194,15 +194,21 @@ static int chunk_write(const struct mprof_thread *t, size_t used)
 		n = mp_sys(SYS_pwritev, fd, (long)part, 2, (long)offset, 0, 0);
 	while (n == -EINTR);
 	mp_fd_release();
-	return n == (long)bytes ? 0 : n < 0 ? (int)n : -ENOSPC;
+	if (n != (long)bytes)
+		return n < 0 ? (int)n : -ENOSPC;
+	__atomic_fetch_add(&mp_file.header->chunks, 1, __ATOMIC_RELAXED);
+	return 0;
 }
 
 /* Copies and empties the slot; there is one. */
 static int slot_empty(struct mprof_thread *t)
 {
 	size_t used = (size_t)((char *)t->cur - (char *)(t->slot + 1));
-	int ret = mp_file.broken ? -EIO : used ? chunk_write(t, used) : 0;
+	int ret;
 
+	if (t->slot->magic != MPROF_EXTENT_MAGIC) /* zeros: the file was cut and grew again */
+		mp_file.broken = MPROF_LOST_FILE + 1;
+	ret = mp_file.broken ? -EIO : used ? chunk_write(t, used) : 0;
 	if (ret < 0) {
 		mp_stop(mp_file.broken ? MPROF_LOST_FILE : MPROF_LOST_SPACE,
 			mp_file.broken ? "the file was truncated or removed" : "no space left");

@@ -267,6 +267,64 @@ START_TEST(tail_is_not_trusted)
 }
 END_TEST
 
+/* A header that lost its processes, or the very first extent: zeros are no room then. */
+START_TEST(cut_while_it_was_written)
+{
+	struct trace_damage damage;
+	struct event e[64];
+	size_t first, second;
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	first = add_pairs(1, 1, 1000, 5);
+	second = add_pairs(1, 2, 2000, 5);
+	build_header(&b)->processes = 1;
+	build_header(&b)->process[0].number = _i == 0 || _i == 3;
+	build_header(&b)->process[0].lost[MPROF_LOST_FILE] = _i == 3;
+	memset(b.bytes + (_i == 2 ? second : first), 0, (_i == 2 ? b.n : second) - first);
+	ck_assert_uint_eq(walk(&damage, e, 64), 10);
+	ck_assert_uint_eq(damage.header_cut, _i == 1 || _i == 2);
+	ck_assert_uint_eq(damage.bytes_cut, second - first);
+	ck_assert_uint_eq(damage.bytes_empty, 0);
+	build_free(&b);
+}
+END_TEST
+
+/* The header knows how many chunks there were; more of them are not damage. */
+START_TEST(chunks_that_nobody_sees)
+{
+	static const uint64_t said[] = { 0, 1, 2, 5 };
+	struct trace_damage damage;
+	struct event e[64];
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	add_pairs(1, 1, 1000, 5);
+	add_pairs(1, 2, 2000, 5);
+	build_header(&b)->chunks = said[_i];
+	ck_assert_uint_eq(walk(&damage, e, 64), 20);
+	ck_assert_uint_eq(damage.chunks_unseen, said[_i] > 2 ? said[_i] - 2 : 0);
+	build_free(&b);
+}
+END_TEST
+
+/* Nobody writes a zero word into a chunk: it was cut out of a slot before it was copied. */
+START_TEST(zero_word_in_a_chunk)
+{
+	struct trace_damage damage;
+	struct event e[64];
+	struct mprof_extent *x;
+	size_t at;
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	at = add_pairs(1, 1, 1000, 5);
+	x = build_extent_at(&b, at);
+	memset((uint64_t *)(x + 1) + x->used / 16, 0, 8);
+	x->check = mprof_checksum(x + 1, x->used);
+	ck_assert_uint_lt(walk(&damage, e, 64), 10);
+	ck_assert_uint_eq(damage.words_bad, 1);
+	build_free(&b);
+}
+END_TEST
+
 /* Disk blocks may be there ahead of the tail. */
 START_TEST(room_behind_the_tail)
 {
@@ -424,6 +482,9 @@ Suite *trace_damage_suite(void)
 	tcase_add_test(tc, slot_too_great);
 	tcase_add_loop_test(tc, size_is_nothing, 0, 6);
 	tcase_add_loop_test(tc, tail_is_not_trusted, 0, 4);
+	tcase_add_loop_test(tc, cut_while_it_was_written, 0, 4);
+	tcase_add_loop_test(tc, chunks_that_nobody_sees, 0, 4);
+	tcase_add_test(tc, zero_word_in_a_chunk);
 	tcase_add_test(tc, room_behind_the_tail);
 	tcase_add_test(tc, other_run);
 	tcase_add_test(tc, file_grows_while_it_is_read);

@@ -116,14 +116,28 @@ static void tell_notes(const char *notes)
 		cmd_warn("and %u more lines like these", more);
 }
 
+static void tell_cut(const struct run_result *r)
+{
+	const char *rest =
+	    r->file == RUN_CUT ? "what was recorded there is lost" : "what was recorded is lost";
+
+	if (r->bytes < r->bytes_before)
+		cmd_warn("'%s' was truncated during the run, from at least %" PRIu64 " to %" PRIu64
+			 " bytes; %s",
+			 r->wanted, r->bytes_before, r->bytes, rest);
+	else
+		cmd_warn("'%s' was truncated during the run; what was recorded until then is lost",
+			 r->wanted);
+}
+
 static void tell_file(const struct run_plan *plan, const struct run_result *r)
 {
 	if (r->file == RUN_NOTHING && !*r->program.why_not && !r->notes)
 		cmd_warn("nothing was recorded: '%s' did not load libmprof.so, or lost MPROF_RUN"
 			 " from its environment",
 			 plan->argv[0]);
-	if (r->file == RUN_TRUNCATED)
-		cmd_warn("'%s' was truncated during the run; what was recorded is lost", r->wanted);
+	if (r->file == RUN_TRUNCATED || r->file == RUN_CUT)
+		tell_cut(r);
 	if (r->file == RUN_RESTORED)
 		cmd_warn("'%s' was deleted during the run; it is put back", r->wanted);
 	if (r->file == RUN_MOVED)

@@ -359,7 +359,7 @@ static void tell_losses(const struct trace *t)
 	struct tally missing = { .lost = 0 };
 
 	tally_losses(&missing, t);
-	if (missing.damaged || d->bytes_missing || d->bytes_skipped || d->stacks_missing)
+	if (missing.damaged || d->bytes_skipped || d->stacks_missing)
 		cmd_warn("'%s' is damaged: what is unreadable of it is not exported; mprof report"
 			 " says more",
 			 trace_path(t));

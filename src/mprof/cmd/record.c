@@ -147,7 +147,8 @@ bool record_finish(const struct run_plan *plan, const struct run_result *r, unsi
 	after_tell(plan, r);
 	if (!r->path)
 		return false;
-	if (form & RECORD_PLAIN || r->in_use || !compress(r->path, form, tally)) {
+	if (form & RECORD_PLAIN || r->in_use || r->file == RUN_CUT ||
+	    !compress(r->path, form, tally)) {
 		if (tally_read(tally, r->path, &err)) {
 			cmd_warn("%s", err.text);
 			return false;
@@ -161,15 +162,19 @@ bool record_finish(const struct run_plan *plan, const struct run_result *r, unsi
 static void tell(const struct tally *t, const char *path)
 {
 	if (t->damaged)
-		cmd_warn("the trace is damaged: %" PRIu64 " part%s of it missing or unreadable;"
+		cmd_warn("the trace is damaged: %" PRIu64 " part%s of it %s missing or unreadable;"
 			 " the report says more",
-			 t->damaged, t->damaged == 1 ? " is" : "s are");
+			 t->damaged, t->damaged == 1 ? "" : "s", t->damaged == 1 ? "is" : "are");
 	fprintf(stderr,
-		"mprof: %" PRIu64 " events of %" PRIu64 " thread%s and %" PRIu64
-		" process%s, %" PRIu64 " lost%s, %.2f MiB; next: mprof report %s\n",
+		"mprof: %" PRIu64 " events of %" PRIu64 " thread%s and %" PRIu64 " process%s, ",
 		t->all, t->threads, t->threads == 1 ? "" : "s", t->processes,
-		t->processes == 1 ? "" : "es", t->lost, t->ended ? " before recording ended" : "",
-		(double)t->bytes / (1 << 20), path);
+		t->processes == 1 ? "" : "es");
+	if (t->damaged)
+		fprintf(stderr, "others lost with the damaged parts");
+	else
+		fprintf(stderr, "%" PRIu64 " lost%s", t->lost,
+			t->ended ? " before recording ended" : "");
+	fprintf(stderr, ", %.2f MiB; next: mprof report %s\n", (double)t->bytes / (1 << 20), path);
 }
 
 static int run(const struct run_plan *plan, unsigned form)

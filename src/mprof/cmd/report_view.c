@@ -13,7 +13,7 @@
 static bool is_damaged(const struct trace_damage *d)
 {
 	return d->chunks_bad || d->chunks_missing || d->words_bad || d->bytes_missing ||
-	       d->bytes_skipped;
+	       d->bytes_skipped || d->bytes_cut || d->chunks_unseen;
 }
 
 static void tell_losses(struct view_request *r, const struct trace *t)

@@ -336,6 +336,9 @@ static json *damage_json(const struct trace_damage *d)
 	add_n(o, "bytes_missing", d->bytes_missing);
 	add_n(o, "bytes_skipped", d->bytes_skipped);
 	add_n(o, "bytes_empty", d->bytes_empty);
+	add_n(o, "bytes_cut", d->bytes_cut);
+	add_n(o, "header_cut", d->header_cut);
+	add_n(o, "chunks_unseen", d->chunks_unseen);
 	add_n(o, "chunks_bad", d->chunks_bad);
 	add_n(o, "chunks_missing", d->chunks_missing);
 	add_n(o, "words_bad", d->words_bad);

@@ -83,6 +83,9 @@ static void print_damage(const struct trace_damage *d, FILE *out)
 		uint64_t n;
 		const char *words;
 	} row[] = {
+		{ d->header_cut, "header has lost its table of processes: the file was truncated" },
+		{ d->bytes_cut, "bytes are empty: truncated away, or never written" },
+		{ d->chunks_unseen, "parts were written and are not in the file" },
 		{ d->bytes_missing, "bytes are missing at the end of the file" },
 		{ d->bytes_skipped, "bytes between its parts are not readable" },
 		{ d->bytes_empty, "bytes were reserved and never written" },
@@ -100,8 +103,11 @@ static void print_damage(const struct trace_damage *d, FILE *out)
 		any |= row[i].n != 0;
 	if (!any)
 		return;
-	fprintf(out, "  The trace is damaged, first at byte %s:\n",
-		text_count(d->first_bad_offset).s);
+	if (d->first_bad_offset)
+		fprintf(out, "  The trace is damaged, first at byte %s:\n",
+			text_count(d->first_bad_offset).s);
+	else
+		fprintf(out, "  The trace is not complete:\n");
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++)
 		if (row[i].n)
 			fprintf(out, "    %s %s\n", text_count(row[i].n).s, row[i].words);
@@ -151,9 +157,9 @@ static int print_absent(const struct analysis *a, const struct report_options *o
 
 static bool is_damaged(const struct trace_damage *d)
 {
-	return d->bytes_missing || d->bytes_skipped || d->bytes_empty || d->chunks_bad ||
-	       d->chunks_missing || d->words_bad || d->sizes_bad || d->stacks_bad ||
-	       d->stacks_missing;
+	return d->header_cut || d->bytes_cut || d->chunks_unseen || d->bytes_missing ||
+	       d->bytes_skipped || d->bytes_empty || d->chunks_bad || d->chunks_missing ||
+	       d->words_bad || d->sizes_bad || d->stacks_bad || d->stacks_missing;
 }
 
 static bool is_incomplete(const struct analysis *a)

@@ -196,7 +196,7 @@ static void tell_damage(struct feed *f)
 	compile_damage(f->to, lost,
 		       d->chunks_bad + d->chunks_missing + d->words_bad + d->sizes_bad +
 			   (d->bytes_skipped > 0),
-		       d->bytes_missing > 0);
+		       d->bytes_missing > 0 || d->bytes_cut > 0 || d->chunks_unseen > 0);
 }
 
 /* ---- options from the trace ---- */

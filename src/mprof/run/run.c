@@ -319,11 +319,12 @@ static void find_file(struct session *s)
 
 	if (!fstat(s->file.fd, &st))
 		r->bytes = (uint64_t)st.st_size;
+	r->file = append_is_cut(&s->file) ? RUN_CUT : RUN_FILE;
+	r->bytes_before = s->file.most;
 	if (r->bytes < MPROF_HEADER_SIZE) {
 		r->file = RUN_TRUNCATED;
 		return;
 	}
-	r->file = RUN_FILE;
 	r->path = strdup(r->wanted);
 	r->in_use = r->alive || is_in_use(r->wanted);
 	if (!r->in_use)

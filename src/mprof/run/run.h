@@ -30,6 +30,7 @@ enum run_file {
 	RUN_FILE,      /* it is there */
 	RUN_NOTHING,   /* no process made it */
 	RUN_TRUNCATED, /* somebody cut off its header: nothing can be read */
+	RUN_CUT,       /* somebody cut it, and what is left can be read */
 	RUN_RESTORED,  /* somebody deleted it; put back at its path */
 	RUN_MOVED,     /* somebody put something else there; it is at path now */
 	RUN_DISPLACED, /* the same, and it could not be put anywhere: lost */
@@ -48,6 +49,7 @@ struct run_result {
 	bool in_use;	   /* somebody, maybe not counted in alive, still has the file */
 	uint64_t lost[MPROF_LOST_REASONS]; /* by the file's header, all processes together */
 	uint64_t bytes;			   /* size of the file */
+	uint64_t bytes_before;		   /* RUN_TRUNCATED, RUN_CUT: what it had, at least */
 	char *notes; /* lines "<pid> <exe>: reason", what the library could not record */
 };
 

@@ -101,6 +101,7 @@ int append_open(struct append *a, const char *path, const uint8_t run_id[16])
 
 	a->header = NULL;
 	a->path = NULL;
+	a->most = a->cut_to = 0;
 	a->fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (a->fd < 0)
 		return -errno;
@@ -165,6 +166,21 @@ static bool may_write(uint64_t offset, size_t size)
 		offset + size <= limit.rlim_cur);
 }
 
+bool append_is_cut(struct append *a)
+{
+	struct stat st;
+	uint64_t now;
+
+	if (a->most > a->cut_to || fstat(a->fd, &st))
+		return true;
+	now = (uint64_t)st.st_size;
+	a->cut_to = now;
+	if (now >= a->most)
+		a->most = now;
+	/* It may have grown again since. */
+	return now < a->most || mprof_header_is_cut(a->header);
+}
+
 int append_extent(struct append *a, enum mprof_extent_kind kind, uint32_t process,
 		  const void *payload, size_t size)
 {
@@ -174,6 +190,8 @@ int append_extent(struct append *a, enum mprof_extent_kind kind, uint32_t proces
 
 	if (whole > MPROF_EXTENT_MAX)
 		return -EFBIG;
+	if (append_is_cut(a))
+		return -ENODATA;
 	e = calloc(1, whole);
 	if (!e)
 		return -ENOMEM;

@@ -7,7 +7,7 @@
  * The descriptor stays open, so that a file whose path was deleted during the
  * run can be put back.
  *
- * Threads: several may append at once, to one file: only one can be open.
+ * Threads: one at a time, and only one file can be open.
  */
 #ifndef MPROF_APPEND_H
 #define MPROF_APPEND_H
@@ -24,6 +24,8 @@ struct append {
 	int fd;				  /* -1: not open */
 	struct mprof_file_header *header; /* shared and live */
 	char *path;			  /* owned */
+	uint64_t most;			  /* bytes that the file has had */
+	uint64_t cut_to;		  /* what somebody left of them; see append_is_cut */
 };
 
 /*
@@ -51,6 +53,11 @@ int append_fact(struct append *a, uint32_t process, struct mprof_fact *fact,
 /* A copy of a live entry of the table; number 0: unused. */
 struct mprof_process_entry append_process(const struct append *a, size_t i);
 
+/*
+ * Did somebody cut the file since it was opened?  Nothing is appended from then on: that
+ * would only make zeros of what is gone.  most and cut_to say what was lost.
+ */
+bool append_is_cut(struct append *a);
 /* The file at the path is no longer the one that was opened. */
 bool append_is_displaced(const struct append *a);
 /* Copies the open file to a path where nothing is.  0 or -errno, -EEXIST. */

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -274,12 +275,38 @@ static int stopped(int ret, const char *path, struct error *err)
 	return fail(err, ret, "cannot write the compressed '%s': %s", path, strerror(-ret));
 }
 
+/*
+ * Is everything that was written there?  What a compressed file does not have is gone for
+ * good: a view of the file that is behind (a network file system) or one that somebody cut
+ * must not take the place of the trace.
+ */
+static int check_complete(const struct trace_damage *d, const char *path, struct error *err)
+{
+	if (d->chunks_unseen)
+		return fail(err, -EBADMSG,
+			    "'%s' stays as it was written: %" PRIu64
+			    " of its parts cannot be seen (yet)",
+			    path, d->chunks_unseen);
+	if (d->bytes_missing)
+		return fail(err, -EBADMSG,
+			    "'%s' stays as it was written: its last %" PRIu64
+			    " bytes cannot be seen (yet)",
+			    path, d->bytes_missing);
+	if (d->header_cut || d->bytes_cut)
+		return fail(err, -EBADMSG,
+			    "'%s' stays as it was written: it was truncated meanwhile", path);
+	return 0;
+}
+
 static int look_over(struct job *j, const char *path, struct error *err)
 {
 	struct trace_damage before = j->from->damage;
-	int ret = extents_find(j->from, &j->extents);
+	int ret = check_complete(&before, path, err);
 	bool cut = before.sizes_bad;
 
+	if (ret)
+		return ret;
+	ret = extents_find(j->from, &j->extents);
 	j->from->damage = before;
 	if (ret)
 		return fail(err, ret, "no memory to compress '%s'", path);

@@ -240,7 +240,7 @@ decode_rare(struct trace *t, struct stream *s, struct event *e, size_t *words, u
 		return state_word(t, s, word);
 	}
 	if (!*words) {
-		if (word)
+		if (word || !t->chunk[s->next - 1].slot)
 			trace_note_damage(t, &t->damage.words_bad, 1,
 					  chunk_offset(&t->chunk[s->next - 1]));
 		s->pos = s->end;

@@ -208,8 +208,11 @@ static uint64_t resync(struct window *w, uint64_t offset, struct extent *last)
 	found = search(w, offset, t->file_bytes, &g);
 	if (g.junk)
 		trace_note_damage(t, &t->damage.bytes_skipped, g.junk, g.first_junk);
-	if (offset < t->header.tail)
+	if (offset < t->header.tail && g.empty) {
+		if (!t->damage.bytes_empty)
+			t->first_empty = offset;
 		t->damage.bytes_empty += g.empty;
+	}
 	return found;
 }
 

@@ -128,8 +128,10 @@ static int check_header(const struct trace *t, size_t got, const char *want, str
 			    "'%s' has header size %" PRIu32 " at byte 12; %u is right", t->path,
 			    h->header_size, MPROF_HEADER_SIZE);
 	if (got < MPROF_HEADER_SHORT || got < h->header_size)
-		return fail(err, -EBADMSG, "'%s' ends inside its header at byte %zu of %u", t->path,
-			    got, got < MPROF_HEADER_SHORT ? MPROF_HEADER_SIZE : h->header_size);
+		return fail(err, -EBADMSG,
+			    "'%s' ends inside its header at byte %zu of %u: it was truncated",
+			    t->path, got,
+			    got < MPROF_HEADER_SHORT ? MPROF_HEADER_SIZE : h->header_size);
 	if (h->clock > MPROF_CLOCK_CNTVCT || h->clock_shift > 32)
 		return fail(err, -EBADMSG,
 			    "'%s' has clock %" PRIu32 " with shift %" PRIu32
@@ -160,6 +162,37 @@ static void sum_lost(struct trace *t)
 		add_lost(t->damage.lost, t->header.process[i].lost);
 }
 
+/*
+ * Zeros below the tail were taken by somebody who was killed before he wrote; but not
+ * where the header has lost its processes, where the very first extent is missing, or
+ * where a process saw that the file was no longer what it should be.
+ */
+static void find_cuts(struct trace *t, const struct extents *x)
+{
+	const struct mprof_file_header *h = &t->header;
+	uint64_t chunks = 0;
+	bool headless;
+
+	if (h->flags & MPROF_FILE_COMPRESSED)
+		return;
+	headless = t->damage.bytes_empty && !t->damage.lost[MPROF_LOST_SPACE] &&
+		   (!x->n || x->item[0].head.offset > t->header_bytes);
+	if (mprof_header_is_cut(h))
+		trace_note_damage(t, &t->damage.header_cut, 1,
+				  offsetof(struct mprof_file_header, process));
+	if (t->damage.header_cut || headless || t->damage.lost[MPROF_LOST_FILE]) {
+		if (t->damage.bytes_empty)
+			trace_note_damage(t, &t->damage.bytes_cut, t->damage.bytes_empty,
+					  t->first_empty);
+		t->damage.bytes_empty = 0;
+	}
+	for (size_t i = 0; i < x->n; i++)
+		chunks += x->item[i].kind == MPROF_EXTENT_EVENTS ||
+			  x->item[i].kind == MPROF_EXTENT_STACKS;
+	if (chunks < h->chunks)
+		t->damage.chunks_unseen = h->chunks - chunks;
+}
+
 static int take_records(struct trace *t, const struct extents *x)
 {
 	int ret = 0;
@@ -174,6 +207,8 @@ static int read_all(struct trace *t)
 	struct extents x = { 0 };
 	int ret = extents_find(t, &x);
 
+	sum_lost(t);
+	find_cuts(t, &x);
 	if (!ret)
 		ret = take_records(t, &x);
 	if (!ret)
@@ -184,7 +219,6 @@ static int read_all(struct trace *t)
 	if (ret)
 		return ret;
 	clock_calibrate(t);
-	sum_lost(t);
 	t->damage_opened = t->damage;
 	return merge_start(t);
 }

@@ -133,6 +133,9 @@ struct trace_damage {
 	uint64_t words_bad;	 /* undecodable: rest of that chunk skipped */
 	uint64_t bytes_missing;	 /* header.tail lies behind the end of the file */
 	uint64_t bytes_empty;	 /* zeros where an extent should be: taken, never written */
+	uint64_t bytes_cut;	 /* the same in a file that somebody cut while it was written */
+	uint64_t header_cut;	 /* 1: its header, too */
+	uint64_t chunks_unseen;	 /* written, says the header, and not to be found */
 	uint64_t sizes_bad;	 /* extents that reached into another one */
 	uint64_t stacks_bad;	 /* stack records that make no sense */
 	uint64_t stacks_missing; /* STACK words whose number no record defines */
