@@ -8,6 +8,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <mprof/module.h>
 
 static void *object;
@@ -17,6 +18,33 @@ static void put(char **at, char *end, const char *s)
 	while (*s && *at + 1 < end)
 		*(*at)++ = *s++;
 	**at = 0;
+}
+
+/* What to do with an object that must be there before the program starts. */
+static void put_remedy(char **at, char *end, const char *so_path)
+{
+	static const char here;
+	Dl_info us;
+
+	put(at, end, "; set INIT=LD_NEXT and LD_PRELOAD=");
+	put(at, end, dladdr(&here, &us) ? us.dli_fname : "libmprof.so");
+	put(at, end, ":");
+	put(at, end, so_path);
+	put(at, end, " instead");
+}
+
+/*
+ * Does the malloc that was found only look as if it were the object's?  An object
+ * without one may depend on an allocator, but each depends on libc.
+ */
+static int is_of_libc(void *found)
+{
+	const struct link_map *map = object;
+	void *libc = dlsym(RTLD_NEXT, "gnu_get_libc_version");
+	Dl_info its, libcs;
+
+	return found && libc && dladdr(found, &its) && dladdr(libc, &libcs) &&
+	       its.dli_fbase == libcs.dli_fbase && __builtin_strcmp(its.dli_fname, map->l_name);
 }
 
 static int open_object(const struct mprof_config *config, char *why, size_t why_size)
@@ -29,14 +57,15 @@ static int open_object(const struct mprof_config *config, char *why, size_t why_
 		return -EINVAL;
 	}
 	object = dlopen(config->so_path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
-	if (object)
+	if (object && !is_of_libc(dlsym(object, "malloc")))
 		return 0;
-	error = dlerror();
+	error = object ? NULL : dlerror();
 	put(&at, end, "INIT=SO_LOAD: ");
 	put(&at, end, error ? error : config->so_path);
-	put(&at, end, "; use INIT=LD_NEXT with LD_PRELOAD=libmprof.so:");
-	put(&at, end, config->so_path);
-	put(&at, end, " instead");
+	if (object)
+		put(&at, end, " defines no malloc");
+	else if (error && __builtin_strstr(error, "static TLS"))
+		put_remedy(&at, end, config->so_path);
 	return -ENOENT;
 }
 

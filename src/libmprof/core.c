@@ -135,6 +135,8 @@ static int find_allocator(const struct mprof_init_ops *init, struct text *why)
 {
 	Dl_info info;
 
+	if (init->loads && !mp_is_loadable("SO_PATH", mp_config.so_path, why))
+		return -1;
 	if (init->open && init->open(&mp_config, why->at + why->used, why->size - why->used) < 0)
 		return -1;
 	if (mp_resolve(init, &mprof_core.real, why) < 0)

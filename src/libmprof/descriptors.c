@@ -44,7 +44,7 @@ static int is_ours(int fd)
  */
 static int reopen(void)
 {
-	int fd = sys_open(mp_file.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+	int fd = mp_file_existing(mp_file.path);
 
 	if (fd < 0)
 		return fd;

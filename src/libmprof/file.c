@@ -252,6 +252,24 @@ static int same_run(const struct head *h, const char *magic, const struct mp_run
 	       !(h->flags & MPROF_FILE_COMPRESSED);
 }
 
+/*
+ * Opens what stands at path, if it is a regular file: opening a FIFO may wait for
+ * ever, and opening a device may do anything.  -ELOOP: a symbolic link; -ENOTSUP:
+ * not a regular file.
+ */
+int mp_file_existing(const char *path)
+{
+	struct stat st;
+	int ret = sys_stat(path, &st, AT_SYMLINK_NOFOLLOW);
+
+	if (ret < 0)
+		return ret;
+	if (!S_ISREG(st.st_mode))
+		return S_ISLNK(st.st_mode) ? -ELOOP : -ENOTSUP;
+	/* By now it may be another file: that one must not hold us up either. */
+	return sys_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+}
+
 /* A filter that was added since the run began does not know of our system calls. */
 static uint32_t filters_of(int fd)
 {
@@ -268,7 +286,7 @@ static int join(const struct mp_run *run, const char *magic)
 	struct head h;
 	int fd, ret;
 
-	fd = sys_open(run->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+	fd = mp_file_existing(run->path);
 	if (fd < 0)
 		return fd;
 	ret =
@@ -308,18 +326,16 @@ static int is_ours(const struct head *h, long n)
 static int look_at(const char *path, const char *magic, const struct mp_run *run, struct text *why)
 {
 	struct head h;
-	struct stat st;
 	int fd, ret = 0;
 	long n;
 
-	fd = sys_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
-	if (fd < 0 && fd != -ELOOP)
-		return fd;
-	if (fd < 0 || sys_fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		text_string(why, fd < 0 ? "is a symbolic link" : "is not a regular file");
-		sys_close(fd);
+	fd = mp_file_existing(path);
+	if (fd == -ELOOP || fd == -ENOTSUP) {
+		text_string(why, fd == -ELOOP ? "is a symbolic link" : "is not a regular file");
 		return -ENOTSUP;
 	}
+	if (fd < 0)
+		return fd;
 	n = sys_pread(fd, &h, sizeof(h), 0);
 	if (n == sizeof(h) && same_run(&h, magic, run))
 		ret = -EEXIST;

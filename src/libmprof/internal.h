@@ -75,6 +75,11 @@ extern struct mp_known mp_known;
 /* modules.c: names and paths to modules. */
 const struct mprof_init_ops *mp_find_init(const char *name, struct text *why);
 const struct mprof_mode_ops *mp_find_mode(const char *name, struct text *why);
+/*
+ * May the loader open what stands at path?  0, and a sentence in why: a FIFO would hold
+ * up the program, a device may do anything.  What the loader has to search for may be.
+ */
+int mp_is_loadable(const char *key, const char *path, struct text *why);
 /* Fills real from an INIT module; every function comes from malloc's own object. */
 int mp_resolve(const struct mprof_init_ops *init, struct mprof_real *real, struct text *why);
 
@@ -144,6 +149,8 @@ struct mp_file {
 };
 extern struct mp_file mp_file;
 int mp_file_open(const char *magic, const char *path);
+/* Opens a regular file without waiting, whatever stands at path by now.  fd or -errno. */
+int mp_file_existing(const char *path);
 /* Takes `bytes` (multiple of 64) of the file; align 64 or page size.  0: no room. */
 uint64_t mp_extent_take(uint64_t bytes, uint64_t align);
 /* Writes at offset after checking that fd is still our file.  0 or -errno. */

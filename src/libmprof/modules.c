@@ -38,13 +38,30 @@ static int has_slash(const char *s)
 	return 0;
 }
 
-/* A module in a .so of the user's. */
-static const void *load(const char *path, const char *symbol, struct text *why)
+int mp_is_loadable(const char *key, const char *path, struct text *why)
 {
-	void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	const void *ops = so ? dlsym(so, symbol) : NULL;
-	const char *error;
+	struct stat st;
 
+	if (!has_slash(path) || sys_stat(path, &st, 0) < 0 || S_ISREG(st.st_mode))
+		return 1;
+	text_string(why, key);
+	text_string(why, "='");
+	text_string(why, path);
+	text_string(why, "' is not a regular file; expected: a shared object");
+	return 0;
+}
+
+/* A module in a .so of the user's. */
+static const void *load(const char *key, const char *path, const char *symbol, struct text *why)
+{
+	const void *ops;
+	const char *error;
+	void *so;
+
+	if (!mp_is_loadable(key, path, why))
+		return NULL;
+	so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	ops = so ? dlsym(so, symbol) : NULL;
 	if (ops && *(const uint32_t *)ops == MPROF_MODULE_ABI)
 		return ops;
 	text_string(why, "module '");
@@ -75,7 +92,7 @@ const struct mprof_init_ops *mp_find_init(const char *name, struct text *why)
 	size_t i;
 
 	if (has_slash(name))
-		return load(name, "mprof_init", why);
+		return load("INIT", name, "mprof_init", why);
 	for (i = 0; i < COUNT(inits); i++)
 		if (text_same(inits[i]->name, name))
 			return inits[i];
@@ -93,7 +110,7 @@ const struct mprof_mode_ops *mp_find_mode(const char *name, struct text *why)
 	size_t i;
 
 	if (has_slash(name))
-		return load(name, "mprof_mode", why);
+		return load("MODE", name, "mprof_mode", why);
 	for (i = 0; i < COUNT(modes); i++)
 		if (text_same(modes[i]->name, name))
 			return modes[i];

@@ -104,6 +104,11 @@ static inline int sys_fstat(int fd, struct stat *st)
 {
 	return (int)mp_sys(SYS_newfstatat, fd, (long)"", (long)st, AT_EMPTY_PATH, 0, 0);
 }
+/* flags: AT_SYMLINK_NOFOLLOW or 0 */
+static inline int sys_stat(const char *path, struct stat *st, int flags)
+{
+	return (int)mp_sys(SYS_newfstatat, AT_FDCWD, (long)path, (long)st, flags, 0, 0);
+}
 static inline int sys_fallocate(int fd, int mode, uint64_t offset, uint64_t bytes)
 {
 	return (int)mp_sys(SYS_fallocate, fd, mode, (long)offset, (long)bytes, 0, 0);

@@ -117,7 +117,7 @@ static char *newest_in(const char *directory, size_t length, const char *soname)
 	return found;
 }
 
-char *allocator_find(const struct allocator *a)
+char *library_path(const char *name)
 {
 	static const char *const standard[] = { "/usr/local/lib",
 						"/usr/local/lib/" TRIPLET,
@@ -130,19 +130,24 @@ char *allocator_find(const struct allocator *a)
 	char *found = NULL;
 	size_t n;
 
-	if (!*a->soname)
-		return strdup("");
+	if (strchr(name, '/'))
+		return strdup(name);
 	while (path && *path && !found) {
 		n = strcspn(path, ":");
 		if (n)
-			found = newest_in(path, n, a->soname);
+			found = newest_in(path, n, name);
 		path += n + (path[n] == ':');
 	}
 	if (!found)
-		found = ldcache_find("/etc/ld.so.cache", a->soname);
+		found = ldcache_find("/etc/ld.so.cache", name);
 	for (d = standard; *d && !found; d++)
-		found = newest_in(*d, strlen(*d), a->soname);
+		found = newest_in(*d, strlen(*d), name);
 	return found;
+}
+
+char *allocator_find(const struct allocator *a)
+{
+	return *a->soname ? library_path(a->soname) : strdup("");
 }
 
 const char *allocator_name(const char *path)

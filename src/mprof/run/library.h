@@ -19,6 +19,12 @@
  */
 char *library_find(struct error *err);
 
+/*
+ * The file that the dynamic linker would load for a name; where it has to search, the
+ * newest one whose name begins so.  free() it; NULL when there is none.
+ */
+char *library_path(const char *name);
+
 struct allocator {
 	const char *name;    /* what --allocator says */
 	const char *soname;  /* without the version */

@@ -81,8 +81,15 @@ static int make_tunables(struct session *s, struct error *err)
 	const char *before = getenv("GLIBC_TUNABLES");
 	bool more = before && *before;
 	struct elf_facts elf;
+	char *path;
+	int unknown;
 
-	if (!s->plan->allocator || elf_read(s->plan->allocator, &elf) || elf.tls <= OTHERS_MAY_TAKE)
+	if (strcmp(conf_get(&s->plan->conf, CONF_INIT), "SO_LOAD"))
+		return 0;
+	path = library_path(conf_get(&s->plan->conf, CONF_SO_PATH));
+	unknown = !path || elf_read(path, &elf);
+	free(path);
+	if (unknown || elf.tls <= OTHERS_MAY_TAKE)
 		return 0;
 	if (asprintf(&s->variable[4], "GLIBC_TUNABLES=%s%sglibc.rtld.optional_static_tls=%" PRIu64,
 		     more ? before : "", more ? ":" : "",
