@@ -48,7 +48,7 @@ LIB_CFLAGS := $(BASE) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-st
 LIB_LDFLAGS := -shared -Wl,-soname,libmprof.so.0 -Wl,-z,now -Wl,-z,relro -Wl,--no-undefined \
 	-Wl,-Bsymbolic
 
-LIB_SRC := $(sort $(wildcard src/libmprof/*.c) $(filter-out %/skeleton.c,$(wildcard modules/init/*.c modules/mode/*.c)))
+LIB_SRC := $(sort $(filter-out %/archive.c,$(wildcard src/libmprof/*.c)) $(filter-out %/skeleton.c,$(wildcard modules/init/*.c modules/mode/*.c)))
 CLI_SRC := $(sort $(wildcard src/mprof/*.c src/mprof/*/*.c))
 RUNNER_SRC := $(sort $(wildcard src/runner/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
@@ -83,7 +83,10 @@ $(O)/libmprof.so: $(LIB_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LIB_LDFLAGS) $(LDFLAGS) -o $@ $^ -ldl -lpthread
 
-$(O)/libmprof.a: $(LIB_OBJ)
+# Whoever takes malloc from the archive takes what keeps static programs out.
+$(O)/archive/interpose.o: $(O)/src/libmprof/interpose.o $(O)/src/libmprof/archive.o
+	$(Q)mkdir -p $(@D) && $(CC) -r -nostdlib -o $@ $^
+$(O)/libmprof.a: $(O)/archive/interpose.o $(filter-out %/interpose.o,$(LIB_OBJ))
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 

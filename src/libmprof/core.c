@@ -154,9 +154,14 @@ static void find_any_allocator(struct text *why)
 
 	if (init && find_allocator(init, why) == 0)
 		return;
-	refuse(why);
+	if (dlsym(RTLD_NEXT, "malloc"))
+		refuse(why);
 	init = mp_find_init("LD_NEXT", why);
 	find_allocator(init, why);
+	/* libmprof.a in a static program: libc's was left out of it. */
+	if (!mprof_core.real.malloc)
+		mp_give_up("libmprof.a cannot be part of a static program; link the program "
+			   "dynamically or without libmprof.a");
 }
 
 int mp_boot_waiting(void)

@@ -67,6 +67,19 @@ static int open_notes(void)
 	return -EBADF;
 }
 
+void mp_give_up(const char *why)
+{
+	char buffer[256];
+	struct text line = text_on(buffer, sizeof(buffer) - 1);
+
+	text_string(&line, "mprof: ");
+	text_string(&line, why);
+	buffer[line.used++] = '\n';
+	mp_write_quietly(2, buffer, line.used);
+	for (;;)
+		mp_sys(SYS_exit_group, 127, 0, 0, 0, 0, 0);
+}
+
 void mp_note(const char *why)
 {
 	char buffer[1024];
