@@ -38,7 +38,7 @@ Q := @
 say = @printf '  %-7s %s\n' "$(1)" "$(2)"
 endif
 
-CLI_PKGS := json-c libzstd zlib libprotobuf-c sqlite3 libdw libelf libpng libzip
+CLI_PKGS := json-c libzstd zlib libprotobuf-c sqlite3 libdw libelf cairo libzip
 CLI_CFLAGS := $(BASE) -I$(O)/gen $(shell $(PKG_CONFIG) --cflags $(CLI_PKGS)) $(CLI_SAN)
 CLI_LIBS := $(shell $(PKG_CONFIG) --libs $(CLI_PKGS)) -liberty -ldl -lpthread -lm $(CLI_SAN)
 # The library is preloaded into strangers: nothing exported by accident, nothing
@@ -137,18 +137,6 @@ $(O)/gen/movie.js: $(wildcard src/web/*.ts src/web/*.css)
 		--charset=utf8 --loader:.css=text --log-level=warning --outfile=$@
 $(O)/src/mprof/draw/movie_player.o: $(O)/gen/movie.js
 $(O)/src/mprof/draw/movie_player.o: CLI_CFLAGS += -Wa,-I,$(O)/gen
-
-# Letters of pictures are drawn now, so that no font is needed where mprof runs.
-FONTS ?= /usr/share/fonts/truetype/dejavu
-$(O)/genfont: scripts/genfont.c
-	$(call say,HOSTCC,$@)
-	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -O1 $(shell $(PKG_CONFIG) --cflags freetype2) -o $@ $< \
-		$(shell $(PKG_CONFIG) --libs freetype2)
-$(O)/gen/font_data.h: $(O)/genfont Makefile
-	$(call say,FONT,$@)
-	$(Q)mkdir -p $(@D) && $(O)/genfont small 11 $(FONTS)/DejaVuSans.ttf body 13 $(FONTS)/DejaVuSans.ttf \
-		strong 13 $(FONTS)/DejaVuSans-Bold.ttf title 17 $(FONTS)/DejaVuSans-Bold.ttf >$@
-$(O)/src/mprof/draw/font.o: $(O)/gen/font_data.h
 
 units: $(O)/unit
 $(O)/unit: $(UNIT_OBJ) $(CLI_PART)

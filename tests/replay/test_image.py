@@ -193,6 +193,20 @@ def test_hilbert_shows_as_much():
         f"{pages} squares, {at['kept_pages']} pages"]
 
 
+def test_vector_formats(scratch):
+    """An SVG has squares as an image and curves as paths, a PDF has text that can be searched."""
+    log = trace()[0]
+    for name in "x.svg", "x.pdf":
+        ran = image(log, "-o", os.path.join(scratch, name))
+        assert ran.status == 0, ran.err
+    with open(os.path.join(scratch, "x.svg"), encoding="utf-8") as f:
+        svg = f.read()
+    assert svg.count("<image") == 1 and "stroke-width:1.6" in svg, svg[:300]
+    found = subprocess.run(["pdftotext", os.path.join(scratch, "x.pdf"), "-"],
+                           capture_output=True, check=True).stdout.decode()
+    assert "usable bytes" in found and "places" in found, found
+
+
 def test_moments():
     wrong = []
     for at, calls in (("10", 10), ("50%", None), ("end", None), ("0s", 1)):
@@ -234,7 +248,7 @@ def test_bad_use():
             ([log, "--size", "big"], 2, "1200x800"),
             ([log, "--allocator", "nosuch"], 2, "nosuch"),
             ([log, "-o", "-", "--json"], 2, "-o FILE"),
-            ([log, "-o", "x.jpg"], 2, "a picture is .png"),
+            ([log, "-o", "x.jpg"], 2, "ends in .png, .svg or .pdf"),
             ([log, "-o", "d.png/x.apng"], 2, "mprof movie"),
             ([log, "--process", "77"], 3, ""),
             ([playback], 2, "--allocator"),

@@ -17,13 +17,20 @@
 #define HEIGHT 47
 #define FRAMES 9
 
+static uint32_t rgb_of(unsigned colour)
+{
+	const uint8_t *rgb = palette()[colour];
+
+	return (uint32_t)rgb[0] << 16 | (uint32_t)rgb[1] << 8 | rgb[2];
+}
+
 static unsigned drawn(const struct canvas *c)
 {
 	unsigned n = 0;
 	int i;
 
 	for (i = 0; i < c->width * c->height; i++)
-		n += c->pixel[i] != COLOUR_PAPER;
+		n += (c->pixel[i] & 0xffffff) != rgb_of(COLOUR_PAPER);
 	return n;
 }
 
@@ -31,22 +38,20 @@ START_TEST(outside_is_not_drawn)
 {
 	struct canvas c;
 
-	ck_assert_int_eq(canvas_new(&c, WIDTH, HEIGHT), 0);
+	ck_assert_int_eq(canvas_new(&c, CANVAS_PNG, WIDTH, HEIGHT), 0);
 	canvas_fill(&c, -10, -10, 11, 11, COLOUR_PIN);
 	canvas_fill(&c, WIDTH - 1, HEIGHT - 1, 50, 50, COLOUR_PIN);
 	canvas_fill(&c, 100, 100, 5, 5, COLOUR_PIN);
 	canvas_fill(&c, -100, 3, 5, 5, COLOUR_PIN);
-	canvas_dot(&c, -1, 0, COLOUR_PIN);
-	canvas_dot(&c, WIDTH, 0, COLOUR_PIN);
 	ck_assert_uint_eq(drawn(&c), 2);
-	ck_assert_uint_eq(canvas_at(&c, 0, 0), COLOUR_PIN);
-	ck_assert_uint_eq(canvas_at(&c, WIDTH - 1, HEIGHT - 1), COLOUR_PIN);
+	ck_assert_uint_eq(c.pixel[0], rgb_of(COLOUR_PIN));
+	ck_assert_uint_eq(c.pixel[WIDTH * HEIGHT - 1], rgb_of(COLOUR_PIN));
 	canvas_line(&c, -1e4, -50, 1e4, 90, 3, COLOUR_INK);
 	canvas_text(&c, FONT_TITLE, -20, -10, COLOUR_INK, "Mg\xc3\xa9\xe4\xb8\xad\xff\xc3");
 	canvas_text(&c, FONT_BODY, WIDTH - 3, HEIGHT - 3, COLOUR_INK, "Mg");
 	canvas_free(&c);
-	ck_assert_int_eq(canvas_new(&c, 0, 5), -EINVAL);
-	ck_assert_int_eq(canvas_new(&c, 5, CANVAS_MOST + 1), -EINVAL);
+	ck_assert_int_eq(canvas_new(&c, CANVAS_PNG, 0, 5), -EINVAL);
+	ck_assert_int_eq(canvas_new(&c, CANVAS_PNG, 5, CANVAS_MOST + 1), -EINVAL);
 }
 END_TEST
 
@@ -57,16 +62,80 @@ START_TEST(text_fits)
 	int most, end, whole = font_width(FONT_SMALL, text);
 
 	for (most = 0; most < whole + 10; most += 7) {
-		ck_assert_int_eq(canvas_new(&c, whole + 40, 20), 0);
+		ck_assert_int_eq(canvas_new(&c, CANVAS_PNG, whole + 40, 20), 0);
 		end = canvas_text_cut(&c, FONT_SMALL, 0, 0, most, COLOUR_INK, text);
 		ck_assert_int_le(end, most > whole ? whole : most);
 		canvas_free(&c);
 	}
-	ck_assert_int_eq(canvas_new(&c, 200, 30), 0);
+	ck_assert_int_eq(canvas_new(&c, CANVAS_PNG, 200, 30), 0);
 	ck_assert_int_eq(canvas_text(&c, FONT_BODY, 5, 5, COLOUR_INK, "a b"),
 			 5 + font_width(FONT_BODY, "a b"));
 	ck_assert_uint_gt(drawn(&c), 20);
 	canvas_free(&c);
+}
+END_TEST
+
+/* What a format writes of the same drawing; the caller frees it. */
+static char *written(enum canvas_format format, size_t *bytes)
+{
+	struct canvas c;
+	struct error err;
+	char *text = NULL;
+	FILE *out = open_memstream(&text, bytes);
+
+	ck_assert_int_eq(canvas_new(&c, format, WIDTH, HEIGHT), 0);
+	canvas_fill(&c, 5, 5, 10, 10, COLOUR_PIN);
+	canvas_line(&c, 0, 40, 60, 20, 1.5, COLOUR_USABLE);
+	canvas_text(&c, FONT_BODY, 2, 2, COLOUR_INK, "heap \xff");
+	ck_assert_int_eq(canvas_write(&c, out, &err), 0);
+	canvas_free(&c);
+	fclose(out);
+	return text;
+}
+
+START_TEST(three_formats_from_the_same_calls)
+{
+	static const struct {
+		const char *name, *begins;
+	} row[] = {
+		[CANVAS_PNG] = { "a.b/x.PNG", "\x89PNG\r\n" },
+		[CANVAS_SVG] = { "x.svg", "<?xml" },
+		[CANVAS_PDF] = { "x.png.pdf", "%PDF-" },
+	};
+	size_t bytes, i;
+	char *text;
+
+	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		ck_assert_int_eq(canvas_format_of(row[i].name), (int)i);
+		text = written((enum canvas_format)i, &bytes);
+		ck_assert_uint_gt(bytes, 200);
+		ck_assert_int_eq(memcmp(text, row[i].begins, strlen(row[i].begins)), 0);
+		/* The line is a vector, not pixels. */
+		if (i == CANVAS_SVG)
+			ck_assert_ptr_nonnull(strstr(text, "stroke-width:1.5"));
+		free(text);
+	}
+	ck_assert_int_eq(canvas_format_of("x.gif"), -1);
+	ck_assert_int_eq(canvas_format_of("png"), -1);
+}
+END_TEST
+
+START_TEST(a_full_disk_is_said)
+{
+	struct canvas c;
+	struct error err;
+	FILE *full = fopen("/dev/full", "w");
+	unsigned i;
+
+	ck_assert_ptr_nonnull(full);
+	setbuf(full, NULL);
+	for (i = CANVAS_PNG; i <= CANVAS_PDF; i++) {
+		ck_assert_int_eq(canvas_new(&c, i, WIDTH, HEIGHT), 0);
+		ck_assert_int_lt(canvas_write(&c, full, &err), 0);
+		ck_assert_ptr_nonnull(strstr(err.text, "No space left"));
+		canvas_free(&c);
+	}
+	fclose(full);
 }
 END_TEST
 
@@ -103,16 +172,18 @@ static uint32_t get32(const uint8_t *p)
 
 static void show(struct reader *r, const uint8_t *data, size_t bytes)
 {
-	uint8_t raw[(WIDTH + 1) * HEIGHT];
+	uint8_t raw[(3 * WIDTH + 1) * HEIGHT], *from;
 	uLongf length = sizeof(raw);
-	uint32_t y, row = r->area[0] + 1;
+	uint32_t x, y, row = 3 * r->area[0] + 1;
 
 	ck_assert_int_eq(uncompress(raw, &length, data, bytes), Z_OK);
 	ck_assert_uint_eq(length, row * r->area[1]);
 	for (y = 0; y < r->area[1]; y++) {
 		ck_assert_uint_eq(raw[y * row], 0);
-		memcpy(r->shown.pixel + (r->area[3] + y) * WIDTH + r->area[2], raw + y * row + 1,
-		       row - 1);
+		from = raw + y * row + 1;
+		for (x = 0; x < r->area[0]; x++, from += 3)
+			r->shown.pixel[(r->area[3] + y) * WIDTH + r->area[2] + x] =
+			    (uint32_t)from[0] << 16 | (uint32_t)from[1] << 8 | from[2];
 	}
 	r->read++;
 }
@@ -178,13 +249,13 @@ START_TEST(a_movie_is_read_back)
 	unsigned i, n = 0;
 	FILE *out = open_memstream(&text, &bytes);
 
-	ck_assert_int_eq(canvas_new(&c, WIDTH, HEIGHT), 0);
-	ck_assert_int_eq(canvas_new(&r.shown, WIDTH, HEIGHT), 0);
+	ck_assert_int_eq(canvas_new(&c, CANVAS_PNG, WIDTH, HEIGHT), 0);
+	ck_assert_int_eq(canvas_new(&r.shown, CANVAS_PNG, WIDTH, HEIGHT), 0);
 	ck_assert_int_eq(apng_new(&a, out, FRAMES, 40, &err), 0);
 	for (i = 0; i < FRAMES; i++) {
 		draw_frame(&c, i);
-		ck_assert_int_eq(canvas_new(&was[i], WIDTH, HEIGHT), 0);
-		memcpy(was[i].pixel, c.pixel, WIDTH * HEIGHT);
+		ck_assert_int_eq(canvas_new(&was[i], CANVAS_PNG, WIDTH, HEIGHT), 0);
+		memcpy(was[i].pixel, c.pixel, sizeof(*c.pixel) * WIDTH * HEIGHT);
 		ck_assert_int_eq(apng_add(a, &c, &err), 0);
 	}
 	apng_hold(a, 1000);
@@ -198,7 +269,8 @@ START_TEST(a_movie_is_read_back)
 			continue;
 		while (!take_chunk(&r))
 			;
-		ck_assert_int_eq(memcmp(r.shown.pixel, was[i].pixel, WIDTH * HEIGHT), 0);
+		ck_assert_int_eq(
+		    memcmp(r.shown.pixel, was[i].pixel, sizeof(*was[i].pixel) * WIDTH * HEIGHT), 0);
 		ck_assert_uint_eq(r.delay, i == 3 ? 80 : i == FRAMES - 1 ? 1040 : 40);
 		n++;
 	}
@@ -233,6 +305,8 @@ Suite *draw_canvas_suite(void)
 
 	tcase_add_test(c, outside_is_not_drawn);
 	tcase_add_test(c, text_fits);
+	tcase_add_test(c, three_formats_from_the_same_calls);
+	tcase_add_test(c, a_full_disk_is_said);
 	tcase_add_test(c, numbers);
 	tcase_add_test(c, a_movie_is_read_back);
 	tcase_add_test(c, a_movie_needs_a_frame);

@@ -10,7 +10,6 @@
 
 #include "../draw/movie.h"
 #include "../draw/picture.h"
-#include "../draw/png.h"
 #include "../out/export.h"
 #include "../out/replay_html.h"
 #include "../replay/place_run.h"
@@ -126,7 +125,7 @@ static void put_base64(FILE *out, const unsigned char *s, size_t n)
 	}
 }
 
-static int put_canvas(FILE *out, const struct canvas *c, struct error *err)
+static int put_canvas(FILE *out, struct canvas *c, struct error *err)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -135,7 +134,7 @@ static int put_canvas(FILE *out, const struct canvas *c, struct error *err)
 
 	if (!f)
 		return fail(err, -ENOMEM, "no memory for a picture");
-	ret = png_write_canvas(f, c, NULL, err);
+	ret = canvas_write(c, f, err);
 	if (fclose(f) && !ret)
 		ret = fail(err, -ENOMEM, "no memory for a picture");
 	if (!ret) {

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "../draw/picture.h"
-#include "../draw/png.h"
 #include "../out/export.h"
 #include "../util/ranges.h"
 #include "argument.h"
@@ -39,7 +38,7 @@ enum { AT = 256, BY, LAYOUT, SIZE, JSON };
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0,
-	  "Write here, as a .png, - being standard output [LOG's name.png]", 0 },
+	  "Write a .png, .svg or .pdf file, or - for a PNG on standard output [LOG.png]", 0 },
 	{ "at", AT, "WHEN", 0,
 	  "peak, end, a number of calls, a time as 1.5s, or a part of the calls as 50% [peak]", 0 },
 	{ "by", BY, "WHAT", 0,
@@ -95,12 +94,12 @@ static void set_size(struct options *o, const char *arg, struct argp_state *stat
 	o->picture.height = height;
 }
 
-/* A name that says nothing else will do. */
-static bool is_png(const char *path)
+/* By the name of the file; PNG when it has no suffix. */
+static int format_of(const char *path)
 {
-	const char *base = strrchr(path, '/'), *dot = strrchr(base ? base : path, '.');
+	const char *base = strrchr(path, '/');
 
-	return !dot || !strcasecmp(dot, ".png");
+	return strchr(base ? base : path, '.') ? canvas_format_of(path) : CANVAS_PNG;
 }
 
 static void check(const struct options *o, struct argp_state *state)
@@ -112,11 +111,11 @@ static void check(const struct options *o, struct argp_state *state)
 	if (time && o->picture.by != PICTURE_BY_OCCUPANCY)
 		argp_error(state, "--layout time is coloured by occupancy, not by %s",
 			   picture_by_name(o->picture.by));
-	if (o->output && !is_png(o->output))
-		argp_error(
-		    state,
-		    "'%s': a picture is .png by its name; mprof movie writes .apng and videos",
-		    o->output);
+	if (o->output && format_of(o->output) < 0)
+		argp_error(state,
+			   "invalid -o '%s': expected a name that ends in .png, .svg or .pdf; "
+			   "mprof movie writes .html, .apng and videos",
+			   o->output);
 	if (o->output && !strcmp(o->output, "-") && o->json)
 		argp_error(state, "--json goes to standard output: -o FILE for the picture");
 	if (o->output && !strcmp(o->output, "-") && isatty(STDOUT_FILENO))
@@ -327,7 +326,7 @@ static void describe(const struct work *w, char *text, size_t room)
 		 *w->films.note ? "; " : "", w->films.note);
 }
 
-static int write_picture(const struct work *w, const struct picture *p)
+static int write_picture(const struct work *w, struct picture *p)
 {
 	const char *output = w->o->output;
 	char name[4096];
@@ -341,7 +340,7 @@ static int write_picture(const struct work *w, const struct picture *p)
 	}
 	if (export_file_open(&file, strcmp(output, "-") ? output : NULL, &err) < 0)
 		return cmd_error(STATUS_FOUND, "%s", err.text);
-	ret = png_write_canvas(file.out, picture_canvas(p), w->films.title, &err);
+	ret = canvas_write(picture_canvas(p), file.out, &err);
 	if (export_file_done(&file, ret, &err) < 0)
 		return cmd_error(STATUS_FOUND, "%s", err.text);
 	if (strcmp(output, "-"))
@@ -358,6 +357,7 @@ static int draw(struct work *w)
 	int ret;
 
 	describe(w, note, sizeof(note));
+	po.format = w->o->output ? (enum canvas_format)format_of(w->o->output) : CANVAS_PNG;
 	po.title = w->films.title;
 	po.note = note;
 	po.thread = w->films.thread;

@@ -121,7 +121,7 @@ static json *panel_of(const struct picture *p, size_t i, const struct picture_op
 	return a;
 }
 
-int image_json(const struct picture *p, const struct picture_options *o, const size_t *frame,
+int image_json(struct picture *p, const struct picture_options *o, const size_t *frame,
 	       size_t panels)
 {
 	json *root = json_object_new_object(), *a = json_object_new_array();

@@ -6,7 +6,7 @@
 #include "../draw/picture.h"
 
 /* frame[i] of panel i was drawn.  On standard output; returns the exit status. */
-int image_json(const struct picture *p, const struct picture_options *o, const size_t *frame,
+int image_json(struct picture *p, const struct picture_options *o, const size_t *frame,
 	       size_t panels);
 
 #endif

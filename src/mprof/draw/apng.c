@@ -77,15 +77,13 @@ static int put_header(struct apng *a, const struct canvas *c, struct error *err)
 	put32(data, (uint32_t)c->width);
 	put32(data + 4, (uint32_t)c->height);
 	data[8] = 8; /* bits */
-	data[9] = 3; /* palette */
+	data[9] = 2; /* red, green, blue */
 	if (fwrite(magic, sizeof(magic), 1, a->file) != 1)
 		return fail(err, -EIO, "cannot write the movie: %s", strerror(errno));
 	if (chunk(a, "IHDR", data, sizeof(data), err) < 0)
 		return -EIO;
 	a->control = ftell(a->file);
-	if (put_control(a, a->planned, err) < 0)
-		return -EIO;
-	return chunk(a, "PLTE", palette(), COLOUR_END * 3, err);
+	return put_control(a, a->planned, err);
 }
 
 int apng_new(struct apng **out, FILE *file, unsigned frames, unsigned ms, struct error *err)
@@ -114,12 +112,12 @@ void apng_free(struct apng *a)
 /* Space for the first frame, which is the largest. */
 static int make_room(struct apng *a, const struct canvas *c, struct error *err)
 {
-	size_t raw = ((size_t)c->width + 1) * (size_t)c->height;
+	size_t raw = ((size_t)c->width * 3 + 1) * (size_t)c->height;
 
 	a->packed_room = compressBound(raw) + 4;
 	a->raw = malloc(raw);
 	a->packed = malloc(a->packed_room);
-	if (!a->raw || !a->packed || canvas_new(&a->last, c->width, c->height) < 0)
+	if (!a->raw || !a->packed || canvas_new(&a->last, CANVAS_PNG, c->width, c->height) < 0)
 		return fail(err, -ENOMEM, "no memory for a movie of %d by %d", c->width, c->height);
 	a->area = (struct area){ 0, 0, c->width, c->height };
 	return put_header(a, c, err);
@@ -129,14 +127,14 @@ static int make_room(struct apng *a, const struct canvas *c, struct error *err)
 static bool find_changed(const struct canvas *was, const struct canvas *is, struct area *to)
 {
 	int top = 0, bottom = is->height, left = is->width, right = 0, x, y;
-	size_t row = (size_t)is->width;
-	const uint8_t *a, *b;
+	size_t row = (size_t)is->width, bytes = row * sizeof(*is->pixel);
+	const uint32_t *a, *b;
 
-	while (top < bottom && !memcmp(was->pixel + top * row, is->pixel + top * row, row))
+	while (top < bottom && !memcmp(was->pixel + top * row, is->pixel + top * row, bytes))
 		top++;
 	if (top == bottom)
 		return false;
-	while (!memcmp(was->pixel + (bottom - 1) * row, is->pixel + (bottom - 1) * row, row))
+	while (!memcmp(was->pixel + (bottom - 1) * row, is->pixel + (bottom - 1) * row, bytes))
 		bottom--;
 	for (y = top; y < bottom; y++) {
 		a = was->pixel + y * row;
@@ -169,14 +167,15 @@ static int put_frame_control(struct apng *a, struct error *err)
 /* The frame that waits. */
 static int put_frame(struct apng *a, struct error *err)
 {
-	size_t row = (size_t)a->area.width + 1, skip = a->written ? 4 : 0;
+	size_t row = (size_t)a->area.width * 3 + 1, skip = a->written ? 4 : 0;
 	uLongf bytes = a->packed_room - skip;
+	uint8_t *to;
 	int y;
 
 	for (y = 0; y < a->area.height; y++) {
-		a->raw[(size_t)y * row] = 0; /* no filter */
-		memcpy(a->raw + (size_t)y * row + 1,
-		       a->last.pixel + (long)(a->area.y + y) * a->last.width + a->area.x, row - 1);
+		to = a->raw + (size_t)y * row;
+		*to = 0; /* no filter */
+		canvas_rgb(&a->last, a->area.x, a->area.y + y, a->area.width, to + 1);
 	}
 	if (put_frame_control(a, err) < 0)
 		return -EIO;
@@ -204,7 +203,7 @@ int apng_add(struct apng *a, const struct canvas *c, struct error *err)
 	if (a->waiting && put_frame(a, err) < 0)
 		return -EIO;
 	a->area = area;
-	memcpy(a->last.pixel, c->pixel, (size_t)c->width * (size_t)c->height);
+	memcpy(a->last.pixel, c->pixel, (size_t)c->width * (size_t)c->height * sizeof(*c->pixel));
 	a->delay = a->ms;
 	a->waiting = true;
 	return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * apng.h - canvases of equal size as an animated PNG (APNG 1.0, now part of the
- * third edition of the PNG specification).  Chunks are written here because
- * libpng has none of acTL, fcTL and fdAT; zlib compresses.
+ * third edition of the PNG specification).  Chunks are written here because neither
+ * Cairo nor libpng 1.6 knows acTL, fcTL and fdAT; zlib compresses.
  *
  * A frame after the first is the smallest rectangle that changed, drawn over
  * what is there (dispose none, blend source).  Equal frames lengthen the one

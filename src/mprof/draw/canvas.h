@@ -1,57 +1,75 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * canvas.h - a picture in memory, and what can be drawn on it.
+ * canvas.h - what pictures are drawn on, by Cairo.
  *
- * A pixel is a colour of palette.h.  x grows to the right, y downward; what
- * falls outside is not drawn.  Text is UTF-8 of western European letters; others
- * appear as a box.
+ * Rectangles are pixels; text and curves are Cairo's, so that the same calls make a PNG, an SVG
+ * and a PDF.  In the latter two, rectangles become one embedded image (a map of a heap has
+ * hundreds of thousands) with text and curves as vectors above it; a rectangle that is drawn
+ * after a text therefore lies below it there.
+ *
+ * Colours are numbers of palette.h.  x grows to the right, y downward, in pixels; what falls
+ * outside is clipped.  Text is UTF-8; invalid bytes appear as U+FFFD.  The font is DejaVu Sans
+ * where fontconfig knows it, else what fontconfig proposes instead.
+ *
+ * Threads: one at a time.
  */
 #ifndef MPROF_DRAW_CANVAS_H
 #define MPROF_DRAW_CANVAS_H
 
+#include <cairo.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
+#include "../util/error.h"
 #include "palette.h"
 
 #define CANVAS_MOST 16384 /* pixels in a row or a column */
 
+enum canvas_format { CANVAS_PNG, CANVAS_SVG, CANVAS_PDF };
+
 struct canvas {
 	int width, height;
-	uint8_t *pixel; /* width * height, row by row */
+	uint32_t *pixel; /* 0x00RRGGBB, row by row without padding */
+	enum canvas_format format;
+	bool stored;		/* pixels were written since Cairo drew */
+	cairo_surface_t *image; /* of `pixel` */
+	cairo_t *cairo;		/* draws on the image, or for SVG and PDF on a recording */
 };
 
-/* All paper.  0 or -ENOMEM, -EINVAL beyond CANVAS_MOST. */
-int canvas_new(struct canvas *c, int width, int height);
+/* The format that a file's name asks for: .png, .svg, .pdf in any case.  -1: none of them. */
+int canvas_format_of(const char *path);
+
+/* A blank one.  0 or -ENOMEM, -EINVAL beyond CANVAS_MOST. */
+int canvas_new(struct canvas *c, enum canvas_format format, int width, int height);
 void canvas_free(struct canvas *c);
 void canvas_clear(struct canvas *c);
 
 void canvas_fill(struct canvas *c, int x, int y, int width, int height, uint8_t colour);
 /* Its edge, one pixel wide, inside. */
 void canvas_outline(struct canvas *c, int x, int y, int width, int height, uint8_t colour);
-static inline void canvas_dot(struct canvas *c, int x, int y, uint8_t colour)
-{
-	if (x >= 0 && y >= 0 && x < c->width && y < c->height)
-		c->pixel[(long)y * c->width + x] = colour;
-}
-static inline uint8_t canvas_at(const struct canvas *c, int x, int y)
-{
-	return c->pixel[(long)y * c->width + x];
-}
-/* A smooth line; ramp: the first of INK_LEVELS colours that begin with paper. */
 void canvas_line(struct canvas *c, double x0, double y0, double x1, double y1, double width,
-		 uint8_t ramp);
+		 uint8_t colour);
+
+/* What c->cairo draws next has this colour. */
+void canvas_ink(struct canvas *c, uint8_t colour);
 
 enum font { FONT_SMALL, FONT_BODY, FONT_STRONG, FONT_TITLE };
 
 /* y is the top of the line of text.  Returns the x behind it. */
-int canvas_text(struct canvas *c, enum font font, int x, int y, uint8_t ramp, const char *text);
+int canvas_text(struct canvas *c, enum font font, int x, int y, uint8_t colour, const char *text);
 /* As much of it as fits into `most` pixels, then an ellipsis. */
-int canvas_text_cut(struct canvas *c, enum font font, int x, int y, int most, uint8_t ramp,
+int canvas_text_cut(struct canvas *c, enum font font, int x, int y, int most, uint8_t colour,
 		    const char *text);
 /* Ends at x. */
-void canvas_text_right(struct canvas *c, enum font font, int x, int y, uint8_t ramp,
+void canvas_text_right(struct canvas *c, enum font font, int x, int y, uint8_t colour,
 		       const char *text);
 int font_width(enum font font, const char *text);
 int font_height(enum font font);
+
+/* `width` pixels from (x, y) on, all within the canvas, as bytes red, green, blue. */
+void canvas_rgb(const struct canvas *c, int x, int y, int width, uint8_t *to);
+/* Writes the picture in its format.  0 or -errno with err filled. */
+int canvas_write(struct canvas *c, FILE *out, struct error *err);
 
 #endif

@@ -1,150 +1,149 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* font.c - text on a canvas, by glyphs that were drawn when mprof was built (scripts/genfont.c). */
+/* font.c - text on a canvas. */
 #include "canvas.h"
 
-#include <stddef.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
-struct font_glyph {
-	uint32_t code;
-	int8_t left, top; /* from the pen, to the right and up */
-	uint8_t width, rows, advance;
-	uint32_t at; /* in coverage */
-};
+#include "../util/utf8.h"
 
-#include "font_data.h"
+#define FAMILY	 "DejaVu Sans"
+#define ELLIPSIS "\xe2\x80\xa6"
 
 static const struct {
-	const struct font_glyph *glyph;
-	size_t glyphs;
-	const unsigned char *coverage;
-	int ascent, height;
+	cairo_font_weight_t weight;
+	double pixels;
 } fonts[] = {
-#define FONT(name)                                                                             \
-	{                                                                                      \
-		name##_glyph, sizeof(name##_glyph) / sizeof(name##_glyph[0]), name##_coverage, \
-		    name##_ASCENT, name##_HEIGHT                                               \
-	}
-	FONT(small),
-	FONT(body),
-	FONT(strong),
-	FONT(title),
+	[FONT_SMALL] = { CAIRO_FONT_WEIGHT_NORMAL, 11 },
+	[FONT_BODY] = { CAIRO_FONT_WEIGHT_NORMAL, 13 },
+	[FONT_STRONG] = { CAIRO_FONT_WEIGHT_BOLD, 13 },
+	[FONT_TITLE] = { CAIRO_FONT_WEIGHT_BOLD, 16 },
 };
+#define FONTS (sizeof(fonts) / sizeof(fonts[0]))
 
-/* The next code point; what is no UTF-8 is 0xfffd. */
-static uint32_t next_code(const char **text)
+/* Made at first use, kept for good.  Full hints: a label is as wide in an SVG as in a PNG. */
+static cairo_scaled_font_t *scaled(enum font font)
 {
-	const unsigned char *s = (const unsigned char *)*text;
-	unsigned more = *s < 0x80 ? 0 : *s >= 0xf0 ? 3 : *s >= 0xe0 ? 2 : *s >= 0xc0 ? 1 : 4, i;
-	uint32_t code = more ? *s & (0x3fu >> more) : *s;
+	static cairo_scaled_font_t *made[FONTS];
+	cairo_font_options_t *options;
+	cairo_font_face_t *face;
+	cairo_matrix_t size, identity;
 
-	for (i = 1; i <= more; i++)
-		if (more == 4 || (s[i] & 0xc0) != 0x80) {
-			*text += i == 1 ? 1 : i;
-			return 0xfffd;
-		} else {
-			code = code << 6 | (s[i] & 0x3f);
-		}
-	*text += more + 1;
-	return code;
+	if (made[font])
+		return made[font];
+	options = cairo_font_options_create();
+	cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
+	cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_ON);
+	face = cairo_toy_font_face_create(FAMILY, CAIRO_FONT_SLANT_NORMAL, fonts[font].weight);
+	cairo_matrix_init_scale(&size, fonts[font].pixels, fonts[font].pixels);
+	cairo_matrix_init_identity(&identity);
+	made[font] = cairo_scaled_font_create(face, &size, &identity, options);
+	cairo_font_face_destroy(face);
+	cairo_font_options_destroy(options);
+	return made[font];
 }
 
-/* NULL: none. */
-static const struct font_glyph *glyph_of(enum font font, uint32_t code)
+/* Well-formed, as Cairo wants it; the caller frees *made.  Without memory: nothing. */
+static const char *clean(const char *text, char **made)
 {
-	size_t low = 0, high = fonts[font].glyphs, middle;
+	const char *result;
 
-	while (low < high) {
-		middle = low + (high - low) / 2;
-		if (fonts[font].glyph[middle].code < code)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < fonts[font].glyphs && fonts[font].glyph[low].code == code
-		   ? &fonts[font].glyph[low]
-		   : NULL;
+	*made = NULL;
+	result = utf8_clean(text, made);
+	return result ? result : "";
 }
 
-#define BOX_ADVANCE(font) (fonts[font].ascent * 2 / 3)
-
-static int advance_of(enum font font, const struct font_glyph *g)
+static double advance(enum font font, const char *well_formed)
 {
-	return g ? g->advance : BOX_ADVANCE(font);
-}
+	cairo_text_extents_t extents;
 
-static void draw_glyph(struct canvas *c, enum font font, const struct font_glyph *g, int x, int y,
-		       uint8_t ramp)
-{
-	const unsigned char *row = fonts[font].coverage + g->at;
-	unsigned level;
-	int i, k;
-
-	for (k = 0; k < g->rows; k++, row += (g->width + 1) / 2)
-		for (i = 0; i < g->width; i++) {
-			level = row[i / 2] >> (i % 2 * 4) & 15;
-			if (level)
-				canvas_dot(c, x + g->left + i, y - g->top + k,
-					   (uint8_t)(ramp + level));
-		}
-}
-
-static int draw(struct canvas *c, enum font font, int x, int y, uint8_t ramp, const char *text,
-		const char *end)
-{
-	const struct font_glyph *g;
-
-	for (y += fonts[font].ascent; *text && text != end; x += advance_of(font, g)) {
-		g = glyph_of(font, next_code(&text));
-		if (g)
-			draw_glyph(c, font, g, x, y, ramp);
-		else
-			canvas_outline(c, x + 1, y - BOX_ADVANCE(font), BOX_ADVANCE(font) - 2,
-				       BOX_ADVANCE(font), (uint8_t)(ramp + INK_LEVELS - 1));
-	}
-	return x;
-}
-
-int canvas_text(struct canvas *c, enum font font, int x, int y, uint8_t ramp, const char *text)
-{
-	return draw(c, font, x, y, ramp, text, NULL);
-}
-
-int canvas_text_cut(struct canvas *c, enum font font, int x, int y, int most, uint8_t ramp,
-		    const char *text)
-{
-	static const char dots[] = "\xe2\x80\xa6";
-	const char *end = text, *next = text;
-	int width = 0, room = most - font_width(font, dots);
-
-	if (font_width(font, text) <= most)
-		return canvas_text(c, font, x, y, ramp, text);
-	for (;;) {
-		width += advance_of(font, glyph_of(font, next_code(&next)));
-		if (width > room)
-			break;
-		end = next;
-	}
-	if (end != text)
-		x = draw(c, font, x, y, ramp, text, end);
-	return room > 0 ? canvas_text(c, font, x, y, ramp, dots) : x;
-}
-
-void canvas_text_right(struct canvas *c, enum font font, int x, int y, uint8_t ramp,
-		       const char *text)
-{
-	canvas_text(c, font, x - font_width(font, text), y, ramp, text);
+	cairo_scaled_font_text_extents(scaled(font), well_formed, &extents);
+	return extents.x_advance;
 }
 
 int font_width(enum font font, const char *text)
 {
-	int width = 0;
+	char *made;
+	double width = advance(font, clean(text, &made));
 
-	while (*text)
-		width += advance_of(font, glyph_of(font, next_code(&text)));
-	return width;
+	free(made);
+	return (int)ceil(width);
+}
+
+static void extents_of(enum font font, cairo_font_extents_t *extents)
+{
+	cairo_scaled_font_extents(scaled(font), extents);
 }
 
 int font_height(enum font font)
 {
-	return fonts[font].height;
+	cairo_font_extents_t extents;
+
+	extents_of(font, &extents);
+	return (int)ceil(extents.height);
+}
+
+int canvas_text(struct canvas *c, enum font font, int x, int y, uint8_t colour, const char *text)
+{
+	cairo_font_extents_t extents;
+	char *made;
+	const char *well_formed = clean(text, &made);
+	double width = advance(font, well_formed);
+
+	extents_of(font, &extents);
+	canvas_ink(c, colour);
+	cairo_set_scaled_font(c->cairo, scaled(font));
+	cairo_move_to(c->cairo, x, y + extents.ascent);
+	cairo_show_text(c->cairo, well_formed);
+	free(made);
+	return x + (int)ceil(width);
+}
+
+/* The most bytes of it that are no wider than `most`, whole characters. */
+static size_t fitting(enum font font, char *text, int most)
+{
+	size_t end = 0, next;
+	char kept;
+	bool fits = true;
+
+	while (text[end] && fits) {
+		next = end + (size_t)utf8_at((const unsigned char *)text + end);
+		kept = text[next];
+		text[next] = '\0';
+		fits = advance(font, text) <= most;
+		text[next] = kept;
+		if (fits)
+			end = next;
+	}
+	return end;
+}
+
+int canvas_text_cut(struct canvas *c, enum font font, int x, int y, int most, uint8_t colour,
+		    const char *text)
+{
+	int room = most - font_width(font, ELLIPSIS);
+	char *made, *copy;
+	size_t end;
+
+	if (font_width(font, text) <= most)
+		return canvas_text(c, font, x, y, colour, text);
+	if (room <= 0)
+		return x;
+	copy = strdup(clean(text, &made));
+	free(made);
+	if (!copy)
+		return x;
+	end = fitting(font, copy, room);
+	copy[end] = '\0';
+	x = canvas_text(c, font, x, y, colour, copy);
+	free(copy);
+	return canvas_text(c, font, x, y, colour, ELLIPSIS);
+}
+
+void canvas_text_right(struct canvas *c, enum font font, int x, int y, uint8_t colour,
+		       const char *text)
+{
+	canvas_text(c, font, x - font_width(font, text), y, colour, text);
 }

@@ -180,15 +180,12 @@ static int write_apng(struct video *v, FILE *out, double fps, struct error *err)
 /* Sizes of yuv420p are even. */
 static void write_rgb(FILE *to, const struct canvas *c, uint8_t *row)
 {
-	const uint8_t(*rgb)[3] = palette();
-	int width = (c->width + 1) & ~1, height = (c->height + 1) & ~1, x, y;
+	int width = (c->width + 1) & ~1, height = (c->height + 1) & ~1, y;
 
+	memset(row, 0, (size_t)width * 3);
 	for (y = 0; y < height; y++) {
-		for (x = 0; x < width; x++)
-			memcpy(
-			    row + 3 * x,
-			    rgb[x < c->width && y < c->height ? canvas_at(c, x, y) : COLOUR_PAPER],
-			    3);
+		if (y < c->height)
+			canvas_rgb(c, 0, y, c->width, row);
 		fwrite(row, 3, (size_t)width, to);
 	}
 }

@@ -15,10 +15,14 @@ static const struct {
 	unsigned colour;
 	uint32_t rgb;
 } plain[] = {
-	{ COLOUR_PAPER, 0xf4f3ef },    { COLOUR_MAP, 0xdddbd3 },     { COLOUR_MAPPED, 0xaab0b8 },
-	{ COLOUR_RETAINED, 0xffffff }, { COLOUR_PIN, 0xe8001c },     { COLOUR_PIN_FILL, 0xd6009e },
-	{ COLOUR_GAP, 0x8b9096 },      { COLOUR_GRID, 0xdbd9d2 },    { COLOUR_CURSOR, 0x4a5058 },
-	{ COLOUR_OTHER, 0x8d9299 },    { COLOUR_UNKNOWN, 0xc3c5c4 },
+	{ COLOUR_PAPER, 0xf4f3ef },   { COLOUR_MAP, 0xdddbd3 },
+	{ COLOUR_MAPPED, 0xaab0b8 },  { COLOUR_RETAINED, 0xffffff },
+	{ COLOUR_PIN, 0xe8001c },     { COLOUR_PIN_FILL, 0xd6009e },
+	{ COLOUR_GAP, 0x8b9096 },     { COLOUR_GRID, 0xdbd9d2 },
+	{ COLOUR_CURSOR, 0x4a5058 },  { COLOUR_OTHER, 0x8d9299 },
+	{ COLOUR_UNKNOWN, 0xc3c5c4 }, { COLOUR_INK, 0x1f2731 },
+	{ COLOUR_MUTED, 0x656c75 },   { COLOUR_REQUESTED, 0x1f6fb4 },
+	{ COLOUR_USABLE, 0x8a5fb0 },  { COLOUR_RESIDENT, 0xd1600a },
 };
 
 static const struct stop full_stops[] = {
@@ -29,21 +33,11 @@ static const struct stop age_stops[] = {
 	{ 0.00, 0xfbe889 }, { 0.25, 0x9fd08a }, { 0.50, 0x3fa39a },
 	{ 0.75, 0x31688e }, { 1.00, 0x3b1057 },
 };
-static const struct stop ink_stops[] = { { 0, 0xf4f3ef }, { 1, 0x1f2731 } };
-static const struct stop muted_stops[] = { { 0, 0xf4f3ef }, { 1, 0x656c75 } };
-static const struct stop requested_stops[] = { { 0, 0xf4f3ef }, { 1, 0x1f6fb4 } };
-static const struct stop usable_stops[] = { { 0, 0xf4f3ef }, { 1, 0x8a5fb0 } };
-static const struct stop resident_stops[] = { { 0, 0xf4f3ef }, { 1, 0xd1600a } };
 
 static const struct {
 	unsigned colour, levels;
 	const struct stop *stop;
 } ramps[] = {
-	{ COLOUR_INK, INK_LEVELS, ink_stops },
-	{ COLOUR_MUTED, INK_LEVELS, muted_stops },
-	{ COLOUR_REQUESTED, INK_LEVELS, requested_stops },
-	{ COLOUR_USABLE, INK_LEVELS, usable_stops },
-	{ COLOUR_RESIDENT, INK_LEVELS, resident_stops },
 	{ COLOUR_FULL, FULL_LEVELS, full_stops },
 	{ COLOUR_AGE, AGE_LEVELS, age_stops },
 };

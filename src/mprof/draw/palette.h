@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * palette.h - the 256 colours of all pictures, and what they mean.
+ * palette.h - the colours of all pictures, and what they mean.
  *
- * Pixels are numbers of colours, so that pictures and movies are small and all
- * frames of a movie agree.  A ramp is a run of neighbouring numbers.  The ramps
- * grow darker or lighter throughout or pass from blue over yellow to red, and
- * hues differ in lightness as well, so that none depends on telling red from
- * green.
- *
- * Inks and curves are ramps from paper (0) to full (INK_LEVELS - 1): smooth edges
- * on paper, not on other colours.
+ * A ramp is a run of neighbouring numbers.  Ramps grow darker or lighter throughout, or pass
+ * from blue over yellow to red, and hues differ in lightness as well, so that no picture depends
+ * on telling red from green.
  */
 #ifndef MPROF_DRAW_PALETTE_H
 #define MPROF_DRAW_PALETTE_H
 
 #include <stdint.h>
 
-#define INK_LEVELS    16
 #define FULL_LEVELS   48
 #define AGE_LEVELS    32
 #define SIZE_CLASSES  12
@@ -33,16 +27,16 @@ enum colour {
 	COLOUR_GAP,	 /* separators */
 	COLOUR_GRID,
 	COLOUR_CURSOR,
-	COLOUR_OTHER,	/* classes beyond the hues */
-	COLOUR_UNKNOWN, /* not known of this page */
-	COLOUR_INK = 16,
-	COLOUR_MUTED = COLOUR_INK + INK_LEVELS,
-	COLOUR_REQUESTED = COLOUR_MUTED + INK_LEVELS, /* curves: R, U, P */
-	COLOUR_USABLE = COLOUR_REQUESTED + INK_LEVELS,
-	COLOUR_RESIDENT = COLOUR_USABLE + INK_LEVELS,
-	COLOUR_FULL = COLOUR_RESIDENT + INK_LEVELS, /* live fraction, blue to red */
-	COLOUR_AGE = COLOUR_FULL + FULL_LEVELS,	    /* young to old */
-	COLOUR_SIZE = COLOUR_AGE + AGE_LEVELS,	    /* small to large */
+	COLOUR_OTHER,	  /* classes beyond the hues */
+	COLOUR_UNKNOWN,	  /* not known of this page */
+	COLOUR_INK,	  /* text */
+	COLOUR_MUTED,	  /* text of less weight */
+	COLOUR_REQUESTED, /* curves */
+	COLOUR_USABLE,
+	COLOUR_RESIDENT,
+	COLOUR_FULL,				/* live fraction, blue to red */
+	COLOUR_AGE = COLOUR_FULL + FULL_LEVELS, /* young to old */
+	COLOUR_SIZE = COLOUR_AGE + AGE_LEVELS,	/* small to large */
 	COLOUR_HUE = COLOUR_SIZE + SIZE_CLASSES,
 	COLOUR_END = COLOUR_HUE + HUES,
 };

@@ -326,7 +326,7 @@ static int set_up(struct picture *p, const struct picture_panel *panel, const si
 	place_across(p);
 	if (survey(p, frame, err) < 0 || place_down(p, err) < 0 || place_panels(p, err) < 0)
 		return -EINVAL;
-	if (canvas_new(&p->canvas, p->o.width, p->o.height) < 0)
+	if (canvas_new(&p->canvas, p->o.format, p->o.width, p->o.height) < 0)
 		return fail(err, -ENOMEM, "cannot draw a picture of %d by %d", p->o.width,
 			    p->o.height);
 	return 0;
@@ -375,7 +375,7 @@ void picture_free(struct picture *p)
 	free(p);
 }
 
-const struct canvas *picture_canvas(const struct picture *p)
+struct canvas *picture_canvas(struct picture *p)
 {
 	return &p->canvas;
 }

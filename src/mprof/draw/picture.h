@@ -6,7 +6,7 @@
  *
  *	picture_new(&p, &options, panel, n, frame, err);
  *	picture_draw(p, frame, err);		-- as often as there are frames
- *	png_write_canvas(out, picture_canvas(p), title, err);
+ *	canvas_write(picture_canvas(p), out, err);
  *	picture_free(p);
  *
  * Films must have been taken with classes_channels(by), and outlive the picture.
@@ -25,6 +25,7 @@
 #define PICTURE_PIN_FROM 4   /* pixels of a square from which on a pin is an outline */
 
 struct picture_options {
+	enum canvas_format format;
 	enum layout_kind layout;
 	enum picture_by by;	/* LAYOUT_TIME: only occupancy */
 	int width, height;	/* 0: as suits; then the picture is no higher than it need be */
@@ -54,7 +55,8 @@ void picture_free(struct picture *p);
 
 /* Frame frame[i] of panel i; forward is quick.  LAYOUT_TIME draws all, frame may be NULL. */
 int picture_draw(struct picture *p, const size_t *frame, struct error *err);
-const struct canvas *picture_canvas(const struct picture *p);
+/* Of the picture; the caller only reads and writes it out. */
+struct canvas *picture_canvas(struct picture *p);
 
 /* The pixels from left to right that a panel's map will have: LAYOUT_TIME wants so many frames. */
 unsigned picture_columns(const struct picture_options *o, size_t panels);

@@ -16,15 +16,9 @@
 #include <stdio.h>
 
 #include "../util/error.h"
+#include "../util/utf8.h"
 
 typedef struct json_object json;
-
-/* Bytes of the well-formed UTF-8 sequence at s; 0 when there is none. */
-int utf8_at(const unsigned char *s);
-#define UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD, three bytes */
-
-/* s, or, if it is no UTF-8, a clean copy that the caller frees from *made.  NULL: no memory. */
-const char *utf8_clean(const char *s, char **made);
 
 /* A new string, the caller's; NULL without memory. */
 json *json_string(const char *s);

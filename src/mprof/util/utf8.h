@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* utf8.h - telling well-formed UTF-8 from other bytes: names in a trace can be anything. */
+#ifndef MPROF_UTF8_H
+#define MPROF_UTF8_H
+
+/* Bytes of the well-formed sequence at s (RFC 3629: no overlong forms, no surrogates); 0: none. */
+int utf8_at(const unsigned char *s);
+#define UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD, three bytes */
+
+/*
+ * s itself when it is well-formed, else a copy with U+FFFD for each invalid byte, which the
+ * caller frees from *made (NULL when s is returned).  NULL: no memory.
+ */
+const char *utf8_clean(const char *s, char **made);
+
+#endif
