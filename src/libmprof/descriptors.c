@@ -44,7 +44,7 @@ static int is_ours(int fd)
  */
 static int reopen(void)
 {
-	int fd = mp_file_existing(mp_file.path);
+	int fd = mp_file_existing(mp_file.path, O_RDWR);
 
 	if (fd < 0)
 		return fd;

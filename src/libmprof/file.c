@@ -8,15 +8,16 @@
  * What is mapped for storing (header, slots, counts) has its disk blocks
  * reserved first.
  *
- * A file is made under another name and linked into place when its header is
- * complete: whoever sees the path sees a whole header, and of two processes
- * that start a run together one wins and the other joins.
+ * A file is made under another name and linked into place (place.c) when its
+ * header is complete: whoever sees the path sees a whole header, and of two
+ * processes that start a run together one wins and the other joins.
  */
 #include <errno.h>
 #include <sys/file.h>
 #include <sys/statfs.h>
 
 #include "internal.h"
+#include "place.h"
 
 #ifndef FALLOC_FL_KEEP_SIZE
 #define FALLOC_FL_KEEP_SIZE 1
@@ -230,34 +231,12 @@ static int adopt(int fd)
 	return 0;
 }
 
-/* The first bytes of struct mprof_file_header: reading all of it asks much of a small stack. */
-struct head {
-	char magic[MPROF_MAGIC_SIZE];
-	uint32_t version, header_size;
-	uint8_t run_id[16];
-	uint32_t flags;
-};
-MPROF_STATIC_ASSERT(offsetof(struct head, flags) == offsetof(struct mprof_file_header, flags),
-		    "a prefix of the header");
-
-static int has_magic(const struct head *h, const char *magic)
-{
-	return !__builtin_memcmp(h->magic, magic, MPROF_MAGIC_SIZE);
-}
-
-static int same_run(const struct head *h, const char *magic, const struct mp_run *run)
-{
-	return has_magic(h, magic) && h->version == MPROF_FORMAT_VERSION &&
-	       !__builtin_memcmp(h->run_id, run->id, sizeof(run->id)) &&
-	       !(h->flags & MPROF_FILE_COMPRESSED);
-}
-
 /*
  * Opens what stands at path, if it is a regular file: opening a FIFO may wait for
  * ever, and opening a device may do anything.  -ELOOP: a symbolic link; -ENOTSUP:
  * not a regular file.
  */
-int mp_file_existing(const char *path)
+int mp_file_existing(const char *path, int how)
 {
 	struct stat st;
 	int ret = sys_stat(path, &st, AT_SYMLINK_NOFOLLOW);
@@ -267,7 +246,7 @@ int mp_file_existing(const char *path)
 	if (!S_ISREG(st.st_mode))
 		return S_ISLNK(st.st_mode) ? -ELOOP : -ENOTSUP;
 	/* By now it may be another file: that one must not hold us up either. */
-	return sys_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+	return sys_open(path, how | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
 }
 
 /* A filter that was added since the run began does not know of our system calls. */
@@ -279,6 +258,20 @@ static uint32_t filters_of(int fd)
 	return filters;
 }
 
+/* Is this the first process, at whose path the file that mprof found there is still? */
+static int finds_earlier(const struct mp_run *run, const char *magic)
+{
+	struct head h = { .version = 0 };
+	int fd = mp_file_existing(run->path, O_RDONLY);
+	long n;
+
+	if (fd < 0)
+		return 0;
+	n = sys_pread(fd, &h, sizeof(h), 0);
+	sys_close(fd);
+	return n >= MPROF_MAGIC_SIZE && has_magic(&h, magic) && mp_may_make_way(&h, run);
+}
+
 /* -ENOENT: no such file; -EPERM: the process is locked in; -EXDEV: one of another kind; -ESTALE:
  * the run's file is closed. */
 static int join(const struct mp_run *run, const char *magic)
@@ -286,7 +279,7 @@ static int join(const struct mp_run *run, const char *magic)
 	struct head h;
 	int fd, ret;
 
-	fd = mp_file_existing(run->path);
+	fd = mp_file_existing(run->path, O_RDWR);
 	if (fd < 0)
 		return fd;
 	ret =
@@ -312,63 +305,6 @@ static void header_fill(struct mprof_file_header *h, const char *magic, const st
 	h->start_mono_ns = (int64_t)mp_clock_monotonic_ns();
 	h->start_ticks = mprof_ticks();
 	h->tail = MPROF_HEADER_SIZE;
-}
-
-/* The first n bytes of a file are a header of ours? */
-static int is_ours(const struct head *h, long n)
-{
-	return n == sizeof(struct head) &&
-	       (has_magic(h, MPROF_MAGIC_TRACE) || has_magic(h, MPROF_MAGIC_COUNTS)) &&
-	       h->header_size == MPROF_HEADER_SIZE;
-}
-
-/* What stands at path: -EEXIST the same run, -EBUSY a live one, 0 may be replaced. */
-static int look_at(const char *path, const char *magic, const struct mp_run *run, struct text *why)
-{
-	struct head h;
-	int fd, ret = 0;
-	long n;
-
-	fd = mp_file_existing(path);
-	if (fd == -ELOOP || fd == -ENOTSUP) {
-		text_string(why, fd == -ELOOP ? "is a symbolic link" : "is not a regular file");
-		return -ENOTSUP;
-	}
-	if (fd < 0)
-		return fd;
-	n = sys_pread(fd, &h, sizeof(h), 0);
-	if (n == sizeof(h) && same_run(&h, magic, run))
-		ret = -EEXIST;
-	else if (n > 0 && !is_ours(&h, n))
-		ret = -ENOTSUP;
-	else if (sys_flock(fd, LOCK_EX | LOCK_NB) == -EWOULDBLOCK)
-		ret = -EBUSY;
-	if (ret == -ENOTSUP)
-		text_string(why, "exists and is not a file of mprof's");
-	sys_close(fd);
-	return ret;
-}
-
-/* Puts the finished file at run->path, or beside it when another live run has it. */
-static int place(const char *temporary, struct mp_run *run, const char *magic, struct text *why)
-{
-	struct text path = { run->path, text_length(run->path), sizeof(run->path), 0 };
-	int ret = sys_link(temporary, run->path);
-
-	if (ret == -EEXIST) {
-		ret = look_at(run->path, magic, run, why);
-		if (ret == -EBUSY) {
-			text_char(&path, '.');
-			text_number(&path, (uint64_t)sys_getpid());
-			ret = 0;
-		}
-		if (ret == 0)
-			return sys_rename(temporary, run->path, 0);
-	} else if (ret < 0) { /* a file system without hard links */
-		return sys_rename(temporary, run->path, 1);
-	}
-	sys_unlink(temporary);
-	return ret;
 }
 
 static int create(struct mp_run *run, const char *magic, struct text *why)
@@ -398,7 +334,7 @@ static int create(struct mp_run *run, const char *magic, struct text *why)
 	header_fill(h, magic, run);
 	sys_flock(fd, LOCK_SH | LOCK_NB); /* before anybody can see it */
 	sys_munmap(h, MPROF_HEADER_SIZE);
-	ret = place(name, run, magic, why);
+	ret = mp_place(name, run, magic, why);
 	if (ret < 0 && ret != -EEXIST) {
 		sys_close(fd);
 		return ret;
@@ -425,6 +361,8 @@ static int create_or_join(struct mp_run *run, const char *magic, const char *pat
 
 	if (from_env)
 		ret = join(run, magic);
+	if ((ret == -ESTALE || ret == -EACCES || ret == -EXDEV) && finds_earlier(run, magic))
+		ret = -ENOENT; /* as soon as there is something to put there */
 	if (ret == -ESTALE)
 		text_string(why, "the run that this process belongs to has ended");
 	if (ret ==

@@ -151,8 +151,8 @@ struct mp_file {
 };
 extern struct mp_file mp_file;
 int mp_file_open(const char *magic, const char *path);
-/* Opens a regular file without waiting, whatever stands at path by now.  fd or -errno. */
-int mp_file_existing(const char *path);
+/* Opens a regular file (how: O_RDWR) without waiting, whatever stands at path.  fd or -errno. */
+int mp_file_existing(const char *path, int how);
 /* Takes `bytes` (multiple of 64) of the file; align 64 or page size.  0: no room. */
 uint64_t mp_extent_take(uint64_t bytes, uint64_t align);
 /* Writes at offset after checking that fd is still our file.  0 or -errno. */
@@ -170,9 +170,9 @@ int mp_fd_high(int fd);			    /* moves a descriptor out of the program's way */
 
 /* runid.c: which run this process belongs to. */
 struct mp_run {
-	uint32_t is_new; /* not from the environment: to be put there */
-	uint8_t id[16];
-	char path[4096]; /* "" when the run has no file yet */
+	uint32_t is_new;	     /* not from the environment: to be put there */
+	uint8_t id[16], earlier[16]; /* earlier: the run whose file may become PATH.old */
+	char path[4096];	     /* "" when the run has no file yet */
 };
 extern struct mp_run mp_run;
 int mp_run_from_env(struct mp_run *run); /* 1: MPROF_RUN was there and well-formed */

@@ -3,6 +3,10 @@
  * runid.c - which run this process belongs to: MPROF_RUN="<32 hex digits>:<path>",
  * set by `mprof` or by the first process of a run started by hand, so that what
  * that process starts joins its file, wherever it changes directory to.
+ *
+ * "<32 hex digits>-<32 hex digits>:<path>" names a second, earlier run: when its
+ * file is at the path, this is the first process of the run, and that file becomes
+ * PATH.old.  Any other file there is of a later run, and this process came too late.
  */
 #include <unistd.h>
 
@@ -17,22 +21,34 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-int mp_run_from_env(struct mp_run *run)
+/* 32 digits, which may be followed by anything. */
+static int read_id(const char *s, uint8_t id[16])
 {
-	const char *s = text_getenv("MPROF_RUN");
-	struct text path = text_on(run->path, sizeof(run->path));
-	int i;
-
-	for (i = 0; s && i < 32; i++) {
+	for (int i = 0; i < 32; i++) {
 		int d = hex_digit(s[i]);
 
 		if (d < 0)
 			return 0;
-		run->id[i / 2] = (uint8_t)(i & 1 ? run->id[i / 2] | d : d << 4);
+		id[i / 2] = (uint8_t)(i & 1 ? id[i / 2] | d : d << 4);
 	}
-	if (!s || s[32] != ':' || s[33] != '/')
+	return 1;
+}
+
+int mp_run_from_env(struct mp_run *run)
+{
+	const char *s = text_getenv("MPROF_RUN");
+	struct text path = text_on(run->path, sizeof(run->path));
+
+	if (!s || !read_id(s, run->id))
 		return 0;
-	text_string(&path, s + 33);
+	s += 32;
+	__builtin_memset(run->earlier, 0, sizeof(run->earlier));
+	if (*s == '-' && !read_id(++s, run->earlier))
+		return 0;
+	s += *s == ':' ? 0 : 32;
+	if (s[0] != ':' || s[1] != '/')
+		return 0;
+	text_string(&path, s + 1);
 	return !path.full;
 }
 
@@ -42,6 +58,7 @@ void mp_run_random(struct mp_run *run)
 
 	if (sys_getrandom(run->id, sizeof(run->id)) != sizeof(run->id))
 		__builtin_memcpy(run->id, seed, sizeof(seed));
+	__builtin_memset(run->earlier, 0, sizeof(run->earlier));
 	run->path[0] = 0;
 	run->is_new = 1;
 }

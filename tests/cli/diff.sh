@@ -204,7 +204,7 @@ test_check_files() {
 	expect_same rows "$(grep -c '^| :' note.md)" 8
 	expect_text note.md ': 5 of 8 checks failed'
 	expect_text note.md '* `+4.0 KiB  lost (sheet.c:'
-	held --max-peak 1M --junit /nowhere/x.xml
+	held --max-peak 1M --junit /dev/null/x.xml
 	expect_status 1
 	expect_one_line_error
 }

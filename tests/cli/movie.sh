@@ -83,10 +83,10 @@ test_movie_refuses() {
 test_movie_that_cannot_be_written() {
 	local file
 	record_here
-	for file in none/x.html none/x.apng none/x.y4m; do
+	for file in run.log/x.html run.log/x.apng run.log/x.y4m; do
 		run "$mprof" movie run.log --frames 5 -o $file
 		expect_status 1
-		expect_text err "none/"
+		expect_text err "run.log/"
 	done
 	mkdir full.apng
 	run "$mprof" movie run.log --frames 5 -o full.apng

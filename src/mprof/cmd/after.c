@@ -51,12 +51,20 @@ static bool refuse(const struct error *err)
 	return false;
 }
 
+/* Before the program says anything. */
+void after_starting(const struct program *program)
+{
+	if (*program->why_not)
+		cmd_warn("%s; it runs unrecorded", program->why_not);
+}
+
 bool after_plan(struct run_plan *plan, char **argv, const char *mode, enum conf_key key,
 		const char *path)
 {
 	struct error err;
 
 	plan->argv = argv;
+	plan->starting = after_starting;
 	if (conf_parse(&plan->conf, getenv("MPROF_CONF"), &err))
 		return refuse(&err);
 	if (mode && conf_set(&plan->conf, CONF_MODE, mode, &err))
@@ -124,14 +132,34 @@ static void tell_cut(const struct run_result *r)
 	if (r->bytes < r->bytes_before)
 		cmd_warn("'%s' was truncated during the run, from at least %" PRIu64 " to %" PRIu64
 			 " bytes; %s",
-			 r->wanted, r->bytes_before, r->bytes, rest);
+			 r->target.path, r->bytes_before, r->bytes, rest);
 	else
 		cmd_warn("'%s' was truncated during the run; what was recorded until then is lost",
-			 r->wanted);
+			 r->target.path);
+}
+
+/* One line for whoever finds another file at the path than before, or the same. */
+static void tell_earlier(const struct run_result *r)
+{
+	char *old = target_old(&r->target);
+
+	if (r->earlier == TARGET_KEPT && old)
+		fprintf(stderr, "mprof: what '%s' was before is kept as '%s'\n",
+			cmd_path(r->target.path), cmd_path(old));
+	if (r->earlier == TARGET_UNTOUCHED)
+		fprintf(stderr, "mprof: nothing was recorded; '%s' is as it was before\n",
+			cmd_path(r->target.path));
+	if (r->earlier == TARGET_PUT_BACK)
+		fprintf(stderr, "mprof: no call was recorded; '%s' is again what it was before\n",
+			cmd_path(r->target.path));
+	free(old);
 }
 
 static void tell_file(const struct run_plan *plan, const struct run_result *r)
 {
+	if (r->file == RUN_NOTHING && *r->program.why_not && r->earlier == TARGET_NONE)
+		fprintf(stderr, "mprof: nothing was recorded, and '%s' was not made\n",
+			cmd_path(r->target.path));
 	if (r->file == RUN_NOTHING && !*r->program.why_not && !r->notes)
 		cmd_warn("nothing was recorded: '%s' did not load libmprof.so, or lost MPROF_RUN"
 			 " from its environment",
@@ -139,14 +167,14 @@ static void tell_file(const struct run_plan *plan, const struct run_result *r)
 	if (r->file == RUN_TRUNCATED || r->file == RUN_CUT)
 		tell_cut(r);
 	if (r->file == RUN_RESTORED)
-		cmd_warn("'%s' was deleted during the run; it is put back", r->wanted);
+		cmd_warn("'%s' was deleted during the run; it is put back", r->target.path);
 	if (r->file == RUN_MOVED)
 		cmd_warn("'%s' was replaced during the run; what was recorded until then is in"
 			 " '%s'",
-			 r->wanted, r->path);
+			 r->target.path, r->path);
 	if (r->file == RUN_DISPLACED)
 		cmd_warn("'%s' was replaced during the run; what was recorded until then is lost",
-			 r->wanted);
+			 r->target.path);
 	if (r->alive)
 		cmd_warn("%" PRIu32 " recorded process%s of this run still run%s, into the same"
 			 " file",
@@ -154,14 +182,13 @@ static void tell_file(const struct run_plan *plan, const struct run_result *r)
 	else if (r->in_use)
 		cmd_warn("a process of this run still runs; what it does from now on goes into"
 			 " the same file");
+	tell_earlier(r);
 }
 
 void after_tell(const struct run_plan *plan, const struct run_result *r)
 {
 	unsigned i;
 
-	if (*r->program.why_not)
-		cmd_warn("%s; it ran unrecorded", r->program.why_not);
 	tell_notes(r->notes);
 	for (i = 0; i < MPROF_LOST_REASONS; i++)
 		after_loss(i, r->lost[i]);
@@ -172,6 +199,8 @@ bool after_interrupted(const struct run_result *r)
 {
 	int status = r->end.status;
 
+	if (r->end.interrupted && status)
+		return true; /* it noticed, and ended in its own way, as make does */
 	return r->end.handed_on ||
 	       (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGQUIT));
 }

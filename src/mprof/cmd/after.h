@@ -21,6 +21,9 @@ bool after_plan(struct run_plan *plan, char **argv, const char *mode, enum conf_
 bool after_allocator(struct run_plan *plan, const char *name);
 void after_release(struct run_plan *plan);
 
+/* What after_plan makes a run say when the program starts: that it cannot be recorded. */
+void after_starting(const struct program *program);
+
 /* Prints why run_program refused; returns the exit status, 126 and 127 as env(1). */
 int after_refused(const struct run_result *r, int code, const struct error *err);
 

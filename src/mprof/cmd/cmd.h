@@ -56,6 +56,9 @@ int cmd_error(int status, const char *format, ...) __attribute__((format(printf,
 /* One line "mprof: warning: ..." on stderr. */
 void cmd_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* An absolute path as it can be typed here: relative if it lies below this directory. */
+const char *cmd_path(const char *path);
+
 /* As `mprof NAME PATH`, or `mprof NAME` for NULL; returns its status. */
 int cmd_call(const char *name, const char *path);
 

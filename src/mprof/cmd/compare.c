@@ -16,6 +16,7 @@
 #include "argument.h"
 #include "cmd.h"
 #include "films.h"
+#include "output.h"
 #include "replay_run.h"
 
 #define FRAMES 300u /* of the movie: as many as mprof movie has */
@@ -233,13 +234,17 @@ static int compare(struct options *o)
 	struct export_file page;
 	struct error err = { "" };
 	struct replay_run run;
+	bool chosen = o->output;
 	char name[4096];
 	int status;
 
-	if (!o->output) {
+	if (!chosen) {
 		films_output(o->path, "html", name, sizeof(name));
 		o->output = name;
 	}
+	status = output_check(o->output, o->path, chosen);
+	if (status)
+		return status;
 	if (export_file_open(&page, o->output, &err) < 0)
 		return cmd_error(STATUS_FOUND, "%s", err.text);
 	status = replay_run_make(&run, o->path, &o->cli);

@@ -291,23 +291,34 @@ static int show(const char *path, bool json)
 	return status;
 }
 
+/* What an earlier run left is shown when it is named. */
+static bool is_old(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n > 4 && !strcmp(path + n - 4, ".old");
+}
+
 /* Other files of that name (a JSON answer, say) are no reason to stop. */
 static int show_all(bool json)
 {
 	int status = STATUS_OK, one;
-	glob_t found;
-	size_t i;
+	glob_t found = { .gl_pathc = 0 };
+	size_t i, shown = 0;
 
-	if (glob("mprof.counts*", 0, NULL, &found) || !found.gl_pathc)
-		return cmd_error(STATUS_FILE, "there is no counts file mprof.counts* here; make one"
-					      " with: mprof -m Count PROGRAM");
+	glob("mprof.counts*", 0, NULL, &found);
 	for (i = 0; i < found.gl_pathc; i++) {
-		if (i && !json)
+		if (is_old(found.gl_pathv[i]))
+			continue;
+		if (shown++ && !json)
 			putchar('\n');
 		one = show(found.gl_pathv[i], json);
 		status = one ? one : status;
 	}
 	globfree(&found);
+	if (!shown)
+		return cmd_error(STATUS_FILE, "there is no counts file mprof.counts* here; make one"
+					      " with: mprof -m Count PROGRAM");
 	return status;
 }
 

@@ -17,6 +17,7 @@
 #include "cmd.h"
 #include "films.h"
 #include "image_json.h"
+#include "output.h"
 
 #define SAMPLES 512 /* points of the curve of resident bytes */
 
@@ -227,6 +228,7 @@ static size_t frame_of(const struct options *o, const struct film *f)
 
 struct work {
 	struct options *o;
+	const char *output; /* "-": standard output */
 	struct films films;
 	struct place_plan plan;
 	struct film **film;
@@ -328,16 +330,11 @@ static void describe(const struct work *w, char *text, size_t room)
 
 static int write_picture(const struct work *w, struct picture *p)
 {
-	const char *output = w->o->output;
-	char name[4096];
+	const char *output = w->output;
 	struct export_file file;
 	struct error err;
 	int ret;
 
-	if (!output) {
-		films_output(w->o->log, "png", name, sizeof(name));
-		output = name;
-	}
 	if (export_file_open(&file, strcmp(output, "-") ? output : NULL, &err) < 0)
 		return cmd_error(STATUS_FOUND, "%s", err.text);
 	ret = canvas_write(picture_canvas(p), file.out, &err);
@@ -380,8 +377,14 @@ static int draw(struct work *w)
 static int run(struct options *o)
 {
 	struct work w = { .o = o, .plan = { .samples = SAMPLES, .at = PLACE_NOWHERE } };
-	int ret = films_open(&w.films, &o->films, o->log);
+	char name[4096];
+	int ret;
 
+	films_output(o->log, "png", name, sizeof(name));
+	w.output = o->output ? o->output : name;
+	ret = strcmp(w.output, "-") ? output_check(w.output, o->log, o->output) : STATUS_OK;
+	if (!ret)
+		ret = films_open(&w.films, &o->films, o->log);
 	if (ret)
 		return ret;
 	if (o->picture.layout == LAYOUT_TIME)

@@ -23,7 +23,7 @@ static int run(struct run_plan *plan)
 		return after_refused(&result, code, &err);
 	after_tell(plan, &result);
 	if (result.path)
-		fprintf(stderr, "mprof: recorded in %s\n", result.path);
+		fprintf(stderr, "mprof: recorded in %s\n", cmd_path(result.path));
 	status = after_status(&result);
 	run_release(&result);
 	return status;

@@ -17,6 +17,7 @@
 #include "argument.h"
 #include "cmd.h"
 #include "films.h"
+#include "output.h"
 #include "profile_options.h"
 
 #define FRAMES_MOST 100000
@@ -286,14 +287,13 @@ static int write_movie(struct work *w)
 /* ---- */
 
 /* Before the long work. */
-static int check_output(const char *target)
+static int check_output(const struct options *o, const char *target)
 {
 	struct error err = { "" };
 
-	if ((movie_is_video(target) && movie_video_check(target, &err) < 0) ||
-	    (strcmp(target, "-") && export_file_look(target, &err) < 0))
+	if (movie_is_video(target) && movie_video_check(target, &err) < 0)
 		return cmd_error(STATUS_FOUND, "%s", err.text);
-	return STATUS_OK;
+	return strcmp(target, "-") ? output_check(target, o->log, o->output) : STATUS_OK;
 }
 
 static int run(const struct options *o)
@@ -305,7 +305,7 @@ static int run(const struct options *o)
 		return cmd_error(STATUS_FOUND, "no memory for a movie");
 	w->o = o;
 	films_output(o->log, "movie.html", w->output, sizeof(w->output));
-	ret = check_output(target_of(w));
+	ret = check_output(o, target_of(w));
 	if (!ret)
 		ret = films_open(&w->films, &o->films, o->log);
 	if (!ret) {

@@ -128,7 +128,7 @@ static bool compress(const char *path, unsigned form, struct tally *tally)
 	int ret = compress_in_place(path, level, form & RECORD_EXACT, tally, NULL);
 
 	if (ret == -EINTR)
-		cmd_warn("compress it later with: mprof compress %s", path);
+		cmd_warn("compress it later with: mprof compress %s", cmd_path(path));
 	return !ret;
 }
 
@@ -174,7 +174,8 @@ static void tell(const struct tally *t, const char *path)
 	else
 		fprintf(stderr, "%" PRIu64 " lost%s", t->lost,
 			t->ended ? " before recording ended" : "");
-	fprintf(stderr, ", %.2f MiB; next: mprof report %s\n", (double)t->bytes / (1 << 20), path);
+	fprintf(stderr, ", %.2f MiB; next: mprof report %s\n", (double)t->bytes / (1 << 20),
+		cmd_path(path));
 }
 
 static int run(const struct run_plan *plan, unsigned form)

@@ -16,6 +16,7 @@
 #include "../out/text.h"
 #include "argument.h"
 #include "cmd.h"
+#include "output.h"
 #include "playback_input.h"
 
 struct options {
@@ -215,21 +216,8 @@ static int answer(const char *path, const struct options *o, const struct playba
 	return status;
 }
 
-/* An input is not replaced by what is made of it, nor is any recording. */
-static bool may_write(const struct options *o, const char *path, struct error *err)
-{
-	struct stat in, out;
-
-	if (stat(path, &out))
-		return true;
-	if (!stat(o->log, &in) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-		return !fail(err, -EEXIST, "'%s' is what is compiled; -o another file", path);
-	return export_file_look(path, err) >= 0;
-}
-
 static int compile(const struct options *o)
 {
-	struct error err;
 	struct playback_source source;
 	struct mprof_play_summary sum;
 	char *path = NULL;
@@ -244,9 +232,9 @@ static int compile(const struct options *o)
 		path = NULL;
 	if (!path)
 		return cmd_error(STATUS_FOUND, "no memory for a name");
-	status = may_write(o, path, &err)
-		     ? playback_compile(o->log, path, -1, &o->playback, &source, &sum)
-		     : cmd_error(STATUS_FOUND, "%s", err.text);
+	status = output_check(path, o->log, o->output);
+	if (!status)
+		status = playback_compile(o->log, path, -1, &o->playback, &source, &sum);
 	if (!status) {
 		status = answer(path, o, &source);
 		playback_source_release(&source);

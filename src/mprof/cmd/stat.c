@@ -18,12 +18,17 @@
 #include "../out/json.h"
 #include "../util/ranges.h"
 #include "../util/spread.h"
+#include "answer.h"
 #include "after.h"
 #include "cmd.h"
 #include "counts.h"
 
 #define RUNS_MAX      1000
 #define THREADS_SHOWN 10
+
+/* How answers begin, so that they are recognised. */
+#define ANSWER_TEXT "Calls to the allocator by"
+#define ANSWER_JSON "{ \"command\": ["
 
 struct options {
 	const char *answer, *counts, *allocator;
@@ -186,7 +191,7 @@ static void print_text(FILE *out, const struct stat *s, char **argv, bool all)
 {
 	int i, status = s->result.end.status;
 
-	fprintf(out, "\nCalls to the allocator by '");
+	fprintf(out, "\n" ANSWER_TEXT " '");
 	for (i = 0; argv[i]; i++)
 		fprintf(out, "%s%s", i ? " " : "", argv[i]);
 	fprintf(out, "'");
@@ -317,29 +322,43 @@ static int run_once(struct stat *s, const struct run_plan *plan)
 
 static int answer(struct stat *s, const struct options *o)
 {
-	FILE *out = o->answer ? fopen(o->answer, "we") : stdout;
+	struct export_file file;
 	struct error err;
-	int status = STATUS_OK;
+	int ret = answer_open(&file, o->answer, &err);
 
-	if (!out)
-		return cmd_error(STATUS_FOUND, "cannot write '%s': %s", o->answer, strerror(errno));
+	if (ret < 0)
+		return cmd_error(STATUS_FOUND, "%s", err.text);
 	if (!o->json)
-		print_text(out, s, o->argv, o->all);
-	else if (json_print(out, stat_json(s, o->argv), &err))
-		status = cmd_error(STATUS_FOUND, "%s", err.text);
-	if (out != stdout && (ferror(out) | fclose(out)))
-		return cmd_error(STATUS_FOUND, "'%s' is not complete: %s", o->answer,
-				 strerror(errno));
-	return status;
+		print_text(file.out, s, o->argv, o->all);
+	else
+		ret = json_print(file.out, stat_json(s, o->argv), &err);
+	if (answer_done(&file, ret, &err) < 0)
+		return cmd_error(STATUS_FOUND, "%s", err.text);
+	return STATUS_OK;
+}
+
+/* Before anything is started. */
+static int check_files(const struct options *o, const struct run_plan *plan)
+{
+	static const struct answer_kind kind = { ANSWER_TEXT, ANSWER_JSON };
+	struct error err;
+
+	if (o->answer && o->counts && target_same(o->answer, o->counts))
+		return cmd_error(STATUS_USAGE, "-o and -c name the same file '%s'", o->counts);
+	if ((o->counts && run_check(plan, &err)) ||
+	    (o->answer && answer_look(o->answer, &kind, &err)))
+		return cmd_error(STATUS_USAGE, "%s", err.text);
+	return STATUS_OK;
 }
 
 static int run_all(const struct options *o, const struct run_plan *plan)
 {
-	struct stat s = { .result = { .claim = -1 } };
+	struct stat s = { .result = { .target = { .claim = -1 } } };
 	unsigned i;
 	int status = STATUS_OK, written;
 
 	for (i = 0; i < o->runs && !status; i++) {
+		run_undo(&s.result); /* only the last one's counts are kept */
 		status = run_once(&s, plan);
 		if (!status && after_interrupted(&s.result))
 			break;
@@ -358,16 +377,18 @@ static int run_all(const struct options *o, const struct run_plan *plan)
 static int run_kept_or_not(const struct options *o, struct run_plan *plan)
 {
 	char *room = o->counts ? NULL : make_room(), *path = NULL;
-	int status = STATUS_FOUND;
+	int status = STATUS_OK;
 
 	if (!room && !o->counts)
-		return status;
+		return STATUS_FOUND;
 	if (room && asprintf(&path, "%s/counts", room) < 0)
 		path = NULL;
 	if (!after_plan(plan, o->argv, "Count", CONF_COUNTS_PATH, o->counts ? o->counts : path) ||
 	    (o->allocator && !after_allocator(plan, o->allocator)))
 		status = STATUS_USAGE;
 	else
+		status = check_files(o, plan);
+	if (!status)
 		status = run_all(o, plan);
 	if (room) {
 		unlink(path);

@@ -5,9 +5,11 @@
 #include "cmd.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../util/nearest.h"
 
@@ -76,6 +78,20 @@ void cmd_warn(const char *format, ...)
 	vfprintf(stderr, format, args);
 	va_end(args);
 	fputc('\n', stderr);
+}
+
+const char *cmd_path(const char *path)
+{
+	static char here[PATH_MAX];
+	size_t n;
+
+	if (!getcwd(here, sizeof(here)))
+		return path;
+	n = strlen(here);
+	/* Not one that would be taken for an option. */
+	if (strncmp(path, here, n) || path[n] != '/' || path[n + 1] == '-')
+		return path;
+	return path + n + 1;
 }
 
 int cmd_call(const char *name, const char *path)

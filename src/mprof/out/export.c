@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../util/directories.h"
 #include "../util/nearest.h"
 #include "json.h"
 
@@ -74,10 +75,32 @@ static bool is_ours(const char *path)
 				      !memcmp(magic, MPROF_MAGIC_COUNTS, sizeof(magic)));
 }
 
+/* The descriptor that somebody named by a path, -1: none. */
+static int descriptor_of(const char *target)
+{
+	int fd = -1, end = 0;
+
+	if (!strcmp(target, "/dev/stdout"))
+		return STDOUT_FILENO;
+	if (!strcmp(target, "/dev/stderr"))
+		return STDERR_FILENO;
+	if ((sscanf(target, "/dev/fd/%d%n", &fd, &end) == 1 && !target[end]) ||
+	    (sscanf(target, "/proc/self/fd/%d%n", &fd, &end) == 1 && !target[end]))
+		return fd;
+	return -1;
+}
+
 int export_file_look(const char *target, struct error *err)
 {
 	struct stat st;
 
+	if (descriptor_of(target) >= 0)
+		return 1;
+	if (stat(target, &st) < 0 && errno == ENOENT && !lstat(target, &st))
+		return fail(
+		    err, -ENOENT,
+		    "cannot write '%s': it is a symbolic link to a file that does not exist",
+		    target);
 	if (stat(target, &st) < 0)
 		return errno == ENOENT ? 0 : fail(err, -errno, "cannot write '%s': %m", target);
 	if (S_ISDIR(st.st_mode))
@@ -86,7 +109,7 @@ int export_file_look(const char *target, struct error *err)
 		return 1;
 	if (is_ours(target))
 		return fail(err, -EEXIST,
-			    "'%s' is a recording of mprof and is not replaced; -o another file",
+			    "'%s' is a recording of mprof and is not replaced; name another file",
 			    target);
 	return 0;
 }
@@ -141,11 +164,24 @@ static void forget_half(const char *temporary)
 			half[i] = NULL;
 }
 
+/* As it is, with the place where it is written now. */
+static FILE *open_into(const char *target)
+{
+	int fd = descriptor_of(target);
+
+	if (fd < 0)
+		return fopen(target, "we");
+	fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? NULL : fdopen(fd, "w");
+}
+
 static int open_beside(struct export_file *f, struct error *err)
 {
 	mode_t mask;
-	int fd;
+	int fd = directories_make(f->target, err);
 
+	if (fd < 0)
+		return fd;
 	if (asprintf(&f->temporary, "%s.XXXXXX", f->target) < 0) {
 		f->temporary = NULL;
 		return fail(err, -ENOMEM, "no memory to write '%s'", f->target);
@@ -163,6 +199,19 @@ static int open_beside(struct export_file *f, struct error *err)
 	fchmod(fd, 0666 & ~mask);
 	f->out = fdopen(fd, "w");
 	return 0;
+}
+
+int export_file_try(const char *target, struct error *err)
+{
+	struct export_file f;
+	int ret = export_file_look(target, err);
+
+	if (ret)
+		return ret < 0 ? ret : 0;
+	ret = export_file_open(&f, target, err);
+	if (!ret)
+		export_file_drop(&f);
+	return ret;
 }
 
 int export_file_open(struct export_file *f, const char *target, struct error *err)
@@ -184,7 +233,7 @@ int export_file_open(struct export_file *f, const char *target, struct error *er
 	if (!f->target)
 		return fail(err, -ENOMEM, "no memory to write '%s'", target);
 	if (ret)
-		f->out = fopen(f->target, "we");
+		f->out = open_into(target);
 	else
 		ret = open_beside(f, err);
 	if (ret >= 0 && !f->out)

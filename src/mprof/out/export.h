@@ -103,8 +103,8 @@ void export_name(FILE *out, const char *name, const char *bad, char instead);
 
 /*
  * A file that appears under its name only when it is complete: written beside
- * it and renamed.  What is there and is no regular file (a device, a FIFO) is
- * written to as it is; a trace or counts file of ours is refused.
+ * it and renamed.  A device, a FIFO, and a descriptor named as /dev/fd/3 or
+ * /dev/stdout is written into; a recording (trace, counts file) is refused.
  */
 struct export_file {
 	char *target;	 /* NULL: standard output */
@@ -114,6 +114,8 @@ struct export_file {
 
 /* May a file be put there?  1: what is there is written into; 0; -errno with err filled. */
 int export_file_look(const char *target, struct error *err);
+/* Tries it, before long work: missing directories are made.  0, or -errno with err filled. */
+int export_file_try(const char *target, struct error *err);
 /* target NULL: standard output.  0, or -errno with err filled. */
 int export_file_open(struct export_file *f, const char *target, struct error *err);
 /*

@@ -85,6 +85,7 @@ static int put_head(const struct replay_answer *a, FILE *out)
 
 	replay_what(a, &w);
 	fputs("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+	      "<meta name=\"generator\" content=\"mprof " MPROF_VERSION "\">\n"
 	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
 	      out);
 	replay_html_text(out, w.n ? w.line[0] : "");

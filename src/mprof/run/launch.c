@@ -22,7 +22,7 @@
 static const int signals[LAUNCH_SIGNALS] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD };
 
 static volatile sig_atomic_t running; /* pid for the handler, 0: nobody */
-static volatile sig_atomic_t handed_on;
+static volatile sig_atomic_t handed_on, interrupted;
 
 static void hand_on(int signal)
 {
@@ -32,6 +32,12 @@ static void hand_on(int signal)
 	if (running)
 		kill((pid_t)running, signal);
 	errno = code;
+}
+
+/* A terminal sends it to the program as well. */
+static void take_note(int signal)
+{
+	interrupted = signal;
 }
 
 static int64_t now_ns(void)
@@ -50,8 +56,8 @@ static void take_signals(struct launch *l)
 
 	for (i = 0; i < LAUNCH_SIGNALS; i++) {
 		sigaction(signals[i], NULL, &l->before[i]);
-		act.sa_handler = i < 2 ? SIG_IGN : i < 4 ? hand_on : SIG_DFL;
-		if (i < 2 || l->before[i].sa_handler != SIG_IGN || signals[i] == SIGCHLD)
+		act.sa_handler = i < 2 ? take_note : i < 4 ? hand_on : SIG_DFL;
+		if (l->before[i].sa_handler != SIG_IGN || signals[i] == SIGCHLD)
 			sigaction(signals[i], &act, NULL);
 	}
 }
@@ -132,7 +138,7 @@ int launch_fork(struct launch *l, char **argv, const char *const *env, size_t n,
 	l->pid = fork();
 	if (!l->pid)
 		run_child(l, argv, env, n, go[0], failed[1]);
-	handed_on = 0;
+	handed_on = interrupted = 0;
 	running = l->pid > 0 ? l->pid : 0;
 	close(go[0]);
 	close(failed[1]);
@@ -158,6 +164,7 @@ static void reap(struct launch *l, struct launch_end *end)
 	end->wall_ns = now_ns() - l->start_ns;
 	running = 0;
 	end->handed_on = handed_on;
+	end->interrupted = interrupted;
 	while (wait4(l->pid, &end->status, 0, &end->usage) < 0 && errno == EINTR)
 		;
 	give_signals_back(l);

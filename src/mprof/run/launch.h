@@ -32,7 +32,8 @@ struct launch_end {
 	int status; /* of wait(2) */
 	struct rusage usage;
 	int64_t wall_ns;
-	int handed_on; /* the last signal that mprof was sent and handed on, 0: none */
+	int handed_on;	 /* the last signal that mprof was sent and handed on, 0: none */
+	int interrupted; /* SIGINT or SIGQUIT, which it was sent and ignored, 0: none */
 };
 
 /*

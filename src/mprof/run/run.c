@@ -3,9 +3,9 @@
  * run.c - a program under libmprof.so, from the checks to the last fact.
  *
  * Order: everything that can be refused is, the child is forked, its file's
- * path is made (it may hold the child's pid), an old file is removed, the
- * sampler starts, the child is let go.  After its end mprof writes what only
- * the parent knows: status, resources, and the notes of what was not recorded.
+ * path is made (it may hold the child's pid), the sampler starts, the child is
+ * let go.  After its end mprof writes what only the parent knows: status,
+ * resources, and the notes of what was not recorded.
  */
 #include "run.h"
 
@@ -26,8 +26,8 @@
 #include "elf.h"
 #include "library.h"
 #include "process.h"
+#include "recorded.h"
 #include "sampler.h"
-#include "target.h"
 
 #define VARIABLES 5
 
@@ -125,13 +125,42 @@ static int prepare(struct session *s, struct error *err)
 	return code ? code : make_notes(s, err);
 }
 
+int run_check(const struct run_plan *plan, struct error *err)
+{
+	const char *magic, *mode = conf_get(&plan->conf, CONF_MODE);
+	enum conf_key key = file_key(mode, &magic);
+	struct target t;
+	char *path;
+	int code;
+
+	if (key == CONF_KEYS)
+		return 0;
+	path = conf_expand(conf_get(&plan->conf, key), getpid(), plan->argv[0], err);
+	if (!path)
+		return -EINVAL;
+	code = target_take(&t, path, magic, err);
+	if (!code)
+		target_release(&t);
+	free(path);
+	return code;
+}
+
+static void print_id(char text[33], const uint8_t id[16])
+{
+	int i;
+
+	for (i = 0; i < 16; i++)
+		snprintf(text + 2 * i, 3, "%02x", id[i]);
+}
+
 /* MPROF_RUN for the child; makes sure the path is free. free() it. */
 static char *make_file(struct session *s, struct error *err)
 {
 	const char *magic, *mode = conf_get(&s->plan->conf, CONF_MODE);
 	enum conf_key key = file_key(mode, &magic);
-	char *path, hex[33], *variable = NULL, exe[PATH_MAX];
-	int i;
+	char *path, id[33], earlier[33] = "", *variable = NULL, exe[PATH_MAX];
+	const struct target *t = &s->result->target;
+	int code;
 
 	if (key == CONF_KEYS)
 		return strdup("");
@@ -141,14 +170,16 @@ static char *make_file(struct session *s, struct error *err)
 	path = conf_expand(conf_get(&s->plan->conf, key), s->launch.pid, exe, err);
 	if (!path)
 		return NULL;
-	s->result->wanted = target_clear(path, magic, &s->result->claim, err);
+	code = target_take(&s->result->target, path, magic, err);
 	free(path);
-	if (!s->result->wanted)
+	if (code)
 		return NULL;
-	for (i = 0; i < 16; i++)
-		snprintf(hex + 2 * i, 3, "%02x", s->id[i]);
-	if (asprintf(&variable, "MPROF_RUN=%s:%s", hex, s->result->wanted) >= 0 &&
-	    !sampler_start(&s->sampler, s->result->wanted, s->id,
+	print_id(id, s->id);
+	if (t->earlier)
+		print_id(earlier, t->run_id);
+	if (asprintf(&variable, "MPROF_RUN=%s%s%s:%s", id, *earlier ? "-" : "", earlier, t->path) >=
+		0 &&
+	    !sampler_start(&s->sampler, t->path, s->id,
 			   s->plan->with_samples && key == CONF_LOG_PATH, err))
 		return variable;
 	free(variable);
@@ -169,6 +200,8 @@ static int start(struct session *s, struct error *err)
 		launch_cancel(&s->launch);
 		return -EINVAL;
 	}
+	if (s->plan->starting)
+		s->plan->starting(&s->result->program);
 	code = launch_go(&s->launch, *variable ? variable : NULL, err);
 	free(variable);
 	return code;
@@ -304,12 +337,12 @@ static void put_back(struct session *s)
 	char *beside = NULL;
 
 	r->file = RUN_RESTORED;
-	if (!append_restore(&s->file, r->wanted))
+	if (!append_restore(&s->file, r->target.path))
 		return;
 	r->file = RUN_DISPLACED;
 	free(r->path);
 	r->path = NULL;
-	if (asprintf(&beside, "%s.%d", r->wanted, (int)r->pid) < 0)
+	if (asprintf(&beside, "%s.%d", r->target.path, (int)r->pid) < 0)
 		return;
 	if (append_restore(&s->file, beside)) {
 		free(beside);
@@ -332,12 +365,46 @@ static void find_file(struct session *s)
 		r->file = RUN_TRUNCATED;
 		return;
 	}
-	r->path = strdup(r->wanted);
-	r->in_use = r->alive || is_in_use(r->wanted);
+	r->path = strdup(r->target.path);
+	r->in_use = r->alive || is_in_use(r->path);
 	if (!r->in_use)
 		__atomic_fetch_or(&s->file.header->flags, MPROF_FILE_CLOSED, __ATOMIC_RELAXED);
 	if (append_is_displaced(&s->file))
 		put_back(s);
+}
+
+/* With the lock of whoever still writes it, nobody knows what may come. */
+static bool is_empty(const struct session *s)
+{
+	const char *magic;
+
+	file_key(conf_get(&s->plan->conf, CONF_MODE), &magic);
+	return !s->result->in_use && !recorded_anything(s->result->path, magic);
+}
+
+/* What was at the path before. */
+static void settle(struct session *s)
+{
+	struct run_result *r = s->result;
+	bool recorded =
+	    r->file != RUN_NOTHING && (r->file != RUN_FILE || !r->target.earlier || !is_empty(s));
+
+	r->earlier = target_settle(&r->target, recorded);
+	if (r->earlier != TARGET_PUT_BACK || r->file != RUN_FILE)
+		return;
+	r->file = RUN_EMPTY;
+	free(r->path);
+	r->path = NULL;
+}
+
+/* The file could not be opened. */
+static enum run_file find_nothing(const struct target *t)
+{
+	struct stat st;
+
+	if (lstat(t->path, &st) || (t->earlier && st.st_dev == t->dev && st.st_ino == t->ino))
+		return RUN_NOTHING;
+	return RUN_TRUNCATED;
 }
 
 static void finish(struct session *s)
@@ -348,13 +415,15 @@ static void finish(struct session *s)
 		return; /* RUN_NO_FILE */
 	sampler_stop(s->sampler, &s->file);
 	s->sampler = NULL;
-	s->result->file = access(s->result->wanted, F_OK) ? RUN_NOTHING : RUN_TRUNCATED;
-	if (s->file.fd < 0)
-		return;
-	write_waited(s);
-	write_notes(s);
-	count_processes(s);
-	find_file(s);
+	if (s->file.fd < 0) {
+		s->result->file = find_nothing(&s->result->target);
+	} else {
+		write_waited(s);
+		write_notes(s);
+		count_processes(s);
+		find_file(s);
+	}
+	settle(s);
 }
 
 static void end_session(struct session *s)
@@ -377,7 +446,7 @@ int run_program(const struct run_plan *plan, struct run_result *result, struct e
 	int code;
 
 	memset(result, 0, sizeof(*result));
-	result->claim = -1;
+	result->target.claim = -1;
 	code = program_find(plan->argv[0], &result->program, err);
 	if (code) {
 		result->program.path[0] = '\0';
@@ -396,13 +465,22 @@ int run_program(const struct run_plan *plan, struct run_result *result, struct e
 
 void run_release(struct run_result *result)
 {
-	if (result->claim >= 0)
-		close(result->claim);
-	result->claim = -1;
-	free(result->wanted);
+	target_release(&result->target);
 	free(result->path);
 	free(result->notes);
-	result->wanted = result->path = result->notes = NULL;
+	result->path = result->notes = NULL;
+}
+
+void run_undo(struct run_result *result)
+{
+	if (!result->path || result->in_use)
+		return;
+	if (result->earlier == TARGET_KEPT)
+		result->earlier = target_settle(&result->target, false);
+	else
+		unlink(result->path);
+	free(result->path);
+	result->path = NULL;
 }
 
 int run_status(const struct run_result *result)

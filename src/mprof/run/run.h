@@ -17,18 +17,22 @@
 #include "conf.h"
 #include "elf.h"
 #include "launch.h"
+#include "target.h"
 
 struct run_plan {
 	char **argv;
 	struct conf conf;      /* complete; MODE decides which file is written */
 	const char *allocator; /* absolute path, "" glibc's, NULL: whatever there is */
 	bool with_samples;     /* trace only: watch memory from outside */
+	/* NULL, or told of the program when nothing is left that could be refused. */
+	void (*starting)(const struct program *program);
 };
 
 enum run_file {
 	RUN_NO_FILE,   /* this MODE writes none */
 	RUN_FILE,      /* it is there */
 	RUN_NOTHING,   /* no process made it */
+	RUN_EMPTY,     /* it had no event, and made way again for the earlier file */
 	RUN_TRUNCATED, /* somebody cut off its header: nothing can be read */
 	RUN_CUT,       /* somebody cut it, and what is left can be read */
 	RUN_RESTORED,  /* somebody deleted it; put back at its path */
@@ -40,10 +44,10 @@ struct run_result {
 	struct program program;
 	struct launch_end end;
 	pid_t pid;
-	char *wanted; /* absolute, where the file was to be; NULL for RUN_NO_FILE */
-	char *path;   /* where it is; NULL when there is none */
+	struct target target;	     /* .path: where the file was to be; NULL for RUN_NO_FILE */
+	enum target_earlier earlier; /* what became of the file that was there */
+	char *path;		     /* where it is; NULL when there is none */
 	enum run_file file;
-	int claim;	   /* keeps other mprofs from the path until run_release; -1 none */
 	uint32_t recorded; /* processes that joined the run */
 	uint32_t alive;	   /* of these, how many still run */
 	bool in_use;	   /* somebody, maybe not counted in alive, still has the file */
@@ -60,6 +64,11 @@ struct run_result {
  */
 int run_program(const struct run_plan *plan, struct run_result *result, struct error *err);
 void run_release(struct run_result *result);
+
+/* Could the file be written?  Looked at as run_program does, but nothing is started. */
+int run_check(const struct run_plan *plan, struct error *err);
+/* The file of a run that nobody wants to keep makes way for what was there before. */
+void run_undo(struct run_result *result);
 
 /* The exit status to pass on: the program's, or 128 and the signal. */
 int run_status(const struct run_result *result);

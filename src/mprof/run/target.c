@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * target.c - what may be replaced by a new trace or counts file.
+ * target.c - what may make way for a new trace or counts file.
  */
 #include "target.h"
 
@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +20,34 @@
 
 #include <mprof/format.h>
 
+#include "../util/directories.h"
+
 static const char *kind_of(const char *magic)
 {
 	return memcmp(magic, MPROF_MAGIC_COUNTS, MPROF_MAGIC_SIZE) ? "trace" : "counts file";
+}
+
+/* The real path of the directory that the file is in, which is made if it is missing. */
+static char *directory_of(const char *path, const char *slash, struct error *err)
+{
+	char *directory, *real;
+	int code;
+
+	directory = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+	real = directory ? realpath(directory, NULL) : NULL;
+	if (!real && directory && errno == ENOENT) {
+		code = directories_make(path, err);
+		real = code ? NULL : realpath(directory, NULL);
+		if (code) {
+			free(directory);
+			return NULL;
+		}
+	}
+	if (!real)
+		fail(err, -errno, "cannot write '%s': directory '%s': %s", path,
+		     directory ? directory : "", strerror(errno));
+	free(directory);
+	return real;
 }
 
 /* Its directory's real path and its own name, so that it holds after chdir. */
@@ -30,25 +55,24 @@ static char *absolute(const char *path, struct error *err)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
-	char *directory, *real, *whole = NULL;
+	char *real, *whole = NULL;
 
 	if (!*name || !strcmp(name, ".") || !strcmp(name, "..")) {
-		fail(err, -EISDIR, "cannot write '%s': it is a directory, name a file", path);
+		fail(err, -EISDIR, "cannot write '%s': it is a directory; name a file", path);
 		return NULL;
 	}
-	directory = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
-	real = directory ? realpath(directory, NULL) : NULL;
+	real = directory_of(path, slash, err);
 	if (!real)
-		fail(err, -errno, "cannot write '%s': directory '%s': %s", path,
-		     directory ? directory : "", strerror(errno));
-	else if (asprintf(&whole, "%s/%s", strcmp(real, "/") ? real : "", name) < 0)
+		return NULL;
+	if (asprintf(&whole, "%s/%s", strcmp(real, "/") ? real : "", name) < 0) {
+		fail(err, -ENOMEM, "no memory for the name '%s'", path);
 		whole = NULL;
+	}
 	if (whole && strlen(whole) >= PATH_MAX) {
 		fail(err, -ENAMETOOLONG, "cannot write '%s': the path is too long", path);
 		free(whole);
 		whole = NULL;
 	}
-	free(directory);
 	free(real);
 	return whole;
 }
@@ -60,57 +84,118 @@ static int check_open(int fd, const char *path, const char *magic, struct error 
 
 	if (n < 0)
 		return fail(err, -errno, "cannot read '%s': %s", path, strerror(errno));
-	if (n == 0)
-		return 0;
 	if (n != sizeof(found) || (memcmp(found, MPROF_MAGIC_TRACE, sizeof(found)) &&
 				   memcmp(found, MPROF_MAGIC_COUNTS, sizeof(found))))
 		return fail(err, -EEXIST,
-			    "'%s' exists and is no file of mprof; it is not overwritten", path);
+			    "'%s' exists and is not a %s of mprof%s; it is left alone: name another"
+			    " file",
+			    path, kind_of(magic), n ? "" : " (it is empty)");
 	if (memcmp(found, magic, sizeof(found)))
-		return fail(err, -EEXIST, "'%s' exists and is a %s, not a %s; not overwritten",
+		return fail(err, -EEXIST,
+			    "'%s' exists and is a %s, not a %s; it is left alone: name another"
+			    " file",
 			    path, kind_of(found), kind_of(magic));
-	if (flock(fd, LOCK_EX | LOCK_NB))
+	if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
 		return fail(err, -EBUSY,
-			    "'%s' is being written by a run that still goes on; %%p in a path makes"
-			    " one for each",
+			    "'%s' is being written by a run that is still going on; %%p in a path"
+			    " makes one for each",
 			    path);
 	return 0;
 }
 
-static int clear(const char *path, const char *magic, struct error *err)
+/* In a directory like /tmp only the owner renames a file. */
+static bool may_move(const char *path, const struct stat *file)
 {
+	const char *slash = strrchr(path, '/');
+	char *directory = strndup(path, slash == path ? 1 : (size_t)(slash - path));
 	struct stat st;
+	bool may = !geteuid() || file->st_uid == geteuid() || !directory || stat(directory, &st) ||
+		   !(st.st_mode & S_ISVTX) || st.st_uid == geteuid();
+
+	free(directory);
+	return may;
+}
+
+struct found {
+	struct stat st;
+	uint8_t run_id[16];
+};
+
+/* 1: a finished file of that kind is there, *f; 0: nothing; -errno: anything else. */
+static int look_at(const char *path, const char *shown, const char *magic, struct found *f,
+		   struct error *err)
+{
+	struct stat *found = &f->st;
 	int fd, code;
 
-	if (lstat(path, &st))
+	if (lstat(path, found))
 		return errno == ENOENT
 			   ? 0
-			   : fail(err, -errno, "cannot write '%s': %s", path, strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return fail(err, -EEXIST, "cannot write '%s': %s is there", path,
-			    S_ISDIR(st.st_mode)	   ? "a directory"
-			    : S_ISLNK(st.st_mode)  ? "a symbolic link"
-			    : S_ISFIFO(st.st_mode) ? "a FIFO"
-						   : "something that is no regular file");
+			   : fail(err, -errno, "cannot write '%s': %s", shown, strerror(errno));
+	if (!S_ISREG(found->st_mode))
+		return fail(err, -EEXIST, "cannot write '%s': %s is there", shown,
+			    S_ISDIR(found->st_mode)    ? "a directory"
+			    : S_ISLNK(found->st_mode)  ? "a symbolic link"
+			    : S_ISFIFO(found->st_mode) ? "a FIFO"
+						       : "something that is not a regular file");
 	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
-		return fail(err, -errno, "cannot write '%s': %s", path, strerror(errno));
-	code = check_open(fd, path, magic, err);
-	if (!code && unlink(path))
-		code = fail(err, -errno, "cannot replace '%s': %s", path, strerror(errno));
+		return fail(err, -errno, "cannot write '%s': %s", shown, strerror(errno));
+	code = check_open(fd, shown, magic, err);
+	/* Of a file that ends before, the library reads zeros as well. */
+	memset(f->run_id, 0, sizeof(f->run_id));
+	if (pread(fd, f->run_id, sizeof(f->run_id), offsetof(struct mprof_file_header, run_id)) < 0)
+		memset(f->run_id, 0, sizeof(f->run_id));
 	close(fd);
-	return code;
+	if (!code && !may_move(path, found))
+		code = fail(err, -EPERM,
+			    "cannot write '%s': a file of another user is there, and only he may"
+			    " rename it",
+			    shown);
+	return code ? code : 1;
 }
 
 /* Can a file be made there?  Tried, because permissions alone do not tell. */
-static int try_to_make(const char *path, struct error *err)
+static int try_to_make(const char *path, const char *shown, struct error *err)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	char *name = NULL;
+	int fd, code = 0;
 
+	/* As the library does, whose name is longest. */
+	if (asprintf(&name, "%s.%d.new", path, (int)getpid()) < 0)
+		return fail(err, -ENOMEM, "no memory for the name '%s'", path);
+	fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return fail(err, -errno, "cannot write '%s': %s", path, strerror(errno));
-	close(fd);
-	return unlink(path) ? fail(err, -errno, "cannot write '%s': %s", path, strerror(errno)) : 0;
+		code = fail(err, -errno, "cannot write '%s': %s", shown, strerror(errno));
+	else if (close(fd) | unlink(name))
+		code = fail(err, -errno, "cannot write '%s': %s", shown, strerror(errno));
+	free(name);
+	return code;
+}
+
+/*
+ * What is at PATH.old has to make way as soon as something is recorded; a second name holds it
+ * until it is known that something was.
+ */
+static int look_at_old(struct target *t, const char *shown, const char *magic, struct error *err)
+{
+	struct found found;
+	char *old = target_old(t);
+	int code = old ? look_at(old, shown, magic, &found, err) : fail(err, -ENOMEM, "no memory");
+
+	if (code < 0 && old && code != -ENOMEM)
+		fail(
+		    err, code,
+		    "'%s' would be kept as '%s.old', but something else is there and is left alone;"
+		    " name another file, or move one of them away",
+		    shown, shown);
+	if (code == 1 &&
+	    (asprintf(&t->spare, "%s.%d", old, (int)getpid()) < 0 || link(old, t->spare))) {
+		free(t->spare);
+		t->spare = NULL; /* a file system without links: it goes a little too early */
+	}
+	free(old);
+	return code < 0 ? code : 0;
 }
 
 /*
@@ -118,7 +203,7 @@ static int try_to_make(const char *path, struct error *err)
  * comes with the first event only.  A name that the kernel frees with us
  * settles it: a socket's, made of the path.
  */
-static int claim_path(const char *path, struct error *err)
+static int claim_path(const char *path, const char *shown, struct error *err)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 	uint64_t hash = 0xcbf29ce484222325ull;
@@ -140,21 +225,115 @@ static int claim_path(const char *path, struct error *err)
 	if (!busy)
 		return -1;
 	return fail(err, -EBUSY,
-		    "'%s' is being written by a run that still goes on; %%p in a path makes"
+		    "'%s' is being written by a run that is still going on; %%p in a path makes"
 		    " one for each",
-		    path);
+		    shown);
 }
 
-char *target_clear(const char *path, const char *magic, int *claim, struct error *err)
+static bool same_directory(const char *a, const char *a_end, const char *b, const char *b_end)
 {
-	char *whole = absolute(path, err);
+	char *x = a_end ? strndup(a, (size_t)(a_end - a) + 1) : strdup("./");
+	char *y = b_end ? strndup(b, (size_t)(b_end - b) + 1) : strdup("./");
+	struct stat p, q;
+	bool same = x && y;
 
-	*claim = whole ? claim_path(whole, err) : -1;
-	if (whole && *claim != -EBUSY && !clear(whole, magic, err) && !try_to_make(whole, err))
-		return whole;
-	if (*claim >= 0)
-		close(*claim);
-	*claim = -1;
-	free(whole);
-	return NULL;
+	if (same && !stat(x, &p) && !stat(y, &q))
+		same = p.st_dev == q.st_dev && p.st_ino == q.st_ino;
+	else if (same)
+		same = !strcmp(x, y);
+	free(x);
+	free(y);
+	return same;
+}
+
+static bool is_file(const char *path, const struct target *t)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && st.st_dev == t->dev && st.st_ino == t->ino;
+}
+
+bool target_same(const char *a, const char *b)
+{
+	const char *slash[2] = { strrchr(a, '/'), strrchr(b, '/') };
+	struct stat x, y;
+
+	if (!stat(a, &x) && !stat(b, &y))
+		return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+	if (strcmp(slash[0] ? slash[0] + 1 : a, slash[1] ? slash[1] + 1 : b))
+		return false;
+	return same_directory(a, slash[0], b, slash[1]);
+}
+
+char *target_old(const struct target *t)
+{
+	char *old = NULL;
+
+	return asprintf(&old, "%s.old", t->path) < 0 ? NULL : old;
+}
+
+static int check(struct target *t, const char *shown, const char *magic, struct error *err)
+{
+	struct found found;
+	int code = look_at(t->path, shown, magic, &found, err);
+
+	if (code < 0)
+		return code;
+	t->earlier = code;
+	if (t->earlier) {
+		t->dev = found.st.st_dev;
+		t->ino = found.st.st_ino;
+		memcpy(t->run_id, found.run_id, sizeof(t->run_id));
+	}
+	code = try_to_make(t->path, shown, err);
+	return code || !t->earlier ? code : look_at_old(t, shown, magic, err);
+}
+
+int target_take(struct target *t, const char *path, const char *magic, struct error *err)
+{
+	int code = -EINVAL;
+
+	*t = (struct target){ .claim = -1 };
+	t->path = absolute(path, err);
+	if (t->path) {
+		t->claim = claim_path(t->path, path, err);
+		code = t->claim == -EBUSY ? -EBUSY : check(t, path, magic, err);
+	}
+	if (code)
+		target_release(t);
+	return code;
+}
+
+enum target_earlier target_settle(struct target *t, bool recorded)
+{
+	enum target_earlier now = TARGET_NONE;
+	char *old = target_old(t);
+
+	if (!t->earlier || !old)
+		now = TARGET_NONE;
+	else if (is_file(t->path, t))
+		now = TARGET_UNTOUCHED;
+	else if (!is_file(old, t))
+		now = TARGET_NONE; /* somebody else moved it */
+	else if (recorded || rename(old, t->path))
+		now = TARGET_KEPT;
+	else
+		now = TARGET_PUT_BACK;
+	if (now == TARGET_PUT_BACK && t->spare && !rename(t->spare, old)) {
+		free(t->spare);
+		t->spare = NULL;
+	}
+	free(old);
+	return now;
+}
+
+void target_release(struct target *t)
+{
+	if (t->spare)
+		unlink(t->spare);
+	if (t->claim >= 0)
+		close(t->claim);
+	free(t->spare);
+	free(t->path);
+	*t = (struct target){ .claim = -1 };
 }

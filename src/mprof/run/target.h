@@ -1,21 +1,54 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * target.h - the path where a run is about to write its trace or counts.
+ *
+ * A finished file of the same kind stays where it is until a recorded process
+ * has made the new one: then libmprof.so renames it to PATH.old (and a former
+ * PATH.old is gone).  So whatever happens, a program that cannot be recorded or
+ * the death of mprof, nothing has to be repaired.  Anything else that is there
+ * is never touched, and no symbolic link is followed.
  */
 #ifndef MPROF_TARGET_H
 #define MPROF_TARGET_H
 
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
 #include "../util/error.h"
 
+struct target {
+	char *path;   /* absolute */
+	int claim;    /* while it is open no other mprof is given the path; -1: none */
+	bool earlier; /* a finished file was there, this one: */
+	dev_t dev;
+	ino_t ino;
+	uint8_t run_id[16]; /* by its header */
+	char *spare;	    /* a second name of what was at PATH.old; NULL: none */
+};
+
+/* What became of the file that was there. */
+enum target_earlier {
+	TARGET_NONE,	  /* there was none */
+	TARGET_UNTOUCHED, /* it is still there: no process of the run made a file */
+	TARGET_KEPT,	  /* it is at PATH.old */
+	TARGET_PUT_BACK,  /* it was there, and is back in the place of an empty one */
+};
+
 /*
- * Makes the path absolute (free() it), checks that a file can be made there,
- * and removes a finished file of the same kind (magic: MPROF_MAGIC_*) or an
- * empty one.  NULL and *err when something else is there: nothing that is not
- * ours is ever removed, and no symbolic link is followed.
- *
- * *claim becomes a descriptor (or -1, where sockets are forbidden): while it is
- * open, no other mprof is given the same path.
+ * Makes the path absolute, and the directories above it; checks that a file can be made there
+ * (magic: MPROF_MAGIC_*).  0, or -errno and *err when it cannot, and nothing is to be started.
  */
-char *target_clear(const char *path, const char *magic, int *claim, struct error *err);
+int target_take(struct target *t, const char *path, const char *magic, struct error *err);
+
+/* After the run.  With nothing recorded, the earlier file takes the place of the new one. */
+enum target_earlier target_settle(struct target *t, bool recorded);
+void target_release(struct target *t);
+
+/* Do both name one file, whether it exists or not? */
+bool target_same(const char *a, const char *b);
+
+/* PATH.old; free() it.  NULL: no memory. */
+char *target_old(const struct target *t);
 
 #endif

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * place.c - the path where a run keeps its file.
+ *
+ * Nothing that was recorded before is destroyed, and nothing that is not ours
+ * is touched: see place.h.  `mprof` looks at all of this before it starts a
+ * program (src/mprof/run/target.c); here it holds for runs by hand as well.
+ */
+#include <errno.h>
+#include <sys/file.h>
+
+#include "place.h"
+
+/* Is the file ours, by the first n bytes of it?  An empty one is somebody else's. */
+static int is_ours(const struct head *h, long n)
+{
+	return n >= MPROF_MAGIC_SIZE &&
+	       (has_magic(h, MPROF_MAGIC_TRACE) || has_magic(h, MPROF_MAGIC_COUNTS));
+}
+
+/*
+ * Looks at what stands at path, and keeps it open, locked, in *held.  0: a finished file of ours;
+ * -EEXIST: of this run (NULL: no such question); -ESTALE: of a later run; -EBUSY: a live one;
+ * -ENOTSUP: not ours.
+ */
+static int look_at(const char *path, const char *magic, const struct mp_run *run, int *held,
+		   struct text *why)
+{
+	struct head h = { .version = 0 };
+	int fd = mp_file_existing(path, O_RDONLY), ret = 0;
+	long n;
+
+	*held = fd;
+	if (fd == -ELOOP || fd == -ENOTSUP) {
+		text_string(why, fd == -ELOOP ? "is a symbolic link" : "is not a regular file");
+		return -ENOTSUP;
+	}
+	if (fd < 0)
+		return fd;
+	n = sys_pread(fd, &h, sizeof(h), 0);
+	if (run && n == sizeof(h) && same_run(&h, magic, run))
+		ret = -EEXIST;
+	else if (!is_ours(&h, n))
+		ret = -ENOTSUP;
+	else if (run && !mp_may_make_way(&h, run))
+		ret = -ESTALE;
+	else if (sys_flock(fd, LOCK_EX | LOCK_NB) == -EWOULDBLOCK)
+		ret = -EBUSY;
+	if (ret == -ENOTSUP)
+		text_string(why, "exists and is not a file of mprof's");
+	return ret;
+}
+
+/* Is the open file still the one at path? */
+static int is_still_at(int fd, const char *path)
+{
+	struct stat ours, there;
+
+	return sys_fstat(fd, &ours) >= 0 && sys_stat(path, &there, AT_SYMLINK_NOFOLLOW) >= 0 &&
+	       ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+}
+
+/* The file of an earlier run becomes PATH.old, in the place of one that is ours as well. */
+static __attribute__((noinline)) int keep_as_old(const char *path, const char *magic,
+						 struct text *why)
+{
+	char name[4096 + 8];
+	struct text old = text_on(name, sizeof(name));
+	size_t before = why->used;
+	int fd, ret;
+
+	text_string(&old, path);
+	text_string(&old, ".old");
+	text_string(why, "what is there cannot become '");
+	text_string(why, name);
+	text_string(why, "', which ");
+	ret = look_at(name, magic, NULL, &fd, why);
+	if (ret == 0 || ret == -ENOENT) {
+		why->at[why->used = before] = 0;
+		ret = sys_rename(path, name, 0);
+	} else if (ret != -ENOTSUP) {
+		text_string(why, ret == -EBUSY ? "a run still writes" : "cannot be opened");
+		ret = -ENOTSUP;
+	}
+	if (fd >= 0)
+		sys_close(fd);
+	return ret;
+}
+
+/*
+ * Makes room at run->path.  0: something may be put there, -EBUSY: a live run has it.  The lock is
+ * held while the file is renamed: of two runs that begin at once, the second must not take the
+ * first one's new file for the old one.
+ */
+static int clear(const struct mp_run *run, const char *magic, struct text *why)
+{
+	int fd, ret = look_at(run->path, magic, run, &fd, why);
+
+	if (ret == 0 && is_still_at(fd, run->path))
+		ret = keep_as_old(run->path, magic, why);
+	if (fd >= 0)
+		sys_close(fd);
+	return ret == -ENOENT ? 0 : ret;
+}
+
+int mp_place(const char *temporary, struct mp_run *run, const char *magic, struct text *why)
+{
+	enum { TRIES = 16 }; /* others may be as quick */
+	struct text path = { run->path, text_length(run->path), sizeof(run->path), 0 };
+	int ret = -EEXIST;
+
+	for (int i = 0; i < TRIES && ret == -EEXIST; i++) {
+		ret = sys_link(temporary, run->path);
+		if (ret < 0 && ret != -EEXIST) /* a file system without hard links */
+			ret = sys_rename(temporary, run->path, 1);
+		if (ret != -EEXIST)
+			break;
+		ret = clear(run, magic, why);
+		if (ret == -EBUSY && i < TRIES / 2) {
+			text_char(&path, '.');
+			text_number(&path, (uint64_t)sys_getpid());
+			i = TRIES / 2;
+			ret = 0;
+		}
+		if (ret < 0)
+			break;
+		ret = -EEXIST;
+	}
+	sys_unlink(temporary);
+	return ret;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* place.h - whose a file is, by its first bytes, and putting a new one at its path. */
+#ifndef MP_PLACE_H
+#define MP_PLACE_H
+
+#include "internal.h"
+
+/* The first bytes of struct mprof_file_header: reading all of it asks much of a small stack. */
+struct head {
+	char magic[MPROF_MAGIC_SIZE];
+	uint32_t version, header_size;
+	uint8_t run_id[16];
+	uint32_t flags;
+};
+MPROF_STATIC_ASSERT(offsetof(struct head, flags) == offsetof(struct mprof_file_header, flags),
+		    "a prefix of the header");
+
+static inline int has_magic(const struct head *h, const char *magic)
+{
+	return !__builtin_memcmp(h->magic, magic, MPROF_MAGIC_SIZE);
+}
+
+static inline int same_run(const struct head *h, const char *magic, const struct mp_run *run)
+{
+	return has_magic(h, magic) && h->version == MPROF_FORMAT_VERSION &&
+	       !__builtin_memcmp(h->run_id, run->id, sizeof(run->id)) &&
+	       !(h->flags & MPROF_FILE_COMPRESSED);
+}
+
+/* May this file become PATH.old?  Of a run that mprof began only the one that it found there. */
+static inline int mp_may_make_way(const struct head *h, const struct mp_run *run)
+{
+	return run->is_new || !__builtin_memcmp(h->run_id, run->earlier, sizeof(h->run_id));
+}
+
+/*
+ * Puts the finished file `temporary` at run->path.  A finished file of ours there becomes PATH.old;
+ * when another live run has the path, ".PID" is added to it.  0; -EEXIST: the file of this run is
+ * there already, join it; another -errno, with the reason in why if we have a better one than the
+ * system's: nothing was touched.  `temporary` is gone in any case.
+ */
+int mp_place(const char *temporary, struct mp_run *run, const char *magic, struct text *why);
+
+#endif

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* answer.c - the file that a command which runs a program writes its answer to. */
+#include "answer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd.h"
+
+#define HEAD 64
+
+/* Blanks and line feeds between words do not matter. */
+static bool begins(const char *s, const char *with)
+{
+	for (; *with; s++, with++) {
+		s += strspn(s, " \n");
+		with += strspn(with, " \n");
+		if (*s != *with || !*s)
+			break;
+	}
+	return !*with;
+}
+
+/* 1: an answer is there; 0: nothing is; -errno: something else. */
+static int look(const char *path, const struct answer_kind *kind, struct error *err)
+{
+	char head[HEAD + 1] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return errno == ENOENT ? 0
+				       : fail(err, -errno, "cannot write '%s': %m", cmd_path(path));
+	if (read(fd, head, HEAD) < 0)
+		*head = '\0';
+	close(fd);
+	if (begins(head, kind->text) || begins(head, kind->json))
+		return 1;
+	return fail(err, -EEXIST,
+		    "'%s' exists and is not an answer of mprof%s; it is left alone: name another"
+		    " file",
+		    cmd_path(path), *head ? "" : " (it is empty)");
+}
+
+/* Whatever is at FILE.old is not followed: it is that name which is given away. */
+static bool may_go(const char *old, const struct answer_kind *kind)
+{
+	struct stat st;
+
+	if (lstat(old, &st))
+		return errno == ENOENT;
+	return S_ISREG(st.st_mode) && look(old, kind, NULL) > 0;
+}
+
+static char *old_of(const char *path)
+{
+	char *old = NULL;
+
+	return asprintf(&old, "%s.old", path) < 0 ? NULL : old;
+}
+
+int answer_look(const char *path, const struct answer_kind *kind, struct error *err)
+{
+	int ret = export_file_look(path, err);
+	char *real, *old;
+
+	if (ret)
+		return ret < 0 ? ret : 0;
+	real = realpath(path, NULL);
+	if (!real)
+		return export_file_try(path, err);
+	ret = look(real, kind, err);
+	old = ret > 0 ? old_of(real) : NULL;
+	if (old && !may_go(old, kind))
+		ret = fail(err, -EEXIST,
+			   "'%s' would be kept as '%s', but something else is there and is left"
+			   " alone; name another file, or move one of them away",
+			   cmd_path(real), cmd_path(old));
+	free(old);
+	free(real);
+	return ret < 0 ? ret : export_file_try(path, err);
+}
+
+int answer_open(struct export_file *f, const char *path, struct error *err)
+{
+	return export_file_open(f, path, err);
+}
+
+int answer_done(struct export_file *f, int ret, struct error *err)
+{
+	char *old = ret >= 0 && f->temporary ? old_of(f->target) : NULL;
+
+	if (old && !rename(f->target, old))
+		fprintf(stderr, "mprof: the earlier '%s' is kept as '%s'\n", cmd_path(f->target),
+			cmd_path(old));
+	free(old);
+	return export_file_done(f, ret, err);
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* output.c - the file that a command makes of a recording. */
+#include "output.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../out/export.h"
+#include "../replay/playfile.h"
+#include "cmd.h"
+
+#define HEAD 4096
+
+/* Pictures and pages name their maker near their beginning. */
+static bool made_here(const char *path)
+{
+	char head[HEAD];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n;
+
+	if (fd < 0)
+		return true; /* there is none */
+	n = read(fd, head, sizeof(head));
+	close(fd);
+	return n > 0 && memmem(head, (size_t)n, "mprof", 5);
+}
+
+int output_check(const char *path, const char *input, bool chosen)
+{
+	struct stat in, out;
+	struct error err;
+	bool there = !stat(path, &out) && S_ISREG(out.st_mode);
+
+	if (there && input && !stat(input, &in) && in.st_dev == out.st_dev &&
+	    in.st_ino == out.st_ino)
+		return cmd_error(STATUS_FOUND,
+				 "'%s' is the input and is not replaced; name another file with -o",
+				 path);
+	if (there && !chosen && !playfile_is(path) && !made_here(path))
+		return cmd_error(STATUS_FOUND,
+				 "'%s' exists and was not made by mprof; name a file with -o",
+				 path);
+	if (export_file_try(path, &err) < 0)
+		return cmd_error(STATUS_FOUND, "%s", err.text);
+	return STATUS_OK;
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* recorded.c - is there anything in a file that a run has written? */
+#include "recorded.h"
+
+#include <string.h>
+
+#include "../trace/trace.h"
+
+#define BATCH 256
+
+static bool has_counts(const struct trace *t)
+{
+	const struct mprof_counts *c;
+	uint32_t process, thread;
+	size_t i, k;
+
+	for (i = 0; (c = trace_counts(t, i, &process, &thread)); i++)
+		for (k = 0; k < MPROF_FN_MAX; k++)
+			if (c->fn[k].calls)
+				return true;
+	return false;
+}
+
+static bool has_calls(struct trace *t)
+{
+	struct event batch[BATCH];
+	size_t n, i;
+
+	while ((n = trace_next(t, batch, BATCH)) > 0)
+		for (i = 0; i < n; i++)
+			if (batch[i].kind == EVENT_CALL || batch[i].kind == EVENT_REALLOC_END)
+				return true;
+	return false;
+}
+
+bool recorded_anything(const char *path, const char *magic)
+{
+	struct trace *t;
+	bool any;
+
+	if (trace_open(&t, path, magic, NULL))
+		return true;
+	any = memcmp(magic, MPROF_MAGIC_COUNTS, MPROF_MAGIC_SIZE) ? has_calls(t) : has_counts(t);
+	trace_close(t);
+	return any;
+}
