@@ -144,7 +144,7 @@ test_record_and_look() {
 	run "$mprof" record -o log -- "$build/preload/fixture_a"
 	expect_status 0
 	expect_text err '10 events of 1 thread and 1 process, 0 lost'
-	expect_text err "mprof report $PWD/log"
+	expect_text err "next: mprof report log"
 	run "$mprof" report --json log
 	expect_same calls "$(fixture_a_calls out)" '2 4 1 1 1 1'
 	run "$mprof" dump log
@@ -266,13 +266,43 @@ test_process_tree_in_one_go() {
 		'0 0 0'
 }
 
+test_two_runs_are_told() {
+	run "$mprof" -t 'ls /'
+	expect_status 0
+	expect_same 'the runs' "$(grep -o 'run [12] of 2: [a-z ]*' err | tr '\n' ';')" \
+		'run 1 of 2: counting calls;run 2 of 2: recording every call;'
+	expect_no_text out 'two runs differ'
+	run "$mprof" test -- no-such-program x
+	expect_one_line_error
+}
+
 test_runs_that_differ() {
-	run "$mprof" -t 'if [ -e was ]; then exit 3; fi; : >was; ls / >list; cat list list list'
+	local line='if [ -e was ]; then exit 3; fi; : >was; ls / >list; cat list list list'
+	run "$mprof" -t "$line"
 	expect_status 3
 	expect_text err 'ended with status 0 when it was counted'
-	expect_text err 'made different calls'
-	run "$mprof" -t true
-	expect_no_text err different
+	# What is above it is the command's.
+	expect_same 'what follows the first line' "$(grep -A4 '^The two runs differ: run 1' out | tail -1)" 'What ran'
+	grep '^The two runs' out >first
+	expect_text first 'in 3 processes, run 2 made'
+	expect_text first 'in 1 process.'
+	expect_same 'the remedy' "$(sed -n 's/^  mprof record -- //p' out)" "sh -c '$line'"
+	# As make does: the second time there is nothing to do.
+	printf 'x.o: x.c\n\tgcc -c x.c\n' >Makefile
+	echo 'int main(void) { return 0; }' >x.c
+	run "$mprof" -t make -l make.log
+	expect_text out 'The two runs differ: run 1 made'
+	expect_same 'the remedy' "$(sed -n 's/^  \(mprof record\)/\1/p' out)" 'mprof record -- make'
+	rm x.o
+	run "$mprof" test -l make.log -- make -s "X=it's"
+	expect_text out "mprof record -- make -s 'X=it'\\''s'"
+	# As many calls in as many processes, for other bytes.
+	run "$mprof" test -l perl.log -- perl -e 'my $n = -e "again" ? 1 : 1000; open F, ">again";
+		my @a = map { "x" x (300 * $n) } 1 .. 100'
+	expect_same 'the first words about bytes' "$(head -1 out | cut -d: -f1)" 'The two runs differ'
+	expect_text out 'mprof record -- perl -e '
+	run "$mprof" -t true -l true.log
+	expect_no_text out differ
 	expect_no_text err 'when it was'
 }
 
@@ -319,15 +349,32 @@ test_modes_by_hand() {
 	expect_status 0
 }
 
+# A program that dies of it, and one that ends in its own way, as make does.
 test_interrupted_when_counted() {
-	perl -e 'setpgrp; $SIG{INT} = "DEFAULT"; exec @ARGV' \
-		"$mprof" -t 'echo run >>runs; exec sleep 20' >out 2>err &
-	wait_for test -s runs
-	sleep 0.1
-	kill -INT -$!
-	status=0
-	wait $! || status=$?
-	expect_status 130
-	expect_lines runs 1
-	[ ! -e mprof.log ] || bad 'it was recorded all the same'
+	local program
+	for program in 'exec sleep 20' 'trap "exit 2" INT; sleep 20 & wait; exit 2'; do
+		perl -e 'setpgrp; $SIG{INT} = "DEFAULT"; exec @ARGV' \
+			"$mprof" -t "echo run >>runs; $program" >out 2>err &
+		wait_for test -s runs
+		sleep 0.1
+		kill -INT -$!
+		status=0
+		wait $! || status=$?
+		case $program in exec*) expect_status 130 ;; *) expect_status 2 ;; esac
+		expect_lines runs 1
+		expect_text err 'interrupted'
+		expect_text out 'malloc'
+		expect_text out 'Total'
+		[ ! -e mprof.log ] || bad 'it was recorded all the same'
+		rm runs
+	done
+}
+
+test_not_run_again_for_nothing() {
+	echo 'int puts(const char *); int main(void) { return puts("once") < 0; }' >static.c
+	"${CC:-cc}" -static -o static static.c || return
+	run "$mprof" test -- ./static x
+	expect_status 0
+	expect_lines out 1
+	expect_text err 'it is not run again'
 }

@@ -10,6 +10,27 @@
 
 #define BATCH 1024
 
+static const uint8_t class_of[MPROF_FN_MAX] = {
+#define MPROF_FUNCTION(id, code, name, class) [code] = MPROF_CLASS_##class,
+#include <mprof/functions.def>
+#undef MPROF_FUNCTION
+};
+
+static bool asks(unsigned fn)
+{
+	return class_of[fn] == MPROF_CLASS_ALLOC || class_of[fn] == MPROF_CLASS_REALLOC;
+}
+
+uint64_t tally_asked(const struct mprof_counts_fn *fn)
+{
+	uint64_t bytes = 0;
+	unsigned i;
+
+	for (i = 0; i < MPROF_FN_MAX; i++)
+		bytes += asks(i) ? fn[i].bytes : 0;
+	return bytes;
+}
+
 void tally_events(void *context, const struct event *e, size_t n)
 {
 	struct tally *tally = context;
@@ -17,8 +38,10 @@ void tally_events(void *context, const struct event *e, size_t n)
 
 	for (i = 0; i < n; i++)
 		if ((e[i].kind == EVENT_CALL || e[i].kind == EVENT_REALLOC_END) &&
-		    e[i].fn < MPROF_FN_MAX)
+		    e[i].fn < MPROF_FN_MAX) {
 			tally->calls[e[i].fn]++;
+			tally->asked += asks(e[i].fn) && e[i].addr ? e[i].size : 0;
+		}
 }
 
 /* An exec goes on in the same thread, under a new number. */

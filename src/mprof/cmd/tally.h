@@ -15,10 +15,13 @@ struct tally {
 	uint64_t lost;	  /* calls that are known to be missing */
 	uint64_t ended;	  /* processes in which recording ended early */
 	uint64_t damaged; /* parts of the file that are missing or make no sense */
+	uint64_t asked;	  /* bytes of all requests that were met, tally_asked */
 	uint64_t processes, threads;
 	uint64_t bytes; /* of the file */
 };
 
+/* The same of what was counted: by function, MPROF_FN_MAX of them. */
+uint64_t tally_asked(const struct mprof_counts_fn *fn);
 /* For who reads the events anyway: each batch of them, with a tally that was zero at first. */
 void tally_events(void *tally, const struct event *e, size_t n);
 /* Then, once, with the trace but for the size of the file. */

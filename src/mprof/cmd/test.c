@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "../out/text.h"
 #include "after.h"
 #include "cmd.h"
 #include "counts.h"
@@ -78,8 +79,36 @@ static const struct argp argp = {
 struct counted {
 	struct counts counts;
 	int status;
-	bool interrupted; /* then it is not recorded */
+	bool stop; /* it is not run again */
 };
+
+static void say_first(const struct program *program)
+{
+	fputs("mprof: run 1 of 2: counting calls\n", stderr);
+	after_starting(program);
+}
+
+static void say_second(const struct program *program)
+{
+	fputs("mprof: run 2 of 2: recording every call\n", stderr);
+	after_starting(program);
+}
+
+/* Nobody wants it to run again.  What it did until then is the answer. */
+static bool stops(const struct run_result *r, const struct counts *counts)
+{
+	if (after_interrupted(r)) {
+		fputs(
+		    "mprof: interrupted, so it is not run again; these are the calls until then\n",
+		    stderr);
+		counts_print(stdout, counts, 0);
+		return true;
+	}
+	if (!*r->program.why_not || counts->all.calls)
+		return false;
+	fputs("mprof: it is not run again, because nothing would be recorded\n", stderr);
+	return true;
+}
 
 static int count(struct counted *counted, char **argv, const char *path)
 {
@@ -89,22 +118,25 @@ static int count(struct counted *counted, char **argv, const char *path)
 	int status = STATUS_USAGE, code;
 
 	if (after_plan(&plan, argv, "Count", CONF_COUNTS_PATH, path)) {
+		plan.starting = say_first;
 		code = run_program(&plan, &result, &err);
 		status = code ? after_refused(&result, code, &err) : STATUS_OK;
 		if (!code) {
 			counted->status = result.end.status;
 			after_tell(&plan, &result);
-			counted->interrupted = after_interrupted(&result);
-			if (counted->interrupted)
-				status = after_status(&result);
 			if (result.path && counts_read(&counted->counts, result.path, &err))
 				cmd_warn("%s", err.text);
+			counted->stop = stops(&result, &counted->counts);
+			if (counted->stop)
+				status = after_status(&result);
 			run_release(&result);
 		}
 	}
 	after_release(&plan);
 	return status;
 }
+
+/* ---- two runs that are not the same ---- */
 
 static void say_status(char *text, size_t size, int status)
 {
@@ -114,18 +146,61 @@ static void say_status(char *text, size_t size, int status)
 		snprintf(text, size, "ended with status %d", WEXITSTATUS(status));
 }
 
-/* One call in a thousand more or less is usual: addresses differ from run to run. */
+/* By more than a tenth.  Less is usual: addresses and times differ from run to run. */
 static bool differ(uint64_t a, uint64_t b)
 {
-	return (a > b ? a - b : b - a) > (a > b ? a : b) / 1000;
+	return (a > b ? a - b : b - a) > (a > b ? a : b) / 10;
 }
 
-/* The two runs, where they differ. */
-static void compare(const struct counted *counted, const struct run_result *r,
-		    const struct tally *tally)
+/* A word as a shell takes it. */
+static void put_word(const char *word, bool plain)
 {
+	const char *harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+			       "%+,-./:=@_ ";
+
+	if (plain && *word && !word[strspn(word, harmless)]) {
+		fputs(word, stdout);
+		return;
+	}
+	putchar('\'');
+	for (; *word; word++)
+		fputs(*word == '\'' ? "'\\''" : (char[]){ *word, 0 }, stdout);
+	putchar('\'');
+}
+
+static void put_command(char **argv, bool line)
+{
+	const char *word = argv[2];
+	char *const *arg;
+
+	fputs("mprof record --", stdout);
+	if (line && word[strcspn(word, "|&;<>()$`\\\"'*?[#~\n{}!")]) {
+		fputs(" sh -c ", stdout);
+		put_word(word, false);
+	} else if (line) {
+		printf(" %s", word);
+	} else {
+		for (arg = argv; *arg; arg++) {
+			putchar(' ');
+			put_word(*arg, !strchr(*arg, ' '));
+		}
+	}
+	putchar('\n');
+}
+
+static void put_run(const char *which, uint64_t calls, uint64_t bytes, uint64_t processes)
+{
+	printf("%s made %s for %s in %s", which, text_many(calls, "call", "calls").s,
+	       text_bytes(bytes).s, text_many(processes, "process", "processes").s);
+}
+
+/* Before the report, which is about the second run only. */
+static void compare(const struct counted *counted, const struct run_result *r,
+		    const struct tally *tally, char **argv, bool line)
+{
+	const struct counts *c = &counted->counts;
+	uint64_t bytes = tally_asked(c->all.fn);
 	char first[48], second[48];
-	unsigned i, shown = 0;
 
 	if (counted->status != r->end.status) {
 		say_status(first, sizeof(first), counted->status);
@@ -133,32 +208,32 @@ static void compare(const struct counted *counted, const struct run_result *r,
 		cmd_warn("the command %s when it was counted, and %s when it was recorded", first,
 			 second);
 	}
-	for (i = 0; i < MPROF_FN_MAX; i++) {
-		if (!differ(counted->counts.all.fn[i].calls, tally->calls[i]))
-			continue;
-		if (!shown++)
-			cmd_warn("the two runs made different calls; the report is about the"
-				 " recorded one");
-		fprintf(stderr, "  %-20s %" PRIu64 " counted, %" PRIu64 " recorded\n",
-			counts_function(i) ? counts_function(i) : "?",
-			counted->counts.all.fn[i].calls, tally->calls[i]);
-	}
+	if (tally->ended || tally->damaged ||
+	    (!differ(c->all.calls, tally->all + tally->lost) && !differ(bytes, tally->asked) &&
+	     !differ(c->processes, tally->processes)))
+		return;
+	fputs("The two runs differ: ", stdout);
+	put_run("run 1", c->all.calls, bytes, c->processes);
+	put_run(", run 2", tally->all, tally->asked, tally->processes);
+	fputs(
+	    ".\nThis report is about run 2. If the command cannot do the same work twice, undo its"
+	    " work and record one run:\n  ",
+	    stdout);
+	put_command(argv, line);
 }
 
-static int report(const struct counted *counted, const struct run_result *r,
-		  const struct tally *tally)
+static int report(const struct run_result *r)
 {
-	int status;
+	const char *path = cmd_path(r->path);
+	int status = cmd_call("report", path);
 
-	compare(counted, r, tally);
-	status = cmd_call("report", r->path);
 	fflush(stdout);
-	fprintf(stderr, "mprof: the trace is %s; look again with: mprof report %s\n", r->path,
-		r->path);
+	fprintf(stderr, "mprof: the trace is %s; look again with: mprof report %s\n", path, path);
 	return status;
 }
 
-static int record(const struct counted *counted, char **argv, const char *path, bool compress)
+static int record(const struct counted *counted, char **argv, bool line, const char *path,
+		  bool compress)
 {
 	uint64_t room =
 	    counted->counts.all.calls + RECORDS_PER_THREAD * (counted->counts.all_threads + 1);
@@ -171,13 +246,15 @@ static int record(const struct counted *counted, char **argv, const char *path, 
 	if (after_plan(&plan, argv, "LogMmap", CONF_LOG_PATH, path) &&
 	    !conf_set_number(&plan.conf, CONF_LOG_QTY, room, &err) &&
 	    !conf_set_number(&plan.conf, CONF_CACHE_QTY, CACHE_RECORDS, &err)) {
+		plan.starting = say_second;
 		code = run_program(&plan, &result, &err);
 		status = code ? after_refused(&result, code, &err) : STATUS_OK;
 		if (!code) {
-			if (record_finish(&plan, &result, compress ? 0 : RECORD_PLAIN, &tally))
-				reported = report(counted, &result, &tally);
-			else
-				reported = result.path ? STATUS_FILE : STATUS_OK;
+			reported = result.path ? STATUS_FILE : STATUS_OK;
+			if (record_finish(&plan, &result, compress ? 0 : RECORD_PLAIN, &tally)) {
+				compare(counted, &result, &tally, argv, line);
+				reported = report(&result);
+			}
 			status = after_status(&result);
 			status = status ? status : reported;
 			run_release(&result);
@@ -187,16 +264,41 @@ static int record(const struct counted *counted, char **argv, const char *path, 
 	return status;
 }
 
+/* Both files, before anything is started. */
+static int check_files(char **argv, const char *counts, const char *log)
+{
+	struct run_plan first = { 0 }, second = { 0 };
+	struct error err;
+	int status = STATUS_USAGE;
+
+	if (after_plan(&first, argv, "Count", CONF_COUNTS_PATH, counts) &&
+	    after_plan(&second, argv, "LogMmap", CONF_LOG_PATH, log)) {
+		if (target_same(conf_get(&first.conf, CONF_COUNTS_PATH),
+				conf_get(&second.conf, CONF_LOG_PATH)))
+			cmd_error(0, "counts file and trace would be the same file '%s'",
+				  conf_get(&second.conf, CONF_LOG_PATH));
+		else if (run_check(&first, &err) || run_check(&second, &err))
+			cmd_error(0, "%s", err.text);
+		else
+			status = STATUS_OK;
+	}
+	after_release(&first);
+	after_release(&second);
+	return status;
+}
+
 int test_run(char **argv, const char *counts, const char *log, bool compress)
 {
 	static char shell[] = "/bin/sh", dash_c[] = "-c";
 	char *line[] = { shell, dash_c, argv[0], NULL };
 	char **program = argv[1] ? argv : line;
 	struct counted counted = { .status = 0 };
-	int status = count(&counted, program, counts);
+	int status = check_files(program, counts, log);
 
-	if (!status && !counted.interrupted)
-		status = record(&counted, program, log, compress);
+	if (!status)
+		status = count(&counted, program, counts);
+	if (!status && !counted.stop)
+		status = record(&counted, program, program == line, log, compress);
 	counts_release(&counted.counts);
 	return status;
 }
