@@ -94,7 +94,7 @@ static int run_command(int argc, char **argv)
 		return cmd_unknown(argv[0]);
 	snprintf(title, sizeof(title), "mprof %s", c->name);
 	argv[0] = title;
-	return c->run(argc, argv);
+	return cmd_run(c, argc, argv);
 }
 
 /* What -m said before it named modes of the library: the same as -t, and as no option. */

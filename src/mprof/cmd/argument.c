@@ -7,8 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/memory.h"
 #include "../util/ranges.h"
 #include "cmd.h"
+
+#define MEMORY_ASKED_LEAST ((uint64_t)64 << 20)
 
 void argument_add(struct argument_list *l, const char *arg, struct argp_state *state)
 {
@@ -76,3 +79,33 @@ error_t argument_file(int key, char *arg, struct argp_state *state, const char *
 	*path = arg;
 	return 0;
 }
+
+/* ---- --memory ---- */
+
+enum { MEMORY = 0x7000 };
+
+static const struct argp_option memory_options[] = {
+	{ "memory", MEMORY, "SIZE", 0,
+	  "Take at most so much memory, as 4G [1 GiB and 256 times the file, and no more than is "
+	  "free]",
+	  90 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static error_t parse_memory(int key, char *arg, struct argp_state *state)
+{
+	struct error err;
+	uint64_t bytes;
+
+	if (key != MEMORY)
+		return ARGP_ERR_UNKNOWN;
+	if (parse_size(arg, &bytes, &err))
+		argp_error(state, "invalid --memory: %s", err.text);
+	else if (bytes < MEMORY_ASKED_LEAST)
+		argp_error(state, "invalid --memory '%s': 64M is the least", arg);
+	else
+		memory_cap_at(bytes);
+	return 0;
+}
+
+const struct argp memory_argp = { .options = memory_options, .parser = parse_memory };

@@ -37,4 +37,7 @@ double argument_percent(const char *arg, struct argp_state *state);
 error_t argument_file(int key, char *arg, struct argp_state *state, const char **path,
 		      const char *missing);
 
+/* --memory SIZE; among the argp children of every command that reads files. */
+extern const struct argp memory_argp;
+
 #endif

@@ -43,6 +43,9 @@ struct command {
 /* The table; ends with a row whose name is NULL. */
 extern const struct command cmd_table[];
 
+/* Runs it, within the memory that it may take (util/memory.h). */
+int cmd_run(const struct command *c, int argc, char **argv);
+
 /* Exact name, else NULL. */
 const struct command *cmd_find(const char *name);
 /* The most similar name for a mistyped one, NULL if none is similar. */

@@ -57,6 +57,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = {
 	{ &replay_argp, 0, NULL, 0 },
+	{ &memory_argp, 0, NULL, 0 },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -194,7 +195,8 @@ static int put_page(const struct replay_run *r, const struct replay_cli *cli, FI
 	const struct movie_options o = { .title = cli->plan.head->program,
 					 .names = r->answer.heaps.names,
 					 .thread = number,
-					 .threads = number ? cli->plan.head->threads : 0 };
+					 .threads = number ? cli->plan.head->threads : 0,
+					 .units = film_units_for(2 * r->runs.n) };
 	struct movie *m = NULL;
 	int ret = movie_new(&m, &o, err);
 

@@ -18,6 +18,7 @@
 
 #include "../trace/compact.h"
 #include "../util/ranges.h"
+#include "argument.h"
 #include "cmd.h"
 #include "progress.h"
 #include "tally.h"
@@ -70,9 +71,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static const struct argp_child children[] = {
+	{ &memory_argp, 0, NULL, 0 },
+	{ NULL, 0, NULL, 0 },
+};
+
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
+	.children = children,
 	.args_doc = "LOG...",
 	.doc = "Compresses finished traces where they stand, in pieces of up to a million events,"
 	       " so that they stay seekable. A trace that is compressed already is left alone.",

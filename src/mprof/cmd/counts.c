@@ -16,6 +16,7 @@
 #include "../out/json.h"
 #include "../run/process.h"
 #include "after.h"
+#include "argument.h"
 #include "cmd.h"
 
 static const char *const names[MPROF_FN_MAX] = {
@@ -256,9 +257,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
+static const struct argp_child children[] = {
+	{ &memory_argp, 0, NULL, 0 },
+	{ NULL, 0, NULL, 0 },
+};
+
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
+	.children = children,
 	.args_doc = "[COUNTS]",
 	.doc = "Shows what counts files hold, for every process and thread. Without COUNTS:"
 	       " all files mprof.counts* in this directory.",

@@ -10,6 +10,7 @@
 
 #include "../out/diff.h"
 #include "../util/ranges.h"
+#include "argument.h"
 #include "cmd.h"
 #include "profile_options.h"
 #include "two_profiles.h"
@@ -111,6 +112,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = {
 	{ &profile_argp, 0, NULL, 0 },
+	{ &memory_argp, 0, NULL, 0 },
 	{ NULL, 0, NULL, 0 },
 };
 

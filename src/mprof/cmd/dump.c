@@ -126,9 +126,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static const struct argp_child children[] = {
+	{ &memory_argp, 0, NULL, 0 },
+	{ NULL, 0, NULL, 0 },
+};
+
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
+	.children = children,
 	.args_doc = "LOG",
 	.doc = "Prints the calls of a trace in the order of time, one line each: seconds since the"
 	       " start, process number/pid, thread number, function, its arguments and result,"

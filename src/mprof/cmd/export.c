@@ -209,6 +209,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_child children[] = {
 	{ &export_series_argp, 0, NULL, 0 },
 	{ &profile_argp, 0, NULL, 0 },
+	{ &memory_argp, 0, NULL, 0 },
 	{ NULL, 0, NULL, 0 },
 };
 

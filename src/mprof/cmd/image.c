@@ -165,6 +165,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_child children[] = {
 	{ &films_argp, 0, NULL, 0 },
 	{ &profile_names_argp, 0, NULL, 0 },
+	{ &memory_argp, 0, NULL, 0 },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -240,7 +241,8 @@ struct work {
 
 static int take(struct work *w, size_t i, struct error *err)
 {
-	const struct film_options fo = { .channels = classes_channels(w->o->picture.by) };
+	const struct film_options fo = { .channels = classes_channels(w->o->picture.by),
+					 .units = film_units_for(w->films.count) };
 	struct film *film;
 	struct place_sink sink = { .ops = &film_ops };
 	int ret = film_new(&film, &fo, err);

@@ -113,6 +113,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_child children[] = {
 	{ &films_argp, 0, NULL, 0 },
 	{ &profile_names_argp, 0, NULL, 0 },
+	{ &memory_argp, 0, NULL, 0 },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -236,6 +237,7 @@ static int open_movie(struct work *w)
 		.limit = w->o->limit,
 		.thread = w->films.thread,
 		.threads = w->films.threads,
+		.units = film_units_for(2 * w->films.count),
 	};
 	struct error err = { "" };
 	size_t i;

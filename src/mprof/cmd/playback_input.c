@@ -3,6 +3,7 @@
 #include "playback_input.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -155,12 +156,12 @@ static int not_known(const struct error *why)
 static bool is_ours(const char *path)
 {
 	char magic[5] = "";
-	FILE *f = fopen(path, "re");
-	size_t n = f ? fread(magic, 1, sizeof(magic), f) : 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* it may be a FIFO */
+	ssize_t n = fd >= 0 ? read(fd, magic, sizeof(magic)) : 0;
 
-	if (f)
-		fclose(f);
-	return n < sizeof(magic) || !memcmp(magic, MPROF_MAGIC_TRACE, sizeof(magic));
+	if (fd >= 0)
+		close(fd);
+	return n < (ssize_t)sizeof(magic) || !memcmp(magic, MPROF_MAGIC_TRACE, sizeof(magic));
 }
 
 static int from_trace(struct playback_source *s, const char *path, const char *out, int fd,

@@ -203,6 +203,7 @@ static char *list_views(int key, const char *text, void *input)
 
 static const struct argp_child children[] = {
 	{ &profile_argp, 0, NULL, 0 },
+	{ &memory_argp, 0, NULL, 0 },
 	{ NULL, 0, NULL, 0 },
 };
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../util/memory.h"
 #include "../util/nearest.h"
 
 const struct command cmd_table[] = {
@@ -43,6 +44,14 @@ const struct command *cmd_nearest(const char *name)
 		}
 	}
 	return best;
+}
+
+int cmd_run(const struct command *c, int argc, char **argv)
+{
+	/* What a program takes that we run is its own affair. */
+	if (strcmp(c->group, "Run a program"))
+		memory_cap();
+	return c->run(argc, argv);
 }
 
 int cmd_unknown(const char *name)
@@ -104,10 +113,10 @@ int cmd_call(const char *name, const char *path)
 		return cmd_error(STATUS_USAGE, "this mprof has no command '%s'", name);
 	snprintf(title, sizeof(title), "mprof %s", name);
 	if (!path)
-		return c->run(1, argv);
+		return cmd_run(c, 1, argv);
 	/* A path that begins with a dash must not become an option. */
 	snprintf(file, sizeof(file), "%s%s", path[0] == '-' ? "./" : "", path);
-	return c->run(2, argv);
+	return cmd_run(c, 2, argv);
 }
 
 int cmd_flush(int status)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/memory.h"
 #include "film_live.h"
 #include "film_store.h"
 
@@ -29,9 +30,18 @@ int film_new(struct film **out, const struct film_options *o, struct error *err)
 	f->options = *o;
 	if (!f->options.points)
 		f->options.points = POINTS;
+	if (!f->options.units)
+		f->options.units = FILM_UNITS_MOST;
 	f->peak = FILM_NOWHERE;
 	*out = f;
 	return 0;
+}
+
+size_t film_units_for(size_t n)
+{
+	uint64_t most = memory_cap_bytes() / FILM_UNIT_BYTES / (n ? n : 1);
+
+	return most < FILM_UNITS_MOST ? most + 1 : FILM_UNITS_MOST;
 }
 
 void film_free(struct film *f)

@@ -20,9 +20,9 @@
  * A call costs a few nanoseconds per page that its block touches; a frame what
  * changed since the one before.  Between frames changes are kept compressed
  * (zstd), some bytes a changed page: 300 frames of a 100 MB heap are a few MB.
- * Memory otherwise: 700 bytes a unit, and 48 bytes a live block if channels are
- * asked for.  Of a block larger than FILM_BLOCK_MOST only the begin counts, and
- * what lies beyond FILM_UNITS_MOST units is left out and counted.
+ * Memory otherwise: 700 bytes a unit (FILM_UNIT_BYTES while arrays grow and are drawn), and 48
+ *bytes a live block if channels are asked for.  Of a block larger than FILM_BLOCK_MOST only the
+ *begin counts, and what lies beyond FILM_UNITS_MOST units is left out and counted.
  *
  * Errors: -errno with err filled.  Threads: one at a time; films are independent.
  */
@@ -41,6 +41,7 @@
 #define FILM_UNIT_SHIFT 16u		     /* 64 KiB */
 #define FILM_UNITS_MOST (1u << 20)	     /* 64 GiB of used address space */
 #define FILM_BLOCK_MOST (UINT64_C(16) << 30) /* bytes of one block that are drawn */
+#define FILM_UNIT_BYTES 4096u		     /* memory that a unit may take */
 #define FILM_PIN_BYTES	64u		     /* a page with fewer live bytes, but some, is pinned */
 #define FILM_NOWHERE	SIZE_MAX
 
@@ -55,6 +56,7 @@ enum film_channel {
 struct film_options {
 	unsigned channels; /* enum film_channel; 0: live bytes and residency only */
 	unsigned points;   /* of the curves; 0: 512 */
+	size_t units;	   /* at most; 0: as many as FILM_UNITS_MOST */
 };
 
 enum film_cell_flags {
@@ -135,6 +137,9 @@ struct film {
 
 int film_new(struct film **out, const struct film_options *o, struct error *err);
 void film_free(struct film *f);
+
+/* How many units each of n films can have with the memory that there may be. */
+size_t film_units_for(size_t n);
 
 /* self is the film.  One source only. */
 extern const struct place_ops film_ops;

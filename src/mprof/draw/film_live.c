@@ -74,7 +74,7 @@ static struct film_unit *unit_get(struct film *f, uint64_t key)
 	struct film_unit *u = unit_find(l, key);
 	size_t at;
 
-	if (u || l->units == FILM_UNITS_MOST)
+	if (u || l->units == f->options.units)
 		return u;
 	if (l->units * 2 >= l->slots && !rehash(f))
 		return NULL;

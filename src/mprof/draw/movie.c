@@ -75,7 +75,7 @@ void movie_free(struct movie *m)
 
 int movie_add(struct movie *m, const char *name, struct place_sink *sink, struct error *err)
 {
-	struct film_options o = { .channels = FILM_ALL };
+	struct film_options o = { .channels = FILM_ALL, .units = m->options.units };
 	struct movie_film *f;
 	int ret;
 

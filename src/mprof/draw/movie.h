@@ -41,6 +41,7 @@ struct movie_options {
 	struct profile *names;	/* profile_names() or a whole one; NULL: sites are numbers */
 	const uint32_t *thread; /* by index: the number of a thread in the trace; NULL */
 	size_t threads;
+	size_t units;	/* of each film at most: struct film_options; 0: no limit of its own */
 	uint64_t limit; /* bytes; 0: MOVIE_LIMIT.  Of a movie that would be larger frames are left
 			 * out while 100 remain, then all colours but occupancy, then still
 			 * more frames; and it says so. */

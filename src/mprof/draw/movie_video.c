@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../util/memory.h"
 #include "apng.h"
 #include "movie_parts.h"
 #include "picture.h"
@@ -222,6 +223,7 @@ static void become_ffmpeg(const struct ffmpeg *f, int out, pid_t parent)
 {
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
+	memory_uncap();
 	if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent && dup2(f->in, 0) >= 0 &&
 	    dup2(null, 1) >= 0 && !fcntl(out, F_SETFD, 0))
 		execvp("ffmpeg", (char **)f->argv);

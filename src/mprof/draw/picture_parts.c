@@ -122,7 +122,7 @@ static uint64_t grid_step(uint64_t most)
 {
 	uint64_t unit = 1;
 
-	while (unit * 1024 <= most / 2)
+	while (unit <= most / 2 / 1024)
 		unit *= 1024;
 	while (most / unit > 4)
 		unit *= 2;

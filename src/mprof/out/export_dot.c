@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../util/memory.h"
 #include "export_graph.h"
 #include "json.h"
 
@@ -168,7 +169,9 @@ static int start_dot(struct export *x, const char *language, pid_t *pid, FILE **
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, end[0], STDIN_FILENO);
 	posix_spawn_file_actions_adddup2(&actions, fileno(x->out), STDOUT_FILENO);
+	memory_uncap();
 	ret = posix_spawnp(pid, name, &actions, NULL, argv, environ);
+	memory_recap();
 	posix_spawn_file_actions_destroy(&actions);
 	close(end[0]);
 	*to = ret ? NULL : fdopen(end[1], "w");

@@ -16,6 +16,8 @@
 #include <zip.h>
 #include <zlib.h>
 
+#include "../util/memory.h"
+
 #define BUFFER (256u << 10)
 
 struct import_text {
@@ -42,8 +44,10 @@ static int open_regular(const char *path, struct error *err)
 		code = -errno;
 		return fail(err, code, "cannot open '%s': %s", path, strerror(-code));
 	}
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode)) {
+		memory_cap_file((uint64_t)st.st_size);
 		return fd;
+	}
 	close(fd);
 	return fail(err, -EBADMSG, "'%s' is not a regular file", path);
 }

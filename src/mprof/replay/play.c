@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../util/memory.h"
 #include "play_env.h"
 
 #define ARGS_MOST 32
@@ -101,6 +102,7 @@ static void forget_handlers(void)
 static void child(struct stage *s)
 {
 	forget_handlers();
+	memory_uncap();
 	if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == s->parent && dup2(s->null, 0) >= 0 &&
 	    dup2(s->said, 1) >= 0 && dup2(s->said, 2) >= 0 && dup2(s->records, PLAY_FD) >= 0 &&
 	    !sigprocmask(SIG_SETMASK, &s->mask, NULL))

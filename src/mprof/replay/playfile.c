@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../util/memory.h"
 #include "playfile_parts.h"
 
 /* ---- opening ---- */
@@ -61,6 +62,7 @@ static int map_file(struct playfile *p, struct error *err)
 			    " and the header has %u",
 			    p->path, p->bytes, MPROF_PLAY_PAGE);
 	}
+	memory_cap_file(p->bytes);
 	at = mmap(NULL, p->bytes, PROT_READ, MAP_SHARED, fd, 0);
 	close(fd);
 	if (at == MAP_FAILED)

@@ -3,32 +3,33 @@
 #include "room.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-uint64_t room_available(void)
+#include "../util/memory.h"
+
+#define ROOM_UNASKED ((uint64_t)2 << 30)
+
+/* A recording of some kilobytes may ask for gigabytes. */
+static uint64_t usual(uint64_t free)
 {
-	FILE *f = fopen("/proc/meminfo", "re");
-	unsigned long long kib = 0;
-	char line[128];
-
-	while (f && !kib && fgets(line, sizeof(line), f))
-		sscanf(line, "MemAvailable: %llu", &kib);
-	if (f)
-		fclose(f);
-	return kib ? kib * 1024
-		   : (uint64_t)sysconf(_SC_AVPHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	return free / 2 < ROOM_UNASKED ? free / 2 : ROOM_UNASKED;
 }
 
 int room_check(const struct mprof_playback_header *head, const char *touch, struct error *err)
 {
-	const uint64_t most = head->sum.peak_bytes, room = room_available();
+	const uint64_t most = head->sum.peak_bytes, free = memory_free();
+	const uint64_t asked = memory_cap_asked(), may = asked ? asked : usual(free);
 
-	if (most <= room || (strcmp(touch, "page") && strcmp(touch, "full")))
+	if (most <= may || (strcmp(touch, "page") && strcmp(touch, "full")))
 		return 0;
+	if (most > free)
+		return fail(err, -EFBIG,
+			    "up to %.1f GiB were alive, and %.1f GiB are free here; --touch first "
+			    "or none writes to less of them",
+			    (double)most / (1 << 30), (double)free / (1 << 30));
 	return fail(err, -EFBIG,
-		    "up to %.1f GiB were alive, and %.1f GiB are free here; --touch first or none "
-		    "writes to less of them",
-		    (double)most / (1 << 30), (double)room / (1 << 30));
+		    "up to %.1f GiB were alive, of %.1f GiB that are free here: --memory %.0fG "
+		    "allows it; --touch first or none writes to less of them",
+		    (double)most / (1 << 30), (double)free / (1 << 30),
+		    (double)most / (1 << 30) + 1);
 }

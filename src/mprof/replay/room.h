@@ -11,12 +11,10 @@
 
 #include "../util/error.h"
 
-/* Bytes that can be had without swapping; what is free, where that is not told. */
-uint64_t room_available(void);
-
 /*
  * What a program asked for and never wrote to, a replay that writes to all of it
- * needs.  0, or -EFBIG with *err, of whatever allocator: it does not fit.
+ * needs.  0, or -EFBIG with *err, of whatever allocator: it does not fit into half of what is
+ * free, or 2 GiB if that is less; into what --memory says, if it says something.
  * touch: as in runner.h.
  */
 int room_check(const struct mprof_playback_header *head, const char *touch, struct error *err);

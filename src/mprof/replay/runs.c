@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../util/memory.h"
 #include "play.h"
 #include "room.h"
 #include "runs_args.h"
@@ -241,7 +242,7 @@ static void memory_end(struct runs_row *row, struct play *p, const struct runs_p
 /* May they all stay in memory at once? */
 static bool all_fit(const struct runs *r, const struct runs_plan *plan)
 {
-	return plan->head->sum.peak_bytes < room_available() / 4 / r->n;
+	return plan->head->sum.peak_bytes < memory_free() / 4 / r->n;
 }
 
 /* ---- all of it ---- */

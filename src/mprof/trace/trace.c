@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../util/memory.h"
 #include "ahead.h"
 #include "pack.h"
 
@@ -73,6 +74,7 @@ static int open_file(struct trace *t, struct error *err)
 	if (!S_ISREG(st.st_mode))
 		return fail(err, -EBADMSG, "'%s' is not a regular file", t->path);
 	t->file_bytes = (uint64_t)st.st_size;
+	memory_cap_file(t->file_bytes);
 	return 0;
 }
 

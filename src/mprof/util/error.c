@@ -2,8 +2,11 @@
 /* error.c - one sentence about what went wrong. */
 #include "error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+
+#include "memory.h"
 
 int fail(struct error *err, int code, const char *format, ...)
 {
@@ -14,5 +17,7 @@ int fail(struct error *err, int code, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(err->text, sizeof(err->text), format, args);
 	va_end(args);
+	if (code == -ENOMEM)
+		memory_explain(err->text, sizeof(err->text));
 	return code;
 }

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * memory.h - how much memory a command may take.
+ *
+ * A file of some kilobytes may say that it needs all memory there is.  A command that
+ * reads files has MEMORY_LEAST and MEMORY_PER_BYTE for each byte of them, and never more
+ * than three quarters of what is free, unless the user says how much it is to be.  What
+ * goes beyond fails like any allocation that fails.
+ *
+ * Threads: before others are started.
+ */
+#ifndef MPROF_UTIL_MEMORY_H
+#define MPROF_UTIL_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MEMORY_LEAST	((uint64_t)1 << 30)
+#define MEMORY_PER_BYTE 256u
+
+/* Bytes that can be had without swapping; what is free, where that is not told. */
+uint64_t memory_free(void);
+
+/* From now on. */
+void memory_cap(void);
+/* A file of so many bytes is read. */
+void memory_cap_file(uint64_t bytes);
+/* The user's word: so much, whatever is read. */
+void memory_cap_at(uint64_t bytes);
+
+/* UINT64_MAX: as much as there is. */
+uint64_t memory_cap_bytes(void);
+/* What the user said; 0: nothing. */
+uint64_t memory_cap_asked(void);
+
+/* Other programs that we start shall have what we had; a vfork child may call it. */
+void memory_uncap(void);
+/* In us again. */
+void memory_recap(void);
+
+/* Behind a sentence of room bytes about memory that there was not: how to get more. */
+void memory_explain(char *text, size_t room);
+
+#endif

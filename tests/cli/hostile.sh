@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+#
+# hostile.sh - files that were made to do harm: what they may take, and what they may say.
+
+# make_trace FILE CALLS: (function, (four values)), ... in Python; B is an address.
+make_trace() {
+	PYTHONPATH=$root/tests python3 -c '
+import sys
+from traces import *
+B = 0x7f0000000000
+make(sys.argv[1], eval(sys.argv[2]))' "$1" "$2" || bad "no trace"
+}
+
+# Figures as large as figures can be: every picture comes to an end.
+test_hostile_image_of_the_largest_blocks() {
+	local how
+	make_trace log '[(MALLOC, (B, 1 << 61, 1 << 61, 0)),
+		(MALLOC, (B + (1 << 62), 1 << 63, 1 << 63, 0)), (FREE, (B, 0, 0, 0))]'
+	for how in '' '--layout=hilbert --by=site' --layout=time; do
+		# shellcheck disable=SC2086
+		run timeout 100 "$mprof" image $how -o x.png log
+		expect_status 0
+		expect_text err 'wrote x.png'
+	done
+}
+
+# Terabytes in a file of some kilobytes: no command takes 2 GB for it.
+test_hostile_sizes_take_no_memory() {
+	local command
+	make_trace log '[(MALLOC, (B + (i << 36), 1 << 40, 1 << 40, 0)) for i in range(12)]'
+	for command in report 'report peak' dump 'image -o x.png' 'movie -o x.html' sort \
+		'image --layout=hilbert --by=site -o x.png' 'export --to=folded' compress; do
+		# shellcheck disable=SC2086
+		run timeout 100 bash -c 'ulimit -v 1900000; "$@"' bash "$mprof" $command log
+		[ "$status" = 0 ] || [ "$status" = 1 ] || bad "$command: status $status: $(cat err)"
+		[ "$status" = 0 ] || expect_text err ' within 1.0 GiB; --memory SIZE allows more'
+	done
+}
+
+test_hostile_memory_option() {
+	make_trace log '[(MALLOC, (B + (i << 36), 1 << 34, 1 << 34, 0)) for i in range(4)]'
+	run "$mprof" report --memory 1 log
+	expect_status 2
+	expect_text err "invalid --memory '1': 64M is the least"
+	run "$mprof" image --memory=64M --json -o x.png log
+	expect_status 0
+	run "$mprof" movie --memory=64M -o x.html log
+	[ "$status" = 0 ] || expect_text err ' within 0.1 GiB; --memory SIZE allows more'
+}
+
+# What a replay would touch is asked about; what it would not is not, nor is it limited.
+test_hostile_replay_of_gigabytes() {
+	make_trace log '[(MALLOC, (B, 2400 << 20, 2400 << 20, 0)), (FREE, (B, 0, 0, 0))]'
+	run "$mprof" replay --quick --allocator glibc log
+	expect_status 1
+	expect_one_line_error
+	expect_text err 'up to 2.3 GiB were alive, of '
+	expect_text err ' that are free here: --memory 3G allows it; '
+	run "$mprof" replay --quick --reps 1 --drain 0.1 --touch none --allocator glibc log
+	expect_status 0
+	run "$mprof" image --allocator glibc -o x.png log
+	expect_status 1
+	expect_text err '--memory 3G allows it'
+}
+
+# A FIFO where a file should be is not waited for.
+test_hostile_fifos() {
+	local command
+	mkfifo log
+	for command in report dump 'export --to=folded' sort 'replay --quick' 'image -o x.png' \
+		'movie -o x.html' 'check --max-peak=1' compress counts 'diff log' compare; do
+		# shellcheck disable=SC2086
+		run timeout 30 "$mprof" $command log
+		[ "$status" != 124 ] || bad "$command waits"
+		[ "$status" = 3 ] || bad "$command: status $status: $(cat err)"
+		expect_text err 'is not a regular file'
+	done
+}

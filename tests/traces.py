@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""Traces made byte by byte, as include/mprof/FORMAT.md says; and what is in one, for changing it.
+
+make() writes a sound trace of a few LONG records, whatever sizes and addresses they name.  Pieces
+finds the extents of any trace, raw or compressed, and makes checksums right again.
+"""
+
+import re
+import struct
+
+HEADER = 65536
+EXTENT = struct.Struct("<IHHQIIIIIIQQQ")  # struct mprof_extent
+MAGIC = 0x74785a6d
+SLOT, EVENTS, COUNTS, FACT, SAMPLE, RESIDENCY, PACKED, INDEX, STACKS_SLOT, STACKS = range(2, 12)
+RUN = bytes(range(1, 17))
+START_FACT, END_FACT = 1, 3
+MALLOC, FREE, CALLOC, REALLOC, MMAP = 1, 2, 3, 4, 18
+MASK = (1 << 64) - 1
+K = 0x9E3779B97F4A7C15
+
+
+def rotate(value):
+    return (value << 31 | value >> 33) & MASK
+
+
+def checksum(data):
+    """FORMAT.md 4.3."""
+    n = len(data)
+    lane = [n, K, ~n & MASK, K ^ n]
+    whole = n // 8
+    for i, word in enumerate(struct.unpack_from(f"<{whole}Q", data)):
+        lane[i & 3] = rotate((lane[i & 3] ^ word) * K & MASK)
+    if n % 8:
+        word = int.from_bytes(data[whole * 8:], "little")
+        lane[whole & 3] = (lane[whole & 3] ^ word) * K & MASK
+    word = (lane[0] ^ lane[1] >> 7 ^ lane[2] >> 17 ^ lane[3] >> 29) * K & MASK
+    return (word ^ word >> 32) & 0xFFFFFFFF or 1
+
+
+def header(tail, processes=1, magic=b"mproftrc"):
+    head = bytearray(HEADER)
+    struct.pack_into("<8sII16sIIIIQQqq", head, 0, magic, 1, HEADER, RUN, 2, 4096, 0, 0, 10**9,
+                     1000, 1000, 10**18)
+    struct.pack_into("<QII", head, 80, tail, processes, 1)
+    struct.pack_into("<IiQHHi", head, 8192, 1, 100, 1, 2, 0, 0)
+    return head
+
+
+def extent(kind, offset, payload, thread=1, seq=0, first=1000, last=2000, process=1):
+    size = (64 + len(payload) + 63) // 64 * 64
+    head = EXTENT.pack(MAGIC, kind, 0, offset, size, len(payload), process, thread,
+                       int.from_bytes(RUN[:4], "little"), checksum(payload), seq, first, last)
+    return (head + payload).ljust(size, b"\0")
+
+
+def fact(what, ticks, *strings):
+    head = bytearray(144)
+    struct.pack_into("<IiiI", head, 0, what, 100, 1, 0)
+    struct.pack_into("<Qqq", head, 16, ticks, ticks, 10**18 + ticks)
+    return bytes(head) + b"".join(s.encode() + b"\0" for s in strings)
+
+
+def long_record(function, values, dt=1, flags=0, error=0):
+    head = 8 | dt << 4 | function << 16 | flags << 24 | error << 32
+    return struct.pack("<5Q", head, *values)
+
+
+def make(path, calls, strings=("exe=/bin/true", "arg=true")):
+    """calls: (function, (four values)) one after the other, of one thread."""
+    words = b"".join(long_record(function, values) for function, values in calls)
+    out, at = [], HEADER
+    for kind, payload, thread, seq in ((FACT, fact(START_FACT, 1000, *strings), 0, 0),
+                                       (EVENTS, words, 1, 1),
+                                       (FACT, fact(END_FACT, 2000 + len(calls)), 0, 0)):
+        out.append(extent(kind, at, payload, thread, seq, last=1000 + len(calls)))
+        at += len(out[-1])
+    with open(path, "wb") as file:
+        file.write(header(at))
+        file.writelines(out)
+
+
+class Pieces:
+    """A trace as a bytearray and the places of its extents, as its headers say them."""
+
+    def __init__(self, data):
+        self.data = bytearray(data)
+        self.header = struct.unpack_from("<I", self.data, 12)[0] if len(data) >= 16 else HEADER
+        self.extents = []
+        magic = struct.pack("<I", MAGIC)
+        for found in re.finditer(re.escape(magic), self.data):
+            at = found.start()
+            if at % 64 == 0 and at + 64 <= len(self.data):
+                fields = EXTENT.unpack_from(self.data, at)
+                if fields[3] == at and 64 <= fields[4] <= len(self.data) - at:
+                    self.extents.append(at)
+
+    def used(self, at):
+        size, used = struct.unpack_from("<II", self.data, at + 16)
+        return max(0, min(used, size - 64, len(self.data) - at - 64))
+
+    def sign(self):
+        """Makes the checksums right of all that have one."""
+        for at in self.extents:
+            kind = struct.unpack_from("<H", self.data, at + 4)[0]
+            if kind in (SLOT, STACKS_SLOT, COUNTS):
+                continue
+            payload = bytes(self.data[at + 64:at + 64 + self.used(at)])
+            struct.pack_into("<I", self.data, at + 36, checksum(payload))
