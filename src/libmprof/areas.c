@@ -26,7 +26,8 @@ static int ask(int fd, uintptr_t addr, struct area *out)
 		return (int)ret;
 	out->low = q.start;
 	out->high = q.end;
-	out->flags = (q.vma_flags & 1 ? 4u : 0) | (q.vma_flags & 2) | (q.vma_flags & 4 ? 1u : 0);
+	out->flags =
+	    (q.vma_flags & 1 ? AREA_READABLE : 0) | (q.vma_flags & 2) | (q.vma_flags & 4 ? 1u : 0);
 	return 0;
 }
 
@@ -39,7 +40,7 @@ static int parse(const char *line, uintptr_t addr, struct area *out)
 	n += 1 + text_parse(line + n + 1, 16, &high);
 	out->low = low;
 	out->high = high;
-	out->flags = (line[n + 1] == 'r' ? 4u : 0) | (line[n + 2] == 'w' ? 2u : 0) |
+	out->flags = (line[n + 1] == 'r' ? AREA_READABLE : 0) | (line[n + 2] == 'w' ? 2u : 0) |
 		     (line[n + 3] == 'x' ? 1u : 0);
 	return addr >= low && addr < high;
 }

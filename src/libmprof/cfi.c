@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * cfi.c - reads .eh_frame_hdr and runs call frame programs.  Everything is
- * bounds-checked by the records' own lengths, and those by the object; what it
- * does not know ends in -ENOTSUP, never in a guess.
+ * cfi.c - runs call frame programs.  Everything is bounds-checked by the records'
+ * own lengths, and those by the object (cfi_records.c); what it does not know ends in
+ * -ENOTSUP, never in a guess.
  */
 #include "cfi.h"
 
@@ -81,8 +81,7 @@ int cfi_register(uint64_t dwarf)
 }
 #endif
 
-/* A pointer in one of the encodings of the LSB; base is what DW_EH_PE_datarel counts from. */
-static uintptr_t encoded(struct cursor *c, uint8_t encoding, uintptr_t base)
+uintptr_t cursor_pointer(struct cursor *c, uint8_t encoding, uintptr_t base)
 {
 	uintptr_t here = (uintptr_t)c->at, v;
 
@@ -117,92 +116,6 @@ static uintptr_t encoded(struct cursor *c, uint8_t encoding, uintptr_t base)
 	return v;
 }
 
-/*
- * Where an object's call frame information may end.  Of a program that is not
- * position-independent, glibc before 2.37 says where its code ends, which is before that.
- */
-static uintptr_t end_of(const struct eh_object *o)
-{
-	uintptr_t header = (uintptr_t)o->header;
-
-	return header < o->end ? o->end : header + (1u << 30);
-}
-
-/*
- * Pages of objects that were readable when asked: a walk with all registers
- * asks for the same few at every frame, and a handler that fires each 50 us
- * must not spend them in system calls.  An object's pages stay until it is
- * unloaded; then cfi_forget().  Entries are single words: a race asks again.
- */
-#define SEEN 256u
-static uintptr_t seen[SEEN];
-
-static int readable(const void *at)
-{
-	uintptr_t page = (uintptr_t)at >> 12, *entry = &seen[page % SEEN];
-
-	if (((uintptr_t)at + 7) >> 12 != page)
-		return sys_readable(at);
-	if (__atomic_load_n(entry, __ATOMIC_RELAXED) == page)
-		return 1;
-	if (!sys_readable(at))
-		return 0;
-	__atomic_store_n(entry, page, __ATOMIC_RELAXED);
-	return 1;
-}
-
-void cfi_forget(void)
-{
-	for (unsigned i = 0; i < SEEN; i++)
-		__atomic_store_n(&seen[i], 0, __ATOMIC_RELAXED);
-}
-
-/* The FDE in whose range pc may lie, by the sorted table of .eh_frame_hdr. */
-static const uint8_t *find_fde(const struct eh_object *o, uintptr_t pc)
-{
-	const uint8_t *h = o->header;
-	uintptr_t base = (uintptr_t)h;
-	struct cursor c = { h + 4, h + 4 + 32, 0 };
-	uint64_t count, low, high;
-	const int32_t *table;
-
-	if (!h || base < o->start || base + 36 > end_of(o) || !readable(h) || h[0] != 1 ||
-	    h[3] != 0x3b) /* version; datarel sdata4, as every linker writes */
-		return NULL;
-	encoded(&c, h[1], base);
-	count = encoded(&c, h[2], base);
-	if (c.bad || !count || count > (end_of(o) - (uintptr_t)c.at) / 8)
-		return NULL;
-	table = (const int32_t *)c.at;
-	if (!readable(&table[2 * count - 2]))
-		return NULL;
-	for (low = 0, high = count; high - low > 1;) {
-		uint64_t mid = low + (high - low) / 2;
-
-		if (base + (uintptr_t)(intptr_t)table[2 * mid] <= pc)
-			low = mid;
-		else
-			high = mid;
-	}
-	if (base + (uintptr_t)(intptr_t)table[2 * low] > pc)
-		return NULL;
-	return (const uint8_t *)(base + (uintptr_t)(intptr_t)table[2 * low + 1]);
-}
-
-/* A record's bytes behind its length; bad when it is the terminator, of 64 bits or elsewhere. */
-static struct cursor record(const struct eh_object *o, const uint8_t *at)
-{
-	uintptr_t start = (uintptr_t)at;
-	uint32_t length;
-
-	if (start < o->start || start + 8 > end_of(o) || !readable(at))
-		return (struct cursor){ at, at, 1 };
-	__builtin_memcpy(&length, at, 4);
-	if (length < 8 || length > end_of(o) - start - 4 || !readable(at + length - 4))
-		return (struct cursor){ at, at, 1 };
-	return (struct cursor){ at + 4, at + 4 + length, 0 };
-}
-
 struct cie {
 	uint64_t code_align;
 	int64_t data_align;
@@ -223,7 +136,7 @@ static void read_augmentation(struct cursor *c, const char *letters, struct cie 
 		if (*letters == 'R')
 			cie->pointer_encoding = (uint8_t)cursor_get(c, 1);
 		else if (*letters == 'P')
-			encoded(c, (uint8_t)cursor_get(c, 1) & 0x7f, 0);
+			cursor_pointer(c, (uint8_t)cursor_get(c, 1) & 0x7f, 0);
 		else if (*letters == 'L')
 			cursor_get(c, 1);
 		else if (*letters == 'S')
@@ -234,9 +147,9 @@ static void read_augmentation(struct cursor *c, const char *letters, struct cie 
 	*c = behind;
 }
 
-static int read_cie(const struct eh_object *o, const uint8_t *at, struct cie *cie)
+static int read_cie(const struct eh_object *o, uintptr_t at, struct cie *cie)
 {
-	struct cursor c = record(o, at);
+	struct cursor c = cfi_record(o, at);
 	const char *letters;
 	uint64_t version;
 
@@ -248,6 +161,8 @@ static int read_cie(const struct eh_object *o, const uint8_t *at, struct cie *ci
 	letters = (const char *)c.at;
 	while (cursor_get(&c, 1) && !c.bad)
 		;
+	if (c.bad)
+		return -ENOTSUP;
 	cie->code_align = cursor_uleb(&c);
 	cie->data_align = cursor_sleb(&c);
 	cie->ra = version == 1 ? cursor_get(&c, 1) : cursor_uleb(&c);
@@ -298,6 +213,12 @@ static void set_expression(struct cfi_machine *m, struct cursor *c, enum cfi_how
 	skip_expression(c);
 }
 
+/* What the record says in units of its own; whatever that comes to. */
+static int64_t scaled(const struct cfi_machine *m, uint64_t v)
+{
+	return (int64_t)(v * (uint64_t)m->cie->data_align);
+}
+
 static void set_cfa(struct cfi_machine *m, uint64_t reg, int64_t offset)
 {
 	m->row.cfa_register = reg;
@@ -316,7 +237,7 @@ static int cfa_operation(struct cfi_machine *m, struct cursor *c, unsigned op)
 		return 0;
 	case 0x12: /* def_cfa_sf */
 		reg = cursor_uleb(c);
-		set_cfa(m, reg, cursor_sleb(c) * m->cie->data_align);
+		set_cfa(m, reg, scaled(m, (uint64_t)cursor_sleb(c)));
 		return 0;
 	case 0x0d: /* def_cfa_register */
 		set_cfa(m, cursor_uleb(c), m->row.cfa_offset);
@@ -325,7 +246,7 @@ static int cfa_operation(struct cfi_machine *m, struct cursor *c, unsigned op)
 		m->row.cfa_offset = (int64_t)cursor_uleb(c);
 		return 0;
 	case 0x13: /* def_cfa_offset_sf */
-		m->row.cfa_offset = cursor_sleb(c) * m->cie->data_align;
+		m->row.cfa_offset = scaled(m, (uint64_t)cursor_sleb(c));
 		return 0;
 	case 0x0f: /* def_cfa_expression */
 		m->row.cfa_expression = c->at;
@@ -342,19 +263,19 @@ static int register_operation(struct cfi_machine *m, struct cursor *c, unsigned 
 	switch (op) {
 	case 0x05: /* offset_extended */
 		reg = cursor_uleb(c);
-		set(m, reg, CFI_AT_CFA, (int64_t)cursor_uleb(c) * m->cie->data_align);
+		set(m, reg, CFI_AT_CFA, scaled(m, cursor_uleb(c)));
 		return 0;
 	case 0x11: /* offset_extended_sf */
 		reg = cursor_uleb(c);
-		set(m, reg, CFI_AT_CFA, cursor_sleb(c) * m->cie->data_align);
+		set(m, reg, CFI_AT_CFA, scaled(m, (uint64_t)cursor_sleb(c)));
 		return 0;
 	case 0x14: /* val_offset */
 		reg = cursor_uleb(c);
-		set(m, reg, CFI_IS_CFA, (int64_t)cursor_uleb(c) * m->cie->data_align);
+		set(m, reg, CFI_IS_CFA, scaled(m, cursor_uleb(c)));
 		return 0;
 	case 0x15: /* val_offset_sf */
 		reg = cursor_uleb(c);
-		set(m, reg, CFI_IS_CFA, cursor_sleb(c) * m->cie->data_align);
+		set(m, reg, CFI_IS_CFA, scaled(m, (uint64_t)cursor_sleb(c)));
 		return 0;
 	case 0x06: /* restore_extended */
 		restore(m, cursor_uleb(c));
@@ -387,7 +308,7 @@ static int other_operation(struct cfi_machine *m, struct cursor *c, unsigned op)
 	case 0x2d: /* aarch64: the return address is (not) signed */
 		return 0;
 	case 0x01: /* set_loc */
-		m->at = encoded(c, m->cie->pointer_encoding, 0);
+		m->at = cursor_pointer(c, m->cie->pointer_encoding, 0);
 		return m->at > m->pc;
 	case 0x02:
 	case 0x03:
@@ -424,7 +345,7 @@ static int run(struct cfi_machine *m, struct cursor c)
 			ret = m->at > m->pc;
 			break;
 		case 2: /* offset */
-			set(m, low, CFI_AT_CFA, (int64_t)cursor_uleb(&c) * m->cie->data_align);
+			set(m, low, CFI_AT_CFA, scaled(m, cursor_uleb(&c)));
 			break;
 		case 3: /* restore */
 			restore(m, low);
@@ -445,7 +366,7 @@ struct cursor cfi_expression(const uint8_t *expression)
 	struct cursor c = { expression, expression + 10, 0 };
 	uint64_t n = cursor_uleb(&c);
 
-	c.end = c.at + n;
+	c.end = c.at + (c.bad ? 0 : n);
 	return c;
 }
 
@@ -463,8 +384,7 @@ static int run_fde(struct cfi_machine *m, const struct cie *cie, struct cursor c
 
 int cfi_find(const struct eh_object *o, uintptr_t pc, struct cfi_machine *m)
 {
-	const uint8_t *fde = find_fde(o, pc);
-	uintptr_t start, length;
+	uintptr_t fde = cfi_fde(o, pc), start, length;
 	struct cursor c;
 	struct cie cie;
 	uint32_t back;
@@ -473,12 +393,12 @@ int cfi_find(const struct eh_object *o, uintptr_t pc, struct cfi_machine *m)
 	m->pc = pc;
 	if (!fde)
 		return -ENOENT;
-	c = record(o, fde);
+	c = cfi_record(o, fde);
 	back = (uint32_t)cursor_get(&c, 4);
-	if (c.bad || !back || read_cie(o, c.at - 4 - back, &cie) < 0)
+	if (c.bad || !back || read_cie(o, fde + 4 - back, &cie) < 0)
 		return -ENOTSUP;
-	start = encoded(&c, cie.pointer_encoding, 0);
-	length = encoded(&c, cie.pointer_encoding & 15, 0);
+	start = cursor_pointer(&c, cie.pointer_encoding, 0);
+	length = cursor_pointer(&c, cie.pointer_encoding & 15, 0);
 	if (c.bad || pc - start >= length)
 		return -ENOENT;
 	if (cie.has_length)

@@ -39,6 +39,8 @@ struct cursor {
 uint64_t cursor_get(struct cursor *c, unsigned bytes);
 uint64_t cursor_uleb(struct cursor *c);
 int64_t cursor_sleb(struct cursor *c);
+/* A pointer in one of the encodings of the LSB; base is what DW_EH_PE_datarel counts from. */
+uintptr_t cursor_pointer(struct cursor *c, uint8_t encoding, uintptr_t base);
 
 /* A DWARF register as an index of ours, or -1. */
 int cfi_register(uint64_t dwarf);
@@ -82,12 +84,24 @@ struct cfi_machine {
 	uintptr_t at, pc;
 };
 
+/* ---- cfi_records.c ---- */
+
+/* The address of the FDE in whose range pc may lie; 0: none. */
+uintptr_t cfi_fde(const struct eh_object *o, uintptr_t pc);
+/*
+ * The bytes of the record at `start`, behind its length; bad where there is none: the
+ * terminator, a record of 64 bits, or a place that is not the object's.
+ */
+struct cursor cfi_record(const struct eh_object *o, uintptr_t start);
+/* Objects were unloaded: what was readable may not be any more. */
+void cfi_forget(void);
+
+/* ---- cfi.c ---- */
+
 /*
  * m->row: the row for the instruction at pc, from an object's .eh_frame_hdr.  0,
  * -ENOENT: no information, -ENOTSUP: not understood.
  */
 int cfi_find(const struct eh_object *o, uintptr_t pc, struct cfi_machine *m);
-/* Objects were unloaded: what was readable may not be any more. */
-void cfi_forget(void);
 
 #endif

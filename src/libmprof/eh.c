@@ -65,7 +65,14 @@ int eh_object(uintptr_t pc, struct eh_object *out)
 	return 0;
 }
 
-/* "fp + n" and nothing else: n, or -ENOTSUP in *bad. */
+/* A rule keeps 32 bits of an offset: *bad where that would be another one. */
+static int32_t offset_of(int64_t v, int *bad)
+{
+	*bad |= v != (int32_t)v;
+	return (int32_t)v;
+}
+
+/* "fp + n" and nothing else: n, or *bad. */
 static int32_t fp_offset(struct cursor *e, int *bad)
 {
 #if defined(__x86_64__)
@@ -74,7 +81,7 @@ static int32_t fp_offset(struct cursor *e, int *bad)
 	enum { BREG_FP = 0x70 + 29 };
 #endif
 	*bad = cursor_get(e, 1) != BREG_FP;
-	return (int32_t)cursor_sleb(e);
+	return offset_of(cursor_sleb(e), bad);
 }
 
 /* CFA = *(fp - n): what gcc writes for functions that realign their stack. */
@@ -93,15 +100,15 @@ static int cfa_of_expression(const struct cfi_row *row, struct eh_rule *rule)
 static int fp_of_cell(const struct cfi_cell *cell, struct eh_rule *rule)
 {
 	struct cursor e;
-	int bad;
+	int bad = 0;
 
 	switch (cell->how) {
 	case CFI_SAME:
 	case CFI_UNDEFINED:
 		return 0;
 	case CFI_AT_CFA:
-		rule->fp = (int32_t)cell->offset;
-		return 0;
+		rule->fp = offset_of(cell->offset, &bad);
+		return bad ? -ENOTSUP : 0;
 	case CFI_AT_EXPRESSION: /* in the same functions: at fp itself */
 		e = cfi_expression(cell->expression);
 		rule->fp_by_fp = 1;
@@ -115,7 +122,7 @@ static int fp_of_cell(const struct cfi_cell *cell, struct eh_rule *rule)
 static int to_rule(const struct cfi_row *row, struct eh_rule *rule)
 {
 	const struct cfi_cell *ra = &row->cell[CFI_PC];
-	int base = cfi_register(row->cfa_register);
+	int base = cfi_register(row->cfa_register), bad = 0;
 
 	if (ra->how == CFI_UNDEFINED) {
 		rule->end = 1;
@@ -126,14 +133,14 @@ static int to_rule(const struct cfi_row *row, struct eh_rule *rule)
 			return -ENOTSUP;
 	} else if (base == CFI_SP || base == CFI_FP) {
 		rule->base = base == CFI_FP ? EH_FP : EH_SP;
-		rule->cfa = (int32_t)row->cfa_offset;
+		rule->cfa = offset_of(row->cfa_offset, &bad);
 	} else {
 		return -ENOTSUP;
 	}
 	if (ra->how != CFI_AT_CFA && ra->how != CFI_SAME)
 		return -ENOTSUP;
-	rule->ra = ra->how == CFI_AT_CFA ? (int32_t)ra->offset : 0;
-	return fp_of_cell(&row->cell[CFI_FP], rule);
+	rule->ra = ra->how == CFI_AT_CFA ? offset_of(ra->offset, &bad) : 0;
+	return bad ? -ENOTSUP : fp_of_cell(&row->cell[CFI_FP], rule);
 }
 
 int eh_find(const struct eh_object *o, uintptr_t pc, struct eh_rule *rule)

@@ -19,11 +19,12 @@ struct context {
 	uintptr_t low, high; /* the stack */
 	uintptr_t cfa;
 	int exact, bad;
+	unsigned signals; /* handlers' frames so far */
 };
 
 static uint64_t load(struct context *x, uintptr_t at)
 {
-	if (at < x->low || at + 8 > x->high || at & 7) {
+	if (!area_holds(x->low, x->high, at, 8)) {
 		x->bad = 1;
 		return 0;
 	}
@@ -37,7 +38,7 @@ static uint64_t load(struct context *x, uintptr_t at)
 struct expression {
 	struct cursor c;
 	uint64_t value[DEEPEST];
-	unsigned n, steps;
+	unsigned n;
 };
 
 static uint64_t pop(struct context *x, struct expression *e)
@@ -177,8 +178,7 @@ static uint64_t evaluate(struct context *x, const uint8_t *expression, int with_
 
 /* ---- one frame outward ---- */
 
-static uint64_t caller_value(struct context *x, const struct context *inner, int i,
-			     const struct cfi_cell *cell)
+static uint64_t caller_value(struct context *x, int i, const struct cfi_cell *cell)
 {
 	switch (cell->how) {
 	case CFI_AT_CFA:
@@ -186,13 +186,13 @@ static uint64_t caller_value(struct context *x, const struct context *inner, int
 	case CFI_IS_CFA:
 		return x->cfa + (uint64_t)cell->offset;
 	case CFI_IN:
-		return reg_value((struct context *)inner, (uint64_t)cell->offset);
+		return reg_value(x, (uint64_t)cell->offset);
 	case CFI_AT_EXPRESSION:
 		return load(x, evaluate(x, cell->expression, 1));
 	case CFI_IS_EXPRESSION:
 		return evaluate(x, cell->expression, 1);
 	default:
-		return inner->reg[i];
+		return x->reg[i];
 	}
 }
 
@@ -218,7 +218,8 @@ static int leave_signal(struct context *x)
 {
 	struct area a;
 
-	if (!read_interrupted(x) || mp_area(x->reg[CFI_SP], &a) < 0)
+	if (++x->signals > STACK_SIGNALS_MAX || !read_interrupted(x) ||
+	    mp_area(x->reg[CFI_SP], &a) < 0 || !(a.flags & AREA_READABLE))
 		return 0;
 	x->low = a.low;
 	x->high = a.high;
@@ -229,13 +230,16 @@ static int leave_signal(struct context *x)
 static int leave(struct context *x, const struct cfi_row *row)
 {
 	struct context inner = *x;
+	uint64_t caller[CFI_REGISTERS];
 
 	if (row->cell[CFI_PC].how == CFI_UNDEFINED)
 		return 0;
 	x->cfa = row->cfa_expression ? evaluate(x, row->cfa_expression, 0)
 				     : reg_value(x, row->cfa_register) + (uint64_t)row->cfa_offset;
+	/* An expression counts from the registers of the frame that is left, all of them. */
 	for (int i = 0; i < CFI_REGISTERS; i++)
-		x->reg[i] = caller_value(x, &inner, i, &row->cell[i]);
+		caller[i] = caller_value(x, i, &row->cell[i]);
+	__builtin_memcpy(x->reg, caller, sizeof(caller));
 #if defined(__aarch64__)
 	if (row->cell[CFI_PC].how == CFI_SAME)
 		x->reg[CFI_PC] = inner.reg[CFI_LR];
@@ -356,5 +360,7 @@ int mp_full_interrupted(const struct area *stack, uintptr_t at, uintptr_t high, 
 	out[0] = x.reg[CFI_PC];
 	out[1] = x.reg[CFI_SP];
 	out[2] = x.reg[CFI_FP];
-	return x.exact ? -1 : ret;
+	if (x.exact || x.reg[CFI_SP] < stack->low || x.reg[CFI_SP] > stack->high)
+		return -1;
+	return ret;
 }

@@ -54,24 +54,43 @@ static void note_segment(struct facts *f, uintptr_t bias, const ElfW(Phdr) * p)
 
 static void note_build_id(struct facts *f, const char *at, size_t bytes, size_t align)
 {
-	const char *end = at + bytes;
-
 	align = align == 8 ? 8 : 4;
-	while (at + sizeof(ElfW(Nhdr)) <= end) {
+	if ((uintptr_t)at % align)
+		return;
+	while (bytes >= sizeof(ElfW(Nhdr))) {
 		const ElfW(Nhdr) *n = (const ElfW(Nhdr) *)at;
-		const char *name = at + sizeof(*n);
-		const char *desc = name + ((n->n_namesz + align - 1) & ~(align - 1));
+		const char *name = at + sizeof(*n), *desc;
+		size_t left = bytes - sizeof(*n), named, described;
 
-		if (n->n_namesz > bytes || n->n_descsz > bytes || desc + n->n_descsz > end)
+		named = ((size_t)n->n_namesz + align - 1) & ~(align - 1);
+		described = ((size_t)n->n_descsz + align - 1) & ~(align - 1);
+		if (named > left || n->n_descsz > left - named)
 			return;
+		desc = name + named;
 		if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 &&
 		    !__builtin_memcmp(name, "GNU", 4)) {
 			f->id_bytes = n->n_descsz < BUILD_ID_MAX ? n->n_descsz : BUILD_ID_MAX;
 			__builtin_memcpy(f->id, desc, f->id_bytes);
 			return;
 		}
-		at = desc + ((n->n_descsz + align - 1) & ~(align - 1));
+		left -= named;
+		bytes = left > described ? left - described : 0;
+		at = desc + described;
 	}
+}
+
+/* All of it, of which there cannot be much. */
+static int is_readable(uintptr_t at, size_t bytes)
+{
+	enum { PAGE = 4096, MOST = 16 * PAGE };
+
+	if (bytes < sizeof(ElfW(Nhdr)) || bytes > MOST)
+		return 0;
+	for (uintptr_t page = at & -PAGE; page - (at & -PAGE) < (at & (PAGE - 1)) + bytes;
+	     page += PAGE)
+		if (!sys_readable((const void *)page))
+			return 0;
+	return 1;
 }
 
 /* The ELF header is what an object's mapping begins with. */
@@ -82,7 +101,7 @@ static void read_headers(struct facts *f, const struct eh_object *o)
 
 	if (o->end - o->start < 4096 || !sys_readable(e) ||
 	    __builtin_memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_phentsize != sizeof(*p) ||
-	    e->e_phoff + e->e_phnum * sizeof(*p) > 4096)
+	    e->e_phoff > 4096 || e->e_phoff % 8 || e->e_phnum > (4096 - e->e_phoff) / sizeof(*p))
 		return;
 	p = (const ElfW(Phdr) *)(o->start + e->e_phoff);
 	for (int i = 0; i < e->e_phnum; i++) {
@@ -90,8 +109,8 @@ static void read_headers(struct facts *f, const struct eh_object *o)
 
 		if (p[i].p_type == PT_LOAD)
 			note_segment(f, o->bias, &p[i]);
-		else if (p[i].p_type == PT_NOTE && !f->id_bytes && at >= o->start &&
-			 at + p[i].p_memsz <= o->end && sys_readable((const void *)at))
+		else if (p[i].p_type == PT_NOTE && !f->id_bytes && at >= o->start && at < o->end &&
+			 p[i].p_memsz <= o->end - at && is_readable(at, p[i].p_memsz))
 			note_build_id(f, (const char *)at, p[i].p_memsz, p[i].p_align);
 	}
 }

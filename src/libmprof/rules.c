@@ -101,8 +101,8 @@ static uint32_t encode(const struct eh_rule *r)
 	if (r->ra == -8 && r->fp <= 0 && r->fp >= -15 * 8 && !(r->fp & 7))
 		return RULE_CODE(r->base, -r->fp / 8, r->cfa);
 #else
-	/* The frame record lies at the bottom of the frame, or there is no frame yet. */
-	if (r->fp == -r->cfa && r->ra == r->fp + 8 && r->cfa)
+	/* The frame record, two words, lies at the bottom of the frame. */
+	if (r->fp == -r->cfa && r->ra == r->fp + 8 && r->cfa >= 16)
 		return RULE_CODE(r->base, 1, r->cfa);
 #endif
 	return escape_once(r);

@@ -167,7 +167,7 @@ static int is_near_top(uintptr_t sp, struct area *out)
 	if (sys_gettid() == mp_local->pid || top - sp > NEAR ||
 	    !are_readable(sp & -page, top & -page))
 		return 0;
-	*out = (struct area){ sp & -page, (top & -page) + page, 6 };
+	*out = (struct area){ sp & -page, (top & -page) + page, AREA_READABLE | 2 };
 	return 1;
 }
 
@@ -196,7 +196,8 @@ int mp_cache_area(struct stack_cache *c, uintptr_t sp)
 			c->area = c->seen[i];
 			return 1;
 		}
-	if (!is_near_top(sp, &a) && mp_area(sp, &a) < 0)
+	/* A stack that ran over: sp lies in the guard page when a signal tells of it. */
+	if (!is_near_top(sp, &a) && (mp_area(sp, &a) < 0 || !(a.flags & AREA_READABLE)))
 		return 0;
 	if (!c->listens && !is_home(&a))
 		listen(c);

@@ -62,7 +62,7 @@ static MPROF_COLD int leave_signal(struct stack_cache *c, struct state *s)
 	enum { BYTES = 448, FP = 416, LR = 424, SP = 432, PC = 440 };
 	uintptr_t at = s->sp + 128; /* behind siginfo */
 #endif
-	if (s->sp < c->area.low || at + BYTES > c->area.high)
+	if (s->sp < c->area.low || !area_holds(c->area.low, c->area.high, at, BYTES))
 		return 0;
 	s->uc = s->sp;
 	s->uc_high = c->area.high;
@@ -90,7 +90,7 @@ static MPROF_COLD int leave_escaped(struct stack_cache *c, const struct eh_rule 
 	if (r->stuck || r->no_code || r->complex)
 		return 0;
 	if (r->deref) {
-		if (cfa < s->sp || cfa + 8 > c->area.high || cfa & 7)
+		if (!area_holds(s->sp, c->area.high, cfa, 8))
 			return 0;
 		f->deref_slot = cfa;
 		f->how |= FRESH_DEREF;
@@ -106,7 +106,7 @@ static MPROF_COLD int leave_escaped(struct stack_cache *c, const struct eh_rule 
 	if (!r->ra && lr) {
 		s->pc = STRIP(lr) - 1;
 		s->at = 0;
-	} else if (!r->ra || cfa == s->sp || at < s->sp || at + 8 > c->area.high) {
+	} else if (!r->ra || cfa == s->sp || !area_holds(s->sp, c->area.high, at, 8)) {
 		return 0;
 	} else {
 		s->pc = STRIP(word_at(at)) - 1;
@@ -114,7 +114,7 @@ static MPROF_COLD int leave_escaped(struct stack_cache *c, const struct eh_rule 
 	}
 	if (r->fp || r->fp_by_fp) {
 		at = (r->fp_by_fp ? s->fp : cfa) + (uintptr_t)(intptr_t)r->fp;
-		if (at < s->sp || at + 8 > c->area.high || at & 7)
+		if (!area_holds(s->sp, c->area.high, at, 8))
 			return 0;
 		f->fp_slot = at;
 		s->fp = word_at(at);
@@ -273,7 +273,7 @@ static int walk_one(struct stack_cache *c, struct state *s)
 	/* Frames behind it are this thread's, but not ones that can be built upon. */
 	c->n = c->slots = 0;
 	c->broken = c->fresh_n;
-	if (leave_signal(c, s))
+	if (++c->signals <= STACK_SIGNALS_MAX && leave_signal(c, s))
 		return 1;
 	c->flags |= MPROF_STACK_LOST_WAY;
 	return 0;
@@ -399,7 +399,7 @@ uint32_t mp_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_
 			return mp_stacks_none();
 		c->dirty = 1;
 		compiler_barrier();
-		c->broken = c->complex = c->fresh_n = c->flags = 0;
+		c->broken = c->complex = c->signals = c->fresh_n = c->flags = 0;
 		if (mprof_unlikely(pc - mp_own.start < mp_own.end - mp_own.start)) {
 			leave_own(c, &s);
 			pc = s.pc + 1;

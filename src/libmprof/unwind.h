@@ -5,7 +5,7 @@
  *   unwind.c  a thread's stack, from its previous one and rules
  *   stack_cache.c  the memory of that previous one, and which mapping it is on
  *   rules.c   code address -> rule, one word each; misses compile
- *   eh.c      a rule from call frame information, which cfi.c reads
+ *   eh.c      a rule from call frame information, which cfi_records.c finds and cfi.c reads
  *   full.c    a walk with all registers, for what rules cannot say
  *   loaded.c  which objects are where: recorded before a stack names them
  *   stacks.c  a number for each different stack, and its definition
@@ -30,6 +30,16 @@ struct area {
 };
 /* The mapping that holds addr.  0 or -errno (-ENOENT: none). */
 int mp_area(uintptr_t addr, struct area *out);
+#define AREA_READABLE 4u
+
+/*
+ * [hot] Do `bytes` at an aligned `at` lie in [low, high)?  `at` is any value that a
+ * register or a word on the stack has: a sum with it may wrap, so there is none here.
+ */
+MPROF_HOT int area_holds(uintptr_t low, uintptr_t high, uintptr_t at, uintptr_t bytes)
+{
+	return at >= low && at <= high && high - at >= bytes && !(at & 7);
+}
 
 /* ---- rules.c ---- */
 
@@ -175,6 +185,12 @@ struct stack_fresh {
 
 #define STACK_AREAS 16u
 
+/*
+ * From a handler's frame to what it interrupted is the one step that may lead inward: a
+ * stack with more of them than this goes in a circle.
+ */
+#define STACK_SIGNALS_MAX 64u
+
 #define STACK_MOVING	   2u
 #define compiler_barrier() __asm__ volatile("" ::: "memory")
 
@@ -186,6 +202,7 @@ struct stack_cache {
 	uint32_t flags;	  /* MPROF_STACK_...: outer frames are missing */
 	uint32_t broken;  /* it leads through a signal handler: frames up to there */
 	uint32_t complex; /* it leads through a frame that a rule cannot say */
+	uint32_t signals; /* frames of handlers in it */
 	uint32_t patience;
 	uint32_t listens; /* among mp_local->caches */
 	uint32_t cut;	  /* outer frames are missing: it was too deep */

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * cfi_records.c - finds records of .eh_frame by the table of .eh_frame_hdr.  All that is
+ * read lies in the object and in memory that can be read: a damaged or hostile object
+ * costs stacks, never the program.
+ */
+#include "cfi.h"
+#include "sys.h"
+
+/*
+ * Where an object's call frame information may end.  Of a program that is not
+ * position-independent, glibc before 2.37 says where its code ends, which is before that.
+ */
+static uintptr_t end_of(const struct eh_object *o)
+{
+	uintptr_t header = (uintptr_t)o->header, more = 1u << 30;
+
+	return header < o->end ? o->end : header + (more < -header ? more : -header - 1);
+}
+
+/*
+ * Pages of objects that were readable when asked: a walk with all registers
+ * asks for the same few at every frame, and a handler that fires each 50 us
+ * must not spend them in system calls.  An object's pages stay until it is
+ * unloaded; then cfi_forget().  Entries are single words: a race asks again.
+ */
+#define SEEN 256u
+static uintptr_t seen[SEEN];
+
+static int readable_page(uintptr_t page)
+{
+	uintptr_t *entry = &seen[page % SEEN];
+
+	if (__atomic_load_n(entry, __ATOMIC_RELAXED) == page)
+		return 1;
+	if (!sys_readable((const void *)(page << 12)))
+		return 0;
+	__atomic_store_n(entry, page, __ATOMIC_RELAXED);
+	return 1;
+}
+
+/*
+ * Do `bytes` at an address lie in the object, before the end of its information, and
+ * is there memory?  Between two segments there may be none.
+ */
+static int readable(const struct eh_object *o, uintptr_t at, uint64_t bytes)
+{
+	uintptr_t end = end_of(o);
+
+	if (at < o->start || at > end || end - at < bytes)
+		return 0;
+	for (uintptr_t page = at >> 12; page <= (at + bytes - 1) >> 12; page++)
+		if (!readable_page(page))
+			return 0;
+	return 1;
+}
+
+void cfi_forget(void)
+{
+	for (unsigned i = 0; i < SEEN; i++)
+		__atomic_store_n(&seen[i], 0, __ATOMIC_RELAXED);
+}
+
+/* A row of the sorted table of .eh_frame_hdr: where a function begins, and its FDE. */
+struct row {
+	int32_t start, fde;
+};
+
+/* Row n, if its function begins at pc or before. */
+static int row_before(const struct eh_object *o, uintptr_t table, uint64_t n, uintptr_t pc,
+		      struct row *row)
+{
+	uintptr_t at = table + n * sizeof(*row);
+
+	if (!readable(o, at, sizeof(*row)))
+		return 0;
+	__builtin_memcpy(row, (const void *)at, sizeof(*row));
+	return (uintptr_t)o->header + (uintptr_t)(intptr_t)row->start <= pc;
+}
+
+uintptr_t cfi_fde(const struct eh_object *o, uintptr_t pc)
+{
+	enum { HEADER = 36 };
+	const uint8_t *h = o->header;
+	uintptr_t base = (uintptr_t)h;
+	struct cursor c;
+	struct row row;
+	uint64_t count, low, high;
+
+	if (!h || !readable(o, base, HEADER) || h[0] != 1 ||
+	    h[3] != 0x3b) /* version; datarel sdata4, as every linker writes */
+		return 0;
+	c = (struct cursor){ h + 4, h + HEADER, 0 };
+	cursor_pointer(&c, h[1], base);
+	count = cursor_pointer(&c, h[2], base);
+	if (c.bad || !count || count > (end_of(o) - (uintptr_t)c.at) / sizeof(row))
+		return 0;
+	for (low = 0, high = count; high - low > 1;) {
+		uint64_t mid = low + (high - low) / 2;
+
+		if (row_before(o, (uintptr_t)c.at, mid, pc, &row))
+			low = mid;
+		else
+			high = mid;
+	}
+	if (!row_before(o, (uintptr_t)c.at, low, pc, &row))
+		return 0;
+	return base + (uintptr_t)(intptr_t)row.fde;
+}
+
+/* A longer record is a damaged one, and reading it must end. */
+#define RECORD_MOST (1u << 20)
+
+struct cursor cfi_record(const struct eh_object *o, uintptr_t start)
+{
+	struct cursor none = { NULL, NULL, 1 };
+	const uint8_t *at = (const uint8_t *)start;
+	uint32_t length;
+
+	if (!readable(o, start, 8))
+		return none;
+	__builtin_memcpy(&length, at, 4);
+	if (length < 8 || length > RECORD_MOST || !readable(o, start, 4 + (uint64_t)length))
+		return none;
+	return (struct cursor){ at + 4, at + 4 + length, 0 };
+}
