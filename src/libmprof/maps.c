@@ -95,6 +95,8 @@ EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 	if (flags & MREMAP_FIXED)
 		mp_stacks_unmapped((uintptr_t)to, bytes);
 	ret = mp_sys(SYS_mremap, (long)old, (long)old_bytes, (long)bytes, flags, (long)to, 0);
+	if (flags & 4) /* the old mapping stays, as one of length 0 does */
+		old_bytes = 0;
 	note(MPROF_FN_MREMAP, ret < 0 && ret > -4096 ? 0 : (uint64_t)ret, bytes, (uintptr_t)old,
 	     old_bytes, ret);
 	return result(ret);

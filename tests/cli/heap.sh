@@ -107,3 +107,48 @@ test_leaks_preloaded_by_hand() {
 	expect_status 0
 	expect_growing 'by hand, compressed' 30000000
 }
+
+# munmap of parts, of several mappings, of holes; MAP_FIXED over what is there; mremap; in a child.
+test_maps_that_overlap() {
+	cat >maps.c <<'END'
+#define _GNU_SOURCE
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define MIB (1ul << 20)
+static char *map(char *at, size_t n, int flags)
+{
+	return mmap(at, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+}
+int main(void)
+{
+	char *p = map(NULL, 8 * MIB, 0), *q;
+	munmap(p + 2 * MIB, MIB);
+	munmap(p + 1 * MIB, 4 * MIB);            /* over the hole: 3 MiB are there */
+	map(p, 2 * MIB, MAP_FIXED);              /* 1 MiB of it was there */
+	munmap(p, 8 * MIB);                      /* 2 and 3 MiB, between them nothing */
+	munmap(p, 8 * MIB);                      /* nothing */
+	p = map(NULL, 2 * MIB, 0);
+	q = mremap(p, 2 * MIB, 4 * MIB, MREMAP_MAYMOVE);
+	p = mremap(q, 4 * MIB, MIB, 0);
+	if (!fork()) {
+		munmap(p, MIB);
+		_exit(0);
+	}
+	wait(NULL);
+	munmap(p, MIB);
+	return 0;
+}
+END
+	cc -g -o maps maps.c || bad 'maps.c does not compile'
+	run "$mprof" record -o log -- ./maps
+	run "$mprof" report --json log
+	# Of the program 1 + 3 + 5 + 0 + 1 MiB, of the child 1.
+	expect_same 'what munmap unmapped' \
+		"$(json out '"\(.calls.munmap) \(.bytes.munmap)"')" \
+		"6 $((11 * 1048576))"
+	expect_same maps "$(json out '.maps | "\(.mapped_bytes) \(.unknown_unmapped_bytes) \(.peak_bytes)"')" "0 0 8388608"
+	run "$mprof" report --all log
+	expect_text out 'Bytes of munmap: what was mapped of the ranges that it was given.'
+	expect_no_text out 'without having been seen mapped'
+}

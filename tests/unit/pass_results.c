@@ -333,8 +333,9 @@ START_TEST(maps_unmapped_from_the_middle)
 	ck_assert_uint_eq(calls(MPROF_FN_MMAP), 1);
 	ck_assert_uint_eq(bytes(MPROF_FN_MMAP), 1048576);
 	ck_assert_uint_eq(calls(MPROF_FN_MUNMAP), 2);
+	ck_assert_uint_eq(bytes(MPROF_FN_MUNMAP), 1048576);
 	ck_assert_uint_eq(feed.a.maps.all.now, 0);
-	ck_assert_uint_eq(feed.a.maps.all.unknown_unmapped, MIB / 2);
+	ck_assert_uint_eq(feed.a.maps.all.unknown_unmapped, 0);
 }
 END_TEST
 
@@ -373,39 +374,190 @@ static uint64_t random_number(void)
 	return state;
 }
 
-START_TEST(map_set_is_a_bitmap)
-{
-	enum { PAGES = 256 };
-	unsigned char model[PAGES] = { 0 }; /* 0: no, 1: anonymous, 2: file */
-	uint64_t first, end, i, k, expect, sum[3];
-	struct map_set s = { .range = NULL };
-	bool file;
+/* A process's address space, page by page. */
+enum { PAGES = 256, STACKS = 4, UNSEEN = 0, GONE = 1, MAPPED = 2 };
+struct page {
+	unsigned char state; /* UNSEEN, GONE, or MAPPED + kind */
+	unsigned char stack;
+};
 
-	for (i = 0; i < 4000; i++) {
-		first = random_number() % PAGES;
-		end = first + random_number() % (PAGES - first + 1);
-		file = random_number() & 1;
-		for (expect = 0, k = first; k < end; k++)
-			expect += model[k] != 0;
-		if (random_number() & 1) {
-			ck_assert_int_eq(map_set_add(&s, first, end, file), 0);
-			for (k = first; k < end; k++)
-				model[k] = 1 + file;
-		} else {
-			ck_assert_int_eq(map_set_remove(&s, first, end), (int64_t)expect);
-			for (k = first; k < end; k++)
-				model[k] = 0;
-		}
-		for (sum[0] = sum[1] = sum[2] = 0, k = 0; k < PAGES; k++) {
-			sum[model[k]]++;
-			ck_assert_int_eq(map_set_is_file(&s, k), model[k] == 2);
-		}
-		ck_assert_uint_eq(s.bytes[0], sum[1]);
-		ck_assert_uint_eq(s.bytes[1], sum[2]);
-		for (k = 1; k < s.count; k++)
-			ck_assert(s.range[k - 1].end <= s.range[k].start);
+static uint64_t kind_as_flags(unsigned kind)
+{
+	const uint64_t prot = kind == SPACE_RESERVED ? PROT_NONE : PROT_READ | PROT_WRITE;
+	const uint64_t flags = MAP_PRIVATE | (kind == SPACE_FILE ? 0 : MAP_ANONYMOUS);
+
+	return prot | flags << 32;
+}
+
+static void model_map(struct page *page, uint64_t first, uint64_t end, unsigned kind,
+		      unsigned stack)
+{
+	for (; first < end; first++)
+		page[first] = (struct page){ (unsigned char)(MAPPED + kind), (unsigned char)stack };
+}
+
+static void model_unmap(struct page *page, uint64_t first, uint64_t end, uint64_t *unmapped,
+			uint64_t *never)
+{
+	for (; first < end; first++) {
+		*unmapped += page[first].state != GONE;
+		*never += page[first].state == UNSEEN;
+		page[first] = (struct page){ GONE, 0 };
 	}
-	map_set_release(&s);
+}
+
+/* One random call, in the model too.  What it should say goes to unmapped and never. */
+static struct event random_call(struct page *page, uint64_t *unmapped, uint64_t *never)
+{
+	const uint64_t first = random_number() % PAGES;
+	const uint64_t n = 1 + random_number() % (PAGES - first);
+	const uint64_t to = random_number() % PAGES, more = 1 + random_number() % (PAGES - to);
+	const unsigned kind = (unsigned)(random_number() % 3);
+	struct event e = { .kind = EVENT_CALL, .stack = 1 + (uint32_t)(random_number() % STACKS) };
+	bool known;
+
+	*unmapped = *never = 0;
+	/* Lengths are rounded up to pages. */
+	e.addr = first * 4096;
+	e.size = n * 4096 - random_number() % 4096;
+	switch (random_number() % 4) {
+	case 0:
+		e.fn = MPROF_FN_MMAP;
+		e.usable = kind_as_flags(kind);
+		model_map(page, first, first + n, kind, e.stack);
+		break;
+	case 1:
+		e.fn = MPROF_FN_MREMAP;
+		e.usable = e.addr;
+		e.arg = random_number() % 8 ? e.size : 0; /* 0: the old one stays */
+		e.addr = to * 4096;
+		e.size = more * 4096;
+		known = page[first].state >= MAPPED;
+
+		{
+			unsigned as = known ? page[first].state - MAPPED : SPACE_MEMORY;
+
+			if (e.arg)
+				model_unmap(page, first, first + n, unmapped, never);
+			model_map(page, to, to + more, as, e.stack);
+		}
+		break;
+	default:
+		e.fn = MPROF_FN_MUNMAP;
+		model_unmap(page, first, first + n, unmapped, never);
+	}
+	return e;
+}
+
+static void count_pages(const struct page *page, uint64_t bytes[SPACE_KINDS],
+			int64_t of[SPACE_KINDS][STACKS + 1])
+{
+	memset(bytes, 0, SPACE_KINDS * sizeof(*bytes));
+	memset(of, 0, SPACE_KINDS * sizeof(*of));
+	for (int k = 0; k < PAGES; k++) {
+		if (page[k].state < MAPPED)
+			continue;
+		bytes[page[k].state - MAPPED] += 4096;
+		of[page[k].state - MAPPED][page[k].stack] += 4096;
+	}
+}
+
+/* Ranges say of each page what the model says, and no two could be one. */
+static void compare_space(const struct space *s, const struct page *page)
+{
+	const struct map_range *r;
+
+	for (uint64_t k = 0; k < PAGES; k++) {
+		r = map_set_at(&s->mapped, k * 4096);
+		ck_assert_int_eq(page[k].state, r ? MAPPED + r->kind : page[k].state & GONE);
+		ck_assert(!r || r->stack == page[k].stack);
+		ck_assert_int_eq(map_set_at(&s->gone, k * 4096) != NULL, page[k].state == GONE);
+	}
+	for (r = s->mapped.range; r + 1 < s->mapped.range + s->mapped.count; r++)
+		ck_assert(
+		    r->end < r[1].start ||
+		    (r->end == r[1].start && (r->kind != r[1].kind || r->stack != r[1].stack)));
+}
+
+/* Random calls that overlap in every way, against pages counted one by one; now and then a fork. */
+START_TEST(space_is_exact)
+{
+	struct page page[PAGES] = { { 0 } };
+	struct space_changes changes = { .item = NULL };
+	struct space s = { .moved_break = 0 }, child;
+	int64_t sums[SPACE_KINDS][STACKS + 1] = { { 0 } }, of[SPACE_KINDS][STACKS + 1];
+	uint64_t unmapped, never, bytes[SPACE_KINDS];
+	struct space_note n;
+	struct event e;
+
+	state = 99 + (uint64_t)_i;
+	for (int i = 0; i < 600; i++) {
+		e = random_call(page, &unmapped, &never);
+		changes.count = 0;
+		ck_assert_int_eq(space_apply(&s, &e, 4096, &changes, &n), 0);
+		ck_assert_uint_eq(n.unmapped, 4096 * unmapped);
+		ck_assert_uint_eq(n.never_mapped, 4096 * never);
+		ck_assert_uint_eq(n.changes, changes.count);
+		for (size_t k = 0; k < changes.count; k++)
+			sums[changes.item[k].kind][changes.item[k].stack] += changes.item[k].bytes;
+		count_pages(page, bytes, of);
+		ck_assert_mem_eq(bytes, n.bytes, sizeof(bytes));
+		ck_assert_mem_eq(sums, of, sizeof(of));
+		compare_space(&s, page);
+		if (i % 200 != 199)
+			continue;
+		child = (struct space){ .moved_break = 0 };
+		ck_assert_int_eq(space_inherit(&child, &s), 0);
+		space_release(&s);
+		s = child;
+		memset(sums, 0, sizeof(sums));
+		for (int k = 0; k < PAGES; k++) {
+			if (page[k].state < MAPPED)
+				continue;
+			page[k].state = MAPPED + SPACE_INHERITED;
+			sums[SPACE_INHERITED][page[k].stack] += 4096;
+		}
+	}
+	e.error = 22;
+	ck_assert_int_eq(space_apply(&s, &e, 4096, NULL, &n), 0);
+	ck_assert_uint_eq(n.unmapped, 0);
+	compare_space(&s, page);
+	space_release(&s);
+	free(changes.item);
+}
+END_TEST
+
+/* Two stacks map; what each had at the most, and a child that unmaps what it inherited. */
+START_TEST(maps_by_stack)
+{
+	const struct maps_of *p;
+	const struct maps_site *site;
+
+	feed_mmap(BASE, 2 * MIB, MAP_ANONYMOUS);
+	feed.event[feed.n - 1].stack = 1;
+	feed_mmap(BASE + 8 * MIB, MIB, MAP_ANONYMOUS);
+	feed.event[feed.n - 1].stack = 2;
+	feed_munmap(BASE, MIB);
+	feed_mmap(BASE + 16 * MIB, MIB / 2, MAP_ANONYMOUS);
+	feed.event[feed.n - 1].stack = 2;
+	feed_fact(MPROF_FACT_START, 2)->parent = 1;
+	feed.fact[feed.fact_count - 1].fork_ticks = feed.ticks;
+	feed.process = 2;
+	feed.thread = 2;
+	feed.ticks += 200;
+	feed_munmap(BASE + 8 * MIB, MIB);
+	feed_run();
+	p = feed.a.maps.process.item;
+	site = p[0].site.item;
+	ck_assert_uint_eq(p[0].site.count, 2);
+	ck_assert_uint_eq(p[0].peak, 3 * MIB);
+	ck_assert_uint_eq(site[0].peak, 2 * MIB);
+	ck_assert_uint_eq(site[1].peak, MIB);
+	ck_assert_uint_eq(site[0].now, MIB);
+	ck_assert_uint_eq(site[1].now, MIB + MIB / 2);
+	ck_assert_uint_eq(p[1].now, 0);
+	ck_assert_uint_eq(feed.a.maps.all.unknown_unmapped, 0);
+	ck_assert_uint_eq(feed.a.maps.all.peak, 3 * MIB);
 }
 END_TEST
 
@@ -488,7 +640,8 @@ Suite *pass_results_suite(void)
 	tcase_add_test(c, maps_of_all_sorts);
 	tcase_add_test(c, what_could_not_be_recorded);
 	tcase_add_test(c, what_the_parent_saw_is_surest);
-	tcase_add_test(m, map_set_is_a_bitmap);
+	tcase_add_loop_test(m, space_is_exact, 0, 20);
+	tcase_add_test(c, maps_by_stack);
 	suite_add_tcase(s, c);
 	suite_add_tcase(s, m);
 	return s;

@@ -20,7 +20,7 @@ static const uint8_t class_of[MPROF_FN_MAX] = {
 
 #define REPAIRS_MAX 4u /* events pulled to one place */
 
-enum effect { EFFECT_NONE, EFFECT_ALLOC, EFFECT_FREE, EFFECT_BEGIN, EFFECT_END };
+enum effect { EFFECT_NONE, EFFECT_ALLOC, EFFECT_FREE, EFFECT_BEGIN, EFFECT_END, EFFECT_MAP };
 
 static inline enum effect effect_of(const struct event *e)
 {
@@ -28,7 +28,7 @@ static inline enum effect effect_of(const struct event *e)
 		[MPROF_CLASS_ALLOC] = EFFECT_ALLOC,
 		[MPROF_CLASS_FREE] = EFFECT_FREE,
 		[MPROF_CLASS_REALLOC] = EFFECT_END,
-		[MPROF_CLASS_MAP] = EFFECT_NONE,
+		[MPROF_CLASS_MAP] = EFFECT_MAP,
 	};
 
 	if (e->kind == EVENT_CALL)
@@ -305,6 +305,14 @@ static bool apply_end(struct step *s, const struct event *e)
 	return true;
 }
 
+static __attribute__((noinline)) bool apply_map(struct step *s, const struct event *e)
+{
+	s->n->did |= NOTE_MAPPED;
+	if (space_apply(&s->p->space, e, s->h->page_size, &s->h->changes, &s->n->space) < 0)
+		s->h->error = -ENOMEM;
+	return true;
+}
+
 static inline bool apply(struct step *s, const struct event *e)
 {
 	switch (effect_of(e)) {
@@ -316,6 +324,8 @@ static inline bool apply(struct step *s, const struct event *e)
 		return apply_begin(s, e);
 	case EFFECT_END:
 		return apply_end(s, e);
+	case EFFECT_MAP:
+		return apply_map(s, e);
 	default:
 		return true;
 	}
@@ -344,6 +354,7 @@ void heap_apply(struct heap *h, struct window *w, size_t first, size_t n, struct
 	const struct event *e;
 	size_t i;
 
+	h->changes.count = 0;
 	for (i = 0; i < n; i++) {
 		s.at = first + i;
 		s.n = &note[i];
@@ -378,7 +389,8 @@ void heap_fork(struct heap *h, uint32_t parent, uint32_t child, uint64_t fork_ti
 	to->parent = parent + 1;
 	to->fork_ticks = fork_ticks;
 	to->start_ticks = start_ticks;
-	if (blocks_copy(&to->blocks, &from->blocks) < 0)
+	if (blocks_copy(&to->blocks, &from->blocks) < 0 ||
+	    space_inherit(&to->space, &from->space) < 0)
 		h->error = -ENOMEM;
 	for (i = 0; i < to->blocks.capacity; i++)
 		to->blocks.slot[i].owner |= BLOCK_INHERITED;
@@ -420,6 +432,7 @@ void heap_clear(struct heap *h, uint32_t process, bool ended)
 	live_drop(h, p);
 	blocks_release(&p->blocks);
 	pages_clear(&p->pages);
+	space_release(&p->space);
 	p->parent = 0;
 	if (ended)
 		p->state = HEAP_ENDED;

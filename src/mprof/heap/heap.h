@@ -35,6 +35,7 @@
 
 #include "blocks.h"
 #include "pages.h"
+#include "space.h"
 #include "window.h"
 
 #define HEAP_INVERSION_NS 100000u
@@ -57,6 +58,7 @@ enum note_did {
 	NOTE_DROPPED = 8,   /* note.old was overwritten by a double allocation */
 	NOTE_RESTORED = 16, /* realloc failed: the old block lives on */
 	NOTE_HAD_OLD = 32,  /* end of a realloc that was given a block */
+	NOTE_MAPPED = 64,   /* a call of the mmap family: note.space */
 };
 
 /* What an event did. */
@@ -65,7 +67,13 @@ struct note {
 	uint32_t did;		  /* enum note_did */
 	uint32_t problem;	  /* enum heap_problem_kind + 1, or 0 */
 	struct block old;	  /* the block that ended */
-	struct live own, all;	  /* after a block began or ended: of its process, of the run */
+	union {
+		struct {
+			struct live own, all; /* after a block began or ended: of its process,
+						 of the run */
+		};
+		struct space_note space; /* after a call of the mmap family */
+	};
 };
 
 enum heap_problem_kind {
@@ -92,6 +100,7 @@ struct heap_process {
 	uint64_t fork_ticks, start_ticks; /* of a forked one */
 	struct blocks blocks;		  /* own and inherited */
 	struct pages pages;		  /* of own blocks */
+	struct space space;
 	struct live live;
 	uint64_t late; /* events after its end: ignored */
 };
@@ -116,6 +125,7 @@ struct heap {
 	size_t processes, threads, process_room, thread_room;
 	struct heap_numbers process_index, thread_index;
 	struct live all;
+	struct space_changes changes; /* of the events last applied: note.space says which */
 	uint64_t inversion_ticks;
 	uint64_t clock_ticks; /* HEAP_CLOCK_NS */
 	uint64_t number;      /* of the last event applied */

@@ -19,8 +19,10 @@ void heap_release(struct heap *h)
 	for (i = 0; i < h->processes; i++) {
 		blocks_release(&h->process[i]->blocks);
 		pages_clear(&h->process[i]->pages);
+		space_release(&h->process[i]->space);
 		free(h->process[i]);
 	}
+	free(h->changes.item);
 	free(h->spare);
 	free(h->process);
 	free(h->thread);

@@ -2,80 +2,75 @@
 /* maps.c - address space that a process mapped itself. */
 #include "maps.h"
 
-#include <sys/mman.h>
+#include "resident.h"
 
 static void start(void *self, struct walk *w)
 {
 	((struct maps *)self)->walk = w;
 }
 
-/* One past the last byte, in whole pages; 0 for a range that no machine has. */
-static uint64_t end_of(const struct walk *w, uint64_t start, uint64_t size)
+static struct maps_of *process_at(struct maps *s, uint32_t process)
 {
-	const uint64_t mask = w->heap.page_size - 1;
+	struct maps_of *p = array_at(&s->process, process, sizeof(*p));
 
-	if (size > UINT64_MAX / 2 || start > UINT64_MAX / 2 - mask)
-		return 0;
-	return (start + size + mask) & ~mask;
+	if (!p)
+		pass_failed(s->walk);
+	return p;
 }
 
-static void map(struct walk *w, struct maps_of *p, const struct event *e, bool file)
+/* ---- who mapped ---- */
+
+static struct maps_site *site_of(struct maps *s, struct maps_of *p, uint32_t stack)
 {
-	if (map_set_add(&p->set, e->addr, end_of(w, e->addr, e->size), file) < 0)
-		pass_failed(w);
+	uint32_t id = keys_id(&p->stacks, &stack, sizeof(stack));
+	struct maps_site *site = id ? array_at(&p->site, id - 1, sizeof(*site)) : NULL;
+
+	if (!site)
+		pass_failed(s->walk);
+	else
+		site->stack = stack;
+	return site;
 }
 
-static void unmap(struct walk *w, struct maps_of *p, uint64_t start, uint64_t size)
+/* What it had at the last peak is what it had until its first change behind that. */
+static void keep_peak(struct maps_site *site, uint64_t peaks)
 {
-	uint64_t end = end_of(w, start, size);
-	int64_t known = map_set_remove(&p->set, start, end);
-
-	if (known < 0)
-		pass_failed(w);
-	else if (end > start)
-		p->unknown_unmapped += end - start - (uint64_t)known;
+	if (site->changed == peaks)
+		return;
+	site->changed = peaks;
+	site->peak = site->now;
+	site->peak_reserved = site->reserved;
 }
 
-static void move_break(struct maps_of *p, const struct event *e)
+static void change(struct maps *s, struct maps_of *p, const struct space_change *c)
 {
-	/* Unsigned, as a damaged trace may move it anywhere. */
-	p->break_now = (int64_t)((uint64_t)p->break_now + e->addr - e->usable);
-	if (p->break_now > p->break_peak)
-		p->break_peak = p->break_now;
+	struct maps_site *site;
+
+	if (c->kind != SPACE_MEMORY && c->kind != SPACE_RESERVED)
+		return;
+	site = site_of(s, p, c->stack);
+	if (!site)
+		return;
+	keep_peak(site, p->peaks);
+	site->now += (uint64_t)c->bytes;
+	if (c->kind == SPACE_RESERVED)
+		site->reserved += (uint64_t)c->bytes;
 }
 
-void maps_apply(struct walk *w, struct maps_of *p, const struct event *e)
-{
-	bool file;
+/* ---- how much ---- */
 
-	switch (e->fn) {
-	case MPROF_FN_MMAP:
-		map(w, p, e, !(e->usable >> 32 & MAP_ANONYMOUS));
-		break;
-	case MPROF_FN_MUNMAP:
-		unmap(w, p, e->addr, e->size);
-		break;
-	case MPROF_FN_MREMAP:
-		file = map_set_is_file(&p->set, e->usable);
-		unmap(w, p, e->usable, e->arg);
-		map(w, p, e, file);
-		break;
-	case MPROF_FN_BRK:
-	case MPROF_FN_SBRK:
-		move_break(p, e);
-		break;
-	}
-}
-
-static void take_stock(struct maps *s, struct maps_of *p, uint64_t ticks)
+static void take_stock(struct maps *s, struct maps_of *p, const uint64_t *bytes, uint64_t ticks)
 {
-	s->all.now += p->set.bytes[false] - p->now;
-	s->all.file_now += p->set.bytes[true] - p->file_now;
-	p->now = p->set.bytes[false];
-	p->file_now = p->set.bytes[true];
+	const uint64_t now = bytes[SPACE_MEMORY] + bytes[SPACE_RESERVED];
+
+	s->all.now += now - p->now;
+	s->all.file_now += bytes[SPACE_FILE] - p->file_now;
+	p->now = now;
+	p->file_now = bytes[SPACE_FILE];
 	if (p->now > p->peak) {
 		p->peak = p->now;
 		p->peak_ticks = ticks;
+		p->peaks++;
 	}
 	if (p->file_now > p->file_peak)
 		p->file_peak = p->file_now;
@@ -87,45 +82,96 @@ static void take_stock(struct maps *s, struct maps_of *p, uint64_t ticks)
 		s->all.file_peak = s->all.file_now;
 }
 
-static void batch(void *self, const struct batch *b)
+static void mapped(struct maps *s, const struct event *e, const struct note *n)
 {
-	struct maps *s = self;
-	struct maps_of *p;
+	const struct space_change *c = s->walk->heap.changes.item;
+	struct maps_of *p = process_at(s, n->process);
 	size_t i;
 
-	for (i = 0; i < b->count; i++) {
-		const struct event *e = &b->event[i];
+	if (!p || p->ended)
+		return;
+	for (i = n->space.first; i < n->space.first + n->space.changes; i++)
+		change(s, p, &c[i]);
+	p->unknown_unmapped += n->space.never_mapped;
+	p->break_now = n->space.moved_break;
+	if (p->break_now > p->break_peak)
+		p->break_peak = p->break_now;
+	take_stock(s, p, n->space.bytes, e->ticks);
+}
 
-		if (e->kind != EVENT_CALL || e->fn < MPROF_FN_MMAP || e->fn > MPROF_FN_SBRK ||
-		    e->error)
+static void batch(void *self, const struct batch *b)
+{
+	size_t i;
+
+	for (i = 0; i < b->count; i++)
+		if (b->note[i].did & NOTE_MAPPED && !b->event[i].error)
+			mapped(self, &b->event[i], &b->note[i]);
+}
+
+/* ---- what of it is in memory ---- */
+
+static void residency(void *self, const struct heap *h, uint32_t process,
+		      const struct trace_residency *r)
+{
+	const struct map_set *set = &h->process[process]->space.mapped;
+	const unsigned shift = h->process[process]->pages.shift;
+	struct maps_of *p = process_at(self, process);
+	uint64_t total = 0, bytes;
+	struct maps_site *site;
+	size_t i;
+
+	if (!p)
+		return;
+	for (i = 0; i < set->count; i++)
+		if (set->range[i].kind == SPACE_MEMORY || set->range[i].kind == SPACE_RESERVED)
+			total += resident_bytes(r, shift, set->range[i].start, set->range[i].end);
+	if (total <= p->resident)
+		return;
+	p->resident = total;
+	p->resident_of = resident_all(r) << shift;
+	site = p->site.item;
+	for (i = 0; i < p->site.count; i++)
+		site[i].resident = 0;
+	for (i = 0; i < set->count; i++) {
+		if (set->range[i].kind != SPACE_MEMORY && set->range[i].kind != SPACE_RESERVED)
 			continue;
-		p = array_at(&s->process, b->note[i].process, sizeof(*p));
-		if (!p) {
-			pass_failed(s->walk);
-			return;
-		}
-		if (p->ended)
-			continue;
-		maps_apply(s->walk, p, e);
-		take_stock(s, p, e->ticks);
+		bytes = resident_bytes(r, shift, set->range[i].start, set->range[i].end);
+		site = bytes ? site_of(self, p, set->range[i].stack) : NULL;
+		if (site)
+			site->resident += bytes;
 	}
+}
+
+/* ---- ends ---- */
+
+static void close_peaks(struct maps_of *p)
+{
+	struct maps_site *site = p->site.item;
+	size_t i;
+
+	for (i = 0; i < p->site.count; i++)
+		keep_peak(&site[i], p->peaks);
 }
 
 /* What is mapped ends with the program that mapped it. */
 static void gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
 		 uint64_t ticks)
 {
+	static const uint64_t nothing[SPACE_KINDS];
 	struct maps *s = self;
-	struct maps_of *p = array_at(&s->process, process, sizeof(*p));
+	struct maps_of *p = process_at(s, process);
+	struct maps_site *site;
+	size_t i;
 
 	(void)h;
-	if (!p) {
-		pass_failed(s->walk);
+	if (!p)
 		return;
-	}
-	map_set_release(&p->set);
 	if (why == GONE_EXEC) {
-		take_stock(s, p, ticks);
+		close_peaks(p);
+		site = p->site.item;
+		for (i = 0; i < p->site.count; i++)
+			site[i].now = site[i].reserved = 0;
+		take_stock(s, p, nothing, ticks);
 		p->break_now = 0;
 		return;
 	}
@@ -148,6 +194,7 @@ static void finish(void *self, struct walk *w)
 	(void)w;
 	s->all.now = s->all.file_now = 0;
 	for (i = 0; i < s->process.count; i++) {
+		close_peaks(&p[i]);
 		s->all.now += p[i].now;
 		s->all.file_now += p[i].file_now;
 		s->all.unknown_unmapped += p[i].unknown_unmapped;
@@ -162,8 +209,10 @@ static void release(void *self)
 	struct maps_of *p = s->process.item;
 	size_t i;
 
-	for (i = 0; i < s->process.count; i++)
-		map_set_release(&p[i].set);
+	for (i = 0; i < s->process.count; i++) {
+		array_release(&p[i].site);
+		keys_release(&p[i].stacks);
+	}
 	array_release(&s->process);
 }
 
@@ -171,6 +220,7 @@ const struct pass_ops maps_pass = {
 	.name = "maps",
 	.start = start,
 	.batch = batch,
+	.residency = residency,
 	.gone = gone,
 	.finish = finish,
 	.release = release,

@@ -1,57 +1,52 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * maps.h - the pass that follows address space: what a process mapped itself
- * with mmap and mremap and has not unmapped, whole or in part, and its break.
+ * with mmap and mremap and has not unmapped, whole or in part, its break, and
+ * which call stacks did that.
  *
- * Bytes, in whole pages.  A mapping over an older one takes its place.  What
- * was unmapped without having been seen mapped (by the loader, or by the
- * parent before fork) is counted apart.  File mappings are kept apart from
- * anonymous ones: they are no memory that the program asked for.
+ * Bytes, in whole pages, of a process's own mappings: those that it had from
+ * fork count nowhere.  What was unmapped without having been seen mapped (by
+ * the loader, say) is counted apart, and so are file mappings: they are no
+ * memory that the program asked for.
+ *
+ * Resident is what of a stack's mappings was in memory when most of the
+ * process's own mappings were, among the moments at which pages were looked at.
  */
 #ifndef MPROF_MAPS_H
 #define MPROF_MAPS_H
 
 #include "array.h"
+#include "keys.h"
 #include "walk.h"
 
-struct map_range {
-	uint64_t start, end; /* end > start */
-	bool file;
+/* One stack that mapped memory. */
+struct maps_site {
+	uint32_t stack;
+	uint64_t now, peak;		  /* anonymous bytes, and those at the process's peak */
+	uint64_t reserved, peak_reserved; /* of these, mapped without any access */
+	uint64_t resident;
+	uint64_t changed; /* the pass's own */
 };
-
-/* Ascending, disjoint. */
-struct map_set {
-	struct map_range *range;
-	size_t count, room;
-	uint64_t bytes[2]; /* [file] */
-};
-
-/* [start, end) is mapped now, whatever was there.  0 or -ENOMEM. */
-int map_set_add(struct map_set *s, uint64_t start, uint64_t end, bool file);
-/* [start, end) is not mapped any more; returns how many of its bytes were, or -1. */
-int64_t map_set_remove(struct map_set *s, uint64_t start, uint64_t end);
-/* Is the byte at addr in a file mapping?  False when it is in none. */
-bool map_set_is_file(const struct map_set *s, uint64_t addr);
-void map_set_release(struct map_set *s);
 
 struct maps_of {
-	struct map_set set;
 	uint64_t now, peak, peak_ticks; /* anonymous bytes; the last state before its end */
 	uint64_t file_now, file_peak;
 	uint64_t unknown_unmapped;     /* bytes unmapped that were never seen mapped */
 	int64_t break_now, break_peak; /* bytes the break was moved by */
+	uint64_t resident;	       /* of what it mapped, at most */
+	uint64_t resident_of;	       /* of all its private writable mappings, then */
+	struct array site;	       /* struct maps_site, in the order of their first call */
+	struct keys stacks;	       /* the pass's own */
+	uint64_t peaks;
 	bool ended;
 };
 
 struct maps {
 	struct walk *walk;
-	struct maps_of all;   /* sums over processes; set unused; peaks are of the sum */
+	struct maps_of all;   /* sums over processes; no sites; peaks are of the sum */
 	struct array process; /* struct maps_of, by index of the heap */
 };
 
 extern const struct pass_ops maps_pass;
-
-/* Does to p's set and break what a call of the mmap family did that succeeded. */
-void maps_apply(struct walk *w, struct maps_of *p, const struct event *e);
 
 #endif

@@ -7,42 +7,11 @@
  */
 #include "residency.h"
 
+#include "resident.h"
+
 static void start(void *self, struct walk *w)
 {
 	((struct residency *)self)->walk = w;
-}
-
-/* The first run that ends behind `page`; r->runs if there is none. */
-static uint64_t run_at(const struct trace_residency *r, uint64_t page)
-{
-	uint64_t low = 0, high = r->runs, middle;
-
-	while (low < high) {
-		middle = low + (high - low) / 2;
-		if (r->run[middle].first + r->run[middle].count > page)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
-}
-
-/* Bytes of [start, end) that lie on resident pages. */
-static uint64_t resident_bytes(const struct trace_residency *r, unsigned shift, uint64_t start,
-			       uint64_t end)
-{
-	uint64_t i, from, to, bytes = 0;
-
-	for (i = run_at(r, start >> shift); i < r->runs; i++) {
-		from = r->run[i].first << shift;
-		to = from + (r->run[i].count << shift);
-		if (from >= end)
-			break;
-		from = from > start ? from : start;
-		to = to < end ? to : end;
-		bytes += to > from ? to - from : 0;
-	}
-	return bytes;
 }
 
 static void add_blocks(struct residency_sample *s, const struct heap_process *p,
@@ -71,7 +40,7 @@ static void add_shared_pages(struct residency_sample *s, const struct pages *p,
 
 	while ((region = pages_next(p, &at))) {
 		page = region->key << PAGES_REGION_SHIFT;
-		run = run_at(r, page);
+		run = resident_run(r, page);
 		for (i = 0; i < PAGES_REGION && run < r->runs; i++, page++) {
 			if (page >= r->run[run].first + r->run[run].count && ++run == r->runs)
 				break;
@@ -86,7 +55,6 @@ static void residency(void *self, const struct heap *h, uint32_t process,
 	struct residency *all = self;
 	const struct heap_process *p = h->process[process];
 	struct residency_sample *s = array_at(&all->sample, all->sample.count, sizeof(*s));
-	uint64_t i;
 
 	if (!s) {
 		pass_failed(all->walk);
@@ -96,8 +64,7 @@ static void residency(void *self, const struct heap *h, uint32_t process,
 	s->ticks = r->head->ticks_before;
 	s->live_bytes = p->live.bytes;
 	s->rss = r->head->rss;
-	for (i = 0; i < r->runs; i++)
-		s->resident += r->run[i].count;
+	s->resident = resident_all(r);
 	add_blocks(s, p, r);
 	add_shared_pages(s, &p->pages, r);
 	s->needed = (s->live_resident_bytes + h->page_size - 1) >> p->pages.shift;

@@ -29,7 +29,7 @@ struct work {
 	uint64_t rss_until;
 	uint64_t rss_number, rss_event; /* of the moments in there; 0: where it begins */
 	uint64_t rss_most;		/* live bytes at the latest of them */
-	struct maps_of maps;		/* of the process of the greatest RSS, until then */
+	struct space space;		/* of the process of the greatest RSS, until then */
 };
 
 /* What a thread's last calls handed out, 0 for those that did not: a ring. */
@@ -375,7 +375,8 @@ static void map_call(struct sites *s, const struct event *e, const struct note *
 	if (e->error || e->kind != EVENT_CALL)
 		return;
 	if (s->rss.rss && e->process == s->rss.process && e->ticks <= s->rss.ticks)
-		maps_apply(s->walk, &k->maps, e);
+		if (space_apply(&k->space, e, s->walk->heap.page_size, NULL, NULL) < 0)
+			pass_failed(s->walk);
 	if (e->fn == MPROF_FN_MUNMAP || (e->fn >= MPROF_FN_BRK && e->addr <= e->usable) ||
 	    !passes(s, &b, n->process))
 		return;
@@ -495,8 +496,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 				      });
 	if (k && why == GONE_EXEC && h->process[process]->number == s->rss.process &&
 	    ticks <= s->rss.ticks) {
-		map_set_release(&k->maps.set);
-		k->maps.break_now = 0;
+		space_release(&k->space);
 	}
 }
 
@@ -551,8 +551,8 @@ static void finish(void *self, struct walk *w)
 		s->epoch_ticks[SITE_EPOCHS] = w->last_ticks;
 	s->peak.ns = s->peak.ticks ? walk_ns(w, s->peak.ticks) : 0;
 	s->rss.ns = s->rss.rss ? walk_ns(w, s->rss.ticks) : 0;
-	s->rss.mapped = k->maps.set.bytes[false];
-	s->rss.arena = k->maps.break_now > 0 ? (uint64_t)k->maps.break_now : 0;
+	s->rss.mapped = k->space.mapped.bytes[SPACE_MEMORY] + k->space.mapped.bytes[SPACE_RESERVED];
+	s->rss.arena = k->space.moved_break > 0 ? (uint64_t)k->space.moved_break : 0;
 }
 
 static void release(void *self)
@@ -563,7 +563,7 @@ static void release(void *self)
 	if (k) {
 		site_seats_release(&k->seats);
 		array_release(&k->recent);
-		map_set_release(&k->maps.set);
+		space_release(&k->space);
 	}
 	free(k);
 	free(s->site);

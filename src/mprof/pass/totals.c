@@ -32,7 +32,10 @@ static inline void count_call(struct totals_thread *t, const struct event *e, co
 	}
 	failed = class == MPROF_CLASS_MAP ? e->error != 0 : !e->addr && e->size;
 	f->failed += failed;
-	f->bytes += failed ? 0 : e->size;
+	if (e->fn == MPROF_FN_MUNMAP) /* its range may have holes */
+		f->bytes += n->did & NOTE_MAPPED ? n->space.unmapped : 0;
+	else
+		f->bytes += failed ? 0 : e->size;
 }
 
 static void note_control(struct totals *s, struct totals_thread *t, const struct event *e)

@@ -45,7 +45,8 @@ enum event_kind {
  *            event_touched()
  *   REALLOC  as ALLOC, in two halves; of the first, usable as with FREE
  *   MAP      mmap: addr, size=length, usable=prot|flags<<32, arg=fd as int32 | offset page<<32
- *            munmap: addr, size        mremap: addr=new, size=new, usable=old addr, arg=old size
+ *            munmap: addr, size        mremap: addr=new, size=new, usable=old addr, arg=old size,
+ *            0 where the old mapping stays
  *            brk, sbrk: addr=new break, size=|change|, usable=old break, arg=increment (signed)
  */
 struct event {
