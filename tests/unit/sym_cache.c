@@ -274,11 +274,48 @@ START_TEST(test_other_object)
 }
 END_TEST
 
+/* Somebody else's file under a build-id that he copied: its names are not those of ours. */
+START_TEST(test_copied_build_id)
+{
+	char *id = build_output("readelf -n prog | awk '/Build ID/ { printf \"0x%%s\", $3 }'");
+
+	build_run("mv prog genuine; sed 's/outer/OUTER/; s/other/OTHER/' prog.c >evil.c");
+	build_run("gcc -g -O2 -Wl,--build-id=%s -o prog evil.c", id);
+	expect("inner evil.c:4 < OUTER evil.c:8", NULL); /* kept, under the id */
+	ck_assert_int_gt(file_size(), 0);
+	if (_i == 0) { /* at its path is the right one */
+		build_run("mv genuine prog");
+		expect(OUTER, OTHER);
+		expect(OUTER, OTHER); /* and that is kept now */
+	} else if (_i == 1) {	      /* it was at another path */
+		build_run("mv prog evil; mv genuine prog2");
+		snprintf(built.path, sizeof(built.path), "%s/prog2", build_dir);
+		expect(OUTER, OTHER);
+	} else { /* nor is it used when there is no file at the other path */
+		build_run("rm prog genuine");
+		snprintf(built.path, sizeof(built.path), "%s/prog2", build_dir);
+		ck_assert_int_eq(strncmp(build_text(&built, 1), "prog2+0x", 8), 0);
+		build_close(&built);
+	}
+	free(id);
+}
+END_TEST
+
+/* The file at its path was built anew since: what was kept is of the one that was recorded. */
+START_TEST(test_built_anew)
+{
+	expect(OUTER, OTHER);
+	build_run(
+	    "sed 's/outer/OUTER/' prog.c >new.c; gcc -g -O2 -Wl,--build-id=sha1 -o prog new.c");
+	expect(OUTER, OTHER);
+}
+END_TEST
+
 /* None of these may stop a view, or be written through. */
 START_TEST(test_directories)
 {
 	static const char *const made[] = {
-		"touch mprof",	       "mkdir mprof; touch mprof/symbols-1", "ln -s /none mprof",
+		"touch mprof",	       "mkdir mprof; touch mprof/symbols-2", "ln -s /none mprof",
 		"mkdir -m 0500 mprof", "mkdir mprof; chown 12345 mprof",
 	};
 
@@ -370,6 +407,8 @@ Suite *sym_cache_suite(void)
 	tcase_add_test(hostile, test_damaged);
 	tcase_add_test(hostile, test_lies);
 	tcase_add_test(hostile, test_other_object);
+	tcase_add_loop_test(hostile, test_copied_build_id, 0, 3);
+	tcase_add_test(hostile, test_built_anew);
 	tcase_add_loop_test(hostile, test_directories, 0, 5);
 	tcase_add_loop_test(hostile, test_variables, 0, 2);
 	tcase_add_test(hostile, test_link);

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -611,6 +612,71 @@ START_TEST(test_damaged)
 }
 END_TEST
 
+/*
+ * A FIFO in the place of what an object, or its DWARF, names: nobody opens it, we or libdw,
+ * for that would wait for ever.  The symbol table still has the function.
+ */
+static const struct {
+	const char *flags, *after;
+} fifos[] = {
+	{ "-gsplit-dwarf", "rm prog-prog.dwo; mkfifo prog-prog.dwo" },
+	{ "-gsplit-dwarf -gdwarf-4", "rm prog-prog.dwo; mkfifo prog-prog.dwo" },
+	/* beside the program, and where it was compiled */
+	{ "-gsplit-dwarf", "mkdir at; mv prog at/moved; mkfifo at/prog-prog.dwo;"
+			   "rm prog-prog.dwo; ln -s at/moved prog" },
+	{ "-gsplit-dwarf", "mkdir at; mv prog at/moved; rm prog-prog.dwo; mkfifo prog-prog.dwo;"
+			   "ln -s at/moved prog" },
+	{ "-gsplit-dwarf", "rm prog-prog.dwo; mkfifo prog.dwp" },
+	{ "-gdwarf-4", "mkfifo alt; printf '%s/alt\\0abcdefghijklmnopqrst' $PWD >link;"
+		       "objcopy --add-section .gnu_debugaltlink=link prog" },
+	{ "-gdwarf-4", "mkfifo debug; printf 'debug\\0\\0\\0\\0\\0\\0\\0' >link;"
+		       "objcopy --strip-debug --add-section .gnu_debuglink=link prog" },
+};
+
+START_TEST(test_fifos)
+{
+	static const char *const fifo[] = { "prog-prog.dwo", "prog-prog.dwo", "at/prog-prog.dwo",
+					    "prog-prog.dwo", "prog.dwp",      "alt",
+					    "debug" };
+	char event[4096], path[128], after[512];
+	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	struct build b;
+
+	snprintf(after, sizeof(after), fifos[_i].after, build_dir);
+	snprintf(event, sizeof(event), "-g -O2 -Wl,--build-id=sha1 %s", fifos[_i].flags);
+	compile(&b, event);
+	build_run("%s", after);
+	snprintf(path, sizeof(path), "%s/%s", build_dir, fifo[_i]);
+	ck_assert_int_ge(inotify_add_watch(watch, path, IN_OPEN), 0);
+	alarm(20);
+	ck_assert_ptr_nonnull(strstr(build_text(&b, 2), "shown"));
+	ck_assert_ptr_nonnull(strstr(build_text(&b, 1), "hidden"));
+	alarm(0);
+	build_close(&b);
+	ck_assert_msg(read(watch, event, sizeof(event)) < 0, "%s was opened", path);
+	close(watch);
+}
+END_TEST
+
+/* The object itself: a device may do something when it is opened. */
+START_TEST(test_special_object)
+{
+	char event[4096], path[128];
+	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	struct build b;
+
+	compile(&b, "-g -O2 -Wl,--build-id=sha1");
+	build_run("rm prog; mkfifo prog");
+	snprintf(path, sizeof(path), "%s/prog", build_dir);
+	ck_assert_int_ge(inotify_add_watch(watch, path, IN_OPEN), 0);
+	ck_assert_str_eq(build_text(&b, 1), address_text(&b, 1));
+	check_remark(&b, "the file is no ELF file", 1);
+	build_close(&b);
+	ck_assert_msg(read(watch, event, sizeof(event)) < 0, "it was opened");
+	close(watch);
+}
+END_TEST
+
 /* ---- what is not in a file ---- */
 
 START_TEST(test_no_object)
@@ -937,6 +1003,8 @@ Suite *sym_find_suite(void)
 	tcase_add_test(debug, test_missing);
 	tcase_add_test(debug, test_unidentified);
 	tcase_add_test(debug, test_damaged);
+	tcase_add_loop_test(debug, test_fifos, 0, sizeof(fifos) / sizeof(fifos[0]));
+	tcase_add_test(debug, test_special_object);
 	suite_add_tcase(s, debug);
 	tcase_add_checked_fixture(other, begin, build_end);
 	tcase_add_test(other, test_no_object);

@@ -154,7 +154,8 @@ static bool is_sound(const char *bytes, size_t n, struct build_id id)
 		  (uInt)(n - offsetof(struct cache_head, crc) - sizeof(h->crc))) != h->crc)
 		return false;
 	v = cache_view(bytes);
-	return strings_end(&v) && lines_are_sound(&v) && entries_are_sound(&v);
+	return strings_end(&v) && h->path < h->strings && lines_are_sound(&v) &&
+	       entries_are_sound(&v);
 }
 
 static char *read_all(int fd, size_t n)
@@ -171,13 +172,28 @@ static char *read_all(int fd, size_t n)
 	return NULL;
 }
 
-void cache_load(struct cache *c, struct cache_file *f, struct build_id id)
+static bool is_of_path(const struct cache_file *f, const char *path)
+{
+	const struct cache_view v = cache_view(f->loaded);
+
+	return !strcmp(v.strings + v.head->path, path);
+}
+
+static bool is_of_other_file(const struct cache_file *f, const struct file_identity *there)
+{
+	static const struct file_identity none;
+
+	return memcmp(there, &none, sizeof(none)) &&
+	       memcmp(there, &cache_view(f->loaded).head->from, sizeof(none));
+}
+
+void cache_load(struct cache *c, struct cache_file *f, const struct cache_key *key)
 {
 	char name[CACHE_NAME];
 	struct stat st;
 	int fd;
 
-	if (!c || !cache_name(id, name))
+	if (!c || !cache_name(key->id, name))
 		return;
 	fd = openat(c->directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
@@ -185,15 +201,25 @@ void cache_load(struct cache *c, struct cache_file *f, struct build_id id)
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
 	    st.st_size <= CACHE_FILE_BYTES)
 		f->loaded = read_all(fd, (size_t)st.st_size);
-	if (f->loaded && !is_sound(f->loaded, (size_t)st.st_size, id)) {
+	if (f->loaded &&
+	    (!is_sound(f->loaded, (size_t)st.st_size, key->id) || !is_of_path(f, key->path))) {
 		free(f->loaded);
 		f->loaded = NULL;
 	}
 	if (f->loaded) {
 		f->quality = cache_view(f->loaded).head->quality;
+		f->doubtful = is_of_other_file(f, &key->there);
 		futimens(fd, NULL); /* it is in use: see cache_trim */
 	}
 	close(fd);
+}
+
+void cache_forget(struct cache_file *f)
+{
+	free(f->loaded);
+	f->loaded = NULL;
+	f->quality = CACHE_NOTHING;
+	f->doubtful = false;
 }
 
 void cache_release(struct cache_file *f)

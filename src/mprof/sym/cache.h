@@ -5,6 +5,8 @@
  * A file for each build-id in $XDG_CACHE_HOME/mprof/symbols-FORMAT (or
  * ~/.cache/mprof/...): a build-id names one content for ever, so nothing in it grows
  * old; what was found with a poorer source than there is today is not used.
+ * But anybody can copy a build-id: what was found is believed without a look only for the
+ * same path and, if a file is there, the same one (cache_load).
  * Nothing is cached for objects without a build-id.
  *
  * A file that is damaged, or belongs to somebody else, counts as not there.  Files
@@ -18,7 +20,7 @@
 #include "files.h"
 #include "place.h"
 
-#define CACHE_FORMAT 1 /* another one, another directory: change it with what is stored */
+#define CACHE_FORMAT 2 /* another one, another directory: change it with what is stored */
 #define CACHE_BYTES  ((uint64_t)256 << 20)
 
 /* What answers were made from. */
@@ -38,18 +40,31 @@ struct cache_file {
 	char *loaded;		    /* the file as it is on disk, checked; NULL */
 	struct cache_entry *added;
 	size_t count, room;
-	bool full; /* there was no memory: what is new is not kept */
+	bool full;     /* there was no memory: what is new is not kept */
+	bool doubtful; /* loaded, but not from the file that is at the path now */
+};
+
+/* What a file of the cache is about. */
+struct cache_key {
+	struct build_id id;
+	const char *path;	    /* as it was recorded */
+	struct file_identity there; /* of the file at that path; all zero: none */
 };
 
 /* NULL: there is no directory for it. */
 struct cache *cache_open(void);
 void cache_close(struct cache *c);
 
-/* c may be NULL. */
-void cache_load(struct cache *c, struct cache_file *f, struct build_id id);
-void cache_store(struct cache *c, struct cache_file *f, struct build_id id,
+/*
+ * c may be NULL.  What was found for another path counts as not there.  Without a file at the
+ * path there is nothing else to believe.
+ */
+void cache_load(struct cache *c, struct cache_file *f, const struct cache_key *key);
+void cache_store(struct cache *c, struct cache_file *f, const struct cache_key *key,
 		 enum cache_quality quality);
 void cache_release(struct cache_file *f);
+/* What was loaded is of another file, after all. */
+void cache_forget(struct cache_file *f);
 
 /* Only what was loaded is found; strings live until cache_release. */
 bool cache_find(const struct cache_file *f, uint64_t address, struct place place[PLACES_MOST],

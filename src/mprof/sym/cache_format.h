@@ -22,7 +22,8 @@ struct cache_head {
 	uint8_t id[64];
 	uint32_t entries, lines;
 	uint32_t strings; /* bytes */
-	uint32_t zero;
+	uint32_t path;	  /* in strings: of the object, as it was recorded */
+	struct file_identity from;
 };
 
 struct cache_stored {

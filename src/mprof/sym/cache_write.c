@@ -155,9 +155,10 @@ static bool write_all(int fd, const struct cache_head *h, const struct writer *w
 	       write_part(fd, w->strings, w->bytes);
 }
 
-static void write_file(struct cache *c, const struct writer *w, struct build_id id,
-		       enum cache_quality quality)
+static void write_file(struct cache *c, const struct writer *w, const struct cache_key *key,
+		       uint32_t path, enum cache_quality quality)
 {
+	const struct build_id id = key->id;
 	char name[CACHE_NAME], new[CACHE_NAME + 40];
 	struct cache_head h = { .magic = CACHE_MAGIC,
 				.order = 1,
@@ -165,7 +166,9 @@ static void write_file(struct cache *c, const struct writer *w, struct build_id 
 				.id_bytes = (uint32_t)id.n,
 				.entries = (uint32_t)w->entries,
 				.lines = (uint32_t)w->lines,
-				.strings = (uint32_t)w->bytes };
+				.strings = (uint32_t)w->bytes,
+				.path = path,
+				.from = key->there };
 	struct timespec now;
 	bool written;
 	int fd;
@@ -185,20 +188,22 @@ static void write_file(struct cache *c, const struct writer *w, struct build_id 
 	c->wrote = true;
 }
 
-void cache_store(struct cache *c, struct cache_file *f, struct build_id id,
+void cache_store(struct cache *c, struct cache_file *f, const struct cache_key *key,
 		 enum cache_quality quality)
 {
 	struct writer w = { 0 };
+	uint32_t path;
 	bool keep_loaded = f->loaded && f->quality == quality;
 
 	/* What is there and better stays. */
 	if (!c || !f->count || f->quality > quality)
 		return;
 	merge(&w, f, keep_loaded);
+	path = put_string(&w, key->path);
 	if (!w.failed && sizeof(struct cache_head) + w.entries * sizeof(*w.entry) +
 				 w.lines * sizeof(*w.line) + w.bytes <=
 			     (size_t)CACHE_FILE_BYTES)
-		write_file(c, &w, id, quality);
+		write_file(c, &w, key, path, quality);
 	free(w.entry);
 	free(w.line);
 	free(w.strings);

@@ -8,6 +8,7 @@
 #include "files.h"
 
 #include <elfutils/libdwelf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <stdarg.h>
@@ -92,6 +93,53 @@ static enum files_state judge(int fd, const struct wanted *w)
 	return state;
 }
 
+static struct file_identity identity_of(const struct stat *st)
+{
+	return (struct file_identity){ st->st_dev, st->st_ino, (uint64_t)st->st_size,
+				       st->st_mtim.tv_sec * INT64_C(1000000000) +
+					   st->st_mtim.tv_nsec };
+}
+
+bool files_regular(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? errno == ENOENT || errno == ENOTDIR : S_ISREG(st.st_mode);
+}
+
+struct file_identity files_identity(const struct files *f, const struct stack_object *o)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	int n = snprintf(path, sizeof(path), "%s%s%s", f->sysroot,
+			 *f->sysroot && *o->path != '/' ? "/" : "", o->path);
+
+	if (n <= 0 || (size_t)n >= sizeof(path) || stat(path, &st) || !S_ISREG(st.st_mode))
+		return (struct file_identity){ 0 };
+	return identity_of(&st);
+}
+
+/*
+ * A descriptor; -EINVAL for what is no regular file, and is not opened then: that
+ * alone can do something.  -ENOENT when it cannot be opened.
+ */
+static int open_regular(const char *path, struct stat *st)
+{
+	int fd;
+
+	if (stat(path, st))
+		return -ENOENT;
+	if (!S_ISREG(st->st_mode))
+		return -EINVAL;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return -ENOENT;
+	if (!fstat(fd, st) && S_ISREG(st->st_mode)) /* it may be another one by now */
+		return fd;
+	close(fd);
+	return -EINVAL;
+}
+
 /* Is the file named by the format the one?  The first reason why not stays in `found`. */
 __attribute__((format(printf, 3, 4))) static bool
 look(const struct wanted *w, struct file_found *found, const char *format, ...)
@@ -107,20 +155,20 @@ look(const struct wanted *w, struct file_found *found, const char *format, ...)
 	va_end(args);
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
+	fd = open_regular(path, &st);
+	if (fd == -ENOENT)
 		return false;
-	state = !fstat(fd, &st) && S_ISREG(st.st_mode) ? judge(fd, w) : FILES_NOT_ELF;
+	state = fd >= 0 ? judge(fd, w) : FILES_NOT_ELF;
 	if (state == FILES_FOUND || found->state == FILES_MISSING) {
 		found->state = state;
+		found->identity = identity_of(&st);
 		memcpy(found->path, path, (size_t)n + 1);
 	}
-	if (state != FILES_FOUND) {
+	if (state == FILES_FOUND)
+		found->fd = fd;
+	else if (fd >= 0)
 		close(fd);
-		return false;
-	}
-	found->fd = fd;
-	return true;
+	return state == FILES_FOUND;
 }
 
 static bool look_by_id(const struct wanted *w, struct file_found *found, const char *root,

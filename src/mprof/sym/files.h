@@ -32,11 +32,27 @@ enum files_state {
 	FILES_NOT_ELF,
 };
 
+/* Which file it is, so that another one that copies its build-id is known to be another one. */
+struct file_identity {
+	uint64_t device, inode, bytes;
+	int64_t changed_ns;
+};
+
 struct file_found {
 	int fd; /* -1: not found.  The caller's */
 	char path[PATH_MAX];
 	enum files_state state;
+	struct file_identity identity; /* of what was found */
 };
+
+/*
+ * Is it a regular file, or nothing?  A trace and what it names may name anything: opening
+ * a device does something, opening a FIFO does not return.
+ */
+bool files_regular(const char *path);
+
+/* The regular file at the object's own path, unopened and unchecked; all zero: none. */
+struct file_identity files_identity(const struct files *f, const struct stack_object *o);
 
 /* The object's own file. */
 void files_object(const struct files *f, const struct stack_object *o, struct file_found *found);

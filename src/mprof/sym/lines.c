@@ -9,8 +9,12 @@
 #include "lines.h"
 
 #include <dwarf.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "files.h"
 
 #define DEPTH_MOST 200 /* of nested DIEs: damaged files nest without end */
 
@@ -53,20 +57,72 @@ static bool add_unit(struct lines *l, const Dwarf_Die *die, const Dwarf_Die *spl
 	return add_ranges(&l->spans, &l->unit[l->units - 1].die, (uint32_t)l->units - 1);
 }
 
-bool lines_make(struct lines *l, Dwarf *dwarf, struct pool *pool)
+static const char *text_of(Dwarf_Die *die, unsigned name)
 {
+	Dwarf_Attribute a;
+
+	return dwarf_attr(die, name, &a) ? dwarf_formstring(&a) : NULL;
+}
+
+/* As libdw puts together the name of a .dwo file: an absolute part makes those before it void. */
+static bool part_is_regular(const char *base, const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+	int n;
+
+	if (*name == '/')
+		base = dir = "";
+	else if (*dir == '/')
+		base = "";
+	n = snprintf(path, sizeof(path), "%s%s%s%s%s", base, *base ? "/" : "", dir, *dir ? "/" : "",
+		     name);
+	return n > 0 && (size_t)n < sizeof(path) && files_regular(path);
+}
+
+/*
+ * libdw opens .dwo and .dwp files itself, as a unit names them, and waits for ever at a FIFO.
+ * base: the directory of the file with the unit.
+ */
+static bool may_open_split(Dwarf_Die *die, const char *file, const char *base)
+{
+	const char *name = text_of(die, DW_AT_dwo_name), *dir = text_of(die, DW_AT_comp_dir);
+	char package[PATH_MAX];
+
+	if (!name)
+		name = text_of(die, DW_AT_GNU_dwo_name);
+	if (!name)
+		return true;
+	snprintf(package, sizeof(package), "%s.dwp", file);
+	return files_regular(package) && part_is_regular(base, "", name) &&
+	       part_is_regular(base, dir ? dir : "", name);
+}
+
+/* Of the unit that stands for one in another file; NULL: it cannot be had. */
+static Dwarf_Die *split_of(Dwarf_CU *cu, Dwarf_Die *die)
+{
+	return !dwarf_cu_info(cu, NULL, NULL, NULL, die, NULL, NULL, NULL) && die->addr ? die
+											: NULL;
+}
+
+bool lines_make(struct lines *l, Dwarf *dwarf, const char *file, struct pool *pool)
+{
+	char *real = realpath(file, NULL), *slash = real ? strrchr(real, '/') : NULL, *base;
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die, split;
+	bool fine = true;
 	uint8_t type;
 
 	*l = (struct lines){ .dwarf = dwarf, .pool = pool };
-	while (!dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, &split)) {
-		if (type != DW_UT_compile && type != DW_UT_skeleton)
-			continue;
-		if (!add_unit(l, &die, type == DW_UT_skeleton && split.addr ? &split : NULL))
-			return false;
+	base = slash ? strndup(real, (size_t)(slash - real)) : NULL;
+	while (fine && !dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, NULL)) {
+		if (type == DW_UT_skeleton && base && may_open_split(&die, real, base))
+			fine = add_unit(l, &die, split_of(cu, &split));
+		else if (type == DW_UT_compile)
+			fine = add_unit(l, &die, NULL);
 	}
-	return spans_sort(&l->spans);
+	free(real);
+	free(base);
+	return fine && spans_sort(&l->spans);
 }
 
 void lines_release(struct lines *l)

@@ -26,8 +26,11 @@ struct lines {
 	struct pool_map spelled; /* address of a DIE -> its name, from scopes */
 };
 
-/* False without memory. */
-bool lines_make(struct lines *l, Dwarf *dwarf, struct pool *pool);
+/*
+ * False without memory.  file: where the DWARF was read from; from its directory libdw
+ * looks for split DWARF.
+ */
+bool lines_make(struct lines *l, Dwarf *dwarf, const char *file, struct pool *pool);
 void lines_release(struct lines *l);
 
 /*

@@ -97,9 +97,16 @@ void object_init(struct object *o, const struct stack_object *of,
 	o->main.state = o->debug.state = FILES_MISSING;
 }
 
+static struct cache_key key_of(const struct object *o)
+{
+	return (struct cache_key){ id_of(o), o->of->path, o->there };
+}
+
 void object_close(struct object *o)
 {
-	cache_store(o->context->cache, &o->cached, id_of(o), o->quality);
+	const struct cache_key key = key_of(o);
+
+	cache_store(o->context->cache, &o->cached, &key, o->quality);
 	cache_release(&o->cached);
 	lines_release(&o->lines);
 	symtab_release(&o->symtab);
@@ -136,23 +143,32 @@ static void locate(struct object *o)
 	}
 }
 
+/* With the debug file, if there is one, it has the DWARF. */
+static const char *dwarf_file(const struct object *o)
+{
+	return o->debug.state == FILES_FOUND ? o->debug.path : o->main.path;
+}
+
 /* What dwz moved out, before libdw looks for it in places of its own. */
 static void find_alt(struct object *o, Dwarf *dwarf)
 {
-	const char *debug = *o->debug.path ? o->debug.path : o->main.path, *name;
+	const char *name;
 	const void *id;
 	ssize_t n = dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id);
 	struct file_found found;
 
 	if (n <= 0)
 		return;
-	files_alt(&o->context->files, debug, (struct build_id){ id, (size_t)n }, name, &found);
-	if (found.fd < 0)
-		return;
+	files_alt(&o->context->files, dwarf_file(o), (struct build_id){ id, (size_t)n }, name,
+		  &found);
 	o->alt_fd = found.fd;
-	o->alt = dwarf_begin(found.fd, DWARF_C_READ);
-	if (o->alt)
-		dwarf_setalt(dwarf, o->alt);
+	if (found.fd >= 0)
+		o->alt = dwarf_begin(found.fd, DWARF_C_READ);
+	/*
+	 * libdw would open what the link names itself, a FIFO as well: -1 tells it, as it
+	 * tells itself, that it has looked.
+	 */
+	dwarf_setalt(dwarf, o->alt ? o->alt : (Dwarf *)-1);
 }
 
 static bool report(struct object *o)
@@ -173,12 +189,12 @@ static bool report(struct object *o)
 }
 
 /* DWARF without what dwz moved out of it has addresses, but hardly a name. */
-static bool is_whole(Dwarf *dwarf)
+static bool is_whole(const struct object *o, Dwarf *dwarf)
 {
 	const char *name;
 	const void *id;
 
-	return dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id) <= 0 || dwarf_getalt(dwarf);
+	return o->alt || dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id) <= 0;
 }
 
 static void open_object(struct object *o)
@@ -197,11 +213,11 @@ static void open_object(struct object *o)
 	if (dwarf)
 		find_alt(o, dwarf);
 	if (!symtab_make(&o->symtab, o->dwfl_module) ||
-	    (dwarf && !lines_make(&o->lines, dwarf, o->context->pool))) {
+	    (dwarf && !lines_make(&o->lines, dwarf, dwarf_file(o), o->context->pool))) {
 		o->why = "there is no memory for its symbols";
 		return;
 	}
-	if (dwarf && is_whole(dwarf))
+	if (dwarf && is_whole(o, dwarf))
 		o->quality = CACHE_LINES;
 	else if (dwarf || o->symtab.spans.count)
 		o->quality = o->symtab.has_locals ? CACHE_SYMBOLS : CACHE_EXPORTED;
@@ -270,13 +286,29 @@ static bool recall(struct object *o, uint64_t address, struct place place[PLACES
 	return true;
 }
 
+/* What is known of a build-id may be what somebody put into a file of his own under it. */
+static void ask_cache(struct object *o)
+{
+	struct cache_key key;
+
+	o->asked = true;
+	o->there = files_identity(&o->context->files, o->of);
+	key = key_of(o);
+	cache_load(o->context->cache, &o->cached, &key);
+	if (!o->cached.doubtful)
+		return;
+	open_object(o);
+	/* If it is not the one that was recorded, it has taken the place of that one since. */
+	if (o->main.state == FILES_FOUND)
+		cache_forget(&o->cached);
+}
+
 static size_t places(struct object *o, uint64_t address, struct place place[PLACES_MOST])
 {
 	size_t n = 0;
 
 	if (!o->asked)
-		cache_load(o->context->cache, &o->cached, id_of(o));
-	o->asked = true;
+		ask_cache(o);
 	if (o->cached.quality == CACHE_LINES && recall(o, address, place, &n))
 		return n;
 	if (!o->opened)

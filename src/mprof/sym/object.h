@@ -32,6 +32,7 @@ struct object {
 	const char *module; /* last part of the path */
 	const char *why;    /* it cannot be used, or only in part; NULL */
 	bool asked, opened;
+	struct file_identity there; /* at its path, when it was first asked for */
 	enum cache_quality quality; /* of the file and its debug file */
 	uint64_t frames, unknown;   /* asked for; without a symbol */
 	Dwfl *dwfl;
