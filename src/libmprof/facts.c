@@ -106,6 +106,15 @@ static uint64_t ns(struct timeval tv)
 	return (uint64_t)tv.tv_sec * 1000000000u + (uint64_t)tv.tv_usec * 1000u;
 }
 
+static void put_usage(struct mprof_fact *f, const struct rusage *ru)
+{
+	f->peak_rss_bytes = (uint64_t)ru->ru_maxrss * 1024;
+	f->user_ns = ns(ru->ru_utime);
+	f->system_ns = ns(ru->ru_stime);
+	f->minor_faults = (uint64_t)ru->ru_minflt;
+	f->major_faults = (uint64_t)ru->ru_majflt;
+}
+
 void mp_fact_end(int status)
 {
 	struct mprof_fact f;
@@ -113,14 +122,26 @@ void mp_fact_end(int status)
 
 	stamp(&f, MPROF_FACT_END);
 	f.status = status;
-	if (sys_getrusage(&ru) == 0) {
-		f.peak_rss_bytes = (uint64_t)ru.ru_maxrss * 1024;
-		f.user_ns = ns(ru.ru_utime);
-		f.system_ns = ns(ru.ru_stime);
-		f.minor_faults = (uint64_t)ru.ru_minflt;
-		f.major_faults = (uint64_t)ru.ru_majflt;
-	}
+	if (sys_getrusage(&ru) == 0)
+		put_usage(&f, &ru);
 	mp_fact(&f, "", 0);
+}
+
+void mp_fact_waited(const struct mprof_process_entry *child, int signal, int status,
+		    const struct rusage *usage)
+{
+	struct mprof_fact f;
+
+	stamp(&f, MPROF_FACT_WAITED);
+	f.pid = child->pid;
+	f.parent_pid = mp_local->pid;
+	f.parent = mp_local->process;
+	f.signal = signal;
+	f.status = status;
+	f.self_bytes = 0;
+	if (usage)
+		put_usage(&f, usage);
+	mp_extent_write_of(child, MPROF_EXTENT_FACT, &f, sizeof(f));
 }
 
 static void with_path(struct mprof_fact *f, const char *path)

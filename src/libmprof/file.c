@@ -164,8 +164,9 @@ uint64_t mp_extent_take(uint64_t bytes, uint64_t align)
 	return start;
 }
 
-int mp_extent_write(unsigned kind, uint32_t thread, const void *a, size_t an, const void *b,
-		    size_t bn)
+/* of: the process that it is about, NULL: this one. */
+static int write_extent(const struct mprof_process_entry *of, unsigned kind, uint32_t thread,
+			const void *a, size_t an, const void *b, size_t bn)
 {
 	/* On the stack of a stranger: small payloads only. */
 	char buffer[sizeof(struct mprof_extent) + 1024];
@@ -180,11 +181,27 @@ int mp_extent_write(unsigned kind, uint32_t thread, const void *a, size_t an, co
 		return -EIO;
 	__builtin_memset(buffer, 0, bytes);
 	mp_extent_fill(x, kind, offset, (uint32_t)bytes, thread);
+	if (of) {
+		x->process = of->number;
+		x->image = of->image;
+	}
 	__builtin_memcpy(x + 1, a, an);
 	__builtin_memcpy((char *)(x + 1) + an, b, bn);
 	x->used = (uint32_t)(an + bn);
 	x->check = mprof_checksum(x + 1, x->used);
 	return mp_file_write(offset, buffer, bytes);
+}
+
+int mp_extent_write(unsigned kind, uint32_t thread, const void *a, size_t an, const void *b,
+		    size_t bn)
+{
+	return write_extent(NULL, kind, thread, a, an, b, bn);
+}
+
+int mp_extent_write_of(const struct mprof_process_entry *of, unsigned kind, const void *a,
+		       size_t an)
+{
+	return write_extent(of, kind, 0, a, an, "", 0);
 }
 
 struct mprof_process_entry *mp_entry(void)

@@ -162,6 +162,9 @@ int mp_file_reserve(uint64_t offset, uint64_t bytes);
 /* An extent written at once: header and payload of two parts. */
 int mp_extent_write(unsigned kind, uint32_t thread, const void *a, size_t an, const void *b,
 		    size_t bn);
+/* The same about another process of the run. */
+int mp_extent_write_of(const struct mprof_process_entry *of, unsigned kind, const void *a,
+		       size_t an);
 void mp_extent_fill(struct mprof_extent *x, unsigned kind, uint64_t offset, uint32_t size,
 		    uint32_t thread);
 void mp_lost(unsigned reason, uint64_t events);
@@ -220,6 +223,9 @@ void mp_fact(const struct mprof_fact *fact, const char *strings, size_t bytes);
 void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int parent_pid,
 		   uint32_t image);
 void mp_fact_end(int status);
+/* How a child ended, as wait told this process; usage NULL: not known. */
+void mp_fact_waited(const struct mprof_process_entry *child, int signal, int status,
+		    const struct rusage *usage);
 void mp_fact_exec(int child_pid, const char *path, int env_kept);
 void mp_fact_child(int pid, unsigned how, const char *path, int env_kept);
 void mp_fact_stopped(const char *why);

@@ -14,6 +14,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <threads.h>
 #include <unistd.h>
 
@@ -27,6 +28,11 @@
 	X(posix_spawn)       \
 	X(posix_spawnp)      \
 	X(quick_exit)        \
+	X(wait)              \
+	X(waitpid)           \
+	X(wait3)             \
+	X(wait4)             \
+	X(waitid)            \
 	X(close)             \
 	X(dup2)              \
 	X(dup3)              \

@@ -276,3 +276,21 @@ test_report_agrees_with_a_model() {
 		[ "$status" = 0 ] || bad "program $n: $(cat out err)"
 	done
 }
+
+# Its parent, a shell, is told; mprof only knows how the shell ended.
+test_child_that_is_killed() {
+	local shell
+	for shell in sh bash; do
+		command -v $shell >/dev/null || continue
+		run "$mprof" record -o log -- $shell -c "$shell -c 'ls >/dev/null; kill -9 \$\$'; echo \$?; exit 3"
+		expect_status 3
+		expect_same 'what the shell saw' "$(cat out)" 137
+		run "$mprof" report log
+		expect_text out ', was killed by SIGKILL.'
+		run "$mprof" report --json log
+		expect_same 'how they ended' "$(json out '.processes[] | "\(.end) \(.signal // .status)"' | sort | tr '\n' ';')" \
+			'exited 0;exited 3;killed 9;'
+		run "$mprof" stat -- $shell -c "$shell -c 'ls >/dev/null; kill -11 \$\$'; exit 3"
+		expect_text out 'signal 11'
+	done
+}

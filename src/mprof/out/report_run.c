@@ -8,6 +8,8 @@
 #include "../trace/lost.h"
 #include "text.h"
 
+#define KILLED_SHOWN 5
+
 static const struct tree_process *first_process(const struct analysis *a)
 {
 	return a->tree.processes ? &a->tree.process[0] : NULL;
@@ -16,6 +18,23 @@ static const struct tree_process *first_process(const struct analysis *a)
 static struct text duration(const struct analysis *a)
 {
 	return text_ns(walk_duration_ns(&a->walk, a->tree.end_ticks - a->tree.start_ticks));
+}
+
+/* Children that were: what is missing of their work is not a leak. */
+static void print_killed(const struct analysis *a, FILE *out)
+{
+	const struct tree_process *p;
+	size_t i, n = 0;
+
+	for (i = 1; i < a->tree.processes; i++) {
+		p = &a->tree.process[i];
+		if (p->end == TREE_KILLED && n++ < KILLED_SHOWN)
+			fprintf(out, "  Process %u, %s (pid %d), %s.\n", p->number,
+				text_command(tree_image(p), 80).s, p->pid, text_end(p).s);
+	}
+	if (n > KILLED_SHOWN)
+		fprintf(out, "  And %s killed by a signal.\n",
+			text_many(n - KILLED_SHOWN, "more process was", "more processes were").s);
 }
 
 static int print_run(const struct analysis *a, const struct report_options *o, FILE *out)
@@ -38,6 +57,7 @@ static int print_run(const struct analysis *a, const struct report_options *o, F
 	if (a->time_error_ns)
 		fprintf(out, "; times are right to %s", text_ns(a->time_error_ns).s);
 	fprintf(out, ".\n");
+	print_killed(a, out);
 	if (image && *image->allocator)
 		fprintf(out, "  Allocator: %s.\n", image->allocator);
 	return 0;

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * waits.c - a child that died without a word: by a signal, or by a system call of its own.
+ *
+ * Only its parent is told how.  `mprof` is the parent of the first process; for
+ * all others it is a process of the run, whose wait we hear.  All of it may be
+ * called from a signal handler: nothing here takes a lock.
+ */
+#include <errno.h>
+#include <sys/wait.h>
+
+#include "internal.h"
+#include "next.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* Its latest entry, if it did not say itself how it ended. */
+static struct mprof_process_entry *silent_entry(pid_t pid)
+{
+	uint32_t n = __atomic_load_n(&mp_file.header->processes, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = n < MPROF_PROCESS_TABLE ? n : MPROF_PROCESS_TABLE; i-- > 0;) {
+		struct mprof_process_entry *e = &mp_file.header->process[i];
+		uint16_t state = __atomic_load_n(&e->state, __ATOMIC_ACQUIRE);
+
+		if (e->pid == pid && e->number &&
+		    (state == MPROF_PROCESS_RUNNING || state == MPROF_PROCESS_EXECING))
+			return e;
+	}
+	return NULL;
+}
+
+static void child_ended(pid_t pid, int signal, int status, const struct rusage *usage)
+{
+	struct mprof_process_entry *e;
+
+	if (!mp_recording() || !mp_file.header || mp_file.broken || !mp_local->alive ||
+	    mp_local->pid != sys_getpid())
+		return;
+	e = silent_entry(pid);
+	if (!e)
+		return;
+	mp_fact_waited(e, signal, status, usage);
+	e->status = signal ? signal : status;
+	__atomic_store_n(&e->state, signal ? MPROF_PROCESS_KILLED : MPROF_PROCESS_EXITED,
+			 __ATOMIC_RELEASE);
+}
+
+/* As the system tells it in one word. */
+static pid_t told(pid_t pid, int status, const struct rusage *usage)
+{
+	if (pid > 0 && WIFSIGNALED(status))
+		child_ended(pid, WTERMSIG(status), 0, usage);
+	else if (pid > 0 && WIFEXITED(status))
+		child_ended(pid, 0, WEXITSTATUS(status), usage);
+	return pid;
+}
+
+EXPORT pid_t wait(int *status)
+{
+	int own = 0, *to = status ? status : &own;
+	pid_t pid = mp_next()->wait(to);
+
+	return told(pid, pid > 0 ? *to : 0, NULL);
+}
+
+EXPORT pid_t waitpid(pid_t which, int *status, int options)
+{
+	int own = 0, *to = status ? status : &own;
+	pid_t pid = mp_next()->waitpid(which, to, options);
+
+	return told(pid, pid > 0 ? *to : 0, NULL);
+}
+
+EXPORT pid_t wait3(int *status, int options, struct rusage *usage)
+{
+	int own = 0, *to = status ? status : &own;
+	pid_t pid = mp_next()->wait3(to, options, usage);
+
+	return told(pid, pid > 0 ? *to : 0, usage);
+}
+
+EXPORT pid_t wait4(pid_t which, int *status, int options, struct rusage *usage)
+{
+	int own = 0, *to = status ? status : &own;
+	pid_t pid = mp_next()->wait4(which, to, options, usage);
+
+	return told(pid, pid > 0 ? *to : 0, usage);
+}
+
+EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
+{
+	int ret = mp_next()->waitid(type, id, info, options);
+
+	if (ret || !info || options & WNOWAIT || info->si_pid <= 0)
+		return ret;
+	if (info->si_code == CLD_EXITED)
+		child_ended(info->si_pid, 0, info->si_status, NULL);
+	else if (info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED)
+		child_ended(info->si_pid, info->si_status, 0, NULL);
+	return ret;
+}
