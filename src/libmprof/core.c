@@ -164,6 +164,25 @@ static void find_any_allocator(struct text *why)
 			   "dynamically or without libmprof.a");
 }
 
+/*
+ * Is there a malloc before ours?  The executable has its own, or somebody
+ * preloaded another object before us: then nothing but a few calls comes here.
+ * Asked of the executable, because our own scope begins with ourselves.
+ */
+static void find_first(void)
+{
+	const void *headers = getauxval(AT_BASE) ? (const void *)getauxval(AT_PHDR) : NULL;
+	const void *symbol = NULL;
+	Dl_info first, us;
+	void *executable;
+
+	if (headers && dladdr1(headers, &first, &executable, RTLD_DL_LINKMAP))
+		symbol = dlsym(executable, "malloc");
+	if (symbol && dladdr(symbol, &first) && dladdr(&mp_known, &us) &&
+	    first.dli_fbase != us.dli_fbase)
+		know(mp_known.first, sizeof(mp_known.first), first.dli_fname);
+}
+
 int mp_boot_waiting(void)
 {
 	return __atomic_load_n(&state, __ATOMIC_RELAXED) == STATE_BOOT && !environ;
@@ -201,6 +220,7 @@ static int initialise(const void *caller, struct text *why)
 	if (!mp_mode)
 		refuse(why);
 	find_any_allocator(why);
+	find_first();
 	if (refused)
 		return 1;
 	if (mp_threads_start() < 0) {

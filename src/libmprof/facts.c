@@ -94,6 +94,8 @@ void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int pare
 	put(&t, "mode", mp_config.mode);
 	put(&t, "init", mp_config.init);
 	put(&t, "allocator", mp_known.allocator);
+	if (mp_known.first[0])
+		put(&t, "malloc", mp_known.first);
 	put_host(&t);
 	if (mp_known.job[0])
 		put(&t, "job", mp_known.job);

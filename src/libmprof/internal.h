@@ -69,6 +69,7 @@ struct mp_known {
 	char notes[256];     /* MPROF_NOTES or "" */
 	char job[64];	     /* batch job or "" */
 	char allocator[512]; /* the object that has the backing malloc */
+	char first[512];     /* the object whose malloc programs are bound to, if not ours; or "" */
 };
 extern struct mp_known mp_known;
 

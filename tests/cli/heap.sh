@@ -152,3 +152,92 @@ END
 	expect_text out 'Bytes of munmap: what was mapped of the ranges that it was given.'
 	expect_no_text out 'without having been seen mapped'
 }
+
+# A textbook allocator, in OBJECT.c for an executable or a library.
+own_malloc_source() {
+	cat <<'END'
+#include <stddef.h>
+#include <string.h>
+static char pool[1 << 22] __attribute__((aligned(16)));
+static size_t at;
+SEEN void *malloc(size_t n)
+{
+	size_t o = __atomic_fetch_add(&at, (n + 31) & ~15ul, __ATOMIC_RELAXED);
+	if (o + n + 32 > sizeof(pool))
+		return 0;
+	*(size_t *)(pool + o) = n;
+	return pool + o + 16;
+}
+SEEN void free(void *p) { (void)p; }
+SEEN void *calloc(size_t a, size_t b) { return malloc(a * b); }
+SEEN void *realloc(void *p, size_t n)
+{
+	void *q = malloc(n);
+	if (p && q)
+		memcpy(q, p, ((size_t *)p)[-2] < n ? ((size_t *)p)[-2] : n);
+	return q;
+}
+SEEN void *memalign(size_t a, size_t n) { (void)a; return malloc(n); }
+#ifdef MARK
+int mallctl(void) { return 0; }
+#endif
+void work(void)
+{
+	for (int i = 0; i < 100; i++)
+		free(malloc(i + 1));
+}
+END
+}
+
+# What doctor, record, report and stat say of ./PROGRAM, told by its first words.
+expect_own() { # WORDS VERDICT COMMAND...
+	local words=$1 verdict=$2
+	shift 2
+	run "$mprof" doctor --json "$1"
+	expect_same "doctor's verdict on $1" "$(json out '.[] | select(.check == "program") | .verdict')" "$verdict"
+	[ "$verdict" = ok ] || expect_text out "$words"
+	rm -f log
+	run "$mprof" record -o log -- "$@"
+	expect_text err "$words"
+	run "$mprof" report log
+	expect_text out "$words"
+	run "$mprof" stat -- "$@"
+	expect_text err "$words"
+}
+
+test_own_malloc() {
+	own_malloc_source >own.c
+	echo 'void work(void); int main(void) { work(); return 4; }' >main.c
+	cc -g -O1 -fno-builtin -DSEEN= -o own own.c main.c
+	cc -g -O1 -fno-builtin -DSEEN= -DMARK -o marked own.c main.c
+	cc -g -O1 -fno-builtin -DSEEN='__attribute__((visibility("hidden")))' -o hidden own.c main.c
+	cc -g -O1 -fno-builtin -DSEEN= -shared -fPIC -Wl,-Bsymbolic -o libown.so own.c
+	cc -g -O1 -fno-builtin -DSEEN= -shared -fPIC -o libfair.so own.c
+	# shellcheck disable=SC2016
+	cc -g -o symbolic main.c -L. -lown -Wl,-rpath,'$ORIGIN'
+	# shellcheck disable=SC2016
+	cc -g -o fair main.c -L. -lfair -Wl,-rpath,'$ORIGIN'
+	expect_own "$PWD/own' defines malloc itself, which comes before libmprof.so's" no ./own
+	expect_own "$PWD/marked' defines malloc itself (jemalloc, linked in)" no ./marked
+	expect_own "$PWD/hidden' defines malloc itself for itself alone" note ./hidden
+	expect_own "libown.so' defines malloc itself and binds its own calls to that (-Bsymbolic)" note ./symbolic
+	# Of children, too.
+	expect_own "own' defines malloc itself" ok sh -c './own; ./own; true'
+	expect_text err '2 processes: '
+	run "$mprof" report --json log
+	expect_same 'own_malloc' \
+		"$(json out '.own_malloc[] | "\(.path) \(.process) \(.processes)"')" "$PWD/own 2 2"
+	rm -f log
+	run "$mprof" record -o log -- ./own
+	run "$mprof" report log
+	expect_text out "No call was seen: '$PWD/own' defines malloc itself"
+	# One that is preloaded before us; and a library that can be replaced is nothing to tell of.
+	LD_PRELOAD=$PWD/libfair.so:$build/libmprof.so MPROF_CONF='MODE=LogMmap LOG_PATH=hand' ls >/dev/null
+	run "$mprof" report hand
+	expect_text out "libfair.so' defines malloc itself, which is preloaded before libmprof.so's"
+	run "$mprof" doctor ./fair
+	expect_text out './fair can be recorded'
+	run "$mprof" record -o log -- ./fair
+	run "$mprof" report --json log
+	expect_same 'seen in fair' "$(json out '"\(.calls.malloc) \(.own_malloc | length)"')" '100 0'
+}

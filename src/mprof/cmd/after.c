@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "../run/library.h"
+#include "../run/own_malloc.h"
 #include "../trace/lost.h"
 #include "cmd.h"
 
@@ -56,6 +57,8 @@ void after_starting(const struct program *program)
 {
 	if (*program->why_not)
 		cmd_warn("%s; it runs unrecorded", program->why_not);
+	if (*program->past)
+		cmd_warn("%s", program->past);
 }
 
 bool after_plan(struct run_plan *plan, char **argv, const char *mode, enum conf_key key,
@@ -193,6 +196,21 @@ void after_tell(const struct run_plan *plan, const struct run_result *r)
 	for (i = 0; i < MPROF_LOST_REASONS; i++)
 		after_loss(i, r->lost[i]);
 	tell_file(plan, r);
+}
+
+void after_own(const struct tally_own *own, const struct run_result *r)
+{
+	char words[1280];
+	struct own_malloc first;
+	uint64_t n =
+	    own->count - (own->count && r->program.past_all); /* after_starting told of one */
+
+	if (!n)
+		return;
+	own_malloc_first(own->path, &first);
+	own_malloc_words(&first, words, sizeof(words));
+	cmd_warn("%" PRIu64 " %sprocess%s: %s", n, n < own->count ? "more " : "",
+		 n == 1 ? "" : "es", words);
 }
 
 bool after_interrupted(const struct run_result *r)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "../run/run.h"
+#include "tally.h"
 
 /*
  * A plan from the caller's MPROF_CONF and these; NULL leaves as it is.
@@ -32,6 +33,8 @@ void after_loss(unsigned reason, uint64_t n);
 
 /* On stderr: what was not recorded and why, losses, what became of the file. */
 void after_tell(const struct run_plan *plan, const struct run_result *r);
+/* Then: children with a malloc of their own. */
+void after_own(const struct tally_own *own, const struct run_result *r);
 
 /* Did the user end it, so that a second run would be against his will? */
 bool after_interrupted(const struct run_result *r);

@@ -206,8 +206,10 @@ int counts_read(struct counts *c, const char *path, struct error *err)
 	if (code)
 		return code;
 	n = trace_facts(t, &fact);
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		take_fact(c, &fact[i]);
+		tally_own(&c->own, &fact[i]);
+	}
 	take_header(c, trace_header(t));
 	code = take_threads(c, t);
 	memcpy(c->lost, trace_damage(t)->lost, sizeof(c->lost));

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "../trace/trace.h"
+#include "tally.h"
 
 struct counts_sum {
 	struct mprof_counts_fn fn[MPROF_FN_MAX];
@@ -44,6 +45,7 @@ struct counts {
 	uint64_t all_threads; /* with the merged ones */
 	struct counts_sum all;
 	uint64_t lost[MPROF_LOST_REASONS];
+	struct tally_own own;
 };
 
 /* 0, or -errno and *err as trace_open. */

@@ -226,6 +226,8 @@ static void check_program(struct finding *f, const char *name)
 		say(f, BAD, "%s", err.text);
 	else if (*program.why_not)
 		say(f, BAD, "%s", program.why_not);
+	else if (*program.past)
+		say(f, program.past_all ? BAD : KNOW, "%s", program.past);
 	else if (strcmp(program.path, program.image))
 		say(f, FINE, "%s can be recorded: a script, run by %s", program.path,
 		    program.image);

@@ -155,6 +155,7 @@ bool record_finish(const struct run_plan *plan, const struct run_result *r, unsi
 		}
 	}
 	tally->bytes = bytes_of(r->path);
+	after_own(&tally->own, r);
 	return true;
 }
 

@@ -16,6 +16,7 @@
 #include "../pass/analysis.h"
 #include "../pass/findings.h"
 #include "../run/elf.h"
+#include "../run/own_malloc.h"
 #include "../util/ranges.h"
 #include "cmd.h"
 #include "argument.h"
@@ -235,6 +236,18 @@ static void explain_missing(struct tree *r)
 	}
 }
 
+/* What the objects whose malloc was called instead of ours say now. */
+static void explain_owns(struct tree *r)
+{
+	struct own_malloc own;
+	size_t i;
+
+	for (i = 0; i < r->owns; i++) {
+		own_malloc_first(r->own[i].path, &own);
+		own_malloc_words(&own, r->own[i].why, sizeof(r->own[i].why));
+	}
+}
+
 static int overview(struct trace *t, const struct options *o, struct error *err)
 {
 	struct analysis *a = calloc(1, sizeof(*a));
@@ -255,6 +268,7 @@ static int overview(struct trace *t, const struct options *o, struct error *err)
 	if (!ret) {
 		a->findings = f;
 		explain_missing(&a->tree);
+		explain_owns(&a->tree);
 		ret = o->view.request.json ? report_json(a, stdout, err)
 					   : report_text(a, &o->report, stdout, err);
 	}

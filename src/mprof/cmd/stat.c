@@ -365,6 +365,7 @@ static int run_all(const struct options *o, const struct run_plan *plan)
 	}
 	if (!status) {
 		after_tell(plan, &s.result);
+		after_own(&s.counts.own, &s.result);
 		written = answer(&s, o);
 		status = after_status(&s.result);
 		status = status ? status : written;

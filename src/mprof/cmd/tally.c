@@ -4,6 +4,7 @@
  */
 #include "tally.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "../trace/lost.h"
@@ -74,10 +75,23 @@ void tally_losses(struct tally *tally, const struct trace *t)
 	tally->damaged = count_damage(d);
 }
 
+void tally_own(struct tally_own *own, const struct trace_fact *f)
+{
+	if (!*f->malloc_of)
+		return;
+	if (!own->count++) /* the loader names the executable as it was called */
+		snprintf(own->path, sizeof(own->path), "%s",
+			 *f->malloc_of == '/' ? f->malloc_of : f->exe);
+}
+
 void tally_finish(void *context, const struct trace *t)
 {
 	struct tally *tally = context;
+	const struct trace_fact *fact;
+	size_t facts = trace_facts(t, &fact);
 
+	for (size_t i = 0; i < facts; i++)
+		tally_own(&tally->own, &fact[i]);
 	for (unsigned i = 0; i < MPROF_FN_MAX; i++)
 		tally->all += tally->calls[i];
 	tally_losses(tally, t);

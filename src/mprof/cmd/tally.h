@@ -5,9 +5,16 @@
 #ifndef MPROF_TALLY_H
 #define MPROF_TALLY_H
 
+#include <limits.h>
 #include <stdint.h>
 
 #include "../trace/trace.h"
+
+/* Images whose malloc was not the library's. */
+struct tally_own {
+	uint64_t count;
+	char path[PATH_MAX]; /* of the first one */
+};
 
 struct tally {
 	uint64_t calls[MPROF_FN_MAX];
@@ -18,10 +25,13 @@ struct tally {
 	uint64_t asked;	  /* bytes of all requests that were met, tally_asked */
 	uint64_t processes, threads;
 	uint64_t bytes; /* of the file */
+	struct tally_own own;
 };
 
 /* The same of what was counted: by function, MPROF_FN_MAX of them. */
 uint64_t tally_asked(const struct mprof_counts_fn *fn);
+void tally_own(struct tally_own *own, const struct trace_fact *f);
+
 /* For who reads the events anyway: each batch of them, with a tally that was zero at first. */
 void tally_events(void *tally, const struct event *e, size_t n);
 /* Then, once, with the trace but for the size of the file. */

@@ -24,7 +24,12 @@ static struct text since_start(const struct analysis *a, uint64_t ticks)
 
 static void tell_nothing(const struct analysis *a, FILE *out)
 {
-	if (!a->sizes.total.count)
+	if (a->sizes.total.count)
+		return;
+	if (a->tree.owns)
+		fprintf(out, "  * No call was seen: '%s' defines malloc itself (see above).\n",
+			a->tree.own[0].path);
+	else
 		fputs("  * No block was allocated.\n", out);
 }
 

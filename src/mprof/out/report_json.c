@@ -382,6 +382,7 @@ static json *report_object(const struct analysis *a)
 	add(o, "processes", report_json_processes(a));
 	add(o, "threads", report_json_threads(a));
 	add(o, "not_recorded", report_json_missing(a));
+	add(o, "own_malloc", report_json_owns(a));
 	add(o, "remarks", report_json_remarks(a));
 	return o;
 }

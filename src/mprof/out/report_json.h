@@ -28,6 +28,7 @@ json *report_json_lost(const uint64_t *lost);
 json *report_json_threads(const struct analysis *a);
 json *report_json_processes(const struct analysis *a);
 json *report_json_missing(const struct analysis *a);
+json *report_json_owns(const struct analysis *a);
 json *report_json_remarks(const struct analysis *a);
 
 #endif

@@ -188,6 +188,24 @@ json *report_json_missing(const struct analysis *a)
 	return list;
 }
 
+json *report_json_owns(const struct analysis *a)
+{
+	json *list = json_object_new_array(), *o;
+	size_t i;
+
+	for (i = 0; i < a->tree.owns; i++) {
+		const struct tree_own *own = &a->tree.own[i];
+
+		o = json_object_new_object();
+		add_s(o, "path", own->path);
+		add_n(o, "process", own->process);
+		add_n(o, "processes", own->processes);
+		add_s(o, "why", own->why);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
 json *report_json_remarks(const struct analysis *a)
 {
 	json *list = json_object_new_array();

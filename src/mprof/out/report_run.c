@@ -157,6 +157,12 @@ static void print_missing(const struct analysis *a, FILE *out)
 			m->parent, *m->path ? m->path : "a program");
 		fprintf(out, " (pid %d): not recorded, %s.\n", m->pid, why_missing(m));
 	}
+	for (i = 0; i < r->owns; i++) {
+		fprintf(out, "  Process %" PRIu32, r->own[i].process);
+		if (r->own[i].processes > 1)
+			fprintf(out, " and %s more", text_count(r->own[i].processes - 1).s);
+		fprintf(out, ": %s.\n", r->own[i].why);
+	}
 	for (i = 0; i < r->processes; i++)
 		if (r->process[i].stopped)
 			fprintf(out,
@@ -190,7 +196,7 @@ static bool is_incomplete(const struct analysis *a)
 		if (a->tree.process[i].stopped)
 			return true;
 	return a->tree.lost_all || a->tree.lost[MPROF_LOST_STACK] || is_damaged(a->damage) ||
-	       a->tree.missing_count || a->tree.remarks;
+	       a->tree.missing_count || a->tree.owns || a->tree.remarks;
 }
 
 const struct report_section report_run_sections[] = {

@@ -262,6 +262,34 @@ static int find_missing(struct tree *r, const struct walk_input *in)
 	return 0;
 }
 
+/* The loader names the executable as it was called. */
+static const char *own_path(const struct trace_fact *f)
+{
+	return *f->malloc_of == '/' ? f->malloc_of : f->exe;
+}
+
+static int find_owns(struct tree *r, const struct walk_input *in)
+{
+	const struct trace_fact *f;
+	size_t i, k;
+
+	r->own = calloc(in->fact_count + 1, sizeof(*r->own));
+	if (!r->own)
+		return -ENOMEM;
+	for (i = 0; i < in->fact_count; i++) {
+		f = &in->facts[i];
+		if (!is_image(f) || !*f->malloc_of)
+			continue;
+		for (k = 0; k < r->owns && strcmp(r->own[k].path, own_path(f)); k++)
+			;
+		if (k == r->owns)
+			r->own[r->owns++] =
+			    (struct tree_own){ .path = own_path(f), .process = f->process };
+		r->own[k].processes++;
+	}
+	return 0;
+}
+
 /* ---- the whole ---- */
 
 static int collect_remarks(struct tree *r, const struct walk_input *in)
@@ -316,7 +344,7 @@ int tree_make(struct tree *r, const struct walk_input *in, uint64_t seen,
 		add_samples(p, in);
 	}
 	measure(r, in, seen);
-	if (find_missing(r, in) < 0)
+	if (find_missing(r, in) < 0 || find_owns(r, in) < 0)
 		return -ENOMEM;
 	return collect_remarks(r, in);
 }
@@ -329,6 +357,7 @@ void tree_release(struct tree *r)
 		free(r->process[i].image);
 	free(r->process);
 	free(r->missing);
+	free(r->own);
 	free(r->remark);
 	*r = (struct tree){ .process = NULL };
 }

@@ -48,11 +48,21 @@ struct tree_missing {
 	uint64_t ticks;
 };
 
+/* An object whose malloc programs called instead of the library's. */
+struct tree_own {
+	const char *path;
+	uint32_t process;   /* number of the first that did, */
+	uint64_t processes; /* and how many did */
+	char why[1024];	    /* what its file says now; "" until someone looked */
+};
+
 struct tree {
 	struct tree_process *process; /* ascending by number */
 	size_t processes;
 	struct tree_missing *missing;
 	size_t missing_count;
+	struct tree_own *own;
+	size_t owns;
 	const char **remark; /* of mprof, about the run */
 	size_t remarks;
 	const char *command; /* the first program's path */

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "needed.h"
+#include "own_malloc.h"
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
@@ -207,11 +208,23 @@ static int has_its_loader(const struct program *p, struct error *err)
 		    elf.loader);
 }
 
+/* An allocator of its own that a preloaded one does not replace. */
+static void find_past(struct program *p)
+{
+	struct own_malloc own;
+
+	if (!own_malloc_find(p->image, &own))
+		return;
+	own_malloc_words(&own, p->past, sizeof(p->past));
+	p->past_all = own.how == OWN_FIRST;
+}
+
 int program_find(const char *name, struct program *p, struct error *err)
 {
 	int code = locate(name, p, err), i;
 
-	p->why_not[0] = '\0';
+	p->why_not[0] = p->past[0] = '\0';
+	p->past_all = false;
 	p->alone = false;
 	if (code)
 		return code;
@@ -222,5 +235,7 @@ int program_find(const char *name, struct program *p, struct error *err)
 		return fail(err, -ENOENT, "cannot run '%s': its interpreter '%s' is missing",
 			    p->path, p->image);
 	judge(p);
+	if (!*p->why_not)
+		find_past(p);
 	return has_its_loader(p, err);
 }

@@ -288,6 +288,8 @@ static void write_notes(struct session *s)
 
 	if (*s->result->program.why_not)
 		write_remark(s, s->result->program.why_not);
+	if (*s->result->program.past && !s->result->program.past_all) /* else a fact says it */
+		write_remark(s, s->result->program.past);
 	for (; at && *at; at += n + (at[n] == '\n')) {
 		n = strcspn(at, "\n");
 		snprintf(line, sizeof(line), "%.*s", (int)n, at);

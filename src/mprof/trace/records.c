@@ -61,7 +61,7 @@ static void take_string(struct trace_fact *f, const char *s)
 		{ "host", &f->host }, { "allocator", &f->allocator },
 		{ "init", &f->init }, { "mode", &f->mode },
 		{ "path", &f->path }, { "why", &f->why },
-		{ "job", &f->job },
+		{ "job", &f->job },   { "malloc", &f->malloc_of },
 	};
 	const char *value = value_of(s, "arg");
 
@@ -108,6 +108,7 @@ static int take_fact(struct trace *t, const struct extent *x)
 				  .init = "",
 				  .mode = "",
 				  .path = "",
+				  .malloc_of = "",
 				  .why = "",
 				  .job = "" };
 	s = (const char *)(fact + 1);
