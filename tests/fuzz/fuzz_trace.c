@@ -124,7 +124,8 @@ static uint64_t walk(struct trace *t)
 	sum += walk_stacks(t);
 	n = trace_facts(t, &f);
 	for (size_t i = 0; i < n; i++) {
-		sum += strlen(f[i].exe) + strlen(f[i].why) + strlen(f[i].job) + f[i].fact->ticks;
+		sum += strlen(f[i].exe) + strlen(f[i].why) + strlen(f[i].job) +
+		       strlen(f[i].malloc_of) + f[i].fact->ticks;
 		for (size_t k = 0; k < f[i].argc; k++)
 			sum += strlen(f[i].argv[k]);
 	}

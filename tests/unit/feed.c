@@ -69,6 +69,7 @@ struct mprof_fact *feed_fact(uint32_t what, uint32_t process)
 		.init = "",
 		.mode = "",
 		.path = "",
+		.malloc_of = "",
 		.why = "",
 	};
 	feed.ticks += 100;
