@@ -101,7 +101,7 @@ test_report_callers() {
 	shown callers 'd*p' --sort calls
 	expect_same 'by a glob' "$(json answer .total.calls)" 1
 	run "$mprof" report callers tske log
-	expect_status 1
+	expect_status 2
 	expect_one_line_error
 	expect_text err "did you mean 'take'?"
 	run "$mprof" report callers log
@@ -135,12 +135,12 @@ test_report_annotate() {
 	run "$mprof" report annotate shop.c --source-dir moved/src log
 	expect_text out 'was changed after the trace was made'
 	run "$mprof" report annotate other.c log
-	expect_status 1
+	expect_status 2
 	expect_text err 'shop.c'
 	cc -O0 -fno-builtin -o shop moved/src/shop.c -Wl,--build-id=none
 	run "$mprof" record -o log -- ./shop
 	run "$mprof" report annotate main.c --module shop log
-	expect_status 1
+	expect_status 2
 }
 
 # 256 bytes more each time up to 1 MiB, a vector of C++, and what never grows.

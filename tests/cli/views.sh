@@ -304,13 +304,13 @@ test_views_filters() {
 	expect_same function "$(list_rows)" 'deep 1'
 	list hot --function deep --function often
 	expect_same 'the last function counts' "$(list_rows)" 'often 500'
-	list hot --file 'nosuch*'
-	expect_same file "$(json answer '.rows | length')" 0
+	list hot --file 'stor?.c' --function often
+	expect_same file "$(list_rows)" 'often 500'
 	list hot --file store.c --kind calloc,realloc
 	expect_same kind "$(list_rows)" 'main 20, once 1'
 	list hot --module 'libc*' --function B
 	expect_same 'all must be met' "$(list_rows)" 'B 1'
-	list hot --process 2
+	list hot --process 1 --size 1G..
 	expect_same process "$(json answer '.total.figures.calls')" 0
 	list hot --thread 1 --by thread
 	expect_same thread "$(json answer '.rows[] | "\(.thread) \(.value)"')" '1 574'

@@ -91,10 +91,10 @@ def test_all_at_once(scratch):
 def test_time_and_text(scratch):
     log, _ = record(scratch, [build(scratch, "changes")])
     ran = harness.run([harness.MPROF, "replay", log, "--reps=3", "--reserve-site", "list_append",
-                       "--drop-site", "nobody"])
+                       "--drop-site", "main:1"])
     text = ran.out.decode()
     wanted = ["reserve list_append: 1 block had the greatest size from the beginning, without 999"
-              " steps of growing", "drop nobody: no block is changed by it",
+              " steps of growing", "drop main:1: no block is changed by it",
               "calls                25,221 -> 24,222  (-3.96 %)", "most blocks alive    ",
               "* glibc: it would ",
               "the median of 3 runs each"]
@@ -148,7 +148,8 @@ def test_refused(scratch):
     assert harness.run([harness.MPROF, "sort", log, "-o", compiled]).status == 0
     problems = []
     for argv, status, words in [
-            ([log, "--drop-site", "nobody"], 2, "no block is changed by --drop-site nobody"),
+            ([log, "--drop-site", "nobody"], 2, "goes through a function 'nobody'"),
+            ([log, "--drop-site", "main:1"], 2, "no block is changed by --drop-site main:1"),
             ([log, "--resize", "main"], 2, "does not say a size"),
             ([log, "--pool-site", "main,chunk=1"], 2, "a chunk is of 256 bytes to 1 GiB"),
             ([none, "--drop-site", "main"], 3, "has no call stacks"),

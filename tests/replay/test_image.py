@@ -250,7 +250,7 @@ def test_bad_use():
             ([log, "-o", "-", "--json"], 2, "-o FILE"),
             ([log, "-o", "x.jpg"], 2, "ends in .png, .svg or .pdf"),
             ([log, "-o", "d.png/x.apng"], 2, "mprof movie"),
-            ([log, "--process", "77"], 3, ""),
+            ([log, "--process", "77"], 2, "no process 77"),
             ([playback], 2, "--allocator"),
             ([text_file], 3, ""),
             (["nosuch.log"], 3, "nosuch.log"),

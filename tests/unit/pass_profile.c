@@ -119,7 +119,8 @@ START_TEST(wrappers_are_known)
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct sym_line l = line(cases[i].function, cases[i].raw, "m");
 
-		ck_assert_msg(paths_is_wrapper(&l) == cases[i].wrapper, "%s", cases[i].function);
+		ck_assert_msg((paths_part(&l) == PATHS_WRAPPER) == cases[i].wrapper, "%s",
+			      cases[i].function);
 	}
 }
 END_TEST
@@ -197,7 +198,9 @@ static uint32_t frames[DEPTH] = { 1, 2, 3, 4 };
 static const struct stack_object objects[] = { { .path = "" }, { .path = "/opt/lib/libouter.so" } };
 static const struct stack_frame frame[DEPTH + 1] = { [2] = { .object = 1 } };
 static const struct stacks stacks = { .object = objects, .frame = frame, .frames = DEPTH + 1 };
-static struct profile_path path = { lines, frames, DEPTH, false };
+static struct profile_path path = {
+	.line = lines, .frame = frames, .count = 2, .asked = 2, .inner = 3, .all = DEPTH
+};
 
 static void make_path(const char *inner, const char *module)
 {

@@ -32,7 +32,7 @@ static void begin_script(void)
 {
 	memset(&script, 0, sizeof(script));
 	while (rules)
-		free(rule[--rules].function);
+		change_rule_release(&rule[--rules]);
 }
 
 static void add(uint32_t thread, uint8_t fn, uint64_t old, uint64_t addr, uint64_t size,
@@ -72,13 +72,13 @@ static void add_rule(enum change_kind kind, const char *how)
 	ck_assert_msg(!change_parse(&rule[rules++], kind, how, &err), "%s", err.text);
 }
 
-static bool matches(void *context, const char *function, uint32_t site)
+static bool matches(void *context, const struct change_rule *r, uint32_t site)
 {
 	char name[16];
 
 	(void)context;
 	snprintf(name, sizeof(name), "%u", site);
-	return !fnmatch(function, name, 0);
+	return !fnmatch(r->function, name, 0);
 }
 
 /* Feeds the script; the file stays open in `played`. */
@@ -128,8 +128,14 @@ START_TEST(rules_are_read)
 		enum change_kind kind;
 		const char *text, *why;
 	} bad[] = {
-		{ CHANGE_DROP, "", "'' names no function" },
-		{ CHANGE_POOL, ",free-list", "',free-list' names no function" },
+		{ CHANGE_DROP, "",
+		  "'' names no function (parse), line (parse:29) or stack (stack:17)" },
+		{ CHANGE_POOL, ",free-list",
+		  "',free-list' names no function (parse), line (parse:29) or stack (stack:17)" },
+		{ CHANGE_DROP, "stack:x",
+		  "invalid stack 'stack:x': expected stack:N, as the views of mprof report say "
+		  "it" },
+		{ CHANGE_DROP, "f:0", "invalid line in 'f:0': lines are counted from 1" },
 		{ CHANGE_POOL, "f,chunk=9", "a chunk is of 256 bytes to 1 GiB, not '9'" },
 		{ CHANGE_RESIZE, "f",
 		  "'f' does not say a size; for example: parse*=64 or "
@@ -144,25 +150,38 @@ START_TEST(rules_are_read)
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		ck_assert_int_lt(change_parse(&r, bad[i].kind, bad[i].text, &err), 0);
 		ck_assert_str_eq(err.text, bad[i].why);
-		free(r.function);
+		change_rule_release(&r);
 	}
 	ck_assert_int_eq(
 	    change_parse(&r, CHANGE_POOL, "map<int, char>::f,chunk=1M,free-list", &err), 0);
 	ck_assert_str_eq(r.function, "map<int, char>::f");
 	ck_assert_uint_eq(r.chunk, 1 << 20);
 	ck_assert(r.free_list);
-	free(r.function);
+	change_rule_release(&r);
 	ck_assert_int_eq(change_parse(&r, CHANGE_POOL, "f", &err), 0);
 	ck_assert_uint_eq(r.chunk, 65536);
 	ck_assert(!r.free_list);
-	free(r.function);
+	change_rule_release(&r);
 	ck_assert_int_eq(change_parse(&r, CHANGE_RESIZE, "operator==4k", &err), 0);
 	ck_assert_str_eq(r.function, "operator=");
 	ck_assert_uint_eq(r.size, 4096);
-	free(r.function);
+	change_rule_release(&r);
 	ck_assert_int_eq(change_parse(&r, CHANGE_RESIZE, "f=x0.5", &err), 0);
 	ck_assert_double_eq_tol(r.factor, 0.5, 1e-12);
-	free(r.function);
+	change_rule_release(&r);
+	ck_assert_int_eq(change_parse(&r, CHANGE_POOL, "ns::f:29,chunk=1M", &err), 0);
+	ck_assert_str_eq(r.site, "ns::f:29");
+	ck_assert_str_eq(r.function, "ns::f");
+	ck_assert_uint_eq(r.line, 29);
+	change_rule_release(&r);
+	ck_assert_int_eq(change_parse(&r, CHANGE_DROP, "ns::0", &err), 0);
+	ck_assert_str_eq(r.function, "ns::0");
+	ck_assert_uint_eq(r.line, 0);
+	change_rule_release(&r);
+	ck_assert_int_eq(change_parse(&r, CHANGE_RESIZE, "stack:17=x2", &err), 0);
+	ck_assert_uint_eq(r.stack, 17);
+	ck_assert_ptr_null(r.function);
+	change_rule_release(&r);
 }
 END_TEST
 

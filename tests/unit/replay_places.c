@@ -237,7 +237,7 @@ START_TEST(processes)
 	      "frame 1\n"
 	      "finish\n");
 	two_processes();
-	check(3, NULL, "error : process 3 has made no call that could be shown\n");
+	check(3, NULL, "error : no process 3 in it called an allocator\n");
 	build_start(&b, MPROF_MAGIC_TRACE);
 	check(0, NULL, "error : there are no calls in it\n");
 }

@@ -34,6 +34,7 @@ enum {
 	BASELINE,
 	TOLERANCE_KEY,
 	ALLOW_LOST,
+	ALLOW_MISSING,
 	JUNIT,
 	MARKDOWN,
 	AS_JSON,
@@ -50,6 +51,8 @@ static const struct argp_option options[] = {
 	{ "max-temporary", MAX + VALUE_TEMPORARY, "[FUNCTION=]N", 0,
 	  "Calls whose block is freed at once", 1 },
 	{ "allow-lost", ALLOW_LOST, NULL, 0, "Do not fail for calls that were lost", 1 },
+	{ "allow-missing", ALLOW_MISSING, NULL, 0,
+	  "A FUNCTION that is in no stack is within its limit", 1 },
 	{ NULL, 0, NULL, 0, "Against an earlier trace:", 2 },
 	{ "baseline", BASELINE, "LOG", 0, "Calls, total, peak and leaked bytes must not grow", 2 },
 	{ "tolerance", TOLERANCE_KEY, "PERCENT", 0, "By so much they may [5]", 2 },
@@ -126,6 +129,12 @@ static error_t parse_answer(int key, char *arg, struct argp_state *state)
 	struct options *o = state->input;
 
 	switch (key) {
+	case ALLOW_LOST:
+		o->check.allow_lost = true;
+		return 0;
+	case ALLOW_MISSING:
+		o->check.allow_missing = true;
+		return 0;
 	case 'a':
 		o->all = true;
 		return 0;
@@ -165,9 +174,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case TOLERANCE_KEY:
 		o->check.tolerance = percent(arg, state);
-		return 0;
-	case ALLOW_LOST:
-		o->check.allow_lost = true;
 		return 0;
 	case ARGP_KEY_END:
 		check_words(o, state);
@@ -230,10 +236,14 @@ static int check(struct options *o)
 	struct error err = { "" };
 	int status = two_profiles_make(&two, o->log, &o->cli.options, &err);
 	struct profile *baseline = two.made[DIFF_BEFORE] ? &two.profile[DIFF_BEFORE] : NULL;
+	int ret = 0;
 
-	if (!status && (checks_make(&c, &two.profile[DIFF_AFTER], baseline, &o->check, &err) < 0 ||
-			answer(&c, o, &err) < 0))
-		status = STATUS_FOUND;
+	if (!status)
+		ret = checks_make(&c, &two.profile[DIFF_AFTER], baseline, &o->check, &err);
+	if (!status && !ret)
+		ret = answer(&c, o, &err);
+	if (ret)
+		status = ret == -EINVAL ? STATUS_USAGE : STATUS_FOUND;
 	if (status)
 		cmd_error(status, "%s", err.text);
 	else if (c.failed)

@@ -3,6 +3,7 @@
  * dump.c - `mprof dump`: the calls of a trace, one line each.
  */
 #include <argp.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -154,5 +155,9 @@ int cmd_dump(int argc, char **argv)
 		return cmd_error(STATUS_FILE, "%s", err.text);
 	ret = dump_print(t, &o.filter, o.json, stdout, &err);
 	trace_close(t);
+	if (ret > 0)
+		cmd_warn("%s", err.text);
+	if (ret == -EINVAL)
+		return cmd_error(STATUS_USAGE, "%s", err.text);
 	return ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : STATUS_OK;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../out/export.h"
+#include "../pass/filters.h"
 #include "../util/ranges.h"
 #include "argument.h"
 #include "cmd.h"
@@ -380,6 +381,17 @@ static void tell_unknown(const struct options *o, const struct profile *p)
 	profile_tell_remarks(p);
 }
 
+/* An empty file is told; one for a mistyped name is not written. */
+static int check_filters(const struct options *o, struct profile *const *p, struct error *err)
+{
+	struct error nothing;
+	int ret = p[MAIN] ? filters_check(p, PROFILES, &o->cli.options, &nothing, err) : 0;
+
+	if (!ret && p[MAIN] && *nothing.text)
+		cmd_warn("%s", nothing.text);
+	return ret;
+}
+
 static int export(struct writing *w, struct error *err)
 {
 	struct profile *p[PROFILES] = { NULL };
@@ -388,6 +400,8 @@ static int export(struct writing *w, struct error *err)
 	if (!(w->o->exporter->flags & EXPORT_EVENTS))
 		for (i = 0; i < PROFILES && !ret; i++)
 			ret = make(w->o, w->x.trace, i, &p[i], err);
+	if (!ret)
+		ret = check_filters(w->o, p, err);
 	w->x.profile = p[MAIN];
 	w->x.small = p[SMALLER];
 	w->x.large = p[LARGER];
@@ -420,6 +434,8 @@ static int export_log(const struct options *o, const char *log, bool directory)
 		return cmd_error(STATUS_FILE, "%s", err.text);
 	ret = export(&w, &err);
 	trace_close(w.x.trace);
+	if (ret == -EINVAL)
+		return cmd_error(STATUS_USAGE, "%s", err.text);
 	return ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : STATUS_OK;
 }
 
@@ -453,6 +469,8 @@ int cmd_export(int argc, char **argv)
 	int ret;
 
 	profile_cli_init(&o.cli);
+	/* What a program called of libraries belongs into pictures of stacks. */
+	o.cli.options.library = true;
 	o.export.profile = &o.cli.options;
 	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
 		ret = STATUS_USAGE;

@@ -230,6 +230,8 @@ int films_take(struct films *f, size_t i, const struct place_plan *plan,
 
 int films_fault(const struct films *f, int ret)
 {
+	if (ret == -ESRCH)
+		return STATUS_USAGE;
 	if (!f->played || ret == -EBADMSG)
 		return STATUS_FILE;
 	return place_run_is_common(ret) || f->count == 1 ? STATUS_FOUND : STATUS_OK;

@@ -102,6 +102,12 @@ static void show(void *context, uint64_t events, double part)
 			100.0 * (part > 1 ? 1 : part), (double)events / 1e6);
 }
 
+/* A number that the trace does not have is wrong use. */
+static int status_of(int ret)
+{
+	return ret == -ESRCH ? STATUS_USAGE : ret == -EINVAL ? STATUS_FILE : STATUS_FOUND;
+}
+
 static int compile_log(struct playback_source *s, const char *out, int fd,
 		       const struct playback_options *o, struct mprof_play_summary *sum)
 {
@@ -120,8 +126,7 @@ static int compile_log(struct playback_source *s, const char *out, int fd,
 	options.progress_context = &progress;
 	ret = compile_trace(s->trace, &options, sum, &err);
 	progress_done(&progress);
-	return ret ? cmd_error(ret == -EINVAL ? STATUS_FILE : STATUS_FOUND, "%s", err.text)
-		   : STATUS_OK;
+	return ret ? cmd_error(status_of(ret), "%s", err.text) : STATUS_OK;
 }
 
 static int choose(struct playback_source *s, const struct playback_options *o)
@@ -135,8 +140,7 @@ static int choose(struct playback_source *s, const struct playback_options *o)
 	if (!ret && o->process != COMPILE_ALL)
 		ret = compile_choose(s->trace, s->process, s->processes, o->process, &s->chosen,
 				     &err);
-	return ret ? cmd_error(ret == -EINVAL ? STATUS_FILE : STATUS_FOUND, "%s", err.text)
-		   : STATUS_OK;
+	return ret ? cmd_error(status_of(ret), "%s", err.text) : STATUS_OK;
 }
 
 /* What could have been read, for a file that is not ours at all. */

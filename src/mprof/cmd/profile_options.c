@@ -174,8 +174,12 @@ static void set_range(struct site_filter *f, int key, const char *arg, struct ar
 
 static error_t parse_filter(int key, char *arg, struct argp_state *state)
 {
-	struct profile_options *o = &((struct profile_cli *)state->input)->options;
+	struct profile_cli *c = state->input;
+	struct profile_options *o = &c->options;
 	struct site_filter *f = &o->sites.filter;
+
+	if (key >= FUNCTION && key <= TEMPORARY)
+		c->filter = options[key - FUNCTION + 1].name;
 
 	switch (key) {
 	case FUNCTION:

@@ -23,6 +23,7 @@
 struct profile_cli {
 	struct profile_options options;
 	struct argument_list suppressions, debug_dir, rewrite, stop;
+	const char *filter; /* an option that was given and says which blocks count; NULL */
 };
 
 extern const struct argp profile_argp;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,9 @@
 #include <unistd.h>
 
 #include "../out/replay_change.h"
-#include "../pass/profile.h"
+#include "../out/text.h"
+#include "../pass/filters.h"
+#include "../pass/paths.h"
 #include "cmd.h"
 #include "playback_input.h"
 #include "progress.h"
@@ -20,16 +23,18 @@ enum { DROP_SITE = CHANGE_KEYS, POOL_SITE, RESERVE_SITE, RESIZE };
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0,
-	  "What if; F is a function, * and ? may stand in it, and blocks that it or what it called"
-	  " asked for:",
+	  "What if; SITE names blocks by FUNCTION, which it or what it called asked for (* and ? "
+	  "may"
+	  " stand in it), by FUNCTION:LINE, which that line itself asked for, or by stack:N, a row"
+	  " of a report's view:",
 	  12 },
-	{ "drop-site", DROP_SITE, "F", 0, "They were never asked for", 12 },
-	{ "pool-site", POOL_SITE, "F[,chunk=SIZE][,free-list]", 0,
+	{ "drop-site", DROP_SITE, "SITE", 0, "They were never asked for", 12 },
+	{ "pool-site", POOL_SITE, "SITE[,chunk=SIZE][,free-list]", 0,
 	  "They came out of chunks [of 64K], one behind the other or by size", 12 },
-	{ "reserve-site", RESERVE_SITE, "F", 0,
+	{ "reserve-site", RESERVE_SITE, "SITE", 0,
 	  "Those that were grown had their greatest size at once", 12 },
-	{ "resize", RESIZE, "F=SIZE|xFACTOR", 0, "They were of that size, or so many times theirs",
-	  12 },
+	{ "resize", RESIZE, "SITE=SIZE|xFACTOR", 0,
+	  "They were of that size, or so many times theirs", 12 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -54,7 +59,7 @@ const struct argp change_argp = { .options = options, .parser = parse };
 void change_cli_release(struct change_cli *c)
 {
 	while (c->rules)
-		free(c->rule[--c->rules].function);
+		change_rule_release(&c->rule[--c->rules]);
 }
 
 /* ---- the two recordings ---- */
@@ -63,12 +68,55 @@ struct both {
 	struct playback_input in[SIDES];
 	struct profile names;
 	bool named;
+	struct path_keys stacks;
 	struct change *change;
 };
 
-static bool matches(void *context, const char *function, uint32_t site)
+/* Do the two stacks read the same, as rows of a view? */
+static bool same_stack(struct both *b, uint32_t stack, uint32_t site)
 {
-	return profile_has_function(context, site, function);
+	const struct profile_path *path;
+	uint32_t id[2] = { 0, 0 };
+
+	path = profile_path_once(&b->names, stack);
+	id[0] = path ? path_keys_id(&b->stacks, path, path->count) : 0;
+	path = profile_path_once(&b->names, site);
+	id[1] = path ? path_keys_id(&b->stacks, path, path->count) : 0;
+	return id[0] && id[0] == id[1];
+}
+
+static bool matches(void *context, const struct change_rule *r, uint32_t site)
+{
+	struct both *b = context;
+	const struct sym_line *line;
+
+	if (!site)
+		return false;
+	if (r->stack)
+		return same_stack(b, r->stack, site);
+	if (!r->line)
+		return profile_has_function(&b->names, site, r->function);
+	line = profile_asked(&b->names, site).line;
+	return line && line->line == r->line && profile_is_function(line, r->function);
+}
+
+/* A rule of what the trace does not have is a mistake. */
+static int check_rules(struct both *b, const struct change_cli *c)
+{
+	const struct stacks *stacks = trace_stacks(b->in[0].trace);
+	const struct change_rule *r;
+	struct error err = { "" };
+
+	for (r = c->rule; r < c->rule + c->rules; r++) {
+		if (r->stack >= stacks->nodes)
+			return cmd_error(STATUS_USAGE,
+					 "'%s' has no %s: the views of mprof report say the numbers"
+					 " of its stacks",
+					 trace_path(b->in[0].trace), r->site);
+		if (r->function && profile_knows_function(&b->names, r->function, &err))
+			return cmd_error(STATUS_USAGE, "%s", err.text);
+	}
+	return STATUS_OK;
 }
 
 /* The trace, which knows the functions. */
@@ -89,6 +137,7 @@ static int open_as_it_is(struct both *b, const char *path, uint32_t process)
 	if (profile_names(&b->names, b->in[0].trace, &names, &err))
 		return cmd_error(STATUS_FOUND, "%s", err.text);
 	b->named = true;
+	b->stacks = (struct path_keys)PATH_KEYS_EMPTY;
 	return STATUS_OK;
 }
 
@@ -113,7 +162,7 @@ static int open_changed(struct both *b, struct change_cli *c, uint32_t process)
 		.rule = c->rule,
 		.rules = c->rules,
 		.matches = matches,
-		.context = &b->names,
+		.context = b,
 		.stacks = trace_stacks(b->in[0].trace),
 	};
 	struct playback_options o = { .process = process, .quiet = true };
@@ -138,8 +187,10 @@ static void close_both(struct both *b)
 	unsigned s;
 
 	change_free(b->change);
-	if (b->named)
+	if (b->named) {
+		path_keys_release(&b->stacks);
 		profile_release(&b->names);
+	}
 	for (s = 0; s < SIDES; s++)
 		if (b->in[s].file)
 			playback_input_close(&b->in[s]);
@@ -204,19 +255,61 @@ static int play_both(const char *path, const struct both *b, const struct change
 	return played ? STATUS_OK : STATUS_FOUND;
 }
 
-static int nothing_changed(const struct change_cli *c)
+/* Which option was it? */
+static struct text option_of(const struct change_rule *r)
 {
-	size_t i;
+	struct text t;
 
-	for (i = 0; i < c->rules; i++)
-		if (c->rule[i].blocks)
-			return STATUS_OK;
+	snprintf(t.s, sizeof(t.s), "--%s%s", change_kind_name(r->kind),
+		 r->kind == CHANGE_RESIZE ? "" : "-site");
+	return t;
+}
+
+/* Every block was too large for its chunk, or aligned. */
+static int none_fits(const struct change_rule *r)
+{
+	uint64_t chunk = r->chunk;
+
+	while (chunk / 4 < r->refused_most && chunk < CHANGE_CHUNK_MOST)
+		chunk *= 2;
+	if (r->refused_most <= r->chunk / 4 || r->refused_most > chunk / 4)
+		return cmd_error(
+		    STATUS_USAGE,
+		    "a pool is not for the %s of '%s': they are of up to %s, and blocks"
+		    " of more than a quarter of a chunk, or aligned to more than 16"
+		    " bytes, stay outside",
+		    text_many(r->refused, "block", "blocks").s, r->site,
+		    text_bytes(r->refused_most).s);
 	return cmd_error(
 	    STATUS_USAGE,
-	    "no block is changed by --%s%s %s: mprof report callers shows who asks for "
-	    "memory",
-	    change_kind_name(c->rule[0].kind), c->rule[0].kind == CHANGE_RESIZE ? "" : "-site",
-	    c->rule[0].function);
+	    "no block of '%s' fits into a pool: its %s of up to %s, and only a quarter"
+	    " of a chunk of %s is for one block; try --pool-site '%s,chunk=%" PRIu64 "K'",
+	    r->site, text_many(r->refused, "block is", "blocks are").s,
+	    text_bytes(r->refused_most).s, text_bytes(r->chunk).s, r->site, chunk / 1024);
+}
+
+static int nothing_changed(const struct change_cli *c)
+{
+	const struct change_rule *r;
+
+	for (r = c->rule; r < c->rule + c->rules; r++)
+		if (r->blocks)
+			return STATUS_OK;
+	r = c->rule;
+	if (r->refused)
+		return none_fits(r);
+	if (r->line)
+		return cmd_error(
+		    STATUS_USAGE,
+		    "no block is changed by %s %s: no call that allocates is of that"
+		    " line itself; mprof report hot --by line shows those that are,"
+		    " and %s %s is of all that the function and what it calls allocate",
+		    option_of(r).s, r->site, option_of(r).s, r->function);
+	return cmd_error(STATUS_USAGE,
+			 "no block is changed by %s %s%s: mprof report callers shows who asks for"
+			 " memory",
+			 option_of(r).s, r->site,
+			 r->kind == CHANGE_RESERVE ? ", for none of it is grown step by step" : "");
 }
 
 int change_run(const char *path, struct change_cli *c, struct replay_cli *cli, bool as_json)
@@ -224,6 +317,8 @@ int change_run(const char *path, struct change_cli *c, struct replay_cli *cli, b
 	struct both b = { .change = NULL };
 	int status = open_as_it_is(&b, path, cli->process);
 
+	if (!status)
+		status = check_rules(&b, c);
 	if (!status)
 		status = open_changed(&b, c, cli->process);
 	if (!status)

@@ -106,6 +106,8 @@ static void find_view(struct options *o, struct argp_state *state)
 	if (!o->logs)
 		argp_error(state, "which trace? for example: mprof report %s%smprof.log",
 			   v ? v->name : "", v ? " " : "");
+	if (!o->of_views)
+		o->of_views = o->cli.filter;
 	if (o->of_views && !o->view.view)
 		argp_error(state, "--%s is of a view, as in: mprof report peak --%s ... %s",
 			   o->of_views, o->of_views, o->log[0]);

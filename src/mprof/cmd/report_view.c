@@ -2,11 +2,13 @@
 /* report_view.c - `mprof report VIEW [ARG] LOG...`. */
 #include "report_view.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../pass/filters.h"
 #include "cmd.h"
 #include "progress.h"
 
@@ -30,6 +32,29 @@ static void tell_losses(struct view_request *r, const struct trace *t)
 		cmd_warn("%" PRIu64 " calls of '%s' have no call stack", without, p->path);
 }
 
+static int print(struct report_view *v, struct trace *t, struct error *err)
+{
+	struct view_request *r = &v->request;
+	struct error nothing;
+	int ret = filters_check(&r->profile, 1, r->options, &nothing, err);
+
+	if (ret)
+		return ret;
+	tell_losses(r, t);
+	if (*nothing.text && !r->json) {
+		*nothing.text = (char)toupper(*nothing.text);
+		printf("%s.\n", nothing.text);
+		return 0;
+	}
+	profile_sort(r->profile, r->sort);
+	ret = r->json ? view_json(v->view, r, stdout, err) : view_text(v->view, r, stdout, err);
+	if (r->notes_unnamed)
+		profile_tell_remarks_of(r->profile, r->unnamed, r->unnamed_count);
+	else
+		profile_tell_remarks(r->profile);
+	return ret;
+}
+
 static int answer(struct report_view *v, struct trace *t, struct error *err)
 {
 	struct view_request *r = &v->request;
@@ -44,14 +69,7 @@ static int answer(struct report_view *v, struct trace *t, struct error *err)
 	ret = profile_make(r->profile, t, r->options, err);
 	progress_done(&progress);
 	if (!ret) {
-		tell_losses(r, t);
-		profile_sort(r->profile, r->sort);
-		ret = r->json ? view_json(v->view, r, stdout, err)
-			      : view_text(v->view, r, stdout, err);
-		if (r->notes_unnamed)
-			profile_tell_remarks_of(r->profile, r->unnamed, r->unnamed_count);
-		else
-			profile_tell_remarks(r->profile);
+		ret = print(v, t, err);
 		profile_release(r->profile);
 	}
 	free(r->profile);

@@ -2,12 +2,30 @@
 /* two_profiles.c - one or two traces, opened and walked. */
 #include "two_profiles.h"
 
+#include <errno.h>
 #include <string.h>
 
+#include "../pass/filters.h"
 #include "../trace/trace.h"
 #include "cmd.h"
 #include "profile_options.h"
 #include "progress.h"
+
+/* What neither trace has is a mistake; what one has may be the very change. */
+static int check_filters(struct two_profiles *two, const struct profile_options *o,
+			 struct error *err)
+{
+	struct profile *p[DIFF_SIDES];
+	struct error nothing;
+	int side, ret;
+
+	for (side = 0; side < DIFF_SIDES; side++)
+		p[side] = two->made[side] ? &two->profile[side] : NULL;
+	ret = filters_check(p, DIFF_SIDES, o, &nothing, err);
+	if (!ret && *nothing.text)
+		cmd_warn("%s", nothing.text);
+	return ret ? (ret == -EINVAL ? STATUS_USAGE : STATUS_FOUND) : STATUS_OK;
+}
 
 int two_profiles_make(struct two_profiles *two, const char *const path[DIFF_SIDES],
 		      const struct profile_options *o, struct error *err)
@@ -33,7 +51,7 @@ int two_profiles_make(struct two_profiles *two, const char *const path[DIFF_SIDE
 		if (ret < 0)
 			return STATUS_FOUND;
 	}
-	return STATUS_OK;
+	return check_filters(two, o, err);
 }
 
 void two_profiles_release(struct two_profiles *two)

@@ -93,7 +93,7 @@ static uint32_t line_number(struct classes *c, uint32_t site)
 	if (c->failed)
 		return 0;
 	if (!c->number[site]) {
-		line = profile_leaf(c->names, site, NULL);
+		line = profile_asked(c->names, site).line;
 		c->number[site] = 1 + (line ? line_keys_id(&c->lines, line) : 0);
 		c->failed |= c->lines.keys.failed;
 	}

@@ -8,6 +8,7 @@
 #include "dump.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,6 +133,8 @@ struct dump {
 	struct old *old; /* by thread number: the block that realloc was given */
 	size_t olds;
 	uint64_t number; /* of the event */
+	uint64_t written;
+	bool stopped, met_thread; /* before the end, by --to; the thread that is wanted */
 	struct dump_stacks stacks;
 	struct event event[DUMP_BATCH];
 };
@@ -465,8 +468,11 @@ static int dump_event(struct dump *d, const struct style *style, const struct ev
 	struct old old = { 0 };
 
 	d->number++;
-	if (ns >= d->filter->to_ns)
+	d->met_thread |= e->thread == d->filter->thread;
+	if (ns >= d->filter->to_ns) {
+		d->stopped = true;
 		return 0;
+	}
 	if (e->kind == EVENT_REALLOC_BEGIN)
 		return remember_old(d, e->thread, (struct old){ e->addr, e->usable }) < 0 ? -ENOMEM
 											  : 1;
@@ -474,6 +480,7 @@ static int dump_event(struct dump *d, const struct style *style, const struct ev
 		old = recall_old(d, e->thread);
 	if (!wanted(d, e, ns))
 		return 1;
+	d->written++;
 	if (d->filter->stacks && is_call(e) && dump_stacks_tell(&d->stacks, &d->line, e->stack) < 0)
 		return -ENOMEM;
 	if (!line_room(&d->line))
@@ -501,6 +508,43 @@ static int dump_events(struct dump *d, const struct style *style)
 	return more < 0 ? more : 0;
 }
 
+static bool has_process(const struct dump *d, uint32_t number, int32_t pid)
+{
+	const struct mprof_file_header *h = trace_header(d->trace);
+	size_t i;
+
+	for (i = 1; i < d->pids; i++)
+		if (d->pid[i] && (number ? i == number : d->pid[i] == pid))
+			return true;
+	for (i = 0; i < MPROF_PROCESS_TABLE; i++)
+		if (h->process[i].pid &&
+		    (number ? h->process[i].number == number : h->process[i].pid == pid))
+			return true;
+	return false;
+}
+
+/* Nothing was written: is what was asked for there? */
+static int nothing(const struct dump *d, struct error *err)
+{
+	const struct dump_filter *f = d->filter;
+	const char *path = trace_path(d->trace);
+
+	if (f->process && !has_process(d, f->process, 0))
+		return fail(err, -EINVAL,
+			    "no process %" PRIu32 " in '%s'; mprof report names the processes",
+			    f->process, path);
+	if (f->pid && !has_process(d, 0, f->pid))
+		return fail(err, -EINVAL,
+			    "no process with pid %" PRId32 " in '%s'; mprof report names the"
+			    " processes",
+			    f->pid, path);
+	if (f->thread && !d->met_thread && !d->stopped)
+		return fail(err, -EINVAL,
+			    "no thread %" PRIu32 " in '%s'; mprof report threads shows them",
+			    f->thread, path);
+	return fail(err, 1, "no call in '%s' is of what was asked for", path);
+}
+
 int dump_print(struct trace *t, const struct dump_filter *filter, bool json, FILE *out,
 	       struct error *err)
 {
@@ -515,9 +559,13 @@ int dump_print(struct trace *t, const struct dump_filter *filter, bool json, FIL
 	line_init(&d->line, out);
 	if (!learn_pids(d) && !dump_stacks_start(&d->stacks, trace_stacks(t), json))
 		ret = dump_events(d, &styles[json]);
+	if (ret < 0)
+		fail(err, ret, "no memory to dump '%s'", trace_path(t));
+	else if (!d->written)
+		ret = nothing(d, err);
 	free(d->pid);
 	free(d->old);
 	dump_stacks_end(&d->stacks);
 	free(d);
-	return ret < 0 ? fail(err, ret, "no memory to dump '%s'", trace_path(t)) : 0;
+	return ret;
 }

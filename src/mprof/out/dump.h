@@ -42,7 +42,8 @@ struct dump_filter {
 
 /*
  * Writes all events that pass the filter to out.  Stops early, without an
- * error, when out fails: the caller's last flush says so.  0 or -ENOMEM.
+ * error, when out fails: the caller's last flush says so.  0; 1 with err when no
+ * call passed; -EINVAL when the trace has not the process or thread; -ENOMEM.
  */
 int dump_print(struct trace *t, const struct dump_filter *filter, bool json, FILE *out,
 	       struct error *err);

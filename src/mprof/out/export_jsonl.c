@@ -100,6 +100,7 @@ static int put_site(FILE *out, struct profile *p, size_t i)
 		      *(const uint64_t *)((const char *)&p->site[i].v + column[k].offset));
 	put_n(out, "leaked_calls", p->leaked_calls[i]);
 	put_n(out, "leaked_bytes", p->leaked_bytes[i]);
+	put_n(out, "asked", path->count - path->asked);
 	fputs(",\"stack\":[", out);
 	for (k = path->count; k; k--) {
 		put_line(out, path->line[k - 1]);

@@ -36,10 +36,11 @@ static const char schema[] =
 #define COLUMN(name, help) ", " #name " INTEGER"
 #include "columns.def"
 #undef COLUMN
-    ", leaked_calls INTEGER, leaked_bytes INTEGER);"
+    ", leaked_calls INTEGER, leaked_bytes INTEGER, asked INTEGER);"
     "CREATE TABLE stack(site INTEGER REFERENCES site, depth INTEGER,"
     " frame INTEGER REFERENCES frame, PRIMARY KEY(site, depth)) WITHOUT ROWID;"
-    "CREATE VIEW who AS SELECT site, frame.* FROM stack JOIN frame USING(frame) WHERE depth = 0;";
+    "CREATE VIEW who AS SELECT site, frame.* FROM site JOIN stack USING(site)"
+    " JOIN frame USING(frame) WHERE stack.depth = asked;";
 
 static const char schema_of_events[] =
     "CREATE TABLE event(event INTEGER, what TEXT, ns INTEGER, process INTEGER REFERENCES process,"
@@ -302,6 +303,7 @@ static void put_site(struct base *b, sqlite3_stmt *s, size_t i)
 		      *(const uint64_t *)((const char *)&p->site[i].v + column[k]));
 	put_n(b, s, (int)COLUMNS + 4, p->leaked_calls[i]);
 	put_n(b, s, (int)COLUMNS + 5, p->leaked_bytes[i]);
+	put_n(b, s, (int)COLUMNS + 6, path->count - path->asked);
 	put_row(b, s);
 	for (k = 0; k < path->count; k++)
 		put_depth(b, i, k, path->line[path->count - 1 - k],
@@ -316,7 +318,7 @@ static void put_sites(struct base *b)
 	sqlite3_stmt *s;
 	size_t i;
 
-	for (i = 0; i < COLUMNS + 4; i++)
+	for (i = 0; i < COLUMNS + 5; i++)
 		strcat(sql, ",?");
 	strcat(sql, ")");
 	s = prepare(b, sql);

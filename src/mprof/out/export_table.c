@@ -130,7 +130,7 @@ static int put_site(struct rows *r, struct profile *p, size_t i)
 	stack = stack_of(r);
 	if (!stack)
 		return -ENOMEM;
-	line = r->path.line[r->path.count - 1];
+	line = r->path.line[r->path.asked - 1];
 	put_number(r, i + 1);
 	put_text(r, line->function);
 	put_text(r, line->file);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../replay/change.h"
 #include "figures.h"
 
 static const char *const kind_names[FINDING_KINDS] = {
@@ -29,15 +30,28 @@ static const char *const growth_names[] = {
 
 /* ---- sentences ---- */
 
+static struct text amount(const struct finding *f, uint64_t n)
+{
+	const bool bytes =
+	    f->kind == FINDING_PEAK || f->kind == FINDING_LEAK || f->kind == FINDING_WASTE;
+
+	return bytes ? text_bytes(n) : text_count(n);
+}
+
+/* The function, and which of its lines the figure is of, or mostly of. */
 static void put_who(const struct finding *f, FILE *out)
 {
-	figures_line(out, f->line, true);
+	figures_line(out, f->line, f->lines == 1);
+	if (f->lines > 1 && f->line->line)
+		fprintf(out, ", %s line %" PRIu32 " (%s of %s)",
+			f->at_line.part > f->part / 2 ? "mostly" : "most by", f->line->line,
+			amount(f, f->at_line.part).s, amount(f, f->part).s);
 	if (f->through) {
-		fputs(", through ", out);
+		fprintf(out, ", %sthrough ", f->all_through ? "" : "mostly ");
 		figures_line(out, f->through, false);
 	}
 	if (f->caller) {
-		fputs(", called by ", out);
+		fprintf(out, ", %scalled by ", f->all_by_caller ? "" : "mostly ");
 		figures_line(out, f->caller, true);
 	}
 }
@@ -75,7 +89,7 @@ static void put_temporary(const struct finding *f, FILE *out)
 
 static void put_grown(const struct finding *f, FILE *out)
 {
-	const struct growth_site *g = f->grown;
+	const struct growth_site *g = &f->grown;
 
 	fprintf(out, "%s grown in %s%s: reserving %s would save %s",
 		text_many(g->chains, "block is", "blocks are").s,
@@ -185,39 +199,88 @@ void findings_command(const struct finding *f, const char *trace, FILE *out)
 	free(glob);
 }
 
-/* What the sentence proposes, as a change of the program. */
+_Static_assert(FINDINGS_POOLED == CHANGE_CHUNK / 4, "what a pool of the usual chunks takes");
+
 static const struct {
 	const char *option, *more;
-} change[FINDING_KINDS] = {
-	[FINDING_HOT] = { "--pool-site", ",free-list" },
-	[FINDING_TEMPORARY] = { "--drop-site", "" },
-	[FINDING_GROWN] = { "--reserve-site", "" },
+} change[] = {
+	[PROPOSES_POOL] = { "--pool-site", ",free-list" },
+	[PROPOSES_DROP] = { "--drop-site", "" },
+	[PROPOSES_RESERVE] = { "--reserve-site", "" },
 };
 
 bool findings_proposes(const struct finding *f)
 {
-	return change[f->kind].option;
+	return finding_proposal(f).change != PROPOSES_NOTHING;
 }
 
-void findings_proof(const struct finding *f, const char *trace, FILE *out)
+/* "read:29", or "stack:17" where no line is known. */
+static char *rule_of(const struct finding *f, const struct finding_proposal *p)
 {
-	char *glob = as_glob(f->line->function), *word = NULL;
+	char *glob, *rule = NULL;
 
-	if (glob && asprintf(&word, "%s%s", glob, change[f->kind].more) < 0)
-		word = NULL;
-	fprintf(out, "mprof replay %s ", change[f->kind].option);
-	findings_quote(word ? word : f->line->function, out);
-	fputs(*trace == '-' ? " ./" : " ", out);
-	findings_quote(trace, out);
-	free(word);
+	if (!p->of_line)
+		return asprintf(&rule, "stack:%" PRIu32 "%s", f->at_stack.stack,
+				change[p->change].more) < 0
+			   ? NULL
+			   : rule;
+	glob = as_glob(f->line->function);
+	/* A function of this name is no number of a stack. */
+	if (glob && asprintf(&rule, "%s%s:%" PRIu32 "%s", strcmp(glob, "stack") ? "" : "\\", glob,
+			     f->line->line, change[p->change].more) < 0)
+		rule = NULL;
 	free(glob);
+	return rule;
+}
+
+/* Has the run more than one program?  Then replay would play only the busiest. */
+static bool has_several(const struct analysis *a)
+{
+	return a->tree.processes > 1 || (a->tree.processes && a->tree.process[0].images > 1);
+}
+
+void findings_proof(const struct finding *f, const struct analysis *a, FILE *out)
+{
+	const struct finding_proposal p = finding_proposal(f);
+	char *rule = rule_of(f, &p);
+
+	fprintf(out, "mprof replay %s ", change[p.change].option);
+	findings_quote(rule ? rule : "", out);
+	if (has_several(a))
+		fputs(" --process all", out);
+	fputs(*a->path == '-' ? " ./" : " ", out);
+	findings_quote(a->path, out);
+	free(rule);
+}
+
+void findings_what_if(const struct finding *f, FILE *out)
+{
+	const struct finding_proposal p = finding_proposal(f);
+	const char *whose = p.of_line ? "this line" : "this stack";
+
+	switch (p.change) {
+	case PROPOSES_DROP:
+		fprintf(out, "what it would save if %s did not allocate its %s", whose,
+			text_many(p.calls, "block", "blocks").s);
+		break;
+	case PROPOSES_POOL:
+		fprintf(out, "what it would save if the %s of %s came from a pool",
+			text_many(p.calls, "block", "blocks").s, whose);
+		break;
+	case PROPOSES_RESERVE:
+		fprintf(out, "what it would save if the %s that %s had full size at once",
+			text_many(p.calls, "block", "blocks").s, p.calls == 1 ? "grows" : "grow");
+		break;
+	case PROPOSES_NOTHING:
+		break;
+	}
 }
 
 /* ---- JSON ---- */
 
 enum part { PART_SENTENCE, PART_COMMAND, PART_PROOF };
 
-static json *written(const struct finding *f, const char *trace, enum part part)
+static json *written(const struct finding *f, const struct analysis *a, enum part part)
 {
 	char *text = NULL;
 	size_t n;
@@ -227,9 +290,9 @@ static json *written(const struct finding *f, const char *trace, enum part part)
 	if (!out)
 		return NULL;
 	if (part == PART_COMMAND)
-		findings_command(f, trace, out);
+		findings_command(f, a->path, out);
 	else if (part == PART_PROOF)
-		findings_proof(f, trace, out);
+		findings_proof(f, a, out);
 	else
 		findings_sentence(f, out);
 	if (!fclose(out))
@@ -252,15 +315,18 @@ static json *finding_json(const struct analysis *a, const struct finding *f)
 	json *o = json_object_new_object();
 
 	add_s(o, "finding", kind_names[f->kind]);
-	add(o, "text", written(f, a->path, PART_SENTENCE));
-	add(o, "command", written(f, a->path, PART_COMMAND));
-	add(o, "proof", findings_proposes(f) ? written(f, a->path, PART_PROOF) : NULL);
+	add(o, "text", written(f, a, PART_SENTENCE));
+	add(o, "command", written(f, a, PART_COMMAND));
+	add(o, "proof", findings_proposes(f) ? written(f, a, PART_PROOF) : NULL);
 	figures_line_json(o, f->line, LINE_LINE);
 	add(o, "through", line_json(f->through));
 	add(o, "called_by", line_json(f->caller));
 	add_n(o, "part", f->part);
 	add_n(o, "of", f->of);
 	add_ratio(o, "rank", f->rank);
+	add_n(o, "line_part", f->at_line.part);
+	add_n(o, "lines", f->lines);
+	add_n(o, "stack_number", f->at_stack.stack);
 	if (f->kind == FINDING_PEAK)
 		add_n(o, "left", f->left);
 	if (f->kind == FINDING_LEAK)

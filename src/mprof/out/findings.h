@@ -14,7 +14,9 @@ void findings_sentence(const struct finding *f, FILE *out);
 void findings_command(const struct finding *f, const char *trace, FILE *out);
 /* Does it propose a change that mprof replay can play?  Then the command that does, as above. */
 bool findings_proposes(const struct finding *f);
-void findings_proof(const struct finding *f, const char *trace, FILE *out);
+void findings_proof(const struct finding *f, const struct analysis *a, FILE *out);
+/* What that command answers: "what it would save if ...", without an end. */
+void findings_what_if(const struct finding *f, FILE *out);
 /* A new array, the caller's; empty without findings. */
 json *findings_json(const struct analysis *a);
 

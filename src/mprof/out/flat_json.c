@@ -80,7 +80,8 @@ void flat_values_json(json *o, const struct profile *p, const struct site_values
 	add(o, "live_by_epoch_bytes", epochs);
 }
 
-static void add_path(json *o, struct view_request *r, uint32_t stack)
+static void add_path(json *o, struct view_request *r, uint32_t stack,
+		     const struct sym_line *through)
 {
 	const struct profile_path *path = profile_path_once(r->profile, stack);
 	json *list = json_object_new_array(), *line;
@@ -92,6 +93,11 @@ static void add_path(json *o, struct view_request *r, uint32_t stack)
 		json_object_array_add(list, line);
 	}
 	add(o, "stack", list);
+	line = through ? json_object_new_object() : NULL;
+	if (through)
+		figures_line_json(line, through, LINE_LINE);
+	add(o, "through", line);
+	add(o, "stack_number", stack ? json_object_new_uint64(stack) : NULL);
 	add_b(o, "stack_is_cut", path && path->truncated);
 }
 
@@ -99,7 +105,7 @@ static void add_group(json *o, struct view_request *r, const struct profile_grou
 {
 	switch (r->profile->by) {
 	case PROFILE_BY_STACK:
-		add_path(o, r, g->stack);
+		add_path(o, r, g->stack, g->through);
 		break;
 	case PROFILE_BY_THREAD:
 		add_n(o, "thread", g->part);

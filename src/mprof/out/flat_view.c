@@ -59,8 +59,9 @@ static void note_name(struct view_request *r, const struct sym_line *line)
 	r->unnamed[r->unnamed_count++] = line->module;
 }
 
-/* Innermost first; a line that calls itself is one line. */
-static void print_path(struct view_request *r, const struct profile_path *path, FILE *out)
+/* Who asked first, and what that called for it; a line that calls itself is one line. */
+static void print_path(struct view_request *r, const struct profile_path *path,
+		       const struct sym_line *through, FILE *out)
 {
 	const size_t depth = r->depth ? r->depth : DEPTH;
 	const size_t outer =
@@ -78,6 +79,10 @@ static void print_path(struct view_request *r, const struct profile_path *path, 
 		figures_line(out, path->line[first - 1], true);
 		if (first - i > 1)
 			fprintf(out, ", %zu times", first - i);
+		if (first == path->count && through) {
+			fputs(", through ", out);
+			figures_line(out, through, false);
+		}
 		fputc('\n', out);
 	}
 	if (i > outer)
@@ -114,8 +119,10 @@ static int print_stacks(const struct flat_view *f, struct view_request *r, size_
 		fprintf(out, "\n  %10s  %5s", flat_value(n, r->sort).s, text_percent(n, total).s);
 		if (f->about)
 			fprintf(out, "  %s", f->about(r, g).s);
+		if (g->stack)
+			fprintf(out, "  [stack:%" PRIu32 "]", g->stack);
 		fputc('\n', out);
-		print_path(r, path, out);
+		print_path(r, path, g->through, out);
 	}
 	return 0;
 }

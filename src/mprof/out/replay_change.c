@@ -28,6 +28,10 @@ static void put_pool(const struct change_rule *r, FILE *out)
 		text_many(r->blocks, "block", "blocks").s, text_bytes(r->bytes).s,
 		text_many(r->chunks, "chunk", "chunks").s, text_bytes(r->chunk).s,
 		r->free_list ? ", by size" : "");
+	if (r->refused)
+		fprintf(out, "; %s of %s did not, being larger than %s or aligned to more than 16",
+			text_many(r->refused, "other", "others").s, text_bytes(r->refused_bytes).s,
+			text_bytes(r->chunk / 4).s);
 }
 
 static void put_reserve(const struct change_rule *r, FILE *out)
@@ -61,7 +65,7 @@ static void print_rules(const struct change_answer *a, FILE *out)
 	fputs("\nWhat if\n", out);
 	for (r = a->rule; r < a->rule + a->rules; r++) {
 		fprintf(out, "  * %s ", change_kind_name(r->kind));
-		figures_name(out, r->function);
+		figures_name(out, r->site);
 		fputs(": ", out);
 		if (r->blocks)
 			put[r->kind](r, out);
@@ -211,7 +215,8 @@ static json *rule_json(const struct change_rule *r)
 	json *o = json_object_new_object();
 
 	add_s(o, "change", change_kind_name(r->kind));
-	add_s(o, "function", r->function);
+	add_s(o, "site", r->site);
+	add(o, "function", r->function ? json_string(r->function) : NULL);
 	add_n(o, "blocks", r->blocks);
 	add_n(o, "bytes", r->bytes);
 	switch (r->kind) {
@@ -219,6 +224,8 @@ static json *rule_json(const struct change_rule *r)
 		add_n(o, "chunk_bytes", r->chunk);
 		add_b(o, "free_list", r->free_list);
 		add_n(o, "chunks", r->chunks);
+		add_n(o, "refused_blocks", r->refused);
+		add_n(o, "refused_bytes", r->refused_bytes);
 		break;
 	case CHANGE_RESERVE:
 		add_n(o, "steps", r->steps);

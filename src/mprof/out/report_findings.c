@@ -182,8 +182,10 @@ static void tell_stacks(const struct analysis *a, FILE *out)
 		if (!findings_proposes(&f->item[i]))
 			continue;
 		fputs("      ", out);
-		findings_proof(&f->item[i], a->path, out);
-		fputs("  # what it would save\n", out);
+		findings_proof(&f->item[i], a, out);
+		fputs("  # ", out);
+		findings_what_if(&f->item[i], out);
+		fputc('\n', out);
 	}
 }
 

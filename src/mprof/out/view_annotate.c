@@ -161,12 +161,12 @@ static int no_such_file(const struct view_request *r, struct error *err)
 	int ret = sources_make(&all, r->profile, NULL, r->sort, err);
 
 	if (!ret && all.files)
-		ret = fail(err, -ENOENT,
+		ret = fail(err, -EINVAL,
 			   "no stack in '%s' goes through a source file '%.200s'; most is asked for"
 			   " in '%.200s'",
 			   r->profile->path, r->arg, busiest(&all, r->sort));
 	else if (!ret)
-		ret = fail(err, -ENOENT,
+		ret = fail(err, -EINVAL,
 			   "no source file is known for any stack in '%s': its programs were built"
 			   " without -g, or their debug files are not here",
 			   r->profile->path);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../util/nearest.h"
+#include "../pass/filters.h"
 #include "figures.h"
 #include "tree_rows.h"
 
@@ -37,56 +37,17 @@ static void release(struct view_request *r)
 	r->own = NULL;
 }
 
-/* How far a name of the profile is from the one that was asked for. */
-static unsigned distance(const char *wanted, const char *name)
-{
-	return strstr(name, wanted) ? 0 : nearest_distance(wanted, name);
-}
-
-static const char *nearest_function(struct profile *p, const char *wanted)
-{
-	struct calltree_path path = { .line = NULL };
-	struct line_keys names = { .same = LINE_FUNCTION };
-	unsigned best = nearest_limit(wanted), n;
-	const char *found = NULL;
-	uint32_t id, seen = 0;
-	size_t i, k;
-
-	for (i = 0; i < p->count && calltree_path_of(&path, p, i); i++)
-		for (k = 0; k < path.count; k++) {
-			id = line_keys_id(&names, path.line[k]);
-			if (id <= seen)
-				continue;
-			seen = id;
-			n = distance(wanted, path.line[k]->function);
-			if (n < best) {
-				best = n;
-				found = path.line[k]->function;
-			}
-		}
-	free(path.line);
-	line_keys_release(&names);
-	return found;
-}
-
-static int no_such_function(struct profile *p, const char *function, struct error *err)
-{
-	const char *near = nearest_function(p, function);
-
-	if (near)
-		return fail(err, -ENOENT,
-			    "no stack in '%s' goes through '%.200s'; did you mean '%.200s'?",
-			    p->path, function, near);
-	return fail(err, -ENOENT, "no stack in '%s' goes through '%.200s'", p->path, function);
-}
-
 static int make(struct view_request *r, struct error *err)
 {
 	struct both *b = r->own;
 	int ret = tree_rows_make(&b->callers, r, CALLTREE_CALLERS, r->arg, err);
 
 	if (!ret && !b->callers.tree.node[0].sites)
-		return no_such_function(r->profile, r->arg, err);
+		return profile_knows_function(r->profile, r->arg, err)
+			   ? -EINVAL
+			   : fail(err, -EINVAL,
+				  "no block that is looked at was asked for through '%.200s'",
+				  r->arg);
 	return ret ? ret : tree_rows_make(&b->callees, r, CALLTREE_CALLEES, r->arg, err);
 }
 

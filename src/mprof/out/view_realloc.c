@@ -7,13 +7,14 @@
 #include <stdlib.h>
 
 #include "../pass/growth.h"
+#include "../pass/keys.h"
 #include "figures.h"
 #include "views.h"
 
 struct grown {
 	struct growth growth;
 	struct walk_pass pass;
-	const struct growth_site **site; /* those whose stacks pass the filters */
+	struct growth_site *site; /* those whose stacks pass the filters, one for each row */
 	size_t sites;
 };
 
@@ -40,30 +41,12 @@ static void release(struct view_request *r)
 	r->own = NULL;
 }
 
-/* Those whose stacks --function and the like let pass. */
-static int select_sites(struct view_request *r, struct error *err)
-{
-	const struct profile *p = r->profile;
-	struct grown *g = r->own;
-	bool *passes = calloc(p->stacks->nodes + 1, sizeof(*passes));
-	size_t i;
-
-	g->site = calloc(g->growth.sites + 1, sizeof(*g->site));
-	for (i = 0; passes && i < p->count; i++)
-		passes[p->site[i].key] = true;
-	for (i = 0; passes && g->site && i < g->growth.sites; i++)
-		if (passes[g->growth.site[i].stack])
-			g->site[g->sites++] = &g->growth.site[i];
-	i = passes && g->site;
-	free(passes);
-	return i ? 0 : fail(err, -ENOMEM, "no memory to print chains of reallocs");
-}
-
-/* ---- text ---- */
+/* ---- who ---- */
 
 static void put_lines(struct profile *p, uint32_t stack, FILE *out)
 {
 	const struct profile_path *path = profile_path(p, stack);
+	const struct sym_line *through = path ? profile_path_through(path) : NULL;
 	size_t i;
 
 	if (!path || !path->count) {
@@ -71,11 +54,52 @@ static void put_lines(struct profile *p, uint32_t stack, FILE *out)
 		return;
 	}
 	figures_line(out, path->line[path->count - 1], true);
+	if (through && path->count <= path->asked) {
+		fputs(", through ", out);
+		figures_name(out, through->function);
+	}
 	for (i = path->count - 1; i-- && i + 4 > path->count;) {
 		fputs(" < ", out);
 		figures_name(out, path->line[i]->function);
 	}
 }
+
+struct same {
+	struct profile *p;
+	struct keys lines; /* as they are shown */
+};
+
+/* Rows that would read the same are one; those that --function and the like leave out are none. */
+static uint32_t key_of(void *same, uint32_t stack)
+{
+	struct same *s = same;
+	char *text = NULL;
+	size_t bytes;
+	uint32_t id;
+	FILE *out;
+
+	if (!s->p->site_of[stack])
+		return 0;
+	out = open_memstream(&text, &bytes);
+	if (!out)
+		return 0;
+	put_lines(s->p, stack, out);
+	id = fclose(out) ? 0 : keys_id(&s->lines, text, bytes);
+	free(text);
+	return id;
+}
+
+static int select_sites(struct view_request *r, struct error *err)
+{
+	struct same same = { .p = r->profile };
+	struct grown *g = r->own;
+
+	g->site = growth_merged(&g->growth, key_of, &same, &g->sites);
+	keys_release(&same.lines);
+	return g->site ? 0 : fail(err, -ENOMEM, "no memory to print chains of reallocs");
+}
+
+/* ---- text ---- */
 
 static void put_site(struct profile *p, const struct growth_site *s, FILE *out)
 {
@@ -113,7 +137,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	fputs(".\n", out);
 	n = r->top && r->top < g->sites ? r->top : g->sites;
 	for (i = 0; i < n; i++)
-		put_site(r->profile, g->site[i], out);
+		put_site(r->profile, &g->site[i], out);
 	if (n < g->sites)
 		fprintf(out, "\n  and %s; --top 0 shows all\n",
 			text_many(g->sites - n, "place more", "places more").s);
@@ -138,7 +162,7 @@ static int members(struct view_request *r, json *o, struct error *err)
 
 static json *row(struct view_request *r, size_t i)
 {
-	const struct growth_site *s = ((struct grown *)r->own)->site[i];
+	const struct growth_site *s = &((struct grown *)r->own)->site[i];
 	const struct profile_path *path = profile_path(r->profile, s->stack);
 	json *o = json_object_new_object(), *stack = json_object_new_array();
 	size_t k;

@@ -120,52 +120,81 @@ static void put_matrix(const struct handovers *h, const size_t *index, size_t n,
 	}
 }
 
+/* Lines whose blocks others free. */
+struct traveller {
+	const struct sym_line *line; /* NULL: not known */
+	uint64_t blocks, foreign;
+};
+
+struct travellers {
+	struct traveller *of;
+	size_t count;
+};
+
 static int by_foreign(const void *a, const void *b)
 {
-	const struct site *x = *(const struct site *const *)a, *y = *(const struct site *const *)b;
+	const struct traveller *x = a, *y = b;
 
-	if (x->v.foreign_frees != y->v.foreign_frees)
-		return x->v.foreign_frees > y->v.foreign_frees ? -1 : 1;
-	return (x > y) - (x < y);
+	if (x->foreign != y->foreign)
+		return x->foreign > y->foreign ? -1 : 1;
+	return (x->blocks < y->blocks) - (x->blocks > y->blocks);
 }
 
-/* Sites whose blocks others free, most first; the caller's to free. */
-static const struct site **travellers(const struct profile *p, size_t *n)
+/* Most first; false without memory.  of is the caller's to free. */
+static bool find_travellers(struct profile *p, struct travellers *t)
 {
-	const struct site **list = calloc(p->count + 1, sizeof(*list));
+	struct line_keys lines = { .same = LINE_LINE };
+	const struct profile_path *path = NULL;
+	uint32_t id = 0;
 	size_t i;
 
-	*n = 0;
-	for (i = 0; list && i < p->count; i++)
-		if (p->site[i].v.foreign_frees)
-			list[(*n)++] = &p->site[i];
-	if (list)
-		qsort(list, *n, sizeof(*list), by_foreign);
-	return list;
+	t->count = 0;
+	t->of = calloc(p->count + 2, sizeof(*t->of));
+	for (i = 0; t->of && i < p->count; i++) {
+		if (!p->site[i].v.foreign_frees)
+			continue;
+		path = profile_path_once(p, p->site[i].key);
+		if (!path)
+			break;
+		id = path->count ? line_keys_id(&lines, path->line[path->asked - 1]) : 0;
+		t->of[id].line = id ? line_keys_line(&lines, id) : NULL;
+		t->of[id].blocks += p->site[i].v.calls;
+		t->of[id].foreign += p->site[i].v.foreign_frees;
+	}
+	if (t->of && i == p->count && !lines.keys.failed) {
+		t->count = lines.keys.count + 1;
+		qsort(t->of, t->count, sizeof(*t->of), by_foreign);
+		while (t->count && !t->of[t->count - 1].foreign)
+			t->count--;
+		line_keys_release(&lines);
+		return true;
+	}
+	line_keys_release(&lines);
+	free(t->of);
+	t->of = NULL;
+	return false;
 }
 
 static int put_sites(struct profile *p, size_t most, FILE *out)
 {
-	size_t n, i;
-	const struct site **list = travellers(p, &n);
-	const struct profile_path *path = NULL;
+	struct travellers t;
+	size_t i;
 
-	if (list && n)
+	if (!find_travellers(p, &t))
+		return -ENOMEM;
+	if (t.count)
 		fputs("\nBlocks that other threads free come from:\n\n", out);
-	for (i = 0; list && i < n && (!most || i < most); i++) {
-		path = profile_path(p, list[i]->key);
-		if (!path)
-			break;
-		fprintf(out, "  %11s of %11s  ", text_count(list[i]->v.foreign_frees).s,
-			text_many(list[i]->v.calls, "block", "blocks").s);
-		if (path->count)
-			figures_line(out, path->line[path->count - 1], true);
+	for (i = 0; i < t.count && (!most || i < most); i++) {
+		fprintf(out, "  %11s of %11s  ", text_count(t.of[i].foreign).s,
+			text_many(t.of[i].blocks, "block", "blocks").s);
+		if (t.of[i].line)
+			figures_line(out, t.of[i].line, true);
 		else
 			fputs("(stack not known)", out);
 		fputc('\n', out);
 	}
-	free(list);
-	return list && (path || !n) ? 0 : -ENOMEM;
+	free(t.of);
+	return 0;
 }
 
 static int text(struct view_request *r, FILE *out, struct error *err)
@@ -230,9 +259,8 @@ static int members(struct view_request *r, json *o, struct error *err)
 {
 	const struct handovers *h = &((struct threads *)r->own)->handovers;
 	json *threads = json_object_new_array(), *sites = json_object_new_array(), *s;
-	const struct profile_path *path;
-	const struct site **list;
-	size_t i, n;
+	struct travellers t;
+	size_t i;
 
 	for (i = 0; i < h->thread.count; i++)
 		if (thread_at(h, i)->allocated.blocks || thread_at(h, i)->of_others.blocks)
@@ -240,19 +268,19 @@ static int members(struct view_request *r, json *o, struct error *err)
 	add(o, "threads", threads);
 	add(o, "handed_over", sum_json(&h->all));
 	add(o, "pairs_not_kept", sum_json(&h->rest));
-	list = travellers(r->profile, &n);
-	for (i = 0; list && i < n && (!r->top || i < r->top); i++) {
-		path = profile_path(r->profile, list[i]->key);
+	if (!find_travellers(r->profile, &t))
+		return fail(err, -ENOMEM, "no memory to print the threads");
+	for (i = 0; i < t.count && (!r->top || i < r->top); i++) {
 		s = json_object_new_object();
-		if (path && path->count)
-			figures_line_json(s, path->line[path->count - 1], LINE_LINE);
-		add_n(s, "blocks", list[i]->v.calls);
-		add_n(s, "foreign_frees", list[i]->v.foreign_frees);
+		if (t.of[i].line)
+			figures_line_json(s, t.of[i].line, LINE_LINE);
+		add_n(s, "blocks", t.of[i].blocks);
+		add_n(s, "foreign_frees", t.of[i].foreign);
 		json_object_array_add(sites, s);
 	}
 	add(o, "sites", sites);
-	free(list);
-	return list ? 0 : fail(err, -ENOMEM, "no memory to print the threads");
+	free(t.of);
+	return 0;
 }
 
 static json *pair(struct view_request *r, size_t i)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "paths.h"
+
 #define NONE UINT32_MAX
 
 const struct sym_line calltree_no_stack = {
@@ -236,39 +238,20 @@ bool calltree_matches(const char *pattern, const char *function)
 
 size_t calltree_start_lines(const struct sym_line *const *line, size_t n)
 {
-	static const char *const starts[] = {
-		"_start",
-		"__libc_start_main",
-		"__libc_start_main_impl",
-		"__libc_start_call_main",
-		"start_thread",
-		"clone",
-		"__clone",
-		"clone3",
-		"__clone3",
-		"thread_start",
-		"__thread_start",
-		"_dl_start_user",
-	};
-	size_t i, k;
+	size_t i = 0;
 
-	for (i = 0; i + 1 < n; i++) {
-		for (k = 0; k < sizeof(starts) / sizeof(starts[0]); k++)
-			if (!strcmp(line[i]->function, starts[k]))
-				break;
-		if (k == sizeof(starts) / sizeof(starts[0]))
-			break;
-	}
+	while (i + 1 < n && paths_is_start(line[i]))
+		i++;
 	return i;
 }
 
 bool calltree_path_of(struct calltree_path *to, struct profile *p, size_t i)
 {
 	const struct profile_path *path = profile_path(p, p->site[i].key);
-	size_t n = path ? path->count + 2 : 0, k = 0;
+	size_t n = path ? path->all + 2 : 0, k = 0;
 	const struct sym_line **grown;
 
-	to->count = 0;
+	to->count = to->asked = to->inner = to->all = 0;
 	if (!path)
 		return false;
 	if (n > to->room) {
@@ -280,21 +263,24 @@ bool calltree_path_of(struct calltree_path *to, struct profile *p, size_t i)
 	}
 	if (path->truncated)
 		to->line[k++] = &calltree_cut;
-	memcpy(to->line + k, path->line, path->count * sizeof(*path->line));
-	k += path->count;
-	if (!path->count)
+	if (path->all)
+		memcpy(to->line + k, path->line, path->all * sizeof(*path->line));
+	else
 		to->line[k++] = &calltree_no_stack;
-	to->count = k;
+	to->count = k + path->count;
+	to->asked = k + path->asked;
+	to->inner = k + path->inner;
+	to->all = k + path->all;
 	return true;
 }
 
-/* The first line of the function on the path; count if there is none. */
+/* The first line of the function on the path, folded ones included; all if there is none. */
 static size_t find_function(const struct calltree_path *path, const char *function)
 {
 	size_t i;
 
-	for (i = 0; i < path->count; i++)
-		if (calltree_matches(function, path->line[i]->function))
+	for (i = 0; i < path->all; i++)
+		if (paths_is_function(function, path->line[i]))
 			break;
 	return i;
 }
@@ -304,9 +290,13 @@ static void add_site(struct calltree *t, const struct calltree_path *path,
 {
 	size_t at = function ? find_function(path, function) : 0;
 	size_t start = calltree_start_lines(path->line, path->count);
+	/* What is folded away is shown to who asks for a line of it. */
+	const size_t end = at < path->count   ? path->count
+			   : at < path->inner ? path->inner
+					      : path->all;
 	bool own;
 
-	if (function && at == path->count)
+	if (function && at == path->all)
 		return;
 	start = function && at < start ? at : start;
 	switch (direction) {
@@ -316,11 +306,11 @@ static void add_site(struct calltree *t, const struct calltree_path *path,
 			     direction == CALLTREE_BOTTOM_UP, true, value);
 		break;
 	case CALLTREE_CALLERS:
-		own = calltree_matches(function, path->line[path->count - 1]->function);
+		own = paths_is_function(function, path->line[end - 1]);
 		calltree_add(t, path->line + start, at + 1 - start, true, own, value);
 		break;
 	case CALLTREE_CALLEES:
-		calltree_add(t, path->line + at, path->count - at, false, true, value);
+		calltree_add(t, path->line + at, end - at, false, true, value);
 		break;
 	}
 }

@@ -95,7 +95,8 @@ bool calltree_matches(const char *pattern, const char *function);
  * memory.  The array is the caller's to keep and free. */
 struct calltree_path {
 	const struct sym_line **line;
-	size_t count, room;
+	size_t count, asked, inner, all; /* as in struct profile_path */
+	size_t room;
 };
 bool calltree_path_of(struct calltree_path *to, struct profile *p, size_t i);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calltree.h"
+#include "filters.h"
 
 static const enum profile_value compared[] = { VALUE_CALLS, VALUE_TOTAL, VALUE_PEAK, VALUE_LEAKED };
 
@@ -22,8 +23,28 @@ static struct check *add_check(struct checks *c, enum check_kind kind, enum prof
 
 /* ---- limits ---- */
 
+/* No stack has the function. */
+static int missing(struct profile *p, struct profile *baseline, const char *function,
+		   struct error *err)
+{
+	struct error other;
+	int ret = profile_knows_function(p, function, err);
+
+	if (ret == -EINVAL && baseline && !profile_knows_function(baseline, function, &other))
+		return fail(err, -EINVAL,
+			    "no stack in '%.120s' goes through '%.120s', as some in '%.120s' do:"
+			    " if it was renamed, change the limit; if it is gone, drop the limit"
+			    " or add --allow-missing",
+			    p->path, function, baseline->path);
+	if (ret == -EINVAL)
+		return fail(&other, ret, "%s", err->text),
+		       fail(err, ret, "%.400s (--allow-missing counts it as 0)", other.text);
+	return ret;
+}
+
 /* The figure of a limit, and who has most of it. */
-static int look_at_limit(struct check *k, struct profile *p, struct error *err)
+static int look_at_limit(struct check *k, struct profile *p, struct profile *baseline,
+			 bool allow_missing, struct error *err)
 {
 	struct calltree_options o = { .same = LINE_FUNCTION, .value = { k->value }, .values = 1 };
 	struct calltree t;
@@ -35,6 +56,8 @@ static int look_at_limit(struct check *k, struct profile *p, struct error *err)
 		ret = calltree_make(&t, p, &o, CALLTREE_CALLEES, k->function, err);
 		if (!ret)
 			k->found = calltree_inclusive(&t, 0, 0);
+		if (!ret && !t.node[0].sites && !allow_missing)
+			ret = missing(p, baseline, k->function, err);
 		calltree_release(&t);
 		return ret;
 	}
@@ -48,7 +71,8 @@ static int look_at_limit(struct check *k, struct profile *p, struct error *err)
 	return ret;
 }
 
-static int check_limit(struct checks *c, struct profile *p, const struct check_limit *l,
+static int check_limit(struct checks *c, struct profile *p, struct profile *baseline,
+		       const struct check_options *o, const struct check_limit *l,
 		       struct error *err)
 {
 	struct check *k = add_check(c, CHECK_LIMIT, l->value);
@@ -58,7 +82,7 @@ static int check_limit(struct checks *c, struct profile *p, const struct check_l
 	k->most = l->most;
 	k->found = profile_value_total(p, l->value);
 	if (k->function || k->found > k->most)
-		ret = look_at_limit(k, p, err);
+		ret = look_at_limit(k, p, baseline, o->allow_missing, err);
 	k->failed = k->found > k->most;
 	return ret;
 }
@@ -169,7 +193,7 @@ static int make(struct checks *c, struct profile *p, struct profile *baseline,
 	size_t i;
 
 	for (i = 0; i < o->limits && !ret; i++)
-		ret = check_limit(c, p, &o->limit[i], err);
+		ret = check_limit(c, p, baseline, o, &o->limit[i], err);
 	for (i = 0; i < COMPARED && baseline && !ret; i++)
 		ret = check_growth(c, p, baseline, compared[i], o, err);
 	if (!ret && baseline && o->no_new_leaks)

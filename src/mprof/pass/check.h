@@ -9,6 +9,10 @@
  * leaks more in all, too.  A trace that lost calls has
  * figures that are too small: it fails too, unless that is allowed.
  *
+ * A limit for a function that no stack goes through checks nothing, so that a
+ * slip of the pen or a new name would pass for ever: -EINVAL, unless that is
+ * allowed.
+ *
  * Errors: -errno with err filled.  The profiles must outlive the result.
  */
 #ifndef MPROF_CHECK_H
@@ -30,6 +34,7 @@ struct check_options {
 	bool no_new_leaks; /* needs a baseline */
 	double tolerance;  /* percent that figures may grow over the baseline */
 	bool allow_lost;
+	bool allow_missing; /* a function that no stack has allocates nothing, which is fine */
 };
 
 struct check {

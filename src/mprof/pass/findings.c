@@ -7,12 +7,10 @@
 #include <string.h>
 
 #include "keys.h"
+#include "paths.h"
 
-#define COVERED	     98u   /* percent of a figure whose sites are given names, */
-#define NAMED_SITES  2000u /* at most so many */
-#define TOPS	     3u	   /* functions of one kind at most */
-#define GROWN_LOOKED 64u   /* places */
-#define EPOCH_PART   (SITE_EPOCHS / 4)
+#define NAMED_SITES 1000000u /* of more, those with fewest bytes are nobody's */
+#define EPOCH_PART  (SITE_EPOCHS / 4)
 
 /* A kind: its figure of a site, the least part that is told, what it weighs. */
 static const struct {
@@ -52,135 +50,228 @@ static uint64_t whole_of(const struct analysis *a, enum finding_kind kind)
 	}
 }
 
-/* ---- functions ---- */
+/* ---- who asked ---- */
 
-bool findings_is_library(const struct sym_line *l)
+/* Of a site. */
+struct asker {
+	uint32_t function, line; /* ids, 0: not known */
+	const struct sym_line *through, *caller;
+	enum { LEAKS_UNKNOWN, LEAKS, LEAKS_NOT } leaks; /* is what it left suppressed? */
+};
+
+struct askers {
+	struct line_keys functions, lines;
+	struct path_keys paths;
+	struct asker *of; /* by index of site */
+};
+
+static bool find_askers(struct askers *t, const struct sites *s, struct profile *names)
 {
-	static const char *const module[] = { "libc.so",    "libstdc++.so", "libc++.so",
-					      "ld-linux",   "libgcc_s",	    "libm.so",
-					      "libpthread", "libglib-2",    "libmprof.so" };
-	static const char *const name[] = { "std::",	"__gnu_cxx::", "alloc::",
-					    "<alloc::", "core::",      "<core::" };
+	struct profile_asked a;
 	size_t i;
 
-	for (i = 0; i < sizeof(module) / sizeof(module[0]); i++)
-		if (!strncmp(l->module, module[i], strlen(module[i])))
-			return true;
-	for (i = 0; i < sizeof(name) / sizeof(name[0]); i++)
-		if (!strncmp(l->function, name[i], strlen(name[i])))
-			return true;
-	return l->known && strcasestr(l->function, "alloc");
-}
-
-static bool is_library_or_unknown(const struct sym_line *l)
-{
-	return !l->known || findings_is_library(l);
-}
-
-struct top {
-	uint64_t part, most; /* most: of one site */
-	const struct site *largest;
-	struct site_values v;
-	size_t sites;
-};
-
-struct tops {
-	struct line_keys functions;
-	struct top *top; /* by id - 1 */
-	size_t room;
-};
-
-static struct top *top_at(struct tops *t, uint32_t id)
-{
-	size_t room = t->room ? 2 * t->room : 64;
-	struct top *grown;
-
-	if (id > t->room) {
-		grown = reallocarray(t->top, room, sizeof(*grown));
-		if (!grown)
-			return NULL;
-		memset(grown + t->room, 0, (room - t->room) * sizeof(*grown));
-		t->top = grown;
-		t->room = room;
-	}
-	return &t->top[id - 1];
-}
-
-static bool add_to_tops(struct tops *t, struct profile *names, const struct site *s, uint64_t part)
-{
-	const struct sym_line *leaf = profile_leaf(names, s->key, findings_is_library);
-	uint32_t id = leaf ? line_keys_id(&t->functions, leaf) : 0;
-	struct top *top;
-
-	if (!leaf)
-		return true;
-	top = id ? top_at(t, id) : NULL;
-	if (!top)
-		return false;
-	if (!top->largest || part > top->most) {
-		top->largest = s;
-		top->most = part;
-	}
-	top->part += part;
-	top->sites++;
-	site_values_add(&top->v, &s->v);
-	return true;
-}
-
-struct order {
-	enum finding_kind kind;
-	const struct site **site;
-	size_t count;
-	uint64_t sum;
-};
-
-static int by_value(const void *a, const void *b, void *kind)
-{
-	const struct site *x = *(const struct site *const *)a, *y = *(const struct site *const *)b;
-	uint64_t vx = value_of(x, *(enum finding_kind *)kind),
-		 vy = value_of(y, *(enum finding_kind *)kind);
-
-	if (vx != vy)
-		return vx > vy ? -1 : 1;
-	return (x->key > y->key) - (x->key < y->key);
-}
-
-/* Sites with any of it, most first; the array is o->site's. */
-static void put_in_order(struct order *o, const struct sites *s)
-{
-	size_t i;
-
-	for (i = 0, o->count = 0, o->sum = 0; i < s->count; i++) {
-		if (!value_of(&s->site[i], o->kind))
+	*t = (struct askers){ .functions.same = LINE_FUNCTION,
+			      .lines.same = LINE_LINE,
+			      .paths = PATH_KEYS_EMPTY,
+			      .of = calloc(s->count + 1, sizeof(*t->of)) };
+	for (i = 0; t->of && i < s->count && i < NAMED_SITES; i++) {
+		a = profile_asked(names, s->site[i].key);
+		if (!a.line)
 			continue;
-		o->site[o->count++] = &s->site[i];
-		o->sum += value_of(&s->site[i], o->kind);
+		t->of[i] = (struct asker){ .function = line_keys_id(&t->functions, a.line),
+					   .line = line_keys_id(&t->lines, a.line),
+					   .through = a.through,
+					   .caller = a.caller };
 	}
-	qsort_r(o->site, o->count, sizeof(*o->site), by_value, &o->kind);
+	return t->of && !t->functions.keys.failed && !t->lines.keys.failed;
 }
 
-static bool is_left_out(struct profile *names, enum finding_kind kind, const struct site *s)
+static void askers_release(struct askers *t)
 {
-	return kind == FINDING_LEAK &&
-	       profile_suppresses(names, s->key, s->v.size_min, s->v.size_max);
+	line_keys_release(&t->functions);
+	line_keys_release(&t->lines);
+	path_keys_release(&t->paths);
+	free(t->of);
 }
 
-static bool make_tops(struct tops *t, struct profile *names, const struct order *o)
+/* ---- sums ---- */
+
+/* The sites with any of a kind's figure, and what each function has of it. */
+struct kind_sites {
+	enum finding_kind kind;
+	const struct sites *sites;
+	struct askers *askers;
+	uint32_t *site; /* indexes */
+	size_t count;
+	struct top {
+		uint64_t part;
+		uint64_t left; /* PEAK: never freed, and not as a matter of course */
+		struct site_values v;
+	} * top; /* by function - 1 */
+};
+
+static bool leaks(struct kind_sites *k, struct profile *names, size_t i)
 {
-	uint64_t seen = 0;
+	const struct site *s = &k->sites->site[i];
+	struct asker *a = &k->askers->of[i];
+
+	if (!s->v.live_bytes)
+		return false;
+	if (a->leaks == LEAKS_UNKNOWN)
+		a->leaks = profile_suppresses(names, s->key, s->v.size_min, s->v.size_max)
+			       ? LEAKS_NOT
+			       : LEAKS;
+	return a->leaks == LEAKS;
+}
+
+static bool sum_up(struct kind_sites *k, struct profile *names)
+{
+	const struct site *s = k->sites->site;
 	size_t i;
 
-	for (i = 0; i < o->count && i < NAMED_SITES; i++) {
-		uint64_t part = value_of(o->site[i], o->kind);
+	k->count = 0;
+	k->site = calloc(k->sites->count + 1, sizeof(*k->site));
+	k->top = calloc(k->askers->functions.keys.count + 1, sizeof(*k->top));
+	for (i = 0; k->site && k->top && i < k->sites->count; i++) {
+		const uint32_t function = k->askers->of[i].function;
 
-		if (seen > o->sum / 100 * COVERED && i)
-			break;
-		seen += part;
-		if (!is_left_out(names, o->kind, o->site[i]) &&
-		    !add_to_tops(t, names, o->site[i], part))
-			return false;
+		if (!function || !value_of(&s[i], k->kind) ||
+		    (k->kind == FINDING_LEAK && !leaks(k, names, i)))
+			continue;
+		k->site[k->count++] = (uint32_t)i;
+		k->top[function - 1].part += value_of(&s[i], k->kind);
+		site_values_add(&k->top[function - 1].v, &s[i].v);
+		if (k->kind == FINDING_PEAK && leaks(k, names, i))
+			k->top[function - 1].left += s[i].v.live_bytes;
 	}
+	return k->site && k->top;
+}
+
+/* A name and what it has of a finding. */
+struct share {
+	struct finding_part p;
+	uint64_t most; /* of one site */
+	const struct sym_line *line;
+};
+
+static bool add_share(struct array *shares, uint32_t id, const struct kind_sites *k,
+		      const struct site *s, const struct sym_line *line)
+{
+	struct share *share = array_at(shares, id, sizeof(*share));
+	const uint64_t part = value_of(s, k->kind);
+
+	if (!share)
+		return false;
+	if (!share->line || part > share->most) {
+		share->most = part;
+		share->p.stack = s->key;
+		share->line = line;
+	}
+	share->p.part += part;
+	share->p.calls += s->v.calls;
 	return true;
+}
+
+static const struct share *largest(const struct array *shares, size_t *count)
+{
+	const struct share *s = shares->item, *best = s;
+	size_t i;
+
+	*count = 0;
+	for (i = 0; i < shares->count; i++) {
+		*count += s[i].p.part > 0;
+		if (s[i].p.part > best->p.part)
+			best = &s[i];
+	}
+	return best;
+}
+
+/* Which of the function's lines has most. */
+static bool find_line(struct finding *f, const struct kind_sites *k, uint32_t function)
+{
+	struct array shares = { .item = NULL };
+	const struct share *best;
+	bool good = true;
+	size_t i;
+
+	for (i = 0; i < k->count && good; i++) {
+		const struct asker *a = &k->askers->of[k->site[i]];
+
+		if (a->function == function)
+			good = add_share(&shares, a->line, k, &k->sites->site[k->site[i]],
+					 line_keys_line(&k->askers->lines, a->line));
+	}
+	if (good && shares.count) {
+		best = largest(&shares, &f->lines);
+		f->line = best->line;
+		f->at_line = best->p;
+	}
+	array_release(&shares);
+	return good && f->line;
+}
+
+/* What that line called for it, and who called it, if most of it has one answer. */
+static bool find_around(struct finding *f, const struct kind_sites *k, uint32_t line)
+{
+	struct line_keys names = { .same = LINE_FUNCTION };
+	struct array through = { .item = NULL }, caller = { .item = NULL };
+	static const struct sym_line nothing = {
+		.function = "", .raw = "", .file = "", .module = ""
+	};
+	const struct share *best;
+	bool good = true;
+	size_t i, n;
+
+	for (i = 0; i < k->count && good; i++) {
+		const struct asker *a = &k->askers->of[k->site[i]];
+		const struct site *s = &k->sites->site[k->site[i]];
+
+		if (a->line != line)
+			continue;
+		good = add_share(&through, a->through ? line_keys_id(&names, a->through) : 0, k, s,
+				 a->through ? a->through : &nothing) &&
+		       add_share(&caller, a->caller ? line_keys_id(&names, a->caller) : 0, k, s,
+				 a->caller ? a->caller : &nothing);
+	}
+	if (good && through.count && caller.count) {
+		best = largest(&through, &n);
+		if (best->line != &nothing && best->p.part >= f->at_line.part / 2)
+			f->through = best->line;
+		f->all_through = n == 1;
+		best = largest(&caller, &n);
+		if (best->line != &nothing && best->p.part >= f->at_line.part / 2)
+			f->caller = best->line;
+		f->all_by_caller = n == 1;
+	}
+	array_release(&through);
+	array_release(&caller);
+	line_keys_release(&names);
+	return good;
+}
+
+/* Which stack, as views have them, has most. */
+static bool find_stack(struct finding *f, const struct kind_sites *k, struct profile *names,
+		       uint32_t function)
+{
+	struct array shares = { .item = NULL };
+	const struct profile_path *path;
+	uint32_t id;
+	bool good = true;
+	size_t i, n;
+
+	for (i = 0; i < k->count && good; i++) {
+		const struct site *s = &k->sites->site[k->site[i]];
+
+		if (k->askers->of[k->site[i]].function != function)
+			continue;
+		path = profile_path_once(names, s->key);
+		id = path ? path_keys_id(&k->askers->paths, path, path->count) : 0;
+		good = id && add_share(&shares, id, k, s, f->line);
+	}
+	if (good && shares.count)
+		f->at_stack = largest(&shares, &n)->p;
+	array_release(&shares);
+	return good;
 }
 
 /* ---- leaks ---- */
@@ -205,22 +296,6 @@ static enum finding_growth growth_of(const struct site_values *v)
 
 /* ---- findings ---- */
 
-/* Fills who asked for the finding's stack; false: nobody is known. */
-static bool find_who(struct profile *names, struct finding *f)
-{
-	const struct sym_line *leaf = profile_leaf(names, f->stack, NULL);
-
-	f->line = profile_leaf(names, f->stack, findings_is_library);
-	if (leaf != f->line)
-		f->through = leaf;
-	if (f->line && !f->line->known) {
-		f->caller = profile_leaf(names, f->stack, is_library_or_unknown);
-		if (is_library_or_unknown(f->caller))
-			f->caller = NULL;
-	}
-	return f->line;
-}
-
 static void insert(struct findings *f, const struct finding *new)
 {
 	size_t i = f->count;
@@ -237,57 +312,63 @@ static void insert(struct findings *f, const struct finding *new)
 	f->item[i] = *new;
 }
 
-static void add_finding(struct findings *f, const struct analysis *a, enum finding_kind kind,
-			const struct top *t)
+/* False: no memory. */
+static bool add_finding(struct findings *f, const struct analysis *a, const struct kind_sites *k,
+			uint32_t function)
 {
+	const enum finding_kind kind = k->kind;
+	const struct top *t = &k->top[function - 1];
 	const uint64_t whole = whole_of(a, kind);
 	struct finding new = {
 		.kind = kind,
-		.stack = t->largest->key,
 		.part = t->part,
 		.of = whole,
 		.calls = t->v.calls,
-		.sites = t->sites,
+		.bytes = t->v.bytes,
 	};
 
 	if (!whole || (double)t->part * 100 < kinds[kind].least_percent * (double)whole)
-		return;
+		return true;
 	if (t->part < kinds[kind].least)
-		return;
+		return true;
+	if (!find_line(&new, k, function) ||
+	    !find_around(&new, k, line_keys_id(&k->askers->lines, new.line)) ||
+	    !find_stack(&new, k, &f->names, function))
+		return false;
 	new.blocks = kind == FINDING_LEAK ? t->v.live_calls : t->v.peak_calls;
 	new.growth = growth_of(&t->v);
-	if (kind == FINDING_PEAK && !is_left_out(&f->names, FINDING_LEAK, t->largest))
-		new.left = t->v.live_bytes;
+	new.left = t->left;
 	new.rank = kinds[kind].weight *(double)t->part / (double)whole;
 	if (new.rank > kinds[kind].weight)
 		new.rank = kinds[kind].weight;
 	/* What is still growing will be worse in a longer run; what came once will not. */
 	if (kind == FINDING_LEAK && (new.growth == GROWTH_ONCE || new.growth == GROWTH_EARLY))
 		new.rank /= 4;
-	if (find_who(&f->names, &new))
-		insert(f, &new);
+	insert(f, &new);
+	return true;
 }
 
-static bool find_kind(struct findings *f, const struct analysis *a, struct order *o)
+static bool find_kind(struct findings *f, const struct analysis *a, enum finding_kind kind,
+		      struct askers *askers)
 {
-	struct tops tops = { .functions = { .same = LINE_FUNCTION } };
-	struct top *best;
-	bool good;
-	size_t i, n;
+	struct kind_sites k = { .kind = kind, .sites = &a->sites, .askers = askers };
+	const uint32_t functions = (uint32_t)askers->functions.keys.count;
+	bool good = sum_up(&k, &f->names);
+	uint32_t best, i;
+	unsigned n;
 
-	put_in_order(o, &a->sites);
-	good = make_tops(&tops, &f->names, o);
-	for (n = 0; good && n < kinds[o->kind].most; n++) {
-		for (best = NULL, i = 0; i < tops.functions.keys.count; i++)
-			if (tops.top[i].part && (!best || tops.top[i].part > best->part))
-				best = &tops.top[i];
+	for (n = 0; good && n < kinds[kind].most; n++) {
+		for (best = 0, i = 1; i <= functions; i++)
+			if (k.top[i - 1].part &&
+			    (!best || k.top[i - 1].part > k.top[best - 1].part))
+				best = i;
 		if (!best)
 			break;
-		add_finding(f, a, o->kind, best);
-		best->part = 0;
+		good = add_finding(f, a, &k, best);
+		k.top[best - 1].part = 0;
 	}
-	line_keys_release(&tops.functions);
-	free(tops.top);
+	free(k.site);
+	free(k.top);
 	return good;
 }
 
@@ -311,22 +392,44 @@ static bool has_grown(const struct findings *f, const struct sym_line *line)
 	return false;
 }
 
+/* The line that asked: its chains are one. */
+struct growing {
+	struct profile *names;
+	struct line_keys lines;
+};
+
+static uint32_t line_of(void *growing, uint32_t stack)
+{
+	struct growing *g = growing;
+	const struct sym_line *line = profile_asked(g->names, stack).line;
+
+	return line ? line_keys_id(&g->lines, line) : 0;
+}
+
 /* False: nothing of what follows is worth telling either. */
 static bool add_grown(struct findings *f, const struct analysis *a, const struct growth_site *s)
 {
+	const struct profile_asked who = profile_asked(&f->names, s->stack);
 	struct finding new = {
 		.kind = FINDING_GROWN,
-		.stack = s->stack,
-		.grown = s,
+		.line = who.line,
+		.at_line = { s->saved_steps, s->steps, s->stack },
+		.lines = 1,
+		.through = who.through,
+		.all_through = true,
+		.caller = who.caller,
+		.all_by_caller = true,
+		.at_stack = { 0, s->steps, s->stack },
+		.grown = *s,
 		.part = s->saved_steps,
 		.of = a->sites.total.calls,
+		.calls = s->steps,
 		.rank = rank_of_growth(a, s),
 	};
 
 	if (new.rank * 100 < kinds[FINDING_GROWN].least_percent)
 		return false;
-	if (s->saved_steps < kinds[FINDING_GROWN].least || !find_who(&f->names, &new) ||
-	    has_grown(f, new.line))
+	if (s->saved_steps < kinds[FINDING_GROWN].least || has_grown(f, new.line))
 		return true;
 	new.rank *= kinds[FINDING_GROWN].weight;
 	insert(f, &new);
@@ -335,29 +438,55 @@ static bool add_grown(struct findings *f, const struct analysis *a, const struct
 
 static int by_growth(const void *a, const void *b, void *analysis)
 {
-	double x = rank_of_growth(analysis, *(const struct growth_site *const *)a);
-	double y = rank_of_growth(analysis, *(const struct growth_site *const *)b);
+	double x = rank_of_growth(analysis, a), y = rank_of_growth(analysis, b);
 
 	return (x < y) - (x > y);
 }
 
-/* The best place of each of the best functions. */
+/* The best line of each of the best functions. */
 static bool find_grown(struct findings *f, const struct analysis *a)
 {
-	const struct growth *g = &a->growth;
-	const struct growth_site **site = calloc(g->sites + 1, sizeof(*site));
-	size_t i, before = f->count;
+	struct growing g = { .names = &f->names, .lines.same = LINE_LINE };
+	size_t n, i, before = f->count;
+	struct growth_site *site = growth_merged(&a->growth, line_of, &g, &n);
 
-	for (i = 0; site && i < g->sites; i++)
-		site[i] = &g->site[i];
-	if (site)
-		qsort_r(site, g->sites, sizeof(*site), by_growth, (void *)a);
-	for (i = 0; site && i < g->sites && i < GROWN_LOOKED; i++)
-		if (!add_grown(f, a, site[i]) || f->count >= before + kinds[FINDING_GROWN].most)
+	if (site && n)
+		qsort_r(site, n, sizeof(*site), by_growth, (void *)a);
+	for (i = 0; site && i < n; i++)
+		if (!add_grown(f, a, &site[i]) || f->count >= before + kinds[FINDING_GROWN].most)
 			break;
+	line_keys_release(&g.lines);
 	free(site);
 	return site;
 }
+
+/* ---- what can be tried ---- */
+
+struct finding_proposal finding_proposal(const struct finding *f)
+{
+	static const enum finding_change change[FINDING_KINDS] = {
+		[FINDING_HOT] = PROPOSES_POOL,
+		[FINDING_TEMPORARY] = PROPOSES_DROP,
+		[FINDING_GROWN] = PROPOSES_RESERVE,
+	};
+	struct finding_proposal p = { .change = change[f->kind], .of_line = f->line->line };
+	const struct finding_part *part = p.of_line ? &f->at_line : &f->at_stack;
+
+	p.calls = f->kind == FINDING_GROWN ? f->grown.chains : part->calls;
+	if (paths_part(f->line) != PATHS_PROGRAM)
+		p.change = PROPOSES_NOTHING;
+	if (f->kind != FINDING_GROWN && part->part < f->part / 2)
+		p.change = PROPOSES_NOTHING;
+	/* What it drops must be what was found, and not all that the program does. */
+	if (p.change == PROPOSES_DROP &&
+	    (part->part < part->calls / 2 || (double)part->calls > 0.9 * (double)f->of))
+		p.change = PROPOSES_NOTHING;
+	if (p.change == PROPOSES_POOL && f->bytes / f->calls > FINDINGS_POOLED)
+		p.change = PROPOSES_NOTHING;
+	return p;
+}
+
+/* ---- all ---- */
 
 static bool same_function(const struct finding *a, const struct finding *b)
 {
@@ -398,8 +527,8 @@ static void drop_told(struct findings *f)
 int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 		  const struct profile_options *o, struct error *err)
 {
-	struct order order;
-	bool good = true;
+	struct askers askers;
+	bool good;
 	int ret, kind;
 
 	f->count = 0;
@@ -410,17 +539,12 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 	if (ret < 0)
 		return ret;
 	f->named = true;
-	order.site = calloc(a->sites.count + 1, sizeof(*order.site));
-	for (kind = 0; kind < FINDING_KINDS && order.site && good; kind++) {
-		order.kind = (enum finding_kind)kind;
-		if (kind == FINDING_GROWN)
-			good = find_grown(f, a);
-		else
-			good = find_kind(f, a, &order);
-	}
-	good = good && order.site;
+	good = find_askers(&askers, &a->sites, &f->names);
+	for (kind = 0; kind < FINDING_KINDS && good; kind++)
+		good = kind == FINDING_GROWN ? find_grown(f, a)
+					     : find_kind(f, a, (enum finding_kind)kind, &askers);
+	askers_release(&askers);
 	drop_told(f);
-	free(order.site);
 	return good ? 0 : fail(err, -ENOMEM, "no memory for the findings of '%s'", a->path);
 }
 

@@ -4,11 +4,8 @@
  * what there is to save.
  *
  * Figures come from the sites and chains that the analysis' walk found.  Sites
- * are put together by the function that asked: the innermost line that a reader
- * can do something about, which is no wrapper of the allocator, no function that
- * calls itself one ("alloc" in its name), not in the C or C++ library, and of no
- * container of these.  Only stacks that make up nearly all of a figure are
- * given names, so a function's part may be a little more than is told, never less.
+ * are put together by the function that asked (profile_asked); a finding sums
+ * all of them, and says which of the function's lines has most, and how much.
  *
  * Rank.  Each kind has a figure between 0 and 1: how much of the peak it is
  * (peak, leak, waste), of all calls (hot, temporary, grown) or of all copied and
@@ -23,7 +20,8 @@
 #include "analysis.h"
 #include "profile.h"
 
-#define FINDINGS 10u
+#define FINDINGS	10u
+#define FINDINGS_POOLED 16384u /* bytes: a pool of replay/change.h takes blocks up to this size */
 
 enum finding_kind {
 	FINDING_PEAK,	   /* who held memory at the peak */
@@ -45,20 +43,43 @@ enum finding_growth {
 	GROWTH_OTHER,
 };
 
+/* A part of a finding that goes by a name: a line of the function, or one stack of it. */
+struct finding_part {
+	uint64_t part;	/* of the finding's */
+	uint64_t calls; /* all calls of it */
+	uint32_t stack; /* node: of its largest site */
+};
+
 struct finding {
 	enum finding_kind kind;
-	const struct sym_line *line;	/* who asked: the line of its largest site */
-	const struct sym_line *through; /* what it called for that, e.g. strdup; NULL: nothing */
+	/* Who asked: the function, at the line with most.  GROWN: that line alone. */
+	const struct sym_line *line;
+	struct finding_part at_line;
+	size_t lines;			/* that the function asks from */
+	const struct sym_line *through; /* what the line called for most of it; NULL: nothing */
+	bool all_through;		/* for all of it */
 	const struct sym_line *caller;	/* the nearest with a name, when line has none; NULL */
-	uint32_t stack;			/* of the largest site */
-	uint64_t part, of;		/* the kind's figure: bytes, calls or blocks */
-	uint64_t calls, blocks;		/* LEAK, PEAK: blocks of part; TEMPORARY: all calls of it */
-	uint64_t left;			/* PEAK: bytes that this function never freed */
-	size_t sites;
-	enum finding_growth growth;	 /* LEAK */
-	const struct growth_site *grown; /* GROWN */
+	bool all_by_caller;
+	struct finding_part at_stack; /* the stack with most, as views show it */
+	uint64_t part, of;	      /* the kind's figure: bytes, calls or blocks */
+	uint64_t calls, blocks;	      /* of the function: all calls; PEAK, LEAK: blocks of part */
+	uint64_t bytes;		      /* of these calls */
+	uint64_t left;		      /* PEAK: bytes that this function never freed */
+	enum finding_growth growth;   /* LEAK */
+	struct growth_site grown;     /* GROWN */
 	double rank;
 };
+
+/* A change that mprof replay can play, of the line or stack that a finding is about. */
+enum finding_change { PROPOSES_NOTHING, PROPOSES_DROP, PROPOSES_POOL, PROPOSES_RESERVE };
+struct finding_proposal {
+	enum finding_change change;
+	bool of_line;	/* else of at_stack */
+	uint64_t calls; /* that it changes; RESERVE: blocks */
+};
+/* Nothing where it would be no advice: the part with a name is less than half of the finding, the
+ * program would do nothing else, blocks do not fit into a pool, or nobody of the program asked. */
+struct finding_proposal finding_proposal(const struct finding *f);
 
 struct findings {
 	struct finding item[FINDINGS]; /* highest rank first */
@@ -71,8 +92,5 @@ struct findings {
 int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 		  const struct profile_options *o, struct error *err);
 void findings_release(struct findings *f);
-
-/* Is it code that asks for others: who called it is who a reader looks for? */
-bool findings_is_library(const struct sym_line *l);
 
 #endif

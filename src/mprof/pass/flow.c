@@ -166,18 +166,6 @@ static const struct pass_ops flow_pass = {
 	.gone = gone,
 };
 
-static int find_sites(struct flow *f, struct profile *p)
-{
-	size_t i;
-
-	f->site = calloc(p->stacks->nodes + 1, sizeof(*f->site));
-	if (!f->site)
-		return -ENOMEM;
-	for (i = 0; i < p->count; i++)
-		f->site[p->site[i].key] = (uint32_t)i + 1;
-	return 0;
-}
-
 int flow_run(struct flow *f, struct trace *t, struct profile *p, const struct profile_options *o,
 	     const struct flow_ops *ops, void *context, struct error *err)
 {
@@ -194,8 +182,7 @@ int flow_run(struct flow *f, struct trace *t, struct profile *p, const struct pr
 	if (filter->lifetime_min_ns || filter->lifetime_max_ns != UINT64_MAX)
 		return fail(err, -EINVAL,
 			    "blocks one by one cannot be chosen by lifetime: leave out --lifetime");
-	if (find_sites(f, p) < 0)
-		return fail(err, -ENOMEM, "no memory for the stacks of '%s'", p->path);
+	f->site = p->site_of;
 	trace_rewind(t);
 	walk_input_from_trace(&in, t);
 	walk_init(&f->walk, &in, &pass, 1);
@@ -204,7 +191,6 @@ int flow_run(struct flow *f, struct trace *t, struct profile *p, const struct pr
 	f->walk.progress_context = o->progress_context;
 	ret = walk_run(&f->walk, err);
 	walk_release(&f->walk);
-	free(f->site);
 	f->site = NULL;
 	return ret;
 }

@@ -62,9 +62,9 @@ struct flow {
 	const struct flow_ops *ops;
 	void *context;
 	struct walk walk;
-	uint32_t *site;	  /* by node: index of profile->site + 1, 0: does not pass */
-	struct live live; /* of what passes: bytes, blocks, slack; after the event at hand */
-	bool at_peak;	  /* was there already */
+	const uint32_t *site; /* the profile's site_of */
+	struct live live;     /* of what passes: bytes, blocks, slack; after the event at hand */
+	bool at_peak;	      /* was there already */
 };
 
 /* o: those that p was made with; their filter and progress count here.  0, or -errno with err

@@ -282,6 +282,7 @@ static void advise(struct growth_site *s)
 	uint64_t chains = 0, sum = 0;
 	unsigned i;
 
+	s->reserve = s->saved_steps = s->saved_copied = 0;
 	for (i = 0; i < GROWTH_CLASSES && s->saved_steps * 10 < s->steps * 9; i++) {
 		if (!s->class[i].chains)
 			continue;
@@ -320,6 +321,60 @@ static void finish(void *self, struct walk *w)
 	}
 	if (g->sites)
 		qsort(g->site, g->sites, sizeof(*g->site), by_saving);
+}
+
+static void add_site(struct growth_site *to, const struct growth_site *from)
+{
+	unsigned i;
+
+	to->chains += from->chains;
+	to->steps += from->steps;
+	to->moved += from->moved;
+	to->copied += from->copied;
+	to->copies += from->copies;
+	if (from->longest > to->longest)
+		to->longest = from->longest;
+	if (from->greatest > to->greatest)
+		to->greatest = from->greatest;
+	for (i = 0; i < GROWTH_CLASSES; i++) {
+		to->class[i].chains += from->class[i].chains;
+		to->class[i].steps += from->class[i].steps;
+		to->class[i].copied += from->class[i].copied;
+		to->class[i].sum += from->class[i].sum;
+		if (from->class[i].greatest > to->class[i].greatest)
+			to->class[i].greatest = from->class[i].greatest;
+	}
+}
+
+struct growth_site *growth_merged(const struct growth *g,
+				  uint32_t (*key)(void *context, uint32_t stack), void *context,
+				  size_t *n)
+{
+	struct growth_site *site = calloc(g->sites + 1, sizeof(*site));
+	struct array place = { .item = NULL }; /* uint32_t by key: index + 1 */
+	uint32_t k, *at;
+	size_t i;
+
+	*n = 0;
+	for (i = 0; site && i < g->sites; i++) {
+		k = key(context, g->site[i].stack);
+		at = k ? array_at(&place, k, sizeof(*at)) : NULL;
+		if (k && !at) {
+			free(site);
+			site = NULL;
+		} else if (k && *at) {
+			add_site(&site[*at - 1], &g->site[i]);
+		} else if (k) {
+			site[(*n)++] = g->site[i];
+			*at = (uint32_t)*n;
+		}
+	}
+	array_release(&place);
+	for (i = 0; site && i < *n; i++)
+		advise(&site[i]);
+	if (site && *n)
+		qsort(site, *n, sizeof(*site), by_saving);
+	return site;
 }
 
 static void release(void *self)

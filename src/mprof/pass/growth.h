@@ -69,6 +69,13 @@ struct growth {
 
 extern const struct pass_ops growth_pass;
 
+/* Sites whose stacks have the same key as one, with sums and advice of all of them, in the order
+ * of growth.site; those with key 0 are left out.  A new array of *n, the caller's; NULL without
+ * memory. */
+struct growth_site *growth_merged(const struct growth *g,
+				  uint32_t (*key)(void *context, uint32_t stack), void *context,
+				  size_t *n);
+
 /* Whether the block freed now, old_size bytes from old_site, was copied to the one just handed
  * out: the second kind of step above.  s may be NULL: then whole stacks are compared. */
 bool growth_is_copy(const struct stacks *s, uint64_t old_size, uint32_t old_site, uint64_t new_size,

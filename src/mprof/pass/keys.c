@@ -130,15 +130,23 @@ void keys_release(struct keys *k)
 
 /* ---- lines ---- */
 
+/* As it is shown: one header may be known by several paths. */
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 /* snprintf's rule: the length it would have, whatever the room. */
 static int spell(char *to, size_t room, enum line_same same, const struct sym_line *l)
 {
 	switch (same) {
 	case LINE_FUNCTION:
-		return snprintf(to, room, "%s\n%s", l->function, l->module);
+		return snprintf(to, room, "%s\n%s\n%s", l->function, l->module, base_of(l->file));
 	case LINE_LINE:
-		return snprintf(to, room, "%s\n%s\n%s\n%u", l->function, l->module, l->file,
-				l->line);
+		return snprintf(to, room, "%s\n%s\n%s\n%u", l->function, l->module,
+				base_of(l->file), l->line);
 	case LINE_FILE:
 		return snprintf(to, room, "%s", *l->file ? l->file : l->module);
 	case LINE_MODULE:

@@ -36,8 +36,8 @@ void keys_release(struct keys *k);
 
 /* When are two lines the same? */
 enum line_same {
-	LINE_FUNCTION, /* function and module */
-	LINE_LINE,     /* these, source file and line */
+	LINE_FUNCTION, /* function, module, and the name of the source file: statics share names */
+	LINE_LINE,     /* these and the line */
 	LINE_FILE,     /* source file, or module where none is known */
 	LINE_MODULE,
 };

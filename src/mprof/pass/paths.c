@@ -7,36 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const wrappers[] = {
-#define WRAPPER(pattern, whose) pattern,
-#include "wrappers.def"
-#undef WRAPPER
-};
-
-static bool begins_as(const char *name, const char *pattern)
-{
-	size_t n = strlen(pattern) - 1;
-
-	if (pattern[n] == '*')
-		return !strncmp(name, pattern, n);
-	return !strcmp(name, pattern);
-}
-
-bool paths_is_wrapper(const struct sym_line *line)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(wrappers) / sizeof(wrappers[0]); i++)
-		if (begins_as(line->raw, wrappers[i]) || begins_as(line->function, wrappers[i]))
-			return true;
-	return false;
-}
+#include "calltree.h"
 
 size_t paths_innermost(const struct profile_path *path)
 {
-	size_t i = path->count;
+	size_t i = path->all;
 
-	while (i > 1 && paths_is_wrapper(path->line[i - 1]))
+	while (i > 1 && paths_part(path->line[i - 1]) == PATHS_WRAPPER)
 		i--;
 	return i ? i - 1 : 0;
 }
@@ -118,12 +95,54 @@ static bool add_frame(struct profile_paths *t, uint32_t frame)
 	return true;
 }
 
+enum paths_part paths_part_of(const struct profile_paths *t, uint32_t frame,
+			      const struct sym_line *line)
+{
+	const struct sym_lines *lines = sym_frame(t->sym, frame);
+	uint8_t *mark = &t->mark[frame];
+	enum paths_part part;
+
+	if (!lines || lines->count != 1)
+		return paths_part(line);
+	if (*mark >= PATH_MARK_PART)
+		return (enum paths_part)(*mark / PATH_MARK_PART - 1);
+	part = paths_part(line);
+	*mark |= (uint8_t)((part + 1) * PATH_MARK_PART);
+	return part;
+}
+
+static enum paths_part part_of(const struct profile_paths *t, const struct profile_path *path,
+			       size_t i)
+{
+	return paths_part_of(t, path->frame[i], path->line[i]);
+}
+
+/* Who asked, and what is folded away inside of that. */
+static void fold(const struct profile_paths *t, struct profile_path *path)
+{
+	size_t i = path->all = path->count;
+
+	path->asked = path->inner = path->count;
+	/* A function that --stop-at names stands for what it called, as if it had asked itself. */
+	if (t->wrappers || (i && path->line[i - 1]->stop))
+		return;
+	while (i > 1 && part_of(t, path, i - 1) == PATHS_WRAPPER)
+		i--;
+	path->asked = path->inner = i;
+	for (; i; i--)
+		if (part_of(t, path, i - 1) == PATHS_PROGRAM) {
+			path->asked = i;
+			break;
+		}
+	path->count = t->library ? path->inner : path->asked;
+}
+
 const struct profile_path *paths_look(struct profile_paths *t, uint32_t stack)
 {
 	struct profile_path *path = &t->scratch.path;
 	size_t n;
 
-	path->count = 0;
+	path->count = path->asked = path->inner = path->all = 0;
 	path->truncated = false;
 	if (!t->stacks)
 		return path;
@@ -133,8 +152,7 @@ const struct profile_path *paths_look(struct profile_paths *t, uint32_t stack)
 	}
 	while (n && add_frame(t, t->scratch.frame[n - 1]))
 		n--;
-	while (!t->wrappers && path->count > 1 && paths_is_wrapper(path->line[path->count - 1]))
-		path->count--;
+	fold(t, path);
 	return t->failed ? NULL : path;
 }
 
@@ -179,7 +197,7 @@ static bool grow(struct profile_paths *t)
 
 static struct profile_path *copy_of(const struct profile_path *path)
 {
-	const size_t n = path->count;
+	const size_t n = path->all;
 	struct profile_path *copy =
 	    malloc(sizeof(*copy) + n * (sizeof(*copy->line) + sizeof(*copy->frame)));
 
@@ -219,7 +237,7 @@ const struct profile_path *paths_keep(struct profile_paths *t, uint32_t stack)
 /* ---- matching ---- */
 
 /* A pattern without a slash is for the last part of the path. */
-static bool is_file(const char *pattern, const char *file)
+bool paths_is_file(const char *pattern, const char *file)
 {
 	const char *slash = strrchr(file, '/');
 
@@ -228,29 +246,18 @@ static bool is_file(const char *pattern, const char *file)
 	return !fnmatch(pattern, file, 0);
 }
 
-/* Names as they are shown, with parameters left out of the pattern if it has none. */
-static bool is_function(const char *pattern, const struct sym_line *line)
+/* By the name in the symbol table, too. */
+bool paths_is_function(const char *pattern, const struct sym_line *line)
 {
-	const char *bracket;
-	char name[1024];
-
-	if (!fnmatch(pattern, line->function, 0) || !fnmatch(pattern, line->raw, 0))
-		return true;
-	bracket = strchr(line->function, '(');
-	if (!bracket || bracket == line->function ||
-	    (size_t)(bracket - line->function) >= sizeof(name) || strchr(pattern, '('))
-		return false;
-	memcpy(name, line->function, (size_t)(bracket - line->function));
-	name[bracket - line->function] = 0;
-	return !fnmatch(pattern, name, 0);
+	return calltree_matches(pattern, line->function) || !fnmatch(pattern, line->raw, 0);
 }
 
 bool paths_has_function(const struct profile_path *path, const char *pattern)
 {
 	size_t i;
 
-	for (i = 0; i < path->count; i++)
-		if (is_function(pattern, path->line[i]))
+	for (i = 0; i < path->all; i++)
+		if (paths_is_function(pattern, path->line[i]))
 			return true;
 	return false;
 }
@@ -259,11 +266,11 @@ static uint8_t mark_line(const struct profile_paths *t, const struct sym_line *l
 {
 	uint8_t mark = 0;
 
-	if (t->function && is_function(t->function, line))
+	if (t->function && paths_is_function(t->function, line))
 		mark |= PATH_MARK_FUNCTION;
-	if (t->file && is_file(t->file, line->file))
+	if (t->file && paths_is_file(t->file, line->file))
 		mark |= PATH_MARK_FILE;
-	if (t->module && is_file(t->module, line->module))
+	if (t->module && paths_is_file(t->module, line->module))
 		mark |= PATH_MARK_MODULE;
 	return mark;
 }
@@ -276,20 +283,52 @@ bool paths_match(struct profile_paths *t, const struct profile_path *path)
 	want |= t->function ? PATH_MARK_FUNCTION : 0;
 	want |= t->file ? PATH_MARK_FILE : 0;
 	want |= t->module ? PATH_MARK_MODULE : 0;
-	for (i = 0; i < path->count && (have & want) != want; i++) {
+	for (i = 0; i < path->all && (have & want) != want; i++) {
 		const struct sym_lines *lines = sym_frame(t->sym, path->frame[i]);
 		uint8_t *mark = &t->mark[path->frame[i]];
 
 		/* A frame of one line is the rule: remember those. */
 		if (lines && lines->count == 1) {
-			if (!*mark)
-				*mark = PATH_MARK_KNOWN | mark_line(t, path->line[i]);
+			if (!(*mark & PATH_MARK_KNOWN))
+				*mark |= PATH_MARK_KNOWN | mark_line(t, path->line[i]);
 			have |= *mark;
 		} else {
 			have |= mark_line(t, path->line[i]);
 		}
 	}
 	return (have & want) == want;
+}
+
+/* ---- stacks that read the same ---- */
+
+uint32_t path_keys_id(struct path_keys *k, const struct profile_path *path, size_t n)
+{
+	size_t i = calltree_start_lines(path->line, path->count), ids = 0;
+	uint32_t *grown;
+
+	if (n + 1 > k->room) {
+		grown = reallocarray(k->id, 2 * n + 64, sizeof(*grown));
+		if (!grown)
+			return 0;
+		k->id = grown;
+		k->room = 2 * n + 64;
+	}
+	k->id[ids++] = path->truncated;
+	for (; i < n; i++) {
+		k->id[ids] = line_keys_id(&k->lines, path->line[i]);
+		if (!k->id[ids++])
+			return 0;
+	}
+	return keys_id(&k->stacks, k->id, ids * sizeof(*k->id));
+}
+
+void path_keys_release(struct path_keys *k)
+{
+	line_keys_release(&k->lines);
+	keys_release(&k->stacks);
+	free(k->id);
+	k->id = NULL;
+	k->room = 0;
 }
 
 /* ---- the whole ---- */
@@ -303,6 +342,7 @@ int paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym 
 		.function = o->function,
 		.file = o->file,
 		.module = o->module,
+		.library = o->library,
 		.wrappers = o->wrappers,
 	};
 	t->mark = calloc((stacks ? stacks->frames : 0) + 1, 1);

@@ -3,9 +3,9 @@
  * profile.c - sites with names: the walk, what passes --function and its kin,
  * what is suppressed, and groups.
  *
- * Groups by function, line, file and module are found during the walk, when a
- * stack is first seen, because a group's own peak of live bytes cannot be made
- * of those of its sites.  Group 0 is what has no line, and what does not pass.
+ * Groups are found during the walk, when a stack is first seen, because a
+ * group's own peak of live bytes cannot be made of those of its sites.  Group 0
+ * is what has no line, and what does not pass.
  */
 #include "profile.h"
 
@@ -23,6 +23,7 @@ struct grouping {
 	enum profile_by by;
 	struct line_keys lines;
 	struct keys parts;
+	struct path_keys paths;
 	bool failed;
 };
 
@@ -45,12 +46,14 @@ static uint32_t group_of(void *context, uint32_t stack, uint64_t part)
 	}
 	if (!passes(g->p, path))
 		return 0;
-	if (g->by == PROFILE_BY_THREAD || g->by == PROFILE_BY_SIZE)
+	if (g->by == PROFILE_BY_STACK)
+		id = path_keys_id(&g->paths, path, path->count);
+	else if (g->by == PROFILE_BY_THREAD || g->by == PROFILE_BY_SIZE)
 		id = keys_id(&g->parts, &part, sizeof(part));
 	else if (!path->count)
 		return 0;
 	else
-		id = line_keys_id(&g->lines, path->line[path->count - 1]);
+		id = line_keys_id(&g->lines, path->line[path->asked - 1]);
 	g->failed |= !id;
 	return id;
 }
@@ -65,12 +68,15 @@ static void set_grouping(struct profile *p, struct grouping *g, enum profile_by 
 	};
 	struct sites_options *o = &p->sites.options;
 
-	*g = (struct grouping){ .p = p, .by = by, .lines = { .same = same[by] } };
+	*g = (struct grouping){
+		.p = p, .by = by, .lines = { .same = same[by] }, .paths = PATH_KEYS_EMPTY
+	};
 	p->by = by;
 	o->part = by == PROFILE_BY_THREAD ? SITE_BY_THREAD
 		  : by == PROFILE_BY_SIZE ? SITE_BY_SIZE
 					  : SITE_WHOLE;
-	if (by == PROFILE_BY_STACK)
+	/* A command may have groups of its own. */
+	if (by == PROFILE_BY_STACK && o->group)
 		return;
 	o->group = group_of;
 	o->group_context = g;
@@ -106,28 +112,99 @@ static int run_walk(struct profile *p, struct trace *t, const struct profile_opt
 
 /* ---- sites that pass ---- */
 
-static int select_sites(struct profile *p, struct error *err)
+/* Finds the site that reads as this one does, by the stack's number and part. */
+struct merging {
+	struct keys keys;
+	size_t *first; /* by id - 1: index of p->site */
+};
+
+/* Adds the site at `from` to those that pass. */
+static bool take_site(struct profile *p, struct merging *m, uint32_t stack, size_t from)
 {
-	const struct profile_paths *t = p->paths;
+	const struct site site = p->site[from];
+	const struct {
+		uint64_t stack, part;
+	} key = { stack, site.part };
+	const size_t known = m->keys.count;
+	const uint32_t id = stack ? keys_id(&m->keys, &key, sizeof(key)) : 0;
+	size_t to;
+
+	if (!id)
+		return false;
+	if (m->keys.count > known) {
+		m->first[id - 1] = to = p->count++;
+		p->site[to] = site;
+	} else {
+		to = m->first[id - 1];
+		site_values_add(&p->site[to].v, &site.v);
+	}
+	p->site_of[site.key] = (uint32_t)to + 1;
+	site_values_add(&p->total, &site.v);
+	return true;
+}
+
+static int by_bytes(const void *a, const void *b, void *profile)
+{
+	const struct profile *p = profile;
+	const struct site *x = &p->site[*(const uint32_t *)a], *y = &p->site[*(const uint32_t *)b];
+
+	if (x->v.bytes != y->v.bytes)
+		return x->v.bytes > y->v.bytes ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+/* Sums may have overtaken others. */
+static bool sort_sites(struct profile *p)
+{
+	uint32_t *order = calloc(p->count + 1, sizeof(*order));
+	uint32_t *place = calloc(p->count + 1, sizeof(*place));
+	struct site *site = calloc(p->count + 1, sizeof(*site));
+	const bool good = order && place && site;
+	size_t i;
+
+	for (i = 0; good && i < p->count; i++)
+		order[i] = (uint32_t)i;
+	if (good && p->count)
+		qsort_r(order, p->count, sizeof(*order), by_bytes, p);
+	for (i = 0; good && i < p->count; i++) {
+		site[i] = p->site[order[i]];
+		place[order[i]] = (uint32_t)i + 1;
+	}
+	if (good && p->count)
+		memcpy(p->site, site, p->count * sizeof(*site));
+	for (i = 0; good && i <= p->stacks->nodes; i++)
+		if (p->site_of[i])
+			p->site_of[i] = place[p->site_of[i] - 1];
+	free(order);
+	free(place);
+	free(site);
+	return good;
+}
+
+static int select_sites(struct profile *p, struct grouping *by, struct error *err)
+{
+	struct merging m = { .first = calloc(p->sites.count + 1, sizeof(*m.first)) };
 	const struct profile_path *path;
+	bool good;
 	size_t i;
 
 	p->site = p->sites.site;
-	for (i = 0; i < p->sites.count; i++) {
-		if (t->function || t->file || t->module) {
-			path = paths_look(p->paths, p->site[i].key);
-			if (!path)
-				return fail(err, -ENOMEM, "no memory for call stacks");
-			if (!paths_match(p->paths, path))
-				continue;
-		}
-		if (p->count != i)
-			p->site[p->count] = p->site[i];
-		site_values_add(&p->total, &p->site[i].v);
-		p->count++;
+	p->site_of = calloc(p->stacks->nodes + 1, sizeof(*p->site_of));
+	good = m.first && p->site_of;
+	for (i = 0; i < p->sites.count && good; i++) {
+		path = paths_look(p->paths, p->site[i].key);
+		good = path;
+		/* Lines that nobody is shown make no difference; folded ones are asked for. */
+		if (good && passes(p, path))
+			good = take_site(p, &m,
+					 path_keys_id(&by->paths, path,
+						      p->paths->library ? path->count : path->all),
+					 i);
 	}
 	p->sites.count = p->count;
-	return 0;
+	keys_release(&m.keys);
+	free(m.first);
+	return good && sort_sites(p) ? 0 : fail(err, -ENOMEM, "no memory for call stacks");
 }
 
 static int suppress(struct profile *p, struct error *err)
@@ -166,36 +243,50 @@ static int suppress(struct profile *p, struct error *err)
 
 /* ---- groups ---- */
 
-static void add_to_group(struct profile *p, struct profile_group *g, size_t i)
+/* Stands for what a group's sites called through, where they differ. */
+static const struct sym_line several;
+
+static bool add_to_group(struct profile *p, struct profile_group *g, size_t i)
 {
+	const struct profile_path *path = paths_look(p->paths, p->site[i].key);
+	const struct sym_line *through = path ? profile_path_through(path) : NULL;
 	const struct site *site = &p->site[i];
 
 	if (!g->sites++) {
 		g->stack = site->key;
 		g->part = site->part;
+		g->through = through;
+	} else if (g->through != through && g->through != &several) {
+		if (!through || !g->through || strcmp(through->function, g->through->function))
+			g->through = &several;
 	}
 	site_values_add(&g->v, &site->v);
 	g->leaked_bytes += p->leaked_bytes[i];
 	g->leaked_calls += p->leaked_calls[i];
+	return path;
 }
 
 static int make_groups(struct profile *p, struct grouping *by, struct error *err)
 {
-	const bool each = by->by == PROFILE_BY_STACK;
-	const size_t room = each ? p->count : p->sites.groups;
+	/* One that has groups of its own does not look at these. */
+	const bool ours = p->sites.options.group == group_of;
+	const size_t room = p->sites.groups > 1 ? p->sites.groups : 1;
+	bool good;
 	size_t i, n = 0;
 
 	p->group = calloc(room + 1, sizeof(*p->group));
-	if (!p->group)
+	good = p->group;
+	for (i = 0; i < p->count && good; i++)
+		good = add_to_group(p, &p->group[ours ? p->site[i].group : 0], i);
+	if (!good)
 		return fail(err, -ENOMEM, "no memory for sites");
-	for (i = 0; i < p->count; i++)
-		add_to_group(p, &p->group[each ? i : p->site[i].group], i);
 	for (i = 0; i < room; i++) {
 		struct profile_group *g = &p->group[i];
 
 		if (!g->sites)
 			continue;
-		if (!each) {
+		g->through = g->through == &several ? NULL : g->through;
+		if (i < p->sites.groups) {
 			g->v.local_calls = p->sites.local[i].calls;
 			g->v.local_bytes = p->sites.local[i].bytes;
 		}
@@ -254,7 +345,7 @@ static int make(struct profile *p, struct trace *t, const struct profile_options
 	if (!ret && by->failed)
 		ret = fail(err, -ENOMEM, "no memory for call stacks");
 	if (!ret)
-		ret = select_sites(p, err);
+		ret = select_sites(p, by, err);
 	if (!ret)
 		ret = suppress(p, err);
 	if (!ret)
@@ -278,25 +369,57 @@ int profile_names(struct profile *p, struct trace *t, const struct profile_optio
 	return ret;
 }
 
-const struct sym_line *profile_leaf(struct profile *p, uint32_t stack,
-				    bool (*skip)(const struct sym_line *line))
+/* Looks at one line outward; true: who asked is known. */
+static bool ask(struct profile_asked *a, const struct sym_line *line, enum paths_part part)
 {
-	const struct sym_line *leaf = NULL, *last = NULL;
+	if (a->line && !a->line->known && part == PATHS_PROGRAM && line->known) {
+		a->caller = line;
+		return true;
+	}
+	if (a->line)
+		return false;
+	if (part == PATHS_PROGRAM)
+		a->line = line;
+	else if (part == PATHS_LIBRARY)
+		a->through = line;
+	return a->line && line->known;
+}
+
+struct profile_asked profile_asked(struct profile *p, uint32_t stack)
+{
+	struct profile_asked a = { .line = NULL };
+	const struct sym_line *inner = NULL, *last = NULL;
 	const struct sym_lines *lines;
+	enum paths_part part = PATHS_PROGRAM;
+	uint32_t frame;
 	size_t i;
 
 	for (; stack && stack < p->stacks->nodes; stack = p->stacks->node[stack].parent) {
-		lines = sym_frame(p->sym, p->stacks->node[stack].frame);
+		frame = p->stacks->node[stack].frame;
+		lines = sym_frame(p->sym, frame);
 		for (i = 0; lines && i < lines->count; i++) {
 			last = &lines->line[i];
-			if (!p->paths->wrappers && paths_is_wrapper(last))
-				continue;
-			leaf = leaf ? leaf : last;
-			if (!skip || !skip(last))
-				return last;
+			if (!p->paths->wrappers)
+				part = paths_part_of(p->paths, frame, last);
+			if (ask(&a, last, part))
+				return a;
+			if (!inner && part != PATHS_WRAPPER)
+				inner = last;
 		}
 	}
-	return leaf ? leaf : last;
+	if (!a.line)
+		a = (struct profile_asked){ .line = inner ? inner : last };
+	return a;
+}
+
+const struct sym_line *profile_path_through(const struct profile_path *path)
+{
+	size_t i;
+
+	for (i = path->asked; i < path->inner; i++)
+		if (paths_part(path->line[i]) != PATHS_WRAPPER)
+			return path->line[i];
+	return NULL;
 }
 
 bool profile_has_function(struct profile *p, uint32_t stack, const char *function)
@@ -325,6 +448,7 @@ int profile_make(struct profile *p, struct trace *t, const struct profile_option
 	ret = make(p, t, o, &by, err);
 	line_keys_release(&by.lines);
 	keys_release(&by.parts);
+	path_keys_release(&by.paths);
 	p->sites.options.group = NULL;
 	if (ret < 0)
 		profile_release(p);
@@ -346,6 +470,7 @@ void profile_release(struct profile *p)
 	free(p->suppressions);
 	free(p->pass);
 	free(p->group);
+	free(p->site_of);
 	free(p->leaked_bytes);
 	free(p->leaked_calls);
 	memset(p, 0, sizeof(*p));

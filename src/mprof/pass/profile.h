@@ -4,9 +4,11 @@
  * figures, and their stacks with names.
  *
  * A path is a site's stack as lines, outermost first: inlined calls are lines
- * of their own, the allocator's wrappers (operator new, malloc, g_malloc, ...) are
- * folded away at the inner end unless `wrappers` is set, and what --function,
- * --file and --module do not match is left out of `site`.
+ * of their own.  Who asked is the innermost line that is neither a wrapper of the
+ * allocator nor of a language's library (paths.h), and what it called for that
+ * is folded away.  Stacks whose lines read the same, folded ones included, are
+ * one site, whatever their addresses.  What --function, --file and --module do
+ * not match is left out of `site`; they see folded lines too.
  *
  * Errors: -errno with err filled; after one there is nothing to release.
  * Threads: one at a time.
@@ -41,7 +43,8 @@ struct profile_options {
 	const char *function, *file, *module; /* globs that a line of the path must match; NULL */
 	const char *const *suppressions; /* files in LSan syntax, NULL-ended; NULL: only built-in */
 	bool no_builtin_suppressions;
-	bool wrappers; /* keep malloc, operator new and the like */
+	bool library;  /* show what who asked called of libraries, down to the wrappers */
+	bool wrappers; /* fold nothing: who asked is malloc's caller, or malloc */
 	/* More passes over the same walk, released with the profile.  event.stack and block.stack
 	 * are nodes of p->stacks. */
 	const struct walk_pass *pass;
@@ -50,12 +53,15 @@ struct profile_options {
 	void *progress_context;
 };
 
-/* Sites that are one by profile_options.by; v.local_* is the group's own peak. */
+/* Sites that are one by profile_options.by: by stack, those that read the same when folded.
+ * v.local_* is the group's own peak, that of a site an upper bound. */
 struct profile_group {
 	struct site_values v;
 	uint64_t leaked_bytes, leaked_calls;
-	const struct sym_line *line; /* innermost; NULL: not known, or by thread or size */
-	uint32_t stack;		     /* of its site with most bytes */
+	const struct sym_line *line; /* who asked; NULL: not known, or by thread or size */
+	const struct sym_line
+	    *through;	/* by stack: as profile_path_through, if all have the same */
+	uint32_t stack; /* of its site with most bytes */
 	uint32_t sites;
 	uint64_t part; /* thread or size */
 };
@@ -63,8 +69,10 @@ struct profile_group {
 struct suppressions;
 
 struct profile {
-	struct sites sites;		       /* moments and epochs; its sites are those below */
-	struct site *site;		       /* those that pass, most bytes first; values below */
+	struct sites sites; /* moments and epochs; its sites are those below */
+	struct site *site;  /* those that pass, most bytes first; values below */
+	uint32_t *site_of;  /* by node: index of site + 1, 0: does not pass; one of
+			     * several if by thread or size */
 	uint64_t *leaked_bytes, *leaked_calls; /* by index of site: live less suppressed */
 	size_t count;
 	struct site_values total;    /* of `site` */
@@ -92,9 +100,15 @@ void profile_release(struct profile *p);
 struct profile_path {
 	const struct sym_line **line; /* outermost first */
 	uint32_t *frame;	      /* of each line: index of stacks->frame */
-	size_t count;		      /* 0 only for a site without stack */
+	size_t count;		      /* shown; 0 only for a site without stack */
+	size_t asked;		      /* up to who asked, who is line[asked - 1] */
+	size_t inner;		      /* with what that called, down to the wrappers */
+	size_t all;		      /* all there are: asked <= inner <= all */
 	bool truncated;
 };
+
+/* What who asked called for it, "std::string::append" or "strdup"; NULL: nothing worth a name. */
+const struct sym_line *profile_path_through(const struct profile_path *path);
 
 /* The path of a stack (a node of stacks.h).  Valid until profile_release; NULL: no memory. */
 const struct profile_path *profile_path(struct profile *p, uint32_t stack);
@@ -108,11 +122,13 @@ const struct profile_path *profile_path_once(struct profile *p, uint32_t stack);
  */
 int profile_names(struct profile *p, struct trace *t, const struct profile_options *o,
 		  struct error *err);
-/* The innermost line that is no wrapper and that skip (may be NULL) does not pass over, found
- * without looking further out than it is; if there is none, the innermost that is no wrapper;
- * NULL: not known. */
-const struct sym_line *profile_leaf(struct profile *p, uint32_t stack,
-				    bool (*skip)(const struct sym_line *line));
+/* Who asked, found without looking further out than that is; NULL: not known. */
+struct profile_asked {
+	const struct sym_line *line;
+	const struct sym_line *through; /* as profile_path_through */
+	const struct sym_line *caller;	/* nearest with a name outward, when line has none; NULL */
+};
+struct profile_asked profile_asked(struct profile *p, uint32_t stack);
 /* Has the stack a line of a function that matches the glob, as --function does? */
 bool profile_has_function(struct profile *p, uint32_t stack, const char *function);
 /* Are never freed blocks of these sizes from there suppressed? */

@@ -175,8 +175,8 @@ int sources_make(struct sources *s, struct profile *p, const char *pattern,
 		good = calltree_path_of(&path, p, i);
 		for (k = 0; k < VALUE_COUNT; k++)
 			v[k] = profile_value(p, i, (enum profile_value)k);
-		for (k = 0; k < path.count && good; k++)
-			good = add_line(s, path.line[k], pattern, i, k + 1 == path.count, v);
+		for (k = 0; k < path.all && good; k++)
+			good = add_line(s, path.line[k], pattern, i, k + 1 == path.asked, v);
 	}
 	free(path.line);
 	if (!good)

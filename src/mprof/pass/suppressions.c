@@ -192,7 +192,7 @@ static bool matches_somewhere(const struct suppression *x, const struct stacks *
 {
 	size_t i;
 
-	for (i = path->count; i--;) {
+	for (i = path->all; i--;) {
 		const struct sym_line *line = path->line[i];
 		uint32_t object = stacks->frame[path->frame[i]].object;
 

@@ -50,7 +50,7 @@ static int parse_chunk(struct change_rule *r, const char *text, struct error *er
 {
 	int ret = parse_size(text, &r->chunk, err);
 
-	if (!ret && (r->chunk < 256 || r->chunk > 1u << 30))
+	if (!ret && (r->chunk < 256 || r->chunk > CHANGE_CHUNK_MOST))
 		ret = fail(err, -EINVAL, "a chunk is of 256 bytes to 1 GiB, not '%s'", text);
 	return ret;
 }
@@ -95,22 +95,65 @@ static int parse_resize(struct change_rule *r, char *text, struct error *err)
 	return ret;
 }
 
+/* "F:29": digits behind a single colon; those behind two are of a name. */
+static int parse_line(struct change_rule *r, const char *text, struct error *err)
+{
+	char *colon;
+	uint64_t line;
+
+	r->function = strdup(text);
+	if (!r->function)
+		return fail(err, -ENOMEM, "no memory for a rule");
+	colon = strrchr(r->function, ':');
+	if (!colon || colon == r->function || colon[-1] == ':' || !colon[1] ||
+	    colon[1 + strspn(colon + 1, "0123456789")])
+		return 0;
+	if (parse_whole(colon + 1, 1, UINT32_MAX, &line))
+		return fail(err, -EINVAL, "invalid line in '%s': lines are counted from 1", text);
+	*colon = '\0';
+	r->line = (uint32_t)line;
+	return 0;
+}
+
+static int parse_site(struct change_rule *r, const char *text, struct error *err)
+{
+	uint64_t stack;
+
+	if (!*r->site)
+		return fail(err, -EINVAL,
+			    "'%s' names no function (parse), line (parse:29) or stack (stack:17)",
+			    text);
+	if (strncmp(r->site, "stack:", 6))
+		return parse_line(r, r->site, err);
+	if (parse_whole(r->site + 6, 1, UINT32_MAX, &stack))
+		return fail(err, -EINVAL,
+			    "invalid stack '%s': expected stack:N, as the views of mprof"
+			    " report say it",
+			    r->site);
+	r->stack = (uint32_t)stack;
+	return 0;
+}
+
 int change_parse(struct change_rule *rule, enum change_kind kind, const char *text,
 		 struct error *err)
 {
-	char *copy = strdup(text);
 	int ret = 0;
 
-	*rule = (struct change_rule){ .kind = kind, .function = copy };
-	if (!copy)
+	*rule = (struct change_rule){ .kind = kind, .site = strdup(text) };
+	if (!rule->site)
 		return fail(err, -ENOMEM, "no memory for a rule");
 	if (kind == CHANGE_POOL)
-		ret = parse_pool(rule, copy, err);
+		ret = parse_pool(rule, rule->site, err);
 	else if (kind == CHANGE_RESIZE)
-		ret = parse_resize(rule, copy, err);
-	if (!ret && !*copy)
-		ret = fail(err, -EINVAL, "'%s' names no function", text);
-	return ret;
+		ret = parse_resize(rule, rule->site, err);
+	return ret ? ret : parse_site(rule, text, err);
+}
+
+void change_rule_release(struct change_rule *rule)
+{
+	free(rule->site);
+	free(rule->function);
+	rule->site = rule->function = NULL;
 }
 
 /* ---- which rule ---- */
@@ -121,7 +164,7 @@ static int find_rule(const struct change *c, uint32_t site, bool reserve)
 
 	for (i = 0; i < c->plan.rules; i++)
 		if ((c->plan.rule[i].kind == CHANGE_RESERVE) == reserve &&
-		    c->plan.matches(c->plan.context, c->plan.rule[i].function, site))
+		    c->plan.matches(c->plan.context, &c->plan.rule[i], site))
 			return (int)i;
 	return -1;
 }

@@ -15,7 +15,8 @@
  *   resize   its blocks are of another size
  *
  * A rule is of all blocks whose stack has a line of a function that matches, as
- * --function of a report does; a realloc counts by its own stack.  reserve takes
+ * --function of a report does; or of those that a line of it asked for itself; or
+ * of one stack, a row of a report's view.  A realloc counts by its own stack.  reserve takes
  * chains by the stack of a step, and comes before the others; of these, the
  * first one that matches changes a block.
  *
@@ -44,12 +45,16 @@
 
 enum change_kind { CHANGE_DROP, CHANGE_POOL, CHANGE_RESERVE, CHANGE_RESIZE, CHANGE_KINDS };
 
-#define CHANGE_RULES 64u
-#define CHANGE_CHUNK 65536u /* bytes, unless another size is asked for */
+#define CHANGE_RULES	  64u
+#define CHANGE_CHUNK	  65536u     /* bytes, unless another size is asked for */
+#define CHANGE_CHUNK_MOST (1u << 30) /* bytes */
 
 struct change_rule {
 	enum change_kind kind;
-	char *function; /* a glob; the rule's own */
+	char *site;	/* as it was written: F, F:LINE or stack:N; the rule's own */
+	char *function; /* F, a glob; the rule's own; NULL for a stack */
+	uint32_t line;	/* 0: the function and all that it calls */
+	uint32_t stack; /* node; 0: a function */
 	uint64_t chunk; /* POOL */
 	bool free_list; /* POOL */
 	uint64_t size;	/* RESIZE: of each block, if factor is 0 */
@@ -58,24 +63,28 @@ struct change_rule {
 	uint64_t blocks; /* births that it changed; RESERVE: chains */
 	uint64_t bytes;	 /* asked for by these */
 	uint64_t chunks; /* POOL: asked for */
+	/* POOL: births that did not fit, bytes of all, and of the largest. */
+	uint64_t refused, refused_bytes, refused_most;
 	uint64_t steps;	 /* RESERVE: calls that made a block larger or smaller, now gone */
 	uint64_t copied; /* RESERVE: bytes of blocks that these moved: not copied any more */
 };
 
 /*
- * "F", for POOL "F[,chunk=64k][,free-list]", for RESIZE "F=N" or "F=xFACTOR".
- * 0, or -EINVAL or -ENOMEM with *err.  rule->function is to be freed.
+ * SITE, for POOL "SITE[,chunk=64k][,free-list]", for RESIZE "SITE=N" or
+ * "SITE=xFACTOR".  SITE is "F", "F:LINE" or "stack:N".
+ * 0, or -EINVAL or -ENOMEM with *err; release in any case.
  */
 int change_parse(struct change_rule *rule, enum change_kind kind, const char *text,
 		 struct error *err);
+void change_rule_release(struct change_rule *rule);
 /* "drop", ... */
 const char *change_kind_name(enum change_kind kind);
 
 struct change_plan {
 	struct change_rule *rule; /* they are counted in */
 	size_t rules;		  /* at most CHANGE_RULES */
-	/* Does the site's stack have a line of a function that matches the glob? */
-	bool (*matches)(void *context, const char *function, uint32_t site);
+	/* Is the site's stack one of the rule's? */
+	bool (*matches)(void *context, const struct change_rule *rule, uint32_t site);
 	void *context;
 	const struct stacks *stacks; /* of the sites; NULL: copies are found by whole stacks */
 };

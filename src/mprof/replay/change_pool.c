@@ -148,8 +148,13 @@ bool pool_take(struct pools *p, struct change_rule *rule, uint32_t number,
 	struct pool_chunk *c;
 	uint32_t at;
 
-	if (!bytes || bytes > rule->chunk || call->align > GRANULE)
+	if (!bytes || bytes > rule->chunk || call->align > GRANULE) {
+		rule->refused++;
+		rule->refused_bytes += call->size;
+		if (call->size > rule->refused_most)
+			rule->refused_most = call->size;
 		return false;
+	}
 	c = open_chunk(p, rule, number, call->size);
 	if (!c)
 		c = new_chunk(p, rule, number, call->size, call, to);

@@ -152,15 +152,15 @@ int compile_processes(struct trace *t, struct compile_process **out, size_t *n, 
 bool compile_has_choice(struct trace *t);
 /*
  * Which of them is meant by `process`: a number (of several images the one with
- * most calls), or 0 or COMPILE_ALL (the first).  -EINVAL: none of that number.
+ * most calls), or 0 or COMPILE_ALL (the first).  -ESRCH: none of that number.
  */
 int compile_choose(const struct trace *t, const struct compile_process *list, size_t n,
 		   uint32_t process, const struct compile_process **chosen, struct error *err);
 
 /*
  * Compiles t (rewound before and after): options.only, or else options.process
- * as compile_choose has it.  -EINVAL with a sentence when it has no such process,
- * or no calls at all.  program, source, input, run_id, sites and touch of the
+ * as compile_choose has it.  -ESRCH with a sentence when it has no such process, -EINVAL
+ * when it has no calls at all.  program, source, input, run_id, sites and touch of the
  * options are taken from the trace when left empty.
  */
 int compile_trace(struct trace *t, const struct compile_options *o, struct mprof_play_summary *sum,

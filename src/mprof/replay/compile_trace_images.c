@@ -204,7 +204,7 @@ int compile_choose(const struct trace *t, const struct compile_process *list, si
 		if (!process || process == COMPILE_ALL || list[i].number == process)
 			break;
 	if (i == n)
-		return fail(err, -EINVAL,
+		return fail(err, -ESRCH,
 			    "'%s' has no process %" PRIu32
 			    " that called an allocator; process %" PRIu32 " called most",
 			    trace_path(t), process, list[0].number);

@@ -33,7 +33,7 @@ int pin_names_make(struct pin_names *to, const struct pins *pins, struct profile
 	if (!to->name)
 		return -ENOMEM;
 	for (i = 0; i < pins->sites; i++) {
-		line = names ? profile_leaf(names, pins->site[i].site, findings_is_library) : NULL;
+		line = names ? profile_asked(names, pins->site[i].site).line : NULL;
 		id = line ? line_keys_id(&functions, line) : 0;
 		name = &to->name[id];
 		/* Sites come in order of pages: the first one stands for its function. */

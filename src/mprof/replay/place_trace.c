@@ -161,7 +161,7 @@ static int survey_trace(struct trace *t, uint32_t process, struct survey_of *fou
 	if (r)
 		return r;
 	if (!found->ops && process)
-		return fail(err, -ENOENT, "'%s': process %u has made no call that could be shown",
+		return fail(err, -ESRCH, "'%s': no process %u in it called an allocator",
 			    trace_path(t), process);
 	if (!found->ops)
 		return fail(err, -ENOENT, "'%s': there are no calls in it", trace_path(t));

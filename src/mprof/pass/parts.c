@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* parts.c - whose a line of a stack is: the program's, or of code that allocates for others. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "paths.h"
+
+static const char *const wrappers[] = {
+#define WRAPPER(pattern, whose) pattern,
+#define LIBRARY(pattern, whose)
+#define RUST(pattern, whose)
+#define MODULE(pattern, whose)
+#include "wrappers.def"
+#undef WRAPPER
+#undef LIBRARY
+};
+
+static const char *const libraries[] = {
+#define WRAPPER(pattern, whose)
+#define LIBRARY(pattern, whose) pattern,
+#include "wrappers.def"
+#undef LIBRARY
+#undef RUST
+};
+
+static const char *const rust[] = {
+#define LIBRARY(pattern, whose)
+#define RUST(pattern, whose) pattern,
+#include "wrappers.def"
+#undef RUST
+#undef MODULE
+};
+
+static const char *const modules[] = {
+#define RUST(pattern, whose)
+#define MODULE(pattern, whose) pattern,
+#include "wrappers.def"
+#undef WRAPPER
+#undef LIBRARY
+#undef RUST
+#undef MODULE
+};
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+static bool begins_as(const char *name, const char *pattern)
+{
+	size_t n = strlen(pattern) - 1;
+
+	if (pattern[n] == '*')
+		return !strncmp(name, pattern, n);
+	return !strcmp(name, pattern);
+}
+
+static bool is_one_of(const char *const *pattern, size_t n, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (begins_as(name, pattern[i]))
+			return true;
+	return false;
+}
+
+/* "_R...", or "_ZN...17h0123456789abcdefE".  C++ may have a namespace core of its own. */
+static bool is_rust(const char *raw)
+{
+	const size_t n = strlen(raw);
+
+	return !strncmp(raw, "_R", 2) || (!strncmp(raw, "_ZN", 3) && n > 20 &&
+					  !strncmp(raw + n - 20, "17h", 3) && raw[n - 1] == 'E');
+}
+
+/*
+ * Does a function call itself an allocator?  Many programs have their own, and
+ * no table could list them.  Parameters and template arguments say nothing of it.
+ */
+static bool sounds_like_allocator(const char *function)
+{
+	const char *s = function;
+	size_t n;
+
+	if (!strncmp(s, "(anonymous namespace)", 21))
+		s += 21;
+	n = strcspn(s, "(<");
+	for (; n >= 5; s++, n--)
+		if (!strncasecmp(s, "alloc", 5))
+			return true;
+	return false;
+}
+
+bool paths_is_start(const struct sym_line *line)
+{
+	static const char *const starts[] = {
+		"_start",
+		"__libc_start_main",
+		"__libc_start_main_impl",
+		"__libc_start_call_main",
+		"start_thread",
+		"clone",
+		"__clone",
+		"clone3",
+		"__clone3",
+		"thread_start",
+		"__thread_start",
+		"_dl_start_user",
+	};
+	size_t i;
+
+	for (i = 0; i < COUNT(starts); i++)
+		if (!strcmp(line->function, starts[i]))
+			return true;
+	return false;
+}
+
+enum paths_part paths_part(const struct sym_line *line)
+{
+	if (is_one_of(wrappers, COUNT(wrappers), line->raw) ||
+	    is_one_of(wrappers, COUNT(wrappers), line->function))
+		return PATHS_WRAPPER;
+	if (paths_is_start(line))
+		return PATHS_START;
+	if (is_one_of(modules, COUNT(modules), line->module) ||
+	    is_one_of(libraries, COUNT(libraries), line->raw) ||
+	    is_one_of(libraries, COUNT(libraries), line->function))
+		return PATHS_LIBRARY;
+	if (is_rust(line->raw) && (is_one_of(rust, COUNT(rust), line->raw) ||
+				   is_one_of(rust, COUNT(rust), line->function)))
+		return PATHS_LIBRARY;
+	return line->known && sounds_like_allocator(line->function) ? PATHS_LIBRARY : PATHS_PROGRAM;
+}

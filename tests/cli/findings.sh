@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2016
+#
+# findings.sh - who asked, by one rule in every view; findings that sum what they
+# name; proposals that can be carried out; names that the trace does not have.
+# Of programs whose every figure is known.
+
+# ---- C++: what the program called of the library is folded away ----
+
+# Lines count: figures are looked up by them.
+words_source() {
+	cat <<'END_OF_SOURCE'
+#include <map>
+#include <string>
+#include <vector>
+struct index {
+	std::map<std::string, std::vector<long>> where;
+	__attribute__((noinline)) void add(std::string word, long line)
+	{
+		where[word].push_back(line);
+	}
+};
+static std::vector<std::string> *words;
+__attribute__((noinline)) static index read(int n)
+{
+	index all;
+	for (int i = 0; i < n; i++) {
+		if (i % 4 == 0)
+			std::string((*words)[i % 100] + " as well");
+		all.add((*words)[i % 100], i);
+	}
+	return all;
+}
+int main()
+{
+	std::vector<std::string> some;
+	for (int i = 0; i < 100; i++)
+		some.push_back("a word that needs a block of its own " + std::to_string(i));
+	words = &some;
+	return read(2000).where.size() != 100;
+}
+END_OF_SOURCE
+}
+
+# 2000 copies of line 18, 500 sums of line 17 (one block, or two where the sum grows); index::add
+# has 100 keys, 100 nodes, and 6 blocks for each of 100 vectors of 20.
+words() {
+	words_source >words.cc
+	c++ -std=c++17 -O1 -g -o words words.cc 2>/dev/null || {
+		bad 'words.cc does not compile'
+		return
+	}
+	"$mprof" record -o log -- ./words 2>/dev/null
+}
+
+test_who_asked_is_of_the_program() {
+	words
+	run "$mprof" report hot --by function --json log
+	cp out answer
+	expect_same 'most calls' "$(json answer '.rows[0] | .function')" read
+	expect_same 'of add' "$(json answer '.rows[] | select(.function == "index::add") | .figures.calls')" 800
+	run "$mprof" report hot --by line --json log
+	expect_same 'line 18' "$(json out '.rows[] | select(.function == "read" and .line == 18) | .figures.calls')" 2000
+	run "$mprof" report hot --by line log
+	expect_no_text out 'std::'
+	run "$mprof" report hot log
+	expect_text out 'read (words.cc:18), through std::string::basic_string (basic_string.h)'
+	expect_no_text out '        std::'
+	run "$mprof" report hot --wrappers log
+	expect_text out 'operator new'
+	run "$mprof" report bottom-up --sort calls --json log
+	expect_same 'who asked first' "$(json out '.rows[0].function')" read
+	run "$mprof" check --max-calls 10 log
+	expect_status 1
+	grep -Eq 'of it by read \(words.cc\)$' out || bad "blamed: $(cat out)"
+	run "$mprof" diff --value calls --json log log
+	expect_same 'leaves of diff' "$(json out '[.rows[] | select(.after.calls > 1) | .function | startswith("std::")] | any')" false
+	# What is folded away can be asked for, and is counted as what it is.
+	run "$mprof" report callers '*push_back' --sort calls --json log
+	expect_same 'push_back' "$(json out .total.calls)" "$(calls_through push_back)"
+	run "$mprof" export --to csv log
+	expect_same 'who asked of csv' "$(grep -c '^[0-9]*,std::' out)" 0
+	grep -q ';std::vector<...>::push_back;' out || bad "the library is missing in stacks of csv: $(head -c 900 out)"
+}
+
+calls_through() { # FUNCTION: calls of stacks in folded form
+	"$mprof" export --to folded --value calls log 2>/dev/null |
+		awk -v f="$1" 'index($0, f) { n += $NF } END { print n }'
+}
+
+# ---- a function of several lines ----
+
+two_lines_source() {
+	cat <<'END_OF_SOURCE'
+#include <stdlib.h>
+static void *kept[1000];
+void *xmalloc(size_t n) { return malloc(n); }
+__attribute__((noinline)) void once(int i)
+{
+	kept[i] = xmalloc(10);
+}
+__attribute__((noinline)) void both(void)
+{
+	for (int i = 0; i < 1600; i++)
+		free(xmalloc(50));
+	for (int i = 0; i < 400; i++) {
+		void *p = xmalloc(60);
+		once(i);
+		free(p);
+	}
+	for (int i = 0; i < 100; i++)
+		free(xmalloc(100000));
+}
+__attribute__((noinline)) void large(void)
+{
+	for (int i = 0; i < 1000; i++)
+		free(xmalloc(100000));
+}
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		large();
+	else
+		both();
+	return 0;
+}
+END_OF_SOURCE
+}
+
+two_lines() {
+	two_lines_source >two.c
+	cc -O1 -g -fno-inline -fno-builtin-malloc -o two two.c || bad 'two.c does not compile'
+	"$mprof" record -o log -- ./two 2>/dev/null
+	"$mprof" record -o large.log -- ./two large 2>/dev/null
+}
+
+test_findings_sum_what_they_name() {
+	local all
+	two_lines
+	run "$mprof" report log
+	cp out text
+	# 1,600 of line 11, 400 of line 13 and 100 of line 18; temporary are those of 11 and 18.
+	run "$mprof" report --json log
+	cp out answer
+	expect_same temporary "$(json answer '.findings[] | select(.finding == "temporary") | "\(.function):\(.line) \(.part) \(.line_part) \(.lines)"')" 'both:11 1700 1600 2'
+	expect_text text 'both (two.c), mostly line 11 (1,600 of 1,700)'
+	words
+	run "$mprof" report hot --by function --json log
+	all=$(json out '.rows[] | select(.function == "read") | .figures.calls')
+	run "$mprof" report --json log
+	cp out answer
+	expect_same hot "$(json answer '.findings[] | select(.finding == "hot") | "\(.function):\(.line) \(.part) \(.line_part)"')" "read:18 $all 2000"
+	expect_same grown "$(json answer '.findings[] | select(.finding == "realloc") | "\(.function):\(.line) \(.lines)"')" 'index::add:8 1'
+}
+
+# Carries out every proposal: it changes something, and not the whole program.
+expect_proposals() { # FILE
+	local line n=0
+	sed -n 's/^      \(mprof replay .*\)  # .*/\1/p' "$1" >proposals
+	while read -r line; do
+		n=$((n + 1))
+		PATH=$build:$PATH sh -c "$line --allocator glibc --reps 0 --no-heaps --json" >said 2>why </dev/null ||
+			bad "$line: $(cat why)"
+		expect_same "$line changes" "$(json said '.changes[0].blocks > 0')" true
+		expect_same "$line leaves" "$(json said '.program | .changed.calls > 0.05 * .as_it_is.calls')" true
+	done <proposals
+	[ "$n" -ge 1 ] || bad "no proposal in: $(cat "$1")"
+}
+
+test_findings_propose_what_can_be_done() {
+	two_lines
+	run "$mprof" report log
+	expect_text out 'mprof replay --drop-site both:11 log  # what it would save if this line did not allocate its 1,600 blocks'
+	expect_proposals out
+	# Only what the line itself asked for: not once(), which another line of it calls.
+	run "$mprof" replay --drop-site both:11 --allocator glibc --reps 0 --no-heaps --json log
+	expect_same dropped "$(json out '.changes[0].blocks')" 1600
+	# Blocks of 100,000 bytes do not fit into a pool, and there is nothing else.
+	run "$mprof" report large.log
+	expect_no_text out 'mprof replay'
+	words
+	run "$mprof" report log
+	expect_proposals out
+}
+
+test_replay_of_lines_and_stacks() {
+	local stack
+	two_lines
+	run "$mprof" report hot --json log
+	stack=$(json out '.rows[] | select(.stack[-1].line == 13) | .stack_number')
+	run "$mprof" report hot log
+	expect_text out "[stack:$stack]"
+	run "$mprof" replay --drop-site "stack:$stack" --allocator glibc --reps 0 --no-heaps --json log
+	expect_same 'of a stack' "$(json out '.changes[0] | "\(.site) \(.blocks)"')" "stack:$stack 400"
+	run "$mprof" replay --drop-site stack:99999 log
+	expect_status 2
+	expect_one_line_error
+	run "$mprof" replay --drop-site bth log
+	expect_status 2
+	expect_text err "did you mean 'both'?"
+	run "$mprof" replay --drop-site main:31 log
+	expect_status 2
+	expect_text err 'no call that allocates is of that line itself'
+	run "$mprof" replay --pool-site large large.log
+	expect_status 2
+	expect_one_line_error
+	expect_text err "no block of 'large' fits into a pool"
+	expect_text err "try --pool-site 'large,chunk=512K'"
+	run "$mprof" replay --pool-site large,chunk=512K --allocator glibc --reps 0 --no-heaps large.log
+	expect_status 0
+	run "$mprof" replay --pool-site both --allocator glibc --reps 0 --no-heaps log
+	expect_text out '100 others of 9.5 MiB did not, being larger than 16.0 KiB'
+}
+
+# ---- rows merge by what they show ----
+
+unrolled_source() {
+	cat <<'END_OF_SOURCE'
+#include <pthread.h>
+#include <stdlib.h>
+static void *kept[64], *grown[8];
+__attribute__((noinline)) void fill(void)
+{
+#pragma GCC unroll 4
+	for (int i = 0; i < 16; i++)
+		kept[i] = malloc(100 + i);
+}
+__attribute__((noinline)) void grow(int n)
+{
+#pragma GCC unroll 4
+	for (int i = 0; i < 8; i++)
+		grown[i] = realloc(grown[i], n);
+}
+static void *drain(void *unused)
+{
+	for (int i = 0; i < 16; i++)
+		free(kept[i]);
+	return unused;
+}
+int main(void)
+{
+	pthread_t t;
+	for (int k = 0; k < 10; k++)
+		fill();
+	for (int n = 1; n < 30; n++)
+		grow(n * 100);
+	pthread_create(&t, NULL, drain, NULL);
+	pthread_join(t, NULL);
+	return 0;
+}
+END_OF_SOURCE
+}
+
+test_rows_merge_by_what_they_show() {
+	local view
+	unrolled_source >unrolled.c
+	cc -O2 -g -pthread -o unrolled unrolled.c
+	"$mprof" record -o log -- ./unrolled 2>/dev/null
+	# The loop is unrolled indeed: its calls come from several addresses.
+	run "$mprof" dump --stacks --function malloc log
+	[ "$(grep -o '@[0-9]*$' out | sort -u | wc -l)" -ge 3 ] || bad 'the loop was not unrolled'
+	for view in hot peak leaks waste lifetimes; do
+		run "$mprof" report "$view" --sort total --json log
+		expect_same "rows of fill in $view" "$(json out '[.rows[] | select(.stack[-1].function == "fill")] | length')" 1
+	done
+	run "$mprof" report hot --json log
+	expect_same 'calls' "$(json out '.rows[] | select(.stack[-1].function == "fill") | "\(.figures.calls) \(.figures.local) \(.sites)"')" '160 17200 1'
+	run "$mprof" report realloc --json log
+	expect_same 'rows of grow' "$(json out '[.rows[] | select(.function == "grow")] | length')" 1
+	expect_same 'chains of grow' "$(json out '.rows[] | select(.function == "grow") | "\(.chains) \(.steps)"')" '8 224'
+	run "$mprof" report threads --json log
+	expect_same 'lines of threads' "$(json out '[.sites[] | select(.function == "fill") | .foreign_frees] | tostring')" '[16]'
+	run "$mprof" export --to csv log
+	expect_same 'rows of csv' "$(grep -c ',fill,' out)" 1
+	run "$mprof" export --to jsonl --events log
+	expect_same 'sites of jsonl' "$(grep '"type":"site"' out | grep -c '"function":"fill"')" 1
+	expect_same 'events of jsonl' "$(grep '"type":"began"' out | grep -c "\"site\":$(json out 'select(.type == "site" and .stack[0].function == "fill") | .site'),")" 160
+	run "$mprof" export --to sqlite -o base log
+	expect_same 'sites of sqlite' "$(sqlite3 base "select count(*) from site where calls = 160")" 1
+	for view in stack line function; do
+		run "$mprof" diff --by "$view" --value calls --all --json log log
+		expect_same "diff by $view" "$(json out '[.rows[] | select(.after.calls == 160)] | length')" 1
+	done
+}
+
+# ---- names that are not there ----
+
+test_filters_that_match_nothing() {
+	local command
+	two_lines
+	for command in 'report hot --function bothh' 'report peak --json --function bothh' \
+		'report callers bothh' 'diff log --function bothh' 'export --to folded --function bothh' \
+		'export --to csv --function bothh' 'check --max-peak bothh=1K' \
+		'check --max-peak 1M --function bothh' 'replay --drop-site bothh' \
+		'replay --pool-site bothh,free-list' 'replay --resize bothh=x2' 'replay --reserve-site bothh'; do
+		# shellcheck disable=SC2086
+		run "$mprof" $command log
+		expect_status 2
+		expect_one_line_error
+		expect_text err "did you mean 'both'?"
+		expect_lines out 0
+	done
+	run "$mprof" report hot --file tow.c log
+	expect_status 2
+	expect_text err "did you mean 'two.c'?"
+	run "$mprof" report hot --module twoo log
+	expect_status 2
+	expect_text err "did you mean 'two'?"
+	for command in 'report hot' 'export --to folded' 'export --to heaptrack' 'export --to chrome' 'check --max-peak 1M' 'diff log' dump \
+		'replay --quick' 'image -o x.png' 'movie -o x.html' 'compare --quick' 'sort -o x'; do
+		# shellcheck disable=SC2086
+		run "$mprof" $command --process 99 log
+		expect_status 2
+		expect_text err 'no process 99'
+		expect_lines err 1
+	done
+	for command in 'report hot' 'export --to folded' 'check --max-peak 1M' 'diff log' dump; do
+		# shellcheck disable=SC2086
+		run "$mprof" $command --thread 99 log
+		expect_status 2
+		expect_text err 'no thread 99'
+	done
+	run "$mprof" dump --pid 1 log
+	expect_status 2
+	expect_text err 'no process with pid 1'
+	# What is there, but not together, is an answer.
+	run "$mprof" report hot --function once --size 1M.. log
+	expect_status 0
+	expect_text out 'No block passes --function once --size: the trace has each, but no block has all of it.'
+	run "$mprof" check --max-calls 10 --function once --size 1M.. log
+	expect_status 0
+	expect_text err 'no block passes --function once --size'
+	run "$mprof" dump --function memalign log
+	expect_status 0
+	expect_text err 'no call in'
+	# Filters are of views.
+	run "$mprof" report --function both log
+	expect_status 2
+	expect_text err 'mprof report peak --function'
+}
+
+# A function that went away: the message says what to do, and --allow-missing does it.
+test_check_of_a_function_that_is_gone() {
+	two_lines
+	run "$mprof" check --max-calls once=1000 --baseline log large.log
+	expect_status 2
+	expect_one_line_error
+	expect_text err "goes through 'once', as some in 'log' do"
+	expect_text err 'add --allow-missing'
+	run "$mprof" check --max-calls once=1000 --allow-missing large.log
+	expect_status 0
+	run "$mprof" check --max-calls 'large=10' --allow-missing large.log
+	expect_status 1
+	run "$mprof" check --max-calls 'on*=400' log
+	expect_status 0
+}
