@@ -244,14 +244,16 @@ struct mprof_fact {
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_fact) == 144, "on-disk layout");
 
-/* Memory of a process at one moment.  Bytes.  From inside or, by mprof, outside. */
+/* Memory of a process at one moment.  Bytes.  From inside or, by mprof, outside.  0: not known. */
 struct mprof_sample {
 	uint64_t ticks;
 	uint64_t rss;
-	uint64_t rss_anon; /* 0: not known */
+	uint64_t rss_anon;
 	uint64_t virt;
-	uint64_t minor_faults; /* since its start; 0: not known */
-	uint64_t reserved[3];
+	uint64_t minor_faults; /* since its start */
+	uint64_t peak_rss;     /* the most so far of this program, as the kernel says */
+	uint64_t cpu_ns;       /* user and system time of the process, with peak_rss */
+	uint64_t arena;	       /* by which the break has moved since the program began */
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_sample) == 64, "on-disk layout");
 

@@ -202,6 +202,11 @@ struct mprof_host {
 	 * up to the first page that is not; -errno: not known.
 	 */
 	int64_t (*resident)(const void *at, size_t bytes, uint64_t *first);
+	/*
+	 * Looks how large the process has been, if it is time to.  large: a block of 64 KiB
+	 * or more is about to go or has just come.  1: it did, which took some time.
+	 */
+	int (*look)(unsigned large, uint64_t now);
 };
 
 struct mprof_init_ops {

@@ -22,6 +22,9 @@ static uint64_t look_from;
 /* [hot] Frees may be more than one word: they have stacks, or blocks are looked at. */
 static uint32_t free_more;
 
+/* Bytes: what comes or goes with a block of this size may be seen in the size of the process. */
+#define LARGE 65536u
+
 #define compiler_barrier() __asm__ volatile("" ::: "memory")
 
 /* A STACK word, a TIME word, a TOUCHED word and a LONG record. */
@@ -134,6 +137,7 @@ static MPROF_COLD void put_slow(const struct event *e)
 
 	if (!t)
 		return;
+	host->look(0, e->ticks);
 	t->busy = mprof_stack();
 	compiler_barrier();
 	put_event(t, e);
@@ -192,6 +196,10 @@ static MPROF_COLD void alloc_slow(unsigned tag, unsigned fn, uint64_t ticks, voi
 	struct event e = { tag, fn, RETURNS_BLOCK, 0, ticks, { (uintptr_t)ptr, size, usable, arg },
 			   at,	-1 };
 
+	/* How large it was before anybody wrote to the block: so the look came before it. */
+	if (usable >= LARGE && host->look(1, ticks) && fn != MPROF_FN_CALLOC &&
+	    fn != MPROF_FN_REALLOC && fn != MPROF_FN_REALLOCARRAY)
+		e.ticks = mprof_ticks();
 	if (look_from && usable >= look_from)
 		born_with(ptr, usable);
 	put_slow(&e);
@@ -272,6 +280,12 @@ MPROF_HOT int put_free_word(unsigned tag, uint64_t now, void *ptr)
 	return done;
 }
 
+/* [hot] May memory fall when it goes?  Other allocators than glibc's unmap by themselves. */
+MPROF_HOT int may_fall(void *ptr)
+{
+	return mprof_likely(ptr && mprof_core.chunk_headers) && ((size_t *)ptr)[-1] >= LARGE;
+}
+
 /* Its stack is kept, or its pages are looked at. */
 static __attribute__((noinline)) void put_free_more(unsigned tag, unsigned fn, unsigned flags,
 						    void *ptr, size_t size, size_t arg,
@@ -279,6 +293,8 @@ static __attribute__((noinline)) void put_free_more(unsigned tag, unsigned fn, u
 {
 	int64_t used = -1;
 
+	if (may_fall(ptr))
+		host->look(1, mprof_ticks());
 	if (ptr && look_from && mprof_usable(ptr) >= look_from)
 		used = touched(ptr, mprof_usable(ptr));
 	free_slow(tag, fn, flags, mprof_ticks(), ptr, size, arg, at, used);
@@ -297,6 +313,8 @@ MPROF_HOT void put_free(unsigned tag, unsigned fn, unsigned flags, void *ptr, si
 		return;
 	}
 	now = mprof_ticks();
+	if (mprof_unlikely(may_fall(ptr)) && host->look(1, now))
+		now = mprof_ticks();
 	if (mprof_unlikely(!put_free_word(tag, now, ptr)))
 		free_slow(tag, fn, flags, now, ptr, size, arg, mprof_caller(), -1);
 }

@@ -43,6 +43,7 @@ const struct mprof_host mp_host MP_HIDDEN = {
 	.note = mp_note,
 	.stop = mp_stop,
 	.resident = mp_resident,
+	.look = mp_peak_look,
 };
 
 int mp_recording(void)

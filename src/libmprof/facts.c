@@ -124,8 +124,9 @@ void mp_fact_end(int status)
 
 	stamp(&f, MPROF_FACT_END);
 	f.status = status;
-	if (sys_getrusage(&ru) == 0)
+	if (sys_getrusage(RUSAGE_SELF, &ru) == 0)
 		put_usage(&f, &ru);
+	f.peak_rss_bytes = mp_peak_last();
 	mp_fact(&f, "", 0);
 }
 

@@ -97,6 +97,19 @@ void mp_give_up(const char *why) __attribute__((noreturn));
 /* write without the signals that a dead pipe or a file size limit would send.  Bytes or -errno. */
 long mp_write_quietly(int fd, const void *data, size_t bytes);
 
+/* peak.c: looks for the moment when the process was largest.  All in ticks and bytes. */
+struct mp_peak {
+	uint64_t at_it;		   /* when the look at hand began; 0: nobody looks */
+	uint64_t looked, most;	   /* when the mark was last seen, and the mark then */
+	uint64_t next, next_large; /* when it is time for another look */
+	uint64_t hidden;	   /* marks up to here are another program's; 0: ours is known */
+	uint64_t offset;	   /* of the extent; 0: none yet */
+};
+void mp_peak_begin(int forked);			/* a process has joined, or a new program in it */
+int mp_peak_look(unsigned large, uint64_t now); /* module.h */
+void mp_peak_falls(size_t bytes);		/* that many are about to be unmapped */
+uint64_t mp_peak_last(void); /* the program is about to end: the mark, 0: not known */
+
 /* threads.c */
 #define MP_COUNTS_UNUSED 64
 struct mp_local {
@@ -113,6 +126,7 @@ struct mp_local {
 	struct mprof_thread *zombies, *zombies_end;
 	uint64_t self_bytes; /* our memory in this process */
 	uint64_t last_sample_ns;
+	struct mp_peak peak;
 	uint32_t counts_left; /* COUNTS records of the current extent row */
 	char *counts_next;
 	uint32_t counts_taken;
@@ -216,6 +230,7 @@ void mp_process_flush(void);	      /* what this thread has goes to the file */
 uint64_t mp_start_time(void);
 uint32_t mp_seccomp_filters(void);
 int mp_memory_pages(uint64_t *mapped, uint64_t *resident);
+uint64_t mp_high_water(void); /* VmHWM in bytes, 0: not known */
 /* resident.c */
 int64_t mp_resident(const void *block, size_t bytes, uint64_t *first); /* module.h */
 /* facts.c */

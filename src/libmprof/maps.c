@@ -45,8 +45,10 @@ static void *map(void *at, size_t bytes, int prot, int flags, int fd, off_t offs
 {
 	long ret;
 
-	if (mprof_unlikely(flags & MAP_FIXED))
+	if (mprof_unlikely(flags & MAP_FIXED)) {
+		mp_peak_falls(bytes);
 		mp_stacks_unmapped((uintptr_t)at, bytes);
+	}
 	ret = mp_sys(SYS_mmap, (long)at, (long)bytes, prot, flags, fd, offset);
 
 	note(MPROF_FN_MMAP, ret < 0 && ret > -4096 ? 0 : (uint64_t)ret, bytes,
@@ -67,9 +69,11 @@ EXPORT void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off64_t
 
 EXPORT int munmap(void *at, size_t bytes)
 {
-	uint64_t before = now();
+	uint64_t before;
 	long ret;
 
+	mp_peak_falls(bytes);
+	before = now();
 	mp_stacks_unmapped((uintptr_t)at, bytes);
 	ret = mp_sys(SYS_munmap, (long)at, (long)bytes, 0, 0, 0, 0);
 
@@ -91,6 +95,7 @@ EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 	if (flags & (MREMAP_FIXED | 4 /* MREMAP_DONTUNMAP */))
 		to = va_arg(args, void *);
 	va_end(args);
+	mp_peak_falls(old_bytes);
 	mp_stacks_unmapped((uintptr_t)old, old_bytes);
 	if (flags & MREMAP_FIXED)
 		mp_stacks_unmapped((uintptr_t)to, bytes);
@@ -107,6 +112,8 @@ EXPORT int brk(void *to)
 	uintptr_t before = (uintptr_t)mp_sys(SYS_brk, 0, 0, 0, 0, 0, 0), now = (uintptr_t)to;
 	int ret;
 
+	if (now < before)
+		mp_peak_falls(before - now);
 	ret = mp_next()->brk(to);
 	note(MPROF_FN_BRK, ret ? 0 : now, now > before ? now - before : before - now, before,
 	     now - before, ret ? -ENOMEM : 0);
@@ -115,8 +122,11 @@ EXPORT int brk(void *to)
 
 EXPORT void *sbrk(intptr_t change)
 {
-	void *before = mp_next()->sbrk(change);
+	void *before;
 
+	if (change < 0)
+		mp_peak_falls(0 - (size_t)change);
+	before = mp_next()->sbrk(change);
 	if (change)
 		note(MPROF_FN_SBRK,
 		     before == (void *)-1 ? 0 : (uintptr_t)before + (uintptr_t)change,

@@ -106,6 +106,7 @@ int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid)
 		__atomic_store_n(&e->state, MPROF_PROCESS_RUNNING, __ATOMIC_RELEASE);
 	}
 	mp_fact_start(what, fork_ticks, parent, parent_pid, last_image);
+	mp_peak_begin(fork_ticks != 0);
 	last_number = mp_local->process;
 	last_image = mp_local->image;
 	return mp_file.broken ? -EIO : 0;
@@ -279,6 +280,7 @@ static void exec_begins(const char *path, char *const envp[])
 		mp_fact_exec(pid, path, keeps_us(envp));
 		return;
 	}
+	mp_peak_last();
 	mp_table()->note_control(MPROF_CONTROL_EXEC, 0);
 	mp_fact_exec(0, path, keeps_us(envp));
 	mp_process_flush();

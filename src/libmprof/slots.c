@@ -229,6 +229,7 @@ int mp_slot_flush(struct mprof_thread *t)
 	if (ret < 0)
 		return ret;
 	mp_sample_maybe();
+	mp_peak_look(1, mprof_ticks());
 	if (slot_size(t) > t->slot_bytes) {
 		slot_drop(t);
 		return mp_slot_take(t);
@@ -238,6 +239,7 @@ int mp_slot_flush(struct mprof_thread *t)
 
 void mp_slot_release(struct mprof_thread *t)
 {
+	mp_peak_look(1, mprof_ticks());
 	if (t->slot && slot_empty(t) == 0)
 		slot_drop(t);
 }

@@ -35,18 +35,32 @@ uint64_t mp_start_time(void)
 	return value;
 }
 
-/* How many seccomp filters bind this process already; since Linux 5.9. */
-uint32_t mp_seccomp_filters(void)
+/* A number of /proc/self/status; key with the colon.  0 where there is none. */
+static uint64_t status_number(const char *key)
 {
 	char text[4096];
 	uint64_t value = 0;
 	const char *at;
 
 	read_proc("/proc/self/status", text, sizeof(text));
-	at = __builtin_strstr(text, "Seccomp_filters:\t");
-	if (at)
-		text_parse(at + 17, 10, &value);
-	return (uint32_t)value;
+	at = __builtin_strstr(text, key);
+	if (at) {
+		for (at += text_length(key); *at == ' ' || *at == '\t'; at++)
+			;
+		text_parse(at, 10, &value);
+	}
+	return value;
+}
+
+/* How many seccomp filters bind this process already; since Linux 5.9. */
+uint32_t mp_seccomp_filters(void)
+{
+	return (uint32_t)status_number("Seccomp_filters:");
+}
+
+uint64_t mp_high_water(void)
+{
+	return status_number("VmHWM:") * 1024;
 }
 
 /* Pages mapped and resident now.  0, or -1 without /proc. */

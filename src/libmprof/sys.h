@@ -158,9 +158,9 @@ static inline int sys_gettid(void)
 {
 	return (int)mp_sys(SYS_gettid, 0, 0, 0, 0, 0, 0);
 }
-static inline int sys_getrusage(struct rusage *ru)
+static inline int sys_getrusage(int who, struct rusage *ru)
 {
-	return (int)mp_sys(SYS_getrusage, RUSAGE_SELF, (long)ru, 0, 0, 0, 0);
+	return (int)mp_sys(SYS_getrusage, who, (long)ru, 0, 0, 0, 0);
 }
 static inline int sys_getrlimit(int what, struct rlimit *lim)
 {

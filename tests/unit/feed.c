@@ -135,6 +135,8 @@ static void fill_input(struct walk_input *in)
 		.residencies = feed.residency,
 		.residency_count = feed.residency_count,
 		.samples = samples,
+		.peaks = feed.peak,
+		.peak_count = feed.peak_count,
 		.header = &feed.header,
 		.stacks = feed.stacks,
 	};

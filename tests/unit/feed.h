@@ -29,6 +29,8 @@ struct feed {
 	size_t residency_count;
 	struct mprof_sample sample[4]; /* of process 1 */
 	size_t sample_count;
+	struct trace_peak peak[4];
+	size_t peak_count;
 	struct mprof_file_header header;
 	struct trace_damage damage;
 	const struct stacks *stacks;

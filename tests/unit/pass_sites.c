@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "feed.h"
+#include "pass/rss.h"
 #include "pass/sites.h"
 
 #define MIB 1048576u
@@ -259,6 +260,146 @@ START_TEST(the_mmap_family)
 	ck_assert_uint_eq(sites.rss.mapped, MIB / 2);
 	ck_assert_uint_eq(sites.rss.arena, 0x10000);
 	release();
+}
+END_TEST
+
+/* The process's own looks: what lived or was mapped last when that was most, in the bracket. */
+START_TEST(the_greatest_rss_is_bracketed)
+{
+	feed_fact(MPROF_FACT_START, 1);
+	alloc_from(1, 0x1000, 500); /* more, but before */
+	feed_free(0x1000);
+	alloc_from(2, 0x2000, 50);
+	feed.peak[0] =
+	    (struct trace_peak){ .process = 1, .from_ticks = feed.ticks - 50, .rss = 9000 };
+	alloc_from(3, 0x3000, 30);
+	feed_free(0x3000);
+	map_call(MPROF_FN_MMAP, 0x100000, 0x1000, ANONYMOUS, 0);
+	alloc_from(4, 0x4000, 20);
+	alloc_from(5, 0x5000, 10);
+	feed_free(0x4000);
+	alloc_from(6, 0x6000, 20); /* as much again, and later */
+	map_call(MPROF_FN_MUNMAP, 0x100000, 0x1000, 0, 0);
+	feed.peak[0].ticks = feed.ticks - 50;
+	feed.peak[0].arena = 77;
+	feed.peak[0].cpu_ns = 88;
+	alloc_from(7, 0x7000, 5000);
+	feed_free(0x7000);
+	feed.peak_count = 1;
+	start();
+	run();
+	ck_assert_uint_eq(sites.rss.rss, 9000);
+	ck_assert_uint_eq(sites.rss.bytes, 80);
+	ck_assert_uint_eq(sites.rss.calls, 3);
+	ck_assert_uint_eq(of(2)->rss_bytes, 50);
+	ck_assert_uint_eq(of(4)->rss_bytes, 0);
+	ck_assert_uint_eq(of(5)->rss_bytes, 10);
+	ck_assert_uint_eq(of(6)->rss_bytes, 20);
+	ck_assert_uint_eq(of(7)->rss_bytes, 0);
+	ck_assert_uint_eq(sites.rss.mapped, 0x1000);
+	ck_assert_uint_eq(sites.rss.arena, 77);
+	ck_assert_uint_eq(sites.rss.cpu_ns, 88);
+	ck_assert_int_eq(sites.rss.from_ns, (int64_t)feed.peak[0].from_ticks);
+	ck_assert_int_eq(sites.rss.to_ns, (int64_t)feed.peak[0].ticks);
+	ck_assert_uint_eq(sites.rss.unseen, 5080 - (80 + 0x1000));
+	release();
+}
+END_TEST
+
+/* Nothing is allocated between two looks: the memory was only written to. */
+START_TEST(the_greatest_rss_without_events)
+{
+	feed_fact(MPROF_FACT_START, 1);
+	alloc_from(1, 0x1000, 500);
+	feed.peak[0] = (struct trace_peak){
+		.process = 1, .from_ticks = feed.ticks - 50, .ticks = feed.ticks - 10, .rss = 9000
+	};
+	feed.peak_count = 1;
+	feed_free(0x1000);
+	start();
+	run();
+	ck_assert_uint_eq(sites.rss.bytes, 500);
+	ck_assert_uint_eq(of(1)->rss_calls, 1);
+	ck_assert_int_eq(sites.rss.ns, (int64_t)feed.peak[0].ticks);
+	release();
+}
+END_TEST
+
+static struct rss_moment found;
+
+static size_t feed_samples(void *context, uint32_t process, const struct mprof_sample **sample)
+{
+	const struct feed *f = context;
+
+	*sample = f->sample;
+	return process == 1 ? f->sample_count : 0;
+}
+
+static void find(void)
+{
+	struct walk_input in = {
+		.facts = feed.facts,
+		.fact_count = feed.fact_count,
+		.context = &feed,
+		.peaks = feed.peak,
+		.peak_count = feed.peak_count,
+		.samples = feed_samples,
+	};
+
+	rss_find(&found, &in);
+}
+
+#define A_SAMPLE(at, r, p) ((struct mprof_sample){ .ticks = (at), .rss = (r), .peak_rss = (p) })
+
+/* Who is believed: the process itself, unless others saw clearly more. */
+START_TEST(who_saw_the_greatest_rss)
+{
+	struct mprof_fact *end;
+
+	feed_fact(MPROF_FACT_START, 1);
+	find();
+	ck_assert_uint_eq(found.rss, 0);
+	feed.peak[0] = (struct trace_peak){
+		.process = 1, .from_ticks = 10, .ticks = 20, .rss = 50 * MIB, .arena = 3
+	};
+	feed.peak[1] = (struct trace_peak){
+		.process = 1, .image = 1, .from_ticks = 80, .ticks = 90, .rss = 20 * MIB
+	};
+	feed.peak_count = 2;
+	find();
+	ck_assert(found.arena_known && found.rss == 50 * MIB && found.to_ticks == 20);
+	/* Counters lag. */
+	feed.sample[0] = A_SAMPLE(15, 40 * MIB, 40 * MIB);
+	feed.sample[1] = A_SAMPLE(30, 50 * MIB + 4096, 50 * MIB + 8192);
+	feed.sample_count = 2;
+	find();
+	ck_assert(found.arena_known && found.rss == 50 * MIB && found.to_ticks == 20);
+	/* It grew after its last look, was seen to, and what was seen then is the mark. */
+	feed.sample[2] = A_SAMPLE(40, 55 * MIB, 60 * MIB);
+	feed.sample[3] = A_SAMPLE(50, 10 * MIB, 60 * MIB);
+	feed.sample_count = 4;
+	find();
+	ck_assert(!found.arena_known && !found.sampled && found.rss == 60 * MIB);
+	ck_assert(found.from_ticks == 30 && found.to_ticks == 40);
+	/* Without a mark it may have been larger until the next sample. */
+	feed.sample[2] = A_SAMPLE(40, 60 * MIB, 0);
+	feed.sample[3] = A_SAMPLE(50, 10 * MIB, 0);
+	find();
+	ck_assert(found.sampled && found.from_ticks == 40 && found.to_ticks == 50);
+	/* wait4 knows better, but not of a process with children. */
+	feed.sample_count = 2;
+	end = feed_fact(MPROF_FACT_WAITED, 1);
+	end->peak_rss_bytes = 70 * MIB;
+	find();
+	ck_assert(found.rss == 70 * MIB && found.from_ticks == 20 && found.to_ticks == UINT64_MAX);
+	feed_fact(MPROF_FACT_START, 2)->parent = 1;
+	find();
+	ck_assert(found.rss == 50 * MIB && found.to_ticks == 20);
+	/* The largest of all processes. */
+	feed.peak[1].process = 2;
+	feed.peak[1].rss = 51 * MIB;
+	find();
+	ck_assert(found.process == 2 && found.rss == 51 * MIB && found.from_ticks == 80);
 }
 END_TEST
 
@@ -575,6 +716,9 @@ Suite *pass_sites_suite(void)
 	tcase_add_test(t, ends_of_processes);
 	tcase_add_test(t, the_mmap_family);
 	tcase_add_test(t, the_greatest_rss);
+	tcase_add_test(t, the_greatest_rss_is_bracketed);
+	tcase_add_test(t, the_greatest_rss_without_events);
+	tcase_add_test(t, who_saw_the_greatest_rss);
 	tcase_add_test(t, parts_of_a_stack);
 	tcase_add_loop_test(t, filters_against_their_definitions, 0, 32);
 	suite_add_tcase(s, t);

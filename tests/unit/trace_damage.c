@@ -118,6 +118,53 @@ START_TEST(cut_anywhere)
 }
 END_TEST
 
+/* Looks of one program: the last rise stays.  They are no samples of what was resident. */
+START_TEST(looks_at_the_peak)
+{
+	static const struct {
+		uint32_t process;
+		uint16_t image;
+		struct mprof_sample s[2];
+	} given[] = {
+		{ 2, 0, { { .ticks = 900, .peak_rss = 70 }, { .ticks = 950, .peak_rss = 80 } } },
+		{ 1, 1, { { .ticks = 500, .peak_rss = 10 }, { .ticks = 510, .peak_rss = 40 } } },
+		{ 1, 0, { { .ticks = 0 }, { .ticks = 100, .peak_rss = 50, .cpu_ns = 1 } } },
+		{ 1, 1, { { .ticks = 520, .peak_rss = 40 }, { .ticks = 505, .peak_rss = 20 } } },
+		{ 1,
+		  0,
+		  { { .ticks = 300, .peak_rss = 60, .rss = 55 }, { .ticks = 301, .rss = 3 } } },
+	};
+	static const struct trace_peak want[] = {
+		{ 1, 0, 0, 100, 50, 1, 0, 0 },
+		{ 1, 1, 505, 510, 40, 0, 0, 0 },
+		{ 2, 0, 900, 950, 80, 0, 0, 0 },
+	};
+	const struct mprof_sample *sample;
+	const struct trace_peak *peak;
+	struct error err;
+	struct trace *t;
+	int fd;
+
+	build_small();
+	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
+		size_t at = b.n;
+
+		build_extent(&b, MPROF_EXTENT_SAMPLE, given[i].process, 0, given[i].s,
+			     sizeof(given[i].s), 0);
+		((struct mprof_extent *)(b.bytes + at))->image = given[i].image;
+	}
+	t = open_prefix(b.n, &fd, &err);
+	ck_assert_ptr_nonnull(t);
+	ck_assert_uint_eq(trace_peaks(t, &peak), 3);
+	ck_assert_mem_eq(peak, want, sizeof(want));
+	ck_assert_uint_eq(trace_samples(t, 1, &sample), 3);
+	ck_assert_uint_eq(sample[0].rss, 55);
+	trace_close(t);
+	close(fd);
+	build_free(&b);
+}
+END_TEST
+
 /* Every short header is refused, with the place where it ends. */
 START_TEST(cut_header)
 {
@@ -474,6 +521,7 @@ Suite *trace_damage_suite(void)
 
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, cut_anywhere);
+	tcase_add_test(tc, looks_at_the_peak);
 	tcase_add_loop_test(tc, cut_header, 0, 9);
 	tcase_add_test(tc, flipped_anywhere);
 	tcase_add_test(tc, torn_header);

@@ -375,8 +375,7 @@ static void tell_losses(const struct trace *t)
 static void tell_unknown(const struct options *o, const struct profile *p)
 {
 	if (o->export.values >> VALUE_RSS & 1 && !p->sites.rss.rss)
-		cmd_warn("the size of the process was never sampled while '%s' was recorded, so"
-			 " that rss is 0 everywhere",
+		cmd_warn("'%s': how large the process was is not known, so rss is 0 everywhere",
 			 p->path);
 	profile_tell_remarks(p);
 }

@@ -162,7 +162,19 @@ static json *moment_json(const struct site_moment *m, bool rss)
 	add_n(o, "bytes", m->bytes);
 	add_n(o, "calls", m->calls);
 	if (rss) {
+		add_i(o, "from_ns", m->from_ns);
+		if (m->to_ns != INT64_MAX)
+			add_i(o, "to_ns", m->to_ns);
+		else
+			add(o, "to_ns", NULL);
+		add(o, "sampled", json_object_new_boolean(m->sampled));
 		add_n(o, "rss_bytes", m->rss);
+		add_n(o, "later_bytes", m->unseen);
+		add_n(o, "untouched_bytes", m->bytes > m->rss ? m->bytes - m->rss : 0);
+		if (m->cpu_ns)
+			add_n(o, "cpu_ns", m->cpu_ns);
+		else
+			add(o, "cpu_ns", NULL);
 		add_n(o, "process", m->process);
 		add_n(o, "arena_bytes", m->arena);
 		add_n(o, "mapped_bytes", m->mapped);

@@ -91,8 +91,8 @@ static int print_samples(const struct analysis *a, const struct report_options *
 
 static int print_rss(const struct analysis *a, const struct report_options *o, FILE *out)
 {
-	struct table t = TABLE(">Process", ">Samples", ">Most RSS", ">Most anonymous", ">Peak RSS",
-			       ">User", ">System", ">mprof's own");
+	struct table t = TABLE(">Process", ">Samples", ">Most sampled", ">Most anonymous",
+			       ">Peak RSS", ">User", ">System", ">mprof's own");
 	const size_t n = a->tree.processes;
 	const size_t shown = o->all || n <= PROCESSES_SHOWN ? n : PROCESSES_SHOWN;
 	size_t i;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "../pass/callgraph.h"
+#include "../pass/rss.h"
 #include "flat_view.h"
 
 static struct long_text about(const struct view_request *r, const struct profile_group *g)
@@ -155,31 +156,45 @@ static void print_process(const struct profile *p, uint32_t number, FILE *out)
 		fprintf(out, " (pid %" PRId32 ", %s)", process->pid, text_command(image, 60).s);
 }
 
-static int text(struct view_request *r, FILE *out, struct error *err)
+/* "between A and B", as exactly as is known. */
+static void print_when(const struct site_moment *m, FILE *out)
+{
+	if (m->sampled)
+		fprintf(out, "%s, as far as samples tell", flat_moment(m->ns).s);
+	else if (m->to_ns == INT64_MAX)
+		fprintf(out, "later than %s", flat_moment(m->from_ns).s);
+	else
+		fprintf(out, "between %s and %s", text_ns((uint64_t)m->from_ns).s,
+			flat_moment(m->to_ns).s);
+}
+
+/* The kernel's counters lag; but no more than that can be in memory. */
+static void print_blocks(const struct site_moment *m, FILE *out)
+{
+	if (m->bytes <= m->rss + rss_lag(m->rss)) {
+		fprintf(out, "  of that, its blocks  %s in %s (%s)\n", text_exact(m->bytes).s,
+			text_many(m->calls, "block", "blocks").s,
+			text_percent(m->bytes < m->rss ? m->bytes : m->rss, m->rss).s);
+		return;
+	}
+	fprintf(out,
+		"  its blocks were  %s in %s: at least %s of that was not in memory,\n"
+		"  as pages take none until they are written to\n",
+		text_exact(m->bytes).s, text_many(m->calls, "block", "blocks").s,
+		text_bytes(m->bytes - m->rss).s);
+}
+
+static void print_moment(const struct view_request *r, FILE *out)
 {
 	const struct profile *p = r->profile;
 	const struct site_moment *m = &p->sites.rss;
-	const struct flat_view flat = {
-		.nothing = "Nothing that is looked at lived then.",
-		.about = about,
-		.title = ">blocks",
-		.cell = cell,
-	};
 	const struct tree_process *process = tree_find(&p->tree, m->process);
-	int ret;
 
-	if (!m->rss) {
-		fputs("The size of the process was never sampled (it was recorded with"
-		      " --no-sample, or did not live long enough).\n"
-		      "`mprof report peak' tells the moment when its blocks held most.\n",
-		      out);
-		return 0;
-	}
 	print_process(p, m->process, out);
-	fprintf(out, " was largest %s, with %s in memory.\n", flat_moment(m->ns).s,
-		text_exact(m->rss).s);
-	fprintf(out, "  of that, its blocks  %s in %s (%s)\n", text_exact(m->bytes).s,
-		text_many(m->calls, "block", "blocks").s, text_percent(m->bytes, m->rss).s);
+	fputs(" was largest ", out);
+	print_when(m, out);
+	fprintf(out, ", with %s in memory.\n", text_exact(m->rss).s);
+	print_blocks(m, out);
 	if (p->total.rss_bytes != m->bytes)
 		fprintf(out, "  of these, what is looked at  %s in %s (%s)\n",
 			text_exact(p->total.rss_bytes).s,
@@ -190,6 +205,35 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 			text_bytes(process->self_bytes).s);
 	fprintf(out, "  arena: %s by brk and sbrk   mmap: %s mapped by the program itself\n",
 		text_bytes(m->arena).s, text_bytes(m->mapped).s);
+	if (m->cpu_ns)
+		fprintf(out, "  CPU time until then: %s\n", text_ns(m->cpu_ns).s);
+	if (m->unseen && process && !process->said_end)
+		fprintf(
+		    out,
+		    "  Later it allocated and mapped up to %s more, but did not live, or has not\n"
+		    "  lived yet, to say how much of that was in memory.\n",
+		    text_bytes(m->unseen).s);
+}
+
+static int text(struct view_request *r, FILE *out, struct error *err)
+{
+	const struct profile *p = r->profile;
+	const struct flat_view flat = {
+		.nothing = "Nothing that is looked at lived then.",
+		.about = about,
+		.title = ">blocks",
+		.cell = cell,
+	};
+	int ret;
+
+	if (!p->sites.rss.rss) {
+		fputs("It is not known how large the process was when (an older version recorded"
+		      " it).\n"
+		      "`mprof report peak' tells the moment when its blocks held most.\n",
+		      out);
+		return 0;
+	}
+	print_moment(r, out);
 	ret = flat_view_text(&flat, r, out, err);
 	if (!ret && p->total.rss_bytes && p->by == PROFILE_BY_STACK && p->has_stacks)
 		ret = functions(r, out, err);

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "rss.h"
 #include "site_seats.h"
 
 struct work {
@@ -25,11 +26,11 @@ struct work {
 	uint64_t epoch, epoch_ends; /* the one at hand; ticks */
 	uint64_t look_back;	    /* calls within which a block is temporary */
 	struct array recent;	    /* by thread: struct recent, each with look_back addresses */
-	/* Where the greatest RSS is looked for ends here, in ticks; 0: there are no samples. */
-	uint64_t rss_until;
+	struct rss_moment rss;	    /* where the greatest RSS is looked for */
 	uint64_t rss_number, rss_event; /* of the moments in there; 0: where it begins */
-	uint64_t rss_most;		/* live bytes at the latest of them */
-	struct space space;		/* of the process of the greatest RSS, until then */
+	uint64_t rss_live, rss_most;	/* live bytes now; with mapped ones, at the latest moment */
+	uint64_t rss_later;		/* the most after the time in question */
+	uint64_t rss_mapped, rss_break; /* bytes mapped, and by which the break was moved, now */
 };
 
 /* What a thread's last calls handed out, 0 for those that did not: a ring. */
@@ -39,37 +40,6 @@ struct recent {
 };
 
 /* ---- before the walk ---- */
-
-/*
- * Samples are far apart, and the program goes on growing behind the greatest one:
- * the moment is that of most live bytes from there up to the next.
- */
-static void find_rss(struct sites *s, const struct walk *w, uint32_t process)
-{
-	struct work *k = s->work;
-	const struct mprof_sample *sample;
-	size_t n = w->input.samples(w->input.context, process, &sample), i;
-
-	for (i = 0; i < n; i++) {
-		if (sample[i].rss <= s->rss.rss)
-			continue;
-		s->rss.rss = sample[i].rss;
-		s->rss.ticks = sample[i].ticks;
-		s->rss.process = process;
-		k->rss_until = i + 1 < n ? sample[i + 1].ticks : UINT64_MAX;
-	}
-}
-
-static void find_greatest_rss(struct sites *s, const struct walk *w)
-{
-	size_t i;
-
-	if (!w->input.samples)
-		return;
-	for (i = 0; i < w->input.fact_count; i++)
-		if (w->input.facts[i].fact->what == MPROF_FACT_START)
-			find_rss(s, w, w->input.facts[i].process);
-}
 
 static void divide_run(struct sites *s, const struct walk *w)
 {
@@ -105,7 +75,10 @@ static void start(void *self, struct walk *w)
 	    s->options.temporary_events ? s->options.temporary_events : SITE_TEMPORARY_EVENTS;
 	if (k->look_back > SITE_TEMPORARY_MOST)
 		k->look_back = SITE_TEMPORARY_MOST;
-	find_greatest_rss(s, w);
+	rss_find(&k->rss, &w->input);
+	s->rss.rss = k->rss.rss;
+	s->rss.process = k->rss.process;
+	s->rss.ticks = k->rss.from_ticks;
 	divide_run(s, w);
 	k->epoch_ends = s->epoch_ticks[1];
 }
@@ -359,8 +332,42 @@ static void block_begins(struct sites *s, const struct event *e, const struct no
 	}
 }
 
+/*
+ * What is live or mapped where the time of the greatest RSS begins, and within it
+ * whenever that is as much again: memory only grew until then, as far as was seen.
+ */
+static void note_rss(struct sites *s, uint64_t ticks, uint64_t number)
+{
+	struct work *k = s->work;
+	const uint64_t now = k->rss_live + k->rss_mapped + k->rss_break;
+	const bool within = ticks > k->rss.from_ticks;
+
+	if (ticks > k->rss.to_ticks) {
+		k->rss_later = now > k->rss_later ? now : k->rss_later;
+		return;
+	}
+	if (within && now < k->rss_most)
+		return;
+	k->rss_most = now;
+	s->rss.mapped = k->rss_mapped;
+	s->rss.arena = k->rss_break;
+	if (!within)
+		return;
+	k->rss_number++;
+	k->rss_event = number;
+	s->rss.ticks = ticks;
+	s->rss.calls = s->rss.bytes = 0;
+}
+
+static inline bool is_of_rss(const struct sites *s, uint32_t process)
+{
+	const struct work *k = s->work;
+
+	return process == k->rss.process && k->rss.rss;
+}
+
 /* The mmap family. */
-static void map_call(struct sites *s, const struct event *e, const struct note *n)
+static void map_call(struct sites *s, const struct event *e, const struct note *n, uint64_t number)
 {
 	const struct block b = {
 		.size = e->size,
@@ -374,9 +381,12 @@ static void map_call(struct sites *s, const struct event *e, const struct note *
 
 	if (e->error || e->kind != EVENT_CALL)
 		return;
-	if (s->rss.rss && e->process == s->rss.process && e->ticks <= s->rss.ticks)
-		if (space_apply(&k->space, e, s->walk->heap.page_size, NULL, NULL) < 0)
-			pass_failed(s->walk);
+	if (n->did & NOTE_MAPPED && is_of_rss(s, e->process)) {
+		/* What was mapped without any access may have got it since. */
+		k->rss_mapped = n->space.bytes[SPACE_MEMORY] + n->space.bytes[SPACE_RESERVED];
+		k->rss_break = n->space.moved_break > 0 ? (uint64_t)n->space.moved_break : 0;
+		note_rss(s, e->ticks, number);
+	}
 	if (e->fn == MPROF_FN_MUNMAP || (e->fn >= MPROF_FN_BRK && e->addr <= e->usable) ||
 	    !passes(s, &b, n->process))
 		return;
@@ -400,25 +410,6 @@ static inline void note_peak(struct sites *s, const struct event *e, const struc
 	s->peak.calls = n->all.blocks;
 	s->peak.ticks = e->ticks;
 	k->peak_event = number;
-}
-
-/* Up to the greatest sample: what lives then; up to the one behind it: is it more? */
-static inline void note_rss(struct sites *s, const struct event *e, const struct note *n,
-			    uint64_t number)
-{
-	struct work *k = s->work;
-
-	if (e->ticks > k->rss_until || e->process != s->rss.process)
-		return;
-	if (e->ticks <= s->rss.ticks && !k->rss_number) {
-		k->rss_most = n->own.bytes;
-	} else if (n->own.bytes > k->rss_most) {
-		k->rss_most = n->own.bytes;
-		k->rss_number++;
-		k->rss_event = number;
-		s->rss.ticks = e->ticks;
-		s->rss.calls = s->rss.bytes = 0;
-	}
 }
 
 #define AHEAD 6u /* events */
@@ -452,7 +443,7 @@ static void batch(void *self, const struct batch *b)
 			k->epoch_ends = s->epoch_ticks[++k->epoch + 1];
 		if (!is_call(e)) {
 			if (e->fn >= MPROF_FN_MMAP)
-				map_call(s, e, n);
+				map_call(s, e, n, b->number + i);
 			continue;
 		}
 		if (!recent || n->thread != thread) {
@@ -474,8 +465,10 @@ static void batch(void *self, const struct batch *b)
 			block_begins(s, e, n);
 			note_peak(s, e, n, b->number + i);
 		}
-		if (k->rss_until && n->did & (NOTE_BEGAN | NOTE_ENDED))
-			note_rss(s, e, n, b->number + i);
+		if (n->did & (NOTE_BEGAN | NOTE_ENDED) && is_of_rss(s, e->process)) {
+			k->rss_live = n->own.bytes;
+			note_rss(s, e->ticks, b->number + i);
+		}
 	}
 }
 
@@ -494,10 +487,8 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 					  .ticks = why == GONE_EXEC ? ticks : UINT64_MAX,
 					  .how = why == GONE_EXEC ? GONE_WITH_EXEC : NEVER_FREED,
 				      });
-	if (k && why == GONE_EXEC && h->process[process]->number == s->rss.process &&
-	    ticks <= s->rss.ticks) {
-		space_release(&k->space);
-	}
+	if (k && why == GONE_EXEC && is_of_rss(s, h->process[process]->number))
+		k->rss_live = k->rss_mapped = k->rss_break = 0;
 }
 
 /* ---- after the walk ---- */
@@ -511,6 +502,26 @@ static int by_bytes(const void *a, const void *b)
 	if (x->key != y->key)
 		return x->key < y->key ? -1 : 1;
 	return (x->part > y->part) - (x->part < y->part);
+}
+
+static void finish_rss(struct sites *s, const struct walk *w)
+{
+	const struct work *k = s->work;
+	const struct rss_moment *r = &k->rss;
+
+	if (!r->rss)
+		return;
+	/* Nothing was allocated in that time: it grew by what was written to. */
+	if (!k->rss_number && r->to_ticks != UINT64_MAX && !r->sampled)
+		s->rss.ticks = r->to_ticks;
+	s->rss.ns = walk_ns(w, s->rss.ticks);
+	s->rss.from_ns = r->from_ticks ? walk_ns(w, r->from_ticks) : 0;
+	s->rss.to_ns = r->to_ticks == UINT64_MAX ? INT64_MAX : walk_ns(w, r->to_ticks);
+	s->rss.sampled = r->sampled;
+	s->rss.unseen = k->rss_later > k->rss_most ? k->rss_later - k->rss_most : 0;
+	s->rss.cpu_ns = r->cpu_ns;
+	if (r->arena_known)
+		s->rss.arena = r->arena;
 }
 
 static void finish(void *self, struct walk *w)
@@ -550,9 +561,7 @@ static void finish(void *self, struct walk *w)
 	if (w->last_ticks > s->epoch_ticks[SITE_EPOCHS]) /* a program that still runs */
 		s->epoch_ticks[SITE_EPOCHS] = w->last_ticks;
 	s->peak.ns = s->peak.ticks ? walk_ns(w, s->peak.ticks) : 0;
-	s->rss.ns = s->rss.rss ? walk_ns(w, s->rss.ticks) : 0;
-	s->rss.mapped = k->space.mapped.bytes[SPACE_MEMORY] + k->space.mapped.bytes[SPACE_RESERVED];
-	s->rss.arena = k->space.moved_break > 0 ? (uint64_t)k->space.moved_break : 0;
+	finish_rss(s, w);
 }
 
 static void release(void *self)
@@ -563,7 +572,6 @@ static void release(void *self)
 	if (k) {
 		site_seats_release(&k->seats);
 		array_release(&k->recent);
-		space_release(&k->space);
 	}
 	free(k);
 	free(s->site);

@@ -15,7 +15,8 @@
  * "At a moment" (the peak, the greatest RSS) counts blocks that began at or
  * before it and ended after it.  The moment itself is that of the whole run,
  * whatever the filter says, so that filtered parts add up to the whole.  The
- * greatest RSS is that of one process, and its blocks are counted.
+ * greatest RSS is that of one process, and its blocks are counted; of the time in
+ * which it must have been (rss.h) it is the last moment when most was live or mapped.
  *
  * Never freed is what lives when its process or the trace ends.  What lived
  * when a process called exec is neither freed nor never freed: the program that
@@ -103,9 +104,14 @@ struct site_moment {
 	uint64_t ticks;
 	int64_t ns; /* since the start of the run */
 	uint64_t bytes, calls;
-	uint64_t rss;		/* of the sample, 0 for the peak, or when there is none */
-	uint32_t process;	/* whose RSS */
-	uint64_t arena, mapped; /* at greatest RSS: growth of the break, bytes mapped */
+	/* Of the greatest RSS only: */
+	uint64_t rss;		/* 0: it is not known */
+	uint32_t process;	/* whose */
+	uint64_t arena, mapped; /* growth of the break, bytes mapped */
+	uint64_t cpu_ns;	/* of the process until then; 0: not known */
+	int64_t from_ns, to_ns; /* it was largest between these; INT64_MAX: at any time after */
+	bool sampled;		/* rss was seen by samples: it may have been larger in between */
+	uint64_t unseen;	/* by how much more was live or mapped at once after to_ns */
 };
 
 /* The most that was alive at once in a group. */

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "../trace/lost.h"
+#include "rss.h"
 
 static int by_number(const void *a, const void *b)
 {
@@ -101,8 +102,11 @@ static void add_end(struct tree_process *p, const struct mprof_fact *f)
 		p->minor_faults = f->minor_faults;
 		p->major_faults = f->major_faults;
 	}
-	if (f->what == MPROF_FACT_END || !p->peak_rss_bytes)
+	p->said_end |= f->what == MPROF_FACT_END;
+	if (f->what == MPROF_FACT_END)
 		p->peak_rss_bytes = f->peak_rss_bytes;
+	else
+		p->waited_rss_bytes = f->peak_rss_bytes;
 }
 
 static int add_fact(struct tree *r, const struct trace_fact *f)
@@ -149,17 +153,31 @@ static void add_entry(struct tree_process *p, const struct mprof_process_entry *
 	}
 }
 
+static void add_mark(struct tree_process *p, uint64_t bytes)
+{
+	if (bytes > p->peak_rss_bytes)
+		p->peak_rss_bytes = bytes;
+}
+
 static void add_samples(struct tree_process *p, const struct walk_input *in)
 {
 	const struct mprof_sample *s = NULL;
 	size_t i;
+
+	for (i = 0; i < in->peak_count; i++)
+		if (in->peaks[i].process == p->number)
+			add_mark(p, in->peaks[i].rss);
 
 	p->samples = in->samples ? in->samples(in->context, p->number, &s) : 0;
 	for (i = 0; i < p->samples; i++) {
 		p->rss_most = s[i].rss > p->rss_most ? s[i].rss : p->rss_most;
 		if (s[i].rss_anon > p->rss_anon_most)
 			p->rss_anon_most = s[i].rss_anon;
+		/* Counters of the kernel lag: a sample may be above its own mark. */
+		add_mark(p, s[i].rss);
+		add_mark(p, s[i].peak_rss);
 	}
+	add_mark(p, p->peak_rss_bytes ? rss_waited(in, p->number) : p->waited_rss_bytes);
 }
 
 /* ---- what is missing ---- */

@@ -28,8 +28,11 @@ struct tree_process {
 	size_t images;
 	enum tree_end end;
 	int32_t status;
-	uint64_t start_ticks, end_ticks;					 /* 0: not known */
-	uint64_t user_ns, system_ns, peak_rss_bytes, minor_faults, major_faults; /* 0: not known */
+	uint64_t start_ticks, end_ticks;			 /* 0: not known */
+	uint64_t user_ns, system_ns, minor_faults, major_faults; /* 0: not known */
+	uint64_t peak_rss_bytes;   /* the most that the kernel or a sample saw; 0: not known */
+	uint64_t waited_rss_bytes; /* what wait4 told: also its children's */
+	bool said_end;		   /* it wrote its END fact: it looked at its memory once more */
 	uint64_t samples, rss_most, rss_anon_most; /* taken while it ran; bytes */
 	uint64_t self_bytes;			   /* mprof's own memory in it, most seen */
 	uint64_t lost[MPROF_LOST_REASONS];

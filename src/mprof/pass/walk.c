@@ -45,6 +45,7 @@ void walk_input_from_trace(struct walk_input *in, struct trace *t)
 	in->fact_count = trace_facts(t, &in->facts);
 	in->thread_count = trace_threads(t, &in->threads);
 	in->residency_count = trace_residencies(t, &in->residencies);
+	in->peak_count = trace_peaks(t, &in->peaks);
 }
 
 /* ---- hooks of passes ---- */

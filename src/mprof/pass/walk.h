@@ -33,6 +33,8 @@ struct walk_input {
 	size_t residency_count;
 	/* The samples of memory of a process; may be NULL. */
 	size_t (*samples)(void *context, uint32_t process, const struct mprof_sample **samples);
+	const struct trace_peak *peaks;
+	size_t peak_count;
 	const struct mprof_file_header *header;
 	const struct stacks *stacks; /* NULL: no pass has asked for them */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * process.c - reads /proc/PID/stat and statm.
+ * process.c - reads /proc/PID/stat, statm and status.
  */
 #include "process.h"
 
@@ -32,7 +32,7 @@ static int read_file(pid_t pid, const char *name, char *text, size_t size)
 int process_memory(pid_t pid, struct process_memory *m)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), resident = 0, shared = 0;
-	char text[1024], *p;
+	char text[2048], *p;
 	int code = read_file(pid, "stat", text, sizeof(text));
 
 	if (code)
@@ -51,6 +51,12 @@ int process_memory(pid_t pid, struct process_memory *m)
 	if (!code && sscanf(text, "%*s %" SCNu64 " %" SCNu64, &resident, &shared) == 2) {
 		m->rss = resident * page;
 		m->rss_anon = (resident > shared ? resident - shared : 0) * page;
+	}
+	m->peak_rss = 0;
+	if (!read_file(pid, "status", text, sizeof(text))) {
+		p = strstr(text, "\nVmHWM:");
+		if (p && sscanf(p, " VmHWM: %" SCNu64, &m->peak_rss) == 1)
+			m->peak_rss *= 1024;
 	}
 	return 0;
 }

@@ -90,7 +90,8 @@ static void keep_sample(struct sampler *s, struct watched *w, const struct proce
 						      .rss = m->rss,
 						      .rss_anon = m->rss_anon,
 						      .virt = m->virt,
-						      .minor_faults = m->minor_faults };
+						      .minor_faults = m->minor_faults,
+						      .peak_rss = m->peak_rss };
 	if (w->kept == SAMPLES_KEPT || now - w->oldest_ns > SAMPLES_AGE)
 		flush_samples(s, w);
 }

@@ -102,6 +102,8 @@ struct trace {
 	struct owned_sample *sample;
 	struct mprof_sample *sample_flat; /* the same, without their owners */
 	size_t samples, samples_room;
+	struct trace_peak *peak; /* first all looks, then one of each image */
+	size_t peaks, peaks_room;
 	struct trace_residency *residency;
 	size_t residencies, residencies_room;
 	struct counts_record *counts;

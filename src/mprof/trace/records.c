@@ -12,6 +12,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * Samples of a process that runs may have been written over since their header was
+ * read.  Both come from one write, so that reading both at once tells.
+ */
+static bool is_rewritten(const struct trace *t, const struct extent *x, unsigned char *copy)
+{
+	struct mprof_extent head;
+
+	if (x->kind != MPROF_EXTENT_SAMPLE)
+		return false;
+	for (int turn = 0; turn < 100; turn++)
+		if (trace_read(t, &head, sizeof(head), x->head.offset) == sizeof(head) &&
+		    trace_read(t, copy, x->bytes, x->payload) == x->bytes &&
+		    mprof_checksum(copy, x->bytes) == head.check)
+			return true;
+	return false;
+}
+
 /* The payload of an extent, owned by t; NULL with *ret 0 when it is bad. */
 static void *take_payload(struct trace *t, const struct extent *x, size_t least, int *ret)
 {
@@ -37,6 +55,8 @@ static void *take_payload(struct trace *t, const struct extent *x, size_t least,
 	if (trace_read(t, copy, x->bytes, x->payload) != x->bytes)
 		goto bad;
 	if (live || mprof_checksum(copy, x->bytes) == x->head.check)
+		return copy;
+	if (is_rewritten(t, x, copy))
 		return copy;
 bad:
 	trace_note_damage(t, &t->damage.chunks_bad, 1, x->head.offset);
@@ -122,18 +142,46 @@ static int take_fact(struct trace *t, const struct extent *x)
 	return 0;
 }
 
+static int take_resident(struct trace *t, const struct extent *x, const struct mprof_sample *s)
+{
+	struct owned_sample *o =
+	    trace_grow((void **)&t->sample, &t->samples, &t->samples_room, sizeof(*o));
+
+	if (!o)
+		return -ENOMEM;
+	*o = (struct owned_sample){ x->head.process, *s };
+	return 0;
+}
+
+/* A process's own look at its high-water mark: what was resident then it does not know. */
+static int take_look(struct trace *t, const struct extent *x, const struct mprof_sample *s)
+{
+	struct trace_peak *p = trace_grow((void **)&t->peak, &t->peaks, &t->peaks_room, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	*p = (struct trace_peak){
+		.process = x->head.process,
+		.image = x->head.image,
+		.ticks = s->ticks,
+		.rss = s->peak_rss,
+		.cpu_ns = s->cpu_ns,
+		.arena = s->arena,
+		.minor_faults = s->minor_faults,
+	};
+	return 0;
+}
+
 static int take_samples(struct trace *t, const struct extent *x)
 {
 	int ret;
 	const struct mprof_sample *s = take_payload(t, x, sizeof(*s), &ret);
 
-	for (size_t i = 0; s && i < x->bytes / sizeof(*s); i++) {
-		struct owned_sample *o =
-		    trace_grow((void **)&t->sample, &t->samples, &t->samples_room, sizeof(*o));
-
-		if (!o)
-			return -ENOMEM;
-		*o = (struct owned_sample){ x->head.process, s[i] };
+	for (size_t i = 0; s && !ret && i < x->head.used / sizeof(*s); i++) {
+		if (s[i].peak_rss && !s[i].rss)
+			ret = take_look(t, x, &s[i]);
+		else if (s[i].ticks)
+			ret = take_resident(t, x, &s[i]);
 	}
 	return ret;
 }
@@ -243,6 +291,41 @@ static int by_counts(const void *a, const void *b)
 	return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
+/* Looks of one image by time; at one time the one that saw more last. */
+static int by_look(const void *a, const void *b)
+{
+	const struct trace_peak *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->image != y->image)
+		return x->image < y->image ? -1 : 1;
+	if (x->ticks != y->ticks)
+		return x->ticks < y->ticks ? -1 : 1;
+	return (x->rss > y->rss) - (x->rss < y->rss);
+}
+
+/* Of the looks of each image stays the first that saw the most, and when the one before it was. */
+static void keep_rises(struct trace *t)
+{
+	struct trace_peak *to = t->peak, *look;
+	uint64_t before = 0;
+
+	for (look = t->peak; look < t->peak + t->peaks; look++) {
+		bool same =
+		    to > t->peak && to[-1].process == look->process && to[-1].image == look->image;
+
+		if (!same) {
+			*to++ = *look;
+		} else if (look->rss > to[-1].rss) {
+			to[-1] = *look;
+			to[-1].from_ticks = before;
+		}
+		before = look->ticks;
+	}
+	t->peaks = (size_t)(to - t->peak);
+}
+
 static void sort(void *array, size_t n, size_t bytes, int (*by)(const void *, const void *))
 {
 	if (n)
@@ -254,6 +337,8 @@ int records_finish(struct trace *t)
 	sort(t->fact, t->facts, sizeof(*t->fact), by_fact);
 	sort(t->sample, t->samples, sizeof(*t->sample), by_sample);
 	sort(t->residency, t->residencies, sizeof(*t->residency), by_residency);
+	sort(t->peak, t->peaks, sizeof(*t->peak), by_look);
+	keep_rises(t);
 	sort(t->counts, t->counts_n, sizeof(*t->counts), by_counts);
 	t->sample_flat = calloc(t->samples + 1, sizeof(*t->sample_flat));
 	if (!t->sample_flat)
@@ -274,6 +359,7 @@ void records_free(struct trace *t)
 	free(t->sample);
 	free(t->sample_flat);
 	free(t->residency);
+	free(t->peak);
 	free(t->counts);
 }
 
@@ -299,6 +385,12 @@ size_t trace_samples(const struct trace *t, uint32_t process, const struct mprof
 
 	*samples = t->sample_flat + first;
 	return lower_sample(t, (uint64_t)process + 1) - first;
+}
+
+size_t trace_peaks(const struct trace *t, const struct trace_peak **peaks)
+{
+	*peaks = t->peak;
+	return t->peaks;
 }
 
 const struct mprof_counts *trace_counts(const struct trace *t, size_t i, uint32_t *process,

@@ -118,6 +118,17 @@ struct trace_residency {
 };
 
 /*
+ * The greatest rise of the kernel's high-water mark that a program of a process saw
+ * itself: rss was reached after from_ticks and by ticks.
+ */
+struct trace_peak {
+	uint32_t process, image;
+	uint64_t from_ticks, ticks;
+	uint64_t rss;
+	uint64_t cpu_ns, arena, minor_faults; /* at ticks; as in struct mprof_sample */
+};
+
+/*
  * One writer of chunks.  Threads that ended share one more, whose events carry
  * their owners' numbers and not its own: count threads by the events.
  */
@@ -169,7 +180,10 @@ void trace_rewind(struct trace *t);
 
 size_t trace_facts(const struct trace *t, const struct trace_fact **facts);
 size_t trace_threads(const struct trace *t, const struct trace_thread **threads);
+/* What was resident at some moments, in the order of time. */
 size_t trace_samples(const struct trace *t, uint32_t process, const struct mprof_sample **samples);
+/* Of all processes, one for each of their programs, in the order of process and image. */
+size_t trace_peaks(const struct trace *t, const struct trace_peak **peaks);
 size_t trace_residencies(const struct trace *t, const struct trace_residency **r);
 /* All stacks of the run; never NULL. */
 const struct stacks *trace_stacks(const struct trace *t);

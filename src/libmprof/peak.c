@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * peak.c - when this process was largest.
+ *
+ * The kernel keeps the most memory that was ever resident, its high-water mark,
+ * but not when that was.  So the mark is read wherever memory may be about to
+ * fall (before a large block or a mapping goes), where it has just grown, at the
+ * end of a slot and at the end of the process.  A mark that has risen since the
+ * look before rose between the two: the last rise brackets the moment.
+ *
+ * A look costs about 0.3 us, and 1.5 us more when the mark has risen and is
+ * written down.  A look must wait until the one before it was no more than one part
+ * in COST_SHARE of the time, so that a loop around a large free pays no more than
+ * that.  One that is left out only widens the bracket, since marks never fall.
+ *
+ * ru_maxrss belongs to the process, not to the program: after exec it still has
+ * the mark of the program before, and a child of vfork or posix_spawn has its
+ * parent's.  While such a mark hides ours, VmHWM is read instead, which takes a
+ * descriptor for a moment: not with threads about (see mp_sample_maybe).
+ *
+ * There is one extent for each program of a process, written over and over: two
+ * samples, the look before the last rise and the one that saw it.
+ */
+#include <sys/resource.h>
+
+#include "internal.h"
+
+#define COST_SHARE  50
+#define LARGE	    65536u /* bytes: smaller blocks give back little, and are many */
+#define CPU_THREADS 256u   /* the kernel adds up the times of all threads: not of more */
+
+/* A power of two, so that it lies in one page of the file and is never half written. */
+#define EXTENT_BYTES 256u
+
+static uint64_t second;	   /* in ticks; 0: this run wants no looks */
+static uint64_t break_was; /* where the break was when the program began */
+
+static uint64_t break_now(void)
+{
+	return (uint64_t)mp_sys(SYS_brk, 0, 0, 0, 0, 0, 0);
+}
+
+/* The mark of this program in bytes; 0: not known now. */
+static uint64_t mark(struct mp_peak *p)
+{
+	struct rusage ru;
+	uint64_t bytes;
+
+	/* Of the whole process, but without adding up what its threads used. */
+	if (sys_getrusage(RUSAGE_THREAD, &ru) < 0)
+		return 0;
+	bytes = (uint64_t)ru.ru_maxrss * 1024;
+	if (bytes > p->hidden)
+		p->hidden = 0;
+	if (!p->hidden)
+		return bytes;
+	return mp_local->live_threads > 1 ? 0 : mp_high_water();
+}
+
+static void use(struct mprof_sample *s)
+{
+	struct rusage ru;
+
+	if (mp_local->live_threads > CPU_THREADS || sys_getrusage(RUSAGE_SELF, &ru) < 0)
+		return;
+	s->cpu_ns = ((uint64_t)ru.ru_utime.tv_sec + (uint64_t)ru.ru_stime.tv_sec) * 1000000000u +
+		    ((uint64_t)ru.ru_utime.tv_usec + (uint64_t)ru.ru_stime.tv_usec) * 1000u;
+	s->minor_faults = (uint64_t)ru.ru_minflt;
+}
+
+static void write_rise(struct mp_peak *p, uint64_t ticks, uint64_t bytes)
+{
+	struct {
+		struct mprof_extent x;
+		struct mprof_sample before, after;
+		uint8_t pad[EXTENT_BYTES - sizeof(struct mprof_extent) -
+			    2 * sizeof(struct mprof_sample)];
+	} all = { .before = { .ticks = p->looked, .peak_rss = p->most },
+		  .after = { .ticks = ticks, .peak_rss = bytes } };
+
+	if (!p->offset)
+		p->offset = mp_extent_take(EXTENT_BYTES, EXTENT_BYTES);
+	if (!p->offset)
+		return;
+	use(&all.after);
+	all.after.arena = break_now() - break_was;
+	mp_extent_fill(&all.x, MPROF_EXTENT_SAMPLE, p->offset, EXTENT_BYTES, 0);
+	all.x.used = 2 * sizeof(struct mprof_sample);
+	all.x.check = mprof_checksum(&all.before, all.x.used);
+	mp_file_write(p->offset, &all, sizeof(all));
+}
+
+/* One at a time; one that a signal handler jumped out of is forgotten after a second. */
+static int begin(struct mp_peak *p, uint64_t now)
+{
+	uint64_t other = __atomic_load_n(&p->at_it, __ATOMIC_RELAXED);
+
+	return (!other || now - other > second) &&
+	       __atomic_compare_exchange_n(&p->at_it, &other, now, 0, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+
+/* When the next look may be: what this one cost is paid off, but for a few in a row. */
+static uint64_t pay(uint64_t from, uint64_t began, uint64_t now)
+{
+	uint64_t cost = now - began, most = second / 5000, credit = second / 500;
+
+	/* More than that was not ours: the processor was taken away. */
+	cost = COST_SHARE * (cost < most ? cost : most);
+	return (from + credit < now ? now - credit : from) + cost;
+}
+
+static void look(struct mp_peak *p, uint64_t now)
+{
+	uint64_t bytes, after;
+
+	if (!begin(p, now))
+		return;
+	bytes = mark(p);
+	after = mprof_ticks();
+	if (bytes > p->most) {
+		write_rise(p, after, bytes);
+		p->most = bytes;
+	}
+	if (bytes)
+		p->looked = after;
+	p->next = after + second / 100;
+	p->next_large = pay(p->next_large, now, mprof_ticks());
+	__atomic_store_n(&p->at_it, 0, __ATOMIC_RELEASE);
+}
+
+static struct mp_peak *peak(void)
+{
+	return second && mp_recording() && mp_local && mp_local->process ? &mp_local->peak : NULL;
+}
+
+int mp_peak_look(unsigned large, uint64_t now)
+{
+	struct mp_peak *p = &mp_local->peak;
+
+	if (mprof_likely(now < (large ? p->next_large : p->next)) || !peak())
+		return 0;
+	look(p, now);
+	return 1;
+}
+
+void mp_peak_falls(size_t bytes)
+{
+	if (bytes >= LARGE && peak())
+		mp_peak_look(1, mprof_ticks());
+}
+
+uint64_t mp_peak_last(void)
+{
+	struct mp_peak *p = peak();
+	struct rusage ru;
+
+	if (!p)
+		return sys_getrusage(RUSAGE_THREAD, &ru) < 0 ? 0 : (uint64_t)ru.ru_maxrss * 1024;
+	look(p, mprof_ticks());
+	return p->most;
+}
+
+void mp_peak_begin(int forked)
+{
+	const struct mprof_file_header *h = mp_file.header;
+	struct mp_peak *p = &mp_local->peak;
+	struct rusage ru;
+
+	if (__builtin_memcmp(h->magic, MPROF_MAGIC_TRACE, MPROF_MAGIC_SIZE))
+		return;
+	if (!forked) {
+		second = h->clock_hz;
+		break_was = break_now();
+		if (sys_getrusage(RUSAGE_THREAD, &ru) == 0)
+			p->hidden = (uint64_t)ru.ru_maxrss * 1024;
+		if (p->hidden <= mp_high_water())
+			p->hidden = 0;
+	}
+	mp_peak_last();
+}

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2016
+#
+# peak_rss.sh - the moment when a process was largest, of programs of which it is
+# known (tests/preload/largest.c), under mprof and preloaded by hand.
+
+by_hand() { # PROGRAM...
+	LD_PRELOAD="$build/libmprof.so" MPROF_CONF='MODE=LogMmap LOG_PATH=log' "$@" >said 2>&1
+}
+
+by_mprof() {
+	"$mprof" record -o log -- "$@" >said 2>&1
+}
+
+largest() { # HOW WHAT [END]: records it, the answer goes to `answer'
+	rm -f log
+	"$1" "$build/preload/largest" "${@:2}"
+	answer
+}
+
+answer() {
+	run "$mprof" report peak-rss --json log
+	expect_status 0
+	cp out answer
+}
+
+# MiB in memory, blocks that lived then and their MiB, MiB mapped by the program.
+moment() {
+	json answer '.moment_of_rss | [.rss_bytes, .calls, .bytes, .mapped_bytes] |
+		"\(.[0] / 1048576 | floor) \(.[1]) \(.[2] / 1048576) \(.[3] / 1048576)"'
+}
+
+holders() {
+	json answer '[.rows[] | select(.value > 0) | "\(.stack[-1].function) \(.value / 1048576)"] |
+		join(", ")'
+}
+
+expect_moment() { # WHAT LEAST MOST (MiB in memory) MOMENT HOLDERS
+	local said
+	said=$(moment)
+	if [ "${said%% *}" -lt "$2" ] || [ "${said%% *}" -gt "$3" ]; then
+		bad "$1: ${said%% *} MiB in memory, not $2 to $3"
+	fi
+	expect_same "$1: the moment" "${said#* }" "$4"
+	expect_same "$1: who had it" "$(holders)" "$5"
+}
+
+expect_phases() { # WHAT
+	expect_moment "$1" 95 97 '70 90 4' 'phase1 50, phase2 40'
+	expect_same "$1: it lies in its bracket" "$(json answer '.moment_of_rss |
+		.from_ns <= .time_ns and .time_ns <= .to_ns and .cpu_ns > 0')" true
+}
+
+test_peak_rss_at_every_end() {
+	local end
+	for end in exit _exit exit_group kill term; do
+		largest by_mprof phases $end
+		expect_phases "record, $end"
+		largest by_hand phases $end
+		expect_phases "by hand, $end"
+	done
+}
+
+test_peak_rss_while_it_runs() {
+	local pid how
+	for how in by_hand by_mprof; do
+		rm -f log said
+		$how "$build/preload/largest" phases wait &
+		pid=$!
+		wait_for grep -q waits said
+		answer
+		expect_phases "$how, while it runs"
+		if [ $how = by_hand ]; then kill -9 $pid; else kill -9 "$(pgrep -P $pid)"; fi
+		wait $pid 2>/dev/null
+		answer
+		expect_phases "$how, killed from outside"
+	done
+}
+
+# The end comes where it is largest: there is no free to look before.
+test_peak_rss_is_at_the_end() {
+	local end
+	for end in exit _exit; do
+		largest by_mprof atpeak $end
+		expect_moment "record, $end" 91 93 '70 90 0' 'phase1 50, phase2 40'
+		largest by_hand atpeak $end
+		expect_moment "by hand, $end" 91 93 '70 90 0' 'phase1 50, phase2 40'
+	done
+	# What its parent is told at its end completes it.
+	largest by_mprof atpeak kill
+	expect_moment 'record, kill' 91 93 '70 90 0' 'phase1 50, phase2 40'
+	# Nobody saw the last block written to: that is said.
+	largest by_hand atpeak kill
+	expect_moment 'by hand, kill' 89 91 '69 88 0' 'phase1 50, phase2 38'
+	expect_same 'what came later' "$(json answer .moment_of_rss.later_bytes)" 2097152
+	run "$mprof" report peak-rss log
+	expect_text out 'Later it allocated and mapped up to 2.0 MiB more'
+}
+
+test_peak_rss_of_waves() {
+	local how
+	for how in by_hand by_mprof; do
+		largest $how waves
+		expect_moment $how 41 44 '1 40 0' 'second_wave 40'
+	done
+}
+
+test_peak_rss_of_untouched_memory() {
+	local how
+	for how in by_hand by_mprof; do
+		largest $how untouched
+		expect_same "$how: blocks" "$(moment | cut -d ' ' -f 2-)" '2 120 0'
+		run "$mprof" report peak-rss log
+		expect_text out 'as pages take none until they are written to'
+		expect_no_text out '%)'
+		expect_same "$how: untouched" "$(json answer '.moment_of_rss |
+			.untouched_bytes == .bytes - .rss_bytes')" true
+	done
+}
+
+# Never by a block that is large enough to look at.
+test_peak_rss_of_small_blocks() {
+	local how
+	for how in by_hand by_mprof; do
+		largest $how small
+		expect_same "$how: blocks" "$(json answer '.moment_of_rss.calls')" 20972
+		expect_same "$how: bytes" "$(json answer '.moment_of_rss.bytes')" 42109768
+	done
+}
+
+test_peak_rss_of_realloc() {
+	local how
+	for how in by_hand by_mprof; do
+		largest $how grown
+		expect_moment $how 41 44 '1 40 0' 'grow 40'
+	done
+}
+
+test_peak_rss_of_threads() {
+	local how
+	for how in by_hand by_mprof; do
+		largest $how threads
+		expect_same $how "$(json answer '.moment_of_rss |
+			"\(.calls >= 40 and .calls < 60) \(.bytes / 1048576 | floor)"')" 'true 40'
+		expect_same "$how: who" "$(json answer '.rows[0] | .stack[-1].function')" work
+	done
+}
+
+test_peak_rss_of_maps() {
+	local how
+	for how in by_hand by_mprof; do
+		largest $how maps
+		expect_moment $how 33 37 '0 0 48' ''
+	done
+}
+
+test_peak_rss_of_forked_children() {
+	local how
+	for how in by_hand by_mprof; do
+		largest $how fork
+		expect_moment $how 60 65 '1 60 0' 'own_of_child 60'
+		expect_same "$how: process" "$(json answer .moment_of_rss.process)" 2
+	done
+	largest by_hand fork kill
+	expect_moment 'killed' 60 65 '1 60 0' 'own_of_child 60'
+}
+
+# The mark of the parent, and of the program before exec, is not the program's own.
+test_peak_rss_of_another_program() {
+	local how
+	for how in by_hand by_mprof; do
+		largest $how spawn
+		expect_moment "$how, spawn" 60 65 '1 60 0' 'own_of_child 60'
+		expect_same "$how: of what was started" "$("$mprof" report --json log |
+			jq '[.processes[].peak_rss_bytes / 1048576 | floor] |
+				(.[0] > 60 and .[1] > 40 and .[1] < 48)')" true
+		largest $how exec
+		expect_moment "$how, exec" 60 65 '1 60 0' 'own_of_child 60'
+	done
+	# Alone, what the parent had is not seen: the child is the largest there is.
+	rm -f log
+	run python3 -c "import subprocess, sys
+x = bytearray(120 << 20)
+subprocess.run(sys.argv[1:], env={'LD_PRELOAD': '$build/libmprof.so',
+	'MPROF_CONF': 'MODE=LogMmap LOG_PATH=$PWD/log'}, check=True)" "$build/preload/largest" phases
+	expect_status 0
+	answer
+	expect_phases 'child of a large program'
+}
+
+# One row never says that samples saw more than the peak.
+test_peak_rss_is_no_less_than_any_sample() {
+	local i
+	for i in 1 2 3; do
+		by_mprof "$build/preload/largest" small
+		run "$mprof" report --json log
+		expect_same 'samples below the peak' "$(json out '[.processes[] |
+			.rss_most_bytes <= .peak_rss_bytes] | all')" true
+	done
+}
