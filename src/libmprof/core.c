@@ -9,6 +9,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
@@ -168,18 +169,21 @@ static void find_any_allocator(struct text *why)
 /*
  * Is there a malloc before ours?  The executable has its own, or somebody
  * preloaded another object before us: then nothing but a few calls comes here.
- * Asked of the executable, because our own scope begins with ourselves.
+ * Asked of the executable, because our own scope begins with ourselves.  One
+ * that is linked at a fixed address and takes malloc's address offers an entry
+ * of its linkage table for it: a symbol of no section, which leads to ours.
  */
 static void find_first(void)
 {
 	const void *headers = getauxval(AT_BASE) ? (const void *)getauxval(AT_PHDR) : NULL;
 	const void *symbol = NULL;
+	void *executable, *entry = NULL;
 	Dl_info first, us;
-	void *executable;
 
 	if (headers && dladdr1(headers, &first, &executable, RTLD_DL_LINKMAP))
 		symbol = dlsym(executable, "malloc");
-	if (symbol && dladdr(symbol, &first) && dladdr(&mp_known, &us) &&
+	if (symbol && dladdr1(symbol, &first, &entry, RTLD_DL_SYMENT) && entry &&
+	    ((const ElfW(Sym) *)entry)->st_shndx != SHN_UNDEF && dladdr(&mp_known, &us) &&
 	    first.dli_fbase != us.dli_fbase)
 		know(mp_known.first, sizeof(mp_known.first), first.dli_fname);
 }

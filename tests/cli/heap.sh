@@ -235,6 +235,12 @@ test_own_malloc() {
 	LD_PRELOAD=$PWD/libfair.so:$build/libmprof.so MPROF_CONF='MODE=LogMmap LOG_PATH=hand' ls >/dev/null
 	run "$mprof" report hand
 	expect_text out "libfair.so' defines malloc itself, which is preloaded before libmprof.so's"
+	# Nor is a program at a fixed address that takes the address of malloc.
+	echo '#include <stdlib.h>
+		void *(*volatile f)(size_t) = malloc; int main(void) { f(3); return malloc(5) == 0; }' >fixed.c
+	cc -O1 -fno-builtin -no-pie -fno-pie -o fixed fixed.c
+	run "$mprof" record -o fixed.log -- ./fixed
+	expect_no_text err 'defines malloc'
 	run "$mprof" doctor ./fair
 	expect_text out './fair can be recorded'
 	run "$mprof" record -o log -- ./fair
