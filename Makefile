@@ -66,7 +66,7 @@ BENCHES := $(BENCH_SRC:tests/bench/%.c=$(O)/bench/%)
 MANPAGES := $(O)/man/mprof.1 $(O)/man/libmprof.7
 COMPLETIONS := $(O)/completions/mprof.bash $(O)/completions/_mprof
 
-.PHONY: all mprof libmprof.so libmprof.a lib victims units bench-programs check check-quick test bench \
+.PHONY: all mprof libmprof.so libmprof.a lib victims pages units bench-programs check check-quick test bench \
 	bench-replay \
 	install uninstall clean help format
 .DELETE_ON_ERROR:
@@ -151,6 +151,12 @@ $(O)/preload/%: tests/preload/%.c
 $(O)/preload/%: tests/preload/%.cc
 	$(call say,VICTIM,$@)
 	$(Q)mkdir -p $(@D) && g++ -std=c++17 -Iinclude -g -O1 -fno-builtin -Wall -o $@ $< -lpthread -ldl
+
+## pages: the library as it is where pages have 64 KiB, for the tests, in O-pages
+PAGES := $(O)-pages
+pages: all victims
+	$(Q)$(MAKE) --no-print-directory O=$(PAGES) CFLAGS='$(CFLAGS) -DMP_FAKE_PAGE=65536u' libmprof.so libmprof.a
+	$(Q)cp -a $(O)/mprof $(O)/mprof_replay $(O)/skeleton.so $(O)/preload $(PAGES)
 
 bench-programs: $(BENCHES)
 $(O)/bench/%: tests/bench/%.c

@@ -64,7 +64,10 @@
 	X(void, free_sized, (void *ptr, size_t size), (ptr, size))                          \
 	X(void, free_aligned_sized, (void *ptr, size_t align, size_t size), (ptr, align, size))
 
-/* The backing allocator: every pointer is set, all from one object. */
+/*
+ * The backing allocator: every pointer is set.  All are from the object that has its malloc,
+ * or made from what that has (resolve.c).
+ */
 struct mprof_real {
 #define X(ret, name, params, args) ret(*name) params;
 	MPROF_MALLOC_FAMILY(X)
@@ -214,9 +217,17 @@ struct mprof_init_ops {
 	const char *name, *help;
 	/* 1: open() loads objects, so it waits until the loader is idle (our constructor) */
 	uint32_t loads;
+	/*
+	 * 1: symbol() says what the program would call without us: right also for what the
+	 * allocator lacks and nothing can be made from
+	 */
+	uint32_t natural;
 	/* [slow, optional] once.  Returns 0, or -errno with a sentence in why[why_size]. */
 	int (*open)(const struct mprof_config *config, char *why, size_t why_size);
-	/* [slow, required] The allocator's symbol or NULL.  "malloc" and "free" must be there. */
+	/*
+	 * [slow, required] The allocator's symbol or NULL.  "malloc" and "free" must be there,
+	 * and "realloc" or "malloc_usable_size".
+	 */
 	void *(*symbol)(const char *name);
 };
 

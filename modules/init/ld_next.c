@@ -16,5 +16,6 @@ const struct mprof_init_ops mprof_init_ld_next MPROF_SHARED = {
 	.abi = MPROF_MODULE_ABI,
 	.name = "LD_NEXT",
 	.help = "the next allocator in the loader's order",
+	.natural = 1,
 	.symbol = symbol,
 };

@@ -23,8 +23,9 @@
  */
 #define BOOT_BYTES (16u << 20)
 #define BOOT_SPARE 65536u
+#define ALIGN_MOST 65536u /* the largest page */
 
-static alignas(4096) char spare[BOOT_SPARE]; /* when there is no address space for that */
+static alignas(max_align_t) char spare[BOOT_SPARE]; /* when there is no address space for that */
 static size_t arena_used;
 uint32_t mp_boot_early;
 
@@ -64,8 +65,8 @@ void *mp_boot_alloc(size_t align, size_t size)
 		align = alignof(max_align_t);
 	old = __atomic_load_n(&arena_used, __ATOMIC_RELAXED);
 	do {
-		start = (old + sizeof(struct boot_block) + align - 1) & -align;
-		if (align > 4096 || size > room || start + size > room) {
+		start = ((base + old + sizeof(struct boot_block) + align - 1) & -align) - base;
+		if (align > ALIGN_MOST || size > room || start > room - size) {
 			errno = ENOMEM;
 			return NULL;
 		}
@@ -177,14 +178,20 @@ static void *boot_aligned_alloc(size_t align, size_t size)
 static void *boot_valloc(size_t size)
 {
 	return mp_boot_try(__builtin_return_address(0)) ? mp_table()->valloc(size)
-							: boot_block(4096, size);
+							: boot_block(mp_page_know(), size);
 }
 
 static void *boot_pvalloc(size_t size)
 {
-	return mp_boot_try(__builtin_return_address(0))
-		   ? mp_table()->pvalloc(size)
-		   : boot_block(4096, (size + 4095) & ~(size_t)4095);
+	size_t page = mp_page_know();
+
+	if (mp_boot_try(__builtin_return_address(0)))
+		return mp_table()->pvalloc(size);
+	if (size > SIZE_MAX - page) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return boot_block(page, (size + page - 1) & -page);
 }
 
 static size_t boot_malloc_usable_size(void *ptr)

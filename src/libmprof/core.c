@@ -105,6 +105,19 @@ static void know(char *to, size_t size, const char *value)
 		to[0] = 0;
 }
 
+uint32_t mp_page_know(void)
+{
+#ifdef MP_FAKE_PAGE
+	mp_page_bytes = MP_FAKE_PAGE;
+#else
+	unsigned long bytes = getauxval(AT_PAGESZ);
+
+	if (bytes)
+		mp_page_bytes = (uint32_t)bytes;
+#endif
+	return mp_page_bytes;
+}
+
 /* What is asked for.  A process that gained privileges reads no variable and keeps nothing. */
 static void configure(struct text *why)
 {
@@ -113,8 +126,7 @@ static void configure(struct text *why)
 	if (done)
 		return;
 	done = 1;
-	if (getauxval(AT_PAGESZ))
-		mp_page_bytes = (uint32_t)getauxval(AT_PAGESZ);
+	mp_page_know();
 	know(mp_known.notes, sizeof(mp_known.notes), text_getenv("MPROF_NOTES"));
 	know(mp_known.job, sizeof(mp_known.job), mp_job());
 	if (getauxval(AT_SECURE)) {
@@ -141,7 +153,7 @@ static int find_allocator(const struct mprof_init_ops *init, struct text *why)
 		return -1;
 	if (init->open && init->open(&mp_config, why->at + why->used, why->size - why->used) < 0)
 		return -1;
-	if (mp_resolve(init, &mprof_core.real, why) < 0)
+	if (mp_resolve(init, why) < 0)
 		return -1;
 	/* Through a pointer to data: ISO C knows no cast of a function pointer. */
 	if (dladdr(*(void **)&mprof_core.real.malloc, &info))

@@ -41,6 +41,7 @@ extern const struct mprof_host mp_host;
 
 /* Bytes in a page, a power of two. */
 extern uint32_t mp_page_bytes;
+uint32_t mp_page_know(void); /* what it is, before it was asked for */
 static inline uint32_t mp_page(void)
 {
 	return mp_page_bytes;
@@ -81,8 +82,11 @@ const struct mprof_mode_ops *mp_find_mode(const char *name, struct text *why);
  * up the program, a device may do anything.  What the loader has to search for may be.
  */
 int mp_is_loadable(const char *key, const char *path, struct text *why);
-/* Fills real from an INIT module; every function comes from malloc's own object. */
-int mp_resolve(const struct mprof_init_ops *init, struct mprof_real *real, struct text *why);
+
+/* resolve.c: mprof_core.real from an INIT module, no pointer NULL.  0 or -errno. */
+int mp_resolve(const struct mprof_init_ops *init, struct text *why);
+/* padded.c: aligned blocks from mprof_core.real's malloc, free and realloc, which it wraps. */
+void mp_padded_start(void);
 
 /* clock.c */
 void mp_clock_choose(void);

@@ -19,7 +19,6 @@
 
 #include "internal.h"
 
-#define mp_page()     4096u
 #define SLOT_FIRST    16384u
 #define COUNTS_RECORD (sizeof(struct mprof_extent) + sizeof(struct mprof_counts))
 #define COUNTS_KEPT   65536u /* ended threads' records beyond this many are summed up in one */
@@ -39,8 +38,10 @@ static uint32_t slot_size(const struct mprof_thread *t)
 	uint32_t live = mp_local->live_threads, bytes;
 	uint64_t asked = mp_config.cache_qty * 8;
 
-	if (!t->number)
-		return t->flushes ? 65536 : SLOT_FIRST;
+	if (!t->number) {
+		bytes = t->flushes ? 65536 : SLOT_FIRST;
+		return bytes > mp_page() ? bytes : mp_page();
+	}
 	bytes = live < 16 ? 65536 : live < 128 ? 16384 : 4096;
 	if (!t->flushes && bytes > SLOT_FIRST)
 		bytes = SLOT_FIRST;
@@ -49,7 +50,7 @@ static uint32_t slot_size(const struct mprof_thread *t)
 	return bytes;
 }
 
-/* free_slots: offset is page aligned, so its low bits hold log2 of the size. */
+/* free_slots: offset is a multiple of 4096 at least, so its low bits hold log2 of the size. */
 static uint64_t free_slot_take(uint32_t bytes)
 {
 	uint64_t *list = mp_file.header->free_slots;
@@ -255,7 +256,10 @@ static void counts_merge(struct mprof_counts *into, const struct mprof_counts *f
 	into->merged++;
 }
 
-/* A row of records is one piece of the file: a page first, seven (32 records exactly) later. */
+/*
+ * A row of records is one piece of the file: a page first, seven later, which of 4096
+ * bytes hold 32 records exactly.
+ */
 static int counts_row(struct mp_local *l)
 {
 	uint32_t bytes = l->counts_taken ? 7 * mp_page() : mp_page(), n = bytes / COUNTS_RECORD;

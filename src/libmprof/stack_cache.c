@@ -187,6 +187,30 @@ static int has_grown(struct stack_cache *c, uintptr_t sp)
 	return 1;
 }
 
+/*
+ * 0: nobody knows it, as where /proc is missing.  Asking takes system calls, so each time
+ * that it was in vain the next question is put off for twice as many calls.
+ */
+static int find_area(struct stack_cache *c, uintptr_t sp, struct area *out)
+{
+	enum { BLIND_MOST = 4095 };
+
+	if (is_near_top(sp, out))
+		return 1;
+	if (c->blind_left) {
+		c->blind_left--;
+		return 0;
+	}
+	/* A stack that ran over: sp lies in the guard page when a signal tells of it. */
+	if (mp_area(sp, out) == 0 && out->flags & AREA_READABLE) {
+		c->blind = 0;
+		return 1;
+	}
+	c->blind = c->blind < BLIND_MOST ? 2 * c->blind + 1 : BLIND_MOST;
+	c->blind_left = c->blind;
+	return 0;
+}
+
 int mp_cache_area(struct stack_cache *c, uintptr_t sp)
 {
 	struct area a;
@@ -196,8 +220,7 @@ int mp_cache_area(struct stack_cache *c, uintptr_t sp)
 			c->area = c->seen[i];
 			return 1;
 		}
-	/* A stack that ran over: sp lies in the guard page when a signal tells of it. */
-	if (!is_near_top(sp, &a) && (mp_area(sp, &a) < 0 || !(a.flags & AREA_READABLE)))
+	if (!find_area(c, sp, &a))
 		return 0;
 	if (!c->listens && !is_home(&a))
 		listen(c);

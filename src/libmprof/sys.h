@@ -54,6 +54,10 @@ static inline long mp_sys(long nr, long a, long b, long c, long d, long e, long 
 #error "port mp_sys to this CPU"
 #endif
 
+#ifdef MP_FAKE_PAGE
+#include "fake_page.h"
+#endif
+
 static inline int sys_open(const char *path, int flags, int mode)
 {
 	return (int)mp_sys(SYS_openat, AT_FDCWD, (long)path, flags, mode, 0, 0);
@@ -81,6 +85,9 @@ static inline long sys_pread(int fd, void *buf, size_t n, uint64_t offset)
 /* A pointer, or a value >= -4095ul that is -errno: test with sys_failed(). */
 static inline void *sys_mmap(void *at, size_t n, int prot, int flags, int fd, uint64_t offset)
 {
+#ifdef MP_FAKE_PAGE
+	return fake_mmap(at, n, prot, flags, fd, offset);
+#endif
 	return (void *)mp_sys(SYS_mmap, (long)at, (long)n, prot, flags, fd, (long)offset);
 }
 static inline int sys_failed(const void *p)
@@ -89,6 +96,9 @@ static inline int sys_failed(const void *p)
 }
 static inline int sys_munmap(void *at, size_t n)
 {
+#ifdef MP_FAKE_PAGE
+	n = fake_length(n);
+#endif
 	return (int)mp_sys(SYS_munmap, (long)at, (long)n, 0, 0, 0, 0);
 }
 static inline int sys_madvise(void *at, size_t n, int advice)

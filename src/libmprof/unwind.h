@@ -208,7 +208,8 @@ struct stack_cache {
 	uint32_t cut;	  /* outer frames are missing: it was too deep */
 	uint32_t dirty;	  /* being changed; STACK_MOVING: the arrays are */
 	uint32_t areas, next_area;
-	struct area area; /* that the stack lies in */
+	uint32_t blind, blind_left; /* see find_area() */
+	struct area area;	    /* that the stack lies in */
 	struct stack_frame *frame;
 	struct stack_meta *meta;
 	struct stack_slot *slot; /* ascending by frame; room for 2 * room */

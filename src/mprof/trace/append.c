@@ -59,11 +59,12 @@ static struct sigaction before_guard;
 
 static void patch_hole(int signal, siginfo_t *info, void *context)
 {
-	char *at = (char *)((uintptr_t)info->si_addr & ~(uintptr_t)4095);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *at = (char *)((uintptr_t)info->si_addr & -page);
 
 	(void)context;
 	if (guarded && at >= guarded && at < guarded + MPROF_HEADER_SIZE &&
-	    mmap(at, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+	    mmap(at, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
 		 0) == at)
 		return;
 	/* Not ours: when the access is repeated it kills us, as it should. */

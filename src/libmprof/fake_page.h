@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * fake_page.h - mmap as a kernel with pages of MP_FAKE_PAGE bytes has it.
+ *
+ * Only in a build for tests (make pages), to run the library with large pages where the
+ * machine has small ones: an offset must be a multiple of the large page, addresses are
+ * ones, and a mapping is as long as its last page.
+ */
+#ifndef MP_FAKE_PAGE_H
+#define MP_FAKE_PAGE_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+static inline size_t fake_length(size_t n)
+{
+	return (n + MP_FAKE_PAGE - 1) & -(size_t)MP_FAKE_PAGE;
+}
+
+static inline void *fake_mmap(void *at, size_t n, int prot, int flags, int fd, uint64_t offset)
+{
+	size_t room;
+	long base, start;
+
+	if (offset % MP_FAKE_PAGE || (flags & MAP_FIXED && (uintptr_t)at % MP_FAKE_PAGE))
+		return (void *)-EINVAL;
+	n = fake_length(n);
+	if (flags & MAP_FIXED)
+		return (void *)mp_sys(SYS_mmap, (long)at, (long)n, prot, flags, fd, (long)offset);
+	/* More than is wanted, and what is not aligned goes again. */
+	room = n + MP_FAKE_PAGE;
+	base = mp_sys(SYS_mmap, 0, (long)room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if ((unsigned long)base >= -4095ul)
+		return (void *)base;
+	start = (long)fake_length((size_t)base);
+	if (start > base)
+		mp_sys(SYS_munmap, base, start - base, 0, 0, 0, 0);
+	mp_sys(SYS_munmap, start + (long)n, base + (long)room - start - (long)n, 0, 0, 0, 0);
+	return (void *)mp_sys(SYS_mmap, start, (long)n, prot, flags | MAP_FIXED, fd, (long)offset);
+}
+
+#endif
