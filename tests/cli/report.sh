@@ -249,6 +249,38 @@ test_dump_is_what_logfd_said() {
 	done
 }
 
+# glibc moves blocks that have mappings of their own without a copy: all moves but the first here.
+test_report_moved_pages() {
+	local moves
+	cat >moves.c <<-'END'
+		#include <stdlib.h>
+		int main(void)
+		{
+			char *p = malloc(100000);
+			int moves = 0;
+			for (int i = 1; i <= 20; i++) {
+				char *old = p;
+				malloc(1000000);
+				p = realloc(p, i * 1000000);
+				moves += p != old;
+			}
+			return moves;
+		}
+	END
+	cc -g -O0 -fno-builtin -o moves moves.c
+	record ./moves
+	moves=$status
+	[ "$moves" -gt 2 ] || bad 'nothing was in the way'
+	report_json
+	expect_same moves "$(json answer '.realloc | "\(.moved.grew) \(.remapped) \(.copied_bytes)"')" \
+		"$moves $((moves - 1)) 100000"
+	run "$mprof" report log
+	expect_text out 'of the blocks it was given and copied at most 100,000 bytes'
+	expect_text out "Moved by moving pages (mremap), without a copy: $((moves - 1)) calls."
+	run "$mprof" report realloc --json log
+	expect_same grown "$(json out '.copied_bytes')" 100000
+}
+
 test_thread_that_goes_on_after_exec() {
 	record sh -c "exec '$build/preload/threads' 7 100"
 	report_json

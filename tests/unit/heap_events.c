@@ -43,6 +43,34 @@ START_TEST(realloc_that_fails_keeps_its_block)
 }
 END_TEST
 
+static void mapped(uint64_t addr, uint64_t size)
+{
+	feed.event[feed.n - 1].usable = ((addr + size + 4095) & ~4095ull) - addr;
+}
+
+/* From the heap into a mapping of its own is a copy, from there to another one is not. */
+START_TEST(realloc_that_moves_pages)
+{
+	feed.header.page_size = 4096;
+	feed_alloc(MPROF_FN_MALLOC, 0x1010, 100000);
+	feed_realloc(0x1010, 0x7f0000000010, 200000);
+	mapped(0x7f0000000010, 200000);
+	feed_realloc(0x7f0000000010, 0x7f0000100010, 300000);
+	mapped(0x7f0000100010, 300000);
+	feed_realloc(0x7f0000100010, 0x7f0000100010, 310000);
+	mapped(0x7f0000100010, 310000);
+	feed_realloc(0x7f0000100010, 0x7f0000200000, 400000); /* another allocator's */
+	feed.event[feed.n - 1].usable = 401408;
+	feed_realloc(0x7f0000200000, 0x7f0000300000, 500000);
+	feed.event[feed.n - 1].usable = 501760;
+	feed_run();
+	no_problems();
+	ck_assert_uint_eq(feed.a.resizes.moved.grew, 4);
+	ck_assert_uint_eq(feed.a.resizes.remapped, 1);
+	ck_assert_uint_eq(feed.a.resizes.copied_bytes, 100000 + 310000 + 400000);
+}
+END_TEST
+
 START_TEST(realloc_that_moves)
 {
 	feed_alloc(MPROF_FN_MALLOC, 0x1000, 100);
@@ -455,6 +483,7 @@ Suite *heap_events_suite(void)
 	tcase_add_checked_fixture(c, feed_start, feed_release);
 	tcase_add_test(c, realloc_that_fails_keeps_its_block);
 	tcase_add_test(c, realloc_that_moves);
+	tcase_add_test(c, realloc_that_moves_pages);
 	tcase_add_test(c, realloc_to_nothing_frees);
 	tcase_add_test(c, realloc_lets_others_have_its_address);
 	tcase_add_test(c, realloc_cut_off_by_death_leaves_its_block);

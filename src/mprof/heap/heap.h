@@ -159,4 +159,31 @@ void heap_clear(struct heap *h, uint32_t process, bool ended);
 /* Sums agree with tables, no own blocks of a process overlap.  For tests: slow. */
 bool heap_is_valid(const struct heap *h);
 
+/*
+ * Did realloc move this block without a copy?  glibc gives a large block a mapping of
+ * its own, with 16 bytes of it in front of the block, and moves one such block to
+ * another by moving its pages (mremap).  No other block of glibc's ends with a page.
+ */
+static inline bool heap_is_own_mapping(uint64_t addr, uint64_t usable, uint64_t page_size)
+{
+	return (addr & (page_size - 1)) == 16 && ((usable + 16) & (page_size - 1)) == 0;
+}
+
+static inline bool heap_moved_pages(const struct block *old, const struct event *e,
+				    uint64_t page_size)
+{
+	return old->addr != e->addr && old->slack != UINT32_MAX &&
+	       heap_is_own_mapping(old->addr, old->size + old->slack, page_size) &&
+	       heap_is_own_mapping(e->addr, e->usable, page_size);
+}
+
+/* The most that this end of a realloc can have copied. */
+static inline uint64_t heap_copied(const struct block *old, const struct event *e,
+				   uint64_t page_size)
+{
+	if (old->addr == e->addr || heap_moved_pages(old, e, page_size))
+		return 0;
+	return e->size < old->size ? e->size : old->size;
+}
+
 #endif

@@ -97,7 +97,7 @@ static void put_grown(const struct finding *f, FILE *out)
 		g->copies == g->steps ? " of a new block, a copy and a free" : " by realloc",
 		text_bytes(g->reserve).s, text_many(g->saved_steps, "call", "calls").s);
 	if (g->saved_copied)
-		fprintf(out, " and copying %s", text_bytes(g->saved_copied).s);
+		fprintf(out, " and copying up to %s", text_bytes(g->saved_copied).s);
 	fputs(", in ", out);
 	put_who(f, out);
 }

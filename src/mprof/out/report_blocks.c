@@ -265,7 +265,10 @@ static int print_realloc(const struct analysis *a, const struct report_options *
 		table_cell(&t, "%s", text_bar(row[i].n, r->calls, BAR).s);
 	}
 	ret = table_print(&t, out);
-	fprintf(out, "  Copied by moves: %s.  Grown by %s, shrunk by %s in all.\n",
+	if (r->remapped)
+		fprintf(out, "  Moved by moving pages (mremap), without a copy: %s.\n",
+			text_many(r->remapped, "call", "calls").s);
+	fprintf(out, "  Copied by moves: at most %s.  Grown by %s, shrunk by %s in all.\n",
 		text_exact(r->copied_bytes).s, text_bytes(r->grown_bytes).s,
 		text_bytes(r->shrunk_bytes).s);
 	return ret;
@@ -297,7 +300,8 @@ static int print_chains(const struct analysis *a, const struct report_options *o
 	}
 	ret = table_print(&t, out);
 	fprintf(out,
-		"  The longest: %s of one block, of %s at its end, with %s copied on the way.\n",
+		"  The longest: %s of one block, of %s at its end, with at most %s copied on the "
+		"way.\n",
 		text_many(r->longest, "realloc", "reallocs").s, text_bytes(r->longest_bytes).s,
 		text_bytes(r->longest_copied).s);
 	return ret;

@@ -143,7 +143,8 @@ static void tell_realloc(const struct analysis *a, FILE *out)
 	uint64_t stayed = r->in_place.grew + r->in_place.shrank + r->in_place.same;
 
 	if (moved + stayed)
-		fprintf(out, "  * realloc moved %s of the blocks it was given and copied %s.\n",
+		fprintf(out,
+			"  * realloc moved %s of the blocks it was given and copied at most %s.\n",
 			text_percent(moved, moved + stayed).s, text_exact(r->copied_bytes).s);
 }
 

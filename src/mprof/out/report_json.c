@@ -220,6 +220,7 @@ static json *realloc_json(const struct resizes *r)
 	add_n(o, "failed", r->failed);
 	add(o, "in_place", sort_json(&r->in_place));
 	add(o, "moved", sort_json(&r->moved));
+	add_n(o, "remapped", r->remapped);
 	add_n(o, "copied_bytes", r->copied_bytes);
 	add_n(o, "grown_bytes", r->grown_bytes);
 	add_n(o, "shrunk_bytes", r->shrunk_bytes);

@@ -105,11 +105,14 @@ static void put_site(struct profile *p, const struct growth_site *s, FILE *out)
 {
 	fputs("\n  ", out);
 	put_lines(p, s->stack, out);
-	fprintf(out, "\n    grew %s in %s%s, at most %s in a row, up to %s; %s moved, %s copied\n",
-		text_many(s->chains, "block", "blocks").s, text_many(s->steps, "step", "steps").s,
-		s->copies == s->steps ? " (new block, copy, free)" : "", text_count(s->longest).s,
-		text_bytes(s->greatest).s, text_count(s->moved).s, text_bytes(s->copied).s);
-	fprintf(out, "    reserve %s: saves %s and copying %s, and leaves %s spare on average\n",
+	fprintf(
+	    out,
+	    "\n    grew %s in %s%s, at most %s in a row, up to %s; %s moved, at most %s copied\n",
+	    text_many(s->chains, "block", "blocks").s, text_many(s->steps, "step", "steps").s,
+	    s->copies == s->steps ? " (new block, copy, free)" : "", text_count(s->longest).s,
+	    text_bytes(s->greatest).s, text_count(s->moved).s, text_bytes(s->copied).s);
+	fprintf(out,
+		"    reserve %s: saves %s and copying up to %s, and leaves %s spare on average\n",
 		text_exact(s->reserve).s, text_many(s->saved_steps, "call", "calls").s,
 		text_bytes(s->saved_copied).s, text_bytes(s->spare).s);
 }

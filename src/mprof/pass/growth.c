@@ -147,9 +147,9 @@ static void end_chain(struct growth *g, struct blocks *t, uint64_t addr)
 	drop_chain(g, i);
 }
 
-/* One step: the block `old` became the one at addr, of size bytes. */
+/* One step: the block `old` became the one at addr, of size bytes; end: of a realloc, or NULL. */
 static void step(struct growth *g, struct blocks *t, const struct block *old, uint64_t addr,
-		 uint64_t size, uint32_t stack, bool copy)
+		 uint64_t size, uint32_t stack, const struct event *end)
 {
 	struct block entry = { .addr = addr };
 	struct growth_chain *c;
@@ -163,9 +163,9 @@ static void step(struct growth *g, struct blocks *t, const struct block *old, ui
 	c = chain_at(g, i);
 	if (size > old->size) {
 		c->steps++;
-		c->copies += copy;
+		c->copies += !end;
 		c->moved += addr != old->addr;
-		c->copied += addr != old->addr ? old->size : 0;
+		c->copied += end ? heap_copied(old, end, g->walk->heap.page_size) : old->size;
 		c->greatest = size > c->greatest ? size : c->greatest;
 	}
 	entry.owner = i;
@@ -209,7 +209,7 @@ static void block_ended(struct growth *g, struct handed_out *last, const struct 
 	if (!t)
 		return;
 	if (is_copy(g, last, n))
-		step(g, t, &n->old, last->addr, last->size, last->stack, true);
+		step(g, t, &n->old, last->addr, last->size, last->stack, NULL);
 	else if (t->used)
 		end_chain(g, t, n->old.addr);
 }
@@ -223,7 +223,7 @@ static void realloc_ended(struct growth *g, const struct event *e, const struct 
 	if (!e->addr)
 		end_chain(g, t, n->old.addr);
 	else if (e->size > n->old.size || t->used)
-		step(g, t, &n->old, e->addr, e->size, e->stack, false);
+		step(g, t, &n->old, e->addr, e->size, e->stack, e);
 }
 
 static void look_at(struct growth *g, const struct event *e, const struct note *n)

@@ -13,8 +13,8 @@
  *    GROWTH_COPIES steps on that at least doubled it; fewer may be chance.
  * A chain belongs to the stack of its first step, with all its steps.
  *
- * Copied: the old size at every step that moved the block (the most it can have
- * been: the allocator may have moved pages).
+ * Copied: the old size at every step that moved the block, unless it is known that
+ * realloc moved pages (heap_moved_pages); the most it can have been.
  *
  * Advice.  Chains of a site are put into classes by powers of two of their
  * greatest size.  reserve is the greatest size in the smallest class for which

@@ -63,7 +63,8 @@ static void resized(struct resizes *s, const struct event *e, const struct note 
 	struct resizes_sort *sort = e->addr == n->old.addr ? &s->in_place : &s->moved;
 	struct blocks *t = open_of(s, n->process);
 	struct block chain = { .addr = 0 };
-	uint64_t copied = 0;
+	const uint32_t page = s->walk->heap.page_size;
+	const uint64_t copied = heap_copied(&n->old, e, page);
 
 	if (e->size > n->old.size)
 		s->grown_bytes += e->size - n->old.size;
@@ -72,8 +73,7 @@ static void resized(struct resizes *s, const struct event *e, const struct note 
 	sort->grew += e->size > n->old.size;
 	sort->shrank += e->size < n->old.size;
 	sort->same += e->size == n->old.size;
-	if (sort == &s->moved)
-		copied = e->size < n->old.size ? e->size : n->old.size;
+	s->remapped += heap_moved_pages(&n->old, e, page);
 	s->copied_bytes += copied;
 	if (!t)
 		return;

@@ -3,8 +3,10 @@
  * resizes.h - the pass that looks at realloc and reallocarray: what became of
  * each call, what was copied, and chains.
  *
- * Copied: the lesser of old and new size whenever the block moved; the
- * allocator may have moved pages instead, so it is the most it can have been.
+ * Copied: the lesser of old and new size whenever the block moved, unless it is known
+ * that its pages were moved instead (heap_moved_pages).  Another allocator than
+ * glibc's may have done that without our knowing, and so this is the most that it can
+ * have been.
  * Chain: the calls that one block went through from the first that was given
  * it until it was freed or its process ended; its length is their number.
  */
@@ -27,6 +29,7 @@ struct resizes {
 	uint64_t freed;	     /* realloc(p, 0) that gave p back */
 	uint64_t failed;
 	struct resizes_sort in_place, moved;
+	uint64_t remapped; /* of those moved: known to have been without a copy */
 	uint64_t copied_bytes;
 	uint64_t grown_bytes, shrunk_bytes; /* sums of differences */
 	/* [i]: chains of 2^i to below 2^(i + 1) calls */

@@ -328,7 +328,7 @@ static void block_begins(struct sites *s, const struct event *e, const struct no
 	seat->reallocs++;
 	if (n->old.addr != e->addr) {
 		seat->realloc_moved++;
-		seat->realloc_bytes += n->old.size < e->size ? n->old.size : e->size;
+		seat->realloc_bytes += heap_copied(&n->old, e, s->walk->heap.page_size);
 	}
 }
 

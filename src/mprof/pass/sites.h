@@ -57,7 +57,7 @@ struct site_values {
 	uint64_t local_calls, local_bytes; /* the site's own peak of live bytes */
 	uint64_t reallocs;		   /* calls above that were given a block */
 	uint64_t realloc_moved;		   /* of these, how many came back at another address */
-	uint64_t realloc_bytes;		   /* bytes of the old blocks of those that moved: copied */
+	uint64_t realloc_bytes;		   /* the most that these copied */
 	uint64_t map_calls, map_bytes;	   /* mmap, mremap, and growth by brk and sbrk */
 	/* Live bytes at the end of each epoch, never freed ones to the end of the run. */
 	uint64_t epoch_bytes[SITE_EPOCHS];
