@@ -27,7 +27,7 @@
 #define MPROF_STATIC_ASSERT _Static_assert
 #endif
 
-#define MPROF_FORMAT_VERSION 1u
+#define MPROF_FORMAT_VERSION 2u
 #define MPROF_HEADER_SIZE    65536u	 /* bytes before the first extent */
 #define MPROF_HEADER_SHORT   256u	 /* of a compressed file, before its process entries */
 #define MPROF_EXTENT_ALIGN   64u	 /* extents start at and span multiples of this */
@@ -160,10 +160,13 @@ enum mprof_extent_kind {
 	MPROF_EXTENT_FACT,	  /* struct mprof_fact and strings */
 	MPROF_EXTENT_SAMPLE,	  /* struct mprof_sample array */
 	MPROF_EXTENT_RESIDENCY,	  /* struct mprof_residency and runs */
-	MPROF_EXTENT_PACKED,	  /* compressed file: struct mprof_packed and a zstd frame */
+	MPROF_EXTENT_PACKED,	  /* compressed file: struct mprof_packed, packed stack records */
 	MPROF_EXTENT_INDEX,	  /* compressed file: struct mprof_index_entry array */
 	MPROF_EXTENT_STACKS_SLOT, /* a process's slot of stack records, up to the first zero word */
 	MPROF_EXTENT_STACKS,	  /* its copy: `used` bytes of stack records */
+	MPROF_EXTENT_GROUP,	  /* compressed file: struct mprof_group, events of all threads */
+	MPROF_EXTENT_SORTS,	  /* compressed file: struct mprof_sorts, what groups refer to */
+	MPROF_EXTENT_THREADS,	  /* compressed file: struct mprof_threads, who wrote the events */
 };
 
 struct mprof_extent {
@@ -272,15 +275,60 @@ struct mprof_page_run {
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_residency) == 32, "on-disk layout");
 
-/* A compressed extent: the original header, then a frame of packed payload. */
+/* Compressed stack records: the original header, then a frame of packed payload. */
 struct mprof_packed {
-	struct mprof_extent original; /* kind EVENTS or SLOT; offset as in the raw file */
+	struct mprof_extent original; /* kind STACKS or STACKS_SLOT; offset as in the raw file */
 	uint32_t packing;	      /* how the words were rearranged before zstd; FORMAT.md 8 */
 	uint32_t raw_bytes;	      /* size after unpacking = original.used */
 	uint32_t plain_bytes;	      /* size after zstd, before unpacking */
 	uint32_t frame_bytes;	      /* zstd frame that follows */
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_packed) == 80, "on-disk layout");
+
+/*
+ * Events of all threads in the order of time; then three zstd frames: what happened,
+ * when, and at which addresses.  A reader may leave out the last two.
+ */
+#define MPROF_GROUP_FRAMES 3u
+struct mprof_group {
+	uint64_t first_event; /* number in the run of the first one, from 1 */
+	uint32_t events;
+	uint32_t lanes;	 /* threads that take part */
+	uint32_t homes;	 /* processes that do */
+	uint32_t sorts;	 /* sorts that are defined for it: numbers up to this one */
+	uint32_t stacks; /* and stacks */
+	uint16_t shift;	 /* times are in units of 2^shift ticks */
+	uint16_t exact;	 /* 1: and the ticks are kept */
+	uint32_t plain_bytes[MPROF_GROUP_FRAMES];
+	uint32_t frame_bytes[MPROF_GROUP_FRAMES];
+	uint32_t reserved[2];
+};
+MPROF_STATIC_ASSERT(sizeof(struct mprof_group) == 64, "on-disk layout");
+
+/* What the events of groups have in common, numbered over the file; then a zstd frame. */
+struct mprof_sorts {
+	uint32_t first_sort, sorts; /* number of the first one, from 1, and how many */
+	uint32_t first_stack, stacks;
+	uint32_t plain_bytes, frame_bytes;
+	uint32_t reserved[2];
+};
+MPROF_STATIC_ASSERT(sizeof(struct mprof_sorts) == 32, "on-disk layout");
+
+/* Of the whole trace; then a struct mprof_thread_entry for each writer of chunks. */
+struct mprof_threads {
+	uint64_t events;
+	uint64_t groups;
+	uint64_t chunks_missing; /* what was wrong with the raw file, and cannot be seen any more */
+	uint64_t stacks_missing;
+	uint64_t reserved[4];
+};
+struct mprof_thread_entry {
+	uint32_t process, thread;
+	uint64_t chunks;
+	uint64_t first_ticks, last_ticks;
+};
+MPROF_STATIC_ASSERT(sizeof(struct mprof_threads) == 64, "on-disk layout");
+MPROF_STATIC_ASSERT(sizeof(struct mprof_thread_entry) == 32, "on-disk layout");
 
 /*
  * Stack records: rows of 64-bit words in STACKS and STACKS_SLOT, one stream for
@@ -311,9 +359,9 @@ enum mprof_stack_record {
 #define MPROF_STACK_FRAMES    2048u /* a record has at most this many new frames */
 
 struct mprof_index_entry {
-	uint64_t offset; /* of an extent of this file */
+	uint64_t offset; /* of a group of this file */
 	uint64_t first_ticks, last_ticks;
-	uint32_t process, thread;
+	uint64_t first_event; /* number in the run, from 1 */
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_index_entry) == 32, "on-disk layout");
 

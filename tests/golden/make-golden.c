@@ -19,7 +19,6 @@
 #include "../unit/trace_build.h"
 #include "../unit/trace_text.h"
 #include "trace/compact.h"
-#include "trace/pack.h"
 
 #define BASE WORDS_BASE
 
@@ -244,48 +243,6 @@ static void hole(void)
 	add_pairs(1, 1, 2, 3000, 2);
 }
 
-/* The extent as a chunk of its own, packing 1, behind what is in `to`. */
-static void pack_chunk(struct build *to, const struct mprof_extent *x, struct packer *packer)
-{
-	size_t room = 16 * (size_t)x->size + 65536, words = x->used / 8, frame, at;
-	struct mprof_packed *packed = calloc(1, sizeof(*packed) + room);
-	const uint64_t *word = (const uint64_t *)(x + 1);
-	uint64_t copy[4096];
-
-	while (x->kind == MPROF_EXTENT_SLOT && word[words])
-		words++;
-	memcpy(copy, word, 8 * words);
-	packed->original = *x;
-	frame = packer_chunk(packer, copy, words, 1, packed, packed + 1, room);
-	at = build_extent(to, MPROF_EXTENT_PACKED, x->process, x->thread, packed,
-			  sizeof(*packed) + frame, 0);
-	build_extent_at(to, at)->seq = x->seq;
-	build_extent_at(to, at)->first_ticks = x->first_ticks;
-	build_extent_at(to, at)->last_ticks = x->last_ticks;
-	free(packed);
-}
-
-/* As compressed files were before there were groups. */
-static void compress_chunks(void)
-{
-	struct packer *packer = packer_new();
-	struct mprof_extent *x;
-	struct build to;
-
-	build_start(&to, MPROF_MAGIC_TRACE);
-	build_header(&to)->flags = MPROF_FILE_COMPRESSED;
-	for (size_t at = MPROF_HEADER_SIZE; at < b.n; at += x->size) {
-		x = build_extent_at(&b, at);
-		if (x->kind == MPROF_EXTENT_EVENTS || x->kind == MPROF_EXTENT_SLOT)
-			pack_chunk(&to, x, packer);
-		else
-			build_extent(&to, x->kind, x->process, x->thread, x + 1, x->used, 0);
-	}
-	packer_free(packer);
-	build_free(&b);
-	b = to;
-}
-
 static void compress_groups(bool exact)
 {
 	static const char path[] = "make-golden.tmp";
@@ -386,23 +343,8 @@ static void grouped_long(void)
 	compress_groups(true);
 }
 
-static void compressed(void)
-{
-	add_start(1, 100, 1001);
-	add_pairs(1, 1, 1, 2000, 100);
-	add_pairs(1, 1, 2, 9000, 3);
-	add_pairs(2, 2, 1, 2000, 3);
-	compress_chunks();
-}
-
-static void compressed_long(void)
-{
-	long_records();
-	compress_chunks();
-}
-
-/* Every way to name an address: FORMAT.md 8.3. */
-static void compressed_names(void)
+/* Many ways to name an address: FORMAT.md 8.3. */
+static void grouped_names(void)
 {
 	static const uint64_t at[] = { 0, 64, 120, 0x1000, 64, 0, 0x1040 };
 	struct words w;
@@ -416,15 +358,32 @@ static void compressed_names(void)
 		words_alloc(&w, MPROF_TAG_MALLOC, 2020 + i, BASE + at[i], 33, 56);
 	words_alloc(&w, MPROF_TAG_MALLOC, 2030, BASE + 120, 100, 104); /* given, another pile */
 	words_alloc(&w, MPROF_TAG_MALLOC, 2031, BASE + 120 + 112, 100, 106);
+	words_alloc(&w, MPROF_TAG_MALLOC, 2032, BASE + 3, 10, 16); /* at an odd address */
+	words_alloc(&w, MPROF_TAG_MALLOC, 2033, BASE + 3, 20, 24); /* twice */
+	words_give(&w, MPROF_TAG_FREE, 2034, BASE + 3);
+	words_give(&w, MPROF_TAG_FREE, 2035, BASE + 3); /* not known */
+	words_give(&w, MPROF_TAG_FREE, 2036, 0);
 	build_chunk(&b, 1, 1, 1, &w);
 	words_free(&w);
-	compress_chunks();
+	compress_groups(true);
 }
 
-static void compressed_slot(void)
+static void grouped_slot(void)
 {
 	slot_copied();
-	compress_chunks();
+	compress_groups(true);
+}
+
+static void grouped_fork(void)
+{
+	fork_and_exec();
+	compress_groups(false);
+}
+
+static void grouped_empty(void)
+{
+	add_start(1, 100, 1001);
+	compress_groups(false);
 }
 
 static void add_counts(void)
@@ -451,7 +410,7 @@ static void wrong_magic(void)
 }
 static void other_version(void)
 {
-	build_header(&b)->version = 2;
+	build_header(&b)->version = 1;
 }
 static void header_size(void)
 {
@@ -606,20 +565,27 @@ static void short_fact(void)
 	add_pairs(1, 1, 1, 2000, 3);
 }
 
-/* A compressed trace of two chunks; returns the first packed extent. */
+/* The first extent of a kind in a compressed trace. */
+static size_t find_extent(enum mprof_extent_kind kind)
+{
+	size_t at = build_header(&b)->header_size;
+
+	while (build_extent_at(&b, at)->kind != kind)
+		at += build_extent_at(&b, at)->size;
+	return at;
+}
+
+/* Stacks, compressed; returns the first packed extent. */
 static size_t make_packed(void)
 {
-	add_pairs(1, 1, 1, 2000, 300);
-	add_pairs(1, 1, 2, 19000, 3);
-	compress_chunks();
-	return MPROF_HEADER_SIZE;
+	add_stacks(true);
+	compress_groups(true);
+	return find_extent(MPROF_EXTENT_PACKED);
 }
 
 static void packed_checksum(void)
 {
-	size_t at = make_packed();
-
-	b.bytes[at + 64 + sizeof(struct mprof_packed) + 20] ^= 1;
+	b.bytes[make_packed() + 64 + sizeof(struct mprof_packed) + 20] ^= 1;
 }
 
 /* The extent's checksum is right, so the frame itself has to be looked at. */
@@ -669,29 +635,85 @@ static void packed_frame_bytes(void)
 	build_seal(&b, at);
 }
 
-/* The group says that it has more words than it unpacks to. */
-static void grouped_frame(void)
+/* A compressed trace; returns the group. */
+static size_t make_group(struct mprof_group **head)
 {
+	size_t at;
+
 	grouped();
-	packed_of(build_header(&b)->header_size)->raw_bytes += 8;
-	build_seal(&b, build_header(&b)->header_size);
+	at = find_extent(MPROF_EXTENT_GROUP);
+	*head = (struct mprof_group *)(b.bytes + at + 64);
+	return at;
 }
 
-static void grouped_short_header(void)
+static void group_checksum(void)
+{
+	struct mprof_group *head;
+
+	b.bytes[make_group(&head) + 64 + sizeof(*head) + 5] ^= 1;
+}
+
+static void group_frame_bytes(void)
+{
+	struct mprof_group *head;
+	size_t at = make_group(&head);
+
+	head->frame_bytes[1] += 1000;
+	build_seal(&b, at);
+}
+
+/* The group says that it has more events than there are; those that are there count. */
+static void group_events(void)
+{
+	struct mprof_group *head;
+	size_t at = make_group(&head);
+
+	head->events++;
+	build_seal(&b, at);
+}
+
+static void group_lanes(void)
+{
+	struct mprof_group *head;
+	size_t at = make_group(&head);
+
+	head->lanes = 0xffffffff;
+	build_seal(&b, at);
+}
+
+static void group_missing(void)
+{
+	struct mprof_group *head;
+	size_t at = make_group(&head);
+
+	build_extent_at(&b, at)->seq = 3;
+}
+
+/* Sizes and functions of all blocks are not known. */
+static void group_sorts(void)
+{
+	struct mprof_group *head;
+
+	make_group(&head);
+	b.bytes[find_extent(MPROF_EXTENT_SORTS) + 64 + sizeof(struct mprof_sorts) + 9] ^= 1;
+}
+
+/* A chunk in a compressed trace has no place in the order of events. */
+static void group_and_chunk(void)
+{
+	struct mprof_group *head;
+	struct words w;
+
+	make_group(&head);
+	words_pairs(&w, 2000, 3);
+	build_chunk(&b, 1, 3, 1, &w);
+	words_free(&w);
+}
+
+static void group_short_header(void)
 {
 	grouped();
 	build_header(&b)->header_size += 8;
-}
-
-/* It says that it has one chunk less than there are numbers up to the next one. */
-static void grouped_missing(void)
-{
-	add_pairs(1, 1, 1, 2000, 100);
-	add_pairs(1, 1, 2, 9000, 3);
-	add_pairs(1, 1, 4, 19000, 3);
-	compress_groups(true);
-	packed_of(build_header(&b)->header_size)->packing = 2;
-	build_seal(&b, build_header(&b)->header_size);
 }
 
 static void grouped_touched(void)
@@ -716,15 +738,15 @@ static const struct row {
 	{ "ok/late-threads.trace", late_threads },
 	{ "ok/memory.trace", memory },
 	{ "ok/hole.trace", hole },
-	{ "ok/compressed.trace", compressed },
-	{ "ok/compressed-long.trace", compressed_long },
-	{ "ok/compressed-names.trace", compressed_names },
-	{ "ok/compressed-slot.trace", compressed_slot },
 	{ "ok/stacks.trace", stacks },
 	{ "ok/grouped.trace", grouped },
 	{ "ok/grouped-long.trace", grouped_long },
 	{ "ok/grouped-stacks.trace", grouped_stacks },
 	{ "ok/grouped-touched.trace", grouped_touched },
+	{ "ok/grouped-names.trace", grouped_names },
+	{ "ok/grouped-slot.trace", grouped_slot },
+	{ "ok/grouped-fork.trace", grouped_fork },
+	{ "ok/grouped-empty.trace", grouped_empty },
 	{ "ok/counts.counts-file", add_counts },
 	{ "bad/wrong-magic.trace", wrong_magic },
 	{ "bad/other-version.trace", other_version },
@@ -758,9 +780,14 @@ static const struct row {
 	{ "bad/packed-too-many.trace", packed_too_many },
 	{ "bad/packed-frame-bytes.trace", packed_frame_bytes },
 	{ "bad/stacks.trace", stacks_bad },
-	{ "bad/grouped-frame.trace", grouped_frame },
-	{ "bad/grouped-short-header.trace", grouped_short_header },
-	{ "bad/grouped-missing.trace", grouped_missing },
+	{ "bad/group-checksum.trace", group_checksum },
+	{ "bad/group-frame-bytes.trace", group_frame_bytes },
+	{ "bad/group-events.trace", group_events },
+	{ "bad/group-lanes.trace", group_lanes },
+	{ "bad/group-missing.trace", group_missing },
+	{ "bad/group-sorts.trace", group_sorts },
+	{ "bad/group-and-chunk.trace", group_and_chunk },
+	{ "bad/group-short-header.trace", group_short_header },
 };
 
 static void write_file(const char *path, const void *data, size_t bytes)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * compress.c - `mprof compress`: rewrites finished traces so that they take
- * about a quarter of the room.  Everything reads them as before.
+ * about a tenth of the room.  Everything reads them as before.
  */
 #include "compress.h"
 
@@ -81,8 +81,9 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = children,
 	.args_doc = "LOG...",
-	.doc = "Compresses finished traces where they stand, in pieces of up to a million events,"
-	       " so that they stay seekable. A trace that is compressed already is left alone.",
+	.doc = "Compresses finished traces where they stand, in groups of a million events, so"
+	       " that they stay seekable. A trace that is compressed already, or damaged, is left"
+	       " alone.",
 };
 
 /* Somebody who still records into it holds a lock. */

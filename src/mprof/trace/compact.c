@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * compact.c - rewriting a finished trace so that it takes a quarter of the room.
+ * compact.c - rewriting a finished trace so that it takes a tenth of the room.
  *
  * The new file is built beside the old one and renamed over it when it is
- * whole, so there is no moment at which the trace is not readable.  Chunks that
- * are damaged are copied as they are: a reader shall find the damage.  A file
- * with an extent cut off is not touched at all, for the same reason.
+ * whole, so there is no moment at which the trace is not readable.  All events
+ * are read in the order of time, as any reader would, and written in groups
+ * (group.h).  A trace that has damage in it is not touched at all: what cannot
+ * be read today may be read by somebody tomorrow.
  */
 #include "compact.h"
 
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include "compact_job.h"
+#include "stack_map.h"
 
 static int write_at(const struct job *j, const void *data, size_t bytes, uint64_t offset)
 {
@@ -37,7 +39,7 @@ static int write_at(const struct job *j, const void *data, size_t bytes, uint64_
 	return 0;
 }
 
-int job_grow(void **buf, size_t *room, size_t bytes)
+static int grow(void **buf, size_t *room, size_t bytes)
 {
 	if (*room < bytes) {
 		free(*buf);
@@ -47,27 +49,12 @@ int job_grow(void **buf, size_t *room, size_t bytes)
 	return *buf ? 0 : -ENOMEM;
 }
 
-int job_go_on(const struct job *j)
+unsigned char *job_payload(struct job *j, size_t bytes)
 {
-	const struct compact_options *o = j->options;
-
-	if (o->stop && *o->stop)
-		return -EINTR;
-	if (o->progress)
-		o->progress(o->context, j->taken, j->from->file_bytes);
-	return 0;
-}
-
-int job_add_to_index(struct job *j, const struct mprof_extent *h)
-{
-	struct mprof_index_entry *e =
-	    trace_grow((void **)&j->index.item, &j->index.n, &j->index.room, sizeof(*e));
-
-	if (!e)
-		return -ENOMEM;
-	*e = (struct mprof_index_entry){ j->tail, h->first_ticks, h->last_ticks, h->process,
-					 h->thread };
-	return 0;
+	return grow((void **)&j->out, &j->out_room,
+		    sizeof(struct mprof_extent) + bytes + MPROF_EXTENT_ALIGN)
+		   ? NULL
+		   : j->out + sizeof(struct mprof_extent);
 }
 
 int job_add_extent(struct job *j, struct mprof_extent head, size_t used)
@@ -85,71 +72,46 @@ int job_add_extent(struct job *j, struct mprof_extent head, size_t used)
 	return ret;
 }
 
+int job_add_own(struct job *j, enum mprof_extent_kind kind, size_t used, uint64_t seq,
+		const uint64_t *ticks)
+{
+	struct mprof_extent head = { .magic = MPROF_EXTENT_MAGIC,
+				     .kind = (uint16_t)kind,
+				     .used = (uint32_t)used,
+				     .seq = seq,
+				     .first_ticks = ticks ? ticks[0] : 0,
+				     .last_ticks = ticks ? ticks[1] : 0 };
+
+	if (used > MPROF_EXTENT_MAX / 2)
+		return -EFBIG;
+	memcpy(&head.run, j->from->header.run_id, sizeof(head.run));
+	head.check = mprof_checksum(j->out + sizeof(head), used);
+	return job_add_extent(j, head, used);
+}
+
+int job_go_on(const struct job *j)
+{
+	const struct compact_options *o = j->options;
+	uint64_t done = 8 * j->events, all = j->from->file_bytes;
+
+	if (o->stop && *o->stop)
+		return -EINTR;
+	if (o->progress)
+		o->progress(o->context, done < all ? done : all, all);
+	return 0;
+}
+
+/* ---- what is neither events nor stacks ---- */
+
 static int copy_extent(struct job *j, const struct extent *x)
 {
-	if (job_grow((void **)&j->out, &j->out_room, sizeof(x->head) + x->bytes + 64))
+	unsigned char *to = job_payload(j, x->bytes);
+
+	if (!to)
 		return -ENOMEM;
-	if (trace_read(j->from, j->out + sizeof(x->head), x->bytes, x->payload) != x->bytes)
+	if (trace_read(j->from, to, x->bytes, x->payload) != x->bytes)
 		return -EIO;
 	return job_add_extent(j, x->head, x->bytes);
-}
-
-/* Words of a slot up to the first zero one that begins a record. */
-static size_t slot_words(const uint64_t *word, size_t n)
-{
-	size_t i = 0;
-
-	while (i < n && word[i])
-		i += mprof_word_tag(word[i]) == MPROF_TAG_LONG ? MPROF_LONG_WORDS : 1;
-	return i < n ? i : n;
-}
-
-static int pack_extent(struct job *j, const struct extent *x, size_t n)
-{
-	struct mprof_packed packed = { .original = x->head };
-	struct mprof_extent head = x->head;
-	size_t before = sizeof(head) + sizeof(packed), frame;
-
-	if (job_grow((void **)&j->out, &j->out_room, before + 16 * n + 65536))
-		return -ENOMEM;
-	frame = packer_chunk(j->packer, j->words, n, j->options->level, &packed, j->out + before,
-			     j->out_room - before - 64);
-	if (!frame)
-		return copy_extent(j, x);
-	memcpy(j->out + sizeof(head), &packed, sizeof(packed));
-	head.kind = MPROF_EXTENT_PACKED;
-	head.used = (uint32_t)(sizeof(packed) + frame);
-	head.check = mprof_checksum(j->out + sizeof(head), head.used);
-	return job_add_extent(j, head, head.used);
-}
-
-/* ---- single extents ---- */
-
-/* A chunk that cannot be read stays as it is, for the reader to find and to tell. */
-static int take_chunk(struct job *j, const struct extent *x)
-{
-	bool slot = x->kind == MPROF_EXTENT_SLOT;
-	size_t n = x->bytes / 8;
-	int ret;
-
-	if (!slot && !x->bytes)
-		return 0;
-	if (x->bytes > CHUNK_BYTES_MAX || x->bytes % 8)
-		return copy_extent(j, x);
-	if (job_grow((void **)&j->words, &j->words_room, x->bytes))
-		return -ENOMEM;
-	if (trace_read(j->from, j->words, x->bytes, x->payload) != x->bytes)
-		return -EIO;
-	if (slot)
-		n = slot_words(j->words, n);
-	if (!n)
-		return 0;
-	ret = job_add_to_index(j, &x->head);
-	if (ret)
-		return ret;
-	if (!slot && mprof_checksum(j->words, x->bytes) != x->head.check)
-		return copy_extent(j, x);
-	return pack_extent(j, x, n);
 }
 
 static int take_extent(struct job *j, const struct extent *x)
@@ -157,10 +119,9 @@ static int take_extent(struct job *j, const struct extent *x)
 	switch (x->kind) {
 	case MPROF_EXTENT_FREE:
 	case MPROF_EXTENT_INDEX:
-		return 0;
 	case MPROF_EXTENT_SLOT:
 	case MPROF_EXTENT_EVENTS:
-		return take_chunk(j, x);
+		return 0;
 	default:
 		return copy_extent(j, x);
 	}
@@ -169,20 +130,19 @@ static int take_extent(struct job *j, const struct extent *x)
 static int add_index(struct job *j)
 {
 	size_t used = j->index.n * sizeof(*j->index.item);
-	struct mprof_extent head = { .magic = MPROF_EXTENT_MAGIC,
-				     .kind = MPROF_EXTENT_INDEX,
-				     .used = (uint32_t)used };
+	unsigned char *to;
 
-	if (used > MPROF_EXTENT_MAX / 2) /* a reader finds the chunks without it */
+	if (used > MPROF_EXTENT_MAX / 2) /* a reader finds the groups without it */
 		return 0;
-	if (job_grow((void **)&j->out, &j->out_room, sizeof(head) + used + 64))
+	to = job_payload(j, used);
+	if (!to)
 		return -ENOMEM;
 	if (used)
-		memcpy(j->out + sizeof(head), j->index.item, used);
-	memcpy(&head.run, j->from->header.run_id, sizeof(head.run));
-	head.check = mprof_checksum(j->out + sizeof(head), used);
-	return job_add_extent(j, head, used);
+		memcpy(to, j->index.item, used);
+	return job_add_own(j, MPROF_EXTENT_INDEX, used, 0, NULL);
 }
+
+/* ---- the file ---- */
 
 /* The file's header as it is now, without what a finished file has no use for. */
 static int read_header(struct job *j)
@@ -208,7 +168,7 @@ static int write_header(struct job *j, uint64_t index_offset)
 	h->flags |= MPROF_FILE_COMPRESSED;
 	h->tail = j->tail;
 	h->index_offset = index_offset;
-	h->time_error = j->time_error;
+	h->time_error = j->options->exact ? 0 : 1u << j->shift;
 	memset(h->free_slots, 0, sizeof(h->free_slots));
 	ret = write_at(j, h, MPROF_HEADER_SHORT, 0);
 	if (!ret)
@@ -217,19 +177,30 @@ static int write_header(struct job *j, uint64_t index_offset)
 	return ret;
 }
 
+/* What could not be read this time may be read another time. */
+static bool is_damaged(const struct trace *t)
+{
+	const struct trace_damage *d = &t->damage;
+
+	return d->chunks_bad || d->words_bad || d->sizes_bad || d->bytes_missing;
+}
+
 static int write_all(struct job *j)
 {
 	uint64_t index_offset;
 	int ret = read_header(j);
 
 	if (!ret)
-		ret = job_add_groups(j);
-	for (size_t i = 0; !ret && i < j->extents.n; i++) {
+		ret = job_add_stacks(j);
+	if (!ret)
+		ret = job_add_events(j);
+	if (!ret && is_damaged(j->from))
+		return -EBADMSG;
+	if (!ret && j->options->finished)
+		j->options->finished(j->options->context, j->from);
+	for (size_t i = 0; !ret && i < j->extents.n; i++)
 		if (!j->done[i])
 			ret = take_extent(j, &j->extents.item[i]);
-		if (!ret)
-			ret = job_go_on(j);
-	}
 	index_offset = j->tail;
 	if (!ret)
 		ret = add_index(j);
@@ -265,14 +236,20 @@ static bool is_cut(const struct extent *x)
 	return x->bytes < (whole ? x->head.size - sizeof(x->head) : x->head.used);
 }
 
-static int stopped(int ret, const char *path, struct error *err)
+static int stopped(const struct job *j, int ret, const char *path, struct error *err)
 {
-	if (ret == -EINTR)
+	switch (ret) {
+	case -EINTR:
 		return fail(err, ret, "the compression of '%s' was interrupted: it stays as it was",
 			    path);
-	if (ret == -ENOMEM)
+	case -ENOMEM:
 		return fail(err, ret, "no memory to compress '%s'", path);
-	return fail(err, ret, "cannot write the compressed '%s': %s", path, strerror(-ret));
+	case -EBADMSG:
+		return fail(err, ret, "'%s' is damaged at byte %llu and stays as it is", path,
+			    (unsigned long long)j->from->damage.first_bad_offset);
+	default:
+		return fail(err, ret, "cannot write the compressed '%s': %s", path, strerror(-ret));
+	}
 }
 
 /*
@@ -298,36 +275,22 @@ static int check_complete(const struct trace_damage *d, const char *path, struct
 	return 0;
 }
 
-static int look_over(struct job *j, const char *path, struct error *err)
+static int look_over(struct job *j)
 {
 	struct trace_damage before = j->from->damage;
-	int ret = check_complete(&before, path, err);
-	bool cut = before.sizes_bad;
+	bool cut = is_damaged(j->from);
+	int ret = extents_find(j->from, &j->extents);
 
-	if (ret)
-		return ret;
-	ret = extents_find(j->from, &j->extents);
 	j->from->damage = before;
 	if (ret)
-		return fail(err, ret, "no memory to compress '%s'", path);
+		return ret;
 	for (size_t i = 0; i < j->extents.n; i++)
 		cut |= is_cut(&j->extents.item[i]);
 	if (cut)
-		return fail(err, -EBADMSG, "'%s' is damaged at byte %llu and stays as it is", path,
-			    (unsigned long long)before.first_bad_offset);
-	j->packer = packer_new();
-	j->group = group_packer_new();
-	j->stacks = stack_packer_new();
+		return -EBADMSG;
+	j->packer = packer_new(j->options->level);
 	j->done = calloc(j->extents.n + 1, sizeof(*j->done));
-	if (!j->packer || !j->group || !j->stacks || !j->done)
-		return fail(err, -ENOMEM, "no memory to compress '%s'", path);
-	ret = turns_find(&j->turns, j->from, j->options);
-	if (ret)
-		return stopped(ret, path, err);
-	if (j->options->finished)
-		j->options->finished(j->options->context, j->from);
-	trace_rewind(j->from);
-	return 0;
+	return j->packer && j->done ? 0 : -ENOMEM;
 }
 
 static int replace(struct job *j, const char *path, struct error *err)
@@ -338,7 +301,7 @@ static int replace(struct job *j, const char *path, struct error *err)
 		return ret;
 	ret = write_all(j);
 	if (ret)
-		return stopped(ret, path, err);
+		return stopped(j, ret, path, err);
 	if (rename(j->temporary, j->path) < 0)
 		return fail(err, -errno, "cannot replace '%s' by its compressed form: %s", path,
 			    strerror(errno));
@@ -354,38 +317,40 @@ static void job_release(struct job *j)
 	if (j->fd >= 0)
 		close(j->fd);
 	packer_free(j->packer);
-	group_packer_free(j->group);
-	stack_packer_free(j->stacks);
-	turns_free(&j->turns);
 	trace_close(j->from);
 	free(j->done);
 	free(j->temporary);
 	free(j->path);
 	free(j->extents.item);
 	free(j->index.item);
-	free(j->words);
 	free(j->out);
 }
 
-/* In ticks of the trace's clock. */
-static uint32_t ticks_of(const struct trace *t, uint64_t ns)
+/* The greatest unit of times that keeps them right to COMPACT_ERROR_NS. */
+static unsigned shift_of(const struct trace *t)
 {
-	uint64_t ticks = ns * 4294967296ull / (t->ns_per_tick ? t->ns_per_tick : 1);
+	uint64_t ticks = COMPACT_ERROR_NS * 4294967296ull / (t->ns_per_tick ? t->ns_per_tick : 1);
+	unsigned shift = 0;
 
-	return ticks < 1u << 29 ? (uint32_t)ticks : 1u << 29;
+	while (shift < 30 && 2ull << shift <= ticks)
+		shift++;
+	return shift;
 }
+
+#define SHIFT_EXACT 8u /* what is below fits into a byte */
 
 int trace_compress(const char *path, const struct compact_options *o, struct error *err)
 {
 	struct job j = { .fd = -1, .options = o };
 	int ret = trace_open(&j.from, path, MPROF_MAGIC_TRACE, err);
 
-	if (!ret && !o->exact)
-		j.time_error = ticks_of(j.from, COMPACT_ERROR_NS);
 	if (!ret && !(j.from->header.flags & MPROF_FILE_COMPRESSED)) {
-		ret = look_over(&j, path, err);
-		if (!ret)
-			ret = replace(&j, path, err);
+		j.shift = o->exact ? SHIFT_EXACT : shift_of(j.from);
+		ret = check_complete(&j.from->damage, path, err);
+		if (!ret) {
+			ret = look_over(&j);
+			ret = ret ? stopped(&j, ret, path, err) : replace(&j, path, err);
+		}
 	}
 	job_release(&j);
 	return ret;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* compact.h - rewriting a finished trace so that it takes a quarter of the room. */
+/* compact.h - rewriting a finished trace so that it takes a tenth of the room. */
 #ifndef MPROF_TRACE_COMPACT_H
 #define MPROF_TRACE_COMPACT_H
 
@@ -30,12 +30,12 @@ struct compact_options {
 };
 
 /*
- * Compresses a trace that nobody writes any more, chunk by chunk (FORMAT.md 8):
- * into a file of its own in the same directory, which then takes the place of
- * the old one.  The old file is left as it was when anything fails.  A trace
- * that is compressed already is left alone, and a counts file refused.  Times are
- * right to COMPACT_ERROR_NS afterwards, or exact; the order of events is as it
- * was.  Bytes that no extent claims are not carried over; damaged chunks are, as they are.
+ * Compresses a trace that nobody writes any more (FORMAT.md 8): into a file of its
+ * own in the same directory, which then takes the place of the old one.  The old
+ * file is left as it was when anything fails, and when it is damaged (-EBADMSG); a
+ * trace that is compressed already is left alone, and a counts file refused.  Times
+ * are right to COMPACT_ERROR_NS afterwards, or exact; the order of events is as it
+ * was.  Bytes that no extent claims are not carried over.
  * events and finished are not called for one that was compressed before.
  * Returns 0 or -errno with *err.
  */

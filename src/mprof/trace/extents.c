@@ -46,8 +46,8 @@ static bool head_is_valid(const struct trace *t, const struct mprof_extent *h, u
 
 	memcpy(&run, t->header.run_id, sizeof(run));
 	return h->magic == MPROF_EXTENT_MAGIC && h->offset == offset && h->run == run &&
-	       h->kind >= MPROF_EXTENT_FREE && h->kind <= MPROF_EXTENT_STACKS && h->size >= ALIGN &&
-	       h->size % ALIGN == 0 && h->size <= MPROF_EXTENT_MAX &&
+	       h->kind >= MPROF_EXTENT_FREE && h->kind <= MPROF_EXTENT_THREADS &&
+	       h->size >= ALIGN && h->size % ALIGN == 0 && h->size <= MPROF_EXTENT_MAX &&
 	       h->used <= h->size - sizeof(*h);
 }
 
@@ -60,8 +60,7 @@ static bool take_packed(struct window *w, struct extent *x)
 	if (!p || x->head.used < sizeof(*p) || p->frame_bytes > x->head.used - sizeof(*p))
 		return false;
 	o = p->original;
-	if (o.kind != MPROF_EXTENT_EVENTS && o.kind != MPROF_EXTENT_SLOT &&
-	    o.kind != MPROF_EXTENT_STACKS && o.kind != MPROF_EXTENT_STACKS_SLOT)
+	if (o.kind != MPROF_EXTENT_STACKS && o.kind != MPROF_EXTENT_STACKS_SLOT)
 		return false;
 	x->head.image = o.image;
 	x->chunks += p->packing >> 8;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * group.h - packing 2: the chunks of one thread that follow each other as one
- * piece, with times that are right to within a given number of ticks.
+ * group.h - a group: up to a million events of all threads in the order of time, as
+ * columns of bytes (FORMAT.md 8.3).
  *
- * The words that come out are not those that went in, but the same events in
- * the same order: a short word where one is possible, one STACK word where the
- * stack changes, one TIME word where it must be.
+ * Here is what writer and reader share.  Nothing is carried from one group to the
+ * next but the numbers of sorts and the slots that are live.
  */
 #ifndef MPROF_TRACE_GROUP_H
 #define MPROF_TRACE_GROUP_H
@@ -13,66 +12,277 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include <mprof/format.h>
+#include "slots.h"
+#include "sorts.h"
 
-#define GROUP_WORDS_MAX	   (1u << 20) /* of one group, before and after packing */
-#define GROUP_WORDS_ALL	   (1u << 23) /* of one group of each stream of a file together */
-#define GROUP_WORDS_LEAST  (1u << 13) /* but so many in any case */
-#define GROUP_PLAIN_MAX(n) (4096u + 128u * (uint64_t)(n)) /* plain bytes for so many words */
+#define GROUP_EVENTS	  (1u << 20) /* events of a group that is full */
+#define GROUP_EVENTS_MOST (1u << 22) /* a reader takes no more */
+#define GROUP_PLAIN_MOST  (1u << 28) /* plain bytes of a frame */
+#define SORTS_MAX	  (1u << 28)
 
-/* How many words a group of a file with so many streams may have. */
-static inline size_t group_words_most(size_t streams)
+enum group_column {
+	/* What happened. */
+	GROUP_KIND,		      /* of one lane after the other */
+	GROUP_LANE,		      /* varints, for each: home, thread, kinds */
+	GROUP_HOME,		      /* varints, for each: process, slots */
+	GROUP_LIVE,		      /* for each: a bit for each slot */
+	GROUP_TURN,		      /* varint: lane */
+	GROUP_RUN,		      /* varint: its kinds in a row */
+	GROUP_SORT,		      /* 4 bytes */
+	GROUP_SLOT = GROUP_SORT + 4,  /* 4 bytes */
+	GROUP_STACK = GROUP_SLOT + 4, /* varint */
+	GROUP_OTHER,		      /* varints */
+	GROUP_WHAT_COLUMNS,
+	/* When. */
+	GROUP_STEP = GROUP_WHAT_COLUMNS,
+	GROUP_GAP, /* varints */
+	GROUP_LOW,
+	/* Where. */
+	GROUP_NEAR,		    /* 4 bytes */
+	GROUP_FAR = GROUP_NEAR + 4, /* varint */
+	GROUP_COLUMNS,
+};
+
+/* The first column of each frame, and the end. */
+static const uint8_t group_first[MPROF_GROUP_FRAMES + 1] = { GROUP_KIND, GROUP_STEP, GROUP_NEAR,
+							     GROUP_COLUMNS };
+
+/* How a block's sort is told. */
+enum group_guess { GUESS_OF_TWO, GUESS_OF_ONE, GUESS_NONE, GUESSES };
+
+/* How its address is told: so deep in the pile of its usable size, or: */
+enum group_name {
+	NAME_PILE = 0,
+	NAME_GIVEN = 8, /* the last one that this thread gave back */
+	NAME_BEHIND,	/* the last one that it was handed + its usable size + 8 */
+	NAME_NEXT,	/* the same without 8 */
+	NAME_CARVED,	/* behind the last one that no pile had */
+	NAME_NONE,
+	NAMES,
+};
+
+/* How a block that ends is told. */
+enum group_how {
+	HOW_RECENT = 0,	 /* 0 to 7 births of this thread ago */
+	HOW_NEAR = 8,	 /* 4 to 1 births before, or 1 to 4 after the one that ended last */
+	HOW_BESIDE = 16, /* slots 3 to 1 before, or 1 to 3 behind that of the one that ended last */
+	HOW_SLOT = 22,
+	HOW_FAR,  /* not known: its address */
+	HOW_NULL, /* none: address 0 */
+	HOWS,
+};
+
+enum group_op {
+	OP_FREE,
+	OP_DELETE,
+	OP_BEGIN,	 /* the first half of a realloc */
+	OP_DELETE_SIZED, /* with the size of the block's sort */
+	OP_DELETE_ARRAY,
+	OP_DELETE_ARRAY_SIZED,
+	OP_FREE_SIZED,
+	OP_OTHER, /* function and arguments are in GROUP_OTHER */
+	OPS,
+};
+
+enum group_kind {
+	KIND_BIRTH = 0,			    /* + enum group_guess * NAMES + enum group_name */
+	KIND_END = GUESSES * NAMES,	    /* + enum group_how * OPS + enum group_op */
+	KIND_AGAIN = KIND_END + HOWS * OPS, /* the next block takes a slot that is live */
+	KIND_TOUCHED,	 /* bytes touched of the block that ends next: GROUP_OTHER */
+	KIND_GIVES,	 /* the stack of what this thread gives back from now on: GROUP_STACK */
+	KIND_OTHER,	 /* an event with all it has in GROUP_OTHER and GROUP_STACK */
+	KIND_OTHER_GONE, /* the same; a realloc failed and its block cannot be found again */
+	KINDS,
+};
+_Static_assert(KINDS <= 256, "one byte each");
+
+/* Times: GROUP_STEP. */
+#define STEP_LONG  192u /* from here on, the count of events is in GROUP_GAP */
+#define STEP_EXACT 254u /* to exact ticks: behind the last whole step, in GROUP_GAP */
+#define STEP_FAR   255u /* many steps, or back: in GROUP_GAP */
+
+struct op_of {
+	uint8_t fn, kind;
+	bool sized; /* its size is that of its sort, else 0 */
+};
+extern const struct op_of group_ops[OPS];
+
+extern const uint8_t group_classes[MPROF_FN_MAX];
+
+/* Does an event of this kind and function hand out a block, if its address is not 0? */
+static inline bool group_is_birth(unsigned kind, unsigned fn)
 {
-	size_t most = GROUP_WORDS_ALL / (streams ? streams : 1);
+	unsigned class = fn < MPROF_FN_MAX ? group_classes[fn] : 0;
 
-	return most > GROUP_WORDS_MAX	  ? GROUP_WORDS_MAX
-	       : most < GROUP_WORDS_LEAST ? GROUP_WORDS_LEAST
-					  : most;
+	return (class == MPROF_CLASS_ALLOC && kind == EVENT_CALL) ||
+	       (class == MPROF_CLASS_REALLOC && kind == EVENT_REALLOC_END);
 }
 
-/* One chunk that goes into a group. */
-struct group_chunk {
-	const uint64_t *word;
-	size_t n;
-	uint64_t ticks; /* first_ticks */
+/* Does it give one back? */
+static inline bool group_is_end(unsigned kind, unsigned fn)
+{
+	return kind == EVENT_REALLOC_BEGIN ||
+	       (kind == EVENT_CALL && fn < MPROF_FN_MAX && group_classes[fn] == MPROF_CLASS_FREE);
+}
+
+/* ---- guesses of sorts ---- */
+
+#define GROUP_GUESS_BITS 14
+
+struct group_guesses {
+	uint32_t after_two[1u << GROUP_GUESS_BITS];
+	uint32_t group;
 };
 
-/*
- * Where in the stream's events those of another one come between, so that times
- * may not be moved across; one bit an event, set for the first one behind the
- * others'.  bit NULL: nowhere.
- */
-struct group_turns {
-	const uint8_t *bit;
-	uint64_t first; /* number of the group's first event in the stream */
+static inline void guesses_begin(struct group_guesses *g, uint32_t group)
+{
+	memset(g->after_two, 0, sizeof(g->after_two));
+	g->group = group;
+}
+
+static inline uint32_t *guess_of_two(struct group_guesses *g, const struct lane *l)
+{
+	return &g->after_two[(l->sort * 0x9e37u + l->sort_before) * 0x9e3779b1u >>
+			     (32 - GROUP_GUESS_BITS)];
+}
+
+static inline uint32_t guess_of_one(const struct group_guesses *g, const struct sorts *s,
+				    const struct lane *l)
+{
+	const struct sort *last = &s->sort[l->sort];
+
+	return last->next_group == g->group ? last->next : 0;
+}
+
+static inline void guess_learn(struct group_guesses *g, struct sorts *s, struct lane *l,
+			       uint32_t *of_two, uint32_t sort)
+{
+	struct sort *last = &s->sort[l->sort];
+
+	*of_two = sort;
+	last->next = sort;
+	last->next_group = g->group;
+	l->sort_before = l->sort;
+	l->sort = sort;
+}
+
+/* ---- addresses ---- */
+
+#define GROUP_PILES_EXACT 1088u /* usable sizes below 8704 by eights; others share 1024 */
+#define GROUP_PILES	  4096u
+#define GROUP_PILE_DEPTH  8u
+
+/* Addresses that were given back, the last one on top. */
+struct pile {
+	uint64_t *addr;
+	uint32_t n, room;
 };
 
-struct group_packer;
-struct group_unpacker;
+struct piles {
+	struct pile pile[GROUP_PILES];
+};
 
-/* NULL when there is no memory. */
-struct group_packer *group_packer_new(void);
-void group_packer_free(struct group_packer *p);
+static inline struct pile *pile_of(struct piles *p, const struct lane *l, const struct sort *s)
+{
+	return &p->pile[(s->pile + 521 * l->number) & (GROUP_PILES - 1)];
+}
 
+static inline void piles_begin(struct piles *p)
+{
+	for (unsigned i = 0; i < GROUP_PILES; i++)
+		p->pile[i].n = 0;
+}
+
+static inline void piles_free(struct piles *p)
+{
+	for (unsigned i = 0; i < GROUP_PILES; i++)
+		free(p->pile[i].addr);
+}
+
+static inline bool pile_push(struct pile *p, uint64_t addr)
+{
+	if (__builtin_expect(p->n == p->room, 0)) {
+		uint32_t room = p->room ? 2 * p->room : 16;
+		uint64_t *bigger = realloc(p->addr, room * sizeof(*bigger));
+
+		if (!bigger)
+			return false;
+		p->addr = bigger;
+		p->room = room;
+	}
+	p->addr[p->n++] = addr;
+	return true;
+}
+
+/* Takes out the one that lies so deep, which is there. */
+static inline uint64_t pile_pull(struct pile *p, unsigned depth)
+{
+	uint64_t *at = p->addr + p->n - 1 - depth, addr = *at;
+
+	for (; depth; depth--, at++)
+		at[0] = at[1];
+	p->n--;
+	return addr;
+}
+
+/* A block of so many usable bytes was handed to l. */
+static inline void lane_handed(struct lane *l, unsigned name, uint64_t addr, uint64_t usable)
+{
+	if (name >= NAME_GIVEN)
+		l->carve = addr + usable + 8;
+	l->last = addr;
+	l->usable = usable;
+}
+
+/* ---- writing ---- */
+
+struct group_writer;
+
+/* NULL without memory.  sorts stays the caller's. */
+struct group_writer *group_writer_new(struct sorts *sorts);
+void group_writer_free(struct group_writer *w);
+/* Begins the next group.  bucket of 2^shift ticks; exact: keep all ticks. */
+void group_begin(struct group_writer *w, unsigned shift, bool exact);
+/* Events at these ticks, and those near them, keep their ticks: ascending, the caller's. */
+void group_marks(struct group_writer *w, const uint64_t *mark, size_t n);
+/* Adds up to GROUP_BATCH events.  0 or -ENOMEM. */
+#define GROUP_BATCH 256u
+int group_add(struct group_writer *w, const struct event *e, size_t n);
+/* Events so far; and whether all reallocs have ended, so that it may end here. */
+uint32_t group_events(const struct group_writer *w, bool *settled);
+/* Ends it: fills head but for bytes of frames.  0 or -ENOMEM. */
+int group_end(struct group_writer *w, struct mprof_group *head);
+/* The i-th piece of a frame's plain bytes; false behind the last one. */
+struct group_frame {
+	struct group_writer *writer;
+	unsigned number;
+};
+bool group_piece(void *frame, size_t i, const void **data, size_t *bytes);
+/* Nothing of this process comes any more: what is known of its addresses can go. */
+void group_forget(struct group_writer *w, uint32_t process);
+
+/* ---- reading ---- */
+
+struct group_reader;
+
+/* NULL without memory.  sorts stays the caller's. */
+struct group_reader *group_reader_new(struct sorts *sorts);
+void group_reader_free(struct group_reader *r);
+/* As if nothing had been read. */
+void group_reader_rewind(struct group_reader *r);
 /*
- * Packs n chunks of one thread whose times never go back.  *events is how many
- * they have.  0; -EINVAL when they do not fit the model (bad words, times that
- * go back, too many words), or -ENOMEM.
+ * Begins a group of which the frames were unpacked; plain stays the caller's until
+ * the group's end.  False when it makes no sense.
  */
-int group_pack(struct group_packer *p, const struct group_chunk *chunk, size_t n, uint32_t thread,
-	       const struct group_turns *turns, uint32_t error, uint64_t *events);
-/* How many words that unpacks to. */
-uint32_t group_words(const struct group_packer *p);
-/* The plain bytes of what was packed, in pieces from 0 on; false behind the last one. */
-bool group_piece(const void *packer, size_t i, const void **data, size_t *bytes);
-
-/*
- * Unpacks into n words exactly; false when the plain bytes are not right.
- * base: first_ticks of the group.  *u is made at the first call.
- */
-bool group_unpack(struct group_unpacker **u, const uint8_t *plain, size_t bytes, uint64_t base,
-		  uint64_t *words, size_t n);
-void group_unpacker_free(struct group_unpacker *u);
+bool group_open(struct group_reader *r, const struct mprof_group *head, uint64_t first_ticks,
+		uint8_t *const *plain);
+/* The next events, in order; 0 at the end of the group, or at something bad in it. */
+size_t group_read(struct group_reader *r, struct event *e, size_t n);
+/* Events of the group that have not been read; and leaves them out. */
+uint32_t group_left(const struct group_reader *r);
+void group_skip(struct group_reader *r);
 
 #endif

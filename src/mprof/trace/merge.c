@@ -8,6 +8,7 @@
  * thread never touches it.  A stream that has not begun lies in the heap with
  * the time in its first chunk's header, and is read when that comes up.
  */
+#include "packed.h"
 #include "reader.h"
 
 static bool before(const struct merge_entry *a, const struct merge_entry *b)
@@ -81,6 +82,8 @@ size_t trace_next(struct trace *t, struct event *events, size_t n)
 	uint32_t stream;
 	size_t got = 0;
 
+	if (t->packed)
+		return packed_next(t, events, n);
 	while (got < n && t->heap_n)
 		got += merge_run(t, events + got, n - got, &stream);
 	return got;

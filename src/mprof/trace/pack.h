@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * pack.h - rearranging a chunk's words so that zstd has less to say (FORMAT.md 8).
+ * pack.h - zstd frames of a compressed trace, and packed stack records (FORMAT.md 8).
  *
- * struct packer and struct unpacker hold tables that are empty at the start of
- * every chunk; each belongs to one thread.
+ * A struct packer or unpacker belongs to one thread.
  */
 #ifndef MPROF_TRACE_PACK_H
 #define MPROF_TRACE_PACK_H
@@ -14,39 +13,39 @@
 
 #include <mprof/format.h>
 
-/* mprof_packed.packing */
+/* mprof_packed.packing; in the upper 24 bits, how many more extents it was made from */
 #define PACKING_PLAIN	      0u /* words as they are */
-#define PACKING_COLUMNS	      1u /* columns.h */
-#define PACKING_GROUP	      2u /* group.h; and how many more chunks it has, in the upper 24 bits */
-#define PACKING_STACKS	      3u /* stack_pack.h; likewise */
+#define PACKING_STACKS	      1u /* stack_pack.h */
 #define PACKING_KIND(packing) ((packing)&255u)
+
+#define PACKED_WORDS_MAX	(1u << 20) /* of stack records in one piece */
+#define PACKED_PLAIN_MAX(words) (4096u + 128u * (uint64_t)(words)) /* plain bytes for them */
 
 struct packer;
 struct unpacker;
 
 /* NULL when there is no memory. */
-struct packer *packer_new(void);
+struct packer *packer_new(int level);
 void packer_free(struct packer *p);
-/*
- * Packs n words into a frame of at most `room` bytes and fills packed but for
- * `original`.  Returns the frame's size, 0 when it does not fit or memory ran out.
- */
-size_t packer_chunk(struct packer *p, const uint64_t *words, size_t n, int level,
-		    struct mprof_packed *packed, void *frame, size_t room);
 
-/* The i-th piece of the plain bytes that somebody else made; false behind the last one. */
-typedef bool pack_piece(const void *from, size_t i, const void **data, size_t *bytes);
-/* Makes a frame of the pieces; the caller fills packed->original, packing and raw_bytes. */
-size_t packer_pieces(struct packer *p, pack_piece *piece, const void *from, int level,
-		     struct mprof_packed *packed, void *frame, size_t room);
+/* The i-th piece of what is to be compressed; false behind the last one. */
+typedef bool pack_piece(void *from, size_t i, const void **data, size_t *bytes);
+/* Bytes of all pieces, and what a frame of them takes at most. */
+uint64_t pieces_bytes(pack_piece *piece, void *from, size_t *most);
+/* Makes a frame of them; its size, 0 when it does not fit. */
+size_t packer_frame(struct packer *p, pack_piece *piece, void *from, void *frame, size_t room);
 
-/*
- * *buf holds the payload of a PACKED extent, `bytes` long and already checked
- * against its checksum; its words replace it, the buffer grown as needed.
- * *u is made at the first call.  Returns the number of words, 0 when it is bad
- * or has more than `most`.
- */
-size_t unpacker_chunk(struct unpacker **u, uint64_t **buf, size_t *room, size_t bytes, size_t most);
+/* NULL when there is no memory. */
+struct unpacker *unpacker_new(void);
 void unpacker_free(struct unpacker *u);
+/* Exactly `bytes` of a frame into to; false when it is not sound or has others. */
+bool unpacker_frame(struct unpacker *u, const void *frame, size_t frame_bytes, void *to,
+		    size_t bytes);
+/*
+ * *buf holds the payload of a PACKED extent, `bytes` long and already checked against
+ * its checksum; its words replace it, the buffer grown as needed.  *u is made at the
+ * first call.  Returns the number of words, 0 when it is bad.
+ */
+size_t unpacker_chunk(struct unpacker **u, uint64_t **buf, size_t *room, size_t bytes);
 
 #endif

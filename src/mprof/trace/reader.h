@@ -6,9 +6,8 @@
  * ones (records.c), calibrates the clock (clock.c), sorts the chunks into
  * streams, one for each thread (streams.c), and reads the stacks of all
  * processes (stacks.c).  trace_next merges the streams by time (merge.c), each
- * of which loads one chunk at a time and decodes it (decode.c); a packed chunk
- * is unpacked on loading (unpack.c), where there is a second processor by a
- * thread of its own (ahead.c).
+ * of which loads one chunk at a time and decodes it (decode.c).  Of a compressed
+ * trace it reads one group after the other (packed.c).
  *
  * The file is read with pread, never mapped: somebody may truncate it or go on
  * writing it while we look, and a short read is an answer where SIGBUS is not.
@@ -26,7 +25,7 @@ struct extent {
 	    head;	  /* of a PACKED one: the original's, offset and size as they are here */
 	uint64_t payload; /* offset of its payload in the file */
 	uint64_t bytes;	  /* payload bytes that are really in the file */
-	uint32_t chunks;  /* that it holds; more than one: a group */
+	uint32_t chunks;  /* that it was made from */
 	uint16_t kind;	  /* as in the file: PACKED stays PACKED */
 };
 
@@ -35,7 +34,7 @@ struct extents {
 	size_t n, room;
 };
 
-/* One EVENTS, SLOT, STACKS, STACKS_SLOT or PACKED extent, ready to be loaded. */
+/* One EVENTS, SLOT, STACKS, STACKS_SLOT or PACKED extent (of stacks), ready to be loaded. */
 struct chunk {
 	uint64_t payload;
 	uint32_t bytes; /* in the file */
@@ -43,7 +42,7 @@ struct chunk {
 	uint32_t check;
 	uint16_t kind, image;
 	bool slot;     /* words end at the first zero; packed ones too */
-	uint32_t seqs; /* how many numbers from seq on it holds: a group has many */
+	uint32_t seqs; /* how many numbers from seq on it holds: a packed one may have many */
 	uint64_t seq, first_ticks, last_ticks;
 	uint32_t process, thread; /* of stack records: the image instead of a thread */
 };
@@ -115,8 +114,7 @@ struct trace {
 	struct trace_damage damage_opened; /* as trace_open left it, for trace_rewind */
 
 	struct unpacker *unpacker; /* made when the first packed chunk is loaded */
-	struct ahead *ahead;
-	bool ahead_tried;
+	struct packed *packed;	   /* of a compressed trace: then there are no streams */
 };
 
 struct owned_sample {
@@ -152,16 +150,15 @@ void clock_calibrate(struct trace *t);
 int stacks_read(struct trace *t);
 void stacks_free(struct trace *t);
 
-/* streams.c: 0 or -ENOMEM. */
-int streams_build(struct trace *t, const struct extents *x);
+/* streams.c: 0 or -ENOMEM.  Without events, of stack records only. */
+int streams_build(struct trace *t, const struct extents *x, bool events);
 void streams_free(struct trace *t);
 /* Loads the stream's next good chunk; false at its end. */
 bool stream_load(struct trace *t, struct stream *s);
 /* The end of the file cut it, so what there is of it is right as far as it goes. */
 bool chunk_is_cut(const struct trace *t, const struct chunk *c);
 /* The words of one chunk into *buf (grown as needed); returns how many, 0 when bad. */
-size_t chunk_load(const struct trace *t, const struct chunk *c, struct unpacker **u, uint64_t **buf,
-		  size_t *room);
+size_t chunk_load(struct trace *t, const struct chunk *c, uint64_t **buf, size_t *room);
 
 /*
  * decode.c: up to n events of one stream, as long as their keys are below

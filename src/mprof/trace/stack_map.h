@@ -23,6 +23,8 @@ struct stack_map {
 	uint32_t nodes;
 };
 
+/* All maps; how many. */
+size_t stacks_maps(const struct trace *t, const struct stack_map **maps);
 /* The map of a process's image, or NULL. */
 const struct stack_map *stack_map_find(const struct trace *t, uint32_t process, uint32_t image);
 

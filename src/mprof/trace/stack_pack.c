@@ -220,7 +220,7 @@ int stack_pack(struct stack_packer *p, const uint64_t *w, size_t n)
 	return columns_finish(p->column, STACKS_COLUMNS, p->start.length) ? 0 : -ENOMEM;
 }
 
-bool stack_piece(const void *packer, size_t i, const void **data, size_t *bytes)
+bool stack_piece(void *packer, size_t i, const void **data, size_t *bytes)
 {
 	const struct stack_packer *p = packer;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * stack_pack.h - packing 3: stack records of chunks that follow each other, as
- * one piece (FORMAT.md 8.6).  The words that come out are those that went in.
+ * stack_pack.h - packing 1: stack records of chunks that follow each other, as
+ * one piece (FORMAT.md 8.5).  The words that come out are those that went in.
  *
  * An address is a number by its first use; which one it is is mostly what was
  * called from the frame before it the last times.
@@ -15,7 +15,7 @@
 
 #include "bytes.h"
 
-/* Columns of packing 3. */
+/* Columns of packing 1. */
 enum {
 	STACKS_RECORD, /* enum stacks_record */
 	STACKS_ID,     /* varint: of a STACK that is not the last one's + 1 */
@@ -85,7 +85,7 @@ void stack_packer_free(struct stack_packer *p);
 /* 0; -EINVAL when the words are no sound records, or -ENOMEM. */
 int stack_pack(struct stack_packer *p, const uint64_t *words, size_t n);
 /* The plain bytes in pieces from 0 on; false behind the last one. */
-bool stack_piece(const void *packer, size_t i, const void **data, size_t *bytes);
+bool stack_piece(void *packer, size_t i, const void **data, size_t *bytes);
 
 /* Into n words exactly; false when the plain bytes are not right. */
 bool stack_unpack(const uint8_t *plain, size_t bytes, uint64_t *words, size_t n);

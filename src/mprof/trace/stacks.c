@@ -181,7 +181,7 @@ static int inherit_objects(struct stacks_read *r, size_t child, struct loaded_ra
 static int read_chunk(struct trace *t, struct stack_records *records, const struct chunk *c,
 		      uint64_t **buf, size_t *room)
 {
-	size_t words = c->used || c->slot ? chunk_load(t, c, &t->unpacker, buf, room) : 0;
+	size_t words = c->used || c->slot ? chunk_load(t, c, buf, room) : 0;
 	uint64_t before = records->bad;
 	int ret = 0;
 
@@ -297,6 +297,12 @@ void stacks_free(struct trace *t)
 	free(r->map);
 	stack_table_free(&r->table);
 	free(r);
+}
+
+size_t stacks_maps(const struct trace *t, const struct stack_map **maps)
+{
+	*maps = t->stacks->map;
+	return t->stacks->n;
 }
 
 const struct stack_map *stack_map_find(const struct trace *t, uint32_t process, uint32_t image)

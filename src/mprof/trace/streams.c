@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ahead.h"
-#include "group.h"
 #include "pack.h"
 #include "stack_map.h"
 
@@ -67,8 +65,7 @@ bool chunk_is_cut(const struct trace *t, const struct chunk *c)
 	return c->bytes < c->used && c->payload + c->bytes == t->file_bytes;
 }
 
-size_t chunk_load(const struct trace *t, const struct chunk *c, struct unpacker **u, uint64_t **buf,
-		  size_t *room)
+size_t chunk_load(struct trace *t, const struct chunk *c, uint64_t **buf, size_t *room)
 {
 	if (!c->bytes || c->bytes > CHUNK_BYTES_MAX || grow_buffer(buf, room, c->bytes + 8) ||
 	    trace_read(t, *buf, c->bytes, c->payload) != c->bytes)
@@ -80,33 +77,15 @@ size_t chunk_load(const struct trace *t, const struct chunk *c, struct unpacker 
 	if (c->bytes != c->used || mprof_checksum(*buf, c->bytes) != c->check)
 		return 0;
 	if (c->kind == MPROF_EXTENT_PACKED)
-		return unpacker_chunk(u, buf, room, c->bytes, group_words_most(t->streams));
+		return unpacker_chunk(&t->unpacker, buf, room, c->bytes);
 	return c->bytes / 8;
-}
-
-#define AHEAD_CHUNKS 8 /* a file of fewer is read before another thread has begun */
-
-/* Words of the stream's next chunk, and the wish for the one after it. */
-static size_t load_next(struct trace *t, struct stream *s, const struct chunk *c)
-{
-	size_t words;
-
-	if (c->kind == MPROF_EXTENT_PACKED && t->chunks >= AHEAD_CHUNKS && !t->ahead_tried) {
-		t->ahead_tried = true;
-		t->ahead = ahead_new(t);
-	}
-	if (!t->ahead || !ahead_take(t->ahead, c, &s->buf, &s->room, &words))
-		words = chunk_load(t, c, &t->unpacker, &s->buf, &s->room);
-	if (t->ahead && s->next < s->last && t->chunk[s->next].kind == MPROF_EXTENT_PACKED)
-		ahead_ask(t->ahead, &t->chunk[s->next]);
-	return words;
 }
 
 bool stream_load(struct trace *t, struct stream *s)
 {
 	while (s->next < s->last) {
 		const struct chunk *c = &t->chunk[s->next++];
-		size_t words = c->used || c->slot ? load_next(t, s, c) : 0;
+		size_t words = c->used || c->slot ? chunk_load(t, c, &s->buf, &s->room) : 0;
 
 		if (chunk_is_cut(t, c) || (!words && (c->used || c->slot)))
 			trace_note_damage(t, &t->damage.chunks_bad, 1, chunk_offset(c));
@@ -176,7 +155,7 @@ static bool later_is_better(struct trace *t, const struct chunk *a, const struct
 
 	if (!b->slot)
 		return false;
-	words = chunk_load(t, a, &t->unpacker, &buf, &room);
+	words = chunk_load(t, a, &buf, &room);
 	free(buf);
 	return a->used && (!words || chunk_is_cut(t, a));
 }
@@ -250,7 +229,7 @@ static void read_last_ticks(struct trace *t)
 
 			if (!c->slot)
 				continue;
-			words = chunk_load(t, c, &t->unpacker, &buf, &room);
+			words = chunk_load(t, c, &buf, &room);
 			last = words_last_ticks(buf, words, c->first_ticks & MPROF_TICKS_MASK);
 			if (last > t->thread[i].last_ticks)
 				t->thread[i].last_ticks = last;
@@ -259,12 +238,12 @@ static void read_last_ticks(struct trace *t)
 	free(buf);
 }
 
-int streams_build(struct trace *t, const struct extents *x)
+int streams_build(struct trace *t, const struct extents *x, bool events)
 {
 	size_t n = 0, stacks = 0;
 
 	for (size_t i = 0; i < x->n; i++) {
-		n += is_events(&x->item[i]);
+		n += events && is_events(&x->item[i]);
 		stacks += is_stacks(&x->item[i]);
 	}
 	t->chunk = calloc(n + 1, sizeof(*t->chunk));
@@ -272,7 +251,7 @@ int streams_build(struct trace *t, const struct extents *x)
 	if (!t->chunk || !t->stack_chunk)
 		return -ENOMEM;
 	for (size_t i = 0; i < x->n; i++)
-		if (is_events(&x->item[i]) || is_stacks(&x->item[i]))
+		if ((events && is_events(&x->item[i])) || is_stacks(&x->item[i]))
 			take_chunk(t, &x->item[i]);
 	t->chunks = order_chunks(t, t->chunk, t->chunks);
 	t->stack_chunks = order_chunks(t, t->stack_chunk, t->stack_chunks);
@@ -280,9 +259,9 @@ int streams_build(struct trace *t, const struct extents *x)
 	for (size_t i = 0; i < t->chunks; i++)
 		n += !i || !same_thread(&t->chunk[i], &t->chunk[i - 1]);
 	t->stream = calloc(n + 1, sizeof(*t->stream));
-	t->thread = calloc(n + 1, sizeof(*t->thread));
+	t->thread = events ? calloc(n + 1, sizeof(*t->thread)) : NULL;
 	t->heap = calloc(n + 1, sizeof(*t->heap));
-	if (!t->stream || !t->thread || !t->heap)
+	if (!t->stream || (events && !t->thread) || !t->heap)
 		return -ENOMEM;
 	fill_streams(t);
 	read_last_ticks(t);

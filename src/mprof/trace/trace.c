@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "../util/memory.h"
-#include "ahead.h"
 #include "pack.h"
+#include "packed.h"
 
 void *trace_grow(void **array, size_t *n, size_t *room, size_t item_bytes)
 {
@@ -208,16 +208,19 @@ static int read_all(struct trace *t)
 {
 	struct extents x = { 0 };
 	int ret = extents_find(t, &x);
+	bool packed = packed_is_there(&x);
 
 	sum_lost(t);
 	find_cuts(t, &x);
 	if (!ret)
 		ret = take_records(t, &x);
 	if (!ret)
-		ret = streams_build(t, &x);
-	free(x.item);
+		ret = streams_build(t, &x, !packed);
 	if (!ret)
 		ret = stacks_read(t);
+	if (!ret && packed)
+		ret = packed_open(t, &x);
+	free(x.item);
 	if (ret)
 		return ret;
 	clock_calibrate(t);
@@ -265,13 +268,13 @@ void trace_close(struct trace *t)
 {
 	if (!t)
 		return;
-	ahead_free(t->ahead); /* first: it reads from fd and chunk[] */
 	if (t->fd >= 0)
 		close(t->fd);
 	streams_free(t);
 	stacks_free(t);
 	records_free(t);
 	unpacker_free(t->unpacker);
+	packed_close(t->packed);
 	free(t->heap);
 	free(t->path);
 	free(t);
@@ -282,6 +285,8 @@ void trace_rewind(struct trace *t)
 	t->damage = t->damage_opened;
 	/* The heap was allocated for all streams by trace_open: this cannot fail. */
 	(void)merge_start(t);
+	if (t->packed)
+		packed_rewind(t);
 }
 
 const struct mprof_file_header *trace_header(const struct trace *t)

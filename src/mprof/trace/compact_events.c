@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* compact_events.c - the events of a trace in groups. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compact_job.h"
+#include "group.h"
+#include "stack_map.h"
+
+#define GROUP_OVER 4096u /* events that a group may have more, to end between reallocs */
+
+struct events {
+	struct job *job;
+	struct sorts sorts;
+	struct sorts_stack *by_node;
+	struct group_writer *group;
+	uint64_t *mark; /* ticks at which times are kept */
+	size_t marks;
+	uint64_t groups;
+	uint64_t ticks[2]; /* of the group in work: first and last */
+};
+
+/* ---- writing ---- */
+
+static int write_sorts(struct events *w)
+{
+	struct mprof_sorts head;
+	unsigned char *to;
+	size_t most;
+
+	if (w->sorts.told == w->sorts.n && w->sorts.stacks_told == w->sorts.stacks)
+		return 0;
+	if (sorts_tell(&w->sorts, w->by_node, &head))
+		return -ENOMEM;
+	head.plain_bytes = (uint32_t)pieces_bytes(sorts_piece, &w->sorts, &most);
+	to = job_payload(w->job, sizeof(head) + most);
+	if (!to)
+		return -ENOMEM;
+	head.frame_bytes =
+	    (uint32_t)packer_frame(w->job->packer, sorts_piece, &w->sorts, to + sizeof(head), most);
+	if (!head.frame_bytes)
+		return -ENOMEM;
+	memcpy(to, &head, sizeof(head));
+	return job_add_own(w->job, MPROF_EXTENT_SORTS, sizeof(head) + head.frame_bytes,
+			   w->groups + 1, NULL);
+}
+
+static int add_to_index(struct events *w, uint64_t first_event)
+{
+	struct index *index = &w->job->index;
+	struct mprof_index_entry *e =
+	    trace_grow((void **)&index->item, &index->n, &index->room, sizeof(*e));
+
+	if (!e)
+		return -ENOMEM;
+	*e = (struct mprof_index_entry){ w->job->tail, w->ticks[0], w->ticks[1], first_event };
+	return 0;
+}
+
+static int write_group(struct events *w)
+{
+	struct group_frame frame[MPROF_GROUP_FRAMES];
+	size_t most[MPROF_GROUP_FRAMES], used = sizeof(struct mprof_group), room = used;
+	struct mprof_group head;
+	unsigned char *to;
+
+	int ret = group_end(w->group, &head);
+
+	if (!ret)
+		ret = write_sorts(w);
+	if (ret)
+		return ret;
+	head.first_event = w->job->events - head.events + 1;
+	for (unsigned i = 0; i < MPROF_GROUP_FRAMES; i++) {
+		frame[i] = (struct group_frame){ w->group, i };
+		pieces_bytes(group_piece, &frame[i], &most[i]);
+		room += most[i];
+	}
+	to = job_payload(w->job, room);
+	for (unsigned i = 0; to && i < MPROF_GROUP_FRAMES; i++) {
+		head.frame_bytes[i] = (uint32_t)packer_frame(w->job->packer, group_piece, &frame[i],
+							     to + used, most[i]);
+		if (!head.frame_bytes[i])
+			return -ENOMEM;
+		used += head.frame_bytes[i];
+	}
+	if (!to || add_to_index(w, head.first_event))
+		return -ENOMEM;
+	memcpy(to, &head, sizeof(head));
+	return job_add_own(w->job, MPROF_EXTENT_GROUP, used, ++w->groups, w->ticks);
+}
+
+/* Processes of which all has been read take no memory any more. */
+static void forget_ended(struct events *w)
+{
+	const struct trace *t = w->job->from;
+	bool over = true;
+
+	for (size_t i = 0; i < t->streams; i++) {
+		const struct stream *s = &t->stream[i];
+		uint32_t process = t->chunk[s->first].process;
+
+		over &= s->next == s->last && s->pos == s->end;
+		if (i + 1 == t->streams || t->chunk[s[1].first].process != process) {
+			if (over)
+				group_forget(w->group, process);
+			over = true;
+		}
+	}
+}
+
+/* Ends the group when it is full, or when it is the last one. */
+static int end_group(struct events *w, bool last)
+{
+	bool settled;
+	uint32_t events = group_events(w->group, &settled);
+	int ret;
+
+	if (!events ||
+	    (!last && (events < GROUP_EVENTS || (!settled && events < GROUP_EVENTS + GROUP_OVER))))
+		return 0;
+	ret = write_group(w);
+	forget_ended(w);
+	group_begin(w->group, w->job->shift, w->job->options->exact);
+	return ret ? ret : job_go_on(w->job);
+}
+
+static int write_events(struct events *w)
+{
+	const struct compact_options *o = w->job->options;
+	struct event e[GROUP_BATCH];
+	bool settled;
+	size_t n;
+	int ret = 0;
+
+	group_marks(w->group, w->mark, w->marks);
+	group_begin(w->group, w->job->shift, o->exact);
+	while (!ret && (n = trace_next(w->job->from, e, GROUP_BATCH))) {
+		if (!group_events(w->group, &settled))
+			w->ticks[0] = e->ticks;
+		w->ticks[1] = e[n - 1].ticks;
+		w->job->events += n;
+		if (o->events)
+			o->events(o->context, e, n);
+		ret = group_add(w->group, e, n);
+		if (!ret)
+			ret = end_group(w, false);
+		if (!ret && o->stop && *o->stop)
+			ret = -EINTR;
+	}
+	return ret ? ret : end_group(w, true);
+}
+
+static int write_threads(const struct events *w)
+{
+	const struct trace *t = w->job->from;
+	size_t used = sizeof(struct mprof_threads) + t->threads * sizeof(struct mprof_thread_entry);
+	struct mprof_thread_entry *entry;
+	struct mprof_threads *head = (struct mprof_threads *)job_payload(w->job, used);
+
+	if (!head)
+		return -ENOMEM;
+	entry = (struct mprof_thread_entry *)(head + 1);
+	*head = (struct mprof_threads){ .events = w->job->events,
+					.groups = w->groups,
+					.chunks_missing = t->damage.chunks_missing,
+					.stacks_missing = t->damage.stacks_missing };
+	for (size_t i = 0; i < t->threads; i++)
+		entry[i] =
+		    (struct mprof_thread_entry){ t->thread[i].process, t->thread[i].number,
+						 t->thread[i].chunks, t->thread[i].first_ticks,
+						 t->thread[i].last_ticks };
+	return job_add_own(w->job, MPROF_EXTENT_THREADS, used, 0, NULL);
+}
+
+/* ---- before ---- */
+
+static int by_ticks(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/*
+ * Moments that events are compared with: forks, ends, samples.  What was before one
+ * of them stays before it.
+ */
+static int find_marks(struct events *w)
+{
+	const struct trace *t = w->job->from;
+	size_t n = 3 * t->facts + 2 * (t->residencies + t->peaks) + t->samples + t->threads;
+
+	w->mark = calloc(n + 1, sizeof(*w->mark));
+	if (!w->mark)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->facts; i++) {
+		w->mark[w->marks++] = t->fact[i].fact->ticks;
+		w->mark[w->marks++] = t->fact[i].fact->ticks - 1; /* what exec comes behind */
+		w->mark[w->marks++] = t->fact[i].fact->fork_ticks;
+	}
+	for (size_t i = 0; i < t->residencies; i++) {
+		w->mark[w->marks++] = t->residency[i].head->ticks_before;
+		w->mark[w->marks++] = t->residency[i].head->ticks_after;
+	}
+	for (size_t i = 0; i < t->samples; i++)
+		w->mark[w->marks++] = t->sample[i].s.ticks;
+	for (size_t i = 0; i < t->peaks; i++) {
+		w->mark[w->marks++] = t->peak[i].from_ticks;
+		w->mark[w->marks++] = t->peak[i].ticks;
+	}
+	for (size_t i = 0; i < t->threads; i++)
+		w->mark[w->marks++] = t->thread[i].last_ticks;
+	qsort(w->mark, w->marks, sizeof(*w->mark), by_ticks);
+	return 0;
+}
+
+static int name_stacks(struct events *w)
+{
+	const struct trace *t = w->job->from;
+	const struct stack_map *map;
+	size_t nodes = trace_stacks(t)->nodes, maps = stacks_maps(t, &map);
+
+	w->by_node = calloc(nodes + 1, sizeof(*w->by_node));
+	if (!w->by_node || sorts_start(&w->sorts, nodes))
+		return -ENOMEM;
+	for (size_t i = 0; i < maps; i++)
+		sorts_name_stacks(&w->sorts, w->by_node, &map[i]);
+	return 0;
+}
+
+int job_add_events(struct job *j)
+{
+	struct events w = { .job = j, .group = NULL };
+	int ret = name_stacks(&w);
+
+	if (!ret)
+		ret = find_marks(&w);
+	if (!ret) {
+		w.group = group_writer_new(&w.sorts);
+		ret = w.group ? write_events(&w) : -ENOMEM;
+	}
+	if (!ret)
+		ret = write_threads(&w);
+	group_writer_free(w.group);
+	sorts_free(&w.sorts);
+	free(w.by_node);
+	free(w.mark);
+	return ret;
+}

@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * group_read.c - the columns of a group to events (FORMAT.md 8.3).
+ *
+ * Nothing in the columns is believed: reading behind the end of one gives zeros, and
+ * what names a lane, a sort, a slot or an address that is not there ends the group.
+ */
+#include "group.h"
+
+/* How KIND_BIRTH and KIND_END are put together, undone by a table. */
+struct parts {
+	uint8_t major, minor;
+};
+
+struct group_reader {
+	struct slots slots;
+	struct sorts *sorts;
+	struct group_guesses guesses;
+	struct piles piles;
+	struct cursor column[GROUP_COLUMNS];
+	struct parts parts[256];
+	uint32_t left;	  /* events */
+	uint64_t after;	  /* number of the event behind this group */
+	uint64_t follows; /* the one before which all was read; else 0 */
+	bool bad;
+	/* The lane in work, and its kinds until its turn ends. */
+	struct lane *lane;
+	uint32_t run;
+	uint32_t again;	  /* slot + 1 of the next block; 0: none is said */
+	uint64_t touched; /* of the block that ends next */
+	/* Times: events until the next step, and where that leads to. */
+	uint64_t count, at, pace, bucket, next;
+	unsigned shift;
+	bool exact, next_is_exact;
+	/* The last of what is told as a difference. */
+	uint64_t far, other_addr, other_usable, other_arg;
+};
+
+static inline uint64_t get(struct group_reader *r, unsigned column)
+{
+	return cursor_get(&r->column[column]);
+}
+
+static inline uint64_t get_varint(struct group_reader *r, unsigned column)
+{
+	return cursor_varint(&r->column[column]);
+}
+
+static inline uint32_t get_wide(struct group_reader *r, unsigned column)
+{
+	return (uint32_t)cursor_wide(&r->column[column], 4);
+}
+
+/* ---- times ---- */
+
+static __attribute__((noinline)) void step(struct group_reader *r)
+{
+	uint64_t start = r->next, end, step;
+	bool exact = r->next_is_exact;
+
+	r->bucket = start >> r->shift;
+	end = (r->bucket + 1) << r->shift;
+	r->next = end;
+	r->next_is_exact = false;
+	if (r->column[GROUP_STEP].p == r->column[GROUP_STEP].end) {
+		r->count = UINT64_MAX;
+	} else {
+		step = get(r, GROUP_STEP);
+		r->count = step < STEP_LONG ? step : get_varint(r, GROUP_GAP);
+		if (step == STEP_EXACT) {
+			r->next = (r->bucket << r->shift) + unzigzag(get_varint(r, GROUP_GAP));
+			r->next_is_exact = true;
+		} else if (step >= STEP_LONG) {
+			step = step == STEP_FAR ? unzigzag(get_varint(r, GROUP_GAP))
+						: step - STEP_LONG + 1;
+			r->next = (r->bucket + step) << r->shift;
+		}
+	}
+	if (r->next > start && r->next < end)
+		end = r->next;
+	r->pace = r->count ? (end - start) / r->count : 0;
+	r->at = start + (exact ? 0 : r->pace / 2);
+}
+
+static inline uint64_t get_time(struct group_reader *r)
+{
+	uint64_t at;
+
+	while (__builtin_expect(!r->count, 0))
+		step(r);
+	r->count--;
+	at = r->at;
+	r->at += r->pace;
+	if (r->exact)
+		at = r->bucket << r->shift | (get(r, GROUP_LOW) & ((1u << r->shift) - 1));
+	return at & MPROF_TICKS_MASK;
+}
+
+/* ---- blocks ---- */
+
+/* The address of a block that was handed out in a group that was not read. */
+static uint64_t unknown_address(uint32_t slot)
+{
+	return 1ull << 63 | (uint64_t)slot << 4;
+}
+
+static uint64_t get_near(struct group_reader *r, const struct lane *l)
+{
+	uint32_t eights = get_wide(r, GROUP_NEAR);
+
+	if (eights == UINT32_MAX)
+		return l->last + unzigzag(get_varint(r, GROUP_FAR));
+	return l->last + (unzigzag(eights) << 3);
+}
+
+/* 0: there is no such address. */
+static inline uint64_t get_address(struct group_reader *r, const struct lane *l,
+				   const struct sort *s, unsigned name)
+{
+	struct pile *p;
+
+	switch (name) {
+	default:
+		p = pile_of(&r->piles, l, s);
+		return name < p->n ? pile_pull(p, name) : 0;
+	case NAME_GIVEN:
+		return l->given;
+	case NAME_BEHIND:
+		return l->last + l->usable + 8;
+	case NAME_NEXT:
+		return l->last + l->usable;
+	case NAME_CARVED:
+		return l->carve;
+	case NAME_NONE:
+		return get_near(r, l);
+	}
+}
+
+static inline uint32_t get_sort(struct group_reader *r, struct lane *l, enum group_guess how)
+{
+	uint32_t *of_two = guess_of_two(&r->guesses, l), number = *of_two;
+
+	if (how == GUESS_OF_ONE)
+		number = guess_of_one(&r->guesses, r->sorts, l);
+	else if (how == GUESS_NONE)
+		number = get_wide(r, GROUP_SORT);
+	if (number >= r->sorts->n || r->sorts->sort[number].kind == UINT8_MAX)
+		return 0;
+	guess_learn(&r->guesses, r->sorts, l, of_two, number);
+	return number;
+}
+
+static inline bool birth(struct group_reader *r, struct event *e, struct parts how)
+{
+	struct lane *l = r->lane;
+	uint32_t number = get_sort(r, l, how.major), slot;
+	const struct sort *s = &r->sorts->sort[number];
+	uint64_t addr;
+
+	if (!number)
+		return false;
+	if (s->kind == EVENT_REALLOC_END)
+		slots_settle(&r->slots, l);
+	slot = r->again ? r->again - 1 : slots_take(l);
+	r->again = 0;
+	if (slot == SLOT_NONE || !slots_born(&r->slots, l, slot))
+		return false;
+	addr = get_address(r, l, s, how.minor);
+	if (!addr)
+		return false;
+	lane_handed(l, how.minor, addr, s->usable);
+	l->home->slot[slot].addr = addr;
+	l->home->slot[slot].sort = number;
+	*e = (struct event){ .ticks = get_time(r),
+			     .addr = addr,
+			     .size = s->size,
+			     .usable = s->usable,
+			     .arg = s->arg,
+			     .value = s->stack,
+			     .process = l->home->process,
+			     .thread = l->thread,
+			     .error = s->error,
+			     .kind = s->kind,
+			     .fn = s->fn,
+			     .factors = s->factors };
+	return true;
+}
+
+/* The slot of a block that ends; SLOT_NONE when there is none. */
+static inline uint32_t get_slot(struct group_reader *r, const struct lane *l, enum group_how how)
+{
+	const struct lane *owner = l;
+	uint32_t slot, born;
+
+	if (how == HOW_SLOT) {
+		slot = get_wide(r, GROUP_SLOT);
+	} else if (how >= HOW_BESIDE) {
+		slot = l->given_slot + how - HOW_BESIDE - 3 + (how >= HOW_BESIDE + 3);
+	} else {
+		if (how < HOW_NEAR) {
+			born = l->births - 1 - how;
+		} else {
+			owner = r->slots.lane[l->given_lane];
+			born = l->given_born + how - HOW_NEAR - 4 + (how >= HOW_NEAR + 4);
+		}
+		if (born >= owner->births || owner->home != l->home)
+			return SLOT_NONE;
+		slot = owner->born[born];
+	}
+	return slot_is_live(l->home, slot) ? slot : SLOT_NONE;
+}
+
+/* The fields of an end that are not told by its kind. */
+static bool get_odd_end(struct group_reader *r, struct event *e)
+{
+	uint64_t what = get_varint(r, GROUP_OTHER);
+
+	e->fn = what & 31;
+	e->kind = what >> 5 & 7;
+	e->factors = (uint8_t)(what >> 8 & 7);
+	e->error = (uint16_t)get_varint(r, GROUP_OTHER);
+	e->size = get_varint(r, GROUP_OTHER);
+	e->arg = get_varint(r, GROUP_OTHER);
+	return group_is_end(e->kind, e->fn) && group_classes[e->fn] && e->factors <= FACTORS_LOST;
+}
+
+static inline bool end(struct group_reader *r, struct event *e, struct parts how)
+{
+	struct lane *l = r->lane;
+	uint32_t slot = SLOT_NONE;
+	struct slot *b = NULL;
+
+	*e = (struct event){ .usable = r->touched,
+			     .value = l->gives,
+			     .process = l->home->process,
+			     .thread = l->thread,
+			     .kind = group_ops[how.minor].kind,
+			     .fn = group_ops[how.minor].fn };
+	r->touched = 0;
+	if (how.major <= HOW_SLOT) {
+		slot = get_slot(r, l, how.major);
+		if (slot == SLOT_NONE)
+			return false;
+		b = &l->home->slot[slot];
+		e->addr = b->addr ? b->addr : unknown_address(slot);
+		if (group_ops[how.minor].sized)
+			e->size = r->sorts->sort[b->sort].size;
+	}
+	e->ticks = get_time(r);
+	if (how.minor == OP_OTHER && !get_odd_end(r, e))
+		return false;
+	if (how.major == HOW_FAR)
+		l->given = e->addr = r->far += unzigzag(get_varint(r, GROUP_FAR));
+	if (!b)
+		return true;
+	l->given_slot = slot;
+	if (b->group == r->slots.group) {
+		l->given_lane = b->lane;
+		l->given_born = b->born;
+		l->given = e->addr;
+		if (!pile_push(pile_of(&r->piles, l, &r->sorts->sort[b->sort]), e->addr))
+			return false;
+	}
+	if (e->kind == EVENT_REALLOC_BEGIN) {
+		slots_settle(&r->slots, l);
+		l->pending = slot + 1;
+	} else {
+		slots_give(&r->slots, l, slot);
+	}
+	return true;
+}
+
+/* ---- what is neither ---- */
+
+static uint64_t get_stack(struct group_reader *r)
+{
+	uint64_t number = get_varint(r, GROUP_STACK);
+
+	return number < r->sorts->stacks ? r->sorts->stack[number].node : 0;
+}
+
+static bool is_sound(const struct event *e)
+{
+	unsigned class = e->fn < MPROF_FN_MAX ? group_classes[e->fn] : 0;
+
+	switch (e->kind) {
+	case EVENT_CONTROL:
+		return e->control >= MPROF_CONTROL_THREAD_CREATE &&
+		       e->control <= MPROF_CONTROL_EXEC;
+	case EVENT_LOST:
+		return e->control < MPROF_LOST_REASONS;
+	case EVENT_CALL:
+		return (class == MPROF_CLASS_ALLOC && !e->addr) || class == MPROF_CLASS_MAP;
+	case EVENT_REALLOC_END:
+		return class == MPROF_CLASS_REALLOC && !e->addr;
+	default:
+		return false;
+	}
+}
+
+static bool other(struct group_reader *r, struct event *e, bool gone)
+{
+	struct lane *l = r->lane;
+	uint64_t what;
+
+	*e = (struct event){ .ticks = get_time(r),
+			     .process = l->home->process,
+			     .thread = l->thread };
+	what = get_varint(r, GROUP_OTHER);
+	e->kind = what & 7;
+	e->fn = what >> 3 & 31;
+	e->factors = (uint8_t)(what >> 8 & 7);
+	e->control = (uint8_t)(what >> 11);
+	if (e->kind == EVENT_CONTROL || e->kind == EVENT_LOST) {
+		e->value = get_varint(r, GROUP_OTHER);
+		return is_sound(e);
+	}
+	e->value = get_stack(r);
+	e->error = (uint16_t)get_varint(r, GROUP_OTHER);
+	e->size = get_varint(r, GROUP_OTHER);
+	e->addr = r->other_addr += unzigzag(get_varint(r, GROUP_OTHER));
+	e->usable = r->other_usable += unzigzag(get_varint(r, GROUP_OTHER));
+	e->arg = r->other_arg += unzigzag(get_varint(r, GROUP_OTHER));
+	if (e->kind == EVENT_REALLOC_END) {
+		if (gone || !e->size)
+			slots_settle(&r->slots, l);
+		l->pending = 0; /* its block lives on, where it was */
+	}
+	return is_sound(e) && e->factors <= FACTORS_LOST;
+}
+
+/* What is no event but says something of the next one. */
+static bool remark(struct group_reader *r, unsigned kind)
+{
+	uint32_t slot;
+
+	switch (kind) {
+	case KIND_AGAIN:
+		slot = get_wide(r, GROUP_SLOT);
+		r->again = slot + 1;
+		return slot_is_live(r->lane->home, slot);
+	case KIND_TOUCHED:
+		r->touched = get_varint(r, GROUP_OTHER);
+		return true;
+	case KIND_GIVES:
+		r->lane->gives = (uint32_t)get_stack(r);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* ---- the loop ---- */
+
+static bool next_turn(struct group_reader *r)
+{
+	uint64_t lane = get_varint(r, GROUP_TURN), run = get_varint(r, GROUP_RUN);
+
+	if (lane >= r->slots.lanes || !run)
+		return false;
+	r->lane = r->slots.lane[lane];
+	if (run > (size_t)(r->lane->kinds.end - r->lane->kinds.p))
+		return false;
+	r->run = (uint32_t)run;
+	return true;
+}
+
+/* True when e is filled; else r->bad or a remark. */
+static inline bool read_one(struct group_reader *r, struct event *e)
+{
+	unsigned kind;
+	bool sound;
+
+	if (__builtin_expect(!r->run, 0) && !next_turn(r)) {
+		r->bad = true;
+		return false;
+	}
+	r->run--;
+	kind = *r->lane->kinds.p++;
+	if (kind < KIND_END) {
+		sound = birth(r, e, r->parts[kind]);
+	} else if (kind < KIND_AGAIN) {
+		sound = end(r, e, r->parts[kind]);
+	} else if (kind < KIND_OTHER) {
+		r->bad |= !remark(r, kind);
+		return false;
+	} else {
+		sound = kind < KINDS && other(r, e, kind == KIND_OTHER_GONE);
+	}
+	r->bad |= !sound;
+	return sound;
+}
+
+size_t group_read(struct group_reader *r, struct event *e, size_t n)
+{
+	size_t got = 0;
+
+	if (n > r->left)
+		n = r->left;
+	while (got < n && !r->bad)
+		got += read_one(r, &e[got]);
+	r->left -= (uint32_t)got;
+	if (!r->left && !r->bad)
+		r->follows = r->after;
+	return got;
+}
+
+uint32_t group_left(const struct group_reader *r)
+{
+	return r->left;
+}
+
+void group_skip(struct group_reader *r)
+{
+	r->left = 0;
+}
+
+/* ---- beginning ---- */
+
+/* What the group says is live.  What of it we know nothing of, was handed out before we began. */
+static void sync_live(struct home *h, uint32_t n, const uint8_t *bits)
+{
+	for (uint32_t i = 0; i < (n + 63) / 64 || i < (h->n + 63) / 64; i++) {
+		size_t from = 8 * (size_t)i, bytes = (n + 7) / 8;
+		uint64_t word = 0, differ;
+
+		if (from < bytes)
+			memcpy(&word, bits + from, bytes - from < 8 ? bytes - from : 8);
+		if (from + 8 >= bytes && n & 63 && i == n / 64)
+			word &= (1ull << (n & 63)) - 1;
+		for (differ = h->live[i] ^ word; differ; differ &= differ - 1)
+			h->slot[64 * i + (unsigned)__builtin_ctzll(differ)] =
+			    (struct slot){ .addr = 0 };
+		h->live[i] = h->old[i] = word;
+	}
+	h->n = h->old_n = n;
+}
+
+static bool get_home(struct group_reader *r, uint32_t index)
+{
+	uint64_t process = get_varint(r, GROUP_HOME), n = get_varint(r, GROUP_HOME);
+	struct cursor *live = &r->column[GROUP_LIVE];
+	struct home *h;
+
+	if (!process || process > UINT32_MAX || n > SLOTS_MAX ||
+	    (n + 7) / 8 > (size_t)(live->end - live->p))
+		return false;
+	h = slots_home(&r->slots, (uint32_t)process);
+	if (!h || h->index != index || !home_room(h, (uint32_t)n))
+		return false;
+	sync_live(h, (uint32_t)n, live->p);
+	live->p += (n + 7) / 8;
+	return true;
+}
+
+static bool get_lane(struct group_reader *r, uint32_t number, const struct mprof_group *head)
+{
+	uint64_t home = get_varint(r, GROUP_LANE), thread = get_varint(r, GROUP_LANE);
+	uint64_t kinds = get_varint(r, GROUP_LANE);
+	struct cursor *kind = &r->column[GROUP_KIND];
+	struct lane *l;
+
+	if (home >= head->homes || !thread || thread > UINT32_MAX ||
+	    kinds > (size_t)(kind->end - kind->p))
+		return false;
+	l = slots_lane(&r->slots, r->slots.here[home]->process, (uint32_t)thread);
+	if (!l || l->number != number)
+		return false;
+	l->kinds = (struct cursor){ kind->p, kind->p + kinds };
+	kind->p += kinds;
+	return true;
+}
+
+/* Events are missing: a slot that was live before and is now may be another block's. */
+static void forget(struct group_reader *r)
+{
+	uint32_t group = r->slots.group;
+
+	slots_free(&r->slots);
+	r->slots.group = group;
+}
+
+bool group_open(struct group_reader *r, const struct mprof_group *head, uint64_t first_ticks,
+		uint8_t *const *plain)
+{
+	if (head->first_event != r->follows)
+		forget(r);
+	r->follows = 0;
+	r->after = head->first_event + head->events;
+	r->left = head->events;
+	r->bad = true;
+	if (head->shift > 32 || (head->exact && head->shift > 8))
+		return false;
+	for (unsigned i = 0; i < MPROF_GROUP_FRAMES; i++)
+		if (!cursors_find(r->column + group_first[i], group_first[i + 1] - group_first[i],
+				  plain[i], head->plain_bytes[i]))
+			return false;
+	if (head->homes > (size_t)(r->column[GROUP_HOME].end - r->column[GROUP_HOME].p) ||
+	    head->lanes > (size_t)(r->column[GROUP_LANE].end - r->column[GROUP_LANE].p))
+		return false;
+	slots_begin(&r->slots);
+	for (uint32_t i = 0; i < head->homes; i++)
+		if (!get_home(r, i))
+			return false;
+	for (uint32_t i = 0; i < head->lanes; i++)
+		if (!get_lane(r, i, head))
+			return false;
+	guesses_begin(&r->guesses, r->slots.group);
+	piles_begin(&r->piles);
+	r->lane = NULL;
+	r->run = r->again = 0;
+	r->touched = 0;
+	r->shift = head->shift;
+	r->exact = head->exact;
+	r->count = 0;
+	r->next = first_ticks >> r->shift << r->shift;
+	r->next_is_exact = false;
+	r->far = r->other_addr = r->other_usable = r->other_arg = 0;
+	r->bad = false;
+	return true;
+}
+
+struct group_reader *group_reader_new(struct sorts *sorts)
+{
+	struct group_reader *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->sorts = sorts;
+	r->follows = 1;
+	for (unsigned i = 0; i < KIND_END; i++)
+		r->parts[i] = (struct parts){ (uint8_t)(i / NAMES), (uint8_t)(i % NAMES) };
+	for (unsigned i = KIND_END; i < KIND_AGAIN; i++)
+		r->parts[i] = (struct parts){ (uint8_t)((i - KIND_END) / OPS),
+					      (uint8_t)((i - KIND_END) % OPS) };
+	return r;
+}
+
+void group_reader_rewind(struct group_reader *r)
+{
+	slots_free(&r->slots);
+	for (size_t i = 0; i < r->sorts->n; i++)
+		r->sorts->sort[i].next_group = 0;
+	r->left = 0;
+	r->follows = 1;
+}
+
+void group_reader_free(struct group_reader *r)
+{
+	if (!r)
+		return;
+	slots_free(&r->slots);
+	piles_free(&r->piles);
+	free(r);
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * packed.c - the events of a compressed trace, group by group.
+ *
+ * The groups follow each other in the order of time.  One that cannot be read costs
+ * its own events: the next one says which blocks were live when it began.
+ */
+#include "packed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "group.h"
+#include "pack.h"
+#include "reader.h"
+#include "stack_map.h"
+
+struct packed_group {
+	uint64_t payload, seq, first_ticks;
+	uint32_t bytes, check;
+};
+
+struct packed {
+	struct sorts sorts;
+	uint64_t defined; /* where the first extent of them is */
+	struct packed_group *group;
+	size_t groups, room, next;
+	struct group_reader *reader;
+	struct unpacker *unpacker;
+	uint8_t *buf;
+	size_t buf_room;
+	uint8_t *plain[MPROF_GROUP_FRAMES];
+	size_t plain_room[MPROF_GROUP_FRAMES];
+};
+
+static bool grow(uint8_t **buf, size_t *room, size_t bytes)
+{
+	if (*room < bytes) {
+		free(*buf);
+		*room = 0;
+		*buf = malloc(bytes);
+		if (!*buf)
+			return false;
+		*room = bytes;
+	}
+	return true;
+}
+
+static void note_bad(struct trace *t, uint64_t payload)
+{
+	trace_note_damage(t, &t->damage.chunks_bad, 1, payload - sizeof(struct mprof_extent));
+}
+
+/* The payload of an extent, whole and with the right checksum, in p->buf. */
+static bool load(struct trace *t, uint64_t payload, uint32_t bytes, uint32_t check)
+{
+	struct packed *p = t->packed;
+
+	return grow(&p->buf, &p->buf_room, bytes) &&
+	       trace_read(t, p->buf, bytes, payload) == bytes &&
+	       mprof_checksum(p->buf, bytes) == check;
+}
+
+bool packed_is_there(const struct extents *x)
+{
+	for (size_t i = 0; i < x->n; i++)
+		if (x->item[i].kind >= MPROF_EXTENT_GROUP)
+			return true;
+	return false;
+}
+
+/* ---- opening ---- */
+
+static bool take_sorts(struct trace *t, const struct extent *x)
+{
+	struct packed *p = t->packed;
+	struct mprof_sorts head;
+
+	if (x->bytes != x->head.used || x->bytes < sizeof(head) ||
+	    !load(t, x->payload, x->head.used, x->head.check))
+		return false;
+	if (!p->defined)
+		p->defined = x->head.offset;
+	memcpy(&head, p->buf, sizeof(head));
+	return head.frame_bytes <= x->bytes - sizeof(head) &&
+	       head.plain_bytes <= GROUP_PLAIN_MOST &&
+	       grow(&p->plain[0], &p->plain_room[0], head.plain_bytes + 1) &&
+	       unpacker_frame(p->unpacker, p->buf + sizeof(head), head.frame_bytes, p->plain[0],
+			      head.plain_bytes) &&
+	       sorts_take(&p->sorts, &head, p->plain[0]);
+}
+
+static bool take_threads(struct trace *t, const struct extent *x)
+{
+	struct mprof_threads head;
+	struct mprof_thread_entry entry;
+	size_t n;
+
+	if (t->thread || x->bytes != x->head.used || x->bytes < sizeof(head) ||
+	    !load(t, x->payload, x->head.used, x->head.check))
+		return false;
+	memcpy(&head, t->packed->buf, sizeof(head));
+	n = (x->bytes - sizeof(head)) / sizeof(entry);
+	t->thread = calloc(n + 1, sizeof(*t->thread));
+	if (!t->thread)
+		return false;
+	for (; t->threads < n; t->threads++) {
+		memcpy(&entry, t->packed->buf + sizeof(head) + t->threads * sizeof(entry),
+		       sizeof(entry));
+		t->thread[t->threads] = (struct trace_thread){ .number = entry.thread,
+							       .process = entry.process,
+							       .chunks = entry.chunks,
+							       .first_ticks = entry.first_ticks,
+							       .last_ticks = entry.last_ticks };
+	}
+	if (head.chunks_missing)
+		trace_note_damage(t, &t->damage.chunks_missing, head.chunks_missing,
+				  x->head.offset);
+	if (head.stacks_missing)
+		trace_note_damage(t, &t->damage.stacks_missing, head.stacks_missing,
+				  x->head.offset);
+	return true;
+}
+
+static int add_group(struct packed *p, const struct extent *x)
+{
+	struct packed_group *g = trace_grow((void **)&p->group, &p->groups, &p->room, sizeof(*g));
+
+	if (!g)
+		return -ENOMEM;
+	/* What is cut off has another checksum. */
+	*g = (struct packed_group){ .payload = x->payload,
+				    .seq = x->head.seq,
+				    .first_ticks = x->head.first_ticks & MPROF_TICKS_MASK,
+				    .bytes = (uint32_t)x->bytes,
+				    .check = x->head.check };
+	return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct packed_group *x = a, *y = b;
+
+	if (x->seq != y->seq)
+		return x->seq < y->seq ? -1 : 1;
+	return x->payload < y->payload ? -1 : x->payload > y->payload;
+}
+
+/* In their order, each number once; numbers that are missing are told. */
+static void order_groups(struct trace *t)
+{
+	struct packed *p = t->packed;
+	uint64_t seq = 0;
+	size_t kept = 0;
+
+	if (p->groups)
+		qsort(p->group, p->groups, sizeof(*p->group), by_number);
+	for (size_t i = 0; i < p->groups; i++) {
+		const struct packed_group *g = &p->group[i];
+
+		if (g->seq <= seq) {
+			note_bad(t, g->payload);
+			continue;
+		}
+		if (g->seq != seq + 1)
+			trace_note_damage(t, &t->damage.chunks_missing, g->seq - seq - 1,
+					  g->payload - sizeof(struct mprof_extent));
+		seq = g->seq;
+		p->group[kept++] = *g;
+	}
+	p->groups = kept;
+}
+
+/* Numbers of stacks become nodes of this trace's tree. */
+static void find_nodes(struct trace *t)
+{
+	struct sorts *s = &t->packed->sorts;
+
+	for (size_t i = 1; i < s->stacks; i++) {
+		struct sorts_stack *k = &s->stack[i];
+		const struct stack_map *m = NULL;
+
+		if (k->process && k->image <= UINT16_MAX)
+			m = stack_map_find(t, k->process, k->image);
+		k->node = stack_map_node(m, k->id);
+		if (k->node == STACK_UNDEFINED) {
+			trace_note_damage(t, &t->damage.stacks_missing, 1, t->packed->defined);
+			k->node = 0;
+		}
+	}
+	for (size_t i = 1; i < s->n; i++)
+		s->sort[i].stack =
+		    s->sort[i].stack < s->stacks ? s->stack[s->sort[i].stack].node : 0;
+}
+
+static int take_extent(struct trace *t, const struct extent *x)
+{
+	bool sound = true;
+
+	switch (x->kind) {
+	case MPROF_EXTENT_GROUP:
+		return add_group(t->packed, x);
+	case MPROF_EXTENT_SORTS:
+		sound = take_sorts(t, x);
+		break;
+	case MPROF_EXTENT_THREADS:
+		sound = take_threads(t, x);
+		break;
+	case MPROF_EXTENT_EVENTS:
+	case MPROF_EXTENT_SLOT:
+		sound = false; /* there is no place for them in the order of time */
+		break;
+	}
+	if (!sound)
+		note_bad(t, x->payload);
+	return 0;
+}
+
+int packed_open(struct trace *t, const struct extents *x)
+{
+	struct packed *p = t->packed = calloc(1, sizeof(*p));
+	int ret = p ? sorts_start(&p->sorts, 0) : -ENOMEM;
+
+	if (ret)
+		return ret;
+	p->unpacker = unpacker_new();
+	p->reader = group_reader_new(&p->sorts);
+	if (!p->unpacker || !p->reader)
+		return -ENOMEM;
+	for (size_t i = 0; i < x->n && !ret; i++)
+		ret = take_extent(t, &x->item[i]);
+	if (ret)
+		return ret;
+	order_groups(t);
+	find_nodes(t);
+	return 0;
+}
+
+void packed_close(struct packed *p)
+{
+	if (!p)
+		return;
+	group_reader_free(p->reader);
+	unpacker_free(p->unpacker);
+	sorts_free(&p->sorts);
+	for (unsigned i = 0; i < MPROF_GROUP_FRAMES; i++)
+		free(p->plain[i]);
+	free(p->group);
+	free(p->buf);
+	free(p);
+}
+
+/* ---- reading ---- */
+
+static bool unpack_frames(struct packed *p, const struct mprof_group *head, size_t bytes)
+{
+	const uint8_t *at = p->buf + sizeof(*head);
+
+	bytes -= sizeof(*head);
+	for (unsigned i = 0; i < MPROF_GROUP_FRAMES; i++) {
+		if (head->frame_bytes[i] > bytes || head->plain_bytes[i] > GROUP_PLAIN_MOST ||
+		    !grow(&p->plain[i], &p->plain_room[i], head->plain_bytes[i] + 1) ||
+		    !unpacker_frame(p->unpacker, at, head->frame_bytes[i], p->plain[i],
+				    head->plain_bytes[i]))
+			return false;
+		at += head->frame_bytes[i];
+		bytes -= head->frame_bytes[i];
+	}
+	return true;
+}
+
+static bool open_group(struct trace *t, const struct packed_group *g)
+{
+	struct packed *p = t->packed;
+	struct mprof_group head;
+
+	if (g->bytes < sizeof(head) || !load(t, g->payload, g->bytes, g->check))
+		return false;
+	memcpy(&head, p->buf, sizeof(head));
+	return head.events <= GROUP_EVENTS_MOST && unpack_frames(p, &head, g->bytes) &&
+	       group_open(p->reader, &head, g->first_ticks, p->plain);
+}
+
+size_t packed_next(struct trace *t, struct event *e, size_t n)
+{
+	struct packed *p = t->packed;
+	size_t got = 0;
+
+	for (;;) {
+		got += group_read(p->reader, e + got, n - got);
+		if (got == n)
+			return got;
+		if (group_left(p->reader)) {
+			note_bad(t, p->group[p->next - 1].payload);
+			group_skip(p->reader);
+		}
+		if (p->next == p->groups)
+			return got;
+		if (!open_group(t, &p->group[p->next++])) {
+			note_bad(t, p->group[p->next - 1].payload);
+			group_skip(p->reader);
+		}
+	}
+}
+
+void packed_rewind(struct trace *t)
+{
+	t->packed->next = 0;
+	group_reader_rewind(t->packed->reader);
+}

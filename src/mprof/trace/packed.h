@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* packed.h - the events of a compressed trace, group by group; for the reader only. */
+#ifndef MPROF_TRACE_PACKED_H
+#define MPROF_TRACE_PACKED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct extents;
+struct event;
+struct packed;
+struct trace;
+
+/* Is there anything in it that only a compressed trace has? */
+bool packed_is_there(const struct extents *x);
+/* Finds the groups and reads what they refer to; t has its stacks.  0 or -ENOMEM. */
+int packed_open(struct trace *t, const struct extents *x);
+void packed_close(struct packed *p);
+void packed_rewind(struct trace *t);
+/* As trace_next. */
+size_t packed_next(struct trace *t, struct event *e, size_t n);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * slots.h - the numbers of live blocks, and what is known of each thread, while a
+ * group of events is written or read (FORMAT.md 8.3).
+ *
+ * Each process numbers its live blocks: a block has a slot from the call that hands
+ * it out until it is given back.  Writer and reader follow the same rules, so that a
+ * new block's slot need not be said.  A group begins with nothing but the slots that
+ * are live; so it can be read without the groups before it.
+ *
+ * Threads: one at a time.
+ */
+#ifndef MPROF_TRACE_SLOTS_H
+#define MPROF_TRACE_SLOTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bytes.h"
+#include "places.h"
+
+#define SLOTS_MAX (1u << 28) /* of a process; a reader takes no more */
+#define SLOT_NONE UINT32_MAX
+
+struct slot {
+	uint64_t addr;	/* 0: not known */
+	uint32_t sort;	/* 0: not known */
+	uint32_t group; /* in which it was handed out: see lane and born; 0: none */
+	uint32_t lane;
+	uint32_t born; /* its place in lane.born; of a free slot, the next free one + 1 */
+};
+
+/* The slots of one process. */
+struct home {
+	uint32_t process;
+	uint32_t group; /* the last one that it took part in */
+	uint32_t index; /* among those that took part in it */
+	struct slot *slot;
+	uint64_t *live, *old; /* a bit for each: now, and when the group began */
+	uint32_t n, room;
+	uint32_t old_n;	      /* as many had been used when the group began */
+	uint32_t cursor;      /* all below were live then, or have been used since */
+	struct places places; /* the writer's */
+};
+
+/* A thread in the group. */
+struct lane {
+	struct home *home;
+	uint32_t thread;
+	uint32_t number; /* of the lane */
+	uint32_t free; /* slots of blocks that it was handed, and that have ended: the first + 1 */
+	uint32_t pending; /* slot + 1 of the block that its realloc was given */
+	uint32_t *born;	  /* slots in the order of births */
+	uint32_t births, born_room;
+	uint32_t given_lane, given_born, given_slot; /* of the block that it gave back last */
+	uint32_t sort, sort_before;		     /* of the last two blocks it was handed */
+	uint32_t gives;				     /* stack of what it gives back */
+	uint64_t last, usable, carve, given;	     /* addresses, see group.h */
+	struct byte_column kind;		     /* the writer's */
+	struct cursor kinds;			     /* the reader's */
+};
+
+struct slots {
+	struct home **home;
+	size_t homes, homes_room;
+	struct home **here; /* those of this group, in the order of first use */
+	size_t here_n, here_room;
+	struct lane **lane;
+	size_t lanes, lanes_room; /* in this group; there are lanes_made to be used again */
+	size_t lanes_made;
+	uint32_t *by_process, *by_thread; /* index + 1; open addressing */
+	size_t by_process_room, by_thread_room;
+	uint32_t group;
+};
+
+void slots_free(struct slots *s);
+/* A new group: no lanes, and homes remember nothing but their live slots. */
+void slots_begin(struct slots *s);
+/* Those of this group, made when they are not there; NULL without memory. */
+struct home *slots_home(struct slots *s, uint32_t process);
+struct lane *slots_lane(struct slots *s, uint32_t process, uint32_t thread);
+/* Between groups: this process takes part in none any more. */
+void slots_forget(struct slots *s, uint32_t process);
+/* Makes room for n slots, all free.  False without memory. */
+bool home_room(struct home *h, uint32_t n);
+/* The lowest slot that was free when the group began and has not been used since. */
+uint32_t home_fresh(struct home *h);
+bool lane_room(struct lane *l);
+
+static inline bool slot_is_live(const struct home *h, uint32_t slot)
+{
+	return slot < h->n && h->live[slot >> 6] >> (slot & 63) & 1;
+}
+
+/* A slot for a block that thread l is handed; SLOT_NONE without memory. */
+static inline uint32_t slots_take(struct lane *l)
+{
+	struct home *h = l->home;
+	uint32_t slot;
+
+	if (l->free) {
+		slot = l->free - 1;
+		l->free = h->slot[slot].born;
+	} else {
+		slot = home_fresh(h);
+		if (slot == SLOT_NONE)
+			return slot;
+	}
+	h->live[slot >> 6] |= 1ull << (slot & 63);
+	return slot;
+}
+
+/* What is in the slot begins, as thread l's. */
+static inline bool slots_born(const struct slots *s, struct lane *l, uint32_t slot)
+{
+	struct slot *b = &l->home->slot[slot];
+
+	if (__builtin_expect(l->births == l->born_room, 0) && !lane_room(l))
+		return false;
+	b->group = s->group;
+	b->lane = l->number;
+	b->born = l->births;
+	l->born[l->births++] = slot;
+	return true;
+}
+
+/* The block ends; its slot is next for the thread that it was handed to, else for l. */
+static inline void slots_give(const struct slots *s, struct lane *l, uint32_t slot)
+{
+	struct home *h = l->home;
+	struct slot *b = &h->slot[slot];
+	struct lane *owner = b->group == s->group ? s->lane[b->lane] : l;
+
+	b->born = owner->free;
+	b->group = 0;
+	owner->free = slot + 1;
+	h->live[slot >> 6] &= ~(1ull << (slot & 63));
+}
+
+/* A realloc of thread l ends, or begins while another one has not been seen to end. */
+static inline void slots_settle(const struct slots *s, struct lane *l)
+{
+	if (l->pending) {
+		slots_give(s, l, l->pending - 1);
+		l->pending = 0;
+	}
+}
+
+#endif

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* sorts.c - sorts and stacks by number, and their definitions. */
+#include "sorts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../util/large.h"
+#include "group.h"
+#include "stack_map.h"
+
+#define TABLE_FIRST 4096u
+
+uint16_t sort_pile(uint64_t usable)
+{
+	if (usable < 8 * GROUP_PILES_EXACT)
+		return (uint16_t)(usable >> 3);
+	return (uint16_t)(GROUP_PILES_EXACT + (usable * 0x9e3779b97f4a7c15ull >> 54));
+}
+
+static void *grow(void *array, size_t n, size_t *room, size_t bytes)
+{
+	size_t more = *room ? *room : 256;
+	void *bigger;
+
+	if (n <= *room)
+		return array;
+	while (more < n)
+		more *= 2;
+	bigger = realloc(array, more * bytes);
+	if (bigger)
+		*room = more;
+	return bigger;
+}
+
+static bool room_for(struct sorts *s, size_t sorts, size_t stacks)
+{
+	void *sort = grow(s->sort, sorts, &s->room, sizeof(*s->sort)), *stack;
+
+	if (!sort)
+		return false;
+	s->sort = sort;
+	stack = grow(s->stack, stacks, &s->stacks_room, sizeof(*s->stack));
+	if (!stack)
+		return false;
+	s->stack = stack;
+	return true;
+}
+
+int sorts_start(struct sorts *s, size_t nodes)
+{
+	*s = (struct sorts){ .nodes = nodes };
+	if (!room_for(s, 1, 1))
+		return -ENOMEM;
+	s->sort[0] = (struct sort){ .kind = UINT8_MAX };
+	s->stack[0] = (struct sorts_stack){ 0 };
+	s->n = s->stacks = s->told = s->stacks_told = 1;
+	return 0;
+}
+
+void sorts_free(struct sorts *s)
+{
+	columns_free(s->column, SORTS_COLUMNS);
+	free(s->sort);
+	free(s->stack);
+	free(s->table);
+	free(s->number);
+}
+
+/* ---- writing ---- */
+
+static uint64_t hash_of(const struct sort *s)
+{
+	return sort_hash(&(struct event){
+	    .size = s->size, .usable = s->usable, .arg = s->arg, .stack = s->stack, .fn = s->fn });
+}
+
+static bool grow_table(struct sorts *s)
+{
+	size_t room = s->table_room ? 4 * s->table_room : TABLE_FIRST, at;
+	uint32_t *bigger = large_calloc(room, sizeof(*bigger));
+
+	if (!bigger)
+		return false;
+	free(s->table);
+	s->table = bigger;
+	s->table_room = room;
+	for (size_t i = 1; i < s->n; i++) {
+		at = hash_of(&s->sort[i]) & (room - 1);
+		while (bigger[at])
+			at = (at + 1) & (room - 1);
+		bigger[at] = (uint32_t)i;
+	}
+	return true;
+}
+
+static uint32_t define(struct sorts *s, const struct event *e)
+{
+	if (s->n > UINT32_MAX - 2 || !room_for(s, s->n + 1, s->stacks))
+		return 0;
+	s->sort[s->n] = (struct sort){ .size = e->size,
+				       .usable = e->usable,
+				       .arg = e->arg,
+				       .stack = e->stack,
+				       .error = e->error,
+				       .fn = e->fn,
+				       .kind = e->kind,
+				       .factors = e->factors,
+				       .pile = sort_pile(e->usable) };
+	return (uint32_t)s->n++;
+}
+
+int sorts_ready(struct sorts *s)
+{
+	return 2 * s->n < s->table_room || grow_table(s) ? 0 : -ENOMEM;
+}
+
+uint32_t sorts_number(struct sorts *s, const struct event *e, uint64_t hash)
+{
+	size_t at;
+	uint32_t number;
+
+	if (sorts_ready(s))
+		return 0;
+	at = hash & (s->table_room - 1);
+	for (; s->table[at]; at = (at + 1) & (s->table_room - 1))
+		if (sort_is_of(&s->sort[s->table[at]], e))
+			return s->table[at];
+	number = define(s, e);
+	s->table[at] = number;
+	if (number && sorts_stack(s, e->stack) == UINT32_MAX)
+		return 0;
+	return number;
+}
+
+uint32_t sorts_stack(struct sorts *s, uint32_t node)
+{
+	if (!node || node >= s->nodes)
+		return 0;
+	if (!s->number) {
+		s->number = large_calloc(s->nodes, sizeof(*s->number));
+		if (!s->number)
+			return UINT32_MAX;
+	}
+	if (!s->number[node]) {
+		if (!room_for(s, s->n, s->stacks + 1))
+			return UINT32_MAX;
+		s->stack[s->stacks] = (struct sorts_stack){ .node = node };
+		s->number[node] = (uint32_t)s->stacks++;
+	}
+	return s->number[node];
+}
+
+void sorts_name_stacks(struct sorts *s, struct sorts_stack *by_node, const struct stack_map *m)
+{
+	for (uint32_t i = 0; i < m->nodes; i++)
+		if (m->node[i] < s->nodes && !by_node[m->node[i]].id)
+			by_node[m->node[i]] = (struct sorts_stack){ .process = m->process,
+								    .image = m->image,
+								    .id = m->base + 1 + i };
+}
+
+static void tell_stacks(struct sorts *s, const struct sorts_stack *by_node)
+{
+	uint32_t process = 0, id = 0;
+
+	for (size_t i = s->stacks_told; i < s->stacks; i++) {
+		const struct sorts_stack *k = &by_node[s->stack[i].node];
+
+		column_varint(&s->column[SORTS_PROCESS], zigzag((uint64_t)k->process - process));
+		column_varint(&s->column[SORTS_IMAGE], k->image);
+		column_varint(&s->column[SORTS_ID], zigzag((uint64_t)k->id - id));
+		process = k->process;
+		id = k->id;
+	}
+}
+
+static void tell_sorts(struct sorts *s)
+{
+	uint32_t stack = 0;
+
+	for (size_t i = s->told; i < s->n; i++) {
+		const struct sort *k = &s->sort[i];
+		uint32_t number = sorts_stack(s, k->stack);
+
+		column_put(&s->column[SORTS_FN], k->fn);
+		column_put(&s->column[SORTS_WHAT], k->kind | k->factors << 4);
+		column_varint(&s->column[SORTS_STACK], zigzag((uint64_t)number - stack));
+		column_varint(&s->column[SORTS_SIZE], k->size);
+		column_varint(&s->column[SORTS_SLACK], zigzag(k->usable - k->size));
+		column_varint(&s->column[SORTS_ARG], k->arg);
+		column_varint(&s->column[SORTS_ERROR], k->error);
+		stack = number;
+	}
+}
+
+int sorts_tell(struct sorts *s, const struct sorts_stack *by_node, struct mprof_sorts *head)
+{
+	*head = (struct mprof_sorts){ .first_sort = (uint32_t)s->told,
+				      .sorts = (uint32_t)(s->n - s->told),
+				      .first_stack = (uint32_t)s->stacks_told,
+				      .stacks = (uint32_t)(s->stacks - s->stacks_told) };
+	columns_clear(s->column, SORTS_COLUMNS);
+	tell_stacks(s, by_node);
+	tell_sorts(s);
+	s->told = s->n;
+	s->stacks_told = s->stacks;
+	for (unsigned i = 0; i < SORTS_COLUMNS; i++) {
+		s->length[i] = (uint32_t)s->column[i].n;
+		if (s->column[i].failed)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+bool sorts_piece(void *sorts, size_t i, const void **data, size_t *bytes)
+{
+	const struct sorts *s = sorts;
+
+	if (i > SORTS_COLUMNS)
+		return false;
+	*data = i ? (const void *)s->column[i - 1].byte : s->length;
+	*bytes = i ? s->column[i - 1].n : sizeof(s->length);
+	return true;
+}
+
+/* ---- reading ---- */
+
+/* Numbers that are not there yet are not defined. */
+static bool reach(struct sorts *s, uint64_t sorts, uint64_t stacks)
+{
+	if (!room_for(s, sorts, stacks))
+		return false;
+	for (; s->n < sorts; s->n++)
+		s->sort[s->n] = (struct sort){ .kind = UINT8_MAX };
+	for (; s->stacks < stacks; s->stacks++)
+		s->stack[s->stacks] = (struct sorts_stack){ 0 };
+	return true;
+}
+
+static void take_stacks(struct sorts *s, const struct mprof_sorts *head, struct cursor *c)
+{
+	uint32_t process = 0, id = 0;
+
+	for (uint32_t i = 0; i < head->stacks; i++) {
+		process += (uint32_t)unzigzag(cursor_varint(&c[SORTS_PROCESS]));
+		id += (uint32_t)unzigzag(cursor_varint(&c[SORTS_ID]));
+		s->stack[head->first_stack + i] =
+		    (struct sorts_stack){ .process = process,
+					  .image = (uint32_t)cursor_varint(&c[SORTS_IMAGE]),
+					  .id = id };
+	}
+}
+
+static bool take_sort(struct sort *k, struct cursor *c, uint32_t *stack)
+{
+	unsigned what;
+
+	*stack += (uint32_t)unzigzag(cursor_varint(&c[SORTS_STACK]));
+	*k = (struct sort){ .fn = (uint8_t)cursor_get(&c[SORTS_FN]), .stack = *stack };
+	what = (unsigned)cursor_get(&c[SORTS_WHAT]);
+	k->kind = what & 15;
+	k->factors = (uint8_t)(what >> 4);
+	k->size = cursor_varint(&c[SORTS_SIZE]);
+	k->usable = k->size + unzigzag(cursor_varint(&c[SORTS_SLACK]));
+	k->arg = cursor_varint(&c[SORTS_ARG]);
+	k->error = (uint16_t)cursor_varint(&c[SORTS_ERROR]);
+	k->pile = sort_pile(k->usable);
+	return group_is_birth(k->kind, k->fn) && k->factors <= FACTORS_LOST;
+}
+
+bool sorts_take(struct sorts *s, const struct mprof_sorts *head, const uint8_t *plain)
+{
+	uint64_t sorts = (uint64_t)head->first_sort + head->sorts;
+	uint64_t stacks = (uint64_t)head->first_stack + head->stacks;
+	struct cursor c[SORTS_COLUMNS];
+	uint32_t stack = 0;
+
+	/* Each has a byte at least in a column of its own; gaps are of damaged extents. */
+	if (!head->first_sort || !head->first_stack ||
+	    !cursors_find(c, SORTS_COLUMNS, plain, head->plain_bytes) ||
+	    head->sorts > (size_t)(c[SORTS_FN].end - c[SORTS_FN].p) ||
+	    head->stacks > (size_t)(c[SORTS_ID].end - c[SORTS_ID].p) || sorts > SORTS_MAX ||
+	    stacks > SORTS_MAX || !reach(s, sorts, stacks))
+		return false;
+	take_stacks(s, head, c);
+	for (uint32_t i = 0; i < head->sorts; i++) {
+		struct sort *k = &s->sort[head->first_sort + i];
+
+		if (!take_sort(k, c, &stack))
+			*k = (struct sort){ .kind = UINT8_MAX };
+	}
+	return true;
+}

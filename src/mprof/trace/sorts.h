@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * sorts.h - what many events of a packed trace have in common: function, sizes,
+ * argument and stack of a call that handed a block out.
+ *
+ * Sorts are numbered from 1 over the whole file, and so are the stacks that are
+ * named in it.  They are defined in extents of their own (FORMAT.md 8.4), each
+ * before the first group that refers to it; a reader reads all of them first.
+ *
+ * Threads: one at a time.
+ */
+#ifndef MPROF_TRACE_SORTS_H
+#define MPROF_TRACE_SORTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bytes.h"
+#include "trace.h"
+
+struct stack_map;
+
+/* Columns of definitions. */
+enum sorts_column {
+	SORTS_FN,
+	SORTS_WHAT,    /* event_kind | factors << 4 */
+	SORTS_STACK,   /* varint, zigzag: minus that of the sort before */
+	SORTS_SIZE,    /* varint */
+	SORTS_SLACK,   /* varint, zigzag: usable - size */
+	SORTS_ARG,     /* varint */
+	SORTS_ERROR,   /* varint */
+	SORTS_PROCESS, /* of a stack; varint, zigzag: minus that of the stack before */
+	SORTS_IMAGE,   /* varint */
+	SORTS_ID,      /* varint, zigzag: minus that of the stack before */
+	SORTS_COLUMNS,
+};
+
+struct sort {
+	uint64_t size, usable, arg;
+	uint32_t stack; /* a node of trace_stacks() */
+	uint16_t error;
+	uint8_t fn;
+	uint8_t kind; /* enum event_kind; in the table only: UINT8_MAX, not defined */
+	uint8_t factors;
+	uint8_t pad;
+	uint16_t pile; /* of addresses with this usable size, see group.h */
+	/* For guessing what comes after it, in one group: */
+	uint32_t next, next_group;
+};
+
+/* Who first had a stack of this node. */
+struct sorts_stack {
+	uint32_t process, image, id;
+	uint32_t node;
+};
+
+struct sorts {
+	struct sort *sort;	   /* [0] is the unknown one */
+	size_t n, room;		   /* n counts [0] */
+	struct sorts_stack *stack; /* [0] is none */
+	size_t stacks, stacks_room;
+	/* The writer's: */
+	uint32_t *table; /* sort + 1 by hash */
+	size_t table_room;
+	uint32_t *number; /* of a stack, by node; 0: it has none yet */
+	size_t nodes;
+	size_t told, stacks_told; /* are in an extent */
+	struct byte_column column[SORTS_COLUMNS];
+	uint32_t length[SORTS_COLUMNS];
+};
+
+static inline uint64_t sort_hash(const struct event *e)
+{
+	uint64_t h = e->size ^ e->usable << 40;
+
+	h = (h ^ (uint64_t)e->stack << 20) * 0xd6e8feb86659fd93ull;
+	return (h ^ h >> 32 ^ e->arg << 3 ^ (uint64_t)e->fn << 50) * 0xd6e8feb86659fd93ull >> 32;
+}
+
+static inline bool sort_is_of(const struct sort *s, const struct event *e)
+{
+	return s->size == e->size && s->usable == e->usable && s->stack == e->stack &&
+	       s->arg == e->arg && s->fn == e->fn && s->kind == e->kind && s->error == e->error &&
+	       s->factors == e->factors;
+}
+
+/* 0 or -ENOMEM; nodes: of the trace's tree. */
+int sorts_start(struct sorts *s, size_t nodes);
+void sorts_free(struct sorts *s);
+
+/* The writer's, before any number is asked for: room for one more.  0 or -ENOMEM. */
+int sorts_ready(struct sorts *s);
+/* The writer's: the number of an event's sort, defined if need be; 0 without memory. */
+uint32_t sorts_number(struct sorts *s, const struct event *e, uint64_t hash);
+static inline void sorts_prefetch(const struct sorts *s, uint64_t hash)
+{
+	__builtin_prefetch(&s->table[hash & (s->table_room - 1)]);
+}
+static inline void sorts_prefetch_sort(const struct sorts *s, uint64_t hash)
+{
+	__builtin_prefetch(&s->sort[s->table[hash & (s->table_room - 1)]]);
+}
+/* The number of a node's stack, 0 of node 0; UINT32_MAX without memory. */
+uint32_t sorts_stack(struct sorts *s, uint32_t node);
+/* Who first had a stack, from a process's map. */
+void sorts_name_stacks(struct sorts *s, struct sorts_stack *by_node, const struct stack_map *m);
+/* The columns of what was defined since the last time.  0 or -ENOMEM. */
+int sorts_tell(struct sorts *s, const struct sorts_stack *by_node, struct mprof_sorts *head);
+/* Their plain bytes in pieces, see pack.h. */
+bool sorts_piece(void *sorts, size_t i, const void **data, size_t *bytes);
+
+/*
+ * The reader's: takes what an extent defines.  False when that makes no sense.
+ * Nodes are filled in by the caller afterwards, see struct sorts_stack.
+ */
+bool sorts_take(struct sorts *s, const struct mprof_sorts *head, const uint8_t *plain);
+
+/* The pile of a usable size, see group.h. */
+uint16_t sort_pile(uint64_t usable);
+
+#endif
