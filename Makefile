@@ -68,7 +68,7 @@ COMPLETIONS := $(O)/completions/mprof.bash $(O)/completions/_mprof
 
 .PHONY: all mprof libmprof.so libmprof.a lib victims pages units bench-programs check check-quick test bench \
 	bench-replay \
-	install uninstall clean help format
+	install uninstall clean help format readme
 .DELETE_ON_ERROR:
 
 ## all: the library, the program, manual pages and completions (default)
@@ -192,6 +192,10 @@ bench: all bench-programs
 ## bench-replay: does a replay predict real runs under other allocators?
 bench-replay: all bench-programs
 	$(Q)scripts/bench --replay
+
+## readme: what README.md shows, from real runs
+readme: all
+	$(Q)scripts/readme
 
 ## format: clang-format over the tree
 format:

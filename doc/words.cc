@@ -9,7 +9,7 @@
 struct index {
 	std::map<std::string, std::vector<long>> where;
 
-	void add(std::string word, long line) // by value: one copy for each word
+	void add(std::string word, long line) // by value: a copy of each word
 	{
 		where[word].push_back(line);
 	}
