@@ -130,7 +130,9 @@ struct mprof_thread {
 	uint64_t slot_offset;
 	uint32_t slot_bytes;
 	uint32_t flushes;
-	struct mprof_thread *next; /* among zombies or in the pool of unused records */
+	struct mprof_extent *home; /* the record's own slot in a crowd; NULL: none yet */
+	uint64_t home_offset;
+	void *next; /* the next one in a list of records */
 };
 
 /* The one object that hot paths read.  Written before the first event, then constant. */

@@ -3,18 +3,21 @@
  * internal.h - what the files of the library know of each other, grouped by
  * the file that defines it.
  *
- * Locks: glibc's loader lock (held by our callers at will), then one of
- * mp_local->pool_lock, starts_lock and stacks_lock, which never nest.  All are
- * held for a few instructions (pool_lock: also while a row of counts
- * is mapped; stacks_lock: while a slot is copied), never across a call into the
- * program or the allocator, and they lie in memory that a forked child finds
- * zeroed: no child inherits a held lock.
+ * Locks: glibc's loader lock (held by our callers at will), then stacks_lock, then
+ * the lock of a pool or counts_lock, which do not nest in each other.  All are held for a
+ * few instructions (a pool's: while a piece is mapped; stacks_lock: while a slot is
+ * copied) with signals blocked, never across a call into the program or the allocator,
+ * and they lie in memory that a forked child finds zeroed: no child inherits a held
+ * lock.  No thread needs one to begin, to allocate or to end, as long as its pool has
+ * room and its stacks are known.
  */
 #ifndef MP_INTERNAL_H
 #define MP_INTERNAL_H
 
 #include <mprof/module.h>
 
+#include "lists.h"
+#include "pools.h"
 #include "sys.h"
 #include "text.h"
 
@@ -116,34 +119,36 @@ uint64_t mp_peak_last(void); /* the program is about to end: the mark, 0: not kn
 
 /* threads.c */
 #define MP_COUNTS_UNUSED 64
+#define MP_CACHE_SIZES	 7
 struct mp_local {
 	uint32_t alive;	  /* 0: this memory is new or a forked child's */
 	uint32_t process; /* our number in the run */
 	uint32_t entry;	  /* index of our entry in the header, plus 1; 0: none */
 	int32_t pid;
 	uint32_t how; /* MPROF_CHILD_FORK: the moment of the fork is known exactly */
-	uint32_t pool_lock;
 	uint32_t live_threads;
-	struct mprof_thread *unused;
-	char *fresh, *fresh_end; /* records never used yet */
-	/* Threads whose destructors have run, oldest first: their last frees may still come. */
-	struct mprof_thread *zombies, *zombies_end;
+	uint32_t mapped_slots; /* slots that are mappings of their own */
+	struct mp_list unused; /* thread records */
+	/* Threads whose destructors have run: their last frees may still come. */
+	struct mp_list ended;	/* the last one first */
+	struct mp_list zombies; /* those before them, oldest first */
+	struct mp_list starts;
+	struct mp_pool lines, slots, counts, caches;
 	uint64_t self_bytes; /* our memory in this process */
 	uint64_t last_sample_ns;
 	struct mp_peak peak;
-	uint32_t counts_left; /* COUNTS records of the current extent row */
-	char *counts_next;
 	uint32_t counts_taken;
-	struct mprof_counts *counts_merged;		      /* takes over ended threads' sums */
+	uint32_t counts_lock;		    /* of the merged record and those to be used again */
+	struct mprof_counts *counts_merged; /* takes over ended threads' sums */
 	struct mprof_counts *counts_unused[MP_COUNTS_UNUSED]; /* to be used again */
-	uint32_t starts_lock;
-	struct mp_start *starts;
-	uint32_t image; /* mprof_process_entry.image */
+	uint32_t image;					      /* mprof_process_entry.image */
 	uint32_t stacks_lock;
 	uint32_t stream_begun;	    /* there are stack records of this process */
 	uint32_t objects;	    /* OBJECT records so far */
 	struct mprof_thread stream; /* where stack records go: a slot like a thread's */
-	struct stack_cache *caches; /* of threads that have been on other stacks than their own */
+	struct stack_cache
+	    *listening; /* of threads that have been on other stacks than their own */
+	struct mp_list cache_arrays[MP_CACHE_SIZES]; /* to be used again, by size */
 };
 extern struct mp_local *mp_local;
 extern struct mprof_thread mp_nobody;	/* always zero */
@@ -156,8 +161,13 @@ struct mprof_thread *mp_enter(void);
 void mp_threads_forked(void); /* in a child: forget what the parent's threads had */
 void mp_lock(uint32_t *lock);
 void mp_unlock(uint32_t *lock);
+/* With signals blocked, so that no handler jumps out and leaves it held. */
+void mp_lock_blocking(uint32_t *lock, uint64_t *signals);
+void mp_unlock_blocking(uint32_t *lock, const uint64_t *signals);
 /* Memory that a forked child finds zeroed, or NULL. */
 void *mp_wiped_memory(size_t bytes);
+/* Zeroed cache lines, which a forked child finds zeroed again, or NULL. */
+void *mp_lines_take(uint32_t lines);
 
 /* file.c: the run's file. */
 struct mp_file {
@@ -221,6 +231,12 @@ void mp_self_bytes(int64_t more); /* memory of ours in this process */
 int mp_slot_take(struct mprof_thread *t);
 int mp_slot_flush(struct mprof_thread *t);
 void mp_slot_release(struct mprof_thread *t);
+/* Maps a part of the file for storing: its disk blocks are there.  0 or -errno. */
+int mp_slots_map(uint64_t offset, uint64_t bytes, char **out);
+/* Takes a new part of the file, reserves and maps it: a store to it cannot fail. */
+int mp_slots_map_new(uint64_t bytes, uint64_t *offset, char **out);
+int mp_slots_failed(int error); /* recording ends; returns error */
+/* counts.c */
 struct mprof_counts *mp_counts_take(struct mprof_thread *t);
 void mp_counts_give(struct mprof_thread *t);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * slots.c - where a thread writes: a slot of event words, or a record of counts.
+ * slots.c - where a thread writes: a slot of event words.
  *
  * A slot is a small shared mapping of the file, reused for ever: its pages are
  * faulted once and its disk blocks reserved before.  A full slot is copied to a
@@ -10,18 +10,22 @@
  *   chunk n written -> words zeroed -> slot.seq = n + 1 -> words of n + 1
  *
  * A process begins with a small slot; threads that fill theirs get larger ones
- * while there are few of them, and a crowd gets one page each, so that ten
- * thousand threads at once stay well under 100 MB of file.  Slots given up are
- * offered to every process of the run in header.free_slots.
+ * while there are few of them.  These slots are mappings of their own; given up, they
+ * are offered to every process of the run in header.free_slots.  A crowd gets one page
+ * each, so that ten thousand threads at once stay well under 100 MB of file, and
+ * not from mappings of their own: many such slots are one part of the file and one
+ * mapping, which stays.  A slot of these belongs to a thread's record, and so to one
+ * thread after another.
  */
 #include <errno.h>
 #include <sys/uio.h>
 
 #include "internal.h"
 
-#define SLOT_FIRST    16384u
-#define COUNTS_RECORD (sizeof(struct mprof_extent) + sizeof(struct mprof_counts))
-#define COUNTS_KEPT   65536u /* ended threads' records beyond this many are summed up in one */
+#define SLOT_FIRST  16384u
+#define CROWD	    128u /* threads alive */
+#define MAPPED_MOST 256u /* slots that are mappings of their own: zombies have some, too */
+#define HOMES_FIRST 64u
 
 void mp_self_bytes(int64_t bytes)
 {
@@ -32,22 +36,33 @@ void mp_self_bytes(int64_t bytes)
 		__atomic_store_n(&e->self_bytes, now, __ATOMIC_RELAXED);
 }
 
-/* A power of two: what a thread should have now. */
-static uint32_t slot_size(const struct mprof_thread *t)
+/* A power of two, not less than `bytes`, that holds a page and what CACHE_QTY asks for. */
+static uint32_t slot_bytes(uint32_t bytes)
 {
-	uint32_t live = mp_local->live_threads, bytes;
-	uint64_t asked = mp_config.cache_qty * 8;
-
-	if (!t->number) {
-		bytes = t->flushes ? 65536 : SLOT_FIRST;
-		return bytes > mp_page() ? bytes : mp_page();
-	}
-	bytes = live < 16 ? 65536 : live < 128 ? 16384 : 4096;
-	if (!t->flushes && bytes > SLOT_FIRST)
-		bytes = SLOT_FIRST;
-	while (bytes < asked + sizeof(struct mprof_extent) || bytes < mp_page())
+	while (bytes < mp_config.cache_qty * 8 + sizeof(struct mprof_extent) || bytes < mp_page())
 		bytes *= 2;
 	return bytes;
+}
+
+/* Should t's slot be its record's own, in one mapping with others'? */
+static int is_in_crowd(const struct mprof_thread *t)
+{
+	int has_one = t->slot && t->slot != t->home;
+
+	return t->number && (mp_local->live_threads >= CROWD ||
+			     mp_local->mapped_slots >= MAPPED_MOST + (unsigned)has_one);
+}
+
+/* What a thread should have now. */
+static uint32_t slot_size(const struct mprof_thread *t)
+{
+	uint32_t stream = t->flushes ? 65536 : SLOT_FIRST;
+
+	if (!t->number)
+		return stream > mp_page() ? stream : mp_page();
+	if (is_in_crowd(t))
+		return slot_bytes(4096);
+	return slot_bytes(t->flushes && mp_local->live_threads < 16 ? 65536 : SLOT_FIRST);
 }
 
 /* free_slots: offset is a multiple of 4096 at least, so its low bits hold log2 of the size. */
@@ -81,31 +96,45 @@ static void free_slot_give(uint64_t offset, uint32_t bytes)
 	}
 }
 
-/* Maps a range of the file for storing.  Its blocks are there, so a store cannot fail. */
-static void *map_range(uint64_t offset, uint64_t bytes, int is_reserved)
+int mp_slots_map(uint64_t offset, uint64_t bytes, char **out)
 {
 	void *map;
 	int fd;
 
-	if (!is_reserved && mp_file_reserve(offset, bytes) < 0) {
-		mp_stop(MPROF_LOST_SPACE, "no room for the next part of the file");
-		return NULL;
-	}
 	fd = mp_fd_hold();
-	if (fd < 0) {
-		mp_stop(MPROF_LOST_FILE, "the file is gone");
-		return NULL;
-	}
+	if (fd < 0)
+		return -EIO;
 	map = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
 	mp_fd_release();
-	if (sys_failed(map)) {
-		mp_stop(MPROF_LOST_MEMORY, "no address space for a part of the file");
-		return NULL;
-	}
+	if (sys_failed(map))
+		return -ENOMEM;
 	/* A forked child has no use for it: a chain of forks would keep all its ancestors'. */
 	sys_madvise(map, bytes, MADV_DONTFORK);
-	mp_self_bytes((int64_t)bytes);
-	return map;
+	*out = map;
+	return 0;
+}
+
+int mp_slots_map_new(uint64_t bytes, uint64_t *offset, char **out)
+{
+	*offset = mp_extent_take(bytes, mp_page());
+	if (!*offset || mp_file_reserve(*offset, bytes) < 0)
+		return mp_file.broken ? -EIO : -ENOSPC;
+	return mp_slots_map(*offset, bytes, out);
+}
+
+int mp_slots_failed(int error)
+{
+	switch (error) {
+	case -EIO:
+		mp_stop(MPROF_LOST_FILE, "the file is gone");
+		break;
+	case -ENOMEM:
+		mp_stop(MPROF_LOST_MEMORY, "no address space for a part of the file");
+		break;
+	default:
+		mp_stop(MPROF_LOST_SPACE, "no room for the next part of the file");
+	}
+	return error;
 }
 
 /* An empty chunk begins: the extent's base of time is the thread's last event. */
@@ -123,24 +152,69 @@ static void slot_begin(struct mprof_thread *t)
 	__atomic_store_n(&x->seq, t->seq, __ATOMIC_RELEASE);
 }
 
+/*
+ * A pool's map: slots that nobody holds yet.  Until the last of their headers is in its
+ * place, which is the first one's, the file has one free extent there.
+ */
+static int map_homes(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
+{
+	uint64_t bytes = (uint64_t)units * kind->unit;
+	struct mprof_extent gap;
+	int ret =
+	    bytes > MPROF_EXTENT_MAX ? -ENOMEM : mp_slots_map_new(bytes, &out->offset, &out->at);
+
+	if (ret < 0)
+		return ret;
+	mp_extent_fill(&gap, MPROF_EXTENT_FREE, out->offset, (uint32_t)bytes, 0);
+	*(struct mprof_extent *)out->at = gap;
+	for (uint32_t i = units; i-- > 0;)
+		mp_extent_fill((struct mprof_extent *)(out->at + (size_t)i * kind->unit),
+			       MPROF_EXTENT_FREE, out->offset + (uint64_t)i * kind->unit,
+			       kind->unit, 0);
+	return 0;
+}
+
+/* The slot of t's record, which is empty.  0 or -errno. */
+static int home_take(struct mprof_thread *t, uint32_t bytes)
+{
+	struct mp_pool_kind kind = { bytes, HOMES_FIRST, map_homes };
+	int ret = 0;
+
+	if (!t->home)
+		t->home = mp_pool_take(&mp_local->slots, &kind, 1, &t->home_offset, &ret);
+	t->slot = t->home;
+	t->slot_offset = t->home_offset;
+	return t->home ? 0 : ret;
+}
+
+/* A slot that is a mapping of its own.  0 or -errno. */
+static int mapped_take(struct mprof_thread *t, uint32_t bytes)
+{
+	uint64_t offset = free_slot_take(bytes);
+	int used = offset != 0, ret;
+	char *map;
+
+	ret = used ? mp_slots_map(offset, bytes, &map) : mp_slots_map_new(bytes, &offset, &map);
+	if (ret < 0)
+		return ret;
+	if (used)
+		__builtin_memset(map + sizeof(*t->slot), 0, bytes - sizeof(*t->slot));
+	__atomic_fetch_add(&mp_local->mapped_slots, 1, __ATOMIC_RELAXED);
+	mp_self_bytes(bytes);
+	t->slot = (struct mprof_extent *)map;
+	t->slot_offset = offset;
+	return 0;
+}
+
 int mp_slot_take(struct mprof_thread *t)
 {
 	uint32_t bytes = slot_size(t);
-	uint64_t offset = free_slot_take(bytes);
-	int used = offset != 0;
-	struct mprof_extent *x;
+	int ret = is_in_crowd(t) ? home_take(t, bytes) : mapped_take(t, bytes);
 
-	if (!used)
-		offset = mp_extent_take(bytes, mp_page());
-	x = offset ? map_range(offset, bytes, used) : NULL;
-	if (!x)
-		return -ENOSPC;
-	if (used)
-		__builtin_memset(x + 1, 0, bytes - sizeof(*x));
-	mp_extent_fill(x, t->number ? MPROF_EXTENT_SLOT : MPROF_EXTENT_STACKS_SLOT, offset, bytes,
-		       t->number);
-	t->slot = x;
-	t->slot_offset = offset;
+	if (ret < 0)
+		return mp_slots_failed(ret);
+	mp_extent_fill(t->slot, t->number ? MPROF_EXTENT_SLOT : MPROF_EXTENT_STACKS_SLOT,
+		       t->slot_offset, bytes, t->number);
 	t->slot_bytes = bytes;
 	slot_begin(t);
 	return 0;
@@ -155,7 +229,10 @@ static void slot_drop(struct mprof_thread *t)
 	if (!x)
 		return;
 	__atomic_store_n(&x->kind, MPROF_EXTENT_FREE, __ATOMIC_RELEASE);
+	if (x == t->home) /* empty, and mapped for the next thread */
+		return;
 	sys_munmap(x, t->slot_bytes);
+	__atomic_fetch_sub(&mp_local->mapped_slots, 1, __ATOMIC_RELAXED);
 	mp_self_bytes(-(int64_t)t->slot_bytes);
 	if (!mp_file.broken)
 		free_slot_give(t->slot_offset, t->slot_bytes);
@@ -243,99 +320,4 @@ void mp_slot_release(struct mprof_thread *t)
 	mp_peak_look(1, mprof_ticks());
 	if (t->slot && slot_empty(t) == 0)
 		slot_drop(t);
-}
-
-/* Ended threads' counts beyond COUNTS_KEPT go into one record, so that any number fits. */
-static void counts_merge(struct mprof_counts *into, const struct mprof_counts *from)
-{
-	for (unsigned i = 0; i < MPROF_FN_MAX; i++) {
-		into->fn[i].calls += from->fn[i].calls;
-		into->fn[i].bytes += from->fn[i].bytes;
-		into->fn[i].failed += from->fn[i].failed;
-	}
-	into->merged++;
-}
-
-/*
- * A row of records is one piece of the file: a page first, seven later, which of 4096
- * bytes hold 32 records exactly.
- */
-static int counts_row(struct mp_local *l)
-{
-	uint32_t bytes = l->counts_taken ? 7 * mp_page() : mp_page(), n = bytes / COUNTS_RECORD;
-	uint64_t offset = mp_extent_take(bytes, mp_page());
-	char *map = offset ? map_range(offset, bytes, 0) : NULL;
-
-	if (!map)
-		return -ENOSPC;
-	for (uint32_t i = 0; i < n; i++)
-		mp_extent_fill((struct mprof_extent *)(map + i * COUNTS_RECORD),
-			       MPROF_EXTENT_COUNTS, offset + i * COUNTS_RECORD, COUNTS_RECORD, 0);
-	if (bytes > n * COUNTS_RECORD)
-		mp_extent_fill((struct mprof_extent *)(map + n * COUNTS_RECORD), MPROF_EXTENT_FREE,
-			       offset + n * COUNTS_RECORD, (uint32_t)(bytes - n * COUNTS_RECORD),
-			       0);
-	l->counts_next = map;
-	l->counts_left = n;
-	return 0;
-}
-
-static struct mprof_counts *counts_take_locked(struct mprof_thread *t)
-{
-	struct mp_local *l = mp_local;
-	struct mprof_extent *x;
-
-	for (unsigned i = 0; i < MP_COUNTS_UNUSED; i++)
-		if (l->counts_unused[i]) {
-			x = (struct mprof_extent *)l->counts_unused[i] - 1;
-			l->counts_unused[i] = NULL;
-			goto found;
-		}
-	if (!l->counts_left && counts_row(l) < 0)
-		return NULL;
-	x = (struct mprof_extent *)l->counts_next;
-	l->counts_next += COUNTS_RECORD;
-	l->counts_left--;
-	l->counts_taken++;
-found:
-	x->used = sizeof(struct mprof_counts);
-	((struct mprof_counts *)(x + 1))->tid = t->tid;
-	x->process = l->process;
-	x->thread = t->number;
-	return (struct mprof_counts *)(x + 1);
-}
-
-struct mprof_counts *mp_counts_take(struct mprof_thread *t)
-{
-	struct mprof_counts *c;
-
-	mp_lock(&mp_local->pool_lock);
-	c = counts_take_locked(t);
-	mp_unlock(&mp_local->pool_lock);
-	return c;
-}
-
-void mp_counts_give(struct mprof_thread *t)
-{
-	struct mp_local *l = mp_local;
-	struct mprof_counts *c = t->data;
-
-	t->data = NULL;
-	if (!c)
-		return;
-	c->end_ticks = mprof_ticks();
-	mp_lock(&l->pool_lock);
-	if (!l->counts_merged) {
-		l->counts_merged = l->counts_taken > COUNTS_KEPT ? c : NULL;
-	} else {
-		for (unsigned i = 0; i < MP_COUNTS_UNUSED; i++)
-			if (!l->counts_unused[i]) {
-				counts_merge(l->counts_merged, c);
-				__builtin_memset(c, 0, sizeof(*c));
-				((struct mprof_extent *)c - 1)->thread = 0;
-				l->counts_unused[i] = c;
-				break;
-			}
-	}
-	mp_unlock(&l->pool_lock);
 }

@@ -3,13 +3,16 @@
  * stack_cache.c - the memory of a thread's previous stack, and on which mapping
  * that stack lies.
  *
- * A cache is mapped at a thread's first capture and stays with the thread's
+ * A cache is made at a thread's first capture and stays with the thread's
  * record, to be used again by the next thread that gets the record.  Its arrays
- * double when a stack is deeper than any before.
+ * double when a stack is deeper than any before.  Those of moderate depth come from
+ * a pool, so that thousands of threads have few mappings; of deep recursion there is no
+ * crowd.
  */
 #include "unwind.h"
 
-#define FIRST_ROOM 192u
+#define FIRST_ROOM 24u	 /* with the cache one page */
+#define UNIT	   4096u /* bytes */
 
 static size_t arrays_bytes(uint32_t room)
 {
@@ -35,41 +38,75 @@ static void place(struct stack_cache *c, char *at, uint32_t room)
 	__builtin_memcpy(c->fresh, old.fresh, old.fresh_n * sizeof(*c->fresh));
 }
 
+/* A forked child finds its record without a cache: nothing is left behind in it. */
+static void *units_take(size_t bytes)
+{
+	static const struct mp_pool_kind kind = { UNIT, 65536 / UNIT, mp_pool_private };
+
+	return mp_pool_memory(&mp_local->caches, &kind, (uint32_t)((bytes + UNIT - 1) / UNIT));
+}
+
+/* Which list has arrays of that room; beyond them they are mappings of their own. */
+static unsigned size_of(uint32_t room)
+{
+	return (unsigned)__builtin_ctz(room / FIRST_ROOM);
+}
+
+static char *arrays_take(uint32_t room)
+{
+	size_t bytes = arrays_bytes(room);
+	char *at;
+
+	if (size_of(room) < MP_CACHE_SIZES) {
+		at = (char *)mp_list_take(&mp_local->cache_arrays[size_of(room)], 0);
+		return at ? at : units_take(bytes);
+	}
+	at = sys_memory(bytes);
+	if (at) {
+		sys_madvise(at, bytes, MADV_DONTFORK);
+		mp_self_bytes((int64_t)bytes);
+	}
+	return at;
+}
+
+static void arrays_give(char *at, uint32_t room)
+{
+	size_t bytes = arrays_bytes(room);
+
+	if (size_of(room) < MP_CACHE_SIZES) {
+		mp_list_put(&mp_local->cache_arrays[size_of(room)], (void **)at);
+	} else {
+		sys_munmap(at, bytes);
+		mp_self_bytes(-(int64_t)bytes);
+	}
+}
+
 int mp_cache_grow(struct stack_cache *c)
 {
-	uint32_t room = c->room * 2;
-	size_t bytes = arrays_bytes(room), old_bytes = c->bytes;
-	uint32_t dirty = c->dirty;
+	uint32_t room = c->room, dirty = c->dirty;
 	char *old = (char *)c->frame, *at;
 
-	if (c->room >= (c->patience ? STACK_FRAMES_MAX : STACK_ROOM) || !(at = sys_memory(bytes)))
+	if (room >= (c->patience ? STACK_FRAMES_MAX : STACK_ROOM) || !(at = arrays_take(room * 2)))
 		return 0;
-	sys_madvise(at, bytes, MADV_DONTFORK);
 	c->dirty = STACK_MOVING;
 	compiler_barrier();
-	place(c, at, room);
-	c->bytes = bytes;
+	place(c, at, room * 2);
 	compiler_barrier();
 	c->dirty = dirty;
-	if (old_bytes) /* the first arrays share the cache's own mapping */
-		sys_munmap(old, old_bytes);
-	mp_self_bytes((int64_t)bytes - (int64_t)old_bytes);
+	if (old != (char *)(c + 1)) /* the first arrays share the cache's own memory */
+		arrays_give(old, room);
 	return 1;
 }
 
 static struct stack_cache *cache_new(void)
 {
-	size_t bytes = sizeof(struct stack_cache) + arrays_bytes(FIRST_ROOM);
-	struct stack_cache *c = sys_memory(bytes);
+	struct stack_cache *c = units_take(sizeof(*c) + arrays_bytes(FIRST_ROOM));
 
 	if (!c)
 		return NULL;
-	/* A forked child finds its record without a cache: nothing is left behind in it. */
-	sys_madvise(c, bytes, MADV_DONTFORK);
 	place(c, (char *)(c + 1), FIRST_ROOM);
 	c->generation = mp_rules_generation - 1;
 	c->patience = STACK_PATIENCE;
-	mp_self_bytes((int64_t)bytes);
 	return c;
 }
 
@@ -141,8 +178,8 @@ static int is_home(const struct area *a)
 static void listen(struct stack_cache *c)
 {
 	c->listens = 1;
-	c->next = __atomic_load_n(&mp_local->caches, __ATOMIC_RELAXED);
-	while (!__atomic_compare_exchange_n(&mp_local->caches, &c->next, c, 0, __ATOMIC_RELEASE,
+	c->next = __atomic_load_n(&mp_local->listening, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(&mp_local->listening, &c->next, c, 0, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED))
 		;
 }
@@ -237,7 +274,7 @@ int mp_cache_area(struct stack_cache *c, uintptr_t sp)
 
 void mp_stacks_unmapped(uintptr_t at, size_t bytes)
 {
-	struct stack_cache *c = mp_local ? mp_local->caches : NULL;
+	struct stack_cache *c = mp_local ? mp_local->listening : NULL;
 
 	for (; c; c = c->next)
 		for (uint32_t i = 0; i < STACK_AREAS; i++)

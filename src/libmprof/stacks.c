@@ -14,7 +14,6 @@
  * stacks that happens once in 300,000 runs.
  */
 #include <errno.h>
-#include <signal.h>
 
 #include "unwind.h"
 
@@ -60,20 +59,15 @@ uint32_t mp_stacks_none(void)
 	return 0;
 }
 
-/* A handler that jumps out of here would leave the lock held for ever.  SIGBUS stays open:
- * the kernel ends a program that blocks what its own store raises (sigbus.c). */
+/* A handler that jumps out of here would leave the lock held for ever. */
 void mp_stacks_lock(uint64_t *signals)
 {
-	uint64_t all = ~(1ull << (SIGBUS - 1));
-
-	mp_sys(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, (long)&all, (long)signals, 8, 0, 0);
-	mp_lock(&mp_local->stacks_lock);
+	mp_lock_blocking(&mp_local->stacks_lock, signals);
 }
 
 void mp_stacks_unlock(const uint64_t *signals)
 {
-	mp_unlock(&mp_local->stacks_lock);
-	mp_sys(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, (long)signals, 0, 8, 0, 0);
+	mp_unlock_blocking(&mp_local->stacks_lock, signals);
 }
 
 /* ---- the stream ---- */

@@ -8,45 +8,28 @@
 #include "internal.h"
 #include "next.h"
 
-#define EXPORT	     __attribute__((visibility("default")))
-#define STARTS_BYTES 4096u
+#define EXPORT __attribute__((visibility("default")))
 
 struct mp_start {
+	void *next; /* the node: it comes first */
 	union {
 		void *(*routine)(void *);
 		thrd_start_t thrd;
 	};
 	void *arg;
 	uint32_t number;
-	struct mp_start *next;
 };
 
 static struct mp_start *start_new(void)
 {
-	struct mp_local *l = mp_local;
-	struct mp_start *s;
+	void **node = mp_list_take(&mp_local->starts, 0);
 
-	mp_lock(&l->starts_lock);
-	if (!l->starts) {
-		s = mp_wiped_memory(STARTS_BYTES);
-		for (size_t i = 0; s && i < STARTS_BYTES / sizeof(*s); i++) {
-			s[i].next = l->starts;
-			l->starts = &s[i];
-		}
-	}
-	s = l->starts;
-	if (s)
-		l->starts = s->next;
-	mp_unlock(&l->starts_lock);
-	return s;
+	return node ? (struct mp_start *)node : mp_lines_take(1);
 }
 
 static void start_give(struct mp_start *s)
 {
-	mp_lock(&mp_local->starts_lock);
-	s->next = mp_local->starts;
-	mp_local->starts = s;
-	mp_unlock(&mp_local->starts_lock);
+	mp_list_put(&mp_local->starts, &s->next);
 }
 
 static void *begin(void *given)

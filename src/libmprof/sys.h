@@ -19,6 +19,10 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
 #if defined(__x86_64__)
 static inline long mp_sys(long nr, long a, long b, long c, long d, long e, long f)
 {

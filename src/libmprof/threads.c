@@ -13,6 +13,10 @@
  * record stays with it as a zombie, and is taken back, oldest first, when a new
  * thread needs one and the kernel no longer knows the old one.  Thread numbers
  * are never reused.
+ *
+ * Thousands of threads may begin, or end, at the same moment: no list of records
+ * makes one of them wait for another (lists.h), and a record keeps its memory, the
+ * slot of a crowd's thread and the cache of its stack, for the next thread.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -22,17 +26,13 @@
 
 #include "internal.h"
 
-#ifndef MADV_WIPEONFORK
-#define MADV_WIPEONFORK 18
-#endif
-
 #ifndef PTHREAD_DESTRUCTOR_ITERATIONS
 #define PTHREAD_DESTRUCTOR_ITERATIONS 4 /* glibc's, and the least that POSIX allows */
 #endif
-#define RECORD_BYTES 192u /* whole cache lines, so that threads share none */
-#define POOL_BYTES   65536u
+#define LINE	     64u /* bytes of a cache line, so that threads share none */
+#define RECORD_LINES 3u
 
-MPROF_STATIC_ASSERT(sizeof(struct mprof_thread) <= RECORD_BYTES, "a record fits its place");
+MPROF_STATIC_ASSERT(sizeof(struct mprof_thread) <= RECORD_LINES * LINE, "a record fits its place");
 
 struct mp_local *mp_local MP_HIDDEN;
 struct mprof_thread mp_nobody MP_HIDDEN;
@@ -54,7 +54,8 @@ __attribute__((visibility("default"))) __thread struct mprof_thread *mprof_self 
  */
 void mp_lock(uint32_t *lock)
 {
-	static const struct timespec soon = { 0, 10000000 };
+	/* Whoever was woken may be jumped out of by a handler: another one must wake up then. */
+	static const struct timespec later = { 1, 0 };
 
 	for (unsigned tries = 0; tries < 64; tries++) {
 		uint32_t none = 0;
@@ -64,13 +65,28 @@ void mp_lock(uint32_t *lock)
 			return;
 	}
 	while (__atomic_exchange_n(lock, 2, __ATOMIC_ACQUIRE))
-		mp_sys(SYS_futex, (long)lock, FUTEX_WAIT_PRIVATE, 2, (long)&soon, 0, 0);
+		mp_sys(SYS_futex, (long)lock, FUTEX_WAIT_PRIVATE, 2, (long)&later, 0, 0);
 }
 
 void mp_unlock(uint32_t *lock)
 {
 	if (__atomic_exchange_n(lock, 0, __ATOMIC_RELEASE) == 2)
 		mp_sys(SYS_futex, (long)lock, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+}
+
+/* SIGBUS stays open: the kernel ends a program that blocks what its own store raises (sigbus.c). */
+void mp_lock_blocking(uint32_t *lock, uint64_t *signals)
+{
+	uint64_t all = ~(1ull << (SIGBUS - 1));
+
+	mp_sys(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, (long)&all, (long)signals, 8, 0, 0);
+	mp_lock(lock);
+}
+
+void mp_unlock_blocking(uint32_t *lock, const uint64_t *signals)
+{
+	mp_unlock(lock);
+	mp_sys(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, (long)signals, 0, 8, 0, 0);
 }
 
 void *mp_wiped_memory(size_t bytes)
@@ -83,90 +99,84 @@ void *mp_wiped_memory(size_t bytes)
 	return p;
 }
 
+void *mp_lines_take(uint32_t lines)
+{
+	static const struct mp_pool_kind kind = { LINE, 65536 / LINE, mp_pool_wiped };
+
+	return mp_pool_memory(&mp_local->lines, &kind, lines);
+}
+
 static int is_gone(uint32_t tid)
 {
 	return mp_sys(SYS_tgkill, mp_local->pid, (long)tid, 0, 0, 0, 0) == -ESRCH;
 }
 
-static void append_locked(struct mp_local *l, struct mprof_thread *t)
+static struct mprof_thread *record_of(void **node)
 {
-	t->next = NULL;
-	if (l->zombies_end)
-		l->zombies_end->next = t;
-	else
-		l->zombies = t;
-	l->zombies_end = t;
+	return node ? (struct mprof_thread *)((char *)node - offsetof(struct mprof_thread, next))
+		    : NULL;
+}
+
+/* Off the list of those that ended, which begins with the last one, onto that of zombies. */
+static void **turn_round(struct mp_local *l)
+{
+	void **node = mp_list_take(&l->ended, 1), **last = node, **older = NULL, **next;
+
+	for (; node; node = next) {
+		next = *node;
+		*node = older;
+		older = node;
+	}
+	if (!older)
+		return NULL;
+	if (*older)
+		mp_list_put_all(&l->zombies, *older, last);
+	return older;
+}
+
+/* For another thread; its memory is used again. */
+static void record_reset(struct mprof_thread *t)
+{
+	struct mprof_thread kept = { .stack = t->stack, .home = t->home };
+
+	kept.home_offset = t->home_offset;
+	*t = kept;
+	mp_stack_forget(t);
 }
 
 /*
- * Takes the oldest zombie off its list if the kernel has forgotten it.  One that
- * is still known (its number may be another thread's by now) goes to the end, so
- * that it holds up nobody.  Pool locked.
+ * Takes back the oldest zombies that the kernel has forgotten; what they held goes to
+ * the file.  Two for each new thread keep up.  One that is still known (its number may
+ * be another thread's by now) goes to the end, so that it holds up nobody.
  */
-static struct mprof_thread *bury_locked(struct mp_local *l)
+static void bury(struct mp_local *l)
 {
-	struct mprof_thread *t = l->zombies;
-
-	if (!t)
-		return NULL;
-	l->zombies = t->next;
-	if (!l->zombies)
-		l->zombies_end = NULL;
-	if (is_gone(t->tid))
-		return t;
-	append_locked(l, t);
-	return NULL;
-}
-
-/* What gone threads held goes to the file; one record for each new thread keeps up. */
-static void bury(void)
-{
-	struct mprof_thread *t;
-	void *stack;
-
 	for (int i = 0; i < 2; i++) {
-		mp_lock(&mp_local->pool_lock);
-		t = bury_locked(mp_local);
-		mp_unlock(&mp_local->pool_lock);
+		void **node = mp_list_take(&l->zombies, 0);
+		struct mprof_thread *t = record_of(node ? node : turn_round(l));
+
 		if (!t)
 			return;
+		if (!is_gone(t->tid)) {
+			mp_list_put(&l->ended, &t->next);
+			return;
+		}
 		if (mp_mode->thread_exit)
 			mp_mode->thread_exit(t);
-		stack = t->stack;
-		__builtin_memset(t, 0, sizeof(*t));
-		t->stack = stack; /* its memory is used again */
-		mp_stack_forget(t);
-		mp_lock(&mp_local->pool_lock);
-		t->next = mp_local->unused;
-		mp_local->unused = t;
-		mp_unlock(&mp_local->pool_lock);
+		record_reset(t);
+		mp_list_put(&l->unused, &t->next);
 	}
 }
 
 static struct mprof_thread *record_new(void)
 {
-	struct mp_local *l = mp_local;
 	struct mprof_thread *t;
 
-	bury();
-	mp_lock(&l->pool_lock);
-	t = l->unused;
-	if (t) {
-		l->unused = t->next;
+	bury(mp_local);
+	t = record_of(mp_list_take(&mp_local->unused, 0));
+	if (t)
 		t->next = NULL;
-	} else {
-		if (l->fresh == l->fresh_end) {
-			l->fresh = mp_wiped_memory(POOL_BYTES);
-			l->fresh_end =
-			    l->fresh ? l->fresh + POOL_BYTES / RECORD_BYTES * RECORD_BYTES : NULL;
-			l->self_bytes += l->fresh ? POOL_BYTES : 0;
-		}
-		t = (struct mprof_thread *)l->fresh;
-		if (t)
-			l->fresh += RECORD_BYTES;
-	}
-	mp_unlock(&l->pool_lock);
-	return t;
+	return t ? t : mp_lines_take(RECORD_LINES);
 }
 
 static uint32_t number_new(void)
@@ -183,9 +193,7 @@ static void leave_behind(struct mprof_thread *t)
 	__atomic_fetch_sub(&mp_local->live_threads, 1, __ATOMIC_RELAXED);
 	if ((int)t->tid == mp_local->pid)
 		return;
-	mp_lock(&mp_local->pool_lock);
-	append_locked(mp_local, t);
-	mp_unlock(&mp_local->pool_lock);
+	mp_list_put(&mp_local->ended, &t->next);
 }
 
 static void thread_end(void *record)

@@ -204,7 +204,7 @@ struct stack_cache {
 	uint32_t complex; /* it leads through a frame that a rule cannot say */
 	uint32_t signals; /* frames of handlers in it */
 	uint32_t patience;
-	uint32_t listens; /* among mp_local->caches */
+	uint32_t listens; /* among mp_local->listening */
 	uint32_t cut;	  /* outer frames are missing: it was too deep */
 	uint32_t dirty;	  /* being changed; STACK_MOVING: the arrays are */
 	uint32_t areas, next_area;
@@ -215,7 +215,6 @@ struct stack_cache {
 	struct stack_slot *slot; /* ascending by frame; room for 2 * room */
 	struct stack_fresh *fresh;
 	struct stack_cache *next;      /* of those that listen */
-	size_t bytes;		       /* of the arrays */
 	struct area seen[STACK_AREAS]; /* where this thread has been before */
 };
 

@@ -41,9 +41,9 @@ int main(int argc, char **argv)
 {
 	int fd = argc > 3 ? open(argv[1], O_RDWR | O_CREAT, 0666) : -1;
 	long threads = argc > 3 ? atol(argv[2]) : 0;
-	pthread_t id[64];
+	pthread_t id[256];
 
-	must(fd >= 0 && threads > 0 && threads <= 64);
+	must(fd >= 0 && threads > 0 && threads <= 256);
 	must(ftruncate(fd, threads * LINE) == 0);
 	map = mmap(NULL, (size_t)threads * LINE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	must(map != MAP_FAILED);

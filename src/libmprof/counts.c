@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * counts.c - records of counts: each thread has one, mapped, in the file.
+ *
+ * A record stays as the sum of its thread when that has ended.  Beyond COUNTS_KEPT
+ * of them, ended threads' sums go into one record, so that any number fits; only
+ * then does a thread wait for another one here.
+ */
+#include <errno.h>
+
+#include "internal.h"
+
+#define COUNTS_RECORD (sizeof(struct mprof_extent) + sizeof(struct mprof_counts))
+#define COUNTS_KEPT   65536u
+#define COUNTS_FIRST  4u /* as many as one page of 4096 holds */
+
+static void counts_merge(struct mprof_counts *into, const struct mprof_counts *from)
+{
+	for (unsigned i = 0; i < MPROF_FN_MAX; i++) {
+		into->fn[i].calls += from->fn[i].calls;
+		into->fn[i].bytes += from->fn[i].bytes;
+		into->fn[i].failed += from->fn[i].failed;
+	}
+	into->merged++;
+}
+
+/* A pool's map: whole pages of records, the end of the last one left free. */
+static int map_records(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
+{
+	uint64_t used = (uint64_t)units * kind->unit,
+		 bytes = (used + mp_page() - 1) & -(uint64_t)mp_page();
+	int ret = mp_slots_map_new(bytes, &out->offset, &out->at);
+
+	if (ret < 0)
+		return ret;
+	for (uint64_t at = 0; at < used; at += kind->unit)
+		mp_extent_fill((struct mprof_extent *)(out->at + at), MPROF_EXTENT_COUNTS,
+			       out->offset + at, kind->unit, 0);
+	if (bytes > used)
+		mp_extent_fill((struct mprof_extent *)(out->at + used), MPROF_EXTENT_FREE,
+			       out->offset + used, (uint32_t)(bytes - used), 0);
+	return 0;
+}
+
+/* One that was summed up in another one, or NULL. */
+static struct mprof_extent *take_used(struct mp_local *l)
+{
+	struct mprof_extent *x = NULL;
+	uint64_t signals;
+
+	if (!__atomic_load_n(&l->counts_merged, __ATOMIC_RELAXED))
+		return NULL;
+	mp_lock_blocking(&l->counts_lock, &signals);
+	for (unsigned i = 0; i < MP_COUNTS_UNUSED && !x; i++)
+		if (l->counts_unused[i]) {
+			x = (struct mprof_extent *)l->counts_unused[i] - 1;
+			l->counts_unused[i] = NULL;
+		}
+	mp_unlock_blocking(&l->counts_lock, &signals);
+	return x;
+}
+
+static struct mprof_extent *take_new(struct mp_local *l)
+{
+	static const struct mp_pool_kind kind = { COUNTS_RECORD, COUNTS_FIRST, map_records };
+	uint64_t offset;
+	int error;
+	struct mprof_extent *x = mp_pool_take(&l->counts, &kind, 1, &offset, &error);
+
+	if (!x) {
+		mp_slots_failed(error);
+		return NULL;
+	}
+	__atomic_fetch_add(&l->counts_taken, 1, __ATOMIC_RELAXED);
+	return x;
+}
+
+struct mprof_counts *mp_counts_take(struct mprof_thread *t)
+{
+	struct mprof_extent *x = take_used(mp_local);
+	struct mprof_counts *c;
+
+	if (!x)
+		x = take_new(mp_local);
+	if (!x)
+		return NULL;
+	c = (struct mprof_counts *)(x + 1);
+	c->tid = t->tid;
+	x->used = sizeof(*c);
+	x->process = mp_local->process;
+	x->thread = t->number;
+	return c;
+}
+
+/* The first one beyond COUNTS_KEPT takes over the sums of those after it. */
+static void give_locked(struct mp_local *l, struct mprof_counts *c)
+{
+	if (!l->counts_merged) {
+		__atomic_store_n(&l->counts_merged, c, __ATOMIC_RELAXED);
+		return;
+	}
+	for (unsigned i = 0; i < MP_COUNTS_UNUSED; i++)
+		if (!l->counts_unused[i]) {
+			counts_merge(l->counts_merged, c);
+			__builtin_memset(c, 0, sizeof(*c));
+			((struct mprof_extent *)c - 1)->thread = 0;
+			l->counts_unused[i] = c;
+			return;
+		}
+}
+
+void mp_counts_give(struct mprof_thread *t)
+{
+	struct mp_local *l = mp_local;
+	struct mprof_counts *c = t->data;
+	uint64_t signals;
+
+	t->data = NULL;
+	if (!c)
+		return;
+	c->end_ticks = mprof_ticks();
+	if (__atomic_load_n(&l->counts_taken, __ATOMIC_RELAXED) <= COUNTS_KEPT)
+		return;
+	mp_lock_blocking(&l->counts_lock, &signals);
+	give_locked(l, c);
+	mp_unlock_blocking(&l->counts_lock, &signals);
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* pools.c - units of memory in few mappings: see pools.h. */
+#include "pools.h"
+
+#include <errno.h>
+
+#include "internal.h"
+
+/* Of the next piece: a quarter of all that there is. */
+static uint32_t next_units(const struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t n)
+{
+	uint32_t units = 0;
+
+	for (uint32_t i = 0; i < pool->pieces; i++)
+		units += pool->piece[i].units / 4;
+	units = units > kind->first ? units : kind->first;
+	return units > n ? units : n;
+}
+
+/* Into the place behind the last piece, if nobody has done it.  0 or -errno. */
+static int add_locked(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t n)
+{
+	struct mp_piece got = { 0 }, *p = &pool->piece[pool->pieces];
+	int ret = -ENOMEM;
+
+	if (pool->pieces == MP_PIECES || p->at)
+		return pool->pieces == MP_PIECES ? -ENOMEM : 0;
+	/* Where there is little room left, a small piece may still find its place. */
+	for (uint32_t units = next_units(pool, kind, n); units >= n && ret < 0; units /= 8) {
+		got.units = units;
+		ret = kind->map(kind, units, &got);
+	}
+	if (ret < 0)
+		return ret;
+	p->offset = got.offset;
+	p->units = got.units;
+	p->used = 0;
+	/* Pairs with the acquire in mp_pool_take(). */
+	__atomic_store_n(&p->at, got.at, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* Room beyond the first `pieces` of them; ahead: for later, so do not wait for it. */
+static int grow(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t pieces, uint32_t n,
+		int ahead)
+{
+	uint64_t signals;
+	int ret = 0;
+
+	if (ahead && __atomic_load_n(&pool->lock, __ATOMIC_RELAXED))
+		return 0;
+	mp_lock_blocking(&pool->lock, &signals);
+	if (pool->pieces == pieces)
+		ret = add_locked(pool, kind, n);
+	mp_unlock_blocking(&pool->lock, &signals);
+	return ret;
+}
+
+/* One of the last units: soon there will be none. */
+static int is_near_end(const struct mp_piece *p, uint32_t first, uint32_t n)
+{
+	uint32_t mark = p->units - p->units / 8;
+
+	return first <= mark && first + n > mark;
+}
+
+/* From the piece at hand.  NULL: there is not enough room in it. */
+static void *take_here(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t pieces,
+		       uint32_t n, uint64_t *offset)
+{
+	struct mp_piece *p = &pool->piece[pieces - 1];
+	uint32_t first = __atomic_fetch_add(&p->used, n, __ATOMIC_RELAXED);
+
+	if (first > p->units || n > p->units - first)
+		return NULL;
+	if (is_near_end(p, first, n))
+		grow(pool, kind, pieces, n, 1);
+	mp_self_bytes((int64_t)n * kind->unit);
+	*offset = p->offset + (uint64_t)first * kind->unit;
+	return p->at + (size_t)first * kind->unit;
+}
+
+void *mp_pool_take(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t n,
+		   uint64_t *offset, int *error)
+{
+	for (;;) {
+		uint32_t pieces = __atomic_load_n(&pool->pieces, __ATOMIC_ACQUIRE);
+		void *got = pieces ? take_here(pool, kind, pieces, n, offset) : NULL;
+
+		if (got)
+			return got;
+		if (pieces == MP_PIECES ||
+		    !__atomic_load_n(&pool->piece[pieces].at, __ATOMIC_ACQUIRE)) {
+			*error = grow(pool, kind, pieces, n, 0);
+			if (*error < 0)
+				return NULL;
+		}
+		/* Whoever is first: the piece is there for all. */
+		__atomic_compare_exchange_n(&pool->pieces, &pieces, pieces + 1, 0, __ATOMIC_ACQ_REL,
+					    __ATOMIC_RELAXED);
+	}
+}
+
+void *mp_pool_memory(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t n)
+{
+	uint64_t offset;
+	int error;
+
+	return mp_pool_take(pool, kind, n, &offset, &error);
+}
+
+int mp_pool_wiped(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
+{
+	out->at = mp_wiped_memory((size_t)units * kind->unit);
+	return out->at ? 0 : -ENOMEM;
+}
+
+int mp_pool_private(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
+{
+	size_t bytes = (size_t)units * kind->unit;
+
+	out->at = sys_memory(bytes);
+	if (out->at)
+		sys_madvise(out->at, bytes, MADV_DONTFORK);
+	return out->at ? 0 : -ENOMEM;
+}
