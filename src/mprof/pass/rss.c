@@ -8,6 +8,8 @@
  */
 #include "rss.h"
 
+#include <errno.h>
+
 /* The process's own looks, at one of its programs. */
 static void look_inside(struct rss_moment *m, const struct trace_peak *p)
 {
@@ -62,43 +64,82 @@ static void look_outside(struct rss_moment *m, const struct mprof_sample *s, siz
  * wait4 tells the mark of a process and of the children that it waited for.  Exec
  * and vfork leave the mark of another program in it.
  */
-static uint64_t least_told(const struct walk_input *in, uint32_t process)
+struct told {
+	uint64_t waited;
+	bool started, forked, others; /* others: children, or another program */
+	bool has_parent;
+};
+
+static int take_fact(struct array *told, uint32_t process, const struct mprof_fact *f)
 {
-	uint64_t least = UINT64_MAX;
-	size_t i;
+	struct told *t;
 
-	for (i = 0; i < in->fact_count; i++) {
-		const struct mprof_fact *f = in->facts[i].fact;
-
-		if (f->parent == process)
-			return UINT64_MAX;
-		if (in->facts[i].process != process)
-			continue;
-		if (f->what == MPROF_FACT_CHILD || f->what == MPROF_FACT_EXECING ||
-		    f->what == MPROF_FACT_EXEC)
-			return UINT64_MAX;
-		if (f->what == MPROF_FACT_START && (f->fork_ticks || !f->parent))
-			least = f->fork_ticks ? 0 : MARK_OF_MPROF;
+	if (f->parent && f->parent < HEAP_NUMBERS) {
+		t = array_at(told, f->parent, sizeof(*t));
+		if (!t)
+			return -ENOMEM;
+		t->others = true;
 	}
-	return least;
+	if (process >= HEAP_NUMBERS)
+		return 0;
+	t = array_at(told, process, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	if (f->what == MPROF_FACT_START) {
+		t->started = true;
+		t->forked = f->fork_ticks;
+		t->has_parent = f->parent;
+	}
+	if (f->what == MPROF_FACT_WAITED)
+		t->waited = f->peak_rss_bytes;
+	t->others |= f->what == MPROF_FACT_CHILD || f->what == MPROF_FACT_EXECING ||
+		     f->what == MPROF_FACT_EXEC;
+	return 0;
 }
 
-uint64_t rss_waited(const struct walk_input *in, uint32_t process)
+int rss_told_make(struct array *told, const struct walk_input *in)
 {
-	uint64_t most = 0;
 	size_t i;
 
+	*told = (struct array){ .item = NULL };
 	for (i = 0; i < in->fact_count; i++)
-		if (in->facts[i].process == process && in->facts[i].fact->what == MPROF_FACT_WAITED)
-			most = in->facts[i].fact->peak_rss_bytes;
-	return most && most >= least_told(in, process) ? most : 0;
+		if (take_fact(told, in->facts[i].process, in->facts[i].fact) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+uint64_t rss_told(const struct array *told, uint32_t process)
+{
+	const struct told *t = told->item;
+
+	if (process >= told->count || t[process].others)
+		return 0;
+	t += process;
+	if (t->forked)
+		return t->waited;
+	return !t->has_parent && t->waited >= MARK_OF_MPROF ? t->waited : 0;
+}
+
+size_t rss_peaks(const struct walk_input *in, uint32_t process, const struct trace_peak **peaks)
+{
+	size_t low = 0, high = in->peak_count, middle, n;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (in->peaks[middle].process < process)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (n = 0; low + n < in->peak_count && in->peaks[low + n].process == process; n++)
+		;
+	*peaks = in->peaks + low;
+	return n;
 }
 
 /* It grew behind the last look. */
-static void look_behind(struct rss_moment *m, const struct walk_input *in)
+static void look_behind(struct rss_moment *m, uint64_t most)
 {
-	const uint64_t most = rss_waited(in, m->process);
-
 	if (!m->rss || most <= m->rss + rss_lag(m->rss))
 		return;
 	m->rss = most;
@@ -112,28 +153,34 @@ static void look_behind(struct rss_moment *m, const struct walk_input *in)
 static void find(struct rss_moment *m, const struct walk_input *in, uint32_t process)
 {
 	const struct mprof_sample *sample;
-	size_t i;
+	const struct trace_peak *peak;
+	size_t n = rss_peaks(in, process, &peak), i;
 
 	*m = (struct rss_moment){ .process = process };
-	for (i = 0; i < in->peak_count; i++)
-		if (in->peaks[i].process == process)
-			look_inside(m, &in->peaks[i]);
-	if (in->samples)
-		look_outside(m, sample, in->samples(in->context, process, &sample));
-	look_behind(m, in);
+	for (i = 0; i < n; i++)
+		look_inside(m, &peak[i]);
+	if (in->samples) {
+		n = in->samples(in->context, process, &sample);
+		look_outside(m, sample, n);
+	}
 }
 
-void rss_find(struct rss_moment *m, const struct walk_input *in)
+int rss_find(struct rss_moment *m, const struct walk_input *in)
 {
 	struct rss_moment one;
-	size_t i;
+	struct array told;
+	int ret = rss_told_make(&told, in);
+	uint32_t i;
 
 	*m = (struct rss_moment){ .rss = 0 };
-	for (i = 0; i < in->fact_count; i++) {
-		if (in->facts[i].fact->what != MPROF_FACT_START)
+	for (i = 0; !ret && i < told.count; i++) {
+		if (!((const struct told *)told.item)[i].started)
 			continue;
-		find(&one, in, in->facts[i].process);
+		find(&one, in, i);
+		look_behind(&one, rss_told(&told, i));
 		if (one.rss > m->rss)
 			*m = one;
 	}
+	array_release(&told);
+	return ret;
 }

@@ -13,6 +13,7 @@
 #ifndef MPROF_RSS_H
 #define MPROF_RSS_H
 
+#include "array.h"
 #include "walk.h"
 
 struct rss_moment {
@@ -26,10 +27,16 @@ struct rss_moment {
 	bool sampled;
 };
 
-void rss_find(struct rss_moment *m, const struct walk_input *in);
+/* 0 or -ENOMEM. */
+int rss_find(struct rss_moment *m, const struct walk_input *in);
 
-/* The mark of a process that its parent was told at its end; 0: it may be of other programs. */
-uint64_t rss_waited(const struct walk_input *in, uint32_t process);
+/* Its own looks. */
+size_t rss_peaks(const struct walk_input *in, uint32_t process, const struct trace_peak **peaks);
+
+/* What parents were told when processes ended: 0 or -ENOMEM; released in both cases. */
+int rss_told_make(struct array *told, const struct walk_input *in);
+/* The mark of this process; 0: none, or it may be of other programs. */
+uint64_t rss_told(const struct array *told, uint32_t process);
 
 static inline uint64_t rss_lag(uint64_t rss)
 {

@@ -75,7 +75,8 @@ static void start(void *self, struct walk *w)
 	    s->options.temporary_events ? s->options.temporary_events : SITE_TEMPORARY_EVENTS;
 	if (k->look_back > SITE_TEMPORARY_MOST)
 		k->look_back = SITE_TEMPORARY_MOST;
-	rss_find(&k->rss, &w->input);
+	if (rss_find(&k->rss, &w->input) < 0)
+		pass_failed(w);
 	s->rss.rss = k->rss.rss;
 	s->rss.process = k->rss.process;
 	s->rss.ticks = k->rss.from_ticks;

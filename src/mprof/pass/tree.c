@@ -159,14 +159,15 @@ static void add_mark(struct tree_process *p, uint64_t bytes)
 		p->peak_rss_bytes = bytes;
 }
 
-static void add_samples(struct tree_process *p, const struct walk_input *in)
+static void add_samples(struct tree_process *p, const struct walk_input *in,
+			const struct array *told)
 {
 	const struct mprof_sample *s = NULL;
-	size_t i;
+	const struct trace_peak *peak;
+	size_t n = rss_peaks(in, p->number, &peak), i;
 
-	for (i = 0; i < in->peak_count; i++)
-		if (in->peaks[i].process == p->number)
-			add_mark(p, in->peaks[i].rss);
+	for (i = 0; i < n; i++)
+		add_mark(p, peak[i].rss);
 
 	p->samples = in->samples ? in->samples(in->context, p->number, &s) : 0;
 	for (i = 0; i < p->samples; i++) {
@@ -177,7 +178,7 @@ static void add_samples(struct tree_process *p, const struct walk_input *in)
 		add_mark(p, s[i].rss);
 		add_mark(p, s[i].peak_rss);
 	}
-	add_mark(p, p->peak_rss_bytes ? rss_waited(in, p->number) : p->waited_rss_bytes);
+	add_mark(p, p->peak_rss_bytes ? rss_told(told, p->number) : p->waited_rss_bytes);
 }
 
 /* ---- what is missing ---- */
@@ -339,10 +340,24 @@ static void measure(struct tree *r, const struct walk_input *in, uint64_t seen)
 		r->end_ticks = r->start_ticks;
 }
 
+static int add_memory(struct tree *r, const struct walk_input *in)
+{
+	struct tree_process *p;
+	struct array told;
+	int ret = rss_told_make(&told, in);
+
+	for (p = r->process; !ret && p < r->process + r->processes; p++) {
+		if (p->number - 1 < MPROF_PROCESS_TABLE)
+			add_entry(p, &in->header->process[p->number - 1]);
+		add_samples(p, in, &told);
+	}
+	array_release(&told);
+	return ret;
+}
+
 int tree_make(struct tree *r, const struct walk_input *in, uint64_t seen,
 	      const uint64_t lost[MPROF_LOST_REASONS])
 {
-	struct tree_process *p;
 	size_t i;
 
 	*r = (struct tree){ .process = NULL };
@@ -356,11 +371,8 @@ int tree_make(struct tree *r, const struct walk_input *in, uint64_t seen,
 	for (i = 0; i < in->fact_count; i++)
 		if (add_fact(r, &in->facts[i]) < 0)
 			return -ENOMEM;
-	for (p = r->process; p < r->process + r->processes; p++) {
-		if (p->number - 1 < MPROF_PROCESS_TABLE)
-			add_entry(p, &in->header->process[p->number - 1]);
-		add_samples(p, in);
-	}
+	if (add_memory(r, in) < 0)
+		return -ENOMEM;
 	measure(r, in, seen);
 	if (find_missing(r, in) < 0 || find_owns(r, in) < 0)
 		return -ENOMEM;

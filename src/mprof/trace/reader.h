@@ -101,6 +101,7 @@ struct trace {
 	struct owned_sample *sample;
 	struct mprof_sample *sample_flat; /* the same, without their owners */
 	size_t samples, samples_room;
+	unsigned rereads;	 /* of extents that are written over while they are read */
 	struct trace_peak *peak; /* first all looks, then one of each image */
 	size_t peaks, peaks_room;
 	struct trace_residency *residency;

@@ -12,17 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define REREADS 10000 /* of one file: a damaged one has reasons of its own */
+
 /*
  * Samples of a process that runs may have been written over since their header was
  * read.  Both come from one write, so that reading both at once tells.
  */
-static bool is_rewritten(const struct trace *t, const struct extent *x, unsigned char *copy)
+static bool is_rewritten(struct trace *t, const struct extent *x, unsigned char *copy)
 {
 	struct mprof_extent head;
 
-	if (x->kind != MPROF_EXTENT_SAMPLE)
+	if (x->kind != MPROF_EXTENT_SAMPLE || t->header.flags & MPROF_FILE_COMPRESSED)
 		return false;
-	for (int turn = 0; turn < 100; turn++)
+	for (int turn = 0; turn < 100 && t->rereads < REREADS; turn++, t->rereads++)
 		if (trace_read(t, &head, sizeof(head), x->head.offset) == sizeof(head) &&
 		    trace_read(t, copy, x->bytes, x->payload) == x->bytes &&
 		    mprof_checksum(copy, x->bytes) == head.check)
