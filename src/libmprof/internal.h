@@ -250,7 +250,8 @@ void mp_process_flush(void);	      /* what this thread has goes to the file */
 uint64_t mp_start_time(void);
 uint32_t mp_seccomp_filters(void);
 int mp_memory_pages(uint64_t *mapped, uint64_t *resident);
-uint64_t mp_high_water(void); /* VmHWM in bytes, 0: not known */
+uint64_t mp_break_start(void); /* where the break was when the program began, 0: not known */
+uint64_t mp_high_water(void);  /* VmHWM in bytes, 0: not known */
 /* resident.c */
 int64_t mp_resident(const void *block, size_t bytes, uint64_t *first); /* module.h */
 /* facts.c */

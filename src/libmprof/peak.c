@@ -100,10 +100,10 @@ static int begin(struct mp_peak *p, uint64_t now)
 					   __ATOMIC_RELAXED);
 }
 
-/* When the next look may be: what this one cost is paid off, but for a few in a row. */
+/* When the next look may be: what this one cost is paid off, but for a millisecond of looks. */
 static uint64_t pay(uint64_t from, uint64_t began, uint64_t now)
 {
-	uint64_t cost = now - began, most = second / 5000, credit = second / 500;
+	uint64_t cost = now - began, most = second / 5000, credit = COST_SHARE * (second / 1000);
 
 	/* More than that was not ours: the processor was taken away. */
 	cost = COST_SHARE * (cost < most ? cost : most);
@@ -171,7 +171,8 @@ void mp_peak_begin(int forked)
 		return;
 	if (!forked) {
 		second = h->clock_hz;
-		break_was = break_now();
+		break_was = mp_break_start();
+		break_was = break_was ? break_was : break_now();
 		if (sys_getrusage(RUSAGE_THREAD, &ru) == 0)
 			p->hidden = (uint64_t)ru.ru_maxrss * 1024;
 		if (p->hidden <= mp_high_water())

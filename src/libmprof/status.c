@@ -17,8 +17,8 @@ static long read_proc(const char *path, char *buffer, size_t size)
 	return n > 0 ? n : 0;
 }
 
-/* Field 22 of /proc/self/stat, behind the last ')' of the name. */
-uint64_t mp_start_time(void)
+/* A field of /proc/self/stat behind the second, which ends with the last ')'. */
+static uint64_t stat_number(int wanted)
 {
 	char line[1024];
 	long n = read_proc("/proc/self/stat", line, sizeof(line)), i;
@@ -28,11 +28,21 @@ uint64_t mp_start_time(void)
 	for (i = n - 1; i > 0 && line[i] != ')'; i--)
 		;
 	for (; i > 0 && i < n; i++)
-		if (line[i] == ' ' && ++field == 22) {
+		if (line[i] == ' ' && ++field == wanted) {
 			text_parse(line + i + 1, 10, &value);
 			break;
 		}
 	return value;
+}
+
+uint64_t mp_start_time(void)
+{
+	return stat_number(22);
+}
+
+uint64_t mp_break_start(void)
+{
+	return stat_number(47);
 }
 
 /* A number of /proc/self/status; key with the colon.  0 where there is none. */

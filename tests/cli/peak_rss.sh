@@ -126,6 +126,8 @@ test_peak_rss_of_small_blocks() {
 		largest $how small
 		expect_same "$how: blocks" "$(json answer '.moment_of_rss.calls')" 20972
 		expect_same "$how: bytes" "$(json answer '.moment_of_rss.bytes')" 42109768
+		expect_same "$how: arena" "$(json answer '.moment_of_rss.arena_bytes / 1048576 |
+			. > 40 and . < 44')" true
 	done
 }
 

@@ -99,8 +99,9 @@ static void say_moment(struct graph *graph, const struct site_moment *m)
 	say(graph, "%s after the start; process %" PRIu32 " had %s and %s resident", when.s,
 	    m->process, text_many(m->calls, "block", "blocks").s, text_exact(m->rss).s);
 	if (!m->sampled && m->to_ns != INT64_MAX)
-		say(graph, "it was largest between %s and %s", text_ns((uint64_t)m->from_ns).s,
-		    text_ns((uint64_t)m->to_ns).s);
+		say(graph, "it was largest between %s and %s",
+		    text_ns(m->from_ns > 0 ? (uint64_t)m->from_ns : 0).s,
+		    text_ns(m->to_ns > 0 ? (uint64_t)m->to_ns : 0).s);
 	if (m->cpu_ns)
 		say(graph, "CPU time until then: %s", text_ns(m->cpu_ns).s);
 	if (m->arena || m->mapped)

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../pass/callgraph.h"
 #include "../pass/rss.h"
@@ -156,16 +157,25 @@ static void print_process(const struct profile *p, uint32_t number, FILE *out)
 		fprintf(out, " (pid %" PRId32 ", %s)", process->pid, text_command(image, 60).s);
 }
 
+static struct text since_start(int64_t ns)
+{
+	return text_ns(ns > 0 ? (uint64_t)ns : 0);
+}
+
 /* "between A and B", as exactly as is known. */
 static void print_when(const struct site_moment *m, FILE *out)
 {
+	const struct text from = since_start(m->from_ns), to = since_start(m->to_ns);
+
 	if (m->sampled)
 		fprintf(out, "%s, as far as samples tell", flat_moment(m->ns).s);
 	else if (m->to_ns == INT64_MAX)
 		fprintf(out, "later than %s", flat_moment(m->from_ns).s);
+	else if (!strcmp(from.s, to.s))
+		fprintf(out, "%s (known to %s)", flat_moment(m->to_ns).s,
+			since_start(m->to_ns - m->from_ns).s);
 	else
-		fprintf(out, "between %s and %s", text_ns((uint64_t)m->from_ns).s,
-			flat_moment(m->to_ns).s);
+		fprintf(out, "between %s and %s", from.s, flat_moment(m->to_ns).s);
 }
 
 /* The kernel's counters lag; but no more than that can be in memory. */
