@@ -89,13 +89,43 @@ calls_through() { # FUNCTION: calls of stacks in folded form
 		awk -v f="$1" 'index($0, f) { n += $NF } END { print n }'
 }
 
+test_who_asked_of_rust() {
+	command -v rustc >/dev/null || return 0
+	cat >lists.rs <<'END_OF_SOURCE'
+use std::collections::HashMap;
+#[derive(Clone)]
+struct Conn { name: String, data: Vec<u8> }
+#[inline(never)]
+fn make(i: usize) -> Conn { Conn { name: format!("connection {}", i), data: vec![0; 100] } }
+#[inline(never)]
+fn copy_all(v: &[Conn]) -> Vec<Conn> { v.iter().cloned().collect() }
+#[inline(never)]
+fn index(v: &[Conn]) -> HashMap<String, usize> {
+    let mut m = HashMap::new();
+    for (i, c) in v.iter().enumerate() { m.insert(c.name.clone(), i); }
+    m
+}
+fn main() {
+    let v: Vec<Conn> = (0..500).map(make).collect();
+    let c = copy_all(&v);
+    println!("{} {}", index(&c).len(), c.iter().map(|c| c.data.len()).sum::<usize>());
+}
+END_OF_SOURCE
+	rustc -g -O lists.rs 2>/dev/null || return 0
+	"$mprof" record -o log -- ./lists >/dev/null 2>&1
+	run "$mprof" report hot --by function --json log
+	expect_same 'most calls' "$(json out '[.rows[:3][] | .function | sub("^<(?<t>[^ ]*) .*"; "\(.t)")] | sort | join(" ")')" \
+		'lists::Conn lists::index lists::make'
+	expect_same make "$(json out '.rows[] | select(.function == "lists::make") | .figures.calls')" 1000
+}
+
 # ---- a function of several lines ----
 
 two_lines_source() {
 	cat <<'END_OF_SOURCE'
 #include <stdlib.h>
 static void *kept[1000];
-void *xmalloc(size_t n) { return malloc(n); }
+static void *from_system(size_t n) { return malloc(n); } void *xmalloc(size_t n) { return from_system(n); }
 __attribute__((noinline)) void once(int i)
 {
 	kept[i] = xmalloc(10);

@@ -235,11 +235,11 @@ static bool find_around(struct finding *f, const struct kind_sites *k, uint32_t 
 	}
 	if (good && through.count && caller.count) {
 		best = largest(&through, &n);
-		if (best->line != &nothing && best->p.part >= f->at_line.part / 2)
+		if (best->line != &nothing && best->p.part > f->at_line.part / 2)
 			f->through = best->line;
 		f->all_through = n == 1;
 		best = largest(&caller, &n);
-		if (best->line != &nothing && best->p.part >= f->at_line.part / 2)
+		if (best->line != &nothing && best->p.part > f->at_line.part / 2)
 			f->caller = best->line;
 		f->all_by_caller = n == 1;
 	}
@@ -475,7 +475,7 @@ struct finding_proposal finding_proposal(const struct finding *f)
 	p.calls = f->kind == FINDING_GROWN ? f->grown.chains : part->calls;
 	if (paths_part(f->line) != PATHS_PROGRAM)
 		p.change = PROPOSES_NOTHING;
-	if (f->kind != FINDING_GROWN && part->part < f->part / 2)
+	if (f->kind == FINDING_GROWN ? !p.of_line && f->grown.merged > 1 : part->part < f->part / 2)
 		p.change = PROPOSES_NOTHING;
 	/* What it drops must be what was found, and not all that the program does. */
 	if (p.change == PROPOSES_DROP &&

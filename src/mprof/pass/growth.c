@@ -364,8 +364,10 @@ struct growth_site *growth_merged(const struct growth *g,
 			site = NULL;
 		} else if (k && *at) {
 			add_site(&site[*at - 1], &g->site[i]);
+			site[*at - 1].merged++;
 		} else if (k) {
 			site[(*n)++] = g->site[i];
+			site[*n - 1].merged = 1;
 			*at = (uint32_t)*n;
 		}
 	}

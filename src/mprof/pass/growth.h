@@ -44,6 +44,7 @@ struct growth_site {
 	uint64_t longest; /* steps of one chain */
 	uint64_t greatest;
 	uint64_t reserve, saved_steps, saved_copied, spare;
+	uint32_t merged; /* sites that growth_merged put into it */
 	struct growth_class class[GROWTH_CLASSES];
 };
 

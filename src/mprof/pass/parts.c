@@ -65,10 +65,37 @@ static bool is_one_of(const char *const *pattern, size_t n, const char *name)
 /* "_R...", or "_ZN...17h0123456789abcdefE".  C++ may have a namespace core of its own. */
 static bool is_rust(const char *raw)
 {
-	const size_t n = strlen(raw);
+	const char *hash = raw;
 
-	return !strncmp(raw, "_R", 2) || (!strncmp(raw, "_ZN", 3) && n > 20 &&
-					  !strncmp(raw + n - 20, "17h", 3) && raw[n - 1] == 'E');
+	if (!strncmp(raw, "_R", 2))
+		return true;
+	while (!strncmp(raw, "_ZN", 3) && (hash = strstr(hash, "17h"))) {
+		hash += 3;
+		if (strspn(hash, "0123456789abcdef") >= 16 && hash[16] == 'E')
+			return true;
+	}
+	return false;
+}
+
+/* "<alloc::vec::Vec<T> as core::clone::Clone>::clone" is alloc's, "<T as core::convert::Into<U>>::
+ * into" and "<u8 as ...>::f" are of no crate but Rust's own; "<prog::Conn as core::clone::Clone>::
+ * clone" is the program's. */
+static bool is_of_rust(const char *function)
+{
+	const char *type = function, *as;
+	size_t i;
+
+	while (*type &&
+	       (strchr("<&[*(", *type) || !strncmp(type, "dyn ", 4) || !strncmp(type, "mut ", 4)))
+		type += *type == 'd' || *type == 'm' ? 4 : 1;
+	for (i = 0; i < COUNT(rust); i++)
+		if (!strncmp(type, rust[i], strlen(rust[i])))
+			return true;
+	if (*function != '<')
+		return false;
+	as = strstr(type, " as ");
+	as = as ? as : strchr(type, '>');
+	return as && !memmem(type, (size_t)(as - type), "::", 2);
 }
 
 /*
@@ -124,8 +151,7 @@ enum paths_part paths_part(const struct sym_line *line)
 	    is_one_of(libraries, COUNT(libraries), line->raw) ||
 	    is_one_of(libraries, COUNT(libraries), line->function))
 		return PATHS_LIBRARY;
-	if (is_rust(line->raw) && (is_one_of(rust, COUNT(rust), line->raw) ||
-				   is_one_of(rust, COUNT(rust), line->function)))
+	if (is_rust(line->raw) && is_of_rust(line->function))
 		return PATHS_LIBRARY;
 	return line->known && sounds_like_allocator(line->function) ? PATHS_LIBRARY : PATHS_PROGRAM;
 }

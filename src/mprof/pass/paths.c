@@ -129,8 +129,10 @@ static void fold(const struct profile_paths *t, struct profile_path *path)
 	while (i > 1 && part_of(t, path, i - 1) == PATHS_WRAPPER)
 		i--;
 	path->asked = path->inner = i;
+	/* What a wrapper called is a part of it. */
 	for (; i; i--)
-		if (part_of(t, path, i - 1) == PATHS_PROGRAM) {
+		if (part_of(t, path, i - 1) == PATHS_PROGRAM &&
+		    (i == 1 || part_of(t, path, i - 2) != PATHS_WRAPPER)) {
 			path->asked = i;
 			break;
 		}

@@ -31,7 +31,8 @@ enum path_mark {
 	PATH_MARK_PART = 16, /* times enum paths_part + 1 */
 };
 
-/* Whose line is it?  All of wrappers.def, and this one question, decide who asked. */
+/* Whose line is it?  wrappers.def, and this one question, decide who asked: the innermost line of
+ * the program that no wrapper called. */
 enum paths_part {
 	PATHS_WRAPPER, /* passes on a request for memory: malloc, operator new, g_malloc */
 	PATHS_LIBRARY, /* of a language's library, or an allocator by its name */

@@ -369,26 +369,45 @@ int profile_names(struct profile *p, struct trace *t, const struct profile_optio
 	return ret;
 }
 
-/* Looks at one line outward; true: who asked is known. */
-static bool ask(struct profile_asked *a, const struct sym_line *line, enum paths_part part)
+/* Lines of a stack outward, until it is known who asked. */
+struct asking {
+	struct profile_asked a;
+	const struct sym_line *through; /* outermost line of a library so far */
+	const struct sym_line *inner;	/* innermost line that is no wrapper */
+	bool sure;			/* that a.line is not a part of a wrapper */
+};
+
+/* True: no line further out makes a difference. */
+static bool ask(struct asking *s, const struct sym_line *line, enum paths_part part)
 {
-	if (a->line && !a->line->known && part == PATHS_PROGRAM && line->known) {
-		a->caller = line;
+	if (!s->inner && part != PATHS_WRAPPER)
+		s->inner = line;
+	if (s->a.line && !s->sure) {
+		s->sure = part != PATHS_WRAPPER;
+		if (!s->sure)
+			s->a.line = NULL;
+		else if (s->a.line->known)
+			return true;
+	}
+	if (s->a.line && part == PATHS_PROGRAM && line->known) {
+		s->a.caller = line;
 		return true;
 	}
-	if (a->line)
+	if (s->a.line)
 		return false;
-	if (part == PATHS_PROGRAM)
-		a->line = line;
-	else if (part == PATHS_LIBRARY)
-		a->through = line;
-	return a->line && line->known;
+	if (part == PATHS_LIBRARY)
+		s->through = line;
+	if (part != PATHS_PROGRAM)
+		return false;
+	s->a.line = line;
+	s->a.through = s->through;
+	return s->sure && line->known;
 }
 
 struct profile_asked profile_asked(struct profile *p, uint32_t stack)
 {
-	struct profile_asked a = { .line = NULL };
-	const struct sym_line *inner = NULL, *last = NULL;
+	struct asking s = { .sure = p->paths->wrappers };
+	const struct sym_line *last = NULL;
 	const struct sym_lines *lines;
 	enum paths_part part = PATHS_PROGRAM;
 	uint32_t frame;
@@ -401,15 +420,13 @@ struct profile_asked profile_asked(struct profile *p, uint32_t stack)
 			last = &lines->line[i];
 			if (!p->paths->wrappers)
 				part = paths_part_of(p->paths, frame, last);
-			if (ask(&a, last, part))
-				return a;
-			if (!inner && part != PATHS_WRAPPER)
-				inner = last;
+			if (ask(&s, last, part))
+				return s.a;
 		}
 	}
-	if (!a.line)
-		a = (struct profile_asked){ .line = inner ? inner : last };
-	return a;
+	if (!s.a.line)
+		s.a.line = s.inner ? s.inner : last;
+	return s.a;
 }
 
 const struct sym_line *profile_path_through(const struct profile_path *path)
@@ -417,7 +434,7 @@ const struct sym_line *profile_path_through(const struct profile_path *path)
 	size_t i;
 
 	for (i = path->asked; i < path->inner; i++)
-		if (paths_part(path->line[i]) != PATHS_WRAPPER)
+		if (paths_part(path->line[i]) == PATHS_LIBRARY)
 			return path->line[i];
 	return NULL;
 }
