@@ -184,6 +184,38 @@ test_findings_sum_what_they_name() {
 	expect_same grown "$(json answer '.findings[] | select(.finding == "realloc") | "\(.function):\(.line) \(.lines)"')" 'index::add:8 1'
 }
 
+# One line, two callers: one frees at once what the other keeps.
+test_findings_count_all_calls_of_a_line() {
+	cat >callers.c <<'END_OF_SOURCE'
+#include <stdlib.h>
+static void *kept[700];
+__attribute__((noinline)) void *make(void)
+{
+	void *p = malloc(40);
+	__asm__("" ::"r"(p) : "memory");
+	return p;
+}
+__attribute__((noinline)) void keep(void)
+{
+	for (int i = 0; i < 700; i++)
+		kept[i] = make();
+}
+int main(void)
+{
+	for (int i = 0; i < 300; i++)
+		free(make());
+	keep();
+	return 0;
+}
+END_OF_SOURCE
+	cc -O1 -g -fno-inline -fno-builtin-malloc -o callers callers.c
+	"$mprof" record -o log -- ./callers 2>/dev/null
+	run "$mprof" report log
+	expect_text out '30 % of all calls are for blocks that are freed at once: 300 of 1,000 by make (callers.c:5)'
+	expect_text out 'in 700 blocks, of 1,000, were never freed'
+	expect_no_text out '--drop-site'
+}
+
 # Carries out every proposal: it changes something, and not the whole program.
 expect_proposals() { # FILE
 	local line n=0

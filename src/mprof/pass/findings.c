@@ -96,18 +96,18 @@ static void askers_release(struct askers *t)
 
 /* ---- sums ---- */
 
-/* The sites with any of a kind's figure, and what each function has of it. */
+/* What each site and each function has of a kind's figure. */
 struct kind_sites {
 	enum finding_kind kind;
 	const struct sites *sites;
 	struct askers *askers;
-	uint32_t *site; /* indexes */
-	size_t count;
+	uint64_t *part; /* by index of site; 0 too for what is left out */
 	struct top {
 		uint64_t part;
-		uint64_t left; /* PEAK: never freed, and not as a matter of course */
-		struct site_values v;
-	} * top; /* by function - 1 */
+		uint64_t left;	       /* PEAK: never freed, and not as a matter of course */
+		uint64_t calls, bytes; /* of all its sites */
+		struct site_values v;  /* of those with any of the figure */
+	} * top;		       /* by function - 1 */
 };
 
 static bool leaks(struct kind_sites *k, struct profile *names, size_t i)
@@ -129,22 +129,25 @@ static bool sum_up(struct kind_sites *k, struct profile *names)
 	const struct site *s = k->sites->site;
 	size_t i;
 
-	k->count = 0;
-	k->site = calloc(k->sites->count + 1, sizeof(*k->site));
+	k->part = calloc(k->sites->count + 1, sizeof(*k->part));
 	k->top = calloc(k->askers->functions.keys.count + 1, sizeof(*k->top));
-	for (i = 0; k->site && k->top && i < k->sites->count; i++) {
+	for (i = 0; k->part && k->top && i < k->sites->count; i++) {
 		const uint32_t function = k->askers->of[i].function;
 
+		if (function) {
+			k->top[function - 1].calls += s[i].v.calls;
+			k->top[function - 1].bytes += s[i].v.bytes;
+		}
 		if (!function || !value_of(&s[i], k->kind) ||
 		    (k->kind == FINDING_LEAK && !leaks(k, names, i)))
 			continue;
-		k->site[k->count++] = (uint32_t)i;
-		k->top[function - 1].part += value_of(&s[i], k->kind);
+		k->part[i] = value_of(&s[i], k->kind);
+		k->top[function - 1].part += k->part[i];
 		site_values_add(&k->top[function - 1].v, &s[i].v);
 		if (k->kind == FINDING_PEAK && leaks(k, names, i))
 			k->top[function - 1].left += s[i].v.live_bytes;
 	}
-	return k->site && k->top;
+	return k->part && k->top;
 }
 
 /* A name and what it has of a finding. */
@@ -154,11 +157,12 @@ struct share {
 	const struct sym_line *line;
 };
 
-static bool add_share(struct array *shares, uint32_t id, const struct kind_sites *k,
-		      const struct site *s, const struct sym_line *line)
+static bool add_share(struct array *shares, uint32_t id, const struct kind_sites *k, size_t site,
+		      const struct sym_line *line)
 {
 	struct share *share = array_at(shares, id, sizeof(*share));
-	const uint64_t part = value_of(s, k->kind);
+	const struct site *s = &k->sites->site[site];
+	const uint64_t part = k->part[site];
 
 	if (!share)
 		return false;
@@ -194,11 +198,11 @@ static bool find_line(struct finding *f, const struct kind_sites *k, uint32_t fu
 	bool good = true;
 	size_t i;
 
-	for (i = 0; i < k->count && good; i++) {
-		const struct asker *a = &k->askers->of[k->site[i]];
+	for (i = 0; i < k->sites->count && good; i++) {
+		const struct asker *a = &k->askers->of[i];
 
 		if (a->function == function)
-			good = add_share(&shares, a->line, k, &k->sites->site[k->site[i]],
+			good = add_share(&shares, a->line, k, i,
 					 line_keys_line(&k->askers->lines, a->line));
 	}
 	if (good && shares.count) {
@@ -222,15 +226,14 @@ static bool find_around(struct finding *f, const struct kind_sites *k, uint32_t 
 	bool good = true;
 	size_t i, n;
 
-	for (i = 0; i < k->count && good; i++) {
-		const struct asker *a = &k->askers->of[k->site[i]];
-		const struct site *s = &k->sites->site[k->site[i]];
+	for (i = 0; i < k->sites->count && good; i++) {
+		const struct asker *a = &k->askers->of[i];
 
-		if (a->line != line)
+		if (a->line != line || !k->part[i])
 			continue;
-		good = add_share(&through, a->through ? line_keys_id(&names, a->through) : 0, k, s,
+		good = add_share(&through, a->through ? line_keys_id(&names, a->through) : 0, k, i,
 				 a->through ? a->through : &nothing) &&
-		       add_share(&caller, a->caller ? line_keys_id(&names, a->caller) : 0, k, s,
+		       add_share(&caller, a->caller ? line_keys_id(&names, a->caller) : 0, k, i,
 				 a->caller ? a->caller : &nothing);
 	}
 	if (good && through.count && caller.count) {
@@ -259,14 +262,12 @@ static bool find_stack(struct finding *f, const struct kind_sites *k, struct pro
 	bool good = true;
 	size_t i, n;
 
-	for (i = 0; i < k->count && good; i++) {
-		const struct site *s = &k->sites->site[k->site[i]];
-
-		if (k->askers->of[k->site[i]].function != function)
+	for (i = 0; i < k->sites->count && good; i++) {
+		if (k->askers->of[i].function != function)
 			continue;
-		path = profile_path_once(names, s->key);
+		path = profile_path_once(names, k->sites->site[i].key);
 		id = path ? path_keys_id(&k->askers->paths, path, path->count) : 0;
-		good = id && add_share(&shares, id, k, s, f->line);
+		good = id && add_share(&shares, id, k, i, f->line);
 	}
 	if (good && shares.count)
 		f->at_stack = largest(&shares, &n)->p;
@@ -323,8 +324,8 @@ static bool add_finding(struct findings *f, const struct analysis *a, const stru
 		.kind = kind,
 		.part = t->part,
 		.of = whole,
-		.calls = t->v.calls,
-		.bytes = t->v.bytes,
+		.calls = t->calls,
+		.bytes = t->bytes,
 	};
 
 	if (!whole || (double)t->part * 100 < kinds[kind].least_percent * (double)whole)
@@ -367,7 +368,7 @@ static bool find_kind(struct findings *f, const struct analysis *a, enum finding
 		good = add_finding(f, a, &k, best);
 		k.top[best - 1].part = 0;
 	}
-	free(k.site);
+	free(k.part);
 	free(k.top);
 	return good;
 }
