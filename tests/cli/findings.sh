@@ -184,35 +184,45 @@ test_findings_sum_what_they_name() {
 	expect_same grown "$(json answer '.findings[] | select(.finding == "realloc") | "\(.function):\(.line) \(.lines)"')" 'index::add:8 1'
 }
 
-# One line, two callers: one frees at once what the other keeps.
+# One line, two callers: one frees at once what the other keeps.  Another line of the function has
+# calls, too, but none of the figure: they are not of the line that is named.
 test_findings_count_all_calls_of_a_line() {
 	cat >callers.c <<'END_OF_SOURCE'
 #include <stdlib.h>
-static void *kept[700];
-__attribute__((noinline)) void *make(void)
+static void *kept[700], *more[5];
+__attribute__((noinline)) void *make(int other)
 {
-	void *p = malloc(40);
+	void *p;
+	if (other)
+		p = realloc(NULL, 30);
+	else
+		p = malloc(40);
 	__asm__("" ::"r"(p) : "memory");
 	return p;
 }
 __attribute__((noinline)) void keep(void)
 {
 	for (int i = 0; i < 700; i++)
-		kept[i] = make();
+		kept[i] = make(0);
 }
 int main(void)
 {
 	for (int i = 0; i < 300; i++)
-		free(make());
+		free(make(0));
+	for (int i = 0; i < 5; i++)
+		more[i] = make(1);
 	keep();
+	for (int i = 0; i < 5; i++)
+		free(more[i]);
 	return 0;
 }
 END_OF_SOURCE
 	cc -O1 -g -fno-inline -fno-builtin-malloc -o callers callers.c
 	"$mprof" record -o log -- ./callers 2>/dev/null
 	run "$mprof" report log
-	expect_text out '30 % of all calls are for blocks that are freed at once: 300 of 1,000 by make (callers.c:5)'
-	expect_text out 'in 700 blocks, of 1,000, were never freed'
+	expect_text out '30 % of all allocations are freed at once: 300 of 1,000 by make (callers.c:9)'
+	expect_text out '27.3 KiB was never freed'
+	expect_text out ': 700 of 1,000 blocks allocated by make (callers.c:9)'
 	expect_no_text out '--drop-site'
 }
 

@@ -243,9 +243,9 @@ test_report_findings_of_stacks() {
 	expect_same 'what stayed' "$(json answer '.findings[] | select(.finding == "peak" and .function == "deep") | "\(.part) \(.left)"')" '5000 5000'
 	expect_same 'no more than ten' "$(json answer '.findings | length <= 10')" true
 	run "$mprof" report log
-	expect_text out '89 % of the peak (39.1 KiB in 40 blocks) was asked for by take (shop.c:6).'
+	expect_text out '89 % of the peak (39.1 KiB in 40 blocks) was allocated by take (shop.c:6).'
 	expect_text out '      mprof report callers take log'
-	expect_text out 'was asked for by deep (shop.c:24), which never freed 4.9 KiB.'
+	expect_text out 'was allocated by deep (shop.c:24); 4.9 KiB of its blocks were never freed.'
 	"$mprof" record -o "it's a log" -- ./shop 2>/dev/null
 	run "$mprof" report "it's a log"
 	# Every command that the findings name does what it says, as a shell reads it.
@@ -258,7 +258,7 @@ test_report_findings_of_stacks() {
 	run env MPROF_CONF=UNWIND=none "$mprof" record -o log -- ./shop
 	run "$mprof" report log
 	expect_status 0
-	expect_no_text out 'Who asked'
+	expect_no_text out 'Who allocates'
 }
 
 test_report_of_trees_names_are_documented() {

@@ -16,9 +16,9 @@ static const char *const kind_names[FINDING_KINDS] = {
 };
 
 static const char *const growth_words[] = {
-	[GROWTH_ONCE] = ", by a single call",
-	[GROWTH_EARLY] = ", no more of it than after the first quarter of the run",
-	[GROWTH_STEADY] = ", more and more in the whole run",
+	[GROWTH_ONCE] = ", from a single call",
+	[GROWTH_EARLY] = ", not growing after the first quarter of the run",
+	[GROWTH_STEADY] = ", growing throughout the run",
 	[GROWTH_GOES_ON] = ", still growing in the last quarter of the run",
 	[GROWTH_OTHER] = "",
 };
@@ -58,31 +58,31 @@ static void put_who(const struct finding *f, FILE *out)
 
 static void put_peak(const struct finding *f, FILE *out)
 {
-	fprintf(out, "%s of the peak (%s in %s) was asked for by ", text_percent(f->part, f->of).s,
+	fprintf(out, "%s of the peak (%s in %s) was allocated by ", text_percent(f->part, f->of).s,
 		text_bytes(f->part).s, text_many(f->blocks, "block", "blocks").s);
 	put_who(f, out);
 	if (f->left && f->left >= f->part / 2)
-		fprintf(out, ", which never freed %s", text_bytes(f->left).s);
+		fprintf(out, "; %s of its blocks were never freed", text_bytes(f->left).s);
 }
 
 static void put_leak(const struct finding *f, FILE *out)
 {
-	fprintf(out, "%s in %s, of %s, %s never freed%s: asked for by ", text_bytes(f->part).s,
-		text_many(f->blocks, "block", "blocks").s, text_count(f->calls).s,
-		f->blocks == 1 ? "was" : "were", growth_words[f->growth]);
+	fprintf(out, "%s was never freed%s: %s of %s allocated by ", text_bytes(f->part).s,
+		growth_words[f->growth], text_count(f->blocks).s,
+		text_many(f->calls, "block", "blocks").s);
 	put_who(f, out);
 }
 
 static void put_hot(const struct finding *f, FILE *out)
 {
-	fprintf(out, "%s of all calls that allocate (%s) are of ", text_percent(f->part, f->of).s,
+	fprintf(out, "%s of all allocations (%s) are by ", text_percent(f->part, f->of).s,
 		text_count(f->part).s);
 	put_who(f, out);
 }
 
 static void put_temporary(const struct finding *f, FILE *out)
 {
-	fprintf(out, "%s of all calls are for blocks that are freed at once: %s of %s by ",
+	fprintf(out, "%s of all allocations are freed at once: %s of %s by ",
 		text_percent(f->part, f->of).s, text_count(f->part).s, text_count(f->calls).s);
 	put_who(f, out);
 }
@@ -91,8 +91,8 @@ static void put_grown(const struct finding *f, FILE *out)
 {
 	const struct growth_site *g = &f->grown;
 
-	fprintf(out, "%s grown in %s%s: reserving %s would save %s",
-		text_many(g->chains, "block is", "blocks are").s,
+	fprintf(out, "%s in %s%s: reserving %s would save %s",
+		text_many(g->chains, "block grows", "blocks grow").s,
 		text_many(g->steps, "step", "steps").s,
 		g->copies == g->steps ? " of a new block, a copy and a free" : " by realloc",
 		text_bytes(g->reserve).s, text_many(g->saved_steps, "call", "calls").s);
@@ -104,8 +104,7 @@ static void put_grown(const struct finding *f, FILE *out)
 
 static void put_waste(const struct finding *f, FILE *out)
 {
-	fprintf(out,
-		"%s at the peak is rounding of the allocator, on top of what was asked for by ",
+	fprintf(out, "%s at the peak is rounding by the allocator, beyond what was requested by ",
 		text_bytes(f->part).s);
 	put_who(f, out);
 }
@@ -113,8 +112,8 @@ static void put_waste(const struct finding *f, FILE *out)
 static void put_threads(const struct finding *f, FILE *out)
 {
 	fprintf(out,
-		"%s of the freed blocks (%s) are freed by another thread than the one that asked"
-		" for them, in ",
+		"%s of the freed blocks (%s) are freed by another thread than the one that"
+		" allocated them: blocks of ",
 		text_percent(f->part, f->of).s, text_count(f->part).s);
 	put_who(f, out);
 }

@@ -168,14 +168,14 @@ static void tell_problems(const struct analysis *a, FILE *out)
 		    is_cut(a) ? "; what is missing from the trace may be the reason" : "");
 }
 
-/* Who asked, and below each the command that shows it. */
+/* Who allocates, and below each the command that shows it. */
 static void tell_stacks(const struct analysis *a, FILE *out)
 {
 	const struct findings *f = a->findings;
 	size_t i;
 
 	for (i = 0; f && i < f->count; i++) {
-		fputs(i ? "  * " : "\nWho asked\n  * ", out);
+		fputs(i ? "  * " : "\nWho allocates\n  * ", out);
 		findings_sentence(&f->item[i], out);
 		fputs("\n      ", out);
 		findings_command(&f->item[i], a->path, out);

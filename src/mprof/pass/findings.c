@@ -104,10 +104,10 @@ struct kind_sites {
 	uint64_t *part; /* by index of site; 0 too for what is left out */
 	struct top {
 		uint64_t part;
-		uint64_t left;	       /* PEAK: never freed, and not as a matter of course */
-		uint64_t calls, bytes; /* of all its sites */
-		struct site_values v;  /* of those with any of the figure */
-	} * top;		       /* by function - 1 */
+		uint64_t left;	      /* PEAK: never freed, and not as a matter of course */
+		uint64_t calls;	      /* of all its sites */
+		struct site_values v; /* of those with any of the figure */
+	} * top;		      /* by function - 1 */
 };
 
 static bool leaks(struct kind_sites *k, struct profile *names, size_t i)
@@ -134,10 +134,8 @@ static bool sum_up(struct kind_sites *k, struct profile *names)
 	for (i = 0; k->part && k->top && i < k->sites->count; i++) {
 		const uint32_t function = k->askers->of[i].function;
 
-		if (function) {
+		if (function)
 			k->top[function - 1].calls += s[i].v.calls;
-			k->top[function - 1].bytes += s[i].v.bytes;
-		}
 		if (!function || !value_of(&s[i], k->kind) ||
 		    (k->kind == FINDING_LEAK && !leaks(k, names, i)))
 			continue;
@@ -173,6 +171,7 @@ static bool add_share(struct array *shares, uint32_t id, const struct kind_sites
 	}
 	share->p.part += part;
 	share->p.calls += s->v.calls;
+	share->p.bytes += s->v.bytes;
 	return true;
 }
 
@@ -325,7 +324,6 @@ static bool add_finding(struct findings *f, const struct analysis *a, const stru
 		.part = t->part,
 		.of = whole,
 		.calls = t->calls,
-		.bytes = t->bytes,
 	};
 
 	if (!whole || (double)t->part * 100 < kinds[kind].least_percent * (double)whole)
@@ -336,6 +334,8 @@ static bool add_finding(struct findings *f, const struct analysis *a, const stru
 	    !find_around(&new, k, line_keys_id(&k->askers->lines, new.line)) ||
 	    !find_stack(&new, k, &f->names, function))
 		return false;
+	if (new.lines == 1)
+		new.calls = new.at_line.calls;
 	new.blocks = kind == FINDING_LEAK ? t->v.live_calls : t->v.peak_calls;
 	new.growth = growth_of(&t->v);
 	new.left = t->left;
@@ -414,13 +414,13 @@ static bool add_grown(struct findings *f, const struct analysis *a, const struct
 	struct finding new = {
 		.kind = FINDING_GROWN,
 		.line = who.line,
-		.at_line = { s->saved_steps, s->steps, s->stack },
+		.at_line = { .part = s->saved_steps, .calls = s->steps, .stack = s->stack },
 		.lines = 1,
 		.through = who.through,
 		.all_through = true,
 		.caller = who.caller,
 		.all_by_caller = true,
-		.at_stack = { 0, s->steps, s->stack },
+		.at_stack = { .calls = s->steps, .stack = s->stack },
 		.grown = *s,
 		.part = s->saved_steps,
 		.of = a->sites.total.calls,
@@ -482,7 +482,7 @@ struct finding_proposal finding_proposal(const struct finding *f)
 	if (p.change == PROPOSES_DROP &&
 	    (part->part < part->calls / 2 || (double)part->calls > 0.9 * (double)f->of))
 		p.change = PROPOSES_NOTHING;
-	if (p.change == PROPOSES_POOL && f->bytes / f->calls > FINDINGS_POOLED)
+	if (p.change == PROPOSES_POOL && part->bytes / part->calls > FINDINGS_POOLED)
 		p.change = PROPOSES_NOTHING;
 	return p;
 }

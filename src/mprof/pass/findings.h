@@ -45,9 +45,9 @@ enum finding_growth {
 
 /* A part of a finding that goes by a name: a line of the function, or one stack of it. */
 struct finding_part {
-	uint64_t part;	/* of the finding's */
-	uint64_t calls; /* all calls of it */
-	uint32_t stack; /* node: of its largest site */
+	uint64_t part;	       /* of the finding's */
+	uint64_t calls, bytes; /* of all its calls */
+	uint32_t stack;	       /* node: of its largest site */
 };
 
 struct finding {
@@ -62,11 +62,11 @@ struct finding {
 	bool all_by_caller;
 	struct finding_part at_stack; /* the stack with most, as views show it */
 	uint64_t part, of;	      /* the kind's figure: bytes, calls or blocks */
-	uint64_t calls, blocks;	      /* of the function: all calls; PEAK, LEAK: blocks of part */
-	uint64_t bytes;		      /* of these calls */
-	uint64_t left;		      /* PEAK: bytes that this function never freed */
-	enum finding_growth growth;   /* LEAK */
-	struct growth_site grown;     /* GROWN */
+	uint64_t calls, blocks; /* all calls of what is named, line or function; PEAK, LEAK: blocks
+				 * of part */
+	uint64_t left;		/* PEAK: bytes that this function never freed */
+	enum finding_growth growth; /* LEAK */
+	struct growth_site grown;   /* GROWN */
 	double rank;
 };
 
