@@ -247,3 +247,81 @@ test_own_malloc() {
 	run "$mprof" report --json log
 	expect_same 'seen in fair' "$(json out '"\(.calls.malloc) \(.own_malloc | length)"')" '100 0'
 }
+
+# The first finding: what of it, and the line that is blamed; or nothing.
+outside() {
+	run "$mprof" report --json log
+	json out '[.findings[0] // {} | select(.finding == "outside") |
+		"\(.function):\(.line) \(.part / .of > 0.9) \(.mapped > 20000000) \(.unseen > 20000000)"] | join("")'
+}
+
+test_memory_that_is_not_of_malloc() {
+	cat >outside.c <<'END'
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#define SIZE (64ul << 20)
+static char big[VARIABLES];
+static char *arena(void)
+{
+	return mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+static char *direct(void)
+{
+	return (char *)syscall(SYS_mmap, 0, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+int main(int argc, char **argv)
+{
+	char *p = *argv[1] == 'a' ? arena() : *argv[1] == 'd' ? direct() : *argv[1] == 'v' ? big : malloc(SIZE);
+	for (int i = 0; i < 64; i++) {
+		memset(p + SIZE / 64 * i, 1, SIZE / 64);
+		nanosleep(&(struct timespec){ .tv_nsec = 4000000 }, NULL);
+	}
+	memset(malloc(100000), 1, 100000);
+	return 0;
+}
+END
+	cc -g -O1 -fno-inline -fno-builtin -DVARIABLES=SIZE -o variables outside.c
+	cc -g -O1 -fno-inline -fno-builtin -DVARIABLES=1 -o outside outside.c || bad 'outside.c does not compile'
+	run "$mprof" record -o log -- ./outside arena
+	expect_same arena "$(outside)" 'arena:12 true true false'
+	run "$mprof" report log
+	expect_same 'the first finding' "$(grep -A1 '^Findings' out | tail -1 | grep -c 'not allocated through malloc')" 1
+	expect_text out 'mapped by arena (outside.c:12), and what is handed out of that is not seen.'
+	run "$mprof" record -o log -- ./outside direct
+	expect_same direct "$(outside)" 'null:null true false true'
+	run "$mprof" report log
+	expect_text out 'no call was seen that mapped it; a direct system call does that'
+	run "$mprof" record -o log -- ./variables variables
+	run "$mprof" report log
+	expect_text out 'no call was seen that mapped it; the program has 64.0 MiB of variables'
+	run "$mprof" record -o log -- ./outside malloc
+	expect_same malloc "$(outside)" ''
+	LD_PRELOAD=$build/libmprof.so MPROF_CONF='MODE=LogMmap LOG_PATH=hand' ./outside arena
+	mv hand log
+	expect_same 'by hand' "$(outside)" 'arena:12 true true false'
+}
+
+# CPython's own allocator; report and doctor go by one table.
+test_memory_of_a_runtime() {
+	local python
+	python=$(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))')
+	run env -u PYTHONMALLOC "$mprof" record -o log -- "$python" -c 'x = [str(i) for i in range(600000)]'
+	run "$mprof" report log
+	expect_text out 'were mapped by CPython'"'"'s own allocator'
+	expect_text out '; PYTHONMALLOC=malloc would show its blocks.'
+	run "$mprof" report --json log
+	expect_same remedy "$(json out '.findings[0].remedy')" 'PYTHONMALLOC=malloc would show its blocks'
+	run env PYTHONMALLOC=malloc "$mprof" record -o log -- "$python" -c 'x = [str(i) for i in range(600000)]'
+	run "$mprof" report log
+	expect_no_text out 'not allocated through malloc'
+	run env -u PYTHONMALLOC "$mprof" doctor "$python"
+	expect_status 0
+	expect_text out "CPython's own allocator maps its memory itself: PYTHONMALLOC=malloc would show its blocks"
+	run env PYTHONMALLOC=malloc "$mprof" doctor "$python"
+	expect_no_text out 'allocator maps'
+}

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,9 @@
 #include <unistd.h>
 
 #include "../out/json.h"
+#include "../pass/outside.h"
 #include "../run/library.h"
+#include "../run/needed.h"
 #include "../run/run.h"
 #include "cmd.h"
 
@@ -217,8 +220,23 @@ static void check_trial(struct finding *f, const char *program)
 	rmdir(directory);
 }
 
+/* A runtime that maps memory itself, unless the environment says that it should not. */
+static const struct mapper *mapper_of_program(const char *image)
+{
+	char whole[PATH_MAX];
+	const char *name = strrchr(realpath(image, whole) ? whole : image, '/'), *value;
+	const struct mapper *m = mapper_of_module(name ? name + 1 : image), *next = NULL;
+
+	while (!m && (next = mapper_next(next)))
+		if (*next->library && needed_begins(image, next->library))
+			m = next;
+	value = m && *m->variable ? getenv(m->variable) : NULL;
+	return value && !strcmp(value, m->value) ? NULL : m;
+}
+
 static void check_program(struct finding *f, const char *name)
 {
+	const struct mapper *mapper;
 	struct program program;
 	struct error err;
 
@@ -228,6 +246,9 @@ static void check_program(struct finding *f, const char *name)
 		say(f, BAD, "%s", program.why_not);
 	else if (*program.past)
 		say(f, program.past_all ? BAD : KNOW, "%s", program.past);
+	else if ((mapper = mapper_of_program(program.image)))
+		say(f, KNOW, "%s can be recorded, but %s maps its memory itself: %s", program.path,
+		    mapper->whose, mapper->remedy);
 	else if (strcmp(program.path, program.image))
 		say(f, FINE, "%s can be recorded: a script, run by %s", program.path,
 		    program.image);

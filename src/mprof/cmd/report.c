@@ -250,6 +250,17 @@ static void explain_owns(struct tree *r)
 	}
 }
 
+/* Variables of a program are memory that nobody asked for in a call. */
+static void explain_outside(struct outside *o, const struct tree *r)
+{
+	const struct tree_process *p = o->process ? tree_find(r, o->process) : NULL;
+	const struct trace_fact *image = p ? tree_image(p) : NULL;
+	struct elf_facts elf;
+
+	if (image && o->unseen && !elf_read(image->exe, &elf))
+		o->globals = elf.bss;
+}
+
 static int overview(struct trace *t, const struct options *o, struct error *err)
 {
 	struct analysis *a = calloc(1, sizeof(*a));
@@ -271,6 +282,7 @@ static int overview(struct trace *t, const struct options *o, struct error *err)
 		a->findings = f;
 		explain_missing(&a->tree);
 		explain_owns(&a->tree);
+		explain_outside(&f->outside, &a->tree);
 		ret = o->view.request.json ? report_json(a, stdout, err)
 					   : report_text(a, &o->report, stdout, err);
 	}

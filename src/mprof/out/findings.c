@@ -8,6 +8,7 @@
 
 #include "../replay/change.h"
 #include "figures.h"
+#include "outside.h"
 
 static const char *const kind_names[FINDING_KINDS] = {
 	[FINDING_PEAK] = "peak",	   [FINDING_LEAK] = "leak",	[FINDING_HOT] = "hot",
@@ -335,9 +336,12 @@ static json *finding_json(const struct analysis *a, const struct finding *f)
 
 json *findings_json(const struct analysis *a)
 {
-	json *list = json_object_new_array();
+	json *list = json_object_new_array(), *first;
 	size_t i;
 
+	first = a->findings ? outside_json(a, &a->findings->outside) : NULL;
+	if (first)
+		json_object_array_add(list, first);
 	for (i = 0; a->findings && i < a->findings->count; i++)
 		json_object_array_add(list, finding_json(a, &a->findings->item[i]));
 	return list;

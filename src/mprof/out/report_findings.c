@@ -11,6 +11,7 @@
 #include <inttypes.h>
 
 #include "findings.h"
+#include "outside.h"
 #include "text.h"
 
 #define PEAK_FACTOR_TOLD 2 /* tell how often the peak was allocated again from here on */
@@ -31,6 +32,16 @@ static void tell_nothing(const struct analysis *a, FILE *out)
 			a->tree.own[0].path);
 	else
 		fputs("  * No block was allocated.\n", out);
+}
+
+/* First: whatever else is said is of the rest. */
+static void tell_outside(const struct analysis *a, FILE *out)
+{
+	if (!a->findings || !a->findings->outside.process)
+		return;
+	fputs("  * ", out);
+	outside_sentence(a, &a->findings->outside, out);
+	fputc('\n', out);
 }
 
 static void tell_peak(const struct analysis *a, FILE *out)
@@ -193,9 +204,9 @@ static void tell_stacks(const struct analysis *a, FILE *out)
 int report_findings(const struct analysis *a, const struct report_options *o, FILE *out)
 {
 	static void (*const sentence[])(const struct analysis *a, FILE *out) = {
-		tell_nothing, tell_peak,	tell_never_freed, tell_lifetimes,
-		tell_waste,   tell_compactness, tell_resident,	  tell_maps,
-		tell_realloc, tell_failures,	tell_problems,	  tell_stacks,
+		tell_outside,  tell_nothing,	 tell_peak,	tell_never_freed, tell_lifetimes,
+		tell_waste,    tell_compactness, tell_resident, tell_maps,	  tell_realloc,
+		tell_failures, tell_problems,	 tell_stacks,
 	};
 	size_t i;
 

@@ -534,12 +534,15 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 
 	f->count = 0;
 	f->named = false;
-	if (!a->has_stacks)
+	if (!a->has_stacks) {
+		outside_find(&f->outside, a, NULL);
 		return 0;
+	}
 	ret = profile_names(&f->names, t, o, err);
 	if (ret < 0)
 		return ret;
 	f->named = true;
+	outside_find(&f->outside, a, &f->names);
 	good = find_askers(&askers, &a->sites, &f->names);
 	for (kind = 0; kind < FINDING_KINDS && good; kind++)
 		good = kind == FINDING_GROWN ? find_grown(f, a)

@@ -18,6 +18,7 @@
 #define MPROF_FINDINGS_H
 
 #include "analysis.h"
+#include "outside.h"
 #include "profile.h"
 
 #define FINDINGS	10u
@@ -84,11 +85,13 @@ struct finding_proposal finding_proposal(const struct finding *f);
 struct findings {
 	struct finding item[FINDINGS]; /* highest rank first */
 	size_t count;
-	struct profile names; /* for profile_path */
+	struct outside outside; /* comes before all others; of a trace without stacks, too */
+	struct profile names;	/* for profile_path */
 	bool named;
 };
 
-/* Fills f, and nothing of a trace without stacks.  f is not moved; release in any case. */
+/* Fills f, and nothing but `outside` of a trace without stacks.  f is not moved; release in any
+ * case. */
 int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 		  const struct profile_options *o, struct error *err);
 void findings_release(struct findings *f);

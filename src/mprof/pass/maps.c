@@ -115,30 +115,30 @@ static void residency(void *self, const struct heap *h, uint32_t process,
 {
 	const struct map_set *set = &h->process[process]->space.mapped;
 	const unsigned shift = h->process[process]->pages.shift;
+	const uint64_t all = resident_all(r) << shift;
 	struct maps_of *p = process_at(self, process);
-	uint64_t total = 0, bytes;
+	const struct map_range *range;
 	struct maps_site *site;
+	uint64_t bytes;
 	size_t i;
 
-	if (!p)
+	if (!p || all <= p->resident_of)
 		return;
-	for (i = 0; i < set->count; i++)
-		if (set->range[i].kind == SPACE_MEMORY || set->range[i].kind == SPACE_RESERVED)
-			total += resident_bytes(r, shift, set->range[i].start, set->range[i].end);
-	if (total <= p->resident)
-		return;
-	p->resident = total;
-	p->resident_of = resident_all(r) << shift;
+	p->resident_of = all;
+	p->resident = 0;
+	p->looked = r->head->ticks_before;
 	site = p->site.item;
 	for (i = 0; i < p->site.count; i++)
 		site[i].resident = 0;
-	for (i = 0; i < set->count; i++) {
-		if (set->range[i].kind != SPACE_MEMORY && set->range[i].kind != SPACE_RESERVED)
+	for (range = set->range; range < set->range + set->count; range++) {
+		if (range->kind != SPACE_MEMORY && range->kind != SPACE_RESERVED)
 			continue;
-		bytes = resident_bytes(r, shift, set->range[i].start, set->range[i].end);
-		site = bytes ? site_of(self, p, set->range[i].stack) : NULL;
-		if (site)
-			site->resident += bytes;
+		bytes = resident_bytes(r, shift, range->start, range->end);
+		site = bytes ? site_of(self, p, range->stack) : NULL;
+		if (!site)
+			continue;
+		site->resident += bytes;
+		p->resident += bytes;
 	}
 }
 

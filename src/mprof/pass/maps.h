@@ -9,8 +9,8 @@
  * the loader, say) is counted apart, and so are file mappings: they are no
  * memory that the program asked for.
  *
- * Resident is what of a stack's mappings was in memory when most of the
- * process's own mappings were, among the moments at which pages were looked at.
+ * Resident is what of a mapping was in memory when the process had most private
+ * writable pages there, among the moments at which somebody looked.
  */
 #ifndef MPROF_MAPS_H
 #define MPROF_MAPS_H
@@ -33,10 +33,11 @@ struct maps_of {
 	uint64_t file_now, file_peak;
 	uint64_t unknown_unmapped;     /* bytes unmapped that were never seen mapped */
 	int64_t break_now, break_peak; /* bytes the break was moved by */
-	uint64_t resident;	       /* of what it mapped, at most */
-	uint64_t resident_of;	       /* of all its private writable mappings, then */
-	struct array site;	       /* struct maps_site, in the order of their first call */
-	struct keys stacks;	       /* the pass's own */
+	uint64_t looked;      /* ticks: when it had most private writable pages in memory */
+	uint64_t resident_of; /* bytes of these, */
+	uint64_t resident;    /* and what of them it had mapped itself */
+	struct array site;    /* struct maps_site, in the order of their first call */
+	struct keys stacks;   /* the pass's own */
 	uint64_t peaks;
 	bool ended;
 };

@@ -44,6 +44,8 @@ static void read_headers(int fd, const Elf64_Ehdr *head, struct elf_facts *facts
 	for (i = 0; i < n; i++) {
 		if (ph[i].p_type == PT_TLS)
 			facts->tls = ph[i].p_memsz;
+		if (ph[i].p_type == PT_LOAD && ph[i].p_memsz > ph[i].p_filesz)
+			facts->bss += ph[i].p_memsz - ph[i].p_filesz;
 		if (ph[i].p_type != PT_INTERP)
 			continue;
 		size = ph[i].p_filesz < sizeof(facts->loader) ? ph[i].p_filesz

@@ -19,6 +19,7 @@ struct elf_facts {
 	bool has_loader;    /* PT_INTERP: a dynamic linker will run and can preload */
 	char loader[PATH_MAX];
 	uint64_t tls; /* bytes of its thread variables */
+	uint64_t bss; /* bytes of its other variables that have no initial value */
 };
 
 /* 0, or -errno when the file cannot be read. */
