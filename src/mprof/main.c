@@ -29,10 +29,11 @@ struct form {
 enum { USAGE = 256 };
 
 static const struct argp_option options[] = {
-	{ "test", 't', "COMMAND", 0, "Count, then record COMMAND (a shell line), and report", 0 },
-	{ "mode", 'm', "MODE", 0, "Run a program in this MODE; -m HELP lists them", 0 },
-	{ "counts", 'c', "FILE", 0, "The counts file to show, or that -t writes", 0 },
-	{ "log", 'l', "LOG", 0, "The trace to report on, or that -t writes", 0 },
+	{ "test", 't', "COMMAND", 0,
+	  "Run a shell line twice: count its calls, then record them; report", 0 },
+	{ "mode", 'm', "MODE", 0, "Run a program in this MODE; -m HELP lists the modes", 0 },
+	{ "counts", 'c', "FILE", 0, "Show this counts file; with -t: write the counts to it", 0 },
+	{ "log", 'l', "LOG", 0, "Report on this trace; with -t: write the trace to it", 0 },
 	{ "help", 'h', NULL, 0, "Show this", -1 },
 	{ "version", 'V', NULL, 0, "Show the version", -1 },
 	{ "usage", USAGE, NULL, OPTION_HIDDEN, NULL, -1 },
@@ -109,8 +110,10 @@ static int dispatch(const struct form *form)
 	bool mode = form->mode && !old_mode(form, "TEST") && !old_mode(form, "DUMP");
 
 	if (form->test && (mode || form->argc))
-		return cmd_error(STATUS_USAGE, "-t takes the whole command in quotes, and no %s",
-				 mode ? "-m" : "more words");
+		return cmd_error(
+		    STATUS_USAGE,
+		    "-t %s: put the whole command in quotes, as in: mprof -t \"ls -l\"",
+		    mode ? "cannot be combined with -m" : "takes one argument");
 	if (form->test)
 		return test_run(line, form->counts, form->log, true);
 	if (old_mode(form, "TEST"))

@@ -371,6 +371,14 @@ test_interrupted_when_counted() {
 }
 
 test_not_run_again_for_nothing() {
+	run "$mprof" -t ' '
+	expect_status 2
+	expect_one_line_error
+	run "$mprof" -t no-such-command
+	expect_status 127
+	expect_text err 'the shell did not find it'
+	expect_same 'times that the shell said so' "$(grep -c 'no-such-command' err)" 1
+	rm -f mprof.counts
 	echo 'int puts(const char *); int main(void) { return puts("once") < 0; }' >static.c
 	"${CC:-cc}" -static -o static static.c || return
 	run "$mprof" test -- ./static x

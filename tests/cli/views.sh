@@ -384,20 +384,20 @@ test_views_words() {
 		peek log # did you mean 'peak'
 		nonsense log # there is no view 'nonsense'
 		peak # which trace?
-		peak --by shape log # rows by 'shape'
+		peak --by shape log # invalid --by 'shape'
 		peak --sort size log # there is no value 'size'
 		peak --size 4K..1K log # smaller size comes first
 		peak --size big log # 64..1K
 		peak --lifetime 1..0.5 log # shorter time comes first
-		peak --time soon log # is no range of times
-		peak --thread 0 log # is no thread
+		peak --time soon log # invalid range of times 'soon'
+		peak --thread 0 log # invalid thread '0'
 		peak --kind free log # nothing is allocated by 'free'
 		peak --names long log # short, full or raw
 		peak --temporary 0 log # looks back
-		peak --top -1 log # is no number of rows
+		peak --top -1 log # invalid number of rows '-1'
 		--by function log # is of a view
 		callers log # which trace
-		log log # one trace at a time
+		log log # expected one trace
 	END
 	run "$mprof" report peak no.log
 	expect_status 3

@@ -381,7 +381,7 @@ def test_refuses(scratch):
             wrong.append(f"{argv}: status {ran.status}, {ran.err.decode()[-200:]}")
 
     says("which trace?", 2)
-    says("not 'b' as well", 2, "a", "b")
+    says("got 'b' as well", 2, "a", "b")
     says("not '0'", 2, "--process", "0", log)
     says("not 'x'", 2, "--process", "x", log)
     says("is a playback file already", 2, play)
@@ -390,7 +390,7 @@ def test_refuses(scratch):
     says("not a trace of mprof", 3, "/etc/passwd")
     says("not a playback file", 3, "--check", log)
     says("not a regular file", 1, "-o", "/dev/null", log)
-    says("cannot write", 1, "-o", "missing/x", log)
+    says("cannot write", 1, "-o", "play/x", log)
     if sorted(os.listdir(scratch)) != ["log", "play"]:
         wrong.append(f"left behind: {os.listdir(scratch)}")
     return wrong

@@ -37,7 +37,7 @@ unsigned argument_word(const char *arg, const char *option, const char *const *w
 			return (unsigned)i;
 		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", word[i]);
 	}
-	argp_error(state, "--%s takes one of %s, not '%s'", option, list, arg);
+	argp_error(state, "invalid --%s '%s': expected %s", option, arg, list);
 	return 0;
 }
 
@@ -53,7 +53,7 @@ uint32_t argument_number(const char *arg, const char *what, struct argp_state *s
 	uint64_t n = 0;
 
 	if (parse_whole(arg, 1, UINT32_MAX, &n))
-		argp_error(state, "'%s' is no %s: a whole number from 1 is", arg, what);
+		argp_error(state, "invalid %s '%s': expected a whole number from 1", what, arg);
 	return (uint32_t)n;
 }
 
@@ -63,7 +63,7 @@ double argument_percent(const char *arg, struct argp_state *state)
 	double p = strtod(arg, &end);
 
 	if (*end || end == arg || !(p >= 0 && p <= 100))
-		argp_error(state, "'%s' is no percentage: 0 to 100", arg);
+		argp_error(state, "invalid percentage '%s': expected a number from 0 to 100", arg);
 	return p;
 }
 
@@ -75,7 +75,7 @@ error_t argument_file(int key, char *arg, struct argp_state *state, const char *
 	if (key != ARGP_KEY_ARG)
 		return ARGP_ERR_UNKNOWN;
 	if (*path)
-		argp_error(state, "one file at a time, not '%s' as well", arg);
+		argp_error(state, "expected one file, got '%s' as well", arg);
 	*path = arg;
 	return 0;
 }
@@ -86,8 +86,8 @@ enum { MEMORY = 0x7000 };
 
 static const struct argp_option memory_options[] = {
 	{ "memory", MEMORY, "SIZE", 0,
-	  "Take at most so much memory, as 4G [1 GiB and 256 times the file, and no more than is "
-	  "free]",
+	  "Use at most this much memory, such as 4G [1 GiB plus 256 times the size of the file, "
+	  "and no more than is free]",
 	  90 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };

@@ -78,7 +78,8 @@ static uint64_t amount(enum profile_value value, const char *arg, struct argp_st
 		return n;
 	}
 	if (parse_whole(arg, 0, UINT64_MAX, &n))
-		argp_error(state, "'%s' is no number of calls, as 1000 is", arg);
+		argp_error(state, "invalid number of calls '%s': expected a number such as 1000",
+			   arg);
 	return n;
 }
 
@@ -110,7 +111,7 @@ static double percent(const char *arg, struct argp_state *state)
 	if (*end == '%')
 		end++;
 	if (*end || end == arg || !(p >= 0 && p < 1e6))
-		argp_error(state, "'%s' is no percentage, as 5 is", arg);
+		argp_error(state, "invalid --tolerance '%s': expected a percentage such as 5", arg);
 	return p;
 }
 

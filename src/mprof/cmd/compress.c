@@ -37,7 +37,7 @@ enum { EXACT = 256, BEST };
 static const struct argp_option options[] = {
 	{ "level", 'l', "N", 0, "Of zstd, 1 (fast) to 19 (small) [1]", 0 },
 	{ "best", BEST, NULL, 0, "Take more time for a smaller file: --level 9", 0 },
-	{ "exact", EXACT, NULL, 0, "Keep times as they are; otherwise they are right to 1 us", 0 },
+	{ "exact", EXACT, NULL, 0, "Keep exact times; otherwise they are accurate to 1 us", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 

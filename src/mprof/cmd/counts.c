@@ -326,8 +326,10 @@ static int show_all(bool json)
 	}
 	globfree(&found);
 	if (!shown)
-		return cmd_error(STATUS_FILE, "there is no counts file mprof.counts* here; make one"
-					      " with: mprof -m Count PROGRAM");
+		return cmd_error(STATUS_FILE,
+				 "no counts file mprof.counts* in this directory; make one"
+				 " with: mprof -m Count PROGRAM; mprof --help lists all"
+				 " commands");
 	return status;
 }
 

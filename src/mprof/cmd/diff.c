@@ -51,7 +51,10 @@ static void set_min_change(struct diff_options *o, const char *arg, struct argp_
 	if (n && arg[n - 1] == '%') {
 		o->least_percent = strtod(arg, &end);
 		if (end != arg + n - 1 || end == arg || !(o->least_percent >= 0))
-			argp_error(state, "'%s' is no change in percent, as 2%% is", arg);
+			argp_error(state,
+				   "invalid --min-change '%s': expected a size such as 4K or a "
+				   "percentage such as 2%%",
+				   arg);
 	} else if (parse_size(arg, &o->least, &err)) {
 		argp_error(state, "--min-change takes a size or a percentage: %s", err.text);
 	}

@@ -86,7 +86,7 @@ static void check_library(struct finding *f, const char *program)
 	if (!path)
 		say(f, BAD, "%s", err.text);
 	else if (elf_read(path, &elf) || !elf.ours || elf.type != ELF_SHARED)
-		say(f, BAD, "%s is no shared object of this machine", path);
+		say(f, BAD, "%s is not a shared object for this machine", path);
 	else
 		say(f, FINE, "%s", path);
 	free(path);

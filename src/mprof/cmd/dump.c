@@ -69,7 +69,7 @@ static int64_t seconds(const char *arg, struct argp_state *state)
 	double s = strtod(arg, &end);
 
 	if (*end || end == arg || !(s > -9e9 && s < 9e9))
-		argp_error(state, "'%s' is no time in seconds, as 1.5 is", arg);
+		argp_error(state, "invalid time '%s': expected seconds, such as 1.5", arg);
 	return (int64_t)(s * 1e9 + (s < 0 ? -0.5 : 0.5));
 }
 

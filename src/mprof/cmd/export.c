@@ -98,7 +98,7 @@ static uint64_t bytes(const char *arg, struct argp_state *state)
 	uint64_t n = 0;
 
 	if (parse_whole(arg, 0, UINT64_MAX, &n))
-		argp_error(state, "'%s' is no number of bytes", arg);
+		argp_error(state, "invalid size '%s': expected a number of bytes", arg);
 	return n;
 }
 

@@ -40,7 +40,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case PROCESS:
 		if (!playback_process(arg, &c->process) || c->process == COMPILE_ALL)
-			argp_error(state, "'%s' is no number of a process", arg);
+			argp_error(
+			    state,
+			    "invalid --process '%s': expected the number of a process in the run",
+			    arg);
 		return 0;
 	case MODE:
 		c->mode = modes[argument_word(arg, "mode", modes, state)];

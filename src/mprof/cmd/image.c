@@ -77,7 +77,9 @@ static void set_at(struct options *o, const char *arg, struct argp_state *state)
 	else if (!parse_time(arg, &o->ns, NULL))
 		o->kind = AT_TIME;
 	else
-		argp_error(state, "'%s' is no moment; peak, end, 100000 (calls), 1.5s and 50%% are",
+		argp_error(state,
+			   "invalid --at '%s': expected peak, end, a number of calls, a time such "
+			   "as 1.5s, or a percentage such as 50%%",
 			   arg);
 }
 
@@ -86,7 +88,8 @@ static void set_size(struct options *o, const char *arg, struct argp_state *stat
 	int width, height, used = 0;
 
 	if (sscanf(arg, "%dx%d%n", &width, &height, &used) < 2 || arg[used])
-		argp_error(state, "'%s' is no size of a picture; 1200x800 is", arg);
+		argp_error(state, "invalid --size '%s': expected WIDTHxHEIGHT, such as 1200x800",
+			   arg);
 	if (width < PICTURE_LEAST || height < PICTURE_LEAST || width > CANVAS_MOST ||
 	    height > CANVAS_MOST)
 		argp_error(state, "a picture is from %dx%d to %dx%d pixels, not %s", PICTURE_LEAST,

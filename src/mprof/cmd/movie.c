@@ -39,7 +39,8 @@ static const struct argp_option options[] = {
 	  "FILE.html, .apng, .png (also APNG), .mp4, .webm or .y4m; - for a page on standard "
 	  "output [in the current directory, LOG's name with .movie.html]",
 	  0 },
-	{ "frames", FRAMES, "N", 0, "So many frames, besides that of the peak [300]", 0 },
+	{ "frames", FRAMES, "N", 0, "Number of frames, in addition to the one at the peak [300]",
+	  0 },
 	{ "by", BY, "WHAT", 0,
 	  "Colours, of a page what is shown first: occupancy, age, size, thread, site, module "
 	  "[occupancy]",
@@ -59,7 +60,8 @@ static double number(const char *arg, double least, double most, const char *wha
 	double n = strtod(arg, &end);
 
 	if (end == arg || *end || !(n >= least && n <= most))
-		argp_error(state, "'%s' is no number of %s from %g to %g", arg, what, least, most);
+		argp_error(state, "invalid number of %s '%s': expected %g to %g", what, arg, least,
+			   most);
 	return n;
 }
 

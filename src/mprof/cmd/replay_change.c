@@ -30,11 +30,13 @@ static const struct argp_option options[] = {
 	  12 },
 	{ "drop-site", DROP_SITE, "SITE", 0, "They were never asked for", 12 },
 	{ "pool-site", POOL_SITE, "SITE[,chunk=SIZE][,free-list]", 0,
-	  "They came out of chunks [of 64K], one behind the other or by size", 12 },
+	  "They came from a pool: chunks [of 64K], filled one block after the other, or with a "
+	  "free list for each size",
+	  12 },
 	{ "reserve-site", RESERVE_SITE, "SITE", 0,
 	  "Those that were grown had their greatest size at once", 12 },
-	{ "resize", RESIZE, "SITE=SIZE|xFACTOR", 0,
-	  "They were of that size, or so many times theirs", 12 },
+	{ "resize", RESIZE, "SITE=SIZE|xFACTOR", 0, "They had this size, or their own times FACTOR",
+	  12 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 

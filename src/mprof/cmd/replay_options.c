@@ -36,7 +36,7 @@ static const struct argp_option options[] = {
 	{ "process", PROCESS, "NUMBER|all", 0,
 	  "Of a trace of several, its number [the one with most calls]", 10 },
 	{ "quick", QUICK, NULL, 0, "Fewer runs, no latencies and less waiting", 10 },
-	{ "reps", REPS, "N", 0, "So many time runs each, 0 for none [7]", 10 },
+	{ "reps", REPS, "N", 0, "Number of timed runs of each allocator, 0 for none [7]", 10 },
 	{ "no-heaps", NO_HEAPS, NULL, 0, "Do not look where blocks lie: page use, who holds pages",
 	  10 },
 	{ NULL, 0, NULL, 0, "How it is played:", 11 },
@@ -63,7 +63,8 @@ static unsigned number(const char *arg, unsigned most, const char *what, struct 
 	uint64_t n = 0;
 
 	if (parse_whole(arg, 0, most, &n))
-		argp_error(state, "'%s' is no %s: 0 to %u is", arg, what, most);
+		argp_error(state, "invalid %s '%s': expected a number from 0 to %u", what, arg,
+			   most);
 	return (unsigned)n;
 }
 
@@ -87,7 +88,9 @@ static unsigned speed_of(const char *arg, struct argp_state *state)
 	unsigned k = number(arg, 1000000, "speed", state);
 
 	if (!k)
-		argp_error(state, "'%s' is no speed: 1 is the program's, 10 ten times as fast",
+		argp_error(state,
+			   "invalid --speed '%s': expected 1 for the program's own speed, 10 for "
+			   "ten times that",
 			   arg);
 	return k;
 }
@@ -123,7 +126,7 @@ static int64_t limit_of(const char *arg, struct argp_state *state)
 	if (parse_time(arg, &ns, &err))
 		argp_error(state, "%s", err.text);
 	else if (ns < 1000000 || ns > UINT64_C(1000000000000000))
-		argp_error(state, "'%s' is no time limit: 1ms to 11 days is", arg);
+		argp_error(state, "invalid --time-limit '%s': expected 1ms to 11 days", arg);
 	else
 		return (int64_t)(ns / 1000000);
 	return 0;
@@ -204,7 +207,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case PROCESS:
 		if (!playback_process(arg, &c->process))
-			argp_error(state, "'%s' is no process: its number in the run, or all, is",
+			argp_error(state,
+				   "invalid --process '%s': expected its number in the run, or all",
 				   arg);
 		return 0;
 	case QUICK:

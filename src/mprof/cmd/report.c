@@ -39,16 +39,17 @@ struct options {
 enum { JSON = 256, BY, SORT, TOP, MIN_PERCENT, DEPTH, SOURCE_DIR };
 
 static const struct argp_option options[] = {
-	{ "all", 'a', NULL, 0, "Every row of every table, not only the largest", 0 },
-	{ "json", JSON, NULL, 0, "The whole analysis, or the view, as one JSON object", 0 },
+	{ "all", 'a', NULL, 0, "Print every row of every table, not only the largest", 0 },
+	{ "json", JSON, NULL, 0, "Print the whole analysis, or the view, as one JSON object", 0 },
 	{ NULL, 0, NULL, 0, "Of a view:", 1 },
 	{ "by", BY, "WHAT", 0,
 	  "One row for each stack, function, line, file, module, thread or size", 1 },
-	{ "sort", SORT, "VALUE", 0, "By which figure; mprof export --value help lists them", 1 },
-	{ "top", TOP, "N", 0, "So many rows, 0 for all [20, with --json all]", 1 },
-	{ "depth", DEPTH, "N", 0, "So many lines of a stack, so many levels of a tree", 1 },
+	{ "sort", SORT, "VALUE", 0, "Sort by this figure; mprof export --value help lists them",
+	  1 },
+	{ "top", TOP, "N", 0, "Print at most N rows, 0 for all [20; all with --json]", 1 },
+	{ "depth", DEPTH, "N", 0, "Print at most N lines of a stack, or levels of a tree", 1 },
 	{ "min-percent", MIN_PERCENT, "PERCENT", 0, "Leave out smaller branches of a tree [1]", 1 },
-	{ "source-dir", SOURCE_DIR, "DIR", 0, "Look for sources here, too; may be repeated", 1 },
+	{ "source-dir", SOURCE_DIR, "DIR", 0, "Look for sources in DIR, too; may be repeated", 1 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -59,7 +60,7 @@ static size_t number(const char *arg, const char *what, struct argp_state *state
 	uint64_t n = 0;
 
 	if (parse_whole(arg, 0, UINT32_MAX, &n))
-		argp_error(state, "'%s' is no number of %s", arg, what);
+		argp_error(state, "invalid number of %s '%s': expected a whole number", what, arg);
 	return n;
 }
 
@@ -94,7 +95,7 @@ static void find_view(struct options *o, struct argp_state *state)
 	} else if (o->words > 1) {
 		near = view_nearest(word);
 		if (is_file(word))
-			argp_error(state, "one trace at a time, not '%s' as well", o->word[1]);
+			argp_error(state, "expected one trace, got '%s' as well", o->word[1]);
 		else if (near)
 			argp_error(state, "there is no view '%s'; did you mean '%s'?", word,
 				   near->name);

@@ -41,10 +41,10 @@ enum { ALLOCATOR = 256, ALL };
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0, "Write the answer to FILE instead of stdout", 0 },
-	{ "counts", 'c', "COUNTS", 0, "Keep the counts file here [not kept]", 0 },
+	{ "counts", 'c', "COUNTS", 0, "Keep the counts in this file [not kept]", 0 },
 	{ "repeat", 'r', "N", 0, "Run N times; print means and spread", 0 },
-	{ "json", 'j', NULL, 0, "The answer as JSON", 0 },
-	{ "all", ALL, NULL, 0, "Every thread, not only the first ten of a process", 0 },
+	{ "json", 'j', NULL, 0, "Print JSON", 0 },
+	{ "all", ALL, NULL, 0, "Print all threads, not only the first ten of each process", 0 },
 	{ "allocator", ALLOCATOR, "NAME", 0,
 	  "Run with this allocator: a name (glibc, jemalloc, mimalloc, tcmalloc, tbb) or a path",
 	  0 },
@@ -65,8 +65,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'r':
 		if (parse_whole(arg, 1, RUNS_MAX, &n))
-			argp_error(state, "-r takes a number from 1 to %d, not '%s'", RUNS_MAX,
-				   arg);
+			argp_error(state, "invalid -r '%s': expected a number from 1 to %d", arg,
+				   RUNS_MAX);
 		o->runs = (unsigned)n;
 		return 0;
 	case 'j':

@@ -33,9 +33,9 @@ struct options {
 enum { NO_COMPRESS = 256 };
 
 static const struct argp_option options[] = {
-	{ "counts", 'c', "COUNTS", 0, "The counts file to write [./mprof.counts]", 0 },
-	{ "log", 'l', "LOG", 0, "The trace to write [./mprof.log]", 0 },
-	{ "no-compress", NO_COMPRESS, NULL, 0, "Leave the trace as it was written", 0 },
+	{ "counts", 'c', "COUNTS", 0, "Write the counts to COUNTS [./mprof.counts]", 0 },
+	{ "log", 'l', "LOG", 0, "Write the trace to LOG [./mprof.log]", 0 },
+	{ "no-compress", NO_COMPRESS, NULL, 0, "Do not compress the trace", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -94,9 +94,13 @@ static void say_second(const struct program *program)
 	after_starting(program);
 }
 
-/* Nobody wants it to run again.  What it did until then is the answer. */
-static bool stops(const struct run_result *r, const struct counts *counts)
+/* Nobody wants it to run again.  What it did until then is the answer.  line: a shell ran it. */
+static bool stops(const struct run_result *r, const struct counts *counts, bool line)
 {
+	if (line && run_status(r) == STATUS_NOT_FOUND) {
+		fputs("mprof: the shell did not find it, so it is not run again\n", stderr);
+		return true;
+	}
 	if (after_interrupted(r)) {
 		fputs(
 		    "mprof: interrupted, so it is not run again; these are the calls until then\n",
@@ -110,7 +114,7 @@ static bool stops(const struct run_result *r, const struct counts *counts)
 	return true;
 }
 
-static int count(struct counted *counted, char **argv, const char *path)
+static int count(struct counted *counted, char **argv, bool line, const char *path)
 {
 	struct run_plan plan = { 0 };
 	struct run_result result;
@@ -126,7 +130,7 @@ static int count(struct counted *counted, char **argv, const char *path)
 			after_tell(&plan, &result);
 			if (result.path && counts_read(&counted->counts, result.path, &err))
 				cmd_warn("%s", err.text);
-			counted->stop = stops(&result, &counted->counts);
+			counted->stop = stops(&result, &counted->counts, line);
 			if (counted->stop)
 				status = after_status(&result);
 			run_release(&result);
@@ -293,10 +297,13 @@ int test_run(char **argv, const char *counts, const char *log, bool compress)
 	char *line[] = { shell, dash_c, argv[0], NULL };
 	char **program = argv[1] ? argv : line;
 	struct counted counted = { .status = 0 };
-	int status = check_files(program, counts, log);
+	int status;
 
+	if (!argv[0][strspn(argv[0], " \t\n")])
+		return cmd_error(STATUS_USAGE, "which command? for example: mprof -t \"ls -l\"");
+	status = check_files(program, counts, log);
 	if (!status)
-		status = count(&counted, program, counts);
+		status = count(&counted, program, program == line, counts);
 	if (!status && !counted.stop)
 		status = record(&counted, program, program == line, log, compress);
 	counts_release(&counted.counts);

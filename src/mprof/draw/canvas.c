@@ -4,10 +4,12 @@
 
 #include <cairo-pdf.h>
 #include <cairo-svg.h>
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <zlib.h>
 
 static uint32_t rgb_of(uint8_t colour)
 {
@@ -146,6 +148,42 @@ static cairo_status_t put(void *to, const unsigned char *data, unsigned bytes)
 						   : CAIRO_STATUS_WRITE_ERROR;
 }
 
+#define PNG_HEAD 33 /* signature and the first chunk, behind which text may stand */
+
+struct png {
+	FILE *out;
+	size_t at;
+};
+
+/* Who made the picture: mprof replaces what it made itself, and nothing else. */
+static cairo_status_t put_maker(FILE *out)
+{
+	static const char text[] = "tEXtSoftware\0mprof " MPROF_VERSION;
+	const uint32_t bytes = sizeof(text) - 1;
+	const uint32_t length = htobe32(bytes - 4);
+	const uint32_t sum = htobe32((uint32_t)crc32(0, (const unsigned char *)text, bytes));
+
+	return put(out, (const unsigned char *)&length, sizeof(length)) ||
+		       put(out, (const unsigned char *)text, bytes) ||
+		       put(out, (const unsigned char *)&sum, sizeof(sum))
+		   ? CAIRO_STATUS_WRITE_ERROR
+		   : CAIRO_STATUS_SUCCESS;
+}
+
+static cairo_status_t put_png(void *to, const unsigned char *data, unsigned bytes)
+{
+	struct png *png = to;
+	unsigned before =
+	    png->at < PNG_HEAD && bytes > PNG_HEAD - png->at ? (unsigned)(PNG_HEAD - png->at) : 0;
+
+	if (before && put_png(png, data, before))
+		return CAIRO_STATUS_WRITE_ERROR;
+	if (png->at == PNG_HEAD && put_maker(png->out))
+		return CAIRO_STATUS_WRITE_ERROR;
+	png->at += bytes - before;
+	return put(png->out, data + before, bytes - before);
+}
+
 static cairo_status_t put_vectors(struct canvas *c, FILE *out)
 {
 	cairo_surface_t *to =
@@ -174,6 +212,7 @@ static cairo_status_t put_vectors(struct canvas *c, FILE *out)
 int canvas_write(struct canvas *c, FILE *out, struct error *err)
 {
 	cairo_status_t status = cairo_status(c->cairo);
+	struct png png = { out, 0 };
 
 	if (c->stored)
 		cairo_surface_mark_dirty(c->image);
@@ -181,7 +220,7 @@ int canvas_write(struct canvas *c, FILE *out, struct error *err)
 	errno = 0;
 	if (!status)
 		status = c->format == CANVAS_PNG
-			     ? cairo_surface_write_to_png_stream(c->image, put, out)
+			     ? cairo_surface_write_to_png_stream(c->image, put_png, &png)
 			     : put_vectors(c, out);
 	if (status)
 		return fail(err, -EIO, "cannot write the picture: %s",

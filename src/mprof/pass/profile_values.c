@@ -115,7 +115,7 @@ int profile_by_find(const char *name, enum profile_by *by, struct error *err)
 		}
 	}
 	list(names, sizeof(names), by_name, PROFILE_BY_COUNT);
-	return fail(err, -EINVAL, "there are no rows by '%.60s', but by %s", name, names);
+	return fail(err, -EINVAL, "invalid --by '%.60s': expected %s", name, names);
 }
 
 /* ---- order ---- */

@@ -54,7 +54,7 @@ static const char *const keys[] = {
 	NULL,
 };
 
-/* "there is no X 'word'; did you mean 'Y'?" or the list of what there is. */
+/* "invalid X 'word': expected one of ..., did you mean 'Y'?" */
 static int fail_unknown(struct error *err, const char *what, const char *word,
 			const char *const *list)
 {
@@ -71,8 +71,8 @@ static int fail_unknown(struct error *err, const char *what, const char *word,
 		}
 		n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s", n ? ", " : "", list[i]);
 	}
-	return fail(err, -EINVAL, "there is no %s '%s'; %s%s%sthere are: %s", what, word,
-		    best ? "did you mean '" : "", best ? best : "", best ? "'? " : "", all);
+	return fail(err, -EINVAL, "invalid %s '%s': expected %s%s%s%s", what, word, all,
+		    best ? "; did you mean '" : "", best ? best : "", best ? "'?" : "");
 }
 
 static int check_word(struct error *err, const char *what, const char *word,

@@ -183,8 +183,9 @@ static char *refuse(struct error *err, const char *name, const char *why)
 	char installed[256] = "";
 
 	list_installed(installed, sizeof(installed));
-	fail(err, -EINVAL, "there is no allocator '%s'%s; installed are: %s, or say its path", name,
-	     why, installed);
+	fail(err, -EINVAL,
+	     "there is no allocator '%s'%s; expected one of %s, or the path of a shared object",
+	     name, why, installed);
 	return NULL;
 }
 
@@ -199,10 +200,10 @@ static char *resolve_path(const char *name, struct error *err)
 		fail(err, -EINVAL, "'%s' cannot be preloaded: there is a blank or colon in it",
 		     path);
 	else if (elf_read(path, &elf) || !elf.ours || elf.type != ELF_SHARED)
-		fail(err, -EINVAL, "'%s' is no shared object of this machine", path);
+		fail(err, -EINVAL, "'%s' is not a shared object for this machine", path);
 	else if (!defines_function(path, "malloc"))
 		/* The linker would load it, and the program would go on with glibc's. */
-		fail(err, -EINVAL, "'%s' is no allocator: it has no malloc for others", path);
+		fail(err, -EINVAL, "'%s' is not an allocator: it does not export malloc", path);
 	else
 		return path;
 	free(path);

@@ -119,7 +119,7 @@ static int check_header(const struct trace *t, size_t got, const char *want, str
 		return fail(err, -EBADMSG, "'%s' is not a %s of mprof: wrong magic at byte 0",
 			    t->path, kind_name(want));
 	if (memcmp(h->magic, want, MPROF_MAGIC_SIZE))
-		return fail(err, -EBADMSG, "'%s' is a %s, but a %s is wanted here", t->path,
+		return fail(err, -EBADMSG, "'%s' is a %s; expected a %s", t->path,
 			    kind_name(h->magic), kind_name(want));
 	if (got >= 12 && h->version != MPROF_FORMAT_VERSION)
 		return fail(err, -EBADMSG,

@@ -64,12 +64,14 @@ int parse_whole(const char *text, uint64_t least, uint64_t most, uint64_t *n)
 
 static int wrong_size(const char *text, struct error *err)
 {
-	return fail(err, -EINVAL, "'%.60s' is no size: 100, 64K and 1.5M are", text);
+	return fail(err, -EINVAL, "invalid size '%.60s': expected a size such as 100, 64K or 1.5M",
+		    text);
 }
 
 static int wrong_time(const char *text, struct error *err)
 {
-	return fail(err, -EINVAL, "'%.60s' is no time: 20ms, 3us and 1.5s are", text);
+	return fail(err, -EINVAL, "invalid time '%.60s': expected a time such as 20ms, 3us or 1.5s",
+		    text);
 }
 
 int parse_size(const char *text, uint64_t *bytes, struct error *err)
@@ -109,7 +111,9 @@ int parse_sizes(const char *text, uint64_t *least, uint64_t *most, struct error 
 
 	if (parse_range(text, sizes, &a, &b))
 		return fail(err, -EINVAL,
-			    "'%.60s' is no range of sizes: 64..1K, 1M.. and ..100 are", text);
+			    "invalid range of sizes '%.60s': expected a range such as 64..1K, 1M.. "
+			    "or ..100",
+			    text);
 	if (a > b)
 		return fail(err, -EINVAL, "'%.60s' is empty: the smaller size comes first", text);
 	*least = a;
@@ -123,7 +127,9 @@ int parse_times(const char *text, uint64_t *least, uint64_t *most, struct error 
 
 	if (parse_range(text, times, &a, &b))
 		return fail(err, -EINVAL,
-			    "'%.60s' is no range of times: 1ms..2s, 10s.. and ..5us are", text);
+			    "invalid range of times '%.60s': expected a range such as 1ms..2s, "
+			    "10s.. or ..5us",
+			    text);
 	if (a > b)
 		return fail(err, -EINVAL, "'%.60s' is empty: the shorter time comes first", text);
 	*least = a;
