@@ -216,6 +216,7 @@ enum mprof_fact_what {
 	MPROF_FACT_STOPPED,   /* recording ended early: why= */
 	MPROF_FACT_OUTSIDE,   /* mprof's own remark on the run: why= */
 	MPROF_FACT_DEEPBIND,  /* it loaded path= so that its malloc and free are libc's, past us */
+	MPROF_FACT_RESUMED,   /* what the last STOPPED saw coming did not come */
 };
 enum mprof_child_how { MPROF_CHILD_FORK = 1, MPROF_CHILD_SPAWN, MPROF_CHILD_VFORK };
 

@@ -88,6 +88,31 @@ void mp_stop(unsigned reason, const char *why)
 		mp_note(why);
 }
 
+static const struct mprof_api *suspended;
+
+void mp_suspend(const char *why)
+{
+	const struct mprof_api *now = mp_table();
+
+	if (now != &mp_pass_api) /* another thread is at it */
+		suspended = now;
+	publish(&mp_pass_api);
+	mp_fact_stopped(why);
+	if (!mp_file.header && mp_known.notes[0])
+		mp_note(why);
+}
+
+void mp_resume(int is_end)
+{
+	if (is_end && __atomic_exchange_n(&recording, 0, __ATOMIC_ACQ_REL))
+		mp_lost(MPROF_LOST_LOCKED, 1);
+	/* Unless another thread found in the meantime that it cannot go on. */
+	if (!mp_recording())
+		return;
+	mp_fact_resumed();
+	publish(suspended);
+}
+
 static void refuse(struct text *why)
 {
 	if (!refused)

@@ -185,6 +185,14 @@ void mp_fact_child(int pid, unsigned how, const char *path, int env_kept)
 	with_path(&f, path);
 }
 
+void mp_fact_resumed(void)
+{
+	struct mprof_fact f;
+
+	stamp(&f, MPROF_FACT_RESUMED);
+	mp_fact(&f, "", 0);
+}
+
 void mp_fact_stopped(const char *why)
 {
 	char buffer[256];

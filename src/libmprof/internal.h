@@ -40,6 +40,12 @@ int mp_boot_waiting(void);
 /* Recording is on in this process (it may have lost its file since: then services fail). */
 int mp_recording(void);
 void mp_stop(unsigned reason, const char *why);
+/*
+ * Between these nothing is recorded, and after a resume that is the end nothing of ours
+ * makes a system call.  One thread at a time.
+ */
+void mp_suspend(const char *why);
+void mp_resume(int is_end);
 extern const struct mprof_host mp_host;
 
 /* Bytes in a page, a power of two. */
@@ -266,6 +272,7 @@ void mp_fact_waited(const struct mprof_process_entry *child, int signal, int sta
 void mp_fact_exec(int child_pid, const char *path, int env_kept);
 void mp_fact_child(int pid, unsigned how, const char *path, int env_kept);
 void mp_fact_stopped(const char *why);
+void mp_fact_resumed(void);
 void mp_fact_deepbind(const char *path);
 void mp_sample_maybe(void);
 

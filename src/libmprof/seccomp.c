@@ -4,12 +4,17 @@
  *
  * A filter lists the system calls that the program needs; ours are not on it,
  * and the penalty is often death.  Strict mode and PR_SET_TSC also forbid the
- * clock.  So before either takes effect recording ends, with what is there
- * written out, and nothing of ours makes a system call afterwards.
+ * clock.  So recording is suspended, with what is there written out, before either
+ * can take effect, and nothing of ours makes a system call after it did.
+ *
+ * Programs also ask what the kernel knows, by calls that cannot succeed: those change
+ * nothing, and of one that might and did not, recording goes on where it was.
  *
  * seccomp(2) has no wrapper in libc: programs and libseccomp call syscall().
  */
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdarg.h>
 
 #include "internal.h"
@@ -17,19 +22,46 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static void lock_in(const char *why)
+static const char restricted[] = "the program restricted its system calls (seccomp)";
+
+/* 0: it goes on whatever happens.  A vfork child's is its own affair. */
+static int suspend(const char *why)
 {
-	if (!mp_recording() ||
-	    mp_local->pid != sys_getpid()) /* a vfork child's is its own affair */
-		return;
+	if (!mp_recording() || mp_local->pid != sys_getpid())
+		return 0;
 	mp_process_flush();
-	mp_stop(MPROF_LOST_LOCKED, why);
+	mp_suspend(why);
+	return 1;
+}
+
+/* A question of this kind comes with a pointer that leads nowhere. */
+static int is_filter(const struct sock_fprog *program)
+{
+	return sys_readable(program) && sys_readable((const char *)program + 8) && program->len &&
+	       sys_readable(program->filter);
+}
+
+/* Can such a call restrict anything? */
+static int may_restrict(unsigned long mode, unsigned long flags, const void *args)
+{
+	if (mode == SECCOMP_SET_MODE_STRICT)
+		return !flags && !args;
+	return mode == SECCOMP_SET_MODE_FILTER && is_filter(args);
+}
+
+/* Where a thread could not follow, its number is returned, and there is no filter. */
+static int restricts(unsigned long flags, long ret)
+{
+	unsigned long other = SECCOMP_FILTER_FLAG_NEW_LISTENER;
+
+	return !ret || (ret > 0 && (!(flags & SECCOMP_FILTER_FLAG_TSYNC) || flags & other));
 }
 
 /* Variadic in name only: the kernel takes what it needs of the words. */
 EXPORT int prctl(int option, ...)
 {
 	unsigned long w[4];
+	int suspended = 0, ret;
 	va_list args;
 
 	va_start(args, option);
@@ -37,25 +69,36 @@ EXPORT int prctl(int option, ...)
 		w[i] = va_arg(args, unsigned long);
 	va_end(args);
 	if (option == PR_SET_SECCOMP)
-		lock_in("the program restricted its system calls (seccomp)");
+		suspended = (w[0] == SECCOMP_MODE_STRICT ||
+			     (w[0] == SECCOMP_MODE_FILTER && is_filter((void *)w[1]))) &&
+			    suspend(restricted);
 	else if (option == PR_SET_TSC && w[0] == PR_TSC_SIGSEGV)
-		lock_in("the program forbade reading the clock (PR_SET_TSC)");
-	return mp_next()->prctl(option, w[0], w[1], w[2], w[3]);
+		suspended = suspend("the program forbade reading the clock (PR_SET_TSC)");
+	ret = mp_next()->prctl(option, w[0], w[1], w[2], w[3]);
+	if (suspended)
+		mp_resume(ret == 0);
+	return ret;
 }
 
-void mp_seccomp_begins(void);
+long mp_seccomp(long number, unsigned long mode, unsigned long flags, const void *args);
 long mp_syscall_failed(long error);
-
-/* Called from the assembly below, with the arguments of syscall() saved. */
-MP_HIDDEN __attribute__((used)) void mp_seccomp_begins(void)
-{
-	lock_in("the program restricted its system calls (seccomp)");
-}
 
 MP_HIDDEN __attribute__((used)) long mp_syscall_failed(long error)
 {
 	errno = (int)-error;
 	return -1;
+}
+
+/* The assembly below ends here when the call is seccomp, with its arguments as they came. */
+MP_HIDDEN __attribute__((used)) long mp_seccomp(long number, unsigned long mode,
+						unsigned long flags, const void *args)
+{
+	int suspended = may_restrict(mode, flags, args) && suspend(restricted);
+	long ret = mp_sys(number, (long)mode, (long)flags, (long)args, 0, 0, 0);
+
+	if (suspended)
+		mp_resume(restricts(flags, ret));
+	return ret < 0 ? mp_syscall_failed(ret) : ret;
 }
 
 /*
@@ -82,22 +125,7 @@ __asm__(".text\n"
 	"	cmpq $-4095, %rax\n"
 	"	jae 3f\n"
 	"	ret\n"
-	"2:	pushq %rdi\n"
-	"	pushq %rsi\n"
-	"	pushq %rdx\n"
-	"	pushq %rcx\n"
-	"	pushq %r8\n"
-	"	pushq %r9\n"
-	"	subq $8, %rsp\n"
-	"	call mp_seccomp_begins\n"
-	"	addq $8, %rsp\n"
-	"	popq %r9\n"
-	"	popq %r8\n"
-	"	popq %rcx\n"
-	"	popq %rdx\n"
-	"	popq %rsi\n"
-	"	popq %rdi\n"
-	"	jmp 1b\n"
+	"2:	jmp mp_seccomp\n"
 	"3:	movq %rax, %rdi\n"
 	"	jmp mp_syscall_failed\n"
 	"	.cfi_endproc\n"
@@ -122,18 +150,7 @@ __asm__(".text\n"
 	"	cmn x0, #4095\n"
 	"	b.cs 3f\n"
 	"	ret\n"
-	"2:	stp x29, x30, [sp, #-80]!\n"
-	"	stp x0, x1, [sp, #16]\n"
-	"	stp x2, x3, [sp, #32]\n"
-	"	stp x4, x5, [sp, #48]\n"
-	"	str x6, [sp, #64]\n"
-	"	bl mp_seccomp_begins\n"
-	"	ldr x6, [sp, #64]\n"
-	"	ldp x4, x5, [sp, #48]\n"
-	"	ldp x2, x3, [sp, #32]\n"
-	"	ldp x0, x1, [sp, #16]\n"
-	"	ldp x29, x30, [sp], #80\n"
-	"	b 1b\n"
+	"2:	b mp_seccomp\n"
 	"3:	b mp_syscall_failed\n"
 	"	.cfi_endproc\n"
 	".size syscall, . - syscall\n");

@@ -7,6 +7,7 @@
  *   strict   nothing but read, write, exit and sigreturn: all else is SIGKILL
  *   kill     a filter that kills       errno   a filter that answers EPERM
  *   syscall  as kill, by seccomp(2) and for every thread
+ *   probe    only asks what the kernel knows, by calls that change nothing: all is recorded
  */
 #include "victim.h"
 
@@ -66,6 +67,35 @@ static void filter(unsigned otherwise, int by_syscall)
 		must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
 }
 
+/* What qemu, libseccomp and others do, and filters that the kernel refuses. */
+static void probe(void)
+{
+	struct sock_filter wrong = BPF_STMT(0xffff, 0),
+			   fine = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog no_code = { 1, NULL }, empty = { 0, &fine }, bad = { 1, &wrong };
+	struct sock_fprog good = { 1, &fine };
+	unsigned action = SECCOMP_RET_ALLOW;
+
+	errno = 0;
+	must(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, NULL) == -1 &&
+	     errno == EFAULT);
+	must(syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0);
+	must(syscall(SYS_seccomp, SECCOMP_SET_MODE_STRICT, 1, NULL) == -1 && errno == EINVAL);
+	must(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &no_code) == -1);
+	must(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &empty) == -1 && errno == EINVAL);
+	must(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &bad) == -1);
+	must(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0x80000000, &good) == -1 &&
+	     errno == EINVAL);
+	must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) == -1 && errno == EFAULT);
+	must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &bad) == -1);
+	must(prctl(PR_SET_SECCOMP, 77, NULL) == -1 && errno == EINVAL);
+	must(prctl(PR_SET_TSC, 77) == -1);
+	churn();
+	say("size 40 %d", 2 * CHURN);
+	say("expect calls.malloc %d", 2 * CHURN);
+	say("ends 0");
+}
+
 static void *work(void *arg)
 {
 	churn();
@@ -79,6 +109,10 @@ int main(int argc, char **argv)
 	pthread_t id;
 
 	churn();
+	if (strcmp(how, "probe") == 0) {
+		probe();
+		return 0;
+	}
 	if (strict)
 		must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0);
 	else

@@ -126,6 +126,8 @@ static int add_fact(struct tree *r, const struct trace_fact *f)
 		add_end(p, m);
 	if (m->what == MPROF_FACT_STOPPED)
 		p->stopped = f->why;
+	if (m->what == MPROF_FACT_RESUMED)
+		p->stopped = NULL;
 	if (m->what == MPROF_FACT_DEEPBIND)
 		p->deepbind = f->path;
 	return 0;
