@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * descriptors.c - our descriptor is out of the program's way, and what the
- * program's calls do to its number they do to a free number.
+ * descriptors.c - our descriptor is out of the program's way.
  *
  * Programs close what they did not open.  close, close_range, closefrom, dup2
  * and dup3 leave ours alone; one closed by a raw system call is noticed before
  * the next write, because device and inode are compared, so that our data
  * never goes into a file of the program's.
+ *
+ * It lies above the program's limit where that can be, so that who tries all
+ * numbers up to the limit does not find it.  /proc/self/fd lists it all the same, so
+ * close() says that it has closed it: a program that closes what is listed there finds
+ * what it expects.  To open the file for each write instead would hide it, and cost more
+ * than that: the new descriptor would take the number that another thread counts on, and
+ * after chroot(), setuid() or a rename of the file there would be none.
  *
  * Moving the descriptor away from a number that dup2 wants waits for writers
  * that checked the old number (mp_file.users).
@@ -18,6 +24,33 @@
 
 #define EXPORT	__attribute__((visibility("default")))
 #define HIGH_FD 1000 /* not higher: the kernel's table grows with the greatest number */
+
+/* Above the soft limit, while no other thread can be changing that.  The number or -errno. */
+static int above_limit(int fd)
+{
+	struct rlimit lim, raised;
+	int high;
+
+	if (sys_getrlimit(RLIMIT_NOFILE, &lim) < 0 || lim.rlim_cur > HIGH_FD + 24 ||
+	    lim.rlim_max <= lim.rlim_cur)
+		return -EMFILE;
+	raised = (struct rlimit){ lim.rlim_cur + 1, lim.rlim_max };
+	if (sys_setrlimit(RLIMIT_NOFILE, &raised) < 0)
+		return -EMFILE;
+	high = sys_fcntl(fd, F_DUPFD_CLOEXEC, (long)lim.rlim_cur);
+	sys_setrlimit(RLIMIT_NOFILE, &lim);
+	return high;
+}
+
+int mp_fd_high_first(int fd)
+{
+	int high = above_limit(fd);
+
+	if (high < 0)
+		return mp_fd_high(fd);
+	sys_close(fd);
+	return high;
+}
 
 int mp_fd_high(int fd)
 {
@@ -123,7 +156,7 @@ static int bad_number(void)
 
 EXPORT int close(int fd)
 {
-	return ours(fd) ? bad_number() : mp_next()->close(fd);
+	return ours(fd) ? 0 : mp_next()->close(fd);
 }
 
 EXPORT int dup2(int from, int to)

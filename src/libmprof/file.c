@@ -228,7 +228,7 @@ static int adopt(int fd)
 	struct stat st;
 	void *map;
 
-	fd = mp_fd_high(fd);
+	fd = mp_fd_high_first(fd);
 	if (fd < 0)
 		return fd;
 	map = sys_mmap(NULL, MPROF_HEADER_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -204,7 +204,9 @@ void mp_extent_fill(struct mprof_extent *x, unsigned kind, uint64_t offset, uint
 		    uint32_t thread);
 void mp_lost(unsigned reason, uint64_t events);
 struct mprof_process_entry *mp_entry(void); /* ours, or NULL */
-int mp_fd_high(int fd);			    /* moves a descriptor out of the program's way */
+/* Moves a descriptor out of the program's way; first: before there are threads. */
+int mp_fd_high(int fd);
+int mp_fd_high_first(int fd);
 
 /* runid.c: which run this process belongs to. */
 struct mp_run {

@@ -180,6 +180,10 @@ static inline int sys_getrlimit(int what, struct rlimit *lim)
 {
 	return (int)mp_sys(SYS_prlimit64, 0, what, 0, (long)lim, 0, 0);
 }
+static inline int sys_setrlimit(int what, const struct rlimit *lim)
+{
+	return (int)mp_sys(SYS_prlimit64, 0, what, (long)lim, 0, 0, 0);
+}
 static inline long sys_getrandom(void *buf, size_t n)
 {
 	return mp_sys(SYS_getrandom, (long)buf, (long)n, 1 /* never blocks */, 0, 0, 0);
