@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * fuzz_pack.c - a libFuzzer target: any events, packed and unpacked, are the same events,
- * and any stack records the same words.
+ * fuzz_pack.c - a libFuzzer target: any events, packed and unpacked, are the same events
+ * of the same blocks, and any stack records the same words.
  *
  * A chunk of the file that was read badly would be told by its checksum; one that
  * was packed wrongly would be lost for good, so this must never be.  The input is
@@ -14,6 +14,7 @@
 #include <mprof/encode.h>
 
 #include "trace/group.h"
+#include "trace/names.h"
 #include "trace/pack.h"
 #include "trace/stack_pack.h"
 
@@ -134,6 +135,7 @@ static void events(const uint8_t *data, size_t size, bool exact)
 	struct group_frame frame[MPROF_GROUP_FRAMES];
 	uint8_t *plain[MPROF_GROUP_FRAMES];
 	struct group_writer *w;
+	struct names *names;
 	struct sorts sorts, back;
 	struct mprof_group head;
 	uint64_t ticks = 1000;
@@ -141,6 +143,9 @@ static void events(const uint8_t *data, size_t size, bool exact)
 
 	for (; n < EVENTS_MAX && 8 * (n + 1) <= size; n++)
 		e[n] = event_of(data + 8 * n, &ticks);
+	names = names_new();
+	must(names && !names_give(names, e, n));
+	names_free(names);
 	must(!sorts_start(&sorts, NODES));
 	w = group_writer_new(&sorts);
 	must(w != NULL);

@@ -10,6 +10,7 @@
 #include "suites.h"
 #include "trace/compact.h"
 #include "trace/group.h"
+#include "trace/names.h"
 #include "trace/pack.h"
 #include "trace/stack_pack.h"
 #include "trace/trace.h"
@@ -90,6 +91,16 @@ static bool same_but_time(struct event a, struct event c)
 	return !memcmp(&a, &c, sizeof(a));
 }
 
+/* Blocks get the numbers that a group gives them. */
+static void name_blocks(struct event *e, size_t n)
+{
+	struct names *names = names_new();
+
+	ck_assert_ptr_nonnull(names);
+	ck_assert_int_eq(names_give(names, e, n), 0);
+	names_free(names);
+}
+
 /* Compresses what is in b and compares every event; returns the greatest error of a time. */
 static uint64_t compress_and_compare(bool exact)
 {
@@ -102,6 +113,8 @@ static uint64_t compress_and_compare(bool exact)
 	save();
 	t = reopen();
 	before = read_all(t, &n);
+	ck_assert(!trace_names_blocks(t));
+	name_blocks(before, n);
 	trace_close(t);
 	ck_assert_msg(!trace_compress(path,
 				      &(struct compact_options){ .level = COMPACT_LEVEL_DEFAULT,
@@ -110,6 +123,7 @@ static uint64_t compress_and_compare(bool exact)
 		      "%s", err.text);
 	t = reopen();
 	after = read_all(t, &m);
+	ck_assert(trace_names_blocks(t));
 	ck_assert_uint_eq(trace_damage(t)->chunks_bad + trace_damage(t)->chunks_missing +
 			      trace_damage(t)->words_bad + trace_damage(t)->stacks_bad,
 			  0);
@@ -441,6 +455,7 @@ static struct event *some_events(size_t *n)
 	for (size_t i = 0; i < *n; i++)
 		if (e[i].kind <= EVENT_REALLOC_END)
 			e[i].value = 0;
+	name_blocks(e, *n);
 	return e;
 }
 
@@ -500,6 +515,7 @@ START_TEST(reallocs)
 	EVENT(GIVE(0x1001), .usable = 2, .size = 3, .error = 9);
 	EVENT(GIVE(0x1002), .arg = 16);
 	EVENT(GIVE(~0ull));
+	name_blocks(e, n);
 	pack_events(&p, e, n, true);
 	r = group_reader_new(&p.sorts);
 	ck_assert(group_open(r, &p.head, p.ticks, p.plain));

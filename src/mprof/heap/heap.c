@@ -134,12 +134,32 @@ static void pull_thread(struct window *w, size_t i, size_t j)
 			window_pull(w, i++, k);
 }
 
+#define NAMELESS 0x80000000u /* in event.block: that number is another block's now */
+
+/*
+ * e and `first` were named in their order, and now `first` goes first.  An end that waited
+ * for its block gets the block's number.  A block that waited for an end leaves its number
+ * to the one that was taken; when it was the block that `first` was named by, nobody has
+ * a number for it any more, and it is found by its address.
+ */
+static void rename_pulled(struct event *e, struct event *first, uint32_t taken)
+{
+	if (effect_returns(effect_of(first))) {
+		e->block = first->block;
+		return;
+	}
+	if (first->block)
+		e->block |= NAMELESS;
+	first->block = taken;
+}
+
 /*
  * The event at i contradicts the table.  Is an event of another thread, of
  * the sort wanted, at the same address, just behind it?  Then it goes first,
- * and with it what its thread did before.
+ * and with it what its thread did before.  taken: the number of the block in
+ * the way, 0 if it has none.
  */
-static bool repair(struct step *s, bool (*wanted)(enum effect))
+static bool repair(struct step *s, bool (*wanted)(enum effect), uint32_t taken)
 {
 	const struct event *e = window_at(s->w, s->at), *other;
 	uint64_t late;
@@ -158,11 +178,58 @@ static bool repair(struct step *s, bool (*wanted)(enum effect))
 			continue;
 		if (late > s->h->clock_ticks)
 			problem(s->h, HEAP_INVERSION, e, s->number, late);
+		rename_pulled(window_at(s->w, s->at), window_at(s->w, j), taken);
 		pull_thread(s->w, s->at, j);
 		s->repairs++;
 		return true;
 	}
 	return false;
+}
+
+/* ---- blocks ---- */
+
+/* The block that an event is about: by number; what came with fork or has none, by address. */
+static inline struct block *find(const struct step *s, const struct event *e)
+{
+	struct block *b = own_find(&s->p->own, e->block & ~NAMELESS);
+
+	if (__builtin_expect(b && e->block & NAMELESS && b->addr != e->addr, 0))
+		b = NULL;
+	if (__builtin_expect(!b && s->p->others.used && e->addr, 0))
+		b = blocks_find(&s->p->others, e->addr);
+	return b;
+}
+
+static inline void take_out(struct step *s, struct block *b)
+{
+	if (heap_block_number(s->p, b))
+		b->addr = 0;
+	else
+		blocks_take(&s->p->others, b);
+}
+
+/* Room for a block that is not there; NULL without memory. */
+static inline struct block *put_in(struct heap_process *p, uint32_t number, const struct block *b)
+{
+	struct block *to;
+
+	if (__builtin_expect(!number, 0))
+		return blocks_put(&p->others, b) < 0 ? NULL : blocks_find(&p->others, b->addr);
+	to = own_place(&p->own, number);
+	if (to)
+		*to = *b;
+	return to;
+}
+
+/* Puts a block back where it was; false when another one is there. */
+static bool put_back(struct heap *h, struct heap_process *p, const struct block *old,
+		     uint32_t number)
+{
+	if (number ? own_find(&p->own, number) : blocks_find(&p->others, old->addr))
+		return false;
+	if (!put_in(p, number, old))
+		h->error = -ENOMEM;
+	return true;
 }
 
 /* ---- one event ---- */
@@ -196,7 +263,7 @@ static inline void block_ends(struct step *s, const struct block *b)
 /* The address is taken.  False when the event must be read again: another went first. */
 static bool make_room(struct step *s, const struct event *e, struct block *taken)
 {
-	if (repair(s, effect_gives_back))
+	if (taken->addr == e->addr && repair(s, effect_gives_back, heap_block_number(s->p, taken)))
 		return false;
 	s->n->old = *taken;
 	/* An inherited block may have been freed by the parent while it forked. */
@@ -206,20 +273,22 @@ static bool make_room(struct step *s, const struct event *e, struct block *taken
 		s->n->did |= NOTE_DROPPED;
 		live_add(s->h, s->p, taken, -1, s->n);
 	}
-	blocks_take(&s->p->blocks, taken);
+	take_out(s, taken);
 	return true;
 }
 
 /* Returns false when the event must be read again. */
 static inline bool block_begins(struct step *s, const struct event *e, uint32_t flags)
 {
-	struct block b = block_of(e, s->n->thread), *taken = blocks_find(&s->p->blocks, e->addr);
+	struct block b = block_of(e, s->n->thread), *taken = find(s, e);
 
 	if (__builtin_expect(taken != NULL, 0) && !make_room(s, e, taken))
 		return false;
 	b.owner |= flags;
 	b.order = s->number & 0xffffff;
-	if (blocks_put(&s->p->blocks, &b) < 0)
+	if (__builtin_expect(e->block & NAMELESS, 0))
+		window_at(s->w, s->at)->block = 0;
+	if (!put_in(s->p, e->block, &b))
 		s->h->error = -ENOMEM;
 	s->n->did |= NOTE_BEGAN;
 	live_add(s->h, s->p, &b, 1, s->n);
@@ -229,19 +298,24 @@ static inline bool block_begins(struct step *s, const struct event *e, uint32_t 
 /* Did the parent get this block while it forked, so that the snapshot missed it? */
 static bool came_with_fork(const struct step *s, uint64_t addr)
 {
-	const struct block *b;
+	struct heap_process *p = s->p;
+	const struct block *b = NULL;
 
-	if (!s->p->parent)
+	if (!p->parent)
 		return false;
-	b = blocks_find(&s->h->process[s->p->parent - 1]->blocks, addr);
-	return b && b->start >= s->p->fork_ticks && b->start <= s->p->start_ticks;
+	while (!p->forked_known && (b = heap_next_block(s->h->process[p->parent - 1], b)))
+		if (b->start >= p->fork_ticks && b->start <= p->start_ticks &&
+		    !blocks_find(&p->forked, b->addr) && blocks_put(&p->forked, b) < 0)
+			s->h->error = -ENOMEM;
+	p->forked_known = true;
+	return blocks_find(&p->forked, addr);
 }
 
 static bool no_such_block(struct step *s, const struct event *e)
 {
 	if (came_with_fork(s, e->addr))
 		return true;
-	if (repair(s, effect_returns))
+	if (repair(s, effect_returns, 0))
 		return false;
 	problem(s->h, HEAP_UNMATCHED_FREE, e, s->number, 0);
 	s->n->problem = HEAP_UNMATCHED_FREE + 1;
@@ -250,18 +324,19 @@ static bool no_such_block(struct step *s, const struct event *e)
 
 static inline bool apply_free(struct step *s, const struct event *e)
 {
-	struct block *b = e->addr ? blocks_find(&s->p->blocks, e->addr) : NULL;
+	struct block *b = find(s, e);
 
 	if (__builtin_expect(!b, 0))
 		return !e->addr || no_such_block(s, e);
 	block_ends(s, b);
-	blocks_take(&s->p->blocks, b);
+	s->n->ended = heap_block_number(s->p, b);
+	take_out(s, b);
 	return true;
 }
 
 static bool apply_begin(struct step *s, const struct event *e)
 {
-	struct block *b = e->addr ? blocks_find(&s->p->blocks, e->addr) : NULL;
+	struct block *b = find(s, e);
 
 	if (!b && e->addr && !no_such_block(s, e))
 		return false;
@@ -269,22 +344,22 @@ static bool apply_begin(struct step *s, const struct event *e)
 	s->t->pending_old = b != NULL;
 	if (b) {
 		s->t->old = *b;
-		blocks_take(&s->p->blocks, b);
+		s->t->number_old = heap_block_number(s->p, b);
+		take_out(s, b);
 	}
 	return true;
 }
 
 /* A realloc that failed: its block lives on, unless someone was given the address. */
-static void restore(struct step *s)
+static void restore(struct step *s, const struct event *e)
 {
 	s->n->old = s->t->old;
 	s->n->did |= NOTE_RESTORED;
-	if (blocks_find(&s->p->blocks, s->t->old.addr)) {
+	if ((s->t->number_old && !e->block) ||
+	    !put_back(s->h, s->p, &s->t->old, s->t->number_old)) {
 		block_ends(s, &s->t->old);
-		return;
+		s->n->ended = s->t->number_old;
 	}
-	if (blocks_put(&s->p->blocks, &s->t->old) < 0)
-		s->h->error = -ENOMEM;
 }
 
 static bool apply_end(struct step *s, const struct event *e)
@@ -296,10 +371,12 @@ static bool apply_end(struct step *s, const struct event *e)
 		return false;
 	if (old) {
 		s->n->did |= NOTE_HAD_OLD;
-		if (e->addr || !e->size)
+		if (e->addr || !e->size) {
 			block_ends(s, &s->t->old);
-		else
-			restore(s);
+			s->n->ended = s->t->number_old;
+		} else {
+			restore(s, e);
+		}
 	}
 	s->t->pending = false;
 	return true;
@@ -366,8 +443,9 @@ void heap_apply(struct heap *h, struct window *w, size_t first, size_t n, struct
 			find_who(&s, e);
 			s.n->did = 0;
 			s.n->problem = 0;
-			if (s.p->blocks.capacity > 16384 && i + AHEAD < n)
-				blocks_prefetch(&s.p->blocks, window_at(w, s.at + AHEAD)->addr);
+			s.n->ended = 0;
+			if (i + AHEAD < n)
+				own_prefetch(&s.p->own, window_at(w, s.at + AHEAD)->block);
 			if (s.p->state == HEAP_ENDED) {
 				s.p->late++;
 				break;
@@ -376,12 +454,20 @@ void heap_apply(struct heap *h, struct window *w, size_t first, size_t n, struct
 	}
 }
 
+static void inherit(struct heap *h, struct heap_process *to, const struct block *from)
+{
+	struct block b = *from;
+
+	b.owner |= BLOCK_INHERITED;
+	if (!blocks_find(&to->others, b.addr) && blocks_put(&to->others, &b) < 0)
+		h->error = -ENOMEM;
+}
+
 void heap_fork(struct heap *h, uint32_t parent, uint32_t child, uint64_t fork_ticks,
 	       uint64_t start_ticks)
 {
 	struct heap_process *from = h->process[parent], *to = h->process[child];
-	struct block *b;
-	uint64_t i;
+	const struct block *b = NULL;
 	size_t t;
 
 	if (parent == child)
@@ -389,20 +475,17 @@ void heap_fork(struct heap *h, uint32_t parent, uint32_t child, uint64_t fork_ti
 	to->parent = parent + 1;
 	to->fork_ticks = fork_ticks;
 	to->start_ticks = start_ticks;
-	if (blocks_copy(&to->blocks, &from->blocks) < 0 ||
-	    space_inherit(&to->space, &from->space) < 0)
+	own_release(&to->own);
+	blocks_release(&to->others);
+	if (space_inherit(&to->space, &from->space) < 0)
 		h->error = -ENOMEM;
-	for (i = 0; i < to->blocks.capacity; i++)
-		to->blocks.slot[i].owner |= BLOCK_INHERITED;
+	while ((b = heap_next_block(from, b)))
+		inherit(h, to, b);
 	for (t = 0; t < h->threads; t++) {
 		if (!h->thread[t].pending || !h->thread[t].pending_old ||
 		    h->thread[t].process != parent)
 			continue;
-		b = &(struct block){ .addr = 0 };
-		*b = h->thread[t].old;
-		b->owner |= BLOCK_INHERITED;
-		if (!blocks_find(&to->blocks, b->addr) && blocks_put(&to->blocks, b) < 0)
-			h->error = -ENOMEM;
+		inherit(h, to, &h->thread[t].old);
 	}
 }
 
@@ -417,10 +500,8 @@ void heap_settle(struct heap *h, uint32_t process)
 		t->pending = false;
 		if (!t->pending_old)
 			continue;
-		if (blocks_find(&p->blocks, t->old.addr))
+		if (!put_back(h, p, &t->old, t->number_old) && !(t->old.owner & BLOCK_INHERITED))
 			live_add(h, p, &t->old, -1, &(struct note){ .did = 0 });
-		else if (blocks_put(&p->blocks, &t->old) < 0)
-			h->error = -ENOMEM;
 	}
 }
 
@@ -430,7 +511,10 @@ void heap_clear(struct heap *h, uint32_t process, bool ended)
 
 	heap_settle(h, process);
 	live_drop(h, p);
-	blocks_release(&p->blocks);
+	own_release(&p->own);
+	blocks_release(&p->others);
+	blocks_release(&p->forked);
+	p->forked_known = false;
 	pages_clear(&p->pages);
 	space_release(&p->space);
 	p->parent = 0;

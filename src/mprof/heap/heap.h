@@ -3,6 +3,10 @@
  * heap.h - what lives where: events are applied, in the order of time, to one
  * table of live blocks per process, and each gets a note of what it did.
  *
+ * Events say which block they are about (event.block, trace/names.h), so that the
+ * table is an array.  By address are found only blocks that came with fork, and
+ * those whose number went to another one when an inversion was put right.
+ *
  * Definitions.
  * - A block lives from the call that returned it to the call that gave it
  *   back.  A block given to realloc lives until realloc has returned; while
@@ -34,6 +38,7 @@
 #include <stdint.h>
 
 #include "blocks.h"
+#include "own_blocks.h"
 #include "pages.h"
 #include "space.h"
 #include "window.h"
@@ -64,8 +69,9 @@ enum note_did {
 /* What an event did. */
 struct note {
 	uint32_t process, thread; /* indices */
-	uint32_t did;		  /* enum note_did */
-	uint32_t problem;	  /* enum heap_problem_kind + 1, or 0 */
+	uint16_t did;		  /* enum note_did */
+	uint16_t problem;	  /* enum heap_problem_kind + 1, or 0 */
+	uint32_t ended;		  /* number of the block that ended, see event.block; 0: none */
 	struct block old;	  /* the block that ended */
 	union {
 		struct {
@@ -98,8 +104,11 @@ struct heap_process {
 	uint32_t parent; /* index + 1 of the process it was forked from, 0: none */
 	enum heap_state state;
 	uint64_t fork_ticks, start_ticks; /* of a forked one */
-	struct blocks blocks;		  /* own and inherited */
-	struct pages pages;		  /* of own blocks */
+	struct own_blocks own;		  /* by event.block */
+	struct blocks others;		  /* by address: inherited, or without a number */
+	struct blocks forked;		  /* of its parent, handed out while it forked */
+	bool forked_known;
+	struct pages pages; /* of own blocks */
 	struct space space;
 	struct live live;
 	uint64_t late; /* events after its end: ignored */
@@ -107,9 +116,10 @@ struct heap_process {
 
 struct heap_thread {
 	uint32_t number;
-	uint32_t process; /* index */
-	bool pending;	  /* between the halves of a realloc */
-	bool pending_old; /* which was given a known block: `old` */
+	uint32_t process;    /* index */
+	bool pending;	     /* between the halves of a realloc */
+	bool pending_old;    /* which was given a known block: `old` */
+	uint32_t number_old; /* its number; 0: none */
 	struct block old;
 };
 
@@ -155,6 +165,16 @@ void heap_fork(struct heap *h, uint32_t parent, uint32_t child, uint64_t fork_ti
 void heap_settle(struct heap *h, uint32_t process);
 /* Its blocks are gone: exec, or, with ended, the end of the process. */
 void heap_clear(struct heap *h, uint32_t process, bool ended);
+
+/* The next block of a process, its own ones first; NULL begins and ends the round. */
+const struct block *heap_next_block(const struct heap_process *p, const struct block *b);
+/* The number that one has, see event.block; 0: it is found by its address. */
+static inline uint32_t heap_block_number(const struct heap_process *p, const struct block *b)
+{
+	size_t at = ((uintptr_t)b - (uintptr_t)p->own.block) / sizeof(*b);
+
+	return at < p->own.n ? (uint32_t)at + 1 : 0;
+}
 
 /* Sums agree with tables, no own blocks of a process overlap.  For tests: slow. */
 bool heap_is_valid(const struct heap *h);

@@ -17,7 +17,9 @@ void heap_release(struct heap *h)
 	size_t i;
 
 	for (i = 0; i < h->processes; i++) {
-		blocks_release(&h->process[i]->blocks);
+		own_release(&h->process[i]->own);
+		blocks_release(&h->process[i]->others);
+		blocks_release(&h->process[i]->forked);
 		pages_clear(&h->process[i]->pages);
 		space_release(&h->process[i]->space);
 		free(h->process[i]);
@@ -138,6 +140,43 @@ uint32_t heap_thread(struct heap *h, uint32_t number, uint32_t process)
 	return *index - 1;
 }
 
+/* ---- blocks ---- */
+
+int own_grow(struct own_blocks *o, uint32_t number)
+{
+	uint32_t room = o->room ? o->room : 64;
+	struct block *bigger;
+
+	if (!number)
+		return -ENOMEM;
+	if (number <= o->room) {
+		o->n = number;
+		return 0;
+	}
+	while (room < number)
+		room = room < 1u << 31 ? 2 * room : UINT32_MAX;
+	bigger = realloc(o->block, room * sizeof(*bigger));
+	if (!bigger)
+		return -ENOMEM;
+	memset(bigger + o->room, 0, (room - o->room) * sizeof(*bigger));
+	*o = (struct own_blocks){ .block = bigger, .n = number, .room = room };
+	return 0;
+}
+
+const struct block *heap_next_block(const struct heap_process *p, const struct block *b)
+{
+	const struct block *end = p->own.block + p->own.n, *next = p->own.block;
+
+	if (b && !heap_block_number(p, b))
+		return blocks_next(&p->others, b);
+	if (b)
+		next = b + 1;
+	for (; next < end; next++)
+		if (next->addr)
+			return next;
+	return blocks_next(&p->others, NULL);
+}
+
 /* ---- invariants ---- */
 
 static int by_addr(const void *a, const void *b)
@@ -155,7 +194,7 @@ static uint64_t own_blocks(const struct heap *h, uint32_t process, struct block 
 	uint64_t n = 0;
 	size_t t;
 
-	while ((b = blocks_next(&p->blocks, b)))
+	while ((b = heap_next_block(p, b)))
 		if (!(b->owner & BLOCK_INHERITED))
 			own[n++] = *b;
 	qsort(own, n, sizeof(*own), by_addr);
@@ -169,9 +208,9 @@ static uint64_t own_blocks(const struct heap *h, uint32_t process, struct block 
 static bool process_is_valid(const struct heap *h, uint32_t process)
 {
 	const struct heap_process *p = h->process[process];
-	struct block *own = calloc(p->blocks.used + h->threads + 1, sizeof(*own));
+	struct block *own = calloc(p->own.n + p->others.used + h->threads + 1, sizeof(*own));
 	struct live sum = { .bytes = 0 };
-	bool valid = own && blocks_is_valid(&p->blocks);
+	bool valid = own && blocks_is_valid(&p->others);
 	uint64_t n, i;
 
 	for (i = 0, n = own ? own_blocks(h, process, own) : 0; i < n; i++) {

@@ -146,7 +146,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 
 	if (f->ops->time)
 		f->ops->time(f->context, f, ticks, 0);
-	while ((b = blocks_next(&h->process[process]->blocks, b))) {
+	while ((b = heap_next_block(h->process[process], b))) {
 		if (b->owner & BLOCK_INHERITED || !block_of(f, b, process, &at))
 			continue;
 		at.thread = h->thread[b->owner & BLOCK_THREAD].number;

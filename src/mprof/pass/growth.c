@@ -11,7 +11,7 @@
 /* What a thread did last. */
 struct handed_out {
 	uint64_t addr, size;
-	uint32_t stack, process;
+	uint32_t stack, process, number;
 	bool valid;
 };
 
@@ -80,9 +80,9 @@ static void count_chain(struct growth *g, const struct growth_chain *c)
 
 /* ---- chains ---- */
 
-static struct blocks *open_of(struct growth *g, uint32_t process)
+static struct array *open_of(struct growth *g, uint32_t process)
 {
-	struct blocks *t = array_at(&g->open, process, sizeof(*t));
+	struct array *t = array_at(&g->open, process, sizeof(*t));
 
 	if (!t)
 		pass_failed(g->walk);
@@ -124,22 +124,21 @@ static void drop_chain(struct growth *g, uint32_t i)
 	g->unused[g->unused_count++] = i;
 }
 
-/* Takes the chain of the block at addr out of the table; NONE if there is none. */
-static uint32_t take_chain(struct blocks *t, uint64_t addr)
+/* Takes the chain out of the block with this number; NONE if it has none. */
+static uint32_t take_chain(struct array *t, uint32_t number)
 {
-	struct block *b = blocks_find(t, addr);
-	uint32_t i;
+	uint32_t *at = (uint32_t *)t->item + number, i;
 
-	if (!b)
+	if (number >= t->count || !*at)
 		return NONE;
-	i = b->owner;
-	blocks_take(t, b);
+	i = *at - 1;
+	*at = 0;
 	return i;
 }
 
-static void end_chain(struct growth *g, struct blocks *t, uint64_t addr)
+static void end_chain(struct growth *g, struct array *t, uint32_t number)
 {
-	uint32_t i = take_chain(t, addr);
+	uint32_t i = take_chain(t, number);
 
 	if (i == NONE)
 		return;
@@ -147,29 +146,37 @@ static void end_chain(struct growth *g, struct blocks *t, uint64_t addr)
 	drop_chain(g, i);
 }
 
-/* One step: the block `old` became the one at addr, of size bytes; end: of a realloc, or NULL. */
-static void step(struct growth *g, struct blocks *t, const struct block *old, uint64_t addr,
-		 uint64_t size, uint32_t stack, const struct event *end)
-{
-	struct block entry = { .addr = addr };
-	struct growth_chain *c;
-	uint32_t i = take_chain(t, old->addr);
+/* A block that was resized, or copied. */
+struct became {
+	uint64_t addr, size;
+	uint32_t stack, number;
+	const struct event *end; /* of a realloc, or NULL */
+};
 
-	end_chain(g, t, addr); /* of a block that was overwritten */
-	if (i == NONE && size > old->size)
-		i = new_chain(g, stack, old->size);
+/* One step: the block that ended became another one. */
+static void step(struct growth *g, struct array *t, const struct note *n, const struct became *b)
+{
+	const struct block *old = &n->old;
+	struct growth_chain *c;
+	uint32_t i = take_chain(t, n->ended), *entry;
+
+	end_chain(g, t, b->number); /* of a block that was overwritten */
+	if (i == NONE && b->size > old->size)
+		i = new_chain(g, b->stack, old->size);
 	if (i == NONE)
 		return;
 	c = chain_at(g, i);
-	if (size > old->size) {
+	if (b->size > old->size) {
 		c->steps++;
-		c->copies += !end;
-		c->moved += addr != old->addr;
-		c->copied += end ? heap_copied(old, end, g->walk->heap.page_size) : old->size;
-		c->greatest = size > c->greatest ? size : c->greatest;
+		c->copies += !b->end;
+		c->moved += b->addr != old->addr;
+		c->copied += b->end ? heap_copied(old, b->end, g->walk->heap.page_size) : old->size;
+		c->greatest = b->size > c->greatest ? b->size : c->greatest;
 	}
-	entry.owner = i;
-	if (blocks_put(t, &entry) < 0)
+	entry = array_at(t, b->number, sizeof(*entry));
+	if (entry)
+		*entry = i + 1;
+	else
 		pass_failed(g->walk);
 }
 
@@ -204,26 +211,27 @@ static bool is_copy(const struct growth *g, const struct handed_out *last, const
 
 static void block_ended(struct growth *g, struct handed_out *last, const struct note *n)
 {
-	struct blocks *t = open_of(g, n->process);
+	struct array *t = open_of(g, n->process);
 
 	if (!t)
 		return;
 	if (is_copy(g, last, n))
-		step(g, t, &n->old, last->addr, last->size, last->stack, NULL);
-	else if (t->used)
-		end_chain(g, t, n->old.addr);
+		step(g, t, n,
+		     &(struct became){ last->addr, last->size, last->stack, last->number, NULL });
+	else
+		end_chain(g, t, n->ended);
 }
 
 static void realloc_ended(struct growth *g, const struct event *e, const struct note *n)
 {
-	struct blocks *t = open_of(g, n->process);
+	struct array *t = open_of(g, n->process);
 
 	if (!t)
 		return;
 	if (!e->addr)
-		end_chain(g, t, n->old.addr);
-	else if (e->size > n->old.size || t->used)
-		step(g, t, &n->old, e->addr, e->size, e->stack, e);
+		end_chain(g, t, n->ended);
+	else
+		step(g, t, n, &(struct became){ e->addr, e->size, e->stack, e->block, e });
 }
 
 static void look_at(struct growth *g, const struct event *e, const struct note *n)
@@ -243,6 +251,7 @@ static void look_at(struct growth *g, const struct event *e, const struct note *
 		last->addr = e->addr;
 		last->size = e->size;
 		last->stack = e->stack;
+		last->number = e->block;
 		last->process = n->process;
 	}
 }
@@ -260,19 +269,16 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 		 uint64_t ticks)
 {
 	struct growth *g = self;
-	struct blocks *t = open_of(g, process);
-	const struct block *b = NULL;
+	struct array *t = open_of(g, process);
 
 	(void)h;
 	(void)why;
 	(void)ticks;
-	if (!t || !t->used)
+	if (!t)
 		return;
-	while ((b = blocks_next(t, b))) {
-		count_chain(g, chain_at(g, b->owner));
-		drop_chain(g, b->owner);
-	}
-	blocks_release(t);
+	for (uint32_t number = 0; number < t->count; number++)
+		end_chain(g, t, number);
+	array_release(t);
 }
 
 /* ---- advice ---- */
@@ -382,11 +388,11 @@ struct growth_site *growth_merged(const struct growth *g,
 static void release(void *self)
 {
 	struct growth *g = self;
-	struct blocks *t = g->open.item;
+	struct array *t = g->open.item;
 	size_t i;
 
 	for (i = 0; i < g->open.count; i++)
-		blocks_release(&t[i]);
+		array_release(&t[i]);
 	array_release(&g->open);
 	array_release(&g->index);
 	array_release(&g->chain);

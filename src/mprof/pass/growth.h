@@ -61,7 +61,7 @@ struct growth {
 	/* ---- the pass's own ---- */
 	size_t site_room;
 	struct array index; /* uint32_t by stack: site + 1 */
-	struct array open;  /* struct blocks by process: present address -> chain (owner) */
+	struct array open;  /* struct array by process: chain + 1 by number of the block */
 	struct array chain; /* struct growth_chain */
 	struct array last;  /* by thread: its latest event, if that handed out a block */
 	uint32_t *unused;   /* chains that ended */

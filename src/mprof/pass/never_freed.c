@@ -36,7 +36,6 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 		 uint64_t ticks)
 {
 	struct never_freed *s = self;
-	const struct blocks *t = &h->process[process]->blocks;
 	struct never_freed_process *p = array_at(&s->process, process, sizeof(*p));
 	const struct block *b = NULL;
 
@@ -45,7 +44,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 		pass_failed(s->walk);
 		return;
 	}
-	while ((b = blocks_next(t, b))) {
+	while ((b = heap_next_block(h->process[process], b))) {
 		if (b->owner & BLOCK_INHERITED)
 			continue;
 		if (why == GONE_EXEC) {

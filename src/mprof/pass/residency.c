@@ -21,7 +21,7 @@ static void add_blocks(struct residency_sample *s, const struct heap_process *p,
 	const struct block *b = NULL;
 	uint64_t first, end;
 
-	while ((b = blocks_next(&p->blocks, b))) {
+	while ((b = heap_next_block(p, b))) {
 		if (b->owner & BLOCK_INHERITED || b->size > UINT64_MAX - b->addr)
 			continue;
 		s->live_resident_bytes += resident_bytes(r, shift, b->addr, b->addr + b->size);

@@ -2,67 +2,71 @@
 /*
  * resizes.c - what realloc did.
  *
- * Open chains are kept in a table of blocks per process, by the block's
- * present address, with these meanings: size = bytes copied so far, slack =
- * calls so far.  Only blocks that the heap marks BLOCK_RESIZED are looked up.
+ * Open chains are kept by process and by the number of the present block.  Only
+ * blocks that the heap marks BLOCK_RESIZED have one.
  */
 #include "resizes.h"
+
+struct chain {
+	uint64_t copied; /* bytes so far */
+	uint32_t calls;	 /* so far; 0: no chain */
+};
 
 static void start(void *self, struct walk *w)
 {
 	((struct resizes *)self)->walk = w;
 }
 
-static struct blocks *open_of(struct resizes *s, uint32_t process)
+static struct array *open_of(struct resizes *s, uint32_t process)
 {
-	struct blocks *t = array_at(&s->open, process, sizeof(*t));
+	struct array *t = array_at(&s->open, process, sizeof(*t));
 
 	if (!t)
 		pass_failed(s->walk);
 	return t;
 }
 
-/* Takes the chain of the block at addr out of the table; length 0 if there is none. */
-static struct block take_chain(struct blocks *t, uint64_t addr)
+/* Takes the chain out of the block with this number. */
+static struct chain take_chain(struct array *t, uint32_t number)
 {
-	struct block chain = { .addr = addr }, *found = blocks_find(t, addr);
+	struct chain *at = (struct chain *)t->item + number, chain = { .calls = 0 };
 
-	if (found) {
-		chain = *found;
-		blocks_take(t, found);
+	if (number < t->count) {
+		chain = *at;
+		at->calls = 0;
 	}
 	return chain;
 }
 
-static void chain_ends(struct resizes *s, const struct block *chain, uint64_t size)
+static void chain_ends(struct resizes *s, const struct chain *chain, uint64_t size)
 {
-	if (!chain->slack)
+	if (!chain->calls)
 		return;
 	s->chains++;
-	s->chain[31 - __builtin_clz(chain->slack)]++;
-	if (chain->slack <= s->longest)
+	s->chain[31 - __builtin_clz(chain->calls)]++;
+	if (chain->calls <= s->longest)
 		return;
-	s->longest = chain->slack;
+	s->longest = chain->calls;
 	s->longest_bytes = size;
-	s->longest_copied = chain->size;
+	s->longest_copied = chain->copied;
 }
 
-static void end_of(struct resizes *s, uint32_t process, const struct block *b)
+static void end_of(struct resizes *s, uint32_t process, const struct block *b, uint32_t number)
 {
-	struct blocks *t = open_of(s, process);
-	struct block chain;
+	struct array *t = open_of(s, process);
+	struct chain chain;
 
 	if (!t || !(b->owner & BLOCK_RESIZED))
 		return;
-	chain = take_chain(t, b->addr);
+	chain = take_chain(t, number);
 	chain_ends(s, &chain, b->size);
 }
 
 static void resized(struct resizes *s, const struct event *e, const struct note *n)
 {
 	struct resizes_sort *sort = e->addr == n->old.addr ? &s->in_place : &s->moved;
-	struct blocks *t = open_of(s, n->process);
-	struct block chain = { .addr = 0 };
+	struct array *t = open_of(s, n->process);
+	struct chain chain = { .calls = 0 }, *to;
 	const uint32_t page = s->walk->heap.page_size;
 	const uint64_t copied = heap_copied(&n->old, e, page);
 
@@ -78,12 +82,13 @@ static void resized(struct resizes *s, const struct event *e, const struct note 
 	if (!t)
 		return;
 	if (n->old.owner & BLOCK_RESIZED)
-		chain = take_chain(t, n->old.addr);
-	take_chain(t, e->addr); /* of a block that was overwritten */
-	chain.addr = e->addr;
-	chain.size += copied;
-	chain.slack += chain.slack < UINT32_MAX;
-	if (blocks_put(t, &chain) < 0)
+		chain = take_chain(t, n->ended);
+	chain.copied += copied;
+	chain.calls += chain.calls < UINT32_MAX;
+	to = array_at(t, e->block, sizeof(*to));
+	if (to)
+		*to = chain; /* that of a block that was overwritten goes */
+	else
 		pass_failed(s->walk);
 }
 
@@ -98,7 +103,7 @@ static void look_at_realloc(struct resizes *s, const struct event *e, const stru
 		s->failed++;
 	} else {
 		s->freed++;
-		end_of(s, n->process, &n->old);
+		end_of(s, n->process, &n->old, n->ended);
 	}
 }
 
@@ -112,7 +117,7 @@ static void batch(void *self, const struct batch *b)
 		if (b->event[i].kind == EVENT_REALLOC_END)
 			look_at_realloc(s, &b->event[i], n);
 		else if (n->did & NOTE_ENDED && n->old.owner & BLOCK_RESIZED)
-			end_of(s, n->process, &n->old);
+			end_of(s, n->process, &n->old, n->ended);
 	}
 }
 
@@ -120,27 +125,28 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 		 uint64_t ticks)
 {
 	struct resizes *s = self;
-	struct blocks *t = open_of(s, process);
+	const struct heap_process *p = h->process[process];
+	struct array *t = open_of(s, process);
 	const struct block *b = NULL;
 
 	(void)why;
 	(void)ticks;
-	if (!t || !t->used)
+	if (!t || !t->count)
 		return;
-	while ((b = blocks_next(&h->process[process]->blocks, b)))
+	while ((b = heap_next_block(p, b)))
 		if (!(b->owner & BLOCK_INHERITED))
-			end_of(s, process, b);
-	blocks_release(t);
+			end_of(s, process, b, heap_block_number(p, b));
+	array_release(t);
 }
 
 static void release(void *self)
 {
 	struct resizes *s = self;
-	struct blocks *t = s->open.item;
+	struct array *t = s->open.item;
 	size_t i;
 
 	for (i = 0; i < s->open.count; i++)
-		blocks_release(&t[i]);
+		array_release(&t[i]);
 	array_release(&s->open);
 }
 

@@ -38,7 +38,7 @@ struct resizes {
 	uint64_t longest;	/* calls */
 	uint64_t longest_bytes; /* size of that block at its end */
 	uint64_t longest_copied;
-	struct array open; /* struct blocks by process: chains not ended yet */
+	struct array open; /* struct array by process: chains by number of the block */
 };
 
 extern const struct pass_ops resizes_pass;

@@ -480,7 +480,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	struct work *k = s->work;
 	const struct block *b = NULL;
 
-	while (k && (b = blocks_next(&h->process[process]->blocks, b)))
+	while (k && (b = heap_next_block(h->process[process], b)))
 		if (!(b->owner & BLOCK_INHERITED))
 			block_ends(s, &(struct end){
 					  .block = b,

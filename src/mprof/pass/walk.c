@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../trace/names.h"
 #include "moments.h"
 
 #define PROGRESS_EVERY (1u << 20)
@@ -38,6 +39,7 @@ void walk_input_from_trace(struct walk_input *in, struct trace *t)
 	*in = (struct walk_input){
 		.context = t,
 		.next = next_of_trace,
+		.names_blocks = trace_names_blocks(t),
 		.ns = ns_of_trace,
 		.samples = samples_of_trace,
 		.header = trace_header(t),
@@ -158,6 +160,8 @@ static size_t read_batch(struct walk *w, size_t half)
 			break;
 		n += got;
 	}
+	if (w->names && names_give(w->names, to, n) < 0)
+		w->heap.error = -ENOMEM;
 	return n;
 }
 
@@ -221,7 +225,8 @@ int walk_run(struct walk *w, struct error *err)
 	size_t i;
 
 	if (heap_init(&w->heap, w->input.header->page_size, inversion, !w->no_pages) < 0 ||
-	    moments_make(&w->input, &w->moment, &w->moments) < 0)
+	    moments_make(&w->input, &w->moment, &w->moments) < 0 ||
+	    (!w->input.names_blocks && !(w->names = names_new())))
 		return fail(err, -ENOMEM, "no memory to read the trace");
 	for (i = 0; i < w->passes; i++)
 		if (w->pass[i].ops->start)
@@ -246,6 +251,8 @@ void walk_release(struct walk *w)
 		if (w->pass[i].ops->release)
 			w->pass[i].ops->release(w->pass[i].self);
 	heap_release(&w->heap);
+	names_free(w->names);
+	w->names = NULL;
 	free(w->moment);
 	w->moment = NULL;
 }

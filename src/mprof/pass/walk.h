@@ -24,6 +24,7 @@
 struct walk_input {
 	void *context;
 	size_t (*next)(void *context, struct event *events, size_t n);
+	bool names_blocks; /* they have event.block; else the walk fills it in */
 	int64_t (*ns)(void *context, uint64_t ticks); /* since the start of the run */
 	const struct trace_fact *facts;
 	size_t fact_count;
@@ -50,6 +51,7 @@ struct walk {
 	struct walk_input input;
 	struct heap heap;
 	struct window window;
+	struct names *names; /* of an input that does not name blocks */
 	struct note note[WINDOW_BATCH];
 	struct moment *moment; /* in the order of time */
 	size_t moments, next_moment;

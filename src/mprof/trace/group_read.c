@@ -176,7 +176,8 @@ static inline bool birth(struct group_reader *r, struct event *e, struct parts h
 			     .size = s->size,
 			     .usable = s->usable,
 			     .arg = s->arg,
-			     .value = s->stack,
+			     .stack = s->stack,
+			     .block = slot + 1,
 			     .process = l->home->process,
 			     .thread = l->thread,
 			     .error = s->error,
@@ -231,7 +232,7 @@ static inline bool end(struct group_reader *r, struct event *e, struct parts how
 	struct slot *b = NULL;
 
 	*e = (struct event){ .usable = r->touched,
-			     .value = l->gives,
+			     .stack = l->gives,
 			     .process = l->home->process,
 			     .thread = l->thread,
 			     .kind = group_ops[how.minor].kind,
@@ -241,6 +242,7 @@ static inline bool end(struct group_reader *r, struct event *e, struct parts how
 		slot = get_slot(r, l, how.major);
 		if (slot == SLOT_NONE)
 			return false;
+		e->block = slot + 1;
 		b = &l->home->slot[slot];
 		e->addr = b->addr ? b->addr : unknown_address(slot);
 		if (group_ops[how.minor].sized)
@@ -315,7 +317,7 @@ static bool other(struct group_reader *r, struct event *e, bool gone)
 		e->value = get_varint(r, GROUP_OTHER);
 		return is_sound(e);
 	}
-	e->value = get_stack(r);
+	e->stack = (uint32_t)get_stack(r);
 	e->error = (uint16_t)get_varint(r, GROUP_OTHER);
 	e->size = get_varint(r, GROUP_OTHER);
 	e->addr = r->other_addr += unzigzag(get_varint(r, GROUP_OTHER));
@@ -324,7 +326,8 @@ static bool other(struct group_reader *r, struct event *e, bool gone)
 	if (e->kind == EVENT_REALLOC_END) {
 		if (gone || !e->size)
 			slots_settle(&r->slots, l);
-		l->pending = 0; /* its block lives on, where it was */
+		e->block = l->pending; /* it lives on, where it was */
+		l->pending = 0;
 	}
 	return is_sound(e) && e->factors <= FACTORS_LOST;
 }

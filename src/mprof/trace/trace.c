@@ -289,6 +289,11 @@ void trace_rewind(struct trace *t)
 		packed_rewind(t);
 }
 
+bool trace_names_blocks(const struct trace *t)
+{
+	return t->packed;
+}
+
 const struct mprof_file_header *trace_header(const struct trace *t)
 {
 	return &t->header;

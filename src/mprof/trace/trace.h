@@ -57,7 +57,10 @@ struct event {
 	uint64_t arg;
 	union {
 		uint64_t value; /* CONTROL, LOST */
-		uint32_t stack; /* CALL, REALLOC: a node of trace_stacks(), 0: not known */
+		struct {
+			uint32_t stack; /* CALL, REALLOC: a node of trace_stacks(), 0: not known */
+			uint32_t block; /* and which one it is about, see names.h; 0: none known */
+		};
 	};
 	uint32_t process; /* number in this run, from 1 */
 	uint32_t thread;  /* number in this run, from 1 */
@@ -175,6 +178,12 @@ uint64_t trace_bytes(const struct trace *t); /* size of the file as it is on dis
  * order of the calls.  Batches of 256 stay in the nearest cache: use those.
  */
 size_t trace_next(struct trace *t, struct event *events, size_t n);
+/*
+ * Do events say which block they are about?  Then event.block is a number that the block
+ * has in its process while it lives; what a failed realloc leaves where it was is named
+ * by its end.  Else it is 0.
+ */
+bool trace_names_blocks(const struct trace *t);
 /* Back to the first event. */
 void trace_rewind(struct trace *t);
 

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * own_blocks.h - the live blocks of one process by the numbers that events name them by.
+ *
+ * event.block is a block's slot + 1 while it lives (trace/names.h), so a table of them is
+ * an array: nothing is hashed, nothing is searched.
+ *
+ * Errors: without memory put says -ENOMEM and the table keeps what it has.
+ * Threads: one at a time.
+ */
+#ifndef MPROF_OWN_BLOCKS_H
+#define MPROF_OWN_BLOCKS_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "blocks.h"
+
+struct own_blocks {
+	struct block *block; /* addr 0: none */
+	uint32_t n, room;    /* n: behind the greatest number so far */
+};
+
+/* The block with this number, or NULL; 0 is no number. */
+static inline struct block *own_find(const struct own_blocks *o, uint32_t number)
+{
+	return number - 1 < o->n && o->block[number - 1].addr ? &o->block[number - 1] : NULL;
+}
+
+static inline void own_prefetch(const struct own_blocks *o, uint32_t number)
+{
+	if (number - 1 < o->n) {
+		__builtin_prefetch(&o->block[number - 1]);
+		__builtin_prefetch((const char *)&o->block[number] - 1);
+	}
+}
+
+int own_grow(struct own_blocks *o, uint32_t number);
+
+/* The place of a number, whatever is there; NULL without memory, and for 0. */
+static inline struct block *own_place(struct own_blocks *o, uint32_t number)
+{
+	if (__builtin_expect(number - 1 >= o->n, 0) && own_grow(o, number) < 0)
+		return NULL;
+	return &o->block[number - 1];
+}
+
+static inline void own_release(struct own_blocks *o)
+{
+	free(o->block);
+	*o = (struct own_blocks){ .block = NULL };
+}
+
+#endif
