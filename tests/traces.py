@@ -5,10 +5,14 @@ make() writes a sound trace of a few LONG records, whatever sizes and addresses 
 finds the extents of any trace, raw or compressed, and makes checksums right again.
 """
 
+import os
 import re
 import struct
 
 HEADER = 65536
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../include/mprof/format.h"),
+          encoding="ascii") as f:
+    VERSION = int(re.search(r"define MPROF_FORMAT_VERSION (\d+)u", f.read()).group(1))
 EXTENT = struct.Struct("<IHHQIIIIIIQQQ")  # struct mprof_extent
 MAGIC = 0x74785a6d
 SLOT, EVENTS, COUNTS, FACT, SAMPLE, RESIDENCY, PACKED, INDEX, STACKS_SLOT, STACKS = range(2, 12)
@@ -39,7 +43,7 @@ def checksum(data):
 
 def header(tail, processes=1, magic=b"mproftrc"):
     head = bytearray(HEADER)
-    struct.pack_into("<8sII16sIIIIQQqq", head, 0, magic, 1, HEADER, RUN, 2, 4096, 0, 0, 10**9,
+    struct.pack_into("<8sII16sIIIIQQqq", head, 0, magic, VERSION, HEADER, RUN, 2, 4096, 0, 0, 10**9,
                      1000, 1000, 10**18)
     struct.pack_into("<QII", head, 80, tail, processes, 1)
     struct.pack_into("<IiQHHi", head, 8192, 1, 100, 1, 2, 0, 0)
