@@ -144,8 +144,13 @@ __attribute__((noinline)) void both(void)
 }
 __attribute__((noinline)) void large(void)
 {
-	for (int i = 0; i < 1000; i++)
-		free(xmalloc(100000));
+	static void *ring[4];
+	for (int i = 0; i < 1000; i++) {
+		free(ring[i % 4]);
+		ring[i % 4] = xmalloc(100000);
+	}
+	for (int i = 0; i < 4; i++)
+		free(ring[i]);
 }
 int main(int argc, char **argv)
 {
@@ -250,6 +255,7 @@ test_findings_propose_what_can_be_done() {
 	expect_same dropped "$(json out '.changes[0].blocks')" 1600
 	# Blocks of 100,000 bytes do not fit into a pool, and there is nothing else.
 	run "$mprof" report large.log
+	expect_text out '100 % of all allocations (1,000) are by large (two.c:'
 	expect_no_text out 'mprof replay'
 	words
 	run "$mprof" report log

@@ -46,7 +46,7 @@ static int make(struct view_request *r, struct error *err)
 		return profile_knows_function(r->profile, r->arg, err)
 			   ? -EINVAL
 			   : fail(err, -EINVAL,
-				  "no block that is looked at was asked for through '%.200s'",
+				  "no block that passes the filters was allocated through '%.200s'",
 				  r->arg);
 	return ret ? ret : tree_rows_make(&b->callees, r, CALLTREE_CALLEES, r->arg, err);
 }

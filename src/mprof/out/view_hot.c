@@ -37,7 +37,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	const struct profile *p = r->profile;
 	const struct site_values *v = &p->total;
 	const struct flat_view flat = {
-		.nothing = "No call is among those that are looked at.",
+		.nothing = "No allocation passes the filters.",
 		.about = about,
 		.title = r->sort == VALUE_CALLS ? ">bytes" : ">calls",
 		.cell = cell,

@@ -42,7 +42,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 {
 	const struct site_values *v = &r->profile->total;
 	const struct flat_view flat = {
-		.nothing = "No block is among those that are looked at.",
+		.nothing = "No block passes the filters.",
 		.about = about,
 		.title = ">mean life",
 		.cell = cell,

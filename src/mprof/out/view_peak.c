@@ -29,7 +29,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 {
 	const struct profile *p = r->profile;
 	const struct flat_view flat = {
-		.nothing = "Nothing that is looked at lived then.",
+		.nothing = "No block that passes the filters was live then.",
 		.about = about,
 		.title = r->sort == VALUE_LOCAL ? ">at the peak" : ">own peak",
 		.cell = cell,

@@ -229,7 +229,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 {
 	const struct profile *p = r->profile;
 	const struct flat_view flat = {
-		.nothing = "Nothing that is looked at lived then.",
+		.nothing = "No block that passes the filters was live then.",
 		.about = about,
 		.title = ">blocks",
 		.cell = cell,
