@@ -138,6 +138,22 @@ $(O)/gen/movie.js: $(wildcard src/web/*.ts src/web/*.css)
 $(O)/src/mprof/draw/movie_player.o: $(O)/gen/movie.js
 $(O)/src/mprof/draw/movie_player.o: CLI_CFLAGS += -Wa,-I,$(O)/gen
 
+# The report's page: style and script, and their hashes for its content security policy.
+WEB_REPORT := $(wildcard src/web/report/*.ts src/web/report/*.css)
+$(O)/gen/report.js: $(WEB_REPORT)
+	$(call say,BUNDLE,$@)
+	$(Q)mkdir -p $(@D) && esbuild src/web/report/main.ts --bundle --minify --format=iife \
+		--target=es2022 --charset=utf8 --log-level=warning --outfile=$@
+$(O)/gen/report.css: $(WEB_REPORT)
+	$(Q)mkdir -p $(@D) && esbuild src/web/report/report.css --bundle --minify --charset=utf8 \
+		--log-level=warning --outfile=$@
+sha256 = $$(sha256sum $(1) | cut -c-64 | tr a-f A-F | basenc --decode --base16 | base64 -w0)
+$(O)/gen/html_hashes.h: $(O)/gen/report.js $(O)/gen/report.css
+	$(Q)printf '#define HTML_SCRIPT_SHA256 "%s"\n#define HTML_STYLE_SHA256 "%s"\n' \
+		"$(call sha256,$(O)/gen/report.js)" "$(call sha256,$(O)/gen/report.css)" >$@
+$(O)/src/mprof/out/html_assets.o $(O)/src/mprof/out/html_report.o: $(O)/gen/html_hashes.h
+$(O)/src/mprof/out/html_assets.o $(O)/src/mprof/out/html_report.o: CLI_CFLAGS += -I$(O)/gen -Wa,-I,$(O)/gen
+
 units: $(O)/unit
 $(O)/unit: $(UNIT_OBJ) $(CLI_PART)
 	$(call say,LINK,$@)

@@ -14,6 +14,7 @@
 #include "../out/replay_html.h"
 #include "../replay/place_run.h"
 #include "argument.h"
+#include "../util/blob.h"
 #include "cmd.h"
 #include "films.h"
 #include "output.h"
@@ -110,23 +111,6 @@ static void film_all(struct movie *m, const struct replay_run *r, const struct r
 
 /* ---- the page ---- */
 
-static void put_base64(FILE *out, const unsigned char *s, size_t n)
-{
-	static const char digit[] =
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	unsigned long w;
-	size_t i;
-
-	for (i = 0; i < n; i += 3) {
-		w = (unsigned long)s[i] << 16 | (unsigned long)(i + 1 < n ? s[i + 1] : 0) << 8 |
-		    (i + 2 < n ? s[i + 2] : 0);
-		fputc(digit[w >> 18 & 63], out);
-		fputc(digit[w >> 12 & 63], out);
-		fputc(i + 1 < n ? digit[w >> 6 & 63] : '=', out);
-		fputc(i + 2 < n ? digit[w & 63] : '=', out);
-	}
-}
-
 static int put_canvas(FILE *out, struct canvas *c, struct error *err)
 {
 	char *text = NULL;
@@ -143,7 +127,7 @@ static int put_canvas(FILE *out, struct canvas *c, struct error *err)
 		fputs("<img alt=\"The heap of each allocator, time from left to right, addresses "
 		      "from the bottom up\" src=\"data:image/png;base64,",
 		      out);
-		put_base64(out, (const unsigned char *)text, size);
+		blob_base64(text, size, out);
 		fputs("\">\n", out);
 	}
 	free(text);

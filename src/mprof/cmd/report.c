@@ -22,6 +22,7 @@
 #include "argument.h"
 #include "export_files.h"
 #include "progress.h"
+#include "report_html.h"
 #include "report_view.h"
 
 struct options {
@@ -34,12 +35,17 @@ struct options {
 	struct profile_cli cli;
 	struct argument_list source;
 	const char *of_views; /* an option that only views have */
+	const char *html;     /* write the page here; NULL */
+	bool open;
 };
 
-enum { JSON = 256, BY, SORT, TOP, MIN_PERCENT, DEPTH, SOURCE_DIR };
+enum { JSON = 256, BY, SORT, TOP, MIN_PERCENT, DEPTH, SOURCE_DIR, HTML, OPEN };
 
 static const struct argp_option options[] = {
 	{ "all", 'a', NULL, 0, "Print every row of every table, not only the largest", 0 },
+	{ "html", HTML, "FILE", 0,
+	  "Write one HTML page with flame graphs, tables and a timeline; needs no network", 0 },
+	{ "open", OPEN, NULL, 0, "Open the page in the desktop's browser", 0 },
 	{ "json", JSON, NULL, 0, "Print the whole analysis, or the view, as one JSON object", 0 },
 	{ NULL, 0, NULL, 0, "Of a view:", 1 },
 	{ "by", BY, "WHAT", 0,
@@ -157,6 +163,16 @@ static error_t parse_view(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static void check_html(const struct options *o, struct argp_state *state)
+{
+	if (o->html && o->view.view)
+		argp_error(state, "--html shows every view: leave '%s' out", o->view.view->name);
+	if (o->html && o->view.request.json)
+		argp_error(state, "--html and --json: choose one");
+	if (o->open && (!o->html || !strcmp(o->html, "-")))
+		argp_error(state, "--open needs --html FILE");
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
@@ -171,11 +187,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case JSON:
 		o->view.request.json = true;
 		return 0;
+	case HTML:
+		o->html = arg;
+		return 0;
+	case OPEN:
+		o->open = true;
+		return 0;
 	case ARGP_KEY_ARG:
 		o->word[o->words++] = arg;
 		return 0;
 	case ARGP_KEY_END:
 		find_view(o, state);
+		check_html(o, state);
 		return 0;
 	default:
 		return parse_view(key, arg, state);
@@ -262,6 +285,14 @@ static void explain_outside(struct outside *o, const struct tree *r)
 		o->globals = elf.bss;
 }
 
+static int answer(const struct analysis *a, const struct options *o, struct error *err)
+{
+	if (o->html)
+		return report_html(a, &o->cli.options, o->html, o->open, err);
+	return o->view.request.json ? report_json(a, stdout, err)
+				    : report_text(a, &o->report, stdout, err);
+}
+
 static int overview(struct trace *t, const struct options *o, struct error *err)
 {
 	struct analysis *a = calloc(1, sizeof(*a));
@@ -284,8 +315,7 @@ static int overview(struct trace *t, const struct options *o, struct error *err)
 		explain_missing(&a->tree);
 		explain_owns(&a->tree);
 		explain_outside(&f->outside, &a->tree);
-		ret = o->view.request.json ? report_json(a, stdout, err)
-					   : report_text(a, &o->report, stdout, err);
+		ret = answer(a, o, err);
 	}
 	findings_release(f);
 	analysis_release(a);

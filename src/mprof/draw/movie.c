@@ -120,37 +120,21 @@ const char *movie_film_name(const struct movie *m, size_t i)
 
 /* ---- JSON ---- */
 
-static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-static void write_packed(FILE *out, const char *name, const struct movie_bytes *b)
+static void write_packed(FILE *out, const char *name, const struct blob *b)
 {
-	const unsigned char *s = b->data;
-	size_t left = b->used;
-
 	fprintf(out, ",\"%s\":\"", name);
-	for (; left >= 3; s += 3, left -= 3) {
-		putc(base64[s[0] >> 2], out);
-		putc(base64[(s[0] & 3) << 4 | s[1] >> 4], out);
-		putc(base64[(s[1] & 15) << 2 | s[2] >> 6], out);
-		putc(base64[s[2] & 63], out);
-	}
-	if (left) {
-		putc(base64[s[0] >> 2], out);
-		putc(base64[(s[0] & 3) << 4 | (left > 1 ? s[1] >> 4 : 0)], out);
-		putc(left > 1 ? base64[(s[1] & 15) << 2] : '=', out);
-		putc('=', out);
-	}
+	blob_base64(b->data, b->used, out);
 	putc('"', out);
 }
 
 static int write_string(FILE *out, const char *name, const char *text, struct error *err)
 {
-	struct movie_bytes b = { .data = NULL };
+	struct blob b = { .data = NULL };
 
 	movie_string(&b, text ? text : "");
 	if (!b.failed)
 		fprintf(out, ",\"%s\":%.*s", name, (int)b.used, (const char *)b.data);
-	movie_bytes_release(&b);
+	blob_release(&b);
 	return b.failed ? fail(err, -ENOMEM, "no memory to write a movie") : 0;
 }
 
@@ -186,14 +170,14 @@ static int write_film(FILE *out, const struct movie_film *f, bool detail, struct
 
 static int write_sites(FILE *out, const struct movie *m, struct error *err)
 {
-	struct movie_bytes b = { .data = NULL };
+	struct blob b = { .data = NULL };
 	int ret;
 
 	movie_sites_write(&m->sites, &b);
-	ret = movie_bytes_deflate(&b, err);
+	ret = blob_deflate(&b, err);
 	if (!ret)
 		write_packed(out, "sites", &b);
-	movie_bytes_release(&b);
+	blob_release(&b);
 	return ret;
 }
 

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 const char *const movie_stream_name[MOVIE_STREAMS] = {
 	[MOVIE_FRAME] = "frame", [MOVIE_POINT] = "point", [MOVIE_CHANGES] = "changes",
@@ -14,66 +13,10 @@ const char *const movie_stream_name[MOVIE_STREAMS] = {
 	[MOVIE_SITE] = "site",
 };
 
-#define LEVEL 6 /* of zlib; 9 takes three times as long for 1 % */
-
 /* As the player's State. */
 enum { ABSENT, MAPPED, RESIDENT, UNKNOWN };
 /* Codes of the owner stream; FRESH + age is a block that stands in the streams behind it. */
 enum { NONE, KEPT, AS_BEFORE, FRESH };
-
-/* ---- bytes ---- */
-
-void movie_bytes_add(struct movie_bytes *b, const void *data, size_t bytes)
-{
-	size_t room = b->room ? b->room : 4096;
-	unsigned char *more;
-
-	while (room < b->used + bytes)
-		room *= 2;
-	if (room > b->room) {
-		more = realloc(b->data, room);
-		if (!more) {
-			b->failed = true;
-			return;
-		}
-		b->data = more;
-		b->room = room;
-	}
-	memcpy(b->data + b->used, data, bytes);
-	b->used += bytes;
-}
-
-void movie_bytes_number(struct movie_bytes *b, uint64_t n)
-{
-	unsigned char text[10];
-	size_t bytes = 0;
-
-	for (; n > 127; n >>= 7)
-		text[bytes++] = (unsigned char)(n | 128);
-	text[bytes++] = (unsigned char)n;
-	movie_bytes_add(b, text, bytes);
-}
-
-int movie_bytes_deflate(struct movie_bytes *b, struct error *err)
-{
-	uLongf room = compressBound(b->used);
-	unsigned char *to = b->failed ? NULL : malloc(room);
-
-	if (!to || compress2(to, &room, b->used ? b->data : to, b->used, LEVEL) != Z_OK) {
-		free(to);
-		return fail(err, -ENOMEM, "no memory to compress a movie");
-	}
-	free(b->data);
-	b->data = to;
-	b->used = b->room = room;
-	return 0;
-}
-
-void movie_bytes_release(struct movie_bytes *b)
-{
-	free(b->data);
-	memset(b, 0, sizeof(*b));
-}
 
 /* ---- pages ---- */
 
@@ -114,33 +57,33 @@ static unsigned char state_of(const struct packing *p, const struct film_cell *c
 
 static void pack_fresh(struct packing *p, const struct owner *o, uint64_t op)
 {
-	struct movie_bytes *stream = p->to->stream;
+	struct blob *stream = p->to->stream;
 
-	movie_bytes_number(&stream[MOVIE_OWNER], FRESH + (op > o->born ? op - o->born : 0));
-	movie_bytes_number(&stream[MOVIE_SIZE], o->size);
-	movie_bytes_number(&stream[MOVIE_THREAD], o->thread);
-	movie_bytes_number(&stream[MOVIE_SITE], p->site(p->context, o->site));
+	blob_number(&stream[MOVIE_OWNER], FRESH + (op > o->born ? op - o->born : 0));
+	blob_number(&stream[MOVIE_SIZE], o->size);
+	blob_number(&stream[MOVIE_THREAD], o->thread);
+	blob_number(&stream[MOVIE_SITE], p->site(p->context, o->site));
 }
 
 /* before: of the page that was packed before it in this frame. */
 static void pack_cell(struct packing *p, uint32_t cell, struct owner *before)
 {
 	const struct film_cell *c = &p->cursor->cell[cell];
-	struct movie_bytes *stream = p->to->stream;
+	struct blob *stream = p->to->stream;
 	unsigned char state = state_of(p, c);
 	struct owner now = { .born = UINT64_MAX };
 
 	if (c->live)
 		now = (struct owner){ c->born, c->size, c->site, c->thread };
-	movie_bytes_add(&stream[MOVIE_STATE], &state, 1);
-	movie_bytes_number(&stream[MOVIE_LIVE], c->live);
-	movie_bytes_number(&stream[MOVIE_BLOCKS], c->blocks);
+	blob_add(&stream[MOVIE_STATE], &state, 1);
+	blob_number(&stream[MOVIE_LIVE], c->live);
+	blob_number(&stream[MOVIE_BLOCKS], c->blocks);
 	if (!c->live)
-		movie_bytes_number(&stream[MOVIE_OWNER], NONE);
+		blob_number(&stream[MOVIE_OWNER], NONE);
 	else if (same(&now, &p->owner[cell]))
-		movie_bytes_number(&stream[MOVIE_OWNER], KEPT);
+		blob_number(&stream[MOVIE_OWNER], KEPT);
 	else if (same(&now, before))
-		movie_bytes_number(&stream[MOVIE_OWNER], AS_BEFORE);
+		blob_number(&stream[MOVIE_OWNER], AS_BEFORE);
 	else
 		pack_fresh(p, &now, p->film->frame[p->cursor->frame].op);
 	*before = p->owner[cell] = now;
@@ -154,19 +97,19 @@ static int rising(const void *a, const void *b)
 }
 
 /* How many runs, then of each the pages since the run before, and its own. */
-static void pack_runs(struct movie_bytes *to, const uint32_t *cell, size_t n)
+static void pack_runs(struct blob *to, const uint32_t *cell, size_t n)
 {
 	size_t i, runs = 0, first;
 	uint32_t end = 0;
 
 	for (i = 0; i < n; i++)
 		runs += !i || cell[i] != cell[i - 1] + 1;
-	movie_bytes_number(to, runs);
+	blob_number(to, runs);
 	for (first = 0; first < n; first = i) {
 		for (i = first + 1; i < n && cell[i] == cell[i - 1] + 1;)
 			i++;
-		movie_bytes_number(to, cell[first] - end);
-		movie_bytes_number(to, i - first);
+		blob_number(to, cell[first] - end);
+		blob_number(to, i - first);
 		end = cell[i - 1] + 1;
 	}
 }
@@ -226,17 +169,17 @@ static int pack_pages(struct packing *p, struct error *err)
 
 /* ---- figures ---- */
 
-static void add_double(struct movie_bytes *to, uint64_t n)
+static void add_double(struct blob *to, uint64_t n)
 {
 	double d = (double)n;
 
-	movie_bytes_add(to, &d, sizeof(d));
+	blob_add(to, &d, sizeof(d));
 }
 
 static void pack_figures(const struct packing *p)
 {
 	const struct film *f = p->film;
-	struct movie_bytes *to = p->to->stream;
+	struct blob *to = p->to->stream;
 	static const size_t frame[] = {
 		offsetof(struct film_frame, op),
 		offsetof(struct film_frame, ns),
@@ -289,7 +232,7 @@ int movie_pack(struct movie_packed *to, const struct film *f, unsigned every, mo
 	free(p.is_changed);
 	pack_figures(&p);
 	for (i = 0; i < MOVIE_STREAMS && !ret; i++)
-		ret = movie_bytes_deflate(&to->stream[i], err);
+		ret = blob_deflate(&to->stream[i], err);
 	return ret;
 }
 
@@ -298,5 +241,5 @@ void movie_packed_release(struct movie_packed *p)
 	size_t i;
 
 	for (i = 0; i < MOVIE_STREAMS; i++)
-		movie_bytes_release(&p->stream[i]);
+		blob_release(&p->stream[i]);
 }

@@ -9,21 +9,8 @@
 #ifndef MPROF_DRAW_MOVIE_PACK_H
 #define MPROF_DRAW_MOVIE_PACK_H
 
+#include "../util/blob.h"
 #include "film.h"
-
-/* Bytes that grow. */
-struct movie_bytes {
-	unsigned char *data;
-	size_t used, room;
-	bool failed; /* no memory */
-};
-
-void movie_bytes_add(struct movie_bytes *b, const void *data, size_t bytes);
-/* 7 bits a byte, least first; the top bit says that more follow. */
-void movie_bytes_number(struct movie_bytes *b, uint64_t n);
-/* b becomes what zlib makes of it. */
-int movie_bytes_deflate(struct movie_bytes *b, struct error *err);
-void movie_bytes_release(struct movie_bytes *b);
 
 enum movie_stream {
 	MOVIE_FRAME, /* figures of frames */
@@ -44,7 +31,7 @@ enum movie_stream {
 extern const char *const movie_stream_name[MOVIE_STREAMS];
 
 struct movie_packed {
-	struct movie_bytes stream[MOVIE_STREAMS]; /* compressed */
+	struct blob stream[MOVIE_STREAMS]; /* compressed */
 	size_t frames;
 	uint64_t changed; /* pages, over all frames */
 	bool residency;	  /* was it known in every frame? */

@@ -10,12 +10,12 @@
 
 #define SHOWN 8 /* functions of a path, from the innermost outward */
 
-static void add(struct movie_bytes *to, const char *text)
+static void add(struct blob *to, const char *text)
 {
-	movie_bytes_add(to, text, strlen(text));
+	blob_add(to, text, strlen(text));
 }
 
-void movie_string(struct movie_bytes *to, const char *text)
+void movie_string(struct blob *to, const char *text)
 {
 	const char *s;
 	char code[8];
@@ -26,12 +26,12 @@ void movie_string(struct movie_bytes *to, const char *text)
 			snprintf(code, sizeof(code), "\\u%04x", (unsigned char)*s);
 			add(to, code);
 		} else {
-			movie_bytes_add(to, s, 1);
+			blob_add(to, s, 1);
 		}
 	add(to, "\"");
 }
 
-static void write_path(struct movie_bytes *to, const struct profile_path *path)
+static void write_path(struct blob *to, const struct profile_path *path)
 {
 	size_t i, n = path->count < SHOWN ? path->count : SHOWN;
 
@@ -49,7 +49,7 @@ static void write_path(struct movie_bytes *to, const struct profile_path *path)
 static uint32_t number_of(struct movie_sites *s, uint32_t node)
 {
 	const struct profile_path *path = profile_path_once(s->names, node);
-	struct movie_bytes text = { .data = NULL };
+	struct blob text = { .data = NULL };
 	uint32_t n = 0;
 
 	if (path && path->count) {
@@ -58,7 +58,7 @@ static uint32_t number_of(struct movie_sites *s, uint32_t node)
 			n = keys_id(&s->text, text.data, text.used);
 	}
 	s->failed = s->failed || !path || text.failed || s->text.failed;
-	movie_bytes_release(&text);
+	blob_release(&text);
 	return n;
 }
 
@@ -86,14 +86,14 @@ uint32_t movie_site(void *sites, uint32_t node)
 	return s->number[node];
 }
 
-void movie_sites_write(const struct movie_sites *s, struct movie_bytes *to)
+void movie_sites_write(const struct movie_sites *s, struct blob *to)
 {
 	uint32_t id;
 
 	add(to, "[{\"path\":[],\"module\":\"\"}");
 	for (id = 1; id <= s->text.count; id++) {
 		add(to, ",");
-		movie_bytes_add(to, keys_text(&s->text, id), keys_bytes(&s->text, id));
+		blob_add(to, keys_text(&s->text, id), keys_bytes(&s->text, id));
 	}
 	add(to, "]");
 }

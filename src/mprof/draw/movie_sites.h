@@ -26,10 +26,10 @@ struct movie_sites {
 /* A movie_site_fn with a struct movie_sites. */
 uint32_t movie_site(void *sites, uint32_t node);
 /* The player's array of sites. */
-void movie_sites_write(const struct movie_sites *s, struct movie_bytes *to);
+void movie_sites_write(const struct movie_sites *s, struct blob *to);
 void movie_sites_release(struct movie_sites *s);
 
 /* A string as JSON that may also stand in a script element; quotes included. */
-void movie_string(struct movie_bytes *to, const char *text);
+void movie_string(struct blob *to, const char *text);
 
 #endif

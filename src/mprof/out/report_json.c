@@ -352,7 +352,7 @@ static json *damage_json(const struct trace_damage *d)
 
 /* ---- the whole ---- */
 
-static json *report_object(const struct analysis *a)
+json *report_json_object(const struct analysis *a)
 {
 	json *o = json_object_new_object();
 
@@ -390,5 +390,5 @@ static json *report_object(const struct analysis *a)
 
 int report_json(const struct analysis *a, FILE *out, struct error *err)
 {
-	return json_print(out, report_object(a), err);
+	return json_print(out, report_json_object(a), err);
 }

@@ -15,6 +15,9 @@ static inline void add_ns(json *o, const char *name, const struct analysis *a, u
 		add(o, name, NULL);
 }
 
+/* All of it: what report_json prints.  NULL or with nulls in it without memory. */
+json *report_json_object(const struct analysis *a);
+
 /* Members of o. */
 void report_json_totals(json *o, const struct totals_sum *s);
 void report_json_peak(json *o, const struct analysis *a, const struct peak_of *p);

@@ -131,8 +131,8 @@ static void add_values(struct calltree *t, uint32_t node, bool exclusive, const 
 		to[i] += value[i];
 }
 
-void calltree_add(struct calltree *t, const struct sym_line *const *line, size_t n, bool backward,
-		  bool own, const uint64_t *value)
+uint32_t calltree_add(struct calltree *t, const struct sym_line *const *line, size_t n,
+		      bool backward, bool own, const uint64_t *value)
 {
 	uint32_t node = 0, key, owner = 0;
 	size_t i;
@@ -146,7 +146,7 @@ void calltree_add(struct calltree *t, const struct sym_line *const *line, size_t
 		node = key ? child_of(t, node, key) : NONE;
 		if (node == NONE) {
 			t->failed = true;
-			return;
+			return 0;
 		}
 		add_values(t, node, false, value);
 		t->node[node].sites++;
@@ -154,8 +154,11 @@ void calltree_add(struct calltree *t, const struct sym_line *const *line, size_t
 			owner = node;
 	}
 	/* Read backward, the innermost line stands first. */
+	if (backward)
+		node = owner;
 	if (own)
-		add_values(t, backward ? owner : node, true, value);
+		add_values(t, node, true, value);
+	return node;
 }
 
 /* ---- order ---- */

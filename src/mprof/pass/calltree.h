@@ -52,10 +52,10 @@ int calltree_init(struct calltree *t, const struct calltree_options *o);
 /*
  * Adds a path: its lines from the root inward, or, backward, from the last to
  * the first.  own: the last one is who asked, so that its node gets the values
- * as exclusive.
+ * as exclusive.  Returns that node, else the last one; 0 without memory or lines.
  */
-void calltree_add(struct calltree *t, const struct sym_line *const *line, size_t n, bool backward,
-		  bool own, const uint64_t *value);
+uint32_t calltree_add(struct calltree *t, const struct sym_line *const *line, size_t n,
+		      bool backward, bool own, const uint64_t *value);
 /* Sorts; before it siblings are in no order. */
 void calltree_finish(struct calltree *t);
 void calltree_release(struct calltree *t);

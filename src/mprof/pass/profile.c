@@ -502,3 +502,10 @@ const struct profile_path *profile_path_once(struct profile *p, uint32_t stack)
 {
 	return paths_look(p->paths, stack);
 }
+
+bool profile_is_library(const struct sym_line *line)
+{
+	const enum paths_part part = paths_part(line);
+
+	return part == PATHS_WRAPPER || part == PATHS_LIBRARY;
+}

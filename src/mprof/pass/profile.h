@@ -134,6 +134,9 @@ bool profile_has_function(struct profile *p, uint32_t stack, const char *functio
 /* Are never freed blocks of these sizes from there suppressed? */
 bool profile_suppresses(struct profile *p, uint32_t stack, uint64_t size_min, uint64_t size_max);
 
+/* Is it code that asks on behalf of others: a wrapper, a container, a language's library? */
+bool profile_is_library(const struct sym_line *line);
+
 /* A value of p->site[i], of a group, of all that pass. */
 uint64_t profile_value(const struct profile *p, size_t i, enum profile_value value);
 uint64_t profile_group_value(const struct profile_group *g, enum profile_value value);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* report_html.h - `mprof report --html FILE LOG`. */
+#ifndef MPROF_CMD_REPORT_HTML_H
+#define MPROF_CMD_REPORT_HTML_H
+
+#include "../pass/analysis.h"
+#include "profile_options.h"
+
+/*
+ * Writes the page to `path` ("-": standard output) from a second walk over the trace; `a` has
+ * its findings.  open: show it with the desktop's browser.  0, or -errno with err filled.
+ */
+int report_html(const struct analysis *a, const struct profile_options *options, const char *path,
+		bool open, struct error *err);
+
+#endif

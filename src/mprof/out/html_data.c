@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * html_data.c - see html_data.h.
+ *
+ * The tree is made of lines (function, source file and line); the page adds lines up to functions
+ * where it shows functions.  Nodes are written in preorder with the heaviest child first, so that
+ * the first picture needs no sorting.
+ */
+#include "html_data.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+struct writer {
+	const struct html_source *from;
+	struct html_data *to;
+	struct calltree tree;
+	uint32_t *node_of; /* node of the tree, by site of the profile */
+	uint32_t *page;	   /* number in the page by node of the tree */
+	uint32_t *order;   /* node of the tree by number in the page */
+	struct cell *cell; /* with pages' nodes as stacks */
+	size_t cells;
+	struct keys text;
+	uint32_t *line; /* by key of the tree's lines: number in the page, from 1 */
+	size_t lines;
+	size_t column_at;
+};
+
+/* ---- the tree ---- */
+
+static int make_tree(struct writer *w)
+{
+	struct profile *p = w->from->profile;
+	struct calltree_options o = { .same = LINE_LINE };
+	struct calltree_path path = { .line = NULL };
+	uint64_t value[VALUE_COUNT];
+	size_t i, k, skip;
+	bool failed;
+
+	/* Heaviest at the peak first. */
+	o.value[o.values++] = VALUE_PEAK;
+	for (k = 0; k < VALUE_COUNT; k++)
+		if (k != VALUE_PEAK)
+			o.value[o.values++] = (enum profile_value)k;
+	w->node_of = calloc(p->count + 1, sizeof(*w->node_of));
+	failed = calltree_init(&w->tree, &o) < 0 || !w->node_of;
+	for (i = 0; i < p->count && !failed; i++) {
+		for (k = 0; k < o.values; k++)
+			value[k] = profile_value(p, i, o.value[k]);
+		if (!calltree_path_of(&path, p, i)) {
+			failed = true;
+			break;
+		}
+		skip = calltree_start_lines(path.line, path.count);
+		w->node_of[i] =
+		    calltree_add(&w->tree, path.line + skip, path.count - skip, false, true, value);
+	}
+	free(path.line);
+	if (!failed)
+		calltree_finish(&w->tree);
+	return failed || w->tree.failed ? -ENOMEM : 0;
+}
+
+/* Is every figure of the node below 1 / `part` of the whole? */
+static bool is_small(const struct writer *w, uint32_t node, uint64_t part)
+{
+	const struct calltree *t = &w->tree;
+	size_t i;
+
+	for (i = 0; i < t->options.values; i++)
+		if (calltree_inclusive(t, node, i) > calltree_inclusive(t, 0, i) / part)
+			return false;
+	return true;
+}
+
+/* Nodes in preorder that are not small; how many. */
+static size_t walk_tree(struct writer *w, uint64_t part)
+{
+	const struct calltree *t = &w->tree;
+	uint32_t node = 0;
+	size_t n = 0;
+
+	for (;;) {
+		if (!node || !part || !is_small(w, node, part)) {
+			w->page[node] = (uint32_t)n;
+			w->order[n++] = node;
+			if (t->node[node].child) {
+				node = t->node[node].child;
+				continue;
+			}
+		} else {
+			w->page[node] = NONE;
+		}
+		while (node && !t->node[node].sibling)
+			node = t->node[node].parent;
+		if (!node)
+			return n;
+		node = t->node[node].sibling;
+	}
+}
+
+static int order_nodes(struct writer *w)
+{
+	uint64_t part = 0;
+	size_t nodes = w->tree.nodes, i;
+
+	w->page = malloc((nodes + 1) * sizeof(*w->page));
+	w->order = malloc((nodes + 1) * sizeof(*w->order));
+	if (!w->page || !w->order)
+		return -ENOMEM;
+	/* What lies below a node that is left out is left out as well. */
+	for (i = 0; i < nodes; i++)
+		w->page[i] = NONE;
+	w->to->nodes = walk_tree(w, 0);
+	for (part = 1ull << 24; w->to->nodes > HTML_NODES && part; part /= 2) {
+		for (i = 0; i < nodes; i++)
+			w->page[i] = NONE;
+		w->to->nodes = walk_tree(w, part);
+	}
+	w->to->merged_nodes = nodes - w->to->nodes;
+	return 0;
+}
+
+/* The page's node that stands for a node of the tree. */
+static uint32_t page_of(const struct writer *w, uint32_t node)
+{
+	while (w->page[node] == NONE)
+		node = w->tree.node[node].parent;
+	return w->page[node];
+}
+
+/* ---- cells ---- */
+
+static int by_place(const void *x, const void *y)
+{
+	const struct cell *a = x, *b = y;
+
+#define BY(field)                 \
+	if (a->field != b->field) \
+	return a->field < b->field ? -1 : 1
+	BY(stack);
+	BY(birth);
+	BY(death);
+	BY(thread);
+	BY(size_class);
+	BY(life_class);
+#undef BY
+	return 0;
+}
+
+static int make_cells(struct writer *w)
+{
+	const struct cells *s = w->from->cells;
+	const struct profile *p = w->from->profile;
+	uint32_t site;
+	size_t i, n = 0;
+
+	w->cell = malloc((s->count + 1) * sizeof(*w->cell));
+	if (!w->cell)
+		return -ENOMEM;
+	for (i = 0; i < s->count; i++) {
+		struct cell c = s->cell[i];
+
+		site = c.stack <= p->stacks->nodes ? p->site_of[c.stack] : 0;
+		if (!site)
+			continue; /* does not pass the filters */
+		c.stack = page_of(w, w->node_of[site - 1]);
+		w->cell[n++] = c;
+	}
+	qsort(w->cell, n, sizeof(*w->cell), by_place);
+	for (i = 0; i < n; i++) {
+		if (w->cells && !by_place(&w->cell[w->cells - 1], &w->cell[i])) {
+			w->cell[w->cells - 1].blocks += w->cell[i].blocks;
+			w->cell[w->cells - 1].bytes += w->cell[i].bytes;
+		} else {
+			w->cell[w->cells++] = w->cell[i];
+		}
+	}
+	w->to->cells = w->cells;
+	return 0;
+}
+
+/* ---- columns ---- */
+
+static void column(struct writer *w, const char *name, size_t count)
+{
+	json *o = json_object_new_object();
+
+	add_s(o, "name", name);
+	add_n(o, "count", count);
+	json_object_array_add(w->to->column, o);
+}
+
+static uint32_t text_of(struct writer *w, const char *text)
+{
+	char *made;
+	const char *clean = utf8_clean(text, &made);
+	uint32_t id = clean ? keys_id(&w->text, clean, strlen(clean)) : 0;
+
+	free(made);
+	return id;
+}
+
+/* Lines of the nodes that are shown, in the order in which they are first met. */
+static void put_lines(struct writer *w, struct blob *b)
+{
+	const struct calltree *t = &w->tree;
+	const struct sym_line *line;
+	struct blob part[5] = { { .data = NULL } };
+	static const char *const name[] = { "line.function", "line.file", "line.line",
+					    "line.module", "line.library" };
+	uint32_t key;
+	size_t i;
+
+	for (i = 1; i < w->to->nodes; i++) {
+		key = t->node[w->order[i]].key;
+		if (w->line[key])
+			continue;
+		w->line[key] = (uint32_t)++w->lines;
+		line = line_keys_line(&t->lines, key);
+		blob_number(&part[0], text_of(w, line->function));
+		blob_number(&part[1], *line->file ? text_of(w, line->file) : 0);
+		blob_number(&part[2], line->line);
+		blob_number(&part[3], text_of(w, line->module));
+		blob_number(&part[4], profile_is_library(line));
+	}
+	for (i = 0; i < 5; i++) {
+		column(w, name[i], w->lines);
+		blob_add(b, part[i].data, part[i].used);
+		b->failed |= part[i].failed;
+		blob_release(&part[i]);
+	}
+}
+
+static unsigned depth_of(const struct calltree *t, uint32_t node)
+{
+	unsigned depth = 0;
+
+	for (; node; node = t->node[node].parent)
+		depth++;
+	return depth;
+}
+
+/* Depths as steps up from the node before: 0 for its child. */
+static void put_nodes(struct writer *w, struct blob *b)
+{
+	const struct calltree *t = &w->tree;
+	unsigned before = 0, depth;
+	size_t i;
+
+	column(w, "node.up", w->to->nodes ? w->to->nodes - 1 : 0);
+	for (i = 1; i < w->to->nodes; i++, before = depth) {
+		depth = depth_of(t, w->order[i]);
+		blob_number(b, before + 1 - depth);
+	}
+	column(w, "node.line", w->to->nodes ? w->to->nodes - 1 : 0);
+	for (i = 1; i < w->to->nodes; i++)
+		blob_number(b, w->line[t->node[w->order[i]].key]);
+}
+
+/* Each node's own figures; those of nodes that are not shown count for the node above. */
+static int put_figures(struct writer *w, struct blob *b)
+{
+	const struct calltree *t = &w->tree;
+	uint64_t *own = malloc((w->to->nodes + 1) * sizeof(*own));
+	char name[64];
+	size_t k, i;
+
+	if (!own)
+		return -ENOMEM;
+	for (k = 0; k < t->options.values; k++) {
+		memset(own, 0, w->to->nodes * sizeof(*own));
+		for (i = 0; i < t->nodes; i++)
+			own[page_of(w, (uint32_t)i)] += calltree_exclusive(t, (uint32_t)i, k);
+		snprintf(name, sizeof(name), "own.%s", profile_value_name(t->options.value[k]));
+		column(w, name, w->to->nodes);
+		for (i = 0; i < w->to->nodes; i++)
+			blob_number(b, own[i]);
+	}
+	free(own);
+	return 0;
+}
+
+static uint64_t rss_at(const struct walk *w, uint64_t ticks)
+{
+	const struct mprof_sample *sample;
+	uint64_t sum = 0;
+	size_t i, k, n;
+
+	for (i = 0; w->input.samples && i < w->heap.processes; i++) {
+		n = w->input.samples(w->input.context, w->heap.process[i]->number, &sample);
+		for (k = 0; k < n && sample[k].ticks <= ticks; k++)
+			;
+		/* Behind its last sample, a process that is seen to end has ended. */
+		if (k && (k < n || sample[k - 1].ticks == ticks ||
+			  w->heap.process[i]->state == HEAP_RUNNING))
+			sum += sample[k - 1].rss;
+	}
+	return sum;
+}
+
+static void put_points(struct writer *w, struct blob *b)
+{
+	const struct cells *s = w->from->cells;
+	const struct cells_point *q = s->point;
+	size_t i;
+
+#define COLUMN(name, value)                                \
+	do {                                               \
+		column(w, "point." name, s->points);       \
+		for (i = 0; i < s->points; i++)            \
+			blob_number(b, (uint64_t)(value)); \
+	} while (0)
+	COLUMN("ns", q[i].ns > 0 ? q[i].ns : 0);
+	COLUMN("live", q[i].live.bytes);
+	COLUMN("blocks", q[i].live.blocks);
+	COLUMN("slack", q[i].live.slack);
+	COLUMN("calls", q[i].calls);
+	COLUMN("bytes", q[i].bytes);
+	COLUMN("frees", q[i].frees);
+	COLUMN("rss", rss_at(&w->from->profile->walk, q[i].ticks));
+#undef COLUMN
+}
+
+/* Nodes rise, births rise within a node; both as steps.  death counts from birth. */
+static void put_cells(struct writer *w, struct blob *b)
+{
+	const struct heap *h = &w->from->profile->walk.heap;
+	const struct cell *c = w->cell;
+	size_t i;
+
+#define COLUMN(name, value)                                \
+	do {                                               \
+		column(w, "cell." name, w->cells);         \
+		for (i = 0; i < w->cells; i++)             \
+			blob_number(b, (uint64_t)(value)); \
+	} while (0)
+	COLUMN("node", c[i].stack - (i ? c[i - 1].stack : 0));
+	COLUMN("birth", c[i].birth - (i && c[i - 1].stack == c[i].stack ? c[i - 1].birth : 0));
+	COLUMN("life", c[i].death - c[i].birth);
+	COLUMN("thread", c[i].thread < h->threads && !w->from->cells->coarse
+			     ? h->thread[c[i].thread].number
+			     : 0);
+	COLUMN("size_class", c[i].size_class);
+	COLUMN("life_class", c[i].life_class);
+	COLUMN("blocks", c[i].blocks);
+	COLUMN("bytes", c[i].bytes);
+#undef COLUMN
+}
+
+/* Last, because the others number texts: their bytes, then the bytes themselves. */
+static void put_texts(struct writer *w, struct blob *b)
+{
+	uint32_t id;
+
+	column(w, "text.bytes", w->text.count);
+	for (id = 1; id <= w->text.count; id++)
+		blob_number(b, keys_bytes(&w->text, id));
+	for (id = 1; id <= w->text.count; id++)
+		blob_add(b, keys_text(&w->text, id), keys_bytes(&w->text, id));
+}
+
+static int write_columns(struct writer *w)
+{
+	struct blob *b = &w->to->blob;
+
+	w->line = calloc(w->tree.lines.keys.count + 1, sizeof(*w->line));
+	w->to->column = json_object_new_array();
+	if (!w->line || !w->to->column)
+		return -ENOMEM;
+	put_lines(w, b);
+	put_nodes(w, b);
+	if (put_figures(w, b) < 0)
+		return -ENOMEM;
+	put_points(w, b);
+	put_cells(w, b);
+	put_texts(w, b);
+	return b->failed || w->text.failed ? -ENOMEM : 0;
+}
+
+int html_data_make(struct html_data *to, const struct html_source *from, struct error *err)
+{
+	struct writer w = { .from = from, .to = to };
+	int ret;
+
+	*to = (struct html_data){ .column = NULL };
+	ret = make_tree(&w);
+	if (!ret)
+		ret = order_nodes(&w);
+	if (!ret)
+		ret = make_cells(&w);
+	if (!ret)
+		ret = write_columns(&w);
+	calltree_release(&w.tree);
+	keys_release(&w.text);
+	free(w.node_of);
+	free(w.page);
+	free(w.order);
+	free(w.cell);
+	free(w.line);
+	if (ret < 0)
+		return fail(err, ret, "no memory for the pages of '%s'", from->profile->path);
+	return blob_deflate(&to->blob, err);
+}
+
+void html_data_release(struct html_data *d)
+{
+	blob_release(&d->blob);
+	if (d->column)
+		json_object_put(d->column);
+	d->column = NULL;
+}

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * cells.c - see cells.h.
+ *
+ * The point of a step is known only when the step is over, so what ends within a step waits in a
+ * list until then.  A block is told from others by the time of its birth; at equal times the
+ * order of events decides (block_began_by).
+ */
+#include "cells.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct ending {
+	uint64_t start, ticks; /* of the block: when it began and ended */
+	uint64_t size;
+	uint32_t stack, thread;
+	uint32_t order;	   /* of its birth, modulo 2^24 */
+	uint32_t late : 1; /* it ended after the step's highest moment so far */
+	uint32_t why : 7;  /* CELL_NEVER_FREED, CELL_EXEC; 0: freed */
+};
+
+struct slot {
+	struct cell cell;
+	bool used;
+};
+
+struct work {
+	struct walk *walk;
+	uint64_t begin, step_ticks; /* of the run; ticks a step, at least 1 */
+	uint64_t step_end;
+	struct cells_point now, top; /* top: of this step so far */
+	uint64_t top_number;	     /* of top's event */
+	uint64_t *point_number;	     /* event number of each point */
+	bool any;		     /* this step has an event that changed the heap */
+	struct ending *ending;
+	size_t endings, room;
+	struct slot *slot;
+	size_t slots; /* a power of two */
+};
+
+static unsigned bits(uint64_t n)
+{
+	return n ? 64u - (unsigned)__builtin_clzll(n) : 0;
+}
+
+/* ---- the table of cells ---- */
+
+static uint64_t hash(const struct cell *c)
+{
+	uint64_t h = (uint64_t)c->stack << 32 | (uint64_t)c->birth << 16 | c->death;
+
+	h ^= ((uint64_t)c->thread << 16 | (uint64_t)c->size_class << 8 | c->life_class) *
+	     0xff51afd7ed558ccdull;
+	return (h ^ h >> 29) * 0x9e3779b97f4a7c15ull;
+}
+
+static bool same(const struct cell *a, const struct cell *b)
+{
+	return a->stack == b->stack && a->birth == b->birth && a->death == b->death &&
+	       a->thread == b->thread && a->size_class == b->size_class &&
+	       a->life_class == b->life_class;
+}
+
+static struct slot *find(const struct work *k, const struct cell *c)
+{
+	size_t i = hash(c) >> 20 & (k->slots - 1);
+
+	while (k->slot[i].used && !same(&k->slot[i].cell, c))
+		i = (i + 1) & (k->slots - 1);
+	return &k->slot[i];
+}
+
+static void merge(struct cells *s, const struct cell *c)
+{
+	struct slot *slot = find(s->work, c);
+
+	if (!slot->used) {
+		slot->cell = *c;
+		slot->used = true;
+		s->count++;
+		return;
+	}
+	slot->cell.blocks += c->blocks;
+	slot->cell.bytes += c->bytes;
+}
+
+static void coarsen(struct cell *c)
+{
+	c->thread = 0;
+	c->size_class = 0;
+	if (c->life_class < CELL_NEVER_FREED)
+		c->life_class = 0;
+}
+
+/* Cells of the old table, without the divisions when there are too many of them. */
+static void rebuild(struct cells *s, size_t slots)
+{
+	struct work *k = s->work;
+	struct slot *old = k->slot;
+	size_t n = k->slots, i;
+
+	k->slot = calloc(slots, sizeof(*k->slot));
+	if (!k->slot) {
+		k->slot = old;
+		pass_failed(k->walk);
+		return;
+	}
+	k->slots = slots;
+	s->count = 0;
+	for (i = 0; i < n; i++) {
+		if (!old[i].used)
+			continue;
+		if (s->coarse)
+			coarsen(&old[i].cell);
+		merge(s, &old[i].cell);
+	}
+	free(old);
+}
+
+static void add(struct cells *s, struct cell *c)
+{
+	struct work *k = s->work;
+
+	if (s->count >= CELLS_MOST && !s->coarse) {
+		s->coarse = true;
+		rebuild(s, k->slots);
+	}
+	if (s->count + 1 > k->slots / 2)
+		rebuild(s, k->slots * 2);
+	if (s->count + 1 >= k->slots)
+		return; /* no memory: the walk has failed */
+	if (s->coarse)
+		coarsen(c);
+	merge(s, c);
+}
+
+/* ---- points ---- */
+
+/* The first point at or after the event with this time and number. */
+static uint16_t point_of(const struct cells *s, uint64_t ticks, uint32_t order)
+{
+	const struct work *k = s->work;
+	const struct block born = { .start = ticks, .order = order };
+	size_t low = 0, high = s->points, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (block_began_by(&born, s->point[middle].ticks, k->point_number[middle]))
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return (uint16_t)low;
+}
+
+static void put(struct cells *s, const struct ending *e, size_t death)
+{
+	uint64_t life = e->ticks > e->start ? e->ticks - e->start : 0;
+	const struct work *k = s->work;
+	struct cell c = { .stack = e->stack,
+			  .thread = e->thread,
+			  .birth = point_of(s, e->start, e->order),
+			  .death = (uint16_t)death,
+			  .size_class = (uint8_t)bits(e->size),
+			  .blocks = 1,
+			  .bytes = e->size };
+
+	c.life_class = (uint8_t)(e->why ? e->why : bits(walk_duration_ns(k->walk, life)));
+	add(s, &c);
+}
+
+/* The step is over: its point is known, and which ends lie before it. */
+static void close_step(struct cells *s)
+{
+	struct work *k = s->work;
+	size_t i, at = s->points;
+
+	k->point_number[at] = k->top_number;
+	s->point[at] = k->top;
+	s->point[at].ns = walk_ns(k->walk, k->top.ticks);
+	s->points++;
+	/* What ended at the point or before it died there, the rest at the next one. */
+	for (i = 0; i < k->endings; i++)
+		put(s, &k->ending[i], at + k->ending[i].late);
+	k->endings = 0;
+	k->any = false;
+}
+
+/* Before the first event of a later step. */
+static void reach(struct cells *s, uint64_t ticks)
+{
+	struct work *k = s->work;
+
+	if (k->any)
+		close_step(s);
+	k->step_end = k->begin + ((ticks - k->begin) / k->step_ticks + 1) * k->step_ticks;
+}
+
+/* After an event: is this the highest moment of its step? */
+static void look(struct cells *s, uint64_t ticks, uint64_t number)
+{
+	struct work *k = s->work;
+	size_t i;
+
+	k->now.ticks = ticks;
+	if (k->any && k->now.live.bytes <= k->top.live.bytes)
+		return;
+	k->top = k->now;
+	k->top_number = number;
+	k->any = true;
+	for (i = k->endings; i-- && k->ending[i].late;)
+		k->ending[i].late = 0;
+}
+
+/* ---- the walk ---- */
+
+static void start(void *self, struct walk *w)
+{
+	struct cells *s = self;
+	struct work *k = calloc(1, sizeof(*k));
+	uint64_t end = w->input.header->start_ticks;
+	size_t i;
+
+	s->work = k;
+	if (k) {
+		k->walk = w;
+		k->slots = 1u << 12;
+		k->slot = calloc(k->slots, sizeof(*k->slot));
+		k->point_number = calloc(CELLS_STEPS + 2, sizeof(*k->point_number));
+		s->point = calloc(CELLS_STEPS + 2, sizeof(*s->point));
+	}
+	if (!k || !k->slot || !k->point_number || !s->point) {
+		pass_failed(w);
+		return;
+	}
+	for (i = 0; i < w->input.thread_count; i++)
+		if (w->input.threads[i].last_ticks > end)
+			end = w->input.threads[i].last_ticks;
+	k->begin = w->input.header->start_ticks;
+	k->step_ticks = (end - k->begin) / CELLS_STEPS + 1;
+	k->step_end = k->begin + k->step_ticks;
+}
+
+static void note_ending(struct cells *s, const struct block *b, uint64_t ticks, unsigned why)
+{
+	struct work *k = s->work;
+	struct ending *e;
+
+	if (k->endings == k->room) {
+		size_t room = k->room ? 2 * k->room : 1024;
+
+		e = reallocarray(k->ending, room, sizeof(*e));
+		if (!e) {
+			pass_failed(k->walk);
+			return;
+		}
+		k->ending = e;
+		k->room = room;
+	}
+	k->ending[k->endings++] = (struct ending){ .start = b->start,
+						   .ticks = ticks,
+						   .size = b->size,
+						   .stack = b->stack,
+						   .thread = b->owner & BLOCK_THREAD,
+						   .order = b->order,
+						   .late = 1,
+						   .why = why & 127 };
+}
+
+static inline void take(struct cells *s, const struct event *e, const struct note *n,
+			uint64_t number)
+{
+	struct work *k = s->work;
+
+	/* Beyond the end that was known at the start, everything is in the last step. */
+	if (e->ticks >= k->step_end && s->points < CELLS_STEPS)
+		reach(s, e->ticks);
+	if (n->did & (NOTE_ENDED | NOTE_DROPPED)) {
+		note_ending(s, &n->old, e->ticks, 0);
+		k->now.frees += !!(n->did & NOTE_ENDED);
+	}
+	if (n->did & NOTE_BEGAN) {
+		k->now.calls++;
+		k->now.bytes += e->size;
+	}
+	k->now.live = n->all;
+	look(s, e->ticks, number);
+}
+
+static void batch(void *self, const struct batch *b)
+{
+	struct cells *s = self;
+	size_t i;
+
+	if (!s->work)
+		return;
+	for (i = 0; i < b->count; i++)
+		if (b->note[i].did & (NOTE_BEGAN | NOTE_ENDED | NOTE_DROPPED))
+			take(s, &b->event[i], &b->note[i], b->number + i);
+}
+
+static void gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
+		 uint64_t ticks)
+{
+	const struct blocks *t = &h->process[process]->blocks;
+	struct cells *s = self;
+	struct work *k = s->work;
+	uint64_t i;
+
+	if (!k || !k->slot || !s->point)
+		return;
+	if (why == GONE_TRACE_ENDS) {
+		ticks = UINT64_MAX;
+	} else {
+		if (ticks >= k->step_end && s->points < CELLS_STEPS)
+			reach(s, ticks);
+		k->now.live.bytes -= h->process[process]->live.bytes;
+		k->now.live.blocks -= h->process[process]->live.blocks;
+		k->now.live.slack -= h->process[process]->live.slack;
+	}
+	for (i = 0; i < t->capacity; i++) {
+		const struct block *b = &t->slot[i];
+
+		if (!b->addr || b->owner & BLOCK_INHERITED)
+			continue;
+		note_ending(s, b, ticks, why == GONE_EXEC ? CELL_EXEC : CELL_NEVER_FREED);
+	}
+}
+
+static int by_place(const void *x, const void *y)
+{
+	const struct cell *a = x, *b = y;
+
+#define BY(field)                 \
+	if (a->field != b->field) \
+	return a->field < b->field ? -1 : 1
+	BY(stack);
+	BY(birth);
+	BY(death);
+	BY(thread);
+	BY(size_class);
+	BY(life_class);
+#undef BY
+	return 0;
+}
+
+static void collect(struct cells *s)
+{
+	struct work *k = s->work;
+	size_t i, n = 0;
+
+	s->cell = calloc(s->count + 1, sizeof(*s->cell));
+	if (!s->cell) {
+		pass_failed(k->walk);
+		s->count = 0;
+		return;
+	}
+	for (i = 0; i < k->slots; i++)
+		if (k->slot[i].used)
+			s->cell[n++] = k->slot[i].cell;
+	qsort(s->cell, n, sizeof(*s->cell), by_place);
+}
+
+/* Those that ended at UINT64_MAX, which is never, come last.  Returns the number of others. */
+static size_t part_endings(struct work *k)
+{
+	struct ending e;
+	size_t i, n = 0;
+
+	for (i = 0; i < k->endings; i++) {
+		if (k->ending[i].ticks == UINT64_MAX)
+			continue;
+		e = k->ending[i];
+		k->ending[i] = k->ending[n];
+		k->ending[n++] = e;
+	}
+	return n;
+}
+
+static void drop(struct cells *s)
+{
+	struct work *k = s->work;
+
+	if (k) {
+		free(k->slot);
+		free(k->ending);
+		free(k->point_number);
+	}
+	free(k);
+	s->work = NULL;
+}
+
+/* The last point is the end of the run. */
+static void finish(void *self, struct walk *w)
+{
+	struct cells *s = self;
+	struct work *k = s->work;
+	size_t i, ended, all;
+
+	if (!k || !k->slot || !s->point)
+		return;
+	ended = part_endings(k);
+	all = k->endings;
+	k->endings = ended;
+	if (k->any)
+		close_step(s);
+	for (i = 0; i < k->endings; i++)
+		put(s, &k->ending[i], s->points);
+	if (!s->points || s->point[s->points - 1].ticks < w->last_ticks ||
+	    s->point[s->points - 1].live.blocks != k->now.live.blocks) {
+		k->now.ticks = w->last_ticks;
+		k->now.ns = walk_ns(w, w->last_ticks);
+		k->point_number[s->points] = w->events;
+		s->point[s->points++] = k->now;
+	}
+	for (i = ended; i < all; i++)
+		put(s, &k->ending[i], s->points);
+	collect(s);
+	drop(s);
+}
+
+static void release(void *self)
+{
+	struct cells *s = self;
+
+	drop(s);
+	free(s->point);
+	free(s->cell);
+	*s = (struct cells){ .point = NULL };
+}
+
+const struct pass_ops cells_pass = {
+	.name = "cells",
+	.start = start,
+	.batch = batch,
+	.gone = gone,
+	.finish = finish,
+	.release = release,
+};

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * cells.h - the pass behind every question about a window of time: what was allocated in it,
+ * what was alive at any of its points, what began in it and was alive at its end.
+ *
+ * Time is cut at points.  The run is divided into equal steps; the point of a step is the moment
+ * in it at which most bytes were live, so that the peak of any window that begins and ends at
+ * points is exact.  The last point is the end of the run.
+ *
+ * A cell counts blocks of one stack that began after point birth - 1, at or before point birth,
+ * and ended after point death - 1, at or before point death; death is `points` for blocks that
+ * never ended.  So a block of the cell is live at point p when birth <= p < death.  Cells are
+ * divided further by what filters ask for: thread, class of size, class of lifetime.
+ *
+ * The end of a process and exec take its blocks away; the cell says so (CELL_NEVER_FREED,
+ * CELL_EXEC).  Blocks inherited by fork are their parent's and are in no cell of the child.
+ * Bytes are requested bytes.
+ *
+ * Memory: 40 bytes a cell, and the ends of one step.  Beyond CELLS_MOST cells, those by thread,
+ * size and lifetime are merged (`coarse`).
+ *
+ * Errors: without memory the walk fails.  Threads: one at a time.
+ */
+#ifndef MPROF_CELLS_H
+#define MPROF_CELLS_H
+
+#include "array.h"
+#include "walk.h"
+
+#define CELLS_STEPS 500u
+#define CELLS_MOST  1500000u
+
+#define CELL_NEVER_FREED 100u /* life_class: the process or the trace ended first */
+#define CELL_EXEC	 101u /* life_class: exec took it away */
+
+struct cell {
+	uint32_t stack;	 /* node of stacks.h, 0 not known */
+	uint32_t thread; /* that allocated: index of the heap; 0 when coarse */
+	uint16_t birth, death;
+	uint8_t
+	    size_class; /* bits of the size: 0 for 0 bytes, n for 2^(n-1) to 2^n - 1; 0 coarse */
+	uint8_t
+	    life_class; /* bits of the lifetime in ns, the same; 0 coarse; or one of those below */
+	uint64_t blocks, bytes;
+};
+
+/* The state of the run at a point; sums since the start. */
+struct cells_point {
+	uint64_t ticks;
+	int64_t ns; /* since the start of the run */
+	struct live live;
+	uint64_t calls, bytes; /* that handed blocks out, and what they were asked for */
+	uint64_t frees;
+};
+
+struct cells {
+	struct cells_point *point;
+	size_t points;
+	struct cell *cell; /* after the walk: by stack, birth, death, thread, classes */
+	size_t count;
+	bool coarse;
+	void *work; /* the pass's own */
+};
+
+extern const struct pass_ops cells_pass;
+
+#endif

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* blob.c - see blob.h. */
+#include "blob.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#define LEVEL 6 /* of zlib; 9 takes three times as long for 1 % */
+
+void blob_add(struct blob *b, const void *data, size_t bytes)
+{
+	size_t room = b->room ? b->room : 4096;
+	unsigned char *more;
+
+	while (room < b->used + bytes)
+		room *= 2;
+	if (room > b->room) {
+		more = realloc(b->data, room);
+		if (!more) {
+			b->failed = true;
+			return;
+		}
+		b->data = more;
+		b->room = room;
+	}
+	memcpy(b->data + b->used, data, bytes);
+	b->used += bytes;
+}
+
+void blob_number(struct blob *b, uint64_t n)
+{
+	unsigned char text[10];
+	size_t bytes = 0;
+
+	for (; n > 127; n >>= 7)
+		text[bytes++] = (unsigned char)(n | 128);
+	text[bytes++] = (unsigned char)n;
+	blob_add(b, text, bytes);
+}
+
+int blob_deflate(struct blob *b, struct error *err)
+{
+	uLongf room = compressBound(b->used);
+	unsigned char *to = b->failed ? NULL : malloc(room);
+
+	if (!to || compress2(to, &room, b->used ? b->data : to, b->used, LEVEL) != Z_OK) {
+		free(to);
+		return fail(err, -ENOMEM, "no memory to compress %zu bytes", b->used);
+	}
+	free(b->data);
+	b->data = to;
+	b->used = b->room = room;
+	return 0;
+}
+
+void blob_release(struct blob *b)
+{
+	free(b->data);
+	memset(b, 0, sizeof(*b));
+}
+
+void blob_base64(const void *data, size_t bytes, FILE *out)
+{
+	static const char digit[] =
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *s = data;
+	unsigned long w;
+	size_t i;
+
+	for (i = 0; i < bytes; i += 3) {
+		w = (unsigned long)s[i] << 16 | (unsigned long)(i + 1 < bytes ? s[i + 1] : 0) << 8 |
+		    (i + 2 < bytes ? s[i + 2] : 0);
+		putc(digit[w >> 18 & 63], out);
+		putc(digit[w >> 12 & 63], out);
+		putc(i + 1 < bytes ? digit[w >> 6 & 63] : '=', out);
+		putc(i + 2 < bytes ? digit[w & 63] : '=', out);
+	}
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * blob.h - bytes that grow, numbers in as few bytes as they need, and how pages embed them.
+ *
+ * A zeroed struct is empty.  Without memory `failed` stays set and nothing more is added.
+ */
+#ifndef MPROF_BLOB_H
+#define MPROF_BLOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "error.h"
+
+struct blob {
+	unsigned char *data;
+	size_t used, room;
+	bool failed; /* no memory */
+};
+
+void blob_add(struct blob *b, const void *data, size_t bytes);
+/* LEB128: 7 bits a byte, least first; the top bit says that more follow. */
+void blob_number(struct blob *b, uint64_t n);
+/* The same of a signed number in zigzag form: 0, -1, 1, -2 become 0, 1, 2, 3. */
+static inline void blob_signed(struct blob *b, int64_t n)
+{
+	blob_number(b, (uint64_t)n << 1 ^ (uint64_t)(n >> 63));
+}
+/* b becomes its zlib stream (RFC 1950).  0 or -ENOMEM with err filled. */
+int blob_deflate(struct blob *b, struct error *err);
+void blob_release(struct blob *b);
+
+/* RFC 4648, padded, on one line. */
+void blob_base64(const void *data, size_t bytes, FILE *out);
+
+#endif

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// data.ts - the page's data, unpacked into typed arrays.  README.md is the format.
+
+export interface Value { name: string; unit: "bytes" | "calls" | "ns"; help: string }
+
+export interface Head {
+	format: number;
+	command: string;
+	trace: string;
+	nodes: number;
+	merged_nodes: number;
+	coarse: boolean;
+	never_freed: number;
+	taken_by_exec: number;
+	values: Value[];
+	columns: { name: string; count: number }[];
+	report: any; // mprof report --json: mprof-json(5)
+}
+
+export interface Data {
+	head: Head;
+	text: string[]; // [0] is ""
+	line: { function: Uint32Array; file: Uint32Array; line: Uint32Array; module: Uint32Array; library: Uint8Array };
+	parent: Uint32Array; // of each node; the root's is 0
+	end: Uint32Array; // node + 1 + nodes below it: the subtree is [node, end)
+	depth: Uint16Array;
+	lineOf: Uint32Array; // of each node, index of line; the root's is 0 (none)
+	own: { [value: string]: Float64Array };
+	point: { [name: string]: Float64Array };
+	points: number;
+	cell: {
+		node: Uint32Array; birth: Uint16Array; death: Uint16Array; thread: Uint32Array;
+		size: Uint8Array; life: Uint8Array; blocks: Float64Array; bytes: Float64Array;
+	};
+	cells: number;
+}
+
+// In every browser since 2023, but not in the types of older compilers.
+declare const DecompressionStream: { new(format: string): { readable: ReadableStream; writable: WritableStream } };
+
+async function inflate(base64: string): Promise<Uint8Array> {
+	const from = (Uint8Array as any).fromBase64;
+	const packed: Uint8Array = from ? from.call(Uint8Array, base64.trim())
+		: Uint8Array.from(atob(base64.trim()), c => c.charCodeAt(0));
+	const stream = new Blob([packed as BlobPart]).stream().pipeThrough(new DecompressionStream("deflate"));
+	return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+class Reader {
+	private at = 0;
+	constructor(private bytes: Uint8Array) {}
+
+	// Numbers below 2^53; larger ones lose their low digits.
+	numbers<T extends { [i: number]: number }>(to: T, count: number): T {
+		const bytes = this.bytes;
+		let at = this.at;
+		for (let i = 0; i < count; i++) {
+			let b = bytes[at++], n = b & 127;
+			for (let scale = 128; b & 128; scale *= 128) {
+				b = bytes[at++];
+				n += (b & 127) * scale;
+			}
+			to[i] = n;
+		}
+		this.at = at;
+		return to;
+	}
+
+	texts(count: number): string[] {
+		const lengths = this.numbers(new Uint32Array(count), count), decoder = new TextDecoder();
+		return ["", ...Array.from(lengths, n => decoder.decode(this.bytes.subarray(this.at, this.at += n)))];
+	}
+}
+
+// Depths are steps up; the tree's order says the rest.
+function shape(data: Data, up: Uint32Array): void {
+	const n = data.head.nodes, path: number[] = [0];
+	for (let i = 1; i < n; i++) {
+		const depth = data.depth[i - 1] + 1 - up[i - 1];
+		data.depth[i] = depth;
+		data.parent[i] = path[depth - 1];
+		path[depth] = i;
+	}
+	for (let i = 0; i < n; i++)
+		data.end[i] = i + 1;
+	for (let i = n - 1; i > 0; i--)
+		if (data.end[i] > data.end[data.parent[i]])
+			data.end[data.parent[i]] = data.end[i];
+}
+
+// Steps become numbers.
+function addUp(data: Data): void {
+	const c = data.cell;
+	let node = 0, birth = 0;
+	for (let i = 0; i < data.cells; i++) {
+		if (c.node[i])
+			birth = 0;
+		node = c.node[i] += node;
+		birth = c.birth[i] += birth;
+		c.death[i] += birth;
+	}
+}
+
+export async function load(): Promise<Data> {
+	const head = JSON.parse(document.getElementById("mprof-head")!.textContent!) as Head;
+	const reader = new Reader(await inflate(document.getElementById("mprof-data")!.textContent!));
+	const n = head.nodes, count = new Map(head.columns.map(c => [c.name, c.count]));
+	const lines = count.get("line.function")!, cells = count.get("cell.node")!, points = count.get("point.ns")!;
+	const data: Data = {
+		head, text: [], points, cells, own: {}, point: {},
+		line: {
+			function: new Uint32Array(lines + 1), file: new Uint32Array(lines + 1), line: new Uint32Array(lines + 1),
+			module: new Uint32Array(lines + 1), library: new Uint8Array(lines + 1),
+		},
+		parent: new Uint32Array(n), end: new Uint32Array(n), depth: new Uint16Array(n), lineOf: new Uint32Array(n),
+		cell: {
+			node: new Uint32Array(cells), birth: new Uint16Array(cells), death: new Uint16Array(cells),
+			thread: new Uint32Array(cells), size: new Uint8Array(cells), life: new Uint8Array(cells),
+			blocks: new Float64Array(cells), bytes: new Float64Array(cells),
+		},
+	};
+	const up = new Uint32Array(n), c = data.cell;
+	const to: { [name: string]: any } = {
+		"node.up": up, "node.line": data.lineOf.subarray(1),
+		"cell.node": c.node, "cell.birth": c.birth, "cell.life": c.death, "cell.thread": c.thread,
+		"cell.size_class": c.size, "cell.life_class": c.life, "cell.blocks": c.blocks, "cell.bytes": c.bytes,
+	};
+	for (const name of ["function", "file", "line", "module", "library"] as const)
+		to["line." + name] = data.line[name].subarray(1);
+	for (const column of head.columns) {
+		const [group, name] = column.name.split(".");
+		if (column.name == "text.bytes")
+			data.text = reader.texts(column.count);
+		else if (group == "own")
+			data.own[name] = reader.numbers(new Float64Array(column.count), column.count);
+		else if (group == "point")
+			data.point[name] = reader.numbers(new Float64Array(column.count), column.count);
+		else
+			reader.numbers(to[column.name] ?? [], column.count); // a column of a later version
+	}
+	shape(data, up);
+	addUp(data);
+	return data;
+}

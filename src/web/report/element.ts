@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// element.ts - elements from values.  Names of a trace only ever become text, never markup.
+
+type Child = Node | string | number | null | undefined | false;
+
+export function el<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: { [name: string]: unknown } = {},
+		...children: Child[]): HTMLElementTagNameMap[K] {
+	const e = document.createElement(tag);
+	for (const [name, value] of Object.entries(attributes)) {
+		if (typeof value == "function")
+			e.addEventListener(name, value as EventListener);
+		else if (value === true)
+			e.setAttribute(name, "");
+		else if (value !== false && value !== undefined && value !== null)
+			e.setAttribute(name, String(value));
+	}
+	e.append(...children.filter(c => c !== null && c !== undefined && c !== false).map(c =>
+		typeof c == "number" ? String(c) : c as Node | string));
+	return e;
+}
+
+export function download(name: string, type: string, data: BlobPart): void {
+	const url = URL.createObjectURL(new Blob([data], { type })), a = el("a", { href: url, download: name });
+	document.body.append(a);
+	a.click();
+	a.remove();
+	setTimeout(() => URL.revokeObjectURL(url), 10000);
+}
+
+export interface Column<R> {
+	key: string; title: string; text(r: R): string; value?(r: R): number | string; number?: boolean;
+	share?(r: R): number; // a bar behind the figure, 0 to 1
+	node?(r: R): Node; // instead of text
+}
+
+const ROWS = 200;
+
+// A sortable table that shows its first rows, and more when asked.
+export function sortable<R>(rows: R[], columns: Column<R>[], sort: string, onSort: (key: string) => void,
+		name: string): HTMLElement {
+	const by = columns.find(c => c.key == sort) ?? columns[0], body = el("tbody");
+	const value = (r: R, c: Column<R>) => c.value ? c.value(r) : c.text(r);
+	const sorted = [...rows].sort((x, y) => {
+		const a = value(x, by), b = value(y, by);
+		return by.number ? (b as number) - (a as number) : String(a).localeCompare(String(b));
+	});
+	const more = el("button", { type: "button", click: () => add() });
+	let shown = 0;
+	const add = () => {
+		for (const r of sorted.slice(shown, shown + ROWS))
+			body.append(el("tr", {}, ...columns.map(c => {
+				const cell = el("td", { class: c.number ? "n" : null }, c.node ? c.node(r) : c.text(r));
+				if (c.share) {
+					const bar = el("i", { class: "bar" });
+					bar.style.width = 100 * Math.max(0, Math.min(1, c.share(r))) + "%";
+					cell.prepend(bar);
+				}
+				return cell;
+			})));
+		shown = Math.min(sorted.length, shown + ROWS);
+		more.textContent = `Show ${Math.min(ROWS, sorted.length - shown)} more of ${sorted.length}`;
+		more.hidden = shown == sorted.length;
+	};
+	add();
+	const head = el("tr", {}, ...columns.map(c => el("th", { scope: "col", class: c.number ? "n" : null,
+		"aria-sort": c == by ? (c.number ? "descending" : "ascending") : "none" },
+		el("button", { type: "button", click: () => onSort(c.key) }, c.title))));
+	const csv = () => [columns.map(c => c.title), ...sorted.map(r => columns.map(c => String(value(r, c))))]
+		.map(line => line.map(quoteCsv).join(",")).join("\r\n") + "\r\n";
+	return el("div", { class: "table" },
+		el("table", {}, el("thead", {}, head), body), more,
+		el("button", { type: "button", class: "save", click: () => download(name + ".csv", "text/csv", csv()) }, "Save CSV"));
+}
+
+// A leading = + - @ would be a formula to a spreadsheet.
+export function quoteCsv(text: string): string {
+	const safe = /^[=+\-@\t\r]/.test(text) && isNaN(Number(text)) ? "'" + text : text;
+	return /[",\r\n]/.test(safe) ? '"' + safe.replace(/"/g, '""') + '"' : safe;
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// model.ts - the question that all pages answer: a window of time, filters, and a figure, and
+// from them one number for each node of the tree.
+import type { Data } from "./data";
+
+// What a figure counts in the window (from, to], and whether cells or the run's own figures tell.
+export interface Measure {
+	key: string; // in the address and for keys 1 to 9
+	title: string;
+	help: string;
+	unit: "bytes" | "calls" | "blocks" | "ns";
+	command: string; // what mprof report shows the same
+	value?: string; // of head.values: known of the whole run only
+}
+
+export const measures: Measure[] = [
+	{ key: "peak", title: "Live at the peak", unit: "bytes", command: "report peak",
+		help: "Requested bytes that were live at the highest moment of the window." },
+	{ key: "end", title: "Live at the end", unit: "bytes", command: "report leaks",
+		help: "Requested bytes live at the end of the window, whenever they were allocated." },
+	{ key: "kept", title: "Allocated and kept", unit: "bytes", command: "report leaks",
+		help: "Requested bytes that were allocated in the window and still live at its end." },
+	{ key: "total", title: "Allocated", unit: "bytes", command: "report top-down --sort total",
+		help: "Requested bytes of all allocations in the window." },
+	{ key: "calls", title: "Allocations", unit: "calls", command: "report hot",
+		help: "Allocations in the window." },
+	{ key: "leaked", title: "Never freed", unit: "bytes", command: "report leaks", value: "leaked",
+		help: "Requested bytes that were never freed, without blocks that libraries keep on purpose." },
+	{ key: "temporary", title: "Temporary", unit: "calls", command: "report temporary", value: "temporary",
+		help: "Allocations that the same thread freed with its very next call." },
+	{ key: "waste", title: "Rounding", unit: "bytes", command: "report waste", value: "waste",
+		help: "Usable bytes beyond the requested ones, of all allocations." },
+	{ key: "rss", title: "Live at peak RSS", unit: "bytes", command: "report peak-rss", value: "rss",
+		help: "Requested bytes that were live when the process was largest." },
+];
+
+export interface Filter {
+	thread: number; // 0: all
+	sizeFrom: number; sizeTo: number; // classes, inclusive
+	lifeFrom: number; lifeTo: number; // classes; never freed counts as longest
+	text: string; // function, file or module contains it; "" all
+}
+
+export interface Question {
+	measure: Measure;
+	from: number; // point; -1: before the first one
+	to: number; // point
+	filter: Filter;
+	foldLibraries: boolean;
+}
+
+export const wholeFilter = (): Filter =>
+	({ thread: 0, sizeFrom: 0, sizeTo: 64, lifeFrom: 0, lifeTo: 64, text: "" });
+
+export const isWhole = (d: Data, q: Question): boolean =>
+	q.from < 0 && q.to == d.points - 1 && q.filter.thread == 0 && q.filter.sizeFrom == 0 && q.filter.sizeTo >= 64 &&
+	q.filter.lifeFrom == 0 && q.filter.lifeTo >= 64;
+
+// The point of most live bytes in the window.
+export function peakPoint(d: Data, from: number, to: number): number {
+	let best = Math.max(from, 0);
+	for (let p = best; p <= to; p++)
+		if (d.point.live[p] > d.point.live[best])
+			best = p;
+	return best;
+}
+
+export interface Answer {
+	own: Float64Array; // by node
+	blocks: Float64Array; // the same in blocks, where cells tell; else as own
+	sum: Float64Array; // own and below
+	total: number;
+	exact: boolean; // false: this figure is of the whole run, whatever window and filters say
+}
+
+// Which cells count: a test of birth and death for the measure.
+function test(d: Data, q: Question): (birth: number, death: number) => boolean {
+	const { from, to } = q, peak = peakPoint(d, from, to);
+	switch (q.measure.key) {
+	case "peak": return (birth, death) => birth <= peak && death > peak;
+	case "end": return (birth, death) => birth <= to && death > to;
+	case "kept": return (birth, death) => birth > from && birth <= to && death > to;
+	default: return (birth, _) => birth > from && birth <= to;
+	}
+}
+
+function fromCells(d: Data, q: Question, own: Float64Array, blocks: Float64Array): void {
+	const { node, birth, death, thread, size, life, bytes } = d.cell, counts = test(d, q), f = q.filter;
+	const never = d.head.never_freed, calls = q.measure.key == "calls";
+	for (let i = 0; i < d.cells; i++) {
+		if (!counts(birth[i], death[i]) || (f.thread && thread[i] != f.thread) || size[i] < f.sizeFrom ||
+		    size[i] > f.sizeTo)
+			continue;
+		const class_ = life[i] >= never ? 64 : life[i];
+		if (class_ < f.lifeFrom || class_ > f.lifeTo)
+			continue;
+		own[node[i]] += calls ? d.cell.blocks[i] : bytes[i];
+		blocks[node[i]] += d.cell.blocks[i];
+	}
+}
+
+// Nodes whose line, or that of a node above or below them, holds the text.
+function applyText(d: Data, text: string, own: Float64Array, blocks: Float64Array): void {
+	const wanted = text.toLowerCase(), l = d.line, matches = new Uint8Array(l.line.length);
+	for (let i = 1; i < matches.length; i++)
+		for (const name of [l.function[i], l.file[i], l.module[i]])
+			matches[i] |= +d.text[name].toLowerCase().includes(wanted);
+	const inside = new Uint8Array(own.length);
+	for (let i = 0; i < own.length; i++) {
+		inside[i] = matches[d.lineOf[i]] | (i ? inside[d.parent[i]] : 0);
+		if (!inside[i])
+			own[i] = blocks[i] = 0;
+	}
+}
+
+export function sumUp(d: Data, own: Float64Array): Float64Array {
+	const sum = own.slice();
+	for (let i = sum.length - 1; i > 0; i--)
+		sum[d.parent[i]] += sum[i];
+	return sum;
+}
+
+export function ask(d: Data, q: Question): Answer {
+	const n = d.head.nodes, own = new Float64Array(n), blocks = new Float64Array(n), value = q.measure.value;
+	if (value) {
+		own.set(d.own[value]);
+		blocks.set(d.own[value]);
+	} else {
+		fromCells(d, q, own, blocks);
+	}
+	if (q.filter.text)
+		applyText(d, q.filter.text, own, blocks);
+	const sum = sumUp(d, own);
+	return { own, blocks, sum, total: sum[0], exact: !value || isWhole(d, q) };
+}
+
+// ---- the tree that is drawn: functions, with libraries folded away or not, either way up ----
+
+export interface Frame {
+	line: number; // index of data.line, 0 for the root
+	key: number; // what makes frames one: the function and module
+	sum: number;
+	own: number;
+	blocks: number;
+	parent: number;
+	child: number; // first of the children, which follow each other; 0 none
+	children: number;
+	depth: number;
+	node: number; // of data: the heaviest one in it
+}
+
+// Number of each line's function and module.
+export function functionKeys(d: Data): Uint32Array {
+	const keys = new Uint32Array(d.line.line.length), seen = new Map<number, number>();
+	for (let i = 1; i < keys.length; i++) {
+		const pair = d.line.function[i] * 65536 + d.line.module[i];
+		keys[i] = seen.get(pair) ?? seen.set(pair, i).get(pair)!;
+	}
+	return keys;
+}
+
+export interface TreeOptions { inverted: boolean; foldLibraries: boolean; least: number; root?: number }
+
+class Builder {
+	frames: Frame[] = [];
+	private index = new Map<number, number>();
+	constructor() {
+		this.add(0, 0, 0, 0, 0);
+	}
+	private add(parent: number, key: number, line: number, depth: number, node: number): number {
+		this.frames.push({ line, key, sum: 0, own: 0, blocks: 0, parent, child: 0, children: 0, depth, node });
+		return this.frames.length - 1;
+	}
+	child(parent: number, key: number, line: number, node: number): number {
+		const at = parent * 4194304 + key;
+		let i = this.index.get(at);
+		if (i === undefined)
+			this.index.set(at, i = this.add(parent, key, line, this.frames[parent].depth + 1, node));
+		return i;
+	}
+}
+
+// Children by falling sum, next to each other, so that a drawing walks an array.
+function arrange(from: Frame[], least: number): Frame[] {
+	const kids: number[][] = from.map(() => []), limit = from[0].sum * least;
+	for (let i = 1; i < from.length; i++)
+		if (from[i].sum > 0 && from[i].sum >= limit)
+			kids[from[i].parent].push(i);
+	const out: Frame[] = [{ ...from[0] }], old = [0];
+	for (let i = 0; i < out.length; i++) {
+		const list = kids[old[i]].sort((a, b) => from[b].sum - from[a].sum);
+		out[i].child = list.length ? out.length : 0;
+		out[i].children = list.length;
+		for (const k of list) {
+			out.push({ ...from[k], parent: i });
+			old.push(k);
+		}
+	}
+	return out;
+}
+
+// With foldLibraries, a run of library frames is one row, named by what the program called.
+export function frameTree(d: Data, a: Answer, keys: Uint32Array, o: TreeOptions): Frame[] {
+	const b = new Builder(), n = d.head.nodes, at = new Uint32Array(n), library = (line: number) =>
+		o.foldLibraries && d.line.library[line] == 1;
+	if (!o.inverted) {
+		for (let i = 1; i < n; i++) {
+			if (!a.sum[i]) {
+				at[i] = at[d.parent[i]];
+				continue;
+			}
+			const above = at[d.parent[i]], key = keys[d.lineOf[i]];
+			at[i] = b.frames[above].key == key || (library(d.lineOf[i]) && library(b.frames[above].line))
+				? above : b.child(above, key, d.lineOf[i], i);
+		}
+		for (let i = 0; i < n; i++) {
+			b.frames[at[i]].own += a.own[i];
+			b.frames[at[i]].blocks += a.blocks[i];
+		}
+		for (let i = b.frames.length - 1; i >= 0; i--) {
+			b.frames[i].sum += b.frames[i].own;
+			if (i)
+				b.frames[b.frames[i].parent].sum += b.frames[i].sum;
+		}
+		return arrange(b.frames, o.least);
+	}
+	for (let i = 0; i < n; i++) {
+		if (!a.own[i])
+			continue;
+		let f = 0;
+		b.frames[0].sum += a.own[i];
+		for (let k = i; k > 0; k = d.parent[k]) {
+			const key = keys[d.lineOf[k]];
+			if (b.frames[f].key == key || (library(d.lineOf[k]) && library(d.lineOf[d.parent[k]])))
+				continue;
+			f = b.child(f, key, d.lineOf[k], k);
+			b.frames[f].sum += a.own[i];
+			b.frames[f].blocks += a.blocks[i];
+			if (b.frames[f].depth == 1)
+				b.frames[f].own += a.own[i];
+		}
+	}
+	return arrange(b.frames, o.least);
+}
+
+// ---- tables ----
+
+export interface Row {
+	key: number; // function or line
+	line: number;
+	sum: number; own: number; blocks: number;
+	node: number;
+}
+
+// By function or by line; a function that calls itself counts once.
+export function table(d: Data, a: Answer, keyOf: Uint32Array): Row[] {
+	const rows = new Map<number, Row>(), n = d.head.nodes, open = new Map<number, number>(), stack: number[] = [];
+	for (let i = 1; i < n; i++) {
+		while (stack.length && d.end[stack[stack.length - 1]] <= i) {
+			const k = keyOf[d.lineOf[stack.pop()!]];
+			open.set(k, open.get(k)! - 1);
+		}
+		const key = keyOf[d.lineOf[i]], times = open.get(key) ?? 0;
+		open.set(key, times + 1);
+		stack.push(i);
+		if (!a.sum[i])
+			continue;
+		let row = rows.get(key);
+		if (!row)
+			rows.set(key, row = { key, line: d.lineOf[i], sum: 0, own: 0, blocks: 0, node: i });
+		row.own += a.own[i];
+		row.blocks += a.blocks[i];
+		if (!times)
+			row.sum += a.sum[i];
+		if (a.sum[i] > a.sum[row.node])
+			row.node = i;
+	}
+	return [...rows.values()];
+}
+
+export function nameOf(d: Data, line: number): string {
+	return line ? d.text[d.line.function[line]] : "all";
+}
+
+export function placeOf(d: Data, line: number): string {
+	const file = d.text[d.line.file[line]], number = d.line.line[line];
+	return file ? file + (number ? ":" + number : "") : d.text[d.line.module[line]] ?? "";
+}
+
+// The stack of a node, outermost first.
+export function stackOf(d: Data, node: number): number[] {
+	const path: number[] = [];
+	for (; node; node = d.parent[node])
+		path.push(node);
+	return path.reverse();
+}

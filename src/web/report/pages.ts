@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// pages.ts - the pages: each makes its elements from the state and the answer to its question.
+import { bytes, count, duration, percent } from "../words";
+import type { Data } from "./data";
+import { el, sortable } from "./element";
+import type { Column } from "./element";
+import { frameTree, measures, nameOf, placeOf, table } from "./model";
+import type { Answer, Frame, Row } from "./model";
+import type { State } from "./state";
+
+export interface View {
+	d: Data;
+	s: State;
+	a: Answer;
+	keys: Uint32Array; // functions
+	lines: Uint32Array; // lines: their own number
+	set(change: Partial<State>): void;
+	flame(): HTMLElement; // the graph with its toolbar
+}
+
+export function figure(unit: string, n: number): string {
+	return unit == "bytes" ? bytes(n) : unit == "ns" ? duration(n) : count(n);
+}
+
+const owner = (v: View, line: number) => el("button", { type: "button", class: "name",
+	title: "Who calls it, and what it calls", click: () => v.set({ page: "callers", chosen: line }) }, nameOf(v.d, line));
+
+function rowColumns(v: View): Column<Row>[] {
+	const unit = v.s.measure.unit, total = v.a.total || 1;
+	return [
+		{ key: "own", title: "Own", number: true, text: r => figure(unit, r.own), value: r => r.own, share: r => r.own / total },
+		{ key: "ownshare", title: "%", number: true, text: r => percent(r.own, total), value: r => r.own },
+		{ key: "sum", title: "With callees", number: true, text: r => figure(unit, r.sum), value: r => r.sum },
+		{ key: "sumshare", title: "%", number: true, text: r => percent(r.sum, total), value: r => r.sum },
+		...(unit == "bytes" && !v.s.measure.value ? [{ key: "blocks", title: "Blocks", number: true,
+			text: (r: Row) => count(r.blocks), value: (r: Row) => r.blocks }] : []),
+		{ key: "name", title: "Function", text: r => nameOf(v.d, r.line), node: r => owner(v, r.line) },
+		{ key: "place", title: v.s.byLine ? "Line" : "Where", text: r => v.s.byLine ? placeOf(v.d, r.line)
+			: v.d.text[v.d.line.file[r.line]] || v.d.text[v.d.line.module[r.line]] },
+	];
+}
+
+// Figures of a row belong to the owner: whom a reader can ask to change something.
+function owned(v: View): Answer {
+	if (!v.s.foldLibraries)
+		return v.a;
+	const own = new Float64Array(v.a.own.length), blocks = new Float64Array(own.length), { d } = v;
+	for (let i = 0; i < own.length; i++) {
+		let k = i;
+		while (k && d.line.library[d.lineOf[k]])
+			k = d.parent[k];
+		k ||= i;
+		own[k] += v.a.own[i];
+		blocks[k] += v.a.blocks[i];
+	}
+	return { ...v.a, own, blocks };
+}
+
+function tables(v: View): HTMLElement {
+	const wanted = v.s.search.toLowerCase(), a = owned(v);
+	const rows = table(v.d, a, v.s.byLine ? v.lines : v.keys).filter(r =>
+		(!v.s.foldLibraries || !v.d.line.library[r.line] || r.own > 0) &&
+		(!wanted || (nameOf(v.d, r.line) + placeOf(v.d, r.line)).toLowerCase().includes(wanted)));
+	return el("section", {}, el("h2", {}, v.s.byLine ? "Lines" : "Functions"),
+		el("div", { class: "bar2" },
+			el("label", {}, el("input", { type: "checkbox", checked: v.s.byLine,
+				change: (e: Event) => v.set({ byLine: (e.target as HTMLInputElement).checked }) }), " By line")),
+		sortable(rows, rowColumns(v), v.s.sort, sort => v.set({ sort }), "functions"));
+}
+
+function treeRow(v: View, frames: Frame[], i: number, total: number): HTMLElement {
+	const f = frames[i], kids = el("ul", { role: "group" }), item = el("li", { role: "treeitem" });
+	const row = el("div", { class: "row" }, el("span", { class: "n" }, figure(v.s.measure.unit, f.sum)),
+		el("span", { class: "n" }, percent(f.sum, total)), el("b", {}, nameOf(v.d, f.line)), " ",
+		el("small", {}, placeOf(v.d, f.line)));
+	item.append(row);
+	if (!f.children)
+		return item;
+	item.setAttribute("aria-expanded", "false");
+	const open = (on: boolean) => {
+		item.setAttribute("aria-expanded", String(on));
+		if (on && !kids.children.length)
+			for (let k = f.child; k < f.child + f.children; k++)
+				kids.append(treeRow(v, frames, k, total));
+		kids.hidden = !on;
+	};
+	row.tabIndex = 0;
+	row.addEventListener("click", () => open(item.getAttribute("aria-expanded") == "false"));
+	row.addEventListener("keydown", e => {
+		if (e.key == "ArrowRight" || e.key == "ArrowLeft" || e.key == "Enter") {
+			open(e.key == "Enter" ? item.getAttribute("aria-expanded") == "false" : e.key == "ArrowRight");
+			e.preventDefault();
+		}
+	});
+	item.append(kids);
+	kids.hidden = true;
+	// The heaviest path stands open as long as it is most of its caller.
+	if (f.sum > 0.5 * total)
+		open(true);
+	return item;
+}
+
+function tree(v: View): HTMLElement {
+	const frames = frameTree(v.d, v.a, v.keys, { inverted: v.s.inverted, foldLibraries: v.s.foldLibraries, least: 0.0005 });
+	const list = el("ul", { role: "tree", class: "tree" });
+	for (let k = frames[0].child; k < frames[0].child + frames[0].children; k++)
+		list.append(treeRow(v, frames, k, v.a.total || 1));
+	return el("section", {}, el("h2", {}, v.s.inverted ? "Call tree, bottom-up" : "Call tree, top-down"),
+		el("div", { class: "bar2" }, el("label", {}, el("input", { type: "checkbox", checked: v.s.inverted,
+			change: (e: Event) => v.set({ inverted: (e.target as HTMLInputElement).checked }) }), " Bottom-up")), list);
+}
+
+// Around one function: who calls it, what it calls, each with the part that goes through both.
+function callers(v: View): HTMLElement {
+	const { d, s, a, keys } = v, wanted = keys[s.chosen], above = new Map<number, number>(), below = new Map<number, number>();
+	let total = 0, own = 0;
+	const plus = (m: Map<number, number>, key: number, n: number) => m.set(key, (m.get(key) ?? 0) + n);
+	for (let i = 1; wanted && i < d.head.nodes; i++) {
+		if (keys[d.lineOf[i]] != wanted || !a.sum[i])
+			continue;
+		let outer = false;
+		for (let k = d.parent[i]; k && !outer; k = d.parent[k])
+			outer = keys[d.lineOf[k]] == wanted;
+		if (outer)
+			continue;
+		total += a.sum[i];
+		plus(above, keys[d.lineOf[d.parent[i]]], a.sum[i]);
+		for (let k = i; k < d.end[i]; k++) {
+			if (keys[d.lineOf[k]] != wanted)
+				continue;
+			own += a.own[k];
+			for (let c = k + 1; c < d.end[k]; c = d.end[c])
+				if (keys[d.lineOf[c]] != wanted)
+					plus(below, keys[d.lineOf[c]], a.sum[c]);
+		}
+	}
+	const list = (title: string, m: Map<number, number>) => el("div", {}, el("h3", {}, title),
+		sortable([...m], [
+			{ key: "n", title: s.measure.title, number: true, text: r => figure(s.measure.unit, r[1]), value: r => r[1], share: r => r[1] / (total || 1) },
+			{ key: "share", title: "%", number: true, text: r => percent(r[1], total), value: r => r[1] },
+			{ key: "name", title: "Function", text: r => nameOf(d, r[0]), node: r => r[0] ? owner(v, r[0]) : el("span", {}, "(start of the program or thread)") },
+		], "n", () => {}, title.toLowerCase()));
+	if (!wanted)
+		return el("section", {}, el("h2", {}, "Callers and callees"), el("p", {}, "Choose a function: in a table, or by a double click in the flame graph."));
+	return el("section", {}, el("h2", {}, nameOf(d, s.chosen)), el("p", {}, placeOf(d, s.chosen), ": ",
+		figure(s.measure.unit, total), " with callees, ", figure(s.measure.unit, own), " of its own."),
+		el("div", { class: "two" }, list("Called by", above), list("Calls", below)),
+		el("p", {}, el("code", {}, `mprof report callers '${nameOf(d, s.chosen)}' ${d.head.trace}`)));
+}
+
+function histogram(rows: { from: number; count: number; bytes?: number }[], label: (n: number) => string, what: string): HTMLElement {
+	const most = Math.max(1, ...rows.map(r => r.count));
+	return sortable(rows, [
+		{ key: "from", title: what, number: true, text: r => label(r.from), value: r => -r.from },
+		{ key: "count", title: "Blocks", number: true, text: r => count(r.count), value: r => r.count, share: r => r.count / most },
+		...(rows[0]?.bytes !== undefined ? [{ key: "bytes", title: "Bytes", number: true, text: (r: any) => bytes(r.bytes), value: (r: any) => r.bytes }] : []),
+	], "from", () => {}, what.toLowerCase());
+}
+
+function sizes(v: View): HTMLElement {
+	const r = v.d.head.report;
+	return el("section", {}, el("h2", {}, "Sizes"),
+		el("p", {}, `Of the whole run. Rounding cost ${bytes(r.waste_bytes_at_peak)} at the peak.`),
+		el("div", { class: "two" }, el("div", {}, el("h3", {}, "Most frequent sizes"), sortable(r.size_classes as any[], [
+			{ key: "size", title: "Size", number: true, text: c => count(c.size), value: c => -c.size },
+			{ key: "count", title: "Blocks", number: true, text: c => count(c.count), value: c => c.count, share: c => c.count / (r.total_blocks || 1) },
+			{ key: "bytes", title: "Bytes", number: true, text: c => bytes(c.bytes), value: c => c.bytes },
+			{ key: "waste", title: "Rounding", number: true, text: c => bytes(c.waste_bytes), value: c => c.waste_bytes },
+		], "count", () => {}, "sizes")),
+		el("div", {}, el("h3", {}, "Powers of two"), histogram(r.size_powers, bytes, "From"))),
+		heat(v));
+}
+
+// Size against lifetime, of the window and the filters.
+function heat(v: View): HTMLElement {
+	const { d, s } = v, c = d.cell, n = new Float64Array(66 * 66), f = s.filter;
+	let most = 0, sizeTop = 0, lifeTop = 0, lifeLow = 64;
+	for (let i = 0; i < d.cells; i++) {
+		if (c.birth[i] <= s.from || c.birth[i] > s.to || (f.thread && c.thread[i] != f.thread))
+			continue;
+		const life = c.life[i] >= d.head.never_freed ? 65 : c.life[i], at = c.size[i] * 66 + life;
+		n[at] += c.blocks[i];
+		most = Math.max(most, n[at]);
+		sizeTop = Math.max(sizeTop, c.size[i]);
+		if (life < 65) {
+			lifeTop = Math.max(lifeTop, life);
+			lifeLow = Math.min(lifeLow, life);
+		}
+	}
+	if (d.head.coarse || !most)
+		return el("p", {}, d.head.coarse ? "This trace has too many call stacks for a map of sizes and lifetimes." : "No block was allocated in this window.");
+	const lifeName = (l: number) => l == 65 ? "kept" : l ? duration(2 ** (l - 1)) : "0", head = el("tr", {}, el("th", {}, "size from"));
+	const columns = [...Array.from({ length: Math.max(0, lifeTop - lifeLow + 1) }, (_, i) => lifeLow + i), 65];
+	for (const l of columns)
+		head.append(el("th", { scope: "col" }, lifeName(l)));
+	const body = el("tbody");
+	for (let size = sizeTop; size >= 0; size--) {
+		const row = el("tr", {}, el("th", { scope: "row" }, bytes(size ? 2 ** (size - 1) : 0)));
+		for (const l of columns) {
+			const k = n[size * 66 + l], cell = el("td", { title: `${count(k)} blocks` }, k ? short(k) : "");
+			if (k)
+				cell.style.background = `color-mix(in srgb, var(--heat) ${Math.round(8 + 72 * Math.log1p(k) / Math.log1p(most))}%, transparent)`;
+			row.append(cell);
+		}
+		body.append(row);
+	}
+	return el("div", {}, el("h3", {}, "Sizes against lifetimes, in this window"),
+		el("div", { class: "scroll" }, el("table", { class: "heat" }, el("thead", {}, head), body)));
+}
+
+const short = (n: number) => n < 1000 ? String(n) : n < 1e6 ? Math.round(n / 1000) + "k" : Math.round(n / 1e6) + "M";
+
+function lifetimes(v: View): HTMLElement {
+	const l = v.d.head.report.lifetimes;
+	return el("section", {}, el("h2", {}, "Lifetimes"), el("p", {}, `${count(l.blocks)} blocks were freed: ${percent(l.under_1us, l.blocks)} within 1 \u00b5s, ` +
+		`${percent(l.under_1ms, l.blocks)} within 1 ms; ${percent(l.freed_by_other_thread, l.blocks)} by another thread. The longest lived ${duration(l.max_ns)}.`),
+		histogram(l.histogram_ns, duration, "From"), heat(v));
+}
+
+function realloc(v: View): HTMLElement {
+	const r = v.d.head.report.realloc, kinds = ["grew", "shrank", "same"];
+	return el("section", {}, el("h2", {}, "Realloc"), el("p", {}, `${count(r.calls)} calls; at most ${bytes(r.copied_bytes)} copied. ` +
+		`${count(r.chains.count)} blocks grew step by step, one in ${count(r.chains.longest)} steps.`),
+		sortable(["in_place", "moved"], [
+			{ key: "what", title: "", text: k => k == "moved" ? "moved" : "in place" },
+			...kinds.map(kind => ({ key: kind, title: kind, number: true, text: (k: string) => count(r[k][kind]), value: (k: string) => r[k][kind] })),
+		], "what", () => {}, "realloc"), el("p", {}, el("code", {}, `mprof report realloc ${v.d.head.trace}`)));
+}
+
+function leaks(v: View): HTMLElement {
+	const n = v.d.head.report.never_freed;
+	return el("section", {}, el("h2", {}, "Never freed"), el("p", {}, `${count(n.blocks)} blocks, ${bytes(n.bytes)}, were live when the program ended.`),
+		v.flame(), sortable(n.size_classes as any[], [
+			{ key: "size", title: "Size", number: true, text: c => count(c.size), value: c => -c.size },
+			{ key: "count", title: "Blocks", number: true, text: c => count(c.count), value: c => c.count, share: c => c.count / (n.blocks || 1) },
+			{ key: "bytes", title: "Bytes", number: true, text: c => bytes(c.bytes), value: c => c.bytes },
+		], "bytes", () => {}, "never-freed"));
+}
+
+function threads(v: View): HTMLElement {
+	const list = v.d.head.report.threads as any[] | undefined;
+	if (!list)
+		return el("section", {}, el("h2", {}, "Threads"), el("p", {}, "There are too many to list here: see mprof report --json."));
+	return el("section", {}, el("h2", {}, "Threads"), sortable(list, [
+		{ key: "thread", title: "Thread", number: true, text: t => count(t.thread), value: t => -t.thread,
+			node: t => el("button", { type: "button", class: "name", title: "Show only what it allocated",
+				click: () => v.set({ page: "flame", filter: { ...v.s.filter, thread: t.thread } }) }, String(t.thread)) },
+		{ key: "process", title: "Process", number: true, text: t => count(t.process), value: t => -t.process },
+		{ key: "events", title: "Calls", number: true, text: t => count(t.events), value: t => t.events },
+		{ key: "bytes", title: "Allocated", number: true, text: t => bytes(t.total_bytes), value: t => t.total_bytes },
+		{ key: "free", title: "Frees", number: true, text: t => count(t.calls.free), value: t => t.calls.free },
+		{ key: "first", title: "First call", number: true, text: t => duration(t.first_ns), value: t => -t.first_ns },
+		{ key: "last", title: "Last call", number: true, text: t => duration(t.last_ns), value: t => t.last_ns },
+	], v.s.sort == "own" ? "bytes" : v.s.sort, sort => v.set({ sort }), "threads"),
+		el("p", {}, el("code", {}, `mprof report threads ${v.d.head.trace}`), " names the functions whose blocks other threads free."));
+}
+
+function processes(v: View): HTMLElement {
+	return el("section", {}, el("h2", {}, "Processes"), sortable(v.d.head.report.processes as any[], [
+		{ key: "process", title: "No.", number: true, text: p => count(p.process), value: p => -p.process },
+		{ key: "pid", title: "Pid", number: true, text: p => String(p.pid), value: p => -p.pid },
+		{ key: "parent", title: "Parent", number: true, text: p => p.parent ? String(p.parent) : "", value: p => -p.parent },
+		{ key: "command", title: "Command", text: p => p.command ?? "" },
+		{ key: "end", title: "End", text: p => p.end == "killed" ? `signal ${p.signal}` : p.end == "exited" ? `status ${p.status}` : p.end ?? "" },
+		{ key: "events", title: "Calls", number: true, text: p => count(p.events), value: p => p.events },
+		{ key: "peak", title: "Peak", number: true, text: p => bytes(p.peak_bytes), value: p => p.peak_bytes },
+		{ key: "left", title: "Never freed", number: true, text: p => bytes(p.live_bytes), value: p => p.live_bytes },
+		{ key: "rss", title: "Peak RSS", number: true, text: p => p.peak_rss_bytes ? bytes(p.peak_rss_bytes) : "", value: p => p.peak_rss_bytes ?? 0 },
+	], v.s.sort == "own" ? "process" : v.s.sort, sort => v.set({ sort }), "processes"));
+}
+
+function runPage(v: View): HTMLElement {
+	const r = v.d.head.report, rows: [string, string][] = [
+		["Command", v.d.head.command], ["Trace", `${v.d.head.trace}, ${bytes(r.trace_bytes)}`],
+		["Calls", `${count(r.events)}, ${count(r.lost)} lost`], ["Duration", duration(r.duration_ns)],
+		["Times are right to", duration(r.time_error_ns)], ["mprof", r.mprof_version],
+		["Our own memory", r.processes.map((p: any) => bytes(p.self_bytes)).slice(0, 3).join(", ")],
+		["Call tree", `${count(v.d.head.nodes)} nodes` + (v.d.head.merged_nodes ? `; ${count(v.d.head.merged_nodes)} small ones are part of their callers` : "")],
+	];
+	for (const m of r.not_recorded)
+		rows.push(["Not recorded", `${m.path ?? ""} ${m.why ?? ""}`]);
+	const words: [string, string][] = [
+		["Requested", "Bytes the program asked for."], ["Usable", "Bytes the allocator gave: requested bytes and rounding."],
+		["Live", "Allocated and not yet freed."], ["Resident (RSS)", "Pages of the process that are in memory, also of code, stacks and files."],
+		["Temporary", "A block that the same thread frees with its very next call."],
+		["Own", "Allocated in this function, or in library code that it called."], ["With callees", "Own, and what the functions it calls allocated."],
+	];
+	return el("section", {}, el("h2", {}, "Run"), el("dl", {}, ...rows.flatMap(([k, t]) => [el("dt", {}, k), el("dd", {}, t)])),
+		el("h2", {}, "Words"), el("dl", {}, ...words.flatMap(([k, t]) => [el("dt", {}, k), el("dd", {}, t)])));
+}
+
+function flamePage(v: View): HTMLElement {
+	return el("section", {}, el("h2", {}, v.s.measure.title, el("small", {}, " ", v.s.measure.help)), v.flame());
+}
+
+// Findings stand in the page already; here their evidence is one click away.
+function overview(v: View): HTMLElement {
+	const findings = document.getElementById("findings")!.cloneNode(true) as HTMLElement, list = v.d.head.report.findings as any[];
+	findings.id = "";
+	const kinds: { [finding: string]: string } = { peak: "peak", leak: "leaked", hot: "calls", temporary: "temporary",
+		grown: "total", waste: "waste", threads: "total" };
+	for (const item of findings.querySelectorAll("li")) {
+		const f = list.find(f => item.textContent!.startsWith(f.text.slice(0, 60)));
+		const line = f && v.d.line.line.findIndex((n, i) => i > 0 && n == f.line && nameOf(v.d, i) == f.function);
+		if (f && line > 0)
+			item.append(el("button", { type: "button", class: "show", click: () => v.set({ page: "callers", chosen: line,
+				measure: measureOf(kinds[f.finding]) }) }, "Show"));
+	}
+	findings.className = "findings";
+	return el("div", { class: "overview" }, findings, el("section", {}, el("h2", {}, v.s.measure.title), v.flame()));
+}
+
+const measureOf = (key: string) => measures.find(m => m.key == key) ?? measures[0];
+
+export const pages: { key: string; title: string; group: string; make(v: View): HTMLElement; whole?: boolean }[] = [
+	{ key: "overview", title: "Overview", group: "", make: overview },
+	{ key: "flame", title: "Flame graph", group: "Who", make: flamePage },
+	{ key: "tables", title: "Functions", group: "Who", make: tables },
+	{ key: "tree", title: "Call tree", group: "Who", make: tree },
+	{ key: "callers", title: "Callers", group: "Who", make: callers },
+	{ key: "leaks", title: "Never freed", group: "Blocks", make: leaks },
+	{ key: "sizes", title: "Sizes", group: "Blocks", make: sizes },
+	{ key: "lifetimes", title: "Lifetimes", group: "Blocks", make: lifetimes },
+	{ key: "realloc", title: "Realloc", group: "Blocks", make: realloc, whole: true },
+	{ key: "threads", title: "Threads", group: "Run", make: threads, whole: true },
+	{ key: "processes", title: "Processes", group: "Run", make: processes, whole: true },
+	{ key: "run", title: "Run", group: "Run", make: runPage, whole: true },
+];

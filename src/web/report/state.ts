@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// state.ts - what is shown, kept in the address after "#" so that a link shows the same.
+import { measures, wholeFilter } from "./model";
+import type { Question } from "./model";
+import type { Data } from "./data";
+
+export interface State extends Question {
+	page: string;
+	inverted: boolean; // callees outermost: bottom-up
+	icicle: boolean; // root on top
+	byLine: boolean; // tables: rows are lines
+	zoom: number; // node of the data that the graph shows; 0 all
+	chosen: number; // line that Callers shows; 0: none yet
+	sort: string; // column of the tables
+	search: string;
+}
+
+export const start = (d: Data): State => ({
+	page: "overview", measure: measures[0], from: -1, to: d.points - 1, filter: wholeFilter(), foldLibraries: true,
+	inverted: false, icicle: false, byLine: false, zoom: 0, chosen: 0, sort: "own", search: "",
+});
+
+export function toHash(s: State, d: Data): string {
+	const o = start(d), p = new URLSearchParams(), f = s.filter;
+	const put = (key: string, value: unknown, usual: unknown) => value !== usual && p.set(key, String(value));
+	put("page", s.page, o.page);
+	put("figure", s.measure.key, o.measure.key);
+	put("from", s.from, o.from);
+	put("to", s.to, o.to);
+	put("thread", f.thread, 0);
+	put("size", f.sizeFrom + "-" + f.sizeTo, "0-64");
+	put("life", f.lifeFrom + "-" + f.lifeTo, "0-64");
+	put("name", f.text, "");
+	put("libraries", s.foldLibraries ? 0 : 1, 0);
+	put("inverted", +s.inverted, 0);
+	put("icicle", +s.icicle, 0);
+	put("lines", +s.byLine, 0);
+	put("zoom", s.zoom, 0);
+	put("of", s.chosen, 0);
+	put("sort", s.sort, o.sort);
+	put("search", s.search, "");
+	return p.toString();
+}
+
+export function fromHash(hash: string, d: Data): State {
+	const s = start(d), p = new URLSearchParams(hash.replace(/^#/, "")), f = s.filter;
+	const whole = (key: string, usual: number, least: number, most: number) => {
+		const n = Number(p.get(key) ?? NaN);
+		return Number.isInteger(n) && n >= least && n <= most ? n : usual;
+	};
+	const range = (key: string): [number, number] => {
+		const m = /^(\d+)-(\d+)$/.exec(p.get(key) ?? "");
+		return m && +m[1] <= +m[2] ? [+m[1], +m[2]] : [0, 64];
+	};
+	s.page = p.get("page") ?? s.page;
+	s.measure = measures.find(m => m.key == p.get("figure")) ?? s.measure;
+	s.to = whole("to", s.to, 0, d.points - 1);
+	s.from = Math.min(whole("from", s.from, -1, d.points - 1), s.to - 1);
+	f.thread = whole("thread", 0, 0, 2 ** 32);
+	[f.sizeFrom, f.sizeTo] = range("size");
+	[f.lifeFrom, f.lifeTo] = range("life");
+	f.text = p.get("name") ?? "";
+	s.foldLibraries = p.get("libraries") != "1";
+	s.inverted = p.get("inverted") == "1";
+	s.icicle = p.get("icicle") == "1";
+	s.byLine = p.get("lines") == "1";
+	s.zoom = whole("zoom", 0, 0, d.head.nodes - 1);
+	s.chosen = whole("of", 0, 0, d.line.line.length - 1);
+	s.sort = p.get("sort") ?? s.sort;
+	s.search = p.get("search") ?? "";
+	return s;
+}

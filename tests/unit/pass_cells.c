@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * pass_cells.c - windows of time against a list of all blocks: what was live at each point, what
+ * the peak of a window was, and what was allocated in it.
+ */
+#include "suites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "feed.h"
+#include "pass/cells.h"
+
+#define STACKS 5u
+#define BLOCKS 300u
+
+struct life {
+	uint64_t begun, ended; /* ticks; 0: never */
+	uint64_t size;
+	uint32_t stack;
+};
+
+static struct cells cells;
+static struct walk walk;
+static struct life life[FEED_EVENTS];
+static size_t lives;
+
+static void run(void)
+{
+	static const struct walk_pass pass[] = { { &cells_pass, &cells } };
+
+	memset(&cells, 0, sizeof(cells));
+	feed_walk(&walk, pass, 1);
+}
+
+static uint64_t place(size_t i)
+{
+	return 0x10000 + 0x1000 * i;
+}
+
+/* Blocks come and go at random; sizes grow towards the middle of the run, then shrink. */
+static void random_program(unsigned seed)
+{
+	struct life *at[BLOCKS] = { NULL };
+	size_t i, events = FEED_EVENTS - 100;
+
+	srandom(seed);
+	lives = 0;
+	while (feed.n < events) {
+		i = (size_t)random() % BLOCKS;
+		if (at[i]) {
+			at[i]->ended = feed.ticks;
+			feed_free(place(i));
+			at[i] = NULL;
+			continue;
+		}
+		at[i] = &life[lives++];
+		at[i]->begun = feed.ticks;
+		at[i]->ended = 0;
+		at[i]->size =
+		    (size_t)random() % (1 + (feed.n < events / 2 ? feed.n : events - feed.n));
+		at[i]->stack = 1 + (uint32_t)random() % STACKS;
+		feed_alloc(MPROF_FN_MALLOC, place(i), at[i]->size);
+		feed.event[feed.n - 1].stack = at[i]->stack;
+	}
+}
+
+/* Of the list: requested bytes live just after `ticks`; stack 0: of all. */
+static uint64_t live_at(uint64_t ticks, uint32_t stack)
+{
+	uint64_t bytes = 0;
+	size_t i;
+
+	for (i = 0; i < lives; i++)
+		if (life[i].begun <= ticks && (!life[i].ended || life[i].ended > ticks) &&
+		    (!stack || life[i].stack == stack))
+			bytes += life[i].size;
+	return bytes;
+}
+
+static uint64_t cells_live_at(size_t point, uint32_t stack)
+{
+	uint64_t bytes = 0;
+	size_t i;
+
+	for (i = 0; i < cells.count; i++)
+		if (cells.cell[i].birth <= point && cells.cell[i].death > point &&
+		    (!stack || cells.cell[i].stack == stack))
+			bytes += cells.cell[i].bytes;
+	return bytes;
+}
+
+START_TEST(every_point_is_exact)
+{
+	uint32_t stack;
+	size_t p;
+
+	random_program(1);
+	run();
+	ck_assert_uint_gt(cells.points, 400);
+	ck_assert_uint_le(cells.points, CELLS_STEPS + 1);
+	for (p = 0; p < cells.points; p += 7) {
+		ck_assert_uint_eq(cells.point[p].live.bytes, live_at(cells.point[p].ticks, 0));
+		for (stack = 0; stack <= STACKS; stack++)
+			ck_assert_uint_eq(cells_live_at(p, stack),
+					  live_at(cells.point[p].ticks, stack));
+	}
+	walk_release(&walk);
+}
+END_TEST
+
+/* Of the list: the most that was live between two times. */
+static uint64_t peak_between(uint64_t from, uint64_t to)
+{
+	uint64_t most = live_at(from, 0), bytes;
+	size_t i;
+
+	for (i = 0; i < lives; i++) {
+		if (life[i].begun <= from || life[i].begun > to)
+			continue;
+		bytes = live_at(life[i].begun, 0);
+		most = bytes > most ? bytes : most;
+	}
+	return most;
+}
+
+START_TEST(every_window_is_exact)
+{
+	uint64_t most, begun, in_cells;
+	size_t from, to, p, i;
+	unsigned n;
+
+	random_program(2);
+	run();
+	for (n = 0; n < 6; n++) {
+		from = (size_t)random() % (cells.points - 20);
+		to = from + 1 + (size_t)random() % 19;
+		for (p = from, most = 0; p <= to; p++)
+			if (cells.point[p].live.bytes > most)
+				most = cells.point[p].live.bytes;
+		ck_assert_uint_eq(most,
+				  peak_between(cells.point[from].ticks, cells.point[to].ticks));
+		for (i = 0, begun = 0; i < lives; i++)
+			begun += life[i].begun > cells.point[from].ticks &&
+				 life[i].begun <= cells.point[to].ticks;
+		for (i = 0, in_cells = 0; i < cells.count; i++)
+			if (cells.cell[i].birth > from && cells.cell[i].birth <= to)
+				in_cells += cells.cell[i].blocks;
+		ck_assert_uint_eq(in_cells, begun);
+		ck_assert_uint_eq(cells.point[to].calls - cells.point[from].calls, begun);
+	}
+	walk_release(&walk);
+}
+END_TEST
+
+START_TEST(classes_and_what_stays)
+{
+	size_t i;
+
+	feed_alloc(MPROF_FN_MALLOC, place(0), 0);
+	feed_alloc(MPROF_FN_MALLOC, place(1), 1000);
+	feed.ticks += 3000;
+	feed_free(place(1));
+	run();
+	ck_assert_uint_eq(cells.count, 2);
+	for (i = 0; i < cells.count; i++) {
+		const struct cell *c = &cells.cell[i];
+
+		if (c->bytes) {
+			ck_assert_uint_eq(c->size_class, 10); /* 512 to 1023 */
+			ck_assert_uint_eq(c->life_class, 12); /* 2048 to 4095 ns */
+			ck_assert_uint_lt(c->death, cells.points);
+		} else {
+			ck_assert_uint_eq(c->size_class, 0);
+			ck_assert_uint_eq(c->life_class, CELL_NEVER_FREED);
+			ck_assert_uint_eq(c->death, cells.points);
+		}
+	}
+	walk_release(&walk);
+}
+END_TEST
+
+/* A process ends with a block, later another one goes on: its block is gone, and never freed. */
+START_TEST(processes_that_end)
+{
+	size_t i, last, seen = 0;
+
+	feed_fact(MPROF_FACT_START, 1);
+	feed_fact(MPROF_FACT_START, 2);
+	feed.process = feed.thread = 2;
+	feed_alloc(MPROF_FN_MALLOC, place(1), 1000);
+	feed.ticks += 100;
+	feed_fact(MPROF_FACT_END, 2);
+	feed.ticks += 100000;
+	feed.process = feed.thread = 1;
+	feed_alloc(MPROF_FN_MALLOC, place(2), 70);
+	run();
+	last = cells.points - 1;
+	ck_assert_uint_eq(cells.point[last].live.bytes, 70);
+	ck_assert_uint_eq(cells_live_at(last, 0), 70);
+	for (i = 0; i < cells.count; i++)
+		seen += cells.cell[i].life_class == CELL_NEVER_FREED;
+	ck_assert_uint_eq(seen, 2);
+	walk_release(&walk);
+}
+END_TEST
+
+START_TEST(nothing_at_all)
+{
+	run();
+	ck_assert_uint_eq(cells.count, 0);
+	ck_assert_uint_le(cells.points, 1);
+	walk_release(&walk);
+}
+END_TEST
+
+Suite *pass_cells_suite(void)
+{
+	Suite *s = suite_create("pass_cells");
+	TCase *c = tcase_create("cells");
+
+	tcase_add_checked_fixture(c, feed_start, NULL);
+	tcase_set_timeout(c, 60);
+	tcase_add_test(c, every_point_is_exact);
+	tcase_add_test(c, every_window_is_exact);
+	tcase_add_test(c, classes_and_what_stays);
+	tcase_add_test(c, processes_that_end);
+	tcase_add_test(c, nothing_at_all);
+	suite_add_tcase(s, c);
+	return s;
+}

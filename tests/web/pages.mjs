@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+//
+// pages.mjs CHROMIUM WORLD.json [WORD...] - opens the reports that WORLD.json names, visits every
+// page, and compares figures with what mprof report says of the same trace.  Prints an array of
+// [test, what was wrong or ""].
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { chromium } from "playwright-core";
+
+const [executablePath, worldFile, ...words] = process.argv.slice(2);
+const world = JSON.parse(await readFile(worldFile, "utf8"));
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"], timeout: 30000 });
+const PAGES = ["overview", "flame", "tables", "tree", "callers", "leaks", "sizes", "lifetimes", "realloc",
+  "threads", "processes", "run"];
+
+const poll = async (page, test, what) => { // the page's policy forbids eval, which waitForFunction needs
+  for (let i = 0; i < 400; i++) {
+    if (await page.evaluate(test))
+      return;
+    await new Promise((done) => setTimeout(done, 25));
+  }
+  throw new Error(`waited for ${what}`);
+};
+
+async function open(report, hash = "", options = {}) {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 860 }, acceptDownloads: true, ...options });
+  page.problems = [];
+  page.on("console", (m) => page.problems.push(`console: ${m.text()}`));
+  page.on("pageerror", (e) => page.problems.push(`error: ${e.message}`));
+  page.on("dialog", (d) => { page.problems.push("a dialog"); d.dismiss(); });
+  page.on("request", (r) => {
+    if (!r.url().startsWith("data:") && !r.url().startsWith("blob:") && !(r.url().startsWith("file:") && r.isNavigationRequest()))
+      page.problems.push(`request: ${r.url().slice(0, 200)}`);
+  });
+  await page.goto(`file://${report.file}${hash && "#" + hash}`);
+  await poll(page, () => document.documentElement.dataset.ready === "1", "the page");
+  return page;
+}
+
+async function go(page, hash) {
+  await page.evaluate((h) => { location.hash = h; }, hash);
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+}
+
+const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+function bytes(n) {
+  let unit = 0;
+  while (n >= 1024 && unit < UNITS.length - 1) {
+    n /= 1024;
+    unit++;
+  }
+  return `${unit === 0 || Number.isInteger(n) ? n : n.toFixed(n < 10 ? 2 : n < 100 ? 1 : 0)} ${UNITS[unit]}`;
+}
+const count = (n) => n.toLocaleString("en-US");
+const total = (page) => page.locator(".bar .total").innerText();
+const rows = (page, n = 5) => page.evaluate((most) => [...document.querySelectorAll("#page tbody tr")].slice(0, most)
+  .map((r) => [...r.cells].map((c) => c.innerText.trim())), n);
+
+const tests = [];
+const each = (name, run) => world.reports.forEach((r) => tests.push([`${r.name}: ${name}`, () => run(r)]));
+const only = (which, name, run) => world.reports.filter((r) => r.name === which)
+  .forEach((r) => tests.push([`${r.name}: ${name}`, () => run(r)]));
+
+each("every page is drawn without a complaint or a request", async (r) => {
+  const page = await open(r);
+  for (const name of PAGES) {
+    await go(page, `page=${name}`);
+    assert.ok(await page.evaluate(() => document.querySelector("main#page").innerText.trim().length > 10), name);
+  }
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+each("totals are those of mprof report", async (r) => {
+  const page = await open(r), all = r.said[""];
+  assert.equal(await total(page), bytes(all.peak_bytes));
+  await go(page, "figure=calls");
+  assert.equal(await total(page), count(all.total_blocks));
+  await go(page, "figure=total");
+  assert.equal(await total(page), bytes(r.said["hot --by function"].total.figures.total));
+  await go(page, "figure=leaked");
+  assert.equal(await total(page), bytes(r.said.leaks.total.figures.leaked));
+  await page.close();
+});
+
+// Own figures belong to who asked, as in the view.
+each("functions have the figures of mprof report", async (r) => {
+  const page = await open(r, "page=tables&figure=peak&sort=own"), said = r.said["peak --by function"].rows;
+  const shown = new Map((await rows(page, 200)).map((row) => [row[5], row[0]]));
+  for (const row of said.slice(0, 5).filter((row) => row.figures.peak > 0 && shown.has(row.function)))
+    assert.equal(shown.get(row.function), bytes(row.figures.peak), row.function);
+  assert.ok(said.slice(0, 5).some((row) => shown.has(row.function)) || !said.length);
+  await page.close();
+});
+
+each("windows add up to the run", async (r) => {
+  const page = await open(r, "figure=calls");
+  const points = +(await page.evaluate(() => document.querySelector("#timeline input").max)) + 1;
+  if (points > 2) {
+    const parts = [];
+    for (const [from, to] of [[-1, Math.floor(points / 2)], [Math.floor(points / 2), points - 1]]) {
+      await go(page, `figure=calls&from=${from}&to=${to}`);
+      parts.push(+(await total(page)).replaceAll(",", ""));
+    }
+    assert.equal(parts[0] + parts[1], r.said[""].total_blocks);
+  }
+  await page.close();
+});
+
+only("c++", "the leak's owner, the peak's owner and the hottest line in three clicks", async (r) => {
+  const page = await open(r);
+  await page.locator("#page .findings button.show").first().click();
+  await poll(page, () => location.hash.includes("page=callers"), "the callers");
+  assert.match(await page.locator("#page h2").first().innerText(), /index::add|read/);
+  await page.locator("nav a", { hasText: "Functions" }).click();
+  await page.locator("#page input[type=checkbox]").first().check();
+  assert.match((await rows(page, 1))[0].join(" "), /words\.cc:\d+/);
+  await page.goBack();
+  await page.close();
+});
+
+only("c++", "keys", async (r) => {
+  const page = await open(r, "page=flame"), hash = () => page.evaluate(() => location.hash);
+  await page.locator("body").press("2");
+  assert.match(await hash(), /figure=end/);
+  await page.locator("body").press("i");
+  assert.match(await hash(), /inverted=1/);
+  await page.locator("body").press("i");
+  await page.locator("body").press("1");
+  await page.locator(".graph canvas").focus();
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Enter");
+  assert.match(await hash(), /zoom=\d+/);
+  assert.match(await page.locator("[aria-live]").innerText(), /./);
+  await page.keyboard.press("Escape");
+  assert.doesNotMatch(await hash(), /zoom/);
+  await page.locator("body").press("/");
+  await page.keyboard.type("index");
+  await poll(page, () => / in matches/.test(document.querySelector(".found")?.textContent ?? ""), "the sum of matches");
+  await page.keyboard.press("Escape");
+  await page.locator("body").press("?");
+  assert.ok(await page.locator("dialog").isVisible());
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+only("c++", "pictures and tables can be saved", async (r) => {
+  const page = await open(r, "page=flame");
+  for (const [button, begins] of [["Save SVG", "<svg"], ["Save PNG", "\x89PNG"]]) {
+    const [file] = await Promise.all([page.waitForEvent("download"), page.locator("button", { hasText: button }).click()]);
+    assert.ok((await readFile(await file.path(), "latin1")).startsWith(begins), button);
+  }
+  await go(page, "page=tables");
+  const [file] = await Promise.all([page.waitForEvent("download"), page.locator("button.save").click()]);
+  assert.match(await readFile(await file.path(), "utf8"), /^Own,/);
+  await page.close();
+});
+
+only("threads", "a thread by itself", async (r) => {
+  const page = await open(r, "figure=calls"), threads = r.said[""].threads;
+  let sum = 0;
+  for (const t of threads) {
+    await go(page, `figure=calls&thread=${t.thread}`);
+    sum += +(await total(page)).replaceAll(",", "");
+  }
+  assert.equal(sum, r.said[""].total_blocks);
+  await page.close();
+});
+
+only("hostile", "names are text", async (r) => {
+  const page = await open(r, "page=tables&libraries=1");
+  assert.ok((await page.locator("#page").innerText()).includes("alert<...><...>&amp;'\""));
+  assert.equal(await page.locator("#page b", { hasText: "&" }).count(), 0);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+only("c", "narrow, dark, without JavaScript, on paper", async (r) => {
+  let page = await open(r, "", { viewport: { width: 420, height: 800 }, colorScheme: "dark" });
+  for (const name of PAGES) {
+    await go(page, `page=${name}`);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 420), `${name} is wider than the screen`);
+  }
+  await page.close();
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  page = await context.newPage();
+  await page.goto(`file://${r.file}`);
+  assert.match(await page.locator("#findings").innerText(), /peak/);
+  assert.ok(await page.locator("#curve svg path").count());
+  await context.close();
+});
+
+const results = [];
+for (const [name, run] of tests) {
+  if (words.length && !words.some((w) => name.includes(w)))
+    continue;
+  try {
+    await run();
+    results.push([name, ""]);
+  } catch (error) {
+    results.push([name, String(error.message).split("\n").slice(0, 6).join(" | ")]);
+  }
+}
+await browser.close();
+console.log(JSON.stringify(results));
