@@ -325,3 +325,73 @@ test_memory_of_a_runtime() {
 	run env PYTHONMALLOC=malloc "$mprof" doctor "$python"
 	expect_no_text out 'allocator maps'
 }
+
+# By stack and never by size: blocks of the program as large as libstdc++'s pool are the program's.
+test_blocks_of_the_runtime() {
+	cat >pool.cc <<'END'
+#include <clocale>
+#include <iostream>
+#include <string>
+#include <cstdlib>
+static void *kept[2];
+static void mine(int i) { kept[i] = malloc(72704); }
+int main()
+{
+	setlocale(LC_ALL, "");
+	mine(0);
+	mine(1);
+	std::cout << std::string(100, 'x') << std::endl;
+	return 0;
+}
+END
+	c++ -g -O1 -fno-inline -fno-builtin -o pool pool.cc || bad 'pool.cc does not compile'
+	c++ -g -O1 -fno-inline -fno-builtin -static-libstdc++ -o inside pool.cc || bad 'pool.cc does not compile'
+	for program in pool inside; do
+		run env LC_ALL=C.UTF-8 "$mprof" record -o log -- ./$program
+		run "$mprof" report --json log
+		expect_same "$program: pool" "$(json out '[.kept.by[] | select(.why | startswith("libstdc++")) |
+			"\(.live_bytes) \(.live_blocks) \(.peak_bytes)"] | join(", ")')" '72704 1 72704'
+		expect_same "$program: findings of the peak and of leaks" \
+			"$(json out '[.findings[] | select(.finding == "peak" or .finding == "leak") | "\(.finding) \(.function) \(.part)"] | sort | join(", ")')" \
+			'leak mine 145408, peak mine 145408'
+		expect_same "$program: the rest is the program's" "$(json out '.live_bytes - .kept.live_bytes')" 145408
+		run "$mprof" report log
+		expect_text out '  * Not yours: run-time libraries keep '
+		expect_text out "libstdc++'s pool for exceptions without memory (71.0 KiB)"
+		expect_text out 'kept by run-time libraries, not by the program.'
+		run "$mprof" report leaks --json log
+		expect_same "$program: leaks" "$(json out '[.rows[] | "\(.stack[-1].function) \(.value)"] | join(", ")')" 'mine 72704, mine 72704'
+	done
+	run "$mprof" report --no-builtin-suppressions --json log
+	expect_same 'kept, if nothing is suppressed' "$(json out '.kept.live_bytes')" 0
+}
+
+# Buffers of stdio that come late do not make what the same function left early a growing leak.
+test_suppressed_blocks_are_no_evidence() {
+	cat >late.c <<'END'
+#include <stdio.h>
+#include <time.h>
+static FILE *file[30];
+static void step(int i)
+{
+	if (!i)
+		for (int k = 0; k < 30; k++)
+			file[k] = fopen("/dev/null", "w");
+	fputc('x', file[i]);
+}
+int main(void)
+{
+	for (int i = 0; i < 30; i++) {
+		step(i);
+		nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
+	}
+	return 0;
+}
+END
+	cc -g -O0 -fno-inline -o late late.c || bad 'late.c does not compile'
+	run "$mprof" record -o log -- ./late
+	run "$mprof" report leaks --by function --json log
+	expect_same 'what step left' \
+		"$(json out '.rows[0] | "\(.function) \(.blocks.leaked) \(.evidence.kind == "growing")"')" 'step 30 false'
+	expect_same suppressed "$(json out '[.suppressed[] | "\(.why) \(.calls)"] | join(", ")')" 'buffers of stdio 30'
+}

@@ -346,3 +346,31 @@ json *findings_json(const struct analysis *a)
 		json_object_array_add(list, finding_json(a, &a->findings->item[i]));
 	return list;
 }
+
+static json *kept_of_json(const struct kept_of *k)
+{
+	json *o = json_object_new_object();
+
+	if (k->why)
+		add_s(o, "why", k->why);
+	add_n(o, "peak_bytes", k->peak_bytes);
+	add_n(o, "peak_blocks", k->peak_blocks);
+	add_n(o, "live_bytes", k->live_bytes);
+	add_n(o, "live_blocks", k->live_blocks);
+	return o;
+}
+
+json *findings_kept_json(const struct analysis *a)
+{
+	const struct kept *k = a->findings && a->has_stacks ? &a->findings->kept : NULL;
+	json *o = k ? kept_of_json(&k->all) : NULL, *list = json_object_new_array();
+	size_t i;
+
+	for (i = 0; k && i < k->rows; i++)
+		json_object_array_add(list, kept_of_json(&k->row[i]));
+	if (o)
+		add(o, "by", list);
+	else
+		json_object_put(list);
+	return o;
+}

@@ -20,6 +20,9 @@ void findings_what_if(const struct finding *f, FILE *out);
 /* A new array, the caller's; empty without findings. */
 json *findings_json(const struct analysis *a);
 
+/* What run-time libraries keep, a new object; NULL without call stacks. */
+json *findings_kept_json(const struct analysis *a);
+
 /* A word as a shell takes it for one, in quotes if it must be. */
 void findings_quote(const char *word, FILE *out);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "findings.h"
 #include "table.h"
 #include "text.h"
 
@@ -97,6 +98,12 @@ static int print_left(const struct analysis *a, const struct report_options *o, 
 	fprintf(out, "  %s, %s, still lived when %s ended.\n",
 		text_many(n->blocks, "block", "blocks").s, text_exact(n->bytes).s,
 		a->tree.processes > 1 ? "their process" : "the program");
+	if (a->findings && a->findings->kept.all.live_blocks)
+		fprintf(out,
+			"  %s of these, %s, %s kept by run-time libraries, not by the program.\n",
+			text_many(a->findings->kept.all.live_blocks, "block", "blocks").s,
+			text_exact(a->findings->kept.all.live_bytes).s,
+			a->findings->kept.all.live_blocks == 1 ? "is" : "are");
 	if (n->exec_blocks)
 		fprintf(out, "  %s, %s, went with a program that called exec; not counted here.\n",
 			text_many(n->exec_blocks, "block", "blocks").s,

@@ -14,7 +14,8 @@
 #include "outside.h"
 #include "text.h"
 
-#define PEAK_FACTOR_TOLD 2 /* tell how often the peak was allocated again from here on */
+#define KEPT_TOLD	 4u /* reasons */
+#define PEAK_FACTOR_TOLD 2  /* tell how often the peak was allocated again from here on */
 
 static struct text since_start(const struct analysis *a, uint64_t ticks)
 {
@@ -83,6 +84,34 @@ static void tell_never_freed(const struct analysis *a, FILE *out)
 	else if (a->sizes.total.count)
 		fprintf(out, "  * Every block was freed%s.\n",
 			n->exec_blocks ? ", or went with a program that called exec" : "");
+}
+
+/* What is there in every program, and nobody can free. */
+static void tell_kept(const struct analysis *a, FILE *out)
+{
+	const struct kept *k = a->findings ? &a->findings->kept : NULL;
+	size_t i;
+
+	if (!k || !(k->all.peak_bytes | k->all.live_bytes))
+		return;
+	fprintf(out, "  * Not yours: run-time libraries keep %s in %s",
+		text_bytes(k->all.live_blocks ? k->all.live_bytes : k->all.peak_bytes).s,
+		text_many(k->all.live_blocks ? k->all.live_blocks : k->all.peak_blocks, "block",
+			  "blocks")
+		    .s);
+	if (k->all.live_blocks && k->all.peak_bytes)
+		fprintf(out, " of these, and %s of the peak",
+			k->all.peak_bytes == k->all.live_bytes ? "as much"
+							       : text_bytes(k->all.peak_bytes).s);
+	else
+		fputs(k->all.live_blocks ? " of these" : " of the peak", out);
+	for (i = 0; i < k->rows && i < KEPT_TOLD; i++)
+		fprintf(out, "%s %s (%s)", i ? "," : ":", k->row[i].why,
+			text_bytes(k->row[i].live_bytes > k->row[i].peak_bytes
+				       ? k->row[i].live_bytes
+				       : k->row[i].peak_bytes)
+			    .s);
+	fputs(i < k->rows ? ", and others.\n" : ".\n", out);
 }
 
 static void tell_lifetimes(const struct analysis *a, FILE *out)
@@ -204,9 +233,9 @@ static void tell_stacks(const struct analysis *a, FILE *out)
 int report_findings(const struct analysis *a, const struct report_options *o, FILE *out)
 {
 	static void (*const sentence[])(const struct analysis *a, FILE *out) = {
-		tell_outside,  tell_nothing,	 tell_peak,	tell_never_freed, tell_lifetimes,
-		tell_waste,    tell_compactness, tell_resident, tell_maps,	  tell_realloc,
-		tell_failures, tell_problems,	 tell_stacks,
+		tell_outside,	tell_nothing,  tell_peak,	 tell_never_freed, tell_kept,
+		tell_lifetimes, tell_waste,    tell_compactness, tell_resident,	   tell_maps,
+		tell_realloc,	tell_failures, tell_problems,	 tell_stacks,
 	};
 	size_t i;
 

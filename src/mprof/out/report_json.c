@@ -371,6 +371,7 @@ json *report_json_object(const struct analysis *a)
 	add(o, "problems", problems_json(a));
 	report_json_peak(o, a, &a->peak.all);
 	report_json_left(o, &a->never_freed.all);
+	add(o, "kept", findings_kept_json(a));
 	add_n(o, "total_blocks", a->sizes.total.count);
 	add_n(o, "waste_bytes", a->sizes.total.waste);
 	add(o, "size_classes", classes_json(a->sizes.class, a->sizes.classes));

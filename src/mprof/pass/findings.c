@@ -57,6 +57,7 @@ struct asker {
 	uint32_t function, line; /* ids, 0: not known */
 	const struct sym_line *through, *caller;
 	enum { LEAKS_UNKNOWN, LEAKS, LEAKS_NOT } leaks; /* is what it left suppressed? */
+	bool asked_kept, kept;				/* is what it has a library's own? */
 };
 
 struct askers {
@@ -118,10 +119,25 @@ static bool leaks(struct kind_sites *k, struct profile *names, size_t i)
 	if (!s->v.live_bytes)
 		return false;
 	if (a->leaks == LEAKS_UNKNOWN)
-		a->leaks = profile_suppresses(names, s->key, s->v.size_min, s->v.size_max)
-			       ? LEAKS_NOT
-			       : LEAKS;
+		a->leaks = profile_suppresses(names, s->key) ? LEAKS_NOT : LEAKS;
 	return a->leaks == LEAKS;
+}
+
+static bool is_kept(struct kind_sites *k, struct profile *names, size_t i)
+{
+	struct asker *a = &k->askers->of[i];
+
+	if (!a->asked_kept)
+		a->kept = profile_kept(names, k->sites->site[i].key);
+	a->asked_kept = true;
+	return a->kept;
+}
+
+static bool is_left_out(struct kind_sites *k, struct profile *names, size_t i)
+{
+	if (k->kind == FINDING_LEAK)
+		return !leaks(k, names, i);
+	return (k->kind == FINDING_PEAK || k->kind == FINDING_WASTE) && is_kept(k, names, i);
 }
 
 static bool sum_up(struct kind_sites *k, struct profile *names)
@@ -136,8 +152,7 @@ static bool sum_up(struct kind_sites *k, struct profile *names)
 
 		if (function)
 			k->top[function - 1].calls += s[i].v.calls;
-		if (!function || !value_of(&s[i], k->kind) ||
-		    (k->kind == FINDING_LEAK && !leaks(k, names, i)))
+		if (!function || !value_of(&s[i], k->kind) || is_left_out(k, names, i))
 			continue;
 		k->part[i] = value_of(&s[i], k->kind);
 		k->top[function - 1].part += k->part[i];
@@ -534,6 +549,7 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 
 	f->count = 0;
 	f->named = false;
+	f->kept = (struct kept){ .rows = 0 };
 	if (!a->has_stacks) {
 		outside_find(&f->outside, a, NULL);
 		return 0;
@@ -543,6 +559,7 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 		return ret;
 	f->named = true;
 	outside_find(&f->outside, a, &f->names);
+	kept_find(&f->kept, &a->sites, &f->names);
 	good = find_askers(&askers, &a->sites, &f->names);
 	for (kind = 0; kind < FINDING_KINDS && good; kind++)
 		good = kind == FINDING_GROWN ? find_grown(f, a)

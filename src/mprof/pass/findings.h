@@ -18,6 +18,7 @@
 #define MPROF_FINDINGS_H
 
 #include "analysis.h"
+#include "kept.h"
 #include "outside.h"
 #include "profile.h"
 
@@ -86,6 +87,7 @@ struct findings {
 	struct finding item[FINDINGS]; /* highest rank first */
 	size_t count;
 	struct outside outside; /* comes before all others; of a trace without stacks, too */
+	struct kept kept;	/* not the program's: in no finding of the peak, waste or leaks */
 	struct profile names;	/* for profile_path */
 	bool named;
 };

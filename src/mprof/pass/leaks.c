@@ -8,12 +8,12 @@
 #define THREE (SITE_EPOCHS * 3 / 4 - 1) /* ends at three quarters of the run */
 #define HALF  (SITE_EPOCHS / 2 - 1)
 
-static enum leak_kind kind_of(const struct site_values *v)
+static enum leak_kind kind_of(const struct profile_group *g)
 {
-	const uint64_t *live = v->epoch_bytes;
+	const uint64_t *live = g->leaked_epochs;
 	unsigned first = 0, i;
 
-	if (v->live_calls == 1)
+	if (g->leaked_calls == 1)
 		return LEAK_ONCE;
 	if (live[LAST] > live[THREE] && live[THREE] > live[HALF])
 		return LEAK_GROWING;
@@ -25,12 +25,12 @@ static enum leak_kind kind_of(const struct site_values *v)
 	return LEAK_ONCE;
 }
 
-static unsigned last_growth(const struct site_values *v)
+static unsigned last_growth(const struct profile_group *g)
 {
 	unsigned i;
 
 	for (i = LAST; i; i--)
-		if (v->epoch_bytes[i] > v->epoch_bytes[i - 1])
+		if (g->leaked_epochs[i] > g->leaked_epochs[i - 1])
 			break;
 	return i;
 }
@@ -38,25 +38,24 @@ static unsigned last_growth(const struct site_values *v)
 void leak_of(const struct profile *p, const struct profile_group *g, struct leak *leak)
 {
 	const uint64_t *ticks = p->sites.epoch_ticks;
-	const struct site_values *v = &g->v;
 	uint64_t ns = walk_duration_ns(&p->walk, ticks[SITE_EPOCHS] - ticks[HALF + 1]);
 	const int64_t end = walk_ns(&p->walk, ticks[SITE_EPOCHS]);
 
 	*leak = (struct leak){
-		.kind = kind_of(v),
-		.since_ns = walk_ns(&p->walk, v->first_ticks),
-		.grew_ns = walk_ns(&p->walk, ticks[last_growth(v) + 1]),
+		.kind = kind_of(g),
+		.since_ns = walk_ns(&p->walk, g->leaked_first_ticks),
+		.grew_ns = walk_ns(&p->walk, ticks[last_growth(g) + 1]),
 	};
 	leak->age_ns = end > leak->since_ns ? (uint64_t)end - (uint64_t)leak->since_ns : 0;
 	if (leak->kind == LEAK_GROWING && ns)
 		leak->bytes_per_s =
-		    (uint64_t)((double)(v->epoch_bytes[LAST] - v->epoch_bytes[HALF]) * 1e9 /
+		    (uint64_t)((double)(g->leaked_epochs[LAST] - g->leaked_epochs[HALF]) * 1e9 /
 			       (double)ns);
 }
 
 bool leak_matters_most(const struct profile *p, const struct profile_group *g)
 {
-	return g->leaked_bytes >= p->leaked_total / LEAK_LITTLE && kind_of(&g->v) == LEAK_GROWING;
+	return g->leaked_bytes >= p->leaked_total / LEAK_LITTLE && kind_of(g) == LEAK_GROWING;
 }
 
 static int compare(const void *a, const void *b, void *profile)

@@ -8,7 +8,8 @@
  *   stopped  it grew over several epochs, but not to the end
  *   once     one block is left, or as much as was there when it was first seen
  *
- * The rate of a growing one is that of the second half of the run.
+ * The rate of a growing one is that of the second half of the run.  Blocks of a
+ * group that are suppressed are no evidence.
  */
 #ifndef MPROF_LEAKS_H
 #define MPROF_LEAKS_H

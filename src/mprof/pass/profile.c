@@ -225,7 +225,7 @@ static int suppress(struct profile *p, struct error *err)
 		path = paths_look(p->paths, p->site[i].key);
 		if (!path)
 			return fail(err, -ENOMEM, "no memory for call stacks");
-		x = suppressions_find(p->suppressions, p->stacks, path, v->size_min, v->size_max);
+		x = suppressions_find(p->suppressions, p->stacks, path);
 		if (x) {
 			x->calls += v->live_calls;
 			x->bytes += v->live_bytes;
@@ -246,6 +246,21 @@ static int suppress(struct profile *p, struct error *err)
 /* Stands for what a group's sites called through, where they differ. */
 static const struct sym_line several;
 
+static void add_leak(struct profile_group *g, const struct profile *p, size_t i)
+{
+	const struct site_values *v = &p->site[i].v;
+	size_t k;
+
+	if (!p->leaked_calls[i])
+		return;
+	if (!g->leaked_calls || v->first_ticks < g->leaked_first_ticks)
+		g->leaked_first_ticks = v->first_ticks;
+	g->leaked_bytes += p->leaked_bytes[i];
+	g->leaked_calls += p->leaked_calls[i];
+	for (k = 0; k < SITE_EPOCHS; k++)
+		g->leaked_epochs[k] += v->epoch_bytes[k];
+}
+
 static bool add_to_group(struct profile *p, struct profile_group *g, size_t i)
 {
 	const struct profile_path *path = paths_look(p->paths, p->site[i].key);
@@ -261,8 +276,7 @@ static bool add_to_group(struct profile *p, struct profile_group *g, size_t i)
 			g->through = &several;
 	}
 	site_values_add(&g->v, &site->v);
-	g->leaked_bytes += p->leaked_bytes[i];
-	g->leaked_calls += p->leaked_calls[i];
+	add_leak(g, p, i);
 	return path;
 }
 
@@ -446,11 +460,18 @@ bool profile_has_function(struct profile *p, uint32_t stack, const char *functio
 	return path && paths_has_function(path, function);
 }
 
-bool profile_suppresses(struct profile *p, uint32_t stack, uint64_t size_min, uint64_t size_max)
+bool profile_suppresses(struct profile *p, uint32_t stack)
 {
 	const struct profile_path *path = paths_look(p->paths, stack);
 
-	return path && suppressions_find(p->suppressions, p->stacks, path, size_min, size_max);
+	return path && suppressions_find(p->suppressions, p->stacks, path);
+}
+
+const char *profile_kept(struct profile *p, uint32_t stack)
+{
+	const struct profile_path *path = stack ? paths_look(p->paths, stack) : NULL;
+
+	return path ? suppressions_kept(p->suppressions, path) : NULL;
 }
 
 int profile_make(struct profile *p, struct trace *t, const struct profile_options *o,

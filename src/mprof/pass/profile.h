@@ -58,6 +58,8 @@ struct profile_options {
 struct profile_group {
 	struct site_values v;
 	uint64_t leaked_bytes, leaked_calls;
+	/* Of what leaked: live bytes at the end of each epoch, and when its first call was. */
+	uint64_t leaked_epochs[SITE_EPOCHS], leaked_first_ticks;
 	const struct sym_line *line; /* who asked; NULL: not known, or by thread or size */
 	const struct sym_line
 	    *through;	/* by stack: as profile_path_through, if all have the same */
@@ -131,8 +133,10 @@ struct profile_asked {
 struct profile_asked profile_asked(struct profile *p, uint32_t stack);
 /* Has the stack a line of a function that matches the glob, as --function does? */
 bool profile_has_function(struct profile *p, uint32_t stack, const char *function);
-/* Are never freed blocks of these sizes from there suppressed? */
-bool profile_suppresses(struct profile *p, uint32_t stack, uint64_t size_min, uint64_t size_max);
+/* Are never freed blocks from there suppressed? */
+bool profile_suppresses(struct profile *p, uint32_t stack);
+/* Why blocks from there are a library's own for the life of a process; NULL: they are not. */
+const char *profile_kept(struct profile *p, uint32_t stack);
 
 /* Is it code that asks on behalf of others: a wrapper, a container, a language's library? */
 bool profile_is_library(const struct sym_line *line);

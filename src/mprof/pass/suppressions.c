@@ -9,11 +9,9 @@
 #include <string.h>
 
 static const struct {
-	const char *pattern, *module;
-	uint64_t size;
-	const char *why;
+	const char *pattern, *module, *caller, *why;
 } builtin[] = {
-#define SUPPRESSION(pattern, module, size, why) { pattern, module, size, why },
+#define SUPPRESSION(pattern, module, caller, why) { pattern, module, caller, why },
 #include "suppressions.def"
 #undef SUPPRESSION
 };
@@ -84,7 +82,7 @@ int suppressions_add_builtin(struct suppressions *s, struct error *err)
 		if (!x)
 			return fail(err, -ENOMEM, "no memory for suppressions");
 		x->module = builtin[i].module;
-		x->size = builtin[i].size;
+		x->caller = builtin[i].caller;
 		x->why = builtin[i].why;
 		if (builtin[i].pattern && !(x->pattern = strdup(builtin[i].pattern)))
 			return fail(err, -ENOMEM, "no memory for suppressions");
@@ -162,29 +160,41 @@ void suppressions_release(struct suppressions *s)
 
 /* ---- the question ---- */
 
-static bool names(const struct suppression *x, const struct sym_line *line)
+static bool names(const char *pattern, const struct sym_line *line)
 {
-	return suppression_matches(x->pattern, line->raw) ||
-	       suppression_matches(x->pattern, line->function);
+	return suppression_matches(pattern, line->raw) ||
+	       suppression_matches(pattern, line->function);
 }
 
-/* inner: index of the innermost line that is no wrapper. */
-static bool builtin_matches(const struct suppression *x, const struct profile_path *path,
-			    size_t inner, uint64_t min, uint64_t max)
+static bool is_of(const char *glob, const char *module)
 {
-	const char *module = path->line[inner]->module;
+	return !glob || !fnmatch(glob, module, 0);
+}
+
+/* The innermost lines that are of one module, from the first that is no wrapper: (end, inner]. */
+static size_t end_of_module(const struct profile_path *path, size_t inner)
+{
+	size_t i = inner;
+
+	while (i-- > 0)
+		if (strcmp(path->line[i]->module, path->line[inner]->module))
+			break;
+	return i;
+}
+
+static bool builtin_matches(const char *pattern, const char *module, const char *caller,
+			    const struct profile_path *path)
+{
+	const size_t inner = paths_innermost(path), end = end_of_module(path, inner);
 	size_t i;
 
-	if (x->size && (min != x->size || max != x->size))
+	if (!is_of(module, path->line[inner]->module) ||
+	    (caller && (end == SIZE_MAX || !is_of(caller, path->line[end]->module))))
 		return false;
-	if (x->module && fnmatch(x->module, module, 0))
-		return false;
-	if (!x->pattern)
-		return true;
-	for (i = inner + 1; i-- && !strcmp(path->line[i]->module, module);)
-		if (names(x, path->line[i]))
+	for (i = inner; pattern && i != end; i--)
+		if (names(pattern, path->line[i]))
 			return true;
-	return false;
+	return !pattern;
 }
 
 static bool matches_somewhere(const struct suppression *x, const struct stacks *stacks,
@@ -196,7 +206,7 @@ static bool matches_somewhere(const struct suppression *x, const struct stacks *
 		const struct sym_line *line = path->line[i];
 		uint32_t object = stacks->frame[path->frame[i]].object;
 
-		if (names(x, line) ||
+		if (names(x->pattern, line) ||
 		    (*line->file && suppression_matches(x->pattern, line->file)) ||
 		    (object && suppression_matches(x->pattern, stacks->object[object].path)))
 			return true;
@@ -205,17 +215,25 @@ static bool matches_somewhere(const struct suppression *x, const struct stacks *
 }
 
 struct suppression *suppressions_find(struct suppressions *s, const struct stacks *stacks,
-				      const struct profile_path *path, uint64_t size_min,
-				      uint64_t size_max)
+				      const struct profile_path *path)
 {
-	const size_t inner = paths_innermost(path);
 	struct suppression *x;
 
 	if (!path->count)
 		return NULL;
 	for (x = s->item; x < s->item + s->count; x++)
-		if (x->why ? builtin_matches(x, path, inner, size_min, size_max)
+		if (x->why ? builtin_matches(x->pattern, x->module, x->caller, path)
 			   : matches_somewhere(x, stacks, path))
 			return x;
+	return NULL;
+}
+
+const char *suppressions_kept(const struct suppressions *s, const struct profile_path *path)
+{
+	const struct suppression *x;
+
+	for (x = s->item; path->count && x < s->item + s->count; x++)
+		if (x->why && builtin_matches(x->pattern, x->module, x->caller, path))
+			return x->why;
 	return NULL;
 }

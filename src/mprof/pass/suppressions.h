@@ -22,7 +22,7 @@
 struct suppression {
 	char *pattern;	       /* NULL: any function */
 	const char *module;    /* glob, of a built-in one; NULL: any */
-	uint64_t size;	       /* of a built-in one: blocks of exactly this; 0: any */
+	const char *caller;    /* glob of the module that called, of a built-in one; NULL: any */
 	const char *why;       /* of a built-in one; NULL: from a file */
 	uint64_t calls, bytes; /* suppressed so far */
 };
@@ -37,10 +37,11 @@ int suppressions_add_builtin(struct suppressions *s, struct error *err);
 int suppressions_read(struct suppressions *s, const char *file, struct error *err);
 void suppressions_release(struct suppressions *s);
 
-/* The first that suppresses this stack, whose blocks are of these sizes; NULL. */
+/* The first that suppresses this stack; NULL. */
 struct suppression *suppressions_find(struct suppressions *s, const struct stacks *stacks,
-				      const struct profile_path *path, uint64_t size_min,
-				      uint64_t size_max);
+				      const struct profile_path *path);
+/* Why blocks of this stack are a library's own for the life of a process: a built-in one; NULL. */
+const char *suppressions_kept(const struct suppressions *s, const struct profile_path *path);
 
 /* Is the pattern found in text?  As LeakSanitizer has it. */
 bool suppression_matches(const char *pattern, const char *text);

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* kept.c - what run-time libraries keep for the life of a process. */
+#include "kept.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void add(struct kept_of *to, const struct site_values *v)
+{
+	to->peak_bytes += v->peak_bytes;
+	to->peak_blocks += v->peak_calls;
+	to->live_bytes += v->live_bytes;
+	to->live_blocks += v->live_calls;
+}
+
+/* Several rows of suppressions.def have one reason. */
+static struct kept_of *row_of(struct kept *k, const char *why)
+{
+	size_t i;
+
+	for (i = 0; i < k->rows; i++)
+		if (!strcmp(k->row[i].why, why))
+			return &k->row[i];
+	if (k->rows == KEPT_ROWS)
+		return &k->row[KEPT_ROWS - 1];
+	k->row[k->rows].why = why;
+	return &k->row[k->rows++];
+}
+
+static uint64_t most_of(const struct kept_of *k)
+{
+	return k->live_bytes > k->peak_bytes ? k->live_bytes : k->peak_bytes;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const uint64_t x = most_of(a), y = most_of(b);
+
+	return (x < y) - (x > y);
+}
+
+void kept_find(struct kept *k, const struct sites *sites, struct profile *names)
+{
+	const struct site *s;
+	const char *why;
+	size_t i;
+
+	*k = (struct kept){ .rows = 0 };
+	for (i = 0; i < sites->count && i < KEPT_SITES; i++) {
+		s = &sites->site[i];
+		why = s->v.peak_calls || s->v.live_calls ? profile_kept(names, s->key) : NULL;
+		if (!why)
+			continue;
+		add(&k->all, &s->v);
+		add(row_of(k, why), &s->v);
+	}
+	qsort(k->row, k->rows, sizeof(*k->row), by_bytes);
+}
