@@ -212,6 +212,7 @@ struct mprof_host {
 	 * or more is about to go or has just come.  1: it did, which took some time.
 	 */
 	int (*look)(unsigned large, uint64_t now);
+	const uint64_t *(*look_times)(void); /* [large]: it is time to from then on */
 };
 
 struct mprof_init_ops {

@@ -25,6 +25,8 @@ static uint32_t free_more;
 /* Bytes: what comes or goes with a block of this size may be seen in the size of the process. */
 #define LARGE 65536u
 
+static const uint64_t *look_times; /* module.h */
+
 #define compiler_barrier() __asm__ volatile("" ::: "memory")
 
 /* A STACK word, a TIME word, a TOUCHED word and a LONG record. */
@@ -43,6 +45,11 @@ struct event {
 	struct mprof_place at; /* who called; pc 0: nobody asks */
 	int64_t touched;       /* bytes of the block; negative: not known */
 };
+
+MPROF_HOT int look(unsigned large, uint64_t now)
+{
+	return mprof_unlikely(now >= look_times[large]) && host->look(large, now);
+}
 
 static void put(struct mprof_thread *t, uint64_t word)
 {
@@ -137,7 +144,7 @@ static MPROF_COLD void put_slow(const struct event *e)
 
 	if (!t)
 		return;
-	host->look(0, e->ticks);
+	look(0, e->ticks);
 	t->busy = mprof_stack();
 	compiler_barrier();
 	put_event(t, e);
@@ -197,8 +204,8 @@ static MPROF_COLD void alloc_slow(unsigned tag, unsigned fn, uint64_t ticks, voi
 			   at,	-1 };
 
 	/* How large it was before anybody wrote to the block: so the look came before it. */
-	if (usable >= LARGE && host->look(1, ticks) && fn != MPROF_FN_CALLOC &&
-	    fn != MPROF_FN_REALLOC && fn != MPROF_FN_REALLOCARRAY)
+	if (usable >= LARGE && look(1, ticks) && fn != MPROF_FN_CALLOC && fn != MPROF_FN_REALLOC &&
+	    fn != MPROF_FN_REALLOCARRAY)
 		e.ticks = mprof_ticks();
 	if (look_from && usable >= look_from)
 		born_with(ptr, usable);
@@ -294,7 +301,7 @@ static __attribute__((noinline)) void put_free_more(unsigned tag, unsigned fn, u
 	int64_t used = -1;
 
 	if (may_fall(ptr))
-		host->look(1, mprof_ticks());
+		look(1, mprof_ticks());
 	if (ptr && look_from && mprof_usable(ptr) >= look_from)
 		used = touched(ptr, mprof_usable(ptr));
 	free_slow(tag, fn, flags, mprof_ticks(), ptr, size, arg, at, used);
@@ -313,7 +320,7 @@ MPROF_HOT void put_free(unsigned tag, unsigned fn, unsigned flags, void *ptr, si
 		return;
 	}
 	now = mprof_ticks();
-	if (mprof_unlikely(may_fall(ptr)) && host->look(1, now))
+	if (mprof_unlikely(may_fall(ptr)) && look(1, now))
 		now = mprof_ticks();
 	if (mprof_unlikely(!put_free_word(tag, now, ptr)))
 		free_slow(tag, fn, flags, now, ptr, size, arg, mprof_caller(), -1);
@@ -409,6 +416,7 @@ static int start(const struct mprof_host *h)
 {
 	host = h;
 	h->stacks_start(); /* without memory for them, calls are kept without stacks */
+	look_times = h->look_times();
 	look_from = h->config->touched;
 	free_more = look_from || mprof_core.free_stacks;
 	return h->file_open(MPROF_MAGIC_TRACE, h->config->log_path);

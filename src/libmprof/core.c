@@ -45,6 +45,7 @@ const struct mprof_host mp_host MP_HIDDEN = {
 	.stop = mp_stop,
 	.resident = mp_resident,
 	.look = mp_peak_look,
+	.look_times = mp_peak_times,
 };
 
 int mp_recording(void)

@@ -112,14 +112,15 @@ long mp_write_quietly(int fd, const void *data, size_t bytes);
 
 /* peak.c: looks for the moment when the process was largest.  All in ticks and bytes. */
 struct mp_peak {
-	uint64_t at_it;		   /* when the look at hand began; 0: nobody looks */
-	uint64_t looked, most;	   /* when the mark was last seen, and the mark then */
-	uint64_t next, next_large; /* when it is time for another look */
-	uint64_t hidden;	   /* marks up to here are another program's; 0: ours is known */
-	uint64_t offset;	   /* of the extent; 0: none yet */
+	uint64_t at_it;	       /* when the look at hand began; 0: nobody looks */
+	uint64_t looked, most; /* when the mark was last seen, and the mark then */
+	uint64_t next[2];      /* when it is time for another look; [1]: around a large block */
+	uint64_t hidden;       /* marks up to here are another program's; 0: ours is known */
+	uint64_t offset;       /* of the extent; 0: none yet */
 };
 void mp_peak_begin(int forked);			/* a process has joined, or a new program in it */
 int mp_peak_look(unsigned large, uint64_t now); /* module.h */
+const uint64_t *mp_peak_times(void);		/* module.h */
 void mp_peak_falls(size_t bytes);		/* that many are about to be unmapped */
 uint64_t mp_peak_last(void); /* the program is about to end: the mark, 0: not known */
 

@@ -26,8 +26,9 @@
 #include "internal.h"
 
 #define COST_SHARE  50
-#define LARGE	    65536u /* bytes: smaller blocks give back little, and are many */
-#define CPU_THREADS 256u   /* the kernel adds up the times of all threads: not of more */
+#define BESIDES	    2000000 /* part of a second: what a system call costs the program besides */
+#define LARGE	    65536u  /* bytes: smaller blocks give back little, and are many */
+#define CPU_THREADS 256u    /* the kernel adds up the times of all threads: not of more */
 
 /* A power of two, so that it lies in one page of the file and is never half written. */
 #define EXTENT_BYTES 256u
@@ -106,7 +107,7 @@ static uint64_t pay(uint64_t from, uint64_t began, uint64_t now)
 	uint64_t cost = now - began, most = second / 5000, credit = COST_SHARE * (second / 1000);
 
 	/* More than that was not ours: the processor was taken away. */
-	cost = COST_SHARE * (cost < most ? cost : most);
+	cost = COST_SHARE * ((cost < most ? cost : most) + second / BESIDES);
 	return (from + credit < now ? now - credit : from) + cost;
 }
 
@@ -124,8 +125,8 @@ static void look(struct mp_peak *p, uint64_t now)
 	}
 	if (bytes)
 		p->looked = after;
-	p->next = after + second / 100;
-	p->next_large = pay(p->next_large, now, mprof_ticks());
+	p->next[0] = after + second / 100;
+	p->next[1] = pay(p->next[1], now, mprof_ticks());
 	__atomic_store_n(&p->at_it, 0, __ATOMIC_RELEASE);
 }
 
@@ -138,10 +139,15 @@ int mp_peak_look(unsigned large, uint64_t now)
 {
 	struct mp_peak *p = &mp_local->peak;
 
-	if (mprof_likely(now < (large ? p->next_large : p->next)) || !peak())
+	if (mprof_likely(now < p->next[large]) || !peak())
 		return 0;
 	look(p, now);
 	return 1;
+}
+
+const uint64_t *mp_peak_times(void)
+{
+	return mp_local->peak.next;
 }
 
 void mp_peak_falls(size_t bytes)
