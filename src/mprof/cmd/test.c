@@ -299,7 +299,7 @@ int test_run(char **argv, const char *counts, const char *log, bool compress)
 	struct counted counted = { .status = 0 };
 	int status;
 
-	if (!argv[0][strspn(argv[0], " \t\n")])
+	if (program == line && !argv[0][strspn(argv[0], " \t\n")])
 		return cmd_error(STATUS_USAGE, "which command? for example: mprof -t \"ls -l\"");
 	status = check_files(program, counts, log);
 	if (!status)
