@@ -313,7 +313,7 @@ static void keep_rises(struct trace *t)
 	struct trace_peak *to = t->peak, *look;
 	uint64_t before = 0;
 
-	for (look = t->peak; look < t->peak + t->peaks; look++) {
+	for (look = t->peak; t->peaks && look < t->peak + t->peaks; look++) {
 		bool same =
 		    to > t->peak && to[-1].process == look->process && to[-1].image == look->image;
 
@@ -325,7 +325,7 @@ static void keep_rises(struct trace *t)
 		}
 		before = look->ticks;
 	}
-	t->peaks = (size_t)(to - t->peak);
+	t->peaks = t->peaks ? (size_t)(to - t->peak) : 0;
 }
 
 static void sort(void *array, size_t n, size_t bytes, int (*by)(const void *, const void *))
