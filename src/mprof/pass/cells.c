@@ -303,10 +303,9 @@ static void batch(void *self, const struct batch *b)
 static void gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
 		 uint64_t ticks)
 {
-	const struct blocks *t = &h->process[process]->blocks;
+	const struct block *b = NULL;
 	struct cells *s = self;
 	struct work *k = s->work;
-	uint64_t i;
 
 	if (!k || !k->slot || !s->point)
 		return;
@@ -319,13 +318,10 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 		k->now.live.blocks -= h->process[process]->live.blocks;
 		k->now.live.slack -= h->process[process]->live.slack;
 	}
-	for (i = 0; i < t->capacity; i++) {
-		const struct block *b = &t->slot[i];
-
-		if (!b->addr || b->owner & BLOCK_INHERITED)
-			continue;
-		note_ending(s, b, ticks, why == GONE_EXEC ? CELL_EXEC : CELL_NEVER_FREED);
-	}
+	while ((b = heap_next_block(h->process[process], b)))
+		if (!(b->owner & BLOCK_INHERITED))
+			note_ending(s, b, ticks,
+				    why == GONE_EXEC ? CELL_EXEC : CELL_NEVER_FREED);
 }
 
 static int by_place(const void *x, const void *y)
