@@ -61,7 +61,7 @@ def fact(what, ticks, *strings):
     head = bytearray(144)
     struct.pack_into("<IiiI", head, 0, what, 100, 1, 0)
     struct.pack_into("<Qqq", head, 16, ticks, ticks, 10**18 + ticks)
-    return bytes(head) + b"".join(s.encode() + b"\0" for s in strings)
+    return bytes(head) + b"".join(s.encode(errors="surrogateescape") + b"\0" for s in strings)
 
 
 def long_record(function, values, dt=1, flags=0, error=0):
@@ -69,18 +69,45 @@ def long_record(function, values, dt=1, flags=0, error=0):
     return struct.pack("<5Q", head, *values)
 
 
-def make(path, calls, strings=("exe=/bin/true", "arg=true")):
-    """calls: (function, (four values)) one after the other, of one thread."""
-    words = b"".join(long_record(function, values) for function, values in calls)
+def object_record(path, first=0x400000, size=0x100000):
+    """An object without segments or build-id: its addresses are named after its path."""
+    text = path.ljust((len(path) + 7) // 8 * 8, b"\0")
+    words = struct.pack("<5Q", 1000, 0, first, first + size, 0) + text
+    return struct.pack("<Q", 2 | len(words) // 8 << 4 | len(path) << 32) + words
+
+
+def stack_record(number, frames):
+    return struct.pack("<QQ", 1 | len(frames) << 8 | number << 32, 0) + \
+        struct.pack(f"<{len(frames)}Q", *frames)
+
+
+def make(path, calls, strings=("exe=/bin/true", "arg=true"), stacks=b""):
+    """calls: (function, (four values)) one after the other, of one thread, with stack 1 of
+    the stack records if there are any."""
+    words = struct.pack("<Q", 13 | 1 << 8) if stacks else b""
+    words += b"".join(long_record(function, values) for function, values in calls)
     out, at = [], HEADER
     for kind, payload, thread, seq in ((FACT, fact(START_FACT, 1000, *strings), 0, 0),
+                                       (STACKS, stacks, 0, 1),
                                        (EVENTS, words, 1, 1),
                                        (FACT, fact(END_FACT, 2000 + len(calls)), 0, 0)):
+        if not payload:
+            continue
         out.append(extent(kind, at, payload, thread, seq, last=1000 + len(calls)))
         at += len(out[-1])
     with open(path, "wb") as file:
         file.write(header(at))
         file.writelines(out)
+
+
+def unclean(data):
+    """What of an output a terminal would obey, or could not show; None: nothing."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        return f"not UTF-8: {data[max(0, error.start - 20):error.end + 20]!r}"
+    found = re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", text.replace("\r\n", "\n"))
+    return found and f"a control character: {text[max(0, found.start() - 20):found.end() + 20]!r}"
 
 
 class Pieces:

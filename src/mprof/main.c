@@ -19,6 +19,7 @@
 #include "cmd/help.h"
 #include "cmd/mode.h"
 #include "cmd/test.h"
+#include "util/plain.h"
 
 struct form {
 	const char *test, *mode, *counts, *log;
@@ -156,6 +157,7 @@ int main(int argc, char **argv)
 	struct form form = { 0 };
 
 	hold_streams();
+	plain_streams();
 	argp_err_exit_status = STATUS_USAGE;
 	on_exit(flush, NULL);
 	if (argc > 0)

@@ -77,3 +77,48 @@ test_hostile_fifos() {
 		expect_text err 'is not a regular file'
 	done
 }
+
+# A trace names objects and arguments as it likes: whatever prints them, a terminal is not told
+# what to do and a spreadsheet has nothing to calculate.
+test_hostile_names() {
+	local name format
+	name='=1+1\x1b]0;title\x07\xff\xc2\x9b31m\r\x7f'
+	PYTHONPATH=$root/tests python3 -c "
+from traces import *
+B = 0x7f0000000000
+name = b'$name'
+exe = name.decode(errors='surrogateescape')
+make('log', [(MALLOC, (B + 64 * i, 40, 40, 0)) for i in range(20)],
+     ('exe=/' + exe, 'arg=' + exe, 'arg=x', 'cwd=/', 'host=' + exe),
+     object_record(b'/tmp/' + name) + stack_record(1, [0x400123, 0x400456]))" || bad "no trace"
+	"$mprof" sort -o "$(printf 'a\033[31m\377.play')" log >sorted 2>&1
+	"$mprof" sort --check "$(printf 'a\033[31m\377.play')" >checked 2>&1
+	clean sorted checked
+	expect_text checked '\x1b[31m\xff.play'
+	for name in report 'report --all' 'report peak' 'report leaks' 'report top-down' dump counts \
+		'dump --stacks' 'check --max-peak=1' 'diff log' 'report --json' 'sort --json -o x.play'; do
+		# shellcheck disable=SC2086
+		"$mprof" $name log >said 2>&1
+		clean said
+	done
+	for format in folded speedscope callgrind mallocprofiler massif heaptrack csv tsv dot txt \
+		chrome jsonl; do
+		"$mprof" export --to "$format" -o "said.$format" log 2>err || bad "$format: $(cat err)"
+		clean "said.$format"
+	done
+	! grep -qE '(^|,)"?=' said.csv || bad "csv: $(grep -E '(^|,)"?=' said.csv)"
+	expect_text said.csv "'=1+1"
+	! grep -qE "(^|	)=" said.tsv || bad "tsv: $(cat said.tsv)"
+}
+
+clean() { # FILE...
+	PYTHONPATH=$root/tests python3 -c '
+import sys
+from traces import unclean
+for path in sys.argv[1:]:
+    wrong = unclean(open(path, "rb").read())
+    if wrong:
+        print(f"{path}: {wrong}")' "$@" >unclean
+	[ -s unclean ] || return
+	bad "${name-} $(cat unclean)"
+}

@@ -259,6 +259,32 @@ START_TEST(size_too_great)
 }
 END_TEST
 
+/*
+ * Killed in the middle of copying a slot: the copy is not whole, the slot is, and nothing is
+ * missing.  But when the slot has begun something else, something is.
+ */
+START_TEST(killed_while_copying)
+{
+	struct trace_damage damage;
+	struct event e[64];
+	struct words w;
+	size_t slot, copy;
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	pairs(&w, 1000, 5);
+	slot = build_slot(&b, 1, 1, 1, &w, 512);
+	copy = build_chunk(&b, 1, 1, 1, &w);
+	memset(build_extent_at(&b, copy) + 1, 0, 32);
+	if (_i)
+		memset((char *)(build_extent_at(&b, slot) + 1) + 32, 0, 8 * w.n - 32);
+	ck_assert(_i == (walk(&damage, e, 64) != 10));
+	ck_assert_uint_eq(damage.chunks_bad, _i);
+	ck_assert_uint_eq(damage.first_bad_offset, _i ? copy : 0);
+	words_free(&w);
+	build_free(&b);
+}
+END_TEST
+
 /* The same for a slot, of which nobody knows how much of it is used. */
 START_TEST(slot_too_great)
 {
@@ -531,6 +557,7 @@ Suite *trace_damage_suite(void)
 	tcase_add_loop_test(tc, size_is_nothing, 0, 6);
 	tcase_add_loop_test(tc, tail_is_not_trusted, 0, 4);
 	tcase_add_loop_test(tc, cut_while_it_was_written, 0, 4);
+	tcase_add_loop_test(tc, killed_while_copying, 0, 2);
 	tcase_add_loop_test(tc, chunks_that_nobody_sees, 0, 4);
 	tcase_add_test(tc, zero_word_in_a_chunk);
 	tcase_add_test(tc, room_behind_the_tail);

@@ -13,6 +13,7 @@
 
 #include "../util/memory.h"
 #include "../util/nearest.h"
+#include "../util/plain.h"
 
 const struct command cmd_table[] = {
 #define MPROF_COMMAND(name, function, group, args, help) { name, function, group, args, help },
@@ -121,10 +122,10 @@ int cmd_call(const char *name, const char *path)
 
 int cmd_flush(int status)
 {
-	int failed = ferror(stdout), code;
+	int failed = ferror(stdout) || ferror(plain_raw()), code;
 
 	errno = 0;
-	if (fflush(stdout))
+	if (fflush(stdout) || fflush(plain_raw()))
 		failed = 1;
 	if (!failed)
 		return status;

@@ -29,7 +29,7 @@ static void put_xml(FILE *out, const char *text)
 		if (*s < sizeof(name) / sizeof(name[0]) && name[*s])
 			fputs(name[*s], out);
 		/* U+FFFE and U+FFFF are no characters of XML. */
-		else if (!n || *s < ' ' || *s == 0x7f ||
+		else if (!n || *s < ' ' || *s == 0x7f || utf8_is_control(s) ||
 			 (n == 3 && s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe))
 			fputs(UTF8_REPLACEMENT, out);
 		else

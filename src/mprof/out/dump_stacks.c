@@ -17,14 +17,15 @@ static char *clean(const char *path, bool json)
 	while (text && *s) {
 		int n = utf8_at(s);
 
-		if (n && *s >= ' ' && *s != 127 && !(json && (*s == '"' || *s == '\\'))) {
+		if (n && *s >= ' ' && *s != 127 && !utf8_is_control(s) &&
+		    !(json && (*s == '"' || *s == '\\'))) {
 			memcpy(to, s, (size_t)n);
 			to += n;
 		} else if (!n) {
 			memcpy(to, UTF8_REPLACEMENT, 3);
 			to += 3;
 		} else if (json) {
-			to += sprintf(to, "\\u%04x", *s);
+			to += sprintf(to, "\\u%04x", s[n - 1]);
 		} else {
 			*to++ = '?';
 		}

@@ -12,6 +12,7 @@
 
 #include "../util/directories.h"
 #include "../util/nearest.h"
+#include "../util/plain.h"
 #include "json.h"
 
 const struct exporter export_table[] = {
@@ -53,6 +54,8 @@ void export_name(FILE *out, const char *name, const char *bad, char instead)
 			fputs(UTF8_REPLACEMENT, out);
 		else if (n == 1)
 			fputc(*s < ' ' || *s == 0x7f ? ' ' : strchr(bad, *s) ? instead : *s, out);
+		else if (utf8_is_control(s))
+			fputc(' ', out);
 		else
 			fwrite(s, 1, (size_t)n, out);
 		n += !n;
@@ -221,7 +224,7 @@ int export_file_open(struct export_file *f, const char *target, struct error *er
 
 	memset(f, 0, sizeof(*f));
 	if (!target) {
-		f->out = stdout;
+		f->out = plain_raw();
 		return 0;
 	}
 	ret = export_file_look(target, err);
@@ -250,7 +253,7 @@ int export_file_done(struct export_file *f, int ret, struct error *err)
 		return ret;
 	}
 	ret = 0;
-	if (f->out == stdout)
+	if (f->out == plain_raw())
 		return 0; /* flushed and checked by main */
 	if (ferror(f->out))
 		ret = fail(err, -EIO, "cannot write '%s' completely", f->target);
@@ -270,7 +273,7 @@ int export_file_done(struct export_file *f, int ret, struct error *err)
 
 void export_file_drop(struct export_file *f)
 {
-	if (f->out && f->out != stdout)
+	if (f->out && f->out != plain_raw())
 		fclose(f->out);
 	if (f->temporary) {
 		unlink(f->temporary);

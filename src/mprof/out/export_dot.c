@@ -34,7 +34,7 @@ static void put_text(FILE *out, const char *text, size_t most)
 		n = utf8_at(s);
 		if (!n)
 			fputs(UTF8_REPLACEMENT, out);
-		else if (*s < ' ')
+		else if (*s < ' ' || *s == 0x7f || utf8_is_control(s))
 			fputc(' ', out);
 		else if (*s == '"' || *s == '\\')
 			fprintf(out, "\\%c", *s);

@@ -29,6 +29,7 @@
 #include <string.h>
 
 #include "../pass/flow.h"
+#include "../util/utf8.h"
 #include "export.h"
 #include "line.h"
 #include "places.h"
@@ -97,7 +98,23 @@ static void put_one(struct heaptrack *h, char mode, uint64_t a)
 
 /* ---- strings, addresses, stacks: each written before it is first named ---- */
 
-/* What would end a line or begin another one is a blank. */
+/* As many bytes as there are: control characters are blanks, what is no UTF-8 a ?. */
+static void put_string(struct heaptrack *h, const unsigned char *s)
+{
+	int n;
+
+	for (; *s; s += n ? n : 1) {
+		n = utf8_at(s);
+		if (n == 1 || !n)
+			fputc(!n ? '?' : *s < ' ' || *s == 0x7f ? ' ' : *s, h->out);
+		else if (utf8_is_control(s))
+			fputs("  ", h->out);
+		else
+			fwrite(s, 1, (size_t)n, h->out);
+	}
+	fputc('\n', h->out);
+}
+
 static uint32_t string_of(struct heaptrack *h, const char *text)
 {
 	size_t known = h->strings.count, n = strlen(text);
@@ -109,9 +126,7 @@ static uint32_t string_of(struct heaptrack *h, const char *text)
 	if (h->strings.count > known) {
 		line_flush(h->line);
 		fprintf(h->out, "s %zx ", n);
-		for (; *text; text++)
-			fputc(*text == '\n' || *text == '\r' ? ' ' : *text, h->out);
-		fputc('\n', h->out);
+		put_string(h, (const unsigned char *)text);
 	}
 	return id;
 }

@@ -44,27 +44,40 @@ static void begin_field(struct rows *r)
 	r->first = false;
 }
 
-static void put_text(struct rows *r, const char *s)
+/* The rest of a field in quotes. */
+static void put_quoted(struct rows *r, const char *s)
 {
 	int n;
 
-	begin_field(r);
-	if (!r->quotes || !s[strcspn(s, ",\"\r\n")]) {
-		export_name(r->out, s, "", ' ');
-		return;
-	}
-	fputc('"', r->out);
 	for (; *s; s += n) {
 		n = utf8_at((const unsigned char *)s);
 		if (*s == '"')
 			fputc('"', r->out);
-		if (n)
-			fwrite(s, 1, (size_t)n, r->out);
+		if (utf8_is_control((const unsigned char *)s))
+			fputc(' ', r->out);
+		else if (n)
+			fwrite((*s > 0 && *s < ' ') || *s == 0x7f ? " " : s, 1, (size_t)n, r->out);
 		else
 			fputs(UTF8_REPLACEMENT, r->out);
 		n += !n;
 	}
 	fputc('"', r->out);
+}
+
+static void put_text(struct rows *r, const char *s)
+{
+	bool quotes = r->quotes && s[strcspn(s, ",\"\r\n")];
+
+	begin_field(r);
+	if (quotes)
+		fputc('"', r->out);
+	/* A spreadsheet calculates what begins so: with a ' in front it takes it for text. */
+	if (*s && strchr("=+-@\t\r", *s))
+		fputc('\'', r->out);
+	if (quotes)
+		put_quoted(r, s);
+	else
+		export_name(r->out, s, "", ' ');
 }
 
 static void put_number(struct rows *r, uint64_t n)

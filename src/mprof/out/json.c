@@ -24,17 +24,17 @@ void json_put(FILE *out, const char *text)
 	fputc('"', out);
 	for (; *s; s += n ? n : 1) {
 		n = utf8_at(s);
-		if (n && *s >= ' ' && *s != 0x7f && *s != '"' && *s != '\\')
+		if (n && *s >= ' ' && *s != 0x7f && *s != '"' && *s != '\\' && !utf8_is_control(s))
 			continue;
 		/* What needs nothing is written in one piece. */
 		fwrite(plain, 1, (size_t)(s - plain), out);
-		plain = s + 1;
+		plain = s + (n ? n : 1);
 		if (!n)
 			fputs(UTF8_REPLACEMENT, out);
 		else if (*s == '"' || *s == '\\')
 			fprintf(out, "\\%c", *s);
 		else
-			fprintf(out, "\\u%04x", *s);
+			fprintf(out, "\\u%04x", s[n - 1]); /* U+0080: C2 80, and so on */
 	}
 	fwrite(plain, 1, (size_t)(s - plain), out);
 	fputc('"', out);

@@ -147,6 +147,21 @@ static void take_chunk(struct trace *t, const struct extent *x)
 		t->chunk[t->chunks++] = c;
 }
 
+/*
+ * Killed in the middle of copying: the slot still has all that the copy should have, so
+ * that nothing is missing.
+ */
+static bool slot_has_all(struct trace *t, const struct chunk *copy, const struct chunk *slot)
+{
+	uint64_t *buf = NULL;
+	size_t room = 0, words = chunk_load(t, slot, &t->unpacker, &buf, &room);
+	bool all = copy->kind != MPROF_EXTENT_PACKED && words >= (copy->used + 7) / 8 &&
+		   mprof_checksum(buf, copy->used) == copy->check;
+
+	free(buf);
+	return all;
+}
+
 /* Of two chunks with one number, is the later one to be kept?  Only copies are checked. */
 static bool later_is_better(struct trace *t, const struct chunk *a, const struct chunk *b)
 {
@@ -172,7 +187,8 @@ static size_t order_chunks(struct trace *t, struct chunk *chunk, size_t n)
 		if (!a || !same_thread(a, b) || b->seq - a->seq >= a->seqs) {
 			chunk[kept++] = *b;
 		} else if (later_is_better(t, a, b)) {
-			trace_note_damage(t, &t->damage.chunks_bad, 1, chunk_offset(a));
+			if (!slot_has_all(t, a, b))
+				trace_note_damage(t, &t->damage.chunks_bad, 1, chunk_offset(a));
 			*a = *b;
 		} else if (a->slot == b->slot) {
 			trace_note_damage(t, &t->damage.chunks_bad, 1, chunk_offset(b));

@@ -22,6 +22,12 @@ int utf8_at(const unsigned char *s)
 	return n;
 }
 
+/* The same of what can be kept: not DEL, nor what is a control character in UTF-8 only. */
+static int kept_at(const unsigned char *s)
+{
+	return *s == 0x7f || utf8_is_control(s) ? 0 : utf8_at(s);
+}
+
 const char *utf8_clean(const char *text, char **made)
 {
 	const unsigned char *s = (const unsigned char *)text;
@@ -29,7 +35,7 @@ const char *utf8_clean(const char *text, char **made)
 	int n;
 
 	*made = NULL;
-	while ((n = *s ? utf8_at(s) : 0))
+	while ((n = *s ? kept_at(s) : 0))
 		s += n;
 	if (!*s)
 		return text;
@@ -37,7 +43,7 @@ const char *utf8_clean(const char *text, char **made)
 	if (!to)
 		return NULL;
 	for (s = (const unsigned char *)text; *s; s += n ? n : 1) {
-		n = utf8_at(s);
+		n = kept_at(s);
 		memcpy(to, n ? (const char *)s : UTF8_REPLACEMENT, n ? (size_t)n : 3);
 		to += n ? n : 3;
 	}

@@ -5,11 +5,17 @@
 
 /* Bytes of the well-formed sequence at s (RFC 3629: no overlong forms, no surrogates); 0: none. */
 int utf8_at(const unsigned char *s);
+/* One of U+0080 to U+009F, which a terminal obeys as it does ESC. */
+static inline int utf8_is_control(const unsigned char *s)
+{
+	return s[0] == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0;
+}
 #define UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD, three bytes */
 
 /*
- * s itself when it is well-formed, else a copy with U+FFFD for each invalid byte, which the
- * caller frees from *made (NULL when s is returned).  NULL: no memory.
+ * s itself when it is well-formed, else a copy with U+FFFD for each invalid byte (and for DEL
+ * and U+0080 to U+009F, which JSON does not escape and a terminal obeys), which the caller frees
+ * from *made (NULL when s is returned).  NULL: no memory.
  */
 const char *utf8_clean(const char *s, char **made);
 
