@@ -67,7 +67,7 @@ MANPAGES := $(O)/man/mprof.1 $(O)/man/libmprof.7
 COMPLETIONS := $(O)/completions/mprof.bash $(O)/completions/_mprof
 
 .PHONY: all mprof libmprof.so libmprof.a lib victims pages units bench-programs check check-quick test bench \
-	bench-replay \
+	bench-replay fuzz-build mutations \
 	install uninstall clean help format readme
 .DELETE_ON_ERROR:
 
@@ -212,6 +212,15 @@ bench-replay: all bench-programs
 ## readme: what README.md shows, from real runs
 readme: all
 	$(Q)scripts/readme
+
+# What tests/fuzz/mutate runs.
+FUZZED := $(O)-sanitized
+fuzz-build: all victims
+	$(Q)$(MAKE) --no-print-directory O=$(FUZZED) SAN=address,undefined CFLAGS='-O1 -g' $(FUZZED)/mprof $(FUZZED)/mprof_replay
+
+## mutations: 20,000 changed files for every command that reads files, sanitized; about an hour
+mutations: fuzz-build
+	$(Q)tests/fuzz/mutate --cases all
 
 ## format: clang-format over the tree
 format:

@@ -126,12 +126,16 @@ class Pieces:
                     self.extents.append(at)
 
     def used(self, at):
+        if at + 64 > len(self.data):
+            return 0
         size, used = struct.unpack_from("<II", self.data, at + 16)
         return max(0, min(used, size - 64, len(self.data) - at - 64))
 
     def sign(self):
         """Makes the checksums right of all that have one."""
         for at in self.extents:
+            if at + 64 > len(self.data):
+                continue
             kind = struct.unpack_from("<H", self.data, at + 4)[0]
             if kind in (SLOT, STACKS_SLOT, COUNTS):
                 continue

@@ -154,7 +154,7 @@ static void take_chunk(struct trace *t, const struct extent *x)
 static bool slot_has_all(struct trace *t, const struct chunk *copy, const struct chunk *slot)
 {
 	uint64_t *buf = NULL;
-	size_t room = 0, words = chunk_load(t, slot, &t->unpacker, &buf, &room);
+	size_t room = 0, words = chunk_load(t, slot, &buf, &room);
 	bool all = copy->kind != MPROF_EXTENT_PACKED && words >= (copy->used + 7) / 8 &&
 		   mprof_checksum(buf, copy->used) == copy->check;
 
