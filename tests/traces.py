@@ -43,7 +43,7 @@ def checksum(data):
 
 def header(tail, processes=1, magic=b"mproftrc"):
     head = bytearray(HEADER)
-    struct.pack_into("<8sII16sIIIIQQqq", head, 0, magic, VERSION, HEADER, RUN, 2, 4096, 0, 0, 10**9,
+    struct.pack_into("<8sII16sIIIIQQqq", head, 0, magic, VERSION, HEADER, RUN, 2 | 4, 4096, 0, 0, 10**9,
                      1000, 1000, 10**18)
     struct.pack_into("<QII", head, 80, tail, processes, 1)
     struct.pack_into("<IiQHHi", head, 8192, 1, 100, 1, 2, 0, 0)
@@ -82,10 +82,11 @@ def stack_record(number, frames):
 
 
 def make(path, calls, strings=("exe=/bin/true", "arg=true"), stacks=b""):
-    """calls: (function, (four values)) one after the other, of one thread, with stack 1 of
-    the stack records if there are any."""
+    """calls: (function, (four values)) or ("TOUCHED", bytes), one after the other, of one
+    thread, with stack 1 of the stack records if there are any."""
     words = struct.pack("<Q", 13 | 1 << 8) if stacks else b""
-    words += b"".join(long_record(function, values) for function, values in calls)
+    words += b"".join(struct.pack("<Q", 14 | values << 4) if function == "TOUCHED"
+                      else long_record(function, values) for function, values in calls)
     out, at = [], HEADER
     for kind, payload, thread, seq in ((FACT, fact(START_FACT, 1000, *strings), 0, 0),
                                        (STACKS, stacks, 0, 1),

@@ -64,6 +64,22 @@ test_hostile_replay_of_gigabytes() {
 	expect_text err '--memory 3G allows it'
 }
 
+# The same of a trace that says how much was touched: all of it, or a little.
+test_hostile_replay_of_touched_gigabytes() {
+	local bytes
+	for bytes in '2400 << 20' 4096; do
+		make_trace log "[(MALLOC, (B, 2400 << 20, 2400 << 20, 0)), ('TOUCHED', $bytes),
+			(FREE, (B, 0, 0, 0))]"
+		run "$mprof" replay --quick --reps 1 --drain 0.1 --allocator glibc log
+		if [ "$bytes" = 4096 ]; then
+			expect_status 0
+		else
+			expect_status 1
+			expect_text err '--memory 3G allows it'
+		fi
+	done
+}
+
 # A FIFO where a file should be is not waited for.
 test_hostile_fifos() {
 	local command

@@ -436,7 +436,7 @@ int place_run(const char *playback, const struct variant *v, const struct place_
 	int ret = run_open(&r, playback, err);
 
 	if (!ret)
-		ret = room_check(r.header, touch_of(r.plan), err);
+		ret = room_check(r.header, playback, touch_of(r.plan), err);
 	if (!ret) {
 		tell_start(&r);
 		ret = play(&r, &why);

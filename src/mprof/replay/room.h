@@ -15,8 +15,9 @@
  * What a program asked for and never wrote to, a replay that writes to all of it
  * needs.  0, or -EFBIG with *err, of whatever allocator: it does not fit into half of what is
  * free, or 2 GiB if that is less; into what --memory says, if it says something.
- * touch: as in runner.h.
+ * playback: the file's path.  touch: as in runner.h; of what was recorded, it is read.
  */
-int room_check(const struct mprof_playback_header *head, const char *touch, struct error *err);
+int room_check(const struct mprof_playback_header *head, const char *playback, const char *touch,
+	       struct error *err);
 
 #endif

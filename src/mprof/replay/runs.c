@@ -328,7 +328,7 @@ int runs_make(struct runs *r, const struct runs_plan *plan, const struct variant
 	for (i = 0; i < vs->n; i++)
 		r->row[i].variant = &vs->v[i];
 	runs_choose(r, plan);
-	ret = room_check(plan->head, r->touch, err);
+	ret = room_check(plan->head, plan->playback, r->touch, err);
 	if (!ret)
 		ret = make_all(r, waiting, plan, err);
 	free(waiting);
