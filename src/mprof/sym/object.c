@@ -12,10 +12,14 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "../util/memory.h"
 #include "debuginfod.h"
 #include "text.h"
+
+#define DWARF_UNPACKED 16 /* memory that a byte of an object may take */
 
 /* As recorded; for want of that, what the file says that we took on other grounds. */
 static struct build_id id_of(const struct object *o)
@@ -29,6 +33,15 @@ static struct build_id id_of(const struct object *o)
 		return (struct build_id){ of->build_id, of->build_id_bytes };
 	n = o->dwfl_module ? dwfl_module_build_id(o->dwfl_module, &bytes, &address) : 0;
 	return (struct build_id){ bytes, n > 0 ? (size_t)n : 0 };
+}
+
+/* DWARF is often compressed, and its tables are unpacked in memory. */
+static void allow_memory(int fd)
+{
+	struct stat st;
+
+	if (fd >= 0 && !fstat(fd, &st))
+		memory_cap_file((uint64_t)st.st_size * DWARF_UNPACKED / MEMORY_PER_BYTE);
 }
 
 /* libdwfl: no file by itself. */
@@ -61,6 +74,7 @@ static int give_debug(Dwfl_Module *module, void **data, const char *name, Dwarf_
 	find_debug(o, link ? link : "", crc);
 	fd = o->debug.fd;
 	o->debug.fd = -1;
+	allow_memory(fd);
 	if (fd >= 0)
 		*path = strdup(o->debug.path);
 	return fd;
@@ -162,6 +176,7 @@ static void find_alt(struct object *o, Dwarf *dwarf)
 	files_alt(&o->context->files, dwarf_file(o), (struct build_id){ id, (size_t)n }, name,
 		  &found);
 	o->alt_fd = found.fd;
+	allow_memory(found.fd);
 	if (found.fd >= 0)
 		o->alt = dwarf_begin(found.fd, DWARF_C_READ);
 	/*
@@ -175,6 +190,7 @@ static bool report(struct object *o)
 {
 	void **data;
 
+	allow_memory(o->main.fd);
 	o->dwfl = dwfl_begin(&callbacks);
 	if (!o->dwfl)
 		return false;
