@@ -320,8 +320,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	}
 	while ((b = heap_next_block(h->process[process], b)))
 		if (!(b->owner & BLOCK_INHERITED))
-			note_ending(s, b, ticks,
-				    why == GONE_EXEC ? CELL_EXEC : CELL_NEVER_FREED);
+			note_ending(s, b, ticks, why == GONE_EXEC ? CELL_EXEC : CELL_NEVER_FREED);
 }
 
 static int by_place(const void *x, const void *y)
