@@ -122,14 +122,14 @@ int cmd_call(const char *name, const char *path)
 
 int cmd_flush(int status)
 {
-	int failed = ferror(stdout) || ferror(plain_raw()), code;
+	int failed, code;
 
+	/* plain_raw() flushes stdout as well, so errors are asked for last. */
 	errno = 0;
-	if (fflush(stdout) || fflush(plain_raw()))
-		failed = 1;
-	if (!failed)
+	failed = fflush(stdout) || fflush(plain_raw());
+	code = failed ? errno : 0;
+	if (!failed && !ferror(stdout) && !ferror(plain_raw()))
 		return status;
-	code = errno;
 	cmd_error(0, "the answer is not complete: writing standard output failed%s%s",
 		  code ? ": " : "", code ? strerror(code) : "");
 	return status ? status : STATUS_FOUND;
