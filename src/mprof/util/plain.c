@@ -124,9 +124,9 @@ static ssize_t filter_some(struct filter *f, const unsigned char *s, size_t n)
 	while (at < n) {
 		if (f->n > ROOM - ESCAPE_MOST && put_out(f))
 			return -1;
-		more = plain_bytes(s + at, n - at);
-		if (more > ROOM - f->n)
-			more = ROOM - f->n;
+		/* No further than there is room for: an answer of one line may be 100 MB. */
+		more = n - at < ROOM - f->n ? n - at : ROOM - f->n;
+		more = plain_bytes(s + at, more);
 		put(f, s + at, more);
 		at += more;
 		if (at == n || f->n > ROOM - ESCAPE_MOST || plain_bytes(s + at, 1))
