@@ -351,9 +351,10 @@ END
 		run "$mprof" report --json log
 		expect_same "$program: pool" "$(json out '[.kept.by[] | select(.why | startswith("libstdc++")) |
 			"\(.live_bytes) \(.live_blocks) \(.peak_bytes)"] | join(", ")')" '72704 1 72704'
+		# Whether what the peak says is said again of leaks depends on when the two blocks came.
 		expect_same "$program: findings of the peak and of leaks" \
-			"$(json out '[.findings[] | select(.finding == "peak" or .finding == "leak") | "\(.finding) \(.function) \(.part)"] | sort | join(", ")')" \
-			'leak mine 145408, peak mine 145408'
+			"$(json out '[.findings[] | select(.finding == "peak" or .finding == "leak") | "\(.function) \(.part)"] | unique | join(", ")')" \
+			'mine 145408'
 		expect_same "$program: the rest is the program's" "$(json out '.live_bytes - .kept.live_bytes')" 145408
 		run "$mprof" report log
 		expect_text out '  * Not yours: run-time libraries keep '
