@@ -25,6 +25,7 @@ class App {
 	private answer!: Answer;
 	private asked = "";
 	private frames: Frame[] = [];
+	private framed = ""; // the question that they answer
 	private layers: Layer[] = [];
 	private layered = "";
 	private keys: Uint32Array;
@@ -162,7 +163,10 @@ class App {
 
 	private showGraph(): void {
 		const { s, d, flame } = this;
-		this.frames = frameTree(d, this.answer, this.keys, { inverted: s.inverted, foldLibraries: s.foldLibraries, least: 0 });
+		const framed = this.asked + s.inverted + s.foldLibraries;
+		if (framed != this.framed)
+			this.frames = frameTree(d, this.answer, this.keys, { inverted: s.inverted, foldLibraries: s.foldLibraries, least: 0 });
+		this.framed = framed;
 		this.search.value = s.search;
 		flame.search = s.search;
 		flame.icicle = s.icicle;
