@@ -37,6 +37,8 @@ static uint64_t usual(void)
 	if (__builtin_mul_overflow(cap.read, MEMORY_PER_BYTE, &bytes) ||
 	    __builtin_add_overflow(bytes, MEMORY_LEAST, &bytes))
 		bytes = UINT64_MAX;
+	if (most < MEMORY_FLOOR)
+		most = MEMORY_FLOOR;
 	return bytes < most ? bytes : most;
 }
 

@@ -4,8 +4,8 @@
  *
  * A file of some kilobytes may say that it needs all memory there is.  A command that
  * reads files has MEMORY_LEAST and MEMORY_PER_BYTE for each byte of them, and never more
- * than three quarters of what is free, unless the user says how much it is to be.  What
- * goes beyond fails like any allocation that fails.
+ * than three quarters of what is free (but MEMORY_FLOOR in any case), unless the user says how much
+ * it is to be.  What goes beyond fails like any allocation that fails.
  *
  * Threads: before others are started.
  */
@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #define MEMORY_LEAST	((uint64_t)1 << 30)
+#define MEMORY_FLOOR	((uint64_t)256 << 20) /* however little is free */
 #define MEMORY_PER_BYTE 256u
 
 /* Bytes that can be had without swapping; what is free, where that is not told. */
