@@ -171,15 +171,20 @@ static bool is_of(const char *glob, const char *module)
 	return !glob || !fnmatch(glob, module, 0);
 }
 
-/* The innermost lines that are of one module, from the first that is no wrapper: (end, inner]. */
+/* A library's own blocks are requested within this many lines of it.  More is recursion, which
+ * may be 100,000 deep and is looked at for each of its stacks. */
+#define LIBRARY_LINES 64
+
+/* The innermost lines that are of one module, from the first that is no wrapper: (end, inner].
+ * SIZE_MAX: nobody called that module, or from too far out. */
 static size_t end_of_module(const struct profile_path *path, size_t inner)
 {
 	size_t i = inner;
 
-	while (i-- > 0)
+	while (i-- > 0 && inner - i <= LIBRARY_LINES)
 		if (strcmp(path->line[i]->module, path->line[inner]->module))
-			break;
-	return i;
+			return i;
+	return SIZE_MAX;
 }
 
 static bool builtin_matches(const char *pattern, const char *module, const char *caller,
@@ -191,8 +196,9 @@ static bool builtin_matches(const char *pattern, const char *module, const char 
 	if (!is_of(module, path->line[inner]->module) ||
 	    (caller && (end == SIZE_MAX || !is_of(caller, path->line[end]->module))))
 		return false;
-	for (i = inner; pattern && i != end; i--)
-		if (names(pattern, path->line[i]))
+	for (i = inner; pattern && i != end && inner - i <= LIBRARY_LINES; i--)
+		if ((i == inner || path->line[i] != path->line[i + 1]) &&
+		    names(pattern, path->line[i]))
 			return true;
 	return !pattern;
 }
