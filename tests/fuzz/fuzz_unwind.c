@@ -392,6 +392,16 @@ void mp_stacks_unlock(const uint64_t *signals)
 {
 	(void)signals;
 }
+void *mp_pool_memory(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t n)
+{
+	(void)pool;
+	return sys_memory((size_t)n * kind->unit);
+}
+int mp_pool_private(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
+{
+	(void)kind, (void)units, (void)out;
+	return -1;
+}
 void mp_self_bytes(int64_t more)
 {
 	(void)more;
@@ -483,6 +493,15 @@ static void walk_with_registers(struct mprof_thread *t, uintptr_t sp)
 		abort();
 }
 
+/* Where a stack ends is asked each time: that questions in vain are put off is not for here. */
+static void ask_again(struct mprof_thread *t)
+{
+	struct stack_cache *c = t->stack;
+
+	if (c)
+		c->blind = c->blind_left = 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -507,15 +526,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		sp = (uintptr_t)stack + bytes(2) % (STACK * PAGE) / 8 * 8;
 		fp = byte() & 1 ? (uint64_t)(byte() % 4) * -8 : any_word();
 		said = 0;
+		ask_again(&t);
 		mp_capture(&t, pc, sp, fp);
 		built = said;
 		mp_stack_forget(&t);
 		said = 0;
+		ask_again(&t);
 		mp_capture(&t, pc, sp, fp);
 		if (said != built)
 			abort();
 		words[bytes(2) % (STACK * PAGE / 8)] = any_word();
 	}
-	walk_with_registers(&t, sp);
+	ask_again(&t);
+	if (mp_cache_prepare(&t, sp))
+		walk_with_registers(&t, sp);
 	return 0;
 }
