@@ -25,7 +25,7 @@
 #define BOOT_SPARE 65536u
 #define ALIGN_MOST 65536u /* the largest page */
 
-static alignas(max_align_t) char spare[BOOT_SPARE]; /* when there is no address space for that */
+static alignas(max_align_t) char spare[BOOT_SPARE]; /* used if mmap fails */
 static size_t arena_used;
 uint32_t mp_boot_early;
 

@@ -105,7 +105,7 @@ uint64_t mp_clock_hz(void); /* ticks a second; takes 50 us */
 
 /* notes.c: the one line about a start that failed. */
 void mp_note(const char *why);
-/* One line, and the end: there is no allocator, so that the program cannot run. */
+/* Prints one line and ends the program, which cannot run without an allocator. */
 void mp_give_up(const char *why) __attribute__((noreturn));
 /* write without the signals that a dead pipe or a file size limit would send.  Bytes or -errno. */
 long mp_write_quietly(int fd, const void *data, size_t bytes);

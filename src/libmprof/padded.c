@@ -24,7 +24,7 @@ struct pad {
 };
 
 static struct pad *list[LISTS];
-static uint32_t spare[LISTS], *locks = spare; /* when there is no such memory */
+static uint32_t spare[LISTS], *locks = spare; /* used if mmap fails */
 static struct mprof_real behind;
 
 static uint32_t hash_of(const void *ptr)

@@ -27,7 +27,7 @@
 
 #define COST_SHARE  50
 #define BESIDES	    2000000 /* part of a second: what a system call costs the program besides */
-#define LARGE	    65536u  /* bytes: smaller blocks give back little, and are many */
+#define LARGE	    65536u  /* bytes: freeing smaller blocks returns little memory */
 #define CPU_THREADS 256u    /* the kernel adds up the times of all threads: not of more */
 
 /* A power of two, so that it lies in one page of the file and is never half written. */

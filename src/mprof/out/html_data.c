@@ -134,23 +134,6 @@ static uint32_t page_of(const struct writer *w, uint32_t node)
 
 /* ---- cells ---- */
 
-static int by_place(const void *x, const void *y)
-{
-	const struct cell *a = x, *b = y;
-
-#define BY(field)                 \
-	if (a->field != b->field) \
-	return a->field < b->field ? -1 : 1
-	BY(stack);
-	BY(birth);
-	BY(death);
-	BY(thread);
-	BY(size_class);
-	BY(life_class);
-#undef BY
-	return 0;
-}
-
 static int make_cells(struct writer *w)
 {
 	const struct cells *s = w->from->cells;
@@ -170,9 +153,9 @@ static int make_cells(struct writer *w)
 		c.stack = page_of(w, w->node_of[site - 1]);
 		w->cell[n++] = c;
 	}
-	qsort(w->cell, n, sizeof(*w->cell), by_place);
+	qsort(w->cell, n, sizeof(*w->cell), cell_order);
 	for (i = 0; i < n; i++) {
-		if (w->cells && !by_place(&w->cell[w->cells - 1], &w->cell[i])) {
+		if (w->cells && !cell_order(&w->cell[w->cells - 1], &w->cell[i])) {
 			w->cell[w->cells - 1].blocks += w->cell[i].blocks;
 			w->cell[w->cells - 1].bytes += w->cell[i].bytes;
 		} else {

@@ -323,7 +323,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 			note_ending(s, b, ticks, why == GONE_EXEC ? CELL_EXEC : CELL_NEVER_FREED);
 }
 
-static int by_place(const void *x, const void *y)
+int cell_order(const void *x, const void *y)
 {
 	const struct cell *a = x, *b = y;
 
@@ -354,7 +354,7 @@ static void collect(struct cells *s)
 	for (i = 0; i < k->slots; i++)
 		if (k->slot[i].used)
 			s->cell[n++] = k->slot[i].cell;
-	qsort(s->cell, n, sizeof(*s->cell), by_place);
+	qsort(s->cell, n, sizeof(*s->cell), cell_order);
 }
 
 /* Those that ended at UINT64_MAX, which is never, come last.  Returns the number of others. */

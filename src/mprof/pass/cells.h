@@ -64,4 +64,7 @@ struct cells {
 
 extern const struct pass_ops cells_pass;
 
+/* For qsort: by stack, birth, death, thread and classes; 0 for cells that are one. */
+int cell_order(const void *x, const void *y);
+
 #endif
