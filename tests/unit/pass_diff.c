@@ -66,6 +66,22 @@ static const char *leaf(size_t i)
 	return diff.group[i].line[diff.group[i].lines - 1]->function;
 }
 
+/* Figures of a damaged trace: no difference overflows. */
+START_TEST(differences_beyond_a_signed_number)
+{
+	site(DIFF_BEFORE, "main a", 1);
+	site(DIFF_BEFORE, "main b", UINT64_C(1) << 63);
+	site(DIFF_BEFORE, "main c", 1);
+	site(DIFF_AFTER, "main c", UINT64_MAX);
+	finish();
+	ck_assert_str_eq(leaf(0), "c");
+	ck_assert_int_eq(diff_delta(&diff.group[0], VALUE_PEAK), INT64_MAX);
+	ck_assert_str_eq(leaf(1), "b");
+	ck_assert_int_eq(diff_delta(&diff.group[1], VALUE_PEAK), -INT64_MAX);
+	release();
+}
+END_TEST
+
 static void expect(size_t i, const char *function, enum diff_change change, int64_t by)
 {
 	ck_assert_uint_lt(i, diff.groups);
@@ -260,6 +276,7 @@ Suite *pass_diff_suite(void)
 
 	tcase_add_checked_fixture(c, start, NULL);
 	tcase_add_test(c, added_removed_grown_shrunk);
+	tcase_add_test(c, differences_beyond_a_signed_number);
 	tcase_add_test(c, noise_is_no_change);
 	tcase_add_test(c, builds_differ_in_nothing);
 	tcase_add_test(c, code_without_symbols);

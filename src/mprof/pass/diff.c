@@ -178,7 +178,7 @@ static void add_to_group(struct diff *d, struct diff_group *g, const struct diff
 static enum diff_change change_of(const struct diff_options *o, const struct diff_group *g)
 {
 	const uint64_t before = g->v[DIFF_BEFORE][o->value], after = g->v[DIFF_AFTER][o->value];
-	const uint64_t by = after > before ? after - before : before - after;
+	const uint64_t by = diff_distance(g, o->value);
 
 	if (!by || by < o->least)
 		return DIFF_SAME;
@@ -195,8 +195,7 @@ static int by_change(const void *a, const void *b, void *diff)
 {
 	const struct diff_group *x = a, *y = b;
 	const enum profile_value value = ((const struct diff *)diff)->options.value;
-	uint64_t dx = (uint64_t)llabs(diff_delta(x, value)),
-		 dy = (uint64_t)llabs(diff_delta(y, value));
+	uint64_t dx = diff_distance(x, value), dy = diff_distance(y, value);
 
 	if ((x->change == DIFF_SAME) != (y->change == DIFF_SAME))
 		return x->change == DIFF_SAME ? 1 : -1;

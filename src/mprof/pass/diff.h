@@ -99,10 +99,22 @@ static inline uint32_t diff_leaf(const struct diff *d, const struct diff_group *
 	return d->renamed[d->id[(size_t)(g->line - d->line) + g->lines - 1] - 1];
 }
 
-/* The change of a value: after less before. */
+/* How far a value moved, whichever way. */
+static inline uint64_t diff_distance(const struct diff_group *g, enum profile_value value)
+{
+	const uint64_t before = g->v[DIFF_BEFORE][value], after = g->v[DIFF_AFTER][value];
+
+	return after > before ? after - before : before - after;
+}
+
+/* The change of a value: after less before, at most INT64_MAX either way (a damaged trace can name
+ * figures that differ by more). */
 static inline int64_t diff_delta(const struct diff_group *g, enum profile_value value)
 {
-	return (int64_t)(g->v[DIFF_AFTER][value] - g->v[DIFF_BEFORE][value]);
+	const uint64_t by = diff_distance(g, value);
+	const int64_t most = by > INT64_MAX ? INT64_MAX : (int64_t)by;
+
+	return g->v[DIFF_AFTER][value] < g->v[DIFF_BEFORE][value] ? -most : most;
 }
 
 #endif
