@@ -122,13 +122,13 @@ $(O)/tests/unit/%.o: tests/unit/%.c
 	$(Q)mkdir -p $(@D) && $(CC) $(CLI_CFLAGS) -Isrc/mprof $(CFLAGS) -c -o $@ $<
 
 # The encoder of pprof's format is made from its description.
-$(O)/gen/pprof.pb-c.c $(O)/gen/pprof.pb-c.h &: src/mprof/out/pprof.proto
+$(O)/gen/pprof.pb-c.c $(O)/gen/pprof.pb-c.h &: src/mprof/export/pprof.proto
 	$(call say,PROTOC,$<)
-	$(Q)mkdir -p $(O)/gen && protoc-c -Isrc/mprof/out --c_out=$(O)/gen $<
+	$(Q)mkdir -p $(O)/gen && protoc-c -Isrc/mprof/export --c_out=$(O)/gen $<
 $(O)/gen/%.o: $(O)/gen/%.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CLI_CFLAGS) $(CFLAGS) -c -o $@ $<
-$(O)/src/mprof/out/export_pprof.o $(O)/tests/unit/out_export_b.o: $(O)/gen/pprof.pb-c.h
+$(O)/src/mprof/export/export_pprof.o $(O)/tests/unit/export_more.o: $(O)/gen/pprof.pb-c.h
 
 # The player of movies is bundled and stands in the program as it is.
 $(O)/gen/movie.js: $(wildcard src/web/*.ts src/web/*.css)
@@ -151,8 +151,8 @@ sha256 = $$(sha256sum $(1) | cut -c-64 | tr a-f A-F | basenc --decode --base16 |
 $(O)/gen/html_hashes.h: $(O)/gen/report.js $(O)/gen/report.css
 	$(Q)printf '#define HTML_SCRIPT_SHA256 "%s"\n#define HTML_STYLE_SHA256 "%s"\n' \
 		"$(call sha256,$(O)/gen/report.js)" "$(call sha256,$(O)/gen/report.css)" >$@
-$(O)/src/mprof/out/html_assets.o $(O)/src/mprof/out/html_report.o: $(O)/gen/html_hashes.h
-$(O)/src/mprof/out/html_assets.o $(O)/src/mprof/out/html_report.o: CLI_CFLAGS += -I$(O)/gen -Wa,-I,$(O)/gen
+$(O)/src/mprof/html/html_assets.o $(O)/src/mprof/html/html_report.o: $(O)/gen/html_hashes.h
+$(O)/src/mprof/html/html_assets.o $(O)/src/mprof/html/html_report.o: CLI_CFLAGS += -I$(O)/gen -Wa,-I,$(O)/gen
 
 units: $(O)/unit
 $(O)/unit: $(UNIT_OBJ) $(CLI_PART)
@@ -181,8 +181,8 @@ $(O)/bench/%: tests/bench/%.c
 
 # Manual pages and completions are made from the same tables as the parser.
 $(O)/gendoc: scripts/gendoc.c include/mprof/options.def include/mprof/modules.def include/mprof/functions.def \
-		src/mprof/cmd/commands.def src/mprof/out/views.def src/mprof/out/exports.def \
-		src/mprof/pass/values.def src/mprof/pass/by.def
+		src/mprof/cmd/commands.def src/mprof/print/views.def src/mprof/export/exports.def \
+		src/mprof/profile/values.def src/mprof/profile/by.def
 	$(call say,HOSTCC,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -Iinclude -Isrc/mprof -DMPROF_VERSION='"$(VERSION)"' -O1 -o $@ $<
 $(O)/man/%: man/%.in man/mprof-report-json.md man/mprof-replay-json.md $(O)/gendoc

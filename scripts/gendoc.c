@@ -56,22 +56,22 @@ static const struct row commands[] = {
 };
 static const struct row views[] = {
 #define VIEW(id, name, arg, help) { name, arg, help, "" },
-#include <out/views.def>
+#include <print/views.def>
 	{ NULL, NULL, NULL, NULL },
 };
 static const struct row values[] = {
 #define PROFILE_VALUE(id, name, unit, help) { name, "", help, "" },
-#include <pass/values.def>
+#include <profile/values.def>
 	{ NULL, NULL, NULL, NULL },
 };
 static const struct row formats[] = {
 #define EXPORT(name, function, extension, flags, help) { name, "", help, "" },
-#include <out/exports.def>
+#include <export/exports.def>
 	{ NULL, NULL, NULL, NULL },
 };
 static const struct row by[] = {
 #define PROFILE_BY(id, name, help) { name, "", help, "" },
-#include <pass/by.def>
+#include <profile/by.def>
 	{ NULL, NULL, NULL, NULL },
 };
 

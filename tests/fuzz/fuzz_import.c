@@ -11,8 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "replay/import.h"
-#include "replay/playfile.h"
+#include "import/import.h"
+#include "play/playfile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

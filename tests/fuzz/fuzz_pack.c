@@ -14,7 +14,7 @@
 #include <mprof/encode.h>
 
 #include "trace/group.h"
-#include "trace/names.h"
+#include "trace/block_numbers.h"
 #include "trace/pack.h"
 #include "trace/stack_pack.h"
 

@@ -3,7 +3,7 @@
 #include "suites.h"
 
 #include "feed.h"
-#include "trace/names.h"
+#include "trace/block_numbers.h"
 
 static const struct heap *heap(void)
 {

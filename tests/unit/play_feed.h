@@ -11,8 +11,8 @@
 
 #include <mprof/playback.h>
 
-#include "replay/compile.h"
-#include "replay/playfile.h"
+#include "compile/compile.h"
+#include "play/playfile.h"
 
 struct played {
 	struct compile *to;

@@ -10,7 +10,7 @@
 #include "suites.h"
 #include "trace/compact.h"
 #include "trace/group.h"
-#include "trace/names.h"
+#include "trace/block_numbers.h"
 #include "trace/pack.h"
 #include "trace/stack_pack.h"
 #include "trace/trace.h"

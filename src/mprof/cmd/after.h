@@ -3,8 +3,8 @@
  * after.h - what every command that runs a program does before and after:
  * one sentence for a refusal, the losses first, the program's own exit status.
  */
-#ifndef MPROF_AFTER_H
-#define MPROF_AFTER_H
+#ifndef MPROF_CMD_AFTER_H
+#define MPROF_CMD_AFTER_H
 
 #include <stdbool.h>
 

@@ -5,12 +5,12 @@
  * What is there is treated as a recording is (run/target.h): an earlier answer
  * becomes FILE.old, and nothing else is touched.
  */
-#ifndef MPROF_ANSWER_H
-#define MPROF_ANSWER_H
+#ifndef MPROF_CMD_ANSWER_H
+#define MPROF_CMD_ANSWER_H
 
 #include <stdio.h>
 
-#include "../out/export.h"
+#include "../export/exports.h"
 
 /* How an answer begins, as text and as JSON: by that it is recognised. */
 struct answer_kind {

@@ -3,8 +3,8 @@
  * argument.h - arguments and values of options that several commands take.
  * What is none ends in argp_error().
  */
-#ifndef MPROF_ARGUMENT_H
-#define MPROF_ARGUMENT_H
+#ifndef MPROF_CMD_ARGUMENT_H
+#define MPROF_CMD_ARGUMENT_H
 
 #include <argp.h>
 #include <stddef.h>

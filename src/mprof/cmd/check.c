@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../out/check.h"
-#include "../out/export.h"
+#include "../print/print_check.h"
+#include "../export/exports.h"
 #include "../util/ranges.h"
 #include "argument.h"
 #include "cmd.h"

@@ -12,8 +12,8 @@
  * exit status; only commands print.  main flushes stdout afterwards and fails
  * if that fails.
  */
-#ifndef MPROF_CMD_H
-#define MPROF_CMD_H
+#ifndef MPROF_CMD_CMD_H
+#define MPROF_CMD_CMD_H
 
 #include "../util/error.h"
 

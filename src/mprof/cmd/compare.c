@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../draw/movie.h"
+#include "../draw/movie_make.h"
 #include "../draw/picture.h"
-#include "../out/export.h"
-#include "../out/replay_html.h"
-#include "../replay/place_run.h"
+#include "../export/exports.h"
+#include "../print/replay_html.h"
+#include "../places/place_run.h"
 #include "argument.h"
 #include "../util/blob.h"
 #include "cmd.h"

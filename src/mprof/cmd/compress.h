@@ -2,8 +2,8 @@
 /*
  * compress.h - compressing a trace where it stands.
  */
-#ifndef MPROF_COMPRESS_H
-#define MPROF_COMPRESS_H
+#ifndef MPROF_CMD_COMPRESS_H
+#define MPROF_CMD_COMPRESS_H
 
 #include <stdbool.h>
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../out/json.h"
+#include "../print/json.h"
 #include "../run/process.h"
 #include "after.h"
 #include "argument.h"

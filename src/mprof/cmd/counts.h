@@ -5,8 +5,8 @@
  * Functions of the mmap family are counted like the others and are part of
  * every total: a total is the number of calls that were seen.
  */
-#ifndef MPROF_COUNTS_H
-#define MPROF_COUNTS_H
+#ifndef MPROF_CMD_COUNTS_H
+#define MPROF_CMD_COUNTS_H
 
 #include <json-c/json.h>
 #include <stdbool.h>

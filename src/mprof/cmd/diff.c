@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../out/diff.h"
+#include "../print/print_diff.h"
 #include "../util/ranges.h"
 #include "argument.h"
 #include "cmd.h"

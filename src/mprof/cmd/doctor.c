@@ -18,8 +18,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "../out/json.h"
-#include "../pass/outside.h"
+#include "../print/json.h"
+#include "../profile/outside.h"
 #include "../run/library.h"
 #include "../run/needed.h"
 #include "../run/run.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../out/dump.h"
+#include "../print/print_dump.h"
 #include "argument.h"
 #include "cmd.h"
 

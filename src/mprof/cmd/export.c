@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../out/export.h"
-#include "../pass/filters.h"
+#include "../export/exports.h"
+#include "../profile/filters.h"
 #include "../util/ranges.h"
 #include "argument.h"
 #include "cmd.h"
@@ -64,7 +64,7 @@ static void list_values(void)
 		const char *name, *help;
 	} row[] = {
 #define PROFILE_VALUE(id, name, unit, help) { name, help },
-#include "../pass/values.def"
+#include "../profile/values.def"
 #undef PROFILE_VALUE
 	};
 	size_t i;

@@ -2,8 +2,8 @@
 /*
  * export_files.h - which trace is exported, and what its files are called.
  */
-#ifndef MPROF_EXPORT_FILES_H
-#define MPROF_EXPORT_FILES_H
+#ifndef MPROF_CMD_EXPORT_FILES_H
+#define MPROF_CMD_EXPORT_FILES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,12 +5,12 @@
  *
  * A child of the command's parser; its input is the struct export_options.
  */
-#ifndef MPROF_EXPORT_SERIES_H
-#define MPROF_EXPORT_SERIES_H
+#ifndef MPROF_CMD_EXPORT_SERIES_H
+#define MPROF_CMD_EXPORT_SERIES_H
 
 #include <argp.h>
 
-#include "../out/export.h"
+#include "../export/exports.h"
 
 extern const struct argp export_series_argp;
 

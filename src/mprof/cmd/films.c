@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../out/text.h"
-#include "../replay/place_run.h"
-#include "../replay/place_trace.h"
+#include "../print/text.h"
+#include "../places/place_run.h"
+#include "../places/place_trace.h"
 #include "cmd.h"
 #include "progress.h"
 

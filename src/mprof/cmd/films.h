@@ -17,10 +17,10 @@
 
 #include <argp.h>
 
-#include "../pass/profile.h"
-#include "../replay/place.h"
-#include "../replay/place_plan.h"
-#include "../replay/variant.h"
+#include "../profile/profile.h"
+#include "../places/placement.h"
+#include "../places/place_plan.h"
+#include "../play/variant.h"
 #include "playback_input.h"
 #include "profile_options.h"
 

@@ -2,8 +2,8 @@
 /*
  * help.h - the lists that --help, `mprof help` and `-m HELP` print.
  */
-#ifndef MPROF_HELP_H
-#define MPROF_HELP_H
+#ifndef MPROF_CMD_HELP_H
+#define MPROF_CMD_HELP_H
 
 #include <stdio.h>
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "../draw/picture.h"
-#include "../out/export.h"
+#include "../export/exports.h"
 #include "../util/ranges.h"
 #include "argument.h"
 #include "cmd.h"

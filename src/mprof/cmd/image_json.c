@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "../out/json.h"
+#include "../print/json.h"
 #include "cmd.h"
 
 static json *colour_text(unsigned colour)

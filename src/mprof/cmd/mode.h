@@ -2,8 +2,8 @@
 /*
  * mode.h - the option -m of mprof itself.
  */
-#ifndef MPROF_MODE_CMD_H
-#define MPROF_MODE_CMD_H
+#ifndef MPROF_CMD_MODE_H
+#define MPROF_CMD_MODE_H
 
 /* Runs argv (ends with NULL) in this MODE; "HELP" lists them.  The exit status. */
 int mode_run(const char *mode, char **argv);

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../draw/movie.h"
+#include "../draw/movie_make.h"
 #include "../draw/movie_video.h"
-#include "../out/export.h"
+#include "../export/exports.h"
 #include "../util/ranges.h"
 #include "argument.h"
 #include "cmd.h"

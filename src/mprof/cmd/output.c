@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../out/export.h"
-#include "../replay/playfile.h"
+#include "../export/exports.h"
+#include "../play/playfile.h"
 #include "cmd.h"
 
 #define HEAD 4096

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* output.h - the file that a command makes of a recording. */
-#ifndef MPROF_OUTPUT_H
-#define MPROF_OUTPUT_H
+#ifndef MPROF_CMD_OUTPUT_H
+#define MPROF_CMD_OUTPUT_H
 
 #include <stdbool.h>
 

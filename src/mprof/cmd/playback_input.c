@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../out/text.h"
-#include "../replay/import.h"
+#include "../print/text.h"
+#include "../import/import.h"
 #include "../util/ranges.h"
 #include "../util/temporary.h"
 #include "cmd.h"

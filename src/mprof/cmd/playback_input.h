@@ -16,8 +16,8 @@
 
 #include <mprof/playback.h>
 
-#include "../replay/compile.h"
-#include "../replay/playfile.h"
+#include "../compile/compile.h"
+#include "../play/playfile.h"
 #include "../trace/trace.h"
 
 struct playback_options {

@@ -10,12 +10,12 @@
  *
  * Options use keys from PROFILE_KEYS on; a command's own stay below.
  */
-#ifndef MPROF_PROFILE_OPTIONS_H
-#define MPROF_PROFILE_OPTIONS_H
+#ifndef MPROF_CMD_PROFILE_OPTIONS_H
+#define MPROF_CMD_PROFILE_OPTIONS_H
 
 #include <argp.h>
 
-#include "../pass/profile.h"
+#include "../profile/profile.h"
 #include "argument.h"
 
 #define PROFILE_KEYS 4096

@@ -3,8 +3,8 @@
  * progress.h - a line on stderr that shows how far it is, on a terminal and when
  * it takes more than a second.
  */
-#ifndef MPROF_PROGRESS_H
-#define MPROF_PROGRESS_H
+#ifndef MPROF_CMD_PROGRESS_H
+#define MPROF_CMD_PROGRESS_H
 
 #include <stdbool.h>
 #include <time.h>

@@ -2,8 +2,8 @@
 /*
  * record.h - what `mprof record` and `mprof test` both do once a trace is there.
  */
-#ifndef MPROF_RECORD_CMD_H
-#define MPROF_RECORD_CMD_H
+#ifndef MPROF_CMD_RECORD_H
+#define MPROF_CMD_RECORD_H
 
 #include <stdbool.h>
 

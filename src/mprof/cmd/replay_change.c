@@ -11,10 +11,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../out/replay_change.h"
-#include "../out/text.h"
-#include "../pass/filters.h"
-#include "../pass/paths.h"
+#include "../print/print_change.h"
+#include "../print/text.h"
+#include "../profile/filters.h"
+#include "../profile/paths.h"
 #include "cmd.h"
 #include "playback_input.h"
 #include "progress.h"

@@ -9,7 +9,7 @@
 #include <argp.h>
 #include <stdbool.h>
 
-#include "../replay/change.h"
+#include "../whatif/change.h"
 #include "replay_options.h"
 
 #define CHANGE_KEYS 0x7000 /* the keys of this parser begin here */

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../replay/runs.h"
+#include "../play/runs.h"
 #include "profile_options.h"
 
 #define REPLAY_REPS  7

@@ -5,7 +5,7 @@
 #ifndef MPROF_CMD_REPLAY_RUN_H
 #define MPROF_CMD_REPLAY_RUN_H
 
-#include "../out/replay.h"
+#include "../print/replay.h"
 #include "playback_input.h"
 #include "replay_options.h"
 

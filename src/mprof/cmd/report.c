@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../out/report.h"
+#include "../print/report.h"
 #include "../pass/analysis.h"
-#include "../pass/findings.h"
+#include "../profile/findings.h"
 #include "../run/elf.h"
 #include "../run/own_malloc.h"
 #include "../util/ranges.h"

@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../out/export.h"
-#include "../out/html_report.h"
+#include "../export/exports.h"
+#include "../html/html_report.h"
 #include "progress.h"
 
 static int write_page(const struct html_report *r, const char *path, struct error *err)

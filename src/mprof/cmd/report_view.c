@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../pass/filters.h"
+#include "../profile/filters.h"
 #include "cmd.h"
 #include "progress.h"
 

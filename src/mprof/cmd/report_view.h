@@ -2,10 +2,10 @@
 /*
  * report_view.h - `mprof report VIEW [ARG] LOG...`.
  */
-#ifndef MPROF_REPORT_VIEW_H
-#define MPROF_REPORT_VIEW_H
+#ifndef MPROF_CMD_REPORT_VIEW_H
+#define MPROF_CMD_REPORT_VIEW_H
 
-#include "../out/views.h"
+#include "../print/views.h"
 #include "profile_options.h"
 
 struct report_view {

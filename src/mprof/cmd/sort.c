@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../out/export.h"
-#include "../out/json.h"
-#include "../out/text.h"
+#include "../export/exports.h"
+#include "../print/json.h"
+#include "../print/text.h"
 #include "argument.h"
 #include "cmd.h"
 #include "output.h"

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../out/json.h"
+#include "../print/json.h"
 #include "../util/ranges.h"
 #include "../util/spread.h"
 #include "answer.h"

@@ -2,8 +2,8 @@
 /*
  * tally.h - how many events a trace holds, by reading it once.
  */
-#ifndef MPROF_TALLY_H
-#define MPROF_TALLY_H
+#ifndef MPROF_CMD_TALLY_H
+#define MPROF_CMD_TALLY_H
 
 #include <limits.h>
 #include <stdint.h>

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "../out/text.h"
+#include "../print/text.h"
 #include "after.h"
 #include "cmd.h"
 #include "counts.h"

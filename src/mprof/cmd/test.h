@@ -2,8 +2,8 @@
 /*
  * test.h - count, record, report: the option -t of mprof itself.
  */
-#ifndef MPROF_TEST_CMD_H
-#define MPROF_TEST_CMD_H
+#ifndef MPROF_CMD_TEST_H
+#define MPROF_CMD_TEST_H
 
 #include <stdbool.h>
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../pass/filters.h"
+#include "../profile/filters.h"
 #include "../trace/trace.h"
 #include "cmd.h"
 #include "profile_options.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* two_profiles.h - one or two traces, opened and walked, for commands that compare. */
-#ifndef MPROF_TWO_PROFILES_H
-#define MPROF_TWO_PROFILES_H
+#ifndef MPROF_CMD_TWO_PROFILES_H
+#define MPROF_CMD_TWO_PROFILES_H
 
-#include "../pass/diff.h"
+#include "../profile/difference.h"
 
 struct two_profiles {
 	struct trace *trace[DIFF_SIDES];

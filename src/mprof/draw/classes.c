@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../pass/profile.h"
+#include "../profile/profile.h"
 
 static const struct {
 	const char *name;

@@ -33,7 +33,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../replay/place.h"
+#include "../places/placement.h"
 #include "../util/error.h"
 
 #define FILM_PAGE	4096u

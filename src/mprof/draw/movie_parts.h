@@ -3,7 +3,7 @@
 #ifndef MPROF_DRAW_MOVIE_PARTS_H
 #define MPROF_DRAW_MOVIE_PARTS_H
 
-#include "movie.h"
+#include "movie_make.h"
 
 /* With fps and limit set. */
 const struct movie_options *movie_options_of(const struct movie *m);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../pass/profile.h"
+#include "../profile/profile.h"
 
 #define SHOWN 8 /* functions of a path, from the innermost outward */
 

@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #include "../util/error.h"
-#include "movie.h"
+#include "movie_make.h"
 
 /* By the end of their names: .html, .htm; .apng, .png, .mp4, .webm, .y4m. */
 bool movie_is_page(const char *path);

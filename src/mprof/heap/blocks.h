@@ -11,8 +11,8 @@
  * Errors: a table that cannot grow says -ENOMEM and keeps what it has.
  * Threads: one at a time.
  */
-#ifndef MPROF_BLOCKS_H
-#define MPROF_BLOCKS_H
+#ifndef MPROF_HEAP_BLOCKS_H
+#define MPROF_HEAP_BLOCKS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -30,8 +30,8 @@
  * Errors: without memory, heap.error is set once and for all to -ENOMEM.
  * Threads: one at a time.
  */
-#ifndef MPROF_HEAP_H
-#define MPROF_HEAP_H
+#ifndef MPROF_HEAP_HEAP_H
+#define MPROF_HEAP_HEAP_H
 
 #include <stdbool.h>
 #include <stddef.h>

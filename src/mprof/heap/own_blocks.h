@@ -8,8 +8,8 @@
  * Errors: without memory put says -ENOMEM and the table keeps what it has.
  * Threads: one at a time.
  */
-#ifndef MPROF_OWN_BLOCKS_H
-#define MPROF_OWN_BLOCKS_H
+#ifndef MPROF_HEAP_OWN_BLOCKS_H
+#define MPROF_HEAP_OWN_BLOCKS_H
 
 #include <stdlib.h>
 #include <string.h>

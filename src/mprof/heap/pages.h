@@ -12,8 +12,8 @@
  * Errors: without memory for a region, `failed` is set and counts are wrong.
  * Threads: one at a time.
  */
-#ifndef MPROF_PAGES_H
-#define MPROF_PAGES_H
+#ifndef MPROF_HEAP_PAGES_H
+#define MPROF_HEAP_PAGES_H
 
 #include <stdbool.h>
 #include <stddef.h>

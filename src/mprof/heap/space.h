@@ -10,8 +10,8 @@
  *
  * Errors: -ENOMEM.  Threads: one at a time.
  */
-#ifndef MPROF_SPACE_H
-#define MPROF_SPACE_H
+#ifndef MPROF_HEAP_SPACE_H
+#define MPROF_HEAP_SPACE_H
 
 #include <stdbool.h>
 #include <stddef.h>

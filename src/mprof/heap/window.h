@@ -7,8 +7,8 @@
  * pull one of those events forward.  Positions count from the first event of
  * the batch being applied.
  */
-#ifndef MPROF_WINDOW_H
-#define MPROF_WINDOW_H
+#ifndef MPROF_HEAP_WINDOW_H
+#define MPROF_HEAP_WINDOW_H
 
 #include <stdbool.h>
 #include <stddef.h>

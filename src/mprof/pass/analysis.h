@@ -5,8 +5,8 @@
  * Errors: analysis_make returns -errno with err filled.  The trace must stay
  * open and the analysis in place (it is not copied) until analysis_release.
  */
-#ifndef MPROF_ANALYSIS_H
-#define MPROF_ANALYSIS_H
+#ifndef MPROF_PASS_ANALYSIS_H
+#define MPROF_PASS_ANALYSIS_H
 
 #include "compactness.h"
 #include "growth.h"

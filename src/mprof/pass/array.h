@@ -3,8 +3,8 @@
  * array.h - an array by index that grows, filled with zeros, to whatever index
  * is asked for; for results by process and by thread.
  */
-#ifndef MPROF_ARRAY_H
-#define MPROF_ARRAY_H
+#ifndef MPROF_PASS_ARRAY_H
+#define MPROF_PASS_ARRAY_H
 
 #include <stddef.h>
 #include <stdlib.h>

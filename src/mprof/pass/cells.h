@@ -21,8 +21,8 @@
  *
  * Errors: without memory the walk fails.  Threads: one at a time.
  */
-#ifndef MPROF_CELLS_H
-#define MPROF_CELLS_H
+#ifndef MPROF_PASS_CELLS_H
+#define MPROF_PASS_CELLS_H
 
 #include "array.h"
 #include "walk.h"

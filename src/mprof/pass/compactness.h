@@ -15,8 +15,8 @@
  * bytes, each at its own moment.  Figures of the run are sums over processes
  * of needed and of touched.
  */
-#ifndef MPROF_COMPACTNESS_H
-#define MPROF_COMPACTNESS_H
+#ifndef MPROF_PASS_COMPACTNESS_H
+#define MPROF_PASS_COMPACTNESS_H
 
 #include "array.h"
 #include "walk.h"

@@ -23,8 +23,8 @@
  * saved, so that the figures are lower bounds.  spare is what those chains would
  * have beyond their own greatest size, on average.
  */
-#ifndef MPROF_GROWTH_H
-#define MPROF_GROWTH_H
+#ifndef MPROF_PASS_GROWTH_H
+#define MPROF_PASS_GROWTH_H
 
 #include "array.h"
 #include "walk.h"

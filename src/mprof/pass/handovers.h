@@ -9,8 +9,8 @@
  * different threads beyond HANDOVER_PAIRS that are first met when the table is
  * full are summed in `rest`.
  */
-#ifndef MPROF_HANDOVERS_H
-#define MPROF_HANDOVERS_H
+#ifndef MPROF_PASS_HANDOVERS_H
+#define MPROF_PASS_HANDOVERS_H
 
 #include "array.h"
 #include "walk.h"

@@ -7,8 +7,8 @@
  * Errors: without memory the answer is 0, and `failed` stays set.  Threads: one
  * at a time.  A zeroed struct is empty.
  */
-#ifndef MPROF_KEYS_H
-#define MPROF_KEYS_H
+#ifndef MPROF_PASS_KEYS_H
+#define MPROF_PASS_KEYS_H
 
 #include <stdbool.h>
 #include <stddef.h>

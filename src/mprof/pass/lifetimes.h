@@ -7,8 +7,8 @@
  * was given ends there, even when it stays where it was.  An inversion counts
  * as 0 ns.
  */
-#ifndef MPROF_LIFETIMES_H
-#define MPROF_LIFETIMES_H
+#ifndef MPROF_PASS_LIFETIMES_H
+#define MPROF_PASS_LIFETIMES_H
 
 #include "walk.h"
 

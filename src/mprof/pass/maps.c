@@ -2,7 +2,7 @@
 /* maps.c - address space that a process mapped itself. */
 #include "maps.h"
 
-#include "resident.h"
+#include "resident_pages.h"
 
 static void start(void *self, struct walk *w)
 {

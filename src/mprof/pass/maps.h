@@ -12,8 +12,8 @@
  * Resident is what of a mapping was in memory when the process had most private
  * writable pages there, among the moments at which somebody looked.
  */
-#ifndef MPROF_MAPS_H
-#define MPROF_MAPS_H
+#ifndef MPROF_PASS_MAPS_H
+#define MPROF_PASS_MAPS_H
 
 #include "array.h"
 #include "keys.h"

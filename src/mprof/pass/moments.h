@@ -3,8 +3,8 @@
  * moments.h - what happens between events, in the order of time: made from
  * the facts and the samples of resident pages before the walk begins.
  */
-#ifndef MPROF_MOMENTS_H
-#define MPROF_MOMENTS_H
+#ifndef MPROF_PASS_MOMENTS_H
+#define MPROF_PASS_MOMENTS_H
 
 #include "walk.h"
 

@@ -6,8 +6,8 @@
  * Blocks that lived when a process called exec are counted apart: the program
  * that had them is gone, and nobody could have freed them later.
  */
-#ifndef MPROF_NEVER_FREED_H
-#define MPROF_NEVER_FREED_H
+#ifndef MPROF_PASS_NEVER_FREED_H
+#define MPROF_PASS_NEVER_FREED_H
 
 #include "array.h"
 #include "sizes.h"

@@ -11,8 +11,8 @@
  * Every hook is optional.  `self` is the pass's own struct, zeroed before.
  * Hooks return nothing: without memory a pass calls pass_failed() and goes on.
  */
-#ifndef MPROF_PASS_H
-#define MPROF_PASS_H
+#ifndef MPROF_PASS_PASS_H
+#define MPROF_PASS_PASS_H
 
 #include "../heap/heap.h"
 #include "../trace/trace.h"

@@ -6,8 +6,8 @@
  * Live bytes are those asked for.  A process that ends or calls exec gives up
  * all its blocks at that moment.
  */
-#ifndef MPROF_PEAK_H
-#define MPROF_PEAK_H
+#ifndef MPROF_PASS_PEAK_H
+#define MPROF_PASS_PEAK_H
 
 #include "array.h"
 #include "walk.h"

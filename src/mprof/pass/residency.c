@@ -7,7 +7,7 @@
  */
 #include "residency.h"
 
-#include "resident.h"
+#include "resident_pages.h"
 
 static void start(void *self, struct walk *w)
 {

@@ -13,8 +13,8 @@
  * Only a process's own blocks count: after fork, inherited blocks lie on
  * pages that are resident but under no own block.
  */
-#ifndef MPROF_RESIDENCY_H
-#define MPROF_RESIDENCY_H
+#ifndef MPROF_PASS_RESIDENCY_H
+#define MPROF_PASS_RESIDENCY_H
 
 #include "array.h"
 #include "walk.h"

@@ -10,8 +10,8 @@
  * Chain: the calls that one block went through from the first that was given
  * it until it was freed or its process ended; its length is their number.
  */
-#ifndef MPROF_RESIZES_H
-#define MPROF_RESIZES_H
+#ifndef MPROF_PASS_RESIZES_H
+#define MPROF_PASS_RESIZES_H
 
 #include "array.h"
 #include "walk.h"

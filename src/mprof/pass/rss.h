@@ -10,8 +10,8 @@
  * The kernel's counters lag behind by some pages for each processor, so marks of
  * different origins that differ by less than rss_lag() are the same.
  */
-#ifndef MPROF_RSS_H
-#define MPROF_RSS_H
+#ifndef MPROF_PASS_RSS_H
+#define MPROF_PASS_RSS_H
 
 #include "array.h"
 #include "walk.h"

@@ -6,8 +6,8 @@
  * Nobody but sites.c includes it.  Errors: without memory a seat is NULL.
  * Threads: one at a time.
  */
-#ifndef MPROF_SITE_SEATS_H
-#define MPROF_SITE_SEATS_H
+#ifndef MPROF_PASS_SITE_SEATS_H
+#define MPROF_PASS_SITE_SEATS_H
 
 #include "maps.h"
 #include "sites.h"

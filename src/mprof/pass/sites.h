@@ -22,8 +22,8 @@
  * when a process called exec is neither freed nor never freed: the program that
  * had it is gone.
  */
-#ifndef MPROF_SITES_H
-#define MPROF_SITES_H
+#ifndef MPROF_PASS_SITES_H
+#define MPROF_PASS_SITES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,8 +8,8 @@
  * calls do not.  Waste of a class is what its blocks could have held beyond
  * what was asked for, over all its allocations: usable size - size.
  */
-#ifndef MPROF_SIZES_H
-#define MPROF_SIZES_H
+#ifndef MPROF_PASS_SIZES_H
+#define MPROF_PASS_SIZES_H
 
 #include "walk.h"
 

@@ -8,8 +8,8 @@
  * family: the length); for the functions that give blocks back, the size of
  * those blocks.  Failed: returned NULL or an error for a size that is not 0.
  */
-#ifndef MPROF_TOTALS_H
-#define MPROF_TOTALS_H
+#ifndef MPROF_PASS_TOTALS_H
+#define MPROF_PASS_TOTALS_H
 
 #include "array.h"
 #include "walk.h"

@@ -6,8 +6,8 @@
  * Made from facts alone; needs no event.  Pointers go into the trace, which
  * must stay open.
  */
-#ifndef MPROF_TREE_H
-#define MPROF_TREE_H
+#ifndef MPROF_PASS_TREE_H
+#define MPROF_PASS_TREE_H
 
 #include "walk.h"
 

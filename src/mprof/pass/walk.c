@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../trace/names.h"
+#include "../trace/block_numbers.h"
 #include "moments.h"
 
 #define PROGRESS_EVERY (1u << 20)

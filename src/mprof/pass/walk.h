@@ -11,8 +11,8 @@
  * Errors: walk_run returns -ENOMEM (err says so) when the heap or a pass ran
  * out of memory.  Threads: one at a time.
  */
-#ifndef MPROF_WALK_H
-#define MPROF_WALK_H
+#ifndef MPROF_PASS_WALK_H
+#define MPROF_PASS_WALK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
  * overrule it, and every key and value is checked here against options.def
  * and modules.def, so that mprof refuses before it starts anything.
  */
-#ifndef MPROF_CONF_H
-#define MPROF_CONF_H
+#ifndef MPROF_RUN_CONF_H
+#define MPROF_RUN_CONF_H
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -2,8 +2,8 @@
 /*
  * defines.h - what a shared object offers to others.
  */
-#ifndef MPROF_DEFINES_H
-#define MPROF_DEFINES_H
+#ifndef MPROF_RUN_DEFINES_H
+#define MPROF_RUN_DEFINES_H
 
 /*
  * 1: others get this function from the object; 0: they do not; -1: the file

@@ -2,8 +2,8 @@
 /*
  * elf.h - what an executable file is, as far as preloading is concerned.
  */
-#ifndef MPROF_ELF_H
-#define MPROF_ELF_H
+#ifndef MPROF_RUN_ELF_H
+#define MPROF_RUN_ELF_H
 
 #include <limits.h>
 #include <stdbool.h>

@@ -8,8 +8,8 @@
  *
  * Threads: one launch at a time; signal dispositions belong to the process.
  */
-#ifndef MPROF_LAUNCH_H
-#define MPROF_LAUNCH_H
+#ifndef MPROF_RUN_LAUNCH_H
+#define MPROF_RUN_LAUNCH_H
 
 #include <signal.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
 /*
  * ldcache.h - what the dynamic linker would find by itself.
  */
-#ifndef MPROF_LDCACHE_H
-#define MPROF_LDCACHE_H
+#ifndef MPROF_RUN_LDCACHE_H
+#define MPROF_RUN_LDCACHE_H
 
 /*
  * The path of the last library in a linker's cache (/etc/ld.so.cache) whose

@@ -3,8 +3,8 @@
  * library.h - which shared objects a program is to be run with: libmprof.so,
  * and the allocators that are installed here.
  */
-#ifndef MPROF_LIBRARY_H
-#define MPROF_LIBRARY_H
+#ifndef MPROF_RUN_LIBRARY_H
+#define MPROF_RUN_LIBRARY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
 /*
  * needed.h - the shared objects that an ELF file asks for itself.
  */
-#ifndef MPROF_NEEDED_H
-#define MPROF_NEEDED_H
+#ifndef MPROF_RUN_NEEDED_H
+#define MPROF_RUN_NEEDED_H
 
 #include <stdbool.h>
 

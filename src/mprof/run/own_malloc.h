@@ -7,8 +7,8 @@
  * calls.  An object that is linked with -Bsymbolic, or that keeps its malloc
  * hidden, takes its own calls only.
  */
-#ifndef MPROF_OWN_MALLOC_H
-#define MPROF_OWN_MALLOC_H
+#ifndef MPROF_RUN_OWN_MALLOC_H
+#define MPROF_RUN_OWN_MALLOC_H
 
 #include <limits.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
 /*
  * process.h - what /proc says of another process.
  */
-#ifndef MPROF_PROCESS_H
-#define MPROF_PROCESS_H
+#ifndef MPROF_RUN_PROCESS_H
+#define MPROF_RUN_PROCESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* recorded.h - is there anything in a file that a run has written? */
-#ifndef MPROF_RECORDED_H
-#define MPROF_RECORDED_H
+#ifndef MPROF_RUN_RECORDED_H
+#define MPROF_RUN_RECORDED_H
 
 #include <stdbool.h>
 

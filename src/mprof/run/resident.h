@@ -2,8 +2,8 @@
 /*
  * resident.h - which pages of another process's anonymous memory are there.
  */
-#ifndef MPROF_RESIDENT_H
-#define MPROF_RESIDENT_H
+#ifndef MPROF_RUN_RESIDENT_H
+#define MPROF_RUN_RESIDENT_H
 
 #include <stddef.h>
 #include <stdint.h>

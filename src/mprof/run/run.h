@@ -6,8 +6,8 @@
  * run_program does everything; a command only says what it wants and prints
  * what comes back.  The program's own failures are no errors of a run.
  */
-#ifndef MPROF_RUN_H
-#define MPROF_RUN_H
+#ifndef MPROF_RUN_RUN_H
+#define MPROF_RUN_RUN_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,8 +7,8 @@
  * a few moments which of its pages are resident.  Nothing of this happens in
  * the program.  The thread keeps below about a fiftieth of one CPU.
  */
-#ifndef MPROF_SAMPLER_H
-#define MPROF_SAMPLER_H
+#ifndef MPROF_RUN_SAMPLER_H
+#define MPROF_RUN_SAMPLER_H
 
 #include <stdbool.h>
 #include <stdint.h>

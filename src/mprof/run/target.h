@@ -8,8 +8,8 @@
  * the death of mprof, nothing has to be repaired.  Anything else that is there
  * is never touched, and no symbolic link is followed.
  */
-#ifndef MPROF_TARGET_H
-#define MPROF_TARGET_H
+#ifndef MPROF_RUN_TARGET_H
+#define MPROF_RUN_TARGET_H
 
 #include <stdbool.h>
 #include <stdint.h>

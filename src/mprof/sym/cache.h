@@ -18,7 +18,7 @@
 #define MPROF_SYM_CACHE_H
 
 #include "files.h"
-#include "place.h"
+#include "location.h"
 
 #define CACHE_FORMAT 2 /* another one, another directory: change it with what is stored */
 #define CACHE_BYTES  ((uint64_t)256 << 20)

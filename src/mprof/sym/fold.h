@@ -11,7 +11,7 @@
 #ifndef MPROF_SYM_FOLD_H
 #define MPROF_SYM_FOLD_H
 
-#include "text.h"
+#include "sym_text.h"
 
 enum fold_language { FOLD_C, FOLD_CXX, FOLD_RUST, FOLD_D };
 

@@ -11,7 +11,7 @@
 
 #include <elfutils/libdw.h>
 
-#include "place.h"
+#include "location.h"
 #include "pool.h"
 #include "spans.h"
 

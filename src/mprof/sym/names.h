@@ -10,7 +10,7 @@
 #define MPROF_SYM_NAMES_H
 
 #include "sym.h"
-#include "text.h"
+#include "sym_text.h"
 
 /* Replaces what is in `to`; to->failed without memory. */
 void name_form(const char *raw, enum sym_names names, struct text *to);

@@ -17,7 +17,7 @@
 
 #include "../util/memory.h"
 #include "debuginfod.h"
-#include "text.h"
+#include "sym_text.h"
 
 #define DWARF_UNPACKED 16 /* memory that a byte of an object may take */
 

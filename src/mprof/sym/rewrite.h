@@ -12,7 +12,7 @@
 #define MPROF_SYM_REWRITE_H
 
 #include "../util/error.h"
-#include "text.h"
+#include "sym_text.h"
 
 #define REWRITE_MAX 16384
 

@@ -22,8 +22,8 @@
  * An object whose path has no file gives names of a shape that is known in advance:
  * { .path = "/none/libx.so" } and address 0x40 is the function "libx.so+0x40".
  */
-#ifndef MPROF_SYM_H
-#define MPROF_SYM_H
+#ifndef MPROF_SYM_SYM_H
+#define MPROF_SYM_SYM_H
 
 #include <stdbool.h>
 #include <stddef.h>

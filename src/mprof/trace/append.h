@@ -9,8 +9,8 @@
  *
  * Threads: one at a time, and only one file can be open.
  */
-#ifndef MPROF_APPEND_H
-#define MPROF_APPEND_H
+#ifndef MPROF_TRACE_APPEND_H
+#define MPROF_TRACE_APPEND_H
 
 #include <stdbool.h>
 #include <stddef.h>

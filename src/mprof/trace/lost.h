@@ -6,8 +6,8 @@
  * a process for good: that is counted once, whatever the process did afterwards.
  * And a call without its stack is not lost.
  */
-#ifndef MPROF_LOST_H
-#define MPROF_LOST_H
+#ifndef MPROF_TRACE_LOST_H
+#define MPROF_TRACE_LOST_H
 
 #include <stdbool.h>
 

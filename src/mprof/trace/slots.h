@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "bytes.h"
-#include "places.h"
+#include "block_addresses.h"
 
 #define SLOTS_MAX (1u << 28) /* of a process; a reader takes no more */
 #define SLOT_NONE UINT32_MAX

@@ -11,8 +11,8 @@
  * or an address that no object had at that time.  Callers (parents) have lower
  * numbers than what they call.  Everything lives until trace_close.
  */
-#ifndef MPROF_STACKS_H
-#define MPROF_STACKS_H
+#ifndef MPROF_TRACE_STACKS_H
+#define MPROF_TRACE_STACKS_H
 
 #include <stddef.h>
 #include <stdint.h>

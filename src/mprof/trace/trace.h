@@ -13,8 +13,8 @@
  * Threads: a struct trace belongs to one thread.  Pointers into it live until
  * trace_close.
  */
-#ifndef MPROF_TRACE_H
-#define MPROF_TRACE_H
+#ifndef MPROF_TRACE_TRACE_H
+#define MPROF_TRACE_TRACE_H
 
 #include <stdbool.h>
 #include <stddef.h>

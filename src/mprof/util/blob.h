@@ -4,8 +4,8 @@
  *
  * A zeroed struct is empty.  Without memory `failed` stays set and nothing more is added.
  */
-#ifndef MPROF_BLOB_H
-#define MPROF_BLOB_H
+#ifndef MPROF_UTIL_BLOB_H
+#define MPROF_UTIL_BLOB_H
 
 #include <stdbool.h>
 #include <stddef.h>

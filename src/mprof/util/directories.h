@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* directories.h - the directories above a file. */
-#ifndef MPROF_DIRECTORIES_H
-#define MPROF_DIRECTORIES_H
+#ifndef MPROF_UTIL_DIRECTORIES_H
+#define MPROF_UTIL_DIRECTORIES_H
 
 #include "error.h"
 

@@ -6,8 +6,8 @@
  * command prints it.  Sentences are lower case, without a full stop: what
  * failed, the subject in single quotes, why, and what would be right.
  */
-#ifndef MPROF_ERROR_H
-#define MPROF_ERROR_H
+#ifndef MPROF_UTIL_ERROR_H
+#define MPROF_UTIL_ERROR_H
 
 struct error {
 	char text[512]; /* NUL-terminated; cut when longer */

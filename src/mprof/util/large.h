@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* large.h - memory that is met in random places. */
-#ifndef MPROF_LARGE_H
-#define MPROF_LARGE_H
+#ifndef MPROF_UTIL_LARGE_H
+#define MPROF_UTIL_LARGE_H
 
 #include <stddef.h>
 

@@ -2,8 +2,8 @@
 /*
  * nearest.h - how alike two words are, for "did you mean".
  */
-#ifndef MPROF_NEAREST_H
-#define MPROF_NEAREST_H
+#ifndef MPROF_UTIL_NEAREST_H
+#define MPROF_UTIL_NEAREST_H
 
 /*
  * Letters to insert, delete, change or swap with a neighbour to make b of a,

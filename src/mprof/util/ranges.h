@@ -11,8 +11,8 @@
  * All return 0, or -EINVAL with err saying what would be right; the results are
  * only set then.
  */
-#ifndef MPROF_RANGES_H
-#define MPROF_RANGES_H
+#ifndef MPROF_UTIL_RANGES_H
+#define MPROF_UTIL_RANGES_H
 
 #include <stdint.h>
 

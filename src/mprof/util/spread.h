@@ -2,8 +2,8 @@
 /*
  * spread.h - mean and standard deviation of a few figures (Welford).
  */
-#ifndef MPROF_SPREAD_H
-#define MPROF_SPREAD_H
+#ifndef MPROF_UTIL_SPREAD_H
+#define MPROF_UTIL_SPREAD_H
 
 struct spread {
 	unsigned n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* utf8.h - telling well-formed UTF-8 from other bytes: names in a trace can be anything. */
-#ifndef MPROF_UTF8_H
-#define MPROF_UTF8_H
+#ifndef MPROF_UTIL_UTF8_H
+#define MPROF_UTIL_UTF8_H
 
 /* Bytes of the well-formed sequence at s (RFC 3629: no overlong forms, no surrogates); 0: none. */
 int utf8_at(const unsigned char *s);

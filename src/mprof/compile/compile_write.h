@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * compile_write.h - the playback file being written: ORDER as it comes, sites
+ * beside it in a file without a name, and at the end the rest.
+ *
+ * Words are written once, but for those that were reserved: TOUCH, and EXIT
+ * and GONE of threads that went on.  They are patched, in the buffer or in the
+ * file; a file that was patched is read once more for its checksum.
+ *
+ * Errors are kept in .error (the first one; an errno, negative) and told by
+ * writer_finish, so that the hot path need not look.  Threads: one at a time.
+ */
+#ifndef MPROF_COMPILE_COMPILE_WRITE_H
+#define MPROF_COMPILE_COMPILE_WRITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <mprof/playback.h>
+
+#include "../util/error.h"
+
+#define WRITER_WORDS (128u << 10) /* of the buffer */
+#define WRITER_SITES (64u << 10)
+#define WRITER_ROOM  16u /* words that may be put after one writer_room() */
+
+struct writer {
+	int fd, sites_fd; /* sites_fd -1: no sites */
+	int error;
+	bool patched;
+	bool named;		/* `temporary` is the name of a file, and to be removed */
+	char *temporary, *path; /* NULL: only fd, which is the caller's */
+	uint64_t *word;		/* WRITER_WORDS */
+	uint32_t *site;		/* WRITER_SITES */
+	size_t words, sites;	/* in the buffers */
+	uint64_t flushed;	/* words that are in the file */
+	uint64_t sites_flushed;
+	uint64_t check, sites_check; /* of what is in the files, unless patched */
+	uint64_t end;		     /* offset of the next section */
+};
+
+/* path NULL: writes to fd.  0 or -errno with *err. */
+int writer_open(struct writer *w, const char *path, int fd, bool sites, struct error *err);
+
+void writer_flush(struct writer *w);
+void writer_flush_sites(struct writer *w);
+
+/* Before up to WRITER_ROOM words. */
+static inline void writer_room(struct writer *w)
+{
+	if (__builtin_expect(w->words + WRITER_ROOM > WRITER_WORDS, 0))
+		writer_flush(w);
+}
+
+static inline void writer_put(struct writer *w, uint64_t word)
+{
+	w->word[w->words++] = word;
+}
+
+/* Where the next word will stand. */
+static inline uint64_t writer_position(const struct writer *w)
+{
+	return w->flushed + w->words;
+}
+
+static inline void writer_site(struct writer *w, uint32_t site)
+{
+	if (w->sites_fd < 0)
+		return;
+	if (__builtin_expect(w->sites == WRITER_SITES, 0))
+		writer_flush_sites(w);
+	w->site[w->sites++] = site;
+}
+
+void writer_patch(struct writer *w, uint64_t position, uint64_t word);
+
+/* Everything behind ORDER; fills the sections of h and writes it.  Says what failed. */
+int writer_finish(struct writer *w, struct mprof_playback_header *h,
+		  struct mprof_play_thread *thread, struct error *err);
+/* Frees; without finish, or after one that failed, the file is removed. */
+void writer_release(struct writer *w);
+
+/* ---- for the streams ---- */
+
+int writer_pwrite(struct writer *w, const void *from, size_t bytes, uint64_t offset);
+/* Exactly so many bytes, else -EIO. */
+int writer_pread(struct writer *w, void *to, size_t bytes, uint64_t offset);
+
+/* compile_streams.c: the THREAD streams, made from ORDER.  thread[].words and offset are filled. */
+int streams_write(struct writer *w, struct mprof_playback_header *h,
+		  struct mprof_play_thread *thread);
+
+#endif

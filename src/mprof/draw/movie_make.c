@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * movie_make.c - the films of a movie, and its page.
+ *
+ * Films are packed when the page is written, when it is known which sites they
+ * show and how large they are.
+ */
+#include "movie_make.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "film.h"
+#include "movie_pack.h"
+#include "movie_parts.h"
+#include "movie_player.h"
+#include "movie_sites.h"
+#include "palette.h"
+#include "words.h"
+
+struct movie_film {
+	char *name;
+	struct film *film;
+	struct movie_packed packed;
+};
+
+struct movie {
+	struct movie_options options;
+	struct movie_film *film;
+	size_t films;
+	struct movie_sites sites;
+};
+
+/* ---- films ---- */
+
+int movie_new(struct movie **out, const struct movie_options *o, struct error *err)
+{
+	struct movie *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return fail(err, -ENOMEM, "no memory for a movie");
+	m->options = *o;
+	if (!m->options.limit)
+		m->options.limit = MOVIE_LIMIT;
+	if (m->options.fps <= 0)
+		m->options.fps = 20;
+	m->sites.names = o->names;
+	*out = m;
+	return 0;
+}
+
+void movie_drop(struct movie *m)
+{
+	struct movie_film *f;
+
+	if (!m->films)
+		return;
+	f = &m->film[--m->films];
+	film_free(f->film);
+	free(f->name);
+	movie_packed_release(&f->packed);
+}
+
+void movie_free(struct movie *m)
+{
+	if (!m)
+		return;
+	while (m->films)
+		movie_drop(m);
+	free(m->film);
+	movie_sites_release(&m->sites);
+	free(m);
+}
+
+int movie_add(struct movie *m, const char *name, struct place_sink *sink, struct error *err)
+{
+	struct film_options o = { .channels = FILM_ALL, .units = m->options.units };
+	struct movie_film *f;
+	int ret;
+
+	f = realloc(m->film, (m->films + 1) * sizeof(*f));
+	if (!f)
+		return fail(err, -ENOMEM, "no memory for a film of %s", name);
+	m->film = f;
+	f += m->films;
+	memset(f, 0, sizeof(*f));
+	ret = film_new(&f->film, &o, err);
+	if (ret < 0)
+		return ret;
+	f->name = strdup(name);
+	m->films++;
+	if (!f->name) {
+		movie_drop(m);
+		return fail(err, -ENOMEM, "no memory for a film of %s", name);
+	}
+	*sink = (struct place_sink){ .ops = &film_ops, .self = f->film };
+	return 0;
+}
+
+const struct movie_options *movie_options_of(const struct movie *m)
+{
+	return &m->options;
+}
+
+size_t movie_films(const struct movie *m)
+{
+	return m->films;
+}
+
+const struct film *movie_film(const struct movie *m, size_t i)
+{
+	return m->film[i].film;
+}
+
+const char *movie_film_name(const struct movie *m, size_t i)
+{
+	return m->film[i].name;
+}
+
+/* ---- JSON ---- */
+
+static void write_packed(FILE *out, const char *name, const struct blob *b)
+{
+	fprintf(out, ",\"%s\":\"", name);
+	blob_base64(b->data, b->used, out);
+	putc('"', out);
+}
+
+static int write_string(FILE *out, const char *name, const char *text, struct error *err)
+{
+	struct blob b = { .data = NULL };
+
+	movie_string(&b, text ? text : "");
+	if (!b.failed)
+		fprintf(out, ",\"%s\":%.*s", name, (int)b.used, (const char *)b.data);
+	blob_release(&b);
+	return b.failed ? fail(err, -ENOMEM, "no memory to write a movie") : 0;
+}
+
+static void write_spans(FILE *out, const struct film *f)
+{
+	size_t i;
+
+	fputs(",\"spans\":[", out);
+	for (i = 0; i < f->regions; i++)
+		fprintf(out, "%s[\"%llx\",%zu]", i ? "," : "",
+			(unsigned long long)f->region[i].addr,
+			f->region[i].units * FILM_UNIT_PAGES);
+	putc(']', out);
+}
+
+static int write_film(FILE *out, const struct movie_film *f, bool detail, struct error *err)
+{
+	const struct film *film = f->film;
+	size_t i;
+
+	fprintf(out,
+		"{\"frames\":%zu,\"points\":%zu,\"pages\":%zu,\"changed\":%llu,\"residency\":%s",
+		f->packed.frames, film->points, film->units * FILM_UNIT_PAGES,
+		(unsigned long long)f->packed.changed, f->packed.residency ? "true" : "false");
+	if (write_string(out, "name", f->name, err) < 0)
+		return -ENOMEM;
+	write_spans(out, film);
+	for (i = 0; i < (detail ? MOVIE_STREAMS : MOVIE_DETAIL); i++)
+		write_packed(out, movie_stream_name[i], &f->packed.stream[i]);
+	putc('}', out);
+	return 0;
+}
+
+static int write_sites(FILE *out, const struct movie *m, struct error *err)
+{
+	struct blob b = { .data = NULL };
+	int ret;
+
+	movie_sites_write(&m->sites, &b);
+	ret = blob_deflate(&b, err);
+	if (!ret)
+		write_packed(out, "sites", &b);
+	blob_release(&b);
+	return ret;
+}
+
+static void write_threads(FILE *out, const struct movie *m)
+{
+	size_t i;
+
+	fputs(",\"threads\":[", out);
+	for (i = 0; i < m->options.threads; i++)
+		fprintf(out, "%s%u", i ? "," : "", m->options.thread[i]);
+	putc(']', out);
+}
+
+/* A ramp or a list: `count` colours, every step-th. */
+static void write_ramp(FILE *out, const char *name, unsigned first, unsigned count, unsigned step)
+{
+	const uint8_t(*rgb)[3] = palette() + first;
+	unsigned i;
+
+	fprintf(out, "\"%s\":[", name);
+	for (i = 0; i < count; i += step)
+		fprintf(out, "%s\"#%02x%02x%02x\"", i ? "," : "", rgb[i][0], rgb[i][1], rgb[i][2]);
+	putc(']', out);
+}
+
+/* The colours are those of all pictures. */
+static void write_colours(FILE *out)
+{
+	static const struct {
+		const char *name;
+		unsigned first, count, step;
+	} row[] = {
+		{ "occupancy", COLOUR_FULL, FULL_LEVELS, 1 },
+		{ "age", COLOUR_AGE, AGE_LEVELS, AGE_LEVELS / 8 },
+		{ "size", COLOUR_SIZE, SIZE_CLASSES, 1 },
+		{ "classes", COLOUR_HUE, HUES, 1 },
+		{ "other", COLOUR_OTHER, 1, 1 },
+		{ "retained", COLOUR_RETAINED, 1, 1 },
+		{ "mapped", COLOUR_MAPPED, 1, 1 },
+		{ "pin", COLOUR_PIN, 1, 1 },
+	};
+	unsigned i;
+
+	fputs(",\"colours\":{", out);
+	for (i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		if (i)
+			putc(',', out);
+		write_ramp(out, row[i].name, row[i].first, row[i].count, row[i].step);
+	}
+	fputs("},\"sizes\":[", out);
+	for (i = 0; i + 1 < SIZE_CLASSES; i++)
+		fprintf(out, "%s%llu", i ? "," : "", (unsigned long long)palette_size_most(i));
+	putc(']', out);
+}
+
+static int write_head(FILE *out, const struct movie *m, const char *left_out, struct error *err)
+{
+	const struct movie_options *o = &m->options;
+	const struct film *f = m->films ? m->film[0].film : NULL;
+
+	fprintf(out, "{\"format\":1,\"ops\":%llu,\"ns\":%llu,\"fps\":%g,\"by\":\"%s\"",
+		f ? (unsigned long long)f->ops : 0, f ? (unsigned long long)f->ns : 0, o->fps,
+		picture_by_name(o->by));
+	if (f && f->peak_op != UINT64_MAX)
+		fprintf(out, ",\"peak_op\":%llu,\"peak_bytes\":%llu",
+			(unsigned long long)f->peak_op, (unsigned long long)f->peak_bytes);
+	else
+		fputs(",\"peak_op\":-1,\"peak_bytes\":0", out);
+	if (write_string(out, "title", o->title, err) < 0 ||
+	    write_string(out, "note", o->note, err) < 0 ||
+	    write_string(out, "left_out", left_out, err) < 0)
+		return -ENOMEM;
+	write_threads(out, m);
+	write_colours(out);
+	return 0;
+}
+
+/* ---- pages ---- */
+
+/* What a page goes without, to be within the limit. */
+struct fit {
+	unsigned every; /* n-th frame is shown */
+	bool detail;	/* is there age, size, thread, site and module? */
+	uint64_t bytes; /* of all frames with detail */
+};
+
+#define FRAMES_LEAST 100 /* that are worth having before detail is left out */
+
+/* *all: bytes of the page's data; *needed: without detail. */
+static int pack_all(struct movie *m, unsigned every, uint64_t *all, uint64_t *needed,
+		    struct error *err)
+{
+	size_t i, s;
+	int ret;
+
+	*all = *needed = 0;
+	for (i = 0; i < m->films; i++) {
+		ret = film_ready(m->film[i].film, err);
+		movie_packed_release(&m->film[i].packed);
+		if (!ret)
+			ret = movie_pack(&m->film[i].packed, m->film[i].film, every, movie_site,
+					 &m->sites, err);
+		if (ret < 0)
+			return ret;
+		for (s = 0; s < MOVIE_STREAMS; s++) {
+			*all += m->film[i].packed.stream[s].used * 4 / 3;
+			if (s < MOVIE_DETAIL)
+				*needed += m->film[i].packed.stream[s].used * 4 / 3;
+		}
+	}
+	return m->sites.failed ? fail(err, -ENOMEM, "no memory for the sites of a movie") : 0;
+}
+
+/* Fewer frames as long as there are many, then no detail, then still fewer frames. */
+static int fit(struct movie *m, struct fit *f, struct error *err)
+{
+	uint64_t limit = m->options.limit, all, needed, size;
+	size_t frames = m->films ? m->film[0].film->frames : 0;
+	int ret;
+
+	*f = (struct fit){ .every = 1, .detail = true };
+	for (;;) {
+		ret = pack_all(m, f->every, &all, &needed, err);
+		if (ret < 0)
+			return ret;
+		if (!f->bytes)
+			f->bytes = all;
+		size = f->detail ? all : needed;
+		if (size <= limit || f->every >= frames)
+			return 0;
+		if (f->detail && frames / ((size / limit + 1) * f->every) < FRAMES_LEAST) {
+			f->detail = false;
+			if (needed <= limit && f->every == 1)
+				return 0;
+			f->every = (unsigned)(needed / limit + 1);
+			continue;
+		}
+		/* What changed meanwhile is one change: it takes more than in proportion. */
+		f->every *= (unsigned)(size / limit + 1);
+	}
+}
+
+static void say_left_out(const struct fit *f, char *text, size_t room)
+{
+	static const char *const ends[] = { "nd", "rd", "th" };
+	const char *end = ends[f->every == 2 ? 0 : f->every == 3 ? 1 : 2];
+	int n;
+
+	*text = '\0';
+	if (f->detail && f->every == 1)
+		return;
+	n = snprintf(text, room,
+		     "With everything this page would have %s: ", words_bytes(f->bytes).s);
+	if (f->every > 1)
+		n += snprintf(text + n, room - (size_t)n, "every %u%s frame is shown%s", f->every,
+			      end, f->detail ? "." : ", and ");
+	if (!f->detail)
+		snprintf(text + n, room - (size_t)n,
+			 "age, size, thread and site of the blocks were left out.");
+}
+
+static int write_data(struct movie *m, FILE *out, bool detail, const char *left_out,
+		      struct error *err)
+{
+	size_t i;
+	int ret = write_head(out, m, left_out, err);
+
+	if (!ret)
+		ret = write_sites(out, m, err);
+	fputs(",\"films\":[", out);
+	for (i = 0; i < m->films && !ret; i++) {
+		if (i)
+			putc(',', out);
+		ret = write_film(out, &m->film[i], detail, err);
+	}
+	fputs("]}", out);
+	return ret;
+}
+
+static int done(FILE *out, int ret, struct error *err)
+{
+	if (!ret && ferror(out))
+		return fail(err, -EIO, "the movie could not be written");
+	return ret;
+}
+
+int movie_write_part(struct movie *m, FILE *out, struct error *err)
+{
+	struct fit f;
+	char left_out[200];
+	int ret = fit(m, &f, err);
+
+	if (ret < 0)
+		return ret;
+	say_left_out(&f, left_out, sizeof(left_out));
+	fputs("<div class=\"mprof-movie\"><script type=\"application/json\">\n", out);
+	ret = write_data(m, out, f.detail, left_out, err);
+	fputs(
+	    "\n</script><noscript>This movie of a heap is played by JavaScript.</noscript></div>\n",
+	    out);
+	return done(out, ret, err);
+}
+
+int movie_write_player(FILE *out, struct error *err)
+{
+	fputs("<script>\n", out);
+	fwrite(movie_player, 1, (size_t)(movie_player_end - movie_player), out);
+	fputs("</script>\n", out);
+	return done(out, 0, err);
+}
+
+static void write_title(FILE *out, const char *title)
+{
+	for (; *title; title++)
+		if (strchr("<>&\"", *title))
+			fprintf(out, "&#%d;", *title);
+		else
+			putc(*title, out);
+}
+
+int movie_write_page(struct movie *m, FILE *out, struct error *err)
+{
+	int ret;
+
+	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	      "<meta name=\"generator\" content=\"mprof " MPROF_VERSION "\">\n"
+	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+	      "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">\n"
+	      "<link rel=\"icon\" href=\"data:,\">\n<title>",
+	      out);
+	write_title(out, m->options.title ? m->options.title : "mprof movie");
+	fputs("</title>\n<style>body { margin: 0; } .mprof-movie { min-height: 100vh; }</style>\n"
+	      "</head>\n<body>\n",
+	      out);
+	ret = movie_write_part(m, out, err);
+	if (!ret)
+		ret = movie_write_player(out, err);
+	fputs("</body>\n</html>\n", out);
+	return done(out, ret, err);
+}

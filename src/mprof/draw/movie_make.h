@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * movie_make.h - the heap as it lived, under one allocator or several side by side:
+ * an HTML player that carries its data (src/web), or a part of another page.
+ *
+ *	movie_new(&m, &options, err);
+ *	for each allocator:
+ *		movie_add(m, "jemalloc", &sink, err);
+ *		place_run(..., &sink, 1, ...) or place_trace(...)
+ *		(movie_drop(m) if that failed)
+ *	movie_write_page(m, out, err);
+ *	movie_free(m);
+ *
+ * Every film of a movie should be of the same plan: players go by frame number.
+ * Memory: what changes from frame to frame, about 10 bytes a changed page, and
+ * the pages of one film at a time.
+ *
+ * Errors: -errno with err filled.  Threads: one at a time.
+ */
+#ifndef MPROF_DRAW_MOVIE_MAKE_H
+#define MPROF_DRAW_MOVIE_MAKE_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "../places/placement.h"
+#include "../util/error.h"
+#include "classes.h"
+
+struct film;
+struct movie;
+struct profile;
+
+#define MOVIE_LIMIT (18u << 20) /* bytes of HTML */
+
+struct movie_options {
+	const char *title;	/* the program's command line; NULL */
+	const char *note;	/* one line on how it was made, mode and touch; NULL */
+	enum picture_by by;	/* what the player shows first; it can show all of them */
+	double fps;		/* frames a second at speed 1; 0: 20 */
+	struct profile *names;	/* profile_names() or a whole one; NULL: sites are numbers */
+	const uint32_t *thread; /* by index: the number of a thread in the trace; NULL */
+	size_t threads;
+	size_t units;	/* of each film at most: struct film_options; 0: no limit of its own */
+	uint64_t limit; /* bytes; 0: MOVIE_LIMIT.  Of a movie that would be larger frames are left
+			 * out while 100 remain, then all colours but occupancy, then still
+			 * more frames; and it says so. */
+};
+
+/* names, strings and arrays must live until movie_free. */
+int movie_new(struct movie **out, const struct movie_options *o, struct error *err);
+void movie_free(struct movie *m);
+
+/* One more film.  *sink is good for one source, until the next movie_add or movie_free. */
+int movie_add(struct movie *m, const char *name, struct place_sink *sink, struct error *err);
+/* Forgets the film that was added last: its source failed. */
+void movie_drop(struct movie *m);
+
+/* Those that there are, for other ways to show them. */
+size_t movie_films(const struct movie *m);
+const struct film *movie_film(const struct movie *m, size_t i);
+const char *movie_film_name(const struct movie *m, size_t i);
+
+/* A complete page. */
+int movie_write_page(struct movie *m, FILE *out, struct error *err);
+
+/*
+ * For pages that have more than a movie: the player's style and script, once,
+ * anywhere before the end of the body; and each movie where it is to appear.
+ */
+int movie_write_player(FILE *out, struct error *err);
+int movie_write_part(struct movie *m, FILE *out, struct error *err);
+
+#endif

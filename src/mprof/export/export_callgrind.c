@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * export_callgrind.c - callgrind's format (its specification is a chapter of
+ * valgrind's manual), for callgrind_annotate and KCachegrind, with the seven
+ * columns that MALT writes.
+ *
+ * Costs stand at lines of functions of files of objects.  Every name is written
+ * once and then by its number.  Frees are counted where the block came from.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../profile/callgraph.h"
+#include "exports.h"
+#include "../print/text.h"
+
+#define EVENTS 7u
+
+static const char *const event[EVENTS] = {
+	"AllocCnt",    /* calls that handed out a block */
+	"FreeCnt",     /* blocks of these that were freed */
+	"MemOps",      /* both */
+	"AllocSum",    /* bytes asked for */
+	"FreeSum",     /* bytes freed */
+	"Leaks",       /* bytes never freed */
+	"AliveReqMax", /* most bytes of a call stack alive at once */
+};
+
+static void figure(const void *context, const struct profile *p, size_t i, uint64_t *to)
+{
+	const struct site_values *v = &p->site[i].v;
+
+	(void)context;
+	to[0] = v->calls;
+	to[1] = v->freed_calls;
+	to[2] = v->calls + v->freed_calls;
+	to[3] = v->bytes;
+	to[4] = v->freed_bytes;
+	to[5] = v->live_bytes;
+	to[6] = v->local_bytes;
+}
+
+struct names {
+	struct keys keys;
+	uint32_t told; /* the greatest id that was written with its name */
+};
+
+/* The file being written: what names it has, and where it stands. */
+struct callgrind {
+	const struct profile *profile;
+	struct callgraph graph;
+	struct names files, objects, functions;
+	uint32_t *by_function, *by_caller; /* nodes; edges */
+	FILE *out;
+};
+
+/* ---- names ---- */
+
+static void put_name(struct callgrind *c, const char *what, uint32_t id, const char *name,
+		     uint32_t level)
+{
+	fprintf(c->out, "%s=(%" PRIu32 ")", what, id);
+	if (name) {
+		fputc(' ', c->out);
+		export_name(c->out, name, "", ' ');
+	}
+	/* As callgrind itself names what it keeps apart of a recursion. */
+	if (name && level > 1)
+		fprintf(c->out, "'%" PRIu32, level);
+	fputc('\n', c->out);
+}
+
+/* Ids are given in order, so one above the count of those told is new. */
+static bool put_key(struct callgrind *c, const char *what, struct names *names, const void *key,
+		    size_t bytes, const char *name, uint32_t level)
+{
+	uint32_t id = keys_id(&names->keys, key, bytes);
+
+	if (!id)
+		return false;
+	put_name(c, what, id, id > names->told ? name : NULL, level);
+	if (id > names->told)
+		names->told = id;
+	return true;
+}
+
+static bool put_file(struct callgrind *c, const char *what, const struct sym_line *line)
+{
+	const char *name = *line->file ? line->file : "???";
+
+	return put_key(c, what, &c->files, name, strlen(name), name, 1);
+}
+
+static bool put_object(struct callgrind *c, const char *what, const struct sym_line *line)
+{
+	const char *name = *line->module ? line->module : "?";
+
+	return put_key(c, what, &c->objects, name, strlen(name), name, 1);
+}
+
+static bool put_function(struct callgrind *c, const char *what, const struct callgraph_node *n)
+{
+	uint32_t key[2] = { n->function, n->level };
+
+	return put_key(c, what, &c->functions, key, sizeof(key), n->line->function, n->level);
+}
+
+/* ---- costs ---- */
+
+static void put_costs(struct callgrind *c, uint32_t line, const uint64_t *v)
+{
+	size_t i;
+
+	fprintf(c->out, "%" PRIu32, line);
+	for (i = 0; i < EVENTS; i++)
+		fprintf(c->out, " %" PRIu64, v[i]);
+	fputc('\n', c->out);
+}
+
+static bool put_call(struct callgrind *c, const struct callgraph_edge *e)
+{
+	const struct callgraph_node *from = &c->graph.node[e->from], *to = &c->graph.node[e->to];
+
+	if (!put_object(c, "cob", to->line) || !put_file(c, "cfi", to->line) ||
+	    !put_function(c, "cfn", to))
+		return false;
+	/* How often it was called is not known, only how many of its calls allocated. */
+	fprintf(c->out, "calls=%" PRIu64 " %" PRIu32 "\n", e->v[0], to->line->line);
+	put_costs(c, from->line->line, e->v);
+	return true;
+}
+
+static size_t skip_calls(const struct callgrind *c, uint32_t i, size_t e)
+{
+	while (e < c->graph.edges && c->graph.edge[c->by_caller[e]].from == i)
+		e++;
+	return e;
+}
+
+/* Edges from node i are next; returns the first one behind them. */
+static size_t put_calls(struct callgrind *c, uint32_t i, size_t e, bool *good)
+{
+	const struct callgraph *g = &c->graph;
+
+	for (; e < g->edges && g->edge[c->by_caller[e]].from == i; e++)
+		*good = *good && put_call(c, &g->edge[c->by_caller[e]]);
+	return e;
+}
+
+static bool any(const uint64_t *v)
+{
+	size_t i;
+
+	for (i = 0; i < EVENTS; i++)
+		if (v[i])
+			return true;
+	return false;
+}
+
+static bool put_graph(struct callgrind *c)
+{
+	const struct callgraph *g = &c->graph;
+	const struct callgraph_node *n, *last = NULL;
+	size_t i, e = 0;
+	bool good = true;
+
+	for (i = 0; i < g->nodes && good; i++) {
+		n = &g->node[c->by_function[i]];
+		/* Only seen in a loop that was cut out, or by mmap, which is no event here. */
+		if (!any(n->all)) {
+			e = skip_calls(c, c->by_function[i], e);
+			continue;
+		}
+		if (!last || last->function != n->function || last->level != n->level) {
+			fputc('\n', c->out);
+			good = put_object(c, "ob", n->line) && put_file(c, "fl", n->line) &&
+			       put_function(c, "fn", n);
+		} else if (strcmp(last->line->file, n->line->file)) {
+			good = put_file(c, "fi", n->line);
+		}
+		/* callgrind_annotate wants one line with costs of each source file. */
+		if (any(n->own))
+			put_costs(c, n->line->line, n->own);
+		else
+			fprintf(c->out, "%" PRIu32 " 0\n", n->line->line);
+		e = put_calls(c, c->by_function[i], e, &good);
+		last = n;
+	}
+	return good;
+}
+
+/* ---- the whole ---- */
+
+static int by_function(const void *a, const void *b, void *graph)
+{
+	const struct callgraph *g = graph;
+	const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct callgraph_node *x = &g->node[i], *y = &g->node[k];
+	int files;
+
+	if (x->function != y->function)
+		return x->function < y->function ? -1 : 1;
+	if (x->level != y->level)
+		return x->level < y->level ? -1 : 1;
+	files = strcmp(x->line->file, y->line->file);
+	if (files)
+		return files;
+	if (x->line->line != y->line->line)
+		return x->line->line < y->line->line ? -1 : 1;
+	return (i > k) - (i < k);
+}
+
+static int by_caller(const void *a, const void *b, void *graph)
+{
+	const struct callgraph *g = graph;
+	const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct callgraph_edge *x = &g->edge[i], *y = &g->edge[k];
+
+	if (x->from != y->from)
+		return by_function(&x->from, &y->from, graph);
+	return (x->to > y->to) - (x->to < y->to);
+}
+
+static uint32_t *sorted(size_t n, int (*order)(const void *, const void *, void *),
+			struct callgraph *g)
+{
+	uint32_t *index = calloc(n + 1, sizeof(*index));
+	size_t i;
+
+	if (!index)
+		return NULL;
+	for (i = 0; i < n; i++)
+		index[i] = (uint32_t)i;
+	qsort_r(index, n, sizeof(*index), order, g);
+	return index;
+}
+
+static void put_head(struct callgrind *c)
+{
+	const struct profile *p = c->profile;
+	const struct trace_fact *image = p->tree.processes ? tree_image(&p->tree.process[0]) : NULL;
+	size_t i;
+
+	fprintf(c->out, "# callgrind format\nversion: 1\ncreator: mprof-" MPROF_VERSION "\n");
+	fprintf(c->out, "pid: %" PRId32 "\ncmd: ", p->tree.processes ? p->tree.process[0].pid : 0);
+	export_name(c->out, text_command(image, sizeof(((struct long_text *)0)->s)).s, "", ' ');
+	fputs("\npart: 1\n\ndesc: Trace: ", c->out);
+	export_name(c->out, p->path, "", ' ');
+	fputs("\n\npositions: line\nevents:", c->out);
+	for (i = 0; i < EVENTS; i++)
+		fprintf(c->out, " %s", event[i]);
+	fputc('\n', c->out);
+	fputs("summary:", c->out);
+	for (i = 0; i < EVENTS; i++)
+		fprintf(c->out, " %" PRIu64, c->graph.total[i]);
+	fputc('\n', c->out);
+}
+
+static bool put_all(struct callgrind *c)
+{
+	struct callgraph *g = &c->graph;
+	size_t i;
+
+	c->by_function = sorted(g->nodes, by_function, g);
+	c->by_caller = sorted(g->edges, by_caller, g);
+	if (!c->by_function || !c->by_caller)
+		return false;
+	put_head(c);
+	if (!put_graph(c))
+		return false;
+	fputs("\ntotals:", c->out);
+	for (i = 0; i < EVENTS; i++)
+		fprintf(c->out, " %" PRIu64, g->total[i]);
+	fputc('\n', c->out);
+	return true;
+}
+
+int export_callgrind(struct export *x, struct error *err)
+{
+	const struct callgraph_options o = {
+		.same = LINE_LINE,
+		.simple = true,
+		.figures = EVENTS,
+	};
+	struct callgrind c = { .profile = x->profile, .out = x->out };
+	int ret = callgraph_make(&c.graph, x->profile, &o, figure, NULL, err);
+
+	if (!ret && !put_all(&c))
+		ret = fail(err, -ENOMEM, "no memory for the names of '%s'", x->profile->path);
+	free(c.by_function);
+	free(c.by_caller);
+	keys_release(&c.files.keys);
+	keys_release(&c.objects.keys);
+	keys_release(&c.functions.keys);
+	callgraph_release(&c.graph);
+	return ret;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * export_folded.c - folded stacks: one line for each different stack, names
+ * outermost first with a semicolon between, a blank, and the value.
+ *
+ * Values are integers: flamegraph.pl and speedscope skip a line whose number has
+ * an exponent, and so lose the largest stacks.
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "../profile/merged.h"
+#include "exports.h"
+#include "export_bucket.h"
+
+static void put_row(const struct merged *m, const struct merged_row *row, uint64_t value, FILE *out)
+{
+	size_t n = merged_depth(m, row), i;
+
+	for (i = 0; i < n; i++) {
+		if (i)
+			fputc(';', out);
+		export_name(out, merged_line(m, row, i)->function, ";", ':');
+	}
+	fprintf(out, " %" PRIu64 "\n", value);
+}
+
+int export_folded(struct export *x, struct error *err)
+{
+	const struct merged_row *row;
+	struct merged m;
+	int ret = merged_make(&m, x->profile, err);
+
+	if (!ret && export_bucket_add(x, &m) < 0)
+		ret = fail(err, -ENOMEM, "no memory for the stacks of '%s'", x->profile->path);
+	for (row = m.row; !ret && row < m.row + m.count; row++)
+		if (row->v[x->value] && !(x->options->hide_zero_live && !row->v[VALUE_LIVE]))
+			put_row(&m, row, row->v[x->value], x->out);
+	merged_release(&m);
+	return ret;
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* export_graph.c - the call graph of one value, and its legend. */
+#include "export_graph.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- words ---- */
+
+static bool is_unit(const struct export *x, const char *unit)
+{
+	return !strcmp(profile_value_unit(x->value), unit);
+}
+
+struct text graph_amount(const struct export *x, uint64_t value)
+{
+	return is_unit(x, "bytes") ? text_bytes(value)
+	       : is_unit(x, "ns")  ? text_ns(value)
+				   : text_count(value);
+}
+
+struct long_text graph_exact(const struct export *x, uint64_t value)
+{
+	struct long_text t;
+
+	if (is_unit(x, "bytes"))
+		return text_exact(value);
+	snprintf(t.s, sizeof(t.s), "%s %s", text_count(value).s, profile_value_unit(x->value));
+	return t;
+}
+
+struct text graph_percent(uint64_t part, uint64_t of)
+{
+	struct text t;
+
+	snprintf(t.s, sizeof(t.s), "%.1f %%", of ? 100.0 * (double)part / (double)of : 0.0);
+	return t;
+}
+
+struct long_text graph_address(const struct graph *graph, const struct callgraph_node *node)
+{
+	const struct stacks *s = graph->x->profile->stacks;
+	const struct stack_frame *f;
+	struct long_text t = { "" };
+
+	if (!s || !node->frame || node->frame >= s->frames)
+		return t;
+	f = &s->frame[node->frame];
+	snprintf(t.s, sizeof(t.s), "%s+0x%" PRIx64, node->line->module, f->address);
+	return t;
+}
+
+struct long_text graph_place(const struct graph *graph, const struct callgraph_node *node)
+{
+	struct long_text t;
+
+	if (!*node->line->file)
+		return graph_address(graph, node);
+	snprintf(t.s, sizeof(t.s), "%s:%" PRIu32, node->line->file, node->line->line);
+	return t;
+}
+
+static void say(struct graph *graph, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct graph *graph, const char *format, ...)
+{
+	va_list args;
+
+	if (graph->legends == GRAPH_LEGEND)
+		return;
+	va_start(args, format);
+	vsnprintf(graph->legend[graph->legends].s, sizeof(graph->legend[0].s), format, args);
+	va_end(args);
+	graph->legends++;
+}
+
+static const char *help_of(enum profile_value value)
+{
+	static const char *const help[] = {
+#define PROFILE_VALUE(id, name, unit, help) help,
+#include "../profile/values.def"
+#undef PROFILE_VALUE
+	};
+
+	return help[value];
+}
+
+static void say_moment(struct graph *graph, const struct site_moment *m)
+{
+	struct text when = text_ns(m->ns > 0 ? (uint64_t)m->ns : 0);
+
+	if (!m->rss) {
+		say(graph, "%s after the start; the whole run had %s", when.s,
+		    text_many(m->calls, "block", "blocks").s);
+		return;
+	}
+	say(graph, "%s after the start; process %" PRIu32 " had %s and %s resident", when.s,
+	    m->process, text_many(m->calls, "block", "blocks").s, text_exact(m->rss).s);
+	if (!m->sampled && m->to_ns != INT64_MAX)
+		say(graph, "it was largest between %s and %s",
+		    text_ns(m->from_ns > 0 ? (uint64_t)m->from_ns : 0).s,
+		    text_ns(m->to_ns > 0 ? (uint64_t)m->to_ns : 0).s);
+	if (m->cpu_ns)
+		say(graph, "CPU time until then: %s", text_ns(m->cpu_ns).s);
+	if (m->arena || m->mapped)
+		say(graph, "arena (grown by brk): %s; mapped: %s", text_bytes(m->arena).s,
+		    text_bytes(m->mapped).s);
+}
+
+static void make_legend(struct graph *graph)
+{
+	const struct profile *p = graph->x->profile;
+	const struct trace_fact *image = p->tree.processes ? tree_image(&p->tree.process[0]) : NULL;
+
+	say(graph, "%s", text_command(image, 200).s);
+	say(graph, "%s: %s", profile_value_name(graph->x->value), help_of(graph->x->value));
+	say(graph, "Total: %s", graph_exact(graph->x, graph->total).s);
+	if (graph->x->value == VALUE_PEAK)
+		say_moment(graph, &p->sites.peak);
+	if (graph->x->value == VALUE_RSS)
+		say_moment(graph, &p->sites.rss);
+	if (graph->left_out)
+		say(graph, "%s below %g %% left out; they asked for %s themselves",
+		    text_many(graph->left_out, "line", "lines").s, graph->x->options->min_percent,
+		    graph_exact(graph->x, graph->left_out_own).s);
+}
+
+/* ---- the graph ---- */
+
+static void figure(const void *context, const struct profile *p, size_t i, uint64_t *to)
+{
+	const struct export *x = context;
+
+	*to = profile_value(p, i, x->value);
+}
+
+static int by_size(const void *a, const void *b, void *graph)
+{
+	const struct callgraph_node *node = ((const struct graph *)graph)->g.node;
+	const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+
+	if (*node[i].all != *node[k].all)
+		return *node[i].all > *node[k].all ? -1 : 1;
+	return (i > k) - (i < k);
+}
+
+static int by_caller(const void *a, const void *b, void *graph)
+{
+	const struct callgraph_edge *edge = ((const struct graph *)graph)->g.edge;
+	const struct callgraph_edge *x = &edge[*(const uint32_t *)a],
+				    *y = &edge[*(const uint32_t *)b];
+
+	if (x->from != y->from)
+		return by_size(&x->from, &y->from, graph);
+	if (*x->v != *y->v)
+		return *x->v > *y->v ? -1 : 1;
+	return (x->to > y->to) - (x->to < y->to);
+}
+
+static bool is_large(const struct graph *graph, uint64_t value)
+{
+	return value &&
+	       (double)value * 100 >= graph->x->options->min_percent * (double)graph->total;
+}
+
+static int choose(struct graph *graph)
+{
+	const struct callgraph *g = &graph->g;
+	size_t i;
+
+	graph->node = calloc(g->nodes + 1, sizeof(*graph->node));
+	graph->shown = calloc(g->nodes + 1, sizeof(*graph->shown));
+	graph->edge = calloc(g->edges + 1, sizeof(*graph->edge));
+	if (!graph->node || !graph->shown || !graph->edge)
+		return -ENOMEM;
+	for (i = 0; i < g->nodes; i++) {
+		graph->shown[i] = is_large(graph, *g->node[i].all);
+		if (graph->shown[i]) {
+			graph->node[graph->nodes++] = (uint32_t)i;
+		} else if (*g->node[i].all) {
+			graph->left_out++;
+			graph->left_out_own += *g->node[i].own;
+		}
+	}
+	for (i = 0; i < g->edges; i++)
+		if (*g->edge[i].v && graph->shown[g->edge[i].from] && graph->shown[g->edge[i].to])
+			graph->edge[graph->edges++] = (uint32_t)i;
+	qsort_r(graph->node, graph->nodes, sizeof(*graph->node), by_size, graph);
+	qsort_r(graph->edge, graph->edges, sizeof(*graph->edge), by_caller, graph);
+	return 0;
+}
+
+int graph_make(struct graph *graph, struct export *x, struct error *err)
+{
+	const struct callgraph_options o = {
+		.same = LINE_LINE,
+		.figures = 1,
+	};
+	int ret;
+
+	*graph = (struct graph){ .x = x };
+	ret = callgraph_make(&graph->g, x->profile, &o, figure, x, err);
+	if (ret)
+		return ret;
+	graph->total = *graph->g.total;
+	ret = choose(graph);
+	if (ret)
+		return fail(err, ret, "no memory for the call graph of '%s'", x->profile->path);
+	make_legend(graph);
+	return 0;
+}
+
+void graph_release(struct graph *graph)
+{
+	callgraph_release(&graph->g);
+	free(graph->node);
+	free(graph->shown);
+	free(graph->edge);
+}

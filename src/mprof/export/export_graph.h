@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * export_graph.h - what the drawn and the written call graph share: the graph of
+ * one value by lines, without what is too small, and the words of its legend.
+ */
+#ifndef MPROF_EXPORT_EXPORT_GRAPH_H
+#define MPROF_EXPORT_EXPORT_GRAPH_H
+
+#include "../profile/callgraph.h"
+#include "exports.h"
+#include "../print/text.h"
+
+#define GRAPH_LEGEND 8u
+
+struct graph {
+	struct export *x;
+	struct callgraph g;
+	uint32_t *node; /* indexes of those shown, greatest first */
+	size_t nodes;
+	bool *shown;	/* by index */
+	uint32_t *edge; /* between shown ones, by caller, greatest first */
+	size_t edges;
+	uint64_t total;
+	size_t left_out;       /* nodes */
+	uint64_t left_out_own; /* what they asked for themselves */
+	struct long_text legend[GRAPH_LEGEND];
+	size_t legends;
+};
+
+/* 0, or -ENOMEM with err filled; release in both cases. */
+int graph_make(struct graph *graph, struct export *x, struct error *err);
+void graph_release(struct graph *graph);
+
+/* The value of x as text: 45.0 MiB, 1,234 or 1.25 us. */
+struct text graph_amount(const struct export *x, uint64_t value);
+/* The same to the last byte, for lists. */
+struct long_text graph_exact(const struct export *x, uint64_t value);
+/* 12.3 % */
+struct text graph_percent(uint64_t part, uint64_t of);
+/* Where a node is: file:line, else the module and the address in it, else "". */
+struct long_text graph_place(const struct graph *graph, const struct callgraph_node *node);
+/* module+0xaddress of the call, "" when it has no frame. */
+struct long_text graph_address(const struct graph *graph, const struct callgraph_node *node);
+
+#endif

@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * export_heaptrack.c - the interpreted text of heaptrack (version 3 of its file
+ * format, that of 1.3 to 1.5), for heaptrack_print and its GUI.
+ *
+ *   s BYTES TEXT          a string; they are numbered from 1, 0 is none
+ *   i ADDRESS MODULE [FUNCTION FILE LINE]...   an address with its lines, innermost first
+ *   t ADDRESS CALLER      a stack: an `i` and the `t` that called it
+ *   a SIZE STACK          what was asked for, and by whom; numbered from 0
+ *   + A      - A          a block of that `a` begins, ends
+ *   c MS     R PAGES      the time; pages in memory
+ *
+ * Numbers are hexadecimal.  An allocation is told as a `-` of the old and a `+` of
+ * the new block when it is a realloc's, as heaptrack records it.
+ *
+ * heaptrack calls a block temporary when the `-` behind a `+` names the same `a`:
+ * so another block of the same size and stack would do, and a realloc.  A `-` of
+ * `a` 0, which is nobody's and has no bytes, keeps the two apart there.
+ *
+ * It has one process, so blocks that live when a process of ours ends are leaks
+ * only if nothing is allocated afterwards; else they are taken away there, as
+ * they are from memory, and brought back behind the last event: by a `-` of an
+ * `a` of negative size, which changes what is leaked and neither the peak nor the
+ * number of allocations.  What lived at an exec is no leak: it is just gone.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../profile/flow.h"
+#include "../util/utf8.h"
+#include "exports.h"
+#include "../print/line.h"
+#include "path_frames.h"
+#include "squeeze.h"
+
+#define VERSION 0x10400u /* of heaptrack, and of its format */
+#define FORMAT	3u
+#define TICK_MS 10u	   /* between `c` lines, as heaptrack's own */
+#define KNOWN	(1u << 20) /* `a` numbers kept at least, before unused ones are forgotten */
+
+/* One `a`: how many blocks of it live, and how many ended processes left behind. */
+struct info {
+	uint64_t size;
+	uint32_t trace;
+	uint32_t number; /* in the file, 0: empty slot */
+	uint32_t live, left;
+};
+
+/* The samples of a process's memory, and which one comes next. */
+struct memory {
+	const struct mprof_sample *sample;
+	size_t count, next;
+	uint64_t rss;
+};
+
+struct heaptrack {
+	struct line *line;
+	FILE *out;
+	struct profile *profile;
+	struct keys strings, ips, traces; /* ids are numbers in the file */
+	uint32_t *trace_of;		  /* by site: number of its `t` */
+	struct info *info;		  /* open addressing */
+	size_t slots, used;
+	uint32_t infos;	       /* numbers given */
+	uint32_t last_info;    /* `a` of the last `+`, 0: a `-` came behind it */
+	uint32_t last_thread;  /* whose that block is, */
+	uint64_t last_block;   /* its address, */
+	uint64_t since;	       /* and how many calls that thread made since */
+	uint64_t left;	       /* blocks of ended processes that were not taken away yet */
+	struct array gone;     /* uint64_t by trace: bytes that were */
+	uint64_t ms;	       /* of the last `c` */
+	struct memory *memory; /* by process of the tree */
+	size_t samples;
+	uint64_t rss; /* of all processes */
+};
+
+static void put_pair(struct heaptrack *h, char mode, uint64_t a, uint64_t b)
+{
+	line_room(h->line);
+	line_char(h->line, mode);
+	line_char(h->line, ' ');
+	line_hex(h->line, a);
+	line_char(h->line, ' ');
+	line_hex(h->line, b);
+	line_char(h->line, '\n');
+}
+
+static void put_one(struct heaptrack *h, char mode, uint64_t a)
+{
+	line_room(h->line);
+	line_char(h->line, mode);
+	line_char(h->line, ' ');
+	line_hex(h->line, a);
+	line_char(h->line, '\n');
+}
+
+/* ---- strings, addresses, stacks: each written before it is first named ---- */
+
+/* As many bytes as there are: control characters are blanks, what is no UTF-8 a ?. */
+static void put_string(struct heaptrack *h, const unsigned char *s)
+{
+	int n;
+
+	for (; *s; s += n ? n : 1) {
+		n = utf8_at(s);
+		if (n == 1 || !n)
+			fputc(!n ? '?' : *s < ' ' || *s == 0x7f ? ' ' : *s, h->out);
+		else if (utf8_is_control(s))
+			fputs("  ", h->out);
+		else
+			fwrite(s, 1, (size_t)n, h->out);
+	}
+	fputc('\n', h->out);
+}
+
+static uint32_t string_of(struct heaptrack *h, const char *text)
+{
+	size_t known = h->strings.count, n = strlen(text);
+	uint32_t id;
+
+	if (!n)
+		return 0;
+	id = keys_id(&h->strings, text, n);
+	if (h->strings.count > known) {
+		line_flush(h->line);
+		fprintf(h->out, "s %zx ", n);
+		put_string(h, (const unsigned char *)text);
+	}
+	return id;
+}
+
+static uint32_t ip_of(struct heaptrack *h, const struct place *place)
+{
+	const struct stacks *s = h->profile->stacks;
+	const struct stack_frame *f = &s->frame[place->frame];
+	const struct stack_object *o = &s->object[f->object];
+	size_t known = h->ips.count;
+	uint32_t id = keys_id(&h->ips, &place->key, sizeof(place->key)), module, k;
+	const struct sym_line *l;
+
+	if (h->ips.count == known)
+		return id;
+	module = string_of(h, o->path);
+	for (k = 0; k < place->lines; k++) {
+		string_of(h, place->line[k]->function);
+		string_of(h, place->line[k]->file);
+	}
+	line_flush(h->line);
+	fprintf(h->out, "i %" PRIx64 " %x", place_address(f) + (f->object ? o->bias : 0), module);
+	for (k = place->lines; k--;) {
+		l = place->line[k];
+		fprintf(h->out, " %x %x %x", string_of(h, l->function), string_of(h, l->file),
+			l->line);
+	}
+	fputc('\n', h->out);
+	return id;
+}
+
+/* A place that is no address. */
+static uint32_t ip_named(struct heaptrack *h, const char *name)
+{
+	size_t known = h->ips.count;
+	uint32_t id = keys_id(&h->ips, name, strlen(name)), string;
+
+	if (h->ips.count > known) {
+		string = string_of(h, name);
+		line_flush(h->line);
+		fprintf(h->out, "i 0 0 %x 0 0\n", string);
+	}
+	return id;
+}
+
+static uint32_t trace_of(struct heaptrack *h, uint32_t ip, uint32_t caller)
+{
+	uint32_t key[2] = { ip, caller }, id;
+	size_t known = h->traces.count;
+
+	if (!ip)
+		return 0;
+	id = keys_id(&h->traces, key, sizeof(key));
+	if (h->traces.count > known)
+		put_pair(h, 't', ip, caller);
+	return id;
+}
+
+/* Traces are told from the outermost frame inward. */
+static uint32_t trace_of_site(struct heaptrack *h, uint32_t site)
+{
+	const struct profile_path *path = profile_path(h->profile, h->profile->site[site].key);
+	struct place *place = path ? calloc(path->count + 1, sizeof(*place)) : NULL;
+	size_t at = path ? path->count : 0, n = 0;
+	uint32_t trace = 0;
+
+	if (!place)
+		return 0;
+	while (place_next(path, &at, &place[n]))
+		n++;
+	if (path->truncated)
+		trace = trace_of(h, ip_named(h, calltree_cut.function), 0);
+	if (!path->count)
+		trace = trace_of(h, ip_named(h, calltree_no_stack.function), 0);
+	while (n)
+		trace = trace_of(h, ip_of(h, &place[--n]), trace);
+	free(place);
+	return trace;
+}
+
+/* ---- what was asked for ---- */
+
+static struct info *slot_of(const struct heaptrack *h, uint64_t size, uint32_t trace)
+{
+	uint64_t hash = (size * 0x9e3779b97f4a7c15ull ^ trace) * 0xff51afd7ed558ccdull;
+	size_t i = (hash >> 24) & (h->slots - 1);
+
+	for (; h->info[i].number; i = (i + 1) & (h->slots - 1))
+		if (h->info[i].size == size && h->info[i].trace == trace)
+			break;
+	return &h->info[i];
+}
+
+/*
+ * A table of twice the room, or, where most sizes came and went, without those
+ * of which nothing lives: if they come again they get another number.
+ */
+static bool make_room(struct heaptrack *h)
+{
+	struct info *old = h->info, *i, *end = old + h->slots;
+	size_t slots = h->slots ? h->slots : 1024, kept = 0;
+	bool forget;
+
+	for (i = old; i < end; i++)
+		kept += i->live || i->left;
+	forget = h->used >= KNOWN && kept < h->used / 2;
+	if (!forget)
+		slots *= 2;
+	h->info = calloc(slots, sizeof(*i));
+	if (!h->info) {
+		h->info = old;
+		return false;
+	}
+	h->slots = slots;
+	h->used = 0;
+	for (i = old; i < end; i++) {
+		if (!i->number || (forget && !i->live && !i->left))
+			continue;
+		*slot_of(h, i->size, i->trace) = *i;
+		h->used++;
+	}
+	free(old);
+	return true;
+}
+
+static struct info *info_of(struct heaptrack *h, struct flow *f, const struct flow_block *b)
+{
+	struct info *i;
+	uint32_t trace = h->trace_of[b->site];
+
+	if (!trace)
+		trace = h->trace_of[b->site] = trace_of_site(h, b->site);
+	if (!trace || (h->used * 4 >= h->slots * 3 && !make_room(h))) {
+		flow_failed(f);
+		return NULL;
+	}
+	i = slot_of(h, b->block->size, trace);
+	if (!i->number) {
+		*i = (struct info){ .size = b->block->size, .trace = trace, .number = ++h->infos };
+		h->used++;
+		put_pair(h, 'a', i->size, i->trace);
+	}
+	return i;
+}
+
+/* ---- time ---- */
+
+/* The process whose next sample comes first; NULL: none up to this time. */
+static struct memory *first_sample(const struct heaptrack *h, uint64_t ticks)
+{
+	struct memory *s, *first = NULL;
+
+	for (s = h->memory; s < h->memory + h->samples; s++)
+		if (s->next < s->count && s->sample[s->next].ticks <= ticks) {
+			ticks = s->sample[s->next].ticks;
+			first = s;
+		}
+	return first;
+}
+
+/* The samples up to this time, and what they add up to. */
+static void take_samples(struct heaptrack *h, uint64_t ticks)
+{
+	struct memory *s;
+	uint64_t rss;
+
+	while ((s = first_sample(h, ticks))) {
+		rss = s->sample[s->next++].rss;
+		if (rss == s->rss)
+			continue;
+		h->rss += rss - s->rss;
+		s->rss = rss;
+		put_one(h, 'R', h->rss / h->profile->header->page_size);
+	}
+}
+
+static void at_time(void *self, struct flow *f, uint64_t ticks, uint64_t number)
+{
+	struct heaptrack *h = self;
+	uint64_t ms = flow_ns(f, ticks) / 1000000;
+
+	(void)number;
+	if (ms < h->ms + TICK_MS)
+		return;
+	h->ms = ms - ms % TICK_MS;
+	put_one(h, 'c', h->ms);
+	take_samples(h, ticks);
+}
+
+static int find_samples(struct heaptrack *h, struct trace *t)
+{
+	const struct tree *tree = &h->profile->tree;
+	struct memory *s;
+
+	h->memory = calloc(tree->processes + 1, sizeof(*h->memory));
+	if (!h->memory)
+		return -ENOMEM;
+	h->samples = tree->processes;
+	for (s = h->memory; s < h->memory + h->samples; s++)
+		s->count = trace_samples(t, tree->process[s - h->memory].number, &s->sample);
+	return 0;
+}
+
+/* ---- blocks ---- */
+
+/* Takes away what ended processes left. */
+static void drop_left(struct heaptrack *h, struct flow *f)
+{
+	struct info *i;
+	uint64_t *bytes;
+
+	if (h->last_info) /* behind another `-`, one of nobody's would be temporary itself */
+		put_one(h, '-', 0);
+	h->last_info = 0;
+	for (i = h->info; i < h->info + h->slots; i++) {
+		if (!i->left)
+			continue;
+		bytes = array_at(&h->gone, i->trace, sizeof(*bytes));
+		if (!bytes) {
+			flow_failed(f);
+			return;
+		}
+		*bytes += i->size * i->left;
+		for (; i->left; i->left--)
+			put_one(h, '-', i->number);
+	}
+	h->left = 0;
+}
+
+/* And brings it back. */
+static void return_left(struct heaptrack *h)
+{
+	const uint64_t *bytes = h->gone.item;
+	size_t i;
+
+	for (i = 0; i < h->gone.count; i++) {
+		if (!bytes[i])
+			continue;
+		put_pair(h, 'a', 0 - bytes[i], i);
+		put_one(h, '-', ++h->infos);
+	}
+}
+
+static void called(void *self, struct flow *f, const struct event *e, uint64_t number)
+{
+	struct heaptrack *h = self;
+
+	(void)f;
+	(void)number;
+	h->since += e->thread == h->last_thread &&
+		    (e->kind == EVENT_CALL || e->kind == EVENT_REALLOC_END) &&
+		    e->fn < MPROF_FN_MMAP;
+}
+
+static void began(void *self, struct flow *f, const struct flow_block *b)
+{
+	struct heaptrack *h = self;
+	struct info *i = info_of(h, f, b);
+
+	if (!i)
+		return;
+	if (h->left)
+		drop_left(h, f);
+	put_one(h, '+', i->number);
+	i->live++;
+	h->last_info = i->number;
+	h->last_block = b->block->addr;
+	h->last_thread = b->thread;
+	h->since = 0;
+}
+
+/* distinct: not temporary, though heaptrack may take it for that. */
+static void give_back(struct heaptrack *h, struct flow *f, const struct flow_block *b,
+		      bool distinct)
+{
+	struct info *i = info_of(h, f, b);
+
+	if (!i)
+		return;
+	distinct |= h->last_block != b->block->addr || h->last_thread != b->thread || h->since != 1;
+	if (h->last_info == i->number && distinct)
+		put_one(h, '-', 0);
+	put_one(h, '-', i->number);
+	i->live -= i->live > 0;
+	h->last_info = 0;
+}
+
+static void ended(void *self, struct flow *f, const struct flow_block *b)
+{
+	give_back(self, f, b, b->resized);
+}
+
+static void left(void *self, struct flow *f, const struct flow_block *b, enum process_gone why)
+{
+	struct heaptrack *h = self;
+	struct info *i;
+
+	if (why == GONE_EXEC) {
+		give_back(h, f, b, true);
+		return;
+	}
+	i = info_of(h, f, b);
+	if (!i)
+		return;
+	i->live -= i->live > 0;
+	i->left++;
+	h->left++;
+}
+
+static void gone(void *self, struct flow *f, uint32_t process, enum process_gone why,
+		 uint64_t ticks)
+{
+	struct heaptrack *h = self;
+	const struct tree_process *p = tree_find(&h->profile->tree, process);
+	struct memory *s = p ? &h->memory[p - h->profile->tree.process] : NULL;
+
+	(void)f;
+	if (why == GONE_EXEC || !s)
+		return;
+	take_samples(h, ticks);
+	h->rss -= s->rss;
+	s->rss = 0;
+	/* No sample may have seen it at its largest: when that was is not known. */
+	if (p->peak_rss_bytes)
+		put_one(h, 'R', (h->rss + p->peak_rss_bytes) / h->profile->header->page_size);
+	s->next = s->count;
+}
+
+static const struct flow_ops ops = {
+	.event = called,
+	.time = at_time,
+	.began = began,
+	.ended = ended,
+	.left = left,
+	.gone = gone,
+};
+
+/* ---- the file ---- */
+
+static void put_head(struct heaptrack *h)
+{
+	const struct mprof_file_header *header = h->profile->header;
+
+	fprintf(h->out, "v %x %x\nX ", VERSION, FORMAT);
+	place_command(h->out, h->profile);
+	/* How many pages the machine had is not known; nothing is made of it but a line. */
+	fprintf(h->out, "\nI %x %x\na 0 0\n", header->page_size, 0);
+}
+
+static void put_tail(struct heaptrack *h)
+{
+	int64_t ns = walk_ns(&h->profile->walk, h->profile->walk.last_ticks);
+	uint64_t ms = ns > 0 ? (uint64_t)ns / 1000000 : 0;
+
+	put_one(h, 'c', ms > h->ms ? ms : h->ms);
+	return_left(h);
+	line_flush(h->line);
+	fprintf(h->out, "# strings: %zu\n# ips: %zu\n", h->strings.count, h->ips.count);
+}
+
+static void release(struct heaptrack *h)
+{
+	keys_release(&h->strings);
+	keys_release(&h->ips);
+	keys_release(&h->traces);
+	array_release(&h->gone);
+	free(h->trace_of);
+	free(h->info);
+	free(h->memory);
+	free(h->line);
+}
+
+static int prepare(struct heaptrack *h, struct trace *t)
+{
+	h->line = malloc(sizeof(*h->line));
+	h->trace_of = calloc(h->profile->count + 1, sizeof(*h->trace_of));
+	if (!h->line || !h->trace_of || !make_room(h))
+		return -ENOMEM;
+	line_init(h->line, h->out);
+	return find_samples(h, t);
+}
+
+int export_heaptrack(struct export *x, struct error *err)
+{
+	struct heaptrack h = { .profile = x->profile };
+	struct flow f;
+	int ret = 0;
+
+	h.out = squeeze_open(x->out, squeeze_of(x->target));
+	if (h.out)
+		ret = prepare(&h, x->trace);
+	if (!h.out || ret < 0) {
+		ret = fail(err, -ENOMEM, "no memory for the stacks of '%s'", x->profile->path);
+	} else {
+		put_head(&h);
+		ret = flow_run(&f, x->trace, x->profile, x->options->profile, &ops, &h, err);
+		if (!ret)
+			put_tail(&h);
+	}
+	if (h.out && squeeze_close(h.out, x->out) < 0 && !ret)
+		ret = fail(err, -EIO, "cannot write '%s' completely",
+			   x->target ? x->target : "the standard output");
+	release(&h);
+	return ret;
+}

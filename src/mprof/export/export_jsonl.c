@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * export_jsonl.c - JSON lines: one object for the run, one for each site, and
+ * with --events one for each block that begins, ends or is left behind.
+ *
+ * A line says in "type" what it is: run, site, began, ended, left.  Sites have
+ * their stack, innermost line first, and all their figures; events name the
+ * site by its number.  Written as it goes, nothing is kept.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+
+#include "../profile/flow.h"
+#include "exports.h"
+#include "../print/json.h"
+#include "path_frames.h"
+#include "squeeze.h"
+
+static const struct {
+	const char *name;
+	size_t offset; /* in struct site_values */
+} column[] = {
+#define COLUMN(name, help) { #name, offsetof(struct site_values, name) },
+#include "../print/columns.def"
+#undef COLUMN
+};
+
+/* ---- members: each but the first of an object begins with a comma ---- */
+
+static void put_n(FILE *out, const char *name, uint64_t n)
+{
+	fprintf(out, ",\"%s\":%" PRIu64, name, n);
+}
+
+static void put_s(FILE *out, const char *name, const char *s)
+{
+	fprintf(out, ",\"%s\":", name);
+	json_put(out, s);
+}
+
+static void put_type(FILE *out, const char *type)
+{
+	fprintf(out, "{\"type\":\"%s\"", type);
+}
+
+/* ---- lines ---- */
+
+static void put_run(FILE *out, const struct profile *p)
+{
+	const struct trace_fact *f =
+	    p->tree.processes && p->tree.process[0].images ? p->tree.process[0].image[0] : NULL;
+	size_t i;
+
+	put_type(out, "run");
+	put_s(out, "recorded_by", "mprof " MPROF_VERSION);
+	put_s(out, "trace", p->path);
+	fputs(",\"argv\":[", out);
+	for (i = 0; f && i < f->argc; i++) {
+		if (i)
+			fputc(',', out);
+		json_put(out, f->argv[i]);
+	}
+	fprintf(out, "],\"started_ns\":%" PRId64, p->header->start_real_ns);
+	put_n(out, "events", p->walk.events);
+	put_n(out, "calls", p->total.calls);
+	put_n(out, "bytes", p->total.bytes);
+	put_n(out, "peak_ns", p->sites.peak.ns > 0 ? (uint64_t)p->sites.peak.ns : 0);
+	put_n(out, "peak_bytes", p->total.peak_bytes);
+	put_n(out, "live_bytes", p->total.live_bytes);
+	put_n(out, "leaked_bytes", p->leaked_total);
+	fputs("}\n", out);
+}
+
+static void put_line(FILE *out, const struct sym_line *l)
+{
+	fputs("{\"function\":", out);
+	json_put(out, l->function);
+	if (*l->file)
+		put_s(out, "file", l->file);
+	if (l->line)
+		put_n(out, "line", l->line);
+	put_s(out, "module", l->module);
+	if (l->inlined)
+		fputs(",\"inlined\":true", out);
+	fputc('}', out);
+}
+
+static int put_site(FILE *out, struct profile *p, size_t i)
+{
+	const struct profile_path *path = profile_path(p, p->site[i].key);
+	size_t k;
+
+	if (!path)
+		return -ENOMEM;
+	put_type(out, "site");
+	put_n(out, "site", i + 1);
+	for (k = 0; k < sizeof(column) / sizeof(column[0]); k++)
+		put_n(out, column[k].name,
+		      *(const uint64_t *)((const char *)&p->site[i].v + column[k].offset));
+	put_n(out, "leaked_calls", p->leaked_calls[i]);
+	put_n(out, "leaked_bytes", p->leaked_bytes[i]);
+	put_n(out, "asked", path->count - path->asked);
+	fputs(",\"stack\":[", out);
+	for (k = path->count; k; k--) {
+		put_line(out, path->line[k - 1]);
+		if (k > 1)
+			fputc(',', out);
+	}
+	fprintf(out, "]%s}\n", path->truncated ? ",\"truncated\":true" : "");
+	return 0;
+}
+
+/* ---- events ---- */
+
+static void put_event(FILE *out, const char *type, const struct flow *f, const struct flow_block *b)
+{
+	put_type(out, type);
+	if (b->number)
+		put_n(out, "event", b->number);
+	put_n(out, "ns", flow_ns(f, b->ticks));
+	put_n(out, "process", b->process);
+	put_n(out, "thread", b->thread);
+	put_n(out, "site", b->site + 1);
+	if (b->number)
+		put_s(out, "function", place_function(b->fn));
+	fprintf(out, ",\"address\":\"%" PRIx64 "\"", b->block->addr);
+	put_n(out, "size", b->block->size);
+	put_n(out, "slack", b->block->slack);
+}
+
+static void began(void *out, struct flow *f, const struct flow_block *b)
+{
+	put_event(out, "began", f, b);
+	fputs("}\n", out);
+}
+
+static void ended(void *out, struct flow *f, const struct flow_block *b)
+{
+	uint64_t ticks = b->ticks > b->block->start ? b->ticks - b->block->start : 0;
+
+	put_event(out, "ended", f, b);
+	put_n(out, "lifetime_ns", walk_duration_ns(&f->walk, ticks));
+	fputs("}\n", out);
+}
+
+static void left(void *out, struct flow *f, const struct flow_block *b, enum process_gone why)
+{
+	put_event(out, "left", f, b);
+	put_s(out, "by", why == GONE_EXEC ? "exec" : "end");
+	fputs("}\n", out);
+}
+
+static const struct flow_ops ops = { .began = began, .ended = ended, .left = left };
+
+int export_jsonl(struct export *x, struct error *err)
+{
+	FILE *out = squeeze_open(x->out, squeeze_of(x->target));
+	struct flow f;
+	size_t i;
+	int ret = 0;
+
+	if (!out)
+		return fail(err, -ENOMEM, "no memory to compress '%s'", x->target);
+	put_run(out, x->profile);
+	for (i = 0; i < x->profile->count && !ret; i++)
+		ret = put_site(out, x->profile, i);
+	if (ret < 0)
+		fail(err, ret, "no memory for the stacks of '%s'", x->profile->path);
+	else if (x->options->events)
+		ret = flow_run(&f, x->trace, x->profile, x->options->profile, &ops, out, err);
+	if (squeeze_close(out, x->out) < 0 && !ret)
+		ret = fail(err, -EIO, "cannot write '%s' completely", x->target);
+	return ret;
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * export_mallocprofiler.c - the lines that MallocProfiler dumps:
+ *
+ *   _mpTrace_;outermost;...;innermost $calls$total$live$most live
+ *
+ * in the order of the last one, so that the largest stand at the end, behind
+ * one line with the sums of all.  A site is a line; sites whose names are the
+ * same stay apart, because their greatest sizes cannot be added.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "exports.h"
+#include "export_bucket.h"
+
+#define SEPARATORS ";$"
+
+struct dollar {
+	struct export *x;
+	uint64_t calls, total, live, peak;
+	size_t *order; /* of sites */
+	struct calltree_path path;
+};
+
+static int by_most_live(const void *a, const void *b, void *profile)
+{
+	const struct site *site = ((const struct profile *)profile)->site;
+	const size_t i = *(const size_t *)a, k = *(const size_t *)b;
+	uint64_t x = site[i].v.local_bytes, y = site[k].v.local_bytes;
+
+	return x != y ? (x > y) - (x < y) : (i < k) - (i > k);
+}
+
+static int sort_sites(struct dollar *d)
+{
+	struct profile *p = d->x->profile;
+	size_t i;
+
+	d->order = calloc(p->count + 1, sizeof(*d->order));
+	if (!d->order)
+		return -ENOMEM;
+	for (i = 0; i < p->count; i++)
+		d->order[i] = i;
+	qsort_r(d->order, p->count, sizeof(*d->order), by_most_live, p);
+	return 0;
+}
+
+static void add_total(struct dollar *d, const struct profile *p)
+{
+	if (!p)
+		return;
+	d->calls += p->total.calls;
+	d->total += p->total.bytes;
+	d->live += p->total.live_bytes;
+	d->peak += p->total.peak_bytes;
+}
+
+static void put_summary(const struct dollar *d)
+{
+	const struct profile *p = d->x->profile;
+
+	fprintf(d->x->out,
+		"MemStat Global Summary for %" PRId32 "/%zu: %" PRIu64 " %" PRIu64 " %" PRIu64
+		" %" PRIu64 "\n",
+		p->tree.processes ? p->tree.process[0].pid : 0, p->walk.input.thread_count,
+		d->calls, d->total, d->live, d->peak);
+}
+
+static void put_values(const struct dollar *d, const struct site_values *v, uint64_t most)
+{
+	fprintf(d->x->out, " $%" PRIu64 "$%" PRIu64 "$%" PRIu64 "$%" PRIu64 "\n", v->calls,
+		v->bytes, v->live_bytes, most);
+}
+
+/* Of a bucket, whose sites are one group. */
+static uint64_t most_live(const struct profile *p)
+{
+	return p->sites.groups ? p->sites.local[0].bytes : p->total.local_bytes;
+}
+
+static bool is_shown(const struct dollar *d, const struct site_values *v)
+{
+	return v->calls && !(d->x->options->hide_zero_live && !v->live_bytes);
+}
+
+static int put_site(struct dollar *d, size_t i)
+{
+	struct profile *p = d->x->profile;
+	size_t k;
+
+	if (!is_shown(d, &p->site[i].v))
+		return 0;
+	if (!calltree_path_of(&d->path, p, i))
+		return -ENOMEM;
+	fputs("_mpTrace_", d->x->out);
+	for (k = 0; k < d->path.count; k++) {
+		fputc(';', d->x->out);
+		export_name(d->x->out, d->path.line[k]->function, SEPARATORS, ':');
+	}
+	put_values(d, &p->site[i].v, p->site[i].v.local_bytes);
+	return 0;
+}
+
+static int put_all(struct dollar *d)
+{
+	struct export_bucket bucket[2];
+	size_t n = export_buckets(d->x, bucket), i;
+	int ret = sort_sites(d);
+
+	if (ret)
+		return ret;
+	add_total(d, d->x->profile);
+	add_total(d, d->x->small);
+	add_total(d, d->x->large);
+	put_summary(d);
+	for (i = 0; i < d->x->profile->count && !ret; i++)
+		ret = put_site(d, d->order[i]);
+	for (i = 0; i < n && !ret; i++) {
+		if (!is_shown(d, &bucket[i].profile->total))
+			continue;
+		fprintf(d->x->out, "_mpTrace_;%s", bucket[i].line->function);
+		put_values(d, &bucket[i].profile->total, most_live(bucket[i].profile));
+	}
+	return ret;
+}
+
+int export_mallocprofiler(struct export *x, struct error *err)
+{
+	struct dollar d = { .x = x };
+	int ret = put_all(&d);
+
+	free(d.order);
+	free(d.path.line);
+	return ret ? fail(err, ret, "no memory for the stacks of '%s'", x->profile->path) : 0;
+}

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * export_pprof.c - profile.proto for go tool pprof, Pyroscope and Parca: one
+ * sample a site with calls, bytes, and what lived at one moment.
+ *
+ * A file is a row of Profile messages, each with what is new: what a sample
+ * names is written once, before the sample that first needs it.  So memory is
+ * for the tables of what was named already, and a file can be ended after any
+ * sample: --split begins the next one where the limits of Pyroscope are near.
+ * Every file stands for itself; their values add up to the whole.
+ */
+#include "exports.h"
+
+#include <errno.h>
+#include <pprof.pb-c.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../pass/keys.h"
+#include "../print/json.h"
+#include "path_frames.h"
+#include "squeeze.h"
+
+/* What Pyroscope takes without being told otherwise: bytes before compression, and samples. */
+#define PART_BYTES   (4u << 20)
+#define PART_SAMPLES 16000u
+
+enum { HAS_FUNCTIONS = 1, HAS_FILES = 2, HAS_LINES = 4, HAS_INLINED = 8 };
+
+struct part {
+	struct export *x;
+	FILE *out;		/* compressed */
+	struct keys strings;	/* ids are indices of string_table */
+	struct keys mappings;	/* of object and segment */
+	struct keys functions;	/* of ids of strings: name, linkage name, file */
+	struct keys places;	/* of struct place.key */
+	const uint8_t *has;	/* by object */
+	unsigned char *pending; /* messages of the sample at hand */
+	size_t used, room;
+	uint64_t bytes, samples; /* written */
+	uint64_t *location;	 /* of the sample at hand */
+	size_t location_room;
+	bool failed; /* no memory */
+};
+
+/* ---- messages ---- */
+
+static void put(struct part *p, const Pprof__Profile *m)
+{
+	size_t n = pprof__profile__get_packed_size(m);
+	unsigned char *grown;
+
+	if (p->used + n > p->room) {
+		grown = realloc(p->pending, 2 * (p->used + n));
+		if (!grown) {
+			p->failed = true;
+			return;
+		}
+		p->pending = grown;
+		p->room = 2 * (p->used + n);
+	}
+	p->used += pprof__profile__pack(m, p->pending + p->used);
+}
+
+static int64_t string_of(struct part *p, const char *s)
+{
+	size_t known = p->strings.count;
+	Pprof__Profile m = PPROF__PROFILE__INIT;
+	char *text, *made;
+	uint32_t id;
+
+	if (!*s)
+		return 0;
+	s = utf8_clean(s, &made); /* protobuf has no other strings */
+	id = s ? keys_id(&p->strings, s, strlen(s)) : 0;
+	p->failed |= !id;
+	if (p->strings.count > known) {
+		text = (char *)s;
+		m.n_string_table = 1;
+		m.string_table = &text;
+		put(p, &m);
+	}
+	free(made);
+	return id;
+}
+
+static void hexadecimal(const uint8_t *data, size_t n, char *to, size_t room)
+{
+	size_t i;
+
+	for (i = 0; i < n && 2 * i + 2 < room; i++) {
+		to[2 * i] = "0123456789abcdef"[data[i] >> 4];
+		to[2 * i + 1] = "0123456789abcdef"[data[i] & 15];
+	}
+	to[2 * i] = '\0';
+}
+
+/* ---- what samples name ---- */
+
+/* Its segment that holds the address, or NULL. */
+static const struct stack_segment *segment_of(const struct stack_object *o, uint64_t address)
+{
+	size_t i;
+
+	for (i = 0; i < o->segments; i++)
+		if (address - o->segment[i].address < o->segment[i].bytes)
+			return &o->segment[i];
+	return NULL;
+}
+
+static void put_mapping(struct part *p, uint32_t object, const struct stack_segment *s, uint64_t id)
+{
+	const struct stack_object *o = &p->x->profile->stacks->object[object];
+	const uint64_t page = p->x->profile->header->page_size;
+	Pprof__Mapping mapping = PPROF__MAPPING__INIT, *pointer = &mapping;
+	Pprof__Profile m = PPROF__PROFILE__INIT;
+	char build_id[129];
+
+	hexadecimal(o->build_id, o->build_id ? o->build_id_bytes : 0, build_id, sizeof(build_id));
+	mapping.id = id;
+	if (s) { /* as the kernel maps it: whole pages */
+		mapping.memory_start = (s->address + o->bias) & ~(page - 1);
+		mapping.memory_limit = (s->address + o->bias + s->bytes + page - 1) & ~(page - 1);
+		mapping.file_offset = s->offset & ~(page - 1);
+	}
+	mapping.filename = string_of(p, o->path);
+	mapping.build_id = string_of(p, build_id);
+	mapping.has_functions = p->has[object] & HAS_FUNCTIONS;
+	mapping.has_filenames = p->has[object] & HAS_FILES;
+	mapping.has_line_numbers = p->has[object] & HAS_LINES;
+	mapping.has_inline_frames = p->has[object] & HAS_INLINED;
+	m.n_mapping = 1;
+	m.mapping = &pointer;
+	put(p, &m);
+}
+
+static uint64_t mapping_of(struct part *p, const struct stack_frame *f, uint64_t address)
+{
+	const struct stack_object *o = &p->x->profile->stacks->object[f->object];
+	const struct stack_segment *s = segment_of(o, address);
+	uint64_t key[2] = { f->object, s ? (uint64_t)(s - o->segment) + 1 : 0 };
+	size_t known = p->mappings.count;
+	uint32_t id;
+
+	if (!f->object)
+		return 0;
+	id = keys_id(&p->mappings, key, sizeof(key));
+	if (p->mappings.count > known)
+		put_mapping(p, f->object, s, id);
+	return id;
+}
+
+static uint64_t function_of(struct part *p, const char *name, const char *raw, const char *file)
+{
+	int64_t key[3] = { string_of(p, name), string_of(p, raw), string_of(p, file) };
+	Pprof__Function function = PPROF__FUNCTION__INIT, *pointer = &function;
+	Pprof__Profile m = PPROF__PROFILE__INIT;
+	size_t known = p->functions.count;
+	uint32_t id = keys_id(&p->functions, key, sizeof(key));
+
+	if (p->functions.count > known) {
+		function.id = id;
+		function.name = key[0];
+		function.system_name = key[1];
+		function.filename = key[2];
+		m.n_function = 1;
+		m.function = &pointer;
+		put(p, &m);
+	}
+	return id;
+}
+
+static void put_location(struct part *p, Pprof__Location *location)
+{
+	Pprof__Profile m = PPROF__PROFILE__INIT;
+
+	m.n_location = 1;
+	m.location = &location;
+	put(p, &m);
+}
+
+static void put_place(struct part *p, const struct place *place, uint64_t id)
+{
+	const struct stack_frame *f = &p->x->profile->stacks->frame[place->frame];
+	const struct stack_object *o = &p->x->profile->stacks->object[f->object];
+	Pprof__Line *line = calloc(place->lines, sizeof(*line));
+	Pprof__Line **pointer = calloc(place->lines, sizeof(Pprof__Line *));
+	Pprof__Location location = PPROF__LOCATION__INIT;
+	const struct sym_line *l;
+	uint32_t i;
+
+	p->failed |= !line || !pointer;
+	for (i = 0; line && pointer && i < place->lines; i++) {
+		l = place->line[place->lines - 1 - i];
+		line[i] = (Pprof__Line)PPROF__LINE__INIT;
+		line[i].function_id = function_of(p, l->function, l->raw, l->file);
+		line[i].line = l->line;
+		pointer[i] = &line[i];
+	}
+	if (line && pointer) {
+		location.id = id;
+		location.address = place_address(f) + (f->object ? o->bias : 0);
+		location.mapping_id = mapping_of(p, f, place_address(f));
+		location.n_line = place->lines;
+		location.line = pointer;
+		put_location(p, &location);
+	}
+	free(line);
+	free(pointer);
+}
+
+static uint64_t location_of(struct part *p, const struct place *place)
+{
+	size_t known = p->places.count;
+	uint32_t id = keys_id(&p->places, &place->key, sizeof(place->key));
+
+	if (p->places.count > known)
+		put_place(p, place, id);
+	return id;
+}
+
+/* One that is no frame. */
+static uint64_t location_named(struct part *p, const char *name)
+{
+	Pprof__Location location = PPROF__LOCATION__INIT;
+	Pprof__Line line = PPROF__LINE__INIT, *pointer = &line;
+	size_t known = p->places.count;
+	uint32_t id = keys_id(&p->places, name, strlen(name));
+
+	if (p->places.count > known) {
+		line.function_id = function_of(p, name, "", "");
+		location.id = id;
+		location.n_line = 1;
+		location.line = &pointer;
+		put_location(p, &location);
+	}
+	return id;
+}
+
+/* ---- samples ---- */
+
+static void add_location(struct part *p, size_t *n, uint64_t id)
+{
+	size_t room = p->location_room ? 2 * p->location_room : 64;
+	uint64_t *grown;
+
+	if (*n == p->location_room) {
+		grown = reallocarray(p->location, room, sizeof(*grown));
+		if (!grown) {
+			p->failed = true;
+			return;
+		}
+		p->location = grown;
+		p->location_room = room;
+	}
+	p->location[(*n)++] = id;
+}
+
+static size_t locations_of(struct part *p, const struct profile_path *path)
+{
+	struct place place;
+	size_t at = path->count, n = 0;
+
+	while (place_next(path, &at, &place))
+		add_location(p, &n, location_of(p, &place));
+	if (path->truncated)
+		add_location(p, &n, location_named(p, calltree_cut.function));
+	if (!n)
+		add_location(p, &n, location_named(p, calltree_no_stack.function));
+	return n;
+}
+
+/* Calls that belong to a value of bytes. */
+static uint64_t blocks_of(const struct profile *p, size_t i, enum profile_value value)
+{
+	const struct site_values *v = &p->site[i].v;
+
+	switch (value) {
+	case VALUE_LIVE:
+		return v->live_calls;
+	case VALUE_LEAKED:
+		return p->leaked_calls ? p->leaked_calls[i] : v->live_calls;
+	case VALUE_RSS:
+		return v->rss_calls;
+	case VALUE_LOCAL:
+		return v->local_calls;
+	default:
+		return v->peak_calls;
+	}
+}
+
+static int put_sample(struct part *p, size_t i)
+{
+	struct profile *profile = p->x->profile;
+	const struct profile_path *path = profile_path(profile, profile->site[i].key);
+	int64_t value[] = {
+		(int64_t)profile->site[i].v.calls,
+		(int64_t)profile->site[i].v.bytes,
+		(int64_t)blocks_of(profile, i, p->x->value),
+		(int64_t)profile_value(profile, i, p->x->value),
+	};
+	Pprof__Sample sample = PPROF__SAMPLE__INIT, *pointer = &sample;
+	Pprof__Profile m = PPROF__PROFILE__INIT;
+
+	if (!path)
+		return -ENOMEM;
+	sample.n_location_id = locations_of(p, path);
+	sample.location_id = p->location;
+	sample.n_value = 4;
+	sample.value = value;
+	m.n_sample = 1;
+	m.sample = &pointer;
+	put(p, &m);
+	return p->failed || p->strings.failed || p->places.failed ? -ENOMEM : 0;
+}
+
+/* ---- files ---- */
+
+static Pprof__ValueType type_of(struct part *p, const char *type, const char *unit)
+{
+	Pprof__ValueType t = PPROF__VALUE_TYPE__INIT;
+
+	t.type = string_of(p, type);
+	t.unit = string_of(p, unit);
+	return t;
+}
+
+static void put_head(struct part *p)
+{
+	static char none[] = "";
+	static const char *const types[4][2] = { { "alloc_objects", "count" },
+						 { "alloc_space", "bytes" },
+						 { "inuse_objects", "count" },
+						 { "inuse_space", "bytes" } };
+	Pprof__ValueType type[4], *pointer[4], period;
+	Pprof__Profile m = PPROF__PROFILE__INIT;
+	char *text = none, said[80];
+	struct profile *profile = p->x->profile;
+	int64_t comment;
+	size_t i;
+
+	m.n_string_table = 1;
+	m.string_table = &text;
+	put(p, &m);
+	m = (Pprof__Profile)PPROF__PROFILE__INIT;
+	for (i = 0; i < 4; i++) {
+		type[i] = type_of(p, types[i][0], types[i][1]);
+		pointer[i] = &type[i];
+	}
+	period = type_of(p, "space", "bytes");
+	snprintf(said, sizeof(said), "mprof %s: every call; inuse is %s", MPROF_VERSION,
+		 profile_value_name(p->x->value));
+	comment = string_of(p, said);
+	m.n_sample_type = 4;
+	m.sample_type = pointer;
+	m.period_type = &period;
+	m.period = 1;
+	m.default_sample_type = string_of(p, "inuse_space");
+	m.time_nanos = profile->header->start_real_ns;
+	m.duration_nanos = walk_ns(&profile->walk, profile->walk.last_ticks);
+	m.n_comment = 1;
+	m.comment = &comment;
+	put(p, &m);
+}
+
+static int part_begin(struct part *p, struct export *x, FILE *out, const uint8_t *has)
+{
+	memset(p, 0, sizeof(*p));
+	p->x = x;
+	p->has = has;
+	p->out = squeeze_open(out, SQUEEZE_GZIP);
+	if (!p->out)
+		return -ENOMEM;
+	put_head(p);
+	return p->failed ? -ENOMEM : 0;
+}
+
+static void part_write(struct part *p)
+{
+	fwrite(p->pending, 1, p->used, p->out);
+	p->bytes += p->used;
+	p->used = 0;
+}
+
+static int part_end(struct part *p, FILE *out)
+{
+	int ret = p->out ? squeeze_close(p->out, out) : 0;
+
+	keys_release(&p->strings);
+	keys_release(&p->mappings);
+	keys_release(&p->functions);
+	keys_release(&p->places);
+	free(p->pending);
+	free(p->location);
+	return ret;
+}
+
+static bool part_is_full(const struct part *p)
+{
+	return p->x->options->split && p->samples &&
+	       (p->samples >= PART_SAMPLES || p->bytes + p->used > PART_BYTES);
+}
+
+/* Writes samples from *i on; what does not fit any more is left for the next part. */
+static int write_part(struct export *x, FILE *out, const uint8_t *has, size_t *i)
+{
+	struct part p;
+	int ret = part_begin(&p, x, out, has), closed;
+
+	while (!ret && *i < x->profile->count) {
+		ret = put_sample(&p, *i);
+		if (ret < 0 || part_is_full(&p))
+			break;
+		part_write(&p);
+		p.samples++;
+		(*i)++;
+	}
+	if (!ret && !p.samples) /* no site at all: the head alone */
+		part_write(&p);
+	closed = part_end(&p, out);
+	return ret < 0 ? ret : closed;
+}
+
+/* The n-th file, from 2: NAME.n.EXTENSIONS. */
+static int write_next(struct export *x, unsigned n, const uint8_t *has, size_t *i,
+		      struct error *err)
+{
+	const char *base = strrchr(x->target, '/'), *dot;
+	struct export_file file;
+	char *name;
+	int ret;
+
+	base = base ? base + 1 : x->target;
+	dot = strchr(*base ? base + 1 : base, '.');
+	dot = dot ? dot : base + strlen(base);
+	if (asprintf(&name, "%.*s.%u%s", (int)(dot - x->target), x->target, n, dot) < 0)
+		return fail(err, -ENOMEM, "no memory to write '%s'", x->target);
+	ret = export_file_open(&file, name, err);
+	free(name);
+	if (ret < 0)
+		return ret;
+	ret = write_part(x, file.out, has, i);
+	if (ret)
+		fail(err, ret, "no memory for the names of '%s'", x->profile->path);
+	return export_file_done(&file, ret, err);
+}
+
+/* What is known of the code of each object, by the frames of all sites. */
+static uint8_t *look_at_objects(struct profile *p)
+{
+	uint8_t *has = calloc(p->stacks ? p->stacks->objects + 1 : 1, 1);
+	const struct profile_path *path;
+	const struct sym_line *l;
+	size_t i, k;
+
+	for (i = 0; has && i < p->count; i++) {
+		path = profile_path(p, p->site[i].key);
+		for (k = 0; path && k < path->count; k++) {
+			l = path->line[k];
+			has[p->stacks->frame[path->frame[k]].object] |=
+			    (l->known ? HAS_FUNCTIONS : 0) | (*l->file ? HAS_FILES : 0) |
+			    (l->line ? HAS_LINES : 0) | (l->inlined ? HAS_INLINED : 0);
+		}
+	}
+	return has;
+}
+
+static int check(struct export *x, struct error *err)
+{
+	const unsigned moments = 1u << VALUE_PEAK | 1u << VALUE_LIVE | 1u << VALUE_LEAKED |
+				 1u << VALUE_RSS | 1u << VALUE_LOCAL;
+
+	if (x->options->values & (x->options->values - 1) || x->options->values & ~moments)
+		return fail(err, -EINVAL,
+			    "'inuse' of pprof is one moment: --value peak, live, leaked, rss or"
+			    " local; calls and total are always there");
+	if (x->options->split && !x->target)
+		return fail(err, -EINVAL, "--split writes several files: -o FILE");
+	return 0;
+}
+
+int export_pprof(struct export *x, struct error *err)
+{
+	int ret = check(x, err);
+	unsigned n = 1;
+	uint8_t *has;
+	size_t i = 0;
+
+	if (ret < 0)
+		return ret;
+	if (!x->options->values)
+		x->value = VALUE_PEAK;
+	has = look_at_objects(x->profile);
+	ret = has ? write_part(x, x->out, has, &i) : -ENOMEM;
+	if (ret < 0)
+		fail(err, ret, "no memory for the names of '%s'", x->profile->path);
+	while (!ret && i < x->profile->count)
+		ret = write_next(x, ++n, has, &i, err);
+	free(has);
+	return ret;
+}

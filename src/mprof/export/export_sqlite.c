@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * export_sqlite.c - a database: what ran, what was loaded, and every site with
+ * its stack and figures; with --events also each block that begins and ends.
+ *
+ * The schema is documented in mprof(1), section EXPORTS; user_version counts its
+ * changes.  Written in one transaction without a journal: the file gets its name
+ * only when it is complete.
+ */
+#include <errno.h>
+#include <sqlite3.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../profile/flow.h"
+#include "exports.h"
+#include "../print/json.h"
+#include "path_frames.h"
+
+static const char schema[] =
+    "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;"
+    "PRAGMA application_id=0x6d70726f; PRAGMA user_version=1; BEGIN;"
+    "CREATE TABLE run(recorded_by TEXT, trace TEXT, command TEXT, started_ns INTEGER,"
+    " duration_ns INTEGER, events INTEGER, calls INTEGER, bytes INTEGER, peak_ns INTEGER,"
+    " peak_bytes INTEGER, live_bytes INTEGER, leaked_bytes INTEGER, suppressed_bytes INTEGER);"
+    "CREATE TABLE process(process INTEGER PRIMARY KEY, pid INTEGER, parent INTEGER, program TEXT,"
+    " start_ns INTEGER, end_ns INTEGER, status INTEGER, signal INTEGER, peak_rss_bytes INTEGER);"
+    "CREATE TABLE thread(thread INTEGER PRIMARY KEY, process INTEGER REFERENCES process,"
+    " tid INTEGER, first_ns INTEGER, last_ns INTEGER, events INTEGER);"
+    "CREATE TABLE object(object INTEGER PRIMARY KEY, path TEXT, build_id TEXT);"
+    "CREATE TABLE frame(frame INTEGER PRIMARY KEY, object INTEGER REFERENCES object,"
+    " address INTEGER, function TEXT, symbol TEXT, file TEXT, line INTEGER, module TEXT,"
+    " inlined INTEGER);"
+    "CREATE TABLE site(site INTEGER PRIMARY KEY, depth INTEGER, truncated INTEGER"
+#define COLUMN(name, help) ", " #name " INTEGER"
+#include "../print/columns.def"
+#undef COLUMN
+    ", leaked_calls INTEGER, leaked_bytes INTEGER, asked INTEGER);"
+    "CREATE TABLE stack(site INTEGER REFERENCES site, depth INTEGER,"
+    " frame INTEGER REFERENCES frame, PRIMARY KEY(site, depth)) WITHOUT ROWID;"
+    "CREATE VIEW who AS SELECT site, frame.* FROM site JOIN stack USING(site)"
+    " JOIN frame USING(frame) WHERE stack.depth = asked;";
+
+static const char schema_of_events[] =
+    "CREATE TABLE event(event INTEGER, what TEXT, ns INTEGER, process INTEGER REFERENCES process,"
+    " thread INTEGER REFERENCES thread, site INTEGER REFERENCES site, function TEXT,"
+    " address INTEGER, size INTEGER, slack INTEGER, change INTEGER, lifetime_ns INTEGER);";
+
+static const size_t column[] = {
+#define COLUMN(name, help) offsetof(struct site_values, name),
+#include "../print/columns.def"
+#undef COLUMN
+};
+#define COLUMNS (sizeof(column) / sizeof(column[0]))
+
+struct base {
+	sqlite3 *db;
+	struct profile *profile;
+	const struct export_options *options;
+	sqlite3_stmt *object, *frame, *stack, *event;
+	struct keys frames; /* of line and frame; ids are rows */
+	bool *object_told;
+	int failed; /* the first code of SQLite that is not SQLITE_OK */
+};
+
+/* ---- rows ---- */
+
+static void check(struct base *b, int code)
+{
+	if (code != SQLITE_OK && code != SQLITE_DONE && !b->failed)
+		b->failed = code;
+}
+
+static sqlite3_stmt *prepare(struct base *b, const char *sql)
+{
+	sqlite3_stmt *s = NULL;
+
+	if (!b->failed)
+		check(b, sqlite3_prepare_v2(b->db, sql, -1, &s, NULL));
+	return s;
+}
+
+/* After a failure nothing is done any more: the first one is told. */
+static void put_n(struct base *b, sqlite3_stmt *s, int i, uint64_t n)
+{
+	if (!b->failed)
+		check(b, sqlite3_bind_int64(s, i, (sqlite3_int64)n));
+}
+
+static void put_null(struct base *b, sqlite3_stmt *s, int i)
+{
+	if (!b->failed)
+		check(b, sqlite3_bind_null(s, i));
+}
+
+static void put_s(struct base *b, sqlite3_stmt *s, int i, const char *text)
+{
+	char *made;
+
+	text = utf8_clean(text, &made);
+	if (!text)
+		check(b, SQLITE_NOMEM);
+	if (!b->failed)
+		check(b, sqlite3_bind_text(s, i, text, -1, SQLITE_TRANSIENT));
+	free(made);
+}
+
+/* NULL for what is not known. */
+static void put_known(struct base *b, sqlite3_stmt *s, int i, const char *text)
+{
+	if (*text)
+		put_s(b, s, i, text);
+	else
+		put_null(b, s, i);
+}
+
+static void put_row(struct base *b, sqlite3_stmt *s)
+{
+	if (b->failed)
+		return;
+	check(b, sqlite3_step(s));
+	check(b, sqlite3_reset(s));
+}
+
+static uint64_t ns_of(const struct base *b, uint64_t ticks)
+{
+	int64_t ns = walk_ns(&b->profile->walk, ticks);
+
+	return ns > 0 ? (uint64_t)ns : 0;
+}
+
+/* ---- what ran ---- */
+
+static void put_run(struct base *b)
+{
+	const struct profile *p = b->profile;
+	sqlite3_stmt *s = prepare(b, "INSERT INTO run VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)");
+	char *command = NULL;
+	size_t n;
+	FILE *f = open_memstream(&command, &n);
+
+	if (f) {
+		place_command(f, p);
+		fclose(f);
+	}
+	put_s(b, s, 1, "mprof " MPROF_VERSION);
+	put_s(b, s, 2, p->path);
+	put_s(b, s, 3, command ? command : "");
+	put_n(b, s, 4, (uint64_t)p->header->start_real_ns);
+	put_n(b, s, 5, ns_of(b, p->walk.last_ticks));
+	put_n(b, s, 6, p->walk.events);
+	put_n(b, s, 7, p->total.calls);
+	put_n(b, s, 8, p->total.bytes);
+	put_n(b, s, 9, p->sites.peak.ns > 0 ? (uint64_t)p->sites.peak.ns : 0);
+	put_n(b, s, 10, p->total.peak_bytes);
+	put_n(b, s, 11, p->total.live_bytes);
+	put_n(b, s, 12, p->leaked_total);
+	put_n(b, s, 13, p->suppressed_bytes);
+	put_row(b, s);
+	sqlite3_finalize(s);
+	free(command);
+}
+
+static void put_process(struct base *b, sqlite3_stmt *s, const struct tree_process *p)
+{
+	const struct trace_fact *image = tree_image(p);
+	int i;
+
+	for (i = 1; i <= 9; i++)
+		put_null(b, s, i);
+	put_n(b, s, 1, p->number);
+	put_n(b, s, 2, (uint64_t)(int64_t)p->pid);
+	if (p->parent)
+		put_n(b, s, 3, p->parent);
+	if (image)
+		put_s(b, s, 4, image->exe);
+	put_n(b, s, 5, ns_of(b, p->start_ticks));
+	if (p->end_ticks)
+		put_n(b, s, 6, ns_of(b, p->end_ticks));
+	if (p->end == TREE_EXITED)
+		put_n(b, s, 7, (uint64_t)(int64_t)p->status);
+	if (p->end == TREE_KILLED)
+		put_n(b, s, 8, (uint64_t)(int64_t)p->status);
+	put_n(b, s, 9, p->peak_rss_bytes > p->rss_most ? p->peak_rss_bytes : p->rss_most);
+	put_row(b, s);
+}
+
+static void put_processes(struct base *b)
+{
+	const struct tree *t = &b->profile->tree;
+	sqlite3_stmt *s = prepare(b, "INSERT INTO process VALUES(?,?,?,?,?,?,?,?,?)");
+	size_t i;
+
+	for (i = 0; i < t->processes; i++)
+		put_process(b, s, &t->process[i]);
+	sqlite3_finalize(s);
+}
+
+static void put_threads(struct base *b, const struct array *threads)
+{
+	sqlite3_stmt *s = prepare(b, "INSERT INTO thread VALUES(?,?,?,?,?,?)");
+	const struct flow_thread *t = threads->item;
+	size_t i;
+
+	for (i = 0; i < threads->count; i++) {
+		if (!t[i].events)
+			continue;
+		put_n(b, s, 1, i);
+		put_n(b, s, 2, t[i].process);
+		if (t[i].tid)
+			put_n(b, s, 3, t[i].tid);
+		else
+			put_null(b, s, 3);
+		put_n(b, s, 4, ns_of(b, t[i].first));
+		put_n(b, s, 5, ns_of(b, t[i].last));
+		put_n(b, s, 6, t[i].events);
+		put_row(b, s);
+	}
+	sqlite3_finalize(s);
+}
+
+/* ---- sites ---- */
+
+static void put_object(struct base *b, uint32_t number)
+{
+	const struct stack_object *o = &b->profile->stacks->object[number];
+	char build_id[129];
+	size_t i;
+
+	if (b->object_told[number])
+		return;
+	b->object_told[number] = true;
+	for (i = 0; o->build_id && i < o->build_id_bytes && i < 64; i++)
+		snprintf(build_id + 2 * i, 3, "%02x", o->build_id[i]);
+	build_id[2 * i] = '\0';
+	put_n(b, b->object, 1, number);
+	put_known(b, b->object, 2, o->path);
+	put_known(b, b->object, 3, build_id);
+	put_row(b, b->object);
+}
+
+/* The row of a line of an address; inlined calls are rows of their own. */
+static uint32_t frame_of(struct base *b, const struct sym_line *l, uint32_t frame)
+{
+	static const struct stack_frame none;
+	const struct stack_frame *f = frame ? &b->profile->stacks->frame[frame] : &none;
+	struct {
+		const struct sym_line *line;
+		uint64_t frame;
+	} key = { l, frame };
+	size_t known = b->frames.count;
+	uint32_t id = keys_id(&b->frames, &key, sizeof(key));
+
+	if (!id)
+		check(b, SQLITE_NOMEM);
+	if (b->frames.count == known)
+		return id;
+	if (frame)
+		put_object(b, f->object);
+	put_n(b, b->frame, 1, id);
+	put_n(b, b->frame, 2, f->object);
+	put_n(b, b->frame, 3, place_address(f));
+	put_s(b, b->frame, 4, l->function);
+	put_known(b, b->frame, 5, l->raw);
+	put_known(b, b->frame, 6, l->file);
+	if (l->line)
+		put_n(b, b->frame, 7, l->line);
+	else
+		put_null(b, b->frame, 7);
+	put_s(b, b->frame, 8, l->module);
+	put_n(b, b->frame, 9, l->inlined);
+	put_row(b, b->frame);
+	return id;
+}
+
+static void put_depth(struct base *b, size_t site, size_t depth, const struct sym_line *line,
+		      uint32_t frame)
+{
+	uint32_t row = frame_of(b, line, frame);
+
+	put_n(b, b->stack, 1, site + 1);
+	put_n(b, b->stack, 2, depth);
+	put_n(b, b->stack, 3, row);
+	put_row(b, b->stack);
+}
+
+static void put_site(struct base *b, sqlite3_stmt *s, size_t i)
+{
+	struct profile *p = b->profile;
+	const struct profile_path *path = profile_path(p, p->site[i].key);
+	size_t k;
+
+	if (!path) {
+		check(b, SQLITE_NOMEM);
+		return;
+	}
+	put_n(b, s, 1, i + 1);
+	put_n(b, s, 2, path->count);
+	put_n(b, s, 3, path->truncated);
+	for (k = 0; k < COLUMNS; k++)
+		put_n(b, s, (int)k + 4,
+		      *(const uint64_t *)((const char *)&p->site[i].v + column[k]));
+	put_n(b, s, (int)COLUMNS + 4, p->leaked_calls[i]);
+	put_n(b, s, (int)COLUMNS + 5, p->leaked_bytes[i]);
+	put_n(b, s, (int)COLUMNS + 6, path->count - path->asked);
+	put_row(b, s);
+	for (k = 0; k < path->count; k++)
+		put_depth(b, i, k, path->line[path->count - 1 - k],
+			  path->frame[path->count - 1 - k]);
+	if (!path->count)
+		put_depth(b, i, 0, &calltree_no_stack, 0);
+}
+
+static void put_sites(struct base *b)
+{
+	char sql[256] = "INSERT INTO site VALUES(?";
+	sqlite3_stmt *s;
+	size_t i;
+
+	for (i = 0; i < COLUMNS + 5; i++)
+		strcat(sql, ",?");
+	strcat(sql, ")");
+	s = prepare(b, sql);
+	b->object = prepare(b, "INSERT INTO object VALUES(?,?,?)");
+	b->frame = prepare(b, "INSERT INTO frame VALUES(?,?,?,?,?,?,?,?,?)");
+	b->stack = prepare(b, "INSERT INTO stack VALUES(?,?,?)");
+	for (i = 0; i < b->profile->count && !b->failed; i++)
+		put_site(b, s, i);
+	sqlite3_finalize(s);
+	sqlite3_finalize(b->object);
+	sqlite3_finalize(b->frame);
+	sqlite3_finalize(b->stack);
+}
+
+/* ---- blocks one by one ---- */
+
+static void put_event(struct base *b, const char *what, const struct flow *f,
+		      const struct flow_block *at, bool more)
+{
+	sqlite3_stmt *s = b->event;
+	const uint64_t start = at->block->start;
+
+	if (!s)
+		return;
+	if (at->number)
+		put_n(b, s, 1, at->number);
+	else
+		put_null(b, s, 1);
+	put_s(b, s, 2, what);
+	put_n(b, s, 3, flow_ns(f, at->ticks));
+	put_n(b, s, 4, at->process);
+	put_n(b, s, 5, at->thread);
+	put_n(b, s, 6, at->site + 1);
+	if (at->number)
+		put_s(b, s, 7, place_function(at->fn));
+	else
+		put_null(b, s, 7);
+	put_n(b, s, 8, at->block->addr);
+	put_n(b, s, 9, at->block->size);
+	put_n(b, s, 10, at->block->slack);
+	put_n(b, s, 11, more ? at->block->size : -at->block->size);
+	if (more)
+		put_null(b, s, 12);
+	else
+		put_n(b, s, 12,
+		      walk_duration_ns(&f->walk, at->ticks > start ? at->ticks - start : 0));
+	put_row(b, s);
+}
+
+static void began(void *self, struct flow *f, const struct flow_block *at)
+{
+	put_event(self, "began", f, at, true);
+}
+
+static void ended(void *self, struct flow *f, const struct flow_block *at)
+{
+	put_event(self, "ended", f, at, false);
+}
+
+static void left(void *self, struct flow *f, const struct flow_block *at, enum process_gone why)
+{
+	put_event(self, why == GONE_EXEC ? "exec" : "left", f, at, false);
+}
+
+static const struct flow_ops ops = {
+	.threads = true,
+	.began = began,
+	.ended = ended,
+	.left = left,
+};
+
+static int put_events(struct base *b, struct trace *t, struct error *err)
+{
+	struct flow f;
+	int ret;
+
+	if (b->options->events) {
+		check(b, sqlite3_exec(b->db, schema_of_events, NULL, NULL, NULL));
+		b->event = prepare(b, "INSERT INTO event VALUES(?,?,?,?,?,?,?,?,?,?,?,?)");
+	}
+	ret = flow_run(&f, t, b->profile, b->options->profile, &ops, b, err);
+	sqlite3_finalize(b->event);
+	if (!ret)
+		put_threads(b, &f.thread);
+	array_release(&f.thread);
+	return ret;
+}
+
+/* ---- the whole ---- */
+
+static int fill(struct base *b, struct trace *t, const char *path, struct error *err)
+{
+	int ret;
+
+	check(b, sqlite3_open_v2(path, &b->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL));
+	if (!b->failed)
+		check(b, sqlite3_exec(b->db, schema, NULL, NULL, NULL));
+	put_run(b);
+	put_processes(b);
+	put_sites(b);
+	ret = b->failed ? 0 : put_events(b, t, err);
+	if (!b->failed)
+		check(b, sqlite3_exec(b->db, "CREATE INDEX stack_frame ON stack(frame); COMMIT;",
+				      NULL, NULL, NULL));
+	return ret;
+}
+
+int export_sqlite(struct export *x, struct error *err)
+{
+	struct base b = { .profile = x->profile, .options = x->options };
+	int ret;
+
+	b.object_told = calloc(x->profile->stacks->objects + 1, sizeof(bool));
+	if (!b.object_told)
+		return fail(err, -ENOMEM, "no memory for the stacks of '%s'", x->profile->path);
+	ret = fill(&b, x->trace, x->path, err);
+	if (!ret && b.failed)
+		ret = fail(err, -EIO, "cannot write '%s': %s", x->target, sqlite3_errstr(b.failed));
+	sqlite3_close(b.db);
+	keys_release(&b.frames);
+	free(b.object_told);
+	return ret;
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * export_table.c - sites as a table, one row each, with all their figures.
+ *
+ * csv is that of RFC 4180: lines end with CR LF, a field with a comma, a quote
+ * or a line end stands in quotes.  tsv has no quotes: what would end a field
+ * becomes a blank.  The first row has the names of the columns.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../profile/calltree.h"
+#include "exports.h"
+#include "../print/json.h"
+
+static const struct {
+	const char *name;
+	size_t offset; /* in struct site_values, of an uint64_t */
+} figure[] = {
+#define COLUMN(name, help) { #name, offsetof(struct site_values, name) },
+#include "../print/columns.def"
+#undef COLUMN
+};
+#define FIGURES (sizeof(figure) / sizeof(figure[0]))
+
+struct rows {
+	FILE *out;
+	char separator;
+	const char *end;
+	bool quotes;
+	bool first; /* in the row */
+	struct calltree_path path;
+	char *text; /* of the stack */
+	size_t room;
+};
+
+static void begin_field(struct rows *r)
+{
+	if (!r->first)
+		fputc(r->separator, r->out);
+	r->first = false;
+}
+
+/* The rest of a field in quotes. */
+static void put_quoted(struct rows *r, const char *s)
+{
+	int n;
+
+	for (; *s; s += n) {
+		n = utf8_at((const unsigned char *)s);
+		if (*s == '"')
+			fputc('"', r->out);
+		if (utf8_is_control((const unsigned char *)s))
+			fputc(' ', r->out);
+		else if (n)
+			fwrite((*s > 0 && *s < ' ') || *s == 0x7f ? " " : s, 1, (size_t)n, r->out);
+		else
+			fputs(UTF8_REPLACEMENT, r->out);
+		n += !n;
+	}
+	fputc('"', r->out);
+}
+
+static void put_text(struct rows *r, const char *s)
+{
+	bool quotes = r->quotes && s[strcspn(s, ",\"\r\n")];
+
+	begin_field(r);
+	if (quotes)
+		fputc('"', r->out);
+	/* A spreadsheet calculates what begins so: with a ' in front it takes it for text. */
+	if (*s && strchr("=+-@\t\r", *s))
+		fputc('\'', r->out);
+	if (quotes)
+		put_quoted(r, s);
+	else
+		export_name(r->out, s, "", ' ');
+}
+
+static void put_number(struct rows *r, uint64_t n)
+{
+	begin_field(r);
+	fprintf(r->out, "%" PRIu64, n);
+}
+
+static void end_row(struct rows *r)
+{
+	fputs(r->end, r->out);
+	r->first = true;
+}
+
+static void put_titles(struct rows *r)
+{
+	static const char *const words[] = { "site", "function", "file", "line", "module" };
+	size_t i;
+
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		put_text(r, words[i]);
+	for (i = 0; i < FIGURES; i++)
+		put_text(r, figure[i].name);
+	put_text(r, "leaked_calls");
+	put_text(r, "leaked_bytes");
+	put_text(r, "stack");
+	end_row(r);
+}
+
+/* The stack as one field, names outermost first; NULL without memory. */
+static const char *stack_of(struct rows *r)
+{
+	size_t need = 1, i;
+	char *grown, *to;
+
+	for (i = 0; i < r->path.count; i++)
+		need += strlen(r->path.line[i]->function) + 1;
+	if (need > r->room) {
+		grown = realloc(r->text, need * 2);
+		if (!grown)
+			return NULL;
+		r->text = grown;
+		r->room = need * 2;
+	}
+	to = r->text;
+	*to = '\0';
+	for (i = 0; i < r->path.count; i++) {
+		if (i)
+			*to++ = ';';
+		to = stpcpy(to, r->path.line[i]->function);
+	}
+	return r->text;
+}
+
+static int put_site(struct rows *r, struct profile *p, size_t i)
+{
+	const struct sym_line *line;
+	const char *stack;
+	size_t k;
+
+	if (!calltree_path_of(&r->path, p, i))
+		return -ENOMEM;
+	stack = stack_of(r);
+	if (!stack)
+		return -ENOMEM;
+	line = r->path.line[r->path.asked - 1];
+	put_number(r, i + 1);
+	put_text(r, line->function);
+	put_text(r, line->file);
+	put_number(r, line->line);
+	put_text(r, line->module);
+	for (k = 0; k < FIGURES; k++)
+		put_number(r, *(const uint64_t *)((const char *)&p->site[i].v + figure[k].offset));
+	put_number(r, p->leaked_calls[i]);
+	put_number(r, p->leaked_bytes[i]);
+	put_text(r, stack);
+	end_row(r);
+	return 0;
+}
+
+static int put_table(struct export *x, struct rows r, struct error *err)
+{
+	size_t i;
+	int ret = 0;
+
+	r.out = x->out;
+	r.first = true;
+	put_titles(&r);
+	for (i = 0; i < x->profile->count && !ret; i++)
+		ret = put_site(&r, x->profile, i);
+	free(r.path.line);
+	free(r.text);
+	return ret ? fail(err, ret, "no memory for the stacks of '%s'", x->profile->path) : 0;
+}
+
+int export_csv(struct export *x, struct error *err)
+{
+	return put_table(x, (struct rows){ .separator = ',', .end = "\r\n", .quotes = true }, err);
+}
+
+int export_tsv(struct export *x, struct error *err)
+{
+	return put_table(x, (struct rows){ .separator = '\t', .end = "\n" }, err);
+}

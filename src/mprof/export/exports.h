@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * exports.h - a trace in the formats of other tools.
+ *
+ * To add a format: a function in out/, a row in exports.def, a paragraph in
+ * the section EXPORTS of man/mprof.1.in, a test in tests/exports that opens the
+ * file with the tool that it is made for.
+ *
+ * An exporter writes what it is given and keeps no more in memory than sites,
+ * names and live blocks.  Sums over what it writes are the totals of the
+ * profile: nothing is dropped without a line that stands for it.
+ *
+ * Exporters return 0, or -errno with err filled.  Whether `out` took everything
+ * is for the caller to check when it closes it.
+ */
+#ifndef MPROF_EXPORT_EXPORTS_H
+#define MPROF_EXPORT_EXPORTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "../profile/profile.h"
+
+enum export_flags {
+	EXPORT_BINARY = 1,    /* refused on a terminal */
+	EXPORT_EVENTS = 2,    /* walks the trace itself: `profile` is NULL */
+	EXPORT_PATH = 4,      /* opens `path` itself: `out` is NULL, -o is needed */
+	EXPORT_ONE_VALUE = 8, /* one value a file: several values are several files */
+	EXPORT_SMALL = 16,    /* knows --stack-min-size and --hide-zero-live */
+	EXPORT_SPLIT = 32,    /* knows --split */
+	EXPORT_SINGLY = 64,   /* knows --events */
+	EXPORT_POINTS = 128,  /* knows --points */
+	EXPORT_TREES = 256,   /* knows --detailed and --time-unit */
+	EXPORT_GRAPH = 512,   /* knows --symbols */
+	EXPORT_FIXED = 1024,  /* always has the same values: no --value */
+};
+
+/* What time is counted in by formats that take more than one unit. */
+enum export_time { EXPORT_TIME_MS, EXPORT_TIME_BYTES, EXPORT_TIME_CALLS };
+
+struct export_options {
+	unsigned values;	 /* 1 << enum profile_value of each --value; 0: none was said */
+	double min_percent;	 /* of a graph: smaller nodes are left out */
+	uint64_t stack_min_size; /* smaller blocks are one site, EXPORT_SMALL; 0 */
+	uint64_t stack_max_size; /* greater ones are; UINT64_MAX */
+	bool hide_zero_live;	 /* leave out sites of which nothing is live */
+	bool symbols;		 /* of a graph: names of the symbol table too */
+	bool split;		 /* files that Pyroscope takes, EXPORT_SPLIT */
+	bool events;		 /* blocks one by one too, EXPORT_SINGLY */
+	unsigned points;	 /* in time, EXPORT_POINTS; 0: the format's own */
+	unsigned detailed;	 /* every n-th of them has a tree, EXPORT_TREES; 0: only the peak */
+	enum export_time time;	 /* EXPORT_TREES */
+	const struct profile_options *profile; /* filters and names, for EXPORT_EVENTS too */
+};
+
+struct exporter;
+
+struct export
+{
+	const struct exporter *exporter;
+	const struct export_options *options;
+	struct trace *trace;
+	struct profile *profile;
+	/* Of blocks beyond the limits of stack_*_size, which are in no site of profile; NULL. */
+	const struct profile *small, *large;
+	enum profile_value value; /* the one of this file, EXPORT_ONE_VALUE */
+	FILE *out;
+	const char *path;   /* a new empty file, EXPORT_PATH; it gets its name when all is well */
+	const char *target; /* that name; NULL: standard output */
+};
+
+struct exporter {
+	const char *name;
+	int (*write)(struct export *x, struct error *err);
+	const char *extension; /* without the dot */
+	unsigned flags;
+	const char *help;
+};
+
+/* The table; ends with a row whose name is NULL. */
+extern const struct exporter export_table[];
+
+/* NULL with err naming the nearest one. */
+const struct exporter *export_find(const char *name, struct error *err);
+
+/* Was this value asked for, or none at all? */
+static inline bool export_wants(const struct export *x, enum profile_value value)
+{
+	return !x->options->values || x->options->values >> value & 1;
+}
+
+/*
+ * A name as text of a line-oriented format: bytes of `bad` become `instead`,
+ * control characters blanks, and what is no UTF-8 U+FFFD.
+ */
+void export_name(FILE *out, const char *name, const char *bad, char instead);
+
+#define EXPORT(name, function, extension, flags, help) \
+	int function(struct export *x, struct error *err);
+#include "exports.def"
+#undef EXPORT
+
+/*
+ * A file that appears under its name only when it is complete: written beside
+ * it and renamed.  A device, a FIFO, and a descriptor named as /dev/fd/3 or
+ * /dev/stdout is written into; a recording (trace, counts file) is refused.
+ */
+struct export_file {
+	char *target;	 /* NULL: standard output */
+	char *temporary; /* NULL: none is needed */
+	FILE *out;
+};
+
+/* May a file be put there?  1: what is there is written into; 0; -errno with err filled. */
+int export_file_look(const char *target, struct error *err);
+/* Tries it, before long work: missing directories are made.  0, or -errno with err filled. */
+int export_file_try(const char *target, struct error *err);
+/* target NULL: standard output.  0, or -errno with err filled. */
+int export_file_open(struct export_file *f, const char *target, struct error *err);
+/*
+ * Writing has ended with ret, negative on an error, for which err is filled.  Closes and renames;
+ * on an error nothing is left behind.  Returns ret, or what is wrong now.
+ */
+int export_file_done(struct export_file *f, int ret, struct error *err);
+/* Closes and forgets. */
+void export_file_drop(struct export_file *f);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * html_data.h - the numbers behind the pages of `mprof report --html`: the tree of call stacks,
+ * the points in time, and the cells that answer every window (src/web/report/README.md).
+ *
+ * The page is bounded whatever the trace: at most HTML_NODES nodes, the smallest merged into
+ * their callers (`merged_*` say how much that is), and at most CELLS_MOST cells.
+ *
+ * Errors: -errno with err filled.  Threads: one at a time.
+ */
+#ifndef MPROF_HTML_HTML_DATA_H
+#define MPROF_HTML_HTML_DATA_H
+
+#include "../profile/calltree.h"
+#include "../pass/cells.h"
+#include "../util/blob.h"
+#include "../print/json.h"
+
+#define HTML_NODES 250000u
+
+struct html_source {
+	struct profile *profile; /* by stack, with libraries: the page folds them away */
+	const struct cells *cells;
+};
+
+struct html_data {
+	struct blob blob; /* all columns one behind the other, compressed */
+	json *column;	  /* [{"name", "count"}] in their order; the caller's until it is added */
+	size_t nodes, cells;
+	uint64_t merged_nodes; /* of the tree, merged into their callers */
+};
+
+int html_data_make(struct html_data *to, const struct html_source *from, struct error *err);
+void html_data_release(struct html_data *d);
+
+#endif

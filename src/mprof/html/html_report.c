@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* html_report.c - see html_report.h. */
+#include "html_report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "html_assets.h"
+#include "../print/report.h"
+#include "../print/report_json.h"
+#include "../print/text.h"
+
+#define CURVE_WIDTH  960
+#define CURVE_HEIGHT 120
+#define THREADS_MOST 4096 /* listed one by one */
+
+/* ---- text in HTML ---- */
+
+static void put_text(const char *text, FILE *out)
+{
+	char *made;
+	const char *s = utf8_clean(text, &made);
+
+	for (; s && *s; s++)
+		if (strchr("<>&\"'", *s))
+			fprintf(out, "&#%d;", *s);
+		else
+			putc((unsigned char)*s < ' ' ? ' ' : *s, out);
+	free(made);
+}
+
+/* ---- what ran, and findings ---- */
+
+/* A printer's text as HTML: titles, points, and the commands under them. */
+struct lines {
+	FILE *out;
+	bool list, item;
+};
+
+static void end_item(struct lines *l)
+{
+	if (l->item)
+		fputs("</li>\n", l->out);
+	l->item = false;
+}
+
+static void end_list(struct lines *l)
+{
+	end_item(l);
+	if (l->list)
+		fputs("</ul>\n", l->out);
+	l->list = false;
+}
+
+static void put_line(struct lines *l, const char *line)
+{
+	size_t blanks = strspn(line, " ");
+
+	if (!line[blanks])
+		return;
+	if (!blanks) {
+		end_list(l);
+		fputs("<h2>", l->out);
+		put_text(line, l->out);
+		fputs("</h2>\n", l->out);
+		return;
+	}
+	if (!l->list)
+		fputs("<ul>\n", l->out);
+	l->list = true;
+	line += blanks;
+	if (!strncmp(line, "mprof ", 6)) {
+		fputs("<br><code>", l->out);
+		put_text(line, l->out);
+		fputs("</code>", l->out);
+		return;
+	}
+	if (*line == '*' || !l->item) {
+		end_item(l);
+		fputs("<li>", l->out);
+		l->item = true;
+		line += *line == '*' ? 1 + strspn(line + 1, " ") : 0;
+	} else {
+		putc(' ', l->out);
+	}
+	put_text(line, l->out);
+}
+
+static int put_sections(FILE *out, char *text)
+{
+	struct lines l = { .out = out };
+	char *line, *rest = text;
+
+	while ((line = strsep(&rest, "\n")))
+		put_line(&l, line);
+	end_list(&l);
+	return 0;
+}
+
+static int put_findings(const struct html_report *r, FILE *out)
+{
+	const struct report_options o = { .all = false };
+	char *text = NULL;
+	size_t bytes;
+	FILE *to = open_memstream(&text, &bytes);
+	int ret = to ? report_findings(r->analysis, &o, to) : -ENOMEM;
+
+	if (to && fclose(to))
+		ret = -ENOMEM;
+	if (!ret)
+		ret = put_sections(out, text);
+	free(text);
+	return ret;
+}
+
+/* What was started first, as it would be typed. */
+static struct long_text command_of(const struct analysis *a)
+{
+	const struct tree_process *p = a->tree.processes ? &a->tree.process[0] : NULL;
+
+	return text_command(p && p->images ? p->image[0] : NULL, 200);
+}
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void put_header(const struct html_report *r, FILE *out)
+{
+	const struct analysis *a = r->analysis;
+	const struct peak_of *p = &a->peak.all;
+
+	fputs("<header id=\"run\"><h1>", out);
+	put_text(command_of(a).s, out);
+	fputs("</h1>\n<p>", out);
+	put_text(base_of(a->path), out);
+	fprintf(out, "; %s in %s, %s; peak %s; %s never freed",
+		text_many(a->totals.all.calls, "call", "calls").s,
+		text_many(a->tree.processes, "process", "processes").s,
+		text_ns(walk_duration_ns(&a->walk, a->tree.end_ticks - a->tree.start_ticks)).s,
+		text_bytes(p->at.bytes).s, text_bytes(a->never_freed.all.bytes).s);
+	if (a->tree.lost_all)
+		fprintf(out, "; <strong>%s lost</strong>",
+			text_many(a->tree.lost_all, "event", "events").s);
+	fputs(".</p></header>\n", out);
+}
+
+/* ---- the curve ---- */
+
+static void put_curve(const struct cells *c, FILE *out)
+{
+	uint64_t most = 1, begin, span;
+	size_t i;
+
+	if (!c->points)
+		return;
+	begin = c->point[0].ticks;
+	span = c->point[c->points - 1].ticks - begin + 1;
+	for (i = 0; i < c->points; i++)
+		if (c->point[i].live.bytes > most)
+			most = c->point[i].live.bytes;
+	fprintf(out,
+		"<figure id=\"curve\"><svg role=\"img\" aria-label=\"Live memory over time, at"
+		" most %s\" viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\"><path class=\"live\""
+		" d=\"M0 %d",
+		text_bytes(most).s, CURVE_WIDTH, CURVE_HEIGHT, CURVE_HEIGHT);
+	for (i = 0; i < c->points; i++)
+		fprintf(out, "L%.1f %.1f",
+			(double)(c->point[i].ticks - begin) / (double)span * CURVE_WIDTH,
+			CURVE_HEIGHT * (1 - (double)c->point[i].live.bytes / (double)most));
+	fprintf(out,
+		"L%d %dZ\"/></svg><figcaption>Live memory over time, at most %s</figcaption>"
+		"</figure>\n",
+		CURVE_WIDTH, CURVE_HEIGHT, text_bytes(most).s);
+}
+
+/* ---- data ---- */
+
+static json *values_json(void)
+{
+	static const char *const help[VALUE_COUNT] = {
+#define PROFILE_VALUE(id, name, unit, text) text,
+#include "../profile/values.def"
+#undef PROFILE_VALUE
+	};
+	json *list = json_object_new_array(), *o;
+	size_t i;
+
+	for (i = 0; i < VALUE_COUNT; i++) {
+		o = json_object_new_object();
+		add_s(o, "name", profile_value_name((enum profile_value)i));
+		add_s(o, "unit", profile_value_unit((enum profile_value)i));
+		add_s(o, "help", help[i]);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+static json *head_json(const struct html_report *r)
+{
+	const struct analysis *a = r->analysis;
+	json *o = json_object_new_object(), *report = report_json_object(a);
+
+	if (a->totals.thread.count > THREADS_MOST)
+		json_object_object_del(report, "threads");
+	add_n(o, "format", 1);
+	add_s(o, "command", command_of(a).s);
+	add_s(o, "trace", base_of(a->path));
+	add_n(o, "nodes", r->data->nodes);
+	add_n(o, "merged_nodes", r->data->merged_nodes);
+	add_b(o, "coarse", r->cells->coarse);
+	add_n(o, "never_freed", CELL_NEVER_FREED);
+	add_n(o, "taken_by_exec", CELL_EXEC);
+	add(o, "values", values_json());
+	add(o, "columns", json_object_get(r->data->column));
+	add(o, "report", report);
+	return o;
+}
+
+/* In a script element, of any type, "<" could end it or begin a comment. */
+static int put_json(json *o, FILE *out)
+{
+	const char *s = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN);
+
+	for (; s && *s; s++)
+		if (*s == '<' || *s == '>' || *s == '&')
+			fprintf(out, "\\u%04x", *s);
+		else
+			putc(*s, out);
+	json_object_put(o);
+	return s ? 0 : -ENOMEM;
+}
+
+/* ---- the page ---- */
+
+static void put_head(const struct html_report *r, FILE *out)
+{
+	fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	      "<meta name=\"generator\" content=\"mprof " MPROF_VERSION "\">\n"
+	      "<meta name=\"referrer\" content=\"no-referrer\">\n"
+	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+	      "script-src 'sha256-" HTML_SCRIPT_SHA256 "'; "
+	      "style-src 'sha256-" HTML_STYLE_SHA256 "'; img-src data: blob:; base-uri 'none'; "
+	      "form-action 'none'\">\n<link rel=\"icon\" href=\"data:,\">\n<title>",
+	      out);
+	put_text(command_of(r->analysis).s, out);
+	fputs(" - mprof</title>\n<style>", out);
+	fwrite(html_style, 1, (size_t)(html_style_end - html_style), out);
+	fputs("</style>\n</head>\n<body>\n", out);
+}
+
+int html_report(const struct html_report *r, FILE *out, struct error *err)
+{
+	int ret;
+
+	put_head(r, out);
+	put_header(r, out);
+	fputs("<main id=\"plain\">\n<section id=\"findings\">\n", out);
+	ret = put_findings(r, out);
+	fputs("</section>\n", out);
+	put_curve(r->cells, out);
+	fputs("<noscript><p>The other pages of this report need JavaScript. Everything they show, "
+	      "<code>mprof report</code> shows as text.</p></noscript>\n</main>\n"
+	      "<script type=\"application/json\" id=\"mprof-head\">",
+	      out);
+	if (!ret)
+		ret = put_json(head_json(r), out);
+	fputs("</script>\n<script type=\"text/plain\" id=\"mprof-data\">", out);
+	blob_base64(r->data->blob.data, r->data->blob.used, out);
+	fputs("</script>\n<script>", out);
+	fwrite(html_script, 1, (size_t)(html_script_end - html_script), out);
+	fputs("</script>\n</body>\n</html>\n", out);
+	return ret < 0 ? fail(err, ret, "no memory for the page of '%s'", r->analysis->path) : 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * html_report.h - `mprof report --html`: one page that needs no network and no server.
+ *
+ * What ran, findings and the curve of live memory are plain HTML before everything else, so that
+ * they are on the screen before any data is read, print, and show without JavaScript.  The data
+ * follow as text that is never run; style and script are constants whose hashes the page's
+ * content security policy names, and it forbids every request.
+ */
+#ifndef MPROF_HTML_HTML_REPORT_H
+#define MPROF_HTML_HTML_REPORT_H
+
+#include <stdio.h>
+
+#include "../pass/analysis.h"
+#include "html_data.h"
+
+struct html_report {
+	const struct analysis *analysis; /* with findings */
+	const struct cells *cells;
+	const struct html_data *data;
+};
+
+/* 0 or -errno with err filled. */
+int html_report(const struct html_report *r, FILE *out, struct error *err);
+
+#endif

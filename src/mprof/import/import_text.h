@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * import_text.h - the lines of a text file that may be compressed: by gzip, or
+ * as the only file in a zip.
+ *
+ * Errors: -ENOENT..., -EBADMSG for what is no file, -ENOEXEC for a zip that
+ * cannot be read or holds another number of files.  Threads: one at a time.
+ */
+#ifndef MPROF_IMPORT_IMPORT_TEXT_H
+#define MPROF_IMPORT_IMPORT_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../util/error.h"
+
+#define IMPORT_LINE_MAX 8192u /* of a longer line, this much is handed out */
+
+struct import_text;
+
+int import_text_open(struct import_text **out, const char *path, struct error *err);
+void import_text_close(struct import_text *t);
+
+/*
+ * The next line, without its end (LF, or CR and LF); NULL behind the last one.
+ * Valid until the next call.  Zero bytes in it end it.
+ */
+const char *import_text_line(struct import_text *t);
+
+/* By gzip or in a zip.  After the first line was asked for. */
+bool import_text_packed(const struct import_text *t);
+
+/* Behind the last line: it has no end of its own. */
+bool import_text_open_end(const struct import_text *t);
+/* Why reading ended before the end of the file; NULL: it did not. */
+const char *import_text_why(const struct import_text *t);
+
+#endif

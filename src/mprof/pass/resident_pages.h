@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * resident_pages.h - questions to one sample of the pages that were in memory.
+ */
+#ifndef MPROF_PASS_RESIDENT_PAGES_H
+#define MPROF_PASS_RESIDENT_PAGES_H
+
+#include "../trace/trace.h"
+
+/* The first run that ends behind `page`; r->runs if there is none. */
+static inline uint64_t resident_run(const struct trace_residency *r, uint64_t page)
+{
+	uint64_t low = 0, high = r->runs, middle;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (r->run[middle].first + r->run[middle].count > page)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* Bytes of [start, end) that lie on resident pages. */
+static inline uint64_t resident_bytes(const struct trace_residency *r, unsigned shift,
+				      uint64_t start, uint64_t end)
+{
+	uint64_t i, from, to, bytes = 0;
+
+	for (i = resident_run(r, start >> shift); i < r->runs; i++) {
+		from = r->run[i].first << shift;
+		to = from + (r->run[i].count << shift);
+		if (from >= end)
+			break;
+		from = from > start ? from : start;
+		to = to < end ? to : end;
+		bytes += to > from ? to - from : 0;
+	}
+	return bytes;
+}
+
+/* All of them: pages. */
+static inline uint64_t resident_all(const struct trace_residency *r)
+{
+	uint64_t i, pages = 0;
+
+	for (i = 0; i < r->runs; i++)
+		pages += r->run[i].count;
+	return pages;
+}
+
+#endif

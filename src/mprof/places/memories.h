@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * memories.h - where blocks lay, in the recorded run and on each allocator:
+ * one struct memory a run, each replay in a process of its own.
+ *
+ * Errors: a variant that fails keeps its error, the others go on.
+ * Threads: one at a time.
+ */
+#ifndef MPROF_PLACES_MEMORIES_H
+#define MPROF_PLACES_MEMORIES_H
+
+#include "../trace/trace.h"
+#include "memory_use.h"
+#include "place_plan.h"
+#include "../play/variant.h"
+
+#define MEMORIES_FRAMES	 64u
+#define MEMORIES_SAMPLES 512u
+
+struct memories_row {
+	int status; /* 0, or -errno: */
+	struct error why;
+	struct memory memory; /* with status 0 */
+};
+
+struct memories {
+	struct memories_row recorded; /* status -ENOENT: there is no trace of it */
+	struct memories_row *row;     /* one for each variant, in their order */
+	size_t n;
+};
+
+struct memories_plan {
+	const char *playback;	/* path */
+	struct trace *trace;	/* that it was made from; NULL: not known */
+	uint32_t process;	/* of the trace, as in place_trace.h */
+	struct place_plan plan; /* frames and samples 0: MEMORIES_... */
+	/* Before each run; may be NULL. */
+	void (*progress)(void *context, const char *name, size_t done, size_t of);
+	void *context;
+};
+
+/* 0 or -ENOMEM with *err; release in any case. */
+int memories_make(struct memories *m, const struct memories_plan *plan, const struct variants *vs,
+		  struct error *err);
+void memories_release(struct memories *m);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * memory_use.h - what one run made of memory: a sink of places (place.h) for a
+ * replay as well as for the recorded run.
+ *
+ *   R  requested: bytes asked for by live blocks        U  usable: of the same
+ *   P  resident: bytes in memory, of a sample; those that no file backs where
+ *      that is known.  Of a replay: above its baseline; of the recorded run:
+ *      of the whole process, with the program's data, stacks and mprof's own
+ *      A moment has P only if it was looked at then: at most a hundredth of the
+ *      calls before, with R within a hundredth of what it was.
+ *   L  live pages, and page use R / (L * g): page_use.h, at 4 KiB, 64 KiB, 2 MiB
+ *   slack      U - R; the allocator's headers are not in U, so slack cannot be
+ *              compared between allocators, but between sizes
+ *   retained   resident pages without a live byte
+ *
+ * Op n is "after n calls".  A call costs some tens of nanoseconds here, a frame
+ * what its live blocks do.  Memory: 2 KiB for each 2 MiB region of addresses
+ * that a block ever lay in, 24 bytes a live block.
+ *
+ * Errors: `failed` (-ENOMEM) once memory ran out; figures are wrong then.
+ * Threads: one at a time.
+ */
+#ifndef MPROF_PLACES_MEMORY_USE_H
+#define MPROF_PLACES_MEMORY_USE_H
+
+#include "johnstone.h"
+#include "page_use.h"
+#include "pins.h"
+#include "placement.h"
+
+#define MEMORY_POINTS  512u
+#define MEMORY_CLASSES 256u
+
+/* What was true after `op` calls. */
+struct memory_point {
+	uint64_t op, ns;
+	uint64_t requested, usable, blocks;
+	uint64_t live[PAGE_GRAINS]; /* pages */
+	/* P; 0 not known.  Of a point of the curve: that of the nearest sample before. */
+	uint64_t resident;
+};
+
+/*
+ * Blocks by what was asked for.  Class 0: no bytes; then steps of 16 bytes up to
+ * 128, from there on four steps to each doubling: memory_class_most() is the
+ * largest size in one.
+ */
+struct memory_class {
+	uint64_t births, requested, usable; /* over the run; a realloc is a birth */
+	struct {
+		uint64_t blocks, requested, usable;
+	} live, peak;		/* peak: when R was greatest */
+	uint64_t most;		/* the most bytes asked for that lived at once in this class */
+	uint64_t births_usable; /* blocks whose usable size falls into this class */
+};
+
+enum memory_moments {
+	MEMORY_PEAK,	 /* R was greatest */
+	MEMORY_RETAINED, /* the frame with most retained pages; where residency is not known, with
+			  * most bytes in live pages beyond R */
+	MEMORY_END,	 /* after the last call */
+	MEMORY_MOMENTS,
+};
+
+struct memory_moment {
+	bool known;
+	struct memory_point at;
+	bool has_residency;
+	struct page_residency pages; /* of 4 KiB; with has_residency */
+	uint64_t pinned[PAGE_PINS];  /* pages by live bytes */
+	struct pins pins;	     /* who holds those of PINS_64 */
+};
+
+/* Over the points at which R was at least a 64th of its peak. */
+struct memory_use {
+	double min, mean, at_peak;
+	uint64_t min_op;
+};
+
+struct memory {
+	/* Once it has finished: */
+	char title[64];
+	uint64_t ops, births;
+	bool has_residency;
+	struct memory_point *point;
+	size_t points;
+	struct memory_class class[MEMORY_CLASSES];
+	struct memory_moment moment[MEMORY_MOMENTS];
+	struct memory_use use[PAGE_GRAINS];
+	struct johnstone fragmentation; /* of R and P */
+	uint64_t samples, most_resident, most_resident_op, last_resident;
+	uint64_t most_requested, most_usable; /* at points, samples and frames */
+	int failed;
+	/* While it runs: */
+	struct place_start start;
+	struct memory_point now;    /* op: of the last event */
+	struct memory_point looked; /* at now.resident: op, requested */
+	uint64_t next_point, stride;
+	struct page_use pages;
+	struct pin_block *block; /* by slot */
+	size_t room;
+};
+
+/* Zeroes m. */
+void memory_init(struct memory *m);
+void memory_release(struct memory *m);
+/* self is the struct memory, initialised.  One source only. */
+extern const struct place_ops memory_ops;
+
+unsigned memory_class_of(uint64_t size);
+uint64_t memory_class_most(unsigned class);
+
+/* Of a moment: R over P; 0 where P is not known. */
+double memory_density(const struct memory_moment *m);
+/* Retained bytes; 0 where residency is not known. */
+uint64_t memory_retained(const struct memory_moment *m);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * page_use.h - on how many pages the live blocks of a heap lie, at three sizes
+ * of page, and how full these pages are.
+ *
+ *   live bytes of a page  bytes asked for, of live blocks, that lie in it; a block
+ *                         of no bytes counts as one, for its page is held too
+ *   live pages L_g        pages of size g with at least one live byte
+ *   page use              R / (L_g * g): bytes asked for by all live blocks over
+ *                         the pages that hold them.  Made of addresses alone, so
+ *                         that it can be compared between allocators, whose
+ *                         usable sizes and headers cannot
+ *   retained              resident pages without a live byte: kept though free,
+ *                         or the allocator's own data
+ *   pins                  pages by their live bytes: a page with few is held by
+ *                         them
+ *
+ * What a block covers of whole 2 MiB regions costs nothing; otherwise a call
+ * costs what the pages do that the block lies on.  Blocks may overlap (a trace
+ * that lost events); all sums stay exact as long as each block that was added
+ * is removed as it was.
+ *
+ * Errors: without memory, `failed` is set and figures are wrong.
+ * Threads: one at a time.  A zeroed struct is empty.
+ */
+#ifndef MPROF_PLACES_PAGE_USE_H
+#define MPROF_PLACES_PAGE_USE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "placement.h"
+
+enum page_grain { GRAIN_4K, GRAIN_64K, GRAIN_2M, PAGE_GRAINS };
+
+static const unsigned page_shift[PAGE_GRAINS] = { 12, 16, 21 };
+
+/* By live bytes of a 4 KiB page. */
+enum page_pins { PINS_64, PINS_256, PINS_1K, PINS_4K, PINS_FULL, PAGE_PINS };
+
+#define PAGE_PINNED 64u /* a page with fewer live bytes is held by little */
+
+#define REGION_PAGES 512u
+#define REGION_UNITS 32u /* of 64 KiB */
+
+struct page_region {
+	uint64_t key; /* address >> 21 */
+	uint64_t live;
+	uint32_t unit[REGION_UNITS];
+	uint32_t page[REGION_PAGES]; /* live bytes */
+};
+
+/* Regions that one block covers wholly: keys in [first, end). */
+struct page_span {
+	uint64_t first, end;
+};
+
+struct page_use {
+	uint64_t live[PAGE_GRAINS]; /* L_g */
+	bool failed;
+	struct page_region *last;
+	struct page_region **slot; /* open addressing by key */
+	size_t capacity, regions;
+	struct page_span *span;
+	size_t spans, span_room;
+};
+
+void page_use_add(struct page_use *u, uint64_t addr, uint64_t size);
+void page_use_remove(struct page_use *u, uint64_t addr, uint64_t size);
+void page_use_release(struct page_use *u);
+
+/* Live bytes of the 4 KiB page at addr, but for blocks that cover its whole region. */
+uint32_t page_use_at(const struct page_use *u, uint64_t addr);
+
+/* R / (L_g * g); 0 when nothing lives. */
+double page_use_of(uint64_t requested, const uint64_t live[PAGE_GRAINS], enum page_grain g);
+
+void page_use_pins(const struct page_use *u, uint64_t pins[PAGE_PINS]);
+enum page_pins page_pins_of(uint32_t live);
+
+/* Of a frame's ranges: resident 4 KiB pages, and those without a live byte. */
+struct page_residency {
+	uint64_t resident, retained;
+};
+struct page_residency page_use_retained(struct page_use *u, const struct place_range *r, size_t n);
+
+#endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* pin_names.c - who holds pages, by function. */
+#include "pin_names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../profile/findings.h"
+#include "../pass/keys.h"
+
+static int by_pages(const void *a, const void *b)
+{
+	const struct pin_name *x = a, *y = b;
+
+	if (x->pages != y->pages)
+		return x->pages > y->pages ? -1 : 1;
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return (x->stack > y->stack) - (x->stack < y->stack);
+}
+
+int pin_names_make(struct pin_names *to, const struct pins *pins, struct profile *names)
+{
+	struct line_keys functions = { .same = LINE_FUNCTION };
+	const struct sym_line *line;
+	struct pin_name *name;
+	uint32_t id;
+	size_t i;
+
+	/* Row 0 is of blocks that nobody is known of, row i of function i. */
+	*to = (struct pin_names){ .name = calloc(pins->sites + 1, sizeof(*to->name)) };
+	if (!to->name)
+		return -ENOMEM;
+	for (i = 0; i < pins->sites; i++) {
+		line = names ? profile_asked(names, pins->site[i].site).line : NULL;
+		id = line ? line_keys_id(&functions, line) : 0;
+		name = &to->name[id];
+		/* Sites come in order of pages: the first one stands for its function. */
+		if (!name->blocks) {
+			name->line = id ? line : NULL;
+			name->stack = pins->site[i].site;
+		}
+		name->pages += pins->site[i].pages;
+		name->bytes += pins->site[i].bytes;
+		name->blocks += pins->site[i].blocks;
+		to->n = id + 1 > to->n ? id + 1 : to->n;
+	}
+	i = functions.keys.failed;
+	line_keys_release(&functions);
+	if (to->n && !to->name[0].blocks)
+		to->name[0] = to->name[--to->n];
+	qsort(to->name, to->n, sizeof(*to->name), by_pages);
+	return i ? -ENOMEM : 0;
+}
+
+void pin_names_release(struct pin_names *p)
+{
+	free(p->name);
+	memset(p, 0, sizeof(*p));
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * pin_names.h - who holds pages, by function: the sites of struct pins put
+ * together by the innermost line that a reader can do something about, as
+ * findings are (pass/findings.h).
+ *
+ * Errors: -ENOMEM.  Lines live as long as the profile.
+ */
+#ifndef MPROF_PLACES_PIN_NAMES_H
+#define MPROF_PLACES_PIN_NAMES_H
+
+#include "../profile/profile.h"
+#include "pins.h"
+
+struct pin_name {
+	const struct sym_line *line; /* NULL: not known */
+	uint64_t pages, bytes, blocks;
+	uint32_t stack; /* of its site with most pages */
+};
+
+struct pin_names {
+	struct pin_name *name; /* most pages first, then most bytes */
+	size_t n;
+};
+
+/* names may be NULL: then all is one row without a line.  Release in any case. */
+int pin_names_make(struct pin_names *to, const struct pins *pins, struct profile *names);
+void pin_names_release(struct pin_names *p);
+
+#endif

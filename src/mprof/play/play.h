@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * play.h - one playback in a process of its own: starts the runner with a
+ * variant's allocator and reads its records (include/mprof/runner.h).
+ *
+ *	const char *const args[] = { "in=...", "mode=serial", NULL };
+ *	struct play p;
+ *
+ *	status = play_start(&p, v, args, limit_ms, err);
+ *	while (!status && (status = play_next(&p, &record, err)) > 0)
+ *		play_read(&p, buffer, record.bytes, err) ...
+ *	play_end(&p, status < 0 ? NULL : err);   // always after a start that worked
+ *
+ * The runner's memory is its own from exec on: VmHWM, unlike ru_maxrss, does
+ * not begin with the launcher's.  It dies with the thread that started it.
+ * What it and the dynamic linker say on stderr is kept, not shown.
+ *
+ * Threads: any, each with plays of its own.
+ */
+#ifndef MPROF_PLAY_PLAY_H
+#define MPROF_PLAY_PLAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <mprof/runner.h>
+
+#include "variant.h"
+
+#define PLAY_FD 3 /* the runner's descriptor for records: out=3 is added to its arguments */
+
+struct play {
+	int fd; /* its records; -1 when closed */
+	pid_t pid;
+	int said;      /* a memory file with its stderr */
+	int64_t until; /* CLOCK_MONOTONIC, ns; 0: no limit */
+	int64_t limit_ms;
+	const struct variant *variant;
+	char line[160]; /* the first line that was said on stderr; filled by play_end */
+	bool complete;	/* RESULT has come */
+	bool refused;	/* ERROR has come: it ends by itself */
+	int failed;	/* the first -errno of reading, 0 none; with its reason: */
+	struct error why;
+};
+
+/*
+ * The path of mprof_replay: in the directory that MPROF_LIB names (or of that
+ * file), next to mprof, in ../libexec/mprof, ../lib/mprof.  free() it.  NULL and *err.
+ */
+char *play_find(struct error *err);
+
+#define PLAY_ARGS 16
+
+/* args of the functions below.  A zeroed struct is empty. */
+struct play_args {
+	char *text[PLAY_ARGS + 1]; /* KEY=VALUE..., NULL */
+	size_t n;
+	bool failed; /* no memory, or too many */
+};
+
+void play_args_put(struct play_args *a, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void play_args_free(struct play_args *a);
+
+/*
+ * args: KEY=VALUE of runner.h, without out, then NULL.  limit_ms: the play is
+ * killed when it has not ended by then; 0 for never.
+ */
+int play_start(struct play *p, const struct variant *v, const char *const *args, int64_t limit_ms,
+	       struct error *err);
+
+/*
+ * The next record's head.  1, or 0 behind the last, or -errno and *err.  An ERROR record is
+ * read here and comes as -EPROTO with its text.
+ */
+int play_next(struct play *p, struct mprof_run_record *r, struct error *err);
+/* Exactly so many bytes of the record.  0, or -errno and *err: -ETIMEDOUT, -EPIPE when cut. */
+int play_read(struct play *p, void *to, uint64_t bytes, struct error *err);
+/* Reads over them. */
+int play_skip(struct play *p, uint64_t bytes, struct error *err);
+
+/*
+ * Waits for the end (kills it first if it still runs and nobody has read to the
+ * end) and closes all.  0, or -errno and *err in one sentence: it could not be
+ * loaded, a signal, a time limit, a status; -EBADMSG when the runner found the
+ * playback file to be damaged.
+ */
+int play_end(struct play *p, struct error *err);
+
+/* Start, everything but RESULT skipped, end. */
+int play_result(const struct variant *v, const char *const *args, int64_t limit_ms,
+		struct mprof_run_result *result, struct error *err);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * variant.h - an allocator with its settings: what a playback is played on.
+ *
+ * A list is written
+ *
+ *	LIST     entry[,entry...]
+ *	entry    all | [LABEL=]NAME|PATH[SETTINGS]
+ *	SETTINGS "[" VARIABLE=VALUE [blank or ; VARIABLE=VALUE]... "]"
+ *
+ * NAME is one of run/library.h, `all` every one that is installed.  Commas
+ * inside brackets belong to the value.  {a,b,c} in a value is a sweep: the entry
+ * stands for one variant each; several sweeps multiply.
+ */
+#ifndef MPROF_PLAY_VARIANT_H
+#define MPROF_PLAY_VARIANT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "../util/error.h"
+
+#define VARIANTS_MOST 64
+
+struct variant {
+	char *name; /* unique in its list: the label, or the entry as written without directories */
+	char *so;   /* absolute path to preload; "" is glibc */
+	char **env; /* "NAME=VALUE": set over what is inherited */
+	size_t envs;
+	char *version; /* of the package, else the file's name with its version */
+	bool clear;    /* variables of allocators are not inherited */
+};
+
+struct variants {
+	struct variant *v;
+	size_t n;
+};
+
+/*
+ * Adds the list's variants behind those that *vs has; a name that is there
+ * already gets "#2" and so on.  0, or -EINVAL or -ENOMEM with *err; then *vs
+ * still has to be released.
+ */
+int variants_parse(struct variants *vs, const char *list, struct error *err);
+/* For --set: NAME=VALUE for all of them, where an entry does not set NAME itself. */
+int variants_set(struct variants *vs, const char *setting, struct error *err);
+void variants_release(struct variants *vs);
+
+/* Is it a variable ("NAME" or "NAME=VALUE") that changes how an allocator works? */
+bool variant_is_setting(const char *variable);
+
+#endif

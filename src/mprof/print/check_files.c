@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * check_files.c - checks as JUnit's XML and as a table in Markdown.
+ *
+ * XML 1.0 has no way to write most control characters: they become U+FFFD, as
+ * does what is no UTF-8.
+ */
+#include "print_check.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "markdown.h"
+#include "text.h"
+
+/* ---- XML ---- */
+
+static void put_xml(FILE *out, const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	static const char *const name[] = {
+		['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\n'] = "&#10;",
+	};
+	int n;
+
+	for (; *s; s += n ? n : 1) {
+		n = utf8_at(s);
+		if (*s < sizeof(name) / sizeof(name[0]) && name[*s])
+			fputs(name[*s], out);
+		/* U+FFFE and U+FFFF are no characters of XML. */
+		else if (!n || *s < ' ' || *s == 0x7f || utf8_is_control(s) ||
+			 (n == 3 && s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe))
+			fputs(UTF8_REPLACEMENT, out);
+		else
+			fwrite(s, 1, (size_t)n, out);
+	}
+}
+
+static int put_case(const struct checks *c, const struct check *k, const struct check_print *o,
+		    FILE *out)
+{
+	char *name = check_name(k), *sentence = check_sentence(k, o), *leak;
+	int ret = name && sentence ? 0 : -ENOMEM;
+	size_t i;
+
+	if (!ret) {
+		fputs("    <testcase classname=\"mprof.check\" name=\"", out);
+		put_xml(out, name);
+		fputs("\" time=\"0\"", out);
+	}
+	if (!ret && k->failed) {
+		fputs(">\n      <failure type=\"limit\" message=\"", out);
+		put_xml(out, sentence);
+		fputs("\">", out);
+		put_xml(out, sentence);
+		for (i = 0; k->kind == CHECK_NEW_LEAKS && i < k->found && i < CHECK_LEAKS; i++) {
+			leak = check_leak(c, i);
+			fputs("\n", out);
+			put_xml(out, leak ? leak : "");
+			free(leak);
+		}
+		fputs("</failure>\n    </testcase>\n", out);
+	} else if (!ret) {
+		fputs("/>\n", out);
+	}
+	free(name);
+	free(sentence);
+	return ret;
+}
+
+int check_junit(const struct checks *c, const struct check_print *o, FILE *out, struct error *err)
+{
+	size_t i;
+	int ret = 0;
+
+	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", out);
+	fprintf(out, "<testsuites tests=\"%zu\" failures=\"%zu\" errors=\"0\" time=\"0\">\n",
+		c->count, c->failed);
+	fprintf(
+	    out,
+	    "  <testsuite name=\"mprof check\" tests=\"%zu\" failures=\"%zu\" errors=\"0\""
+	    " skipped=\"0\" time=\"0\">\n    <properties>\n      <property name=\"trace\" value=\"",
+	    c->count, c->failed);
+	put_xml(out, o->name[DIFF_AFTER]);
+	fputs("\"/>\n", out);
+	if (o->name[DIFF_BEFORE]) {
+		fputs("      <property name=\"baseline\" value=\"", out);
+		put_xml(out, o->name[DIFF_BEFORE]);
+		fputs("\"/>\n", out);
+	}
+	fputs("    </properties>\n", out);
+	for (i = 0; i < c->count && !ret; i++)
+		ret = put_case(c, &c->check[i], o, out);
+	fputs("  </testsuite>\n</testsuites>\n", out);
+	return ret ? fail(err, ret, "no memory to print the checks") : 0;
+}
+
+/* ---- Markdown ---- */
+
+static int put_row(const struct check *k, const struct check_print *o, FILE *out)
+{
+	char *name = check_name(k), *sentence = check_sentence(k, o);
+	int ret = name && sentence ? 0 : -ENOMEM;
+
+	if (!ret) {
+		fprintf(out, "| %s | ", k->failed ? ":x:" : ":white_check_mark:");
+		markdown_code(out, name);
+		fputs(" | ", out);
+		markdown_text(out, sentence);
+		fputs(" |\n", out);
+	}
+	free(name);
+	free(sentence);
+	return ret;
+}
+
+static int put_leaks(const struct checks *c, const struct check *k, FILE *out)
+{
+	size_t i;
+	char *leak;
+
+	fputs("\nNew leaks:\n\n", out);
+	for (i = 0; i < k->found && i < CHECK_LEAKS; i++) {
+		leak = check_leak(c, i);
+		if (!leak)
+			return -ENOMEM;
+		fputs("* ", out);
+		markdown_code(out, leak);
+		fputc('\n', out);
+		free(leak);
+	}
+	if (i < k->found)
+		fprintf(out, "* and %s more\n", text_count(k->found - i).s);
+	return 0;
+}
+
+int check_markdown(const struct checks *c, const struct check_print *o, FILE *out,
+		   struct error *err)
+{
+	size_t i;
+	int ret = 0;
+
+	fputs("### Memory of ", out);
+	markdown_code(out, text_base(o->name[DIFF_AFTER]));
+	if (c->failed)
+		fprintf(out, ": %zu of %zu checks failed", c->failed, c->count);
+	else
+		fprintf(out, ": %s", c->count == 1 ? "the check passed" : "all checks passed");
+	fputs("\n\n| | check | |\n|---|---|---|\n", out);
+	for (i = 0; i < c->count && !ret; i++)
+		ret = put_row(&c->check[i], o, out);
+	for (i = 0; i < c->count && !ret; i++)
+		if (c->check[i].kind == CHECK_NEW_LEAKS && c->check[i].failed)
+			ret = put_leaks(c, &c->check[i], out);
+	return ret ? fail(err, ret, "no memory to print the checks") : 0;
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* diff_markdown.c - a comparison of two traces as tables for a comment. */
+#include "print_diff.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "figures.h"
+#include "markdown.h"
+
+static void put_totals(const struct diff *d, FILE *out)
+{
+	const enum profile_value *v;
+
+	fputs("| | before | after | change | |\n|---|---:|---:|---:|---:|\n", out);
+	for (v = diff_totals; *v != VALUE_COUNT; v++) {
+		uint64_t a = d->total[DIFF_BEFORE][*v], b = d->total[DIFF_AFTER][*v];
+
+		fprintf(out, "| %s | %s | %s | %s | %s |\n", profile_value_name(*v),
+			figures_text(*v, a).s, figures_text(*v, b).s,
+			figures_signed(*v, (int64_t)(b - a)).s, diff_percent(a, b).s);
+	}
+}
+
+static int put_group(const struct diff *d, const struct diff_group *g, FILE *out)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *to = open_memstream(&text, &n);
+
+	if (!to)
+		return -ENOMEM;
+	diff_put_group(to, d, g);
+	if (fclose(to)) {
+		free(text);
+		return -ENOMEM;
+	}
+	markdown_code(out, text);
+	free(text);
+	return 0;
+}
+
+static int put_rows(const struct diff *d, size_t rows, FILE *out)
+{
+	const enum profile_value v = d->options.value;
+	const struct diff_group *g;
+	int ret = 0;
+
+	fprintf(out, "\n| change | before | after | | %s |\n|---:|---:|---:|---|---|\n",
+		diff_by_name(d->options.by));
+	for (g = d->group; g < d->group + rows && !ret; g++) {
+		fprintf(out, "| %s | %s | %s | %s | ", figures_signed(v, diff_delta(g, v)).s,
+			figures_text(v, g->v[DIFF_BEFORE][v]).s,
+			figures_text(v, g->v[DIFF_AFTER][v]).s, diff_change_name(g->change));
+		ret = put_group(d, g, out);
+		fputs(" |\n", out);
+	}
+	return ret;
+}
+
+int diff_markdown(const struct diff *d, const struct diff_print *o, FILE *out, struct error *err)
+{
+	size_t rows = diff_rows(d, o), i;
+
+	fputs("### Memory: ", out);
+	markdown_code(out, text_base(o->name[DIFF_BEFORE]));
+	fputs(" to ", out);
+	markdown_code(out, text_base(o->name[DIFF_AFTER]));
+	fputs("\n\n", out);
+	put_totals(d, out);
+	fprintf(out, "\n**%s by %s**: ", profile_value_name(d->options.value),
+		diff_by_name(d->options.by));
+	diff_put_counts(out, d);
+	fputs(".\n", out);
+	for (i = 0; i < d->renames; i++) {
+		fputs("Taken to be renamed: ", out);
+		markdown_code(out, d->rename[i].line[DIFF_BEFORE]->function);
+		fputs(" is now ", out);
+		markdown_code(out, d->rename[i].line[DIFF_AFTER]->function);
+		fputs(".\n", out);
+	}
+	if (rows && put_rows(d, rows, out) < 0)
+		return fail(err, -ENOMEM, "no memory to print the comparison");
+	if (rows < d->groups - d->changed[DIFF_SAME])
+		fprintf(out, "\n%s more changed.\n",
+			text_count(d->groups - d->changed[DIFF_SAME] - rows).s);
+	return 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * dump_stacks.h - the printer of stacks for `mprof dump`: each node once, before
+ * the first event that names it or one of its callees, and the loaded files.
+ *
+ *   text  @NODE \t @CALLER \t PATH+0xADDRESS [\t exact]
+ *         @NODE \t @CALLER \t 0xADDRESS              no file was there
+ *         @NODE \t @CALLER \t ...                    outer frames were left out
+ *         @NODE \t @CALLER \t ???                    the way outward was lost
+ *         %FILE \t BUILD-ID or - \t BIAS \t PATH
+ *
+ * ADDRESS is the return address as the file has it, hexadecimal; with "exact",
+ * that of the instruction itself.  Caller @0: there is none.
+ */
+#ifndef MPROF_PRINT_DUMP_STACKS_H
+#define MPROF_PRINT_DUMP_STACKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../trace/stacks.h"
+#include "line.h"
+
+struct dump_stacks {
+	const struct stacks *stacks;
+	char **path;   /* of each object, fit for a terminal or a JSON string */
+	uint8_t *told; /* one bit for each node */
+	uint32_t *chain;
+	size_t chain_room;
+	bool json;
+};
+
+/* 0 or -ENOMEM; stacks live longer than d. */
+int dump_stacks_start(struct dump_stacks *d, const struct stacks *stacks, bool json);
+void dump_stacks_end(struct dump_stacks *d);
+/* The lines for a node and its callers, as far as they are new.  0 or -ENOMEM. */
+int dump_stacks_tell(struct dump_stacks *d, struct line *l, uint32_t node);
+/* One line for each file. */
+void dump_stacks_files(const struct dump_stacks *d, struct line *l);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * figures.h - values of profiles and lines of stacks, as text and as JSON, the
+ * same wherever they are shown.
+ */
+#ifndef MPROF_PRINT_FIGURES_H
+#define MPROF_PRINT_FIGURES_H
+
+#include "../pass/keys.h"
+#include "../profile/profile.h"
+#include "json.h"
+#include "text.h"
+
+#define FIGURES_NAME 160 /* characters of a name that a line of text shows */
+
+/* In the value's unit: "31.4 MiB", "1,234", "2.31 s". */
+struct text figures_text(enum profile_value value, uint64_t n);
+/* With a sign: "+1.2 MiB", "-3". */
+struct text figures_signed(enum profile_value value, int64_t n);
+
+/* A name from a trace: cut at FIGURES_NAME, control characters shown as '?'. */
+void figures_name(FILE *out, const char *name);
+
+/* "parse (parser.c:120)", "parse (parser.c)" without with_line, "parse [libx.so]" without a
+ * known file; names as above. */
+void figures_line(FILE *out, const struct sym_line *line, bool with_line);
+/* The same into a new string, the caller's; NULL without memory. */
+char *figures_line_text(const struct sym_line *line, bool with_line);
+
+/* Members function, file, line, module; null where not known, or where lines that are the same
+ * by `same` may differ. */
+void figures_line_json(json *o, const struct sym_line *line, enum line_same same);
+/* An object with a member for each value, by name. */
+json *figures_json(const uint64_t v[VALUE_COUNT]);
+
+#endif

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* flat_view.c - views that are a list, as text. */
+#include "flat_view.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../profile/calltree.h"
+#include "print_table.h"
+
+#define DEPTH 24u /* lines of a path that are shown unless --depth says otherwise */
+
+struct text flat_value(uint64_t n, enum profile_value value)
+{
+	if (*profile_value_unit(value) == 'c')
+		return text_many(n, "call", "calls");
+	return figures_text(value, n);
+}
+
+struct text flat_moment(int64_t ns)
+{
+	struct text t;
+
+	snprintf(t.s, sizeof(t.s), "%.40s after the start", text_ns(ns > 0 ? (uint64_t)ns : 0).s);
+	return t;
+}
+
+size_t flat_view_rows(const struct view_request *r, size_t *more)
+{
+	const struct profile *p = r->profile;
+	size_t i, n = 0;
+
+	for (i = 0; i < p->groups; i++)
+		n += profile_group_value(&p->group[i], r->sort) > 0;
+	if (more)
+		*more = r->top && n > r->top ? n - r->top : 0;
+	return r->top && n > r->top ? r->top : n;
+}
+
+/* ---- paths ---- */
+
+static bool same_place(const struct sym_line *a, const struct sym_line *b)
+{
+	return a == b || (a->line == b->line && !strcmp(a->function, b->function) &&
+			  !strcmp(a->file, b->file) && !strcmp(a->module, b->module));
+}
+
+static void note_name(struct view_request *r, const struct sym_line *line)
+{
+	size_t i;
+
+	if (line->known || r->unnamed_count == VIEW_UNNAMED)
+		return;
+	for (i = 0; i < r->unnamed_count; i++)
+		if (!strcmp(r->unnamed[i], line->module))
+			return;
+	r->unnamed[r->unnamed_count++] = line->module;
+}
+
+/* Who asked first, and what that called for it; a line that calls itself is one line. */
+static void print_path(struct view_request *r, const struct profile_path *path,
+		       const struct sym_line *through, FILE *out)
+{
+	const size_t depth = r->depth ? r->depth : DEPTH;
+	const size_t outer =
+	    r->options->wrappers ? 0 : calltree_start_lines(path->line, path->count);
+	size_t i = path->count, first, shown = 0;
+
+	if (!i && !path->truncated)
+		fputs("        (no call stack)\n", out);
+	while (i > outer && shown++ < depth) {
+		first = i--;
+		while (i > outer && same_place(path->line[i - 1], path->line[first - 1]))
+			i--;
+		note_name(r, path->line[first - 1]);
+		fputs("        ", out);
+		figures_line(out, path->line[first - 1], true);
+		if (first - i > 1)
+			fprintf(out, ", %zu times", first - i);
+		if (first == path->count && through) {
+			fputs(", through ", out);
+			figures_line(out, through, false);
+		}
+		fputc('\n', out);
+	}
+	if (i > outer)
+		fprintf(out, "        ... and %s\n", text_many(i - outer, "caller", "callers").s);
+	else if (path->truncated)
+		fputs("        ... and callers that are not known\n", out);
+}
+
+/* Above row i, when it is another one than above the last row. */
+static void print_heading(const struct flat_view *f, const struct view_request *r, size_t i,
+			  FILE *out)
+{
+	const struct profile_group *g = &r->profile->group[i];
+	const char *now = f->heading ? f->heading(r, g) : NULL;
+
+	if (now && (!i || strcmp(now, f->heading(r, g - 1))))
+		fprintf(out, "\n%s\n", now);
+}
+
+static int print_stacks(const struct flat_view *f, struct view_request *r, size_t rows, FILE *out)
+{
+	struct profile *p = r->profile;
+	const uint64_t total = profile_value_total(p, r->sort);
+	size_t i;
+
+	for (i = 0; i < rows; i++) {
+		const struct profile_group *g = &p->group[i];
+		const uint64_t n = profile_group_value(g, r->sort);
+		const struct profile_path *path = profile_path_once(p, g->stack);
+
+		if (!path)
+			return -ENOMEM;
+		print_heading(f, r, i, out);
+		fprintf(out, "\n  %10s  %5s", flat_value(n, r->sort).s, text_percent(n, total).s);
+		if (f->about)
+			fprintf(out, "  %s", f->about(r, g).s);
+		if (g->stack)
+			fprintf(out, "  [stack:%" PRIu32 "]", g->stack);
+		fputc('\n', out);
+		print_path(r, path, g->through, out);
+	}
+	return 0;
+}
+
+/* ---- tables ---- */
+
+/* What a row of a table is: a new string, NULL without memory. */
+static char *name_of(const struct profile *p, const struct profile_group *g)
+{
+	const struct sym_line *line = g->line;
+	struct sym_line part = { .file = "", .raw = "" };
+	struct long_text t;
+
+	if (p->by == PROFILE_BY_THREAD)
+		snprintf(t.s, sizeof(t.s), "thread %" PRIu64, g->part);
+	else if (p->by == PROFILE_BY_SIZE)
+		t = text_exact(g->part);
+	else if (line && (p->by == PROFILE_BY_FUNCTION || p->by == PROFILE_BY_LINE))
+		return figures_line_text(line, p->by == PROFILE_BY_LINE);
+	else if (!line)
+		snprintf(t.s, sizeof(t.s), "(no call stack)");
+	if (!line)
+		return strdup(t.s);
+	part.function = p->by == PROFILE_BY_FILE && *line->file ? line->file : line->module;
+	return figures_line_text(&part, false);
+}
+
+static int print_table(const struct flat_view *f, struct view_request *r, size_t rows, FILE *out)
+{
+	struct table t = TABLE(NULL);
+	struct profile *p = r->profile;
+	const uint64_t total = profile_value_total(p, r->sort);
+	char value[64], name[64], *what;
+	size_t i, n = 0;
+
+	snprintf(value, sizeof(value), ">%s", profile_value_name(r->sort));
+	snprintf(name, sizeof(name), "<%s", profile_by_name(p->by));
+	t.title[n++] = value;
+	t.title[n++] = ">share";
+	if (f->cell)
+		t.title[n++] = f->title;
+	t.title[n++] = ">sites";
+	t.title[n++] = name;
+	fputc('\n', out);
+	for (i = 0; i < rows; i++) {
+		const struct profile_group *g = &p->group[i];
+		const uint64_t v = profile_group_value(g, r->sort);
+
+		if (g->line)
+			note_name(r, g->line);
+		table_cell(&t, "%s", figures_text(r->sort, v).s);
+		table_cell(&t, "%s", text_percent(v, total).s);
+		if (f->cell)
+			table_cell(&t, "%s", f->cell(r, g).s);
+		table_cell(&t, "%s", text_count(g->sites).s);
+		what = name_of(p, g);
+		table_cell(&t, "%s", what ? what : "");
+		t.failed |= !what;
+		free(what);
+	}
+	return table_print(&t, out);
+}
+
+int flat_view_text(const struct flat_view *f, struct view_request *r, FILE *out, struct error *err)
+{
+	size_t more, rows = flat_view_rows(r, &more);
+	int ret;
+
+	r->notes_unnamed = true;
+	if (!rows) {
+		fprintf(out, "\n%s\n", f->nothing);
+		return 0;
+	}
+	ret = r->profile->by == PROFILE_BY_STACK ? print_stacks(f, r, rows, out)
+						 : print_table(f, r, rows, out);
+	if (more)
+		fprintf(out, "\n  ... and %s more; --top 0 shows all\n", text_count(more).s);
+	return ret ? fail(err, -ENOMEM, "no memory to print the view") : 0;
+}

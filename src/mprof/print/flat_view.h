@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * flat_view.h - views that are a list: groups of sites by falling value, each
+ * with its share and what else the view says of it.
+ *
+ * By stack a row is a paragraph: figures, then the path, innermost line first.
+ * Else it is a line of a table.  In JSON every row has all figures.
+ */
+#ifndef MPROF_PRINT_FLAT_VIEW_H
+#define MPROF_PRINT_FLAT_VIEW_H
+
+#include "figures.h"
+#include "views.h"
+
+struct flat_view {
+	const char *nothing; /* the answer when no row has the value */
+	/* What rows from here on have in common, printed when it changes; may be or give NULL. */
+	const char *(*heading)(const struct view_request *r, const struct profile_group *g);
+	/* One more sentence about a row; may be NULL. */
+	struct long_text (*about)(const struct view_request *r, const struct profile_group *g);
+	/* The column of a table with the same, short; title begins with < or >. */
+	const char *title;
+	struct text (*cell)(const struct view_request *r, const struct profile_group *g);
+};
+
+/* Sorts, unless the view has, and prints the rows that have a value. */
+int flat_view_text(const struct flat_view *f, struct view_request *r, FILE *out, struct error *err);
+
+/* Members "total", of all that passes the filters, and how many rows there are. */
+int flat_view_json(struct view_request *r, json *o, struct error *err);
+json *flat_view_json_row(struct view_request *r, size_t i);
+size_t flat_view_json_rows(const struct view_request *r);
+
+/* Rows that have a value, and that --top lets through. */
+size_t flat_view_rows(const struct view_request *r, size_t *more);
+
+/* A figure with its unit: "1.5 MiB", "3 calls", "20 ms". */
+struct text flat_value(uint64_t n, enum profile_value value);
+/* "3.1 s after the start" of ns since then. */
+struct text flat_moment(int64_t ns);
+/* Adds figures of sites to o, by the names of mprof-report-json.md. */
+void flat_values_json(json *o, const struct profile *p, const struct site_values *v,
+		      uint64_t leaked_bytes, uint64_t leaked_calls);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * json.h - members of JSON objects in one word each.
+ *
+ * json-c takes NULL for null: without memory an answer would have nulls where
+ * values belong.  Strings of a trace may be no UTF-8, which
+ * JSON must be: what is none becomes U+FFFD.
+ */
+#ifndef MPROF_PRINT_JSON_H
+#define MPROF_PRINT_JSON_H
+
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "../util/error.h"
+#include "../util/utf8.h"
+
+typedef struct json_object json;
+
+/* A new string, the caller's; NULL without memory. */
+json *json_string(const char *s);
+/* In quotes, onto a stream, without json-c: for what is written a piece at a time. */
+void json_put(FILE *out, const char *s);
+/* All of o, over lines, as a command's answer; o is released.  NULL: no memory, as everywhere. */
+int json_print(FILE *out, json *o, struct error *err);
+
+static inline void add(json *o, const char *name, json *v)
+{
+	json_object_object_add(o, name, v);
+}
+
+static inline void add_n(json *o, const char *name, uint64_t n)
+{
+	add(o, name, json_object_new_uint64(n));
+}
+
+static inline void add_i(json *o, const char *name, int64_t n)
+{
+	add(o, name, json_object_new_int64(n));
+}
+
+static inline void add_b(json *o, const char *name, bool b)
+{
+	add(o, name, json_object_new_boolean(b));
+}
+
+static inline void add_s(json *o, const char *name, const char *s)
+{
+	add(o, name, json_string(s));
+}
+
+/* Four digits behind the point are more than a ratio of pages is worth. */
+static inline void add_ratio(json *o, const char *name, double v)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.4f", v);
+	add(o, name, json_object_new_double_s(v, text));
+}
+
+static inline void add_addr(json *o, const char *name, uint64_t addr)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIx64, addr);
+	add_s(o, name, text);
+}
+
+#endif

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* print_change.c - what a change of a program's calls would save, in words and a table. */
+#include "print_change.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "figures.h"
+#include "print_table.h"
+#include "text.h"
+
+static const struct mprof_play_summary *sum_of(const struct change_answer *a, enum change_sides s)
+{
+	return &a->plan->side[s].head->sum;
+}
+
+/* ---- what was changed ---- */
+
+static void put_drop(const struct change_rule *r, FILE *out)
+{
+	fprintf(out, "%s of %s were never asked for", text_many(r->blocks, "block", "blocks").s,
+		text_bytes(r->bytes).s);
+}
+
+static void put_pool(const struct change_rule *r, FILE *out)
+{
+	fprintf(out, "%s of %s came out of %s of %s%s; the pool's own work is not counted",
+		text_many(r->blocks, "block", "blocks").s, text_bytes(r->bytes).s,
+		text_many(r->chunks, "chunk", "chunks").s, text_bytes(r->chunk).s,
+		r->free_list ? ", by size" : "");
+	if (r->refused)
+		fprintf(out, "; %s of %s did not, being larger than %s or aligned to more than 16",
+			text_many(r->refused, "other", "others").s, text_bytes(r->refused_bytes).s,
+			text_bytes(r->chunk / 4).s);
+}
+
+static void put_reserve(const struct change_rule *r, FILE *out)
+{
+	fprintf(out, "%s had the greatest size from the beginning, without %s of growing",
+		text_many(r->blocks, "block", "blocks").s, text_many(r->steps, "step", "steps").s);
+	if (r->copied)
+		fprintf(out, " that copied up to %s", text_bytes(r->copied).s);
+}
+
+static void put_resize(const struct change_rule *r, FILE *out)
+{
+	fprintf(out, "%s that had asked for %s were ", text_many(r->blocks, "block", "blocks").s,
+		text_bytes(r->bytes).s);
+	if (r->factor > 0)
+		fprintf(out, "%g times as large", r->factor);
+	else
+		fprintf(out, "of %s", text_bytes(r->size).s);
+}
+
+static void print_rules(const struct change_answer *a, FILE *out)
+{
+	static void (*const put[CHANGE_KINDS])(const struct change_rule *, FILE *) = {
+		[CHANGE_DROP] = put_drop,
+		[CHANGE_POOL] = put_pool,
+		[CHANGE_RESERVE] = put_reserve,
+		[CHANGE_RESIZE] = put_resize,
+	};
+	const struct change_rule *r;
+
+	fputs("\nWhat if\n", out);
+	for (r = a->rule; r < a->rule + a->rules; r++) {
+		fprintf(out, "  * %s ", change_kind_name(r->kind));
+		figures_name(out, r->site);
+		fputs(": ", out);
+		if (r->blocks)
+			put[r->kind](r, out);
+		else
+			fputs("no block is changed by it", out);
+		fputs(".\n", out);
+	}
+}
+
+/* ---- what it saves ---- */
+
+static void put_difference(const char *what, uint64_t before, uint64_t after, bool bytes, FILE *out)
+{
+	fprintf(out, "  %-21s%s -> %s", what, bytes ? text_bytes(before).s : text_count(before).s,
+		bytes ? text_bytes(after).s : text_count(after).s);
+	if (before && after != before)
+		fprintf(out, "  (%+.3g %%)", 100 * ((double)after / (double)before - 1));
+	fputc('\n', out);
+}
+
+static void print_calls(const struct change_answer *a, FILE *out)
+{
+	const struct mprof_play_summary *is = sum_of(a, SIDE_AS_IT_IS),
+					*to = sum_of(a, SIDE_CHANGED);
+
+	fputs("\nWhat the program asks for\n", out);
+	put_difference("calls", is->calls, to->calls, false, out);
+	put_difference("bytes asked for", is->asked_bytes, to->asked_bytes, true, out);
+	put_difference("alive at the peak", is->peak_bytes, to->peak_bytes, true, out);
+	put_difference("most blocks alive", is->peak_blocks, to->peak_blocks, false, out);
+}
+
+static void put_saving(const char *verb, double before, double after, struct text (*text)(uint64_t),
+		       const char *where, FILE *out)
+{
+	fprintf(out, "%s %s of %s %s (%.0f %%)", verb, text((uint64_t)fabs(before - after)).s,
+		text((uint64_t)before).s, where,
+		before > 0 ? 100 * fabs(before - after) / before : 0);
+}
+
+static void print_verdict(const struct change_answer *a, const struct change_row *row, FILE *out)
+{
+	const double time = row->side[0].cpu_ns.median, changed = row->side[1].cpu_ns.median;
+	const double peak = (double)change_peak(row, SIDE_AS_IT_IS),
+		     lower = (double)change_peak(row, SIDE_CHANGED);
+
+	fprintf(out, "  * %s: it would ", row->variant->name);
+	if (row->time_differs)
+		put_saving(changed < time ? "save" : "cost another", time, changed, text_ns,
+			   "in the allocator", out);
+	else if (!row->timed)
+		fputs("change the memory only, for no time was taken", out);
+	else if (!row->quiet)
+		fputs("save no time that could be told: the machine was too busy", out);
+	else
+		fprintf(out, "make no difference in time that could be told (less than %s of %s)",
+			text_ns((uint64_t)row->noise).s, text_ns((uint64_t)time).s);
+	fputs(row->peak_differs ? ", and "
+				: ", and its peak memory stays the same, within 1 MiB and 2 %",
+	      out);
+	if (row->peak_differs)
+		put_saving(lower < peak ? "save" : "need another", peak, lower, text_bytes,
+			   "of memory at the peak", out);
+	fputs(".\n", out);
+	(void)a;
+}
+
+static void print_verdicts(const struct change_answer *a, FILE *out)
+{
+	size_t i;
+
+	fputs("\nWhat it would save\n", out);
+	for (i = 0; i < a->runs->n; i++)
+		if (a->runs->row[i].status)
+			fprintf(out, "  * %s could not be played: %s\n",
+				a->runs->row[i].variant->name, a->runs->row[i].why.text);
+		else
+			print_verdict(a, &a->runs->row[i], out);
+}
+
+static void use_cell(struct table *t, double use)
+{
+	if (use > 0)
+		table_cell(t, "%.0f %%", 100 * use);
+	else
+		table_cell(t, "-");
+}
+
+static void row_cells(const struct change_answer *a, struct table *t, size_t i)
+{
+	const struct change_row *row = &a->runs->row[i];
+	unsigned s;
+
+	table_cell(t, "%s", row->variant->name);
+	for (s = 0; s < SIDES; s++)
+		table_cell(t, "%s",
+			   row->timed ? text_ns((uint64_t)row->side[s].cpu_ns.median).s : "-");
+	table_cell(t, "%s", row->timed ? text_ns((uint64_t)row->noise).s : "-");
+	for (s = 0; s < SIDES; s++)
+		table_cell(t, "%s", text_bytes(change_peak(row, (enum change_sides)s)).s);
+	for (s = 0; s < SIDES; s++)
+		use_cell(t, change_page_use(a->runs, i, (enum change_sides)s));
+	for (s = 0; s < SIDES; s++)
+		table_cell(t, "%s", text_count(row->side[s].memory.minflt).s);
+}
+
+static int print_table(const struct change_answer *a, FILE *out)
+{
+	struct table t = TABLE("<Allocator", ">Time", ">changed", ">noise", ">Peak memory",
+			       ">changed", ">Page use", ">changed", ">Faults", ">changed");
+	size_t i, n = 0;
+
+	for (i = 0; i < a->runs->n; i++)
+		if (!a->runs->row[i].status) {
+			row_cells(a, &t, i);
+			n++;
+		}
+	if (!n)
+		return 0;
+	fputs("\nAs it is, and changed\n", out);
+	return table_print(&t, out);
+}
+
+int change_text(const struct change_answer *a, FILE *out, struct error *err)
+{
+	int ret;
+
+	print_rules(a, out);
+	print_calls(a, out);
+	print_verdicts(a, out);
+	ret = print_table(a, out);
+	fprintf(out,
+		"\nHow\n"
+		"  Both were played in turn%s. Time is processor time for all calls and the"
+		" faults of their pages,\n  the median of %u runs each, without the runner's own;"
+		" what is less than the noise cannot be told apart.\n"
+		"  Peak memory is above the start; page use is at the peak of live bytes.\n",
+		a->runs->how[0].time_mode == RUNS_SERIAL ? ", by one thread" : "",
+		a->plan->side[0].reps);
+	return ret ? fail(err, ret, "no memory to print the answer") : 0;
+}
+
+/* ---- JSON ---- */
+
+static json *rule_json(const struct change_rule *r)
+{
+	json *o = json_object_new_object();
+
+	add_s(o, "change", change_kind_name(r->kind));
+	add_s(o, "site", r->site);
+	add(o, "function", r->function ? json_string(r->function) : NULL);
+	add_n(o, "blocks", r->blocks);
+	add_n(o, "bytes", r->bytes);
+	switch (r->kind) {
+	case CHANGE_POOL:
+		add_n(o, "chunk_bytes", r->chunk);
+		add_b(o, "free_list", r->free_list);
+		add_n(o, "chunks", r->chunks);
+		add_n(o, "refused_blocks", r->refused);
+		add_n(o, "refused_bytes", r->refused_bytes);
+		break;
+	case CHANGE_RESERVE:
+		add_n(o, "steps", r->steps);
+		add_n(o, "copied_bytes", r->copied);
+		break;
+	case CHANGE_RESIZE:
+		if (r->factor > 0)
+			add_ratio(o, "factor", r->factor);
+		else
+			add_n(o, "size", r->size);
+		break;
+	default:
+		break;
+	}
+	return o;
+}
+
+static json *asked_json(const struct mprof_play_summary *s)
+{
+	json *o = json_object_new_object();
+
+	add_n(o, "calls", s->calls);
+	add_n(o, "asked_bytes", s->asked_bytes);
+	add_n(o, "peak_live_bytes", s->peak_bytes);
+	add_n(o, "peak_live_blocks", s->peak_blocks);
+	add_n(o, "left_bytes", s->left_bytes);
+	return o;
+}
+
+static json *side_json(const struct change_answer *a, size_t i, enum change_sides s)
+{
+	const struct change_row *row = &a->runs->row[i];
+	const struct mprof_run_result *m = &row->side[s].memory;
+	const double use = change_page_use(a->runs, i, s);
+	json *o = json_object_new_object();
+
+	add_n(o, "heap_rss_bytes", m->peak_rss);
+	add_n(o, "end_rss_bytes", m->end_rss);
+	add_n(o, "minor_faults", m->minflt);
+	if (use > 0)
+		add_ratio(o, "page_use_4k", use);
+	else
+		add(o, "page_use_4k", NULL);
+	if (!row->timed) {
+		add(o, "cpu_ns", NULL);
+		return o;
+	}
+	add_n(o, "cpu_ns", (uint64_t)row->side[s].cpu_ns.median);
+	add_n(o, "cpu_mad_ns", (uint64_t)row->side[s].cpu_ns.mad);
+	return o;
+}
+
+static json *row_json(const struct change_answer *a, size_t i)
+{
+	const struct change_row *row = &a->runs->row[i];
+	json *o = json_object_new_object();
+
+	add_s(o, "name", row->variant->name);
+	add_b(o, "played", !row->status);
+	if (row->status) {
+		add_s(o, "why", row->why.text);
+		return o;
+	}
+	add(o, "as_it_is", side_json(a, i, SIDE_AS_IT_IS));
+	add(o, "changed", side_json(a, i, SIDE_CHANGED));
+	add_b(o, "quiet", row->quiet);
+	add_n(o, "noise_ns", (uint64_t)row->noise);
+	add_b(o, "time_differs", row->time_differs);
+	add_b(o, "peak_differs", row->peak_differs);
+	return o;
+}
+
+json *change_json(const struct change_answer *a)
+{
+	json *all = json_object_new_object(), *list = json_object_new_array(),
+	     *rows = json_object_new_array(), *asked = json_object_new_object();
+	size_t i;
+
+	add_s(all, "mprof_version", MPROF_VERSION);
+	add_s(all, "trace", a->path);
+	for (i = 0; i < a->rules; i++)
+		json_object_array_add(list, rule_json(&a->rule[i]));
+	add(all, "changes", list);
+	add(asked, "as_it_is", asked_json(sum_of(a, SIDE_AS_IT_IS)));
+	add(asked, "changed", asked_json(sum_of(a, SIDE_CHANGED)));
+	add(all, "program", asked);
+	for (i = 0; i < a->runs->n; i++)
+		json_object_array_add(rows, row_json(a, i));
+	add(all, "allocators", rows);
+	return all;
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* print_check.c - checks in words, one line each. */
+#include "print_check.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "print_diff.h"
+#include "figures.h"
+
+/* ---- strings ---- */
+
+struct string {
+	char *text;
+	size_t bytes;
+	FILE *out; /* NULL: no memory */
+};
+
+static void string_open(struct string *s)
+{
+	s->text = NULL;
+	s->out = open_memstream(&s->text, &s->bytes);
+}
+
+static char *string_done(struct string *s)
+{
+	if (s->out && !fclose(s->out))
+		return s->text;
+	free(s->text);
+	return NULL;
+}
+
+char *check_name(const struct check *k)
+{
+	const char *value = profile_value_name(k->value);
+	char *name;
+	int n;
+
+	switch (k->kind) {
+	case CHECK_LIMIT:
+		n = k->function ? asprintf(&name, "max-%s %s", value, k->function)
+				: asprintf(&name, "max-%s", value);
+		break;
+	case CHECK_BASELINE:
+		n = asprintf(&name, "baseline %s", value);
+		break;
+	case CHECK_NEW_LEAKS:
+		n = asprintf(&name, "no-new-leaks");
+		break;
+	default:
+		n = asprintf(&name, "complete");
+		break;
+	}
+	return n < 0 ? NULL : name;
+}
+
+/* Two figures that read the same are told to the byte. */
+static void put_figures(const struct check *k, FILE *out)
+{
+	struct text found = figures_text(k->value, k->found),
+		    most = figures_text(k->value, k->most);
+	const bool over = k->found > k->most;
+
+	if (over && !strcmp(found.s, most.s))
+		fprintf(out, "%s is more than the %s", text_count(k->found).s,
+			text_count(k->most).s);
+	else
+		fprintf(out, "%s is %s the %s", found.s, over ? "more than" : "within", most.s);
+}
+
+static void put_blame(const struct check *k, FILE *out)
+{
+	if (!k->failed || !k->blame)
+		return;
+	if (k->kind == CHECK_LIMIT)
+		fprintf(out, "; %s of it by ", text_percent(k->blamed, k->found).s);
+	else
+		fprintf(out, "; most, %s more, by ", figures_text(k->value, k->blamed).s);
+	figures_line(out, k->blame, k->kind == CHECK_NEW_LEAKS);
+}
+
+static void put_sentence(const struct check *k, const struct check_print *o, FILE *out)
+{
+	switch (k->kind) {
+	case CHECK_LIMIT:
+		put_figures(k, out);
+		fputs(" allowed", out);
+		break;
+	case CHECK_BASELINE:
+		put_figures(k, out);
+		fprintf(out, " allowed after %s in %s", figures_text(k->value, k->before).s,
+			text_base(o->name[DIFF_BEFORE]));
+		break;
+	case CHECK_NEW_LEAKS:
+		if (k->failed)
+			fprintf(out, "%s more than in %s",
+				text_many(k->found, "call stack leaks", "call stacks leak").s,
+				text_base(o->name[DIFF_BEFORE]));
+		else
+			fputs("no call stack leaks more", out);
+		break;
+	case CHECK_COMPLETE:
+		if (k->failed)
+			fprintf(out, "%s or end of recording: figures are too small",
+				text_many(k->found, "lost call", "lost calls").s);
+		else
+			fputs("no call was lost", out);
+		break;
+	}
+	put_blame(k, out);
+}
+
+char *check_sentence(const struct check *k, const struct check_print *o)
+{
+	struct string s;
+
+	string_open(&s);
+	if (s.out)
+		put_sentence(k, o, s.out);
+	return string_done(&s);
+}
+
+char *check_leak(const struct checks *c, size_t i)
+{
+	const struct diff_group *g = &c->leaks.group[i];
+	struct string s;
+
+	string_open(&s);
+	if (s.out) {
+		fprintf(s.out, "%s  ", figures_signed(VALUE_LEAKED, diff_delta(g, VALUE_LEAKED)).s);
+		diff_put_group(s.out, &c->leaks, g);
+	}
+	return string_done(&s);
+}
+
+/* ---- text ---- */
+
+static int put_leaks(const struct checks *c, const struct check *k, FILE *out)
+{
+	size_t i;
+	char *leak;
+
+	for (i = 0; i < k->found && i < CHECK_LEAKS; i++) {
+		leak = check_leak(c, i);
+		if (!leak)
+			return -ENOMEM;
+		fprintf(out, "  %s\n", leak);
+		free(leak);
+	}
+	if (i < k->found)
+		fprintf(out, "  and %s more\n", text_count(k->found - i).s);
+	return 0;
+}
+
+int check_text(const struct checks *c, const struct check_print *o, FILE *out, struct error *err)
+{
+	const struct check *k;
+	char *name, *sentence;
+	int ret = 0;
+
+	for (k = c->check; k < c->check + c->count && !ret; k++) {
+		if (!k->failed && !o->all)
+			continue;
+		name = check_name(k);
+		sentence = check_sentence(k, o);
+		if (name && sentence)
+			fprintf(out, "%s %s: %s\n", k->failed ? "failed" : "passed", name,
+				sentence);
+		else
+			ret = -ENOMEM;
+		free(name);
+		free(sentence);
+		if (o->all && k->failed && k->kind == CHECK_NEW_LEAKS && !ret)
+			ret = put_leaks(c, k, out);
+	}
+	return ret ? fail(err, ret, "no memory to print the checks") : 0;
+}
+
+/* ---- JSON ---- */
+
+static json *leaks_json(const struct checks *c, size_t n)
+{
+	json *list = json_object_new_array(), *o, *stack;
+	const struct diff_group *g;
+	size_t i, k;
+
+	for (i = 0; i < n; i++) {
+		g = &c->leaks.group[i];
+		o = json_object_new_object();
+		stack = json_object_new_array();
+		figures_line_json(o, g->line[g->lines - 1], LINE_LINE);
+		for (k = 0; k < g->lines; k++)
+			json_object_array_add(stack, json_string(g->line[k]->function));
+		add(o, "stack", stack);
+		add_n(o, "leaked_before", g->v[DIFF_BEFORE][VALUE_LEAKED]);
+		add_n(o, "leaked_after", g->v[DIFF_AFTER][VALUE_LEAKED]);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+static json *one_json(const struct checks *c, const struct check *k, const struct check_print *o)
+{
+	json *to = json_object_new_object(), *blame;
+	char *name = check_name(k), *sentence = check_sentence(k, o);
+
+	add_s(to, "check", name ? name : "");
+	add_b(to, "passed", !k->failed);
+	add_s(to, "value", profile_value_name(k->value));
+	add_n(to, "found", k->found);
+	add_n(to, "most", k->most);
+	if (k->kind == CHECK_BASELINE)
+		add_n(to, "before", k->before);
+	add_s(to, "message", sentence ? sentence : "");
+	if (k->failed && k->blame) {
+		blame = json_object_new_object();
+		figures_line_json(blame, k->blame, LINE_LINE);
+		add_n(blame, "part", k->blamed);
+		add(to, "blame", blame);
+	}
+	if (k->kind == CHECK_NEW_LEAKS)
+		add(to, "leaks", leaks_json(c, k->found));
+	free(name);
+	free(sentence);
+	return to;
+}
+
+json *check_json(const struct checks *c, const struct check_print *o)
+{
+	json *all = json_object_new_object(), *list = json_object_new_array();
+	size_t i;
+
+	add_s(all, "mprof_version", MPROF_VERSION);
+	add_s(all, "trace", o->name[DIFF_AFTER]);
+	if (o->name[DIFF_BEFORE])
+		add_s(all, "baseline", o->name[DIFF_BEFORE]);
+	else
+		add(all, "baseline", NULL);
+	add_b(all, "passed", !c->failed);
+	add_n(all, "failed", c->failed);
+	for (i = 0; i < c->count; i++)
+		json_object_array_add(list, one_json(c, &c->check[i], o));
+	add(all, "checks", list);
+	return all;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * print_check.h - the printers of checks: one line for each that failed, JSON, JUnit's
+ * XML and a table in Markdown.
+ *
+ * They return 0, or -errno with err filled when there was no memory.
+ */
+#ifndef MPROF_PRINT_PRINT_CHECK_H
+#define MPROF_PRINT_PRINT_CHECK_H
+
+#include <stdio.h>
+
+#include "../profile/limits.h"
+#include "json.h"
+
+struct check_print {
+	const char *name[DIFF_SIDES]; /* of the baseline (or NULL) and of the trace */
+	bool all;		      /* what passed too */
+};
+
+int check_text(const struct checks *c, const struct check_print *o, FILE *out, struct error *err);
+int check_markdown(const struct checks *c, const struct check_print *o, FILE *out,
+		   struct error *err);
+/* As Jenkins, GitLab and GitHub actions read it. */
+int check_junit(const struct checks *c, const struct check_print *o, FILE *out, struct error *err);
+/* A new object, the caller's; NULL without memory. */
+json *check_json(const struct checks *c, const struct check_print *o);
+
+/* ---- shared by them: new strings, the caller's; NULL without memory ---- */
+
+char *check_name(const struct check *k); /* max-peak, max-calls parse_*, baseline peak */
+char *check_sentence(const struct check *k, const struct check_print *o); /* what was found */
+#define CHECK_LEAKS 20 /* new leaks that are listed */
+/* One of the new leaks: "+4.0 KiB  parse (x.c:7) < main". */
+char *check_leak(const struct checks *c, size_t i);
+
+#endif

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* print_diff.c - a comparison of two traces, for people. */
+#include "print_diff.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "figures.h"
+#include "print_table.h"
+
+const enum profile_value diff_totals[] = {
+	VALUE_CALLS,	 VALUE_TOTAL, VALUE_PEAK,  VALUE_LEAKED,
+	VALUE_TEMPORARY, VALUE_WASTE, VALUE_COUNT,
+};
+
+static const char *const change_names[DIFF_CHANGES] = {
+	[DIFF_ADDED] = "added",	    [DIFF_GROWN] = "grown", [DIFF_SHRUNK] = "shrunk",
+	[DIFF_REMOVED] = "removed", [DIFF_SAME] = "same",
+};
+
+static const char *const by_names[] = {
+	[DIFF_BY_FUNCTION] = "function", [DIFF_BY_STACK] = "stack", [DIFF_BY_MODULE] = "module",
+	[DIFF_BY_LINE] = "line",	 [DIFF_BY_FILE] = "file",
+};
+
+const char *diff_change_name(enum diff_change change)
+{
+	return change_names[change];
+}
+
+const char *diff_by_name(enum diff_by by)
+{
+	return by_names[by];
+}
+
+int diff_by_find(const char *name, enum diff_by *by, struct error *err)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(by_names) / sizeof(by_names[0]); i++) {
+		if (!strcmp(name, by_names[i])) {
+			*by = (enum diff_by)i;
+			return 0;
+		}
+	}
+	return fail(err, -EINVAL, "--by is function, stack, module, line or file, not '%s'", name);
+}
+
+void diff_put_group(FILE *out, const struct diff *d, const struct diff_group *g)
+{
+	const struct sym_line *leaf = g->line[g->lines - 1];
+	size_t i;
+
+	switch (d->options.by) {
+	case DIFF_BY_MODULE:
+		figures_name(out, leaf->module);
+		break;
+	case DIFF_BY_FILE:
+		figures_name(out, *leaf->file ? text_base(leaf->file) : leaf->module);
+		break;
+	case DIFF_BY_FUNCTION:
+		figures_line(out, leaf, false);
+		break;
+	case DIFF_BY_LINE:
+		figures_line(out, leaf, true);
+		break;
+	case DIFF_BY_STACK:
+		figures_line(out, leaf, true);
+		for (i = g->lines - 1; i && g->lines - i <= DIFF_CALLERS; i--) {
+			fputs(" < ", out);
+			figures_name(out, g->line[i - 1]->function);
+		}
+		if (i)
+			fprintf(out, " < %zu more", i);
+		break;
+	}
+}
+
+size_t diff_rows(const struct diff *d, const struct diff_print *o)
+{
+	size_t changed = d->groups - d->changed[DIFF_SAME];
+
+	if (o->all)
+		return d->groups;
+	return changed < DIFF_ROWS ? changed : DIFF_ROWS;
+}
+
+void diff_put_counts(FILE *out, const struct diff *d)
+{
+	bool any = false;
+	int c;
+
+	for (c = 0; c < DIFF_SAME; c++) {
+		if (!d->changed[c])
+			continue;
+		fprintf(out, "%s%s %s", any ? ", " : "", text_count(d->changed[c]).s,
+			change_names[c]);
+		any = true;
+	}
+	if (d->changed[DIFF_SAME])
+		fprintf(out, "%s%s the same", any ? "; " : "", text_count(d->changed[DIFF_SAME]).s);
+	else if (!any)
+		fputs("nothing", out);
+}
+
+struct text diff_percent(uint64_t before, uint64_t after)
+{
+	double p = before ? 100 * ((double)after - (double)before) / (double)before : 0;
+	struct text t;
+
+	if (before == after)
+		snprintf(t.s, sizeof(t.s), "=");
+	else if (!before)
+		snprintf(t.s, sizeof(t.s), "new");
+	else if (!after)
+		snprintf(t.s, sizeof(t.s), "gone");
+	else if (p > 9999)
+		snprintf(t.s, sizeof(t.s), "x%.0f", (double)after / (double)before);
+	else
+		snprintf(t.s, sizeof(t.s), "%+.1f %%", p);
+	return t;
+}
+
+static int put_totals(const struct diff *d, FILE *out)
+{
+	struct table t = TABLE("<", ">before", ">after", ">change", ">");
+	const enum profile_value *v;
+
+	for (v = diff_totals; *v != VALUE_COUNT; v++) {
+		uint64_t a = d->total[DIFF_BEFORE][*v], b = d->total[DIFF_AFTER][*v];
+
+		table_cell(&t, "%s", profile_value_name(*v));
+		table_cell(&t, "%s", figures_text(*v, a).s);
+		table_cell(&t, "%s", figures_text(*v, b).s);
+		table_cell(&t, "%s", figures_signed(*v, (int64_t)(b - a)).s);
+		table_cell(&t, "%s", diff_percent(a, b).s);
+	}
+	return table_print(&t, out);
+}
+
+static void put_row(const struct diff *d, const struct diff_group *g, FILE *out)
+{
+	const enum profile_value v = d->options.value;
+
+	fprintf(out, "  %11s %11s %11s  %-7s  ", figures_signed(v, diff_delta(g, v)).s,
+		figures_text(v, g->v[DIFF_BEFORE][v]).s, figures_text(v, g->v[DIFF_AFTER][v]).s,
+		change_names[g->change]);
+	diff_put_group(out, d, g);
+	fputc('\n', out);
+}
+
+int diff_text(const struct diff *d, const struct diff_print *o, FILE *out, struct error *err)
+{
+	size_t rows = diff_rows(d, o), i;
+
+	fprintf(out, "From %s to %s:\n\n", o->name[DIFF_BEFORE], o->name[DIFF_AFTER]);
+	if (put_totals(d, out) < 0)
+		return fail(err, -ENOMEM, "no memory to print the comparison");
+	fprintf(out, "\n%s by %s: ", profile_value_name(d->options.value), by_names[d->options.by]);
+	diff_put_counts(out, d);
+	fputs(".\n", out);
+	for (i = 0; i < d->renames; i++) {
+		fputs("Taken to be renamed: ", out);
+		figures_line(out, d->rename[i].line[DIFF_BEFORE], false);
+		fputs(" is now ", out);
+		figures_line(out, d->rename[i].line[DIFF_AFTER], false);
+		fputs(".\n", out);
+	}
+	if (rows)
+		fprintf(out, "\n  %11s %11s %11s\n", "change", "before", "after");
+	for (i = 0; i < rows; i++)
+		put_row(d, &d->group[i], out);
+	if (rows < d->groups - d->changed[DIFF_SAME])
+		fprintf(out, "  %s more; --all shows them.\n",
+			text_count(d->groups - d->changed[DIFF_SAME] - rows).s);
+	return 0;
+}

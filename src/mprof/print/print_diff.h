@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * print_diff.h - the printers of a comparison of two traces: text, JSON and Markdown.
+ *
+ * They return 0, or -errno with err filled when there was no memory.
+ */
+#ifndef MPROF_PRINT_PRINT_DIFF_H
+#define MPROF_PRINT_PRINT_DIFF_H
+
+#include <stdio.h>
+
+#include "../profile/difference.h"
+#include "json.h"
+
+#define DIFF_ROWS    20 /* shown without `all` */
+#define DIFF_CALLERS 12 /* of a stack, in text; JSON has all */
+
+struct diff_print {
+	const char *name[DIFF_SIDES]; /* paths of the traces */
+	bool all;		      /* every row, those that did not change too */
+};
+
+int diff_text(const struct diff *d, const struct diff_print *o, FILE *out, struct error *err);
+int diff_markdown(const struct diff *d, const struct diff_print *o, FILE *out, struct error *err);
+/* A new object, the caller's; NULL without memory. */
+json *diff_json(const struct diff *d, const struct diff_print *o);
+
+/* ---- shared by them ---- */
+
+/* The figures that are always compared, ending with VALUE_COUNT. */
+extern const enum profile_value diff_totals[];
+/* "added", "grown" ... */
+const char *diff_change_name(enum diff_change change);
+const char *diff_by_name(enum diff_by by);
+/* -EINVAL with err naming the valid ones. */
+int diff_by_find(const char *name, enum diff_by *by, struct error *err);
+/* What a row stands for: a function, "f < caller < ...", a module. */
+void diff_put_group(FILE *out, const struct diff *d, const struct diff_group *g);
+/* Rows to show: those that changed, at most DIFF_ROWS, or all. */
+size_t diff_rows(const struct diff *d, const struct diff_print *o);
+/* "2 grown, 1 added; 14 the same" */
+void diff_put_counts(FILE *out, const struct diff *d);
+/* "+3.2 %"; "new", "gone" from and to nothing; "=". */
+struct text diff_percent(uint64_t before, uint64_t after);
+
+#endif

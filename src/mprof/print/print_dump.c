@@ -1,0 +1,571 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * print_dump.c - the printer of single events.
+ *
+ * What a function's line shows is a row of a table: its arguments in order,
+ * each with the place in struct event where it is found.
+ */
+#include "print_dump.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dump_stacks.h"
+#include "line.h"
+
+enum source {
+	FROM_NOTHING,
+	FROM_ADDR,    /* event.addr, hexadecimal */
+	FROM_SIZE,    /* event.size */
+	FROM_ARG,     /* event.arg */
+	FROM_ARG_HEX, /* event.arg, an address */
+	FROM_ARG_SIGNED,
+	FROM_ARG_IF,  /* event.arg unless it is 0 */
+	FROM_SIZE_IF, /* event.size unless it is 0 */
+	FROM_COUNT,   /* of event_factors() */
+	FROM_ELEMENT, /* the other one */
+	FROM_OLD,     /* the block that realloc was given, hexadecimal */
+	FROM_USABLE_HEX,
+	FROM_PROT,
+	FROM_FLAGS,
+	FROM_FD,
+	FROM_OFFSET, /* of mmap */
+};
+
+struct field {
+	const char *name;
+	enum source from;
+};
+
+#define ALIGNED                                           \
+	{ "alignment", FROM_ARG }, { "size", FROM_SIZE }, \
+	{                                                 \
+		"result", FROM_ADDR                       \
+	}
+#define PLAIN                       \
+	{ "size", FROM_SIZE },      \
+	{                           \
+		"result", FROM_ADDR \
+	}
+#define NEW                                                  \
+	{ "size", FROM_SIZE }, { "alignment", FROM_ARG_IF }, \
+	{                                                    \
+		"result", FROM_ADDR                          \
+	}
+#define DELETE                                              \
+	{ "pointer", FROM_ADDR }, { "size", FROM_SIZE_IF }, \
+	{                                                   \
+		"alignment", FROM_ARG_IF                    \
+	}
+
+static const struct field shapes[MPROF_FN_MAX][7] = {
+	[MPROF_FN_MALLOC] = { PLAIN },
+	[MPROF_FN_FREE] = { { "pointer", FROM_ADDR } },
+	[MPROF_FN_CALLOC] = { { "count", FROM_COUNT },
+			      { "size", FROM_ELEMENT },
+			      { "result", FROM_ADDR } },
+	[MPROF_FN_REALLOC] = { { "pointer", FROM_OLD }, PLAIN },
+	[MPROF_FN_REALLOCARRAY] = { { "pointer", FROM_OLD },
+				    { "count", FROM_COUNT },
+				    { "size", FROM_ELEMENT },
+				    { "result", FROM_ADDR } },
+	[MPROF_FN_MEMALIGN] = { ALIGNED },
+	[MPROF_FN_POSIX_MEMALIGN] = { ALIGNED },
+	[MPROF_FN_ALIGNED_ALLOC] = { ALIGNED },
+	[MPROF_FN_VALLOC] = { PLAIN },
+	[MPROF_FN_PVALLOC] = { PLAIN },
+	[MPROF_FN_CFREE] = { { "pointer", FROM_ADDR } },
+	[MPROF_FN_FREE_SIZED] = { { "pointer", FROM_ADDR }, { "size", FROM_SIZE } },
+	[MPROF_FN_FREE_ALIGNED_SIZED] = { { "pointer", FROM_ADDR },
+					  { "alignment", FROM_ARG },
+					  { "size", FROM_SIZE } },
+	[MPROF_FN_NEW] = { NEW },
+	[MPROF_FN_NEW_ARRAY] = { NEW },
+	[MPROF_FN_DELETE] = { DELETE },
+	[MPROF_FN_DELETE_ARRAY] = { DELETE },
+	[MPROF_FN_MMAP] = { { "length", FROM_SIZE },
+			    { "prot", FROM_PROT },
+			    { "flags", FROM_FLAGS },
+			    { "fd", FROM_FD },
+			    { "offset", FROM_OFFSET },
+			    { "result", FROM_ADDR } },
+	[MPROF_FN_MUNMAP] = { { "pointer", FROM_ADDR }, { "length", FROM_SIZE } },
+	[MPROF_FN_MREMAP] = { { "pointer", FROM_USABLE_HEX },
+			      { "old_length", FROM_ARG },
+			      { "length", FROM_SIZE },
+			      { "result", FROM_ADDR } },
+	[MPROF_FN_BRK] = { { "old_break", FROM_USABLE_HEX }, { "result", FROM_ADDR } },
+	[MPROF_FN_SBRK] = { { "increment", FROM_ARG_SIGNED }, { "result", FROM_USABLE_HEX } },
+};
+
+static const char *const names[MPROF_FN_MAX] = {
+#define MPROF_FUNCTION(id, code, name, class) [code] = name,
+#include <mprof/functions.def>
+#undef MPROF_FUNCTION
+};
+
+static const char *const marks[] = {
+	[MPROF_CONTROL_THREAD_CREATE] = "thread-create",
+	[MPROF_CONTROL_THREAD_START] = "thread-start",
+	[MPROF_CONTROL_THREAD_END] = "thread-end",
+	[MPROF_CONTROL_FORK] = "fork",
+	[MPROF_CONTROL_FORKED] = "forked",
+	[MPROF_CONTROL_EXEC] = "exec",
+};
+
+#define DUMP_BATCH   256u
+#define DUMP_NUMBERS (1u << 22) /* greater numbers of a damaged trace are not remembered */
+
+/* What the first half of a realloc said: the block and what was touched of it (event.usable). */
+struct old {
+	uint64_t addr, touched;
+};
+
+struct dump {
+	const struct dump_filter *filter;
+	struct trace *trace;
+	struct line line;
+	uint64_t page_size;
+	int32_t *pid; /* by process number */
+	size_t pids;
+	struct old *old; /* by thread number: the block that realloc was given */
+	size_t olds;
+	uint64_t number; /* of the event */
+	uint64_t written;
+	bool stopped, met_thread; /* before the end, by --to; the thread that is wanted */
+	struct dump_stacks stacks;
+	struct event event[DUMP_BATCH];
+};
+
+/* ---- who ---- */
+
+static int learn_pids(struct dump *d)
+{
+	const struct trace_fact *f;
+	size_t n = trace_facts(d->trace, &f), i;
+
+	for (i = 0; i < n; i++)
+		if (f[i].process >= d->pids && f[i].process < DUMP_NUMBERS)
+			d->pids = f[i].process + 1;
+	d->pid = calloc(d->pids + 1, sizeof(*d->pid));
+	if (!d->pid)
+		return -ENOMEM;
+	for (i = 0; i < n; i++)
+		if (f[i].process < d->pids && f[i].fact->what == MPROF_FACT_START)
+			d->pid[f[i].process] = f[i].fact->pid;
+	return 0;
+}
+
+static int32_t pid_of(const struct dump *d, uint32_t process)
+{
+	const struct mprof_file_header *h = trace_header(d->trace);
+
+	if (process < d->pids && d->pid[process])
+		return d->pid[process];
+	/* A process that was killed before it said anything still has its entry. */
+	for (size_t i = 0; i < MPROF_PROCESS_TABLE; i++)
+		if (h->process[i].number == process)
+			return h->process[i].pid;
+	return 0;
+}
+
+static int remember_old(struct dump *d, uint32_t thread, struct old old)
+{
+	size_t room = d->olds ? d->olds : 64;
+	struct old *grown;
+
+	if (thread >= DUMP_NUMBERS)
+		return 0;
+	while (room <= thread)
+		room *= 2;
+	if (room > d->olds) {
+		grown = realloc(d->old, room * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		memset(grown + d->olds, 0, (room - d->olds) * sizeof(*grown));
+		d->old = grown;
+		d->olds = room;
+	}
+	d->old[thread] = old;
+	return 0;
+}
+
+/* A realloc without a first half was given no block. */
+static struct old recall_old(struct dump *d, uint32_t thread)
+{
+	struct old old = { 0 };
+
+	if (thread < d->olds) {
+		old = d->old[thread];
+		d->old[thread] = (struct old){ 0 };
+	}
+	return old;
+}
+
+static bool gives_back(const struct event *e)
+{
+	return shapes[e->fn][0].from == FROM_ADDR && e->fn < MPROF_FN_MMAP;
+}
+
+/* event.usable of the block that a call gave back; 0: not known. */
+static uint64_t touched_by(const struct event *e, const struct old *old)
+{
+	return e->kind == EVENT_REALLOC_END ? old->touched : gives_back(e) ? e->usable : 0;
+}
+
+static bool is_call(const struct event *e)
+{
+	return e->kind != EVENT_CONTROL && e->kind != EVENT_LOST;
+}
+
+static bool wanted(const struct dump *d, const struct event *e, int64_t ns)
+{
+	const struct dump_filter *f = d->filter;
+
+	if ((f->process && e->process != f->process) || (f->thread && e->thread != f->thread))
+		return false;
+	if (f->pid && pid_of(d, e->process) != f->pid)
+		return false;
+	if (ns < f->from_ns || ns >= f->to_ns)
+		return false;
+	if (!is_call(e))
+		return f->marks;
+	return e->fn < MPROF_FN_MAX && names[e->fn] && (!f->functions || f->functions >> e->fn & 1);
+}
+
+/* ---- values ---- */
+
+static bool is_hex(enum source from)
+{
+	return from == FROM_ADDR || from == FROM_ARG_HEX || from == FROM_OLD ||
+	       from == FROM_USABLE_HEX || from == FROM_PROT || from == FROM_FLAGS;
+}
+
+static bool is_shown(const struct event *e, enum source from)
+{
+	return !(from == FROM_ARG_IF && !e->arg) && !(from == FROM_SIZE_IF && !e->size);
+}
+
+static bool is_known(const struct event *e, enum source from)
+{
+	uint64_t count, element;
+
+	return from != FROM_ELEMENT || event_factors(e, &count, &element);
+}
+
+static bool is_signed(enum source from)
+{
+	return from == FROM_ARG_SIGNED || from == FROM_FD;
+}
+
+static uint64_t value_of(const struct dump *d, const struct event *e, enum source from,
+			 uint64_t old)
+{
+	uint64_t count, element;
+
+	event_factors(e, &count, &element);
+	switch (from) {
+	case FROM_ADDR:
+		return e->addr;
+	case FROM_SIZE:
+	case FROM_SIZE_IF:
+		return e->size;
+	case FROM_COUNT:
+		return count;
+	case FROM_ELEMENT:
+		return element;
+	case FROM_OLD:
+		return old;
+	case FROM_USABLE_HEX:
+		return e->usable;
+	case FROM_PROT:
+		return e->usable & UINT32_MAX;
+	case FROM_FLAGS:
+		return e->usable >> 32;
+	case FROM_FD:
+		return (uint64_t)(int64_t)(int32_t)(e->arg & UINT32_MAX);
+	case FROM_OFFSET:
+		return (e->arg >> 32) * d->page_size;
+	default:
+		return e->arg;
+	}
+}
+
+static void put_value(struct line *l, enum source from, uint64_t v)
+{
+	if (is_hex(from)) {
+		line_hex(l, v);
+	} else if (is_signed(from) && (int64_t)v < 0) {
+		line_char(l, '-');
+		line_number(l, -v);
+	} else {
+		line_number(l, v);
+	}
+}
+
+/* ---- text ---- */
+
+static void text_who(struct dump *d, const struct event *e, int64_t ns)
+{
+	struct line *l = &d->line;
+
+	if (d->filter->numbers) {
+		line_number(l, d->number);
+		line_char(l, '\t');
+	}
+	line_seconds(l, ns);
+	line_char(l, '\t');
+	line_number(l, e->process);
+	line_char(l, '/');
+	line_number(l, (uint32_t)pid_of(d, e->process));
+	line_char(l, '\t');
+	line_number(l, e->thread);
+	line_char(l, '\t');
+}
+
+static void text_call(struct dump *d, const struct event *e, const struct old *old)
+{
+	const struct field *f = shapes[e->fn];
+	struct line *l = &d->line;
+	const char *error;
+
+	line_text(l, names[e->fn]);
+	for (; f->name; f++) {
+		if (!is_shown(e, f->from))
+			continue;
+		line_char(l, '\t');
+		if (is_known(e, f->from))
+			put_value(l, f->from, value_of(d, e, f->from, old->addr));
+		else
+			line_char(l, '?');
+	}
+	if (e->error) {
+		error = strerrorname_np(e->error);
+		line_char(l, '\t');
+		if (error)
+			line_text(l, error);
+		else
+			line_number(l, e->error);
+	}
+	if (touched_by(e, old)) {
+		line_text(l, "\ttouched=");
+		line_number(l, touched_by(e, old) - 1);
+	}
+	if (d->filter->stacks) {
+		line_text(l, "\t@");
+		line_number(l, e->stack);
+	}
+	line_char(l, '\n');
+}
+
+static const char *mark_name(const struct event *e)
+{
+	if (e->kind == EVENT_LOST)
+		return "lost";
+	return e->control < sizeof(marks) / sizeof(marks[0]) && marks[e->control]
+		   ? marks[e->control]
+		   : "mark";
+}
+
+static void text_mark(struct dump *d, const struct event *e)
+{
+	line_char(&d->line, '#');
+	line_text(&d->line, mark_name(e));
+	line_char(&d->line, '\t');
+	line_number(&d->line, e->value);
+	line_char(&d->line, '\n');
+}
+
+/* ---- JSON ---- */
+
+static void json_number(struct line *l, const char *name, uint64_t v)
+{
+	line_text(l, ",\"");
+	line_text(l, name);
+	line_text(l, "\":");
+	line_number(l, v);
+}
+
+static void json_text(struct line *l, const char *name, const char *v)
+{
+	line_text(l, ",\"");
+	line_text(l, name);
+	line_text(l, "\":\"");
+	line_text(l, v);
+	line_char(l, '"');
+}
+
+static void json_who(struct dump *d, const struct event *e, int64_t ns)
+{
+	struct line *l = &d->line;
+
+	line_text(l, "{\"time_ns\":");
+	put_value(l, FROM_ARG_SIGNED, (uint64_t)ns);
+	if (d->filter->numbers)
+		json_number(l, "event", d->number);
+	json_number(l, "process", e->process);
+	json_number(l, "pid", (uint32_t)pid_of(d, e->process));
+	json_number(l, "thread", e->thread);
+}
+
+static void json_value(struct line *l, const struct field *f, uint64_t v)
+{
+	line_text(l, ",\"");
+	line_text(l, f->name);
+	line_text(l, is_hex(f->from) ? "\":\"" : "\":");
+	put_value(l, f->from, v);
+	if (is_hex(f->from))
+		line_char(l, '"');
+}
+
+static void json_call(struct dump *d, const struct event *e, const struct old *old)
+{
+	const struct field *f = shapes[e->fn];
+	struct line *l = &d->line;
+	const char *error = e->error ? strerrorname_np(e->error) : NULL;
+
+	json_text(l, "function", names[e->fn]);
+	for (; f->name; f++)
+		if (is_shown(e, f->from) && is_known(e, f->from))
+			json_value(l, f, value_of(d, e, f->from, old->addr));
+	if (e->addr && e->fn < MPROF_FN_MMAP && e->usable && !gives_back(e))
+		json_number(l, "usable", e->usable);
+	if (touched_by(e, old))
+		json_number(l, "touched", touched_by(e, old) - 1);
+	if (error)
+		json_text(l, "error", error);
+	else if (e->error)
+		json_number(l, "errno", e->error);
+	if (d->filter->stacks)
+		json_number(l, "stack", e->stack);
+	line_text(l, "}\n");
+}
+
+static void json_mark(struct dump *d, const struct event *e)
+{
+	json_text(&d->line, "mark", mark_name(e));
+	json_number(&d->line, "value", e->value);
+	line_text(&d->line, "}\n");
+}
+
+/* ---- the whole ---- */
+
+static const struct style {
+	void (*who)(struct dump *d, const struct event *e, int64_t ns);
+	void (*call)(struct dump *d, const struct event *e, const struct old *old);
+	void (*mark)(struct dump *d, const struct event *e);
+} styles[] = {
+	{ text_who, text_call, text_mark },
+	{ json_who, json_call, json_mark },
+};
+
+/* 1: go on, 0: enough, or -ENOMEM. */
+static int dump_event(struct dump *d, const struct style *style, const struct event *e)
+{
+	int64_t ns = trace_ns(d->trace, e->ticks);
+	struct old old = { 0 };
+
+	d->number++;
+	d->met_thread |= e->thread == d->filter->thread;
+	if (ns >= d->filter->to_ns) {
+		d->stopped = true;
+		return 0;
+	}
+	if (e->kind == EVENT_REALLOC_BEGIN)
+		return remember_old(d, e->thread, (struct old){ e->addr, e->usable }) < 0 ? -ENOMEM
+											  : 1;
+	if (e->kind == EVENT_REALLOC_END)
+		old = recall_old(d, e->thread);
+	if (!wanted(d, e, ns))
+		return 1;
+	d->written++;
+	if (d->filter->stacks && is_call(e) && dump_stacks_tell(&d->stacks, &d->line, e->stack) < 0)
+		return -ENOMEM;
+	if (!line_room(&d->line))
+		return 0;
+	style->who(d, e, ns);
+	if (is_call(e))
+		style->call(d, e, &old);
+	else
+		style->mark(d, e);
+	return 1;
+}
+
+static int dump_events(struct dump *d, const struct style *style)
+{
+	int more = 1;
+	size_t n, i;
+
+	if (d->filter->files)
+		dump_stacks_files(&d->stacks, &d->line);
+	while (more > 0 && (n = trace_next(d->trace, d->event, DUMP_BATCH))) {
+		for (i = 0; i < n && more > 0; i++)
+			more = dump_event(d, style, &d->event[i]);
+	}
+	line_flush(&d->line);
+	return more < 0 ? more : 0;
+}
+
+static bool has_process(const struct dump *d, uint32_t number, int32_t pid)
+{
+	const struct mprof_file_header *h = trace_header(d->trace);
+	size_t i;
+
+	for (i = 1; i < d->pids; i++)
+		if (d->pid[i] && (number ? i == number : d->pid[i] == pid))
+			return true;
+	for (i = 0; i < MPROF_PROCESS_TABLE; i++)
+		if (h->process[i].pid &&
+		    (number ? h->process[i].number == number : h->process[i].pid == pid))
+			return true;
+	return false;
+}
+
+/* Nothing was written: is what was asked for there? */
+static int nothing(const struct dump *d, struct error *err)
+{
+	const struct dump_filter *f = d->filter;
+	const char *path = trace_path(d->trace);
+
+	if (f->process && !has_process(d, f->process, 0))
+		return fail(err, -EINVAL,
+			    "no process %" PRIu32 " in '%s'; mprof report names the processes",
+			    f->process, path);
+	if (f->pid && !has_process(d, 0, f->pid))
+		return fail(err, -EINVAL,
+			    "no process with pid %" PRId32 " in '%s'; mprof report names the"
+			    " processes",
+			    f->pid, path);
+	if (f->thread && !d->met_thread && !d->stopped)
+		return fail(err, -EINVAL,
+			    "no thread %" PRIu32 " in '%s'; mprof report threads shows them",
+			    f->thread, path);
+	return fail(err, 1, "no call in '%s' is of what was asked for", path);
+}
+
+int dump_print(struct trace *t, const struct dump_filter *filter, bool json, FILE *out,
+	       struct error *err)
+{
+	struct dump *d = calloc(1, sizeof(*d));
+	int ret = -ENOMEM;
+
+	if (!d)
+		return fail(err, ret, "no memory to dump '%s'", trace_path(t));
+	d->filter = filter;
+	d->trace = t;
+	d->page_size = trace_header(t)->page_size;
+	line_init(&d->line, out);
+	if (!learn_pids(d) && !dump_stacks_start(&d->stacks, trace_stacks(t), json))
+		ret = dump_events(d, &styles[json]);
+	if (ret < 0)
+		fail(err, ret, "no memory to dump '%s'", trace_path(t));
+	else if (!d->written)
+		ret = nothing(d, err);
+	free(d->pid);
+	free(d->old);
+	dump_stacks_end(&d->stacks);
+	free(d);
+	return ret;
+}

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* print_findings.c - findings of call stacks in words. */
+#include "print_findings.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../whatif/change.h"
+#include "figures.h"
+#include "print_outside.h"
+
+static const char *const kind_names[FINDING_KINDS] = {
+	[FINDING_PEAK] = "peak",	   [FINDING_LEAK] = "leak",	[FINDING_HOT] = "hot",
+	[FINDING_TEMPORARY] = "temporary", [FINDING_GROWN] = "realloc", [FINDING_WASTE] = "waste",
+	[FINDING_THREADS] = "threads",
+};
+
+static const char *const growth_words[] = {
+	[GROWTH_ONCE] = ", from a single call",
+	[GROWTH_EARLY] = ", not growing after the first quarter of the run",
+	[GROWTH_STEADY] = ", growing throughout the run",
+	[GROWTH_GOES_ON] = ", still growing in the last quarter of the run",
+	[GROWTH_OTHER] = "",
+};
+
+static const char *const growth_names[] = {
+	[GROWTH_ONCE] = "once",	      [GROWTH_EARLY] = "early", [GROWTH_STEADY] = "steady",
+	[GROWTH_GOES_ON] = "goes_on", [GROWTH_OTHER] = "other",
+};
+
+/* ---- sentences ---- */
+
+static struct text amount(const struct finding *f, uint64_t n)
+{
+	const bool bytes =
+	    f->kind == FINDING_PEAK || f->kind == FINDING_LEAK || f->kind == FINDING_WASTE;
+
+	return bytes ? text_bytes(n) : text_count(n);
+}
+
+/* The function, and which of its lines the figure is of, or mostly of. */
+static void put_who(const struct finding *f, FILE *out)
+{
+	figures_line(out, f->line, f->lines == 1);
+	if (f->lines > 1 && f->line->line)
+		fprintf(out, ", %s line %" PRIu32 " (%s of %s)",
+			f->at_line.part > f->part / 2 ? "mostly" : "most by", f->line->line,
+			amount(f, f->at_line.part).s, amount(f, f->part).s);
+	if (f->through) {
+		fprintf(out, ", %sthrough ", f->all_through ? "" : "mostly ");
+		figures_line(out, f->through, false);
+	}
+	if (f->caller) {
+		fprintf(out, ", %scalled by ", f->all_by_caller ? "" : "mostly ");
+		figures_line(out, f->caller, true);
+	}
+}
+
+static void put_peak(const struct finding *f, FILE *out)
+{
+	fprintf(out, "%s of the peak (%s in %s) was allocated by ", text_percent(f->part, f->of).s,
+		text_bytes(f->part).s, text_many(f->blocks, "block", "blocks").s);
+	put_who(f, out);
+	if (f->left && f->left >= f->part / 2)
+		fprintf(out, "; %s of its blocks were never freed", text_bytes(f->left).s);
+}
+
+static void put_leak(const struct finding *f, FILE *out)
+{
+	fprintf(out, "%s was never freed%s: %s of %s allocated by ", text_bytes(f->part).s,
+		growth_words[f->growth], text_count(f->blocks).s,
+		text_many(f->calls, "block", "blocks").s);
+	put_who(f, out);
+}
+
+static void put_hot(const struct finding *f, FILE *out)
+{
+	fprintf(out, "%s of all allocations (%s) are by ", text_percent(f->part, f->of).s,
+		text_count(f->part).s);
+	put_who(f, out);
+}
+
+static void put_temporary(const struct finding *f, FILE *out)
+{
+	fprintf(out, "%s of all allocations are freed at once: %s of %s by ",
+		text_percent(f->part, f->of).s, text_count(f->part).s, text_count(f->calls).s);
+	put_who(f, out);
+}
+
+static void put_grown(const struct finding *f, FILE *out)
+{
+	const struct growth_site *g = &f->grown;
+
+	fprintf(out, "%s in %s%s: reserving %s would save %s",
+		text_many(g->chains, "block grows", "blocks grow").s,
+		text_many(g->steps, "step", "steps").s,
+		g->copies == g->steps ? " of a new block, a copy and a free" : " by realloc",
+		text_bytes(g->reserve).s, text_many(g->saved_steps, "call", "calls").s);
+	if (g->saved_copied)
+		fprintf(out, " and copying up to %s", text_bytes(g->saved_copied).s);
+	fputs(", in ", out);
+	put_who(f, out);
+}
+
+static void put_waste(const struct finding *f, FILE *out)
+{
+	fprintf(out, "%s at the peak is rounding by the allocator, beyond what was requested by ",
+		text_bytes(f->part).s);
+	put_who(f, out);
+}
+
+static void put_threads(const struct finding *f, FILE *out)
+{
+	fprintf(out,
+		"%s of the freed blocks (%s) are freed by another thread than the one that"
+		" allocated them: blocks of ",
+		text_percent(f->part, f->of).s, text_count(f->part).s);
+	put_who(f, out);
+}
+
+void findings_sentence(const struct finding *f, FILE *out)
+{
+	static void (*const put[FINDING_KINDS])(const struct finding *, FILE *) = {
+		[FINDING_PEAK] = put_peak,	 [FINDING_LEAK] = put_leak,
+		[FINDING_HOT] = put_hot,	 [FINDING_TEMPORARY] = put_temporary,
+		[FINDING_GROWN] = put_grown,	 [FINDING_WASTE] = put_waste,
+		[FINDING_THREADS] = put_threads,
+	};
+
+	put[f->kind](f, out);
+	fputc('.', out);
+}
+
+/* ---- the command ---- */
+
+static bool is_plain(const char *s)
+{
+	for (; *s; s++)
+		if (!isalnum((unsigned char)*s) && !strchr("/._-+:,@%=", *s))
+			return false;
+	return true;
+}
+
+void findings_quote(const char *word, FILE *out)
+{
+	if (*word && is_plain(word)) {
+		fputs(word, out);
+		return;
+	}
+	fputc('\'', out);
+	for (; *word; word++)
+		if (*word == '\'')
+			fputs("'\\''", out);
+		else
+			fputc((unsigned char)*word < ' ' || *word == 0x7f ? '?' : *word, out);
+	fputc('\'', out);
+}
+
+/* A function's name as a glob that matches just it; the caller's to free, NULL without memory. */
+static char *as_glob(const char *name)
+{
+	char *glob = malloc(2 * strlen(name) + 1), *to = glob;
+
+	if (!glob)
+		return NULL;
+	for (; *name; name++) {
+		if (strchr("*?[\\", *name))
+			*to++ = '\\';
+		/* What a terminal would act upon is matched, not shown. */
+		*to++ = (unsigned char)*name < ' ' || *name == 0x7f ? '?' : *name;
+	}
+	*to = '\0';
+	return glob;
+}
+
+void findings_command(const struct finding *f, const char *trace, FILE *out)
+{
+	static const char *const view[FINDING_KINDS] = {
+		[FINDING_PEAK] = "callers ",
+		[FINDING_LEAK] = "leaks --function ",
+		[FINDING_HOT] = "callers --sort calls ",
+		[FINDING_TEMPORARY] = "temporary --function ",
+		[FINDING_GROWN] = "realloc --function ",
+		[FINDING_WASTE] = "waste --function ",
+		[FINDING_THREADS] = "threads ",
+	};
+	char *glob = as_glob(f->line->function);
+
+	fprintf(out, "mprof report %s", view[f->kind]);
+	if (f->kind != FINDING_THREADS) {
+		findings_quote(glob ? glob : f->line->function, out);
+		fputc(' ', out);
+	}
+	/* A path that looks like an option is none. */
+	if (*trace == '-')
+		fputs("./", out);
+	findings_quote(trace, out);
+	free(glob);
+}
+
+_Static_assert(FINDINGS_POOLED == CHANGE_CHUNK / 4, "what a pool of the usual chunks takes");
+
+static const struct {
+	const char *option, *more;
+} change[] = {
+	[PROPOSES_POOL] = { "--pool-site", ",free-list" },
+	[PROPOSES_DROP] = { "--drop-site", "" },
+	[PROPOSES_RESERVE] = { "--reserve-site", "" },
+};
+
+bool findings_proposes(const struct finding *f)
+{
+	return finding_proposal(f).change != PROPOSES_NOTHING;
+}
+
+/* "read:29", or "stack:17" where no line is known. */
+static char *rule_of(const struct finding *f, const struct finding_proposal *p)
+{
+	char *glob, *rule = NULL;
+
+	if (!p->of_line)
+		return asprintf(&rule, "stack:%" PRIu32 "%s", f->at_stack.stack,
+				change[p->change].more) < 0
+			   ? NULL
+			   : rule;
+	glob = as_glob(f->line->function);
+	/* A function of this name is no number of a stack. */
+	if (glob && asprintf(&rule, "%s%s:%" PRIu32 "%s", strcmp(glob, "stack") ? "" : "\\", glob,
+			     f->line->line, change[p->change].more) < 0)
+		rule = NULL;
+	free(glob);
+	return rule;
+}
+
+/* Has the run more than one program?  Then replay would play only the busiest. */
+static bool has_several(const struct analysis *a)
+{
+	return a->tree.processes > 1 || (a->tree.processes && a->tree.process[0].images > 1);
+}
+
+void findings_proof(const struct finding *f, const struct analysis *a, FILE *out)
+{
+	const struct finding_proposal p = finding_proposal(f);
+	char *rule = rule_of(f, &p);
+
+	fprintf(out, "mprof replay %s ", change[p.change].option);
+	findings_quote(rule ? rule : "", out);
+	if (has_several(a))
+		fputs(" --process all", out);
+	fputs(*a->path == '-' ? " ./" : " ", out);
+	findings_quote(a->path, out);
+	free(rule);
+}
+
+void findings_what_if(const struct finding *f, FILE *out)
+{
+	const struct finding_proposal p = finding_proposal(f);
+	const char *whose = p.of_line ? "this line" : "this stack";
+
+	switch (p.change) {
+	case PROPOSES_DROP:
+		fprintf(out, "what it would save if %s did not allocate its %s", whose,
+			text_many(p.calls, "block", "blocks").s);
+		break;
+	case PROPOSES_POOL:
+		fprintf(out, "what it would save if the %s of %s came from a pool",
+			text_many(p.calls, "block", "blocks").s, whose);
+		break;
+	case PROPOSES_RESERVE:
+		fprintf(out, "what it would save if the %s that %s had full size at once",
+			text_many(p.calls, "block", "blocks").s, p.calls == 1 ? "grows" : "grow");
+		break;
+	case PROPOSES_NOTHING:
+		break;
+	}
+}
+
+/* ---- JSON ---- */
+
+enum part { PART_SENTENCE, PART_COMMAND, PART_PROOF };
+
+static json *written(const struct finding *f, const struct analysis *a, enum part part)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *out = open_memstream(&text, &n);
+	json *o = NULL;
+
+	if (!out)
+		return NULL;
+	if (part == PART_COMMAND)
+		findings_command(f, a->path, out);
+	else if (part == PART_PROOF)
+		findings_proof(f, a, out);
+	else
+		findings_sentence(f, out);
+	if (!fclose(out))
+		o = json_string(text);
+	free(text);
+	return o;
+}
+
+static json *line_json(const struct sym_line *line)
+{
+	json *o = line ? json_object_new_object() : NULL;
+
+	if (line)
+		figures_line_json(o, line, LINE_LINE);
+	return o;
+}
+
+static json *finding_json(const struct analysis *a, const struct finding *f)
+{
+	json *o = json_object_new_object();
+
+	add_s(o, "finding", kind_names[f->kind]);
+	add(o, "text", written(f, a, PART_SENTENCE));
+	add(o, "command", written(f, a, PART_COMMAND));
+	add(o, "proof", findings_proposes(f) ? written(f, a, PART_PROOF) : NULL);
+	figures_line_json(o, f->line, LINE_LINE);
+	add(o, "through", line_json(f->through));
+	add(o, "called_by", line_json(f->caller));
+	add_n(o, "part", f->part);
+	add_n(o, "of", f->of);
+	add_ratio(o, "rank", f->rank);
+	add_n(o, "line_part", f->at_line.part);
+	add_n(o, "lines", f->lines);
+	add_n(o, "stack_number", f->at_stack.stack);
+	if (f->kind == FINDING_PEAK)
+		add_n(o, "left", f->left);
+	if (f->kind == FINDING_LEAK)
+		add_s(o, "growth", growth_names[f->growth]);
+	return o;
+}
+
+json *findings_json(const struct analysis *a)
+{
+	json *list = json_object_new_array(), *first;
+	size_t i;
+
+	first = a->findings ? outside_json(a, &a->findings->outside) : NULL;
+	if (first)
+		json_object_array_add(list, first);
+	for (i = 0; a->findings && i < a->findings->count; i++)
+		json_object_array_add(list, finding_json(a, &a->findings->item[i]));
+	return list;
+}
+
+static json *kept_of_json(const struct kept_of *k)
+{
+	json *o = json_object_new_object();
+
+	if (k->why)
+		add_s(o, "why", k->why);
+	add_n(o, "peak_bytes", k->peak_bytes);
+	add_n(o, "peak_blocks", k->peak_blocks);
+	add_n(o, "live_bytes", k->live_bytes);
+	add_n(o, "live_blocks", k->live_blocks);
+	return o;
+}
+
+json *findings_kept_json(const struct analysis *a)
+{
+	const struct kept *k = a->findings && a->has_stacks ? &a->findings->kept : NULL;
+	json *o = k ? kept_of_json(&k->all) : NULL, *list = json_object_new_array();
+	size_t i;
+
+	for (i = 0; k && i < k->rows; i++)
+		json_object_array_add(list, kept_of_json(&k->row[i]));
+	if (o)
+		add(o, "by", list);
+	else
+		json_object_put(list);
+	return o;
+}

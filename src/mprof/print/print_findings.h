@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* print_findings.h - findings of call stacks in words, each with the command that shows the
+ * evidence. */
+#ifndef MPROF_PRINT_PRINT_FINDINGS_H
+#define MPROF_PRINT_PRINT_FINDINGS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "../profile/findings.h"
+#include "json.h"
+
+void findings_sentence(const struct finding *f, FILE *out);
+/* As it can be typed in a shell, the trace's path included. */
+void findings_command(const struct finding *f, const char *trace, FILE *out);
+/* Does it propose a change that mprof replay can play?  Then the command that does, as above. */
+bool findings_proposes(const struct finding *f);
+void findings_proof(const struct finding *f, const struct analysis *a, FILE *out);
+/* What that command answers: "what it would save if ...", without an end. */
+void findings_what_if(const struct finding *f, FILE *out);
+/* A new array, the caller's; empty without findings. */
+json *findings_json(const struct analysis *a);
+
+/* What run-time libraries keep, a new object; NULL without call stacks. */
+json *findings_kept_json(const struct analysis *a);
+
+/* A word as a shell takes it for one, in quotes if it must be. */
+void findings_quote(const char *word, FILE *out);
+
+#endif

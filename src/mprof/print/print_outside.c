@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* print_outside.c - memory that was not allocated through malloc, in words. */
+#include "print_outside.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "figures.h"
+
+static void put_who(const struct outside *o, FILE *out)
+{
+	const struct profile_asked *who = &o->who;
+
+	if (o->mapper)
+		fputs(o->mapper->whose, out);
+	if (!who->line) {
+		fputs(o->mapper ? "" : "its own calls of mmap", out);
+		return;
+	}
+	fputs(o->mapper ? " (" : "", out);
+	figures_line(out, who->line, true);
+	if (who->through) {
+		fputs(", through ", out);
+		figures_line(out, who->through, false);
+	}
+	if (who->caller) {
+		fputs(", called by ", out);
+		figures_line(out, who->caller, true);
+	}
+	fputs(o->mapper ? ")" : "", out);
+}
+
+static void put_mapped(const struct outside *o, FILE *out)
+{
+	fprintf(out, "%s%s mapped by ", text_bytes(o->by_who).s,
+		o->by_who < o->mapped ? " of it were" : " were");
+	put_who(o, out);
+	if (o->mapper)
+		fprintf(out, "; %s", o->mapper->remedy);
+	else
+		fputs(", and what is handed out of that is not seen", out);
+}
+
+static void put_unseen(const struct analysis *a, const struct outside *o, FILE *out)
+{
+	fprintf(out, "no call was seen that mapped %s", o->mapped ? text_bytes(o->unseen).s : "it");
+	if (o->mapper && !o->mapped) {
+		fprintf(out, " (%s; %s)", o->mapper->whose, o->mapper->remedy);
+		return;
+	}
+	if (o->globals >= o->unseen / 2)
+		fprintf(out, "; the program has %s of variables", text_bytes(o->globals).s);
+	else
+		fprintf(out, "; a direct system call does that%s",
+			a->totals.thread.count > 1 ? ", and so do stacks of threads" : "");
+}
+
+void outside_sentence(const struct analysis *a, const struct outside *o, FILE *out)
+{
+	if (!o->process)
+		return;
+	fprintf(out, "%s of what ", text_percent(o->outside, o->memory).s);
+	if (a->tree.processes > 1)
+		fprintf(out, "process %" PRIu32, o->process);
+	else
+		fputs("the program", out);
+	fprintf(out, " had in memory (%s of %s", text_bytes(o->outside).s, text_bytes(o->memory).s);
+	if (o->looked) {
+		int64_t ns = walk_ns(&a->walk, o->ticks);
+
+		fprintf(out, ", %s after the start", text_ns(ns > 0 ? (uint64_t)ns : 0).s);
+	} else {
+		fputs(", at the most", out);
+	}
+	fputs(") was not allocated through malloc: ", out);
+	if (o->by_who)
+		put_mapped(o, out);
+	if (o->by_who && o->unseen)
+		fputs("; ", out);
+	if (o->unseen)
+		put_unseen(a, o, out);
+	fputc('.', out);
+}
+
+static json *sentence(const struct analysis *a, const struct outside *o)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *out = open_memstream(&text, &n);
+	json *said = NULL;
+
+	if (!out)
+		return NULL;
+	outside_sentence(a, o, out);
+	if (!fclose(out))
+		said = json_string(text);
+	free(text);
+	return said;
+}
+
+static json *line_json(const struct sym_line *line)
+{
+	json *o = line ? json_object_new_object() : NULL;
+
+	if (line)
+		figures_line_json(o, line, LINE_LINE);
+	return o;
+}
+
+json *outside_json(const struct analysis *a, const struct outside *o)
+{
+	static const char *const none[] = { "function", "file", "line", "module" };
+	json *to;
+	size_t i;
+
+	if (!o->process)
+		return NULL;
+	to = json_object_new_object();
+	add_s(to, "finding", "outside");
+	add(to, "text", sentence(a, o));
+	add(to, "command", NULL);
+	add(to, "proof", NULL);
+	if (o->who.line)
+		figures_line_json(to, o->who.line, LINE_LINE);
+	for (i = 0; !o->who.line && i < sizeof(none) / sizeof(none[0]); i++)
+		add(to, none[i], NULL);
+	add(to, "through", line_json(o->who.through));
+	add(to, "called_by", line_json(o->who.caller));
+	add_n(to, "part", o->outside);
+	add_n(to, "of", o->memory);
+	add_ratio(to, "rank", (double)o->outside / (double)o->memory);
+	add_n(to, "process", o->process);
+	add_n(to, "mapped", o->mapped);
+	add_n(to, "line_part", o->by_who);
+	add_n(to, "unseen", o->unseen);
+	add(to, "remedy", o->mapper ? json_string(o->mapper->remedy) : NULL);
+	return to;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* print_outside.h - memory that was not allocated through malloc, in words and as a finding in
+ * JSON. */
+#ifndef MPROF_PRINT_PRINT_OUTSIDE_H
+#define MPROF_PRINT_PRINT_OUTSIDE_H
+
+#include <stdio.h>
+
+#include "../profile/outside.h"
+#include "json.h"
+
+/* One sentence; nothing when there is nothing to tell. */
+void outside_sentence(const struct analysis *a, const struct outside *o, FILE *out);
+/* As one of the findings; NULL when there is nothing to tell. */
+json *outside_json(const struct analysis *a, const struct outside *o);
+
+#endif

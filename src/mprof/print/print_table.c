@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* print_table.c - columns that line up. */
+#include "print_table.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void table_cell(struct table *t, const char *format, ...)
+{
+	size_t room = t->room ? 2 * t->room : 64;
+	char **grown, *text;
+	va_list args;
+	int n;
+
+	if (t->cells == t->room) {
+		grown = reallocarray(t->cell, room, sizeof(*grown));
+		if (!grown) {
+			t->failed = true;
+			return;
+		}
+		t->cell = grown;
+		t->room = room;
+	}
+	va_start(args, format);
+	n = vasprintf(&text, format, args);
+	va_end(args);
+	if (n < 0)
+		t->failed = true;
+	else
+		t->cell[t->cells++] = text;
+}
+
+size_t table_columns(const struct table *t)
+{
+	size_t n = 0;
+
+	while (n < TABLE_COLUMNS && t->title[n])
+		n++;
+	return n;
+}
+
+/* Characters, not bytes: a command line may be UTF-8. */
+static size_t width_of(const char *s)
+{
+	size_t n = 0;
+
+	for (; *s; s++)
+		n += (*s & 0xc0) != 0x80;
+	return n;
+}
+
+static void pad(FILE *out, size_t n)
+{
+	for (; n; n--)
+		fputc(' ', out);
+}
+
+static void print_cell(FILE *out, const char *s, char align, size_t width, bool last)
+{
+	size_t fill = width - width_of(s);
+
+	if (align == '>')
+		pad(out, fill);
+	fputs(s, out);
+	if (align == '<' && !last)
+		pad(out, fill);
+	fputs(last ? "\n" : "  ", out);
+}
+
+static void print_row(const struct table *t, FILE *out, char **cell, const size_t *width,
+		      size_t columns)
+{
+	size_t i;
+
+	fputs("  ", out);
+	for (i = 0; i < columns; i++)
+		print_cell(out, cell ? cell[i] : t->title[i] + 1, *t->title[i], width[i],
+			   i + 1 == columns);
+}
+
+int table_print(struct table *t, FILE *out)
+{
+	const size_t columns = table_columns(t);
+	size_t width[TABLE_COLUMNS] = { 0 }, i, w;
+	int ret = t->failed ? -ENOMEM : 0;
+
+	for (i = 0; i < columns; i++)
+		width[i] = width_of(t->title[i] + 1);
+	for (i = 0; i < t->cells; i++) {
+		w = width_of(t->cell[i]);
+		if (w > width[i % columns])
+			width[i % columns] = w;
+	}
+	print_row(t, out, NULL, width, columns);
+	for (i = 0; i + columns <= t->cells; i += columns)
+		print_row(t, out, t->cell + i, width, columns);
+	for (i = 0; i < t->cells; i++)
+		free(t->cell[i]);
+	free(t->cell);
+	t->cell = NULL;
+	t->cells = t->room = 0;
+	t->failed = false;
+	return ret;
+}

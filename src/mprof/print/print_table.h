@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * print_table.h - columns that line up: cells are collected, then printed with the
+ * widths they turned out to need.
+ *
+ *	struct table t = TABLE("<function", ">calls");
+ *	table_cell(&t, "%s", name); table_cell(&t, "%s", text_count(n).s);
+ *	table_print(&t, out);   // and is empty again
+ *
+ * A title begins with < or >: how its column is aligned.  Cells fill rows from
+ * left to right.  Without memory, cells are left out and `failed` is set.
+ */
+#ifndef MPROF_PRINT_PRINT_TABLE_H
+#define MPROF_PRINT_PRINT_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#define TABLE_COLUMNS 12
+
+struct table {
+	const char *title[TABLE_COLUMNS];
+	char **cell;
+	size_t cells, room;
+	bool failed;
+};
+
+#define TABLE(...)                       \
+	{                                \
+		.title = { __VA_ARGS__ } \
+	}
+
+void table_cell(struct table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+size_t table_columns(const struct table *t);
+/* 0 or -ENOMEM. */
+int table_print(struct table *t, FILE *out);
+
+#endif

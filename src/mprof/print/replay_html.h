@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * replay_html.h - a playback on several allocators as a page: words, tables and
+ * curves.  What else belongs to the page, a movie or pictures, is written by the
+ * command between the beginning and the end.  Nothing in the page is loaded from
+ * elsewhere.
+ */
+#ifndef MPROF_PRINT_REPLAY_HTML_H
+#define MPROF_PRINT_REPLAY_HTML_H
+
+#include "replay.h"
+
+/* Up to the tables.  0, or -ENOMEM with *err. */
+int replay_html_begin(const struct replay_answer *a, FILE *out, struct error *err);
+/* Where blocks lay, and how it was played. */
+int replay_html_end(const struct replay_answer *a, FILE *out, struct error *err);
+
+/* A heading of a part between them; text in HTML. */
+void replay_html_part(FILE *out, const char *heading);
+void replay_html_text(FILE *out, const char *text);
+
+/* The curves of memory as an image in the page. */
+void replay_svg(const struct replay_answer *a, FILE *out);
+/* Of row i: "#rrggbb". */
+const char *replay_colour(size_t i);
+
+#endif

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* replay_memory.c - where blocks lay, in words and tables. */
+#include "replay_memory.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "../places/pin_names.h"
+#include "figures.h"
+#include "print_table.h"
+#include "text.h"
+
+#define PIN_NAMES   3u	/* functions that are told */
+#define PINS_LEAST  16u /* pages: fewer are not worth a sentence */
+#define SLACK_LEAST 1u	/* percent of what was asked for */
+
+static const struct memories_row *row_at(const struct replay_memory *r, size_t i)
+{
+	return i ? &r->memories->row[i - 1] : &r->memories->recorded;
+}
+
+/* Row 0 is the recorded run. */
+static const struct memory *memory_at(const struct replay_memory *r, size_t i)
+{
+	return row_at(r, i)->status ? NULL : &row_at(r, i)->memory;
+}
+
+static struct text percent(double part)
+{
+	struct text t;
+
+	snprintf(t.s, sizeof(t.s), "%.0f %%", 100 * part);
+	return t;
+}
+
+static struct text more(double part)
+{
+	struct text t;
+
+	if (part >= 10)
+		snprintf(t.s, sizeof(t.s), "%.0f times", 1 + part);
+	else
+		snprintf(t.s, sizeof(t.s), "%+.0f %%", 100 * part);
+	return t;
+}
+
+/* ---- tables ---- */
+
+static void use_cells(struct table *t, const struct memory *m)
+{
+	const struct memory_moment *peak = &m->moment[MEMORY_PEAK];
+	enum page_grain g;
+
+	table_cell(t, "%s", m->title);
+	table_cell(t, "%s",
+		   text_percent(peak->at.usable - peak->at.requested, peak->at.requested).s);
+	for (g = 0; g < PAGE_GRAINS; g++)
+		table_cell(t, "%s", percent(m->use[g].at_peak).s);
+	table_cell(t, "%s", peak->at.resident ? percent(memory_density(peak)).s : "-");
+	table_cell(t, "%s", percent(m->use[GRAIN_4K].mean).s);
+	table_cell(t, "%s", percent(m->use[GRAIN_4K].min).s);
+	table_cell(t, "%s", percent(m->use[GRAIN_2M].mean).s);
+	table_cell(t, "%s", percent(m->use[GRAIN_2M].min).s);
+}
+
+/* Once: a replay is looked at where it matters, a program while it is recorded now and then. */
+static void tell_unknown(bool unknown, bool *told, FILE *out)
+{
+	if (unknown && !*told)
+		fputs("  recorded, -: nobody looked at the program's memory close enough to that "
+		      "moment.\n",
+		      out);
+	*told |= unknown;
+}
+
+static int print_use(const struct replay_memory *r, bool *told, FILE *out)
+{
+	struct table t = TABLE("<Allocator", ">Slack", ">4 KiB", ">64 KiB", ">2 MiB", ">Resident",
+			       ">4 KiB mean", ">Least", ">2 MiB mean", ">Least");
+	const struct memory *m, *any = NULL;
+	size_t i;
+	int ret;
+
+	for (i = 0; i <= r->memories->n; i++) {
+		m = memory_at(r, i);
+		if (!m)
+			continue;
+		any = m;
+		use_cells(&t, m);
+	}
+	if (!any)
+		return 0;
+	fprintf(out,
+		"\nPage use: how much of the pages that live blocks lie on was asked for\n"
+		"  First at the peak of %s in %s, then over the whole run.\n",
+		text_bytes(any->moment[MEMORY_PEAK].at.requested).s,
+		text_many(any->moment[MEMORY_PEAK].at.blocks, "block", "blocks").s);
+	ret = table_print(&t, out);
+	m = memory_at(r, 0);
+	tell_unknown(m && !m->moment[MEMORY_PEAK].at.resident, told, out);
+	return ret;
+}
+
+static void kept_cells(struct table *t, const struct memory *m)
+{
+	const struct memory_moment *k;
+
+	table_cell(t, "%s", m->title);
+	for (k = m->moment; k < m->moment + MEMORY_MOMENTS; k++) {
+		table_cell(t, "%s", k->has_residency ? text_bytes(memory_retained(k)).s : "-");
+		table_cell(t, "%s", k->known ? text_count(k->pinned[PINS_64]).s : "-");
+	}
+}
+
+static bool lacks_residency(const struct memory *m)
+{
+	size_t i;
+
+	for (i = 0; m && i < MEMORY_MOMENTS; i++)
+		if (!m->moment[i].has_residency)
+			return true;
+	return false;
+}
+
+static int print_kept(const struct replay_memory *r, bool *told, FILE *out)
+{
+	struct table t = TABLE("<Allocator", ">Retained at the peak", ">pinned", ">Most retained",
+			       ">pinned", ">Retained at the end", ">pinned");
+	size_t i, n = 0;
+	int ret;
+
+	for (i = 0; i <= r->memories->n; i++)
+		if (memory_at(r, i)) {
+			kept_cells(&t, memory_at(r, i));
+			n++;
+		}
+	if (!n)
+		return 0;
+	fputs("\nPages that are kept\n"
+	      "  Retained: in memory without a byte of a live block.  Pinned: pages that hold less"
+	      " than 64 live bytes.\n",
+	      out);
+	ret = table_print(&t, out);
+	tell_unknown(lacks_residency(memory_at(r, 0)), told, out);
+	return ret;
+}
+
+static int print_fragmentation(const struct replay_memory *r, FILE *out)
+{
+	struct table t = TABLE("<Allocator", ">Average", ">Where most is live",
+			       ">Where most is in memory", ">Peak to peak");
+	const struct johnstone *j;
+	size_t i, n = 0, unknown = 0;
+	int ret;
+
+	for (i = 0; i <= r->memories->n; i++) {
+		if (!memory_at(r, i) || !memory_at(r, i)->fragmentation.known)
+			continue;
+		j = &memory_at(r, i)->fragmentation;
+		table_cell(&t, "%s", memory_at(r, i)->title);
+		table_cell(&t, "%s", j->average_known ? more(j->average).s : "-");
+		table_cell(&t, "%s", j->live_known ? more(j->at_live_peak).s : "-");
+		table_cell(&t, "%s", j->realized_known ? more(j->at_memory_peak).s : "-");
+		table_cell(&t, "%s", j->live_known ? more(j->of_peaks).s : "-");
+		unknown += j->average_known && !j->realized_known;
+		n++;
+	}
+	if (!n)
+		return 0;
+	fputs("\nFragmentation: memory in use on top of what was asked for (Johnstone and Wilson's"
+	      " four measures)\n",
+	      out);
+	ret = table_print(&t, out);
+	if (unknown)
+		fputs(
+		    "  Where most is in memory, -: less than 4 MiB was live then, beside which any "
+		    "allocator looks bad.\n",
+		    out);
+	return ret;
+}
+
+/* ---- sentences ---- */
+
+/* "58 of them by blocks of cache_insert (cache.c:40), 4 by ..." */
+static void put_names(const struct pin_names *names, uint64_t all, FILE *out)
+{
+	size_t i;
+
+	for (i = 0; i < names->n && i < PIN_NAMES && names->name[i].pages; i++) {
+		if (names->name[i].pages == all)
+			fputs(", all of them by blocks of ", out);
+		else
+			fprintf(out, ", %s%s by blocks of ", text_count(names->name[i].pages).s,
+				i ? "" : " of them");
+		if (names->name[i].line)
+			figures_line(out, names->name[i].line, true);
+		else
+			fputs("an unknown place", out);
+	}
+}
+
+static const char *const moment_words[MEMORY_MOMENTS] = {
+	[MEMORY_PEAK] = "at the peak",
+	[MEMORY_RETAINED] = "when most is retained",
+	[MEMORY_END] = "at the end",
+};
+
+static int print_pins_of(const struct replay_memory *r, const struct memory *m, unsigned which,
+			 FILE *out)
+{
+	const struct memory_moment *k = &m->moment[which];
+	struct pin_names names = { .n = 0 };
+	int ret = 0;
+
+	if (r->names)
+		ret = pin_names_make(&names, &k->pins, r->names);
+	fprintf(out, "  * %s: %s, %s %s held by less than 64 bytes each", m->title,
+		moment_words[which], text_many(k->pins.pages, "page", "pages").s,
+		k->pins.pages == 1 ? "is" : "are");
+	put_names(&names, k->pins.pages, out);
+	fputs(".\n", out);
+	pin_names_release(&names);
+	return ret;
+}
+
+/* The moment, of equals the last one, at which most pages are pinned. */
+static unsigned most_pinned(const struct memory *m)
+{
+	unsigned most = 0, i;
+
+	for (i = 1; i < MEMORY_MOMENTS; i++)
+		if (m->moment[i].pins.pages >= m->moment[most].pins.pages)
+			most = i;
+	return most;
+}
+
+static int print_pins(const struct replay_memory *r, FILE *out)
+{
+	const struct memory *m;
+	size_t i, told = 0;
+	int ret = 0;
+
+	for (i = 0; i <= r->memories->n && !ret; i++) {
+		m = memory_at(r, i);
+		if (!m || m->moment[most_pinned(m)].pins.pages < PINS_LEAST)
+			continue;
+		if (!told++)
+			fputs("\nWho holds pages\n", out);
+		ret = print_pins_of(r, m, most_pinned(m), out);
+	}
+	return ret;
+}
+
+/* The class whose blocks are rounded up most at the peak. */
+static const struct memory_class *slackest(const struct memory *m)
+{
+	const struct memory_class *c = m->class, *most = c;
+
+	for (; c < m->class + MEMORY_CLASSES; c++)
+		if (c->peak.usable - c->peak.requested > most->peak.usable - most->peak.requested)
+			most = c;
+	return most;
+}
+
+static void put_sizes(const struct memory *m, const struct memory_class *c, FILE *out)
+{
+	const unsigned class = (unsigned)(c - m->class);
+
+	if (class)
+		fprintf(out, "blocks of %s to %s", text_count(memory_class_most(class - 1) + 1).s,
+			text_bytes(memory_class_most(class)).s);
+	else
+		fputs("blocks of no bytes", out);
+}
+
+static void print_slack(const struct replay_memory *r, FILE *out)
+{
+	const struct memory_class *c;
+	const struct memory *m;
+	size_t i, told = 0;
+	uint64_t slack;
+
+	for (i = 0; i <= r->memories->n; i++) {
+		m = memory_at(r, i);
+		if (!m)
+			continue;
+		slack = m->moment[MEMORY_PEAK].at.usable - m->moment[MEMORY_PEAK].at.requested;
+		if (slack * 100 < m->moment[MEMORY_PEAK].at.requested * SLACK_LEAST)
+			continue;
+		c = slackest(m);
+		if (!told++)
+			fputs("\nSlack inside blocks at the peak\n", out);
+		fprintf(out, "  * %s: %s, of which %s in %s ", m->title, text_bytes(slack).s,
+			text_bytes(c->peak.usable - c->peak.requested).s,
+			text_count(c->peak.blocks).s);
+		put_sizes(m, c, out);
+		fputs(".\n", out);
+	}
+	if (told)
+		fputs("  Headers of an allocator are not in it, so between allocators only page use"
+		      " can be compared.\n",
+		      out);
+}
+
+static void print_failures(const struct replay_memory *r, FILE *out)
+{
+	const struct memories_row *row;
+	size_t i;
+
+	for (i = 0; i <= r->memories->n; i++) {
+		row = row_at(r, i);
+		if (row->status && row->status != -ENOENT)
+			fprintf(out, "\nNot looked at: %s\n", row->why.text);
+	}
+}
+
+int replay_memory_text(const struct replay_memory *r, FILE *out, struct error *err)
+{
+	bool told = false;
+	int ret = print_use(r, &told, out);
+
+	if (!ret)
+		ret = print_kept(r, &told, out);
+	if (!ret)
+		ret = print_pins(r, out);
+	if (!ret)
+		ret = print_fragmentation(r, out);
+	if (!ret)
+		print_slack(r, out);
+	if (!ret)
+		print_failures(r, out);
+	return ret ? fail(err, ret, "no memory to print where blocks lay") : 0;
+}

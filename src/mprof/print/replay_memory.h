@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * replay_memory.h - where blocks lay, of the recorded run and on each allocator,
+ * in words, tables and JSON.
+ */
+#ifndef MPROF_PRINT_REPLAY_MEMORY_H
+#define MPROF_PRINT_REPLAY_MEMORY_H
+
+#include <stdio.h>
+
+#include "../profile/profile.h"
+#include "../places/memories.h"
+#include "json.h"
+
+struct replay_memory {
+	const struct memories *memories;
+	struct profile *names; /* of the trace's sites; NULL: not known */
+};
+
+/* Tables of page use, of what is kept and of fragmentation; then who holds pages.
+ * 0, or -ENOMEM with *err. */
+int replay_memory_text(const struct replay_memory *r, FILE *out, struct error *err);
+
+/* Member `heap` of an allocator, or of `recorded`: man/mprof-replay-json.md.  NULL for a run
+ * that failed. */
+json *replay_memory_json(const struct replay_memory *r, const struct memories_row *row);
+
+#endif

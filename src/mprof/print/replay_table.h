@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* replay_table.h - the tables of a playback on several allocators, for text and for HTML. */
+#ifndef MPROF_PRINT_REPLAY_TABLE_H
+#define MPROF_PRINT_REPLAY_TABLE_H
+
+#include "replay.h"
+#include "print_table.h"
+
+struct replay_table {
+	struct table table; /* without cells: there is nothing to show */
+	char title[128];    /* above it */
+	char versus[64], kept[48];
+};
+
+/* Both fill *t, which must stay where it is until table_print() or table_drop(). */
+void replay_table_rows(struct replay_table *t, const struct replay_answer *a);
+void replay_table_latency(struct replay_table *t, const struct replay_answer *a);
+
+#endif

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* report_blocks.c - the report on blocks: peak, never freed, sizes, realloc, lifetimes. */
+#include "report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "print_findings.h"
+#include "print_table.h"
+#include "text.h"
+
+#define CLASSES_SHOWN 20u
+#define LEFT_SHOWN    10u
+#define BAR	      40
+
+static bool has_blocks(const struct analysis *a)
+{
+	return a->sizes.total.count != 0;
+}
+
+static struct text since_start(const struct analysis *a, uint64_t ticks)
+{
+	int64_t ns = walk_ns(&a->walk, ticks);
+
+	return text_ns(ns > 0 ? (uint64_t)ns : 0);
+}
+
+/* Whole percents, cut off: the rows never add up to more than 100. */
+static unsigned whole_percent(uint64_t part, uint64_t of)
+{
+	return of ? (unsigned)((unsigned __int128)part * 100 / of) : 0;
+}
+
+static int print_peak(const struct analysis *a, const struct report_options *o, FILE *out)
+{
+	const struct peak_of *p = &a->peak.all;
+
+	(void)o;
+	fprintf(out, "  Most bytes:  %s in %s, %s after the start (event %s)\n",
+		text_exact(p->at.bytes).s, text_many(p->at.blocks, "block", "blocks").s,
+		since_start(a, p->ticks).s, text_count(p->event).s);
+	fprintf(out, "  Most blocks: %s, %s after the start\n", text_count(p->blocks).s,
+		since_start(a, p->block_ticks).s);
+	fprintf(out, "  At most bytes, blocks could have held %s more than was asked for.\n",
+		text_exact(p->at.slack).s);
+	return 0;
+}
+
+/* ---- never freed ---- */
+
+static int print_left_classes(const struct analysis *a, const struct report_options *o, FILE *out)
+{
+	const struct never_freed *n = &a->never_freed;
+	struct table t = TABLE(">Bytes", ">Count", ">All bytes", "<");
+	size_t shown = o->all || n->classes <= LEFT_SHOWN ? n->classes : LEFT_SHOWN, i;
+	uint64_t bytes;
+	int ret;
+
+	for (i = 0; i < shown; i++) {
+		bytes = n->class[i].size * n->class[i].count;
+		table_cell(&t, "%s", text_count(n->class[i].size).s);
+		table_cell(&t, "%s", text_count(n->class[i].count).s);
+		table_cell(&t, "%s", text_count(bytes).s);
+		table_cell(&t, "%s", text_bar(bytes, n->all.bytes, BAR).s);
+	}
+	ret = table_print(&t, out);
+	if (shown < n->classes)
+		fprintf(out, "  and %s (--all shows them)\n",
+			text_many(n->classes - shown, "other size", "other sizes").s);
+	return ret;
+}
+
+static int print_left_oldest(const struct analysis *a, FILE *out)
+{
+	const struct never_freed *n = &a->never_freed;
+	struct table t = TABLE(">Oldest at", ">Bytes", "<Address", ">Process", ">Thread");
+	size_t i;
+
+	for (i = 0; i < n->oldest_count; i++) {
+		const struct never_freed_block *b = &n->oldest[i];
+
+		table_cell(&t, "%s", since_start(a, b->ticks).s);
+		table_cell(&t, "%s", text_count(b->size).s);
+		table_cell(&t, "%" PRIx64, b->addr);
+		table_cell(&t, "%" PRIu32, b->process);
+		table_cell(&t, "%" PRIu32, b->thread);
+	}
+	return table_print(&t, out);
+}
+
+static int print_left(const struct analysis *a, const struct report_options *o, FILE *out)
+{
+	const struct never_freed_process *n = &a->never_freed.all;
+	int ret = 0;
+
+	fprintf(out, "  %s, %s, still lived when %s ended.\n",
+		text_many(n->blocks, "block", "blocks").s, text_exact(n->bytes).s,
+		a->tree.processes > 1 ? "their process" : "the program");
+	if (a->findings && a->findings->kept.all.live_blocks)
+		fprintf(out,
+			"  %s of these, %s, %s kept by run-time libraries, not by the program.\n",
+			text_many(a->findings->kept.all.live_blocks, "block", "blocks").s,
+			text_exact(a->findings->kept.all.live_bytes).s,
+			a->findings->kept.all.live_blocks == 1 ? "is" : "are");
+	if (n->exec_blocks)
+		fprintf(out, "  %s, %s, went with a program that called exec; not counted here.\n",
+			text_many(n->exec_blocks, "block", "blocks").s,
+			text_exact(n->exec_bytes).s);
+	if (n->blocks)
+		fputs(
+		    "  That is no leak by itself: many of one size, and more of them the longer it"
+		    " runs, are.\n",
+		    out);
+	if (n->blocks)
+		ret = print_left_classes(a, o, out);
+	if (n->blocks && !ret)
+		ret = print_left_oldest(a, out);
+	return ret;
+}
+
+/* ---- sizes ---- */
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct size_class *x = *(const struct size_class *const *)a;
+	const struct size_class *y = *(const struct size_class *const *)b;
+	uint64_t bx = x->size * x->count, by = y->size * y->count;
+
+	if (bx != by)
+		return bx > by ? -1 : 1;
+	return (x->count < y->count) - (x->count > y->count);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct size_class *x = *(const struct size_class *const *)a;
+	const struct size_class *y = *(const struct size_class *const *)b;
+
+	return (x->size > y->size) - (x->size < y->size);
+}
+
+static void class_row(struct table *t, const struct sizes *s, const char *name,
+		      const struct size_class *c, uint64_t bytes)
+{
+	table_cell(t, "%s", name);
+	table_cell(t, "%s", text_count(c->count).s);
+	table_cell(t, "%u", whole_percent(bytes, s->bytes));
+	table_cell(t, "%u", whole_percent(c->count, s->total.count));
+	table_cell(t, "%s", text_count(bytes).s);
+	table_cell(t, "%s", text_count(c->waste).s);
+	table_cell(t, "%.1f", c->count ? (double)c->waste / (double)c->count : 0.0);
+}
+
+/* The classes to show, ascending by size, and in *rest the sum of the others. */
+static size_t choose_classes(const struct sizes *s, bool all, const struct size_class **chosen,
+			     struct size_class *rest)
+{
+	size_t shown = all || s->classes <= CLASSES_SHOWN ? s->classes : CLASSES_SHOWN, i;
+
+	for (i = 0; i < s->classes; i++)
+		chosen[i] = &s->class[i];
+	qsort(chosen, s->classes, sizeof(*chosen), by_bytes);
+	for (i = shown; i < s->classes; i++) {
+		rest->size += chosen[i]->size * chosen[i]->count;
+		rest->count += chosen[i]->count;
+		rest->waste += chosen[i]->waste;
+	}
+	qsort(chosen, shown, sizeof(*chosen), by_size);
+	return shown;
+}
+
+static int print_sizes(const struct analysis *a, const struct report_options *o, FILE *out)
+{
+	const struct sizes *s = &a->sizes;
+	struct table t =
+	    TABLE(">Bytes", ">Count", ">%Size", ">%Qty", ">All bytes", ">Waste", ">Waste a block");
+	const struct size_class **chosen = calloc(s->classes + 1, sizeof(*chosen));
+	struct size_class rest = { .size = 0 };
+	size_t shown, i;
+
+	if (!chosen)
+		return -ENOMEM;
+	shown = choose_classes(s, o->all, chosen, &rest);
+	for (i = 0; i < shown; i++)
+		class_row(&t, s, text_count(chosen[i]->size).s, chosen[i],
+			  chosen[i]->size * chosen[i]->count);
+	free(chosen);
+	if (rest.count)
+		class_row(&t, s, "others", &rest, rest.size);
+	class_row(&t, s, "Total", &s->total, s->bytes);
+	i = (size_t)table_print(&t, out);
+	if (rest.count)
+		fprintf(out, "  The %u sizes with most bytes; others: %s (--all shows them).\n",
+			CLASSES_SHOWN, text_many(s->classes - shown, "size", "sizes").s);
+	fputs("  Waste: bytes that blocks could have held beyond what was asked for.\n", out);
+	return (int)i;
+}
+
+static void power_name(char *name, size_t room, unsigned power)
+{
+	uint64_t low = power ? 1ull << (power - 1) : 0, high = power ? 2 * low - 1 : 0;
+
+	if (low < 2)
+		snprintf(name, room, "%" PRIu64, low);
+	else if (low < 1024)
+		snprintf(name, room, "%" PRIu64 " - %" PRIu64, low, high);
+	else
+		snprintf(name, room, "from %s", text_bytes(low).s);
+}
+
+static int print_powers(const struct analysis *a, const struct report_options *o, FILE *out)
+{
+	const struct sizes *s = &a->sizes;
+	struct table t = TABLE("<Bytes", ">Count", ">%Qty", ">All bytes", ">%Size", "<Blocks");
+	char name[80];
+	unsigned i;
+
+	(void)o;
+	for (i = 0; i < SIZES_POWERS; i++) {
+		const struct size_class *p = &s->power[i];
+
+		if (!p->count)
+			continue;
+		power_name(name, sizeof(name), i);
+		table_cell(&t, "%s", name);
+		table_cell(&t, "%s", text_count(p->count).s);
+		table_cell(&t, "%u", whole_percent(p->count, s->total.count));
+		table_cell(&t, "%s", text_count(p->size).s);
+		table_cell(&t, "%u", whole_percent(p->size, s->bytes));
+		table_cell(&t, "%s", text_bar(p->count, s->total.count, BAR).s);
+	}
+	return table_print(&t, out);
+}
+
+/* ---- realloc ---- */
+
+static bool has_reallocs(const struct analysis *a)
+{
+	return a->resizes.calls != 0;
+}
+
+static int print_realloc(const struct analysis *a, const struct report_options *o, FILE *out)
+{
+	const struct resizes *r = &a->resizes;
+	const struct {
+		const char *name;
+		uint64_t n;
+	} row[] = {
+		{ "grew in place", r->in_place.grew },
+		{ "shrank in place", r->in_place.shrank },
+		{ "kept its size in place", r->in_place.same },
+		{ "moved and grew", r->moved.grew },
+		{ "moved and shrank", r->moved.shrank },
+		{ "moved with the same size", r->moved.same },
+		{ "was given NULL: a malloc", r->of_nothing },
+		{ "was given size 0: a free", r->freed },
+		{ "failed, the block stayed", r->failed },
+	};
+	struct table t = TABLE("<What became of it", ">Calls", ">Share", "<");
+	size_t i;
+	int ret;
+
+	(void)o;
+	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		if (!row[i].n)
+			continue;
+		table_cell(&t, "%s", row[i].name);
+		table_cell(&t, "%s", text_count(row[i].n).s);
+		table_cell(&t, "%s", text_percent(row[i].n, r->calls).s);
+		table_cell(&t, "%s", text_bar(row[i].n, r->calls, BAR).s);
+	}
+	ret = table_print(&t, out);
+	if (r->remapped)
+		fprintf(out, "  Moved by moving pages (mremap), without a copy: %s.\n",
+			text_many(r->remapped, "call", "calls").s);
+	fprintf(out, "  Copied by moves: at most %s.  Grown by %s, shrunk by %s in all.\n",
+		text_exact(r->copied_bytes).s, text_bytes(r->grown_bytes).s,
+		text_bytes(r->shrunk_bytes).s);
+	return ret;
+}
+
+static bool has_chains(const struct analysis *a)
+{
+	return a->resizes.chains != 0;
+}
+
+static int print_chains(const struct analysis *a, const struct report_options *o, FILE *out)
+{
+	const struct resizes *r = &a->resizes;
+	struct table t = TABLE("<Calls on one block", ">Blocks", "<");
+	unsigned i;
+	int ret;
+
+	(void)o;
+	for (i = 0; i < RESIZES_BUCKETS; i++) {
+		if (!r->chain[i])
+			continue;
+		if (i)
+			table_cell(&t, "%s - %s", text_count(1ull << i).s,
+				   text_count((2ull << i) - 1).s);
+		else
+			table_cell(&t, "1");
+		table_cell(&t, "%s", text_count(r->chain[i]).s);
+		table_cell(&t, "%s", text_bar(r->chain[i], r->chains, BAR).s);
+	}
+	ret = table_print(&t, out);
+	fprintf(out,
+		"  The longest: %s of one block, of %s at its end, with at most %s copied on the "
+		"way.\n",
+		text_many(r->longest, "realloc", "reallocs").s, text_bytes(r->longest_bytes).s,
+		text_bytes(r->longest_copied).s);
+	return ret;
+}
+
+/* ---- lifetimes ---- */
+
+static bool has_lifetimes(const struct analysis *a)
+{
+	return a->lifetimes.blocks != 0;
+}
+
+static int print_lifetimes(const struct analysis *a, const struct report_options *o, FILE *out)
+{
+	const struct lifetimes *l = &a->lifetimes;
+	const unsigned step = o->all ? 1 : 3;
+	struct table t = TABLE(">From", ">Below", ">Blocks", ">Share", "<");
+	unsigned i, k;
+	uint64_t n;
+	int ret;
+
+	for (i = 0; i < LIFETIMES_BUCKETS; i += step) {
+		for (n = 0, k = i; k < i + step && k < LIFETIMES_BUCKETS; k++)
+			n += l->bucket[k];
+		if (!n)
+			continue;
+		table_cell(&t, "%s", text_ns(i ? 1ull << i : 0).s);
+		table_cell(&t, "%s", i + step < 64 ? text_ns(1ull << (i + step)).s : "");
+		table_cell(&t, "%s", text_count(n).s);
+		table_cell(&t, "%s", text_percent(n, l->blocks).s);
+		table_cell(&t, "%s", text_bar(n, l->blocks, BAR).s);
+	}
+	ret = table_print(&t, out);
+	fprintf(out, "  Shortest %s, longest %s, mean %s.", text_ns(l->least_ns).s,
+		text_ns(l->most_ns).s, text_ns((uint64_t)(l->sum_ns / (double)l->blocks)).s);
+	fprintf(out, "  %s under 1 us, %s under 1 ms.\n", text_percent(l->under_1us, l->blocks).s,
+		text_percent(l->under_1ms, l->blocks).s);
+	fprintf(out, "  Freed by another thread: %s (%s).\n",
+		text_many(l->other_thread, "block", "blocks").s,
+		text_percent(l->other_thread, l->blocks).s);
+	return ret;
+}
+
+const struct report_section report_block_sections[] = {
+	{ "Peak", has_blocks, print_peak },
+	{ "Never freed", has_blocks, print_left },
+	{ "Sizes", has_blocks, print_sizes },
+	{ "Sizes by powers of two", has_blocks, print_powers },
+	{ "realloc", has_reallocs, print_realloc },
+	{ "Chains of realloc", has_chains, print_chains },
+	{ "How long blocks lived", has_lifetimes, print_lifetimes },
+	{ NULL, NULL, NULL },
+};

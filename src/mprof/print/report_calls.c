@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* report_calls.c - the report's tables of functions, processes and threads. */
+#include "report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "print_table.h"
+#include "text.h"
+
+#define THREADS_SHOWN 16u
+
+static const char *const names[MPROF_FN_MAX] = {
+#define MPROF_FUNCTION(id, code, name, class) [code] = name,
+#include <mprof/functions.def>
+#undef MPROF_FUNCTION
+};
+
+static void function_row(struct table *t, const char *name, const struct totals_fn *f)
+{
+	table_cell(t, "%s", name);
+	table_cell(t, "%s", text_count(f->calls).s);
+	table_cell(t, "%s", text_count(f->bytes).s);
+	table_cell(t, "%s", text_count(f->failed).s);
+}
+
+static int print_functions(const struct analysis *a, const struct report_options *o, FILE *out)
+{
+	const struct totals_sum *s = &a->totals.all;
+	struct table t = TABLE("<Function", ">Calls", ">Bytes", ">Failed");
+	int i, ret;
+
+	(void)o;
+	for (i = 0; i < MPROF_FN_MAX; i++)
+		if (s->fn[i].calls && names[i])
+			function_row(&t, names[i], &s->fn[i]);
+	table_cell(&t, "Total");
+	table_cell(&t, "%s", text_count(s->calls).s);
+	table_cell(&t, "%s", text_count(s->allocated).s);
+	table_cell(&t, "%s", text_count(s->failed).s);
+	ret = table_print(&t, out);
+	fputs("  Bytes: asked for, or given back by free and delete; the total is of what was"
+	      " allocated.\n",
+	      out);
+	if (s->fn[MPROF_FN_MUNMAP].calls)
+		fputs("  Bytes of munmap: what was mapped of the ranges that it was given.\n", out);
+	if (s->null_frees)
+		fprintf(out, "  %s of these calls %s free(NULL), which does nothing.\n",
+			text_count(s->null_frees).s, s->null_frees == 1 ? "was" : "were");
+	return ret;
+}
+
+/* ---- processes ---- */
+
+/* The index in the heap, and with it in the passes' arrays; -1 when it had no event. */
+static long index_of(const struct analysis *a, uint32_t number)
+{
+	const struct totals_process *p = a->totals.process.item;
+	size_t i;
+
+	for (i = 0; i < a->totals.process.count; i++)
+		if (p[i].number == number)
+			return (long)i;
+	return -1;
+}
+
+static int depth_of(const struct analysis *a, const struct tree_process *p)
+{
+	int depth = 0;
+
+	for (; p && p->parent && p->parent < p->number && depth < 20; depth++)
+		p = tree_find(&a->tree, p->parent);
+	return depth;
+}
+
+static void process_figures(struct table *t, const struct analysis *a, long i)
+{
+	const struct totals_process *total = a->totals.process.item;
+	const struct peak_of *peak = a->peak.process.item;
+	const struct never_freed_process *left = a->never_freed.process.item;
+
+	table_cell(t, "%s", text_count(i < 0 ? 0 : total[i].threads).s);
+	table_cell(t, "%s", text_count(i < 0 ? 0 : total[i].sum.calls).s);
+	table_cell(t, "%s", text_count(i < 0 ? 0 : total[i].sum.allocated).s);
+	table_cell(t, "%s", text_count(i < 0 ? 0 : peak[i].at.bytes).s);
+	table_cell(t, "%s", text_count(i < 0 ? 0 : left[i].bytes).s);
+}
+
+/* The programs that a process ran before its last one, each on a line of its own. */
+static void earlier_rows(struct table *t, const struct tree_process *p, int depth, unsigned room)
+{
+	size_t k;
+	int c;
+
+	for (k = p->images; k-- > 1;) {
+		for (c = 0; c < 7; c++)
+			table_cell(t, " ");
+		table_cell(t, "%*s  before exec: %s%s", depth, "",
+			   k == 1 && p->forked ? "fork of " : "",
+			   text_command(p->image[k - 1], room).s);
+	}
+}
+
+static int print_processes(const struct analysis *a, const struct report_options *o, FILE *out)
+{
+	struct table t = TABLE(">No", ">Pid", ">Threads", ">Calls", ">Allocated", ">Peak",
+			       ">Never freed", "<Program and end");
+	const unsigned room = o->all ? 512 : 60;
+	size_t i;
+
+	for (i = 0; i < a->tree.processes; i++) {
+		const struct tree_process *p = &a->tree.process[i];
+		int depth = 2 * depth_of(a, p);
+
+		table_cell(&t, "%" PRIu32, p->number);
+		table_cell(&t, "%d", p->pid);
+		process_figures(&t, a, index_of(a, p->number));
+		table_cell(&t, "%*s%s%s, %s", depth, "",
+			   p->forked && p->images == 1 ? "fork of " : "",
+			   text_command(tree_image(p), room).s, text_end(p).s);
+		earlier_rows(&t, p, depth, room);
+	}
+	return table_print(&t, out);
+}
+
+static bool several_processes(const struct analysis *a)
+{
+	return a->tree.processes > 1 || (a->tree.processes && a->tree.process[0].images > 1);
+}
+
+/* ---- threads ---- */
+
+static int by_calls(const void *a, const void *b)
+{
+	const struct totals_thread *x = *(const struct totals_thread *const *)a;
+	const struct totals_thread *y = *(const struct totals_thread *const *)b;
+
+	if (x->sum.calls != y->sum.calls)
+		return x->sum.calls > y->sum.calls ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static void thread_row(struct table *t, const struct analysis *a, const struct totals_thread *h)
+{
+	uint64_t ns = walk_duration_ns(&a->walk, h->last_ticks - h->first_ticks);
+
+	table_cell(t, "%" PRIu32, h->number);
+	table_cell(t, "%" PRIu64, h->tid);
+	table_cell(t, "%" PRIu32, h->process);
+	table_cell(t, "%s", text_count(h->sum.calls).s);
+	table_cell(t, "%s", text_count(h->sum.allocated).s);
+	table_cell(t, "%s", text_count(h->sum.failed).s);
+	table_cell(t, "%s", text_ns(ns).s);
+}
+
+static int print_threads(const struct analysis *a, const struct report_options *o, FILE *out)
+{
+	struct table t = TABLE(">No", ">Tid", ">Process", ">Calls", ">Allocated", ">Failed",
+			       ">From first to last call");
+	const struct totals_thread *thread = a->totals.thread.item;
+	size_t n = a->totals.thread.count, shown, i;
+	const struct totals_thread **sorted = calloc(n + 1, sizeof(*sorted));
+	int ret;
+
+	if (!sorted)
+		return -ENOMEM;
+	for (i = 0; i < n; i++)
+		sorted[i] = &thread[i];
+	qsort(sorted, n, sizeof(*sorted), by_calls);
+	shown = o->all || n <= THREADS_SHOWN ? n : THREADS_SHOWN;
+	for (i = 0; i < shown; i++)
+		thread_row(&t, a, sorted[i]);
+	free(sorted);
+	ret = table_print(&t, out);
+	if (shown < n)
+		fprintf(out, "  and %s with fewer calls (--all shows them)\n",
+			text_many(n - shown, "thread", "threads").s);
+	return ret;
+}
+
+static bool several_threads(const struct analysis *a)
+{
+	return a->totals.thread.count > 1;
+}
+
+const struct report_section report_call_sections[] = {
+	{ "Calls", NULL, print_functions },
+	{ "Processes", several_processes, print_processes },
+	{ "Threads", several_threads, print_threads },
+	{ NULL, NULL, NULL },
+};

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * report_findings.c - what a reader should know first, in words: of the run as a
+ * whole, then of who asked for its memory.
+ *
+ * One function for each sentence; it prints nothing when there is nothing to
+ * say.  A sentence names its figure, then what it means.
+ */
+#include "report.h"
+
+#include <inttypes.h>
+
+#include "print_findings.h"
+#include "print_outside.h"
+#include "text.h"
+
+#define KEPT_TOLD	 4u /* reasons */
+#define PEAK_FACTOR_TOLD 2  /* tell how often the peak was allocated again from here on */
+
+static struct text since_start(const struct analysis *a, uint64_t ticks)
+{
+	int64_t ns = walk_ns(&a->walk, ticks);
+
+	return text_ns(ns > 0 ? (uint64_t)ns : 0);
+}
+
+static void tell_nothing(const struct analysis *a, FILE *out)
+{
+	if (a->sizes.total.count)
+		return;
+	if (a->tree.owns)
+		fprintf(out, "  * No call was seen: '%s' defines malloc itself (see above).\n",
+			a->tree.own[0].path);
+	else
+		fputs("  * No block was allocated.\n", out);
+}
+
+/* First: whatever else is said is of the rest. */
+static void tell_outside(const struct analysis *a, FILE *out)
+{
+	if (!a->findings || !a->findings->outside.process)
+		return;
+	fputs("  * ", out);
+	outside_sentence(a, &a->findings->outside, out);
+	fputc('\n', out);
+}
+
+static void tell_peak(const struct analysis *a, FILE *out)
+{
+	const struct peak_of *p = &a->peak.all;
+
+	if (!a->sizes.total.count)
+		return;
+	fprintf(out, "  * At its peak, %s after the start, %s held %s in %s.\n",
+		since_start(a, p->ticks).s,
+		a->tree.processes > 1 ? "all processes together" : "the program",
+		text_exact(p->at.bytes).s, text_many(p->at.blocks, "block", "blocks").s);
+	if (a->sizes.bytes / PEAK_FACTOR_TOLD >= p->at.bytes && p->at.bytes)
+		fprintf(out, "  * In all it allocated %s in %s: %.*f times its peak.\n",
+			text_exact(a->sizes.bytes).s,
+			text_many(a->sizes.total.count, "block", "blocks").s,
+			a->sizes.bytes / p->at.bytes < 10 ? 1 : 0,
+			(double)a->sizes.bytes / (double)p->at.bytes);
+}
+
+/* Calls are missing, and frees may be among them. */
+static bool is_cut(const struct analysis *a)
+{
+	const struct trace_damage *d = a->damage;
+
+	return a->tree.lost_all || d->chunks_missing || d->chunks_bad || d->words_bad ||
+	       d->bytes_missing || d->bytes_skipped || d->bytes_cut || d->chunks_unseen;
+}
+
+static void tell_never_freed(const struct analysis *a, FILE *out)
+{
+	const struct never_freed_process *n = &a->never_freed.all;
+
+	if (n->blocks)
+		fprintf(out, "  * %s, %s, %s never freed%s.\n",
+			text_many(n->blocks, "block", "blocks").s, text_exact(n->bytes).s,
+			n->blocks == 1 ? "was" : "were",
+			is_cut(a) ? ", as far as this trace goes" : "");
+	else if (a->sizes.total.count)
+		fprintf(out, "  * Every block was freed%s.\n",
+			n->exec_blocks ? ", or went with a program that called exec" : "");
+}
+
+/* What is there in every program, and nobody can free. */
+static void tell_kept(const struct analysis *a, FILE *out)
+{
+	const struct kept *k = a->findings ? &a->findings->kept : NULL;
+	size_t i;
+
+	if (!k || !(k->all.peak_bytes | k->all.live_bytes))
+		return;
+	fprintf(out, "  * Not yours: run-time libraries keep %s in %s",
+		text_bytes(k->all.live_blocks ? k->all.live_bytes : k->all.peak_bytes).s,
+		text_many(k->all.live_blocks ? k->all.live_blocks : k->all.peak_blocks, "block",
+			  "blocks")
+		    .s);
+	if (k->all.live_blocks && k->all.peak_bytes)
+		fprintf(out, " of these, and %s of the peak",
+			k->all.peak_bytes == k->all.live_bytes ? "as much"
+							       : text_bytes(k->all.peak_bytes).s);
+	else
+		fputs(k->all.live_blocks ? " of these" : " of the peak", out);
+	for (i = 0; i < k->rows && i < KEPT_TOLD; i++)
+		fprintf(out, "%s %s (%s)", i ? "," : ":", k->row[i].why,
+			text_bytes(k->row[i].live_bytes > k->row[i].peak_bytes
+				       ? k->row[i].live_bytes
+				       : k->row[i].peak_bytes)
+			    .s);
+	fputs(i < k->rows ? ", and others.\n" : ".\n", out);
+}
+
+static void tell_lifetimes(const struct analysis *a, FILE *out)
+{
+	const struct lifetimes *l = &a->lifetimes;
+
+	if (!l->blocks)
+		return;
+	fprintf(out, "  * %s of the freed blocks lived less than 1 ms, %s less than 1 us",
+		text_percent(l->under_1ms, l->blocks).s, text_percent(l->under_1us, l->blocks).s);
+	if (l->other_thread)
+		fprintf(out, "; %s were freed by another thread",
+			text_percent(l->other_thread, l->blocks).s);
+	fputs(".\n", out);
+}
+
+static void tell_waste(const struct analysis *a, FILE *out)
+{
+	const struct live *at = &a->peak.all.at;
+
+	if (at->bytes)
+		fprintf(out,
+			"  * At the peak the allocator's rounding cost %s more than was asked for"
+			" (%s of it).\n",
+			text_bytes(at->slack).s, text_percent(at->slack, at->bytes).s);
+}
+
+static void tell_compactness(const struct analysis *a, FILE *out)
+{
+	const struct compactness_of *c = &a->compactness.all;
+
+	if (!c->high_touched)
+		return;
+	fprintf(out,
+		"  * At the peak the live bytes would fit into %s and lay on %s"
+		" (compactness %s; 1.00 is perfect).\n",
+		text_many(c->high_needed, "page", "pages").s, text_count(c->high_touched).s,
+		text_ratio(c->at_peak).s);
+}
+
+/* The moment is a sample's, so it names its process when there are several. */
+static void tell_resident(const struct analysis *a, FILE *out)
+{
+	const struct residency_sample *s = &a->residency.fullest;
+	const uint64_t page = a->walk.heap.page_size;
+
+	if (!a->residency.compared)
+		return;
+	fprintf(out, "  * %s after the start", since_start(a, s->ticks).s);
+	if (a->tree.processes > 1)
+		fprintf(out, ", process %" PRIu32 " had", s->process);
+	else
+		fputs(", it had", out);
+	fprintf(out, " %s of its own in memory, %s of it pages with live blocks.\n",
+		text_bytes(s->resident * page).s, text_bytes(s->under_live * page).s);
+}
+
+static void tell_maps(const struct analysis *a, FILE *out)
+{
+	if (a->maps.all.peak)
+		fprintf(out, "  * Beside its blocks it mapped up to %s of address space itself.\n",
+			text_bytes(a->maps.all.peak).s);
+}
+
+static void tell_realloc(const struct analysis *a, FILE *out)
+{
+	const struct resizes *r = &a->resizes;
+	uint64_t moved = r->moved.grew + r->moved.shrank + r->moved.same;
+	uint64_t stayed = r->in_place.grew + r->in_place.shrank + r->in_place.same;
+
+	if (moved + stayed)
+		fprintf(out,
+			"  * realloc moved %s of the blocks it was given and copied at most %s.\n",
+			text_percent(moved, moved + stayed).s, text_exact(r->copied_bytes).s);
+}
+
+static void tell_failures(const struct analysis *a, FILE *out)
+{
+	if (a->totals.all.failed)
+		fprintf(out, "  * %s.\n",
+			text_many(a->totals.all.failed, "call failed", "calls failed").s);
+}
+
+static void tell_problems(const struct analysis *a, FILE *out)
+{
+	const uint64_t *n = a->walk.heap.problems;
+
+	if (n[HEAP_DOUBLE_ALLOCATION] + n[HEAP_UNMATCHED_FREE])
+		fprintf(
+		    out, "  * The trace contradicts itself: %s and %s%s.\n",
+		    text_many(n[HEAP_DOUBLE_ALLOCATION], "double allocation", "double allocations")
+			.s,
+		    text_many(n[HEAP_UNMATCHED_FREE], "unmatched free", "unmatched frees").s,
+		    is_cut(a) ? "; what is missing from the trace may be the reason" : "");
+}
+
+/* Who allocates, and below each the command that shows it. */
+static void tell_stacks(const struct analysis *a, FILE *out)
+{
+	const struct findings *f = a->findings;
+	size_t i;
+
+	for (i = 0; f && i < f->count; i++) {
+		fputs(i ? "  * " : "\nWho allocates\n  * ", out);
+		findings_sentence(&f->item[i], out);
+		fputs("\n      ", out);
+		findings_command(&f->item[i], a->path, out);
+		fputc('\n', out);
+		if (!findings_proposes(&f->item[i]))
+			continue;
+		fputs("      ", out);
+		findings_proof(&f->item[i], a, out);
+		fputs("  # ", out);
+		findings_what_if(&f->item[i], out);
+		fputc('\n', out);
+	}
+}
+
+int report_findings(const struct analysis *a, const struct report_options *o, FILE *out)
+{
+	static void (*const sentence[])(const struct analysis *a, FILE *out) = {
+		tell_outside,	tell_nothing,  tell_peak,	 tell_never_freed, tell_kept,
+		tell_lifetimes, tell_waste,    tell_compactness, tell_resident,	   tell_maps,
+		tell_realloc,	tell_failures, tell_problems,	 tell_stacks,
+	};
+	size_t i;
+
+	(void)o;
+	for (i = 0; i < sizeof(sentence) / sizeof(sentence[0]); i++)
+		sentence[i](a, out);
+	return 0;
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* report_pages.c - the report on pages and address space, and on contradictions. */
+#include "report.h"
+
+#include <inttypes.h>
+
+#include "print_table.h"
+#include "text.h"
+
+#define SAMPLES_SHOWN	10u
+#define PROBLEMS_SHOWN	10u
+#define PROCESSES_SHOWN 16u
+
+static struct text since_start(const struct analysis *a, uint64_t ticks)
+{
+	int64_t ns = walk_ns(&a->walk, ticks);
+
+	return text_ns(ns > 0 ? (uint64_t)ns : 0);
+}
+
+/* ---- compactness ---- */
+
+static bool has_compactness(const struct analysis *a)
+{
+	return a->compactness.all.states != 0;
+}
+
+static int print_compactness(const struct analysis *a, const struct report_options *o, FILE *out)
+{
+	const struct compactness_of *c = &a->compactness.all;
+
+	(void)o;
+	fprintf(out,
+		"  Compactness (pages needed : pages touched): min: %.2f  max: %.2f  mean: %.2f\n",
+		c->min, c->max, c->mean);
+	fprintf(out, "  High Water: %s pages, %s application bytes.\n", text_count(c->high_pages).s,
+		text_count(c->high_bytes).s);
+	fprintf(out, "  Mean over time: %.2f.  At the peak of live bytes: %.2f.\n",
+		c->mean_over_time, c->at_peak);
+	fputs("  1.00: live blocks fill their pages; 0.10: they lie on ten times the pages they"
+	      " need.\n",
+	      out);
+	return 0;
+}
+
+static bool has_samples(const struct analysis *a)
+{
+	return a->residency.sample.count != 0;
+}
+
+static void sample_row(struct table *t, const struct analysis *a, const struct residency_sample *s)
+{
+	const uint64_t page = a->walk.heap.page_size;
+
+	table_cell(t, "%s", since_start(a, s->ticks).s);
+	table_cell(t, "%" PRIu32, s->process);
+	table_cell(t, "%s", text_bytes(s->rss).s);
+	table_cell(t, "%s", text_bytes(s->resident * page).s);
+	table_cell(t, "%s", text_bytes(s->under_live * page).s);
+	table_cell(t, "%s", text_bytes(s->live_bytes).s);
+	table_cell(t, "%s", text_bytes(s->live_resident_bytes).s);
+	table_cell(t, "%s", s->under_live ? text_ratio(s->compactness).s : "-");
+}
+
+static int print_samples(const struct analysis *a, const struct report_options *o, FILE *out)
+{
+	const struct residency *r = &a->residency;
+	const struct residency_sample *s = r->sample.item;
+	struct table t = TABLE(">At", ">Process", ">RSS", ">Private", ">Under live", ">Live",
+			       ">Live in memory", ">Compactness");
+	size_t n = r->sample.count, step = o->all ? 1 : (n + SAMPLES_SHOWN - 1) / SAMPLES_SHOWN, i;
+	int ret;
+
+	for (i = 0; i < n; i += step)
+		sample_row(&t, a, &s[i]);
+	ret = table_print(&t, out);
+	if (step > 1)
+		fprintf(out, "  Some of %s (--all shows them).\n",
+			text_many(n, "sample", "samples").s);
+	if (r->compared)
+		fprintf(out,
+			"  Compactness of what was in memory: min: %.2f  max: %.2f  mean: %.2f\n",
+			r->min, r->max, r->mean);
+	fputs("  Private: resident pages of writable mappings.  Under live: those that hold part of"
+	      " a live block.\n",
+	      out);
+	return ret;
+}
+
+/* ---- resident set ---- */
+
+static int print_rss(const struct analysis *a, const struct report_options *o, FILE *out)
+{
+	struct table t = TABLE(">Process", ">Samples", ">Most sampled", ">Most anonymous",
+			       ">Peak RSS", ">User", ">System", ">mprof's own");
+	const size_t n = a->tree.processes;
+	const size_t shown = o->all || n <= PROCESSES_SHOWN ? n : PROCESSES_SHOWN;
+	size_t i;
+	int ret;
+
+	for (i = 0; i < shown; i++) {
+		const struct tree_process *p = &a->tree.process[i];
+
+		table_cell(&t, "%" PRIu32, p->number);
+		table_cell(&t, "%s", text_count(p->samples).s);
+		table_cell(&t, "%s", p->samples ? text_bytes(p->rss_most).s : "-");
+		table_cell(&t, "%s", p->rss_anon_most ? text_bytes(p->rss_anon_most).s : "-");
+		table_cell(&t, "%s", p->peak_rss_bytes ? text_bytes(p->peak_rss_bytes).s : "-");
+		table_cell(&t, "%s", text_ns(p->user_ns).s);
+		table_cell(&t, "%s", text_ns(p->system_ns).s);
+		table_cell(&t, "%s", text_bytes(p->self_bytes).s);
+	}
+	ret = table_print(&t, out);
+	if (shown < n)
+		fprintf(out, "  and %s (--all shows them)\n",
+			text_many(n - shown, "later process", "later processes").s);
+	return ret;
+}
+
+static bool has_rss(const struct analysis *a)
+{
+	size_t i;
+
+	for (i = 0; i < a->tree.processes; i++)
+		if (a->tree.process[i].samples || a->tree.process[i].peak_rss_bytes)
+			return true;
+	return false;
+}
+
+/* ---- address space ---- */
+
+static bool has_maps(const struct analysis *a)
+{
+	int f;
+
+	for (f = MPROF_FN_MMAP; f <= MPROF_FN_SBRK; f++)
+		if (a->totals.all.fn[f].calls)
+			return true;
+	return false;
+}
+
+static int print_maps(const struct analysis *a, const struct report_options *o, FILE *out)
+{
+	const struct maps_of *m = &a->maps.all;
+
+	(void)o;
+	fprintf(out, "  Mapped by the program itself, most at once: %s", text_exact(m->peak).s);
+	if (m->file_peak)
+		fprintf(out, ", and %s of files", text_exact(m->file_peak).s);
+	fprintf(out, ".\n  Still mapped at the end: %s", text_exact(m->now).s);
+	if (m->file_now)
+		fprintf(out, ", and %s of files", text_exact(m->file_now).s);
+	fputs(".\n", out);
+	if (m->unknown_unmapped)
+		fprintf(out, "  Unmapped without having been seen mapped: %s.\n",
+			text_exact(m->unknown_unmapped).s);
+	if (m->break_peak || m->break_now)
+		fprintf(out, "  Break moved by brk and sbrk: %s bytes at the end, most %s.\n",
+			text_signed(m->break_now).s, text_signed(m->break_peak).s);
+	return 0;
+}
+
+/* ---- problems ---- */
+
+static const char *const problem_words[HEAP_PROBLEM_KINDS] = {
+	[HEAP_DOUBLE_ALLOCATION] = "double allocation: the address was still in use",
+	[HEAP_UNMATCHED_FREE] = "unmatched free: no block lives there",
+	[HEAP_INVERSION] = "time inversion: two events stand in the wrong order; repaired",
+};
+
+static int print_problems(const struct analysis *a, const struct report_options *o, FILE *out)
+{
+	const struct heap *h = &a->walk.heap;
+	struct table t = TABLE(">Event", ">At", "<Address", ">Process", ">Thread", "<What");
+	uint64_t all = h->problems[0] + h->problems[1] + h->problems[2];
+	size_t shown = o->all || h->kept <= PROBLEMS_SHOWN ? h->kept : PROBLEMS_SHOWN, i;
+	int ret = 0;
+
+	fprintf(out, "  %s, %s, %s.\n",
+		text_many(h->problems[HEAP_DOUBLE_ALLOCATION], "double allocation",
+			  "double allocations")
+		    .s,
+		text_many(h->problems[HEAP_UNMATCHED_FREE], "unmatched free", "unmatched frees").s,
+		text_many(h->problems[HEAP_INVERSION], "time inversion", "time inversions").s);
+	for (i = 0; i < shown; i++) {
+		const struct heap_problem *p = &h->problem[i];
+
+		table_cell(&t, "%s", text_count(p->event).s);
+		table_cell(&t, "%s", since_start(a, p->ticks).s);
+		table_cell(&t, "%" PRIx64, p->addr);
+		table_cell(&t, "%" PRIu32, p->process);
+		table_cell(&t, "%" PRIu32, p->thread);
+		table_cell(&t, "%s", problem_words[p->kind]);
+	}
+	if (shown)
+		ret = table_print(&t, out);
+	if (shown < all)
+		fprintf(out, "  and %s more.\n", text_count(all - shown).s);
+	for (i = 0; all && i < a->tree.processes; i++)
+		if (a->tree.process[i].deepbind)
+			fprintf(out,
+				"  Process %" PRIu32
+				" loaded %s with RTLD_DEEPBIND: what that frees is "
+				"not seen,\n  and its addresses come back like this.\n",
+				a->tree.process[i].number, a->tree.process[i].deepbind);
+	if (all)
+		fputs("  mprof dump --numbers shows what happened around an event.\n", out);
+	return ret;
+}
+
+const struct report_section report_page_sections[] = {
+	{ "Compactness", has_compactness, print_compactness },
+	{ "Pages in memory", has_samples, print_samples },
+	{ "Memory and time of the processes", has_rss, print_rss },
+	{ "Address space", has_maps, print_maps },
+	{ "Contradictions in the trace", NULL, print_problems },
+	{ NULL, NULL, NULL },
+};

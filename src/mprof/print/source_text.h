@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * source_text.h - the lines of a source file, found where it may be now.
+ *
+ * Looked for below each directory given, with ever fewer leading parts of its
+ * path, then at the path itself.  Only regular files of at most 64 MiB.
+ */
+#ifndef MPROF_PRINT_SOURCE_TEXT_H
+#define MPROF_PRINT_SOURCE_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct source_text {
+	char *found;	   /* its path; NULL: not found */
+	int64_t change_ns; /* when it was last changed, since 1970 */
+	char *text;
+	char **line; /* NUL-terminated, without line ends; [0] is line 1 */
+	size_t lines;
+	const char *why; /* it is not there: one clause, e.g. "No such file or directory" */
+};
+
+/* 0, also when it was not found; -ENOMEM. */
+int source_text_read(struct source_text *s, const char *path, const char *const *dir);
+void source_text_release(struct source_text *s);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * text.h - numbers and words as a reader likes them.  Returned by value, so
+ * that they can be used as printf("%s", text_count(n).s).
+ */
+#ifndef MPROF_PRINT_TEXT_H
+#define MPROF_PRINT_TEXT_H
+
+#include <stdint.h>
+
+#include "../pass/tree.h"
+
+struct text {
+	char s[64];
+};
+
+struct long_text {
+	char s[512];
+};
+
+struct text text_count(uint64_t n);		      /* 1,234,567 */
+struct text text_signed(int64_t n);		      /* -1,234 */
+struct text text_bytes(uint64_t bytes);		      /* 55 bytes, 1.2 MiB */
+struct long_text text_exact(uint64_t bytes);	      /* 55 bytes, 1,258,291 bytes (1.2 MiB) */
+struct text text_ns(uint64_t ns);		      /* 83 ns, 1.25 us, 31.0 ms, 2.31 s */
+struct text text_percent(uint64_t part, uint64_t of); /* 12 %, <1 %, >99 %; of 0: - */
+struct text text_ratio(double ratio);		      /* 0.87 */
+struct text text_many(uint64_t n, const char *one, const char *many); /* 1 block, 2 blocks */
+/* Up to width characters of '#'; at least one when part > 0. */
+struct text text_bar(uint64_t part, uint64_t of, int width);
+
+/* The program's arguments in one line, without control characters, cut at room. */
+struct long_text text_command(const struct trace_fact *image, unsigned room);
+/* "exited with status 0", "was killed by SIGSEGV" ... */
+struct text text_end(const struct tree_process *p);
+/* The part of a path behind the last slash. */
+const char *text_base(const char *path);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * tree_rows.h - a call tree as the rows of an answer: callers before what they
+ * call, small and deep nodes left out.
+ *
+ * Errors: -errno with err filled.
+ */
+#ifndef MPROF_PRINT_TREE_ROWS_H
+#define MPROF_PRINT_TREE_ROWS_H
+
+#include "../profile/calltree.h"
+#include "views.h"
+
+struct tree_row {
+	uint32_t node;	/* of the tree */
+	uint32_t above; /* number of the row of its parent, from 1; 0: none */
+	unsigned depth; /* from 1 */
+	unsigned indent;
+	bool same; /* the same figures as the row above, of which it is the only child */
+};
+
+struct tree_rows {
+	struct calltree tree;
+	enum profile_value value; /* which sorts, and of which min_percent is */
+	double min_percent;	  /* of total: smaller nodes are left out */
+	unsigned depth;		  /* deeper nodes are left out; 0: none */
+	uint64_t total;		  /* of the value, in the whole profile */
+	struct tree_row *row;
+	size_t count, room;
+	uint64_t hidden; /* nodes left out */
+	bool failed;
+};
+
+/* r: sort, by, min_percent, depth.  Release in any case; zeroed before. */
+int tree_rows_make(struct tree_rows *t, const struct view_request *r,
+		   enum calltree_direction direction, const char *function, struct error *err);
+void tree_rows_release(struct tree_rows *t);
+
+void tree_rows_text(const struct tree_rows *t, FILE *out);
+/* Row i, a new object. */
+json *tree_rows_json(const struct tree_rows *t, size_t i);
+/* Figures of the whole tree by value, a new object. */
+json *tree_rows_total(const struct tree_rows *t);
+
+/* -EINVAL with err for a --by that makes no tree. */
+int tree_rows_by(const struct view_request *r, struct error *err);
+
+#endif

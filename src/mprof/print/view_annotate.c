@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* view_annotate.c - the view annotate FILE: source lines with figures in the margin. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../profile/sources.h"
+#include "figures.h"
+#include "source_text.h"
+#include "views.h"
+
+#define AROUND 3 /* lines shown before and behind one with figures */
+
+struct margin {
+	const struct view_request *request;
+	const struct profile *profile;
+	const struct sources *sources;
+	FILE *out;
+	bool calls; /* a column of its own */
+};
+
+static void put_figure(FILE *out, struct text t, bool any)
+{
+	fprintf(out, " %11s", any ? t.s : "");
+}
+
+static void put_margin(const struct margin *m, const struct source_line *l, uint64_t number)
+{
+	const enum profile_value v = m->request->sort;
+
+	put_figure(m->out, figures_text(v, l ? l->exclusive[v] : 0), l && l->exclusive[v]);
+	put_figure(m->out, figures_text(v, l ? l->inclusive[v] : 0), l && l->inclusive[v]);
+	if (m->calls)
+		put_figure(m->out, text_count(l ? l->inclusive[VALUE_CALLS] : 0),
+			   l && l->inclusive[VALUE_CALLS]);
+	if (number)
+		fprintf(m->out, " %6" PRIu64 "  ", number);
+	else
+		fprintf(m->out, " %6s  ", "?");
+}
+
+/* Tabs stay; other control characters of a file are not for a terminal. */
+static void put_source(FILE *out, const char *s)
+{
+	for (; *s; s++)
+		fputc((*s > 0 && *s < ' ' && *s != '\t') || *s == 0x7f ? '?' : *s, out);
+	fputc('\n', out);
+}
+
+static void put_titles(const struct margin *m)
+{
+	fprintf(m->out, " %11s %11s", "of its own", profile_value_name(m->request->sort));
+	if (m->calls)
+		fprintf(m->out, " %11s", "calls");
+	fprintf(m->out, " %6s  \n", "line");
+}
+
+/* Without its source: what is known of the lines. */
+static void put_lines_alone(const struct margin *m, const struct source_file *f)
+{
+	size_t i;
+
+	for (i = f->first; i < f->first + f->count; i++) {
+		put_margin(m, &m->sources->line[i], m->sources->line[i].line);
+		figures_line(m->out, m->sources->line[i].example, false);
+		fputc('\n', m->out);
+	}
+}
+
+static bool is_near(const struct margin *m, const struct source_file *f, size_t at, uint64_t number)
+{
+	const struct source_line *l = m->sources->line;
+
+	if (!m->request->top)
+		return true;
+	if (at > f->first && l[at - 1].line && number <= l[at - 1].line + AROUND)
+		return true;
+	return at < f->first + f->count && number + AROUND >= l[at].line;
+}
+
+static void put_text(const struct margin *m, const struct source_file *f,
+		     const struct source_text *s)
+{
+	const struct source_line *l = m->sources->line, *here;
+	size_t at = f->first, end = f->first + f->count;
+	bool gap = false;
+	uint64_t n;
+
+	for (; at < end && !l[at].line; at++) {
+		put_margin(m, &l[at], 0);
+		figures_line(m->out, l[at].example, false);
+		fputc('\n', m->out);
+	}
+	for (n = 1; n <= s->lines; n++) {
+		if (!is_near(m, f, at, n)) {
+			gap = true;
+			continue;
+		}
+		if (gap)
+			fputs("   ...\n", m->out);
+		gap = false;
+		here = at < end && l[at].line == n ? &l[at++] : NULL;
+		put_margin(m, here, n);
+		put_source(m->out, s->line[n - 1]);
+	}
+	for (; at < end; at++) {
+		put_margin(m, &l[at], l[at].line);
+		fputs("(the file has no such line now)\n", m->out);
+	}
+}
+
+static bool is_newer(const struct profile *p, const struct source_text *s)
+{
+	return s->found && p->header && s->change_ns > p->header->start_real_ns;
+}
+
+static int put_file(const struct margin *m, const struct source_file *f)
+{
+	const enum profile_value v = m->request->sort;
+	const uint64_t total = profile_value_total(m->profile, v);
+	struct source_text s;
+	int ret = source_text_read(&s, f->path, m->request->source);
+
+	if (ret < 0)
+		return ret;
+	figures_name(m->out, f->path);
+	fprintf(m->out, ": %s of the %s (%s)", text_percent(f->inclusive[v], total).s,
+		profile_value_name(v), figures_text(v, f->inclusive[v]).s);
+	fprintf(m->out, " goes through it, %s of it asked for here.\n",
+		figures_text(v, f->exclusive[v]).s);
+	if (!s.found)
+		fprintf(m->out, "Its source is not here (%s); --source-dir says where.\n", s.why);
+	else if (is_newer(m->profile, &s))
+		fprintf(m->out,
+			"%s was changed after the trace was made: lines may not be the same.\n",
+			s.found);
+	fputc('\n', m->out);
+	put_titles(m);
+	if (s.found)
+		put_text(m, f, &s);
+	else
+		put_lines_alone(m, f);
+	source_text_release(&s);
+	return 0;
+}
+
+/* Where most is asked for. */
+static const char *busiest(const struct sources *s, enum profile_value v)
+{
+	size_t i, best = 0;
+
+	for (i = 1; i < s->files; i++)
+		if (s->file[i].exclusive[v] > s->file[best].exclusive[v])
+			best = i;
+	return s->file[best].path;
+}
+
+static int no_such_file(const struct view_request *r, struct error *err)
+{
+	struct sources all;
+	int ret = sources_make(&all, r->profile, NULL, r->sort, err);
+
+	if (!ret && all.files)
+		ret = fail(err, -EINVAL,
+			   "no stack in '%s' goes through a source file '%.200s'; most is asked for"
+			   " in '%.200s'",
+			   r->profile->path, r->arg, busiest(&all, r->sort));
+	else if (!ret)
+		ret = fail(err, -EINVAL,
+			   "no source file is known for any stack in '%s': its programs were built"
+			   " without -g, or their debug files are not here",
+			   r->profile->path);
+	sources_release(&all);
+	return ret;
+}
+
+static int prepare(struct view_request *r, struct error *err)
+{
+	r->own = calloc(1, sizeof(struct sources));
+	return r->own ? 0 : fail(err, -ENOMEM, "no memory for source lines");
+}
+
+static void release(struct view_request *r)
+{
+	if (r->own)
+		sources_release(r->own);
+	free(r->own);
+	r->own = NULL;
+}
+
+static int make(struct view_request *r, struct error *err)
+{
+	struct sources *s = r->own;
+	int ret = sources_make(s, r->profile, r->arg, r->sort, err);
+
+	return !ret && !s->files ? no_such_file(r, err) : ret;
+}
+
+static int text(struct view_request *r, FILE *out, struct error *err)
+{
+	struct sources *s = r->own;
+	const struct margin m = { r, r->profile, s, out, r->sort != VALUE_CALLS };
+	int ret = make(r, err);
+	size_t i;
+
+	for (i = 0; i < s->files && !ret; i++) {
+		if (i)
+			fputc('\n', out);
+		ret = put_file(&m, &s->file[i]);
+		if (ret < 0)
+			fail(err, ret, "no memory for the source '%s'", s->file[i].path);
+	}
+	return ret;
+}
+
+/* ---- JSON ---- */
+
+static json *line_json(const struct source_line *l, const struct source_text *s)
+{
+	json *o = json_object_new_object();
+
+	add_n(o, "line", l->line);
+	add_s(o, "function", l->example->function);
+	if (l->line && l->line <= s->lines)
+		add_s(o, "source", s->line[l->line - 1]);
+	else
+		add(o, "source", NULL);
+	add_n(o, "sites", l->sites);
+	add(o, "inclusive", figures_json(l->inclusive));
+	add(o, "exclusive", figures_json(l->exclusive));
+	return o;
+}
+
+static json *file_json(struct view_request *r, size_t at)
+{
+	const struct sources *all = r->own;
+	const struct source_file *f = &all->file[at];
+	json *o = json_object_new_object(), *lines = json_object_new_array();
+	struct source_text s;
+	size_t i;
+
+	if (source_text_read(&s, f->path, r->source) < 0) {
+		json_object_put(o);
+		json_object_put(lines);
+		return NULL;
+	}
+	add_s(o, "file", f->path);
+	if (s.found)
+		add_s(o, "source_file", s.found);
+	else
+		add(o, "source_file", NULL);
+	add_b(o, "source_is_newer", is_newer(r->profile, &s));
+	add(o, "inclusive", figures_json(f->inclusive));
+	add(o, "exclusive", figures_json(f->exclusive));
+	for (i = f->first; i < f->first + f->count; i++)
+		json_object_array_add(lines, line_json(&all->line[i], &s));
+	add(o, "lines", lines);
+	source_text_release(&s);
+	return o;
+}
+
+static int members(struct view_request *r, json *o, struct error *err)
+{
+	add_s(o, "pattern", r->arg);
+	return make(r, err);
+}
+
+static size_t files(const struct view_request *r)
+{
+	return ((const struct sources *)r->own)->files;
+}
+
+const struct view_ops view_annotate = {
+	.sort = VALUE_PEAK,
+	.by = PROFILE_BY_FUNCTION,
+	.rows = true,
+	.prepare = prepare,
+	.text = text,
+	.json = members,
+	.json_row = file_json,
+	.json_rows = files,
+	.release = release,
+};

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * view_callers.c - the view callers FUNCTION: who calls it, and what it calls
+ * that asks for memory.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../profile/filters.h"
+#include "figures.h"
+#include "tree_rows.h"
+
+struct both {
+	struct tree_rows callers, callees;
+};
+
+static int prepare(struct view_request *r, struct error *err)
+{
+	int ret = tree_rows_by(r, err);
+
+	if (ret < 0)
+		return ret;
+	r->own = calloc(1, sizeof(struct both));
+	return r->own ? 0 : fail(err, -ENOMEM, "no memory for a call tree");
+}
+
+static void release(struct view_request *r)
+{
+	struct both *b = r->own;
+
+	if (b) {
+		tree_rows_release(&b->callers);
+		tree_rows_release(&b->callees);
+	}
+	free(b);
+	r->own = NULL;
+}
+
+static int make(struct view_request *r, struct error *err)
+{
+	struct both *b = r->own;
+	int ret = tree_rows_make(&b->callers, r, CALLTREE_CALLERS, r->arg, err);
+
+	if (!ret && !b->callers.tree.node[0].sites)
+		return profile_knows_function(r->profile, r->arg, err)
+			   ? -EINVAL
+			   : fail(err, -EINVAL,
+				  "no block that passes the filters was allocated through '%.200s'",
+				  r->arg);
+	return ret ? ret : tree_rows_make(&b->callees, r, CALLTREE_CALLEES, r->arg, err);
+}
+
+static int text(struct view_request *r, FILE *out, struct error *err)
+{
+	struct both *b = r->own;
+	int ret = make(r, err);
+
+	if (ret < 0)
+		return ret;
+	fprintf(out, "Who calls '%s', outward; %s of the %s goes through it.\n\n", r->arg,
+		text_percent(calltree_inclusive(&b->callers.tree, 0, 0), b->callers.total).s,
+		profile_value_name(r->sort));
+	tree_rows_text(&b->callers, out);
+	fprintf(out, "\nWhat '%s' calls, inward.\n\n", r->arg);
+	tree_rows_text(&b->callees, out);
+	return 0;
+}
+
+static int members(struct view_request *r, json *o, struct error *err)
+{
+	struct both *b = r->own;
+	json *callees;
+	int ret = make(r, err);
+	size_t i;
+
+	if (ret < 0)
+		return ret;
+	add_s(o, "function", r->arg);
+	add(o, "total", tree_rows_total(&b->callers));
+	add_n(o, "hidden", b->callers.hidden);
+	callees = json_object_new_array();
+	for (i = 0; i < b->callees.count; i++)
+		json_object_array_add(callees, tree_rows_json(&b->callees, i));
+	add(o, "callees", callees);
+	add_n(o, "callees_hidden", b->callees.hidden);
+	return 0;
+}
+
+static json *row(struct view_request *r, size_t i)
+{
+	return tree_rows_json(&((struct both *)r->own)->callers, i);
+}
+
+static size_t rows(const struct view_request *r)
+{
+	return ((const struct both *)r->own)->callers.count;
+}
+
+const struct view_ops view_callers = {
+	.sort = VALUE_PEAK,
+	.by = PROFILE_BY_FUNCTION,
+	.rows = true,
+	.prepare = prepare,
+	.text = text,
+	.json = members,
+	.json_row = row,
+	.json_rows = rows,
+	.release = release,
+};

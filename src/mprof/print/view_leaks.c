@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* view_leaks.c - what was never freed, with the evidence. */
+#include <string.h>
+
+#include "../profile/leaks.h"
+#include "../profile/suppressions.h"
+#include "flat_view.h"
+
+static const char *heading(const struct view_request *r, const struct profile_group *g)
+{
+	if (r->sorted)
+		return NULL;
+	return leak_matters_most(r->profile, g) ? "Still growing when the run ended"
+						: "Not growing any more, or little";
+}
+
+static struct long_text about(const struct view_request *r, const struct profile_group *g)
+{
+	struct long_text t;
+	struct leak leak;
+	int n;
+
+	leak_of(r->profile, g, &leak);
+	if (g->leaked_calls == g->v.calls)
+		n = snprintf(t.s, sizeof(t.s), "in %s",
+			     g->v.calls == 1 ? "its only block" : "all ");
+	else
+		n = snprintf(t.s, sizeof(t.s), "in %s of ", text_count(g->leaked_calls).s);
+	if (g->v.calls > 1)
+		n += snprintf(t.s + n, sizeof(t.s) - (size_t)n, "%s blocks",
+			      text_count(g->v.calls).s);
+	if (leak.kind == LEAK_GROWING)
+		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; grows by %s a second, since %s",
+			 text_bytes(leak.bytes_per_s).s, flat_moment(leak.since_ns).s);
+	else if (leak.kind == LEAK_STOPPED)
+		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; grew until %s",
+			 flat_moment(leak.grew_ns).s);
+	else
+		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; kept since %s",
+			 flat_moment(leak.since_ns).s);
+	return t;
+}
+
+static struct text cell(const struct view_request *r, const struct profile_group *g)
+{
+	struct leak leak;
+	struct text t;
+
+	leak_of(r->profile, g, &leak);
+	snprintf(t.s, sizeof(t.s), "%.28s of %.28s", text_count(g->leaked_calls).s,
+		 text_count(g->v.calls).s);
+	return t;
+}
+
+static bool same_reason(const struct suppression *a, const struct suppression *b)
+{
+	return a->why && b->why && !strcmp(a->why, b->why);
+}
+
+/* What x and those behind it with the same reason suppressed; false: one before it had it. */
+static bool sum_reason(const struct suppressions *s, size_t x, uint64_t *calls, uint64_t *bytes)
+{
+	size_t i;
+
+	*calls = *bytes = 0;
+	for (i = 0; i < s->count; i++) {
+		if (i != x && !same_reason(&s->item[i], &s->item[x]))
+			continue;
+		if (i < x)
+			return false;
+		*calls += s->item[i].calls;
+		*bytes += s->item[i].bytes;
+	}
+	return *calls > 0;
+}
+
+static void print_suppressed(const struct profile *p, FILE *out)
+{
+	const struct suppressions *s = p->suppressions;
+	uint64_t calls, bytes;
+	size_t i;
+
+	if (!p->suppressed_calls)
+		return;
+	fprintf(out, "\nSuppressed: %s in %s\n", text_exact(p->suppressed_bytes).s,
+		text_many(p->suppressed_calls, "block", "blocks").s);
+	for (i = 0; i < s->count; i++) {
+		if (!sum_reason(s, i, &calls, &bytes))
+			continue;
+		fprintf(out, "  %10s  in %s: ", text_bytes(bytes).s,
+			text_many(calls, "block", "blocks").s);
+		if (s->item[i].why)
+			fprintf(out, "%s\n", s->item[i].why);
+		else
+			fprintf(out, "leak:%s\n", s->item[i].pattern);
+	}
+}
+
+static int text(struct view_request *r, FILE *out, struct error *err)
+{
+	const struct profile *p = r->profile;
+	const struct flat_view flat = {
+		.nothing =
+		    p->suppressed_calls ? "Nothing else was left." : "Every block was freed.",
+		.heading = heading,
+		.about = about,
+		.title = ">blocks",
+		.cell = cell,
+	};
+	int ret;
+
+	if (p->leaked_calls_total)
+		fprintf(out, "%s in %s never freed.\n", text_exact(p->leaked_total).s,
+			text_many(p->leaked_calls_total, "block was", "blocks were").s);
+	if (!r->sorted)
+		leaks_rank(r->profile);
+	ret = flat_view_text(&flat, r, out, err);
+	print_suppressed(p, out);
+	return ret;
+}
+
+/* ---- JSON ---- */
+
+static int leaks_json(struct view_request *r, json *o, struct error *err)
+{
+	const struct suppressions *s = r->profile->suppressions;
+	json *list = json_object_new_array(), *row;
+	size_t i;
+
+	if (!r->sorted)
+		leaks_rank(r->profile);
+	for (i = 0; i < s->count; i++) {
+		const struct suppression *x = &s->item[i];
+
+		if (!x->calls)
+			continue;
+		row = json_object_new_object();
+		add_s(row, "pattern", x->pattern ? x->pattern : "*");
+		add(row, "why", x->why ? json_string(x->why) : NULL);
+		add_n(row, "calls", x->calls);
+		add_n(row, "bytes", x->bytes);
+		json_object_array_add(list, row);
+	}
+	add(o, "suppressed", list);
+	return flat_view_json(r, o, err);
+}
+
+static json *leak_row(struct view_request *r, size_t i)
+{
+	const struct profile_group *g = &r->profile->group[i];
+	json *row = flat_view_json_row(r, i), *o = json_object_new_object();
+	struct leak leak;
+
+	leak_of(r->profile, g, &leak);
+	add_s(o, "kind", leak_kind_name(leak.kind));
+	add_n(o, "bytes_per_s", leak.bytes_per_s);
+	add_i(o, "since_ns", leak.since_ns);
+	add_i(o, "grew_until_ns", leak.grew_ns);
+	add_n(o, "age_ns", leak.age_ns);
+	if (row)
+		add(row, "evidence", o);
+	else
+		json_object_put(o);
+	return row;
+}
+
+const struct view_ops view_leaks = {
+	.sort = VALUE_LEAKED,
+	.rows = true,
+	.text = text,
+	.json = leaks_json,
+	.json_row = leak_row,
+	.json_rows = flat_view_json_rows,
+};

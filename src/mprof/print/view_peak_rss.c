@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * view_peak_rss.c - who held memory when the process was largest: the stacks,
+ * then every function on them with what was held through it and through those it
+ * called.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../profile/callgraph.h"
+#include "../pass/rss.h"
+#include "flat_view.h"
+
+static struct long_text about(const struct view_request *r, const struct profile_group *g)
+{
+	struct long_text t;
+
+	(void)r;
+	snprintf(t.s, sizeof(t.s), "in %s", text_many(g->v.rss_calls, "block", "blocks").s);
+	return t;
+}
+
+static struct text cell(const struct view_request *r, const struct profile_group *g)
+{
+	(void)r;
+	return text_count(g->v.rss_calls);
+}
+
+/* ---- functions and what they called ---- */
+
+static void figure(const void *context, const struct profile *p, size_t i, uint64_t *to)
+{
+	(void)context;
+	*to = p->site[i].v.rss_bytes;
+}
+
+static int by_all(const void *a, const void *b, void *graph)
+{
+	const struct callgraph *g = graph;
+	const uint64_t x = g->node[*(const uint32_t *)a].all[0];
+	const uint64_t y = g->node[*(const uint32_t *)b].all[0];
+
+	return x != y ? x > y ? -1 : 1 : *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
+}
+
+/* Edges of one caller stand together, the largest first. */
+static int by_caller(const void *a, const void *b)
+{
+	const struct callgraph_edge *x = a, *y = b;
+
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return x->v[0] != y->v[0] ? x->v[0] > y->v[0] ? -1 : 1 : 0;
+}
+
+static bool is_small(const struct view_request *r, uint64_t part, uint64_t of)
+{
+	return !part || (double)part * 100 < r->min_percent * (double)of;
+}
+
+/* line NULL: itself. */
+static void print_held(const struct sym_line *line, uint64_t part, uint64_t of, int indent,
+		       FILE *out)
+{
+	fprintf(out, "%*s%10s  %5s  ", indent, "", text_bytes(part).s, text_percent(part, of).s);
+	if (line)
+		figures_line(out, line, false);
+	else
+		fputs("itself", out);
+	fputc('\n', out);
+}
+
+static void print_callees(const struct view_request *r, const struct callgraph *g, uint32_t node,
+			  FILE *out)
+{
+	const uint64_t all = g->node[node].all[0], own = g->node[node].own[0];
+	size_t lo = 0, hi = g->edges, mid;
+
+	if (own)
+		print_held(NULL, own, all, 8, out);
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (g->edge[mid].from < node)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < g->edges && g->edge[lo].from == node; lo++)
+		if (!is_small(r, g->edge[lo].v[0], all))
+			print_held(g->node[g->edge[lo].to].line, g->edge[lo].v[0], all, 8, out);
+}
+
+/* Of a path of two such lines the first would be left out. */
+static bool only_starts(const struct sym_line *line)
+{
+	const struct sym_line *const twice[] = { line, line };
+
+	return calltree_start_lines(twice, 2) > 0;
+}
+
+static void print_functions(const struct view_request *r, struct callgraph *g, uint32_t *order,
+			    FILE *out)
+{
+	size_t i;
+
+	for (i = 0; i < g->nodes; i++)
+		order[i] = (uint32_t)i;
+	qsort_r(order, g->nodes, sizeof(*order), by_all, g);
+	if (g->edges)
+		qsort(g->edge, g->edges, sizeof(*g->edge), by_caller);
+	fputs("\nFunctions: what was held through them, and by which callees\n", out);
+	for (i = 0; i < g->nodes && (!r->top || i < r->top); i++) {
+		const struct callgraph_node *n = &g->node[order[i]];
+
+		if (is_small(r, n->all[0], g->total[0]))
+			break;
+		if (only_starts(n->line))
+			continue;
+		fputc('\n', out);
+		print_held(n->line, n->all[0], g->total[0], 2, out);
+		print_callees(r, g, order[i], out);
+	}
+}
+
+static int functions(struct view_request *r, FILE *out, struct error *err)
+{
+	const struct callgraph_options o = { .same = LINE_FUNCTION, .figures = 1 };
+	struct callgraph g;
+	uint32_t *order;
+	int ret = callgraph_make(&g, r->profile, &o, figure, NULL, err);
+
+	if (!ret) {
+		order = calloc(g.nodes + 1, sizeof(*order));
+		if (order)
+			print_functions(r, &g, order, out);
+		else
+			ret = fail(err, -ENOMEM, "no memory to print the view");
+		free(order);
+	}
+	callgraph_release(&g);
+	return ret;
+}
+
+/* The one that ran, or which one of several, and what it ran last. */
+static void print_process(const struct profile *p, uint32_t number, FILE *out)
+{
+	const struct tree_process *process = tree_find(&p->tree, number);
+	const struct trace_fact *image = process ? tree_image(process) : NULL;
+
+	if (p->tree.processes < 2)
+		fputs("The program", out);
+	else
+		fprintf(out, "Process %" PRIu32, number);
+	if (p->tree.processes > 1 && image)
+		fprintf(out, " (pid %" PRId32 ", %s)", process->pid, text_command(image, 60).s);
+}
+
+static struct text since_start(int64_t ns)
+{
+	return text_ns(ns > 0 ? (uint64_t)ns : 0);
+}
+
+/* "between A and B", as exactly as is known. */
+static void print_when(const struct site_moment *m, FILE *out)
+{
+	const struct text from = since_start(m->from_ns), to = since_start(m->to_ns);
+
+	if (m->sampled)
+		fprintf(out, "%s, as far as samples tell", flat_moment(m->ns).s);
+	else if (m->to_ns == INT64_MAX)
+		fprintf(out, "later than %s", flat_moment(m->from_ns).s);
+	else if (!strcmp(from.s, to.s))
+		fprintf(out, "%s (known to %s)", flat_moment(m->to_ns).s,
+			since_start(m->to_ns - m->from_ns).s);
+	else
+		fprintf(out, "between %s and %s", from.s, flat_moment(m->to_ns).s);
+}
+
+/* The kernel's counters lag; but no more than that can be in memory. */
+static void print_blocks(const struct site_moment *m, FILE *out)
+{
+	if (m->bytes <= m->rss + rss_lag(m->rss)) {
+		fprintf(out, "  of that, its blocks  %s in %s (%s)\n", text_exact(m->bytes).s,
+			text_many(m->calls, "block", "blocks").s,
+			text_percent(m->bytes < m->rss ? m->bytes : m->rss, m->rss).s);
+		return;
+	}
+	fprintf(out,
+		"  its blocks were  %s in %s: at least %s of that was not in memory,\n"
+		"  as pages take none until they are written to\n",
+		text_exact(m->bytes).s, text_many(m->calls, "block", "blocks").s,
+		text_bytes(m->bytes - m->rss).s);
+}
+
+static void print_moment(const struct view_request *r, FILE *out)
+{
+	const struct profile *p = r->profile;
+	const struct site_moment *m = &p->sites.rss;
+	const struct tree_process *process = tree_find(&p->tree, m->process);
+
+	print_process(p, m->process, out);
+	fputs(" was largest ", out);
+	print_when(m, out);
+	fprintf(out, ", with %s in memory.\n", text_exact(m->rss).s);
+	print_blocks(m, out);
+	if (p->total.rss_bytes != m->bytes)
+		fprintf(out, "  of these, what is looked at  %s in %s (%s)\n",
+			text_exact(p->total.rss_bytes).s,
+			text_many(p->total.rss_calls, "block", "blocks").s,
+			text_percent(p->total.rss_bytes, m->bytes).s);
+	if (process && process->self_bytes)
+		fprintf(out, "  and mprof's own memory in it  %s\n",
+			text_bytes(process->self_bytes).s);
+	fprintf(out, "  arena: %s by brk and sbrk   mmap: %s mapped by the program itself\n",
+		text_bytes(m->arena).s, text_bytes(m->mapped).s);
+	if (m->cpu_ns)
+		fprintf(out, "  CPU time until then: %s\n", text_ns(m->cpu_ns).s);
+	if (m->unseen && process && !process->said_end)
+		fprintf(
+		    out,
+		    "  Later it allocated and mapped up to %s more, but did not live, or has not\n"
+		    "  lived yet, to say how much of that was in memory.\n",
+		    text_bytes(m->unseen).s);
+}
+
+static int text(struct view_request *r, FILE *out, struct error *err)
+{
+	const struct profile *p = r->profile;
+	const struct flat_view flat = {
+		.nothing = "No block that passes the filters was live then.",
+		.about = about,
+		.title = ">blocks",
+		.cell = cell,
+	};
+	int ret;
+
+	if (!p->sites.rss.rss) {
+		fputs("It is not known how large the process was when (an older version recorded"
+		      " it).\n"
+		      "`mprof report peak' tells the moment when its blocks held most.\n",
+		      out);
+		return 0;
+	}
+	print_moment(r, out);
+	ret = flat_view_text(&flat, r, out, err);
+	if (!ret && p->total.rss_bytes && p->by == PROFILE_BY_STACK && p->has_stacks)
+		ret = functions(r, out, err);
+	return ret;
+}
+
+const struct view_ops view_peak_rss = {
+	.sort = VALUE_RSS,
+	.rows = true,
+	.text = text,
+	.json = flat_view_json,
+	.json_row = flat_view_json_row,
+	.json_rows = flat_view_json_rows,
+};

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * view_threads.c - the view threads: which thread gives back whose blocks, as a
+ * matrix of producers and consumers, and the sites whose blocks travel.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../pass/handovers.h"
+#include "figures.h"
+#include "print_table.h"
+#include "views.h"
+
+#define MATRIX 8u /* threads in the matrix */
+#define SITES  5u
+
+struct threads {
+	struct handovers handovers;
+	struct walk_pass pass;
+};
+
+static int prepare(struct view_request *r, struct error *err)
+{
+	struct threads *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return fail(err, -ENOMEM, "no memory for threads");
+	t->pass = (struct walk_pass){ &handovers_pass, &t->handovers };
+	r->own = t;
+	r->options->pass = &t->pass;
+	r->options->passes = 1;
+	return 0;
+}
+
+static void release(struct view_request *r)
+{
+	free(r->own);
+	r->own = NULL;
+}
+
+static const struct handover_thread *thread_at(const struct handovers *h, size_t i)
+{
+	return (const struct handover_thread *)h->thread.item + i;
+}
+
+static int by_bytes(const void *a, const void *b, void *handovers)
+{
+	const struct handover_thread *x = thread_at(handovers, *(const size_t *)a),
+				     *y = thread_at(handovers, *(const size_t *)b);
+	const uint64_t bx = x->allocated.bytes + x->of_others.bytes,
+		       by = y->allocated.bytes + y->of_others.bytes;
+
+	if (bx != by)
+		return bx > by ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+/* Indices of those that did anything, busiest first; the caller's to free. */
+static size_t *busiest(const struct handovers *h, size_t *n)
+{
+	size_t *index = calloc(h->thread.count + 1, sizeof(*index)), i;
+
+	*n = 0;
+	for (i = 0; index && i < h->thread.count; i++)
+		if (thread_at(h, i)->allocated.blocks || thread_at(h, i)->of_others.blocks)
+			index[(*n)++] = i;
+	if (index)
+		qsort_r(index, *n, sizeof(*index), by_bytes, (void *)h);
+	return index;
+}
+
+static int put_threads(const struct handovers *h, const size_t *index, size_t n, FILE *out)
+{
+	struct table t = TABLE(">thread", ">tid", ">process", ">allocated", ">freed itself",
+			       ">freed by others", ">of others it freed", ">kept");
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		const struct handover_thread *h1 = thread_at(h, index[i]);
+
+		table_cell(&t, "%" PRIu32, h1->number);
+		if (h1->tid)
+			table_cell(&t, "%" PRIu64, h1->tid);
+		else
+			table_cell(&t, "-");
+		table_cell(&t, "%" PRIu32, h1->process);
+		table_cell(&t, "%s", text_bytes(h1->allocated.bytes).s);
+		table_cell(&t, "%s", text_bytes(h1->own.bytes).s);
+		table_cell(&t, "%s", text_bytes(h1->by_others.bytes).s);
+		table_cell(&t, "%s", text_bytes(h1->of_others.bytes).s);
+		table_cell(&t, "%s",
+			   text_bytes(h1->allocated.bytes - h1->own.bytes - h1->by_others.bytes).s);
+	}
+	return table_print(&t, out);
+}
+
+/* One row for each producer, one column for each consumer. */
+static void put_matrix(const struct handovers *h, const size_t *index, size_t n, FILE *out)
+{
+	const struct handover_pair *p;
+	size_t i, k;
+
+	fprintf(out, "  %-12s", "of thread");
+	for (k = 0; k < n; k++)
+		fprintf(out, " %8s%-4" PRIu32, "by ", thread_at(h, index[k])->number);
+	fputc('\n', out);
+	for (i = 0; i < n; i++) {
+		const struct handover_thread *from = thread_at(h, index[i]);
+
+		fprintf(out, "  %-12" PRIu32, from->number);
+		for (k = 0; k < n; k++) {
+			p = handovers_find(h, from->number, thread_at(h, index[k])->number);
+			if (i == k)
+				fprintf(out, " %12s",
+					from->own.blocks ? text_bytes(from->own.bytes).s : ".");
+			else
+				fprintf(out, " %12s", p ? text_bytes(p->sum.bytes).s : ".");
+		}
+		fputc('\n', out);
+	}
+}
+
+/* Lines whose blocks others free. */
+struct traveller {
+	const struct sym_line *line; /* NULL: not known */
+	uint64_t blocks, foreign;
+};
+
+struct travellers {
+	struct traveller *of;
+	size_t count;
+};
+
+static int by_foreign(const void *a, const void *b)
+{
+	const struct traveller *x = a, *y = b;
+
+	if (x->foreign != y->foreign)
+		return x->foreign > y->foreign ? -1 : 1;
+	return (x->blocks < y->blocks) - (x->blocks > y->blocks);
+}
+
+/* Most first; false without memory.  of is the caller's to free. */
+static bool find_travellers(struct profile *p, struct travellers *t)
+{
+	struct line_keys lines = { .same = LINE_LINE };
+	const struct profile_path *path = NULL;
+	uint32_t id = 0;
+	size_t i;
+
+	t->count = 0;
+	t->of = calloc(p->count + 2, sizeof(*t->of));
+	for (i = 0; t->of && i < p->count; i++) {
+		if (!p->site[i].v.foreign_frees)
+			continue;
+		path = profile_path_once(p, p->site[i].key);
+		if (!path)
+			break;
+		id = path->count ? line_keys_id(&lines, path->line[path->asked - 1]) : 0;
+		t->of[id].line = id ? line_keys_line(&lines, id) : NULL;
+		t->of[id].blocks += p->site[i].v.calls;
+		t->of[id].foreign += p->site[i].v.foreign_frees;
+	}
+	if (t->of && i == p->count && !lines.keys.failed) {
+		t->count = lines.keys.count + 1;
+		qsort(t->of, t->count, sizeof(*t->of), by_foreign);
+		while (t->count && !t->of[t->count - 1].foreign)
+			t->count--;
+		line_keys_release(&lines);
+		return true;
+	}
+	line_keys_release(&lines);
+	free(t->of);
+	t->of = NULL;
+	return false;
+}
+
+static int put_sites(struct profile *p, size_t most, FILE *out)
+{
+	struct travellers t;
+	size_t i;
+
+	if (!find_travellers(p, &t))
+		return -ENOMEM;
+	if (t.count)
+		fputs("\nBlocks that other threads free come from:\n\n", out);
+	for (i = 0; i < t.count && (!most || i < most); i++) {
+		fprintf(out, "  %11s of %11s  ", text_count(t.of[i].foreign).s,
+			text_many(t.of[i].blocks, "block", "blocks").s);
+		if (t.of[i].line)
+			figures_line(out, t.of[i].line, true);
+		else
+			fputs("(stack not known)", out);
+		fputc('\n', out);
+	}
+	free(t.of);
+	return 0;
+}
+
+static int text(struct view_request *r, FILE *out, struct error *err)
+{
+	const struct handovers *h = &((struct threads *)r->own)->handovers;
+	size_t n, shown, *index = busiest(h, &n);
+	int ret = index ? 0 : -ENOMEM;
+
+	shown = r->top && r->top < n ? r->top : n;
+	fprintf(out, "Of %s, %s (%s) went by another thread than the one that allocated.\n\n",
+		text_many(r->profile->total.freed_calls, "freed block", "freed blocks").s,
+		text_count(h->all.blocks).s, text_bytes(h->all.bytes).s);
+	if (!ret)
+		ret = put_threads(h, index, shown, out);
+	if (shown < n)
+		fprintf(out, "  and %s with less; --top 0 shows all\n",
+			text_many(n - shown, "thread", "threads").s);
+	if (!ret && h->pairs) {
+		fputs("\nWho frees whose blocks:\n\n", out);
+		put_matrix(h, index, n < MATRIX ? n : MATRIX, out);
+		if (h->rest.blocks)
+			fprintf(out, "  More pairs of threads than are kept: %s in %s.\n",
+				text_bytes(h->rest.bytes).s,
+				text_many(h->rest.blocks, "block", "blocks").s);
+		ret = put_sites(r->profile, SITES, out);
+	}
+	free(index);
+	return ret < 0 ? fail(err, -ENOMEM, "no memory to print the threads") : 0;
+}
+
+/* ---- JSON: rows are pairs ---- */
+
+static json *sum_json(const struct handover_sum *s)
+{
+	json *o = json_object_new_object();
+
+	add_n(o, "blocks", s->blocks);
+	add_n(o, "bytes", s->bytes);
+	return o;
+}
+
+static json *thread_json(const struct handover_thread *t)
+{
+	json *o = json_object_new_object();
+
+	add_n(o, "thread", t->number);
+	add_n(o, "process", t->process);
+	if (t->tid)
+		add_n(o, "tid", t->tid);
+	else
+		add(o, "tid", NULL);
+	add(o, "allocated", sum_json(&t->allocated));
+	add(o, "freed_itself", sum_json(&t->own));
+	add(o, "freed_by_others", sum_json(&t->by_others));
+	add(o, "freed_of_others", sum_json(&t->of_others));
+	add_n(o, "consumers", t->consumers);
+	add_n(o, "producers", t->producers);
+	return o;
+}
+
+static int members(struct view_request *r, json *o, struct error *err)
+{
+	const struct handovers *h = &((struct threads *)r->own)->handovers;
+	json *threads = json_object_new_array(), *sites = json_object_new_array(), *s;
+	struct travellers t;
+	size_t i;
+
+	for (i = 0; i < h->thread.count; i++)
+		if (thread_at(h, i)->allocated.blocks || thread_at(h, i)->of_others.blocks)
+			json_object_array_add(threads, thread_json(thread_at(h, i)));
+	add(o, "threads", threads);
+	add(o, "handed_over", sum_json(&h->all));
+	add(o, "pairs_not_kept", sum_json(&h->rest));
+	if (!find_travellers(r->profile, &t))
+		return fail(err, -ENOMEM, "no memory to print the threads");
+	for (i = 0; i < t.count && (!r->top || i < r->top); i++) {
+		s = json_object_new_object();
+		if (t.of[i].line)
+			figures_line_json(s, t.of[i].line, LINE_LINE);
+		add_n(s, "blocks", t.of[i].blocks);
+		add_n(s, "foreign_frees", t.of[i].foreign);
+		json_object_array_add(sites, s);
+	}
+	add(o, "sites", sites);
+	free(t.of);
+	return 0;
+}
+
+static json *pair(struct view_request *r, size_t i)
+{
+	const struct handovers *h = &((struct threads *)r->own)->handovers;
+	json *o = json_object_new_object();
+
+	add_n(o, "from_thread", h->pair[i].from);
+	add_n(o, "to_thread", h->pair[i].to);
+	add_n(o, "blocks", h->pair[i].sum.blocks);
+	add_n(o, "bytes", h->pair[i].sum.bytes);
+	return o;
+}
+
+static size_t pairs(const struct view_request *r)
+{
+	return ((const struct threads *)r->own)->handovers.pairs;
+}
+
+const struct view_ops view_threads = {
+	.sort = VALUE_TOTAL,
+	.by = PROFILE_BY_STACK,
+	.prepare = prepare,
+	.text = text,
+	.json = members,
+	.json_row = pair,
+	.json_rows = pairs,
+	.release = release,
+};

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * views.h - what a view of `mprof report VIEW LOG` is, and the table of all.
+ *
+ * To add one: a row in views.def and a file out/view_NAME.c that defines
+ * const struct view_ops view_ID.  Its row is where help, manual page and
+ * completion come from; its JSON names go into man/mprof-report-json.md.
+ *
+ * The command parses the options, asks `prepare`, makes the profile (one walk),
+ * then calls `text` or `json`, then `release`.  Printers compute nothing that a
+ * pass could have found.  Errors: -errno with err filled.
+ */
+#ifndef MPROF_PRINT_VIEWS_H
+#define MPROF_PRINT_VIEWS_H
+
+#include <stdio.h>
+
+#include "../profile/profile.h"
+#include "json.h"
+
+#define VIEW_ROWS 20u /* shown in text unless --top says otherwise */
+
+#define VIEW_UNNAMED 8u
+
+/* What was asked for. */
+struct view_request {
+	const char *arg;	 /* of views that take one */
+	enum profile_value sort; /* --sort, else the view's own */
+	enum profile_by by;	 /* --by, else the view's own */
+	bool sorted, grouped;	 /* they were said */
+	size_t top;		 /* rows; 0: all */
+	bool top_said;
+	bool json;
+	bool incomplete;		 /* parts of the trace are missing; the command has told */
+	double min_percent;		 /* --min-percent of trees, default 1 */
+	unsigned depth;			 /* --depth, 0: all */
+	const char *const *source;	 /* --source-dir, NULL-ended; may be NULL */
+	struct profile_options *options; /* `prepare` may change them */
+	struct profile *profile;	 /* NULL in `prepare` */
+	void *own;			 /* the view's */
+	/* Modules of lines that were shown without a name, if the view notes them. */
+	bool notes_unnamed;
+	const char *unnamed[VIEW_UNNAMED];
+	size_t unnamed_count;
+};
+
+struct view_ops {
+	enum profile_value sort; /* default of --sort */
+	enum profile_by by;	 /* default of --by */
+	bool rows;		 /* --by, --sort and --top mean something */
+	/* Before the walk: sets r->own, adds passes to r->options.  NULL: nothing to do. */
+	int (*prepare)(struct view_request *r, struct error *err);
+	int (*text)(struct view_request *r, FILE *out, struct error *err);
+	/* Adds members to o. */
+	int (*json)(struct view_request *r, json *o, struct error *err);
+	/* Row i of the member "rows", a new object, which is written before the next is asked
+	 * for; NULL: no memory.  NULL pointer, or no rows: no such member. */
+	json *(*json_row)(struct view_request *r, size_t i);
+	size_t (*json_rows)(const struct view_request *r);
+	void (*release)(struct view_request *r); /* after `prepare`; may be NULL */
+};
+
+struct view {
+	const char *name;
+	const char *arg; /* in usage lines; "" none */
+	const char *help;
+	const struct view_ops *ops;
+};
+
+#define VIEW(id, name, arg, help) extern const struct view_ops view_##id;
+#include "views.def"
+#undef VIEW
+
+extern const struct view view_table[]; /* ends with a row whose name is NULL */
+
+/* Exact name, else NULL. */
+const struct view *view_find(const char *name);
+/* The most similar name, NULL if none is similar. */
+const struct view *view_nearest(const char *name);
+
+/* The answer of a view whose profile is made. */
+int view_text(const struct view *v, struct view_request *r, FILE *out, struct error *err);
+int view_json(const struct view *v, struct view_request *r, FILE *out, struct error *err);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * callgraph.h - stacks merged into a graph: who called whom, and what was asked
+ * for on the way.
+ *
+ * A node is a line (or a function) whatever its callers.  Own figures are those
+ * of stacks that end in it; all figures, those of stacks that pass through it or
+ * end there; an edge has those of stacks on which the one called the other.  A
+ * stack counts once in each node and edge, however often it comes by.
+ *
+ * With `simple`, no stack comes by twice: where a function stands on a stack
+ * again, it is a node of its own, of level 2, and where that would stand there
+ * again, what lies between is cut out; unless something stands there for the
+ * first time, then the level is one more.  So all figures of a node are the sum of
+ * its own and those of the edges that leave it, those of level 1 have every
+ * stack that the function is on, and readers that can only add get recursive
+ * programs right.
+ *
+ * Memory: by nodes and edges.  Threads: one at a time.
+ */
+#ifndef MPROF_PROFILE_CALLGRAPH_H
+#define MPROF_PROFILE_CALLGRAPH_H
+
+#include "calltree.h"
+
+#define CALLGRAPH_FIGURES 8u
+
+struct callgraph_options {
+	enum line_same same; /* what is one node */
+	bool simple;
+	size_t figures; /* 1 to CALLGRAPH_FIGURES */
+};
+
+struct callgraph_node {
+	const struct sym_line *line;
+	uint32_t function; /* id of `functions` */
+	uint32_t level;	   /* from 1 */
+	uint32_t frame;	   /* of stacks->frame: the first one seen; 0 none */
+	uint64_t own[CALLGRAPH_FIGURES], all[CALLGRAPH_FIGURES];
+	size_t seen; /* stack that was counted last, from 1 */
+};
+
+struct callgraph_edge {
+	uint32_t from, to; /* indexes of nodes */
+	uint64_t v[CALLGRAPH_FIGURES];
+	size_t seen;
+};
+
+/* A call on the way from the outermost one to who asked. */
+struct callgraph_step {
+	uint32_t node, function, level;
+	uint32_t before; /* what `at` said of the function before this step */
+	uint32_t firsts; /* steps of level 1 up to this one */
+};
+
+struct callgraph {
+	struct callgraph_options options;
+	struct line_keys lines, functions;
+	struct keys places; /* line and level, of the nodes */
+	struct keys pairs;  /* of the edges */
+	struct callgraph_node *node;
+	struct callgraph_edge *edge;
+	size_t nodes, node_room, edges, edge_room;
+	uint64_t total[CALLGRAPH_FIGURES];
+	size_t stacks;
+	struct callgraph_step *trail; /* the stack at hand, outermost first */
+	uint32_t *at; /* by function id - 1: its last step on the trail + 1, 0 none */
+	size_t on_trail, trail_room, at_room;
+};
+
+void callgraph_init(struct callgraph *g, const struct callgraph_options *o);
+/*
+ * Lines from the outermost inward, which must outlive g, and the frames of the
+ * last `frames` of them: lines that stand for what is not known have none.
+ * 0 or -ENOMEM.
+ */
+int callgraph_add(struct callgraph *g, const struct sym_line *const *line, size_t n,
+		  const uint32_t *frame, size_t frames, const uint64_t *v);
+void callgraph_release(struct callgraph *g);
+
+/* ---- from a profile ---- */
+
+/* Sets to[figures] from site i. */
+typedef void callgraph_figure(const void *context, const struct profile *p, size_t i, uint64_t *to);
+
+/* Initialises g and adds all sites.  0, or -ENOMEM with err filled; release in both cases. */
+int callgraph_make(struct callgraph *g, struct profile *p, const struct callgraph_options *o,
+		   callgraph_figure *figure, const void *context, struct error *err);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * calltree.h - stacks merged into a tree of functions, or of lines: from the
+ * outermost caller inward, from the allocating function outward, or from one
+ * function in both directions.
+ *
+ * Inclusive is what was asked for in a node or below it; exclusive, what a
+ * stack asked for that ends there.  A site counts once in each node on its
+ * path.  A function that calls itself directly is one node, not a chain.  What
+ * starts programs and threads before main or a thread's function is left out of
+ * trees of profiles.  The figures are those of values.def; the sum of sites' own peaks ("local") is
+ * an upper bound.
+ *
+ * Errors: without memory `failed` is set and sums are too small.  Threads: one
+ * at a time.  Lines must outlive the tree.
+ */
+#ifndef MPROF_PROFILE_CALLTREE_H
+#define MPROF_PROFILE_CALLTREE_H
+
+#include "../pass/keys.h"
+#include "profile.h"
+
+struct calltree_options {
+	enum line_same same;		       /* what is merged */
+	enum profile_value value[VALUE_COUNT]; /* kept; the first one sorts */
+	size_t values;
+};
+
+struct calltree_node {
+	const struct sym_line *line;	 /* NULL: the root */
+	uint32_t parent, child, sibling; /* 0: none; siblings by falling inclusive value */
+	uint32_t key;
+	uint64_t sites; /* that pass through */
+};
+
+struct calltree {
+	struct calltree_options options;
+	struct line_keys lines;
+	struct calltree_node *node; /* [0] is the root */
+	uint64_t *figure;	    /* of each node: inclusive[values], exclusive[values] */
+	size_t nodes, room;
+	uint32_t *slot; /* node + 1, 0 empty, by parent and key */
+	size_t slots;
+	bool failed;
+};
+
+/* What stands for a stack that was not recorded, and for outer frames that were not kept. */
+extern const struct sym_line calltree_no_stack, calltree_cut;
+
+/* 0 or -ENOMEM. */
+int calltree_init(struct calltree *t, const struct calltree_options *o);
+/*
+ * Adds a path: its lines from the root inward, or, backward, from the last to
+ * the first.  own: the last one is who asked, so that its node gets the values
+ * as exclusive.  Returns that node, else the last one; 0 without memory or lines.
+ */
+uint32_t calltree_add(struct calltree *t, const struct sym_line *const *line, size_t n,
+		      bool backward, bool own, const uint64_t *value);
+/* Sorts; before it siblings are in no order. */
+void calltree_finish(struct calltree *t);
+void calltree_release(struct calltree *t);
+
+/* Of the i-th value of the options. */
+static inline uint64_t calltree_inclusive(const struct calltree *t, uint32_t node, size_t i)
+{
+	return t->figure[(size_t)node * 2 * t->options.values + i];
+}
+static inline uint64_t calltree_exclusive(const struct calltree *t, uint32_t node, size_t i)
+{
+	return t->figure[((size_t)node * 2 + 1) * t->options.values + i];
+}
+
+/* ---- from a profile ---- */
+
+enum calltree_direction {
+	CALLTREE_TOP_DOWN,
+	CALLTREE_BOTTOM_UP,
+	CALLTREE_CALLERS, /* of the function: from its first call on a path outward */
+	CALLTREE_CALLEES, /* of the function: from its first call on a path inward */
+};
+
+/* function: a glob, for the last two, matched with or without parameters.
+ * 0, or -ENOMEM with err filled; release in both cases. */
+int calltree_make(struct calltree *t, struct profile *p, const struct calltree_options *o,
+		  enum calltree_direction direction, const char *function, struct error *err);
+
+/* How many lines at the outer end only start a program or a thread (_start, start_thread); at
+ * least one line is left. */
+size_t calltree_start_lines(const struct sym_line *const *line, size_t n);
+
+/* Does the pattern name this function?  Its name, with or without parameters, or a glob. */
+bool calltree_matches(const char *pattern, const char *function);
+
+/* The path of site i of p with the lines above put in where they belong; count 0 without
+ * memory.  The array is the caller's to keep and free. */
+struct calltree_path {
+	const struct sym_line **line;
+	size_t count, asked, inner, all; /* as in struct profile_path */
+	size_t room;
+};
+bool calltree_path_of(struct calltree_path *to, struct profile *p, size_t i);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * difference.h - two profiles side by side: sites matched by name, so that another
+ * build, shifted lines and other addresses are no differences.
+ *
+ * Two stacks are the same when they go through the same functions of the same
+ * modules.  For that
+ *  - what a compiler adds to a name (.constprop.0, .cold, Rust's hash) and what
+ *    follows ".so" in a module's name is left out;
+ *  - the program's own executable is one module, whatever its file is called;
+ *  - a function that calls itself directly counts once;
+ *  - what starts a program or a thread before main is left out;
+ *  - code without a symbol is told apart by its offset only in objects whose
+ *    build-id is the same on both sides, else it is one "function" of its module;
+ *  - a function that only one side has and one that only the other has are the
+ *    same, renamed, when all paths through them agree but for the name, they are
+ *    of one source file, and no other pairing is possible.
+ *
+ * Errors: -errno with err filled.  Threads: one at a time.  The profiles must
+ * outlive the diff.
+ */
+#ifndef MPROF_PROFILE_DIFFERENCE_H
+#define MPROF_PROFILE_DIFFERENCE_H
+
+#include "../pass/keys.h"
+#include "profile.h"
+
+enum diff_by { DIFF_BY_FUNCTION, DIFF_BY_STACK, DIFF_BY_MODULE, DIFF_BY_LINE, DIFF_BY_FILE };
+enum diff_side { DIFF_BEFORE, DIFF_AFTER, DIFF_SIDES };
+enum diff_change { DIFF_ADDED, DIFF_GROWN, DIFF_SHRUNK, DIFF_REMOVED, DIFF_SAME, DIFF_CHANGES };
+
+struct diff_options {
+	enum diff_by by;		 /* all but stack: of the innermost line */
+	enum profile_value value;	 /* by which changes are told and sorted */
+	uint64_t least;			 /* lesser changes of the value are none */
+	double least_percent;		 /* of what was before; what is added or removed passes */
+	bool no_renames;		 /* do not look for renamed functions */
+	const char *program[DIFF_SIDES]; /* name of the executable's module; NULL: not known */
+};
+
+struct diff_group {
+	const struct sym_line *const *line; /* of the later side if it has the group; root first */
+	size_t lines;
+	uint64_t v[DIFF_SIDES][VALUE_COUNT];
+	uint64_t sites[DIFF_SIDES];
+	enum diff_change change; /* of the value of the options */
+};
+
+struct diff_rename {
+	const struct sym_line *line[DIFF_SIDES];
+};
+
+struct diff_site {
+	size_t first, count; /* into id and line */
+	uint32_t side;
+	uint64_t v[VALUE_COUNT];
+};
+
+struct diff {
+	struct diff_options options;
+	struct diff_group *group; /* greatest change first, of equal ones the greatest figure */
+	size_t groups;
+	uint64_t total[DIFF_SIDES][VALUE_COUNT];
+	size_t changed[DIFF_CHANGES]; /* groups */
+	struct diff_rename *rename;
+	size_t renames;
+
+	/* ---- the pass's own ---- */
+	struct keys names;		 /* "function\nmodule" as compared */
+	uint8_t *on;			 /* by name: 1 << side */
+	const struct sym_line **example; /* by name */
+	uint32_t *renamed;		 /* by name: the name it is taken for */
+	size_t name_room;
+	struct keys stable; /* modules that are the same file on both sides */
+	struct diff_site *site;
+	size_t sites, site_room;
+	uint32_t *id; /* names of all sites' lines, root first */
+	const struct sym_line **line;
+	size_t ids, id_room;
+	bool failed;
+};
+
+void diff_init(struct diff *d, const struct diff_options *o);
+/* The two sides have this module from the same file.  Before diff_add. */
+void diff_stable(struct diff *d, const char *module);
+void diff_add(struct diff *d, enum diff_side side, const struct sym_line *const *line, size_t n,
+	      const uint64_t v[VALUE_COUNT]);
+int diff_finish(struct diff *d, struct error *err);
+void diff_release(struct diff *d);
+
+/* All of the above of two profiles; release in any case. */
+int diff_make(struct diff *d, struct profile *before, struct profile *after,
+	      const struct diff_options *o, struct error *err);
+
+/* The name of a group's innermost function: a number from 1 to d->names.count, the same for both
+ * sides and for a function that was renamed. */
+static inline uint32_t diff_leaf(const struct diff *d, const struct diff_group *g)
+{
+	return d->renamed[d->id[(size_t)(g->line - d->line) + g->lines - 1] - 1];
+}
+
+/* How far a value moved, whichever way. */
+static inline uint64_t diff_distance(const struct diff_group *g, enum profile_value value)
+{
+	const uint64_t before = g->v[DIFF_BEFORE][value], after = g->v[DIFF_AFTER][value];
+
+	return after > before ? after - before : before - after;
+}
+
+/* The change of a value: after less before, at most INT64_MAX either way (a damaged trace can name
+ * figures that differ by more). */
+static inline int64_t diff_delta(const struct diff_group *g, enum profile_value value)
+{
+	const uint64_t by = diff_distance(g, value);
+	const int64_t most = by > INT64_MAX ? INT64_MAX : (int64_t)by;
+
+	return g->v[DIFF_AFTER][value] < g->v[DIFF_BEFORE][value] ? -most : most;
+}
+
+#endif

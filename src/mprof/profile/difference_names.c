@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * difference_names.c - names of two builds, compared.
+ *
+ * Renames.  A path of one side is written as a pattern, with a hole wherever a
+ * function stands that the other side does not have.  Equal patterns of both
+ * sides propose that the functions in their holes are the same.  A proposal
+ * holds when neither function has another one, both are of one source file,
+ * and what went through them is of the same order of magnitude.
+ */
+#include "difference_names.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calltree.h"
+
+#define BOTH	  (1u << DIFF_BEFORE | 1u << DIFF_AFTER)
+#define HOLE	  0x80000000u
+#define AMBIGUOUS UINT32_MAX
+#define ALIKE	  4 /* calls of a renamed function differ at most by this factor */
+
+/* ---- spelling ---- */
+
+static size_t ends_with_suffix(const char *s, size_t n)
+{
+	static const char *const added[] = { ".constprop", ".isra",	  ".part", ".cold",
+					     ".lto_priv",  ".localalias", ".llvm", ".clone" };
+	size_t digits = n, i, k;
+
+	while (digits && isdigit((unsigned char)s[digits - 1]))
+		digits--;
+	if (digits < n && digits && s[digits - 1] == '.')
+		n = digits - 1;
+	for (i = 0; i < sizeof(added) / sizeof(added[0]); i++) {
+		k = strlen(added[i]);
+		if (n > k && !strncmp(s + n - k, added[i], k))
+			return n - k;
+	}
+	return 0;
+}
+
+/* "::h" and sixteen digits: Rust's hash of a crate's build. */
+static size_t without_rust_hash(const char *s, size_t n)
+{
+	size_t i;
+
+	if (n < 20 || strncmp(s + n - 19, "::h", 3))
+		return 0;
+	for (i = n - 16; i < n; i++)
+		if (!isxdigit((unsigned char)s[i]))
+			return 0;
+	return n - 19;
+}
+
+size_t diff_bare_name(const char *function)
+{
+	size_t n = strlen(function), less;
+
+	while ((less = ends_with_suffix(function, n)) || (less = without_rust_hash(function, n)))
+		n = less;
+	return n;
+}
+
+size_t diff_spell_module(const struct diff *d, enum diff_side side, const struct sym_line *l,
+			 char *to, size_t room)
+{
+	const char *so = strstr(l->module, ".so");
+	size_t n = strlen(l->module);
+
+	if (d->options.program[side] && !strcmp(d->options.program[side], l->module))
+		return (size_t)snprintf(to, room, "/");
+	if (so && (so[3] == '.' || !so[3]))
+		n = (size_t)(so - l->module);
+	return (size_t)snprintf(to, room, "%.*s", (int)n, l->module);
+}
+
+size_t diff_spell(const struct diff *d, enum diff_side side, const struct sym_line *l, char *to,
+		  size_t room)
+{
+	char module[256], offset[32] = "";
+	size_t n = diff_bare_name(l->function);
+
+	diff_spell_module(d, side, l, module, sizeof(module));
+	if (l->known || l == &calltree_no_stack || l == &calltree_cut)
+		return (size_t)snprintf(to, room, "%.*s\n%s", (int)n, l->function, module);
+	if (keys_find(&d->stable, l->module, strlen(l->module)))
+		snprintf(offset, sizeof(offset), "+0x%llx", (unsigned long long)l->offset);
+	return (size_t)snprintf(to, room, "%s\n%s", offset, module);
+}
+
+size_t diff_spell_file(const struct diff *d, enum diff_side side, const struct sym_line *l,
+		       char *to, size_t room)
+{
+	const char *slash = strrchr(l->file, '/');
+
+	if (!*l->file)
+		return diff_spell_module(d, side, l, to, room);
+	return (size_t)snprintf(to, room, "%s", slash ? slash + 1 : l->file);
+}
+
+size_t diff_spell_line(const struct diff *d, enum diff_side side, const struct sym_line *l,
+		       char *to, size_t room)
+{
+	char file[256];
+
+	if (!*l->file)
+		return diff_spell(d, side, l, to, room);
+	diff_spell_file(d, side, l, file, sizeof(file));
+	return (size_t)snprintf(to, room, "%s:%u", file, l->line);
+}
+
+/* ---- renames ---- */
+
+struct renames {
+	struct diff *d;
+	struct keys patterns;
+	const struct diff_site **of; /* by pattern: an earlier site of it */
+	uint32_t *proposed;	     /* by name: its counterpart, 0 none, AMBIGUOUS */
+	uint64_t *calls;	     /* by name */
+	uint32_t *work;
+};
+
+static bool alone(const struct diff *d, uint32_t name)
+{
+	return d->on[name - 1] != BOTH;
+}
+
+/* The module's part of a spelt name. */
+static uint32_t module_hash(const struct diff *d, uint32_t name)
+{
+	const char *s = strchr(keys_text(&d->names, name), '\n');
+	uint32_t h = 5381;
+
+	for (; s && *s; s++)
+		h = h * 33 + (unsigned char)*s;
+	return h;
+}
+
+/* Writes the pattern of a site; false if it has no hole. */
+static bool pattern_of(struct renames *r, const struct diff_site *s)
+{
+	const uint32_t *id = r->d->id + s->first;
+	bool hole = false;
+	size_t i;
+
+	for (i = 0; i < s->count; i++) {
+		r->work[i] = id[i];
+		if (!alone(r->d, id[i]))
+			continue;
+		r->work[i] = HOLE | module_hash(r->d, id[i]);
+		hole = true;
+	}
+	return hole;
+}
+
+static void propose_one(struct renames *r, uint32_t a, uint32_t b)
+{
+	uint32_t *p = &r->proposed[a - 1];
+
+	*p = !*p || *p == b ? b : AMBIGUOUS;
+}
+
+/* The functions in the holes of two sites with one pattern. */
+static void propose(struct renames *r, const struct diff_site *a, const struct diff_site *b)
+{
+	const uint32_t *x = r->d->id + a->first, *y = r->d->id + b->first;
+	size_t i;
+
+	for (i = 0; i < a->count; i++) {
+		if (!alone(r->d, x[i]))
+			continue;
+		propose_one(r, x[i], y[i]);
+		propose_one(r, y[i], x[i]);
+	}
+}
+
+static void count_calls(struct renames *r, const struct diff_site *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->count; i++)
+		r->calls[r->d->id[s->first + i] - 1] += s->v[VALUE_CALLS];
+}
+
+/* Stands for several earlier paths of one pattern, of which none is likelier. */
+static const struct diff_site undecided;
+
+static bool same_path(const struct diff *d, const struct diff_site *a, const struct diff_site *b)
+{
+	return a != &undecided &&
+	       !memcmp(d->id + a->first, d->id + b->first, a->count * sizeof(*d->id));
+}
+
+static void look_at_site(struct renames *r, const struct diff_site *s)
+{
+	uint32_t key;
+
+	count_calls(r, s);
+	if (!pattern_of(r, s))
+		return;
+	if (s->side == DIFF_BEFORE) {
+		key = keys_id(&r->patterns, r->work, s->count * sizeof(*r->work));
+		if (key && !r->of[key - 1])
+			r->of[key - 1] = s;
+		else if (key && !same_path(r->d, r->of[key - 1], s))
+			r->of[key - 1] = &undecided;
+		return;
+	}
+	key = keys_find(&r->patterns, r->work, s->count * sizeof(*r->work));
+	if (key && r->of[key - 1] && r->of[key - 1] != &undecided)
+		propose(r, r->of[key - 1], s);
+}
+
+static bool same_file(const struct diff *d, uint32_t a, uint32_t b)
+{
+	char x[256], y[256];
+
+	if (!*d->example[a - 1]->file || !*d->example[b - 1]->file)
+		return false;
+	diff_spell_file(d, DIFF_BEFORE, d->example[a - 1], x, sizeof(x));
+	diff_spell_file(d, DIFF_AFTER, d->example[b - 1], y, sizeof(y));
+	return !strcmp(x, y);
+}
+
+static bool alike(const struct renames *r, uint32_t a, uint32_t b)
+{
+	uint64_t x = r->calls[a - 1], y = r->calls[b - 1];
+
+	return same_file(r->d, a, b) && x <= ALIKE * y && y <= ALIKE * x;
+}
+
+static void accept_renames(struct renames *r)
+{
+	struct diff *d = r->d;
+	uint32_t a, b;
+
+	for (a = 1; a <= d->names.count; a++) {
+		b = r->proposed[a - 1];
+		if (d->on[a - 1] != 1u << DIFF_BEFORE || !b || b == AMBIGUOUS ||
+		    r->proposed[b - 1] != a || !alike(r, a, b))
+			continue;
+		d->renamed[a - 1] = b;
+		d->rename[d->renames++] = (struct diff_rename){
+			.line = { d->example[a - 1], d->example[b - 1] },
+		};
+	}
+}
+
+bool diff_find_renames(struct diff *d)
+{
+	struct renames r = { .d = d };
+	size_t i, most = 1;
+	int side;
+
+	for (i = 0; i < d->sites; i++)
+		most = d->site[i].count > most ? d->site[i].count : most;
+	r.work = calloc(most, sizeof(*r.work));
+	r.of = calloc(d->sites + 1, sizeof(*r.of));
+	r.proposed = calloc(d->names.count + 1, sizeof(*r.proposed));
+	r.calls = calloc(d->names.count + 1, sizeof(*r.calls));
+	d->rename = calloc(d->names.count + 1, sizeof(*d->rename));
+	d->failed |= !r.work || !r.of || !r.proposed || !r.calls || !d->rename;
+	for (side = 0; side < DIFF_SIDES && !d->failed; side++)
+		for (i = 0; i < d->sites; i++)
+			if (d->site[i].side == (uint32_t)side)
+				look_at_site(&r, &d->site[i]);
+	d->failed |= r.patterns.failed;
+	if (!d->failed)
+		accept_renames(&r);
+	keys_release(&r.patterns);
+	free(r.work);
+	free(r.of);
+	free(r.proposed);
+	free(r.calls);
+	return !d->failed;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * difference_names.h - how diff.c spells names so that those of two builds compare,
+ * and how it finds functions that were renamed.
+ *
+ * The spellers follow snprintf: they return the length, whatever the room.
+ */
+#ifndef MPROF_PROFILE_DIFFERENCE_NAMES_H
+#define MPROF_PROFILE_DIFFERENCE_NAMES_H
+
+#include "difference.h"
+
+size_t diff_spell(const struct diff *d, enum diff_side side, const struct sym_line *l, char *to,
+		  size_t room);
+size_t diff_spell_module(const struct diff *d, enum diff_side side, const struct sym_line *l,
+			 char *to, size_t room);
+/* By the last part of its path: builds live in different directories. */
+size_t diff_spell_file(const struct diff *d, enum diff_side side, const struct sym_line *l,
+		       char *to, size_t room);
+size_t diff_spell_line(const struct diff *d, enum diff_side side, const struct sym_line *l,
+		       char *to, size_t room);
+
+/* Length of the name without what compilers add to it. */
+size_t diff_bare_name(const char *function);
+
+/* Fills d->renamed and d->rename.  false without memory. */
+bool diff_find_renames(struct diff *d);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * filters.h - why nothing passes: a name or number that the trace does not have
+ * is a mistake, and the nearest one that it has is told; names that it has, but
+ * that no block has all of, are an answer.
+ *
+ * Patterns are compared with all frames of the trace, whether they asked for
+ * memory or not.  Threads: one at a time.
+ */
+#ifndef MPROF_PROFILE_FILTERS_H
+#define MPROF_PROFILE_FILTERS_H
+
+#include "profile.h"
+
+/* Does any stack go through a function like this?  0, or -EINVAL with err naming the nearest. */
+int profile_knows_function(struct profile *p, const char *function, struct error *err);
+/* Does the pattern name this line's function, as --function does? */
+bool profile_is_function(const struct sym_line *line, const char *pattern);
+
+/*
+ * For n profiles, NULL for one that is not there, made with the same options.  If
+ * no site of any passes: -EINVAL with err when none of them has what an option
+ * names; else *nothing (may be NULL) says which options together leave nothing.
+ * 0 with *nothing empty when there are sites, or no filter.
+ */
+int filters_check(struct profile *const *p, size_t n, const struct profile_options *o,
+		  struct error *nothing, struct error *err);
+
+#endif

@@ -1,0 +1,578 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* findings.c - what call stacks say that a reader should know first. */
+#include "findings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../pass/keys.h"
+#include "paths.h"
+
+#define NAMED_SITES 1000000u /* of more, those with fewest bytes are nobody's */
+#define EPOCH_PART  (SITE_EPOCHS / 4)
+
+/* A kind: its figure of a site, the least part that is told, what it weighs. */
+static const struct {
+	size_t field; /* in struct site_values */
+	unsigned least_percent;
+	uint64_t least; /* less is not worth telling, whatever part it is */
+	unsigned most;
+	double weight;
+} kinds[FINDING_KINDS] = {
+	[FINDING_PEAK] = { offsetof(struct site_values, peak_bytes), 10, 1024, 3, 1.0 },
+	[FINDING_LEAK] = { offsetof(struct site_values, live_bytes), 1, 1024, 3, 1.2 },
+	[FINDING_HOT] = { offsetof(struct site_values, calls), 15, 100, 2, 0.5 },
+	[FINDING_TEMPORARY] = { offsetof(struct site_values, temporary_calls), 5, 100, 2, 0.9 },
+	[FINDING_GROWN] = { 0, 1, 8, 2, 0.9 },
+	[FINDING_WASTE] = { offsetof(struct site_values, peak_slack), 3, 4096, 1, 1.0 },
+	[FINDING_THREADS] = { offsetof(struct site_values, foreign_frees), 10, 10, 1, 0.3 },
+};
+
+static uint64_t value_of(const struct site *s, enum finding_kind kind)
+{
+	return *(const uint64_t *)((const char *)&s->v + kinds[kind].field);
+}
+
+/* What a kind's parts are parts of. */
+static uint64_t whole_of(const struct analysis *a, enum finding_kind kind)
+{
+	const struct site_values *v = &a->sites.total;
+
+	switch (kind) {
+	case FINDING_HOT:
+	case FINDING_TEMPORARY:
+		return v->calls;
+	case FINDING_THREADS:
+		return v->freed_calls;
+	default:
+		return v->peak_bytes;
+	}
+}
+
+/* ---- who asked ---- */
+
+/* Of a site. */
+struct asker {
+	uint32_t function, line; /* ids, 0: not known */
+	const struct sym_line *through, *caller;
+	enum { LEAKS_UNKNOWN, LEAKS, LEAKS_NOT } leaks; /* is what it left suppressed? */
+	bool asked_kept, kept;				/* is what it has a library's own? */
+};
+
+struct askers {
+	struct line_keys functions, lines;
+	struct path_keys paths;
+	struct asker *of; /* by index of site */
+};
+
+static bool find_askers(struct askers *t, const struct sites *s, struct profile *names)
+{
+	struct profile_asked a;
+	size_t i;
+
+	*t = (struct askers){ .functions.same = LINE_FUNCTION,
+			      .lines.same = LINE_LINE,
+			      .paths = PATH_KEYS_EMPTY,
+			      .of = calloc(s->count + 1, sizeof(*t->of)) };
+	for (i = 0; t->of && i < s->count && i < NAMED_SITES; i++) {
+		a = profile_asked(names, s->site[i].key);
+		if (!a.line)
+			continue;
+		t->of[i] = (struct asker){ .function = line_keys_id(&t->functions, a.line),
+					   .line = line_keys_id(&t->lines, a.line),
+					   .through = a.through,
+					   .caller = a.caller };
+	}
+	return t->of && !t->functions.keys.failed && !t->lines.keys.failed;
+}
+
+static void askers_release(struct askers *t)
+{
+	line_keys_release(&t->functions);
+	line_keys_release(&t->lines);
+	path_keys_release(&t->paths);
+	free(t->of);
+}
+
+/* ---- sums ---- */
+
+/* What each site and each function has of a kind's figure. */
+struct kind_sites {
+	enum finding_kind kind;
+	const struct sites *sites;
+	struct askers *askers;
+	uint64_t *part; /* by index of site; 0 too for what is left out */
+	struct top {
+		uint64_t part;
+		uint64_t left;	      /* PEAK: never freed, and not as a matter of course */
+		uint64_t calls;	      /* of all its sites */
+		struct site_values v; /* of those with any of the figure */
+	} * top;		      /* by function - 1 */
+};
+
+static bool leaks(struct kind_sites *k, struct profile *names, size_t i)
+{
+	const struct site *s = &k->sites->site[i];
+	struct asker *a = &k->askers->of[i];
+
+	if (!s->v.live_bytes)
+		return false;
+	if (a->leaks == LEAKS_UNKNOWN)
+		a->leaks = profile_suppresses(names, s->key) ? LEAKS_NOT : LEAKS;
+	return a->leaks == LEAKS;
+}
+
+static bool is_kept(struct kind_sites *k, struct profile *names, size_t i)
+{
+	struct asker *a = &k->askers->of[i];
+
+	if (!a->asked_kept)
+		a->kept = profile_kept(names, k->sites->site[i].key);
+	a->asked_kept = true;
+	return a->kept;
+}
+
+static bool is_left_out(struct kind_sites *k, struct profile *names, size_t i)
+{
+	if (k->kind == FINDING_LEAK)
+		return !leaks(k, names, i);
+	return (k->kind == FINDING_PEAK || k->kind == FINDING_WASTE) && is_kept(k, names, i);
+}
+
+static bool sum_up(struct kind_sites *k, struct profile *names)
+{
+	const struct site *s = k->sites->site;
+	size_t i;
+
+	k->part = calloc(k->sites->count + 1, sizeof(*k->part));
+	k->top = calloc(k->askers->functions.keys.count + 1, sizeof(*k->top));
+	for (i = 0; k->part && k->top && i < k->sites->count; i++) {
+		const uint32_t function = k->askers->of[i].function;
+
+		if (function)
+			k->top[function - 1].calls += s[i].v.calls;
+		if (!function || !value_of(&s[i], k->kind) || is_left_out(k, names, i))
+			continue;
+		k->part[i] = value_of(&s[i], k->kind);
+		k->top[function - 1].part += k->part[i];
+		site_values_add(&k->top[function - 1].v, &s[i].v);
+		if (k->kind == FINDING_PEAK && leaks(k, names, i))
+			k->top[function - 1].left += s[i].v.live_bytes;
+	}
+	return k->part && k->top;
+}
+
+/* A name and what it has of a finding. */
+struct share {
+	struct finding_part p;
+	uint64_t most; /* of one site */
+	const struct sym_line *line;
+};
+
+static bool add_share(struct array *shares, uint32_t id, const struct kind_sites *k, size_t site,
+		      const struct sym_line *line)
+{
+	struct share *share = array_at(shares, id, sizeof(*share));
+	const struct site *s = &k->sites->site[site];
+	const uint64_t part = k->part[site];
+
+	if (!share)
+		return false;
+	if (!share->line || part > share->most) {
+		share->most = part;
+		share->p.stack = s->key;
+		share->line = line;
+	}
+	share->p.part += part;
+	share->p.calls += s->v.calls;
+	share->p.bytes += s->v.bytes;
+	return true;
+}
+
+static const struct share *largest(const struct array *shares, size_t *count)
+{
+	const struct share *s = shares->item, *best = s;
+	size_t i;
+
+	*count = 0;
+	for (i = 0; i < shares->count; i++) {
+		*count += s[i].p.part > 0;
+		if (s[i].p.part > best->p.part)
+			best = &s[i];
+	}
+	return best;
+}
+
+/* Which of the function's lines has most. */
+static bool find_line(struct finding *f, const struct kind_sites *k, uint32_t function)
+{
+	struct array shares = { .item = NULL };
+	const struct share *best;
+	bool good = true;
+	size_t i;
+
+	for (i = 0; i < k->sites->count && good; i++) {
+		const struct asker *a = &k->askers->of[i];
+
+		if (a->function == function)
+			good = add_share(&shares, a->line, k, i,
+					 line_keys_line(&k->askers->lines, a->line));
+	}
+	if (good && shares.count) {
+		best = largest(&shares, &f->lines);
+		f->line = best->line;
+		f->at_line = best->p;
+	}
+	array_release(&shares);
+	return good && f->line;
+}
+
+/* What that line called for it, and who called it, if most of it has one answer. */
+static bool find_around(struct finding *f, const struct kind_sites *k, uint32_t line)
+{
+	struct line_keys names = { .same = LINE_FUNCTION };
+	struct array through = { .item = NULL }, caller = { .item = NULL };
+	static const struct sym_line nothing = {
+		.function = "", .raw = "", .file = "", .module = ""
+	};
+	const struct share *best;
+	bool good = true;
+	size_t i, n;
+
+	for (i = 0; i < k->sites->count && good; i++) {
+		const struct asker *a = &k->askers->of[i];
+
+		if (a->line != line || !k->part[i])
+			continue;
+		good = add_share(&through, a->through ? line_keys_id(&names, a->through) : 0, k, i,
+				 a->through ? a->through : &nothing) &&
+		       add_share(&caller, a->caller ? line_keys_id(&names, a->caller) : 0, k, i,
+				 a->caller ? a->caller : &nothing);
+	}
+	if (good && through.count && caller.count) {
+		best = largest(&through, &n);
+		if (best->line != &nothing && best->p.part > f->at_line.part / 2)
+			f->through = best->line;
+		f->all_through = n == 1;
+		best = largest(&caller, &n);
+		if (best->line != &nothing && best->p.part > f->at_line.part / 2)
+			f->caller = best->line;
+		f->all_by_caller = n == 1;
+	}
+	array_release(&through);
+	array_release(&caller);
+	line_keys_release(&names);
+	return good;
+}
+
+/* Which stack, as views have them, has most. */
+static bool find_stack(struct finding *f, const struct kind_sites *k, struct profile *names,
+		       uint32_t function)
+{
+	struct array shares = { .item = NULL };
+	const struct profile_path *path;
+	uint32_t id;
+	bool good = true;
+	size_t i, n;
+
+	for (i = 0; i < k->sites->count && good; i++) {
+		if (k->askers->of[i].function != function)
+			continue;
+		path = profile_path_once(names, k->sites->site[i].key);
+		id = path ? path_keys_id(&k->askers->paths, path, path->count) : 0;
+		good = id && add_share(&shares, id, k, i, f->line);
+	}
+	if (good && shares.count)
+		f->at_stack = largest(&shares, &n)->p;
+	array_release(&shares);
+	return good;
+}
+
+/* ---- leaks ---- */
+
+static enum finding_growth growth_of(const struct site_values *v)
+{
+	const uint64_t *e = v->epoch_bytes, end = e[SITE_EPOCHS - 1];
+	unsigned rising = 0, i;
+
+	if (v->calls == 1)
+		return GROWTH_ONCE;
+	for (i = 1; i < SITE_EPOCHS; i++)
+		rising += e[i] > e[i - 1];
+	if (rising >= SITE_EPOCHS * 3 / 4)
+		return GROWTH_STEADY;
+	if (e[EPOCH_PART - 1] >= end)
+		return GROWTH_EARLY;
+	if (end > e[SITE_EPOCHS - 1 - EPOCH_PART])
+		return GROWTH_GOES_ON;
+	return GROWTH_OTHER;
+}
+
+/* ---- findings ---- */
+
+static void insert(struct findings *f, const struct finding *new)
+{
+	size_t i = f->count;
+
+	if (i == FINDINGS) {
+		if (new->rank <= f->item[i - 1].rank)
+			return;
+		i--;
+	} else {
+		f->count++;
+	}
+	for (; i && f->item[i - 1].rank < new->rank; i--)
+		f->item[i] = f->item[i - 1];
+	f->item[i] = *new;
+}
+
+/* False: no memory. */
+static bool add_finding(struct findings *f, const struct analysis *a, const struct kind_sites *k,
+			uint32_t function)
+{
+	const enum finding_kind kind = k->kind;
+	const struct top *t = &k->top[function - 1];
+	const uint64_t whole = whole_of(a, kind);
+	struct finding new = {
+		.kind = kind,
+		.part = t->part,
+		.of = whole,
+		.calls = t->calls,
+	};
+
+	if (!whole || (double)t->part * 100 < kinds[kind].least_percent * (double)whole)
+		return true;
+	if (t->part < kinds[kind].least)
+		return true;
+	if (!find_line(&new, k, function) ||
+	    !find_around(&new, k, line_keys_id(&k->askers->lines, new.line)) ||
+	    !find_stack(&new, k, &f->names, function))
+		return false;
+	if (new.lines == 1)
+		new.calls = new.at_line.calls;
+	new.blocks = kind == FINDING_LEAK ? t->v.live_calls : t->v.peak_calls;
+	new.growth = growth_of(&t->v);
+	new.left = t->left;
+	new.rank = kinds[kind].weight *(double)t->part / (double)whole;
+	if (new.rank > kinds[kind].weight)
+		new.rank = kinds[kind].weight;
+	/* What is still growing will be worse in a longer run; what came once will not. */
+	if (kind == FINDING_LEAK && (new.growth == GROWTH_ONCE || new.growth == GROWTH_EARLY))
+		new.rank /= 4;
+	insert(f, &new);
+	return true;
+}
+
+static bool find_kind(struct findings *f, const struct analysis *a, enum finding_kind kind,
+		      struct askers *askers)
+{
+	struct kind_sites k = { .kind = kind, .sites = &a->sites, .askers = askers };
+	const uint32_t functions = (uint32_t)askers->functions.keys.count;
+	bool good = sum_up(&k, &f->names);
+	uint32_t best, i;
+	unsigned n;
+
+	for (n = 0; good && n < kinds[kind].most; n++) {
+		for (best = 0, i = 1; i <= functions; i++)
+			if (k.top[i - 1].part &&
+			    (!best || k.top[i - 1].part > k.top[best - 1].part))
+				best = i;
+		if (!best)
+			break;
+		good = add_finding(f, a, &k, best);
+		k.top[best - 1].part = 0;
+	}
+	free(k.part);
+	free(k.top);
+	return good;
+}
+
+/* Part of all calls, or of all copied and allocated bytes, whichever is more. */
+static double rank_of_growth(const struct analysis *a, const struct growth_site *s)
+{
+	const struct site_values *all = &a->sites.total;
+	double calls = (double)s->saved_steps / (double)(all->calls ? all->calls : 1);
+	double bytes = (double)s->saved_copied / (double)(all->bytes ? all->bytes : 1);
+
+	return calls > bytes ? calls : bytes;
+}
+
+static bool has_grown(const struct findings *f, const struct sym_line *line)
+{
+	const struct finding *x;
+
+	for (x = f->item; x < f->item + f->count; x++)
+		if (x->kind == FINDING_GROWN && !strcmp(x->line->function, line->function))
+			return true;
+	return false;
+}
+
+/* The line that asked: its chains are one. */
+struct growing {
+	struct profile *names;
+	struct line_keys lines;
+};
+
+static uint32_t line_of(void *growing, uint32_t stack)
+{
+	struct growing *g = growing;
+	const struct sym_line *line = profile_asked(g->names, stack).line;
+
+	return line ? line_keys_id(&g->lines, line) : 0;
+}
+
+/* False: nothing of what follows is worth telling either. */
+static bool add_grown(struct findings *f, const struct analysis *a, const struct growth_site *s)
+{
+	const struct profile_asked who = profile_asked(&f->names, s->stack);
+	struct finding new = {
+		.kind = FINDING_GROWN,
+		.line = who.line,
+		.at_line = { .part = s->saved_steps, .calls = s->steps, .stack = s->stack },
+		.lines = 1,
+		.through = who.through,
+		.all_through = true,
+		.caller = who.caller,
+		.all_by_caller = true,
+		.at_stack = { .calls = s->steps, .stack = s->stack },
+		.grown = *s,
+		.part = s->saved_steps,
+		.of = a->sites.total.calls,
+		.calls = s->steps,
+		.rank = rank_of_growth(a, s),
+	};
+
+	if (new.rank * 100 < kinds[FINDING_GROWN].least_percent)
+		return false;
+	if (s->saved_steps < kinds[FINDING_GROWN].least || has_grown(f, new.line))
+		return true;
+	new.rank *= kinds[FINDING_GROWN].weight;
+	insert(f, &new);
+	return true;
+}
+
+static int by_growth(const void *a, const void *b, void *analysis)
+{
+	double x = rank_of_growth(analysis, a), y = rank_of_growth(analysis, b);
+
+	return (x < y) - (x > y);
+}
+
+/* The best line of each of the best functions. */
+static bool find_grown(struct findings *f, const struct analysis *a)
+{
+	struct growing g = { .names = &f->names, .lines.same = LINE_LINE };
+	size_t n, i, before = f->count;
+	struct growth_site *site = growth_merged(&a->growth, line_of, &g, &n);
+
+	if (site && n)
+		qsort_r(site, n, sizeof(*site), by_growth, (void *)a);
+	for (i = 0; site && i < n; i++)
+		if (!add_grown(f, a, &site[i]) || f->count >= before + kinds[FINDING_GROWN].most)
+			break;
+	line_keys_release(&g.lines);
+	free(site);
+	return site;
+}
+
+/* ---- what can be tried ---- */
+
+struct finding_proposal finding_proposal(const struct finding *f)
+{
+	static const enum finding_change change[FINDING_KINDS] = {
+		[FINDING_HOT] = PROPOSES_POOL,
+		[FINDING_TEMPORARY] = PROPOSES_DROP,
+		[FINDING_GROWN] = PROPOSES_RESERVE,
+	};
+	struct finding_proposal p = { .change = change[f->kind], .of_line = f->line->line };
+	const struct finding_part *part = p.of_line ? &f->at_line : &f->at_stack;
+
+	p.calls = f->kind == FINDING_GROWN ? f->grown.chains : part->calls;
+	if (paths_part(f->line) != PATHS_PROGRAM)
+		p.change = PROPOSES_NOTHING;
+	if (f->kind == FINDING_GROWN ? !p.of_line && f->grown.merged > 1 : part->part < f->part / 2)
+		p.change = PROPOSES_NOTHING;
+	/* What it drops must be what was found, and not all that the program does. */
+	if (p.change == PROPOSES_DROP &&
+	    (part->part < part->calls / 2 || (double)part->calls > 0.9 * (double)f->of))
+		p.change = PROPOSES_NOTHING;
+	if (p.change == PROPOSES_POOL && part->bytes / part->calls > FINDINGS_POOLED)
+		p.change = PROPOSES_NOTHING;
+	return p;
+}
+
+/* ---- all ---- */
+
+static bool same_function(const struct finding *a, const struct finding *b)
+{
+	return !strcmp(a->line->function, b->line->function) &&
+	       !strcmp(a->line->module, b->line->module);
+}
+
+/* Does x say what y says, and more? */
+static bool says_more(const struct finding *x, const struct finding *y)
+{
+	/* Why a function calls so often is more than that it does. */
+	if (y->kind == FINDING_HOT)
+		return (x->kind == FINDING_TEMPORARY || x->kind == FINDING_GROWN) &&
+		       x->part >= y->part / 2 && same_function(x, y);
+	/* What came once and stayed is told with the peak. */
+	if (y->kind == FINDING_LEAK)
+		return x->kind == FINDING_PEAK && x->left && x->left >= x->part / 2 &&
+		       (y->growth == GROWTH_ONCE || y->growth == GROWTH_EARLY) &&
+		       same_function(x, y);
+	return false;
+}
+
+static void drop_told(struct findings *f)
+{
+	size_t i, k, n;
+
+	for (i = n = 0; i < f->count; i++) {
+		for (k = 0; k < f->count; k++)
+			if (k != i && says_more(&f->item[k], &f->item[i]))
+				break;
+		/* What was dropped from before i told no more than what stays. */
+		if (k == f->count)
+			f->item[n++] = f->item[i];
+	}
+	f->count = n;
+}
+
+int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
+		  const struct profile_options *o, struct error *err)
+{
+	struct askers askers;
+	bool good;
+	int ret, kind;
+
+	f->count = 0;
+	f->named = false;
+	f->kept = (struct kept){ .rows = 0 };
+	if (!a->has_stacks) {
+		outside_find(&f->outside, a, NULL);
+		return 0;
+	}
+	ret = profile_names(&f->names, t, o, err);
+	if (ret < 0)
+		return ret;
+	f->named = true;
+	outside_find(&f->outside, a, &f->names);
+	kept_find(&f->kept, &a->sites, &f->names);
+	good = find_askers(&askers, &a->sites, &f->names);
+	for (kind = 0; kind < FINDING_KINDS && good; kind++)
+		good = kind == FINDING_GROWN ? find_grown(f, a)
+					     : find_kind(f, a, (enum finding_kind)kind, &askers);
+	askers_release(&askers);
+	drop_told(f);
+	return good ? 0 : fail(err, -ENOMEM, "no memory for the findings of '%s'", a->path);
+}
+
+void findings_release(struct findings *f)
+{
+	if (f->named)
+		profile_release(&f->names);
+	f->named = false;
+	f->count = 0;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * findings.h - what call stacks say that a reader should know first, ranked by
+ * what there is to save.
+ *
+ * Figures come from the sites and chains that the analysis' walk found.  Sites
+ * are put together by the function that asked (profile_asked); a finding sums
+ * all of them, and says which of the function's lines has most, and how much.
+ *
+ * Rank.  Each kind has a figure between 0 and 1: how much of the peak it is
+ * (peak, leak, waste), of all calls (hot, temporary, grown) or of all copied and
+ * allocated bytes (grown), of all freed blocks (other threads); those that cost
+ * less than they seem to are weighed down (see findings.c).
+ *
+ * Errors: -errno with err filled.  The trace and the analysis must outlive them.
+ */
+#ifndef MPROF_PROFILE_FINDINGS_H
+#define MPROF_PROFILE_FINDINGS_H
+
+#include "../pass/analysis.h"
+#include "kept.h"
+#include "outside.h"
+#include "profile.h"
+
+#define FINDINGS	10u
+#define FINDINGS_POOLED 16384u /* bytes: a pool of replay/change.h takes blocks up to this size */
+
+enum finding_kind {
+	FINDING_PEAK,	   /* who held memory at the peak */
+	FINDING_LEAK,	   /* who left most */
+	FINDING_HOT,	   /* who calls most */
+	FINDING_TEMPORARY, /* whose blocks are freed at once */
+	FINDING_GROWN,	   /* blocks grown step by step */
+	FINDING_WASTE,	   /* whose blocks were rounded up most, at the peak */
+	FINDING_THREADS,   /* whose blocks are freed by other threads */
+	FINDING_KINDS,
+};
+
+/* How what was never freed came to be. */
+enum finding_growth {
+	GROWTH_ONCE,	/* a single call */
+	GROWTH_EARLY,	/* no more at the end than after the first quarter of the run */
+	GROWTH_STEADY,	/* more at the end of nearly every part of the run than before */
+	GROWTH_GOES_ON, /* more in the last quarter than before it */
+	GROWTH_OTHER,
+};
+
+/* A part of a finding that goes by a name: a line of the function, or one stack of it. */
+struct finding_part {
+	uint64_t part;	       /* of the finding's */
+	uint64_t calls, bytes; /* of all its calls */
+	uint32_t stack;	       /* node: of its largest site */
+};
+
+struct finding {
+	enum finding_kind kind;
+	/* Who asked: the function, at the line with most.  GROWN: that line alone. */
+	const struct sym_line *line;
+	struct finding_part at_line;
+	size_t lines;			/* that the function asks from */
+	const struct sym_line *through; /* what the line called for most of it; NULL: nothing */
+	bool all_through;		/* for all of it */
+	const struct sym_line *caller;	/* the nearest with a name, when line has none; NULL */
+	bool all_by_caller;
+	struct finding_part at_stack; /* the stack with most, as views show it */
+	uint64_t part, of;	      /* the kind's figure: bytes, calls or blocks */
+	uint64_t calls, blocks; /* all calls of what is named, line or function; PEAK, LEAK: blocks
+				 * of part */
+	uint64_t left;		/* PEAK: bytes that this function never freed */
+	enum finding_growth growth; /* LEAK */
+	struct growth_site grown;   /* GROWN */
+	double rank;
+};
+
+/* A change that mprof replay can play, of the line or stack that a finding is about. */
+enum finding_change { PROPOSES_NOTHING, PROPOSES_DROP, PROPOSES_POOL, PROPOSES_RESERVE };
+struct finding_proposal {
+	enum finding_change change;
+	bool of_line;	/* else of at_stack */
+	uint64_t calls; /* that it changes; RESERVE: blocks */
+};
+/* Nothing where it would be no advice: the part with a name is less than half of the finding, the
+ * program would do nothing else, blocks do not fit into a pool, or nobody of the program asked. */
+struct finding_proposal finding_proposal(const struct finding *f);
+
+struct findings {
+	struct finding item[FINDINGS]; /* highest rank first */
+	size_t count;
+	struct outside outside; /* comes before all others; of a trace without stacks, too */
+	struct kept kept;	/* not the program's: in no finding of the peak, waste or leaks */
+	struct profile names;	/* for profile_path */
+	bool named;
+};
+
+/* Fills f, and nothing but `outside` of a trace without stacks.  f is not moved; release in any
+ * case. */
+int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
+		  const struct profile_options *o, struct error *err);
+void findings_release(struct findings *f);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * kept.h - what run-time libraries keep for the life of a process: blocks of
+ * the C library, the dynamic linker and libstdc++ that no program frees, by the
+ * rows of suppressions.def, told apart from the program's own.
+ *
+ * Blocks and bytes at the run's peak, and never freed.  At most KEPT_SITES call
+ * stacks are looked at, those with the most bytes first: figures are never too
+ * high.
+ */
+#ifndef MPROF_PROFILE_KEPT_H
+#define MPROF_PROFILE_KEPT_H
+
+#include "profile.h"
+
+#define KEPT_SITES 20000u
+#define KEPT_ROWS  32u
+
+struct kept_of {
+	const char *why;
+	uint64_t peak_bytes, peak_blocks;
+	uint64_t live_bytes, live_blocks;
+};
+
+struct kept {
+	struct kept_of all; /* why: NULL */
+	struct kept_of row[KEPT_ROWS];
+	size_t rows; /* most bytes first */
+};
+
+void kept_find(struct kept *k, const struct sites *sites, struct profile *names);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * leaks.h - what speaks for a leak: how the live bytes of a group went on over
+ * the run.
+ *
+ *   growing  more lived at the end of the run than at three quarters of it, and
+ *            more there than at half of it
+ *   stopped  it grew over several epochs, but not to the end
+ *   once     one block is left, or as much as was there when it was first seen
+ *
+ * The rate of a growing one is that of the second half of the run.  Blocks of a
+ * group that are suppressed are no evidence.
+ */
+#ifndef MPROF_PROFILE_LEAKS_H
+#define MPROF_PROFILE_LEAKS_H
+
+#include "profile.h"
+
+#define LEAK_LITTLE 100u /* what is less than a hundredth of all leaks comes later */
+
+enum leak_kind { LEAK_GROWING, LEAK_STOPPED, LEAK_ONCE };
+
+struct leak {
+	enum leak_kind kind;
+	uint64_t bytes_per_s; /* of a growing one */
+	int64_t since_ns;     /* its first call, since the start of the run */
+	int64_t grew_ns;      /* the end of the last epoch in which it grew */
+	uint64_t age_ns;      /* from its first call to the end of the run */
+};
+
+void leak_of(const struct profile *p, const struct profile_group *g, struct leak *leak);
+/* Growing, and at least 1 % of all that leaked. */
+bool leak_matters_most(const struct profile *p, const struct profile_group *g);
+/* Groups with leaks first, of these the ones that matter most; then the most bytes first. */
+void leaks_rank(struct profile *p);
+const char *leak_kind_name(enum leak_kind kind);
+
+#endif

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* limits.c - a profile held against limits. */
+#include "limits.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calltree.h"
+#include "filters.h"
+
+static const enum profile_value compared[] = { VALUE_CALLS, VALUE_TOTAL, VALUE_PEAK, VALUE_LEAKED };
+
+#define COMPARED (sizeof(compared) / sizeof(compared[0]))
+
+static struct check *add_check(struct checks *c, enum check_kind kind, enum profile_value value)
+{
+	struct check *k = &c->check[c->count++];
+
+	*k = (struct check){ .kind = kind, .value = value };
+	return k;
+}
+
+/* ---- limits ---- */
+
+/* No stack has the function. */
+static int missing(struct profile *p, struct profile *baseline, const char *function,
+		   struct error *err)
+{
+	struct error other;
+	int ret = profile_knows_function(p, function, err);
+
+	if (ret == -EINVAL && baseline && !profile_knows_function(baseline, function, &other))
+		return fail(err, -EINVAL,
+			    "no stack in '%.120s' goes through '%.120s', as some in '%.120s' do:"
+			    " if it was renamed, change the limit; if it is gone, drop the limit"
+			    " or add --allow-missing",
+			    p->path, function, baseline->path);
+	if (ret == -EINVAL)
+		return fail(&other, ret, "%s", err->text),
+		       fail(err, ret, "%.400s (--allow-missing counts it as 0)", other.text);
+	return ret;
+}
+
+/* The figure of a limit, and who has most of it. */
+static int look_at_limit(struct check *k, struct profile *p, struct profile *baseline,
+			 bool allow_missing, struct error *err)
+{
+	struct calltree_options o = { .same = LINE_FUNCTION, .value = { k->value }, .values = 1 };
+	struct calltree t;
+	uint32_t first;
+	int ret;
+
+	/* Who asked, below the function if there is one. */
+	if (k->function) {
+		ret = calltree_make(&t, p, &o, CALLTREE_CALLEES, k->function, err);
+		if (!ret)
+			k->found = calltree_inclusive(&t, 0, 0);
+		if (!ret && !t.node[0].sites && !allow_missing)
+			ret = missing(p, baseline, k->function, err);
+		calltree_release(&t);
+		return ret;
+	}
+	ret = calltree_make(&t, p, &o, CALLTREE_BOTTOM_UP, NULL, err);
+	if (!ret) {
+		first = t.node[0].child;
+		k->blame = first ? t.node[first].line : NULL;
+		k->blamed = first ? calltree_inclusive(&t, first, 0) : 0;
+	}
+	calltree_release(&t);
+	return ret;
+}
+
+static int check_limit(struct checks *c, struct profile *p, struct profile *baseline,
+		       const struct check_options *o, const struct check_limit *l,
+		       struct error *err)
+{
+	struct check *k = add_check(c, CHECK_LIMIT, l->value);
+	int ret = 0;
+
+	k->function = l->function;
+	k->most = l->most;
+	k->found = profile_value_total(p, l->value);
+	if (k->function || k->found > k->most)
+		ret = look_at_limit(k, p, baseline, o->allow_missing, err);
+	k->failed = k->found > k->most;
+	return ret;
+}
+
+/* ---- the baseline ---- */
+
+static int blame_growth(struct check *k, struct profile *p, struct profile *baseline,
+			struct error *err)
+{
+	const struct diff_options o = { .by = DIFF_BY_FUNCTION, .value = k->value };
+	struct diff d;
+	int ret = diff_make(&d, baseline, p, &o, err);
+	size_t i;
+
+	for (i = 0; i < d.groups && !ret; i++)
+		if (diff_delta(&d.group[i], k->value) > 0) {
+			k->blame = d.group[i].line[d.group[i].lines - 1];
+			k->blamed = (uint64_t)diff_delta(&d.group[i], k->value);
+			break;
+		}
+	diff_release(&d);
+	return ret;
+}
+
+static int check_growth(struct checks *c, struct profile *p, struct profile *baseline,
+			enum profile_value value, const struct check_options *o, struct error *err)
+{
+	struct check *k = add_check(c, CHECK_BASELINE, value);
+
+	k->found = profile_value_total(p, value);
+	k->before = profile_value_total(baseline, value);
+	k->most = k->before + (uint64_t)((double)k->before * o->tolerance / 100);
+	k->failed = k->found > k->most;
+	return k->failed ? blame_growth(k, p, baseline, err) : 0;
+}
+
+static bool is_more(uint64_t before, uint64_t after, double tolerance)
+{
+	return after > before && (double)(after - before) * 100 > (double)before * tolerance;
+}
+
+/*
+ * Groups that leak more, and whose innermost function leaks more in all, are
+ * moved to the front, in their order.  Where memory is taken in large pieces and
+ * handed out in small ones, chance decides which caller is charged with a piece.
+ */
+static bool gather_leaks(struct diff *d, double tolerance, uint64_t *found)
+{
+	uint64_t(*leaked)[DIFF_SIDES] = calloc(d->names.count + 1, sizeof(*leaked));
+	struct diff_group g;
+	size_t i;
+
+	for (i = 0; leaked && i < d->groups; i++) {
+		uint64_t *of = leaked[diff_leaf(d, &d->group[i])];
+
+		of[DIFF_BEFORE] += d->group[i].v[DIFF_BEFORE][VALUE_LEAKED];
+		of[DIFF_AFTER] += d->group[i].v[DIFF_AFTER][VALUE_LEAKED];
+	}
+	for (i = 0; leaked && i < d->groups; i++) {
+		const uint64_t *of = leaked[diff_leaf(d, &d->group[i])];
+
+		g = d->group[i];
+		if (!is_more(of[DIFF_BEFORE], of[DIFF_AFTER], tolerance) ||
+		    !is_more(g.v[DIFF_BEFORE][VALUE_LEAKED], g.v[DIFF_AFTER][VALUE_LEAKED],
+			     tolerance))
+			continue;
+		memmove(&d->group[*found + 1], &d->group[*found], (i - *found) * sizeof(g));
+		d->group[(*found)++] = g;
+	}
+	free(leaked);
+	return leaked;
+}
+
+static int check_leaks(struct checks *c, struct profile *p, struct profile *baseline,
+		       double tolerance, struct error *err)
+{
+	const struct diff_options o = { .by = DIFF_BY_STACK, .value = VALUE_LEAKED };
+	struct check *k = add_check(c, CHECK_NEW_LEAKS, VALUE_LEAKED);
+	int ret = diff_make(&c->leaks, baseline, p, &o, err);
+
+	c->compared = true;
+	if (ret < 0)
+		return ret;
+	if (!gather_leaks(&c->leaks, tolerance, &k->found))
+		return fail(err, -ENOMEM, "no memory to check '%s'", p->path);
+	k->failed = k->found;
+	if (k->failed) {
+		k->blame = c->leaks.group[0].line[c->leaks.group[0].lines - 1];
+		k->blamed = (uint64_t)diff_delta(&c->leaks.group[0], VALUE_LEAKED);
+	}
+	return 0;
+}
+
+/* ---- all ---- */
+
+static void check_complete(struct checks *c, const struct profile *p)
+{
+	struct check *k = add_check(c, CHECK_COMPLETE, VALUE_CALLS);
+
+	k->found = p->tree.lost_all;
+	k->failed = k->found;
+}
+
+static int make(struct checks *c, struct profile *p, struct profile *baseline,
+		const struct check_options *o, struct error *err)
+{
+	int ret = 0;
+	size_t i;
+
+	for (i = 0; i < o->limits && !ret; i++)
+		ret = check_limit(c, p, baseline, o, &o->limit[i], err);
+	for (i = 0; i < COMPARED && baseline && !ret; i++)
+		ret = check_growth(c, p, baseline, compared[i], o, err);
+	if (!ret && baseline && o->no_new_leaks)
+		ret = check_leaks(c, p, baseline, o->tolerance, err);
+	if (!ret && !o->allow_lost)
+		check_complete(c, p);
+	return ret;
+}
+
+int checks_make(struct checks *c, struct profile *p, struct profile *baseline,
+		const struct check_options *o, struct error *err)
+{
+	size_t i;
+	int ret;
+
+	*c = (struct checks){ .check = calloc(o->limits + COMPARED + 2, sizeof(*c->check)) };
+	if (!c->check)
+		return fail(err, -ENOMEM, "no memory to check '%s'", p->path);
+	ret = make(c, p, baseline, o, err);
+	for (i = 0; i < c->count; i++)
+		c->failed += c->check[i].failed;
+	return ret;
+}
+
+void checks_release(struct checks *c)
+{
+	if (c->compared)
+		diff_release(&c->leaks);
+	free(c->check);
+	*c = (struct checks){ .check = NULL };
+}

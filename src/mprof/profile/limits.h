@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * limits.h - a profile held against limits, and against an earlier one.
+ *
+ * A limit is of the whole run or of all stacks that go through a function (a
+ * glob).  Against a baseline, calls, total, peak and leaked bytes may grow by
+ * the tolerance; a new leak is a stack (as diff.h matches them) that leaks and
+ * did not, or leaks more than the tolerance allows, if its innermost function
+ * leaks more in all, too.  A trace that lost calls has
+ * figures that are too small: it fails too, unless that is allowed.
+ *
+ * A limit for a function that no stack goes through checks nothing, so that a
+ * slip of the pen or a new name would pass for ever: -EINVAL, unless that is
+ * allowed.
+ *
+ * Errors: -errno with err filled.  The profiles must outlive the result.
+ */
+#ifndef MPROF_PROFILE_LIMITS_H
+#define MPROF_PROFILE_LIMITS_H
+
+#include "difference.h"
+
+enum check_kind { CHECK_LIMIT, CHECK_BASELINE, CHECK_NEW_LEAKS, CHECK_COMPLETE };
+
+struct check_limit {
+	enum profile_value value;
+	const char *function; /* glob; NULL: the whole run */
+	uint64_t most;
+};
+
+struct check_options {
+	const struct check_limit *limit;
+	size_t limits;
+	bool no_new_leaks; /* needs a baseline */
+	double tolerance;  /* percent that figures may grow over the baseline */
+	bool allow_lost;
+	bool allow_missing; /* a function that no stack has allocates nothing, which is fine */
+};
+
+struct check {
+	enum check_kind kind;
+	enum profile_value value;
+	const char *function;
+	bool failed;
+	/* LIMIT, BASELINE: the figure.  NEW_LEAKS: stacks.  COMPLETE: calls lost. */
+	uint64_t found, most;
+	uint64_t before; /* BASELINE: its figure */
+	/* If it failed: the function with most of it, or that grew most; NULL not known. */
+	const struct sym_line *blame;
+	uint64_t blamed; /* its part of found, or by how much it grew */
+};
+
+struct checks {
+	struct check *check;
+	size_t count, failed;
+	struct diff leaks; /* of NEW_LEAKS: the first `found` groups of it */
+	bool compared;	   /* leaks is there */
+};
+
+/* baseline may be NULL.  Release in any case. */
+int checks_make(struct checks *c, struct profile *p, struct profile *baseline,
+		const struct check_options *o, struct error *err);
+void checks_release(struct checks *c);
+
+#endif

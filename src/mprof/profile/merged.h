@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * merged.h - sites whose stacks read the same, put together: a stack of function
+ * names with the sum of all values.
+ *
+ * Calls from different lines of one function are one row, recursion stays as
+ * deep as it was.  Memory: by rows and names.
+ */
+#ifndef MPROF_PROFILE_MERGED_H
+#define MPROF_PROFILE_MERGED_H
+
+#include "calltree.h"
+
+struct merged_row {
+	uint32_t
+	    stack; /* id of `stacks`: its text is an array of ids of `lines`, outermost first */
+	uint64_t v[VALUE_COUNT];
+};
+
+struct merged {
+	struct line_keys lines; /* functions */
+	struct keys stacks;
+	struct merged_row *row; /* most bytes first, as sites are */
+	size_t count, room;
+	uint32_t *id; /* of the stack at hand */
+	size_t id_room;
+};
+
+/* A zeroed struct but for lines.same, LINE_FUNCTION, is empty. */
+#define MERGED_EMPTY                                            \
+	{                                                       \
+		.lines = { .same = LINE_FUNCTION }, .row = NULL \
+	}
+
+/* Adds a stack, outermost line first; lines must outlive m.  0 or -ENOMEM. */
+int merged_add(struct merged *m, const struct sym_line *const *line, size_t n,
+	       const uint64_t v[VALUE_COUNT]);
+/* Starts m with all sites.  0, or -ENOMEM with err filled; release in both cases. */
+int merged_make(struct merged *m, struct profile *p, struct error *err);
+/* Rows with the same callers next to each other.  Nothing can be added afterwards. */
+void merged_sort(struct merged *m);
+void merged_release(struct merged *m);
+
+/* The ids of a row; not aligned, so they are copied one by one. */
+size_t merged_depth(const struct merged *m, const struct merged_row *row);
+uint32_t merged_id(const struct merged *m, const struct merged_row *row, size_t i);
+const struct sym_line *merged_line(const struct merged *m, const struct merged_row *row, size_t i);
+
+#endif

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* outside.c - memory of a process that was not allocated through malloc. */
+#include "outside.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+#define HEADER	    16u	   /* bytes that an allocator keeps beside a block, at most */
+#define SITES_NAMED 10000u /* more are not added up */
+
+static const struct mapper mappers[] = {
+#define MAPPER(module, library, variable, value, whose, remedy) \
+	{ module, library, variable, value, whose, remedy },
+#include "../pass/mappers.def"
+#undef MAPPER
+	{ NULL, NULL, NULL, NULL, NULL, NULL },
+};
+
+const struct mapper *mapper_next(const struct mapper *m)
+{
+	m = m ? m + 1 : mappers;
+	return m->module ? m : NULL;
+}
+
+const struct mapper *mapper_of_module(const char *module)
+{
+	const struct mapper *m = NULL;
+
+	while ((m = mapper_next(m)))
+		if (!fnmatch(m->module, module, 0))
+			return m;
+	return NULL;
+}
+
+/* Only a process that is whole says how much its malloc can have needed. */
+static bool is_whole(const struct tree_process *p)
+{
+	size_t i;
+
+	if (p->forked && p->images < 2)
+		return false;
+	for (i = 0; i < p->images; i++)
+		if (*p->image[i]->malloc_of)
+			return false;
+	for (i = 0; i < MPROF_LOST_REASONS; i++)
+		if (p->lost[i])
+			return false;
+	return !p->stopped && !p->deepbind;
+}
+
+static uint64_t needed_by_malloc(const struct live *at)
+{
+	return at->bytes + at->slack + HEADER * at->blocks;
+}
+
+static uint64_t bytes_of(const struct outside *o, const struct maps_site *site)
+{
+	return o->looked ? site->resident : site->peak - site->peak_reserved;
+}
+
+/* One process, while it is looked at. */
+struct look {
+	const struct maps_of *maps;
+	const struct live *peak;
+	const struct tree_process *process;
+	struct profile *names; /* NULL: none */
+};
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Did the allocator behind malloc map it?  Only one that calls mmap as others do is seen. */
+static bool is_allocators(const struct look *l, uint32_t stack)
+{
+	const struct trace_fact *image = tree_image(l->process);
+	const char *allocator = image ? base_of(image->allocator) : "";
+	const struct profile_path *path;
+
+	if (!*allocator || !strncmp(allocator, "libc.so", 7))
+		return false;
+	path = l->names && stack ? profile_path(l->names, stack) : NULL;
+	return !path || !path->all || !strcmp(path->line[path->all - 1]->module, allocator);
+}
+
+static uint64_t mapped_by_program(const struct outside *o, const struct look *l)
+{
+	const struct maps_site *site = l->maps->site.item;
+	uint64_t sum = 0, bytes;
+	size_t i;
+
+	for (i = 0; i < l->maps->site.count; i++) {
+		bytes = bytes_of(o, &site[i]);
+		if (bytes && !is_allocators(l, site[i].stack))
+			sum += bytes;
+	}
+	return sum;
+}
+
+static void measure(struct outside *o, const struct look *l)
+{
+	const struct tree_process *p = l->process;
+	const struct maps_of *m = l->maps;
+	uint64_t malloced = needed_by_malloc(l->peak) + p->self_bytes;
+
+	o->looked = m->looked != 0;
+	o->ticks = m->looked;
+	o->memory = o->looked ? m->resident_of : p->peak_rss_bytes;
+	o->mapped = mapped_by_program(o, l);
+	o->memory -= p->self_bytes < o->memory ? p->self_bytes : o->memory;
+	if (o->mapped > o->memory)
+		o->mapped = o->memory;
+	o->unseen = o->memory - o->mapped;
+	o->unseen -= malloced < o->unseen ? malloced : o->unseen;
+	/* An RSS has the pages of files in it. */
+	if (!o->looked || !is_whole(p) || o->unseen < OUTSIDE_UNSEEN || o->unseen < o->memory / 2)
+		o->unseen = 0;
+	o->outside = o->mapped + o->unseen;
+	o->process = p->number;
+}
+
+static void find_most(struct outside *o, const struct look *l)
+{
+	const struct maps_site *site = l->maps->site.item;
+	uint64_t most = 0;
+	size_t i;
+
+	for (i = 0; i < l->maps->site.count; i++) {
+		if (bytes_of(o, &site[i]) <= most || is_allocators(l, site[i].stack))
+			continue;
+		most = bytes_of(o, &site[i]);
+		o->stack = site[i].stack;
+	}
+	o->by_who = most < o->mapped ? most : o->mapped;
+}
+
+/* Of one function, or of one module when that is a runtime. */
+static bool same_who(const struct outside *o, const struct sym_line *line)
+{
+	return line && !strcmp(line->module, o->who.line->module) &&
+	       (o->mapper || !strcmp(line->function, o->who.line->function));
+}
+
+/* All that the function had mapped, whoever called it. */
+static void add_up(struct outside *o, const struct look *l)
+{
+	const struct maps_site *site = l->maps->site.item;
+	uint64_t bytes = 0;
+	size_t i;
+
+	for (i = 0; i < l->maps->site.count && i < SITES_NAMED; i++)
+		if (bytes_of(o, &site[i]) &&
+		    same_who(o, profile_asked(l->names, site[i].stack).line))
+			bytes += bytes_of(o, &site[i]);
+	if (bytes > o->by_who)
+		o->by_who = bytes < o->mapped ? bytes : o->mapped;
+}
+
+/* Who called mmap is of a runtime that is known for it; where that is not known, the program is. */
+static const struct mapper *find_mapper(const struct outside *o, const struct look *l)
+{
+	const struct profile_path *path =
+	    l->names && o->stack ? profile_path(l->names, o->stack) : NULL;
+	const struct trace_fact *image = tree_image(l->process);
+
+	if (path && path->all)
+		return mapper_of_module(path->line[path->all - 1]->module);
+	return image ? mapper_of_module(base_of(image->exe)) : NULL;
+}
+
+void outside_find(struct outside *o, const struct analysis *a, struct profile *names)
+{
+	static const struct maps_of no_maps;
+	static const struct live no_blocks;
+	const struct maps_of *m = a->maps.process.item;
+	const struct peak_of *peak = a->peak.process.item;
+	struct look l = { .names = names }, best = l;
+	struct outside now;
+	size_t i;
+
+	*o = (struct outside){ .process = 0 };
+	for (i = 0; i < a->walk.heap.processes; i++) {
+		l.maps = i < a->maps.process.count ? &m[i] : &no_maps;
+		l.peak = i < a->peak.process.count ? &peak[i].at : &no_blocks;
+		l.process = tree_find(&a->tree, a->walk.heap.process[i]->number);
+		if (!l.process)
+			continue;
+		now = (struct outside){ .process = 0 };
+		measure(&now, &l);
+		if (now.outside < OUTSIDE_LEAST || now.outside < now.memory / 4 ||
+		    now.outside <= o->outside)
+			continue;
+		*o = now;
+		best = l;
+	}
+	if (!o->process)
+		return;
+	find_most(o, &best);
+	if (names && o->stack)
+		o->who = profile_asked(names, o->stack);
+	o->mapper = find_mapper(o, &best);
+	if (o->who.line)
+		add_up(o, &best);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * paths.h - stacks as lines: inlined calls unfolded, cut where --stop-at says,
+ * who asked found and what is inside of that folded away; and which of them
+ * --function, --file and --module match.
+ *
+ * Nobody but profile.c and what shares it includes this.  Paths that are asked
+ * for by name are kept until release; answers about frames are kept by frame.
+ *
+ * Errors: without memory the answer is NULL or false, and `failed` stays set.
+ */
+#ifndef MPROF_PROFILE_PATHS_H
+#define MPROF_PROFILE_PATHS_H
+
+#include "../pass/keys.h"
+#include "profile.h"
+
+/* A path that is made again and again in the same memory. */
+struct path_scratch {
+	struct profile_path path;
+	size_t room;
+	uint32_t *frame; /* of the stack, innermost first */
+	size_t frame_room;
+};
+
+enum path_mark {
+	PATH_MARK_KNOWN = 1,	/* the others were looked up */
+	PATH_MARK_FUNCTION = 2, /* a line of the frame matches --function */
+	PATH_MARK_FILE = 4,
+	PATH_MARK_MODULE = 8,
+	PATH_MARK_PART = 16, /* times enum paths_part + 1 */
+};
+
+/* Whose line is it?  wrappers.def, and this one question, decide who asked: the innermost line of
+ * the program that no wrapper called. */
+enum paths_part {
+	PATHS_WRAPPER, /* passes on a request for memory: malloc, operator new, g_malloc */
+	PATHS_LIBRARY, /* of a language's library, or an allocator by its name */
+	PATHS_START,   /* starts a program or a thread: _start, start_thread */
+	PATHS_PROGRAM, /* what a reader can do something about */
+};
+
+struct profile_paths {
+	const struct stacks *stacks;
+	struct sym *sym;
+	const char *function, *file, *module;
+	bool library, wrappers;
+	uint8_t *mark; /* by frame of one line: enum path_mark */
+	struct profile_path **path;
+	uint32_t *node; /* of each path */
+	size_t slots, count;
+	struct path_scratch scratch;
+	bool failed;
+};
+
+/* 0, -ENOMEM, or -EINVAL for a pattern that is none; err filled.  Release in all cases. */
+int paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym *sym,
+	       const struct profile_options *o, struct error *err);
+void paths_release(struct profile_paths *t);
+
+/* The path of a stack, valid until the next question; NULL without memory. */
+const struct profile_path *paths_look(struct profile_paths *t, uint32_t stack);
+/* The same, to keep. */
+const struct profile_path *paths_keep(struct profile_paths *t, uint32_t stack);
+/* Do --function, --file and --module each match a line of it? */
+bool paths_match(struct profile_paths *t, const struct profile_path *path);
+/* Does the pattern name this line, as --function does; the file or module, as --file does? */
+bool paths_is_function(const char *pattern, const struct sym_line *line);
+bool paths_is_file(const char *pattern, const char *file);
+/* Does a line of it match this pattern? */
+bool paths_has_function(const struct profile_path *path, const char *pattern);
+enum paths_part paths_part(const struct sym_line *line);
+/* The same of a line of this frame, remembered where the frame has one line. */
+enum paths_part paths_part_of(const struct profile_paths *t, uint32_t frame,
+			      const struct sym_line *line);
+bool paths_is_start(const struct sym_line *line);
+/* Index of the innermost line that is no wrapper, else 0. */
+size_t paths_innermost(const struct profile_path *path);
+
+/* ---- stacks that read the same ---- */
+
+struct path_keys {
+	struct line_keys lines;
+	struct keys stacks;
+	uint32_t *id; /* of the path at hand */
+	size_t room;
+};
+#define PATH_KEYS_EMPTY                                    \
+	{                                                  \
+		.lines = { .same = LINE_LINE }, .id = NULL \
+	}
+
+/* The same number for paths whose first n lines read the same; 0 without memory. */
+uint32_t path_keys_id(struct path_keys *k, const struct profile_path *path, size_t n);
+void path_keys_release(struct path_keys *k);
+
+#endif

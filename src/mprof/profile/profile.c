@@ -1,0 +1,532 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * profile.c - sites with names: the walk, what passes --function and its kin,
+ * what is suppressed, and groups.
+ *
+ * Groups are found during the walk, when a stack is first seen, because a
+ * group's own peak of live bytes cannot be made of those of its sites.  Group 0
+ * is what has no line, and what does not pass.
+ */
+#include "profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../pass/keys.h"
+#include "paths.h"
+#include "suppressions.h"
+
+/* While the walk runs. */
+struct grouping {
+	struct profile *p;
+	enum profile_by by;
+	struct line_keys lines;
+	struct keys parts;
+	struct path_keys paths;
+	bool failed;
+};
+
+static bool passes(struct profile *p, const struct profile_path *path)
+{
+	const struct profile_paths *t = p->paths;
+
+	return (!t->function && !t->file && !t->module) || paths_match(p->paths, path);
+}
+
+static uint32_t group_of(void *context, uint32_t stack, uint64_t part)
+{
+	struct grouping *g = context;
+	const struct profile_path *path = paths_look(g->p->paths, stack);
+	uint32_t id = 0;
+
+	if (!path) {
+		g->failed = true;
+		return 0;
+	}
+	if (!passes(g->p, path))
+		return 0;
+	if (g->by == PROFILE_BY_STACK)
+		id = path_keys_id(&g->paths, path, path->count);
+	else if (g->by == PROFILE_BY_THREAD || g->by == PROFILE_BY_SIZE)
+		id = keys_id(&g->parts, &part, sizeof(part));
+	else if (!path->count)
+		return 0;
+	else
+		id = line_keys_id(&g->lines, path->line[path->asked - 1]);
+	g->failed |= !id;
+	return id;
+}
+
+static void set_grouping(struct profile *p, struct grouping *g, enum profile_by by)
+{
+	static const enum line_same same[PROFILE_BY_COUNT] = {
+		[PROFILE_BY_FUNCTION] = LINE_FUNCTION,
+		[PROFILE_BY_LINE] = LINE_LINE,
+		[PROFILE_BY_FILE] = LINE_FILE,
+		[PROFILE_BY_MODULE] = LINE_MODULE,
+	};
+	struct sites_options *o = &p->sites.options;
+
+	*g = (struct grouping){
+		.p = p, .by = by, .lines = { .same = same[by] }, .paths = PATH_KEYS_EMPTY
+	};
+	p->by = by;
+	o->part = by == PROFILE_BY_THREAD ? SITE_BY_THREAD
+		  : by == PROFILE_BY_SIZE ? SITE_BY_SIZE
+					  : SITE_WHOLE;
+	/* A command may have groups of its own. */
+	if (by == PROFILE_BY_STACK && o->group)
+		return;
+	o->group = group_of;
+	o->group_context = g;
+}
+
+/* ---- the walk ---- */
+
+static int run_walk(struct profile *p, struct trace *t, const struct profile_options *o,
+		    struct error *err)
+{
+	struct walk_input input;
+	int ret;
+
+	p->pass = calloc(o->passes + 1, sizeof(*p->pass));
+	if (!p->pass)
+		return fail(err, -ENOMEM, "no memory to read '%s'", p->path);
+	p->pass[0] = (struct walk_pass){ &sites_pass, &p->sites };
+	if (o->passes)
+		memcpy(p->pass + 1, o->pass, o->passes * sizeof(*p->pass));
+	walk_input_from_trace(&input, t);
+	input.stacks = p->stacks;
+	walk_init(&p->walk, &input, p->pass, o->passes + 1);
+	p->walk.no_pages = !o->passes;
+	p->walk.progress = o->progress;
+	p->walk.progress_context = o->progress_context;
+	ret = walk_run(&p->walk, err);
+	if (ret)
+		return ret;
+	if (tree_make(&p->tree, &input, p->walk.last_ticks, trace_damage(t)->lost) < 0)
+		return fail(err, -ENOMEM, "no memory for the processes of '%s'", p->path);
+	return 0;
+}
+
+/* ---- sites that pass ---- */
+
+/* Finds the site that reads as this one does, by the stack's number and part. */
+struct merging {
+	struct keys keys;
+	size_t *first; /* by id - 1: index of p->site */
+};
+
+/* Adds the site at `from` to those that pass. */
+static bool take_site(struct profile *p, struct merging *m, uint32_t stack, size_t from)
+{
+	const struct site site = p->site[from];
+	const struct {
+		uint64_t stack, part;
+	} key = { stack, site.part };
+	const size_t known = m->keys.count;
+	const uint32_t id = stack ? keys_id(&m->keys, &key, sizeof(key)) : 0;
+	size_t to;
+
+	if (!id)
+		return false;
+	if (m->keys.count > known) {
+		m->first[id - 1] = to = p->count++;
+		p->site[to] = site;
+	} else {
+		to = m->first[id - 1];
+		site_values_add(&p->site[to].v, &site.v);
+	}
+	p->site_of[site.key] = (uint32_t)to + 1;
+	site_values_add(&p->total, &site.v);
+	return true;
+}
+
+static int by_bytes(const void *a, const void *b, void *profile)
+{
+	const struct profile *p = profile;
+	const struct site *x = &p->site[*(const uint32_t *)a], *y = &p->site[*(const uint32_t *)b];
+
+	if (x->v.bytes != y->v.bytes)
+		return x->v.bytes > y->v.bytes ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+/* Sums may have overtaken others. */
+static bool sort_sites(struct profile *p)
+{
+	uint32_t *order = calloc(p->count + 1, sizeof(*order));
+	uint32_t *place = calloc(p->count + 1, sizeof(*place));
+	struct site *site = calloc(p->count + 1, sizeof(*site));
+	const bool good = order && place && site;
+	size_t i;
+
+	for (i = 0; good && i < p->count; i++)
+		order[i] = (uint32_t)i;
+	if (good && p->count)
+		qsort_r(order, p->count, sizeof(*order), by_bytes, p);
+	for (i = 0; good && i < p->count; i++) {
+		site[i] = p->site[order[i]];
+		place[order[i]] = (uint32_t)i + 1;
+	}
+	if (good && p->count)
+		memcpy(p->site, site, p->count * sizeof(*site));
+	for (i = 0; good && i <= p->stacks->nodes; i++)
+		if (p->site_of[i])
+			p->site_of[i] = place[p->site_of[i] - 1];
+	free(order);
+	free(place);
+	free(site);
+	return good;
+}
+
+static int select_sites(struct profile *p, struct grouping *by, struct error *err)
+{
+	struct merging m = { .first = calloc(p->sites.count + 1, sizeof(*m.first)) };
+	const struct profile_path *path;
+	bool good;
+	size_t i;
+
+	p->site = p->sites.site;
+	p->site_of = calloc(p->stacks->nodes + 1, sizeof(*p->site_of));
+	good = m.first && p->site_of;
+	for (i = 0; i < p->sites.count && good; i++) {
+		path = paths_look(p->paths, p->site[i].key);
+		good = path;
+		/* Lines that nobody is shown make no difference; folded ones are asked for. */
+		if (good && passes(p, path))
+			good = take_site(p, &m,
+					 path_keys_id(&by->paths, path,
+						      p->paths->library ? path->count : path->all),
+					 i);
+	}
+	p->sites.count = p->count;
+	keys_release(&m.keys);
+	free(m.first);
+	return good && sort_sites(p) ? 0 : fail(err, -ENOMEM, "no memory for call stacks");
+}
+
+static int suppress(struct profile *p, struct error *err)
+{
+	struct suppression *x;
+	const struct profile_path *path;
+	size_t i;
+
+	p->leaked_bytes = calloc(p->count + 1, sizeof(uint64_t));
+	p->leaked_calls = calloc(p->count + 1, sizeof(uint64_t));
+	if (!p->leaked_bytes || !p->leaked_calls)
+		return fail(err, -ENOMEM, "no memory for sites");
+	for (i = 0; i < p->count; i++) {
+		const struct site_values *v = &p->site[i].v;
+
+		if (!v->live_calls)
+			continue;
+		path = paths_look(p->paths, p->site[i].key);
+		if (!path)
+			return fail(err, -ENOMEM, "no memory for call stacks");
+		x = suppressions_find(p->suppressions, p->stacks, path);
+		if (x) {
+			x->calls += v->live_calls;
+			x->bytes += v->live_bytes;
+			p->suppressed_calls += v->live_calls;
+			p->suppressed_bytes += v->live_bytes;
+			continue;
+		}
+		p->leaked_calls[i] = v->live_calls;
+		p->leaked_bytes[i] = v->live_bytes;
+		p->leaked_calls_total += v->live_calls;
+		p->leaked_total += v->live_bytes;
+	}
+	return 0;
+}
+
+/* ---- groups ---- */
+
+/* Stands for what a group's sites called through, where they differ. */
+static const struct sym_line several;
+
+static void add_leak(struct profile_group *g, const struct profile *p, size_t i)
+{
+	const struct site_values *v = &p->site[i].v;
+	size_t k;
+
+	if (!p->leaked_calls[i])
+		return;
+	if (!g->leaked_calls || v->first_ticks < g->leaked_first_ticks)
+		g->leaked_first_ticks = v->first_ticks;
+	g->leaked_bytes += p->leaked_bytes[i];
+	g->leaked_calls += p->leaked_calls[i];
+	for (k = 0; k < SITE_EPOCHS; k++)
+		g->leaked_epochs[k] += v->epoch_bytes[k];
+}
+
+static bool add_to_group(struct profile *p, struct profile_group *g, size_t i)
+{
+	const struct profile_path *path = paths_look(p->paths, p->site[i].key);
+	const struct sym_line *through = path ? profile_path_through(path) : NULL;
+	const struct site *site = &p->site[i];
+
+	if (!g->sites++) {
+		g->stack = site->key;
+		g->part = site->part;
+		g->through = through;
+	} else if (g->through != through && g->through != &several) {
+		if (!through || !g->through || strcmp(through->function, g->through->function))
+			g->through = &several;
+	}
+	site_values_add(&g->v, &site->v);
+	add_leak(g, p, i);
+	return path;
+}
+
+static int make_groups(struct profile *p, struct grouping *by, struct error *err)
+{
+	/* One that has groups of its own does not look at these. */
+	const bool ours = p->sites.options.group == group_of;
+	const size_t room = p->sites.groups > 1 ? p->sites.groups : 1;
+	bool good;
+	size_t i, n = 0;
+
+	p->group = calloc(room + 1, sizeof(*p->group));
+	good = p->group;
+	for (i = 0; i < p->count && good; i++)
+		good = add_to_group(p, &p->group[ours ? p->site[i].group : 0], i);
+	if (!good)
+		return fail(err, -ENOMEM, "no memory for sites");
+	for (i = 0; i < room; i++) {
+		struct profile_group *g = &p->group[i];
+
+		if (!g->sites)
+			continue;
+		g->through = g->through == &several ? NULL : g->through;
+		if (i < p->sites.groups) {
+			g->v.local_calls = p->sites.local[i].calls;
+			g->v.local_bytes = p->sites.local[i].bytes;
+		}
+		if (i && by->lines.keys.count)
+			g->line = line_keys_line(&by->lines, (uint32_t)i);
+		p->group[n++] = *g;
+	}
+	p->groups = n;
+	profile_sort(p, VALUE_TOTAL);
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+static int read_suppressions(struct profile *p, const struct profile_options *o, struct error *err)
+{
+	int ret = 0;
+	size_t i;
+
+	p->suppressions = calloc(1, sizeof(*p->suppressions));
+	if (!p->suppressions)
+		return fail(err, -ENOMEM, "no memory for suppressions");
+	for (i = 0; o->suppressions && o->suppressions[i] && !ret; i++)
+		ret = suppressions_read(p->suppressions, o->suppressions[i], err);
+	if (!ret && !o->no_builtin_suppressions)
+		ret = suppressions_add_builtin(p->suppressions, err);
+	return ret;
+}
+
+static int open_names(struct profile *p, struct trace *t, const struct profile_options *o,
+		      struct error *err)
+{
+	int ret;
+
+	p->stacks = trace_stacks(t);
+	p->paths = calloc(1, sizeof(*p->paths));
+	if (!p->stacks || !p->paths)
+		return fail(err, -ENOMEM, "no memory for the call stacks of '%s'", p->path);
+	p->has_stacks = p->stacks->definitions > 0;
+	ret = sym_open(&p->sym, p->stacks, &o->sym, err);
+	return ret < 0 ? ret : paths_init(p->paths, p->stacks, p->sym, o, err);
+}
+
+static int make(struct profile *p, struct trace *t, const struct profile_options *o,
+		struct grouping *by, struct error *err)
+{
+	int ret = open_names(p, t, o, err);
+
+	if (!ret)
+		ret = read_suppressions(p, o, err);
+	if (ret)
+		return ret;
+	p->sites.options = o->sites;
+	set_grouping(p, by, o->by);
+	ret = run_walk(p, t, o, err);
+	if (!ret && by->failed)
+		ret = fail(err, -ENOMEM, "no memory for call stacks");
+	if (!ret)
+		ret = select_sites(p, by, err);
+	if (!ret)
+		ret = suppress(p, err);
+	if (!ret)
+		ret = make_groups(p, by, err);
+	return ret;
+}
+
+int profile_names(struct profile *p, struct trace *t, const struct profile_options *o,
+		  struct error *err)
+{
+	int ret;
+
+	memset(p, 0, sizeof(*p));
+	p->path = trace_path(t);
+	p->header = trace_header(t);
+	ret = open_names(p, t, o, err);
+	if (!ret)
+		ret = read_suppressions(p, o, err);
+	if (ret < 0)
+		profile_release(p);
+	return ret;
+}
+
+/* Lines of a stack outward, until it is known who asked. */
+struct asking {
+	struct profile_asked a;
+	const struct sym_line *through; /* outermost line of a library so far */
+	const struct sym_line *inner;	/* innermost line that is no wrapper */
+	bool sure;			/* that a.line is not a part of a wrapper */
+};
+
+/* True: no line further out makes a difference. */
+static bool ask(struct asking *s, const struct sym_line *line, enum paths_part part)
+{
+	if (!s->inner && part != PATHS_WRAPPER)
+		s->inner = line;
+	if (s->a.line && !s->sure) {
+		s->sure = part != PATHS_WRAPPER;
+		if (!s->sure)
+			s->a.line = NULL;
+		else if (s->a.line->known)
+			return true;
+	}
+	if (s->a.line && part == PATHS_PROGRAM && line->known) {
+		s->a.caller = line;
+		return true;
+	}
+	if (s->a.line)
+		return false;
+	if (part == PATHS_LIBRARY)
+		s->through = line;
+	if (part != PATHS_PROGRAM)
+		return false;
+	s->a.line = line;
+	s->a.through = s->through;
+	return s->sure && line->known;
+}
+
+struct profile_asked profile_asked(struct profile *p, uint32_t stack)
+{
+	struct asking s = { .sure = p->paths->wrappers };
+	const struct sym_line *last = NULL;
+	const struct sym_lines *lines;
+	enum paths_part part = PATHS_PROGRAM;
+	uint32_t frame;
+	size_t i;
+
+	for (; stack && stack < p->stacks->nodes; stack = p->stacks->node[stack].parent) {
+		frame = p->stacks->node[stack].frame;
+		lines = sym_frame(p->sym, frame);
+		for (i = 0; lines && i < lines->count; i++) {
+			last = &lines->line[i];
+			if (!p->paths->wrappers)
+				part = paths_part_of(p->paths, frame, last);
+			if (ask(&s, last, part))
+				return s.a;
+		}
+	}
+	if (!s.a.line)
+		s.a.line = s.inner ? s.inner : last;
+	return s.a;
+}
+
+const struct sym_line *profile_path_through(const struct profile_path *path)
+{
+	size_t i;
+
+	for (i = path->asked; i < path->inner; i++)
+		if (paths_part(path->line[i]) == PATHS_LIBRARY)
+			return path->line[i];
+	return NULL;
+}
+
+bool profile_has_function(struct profile *p, uint32_t stack, const char *function)
+{
+	const struct profile_path *path = stack ? profile_path_once(p, stack) : NULL;
+
+	return path && paths_has_function(path, function);
+}
+
+bool profile_suppresses(struct profile *p, uint32_t stack)
+{
+	const struct profile_path *path = paths_look(p->paths, stack);
+
+	return path && suppressions_find(p->suppressions, p->stacks, path);
+}
+
+const char *profile_kept(struct profile *p, uint32_t stack)
+{
+	const struct profile_path *path = stack ? paths_look(p->paths, stack) : NULL;
+
+	return path ? suppressions_kept(p->suppressions, path) : NULL;
+}
+
+int profile_make(struct profile *p, struct trace *t, const struct profile_options *o,
+		 struct error *err)
+{
+	struct grouping by = { .failed = false };
+	int ret;
+
+	memset(p, 0, sizeof(*p));
+	p->path = trace_path(t);
+	p->header = trace_header(t);
+	ret = make(p, t, o, &by, err);
+	line_keys_release(&by.lines);
+	keys_release(&by.parts);
+	path_keys_release(&by.paths);
+	p->sites.options.group = NULL;
+	if (ret < 0)
+		profile_release(p);
+	return ret < 0 ? ret : 0;
+}
+
+void profile_release(struct profile *p)
+{
+	if (p->pass)
+		walk_release(&p->walk);
+	tree_release(&p->tree);
+	if (p->paths)
+		paths_release(p->paths);
+	if (p->suppressions)
+		suppressions_release(p->suppressions);
+	if (p->sym)
+		sym_close(p->sym);
+	free(p->paths);
+	free(p->suppressions);
+	free(p->pass);
+	free(p->group);
+	free(p->site_of);
+	free(p->leaked_bytes);
+	free(p->leaked_calls);
+	memset(p, 0, sizeof(*p));
+}
+
+const struct profile_path *profile_path(struct profile *p, uint32_t stack)
+{
+	return paths_keep(p->paths, stack);
+}
+
+const struct profile_path *profile_path_once(struct profile *p, uint32_t stack)
+{
+	return paths_look(p->paths, stack);
+}
+
+bool profile_is_library(const struct sym_line *line)
+{
+	const enum paths_part part = paths_part(line);
+
+	return part == PATHS_WRAPPER || part == PATHS_LIBRARY;
+}

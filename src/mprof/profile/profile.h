@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * profile.h - what views, exports, diff and check are given: sites with
+ * figures, and their stacks with names.
+ *
+ * A path is a site's stack as lines, outermost first: inlined calls are lines
+ * of their own.  Who asked is the innermost line that is neither a wrapper of the
+ * allocator nor of a language's library (paths.h), and what it called for that
+ * is folded away.  Stacks whose lines read the same, folded ones included, are
+ * one site, whatever their addresses.  What --function, --file and --module do
+ * not match is left out of `site`; they see folded lines too.
+ *
+ * Errors: -errno with err filled; after one there is nothing to release.
+ * Threads: one at a time.
+ */
+#ifndef MPROF_PROFILE_PROFILE_H
+#define MPROF_PROFILE_PROFILE_H
+
+#include "../sym/sym.h"
+#include "../pass/sites.h"
+#include "../pass/tree.h"
+
+/* One figure of a site.  Names are those of --value and --sort. */
+enum profile_value {
+#define PROFILE_VALUE(id, name, unit, help) VALUE_##id,
+#include "values.def"
+#undef PROFILE_VALUE
+	VALUE_COUNT,
+};
+
+/* What is one row of a view: a stack, or all stacks whose innermost line is the same. */
+enum profile_by {
+#define PROFILE_BY(id, name, help) PROFILE_BY_##id,
+#include "by.def"
+#undef PROFILE_BY
+	PROFILE_BY_COUNT,
+};
+
+struct profile_options {
+	struct sites_options sites; /* part is profile_make's own to set, group but by stack */
+	enum profile_by by;
+	struct sym_options sym;
+	const char *function, *file, *module; /* globs that a line of the path must match; NULL */
+	const char *const *suppressions; /* files in LSan syntax, NULL-ended; NULL: only built-in */
+	bool no_builtin_suppressions;
+	bool library;  /* show what who asked called of libraries, down to the wrappers */
+	bool wrappers; /* fold nothing: who asked is malloc's caller, or malloc */
+	/* More passes over the same walk, released with the profile.  event.stack and block.stack
+	 * are nodes of p->stacks. */
+	const struct walk_pass *pass;
+	size_t passes;
+	void (*progress)(void *context, const struct walk *w);
+	void *progress_context;
+};
+
+/* Sites that are one by profile_options.by: by stack, those that read the same when folded.
+ * v.local_* is the group's own peak, that of a site an upper bound. */
+struct profile_group {
+	struct site_values v;
+	uint64_t leaked_bytes, leaked_calls;
+	/* Of what leaked: live bytes at the end of each epoch, and when its first call was. */
+	uint64_t leaked_epochs[SITE_EPOCHS], leaked_first_ticks;
+	const struct sym_line *line; /* who asked; NULL: not known, or by thread or size */
+	const struct sym_line
+	    *through;	/* by stack: as profile_path_through, if all have the same */
+	uint32_t stack; /* of its site with most bytes */
+	uint32_t sites;
+	uint64_t part; /* thread or size */
+};
+
+struct suppressions;
+
+struct profile {
+	struct sites sites; /* moments and epochs; its sites are those below */
+	struct site *site;  /* those that pass, most bytes first; values below */
+	uint32_t *site_of;  /* by node: index of site + 1, 0: does not pass; one of
+			     * several if by thread or size */
+	uint64_t *leaked_bytes, *leaked_calls; /* by index of site: live less suppressed */
+	size_t count;
+	struct site_values total;    /* of `site` */
+	struct profile_group *group; /* most bytes first until profile_sort */
+	size_t groups;
+	enum profile_by by;
+	uint64_t leaked_total, leaked_calls_total, suppressed_bytes, suppressed_calls;
+	const struct stacks *stacks;
+	struct sym *sym;
+	struct suppressions *suppressions; /* with what each suppressed */
+	struct profile_paths *paths;	   /* cache, and what --function and others match */
+	struct walk walk;
+	struct walk_pass *pass; /* the walk's */
+	struct tree tree;	/* what ran */
+	const char *path;	/* of the trace */
+	const struct mprof_file_header *header;
+	bool has_stacks; /* false: recorded with UNWIND=none, everything is one site */
+};
+
+/* Walks the trace once.  p is not moved until profile_release. */
+int profile_make(struct profile *p, struct trace *t, const struct profile_options *o,
+		 struct error *err);
+void profile_release(struct profile *p);
+
+struct profile_path {
+	const struct sym_line **line; /* outermost first */
+	uint32_t *frame;	      /* of each line: index of stacks->frame */
+	size_t count;		      /* shown; 0 only for a site without stack */
+	size_t asked;		      /* up to who asked, who is line[asked - 1] */
+	size_t inner;		      /* with what that called, down to the wrappers */
+	size_t all;		      /* all there are: asked <= inner <= all */
+	bool truncated;
+};
+
+/* What who asked called for it, "std::string::append" or "strdup"; NULL: nothing worth a name. */
+const struct sym_line *profile_path_through(const struct profile_path *path);
+
+/* The path of a stack (a node of stacks.h).  Valid until profile_release; NULL: no memory. */
+const struct profile_path *profile_path(struct profile *p, uint32_t stack);
+/* The same, valid until the next question of either: for those who ask once for many. */
+const struct profile_path *profile_path_once(struct profile *p, uint32_t stack);
+
+/*
+ * For stacks that another walk of the same trace found: names without a walk and
+ * without sites.  profile_path and the two below work then.  0 or -errno; release
+ * only when 0.
+ */
+int profile_names(struct profile *p, struct trace *t, const struct profile_options *o,
+		  struct error *err);
+/* Who asked, found without looking further out than that is; NULL: not known. */
+struct profile_asked {
+	const struct sym_line *line;
+	const struct sym_line *through; /* as profile_path_through */
+	const struct sym_line *caller;	/* nearest with a name outward, when line has none; NULL */
+};
+struct profile_asked profile_asked(struct profile *p, uint32_t stack);
+/* Has the stack a line of a function that matches the glob, as --function does? */
+bool profile_has_function(struct profile *p, uint32_t stack, const char *function);
+/* Are never freed blocks from there suppressed? */
+bool profile_suppresses(struct profile *p, uint32_t stack);
+/* Why blocks from there are a library's own for the life of a process; NULL: they are not. */
+const char *profile_kept(struct profile *p, uint32_t stack);
+
+/* Is it code that asks on behalf of others: a wrapper, a container, a language's library? */
+bool profile_is_library(const struct sym_line *line);
+
+/* A value of p->site[i], of a group, of all that pass. */
+uint64_t profile_value(const struct profile *p, size_t i, enum profile_value value);
+uint64_t profile_group_value(const struct profile_group *g, enum profile_value value);
+uint64_t profile_value_total(const struct profile *p, enum profile_value value);
+/* By name of --value; -EINVAL with err naming the valid ones. */
+int profile_value_find(const char *name, enum profile_value *value, struct error *err);
+const char *profile_value_name(enum profile_value value);
+const char *profile_value_unit(enum profile_value value); /* "bytes", "calls", "ns" */
+int profile_by_find(const char *name, enum profile_by *by, struct error *err);
+const char *profile_by_name(enum profile_by by);
+/* Groups by falling value; equal ones by falling bytes, then as they were first seen. */
+void profile_sort(struct profile *p, enum profile_value value);
+
+#endif

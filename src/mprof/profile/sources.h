@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * sources.h - a profile by lines of source: what each line asked for itself
+ * (exclusive: it stands at the inner end of a path) and with what it called
+ * (inclusive: it is on the path; once, however often it is there).
+ *
+ * Errors: -errno with err filled.  The profile must outlive the result.
+ */
+#ifndef MPROF_PROFILE_SOURCES_H
+#define MPROF_PROFILE_SOURCES_H
+
+#include "../pass/keys.h"
+#include "profile.h"
+
+struct source_line {
+	uint32_t file; /* index */
+	uint32_t line; /* from 1; 0: somewhere in the file */
+	uint64_t inclusive[VALUE_COUNT], exclusive[VALUE_COUNT];
+	const struct sym_line *example;
+	uint64_t sites;
+	size_t last; /* site + 1 that counted here last */
+};
+
+struct source_file {
+	const char *path;    /* as the debug information has it */
+	size_t first, count; /* of `line`, ascending by line */
+	uint64_t inclusive[VALUE_COUNT], exclusive[VALUE_COUNT];
+	size_t last;
+};
+
+struct sources {
+	struct source_line *line;
+	size_t lines, line_room;
+	struct source_file *file; /* most inclusive of the value asked for first */
+	size_t files, file_room;
+	struct keys paths, places; /* the pass's own */
+	size_t *file_of;	   /* by id of paths: index + 1, 0: does not match */
+	size_t file_of_room;
+};
+
+/*
+ * Files whose path is the pattern, ends with "/pattern", or matches it as a
+ * glob, whole or by its last part; NULL: all.  Release in any case.
+ */
+int sources_make(struct sources *s, struct profile *p, const char *pattern,
+		 enum profile_value value, struct error *err);
+void sources_release(struct sources *s);
+
+bool sources_match(const char *pattern, const char *path);
+
+#endif

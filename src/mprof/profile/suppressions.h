@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * suppressions.h - never freed blocks that nobody needs to hear about.
+ *
+ * A file of suppressions is in the syntax of LeakSanitizer: lines "leak:PATTERN",
+ * empty lines, and comments after #.  A pattern suppresses a stack if it is
+ * found in a function, a source file or a module of any of its lines; a * in it
+ * stands for anything, ^ and $ tie it to the beginning and end.
+ *
+ * Built in (suppressions.def) is what the C library, the loader and libstdc++
+ * keep for the life of a process.  These look at the innermost lines only, from
+ * the first that is no wrapper outward as long as the module is the same: what a
+ * program lets a library allocate for it is not hidden.
+ *
+ * Errors: -errno with err filled.  Threads: one at a time.
+ */
+#ifndef MPROF_PROFILE_SUPPRESSIONS_H
+#define MPROF_PROFILE_SUPPRESSIONS_H
+
+#include "paths.h"
+
+struct suppression {
+	char *pattern;	       /* NULL: any function */
+	const char *module;    /* glob, of a built-in one; NULL: any */
+	const char *caller;    /* glob of the module that called, of a built-in one; NULL: any */
+	const char *why;       /* of a built-in one; NULL: from a file */
+	uint64_t calls, bytes; /* suppressed so far */
+};
+
+struct suppressions {
+	struct suppression *item;
+	size_t count, room;
+};
+
+int suppressions_add_builtin(struct suppressions *s, struct error *err);
+/* Lines for other tools of the same family are ignored, anything else is an error. */
+int suppressions_read(struct suppressions *s, const char *file, struct error *err);
+void suppressions_release(struct suppressions *s);
+
+/* The first that suppresses this stack; NULL. */
+struct suppression *suppressions_find(struct suppressions *s, const struct stacks *stacks,
+				      const struct profile_path *path);
+/* Why blocks of this stack are a library's own for the life of a process: a built-in one; NULL. */
+const char *suppressions_kept(const struct suppressions *s, const struct profile_path *path);
+
+/* Is the pattern found in text?  As LeakSanitizer has it. */
+bool suppression_matches(const char *pattern, const char *text);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * sym_text.h - a string that grows, up to a limit.
+ *
+ * All zero is an empty one.  Without memory, or beyond the limit, nothing more
+ * is taken and `failed` says so.  `at` is NUL-terminated once something was added.
+ */
+#ifndef MPROF_SYM_SYM_TEXT_H
+#define MPROF_SYM_SYM_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define TEXT_MAX ((size_t)1 << 20) /* a name that is longer is nothing to read */
+
+struct text {
+	char *at;
+	size_t n, room;
+	bool failed;
+};
+
+void text_add(struct text *t, const char *from, size_t n);
+void text_add_string(struct text *t, const char *from);
+void text_clear(struct text *t); /* keeps the memory */
+void text_release(struct text *t);
+/* Never NULL. */
+const char *text_string(const struct text *t);
+
+/*
+ * Bytes up to the first that must not reach a terminal or a line of output: a control
+ * character, or one that is not UTF-8.  The length of the string if there is none.
+ */
+size_t text_clean_bytes(const char *s);
+/* Adds a string, with a ? for each such byte. */
+void text_add_clean(struct text *t, const char *from);
+
+#endif

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* block_addresses.c - regions and leaves. */
+#include "block_addresses.h"
+
+#include <stdlib.h>
+
+#include "../util/large.h"
+
+#define SLAB_FIRST 64u	      /* leaves: 16 KiB */
+#define SLAB_MOST  (1u << 15) /* 8 MiB, in large pages */
+
+static struct places_region *find(const struct places *p, uint64_t key)
+{
+	size_t i = places_hash(p, key);
+
+	while (p->region[i].key && p->region[i].key != key)
+		i = (i + 1) & (p->room - 1);
+	return &p->region[i];
+}
+
+static bool grow(struct places *p)
+{
+	struct places old = *p;
+	size_t room = p->room ? 4 * p->room : 256;
+
+	if (2 * (p->used + 1) <= p->room)
+		return true;
+	p->region = large_calloc(room, sizeof(*p->region));
+	if (!p->region) {
+		p->region = old.region;
+		return false;
+	}
+	p->room = room;
+	p->shift = 64 - (unsigned)__builtin_ctzll(room);
+	for (size_t i = 0; i < old.room; i++)
+		if (old.region[i].key)
+			*find(p, old.region[i].key) = old.region[i];
+	free(old.region);
+	return true;
+}
+
+static size_t slab_leaves(size_t slab)
+{
+	return slab < 9 ? (size_t)SLAB_FIRST << slab : SLAB_MOST;
+}
+
+static uint32_t *new_leaf(struct places *p)
+{
+	if (!p->left) {
+		uint32_t **bigger = realloc(p->slab, (p->slabs + 1) * sizeof(*bigger));
+
+		if (!bigger)
+			return NULL;
+		p->slab = bigger;
+		p->slab[p->slabs] =
+		    large_calloc(slab_leaves(p->slabs), PLACES_LEAF * sizeof(uint32_t));
+		if (!p->slab[p->slabs])
+			return NULL;
+		p->left = slab_leaves(p->slabs++);
+	}
+	p->left--;
+	return p->slab[p->slabs - 1] +
+	       (slab_leaves(p->slabs - 1) - 1 - p->left) * (size_t)PLACES_LEAF;
+}
+
+uint32_t *places_make(struct places *p, uint64_t addr)
+{
+	struct places_region *r;
+	uint64_t key = places_key(addr);
+
+	if (!grow(p))
+		return NULL;
+	r = find(p, key);
+	if (!r->key) {
+		r->leaf = new_leaf(p);
+		if (!r->leaf)
+			return NULL;
+		r->key = key;
+		p->used++;
+	}
+	return &r->leaf[addr >> 4 & (PLACES_LEAF - 1)];
+}
+
+void places_free(struct places *p)
+{
+	for (size_t i = 0; i < p->slabs; i++)
+		free(p->slab[i]);
+	free(p->slab);
+	free(p->region);
+	*p = (struct places){ 0 };
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * block_numbers.h - which block an event is about: addresses become numbers of blocks.
+ *
+ * A compressed trace names blocks itself; events of a raw trace, of other tools'
+ * records and of tests are named here, by the same rules (slots.h).  Only addresses
+ * and the order of events count: what is wrong with them is for the heap to tell.
+ *
+ * Threads: one at a time.
+ */
+#ifndef MPROF_TRACE_BLOCK_NUMBERS_H
+#define MPROF_TRACE_BLOCK_NUMBERS_H
+
+#include <stddef.h>
+
+#include "trace.h"
+
+struct names;
+
+/* NULL without memory. */
+struct names *names_new(void);
+void names_free(struct names *n);
+/* Fills event.block of the next events.  0 or -ENOMEM. */
+int names_give(struct names *n, struct event *e, size_t count);
+
+#endif

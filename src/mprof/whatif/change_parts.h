@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * change_parts.h - what the parts of a what-if share.  Nobody else includes this.
+ *
+ * The compiler keeps a word of ours for each block (compile.h: tag): what
+ * became of it, in the upper four bits, and which one it is, below.
+ */
+#ifndef MPROF_WHATIF_CHANGE_PARTS_H
+#define MPROF_WHATIF_CHANGE_PARTS_H
+
+#include "../pass/array.h"
+#include "change.h"
+
+enum change_fate {
+	FATE_ITSELF, /* passed on; the number of its birth */
+	FATE_DROPPED,
+	FATE_POOLED,  /* number of its chunk */
+	FATE_CHAINED, /* number of its chain */
+};
+
+static inline uint64_t tag_of(enum change_fate fate, uint64_t number)
+{
+	return (uint64_t)fate << 60 | number;
+}
+static inline enum change_fate tag_fate(uint64_t tag)
+{
+	return (enum change_fate)(tag >> 60);
+}
+static inline uint64_t tag_number(uint64_t tag)
+{
+	return tag & (UINT64_MAX >> 4);
+}
+
+/* Addresses that no recorded block has; `which` tells the users apart, below 16. */
+static inline uint64_t own_address(unsigned which, uint64_t number)
+{
+	return UINT64_C(0xf000000000000000) + ((uint64_t)which << 56) + (number << 4);
+}
+
+/* `call` as a free of the block at addr; as a malloc of so many bytes there. */
+static inline struct compile_call free_call(const struct compile_call *call, uint64_t addr)
+{
+	return (struct compile_call){
+		.ns = call->ns,
+		.old = addr,
+		.thread = call->thread,
+		.process = call->process,
+		.fn = MPROF_FN_FREE,
+	};
+}
+static inline struct compile_call malloc_call(const struct compile_call *call, uint64_t addr,
+					      uint64_t size)
+{
+	return (struct compile_call){
+		.ns = call->ns,
+		.addr = addr,
+		.size = size,
+		.thread = call->thread,
+		.process = call->process,
+		.site = call->site,
+		.fn = MPROF_FN_MALLOC,
+	};
+}
+
+/* ---- pools: change_pool.c ---- */
+
+struct pool_chunk {
+	uint32_t rule;
+	uint32_t class; /* of a free list; 0: bump */
+	uint32_t live;
+	uint32_t room;	       /* blocks of a free list; bytes left of bump */
+	uint32_t next, before; /* numbers + 1: chunks of the same class with room */
+	uint32_t process;
+};
+
+struct pool {
+	struct array open; /* uint32_t by class: first chunk with room + 1 */
+};
+
+struct pools {
+	struct pool pool[CHANGE_RULES]; /* by rule */
+	struct array chunk;		/* struct pool_chunk by number */
+	struct array unused;		/* uint32_t: numbers */
+	size_t unused_count;
+	bool failed;
+};
+
+/* A block for the rule's pool; false: it stays as it is.  Sets *tag, emits what it takes. */
+bool pool_take(struct pools *p, struct change_rule *rule, uint32_t number,
+	       const struct compile_call *call, uint64_t *tag, struct compile *to);
+/* A block of size bytes of this chunk ends. */
+void pool_give(struct pools *p, const struct change_rule *rule, uint64_t chunk,
+	       const struct compile_call *call, struct compile *to);
+/* Would a block of this size lie in the same place of the same chunk? */
+bool pool_fits(const struct pools *p, const struct change_rule *rule, uint32_t number,
+	       uint64_t chunk, uint64_t size);
+uint32_t pool_rule(const struct pools *p, uint64_t chunk);
+void pools_release(struct pools *p);
+
+/* ---- chains: change_chains.c ---- */
+
+struct chain {
+	uint64_t root; /* birth number of its first block */
+	uint64_t first, greatest;
+	uint32_t reallocs, copies;
+	uint32_t rule;
+	uint32_t live; /* blocks of the program that are it now */
+};
+
+/* The birth with this number is a chain's first block, or one that it was copied to. */
+struct chain_link {
+	uint64_t birth;
+	uint32_t chain;
+	bool root;
+};
+
+struct chains {
+	struct array chain; /* struct chain */
+	struct array link;  /* struct chain_link; in the order of births once collected */
+	uint64_t births;    /* so far */
+	/* While collecting: */
+	struct array last;     /* by thread: what it was handed out last */
+	struct chain_link *to; /* by birth, open addressing: blocks that were copied to */
+	size_t room, used;
+	/* While applying: */
+	size_t next; /* link */
+	bool failed;
+};
+
+/* Which RESERVE rule matches the site, or -1. */
+typedef int chains_match(void *context, uint32_t site);
+
+void chains_collect(struct chains *c, const struct compile_call *call,
+		    const struct compile_old *old, uint64_t *tag, const struct stacks *stacks,
+		    chains_match *match, void *context);
+/* Between collecting and applying. */
+void chains_sort(struct chains *c);
+/* False: the call is of no chain.  Else all is done. */
+bool chains_apply(struct chains *c, struct change_rule *rule, const struct compile_call *call,
+		  const struct compile_old *old, uint64_t *tag, struct compile *to);
+void chains_release(struct chains *c);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * change_runs.h - a program's calls as they are and changed, played on the same
+ * allocators in turn.
+ *
+ * As runs.h does it: one memory run and `reps` time runs each, the runner alone
+ * subtracted, and a control: the calls as they are, once more.  Each round has
+ * all of them, and begins one place further on.  Here times are those of all
+ * calls together, for there are not as many of them on both sides.
+ *
+ * Rules of noise: verdict.h.
+ * Threads: one at a time; each run is a process of its own.
+ */
+#ifndef MPROF_WHATIF_CHANGE_RUNS_H
+#define MPROF_WHATIF_CHANGE_RUNS_H
+
+#include "../places/memories.h"
+#include "../play/runs.h"
+
+enum change_sides { SIDE_AS_IT_IS, SIDE_CHANGED, SIDES };
+
+struct change_side {
+	struct mprof_run_result memory; /* of the memory run */
+	double *cpu;			/* ns of all calls, one a round */
+	struct middle cpu_ns;		/* the runner's own subtracted */
+};
+
+struct change_row {
+	const struct variant *variant; /* the caller's */
+	int status;		       /* 0, or -errno: */
+	struct error why;
+	struct change_side side[SIDES], control; /* control: cpu only */
+	size_t times;				 /* rounds that all three took part in */
+	bool timed, quiet; /* there are times; and the control was as it should be */
+	double noise;	   /* ns: sides that differ by more are not the same */
+	bool time_differs, peak_differs;
+};
+
+struct change_runs {
+	struct change_row *row; /* by variant */
+	size_t n;
+	struct runs how[SIDES]; /* modes, touch, passes; no rows */
+	struct middle null_ns[SIDES];
+	struct memories heaps[SIDES]; /* with plan->heaps */
+	bool has_heaps;
+	unsigned done, of; /* runs, for progress */
+};
+
+struct change_runs_plan {
+	struct runs_plan side[SIDES]; /* the same but for playback and head */
+	bool heaps;		      /* look where blocks lie, too */
+};
+
+/* 0, also when variants failed; else -errno and *err.  Release in any case. */
+int change_runs_make(struct change_runs *r, const struct change_runs_plan *plan,
+		     const struct variants *vs, struct error *err);
+void change_runs_release(struct change_runs *r);
+
+/* Peak of a side above its start; page use (4 KiB) at the peak of live bytes, 0 not known. */
+uint64_t change_peak(const struct change_row *row, enum change_sides side);
+double change_page_use(const struct change_runs *r, size_t row, enum change_sides side);
+
+#endif

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* print_text.c - numbers and words as reports show them, and tables that line up. */
+#include "suites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "print/json.h"
+#include "print/print_table.h"
+#include "print/text.h"
+
+START_TEST(numbers)
+{
+	ck_assert_str_eq(text_count(0).s, "0");
+	ck_assert_str_eq(text_count(999).s, "999");
+	ck_assert_str_eq(text_count(1000).s, "1,000");
+	ck_assert_str_eq(text_count(UINT64_MAX).s, "18,446,744,073,709,551,615");
+	ck_assert_str_eq(text_signed(-1234).s, "-1,234");
+	ck_assert_str_eq(text_signed(INT64_MIN).s, "-9,223,372,036,854,775,808");
+	ck_assert_str_eq(text_many(1, "block", "blocks").s, "1 block");
+	ck_assert_str_eq(text_many(2000, "block", "blocks").s, "2,000 blocks");
+}
+END_TEST
+
+START_TEST(bytes)
+{
+	ck_assert_str_eq(text_bytes(1).s, "1 byte");
+	ck_assert_str_eq(text_bytes(1023).s, "1023 bytes");
+	ck_assert_str_eq(text_bytes(1024).s, "1.0 KiB");
+	ck_assert_str_eq(text_bytes(102400).s, "100 KiB");
+	ck_assert_str_eq(text_bytes(1023 * 1024).s, "1.0 MiB");
+	ck_assert_str_eq(text_bytes(UINT64_MAX).s, "16.0 EiB");
+	ck_assert_str_eq(text_exact(1089).s, "1,089 bytes");
+	ck_assert_str_eq(text_exact(10485760).s, "10,485,760 bytes (10.0 MiB)");
+}
+END_TEST
+
+START_TEST(durations)
+{
+	ck_assert_str_eq(text_ns(0).s, "0 ns");
+	ck_assert_str_eq(text_ns(999).s, "999 ns");
+	ck_assert_str_eq(text_ns(1000).s, "1.00 us");
+	ck_assert_str_eq(text_ns(12345).s, "12.3 us");
+	ck_assert_str_eq(text_ns(999999).s, "1.00 ms");
+	ck_assert_str_eq(text_ns(61000000000).s, "61.0 s");
+}
+END_TEST
+
+START_TEST(shares)
+{
+	ck_assert_str_eq(text_percent(0, 0).s, "-");
+	ck_assert_str_eq(text_percent(0, 5).s, "0 %");
+	ck_assert_str_eq(text_percent(1, 1000).s, "<1 %");
+	ck_assert_str_eq(text_percent(999, 1000).s, ">99 %");
+	ck_assert_str_eq(text_percent(5, 5).s, "100 %");
+	ck_assert_str_eq(text_bar(0, 5, 10).s, "");
+	ck_assert_str_eq(text_bar(1, 1000, 10).s, "#");
+	ck_assert_str_eq(text_bar(5, 10, 10).s, "#####");
+	ck_assert_str_eq(text_bar(10, 10, 4).s, "####");
+	ck_assert_str_eq(text_bar(UINT64_MAX, 3, 4).s, "####");
+	ck_assert_str_eq(text_bar(3, 0, 4).s, "####");
+	ck_assert_uint_eq(strlen(text_bar(1, 1, 1000).s), 63);
+}
+END_TEST
+
+START_TEST(commands)
+{
+	const char *argv[] = { "sh", "-c", "a\nb\033[0m", "\xc3\xa4" };
+	struct trace_fact image = { .exe = "/bin/sh", .argc = 4, .argv = argv };
+
+	ck_assert_str_eq(text_command(&image, 512).s, "sh -c a b [0m \xc3\xa4");
+	ck_assert_str_eq(text_command(&image, 12).s, "sh -c a ...");
+	image.argc = 0;
+	ck_assert_str_eq(text_command(&image, 512).s, "/bin/sh");
+	ck_assert_str_eq(text_command(NULL, 512).s, "(unknown)");
+}
+END_TEST
+
+START_TEST(ends)
+{
+	struct tree_process p = { .end = TREE_EXITED, .status = 3 };
+
+	ck_assert_str_eq(text_end(&p).s, "exited with status 3");
+	p = (struct tree_process){ .end = TREE_KILLED, .status = 11 };
+	ck_assert_str_eq(text_end(&p).s, "was killed by SIGSEGV");
+	p.status = 4711;
+	ck_assert_str_eq(text_end(&p).s, "was killed by signal 4711");
+}
+END_TEST
+
+START_TEST(tables_line_up)
+{
+	struct table t = TABLE("<Name", ">No", "<Rest");
+	size_t size;
+	char *text;
+	FILE *out = open_memstream(&text, &size);
+
+	table_cell(&t, "a");
+	table_cell(&t, "%d", 1000);
+	table_cell(&t, "x");
+	table_cell(&t, "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4");
+	table_cell(&t, "%d", 1);
+	table_cell(&t, "%s", "");
+	ck_assert_int_eq(table_print(&t, out), 0);
+	fclose(out);
+	ck_assert_str_eq(text, "  Name     No  Rest\n"
+			       "  a      1000  x\n"
+			       "  \xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4     1  \n");
+	free(text);
+}
+END_TEST
+
+/* What is no UTF-8 becomes U+FFFD, byte for byte; what is stays. */
+static const struct {
+	const char *text, *json;
+} strings[] = {
+	{ "plain", "plain" },
+	{ "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80" },
+	{ "a\xff"
+	  "b",
+	  "a\xef\xbf\xbd"
+	  "b" },
+	{ "\xc3", "\xef\xbf\xbd" },
+	{ "\xe2\x82", "\xef\xbf\xbd\xef\xbf\xbd" },
+	{ "\xc0\x80", "\xef\xbf\xbd\xef\xbf\xbd" },
+	{ "\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
+	{ "\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
+};
+
+START_TEST(strings_are_utf8)
+{
+	json *o = json_string(strings[_i].text);
+
+	ck_assert_str_eq(json_object_get_string(o), strings[_i].json);
+	json_object_put(o);
+}
+END_TEST
+
+Suite *print_text_suite(void)
+{
+	Suite *s = suite_create("print_text");
+	TCase *c = tcase_create("words");
+
+	tcase_add_test(c, numbers);
+	tcase_add_test(c, bytes);
+	tcase_add_test(c, durations);
+	tcase_add_test(c, shares);
+	tcase_add_test(c, commands);
+	tcase_add_test(c, ends);
+	tcase_add_test(c, tables_line_up);
+	tcase_add_loop_test(c, strings_are_utf8, 0, sizeof(strings) / sizeof(strings[0]));
+	suite_add_tcase(s, c);
+	return s;
+}

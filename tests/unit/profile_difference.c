@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* profile_difference.c - what is the same in two builds of a program, and what changed. */
+#include "suites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/difference.h"
+#include "profile/difference_names.h"
+
+static struct sym_line pool[256];
+static size_t pooled;
+static struct diff diff;
+static struct diff_options options;
+
+static const struct sym_line *in(const char *function, const char *file, const char *module)
+{
+	struct sym_line *l = &pool[pooled++];
+
+	ck_assert_uint_le(pooled, sizeof(pool) / sizeof(pool[0]));
+	*l = (struct sym_line){
+		.function = function,
+		.raw = "",
+		.file = file,
+		.module = module,
+		.known = true,
+	};
+	return l;
+}
+
+/* Functions separated by blanks, root first, all of x.c in prog. */
+static void site(enum diff_side side, const char *path, uint64_t peak)
+{
+	const uint64_t v[VALUE_COUNT] = { [VALUE_PEAK] = peak, [VALUE_CALLS] = 1 };
+	const struct sym_line *line[32];
+	char *copy = strdup(path), *word, *rest;
+	size_t n = 0;
+
+	for (word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+		line[n++] = in(strdup(word), "x.c", "prog");
+	diff_add(&diff, side, line, n, v);
+	free(copy);
+}
+
+static void start(void)
+{
+	options = (struct diff_options){ .by = DIFF_BY_STACK, .value = VALUE_PEAK };
+	diff_init(&diff, &options);
+}
+
+static void finish(void)
+{
+	struct error err;
+
+	diff.options = options;
+	ck_assert_int_eq(diff_finish(&diff, &err), 0);
+}
+
+static void release(void)
+{
+	diff_release(&diff);
+}
+
+static const char *leaf(size_t i)
+{
+	return diff.group[i].line[diff.group[i].lines - 1]->function;
+}
+
+/* Figures of a damaged trace: no difference overflows. */
+START_TEST(differences_beyond_a_signed_number)
+{
+	site(DIFF_BEFORE, "main a", 1);
+	site(DIFF_BEFORE, "main b", UINT64_C(1) << 63);
+	site(DIFF_BEFORE, "main c", 1);
+	site(DIFF_AFTER, "main c", UINT64_MAX);
+	finish();
+	ck_assert_str_eq(leaf(0), "c");
+	ck_assert_int_eq(diff_delta(&diff.group[0], VALUE_PEAK), INT64_MAX);
+	ck_assert_str_eq(leaf(1), "b");
+	ck_assert_int_eq(diff_delta(&diff.group[1], VALUE_PEAK), -INT64_MAX);
+	release();
+}
+END_TEST
+
+static void expect(size_t i, const char *function, enum diff_change change, int64_t by)
+{
+	ck_assert_uint_lt(i, diff.groups);
+	ck_assert_str_eq(leaf(i), function);
+	ck_assert_int_eq(diff.group[i].change, change);
+	ck_assert_int_eq(diff_delta(&diff.group[i], VALUE_PEAK), by);
+}
+
+START_TEST(added_removed_grown_shrunk)
+{
+	site(DIFF_BEFORE, "main a", 100);
+	site(DIFF_BEFORE, "main b", 100);
+	site(DIFF_BEFORE, "main c", 7);
+	site(DIFF_BEFORE, "main d", 50);
+	site(DIFF_BEFORE, "main d", 50); /* another line of main */
+	site(DIFF_AFTER, "main a", 130);
+	site(DIFF_AFTER, "main b", 80);
+	site(DIFF_AFTER, "main d", 100);
+	site(DIFF_AFTER, "main e f", 10);
+	finish();
+	ck_assert_uint_eq(diff.groups, 5);
+	expect(0, "a", DIFF_GROWN, 30);
+	expect(1, "b", DIFF_SHRUNK, -20);
+	expect(2, "f", DIFF_ADDED, 10);
+	expect(3, "c", DIFF_REMOVED, -7);
+	expect(4, "d", DIFF_SAME, 0);
+	ck_assert_uint_eq(diff.group[4].sites[DIFF_BEFORE], 2);
+	ck_assert_uint_eq(diff.total[DIFF_BEFORE][VALUE_PEAK], 307);
+	ck_assert_uint_eq(diff.total[DIFF_AFTER][VALUE_PEAK], 320);
+	ck_assert_uint_eq(diff.changed[DIFF_SAME], 1);
+	ck_assert_uint_eq(diff.renames, 0);
+	release();
+}
+END_TEST
+
+START_TEST(noise_is_no_change)
+{
+	site(DIFF_BEFORE, "main a", 1000);
+	site(DIFF_BEFORE, "main b", 1000);
+	site(DIFF_AFTER, "main a", 1009);
+	site(DIFF_AFTER, "main b", 1010);
+	site(DIFF_AFTER, "main c", 5);
+	site(DIFF_AFTER, "main d", 6);
+	options.least = 6;
+	options.least_percent = 1;
+	finish();
+	expect(0, "b", DIFF_GROWN, 10);
+	expect(1, "d", DIFF_ADDED, 6);
+	ck_assert_uint_eq(diff.changed[DIFF_SAME], 2);
+	release();
+}
+END_TEST
+
+/* What compilers and linkers change from build to build. */
+START_TEST(builds_differ_in_nothing)
+{
+	const uint64_t v[VALUE_COUNT] = { [VALUE_PEAK] = 1 };
+	const struct sym_line *before[] = { in("main", "", "prog-1"), in("f", "a.c", "libx.so.1.2"),
+					    in("g.constprop.0", "", "libx.so.1.2"),
+					    in("h::h0123456789abcdef", "", "libx.so.1.2") };
+	const struct sym_line *after[] = { in("main", "", "prog-2"),
+					   in("f.isra.3", "b.c", "libx.so"),
+					   in("f", "a.c", "libx.so"),
+					   in("g.part.1.cold", "", "libx.so"),
+					   in("h::hfedcba9876543210", "", "libx.so") };
+
+	options.program[DIFF_BEFORE] = "prog-1";
+	options.program[DIFF_AFTER] = "prog-2";
+	diff.options = options;
+	diff_add(&diff, DIFF_BEFORE, before, 4, v);
+	diff_add(&diff, DIFF_AFTER, after, 5, v);
+	finish();
+	ck_assert_uint_eq(diff.groups, 1);
+	ck_assert_int_eq(diff.group[0].change, DIFF_SAME);
+	release();
+	ck_assert_uint_eq(diff_bare_name("f.cold"), 1);
+	ck_assert_uint_eq(diff_bare_name("f.constprop.0.isra.12"), 1);
+	ck_assert_uint_eq(diff_bare_name("a.b"), 3);
+	ck_assert_uint_eq(diff_bare_name("f.2"), 3);
+	ck_assert_uint_eq(diff_bare_name(".cold"), 5);
+	ck_assert_uint_eq(diff_bare_name(""), 0);
+}
+END_TEST
+
+/* Without symbols: by offset where the file is the same, else by module. */
+START_TEST(code_without_symbols)
+{
+	const uint64_t v[VALUE_COUNT] = { [VALUE_PEAK] = 1 };
+	struct sym_line l[3];
+	const struct sym_line *p;
+	int i, side;
+
+	for (i = 0; i < 3; i++) {
+		l[i] = *in("m+0x10", "", i == 2 ? "same.so" : "other.so");
+		l[i].known = false;
+	}
+	diff_stable(&diff, "same.so");
+	for (side = 0; side < 2; side++)
+		for (i = 0; i < 3; i++) {
+			p = &pool[pooled];
+			pool[pooled] = l[i];
+			pool[pooled++].offset = (uint64_t)(16 * i + side);
+			diff_add(&diff, (enum diff_side)side, &p, 1, v);
+		}
+	finish();
+	ck_assert_uint_eq(diff.groups, 3);
+	ck_assert_uint_eq(diff.changed[DIFF_SAME], 1);
+	ck_assert_uint_eq(diff.changed[DIFF_ADDED], 1);
+	ck_assert_uint_eq(diff.changed[DIFF_REMOVED], 1);
+	release();
+}
+END_TEST
+
+START_TEST(a_renamed_function)
+{
+	site(DIFF_BEFORE, "main load parse_row copy", 10);
+	site(DIFF_BEFORE, "main load parse_row", 20);
+	site(DIFF_BEFORE, "main gone", 5);
+	site(DIFF_AFTER, "main load parse_line copy", 10);
+	site(DIFF_AFTER, "main load parse_line", 25);
+	site(DIFF_AFTER, "main x y", 5);
+	finish();
+	ck_assert_uint_eq(diff.renames, 1);
+	ck_assert_str_eq(diff.rename[0].line[DIFF_BEFORE]->function, "parse_row");
+	ck_assert_str_eq(diff.rename[0].line[DIFF_AFTER]->function, "parse_line");
+	ck_assert_uint_eq(diff.groups, 4);
+	expect(0, "parse_line", DIFF_GROWN, 5);
+	release();
+	start();
+	site(DIFF_BEFORE, "main load parse_row copy", 10);
+	site(DIFF_AFTER, "main load parse_line copy", 10);
+	options.no_renames = true;
+	finish();
+	ck_assert_uint_eq(diff.groups, 2);
+	release();
+}
+END_TEST
+
+START_TEST(no_guesses_of_names)
+{
+	const uint64_t v[VALUE_COUNT] = { [VALUE_PEAK] = 1 };
+	const struct sym_line *p[2] = { in("main", "x.c", "prog"), in("old", "old.c", "prog") };
+
+	/* Either could be the other. */
+	site(DIFF_BEFORE, "main a f", 1);
+	site(DIFF_AFTER, "main a g", 1);
+	site(DIFF_AFTER, "main a h", 1);
+	site(DIFF_BEFORE, "main b f2", 1);
+	site(DIFF_BEFORE, "main b f3", 1);
+	site(DIFF_AFTER, "main b g2", 1);
+	/* Of another file. */
+	diff_add(&diff, DIFF_BEFORE, p, 2, v);
+	site(DIFF_AFTER, "main new", 1);
+	finish();
+	ck_assert_uint_eq(diff.renames, 0);
+	ck_assert_uint_eq(diff.groups, 8);
+	release();
+}
+END_TEST
+
+START_TEST(groups_by_function_module_file)
+{
+	site(DIFF_BEFORE, "main a f", 1);
+	site(DIFF_BEFORE, "main b f", 2);
+	site(DIFF_AFTER, "main c f", 4);
+	options.by = DIFF_BY_FUNCTION;
+	finish();
+	ck_assert_uint_eq(diff.groups, 1);
+	expect(0, "f", DIFF_GROWN, 1);
+	release();
+	start();
+	site(DIFF_BEFORE, "main a f", 1);
+	site(DIFF_AFTER, "main c g", 4);
+	options.by = DIFF_BY_FILE;
+	finish();
+	ck_assert_uint_eq(diff.groups, 1);
+	release();
+	start();
+	site(DIFF_BEFORE, "main a f", 1);
+	site(DIFF_AFTER, "main c g", 4);
+	options.by = DIFF_BY_MODULE;
+	finish();
+	ck_assert_uint_eq(diff.groups, 1);
+	release();
+}
+END_TEST
+
+Suite *profile_difference_suite(void)
+{
+	Suite *s = suite_create("profile_difference");
+	TCase *c = tcase_create("stacks");
+
+	tcase_add_checked_fixture(c, start, NULL);
+	tcase_add_test(c, added_removed_grown_shrunk);
+	tcase_add_test(c, differences_beyond_a_signed_number);
+	tcase_add_test(c, noise_is_no_change);
+	tcase_add_test(c, builds_differ_in_nothing);
+	tcase_add_test(c, code_without_symbols);
+	tcase_add_test(c, a_renamed_function);
+	tcase_add_test(c, no_guesses_of_names);
+	tcase_add_test(c, groups_by_function_module_file);
+	suite_add_tcase(s, c);
+	return s;
+}

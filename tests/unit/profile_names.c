@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* profile_names.c - names of values, wrappers, and suppressions. */
+#include "suites.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "profile/leaks.h"
+#include "profile/suppressions.h"
+
+/* ---- names ---- */
+
+START_TEST(values_by_name)
+{
+	enum profile_value v = VALUE_COUNT;
+	enum profile_by by = PROFILE_BY_COUNT;
+	struct error err;
+	int i;
+
+	for (i = 0; i < VALUE_COUNT; i++) {
+		ck_assert(!profile_value_find(profile_value_name((enum profile_value)i), &v, &err));
+		ck_assert_int_eq(v, i);
+	}
+	ck_assert_str_eq(profile_value_unit(VALUE_LIFETIME), "ns");
+	ck_assert_int_eq(profile_value_find("leak", &v, &err), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(err.text, "leaked, temporary"));
+	for (i = 0; i < PROFILE_BY_COUNT; i++) {
+		ck_assert(!profile_by_find(profile_by_name((enum profile_by)i), &by, &err));
+		ck_assert_int_eq(by, i);
+	}
+	ck_assert_int_eq(profile_by_find("library", &by, &err), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(err.text, "file, module, thread"));
+}
+END_TEST
+
+/* Each value is the figure that its name says. */
+START_TEST(values_of_a_group)
+{
+	const struct profile_group g = {
+		.v = { .calls = 1,
+		       .bytes = 2,
+		       .live_bytes = 3,
+		       .peak_bytes = 4,
+		       .temporary_calls = 6,
+		       .lifetime_ns = 7,
+		       .slack = 8,
+		       .local_bytes = 9,
+		       .rss_bytes = 10 },
+		.leaked_bytes = 5,
+	};
+	static const enum profile_value order[] = {
+		VALUE_CALLS,	 VALUE_TOTAL,	 VALUE_LIVE,  VALUE_PEAK,  VALUE_LEAKED,
+		VALUE_TEMPORARY, VALUE_LIFETIME, VALUE_WASTE, VALUE_LOCAL, VALUE_RSS,
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		ck_assert_uint_eq(profile_group_value(&g, order[i]), i + 1);
+}
+END_TEST
+
+START_TEST(groups_in_order)
+{
+	struct profile_group group[4] = {
+		{ .v = { .peak_bytes = 1, .bytes = 9 }, .stack = 1 },
+		{ .v = { .peak_bytes = 5, .bytes = 1 }, .stack = 2 },
+		{ .v = { .peak_bytes = 1, .bytes = 10 }, .stack = 3 },
+		{ .v = { .peak_bytes = 1, .bytes = 9 }, .stack = 0 },
+	};
+	struct profile p = { .group = group, .groups = 4 };
+
+	profile_sort(&p, VALUE_PEAK);
+	ck_assert_uint_eq(group[0].stack, 2);
+	ck_assert_uint_eq(group[1].stack, 3);
+	ck_assert_uint_eq(group[2].stack, 0);
+	ck_assert_uint_eq(group[3].stack, 1);
+}
+END_TEST
+
+/* ---- lines ---- */
+
+static struct sym_line line(const char *function, const char *raw, const char *module)
+{
+	return (struct sym_line){
+		.function = function, .raw = raw, .file = "dir/source.c", .module = module
+	};
+}
+
+START_TEST(wrappers_are_known)
+{
+	static const struct {
+		const char *function, *raw;
+		enum paths_part part;
+	} cases[] = {
+		{ "malloc", "malloc", PATHS_WRAPPER },
+		{ "malloc_info", "malloc_info", PATHS_LIBRARY },
+		{ "operator new", "_Znwm", PATHS_WRAPPER },
+		{ "operator new(unsigned long)", "_Znwm", PATHS_WRAPPER },
+		{ "operator new[]", "_ZnamSt11align_val_t", PATHS_WRAPPER },
+		{ "__gnu_cxx::new_allocator<...>::allocate", "", PATHS_WRAPPER },
+		{ "std::allocator_traits<...>::allocate",
+		  "_ZNSt16allocator_traitsISaIiEE8allocateERS0_m", PATHS_WRAPPER },
+		{ "std::vector<...>::push_back", "_ZNSt6vectorIiSaIiEE9push_backERKi",
+		  PATHS_LIBRARY },
+		{ "std::_Vector_base<...>::_M_allocate",
+		  "_ZNSt12_Vector_baseIiSaIiEE11_M_allocateEm", PATHS_WRAPPER },
+		{ "g_malloc0_n", "g_malloc0_n", PATHS_WRAPPER },
+		{ "xrealloc", "xrealloc", PATHS_WRAPPER },
+		{ "xrealloc_all", "xrealloc_all", PATHS_LIBRARY },
+		{ "PyMem_RawMalloc", "PyMem_RawMalloc", PATHS_WRAPPER },
+		{ "PyList_New", "PyList_New", PATHS_PROGRAM },
+		{ "alloc::alloc::exchange_malloc",
+		  "_ZN5alloc5alloc15exchange_malloc17h0123456789abcdefE", PATHS_WRAPPER },
+		/* An allocator by its name; neither parameters nor template arguments say so. */
+		{ "conn_alloc", "conn_alloc", PATHS_LIBRARY },
+		{ "(anonymous namespace)::Pool::allocate()", "", PATHS_LIBRARY },
+		{ "parse(std::allocator<char> const&)", "_Z5parseRKSaIcE", PATHS_PROGRAM },
+		{ "Table<Allocator>::grow", "_ZN5TableI9AllocatorE4growEv", PATHS_PROGRAM },
+		{ "_ZNSt6vectorIiSaIiEE9push_backERKi", "_ZNSt6vectorIiSaIiEE9push_backERKi",
+		  PATHS_LIBRARY },
+		{ "void std::sort<...>(...)", "_ZSt4sortIPiEvT_S1_", PATHS_LIBRARY },
+		{ "_start", "_start", PATHS_START },
+		{ "start_thread", "start_thread", PATHS_START },
+		{ "main", "main", PATHS_PROGRAM },
+		/* Rust: whose type it is decides; a namespace of C++ may be called core. */
+		{ "core::Engine::load", "_ZN4core6Engine4loadEv", PATHS_PROGRAM },
+		{ "hashbrown::raw::RawTable<...>::reserve_rehash",
+		  "_ZN9hashbrown3raw4grow17h0123456789abcdefE.llvm.17", PATHS_LIBRARY },
+		{ "<u8 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem", "_RNvXs",
+		  PATHS_LIBRARY },
+		{ "<<alloc::boxed::Box<...> as core::convert::From<...>>::from as "
+		  "core::ops::FnOnce<...>>::call_once",
+		  "_RNvXs", PATHS_LIBRARY },
+		{ "<&dyn core::ops::function::Fn<...> as "
+		  "core::ops::function::FnOnce<...>>::call_once",
+		  "_RNvXs", PATHS_LIBRARY },
+		{ "<T as alloc::string::ToString>::to_string",
+		  "_ZN5alloc6string8ToString17h0123456789abcdefE", PATHS_LIBRARY },
+		{ "<[u8]>::to_vec_in::<...>", "_RNvXs", PATHS_LIBRARY },
+		{ "<prog::Conn as core::clone::Clone>::clone",
+		  "_ZN4prog4Conn5clone17h0123456789abcdefE", PATHS_PROGRAM },
+		{ "prog::make", "_ZN4prog4make17h0123456789abcdefE", PATHS_PROGRAM },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sym_line l = line(cases[i].function, cases[i].raw, "m");
+
+		l.known = true;
+		ck_assert_msg(paths_part(&l) == cases[i].part, "%s is %d", cases[i].function,
+			      (int)paths_part(&l));
+	}
+}
+END_TEST
+
+/* ---- suppressions ---- */
+
+/* As LeakSanitizer's TemplateMatch has it. */
+START_TEST(patterns)
+{
+	static const struct {
+		const char *pattern, *text;
+		bool matches;
+	} cases[] = {
+		{ "foo", "foo", true },	       { "foo", "xfoox", true },
+		{ "foo", "fo", false },	       { "^foo", "foobar", true },
+		{ "^foo", "xfoo", false },     { "foo$", "barfoo", true },
+		{ "foo$", "foobar", false },   { "^foo$", "foo", true },
+		{ "^foo$", "foofoo", false },  { "f*r", "foobar", true },
+		{ "f*z", "foobar", false },    { "^f*r$", "foobar", true },
+		{ "^o*r$", "foobar", false },  { "a*b*c", "xaxbxcx", true },
+		{ "a*b*c", "xaxcxbx", false }, { "*", "", true },
+		{ "ab*ab", "ab", false },      { "ab*ab", "abab", true },
+		{ "^", "any", true },	       { "a*$", "xab", true },
+		{ "b$", "bxb", true },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		ck_assert_msg(suppression_matches(cases[i].pattern, cases[i].text) ==
+				  cases[i].matches,
+			      "'%s' in '%s'", cases[i].pattern, cases[i].text);
+}
+END_TEST
+
+static int read_text(struct suppressions *s, const char *text, struct error *err)
+{
+	char path[64];
+	int fd = memfd_create("suppressions", 0), ret;
+
+	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	ret = suppressions_read(s, path, err);
+	close(fd);
+	return ret;
+}
+
+START_TEST(files_of_suppressions)
+{
+	struct suppressions s = { .count = 0 };
+	struct error err;
+
+	ck_assert(!read_text(&s,
+			     "# a comment\n\n  leak:one*two  \r\nrace:^other$\n"
+			     "leak: spaced\nthread:x\nleak:last",
+			     &err));
+	ck_assert_uint_eq(s.count, 3);
+	ck_assert_str_eq(s.item[0].pattern, "one*two");
+	ck_assert_str_eq(s.item[1].pattern, "spaced");
+	ck_assert_str_eq(s.item[2].pattern, "last");
+	ck_assert_int_eq(read_text(&s, "leak:fine\nleek:typo\n", &err), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(err.text, "line 2: 'leek:typo'"));
+	ck_assert_int_eq(read_text(&s, "leak:\n", &err), -EINVAL);
+	ck_assert_int_eq(suppressions_read(&s, "/nowhere/at/all", &err), -ENOENT);
+	ck_assert_ptr_nonnull(strstr(err.text, "/nowhere/at/all"));
+	suppressions_release(&s);
+}
+END_TEST
+
+#define DEPTH 4
+
+/* main in prog, outer in libouter.so, inner of the library, and a wrapper. */
+static struct sym_line made[DEPTH];
+static const struct sym_line *lines[DEPTH];
+static uint32_t frames[DEPTH] = { 1, 2, 3, 4 };
+static const struct stack_object objects[] = { { .path = "" }, { .path = "/opt/lib/libouter.so" } };
+static const struct stack_frame frame[DEPTH + 1] = { [2] = { .object = 1 } };
+static const struct stacks stacks = { .object = objects, .frame = frame, .frames = DEPTH + 1 };
+static struct profile_path path = {
+	.line = lines, .frame = frames, .count = 2, .asked = 2, .inner = 3, .all = DEPTH
+};
+
+static void make_path(const char *inner, const char *module)
+{
+	int i;
+
+	made[0] = line("main", "main", "prog");
+	made[1] = line("ns::outer", "_ZN2ns5outerEv", "libouter.so");
+	made[2] = line(inner, inner, module);
+	made[3] = line("operator new", "_Znwm", "libstdc++.so.6");
+	for (i = 0; i < DEPTH; i++)
+		lines[i] = &made[i];
+}
+
+static struct suppression *find(struct suppressions *s)
+{
+	return suppressions_find(s, &stacks, &path);
+}
+
+START_TEST(suppressions_of_a_file)
+{
+	static const struct {
+		const char *line;
+		bool matches;
+	} cases[] = {
+		{ "leak:main", true },	   { "leak:^inner$", true },  { "leak:ns::out", true },
+		{ "leak:_ZN2ns5", true },  { "leak:source.c", true }, { "leak:/opt/lib/", true },
+		{ "leak:libouter", true }, { "leak:nowhere", false }, { "leak:^outer", false },
+	};
+	struct suppressions s;
+	struct error err;
+	size_t i;
+
+	make_path("inner", "prog");
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		s = (struct suppressions){ .count = 0 };
+		ck_assert(!read_text(&s, cases[i].line, &err));
+		ck_assert_msg((find(&s) != NULL) == cases[i].matches, "%s", cases[i].line);
+		suppressions_release(&s);
+	}
+}
+END_TEST
+
+/* What a library keeps for itself, and not what the program lets it allocate. */
+START_TEST(suppressions_that_are_built_in)
+{
+	static const struct {
+		const char *inner, *module;
+		bool matches;
+	} cases[] = {
+		{ "_IO_file_doallocate", "libc.so.6", true },
+		{ "setlocale", "libc.so.6", true },
+		{ "my_setlocale", "prog", false },
+		{ "strdup", "libc.so.6", false },
+		{ "_dl_new_object", "ld-linux-x86-64.so.2", true },
+		{ "anything", "ld-linux-aarch64.so.1", true },
+		{ "libstdc++.so.6+0xa5a1a", "libstdc++.so.6", false },
+		{ "getpwuid", "libc.so.6", true },
+		{ "getpwuid", "prog", false },
+	};
+	struct suppressions s = { .count = 0 };
+	struct error err;
+	size_t i;
+
+	ck_assert(!suppressions_add_builtin(&s, &err));
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		make_path(cases[i].inner, cases[i].module);
+		ck_assert_msg((find(&s) != NULL) == cases[i].matches, "%s", cases[i].inner);
+	}
+	/* strdup for setlocale is of the library's own; for the program's, it is not. */
+	make_path("strdup", "libc.so.6");
+	made[1] = line("setlocale", "setlocale", "libc.so.6");
+	ck_assert_ptr_nonnull(find(&s));
+	made[1] = line("setlocale", "setlocale", "prog");
+	ck_assert_ptr_null(find(&s));
+	ck_assert_ptr_null(suppressions_kept(&s, &path));
+	/* libstdc++ for itself, when the loader starts it; not for the program. */
+	make_path("libstdc++.so.6+0xa5a1a", "libstdc++.so.6");
+	made[1] = line("call_init", "call_init", "ld-linux-x86-64.so.2");
+	ck_assert_ptr_nonnull(find(&s));
+	ck_assert_str_eq(suppressions_kept(&s, &path),
+			 "libstdc++'s pool for exceptions without memory");
+	made[1] = line("f", "f", "libstdc++.so.6");
+	made[0] = line("g", "g", "libstdc++.so.6");
+	ck_assert_ptr_null(find(&s));
+	suppressions_release(&s);
+}
+END_TEST
+
+static int64_t farthest(void *context, uint64_t ticks)
+{
+	(void)context;
+	return ticks ? INT64_MAX : INT64_MIN;
+}
+
+/* Times of a damaged trace: as far apart as times can be, and in the wrong order. */
+START_TEST(ages_beyond_all_bounds)
+{
+	static struct profile p;
+	struct profile_group g = { .leaked_calls = 2 };
+	struct leak leak;
+	int i;
+
+	p.walk.input.ns = farthest;
+	for (i = 0; i <= (int)SITE_EPOCHS; i++)
+		p.sites.epoch_ticks[i] = 1;
+	leak_of(&p, &g, &leak);
+	ck_assert_uint_eq(leak.age_ns, UINT64_MAX);
+	g.leaked_first_ticks = 1;
+	p.sites.epoch_ticks[SITE_EPOCHS] = 0;
+	leak_of(&p, &g, &leak);
+	ck_assert_uint_eq(leak.age_ns, 0);
+}
+END_TEST
+
+Suite *profile_names_suite(void)
+{
+	Suite *s = suite_create("profile_names");
+	TCase *c = tcase_create("all");
+
+	tcase_add_test(c, values_by_name);
+	tcase_add_test(c, values_of_a_group);
+	tcase_add_test(c, groups_in_order);
+	tcase_add_test(c, wrappers_are_known);
+	tcase_add_test(c, ages_beyond_all_bounds);
+	tcase_add_test(c, patterns);
+	tcase_add_test(c, files_of_suppressions);
+	tcase_add_test(c, suppressions_of_a_file);
+	tcase_add_test(c, suppressions_that_are_built_in);
+	suite_add_tcase(s, c);
+	return s;
+}
