@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* runs_args.c - the runner's arguments for each kind of run. */
+/* runs_args.c - what each run is given: the runner's arguments, a time limit, an announcement. */
 #include "runs_args.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+#define FIRST_LIMIT_MS 60000 /* of a run whose length is not known, and 20 us for each call */
+#define LEAST_LIMIT_MS 20000
+#define LIMIT_TIMES    50 /* of what the fastest memory run took */
 
 /* What every run is told. */
 static void common(struct play_args *a, const struct runs_plan *p, const char *mode)
@@ -75,4 +79,50 @@ void runs_args_latency(struct play_args *a, const struct runs_plan *p, const str
 	pinned(a, p, r->time_mode);
 	play_args_put(a, "latency=%u", (unsigned)each);
 	paced(a, p, r->time_mode);
+}
+
+/* What the plan makes of a run besides playing: waits. */
+static int64_t waiting_ms(const struct runs *r, const struct runs_plan *plan)
+{
+	int64_t ms = 0;
+
+	if (plan->speed && r->memory_mode != RUNS_ORDERED)
+		ms += (int64_t)((double)plan->head->sum.recorded_ns / 1e6 / plan->speed * 1.5);
+	return ms;
+}
+
+uint64_t runs_played_ns(const struct runs_row *row)
+{
+	return row->status || !row->samples ? 0 : row->sample[row->samples - 1].ns;
+}
+
+int64_t runs_limit_ms(const struct runs *r, const struct runs_plan *plan, unsigned passes)
+{
+	uint64_t least = 0, ns;
+	int64_t ms;
+	size_t i;
+
+	if (plan->limit_ms)
+		return plan->limit_ms;
+	for (i = 0; i < r->n; i++) {
+		ns = runs_played_ns(&r->row[i]);
+		if (ns && (!least || ns < least))
+			least = ns;
+	}
+	if (least)
+		ms = LEAST_LIMIT_MS + (int64_t)(least / 1000000) * LIMIT_TIMES * passes;
+	else
+		ms = FIRST_LIMIT_MS + (int64_t)(plan->head->sum.calls / 50) * passes;
+	return ms + waiting_ms(r, plan);
+}
+
+void runs_tell(struct runs *r, const struct runs_plan *plan, const char *what, const char *name)
+{
+	const size_t rows = r->n;
+
+	if (plan->progress)
+		plan->progress(
+		    plan->context, what, name, r->done,
+		    (unsigned)(2 * rows + plan->reps * (rows + 2) + (plan->latency ? rows : 0)));
+	r->done++;
 }

@@ -10,9 +10,4 @@ int timing_make(struct runs *r, const struct runs_plan *plan, struct error *err)
 /* The run with timed calls.  What fails is the row's. */
 void timing_latency(struct runs *r, struct runs_row *row, const struct runs_plan *plan);
 
-/* How long a run may take that plays the file so often. */
-int64_t runs_limit_ms(const struct runs *r, const struct runs_plan *plan, unsigned passes);
-/* Tells plan->progress. */
-void runs_tell(struct runs *r, const struct runs_plan *plan, const char *what, const char *name);
-
 #endif
