@@ -34,6 +34,7 @@
 
 #include <mprof/encode.h>
 #include <mprof/format.h>
+#include <mprof/functions.h>
 
 #define MPROF_MODULE_ABI 2u
 
@@ -47,31 +48,14 @@
 #define MPROF_SHARED
 #endif
 
-/* The malloc family: X(return type, name, (parameters), (arguments)). */
-#define MPROF_MALLOC_FAMILY(X)                                                              \
-	X(void *, malloc, (size_t size), (size))                                            \
-	X(void, free, (void *ptr), (ptr))                                                   \
-	X(void *, calloc, (size_t count, size_t size), (count, size))                       \
-	X(void *, realloc, (void *ptr, size_t size), (ptr, size))                           \
-	X(void *, reallocarray, (void *ptr, size_t count, size_t size), (ptr, count, size)) \
-	X(void *, memalign, (size_t align, size_t size), (align, size))                     \
-	X(int, posix_memalign, (void **out, size_t align, size_t size), (out, align, size)) \
-	X(void *, aligned_alloc, (size_t align, size_t size), (align, size))                \
-	X(void *, valloc, (size_t size), (size))                                            \
-	X(void *, pvalloc, (size_t size), (size))                                           \
-	X(size_t, malloc_usable_size, (void *ptr), (ptr))                                   \
-	X(void, cfree, (void *ptr), (ptr))                                                  \
-	X(void, free_sized, (void *ptr, size_t size), (ptr, size))                          \
-	X(void, free_aligned_sized, (void *ptr, size_t align, size_t size), (ptr, align, size))
-
 /*
  * The backing allocator: every pointer is set.  All are from the object that has its malloc,
  * or made from what that has (resolve.c).
  */
+#define MPROF_SIGNATURE(ret, name, params, args) ret(*name) params;
 struct mprof_real {
-#define X(ret, name, params, args) ret(*name) params;
-	MPROF_MALLOC_FAMILY(X)
-#undef X
+#define MPROF_MALLOC(id, code, name, class, shape, found) MPROF_CALL_##shape(MPROF_SIGNED, id, name)
+#include <mprof/functions.def>
 };
 
 /*
@@ -79,9 +63,8 @@ struct mprof_real {
  * thread, also before its first and after its last own instruction.
  */
 struct mprof_api {
-#define X(ret, name, params, args) ret(*name) params;
-	MPROF_MALLOC_FAMILY(X)
-#undef X
+#define MPROF_MALLOC(id, code, name, class, shape, found) MPROF_CALL_##shape(MPROF_SIGNED, id, name)
+#include <mprof/functions.def>
 	/* Blocks that did not come through the entries above (operator new/delete). */
 	void (*note_alloc)(unsigned fn, void *ptr, size_t size, size_t arg);
 	void (*note_free)(unsigned fn, void *ptr, size_t size);
@@ -90,6 +73,7 @@ struct mprof_api {
 	/* Process and thread edges, enum mprof_control. */
 	void (*note_control)(unsigned what, uint64_t value);
 };
+#undef MPROF_SIGNATURE
 
 /* MPROF_CONF, one field for each row of options.def.  Valid for ever. */
 struct mprof_config {
@@ -320,7 +304,7 @@ MPROF_HOT size_t mprof_bytes(unsigned fn, size_t size, size_t arg)
 {
 	size_t bytes;
 
-	if (fn != MPROF_FN_CALLOC && fn != MPROF_FN_REALLOCARRAY)
+	if (!(mprof_counts_elements >> fn & 1))
 		return size;
 	return __builtin_mul_overflow(size, arg, &bytes) ? SIZE_MAX : bytes;
 }

@@ -48,6 +48,7 @@
 #else
 #include <stdint.h>
 #endif
+#include <mprof/functions.h>
 
 #define MPROF_PLAYBACK_MAGIC   "mprofplb" /* 8 bytes, no NUL */
 #define MPROF_PLAYBACK_VERSION 1u
@@ -73,6 +74,13 @@ enum mprof_play {
 	MPROF_PLAY_TIME = 11, /* bits 4..63: ns since the first event, recorded; never backwards */
 	MPROF_PLAY_TOUCH =
 	    12, /* bits 4..63: bytes the program had touched of the block just born */
+};
+
+/* The operation of a function, by its shape; one that hands out with an alignment is ALIGNED. */
+enum mprof_play_of {
+#define X(shape, values, operation) MPROF_PLAY_OF_##shape = MPROF_PLAY_##operation,
+	MPROF_SHAPES(X)
+#undef X
 };
 
 /*

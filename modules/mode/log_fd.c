@@ -19,10 +19,17 @@ struct line {
 	unsigned used;
 };
 
-static const char *const names[MPROF_FN_MAX] = {
-#define MPROF_FUNCTION(id, code, name, class) [code] = name,
+static const char *const shapes[] = {
+#define X(shape, values, operation) values,
+	MPROF_SHAPES(X)
+#undef X
+};
+static const struct {
+	const char *name;
+	enum mprof_shape shape;
+} rows[MPROF_FN_MAX] = {
+#define MPROF_SHAPED(id, code, name, class, shape) [code] = { name, MPROF_SHAPE_##shape },
 #include <mprof/functions.def>
-#undef MPROF_FUNCTION
 };
 
 static void put_char(struct line *l, char c)
@@ -34,7 +41,7 @@ static struct line line_for(unsigned fn)
 {
 	struct line l = { .used = 0 };
 
-	for (const char *s = names[fn]; *s; s++)
+	for (const char *s = rows[fn].name; *s; s++)
 		put_char(&l, *s);
 	return l;
 }
@@ -76,54 +83,33 @@ static void finish(struct line *l)
 		host->stop(MPROF_LOST_SPACE, "LOG_FD takes no more lines");
 }
 
-static MPROF_COLD void allocated(unsigned fn, void *ptr, size_t size, size_t arg)
+static MPROF_COLD void say(unsigned fn, const void *old, const void *result, size_t size,
+			   size_t arg)
 {
 	struct line l = line_for(fn);
 
-	if (fn == MPROF_FN_CALLOC || fn == MPROF_FN_MEMALIGN || fn == MPROF_FN_POSIX_MEMALIGN ||
-	    fn == MPROF_FN_ALIGNED_ALLOC)
-		put_number(&l, arg);
-	put_number(&l, size);
-	put_address(&l, ptr);
-	finish(&l);
-}
-
-static MPROF_COLD void freed(unsigned fn, void *ptr, size_t size, size_t arg)
-{
-	struct line l = line_for(fn);
-
-	put_address(&l, ptr);
-	if (fn == MPROF_FN_FREE_ALIGNED_SIZED)
-		put_number(&l, arg);
-	if (fn == MPROF_FN_FREE_SIZED || fn == MPROF_FN_FREE_ALIGNED_SIZED)
-		put_number(&l, size);
-	finish(&l);
-}
-
-static MPROF_COLD void resized(unsigned fn, void *old, void *ptr, size_t size, size_t arg)
-{
-	struct line l = line_for(fn);
-
-	put_address(&l, old);
-	if (fn == MPROF_FN_REALLOCARRAY)
-		put_number(&l, arg);
-	put_number(&l, size);
-	put_address(&l, ptr);
+	for (const char *v = shapes[rows[fn].shape]; *v; v++)
+		if (*v == 'o' || *v == 'r')
+			put_address(&l, *v == 'o' ? old : result);
+		else if (*v == 's')
+			put_number(&l, size);
+		else if (*v == 'n' || *v == 'a')
+			put_number(&l, arg);
 	finish(&l);
 }
 
 MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
 {
-	allocated(fn, ptr, size, arg);
+	say(fn, NULL, ptr, size, arg);
 }
 MPROF_HOT void on_fail(unsigned fn, size_t size, size_t arg, unsigned error)
 {
 	(void)error;
-	allocated(fn, NULL, size, arg);
+	say(fn, NULL, NULL, size, arg);
 }
 MPROF_HOT void on_free(unsigned fn, void *ptr, size_t size, size_t arg)
 {
-	freed(fn, ptr, size, arg);
+	say(fn, ptr, NULL, size, arg);
 }
 MPROF_HOT void on_realloc_begin(unsigned fn, void *ptr, size_t size, size_t arg)
 {
@@ -131,7 +117,7 @@ MPROF_HOT void on_realloc_begin(unsigned fn, void *ptr, size_t size, size_t arg)
 }
 MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, size_t arg)
 {
-	resized(fn, old, ptr, size, arg);
+	say(fn, old, ptr, size, arg);
 }
 
 /* address length | old-address old-length new-length new-address | old-break new-break */

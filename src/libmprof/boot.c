@@ -103,63 +103,25 @@ static void *boot_block(size_t align, size_t size)
 	return mp_boot_alloc(align, size);
 }
 
-static void *boot_malloc(size_t size)
+/* The arena's memory is never handed out twice, so calloc's is zero. */
+static MPROF_COLD void *boot_fresh(enum mprof_shape shape, size_t size, size_t arg)
 {
-	return mp_boot_try(__builtin_return_address(0)) ? mp_table()->malloc(size)
-							: boot_block(0, size);
+	struct mp_extent want = mp_extent_of(shape, size, arg);
+
+	return want.fits ? boot_block(want.align, want.bytes) : NULL;
 }
 
-/* A block that is not of the arena cannot be ours yet: leaking it is the safe answer. */
-static void boot_free(void *ptr)
+void *mp_boot_resize(void *ptr, enum mprof_shape shape, size_t size, size_t arg)
 {
-	if (ptr && !mprof_is_boot(ptr) && mp_boot_try(__builtin_return_address(0)))
-		mp_table()->free(ptr);
+	struct mp_extent want = mp_extent_of(shape, size, arg);
+
+	return want.fits ? mp_boot_realloc(ptr, want.bytes) : NULL;
 }
 
-static void *boot_calloc(size_t count, size_t size)
-{
-	size_t bytes;
-
-	if (mp_boot_try(__builtin_return_address(0)))
-		return mp_table()->calloc(count, size);
-	if (__builtin_mul_overflow(count, size, &bytes)) {
-		errno = ENOMEM;
-		return NULL;
-	}
-	return boot_block(0, bytes); /* never handed out twice, so still zero */
-}
-
-static void *boot_realloc(void *ptr, size_t size)
-{
-	if (ptr && !mprof_is_boot(ptr))
-		return mp_boot_try(__builtin_return_address(0)) ? mp_table()->realloc(ptr, size)
-								: NULL;
-	return mp_boot_realloc(ptr, size);
-}
-
-static void *boot_reallocarray(void *ptr, size_t count, size_t size)
-{
-	size_t bytes;
-
-	if (__builtin_mul_overflow(count, size, &bytes)) {
-		errno = ENOMEM;
-		return NULL;
-	}
-	return boot_realloc(ptr, bytes);
-}
-
-static void *boot_memalign(size_t align, size_t size)
-{
-	return mp_boot_try(__builtin_return_address(0)) ? mp_table()->memalign(align, size)
-							: boot_block(align, size);
-}
-
-static int boot_posix_memalign(void **out, size_t align, size_t size)
+static MPROF_COLD int boot_out(void **out, size_t align, size_t size)
 {
 	void *ptr;
 
-	if (mp_boot_try(__builtin_return_address(0)))
-		return mp_table()->posix_memalign(out, align, size);
 	if (align % sizeof(void *) || !align || align & (align - 1))
 		return EINVAL;
 	ptr = boot_block(align, size);
@@ -169,81 +131,51 @@ static int boot_posix_memalign(void **out, size_t align, size_t size)
 	return 0;
 }
 
-static void *boot_aligned_alloc(size_t align, size_t size)
-{
-	return mp_boot_try(__builtin_return_address(0)) ? mp_table()->aligned_alloc(align, size)
-							: boot_block(align, size);
-}
+/* Another table is in place, or this call has put it there. */
+#define READY() mp_boot_try(__builtin_return_address(0))
 
-static void *boot_valloc(size_t size)
-{
-	return mp_boot_try(__builtin_return_address(0)) ? mp_table()->valloc(size)
-							: boot_block(mp_page_know(), size);
-}
-
-static void *boot_pvalloc(size_t size)
-{
-	size_t page = mp_page_know();
-
-	if (mp_boot_try(__builtin_return_address(0)))
-		return mp_table()->pvalloc(size);
-	if (size > SIZE_MAX - page) {
-		errno = ENOMEM;
-		return NULL;
+#define BOOT_ALLOC(id, name, shape, params, args, size, arg)                 \
+	static void *boot_##name params                                      \
+	{                                                                    \
+		return READY() ? mp_table()->name args                       \
+			       : boot_fresh(MPROF_SHAPE_##shape, size, arg); \
 	}
-	return boot_block(page, (size + page - 1) & -page);
-}
-
-static size_t boot_malloc_usable_size(void *ptr)
-{
-	if (mprof_is_boot(ptr))
-		return mp_boot_usable(ptr);
-	return ptr && mp_boot_try(__builtin_return_address(0)) ? mp_table()->malloc_usable_size(ptr)
-							       : 0;
-}
-
-static void boot_cfree(void *ptr)
-{
-	boot_free(ptr);
-}
-
-static void boot_free_sized(void *ptr, size_t size)
-{
-	(void)size;
-	boot_free(ptr);
-}
-
-static void boot_free_aligned_sized(void *ptr, size_t align, size_t size)
-{
-	(void)align, (void)size;
-	boot_free(ptr);
-}
-
-static void boot_note_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
-{
-	(void)fn, (void)ptr, (void)size, (void)arg;
-}
-static void boot_note_free(unsigned fn, void *ptr, size_t size)
-{
-	(void)fn, (void)ptr, (void)size;
-}
-static void boot_note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error)
-{
-	(void)fn, (void)ticks, (void)value, (void)error;
-}
-static void boot_note_control(unsigned what, uint64_t value)
-{
-	(void)what, (void)value;
-}
+#define BOOT_OUT(id, name, shape, params, args, size, arg)                         \
+	static int boot_##name params                                              \
+	{                                                                          \
+		return READY() ? mp_table()->name args : boot_out(out, arg, size); \
+	}
+#define BOOT_REALLOC(id, name, shape, params, args, size, arg)              \
+	static void *boot_##name params                                     \
+	{                                                                   \
+		if (ptr && !mprof_is_boot(ptr))                             \
+			return READY() ? mp_table()->name args : NULL;      \
+		return mp_boot_resize(ptr, MPROF_SHAPE_##shape, size, arg); \
+	}
+/* A block that is not of the arena cannot be ours yet: leaking it is the safe answer. */
+#define BOOT_FREE(id, name, shape, params, args, size, arg) \
+	static void boot_##name params                      \
+	{                                                   \
+		if (ptr && !mprof_is_boot(ptr) && READY())  \
+			mp_table()->name args;              \
+	}
+#define BOOT_QUERY(id, name, shape, params, args, size, arg)       \
+	static size_t boot_##name params                           \
+	{                                                          \
+		if (mprof_is_boot(ptr))                            \
+			return mp_boot_usable(ptr);                \
+		return ptr && READY() ? mp_table()->name args : 0; \
+	}
+#define MPROF_MALLOC(id, code, name, class, shape, found) MPROF_CALL_##shape(BOOT, id, name)
+#include <mprof/functions.def>
 
 const struct mprof_api mp_boot_api MP_HIDDEN = {
-#define X(ret, name, params, args) .name = boot_##name,
-	MPROF_MALLOC_FAMILY(X)
-#undef X
-	    .note_alloc = boot_note_alloc,
-	.note_free = boot_note_free,
-	.note_map = boot_note_map,
-	.note_control = boot_note_control,
+#define MPROF_MALLOC(id, code, name, class, shape, found) .name = boot_##name,
+#include <mprof/functions.def>
+	.note_alloc = mp_no_note_alloc,
+	.note_free = mp_no_note_free,
+	.note_map = mp_no_note_map,
+	.note_control = mp_no_note_control,
 };
 
 /* What hot paths read. */

@@ -62,13 +62,13 @@ static const struct mprof_api *direct(const struct mprof_api *api)
 	static struct mprof_api table;
 
 	table = *api;
-	table.malloc = mprof_core.real.malloc;
-	table.calloc = mprof_core.real.calloc;
-	table.memalign = mprof_core.real.memalign;
-	table.posix_memalign = mprof_core.real.posix_memalign;
-	table.aligned_alloc = mprof_core.real.aligned_alloc;
-	table.valloc = mprof_core.real.valloc;
-	table.pvalloc = mprof_core.real.pvalloc;
+#define DIRECT_ALLOC(id, name, ...) table.name = mprof_core.real.name;
+#define DIRECT_OUT(id, name, ...)   table.name = mprof_core.real.name;
+#define DIRECT_REALLOC(id, name, ...)
+#define DIRECT_FREE(id, name, ...)
+#define DIRECT_QUERY(id, name, ...)
+#define MPROF_MALLOC(id, code, name, class, shape, found) MPROF_CALL_##shape(DIRECT, id, name)
+#include <mprof/functions.def>
 	return &table;
 }
 

@@ -14,6 +14,7 @@
 #ifndef MP_INTERNAL_H
 #define MP_INTERNAL_H
 
+#include <errno.h>
 #include <mprof/module.h>
 
 #include "lists.h"
@@ -65,6 +66,7 @@ static inline const struct mprof_api *mp_table(void)
 /* boot.c: the arena for calls made before and during initialisation. */
 void *mp_boot_alloc(size_t align, size_t size);
 void *mp_boot_realloc(void *ptr, size_t size);
+void *mp_boot_resize(void *ptr, enum mprof_shape shape, size_t size, size_t arg);
 size_t mp_boot_usable(void *ptr);
 extern uint32_t mp_boot_early; /* calls served from it before anything could be set up */
 
@@ -96,6 +98,38 @@ int mp_is_loadable(const char *key, const char *path, struct text *why);
 int mp_resolve(const struct mprof_init_ops *init, struct text *why);
 /* padded.c: aligned blocks from mprof_core.real's malloc, free and realloc, which it wraps. */
 void mp_padded_start(void);
+/* quiet.c: wraps those functions of mprof_core.real that call others through us. */
+void mp_quiet_start(void);
+
+/* pass.c: the notes of a table that keeps nothing. */
+void mp_no_note_alloc(unsigned fn, void *ptr, size_t size, size_t arg);
+void mp_no_note_free(unsigned fn, void *ptr, size_t size);
+void mp_no_note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error);
+void mp_no_note_control(unsigned what, uint64_t value);
+
+/* What a call of that shape requests.  fits 0: more than there is, and errno says so. */
+struct mp_extent {
+	size_t align, bytes;
+	int fits;
+};
+static inline struct mp_extent mp_extent_of(enum mprof_shape shape, size_t size, size_t arg)
+{
+	struct mp_extent e = { 0, size, 1 };
+
+	if (shape == MPROF_SHAPE_ALIGN || shape == MPROF_SHAPE_OUT)
+		e.align = arg;
+	else if (shape == MPROF_SHAPE_PAGE || shape == MPROF_SHAPE_PAGES)
+		e.align = mp_page_know();
+	else if (shape == MPROF_SHAPE_COUNT || shape == MPROF_SHAPE_RESIZE_COUNT)
+		e.fits = !__builtin_mul_overflow(size, arg, &e.bytes);
+	if (shape == MPROF_SHAPE_PAGES) {
+		e.fits = size <= SIZE_MAX - e.align;
+		e.bytes = (size + e.align - 1) & -e.align;
+	}
+	if (!e.fits)
+		errno = ENOMEM;
+	return e;
+}
 
 /* clock.c */
 void mp_clock_choose(void);
@@ -163,6 +197,9 @@ void mp_thread_begins(uint32_t number); /* in a new thread: the number its creat
 /* Between these, what this thread calls of the malloc family is not recorded; end: was any? */
 void mp_trial_begin(struct mprof_thread **before);
 int mp_trial_end(struct mprof_thread *before);
+/* Between these nothing that this thread calls of the malloc family is recorded. */
+void mp_quiet_begin(struct mprof_thread **before);
+void mp_quiet_end(struct mprof_thread *before);
 int mp_threads_start(void);
 struct mprof_thread *mp_enter(void);
 void mp_threads_forked(void); /* in a child: forget what the parent's threads had */

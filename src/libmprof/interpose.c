@@ -10,11 +10,11 @@
 #define EXPORT __attribute__((visibility("default")))
 
 /* A compiler barrier would be enough on x86 and is free; on aarch64 it is an ldar. */
-#define X(ret, name, params, args)            \
-	EXPORT ret name params;               \
-	EXPORT ret name params                \
-	{                                     \
-		return mp_table()->name args; \
+#define MPROF_SIGNATURE(ret, name, params, args) \
+	EXPORT ret name params;                  \
+	EXPORT ret name params                   \
+	{                                        \
+		return mp_table()->name args;    \
 	}
-MPROF_MALLOC_FAMILY(X)
-#undef X
+#define MPROF_MALLOC(id, code, name, class, shape, found) MPROF_CALL_##shape(MPROF_SIGNED, id, name)
+#include <mprof/functions.def>

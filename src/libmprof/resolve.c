@@ -8,7 +8,8 @@
  * INIT module can say that: a preloaded object that wraps malloc and free only counts on
  * it (glibc's libmemusage.so).  Else aligned blocks are padded ones of malloc (padded.c).
  *
- * No pointer is left NULL: a function without a row below does not compile.
+ * No pointer is left NULL: what stands in follows from a function's shape in functions.def, and
+ * an allocator without a function that nothing can serve is refused.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,19 +19,6 @@
 typedef void any_fn(void);
 
 #define real mprof_core.real
-
-static void *made_calloc(size_t count, size_t size)
-{
-	size_t bytes;
-	void *ptr;
-
-	if (__builtin_mul_overflow(count, size, &bytes)) {
-		errno = ENOMEM;
-		return NULL;
-	}
-	ptr = real.malloc(bytes);
-	return ptr ? __builtin_memset(ptr, 0, bytes) : NULL;
-}
 
 /* Of an allocator that says how long its blocks are. */
 static void *made_realloc(void *ptr, size_t size)
@@ -43,16 +31,6 @@ static void *made_realloc(void *ptr, size_t size)
 	__builtin_memcpy(to, ptr, keep < size ? keep : size);
 	real.free(ptr);
 	return to;
-}
-
-static void *made_reallocarray(void *ptr, size_t count, size_t size)
-{
-	size_t bytes;
-
-	if (!__builtin_mul_overflow(count, size, &bytes))
-		return real.realloc(ptr, bytes);
-	errno = ENOMEM;
-	return NULL;
 }
 
 static void *memalign_by_posix(size_t align, size_t size)
@@ -78,7 +56,20 @@ static void *memalign_by_c11(size_t align, size_t size)
 	return real.aligned_alloc(align, over ? size + align - over : size);
 }
 
-static int made_posix_memalign(void **out, size_t align, size_t size)
+static void *made_block(enum mprof_shape shape, size_t size, size_t arg)
+{
+	struct mp_extent want = mp_extent_of(shape, size, arg);
+	void *ptr;
+
+	if (!want.fits)
+		return NULL;
+	ptr = shape == MPROF_SHAPE_PLAIN || shape == MPROF_SHAPE_COUNT
+		  ? real.malloc(want.bytes)
+		  : real.memalign(want.align, want.bytes);
+	return ptr && shape == MPROF_SHAPE_COUNT ? __builtin_memset(ptr, 0, want.bytes) : ptr;
+}
+
+static int made_out(void **out, size_t align, size_t size)
 {
 	int before = errno;
 	void *ptr;
@@ -93,82 +84,63 @@ static int made_posix_memalign(void **out, size_t align, size_t size)
 	return 0;
 }
 
-static void *made_aligned_alloc(size_t align, size_t size)
+static void *made_resized(void *ptr, enum mprof_shape shape, size_t size, size_t arg)
 {
-	return real.memalign(align, size);
+	struct mp_extent want = mp_extent_of(shape, size, arg);
+
+	return want.fits ? real.realloc(ptr, want.bytes) : NULL;
 }
 
-static void *made_valloc(size_t size)
-{
-	return real.memalign(mp_page(), size);
-}
-
-static void *made_pvalloc(size_t size)
-{
-	if (size > SIZE_MAX - mp_page()) {
-		errno = ENOMEM;
-		return NULL;
+/* What stands in for the functions that are not CORE, by their shape. */
+#define MADE_ALLOC(id, name, shape, params, args, size, arg)       \
+	static void *made_##name params                            \
+	{                                                          \
+		return made_block(MPROF_SHAPE_##shape, size, arg); \
 	}
-	return real.memalign(mp_page(), (size + mp_page() - 1) & -(size_t)mp_page());
-}
+#define MADE_OUT(id, name, shape, params, args, size, arg) \
+	static int made_##name params                      \
+	{                                                  \
+		return made_out(out, arg, size);           \
+	}
+#define MADE_REALLOC(id, name, shape, params, args, size, arg)            \
+	static void *made_##name params                                   \
+	{                                                                 \
+		return made_resized(ptr, MPROF_SHAPE_##shape, size, arg); \
+	}
+#define MADE_FREE(id, name, shape, params, args, size, arg) \
+	static void made_##name params                      \
+	{                                                   \
+		(void)(size), (void)(arg);                  \
+		real.free(ptr);                             \
+	}
+#define MADE_QUERY(id, name, shape, params, args, size, arg) \
+	static size_t made_##name params                     \
+	{                                                    \
+		(void)ptr;                                   \
+		return 0;                                    \
+	}
+#define STAND_IN_CORE(id, name, shape)
+#define STAND_IN_OWN(id, name, shape)			  MPROF_CALL_##shape(MADE, id, name)
+#define STAND_IN_MADE(id, name, shape)			  MPROF_CALL_##shape(MADE, id, name)
+#define MPROF_MALLOC(id, code, name, class, shape, found) STAND_IN_##found(id, name, shape)
+#include <mprof/functions.def>
 
-static size_t made_usable_size(void *ptr)
-{
-	(void)ptr;
-	return 0;
-}
+enum found { FOUND_CORE, FOUND_OWN, FOUND_MADE };
 
-static void made_free(void *ptr)
-{
-	real.free(ptr);
-}
-
-static void made_free_sized(void *ptr, size_t size)
-{
-	(void)size;
-	real.free(ptr);
-}
-
-static void made_free_aligned_sized(void *ptr, size_t align, size_t size)
-{
-	(void)align, (void)size;
-	real.free(ptr);
-}
-
-/*
- * X(name, look, made): look for it in malloc's object?  Rarely there, and a failing dlsym
- * is dear: a free is what some of them are.  made: what stands in for it; NULL: find_core()
- * or find_memalign() see to it.
- */
-#define HOW_FOUND(X)                               \
-	X(malloc, 1, NULL)                         \
-	X(free, 1, NULL)                           \
-	X(calloc, 1, made_calloc)                  \
-	X(realloc, 1, NULL)                        \
-	X(reallocarray, 0, made_reallocarray)      \
-	X(memalign, 1, NULL)                       \
-	X(posix_memalign, 1, made_posix_memalign)  \
-	X(aligned_alloc, 1, made_aligned_alloc)    \
-	X(valloc, 1, made_valloc)                  \
-	X(pvalloc, 1, made_pvalloc)                \
-	X(malloc_usable_size, 1, made_usable_size) \
-	X(cfree, 0, made_free)                     \
-	X(free_sized, 0, made_free_sized)          \
-	X(free_aligned_sized, 0, made_free_aligned_sized)
-
+#define INSTEAD_CORE(name) NULL
+#define INSTEAD_OWN(name)  (any_fn *)made_##name
+#define INSTEAD_MADE(name) (any_fn *)made_##name
 static const struct {
 	const char *name;
 	size_t at; /* in struct mprof_real */
-	int look;
+	enum found found;
 	any_fn *made;
 } family[] = {
-#define X(name, look, made) { #name, offsetof(struct mprof_real, name), look, (any_fn *)made },
-	HOW_FOUND(X)
-#undef X
+#define MPROF_MALLOC(id, code, name, class, shape, found) \
+	{ #name, offsetof(struct mprof_real, name), FOUND_##found, INSTEAD_##found(name) },
+#include <mprof/functions.def>
 };
 #define FAMILY (sizeof(family) / sizeof(family[0]))
-MPROF_STATIC_ASSERT(FAMILY * sizeof(any_fn *) == sizeof(struct mprof_real),
-		    "each function of MPROF_MALLOC_FAMILY has a row");
 
 static void set(size_t i, any_fn *fn)
 {
@@ -231,12 +203,17 @@ static void find_memalign(const struct mprof_init_ops *init)
 		mp_padded_start();
 }
 
+static int is_libc(const void *object)
+{
+	return object == object_of(dlsym(RTLD_NEXT, "gnu_get_libc_version"));
+}
+
 /* Do the headers of glibc's chunks say what malloc_usable_size says?  On blocks of ours. */
 static int chunk_headers_agree(const void *object)
 {
 	static const size_t sizes[] = { 1, 25, 1000, 5000 };
 	const char *preloaded = text_getenv("LD_PRELOAD");
-	int agree = object == object_of(dlsym(RTLD_NEXT, "gnu_get_libc_version"));
+	int agree = is_libc(object);
 
 	/* valgrind serves glibc's malloc itself, and complains about such a look. */
 	if (preloaded && __builtin_strstr(preloaded, "vgpreload"))
@@ -264,24 +241,41 @@ static void try_out(void)
 	real.free(block);
 }
 
+/* 0, or which function nothing can serve: a pointer that is NULL must never be called. */
+static const char *fill_in(void)
+{
+	for (size_t i = 0; i < FAMILY; i++) {
+		if (!get(i))
+			set(i, family[i].made);
+		if (!get(i))
+			return family[i].name;
+	}
+	return NULL;
+}
+
 int mp_resolve(const struct mprof_init_ops *init, struct text *why)
 {
 	const void *object = object_of(init->symbol("malloc"));
+	const char *missing = NULL;
 
 	for (size_t i = 0; i < FAMILY; i++)
-		set(i, object && family[i].look ? own(init, family[i].name, object) : NULL);
-	if (find_core(init) < 0) {
-		text_string(why, "INIT=");
-		text_string(why, init->name);
-		text_string(why, " found no allocator: malloc, free and realloc must come from one "
-				 "object");
-		return -ENOENT;
+		set(i, object && family[i].found != FOUND_MADE ? own(init, family[i].name, object)
+							       : NULL);
+	if (find_core(init) == 0) {
+		find_memalign(init);
+		missing = fill_in();
+		if (!missing) {
+			try_out();
+			if (!is_libc(object))
+				mp_quiet_start();
+			mprof_core.chunk_headers = (uint32_t)chunk_headers_agree(object);
+			return 0;
+		}
 	}
-	find_memalign(init);
-	for (size_t i = 0; i < FAMILY; i++)
-		if (!get(i))
-			set(i, family[i].made);
-	try_out();
-	mprof_core.chunk_headers = (uint32_t)chunk_headers_agree(object);
-	return 0;
+	text_string(why, "INIT=");
+	text_string(why, init->name);
+	text_string(why, " found no ");
+	text_string(why, missing ? missing
+				 : "allocator: malloc, free and realloc must come from one object");
+	return -ENOENT;
 }

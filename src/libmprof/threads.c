@@ -42,6 +42,9 @@ static __thread uint32_t given_number; /* given by the creator before the first 
  */
 static __thread uintptr_t entering;
 static __thread uint32_t reached;
+/* From mp_quiet_begin: the stack there, and the record that comes back. */
+static __thread uintptr_t quiet;
+static __thread struct mprof_thread *quiet_self;
 static __thread uint32_t rounds;
 static pthread_key_t key;
 static int key_made;
@@ -288,6 +291,10 @@ struct mprof_thread *mp_enter(void)
 
 	if (!mp_recording())
 		return NULL;
+	if (t == &trial && quiet && !is_under_way(quiet)) {
+		quiet = 0;
+		t = mprof_self = quiet_self;
+	}
 	if (t == &trial) {
 		reached = 1;
 		return NULL;
@@ -316,4 +323,22 @@ int mp_trial_end(struct mprof_thread *before)
 {
 	mprof_self = before;
 	return (int)reached;
+}
+
+/* The same, and should a signal handler jump out from between them, that is noticed (mp_enter). */
+void mp_quiet_begin(struct mprof_thread **before)
+{
+	*before = mprof_self;
+	if (mprof_self == &trial)
+		return;
+	quiet_self = mprof_self;
+	quiet = mprof_stack();
+	mprof_self = &trial;
+}
+
+void mp_quiet_end(struct mprof_thread *before)
+{
+	if (before != &trial)
+		quiet = 0;
+	mprof_self = before;
 }

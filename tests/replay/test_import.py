@@ -5,6 +5,7 @@ real producers write, counted by a second reader or compared with a trace of the
 import gzip
 import json
 import os
+import re
 import random
 import shutil
 import struct
@@ -26,8 +27,8 @@ SUMMARY = ("calls", *(f"op{i}" for i in range(6)), "asked", "peak_bytes", "peak_
 
 def functions():
     with open(os.path.join(ROOT, "include", "mprof", "functions.def"), encoding="utf-8") as file:
-        rows = [line.split(",") for line in file if line.startswith("MPROF_FUNCTION(")]
-    return {int(row[1]): row[2].strip().strip('"') for row in rows}
+        rows = [line.split(",") for line in file if re.match(r"(MALLOC|OTHER)\(\w+,", line)]
+    return {int(row[1]): row[2].strip().strip('"') for row in rows if row[1].strip().isdigit()}
 
 
 class Compiled:

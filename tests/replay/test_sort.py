@@ -7,6 +7,7 @@ What a file says is compared with `mprof report --json`, with `mprof stat`, and 
 import filecmp
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -22,8 +23,8 @@ CUTS = 100
 
 def functions():
     with open(os.path.join(ROOT, "include", "mprof", "functions.def"), encoding="utf-8") as file:
-        rows = [line.split(",") for line in file if line.startswith("MPROF_FUNCTION(")]
-    return {int(row[1]): row[2].strip().strip('"') for row in rows}
+        rows = [line.split(",") for line in file if re.match(r"(MALLOC|OTHER)\(\w+,", line)]
+    return {int(row[1]): row[2].strip().strip('"') for row in rows if row[1].strip().isdigit()}
 
 
 FUNCTIONS = functions()

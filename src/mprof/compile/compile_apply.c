@@ -22,17 +22,8 @@ static const uint8_t class_of[MPROF_FN_MAX] = {
 
 /* The operation of what hands out; with an alignment MALLOC becomes ALIGNED. */
 static const uint8_t play_of[MPROF_FN_MAX] = {
-	[MPROF_FN_MALLOC] = MPROF_PLAY_MALLOC,
-	[MPROF_FN_CALLOC] = MPROF_PLAY_CALLOC,
-	[MPROF_FN_REALLOC] = MPROF_PLAY_REALLOC,
-	[MPROF_FN_REALLOCARRAY] = MPROF_PLAY_REALLOC,
-	[MPROF_FN_MEMALIGN] = MPROF_PLAY_ALIGNED,
-	[MPROF_FN_POSIX_MEMALIGN] = MPROF_PLAY_ALIGNED,
-	[MPROF_FN_ALIGNED_ALLOC] = MPROF_PLAY_ALIGNED,
-	[MPROF_FN_VALLOC] = MPROF_PLAY_ALIGNED,
-	[MPROF_FN_PVALLOC] = MPROF_PLAY_ALIGNED,
-	[MPROF_FN_NEW] = MPROF_PLAY_MALLOC,
-	[MPROF_FN_NEW_ARRAY] = MPROF_PLAY_MALLOC,
+#define MPROF_SHAPED(id, code, name, class, shape) [code] = MPROF_PLAY_OF_##shape,
+#include <mprof/functions.def>
 };
 
 struct step {

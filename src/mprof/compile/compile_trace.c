@@ -53,14 +53,19 @@ static void read_clock(struct feed *f)
 	    (uint64_t)(trace_ns(f->trace, start + (1ull << 32)) - trace_ns(f->trace, start));
 }
 
+static const uint8_t shape_of[MPROF_FN_MAX] = {
+#define MPROF_SHAPED(id, code, name, class, shape) [code] = MPROF_SHAPE_##shape,
+#include <mprof/functions.def>
+};
+
 static uint64_t align_of(const struct feed *f, const struct event *e)
 {
-	switch (e->fn) {
-	case MPROF_FN_CALLOC:
-	case MPROF_FN_MALLOC:
+	switch (shape_of[e->fn]) {
+	case MPROF_SHAPE_PLAIN:
+	case MPROF_SHAPE_COUNT:
 		return 0;
-	case MPROF_FN_VALLOC:
-	case MPROF_FN_PVALLOC:
+	case MPROF_SHAPE_PAGE:
+	case MPROF_SHAPE_PAGES:
 		return f->page_size;
 	default:
 		return e->arg;

@@ -7,41 +7,53 @@
  * A realloc's line stands where it ended.  Threads, processes and times are not
  * told: lines of several processes cannot be told apart.
  */
+#include <mprof/functions.h>
+#include <stdio.h>
+#include <mprof/functions.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "import_ops.h"
 
 static const struct row {
-	const char *name, *shape, *right;
+	const char *name;
+	enum mprof_shape shape;
 } rows[MPROF_FN_MAX] = {
-	[MPROF_FN_MALLOC] = { "malloc", "sr", "'malloc\\tSIZE\\tADDRESS'" },
-	[MPROF_FN_FREE] = { "free", "o", "'free\\tADDRESS'" },
-	[MPROF_FN_CALLOC] = { "calloc", "nsr", "'calloc\\tCOUNT\\tSIZE\\tADDRESS'" },
-	[MPROF_FN_REALLOC] = { "realloc", "osr", "'realloc\\tOLD\\tSIZE\\tADDRESS'" },
-	[MPROF_FN_REALLOCARRAY] = { "reallocarray", "onsr",
-				    "'reallocarray\\tOLD\\tCOUNT\\tSIZE\\tADDRESS'" },
-	[MPROF_FN_MEMALIGN] = { "memalign", "asr", "'memalign\\tALIGNMENT\\tSIZE\\tADDRESS'" },
-	[MPROF_FN_POSIX_MEMALIGN] = { "posix_memalign", "asr",
-				      "'posix_memalign\\tALIGNMENT\\tSIZE\\tADDRESS'" },
-	[MPROF_FN_ALIGNED_ALLOC] = { "aligned_alloc", "asr",
-				     "'aligned_alloc\\tALIGNMENT\\tSIZE\\tADDRESS'" },
-	[MPROF_FN_VALLOC] = { "valloc", "sr", "'valloc\\tSIZE\\tADDRESS'" },
-	[MPROF_FN_PVALLOC] = { "pvalloc", "sr", "'pvalloc\\tSIZE\\tADDRESS'" },
-	[MPROF_FN_CFREE] = { "cfree", "o", "'cfree\\tADDRESS'" },
-	[MPROF_FN_FREE_SIZED] = { "free_sized", "os", "'free_sized\\tADDRESS\\tSIZE'" },
-	[MPROF_FN_FREE_ALIGNED_SIZED] = { "free_aligned_sized", "oas",
-					  "'free_aligned_sized\\tADDRESS\\tALIGNMENT\\tSIZE'" },
-	[MPROF_FN_NEW] = { "operator new", "sr", "'operator new\\tSIZE\\tADDRESS'" },
-	[MPROF_FN_NEW_ARRAY] = { "operator new[]", "sr", "'operator new[]\\tSIZE\\tADDRESS'" },
-	[MPROF_FN_DELETE] = { "operator delete", "o", "'operator delete\\tADDRESS'" },
-	[MPROF_FN_DELETE_ARRAY] = { "operator delete[]", "o", "'operator delete[]\\tADDRESS'" },
-	/* Not of blocks: gone over. */
-	[MPROF_FN_MMAP] = { "mmap", "", "" },
-	[MPROF_FN_MUNMAP] = { "munmap", "", "" },
-	[MPROF_FN_MREMAP] = { "mremap", "", "" },
-	[MPROF_FN_BRK] = { "brk", "", "" },
-	[MPROF_FN_SBRK] = { "sbrk", "", "" },
+#define MPROF_SHAPED(id, code, name, class, shape) [code] = { name, MPROF_SHAPE_##shape },
+#include <mprof/functions.def>
 };
+
+/* The values of a line: those that every form of the function has.  "": not of blocks. */
+static void shape_of(unsigned fn, char *values)
+{
+	static const char *const all[] = {
+#define X(shape, values, operation) values,
+		MPROF_SHAPES(X)
+#undef X
+	};
+
+	for (const char *v = all[rows[fn].shape]; *v; v++)
+		if (!isupper((unsigned char)*v))
+			*values++ = *v;
+	*values = 0;
+}
+
+/* What a line of that function must look like. */
+static const char *right_line(unsigned fn, const char *values)
+{
+	static char right[128];
+	size_t n = (size_t)snprintf(right, sizeof(right), "'%s", rows[fn].name);
+
+	for (; *values; values++)
+		n += (size_t)snprintf(right + n, sizeof(right) - n, "\\t%s",
+				      *values == 's'			      ? "SIZE"
+				      : *values == 'n'			      ? "COUNT"
+				      : *values == 'a'			      ? "ALIGNMENT"
+				      : *values == 'o' && strchr(values, 'r') ? "OLD"
+									      : "ADDRESS");
+	snprintf(right + n, sizeof(right) - n, "'");
+	return right;
+}
 
 /* 0: none of them. */
 static unsigned scan_function(const char **at)
@@ -67,16 +79,18 @@ static const char *take(struct importer *im, const char *line)
 {
 	struct compile_call c = { .thread = 1 };
 	unsigned fn = scan_function(&line);
+	char values[8];
 
 	if (!fn)
 		return "the name of a function of the malloc family and a tab";
 	c.fn = (uint8_t)fn;
-	if (!*rows[fn].shape)
+	shape_of(fn, values);
+	if (!*values)
 		return NULL;
-	if (!scan_call(&line, rows[fn].shape, &c) || !scan_end(&line))
-		return rows[fn].right;
+	if (!scan_call(&line, values, &c) || !scan_end(&line))
+		return right_line(fn, values);
 	/* The sizes that the sized forms are given say nothing of the block. */
-	if (!c.addr && strchr(rows[fn].shape, 'r') == NULL)
+	if (!c.addr && !strchr(values, 'r'))
 		c.size = c.align = 0;
 	import_call(im, &c);
 	return NULL;

@@ -104,18 +104,26 @@ static bool lane_has_call(struct checker *c, uint64_t word)
 
 /* ---- calls ---- */
 
-#define FN(fn) (1u << MPROF_FN_##fn)
+/* May that function be called by an operation that is not named after it? */
+static bool can_be(unsigned op, unsigned fn)
+{
+	static const struct {
+		uint8_t op, class, shape;
+	} row[MPROF_FN_MAX] = {
+#define MPROF_SHAPED(id, code, name, class, shape) \
+	[code] = { MPROF_PLAY_OF_##shape, MPROF_CLASS_##class, MPROF_SHAPE_##shape },
+#include <mprof/functions.def>
+	};
 
-/* What may be called by an operation, besides what it is named after. */
-static const uint32_t functions[] = {
-	[MPROF_PLAY_MALLOC] = FN(NEW) | FN(NEW_ARRAY),
-	[MPROF_PLAY_FREE] = FN(CFREE) | FN(FREE_SIZED) | FN(FREE_ALIGNED_SIZED) | FN(DELETE) |
-			    FN(DELETE_ARRAY) | FN(REALLOC) | FN(REALLOCARRAY),
-	[MPROF_PLAY_CALLOC] = 0,
-	[MPROF_PLAY_REALLOC] = FN(REALLOCARRAY),
-	[MPROF_PLAY_ALIGNED] = FN(MEMALIGN) | FN(POSIX_MEMALIGN) | FN(ALIGNED_ALLOC) | FN(VALLOC) |
-			       FN(PVALLOC) | FN(NEW) | FN(NEW_ARRAY),
-};
+	if (fn >= MPROF_FN_MAX || !row[fn].op)
+		return false;
+	/* realloc with size 0; operator new with an alignment. */
+	if (op == MPROF_PLAY_FREE && row[fn].class == MPROF_CLASS_REALLOC)
+		return true;
+	if (op == MPROF_PLAY_ALIGNED && row[fn].shape == MPROF_SHAPE_NEW)
+		return true;
+	return row[fn].op == op && fn > MPROF_FN_REALLOC;
+}
 
 static const char *wrong_ext(const struct checker *c, unsigned op)
 {
@@ -123,7 +131,7 @@ static const char *wrong_ext(const struct checker *c, unsigned op)
 
 	if (mprof_play_wait(c->ext))
 		return "a call waits in ORDER, where nobody has to";
-	if (fn && (fn >= MPROF_FN_MAX || !(functions[op] >> fn & 1)))
+	if (fn && !can_be(op, fn))
 		return "the EXT names a function that this operation cannot be";
 	if ((op == MPROF_PLAY_ALIGNED) != (align != 0))
 		return "only ALIGNED has an alignment, and always one";

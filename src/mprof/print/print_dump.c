@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <mprof/functions.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,53 +39,10 @@ struct field {
 	const char *name;
 	enum source from;
 };
+#define FIELDS 7 /* the most, and one that ends them */
 
-#define ALIGNED                                           \
-	{ "alignment", FROM_ARG }, { "size", FROM_SIZE }, \
-	{                                                 \
-		"result", FROM_ADDR                       \
-	}
-#define PLAIN                       \
-	{ "size", FROM_SIZE },      \
-	{                           \
-		"result", FROM_ADDR \
-	}
-#define NEW                                                  \
-	{ "size", FROM_SIZE }, { "alignment", FROM_ARG_IF }, \
-	{                                                    \
-		"result", FROM_ADDR                          \
-	}
-#define DELETE                                              \
-	{ "pointer", FROM_ADDR }, { "size", FROM_SIZE_IF }, \
-	{                                                   \
-		"alignment", FROM_ARG_IF                    \
-	}
-
-static const struct field shapes[MPROF_FN_MAX][7] = {
-	[MPROF_FN_MALLOC] = { PLAIN },
-	[MPROF_FN_FREE] = { { "pointer", FROM_ADDR } },
-	[MPROF_FN_CALLOC] = { { "count", FROM_COUNT },
-			      { "size", FROM_ELEMENT },
-			      { "result", FROM_ADDR } },
-	[MPROF_FN_REALLOC] = { { "pointer", FROM_OLD }, PLAIN },
-	[MPROF_FN_REALLOCARRAY] = { { "pointer", FROM_OLD },
-				    { "count", FROM_COUNT },
-				    { "size", FROM_ELEMENT },
-				    { "result", FROM_ADDR } },
-	[MPROF_FN_MEMALIGN] = { ALIGNED },
-	[MPROF_FN_POSIX_MEMALIGN] = { ALIGNED },
-	[MPROF_FN_ALIGNED_ALLOC] = { ALIGNED },
-	[MPROF_FN_VALLOC] = { PLAIN },
-	[MPROF_FN_PVALLOC] = { PLAIN },
-	[MPROF_FN_CFREE] = { { "pointer", FROM_ADDR } },
-	[MPROF_FN_FREE_SIZED] = { { "pointer", FROM_ADDR }, { "size", FROM_SIZE } },
-	[MPROF_FN_FREE_ALIGNED_SIZED] = { { "pointer", FROM_ADDR },
-					  { "alignment", FROM_ARG },
-					  { "size", FROM_SIZE } },
-	[MPROF_FN_NEW] = { NEW },
-	[MPROF_FN_NEW_ARRAY] = { NEW },
-	[MPROF_FN_DELETE] = { DELETE },
-	[MPROF_FN_DELETE_ARRAY] = { DELETE },
+/* Of what is not of the malloc family. */
+static const struct field of_maps[MPROF_FN_MAX][FIELDS] = {
 	[MPROF_FN_MMAP] = { { "length", FROM_SIZE },
 			    { "prot", FROM_PROT },
 			    { "flags", FROM_FLAGS },
@@ -99,6 +57,18 @@ static const struct field shapes[MPROF_FN_MAX][7] = {
 	[MPROF_FN_BRK] = { { "old_break", FROM_USABLE_HEX }, { "result", FROM_ADDR } },
 	[MPROF_FN_SBRK] = { { "increment", FROM_ARG_SIGNED }, { "result", FROM_USABLE_HEX } },
 };
+
+static const struct {
+	enum mprof_shape shape;
+	enum mprof_fn_class class;
+} called[MPROF_FN_MAX] = {
+#define MPROF_SHAPED(id, code, name, class, shape) \
+	[code] = { MPROF_SHAPE_##shape, MPROF_CLASS_##class },
+#include <mprof/functions.def>
+};
+
+/* What stands in a line, by function; from learn_shapes(). */
+static struct field shapes[MPROF_FN_MAX][FIELDS];
 
 static const char *const names[MPROF_FN_MAX] = {
 #define MPROF_FUNCTION(id, code, name, class) [code] = name,
@@ -140,6 +110,44 @@ struct dump {
 };
 
 /* ---- who ---- */
+
+static struct field field_of(char letter, bool is_realloc, bool has_count)
+{
+	switch (letter) {
+	case 'o':
+		return (struct field){ "pointer", is_realloc ? FROM_OLD : FROM_ADDR };
+	case 'n':
+		return (struct field){ "count", FROM_COUNT };
+	case 's':
+		return (struct field){ "size", has_count ? FROM_ELEMENT : FROM_SIZE };
+	case 'S':
+		return (struct field){ "size", FROM_SIZE_IF };
+	case 'a':
+		return (struct field){ "alignment", FROM_ARG };
+	case 'A':
+		return (struct field){ "alignment", FROM_ARG_IF };
+	default:
+		return (struct field){ "result", FROM_ADDR };
+	}
+}
+
+static void learn_shapes(void)
+{
+	static const char *const values[] = {
+#define X(shape, values, operation) values,
+		MPROF_SHAPES(X)
+#undef X
+	};
+
+	for (unsigned fn = 0; fn < MPROF_FN_MAX; fn++) {
+		const char *v = values[called[fn].shape];
+
+		memcpy(shapes[fn], of_maps[fn], sizeof(shapes[fn]));
+		for (size_t i = 0; v[i]; i++)
+			shapes[fn][i] = field_of(v[i], called[fn].class == MPROF_CLASS_REALLOC,
+						 strchr(v, 'n') != NULL);
+	}
+}
 
 static int learn_pids(struct dump *d)
 {
@@ -557,6 +565,7 @@ int dump_print(struct trace *t, const struct dump_filter *filter, bool json, FIL
 	d->trace = t;
 	d->page_size = trace_header(t)->page_size;
 	line_init(&d->line, out);
+	learn_shapes();
 	if (!learn_pids(d) && !dump_stacks_start(&d->stacks, trace_stacks(t), json))
 		ret = dump_events(d, &styles[json]);
 	if (ret < 0)
