@@ -20,6 +20,7 @@
 #include "profile_options.h"
 #include "progress.h"
 #include "tally.h"
+#include "when.h"
 
 struct options {
 	char **log;
@@ -28,15 +29,17 @@ struct options {
 	const struct exporter *exporter;
 	struct export_options export;
 	bool cut; /* --min-percent was given */
+	struct when at;
 	struct profile_cli cli;
 };
 
-enum { TO = 256, VALUE, MIN_PERCENT, SMALL, LARGE, ZERO_LIVE, SYMBOLS };
+enum { TO = 256, VALUE, MIN_PERCENT, SMALL, LARGE, ZERO_LIVE, SYMBOLS, AT };
 
 static const struct argp_option options[] = {
 	{ "to", TO, "FORMAT", 0, "The format; --to help lists them", 0 },
 	{ "value", VALUE, "VALUE[,VALUE...]", 0,
 	  "What is counted, or all; --value help lists them [peak]", 0 },
+	{ "at", AT, "WHEN", 0, "Make the value peak what was live at this moment: " WHEN_HELP, 0 },
 	{ "output", 'o', "FILE", 0, "Write here instead of to standard output (-)", 0 },
 	{ "stack-min-size", SMALL, "BYTES", 0,
 	  "Smaller blocks are one site, SmallAllocations (folded, mallocprofiler)", 1 },
@@ -124,6 +127,18 @@ static const char *unheeded(const struct options *o, unsigned flags)
 	return export_series_unknown(e, flags);
 }
 
+/* Why --at is not for this export; NULL: it is, or was not given. */
+static const char *moment(const struct options *o, unsigned flags)
+{
+	if (o->at.kind == WHEN_PEAK)
+		return NULL;
+	if (flags & EXPORT_RUN)
+		return "it tells of the whole run, not of one moment: leave --at out";
+	if (o->export.values >> VALUE_RSS & 1 && o->export.values + 1 != 1u << VALUE_COUNT)
+		return "--at and --value rss: choose one, both name a moment";
+	return when_unheeded(&o->cli.options);
+}
+
 static void check(struct options *o, struct argp_state *state)
 {
 	unsigned flags = o->exporter ? o->exporter->flags : 0;
@@ -135,6 +150,9 @@ static void check(struct options *o, struct argp_state *state)
 		argp_error(state, "which trace? for example: mprof export mprof.log --to folded");
 	if (unknown)
 		argp_error(state, "--to %s does not know %s", o->exporter->name, unknown);
+	unknown = moment(o, flags);
+	if (unknown)
+		argp_error(state, "--to %s: %s", o->exporter->name, unknown);
 	if (flags & EXPORT_PATH && !o->output)
 		argp_error(state, "--to %s needs a file: -o FILE", o->exporter->name);
 	if (flags & EXPORT_BINARY && !o->output && isatty(STDOUT_FILENO))
@@ -164,6 +182,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case TO:
 		set_format(o, arg, state);
+		return 0;
+	case AT:
+		when_parse(&o->at, arg, state);
 		return 0;
 	case VALUE:
 		if (!strcmp(arg, "help")) {
@@ -227,6 +248,7 @@ static const struct argp argp = {
 struct writing {
 	const struct options *o;
 	struct export x;
+	struct walk_until until;
 	bool directory;
 	const char *log;
 };
@@ -311,14 +333,16 @@ static bool limit(struct profile_options *p, const struct export_options *e, int
 		(which == SMALLER ? e->stack_min_size > 0 : e->stack_max_size < UINT64_MAX));
 }
 
-static int make(const struct options *o, struct trace *t, int which, struct profile **made,
-		struct error *err)
+static int make(const struct writing *w, int which, struct profile **made, struct error *err)
 {
+	const struct options *o = w->o;
 	struct profile_options options = o->cli.options;
+	struct trace *t = w->x.trace;
 	struct progress progress;
 	struct profile *p;
 	int ret;
 
+	options.sites.until = w->until;
 	/* Without any block that could pass there is still a profile to write. */
 	if (!limit(&options, &o->export, which) && which != MAIN)
 		return 0;
@@ -394,11 +418,11 @@ static int check_filters(const struct options *o, struct profile *const *p, stru
 static int export(struct writing *w, struct error *err)
 {
 	struct profile *p[PROFILES] = { NULL };
-	int ret = 0, i;
+	int ret = when_find(&w->o->at, w->x.trace, &w->until, err), i;
 
-	if (!(w->o->exporter->flags & EXPORT_EVENTS))
+	if (!ret && !(w->o->exporter->flags & EXPORT_EVENTS))
 		for (i = 0; i < PROFILES && !ret; i++)
-			ret = make(w->o, w->x.trace, i, &p[i], err);
+			ret = make(w, i, &p[i], err);
 	if (!ret)
 		ret = check_filters(w->o, p, err);
 	w->x.profile = p[MAIN];
@@ -433,7 +457,7 @@ static int export_log(const struct options *o, const char *log, bool directory)
 		return cmd_error(STATUS_FILE, "%s", err.text);
 	ret = export(&w, &err);
 	trace_close(w.x.trace);
-	if (ret == -EINVAL)
+	if (ret == -EINVAL || ret == -ERANGE)
 		return cmd_error(STATUS_USAGE, "%s", err.text);
 	return ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : STATUS_OK;
 }

@@ -12,23 +12,19 @@
 
 #include "../draw/picture.h"
 #include "../export/exports.h"
-#include "../util/ranges.h"
 #include "argument.h"
 #include "cmd.h"
 #include "films.h"
 #include "image_json.h"
 #include "output.h"
+#include "when.h"
 
 #define SAMPLES 512 /* points of the curve of resident bytes */
 
-enum moment_kind { AT_PEAK, AT_END, AT_OP, AT_TIME, AT_PERCENT };
-
 struct options {
 	const char *log, *output;
-	enum moment_kind kind;
-	const char *at; /* as --at was given; NULL */
-	uint64_t op, ns;
-	double percent;
+	struct when at;
+	uint64_t op; /* calls before that moment */
 	struct picture_options picture;
 	struct films_cli films;
 	struct profile_cli names;
@@ -40,8 +36,7 @@ enum { AT = 256, BY, LAYOUT, SIZE, JSON };
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0,
 	  "Write a .png, .svg or .pdf file, or - for a PNG on standard output [LOG.png]", 0 },
-	{ "at", AT, "WHEN", 0,
-	  "peak, end, a number of calls, a time as 1.5s, or a part of the calls as 50% [peak]", 0 },
+	{ "at", AT, "WHEN", 0, WHEN_HELP, 0 },
 	{ "by", BY, "WHAT", 0,
 	  "Colour pages by occupancy, age, size, thread, site or module [occupancy]", 0 },
 	{ "layout", LAYOUT, "LAYOUT", 0,
@@ -54,34 +49,6 @@ static const struct argp_option options[] = {
 };
 
 /* ---- the command line ---- */
-
-static bool percent(const char *arg, double *value)
-{
-	char *end;
-
-	*value = strtod(arg, &end);
-	return end != arg && !strcmp(end, "%") && *value >= 0 && *value <= 100;
-}
-
-static void set_at(struct options *o, const char *arg, struct argp_state *state)
-{
-	o->at = arg;
-	if (!strcmp(arg, "peak"))
-		o->kind = AT_PEAK;
-	else if (!strcmp(arg, "end"))
-		o->kind = AT_END;
-	else if (!parse_whole(arg, 0, UINT64_MAX, &o->op))
-		o->kind = AT_OP;
-	else if (percent(arg, &o->percent))
-		o->kind = AT_PERCENT;
-	else if (!parse_time(arg, &o->ns, NULL))
-		o->kind = AT_TIME;
-	else
-		argp_error(state,
-			   "invalid --at '%s': expected peak, end, a number of calls, a time such "
-			   "as 1.5s, or a percentage such as 50%%",
-			   arg);
-}
 
 static void set_size(struct options *o, const char *arg, struct argp_state *state)
 {
@@ -110,7 +77,7 @@ static void check(const struct options *o, struct argp_state *state)
 {
 	bool time = o->picture.layout == LAYOUT_TIME;
 
-	if (time && o->at)
+	if (time && o->at.text)
 		argp_error(state, "--layout time shows every moment: it does not know --at");
 	if (time && o->picture.by != PICTURE_BY_OCCUPANCY)
 		argp_error(state, "--layout time is coloured by occupancy, not by %s",
@@ -136,7 +103,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->output = arg;
 		return 0;
 	case AT:
-		set_at(o, arg, state);
+		when_parse(&o->at, arg, state);
 		return 0;
 	case BY:
 		if (picture_by_find(arg, &o->picture.by, &err) < 0)
@@ -184,12 +151,6 @@ static const struct argp argp = {
 
 /* ---- which moment ---- */
 
-static int out_of(uint64_t op, uint64_t ops)
-{
-	return cmd_error(STATUS_USAGE, "--at %llu: there are only %llu calls",
-			 (unsigned long long)op, (unsigned long long)ops);
-}
-
 /* Calls before the moment; plan->at is the last of them. */
 static int find_moment(struct options *o, struct films *f, struct place_plan *plan)
 {
@@ -197,24 +158,24 @@ static int find_moment(struct options *o, struct films *f, struct place_plan *pl
 	uint64_t ops = 0;
 	int ret;
 
-	if (o->kind == AT_PEAK)
+	if (o->at.kind == WHEN_PEAK)
 		return STATUS_OK;
-	if (o->kind == AT_END) {
+	if (o->at.kind == WHEN_END) {
 		plan->frames = 1;
 		o->op = UINT64_MAX;
 		return STATUS_OK;
 	}
 	ret = films_calls(f, &ops, &err);
-	if (!ret && o->kind == AT_TIME)
-		ret = films_calls_at(f, o->ns, &o->op, &err);
+	if (!ret && o->at.kind == WHEN_TIME)
+		ret = films_calls_at(f, o->at.ns, &o->op, &err);
 	if (ret == -ERANGE)
-		return cmd_error(STATUS_USAGE, "--at %s: %s", o->at, err.text);
+		return cmd_error(STATUS_USAGE, "--at %s: %s", o->at.text, err.text);
 	if (ret < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
-	if (o->kind == AT_PERCENT)
-		o->op = (uint64_t)((double)ops * o->percent / 100);
-	if (o->op > ops)
-		return out_of(o->op, ops);
+	if (o->at.kind != WHEN_TIME)
+		o->op = when_calls(&o->at, ops);
+	if (o->op > ops && when_out_of(&o->at, ops, &err) < 0)
+		return cmd_error(STATUS_USAGE, "%s", err.text);
 	if (!o->op)
 		o->op = 1;
 	plan->at = o->op - 1;
@@ -223,7 +184,7 @@ static int find_moment(struct options *o, struct films *f, struct place_plan *pl
 
 static size_t frame_of(const struct options *o, const struct film *f)
 {
-	if (o->kind == AT_PEAK)
+	if (o->at.kind == WHEN_PEAK)
 		return f->peak == FILM_NOWHERE ? f->frames - 1 : f->peak;
 	return film_frame_at(f, o->op);
 }
@@ -310,11 +271,11 @@ static void release(struct work *w)
 static void describe(const struct work *w, char *text, size_t room)
 {
 	static const char *const when[] = {
-		[AT_PEAK] = "the heap when most bytes were live",
-		[AT_END] = "the heap after the last call",
-		[AT_OP] = "the heap after %s calls",
-		[AT_TIME] = "the heap after %s",
-		[AT_PERCENT] = "the heap after %s of the calls",
+		[WHEN_PEAK] = "the heap when most bytes were live",
+		[WHEN_END] = "the heap after the last call",
+		[WHEN_CALLS] = "the heap after %s calls",
+		[WHEN_TIME] = "the heap after %s",
+		[WHEN_PERCENT] = "the heap after %s of the calls",
 	};
 	static const char *const by[PICTURE_BY_COUNT] = {
 		[PICTURE_BY_OCCUPANCY] = "",
@@ -327,7 +288,7 @@ static void describe(const struct work *w, char *text, size_t room)
 	bool time = w->o->picture.layout == LAYOUT_TIME;
 	char moment[96];
 
-	snprintf(moment, sizeof(moment), when[w->o->kind], w->o->at);
+	snprintf(moment, sizeof(moment), when[w->o->at.kind], w->o->at.text);
 	snprintf(text, room, "%s%s%s%s",
 		 time ? "calls from left to right, addresses upward" : moment, by[w->o->picture.by],
 		 *w->films.note ? "; " : "", w->films.note);
@@ -405,7 +366,7 @@ static int run(struct options *o)
 
 int cmd_image(int argc, char **argv)
 {
-	struct options o = { .kind = AT_PEAK };
+	struct options o = { .at = { .kind = WHEN_PEAK } };
 	int ret;
 
 	profile_cli_init(&o.names);

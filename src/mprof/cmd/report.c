@@ -39,7 +39,7 @@ struct options {
 	bool open;
 };
 
-enum { JSON = 256, BY, SORT, TOP, MIN_PERCENT, DEPTH, SOURCE_DIR, HTML, OPEN };
+enum { JSON = 256, BY, SORT, TOP, MIN_PERCENT, DEPTH, SOURCE_DIR, HTML, OPEN, AT };
 
 static const struct argp_option options[] = {
 	{ "all", 'a', NULL, 0, "Print every row of every table, not only the largest", 0 },
@@ -48,6 +48,7 @@ static const struct argp_option options[] = {
 	{ "open", OPEN, NULL, 0, "Open the page in the desktop's browser", 0 },
 	{ "json", JSON, NULL, 0, "Print the whole analysis, or the view, as one JSON object", 0 },
 	{ NULL, 0, NULL, 0, "Of a view:", 1 },
+	{ "at", AT, "WHEN", 0, "Show what was live at this moment: " WHEN_HELP, 1 },
 	{ "by", BY, "WHAT", 0,
 	  "One row for each stack, function, line, file, module, thread or size", 1 },
 	{ "sort", SORT, "VALUE", 0, "Sort by this figure; mprof export --value help lists them",
@@ -129,6 +130,10 @@ static error_t parse_view(int key, char *arg, struct argp_state *state)
 	struct error err;
 
 	switch (key) {
+	case AT:
+		o->of_views = "at";
+		when_parse(&o->view.at, arg, state);
+		return 0;
 	case BY:
 		o->of_views = "by";
 		r->grouped = true;
@@ -161,6 +166,14 @@ static error_t parse_view(int key, char *arg, struct argp_state *state)
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
+}
+
+static void check_at(const struct options *o, struct argp_state *state)
+{
+	const char *why = o->view.view ? report_view_moment(&o->view) : NULL;
+
+	if (why)
+		argp_error(state, "%s", why);
 }
 
 static void check_html(const struct options *o, struct argp_state *state)
@@ -198,6 +211,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		find_view(o, state);
+		check_at(o, state);
 		check_html(o, state);
 		return 0;
 	default:

@@ -12,6 +12,18 @@
 #include "cmd.h"
 #include "progress.h"
 
+const char *report_view_moment(const struct report_view *v)
+{
+	if (v->at.kind == WHEN_PEAK)
+		return NULL;
+	if (v->view->ops->sort != VALUE_PEAK)
+		return "--at is of peak, top-down, bottom-up, callers and annotate: other views are"
+		       " about the whole run";
+	if (v->request.sorted && v->request.sort == VALUE_RSS)
+		return "--at and --sort rss: choose one, both name a moment";
+	return when_unheeded(&v->cli->options);
+}
+
 static bool is_damaged(const struct trace_damage *d)
 {
 	return d->chunks_bad || d->chunks_missing || d->words_bad || d->bytes_missing ||
@@ -89,6 +101,9 @@ int report_view(struct report_view *v, struct trace *t)
 	if (!r->grouped)
 		r->by = ops->by;
 	r->options->by = r->by;
+	ret = when_find(&v->at, t, &r->options->sites.until, &err);
+	if (ret < 0)
+		return cmd_error(STATUS_USAGE, "%s", err.text);
 	if (ops->prepare)
 		ret = ops->prepare(r, &err);
 	if (!ret)

@@ -7,12 +7,17 @@
 
 #include "../print/views.h"
 #include "profile_options.h"
+#include "when.h"
 
 struct report_view {
 	const struct view *view;
 	struct view_request request;
 	struct profile_cli *cli;
+	struct when at;
 };
+
+/* Why the view cannot be of the moment that --at names; NULL: it can, or none was named. */
+const char *report_view_moment(const struct report_view *v);
 
 /* Reads the trace and prints the view; the exit status. */
 int report_view(struct report_view *v, struct trace *t);

@@ -34,6 +34,7 @@ enum export_flags {
 	EXPORT_TREES = 256,   /* knows --detailed and --time-unit */
 	EXPORT_GRAPH = 512,   /* knows --symbols */
 	EXPORT_FIXED = 1024,  /* always has the same values: no --value */
+	EXPORT_RUN = 2048,    /* tells of the whole run: no --at */
 };
 
 /* What time is counted in by formats that take more than one unit. */

@@ -219,8 +219,7 @@ static void start(void *self, struct walk *w)
 {
 	struct cells *s = self;
 	struct work *k = calloc(1, sizeof(*k));
-	uint64_t end = w->input.header->start_ticks;
-	size_t i;
+	const uint64_t end = walk_end_ticks(&w->input, &w->until);
 
 	s->work = k;
 	if (k) {
@@ -234,9 +233,6 @@ static void start(void *self, struct walk *w)
 		pass_failed(w);
 		return;
 	}
-	for (i = 0; i < w->input.thread_count; i++)
-		if (w->input.threads[i].last_ticks > end)
-			end = w->input.threads[i].last_ticks;
 	k->begin = w->input.header->start_ticks;
 	k->step_ticks = (end - k->begin) / CELLS_STEPS + 1;
 	k->step_end = k->begin + k->step_ticks;

@@ -44,15 +44,10 @@ struct recent {
 static void divide_run(struct sites *s, const struct walk *w)
 {
 	const uint64_t start = w->input.header->start_ticks;
-	uint64_t end = start;
-	size_t i;
+	const unsigned __int128 span = walk_end_ticks(&w->input, &w->until) - start;
 
-	for (i = 0; i < w->input.thread_count; i++)
-		if (w->input.threads[i].last_ticks > end)
-			end = w->input.threads[i].last_ticks;
-	for (i = 0; i <= SITE_EPOCHS; i++)
-		s->epoch_ticks[i] =
-		    start + (uint64_t)((unsigned __int128)(end - start) * i / SITE_EPOCHS);
+	for (size_t i = 0; i <= SITE_EPOCHS; i++)
+		s->epoch_ticks[i] = start + (uint64_t)(span * i / SITE_EPOCHS);
 }
 
 static void start(void *self, struct walk *w)
@@ -75,11 +70,11 @@ static void start(void *self, struct walk *w)
 	    s->options.temporary_events ? s->options.temporary_events : SITE_TEMPORARY_EVENTS;
 	if (k->look_back > SITE_TEMPORARY_MOST)
 		k->look_back = SITE_TEMPORARY_MOST;
-	if (rss_find(&k->rss, &w->input) < 0)
+	if (!s->options.until.set && rss_find(&k->rss, &w->input) < 0)
 		pass_failed(w);
-	s->rss.rss = k->rss.rss;
-	s->rss.process = k->rss.process;
-	s->rss.ticks = k->rss.from_ticks;
+	s->rss = (struct site_moment){ .ticks = k->rss.from_ticks,
+				       .rss = k->rss.rss,
+				       .process = k->rss.process };
 	divide_run(s, w);
 	k->epoch_ends = s->epoch_ticks[1];
 }
@@ -404,7 +399,7 @@ static inline void note_peak(struct sites *s, const struct event *e, const struc
 {
 	struct work *k = s->work;
 
-	if (n->all.bytes <= s->peak.bytes)
+	if (n->all.bytes <= s->peak.bytes || s->options.until.set)
 		return;
 	k->peak_number++;
 	s->peak.bytes = n->all.bytes;
@@ -473,6 +468,18 @@ static void batch(void *self, const struct batch *b)
 	}
 }
 
+/* What lives where the walk ends lived at the moment that was asked for. */
+static void at_moment(struct sites *s, const struct heap_process *p)
+{
+	struct work *k = s->work;
+
+	k->peak_number = 1;
+	k->peak_event = s->walk->events;
+	s->peak.ticks = s->walk->last_ticks;
+	s->peak.bytes += p->live.bytes;
+	s->peak.calls += p->live.blocks;
+}
+
 static void gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
 		 uint64_t ticks)
 {
@@ -480,6 +487,8 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	struct work *k = s->work;
 	const struct block *b = NULL;
 
+	if (k && s->options.until.set && why == GONE_TRACE_ENDS)
+		at_moment(s, h->process[process]);
 	while (k && (b = heap_next_block(h->process[process], b)))
 		if (!(b->owner & BLOCK_INHERITED))
 			block_ends(s, &(struct end){
@@ -541,7 +550,6 @@ static void finish(void *self, struct walk *w)
 	}
 	for (i = 0; i < k->seats.count; i++) {
 		struct site *site = &s->site[s->count];
-
 		const struct seat *seat = &k->seats.seat[i];
 
 		*site =

@@ -18,6 +18,9 @@
  * greatest RSS is that of one process, and its blocks are counted; of the time in
  * which it must have been (rss.h) it is the last moment when most was live or mapped.
  *
+ * With options.until, the moment is that one instead of the peak, the walk ends there, and
+ * every figure is of the run until then; the greatest RSS is not known.
+ *
  * Never freed is what lives when its process or the trace ends.  What lived
  * when a process called exec is neither freed nor never freed: the program that
  * had it is gone.
@@ -87,6 +90,7 @@ struct site_filter {
 struct sites_options {
 	enum site_part part;
 	struct site_filter filter;
+	struct walk_until until; /* the walk's, too */
 	/* A block is temporary when the thread that allocated it freed it within this many of
 	 * its calls (1: the very next one), or, if not 0, within this many ns. */
 	uint64_t temporary_events; /* 0: SITE_TEMPORARY_EVENTS */

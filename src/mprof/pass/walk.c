@@ -50,6 +50,20 @@ void walk_input_from_trace(struct walk_input *in, struct trace *t)
 	in->peak_count = trace_peaks(t, &in->peaks);
 }
 
+uint64_t walk_end_ticks(const struct walk_input *in, const struct walk_until *until)
+{
+	const uint64_t start = in->header->start_ticks;
+	uint64_t end = start;
+	size_t i;
+
+	for (i = 0; i < in->thread_count; i++)
+		if (in->threads[i].last_ticks > end)
+			end = in->threads[i].last_ticks;
+	if (until->set && until->ticks < end)
+		end = until->ticks > start ? until->ticks : start;
+	return end;
+}
+
 /* ---- hooks of passes ---- */
 
 static void tell_gone(struct walk *w, uint32_t process, enum process_gone why, uint64_t ticks)
@@ -165,6 +179,23 @@ static size_t read_batch(struct walk *w, size_t half)
 	return n;
 }
 
+/* How many of the n events at hand come before the walk's end. */
+static size_t before_end(struct walk *w, size_t n)
+{
+	const struct walk_until *u = &w->until;
+	size_t i = n;
+
+	if (!u->set || !n)
+		return n;
+	if (u->event)
+		i = u->event - w->events < n ? u->event - w->events : n;
+	else if (window_at(&w->window, n - 1)->ticks > u->ticks)
+		for (i = 0; window_at(&w->window, i)->ticks <= u->ticks;)
+			i++;
+	w->stopped = i < n;
+	return i;
+}
+
 static void run_batches(struct walk *w)
 {
 	size_t here, next = 0;
@@ -174,7 +205,10 @@ static void run_batches(struct walk *w)
 	for (here = read_batch(w, 0); here && !w->heap.error && !w->failed; here = next) {
 		next = here == WINDOW_BATCH ? read_batch(w, w->window.base ^ WINDOW_BATCH) : 0;
 		w->window.count = here + next;
+		here = before_end(w, here);
 		run_batch(w, here);
+		if (w->stopped)
+			return;
 		w->window.base ^= WINDOW_BATCH;
 		if (w->progress && w->events - told >= PROGRESS_EVERY) {
 			told = w->events;
@@ -183,13 +217,25 @@ static void run_batches(struct walk *w)
 	}
 }
 
+/* Behind an event there may be others of the same time, which come before the moment. */
+static bool is_within(const struct walk *w, const struct moment *m)
+{
+	const struct walk_until *u = &w->until;
+
+	if (!u->set)
+		return true;
+	return u->event ? m->ticks < u->ticks : m->ticks <= u->ticks;
+}
+
 /* Processes that nobody saw end. */
 static void run_out(struct walk *w)
 {
 	uint32_t i;
 
-	while (w->next_moment < w->moments)
+	while (w->next_moment < w->moments && is_within(w, &w->moment[w->next_moment]))
 		run_moment(w, &w->moment[w->next_moment++]);
+	if (w->until.set && w->last_ticks < w->until.ticks)
+		w->last_ticks = w->until.ticks;
 	for (i = 0; i < w->heap.processes; i++) {
 		if (w->heap.process[i]->state == HEAP_ENDED)
 			continue;

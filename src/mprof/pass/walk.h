@@ -47,6 +47,13 @@ struct walk_pass {
 
 struct moment;
 
+/* Where a walk ends before the trace does: behind an event, or behind all of a time. */
+struct walk_until {
+	bool set;
+	uint64_t ticks;
+	uint64_t event; /* its number, from 1; 0: every event up to and at these ticks */
+};
+
 struct walk {
 	struct walk_input input;
 	struct heap heap;
@@ -63,11 +70,15 @@ struct walk {
 	/* Called now and then; may be NULL. */
 	void (*progress)(void *context, const struct walk *w);
 	void *progress_context;
-	bool failed;   /* a pass had no memory */
+	bool failed;		 /* a pass had no memory */
+	struct walk_until until; /* set before walk_run */
+	bool stopped;  /* it ended there: all that was live then is told as GONE_TRACE_ENDS */
 	bool no_pages; /* set before walk_run: no pass looks at live.pages, do not count them */
 };
 
 void walk_input_from_trace(struct walk_input *in, struct trace *t);
+/* The ticks of the last event, or of the walk's end if that is earlier; no less than the start. */
+uint64_t walk_end_ticks(const struct walk_input *in, const struct walk_until *until);
 /* w is filled wholly.  The input, passes and what they point to must outlive it. */
 void walk_init(struct walk *w, const struct walk_input *in, const struct walk_pass *pass,
 	       size_t passes);

@@ -35,7 +35,8 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 		.cell = cell,
 	};
 
-	fprintf(out, "At the peak, %s, %s held %s in %s.\n", flat_moment(p->sites.peak.ns).s,
+	fprintf(out, "%s%s, %s held %s in %s.\n", p->sites.options.until.set ? "" : "At the peak, ",
+		flat_moment(p->sites.peak.ns).s,
 		p->tree.processes > 1 ? "all processes together" : "the program",
 		text_exact(p->sites.peak.bytes).s,
 		text_many(p->sites.peak.calls, "block", "blocks").s);

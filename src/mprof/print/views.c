@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../util/nearest.h"
+#include "text.h"
 
 const struct view view_table[] = {
 #define VIEW(id, name, arg, help) { name, arg, help, &view_##id },
@@ -41,8 +42,13 @@ const struct view *view_nearest(const char *name)
 
 int view_text(const struct view *v, struct view_request *r, FILE *out, struct error *err)
 {
-	int ret = v->ops->text(r, out, err);
+	const struct site_moment *at = &r->profile->sites.peak;
+	int ret;
 
+	if (r->profile->sites.options.until.set && v->ops != &view_peak)
+		fprintf(out, "\"peak\" stands for the moment %s after the start, with %s live.\n",
+			text_ns(at->ns > 0 ? (uint64_t)at->ns : 0).s, text_exact(at->bytes).s);
+	ret = v->ops->text(r, out, err);
 	if (!ret && !r->profile->has_stacks)
 		fputs("\nThis trace has no call stacks (it was recorded with UNWIND=none), so all"
 		      " blocks are one site.\n",
@@ -63,6 +69,7 @@ static void add_frame(const struct view *v, const struct view_request *r, json *
 	add_s(o, "trace", p->path);
 	add_b(o, "has_stacks", p->has_stacks);
 	add_b(o, "incomplete", r->incomplete);
+	add_b(o, "at_moment", p->sites.options.until.set);
 	if (v->ops->rows) {
 		add_s(o, "by", profile_by_name(p->by));
 		add_s(o, "sort", profile_value_name(r->sort));

@@ -100,6 +100,7 @@ static int run_walk(struct profile *p, struct trace *t, const struct profile_opt
 	input.stacks = p->stacks;
 	walk_init(&p->walk, &input, p->pass, o->passes + 1);
 	p->walk.no_pages = !o->passes;
+	p->walk.until = o->sites.until;
 	p->walk.progress = o->progress;
 	p->walk.progress_context = o->progress_context;
 	ret = walk_run(&p->walk, err);

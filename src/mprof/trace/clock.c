@@ -81,3 +81,17 @@ int64_t trace_ns(const struct trace *t, uint64_t ticks)
 		return INT64_MAX;
 	return ns < INT64_MIN ? INT64_MIN : (int64_t)ns;
 }
+
+uint64_t trace_ticks(const struct trace *t, uint64_t ns)
+{
+	const unsigned __int128 span = ((unsigned __int128)ns << 32) / t->ns_per_tick;
+	uint64_t ticks = t->header.start_ticks;
+
+	if (ns > INT64_MAX || span > MPROF_TICKS_MASK - ticks)
+		return MPROF_TICKS_MASK;
+	ticks += (uint64_t)span;
+	/* Both ways are rounded down. */
+	while (ticks < MPROF_TICKS_MASK && trace_ns(t, ticks + 1) <= (int64_t)ns)
+		ticks++;
+	return ticks;
+}

@@ -204,5 +204,7 @@ const struct trace_damage *trace_damage(const struct trace *t);
 
 /* The run's clock, calibrated by all facts.  ns since the run's start. */
 int64_t trace_ns(const struct trace *t, uint64_t ticks);
+/* The last ticks that are no more than so many ns; no less than the run's start. */
+uint64_t trace_ticks(const struct trace *t, uint64_t ns);
 
 #endif

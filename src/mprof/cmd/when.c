@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* when.c - see when.h. */
+#include "when.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../print/text.h"
+#include "../util/ranges.h"
+
+#define BATCH 256u
+
+static bool percent(const char *arg, double *value)
+{
+	char *end;
+
+	*value = strtod(arg, &end);
+	return end != arg && !strcmp(end, "%") && *value >= 0 && *value <= 100;
+}
+
+void when_parse(struct when *w, const char *arg, struct argp_state *state)
+{
+	w->text = arg;
+	if (!strcmp(arg, "peak"))
+		w->kind = WHEN_PEAK;
+	else if (!strcmp(arg, "end"))
+		w->kind = WHEN_END;
+	else if (!parse_whole(arg, 0, UINT64_MAX, &w->calls))
+		w->kind = WHEN_CALLS;
+	else if (percent(arg, &w->percent))
+		w->kind = WHEN_PERCENT;
+	else if (!parse_time(arg, &w->ns, NULL))
+		w->kind = WHEN_TIME;
+	else
+		argp_error(state,
+			   "invalid --at '%s': expected peak, end, a number of calls, a time such "
+			   "as 1.5s, or a percentage such as 50%%",
+			   arg);
+}
+
+/* ---- calls ---- */
+
+uint64_t when_calls(const struct when *w, uint64_t calls)
+{
+	const uint64_t n =
+	    w->kind == WHEN_PERCENT ? (uint64_t)((double)calls * w->percent / 100) : w->calls;
+
+	return n ? n : 1;
+}
+
+int when_out_of(const struct when *w, uint64_t calls, struct error *err)
+{
+	return fail(err, -ERANGE, "--at %s: there are only %" PRIu64 " calls", w->text, calls);
+}
+
+static bool is_call(const struct event *e)
+{
+	return (e->kind == EVENT_CALL && e->fn < MPROF_FN_MMAP) || e->kind == EVENT_REALLOC_END;
+}
+
+/* Reads up to the n-th call; *until is that event, or the last one.  Returns the calls it saw. */
+static uint64_t read_calls(struct trace *t, uint64_t n, struct walk_until *until)
+{
+	struct event batch[BATCH];
+	uint64_t calls = 0;
+	size_t got, i;
+
+	*until = (struct walk_until){ .set = true };
+	while (calls < n && (got = trace_next(t, batch, BATCH)))
+		for (i = 0; i < got && calls < n; i++) {
+			calls += is_call(&batch[i]);
+			until->event++;
+			until->ticks = batch[i].ticks;
+		}
+	trace_rewind(t);
+	return calls;
+}
+
+static int find_call(const struct when *w, struct trace *t, struct walk_until *until,
+		     struct error *err)
+{
+	const uint64_t all =
+	    w->kind == WHEN_PERCENT ? read_calls(t, UINT64_MAX, until) : UINT64_MAX;
+	const uint64_t n = when_calls(w, all), seen = read_calls(t, n, until);
+
+	return seen < n ? when_out_of(w, seen, err) : 0;
+}
+
+/* ---- times ---- */
+
+static int find_time(const struct when *w, struct trace *t, struct walk_until *until,
+		     struct error *err)
+{
+	struct walk_input input;
+	uint64_t last;
+	int64_t last_ns;
+
+	walk_input_from_trace(&input, t);
+	last = walk_end_ticks(&input, &(struct walk_until){ .set = false });
+	last_ns = trace_ns(t, last);
+	*until = (struct walk_until){ .set = true,
+				      .ticks = w->kind == WHEN_END ? last : trace_ticks(t, w->ns) };
+	if (until->ticks <= last)
+		return 0;
+	return fail(err, -ERANGE, "--at %s: the last call was after %s", w->text,
+		    text_ns(last_ns > 0 ? (uint64_t)last_ns : 0).s);
+}
+
+const char *when_unheeded(const struct profile_options *o)
+{
+	const struct site_filter *f = &o->sites.filter;
+
+	if (f->lifetime_min_ns || f->lifetime_max_ns != UINT64_MAX)
+		return "--at and --lifetime: how long a block lives is not known at a moment";
+	return NULL;
+}
+
+int when_find(const struct when *w, struct trace *t, struct walk_until *until, struct error *err)
+{
+	switch (w->kind) {
+	case WHEN_CALLS:
+	case WHEN_PERCENT:
+		return find_call(w, t, until, err);
+	case WHEN_TIME:
+	case WHEN_END:
+		return find_time(w, t, until, err);
+	default:
+		*until = (struct walk_until){ .set = false };
+		return 0;
+	}
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * when.h - --at WHEN: a moment of a run, as report, export and image take it.
+ */
+#ifndef MPROF_WHEN_H
+#define MPROF_WHEN_H
+
+#include <argp.h>
+#include <stdint.h>
+
+#include "../profile/profile.h"
+
+#define WHEN_HELP \
+	"peak, end, a number of calls, a time as 1.5s, or a part of the calls as 50% [peak]"
+
+enum when_kind { WHEN_PEAK, WHEN_END, WHEN_CALLS, WHEN_TIME, WHEN_PERCENT };
+
+struct when {
+	enum when_kind kind;
+	const char *text; /* as it was given; NULL: it was not */
+	uint64_t calls, ns;
+	double percent; /* of the calls */
+};
+
+/* Ends in argp_error() if it is none. */
+void when_parse(struct when *w, const char *arg, struct argp_state *state);
+
+/*
+ * Where a walk over the trace has to end to be at that moment; not set for the peak.  Calls are
+ * those of the malloc family in all processes.  Rewinds the trace.  0, or -ERANGE with err
+ * filled: the run has no such moment.
+ */
+int when_find(const struct when *w, struct trace *t, struct walk_until *until, struct error *err);
+
+/* Why blocks cannot be chosen as options ask, when the walk ends at a moment; NULL: they can. */
+const char *when_unheeded(const struct profile_options *o);
+
+/* The calls that lie before the moment, of a run of so many; at least 1. */
+uint64_t when_calls(const struct when *w, uint64_t calls);
+/* -ERANGE with err filled: the run had only so many calls. */
+int when_out_of(const struct when *w, uint64_t calls, struct error *err);
+
+#endif
