@@ -179,7 +179,7 @@ test_findings_sum_what_they_name() {
 	run "$mprof" report --json log
 	cp out answer
 	expect_same temporary "$(json answer '.findings[] | select(.finding == "temporary") | "\(.function):\(.line) \(.part) \(.line_part) \(.lines)"')" 'both:11 1700 1600 2'
-	expect_text text 'both (two.c), mostly line 11 (1,600 of 1,700)'
+	expect_words text 'both (two.c), mostly line 11 (1,600 of 1,700)'
 	words
 	run "$mprof" report hot --by function --json log
 	all=$(json out '.rows[] | select(.function == "read") | .figures.calls')
@@ -225,16 +225,16 @@ END_OF_SOURCE
 	cc -O1 -g -fno-inline -fno-builtin-malloc -o callers callers.c
 	"$mprof" record -o log -- ./callers 2>/dev/null
 	run "$mprof" report log
-	expect_text out '30 % of all allocations are freed at once: 300 of 1,000 by make (callers.c:9)'
+	expect_words out '30 % of all allocations are freed at once: 300 of the 1,000 by make (callers.c:9)'
 	expect_text out '27.3 KiB was never freed'
-	expect_text out ': 700 of 1,000 blocks allocated by make (callers.c:9)'
+	expect_words out ': 700 of 1,000 blocks allocated by make (callers.c:9)'
 	expect_no_text out '--drop-site'
 }
 
 # Carries out every proposal: it changes something, and not the whole program.
 expect_proposals() { # FILE
 	local line n=0
-	sed -n 's/^      \(mprof replay .*\)  # .*/\1/p' "$1" >proposals
+	sed -n 's/^ *\(mprof replay [^#]*[^# ]\)\( *#.*\)*$/\1/p' "$1" >proposals
 	while read -r line; do
 		n=$((n + 1))
 		PATH=$build:$PATH sh -c "$line --allocator glibc --reps 0 --no-heaps --json" >said 2>why </dev/null ||
@@ -247,15 +247,18 @@ expect_proposals() { # FILE
 
 test_findings_propose_what_can_be_done() {
 	two_lines
-	run "$mprof" report log
+	run "$mprof" report --all log
 	expect_text out 'mprof replay --drop-site both:11 log  # what it would save if this line did not allocate its 1,600 blocks'
+	expect_proposals out
+	run "$mprof" report log
+	expect_text out 'mprof replay --drop-site both:11 log # what that would save'
 	expect_proposals out
 	# Only what the line itself asked for: not once(), which another line of it calls.
 	run "$mprof" replay --drop-site both:11 --allocator glibc --reps 0 --no-heaps --json log
 	expect_same dropped "$(json out '.changes[0].blocks')" 1600
 	# Blocks of 100,000 bytes do not fit into a pool, and there is nothing else.
 	run "$mprof" report large.log
-	expect_text out '100 % of all allocations (1,000) are by large (two.c:'
+	expect_words out '100 % of all allocations (1,000) come from large (two.c:'
 	expect_no_text out 'mprof replay'
 	words
 	run "$mprof" report log

@@ -26,6 +26,11 @@ expect_text() { # FILE TEXT: a fixed string that must be in it
 	grep -qF -e "$2" "$1" || bad "'$2' is missing in $1: $(head -c 600 "$1")"
 }
 
+expect_words() { # FILE TEXT: as expect_text, wherever lines are broken
+	tr -s ' \n' ' ' <"$1" | grep -qF -e "$2" && return
+	bad "'$2' is missing in $1: $(head -c 600 "$1")"
+}
+
 expect_no_text() {
 	! grep -qF -e "$2" "$1" || bad "'$2' should not be in $1"
 }

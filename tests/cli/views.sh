@@ -115,7 +115,7 @@ test_views_leaks() {
 	expect_same epochs "$(json answer '.rows[0].live_by_epoch_bytes | "\(length) \(.[15])"')" '16 48000'
 	expect_same 'epochs of one' "$(json answer '.rows[1].live_by_epoch_bytes | "\(.[1]) \(.[15])"')" '77 77'
 	run "$mprof" report leaks log
-	expect_text out '48,077 bytes (47.0 KiB) in 49 blocks were never freed.'
+	expect_text out '49 blocks were never freed: 48,077 bytes (47.0 KiB).'
 	expect_text out 'Still growing when the run ended'
 	expect_text out 'in all 48 blocks; grows by'
 	expect_text out 'Not growing any more, or little'
@@ -383,7 +383,6 @@ test_views_words() {
 	done <<-'END'
 		peek log # did you mean 'peak'
 		nonsense log # there is no view 'nonsense'
-		peak # which trace?
 		peak --by shape log # invalid --by 'shape'
 		peak --sort size log # there is no value 'size'
 		peak --size 4K..1K log # smaller size comes first
@@ -396,7 +395,8 @@ test_views_words() {
 		peak --temporary 0 log # looks back
 		peak --top -1 log # invalid number of rows '-1'
 		--by function log # is of a view
-		callers log # which trace
+		callers log # which FUNCTION? for example: mprof report callers main log
+		callers # which FUNCTION? for example: mprof report callers main mprof.log
 		log log # expected one trace
 	END
 	run "$mprof" report peak no.log

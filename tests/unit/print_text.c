@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "print/json.h"
+#include "print/paragraph.h"
 #include "print/print_table.h"
 #include "print/text.h"
 
@@ -136,6 +137,53 @@ START_TEST(strings_are_utf8)
 }
 END_TEST
 
+/* Lines of a width, with what comes before them. */
+static const struct {
+	const char *text, *lines;
+	unsigned width;
+	bool command;
+} paragraphs[] = {
+	{ "one two three", "- one two three\n", 40, false },
+	{ "one two three four five", "- one two three four\n  five\n", 22, false },
+	/* A number stays with its unit, and not with another word. */
+	{ "aaaa bbbb cccc dd 12 KiB", "- aaaa bbbb cccc dd\n  12 KiB\n", 22, false },
+	{ "aaaa bbbb cccc dd 12 cats", "- aaaa bbbb cccc dd 12\n  cats\n", 22, false },
+	{ "aa 12345678901234567890123456789", "- aa\n  123456789...23456789\n", 22, false },
+	{ "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4 \xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4"
+	  " \xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4 aaa",
+	  "- \xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4 \xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4"
+	  " \xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\n  aaa\n",
+	  22, false },
+	{ "a\033[31mb\nc", "- a?[31mb c\n", 40, false },
+	/* Of a command nothing is elided, and what is quoted stays together. */
+	{ "mprof report 'a b c d e' log", "- mprof report \\\n  'a b c d e' log\n", 24, true },
+	{ "mprof 12345678901234567890123456789", "- mprof \\\n  12345678901234567890123456789\n",
+	  24, true },
+};
+
+START_TEST(paragraphs_break_between_words)
+{
+	const struct paragraph_form form = { "- ", 2, paragraphs[_i].width,
+					     paragraphs[_i].command };
+	struct paragraph p = { 0 };
+	size_t size, lines = 0, i;
+	char *text;
+	FILE *out = open_memstream(&text, &size);
+
+	paragraph_add(&p, "%s", paragraphs[_i].text);
+	paragraph_mark(&p, "one", STYLE_PLACE);
+	ck_assert_uint_eq(paragraph_print(&p, &form, out), paragraph_print(&p, &form, NULL));
+	fclose(out);
+	ck_assert_str_eq(text, paragraphs[_i].lines);
+	for (i = 0; i < size; i++)
+		lines += text[i] == '\n';
+	ck_assert_uint_eq(paragraph_print(&p, &form, NULL), lines);
+	ck_assert(!p.failed);
+	paragraph_release(&p);
+	free(text);
+}
+END_TEST
+
 Suite *print_text_suite(void)
 {
 	Suite *s = suite_create("print_text");
@@ -148,6 +196,8 @@ Suite *print_text_suite(void)
 	tcase_add_test(c, commands);
 	tcase_add_test(c, ends);
 	tcase_add_test(c, tables_line_up);
+	tcase_add_loop_test(c, paragraphs_break_between_words, 0,
+			    sizeof(paragraphs) / sizeof(paragraphs[0]));
 	tcase_add_loop_test(c, strings_are_utf8, 0, sizeof(strings) / sizeof(strings[0]));
 	suite_add_tcase(s, c);
 	return s;

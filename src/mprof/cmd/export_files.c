@@ -2,13 +2,18 @@
 /* export_files.c - which trace is exported, and what its files are called. */
 #include "export_files.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <mprof/format.h>
 
 #include "../pass/tree.h"
 
@@ -89,6 +94,47 @@ int export_pick(char *const *log, size_t logs, char **picked, size_t *of, struct
 	}
 	globfree(&all);
 	return ret;
+}
+
+bool export_is_trace(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	char magic[MPROF_MAGIC_SIZE];
+	bool is = fd >= 0 && read(fd, magic, sizeof(magic)) == (ssize_t)sizeof(magic) &&
+		  !memcmp(magic, MPROF_MAGIC_TRACE, sizeof(magic));
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}
+
+char *export_newest(void)
+{
+	DIR *here = opendir(".");
+	struct timespec latest = { .tv_sec = 0 };
+	struct dirent *entry;
+	char *newest = NULL, *name;
+	struct stat st;
+
+	while (here && (entry = readdir(here))) {
+		if (stat(entry->d_name, &st) < 0 || !S_ISREG(st.st_mode) ||
+		    (newest && !is_later(&st.st_mtim, &latest)) || !export_is_trace(entry->d_name))
+			continue;
+		name = strdup(entry->d_name);
+		if (!name)
+			break;
+		free(newest);
+		newest = name;
+		latest = st.st_mtim;
+	}
+	if (here)
+		closedir(here);
+	return newest;
 }
 
 /* ---- names of files ---- */

@@ -28,4 +28,9 @@ int export_directory(const char *output, bool *is, struct error *err);
 char *export_file_name(const char *output, bool directory, const char *log, const char *extension,
 		       const char *value);
 
+/* Does the file begin as a trace of ours? */
+bool export_is_trace(const char *path);
+/* The trace of the current directory that was written last; the caller's to free, NULL: none. */
+char *export_newest(void);
+
 #endif

@@ -18,10 +18,12 @@
 #include "../run/elf.h"
 #include "../run/own_malloc.h"
 #include "../util/ranges.h"
+#include "../util/terminal.h"
 #include "cmd.h"
 #include "argument.h"
 #include "export_files.h"
 #include "progress.h"
+#include "report_command.h"
 #include "report_html.h"
 #include "report_view.h"
 
@@ -34,6 +36,7 @@ struct options {
 	struct report_view view; /* view.view is NULL for the overview */
 	struct profile_cli cli;
 	struct argument_list source;
+	char *newest;	      /* the trace, when none was named */
 	const char *of_views; /* an option that only views have */
 	const char *html;     /* write the page here; NULL */
 	bool open;
@@ -42,7 +45,8 @@ struct options {
 enum { JSON = 256, BY, SORT, TOP, MIN_PERCENT, DEPTH, SOURCE_DIR, HTML, OPEN, AT };
 
 static const struct argp_option options[] = {
-	{ "all", 'a', NULL, 0, "Print every row of every table, not only the largest", 0 },
+	{ "all", 'a', NULL, 0, "Print every table, not only the first screen; of a view, every row",
+	  0 },
 	{ "html", HTML, "FILE", 0,
 	  "Write one HTML page with flame graphs, tables and a timeline; needs no network", 0 },
 	{ "open", OPEN, NULL, 0, "Open the page in the desktop's browser", 0 },
@@ -84,6 +88,21 @@ static bool is_file(const char *path)
 	return !stat(path, &st);
 }
 
+/* The newest trace here, where none was named. */
+static void take_newest(struct options *o, const struct view *v, struct argp_state *state)
+{
+	o->newest = export_newest();
+	if (!o->newest)
+		argp_error(state,
+			   "which trace? there is none in this directory; for example: mprof report"
+			   " %s%s%s%smprof.log",
+			   v ? v->name : "", v ? " " : "", v && *v->arg ? o->view.request.arg : "",
+			   v && *v->arg ? " " : "");
+	fprintf(stderr, "mprof: reading the newest trace here, '%s'\n", o->newest);
+	o->log = &o->newest;
+	o->logs = 1;
+}
+
 /* The first word is a view, unless it is all there is and a file of that name exists. */
 static void find_view(struct options *o, struct argp_state *state)
 {
@@ -95,8 +114,11 @@ static void find_view(struct options *o, struct argp_state *state)
 		o->view.view = v;
 		taken = 1;
 		if (*v->arg) {
-			if (o->words < 2)
-				argp_error(state, "%s of which %s?", v->name, v->arg);
+			if (o->words < 2 || (o->words == 2 && export_is_trace(o->word[1])))
+				argp_error(state, "which %s? for example: mprof report %s %s %s",
+					   v->arg, v->name,
+					   strcmp(v->arg, "FILE") ? "main" : "main.c",
+					   o->words < 2 ? "mprof.log" : o->word[1]);
 			o->view.request.arg = o->word[taken++];
 		}
 	} else if (o->words > 1) {
@@ -112,8 +134,7 @@ static void find_view(struct options *o, struct argp_state *state)
 	o->log = o->word + taken;
 	o->logs = o->words - taken;
 	if (!o->logs)
-		argp_error(state, "which trace? for example: mprof report %s%smprof.log",
-			   v ? v->name : "", v ? " " : "");
+		take_newest(o, v, state);
 	if (!o->of_views)
 		o->of_views = o->cli.filter;
 	if (o->of_views && !o->view.view)
@@ -236,7 +257,8 @@ static char *list_views(int key, const char *text, void *input)
 	for (v = view_table; v->name; v++)
 		fprintf(out, "  %s%s%-*s %s\n", v->name, *v->arg ? " " : "",
 			17 - (int)strlen(v->name) - (*v->arg != 0), v->arg, v->help);
-	fputs("\nOf several traces, or of a pattern in quotes, the one of the largest program is"
+	fputs("\nWithout LOG, the newest trace in the current directory is read.\n", out);
+	fputs("Of several traces, or of a pattern in quotes, the one of the largest program is"
 	      " taken.\n",
 	      out);
 	return fclose(out) ? NULL : list;
@@ -251,7 +273,7 @@ static const struct argp_child children[] = {
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.args_doc = "LOG\nVIEW [ARG] LOG...",
+	.args_doc = "[LOG]\nVIEW [ARG] [LOG...]",
 	.doc = "Says what a recorded program did with its memory: what ran and how it ended, the"
 	       " peak, what was never freed, sizes, waste, realloc, lifetimes and compactness;"
 	       " or, in a view, who asked for the memory."
@@ -364,13 +386,16 @@ static int report(struct options *o)
 	return status;
 }
 
-int cmd_report(int argc, char **argv)
+/* argv as of a command; analyses: below the first screen, those of mprof -t. */
+static int run(int argc, char **argv, bool analyses)
 {
 	struct options o = { .view = { .request = { .min_percent = 1 } } };
 	struct view_request *r = &o.view.request;
 	int status = STATUS_USAGE;
 
-	o.word = calloc((size_t)argc, sizeof(*o.word));
+	o.report.width = terminal_width();
+	o.report.analyses = analyses;
+	o.word = calloc((size_t)argc + 1, sizeof(*o.word));
 	if (!o.word)
 		return cmd_error(STATUS_FOUND, "no memory for %d arguments", argc);
 	profile_cli_init(&o.cli);
@@ -383,5 +408,19 @@ int cmd_report(int argc, char **argv)
 	profile_cli_release(&o.cli);
 	free(o.source.item);
 	free(o.word);
+	free(o.newest);
 	return status;
+}
+
+int report_after_test(const char *path)
+{
+	static char name[] = "mprof report", end[] = "--";
+	char *argv[] = { name, end, (char *)path, NULL };
+
+	return run(3, argv, true);
+}
+
+int cmd_report(int argc, char **argv)
+{
+	return run(argc, argv, false);
 }

@@ -18,6 +18,7 @@
 #include "after.h"
 #include "cmd.h"
 #include "counts.h"
+#include "report_command.h"
 #include "record.h"
 #include "tally.h"
 
@@ -229,7 +230,7 @@ static void compare(const struct counted *counted, const struct run_result *r,
 static int report(const struct run_result *r)
 {
 	const char *path = cmd_path(r->path);
-	int status = cmd_call("report", path);
+	int status = report_after_test(path);
 
 	fflush(stdout);
 	fprintf(stderr, "mprof: the trace is %s; look again with: mprof report %s\n", path, path);

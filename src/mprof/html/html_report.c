@@ -100,11 +100,10 @@ static int put_sections(FILE *out, char *text)
 
 static int put_findings(const struct html_report *r, FILE *out)
 {
-	const struct report_options o = { .all = false };
 	char *text = NULL;
 	size_t bytes;
 	FILE *to = open_memstream(&text, &bytes);
-	int ret = to ? report_findings(r->analysis, &o, to) : -ENOMEM;
+	int ret = to ? report_findings(r->analysis, to) : -ENOMEM;
 
 	if (to && fclose(to))
 		ret = -ENOMEM;

@@ -76,14 +76,14 @@ static void put_leak(const struct finding *f, FILE *out)
 
 static void put_hot(const struct finding *f, FILE *out)
 {
-	fprintf(out, "%s of all allocations (%s) are by ", text_percent(f->part, f->of).s,
+	fprintf(out, "%s of all allocations (%s) come from ", text_percent(f->part, f->of).s,
 		text_count(f->part).s);
 	put_who(f, out);
 }
 
 static void put_temporary(const struct finding *f, FILE *out)
 {
-	fprintf(out, "%s of all allocations are freed at once: %s of %s by ",
+	fprintf(out, "%s of all allocations are freed at once: %s of the %s by ",
 		text_percent(f->part, f->of).s, text_count(f->part).s, text_count(f->calls).s);
 	put_who(f, out);
 }
@@ -92,20 +92,19 @@ static void put_grown(const struct finding *f, FILE *out)
 {
 	const struct growth_site *g = &f->grown;
 
-	fprintf(out, "%s in %s%s: reserving %s would save %s",
-		text_many(g->chains, "block grows", "blocks grow").s,
+	fprintf(out, "%s in %s%s, by ", text_many(g->chains, "block grows", "blocks grow").s,
 		text_many(g->steps, "step", "steps").s,
-		g->copies == g->steps ? " of a new block, a copy and a free" : " by realloc",
-		text_bytes(g->reserve).s, text_many(g->saved_steps, "call", "calls").s);
-	if (g->saved_copied)
-		fprintf(out, " and copying up to %s", text_bytes(g->saved_copied).s);
-	fputs(", in ", out);
+		g->copies == g->steps ? " of a new block, a copy and a free" : " of realloc");
 	put_who(f, out);
+	fprintf(out, ": reserving %s would save %s", text_bytes(g->reserve).s,
+		text_many(g->saved_steps, "call", "calls").s);
+	if (g->saved_copied)
+		fprintf(out, " and up to %s of copying", text_bytes(g->saved_copied).s);
 }
 
 static void put_waste(const struct finding *f, FILE *out)
 {
-	fprintf(out, "%s at the peak is rounding by the allocator, beyond what was requested by ",
+	fprintf(out, "At the peak, the allocator's rounding adds %s to the blocks of ",
 		text_bytes(f->part).s);
 	put_who(f, out);
 }
@@ -113,8 +112,8 @@ static void put_waste(const struct finding *f, FILE *out)
 static void put_threads(const struct finding *f, FILE *out)
 {
 	fprintf(out,
-		"%s of the freed blocks (%s) are freed by another thread than the one that"
-		" allocated them: blocks of ",
+		"%s of freed blocks (%s) were freed by a thread that had not allocated them:"
+		" blocks of ",
 		text_percent(f->part, f->of).s, text_count(f->part).s);
 	put_who(f, out);
 }
@@ -157,6 +156,13 @@ void findings_quote(const char *word, FILE *out)
 	fputc('\'', out);
 }
 
+void findings_path(const char *trace, FILE *out)
+{
+	if (*trace == '-')
+		fputs("./", out);
+	findings_quote(trace, out);
+}
+
 /* A function's name as a glob that matches just it; the caller's to free, NULL without memory. */
 static char *as_glob(const char *name)
 {
@@ -174,7 +180,26 @@ static char *as_glob(const char *name)
 	return glob;
 }
 
-void findings_command(const struct finding *f, const char *trace, FILE *out)
+/* The same, of a name that is too long for a line: its begin and its end. */
+static char *as_short_glob(const char *name, size_t most)
+{
+	const size_t n = strlen(name);
+	char *head, *begin, *end, *both = NULL;
+
+	if (n <= most)
+		return as_glob(name);
+	head = strndup(name, most / 2);
+	begin = head ? as_glob(head) : NULL;
+	end = as_glob(name + n - most / 2);
+	if (begin && end && asprintf(&both, "%s*%s", begin, end) < 0)
+		both = NULL;
+	free(head);
+	free(begin);
+	free(end);
+	return both;
+}
+
+void findings_command(const struct finding *f, const char *trace, size_t most, FILE *out)
 {
 	static const char *const view[FINDING_KINDS] = {
 		[FINDING_PEAK] = "callers ",
@@ -185,17 +210,14 @@ void findings_command(const struct finding *f, const char *trace, FILE *out)
 		[FINDING_WASTE] = "waste --function ",
 		[FINDING_THREADS] = "threads ",
 	};
-	char *glob = as_glob(f->line->function);
+	char *glob = most ? as_short_glob(f->line->function, most) : as_glob(f->line->function);
 
 	fprintf(out, "mprof report %s", view[f->kind]);
 	if (f->kind != FINDING_THREADS) {
 		findings_quote(glob ? glob : f->line->function, out);
 		fputc(' ', out);
 	}
-	/* A path that looks like an option is none. */
-	if (*trace == '-')
-		fputs("./", out);
-	findings_quote(trace, out);
+	findings_path(trace, out);
 	free(glob);
 }
 
@@ -248,8 +270,8 @@ void findings_proof(const struct finding *f, const struct analysis *a, FILE *out
 	findings_quote(rule ? rule : "", out);
 	if (has_several(a))
 		fputs(" --process all", out);
-	fputs(*a->path == '-' ? " ./" : " ", out);
-	findings_quote(a->path, out);
+	fputc(' ', out);
+	findings_path(a->path, out);
 	free(rule);
 }
 
@@ -290,7 +312,7 @@ static json *written(const struct finding *f, const struct analysis *a, enum par
 	if (!out)
 		return NULL;
 	if (part == PART_COMMAND)
-		findings_command(f, a->path, out);
+		findings_command(f, a->path, 0, out);
 	else if (part == PART_PROOF)
 		findings_proof(f, a, out);
 	else

@@ -11,8 +11,9 @@
 #include "json.h"
 
 void findings_sentence(const struct finding *f, FILE *out);
-/* As it can be typed in a shell, the trace's path included. */
-void findings_command(const struct finding *f, const char *trace, FILE *out);
+/* As it can be typed in a shell, the trace's path included; a name of more than `most` letters,
+ * unless that is 0, with a * in its middle. */
+void findings_command(const struct finding *f, const char *trace, size_t most, FILE *out);
 /* Does it propose a change that mprof replay can play?  Then the command that does, as above. */
 bool findings_proposes(const struct finding *f);
 void findings_proof(const struct finding *f, const struct analysis *a, FILE *out);
@@ -24,6 +25,8 @@ json *findings_json(const struct analysis *a);
 /* What run-time libraries keep, a new object; NULL without call stacks. */
 json *findings_kept_json(const struct analysis *a);
 
+/* The path of a trace as a shell takes it, and as no option. */
+void findings_path(const char *trace, FILE *out);
 /* A word as a shell takes it for one, in quotes if it must be. */
 void findings_quote(const char *word, FILE *out);
 

@@ -13,11 +13,15 @@
 #include <stdio.h>
 
 #include "../pass/analysis.h"
+#include "text.h"
 
 struct report_options {
-	bool all; /* every row of every table */
+	bool all;      /* every table, every row */
+	bool analyses; /* below the first screen, the largest size classes and compactness */
+	unsigned width;
 };
 
+/* The first screen (report_screen.c), or everything. */
 int report_text(const struct analysis *a, const struct report_options *o, FILE *out,
 		struct error *err);
 /* Names and units: man/mprof-report-json.md. */
@@ -29,7 +33,7 @@ struct report_section {
 	const char *title;
 	/* Does it have anything to say?  NULL: always. */
 	bool (*applies)(const struct analysis *a);
-	int (*print)(const struct analysis *a, const struct report_options *o, FILE *out);
+	int (*print)(const struct analysis *a, FILE *out);
 };
 
 /* Ends with a row without a title. */
@@ -38,6 +42,24 @@ extern const struct report_section report_call_sections[];  /* functions, proces
 extern const struct report_section report_block_sections[]; /* peak to lifetimes */
 extern const struct report_section report_page_sections[];  /* compactness to problems */
 
-int report_findings(const struct analysis *a, const struct report_options *o, FILE *out);
+int report_findings(const struct analysis *a, FILE *out);
+int report_screen(const struct analysis *a, const struct report_options *o, FILE *out);
+
+/* The size classes; most: those with the most bytes, 0 all of them. */
+int report_sizes(const struct analysis *a, size_t most, FILE *out);
+bool report_has_compactness(const struct analysis *a);
+int report_compactness(const struct analysis *a, FILE *out);
+/* Lines of two blanks and a sentence each. */
+bool report_is_incomplete(const struct analysis *a);
+int report_missing(const struct analysis *a, FILE *out);
+void report_killed(const struct analysis *a, FILE *out);
+/* Calls that failed, contradictions of the trace: lines as those of report_findings. */
+void report_warnings(const struct analysis *a, FILE *out);
+/* Nothing was allocated, or seen: the same. */
+void report_nothing(const struct analysis *a, FILE *out);
+
+void report_title(const char *title, FILE *out);
+/* A moment as a time after the start. */
+struct text report_since(const struct analysis *a, uint64_t ticks);
 
 #endif

@@ -11,20 +11,11 @@
 #include "print_table.h"
 #include "text.h"
 
-#define CLASSES_SHOWN 20u
-#define LEFT_SHOWN    10u
-#define BAR	      40
+#define BAR 40
 
 static bool has_blocks(const struct analysis *a)
 {
 	return a->sizes.total.count != 0;
-}
-
-static struct text since_start(const struct analysis *a, uint64_t ticks)
-{
-	int64_t ns = walk_ns(&a->walk, ticks);
-
-	return text_ns(ns > 0 ? (uint64_t)ns : 0);
 }
 
 /* Whole percents, cut off: the rows never add up to more than 100. */
@@ -33,16 +24,15 @@ static unsigned whole_percent(uint64_t part, uint64_t of)
 	return of ? (unsigned)((unsigned __int128)part * 100 / of) : 0;
 }
 
-static int print_peak(const struct analysis *a, const struct report_options *o, FILE *out)
+static int print_peak(const struct analysis *a, FILE *out)
 {
 	const struct peak_of *p = &a->peak.all;
 
-	(void)o;
 	fprintf(out, "  Most bytes:  %s in %s, %s after the start (event %s)\n",
 		text_exact(p->at.bytes).s, text_many(p->at.blocks, "block", "blocks").s,
-		since_start(a, p->ticks).s, text_count(p->event).s);
+		report_since(a, p->ticks).s, text_count(p->event).s);
 	fprintf(out, "  Most blocks: %s, %s after the start\n", text_count(p->blocks).s,
-		since_start(a, p->block_ticks).s);
+		report_since(a, p->block_ticks).s);
 	fprintf(out, "  At most bytes, blocks could have held %s more than was asked for.\n",
 		text_exact(p->at.slack).s);
 	return 0;
@@ -50,26 +40,21 @@ static int print_peak(const struct analysis *a, const struct report_options *o, 
 
 /* ---- never freed ---- */
 
-static int print_left_classes(const struct analysis *a, const struct report_options *o, FILE *out)
+static int print_left_classes(const struct analysis *a, FILE *out)
 {
 	const struct never_freed *n = &a->never_freed;
 	struct table t = TABLE(">Bytes", ">Count", ">All bytes", "<");
-	size_t shown = o->all || n->classes <= LEFT_SHOWN ? n->classes : LEFT_SHOWN, i;
 	uint64_t bytes;
-	int ret;
+	size_t i;
 
-	for (i = 0; i < shown; i++) {
+	for (i = 0; i < n->classes; i++) {
 		bytes = n->class[i].size * n->class[i].count;
 		table_cell(&t, "%s", text_count(n->class[i].size).s);
 		table_cell(&t, "%s", text_count(n->class[i].count).s);
 		table_cell(&t, "%s", text_count(bytes).s);
 		table_cell(&t, "%s", text_bar(bytes, n->all.bytes, BAR).s);
 	}
-	ret = table_print(&t, out);
-	if (shown < n->classes)
-		fprintf(out, "  and %s (--all shows them)\n",
-			text_many(n->classes - shown, "other size", "other sizes").s);
-	return ret;
+	return table_print(&t, out);
 }
 
 static int print_left_oldest(const struct analysis *a, FILE *out)
@@ -81,7 +66,7 @@ static int print_left_oldest(const struct analysis *a, FILE *out)
 	for (i = 0; i < n->oldest_count; i++) {
 		const struct never_freed_block *b = &n->oldest[i];
 
-		table_cell(&t, "%s", since_start(a, b->ticks).s);
+		table_cell(&t, "%s", report_since(a, b->ticks).s);
 		table_cell(&t, "%s", text_count(b->size).s);
 		table_cell(&t, "%" PRIx64, b->addr);
 		table_cell(&t, "%" PRIu32, b->process);
@@ -90,7 +75,7 @@ static int print_left_oldest(const struct analysis *a, FILE *out)
 	return table_print(&t, out);
 }
 
-static int print_left(const struct analysis *a, const struct report_options *o, FILE *out)
+static int print_left(const struct analysis *a, FILE *out)
 {
 	const struct never_freed_process *n = &a->never_freed.all;
 	int ret = 0;
@@ -114,7 +99,7 @@ static int print_left(const struct analysis *a, const struct report_options *o, 
 		    " runs, are.\n",
 		    out);
 	if (n->blocks)
-		ret = print_left_classes(a, o, out);
+		ret = print_left_classes(a, out);
 	if (n->blocks && !ret)
 		ret = print_left_oldest(a, out);
 	return ret;
@@ -154,10 +139,10 @@ static void class_row(struct table *t, const struct sizes *s, const char *name,
 }
 
 /* The classes to show, ascending by size, and in *rest the sum of the others. */
-static size_t choose_classes(const struct sizes *s, bool all, const struct size_class **chosen,
+static size_t choose_classes(const struct sizes *s, size_t most, const struct size_class **chosen,
 			     struct size_class *rest)
 {
-	size_t shown = all || s->classes <= CLASSES_SHOWN ? s->classes : CLASSES_SHOWN, i;
+	size_t shown = most && s->classes > most ? most : s->classes, i;
 
 	for (i = 0; i < s->classes; i++)
 		chosen[i] = &s->class[i];
@@ -171,7 +156,7 @@ static size_t choose_classes(const struct sizes *s, bool all, const struct size_
 	return shown;
 }
 
-static int print_sizes(const struct analysis *a, const struct report_options *o, FILE *out)
+int report_sizes(const struct analysis *a, size_t most, FILE *out)
 {
 	const struct sizes *s = &a->sizes;
 	struct table t =
@@ -182,7 +167,7 @@ static int print_sizes(const struct analysis *a, const struct report_options *o,
 
 	if (!chosen)
 		return -ENOMEM;
-	shown = choose_classes(s, o->all, chosen, &rest);
+	shown = choose_classes(s, most, chosen, &rest);
 	for (i = 0; i < shown; i++)
 		class_row(&t, s, text_count(chosen[i]->size).s, chosen[i],
 			  chosen[i]->size * chosen[i]->count);
@@ -192,10 +177,15 @@ static int print_sizes(const struct analysis *a, const struct report_options *o,
 	class_row(&t, s, "Total", &s->total, s->bytes);
 	i = (size_t)table_print(&t, out);
 	if (rest.count)
-		fprintf(out, "  The %u sizes with most bytes; others: %s (--all shows them).\n",
-			CLASSES_SHOWN, text_many(s->classes - shown, "size", "sizes").s);
-	fputs("  Waste: bytes that blocks could have held beyond what was asked for.\n", out);
+		fprintf(out, "  The %zu sizes with the most bytes, of %s.\n", shown,
+			text_count(s->classes).s);
+	fputs("  Waste: what blocks could have held beyond what was requested, in bytes.\n", out);
 	return (int)i;
+}
+
+static int print_sizes(const struct analysis *a, FILE *out)
+{
+	return report_sizes(a, 0, out);
 }
 
 static void power_name(char *name, size_t room, unsigned power)
@@ -210,14 +200,13 @@ static void power_name(char *name, size_t room, unsigned power)
 		snprintf(name, room, "from %s", text_bytes(low).s);
 }
 
-static int print_powers(const struct analysis *a, const struct report_options *o, FILE *out)
+static int print_powers(const struct analysis *a, FILE *out)
 {
 	const struct sizes *s = &a->sizes;
 	struct table t = TABLE("<Bytes", ">Count", ">%Qty", ">All bytes", ">%Size", "<Blocks");
 	char name[80];
 	unsigned i;
 
-	(void)o;
 	for (i = 0; i < SIZES_POWERS; i++) {
 		const struct size_class *p = &s->power[i];
 
@@ -241,7 +230,7 @@ static bool has_reallocs(const struct analysis *a)
 	return a->resizes.calls != 0;
 }
 
-static int print_realloc(const struct analysis *a, const struct report_options *o, FILE *out)
+static int print_realloc(const struct analysis *a, FILE *out)
 {
 	const struct resizes *r = &a->resizes;
 	const struct {
@@ -262,7 +251,6 @@ static int print_realloc(const struct analysis *a, const struct report_options *
 	size_t i;
 	int ret;
 
-	(void)o;
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		if (!row[i].n)
 			continue;
@@ -286,14 +274,13 @@ static bool has_chains(const struct analysis *a)
 	return a->resizes.chains != 0;
 }
 
-static int print_chains(const struct analysis *a, const struct report_options *o, FILE *out)
+static int print_chains(const struct analysis *a, FILE *out)
 {
 	const struct resizes *r = &a->resizes;
 	struct table t = TABLE("<Calls on one block", ">Blocks", "<");
 	unsigned i;
 	int ret;
 
-	(void)o;
 	for (i = 0; i < RESIZES_BUCKETS; i++) {
 		if (!r->chain[i])
 			continue;
@@ -321,22 +308,20 @@ static bool has_lifetimes(const struct analysis *a)
 	return a->lifetimes.blocks != 0;
 }
 
-static int print_lifetimes(const struct analysis *a, const struct report_options *o, FILE *out)
+static int print_lifetimes(const struct analysis *a, FILE *out)
 {
 	const struct lifetimes *l = &a->lifetimes;
-	const unsigned step = o->all ? 1 : 3;
 	struct table t = TABLE(">From", ">Below", ">Blocks", ">Share", "<");
-	unsigned i, k;
+	unsigned i;
 	uint64_t n;
 	int ret;
 
-	for (i = 0; i < LIFETIMES_BUCKETS; i += step) {
-		for (n = 0, k = i; k < i + step && k < LIFETIMES_BUCKETS; k++)
-			n += l->bucket[k];
+	for (i = 0; i < LIFETIMES_BUCKETS; i++) {
+		n = l->bucket[i];
 		if (!n)
 			continue;
 		table_cell(&t, "%s", text_ns(i ? 1ull << i : 0).s);
-		table_cell(&t, "%s", i + step < 64 ? text_ns(1ull << (i + step)).s : "");
+		table_cell(&t, "%s", i + 1 < 64 ? text_ns(1ull << (i + 1)).s : "");
 		table_cell(&t, "%s", text_count(n).s);
 		table_cell(&t, "%s", text_percent(n, l->blocks).s);
 		table_cell(&t, "%s", text_bar(n, l->blocks, BAR).s);

@@ -9,8 +9,6 @@
 #include "print_table.h"
 #include "text.h"
 
-#define THREADS_SHOWN 16u
-
 static const char *const names[MPROF_FN_MAX] = {
 #define MPROF_FUNCTION(id, code, name, class) [code] = name,
 #include <mprof/functions.def>
@@ -25,13 +23,12 @@ static void function_row(struct table *t, const char *name, const struct totals_
 	table_cell(t, "%s", text_count(f->failed).s);
 }
 
-static int print_functions(const struct analysis *a, const struct report_options *o, FILE *out)
+static int print_functions(const struct analysis *a, FILE *out)
 {
 	const struct totals_sum *s = &a->totals.all;
 	struct table t = TABLE("<Function", ">Calls", ">Bytes", ">Failed");
 	int i, ret;
 
-	(void)o;
 	for (i = 0; i < MPROF_FN_MAX; i++)
 		if (s->fn[i].calls && names[i])
 			function_row(&t, names[i], &s->fn[i]);
@@ -102,11 +99,11 @@ static void earlier_rows(struct table *t, const struct tree_process *p, int dept
 	}
 }
 
-static int print_processes(const struct analysis *a, const struct report_options *o, FILE *out)
+static int print_processes(const struct analysis *a, FILE *out)
 {
 	struct table t = TABLE(">No", ">Pid", ">Threads", ">Calls", ">Allocated", ">Peak",
 			       ">Never freed", "<Program and end");
-	const unsigned room = o->all ? 512 : 60;
+	const unsigned room = 512;
 	size_t i;
 
 	for (i = 0; i < a->tree.processes; i++) {
@@ -154,29 +151,23 @@ static void thread_row(struct table *t, const struct analysis *a, const struct t
 	table_cell(t, "%s", text_ns(ns).s);
 }
 
-static int print_threads(const struct analysis *a, const struct report_options *o, FILE *out)
+static int print_threads(const struct analysis *a, FILE *out)
 {
 	struct table t = TABLE(">No", ">Tid", ">Process", ">Calls", ">Allocated", ">Failed",
 			       ">From first to last call");
 	const struct totals_thread *thread = a->totals.thread.item;
-	size_t n = a->totals.thread.count, shown, i;
+	size_t n = a->totals.thread.count, i;
 	const struct totals_thread **sorted = calloc(n + 1, sizeof(*sorted));
-	int ret;
 
 	if (!sorted)
 		return -ENOMEM;
 	for (i = 0; i < n; i++)
 		sorted[i] = &thread[i];
 	qsort(sorted, n, sizeof(*sorted), by_calls);
-	shown = o->all || n <= THREADS_SHOWN ? n : THREADS_SHOWN;
-	for (i = 0; i < shown; i++)
+	for (i = 0; i < n; i++)
 		thread_row(&t, a, sorted[i]);
 	free(sorted);
-	ret = table_print(&t, out);
-	if (shown < n)
-		fprintf(out, "  and %s with fewer calls (--all shows them)\n",
-			text_many(n - shown, "thread", "threads").s);
-	return ret;
+	return table_print(&t, out);
 }
 
 static bool several_threads(const struct analysis *a)

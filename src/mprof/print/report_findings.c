@@ -17,14 +17,7 @@
 #define KEPT_TOLD	 4u /* reasons */
 #define PEAK_FACTOR_TOLD 2  /* tell how often the peak was allocated again from here on */
 
-static struct text since_start(const struct analysis *a, uint64_t ticks)
-{
-	int64_t ns = walk_ns(&a->walk, ticks);
-
-	return text_ns(ns > 0 ? (uint64_t)ns : 0);
-}
-
-static void tell_nothing(const struct analysis *a, FILE *out)
+void report_nothing(const struct analysis *a, FILE *out)
 {
 	if (a->sizes.total.count)
 		return;
@@ -52,7 +45,7 @@ static void tell_peak(const struct analysis *a, FILE *out)
 	if (!a->sizes.total.count)
 		return;
 	fprintf(out, "  * At its peak, %s after the start, %s held %s in %s.\n",
-		since_start(a, p->ticks).s,
+		report_since(a, p->ticks).s,
 		a->tree.processes > 1 ? "all processes together" : "the program",
 		text_exact(p->at.bytes).s, text_many(p->at.blocks, "block", "blocks").s);
 	if (a->sizes.bytes / PEAK_FACTOR_TOLD >= p->at.bytes && p->at.bytes)
@@ -160,7 +153,7 @@ static void tell_resident(const struct analysis *a, FILE *out)
 
 	if (!a->residency.compared)
 		return;
-	fprintf(out, "  * %s after the start", since_start(a, s->ticks).s);
+	fprintf(out, "  * %s after the start", report_since(a, s->ticks).s);
 	if (a->tree.processes > 1)
 		fprintf(out, ", process %" PRIu32 " had", s->process);
 	else
@@ -208,6 +201,12 @@ static void tell_problems(const struct analysis *a, FILE *out)
 		    is_cut(a) ? "; what is missing from the trace may be the reason" : "");
 }
 
+void report_warnings(const struct analysis *a, FILE *out)
+{
+	tell_failures(a, out);
+	tell_problems(a, out);
+}
+
 /* Who allocates, and below each the command that shows it. */
 static void tell_stacks(const struct analysis *a, FILE *out)
 {
@@ -218,7 +217,7 @@ static void tell_stacks(const struct analysis *a, FILE *out)
 		fputs(i ? "  * " : "\nWho allocates\n  * ", out);
 		findings_sentence(&f->item[i], out);
 		fputs("\n      ", out);
-		findings_command(&f->item[i], a->path, out);
+		findings_command(&f->item[i], a->path, 0, out);
 		fputc('\n', out);
 		if (!findings_proposes(&f->item[i]))
 			continue;
@@ -230,16 +229,15 @@ static void tell_stacks(const struct analysis *a, FILE *out)
 	}
 }
 
-int report_findings(const struct analysis *a, const struct report_options *o, FILE *out)
+int report_findings(const struct analysis *a, FILE *out)
 {
 	static void (*const sentence[])(const struct analysis *a, FILE *out) = {
-		tell_outside,	tell_nothing,  tell_peak,	 tell_never_freed, tell_kept,
-		tell_lifetimes, tell_waste,    tell_compactness, tell_resident,	   tell_maps,
-		tell_realloc,	tell_failures, tell_problems,	 tell_stacks,
+		tell_outside,	report_nothing, tell_peak,	  tell_never_freed, tell_kept,
+		tell_lifetimes, tell_waste,	tell_compactness, tell_resident,    tell_maps,
+		tell_realloc,	tell_failures,	tell_problems,	  tell_stacks,
 	};
 	size_t i;
 
-	(void)o;
 	for (i = 0; i < sizeof(sentence) / sizeof(sentence[0]); i++)
 		sentence[i](a, out);
 	return 0;

@@ -7,29 +7,17 @@
 #include "print_table.h"
 #include "text.h"
 
-#define SAMPLES_SHOWN	10u
-#define PROBLEMS_SHOWN	10u
-#define PROCESSES_SHOWN 16u
-
-static struct text since_start(const struct analysis *a, uint64_t ticks)
-{
-	int64_t ns = walk_ns(&a->walk, ticks);
-
-	return text_ns(ns > 0 ? (uint64_t)ns : 0);
-}
-
 /* ---- compactness ---- */
 
-static bool has_compactness(const struct analysis *a)
+bool report_has_compactness(const struct analysis *a)
 {
 	return a->compactness.all.states != 0;
 }
 
-static int print_compactness(const struct analysis *a, const struct report_options *o, FILE *out)
+int report_compactness(const struct analysis *a, FILE *out)
 {
 	const struct compactness_of *c = &a->compactness.all;
 
-	(void)o;
 	fprintf(out,
 		"  Compactness (pages needed : pages touched): min: %.2f  max: %.2f  mean: %.2f\n",
 		c->min, c->max, c->mean);
@@ -37,9 +25,7 @@ static int print_compactness(const struct analysis *a, const struct report_optio
 		text_count(c->high_bytes).s);
 	fprintf(out, "  Mean over time: %.2f.  At the peak of live bytes: %.2f.\n",
 		c->mean_over_time, c->at_peak);
-	fputs("  1.00: live blocks fill their pages; 0.10: they lie on ten times the pages they"
-	      " need.\n",
-	      out);
+	fputs("  1.00: live blocks fill their pages; 0.10: they lie on ten times as many.\n", out);
 	return 0;
 }
 
@@ -52,7 +38,7 @@ static void sample_row(struct table *t, const struct analysis *a, const struct r
 {
 	const uint64_t page = a->walk.heap.page_size;
 
-	table_cell(t, "%s", since_start(a, s->ticks).s);
+	table_cell(t, "%s", report_since(a, s->ticks).s);
 	table_cell(t, "%" PRIu32, s->process);
 	table_cell(t, "%s", text_bytes(s->rss).s);
 	table_cell(t, "%s", text_bytes(s->resident * page).s);
@@ -62,21 +48,18 @@ static void sample_row(struct table *t, const struct analysis *a, const struct r
 	table_cell(t, "%s", s->under_live ? text_ratio(s->compactness).s : "-");
 }
 
-static int print_samples(const struct analysis *a, const struct report_options *o, FILE *out)
+static int print_samples(const struct analysis *a, FILE *out)
 {
 	const struct residency *r = &a->residency;
 	const struct residency_sample *s = r->sample.item;
 	struct table t = TABLE(">At", ">Process", ">RSS", ">Private", ">Under live", ">Live",
 			       ">Live in memory", ">Compactness");
-	size_t n = r->sample.count, step = o->all ? 1 : (n + SAMPLES_SHOWN - 1) / SAMPLES_SHOWN, i;
+	size_t n = r->sample.count, i;
 	int ret;
 
-	for (i = 0; i < n; i += step)
+	for (i = 0; i < n; i++)
 		sample_row(&t, a, &s[i]);
 	ret = table_print(&t, out);
-	if (step > 1)
-		fprintf(out, "  Some of %s (--all shows them).\n",
-			text_many(n, "sample", "samples").s);
 	if (r->compared)
 		fprintf(out,
 			"  Compactness of what was in memory: min: %.2f  max: %.2f  mean: %.2f\n",
@@ -89,16 +72,14 @@ static int print_samples(const struct analysis *a, const struct report_options *
 
 /* ---- resident set ---- */
 
-static int print_rss(const struct analysis *a, const struct report_options *o, FILE *out)
+static int print_rss(const struct analysis *a, FILE *out)
 {
 	struct table t = TABLE(">Process", ">Samples", ">Most sampled", ">Most anonymous",
 			       ">Peak RSS", ">User", ">System", ">mprof's own");
 	const size_t n = a->tree.processes;
-	const size_t shown = o->all || n <= PROCESSES_SHOWN ? n : PROCESSES_SHOWN;
 	size_t i;
-	int ret;
 
-	for (i = 0; i < shown; i++) {
+	for (i = 0; i < n; i++) {
 		const struct tree_process *p = &a->tree.process[i];
 
 		table_cell(&t, "%" PRIu32, p->number);
@@ -110,11 +91,7 @@ static int print_rss(const struct analysis *a, const struct report_options *o, F
 		table_cell(&t, "%s", text_ns(p->system_ns).s);
 		table_cell(&t, "%s", text_bytes(p->self_bytes).s);
 	}
-	ret = table_print(&t, out);
-	if (shown < n)
-		fprintf(out, "  and %s (--all shows them)\n",
-			text_many(n - shown, "later process", "later processes").s);
-	return ret;
+	return table_print(&t, out);
 }
 
 static bool has_rss(const struct analysis *a)
@@ -139,11 +116,10 @@ static bool has_maps(const struct analysis *a)
 	return false;
 }
 
-static int print_maps(const struct analysis *a, const struct report_options *o, FILE *out)
+static int print_maps(const struct analysis *a, FILE *out)
 {
 	const struct maps_of *m = &a->maps.all;
 
-	(void)o;
 	fprintf(out, "  Mapped by the program itself, most at once: %s", text_exact(m->peak).s);
 	if (m->file_peak)
 		fprintf(out, ", and %s of files", text_exact(m->file_peak).s);
@@ -168,12 +144,12 @@ static const char *const problem_words[HEAP_PROBLEM_KINDS] = {
 	[HEAP_INVERSION] = "time inversion: two events stand in the wrong order; repaired",
 };
 
-static int print_problems(const struct analysis *a, const struct report_options *o, FILE *out)
+static int print_problems(const struct analysis *a, FILE *out)
 {
 	const struct heap *h = &a->walk.heap;
 	struct table t = TABLE(">Event", ">At", "<Address", ">Process", ">Thread", "<What");
 	uint64_t all = h->problems[0] + h->problems[1] + h->problems[2];
-	size_t shown = o->all || h->kept <= PROBLEMS_SHOWN ? h->kept : PROBLEMS_SHOWN, i;
+	size_t shown = h->kept, i;
 	int ret = 0;
 
 	fprintf(out, "  %s, %s, %s.\n",
@@ -186,7 +162,7 @@ static int print_problems(const struct analysis *a, const struct report_options 
 		const struct heap_problem *p = &h->problem[i];
 
 		table_cell(&t, "%s", text_count(p->event).s);
-		table_cell(&t, "%s", since_start(a, p->ticks).s);
+		table_cell(&t, "%s", report_since(a, p->ticks).s);
 		table_cell(&t, "%" PRIx64, p->addr);
 		table_cell(&t, "%" PRIu32, p->process);
 		table_cell(&t, "%" PRIu32, p->thread);
@@ -209,7 +185,7 @@ static int print_problems(const struct analysis *a, const struct report_options 
 }
 
 const struct report_section report_page_sections[] = {
-	{ "Compactness", has_compactness, print_compactness },
+	{ "Compactness", report_has_compactness, report_compactness },
 	{ "Pages in memory", has_samples, print_samples },
 	{ "Memory and time of the processes", has_rss, print_rss },
 	{ "Address space", has_maps, print_maps },

@@ -15,13 +15,20 @@ static const struct tree_process *first_process(const struct analysis *a)
 	return a->tree.processes ? &a->tree.process[0] : NULL;
 }
 
+struct text report_since(const struct analysis *a, uint64_t ticks)
+{
+	int64_t ns = walk_ns(&a->walk, ticks);
+
+	return text_ns(ns > 0 ? (uint64_t)ns : 0);
+}
+
 static struct text duration(const struct analysis *a)
 {
 	return text_ns(walk_duration_ns(&a->walk, a->tree.end_ticks - a->tree.start_ticks));
 }
 
 /* Children that were: what is missing of their work is not a leak. */
-static void print_killed(const struct analysis *a, FILE *out)
+void report_killed(const struct analysis *a, FILE *out)
 {
 	const struct tree_process *p;
 	size_t i, n = 0;
@@ -37,14 +44,13 @@ static void print_killed(const struct analysis *a, FILE *out)
 			text_many(n - KILLED_SHOWN, "more process was", "more processes were").s);
 }
 
-static int print_run(const struct analysis *a, const struct report_options *o, FILE *out)
+static int print_run(const struct analysis *a, FILE *out)
 {
 	const struct tree_process *p = first_process(a);
 	const struct trace_fact *image = p ? tree_image(p) : NULL;
 	const struct totals *t = &a->totals;
 
-	fprintf(out, "  %s\n",
-		text_command(p && p->images ? p->image[0] : NULL, o->all ? 512 : 200).s);
+	fprintf(out, "  %s\n", text_command(p && p->images ? p->image[0] : NULL, 512).s);
 	if (p && p->images > 1)
 		fprintf(out, "  which became: %s\n", text_command(image, 200).s);
 	if (p)
@@ -57,7 +63,7 @@ static int print_run(const struct analysis *a, const struct report_options *o, F
 	if (a->time_error_ns)
 		fprintf(out, "; times are right to %s", text_ns(a->time_error_ns).s);
 	fprintf(out, ".\n");
-	print_killed(a, out);
+	report_killed(a, out);
 	if (image && *image->allocator)
 		fprintf(out, "  Allocator: %s.\n", image->allocator);
 	return 0;
@@ -172,9 +178,8 @@ static void print_missing(const struct analysis *a, FILE *out)
 		fprintf(out, "  Remark: %s.\n", r->remark[i]);
 }
 
-static int print_absent(const struct analysis *a, const struct report_options *o, FILE *out)
+int report_missing(const struct analysis *a, FILE *out)
 {
-	(void)o;
 	print_lost(a, out);
 	print_damage(a->damage, out);
 	print_missing(a, out);
@@ -188,7 +193,7 @@ static bool is_damaged(const struct trace_damage *d)
 	       d->words_bad || d->sizes_bad || d->stacks_bad || d->stacks_missing;
 }
 
-static bool is_incomplete(const struct analysis *a)
+bool report_is_incomplete(const struct analysis *a)
 {
 	size_t i;
 
@@ -201,6 +206,6 @@ static bool is_incomplete(const struct analysis *a)
 
 const struct report_section report_run_sections[] = {
 	{ "What ran", NULL, print_run },
-	{ "What is missing from this trace", is_incomplete, print_absent },
+	{ "What is missing from this trace", report_is_incomplete, report_missing },
 	{ NULL, NULL, NULL },
 };

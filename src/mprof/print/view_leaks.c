@@ -110,8 +110,9 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	int ret;
 
 	if (p->leaked_calls_total)
-		fprintf(out, "%s in %s never freed.\n", text_exact(p->leaked_total).s,
-			text_many(p->leaked_calls_total, "block was", "blocks were").s);
+		fprintf(out, "%s never freed: %s.\n",
+			text_many(p->leaked_calls_total, "block was", "blocks were").s,
+			text_exact(p->leaked_total).s);
 	if (!r->sorted)
 		leaks_rank(r->profile);
 	ret = flat_view_text(&flat, r, out, err);

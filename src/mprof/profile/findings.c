@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../pass/keys.h"
+#include "leaks.h"
 #include "paths.h"
 
 #define NAMED_SITES 1000000u /* of more, those with fewest bytes are nobody's */
@@ -304,7 +305,7 @@ static enum finding_growth growth_of(const struct site_values *v)
 		return GROWTH_STEADY;
 	if (e[EPOCH_PART - 1] >= end)
 		return GROWTH_EARLY;
-	if (end > e[SITE_EPOCHS - 1 - EPOCH_PART])
+	if (leak_grew(e[SITE_EPOCHS - 1 - EPOCH_PART], end, end))
 		return GROWTH_GOES_ON;
 	return GROWTH_OTHER;
 }

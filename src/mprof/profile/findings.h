@@ -41,7 +41,7 @@ enum finding_growth {
 	GROWTH_ONCE,	/* a single call */
 	GROWTH_EARLY,	/* no more at the end than after the first quarter of the run */
 	GROWTH_STEADY,	/* more at the end of nearly every part of the run than before */
-	GROWTH_GOES_ON, /* more in the last quarter than before it */
+	GROWTH_GOES_ON, /* some of it (leak_grew) came in the last quarter */
 	GROWTH_OTHER,
 };
 

@@ -8,6 +8,11 @@
 #define THREE (SITE_EPOCHS * 3 / 4 - 1) /* ends at three quarters of the run */
 #define HALF  (SITE_EPOCHS / 2 - 1)
 
+bool leak_grew(uint64_t from, uint64_t to, uint64_t end)
+{
+	return to > from && to - from >= end / LEAK_LATE;
+}
+
 static enum leak_kind kind_of(const struct profile_group *g)
 {
 	const uint64_t *live = g->leaked_epochs;
@@ -15,7 +20,8 @@ static enum leak_kind kind_of(const struct profile_group *g)
 
 	if (g->leaked_calls == 1)
 		return LEAK_ONCE;
-	if (live[LAST] > live[THREE] && live[THREE] > live[HALF])
+	if (leak_grew(live[THREE], live[LAST], live[LAST]) &&
+	    leak_grew(live[HALF], live[THREE], live[LAST]))
 		return LEAK_GROWING;
 	while (first < LAST && !live[first])
 		first++;

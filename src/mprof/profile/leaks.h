@@ -4,8 +4,8 @@
  * the run.
  *
  *   growing  more lived at the end of the run than at three quarters of it, and
- *            more there than at half of it
- *   stopped  it grew over several epochs, but not to the end
+ *            more there than at half of it, by at least a hundredth each time
+ *   stopped  it grew over several epochs, but not, or hardly, to the end
  *   once     one block is left, or as much as was there when it was first seen
  *
  * The rate of a growing one is that of the second half of the run.  Blocks of a
@@ -17,6 +17,7 @@
 #include "profile.h"
 
 #define LEAK_LITTLE 100u /* what is less than a hundredth of all leaks comes later */
+#define LEAK_LATE   100u /* growth by less than a hundredth of what is left is none */
 
 enum leak_kind { LEAK_GROWING, LEAK_STOPPED, LEAK_ONCE };
 
@@ -29,6 +30,8 @@ struct leak {
 };
 
 void leak_of(const struct profile *p, const struct profile_group *g, struct leak *leak);
+/* Is it growth?  Three late blocks of ten thousand are not. */
+bool leak_grew(uint64_t from, uint64_t to, uint64_t end);
 /* Growing, and at least 1 % of all that leaked. */
 bool leak_matters_most(const struct profile *p, const struct profile_group *g);
 /* Groups with leaks first, of these the ones that matter most; then the most bytes first. */

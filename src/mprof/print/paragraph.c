@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* paragraph.c - text that is broken into lines between words. */
+#include "paragraph.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ELLIPSIS "..."
+#define LEAST	 20u /* columns of text, however narrow the terminal */
+
+static bool make_space(struct paragraph *p, size_t more)
+{
+	size_t room = p->room ? p->room : 256;
+	unsigned char *style;
+	char *text;
+
+	while (room < p->n + more + 1)
+		room *= 2;
+	if (room == p->room)
+		return true;
+	text = realloc(p->text, room);
+	if (text)
+		p->text = text;
+	style = realloc(p->style, room);
+	if (style)
+		p->style = style;
+	if (!text || !style)
+		return false;
+	p->room = room;
+	return true;
+}
+
+static void add(struct paragraph *p, enum style style, const char *format, va_list args)
+{
+	char *text;
+	int n = vasprintf(&text, format, args), i;
+
+	if (n < 0 || !make_space(p, (size_t)n)) {
+		p->failed = true;
+		if (n >= 0)
+			free(text);
+		return;
+	}
+	for (i = 0; i < n; i++)
+		p->text[p->n + (size_t)i] = text[i] == '\n' || text[i] == '\t' ? ' '
+					    : (unsigned char)text[i] < ' ' || text[i] == 0x7f
+						? '?'
+						: text[i];
+	memset(p->style + p->n, style, (size_t)n);
+	p->n += (size_t)n;
+	p->text[p->n] = '\0';
+	free(text);
+}
+
+void paragraph_add(struct paragraph *p, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	add(p, STYLE_PLAIN, format, args);
+	va_end(args);
+}
+
+void paragraph_add_styled(struct paragraph *p, enum style style, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	add(p, style, format, args);
+	va_end(args);
+}
+
+void paragraph_mark(struct paragraph *p, const char *words, enum style style)
+{
+	const char *at = p->n && *words ? strstr(p->text, words) : NULL;
+
+	if (at)
+		memset(p->style + (at - p->text), style, strlen(words));
+}
+
+void paragraph_release(struct paragraph *p)
+{
+	free(p->text);
+	free(p->style);
+	*p = (struct paragraph){ 0 };
+}
+
+/* ---- columns ---- */
+
+static bool continues(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+size_t paragraph_columns(const char *s, size_t bytes)
+{
+	size_t columns = 0, i;
+
+	for (i = 0; i < bytes && s[i]; i++)
+		columns += !continues(s[i]);
+	return columns;
+}
+
+/* Bytes of the first, or of the last, `columns` characters of s. */
+static size_t head_bytes(const char *s, size_t bytes, size_t columns)
+{
+	size_t i = 0;
+
+	for (; i < bytes; i++)
+		if (!continues(s[i]) && !columns--)
+			break;
+	return i;
+}
+
+static size_t tail_bytes(const char *s, size_t bytes, size_t columns)
+{
+	size_t i = bytes;
+
+	while (i && columns)
+		columns -= !continues(s[--i]);
+	return bytes - i;
+}
+
+/* How much of the head and of the tail stays, in bytes. */
+static void elide(const char *s, size_t bytes, size_t columns, size_t *head, size_t *tail)
+{
+	const size_t keep = columns > strlen(ELLIPSIS) ? columns - strlen(ELLIPSIS) : 1;
+
+	*tail = tail_bytes(s, bytes, keep / 2);
+	*head = head_bytes(s, bytes, keep - keep / 2);
+}
+
+void paragraph_elide(char *to, const char *s, size_t columns)
+{
+	const size_t bytes = strlen(s);
+	size_t head, tail;
+
+	if (paragraph_columns(s, bytes) <= columns) {
+		memcpy(to, s, bytes + 1);
+		return;
+	}
+	elide(s, bytes, columns, &head, &tail);
+	memcpy(to, s, head);
+	strcpy(to + head, ELLIPSIS);
+	strcpy(to + head + strlen(ELLIPSIS), s + bytes - tail);
+}
+
+/* ---- lines ---- */
+
+struct writer {
+	const struct paragraph *p;
+	FILE *out;
+	enum style style;
+};
+
+static void put(struct writer *w, size_t from, size_t to)
+{
+	for (; w->out && from < to; from++) {
+		if (w->p->style[from] != w->style) {
+			w->style = w->p->style[from];
+			terminal_style(w->out, w->style);
+		}
+		fputc(w->p->text[from], w->out);
+	}
+}
+
+static void put_plain(struct writer *w, const char *s)
+{
+	if (!w->out)
+		return;
+	if (w->style != STYLE_PLAIN)
+		terminal_style(w->out, STYLE_PLAIN);
+	w->style = STYLE_PLAIN;
+	fputs(s, w->out);
+}
+
+static void indent(struct writer *w, unsigned n)
+{
+	for (; w->out && n; n--)
+		fputc(' ', w->out);
+}
+
+static bool is_unit(const char *s, size_t n)
+{
+	static const char *const unit[] = { "%",   "byte", "bytes", "KiB", "MiB", "GiB",
+					    "TiB", "ns",   "us",    "ms",  "s" };
+	size_t i, k = n;
+
+	while (k && strchr(",.;:)", s[k - 1]))
+		k--;
+	for (i = 0; i < sizeof(unit) / sizeof(unit[0]); i++)
+		if (strlen(unit[i]) == k && !memcmp(s, unit[i], k))
+			return true;
+	return false;
+}
+
+static size_t word_end(const char *s, size_t at, bool quotes)
+{
+	bool quoted = false;
+
+	for (; s[at] && (quoted || s[at] != ' '); at++)
+		quoted ^= quotes && s[at] == '\'';
+	return at;
+}
+
+/* The end of the word at `at`, with the unit of a number. */
+static size_t whole_end(const char *s, size_t at, bool command)
+{
+	const size_t end = word_end(s, at, command);
+	size_t next;
+
+	if (command || !s[end] || end == at || !isdigit((unsigned char)s[end - 1]))
+		return end;
+	next = word_end(s, end + 1, false);
+	return is_unit(s + end + 1, next - end - 1) ? next : end;
+}
+
+static void put_elided(struct writer *w, size_t from, size_t to, size_t columns)
+{
+	size_t head, tail;
+
+	elide(w->p->text + from, to - from, columns, &head, &tail);
+	put(w, from, from + head);
+	put_plain(w, ELLIPSIS);
+	put(w, to - tail, to);
+}
+
+size_t paragraph_print(const struct paragraph *p, const struct paragraph_form *form, FILE *out)
+{
+	struct writer w = { p, out, STYLE_PLAIN };
+	const size_t first = paragraph_columns(form->first, strlen(form->first));
+	const size_t least = form->indent + LEAST, usable = form->width - (form->command ? 2 : 0);
+	const size_t width = usable > least ? usable : least;
+	size_t at = 0, end, column = first, lines = 1, n;
+	bool begun = false; /* the line has a word */
+
+	put_plain(&w, form->first);
+	while (at < p->n) {
+		if (p->text[at] == ' ') {
+			at++;
+			continue;
+		}
+		end = whole_end(p->text, at, form->command);
+		n = paragraph_columns(p->text + at, end - at);
+		if (begun && column + 1 + n > width) {
+			put_plain(&w, form->command ? " \\\n" : "\n");
+			indent(&w, form->indent);
+			column = form->indent;
+			lines++;
+			begun = false;
+		}
+		if (begun)
+			put(&w, at - 1, at);
+		column += begun;
+		if (column + n > width && !form->command) {
+			put_elided(&w, at, end, width - column);
+			n = width - column;
+		} else {
+			put(&w, at, end);
+		}
+		column += n;
+		begun = true;
+		at = end;
+	}
+	put_plain(&w, "\n");
+	return lines;
+}

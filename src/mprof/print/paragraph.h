@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * paragraph.h - text that is broken into lines between words.
+ *
+ *	struct paragraph p = { 0 };
+ *	paragraph_add(&p, "%s was never freed", text_bytes(n).s);
+ *	paragraph_print(&p, &(struct paragraph_form){ "  1. ", 5, 80 }, out);
+ *	paragraph_release(&p);
+ *
+ * A number stays on the line of its unit.  A word longer than a line is elided in
+ * its middle.  Control characters become '?'.  Without memory, text is left out
+ * and `failed` is set.
+ */
+#ifndef MPROF_PARAGRAPH_H
+#define MPROF_PARAGRAPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "../util/terminal.h"
+
+struct paragraph {
+	char *text;
+	unsigned char *style; /* of each byte */
+	size_t n, room;
+	bool failed;
+};
+
+struct paragraph_form {
+	const char *first; /* before the first line */
+	unsigned indent;   /* blanks before each later line */
+	unsigned width;
+	bool command; /* for a shell: nothing is elided, and lines end with " \\" */
+};
+
+void paragraph_add(struct paragraph *p, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void paragraph_add_styled(struct paragraph *p, enum style style, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Gives words, where they first occur, this style. */
+void paragraph_mark(struct paragraph *p, const char *words, enum style style);
+/* Its lines, each with an end; returns how many.  out NULL: only counts. */
+size_t paragraph_print(const struct paragraph *p, const struct paragraph_form *form, FILE *out);
+void paragraph_release(struct paragraph *p);
+
+/* Columns that s takes: characters, not bytes. */
+size_t paragraph_columns(const char *s, size_t bytes);
+/* s in at most `columns`, its middle elided if it must be; to holds strlen(s) + 4 bytes. */
+void paragraph_elide(char *to, const char *s, size_t columns);
+
+#endif

@@ -1,0 +1,600 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * report_screen.c - the first screen of a report: what ran and how it ended, what
+ * is missing, the figures of the whole run, then the findings that gain most.
+ *
+ * At most SCREEN_LINES, however much there is to tell: each part has its share, and
+ * findings get what is left.  What does not fit is counted, and --all shows it.
+ */
+#include "report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "figures.h"
+#include "print_findings.h"
+#include "print_outside.h"
+#include "paragraph.h"
+
+#define SCREEN_LINES   40u
+#define FINDINGS_SHOWN 8u
+#define MISSING_LINES  6u
+#define WARNING_LINES  2u
+#define LARGEST	       3u   /* processes */
+#define NAME_MOST      34u  /* letters of a function in a command */
+#define PROOF_MOST     100u /* letters: a longer command is for --all */
+#define MODULES_NAMED  3u
+#define REMARK	       " # what that would save"
+
+struct screen {
+	const struct analysis *a;
+	FILE *out;
+	unsigned width;
+	size_t left; /* lines */
+	bool failed;
+};
+
+void report_title(const char *title, FILE *out)
+{
+	terminal_style(out, STYLE_HEADING);
+	fputs(title, out);
+	terminal_style(out, STYLE_PLAIN);
+	fputc('\n', out);
+}
+
+static void title(struct screen *s, const char *text)
+{
+	fputc('\n', s->out);
+	report_title(text, s->out);
+	s->left -= 2;
+}
+
+/* Prints it, and it is empty again. */
+static void say(struct screen *s, struct paragraph *p, const char *first, unsigned indent)
+{
+	const struct paragraph_form form = { first, indent, s->width, false };
+
+	if (p->n)
+		s->left -= paragraph_print(p, &form, s->out);
+	s->failed |= p->failed;
+	paragraph_release(p);
+}
+
+/* ---- what ran ---- */
+
+static void tell_command(struct screen *s, const char *before, const struct trace_fact *image)
+{
+	const struct long_text whole = text_command(image, sizeof(whole.s));
+	struct paragraph p = { 0 };
+	char line[sizeof(whole.s) + 4];
+
+	paragraph_elide(line, whole.s, s->width - strlen(before));
+	paragraph_add_styled(&p, STYLE_HEADING, "%s%s", before, line);
+	say(s, &p, "", 0);
+}
+
+/* The C library's is what everybody expects. */
+static bool is_usual(const char *allocator)
+{
+	const char *name = text_base(allocator);
+
+	return !*name || !strncmp(name, "libc.", 5) || !strncmp(name, "libc-", 5) ||
+	       !strncmp(name, "ld-musl", 7);
+}
+
+static void tell_run(struct screen *s)
+{
+	const struct analysis *a = s->a;
+	const struct tree_process *p = a->tree.processes ? &a->tree.process[0] : NULL;
+	const struct trace_fact *image = p ? tree_image(p) : NULL;
+	struct paragraph words = { 0 };
+	const uint64_t ns = walk_duration_ns(&a->walk, a->tree.end_ticks - a->tree.start_ticks);
+
+	tell_command(s, "", p && p->images ? p->image[0] : NULL);
+	if (p && p->images > 1)
+		tell_command(s, "which became: ", image);
+	if (p) {
+		paragraph_add(&words, "It ");
+		paragraph_add_styled(
+		    &words, p->end == TREE_EXITED && !p->status ? STYLE_PLAIN : STYLE_WARNING, "%s",
+		    text_end(p).s);
+		paragraph_add(&words,
+			      p->end == TREE_UNKNOWN ? "; the trace ends %s after the start. "
+						     : " after %s. ",
+			      text_ns(ns).s);
+	}
+	paragraph_add(&words, "Recorded: %s, %s, %s",
+		      text_many(a->totals.all.calls, "call", "calls").s,
+		      text_many(a->totals.thread.count, "thread", "threads").s,
+		      text_many(a->tree.processes, "process", "processes").s);
+	paragraph_add(&words, "; %s of trace in %s.", text_bytes(a->file_bytes).s, a->path);
+	if (image && !is_usual(image->allocator))
+		paragraph_add(&words, " Allocator: %s.", image->allocator);
+	say(s, &words, "  ", 2);
+}
+
+/* Processes of one command line. */
+struct program {
+	char name[96];
+	uint64_t allocated;
+	size_t processes;
+	uint32_t number; /* of one of them */
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct program *)a)->name, ((const struct program *)b)->name);
+}
+
+static int by_allocated(const void *a, const void *b)
+{
+	const struct program *x = a, *y = b;
+
+	if (x->allocated != y->allocated)
+		return x->allocated > y->allocated ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+/* Its command line without the directory of the program. */
+static void name_program(struct program *p, const struct screen *s)
+{
+	const struct tree_process *t = tree_find(&s->a->tree, p->number);
+	const struct long_text whole = text_command(t ? tree_image(t) : NULL, sizeof(p->name));
+	const char *name = whole.s, *c;
+
+	for (c = name; *c && *c != ' '; c++)
+		if (*c == '/')
+			name = c + 1;
+	snprintf(p->name, sizeof(p->name), "%.*s", (int)sizeof(p->name) - 1,
+		 *name && *name != ' ' ? name : whole.s);
+}
+
+/* One row for each command line, most bytes first; returns how many. */
+static size_t find_programs(struct program *program, const struct screen *s)
+{
+	const struct totals_process *t = s->a->totals.process.item;
+	const size_t n = s->a->totals.process.count;
+	size_t rows = 0, i;
+
+	for (i = 0; i < n; i++) {
+		program[i] = (struct program){ .allocated = t[i].sum.allocated,
+					       .processes = 1,
+					       .number = t[i].number };
+		name_program(&program[i], s);
+	}
+	qsort(program, n, sizeof(*program), by_name);
+	for (i = 0; i < n; i++) {
+		if (!rows || strcmp(program[rows - 1].name, program[i].name) != 0) {
+			program[rows++] = program[i];
+			continue;
+		}
+		program[rows - 1].allocated += program[i].allocated;
+		program[rows - 1].processes++;
+	}
+	qsort(program, rows, sizeof(*program), by_allocated);
+	return rows;
+}
+
+static void tell_program(struct screen *s, const struct program *p)
+{
+	struct paragraph words = { 0 };
+	char name[sizeof(p->name) + 4];
+	struct text who;
+
+	if (p->processes == 1)
+		snprintf(who.s, sizeof(who.s), "process %" PRIu32, p->number);
+	else
+		who = text_many(p->processes, "process", "processes");
+	paragraph_elide(name, p->name, s->width - 40);
+	paragraph_add(&words, "%s in %s: ", text_bytes(p->allocated).s, who.s);
+	paragraph_add_styled(&words, STYLE_PLACE, "%s", name);
+	say(s, &words, "    ", 6);
+}
+
+/* Of a tree, the programs that matter. */
+static void tell_processes(struct screen *s)
+{
+	struct program *program = calloc(s->a->totals.process.count + 1, sizeof(*program));
+	struct paragraph words = { 0 };
+	size_t rows, i;
+
+	s->failed |= !program;
+	if (program && s->a->totals.process.count > 1) {
+		rows = find_programs(program, s);
+		paragraph_add(&words,
+			      rows > LARGEST ? "Of %zu programs, these allocated most:"
+					     : "Allocated by each program:",
+			      rows);
+		say(s, &words, "  ", 2);
+		for (i = 0; i < rows && i < LARGEST; i++)
+			tell_program(s, &program[i]);
+	}
+	free(program);
+}
+
+/* ---- warnings ---- */
+
+/* Each line of text, or sentence behind "  * ", as a paragraph; those that fit. */
+static void tell_lines(struct screen *s, char *text, size_t most)
+{
+	struct paragraph p = { 0 };
+	char *line, *rest = text;
+	size_t n, more = 0;
+
+	while ((line = strsep(&rest, "\n"))) {
+		unsigned deep = (unsigned)strspn(line, " *");
+
+		if (!line[deep])
+			continue;
+		paragraph_add_styled(&p, STYLE_WARNING, "%s", line + deep);
+		n = paragraph_print(&p, &(struct paragraph_form){ "  ", 4, s->width, false }, NULL);
+		if (n > most || (more && n == most)) {
+			more++;
+			most = 0;
+			paragraph_release(&p);
+			continue;
+		}
+		most -= n;
+		say(s, &p, "  ", 4);
+	}
+	if (!more)
+		return;
+	paragraph_add_styled(&p, STYLE_WARNING, "And %s: see mprof report --all.",
+			     text_many(more, "more line", "more lines").s);
+	say(s, &p, "  ", 4);
+}
+
+static void tell_warnings(struct screen *s)
+{
+	char *missing = NULL, *other = NULL;
+	size_t n;
+	FILE *to = open_memstream(&missing, &n);
+
+	if (to && report_is_incomplete(s->a))
+		report_missing(s->a, to);
+	s->failed |= !to || fclose(to);
+	to = open_memstream(&other, &n);
+	if (to) {
+		report_killed(s->a, to);
+		report_warnings(s->a, to);
+	}
+	s->failed |= !to || fclose(to);
+	if (missing && *missing) {
+		title(s, "What is missing from this trace");
+		tell_lines(s, missing, MISSING_LINES);
+	}
+	if (other && *other) {
+		if (!missing || !*missing)
+			title(s, "Warnings");
+		tell_lines(s, other, WARNING_LINES);
+	}
+	free(missing);
+	free(other);
+}
+
+/* ---- the whole run ---- */
+
+static void tell_totals(struct screen *s)
+{
+	const struct analysis *a = s->a;
+	const struct peak_of *p = &a->peak.all;
+	const struct never_freed_process *n = &a->never_freed.all;
+	const struct kept *k = a->findings ? &a->findings->kept : NULL;
+	struct paragraph words = { 0 };
+
+	paragraph_add(&words, "Peak: %s in %s, %s after the start. ", text_bytes(p->at.bytes).s,
+		      text_many(p->at.blocks, "block", "blocks").s, report_since(a, p->ticks).s);
+	paragraph_add(&words, "Allocated in all: %s in %s. ", text_bytes(a->sizes.bytes).s,
+		      text_many(a->sizes.total.count, "block", "blocks").s);
+	if (!n->blocks) {
+		paragraph_add(&words, "Every block was freed.");
+	} else {
+		paragraph_add(&words, "Never freed: %s in %s", text_bytes(n->bytes).s,
+			      text_many(n->blocks, "block", "blocks").s);
+		if (k && k->all.live_blocks)
+			paragraph_add(&words, ", of which run-time libraries keep %s",
+				      text_bytes(k->all.live_bytes).s);
+		paragraph_add(&words, ".");
+	}
+	say(s, &words, "  ", 2);
+}
+
+static void tell_heap(struct screen *s)
+{
+	const struct analysis *a = s->a;
+	const struct residency_sample *full = &a->residency.fullest;
+	const struct resizes *r = &a->resizes;
+	const struct live *at = &a->peak.all.at;
+	const uint64_t page = a->walk.heap.page_size;
+	const uint64_t moved = r->moved.grew + r->moved.shrank + r->moved.same;
+	struct paragraph words = { 0 };
+
+	if (at->bytes)
+		paragraph_add(&words, "At the peak, the allocator's rounding added %s",
+			      text_percent(at->slack, at->bytes).s);
+	if (at->bytes && a->compactness.all.high_touched)
+		paragraph_add(&words, " and compactness was %s (1.00 is perfect)",
+			      text_ratio(a->compactness.all.at_peak).s);
+	if (at->bytes)
+		paragraph_add(&words, ". ");
+	if (a->residency.compared)
+		paragraph_add(&words, "Of %s resident, %s held live blocks. ",
+			      text_bytes(full->resident * page).s,
+			      text_bytes(full->under_live * page).s);
+	if (a->lifetimes.blocks)
+		paragraph_add(&words, "%s of freed blocks lived less than 1 ms. ",
+			      text_percent(a->lifetimes.under_1ms, a->lifetimes.blocks).s);
+	if (moved)
+		paragraph_add(&words, "realloc copied at most %s.", text_bytes(r->copied_bytes).s);
+	say(s, &words, "  ", 2);
+}
+
+/* ---- findings ---- */
+
+/* One of the numbered list. */
+struct item {
+	struct paragraph words, command, proof; /* empty: none */
+	const struct finding *finding;
+	size_t lines, proof_lines;
+	bool proved; /* there is room for the proof */
+};
+
+static void put_text(struct paragraph *p, enum style style, char *text)
+{
+	if (text)
+		paragraph_add_styled(p, style, "%s", text);
+	else
+		p->failed = true;
+	free(text);
+}
+
+static void mark_place(struct paragraph *p, const struct sym_line *line)
+{
+	char *place = line ? figures_line_text(line, true) : NULL;
+
+	if (place && *place && p->n && !strstr(p->text, place)) {
+		free(place);
+		place = figures_line_text(line, false);
+	}
+	if (place)
+		paragraph_mark(p, place, STYLE_PLACE);
+	free(place);
+}
+
+static void outside_item(struct item *x, const struct analysis *a)
+{
+	const struct outside *o = &a->findings->outside;
+	char *text = NULL;
+	size_t n;
+	FILE *to = open_memstream(&text, &n);
+
+	if (to) {
+		outside_sentence(a, o, to);
+		x->words.failed |= fclose(to) != 0;
+	}
+	put_text(&x->words, STYLE_PLAIN, text);
+	mark_place(&x->words, o->who.line);
+	if (!o->looked || !a->has_stacks)
+		return;
+	text = NULL;
+	to = open_memstream(&text, &n);
+	if (to) {
+		fputs("mprof report peak-rss ", to);
+		findings_path(a->path, to);
+		x->command.failed |= fclose(to) != 0;
+	}
+	put_text(&x->command, STYLE_FAINT, text);
+}
+
+static void finding_item(struct item *x, const struct finding *f, const struct analysis *a)
+{
+	char *text[3] = { NULL };
+	size_t n, i;
+
+	x->finding = f;
+	for (i = 0; i < 3; i++) {
+		FILE *to = open_memstream(&text[i], &n);
+
+		if (!to) {
+			x->words.failed = true;
+			continue;
+		}
+		if (!i)
+			findings_sentence(f, to);
+		else if (i == 1)
+			findings_command(f, a->path, NAME_MOST, to);
+		else if (findings_proposes(f))
+			findings_proof(f, a, to);
+		x->words.failed |= fclose(to) != 0;
+	}
+	put_text(&x->words, STYLE_PLAIN, text[0]);
+	mark_place(&x->words, f->line);
+	put_text(&x->command, STYLE_FAINT, text[1]);
+	put_text(&x->proof, STYLE_FAINT, text[2]);
+}
+
+/* A leak that is told says what the peak would: the same blocks. */
+static bool is_told(const struct findings *f, size_t i)
+{
+	const struct finding *x = &f->item[i];
+	size_t k;
+
+	for (k = 0; k < i; k++)
+		if (x->kind == FINDING_PEAK && f->item[k].kind == FINDING_LEAK &&
+		    f->item[k].part >= x->part / 2 &&
+		    !strcmp(f->item[k].line->function, x->line->function) &&
+		    !strcmp(f->item[k].line->module, x->line->module))
+			return true;
+	return false;
+}
+
+static size_t make_items(struct item *item, const struct analysis *a)
+{
+	const struct findings *f = a->findings;
+	size_t n = 0, i;
+
+	if (f && f->outside.process)
+		outside_item(&item[n++], a);
+	for (i = 0; f && i < f->count; i++)
+		if (!is_told(f, i))
+			finding_item(&item[n++], &f->item[i], a);
+	return n;
+}
+
+static struct paragraph_form command_form(const struct screen *s)
+{
+	return (struct paragraph_form){ "       ", 9, s->width, true };
+}
+
+/* How many fit into `left`, and for which of these a proof does, the first ones first. */
+static size_t choose(const struct screen *s, struct item *item, size_t n, size_t left)
+{
+	const struct paragraph_form words = { "  1. ", 5, s->width, false },
+				    command = command_form(s);
+	size_t shown = 0, i;
+
+	for (i = 0; i < n && i < FINDINGS_SHOWN; i++) {
+		struct item *x = &item[i];
+
+		x->lines = paragraph_print(&x->words, &words, NULL);
+		if (x->command.n)
+			x->lines += paragraph_print(&x->command, &command, NULL);
+		/* A comment of a shell cannot go on on the next line. */
+		if (x->proof.n &&
+		    7 + paragraph_columns(x->proof.text, x->proof.n) + sizeof(REMARK) <= s->width)
+			paragraph_add_styled(&x->proof, STYLE_FAINT, REMARK);
+		if (x->proof.n > PROOF_MOST)
+			paragraph_release(&x->proof);
+		if (x->proof.n)
+			x->proof_lines = paragraph_print(&x->proof, &command, NULL);
+		if (x->lines > left)
+			break;
+		left -= x->lines;
+		shown++;
+	}
+	for (i = 0; i < shown; i++) {
+		item[i].proved = item[i].proof.n && item[i].proof_lines <= left;
+		left -= item[i].proved ? item[i].proof_lines : 0;
+	}
+	return shown;
+}
+
+static void print_item(struct screen *s, struct item *x, size_t number)
+{
+	const struct paragraph_form command = command_form(s);
+	char first[16];
+
+	snprintf(first, sizeof(first), "%3zu. ", number);
+	say(s, &x->words, first, 5);
+	if (x->command.n)
+		s->left -= paragraph_print(&x->command, &command, s->out);
+	if (x->proved)
+		s->left -= paragraph_print(&x->proof, &command, s->out);
+}
+
+/* Objects of findings whose lines are not known. */
+static void tell_unnamed(struct screen *s, const struct item *item, size_t n)
+{
+	const char *module[MODULES_NAMED];
+	struct paragraph words = { 0 };
+	size_t named = 0, i, k;
+
+	for (i = 0; i < n && named < MODULES_NAMED; i++) {
+		const struct sym_line *line = item[i].finding ? item[i].finding->line : NULL;
+
+		if (!line || *line->file || *line->module == '?')
+			continue;
+		for (k = 0; k < named && strcmp(module[k], line->module) != 0; k++)
+			;
+		if (k == named)
+			module[named++] = line->module;
+	}
+	if (!named)
+		return;
+	paragraph_add(&words, "No source lines for");
+	for (i = 0; i < named; i++)
+		paragraph_add(&words, "%s %s", i ? "," : "", module[i]);
+	paragraph_add(&words, ": build with -g, install their debug symbols (-dbgsym or"
+			      " -debuginfo packages), or add --debuginfod.");
+	say(s, &words, "  ", 2);
+}
+
+/* The last line. */
+static void tell_more(struct screen *s, size_t findings)
+{
+	struct paragraph words = { 0 };
+
+	if (findings)
+		paragraph_add_styled(&words, STYLE_FAINT, "%s and all tables",
+				     text_many(findings, "more finding", "more findings").s);
+	else
+		paragraph_add_styled(&words, STYLE_FAINT, "All tables");
+	paragraph_add_styled(&words, STYLE_FAINT,
+			     ": mprof report --all; views: mprof report --help");
+	fputc('\n', s->out);
+	s->left--;
+	say(s, &words, "", 0);
+}
+
+static void tell_findings(struct screen *s)
+{
+	struct item item[FINDINGS + 1] = { { .finding = NULL } };
+	const size_t n = make_items(item, s->a);
+	const size_t reserved = 2 /* title */ + 3 /* unnamed */ + 2 /* tell_more */;
+	const size_t shown = choose(s, item, n, s->left > reserved ? s->left - reserved : 0);
+	struct paragraph words = { 0 };
+	size_t i;
+
+	if (n)
+		title(s, n > 1 ? "Findings, most to gain first" : "Finding");
+	for (i = 0; i < shown; i++)
+		print_item(s, &item[i], i + 1);
+	tell_unnamed(s, item, shown);
+	for (i = 0; i < n; i++) {
+		s->failed |= item[i].words.failed | item[i].command.failed | item[i].proof.failed;
+		paragraph_release(&item[i].words);
+		paragraph_release(&item[i].command);
+		paragraph_release(&item[i].proof);
+	}
+	if (!n && s->a->sizes.total.count)
+		paragraph_add(&words, s->a->has_stacks
+					  ? "No place in the program stands out."
+					  : "This trace has no call stacks, so it names no place in"
+					    " the source.");
+	say(s, &words, "  ", 2);
+	tell_more(s, n - shown);
+}
+
+static void tell_nothing(struct screen *s)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *to = open_memstream(&text, &n);
+
+	if (to)
+		report_nothing(s->a, to);
+	s->failed |= !to || fclose(to);
+	if (text)
+		tell_lines(s, text, 3);
+	free(text);
+}
+
+int report_screen(const struct analysis *a, const struct report_options *o, FILE *out)
+{
+	struct screen s = { .a = a, .out = out, .width = o->width, .left = SCREEN_LINES };
+
+	tell_run(&s);
+	tell_processes(&s);
+	tell_warnings(&s);
+	if (a->sizes.total.count) {
+		title(&s, "The whole run");
+		tell_totals(&s);
+		tell_heap(&s);
+	} else {
+		tell_nothing(&s);
+	}
+	tell_findings(&s);
+	return s.failed ? -ENOMEM : 0;
+}

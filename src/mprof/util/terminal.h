@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * terminal.h - what standard output can show: its width, colour, letters beyond ASCII.
+ *
+ * A pipe or a file gets 80 columns of plain text, so that an answer is the same
+ * wherever it is kept.  Styles never travel through the text: terminal_style()
+ * hands its escape sequence to util/plain.h beside the stream, whose filter goes
+ * on to take escapes out of everything that a trace says.
+ */
+#ifndef MPROF_UTIL_TERMINAL_H
+#define MPROF_UTIL_TERMINAL_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#define TERMINAL_WIDTH 80u /* of what is not a terminal */
+
+enum style {
+	STYLE_PLAIN,
+	STYLE_HEADING,
+	STYLE_PLACE, /* of the program: a function and its line */
+	STYLE_WARNING,
+	STYLE_FAINT, /* commands, and what may be skipped */
+};
+
+/* Columns of standard output. */
+unsigned terminal_width(void);
+/* From here on, on stdout; nothing where colours are off or out is another stream. */
+void terminal_style(FILE *out, enum style style);
+
+#endif

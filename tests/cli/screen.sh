@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2016
+#
+# screen.sh - the first screen of a report: 40 lines of 80 columns, whatever ran.
+
+# What was recorded fits a screen in a pipe, and says how it ended.
+expect_screen() { # LOG
+	run "$mprof" report "$1"
+	expect_status 0
+	[ "$(wc -l <out)" -le 40 ] || bad "$1: $(wc -l <out) lines: $(cat out)"
+	[ "$(wc -L <out)" -le 80 ] || bad "$1: $(wc -L <out) columns: $(awk 'length > 80' out)"
+	expect_words out 'It exited with status 0 after'
+	expect_words out 'The whole run Peak: '
+	expect_words out 'Findings, most to gain first 1. '
+	grep -Eq '^       mprof report [a-z-]+ ' out || bad "$1: no command: $(cat out)"
+	! grep -q "$(printf '\033')" out || bad "$1: an escape in a pipe"
+	# A finding is left out for want of lines, and then it is counted.
+	[ "$(grep -Ec '^  [1-8]\. ' out)" -le 8 ] || bad "$1: $(grep -c '^  [0-9]' out) findings"
+}
+
+keeper_source() {
+	cat <<'END'
+#include <stdlib.h>
+static void *kept[3000];
+static void keep(int i) { kept[i] = malloc(48); }
+static char *text(void) { return malloc(100); }
+int main(void)
+{
+	char *list = NULL;
+	for (int i = 0; i < 3000; i++) {
+		char *s = text();
+		keep(i);
+		list = realloc(list, 16 * (i + 1));
+		free(s);
+	}
+	free(list);
+	return 0;
+}
+END
+}
+
+keeper() {
+	keeper_source >keeper.c
+	cc -g -O0 -fno-builtin -o keeper keeper.c
+	"$mprof" record -o log -- ./keeper 2>/dev/null
+}
+
+test_screen_of_a_leak() {
+	keeper
+	expect_screen log
+	expect_words out 'Never freed: 141 KiB in 3,000 blocks.'
+	expect_words out '1. 141 KiB was never freed, '
+	expect_words out 'growing'
+	expect_words out ': 3,000 of 3,000 blocks allocated by keep (keeper.c:3). mprof report leaks --function keep log'
+	# The peak has the same blocks: they are told once, and again with --all.
+	expect_no_text out 'mprof report callers keep log'
+	expect_words out 'mprof replay --reserve-site main:11 log # what that would save'
+	expect_no_text out '    48  3,000'
+	run "$mprof" report --all log
+	expect_text out 'mprof report callers keep log'
+	expect_text out '     48  3,000    144,000'
+}
+
+test_screen_of_python() {
+	command -v python3 >/dev/null || return 0
+	"$mprof" record -o log -- python3 -c 'import json; print(len(json.dumps(list(range(10000)))))' \
+		>/dev/null 2>&1
+	expect_screen log
+}
+
+test_screen_of_a_compiler() {
+	words_source >words.cc
+	"$mprof" record -o log -- g++ -std=c++17 -g -c -o words.o words.cc 2>/dev/null
+	expect_screen log
+	expect_words out 'Allocated by each program: '
+}
+
+test_screen_of_a_pipe() {
+	"$mprof" record -o log -- sh -c 'seq 1 20000 | sort -r | uniq | wc -l' >/dev/null 2>&1
+	expect_screen log
+	expect_words out '5 programs, these allocated most:'
+	grep -Eq '^    [0-9.]+ MiB in process [0-9]+: sort -r$' out || bad "sort is missing: $(cat out)"
+}
+
+# Equal programs are summed.
+test_screen_of_sixty_processes() {
+	"$mprof" record -o log -- sh -c \
+		'for i in $(seq 1 30); do sh -c "ls / | sort >/dev/null"; done' >/dev/null 2>&1
+	expect_screen log
+	expect_same 'programs named' "$(grep -Ec '^    .* in .*process.*: ' out)" 3
+	grep -Eq '^    .* in 30 processes: sort$' out || bad "not summed: $(cat out)"
+	grep -Eq '^    .* in 30 processes: ls /$' out || bad "not summed: $(cat out)"
+}
+
+# What went wrong comes before the figures, however much it is.
+test_screen_says_what_is_missing() {
+	keeper
+	cp log cut
+	truncate -s $(($(stat -c %s log) - 300)) cut
+	run "$mprof" report cut
+	[ "$(wc -l <out)" -le 40 ] || bad "$(wc -l <out) lines"
+	expect_words out 'What is missing from this trace The trace is'
+	expect_same 'before the figures' "$(grep -nE '^(What is missing|The whole run)' out | cut -d: -f2 | head -1)" 'What is missing from this trace'
+	"$mprof" record -o log -- sh -c 'for i in 1 2 3 4 5 6 7 8 9; do sh -c "ls >/dev/null; kill -9 \$\$"; env -i /bin/true; done; true' 2>/dev/null
+	run "$mprof" report log
+	[ "$(wc -l <out)" -le 40 ] || bad "$(wc -l <out) lines"
+	expect_words out 'more lines: see mprof report --all.'
+	expect_words out 'was killed by SIGKILL'
+}
+
+# A name that is longer than a line: the command still matches it, and the words stay whole.
+test_screen_of_long_names() {
+	local name
+	name=a_function_with_a_name_that_$(printf 'goes_on_%.0s' {1..12})and_ends
+	printf '#include <stdlib.h>\nvoid *p[500];\nvoid %s(int i) { p[i] = malloc(900); }\nint main(void) { for (int i = 0; i < 500; i++) %s(i); return 0; }\n' \
+		"$name" "$name" >long.c
+	cc -g -O0 -o long long.c
+	"$mprof" record -o log -- ./long 2>/dev/null
+	expect_screen log
+	grep -A1 '^ *mprof report leaks ' out | sed '/[^\\]$/q' >command
+	PATH=$build:$PATH sh -c "$(cat command)" >said 2>&1 || bad "$(cat command): $(cat said)"
+	expect_text said "$(printf '%.90s' "$name")"
+}
+
+# Stripped: names that are missing, and what to do.
+test_screen_of_a_stripped_program() {
+	keeper_source >keeper.c
+	cc -O0 -s -o keeper keeper.c
+	"$mprof" record -o log -- ./keeper 2>/dev/null
+	expect_screen log
+	expect_words out 'No source lines for keeper: build with -g, install their debug symbols (-dbgsym or -debuginfo packages), or add --debuginfod.'
+}
+
+# mprof -t: below the findings at most 25 lines more, with the two analyses.
+test_screen_of_test() {
+	keeper_source >keeper.c
+	cc -g -O0 -fno-builtin -o keeper keeper.c
+	run "$mprof" -t ./keeper
+	expect_status 0
+	cp out both
+	run "$mprof" report mprof.log
+	[ $(($(wc -l <both) - $(wc -l <out))) -le 25 ] || bad "$(wc -l <both) lines, $(wc -l <out) without"
+	[ "$(wc -L <both)" -le 80 ] || bad "$(wc -L <both) columns"
+	expect_text both 'Compactness (pages needed : pages touched): min: '
+	expect_same 'size classes' "$(sed -n '/^Size classes/,/Total/p' both | grep -Ec '^ *[0-9]')" 10
+}
+
+test_newest_trace() {
+	keeper
+	mv log old
+	touch -d '2001-01-01' old
+	cp old newer
+	touch -d '2002-02-02' newer
+	echo text >newest
+	run "$mprof" report
+	expect_status 0
+	expect_text err "reading the newest trace here, 'newer'"
+	run "$mprof" report peak --json
+	expect_same trace "$(json out .trace)" newer
+	run "$mprof" report callers keep
+	expect_text out keep
+	rm newer old
+	run "$mprof" report leaks
+	expect_status 2
+	expect_text err 'which trace? there is none in this directory; for example: mprof report leaks mprof.log'
+}
+
+# Three blocks of ten thousand that come late are no growth.
+test_late_blocks_are_no_growth() {
+	cat >late.c <<'END'
+#include <stdlib.h>
+#include <time.h>
+static void *kept[10003];
+static void keep(int i) { kept[i] = malloc(64); }
+int main(void)
+{
+	int i = 0;
+	while (i < 10000)
+		keep(i++);
+	for (; i < 10003; keep(i++))
+		nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
+	return 0;
+}
+END
+	cc -g -O0 -fno-builtin -o late late.c
+	"$mprof" record -o log -- ./late 2>/dev/null
+	run "$mprof" report --all log
+	expect_no_text out 'growing'
+	run "$mprof" report leaks log
+	expect_text out '10,003 blocks were never freed: 640,192 bytes (625 KiB).'
+	expect_no_text out 'Still growing'
+}
