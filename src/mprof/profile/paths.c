@@ -13,7 +13,7 @@ size_t paths_innermost(const struct profile_path *path)
 {
 	size_t i = path->all;
 
-	while (i > 1 && paths_part(path->line[i - 1]) == PATHS_WRAPPER)
+	while (i > 1 && paths_is_wrapper(path->line[i - 1]))
 		i--;
 	return i ? i - 1 : 0;
 }

@@ -72,6 +72,23 @@ static struct suppression *add(struct suppressions *s)
 	return &s->item[s->count++];
 }
 
+/* The first two characters of a name. */
+static unsigned pair_of(const char *name)
+{
+	return *name ? (name[0] & 127u) << 7 | (name[1] & 127u) : 0;
+}
+
+/* A pattern that is not tied to the beginning is for any name. */
+static void note_begin(struct suppressions *s, const char *pattern)
+{
+	const unsigned pair = pair_of(pattern + 1);
+
+	if (*pattern == '^')
+		s->begins[pair / 64] |= 1ull << pair % 64;
+	else
+		memset(s->begins, 0xff, sizeof(s->begins));
+}
+
 int suppressions_add_builtin(struct suppressions *s, struct error *err)
 {
 	struct suppression *x;
@@ -84,7 +101,10 @@ int suppressions_add_builtin(struct suppressions *s, struct error *err)
 		x->module = builtin[i].module;
 		x->caller = builtin[i].caller;
 		x->why = builtin[i].why;
-		if (builtin[i].pattern && !(x->pattern = strdup(builtin[i].pattern)))
+		if (!builtin[i].pattern)
+			continue;
+		note_begin(s, builtin[i].pattern);
+		if (!(x->pattern = strdup(builtin[i].pattern)))
 			return fail(err, -ENOMEM, "no memory for suppressions");
 	}
 	return 0;
@@ -187,20 +207,52 @@ static size_t end_of_module(const struct profile_path *path, size_t inner)
 	return SIZE_MAX;
 }
 
-static bool builtin_matches(const char *pattern, const char *module, const char *caller,
-			    const struct profile_path *path)
+/* As suppression_matches; most names are told by how they begin. */
+static bool builtin_names(const char *pattern, const char *name)
 {
-	const size_t inner = paths_innermost(path), end = end_of_module(path, inner);
+	return (*pattern != '^' || pair_of(pattern + 1) == pair_of(name)) &&
+	       suppression_matches(pattern, name);
+}
+
+static bool begins_like(const struct suppressions *s, const char *name)
+{
+	const unsigned pair = pair_of(name);
+
+	return s->begins[pair / 64] >> pair % 64 & 1;
+}
+
+/* Where the built-in ones look, found once for all of them. */
+struct innermost {
+	size_t inner, end; /* see end_of_module */
+	bool named;	   /* one of these lines may have a name that is built in */
+};
+
+static struct innermost innermost_of(const struct suppressions *s, const struct profile_path *path)
+{
+	struct innermost at = { .inner = paths_innermost(path) };
 	size_t i;
 
-	if (!is_of(module, path->line[inner]->module) ||
-	    (caller && (end == SIZE_MAX || !is_of(caller, path->line[end]->module))))
+	at.end = end_of_module(path, at.inner);
+	for (i = at.inner; !at.named && i != at.end && at.inner - i <= LIBRARY_LINES; i--)
+		at.named =
+		    begins_like(s, path->line[i]->raw) || begins_like(s, path->line[i]->function);
+	return at;
+}
+
+static bool builtin_matches(const struct suppression *x, const struct profile_path *path,
+			    const struct innermost *at)
+{
+	size_t i;
+
+	if ((x->pattern && !at->named) || !is_of(x->module, path->line[at->inner]->module) ||
+	    (x->caller && (at->end == SIZE_MAX || !is_of(x->caller, path->line[at->end]->module))))
 		return false;
-	for (i = inner; pattern && i != end && inner - i <= LIBRARY_LINES; i--)
-		if ((i == inner || path->line[i] != path->line[i + 1]) &&
-		    names(pattern, path->line[i]))
+	for (i = at->inner; x->pattern && i != at->end && at->inner - i <= LIBRARY_LINES; i--)
+		if ((i == at->inner || path->line[i] != path->line[i + 1]) &&
+		    (builtin_names(x->pattern, path->line[i]->raw) ||
+		     builtin_names(x->pattern, path->line[i]->function)))
 			return true;
-	return !pattern;
+	return !x->pattern;
 }
 
 static bool matches_somewhere(const struct suppression *x, const struct stacks *stacks,
@@ -224,12 +276,13 @@ struct suppression *suppressions_find(struct suppressions *s, const struct stack
 				      const struct profile_path *path)
 {
 	struct suppression *x;
+	struct innermost at;
 
 	if (!path->count)
 		return NULL;
+	at = innermost_of(s, path);
 	for (x = s->item; x < s->item + s->count; x++)
-		if (x->why ? builtin_matches(x->pattern, x->module, x->caller, path)
-			   : matches_somewhere(x, stacks, path))
+		if (x->why ? builtin_matches(x, path, &at) : matches_somewhere(x, stacks, path))
 			return x;
 	return NULL;
 }
@@ -237,9 +290,13 @@ struct suppression *suppressions_find(struct suppressions *s, const struct stack
 const char *suppressions_kept(const struct suppressions *s, const struct profile_path *path)
 {
 	const struct suppression *x;
+	struct innermost at;
 
-	for (x = s->item; path->count && x < s->item + s->count; x++)
-		if (x->why && builtin_matches(x->pattern, x->module, x->caller, path))
+	if (!path->count)
+		return NULL;
+	at = innermost_of(s, path);
+	for (x = s->item; x < s->item + s->count; x++)
+		if (x->why && builtin_matches(x, path, &at))
 			return x->why;
 	return NULL;
 }

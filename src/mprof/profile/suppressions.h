@@ -30,6 +30,7 @@ struct suppression {
 struct suppressions {
 	struct suppression *item;
 	size_t count, room;
+	uint64_t begins[256]; /* bits, by the two characters that built-in names begin with */
 };
 
 int suppressions_add_builtin(struct suppressions *s, struct error *err);
