@@ -63,7 +63,8 @@ RUNNER_OBJ := $(RUNNER_SRC:%.c=$(O)/%.o)
 UNIT_OBJ := $(UNIT_SRC:%.c=$(O)/%.o)
 VICTIMS := $(VICTIM_SRC:tests/preload/%.c=$(O)/preload/%) $(VICTIM_CXX:tests/preload/%.cc=$(O)/preload/%)
 BENCHES := $(BENCH_SRC:tests/bench/%.c=$(O)/bench/%)
-MANPAGES := $(O)/man/mprof.1 $(O)/man/libmprof.7
+MANPAGES := $(patsubst man/%.in,$(O)/man/%,$(sort $(wildcard man/*.in)))
+SECTIONS := 1 5 7
 COMPLETIONS := $(O)/completions/mprof.bash $(O)/completions/_mprof
 
 .PHONY: all mprof libmprof.so libmprof.a lib victims pages units bench-programs check check-quick test bench \
@@ -179,18 +180,21 @@ $(O)/bench/%: tests/bench/%.c
 	$(call say,BENCH,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -g -O2 -fno-builtin -o $@ $< -lpthread -ldl
 
-# Manual pages and completions are made from the same tables as the parser.
+# Manual pages and completions are made from the same tables as the parser.  The option rows
+# come from the program itself.
 $(O)/gendoc: scripts/gendoc.c include/mprof/options.def include/mprof/modules.def include/mprof/functions.def \
 		src/mprof/cmd/commands.def src/mprof/print/views.def src/mprof/export/exports.def \
 		src/mprof/profile/values.def src/mprof/profile/by.def
 	$(call say,HOSTCC,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -Iinclude -Isrc/mprof -DMPROF_VERSION='"$(VERSION)"' -O1 -o $@ $<
-$(O)/man/%: man/%.in man/mprof-report-json.md man/mprof-replay-json.md $(O)/gendoc
+$(O)/gen/rows: $(O)/mprof
+	$(Q)mkdir -p $(@D) && $(O)/mprof help --rows >$@
+$(O)/man/%: man/%.in $(wildcard man/*.md include/mprof/*.md) $(O)/gendoc $(O)/gen/rows
 	$(call say,MAN,$@)
-	$(Q)mkdir -p $(@D) && $(O)/gendoc $< >$@
-$(O)/completions/%: completions/%.in $(O)/gendoc
+	$(Q)mkdir -p $(@D) && $(O)/gendoc $(O)/gen/rows $< >$@
+$(O)/completions/%: completions/%.in $(O)/gendoc $(O)/gen/rows
 	$(call say,GEN,$@)
-	$(Q)mkdir -p $(@D) && $(O)/gendoc $< >$@
+	$(Q)mkdir -p $(@D) && $(O)/gendoc $(O)/gen/rows $< >$@
 
 ## check: the rules of the house (floors, exports, headers, format, sizes) and the unit tests
 check: all units
@@ -232,7 +236,7 @@ pc = sed -e 's|@PREFIX@|$(PREFIX)|;s|@LIBDIR@|$(LIBDIR)|;s|@VERSION@|$(VERSION)|
 ## install uninstall: under DESTDIR and PREFIX
 install: all
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include/mprof \
-		$(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man7 \
+		$(SECTIONS:%=$(DESTDIR)$(MANDIR)/man%) \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 	install -m 755 $(O)/mprof $(DESTDIR)$(BINDIR)/mprof
 	install -d $(DESTDIR)$(LIBEXECDIR)
@@ -241,16 +245,15 @@ install: all
 	ln -sf libmprof.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libmprof.so.0
 	ln -sf libmprof.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libmprof.so
 	$(pc) >$(DESTDIR)$(LIBDIR)/pkgconfig/mprof.pc
-	install -m 644 include/mprof/* $(DESTDIR)$(PREFIX)/include/mprof
-	install -m 644 $(O)/man/mprof.1 $(DESTDIR)$(MANDIR)/man1
-	install -m 644 $(O)/man/libmprof.7 $(DESTDIR)$(MANDIR)/man7
+	install -m 644 include/mprof/*.h include/mprof/*.def $(DESTDIR)$(PREFIX)/include/mprof
+	$(foreach s,$(SECTIONS),install -m 644 $(filter %.$(s),$(MANPAGES)) $(DESTDIR)$(MANDIR)/man$(s) &&) true
 	install -m 644 $(O)/completions/mprof.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/mprof
 	install -m 644 $(O)/completions/_mprof $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_mprof
 uninstall:
 	rm -f $(DESTDIR)$(LIBEXECDIR)/mprof_replay
 	rm -f $(DESTDIR)$(BINDIR)/mprof $(DESTDIR)$(LIBDIR)/libmprof.so $(DESTDIR)$(LIBDIR)/libmprof.so.0 \
 		$(DESTDIR)$(LIBDIR)/libmprof.so.$(VERSION) $(DESTDIR)$(LIBDIR)/pkgconfig/mprof.pc \
-		$(DESTDIR)$(MANDIR)/man1/mprof.1 $(DESTDIR)$(MANDIR)/man7/libmprof.7 \
+		$(foreach s,$(SECTIONS),$(patsubst $(O)/man/%,$(DESTDIR)$(MANDIR)/man$(s)/%,$(filter %.$(s),$(MANPAGES)))) \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/mprof \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_mprof
 	rm -rf $(DESTDIR)$(PREFIX)/include/mprof

@@ -1,14 +1,25 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * gendoc.c - fills the tables of options, modules, functions and commands into
- * a manual page or a completion script.
+ * gendoc.c - makes manual pages and completion scripts from templates.
  *
- * A filter run by make: copies the file it is given to stdout and replaces
- * @OPTIONS@ @MODES@ @INITS@ @UNWINDERS@ @FUNCTIONS@ @COMMANDS@ @VIEWS@ @VALUES@ @BY@
- * @FORMATS@ and @VERSION@, and a line @REPORT_JSON@ or @REPLAY_JSON@ by the names in
- * mprof-report-json.md or mprof-replay-json.md beside it.
- * What they become depends on the file: items of a list in a manual page (NAME.N.in),
- * words in a bash script (NAME.bash.in), 'word:help' in a zsh function.
+ *   gendoc ROWS FILE.in >FILE
+ *
+ * ROWS is what `mprof help --rows` printed: the options and examples of every command
+ * (src/mprof/cmd/usage.c has its format).  Replaced anywhere in FILE.in:
+ *
+ *   @OPTIONS@ @MODES@ @INITS@ @UNWINDERS@ @FUNCTIONS@ @COMMANDS@ @VIEWS@ @VALUES@ @BY@
+ *   @FORMATS@ @VERSION@    rows of the .def tables: items of a list in a manual page
+ *                          (NAME.N.in), words in a bash script (NAME.bash.in), 'word:help'
+ *                          in a zsh function
+ *   @COMMAND_OPTIONS@      in a completion: a case for each command that sets `options'
+ *
+ * Lines of a page mprof-COMMAND.1.in:
+ *
+ *   @HELP@ @SYNOPSIS@ @DOC@ @EXAMPLES@   the command's line of help, forms, text, examples
+ *   @ROWS@ ... @END@       its options; between the two, a line `@+ NAME@' begins text that
+ *                          is put behind the help of option NAME, or before the first option
+ *                          of the group of that title
+ *   @MARKDOWN N PATH@      a Markdown file: ## is .Sh for N = 1 and .Ss for N = 2
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -176,89 +187,6 @@ static void put_table(size_t table, enum format format)
 		putchar('\n');
 }
 
-/*
- * The names of the JSON answer, from the page that documents them: headings
- * become subsections, rows of a table items, `code' bold.
- */
-static void put_markdown(const char *s, const char *end)
-{
-	int bold = 0;
-
-	if (*s == '.' || *s == '\'')
-		fputs("\\&", stdout);
-	for (; s < end; s++) {
-		if (*s == '`')
-			fputs((bold = !bold) ? "\\fB" : "\\fP", stdout);
-		else if (*s == '\\')
-			fputs("\\e", stdout);
-		else if (*s == ' ' && s[-1] == '.' && (isupper((unsigned char)s[1]) || s[1] == '`'))
-			putchar('\n'); /* mdoc wants each sentence on a line of its own */
-		else
-			putchar(*s);
-	}
-}
-
-static void put_row(const char *line)
-{
-	const char *name = line + 2, *bar = strstr(name, " | "), *end;
-
-	if (!bar || !strncmp(name, "name |", 6))
-		return;
-	fputs(".It ", stdout);
-	put_markdown(name, bar);
-	putchar('\n');
-	end = strrchr(bar, '|');
-	put_markdown(bar + 3, end - (end[-1] == ' '));
-	putchar('\n');
-}
-
-static void put_markdown_line(const char *line, int *table, int *gap)
-{
-	size_t n = strcspn(line, "\n");
-	int row = line[0] == '|';
-
-	if (*table && !row)
-		fputs(".El\n", stdout);
-	if (row && !*table)
-		fputs(".Bl -tag -width Ds\n", stdout);
-	*table = row;
-	if (row && line[1] == ' ') {
-		put_row(line);
-	} else if (!strncmp(line, "## ", 3)) {
-		fputs(".Ss ", stdout);
-		put_markdown(line + 3, line + n);
-		putchar('\n');
-	} else if (n && !row && line[0] != '#' && line[0] != '<') {
-		if (*gap == 1)
-			fputs(".Pp\n", stdout);
-		put_markdown(line, line + n);
-		putchar('\n');
-	}
-	/* A paragraph mark only between two paragraphs, not below a heading. */
-	*gap = !n ? *gap == 2 ? 2 : 1 : line[0] == '#' ? 2 : 0;
-}
-
-static int put_json_names(const char *beside, const char *file)
-{
-	char path[4096], line[4096];
-	const char *slash = strrchr(beside, '/');
-	int table = 0, gap = 2;
-	FILE *in;
-
-	snprintf(path, sizeof(path), "%.*s%s", (int)(slash ? slash + 1 - beside : 0), beside, file);
-	in = fopen(path, "r");
-	if (!in) {
-		fprintf(stderr, "gendoc: %s cannot be read\n", path);
-		return 1;
-	}
-	while (fgets(line, sizeof(line), in))
-		put_markdown_line(line, &table, &gap);
-	if (table)
-		fputs(".El\n", stdout);
-	fclose(in);
-	return 0;
-}
-
 /* A marker alone in a line of a manual page brings its own line ends. */
 static void put_line(char *line, enum format format)
 {
@@ -286,26 +214,606 @@ static void put_line(char *line, enum format format)
 	fputs(line, stdout);
 }
 
+/* ---- what `mprof help --rows` says ---- */
+
+enum { FIELDS = 6, LINES_MOST = 4096 };
+
+static char *row_line[LINES_MOST];
+static size_t row_lines;
+
+static void fatal(const char *what, const char *of)
+{
+	fprintf(stderr, "gendoc: %s '%s'\n", what, of);
+	exit(1);
+}
+
+static void read_rows(const char *path)
+{
+	FILE *in = fopen(path, "r");
+	char *line = NULL;
+	size_t room = 0;
+
+	if (!in)
+		fatal("cannot read", path);
+	while (getline(&line, &room, in) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		if (row_lines == LINES_MOST || !(row_line[row_lines++] = strdup(line)))
+			fatal("too many rows in", path);
+	}
+	free(line);
+	fclose(in);
+}
+
+/* Splits a copy of a row at its tabs; the caller frees field[0]. */
+static void split(const char *line, char *field[FIELDS])
+{
+	char *at = strdup(line);
+	int i;
+
+	for (i = 0; i < FIELDS; i++) {
+		field[i] = at;
+		at += strcspn(at, "\t");
+		if (*at && i + 1 < FIELDS)
+			*at++ = '\0';
+	}
+}
+
+/* The first row behind "C NAME". */
+static size_t rows_of(const char *command)
+{
+	size_t i;
+
+	for (i = 0; i < row_lines; i++)
+		if (row_line[i][0] == 'C' && !strcmp(row_line[i] + 2, command))
+			return i + 1;
+	fatal("no rows of command", command);
+	return 0;
+}
+
+static int in_command(size_t i)
+{
+	return i < row_lines && row_line[i][0] != 'C';
+}
+
+/* Text of the program in a manual page: each sentence on a line of its own. */
+/* end: put behind the last word, unless there is a full stop. */
+static void put_sentences(const char *s, const char *end)
+{
+	size_t n = strlen(s);
+
+	if (*s == '.' || *s == '\'')
+		fputs("\\&", stdout);
+	if (n && s[n - 1] == '.')
+		end = "";
+	for (; *s; s++) {
+		if (*s == '\\') {
+			fputs("\\e", stdout);
+		} else if (*s == '.' && s[1] == ' ' &&
+			   (isupper((unsigned char)s[2]) || s[2] == ' ')) {
+			fputs(".\n", stdout);
+			s += strspn(s + 1, " ");
+		} else {
+			putchar(*s);
+		}
+	}
+	puts(end);
+}
+
+/* The arguments of a command: "[--] PROGRAM [ARGS]", "LOG...", "\"SHELL LINE\"". */
+static void put_form(const char *command, const char *form)
+{
+	char copy[256], *word, *rest;
+	size_t n;
+
+	printf(".Nm \"mprof %s\"\n.Op Ar OPTION ...\n", command);
+	snprintf(copy, sizeof(copy), "%s", form);
+	for (word = copy; *word; word = rest) {
+		n = *word == '"' ? strcspn(word + 1, "\"") + 2 : strcspn(word, " ");
+		rest = word + n + strspn(word + n, " ");
+		word[n] = '\0';
+		if (*word == '"')
+			printf(".Ar \\(dq%.*s\\(dq\n", (int)n - 2, word + 1);
+		else if (!strcmp(word, "[--]"))
+			puts(".Op Fl -");
+		else if (*word == '[')
+			printf(".Op Ar %.*s\n", (int)n - 2, word + 1);
+		else
+			printf(".Ar %s\n", word);
+	}
+}
+
+static void put_synopsis(const char *command)
+{
+	size_t i;
+
+	for (i = rows_of(command); in_command(i); i++)
+		if (row_line[i][0] == 'U')
+			put_form(command, row_line[i] + 2);
+}
+
+static void put_doc(const char *command)
+{
+	size_t i;
+
+	for (i = rows_of(command); in_command(i); i++)
+		if (row_line[i][0] == 'D')
+			put_sentences(row_line[i] + 2, "");
+	for (i = rows_of(command); in_command(i); i++) {
+		if (row_line[i][0] != 'P')
+			continue;
+		puts(".Pp");
+		put_sentences(row_line[i] + 2, "");
+	}
+}
+
+static void put_examples(const char *command)
+{
+	const char *gap = "";
+	char *field[FIELDS];
+	size_t i;
+
+	for (i = rows_of(command); in_command(i); i++) {
+		if (row_line[i][0] != 'X')
+			continue;
+		split(row_line[i], field);
+		printf("%s%s:\n.Bd -literal -offset indent\n", gap, field[2]);
+		put_text(field[1]);
+		puts("\n.Ed");
+		gap = ".Pp\n";
+		free(field[0]);
+	}
+}
+
+static void put_help(const char *command)
+{
+	const struct row *r;
+
+	for (r = commands; r->name; r++)
+		if (!strcmp(r->name, command))
+			printf(".Nd %s\n", r->help);
+}
+
+/* ---- text that a page adds to its options ---- */
+
+enum { MORE_MOST = 128 };
+
+static struct {
+	char name[128];
+	char *text;
+	int used;
+} more[MORE_MOST];
+static size_t mores;
+
+static void read_more(FILE *in)
+{
+	char line[4096], *end;
+	size_t room = 0;
+	FILE *text = NULL;
+
+	for (mores = 0; fgets(line, sizeof(line), in) && strcmp(line, "@END@\n");) {
+		if (!strncmp(line, "@+ ", 3)) {
+			end = strrchr(line, '@');
+			if (text)
+				fclose(text);
+			if (mores == MORE_MOST)
+				fatal("too many additions at", line);
+			snprintf(more[mores].name, sizeof(more[mores].name), "%.*s",
+				 (int)(end - line - 3), line + 3);
+			more[mores].used = 0;
+			more[mores].text = NULL;
+			text = open_memstream(&more[mores++].text, &room);
+		} else if (text) {
+			fputs(line, text);
+		}
+	}
+	if (text)
+		fclose(text);
+}
+
+static void put_more(const char *name)
+{
+	const char *line, *end;
+	char copy[4096];
+	size_t i;
+
+	for (i = 0; i < mores; i++) {
+		if (strcmp(more[i].name, name))
+			continue;
+		more[i].used = 1;
+		for (line = more[i].text; *line; line = end + 1) {
+			end = strchr(line, '\n');
+			snprintf(copy, sizeof(copy), "%.*s\n", (int)(end - line), line);
+			put_line(copy, MDOC);
+		}
+	}
+}
+
+static void put_option(char *const field[FIELDS])
+{
+	printf(".It ");
+	if (*field[1])
+		printf("Fl %s , ", field[1]);
+	printf("Fl -%s", field[2]);
+	if (*field[3])
+		printf(*field[4] == '1' ? " Ns Op = Ns Ar %s" : " Ar %s", field[3]);
+	putchar('\n');
+	put_sentences(field[5], ".");
+	put_more(field[2]);
+}
+
+static void put_group(const char *title)
+{
+	char name[256];
+	size_t n = strlen(title);
+
+	snprintf(name, sizeof(name), "%.*s", (int)(n - (n && title[n - 1] == ':')), title);
+	printf(".Ss %s\n", name);
+	put_more(name);
+}
+
+static void put_rows(const char *command)
+{
+	int open = 0, options = 0;
+	char *field[FIELDS];
+	size_t i;
+
+	for (i = rows_of(command); in_command(i); i++) {
+		if (row_line[i][0] != 'O' && row_line[i][0] != 'H')
+			continue;
+		split(row_line[i], field);
+		if (row_line[i][0] == 'O') {
+			if (!open)
+				puts(".Bl -tag -width Ds");
+			put_option(field);
+			open = 1;
+			options++;
+		} else {
+			if (open)
+				puts(".El");
+			put_group(field[1]);
+			open = 0;
+		}
+		free(field[0]);
+	}
+	if (open)
+		puts(".El");
+	for (i = 0; i < mores; i++)
+		if (!more[i].used)
+			fatal("there is no option or group for the text of", more[i].name);
+}
+
+/* ---- completion: the options of each command ---- */
+
+static void put_zsh_option(char *const field[FIELDS])
+{
+	const char *s;
+
+	printf(" '--%s:", field[2]);
+	for (s = field[5]; *s; s++)
+		if (*s == '\'')
+			fputs("'\\''", stdout);
+		else
+			putchar(*s);
+	putchar('\'');
+}
+
+static void put_command_options(enum format format)
+{
+	const char *open = "";
+	char *field[FIELDS];
+	size_t i;
+
+	for (i = 0; i < row_lines; i++) {
+		split(row_line[i], field);
+		if (row_line[i][0] == 'C') {
+			printf("%s\t%s) options=%s", open, field[1], format == BASH ? "\"" : "(");
+			open = format == BASH ? " --help\" ;;\n"
+					      : " '--help:Explain the command') ;;\n";
+		} else if (row_line[i][0] == 'O') {
+			if (format == BASH)
+				printf(" --%s", field[2]);
+			else
+				put_zsh_option(field);
+		}
+		free(field[0]);
+	}
+	fputs(open, stdout);
+}
+
+/* ---- Markdown ---- */
+
+/*
+ * Inline: `code` and **word** bold, *word* italic; each sentence on a line of its own.
+ * A lone asterisk, as between factors, stays.
+ */
+static void put_markdown(const char *s, const char *end)
+{
+	const char *begin = s;
+	int bold = 0, strong = 0, italic = 0;
+
+	if (*s == '.' || *s == '\'')
+		fputs("\\&", stdout);
+	for (; s < end; s++) {
+		if (*s == '`') {
+			fputs((bold = !bold) ? "\\fB" : "\\fP", stdout);
+		} else if (*s == '\\') {
+			fputs("\\e", stdout);
+		} else if (*s == '*' && !bold && s[1] == '*') {
+			fputs((strong = !strong) ? "\\fB" : "\\fP", stdout);
+			s++;
+		} else if (*s == '*' && !bold && (italic || (s + 1 < end && s[1] != ' '))) {
+			fputs((italic = !italic) ? "\\fI" : "\\fP", stdout);
+		} else if (*s == ' ' && s > begin && s[-1] == '.' && s + 1 < end &&
+			   (isupper((unsigned char)s[1]) || s[1] == '`')) {
+			putchar('\n'); /* mdoc wants each sentence on a line of its own */
+			if (s[1] == '.' || s[1] == '\'')
+				fputs("\\&", stdout);
+		} else {
+			putchar(*s);
+		}
+	}
+}
+
+enum { CELLS = 8 };
+
+/* The cells of a row of a table, without blanks around; returns how many. */
+static int cells_of(const char *line, const char *cell[CELLS], const char *end[CELLS])
+{
+	int n = 0, code = 0;
+	const char *s = line + 1;
+
+	while (n < CELLS && *s && *s != '\n') {
+		const char *from = s + strspn(s, " "), *to;
+
+		for (s = from; *s && *s != '\n' && (code || *s != '|'); s++)
+			code ^= *s == '`';
+		if (*s != '|')
+			break;
+		for (to = s++; to > from && to[-1] == ' '; to--)
+			;
+		cell[n] = from;
+		end[n++] = to < from ? from : to;
+	}
+	return n;
+}
+
+enum { TABLE_ROWS = 512, LONG_CELL = 24 };
+
+/* Rows are kept until the table ends: the widths depend on all of them. */
+static char *table_row[TABLE_ROWS];
+static int table_rows;
+
+static void table_add(const char *line)
+{
+	if (line[1] == '-')
+		return;
+	if (table_rows == TABLE_ROWS || !(table_row[table_rows++] = strdup(line)))
+		fatal("too many rows in a table at", line);
+}
+
+/* A name and what it means. */
+static void put_list(void)
+{
+	const char *cell[CELLS], *end[CELLS];
+	int i;
+
+	puts(".Bl -tag -width Ds");
+	for (i = 1; i < table_rows; i++) {
+		cells_of(table_row[i], cell, end);
+		fputs(".It ", stdout);
+		put_markdown(cell[0], end[0]);
+		putchar('\n');
+		put_markdown(cell[1], end[1]);
+		putchar('\n');
+	}
+	puts(".El");
+}
+
+static void put_cell(const char *s, const char *end, int block)
+{
+	if (block && end > s)
+		fputs("T{\n", stdout);
+	put_markdown(s, end);
+	if (block && end > s)
+		fputs("\nT}", stdout);
+}
+
+/* For tbl(1): the last column, and any column of a pair that is long, breaks its lines. */
+static void put_tbl(int columns)
+{
+	const char *cell[CELLS], *end[CELLS];
+	int i, c, block[CELLS] = { 0 };
+
+	for (i = 0; i < table_rows; i++)
+		for (c = 0; c < cells_of(table_row[i], cell, end); c++)
+			block[c] |=
+			    end[c] - cell[c] > LONG_CELL && (c + 1 == columns || columns == 2);
+	puts(".TS");
+	for (c = 0; c < columns; c++)
+		printf("%s%s", c ? " " : "", block[c] ? "lx" : "l");
+	puts(".");
+	for (i = 0; i < table_rows; i++) {
+		int n = cells_of(table_row[i], cell, end), filled = 0;
+
+		for (c = 0; c < n; c++)
+			filled |= end[c] > cell[c];
+		for (c = 0; c < n && filled; c++) {
+			fputs(c ? "\t" : "", stdout);
+			put_cell(cell[c], end[c], block[c]);
+		}
+		if (filled)
+			putchar('\n');
+	}
+	puts(".TE");
+}
+
+/* A table of names and what they mean is a list, any other one is left to tbl(1). */
+static void table_end(int gap)
+{
+	const char *cell[CELLS], *end[CELLS];
+	int n = cells_of(table_row[0], cell, end);
+
+	if (n == 2 && !strncmp(cell[0], "name", 4) && end[0] == cell[0] + 4) {
+		put_list();
+	} else {
+		if (gap)
+			puts(".Pp");
+		put_tbl(n);
+	}
+	while (table_rows)
+		free(table_row[--table_rows]);
+}
+
+struct markdown {
+	int table; /* 1 within one, 2 behind a gap */
+	int code, list, gap, level;
+};
+
+static void end_list(struct markdown *m)
+{
+	if (m->list)
+		puts(".El");
+	m->list = 0;
+}
+
+static void put_heading(const struct markdown *m, const char *line)
+{
+	int level = (int)strspn(line, "#") - 2 + m->level;
+	const char *s = line + strspn(line, "#") + 1;
+
+	printf(level < 2 ? ".Sh " : ".Ss ");
+	/* Backquotes only: a heading is one line, and "1. Time" no sentence. */
+	for (; *s && *s != '\n'; s++)
+		if (*s != '`')
+			putchar(*s);
+	putchar('\n');
+}
+
+/* A line that is not of a table or of code.  gap: 0 text before, 1 a gap, 2 a heading. */
+static void put_markdown_text(struct markdown *m, const char *line)
+{
+	size_t n = strcspn(line, "\n"), skip = 0;
+
+	if (!n) {
+		m->gap = m->gap == 2 ? 2 : 1;
+		return;
+	}
+	if (!strncmp(line, "* ", 2)) {
+		if (!m->list)
+			puts(".Bl -bullet");
+		puts(".It");
+		m->list = 1;
+		skip = 2;
+	} else if (m->list && !strncmp(line, "  ", 2)) {
+		skip = 2;
+	} else {
+		end_list(m);
+		if (m->gap == 1)
+			puts(".Pp");
+	}
+	put_markdown(line + skip, line + n);
+	putchar('\n');
+	m->gap = 0;
+}
+
+static void put_markdown_line(struct markdown *m, const char *line)
+{
+	int row = line[0] == '|' && !m->code;
+
+	if (m->table && !row) {
+		table_end(m->table == 2);
+		m->table = 0;
+	}
+	if (!strncmp(line, "```", 3)) {
+		puts((m->code = !m->code) ? ".Bd -literal" : ".Ed");
+		m->gap = 0;
+	} else if (m->code) {
+		put_text(line);
+	} else if (row) {
+		end_list(m);
+		if (!m->table)
+			m->table = m->gap == 1 ? 2 : 1;
+		table_add(line);
+		m->gap = 0;
+	} else if (!strncmp(line, "##", 2)) {
+		end_list(m);
+		put_heading(m, line);
+		m->gap = 2;
+	} else if (line[0] != '#' && line[0] != '<') {
+		put_markdown_text(m, line);
+	}
+}
+
+static void put_markdown_file(const char *marker)
+{
+	struct markdown m = { .gap = 2, .level = marker[0] - '0' };
+	char path[512], line[4096];
+	FILE *in;
+
+	snprintf(path, sizeof(path), "%.*s", (int)strcspn(marker + 2, "@"), marker + 2);
+	in = fopen(path, "r");
+	if (!in)
+		fatal("cannot read", path);
+	while (fgets(line, sizeof(line), in))
+		put_markdown_line(&m, line);
+	put_markdown_line(&m, "\n");
+	end_list(&m);
+	fclose(in);
+}
+
+/* ---- templates ---- */
+
+/* The command that a page is about: "report" of man/mprof-report.1.in. */
+static const char *page_command(const char *path)
+{
+	static char name[64];
+	const char *at = strstr(path, "mprof-");
+
+	if (!at)
+		fatal("no page of a command", path);
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(at + 6, "."), at + 6);
+	return name;
+}
+
+/* Whether the line was a marker of its own. */
+static int put_block(const char *line, const char *path, enum format format, FILE *in)
+{
+	if (!strcmp(line, "@COMMAND_OPTIONS@\n"))
+		put_command_options(format);
+	else if (!strncmp(line, "@MARKDOWN ", 10))
+		put_markdown_file(line + 10);
+	else if (!strcmp(line, "@HELP@\n"))
+		put_help(page_command(path));
+	else if (!strcmp(line, "@SYNOPSIS@\n"))
+		put_synopsis(page_command(path));
+	else if (!strcmp(line, "@DOC@\n"))
+		put_doc(page_command(path));
+	else if (!strcmp(line, "@EXAMPLES@\n"))
+		put_examples(page_command(path));
+	else if (!strcmp(line, "@ROWS@\n")) {
+		read_more(in);
+		put_rows(page_command(path));
+	} else {
+		return 0;
+	}
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	enum format format;
 	char line[4096];
-	int failed = 0;
 	FILE *in;
 
-	if (argc != 2 || !(in = fopen(argv[1], "r"))) {
-		fprintf(stderr, "usage: gendoc FILE.in >FILE\n");
+	if (argc != 3 || !(in = fopen(argv[2], "r"))) {
+		fprintf(stderr, "usage: gendoc ROWS FILE.in >FILE\n");
 		return 2;
 	}
-	format = strstr(argv[1], ".bash.in") ? BASH : strstr(argv[1], "/_") ? ZSH : MDOC;
-	while (fgets(line, sizeof(line), in)) {
-		if (!strcmp(line, "@REPORT_JSON@\n"))
-			failed |= put_json_names(argv[1], "mprof-report-json.md");
-		else if (!strcmp(line, "@REPLAY_JSON@\n"))
-			failed |= put_json_names(argv[1], "mprof-replay-json.md");
-		else
+	read_rows(argv[1]);
+	format = strstr(argv[2], ".bash.in") ? BASH : strstr(argv[2], "/_") ? ZSH : MDOC;
+	while (fgets(line, sizeof(line), in))
+		if (!put_block(line, argv[2], format, in))
 			put_line(line, format);
-	}
 	fclose(in);
-	return failed || fflush(stdout) || ferror(stdout);
+	return fflush(stdout) || ferror(stdout);
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/counts.h"
 #include "cmd/help.h"
 #include "cmd/mode.h"
 #include "cmd/test.h"
@@ -125,6 +126,10 @@ static int dispatch(const struct form *form)
 		return run_command(form->argc, form->argv);
 	if (form->log && !form->counts)
 		return cmd_call("report", form->log);
+	if (!form->counts && !counts_here()) {
+		help_start(stdout);
+		return STATUS_OK;
+	}
 	return cmd_call("counts", form->counts);
 }
 

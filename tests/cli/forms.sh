@@ -29,8 +29,39 @@ test_help_of_every_command() {
 		run "$mprof" "$command" --help
 		expect_status 0
 		expect_same "--help of $command" "$(cat out)" "$(cat first)"
+		expect_same "lines of --help of $command beyond two screens" "$(sed -n '49,$p' out)" ''
+		expect_same "--help of $command beyond 80 columns" "$(grep -E '.{80}' out)" ''
+		expect_same "examples of $command" "$(sed -n '/^Examples:/,$s/^  mprof //p' out | wc -l)" 3
+		run "$mprof" "$command" -h
+		expect_same "-h of $command" "$(cat out)" "$(cat first)"
 	done
 	[ "$n" -ge 9 ] || bad "only $n commands were found"
+}
+
+# Examples must at least have options that exist.
+test_examples_of_help() {
+	local line n=0
+	while read -r line; do
+		n=$((n + 1))
+		# shellcheck disable=SC2086
+		set -f -- $line
+		run "$mprof" "$2" "${@:3}" --help
+		expect_status 0
+		expect_lines err 0
+	done < <("$mprof" help --rows | sed -n "s/^X\t\([^\t]*\)\t.*/\1/p" | sed -e "s/ -- .*//; s/ |.*//; s/'//g" | grep -v '^mprof test')
+	set +f
+	[ "$n" -ge 30 ] || bad "only $n examples were found"
+}
+
+test_nothing_said() {
+	run "$mprof"
+	expect_status 0
+	expect_lines err 0
+	expect_same 'commands to start with' "$(grep -c '^  mprof ' out)" 5
+	run "$mprof" stat -c mprof.counts -o /dev/null -- true
+	run "$mprof"
+	expect_status 0
+	expect_same 'the first line' "$(head -1 out)" mprof.counts
 }
 
 test_version() {
@@ -158,17 +189,45 @@ test_completion() {
 
 test_manual_pages() {
 	local page
-	for page in mprof.1 libmprof.7; do
-		expect_no_text "$build/man/$page" '@'
-		expect_text "$build/man/$page" LogMmap
-		expect_text "$build/man/$page" COUNTS_PATH
+	for page in "$build"/man/*.[157]; do
+		! grep -q '@[A-Z_]*@' "$page" || bad "a marker is left in $page"
 		command -v mandoc >/dev/null || continue
-		run mandoc -Tlint -W warning "$build/man/$page"
+		run mandoc -Tlint -W warning "$page"
 		expect_same "lint of $page" "$(cat out err)" ''
+		run mandoc -Tascii "$page"
+		expect_no_text out '.Bl'
+		expect_no_text out '.Pp'
 	done
+	expect_text "$build/man/libmprof.7" LogMmap
+	expect_text "$build/man/libmprof.7" COUNTS_PATH
 	for page in $(sed -n 's/^MPROF_COMMAND("\([a-z]*\)".*/\1/p' "$root/src/mprof/cmd/commands.def"); do
 		expect_text "$build/man/mprof.1" ".It Cm $page"
+		[ "$page" = help ] || [ -s "$build/man/mprof-$page.1" ] || bad "no manual page of $page"
 	done
+	[ "$(wc -l <"$root/man/mprof.1.in")" -le 300 ] || bad 'mprof(1) is longer than 300 lines'
+}
+
+# The program's own rows against what was made of them.
+test_each_option_is_in_page_and_completion() {
+	local command option n=0
+	for command in $("$mprof" help --rows | sed -n 's/^C\t//p'); do
+		"$mprof" "$command" --help=all >help
+		bash -c '. "$1"; COMP_WORDS=(mprof "$2" --); COMP_CWORD=2; _mprof; printf "%s\n" "${COMPREPLY[@]}"' \
+			- "$build/completions/mprof.bash" "$command" >bash
+		sed -n "s/^\t$command) options=//p" "$build/completions/_mprof" >zsh
+		for option in $("$mprof" "$command" --rows | awk -F '\t' '/^O/ { print $3 }'); do
+			n=$((n + 1))
+			grep -q "^\.It .*Fl -$option\( \|$\)" "$build/man/mprof-$command.1" ||
+				bad "mprof-$command(1) does not have --$option"
+			grep -q -e "--$option\( \|\[\|$\)" help || bad "$command --help=all does not have --$option"
+			grep -qx -e "--$option" bash || bad "bash does not complete $command --$option"
+			grep -qF -e "'--$option:" zsh || bad "zsh does not complete $command --$option"
+			# The parser knows it: whatever else is wrong, it is not the name of the option.
+			run "$mprof" "$command" "--$option"
+			expect_no_text err 'unrecognized'
+		done
+	done
+	[ "$n" -ge 200 ] || bad "only $n options were found"
 }
 
 test_install_and_uninstall() {
@@ -181,10 +240,11 @@ test_install_and_uninstall() {
 	expect_text i/usr/lib/pkgconfig/mprof.pc "libdir=/usr/lib"
 	expect_no_text i/usr/lib/pkgconfig/mprof.pc '@'
 	for file in lib/pkgconfig/mprof.pc include/mprof/format.h share/man/man1/mprof.1 \
-		share/man/man7/libmprof.7 share/bash-completion/completions/mprof \
+		share/man/man1/mprof-report.1 share/man/man5/mprof-trace.5 share/man/man7/libmprof.7 share/bash-completion/completions/mprof \
 		share/zsh/site-functions/_mprof; do
 		[ -s "i/usr/$file" ] || bad "$file is not installed"
 	done
+	expect_same 'documents among the headers' "$(ls i/usr/include/mprof | grep -v '\.h$\|\.def$')" ''
 	make -s -C "$root" O="${build#"$root"/}" DESTDIR="$PWD/i" PREFIX=/usr uninstall >/dev/null
 	expect_same 'files left' "$(find i ! -type d)" ''
 }

@@ -38,7 +38,7 @@ def names(o):
             yield k
         yield from names(v)
 print(*sorted(set(names(json.load(sys.stdin)))))' <out); do
-		awk '/^\.Ss mprof sort --json/, /^\.S[hs] [^m]/' "$root/man/mprof.1.in" |
+		awk '/^\.Sh MPROF SORT/, /^\.Sh MPROF IMAGE/' "$root/man/mprof-json.5.in" |
 			grep -qwF -e "$name" || bad "'$name' is not explained"
 	done
 	expect_text out '"unknown_frees"'

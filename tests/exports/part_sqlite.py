@@ -70,7 +70,7 @@ def test_sqlite_events(w):
 
 def queries():
     """Those of the manual page, as they stand there."""
-    with open(os.path.join(harness.ROOT, "man", "mprof.1.in"), encoding="utf-8") as f:
+    with open(os.path.join(harness.ROOT, "man", "mprof-export.1.in"), encoding="utf-8") as f:
         text = f.read()
     text = text.replace("\\(dq", '"').replace("\\e", "\\")
     return re.findall(r"^SELECT[^;]*;", text, re.M)

@@ -16,6 +16,7 @@
 #include "cmd.h"
 #include "profile_options.h"
 #include "two_profiles.h"
+#include "usage.h"
 
 #define TOLERANCE 5 /* percent, when --tolerance does not say */
 
@@ -263,7 +264,7 @@ int cmd_check(int argc, char **argv)
 	size_t i;
 
 	profile_cli_init(&o.cli);
-	if (!argp_parse(&argp, argc, argv, 0, NULL, &o))
+	if (!usage_parse(&argp, argc, argv, 0, &o))
 		status = check(&o);
 	profile_cli_release(&o.cli);
 	for (i = 0; i < o.check.limits; i++)

@@ -3,11 +3,11 @@
  * cmd.h - what a command is, and the exit statuses of all of them.
  *
  * To add a command: a file of its name in this directory that ends with
- * int cmd_NAME(int argc, char **argv), a row in commands.def, its page in
- * man/mprof.1.in (the list there is made from the row), a test in tests/cli.
+ * int cmd_NAME(int argc, char **argv), a row in commands.def, a page
+ * man/mprof-NAME.1.in, three examples in examples.def, a test in tests/cli.
  *
  * argv[0] is "mprof NAME", so that argp's usage lines read right.  A command
- * parses with argp (argument.h has what several take), prints its answer on
+ * parses with usage_parse (argument.h has what several take), prints its answer on
  * stdout (JSON by json_print) and the conversation on stderr, and returns the
  * exit status; only commands print.  main flushes stdout afterwards and fails
  * if that fails.

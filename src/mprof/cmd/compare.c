@@ -19,6 +19,7 @@
 #include "films.h"
 #include "output.h"
 #include "replay_run.h"
+#include "usage.h"
 
 #define FRAMES 300u /* of the movie: as many as mprof movie has */
 
@@ -252,7 +253,7 @@ int cmd_compare(int argc, char **argv)
 	int status = STATUS_USAGE;
 
 	replay_cli_init(&o.cli);
-	if (!argp_parse(&argp, argc, argv, 0, NULL, &o))
+	if (!usage_parse(&argp, argc, argv, 0, &o))
 		status = compare(&o);
 	replay_cli_release(&o.cli);
 	return status;

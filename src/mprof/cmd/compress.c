@@ -22,6 +22,7 @@
 #include "cmd.h"
 #include "progress.h"
 #include "tally.h"
+#include "usage.h"
 
 #define LEVEL_MAX 19
 
@@ -206,7 +207,7 @@ int cmd_compress(int argc, char **argv)
 	int i, one, interrupted, status = STATUS_OK;
 	double before;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
+	if (usage_parse(&argp, argc, argv, 0, &o))
 		return STATUS_USAGE;
 	for (i = 0; i < o.paths; i++) {
 		before = mib(o.path[i]);

@@ -18,6 +18,7 @@
 #include "after.h"
 #include "argument.h"
 #include "cmd.h"
+#include "usage.h"
 
 static const char *const names[MPROF_FN_MAX] = {
 #define MPROF_FUNCTION(id, code, name, class) [code] = name,
@@ -308,6 +309,19 @@ static bool is_old(const char *path)
 	return n > 4 && !strcmp(path + n - 4, ".old");
 }
 
+bool counts_here(void)
+{
+	glob_t found = { .gl_pathc = 0 };
+	bool here = false;
+	size_t i;
+
+	glob("mprof.counts*", 0, NULL, &found);
+	for (i = 0; i < found.gl_pathc; i++)
+		here |= !is_old(found.gl_pathv[i]);
+	globfree(&found);
+	return here;
+}
+
 /* Other files of that name (a JSON answer, say) are no reason to stop. */
 static int show_all(bool json)
 {
@@ -337,7 +351,7 @@ int cmd_counts(int argc, char **argv)
 {
 	struct options o = { 0 };
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
+	if (usage_parse(&argp, argc, argv, 0, &o))
 		return STATUS_USAGE;
 	return o.file ? show(o.file, o.json) : show_all(o.json);
 }

@@ -57,6 +57,9 @@ void counts_print(FILE *out, const struct counts *c, size_t rows);
 /* Adds calls, bytes, failed, threads, processes, lost to a JSON object. */
 void counts_json(struct json_object *to, const struct counts *c);
 
+/* Does this directory hold counts files other than those kept as .old? */
+bool counts_here(void);
+
 /* The name of a function code, NULL if the code is free. */
 const char *counts_function(unsigned fn);
 

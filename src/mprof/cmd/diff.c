@@ -14,6 +14,7 @@
 #include "cmd.h"
 #include "profile_options.h"
 #include "two_profiles.h"
+#include "usage.h"
 
 enum form { TEXT, JSON, MARKDOWN };
 
@@ -167,7 +168,7 @@ int cmd_diff(int argc, char **argv)
 	int status = STATUS_USAGE;
 
 	profile_cli_init(&o.cli);
-	if (!argp_parse(&argp, argc, argv, 0, NULL, &o))
+	if (!usage_parse(&argp, argc, argv, 0, &o))
 		status = compare(&o, &err);
 	profile_cli_release(&o.cli);
 	return status;

@@ -24,6 +24,7 @@
 #include "../run/needed.h"
 #include "../run/run.h"
 #include "cmd.h"
+#include "usage.h"
 
 enum verdict { FINE, KNOW, BAD };
 
@@ -293,7 +294,7 @@ int cmd_doctor(int argc, char **argv)
 	int status = STATUS_OK;
 	size_t i;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
+	if (usage_parse(&argp, argc, argv, 0, &o))
 		return STATUS_USAGE;
 	for (i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		if (checks[i].of_program && !o.program)

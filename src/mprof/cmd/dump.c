@@ -13,6 +13,7 @@
 #include "../print/print_dump.h"
 #include "argument.h"
 #include "cmd.h"
+#include "usage.h"
 
 struct options {
 	const char *log;
@@ -149,7 +150,7 @@ int cmd_dump(int argc, char **argv)
 	struct trace *t;
 	int ret;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
+	if (usage_parse(&argp, argc, argv, 0, &o))
 		return STATUS_USAGE;
 	if (trace_open(&t, o.log, MPROF_MAGIC_TRACE, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);

@@ -20,6 +20,7 @@
 #include "profile_options.h"
 #include "progress.h"
 #include "tally.h"
+#include "usage.h"
 #include "when.h"
 
 struct options {
@@ -495,7 +496,7 @@ int cmd_export(int argc, char **argv)
 	/* What a program called of libraries belongs into pictures of stacks. */
 	o.cli.options.library = true;
 	o.export.profile = &o.cli.options;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
+	if (usage_parse(&argp, argc, argv, 0, &o))
 		ret = STATUS_USAGE;
 	else
 		ret = export_any(&o);

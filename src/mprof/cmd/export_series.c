@@ -9,6 +9,7 @@
 enum { SPLIT = 512, EVENTS, POINTS, DETAILED, TIME_UNIT };
 
 static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "Options of some formats:", 2 },
 	{ "split", SPLIT, NULL, 0,
 	  "As many files as it takes for each to be below 4 MiB and 16000 sites (pprof)", 2 },
 	{ "events", EVENTS, NULL, 0, "Each single block too (sqlite, jsonl)", 2 },

@@ -16,6 +16,7 @@
 enum { ALLOCATOR = FILMS_KEYS, PROCESS, MODE, TOUCH };
 
 static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "What is played:", 0 },
 	{ "allocator", ALLOCATOR, "LIST", 0,
 	  "Play the calls on these, as mprof replay does, side by side; all is every one that is "
 	  "installed [the recorded run]",

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "usage.h"
 
 struct row {
 	const char *name, *help;
@@ -77,6 +78,24 @@ void help_keys(FILE *out)
 	}
 }
 
+void help_start(FILE *out)
+{
+	static const char *const first[] = { "test", "record", "report", "stat", "compare" };
+	const struct command *c;
+	char left[64];
+	size_t i;
+
+	fputs("mprof records what a program asks of malloc, and explains it.  No rebuild is needed."
+	      "\n\nStart with one of these:\n",
+	      out);
+	for (i = 0; i < COUNT(first); i++) {
+		c = cmd_find(first[i]);
+		snprintf(left, sizeof(left), "mprof %s %s", c->name, c->args);
+		fprintf(out, "  %-40s %s\n", left, c->help);
+	}
+	fputs("\n`mprof help' lists all commands, `mprof COMMAND --help' explains one.\n", out);
+}
+
 void help_all(FILE *out)
 {
 	fputs("Records every call that a program makes to malloc and its family, and explains\n"
@@ -89,9 +108,25 @@ void help_all(FILE *out)
 	print_rows(out, inits, COUNT(inits));
 	fputs("\nKeys of MPROF_CONF [default]:\n", out);
 	help_keys(out);
-	fputs("\n`mprof help COMMAND' or `mprof COMMAND --help' explains one of them;\n"
-	      "mprof(1) and libmprof(7) tell the rest.\n",
+	fputs("\n`mprof help COMMAND' or `mprof COMMAND --help' explains one of them; mprof(1),\n"
+	      "mprof-COMMAND(1) and libmprof(7) are the manual.\n",
 	      out);
+}
+
+/* The option rows of every command, for scripts/gendoc. */
+static int print_rows_of_all(void)
+{
+	char title[64], option[] = USAGE_ROWS;
+	char *args[] = { title, option, NULL };
+	const struct command *c;
+
+	for (c = cmd_table; c->name; c++) {
+		if (c->run == cmd_help)
+			continue;
+		snprintf(title, sizeof(title), "mprof %s", c->name);
+		c->run(2, args);
+	}
+	return STATUS_OK;
 }
 
 int cmd_help(int argc, char **argv)
@@ -100,10 +135,12 @@ int cmd_help(int argc, char **argv)
 	char title[64], option[] = "--help";
 	char *args[] = { title, option, NULL };
 
-	if (argc < 2 || !strcmp(argv[1], "--help")) {
+	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
 		help_all(stdout);
 		return STATUS_OK;
 	}
+	if (!strcmp(argv[1], USAGE_ROWS))
+		return print_rows_of_all();
 	if (argc > 2)
 		return cmd_error(STATUS_USAGE, "help explains one command, not '%s' as well",
 				 argv[2]);

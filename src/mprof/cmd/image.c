@@ -17,6 +17,7 @@
 #include "films.h"
 #include "image_json.h"
 #include "output.h"
+#include "usage.h"
 #include "when.h"
 
 #define SAMPLES 512 /* points of the curve of resident bytes */
@@ -370,7 +371,7 @@ int cmd_image(int argc, char **argv)
 	int ret;
 
 	profile_cli_init(&o.names);
-	ret = argp_parse(&argp, argc, argv, 0, NULL, &o) ? STATUS_USAGE : run(&o);
+	ret = usage_parse(&argp, argc, argv, 0, &o) ? STATUS_USAGE : run(&o);
 	free(o.films.lists.item);
 	profile_cli_release(&o.names);
 	return ret;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* image_json.h - what `mprof image --json` says; names in man/mprof.1.in. */
+/* image_json.h - what `mprof image --json` says; names in man/mprof-json.5.in. */
 #ifndef MPROF_CMD_IMAGE_JSON_H
 #define MPROF_CMD_IMAGE_JSON_H
 

@@ -19,6 +19,7 @@
 #include "films.h"
 #include "output.h"
 #include "profile_options.h"
+#include "usage.h"
 
 #define FRAMES_MOST 100000
 
@@ -332,7 +333,7 @@ int cmd_movie(int argc, char **argv)
 	int ret;
 
 	profile_cli_init(&o.names);
-	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
+	if (usage_parse(&argp, argc, argv, 0, &o))
 		ret = STATUS_USAGE;
 	else
 		ret = run(&o);

@@ -16,6 +16,7 @@
 #include "cmd.h"
 #include "compress.h"
 #include "tally.h"
+#include "usage.h"
 
 struct options {
 	const char *log, *allocator;
@@ -204,7 +205,7 @@ int cmd_record(int argc, char **argv)
 	struct run_plan plan = { 0 };
 	int status = STATUS_USAGE;
 
-	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o))
+	if (usage_parse(&argp, argc, argv, ARGP_IN_ORDER, &o))
 		return STATUS_USAGE;
 	if (plan_from(&plan, &o))
 		status = run(&plan, o.form);

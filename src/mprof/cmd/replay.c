@@ -8,6 +8,7 @@
 #include "cmd.h"
 #include "replay_change.h"
 #include "replay_run.h"
+#include "usage.h"
 
 struct options {
 	const char *path;
@@ -84,7 +85,7 @@ int cmd_replay(int argc, char **argv)
 	int status = STATUS_USAGE;
 
 	replay_cli_init(&o.cli);
-	if (!argp_parse(&argp, argc, argv, 0, NULL, &o))
+	if (!usage_parse(&argp, argc, argv, 0, &o))
 		status = replay(&o);
 	replay_cli_release(&o.cli);
 	change_cli_release(&o.change);

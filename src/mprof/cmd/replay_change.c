@@ -23,11 +23,7 @@ enum { DROP_SITE = CHANGE_KEYS, POOL_SITE, RESERVE_SITE, RESIZE };
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0,
-	  "What if; SITE names blocks by FUNCTION, which it or what it called asked for (* and ? "
-	  "may"
-	  " stand in it), by FUNCTION:LINE, which that line itself asked for, or by stack:N, a row"
-	  " of a report's view:",
-	  12 },
+	  "What if blocks were allocated in another way (mprof-replay(1) explains SITE):", 12 },
 	{ "drop-site", DROP_SITE, "SITE", 0, "They were never asked for", 12 },
 	{ "pool-site", POOL_SITE, "SITE[,chunk=SIZE][,free-list]", 0,
 	  "They came from a pool: chunks [of 64K], filled one block after the other, or with a "

@@ -30,6 +30,7 @@ enum {
 };
 
 static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "What is played:", 10 },
 	{ "allocator", 'a', "LIST", 0,
 	  "On these: glibc,jemalloc[MALLOC_CONF=narenas:{1,4}],/path/lib.so ... [all installed]",
 	  10 },

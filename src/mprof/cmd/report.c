@@ -26,6 +26,7 @@
 #include "report_command.h"
 #include "report_html.h"
 #include "report_view.h"
+#include "usage.h"
 
 struct options {
 	char **word; /* arguments that are no options: [VIEW [ARG]] LOG... */
@@ -45,18 +46,14 @@ struct options {
 enum { JSON = 256, BY, SORT, TOP, MIN_PERCENT, DEPTH, SOURCE_DIR, HTML, OPEN, AT };
 
 static const struct argp_option options[] = {
-	{ "all", 'a', NULL, 0, "Print every table, not only the first screen; of a view, every row",
-	  0 },
-	{ "html", HTML, "FILE", 0,
-	  "Write one HTML page with flame graphs, tables and a timeline; needs no network", 0 },
+	{ "all", 'a', NULL, 0, "Print every table; of a view, every row", 0 },
+	{ "html", HTML, "FILE", 0, "Write one HTML page with flame graphs and tables", 0 },
 	{ "open", OPEN, NULL, 0, "Open the page in the desktop's browser", 0 },
-	{ "json", JSON, NULL, 0, "Print the whole analysis, or the view, as one JSON object", 0 },
-	{ NULL, 0, NULL, 0, "Of a view:", 1 },
-	{ "at", AT, "WHEN", 0, "Show what was live at this moment: " WHEN_HELP, 1 },
-	{ "by", BY, "WHAT", 0,
-	  "One row for each stack, function, line, file, module, thread or size", 1 },
-	{ "sort", SORT, "VALUE", 0, "Sort by this figure; mprof export --value help lists them",
-	  1 },
+	{ "json", JSON, NULL, 0, "Print the whole answer as one JSON object", 0 },
+	{ NULL, 0, NULL, 0, "Options of a view:", 1 },
+	{ "at", AT, "WHEN", 0, "Show what was live then: " WHEN_HELP, 1 },
+	{ "by", BY, "WHAT", 0, "Print a row per stack, function, line, file, module ...", 1 },
+	{ "sort", SORT, "VALUE", 0, "Sort by this figure (mprof export --value help)", 1 },
 	{ "top", TOP, "N", 0, "Print at most N rows, 0 for all [20; all with --json]", 1 },
 	{ "depth", DEPTH, "N", 0, "Print at most N lines of a stack, or levels of a tree", 1 },
 	{ "min-percent", MIN_PERCENT, "PERCENT", 0, "Leave out smaller branches of a tree [1]", 1 },
@@ -257,10 +254,6 @@ static char *list_views(int key, const char *text, void *input)
 	for (v = view_table; v->name; v++)
 		fprintf(out, "  %s%s%-*s %s\n", v->name, *v->arg ? " " : "",
 			17 - (int)strlen(v->name) - (*v->arg != 0), v->arg, v->help);
-	fputs("\nWithout LOG, the newest trace in the current directory is read.\n", out);
-	fputs("Of several traces, or of a pattern in quotes, the one of the largest program is"
-	      " taken.\n",
-	      out);
 	return fclose(out) ? NULL : list;
 }
 
@@ -274,9 +267,9 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "[LOG]\nVIEW [ARG] [LOG...]",
-	.doc = "Says what a recorded program did with its memory: what ran and how it ended, the"
-	       " peak, what was never freed, sizes, waste, realloc, lifetimes and compactness;"
-	       " or, in a view, who asked for the memory."
+	.doc = "Explains a trace on one screen: what ran, the peak, leaks, and findings; or, with"
+	       " VIEW, which call stacks allocated the memory. Without LOG: the newest trace in"
+	       " the current directory."
 	       "\v",
 	.children = children,
 	.help_filter = list_views,
@@ -400,7 +393,7 @@ static int run(int argc, char **argv, bool analyses)
 		return cmd_error(STATUS_FOUND, "no memory for %d arguments", argc);
 	profile_cli_init(&o.cli);
 	o.view.cli = &o.cli;
-	if (!argp_parse(&argp, argc, argv, 0, NULL, &o)) {
+	if (!usage_parse(&argp, argc, argv, 0, &o)) {
 		if (!r->top_said)
 			r->top = r->json ? 0 : VIEW_ROWS;
 		status = report(&o);

@@ -18,6 +18,7 @@
 #include "cmd.h"
 #include "output.h"
 #include "playback_input.h"
+#include "usage.h"
 
 struct options {
 	const char *log, *output;
@@ -253,7 +254,7 @@ int cmd_sort(int argc, char **argv)
 {
 	struct options o = { .log = NULL };
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
+	if (usage_parse(&argp, argc, argv, 0, &o))
 		return STATUS_USAGE;
 	return o.check ? answer(o.log, &o, NULL) : compile(&o);
 }

@@ -22,6 +22,7 @@
 #include "after.h"
 #include "cmd.h"
 #include "counts.h"
+#include "usage.h"
 
 #define RUNS_MAX      1000
 #define THREADS_SHOWN 10
@@ -406,7 +407,7 @@ int cmd_stat(int argc, char **argv)
 	struct run_plan plan = { 0 };
 	int status;
 
-	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o))
+	if (usage_parse(&argp, argc, argv, ARGP_IN_ORDER, &o))
 		return STATUS_USAGE;
 	status = run_kept_or_not(&o, &plan);
 	after_release(&plan);

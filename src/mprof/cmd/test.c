@@ -21,6 +21,7 @@
 #include "report_command.h"
 #include "record.h"
 #include "tally.h"
+#include "usage.h"
 
 #define RECORDS_PER_THREAD 100 /* room besides its calls */
 #define CACHE_RECORDS	   100
@@ -315,7 +316,7 @@ int cmd_test(int argc, char **argv)
 {
 	struct options o = { 0 };
 
-	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o))
+	if (usage_parse(&argp, argc, argv, ARGP_IN_ORDER, &o))
 		return STATUS_USAGE;
 	return test_run(o.argv, o.counts, o.log, !o.plain);
 }

@@ -10,8 +10,7 @@
 
 #include "../profile/profile.h"
 
-#define WHEN_HELP \
-	"peak, end, a number of calls, a time as 1.5s, or a part of the calls as 50% [peak]"
+#define WHEN_HELP "peak, end, a number of calls, 1.5s, or 50% of the calls [peak]"
 
 enum when_kind { WHEN_PEAK, WHEN_END, WHEN_CALLS, WHEN_TIME, WHEN_PERCENT };
 

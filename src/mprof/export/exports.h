@@ -3,7 +3,7 @@
  * exports.h - a trace in the formats of other tools.
  *
  * To add a format: a function in out/, a row in exports.def, a paragraph in
- * the section EXPORTS of man/mprof.1.in, a test in tests/exports that opens the
+ * the section FORMATS of man/mprof-export.1.in, a test in tests/exports that opens the
  * file with the tool that it is made for.
  *
  * An exporter writes what it is given and keeps no more in memory than sites,
