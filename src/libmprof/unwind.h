@@ -11,9 +11,11 @@
  *   stacks.c  a number for each different stack, and its definition
  *   areas.c   which mapping an address lies in
  *
- * Lock: mp_local->stacks_lock, held with all signals blocked (a handler that
- * jumps out must not leave it held), for lookups in tables and one record in the
- * stream, which may cost one pwrite.  Never held while calling the loader.
+ * No lock for what comes again and again: rules, numbers, and definitions of new
+ * stacks.  mp_local->stacks_lock, held with all signals blocked (a handler that jumps
+ * out must not leave it held), for objects and for a table that grows; stream_lock
+ * likewise, maybe under the other one, for the next slot of records.  Neither is held
+ * while calling the loader.
  */
 #ifndef MP_UNWIND_H
 #define MP_UNWIND_H
@@ -245,7 +247,7 @@ int mp_stacks_signals(void);
 uint32_t mp_stacks_none(void);
 /* Before the first record of a process: a forked child's begins with what is loaded. */
 void mp_stacks_begin(void);
-/* Puts a record of words into the process's stream.  stacks_lock held.  0 or -errno. */
+/* Puts a record of words into the process's stream.  0 or -errno. */
 int mp_stacks_record(const uint64_t *words, uint32_t n);
 void mp_stacks_lock(uint64_t *signals);
 void mp_stacks_unlock(const uint64_t *signals);
