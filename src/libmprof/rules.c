@@ -175,7 +175,8 @@ static void put(struct rule_table *t, uint64_t word)
 			place = &t->word[RULE_PLACE(at, n, t)];
 			break;
 		}
-	__atomic_store_n(place, word, __ATOMIC_RELAXED);
+	/* Pairs with the fence in claim_anywhere(): its object is recorded before its stacks. */
+	__atomic_store_n(place, word, __ATOMIC_RELEASE);
 }
 
 /* Twice as large.  The old table stays: somebody may be reading it. */

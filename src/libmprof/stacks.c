@@ -147,6 +147,8 @@ static uint64_t *claim_anywhere(uint32_t n)
 	uint64_t signals, *place;
 	int ret;
 
+	/* Pairs with the release in rules.c: this slot is not before that of an object's record. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	for (int i = 0; i < 3; i++) {
 		struct mp_stream *s = __atomic_load_n(&mp_local->stream, __ATOMIC_ACQUIRE);
 
