@@ -11,6 +11,7 @@
 #include "../print/print_diff.h"
 #include "../util/ranges.h"
 #include "argument.h"
+#include "../util/pager.h"
 #include "cmd.h"
 #include "profile_options.h"
 #include "two_profiles.h"
@@ -117,6 +118,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_child children[] = {
 	{ &profile_argp, 0, NULL, 0 },
 	{ &memory_argp, 0, NULL, 0 },
+	{ &terminal_argp, 0, NULL, 0 },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -135,6 +137,7 @@ static int print(const struct diff *d, const struct options *o, struct error *er
 
 	switch (o->form) {
 	case TEXT:
+		pager_start();
 		return diff_text(d, &how, stdout, err);
 	case MARKDOWN:
 		return diff_markdown(d, &how, stdout, err);

@@ -12,6 +12,7 @@
 
 #include "../print/print_dump.h"
 #include "argument.h"
+#include "../util/pager.h"
 #include "cmd.h"
 #include "usage.h"
 
@@ -130,6 +131,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = {
 	{ &memory_argp, 0, NULL, 0 },
+	{ &terminal_argp, 0, NULL, 0 },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -154,8 +156,12 @@ int cmd_dump(int argc, char **argv)
 		return STATUS_USAGE;
 	if (trace_open(&t, o.log, MPROF_MAGIC_TRACE, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
+	if (!o.json)
+		pager_start();
 	ret = dump_print(t, &o.filter, o.json, stdout, &err);
 	trace_close(t);
+	if (ret < 0 && pager_left())
+		return STATUS_OK;
 	if (ret > 0)
 		cmd_warn("%s", err.text);
 	if (ret == -EINVAL)
