@@ -88,9 +88,7 @@ enum { MEMORY = 0x7000 };
 
 static const struct argp_option memory_options[] = {
 	{ "memory", MEMORY, "SIZE", 0,
-	  "Use at most this much memory, such as 4G [1 GiB plus 256 times the size of the file, "
-	  "and no more than is free]",
-	  90 },
+	  "Use at most this much memory, such as 4G [1 GiB + 256 times the size of the file]", 90 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
