@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * format.h - the on-disk structs of trace and counts files.
+ * format.h - the on-disk structs of traces, counts files and profiles.
  *
  * One file holds one run: every process of the tree maps the same file and
  * takes extents from it with one atomic add.  A file is a header of 64 KiB
@@ -34,9 +34,25 @@
 #define MPROF_EXTENT_MAX     (1u << 30)	 /* greatest extent a reader accepts, bytes */
 #define MPROF_EXTENT_MAGIC   0x74785a6du /* "mZxt" */
 
-#define MPROF_MAGIC_TRACE  "mproftrc" /* 8 bytes, no NUL on disk */
-#define MPROF_MAGIC_COUNTS "mprofcnt"
-#define MPROF_MAGIC_SIZE   8u
+#define MPROF_MAGIC_TRACE   "mproftrc" /* 8 bytes, no NUL on disk */
+#define MPROF_MAGIC_COUNTS  "mprofcnt"
+#define MPROF_MAGIC_PROFILE "mprofprf"
+#define MPROF_MAGIC_SIZE    8u
+
+/* What a file that begins like this is called; NULL: it is not one of ours. */
+static inline const char *mprof_kind_name(const char *magic)
+{
+	if (!__builtin_memcmp(magic, MPROF_MAGIC_TRACE, MPROF_MAGIC_SIZE))
+		return "trace";
+	if (!__builtin_memcmp(magic, MPROF_MAGIC_COUNTS, MPROF_MAGIC_SIZE))
+		return "counts file";
+	return __builtin_memcmp(magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE) ? (const char *)0
+									      : "profile";
+}
+static inline int mprof_is_magic(const char *magic)
+{
+	return mprof_kind_name(magic) != (const char *)0;
+}
 
 /* The functions an event can name.  Codes are on disk. */
 enum mprof_fn {
@@ -167,6 +183,12 @@ enum mprof_extent_kind {
 	MPROF_EXTENT_GROUP,	  /* compressed file: struct mprof_group, events of all threads */
 	MPROF_EXTENT_SORTS,	  /* compressed file: struct mprof_sorts, what groups refer to */
 	MPROF_EXTENT_THREADS,	  /* compressed file: struct mprof_threads, who wrote the events */
+	MPROF_EXTENT_HEAP,	  /* profile: struct mprof_heap_totals of one image of a process */
+	MPROF_EXTENT_LANE,	  /* profile: struct mprof_lane, of one thread after another */
+	MPROF_EXTENT_CELLS,  /* profile: struct mprof_cell of a lane, stacks from number seq on */
+	MPROF_EXTENT_MORE,   /* profile: struct mprof_cell_more, the same way */
+	MPROF_EXTENT_SITES,  /* profile: struct mprof_site_live, of all lanes of a process */
+	MPROF_EXTENT_BEHIND, /* kinds are below */
 };
 
 struct mprof_extent {
@@ -200,6 +222,83 @@ struct mprof_counts {
 	struct mprof_counts_fn fn[MPROF_FN_MAX];
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_counts) == 832, "on-disk layout");
+
+/*
+ * Totals, FORMAT.md section 10.  Mapped and live, as counts.  What one thread did with
+ * the blocks of one stack: written by that thread only, with plain adds.  A free is
+ * added to the cell of the thread that frees, so a block's two ends may be in two cells,
+ * and only their sum over the lanes of a process says what lives.
+ */
+struct mprof_cell {
+	uint64_t calls, bytes;			/* that handed blocks out */
+	uint64_t freed_calls, freed_bytes;	/* given back, or to realloc */
+	uint64_t lifetime;			/* of freed blocks, in ticks, their sum */
+	uint32_t lifetime_least, lifetime_most; /* mprof_rounded(), the least as ~; 0: none yet */
+	uint32_t size_least, size_most;		/* bytes asked for, the same way */
+	int32_t unfolded_bytes, unfolded_calls; /* live here and not yet in its mprof_site_live */
+};
+/* What is rarer. */
+struct mprof_cell_more {
+	uint64_t temporary_calls, temporary_bytes; /* freed by the thread's very next call */
+	uint64_t reallocs, realloc_moved;	   /* of calls; of these, to another address */
+	uint64_t realloc_bytes;			   /* the most that moves copied */
+	int64_t realloc_grown;	       /* bytes by which blocks grew, less what they shrank */
+	uint64_t map_calls, map_bytes; /* mmap, mremap, growth by brk and sbrk */
+};
+/*
+ * Of all threads of a process: what lives, and what lived at the peak.  at_peak_* are
+ * from before the last change after the peak numbered `stamp`; while that is not the
+ * process's peak, live_* say it.
+ */
+struct mprof_site_live {
+	int64_t live_bytes, live_calls;
+	int64_t at_peak_bytes, at_peak_calls;
+	int64_t local_bytes, local_calls; /* the most that lived at once of this stack */
+	int64_t stamp;
+	int64_t reserved;
+};
+#define MPROF_CELLS 16u /* in a row: one extent of CELLS, MORE or SITES */
+MPROF_STATIC_ASSERT(sizeof(struct mprof_cell) == 64, "on-disk layout");
+MPROF_STATIC_ASSERT(sizeof(struct mprof_cell_more) == 64, "on-disk layout");
+MPROF_STATIC_ASSERT(sizeof(struct mprof_site_live) == 64, "on-disk layout");
+
+/* One image of a process. */
+struct mprof_heap_totals {
+	int64_t live_bytes, live_calls; /* folded so far */
+	int64_t peak_bytes, peak_calls; /* peak_bytes is also the peak's number: it only rises */
+	uint64_t peak_ticks;
+	uint64_t peak_bound;  /* bytes by which the peak may be wrong; 0: it is exact */
+	uint64_t began_ticks; /* blocks from before that are a parent's */
+	uint32_t lanes;	      /* at most at once */
+	uint32_t several;     /* 1: there was more than one thread */
+	uint64_t reserved[8];
+};
+MPROF_STATIC_ASSERT(sizeof(struct mprof_heap_totals) == 128, "on-disk layout");
+
+/* What a thread, and those that had its lane after it, did besides cells. */
+#define MPROF_SIZE_BINS 48u /* 0: size 0; n: 2^(n-1) up to 2^n - 1; the last one: and more */
+struct mprof_lane {
+	uint32_t threads; /* that had it so far */
+	uint32_t owned;	  /* 1: one has it now */
+	uint64_t missed;  /* blocks whose end nobody told: their place was handed out again */
+	uint64_t strange; /* blocks given back that we did not know */
+	uint64_t reserved[5];
+	uint64_t sizes[MPROF_SIZE_BINS];       /* calls, by bytes asked for */
+	uint64_t freed_sizes[MPROF_SIZE_BINS]; /* and those given back */
+};
+MPROF_STATIC_ASSERT(sizeof(struct mprof_lane) == 832, "on-disk layout");
+
+/* 64 bits in 32: exact below 2^26, else rounded down to 26 binary digits.  Keeps the order. */
+static inline uint32_t mprof_rounded(uint64_t v)
+{
+	unsigned shift = v >> 26 ? 38 - (unsigned)__builtin_clzll(v) : 0;
+
+	return shift << 26 | (uint32_t)((v >> shift) & 0x3ffffff);
+}
+static inline uint64_t mprof_unrounded(uint32_t r)
+{
+	return (uint64_t)(r & 0x3ffffff) << (r >> 26);
+}
 
 /*
  * Facts: what is known of a process, in the order they were learnt.  After the
@@ -352,7 +451,6 @@ enum mprof_stack_record {
 	MPROF_RECORD_STACK = 1,
 	MPROF_RECORD_OBJECT = 2,
 	MPROF_RECORD_GONE = 3,
-	MPROF_RECORD_GAP = 4,
 };
 #define MPROF_STACK_TRUNCATED 1u /* flags: outer frames are missing: deeper than the limit */
 #define MPROF_STACK_LOST_WAY  2u /* flags: the walk ended before the outermost frame */

@@ -36,7 +36,7 @@
 #include <mprof/format.h>
 #include <mprof/functions.h>
 
-#define MPROF_MODULE_ABI 2u
+#define MPROF_MODULE_ABI 3u
 
 #define MPROF_HOT	  static inline __attribute__((always_inline))
 #define MPROF_COLD	  __attribute__((cold, noinline))
@@ -197,6 +197,18 @@ struct mprof_host {
 	 */
 	int (*look)(unsigned large, uint64_t now);
 	const uint64_t *(*look_times)(void); /* [large]: it is time to from then on */
+	/*
+	 * Zeroed memory that a forked child has with all else, for good; it will come to
+	 * `touched` bytes.  NULL: none to be had.
+	 */
+	void *(*memory)(size_t bytes, size_t touched);
+	/*
+	 * A zeroed payload of an extent of this kind, mapped from the file: what is stored is
+	 * in the file at once.  Multiple of 64; a forked child does not have it.  NULL: no
+	 * room; recording has ended.
+	 */
+	void *(*live)(unsigned kind, uint32_t thread, uint64_t seq, size_t bytes);
+	const uint32_t *page_bytes;
 };
 
 struct mprof_init_ops {
@@ -224,8 +236,8 @@ struct mprof_mode_ops {
 	const struct mprof_api *api; /* stamped by template.h */
 	/* 1: allocations are not looked at, so that they may go to the allocator directly */
 	uint32_t keeps_nothing;
-	/* [slow, optional] once in a process, before its first event, and again in a
-	 * forked child.  -errno refuses: the program runs unrecorded. */
+	/* [slow, optional] once in a process, before its first event.  -errno refuses: the
+	 * program runs unrecorded. */
 	int (*start)(const struct mprof_host *host);
 	/* [slow, optional] a thread's record is new; before its first event. */
 	void (*thread_start)(struct mprof_thread *t);
@@ -233,6 +245,8 @@ struct mprof_mode_ops {
 	void (*thread_exit)(struct mprof_thread *t);
 	/* [slow, optional] the process is about to end or to exec; may run more than once. */
 	void (*flush)(struct mprof_thread *t);
+	/* [slow, optional] in a forked child, before its first event and thread_start. */
+	void (*forked)(void);
 };
 
 /* [hot] Where the stack is. */

@@ -46,6 +46,9 @@ const struct mprof_host mp_host MP_HIDDEN = {
 	.resident = mp_resident,
 	.look = mp_peak_look,
 	.look_times = mp_peak_times,
+	.memory = mp_live_memory,
+	.live = mp_live_take,
+	.page_bytes = &mp_page_bytes,
 };
 
 int mp_recording(void)

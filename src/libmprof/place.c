@@ -14,8 +14,7 @@
 /* Is the file ours, by the first n bytes of it?  An empty one is somebody else's. */
 static int is_ours(const struct head *h, long n)
 {
-	return n >= MPROF_MAGIC_SIZE &&
-	       (has_magic(h, MPROF_MAGIC_TRACE) || has_magic(h, MPROF_MAGIC_COUNTS));
+	return n >= MPROF_MAGIC_SIZE && mprof_is_magic(h->magic);
 }
 
 /*

@@ -122,6 +122,8 @@ int mp_process_forked(uint64_t when)
 	if (!when)
 		when = fork_ticks;
 	mp_threads_forked();
+	if (mp_mode->forked)
+		mp_mode->forked();
 	mp_local->how = when ? MPROF_CHILD_FORK : 0;
 	if (!mp_file.header)
 		return 0;

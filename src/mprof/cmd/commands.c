@@ -13,7 +13,6 @@
 
 #include "../util/memory.h"
 #include "../util/nearest.h"
-#include "../util/pager.h"
 #include "../util/plain.h"
 
 const struct command cmd_table[] = {
@@ -129,7 +128,7 @@ int cmd_flush(int status)
 	errno = 0;
 	failed = fflush(stdout) || fflush(plain_raw());
 	code = failed ? errno : 0;
-	if ((!failed && !ferror(stdout) && !ferror(plain_raw())) || pager_left())
+	if (!failed && !ferror(stdout) && !ferror(plain_raw()))
 		return status;
 	cmd_error(0, "the answer is not complete: writing standard output failed%s%s",
 		  code ? ": " : "", code ? strerror(code) : "");

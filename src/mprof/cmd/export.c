@@ -37,18 +37,18 @@ struct options {
 enum { TO = 256, VALUE, MIN_PERCENT, SMALL, LARGE, ZERO_LIVE, SYMBOLS, AT };
 
 static const struct argp_option options[] = {
-	{ "to", TO, "FORMAT", 0, "Write this format; --to help lists all", 0 },
+	{ "to", TO, "FORMAT", 0, "The format; --to help lists them", 0 },
 	{ "value", VALUE, "VALUE[,VALUE...]", 0,
-	  "Export this figure, or all; --value help lists them [peak]", 0 },
-	{ "at", AT, "WHEN", 0, "Export as peak what was live then: " WHEN_HELP, 0 },
-	{ "output", 'o', "FILE", 0, "Write to FILE instead of standard output (-)", 0 },
+	  "What is counted, or all; --value help lists them [peak]", 0 },
+	{ "at", AT, "WHEN", 0, "Make the value peak what was live at this moment: " WHEN_HELP, 0 },
+	{ "output", 'o', "FILE", 0, "Write here instead of to standard output (-)", 0 },
 	{ "stack-min-size", SMALL, "BYTES", 0,
-	  "Sum up smaller blocks as SmallAllocations (folded, mallocprofiler)", 1 },
-	{ "stack-max-size", LARGE, "BYTES", 0, "Sum up larger blocks as LargeAllocations", 1 },
-	{ "hide-zero-live", ZERO_LIVE, NULL, 0, "Leave out sites without live blocks", 1 },
+	  "Smaller blocks are one site, SmallAllocations (folded, mallocprofiler)", 1 },
+	{ "stack-max-size", LARGE, "BYTES", 0, "Larger blocks are one site, LargeAllocations", 1 },
+	{ "hide-zero-live", ZERO_LIVE, NULL, 0, "Leave out sites of which no block is left", 1 },
 	{ "min-percent", MIN_PERCENT, "PERCENT", 0,
-	  "Leave out functions of a graph below this share of the total [1]", 1 },
-	{ "symbols", SYMBOLS, NULL, 0, "Show names of the symbol table in a graph, too", 1 },
+	  "Leave out functions of a graph below this part of the total [1]", 1 },
+	{ "symbols", SYMBOLS, NULL, 0, "Names of the symbol table in a graph, too", 1 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -241,7 +241,7 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = children,
 	.args_doc = "LOG...",
-	.doc = "Writes the call stacks of a trace in the format of another tool.",
+	.doc = "Writes what a trace says about call stacks in the format of another tool.",
 };
 
 /* ---- writing ---- */
@@ -297,6 +297,8 @@ static int write_all(struct writing *w, struct error *err)
 
 	if (!(w->x.exporter->flags & EXPORT_ONE_VALUE))
 		return write_one(w, (enum profile_value)__builtin_ctz(values), err);
+	if (!trace_has_events(w->x.trace) && values == (1u << VALUE_COUNT) - 1)
+		values &= ~(1u << VALUE_WASTE | 1u << VALUE_RSS); /* all: those that there are */
 	for (; values && !ret; values &= values - 1)
 		ret = write_one(w, (enum profile_value)__builtin_ctz(values), err);
 	return ret;
@@ -443,6 +445,25 @@ static int export(struct writing *w, struct error *err)
 	return ret;
 }
 
+/* What a profile cannot give. */
+static int check_totals(const struct options *o, const struct trace *t, struct error *err)
+{
+	unsigned value;
+	int ret = 0;
+
+	if (trace_has_events(t))
+		return 0;
+	if (o->exporter->flags & EXPORT_SERIES || o->export.events)
+		return fail(err, -EINVAL,
+			    "'%s' holds totals, not events: %s%s needs a recording, as mprof record"
+			    " makes it",
+			    trace_path(t), o->exporter->name, o->export.events ? " --events" : "");
+	for (value = 0; value < VALUE_COUNT && !ret; value++)
+		if (o->export.values >> value & 1 && o->export.values != (1u << VALUE_COUNT) - 1)
+			ret = profile_value_check(t, (enum profile_value)value, err);
+	return ret;
+}
+
 static int export_log(const struct options *o, const char *log, bool directory)
 {
 	struct writing w = {
@@ -454,9 +475,11 @@ static int export_log(const struct options *o, const char *log, bool directory)
 	struct error err = { "" };
 	int ret;
 
-	if (trace_open(&w.x.trace, log, MPROF_MAGIC_TRACE, &err) < 0)
+	if (trace_open(&w.x.trace, log, NULL, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
-	ret = export(&w, &err);
+	ret = check_totals(o, w.x.trace, &err);
+	if (!ret)
+		ret = export(&w, &err);
 	trace_close(w.x.trace);
 	if (ret == -EINVAL || ret == -ERANGE)
 		return cmd_error(STATUS_USAGE, "%s", err.text);

@@ -4,6 +4,7 @@
  * in one of the views of out/views.def.
  */
 #include <argp.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,6 @@
 #include "../profile/findings.h"
 #include "../run/elf.h"
 #include "../run/own_malloc.h"
-#include "../util/pager.h"
 #include "../util/ranges.h"
 #include "../util/terminal.h"
 #include "cmd.h"
@@ -26,6 +26,7 @@
 #include "progress.h"
 #include "report_command.h"
 #include "report_html.h"
+#include "report_totals.h"
 #include "report_view.h"
 #include "usage.h"
 
@@ -261,7 +262,6 @@ static char *list_views(int key, const char *text, void *input)
 static const struct argp_child children[] = {
 	{ &profile_argp, 0, NULL, 0 },
 	{ &memory_argp, 0, NULL, 0 },
-	{ &terminal_argp, 0, NULL, 0 },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -316,12 +316,16 @@ static void explain_outside(struct outside *o, const struct tree *r)
 		o->globals = elf.bss;
 }
 
+static void explain(struct tree *r)
+{
+	explain_missing(r);
+	explain_owns(r);
+}
+
 static int answer(const struct analysis *a, const struct options *o, struct error *err)
 {
 	if (o->html)
 		return report_html(a, &o->cli.options, o->html, o->open, err);
-	if (!o->view.request.json && !o->report.analyses)
-		pager_start();
 	return o->view.request.json ? report_json(a, stdout, err)
 				    : report_text(a, &o->report, stdout, err);
 }
@@ -345,8 +349,7 @@ static int overview(struct trace *t, const struct options *o, struct error *err)
 		ret = findings_make(f, a, t, &o->cli.options, err);
 	if (!ret) {
 		a->findings = f;
-		explain_missing(&a->tree);
-		explain_owns(&a->tree);
+		explain(&a->tree);
 		explain_outside(&f->outside, &a->tree);
 		ret = answer(a, o, err);
 	}
@@ -355,6 +358,18 @@ static int overview(struct trace *t, const struct options *o, struct error *err)
 	free(f);
 	free(a);
 	return ret;
+}
+
+static int whole(struct trace *t, struct options *o, struct error *err)
+{
+	if (trace_has_events(t))
+		return overview(t, o, err);
+	if (o->html)
+		return fail(err, -EINVAL,
+			    "'%s' holds totals, not events: --html needs a recording, as mprof"
+			    " record makes it",
+			    trace_path(t));
+	return report_totals(t, &o->cli.options, &o->report, o->view.request.json, explain, err);
 }
 
 static int report(struct options *o)
@@ -369,15 +384,17 @@ static int report(struct options *o)
 	if (!ret && of > 1)
 		fprintf(stderr, "mprof: the largest of %zu traces is '%s'\n", of, log);
 	if (!ret)
-		ret = trace_open(&t, log, MPROF_MAGIC_TRACE, &err);
+		ret = trace_open(&t, log, NULL, &err);
 	free(log);
 	if (ret < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
 	if (o->view.view) {
 		status = report_view(&o->view, t);
 	} else {
-		ret = overview(t, o, &err);
-		status = ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : STATUS_OK;
+		ret = whole(t, o, &err);
+		status = ret < 0 ? cmd_error(ret == -EINVAL ? STATUS_USAGE : STATUS_FOUND, "%s",
+					     err.text)
+				 : STATUS_OK;
 	}
 	trace_close(t);
 	return status;
@@ -390,7 +407,7 @@ static int run(int argc, char **argv, bool analyses)
 	struct view_request *r = &o.view.request;
 	int status = STATUS_USAGE;
 
-	o.report.width = terminal_text_width();
+	o.report.width = terminal_width();
 	o.report.analyses = analyses;
 	o.word = calloc((size_t)argc + 1, sizeof(*o.word));
 	if (!o.word)

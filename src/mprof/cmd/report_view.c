@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "../profile/filters.h"
-#include "../util/pager.h"
 #include "cmd.h"
 #include "progress.h"
 
@@ -60,8 +59,6 @@ static int print(struct report_view *v, struct trace *t, struct error *err)
 		return 0;
 	}
 	profile_sort(r->profile, r->sort);
-	if (!r->json)
-		pager_start();
 	ret = r->json ? view_json(v->view, r, stdout, err) : view_text(v->view, r, stdout, err);
 	if (r->notes_unnamed)
 		profile_tell_remarks_of(r->profile, r->unnamed, r->unnamed_count);
@@ -91,6 +88,17 @@ static int answer(struct report_view *v, struct trace *t, struct error *err)
 	return ret;
 }
 
+/* What a profile cannot answer. */
+static int check_totals(const struct report_view *v, const struct trace *t, struct error *err)
+{
+	if (trace_has_events(t) || v->view->ops->totals)
+		return profile_value_check(t, v->request.sort, err);
+	return fail(
+	    err, -EINVAL,
+	    "'%s' holds totals, not events: '%s' needs a recording, as mprof record makes it",
+	    trace_path(t), v->view->name);
+}
+
 int report_view(struct report_view *v, struct trace *t)
 {
 	struct view_request *r = &v->request;
@@ -104,7 +112,9 @@ int report_view(struct report_view *v, struct trace *t)
 	if (!r->grouped)
 		r->by = ops->by;
 	r->options->by = r->by;
-	ret = when_find(&v->at, t, &r->options->sites.until, &err);
+	ret = check_totals(v, t, &err);
+	if (!ret)
+		ret = when_find(&v->at, t, &r->options->sites.until, &err);
 	if (ret < 0)
 		return cmd_error(STATUS_USAGE, "%s", err.text);
 	if (ops->prepare)

@@ -74,8 +74,7 @@ static bool is_ours(const char *path)
 		return false;
 	n = read(fd, magic, sizeof(magic));
 	close(fd);
-	return n == sizeof(magic) && (!memcmp(magic, MPROF_MAGIC_TRACE, sizeof(magic)) ||
-				      !memcmp(magic, MPROF_MAGIC_COUNTS, sizeof(magic)));
+	return n == sizeof(magic) && mprof_is_magic(magic);
 }
 
 /* The descriptor that somebody named by a path, -1: none. */

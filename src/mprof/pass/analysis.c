@@ -61,6 +61,8 @@ int analysis_make(struct analysis *a, const struct analysis_source *source, stru
 	a->walk.passes = 0; /* the list is ours */
 	if (ret < 0)
 		return ret;
+	a->calls = a->totals.all.calls;
+	a->threads = a->totals.thread.count;
 	ret = tree_make(&a->tree, &source->input, a->walk.last_ticks, a->damage->lost);
 	return ret < 0 ? fail(err, ret, "no memory for the processes of '%s'", a->path) : 0;
 }

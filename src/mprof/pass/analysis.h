@@ -29,7 +29,8 @@ struct analysis {
 	const struct trace_damage *damage;
 	const char *path;
 	uint64_t file_bytes;
-	uint64_t time_error_ns; /* how wrong times may be, by compression */
+	uint64_t time_error_ns;	 /* how wrong times may be, by compression */
+	uint64_t calls, threads; /* that were recorded */
 	struct tree tree;
 	struct totals totals;
 	struct peak peak;

@@ -133,7 +133,13 @@ struct sites {
 	struct site_values total;
 	struct site_moment peak, rss;
 	uint64_t epoch_ticks[SITE_EPOCHS + 1]; /* where epochs begin, and the last one's end */
-	void *work;			       /* the pass's own */
+	struct {
+		bool read;	  /* of a profile: site_totals.h says what is not known */
+		uint32_t process; /* whose `peak` is, when there are several; else 0 */
+		uint64_t bound;	  /* bytes by which the peak may be wrong; 0: exact */
+		int64_t unplaced; /* bytes of the peak that no stack has, or has too many */
+	} totals;
+	void *work; /* the pass's own */
 };
 
 extern const struct pass_ops sites_pass;

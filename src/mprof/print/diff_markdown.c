@@ -16,6 +16,8 @@ static void put_totals(const struct diff *d, FILE *out)
 	for (v = diff_totals; *v != VALUE_COUNT; v++) {
 		uint64_t a = d->total[DIFF_BEFORE][*v], b = d->total[DIFF_AFTER][*v];
 
+		if (d->totals && !profile_value_of_totals(*v))
+			continue;
 		fprintf(out, "| %s | %s | %s | %s | %s |\n", profile_value_name(*v),
 			figures_text(*v, a).s, figures_text(*v, b).s,
 			figures_signed(*v, (int64_t)(b - a)).s, diff_percent(a, b).s);

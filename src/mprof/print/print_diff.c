@@ -129,6 +129,8 @@ static int put_totals(const struct diff *d, FILE *out)
 	for (v = diff_totals; *v != VALUE_COUNT; v++) {
 		uint64_t a = d->total[DIFF_BEFORE][*v], b = d->total[DIFF_AFTER][*v];
 
+		if (d->totals && !profile_value_of_totals(*v))
+			continue;
 		table_cell(&t, "%s", profile_value_name(*v));
 		table_cell(&t, "%s", figures_text(*v, a).s);
 		table_cell(&t, "%s", figures_text(*v, b).s);

@@ -42,6 +42,7 @@ extern const struct report_section report_call_sections[];  /* functions, proces
 extern const struct report_section report_block_sections[]; /* peak to lifetimes */
 extern const struct report_section report_page_sections[];  /* compactness to problems */
 
+int report_sections(const struct report_section *s, const struct analysis *a, FILE *out);
 int report_findings(const struct analysis *a, FILE *out);
 int report_screen(const struct analysis *a, const struct report_options *o, FILE *out);
 

@@ -188,23 +188,10 @@ static int print_sizes(const struct analysis *a, FILE *out)
 	return report_sizes(a, 0, out);
 }
 
-static void power_name(char *name, size_t room, unsigned power)
-{
-	uint64_t low = power ? 1ull << (power - 1) : 0, high = power ? 2 * low - 1 : 0;
-
-	if (low < 2)
-		snprintf(name, room, "%" PRIu64, low);
-	else if (low < 1024)
-		snprintf(name, room, "%" PRIu64 " - %" PRIu64, low, high);
-	else
-		snprintf(name, room, "from %s", text_bytes(low).s);
-}
-
 static int print_powers(const struct analysis *a, FILE *out)
 {
 	const struct sizes *s = &a->sizes;
 	struct table t = TABLE("<Bytes", ">Count", ">%Qty", ">All bytes", ">%Size", "<Blocks");
-	char name[80];
 	unsigned i;
 
 	for (i = 0; i < SIZES_POWERS; i++) {
@@ -212,8 +199,7 @@ static int print_powers(const struct analysis *a, FILE *out)
 
 		if (!p->count)
 			continue;
-		power_name(name, sizeof(name), i);
-		table_cell(&t, "%s", name);
+		table_cell(&t, "%s", text_power(i).s);
 		table_cell(&t, "%s", text_count(p->count).s);
 		table_cell(&t, "%u", whole_percent(p->count, s->total.count));
 		table_cell(&t, "%s", text_count(p->size).s);

@@ -48,7 +48,6 @@ static int print_run(const struct analysis *a, FILE *out)
 {
 	const struct tree_process *p = first_process(a);
 	const struct trace_fact *image = p ? tree_image(p) : NULL;
-	const struct totals *t = &a->totals;
 
 	fprintf(out, "  %s\n", text_command(p && p->images ? p->image[0] : NULL, 512).s);
 	if (p && p->images > 1)
@@ -56,10 +55,11 @@ static int print_run(const struct analysis *a, FILE *out)
 	if (p)
 		fprintf(out, "  pid %d %s%s %s after the start.\n", p->pid, text_end(p).s,
 			p->end == TREE_UNKNOWN ? "; the trace ends" : ",", duration(a).s);
-	fprintf(out, "  Recorded: %s of %s in %s", text_many(t->all.calls, "call", "calls").s,
-		text_many(t->thread.count, "thread", "threads").s,
+	fprintf(out, "  Recorded: %s of %s in %s", text_many(a->calls, "call", "calls").s,
+		text_many(a->threads, "thread", "threads").s,
 		text_many(a->tree.processes, "process", "processes").s);
-	fprintf(out, "; %s of trace in %s", text_bytes(a->file_bytes).s, a->path);
+	fprintf(out, "; %s of %s in %s", text_bytes(a->file_bytes).s,
+		mprof_kind_name(a->walk.input.header->magic), a->path);
 	if (a->time_error_ns)
 		fprintf(out, "; times are right to %s", text_ns(a->time_error_ns).s);
 	fprintf(out, ".\n");

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-static int print_sections(const struct report_section *s, const struct analysis *a, FILE *out)
+int report_sections(const struct report_section *s, const struct analysis *a, FILE *out)
 {
 	int ret = 0;
 
@@ -41,7 +41,7 @@ static int print_first(const struct analysis *a, const struct report_options *o,
 	};
 	int ret = report_screen(a, o, out);
 
-	return ret || !o->analyses ? ret : print_sections(analyses, a, out);
+	return ret || !o->analyses ? ret : report_sections(analyses, a, out);
 }
 
 static int print_all(const struct analysis *a, FILE *out)
@@ -58,7 +58,7 @@ static int print_all(const struct analysis *a, FILE *out)
 	int ret = 0;
 
 	for (i = 0; i < sizeof(part) / sizeof(part[0]) && !ret; i++)
-		ret = print_sections(part[i], a, out);
+		ret = report_sections(part[i], a, out);
 	return ret;
 }
 

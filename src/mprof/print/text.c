@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../util/terminal.h"
-
 struct text text_count(uint64_t n)
 {
 	char digits[24];
@@ -120,34 +118,22 @@ struct text text_many(uint64_t n, const char *one, const char *many)
 	return t;
 }
 
-/* n eighths of a column, the last of them as a block of its own. */
-static void put_blocks(char *to, unsigned n)
+struct text text_bar(uint64_t part, uint64_t of, int width)
 {
-	for (; n >= 8; n -= 8, to += strlen(to))
-		strcpy(to, "\u2588");
-	if (n)
-		sprintf(to, "\xe2\x96%c", (char)(0x90 - (int)n));
-}
+	struct text t;
+	int n;
 
-struct long_text text_bar(uint64_t part, uint64_t of, int width)
-{
-	struct long_text t = { "" };
-	const unsigned parts = terminal_unicode() ? 8 : 1;
-	unsigned n;
-
-	if (width > LONGEST_BAR)
-		width = LONGEST_BAR;
+	if (width > (int)sizeof(t.s) - 1)
+		width = (int)sizeof(t.s) - 1;
 	/* Sums of a damaged trace may have overflowed: a part may be more than all. */
 	if (part >= of)
-		n = part ? (unsigned)width * parts : 0;
+		n = part ? width : 0;
 	else
-		n = (unsigned)((double)width * parts * (double)part / (double)of + 0.5);
+		n = (int)((double)width * (double)part / (double)of + 0.5);
 	if (!n && part)
 		n = 1;
-	if (parts == 8)
-		put_blocks(t.s, n);
-	else
-		memset(t.s, '#', n);
+	memset(t.s, '#', (size_t)n);
+	t.s[n] = 0;
 	return t;
 }
 
@@ -209,4 +195,18 @@ const char *text_base(const char *path)
 	const char *slash = strrchr(path, '/');
 
 	return slash && slash[1] ? slash + 1 : path;
+}
+
+struct text text_power(unsigned power)
+{
+	const uint64_t low = power ? 1ull << (power - 1) : 0, high = power ? 2 * low - 1 : 0;
+	struct text t;
+
+	if (low < 2)
+		snprintf(t.s, sizeof(t.s), "%" PRIu64, low);
+	else if (low < 1024)
+		snprintf(t.s, sizeof(t.s), "%" PRIu64 " - %" PRIu64, low, high);
+	else
+		snprintf(t.s, sizeof(t.s), "from %.58s", text_bytes(low).s);
+	return t;
 }

@@ -274,6 +274,7 @@ const struct view_ops view_annotate = {
 	.sort = VALUE_PEAK,
 	.by = PROFILE_BY_FUNCTION,
 	.rows = true,
+	.totals = true,
 	.prepare = prepare,
 	.text = text,
 	.json = members,

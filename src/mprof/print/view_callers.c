@@ -10,7 +10,6 @@
 #include "../profile/filters.h"
 #include "figures.h"
 #include "tree_rows.h"
-#include "paragraph.h"
 
 struct both {
 	struct tree_rows callers, callees;
@@ -59,10 +58,9 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 
 	if (ret < 0)
 		return ret;
-	paragraph_line(out, "Who calls '%s', outward; %s of the %s goes through it.\n", r->arg,
-		       text_percent(calltree_inclusive(&b->callers.tree, 0, 0), b->callers.total).s,
-		       profile_value_name(r->sort));
-	fputc('\n', out);
+	fprintf(out, "Who calls '%s', outward; %s of the %s goes through it.\n\n", r->arg,
+		text_percent(calltree_inclusive(&b->callers.tree, 0, 0), b->callers.total).s,
+		profile_value_name(r->sort));
 	tree_rows_text(&b->callers, out);
 	fprintf(out, "\nWhat '%s' calls, inward.\n\n", r->arg);
 	tree_rows_text(&b->callees, out);
@@ -103,6 +101,7 @@ const struct view_ops view_callers = {
 	.sort = VALUE_PEAK,
 	.by = PROFILE_BY_FUNCTION,
 	.rows = true,
+	.totals = true,
 	.prepare = prepare,
 	.text = text,
 	.json = members,

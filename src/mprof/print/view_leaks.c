@@ -5,11 +5,10 @@
 #include "../profile/leaks.h"
 #include "../profile/suppressions.h"
 #include "flat_view.h"
-#include "paragraph.h"
 
 static const char *heading(const struct view_request *r, const struct profile_group *g)
 {
-	if (r->sorted)
+	if (r->sorted || r->profile->sites.totals.read)
 		return NULL;
 	return leak_matters_most(r->profile, g) ? "Still growing when the run ended"
 						: "Not growing any more, or little";
@@ -30,6 +29,8 @@ static struct long_text about(const struct view_request *r, const struct profile
 	if (g->v.calls > 1)
 		n += snprintf(t.s + n, sizeof(t.s) - (size_t)n, "%s blocks",
 			      text_count(g->v.calls).s);
+	if (r->profile->sites.totals.read) /* when they were made, a profile does not say */
+		return t;
 	if (leak.kind == LEAK_GROWING)
 		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; grows by %s a second, since %s",
 			 text_bytes(leak.bytes_per_s).s, flat_moment(leak.since_ns).s);
@@ -111,9 +112,9 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	int ret;
 
 	if (p->leaked_calls_total)
-		paragraph_line(out, "%s never freed: %s.\n",
-			       text_many(p->leaked_calls_total, "block was", "blocks were").s,
-			       text_exact(p->leaked_total).s);
+		fprintf(out, "%s never freed: %s.\n",
+			text_many(p->leaked_calls_total, "block was", "blocks were").s,
+			text_exact(p->leaked_total).s);
 	if (!r->sorted)
 		leaks_rank(r->profile);
 	ret = flat_view_text(&flat, r, out, err);
@@ -159,7 +160,7 @@ static json *leak_row(struct view_request *r, size_t i)
 	add_i(o, "since_ns", leak.since_ns);
 	add_i(o, "grew_until_ns", leak.grew_ns);
 	add_n(o, "age_ns", leak.age_ns);
-	if (row)
+	if (row && !r->profile->sites.totals.read)
 		add(row, "evidence", o);
 	else
 		json_object_put(o);
@@ -169,6 +170,7 @@ static json *leak_row(struct view_request *r, size_t i)
 const struct view_ops view_leaks = {
 	.sort = VALUE_LEAKED,
 	.rows = true,
+	.totals = true,
 	.text = text,
 	.json = leaks_json,
 	.json_row = leak_row,

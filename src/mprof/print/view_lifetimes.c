@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* view_lifetimes.c - how long blocks live. */
 #include "flat_view.h"
-#include "paragraph.h"
 
 static struct text mean_of(const struct site_values *v)
 {
@@ -50,20 +49,20 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	};
 
 	if (v->freed_calls)
-		paragraph_line(out, "%s lived %s on average, from %s to %s; %s never freed.\n",
-			       text_many(v->freed_calls, "freed block", "freed blocks").s,
-			       mean_of(v).s, text_ns(v->lifetime_min_ns).s,
-			       text_ns(v->lifetime_max_ns).s,
-			       text_many(v->live_calls, "was", "were").s);
+		fprintf(out, "%s lived %s on average, from %s to %s; %s never freed.\n",
+			text_many(v->freed_calls, "freed block", "freed blocks").s, mean_of(v).s,
+			text_ns(v->lifetime_min_ns).s, text_ns(v->lifetime_max_ns).s,
+			text_many(v->live_calls, "was", "were").s);
 	else
-		paragraph_line(out, "No block was freed; %s.\n",
-			       text_many(v->live_calls, "block lives on", "blocks live on").s);
+		fprintf(out, "No block was freed; %s.\n",
+			text_many(v->live_calls, "block lives on", "blocks live on").s);
 	return flat_view_text(&flat, r, out, err);
 }
 
 const struct view_ops view_lifetimes = {
 	.sort = VALUE_CALLS,
 	.rows = true,
+	.totals = true,
 	.text = text,
 	.json = flat_view_json,
 	.json_row = flat_view_json_row,

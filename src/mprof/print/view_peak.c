@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* view_peak.c - who held memory when most was held. */
+#include <inttypes.h>
+
 #include "flat_view.h"
-#include "paragraph.h"
 
 static struct long_text about(const struct view_request *r, const struct profile_group *g)
 {
@@ -26,6 +27,35 @@ static struct text cell(const struct view_request *r, const struct profile_group
 	return r->sort == VALUE_LOCAL ? text_bytes(g->v.peak_bytes) : text_bytes(g->v.local_bytes);
 }
 
+/* Whose peak it is. */
+static struct text who_of(const struct profile *p)
+{
+	struct text t = { "the program" };
+
+	if (p->sites.totals.process && !p->sites.options.filter.process)
+		snprintf(t.s, sizeof(t.s), "process %" PRIu32 ", the largest,",
+			 p->sites.totals.process);
+	else if (p->sites.totals.process)
+		snprintf(t.s, sizeof(t.s), "process %" PRIu32, p->sites.totals.process);
+	else if (p->tree.processes > 1 && !p->sites.totals.read)
+		snprintf(t.s, sizeof(t.s), "all processes together");
+	return t;
+}
+
+/* How right the peak of a profile is. */
+static void print_bound(const struct sites *s, FILE *out)
+{
+	const int64_t rest = s->totals.unplaced;
+
+	if (s->totals.bound)
+		fprintf(out, "With several threads it is right to %s.\n",
+			text_exact(s->totals.bound).s);
+	if (rest > 0)
+		fprintf(out, "%s of it cannot be said of a stack.\n", text_exact((uint64_t)rest).s);
+	if (rest < 0)
+		fprintf(out, "The rows add up to %s more.\n", text_exact((uint64_t)-rest).s);
+}
+
 static int text(struct view_request *r, FILE *out, struct error *err)
 {
 	const struct profile *p = r->profile;
@@ -36,16 +66,15 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 		.cell = cell,
 	};
 
-	paragraph_line(
-	    out, "%s%s, %s held %s in %s.\n", p->sites.options.until.set ? "" : "At the peak, ",
-	    flat_moment(p->sites.peak.ns).s,
-	    p->tree.processes > 1 ? "all processes together" : "the program",
-	    text_exact(p->sites.peak.bytes).s, text_many(p->sites.peak.calls, "block", "blocks").s);
+	fprintf(out, "%s%s, %s held %s in %s.\n", p->sites.options.until.set ? "" : "At the peak, ",
+		flat_moment(p->sites.peak.ns).s, who_of(p).s, text_exact(p->sites.peak.bytes).s,
+		text_many(p->sites.peak.calls, "block", "blocks").s);
 	if (p->total.peak_bytes != p->sites.peak.bytes)
-		paragraph_line(out, "What is looked at held %s of that (%s) in %s.\n",
-			       text_exact(p->total.peak_bytes).s,
-			       text_percent(p->total.peak_bytes, p->sites.peak.bytes).s,
-			       text_many(p->total.peak_calls, "block", "blocks").s);
+		fprintf(out, "What is looked at held %s of that (%s) in %s.\n",
+			text_exact(p->total.peak_bytes).s,
+			text_percent(p->total.peak_bytes, p->sites.peak.bytes).s,
+			text_many(p->total.peak_calls, "block", "blocks").s);
+	print_bound(&p->sites, out);
 	if (r->sort == VALUE_LOCAL)
 		fputs("Each row has its own peak, which may be at another time.\n", out);
 	return flat_view_text(&flat, r, out, err);
@@ -54,6 +83,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 const struct view_ops view_peak = {
 	.sort = VALUE_PEAK,
 	.rows = true,
+	.totals = true,
 	.text = text,
 	.json = flat_view_json,
 	.json_row = flat_view_json_row,

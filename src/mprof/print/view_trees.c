@@ -5,7 +5,6 @@
 
 #include "figures.h"
 #include "tree_rows.h"
-#include "paragraph.h"
 
 static int prepare(struct view_request *r, struct error *err)
 {
@@ -33,10 +32,9 @@ static int text(struct view_request *r, enum calltree_direction direction, const
 
 	if (ret < 0)
 		return ret;
-	paragraph_line(out, "%s; %s: %s in %s.\n", what, profile_value_name(t->value),
-		       figures_text(t->value, t->total).s,
-		       text_many(r->profile->count, "call stack", "call stacks").s);
-	fputc('\n', out);
+	fprintf(out, "%s; %s: %s in %s.\n\n", what, profile_value_name(t->value),
+		figures_text(t->value, t->total).s,
+		text_many(r->profile->count, "call stack", "call stacks").s);
 	tree_rows_text(t, out);
 	return 0;
 }
@@ -89,6 +87,7 @@ const struct view_ops view_top_down = {
 	.sort = VALUE_PEAK,
 	.by = PROFILE_BY_FUNCTION,
 	.rows = true,
+	.totals = true,
 	.prepare = prepare,
 	.text = text_inward,
 	.json = members_inward,
@@ -101,6 +100,7 @@ const struct view_ops view_bottom_up = {
 	.sort = VALUE_PEAK,
 	.by = PROFILE_BY_FUNCTION,
 	.rows = true,
+	.totals = true,
 	.prepare = prepare,
 	.text = text_outward,
 	.json = members_outward,

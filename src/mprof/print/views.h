@@ -48,6 +48,7 @@ struct view_ops {
 	enum profile_value sort; /* default of --sort */
 	enum profile_by by;	 /* default of --by */
 	bool rows;		 /* --by, --sort and --top mean something */
+	bool totals;		 /* a profile, which has no events, has all it tells */
 	/* Before the walk: sets r->own, adds passes to r->options.  NULL: nothing to do. */
 	int (*prepare)(struct view_request *r, struct error *err);
 	int (*text)(struct view_request *r, FILE *out, struct error *err);

@@ -325,7 +325,9 @@ static void add_profile(struct diff *d, enum diff_side side, struct profile *p)
 			break;
 		}
 		for (k = 0; k < VALUE_COUNT; k++)
-			v[k] = profile_value(p, i, (enum profile_value)k);
+			v[k] = d->totals && !profile_value_of_totals((enum profile_value)k)
+				   ? 0
+				   : profile_value(p, i, (enum profile_value)k);
 		start = calltree_start_lines(path.line, path.count);
 		diff_add(d, side, path.line + start, path.count - start, v);
 	}
@@ -338,6 +340,7 @@ int diff_make(struct diff *d, struct profile *before, struct profile *after,
 	diff_init(d, o);
 	d->options.program[DIFF_BEFORE] = program_of(before);
 	d->options.program[DIFF_AFTER] = program_of(after);
+	d->totals = before->sites.totals.read || after->sites.totals.read;
 	find_stable(d, before->stacks, after->stacks);
 	add_profile(d, DIFF_BEFORE, before);
 	add_profile(d, DIFF_AFTER, after);

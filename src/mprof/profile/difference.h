@@ -61,6 +61,7 @@ struct diff {
 	struct diff_group *group; /* greatest change first, of equal ones the greatest figure */
 	size_t groups;
 	uint64_t total[DIFF_SIDES][VALUE_COUNT];
+	bool totals; /* a side is a profile: what profiles do not know is 0 on both */
 	size_t changed[DIFF_CHANGES]; /* groups */
 	struct diff_rename *rename;
 	size_t renames;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "../pass/keys.h"
+#include "../pass/site_totals.h"
 #include "paths.h"
 #include "suppressions.h"
 
@@ -84,6 +85,16 @@ static void set_grouping(struct profile *p, struct grouping *g, enum profile_by 
 
 /* ---- the walk ---- */
 
+/* A profile has no events to walk over: its sites are there. */
+static int read_totals(struct profile *p, const struct trace *t, struct error *err)
+{
+	p->walk.first_ticks = trace_header(t)->start_ticks;
+	p->walk.last_ticks = site_totals_end(t);
+	return site_totals_read(&p->sites, t) < 0
+		   ? fail(err, -ENOMEM, "no memory for the call stacks of '%s'", p->path)
+		   : 0;
+}
+
 static int run_walk(struct profile *p, struct trace *t, const struct profile_options *o,
 		    struct error *err)
 {
@@ -104,6 +115,8 @@ static int run_walk(struct profile *p, struct trace *t, const struct profile_opt
 	p->walk.progress = o->progress;
 	p->walk.progress_context = o->progress_context;
 	ret = walk_run(&p->walk, err);
+	if (!ret && !trace_has_events(t))
+		ret = read_totals(p, t, err);
 	if (ret)
 		return ret;
 	if (tree_make(&p->tree, &input, p->walk.last_ticks, trace_damage(t)->lost) < 0)
@@ -356,6 +369,11 @@ static int make(struct profile *p, struct trace *t, const struct profile_options
 		return ret;
 	p->sites.options = o->sites;
 	set_grouping(p, by, o->by);
+	if (!trace_has_events(t) && site_totals_lack(&p->sites.options))
+		return fail(err, -EINVAL,
+			    "'%s' holds totals, not events: figures %s need a recording, as mprof"
+			    " record makes it",
+			    p->path, site_totals_lack(&p->sites.options));
 	ret = run_walk(p, t, o, err);
 	if (!ret && by->failed)
 		ret = fail(err, -ENOMEM, "no memory for call stacks");

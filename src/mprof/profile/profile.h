@@ -106,7 +106,6 @@ struct profile_path {
 	size_t asked;		      /* up to who asked, who is line[asked - 1] */
 	size_t inner;		      /* with what that called, down to the wrappers */
 	size_t all;		      /* all there are: asked <= inner <= all */
-	size_t innermost;	      /* line that is no wrapper, whatever is shown; else 0 */
 	bool truncated;
 };
 
@@ -149,6 +148,9 @@ uint64_t profile_value_total(const struct profile *p, enum profile_value value);
 /* By name of --value; -EINVAL with err naming the valid ones. */
 int profile_value_find(const char *name, enum profile_value *value, struct error *err);
 const char *profile_value_name(enum profile_value value);
+bool profile_value_of_totals(enum profile_value value); /* profiles have it, too */
+/* Has a trace or profile such a figure?  0, or -EINVAL and err: a profile has no such one. */
+int profile_value_check(const struct trace *t, enum profile_value value, struct error *err);
 const char *profile_value_unit(enum profile_value value); /* "bytes", "calls", "ns" */
 int profile_by_find(const char *name, enum profile_by *by, struct error *err);
 const char *profile_by_name(enum profile_by by);

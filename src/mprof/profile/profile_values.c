@@ -140,3 +140,18 @@ void profile_sort(struct profile *p, enum profile_value value)
 	if (p->groups)
 		qsort_r(p->group, p->groups, sizeof(*p->group), compare, &value);
 }
+
+bool profile_value_of_totals(enum profile_value value)
+{
+	return value != VALUE_WASTE && value != VALUE_RSS;
+}
+
+int profile_value_check(const struct trace *t, enum profile_value value, struct error *err)
+{
+	if (trace_has_events(t) || profile_value_of_totals(value))
+		return 0;
+	return fail(
+	    err, -EINVAL,
+	    "'%s' holds totals, not events: '%s' needs a recording, as mprof record makes it",
+	    trace_path(t), profile_value_name(value));
+}

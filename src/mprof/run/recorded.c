@@ -40,7 +40,7 @@ bool recorded_anything(const char *path, const char *magic)
 
 	if (trace_open(&t, path, magic, NULL))
 		return true;
-	any = memcmp(magic, MPROF_MAGIC_COUNTS, MPROF_MAGIC_SIZE) ? has_calls(t) : has_counts(t);
+	any = trace_has_events(t) ? has_calls(t) : has_counts(t);
 	trace_close(t);
 	return any;
 }

@@ -50,6 +50,10 @@ static enum conf_key file_key(const char *mode, const char **magic)
 		*magic = MPROF_MAGIC_COUNTS;
 		return CONF_COUNTS_PATH;
 	}
+	if (!strcmp(mode, "Profile")) {
+		*magic = MPROF_MAGIC_PROFILE;
+		return CONF_PROFILE_PATH;
+	}
 	*magic = MPROF_MAGIC_TRACE;
 	return !strcmp(mode, "LogMmap") ? CONF_LOG_PATH : CONF_KEYS;
 }

@@ -22,11 +22,6 @@
 
 #include "../util/directories.h"
 
-static const char *kind_of(const char *magic)
-{
-	return memcmp(magic, MPROF_MAGIC_COUNTS, MPROF_MAGIC_SIZE) ? "trace" : "counts file";
-}
-
 /* The real path of the directory that the file is in, which is made if it is missing. */
 static char *directory_of(const char *path, const char *slash, struct error *err)
 {
@@ -84,17 +79,16 @@ static int check_open(int fd, const char *path, const char *magic, struct error 
 
 	if (n < 0)
 		return fail(err, -errno, "cannot read '%s': %s", path, strerror(errno));
-	if (n != sizeof(found) || (memcmp(found, MPROF_MAGIC_TRACE, sizeof(found)) &&
-				   memcmp(found, MPROF_MAGIC_COUNTS, sizeof(found))))
+	if (n != sizeof(found) || !mprof_is_magic(found))
 		return fail(err, -EEXIST,
 			    "'%s' exists and is not a %s of mprof%s; it is left alone: name another"
 			    " file",
-			    path, kind_of(magic), n ? "" : " (it is empty)");
+			    path, mprof_kind_name(magic), n ? "" : " (it is empty)");
 	if (memcmp(found, magic, sizeof(found)))
 		return fail(err, -EEXIST,
 			    "'%s' exists and is a %s, not a %s; it is left alone: name another"
 			    " file",
-			    path, kind_of(found), kind_of(magic));
+			    path, mprof_kind_name(found), mprof_kind_name(magic));
 	if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
 		return fail(err, -EBUSY,
 			    "'%s' is being written by a run that is still going on; %%p in a path"

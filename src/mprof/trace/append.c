@@ -88,10 +88,8 @@ static void unguard(void)
 
 static bool is_ours(const struct mprof_file_header *h, const uint8_t run_id[16])
 {
-	return (!memcmp(h->magic, MPROF_MAGIC_TRACE, MPROF_MAGIC_SIZE) ||
-		!memcmp(h->magic, MPROF_MAGIC_COUNTS, MPROF_MAGIC_SIZE)) &&
-	       h->version == MPROF_FORMAT_VERSION && h->header_size == MPROF_HEADER_SIZE &&
-	       !memcmp(h->run_id, run_id, sizeof(h->run_id));
+	return mprof_is_magic(h->magic) && h->version == MPROF_FORMAT_VERSION &&
+	       h->header_size == MPROF_HEADER_SIZE && !memcmp(h->run_id, run_id, sizeof(h->run_id));
 }
 
 int append_open(struct append *a, const char *path, const uint8_t run_id[16])

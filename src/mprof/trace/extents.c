@@ -46,8 +46,8 @@ static bool head_is_valid(const struct trace *t, const struct mprof_extent *h, u
 
 	memcpy(&run, t->header.run_id, sizeof(run));
 	return h->magic == MPROF_EXTENT_MAGIC && h->offset == offset && h->run == run &&
-	       h->kind >= MPROF_EXTENT_FREE && h->kind <= MPROF_EXTENT_THREADS &&
-	       h->size >= ALIGN && h->size % ALIGN == 0 && h->size <= MPROF_EXTENT_MAX &&
+	       h->kind >= MPROF_EXTENT_FREE && h->kind < MPROF_EXTENT_BEHIND && h->size >= ALIGN &&
+	       h->size % ALIGN == 0 && h->size <= MPROF_EXTENT_MAX &&
 	       h->used <= h->size - sizeof(*h);
 }
 

@@ -108,6 +108,8 @@ struct trace {
 	size_t residencies, residencies_room;
 	struct counts_record *counts;
 	size_t counts_n, counts_room;
+	struct trace_totals *total;
+	size_t totals, totals_room;
 
 	uint64_t ns_per_tick; /* fixed point, 32 bits behind the point */
 

@@ -32,10 +32,34 @@ static bool is_rewritten(struct trace *t, const struct extent *x, unsigned char 
 	return false;
 }
 
+/* Bytes of the payload of each kind of a profile's parts; 0: it is none. */
+static size_t total_bytes(uint16_t kind)
+{
+	switch (kind) {
+	case MPROF_EXTENT_HEAP:
+		return sizeof(struct mprof_heap_totals);
+	case MPROF_EXTENT_LANE:
+		return sizeof(struct mprof_lane);
+	case MPROF_EXTENT_CELLS:
+		return MPROF_CELLS * sizeof(struct mprof_cell);
+	case MPROF_EXTENT_MORE:
+		return MPROF_CELLS * sizeof(struct mprof_cell_more);
+	case MPROF_EXTENT_SITES:
+		return MPROF_CELLS * sizeof(struct mprof_site_live);
+	default:
+		return 0;
+	}
+}
+
+static bool is_total(uint16_t kind)
+{
+	return total_bytes(kind) != 0;
+}
+
 /* The payload of an extent, owned by t; NULL with *ret 0 when it is bad. */
 static void *take_payload(struct trace *t, const struct extent *x, size_t least, int *ret)
 {
-	bool live = x->kind == MPROF_EXTENT_COUNTS;
+	bool live = x->kind == MPROF_EXTENT_COUNTS || is_total(x->kind);
 	unsigned char *copy;
 	void **slot;
 
@@ -241,8 +265,39 @@ static int take_counts(struct trace *t, const struct extent *x)
 	return 0;
 }
 
+static int take_total(struct trace *t, const struct extent *x)
+{
+	int ret;
+	const void *data;
+	struct trace_totals *r;
+
+	/* In a file of another kind it means nothing. */
+	if (memcmp(t->header.magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE) || !x->head.process ||
+	    x->head.seq > UINT32_MAX - MPROF_CELLS) {
+		trace_note_damage(t, &t->damage.chunks_bad, 1, x->head.offset);
+		return 0;
+	}
+	data = take_payload(t, x, total_bytes(x->kind), &ret);
+	if (!data)
+		return ret;
+	r = trace_grow((void **)&t->total, &t->totals, &t->totals_room, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	*r = (struct trace_totals){
+		.kind = x->kind,
+		.image = x->head.image,
+		.process = x->head.process,
+		.thread = x->head.thread,
+		.first = (uint32_t)x->head.seq,
+		.data = data,
+	};
+	return 0;
+}
+
 int records_take(struct trace *t, const struct extent *x)
 {
+	if (is_total(x->kind))
+		return take_total(t, x);
 	switch (x->kind) {
 	case MPROF_EXTENT_FACT:
 		return take_fact(t, x);
@@ -290,6 +345,21 @@ static int by_counts(const void *a, const void *b)
 
 	if (x->process != y->process)
 		return x->process < y->process ? -1 : 1;
+	return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+static int by_owner(const void *a, const void *b)
+{
+	const struct trace_totals *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->image != y->image)
+		return x->image < y->image ? -1 : 1;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
 	return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
@@ -342,6 +412,7 @@ int records_finish(struct trace *t)
 	sort(t->peak, t->peaks, sizeof(*t->peak), by_look);
 	keep_rises(t);
 	sort(t->counts, t->counts_n, sizeof(*t->counts), by_counts);
+	sort(t->total, t->totals, sizeof(*t->total), by_owner);
 	t->sample_flat = calloc(t->samples + 1, sizeof(*t->sample_flat));
 	if (!t->sample_flat)
 		return -ENOMEM;
@@ -363,6 +434,7 @@ void records_free(struct trace *t)
 	free(t->residency);
 	free(t->peak);
 	free(t->counts);
+	free(t->total);
 }
 
 /* The first sample of a process that is not below `process`. */

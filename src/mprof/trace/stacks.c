@@ -324,6 +324,13 @@ const struct stack_map *stack_map_find(const struct trace *t, uint32_t process, 
 	return NULL;
 }
 
+uint32_t trace_stack_node(const struct trace *t, uint32_t process, uint32_t image, uint32_t id)
+{
+	const uint32_t node = stack_map_node(stack_map_find(t, process, image), id);
+
+	return node == STACK_UNDEFINED ? 0 : node;
+}
+
 const struct stacks *trace_stacks(const struct trace *t)
 {
 	return &t->stacks->stacks;

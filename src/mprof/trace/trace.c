@@ -78,15 +78,40 @@ static int open_file(struct trace *t, struct error *err)
 	return 0;
 }
 
-static const char *kind_name(const char *magic)
+/* What is wanted: the kind of this magic, or, NULL, what has figures of call stacks. */
+static const char *wanted_name(const char *magic)
 {
-	return memcmp(magic, MPROF_MAGIC_COUNTS, MPROF_MAGIC_SIZE) ? "trace" : "counts file";
+	return magic ? mprof_kind_name(magic) : "trace or profile";
 }
 
-static bool is_ours(const char *magic)
+static bool is_wanted(const struct mprof_file_header *h, const char *want)
 {
-	return !memcmp(magic, MPROF_MAGIC_TRACE, MPROF_MAGIC_SIZE) ||
-	       !memcmp(magic, MPROF_MAGIC_COUNTS, MPROF_MAGIC_SIZE);
+	if (want)
+		return !memcmp(h->magic, want, MPROF_MAGIC_SIZE);
+	return memcmp(h->magic, MPROF_MAGIC_COUNTS, MPROF_MAGIC_SIZE) != 0;
+}
+
+/* Of the right kind? */
+static int check_kind(const struct trace *t, size_t got, const char *want, struct error *err)
+{
+	const struct mprof_file_header *h = &t->header;
+
+	if (!got)
+		return fail(err, -EBADMSG, "'%s' is empty, not a %s of mprof", t->path,
+			    wanted_name(want));
+	if (got < MPROF_MAGIC_SIZE || !mprof_is_magic(h->magic))
+		return fail(err, -EBADMSG, "'%s' is not a %s of mprof: wrong magic at byte 0",
+			    t->path, wanted_name(want));
+	if (is_wanted(h, want))
+		return 0;
+	if (!memcmp(h->magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE) &&
+	    !memcmp(want, MPROF_MAGIC_TRACE, MPROF_MAGIC_SIZE))
+		return fail(err, -EBADMSG,
+			    "'%s' is a profile, which has no events; expected a trace, as mprof"
+			    " record makes it",
+			    t->path);
+	return fail(err, -EBADMSG, "'%s' is a %s; expected a %s", t->path,
+		    mprof_kind_name(h->magic), wanted_name(want));
 }
 
 /* That of a compressed file ends behind the last process entry that is used. */
@@ -111,16 +136,10 @@ static void widen_header(struct mprof_file_header *h)
 static int check_header(const struct trace *t, size_t got, const char *want, struct error *err)
 {
 	const struct mprof_file_header *h = &t->header;
+	int ret = check_kind(t, got, want, err);
 
-	if (!got)
-		return fail(err, -EBADMSG, "'%s' is empty, not a %s of mprof", t->path,
-			    kind_name(want));
-	if (got < MPROF_MAGIC_SIZE || !is_ours(h->magic))
-		return fail(err, -EBADMSG, "'%s' is not a %s of mprof: wrong magic at byte 0",
-			    t->path, kind_name(want));
-	if (memcmp(h->magic, want, MPROF_MAGIC_SIZE))
-		return fail(err, -EBADMSG, "'%s' is a %s; expected a %s", t->path,
-			    kind_name(h->magic), kind_name(want));
+	if (ret)
+		return ret;
 	if (got >= 12 && h->version != MPROF_FORMAT_VERSION)
 		return fail(err, -EBADMSG,
 			    "'%s' has format version %" PRIu32 " at byte 8; this mprof reads %u",
@@ -188,6 +207,9 @@ static void find_cuts(struct trace *t, const struct extents *x)
 					  t->first_empty);
 		t->damage.bytes_empty = 0;
 	}
+	/* Totals are taken from large parts of the file, whose rest may stay unused. */
+	if (!memcmp(h->magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE))
+		t->damage.bytes_empty = 0;
 	for (size_t i = 0; i < x->n; i++)
 		chunks += x->item[i].kind == MPROF_EXTENT_EVENTS ||
 			  x->item[i].kind == MPROF_EXTENT_STACKS;
@@ -309,6 +331,17 @@ uint64_t trace_bytes(const struct trace *t)
 const struct trace_damage *trace_damage(const struct trace *t)
 {
 	return &t->damage;
+}
+
+bool trace_has_events(const struct trace *t)
+{
+	return !memcmp(t->header.magic, MPROF_MAGIC_TRACE, MPROF_MAGIC_SIZE);
+}
+
+size_t trace_totals(const struct trace *t, const struct trace_totals **totals)
+{
+	*totals = t->total;
+	return t->totals;
 }
 
 size_t trace_facts(const struct trace *t, const struct trace_fact **facts)

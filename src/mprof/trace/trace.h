@@ -141,6 +141,14 @@ struct trace_thread {
 	uint64_t first_ticks, last_ticks; /* as of trace_open, of live slots too */
 };
 
+/* A part of a profile: format.h says which struct `data` is by `kind`, and how large. */
+struct trace_totals {
+	uint16_t kind, image;
+	uint32_t process, thread;
+	uint32_t first; /* CELLS, MORE, SITES: number of the stack of the first one */
+	const void *data;
+};
+
 /* What the file does not say, or says wrongly. */
 struct trace_damage {
 	uint64_t bytes_skipped;	 /* between extents, nothing valid found */
@@ -162,7 +170,8 @@ struct trace_damage {
 /*
  * Opens and checks.  Returns 0, or -errno with *err saying what was wrong, at
  * which byte, and what would be right: -ENOENT..., -EBADMSG for a file that is
- * not ours.  kind_magic: MPROF_MAGIC_TRACE or MPROF_MAGIC_COUNTS.
+ * not ours.  kind_magic: MPROF_MAGIC_*; NULL: a trace or a profile, both of which have
+ * figures of call stacks.
  */
 int trace_open(struct trace **out, const char *path, const char *kind_magic, struct error *err);
 void trace_close(struct trace *t);
@@ -201,6 +210,13 @@ const struct mprof_counts *trace_counts(const struct trace *t, size_t i, uint32_
 					uint32_t *thread);
 /* Complete once trace_next returned 0; before that, what is known so far. */
 const struct trace_damage *trace_damage(const struct trace *t);
+
+/* False: a profile or counts file. */
+bool trace_has_events(const struct trace *t);
+/* A profile: all parts, in the order of process, image and kind. */
+size_t trace_totals(const struct trace *t, const struct trace_totals **totals);
+/* The number of a process's image's stack as a node of trace_stacks; 0: it is not known. */
+uint32_t trace_stack_node(const struct trace *t, uint32_t process, uint32_t image, uint32_t id);
 
 /* The run's clock, calibrated by all facts.  ns since the run's start. */
 int64_t trace_ns(const struct trace *t, uint64_t ticks);

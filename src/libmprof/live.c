@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * live.c - what MODEs that keep totals store into: small parts of the file, mapped.
+ *
+ * They are taken from a pool whose pieces are large parts of the file, each one mapping.
+ * What is left of a piece stays zeros, which readers skip.
+ */
+#include <errno.h>
+
+#include "internal.h"
+
+#define UNIT   MPROF_EXTENT_ALIGN
+#define FIRST  (65536u / UNIT)
+#define POOLED 65536u
+
+static int map_memory(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
+{
+	out->at = sys_memory((size_t)units * kind->unit);
+	return out->at ? 0 : -ENOMEM;
+}
+
+void *mp_live_memory(size_t bytes, size_t touched)
+{
+	static const struct mp_pool_kind units = { UNIT, FIRST, map_memory };
+	void *p;
+
+	/* Thousands of threads must leave room below the limit of mappings. */
+	if (bytes <= POOLED)
+		return mp_pool_memory(&mp_local->memory, &units,
+				      (uint32_t)((bytes + UNIT - 1) / UNIT));
+	p = sys_memory(bytes);
+
+	if (p)
+		mp_self_bytes((int64_t)touched);
+	return p;
+}
+
+static int map_file(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
+{
+	uint64_t page = mp_page(), bytes = ((uint64_t)units * kind->unit + page - 1) & -page;
+
+	return mp_slots_map_new(bytes, &out->offset, &out->at);
+}
+
+void *mp_live_take(unsigned kind, uint32_t thread, uint64_t seq, size_t bytes)
+{
+	static const struct mp_pool_kind units = { UNIT, FIRST, map_file };
+	uint64_t offset;
+	int error = 0;
+	size_t size = sizeof(struct mprof_extent) + bytes;
+	struct mprof_extent *x =
+	    mp_pool_take(&mp_local->live, &units, (uint32_t)(size / UNIT), &offset, &error);
+
+	if (!x) {
+		mp_slots_failed(error);
+		return NULL;
+	}
+	mp_extent_fill(x, kind, offset, (uint32_t)size, thread);
+	x->seq = seq;
+	x->used = (uint32_t)bytes;
+	return x + 1;
+}

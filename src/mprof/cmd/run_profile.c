@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * run_profile.c - `mprof profile`: runs a program and keeps totals of its call stacks.
+ */
+#include <argp.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "../pass/site_totals.h"
+#include "after.h"
+#include "cmd.h"
+#include "usage.h"
+
+struct options {
+	const char *output, *allocator;
+	const char *conf[CONF_KEYS]; /* given here, by enum conf_key; NULL: not */
+	char **argv;
+};
+
+enum { ALLOCATOR = 256, KEY_0 };
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "FILE", 0,
+	  "Write the profile to FILE [./mprof.profile]; an earlier one is kept as FILE.old", 0 },
+	{ "allocator", ALLOCATOR, "NAME", 0,
+	  "Run with this allocator: a name (glibc, jemalloc, mimalloc, tcmalloc, tbb) or a path",
+	  0 },
+	{ "unwind", KEY_0 + CONF_UNWIND, "HOW", 0,
+	  "Find call stacks by auto, cfi, fp, libgcc or none [auto]", 0 },
+	{ "depth", KEY_0 + CONF_DEPTH, "FRAMES", 0,
+	  "Keep this many innermost frames of each stack [65535]", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	if (key >= KEY_0 && key < KEY_0 + CONF_KEYS) {
+		o->conf[key - KEY_0] = arg;
+		return 0;
+	}
+	switch (key) {
+	case 'o':
+		o->output = arg;
+		return 0;
+	case ALLOCATOR:
+		o->allocator = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		o->argv = state->argv + state->next - 1;
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "which program? for example: mprof profile -- ls -l");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "[--] PROGRAM [ARGS]",
+	.doc = "Runs PROGRAM and adds up what it and its children do with memory, for each call"
+	       " stack: calls, bytes, live blocks, the peak, lifetimes, temporary and reallocated"
+	       " blocks. The size of the file depends on the number of stacks and threads, not on"
+	       " how long the program runs. The file can be read at any time, even after SIGKILL."
+	       "\vThe program's output and exit status are its own. Afterwards:"
+	       " mprof report FILE, mprof export FILE, mprof diff A B.",
+};
+
+static bool plan_from(struct run_plan *plan, const struct options *o)
+{
+	struct error err;
+
+	plan->with_samples = true;
+	if (!after_plan(plan, o->argv, "Profile", CONF_PROFILE_PATH, o->output))
+		return false;
+	for (int key = 0; key < CONF_KEYS; key++)
+		if (o->conf[key] && conf_set(&plan->conf, key, o->conf[key], &err)) {
+			cmd_error(0, "%s", err.text);
+			return false;
+		}
+	return !o->allocator || after_allocator(plan, o->allocator);
+}
+
+/* One line: what is in it, and what to do with it. */
+static void tell(const char *path)
+{
+	struct site_lanes lanes;
+	struct trace *t;
+	struct error err;
+
+	if (trace_open(&t, path, MPROF_MAGIC_PROFILE, &err)) {
+		cmd_warn("%s", err.text);
+		return;
+	}
+	site_lanes_read(&lanes, t);
+	fprintf(stderr,
+		"mprof: %" PRIu64 " calls of %" PRIu64 " thread%s, %.2f MiB; next: mprof report"
+		" %s\n",
+		lanes.calls, lanes.threads, lanes.threads == 1 ? "" : "s",
+		(double)trace_bytes(t) / (1 << 20), cmd_path(path));
+	trace_close(t);
+}
+
+static int run(const struct run_plan *plan)
+{
+	struct run_result result;
+	struct error err;
+	int code = run_program(plan, &result, &err), status;
+
+	if (code)
+		return after_refused(&result, code, &err);
+	after_tell(plan, &result);
+	if (result.path)
+		tell(result.path);
+	status = after_status(&result);
+	run_release(&result);
+	return status;
+}
+
+int cmd_profile(int argc, char **argv)
+{
+	struct options o = { 0 };
+	struct run_plan plan = { 0 };
+	int status = STATUS_USAGE;
+
+	if (usage_parse(&argp, argc, argv, ARGP_IN_ORDER, &o))
+		return STATUS_USAGE;
+	if (plan_from(&plan, &o))
+		status = run(&plan);
+	after_release(&plan);
+	return status;
+}

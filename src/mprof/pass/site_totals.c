@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* site_totals.c - sites of a profile. */
+#include "site_totals.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* While sites are made. */
+struct making {
+	struct sites *s;
+	const struct trace *t;
+	const struct trace_totals *part;
+	size_t parts;
+	uint32_t *index; /* by node: index of s->site + 1 */
+	uint32_t nodes;
+	size_t room;
+};
+
+/* One image of a process: its parts, in a row. */
+struct owner {
+	size_t first, last;
+	uint32_t process, image;
+	const struct mprof_heap_totals *heap; /* NULL: it was killed before it had one */
+	bool replaced;			      /* the process called exec: what it had is gone */
+	bool at_peak;			      /* its peak is told */
+};
+
+const char *site_totals_lack(const struct sites_options *o)
+{
+	const struct site_filter all = SITE_FILTER_ALL, *f = &o->filter;
+
+	if (o->part == SITE_BY_THREAD)
+		return "by thread";
+	if (o->part == SITE_BY_SIZE)
+		return "by size";
+	if (o->until.set)
+		return "of a moment";
+	if (f->thread)
+		return "of one thread";
+	if (f->size_min != all.size_min || f->size_max != all.size_max)
+		return "of some sizes";
+	if (f->lifetime_min_ns != all.lifetime_min_ns || f->lifetime_max_ns != all.lifetime_max_ns)
+		return "of some lifetimes";
+	if (f->from_ns != all.from_ns || f->to_ns != all.to_ns)
+		return "of a part of the run";
+	if (f->functions)
+		return "of some functions of the allocator";
+	if (o->temporary_ns || o->temporary_events > SITE_TEMPORARY_EVENTS)
+		return "with another meaning of temporary";
+	return NULL;
+}
+
+uint64_t site_totals_end(const struct trace *t)
+{
+	const struct trace_fact *fact;
+	const struct trace_totals *part;
+	uint64_t end = trace_header(t)->start_ticks;
+	size_t i, n = trace_facts(t, &fact);
+
+	for (i = 0; i < n; i++)
+		end = fact[i].fact->ticks > end ? fact[i].fact->ticks : end;
+	n = trace_totals(t, &part);
+	for (i = 0; i < n; i++) {
+		const struct mprof_heap_totals *h = part[i].data;
+
+		if (part[i].kind == MPROF_EXTENT_HEAP && h->peak_ticks > end)
+			end = h->peak_ticks;
+	}
+	return end;
+}
+
+static void add_lane(struct site_lanes *to, const struct mprof_lane *from)
+{
+	unsigned i;
+
+	to->threads += from->threads;
+	to->missed += from->missed;
+	to->strange += from->strange;
+	for (i = 0; i < MPROF_SIZE_BINS; i++) {
+		to->sizes[i] += from->sizes[i];
+		to->freed_sizes[i] += from->freed_sizes[i];
+	}
+}
+
+void site_lanes_read(struct site_lanes *lanes, const struct trace *t)
+{
+	const struct trace_totals *part;
+	const struct mprof_counts *c;
+	uint32_t process, thread;
+	size_t i, k, n = trace_totals(t, &part);
+
+	*lanes = (struct site_lanes){ .calls = 0 };
+	for (i = 0; i < n; i++)
+		if (part[i].kind == MPROF_EXTENT_LANE)
+			add_lane(lanes, part[i].data);
+	for (i = 0; (c = trace_counts(t, i, &process, &thread)); i++)
+		for (k = 0; k < MPROF_FN_MAX; k++) {
+			lanes->fn[k].calls += c->fn[k].calls;
+			lanes->fn[k].bytes += c->fn[k].bytes;
+			lanes->fn[k].failed += c->fn[k].failed;
+			lanes->calls += c->fn[k].calls;
+		}
+}
+
+/* ---- whose parts ---- */
+
+static uint64_t above(int64_t v)
+{
+	return v > 0 ? (uint64_t)v : 0;
+}
+
+static uint64_t peak_of(const struct owner *o)
+{
+	return o->heap ? above(o->heap->peak_bytes) : 0;
+}
+
+static struct owner *list_owners(const struct making *m, size_t *n)
+{
+	struct owner *list = calloc(m->parts + 1, sizeof(*list)), *o = NULL;
+	size_t i;
+
+	*n = 0;
+	for (i = 0; list && i < m->parts; i++) {
+		const struct trace_totals *x = &m->part[i];
+
+		if (!o || o->process != x->process || o->image != x->image) {
+			o = &list[(*n)++];
+			*o = (struct owner){ .first = i, .process = x->process, .image = x->image };
+		}
+		o->last = i + 1;
+		/* Of two that were made at once, one stayed unused. */
+		if (x->kind == MPROF_EXTENT_HEAP &&
+		    (!o->heap ||
+		     above(((const struct mprof_heap_totals *)x->data)->peak_bytes) > peak_of(o)))
+			o->heap = x->data;
+	}
+	return list;
+}
+
+/* Who is gone, and whose peak is told. */
+static void rank_owners(struct owner *list, size_t n, const struct trace *t, uint32_t process)
+{
+	const struct trace_fact *fact;
+	const size_t facts = trace_facts(t, &fact);
+	struct owner *best = NULL, *o;
+	size_t i;
+
+	for (o = list; o < list + n; o++) {
+		if ((!process || o->process == process) && (!best || peak_of(o) > peak_of(best)))
+			best = o;
+		for (i = 0; i < facts; i++)
+			o->replaced |= fact[i].process == o->process &&
+				       fact[i].fact->what == MPROF_FACT_EXEC &&
+				       fact[i].image > o->image;
+	}
+	if (best)
+		best->at_peak = true;
+}
+
+/* ---- sites ---- */
+
+/* NULL without memory. */
+static struct site *site_of(struct making *m, const struct trace_totals *x, uint32_t i)
+{
+	const uint32_t node = trace_stack_node(m->t, x->process, x->image, x->first + i);
+	struct sites *s = m->s;
+	struct site *grown;
+
+	if (m->index[node])
+		return &s->site[m->index[node] - 1];
+	if (s->count == m->room) {
+		m->room = m->room ? 2 * m->room : 64;
+		grown = reallocarray(s->site, m->room, sizeof(*grown));
+		if (!grown)
+			return NULL;
+		s->site = grown;
+	}
+	s->site[s->count] = (struct site){ .key = node };
+	m->index[node] = (uint32_t)++s->count;
+	return &s->site[s->count - 1];
+}
+
+static bool add_cell(struct making *m, const struct owner *o, const struct trace_totals *x,
+		     uint32_t i)
+{
+	const struct mprof_cell *c = (const struct mprof_cell *)x->data + i;
+	struct site_values v = {
+		.calls = c->calls,
+		.bytes = c->bytes,
+		.freed_calls = c->freed_calls,
+		.freed_bytes = c->freed_bytes,
+		.lifetime_ns = walk_duration_ns(m->s->walk, c->lifetime),
+		.size_min = c->size_least ? mprof_unrounded(~c->size_least) : 0,
+		.size_max = mprof_unrounded(c->size_most),
+	};
+	struct site *site;
+
+	if (!c->calls && !c->freed_calls)
+		return true;
+	if (c->lifetime_least) {
+		v.lifetime_min_ns =
+		    walk_duration_ns(m->s->walk, mprof_unrounded(~c->lifetime_least));
+		v.lifetime_max_ns = walk_duration_ns(m->s->walk, mprof_unrounded(c->lifetime_most));
+	}
+	/* What one cell frees, another one may have handed out: only the sum cannot be negative. */
+	if (!o->replaced) {
+		v.live_calls = c->calls - c->freed_calls;
+		v.live_bytes = c->bytes - c->freed_bytes;
+	}
+	site = site_of(m, x, i);
+	if (site)
+		site_values_add(&site->v, &v);
+	return site;
+}
+
+static bool add_more(struct making *m, const struct trace_totals *x, uint32_t i)
+{
+	const struct mprof_cell_more *c = (const struct mprof_cell_more *)x->data + i;
+	const struct site_values v = {
+		.temporary_calls = c->temporary_calls,
+		.temporary_bytes = c->temporary_bytes,
+		.reallocs = c->reallocs,
+		.realloc_moved = c->realloc_moved,
+		.realloc_bytes = c->realloc_bytes,
+		.map_calls = c->map_calls,
+		.map_bytes = c->map_bytes,
+	};
+	struct site *site;
+
+	if (!c->temporary_calls && !c->reallocs && !c->map_calls)
+		return true;
+	site = site_of(m, x, i);
+	if (site)
+		site_values_add(&site->v, &v);
+	return site;
+}
+
+static bool add_live(struct making *m, const struct owner *o, const struct trace_totals *x,
+		     uint32_t i)
+{
+	const struct mprof_site_live *l = (const struct mprof_site_live *)x->data + i;
+	struct site_values v = { .local_bytes = above(l->local_bytes),
+				 .local_calls = above(l->local_calls) };
+	struct site *site;
+	bool is_past;
+
+	if (!l->local_bytes && !l->live_calls && !l->stamp)
+		return true;
+	if (o->at_peak && o->heap) {
+		is_past = l->stamp == o->heap->peak_bytes;
+		v.peak_bytes = above(is_past ? l->at_peak_bytes : l->live_bytes);
+		v.peak_calls = above(is_past ? l->at_peak_calls : l->live_calls);
+	}
+	site = site_of(m, x, i);
+	if (site)
+		site_values_add(&site->v, &v);
+	return site;
+}
+
+static bool add_part(struct making *m, const struct owner *o, const struct trace_totals *x)
+{
+	bool good = true;
+	uint32_t i;
+
+	for (i = 0; i < MPROF_CELLS && good; i++) {
+		if (x->kind == MPROF_EXTENT_CELLS)
+			good = add_cell(m, o, x, i);
+		else if (x->kind == MPROF_EXTENT_MORE)
+			good = add_more(m, x, i);
+		else if (x->kind == MPROF_EXTENT_SITES)
+			good = add_live(m, o, x, i);
+	}
+	return good;
+}
+
+static void add_peak(struct sites *s, const struct owner *o, bool only)
+{
+	if (!o->at_peak || !o->heap)
+		return;
+	s->peak.ticks = o->heap->peak_ticks;
+	s->peak.bytes = peak_of(o);
+	s->peak.calls = above(o->heap->peak_calls);
+	s->totals.bound = o->heap->peak_bound;
+	s->totals.process = only ? 0 : o->process;
+}
+
+static bool add_owner(struct making *m, const struct owner *o, bool only)
+{
+	const struct site_filter *f = &m->s->options.filter;
+	bool good = true;
+	size_t i;
+
+	add_peak(m->s, o, only);
+	for (i = o->first; i < o->last && good && (!f->process || f->process == o->process); i++)
+		good = add_part(m, o, &m->part[i]);
+	return good;
+}
+
+/* ---- the whole ---- */
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct site *x = a, *y = b;
+
+	if (x->v.bytes != y->v.bytes)
+		return x->v.bytes > y->v.bytes ? -1 : 1;
+	return (x->key > y->key) - (x->key < y->key);
+}
+
+/* While the program runs, or was killed within a call, a free may have come first. */
+static void tame(struct site_values *v)
+{
+	v->live_calls = above((int64_t)v->live_calls);
+	v->live_bytes = above((int64_t)v->live_bytes);
+	if (v->freed_calls > v->calls)
+		v->freed_calls = v->calls;
+	if (v->freed_bytes > v->bytes)
+		v->freed_bytes = v->bytes;
+}
+
+static bool make_groups(struct sites *s)
+{
+	const struct sites_options *o = &s->options;
+	struct site *site;
+
+	for (site = s->site; site < s->site + s->count && o->group; site++) {
+		site->group = o->group(o->group_context, site->key, 0);
+		if (site->group >= s->groups)
+			s->groups = (size_t)site->group + 1;
+	}
+	free(s->local);
+	s->local = calloc(s->groups + 1, sizeof(*s->local));
+	for (site = s->site; s->local && site < s->site + s->count; site++) {
+		s->local[site->group].bytes += site->v.local_bytes;
+		s->local[site->group].calls += site->v.local_calls;
+	}
+	return s->local;
+}
+
+static void finish(struct sites *s)
+{
+	uint64_t placed = 0;
+	size_t i;
+
+	for (i = 0; i < s->count; i++) {
+		tame(&s->site[i].v);
+		site_values_add(&s->total, &s->site[i].v);
+		placed += s->site[i].v.peak_bytes;
+	}
+	if (s->count)
+		qsort(s->site, s->count, sizeof(*s->site), by_bytes);
+	s->peak.ns = s->peak.ticks ? walk_ns(s->walk, s->peak.ticks) : 0;
+	s->totals.unplaced = (int64_t)(s->peak.bytes - placed);
+}
+
+int site_totals_read(struct sites *s, const struct trace *t)
+{
+	struct making m = { .s = s, .t = t };
+	struct owner *list;
+	bool good;
+	size_t i, n;
+
+	m.parts = trace_totals(t, &m.part);
+	m.nodes = trace_stacks(t)->nodes;
+	m.index = calloc((size_t)m.nodes + 1, sizeof(*m.index));
+	list = list_owners(&m, &n);
+	free(s->site);
+	s->site = NULL;
+	s->count = s->groups = 0;
+	s->totals.read = true;
+	good = list && m.index;
+	if (good)
+		rank_owners(list, n, t, s->options.filter.process);
+	for (i = 0; i < n && good; i++)
+		good = add_owner(&m, &list[i], n == 1);
+	if (good && !s->site)
+		good = (s->site = calloc(1, sizeof(*s->site))) != NULL;
+	if (good) {
+		finish(s);
+		good = make_groups(s);
+	}
+	free(m.index);
+	free(list);
+	return good ? 0 : -ENOMEM;
+}

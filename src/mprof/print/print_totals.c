@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* print_totals.c - the report of a profile. */
+#include "print_totals.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flat_view.h"
+#include "print_findings.h"
+#include "print_table.h"
+#include "report_json.h"
+
+#define ROWS 5u /* of each list, unless all are asked for */
+
+static const char *const names[MPROF_FN_MAX] = {
+#define MPROF_FUNCTION(id, code, name, class) [code] = name,
+#include <mprof/functions.def>
+#undef MPROF_FUNCTION
+};
+
+/* ---- text ---- */
+
+static void print_sums(const struct print_totals *t, FILE *out)
+{
+	const struct profile *p = t->p;
+	const struct site_values *v = &p->total;
+	const struct sites *s = &p->sites;
+
+	fputc('\n', out);
+	report_title("In all", out);
+	fprintf(out, "  %s handed out %s: %s on average, from %s to %s.\n",
+		text_many(v->calls, "call", "calls").s, text_exact(v->bytes).s,
+		text_bytes(v->calls ? v->bytes / v->calls : 0).s, text_bytes(v->size_min).s,
+		text_bytes(v->size_max).s);
+	fprintf(out, "  Peak%s: %s in %s, %s", s->totals.process ? " of the largest process" : "",
+		text_exact(s->peak.bytes).s, text_many(s->peak.calls, "block", "blocks").s,
+		flat_moment(s->peak.ns).s);
+	if (s->totals.bound)
+		fprintf(out, "; right to %s, since there were several threads",
+			text_bytes(s->totals.bound).s);
+	fprintf(out, ".\n  Never freed: %s in %s", text_exact(v->live_bytes).s,
+		text_many(v->live_calls, "block", "blocks").s);
+	if (p->suppressed_calls)
+		fprintf(out, ", of which libraries keep %s", text_bytes(p->suppressed_bytes).s);
+	fprintf(out, ".\n  Temporary: %s (%s).", text_many(v->temporary_calls, "call", "calls").s,
+		text_percent(v->temporary_calls, v->calls).s);
+	if (v->freed_calls)
+		fprintf(out, "  Freed blocks lived %s on average.",
+			text_ns(v->lifetime_ns / v->freed_calls).s);
+	fputc('\n', out);
+	if (v->reallocs)
+		fprintf(out, "  Reallocated: %s, of which %s moved the block.\n",
+			text_many(v->reallocs, "block", "blocks").s,
+			text_count(v->realloc_moved).s);
+	if (v->map_calls)
+		fprintf(out, "  Mapped beside them: %s in %s.\n", text_bytes(v->map_bytes).s,
+			text_many(v->map_calls, "call", "calls").s);
+	if (t->lanes->missed || t->lanes->strange)
+		fprintf(out,
+			"  Not understood: %s whose end was not seen, and %s of something that was"
+			" not seen to begin.\n",
+			text_many(t->lanes->missed, "block", "blocks").s,
+			text_many(t->lanes->strange, "free", "frees").s);
+}
+
+static int print_functions(const struct print_totals *t, FILE *out)
+{
+	struct table table = TABLE("<Function", ">Calls", ">Bytes", ">Failed");
+	const struct mprof_counts_fn *fn = t->lanes->fn;
+	unsigned i;
+
+	fputc('\n', out);
+	report_title("Calls", out);
+	for (i = 0; i < MPROF_FN_MAX; i++) {
+		if (!fn[i].calls)
+			continue;
+		table_cell(&table, "%s", names[i] ? names[i] : "(not known)");
+		table_cell(&table, "%s", text_count(fn[i].calls).s);
+		table_cell(&table, "%s", text_count(fn[i].bytes).s);
+		table_cell(&table, "%s", text_count(fn[i].failed).s);
+	}
+	return table_print(&table, out);
+}
+
+static int print_sizes(const struct print_totals *t, FILE *out)
+{
+	struct table table = TABLE("<Bytes", ">Calls", ">Share", ">Live", "<Blocks");
+	const struct site_lanes *l = t->lanes;
+	uint64_t all = 0, live;
+	unsigned i;
+
+	for (i = 0; i < MPROF_SIZE_BINS; i++)
+		all += l->sizes[i];
+	fputc('\n', out);
+	report_title("Sizes", out);
+	for (i = 0; i < MPROF_SIZE_BINS; i++) {
+		if (!l->sizes[i])
+			continue;
+		live = l->sizes[i] > l->freed_sizes[i] ? l->sizes[i] - l->freed_sizes[i] : 0;
+		table_cell(&table, "%s", text_power(i).s);
+		table_cell(&table, "%s", text_count(l->sizes[i]).s);
+		table_cell(&table, "%s", text_percent(l->sizes[i], all).s);
+		table_cell(&table, "%s", text_count(live).s);
+		table_cell(&table, "%s", text_bar(l->sizes[i], all, 30).s);
+	}
+	return table_print(&table, out);
+}
+
+static int print_top(const struct print_totals *t, enum profile_value value, const char *title,
+		     const char *view, const struct report_options *o, FILE *out)
+{
+	struct table table = TABLE(">Bytes", ">Share", ">Calls", "<Function");
+	const uint64_t total = profile_value_total(t->p, value);
+	size_t i;
+
+	if (!total)
+		return 0;
+	profile_sort(t->p, value);
+	if (value == VALUE_CALLS)
+		table.title[0] = ">Calls", table.title[2] = ">Bytes";
+	fputc('\n', out);
+	report_title(title, out);
+	for (i = 0; i < t->p->groups && (i < ROWS || o->all); i++) {
+		const struct profile_group *g = &t->p->group[i];
+		char *name = g->line ? figures_line_text(g->line, false) : NULL;
+
+		if (!profile_group_value(g, value)) {
+			free(name);
+			break;
+		}
+		table_cell(&table, "%s", figures_text(value, profile_group_value(g, value)).s);
+		table_cell(&table, "%s", text_percent(profile_group_value(g, value), total).s);
+		table_cell(&table, "%s",
+			   value == VALUE_CALLS ? text_bytes(g->v.bytes).s
+						: text_count(g->v.calls).s);
+		table_cell(&table, "%s", name ? name : "(no call stack)");
+		free(name);
+	}
+	if (table_print(&table, out))
+		return -ENOMEM;
+	fprintf(out, "  With their stacks: mprof report %s ", view);
+	findings_quote(t->p->path, out);
+	fputc('\n', out);
+	return 0;
+}
+
+int totals_text(const struct print_totals *t, const struct report_options *o, FILE *out,
+		struct error *err)
+{
+	int ret = report_sections(report_run_sections, t->a, out);
+
+	print_sums(t, out);
+	if (!ret)
+		ret = print_top(t, VALUE_PEAK, "Who held memory at the peak", "peak", o, out);
+	if (!ret)
+		ret = print_top(t, VALUE_LEAKED, "Never freed", "leaks", o, out);
+	if (!ret)
+		ret = print_top(t, VALUE_CALLS, "Who asks most often", "hot", o, out);
+	if (!ret)
+		ret = print_functions(t, out);
+	if (!ret)
+		ret = print_sizes(t, out);
+	return ret ? fail(err, -ENOMEM, "no memory to print the report") : 0;
+}
+
+/* ---- JSON ---- */
+
+static json *peak_json(const struct sites *s)
+{
+	json *o = json_object_new_object();
+
+	add_n(o, "bytes", s->peak.bytes);
+	add_n(o, "blocks", s->peak.calls);
+	add_i(o, "at_ns", s->peak.ns);
+	add_n(o, "right_to_bytes", s->totals.bound);
+	add_i(o, "unplaced_bytes", s->totals.unplaced);
+	add(o, "process", s->totals.process ? json_object_new_uint64(s->totals.process) : NULL);
+	return o;
+}
+
+static json *functions_json(const struct site_lanes *l)
+{
+	json *list = json_object_new_object(), *o;
+	unsigned i;
+
+	for (i = 0; i < MPROF_FN_MAX; i++) {
+		if (!names[i] || !l->fn[i].calls)
+			continue;
+		o = json_object_new_object();
+		add_n(o, "calls", l->fn[i].calls);
+		add_n(o, "bytes", l->fn[i].bytes);
+		add_n(o, "failed", l->fn[i].failed);
+		add(list, names[i], o);
+	}
+	return list;
+}
+
+static json *sizes_json(const struct site_lanes *l)
+{
+	json *list = json_object_new_array(), *o;
+	unsigned i;
+
+	for (i = 0; i < MPROF_SIZE_BINS; i++) {
+		if (!l->sizes[i])
+			continue;
+		o = json_object_new_object();
+		add_n(o, "from", i ? 1ull << (i - 1) : 0);
+		add_n(o, "calls", l->sizes[i]);
+		add_n(o, "freed", l->freed_sizes[i]);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+int totals_json(const struct print_totals *t, FILE *out, struct error *err)
+{
+	json *o = json_object_new_object(), *all = json_object_new_object();
+
+	add_s(o, "file", t->p->path);
+	add_s(o, "kind", "profile");
+	add_n(o, "calls", t->a->calls);
+	add_n(o, "threads", t->a->threads);
+	add_n(o, "lost", t->a->tree.lost_all);
+	add(o, "lost_by_reason", report_json_lost(t->a->tree.lost));
+	add(o, "processes", report_json_processes(t->a));
+	add(o, "peak", peak_json(&t->p->sites));
+	flat_values_json(all, t->p, &t->p->total, t->p->leaked_total, t->p->leaked_calls_total);
+	add(o, "total", all);
+	add(o, "functions", functions_json(t->lanes));
+	add(o, "sizes", sizes_json(t->lanes));
+	add_n(o, "missed_ends", t->lanes->missed);
+	add_n(o, "strange_frees", t->lanes->strange);
+	return json_print(out, o, err);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * print_totals.h - the report of a profile, which has totals and no events.
+ *
+ * Both return 0, or -errno with err filled when there was no memory.
+ */
+#ifndef MPROF_PRINT_PRINT_TOTALS_H
+#define MPROF_PRINT_PRINT_TOTALS_H
+
+#include <stdio.h>
+
+#include "../pass/site_totals.h"
+#include "../profile/profile.h"
+#include "report.h"
+
+struct print_totals {
+	const struct analysis *a; /* of the same file: what ran, what is missing */
+	struct profile *p;	  /* by function */
+	const struct site_lanes *lanes;
+};
+
+int totals_text(const struct print_totals *t, const struct report_options *o, FILE *out,
+		struct error *err);
+/* Names and units: man/mprof-report-json.md. */
+int totals_json(const struct print_totals *t, FILE *out, struct error *err);
+
+#endif

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+#
+# profile.sh - totals: what MODE=Profile says is what a trace of the same program says.
+
+# Keeps 3 of 7, frees in order, grows, frees at once; forks or threads on request, ends by HOW.
+totalled() {
+	cat >totalled.c <<'END'
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *kept[700];
+static pthread_barrier_t turn;
+static void *box[4][50];
+static void *keep(int i) { return malloc(10 + i % 5); }
+static void at_once(void) { for (int i = 0; i < 1000; i++) free(calloc(3, 100)); }
+static char *grow(void)
+{
+	char *p = NULL;
+	for (int i = 1; i <= 40; i++)
+		p = realloc(p, (size_t)i * 1000);
+	return p;
+}
+static void *make(int i) { return malloc(64 + i % 3 * 1000); }
+static void *cross(void *arg)
+{
+	long me = (long)arg;
+	for (int round = 0; round < 200; round++) {
+		for (int i = 0; i < 50; i++)
+			box[me][i] = make(i);
+		pthread_barrier_wait(&turn);
+		for (int i = 0; i < 50; i++)
+			free(box[(me + 1) % 4][i]);
+		pthread_barrier_wait(&turn);
+	}
+	return NULL;
+}
+static void threads(void)
+{
+	pthread_t t[4];
+	pthread_barrier_init(&turn, NULL, 4);
+	for (long i = 0; i < 4; i++)
+		pthread_create(&t[i], NULL, cross, (void *)i);
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+}
+int main(int argc, char **argv)
+{
+	volatile size_t too_much = (size_t)-4096;
+	char *p;
+	void *big;
+	for (int i = 0; i < 700; i++)
+		kept[i] = keep(i);
+	at_once();
+	p = grow();
+	big = aligned_alloc(4096, 3 << 20);
+	free(big);
+	p = realloc(p, 10);
+	if (realloc(p, too_much)) /* fails: p lives on */
+		return 1;
+	free(p);
+	for (int i = 0; i < 400; i++)
+		free(kept[i]);
+	if (strchr(argv[1], 't'))
+		threads();
+	if (strchr(argv[1], 'f')) {
+		if (!fork()) {
+			for (int i = 400; i < 700; i++)
+				free(kept[i]); /* the parent's: they count there */
+			keep(1);
+			_exit(0);
+		}
+		wait(NULL);
+	}
+	if (argc > 2 && !strcmp(argv[2], "exec"))
+		execl(argv[0], argv[0], "-", (char *)NULL);
+	if (argc > 2)
+		raise(atoi(argv[2]));
+	return 0;
+}
+END
+	cc -g -O1 -fno-inline -fno-builtin -pthread -o totalled totalled.c || bad 'totalled.c does not compile'
+}
+
+# Figures of rows by function, but for those that need events or are times.
+figures_of() { # VIEW FILE MORE
+	# shellcheck disable=SC2086
+	"$mprof" report "$1" --by function --json $3 "$2" 2>err |
+		jq -S '[.rows[] | {function, calls, blocks, sizes, freed_bytes, temporary_bytes, figures} |
+			.figures |= del(.waste, .rss, .lifetime, .local) | .blocks |= del(.rss, .local)] | sort_by(.function)'
+}
+
+expect_as_recorded() { # WHAT OPTIONS-OF-REPORT ARGS...
+	local what=$1 options=$2 view
+	shift 2
+	"$mprof" profile -o file -- ./totalled "$@" >/dev/null 2>err || true
+	"$mprof" record -o log -- ./totalled "$@" >/dev/null 2>err || true
+	for view in peak leaks hot temporary; do
+		figures_of "$view" file "$options" >a
+		figures_of "$view" log "$options" >b
+		cmp -s a b || bad "$what: $view differs: $(diff a b | head -20)"
+		[ "$(jq length a)" -gt 0 ] || bad "$what: $view has no row"
+	done
+	run "$mprof" check --max-leaked 1 --max-peak 1 --max-calls 1 --max-temporary 1 --max-total 1 file
+	mv out a
+	run "$mprof" check --max-leaked 1 --max-peak 1 --max-calls 1 --max-temporary 1 --max-total 1 log
+	expect_same "$what: check" "$(cat a)" "$(cat out)"
+	for view in total calls live leaked; do
+		"$mprof" export --to folded --value $view file >a 2>err
+		"$mprof" export --to folded --value $view log >b 2>err
+		cmp -s a b || bad "$what: folded $view differs: $(diff a b | head -20)"
+	done
+}
+
+test_profile_is_the_trace() {
+	totalled
+	expect_as_recorded 'one thread' '' -
+	expect_as_recorded 'killed' '' - 9
+	expect_as_recorded 'aborted' '' - 6
+	expect_as_recorded 'exec' --process=1 - exec
+}
+
+# Of several processes the peak is another one than the run's: without it.
+test_profile_of_processes() {
+	local process sums='.total | {blocks, sizes, freed_bytes} | .blocks |= del(.peak, .rss, .local)'
+	totalled
+	"$mprof" profile -o file -- ./totalled f >/dev/null 2>err
+	"$mprof" record -o log -- ./totalled f >/dev/null 2>err
+	for process in 1 2; do
+		"$mprof" report hot --json --process $process file | jq -S "$sums" >a
+		"$mprof" report hot --json --process $process log | jq -S "$sums" >b
+		expect_same "process $process" "$(cat a)" "$(cat b)"
+	done
+	run "$mprof" report --json file
+	expect_same 'the child has one block' "$(json out .processes[1].forked)" true
+}
+
+test_profile_of_threads() {
+	local bound peak truth
+	totalled
+	"$mprof" profile -o file -- ./totalled t >/dev/null 2>err
+	"$mprof" record -o log -- ./totalled t >/dev/null 2>err
+	"$mprof" report hot --json file | jq -S '[.rows[].figures | del(.waste, .rss, .lifetime, .local, .peak)]' >a
+	"$mprof" report hot --json log | jq -S '[.rows[].figures | del(.waste, .rss, .lifetime, .local, .peak)]' >b
+	expect_same 'figures of 4 threads' "$(cat a)" "$(cat b)"
+	run "$mprof" report --json file
+	peak=$(json out .peak.bytes)
+	bound=$(json out .peak.right_to_bytes)
+	truth=$("$mprof" report --json log | jq .peak_bytes)
+	[ "$bound" -gt 0 ] || bad "several threads, and the peak is said to be exact"
+	# Interleavings of two runs differ by what four threads can have at hand.
+	[ $((peak > truth ? peak - truth : truth - peak)) -le $((bound + 4 * 50 * 2064)) ] ||
+		bad "peak $peak, but $truth was recorded"
+}
+
+test_profile_needs_events() {
+	local view
+	totalled
+	run "$mprof" profile -o file -- ./totalled -
+	expect_status 0
+	expect_text err 'next: mprof report file'
+	for view in peak-rss waste realloc threads; do
+		run "$mprof" report $view file
+		expect_status 2
+		expect_one_line_error
+		expect_text err "'file' holds totals, not events: '$view' needs a recording, as mprof record makes it"
+	done
+	run "$mprof" report hot --size 10.. file
+	expect_status 2
+	expect_text err 'figures of some sizes need a recording'
+	run "$mprof" report hot --sort waste file
+	expect_status 2
+	expect_text err "'waste' needs a recording"
+	run "$mprof" export --to massif file
+	expect_status 2
+	expect_text err 'massif needs a recording'
+	run "$mprof" report --html page file
+	expect_status 2
+	run "$mprof" dump file
+	expect_status 3
+	expect_text err 'is a profile, which has no events'
+	run "$mprof" report file
+	expect_status 0
+	expect_text out 'Who held memory at the peak'
+	expect_no_text out 'missing'
+	# The other way round: what exists is not overwritten by another kind.
+	run "$mprof" record -o file -- ./totalled -
+	expect_status 2
+	expect_text err "'file' exists and is a profile, not a trace"
+}
+
+# While the program runs, and again when it has been killed.
+test_profile_while_it_runs() {
+	cat >waits.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+#include <fcntl.h>
+static void *keep(void) { return malloc(1000); }
+int main(void) { for (int i = 0; i < 77; i++) keep(); close(creat("ready", 0600)); for (;;) pause(); }
+END
+	cc -g -O1 -fno-inline -fno-builtin -o waits waits.c || bad 'waits.c does not compile'
+	"$mprof" profile -o file -- ./waits >/dev/null 2>&1 &
+	wait_for test -e ready
+	run "$mprof" report leaks --json file
+	expect_same 'running' "$(json out .total.figures.leaked)" 77000
+	kill -9 "$("$mprof" report --json file | jq '.processes[0].pid')"
+	wait
+	run "$mprof" report leaks --json file
+	expect_same 'killed' "$(json out .total.figures.leaked)" 77000
+}
