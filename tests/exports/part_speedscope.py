@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """speedscope's format and folded stacks, opened by the real speedscope in a real browser."""
 
+import glob
 import json
 import os
 import shutil
@@ -31,7 +32,8 @@ def install():
         if ran.status != 0:
             shutil.rmtree(MODULES)
             raise Skip("npm cannot fetch speedscope and playwright-core")
-    shutil.copy(os.path.join(HERE, "web", "open.mjs"), MODULES)
+    for name in glob.glob(os.path.join(HERE, "web", "*.mjs")):
+        shutil.copy(name, MODULES)
 
 
 def same(one, other):

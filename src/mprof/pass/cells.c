@@ -122,7 +122,7 @@ static void add(struct cells *s, struct cell *c)
 {
 	struct work *k = s->work;
 
-	if (s->count >= CELLS_MOST && !s->coarse) {
+	if (s->count >= CELLS_MOST && !s->coarse && !s->by_thread_only) {
 		s->coarse = true;
 		rebuild(s, k->slots);
 	}
@@ -167,6 +167,10 @@ static void put(struct cells *s, const struct ending *e, size_t death)
 			  .bytes = e->size };
 
 	c.life_class = (uint8_t)(e->why ? e->why : bits(walk_duration_ns(k->walk, life)));
+	if (s->by_thread_only) {
+		c.size_class = 0;
+		c.life_class = e->why;
+	}
 	add(s, &c);
 }
 
@@ -222,26 +226,47 @@ static void start(void *self, struct walk *w)
 	const uint64_t end = walk_end_ticks(&w->input, &w->until);
 
 	s->work = k;
+	if (!s->steps)
+		s->steps = CELLS_STEPS;
 	if (k) {
 		k->walk = w;
 		k->slots = 1u << 12;
 		k->slot = calloc(k->slots, sizeof(*k->slot));
-		k->point_number = calloc(CELLS_STEPS + 2, sizeof(*k->point_number));
-		s->point = calloc(CELLS_STEPS + 2, sizeof(*s->point));
+		k->point_number = calloc(s->steps + 2, sizeof(*k->point_number));
+		s->point = calloc(s->steps + 2, sizeof(*s->point));
 	}
 	if (!k || !k->slot || !k->point_number || !s->point) {
 		pass_failed(w);
 		return;
 	}
 	k->begin = w->input.header->start_ticks;
-	k->step_ticks = (end - k->begin) / CELLS_STEPS + 1;
+	k->step_ticks = (end - k->begin) / s->steps + 1;
 	k->step_end = k->begin + k->step_ticks;
 }
 
-static void note_ending(struct cells *s, const struct block *b, uint64_t ticks, unsigned why)
+static bool passes(const struct cells *s, const struct block *b, uint32_t process, uint64_t ticks,
+		   unsigned why)
+{
+	const struct work *k = s->work;
+	const struct site_filter *f = s->filter;
+	uint64_t ns = UINT64_MAX;
+
+	if (!f)
+		return true;
+	if (!why)
+		ns = ticks > b->start ? walk_duration_ns(k->walk, ticks - b->start) : 0;
+	return ns >= f->lifetime_min_ns && ns <= f->lifetime_max_ns &&
+	       site_filter_passes(f, k->walk, b, process);
+}
+
+static void note_ending(struct cells *s, const struct block *b, uint32_t process, uint64_t ticks,
+			unsigned why)
 {
 	struct work *k = s->work;
 	struct ending *e;
+
+	if (!passes(s, b, process, ticks, why))
+		return;
 
 	if (k->endings == k->room) {
 		size_t room = k->room ? 2 * k->room : 1024;
@@ -270,10 +295,10 @@ static inline void take(struct cells *s, const struct event *e, const struct not
 	struct work *k = s->work;
 
 	/* Beyond the end that was known at the start, everything is in the last step. */
-	if (e->ticks >= k->step_end && s->points < CELLS_STEPS)
+	if (e->ticks >= k->step_end && s->points < s->steps)
 		reach(s, e->ticks);
 	if (n->did & (NOTE_ENDED | NOTE_DROPPED)) {
-		note_ending(s, &n->old, e->ticks, 0);
+		note_ending(s, &n->old, n->process, e->ticks, 0);
 		k->now.frees += !!(n->did & NOTE_ENDED);
 	}
 	if (n->did & NOTE_BEGAN) {
@@ -308,7 +333,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	if (why == GONE_TRACE_ENDS) {
 		ticks = UINT64_MAX;
 	} else {
-		if (ticks >= k->step_end && s->points < CELLS_STEPS)
+		if (ticks >= k->step_end && s->points < s->steps)
 			reach(s, ticks);
 		k->now.live.bytes -= h->process[process]->live.bytes;
 		k->now.live.blocks -= h->process[process]->live.blocks;
@@ -316,7 +341,8 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	}
 	while ((b = heap_next_block(h->process[process], b)))
 		if (!(b->owner & BLOCK_INHERITED))
-			note_ending(s, b, ticks, why == GONE_EXEC ? CELL_EXEC : CELL_NEVER_FREED);
+			note_ending(s, b, process, ticks,
+				    why == GONE_EXEC ? CELL_EXEC : CELL_NEVER_FREED);
 }
 
 int cell_order(const void *x, const void *y)

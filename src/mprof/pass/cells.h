@@ -16,6 +16,8 @@
  * CELL_EXEC).  Blocks inherited by fork are their parent's and are in no cell of the child.
  * Bytes are requested bytes.
  *
+ * With a filter, cells are of the blocks that pass it; points are of the whole run always.
+ *
  * Memory: 40 bytes a cell, and the ends of one step.  Beyond CELLS_MOST cells, those by thread,
  * size and lifetime are merged (`coarse`).
  *
@@ -24,11 +26,11 @@
 #ifndef MPROF_PASS_CELLS_H
 #define MPROF_PASS_CELLS_H
 
-#include "array.h"
-#include "walk.h"
+#include "sites.h"
 
-#define CELLS_STEPS 500u
-#define CELLS_MOST  1500000u
+#define CELLS_STEPS	 500u
+#define CELLS_STEPS_MOST 10000u
+#define CELLS_MOST	 1500000u
 
 #define CELL_NEVER_FREED 100u /* life_class: the process or the trace ended first */
 #define CELL_EXEC	 101u /* life_class: exec took it away */
@@ -54,6 +56,11 @@ struct cells_point {
 };
 
 struct cells {
+	/* Set before the walk: */
+	const struct site_filter *filter; /* NULL: all */
+	unsigned steps;			  /* 0: CELLS_STEPS; at most CELLS_STEPS_MOST */
+	bool by_thread_only;		  /* no classes of size and lifetime, never coarse */
+	/* The result: */
 	struct cells_point *point;
 	size_t points;
 	struct cell *cell; /* after the walk: by stack, birth, death, thread, classes */

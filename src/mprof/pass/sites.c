@@ -81,10 +81,10 @@ static void start(void *self, struct walk *w)
 
 /* ---- which blocks count ---- */
 
-static bool passes_slowly(const struct sites *s, const struct block *b, uint32_t process)
+bool site_filter_passes(const struct site_filter *f, const struct walk *w, const struct block *b,
+			uint32_t process)
 {
-	const struct site_filter *f = &s->options.filter;
-	const struct heap *h = &s->walk->heap;
+	const struct heap *h = &w->heap;
 	int64_t ns;
 
 	if (f->process && h->process[process]->number != f->process)
@@ -95,7 +95,7 @@ static bool passes_slowly(const struct sites *s, const struct block *b, uint32_t
 		return false;
 	if (f->functions && !(f->functions >> (b->fn & 31) & 1))
 		return false;
-	ns = walk_ns(s->walk, b->start);
+	ns = walk_ns(w, b->start);
 	return ns >= f->from_ns && ns <= f->to_ns;
 }
 
@@ -103,7 +103,7 @@ static inline bool passes(const struct sites *s, const struct block *b, uint32_t
 {
 	const struct work *k = s->work;
 
-	return k->plain || passes_slowly(s, b, process);
+	return k->plain || site_filter_passes(&s->options.filter, s->walk, b, process);
 }
 
 static uint64_t part_of(const struct sites *s, const struct block *b)

@@ -144,6 +144,11 @@ struct sites {
 
 extern const struct pass_ops sites_pass;
 
+/* Is the block, of the process with this index of the heap, one that counts?  Its lifetime is
+ * not looked at. */
+bool site_filter_passes(const struct site_filter *f, const struct walk *w, const struct block *b,
+			uint32_t process);
+
 /* to gets from's figures added; extremes are merged, local peaks are summed (an upper bound). */
 void site_values_add(struct site_values *to, const struct site_values *from);
 

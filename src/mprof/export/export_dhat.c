@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * export_dhat.c - the file of Valgrind's DHAT, version 2, which dh_view.html opens: a
+ * program point for each call stack, with totals, lifetimes, and blocks at the site's own
+ * peak, at the peak of the run (t-gmax) and at its end (t-end).
+ *
+ * Times are microseconds.  Reads and writes are not known, so bkacc is false and the viewer
+ * disables what is sorted by them.  A block that was never freed lived until its process or
+ * the run ended, as in DHAT.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "../profile/flow.h"
+#include "exports.h"
+#include "../print/json.h"
+#include "path_frames.h"
+
+#define SHORT_LIVED_US 500u /* the viewer's "short-lived"; DHAT has 500 instructions */
+
+/* What a second walk finds of a site. */
+struct point {
+	uint64_t bytes, blocks; /* alive */
+	uint64_t most_bytes, most_blocks;
+	uint64_t end_bytes, end_blocks;
+	unsigned __int128 lived_ns;
+};
+
+struct dhat {
+	struct profile *profile;
+	struct point *point;	/* by site */
+	uint64_t end_ticks;	/* the end of the last process that left a block, or event */
+	struct line_keys lines; /* frames; 0 is the root's */
+};
+
+/* ---- the walk ---- */
+
+static void began(void *self, struct flow *f, const struct flow_block *b)
+{
+	struct point *p = &((struct dhat *)self)->point[b->site];
+
+	(void)f;
+	p->bytes += b->block->size;
+	p->blocks++;
+	if (p->bytes > p->most_bytes || !p->most_blocks) {
+		p->most_bytes = p->bytes;
+		p->most_blocks = p->blocks;
+	}
+}
+
+static void ended(void *self, struct flow *f, const struct flow_block *b)
+{
+	struct dhat *d = self;
+	struct point *p = &d->point[b->site];
+
+	p->bytes -= b->block->size;
+	p->blocks--;
+	if (b->ticks > d->end_ticks)
+		d->end_ticks = b->ticks;
+	if (b->ticks > b->block->start)
+		p->lived_ns += walk_duration_ns(&f->walk, b->ticks - b->block->start);
+}
+
+static void left(void *self, struct flow *f, const struct flow_block *b, enum process_gone why)
+{
+	struct point *p = &((struct dhat *)self)->point[b->site];
+
+	ended(self, f, b);
+	if (why == GONE_EXEC)
+		return;
+	p->end_bytes += b->block->size;
+	p->end_blocks++;
+}
+
+static const struct flow_ops ops = { .began = began, .ended = ended, .left = left };
+
+/* ---- the file ---- */
+
+static void put_number(FILE *out, const char *name, uint64_t n)
+{
+	fprintf(out, ",\"%s\":%" PRIu64, name, n);
+}
+
+/* Innermost frame first. */
+static int put_frames(struct dhat *d, size_t i, FILE *out)
+{
+	const struct profile_path *path = profile_path_once(d->profile, d->profile->site[i].key);
+	uint32_t id;
+	size_t k;
+
+	if (!path)
+		return -ENOMEM;
+	fputs(",\"fs\":[", out);
+	for (k = path->count; k; k--) {
+		id = line_keys_id(&d->lines, path->line[k - 1]);
+		if (!id)
+			return -ENOMEM;
+		fprintf(out, "%" PRIu32 "%s", id, k > 1 ? "," : "");
+	}
+	if (!path->count || path->truncated) {
+		id = line_keys_id(&d->lines, path->count ? &calltree_cut : &calltree_no_stack);
+		if (!id)
+			return -ENOMEM;
+		fprintf(out, "%s%" PRIu32, path->count ? "," : "", id);
+	}
+	fputs("]}", out);
+	return 0;
+}
+
+static int put_point(struct dhat *d, size_t i, FILE *out)
+{
+	const struct site_values *v = &d->profile->site[i].v;
+	const struct point *p = &d->point[i];
+
+	fprintf(out, "{\"tb\":%" PRIu64, v->bytes);
+	put_number(out, "tbk", v->calls);
+	put_number(out, "tl", (uint64_t)(p->lived_ns / 1000));
+	put_number(out, "mb", p->most_bytes);
+	put_number(out, "mbk", p->most_blocks);
+	put_number(out, "gb", v->peak_bytes);
+	put_number(out, "gbk", v->peak_calls);
+	put_number(out, "eb", p->end_bytes);
+	put_number(out, "ebk", p->end_blocks);
+	return put_frames(d, i, out);
+}
+
+static int put_points(struct dhat *d, FILE *out)
+{
+	const char *comma = "\n";
+	int ret = 0;
+	size_t i;
+
+	fputs(",\"pps\":[", out);
+	for (i = 0; i < d->profile->count && !ret; i++) {
+		if (!d->profile->site[i].v.calls)
+			continue;
+		fputs(comma, out);
+		comma = ",\n";
+		ret = put_point(d, i, out);
+	}
+	fputs("]", out);
+	return ret;
+}
+
+static void put_table(const struct dhat *d, FILE *out)
+{
+	const struct sym_line *line;
+	char *text;
+	size_t bytes;
+	FILE *name;
+	uint32_t id;
+
+	fputs(",\"ftbl\":[\"[root]\"", out);
+	for (id = 1; id <= d->lines.keys.count; id++) {
+		line = line_keys_line(&d->lines, id);
+		text = NULL;
+		name = open_memstream(&text, &bytes);
+		if (name) {
+			fputs(line->function, name);
+			if (*line->file)
+				fprintf(name, " (%s:%u)", line->file, line->line);
+			else if (*line->module)
+				fprintf(name, " (in %s)", line->module);
+			fclose(name);
+		}
+		fputs(",\n", out);
+		json_put(out, text ? text : line->function);
+		free(text);
+	}
+	fputs("]}\n", out);
+}
+
+static uint64_t us_of(int64_t ns)
+{
+	return ns > 0 ? (uint64_t)ns / 1000 : 0;
+}
+
+static int put_head(const struct dhat *d, FILE *out, struct error *err)
+{
+	const struct profile *p = d->profile;
+	const uint64_t end = us_of(walk_ns(&p->walk, d->end_ticks)) + 1;
+	char *command = NULL;
+	size_t bytes;
+	FILE *text = open_memstream(&command, &bytes);
+
+	if (!text)
+		return fail(err, -ENOMEM, "no memory to export '%s'", p->path);
+	place_command(text, p);
+	fclose(text);
+	fputs("{\"dhatFileVersion\":2,\"mode\":\"heap\",\"verb\":\"Allocated\",\"bklt\":true,"
+	      "\"bkacc\":false,\"tu\":\"\xc2\xb5s\",\"Mtu\":\"s\"",
+	      out);
+	put_number(out, "tuth", SHORT_LIVED_US);
+	fputs(",\"cmd\":", out);
+	json_put(out, command ? command : "");
+	put_number(
+	    out, "pid",
+	    p->tree.processes && p->tree.process[0].pid > 0 ? (uint64_t)p->tree.process[0].pid : 0);
+	put_number(out, "tg", us_of(p->sites.peak.ns));
+	put_number(out, "te", end);
+	free(command);
+	return 0;
+}
+
+int export_dhat(struct export *x, struct error *err)
+{
+	struct dhat d = { .profile = x->profile,
+			  .end_ticks = x->profile->walk.last_ticks,
+			  .lines = { .same = LINE_LINE } };
+	struct flow f;
+	int ret = 0;
+
+	d.point = calloc(x->profile->count + 1, sizeof(*d.point));
+	if (!d.point)
+		return fail(err, -ENOMEM, "no memory to export '%s'", x->profile->path);
+	ret = flow_run(&f, x->trace, x->profile, x->options->profile, &ops, &d, err);
+	if (!ret)
+		ret = put_head(&d, x->out, err);
+	if (!ret) {
+		ret = put_points(&d, x->out);
+		put_table(&d, x->out);
+		if (ret < 0)
+			fail(err, ret, "no memory to export '%s'", x->profile->path);
+	}
+	line_keys_release(&d.lines);
+	free(d.point);
+	return ret;
+}
