@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "compile/compile.h"
 #include "import/import.h"
 #include "play/playfile.h"
 
@@ -34,21 +35,21 @@ static void must(int ret, const struct error *err)
 	abort();
 }
 
-static void compile(const char *from, const struct import_format *format)
+static void compile(struct trace *t)
 {
 	char path[64];
 	int fd = memory_file("playback", path);
 	const struct compile_options o = { .fd = fd };
 	struct mprof_play_summary sum;
-	struct import_report report;
 	struct playfile *p;
 	struct error err;
 
-	if (!import_compile(from, format, &o, &report, &sum, &err)) {
+	if (!compile_trace(t, &o, &sum, &err)) {
 		must(playfile_open(&p, path, &err), &err);
 		must(playfile_check(p, &err), &err);
-		if (!report.calls || sum.calls > 2 * report.calls)
-			abort(); /* a block at an address that was not free costs a FREE */
+		/* A block at an address that was not free costs a FREE. */
+		if (!import_report(t)->calls || sum.calls > 2 * import_report(t)->calls)
+			abort();
 		playfile_close(p);
 	}
 	close(fd);
@@ -56,15 +57,17 @@ static void compile(const char *from, const struct import_format *format)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct import_format *format;
+	struct trace *t;
 	char path[64];
 	int fd = memory_file("record", path);
 
 	if (write(fd, data, size) != (ssize_t)size)
 		abort();
-	format = import_recognise(path);
-	if (format)
-		compile(path, format);
+	if (!import_open(&t, path, MPROF_MAGIC_TRACE, NULL)) {
+		if (import_title(t))
+			compile(t);
+		trace_close(t);
+	}
 	close(fd);
 	return 0;
 }

@@ -318,6 +318,37 @@ def test_mtrace_of_glibc(scratch):
     assert (s["failed"], s["unknown_frees"], s["double_allocations"]) == (1, 0, 0), s
 
 
+def test_reports(scratch):
+    """The report of a record says what a second reader counts, and every view, export and dump
+    takes it, compressed or not."""
+    program, path = victim(scratch), os.path.join(scratch, "mtrace")
+    run([program], extra={"LD_PRELOAD": MTRACE_LIBRARY, "MALLOC_TRACE": path})
+    if not os.path.exists(path):
+        raise harness.Skip(f"no {MTRACE_LIBRARY}")
+    with open(path, "rb") as plain, gzip.open(path + ".gz", "wb") as packed:
+        packed.write(plain.read())
+    _, peak, left, failed = counted(path)
+    problems = []
+    for name in (path, path + ".gz"):
+        ran = run([MPROF, "report", "--json", name])
+        assert ran.status == 0 and b"which has no times" in ran.err, ran.err.decode()
+        said = json.loads(ran.out)
+        got = (said["peak_bytes"], said["live_bytes"], said["failed_calls"],
+               said["problems"]["unmatched_frees"], said["problems"]["double_allocations"])
+        if got != (peak, left, failed, 0, 0):
+            problems.append(f"{name}: the report says {got}, not {(peak, left, failed, 0, 0)}")
+    for words in (["report"], ["report", "peak"], ["report", "leaks"], ["report", "threads"],
+                  ["report", "realloc"], ["dump"], ["export", "--to", "folded"],
+                  ["export", "--to", "massif"], ["export", "--to", "jsonl"]):
+        ran = run([MPROF, *words, path])
+        if ran.status or not ran.out:
+            problems.append(f"{words}: {harness.ended(ran.status)}: {ran.err.decode()[-300:]}")
+    ran = run([MPROF, "image", path, "-o", os.path.join(scratch, "x.svg")])
+    if ran.status:
+        problems.append(f"image: {ran.err.decode()[-300:]}")
+    return problems
+
+
 def aosp_of(log):
     """A trace as AOSP text, from `mprof dump`: the way of the calls through the other reader."""
     ran = run([MPROF, "dump", "--json-lines", "--marks", log])
@@ -359,6 +390,14 @@ def test_aosp_of_threads(scratch):
         assert got.summary[key] == trace.summary[key], \
             f"{key} is {got.summary[key]}, of the trace {trace.summary[key]}"
     assert got.flags & 1, "there are times"
+    said = [json.loads(run([MPROF, "report", "--json", name]).out) for name in (log, path)]
+    wrong = [f"{key} of the report: {said[1][key]}, of the trace's {said[0][key]}"
+             for key in ("peak_bytes", "peak_blocks", "live_bytes", "live_blocks", "total_blocks",
+                         "failed_calls", "null_frees") if said[0][key] != said[1][key]]
+    if said[0]["lifetimes"]["freed_by_other_thread"] != \
+            said[1]["lifetimes"]["freed_by_other_thread"]:
+        wrong.append("blocks freed by other threads differ")
+    return wrong
 
 
 def test_malloc_lab(scratch):

@@ -63,17 +63,17 @@ START_TEST(realloc_keeps_the_slot)
 {
 	played_start();
 	played_malloc(0x1000, 10);
-	played_half(COMPILE_BEGIN, 0x1000, 0, 20);
-	played_half(COMPILE_END, 0, 0x2000, 20);
+	played_half(PLAYED_BEGIN, 0x1000, 0, 20);
+	played_half(PLAYED_END, 0, 0x2000, 20);
 	played_realloc(0x2000, 0x2000, 5);
 	played_realloc(0, 0x3000, 7);
-	played_half(COMPILE_END, 0, 0x4000, 8);
-	played_half(COMPILE_BEGIN, 0x2000, 0, 1000); /* fails */
-	played_half(COMPILE_END, 0, 0, 1000);
+	played_half(PLAYED_END, 0, 0x4000, 8);
+	played_half(PLAYED_BEGIN, 0x2000, 0, 1000); /* fails */
+	played_half(PLAYED_END, 0, 0, 1000);
 	played_realloc(0x3000, 0, 1000); /* fails */
 	played_realloc(0x2000, 0, 0);	 /* frees */
-	played_half(COMPILE_BEGIN, 0x3000, 0, 0);
-	played_half(COMPILE_END, 0, 0, 0);
+	played_half(PLAYED_BEGIN, 0x3000, 0, 0);
+	played_half(PLAYED_END, 0, 0, 0);
 	played_realloc(0, 0, 0);
 	played_finish();
 	order_is("m0:10 r0:20 r0:5 r1:7 r2:8 f0=4 f1=4 -0 E");
@@ -93,9 +93,9 @@ START_TEST(what_is_wrong_is_counted_and_left_out)
 	played_malloc(0x1000, 1);
 	played_malloc(0x1000, 2);
 	played_realloc(0x9000, 0x2000, 3);
-	played_half(COMPILE_BEGIN, 0x9000, 0, 4);
-	played_half(COMPILE_END, 0, 0x1000, 4);
-	played_half(COMPILE_BEGIN, 0x2000, 0, 4); /* no end */
+	played_half(PLAYED_BEGIN, 0x9000, 0, 4);
+	played_half(PLAYED_END, 0, 0x1000, 4);
+	played_half(PLAYED_BEGIN, 0x2000, 0, 4); /* no end */
 	played_finish();
 	order_is("m0:1 f0 m0:2 r1:3 f0 r0:4 -0 E");
 	ck_assert_uint_eq(played.sum.null_frees, 1);
@@ -114,7 +114,7 @@ START_TEST(nothing_to_play_is_an_error)
 
 	played_start();
 	played_free(0x1000);
-	ck_assert_int_lt(compile_finish(played.to, NULL, &err), 0);
+	ck_assert_int_lt(played_try(&err), 0);
 	ck_assert_msg(strstr(err.text, "nothing to play"), "%s", err.text);
 	close(played.fd);
 }
@@ -142,15 +142,15 @@ END_TEST
 
 static void touch_free(uint64_t old, uint64_t touched)
 {
-	struct compile_call c = { .fn = MPROF_FN_FREE,
-				  .thread = 1,
-				  .process = 1,
-				  .ns = played.ns += 1000,
-				  .old = old,
-				  .touched = touched,
-				  .has_touched = true };
+	struct played_call c = { .fn = MPROF_FN_FREE,
+				 .thread = 1,
+				 .process = 1,
+				 .ns = played.ns += 1000,
+				 .old = old,
+				 .touched = touched,
+				 .has_touched = true };
 
-	compile_call(played.to, &c);
+	played_call(&c);
 }
 
 START_TEST(touched_bytes_stand_behind_the_birth)
@@ -206,17 +206,17 @@ START_TEST(threads_begin_and_end)
 {
 	played_start();
 	played_malloc(0x1000, 1);
-	compile_thread_begin(played.to, 2, 1);
-	compile_thread_begin(played.to, 3, 1);
-	compile_thread_begin(played.to, 9, 1); /* never calls */
+	played_thread_begin(2, 1);
+	played_thread_begin(3, 1);
+	played_thread_begin(9, 1); /* never calls */
 	played.thread = 2;
 	played_malloc(0x2000, 2);
 	played_free(0x2000);
-	compile_thread_end(played.to, 2);
+	played_thread_end(2);
 	played.thread = 3;
 	played_free(0x1000);
 	played_malloc(0x3000, 3);
-	compile_thread_end(played.to, 3);
+	played_thread_end(3);
 	played.thread = 1;
 	played_free(0x3000);
 	played_finish();
@@ -238,13 +238,13 @@ START_TEST(the_creator_creates)
 {
 	played_start();
 	played_malloc(0x1000, 1);
-	compile_thread_begin(played.to, 3, 1);
+	played_thread_begin(3, 1);
 	played.thread = 2;
 	played_malloc(0x2000, 2);
 	played.thread = 3; /* thread 2 ran last, but has not made it */
 	played_malloc(0x3000, 3);
-	compile_thread_end(played.to, 2);
-	compile_thread_begin(played.to, 4, 2); /* which has ended */
+	played_thread_end(2);
+	played_thread_begin(4, 2); /* which has ended */
 	played.thread = 4;
 	played_malloc(0x4000, 4);
 	played.thread = 5;
@@ -264,7 +264,7 @@ START_TEST(a_thread_without_creator_is_the_last_ones)
 	played_malloc(0x2000, 2);
 	played.thread = 3;
 	played_malloc(0x3000, 3);
-	compile_thread_end(played.to, 3);
+	played_thread_end(3);
 	played.thread = 4; /* the last one has ended */
 	played_malloc(0x4000, 4);
 	played_finish();
@@ -286,7 +286,7 @@ START_TEST(calls_behind_the_end_move_it)
 	played_malloc(0x1200, 1);
 	played.thread = 2;
 	played_malloc(0x2000, 2);
-	compile_thread_end(played.to, 2);
+	played_thread_end(2);
 	played_free(0x2000); /* as the C library does */
 	played.thread = 3;
 	played_malloc(0x3000, 3);
@@ -303,7 +303,7 @@ START_TEST(calls_behind_the_end_move_it)
 	played_malloc(0x1000, 1);
 	played.thread = 2;
 	played_malloc(0x2000, 2);
-	compile_thread_end(played.to, 2);
+	played_thread_end(2);
 	for (int i = 0; i < 40; i++) {
 		played_free(0x2000);
 		played_malloc(0x2000, 2);
@@ -359,13 +359,13 @@ START_TEST(many_short_threads)
 	played_start();
 	played_malloc(0x1000, 1);
 	for (i = 2; i < 5000; i++) {
-		compile_thread_begin(played.to, i, 1);
+		played_thread_begin(i, 1);
 		played.thread = i;
 		played_malloc(0x100000, 8);
 		played_malloc(0x200000, 8);
 		played_free(0x100000);
 		played_free(0x200000);
-		compile_thread_end(played.to, i);
+		played_thread_end(i);
 	}
 	played_finish();
 	ck_assert_uint_eq(playfile_header(played.file)->threads, 4999);
@@ -382,13 +382,13 @@ START_TEST(exec_and_fork)
 	played_start();
 	played_malloc(0x1000, 1);
 	played_malloc(0x2000, 2);
-	played_half(COMPILE_BEGIN, 0x2000, 0, 3);
-	compile_process_forked(played.to, 2, 1);
+	played_half(PLAYED_BEGIN, 0x2000, 0, 3);
+	played_fork(1, 2);
 	played.process = played.thread = 2;
 	played_free(0x1000);
 	played_malloc(0x1000, 4);
-	compile_process_gone(played.to, 1, 1);
-	compile_process_gone(played.to, 2, 2);
+	played_exec(1);
+	played_exec(2);
 	played_free(0x1000); /* of the next image */
 	played_finish();
 	order_is("m0:1 m1:2 +1 T1 m2:4 T0 f0 f1 -0 T1 f2 -1 E");
@@ -432,8 +432,8 @@ START_TEST(a_free_before_its_malloc_is_put_right)
 	played.thread = 2;
 	played_malloc(0x8000, 1);
 	played_free(0x1000);
-	played_half(COMPILE_BEGIN, 0x2000, 0, 9);
-	played_half(COMPILE_END, 0, 0x3000, 9);
+	played_half(PLAYED_BEGIN, 0x2000, 0, 9);
+	played_half(PLAYED_END, 0, 0x3000, 9);
 	played.thread = 1;
 	played_malloc(0x1000, 5);
 	played_malloc(0x2000, 6);
@@ -469,45 +469,40 @@ struct changer {
 	uint64_t tags;
 };
 
-/* Blocks of site 7 vanish, those of site 8 become twice as large. */
-static void change(void *self, struct compile_call *call, const struct compile_old *old,
-		   uint64_t *tag, struct compile *to)
+/* Blocks of site 7 vanish, those of site 8 become twice as large; a tag is the block's number. */
+static void change(void *self, const struct compile_call *call, const struct compile_old *old,
+		   bool begins, uint64_t *tag, struct compile *to)
 {
+	struct compile_call changed = *call;
 	struct changer *c = self;
 
-	*tag = call->size * 10;
-	if (old) {
-		ck_assert_uint_eq(old->tag, old->size * 10);
-		c->tags++;
-	}
+	c->tags += old != NULL;
 	if (old ? old->site == 7 : call->site == 7)
 		return;
 	if (call->site == 8)
-		call->size *= 2;
-	compile_emit(to, call);
+		changed.size *= 2;
+	*tag = compile_call(to, &changed, old ? (uint32_t)old->tag : COMPILE_NONE, begins);
 }
 
 static void last_words(void *self, struct compile *to)
 {
-	struct compile_call c = {
-		.fn = MPROF_FN_MALLOC, .addr = 0xf000000000000000, .size = 5, .thread = 1
-	};
+	const struct compile_call c = { .fn = MPROF_FN_MALLOC, .size = 5, .thread = 1 };
 
 	((struct changer *)self)->finished++;
-	compile_emit(to, &c);
+	compile_call(to, &c, COMPILE_NONE, true);
 }
 
 static void sited(uint64_t addr, uint64_t size, uint32_t site)
 {
-	struct compile_call c = { .fn = MPROF_FN_MALLOC,
-				  .thread = 1,
-				  .process = 1,
-				  .ns = played.ns += 1000,
-				  .addr = addr,
-				  .size = size,
-				  .site = site };
+	struct played_call c = { .fn = MPROF_FN_MALLOC,
+				 .thread = 1,
+				 .process = 1,
+				 .ns = played.ns += 1000,
+				 .addr = addr,
+				 .size = size,
+				 .site = site };
 
-	compile_call(played.to, &c);
+	played_call(&c);
 }
 
 START_TEST(a_hook_changes_calls)
@@ -523,10 +518,10 @@ START_TEST(a_hook_changes_calls)
 	sited(0x3000, 3, 8);
 	played.thread = 2;
 	played_free(0x2000);
-	played_half(COMPILE_BEGIN, 0x3000, 0, 4);
-	played_half(COMPILE_END, 0, 0x4000, 4);
+	played_half(PLAYED_BEGIN, 0x3000, 0, 4);
+	played_half(PLAYED_END, 0, 0x4000, 4);
 	played_free(0x9000);
-	compile_thread_end(played.to, 2);
+	played_thread_end(2);
 	played_finish();
 	ck_assert_str_eq(played_order(), "m0:1 m1:6 +1 T1 r1:4 -1 T0 m2:5 -0 E");
 	ck_assert_uint_eq(changer.finished, 1);

@@ -93,7 +93,7 @@ static void check(uint32_t process, const struct place_plan *plan, const char *e
 		      err.text);
 	out = open_memstream(&text, &n);
 	if (place_trace(t, process, plan, sink, 2, &err) < 0)
-		fprintf(out, "error %s\n", strchr(err.text, ':'));
+		fprintf(out, "error%s\n", strrchr(err.text, '\'') + 1);
 	fclose(out);
 	ck_assert_str_eq(text, expected);
 	free(text);
@@ -237,9 +237,9 @@ START_TEST(processes)
 	      "frame 1\n"
 	      "finish\n");
 	two_processes();
-	check(3, NULL, "error : no process 3 in it called an allocator\n");
+	check(3, NULL, "error has no process 3 that called an allocator; process 2 called most\n");
 	build_start(&b, MPROF_MAGIC_TRACE);
-	check(0, NULL, "error : there are no calls in it\n");
+	check(0, NULL, "error has no call of an allocator\n");
 }
 END_TEST
 

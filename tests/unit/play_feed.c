@@ -14,28 +14,133 @@ struct played played;
 
 void played_start(void)
 {
-	struct error err;
-
 	played.ns = 5000000;
 	played.thread = 1;
 	played.process = 1;
+	played.events = played.read = played.fact_count = 0;
 	played.fd = memfd_create("playback", MFD_CLOEXEC);
 	ck_assert_int_ge(played.fd, 0);
 	played.options.fd = played.fd;
-	ck_assert_msg(!compile_new(&played.to, &played.options, &err), "%s", err.text);
+	played.options.process = COMPILE_ALL;
 }
 
-static void call(struct compile_call c)
+/* ---- as the events of a trace ---- */
+
+static struct event *new_event(enum event_kind kind, const struct played_call *c, uint64_t addr)
+{
+	struct event *e = &played.event[played.events++];
+
+	ck_assert(played.events <= PLAYED_EVENTS);
+	*e = (struct event){
+		.ticks = c->ns,
+		.addr = addr,
+		.size = c->size,
+		.process = c->process,
+		.thread = c->thread,
+		.kind = kind,
+		.fn = c->fn,
+	};
+	return e;
+}
+
+static void give(enum event_kind kind, const struct played_call *c)
+{
+	struct event *e = new_event(kind, c, c->old);
+
+	e->usable = c->has_touched ? c->touched + 1 : 0;
+}
+
+static void hand_out(enum event_kind kind, const struct played_call *c)
+{
+	struct event *e = new_event(kind, c, c->addr);
+
+	e->arg = c->align;
+	e->usable = c->addr ? c->size : 0;
+	e->stack = c->site;
+}
+
+void played_call(const struct played_call *c)
+{
+	if (c->fn == MPROF_FN_FREE) {
+		give(EVENT_CALL, c);
+	} else if (c->fn != MPROF_FN_REALLOC) {
+		hand_out(EVENT_CALL, c);
+	} else {
+		if (c->half == PLAYED_BEGIN || (c->half == PLAYED_WHOLE && c->old))
+			give(EVENT_REALLOC_BEGIN, c);
+		if (c->half != PLAYED_BEGIN)
+			hand_out(EVENT_REALLOC_END, c);
+	}
+}
+
+static void control(uint32_t thread, uint8_t what, uint64_t value)
+{
+	const struct played_call c = { .ns = played.ns,
+				       .thread = thread,
+				       .process = played.process };
+	struct event *e = new_event(EVENT_CONTROL, &c, 0);
+
+	e->control = what;
+	e->value = value;
+}
+
+void played_thread_begin(uint32_t thread, uint32_t creator)
+{
+	control(creator, MPROF_CONTROL_THREAD_CREATE, thread);
+}
+
+void played_thread_end(uint32_t thread)
+{
+	control(thread, MPROF_CONTROL_THREAD_END, 0);
+}
+
+static struct mprof_fact *new_fact(uint32_t what, uint32_t process)
+{
+	struct mprof_fact *m = &played.fact[played.fact_count];
+
+	ck_assert(played.fact_count < PLAYED_FACTS);
+	*m = (struct mprof_fact){ .what = what, .ticks = played.ns + 1, .pid = 100 };
+	played.facts[played.fact_count++] = (struct trace_fact){
+		.fact = m,
+		.process = process,
+		.exe = "",
+		.cwd = "",
+		.host = "",
+		.allocator = "",
+		.init = "",
+		.mode = "",
+		.path = "",
+		.malloc_of = "",
+		.why = "",
+	};
+	return m;
+}
+
+void played_fork(uint32_t parent, uint32_t child)
+{
+	struct mprof_fact *m = new_fact(MPROF_FACT_START, child);
+
+	m->parent = parent;
+	m->fork_ticks = played.ns;
+}
+
+void played_exec(uint32_t process)
+{
+	new_fact(MPROF_FACT_EXEC, process);
+	played.ns += 10; /* one behind the other */
+}
+
+static void call(struct played_call c)
 {
 	c.ns = played.ns += 1000;
 	c.thread = played.thread;
 	c.process = played.process;
-	compile_call(played.to, &c);
+	played_call(&c);
 }
 
 void played_alloc(uint8_t fn, uint64_t addr, uint64_t size, uint64_t align)
 {
-	call((struct compile_call){ .fn = fn, .addr = addr, .size = size, .align = align });
+	call((struct played_call){ .fn = fn, .addr = addr, .size = size, .align = align });
 }
 
 void played_malloc(uint64_t addr, uint64_t size)
@@ -45,26 +150,56 @@ void played_malloc(uint64_t addr, uint64_t size)
 
 void played_free(uint64_t old)
 {
-	call((struct compile_call){ .fn = MPROF_FN_FREE, .old = old });
+	call((struct played_call){ .fn = MPROF_FN_FREE, .old = old });
 }
 
 void played_realloc(uint64_t old, uint64_t addr, uint64_t size)
 {
-	played_half(COMPILE_WHOLE, old, addr, size);
+	played_half(PLAYED_WHOLE, old, addr, size);
 }
 
-void played_half(enum compile_half half, uint64_t old, uint64_t addr, uint64_t size)
+void played_half(enum played_half half, uint64_t old, uint64_t addr, uint64_t size)
 {
-	call((struct compile_call){
+	call((struct played_call){
 	    .fn = MPROF_FN_REALLOC, .half = half, .old = old, .addr = addr, .size = size });
+}
+
+static size_t next(void *context, struct event *events, size_t n)
+{
+	struct played *p = context;
+	size_t got = p->events - p->read < n ? p->events - p->read : n;
+
+	memcpy(events, p->event + p->read, got * sizeof(*events));
+	p->read += got;
+	return got;
+}
+
+static int64_t ns(void *context, uint64_t ticks)
+{
+	(void)context;
+	return (int64_t)ticks;
+}
+
+int played_try(struct error *err)
+{
+	static const struct mprof_file_header header = { .page_size = 4096 };
+	const struct walk_input in = {
+		.context = &played,
+		.next = next,
+		.ns = ns,
+		.facts = played.facts,
+		.fact_count = played.fact_count,
+		.header = &header,
+	};
+
+	return compile_feed(&in, &played.options, 0, NULL, &played.sum, err);
 }
 
 void played_finish(void)
 {
 	struct error err;
 
-	ck_assert_msg(!compile_finish(played.to, &played.sum, &err), "%s", err.text);
-	played.to = NULL;
+	ck_assert_msg(!played_try(&err), "%s", err.text);
 	snprintf(played.path, sizeof(played.path), "/proc/self/fd/%d", played.fd);
 	ck_assert_msg(!playfile_open(&played.file, played.path, &err), "%s", err.text);
 	ck_assert_msg(!playfile_check(played.file, &err), "%s", err.text);

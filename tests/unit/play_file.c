@@ -45,7 +45,7 @@ static void begin(void)
 	played.thread = 2;
 	played_free(0x1000);
 	played_realloc(0x3000, 0x4000, 5);
-	compile_thread_end(played.to, 2);
+	played_thread_end(2);
 	played.thread = 3;
 	played_malloc(0x5000, 1);
 	load();

@@ -15,7 +15,7 @@
 
 /* A program of several threads that gives addresses out again at once. */
 struct program {
-	struct compile_call call[CALLS];
+	struct played_call call[CALLS];
 	size_t n;
 	uint64_t live[LIVE];
 	bool taken[PLACES];
@@ -37,7 +37,7 @@ static void give(struct program *p, uint64_t addr)
 	p->taken[(addr - 0x10000) / 64] = false;
 }
 
-static void write_down(struct program *p, struct compile_call c, uint32_t thread)
+static void write_down(struct program *p, struct played_call c, uint32_t thread)
 {
 	c.ns = 1000 * (p->n + 1);
 	c.thread = thread;
@@ -54,29 +54,28 @@ static void one_call(struct program *p, uint32_t threads)
 
 	if (!old) {
 		p->live[i] = pick(p);
-		write_down(
-		    p,
-		    (struct compile_call){ .fn = what & 1 ? MPROF_FN_MALLOC : MPROF_FN_CALLOC,
-					   .addr = p->live[i],
-					   .size = size },
-		    thread);
+		write_down(p,
+			   (struct played_call){ .fn = what & 1 ? MPROF_FN_MALLOC : MPROF_FN_CALLOC,
+						 .addr = p->live[i],
+						 .size = size },
+			   thread);
 	} else if (what & 1) {
 		p->live[i] = 0;
 		give(p, old);
-		write_down(p, (struct compile_call){ .fn = MPROF_FN_FREE, .old = old }, thread);
+		write_down(p, (struct played_call){ .fn = MPROF_FN_FREE, .old = old }, thread);
 	} else {
 		write_down(p,
-			   (struct compile_call){
-			       .fn = MPROF_FN_REALLOC, .half = COMPILE_BEGIN, .old = old },
+			   (struct played_call){
+			       .fn = MPROF_FN_REALLOC, .half = PLAYED_BEGIN, .old = old },
 			   thread);
 		if (moves)
 			give(p, old);
 		p->live[i] = moves ? pick(p) : old;
 		write_down(p,
-			   (struct compile_call){ .fn = MPROF_FN_REALLOC,
-						  .half = COMPILE_END,
-						  .addr = p->live[i],
-						  .size = size + 1 },
+			   (struct played_call){ .fn = MPROF_FN_REALLOC,
+						 .half = PLAYED_END,
+						 .addr = p->live[i],
+						 .size = size + 1 },
 			   thread);
 	}
 }
@@ -97,7 +96,7 @@ static void feed_program(const struct program *p)
 	size_t i;
 
 	for (i = 0; i < p->n; i++)
-		compile_call(played.to, &p->call[i]);
+		played_call(&p->call[i]);
 }
 
 /* Plays ORDER beside the calls: each must be there, with the slot of its block. */
@@ -110,9 +109,9 @@ static void is_the_program(const struct program *p)
 
 	playfile_start(&cursor, played.file);
 	for (i = 0; i < p->n; i++) {
-		const struct compile_call *c = &p->call[i];
+		const struct played_call *c = &p->call[i];
 
-		if (c->half == COMPILE_BEGIN) {
+		if (c->half == PLAYED_BEGIN) {
 			pending[c->thread] = slot_of[(c->old - 0x10000) / 64];
 			continue;
 		}
@@ -156,7 +155,7 @@ START_TEST(random_inversions_never_break_it)
 	uint64_t wrong;
 
 	for (i = 0; i + 30 < p->n; i++) {
-		struct compile_call c = p->call[i];
+		struct played_call c = p->call[i];
 
 		if (rand_r(&p->seed) % 100)
 			continue;

@@ -18,7 +18,7 @@
 #define CALLS 5000
 
 static struct {
-	struct compile_call call[CALLS];
+	struct played_call call[CALLS];
 	size_t n;
 } script;
 
@@ -39,7 +39,7 @@ static void add(uint32_t thread, uint8_t fn, uint64_t old, uint64_t addr, uint64
 		uint32_t site)
 {
 	ck_assert_uint_lt(script.n, CALLS);
-	script.call[script.n++] = (struct compile_call){
+	script.call[script.n++] = (struct played_call){
 		.fn = fn,
 		.thread = thread,
 		.process = 1,
@@ -89,7 +89,7 @@ static void play(const struct compile_change *change)
 	played.options.change = change;
 	played_start();
 	for (i = 0; i < script.n; i++)
-		compile_call(played.to, &script.call[i]);
+		played_call(&script.call[i]);
 	played_finish();
 	played.options.change = NULL;
 }
@@ -409,20 +409,20 @@ static void random_script(uint64_t seed)
 /* The calls that are left without the blocks of site 3, told naively. */
 static void drop_naively(void)
 {
-	static struct compile_call left[CALLS];
+	static struct played_call left[CALLS];
 	static bool gone[1000 + CALLS];
 	size_t i, n = 0;
 
 	memset(gone, 0, sizeof(gone));
 	for (i = 0; i < script.n; i++) {
-		struct compile_call c = script.call[i];
+		struct played_call c = script.call[i];
 		const bool old_gone = c.old && gone[c.old >> 12];
 
 		if (c.addr && c.site == 3) {
 			gone[c.addr >> 12] = true;
 			if (!c.old || old_gone)
 				continue;
-			c = (struct compile_call){
+			c = (struct played_call){
 				.fn = MPROF_FN_FREE, .thread = c.thread, .process = 1, .old = c.old
 			};
 		} else if (old_gone) {

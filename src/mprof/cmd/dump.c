@@ -13,6 +13,7 @@
 #include "../print/print_dump.h"
 #include "argument.h"
 #include "cmd.h"
+#include "foreign.h"
 #include "usage.h"
 
 struct options {
@@ -152,9 +153,11 @@ int cmd_dump(int argc, char **argv)
 
 	if (usage_parse(&argp, argc, argv, 0, &o))
 		return STATUS_USAGE;
-	if (trace_open(&t, o.log, MPROF_MAGIC_TRACE, &err) < 0)
+	if (import_open(&t, o.log, MPROF_MAGIC_TRACE, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
 	ret = dump_print(t, &o.filter, o.json, stdout, &err);
+	if (ret >= 0)
+		foreign_tell_times(t);
 	trace_close(t);
 	if (ret > 0)
 		cmd_warn("%s", err.text);

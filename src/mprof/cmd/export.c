@@ -17,6 +17,7 @@
 #include "cmd.h"
 #include "export_files.h"
 #include "export_series.h"
+#include "foreign.h"
 #include "profile_options.h"
 #include "progress.h"
 #include "tally.h"
@@ -434,6 +435,8 @@ static int export(struct writing *w, struct error *err)
 	if (!ret)
 		ret = write_and_tell(w, err);
 	if (!ret)
+		foreign_tell_times(w->x.trace);
+	if (!ret)
 		tell_losses(w->x.trace);
 	if (!ret && p[MAIN])
 		tell_unknown(w->o, p[MAIN]);
@@ -475,7 +478,7 @@ static int export_log(const struct options *o, const char *log, bool directory)
 	struct error err = { "" };
 	int ret;
 
-	if (trace_open(&w.x.trace, log, NULL, &err) < 0)
+	if (import_open(&w.x.trace, log, NULL, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
 	ret = check_totals(o, w.x.trace, &err);
 	if (!ret)

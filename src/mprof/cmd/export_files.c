@@ -16,6 +16,7 @@
 #include <mprof/format.h>
 
 #include "../pass/tree.h"
+#include "../import/import.h"
 
 /* ---- the largest ---- */
 
@@ -61,7 +62,7 @@ static int pick_largest(const glob_t *all, char **picked, struct error *err)
 	int ret;
 
 	for (i = 0; i < all->gl_pathc; i++) {
-		ret = trace_open(&t, all->gl_pathv[i], NULL, err);
+		ret = import_open(&t, all->gl_pathv[i], NULL, err);
 		if (ret < 0)
 			return ret;
 		now = most_resident(t);

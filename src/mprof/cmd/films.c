@@ -11,6 +11,7 @@
 #include "../places/place_run.h"
 #include "../places/place_trace.h"
 #include "cmd.h"
+#include "foreign.h"
 #include "progress.h"
 
 enum { ALLOCATOR = FILMS_KEYS, PROCESS, MODE, TOUCH };
@@ -83,7 +84,7 @@ static int open_recorded(struct films *f, const char *path)
 		    "'%s' is a playback file, which has no addresses: --allocator says "
 		    "on which ones to play it",
 		    path);
-	if (trace_open(&f->trace, path, MPROF_MAGIC_TRACE, &err) < 0)
+	if (import_open(&f->trace, path, MPROF_MAGIC_TRACE, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
 	f->count = 1;
 	name_from_trace(f);

@@ -16,6 +16,7 @@
 #include "../util/ranges.h"
 #include "../util/temporary.h"
 #include "cmd.h"
+#include "foreign.h"
 #include "progress.h"
 
 bool playback_process(const char *arg, uint32_t *process)
@@ -71,7 +72,7 @@ static void count_choices(const struct playback_source *s, size_t *processes, si
 
 static void tell_choice(const struct playback_source *s)
 {
-	const struct compile_process *p = s->chosen;
+	const struct trace_program *p = s->chosen;
 	size_t processes, images;
 
 	if (s->processes < 2)
@@ -95,13 +96,6 @@ static void tell_choice(const struct playback_source *s)
 
 /* ---- compiling ---- */
 
-static void show(void *context, uint64_t events, double part)
-{
-	if (progress_due(context))
-		fprintf(stderr, "\rmprof: sorting, %3.0f %%, %.0f million events ",
-			100.0 * (part > 1 ? 1 : part), (double)events / 1e6);
-}
-
 /* A number that the trace does not have is wrong use. */
 static int status_of(int ret)
 {
@@ -122,7 +116,7 @@ static int compile_log(struct playback_source *s, const char *out, int fd,
 	struct error err;
 	int ret;
 
-	options.progress = progress_begin(&progress) ? show : NULL;
+	options.progress = progress_start(&progress);
 	options.progress_context = &progress;
 	ret = compile_trace(s->trace, &options, sum, &err);
 	progress_done(&progress);
@@ -134,100 +128,46 @@ static int choose(struct playback_source *s, const struct playback_options *o)
 	struct error err;
 	int ret;
 
-	if (!compile_has_choice(s->trace))
+	if (!programs_many(s->trace))
 		return STATUS_OK;
-	ret = compile_processes(s->trace, &s->process, &s->processes, &err);
+	ret = programs_find(s->trace, &s->process, &s->processes, &err);
 	if (!ret && o->process != COMPILE_ALL)
-		ret = compile_choose(s->trace, s->process, s->processes, o->process, &s->chosen,
-				     &err);
+		ret = programs_choose(s->trace, s->process, s->processes, o->process, &s->chosen,
+				      &err);
 	return ret ? cmd_error(status_of(ret), "%s", err.text) : STATUS_OK;
 }
 
-/* What could have been read, for a file that is not ours at all. */
-static int not_known(const struct error *why)
-{
-	const struct import_format *format;
-	size_t n, i, used = 0;
-	char names[256] = "";
-
-	format = import_formats(&n);
-	for (i = 0; i < n && used < sizeof(names); i++)
-		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
-					 format[i].title);
-	return cmd_error(STATUS_FILE, "%s; other records that can be read: %s", why->text, names);
-}
-
-static bool is_ours(const char *path)
-{
-	char magic[5] = "";
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* it may be a FIFO */
-	ssize_t n = fd >= 0 ? read(fd, magic, sizeof(magic)) : 0;
-
-	if (fd >= 0)
-		close(fd);
-	return n < (ssize_t)sizeof(magic) || !memcmp(magic, MPROF_MAGIC_TRACE, sizeof(magic));
-}
-
-static int from_trace(struct playback_source *s, const char *path, const char *out, int fd,
-		      const struct playback_options *o, struct mprof_play_summary *sum)
+static int open_and_compile(struct playback_source *s, const char *path, const char *out, int fd,
+			    const struct playback_options *o, struct mprof_play_summary *sum)
 {
 	struct error err;
 	int status;
 
-	if (trace_open(&s->trace, path, MPROF_MAGIC_TRACE, &err))
-		return is_ours(path) ? cmd_error(STATUS_FILE, "%s", err.text) : not_known(&err);
+	if (import_open(&s->trace, path, MPROF_MAGIC_TRACE, &err))
+		return cmd_error(STATUS_FILE, "%s", err.text);
+	if (import_title(s->trace) && o->process && o->process != COMPILE_ALL)
+		return cmd_error(STATUS_USAGE, "'%s' is %s: it has no numbers of processes", path,
+				 import_title(s->trace));
 	status = choose(s, o);
 	if (!status && !o->quiet)
 		tell_choice(s);
 	return status ? status : compile_log(s, out, fd, o, sum);
 }
 
-static void tell_remarks(const char *path, const struct import_report *r)
-{
-	size_t i;
-
-	for (i = 0; i < r->remarks; i++)
-		cmd_warn("%s: %s", path, r->remark[i]);
-	if (r->bad > r->remarks)
-		cmd_warn("%s: %s left out", path,
-			 text_many(r->bad - r->remarks, "more line", "more lines").s);
-	if (r->cut)
-		cmd_warn("%s ends in the middle", path);
-}
-
-static int from_record(const char *path, const struct import_format *format, const char *out,
-		       int fd, const struct playback_options *o, struct mprof_play_summary *sum)
-{
-	const struct compile_options options = { .path = out, .fd = fd, .change = o->change };
-	struct import_report report = { .lines = 0 };
-	struct error err;
-
-	if (o->process && o->process != COMPILE_ALL)
-		return cmd_error(STATUS_USAGE, "'%s' is %s: it has no numbers of processes", path,
-				 format->title);
-	if (import_compile(path, format, &options, &report, sum, &err))
-		return cmd_error(STATUS_FILE, "%s", err.text);
-	if (!o->quiet)
-		tell_remarks(path, &report);
-	return STATUS_OK;
-}
-
 int playback_compile(const char *path, const char *out, int fd, const struct playback_options *o,
 		     struct playback_source *source, struct mprof_play_summary *sum)
 {
-	const struct import_format *format = import_recognise(path);
 	/* A limit on the size of files is an error of write() then, like a full disk. */
 	void (*limit)(int) = signal(SIGXFSZ, SIG_IGN);
 	int status;
 
 	*source = (struct playback_source){ .trace = NULL };
-	status = format ? from_record(path, format, out, fd, o, sum)
-			: from_trace(source, path, out, fd, o, sum);
+	status = open_and_compile(source, path, out, fd, o, sum);
 	signal(SIGXFSZ, limit);
 	if (status)
 		playback_source_release(source);
 	else if (!o->quiet)
-		tell_mended(sum, !format);
+		tell_mended(sum, !foreign_tell(source->trace));
 	return status;
 }
 
@@ -271,8 +211,10 @@ static int open_compiled(struct playback_input *in, const char *path,
 	status = playback_compile(path, NULL, in->fd, o, &source, &sum);
 	if (status)
 		return status;
-	in->trace = source.trace;
-	source.trace = NULL;
+	if (!import_title(source.trace)) {
+		in->trace = source.trace;
+		source.trace = NULL;
+	}
 	playback_source_release(&source);
 	/* Under this name another process of ours can open it while we have it open. */
 	snprintf(in->text, sizeof(in->text), "/proc/%d/fd/%d", (int)getpid(), in->fd);

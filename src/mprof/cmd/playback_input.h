@@ -47,10 +47,10 @@ void playback_input_close(struct playback_input *in);
 
 /* What was compiled from. */
 struct playback_source {
-	struct trace *trace;		 /* NULL: another tool's record */
-	struct compile_process *process; /* of a trace with several programs: most calls first */
+	struct trace *trace;	       /* NULL: another tool's record */
+	struct trace_program *process; /* of a trace with several programs: most calls first */
 	size_t processes;
-	const struct compile_process *chosen; /* one of them; NULL: all, or there is one only */
+	const struct trace_program *chosen; /* one of them; NULL: all, or there is one only */
 };
 
 /* Compiles path to out, or, if that is NULL, to fd; the source is released on errors. */

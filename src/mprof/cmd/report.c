@@ -23,6 +23,7 @@
 #include "cmd.h"
 #include "argument.h"
 #include "export_files.h"
+#include "foreign.h"
 #include "progress.h"
 #include "report_command.h"
 #include "report_html.h"
@@ -384,7 +385,7 @@ static int report(struct options *o)
 	if (!ret && of > 1)
 		fprintf(stderr, "mprof: the largest of %zu traces is '%s'\n", of, log);
 	if (!ret)
-		ret = trace_open(&t, log, NULL, &err);
+		ret = import_open(&t, log, NULL, &err);
 	free(log);
 	if (ret < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
@@ -396,6 +397,8 @@ static int report(struct options *o)
 					     err.text)
 				 : STATUS_OK;
 	}
+	if (!status)
+		foreign_tell_times(t);
 	trace_close(t);
 	return status;
 }

@@ -10,6 +10,7 @@
 
 #include "../export/exports.h"
 #include "../html/html_report.h"
+#include "../import/import.h"
 #include "progress.h"
 
 static int write_page(const struct html_report *r, const char *path, struct error *err)
@@ -61,7 +62,7 @@ static int walk_again(const struct analysis *a, const struct profile_options *op
 	const struct walk_pass pass[] = { { &cells_pass, &cells } };
 	struct progress progress;
 	struct trace *t = NULL;
-	int ret = p ? trace_open(&t, a->path, MPROF_MAGIC_TRACE, err)
+	int ret = p ? import_open(&t, a->path, MPROF_MAGIC_TRACE, err)
 		    : fail(err, -ENOMEM, "no memory to read '%s'", a->path);
 
 	if (ret < 0) {

@@ -27,7 +27,7 @@ const char *report_view_moment(const struct report_view *v)
 static bool is_damaged(const struct trace_damage *d)
 {
 	return d->chunks_bad || d->chunks_missing || d->words_bad || d->bytes_missing ||
-	       d->bytes_skipped || d->bytes_cut || d->chunks_unseen;
+	       d->bytes_skipped || d->bytes_cut || d->chunks_unseen || d->lines_bad || d->lines_cut;
 }
 
 static void tell_losses(struct view_request *r, const struct trace *t)

@@ -61,7 +61,8 @@ static uint64_t count_threads(const struct trace *t)
 static uint64_t count_damage(const struct trace_damage *d)
 {
 	return d->chunks_bad + d->chunks_missing + d->words_bad + d->sizes_bad + d->stacks_bad +
-	       d->header_cut + d->chunks_unseen + (d->bytes_cut > 0) + (d->bytes_missing > 0);
+	       d->lines_bad + d->lines_cut + d->header_cut + d->chunks_unseen + (d->bytes_cut > 0) +
+	       (d->bytes_missing > 0);
 }
 
 void tally_losses(struct tally *tally, const struct trace *t)

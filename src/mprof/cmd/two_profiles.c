@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../import/import.h"
 #include "../profile/filters.h"
-#include "../trace/trace.h"
 #include "cmd.h"
 #include "profile_options.h"
 #include "progress.h"
@@ -37,7 +37,7 @@ int two_profiles_make(struct two_profiles *two, const char *const path[DIFF_SIDE
 	memset(two, 0, sizeof(*two));
 	/* Both are opened before either is walked: a wrong name is told at once. */
 	for (side = 0; side < DIFF_SIDES; side++)
-		if (path[side] && trace_open(&two->trace[side], path[side], NULL, err) < 0)
+		if (path[side] && import_open(&two->trace[side], path[side], NULL, err) < 0)
 			return STATUS_FILE;
 	for (side = 0; side < DIFF_SIDES; side++) {
 		if (!path[side])

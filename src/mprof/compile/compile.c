@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * compile.c - the compiler from outside: making it, feeding its window, and
- * the header at the end.
+ * compile.c - the compiler from outside: making it, and the header at the end.
  */
 #include "compile.h"
 
@@ -31,13 +30,12 @@ static int keep_strings(struct compile *c)
 
 static int make_tables(struct compile *c)
 {
-	if (addresses_init(&c->addresses) < 0 || keep_strings(c) < 0)
+	if (keep_strings(c) < 0)
 		return -ENOMEM;
 	c->thread = calloc(1, sizeof(*c->thread));
 	if (!c->thread)
 		return -ENOMEM;
 	c->threads_room = 1;
-	(void)compile_process_of(c, 1);
 	(void)compile_find_thread(c, 0);
 	return c->error;
 }
@@ -90,7 +88,6 @@ void compile_abandon(struct compile *c)
 		return;
 	compile_abandon(c->inner);
 	writer_release(&c->writer);
-	addresses_release(&c->addresses);
 	for (i = 0; i < c->threads; i++)
 		free(c->thread[i].pool);
 	for (i = 0; i < 3; i++)
@@ -102,59 +99,24 @@ void compile_abandon(struct compile *c)
 	free(c->touch_at);
 	free(c->by_index);
 	free(c->gone);
-	free(c->process);
+	free(c->forker);
 	free(c->tag);
 	free(c);
 }
 
-/* ---- the window ---- */
-
-static void apply_some(struct compile *c, size_t n)
+void compile_found(struct compile *c, const struct mprof_play_summary *found, bool cut)
 {
-	if (!c->error)
-		compile_apply(c, n);
-	c->base = (c->base + n) & (COMPILE_RING - 1);
-	c->count -= n;
-}
+	struct mprof_play_summary *to = &c->sum;
 
-void compile_batch(struct compile *c)
-{
-	apply_some(c, COMPILE_BATCH);
-}
-
-void compile_call(struct compile *c, const struct compile_call *call)
-{
-	*compile_next(c) = *call;
-	compile_take(c);
-}
-
-void compile_emit(struct compile *to, const struct compile_call *call)
-{
-	compile_call(to, call);
-}
-
-void compile_thread_end(struct compile *c, uint32_t thread)
-{
-	const struct compile_call end = { .thread = thread, .half = COMPILE_THREAD_END };
-
-	compile_call(c, &end);
-}
-
-void compile_process_gone(struct compile *c, uint32_t process, uint32_t thread)
-{
-	const struct compile_call gone = {
-		.thread = thread,
-		.process = process,
-		.half = COMPILE_PROCESS_GONE,
-	};
-
-	compile_call(c, &gone);
-}
-
-void compile_damage(struct compile *c, uint64_t lost, uint64_t damaged, bool cut)
-{
-	c->sum.lost += lost;
-	c->sum.damaged += damaged;
+	to->failed += found->failed;
+	to->unknown_frees += found->unknown_frees;
+	to->inherited_frees += found->inherited_frees;
+	to->double_allocations += found->double_allocations;
+	to->inversions += found->inversions;
+	to->null_frees += found->null_frees;
+	to->swept += found->swept;
+	to->lost += found->lost;
+	to->damaged += found->damaged;
 	c->cut |= cut;
 }
 
@@ -245,18 +207,9 @@ static int finish_file(struct compile *c, struct error *err)
 /* What the outer one found belongs to the file of the inner one. */
 static void hand_over(struct compile *c)
 {
-	struct mprof_play_summary *to = &c->inner->sum;
-
 	if (c->change->finish)
 		c->change->finish(c->change->self, c->inner);
-	to->failed += c->sum.failed;
-	to->unknown_frees += c->sum.unknown_frees;
-	to->inherited_frees += c->sum.inherited_frees;
-	to->double_allocations += c->sum.double_allocations;
-	to->inversions += c->sum.inversions;
-	to->null_frees += c->sum.null_frees;
-	to->swept += c->sum.swept;
-	compile_damage(c->inner, c->sum.lost, c->sum.damaged, c->cut);
+	compile_found(c->inner, &c->sum, c->cut);
 	if (c->error)
 		c->inner->error = c->error;
 }
@@ -266,8 +219,6 @@ int compile_finish(struct compile *c, struct mprof_play_summary *sum, struct err
 	struct compile *inner = c->inner;
 	int ret;
 
-	while (c->count)
-		apply_some(c, c->count < COMPILE_BATCH ? c->count : COMPILE_BATCH);
 	if (inner) {
 		hand_over(c);
 		c->inner = NULL;

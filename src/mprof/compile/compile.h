@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * compile.h - from recorded calls to a playback file (include/mprof/playback.h).
+ * compile.h - from calls on blocks to a playback file (include/mprof/playback.h).
  *
- * Feeding.  A source tells what happened in the order in which it was recorded:
- *
- *	struct compile_call c = { .fn = MPROF_FN_MALLOC, .thread = 1, .addr = p, .size = n };
+ * Feeding.  A source tells, call by call in the order of time, which block is given
+ * back and whether one is handed out:
  *
  *	compile_new(&compile, &options, &err);
- *	while (...)
- *		compile_call(compile, &c);
+ *	block = compile_call(compile, &call, COMPILE_NONE, true);	(a malloc)
+ *	block = compile_call(compile, &call, block, true);		(a realloc)
+ *	compile_call(compile, &call, block, false);			(a free)
  *	compile_finish(compile, &sum, &err);	(also releases it, whatever it returns)
  *
- * Identity is by address: the compiler knows what lives where, gives each block
- * a slot, mends what stands in the wrong order and counts what it cannot use
- * (struct mprof_play_summary).  No feed makes it fail; only memory and the disk
- * do, and compile_finish says so.
+ * What lives, and what of the record makes sense, is decided before: for traces and
+ * other tools' records by the heap (compile_trace).  No feed makes it fail; only memory
+ * and the disk do, and compile_finish says so.
  *
  * Threads have numbers of the source's own; a thread begins with its first call.
  * Memory grows with live blocks and threads, not with the number of calls.
@@ -31,50 +30,35 @@
 #include <mprof/format.h>
 #include <mprof/playback.h>
 
+#include "../pass/walk.h"
 #include "../trace/trace.h"
 #include "../util/error.h"
+#include "programs.h"
 
-enum compile_half {
-	COMPILE_WHOLE = 0, /* a call, complete */
-	COMPILE_BEGIN,	   /* realloc, first half: `old` is given back, its address is free now */
-	COMPILE_END,	   /* realloc, second half of the same thread: `addr`, `size` */
-};
+#define COMPILE_NONE UINT32_MAX /* no block */
 
-/*
- * One call.  By class of fn (functions.def):
- *   ALLOC    addr, size, align
- *   FREE     old; 0: of NULL
- *   REALLOC  old, addr, size; whole, or in two halves between which the old
- *            address may be given to another thread
- * addr 0: failed; of a realloc with size 0: it was a free.
- */
+/* One call.  size and align are those of the block that it hands out. */
 struct compile_call {
-	uint64_t ns;	/* recorded, on any clock; never far backwards; all 0: not known */
-	uint64_t addr;	/* handed out */
-	uint64_t old;	/* given back */
-	uint64_t size;	/* bytes asked for: calloc's product */
-	uint64_t align; /* 0: none */
-	uint64_t
-	    touched;	 /* with has_touched: bytes of the old block that the program had touched */
-	uint32_t thread; /* number, unique over processes */
-	uint32_t process; /* whose addresses these are; 0 is as good as any */
+	uint64_t ns;	  /* recorded, on any clock; never far backwards; all the same: not known */
+	uint64_t size;	  /* bytes asked for: calloc's product */
+	uint64_t align;	  /* 0: none */
+	uint64_t touched; /* with has_touched: bytes of the old block that the program used */
+	uint32_t thread;  /* number, unique over processes */
+	uint32_t process; /* whose thread that is */
 	uint32_t site;	  /* node of the trace's stacks, 0 not known */
 	uint8_t fn;	  /* enum mprof_fn */
-	uint8_t half;	  /* enum compile_half */
 	bool has_touched;
+	bool moved;  /* of a realloc: to another address */
+	bool mended; /* a FREE that the program did not do */
 };
 
 /*
  * What-if: a hook that changes calls before they are compiled.
  *
- * It is called for each call that will be played, in the final order: matched
- * (an old block is known or 0), never in halves, never failed, never of NULL.
- * It passes on what is to be played with compile_emit, which may be called any
- * number of times, with addresses of its own as long as no two live blocks
- * have the same one (0xf000... up is free for that).  The call may be changed
- * and passed on.  `old` is the block that is given back, NULL if none; *tag
- * is the hook's own word for the block that is born (kept until it ends, and
- * then in old->tag).
+ * It is called for each call.  `begins`: a block begins; `old`: the one that is given back,
+ * NULL if none.  It passes on what is to be played with compile_call, which may be called any
+ * number of times.  *tag is the hook's own word for the block that begins (kept until it
+ * ends, and then in old->tag).
  */
 struct compile;
 struct compile_old {
@@ -84,44 +68,52 @@ struct compile_old {
 };
 struct compile_change {
 	void *self;
-	void (*call)(void *self, struct compile_call *call, const struct compile_old *old,
-		     uint64_t *tag, struct compile *to);
+	void (*call)(void *self, const struct compile_call *call, const struct compile_old *old,
+		     bool begins, uint64_t *tag, struct compile *to);
 	/* After the last call: what is still to be passed on.  May be NULL. */
 	void (*finish)(void *self, struct compile *to);
 };
-void compile_emit(struct compile *to, const struct compile_call *call);
 
 struct compile_options {
 	const char *path; /* made anew, complete or not at all; NULL: write to fd */
 	int fd;		  /* an empty regular file, open for reading and writing; stays open */
 	bool sites;	  /* calls have sites */
 	bool touch;	  /* calls may have has_touched */
+	bool untimed;	  /* the input has no times */
 	const char *program, *source, *input; /* for the header; NULL: empty */
 	uint32_t flags;			      /* of MPROF_PLAY_*, what the source alone knows */
 	const uint8_t *run_id;		      /* 16 bytes of the trace, NULL: zeros */
 	const struct compile_change *change;  /* NULL: none */
 	/* compile_trace only: */
-	uint32_t process;		    /* number; COMPILE_ALL; 0: the one with most calls */
-	const struct compile_process *only; /* this one; NULL: as `process` says */
-	void (*progress)(void *context, uint64_t events, double part);
+	uint32_t process;		  /* number; COMPILE_ALL; 0: the one with most calls */
+	const struct trace_program *only; /* this one; NULL: as `process` says */
+	void (*progress)(void *context, const struct walk *w);
 	void *progress_context;
 };
-#define COMPILE_ALL UINT32_MAX
+#define COMPILE_ALL PROGRAMS_ALL
 
 int compile_new(struct compile **out, const struct compile_options *o, struct error *err);
-void compile_call(struct compile *c, const struct compile_call *call);
+/*
+ * The call gives `old` back, if it is not COMPILE_NONE, and hands a block out, if `begins`.
+ * Returns that block, which is `old` where a block is resized; else COMPILE_NONE.
+ */
+uint32_t compile_call(struct compile *c, const struct compile_call *call, uint32_t old,
+		      bool begins);
 /* Thread `thread` will begin (or has begun, and made no call yet), started by `creator`. */
 void compile_thread_begin(struct compile *c, uint32_t thread, uint32_t creator);
 /* It has ended.  Calls of it that still come move its end back. */
 void compile_thread_end(struct compile *c, uint32_t thread);
-/* exec, or its end while others go on: a FREE is put for all its blocks, by this thread (0: any).
- */
-void compile_process_gone(struct compile *c, uint32_t process, uint32_t thread);
-/* Frees of blocks that this process never had are not unknown but inherited. */
+/* The first thread of a process that no thread was told to begin is started by this one. */
 void compile_process_forked(struct compile *c, uint32_t process, uint32_t creator_thread);
+/*
+ * exec, or its end while others go on: a FREE is put for all its blocks, by this thread, or
+ * if that is not known, by the last one that called.  block[] is put in order.
+ */
+void compile_process_gone(struct compile *c, uint32_t process, uint32_t thread, uint32_t *block,
+			  size_t n);
 
-/* Of the input, for the summary: lost, damaged; cut: MPROF_PLAY_CUT. */
-void compile_damage(struct compile *c, uint64_t lost, uint64_t damaged, bool cut);
+/* For the summary: what the source has left out or mended.  cut: MPROF_PLAY_CUT. */
+void compile_found(struct compile *c, const struct mprof_play_summary *found, bool cut);
 
 /* Writes what is left, fills *sum (may be NULL) and releases c.  0 or -errno; on an error no file.
  */
@@ -132,34 +124,8 @@ void compile_abandon(struct compile *c);
 /* ---- from a trace ---- */
 
 /*
- * A program that a trace has: a process between two execs.  Each has a heap and
- * threads of its own.
- */
-struct compile_process {
-	uint32_t number;
-	uint32_t image;		       /* how often the process had called exec */
-	uint64_t calls;		       /* of the malloc family */
-	const char *exe;	       /* its base name, "" not known */
-	const struct trace_fact *fact; /* that has its arguments; NULL: not known */
-};
-
-/*
- * Those that called, most calls first; the caller frees *out.  Reads the whole
- * trace, which is rewound before and after.  -EINVAL: there is none.
- */
-int compile_processes(struct trace *t, struct compile_process **out, size_t *n, struct error *err);
-/* False when there is one program only, so that nobody need count. */
-bool compile_has_choice(struct trace *t);
-/*
- * Which of them is meant by `process`: a number (of several images the one with
- * most calls), or 0 or COMPILE_ALL (the first).  -ESRCH: none of that number.
- */
-int compile_choose(const struct trace *t, const struct compile_process *list, size_t n,
-		   uint32_t process, const struct compile_process **chosen, struct error *err);
-
-/*
  * Compiles t (rewound before and after): options.only, or else options.process
- * as compile_choose has it.  -ESRCH with a sentence when it has no such process, -EINVAL
+ * as programs_choose has it.  -ESRCH with a sentence when it has no such process, -EINVAL
  * when it has no calls at all.  program, source, input, run_id, sites and touch of the
  * options are taken from the trace when left empty.
  */

@@ -2,38 +2,21 @@
 /*
  * compile_parts.h - what the parts of the compiler share; nobody else includes it.
  *
- * Calls go through a window of two batches (compile.c), so that one that
- * contradicts what lives can be put right by a call that stands a little
- * further on (the rule is heap.h's).  What comes out is applied to the table of
- * addresses (compile_apply.c) and written as words (compile_play.c): slots,
- * threads, times.
+ * A call becomes words (compile_play.c): slots, threads, times.
  *
  * With a hook there are two compilers: the outer one has no file; what it would
- * have played goes to the hook, and what the hook emits to the inner one.
+ * have played goes to the hook, and what the hook passes on to the inner one.
  */
 #ifndef MPROF_COMPILE_COMPILE_PARTS_H
 #define MPROF_COMPILE_COMPILE_PARTS_H
 
 #include "compile.h"
-#include "compile_addresses.h"
 #include "compile_write.h"
 
-#define COMPILE_BATCH	     256u
-#define COMPILE_RING	     (2 * COMPILE_BATCH)
-#define COMPILE_INVERSION_NS 100000u /* as HEAP_INVERSION_NS */
-#define COMPILE_CLOCK_NS     500u    /* as HEAP_CLOCK_NS */
-#define COMPILE_REPAIRS	     4u
-#define COMPILE_TIME_NS	     100000u	/* at most one TIME word in so long */
-#define COMPILE_NUMBERS	     (1u << 24) /* greater numbers of threads and processes share 0's place */
-#define COMPILE_LATE	     16u /* calls behind its end until a thread counts as alive again */
-#define COMPILE_NONE	     UINT32_MAX
-#define COMPILE_NOWHERE	     UINT64_MAX
-
-/* struct compile_call.half of what is no call; fields as named there. */
-enum compile_control {
-	COMPILE_THREAD_END = 16,
-	COMPILE_PROCESS_GONE, /* process, thread */
-};
+#define COMPILE_TIME_NS 100000u	   /* at most one TIME word in so long */
+#define COMPILE_NUMBERS (1u << 24) /* greater numbers of threads and processes share 0's place */
+#define COMPILE_LATE	16u	   /* calls behind its end until a thread counts as alive again */
+#define COMPILE_NOWHERE UINT64_MAX
 
 struct compile_thread {
 	uint32_t place; /* in thread[] */
@@ -41,11 +24,6 @@ struct compile_thread {
 	uint32_t creator;  /* index; COMPILE_NONE: not known */
 	uint32_t late;	   /* calls behind its end */
 	bool begun, ended; /* ended: its EXIT stands at exit_at */
-	bool pending;	   /* between the halves of a realloc */
-	bool pending_old;  /* which was given a block: pending_slot */
-	uint32_t pending_slot;
-	uint64_t pending_addr, pending_touched;
-	bool pending_has_touched;
 	/* Positions of its EXIT and of the GONE for it, COMPILE_NOWHERE: none; TIME words then. */
 	uint64_t exit_at, exit_time, gone_at, gone_time;
 	uint64_t calls, first_ns, last_ns;
@@ -53,11 +31,6 @@ struct compile_thread {
 	/* Slots that it had and gave back itself: the last one is taken first. */
 	uint32_t *pool;
 	size_t pool_n, pool_room;
-};
-
-struct compile_process_state {
-	bool forked;
-	uint32_t creator; /* number of the thread that forked it, + 1 */
 };
 
 /* By slot: the block that lives there. */
@@ -74,7 +47,6 @@ struct compile_resting {
 
 struct compile {
 	/* Hot: one call. */
-	struct addresses addresses;
 	struct compile_block *block; /* by slot */
 	struct compile_thread *thread;
 	uint32_t *thread_place; /* by number: place in thread[] + 1 */
@@ -100,7 +72,7 @@ struct compile {
 	uint32_t by_index_room;
 	uint32_t *gone; /* places of threads that ended and were not waited for */
 	uint32_t gone_n, gone_room;
-	struct compile_process_state *process; /* by number */
+	uint32_t *forker; /* by process: number of the thread that forked it, + 1 */
 	uint32_t process_room;
 
 	/* What-if. */
@@ -114,31 +86,7 @@ struct compile {
 	struct compile_options options;
 	char *strings[3]; /* program, source, input */
 	uint8_t run_id[16];
-
-	/* The window: positions count from the first call of the batch at hand. */
-	struct compile_call ring[COMPILE_RING];
-	size_t base, count;
 };
-
-static inline struct compile_call *compile_at(struct compile *c, size_t i)
-{
-	return &c->ring[(c->base + i) & (COMPILE_RING - 1)];
-}
-
-/* compile.c: applies the first batch of a full window. */
-void compile_batch(struct compile *c);
-
-/* compile_call() without a copy: fill in what compile_next() returns, then compile_take() it. */
-static inline struct compile_call *compile_next(struct compile *c)
-{
-	return compile_at(c, c->count);
-}
-
-static inline void compile_take(struct compile *c)
-{
-	if (__builtin_expect(++c->count == COMPILE_RING, 0))
-		compile_batch(c);
-}
 
 /* Never NULL; the pointer is valid until the next new thread. */
 struct compile_thread *compile_find_thread(struct compile *c, uint32_t number);
@@ -160,18 +108,6 @@ static inline uint64_t compile_size(const struct compile_call *call)
 	return call->size < most ? call->size : most;
 }
 
-/* ---- compile_apply.c ---- */
-
-/* Applies the first n calls of the window; what they need may be pulled forward to them. */
-void compile_apply(struct compile *c, size_t n);
-void compile_sweep(struct compile *c, uint32_t process, uint32_t thread);
-
-/* ---- compile_play.c: words ---- */
-
-/* op with the block of `slot`, had_old: which lives; call: its fn, size, align, site, ns. */
-void compile_play(struct compile *c, struct compile_thread *t, enum mprof_play op,
-		  const struct compile_call *call, uint32_t slot, bool had_old);
-
 /* ---- compile_slots.c ---- */
 
 /* COMPILE_NONE without memory: c->error says so. */
@@ -183,11 +119,12 @@ void compile_pool_rests(struct compile *c, struct compile_thread *t);
 
 /* As compile_find_thread, but NULL for one that was never named. */
 struct compile_thread *compile_known_thread(struct compile *c, uint32_t number);
-struct compile_process_state *compile_process_of(struct compile *c, uint32_t number);
 /* ORDER goes on with words of t: CREATE before its first, EXIT is taken back if it has ended. */
 void compile_words_begin(struct compile *c, struct compile_thread *t);
 void compile_words_end(struct compile *c, struct compile_thread *t);
 void compile_thread_exits(struct compile *c, struct compile_thread *t);
+/* All of this process. */
+void compile_threads_exit(struct compile *c, uint32_t process);
 
 /* Room for one more of *array's items; 0 or -ENOMEM. */
 int compile_grow(void *array, uint64_t *room, uint64_t need, size_t bytes);

@@ -2,6 +2,8 @@
 /*
  * compile_play.c - a call becomes words, and the sums of what was played.
  */
+#include <stdlib.h>
+
 #include "compile_parts.h"
 
 #define ALIGN_MIN 8u /* below, all allocators do the same */
@@ -13,6 +15,12 @@ static const uint8_t own_fn[] = {
 	[MPROF_PLAY_CALLOC] = MPROF_FN_CALLOC,
 	[MPROF_PLAY_REALLOC] = MPROF_FN_REALLOC,
 	[MPROF_PLAY_ALIGNED] = 0,
+};
+
+/* The operation of what hands out; with an alignment MALLOC becomes ALIGNED. */
+static const uint8_t play_of[MPROF_FN_MAX] = {
+#define MPROF_SHAPED(id, code, name, class, shape) [code] = MPROF_PLAY_OF_##shape,
+#include <mprof/functions.def>
 };
 
 static unsigned log2_up(uint64_t align)
@@ -110,8 +118,8 @@ static void begin_touch(struct compile *c, uint64_t size, uint32_t slot)
 
 /* ---- a call ---- */
 
-void compile_play(struct compile *c, struct compile_thread *t, enum mprof_play op,
-		  const struct compile_call *call, uint32_t slot, bool had_old)
+static inline void play(struct compile *c, struct compile_thread *t, enum mprof_play op,
+			const struct compile_call *call, uint32_t slot, bool had_old)
 {
 	const uint64_t size = op == MPROF_PLAY_FREE ? 0 : compile_size(call);
 
@@ -130,4 +138,85 @@ void compile_play(struct compile *c, struct compile_thread *t, enum mprof_play o
 	count(c, t, op, size, slot, had_old);
 	if (__builtin_expect(t->ended, 0))
 		compile_words_end(c, t);
+}
+
+static void ask_hook(struct compile *c, const struct compile_call *call, uint32_t slot,
+		     bool had_old, bool begins)
+{
+	const struct compile_block *b = &c->block[slot];
+	struct compile_old old = {
+		.size = b->size,
+		.site = b->site,
+		.thread = had_old ? c->thread[b->thread].number : 0,
+		.tag = had_old ? c->tag[slot] : 0,
+	};
+	uint64_t tag = 0;
+
+	c->sum.calls++; /* slots rest so long */
+	c->change->call(c->change->self, call, had_old ? &old : NULL, begins, &tag, c->inner);
+	c->tag[slot] = tag;
+}
+
+static inline enum mprof_play op_of(const struct compile_call *call, bool begins)
+{
+	enum mprof_play op = begins ? play_of[call->fn] : MPROF_PLAY_FREE;
+
+	return op == MPROF_PLAY_MALLOC && call->align ? MPROF_PLAY_ALIGNED : op;
+}
+
+uint32_t compile_call(struct compile *c, const struct compile_call *call, uint32_t old, bool begins)
+{
+	struct compile_thread *t = compile_thread_of(c, call->thread);
+	const bool had_old = old != COMPILE_NONE;
+	const uint32_t slot = had_old ? old : begins ? compile_slot_take(c, t) : COMPILE_NONE;
+
+	if (__builtin_expect(slot == COMPILE_NONE, 0))
+		return slot;
+	t->process = call->process;
+	if (had_old && !call->mended)
+		c->sum.remote_frees += c->block[slot].thread != t->place;
+	if (__builtin_expect(c->writes, 1))
+		play(c, t, op_of(call, begins), call, slot, had_old);
+	else
+		ask_hook(c, call, slot, had_old, begins);
+	if (!begins) {
+		compile_slot_give(c, t, slot);
+		return COMPILE_NONE;
+	}
+	c->block[slot] = (struct compile_block){
+		.size = compile_size(call),
+		.thread = t->place,
+		.site = call->site,
+	};
+	return slot;
+}
+
+/* ---- the end of a process ---- */
+
+static int by_number(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+void compile_process_gone(struct compile *c, uint32_t process, uint32_t thread, uint32_t *block,
+			  size_t n)
+{
+	const struct compile_thread *by = compile_known_thread(c, thread);
+	const struct compile_call gone = {
+		.ns = c->last_ns,
+		.thread = by && thread ? thread : c->thread[c->last_thread].number,
+		.process = process,
+		.fn = MPROF_FN_FREE,
+		.mended = true,
+	};
+	size_t i;
+
+	if (n)
+		qsort(block, n, sizeof(*block), by_number);
+	for (i = 0; i < n; i++)
+		compile_call(c, &gone, block[i], false);
+	c->sum.swept += n;
+	compile_threads_exit(c, process);
 }

@@ -67,21 +67,22 @@ struct compile_thread *compile_find_thread(struct compile *c, uint32_t number)
 	return t;
 }
 
-struct compile_process_state *compile_process_of(struct compile *c, uint32_t number)
+/* Where that of a process is kept; NULL without memory. */
+static uint32_t *forker_of(struct compile *c, uint32_t process)
 {
 	uint64_t room = c->process_room;
 
-	number = tame(number);
-	if (number >= room) {
-		if (compile_grow(&c->process, &room, number + 1ull, sizeof(*c->process)) < 0) {
+	process = tame(process);
+	if (process >= room) {
+		if (compile_grow(&c->forker, &room, process + 1ull, sizeof(*c->forker)) < 0) {
 			c->error = -ENOMEM;
-			return &c->process[0]; /* compile_new made some */
+			return NULL;
 		}
-		memset(c->process + c->process_room, 0,
-		       (room - c->process_room) * sizeof(*c->process));
+		memset(c->forker + c->process_room, 0,
+		       (room - c->process_room) * sizeof(*c->forker));
 		c->process_room = (uint32_t)room;
 	}
-	return &c->process[number];
+	return &c->forker[process];
 }
 
 /* ---- ends ---- */
@@ -137,7 +138,7 @@ static bool can_create(const struct compile *c, uint32_t place)
 /* Who creates t: the one that did, the one that ran last, or whoever is there. */
 static struct compile_thread *creator_of(struct compile *c, const struct compile_thread *t)
 {
-	const uint32_t forker = compile_process_of(c, t->process)->creator;
+	const uint32_t *at = forker_of(c, t->process), forker = at ? *at : 0;
 	struct compile_thread *known;
 	uint32_t i;
 
@@ -227,6 +228,15 @@ void compile_thread_exits(struct compile *c, struct compile_thread *t)
 	compile_pool_rests(c, t);
 }
 
+void compile_threads_exit(struct compile *c, uint32_t process)
+{
+	uint32_t i;
+
+	for (i = 0; i < c->threads; i++)
+		if (c->thread[i].process == process)
+			compile_thread_end(c, c->thread[i].number);
+}
+
 /* ---- what the feed says ---- */
 
 void compile_thread_begin(struct compile *c, uint32_t thread, uint32_t creator)
@@ -243,12 +253,22 @@ void compile_thread_begin(struct compile *c, uint32_t thread, uint32_t creator)
 	c->last_thread = last;
 }
 
+void compile_thread_end(struct compile *c, uint32_t thread)
+{
+	struct compile_thread *t = compile_known_thread(c, thread);
+
+	if (c->inner)
+		compile_thread_end(c->inner, thread);
+	else if (t)
+		compile_thread_exits(c, t);
+}
+
 void compile_process_forked(struct compile *c, uint32_t process, uint32_t creator_thread)
 {
-	struct compile_process_state *p = compile_process_of(c, process);
+	uint32_t *at = forker_of(c, process);
 
 	if (c->inner)
 		compile_process_forked(c->inner, process, creator_thread);
-	p->forked = true;
-	p->creator = creator_thread < COMPILE_NUMBERS ? creator_thread + 1 : 0;
+	if (at)
+		*at = creator_thread < COMPILE_NUMBERS ? creator_thread + 1 : 0;
 }

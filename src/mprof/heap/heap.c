@@ -176,8 +176,10 @@ static bool repair(struct step *s, bool (*wanted)(enum effect), uint32_t taken)
 		if (other->process != e->process || other->addr != e->addr ||
 		    other->thread == e->thread || !wanted(effect_of(other)))
 			continue;
-		if (late > s->h->clock_ticks)
+		if (late > s->h->clock_ticks) {
 			problem(s->h, HEAP_INVERSION, e, s->number, late);
+			s->p->inversions++;
+		}
 		rename_pulled(window_at(s->w, s->at), window_at(s->w, j), taken);
 		pull_thread(s->w, s->at, j);
 		s->repairs++;
@@ -271,6 +273,7 @@ static bool make_room(struct step *s, const struct event *e, struct block *taken
 		problem(s->h, HEAP_DOUBLE_ALLOCATION, e, s->number, 0);
 		s->n->problem = HEAP_DOUBLE_ALLOCATION + 1;
 		s->n->did |= NOTE_DROPPED;
+		s->n->dropped = heap_block_number(s->p, taken);
 		live_add(s->h, s->p, taken, -1, s->n);
 	}
 	take_out(s, taken);

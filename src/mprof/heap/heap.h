@@ -72,6 +72,7 @@ struct note {
 	uint16_t did;		  /* enum note_did */
 	uint16_t problem;	  /* enum heap_problem_kind + 1, or 0 */
 	uint32_t ended;		  /* number of the block that ended, see event.block; 0: none */
+	uint32_t dropped;	  /* with NOTE_DROPPED, of the block that was overwritten */
 	struct block old;	  /* the block that ended */
 	union {
 		struct {
@@ -111,7 +112,8 @@ struct heap_process {
 	struct pages pages; /* of own blocks */
 	struct space space;
 	struct live live;
-	uint64_t late; /* events after its end: ignored */
+	uint64_t late;	     /* events after its end: ignored */
+	uint64_t inversions; /* put right among its events, since it began */
 };
 
 struct heap_thread {

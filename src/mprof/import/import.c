@@ -3,10 +3,12 @@
 #include "import.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "import_ops.h"
 #include "import_text.h"
@@ -23,6 +25,12 @@ static const struct import_ops *const ops[] = {
 #define IMPORT_FORMAT(name, title, lines) &import_##name,
 #include "import.def"
 #undef IMPORT_FORMAT
+};
+
+static const uint8_t class_of[MPROF_FN_MAX] = {
+#define MPROF_FUNCTION(id, code, name, class) [code] = MPROF_CLASS_##class,
+#include <mprof/functions.def>
+#undef MPROF_FUNCTION
 };
 
 #define FORMATS (sizeof(formats) / sizeof(formats[0]))
@@ -75,10 +83,83 @@ const struct import_format *import_recognise(const char *path)
 
 /* ---- what formats use ---- */
 
-void import_call(struct importer *im, const struct compile_call *call)
+/* Times never go backwards; without any, calls are counted. */
+static uint64_t ticks_of(struct importer *im, uint64_t ns)
 {
-	im->report->calls++;
-	compile_call(im->to, call);
+	uint64_t ticks = im->ticks + TRACE_UNTIMED;
+
+	if (!im->begun) {
+		im->begun = true;
+		im->timed = ns != 0;
+		im->base_ns = ns;
+		ticks = 1;
+	} else if (im->timed) {
+		ticks = ns >= im->base_ns ? ns - im->base_ns + 1 : 1;
+	}
+	if (ticks > im->ticks)
+		im->ticks = ticks;
+	return im->ticks;
+}
+
+static struct event *new_event(struct importer *im, enum event_kind kind, uint8_t fn,
+			       uint32_t thread, uint64_t ns)
+{
+	struct event *e = &im->event[im->events++];
+
+	*e = (struct event){
+		.ticks = ticks_of(im, ns),
+		.process = 1,
+		.thread = thread,
+		.kind = (uint8_t)kind,
+		.fn = fn,
+	};
+	return e;
+}
+
+/* The size of all elements, and what event_factors() makes of the rest. */
+static void set_size(struct event *e, const struct import_call *c)
+{
+	const bool overflow =
+	    __builtin_mul_overflow(c->size, c->has_elements ? c->elements : 1, &e->size);
+
+	e->arg = c->align;
+	e->usable = e->addr ? e->size : 0;
+	if (overflow) {
+		e->size = UINT64_MAX;
+		e->usable = e->addr ? UINT64_MAX : c->size;
+	}
+	if (!c->has_elements)
+		return;
+	e->arg = c->elements ? c->elements : c->size;
+	e->factors = !c->elements ? FACTORS_NO_COUNT
+		     : !overflow  ? FACTORS_COUNT
+		     : e->addr	  ? FACTORS_LOST
+				  : FACTORS_OVERFLOW;
+}
+
+void import_call(struct importer *im, const struct import_call *c)
+{
+	struct event *e;
+
+	im->report.calls++;
+	if (class_of[c->fn] == MPROF_CLASS_REALLOC) {
+		if (c->old) {
+			e = new_event(im, EVENT_REALLOC_BEGIN, c->fn, c->thread, c->ns);
+			e->addr = c->old;
+			e->size = c->size;
+		}
+		e = new_event(im, EVENT_REALLOC_END, c->fn, c->thread, c->ns);
+	} else {
+		e = new_event(im, EVENT_CALL, c->fn, c->thread, c->ns);
+	}
+	e->addr = class_of[c->fn] == MPROF_CLASS_FREE ? c->old : c->addr;
+	if (class_of[c->fn] != MPROF_CLASS_FREE)
+		set_size(e, c);
+}
+
+void import_thread_end(struct importer *im, uint32_t thread, uint64_t ns)
+{
+	new_event(im, EVENT_CONTROL, 0, thread, ns)->control = MPROF_CONTROL_THREAD_END;
 }
 
 static char *next_remark(struct import_report *r)
@@ -89,7 +170,7 @@ static char *next_remark(struct import_report *r)
 /* What ended it is told in any case. */
 static void stopped_reading(struct importer *im, const char *why)
 {
-	struct import_report *r = im->report;
+	struct import_report *r = &im->report;
 
 	if (r->remarks == IMPORT_REMARKS)
 		r->remarks--;
@@ -98,24 +179,24 @@ static void stopped_reading(struct importer *im, const char *why)
 
 void import_missing(struct importer *im, uint64_t how_many, const char *format, ...)
 {
-	char *remark = next_remark(im->report);
+	char *remark = next_remark(&im->report);
 	va_list ap;
 
-	im->report->bad += how_many;
+	im->report.bad += how_many;
 	if (!remark)
 		return;
 	va_start(ap, format);
-	vsnprintf(remark, sizeof(im->report->remark[0]), format, ap);
+	vsnprintf(remark, sizeof(im->report.remark[0]), format, ap);
 	va_end(ap);
 }
 
 /* The beginning of the line, as far as it can be shown. */
 static void bad_line(struct importer *im, const char *line, const char *right)
 {
-	char shown[64], *remark = next_remark(im->report);
+	char shown[64], *remark = next_remark(&im->report);
 	size_t n = 0;
 
-	im->report->bad++;
+	im->report.bad++;
 	if (!remark)
 		return;
 	for (; *line && n < sizeof(shown) - 5; line++) {
@@ -124,11 +205,11 @@ static void bad_line(struct importer *im, const char *line, const char *right)
 		shown[n++] = *line == '\t' ? 't' : *line >= ' ' && *line < 0x7f ? *line : '?';
 	}
 	strcpy(shown + n, *line ? "..." : "");
-	snprintf(remark, sizeof(im->report->remark[0]), "line %" PRIu64 ": '%s' should be %s",
+	snprintf(remark, sizeof(im->report.remark[0]), "line %" PRIu64 ": '%s' should be %s",
 		 im->number, shown, right);
 }
 
-static bool scan_one(const char **at, char what, struct compile_call *call, uint64_t *elements)
+static bool scan_one(const char **at, char what, struct import_call *call)
 {
 	switch (what) {
 	case 'r':
@@ -138,106 +219,218 @@ static bool scan_one(const char **at, char what, struct compile_call *call, uint
 	case 's':
 		return scan_next(at, 10, &call->size);
 	case 'n':
-		return scan_next(at, 10, elements);
+		call->has_elements = true;
+		return scan_next(at, 10, &call->elements);
 	default:
 		return scan_next(at, 10, &call->align);
 	}
 }
 
-bool scan_call(const char **at, const char *shape, struct compile_call *call)
+bool scan_call(const char **at, const char *shape, struct import_call *call)
 {
-	uint64_t elements = 1;
-
 	for (; *shape; shape++)
-		if (!scan_one(at, *shape, call, &elements))
+		if (!scan_one(at, *shape, call))
 			return false;
-	if (__builtin_mul_overflow(call->size, elements, &call->size))
-		call->size = UINT64_MAX;
 	return true;
 }
 
-/* ---- the whole ---- */
+/* ---- the events ---- */
 
-static void take_lines(struct importer *im, const struct import_ops *op, struct import_text *text)
+/* Behind the last line. */
+static void end_of_file(struct importer *im, bool bad)
+{
+	const char *why = im->failed ? "there is no memory for more" : import_text_why(im->text);
+
+	im->ended = true;
+	if (im->op->finish)
+		im->op->finish(im);
+	if (why)
+		stopped_reading(im, why);
+	/* Half a line at the end is where somebody was interrupted; a whole one is as good as any.
+	 */
+	im->report.cut |= why || (bad && import_text_open_end(im->text));
+}
+
+/* Lines until there are events, or the file is at its end. */
+static void read_lines(struct importer *im)
 {
 	const char *line, *right = NULL;
 
-	while (!im->failed && (line = import_text_line(text))) {
+	im->first = im->events = 0;
+	while (!im->events && !im->ended) {
+		line = im->failed ? NULL : import_text_line(im->text);
+		if (!line) {
+			end_of_file(im, im->last_bad);
+			return;
+		}
 		im->number++;
-		im->report->lines++;
-		right = is_blank(line) ? NULL : op->take(im, line);
+		im->report.lines++;
+		right = is_blank(line) ? NULL : im->op->take(im, line);
+		im->last_bad = right != NULL;
 		if (right)
 			bad_line(im, line, right);
 	}
-	if (op->finish)
-		op->finish(im);
-	if (import_text_why(text))
-		stopped_reading(im, import_text_why(text));
-	/* Half a line at the end is where somebody was interrupted; a whole one is as good as any.
-	 */
-	im->report->cut |= import_text_why(text) || (right && import_text_open_end(text));
 }
 
-static int feed(const char *path, const struct import_format *format, struct compile *to,
-		struct import_text *text, struct import_report *report, struct error *err)
+static void release(struct importer *im)
 {
-	const struct import_ops *op = ops[format - formats];
-	struct importer im = { .to = to, .report = report };
+	import_text_close(im->text);
+	if (im->state && im->op->release)
+		im->op->release(im);
+	free(im->state);
+	im->text = NULL;
+	im->state = NULL;
+}
 
-	im.state = calloc(1, op->state_bytes + 1);
-	if (!im.state)
+static int begin(struct importer *im, const char *path, const struct import_format *format,
+		 struct error *err)
+{
+	*im = (struct importer){ .op = ops[format - formats], .format = format, .path = im->path };
+	im->state = calloc(1, im->op->state_bytes + 1);
+	if (!im->state)
 		return fail(err, -ENOMEM, "no memory to read '%s'", path);
-	take_lines(&im, op, text);
-	if (op->release)
-		op->release(&im);
-	free(im.state);
-	if (im.failed)
+	return import_text_open(&im->text, path, err);
+}
+
+static void begin_again(struct importer *im)
+{
+	release(im);
+	if (begin(im, im->path, im->format, NULL)) {
+		im->ended = true;
+		import_missing(im, 1, "it cannot be opened once more");
+	}
+}
+
+static size_t next_events(void *self, struct event *events, size_t n, struct trace_damage *d)
+{
+	struct importer *im = self;
+	size_t got = 0;
+
+	if (im->rewound)
+		begin_again(im);
+	while (got < n) {
+		if (im->first == im->events)
+			read_lines(im);
+		if (im->first == im->events)
+			break;
+		while (got < n && im->first < im->events)
+			events[got++] = im->event[im->first++];
+	}
+	d->lines_bad = im->report.bad;
+	d->lines_cut = im->report.cut;
+	return got;
+}
+
+/* ---- opening ---- */
+
+/* When somebody asks: until then the report is that of the last reading. */
+static void rewind_events(void *self)
+{
+	((struct importer *)self)->rewound = true;
+}
+
+static void close_events(void *self)
+{
+	struct importer *im = self;
+
+	release(im);
+	free(im->path);
+	free(im);
+}
+
+/* Its first event says whether there are times; without one it is no record. */
+static int open_record(struct trace **out, const char *path, const struct import_format *format,
+		       struct error *err)
+{
+	struct importer *im = calloc(1, sizeof(*im));
+	const struct import_report *r;
+	int ret;
+
+	if (!im || !(im->path = strdup(path))) {
+		free(im);
 		return fail(err, -ENOMEM, "no memory to read '%s'", path);
-	if (report->calls)
-		return 0;
-	return fail(err, -EBADMSG, "'%s' looks like %s but has no line that can be used%s%s", path,
-		    format->title, report->remarks ? ": " : "",
-		    report->remarks ? report->remark[0] : "");
-}
-
-/* Where it came from, when the caller does not say. */
-static struct compile_options options_for(const char *path, const struct import_format *format,
-					  const struct compile_options *o, char *source)
-{
-	struct compile_options with = *o;
-
-	if (!with.source)
-		with.source = source ? source : path;
-	if (!with.input)
-		with.input = format->name;
-	with.sites = with.touch = false;
-	with.run_id = NULL;
-	return with;
-}
-
-int import_compile(const char *path, const struct import_format *format,
-		   const struct compile_options *o, struct import_report *report,
-		   struct mprof_play_summary *sum, struct error *err)
-{
-	char *source = realpath(path, NULL);
-	struct compile_options with = options_for(path, format, o, source);
-	struct import_report own, *r = report ? report : &own;
-	struct import_text *text = NULL;
-	struct compile *to = NULL;
-	int ret = import_text_open(&text, path, err);
-
-	memset(r, 0, sizeof(*r));
-	if (!ret)
-		ret = compile_new(&to, &with, err);
-	if (!ret)
-		ret = feed(path, format, to, text, r, err);
-	import_text_close(text);
-	free(source);
+	}
+	ret = begin(im, path, format, err);
+	if (!ret) {
+		r = &im->report;
+		while (!r->calls && !im->ended)
+			read_lines(im);
+		if (!r->calls)
+			ret = fail(err, -EBADMSG,
+				   "'%s' looks like %s but has no line that can be used%s%s", path,
+				   format->title, r->remarks ? ": " : "",
+				   r->remarks ? r->remark[0] : "");
+	}
 	if (ret) {
-		if (to)
-			compile_abandon(to);
+		close_events(im);
 		return ret;
 	}
-	compile_damage(to, 0, r->bad, r->cut);
-	return compile_finish(to, sum, err);
+	return trace_open_source(out, path,
+				 &(struct trace_source){ .self = im,
+							 .format = format->name,
+							 .timed = im->timed,
+							 .next = next_events,
+							 .rewind = rewind_events,
+							 .close = close_events },
+				 err);
+}
+
+/* Of the first bytes: is it mprof's?  *more: there are enough of them to say that it is not. */
+static bool is_ours(const char *path, bool *more)
+{
+	char magic[5] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* it may be a FIFO */
+	ssize_t n = fd >= 0 ? read(fd, magic, sizeof(magic)) : 0;
+
+	if (fd >= 0)
+		close(fd);
+	*more = n == (ssize_t)sizeof(magic);
+	return *more && !memcmp(magic, MPROF_MAGIC_TRACE, sizeof(magic));
+}
+
+/* What could have been read, for a file that is not ours at all. */
+static int not_known(const struct error *why, int code, struct error *err)
+{
+	size_t i, used = 0;
+	char names[256] = "";
+
+	for (i = 0; i < FORMATS && used < sizeof(names); i++)
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
+					 formats[i].title);
+	return fail(err, code, "%s; other records that can be read: %s", why->text, names);
+}
+
+int import_open(struct trace **out, const char *path, const char *kind_magic, struct error *err)
+{
+	bool more;
+	const bool ours = is_ours(path, &more);
+	const struct import_format *format = ours ? NULL : import_recognise(path);
+	struct error why;
+	int ret;
+
+	if (format)
+		return open_record(out, path, format, err);
+	ret = trace_open(out, path, kind_magic, &why);
+	if (ret)
+		return more && !ours ? not_known(&why, ret, err) : fail(err, ret, "%s", why.text);
+	return 0;
+}
+
+static const struct importer *importer_of(const struct trace *t)
+{
+	return trace_source(t) ? trace_source(t)->self : NULL;
+}
+
+const struct import_report *import_report(const struct trace *t)
+{
+	const struct importer *im = importer_of(t);
+
+	return im ? &im->report : NULL;
+}
+
+const char *import_title(const struct trace *t)
+{
+	const struct importer *im = importer_of(t);
+
+	return im ? im->format->title : NULL;
 }

@@ -137,7 +137,7 @@ static bool scan_times(const char **at, uint64_t *start, uint64_t *end)
 
 static const char *take(struct importer *im, const char *line)
 {
-	struct compile_call c = { 0 };
+	struct import_call c = { 0 };
 	uint64_t tid, start = 0, end = 0;
 	const struct row *row = scan_head(&line, &tid);
 	struct thread *t;
@@ -159,7 +159,7 @@ static const char *take(struct importer *im, const char *line)
 		import_call(im, &c);
 		return NULL;
 	}
-	compile_thread_end(im->to, t->number);
+	import_thread_end(im, t->number, end);
 	t->number = 0;
 	return NULL;
 }

@@ -9,8 +9,6 @@
  */
 #include <mprof/functions.h>
 #include <stdio.h>
-#include <mprof/functions.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "import_ops.h"
@@ -77,7 +75,7 @@ static bool fits(const char *line)
 
 static const char *take(struct importer *im, const char *line)
 {
-	struct compile_call c = { .thread = 1 };
+	struct import_call c = { .thread = 1 };
 	unsigned fn = scan_function(&line);
 	char values[8];
 

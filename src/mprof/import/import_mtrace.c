@@ -50,7 +50,7 @@ static bool scan_address(const char **at, uint64_t *value)
 }
 
 /* *c of a '+', '-' and so on; NULL, or what would be right. */
-static const char *scan_rest(const char *mark, struct compile_call *c)
+static const char *scan_rest(const char *mark, struct import_call *c)
 {
 	const char *at = mark + 1;
 	uint64_t *addr = *mark == '+' || *mark == '>' ? &c->addr : &c->old;
@@ -68,7 +68,7 @@ static const char *scan_rest(const char *mark, struct compile_call *c)
 
 static bool fits(const char *line)
 {
-	struct compile_call c = { 0 };
+	struct import_call c = { 0 };
 	const char *mark = find_mark(line);
 
 	return mark && (*mark == '=' ? !strcmp(mark, "= Start") : !scan_rest(mark, &c));
@@ -78,7 +78,7 @@ static bool fits(const char *line)
 static void drop_old(struct importer *im)
 {
 	struct state *s = im->state;
-	struct compile_call c = { .fn = MPROF_FN_FREE, .thread = 1, .old = s->old };
+	struct import_call c = { .fn = MPROF_FN_FREE, .thread = 1, .old = s->old };
 
 	if (!s->at)
 		return;
@@ -89,7 +89,7 @@ static void drop_old(struct importer *im)
 
 static const char *take(struct importer *im, const char *line)
 {
-	struct compile_call c = { .fn = MPROF_FN_MALLOC, .thread = 1 };
+	struct import_call c = { .fn = MPROF_FN_MALLOC, .thread = 1 };
 	const char *mark = find_mark(line), *right;
 	struct state *s = im->state;
 

@@ -13,10 +13,33 @@
 
 #include "import.h"
 
+/* One call.  old: given back; addr: handed out, 0: it failed.  As in struct event otherwise. */
+struct import_call {
+	uint64_t ns; /* 0: not known */
+	uint64_t addr, old;
+	uint64_t size;	   /* of one element */
+	uint64_t elements; /* 0: none were said, or none are; see has_elements */
+	uint64_t align;	   /* 0: none */
+	uint32_t thread;   /* from 1 */
+	uint8_t fn;
+	bool has_elements;
+};
+
+#define IMPORT_EVENTS 8u /* that one line, or the end, can make */
+
 struct importer {
-	struct compile *to;
-	struct import_report *report;
+	struct import_report report;
+	const struct import_ops *op;
+	const struct import_format *format;
+	struct import_text *text;
+	struct event event[IMPORT_EVENTS]; /* not handed out yet: [first, events) */
+	size_t first, events;
 	uint64_t number; /* of the line */
+	uint64_t ticks, base_ns;
+	bool begun, timed, ended;
+	bool last_bad; /* the last line */
+	bool rewound;  /* to be read from the beginning */
+	char *path;
 	void *state;
 	bool failed; /* no memory */
 };
@@ -36,8 +59,10 @@ struct import_ops {
 #include "import.def"
 #undef IMPORT_FORMAT
 
-/* To the compiler, and counted. */
-void import_call(struct importer *im, const struct compile_call *call);
+/* Becomes events, and is counted. */
+void import_call(struct importer *im, const struct import_call *call);
+/* The thread has ended. */
+void import_thread_end(struct importer *im, uint32_t thread, uint64_t ns);
 /* A remark that belongs to no line: something is missing. */
 void import_missing(struct importer *im, uint64_t how_many, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -95,9 +120,9 @@ static inline bool scan_next(const char **at, unsigned base, uint64_t *value)
 
 /*
  * Arguments of a call, by a row of letters: r address handed out, o address
- * given back, s size, n number of elements (size becomes the product), a
+ * given back, s size, n number of elements, a
  * alignment; addresses hexadecimal, the others decimal.
  */
-bool scan_call(const char **at, const char *shape, struct compile_call *call);
+bool scan_call(const char **at, const char *shape, struct import_call *call);
 
 #endif

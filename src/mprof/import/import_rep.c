@@ -30,7 +30,7 @@ static bool scan_alone(const char *line, uint64_t *value)
 	return scan_number(&line, 10, value) && scan_end(&line);
 }
 
-static bool scan_operation(const char *line, struct compile_call *c)
+static bool scan_operation(const char *line, struct import_call *c)
 {
 	uint64_t id;
 	char what;
@@ -54,7 +54,7 @@ static bool scan_operation(const char *line, struct compile_call *c)
 
 static bool fits(const char *line)
 {
-	struct compile_call c = { 0 };
+	struct import_call c = { 0 };
 	uint64_t number;
 
 	return scan_alone(line, &number) || scan_operation(line, &c);
@@ -62,7 +62,7 @@ static bool fits(const char *line)
 
 static const char *take(struct importer *im, const char *line)
 {
-	struct compile_call c = { .thread = 1 };
+	struct import_call c = { .thread = 1 };
 	struct state *s = im->state;
 	uint64_t number;
 
@@ -82,14 +82,14 @@ static const char *take(struct importer *im, const char *line)
 static void finish(struct importer *im)
 {
 	struct state *s = im->state;
-	uint64_t there = s->seen + im->report->bad;
+	uint64_t there = s->seen + im->report.bad;
 
 	if (there >= s->said)
 		return;
 	import_missing(im, s->said - there,
 		       "line 3 says %" PRIu64 " operations, and there are %" PRIu64, s->said,
 		       there);
-	im->report->cut = true;
+	im->report.cut = true;
 }
 
 const struct import_ops import_rep = { fits, take, finish, NULL, sizeof(struct state) };

@@ -35,6 +35,8 @@ struct pass_ops {
 	void (*start)(void *self, struct walk *w);
 	/* For every batch.  HOT: nanoseconds an event. */
 	void (*batch)(void *self, const struct batch *b);
+	/* A process began with another one's blocks, which are inherited: indices. */
+	void (*forked)(void *self, const struct heap *h, uint32_t parent, uint32_t child);
 	/* A process's blocks are about to go: h->process[process] still has them. */
 	void (*gone)(void *self, const struct heap *h, uint32_t process, enum process_gone why,
 		     uint64_t ticks);

@@ -85,14 +85,24 @@ static void tell_residency(struct walk *w, uint32_t process, const struct trace_
 			w->pass[i].ops->residency(w->pass[i].self, &w->heap, process, r);
 }
 
+static void run_fork(struct walk *w, const struct moment *m, uint32_t child)
+{
+	const uint32_t parent = heap_process(&w->heap, m->parent);
+	size_t i;
+
+	heap_fork(&w->heap, parent, child, m->ticks, m->fact->fact->ticks);
+	for (i = 0; i < w->passes; i++)
+		if (w->pass[i].ops->forked)
+			w->pass[i].ops->forked(w->pass[i].self, &w->heap, parent, child);
+}
+
 static void run_moment(struct walk *w, const struct moment *m)
 {
 	uint32_t process = heap_process(&w->heap, m->process);
 
 	switch (m->kind) {
 	case MOMENT_FORK:
-		heap_fork(&w->heap, heap_process(&w->heap, m->parent), process, m->ticks,
-			  m->fact->fact->ticks);
+		run_fork(w, m, process);
 		break;
 	case MOMENT_RESIDENCY:
 		tell_residency(w, process, m->residency);
@@ -232,6 +242,7 @@ static void run_out(struct walk *w)
 {
 	uint32_t i;
 
+	w->over = true;
 	while (w->next_moment < w->moments && is_within(w, &w->moment[w->next_moment]))
 		run_moment(w, &w->moment[w->next_moment++]);
 	if (w->until.set && w->last_ticks < w->until.ticks)
@@ -301,4 +312,27 @@ void walk_release(struct walk *w)
 	w->names = NULL;
 	free(w->moment);
 	w->moment = NULL;
+}
+
+int walk_trace(struct trace *t, const struct pass_ops *ops, void *self,
+	       void (*tell)(void *context, const struct walk *w), void *context, struct error *err)
+{
+	const struct walk_pass pass = { ops, self };
+	struct walk *w = malloc(sizeof(*w)); /* it has two batches of events in it */
+	struct walk_input in;
+	int ret;
+
+	if (!w)
+		return fail(err, -ENOMEM, "no memory to read '%s'", trace_path(t));
+	trace_rewind(t);
+	walk_input_from_trace(&in, t);
+	walk_init(w, &in, &pass, 1);
+	w->no_pages = true;
+	w->progress = tell;
+	w->progress_context = context;
+	ret = walk_run(w, err);
+	walk_release(w);
+	free(w);
+	trace_rewind(t);
+	return ret;
 }

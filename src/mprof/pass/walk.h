@@ -73,6 +73,7 @@ struct walk {
 	bool failed;		 /* a pass had no memory */
 	struct walk_until until; /* set before walk_run */
 	bool stopped;  /* it ended there: all that was live then is told as GONE_TRACE_ENDS */
+	bool over;     /* all events were handed out; what still comes are ends of processes */
 	bool no_pages; /* set before walk_run: no pass looks at live.pages, do not count them */
 };
 
@@ -84,6 +85,9 @@ void walk_init(struct walk *w, const struct walk_input *in, const struct walk_pa
 	       size_t passes);
 int walk_run(struct walk *w, struct error *err);
 void walk_release(struct walk *w);
+/* Walks t, rewound before and after, with one pass; tell may be NULL.  Pages are not counted. */
+int walk_trace(struct trace *t, const struct pass_ops *ops, void *self,
+	       void (*tell)(void *context, const struct walk *w), void *context, struct error *err);
 
 /* A pass without memory: its result is not complete, the walk will fail. */
 static inline void pass_failed(struct walk *w)

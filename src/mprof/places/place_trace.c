@@ -12,163 +12,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../compile/programs.h"
 #include "../pass/array.h"
 #include "../pass/walk.h"
 #include "place_sinks.h"
 
 #define STEADY 100 /* a reading of pages is good while R moves by no more than a part in this */
 
-/* ---- the first walk: what is there ---- */
-
-/* A program: a process, from one exec to the next. */
-struct survey_of {
-	uint32_t number, image;
-	bool seen;
-	uint64_t calls; /* failed ones and all: what compile.h chooses a process by */
-	uint64_t ops, peak_bytes, peak_op;
-	uint64_t first_ticks, last_ticks; /* of its events */
-	uint64_t end_ticks;		  /* of the exec that ended it; UINT64_MAX: none did */
-};
-
-struct survey {
-	struct walk *walk;
-	uint32_t wanted;       /* number; 0: any */
-	struct array process;  /* struct survey_of, by index of the heap: its present program */
-	struct survey_of most; /* of those that are over */
-};
-
-static void survey_start(void *self, struct walk *w)
+/* The program asked for; 0 or -errno. */
+static int choose(struct trace *t, uint32_t process, struct trace_program *found, struct error *err)
 {
-	((struct survey *)self)->walk = w;
+	const struct trace_program *chosen;
+	struct trace_program *list;
+	size_t n;
+	int ret = programs_find(t, &list, &n, err);
+
+	if (!ret)
+		ret = programs_choose(t, list, n, process, &chosen, err);
+	if (!ret)
+		*found = *chosen;
+	if (!ret && !found->ops)
+		ret = fail(err, -ENOENT, "'%s': no block of it began or ended", trace_path(t));
+	free(list);
+	return ret;
 }
 
-/* Calls that a note stands for: a block that was still there makes a free of its own. */
-static inline unsigned ops_of(const struct event *e, const struct note *n)
-{
-	unsigned dropped = (n->did & NOTE_DROPPED) != 0;
-
-	if (e->kind == EVENT_REALLOC_END)
-		return dropped + ((n->did & NOTE_BEGAN) ||
-				  ((n->did & NOTE_ENDED) && !(n->did & NOTE_RESTORED)));
-	return dropped + ((n->did & (NOTE_BEGAN | NOTE_ENDED)) != 0);
-}
-
-static inline bool is_call(const struct event *e)
-{
-	static const bool maps[MPROF_FN_MAX] = {
-#define MPROF_FUNCTION(id, code, name, class) [code] = MPROF_CLASS_##class == MPROF_CLASS_MAP,
-#include <mprof/functions.def>
-#undef MPROF_FUNCTION
-	};
-
-	return (e->kind == EVENT_CALL || e->kind == EVENT_REALLOC_END) && e->fn < MPROF_FN_MAX &&
-	       !maps[e->fn];
-}
-
-static void survey_batch(void *self, const struct batch *b)
-{
-	struct survey *s = self;
-	struct survey_of *of;
-	size_t i;
-
-	for (i = 0; i < b->count; i++) {
-		of = array_at(&s->process, b->note[i].process, sizeof(*of));
-		if (!of) {
-			pass_failed(s->walk);
-			return;
-		}
-		if (!of->seen)
-			of->first_ticks = b->event[i].ticks;
-		of->seen = true;
-		of->number = b->event[i].process;
-		of->last_ticks = b->event[i].ticks;
-		of->calls += is_call(&b->event[i]);
-		of->ops += ops_of(&b->event[i], &b->note[i]);
-		if (b->note[i].did & (NOTE_BEGAN | NOTE_ENDED | NOTE_DROPPED) &&
-		    b->note[i].own.bytes > of->peak_bytes) {
-			of->peak_bytes = b->note[i].own.bytes;
-			of->peak_op = of->ops - 1;
-		}
-	}
-}
-
-static bool has_more(const struct survey_of *a, const struct survey_of *b)
-{
-	if (a->calls != b->calls)
-		return a->calls > b->calls;
-	return a->calls && (a->number != b->number ? a->number < b->number : a->image < b->image);
-}
-
-static void conclude(struct survey *s, const struct survey_of *of)
-{
-	if (of->seen && (!s->wanted || of->number == s->wanted) && has_more(of, &s->most))
-		s->most = *of;
-}
-
-/* What lives when another program takes its place has no end. */
-static void survey_gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
-			uint64_t ticks)
-{
-	struct survey *s = self;
-	struct survey_of *of = array_at(&s->process, process, sizeof(*of));
-
-	(void)h;
-	if (!of) {
-		pass_failed(s->walk);
-		return;
-	}
-	of->end_ticks = why == GONE_EXEC ? ticks : UINT64_MAX;
-	conclude(s, of);
-	*of = (struct survey_of){ .image = of->image + 1 };
-}
-
-static const struct pass_ops survey_ops = {
-	.name = "survey",
-	.start = survey_start,
-	.batch = survey_batch,
-	.gone = survey_gone,
-};
-
-/* Walks t from its beginning and leaves w, released.  tell may be NULL. */
-static int walk_with(struct trace *t, const struct pass_ops *ops, void *self, struct walk *w,
-		     void (*tell)(void *self, const struct walk *w), struct error *err)
-{
-	struct walk_pass pass = { ops, self };
-	struct walk_input in;
-	int r;
-
-	trace_rewind(t);
-	walk_input_from_trace(&in, t);
-	walk_init(w, &in, &pass, 1);
-	w->no_pages = true;
-	w->progress = tell;
-	w->progress_context = self;
-	r = walk_run(w, err);
-	walk_release(w);
-	trace_rewind(t);
-	return r;
-}
-
-/* The process asked for; 0 or -errno. */
-static int survey_trace(struct trace *t, uint32_t process, struct survey_of *found, struct walk *w,
-			struct error *err)
-{
-	struct survey s = { .walk = w, .wanted = process };
-	int r = walk_with(t, &survey_ops, &s, w, NULL, err);
-
-	*found = s.most;
-	array_release(&s.process);
-	if (r)
-		return r;
-	if (!found->ops && process)
-		return fail(err, -ESRCH, "'%s': no process %u in it called an allocator",
-			    trace_path(t), process);
-	if (!found->ops)
-		return fail(err, -ENOENT, "'%s': there are no calls in it", trace_path(t));
-	return 0;
-}
-
-/* ---- the second walk: places ---- */
+/* ---- the walk ---- */
 
 /*
  * Pages in memory, read while the program went on.  They are told when the
@@ -187,7 +56,7 @@ struct recorded {
 	struct place_plan plan;
 	struct walk *walk;
 	struct trace *trace;
-	struct survey_of of;
+	struct trace_program of;
 	uint64_t first_ns;
 	struct blocks at;	   /* by address; `start` is an index of block[] */
 	struct place_block *block; /* addr of one that is not in use: the next such + 1 */
@@ -208,7 +77,7 @@ struct recorded {
 
 static uint64_t ns_at(const struct recorded *r, uint64_t ticks)
 {
-	const int64_t ns = walk_ns(r->walk, ticks), first = (int64_t)r->first_ns;
+	const int64_t ns = trace_ns(r->trace, ticks), first = (int64_t)r->first_ns;
 
 	return ns > first ? (uint64_t)ns - (uint64_t)first : 0;
 }
@@ -344,7 +213,7 @@ static void apply(struct recorded *r, const struct event *e, const struct note *
 	if ((n->did & NOTE_RESTORED) && !(n->did & NOTE_ENDED) && n->thread < r->resized_room &&
 	    r->resized[n->thread].addr == n->old.addr)
 		begins(r, &r->resized[n->thread]);
-	r->op += ops_of(e, n) - ((n->did & NOTE_DROPPED) != 0);
+	r->op += program_ops(e, n) - ((n->did & NOTE_DROPPED) != 0);
 }
 
 /* ---- samples and frames ---- */
@@ -533,7 +402,7 @@ static void recorded_start(void *self, struct walk *w)
 	struct recorded *r = self;
 
 	r->walk = w;
-	r->first_ns = (uint64_t)walk_ns(w, r->of.first_ticks);
+	r->first_ns = (uint64_t)trace_ns(r->trace, r->of.first_ticks);
 	r->samples = trace_samples(r->trace, r->of.number, &r->sample);
 	/* Those of its own time; the first program's from before its first call on. */
 	while (r->of.image && r->next_sample < r->samples &&
@@ -559,21 +428,16 @@ int place_trace(struct trace *t, uint32_t process, const struct place_plan *plan
 		.to = { sinks, n },
 		.plan = plan ? *plan : (struct place_plan){ .at = PLACE_NOWHERE },
 	};
-	struct walk *w = malloc(sizeof(*w)); /* it has two batches of events in it */
-	int code;
+	int code = choose(t, process, &r.of, err);
 
-	if (!w)
-		return fail(err, -ENOMEM, "no memory to read the trace");
-	code = survey_trace(t, process, &r.of, w, err);
 	if (!code)
-		code =
-		    walk_with(t, &recorded_ops, &r, w, r.plan.progress ? tell_progress : NULL, err);
+		code = walk_trace(t, &recorded_ops, &r, r.plan.progress ? tell_progress : NULL, &r,
+				  err);
 	if (!code) {
 		give_held(&r);
 		give_samples(&r, r.of.end_ticks);
 		places_finish(&r.to);
 	}
 	recorded_release(&r);
-	free(w);
 	return code;
 }

@@ -62,7 +62,8 @@ static bool is_cut(const struct analysis *a)
 	const struct trace_damage *d = a->damage;
 
 	return a->tree.lost_all || d->chunks_missing || d->chunks_bad || d->words_bad ||
-	       d->bytes_missing || d->bytes_skipped || d->bytes_cut || d->chunks_unseen;
+	       d->bytes_missing || d->bytes_skipped || d->bytes_cut || d->chunks_unseen ||
+	       d->lines_bad || d->lines_cut;
 }
 
 static void tell_never_freed(const struct analysis *a, FILE *out)

@@ -343,6 +343,8 @@ static json *damage_json(const struct trace_damage *d)
 	add_n(o, "chunks_bad", d->chunks_bad);
 	add_n(o, "chunks_missing", d->chunks_missing);
 	add_n(o, "words_bad", d->words_bad);
+	add_n(o, "lines_bad", d->lines_bad);
+	add_n(o, "lines_cut", d->lines_cut);
 	add_n(o, "sizes_bad", d->sizes_bad);
 	add_n(o, "stacks_bad", d->stacks_bad);
 	add_n(o, "stacks_missing", d->stacks_missing);

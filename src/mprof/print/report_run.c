@@ -118,6 +118,8 @@ static void print_damage(const struct trace_damage *d, FILE *out)
 		{ d->chunks_bad, "parts fail their checksum or reach beyond their bounds" },
 		{ d->chunks_missing, "parts are missing in the middle" },
 		{ d->words_bad, "parts break off at an event that makes no sense" },
+		{ d->lines_bad, "lines make no sense and were left out" },
+		{ d->lines_cut, "line at the end is not whole" },
 		{ d->sizes_bad, "parts claim space that belongs to others" },
 		{ d->stacks_bad, "descriptions of call stacks make no sense" },
 		{ d->stacks_missing, "times a call stack is named that is not described" },
@@ -190,7 +192,8 @@ static bool is_damaged(const struct trace_damage *d)
 {
 	return d->header_cut || d->bytes_cut || d->chunks_unseen || d->bytes_missing ||
 	       d->bytes_skipped || d->bytes_empty || d->chunks_bad || d->chunks_missing ||
-	       d->words_bad || d->sizes_bad || d->stacks_bad || d->stacks_missing;
+	       d->words_bad || d->lines_bad || d->lines_cut || d->sizes_bad || d->stacks_bad ||
+	       d->stacks_missing;
 }
 
 bool report_is_incomplete(const struct analysis *a)

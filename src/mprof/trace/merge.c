@@ -82,6 +82,8 @@ size_t trace_next(struct trace *t, struct event *events, size_t n)
 	uint32_t stream;
 	size_t got = 0;
 
+	if (t->source.next)
+		return t->source.next(t->source.self, events, n, &t->damage);
 	if (t->packed)
 		return packed_next(t, events, n);
 	while (got < n && t->heap_n)

@@ -116,8 +116,9 @@ struct trace {
 	struct trace_damage damage;	   /* as the caller sees it */
 	struct trace_damage damage_opened; /* as trace_open left it, for trace_rewind */
 
-	struct unpacker *unpacker; /* made when the first packed chunk is loaded */
-	struct packed *packed;	   /* of a compressed trace: then there are no streams */
+	struct unpacker *unpacker;  /* made when the first packed chunk is loaded */
+	struct packed *packed;	    /* of a compressed trace: then there are no streams */
+	struct trace_source source; /* next is NULL: it is read here */
 };
 
 struct owned_sample {

@@ -286,6 +286,49 @@ failed:
 	return ret;
 }
 
+/* What the header of a file would say. */
+static void make_header(struct trace *t)
+{
+	struct stat st;
+
+	memcpy(t->header.magic, MPROF_MAGIC_TRACE, MPROF_MAGIC_SIZE);
+	t->header.version = MPROF_FORMAT_VERSION;
+	t->header.flags = MPROF_FILE_CLOSED;
+	t->header.clock = MPROF_CLOCK_MONOTONIC;
+	t->header.start_ticks = 1;
+	t->header.processes = 1;
+	tame_header(&t->header);
+	t->ns_per_tick = 1ull << 32;
+	t->file_bytes = stat(t->path, &st) ? 0 : (uint64_t)st.st_size;
+}
+
+int trace_open_source(struct trace **out, const char *path, const struct trace_source *source,
+		      struct error *err)
+{
+	struct trace *t = calloc(1, sizeof(*t));
+
+	*out = NULL;
+	if (!t) {
+		source->close(source->self);
+		return fail(err, -ENOMEM, "no memory to open '%s'", path);
+	}
+	t->fd = -1;
+	t->source = *source;
+	t->path = strdup(path);
+	if (!t->path || stacks_read(t)) {
+		trace_close(t);
+		return fail(err, -ENOMEM, "no memory to open '%s'", path);
+	}
+	make_header(t);
+	*out = t;
+	return 0;
+}
+
+const struct trace_source *trace_source(const struct trace *t)
+{
+	return t->source.next ? &t->source : NULL;
+}
+
 void trace_close(struct trace *t)
 {
 	if (!t)
@@ -297,6 +340,8 @@ void trace_close(struct trace *t)
 	records_free(t);
 	unpacker_free(t->unpacker);
 	packed_close(t->packed);
+	if (t->source.close)
+		t->source.close(t->source.self);
 	free(t->heap);
 	free(t->path);
 	free(t);
@@ -309,6 +354,8 @@ void trace_rewind(struct trace *t)
 	(void)merge_start(t);
 	if (t->packed)
 		packed_rewind(t);
+	if (t->source.next)
+		t->source.rewind(t->source.self);
 }
 
 bool trace_names_blocks(const struct trace *t)

@@ -163,6 +163,8 @@ struct trace_damage {
 	uint64_t sizes_bad;	 /* extents that reached into another one */
 	uint64_t stacks_bad;	 /* stack records that make no sense */
 	uint64_t stacks_missing; /* STACK words whose number no record defines */
+	uint64_t lines_bad;	 /* of another tool's record: left out */
+	uint64_t lines_cut;	 /* 1: that record ends in the middle */
 	uint64_t lost[MPROF_LOST_REASONS]; /* what the library counted itself */
 	uint64_t first_bad_offset;	   /* of any of the above, 0 if none */
 };
@@ -175,6 +177,27 @@ struct trace_damage {
  */
 int trace_open(struct trace **out, const char *path, const char *kind_magic, struct error *err);
 void trace_close(struct trace *t);
+
+/*
+ * A trace whose events somebody else reads: another tool's record (import/import.h).  It
+ * has one process, no facts, no stacks, and times in ns where it has any.
+ */
+struct trace_source {
+	void *self;
+	const char *format; /* "mtrace"; lives as long as the trace */
+	bool timed;	    /* else ticks only count events, TRACE_UNTIMED ns for each */
+	/* As trace_next; ticks from 1 and never backwards.  What cannot be read goes to *d. */
+	size_t (*next)(void *self, struct event *events, size_t n, struct trace_damage *d);
+	void (*rewind)(void *self);
+	void (*close)(void *self);
+};
+#define TRACE_UNTIMED 1000u
+
+/* Takes the source over, also when it fails.  0 or -errno with *err. */
+int trace_open_source(struct trace **out, const char *path, const struct trace_source *source,
+		      struct error *err);
+/* NULL: it is a trace of mprof's own. */
+const struct trace_source *trace_source(const struct trace *t);
 
 const struct mprof_file_header *trace_header(const struct trace *t);
 const char *trace_path(const struct trace *t);

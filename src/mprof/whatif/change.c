@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * change.c - what if: which rule changes a call, and what becomes of it.
- *
- * Every block that is passed on has an address of its own, never used again: the
- * program's would meet each other where a realloc of one thread has let go of an
- * address that another thread is given before it returns.
  */
 #include "change.h"
 
@@ -27,7 +23,7 @@ struct change {
 	struct array site; /* struct site_rules */
 	struct pools pools;
 	struct chains chains;
-	uint64_t births; /* passed on */
+	bool began; /* the collecting one: a call was passed on */
 	bool collected, failed;
 };
 
@@ -204,10 +200,8 @@ static void end_old(struct change *c, const struct compile_call *call,
 			  tag_number(old->tag), call, to);
 		break;
 	case FATE_ITSELF:
-		ended = free_call(call, own_address(2, tag_number(old->tag)));
-		ended.has_touched = call->has_touched;
-		ended.touched = call->touched;
-		compile_emit(to, &ended);
+		ended = free_call(call);
+		compile_call(to, &ended, (uint32_t)tag_number(old->tag), false);
 		break;
 	case FATE_DROPPED:
 	case FATE_CHAINED:
@@ -220,19 +214,17 @@ static void emit_birth(struct change *c, const struct compile_call *call,
 		       const struct compile_old *old, uint64_t size, uint64_t *tag,
 		       struct compile *to)
 {
-	const uint64_t number = c->births++;
 	struct compile_call changed = *call;
+	uint32_t block = COMPILE_NONE;
 
-	*tag = tag_of(FATE_ITSELF, number);
 	if (old && tag_fate(old->tag) != FATE_ITSELF) {
 		end_old(c, call, old, to);
-		changed = malloc_call(call, 0, size);
+		changed = malloc_call(call, size);
+	} else if (old) {
+		block = (uint32_t)tag_number(old->tag);
 	}
-	if (old && tag_fate(old->tag) == FATE_ITSELF)
-		changed.old = own_address(2, tag_number(old->tag));
-	changed.addr = own_address(2, number);
 	changed.size = size;
-	compile_emit(to, &changed);
+	*tag = tag_of(FATE_ITSELF, compile_call(to, &changed, block, true));
 }
 
 static uint64_t resized(struct change_rule *r, uint64_t size)
@@ -290,28 +282,30 @@ static void birth(struct change *c, const struct compile_call *call, const struc
 			   to);
 }
 
-static void apply(void *self, struct compile_call *call, const struct compile_old *old,
-		  uint64_t *tag, struct compile *to)
+static void apply(void *self, const struct compile_call *call, const struct compile_old *old,
+		  bool begins, uint64_t *tag, struct compile *to)
 {
 	struct change *c = self;
 
-	if (c->collected && chains_apply(&c->chains, c->plan.rule, call, old, tag, to))
+	if (c->collected && chains_apply(&c->chains, c->plan.rule, call, old, begins, tag, to))
 		return;
-	if (call->addr)
+	if (begins)
 		birth(c, call, old, tag, to);
 	else
 		end_old(c, call, old, to);
 }
 
-static void collect(void *self, struct compile_call *call, const struct compile_old *old,
-		    uint64_t *tag, struct compile *to)
+static void collect(void *self, const struct compile_call *call, const struct compile_old *old,
+		    bool begins, uint64_t *tag, struct compile *to)
 {
 	struct change *c = self;
 
 	/* A file without a call is refused; this one is thrown away. */
-	if (!c->births++)
-		compile_emit(to, call);
-	chains_collect(&c->chains, call, old, tag, c->plan.stacks, reserve_of, c);
+	if (!c->began && begins) {
+		compile_call(to, call, COMPILE_NONE, true);
+		c->began = true;
+	}
+	chains_collect(&c->chains, call, old, begins, tag, c->plan.stacks, reserve_of, c);
 }
 
 /* ---- the whole ---- */
@@ -346,7 +340,6 @@ struct compile_change change_collect(struct change *c)
 struct compile_change change_apply(struct change *c)
 {
 	chains_sort(&c->chains);
-	c->births = 0;
 	return (struct compile_change){ .self = c, .call = apply };
 }
 

@@ -123,8 +123,8 @@ static uint32_t step(struct chains *c, const struct compile_old *old, uint64_t s
 }
 
 void chains_collect(struct chains *c, const struct compile_call *call,
-		    const struct compile_old *old, uint64_t *tag, const struct stacks *stacks,
-		    chains_match *match, void *context)
+		    const struct compile_old *old, bool begins, uint64_t *tag,
+		    const struct stacks *stacks, chains_match *match, void *context)
 {
 	struct handed_out *last = array_at(&c->last, call->thread, sizeof(*last));
 	uint32_t i;
@@ -138,7 +138,7 @@ void chains_collect(struct chains *c, const struct compile_call *call,
 		*tag = c->births++ << 1;
 		return;
 	}
-	if (call->addr) {
+	if (begins) {
 		i = step(c, old, call->size, false, match(context, call->site));
 		*tag = i == NONE ? old->tag : (uint64_t)i << 1 | 1;
 	} else if (last->valid &&
@@ -200,14 +200,13 @@ static bool apply_birth(struct chains *c, struct change_rule *rule, const struct
 	}
 	rule->blocks++;
 	rule->bytes += call->size;
-	larger.addr = own_address(0, link->chain);
 	larger.size = chain->greatest > chain->first ? chain->greatest : chain->first;
-	compile_emit(to, &larger);
+	chain->block = compile_call(to, &larger, COMPILE_NONE, true);
 	return true;
 }
 
 bool chains_apply(struct chains *c, struct change_rule *rule, const struct compile_call *call,
-		  const struct compile_old *old, uint64_t *tag, struct compile *to)
+		  const struct compile_old *old, bool begins, uint64_t *tag, struct compile *to)
 {
 	struct compile_call last;
 	struct chain *chain;
@@ -218,9 +217,9 @@ bool chains_apply(struct chains *c, struct change_rule *rule, const struct compi
 		return false;
 	chain = chain_at(c, (uint32_t)tag_number(old->tag));
 	rule += chain->rule;
-	if (call->addr) {
+	if (begins) {
 		rule->steps++;
-		rule->copied += call->addr != call->old ? old->size : 0;
+		rule->copied += call->moved ? old->size : 0;
 		*tag = old->tag;
 		return true;
 	}
@@ -228,10 +227,8 @@ bool chains_apply(struct chains *c, struct change_rule *rule, const struct compi
 		rule->copied += old->size;
 		return true;
 	}
-	last = free_call(call, own_address(0, tag_number(old->tag)));
-	last.has_touched = call->has_touched;
-	last.touched = call->touched;
-	compile_emit(to, &last);
+	last = free_call(call);
+	compile_call(to, &last, chain->block, false);
 	return true;
 }
 

@@ -12,7 +12,7 @@
 #include "change.h"
 
 enum change_fate {
-	FATE_ITSELF, /* passed on; the number of its birth */
+	FATE_ITSELF, /* passed on; its number there */
 	FATE_DROPPED,
 	FATE_POOLED,  /* number of its chunk */
 	FATE_CHAINED, /* number of its chain */
@@ -31,29 +31,22 @@ static inline uint64_t tag_number(uint64_t tag)
 	return tag & (UINT64_MAX >> 4);
 }
 
-/* Addresses that no recorded block has; `which` tells the users apart, below 16. */
-static inline uint64_t own_address(unsigned which, uint64_t number)
-{
-	return UINT64_C(0xf000000000000000) + ((uint64_t)which << 56) + (number << 4);
-}
-
-/* `call` as a free of the block at addr; as a malloc of so many bytes there. */
-static inline struct compile_call free_call(const struct compile_call *call, uint64_t addr)
+/* `call` as a free; as a malloc of so many bytes. */
+static inline struct compile_call free_call(const struct compile_call *call)
 {
 	return (struct compile_call){
 		.ns = call->ns,
-		.old = addr,
+		.touched = call->touched,
 		.thread = call->thread,
 		.process = call->process,
 		.fn = MPROF_FN_FREE,
+		.has_touched = call->has_touched,
 	};
 }
-static inline struct compile_call malloc_call(const struct compile_call *call, uint64_t addr,
-					      uint64_t size)
+static inline struct compile_call malloc_call(const struct compile_call *call, uint64_t size)
 {
 	return (struct compile_call){
 		.ns = call->ns,
-		.addr = addr,
 		.size = size,
 		.thread = call->thread,
 		.process = call->process,
@@ -71,6 +64,7 @@ struct pool_chunk {
 	uint32_t room;	       /* blocks of a free list; bytes left of bump */
 	uint32_t next, before; /* numbers + 1: chunks of the same class with room */
 	uint32_t process;
+	uint32_t block; /* of the compiler */
 };
 
 struct pool {
@@ -104,7 +98,8 @@ struct chain {
 	uint64_t first, greatest;
 	uint32_t reallocs, copies;
 	uint32_t rule;
-	uint32_t live; /* blocks of the program that are it now */
+	uint32_t live;	/* blocks of the program that are it now */
+	uint32_t block; /* of the compiler */
 };
 
 /* The birth with this number is a chain's first block, or one that it was copied to. */
@@ -131,13 +126,13 @@ struct chains {
 typedef int chains_match(void *context, uint32_t site);
 
 void chains_collect(struct chains *c, const struct compile_call *call,
-		    const struct compile_old *old, uint64_t *tag, const struct stacks *stacks,
-		    chains_match *match, void *context);
+		    const struct compile_old *old, bool begins, uint64_t *tag,
+		    const struct stacks *stacks, chains_match *match, void *context);
 /* Between collecting and applying. */
 void chains_sort(struct chains *c);
 /* False: the call is of no chain.  Else all is done. */
 bool chains_apply(struct chains *c, struct change_rule *rule, const struct compile_call *call,
-		  const struct compile_old *old, uint64_t *tag, struct compile *to);
+		  const struct compile_old *old, bool begins, uint64_t *tag, struct compile *to);
 void chains_release(struct chains *c);
 
 #endif

@@ -103,19 +103,20 @@ static struct pool_chunk *new_chunk(struct pools *p, struct change_rule *rule, u
 	};
 	put_in(p, at);
 	rule->chunks++;
-	made = malloc_call(call, own_address(1, at), rule->chunk);
-	compile_emit(to, &made);
+	made = malloc_call(call, rule->chunk);
+	c->block = compile_call(to, &made, COMPILE_NONE, true);
 	return c;
 }
 
 static void drop_chunk(struct pools *p, uint32_t number, const struct compile_call *call,
 		       struct compile *to)
 {
-	struct compile_call ended = free_call(call, own_address(1, number));
+	struct compile_call ended = free_call(call);
 	uint32_t *unused = array_at(&p->unused, p->unused_count, sizeof(*unused));
 
 	ended.process = chunk_at(p, number)->process;
-	compile_emit(to, &ended);
+	ended.has_touched = false; /* that is of one of its blocks */
+	compile_call(to, &ended, chunk_at(p, number)->block, false);
 	if (!unused) {
 		p->failed = true;
 		return;

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* compile_feed.c - what the heap decided of a walk's events, compiled. */
+#include "compile_feed.h"
+
+#include <errno.h>
+#include <mprof/functions.h>
+#include <stdlib.h>
+
+#include "../heap/beside.h"
+#include "../pass/array.h"
+
+#define AHEAD 12 /* events: memory has answered by then */
+
+static const uint8_t class_of[MPROF_FN_MAX] = {
+#define MPROF_FUNCTION(id, code, name, class) [code] = MPROF_CLASS_##class,
+#include <mprof/functions.def>
+#undef MPROF_FUNCTION
+};
+
+/* By index of the heap. */
+struct feed_process {
+	uint32_t image;	     /* which it is running */
+	uint32_t thread;     /* that called last; 0: none did */
+	uint64_t inversions; /* before this image */
+	struct beside block; /* the compiler's block of each live one */
+};
+
+/* Of a realloc that has begun. */
+struct feed_thread {
+	uint64_t touched;
+	bool has_touched;
+	bool given; /* a block that may have been given back: nothing was wrong with it */
+};
+
+struct feed {
+	struct walk *walk;
+	struct compile *to;
+	const struct compile_options *options;
+	uint32_t image;
+	uint32_t page_size;
+	struct array process, thread;  /* struct feed_process, struct feed_thread */
+	uint64_t start_ticks, ns_mult; /* ns = (ticks - start) * mult / 2^32 */
+	struct mprof_play_summary found;
+};
+
+static inline uint64_t ns_of(const struct feed *f, uint64_t ticks)
+{
+	const uint64_t span = ticks > f->start_ticks ? ticks - f->start_ticks : 0;
+
+	return (uint64_t)((unsigned __int128)span * f->ns_mult >> 32);
+}
+
+static inline bool is_wanted(const struct feed *f, uint32_t number, const struct feed_process *p)
+{
+	return f->options->process == COMPILE_ALL ||
+	       (number == f->options->process && p->image == f->image);
+}
+
+static const uint8_t shape_of[MPROF_FN_MAX] = {
+#define MPROF_SHAPED(id, code, name, class, shape) [code] = MPROF_SHAPE_##shape,
+#include <mprof/functions.def>
+};
+
+static uint64_t align_of(const struct feed *f, const struct event *e)
+{
+	switch (shape_of[e->fn]) {
+	case MPROF_SHAPE_PLAIN:
+	case MPROF_SHAPE_COUNT:
+	case MPROF_SHAPE_RESIZE:
+	case MPROF_SHAPE_RESIZE_COUNT:
+		return 0;
+	case MPROF_SHAPE_PAGE:
+	case MPROF_SHAPE_PAGES:
+		return f->page_size;
+	default:
+		return e->arg;
+	}
+}
+
+/* ---- calls ---- */
+
+static struct compile_call call_of(const struct feed *f, const struct event *e)
+{
+	return (struct compile_call){
+		.ns = ns_of(f, e->ticks),
+		.thread = e->thread,
+		.process = e->process,
+		.fn = e->fn,
+	};
+}
+
+/* A FREE that the program did not do. */
+static __attribute__((noinline)) void mend(struct feed *f, const struct event *e, uint32_t block)
+{
+	struct compile_call call = call_of(f, e);
+
+	call.fn = MPROF_FN_FREE;
+	call.mended = true;
+	if (block != BESIDE_NONE)
+		compile_call(f->to, &call, block, false);
+}
+
+/* A block begins, for which `old` is given back, or COMPILE_NONE. */
+static inline void begins(struct feed *f, struct feed_process *p, const struct event *e,
+			  const struct compile_call *given, uint32_t old)
+{
+	struct compile_call call = *given;
+
+	call.size = e->size;
+	call.site = e->stack;
+	call.align = align_of(f, e);
+	if (beside_put(&p->block, e->block, e->addr, compile_call(f->to, &call, old, true)) < 0)
+		pass_failed(f->walk);
+}
+
+static inline void freed(struct feed *f, struct feed_process *p, const struct event *e,
+			 const struct note *n)
+{
+	struct compile_call call;
+	uint32_t block;
+
+	if (__builtin_expect(!(n->did & NOTE_ENDED), 0)) {
+		if (!e->addr)
+			f->found.null_frees++;
+		else if (n->problem != HEAP_UNMATCHED_FREE + 1)
+			f->found.inherited_frees++;
+		return;
+	}
+	block = beside_take(&p->block, n->ended, n->old.addr);
+	if (__builtin_expect(block == BESIDE_NONE, 0))
+		return;
+	call = call_of(f, e);
+	call.has_touched = event_touched(e, &call.touched);
+	compile_call(f->to, &call, block, false);
+}
+
+static void realloc_begins(struct feed_thread *t, const struct event *e, const struct note *n)
+{
+	t->has_touched = event_touched(e, &t->touched);
+	t->given = e->addr && !n->problem;
+}
+
+static void realloc_ends(struct feed *f, struct feed_process *p, struct feed_thread *t,
+			 const struct event *e, const struct note *n)
+{
+	struct compile_call call = call_of(f, e);
+	uint32_t old = BESIDE_NONE;
+
+	if (n->did & NOTE_INHERITED || (t->given && !(n->did & NOTE_HAD_OLD)))
+		f->found.inherited_frees++;
+	t->given = false;
+	f->found.failed += !e->addr && e->size;
+	if (n->did & NOTE_ENDED) {
+		old = beside_take(&p->block, n->ended, n->old.addr);
+		if (n->did & NOTE_RESTORED) {
+			mend(f, e, old);
+			return;
+		}
+		call.touched = t->touched;
+		call.has_touched = t->has_touched;
+		call.moved = e->addr != n->old.addr;
+	}
+	if (n->did & NOTE_BEGAN)
+		begins(f, p, e, &call, old);
+	else if (old != BESIDE_NONE)
+		compile_call(f->to, &call, old, false);
+}
+
+static inline void one_call(struct feed *f, struct feed_process *p, const struct event *e,
+			    const struct note *n)
+{
+	const unsigned class = e->fn < MPROF_FN_MAX ? class_of[e->fn] : MPROF_CLASS_MAP;
+	struct feed_thread *t = (struct feed_thread *)f->thread.item + n->thread;
+	struct compile_call call;
+
+	if (__builtin_expect(n->problem, 0)) {
+		f->found.unknown_frees += n->problem == HEAP_UNMATCHED_FREE + 1;
+		f->found.double_allocations += n->problem == HEAP_DOUBLE_ALLOCATION + 1;
+	}
+	if (__builtin_expect(n->did & NOTE_DROPPED, 0))
+		mend(f, e, beside_take(&p->block, n->dropped, e->addr));
+	if (class == MPROF_CLASS_FREE) {
+		freed(f, p, e, n);
+	} else if (class == MPROF_CLASS_ALLOC) {
+		f->found.failed += !e->addr;
+		call = call_of(f, e);
+		if (n->did & NOTE_BEGAN)
+			begins(f, p, e, &call, COMPILE_NONE);
+	} else if (class == MPROF_CLASS_REALLOC) {
+		if (e->kind == EVENT_REALLOC_BEGIN)
+			realloc_begins(t, e, n);
+		else
+			realloc_ends(f, p, t, e, n);
+	}
+}
+
+static void control(struct feed *f, const struct event *e)
+{
+	if (e->control == MPROF_CONTROL_THREAD_CREATE && e->value < UINT32_MAX)
+		compile_thread_begin(f->to, (uint32_t)e->value, e->thread);
+	else if (e->control == MPROF_CONTROL_THREAD_END)
+		compile_thread_end(f->to, e->thread);
+}
+
+/* ---- the pass ---- */
+
+static struct feed_process *process_at(struct feed *f, uint32_t index)
+{
+	struct feed_process *p = array_at(&f->process, index, sizeof(*p));
+
+	if (!p)
+		pass_failed(f->walk);
+	return p;
+}
+
+static void batch(void *self, const struct batch *b)
+{
+	struct feed *f = self;
+	const struct heap *h = &f->walk->heap;
+	const struct event *e = b->event, *end = e + b->count;
+	const struct note *n = b->note;
+	struct feed_process *all = process_at(f, (uint32_t)h->processes - 1), *p;
+
+	if (!all || !array_at(&f->thread, h->threads - 1, sizeof(struct feed_thread))) {
+		pass_failed(f->walk);
+		return;
+	}
+	all = f->process.item;
+	for (; e < end; e++, n++) {
+		p = &all[n->process];
+		p->thread = e->thread;
+		if (!is_wanted(f, e->process, p) || h->process[n->process]->state == HEAP_ENDED)
+			continue;
+		if (e + AHEAD < end)
+			beside_prefetch(&p->block, e[AHEAD].block);
+		if (e->kind <= EVENT_REALLOC_END)
+			one_call(f, p, e, n);
+		else if (e->kind == EVENT_CONTROL)
+			control(f, e);
+	}
+}
+
+static void forked(void *self, const struct heap *h, uint32_t parent, uint32_t child)
+{
+	struct feed *f = self;
+	const struct feed_process *of = process_at(f, parent);
+	const uint32_t forker = of && of->thread ? of->thread : UINT32_MAX;
+	const struct feed_process *p = process_at(f, child);
+
+	if (p && is_wanted(f, h->process[child]->number, p))
+		compile_process_forked(f->to, h->process[child]->number, forker);
+}
+
+/* All blocks that it has. */
+static void sweep(struct feed *f, const struct heap_process *from, struct feed_process *p)
+{
+	uint32_t *block = calloc(from->live.blocks + 1, sizeof(*block));
+	const struct block *b = NULL;
+	size_t n = 0;
+
+	if (!block) {
+		pass_failed(f->walk);
+		return;
+	}
+	while ((b = heap_next_block(from, b)) && n < from->live.blocks) {
+		if (b->owner & BLOCK_INHERITED)
+			continue;
+		block[n] = beside_take(&p->block, heap_block_number(from, b), b->addr);
+		n += block[n] != BESIDE_NONE;
+	}
+	compile_process_gone(f->to, from->number, p->thread, block, n);
+	free(block);
+}
+
+static void gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
+		 uint64_t ticks)
+{
+	struct feed *f = self;
+	const struct heap_process *from = h->process[process];
+	struct feed_process *p = process_at(f, process);
+
+	(void)ticks;
+	if (!p)
+		return;
+	if (is_wanted(f, from->number, p))
+		f->found.inversions += from->inversions - p->inversions;
+	if (f->options->process == COMPILE_ALL && !f->walk->over)
+		sweep(f, from, p);
+	p->inversions = from->inversions;
+	p->image += why == GONE_EXEC;
+	beside_release(&p->block);
+}
+
+static void start(void *self, struct walk *w)
+{
+	struct feed *f = self;
+
+	f->walk = w;
+	f->start_ticks = w->input.header->start_ticks;
+	f->ns_mult = f->options->untimed ? 0 : w->ns_mult;
+	f->page_size = w->input.header->page_size;
+}
+
+static void release(void *self)
+{
+	struct feed *f = self;
+	size_t i;
+
+	for (i = 0; i < f->process.count; i++)
+		beside_release(&((struct feed_process *)f->process.item)[i].block);
+	array_release(&f->process);
+	array_release(&f->thread);
+}
+
+static const struct pass_ops feed_ops = {
+	.name = "compile",
+	.start = start,
+	.batch = batch,
+	.forked = forked,
+	.gone = gone,
+	.release = release,
+};
+
+/* ---- the whole ---- */
+
+static void tell_damage(struct feed *f, const struct trace_damage *d)
+{
+	uint64_t lost = 0;
+	int i;
+
+	for (i = 0; i < MPROF_LOST_REASONS; i++)
+		if (i != MPROF_LOST_STACK)
+			lost += d->lost[i];
+	f->found.lost = lost;
+	f->found.damaged = d->chunks_bad + d->chunks_missing + d->words_bad + d->sizes_bad +
+			   d->lines_bad + (d->bytes_skipped > 0);
+}
+
+int compile_feed(const struct walk_input *in, const struct compile_options *o, uint32_t image,
+		 const struct trace_damage *damage, struct mprof_play_summary *sum,
+		 struct error *err)
+{
+	struct feed f = { .options = o, .image = image };
+	const struct walk_pass pass = { &feed_ops, &f };
+	struct walk *w = malloc(sizeof(*w)); /* it has two batches of events in it */
+	int ret = w ? compile_new(&f.to, o, err) : fail(err, -ENOMEM, "no memory to compile");
+
+	if (ret) {
+		free(w);
+		return ret;
+	}
+	walk_init(w, in, &pass, 1);
+	w->no_pages = true;
+	w->progress = o->progress;
+	w->progress_context = o->progress_context;
+	ret = walk_run(w, err);
+	walk_release(w);
+	free(w);
+	if (ret) {
+		compile_abandon(f.to);
+		return ret;
+	}
+	if (damage)
+		tell_damage(&f, damage);
+	compile_found(f.to, &f.found,
+		      damage && (damage->bytes_missing || damage->bytes_cut ||
+				 damage->chunks_unseen || damage->lines_cut));
+	return compile_finish(f.to, sum, err);
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* programs.c - the programs that a trace has, and which of them calls most. */
+#include "programs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../pass/array.h"
+#include "../pass/moments.h"
+
+struct finder {
+	struct walk *walk;
+	struct array process; /* struct trace_program, by index of the heap: its present one */
+	struct array done;    /* struct trace_program */
+};
+
+static bool is_call(const struct event *e)
+{
+	static const bool maps[MPROF_FN_MAX] = {
+#define MPROF_FUNCTION(id, code, name, class) [code] = MPROF_CLASS_##class == MPROF_CLASS_MAP,
+#include <mprof/functions.def>
+#undef MPROF_FUNCTION
+	};
+
+	return (e->kind == EVENT_CALL || e->kind == EVENT_REALLOC_END) && e->fn < MPROF_FN_MAX &&
+	       !maps[e->fn];
+}
+
+static void start(void *self, struct walk *w)
+{
+	((struct finder *)self)->walk = w;
+}
+
+static void batch(void *self, const struct batch *b)
+{
+	struct finder *f = self;
+	const struct event *e = b->event, *end = e + b->count;
+	const struct note *n = b->note;
+	struct trace_program *p;
+
+	if (!array_at(&f->process, f->walk->heap.processes - 1, sizeof(*p))) {
+		pass_failed(f->walk);
+		return;
+	}
+	for (; e < end; e++, n++) {
+		p = (struct trace_program *)f->process.item + n->process;
+		if (!p->first_ticks)
+			p->first_ticks = e->ticks;
+		p->last_ticks = e->ticks;
+		p->calls += is_call(e);
+		p->ops += program_ops(e, n);
+		if (n->did & (NOTE_BEGAN | NOTE_ENDED | NOTE_DROPPED) &&
+		    n->own.bytes > p->peak_bytes) {
+			p->peak_bytes = n->own.bytes;
+			p->peak_op = p->ops - 1;
+		}
+	}
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* That of a process's first program; what exec began has its own. */
+static const struct trace_fact *first_fact(const struct walk_input *in, uint32_t process)
+{
+	const struct trace_fact *f = in->facts;
+	size_t n;
+
+	for (n = in->fact_count; n; n--, f++)
+		if (f->fact->what == MPROF_FACT_START && f->process == process && f->argc)
+			return f;
+	return NULL;
+}
+
+/* What lives when another program takes its place has no end. */
+static void gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
+		 uint64_t ticks)
+{
+	struct finder *f = self;
+	const struct walk *w = f->walk;
+	struct trace_program *p = array_at(&f->process, process, sizeof(*p)), *to;
+	const struct trace_fact *next = NULL;
+
+	if (why == GONE_EXEC)
+		next = w->moment[w->next_moment - 1].fact;
+	to = p && p->calls ? array_at(&f->done, f->done.count, sizeof(*to)) : NULL;
+	if (!p || (p->calls && !to)) {
+		pass_failed(f->walk);
+		return;
+	}
+	if (!p->image && !p->fact)
+		p->fact = first_fact(&w->input, h->process[process]->number);
+	if (to) {
+		*to = *p;
+		to->number = h->process[process]->number;
+		to->exe = p->fact ? base_name(p->fact->exe) : "";
+		to->end_ticks = why == GONE_EXEC ? ticks : UINT64_MAX;
+	}
+	*p = (struct trace_program){ .image = p->image + 1,
+				     .fact = next && next->argc ? next : NULL };
+}
+
+static const struct pass_ops finder_ops = {
+	.name = "programs",
+	.start = start,
+	.batch = batch,
+	.gone = gone,
+};
+
+static int most_first(const void *a, const void *b)
+{
+	const struct trace_program *x = a, *y = b;
+
+	if (x->calls != y->calls)
+		return x->calls < y->calls ? 1 : -1;
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	return (x->image > y->image) - (x->image < y->image);
+}
+
+int programs_find(struct trace *t, struct trace_program **out, size_t *n, struct error *err)
+{
+	struct finder f = { .walk = NULL };
+	int ret = walk_trace(t, &finder_ops, &f, NULL, NULL, err);
+
+	array_release(&f.process);
+	*out = f.done.item;
+	*n = f.done.count;
+	if (!ret && !*n)
+		ret = fail(err, -EINVAL, "'%s' has no call of an allocator", trace_path(t));
+	if (ret) {
+		free(*out);
+		*out = NULL;
+		*n = 0;
+		return ret;
+	}
+	qsort(*out, *n, sizeof(**out), most_first);
+	return 0;
+}
+
+bool programs_many(struct trace *t)
+{
+	const struct trace_thread *thread;
+	size_t n = trace_threads(t, &thread), i;
+	struct walk_input in;
+	struct moment *m;
+	bool many = false;
+
+	for (i = 1; i < n; i++)
+		many |= thread[i].process != thread[0].process;
+	walk_input_from_trace(&in, t);
+	if (many || moments_make(&in, &m, &n) < 0)
+		return true;
+	for (i = 0; i < n; i++)
+		many |= m[i].kind == MOMENT_EXEC;
+	free(m);
+	return many;
+}
+
+int programs_choose(const struct trace *t, const struct trace_program *list, size_t n,
+		    uint32_t process, const struct trace_program **chosen, struct error *err)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (!process || process == PROGRAMS_ALL || list[i].number == process)
+			break;
+	if (i == n)
+		return fail(err, -ESRCH,
+			    "'%s' has no process %" PRIu32
+			    " that called an allocator; process %" PRIu32 " called most",
+			    trace_path(t), process, list[0].number);
+	*chosen = &list[i];
+	return 0;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * programs.h - the programs that a trace has: a process is one after another, exec ends
+ * one, with its heap and its threads, and begins the next.  An image is what lies between
+ * two execs, numbered from 0 in its process.
+ *
+ * Calls are those of the malloc family, failed ones and all.  Ops are those of them that
+ * began or ended a block of the program's own, which are those that a playback file has.
+ *
+ * Threads: one at a time.
+ */
+#ifndef MPROF_PROGRAMS_H
+#define MPROF_PROGRAMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../pass/walk.h"
+#include "../trace/trace.h"
+#include "../util/error.h"
+
+#define PROGRAMS_ALL UINT32_MAX
+
+struct trace_program {
+	uint32_t number; /* of the process */
+	uint32_t image;
+	uint64_t calls;
+	uint64_t ops, peak_bytes, peak_op;
+	uint64_t first_ticks, last_ticks; /* of its events */
+	uint64_t end_ticks;		  /* of the exec that ended it; UINT64_MAX: none did */
+	const char *exe;		  /* its base name, "" not known */
+	const struct trace_fact *fact;	  /* that has its arguments; NULL: not known */
+};
+
+/*
+ * Those that called, most calls first; the caller frees *out.  Walks the trace, which is
+ * rewound before and after.  -EINVAL: there is none.
+ */
+int programs_find(struct trace *t, struct trace_program **out, size_t *n, struct error *err);
+/* False when there is one program only, so that nobody need count. */
+bool programs_many(struct trace *t);
+/*
+ * Which of them is meant by `process`: a number (of several images the one with
+ * most calls), or 0 or PROGRAMS_ALL (the first).  -ESRCH: none of that number.
+ */
+int programs_choose(const struct trace *t, const struct trace_program *list, size_t n,
+		    uint32_t process, const struct trace_program **chosen, struct error *err);
+
+/* Calls that a note stands for: a block that was still there makes a free of its own. */
+static inline unsigned program_ops(const struct event *e, const struct note *n)
+{
+	unsigned dropped = (n->did & NOTE_DROPPED) != 0;
+
+	if (e->kind == EVENT_REALLOC_END)
+		return dropped + ((n->did & NOTE_BEGAN) ||
+				  ((n->did & NOTE_ENDED) && !(n->did & NOTE_RESTORED)));
+	return dropped + ((n->did & (NOTE_BEGAN | NOTE_ENDED)) != 0);
+}
+
+#endif

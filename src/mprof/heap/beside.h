@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * beside.h - a word that a pass keeps of each live block of a process, found as the heap
+ * finds blocks: by number, and by address where a block has none (heap.h).
+ *
+ * The pass says when a block began or ended, from the heap's notes; nothing is decided here.
+ * A word stays where it is until another block has the number: take it when its block ends.
+ *
+ * Errors: without memory put says -ENOMEM.  Threads: one at a time.
+ */
+#ifndef MPROF_HEAP_BESIDE_H
+#define MPROF_HEAP_BESIDE_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "blocks.h"
+
+#define BESIDE_NONE UINT32_MAX
+
+struct beside {
+	uint32_t *word;		/* by number - 1; BESIDE_NONE: none */
+	uint32_t room;		/* of word */
+	struct blocks nameless; /* start: the word */
+};
+
+static inline void beside_release(struct beside *b)
+{
+	free(b->word);
+	blocks_release(&b->nameless);
+	*b = (struct beside){ .word = NULL };
+}
+
+/* Numbers are below 2^29 (trace/slots.h). */
+static __attribute__((unused, noinline)) int beside_grow(struct beside *b, uint32_t number)
+{
+	uint64_t room = b->room ? b->room : 1024;
+	uint32_t *bigger;
+
+	while (room < number)
+		room *= 2;
+	bigger = realloc(b->word, room * sizeof(*bigger));
+	if (!bigger)
+		return -12; /* ENOMEM, without <errno.h> in a header of inlines */
+	memset(bigger + b->room, 0xff, (room - b->room) * sizeof(*bigger));
+	b->word = bigger;
+	b->room = (uint32_t)room;
+	return 0;
+}
+
+static __attribute__((unused, noinline)) int beside_put_nameless(struct beside *b, uint64_t addr,
+								 uint32_t word)
+{
+	struct block *there = blocks_find(&b->nameless, addr);
+
+	if (!there)
+		return blocks_put(&b->nameless, &(struct block){ .addr = addr, .start = word });
+	there->start = word;
+	return 0;
+}
+
+static __attribute__((unused, noinline)) uint32_t beside_take_nameless(struct beside *b,
+								       uint64_t addr)
+{
+	struct block *there = blocks_find(&b->nameless, addr);
+	uint32_t word = there ? (uint32_t)there->start : BESIDE_NONE;
+
+	if (there)
+		blocks_take(&b->nameless, there);
+	return word;
+}
+
+/* Of a block that began: the event's number, or 0 and its address. */
+static inline int beside_put(struct beside *b, uint32_t number, uint64_t addr, uint32_t word)
+{
+	if (__builtin_expect(!number, 0))
+		return beside_put_nameless(b, addr, word);
+	if (__builtin_expect(number > b->room, 0) && beside_grow(b, number) < 0)
+		return -12;
+	b->word[number - 1] = word;
+	return 0;
+}
+
+/* Of a block that ended: BESIDE_NONE when none was put. */
+static inline uint32_t beside_take(struct beside *b, uint32_t number, uint64_t addr)
+{
+	uint32_t word;
+
+	if (__builtin_expect(!number, 0))
+		return beside_take_nameless(b, addr);
+	if (__builtin_expect(number > b->room, 0))
+		return BESIDE_NONE;
+	word = b->word[number - 1];
+	b->word[number - 1] = BESIDE_NONE;
+	return word;
+}
+
+static inline void beside_prefetch(const struct beside *b, uint32_t number)
+{
+	if (number - 1 < b->room)
+		__builtin_prefetch(&b->word[number - 1]);
+}
+
+#endif
