@@ -451,6 +451,7 @@ enum mprof_stack_record {
 	MPROF_RECORD_STACK = 1,
 	MPROF_RECORD_OBJECT = 2,
 	MPROF_RECORD_GONE = 3,
+	MPROF_RECORD_GAP = 4,
 };
 #define MPROF_STACK_TRUNCATED 1u /* flags: outer frames are missing: deeper than the limit */
 #define MPROF_STACK_LOST_WAY  2u /* flags: the walk ended before the outermost frame */

@@ -143,17 +143,16 @@ static int to_rule(const struct cfi_row *row, struct eh_rule *rule)
 	return bad ? -ENOTSUP : fp_of_cell(&row->cell[CFI_FP], rule);
 }
 
-int eh_find(const struct eh_object *o, uintptr_t pc, struct eh_rule *rule)
+int eh_find(const struct eh_object *o, uintptr_t pc, struct cfi_machine *m, struct eh_rule *rule)
 {
-	static struct cfi_machine m;
-	int ret = cfi_find(o, pc, &m);
+	int ret = cfi_find(o, pc, m);
 
 	*rule = (struct eh_rule){ 0 };
 	if (ret < 0)
 		return ret;
-	if (m.row.signal) {
+	if (m->row.signal) {
 		rule->signal = 1;
-	} else if (to_rule(&m.row, rule) < 0) {
+	} else if (to_rule(&m->row, rule) < 0) {
 		*rule = (struct eh_rule){ 0 };
 		rule->complex = 1;
 	}

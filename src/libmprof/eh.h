@@ -35,9 +35,10 @@ struct eh_object {
 /* The object that has pc.  0 or -ENOENT.  Locks nothing where libc has _dl_find_object. */
 int eh_object(uintptr_t pc, struct eh_object *out);
 /*
- * Fills *rule for the instruction at pc.  0, -ENOENT: no information, -ENOTSUP:
- * not understood.  Reads loaded objects only.  One thread at a time.
+ * Fills *rule for the instruction at pc, by a machine that only the caller uses.  0,
+ * -ENOENT: no information, -ENOTSUP: not understood.  Reads loaded objects only.
  */
-int eh_find(const struct eh_object *o, uintptr_t pc, struct eh_rule *rule);
+struct cfi_machine;
+int eh_find(const struct eh_object *o, uintptr_t pc, struct cfi_machine *m, struct eh_rule *rule);
 
 #endif

@@ -4,9 +4,9 @@
  * the file that defines it.
  *
  * Locks: glibc's loader lock (held by our callers at will), then stacks_lock, then
- * the lock of a pool or counts_lock, which do not nest in each other.  All are held for a
- * few instructions (a pool's: while a piece is mapped; stacks_lock: while a slot is
- * copied) with signals blocked, never across a call into the program or the allocator,
+ * stream_lock, then the lock of a pool or counts_lock, which do not nest in each other.
+ * All are held for a few instructions (a pool's and stream_lock: while a part of the file
+ * is mapped) with signals blocked, never across a call into the program or the allocator,
  * and they lie in memory that a forked child finds zeroed: no child inherits a held
  * lock.  No thread needs one to begin, to allocate or to end, as long as its pool has
  * room and its stacks are known.
@@ -168,6 +168,7 @@ struct mp_local {
 	int32_t pid;
 	uint32_t how; /* MPROF_CHILD_FORK: the moment of the fork is known exactly */
 	uint32_t live_threads;
+	uint32_t threaded;     /* there have been others than the first one */
 	uint32_t mapped_slots; /* slots that are mappings of their own */
 	struct mp_list unused; /* thread records */
 	/* Threads whose destructors have run: their last frees may still come. */
@@ -184,9 +185,11 @@ struct mp_local {
 	struct mprof_counts *counts_unused[MP_COUNTS_UNUSED]; /* to be used again */
 	uint32_t image;					      /* mprof_process_entry.image */
 	uint32_t stacks_lock;
-	uint32_t stream_begun;	    /* there are stack records of this process */
-	uint32_t objects;	    /* OBJECT records so far */
-	struct mprof_thread stream; /* where stack records go: a slot like a thread's */
+	uint32_t stream_begun;	  /* there are stack records of this process */
+	uint32_t objects;	  /* OBJECT records so far */
+	uint32_t stream_lock;	  /* while its next slot is taken */
+	uint32_t stream_slots;	  /* so far */
+	struct mp_stream *stream; /* where stack records go: stacks.c */
 	struct stack_cache
 	    *listening; /* of threads that have been on other stacks than their own */
 	struct mp_list cache_arrays[MP_CACHE_SIZES]; /* to be used again, by size */
@@ -205,6 +208,9 @@ struct mprof_thread *mp_enter(void);
 void mp_threads_forked(void); /* in a child: forget what the parent's threads had */
 void mp_lock(uint32_t *lock);
 void mp_unlock(uint32_t *lock);
+/* While what a handler must not jump out of is done. */
+void mp_signals_block(uint64_t *before);
+void mp_signals_restore(const uint64_t *before);
 /* With signals blocked, so that no handler jumps out and leaves it held. */
 void mp_lock_blocking(uint32_t *lock, uint64_t *signals);
 void mp_unlock_blocking(uint32_t *lock, const uint64_t *signals);

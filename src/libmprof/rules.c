@@ -13,7 +13,7 @@
 #include "unwind.h"
 
 #define ESCAPES	    65536u
-#define TABLE_FIRST 14 /* log2 of words: 128 KiB */
+#define TABLE_FIRST 13 /* log2 of words: 64 KiB */
 #define TABLE_MOST  20
 
 struct rule_table *mp_rules MP_HIDDEN;
@@ -132,11 +132,24 @@ static struct eh_rule guess(uintptr_t pc)
 	return is_auto || is_fp ? by_fp : (struct eh_rule){ .stuck = 1 };
 }
 
+/*
+ * Each thread has its own, so that none waits for another one, nor for one that a signal
+ * handler made jump out of here.  Stacks may be too small for it.
+ */
+static struct cfi_machine *own_machine(void)
+{
+	struct stack_cache *c = mprof_self->stack;
+
+	if (c && !c->machine)
+		c->machine = mp_lines_take((sizeof(*c->machine) + 63) / 64);
+	return c ? c->machine : NULL;
+}
+
 static struct eh_rule compile(uintptr_t pc)
 {
+	struct cfi_machine *m;
 	struct eh_object o;
 	struct eh_rule r;
-	uint64_t signals;
 	int ret;
 
 	if (eh_object(pc, &o) < 0)
@@ -147,29 +160,29 @@ static struct eh_rule compile(uintptr_t pc)
 	}
 	if (is_fp)
 		return by_fp;
-	mp_stacks_lock(&signals);
-	ret = eh_find(&o, pc, &r);
-	mp_stacks_unlock(&signals);
+	m = own_machine();
+	ret = m ? eh_find(&o, pc, m, &r) : -ENOTSUP;
 	return ret == 0 ? r : ret == -ENOENT ? guess(pc) : (struct eh_rule){ .stuck = 1 };
 }
 
 static void put(struct rule_table *t, uint64_t word)
 {
-	uint32_t start = RULE_HASH(word >> 17, t), at = start & t->mask;
+	uint32_t at = RULE_HASH(word >> 17, t);
+	uint64_t *place = &t->word[at]; /* where all are taken, as good a victim as any */
 
-	/* A crowded row: the first place is as good a victim as any. */
 	for (uint32_t n = 0; n < RULE_PROBES; n++)
-		if (!__atomic_load_n(&t->word[(start + n) & t->mask], __ATOMIC_RELAXED)) {
-			at = (start + n) & t->mask;
+		if (!__atomic_load_n(&t->word[RULE_PLACE(at, n, t)], __ATOMIC_RELAXED)) {
+			place = &t->word[RULE_PLACE(at, n, t)];
 			break;
 		}
-	__atomic_store_n(&t->word[at], word, __ATOMIC_RELAXED);
+	/* Pairs with the fence in claim_anywhere(): its object is recorded before its stacks. */
+	__atomic_store_n(place, word, __ATOMIC_RELEASE);
 }
 
-/* Four times as large.  The old table stays: somebody may be reading it. */
+/* Twice as large.  The old table stays: somebody may be reading it. */
 static void grow(struct rule_table *old)
 {
-	unsigned log2 = 64 - old->shift + 2;
+	unsigned log2 = 64 - old->shift + 1;
 	struct rule_table *t = log2 > TABLE_MOST ? NULL : table_new(log2);
 
 	if (!t)
@@ -190,7 +203,7 @@ uint32_t mp_rules_miss(uintptr_t pc)
 
 	if (pc >> 47)
 		return code;
-	if (__atomic_add_fetch(&t->used, 1, __ATOMIC_RELAXED) == t->mask / 4)
+	if (__atomic_add_fetch(&t->used, 1, __ATOMIC_RELAXED) == t->mask / 8 * 5)
 		grow(t);
 	put(mp_rules, (uint64_t)pc << 17 | code);
 	return code;

@@ -22,10 +22,12 @@
 
 #include "internal.h"
 
-#define SLOT_FIRST  16384u
-#define CROWD	    128u /* threads alive */
-#define MAPPED_MOST 256u /* slots that are mappings of their own: zombies have some, too */
-#define HOMES_FIRST 64u
+#define SLOT_FIRST   16384u
+#define CROWD	     128u /* threads alive */
+#define MAPPED_MOST  256u /* slots that are mappings of their own: zombies have some, too */
+#define STREAM_GROWS 6u	  /* times: a slot of stack records has 1 MiB then */
+#define LONG_BYTES   (8u * MPROF_LONG_WORDS)
+#define HOMES_FIRST  64u
 
 void mp_self_bytes(int64_t bytes)
 {
@@ -56,7 +58,7 @@ static int is_in_crowd(const struct mprof_thread *t)
 /* What a thread should have now. */
 static uint32_t slot_size(const struct mprof_thread *t)
 {
-	uint32_t stream = t->flushes ? 65536 : SLOT_FIRST;
+	uint32_t stream = SLOT_FIRST << (t->flushes < STREAM_GROWS ? t->flushes : STREAM_GROWS);
 
 	if (!t->number)
 		return stream > mp_page() ? stream : mp_page();
@@ -282,6 +284,7 @@ static int chunk_write(const struct mprof_thread *t, size_t used)
 static int slot_empty(struct mprof_thread *t)
 {
 	size_t used = (size_t)((char *)t->cur - (char *)(t->slot + 1));
+	size_t room = t->slot_bytes - sizeof(*t->slot);
 	int ret;
 
 	if (t->slot->magic != MPROF_EXTENT_MAGIC) /* zeros: the file was cut and grew again */
@@ -293,31 +296,48 @@ static int slot_empty(struct mprof_thread *t)
 		return ret;
 	}
 	t->flushes++;
-	__builtin_memset(t->slot + 1, 0, used);
+	/* Also the values of a LONG record whose head was never put. */
+	__builtin_memset(t->slot + 1, 0, used + LONG_BYTES < room ? used + LONG_BYTES : room);
 	/* A number that no chunk has would look like a chunk that was lost. */
 	t->seq += used != 0;
 	slot_begin(t);
 	return 0;
 }
 
-int mp_slot_flush(struct mprof_thread *t)
+/* The next chunk begins: in this slot, in a larger one, or in the first one. */
+static int flush(struct mprof_thread *t)
 {
 	int ret = t->slot ? slot_empty(t) : mp_slot_take(t);
 
-	if (ret < 0)
+	if (ret < 0 || slot_size(t) <= t->slot_bytes)
 		return ret;
-	mp_sample_maybe();
-	mp_peak_look(1, mprof_ticks());
-	if (slot_size(t) > t->slot_bytes) {
-		slot_drop(t);
-		return mp_slot_take(t);
+	slot_drop(t);
+	return mp_slot_take(t);
+}
+
+/* A handler that jumped out of the midst of it would leave half a chunk, or a slot in two. */
+int mp_slot_flush(struct mprof_thread *t)
+{
+	uint64_t signals;
+	int ret;
+
+	mp_signals_block(&signals);
+	ret = flush(t);
+	if (ret == 0) {
+		mp_sample_maybe();
+		mp_peak_look(1, mprof_ticks());
 	}
-	return 0;
+	mp_signals_restore(&signals);
+	return ret;
 }
 
 void mp_slot_release(struct mprof_thread *t)
 {
+	uint64_t signals;
+
+	mp_signals_block(&signals);
 	mp_peak_look(1, mprof_ticks());
 	if (t->slot && slot_empty(t) == 0)
 		slot_drop(t);
+	mp_signals_restore(&signals);
 }

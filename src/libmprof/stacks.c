@@ -4,9 +4,10 @@
  * definition in the process's stream of stack records: the number of an
  * earlier stack, the depth where it joins that one, and its own new frames.
  *
- * Lookups read a table of (hash, number) without a lock.  New stacks are rare:
- * they are added under the lock, after their definition was written, so that a
- * number is in the file before any event that uses it.  A forked child has a
+ * Looking a stack up takes no lock, and neither does a new one: its definition is
+ * written, then it goes into the table of (hash, number), so that a number is in the file
+ * before any event that uses it.  Two threads may define one stack at the same moment:
+ * it has two numbers then, and the table one of them.  A forked child has a
  * copy of the table with the rest of its memory and goes on numbering; its
  * START fact says up to which number its parent's stream has them.
  *
@@ -23,8 +24,8 @@
 #define TABLE_MOST  (1u << 24) /* 256 MiB: beyond, stacks are not kept, and that is counted */
 
 struct entry {
-	uint64_t hash;
-	uint64_t id; /* stored last: 0 means the entry is not there yet */
+	uint64_t hash; /* 0: nobody has it */
+	uint64_t id;   /* 0: not there yet */
 };
 
 struct stack_table {
@@ -72,73 +73,173 @@ void mp_stacks_unlock(const uint64_t *signals)
 
 /* ---- the stream ---- */
 
-static struct mprof_thread *stream(void)
-{
-	struct mprof_thread *w = &mp_local->stream;
+/*
+ * Where stack records go: a slot that any number of threads append to, without a lock,
+ * for a handler may jump out of any place here.  Who makes the zero word at the end a
+ * GAP of n words has these n words; a jump out of it, or a kill, leaves the gap.  A slot
+ * is not emptied: records are few, and somebody may still be writing to it.  When
+ * it is full, a larger one follows.
+ */
+struct mp_stream {
+	struct mprof_thread slot; /* as of a thread without a number */
+	uint64_t *word;
+	uint32_t words, end; /* end: near the first zero word, never behind it */
+};
 
-	if (!w->slot && mp_slot_take(w) < 0)
-		return NULL;
-	return w;
+static uint32_t record_words(uint64_t first)
+{
+	switch (first & 15) {
+	case MPROF_RECORD_STACK:
+		return 2 + (uint32_t)(first >> 8 & 0xffffff);
+	case MPROF_RECORD_OBJECT:
+		return 1 + (uint32_t)(first >> 4 & 0xfffffff);
+	case MPROF_RECORD_GONE:
+		return 2;
+	}
+	return first >> 4 ? (uint32_t)(first >> 4) : 1;
+}
+
+/* NULL: there is no room. */
+static uint64_t *claim(struct mp_stream *s, uint32_t n)
+{
+	uint32_t at = s ? __atomic_load_n(&s->end, __ATOMIC_RELAXED) : 0;
+	uint64_t first = 0;
+
+	while (s && at + n <= s->words) {
+		if (__atomic_compare_exchange_n(&s->word[at], &first,
+						MPROF_RECORD_GAP | (uint64_t)n << 4, 0,
+						__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+			__atomic_store_n(&s->end, at + n, __ATOMIC_RELAXED);
+			return &s->word[at];
+		}
+		at += record_words(first);
+		first = 0;
+	}
+	return NULL;
+}
+
+/* The slot behind `full`, which may be NULL.  stream_lock held.  0 or -errno. */
+static int next_locked(const struct mp_stream *full)
+{
+	struct mp_local *l = mp_local;
+	struct mp_stream *s;
+	int ret;
+
+	if (l->stream != full)
+		return 0;
+	s = mp_lines_take((sizeof(*s) + 63) / 64);
+	if (!s)
+		return -ENOMEM;
+	s->slot.flushes = l->stream_slots;
+	s->slot.seq = l->stream_slots + 1;
+	ret = mp_slot_take(&s->slot);
+	if (ret < 0)
+		return ret;
+	l->stream_slots++;
+	s->word = s->slot.cur;
+	s->words = (uint32_t)(s->slot.end - s->slot.cur);
+	__atomic_store_n(&l->stream, s, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static uint64_t *claim_anywhere(uint32_t n)
+{
+	uint64_t signals, *place;
+	int ret;
+
+	/* Pairs with the release in rules.c: this slot is not before that of an object's record. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	for (int i = 0; i < 3; i++) {
+		struct mp_stream *s = __atomic_load_n(&mp_local->stream, __ATOMIC_ACQUIRE);
+
+		place = claim(s, n);
+		if (place)
+			return place;
+		mp_lock_blocking(&mp_local->stream_lock, &signals);
+		ret = next_locked(s);
+		mp_unlock_blocking(&mp_local->stream_lock, &signals);
+		if (ret < 0)
+			return NULL;
+	}
+	return NULL;
 }
 
 void mp_stacks_begin(void)
 {
 	if (mp_local->stream_begun)
 		return;
-	mp_local->stream_begun = 1;
 	mp_loaded_again();
+	/* Pairs with the acquire in add(): what is loaded is recorded by then. */
+	__atomic_store_n(&mp_local->stream_begun, 1, __ATOMIC_RELEASE);
 }
 
 int mp_stacks_record(const uint64_t *words, uint32_t n)
 {
-	struct mprof_thread *w = stream();
+	uint64_t *place = claim_anywhere(n);
 
-	if (!w)
+	if (!place)
 		return -ENOSPC;
-	if (w->cur + n > w->end && (mp_slot_flush(w) < 0 || w->cur + n > w->end))
-		return -ENOSPC;
-	__builtin_memcpy(w->cur + 1, words + 1, (n - 1) * sizeof(*words));
+	__builtin_memcpy(place + 1, words + 1, (n - 1) * sizeof(*words));
 	/* Its first word makes it count. */
-	__atomic_store_n(w->cur, words[0], __ATOMIC_RELEASE);
-	w->cur += n;
-	w->last_ticks = mprof_ticks();
+	__atomic_store_n(place, words[0], __ATOMIC_RELEASE);
 	return 0;
 }
 
+/*
+ * Where nobody else can be writing to it, the slot goes to others.  Else it stays as it
+ * is, in the file.
+ */
 void mp_stacks_flush(void)
 {
-	uint64_t signals;
+	struct mp_stream *s = mp_local ? mp_local->stream : NULL;
 
-	if (!mp_local || !mp_local->stream.slot)
+	if (!s || mp_local->threaded || mprof_self->busy)
 		return;
-	mp_stacks_lock(&signals);
-	mp_slot_release(&mp_local->stream);
-	mp_stacks_unlock(&signals);
+	mp_local->stream = NULL;
+	s->slot.cur = s->word + s->end;
+	s->slot.last_ticks = mprof_ticks();
+	mp_slot_release(&s->slot);
 }
 
 /* ---- the table ---- */
 
+/*
+ * Also while others put: an entry has its hash first, then its id.  One that never got an
+ * id, as who put it was jumped out of, gets the next one's.
+ */
 static uint32_t look(const struct stack_table *t, uint64_t hash)
 {
 	if (!t)
 		return 0;
 	for (uint64_t i = hash;; i++) {
 		const struct entry *e = &t->entry[i & (t->size - 1)];
-		uint64_t id = __atomic_load_n(&e->id, __ATOMIC_ACQUIRE);
+		uint64_t found = __atomic_load_n(&e->hash, __ATOMIC_RELAXED);
 
-		if (!id || e->hash == hash)
-			return (uint32_t)id;
+		/* Pairs with the release in put(): the definition is in the file. */
+		if (found == hash)
+			return (uint32_t)__atomic_load_n(&e->id, __ATOMIC_ACQUIRE);
+		if (!found)
+			return 0;
 	}
 }
 
-static void put(struct stack_table *t, uint64_t hash, uint64_t id)
+/* The id of hash from now on: this one, or what another thread has put before. */
+static uint32_t put(struct stack_table *t, uint64_t hash, uint64_t id)
 {
-	uint64_t i = hash;
+	for (uint64_t i = hash;; i++) {
+		struct entry *e = &t->entry[i & (t->size - 1)];
+		uint64_t found = 0, none = 0;
 
-	while (t->entry[i & (t->size - 1)].id)
-		i++;
-	t->entry[i & (t->size - 1)].hash = hash;
-	__atomic_store_n(&t->entry[i & (t->size - 1)].id, id, __ATOMIC_RELEASE);
+		if (__atomic_compare_exchange_n(&e->hash, &found, hash, 0, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
+			found = hash;
+		if (found == hash)
+			return (uint32_t)(__atomic_compare_exchange_n(&e->id, &none, id, 0,
+								      __ATOMIC_ACQ_REL,
+								      __ATOMIC_ACQUIRE)
+					      ? id
+					      : none);
+	}
 }
 
 /* A large table is met in random places: large pages spare it the misses of the TLB. */
@@ -154,8 +255,11 @@ static void *table_memory(size_t bytes)
 	return at;
 }
 
-/* Room for one more, at most half full.  Old tables stay: somebody may be reading them. */
-static int grow(void)
+/*
+ * A table that is half full is followed by one of twice the size.  Old ones stay: somebody
+ * may be reading them.  What is put there meanwhile is defined once more.
+ */
+static int grow_locked(void)
 {
 	struct stack_table *old = table, *t;
 	uint32_t size = old ? old->size * 2 : TABLE_FIRST;
@@ -175,22 +279,47 @@ static int grow(void)
 	return 0;
 }
 
-/* Frames [from, from + n) of c as a stack that joins `owner` at `depth`.  0 or -errno. */
-static int define(const struct stack_cache *c, uint32_t from, uint32_t n, uint32_t owner,
-		  uint32_t depth, unsigned flags)
+static int grow(void)
 {
-	/* Only one at a time: the lock is held. */
-	static uint64_t words[2 + PIECE];
+	const struct stack_table *t = __atomic_load_n(&table, __ATOMIC_RELAXED);
+	uint64_t signals;
+	int ret;
 
-	words[0] =
-	    MPROF_RECORD_STACK | flags << 4 | (uint64_t)n << 8 | (uint64_t)(last_id + 1) << 32;
-	words[1] = owner | (uint64_t)depth << 32;
+	if (t && mp_stacks_count() < t->size / 2)
+		return 0;
+	mp_stacks_lock(&signals);
+	ret = grow_locked();
+	mp_stacks_unlock(&signals);
+	return ret;
+}
+
+/* Frames [from, from + n) of c as a stack that joins `owner` at `depth`.  Its id; 0: no room. */
+static uint32_t define(const struct stack_cache *c, uint32_t from, uint32_t n, uint32_t owner,
+		       uint32_t depth, unsigned flags)
+{
+	uint64_t *word = claim_anywhere(2 + n);
+	uint32_t id;
+
+	if (!word)
+		return 0;
+	id = __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
+	word[1] = owner | (uint64_t)depth << 32;
 	for (uint32_t i = 0; i < n; i++)
-		words[2 + i] = c->frame[from + i].pc;
-	if (mp_stacks_record(words, 2 + n) < 0)
-		return -ENOSPC;
-	__atomic_store_n(&last_id, last_id + 1, __ATOMIC_RELEASE);
-	return 0;
+		word[2 + i] = c->frame[from + i].pc;
+	__atomic_store_n(word,
+			 MPROF_RECORD_STACK | flags << 4 | (uint64_t)n << 8 | (uint64_t)id << 32,
+			 __ATOMIC_RELEASE);
+	return id;
+}
+
+/* Before the first record: what is loaded. */
+static MPROF_COLD void begin(void)
+{
+	uint64_t signals;
+
+	mp_stacks_lock(&signals);
+	mp_stacks_begin();
+	mp_stacks_unlock(&signals);
 }
 
 /*
@@ -200,35 +329,24 @@ static int define(const struct stack_cache *c, uint32_t from, uint32_t n, uint32
 static uint32_t add(const struct stack_cache *c, uint64_t hash, uint32_t first, uint32_t kept,
 		    unsigned flags)
 {
-	uint32_t owner, depth, id = 0;
-	uint64_t signals;
+	uint32_t owner, depth, n, id = 0;
 
 	/* Frames of a stack that was cut off at DEPTH have no owner. */
 	while (kept > first && !c->meta[kept - 1].owner)
 		kept--;
 	owner = kept > first ? c->meta[kept - 1].owner : 0;
 	depth = kept - first;
-
-	mp_stacks_lock(&signals);
-	mp_stacks_begin();
-	through_signals += c->broken != 0;
-	id = look(table, hash);
-	while (!id && grow() == 0) {
-		uint32_t n = c->n - first - depth;
-		int more = n > PIECE;
-
-		n = more ? PIECE : n;
-		if (define(c, first + depth, n, owner, depth, depth ? 0 : flags) < 0)
-			break;
-		owner = last_id;
+	if (!__atomic_load_n(&mp_local->stream_begun, __ATOMIC_ACQUIRE))
+		begin();
+	if (c->broken)
+		__atomic_fetch_add(&through_signals, 1, __ATOMIC_RELAXED);
+	do {
+		n = c->n - first - depth < PIECE ? c->n - first - depth : PIECE;
+		id = grow() < 0 ? 0 : define(c, first + depth, n, owner, depth, depth ? 0 : flags);
+		owner = id;
 		depth += n;
-		if (!more) {
-			id = last_id;
-			put(table, hash, id);
-		}
-	}
-	mp_stacks_unlock(&signals);
-	return id ? id : mp_stacks_none();
+	} while (id && first + depth < c->n);
+	return id ? put(__atomic_load_n(&table, __ATOMIC_ACQUIRE), hash, id) : mp_stacks_none();
 }
 
 /* Deeper than DEPTH: its innermost frames only, which nothing can be joined to. */
@@ -239,6 +357,7 @@ static MPROF_COLD uint32_t innermost(struct stack_cache *c)
 
 	for (uint32_t i = first; i < c->n; i++)
 		h = mp_stack_hash(h, c->frame[i].pc);
+	h += !h;
 	id = look(__atomic_load_n(&table, __ATOMIC_ACQUIRE), h);
 	if (id)
 		return id;
@@ -256,6 +375,7 @@ uint32_t mp_stacks_id(struct stack_cache *c, uint32_t kept)
 	if (mprof_unlikely(c->n > mp_config.depth))
 		return innermost(c);
 	hash = c->meta[c->n - 1].hash ^ flags;
+	hash += !hash;
 	id = look(__atomic_load_n(&table, __ATOMIC_ACQUIRE), hash);
 	if (mprof_unlikely(!id))
 		id = add(c, hash, 0, kept, flags);

@@ -59,6 +59,7 @@ static struct mp_start *about_to_start(void *arg)
 		s = start_new();
 	if (!s)
 		return NULL;
+	mp_local->threaded = 1;
 	s->arg = arg;
 	s->number = __atomic_add_fetch(&mp_file.header->threads, 1, __ATOMIC_RELAXED);
 	mp_table()->note_control(MPROF_CONTROL_THREAD_CREATE, s->number);

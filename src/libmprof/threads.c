@@ -78,18 +78,28 @@ void mp_unlock(uint32_t *lock)
 }
 
 /* SIGBUS stays open: the kernel ends a program that blocks what its own store raises (sigbus.c). */
-void mp_lock_blocking(uint32_t *lock, uint64_t *signals)
+void mp_signals_block(uint64_t *before)
 {
 	uint64_t all = ~(1ull << (SIGBUS - 1));
 
-	mp_sys(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, (long)&all, (long)signals, 8, 0, 0);
+	mp_sys(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, (long)&all, (long)before, 8, 0, 0);
+}
+
+void mp_signals_restore(const uint64_t *before)
+{
+	mp_sys(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, (long)before, 0, 8, 0, 0);
+}
+
+void mp_lock_blocking(uint32_t *lock, uint64_t *signals)
+{
+	mp_signals_block(signals);
 	mp_lock(lock);
 }
 
 void mp_unlock_blocking(uint32_t *lock, const uint64_t *signals)
 {
 	mp_unlock(lock);
-	mp_sys(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, (long)signals, 0, 8, 0, 0);
+	mp_signals_restore(signals);
 }
 
 void *mp_wiped_memory(size_t bytes)
@@ -257,6 +267,8 @@ static struct mprof_thread *thread_new(void)
 		return NULL;
 	}
 	t->tid = (uint32_t)sys_gettid();
+	if ((int)t->tid != mp_local->pid)
+		mp_local->threaded = 1;
 	t->last_ticks = mprof_ticks();
 	t->number = given_number ? given_number : number_new();
 	given_number = 0;
@@ -285,6 +297,15 @@ static int is_under_way(uintptr_t mark)
 	return mp_sys(SYS_sigaltstack, 0, (long)&now, 0, 0, 0, 0) < 0 || now.ss_flags & SS_ONSTACK;
 }
 
+/*
+ * A handler jumped out of a record in the making: the reader may know of a word whose
+ * address or time is not the last one that t knows of.  A new chunk knows of neither.
+ */
+static MPROF_COLD struct mprof_thread *begin_anew(struct mprof_thread *t)
+{
+	return mp_slot_flush(t) < 0 ? NULL : t;
+}
+
 struct mprof_thread *mp_enter(void)
 {
 	struct mprof_thread *t = mprof_self;
@@ -304,7 +325,7 @@ struct mprof_thread *mp_enter(void)
 		return NULL;
 	}
 	if (t->number)
-		return t;
+		return t->busy && t->slot ? begin_anew(t) : t;
 	entering = mprof_stack();
 	t = !mp_local->alive && mp_process_forked(0) < 0 ? NULL : thread_new();
 	entering = 0;

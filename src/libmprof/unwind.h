@@ -11,9 +11,10 @@
  *   stacks.c  a number for each different stack, and its definition
  *   areas.c   which mapping an address lies in
  *
- * Lock: mp_local->stacks_lock, held with all signals blocked (a handler that
- * jumps out must not leave it held), for lookups in tables, reading call frame
- * information and one record in the stream, which may cost one pwrite.  Never held
+ * No lock for what comes again and again: rules, numbers, and definitions of new
+ * stacks.  mp_local->stacks_lock, held with all signals blocked (a handler that jumps
+ * out must not leave it held), for objects and for a table that grows; stream_lock
+ * likewise, maybe under the other one, for the next slot of records.  Neither is held
  * while calling the loader.
  */
 #ifndef MP_UNWIND_H
@@ -51,18 +52,24 @@ MPROF_HOT int area_holds(uintptr_t low, uintptr_t high, uintptr_t at, uintptr_t 
 #define RULE_FP_BASE (1u << 15)
 #define RULE_CODE(base, fp, cfa) \
 	((unsigned)(base) << 15 | (unsigned)(fp) << 11 | (unsigned)(cfa) / 8)
-#define RULE_PROBES 8u
 
 /*
  * pc << 17 | code; 0: empty.  Kept small, because what a walk costs is the cache
- * lines it touches; it grows fourfold when a quarter full.
+ * lines it touches: a word is looked for in the line of its hash and in the next one,
+ * and the table doubles when five eighths are full.
  */
 struct rule_table {
 	uint32_t mask;	/* words - 1 */
 	uint32_t shift; /* of the hash */
-	uint32_t used, pad;
-	uint64_t word[];
+	uint32_t used, pad[13];
+	uint64_t word[]; /* from the beginning of a cache line on */
 };
+#define RULE_LINE   8u /* words of a cache line */
+#define RULE_PROBES (2 * RULE_LINE)
+/* The n-th place for a word, where at is its first one. */
+#define RULE_PLACE(at, n, t) \
+	((((at) & -RULE_LINE) + ((n)&RULE_LINE)) & (t)->mask) + (((at) + (n)) & (RULE_LINE - 1))
+
 extern struct rule_table *mp_rules; /* set before the first capture */
 extern uint32_t mp_rules_generation;
 
@@ -84,7 +91,7 @@ MPROF_HOT uint32_t mp_rule(uintptr_t pc)
 
 	for (uint32_t n = 0; n < RULE_PROBES; n++) {
 		/* Words are whole: no order with anything else is needed. */
-		uint64_t word = __atomic_load_n(&t->word[(at + n) & t->mask], __ATOMIC_RELAXED);
+		uint64_t word = __atomic_load_n(&t->word[RULE_PLACE(at, n, t)], __ATOMIC_RELAXED);
 
 		if (mprof_likely(word >> 17 == pc))
 			return (uint32_t)word & 0x1ffff;
@@ -215,6 +222,7 @@ struct stack_cache {
 	struct stack_slot *slot; /* ascending by frame; room for 2 * room */
 	struct stack_fresh *fresh;
 	struct stack_cache *next;      /* of those that listen */
+	struct cfi_machine *machine;   /* for rules; NULL: none was needed yet */
 	struct area seen[STACK_AREAS]; /* where this thread has been before */
 };
 
@@ -239,7 +247,7 @@ int mp_stacks_signals(void);
 uint32_t mp_stacks_none(void);
 /* Before the first record of a process: a forked child's begins with what is loaded. */
 void mp_stacks_begin(void);
-/* Puts a record of words into the process's stream.  stacks_lock held.  0 or -errno. */
+/* Puts a record of words into the process's stream.  0 or -errno. */
 int mp_stacks_record(const uint64_t *words, uint32_t n);
 void mp_stacks_lock(uint64_t *signals);
 void mp_stacks_unlock(const uint64_t *signals);

@@ -20,7 +20,9 @@
 #include "cmd/help.h"
 #include "cmd/mode.h"
 #include "cmd/test.h"
+#include "util/pager.h"
 #include "util/plain.h"
+#include "util/terminal.h"
 
 struct form {
 	const char *test, *mode, *counts, *log;
@@ -28,7 +30,7 @@ struct form {
 	char **argv; /* the first word that is no option, and all behind it */
 };
 
-enum { USAGE = 256 };
+enum { USAGE = 256, COLOUR, NO_PAGER };
 
 static const struct argp_option options[] = {
 	{ "test", 't', "COMMAND", 0,
@@ -36,6 +38,9 @@ static const struct argp_option options[] = {
 	{ "mode", 'm', "MODE", 0, "Run a program in this MODE; -m HELP lists the modes", 0 },
 	{ "counts", 'c', "FILE", 0, "Show this counts file; with -t: write the counts to it", 0 },
 	{ "log", 'l', "LOG", 0, "Report on this trace; with -t: write the trace to it", 0 },
+	{ "color", COLOUR, "WHEN", OPTION_ARG_OPTIONAL,
+	  "Use colour: auto (on a terminal), always or never [auto]", 0 },
+	{ "no-pager", NO_PAGER, NULL, 0, "Do not send a long answer on a terminal to a pager", 0 },
 	{ "help", 'h', NULL, 0, "Show this", -1 },
 	{ "version", 'V', NULL, 0, "Show the version", -1 },
 	{ "usage", USAGE, NULL, OPTION_HIDDEN, NULL, -1 },
@@ -64,6 +69,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		putchar('\n');
 		help_all(stdout);
 		exit(STATUS_OK);
+	case COLOUR:
+		if (!terminal_set_colour(arg ? arg : "always"))
+			argp_error(state, "invalid --color '%s': expected auto, always or never",
+				   arg);
+		return 0;
+	case NO_PAGER:
+		pager_off();
+		return 0;
 	case USAGE:
 		argp_state_help(state, stdout, ARGP_HELP_USAGE);
 		exit(STATUS_OK);
@@ -139,6 +152,7 @@ static void flush(int status, void *unused)
 	int now = cmd_flush(status);
 
 	(void)unused;
+	pager_end();
 	if (now != status)
 		_exit(now);
 }
@@ -162,6 +176,7 @@ int main(int argc, char **argv)
 	struct form form = { 0 };
 
 	hold_streams();
+	terminal_start();
 	plain_streams();
 	argp_err_exit_status = STATUS_USAGE;
 	on_exit(flush, NULL);

@@ -397,6 +397,10 @@ void *mp_pool_memory(struct mp_pool *pool, const struct mp_pool_kind *kind, uint
 	(void)pool;
 	return sys_memory((size_t)n * kind->unit);
 }
+void *mp_lines_take(uint32_t lines)
+{
+	return sys_memory((size_t)lines * 64);
+}
 int mp_pool_private(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
 {
 	(void)kind, (void)units, (void)out;
@@ -512,6 +516,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!stack)
 		start();
+	mprof_self = &t;
 	begin(data, size);
 	put_object();
 	words = (uint64_t *)(void *)stack;

@@ -112,7 +112,8 @@ class Stream:
     def read(self):
         if self.chunks and sorted(self.chunks) != list(range(1, len(self.chunks) + 1)):
             raise Bad("chunks of stack records are missing: %s" % sorted(self.chunks))
-        take = {1: self.take_stack, 2: self.take_object, 3: self.take_gone}
+        take = {1: self.take_stack, 2: self.take_object, 3: self.take_gone,
+                4: lambda words, at: at + (words[at] >> 4)}
         for seq in sorted(self.chunks):
             words, at = self.chunks[seq], 0
             while at < len(words) and words[at]:

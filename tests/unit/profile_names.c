@@ -229,9 +229,13 @@ static uint32_t frames[DEPTH] = { 1, 2, 3, 4 };
 static const struct stack_object objects[] = { { .path = "" }, { .path = "/opt/lib/libouter.so" } };
 static const struct stack_frame frame[DEPTH + 1] = { [2] = { .object = 1 } };
 static const struct stacks stacks = { .object = objects, .frame = frame, .frames = DEPTH + 1 };
-static struct profile_path path = {
-	.line = lines, .frame = frames, .count = 2, .asked = 2, .inner = 3, .all = DEPTH
-};
+static struct profile_path path = { .line = lines,
+				    .frame = frames,
+				    .count = 2,
+				    .asked = 2,
+				    .inner = 3,
+				    .all = DEPTH,
+				    .innermost = 2 };
 
 static void make_path(const char *inner, const char *module)
 {

@@ -316,6 +316,32 @@ START_TEST(slot)
 }
 END_TEST
 
+/* Numbers come out of order, and a record that nobody finished keeps its place. */
+START_TEST(gap)
+{
+	const struct stacks *s;
+	uint64_t a[8];
+	uint32_t stack[8], first;
+
+	define(0, 2, 0, 0, 1, 0x1000ull);
+	words_put(&records, MPROF_RECORD_GAP | 4ull << 4);
+	for (int i = 0; i < 3; i++)
+		words_put(&records, MPROF_RECORD_STACK);
+	define(0, 1, 2, 1, 1, 0x2000ull);
+	words_put(&records, MPROF_RECORD_GAP | 1000ull << 4); /* longer than its chunk */
+	define(0, 3, 0, 0, 1, 0x3000ull);		      /* not reached */
+	flush(1, 0, 1);
+	first = one_event(1, 0, 1);
+	s = reopen();
+	ck_assert_uint_eq(s->definitions, 2);
+	ck_assert_uint_eq(s->bad, 1);
+	read_events(stack, 8);
+	ck_assert_uint_eq(addresses(s, stack[first], a), 2);
+	ck_assert_uint_eq(a[0], 0x2000);
+	ck_assert_uint_eq(a[1], 0x1000);
+}
+END_TEST
+
 /* Records that make no sense, one by one; the sound ones around them are kept. */
 START_TEST(hostile)
 {
@@ -390,6 +416,7 @@ Suite *trace_stacks_suite(void)
 	tcase_add_test(c, processes);
 	tcase_add_test(c, roots);
 	tcase_add_test(c, slot);
+	tcase_add_test(c, gap);
 	tcase_add_test(c, hostile);
 	tcase_add_test(c, cut);
 	suite_add_tcase(s, c);

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "../util/memory.h"
+#include "../util/pager.h"
 #include "../util/ranges.h"
+#include "../util/terminal.h"
 #include "cmd.h"
 
 #define MEMORY_ASKED_LEAST ((uint64_t)64 << 20)
@@ -86,9 +88,7 @@ enum { MEMORY = 0x7000 };
 
 static const struct argp_option memory_options[] = {
 	{ "memory", MEMORY, "SIZE", 0,
-	  "Use at most this much memory, such as 4G [1 GiB plus 256 times the size of the file, "
-	  "and no more than is free]",
-	  90 },
+	  "Use at most this much memory, such as 4G [1 GiB + 256 times the size of the file]", 90 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -109,3 +109,32 @@ static error_t parse_memory(int key, char *arg, struct argp_state *state)
 }
 
 const struct argp memory_argp = { .options = memory_options, .parser = parse_memory };
+
+/* ---- --color, --no-pager ---- */
+
+enum { COLOUR = 0x7100, NO_PAGER };
+
+static const struct argp_option terminal_options[] = {
+	{ "color", COLOUR, "WHEN", OPTION_ARG_OPTIONAL,
+	  "Use colour: auto (on a terminal), always or never [auto]", 91 },
+	{ "no-pager", NO_PAGER, NULL, 0, "Do not send a long answer on a terminal to a pager", 91 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static error_t parse_terminal(int key, char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case COLOUR:
+		if (!terminal_set_colour(arg ? arg : "always"))
+			argp_error(state, "invalid --color '%s': expected auto, always or never",
+				   arg);
+		return 0;
+	case NO_PAGER:
+		pager_off();
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp terminal_argp = { .options = terminal_options, .parser = parse_terminal };

@@ -40,4 +40,7 @@ error_t argument_file(int key, char *arg, struct argp_state *state, const char *
 /* --memory SIZE; among the argp children of every command that reads files. */
 extern const struct argp memory_argp;
 
+/* --color WHEN, --no-pager; among the argp children of every command that prints for people. */
+extern const struct argp terminal_argp;
+
 #endif

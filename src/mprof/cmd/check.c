@@ -42,27 +42,28 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{ NULL, 0, NULL, 0, "Limits, of the run or of stacks through a FUNCTION:", 1 },
-	{ "max-peak", MAX + VALUE_PEAK, "[FUNCTION=]SIZE", 0, "Bytes at the peak of the run", 1 },
-	{ "max-live", MAX + VALUE_LIVE, "[FUNCTION=]SIZE", 0, "Bytes never freed", 1 },
+	{ NULL, 0, NULL, 0, "Limits for the run, or for stacks through a FUNCTION:", 1 },
+	{ "max-peak", MAX + VALUE_PEAK, "[FUNCTION=]SIZE", 0, "Limit bytes at the peak of the run",
+	  1 },
+	{ "max-live", MAX + VALUE_LIVE, "[FUNCTION=]SIZE", 0, "Limit bytes never freed", 1 },
 	{ "max-leaked", MAX + VALUE_LEAKED, "[FUNCTION=]SIZE", 0,
-	  "Bytes never freed and not suppressed", 1 },
-	{ "max-calls", MAX + VALUE_CALLS, "[FUNCTION=]N", 0, "Calls that allocate", 1 },
-	{ "max-total", MAX + VALUE_TOTAL, "[FUNCTION=]SIZE", 0, "Bytes allocated in all", 1 },
+	  "Limit bytes never freed and not suppressed", 1 },
+	{ "max-calls", MAX + VALUE_CALLS, "[FUNCTION=]N", 0, "Limit calls that allocate", 1 },
+	{ "max-total", MAX + VALUE_TOTAL, "[FUNCTION=]SIZE", 0, "Limit bytes allocated in total",
+	  1 },
 	{ "max-temporary", MAX + VALUE_TEMPORARY, "[FUNCTION=]N", 0,
-	  "Calls whose block is freed at once", 1 },
-	{ "allow-lost", ALLOW_LOST, NULL, 0, "Do not fail for calls that were lost", 1 },
-	{ "allow-missing", ALLOW_MISSING, NULL, 0,
-	  "A FUNCTION that is in no stack is within its limit", 1 },
-	{ NULL, 0, NULL, 0, "Against an earlier trace:", 2 },
-	{ "baseline", BASELINE, "LOG", 0, "Calls, total, peak and leaked bytes must not grow", 2 },
-	{ "tolerance", TOLERANCE_KEY, "PERCENT", 0, "By so much they may [5]", 2 },
-	{ "no-new-leaks", NO_NEW_LEAKS, NULL, 0, "Nor may any call stack leak more", 2 },
-	{ NULL, 0, NULL, 0, "The answer:", 3 },
-	{ "all", 'a', NULL, 0, "What passed too, and each new leak", 3 },
-	{ "json", AS_JSON, NULL, 0, "As one JSON object", 3 },
-	{ "junit", JUNIT, "FILE", 0, "Write JUnit's XML here", 3 },
-	{ "markdown", MARKDOWN, "FILE", 0, "Write a table for a comment here", 3 },
+	  "Limit calls whose block is freed at once", 1 },
+	{ "allow-lost", ALLOW_LOST, NULL, 0, "Do not fail if calls were lost", 1 },
+	{ "allow-missing", ALLOW_MISSING, NULL, 0, "Accept a FUNCTION that is in no stack", 1 },
+	{ NULL, 0, NULL, 0, "Comparison with an earlier trace:", 2 },
+	{ "baseline", BASELINE, "LOG", 0, "Fail if calls, total, peak or leaked bytes grew", 2 },
+	{ "tolerance", TOLERANCE_KEY, "PERCENT", 0, "Allow them to grow by this much [5]", 2 },
+	{ "no-new-leaks", NO_NEW_LEAKS, NULL, 0, "Fail if any call stack leaks more", 2 },
+	{ NULL, 0, NULL, 0, "Output:", 3 },
+	{ "all", 'a', NULL, 0, "Print checks that passed, too, and each new leak", 3 },
+	{ "json", AS_JSON, NULL, 0, "Print one JSON object", 3 },
+	{ "junit", JUNIT, "FILE", 0, "Write JUnit XML to FILE", 3 },
+	{ "markdown", MARKDOWN, "FILE", 0, "Write a Markdown table for a comment to FILE", 3 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -188,6 +189,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_child children[] = {
 	{ &profile_argp, 0, NULL, 0 },
 	{ &memory_argp, 0, NULL, 0 },
+	{ &terminal_argp, 0, NULL, 0 },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -196,8 +198,8 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = children,
 	.args_doc = "LOG",
-	.doc = "Fails (exit status 1) when a trace is beyond a limit, or has grown over an earlier"
-	       " one.  One line for each check that failed.",
+	.doc = "Fails (exit status 1) if a trace exceeds a limit, or grew since an earlier one. "
+	       "Prints one line for each check that failed.",
 };
 
 /* ---- the answer ---- */

@@ -13,6 +13,7 @@
 
 #include "../util/memory.h"
 #include "../util/nearest.h"
+#include "../util/pager.h"
 #include "../util/plain.h"
 
 const struct command cmd_table[] = {
@@ -128,7 +129,7 @@ int cmd_flush(int status)
 	errno = 0;
 	failed = fflush(stdout) || fflush(plain_raw());
 	code = failed ? errno : 0;
-	if (!failed && !ferror(stdout) && !ferror(plain_raw()))
+	if ((!failed && !ferror(stdout) && !ferror(plain_raw())) || pager_left())
 		return status;
 	cmd_error(0, "the answer is not complete: writing standard output failed%s%s",
 		  code ? ": " : "", code ? strerror(code) : "");

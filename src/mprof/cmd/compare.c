@@ -32,8 +32,8 @@ struct options {
 enum { AS_JSON = 256 };
 
 static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "The page [the name of LOG, with .html]", 0 },
-	{ "json", AS_JSON, NULL, 0, "The answer on stdout as one JSON object", 1 },
+	{ "output", 'o', "FILE", 0, "Write the page to FILE [the name of LOG, with .html]", 0 },
+	{ "json", AS_JSON, NULL, 0, "Print the answer on stdout as one JSON object", 1 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -60,6 +60,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_child children[] = {
 	{ &replay_argp, 0, NULL, 0 },
 	{ &memory_argp, 0, NULL, 0 },
+	{ &terminal_argp, 0, NULL, 0 },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -68,8 +69,8 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = children,
 	.args_doc = "LOG",
-	.doc = "Plays a recording on every allocator that is installed, says which one would be"
-	       " better, and writes a page with tables, curves, pictures and a movie of the heaps.",
+	.doc = "Plays a trace on every installed allocator, says which is better, and writes a "
+	       "page with tables, curves, pictures and a movie of the heaps.",
 };
 
 /* ---- films ---- */

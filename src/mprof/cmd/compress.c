@@ -36,7 +36,7 @@ struct options {
 enum { EXACT = 256, BEST };
 
 static const struct argp_option options[] = {
-	{ "level", 'l', "N", 0, "Of zstd, 1 (fast) to 19 (small) [1]", 0 },
+	{ "level", 'l', "N", 0, "Set the level of zstd, 1 (fast) to 19 (small) [1]", 0 },
 	{ "best", BEST, NULL, 0, "Take more time for a smaller file: --level 9", 0 },
 	{ "exact", EXACT, NULL, 0, "Keep exact times; otherwise they are accurate to 1 us", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
@@ -82,9 +82,8 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = children,
 	.args_doc = "LOG...",
-	.doc = "Compresses finished traces where they stand, in groups of a million events, so"
-	       " that they stay seekable. A trace that is compressed already, or damaged, is left"
-	       " alone.",
+	.doc = "Compresses finished traces in place. A trace that is already compressed, or "
+	       "damaged, is left unchanged.",
 };
 
 /* Somebody who still records into it holds a lock. */

@@ -243,7 +243,7 @@ struct options {
 };
 
 static const struct argp_option options[] = {
-	{ "json", 'j', NULL, 0, "One JSON object for each file", 0 },
+	{ "json", 'j', NULL, 0, "Print one JSON object for each file", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -262,6 +262,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = {
 	{ &memory_argp, 0, NULL, 0 },
+	{ &terminal_argp, 0, NULL, 0 },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -270,8 +271,8 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = children,
 	.args_doc = "[COUNTS]",
-	.doc = "Shows what counts files hold, for every process and thread. Without COUNTS:"
-	       " all files mprof.counts* in this directory.",
+	.doc = "Shows counts files, by process and thread. Without COUNTS: all files mprof.counts* "
+	       "in this directory.",
 };
 
 static int show(const char *path, bool json)

@@ -11,6 +11,7 @@
 #include "../print/print_diff.h"
 #include "../util/ranges.h"
 #include "argument.h"
+#include "../util/pager.h"
 #include "cmd.h"
 #include "profile_options.h"
 #include "two_profiles.h"
@@ -30,16 +31,15 @@ struct options {
 enum { BY = 256, VALUE, MIN_CHANGE, NO_RENAMES, AS_JSON, AS_MARKDOWN };
 
 static const struct argp_option options[] = {
-	{ "by", BY, "WHAT", 0, "What is compared: function, stack, line, file or module [function]",
-	  0 },
-	{ "value", VALUE, "VALUE", 0, "Which figure: peak, calls, total, live, leaked ... [peak]",
-	  0 },
+	{ "by", BY, "WHAT", 0, "Compare by function, stack, line, file or module [function]", 0 },
+	{ "value", VALUE, "VALUE", 0,
+	  "Compare this figure: peak, calls, total, live, leaked ... [peak]", 0 },
 	{ "min-change", MIN_CHANGE, "SIZE|PERCENT%", 0,
-	  "Lesser changes are none, as 4K or 2%; may be given once for each", 0 },
+	  "Ignore smaller changes, such as 4K or 2%; a size and a percentage may be given", 0 },
 	{ "no-renames", NO_RENAMES, NULL, 0, "Do not look for functions that were renamed", 0 },
-	{ "all", 'a', NULL, 0, "Every row, those without a change too", 0 },
-	{ "json", AS_JSON, NULL, 0, "As one JSON object", 1 },
-	{ "markdown", AS_MARKDOWN, NULL, 0, "As tables for a comment", 1 },
+	{ "all", 'a', NULL, 0, "Print every row, even without a change", 0 },
+	{ "json", AS_JSON, NULL, 0, "Print one JSON object", 1 },
+	{ "markdown", AS_MARKDOWN, NULL, 0, "Print tables for a comment, in Markdown", 1 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -117,6 +117,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_child children[] = {
 	{ &profile_argp, 0, NULL, 0 },
 	{ &memory_argp, 0, NULL, 0 },
+	{ &terminal_argp, 0, NULL, 0 },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -125,8 +126,8 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = children,
 	.args_doc = "BEFORE.log AFTER.log",
-	.doc = "Says what changed from one trace to another: sites are matched by the names of"
-	       " functions and modules, so that builds, lines and addresses may differ.",
+	.doc = "Shows what changed from one trace to another. Sites are matched by the names of "
+	       "functions and modules, so builds, lines and addresses may differ.",
 };
 
 static int print(const struct diff *d, const struct options *o, struct error *err)
@@ -135,6 +136,7 @@ static int print(const struct diff *d, const struct options *o, struct error *er
 
 	switch (o->form) {
 	case TEXT:
+		pager_start();
 		return diff_text(d, &how, stdout, err);
 	case MARKDOWN:
 		return diff_markdown(d, &how, stdout, err);

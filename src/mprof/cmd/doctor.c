@@ -39,7 +39,7 @@ struct options {
 };
 
 static const struct argp_option options[] = {
-	{ "json", 'j', NULL, 0, "The answer as JSON", 0 },
+	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -60,9 +60,9 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "[PROGRAM]",
-	.doc = "Tells what can be recorded on this machine, from this directory, and, with"
-	       " PROGRAM, whether that program can be."
-	       "\vExit status 1 when something is in the way of recording.",
+	.doc = "Checks what can be recorded on this machine, from this directory, and, with "
+	       "PROGRAM, whether that program can be recorded.\vThe exit status is 1 if something "
+	       "prevents recording.",
 };
 
 static void say(struct finding *f, enum verdict verdict, const char *format, ...)

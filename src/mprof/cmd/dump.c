@@ -12,6 +12,7 @@
 
 #include "../print/print_dump.h"
 #include "argument.h"
+#include "../util/pager.h"
 #include "cmd.h"
 #include "foreign.h"
 #include "usage.h"
@@ -25,20 +26,22 @@ struct options {
 enum { JSON_LINES = 256, PROCESS, PID, THREAD, FUNCTION, FROM, TO, MARKS, NUMBERS, STACKS, FILES };
 
 static const struct argp_option options[] = {
-	{ "json-lines", JSON_LINES, NULL, 0, "One JSON object for each call", 0 },
+	{ "json-lines", JSON_LINES, NULL, 0, "Print one JSON object for each call", 0 },
 	{ "process", PROCESS, "NUMBER", 0, "Only this process, by its number in the run", 1 },
 	{ "pid", PID, "PID", 0, "Only the process with this pid", 1 },
 	{ "thread", THREAD, "NUMBER", 0, "Only this thread, by its number in the run", 1 },
 	{ "function", FUNCTION, "NAME", 0, "Only calls of this function; may be repeated", 1 },
-	{ "from", FROM, "SECONDS", 0, "Only from this time on, since the start of the run", 1 },
-	{ "to", TO, "SECONDS", 0, "Only before this time", 1 },
-	{ "marks", MARKS, NULL, 0, "Also threads, forks, execs and losses, as lines with #", 1 },
-	{ "numbers", NUMBERS, NULL, 0, "Each event's number first, as mprof report names events",
+	{ "from", FROM, "SECONDS", 0, "Only calls from this time on, since the start of the run",
+	  1 },
+	{ "to", TO, "SECONDS", 0, "Only calls before this time", 1 },
+	{ "marks", MARKS, NULL, 0, "Print threads, forks, execs and losses, too, in lines with #",
+	  1 },
+	{ "numbers", NUMBERS, NULL, 0, "Print the number of each event first, as in mprof report",
 	  1 },
 	{ "stacks", STACKS, NULL, 0,
-	  "Each call's stack, as @NUMBER; lines before the first that names it say what it is", 1 },
+	  "Print the stack of each call as @NUMBER, defined in lines before its first use", 1 },
 	{ "files", FILES, NULL, 0,
-	  "First the program and libraries that were loaded, as lines with %", 1 },
+	  "Print the program and libraries that were loaded first, in lines with %", 1 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -131,6 +134,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = {
 	{ &memory_argp, 0, NULL, 0 },
+	{ &terminal_argp, 0, NULL, 0 },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -139,9 +143,9 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = children,
 	.args_doc = "LOG",
-	.doc = "Prints the calls of a trace in the order of time, one line each: seconds since the"
-	       " start, process number/pid, thread number, function, its arguments and result,"
-	       " separated by tabs; sizes decimal, addresses hexadecimal.",
+	.doc = "Prints the calls of a trace in order of time, one line each, with fields separated "
+	       "by tabs: seconds since the start, process number/pid, thread number, function, "
+	       "arguments and result. Sizes are decimal, addresses hexadecimal.",
 };
 
 int cmd_dump(int argc, char **argv)
@@ -155,10 +159,14 @@ int cmd_dump(int argc, char **argv)
 		return STATUS_USAGE;
 	if (import_open(&t, o.log, MPROF_MAGIC_TRACE, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
+	if (!o.json)
+		pager_start();
 	ret = dump_print(t, &o.filter, o.json, stdout, &err);
 	if (ret >= 0)
 		foreign_tell_times(t);
 	trace_close(t);
+	if (ret < 0 && pager_left())
+		return STATUS_OK;
 	if (ret > 0)
 		cmd_warn("%s", err.text);
 	if (ret == -EINVAL)

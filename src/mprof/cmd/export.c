@@ -38,18 +38,18 @@ struct options {
 enum { TO = 256, VALUE, MIN_PERCENT, SMALL, LARGE, ZERO_LIVE, SYMBOLS, AT };
 
 static const struct argp_option options[] = {
-	{ "to", TO, "FORMAT", 0, "The format; --to help lists them", 0 },
+	{ "to", TO, "FORMAT", 0, "Write this format; --to help lists all", 0 },
 	{ "value", VALUE, "VALUE[,VALUE...]", 0,
-	  "What is counted, or all; --value help lists them [peak]", 0 },
-	{ "at", AT, "WHEN", 0, "Make the value peak what was live at this moment: " WHEN_HELP, 0 },
-	{ "output", 'o', "FILE", 0, "Write here instead of to standard output (-)", 0 },
+	  "Export this figure, or all; --value help lists them [peak]", 0 },
+	{ "at", AT, "WHEN", 0, "Export as peak what was live then: " WHEN_HELP, 0 },
+	{ "output", 'o', "FILE", 0, "Write to FILE instead of standard output (-)", 0 },
 	{ "stack-min-size", SMALL, "BYTES", 0,
-	  "Smaller blocks are one site, SmallAllocations (folded, mallocprofiler)", 1 },
-	{ "stack-max-size", LARGE, "BYTES", 0, "Larger blocks are one site, LargeAllocations", 1 },
-	{ "hide-zero-live", ZERO_LIVE, NULL, 0, "Leave out sites of which no block is left", 1 },
+	  "Sum up smaller blocks as SmallAllocations (folded, mallocprofiler)", 1 },
+	{ "stack-max-size", LARGE, "BYTES", 0, "Sum up larger blocks as LargeAllocations", 1 },
+	{ "hide-zero-live", ZERO_LIVE, NULL, 0, "Leave out sites without live blocks", 1 },
 	{ "min-percent", MIN_PERCENT, "PERCENT", 0,
-	  "Leave out functions of a graph below this part of the total [1]", 1 },
-	{ "symbols", SYMBOLS, NULL, 0, "Names of the symbol table in a graph, too", 1 },
+	  "Leave out functions of a graph below this share of the total [1]", 1 },
+	{ "symbols", SYMBOLS, NULL, 0, "Show names of the symbol table in a graph, too", 1 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -242,7 +242,7 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = children,
 	.args_doc = "LOG...",
-	.doc = "Writes what a trace says about call stacks in the format of another tool.",
+	.doc = "Writes the call stacks of a trace in the format of another tool.",
 };
 
 /* ---- writing ---- */

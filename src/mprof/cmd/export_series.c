@@ -10,15 +10,15 @@ enum { SPLIT = 512, EVENTS, POINTS, DETAILED, TIME_UNIT };
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Options of some formats:", 2 },
-	{ "split", SPLIT, NULL, 0,
-	  "As many files as it takes for each to be below 4 MiB and 16000 sites (pprof)", 2 },
-	{ "events", EVENTS, NULL, 0, "Each single block too (sqlite, jsonl)", 2 },
-	{ "points", POINTS, "N", 0, "Points in time (massif [100], chrome [1000], firefox [200])",
+	{ "split", SPLIT, NULL, 0, "Write several files of at most 4 MiB and 16000 sites (pprof)",
 	  2 },
+	{ "events", EVENTS, NULL, 0, "Write every block, too (sqlite, jsonl)", 2 },
+	{ "points", POINTS, "N", 0,
+	  "Number of points in time (massif [100], chrome [1000], firefox [200])", 2 },
 	{ "detailed", DETAILED, "N", 0,
-	  "Every Nth point has a tree, the peak has one always (massif) [10]", 2 },
+	  "Write a tree for every Nth point and the peak (massif) [10]", 2 },
 	{ "time-unit", TIME_UNIT, "UNIT", 0,
-	  "ms, B (bytes handed out and given back) or i (events) (massif) [ms]", 2 },
+	  "Measure time in ms, B (bytes allocated and freed) or i (events) (massif) [ms]", 2 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 

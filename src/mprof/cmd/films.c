@@ -19,15 +19,14 @@ enum { ALLOCATOR = FILMS_KEYS, PROCESS, MODE, TOUCH };
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "What is played:", 0 },
 	{ "allocator", ALLOCATOR, "LIST", 0,
-	  "Play the calls on these, as mprof replay does, side by side; all is every one that is "
-	  "installed [the recorded run]",
+	  "Play the calls on these allocators (see mprof replay), or on all [the recorded run]",
 	  0 },
 	{ "process", PROCESS, "NUMBER", 0,
-	  "The process with this number in the run [the one with most calls]", 1 },
+	  "Show the process with this number in the run [the one with most calls]", 1 },
 	{ "mode", MODE, "MODE", 0,
-	  "Play with one thread (serial) or all in order (ordered) [serial]", 1 },
+	  "Play with one thread (serial) or all threads in order (ordered) [serial]", 1 },
 	{ "touch", TOUCH, "WHAT", 0,
-	  "What is written of a block: none, first, page, full or recorded [page]", 1 },
+	  "Write to none, first, page, full or recorded bytes of blocks [page]", 1 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 

@@ -36,16 +36,16 @@ enum { AT = 256, BY, LAYOUT, SIZE, JSON };
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0,
-	  "Write a .png, .svg or .pdf file, or - for a PNG on standard output [LOG.png]", 0 },
-	{ "at", AT, "WHEN", 0, WHEN_HELP, 0 },
+	  "Write a .png, .svg or .pdf file, or - for PNG on standard output [LOG.png]", 0 },
+	{ "at", AT, "WHEN", 0, "Show the heap then: " WHEN_HELP, 0 },
 	{ "by", BY, "WHAT", 0,
 	  "Colour pages by occupancy, age, size, thread, site or module [occupancy]", 0 },
 	{ "layout", LAYOUT, "LAYOUT", 0,
-	  "strips: rows of addresses; hilbert: a curve; time: from the first call to the last "
+	  "Draw strips (rows of addresses), hilbert (a curve) or time (calls from left to right) "
 	  "[strips]",
 	  0 },
-	{ "size", SIZE, "WxH", 0, "Pixels, as 1200x800", 0 },
-	{ "json", JSON, NULL, 0, "Say as JSON what the picture shows and where", 0 },
+	{ "size", SIZE, "WxH", 0, "Set the size in pixels, such as 1200x800", 0 },
+	{ "json", JSON, NULL, 0, "Print what the picture shows, and where, as one JSON object", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -145,9 +145,8 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = children,
 	.args_doc = "LOG|FILE",
-	.doc = "Draws the address space of a program's heap as a PNG: every page that ever held a "
-	       "block, at one moment or over the whole run; as it was recorded, or as it would be "
-	       "with other allocators.",
+	.doc = "Draws the address space of a heap: every page that ever held a block, at one "
+	       "moment or over the whole run, as recorded or with other allocators.",
 };
 
 /* ---- which moment ---- */

@@ -37,18 +37,17 @@ enum { FRAMES = 256, BY, FPS, LIMIT };
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0,
-	  "FILE.html, .apng, .png (also APNG), .mp4, .webm or .y4m; - for a page on standard "
-	  "output [in the current directory, LOG's name with .movie.html]",
+	  "Write a .html, .apng, .png, .mp4, .webm or .y4m file, or - for HTML on standard output "
+	  "[LOG.movie.html]",
 	  0 },
-	{ "frames", FRAMES, "N", 0, "Number of frames, in addition to the one at the peak [300]",
-	  0 },
+	{ "frames", FRAMES, "N", 0, "Show N frames, and one at the peak [300]", 0 },
 	{ "by", BY, "WHAT", 0,
-	  "Colours, of a page what is shown first: occupancy, age, size, thread, site, module "
+	  "Colour pages by occupancy, age, size, thread, site or module; a page can change it "
 	  "[occupancy]",
 	  0 },
-	{ "fps", FPS, "N", 0, "Frames a second [20]", 0 },
+	{ "fps", FPS, "N", 0, "Play N frames a second [20]", 0 },
 	{ "limit", LIMIT, "SIZE", 0,
-	  "Of a page that would be larger, leave frames out, then colours [18M]", 1 },
+	  "Limit the size of a page: leave out frames, then colours [18M]", 1 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -125,8 +124,8 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = children,
 	.args_doc = "LOG|FILE",
-	.doc = "Writes a movie of the heap: each page of memory that the program, or an allocator "
-	       "that its calls are played on, ever used, frame by frame.",
+	.doc = "Writes a movie of the heap: every page that the program, or an allocator that its "
+	       "calls are played on, ever used, frame by frame.",
 };
 
 /* ---- films ---- */

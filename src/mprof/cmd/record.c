@@ -47,7 +47,7 @@ static const struct argp_option options[] = {
 	  "]",
 	  0 },
 	{ "log-qty", KEY_0 + CONF_LOG_QTY, "RECORDS", 0,
-	  "Grow the file by room for this many records", 0 },
+	  "Grow the file by space for this many records", 0 },
 	{ "cache-qty", KEY_0 + CONF_CACHE_QTY, "RECORDS", 0,
 	  "Copy a thread's records to the file when there are this many", 0 },
 	{ "exact", EXACT, NULL, 0, "Keep exact times; otherwise they are accurate to 1 us", 0 },
@@ -104,10 +104,9 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "[--] PROGRAM [ARGS]",
-	.doc = "Runs PROGRAM and keeps every call that it and its children make to malloc and its"
-	       " family in a trace, with arguments, result, thread, time and call stack."
-	       "\vThe program's output and exit status are its own. Afterwards:"
-	       " mprof report LOG, mprof dump LOG.",
+	.doc = "Runs PROGRAM and records every call that it and its children make to malloc and "
+	       "its family in a trace, with arguments, result, thread, time and call stack.\vThe "
+	       "output and exit status are those of the program. Next: mprof report LOG.",
 };
 
 static bool plan_from(struct run_plan *plan, const struct options *o)

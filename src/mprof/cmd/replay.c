@@ -20,7 +20,7 @@ struct options {
 enum { AS_JSON = 256 };
 
 static const struct argp_option options[] = {
-	{ "json", AS_JSON, NULL, 0, "As one JSON object", 1 },
+	{ "json", AS_JSON, NULL, 0, "Print one JSON object", 1 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -43,10 +43,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_child children[] = {
-	{ &replay_argp, 0, NULL, 0 },
-	{ &change_argp, 0, NULL, 0 },
-	{ &memory_argp, 0, NULL, 0 },
-	{ NULL, 0, NULL, 0 },
+	{ &replay_argp, 0, NULL, 0 },	{ &change_argp, 0, NULL, 0 }, { &memory_argp, 0, NULL, 0 },
+	{ &terminal_argp, 0, NULL, 0 }, { NULL, 0, NULL, 0 },
 };
 
 static const struct argp argp = {
@@ -54,8 +52,8 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = children,
 	.args_doc = "LOG",
-	.doc = "Plays the calls of a trace, or of a file that mprof sort made, on other allocators:"
-	       " how much memory and how much time each of them would take.",
+	.doc = "Plays the calls of a trace, or of a playback file, on other allocators, and shows "
+	       "how much memory and time each of them takes.",
 };
 
 static int print(const struct replay_answer *a, bool as_json, struct error *err)

@@ -23,15 +23,15 @@ enum { DROP_SITE = CHANGE_KEYS, POOL_SITE, RESERVE_SITE, RESIZE };
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0,
-	  "What if blocks were allocated in another way (mprof-replay(1) explains SITE):", 12 },
-	{ "drop-site", DROP_SITE, "SITE", 0, "They were never asked for", 12 },
+	  "What if blocks were allocated differently (mprof-replay(1) explains SITE):", 12 },
+	{ "drop-site", DROP_SITE, "SITE", 0, "Play without these blocks", 12 },
 	{ "pool-site", POOL_SITE, "SITE[,chunk=SIZE][,free-list]", 0,
-	  "They came from a pool: chunks [of 64K], filled one block after the other, or with a "
-	  "free list for each size",
+	  "Allocate them from a pool of chunks [64K], one after the other or with a free list for "
+	  "each size",
 	  12 },
 	{ "reserve-site", RESERVE_SITE, "SITE", 0,
-	  "Those that were grown had their greatest size at once", 12 },
-	{ "resize", RESIZE, "SITE=SIZE|xFACTOR", 0, "They had this size, or their own times FACTOR",
+	  "Allocate blocks that grow with their final size", 12 },
+	{ "resize", RESIZE, "SITE=SIZE|xFACTOR", 0, "Change their size, or multiply it by FACTOR",
 	  12 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };

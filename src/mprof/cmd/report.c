@@ -18,6 +18,7 @@
 #include "../profile/findings.h"
 #include "../run/elf.h"
 #include "../run/own_malloc.h"
+#include "../util/pager.h"
 #include "../util/ranges.h"
 #include "../util/terminal.h"
 #include "cmd.h"
@@ -263,6 +264,7 @@ static char *list_views(int key, const char *text, void *input)
 static const struct argp_child children[] = {
 	{ &profile_argp, 0, NULL, 0 },
 	{ &memory_argp, 0, NULL, 0 },
+	{ &terminal_argp, 0, NULL, 0 },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -327,6 +329,8 @@ static int answer(const struct analysis *a, const struct options *o, struct erro
 {
 	if (o->html)
 		return report_html(a, &o->cli.options, o->html, o->open, err);
+	if (!o->view.request.json && !o->report.analyses)
+		pager_start();
 	return o->view.request.json ? report_json(a, stdout, err)
 				    : report_text(a, &o->report, stdout, err);
 }
@@ -410,7 +414,7 @@ static int run(int argc, char **argv, bool analyses)
 	struct view_request *r = &o.view.request;
 	int status = STATUS_USAGE;
 
-	o.report.width = terminal_width();
+	o.report.width = terminal_text_width();
 	o.report.analyses = analyses;
 	o.word = calloc((size_t)argc + 1, sizeof(*o.word));
 	if (!o.word)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "../profile/filters.h"
+#include "../util/pager.h"
 #include "cmd.h"
 #include "progress.h"
 
@@ -59,6 +60,8 @@ static int print(struct report_view *v, struct trace *t, struct error *err)
 		return 0;
 	}
 	profile_sort(r->profile, r->sort);
+	if (!r->json)
+		pager_start();
 	ret = r->json ? view_json(v->view, r, stdout, err) : view_text(v->view, r, stdout, err);
 	if (r->notes_unnamed)
 		profile_tell_remarks_of(r->profile, r->unnamed, r->unnamed_count);

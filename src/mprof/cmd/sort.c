@@ -29,13 +29,13 @@ struct options {
 enum { JSON = 256, PROCESS, CHECK };
 
 static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "Write the playback file here [LOG.play]", 0 },
+	{ "output", 'o', "FILE", 0, "Write the playback file to FILE [LOG.play]", 0 },
 	{ "process", PROCESS, "N|all", 0,
-	  "This process, by its number in the run, or all as threads of one [the one with most"
-	  " calls]",
+	  "Compile the process with this number in the run, or all as threads of one [the one with "
+	  "most calls]",
 	  0 },
-	{ "json", JSON, NULL, 0, "What was found, as one JSON object", 0 },
-	{ "check", CHECK, NULL, 0, "Only check a playback file, every word of it", 0 },
+	{ "json", JSON, NULL, 0, "Print one JSON object", 0 },
+	{ "check", CHECK, NULL, 0, "Check every word of a playback file; write nothing", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -78,11 +78,10 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = children,
 	.args_doc = "LOG",
-	.doc =
-	    "Compiles a trace, or another tool's record of calls, to a playback file: the same"
-	    " calls in the same order, with numbers of blocks in the place of addresses, ready to"
-	    " be asked of any allocator. `mprof replay', `image', `movie' and `compare' take"
-	    " traces as well; a playback file spares them this step.",
+	.doc = "Compiles a trace, or another tool's record of calls, to a playback file: the same "
+	       "calls in the same order, with block numbers instead of addresses, ready to be "
+	       "played on any allocator. mprof replay, image, movie and compare compile traces "
+	       "themselves; a playback file saves them this step.",
 };
 
 static const char *const op_names[] = {

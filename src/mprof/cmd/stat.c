@@ -42,9 +42,9 @@ enum { ALLOCATOR = 256, ALL };
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0, "Write the answer to FILE instead of stdout", 0 },
-	{ "counts", 'c', "COUNTS", 0, "Keep the counts in this file [not kept]", 0 },
+	{ "counts", 'c', "COUNTS", 0, "Keep the counts in this file [they are not kept]", 0 },
 	{ "repeat", 'r', "N", 0, "Run N times; print means and spread", 0 },
-	{ "json", 'j', NULL, 0, "Print JSON", 0 },
+	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
 	{ "all", ALL, NULL, 0, "Print all threads, not only the first ten of each process", 0 },
 	{ "allocator", ALLOCATOR, "NAME", 0,
 	  "Run with this allocator: a name (glibc, jemalloc, mimalloc, tcmalloc, tbb) or a path",
@@ -95,9 +95,9 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "[--] PROGRAM [ARGS]",
-	.doc = "Runs PROGRAM and counts the calls that it and its children make to malloc and its"
-	       " family: per function, process and thread, with time and memory of the program."
-	       "\vThe exit status is the program's. With -o the program has stdout for itself.",
+	.doc = "Runs PROGRAM and counts the calls that it and its children make to malloc and its "
+	       "family, by function, process and thread. Also shows the time and memory that the "
+	       "program used.\vThe exit status is that of the program.",
 };
 
 /* What every run adds up to; the last one's counts and result are shown whole. */

@@ -71,10 +71,9 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "\"SHELL LINE\"\n[--] PROGRAM ARGS...",
-	.doc = "Runs a command twice: the first time to count its calls, the second time to record"
-	       " them all; then reports. One word is a line for the shell, several words are a"
-	       " program and its arguments."
-	       "\vThe exit status is the command's own, of the second run.",
+	.doc = "Runs a command twice, first to count its calls and then to record them, and "
+	       "reports on the second run. One word is a line for the shell; several words are a "
+	       "program and its arguments.\vThe exit status is that of the second run.",
 };
 
 /* What was counted, and how the counting run ended. */

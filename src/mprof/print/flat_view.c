@@ -4,13 +4,17 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../profile/calltree.h"
+#include "paragraph.h"
 #include "print_table.h"
+#include "report.h"
 
-#define DEPTH 24u /* lines of a path that are shown unless --depth says otherwise */
+#define FIGURES_WIDE 19u /* columns before what is said of a row */
+#define DEPTH	     24u /* lines of a path that are shown unless --depth says otherwise */
 
 struct text flat_value(uint64_t n, enum profile_value value)
 {
@@ -59,6 +63,31 @@ static void note_name(struct view_request *r, const struct sym_line *line)
 	r->unnamed[r->unnamed_count++] = line->module;
 }
 
+/* In a pipe a line stays whole, for whoever looks for a name. */
+static void print_line(const struct sym_line *line, size_t times, const struct sym_line *through,
+		       enum style style, FILE *out)
+{
+	const struct paragraph_form form = {
+		.first = "        ",
+		.indent = 10,
+		.width = terminal_is() ? terminal_width() : UINT_MAX,
+	};
+	char *where = figures_line_text(line, true), *what = NULL;
+	struct paragraph p = { 0 };
+
+	paragraph_add_styled(&p, style, "%s", where ? where : "");
+	if (times > 1)
+		paragraph_add(&p, ", %zu times", times);
+	if (through) {
+		what = figures_line_text(through, false);
+		paragraph_add(&p, ", through %s", what ? what : "");
+	}
+	paragraph_print(&p, &form, out);
+	paragraph_release(&p);
+	free(where);
+	free(what);
+}
+
 /* Who asked first, and what that called for it; a line that calls itself is one line. */
 static void print_path(struct view_request *r, const struct profile_path *path,
 		       const struct sym_line *through, FILE *out)
@@ -75,15 +104,8 @@ static void print_path(struct view_request *r, const struct profile_path *path,
 		while (i > outer && same_place(path->line[i - 1], path->line[first - 1]))
 			i--;
 		note_name(r, path->line[first - 1]);
-		fputs("        ", out);
-		figures_line(out, path->line[first - 1], true);
-		if (first - i > 1)
-			fprintf(out, ", %zu times", first - i);
-		if (first == path->count && through) {
-			fputs(", through ", out);
-			figures_line(out, through, false);
-		}
-		fputc('\n', out);
+		print_line(path->line[first - 1], first - i, first == path->count ? through : NULL,
+			   first == path->count ? STYLE_PLACE : STYLE_PLAIN, out);
 	}
 	if (i > outer)
 		fprintf(out, "        ... and %s\n", text_many(i - outer, "caller", "callers").s);
@@ -98,8 +120,33 @@ static void print_heading(const struct flat_view *f, const struct view_request *
 	const struct profile_group *g = &r->profile->group[i];
 	const char *now = f->heading ? f->heading(r, g) : NULL;
 
-	if (now && (!i || strcmp(now, f->heading(r, g - 1))))
-		fprintf(out, "\n%s\n", now);
+	if (now && (!i || strcmp(now, f->heading(r, g - 1)))) {
+		fputc('\n', out);
+		report_title(now, out);
+	}
+}
+
+/* The rest of a row's first line. */
+static void print_about(const struct flat_view *f, const struct view_request *r,
+			const struct profile_group *g, FILE *out)
+{
+	const struct paragraph_form form = {
+		.first = "  ",
+		.indent = 8,
+		.width = terminal_is() ? terminal_width() - FIGURES_WIDE : UINT_MAX,
+	};
+	struct paragraph p = { 0 };
+
+	if (f->about)
+		paragraph_add(&p, "%s", f->about(r, g).s);
+	if (g->stack)
+		paragraph_add_styled(&p, STYLE_FAINT, "%s[stack:%" PRIu32 "]", p.n ? "  " : "",
+				     g->stack);
+	if (p.n)
+		paragraph_print(&p, &form, out);
+	else
+		fputc('\n', out);
+	paragraph_release(&p);
 }
 
 static int print_stacks(const struct flat_view *f, struct view_request *r, size_t rows, FILE *out)
@@ -116,12 +163,11 @@ static int print_stacks(const struct flat_view *f, struct view_request *r, size_
 		if (!path)
 			return -ENOMEM;
 		print_heading(f, r, i, out);
-		fprintf(out, "\n  %10s  %5s", flat_value(n, r->sort).s, text_percent(n, total).s);
-		if (f->about)
-			fprintf(out, "  %s", f->about(r, g).s);
-		if (g->stack)
-			fprintf(out, "  [stack:%" PRIu32 "]", g->stack);
 		fputc('\n', out);
+		terminal_style(out, STYLE_HEADING);
+		fprintf(out, "  %10s  %5s", flat_value(n, r->sort).s, text_percent(n, total).s);
+		terminal_style(out, STYLE_PLAIN);
+		print_about(f, r, g, out);
 		print_path(r, path, g->through, out);
 	}
 	return 0;

@@ -3,6 +3,7 @@
 #include "paragraph.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -266,4 +267,28 @@ size_t paragraph_print(const struct paragraph *p, const struct paragraph_form *f
 	}
 	put_plain(&w, "\n");
 	return lines;
+}
+
+void paragraph_line(FILE *out, const char *format, ...)
+{
+	struct paragraph p = { 0 };
+	char first[32] = "";
+	size_t deep;
+	va_list args;
+
+	va_start(args, format);
+	if (!terminal_is()) {
+		vfprintf(out, format, args);
+		va_end(args);
+		return;
+	}
+	add(&p, STYLE_PLAIN, format, args);
+	va_end(args);
+	deep = p.n ? strspn(p.text, " ") : 0;
+	memset(first, ' ', deep < sizeof(first) - 1 ? deep : sizeof(first) - 1);
+	paragraph_print(&p,
+			&(struct paragraph_form){ first, (unsigned)strlen(first) + 2,
+						  terminal_text_width(), false },
+			out);
+	paragraph_release(&p);
 }

@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "paragraph.h"
+
+#define NAME_LEAST 16u /* columns that a name keeps */
+
 void table_cell(struct table *t, const char *format, ...)
 {
 	size_t room = t->room ? 2 * t->room : 64;
@@ -41,14 +45,9 @@ size_t table_columns(const struct table *t)
 	return n;
 }
 
-/* Characters, not bytes: a command line may be UTF-8. */
 static size_t width_of(const char *s)
 {
-	size_t n = 0;
-
-	for (; *s; s++)
-		n += (*s & 0xc0) != 0x80;
-	return n;
+	return paragraph_columns(s, strlen(s));
 }
 
 static void pad(FILE *out, size_t n)
@@ -57,13 +56,25 @@ static void pad(FILE *out, size_t n)
 		fputc(' ', out);
 }
 
+/* A column that was narrowed may be narrower than s. */
+static void put_name(FILE *out, const char *s, size_t width)
+{
+	char *name = width_of(s) > width ? malloc(strlen(s) + 4) : NULL;
+
+	if (name)
+		paragraph_elide(name, s, width);
+	fputs(name ? name : s, out);
+	free(name);
+}
+
 static void print_cell(FILE *out, const char *s, char align, size_t width, bool last)
 {
-	size_t fill = width - width_of(s);
+	const size_t wide = width_of(s);
+	size_t fill = width > wide ? width - wide : 0;
 
 	if (align == '>')
 		pad(out, fill);
-	fputs(s, out);
+	put_name(out, s, width);
 	if (align == '<' && !last)
 		pad(out, fill);
 	fputs(last ? "\n" : "  ", out);
@@ -80,6 +91,27 @@ static void print_row(const struct table *t, FILE *out, char **cell, const size_
 			   i + 1 == columns);
 }
 
+/* The widest column of names gives way first, as long as it is one. */
+static void narrow(const struct table *t, size_t *width, size_t columns)
+{
+	const size_t most = terminal_width();
+	size_t all = 2, widest, i;
+
+	for (i = 0; i < columns; i++)
+		all += width[i] + (i ? 2 : 0);
+	while (all > most) {
+		widest = columns;
+		for (i = 0; i < columns; i++)
+			if (*t->title[i] == '<' && width[i] > NAME_LEAST &&
+			    (widest == columns || width[i] > width[widest]))
+				widest = i;
+		if (widest == columns)
+			return;
+		width[widest]--;
+		all--;
+	}
+}
+
 int table_print(struct table *t, FILE *out)
 {
 	const size_t columns = table_columns(t);
@@ -93,7 +125,11 @@ int table_print(struct table *t, FILE *out)
 		if (w > width[i % columns])
 			width[i % columns] = w;
 	}
+	if (out == stdout && terminal_is())
+		narrow(t, width, columns);
+	terminal_style(out, STYLE_HEADING);
 	print_row(t, out, NULL, width, columns);
+	terminal_style(out, STYLE_PLAIN);
 	for (i = 0; i + columns <= t->cells; i += columns)
 		print_row(t, out, t->cell + i, width, columns);
 	for (i = 0; i < t->cells; i++)

@@ -7,6 +7,9 @@
  *	table_cell(&t, "%s", name); table_cell(&t, "%s", text_count(n).s);
  *	table_print(&t, out);   // and is empty again
  *
+ * On a terminal that is too narrow, names (columns aligned by <) are elided in their
+ * middle; figures never are.
+ *
  * A title begins with < or >: how its column is aligned.  Cells fill rows from
  * left to right.  Without memory, cells are left out and `failed` is set.
  */

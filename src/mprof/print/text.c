@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../util/terminal.h"
+
 struct text text_count(uint64_t n)
 {
 	char digits[24];
@@ -118,22 +120,34 @@ struct text text_many(uint64_t n, const char *one, const char *many)
 	return t;
 }
 
-struct text text_bar(uint64_t part, uint64_t of, int width)
+/* n eighths of a column, the last of them as a block of its own. */
+static void put_blocks(char *to, unsigned n)
 {
-	struct text t;
-	int n;
+	for (; n >= 8; n -= 8, to += strlen(to))
+		strcpy(to, "\u2588");
+	if (n)
+		sprintf(to, "\xe2\x96%c", (char)(0x90 - (int)n));
+}
 
-	if (width > (int)sizeof(t.s) - 1)
-		width = (int)sizeof(t.s) - 1;
+struct long_text text_bar(uint64_t part, uint64_t of, int width)
+{
+	struct long_text t = { "" };
+	const unsigned parts = terminal_unicode() ? 8 : 1;
+	unsigned n;
+
+	if (width > LONGEST_BAR)
+		width = LONGEST_BAR;
 	/* Sums of a damaged trace may have overflowed: a part may be more than all. */
 	if (part >= of)
-		n = part ? width : 0;
+		n = part ? (unsigned)width * parts : 0;
 	else
-		n = (int)((double)width * (double)part / (double)of + 0.5);
+		n = (unsigned)((double)width * parts * (double)part / (double)of + 0.5);
 	if (!n && part)
 		n = 1;
-	memset(t.s, '#', (size_t)n);
-	t.s[n] = 0;
+	if (parts == 8)
+		put_blocks(t.s, n);
+	else
+		memset(t.s, '#', n);
 	return t;
 }
 

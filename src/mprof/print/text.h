@@ -26,8 +26,10 @@ struct text text_ns(uint64_t ns);		      /* 83 ns, 1.25 us, 31.0 ms, 2.31 s */
 struct text text_percent(uint64_t part, uint64_t of); /* 12 %, <1 %, >99 %; of 0: - */
 struct text text_ratio(double ratio);		      /* 0.87 */
 struct text text_many(uint64_t n, const char *one, const char *many); /* 1 block, 2 blocks */
-/* Up to width characters of '#'; at least one when part > 0. */
-struct text text_bar(uint64_t part, uint64_t of, int width);
+/* Up to width columns of '#', or of blocks where the terminal has them; at least one when part > 0.
+ * At most LONGEST_BAR columns. */
+#define LONGEST_BAR 100
+struct long_text text_bar(uint64_t part, uint64_t of, int width);
 
 /* Sizes of this many binary digits: 0, 1, 2 - 3, ..., from 1.0 KiB, ... */
 struct text text_power(unsigned power);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* view_hot.c - who asks most often, and for how much. */
 #include "flat_view.h"
+#include "paragraph.h"
 
 #define RECYCLED 10u /* told when it asked for that many times what it held at once */
 
@@ -43,13 +44,14 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 		.cell = cell,
 	};
 
-	fprintf(out, "%s handed out %s: %s on average, from %s to %s.\n",
-		text_many(v->calls, "call", "calls").s, text_exact(v->bytes).s,
-		text_bytes(v->calls ? v->bytes / v->calls : 0).s, text_bytes(v->size_min).s,
-		text_bytes(v->size_max).s);
+	paragraph_line(out, "%s handed out %s: %s on average, from %s to %s.\n",
+		       text_many(v->calls, "call", "calls").s, text_exact(v->bytes).s,
+		       text_bytes(v->calls ? v->bytes / v->calls : 0).s, text_bytes(v->size_min).s,
+		       text_bytes(v->size_max).s);
 	if (v->map_calls)
-		fprintf(out, "Beside them %s mapped %s.\n",
-			text_many(v->map_calls, "call", "calls").s, text_bytes(v->map_bytes).s);
+		paragraph_line(out, "Beside them %s mapped %s.\n",
+			       text_many(v->map_calls, "call", "calls").s,
+			       text_bytes(v->map_bytes).s);
 	return flat_view_text(&flat, r, out, err);
 }
 

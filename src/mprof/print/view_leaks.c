@@ -5,6 +5,7 @@
 #include "../profile/leaks.h"
 #include "../profile/suppressions.h"
 #include "flat_view.h"
+#include "paragraph.h"
 
 static const char *heading(const struct view_request *r, const struct profile_group *g)
 {
@@ -112,9 +113,9 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	int ret;
 
 	if (p->leaked_calls_total)
-		fprintf(out, "%s never freed: %s.\n",
-			text_many(p->leaked_calls_total, "block was", "blocks were").s,
-			text_exact(p->leaked_total).s);
+		paragraph_line(out, "%s never freed: %s.\n",
+			       text_many(p->leaked_calls_total, "block was", "blocks were").s,
+			       text_exact(p->leaked_total).s);
 	if (!r->sorted)
 		leaks_rank(r->profile);
 	ret = flat_view_text(&flat, r, out, err);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* view_lifetimes.c - how long blocks live. */
 #include "flat_view.h"
+#include "paragraph.h"
 
 static struct text mean_of(const struct site_values *v)
 {
@@ -49,13 +50,14 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	};
 
 	if (v->freed_calls)
-		fprintf(out, "%s lived %s on average, from %s to %s; %s never freed.\n",
-			text_many(v->freed_calls, "freed block", "freed blocks").s, mean_of(v).s,
-			text_ns(v->lifetime_min_ns).s, text_ns(v->lifetime_max_ns).s,
-			text_many(v->live_calls, "was", "were").s);
+		paragraph_line(out, "%s lived %s on average, from %s to %s; %s never freed.\n",
+			       text_many(v->freed_calls, "freed block", "freed blocks").s,
+			       mean_of(v).s, text_ns(v->lifetime_min_ns).s,
+			       text_ns(v->lifetime_max_ns).s,
+			       text_many(v->live_calls, "was", "were").s);
 	else
-		fprintf(out, "No block was freed; %s.\n",
-			text_many(v->live_calls, "block lives on", "blocks live on").s);
+		paragraph_line(out, "No block was freed; %s.\n",
+			       text_many(v->live_calls, "block lives on", "blocks live on").s);
 	return flat_view_text(&flat, r, out, err);
 }
 

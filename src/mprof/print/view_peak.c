@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "flat_view.h"
+#include "paragraph.h"
 
 static struct long_text about(const struct view_request *r, const struct profile_group *g)
 {
@@ -66,14 +67,16 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 		.cell = cell,
 	};
 
-	fprintf(out, "%s%s, %s held %s in %s.\n", p->sites.options.until.set ? "" : "At the peak, ",
-		flat_moment(p->sites.peak.ns).s, who_of(p).s, text_exact(p->sites.peak.bytes).s,
-		text_many(p->sites.peak.calls, "block", "blocks").s);
+	paragraph_line(
+	    out, "%s%s, %s held %s in %s.\n", p->sites.options.until.set ? "" : "At the peak, ",
+	    flat_moment(p->sites.peak.ns).s,
+	    who_of(p).s,
+	    text_exact(p->sites.peak.bytes).s, text_many(p->sites.peak.calls, "block", "blocks").s);
 	if (p->total.peak_bytes != p->sites.peak.bytes)
-		fprintf(out, "What is looked at held %s of that (%s) in %s.\n",
-			text_exact(p->total.peak_bytes).s,
-			text_percent(p->total.peak_bytes, p->sites.peak.bytes).s,
-			text_many(p->total.peak_calls, "block", "blocks").s);
+		paragraph_line(out, "What is looked at held %s of that (%s) in %s.\n",
+			       text_exact(p->total.peak_bytes).s,
+			       text_percent(p->total.peak_bytes, p->sites.peak.bytes).s,
+			       text_many(p->total.peak_calls, "block", "blocks").s);
 	print_bound(&p->sites, out);
 	if (r->sort == VALUE_LOCAL)
 		fputs("Each row has its own peak, which may be at another time.\n", out);

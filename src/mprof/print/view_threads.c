@@ -10,6 +10,7 @@
 #include "figures.h"
 #include "print_table.h"
 #include "views.h"
+#include "paragraph.h"
 
 #define MATRIX 8u /* threads in the matrix */
 #define SITES  5u
@@ -204,9 +205,10 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	int ret = index ? 0 : -ENOMEM;
 
 	shown = r->top && r->top < n ? r->top : n;
-	fprintf(out, "Of %s, %s (%s) went by another thread than the one that allocated.\n\n",
-		text_many(r->profile->total.freed_calls, "freed block", "freed blocks").s,
-		text_count(h->all.blocks).s, text_bytes(h->all.bytes).s);
+	paragraph_line(out, "Of %s, %s (%s) went by another thread than the one that allocated.\n",
+		       text_many(r->profile->total.freed_calls, "freed block", "freed blocks").s,
+		       text_count(h->all.blocks).s, text_bytes(h->all.bytes).s);
+	fputc('\n', out);
 	if (!ret)
 		ret = put_threads(h, index, shown, out);
 	if (shown < n)

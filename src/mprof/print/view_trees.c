@@ -5,6 +5,7 @@
 
 #include "figures.h"
 #include "tree_rows.h"
+#include "paragraph.h"
 
 static int prepare(struct view_request *r, struct error *err)
 {
@@ -32,9 +33,10 @@ static int text(struct view_request *r, enum calltree_direction direction, const
 
 	if (ret < 0)
 		return ret;
-	fprintf(out, "%s; %s: %s in %s.\n\n", what, profile_value_name(t->value),
-		figures_text(t->value, t->total).s,
-		text_many(r->profile->count, "call stack", "call stacks").s);
+	paragraph_line(out, "%s; %s: %s in %s.\n", what, profile_value_name(t->value),
+		       figures_text(t->value, t->total).s,
+		       text_many(r->profile->count, "call stack", "call stacks").s);
+	fputc('\n', out);
 	tree_rows_text(t, out);
 	return 0;
 }

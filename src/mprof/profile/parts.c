@@ -140,15 +140,10 @@ bool paths_is_start(const struct sym_line *line)
 	return false;
 }
 
-bool paths_is_wrapper(const struct sym_line *line)
-{
-	return is_one_of(wrappers, COUNT(wrappers), line->raw) ||
-	       is_one_of(wrappers, COUNT(wrappers), line->function);
-}
-
 enum paths_part paths_part(const struct sym_line *line)
 {
-	if (paths_is_wrapper(line))
+	if (is_one_of(wrappers, COUNT(wrappers), line->raw) ||
+	    is_one_of(wrappers, COUNT(wrappers), line->function))
 		return PATHS_WRAPPER;
 	if (paths_is_start(line))
 		return PATHS_START;

@@ -9,15 +9,6 @@
 
 #include "calltree.h"
 
-size_t paths_innermost(const struct profile_path *path)
-{
-	size_t i = path->all;
-
-	while (i > 1 && paths_is_wrapper(path->line[i - 1]))
-		i--;
-	return i ? i - 1 : 0;
-}
-
 /* ---- making ---- */
 
 static bool frame_room(struct path_scratch *s, size_t n)
@@ -123,11 +114,12 @@ static void fold(const struct profile_paths *t, struct profile_path *path)
 	size_t i = path->all = path->count;
 
 	path->asked = path->inner = path->count;
-	/* A function that --stop-at names stands for what it called, as if it had asked itself. */
-	if (t->wrappers || (i && path->line[i - 1]->stop))
-		return;
 	while (i > 1 && part_of(t, path, i - 1) == PATHS_WRAPPER)
 		i--;
+	path->innermost = i ? i - 1 : 0;
+	/* A function that --stop-at names stands for what it called, as if it had asked itself. */
+	if (t->wrappers || (path->all && path->line[path->all - 1]->stop))
+		return;
 	path->asked = path->inner = i;
 	/* What a wrapper called is a part of it. */
 	for (; i; i--)
@@ -144,7 +136,7 @@ const struct profile_path *paths_look(struct profile_paths *t, uint32_t stack)
 	struct profile_path *path = &t->scratch.path;
 	size_t n;
 
-	path->count = path->asked = path->inner = path->all = 0;
+	path->count = path->asked = path->inner = path->all = path->innermost = 0;
 	path->truncated = false;
 	if (!t->stacks)
 		return path;

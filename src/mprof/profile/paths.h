@@ -70,13 +70,10 @@ bool paths_is_file(const char *pattern, const char *file);
 /* Does a line of it match this pattern? */
 bool paths_has_function(const struct profile_path *path, const char *pattern);
 enum paths_part paths_part(const struct sym_line *line);
-bool paths_is_wrapper(const struct sym_line *line);
 /* The same of a line of this frame, remembered where the frame has one line. */
 enum paths_part paths_part_of(const struct profile_paths *t, uint32_t frame,
 			      const struct sym_line *line);
 bool paths_is_start(const struct sym_line *line);
-/* Index of the innermost line that is no wrapper, else 0. */
-size_t paths_innermost(const struct profile_path *path);
 
 /* ---- stacks that read the same ---- */
 

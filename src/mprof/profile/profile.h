@@ -106,6 +106,7 @@ struct profile_path {
 	size_t asked;		      /* up to who asked, who is line[asked - 1] */
 	size_t inner;		      /* with what that called, down to the wrappers */
 	size_t all;		      /* all there are: asked <= inner <= all */
+	size_t innermost;	      /* line that is no wrapper, whatever is shown; else 0 */
 	bool truncated;
 };
 

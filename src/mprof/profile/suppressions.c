@@ -2,6 +2,7 @@
 /* suppressions.c - never freed blocks that nobody needs to hear about. */
 #include "suppressions.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -188,7 +189,8 @@ static bool names(const char *pattern, const struct sym_line *line)
 
 static bool is_of(const char *glob, const char *module)
 {
-	return !glob || !fnmatch(glob, module, 0);
+	return !glob ||
+	       ((!isalpha((unsigned char)*glob) || *glob == *module) && !fnmatch(glob, module, 0));
 }
 
 /* A library's own blocks are requested within this many lines of it.  More is recursion, which
@@ -224,18 +226,23 @@ static bool begins_like(const struct suppressions *s, const char *name)
 /* Where the built-in ones look, found once for all of them. */
 struct innermost {
 	size_t inner, end; /* see end_of_module */
-	bool named;	   /* one of these lines may have a name that is built in */
+	size_t first,
+	    count; /* lines outward from first: no others can have a name that is built in */
 };
 
 static struct innermost innermost_of(const struct suppressions *s, const struct profile_path *path)
 {
-	struct innermost at = { .inner = paths_innermost(path) };
+	struct innermost at = { .inner = path->innermost };
 	size_t i;
 
 	at.end = end_of_module(path, at.inner);
-	for (i = at.inner; !at.named && i != at.end && at.inner - i <= LIBRARY_LINES; i--)
-		at.named =
-		    begins_like(s, path->line[i]->raw) || begins_like(s, path->line[i]->function);
+	for (i = at.inner; i != at.end && at.inner - i <= LIBRARY_LINES; i--) {
+		if (!begins_like(s, path->line[i]->raw) && !begins_like(s, path->line[i]->function))
+			continue;
+		if (!at.count)
+			at.first = i;
+		at.count = at.first - i + 1;
+	}
 	return at;
 }
 
@@ -244,13 +251,12 @@ static bool builtin_matches(const struct suppression *x, const struct profile_pa
 {
 	size_t i;
 
-	if ((x->pattern && !at->named) || !is_of(x->module, path->line[at->inner]->module) ||
+	if ((x->pattern && !at->count) || !is_of(x->module, path->line[at->inner]->module) ||
 	    (x->caller && (at->end == SIZE_MAX || !is_of(x->caller, path->line[at->end]->module))))
 		return false;
-	for (i = at->inner; x->pattern && i != at->end && at->inner - i <= LIBRARY_LINES; i--)
-		if ((i == at->inner || path->line[i] != path->line[i + 1]) &&
-		    (builtin_names(x->pattern, path->line[i]->raw) ||
-		     builtin_names(x->pattern, path->line[i]->function)))
+	for (i = at->first; x->pattern && at->first - i < at->count; i--)
+		if (builtin_names(x->pattern, path->line[i]->raw) ||
+		    builtin_names(x->pattern, path->line[i]->function))
 			return true;
 	return !x->pattern;
 }

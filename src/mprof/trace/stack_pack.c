@@ -172,6 +172,9 @@ static size_t words_of(const uint64_t *w, size_t n)
 	case MPROF_RECORD_GONE:
 		words = 2;
 		break;
+	case MPROF_RECORD_GAP:
+		words = *w >> 4;
+		break;
 	}
 	return words <= n ? words : 0;
 }

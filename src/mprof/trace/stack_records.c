@@ -240,6 +240,14 @@ static ssize_t gone_record(struct stack_records *r, const uint64_t *w, size_t n)
 	return 2;
 }
 
+/* A record that was begun by somebody who was killed, or jumped away. */
+static ssize_t gap_record(const uint64_t *w, size_t n)
+{
+	size_t words = w[0] >> 4;
+
+	return words <= n ? (ssize_t)words : 0;
+}
+
 int stack_records_take(struct stack_records *r, const uint64_t *w, size_t n)
 {
 	ssize_t got;
@@ -254,6 +262,9 @@ int stack_records_take(struct stack_records *r, const uint64_t *w, size_t n)
 			break;
 		case MPROF_RECORD_GONE:
 			got = gone_record(r, w + i, n - i);
+			break;
+		case MPROF_RECORD_GAP:
+			got = gap_record(w + i, n - i);
 			break;
 		default:
 			got = 0;

@@ -201,6 +201,17 @@ void plain_streams(void)
 	stderr = new_err;
 }
 
+void plain_escape(const char *sequence)
+{
+	static struct filter past = { .fd = STDOUT_FILENO };
+
+	if (fflush(stdout))
+		return;
+	past.n = 0;
+	put(&past, (const unsigned char *)sequence, strlen(sequence));
+	put_out(&past);
+}
+
 FILE *plain_raw(void)
 {
 	fflush(stdout);

@@ -18,6 +18,9 @@
 /* Before anything is written.  Without memory all stays as it is. */
 void plain_streams(void);
 
+/* Puts an escape sequence of ours to standard output, past the filter, behind what was written. */
+void plain_escape(const char *sequence);
+
 /* Standard output without a filter; main flushes it. */
 FILE *plain_raw(void);
 

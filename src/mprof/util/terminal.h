@@ -13,7 +13,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#define TERMINAL_WIDTH 80u /* of what is not a terminal */
+#define TERMINAL_WIDTH 80u  /* of what is not a terminal */
+#define TERMINAL_TEXT  120u /* longer lines of text are hard to read */
 
 enum style {
 	STYLE_PLAIN,
@@ -23,8 +24,17 @@ enum style {
 	STYLE_FAINT, /* commands, and what may be skipped */
 };
 
-/* Columns of standard output. */
+/* Looks at standard output; before anything is written, and before a pager takes its place. */
+void terminal_start(void);
+/* --color: "auto", "always" or "never"; false: none of these. */
+bool terminal_set_colour(const char *when);
+
+bool terminal_is(void);
+/* Columns of standard output, and of text on it. */
 unsigned terminal_width(void);
+unsigned terminal_text_width(void);
+/* May what is printed hold block elements?  Of a terminal in a UTF-8 locale. */
+bool terminal_unicode(void);
 /* From here on, on stdout; nothing where colours are off or out is another stream. */
 void terminal_style(FILE *out, enum style style);
 
