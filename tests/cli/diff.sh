@@ -103,6 +103,7 @@ test_diff_in_words() {
 	two_builds
 	run "$mprof" diff --value total old.log new.log
 	expect_status 0
+	expect_words out 'Total rose 12 %, because of parse_line (sheet.c:9); peak rose 50 %, because of parse_line (sheet.c:9); leaked memory rose 298 %, because of lost (sheet.c:25); the number of calls rose 5 %, because of parse_line (sheet.c:9).'
 	expect_text out 'From old.log to new.log:'
 	grep -Eq '^  calls +1,100 +1,151 +\+51 +\+4\.6 %$' out || bad "calls: $(cat out)"
 	expect_text out 'total by function: 1 added, 1 grown; 1 the same.'
@@ -113,6 +114,7 @@ test_diff_in_words() {
 	expect_text out '`parse_line (sheet.c)`'
 	run "$mprof" diff --all old.log old.log
 	expect_text out 'peak by function: 2 the same.'
+	expect_same 'the verdict on no change' "$(head -1 out)" 'No figure changed by 1 % or more.'
 	grep -Eq ' = *$' out || bad 'totals differ from themselves'
 }
 

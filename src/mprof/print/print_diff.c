@@ -2,10 +2,13 @@
 /* print_diff.c - a comparison of two traces, for people. */
 #include "print_diff.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "figures.h"
+#include "paragraph.h"
 #include "print_table.h"
 
 const enum profile_value diff_totals[] = {
@@ -151,10 +154,107 @@ static void put_row(const struct diff *d, const struct diff_group *g, FILE *out)
 	fputc('\n', out);
 }
 
+/* ---- the verdict ---- */
+
+/* The group that moved most in the direction in which the total went. */
+static const struct diff_group *cause_of(const struct diff *d, enum profile_value v, bool rose)
+{
+	const struct diff_group *cause = NULL;
+	size_t i;
+
+	for (i = 0; i < d->groups; i++) {
+		const struct diff_group *g = &d->group[i];
+
+		if (!g->lines || g->v[DIFF_BEFORE][v] == g->v[DIFF_AFTER][v] ||
+		    (g->v[DIFF_AFTER][v] > g->v[DIFF_BEFORE][v]) != rose)
+			continue;
+		if (!cause || diff_distance(g, v) > diff_distance(cause, v))
+			cause = g;
+	}
+	return cause;
+}
+
+static void put_cause(const struct diff *d, enum profile_value v, bool rose, uint64_t by,
+		      struct paragraph *p)
+{
+	const struct diff_group *g = cause_of(d, v, rose);
+	enum diff_side side;
+	char *where;
+
+	if (!g)
+		return;
+	side = g->v[DIFF_AFTER][v] ? DIFF_AFTER : DIFF_BEFORE;
+	where = figures_line_text(g->line[g->lines - 1], g->sites[side] == 1);
+	paragraph_add(p, ", %sbecause of ", diff_distance(g, v) < by / 2 ? "partly " : "");
+	paragraph_add_styled(p, STYLE_PLACE, "%s", where ? where : "");
+	p->failed |= !where;
+	free(where);
+}
+
+/* "rose 20 %", "fell to 0"; false: less than a hundredth. */
+static bool put_move(const char *name, enum profile_value v, uint64_t before, uint64_t after,
+		     struct paragraph *p)
+{
+	const uint64_t by = after > before ? after - before : before - after;
+	const char *way = after > before ? "rose" : "fell";
+
+	if (!by || by < before / 100)
+		return false;
+	paragraph_add(p, "%s%s ", p->n ? "; " : "", name);
+	if (!before || !after)
+		paragraph_add(p, "%s from %s to %s", way, figures_text(v, before).s,
+			      figures_text(v, after).s);
+	else if (after / before >= 10)
+		paragraph_add(p, "rose to %s times what it was", text_count(after / before).s);
+	else
+		paragraph_add(p, "%s %s", way, text_percent(by, before).s);
+	return true;
+}
+
+/* What changed, and where most of that is, in a sentence. */
+static bool put_verdict(const struct diff *d, FILE *out)
+{
+	static const struct {
+		enum profile_value value;
+		const char *name;
+	} told[] = {
+		{ VALUE_TOTAL, "total" },
+		{ VALUE_PEAK, "peak" },
+		{ VALUE_LEAKED, "leaked memory" },
+		{ VALUE_CALLS, "the number of calls" },
+	};
+	const struct paragraph_form form = { .first = "", .width = terminal_text_width() };
+	struct paragraph p = { 0 };
+	bool failed;
+	size_t i;
+
+	for (i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
+		const uint64_t *before = d->total[DIFF_BEFORE], *after = d->total[DIFF_AFTER];
+		const enum profile_value v = told[i].value;
+
+		if (put_move(told[i].name, v, before[v], after[v], &p))
+			put_cause(
+			    d, v, after[v] > before[v],
+			    after[v] > before[v] ? after[v] - before[v] : before[v] - after[v], &p);
+	}
+	if (!p.n)
+		paragraph_add(&p, "No figure changed by 1 %% or more");
+	else
+		*p.text = (char)toupper(*p.text);
+	paragraph_add(&p, ".");
+	paragraph_print(&p, &form, out);
+	fputc('\n', out);
+	failed = p.failed;
+	paragraph_release(&p);
+	return !failed;
+}
+
 int diff_text(const struct diff *d, const struct diff_print *o, FILE *out, struct error *err)
 {
 	size_t rows = diff_rows(d, o), i;
 
+	if (!put_verdict(d, out))
+		return fail(err, -ENOMEM, "no memory to print the comparison");
 	fprintf(out, "From %s to %s:\n\n", o->name[DIFF_BEFORE], o->name[DIFF_AFTER]);
 	if (put_totals(d, out) < 0)
 		return fail(err, -ENOMEM, "no memory to print the comparison");

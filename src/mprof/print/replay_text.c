@@ -4,16 +4,20 @@
 
 #include <errno.h>
 
+#include "paragraph.h"
 #include "replay_table.h"
+#include "report.h"
 
 static void print_words(const struct sentences *w, const char *title, const char *bullet, FILE *out)
 {
 	size_t i;
 
-	if (w->n)
-		fprintf(out, "\n%s\n", title);
+	if (w->n) {
+		fputc('\n', out);
+		report_title(title, out);
+	}
 	for (i = 0; i < w->n; i++)
-		fprintf(out, "  %s%s\n", bullet, w->line[i]);
+		paragraph_line(out, "  %s%s\n", bullet, w->line[i]);
 }
 
 static int section(const struct replay_answer *a, const char *title, const char *bullet,

@@ -11,6 +11,7 @@
 
 #define KEPT_PART  0.25 /* of the peak: what is kept after the end and is worth a sentence */
 #define KEPT_BYTES (4u << 20)
+#define NOISE_TOLD 5 /* percent: what is less surprises nobody */
 
 /* Command lines and what allocators say may hold what a terminal acts upon. */
 static void clean(char *s)
@@ -201,6 +202,58 @@ static void tell_ties(const struct verdict *v, const struct told *t, struct sent
 	}
 }
 
+/* Why a difference that looks large is none: what two runs of one allocator differ by. */
+static void tell_noise(const struct verdict *v, const struct told *t, struct sentences *w)
+{
+	const struct runs_row *ref = &v->runs->row[v->reference];
+	size_t i;
+
+	for (i = 0; i < v->played; i++) {
+		const size_t row = t->order[i];
+		const struct runs_row *r = &v->runs->row[row];
+		const double noise = verdict_noise(v, row, v->reference);
+		const double least = fmin(r->cpu_ns.median, ref->cpu_ns.median);
+		const double vary =
+		    fmax(fmax(r->cpu_ns.mad, ref->cpu_ns.mad), v->spread * ref->cpu_ns.median);
+		const char *more = r->cpu_ns.median > ref->cpu_ns.median ? "more" : "less";
+
+		if (row == v->reference || side(v, t, row) || percent(v, t, row) < NOISE_TOLD)
+			continue;
+		if (noise > 1.001 * fmax(v->control, VERDICT_FLOOR) * least)
+			sentence_add(w,
+				     "%s took %d %% %s time than %s, which is within the noise: "
+				     "runs of one allocator vary by %.1f ns a call, so a "
+				     "difference counts from %.1f ns on.",
+				     r->variant->name, percent(v, t, row), more, ref->variant->name,
+				     vary, noise);
+		else
+			sentence_add(w,
+				     "%s took %d %% %s time than %s, which is within the noise: "
+				     "%s differs from itself by %.0f %% when it is played again.",
+				     r->variant->name, percent(v, t, row), more, ref->variant->name,
+				     v->runs->control.variant->name, 100 * v->control);
+	}
+}
+
+/* The same of memory, where a fixed amount decides. */
+static void tell_small_difference(const struct verdict *v, const struct told *t,
+				  struct sentences *w)
+{
+	size_t i;
+
+	for (i = 0; i < v->played; i++) {
+		const size_t row = t->order[i];
+
+		if (row != v->reference && !side(v, t, row) && percent(v, t, row) >= NOISE_TOLD)
+			sentence_add(w,
+				     "%s's peak differs from that of %s by %d %%, but by less than "
+				     "%s, which two runs can differ by.",
+				     v->runs->row[row].variant->name,
+				     v->runs->row[v->reference].variant->name, percent(v, t, row),
+				     text_bytes(VERDICT_BYTES).s);
+	}
+}
+
 /* Of those that are better in one and not worse in the other, a kind with its names. */
 static void tell_kind(const struct verdict *v, const struct told *peak, const struct told *cpu,
 		      int memory, int time, const char *how, struct sentences *w)
@@ -335,10 +388,12 @@ void replay_verdict(const struct replay_answer *a, struct sentences *w)
 		tell_best(v, &peak, &cpu, w);
 	if (v->played > 1 && !v->small) {
 		compare(v, &peak, w);
+		tell_small_difference(v, &peak, w);
 		tell_ties(v, &peak, w);
 	}
 	if (v->played > 1 && v->quiet) {
 		compare(v, &cpu, w);
+		tell_noise(v, &cpu, w);
 		tell_ties(v, &cpu, w);
 	}
 	if (v->timed && !v->quiet)
