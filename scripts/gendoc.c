@@ -38,7 +38,7 @@ static const struct row options[] = {
 	{ NULL, NULL, NULL, NULL },
 };
 static const struct row modes[] = {
-#define MPROF_MODE(name, ops, help) { #name, "", help, "" },
+#define MPROF_MODE(name, ops, key, kind, help) { #name, "", help, "" },
 #include <mprof/modules.def>
 #undef MPROF_MODE
 	{ NULL, NULL, NULL, NULL },

@@ -15,7 +15,8 @@
  *   1. one file in modules/mode that defines the five hooks, includes
  *      template.h, and defines a const struct mprof_mode_ops;
  *   2. a row in modules.def (built in), or `cc -shared` and MODE=/path/to.so,
- *      where the ops must be called mprof_mode;
+ *      where the ops must be called mprof_mode;  one that keeps a file says
+ *      MPROF_MODE_FILE(KEY, KIND), so that mprof takes care of it;
  *   3. a case in tests/preload.
  * To add an INIT: the same with struct mprof_init_ops, called mprof_init.
  *
@@ -229,6 +230,12 @@ struct mprof_init_ops {
 	 */
 	void *(*symbol)(const char *name);
 };
+
+/*
+ * Of a MODE in a .so that opens a file with host->file_open(): the key of options.def that names
+ * it, and TRACE, COUNTS or PROFILE.  What a row of modules.def says of a built-in one.
+ */
+#define MPROF_MODE_FILE(key, kind) const char mprof_mode_file[] = "mprof_mode_file " #key " " #kind
 
 struct mprof_mode_ops {
 	uint32_t abi; /* MPROF_MODULE_ABI */

@@ -5,8 +5,8 @@
 
 #include "internal.h"
 
-#define MPROF_INIT(name, ops, help) extern const struct mprof_init_ops ops MP_HIDDEN;
-#define MPROF_MODE(name, ops, help) extern const struct mprof_mode_ops ops MP_HIDDEN;
+#define MPROF_INIT(name, ops, help)	       extern const struct mprof_init_ops ops MP_HIDDEN;
+#define MPROF_MODE(name, ops, key, kind, help) extern const struct mprof_mode_ops ops MP_HIDDEN;
 #include <mprof/modules.def>
 #undef MPROF_INIT
 #undef MPROF_MODE
@@ -17,7 +17,7 @@ static const struct mprof_init_ops *const inits[] = {
 #undef MPROF_INIT
 };
 static const struct mprof_mode_ops *const modes[] = {
-#define MPROF_MODE(name, ops, help) &ops,
+#define MPROF_MODE(name, ops, key, kind, help) &ops,
 #include <mprof/modules.def>
 #undef MPROF_MODE
 };

@@ -16,7 +16,7 @@ struct row {
 };
 
 static const struct row modes[] = {
-#define MPROF_MODE(name, ops, help) { #name, help },
+#define MPROF_MODE(name, ops, key, kind, help) { #name, help },
 #include <mprof/modules.def>
 #undef MPROF_MODE
 };

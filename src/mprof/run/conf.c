@@ -14,7 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <mprof/format.h>
+
 #include "../util/nearest.h"
+#include "elf.h"
 
 enum type { MODULE_INIT, MODULE_MODE, PATH, NUMBER, UNWIND };
 
@@ -36,7 +39,7 @@ static const char *const inits[] = {
 	NULL,
 };
 static const char *const modes[] = {
-#define MPROF_MODE(name, ops, help) #name,
+#define MPROF_MODE(name, ops, key, kind, help) #name,
 #include <mprof/modules.def>
 #undef MPROF_MODE
 	NULL,
@@ -169,6 +172,45 @@ int conf_set_number(struct conf *conf, enum conf_key key, uint64_t value, struct
 const char *conf_get(const struct conf *conf, enum conf_key key)
 {
 	return conf->value[key] ? conf->value[key] : options[key].value;
+}
+
+/* A file that a MODE keeps. */
+#define MPROF_MAGIC_NONE ""
+static const struct file {
+	const char *mode, *key, *kind, *magic;
+	enum conf_key id;
+} files[] = {
+#define MPROF_MODE(name, ops, key, kind, help) \
+	{ #name, #key, #kind, MPROF_MAGIC_##kind, CONF_##key },
+#include <mprof/modules.def>
+#undef MPROF_MODE
+};
+#define FILES (sizeof(files) / sizeof(files[0]))
+
+/* What MPROF_MODE_FILE left in a module: "mprof_mode_file KEY KIND". */
+static const struct file *file_of_module(const char *path)
+{
+	char said[64], key[32], kind[16];
+
+	if (elf_string(path, "mprof_mode_file", said, sizeof(said)) ||
+	    sscanf(said, "mprof_mode_file %31s %15s", key, kind) != 2)
+		return NULL;
+	for (size_t i = 0; i < FILES; i++)
+		if (!strcmp(files[i].key, key) && !strcmp(files[i].kind, kind))
+			return &files[i];
+	return NULL;
+}
+
+enum conf_key conf_file(const struct conf *conf, const char **magic)
+{
+	const char *mode = conf_get(conf, CONF_MODE);
+	const struct file *f = strchr(mode, '/') ? file_of_module(mode) : NULL;
+
+	for (size_t i = 0; i < FILES && !f; i++)
+		if (!strcmp(files[i].mode, mode))
+			f = &files[i];
+	*magic = f ? f->magic : "";
+	return f ? f->id : CONF_NONE;
 }
 
 static int take_pair(struct conf *conf, const char *name, const char *value, struct error *err)

@@ -19,6 +19,7 @@ enum conf_key {
 #include <mprof/options.def>
 #undef MPROF_OPTION
 	CONF_KEYS,
+	CONF_NONE = CONF_KEYS,
 };
 
 /* A value that is NULL was not said: the library's default holds. */
@@ -33,6 +34,9 @@ int conf_set(struct conf *conf, enum conf_key key, const char *value, struct err
 int conf_set_number(struct conf *conf, enum conf_key key, uint64_t value, struct error *err);
 /* The value, or the default of options.def. */
 const char *conf_get(const struct conf *conf, enum conf_key key);
+/* The key that names the file which the MODE keeps, and how that begins; CONF_NONE: it keeps none.
+ */
+enum conf_key conf_file(const struct conf *conf, const char **magic);
 /* The text for MPROF_CONF, quoted where needed; free() it.  NULL and *err if a
  * value has both kinds of quotes and cannot be said. */
 char *conf_text(const struct conf *conf, struct error *err);

@@ -10,6 +10,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <gelf.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,6 +75,62 @@ int elf_read(const char *path, struct elf_facts *facts)
 	}
 	close(fd);
 	return 0;
+}
+
+/* The bytes of a symbol, from the section that it lies in. */
+static int read_symbol(Elf *elf, const GElf_Sym *s, char *text, size_t size)
+{
+	Elf_Scn *section = elf_getscn(elf, s->st_shndx);
+	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
+	GElf_Shdr head;
+	uint64_t at, n;
+
+	if (!data || !data->d_buf || !gelf_getshdr(section, &head))
+		return -ENOENT;
+	at = s->st_value - head.sh_addr;
+	if (at >= data->d_size)
+		return -ENOENT;
+	n = data->d_size - at;
+	snprintf(text, size, "%.*s", (int)(n < size ? n : size - 1), (char *)data->d_buf + at);
+	return 0;
+}
+
+static int find_symbol(Elf *elf, const char *symbol, char *text, size_t size)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr head;
+	GElf_Sym s;
+
+	while ((section = elf_nextscn(elf, section))) {
+		Elf_Data *data = gelf_getshdr(section, &head) && head.sh_type == SHT_DYNSYM
+				     ? elf_getdata(section, NULL)
+				     : NULL;
+
+		for (int i = 0; data && gelf_getsym(data, i, &s); i++) {
+			const char *name = elf_strptr(elf, head.sh_link, s.st_name);
+
+			if (name && s.st_shndx != SHN_UNDEF && !strcmp(name, symbol))
+				return read_symbol(elf, &s, text, size);
+		}
+	}
+	return -ENOENT;
+}
+
+int elf_string(const char *path, const char *symbol, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), code = -ENOENT;
+	struct stat st;
+	Elf *elf;
+
+	if (fd < 0)
+		return -errno;
+	elf_version(EV_CURRENT);
+	elf = fstat(fd, &st) || !S_ISREG(st.st_mode) ? NULL : elf_begin(fd, ELF_C_READ, NULL);
+	if (elf)
+		code = find_symbol(elf, symbol, text, size);
+	elf_end(elf);
+	close(fd);
+	return code;
 }
 
 /* Would the kernel switch privileges, so that the linker ignores LD_PRELOAD? */

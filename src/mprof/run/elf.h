@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "../util/error.h"
@@ -24,6 +25,9 @@ struct elf_facts {
 
 /* 0, or -errno when the file cannot be read. */
 int elf_read(const char *path, struct elf_facts *facts);
+
+/* The text that a shared object exports as symbol.  0, or -errno. */
+int elf_string(const char *path, const char *symbol, char *text, size_t size);
 
 /* A program as exec will find it. */
 struct program {

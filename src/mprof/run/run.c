@@ -43,21 +43,6 @@ struct session {
 	struct append file;
 };
 
-/* Which key names the file that this MODE writes, CONF_KEYS for none. */
-static enum conf_key file_key(const char *mode, const char **magic)
-{
-	if (!strcmp(mode, "Count")) {
-		*magic = MPROF_MAGIC_COUNTS;
-		return CONF_COUNTS_PATH;
-	}
-	if (!strcmp(mode, "Profile")) {
-		*magic = MPROF_MAGIC_PROFILE;
-		return CONF_PROFILE_PATH;
-	}
-	*magic = MPROF_MAGIC_TRACE;
-	return !strcmp(mode, "LogMmap") ? CONF_LOG_PATH : CONF_KEYS;
-}
-
 static int make_preload(struct session *s, struct error *err)
 {
 	const char *before = getenv("LD_PRELOAD");
@@ -131,13 +116,13 @@ static int prepare(struct session *s, struct error *err)
 
 int run_check(const struct run_plan *plan, struct error *err)
 {
-	const char *magic, *mode = conf_get(&plan->conf, CONF_MODE);
-	enum conf_key key = file_key(mode, &magic);
+	const char *magic;
+	enum conf_key key = conf_file(&plan->conf, &magic);
 	struct target t;
 	char *path;
 	int code;
 
-	if (key == CONF_KEYS)
+	if (key == CONF_NONE)
 		return 0;
 	path = conf_expand(conf_get(&plan->conf, key), getpid(), plan->argv[0], err);
 	if (!path)
@@ -160,13 +145,13 @@ static void print_id(char text[33], const uint8_t id[16])
 /* MPROF_RUN for the child; makes sure the path is free. free() it. */
 static char *make_file(struct session *s, struct error *err)
 {
-	const char *magic, *mode = conf_get(&s->plan->conf, CONF_MODE);
-	enum conf_key key = file_key(mode, &magic);
+	const char *magic;
+	enum conf_key key = conf_file(&s->plan->conf, &magic);
 	char *path, id[33], earlier[33] = "", *variable = NULL, exe[PATH_MAX];
 	const struct target *t = &s->result->target;
 	int code;
 
-	if (key == CONF_KEYS)
+	if (key == CONF_NONE)
 		return strdup("");
 	/* %e is the program as the kernel will name it, links followed. */
 	if (!realpath(s->result->program.image, exe))
@@ -184,7 +169,7 @@ static char *make_file(struct session *s, struct error *err)
 	if (asprintf(&variable, "MPROF_RUN=%s%s%s:%s", id, *earlier ? "-" : "", earlier, t->path) >=
 		0 &&
 	    !sampler_start(&s->sampler, t->path, s->id,
-			   s->plan->with_samples && key == CONF_LOG_PATH, err))
+			   s->plan->with_samples && !strcmp(magic, MPROF_MAGIC_TRACE), err))
 		return variable;
 	free(variable);
 	return NULL;
@@ -384,7 +369,7 @@ static bool is_empty(const struct session *s)
 {
 	const char *magic;
 
-	file_key(conf_get(&s->plan->conf, CONF_MODE), &magic);
+	conf_file(&s->plan->conf, &magic);
 	return !s->result->in_use && !recorded_anything(s->result->path, magic);
 }
 
