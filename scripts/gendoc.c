@@ -8,7 +8,7 @@
  * (src/mprof/cmd/usage.c has its format).  Replaced anywhere in FILE.in:
  *
  *   @OPTIONS@ @MODES@ @INITS@ @UNWINDERS@ @FUNCTIONS@ @COMMANDS@ @VIEWS@ @VALUES@ @BY@
- *   @FORMATS@ @VERSION@    rows of the .def tables: items of a list in a manual page
+ *   @COLUMNS@ @FORMATS@ @VERSION@  rows of the .def tables: items of a list in a manual page
  *                          (NAME.N.in), words in a bash script (NAME.bash.in), 'word:help'
  *                          in a zsh function
  *   @COMMAND_OPTIONS@      in a completion: a case for each command that sets `options'
@@ -71,8 +71,13 @@ static const struct row views[] = {
 	{ NULL, NULL, NULL, NULL },
 };
 static const struct row values[] = {
-#define PROFILE_VALUE(id, name, unit, help) { name, "", help, "" },
-#include <profile/values.def>
+#define VALUE(id, name, blocks, roles, member, unit, add, from, json, help) { name, "", help, "" },
+#include <pass/figures.def>
+	{ NULL, NULL, NULL, NULL },
+};
+static const struct row columns[] = {
+#define FIGURE(member, unit, add, from, json, help) { #member, "", help, "" },
+#include <pass/figures.def>
 	{ NULL, NULL, NULL, NULL },
 };
 static const struct row formats[] = {
@@ -101,6 +106,7 @@ static const struct {
 	{ "@VIEWS@", views, "Cm", " " },
 	{ "@FORMATS@", formats, "Cm", "" },
 	{ "@VALUES@", values, "Cm", "" },
+	{ "@COLUMNS@", columns, "", "" },
 	{ "@BY@", by, "Cm", "" },
 	{ "@VERSION@", NULL, "", "" },
 };
@@ -135,8 +141,8 @@ static void put_args(const char *args)
 
 static void put_mdoc(size_t table, const struct row *r)
 {
-	if (tables[table].rows == functions) {
-		printf("%s%s", r == functions ? "" : ",\n", r->name);
+	if (tables[table].rows == functions || tables[table].rows == columns) {
+		printf("%s%s", r == tables[table].rows ? "" : ",\n", r->name);
 		return;
 	}
 	printf(".It %s %s", tables[table].macro, r->name);
@@ -183,7 +189,7 @@ static void put_table(size_t table, enum format format)
 		else
 			put_quoted(r);
 	}
-	if (format == MDOC && tables[table].rows == functions)
+	if (format == MDOC && !*tables[table].macro)
 		putchar('\n');
 }
 

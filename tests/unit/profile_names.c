@@ -26,7 +26,7 @@ START_TEST(values_by_name)
 	}
 	ck_assert_str_eq(profile_value_unit(VALUE_LIFETIME), "ns");
 	ck_assert_int_eq(profile_value_find("leak", &v, &err), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(err.text, "leaked, temporary"));
+	ck_assert_ptr_nonnull(strstr(err.text, "temporary, leaked"));
 	for (i = 0; i < PROFILE_BY_COUNT; i++) {
 		ck_assert(!profile_by_find(profile_by_name((enum profile_by)i), &by, &err));
 		ck_assert_int_eq(by, i);
@@ -48,8 +48,8 @@ START_TEST(values_of_a_group)
 		       .lifetime_ns = 7,
 		       .slack = 8,
 		       .local_bytes = 9,
-		       .rss_bytes = 10 },
-		.leaked_bytes = 5,
+		       .rss_bytes = 10,
+		       .leaked_bytes = 5 },
 	};
 	static const enum profile_value order[] = {
 		VALUE_CALLS,	 VALUE_TOTAL,	 VALUE_LIVE,  VALUE_PEAK,  VALUE_LEAKED,
@@ -334,7 +334,7 @@ static int64_t farthest(void *context, uint64_t ticks)
 START_TEST(ages_beyond_all_bounds)
 {
 	static struct profile p;
-	struct profile_group g = { .leaked_calls = 2 };
+	struct profile_group g = { .v.leaked_calls = 2 };
 	struct leak leak;
 	int i;
 

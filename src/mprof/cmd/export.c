@@ -65,17 +65,9 @@ static void list_formats(void)
 
 static void list_values(void)
 {
-	static const struct {
-		const char *name, *help;
-	} row[] = {
-#define PROFILE_VALUE(id, name, unit, help) { name, help },
-#include "../profile/values.def"
-#undef PROFILE_VALUE
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++)
-		printf("%-15s %s\n", row[i].name, row[i].help);
+	for (int i = 0; i < VALUE_COUNT; i++)
+		printf("%-15s %s\n", profile_value_name((enum profile_value)i),
+		       profile_value_help((enum profile_value)i));
 }
 
 static void add_values(struct options *o, const char *arg, struct argp_state *state)

@@ -76,17 +76,6 @@ static void say(struct graph *graph, const char *format, ...)
 	graph->legends++;
 }
 
-static const char *help_of(enum profile_value value)
-{
-	static const char *const help[] = {
-#define PROFILE_VALUE(id, name, unit, help) help,
-#include "../profile/values.def"
-#undef PROFILE_VALUE
-	};
-
-	return help[value];
-}
-
 static void say_moment(struct graph *graph, const struct site_moment *m)
 {
 	struct text when = text_ns(m->ns > 0 ? (uint64_t)m->ns : 0);
@@ -115,7 +104,8 @@ static void make_legend(struct graph *graph)
 	const struct trace_fact *image = p->tree.processes ? tree_image(&p->tree.process[0]) : NULL;
 
 	say(graph, "%s", text_command(image, 200).s);
-	say(graph, "%s: %s", profile_value_name(graph->x->value), help_of(graph->x->value));
+	say(graph, "%s: %s", profile_value_name(graph->x->value),
+	    profile_value_help(graph->x->value));
 	say(graph, "Total: %s", graph_exact(graph->x, graph->total).s);
 	if (graph->x->value == VALUE_PEAK)
 		say_moment(graph, &p->sites.peak);

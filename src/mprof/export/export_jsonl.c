@@ -21,9 +21,9 @@ static const struct {
 	const char *name;
 	size_t offset; /* in struct site_values */
 } column[] = {
-#define COLUMN(name, help) { #name, offsetof(struct site_values, name) },
-#include "../print/columns.def"
-#undef COLUMN
+#define FIGURE(member, unit, add, from, json, help) \
+	{ #member, offsetof(struct site_values, member) },
+#include "../pass/figures.def"
 };
 
 /* ---- members: each but the first of an object begins with a comma ---- */
@@ -68,7 +68,7 @@ static void put_run(FILE *out, const struct profile *p)
 	put_n(out, "peak_ns", p->sites.peak.ns > 0 ? (uint64_t)p->sites.peak.ns : 0);
 	put_n(out, "peak_bytes", p->total.peak_bytes);
 	put_n(out, "live_bytes", p->total.live_bytes);
-	put_n(out, "leaked_bytes", p->leaked_total);
+	put_n(out, "leaked_bytes", p->total.leaked_bytes);
 	fputs("}\n", out);
 }
 
@@ -98,8 +98,6 @@ static int put_site(FILE *out, struct profile *p, size_t i)
 	for (k = 0; k < sizeof(column) / sizeof(column[0]); k++)
 		put_n(out, column[k].name,
 		      *(const uint64_t *)((const char *)&p->site[i].v + column[k].offset));
-	put_n(out, "leaked_calls", p->leaked_calls[i]);
-	put_n(out, "leaked_bytes", p->leaked_bytes[i]);
 	put_n(out, "asked", path->count - path->asked);
 	fputs(",\"stack\":[", out);
 	for (k = path->count; k; k--) {

@@ -270,25 +270,6 @@ static size_t locations_of(struct part *p, const struct profile_path *path)
 	return n;
 }
 
-/* Calls that belong to a value of bytes. */
-static uint64_t blocks_of(const struct profile *p, size_t i, enum profile_value value)
-{
-	const struct site_values *v = &p->site[i].v;
-
-	switch (value) {
-	case VALUE_LIVE:
-		return v->live_calls;
-	case VALUE_LEAKED:
-		return p->leaked_calls ? p->leaked_calls[i] : v->live_calls;
-	case VALUE_RSS:
-		return v->rss_calls;
-	case VALUE_LOCAL:
-		return v->local_calls;
-	default:
-		return v->peak_calls;
-	}
-}
-
 static int put_sample(struct part *p, size_t i)
 {
 	struct profile *profile = p->x->profile;
@@ -296,7 +277,7 @@ static int put_sample(struct part *p, size_t i)
 	int64_t value[] = {
 		(int64_t)profile->site[i].v.calls,
 		(int64_t)profile->site[i].v.bytes,
-		(int64_t)blocks_of(profile, i, p->x->value),
+		(int64_t)profile_value_blocks(profile, i, p->x->value),
 		(int64_t)profile_value(profile, i, p->x->value),
 	};
 	Pprof__Sample sample = PPROF__SAMPLE__INIT, *pointer = &sample;
@@ -467,8 +448,7 @@ static uint8_t *look_at_objects(struct profile *p)
 
 static int check(struct export *x, struct error *err)
 {
-	const unsigned moments = 1u << VALUE_PEAK | 1u << VALUE_LIVE | 1u << VALUE_LEAKED |
-				 1u << VALUE_RSS | 1u << VALUE_LOCAL;
+	const unsigned moments = profile_values_of(ROLE_MOMENT);
 
 	if (x->options->values & (x->options->values - 1) || x->options->values & ~moments)
 		return fail(err, -EINVAL,

@@ -33,10 +33,9 @@ static const char schema[] =
     " address INTEGER, function TEXT, symbol TEXT, file TEXT, line INTEGER, module TEXT,"
     " inlined INTEGER);"
     "CREATE TABLE site(site INTEGER PRIMARY KEY, depth INTEGER, truncated INTEGER"
-#define COLUMN(name, help) ", " #name " INTEGER"
-#include "../print/columns.def"
-#undef COLUMN
-    ", leaked_calls INTEGER, leaked_bytes INTEGER, asked INTEGER);"
+#define FIGURE(member, unit, add, from, json, help) ", " #member " INTEGER"
+#include "../pass/figures.def"
+    ", asked INTEGER);"
     "CREATE TABLE stack(site INTEGER REFERENCES site, depth INTEGER,"
     " frame INTEGER REFERENCES frame, PRIMARY KEY(site, depth)) WITHOUT ROWID;"
     "CREATE VIEW who AS SELECT site, frame.* FROM site JOIN stack USING(site)"
@@ -48,9 +47,8 @@ static const char schema_of_events[] =
     " address INTEGER, size INTEGER, slack INTEGER, change INTEGER, lifetime_ns INTEGER);";
 
 static const size_t column[] = {
-#define COLUMN(name, help) offsetof(struct site_values, name),
-#include "../print/columns.def"
-#undef COLUMN
+#define FIGURE(member, unit, add, from, json, help) offsetof(struct site_values, member),
+#include "../pass/figures.def"
 };
 #define COLUMNS (sizeof(column) / sizeof(column[0]))
 
@@ -155,7 +153,7 @@ static void put_run(struct base *b)
 	put_n(b, s, 9, p->sites.peak.ns > 0 ? (uint64_t)p->sites.peak.ns : 0);
 	put_n(b, s, 10, p->total.peak_bytes);
 	put_n(b, s, 11, p->total.live_bytes);
-	put_n(b, s, 12, p->leaked_total);
+	put_n(b, s, 12, p->total.leaked_bytes);
 	put_n(b, s, 13, p->suppressed_bytes);
 	put_row(b, s);
 	sqlite3_finalize(s);
@@ -301,9 +299,7 @@ static void put_site(struct base *b, sqlite3_stmt *s, size_t i)
 	for (k = 0; k < COLUMNS; k++)
 		put_n(b, s, (int)k + 4,
 		      *(const uint64_t *)((const char *)&p->site[i].v + column[k]));
-	put_n(b, s, (int)COLUMNS + 4, p->leaked_calls[i]);
-	put_n(b, s, (int)COLUMNS + 5, p->leaked_bytes[i]);
-	put_n(b, s, (int)COLUMNS + 6, path->count - path->asked);
+	put_n(b, s, (int)COLUMNS + 4, path->count - path->asked);
 	put_row(b, s);
 	for (k = 0; k < path->count; k++)
 		put_depth(b, i, k, path->line[path->count - 1 - k],
@@ -318,7 +314,7 @@ static void put_sites(struct base *b)
 	sqlite3_stmt *s;
 	size_t i;
 
-	for (i = 0; i < COLUMNS + 5; i++)
+	for (i = 0; i < COLUMNS + 3; i++)
 		strcat(sql, ",?");
 	strcat(sql, ")");
 	s = prepare(b, sql);

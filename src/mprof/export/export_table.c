@@ -20,9 +20,9 @@ static const struct {
 	const char *name;
 	size_t offset; /* in struct site_values, of an uint64_t */
 } figure[] = {
-#define COLUMN(name, help) { #name, offsetof(struct site_values, name) },
-#include "../print/columns.def"
-#undef COLUMN
+#define FIGURE(member, unit, add, from, json, help) \
+	{ #member, offsetof(struct site_values, member) },
+#include "../pass/figures.def"
 };
 #define FIGURES (sizeof(figure) / sizeof(figure[0]))
 
@@ -101,8 +101,6 @@ static void put_titles(struct rows *r)
 		put_text(r, words[i]);
 	for (i = 0; i < FIGURES; i++)
 		put_text(r, figure[i].name);
-	put_text(r, "leaked_calls");
-	put_text(r, "leaked_bytes");
 	put_text(r, "stack");
 	end_row(r);
 }
@@ -151,8 +149,6 @@ static int put_site(struct rows *r, struct profile *p, size_t i)
 	put_text(r, line->module);
 	for (k = 0; k < FIGURES; k++)
 		put_number(r, *(const uint64_t *)((const char *)&p->site[i].v + figure[k].offset));
-	put_number(r, p->leaked_calls[i]);
-	put_number(r, p->leaked_bytes[i]);
 	put_text(r, stack);
 	end_row(r);
 	return 0;

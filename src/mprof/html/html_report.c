@@ -181,11 +181,6 @@ static void put_curve(const struct cells *c, FILE *out)
 
 static json *values_json(void)
 {
-	static const char *const help[VALUE_COUNT] = {
-#define PROFILE_VALUE(id, name, unit, text) text,
-#include "../profile/values.def"
-#undef PROFILE_VALUE
-	};
 	json *list = json_object_new_array(), *o;
 	size_t i;
 
@@ -193,7 +188,7 @@ static json *values_json(void)
 		o = json_object_new_object();
 		add_s(o, "name", profile_value_name((enum profile_value)i));
 		add_s(o, "unit", profile_value_unit((enum profile_value)i));
-		add_s(o, "help", help[i]);
+		add_s(o, "help", profile_value_help((enum profile_value)i));
 		json_object_array_add(list, o);
 	}
 	return list;

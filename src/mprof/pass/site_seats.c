@@ -158,28 +158,16 @@ void site_seat_values(const struct seat *seat, uint64_t peak_number, uint64_t rs
 	unsigned i;
 
 	*v = (struct site_values){
-		.calls = seat->calls,
-		.bytes = seat->bytes,
-		.slack = seat->slack,
+#define COPY_SEAT(member) .member = seat->member,
+#define COPY_MADE(member)
+#define FIGURE(member, unit, add, from, json, help) COPY_##from(member)
+#include "figures.def"
 		.size_min = seat->calls ? seat->size_min : 0,
-		.size_max = seat->size_max,
 		.freed_calls = freed,
 		.freed_bytes = seat->bytes - seat->live_bytes - seat->exec_bytes,
-		.lifetime_ns = seat->lifetime_ns,
 		.lifetime_min_ns = freed ? seat->lifetime_min_ns : 0,
-		.lifetime_max_ns = seat->lifetime_max_ns,
 		.first_ticks = seat->last_ticks ? seat->first_ticks : 0,
 		.last_ticks = seat->last_ticks,
-		.temporary_calls = seat->temporary_calls,
-		.temporary_bytes = seat->temporary_bytes,
-		.foreign_frees = seat->foreign_frees,
-		.live_calls = seat->live_calls,
-		.live_bytes = seat->live_bytes,
-		.reallocs = seat->reallocs,
-		.realloc_moved = seat->realloc_moved,
-		.realloc_bytes = seat->realloc_bytes,
-		.map_calls = seat->map_calls,
-		.map_bytes = seat->map_bytes,
 	};
 	set_moments(seat, peak_number, rss_number, v);
 	for (i = 0; i < SITE_EPOCHS; i++)
@@ -202,42 +190,22 @@ static void most(uint64_t *to, uint64_t from)
 
 void site_values_add(struct site_values *to, const struct site_values *from)
 {
+	const bool called = to->calls, freed = to->freed_calls;
 	unsigned i;
 
-	if (from->calls) {
-		least(&to->size_min, to->calls, from->size_min);
-		least(&to->first_ticks, to->calls, from->first_ticks);
-	}
-	if (from->freed_calls)
-		least(&to->lifetime_min_ns, to->freed_calls, from->lifetime_min_ns);
-	most(&to->size_max, from->size_max);
+	if (from->calls)
+		least(&to->first_ticks, called, from->first_ticks);
 	most(&to->last_ticks, from->last_ticks);
-	most(&to->lifetime_max_ns, from->lifetime_max_ns);
-#define ADD(field) to->field += from->field
-	ADD(calls);
-	ADD(bytes);
-	ADD(slack);
-	ADD(freed_calls);
-	ADD(freed_bytes);
-	ADD(lifetime_ns);
-	ADD(peak_calls);
-	ADD(peak_bytes);
-	ADD(peak_slack);
-	ADD(rss_calls);
-	ADD(rss_bytes);
-	ADD(temporary_calls);
-	ADD(temporary_bytes);
-	ADD(foreign_frees);
-	ADD(live_calls);
-	ADD(live_bytes);
-	ADD(local_calls);
-	ADD(local_bytes);
-	ADD(reallocs);
-	ADD(realloc_moved);
-	ADD(realloc_bytes);
-	ADD(map_calls);
-	ADD(map_bytes);
-#undef ADD
+#define ADD_SUM(member)	 to->member += from->member;
+#define ADD_MOST(member) most(&to->member, from->member);
+#define ADD_LEAST_CALLED(member) \
+	if (from->calls)         \
+		least(&to->member, called, from->member);
+#define ADD_LEAST_FREED(member) \
+	if (from->freed_calls)  \
+		least(&to->member, freed, from->member);
+#define FIGURE(member, unit, add, from, json, help) ADD_##add(member)
+#include "figures.def"
 	for (i = 0; i < SITE_EPOCHS; i++)
 		to->epoch_bytes[i] += from->epoch_bytes[i];
 }

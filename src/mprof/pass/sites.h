@@ -44,24 +44,14 @@ enum site_part {
 	SITE_BY_SIZE,	/* bytes asked for, exactly */
 };
 
-/* In the order of how often they are touched. */
+/*
+ * Calls are those that handed out blocks.  What was leaked is what lives and is not suppressed;
+ * profile.c says that.
+ */
 struct site_values {
-	uint64_t calls, bytes; /* that handed blocks out */
-	uint64_t slack;	       /* usable beyond what was asked for, of all these */
-	uint64_t size_min, size_max;
-	uint64_t freed_calls, freed_bytes;			/* given back, or to realloc */
-	uint64_t lifetime_ns, lifetime_min_ns, lifetime_max_ns; /* of freed blocks; first: sum */
-	uint64_t first_ticks, last_ticks;			/* of its calls */
-	uint64_t peak_calls, peak_bytes, peak_slack; /* at the moment of the run's peak */
-	uint64_t rss_calls, rss_bytes;		     /* at the moment of the greatest RSS */
-	uint64_t temporary_calls, temporary_bytes;
-	uint64_t foreign_frees;		   /* blocks freed by another thread than their own */
-	uint64_t live_calls, live_bytes;   /* never freed */
-	uint64_t local_calls, local_bytes; /* the site's own peak of live bytes */
-	uint64_t reallocs;		   /* calls above that were given a block */
-	uint64_t realloc_moved;		   /* of these, how many came back at another address */
-	uint64_t realloc_bytes;		   /* the most that these copied */
-	uint64_t map_calls, map_bytes;	   /* mmap, mremap, and growth by brk and sbrk */
+#define FIGURE(member, unit, add, from, json, help) uint64_t member;
+#include "figures.def"
+	uint64_t first_ticks, last_ticks; /* of its calls */
 	/* Live bytes at the end of each epoch, never freed ones to the end of the run. */
 	uint64_t epoch_bytes[SITE_EPOCHS];
 };

@@ -2,62 +2,35 @@
 /* flat_json.c - views that are a list, as JSON. */
 #include "flat_view.h"
 
-static void add_lifetimes(json *o, const struct site_values *v)
-{
-	json *l;
+#include <string.h>
 
-	if (!v->freed_calls) {
-		add(o, "lifetimes_ns", NULL);
-		return;
+/* Where a figure stands in a row: "group.name" or "name". */
+static const struct {
+	const char *path;
+	size_t member;
+} figures[] = {
+#define FIGURE(member, unit, add, from, json, help) { json, offsetof(struct site_values, member) },
+#include "../pass/figures.def"
+};
+
+static void add_at(json *o, const char *path, uint64_t n)
+{
+	const char *dot = strchr(path, '.');
+	char group[32];
+	json *in = o;
+
+	if (dot) {
+		snprintf(group, sizeof(group), "%.*s", (int)(dot - path), path);
+		if (!json_object_object_get_ex(o, group, &in))
+			add(o, group, in = json_object_new_object());
+		path = dot + 1;
 	}
-	l = json_object_new_object();
-	add_n(l, "min", v->lifetime_min_ns);
-	add_n(l, "mean", v->lifetime_ns / v->freed_calls);
-	add_n(l, "max", v->lifetime_max_ns);
-	add(o, "lifetimes_ns", l);
+	add_n(in, path, n);
 }
 
-static void add_blocks(json *o, const struct site_values *v, uint64_t leaked_calls)
+void flat_values_json(json *o, const struct profile *p, const struct site_values *v)
 {
-	json *b = json_object_new_object();
-
-	add_n(b, "freed", v->freed_calls);
-	add_n(b, "live", v->live_calls);
-	add_n(b, "leaked", leaked_calls);
-	add_n(b, "peak", v->peak_calls);
-	add_n(b, "rss", v->rss_calls);
-	add_n(b, "local", v->local_calls);
-	add(o, "blocks", b);
-}
-
-static void add_reallocs(json *o, const struct site_values *v)
-{
-	json *r = json_object_new_object();
-
-	add_n(r, "calls", v->reallocs);
-	add_n(r, "moved", v->realloc_moved);
-	add_n(r, "copied_bytes", v->realloc_bytes);
-	add(o, "reallocs", r);
-	r = json_object_new_object();
-	add_n(r, "calls", v->map_calls);
-	add_n(r, "bytes", v->map_bytes);
-	add(o, "maps", r);
-}
-
-static void add_sizes(json *o, const struct site_values *v)
-{
-	json *s = json_object_new_object();
-
-	add_n(s, "min", v->size_min);
-	add_n(s, "mean", v->calls ? v->bytes / v->calls : 0);
-	add_n(s, "max", v->size_max);
-	add(o, "sizes", s);
-}
-
-void flat_values_json(json *o, const struct profile *p, const struct site_values *v,
-		      uint64_t leaked_bytes, uint64_t leaked_calls)
-{
-	const struct profile_group g = { .v = *v, .leaked_bytes = leaked_bytes };
+	const struct profile_group g = { .v = *v };
 	json *epochs = json_object_new_array();
 	uint64_t figure[VALUE_COUNT];
 	unsigned i;
@@ -65,14 +38,15 @@ void flat_values_json(json *o, const struct profile *p, const struct site_values
 	for (i = 0; i < VALUE_COUNT; i++)
 		figure[i] = profile_group_value(&g, (enum profile_value)i);
 	add(o, "figures", figures_json(figure));
-	add_blocks(o, v, leaked_calls);
-	add_sizes(o, v);
-	add_lifetimes(o, v);
-	add_reallocs(o, v);
-	add_n(o, "freed_bytes", v->freed_bytes);
-	add_n(o, "temporary_bytes", v->temporary_bytes);
-	add_n(o, "peak_waste_bytes", v->peak_slack);
-	add_n(o, "foreign_frees", v->foreign_frees);
+	for (i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+		if (*figures[i].path)
+			add_at(o, figures[i].path,
+			       *(const uint64_t *)((const char *)v + figures[i].member));
+	add_at(o, "sizes.mean", v->calls ? v->bytes / v->calls : 0);
+	if (v->freed_calls)
+		add_at(o, "lifetimes_ns.mean", v->lifetime_ns / v->freed_calls);
+	else
+		add(o, "lifetimes_ns", NULL);
 	add_i(o, "first_ns", v->last_ticks ? walk_ns(&p->walk, v->first_ticks) : 0);
 	add_i(o, "last_ns", v->last_ticks ? walk_ns(&p->walk, v->last_ticks) : 0);
 	for (i = 0; i < SITE_EPOCHS; i++)
@@ -142,7 +116,7 @@ json *flat_view_json_row(struct view_request *r, size_t i)
 	add_ratio(o, "share", total ? (double)n / (double)total : 0);
 	add_n(o, "sites", g->sites);
 	add_group(o, r, g);
-	flat_values_json(o, r->profile, &g->v, g->leaked_bytes, g->leaked_calls);
+	flat_values_json(o, r->profile, &g->v);
 	return o;
 }
 
@@ -192,7 +166,7 @@ int flat_view_json(struct view_request *r, json *o, struct error *err)
 	flat_view_rows(r, &more);
 	add(o, "moment_of_peak", moment_json(&p->sites.peak, false));
 	add(o, "moment_of_rss", moment_json(&p->sites.rss, true));
-	flat_values_json(total, p, &p->total, p->leaked_total, p->leaked_calls_total);
+	flat_values_json(total, p, &p->total);
 	add(o, "total", total);
 	add_n(o, "rows_left_out", more);
 	return 0;

@@ -39,7 +39,6 @@ struct text flat_value(uint64_t n, enum profile_value value);
 /* "3.1 s after the start" of ns since then. */
 struct text flat_moment(int64_t ns);
 /* Adds figures of sites to o, by the names of mprof-report-json.md. */
-void flat_values_json(json *o, const struct profile *p, const struct site_values *v,
-		      uint64_t leaked_bytes, uint64_t leaked_calls);
+void flat_values_json(json *o, const struct profile *p, const struct site_values *v);
 
 #endif

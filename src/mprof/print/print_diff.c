@@ -11,11 +11,6 @@
 #include "paragraph.h"
 #include "print_table.h"
 
-const enum profile_value diff_totals[] = {
-	VALUE_CALLS,	 VALUE_TOTAL, VALUE_PEAK,  VALUE_LEAKED,
-	VALUE_TEMPORARY, VALUE_WASTE, VALUE_COUNT,
-};
-
 static const char *const change_names[DIFF_CHANGES] = {
 	[DIFF_ADDED] = "added",	    [DIFF_GROWN] = "grown", [DIFF_SHRUNK] = "shrunk",
 	[DIFF_REMOVED] = "removed", [DIFF_SAME] = "same",
@@ -127,17 +122,18 @@ struct text diff_percent(uint64_t before, uint64_t after)
 static int put_totals(const struct diff *d, FILE *out)
 {
 	struct table t = TABLE("<", ">before", ">after", ">change", ">");
-	const enum profile_value *v;
+	enum profile_value v;
 
-	for (v = diff_totals; *v != VALUE_COUNT; v++) {
-		uint64_t a = d->total[DIFF_BEFORE][*v], b = d->total[DIFF_AFTER][*v];
+	for (v = 0; v < VALUE_COUNT; v++) {
+		uint64_t a = d->total[DIFF_BEFORE][v], b = d->total[DIFF_AFTER][v];
 
-		if (d->totals && !profile_value_of_totals(*v))
+		if (!(profile_values_of(ROLE_TOTAL) >> v & 1) ||
+		    (d->totals && !profile_value_of_totals(v)))
 			continue;
-		table_cell(&t, "%s", profile_value_name(*v));
-		table_cell(&t, "%s", figures_text(*v, a).s);
-		table_cell(&t, "%s", figures_text(*v, b).s);
-		table_cell(&t, "%s", figures_signed(*v, (int64_t)(b - a)).s);
+		table_cell(&t, "%s", profile_value_name(v));
+		table_cell(&t, "%s", figures_text(v, a).s);
+		table_cell(&t, "%s", figures_text(v, b).s);
+		table_cell(&t, "%s", figures_signed(v, (int64_t)(b - a)).s);
 		table_cell(&t, "%s", diff_percent(a, b).s);
 	}
 	return table_print(&t, out);

@@ -27,8 +27,6 @@ json *diff_json(const struct diff *d, const struct diff_print *o);
 
 /* ---- shared by them ---- */
 
-/* The figures that are always compared, ending with VALUE_COUNT. */
-extern const enum profile_value diff_totals[];
 /* "added", "grown" ... */
 const char *diff_change_name(enum diff_change change);
 const char *diff_by_name(enum diff_by by);

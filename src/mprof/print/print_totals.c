@@ -225,7 +225,7 @@ int totals_json(const struct print_totals *t, FILE *out, struct error *err)
 	add(o, "lost_by_reason", report_json_lost(t->a->tree.lost));
 	add(o, "processes", report_json_processes(t->a));
 	add(o, "peak", peak_json(&t->p->sites));
-	flat_values_json(all, t->p, &t->p->total, t->p->leaked_total, t->p->leaked_calls_total);
+	flat_values_json(all, t->p, &t->p->total);
 	add(o, "total", all);
 	add(o, "functions", functions_json(t->lanes));
 	add(o, "sizes", sizes_json(t->lanes));

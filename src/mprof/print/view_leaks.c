@@ -22,11 +22,11 @@ static struct long_text about(const struct view_request *r, const struct profile
 	int n;
 
 	leak_of(r->profile, g, &leak);
-	if (g->leaked_calls == g->v.calls)
+	if (g->v.leaked_calls == g->v.calls)
 		n = snprintf(t.s, sizeof(t.s), "in %s",
 			     g->v.calls == 1 ? "its only block" : "all ");
 	else
-		n = snprintf(t.s, sizeof(t.s), "in %s of ", text_count(g->leaked_calls).s);
+		n = snprintf(t.s, sizeof(t.s), "in %s of ", text_count(g->v.leaked_calls).s);
 	if (g->v.calls > 1)
 		n += snprintf(t.s + n, sizeof(t.s) - (size_t)n, "%s blocks",
 			      text_count(g->v.calls).s);
@@ -50,7 +50,7 @@ static struct text cell(const struct view_request *r, const struct profile_group
 	struct text t;
 
 	leak_of(r->profile, g, &leak);
-	snprintf(t.s, sizeof(t.s), "%.28s of %.28s", text_count(g->leaked_calls).s,
+	snprintf(t.s, sizeof(t.s), "%.28s of %.28s", text_count(g->v.leaked_calls).s,
 		 text_count(g->v.calls).s);
 	return t;
 }
@@ -112,10 +112,10 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	};
 	int ret;
 
-	if (p->leaked_calls_total)
+	if (p->total.leaked_calls)
 		paragraph_line(out, "%s never freed: %s.\n",
-			       text_many(p->leaked_calls_total, "block was", "blocks were").s,
-			       text_exact(p->leaked_total).s);
+			       text_many(p->total.leaked_calls, "block was", "blocks were").s,
+			       text_exact(p->total.leaked_bytes).s);
 	if (!r->sorted)
 		leaks_rank(r->profile);
 	ret = flat_view_text(&flat, r, out, err);

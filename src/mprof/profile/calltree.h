@@ -8,8 +8,8 @@
  * stack asked for that ends there.  A site counts once in each node on its
  * path.  A function that calls itself directly is one node, not a chain.  What
  * starts programs and threads before main or a thread's function is left out of
- * trees of profiles.  The figures are those of values.def; the sum of sites' own peaks ("local") is
- * an upper bound.
+ * trees of profiles.  The figures are those of figures.def; the sum of sites' own peaks ("local")
+ * is an upper bound.
  *
  * Errors: without memory `failed` is set and sums are too small.  Threads: one
  * at a time.  Lines must outlive the tree.

@@ -9,10 +9,6 @@
 #include "calltree.h"
 #include "filters.h"
 
-static const enum profile_value compared[] = { VALUE_CALLS, VALUE_TOTAL, VALUE_PEAK, VALUE_LEAKED };
-
-#define COMPARED (sizeof(compared) / sizeof(compared[0]))
-
 static struct check *add_check(struct checks *c, enum check_kind kind, enum profile_value value)
 {
 	struct check *k = &c->check[c->count++];
@@ -194,8 +190,9 @@ static int make(struct checks *c, struct profile *p, struct profile *baseline,
 
 	for (i = 0; i < o->limits && !ret; i++)
 		ret = check_limit(c, p, baseline, o, &o->limit[i], err);
-	for (i = 0; i < COMPARED && baseline && !ret; i++)
-		ret = check_growth(c, p, baseline, compared[i], o, err);
+	for (i = 0; i < VALUE_COUNT && baseline && !ret; i++)
+		if (profile_values_of(ROLE_GROWTH) >> i & 1)
+			ret = check_growth(c, p, baseline, (enum profile_value)i, o, err);
 	if (!ret && baseline && o->no_new_leaks)
 		ret = check_leaks(c, p, baseline, o->tolerance, err);
 	if (!ret && !o->allow_lost)
@@ -209,7 +206,7 @@ int checks_make(struct checks *c, struct profile *p, struct profile *baseline,
 	size_t i;
 	int ret;
 
-	*c = (struct checks){ .check = calloc(o->limits + COMPARED + 2, sizeof(*c->check)) };
+	*c = (struct checks){ .check = calloc(o->limits + VALUE_COUNT + 2, sizeof(*c->check)) };
 	if (!c->check)
 		return fail(err, -ENOMEM, "no memory to check '%s'", p->path);
 	ret = make(c, p, baseline, o, err);

@@ -227,12 +227,8 @@ static int suppress(struct profile *p, struct error *err)
 	const struct profile_path *path;
 	size_t i;
 
-	p->leaked_bytes = calloc(p->count + 1, sizeof(uint64_t));
-	p->leaked_calls = calloc(p->count + 1, sizeof(uint64_t));
-	if (!p->leaked_bytes || !p->leaked_calls)
-		return fail(err, -ENOMEM, "no memory for sites");
 	for (i = 0; i < p->count; i++) {
-		const struct site_values *v = &p->site[i].v;
+		struct site_values *v = &p->site[i].v;
 
 		if (!v->live_calls)
 			continue;
@@ -247,10 +243,10 @@ static int suppress(struct profile *p, struct error *err)
 			p->suppressed_bytes += v->live_bytes;
 			continue;
 		}
-		p->leaked_calls[i] = v->live_calls;
-		p->leaked_bytes[i] = v->live_bytes;
-		p->leaked_calls_total += v->live_calls;
-		p->leaked_total += v->live_bytes;
+		v->leaked_calls = v->live_calls;
+		v->leaked_bytes = v->live_bytes;
+		p->total.leaked_calls += v->live_calls;
+		p->total.leaked_bytes += v->live_bytes;
 	}
 	return 0;
 }
@@ -265,12 +261,10 @@ static void add_leak(struct profile_group *g, const struct profile *p, size_t i)
 	const struct site_values *v = &p->site[i].v;
 	size_t k;
 
-	if (!p->leaked_calls[i])
+	if (!v->leaked_calls)
 		return;
-	if (!g->leaked_calls || v->first_ticks < g->leaked_first_ticks)
+	if (!g->v.leaked_calls || v->first_ticks < g->leaked_first_ticks)
 		g->leaked_first_ticks = v->first_ticks;
-	g->leaked_bytes += p->leaked_bytes[i];
-	g->leaked_calls += p->leaked_calls[i];
 	for (k = 0; k < SITE_EPOCHS; k++)
 		g->leaked_epochs[k] += v->epoch_bytes[k];
 }
@@ -289,8 +283,8 @@ static bool add_to_group(struct profile *p, struct profile_group *g, size_t i)
 		if (!through || !g->through || strcmp(through->function, g->through->function))
 			g->through = &several;
 	}
-	site_values_add(&g->v, &site->v);
 	add_leak(g, p, i);
+	site_values_add(&g->v, &site->v);
 	return path;
 }
 
@@ -528,8 +522,6 @@ void profile_release(struct profile *p)
 	free(p->pass);
 	free(p->group);
 	free(p->site_of);
-	free(p->leaked_bytes);
-	free(p->leaked_calls);
 	memset(p, 0, sizeof(*p));
 }
 

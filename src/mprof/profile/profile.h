@@ -22,9 +22,8 @@
 
 /* One figure of a site.  Names are those of --value and --sort. */
 enum profile_value {
-#define PROFILE_VALUE(id, name, unit, help) VALUE_##id,
-#include "values.def"
-#undef PROFILE_VALUE
+#define VALUE(id, name, blocks, roles, member, unit, add, from, json, help) VALUE_##id,
+#include "../pass/figures.def"
 	VALUE_COUNT,
 };
 
@@ -57,7 +56,6 @@ struct profile_options {
  * v.local_* is the group's own peak, that of a site an upper bound. */
 struct profile_group {
 	struct site_values v;
-	uint64_t leaked_bytes, leaked_calls;
 	/* Of what leaked: live bytes at the end of each epoch, and when its first call was. */
 	uint64_t leaked_epochs[SITE_EPOCHS], leaked_first_ticks;
 	const struct sym_line *line; /* who asked; NULL: not known, or by thread or size */
@@ -75,13 +73,12 @@ struct profile {
 	struct site *site;  /* those that pass, most bytes first; values below */
 	uint32_t *site_of;  /* by node: index of site + 1, 0: does not pass; one of
 			     * several if by thread or size */
-	uint64_t *leaked_bytes, *leaked_calls; /* by index of site: live less suppressed */
 	size_t count;
 	struct site_values total;    /* of `site` */
 	struct profile_group *group; /* most bytes first until profile_sort */
 	size_t groups;
 	enum profile_by by;
-	uint64_t leaked_total, leaked_calls_total, suppressed_bytes, suppressed_calls;
+	uint64_t suppressed_bytes, suppressed_calls;
 	const struct stacks *stacks;
 	struct sym *sym;
 	struct suppressions *suppressions; /* with what each suppressed */
@@ -153,6 +150,12 @@ bool profile_value_of_totals(enum profile_value value); /* profiles have it, too
 /* Has a trace or profile such a figure?  0, or -EINVAL and err: a profile has no such one. */
 int profile_value_check(const struct trace *t, enum profile_value value, struct error *err);
 const char *profile_value_unit(enum profile_value value); /* "bytes", "calls", "ns" */
+const char *profile_value_help(enum profile_value value);
+/* The calls or blocks of p->site[i] that a value of bytes belongs to. */
+uint64_t profile_value_blocks(const struct profile *p, size_t i, enum profile_value value);
+/* Bits 1 << value of those that have all these roles (figures.def). */
+enum { ROLE_MOMENT = 1, ROLE_LIMIT = 2, ROLE_TOTAL = 4, ROLE_GROWTH = 8, ROLE_EVENTS = 16 };
+unsigned profile_values_of(unsigned roles);
 int profile_by_find(const char *name, enum profile_by *by, struct error *err);
 const char *profile_by_name(enum profile_by by);
 /* Groups by falling value; equal ones by falling bytes, then as they were first seen. */

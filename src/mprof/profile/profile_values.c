@@ -7,25 +7,22 @@
 
 #include "profile.h"
 
-/* Where a value is in struct site_values; LEAKED is none of it. */
-static const size_t field[VALUE_COUNT] = {
-	[VALUE_CALLS] = offsetof(struct site_values, calls),
-	[VALUE_TOTAL] = offsetof(struct site_values, bytes),
-	[VALUE_LIVE] = offsetof(struct site_values, live_bytes),
-	[VALUE_PEAK] = offsetof(struct site_values, peak_bytes),
-	[VALUE_TEMPORARY] = offsetof(struct site_values, temporary_calls),
-	[VALUE_LIFETIME] = offsetof(struct site_values, lifetime_ns),
-	[VALUE_WASTE] = offsetof(struct site_values, slack),
-	[VALUE_LOCAL] = offsetof(struct site_values, local_bytes),
-	[VALUE_RSS] = offsetof(struct site_values, rss_bytes),
-};
-
+#define UNIT_CALLS "calls"
+#define UNIT_BYTES "bytes"
+#define UNIT_NS	   "ns"
 static const struct {
-	const char *name, *unit;
+	const char *name, *unit, *help;
+	size_t member, blocks; /* in struct site_values */
+	unsigned roles;
 } values[VALUE_COUNT] = {
-#define PROFILE_VALUE(id, name, unit, help) { name, unit },
-#include "values.def"
-#undef PROFILE_VALUE
+#define VALUE(id, name, blocks, roles, member, unit, add, from, json, help) \
+	{ name,                                                             \
+	  UNIT_##unit,                                                      \
+	  help,                                                             \
+	  offsetof(struct site_values, member),                             \
+	  offsetof(struct site_values, blocks),                             \
+	  roles },
+#include "../pass/figures.def"
 };
 
 static const char *const by_names[PROFILE_BY_COUNT] = {
@@ -36,22 +33,22 @@ static const char *const by_names[PROFILE_BY_COUNT] = {
 
 static uint64_t value_of(const struct site_values *v, enum profile_value value)
 {
-	return *(const uint64_t *)((const char *)v + field[value]);
+	return *(const uint64_t *)((const char *)v + values[value].member);
 }
 
 uint64_t profile_value(const struct profile *p, size_t i, enum profile_value value)
 {
-	return value == VALUE_LEAKED ? p->leaked_bytes[i] : value_of(&p->site[i].v, value);
+	return value_of(&p->site[i].v, value);
 }
 
 uint64_t profile_group_value(const struct profile_group *g, enum profile_value value)
 {
-	return value == VALUE_LEAKED ? g->leaked_bytes : value_of(&g->v, value);
+	return value_of(&g->v, value);
 }
 
 uint64_t profile_value_total(const struct profile *p, enum profile_value value)
 {
-	return value == VALUE_LEAKED ? p->leaked_total : value_of(&p->total, value);
+	return value_of(&p->total, value);
 }
 
 const char *profile_value_name(enum profile_value value)
@@ -62,6 +59,25 @@ const char *profile_value_name(enum profile_value value)
 const char *profile_value_unit(enum profile_value value)
 {
 	return values[value].unit;
+}
+
+const char *profile_value_help(enum profile_value value)
+{
+	return values[value].help;
+}
+
+uint64_t profile_value_blocks(const struct profile *p, size_t i, enum profile_value value)
+{
+	return *(const uint64_t *)((const char *)&p->site[i].v + values[value].blocks);
+}
+
+unsigned profile_values_of(unsigned roles)
+{
+	unsigned bits = 0;
+
+	for (unsigned i = 0; i < VALUE_COUNT; i++)
+		bits |= (unsigned)((values[i].roles & roles) == roles) << i;
+	return bits;
 }
 
 const char *profile_by_name(enum profile_by by)
@@ -100,7 +116,7 @@ int profile_value_find(const char *name, enum profile_value *value, struct error
 		}
 	}
 	list(names, sizeof(names), value_name, VALUE_COUNT);
-	return fail(err, -EINVAL, "there is no value '%.60s'; there are %s", name, names);
+	return fail(err, -EINVAL, "invalid value '%.60s': expected %s", name, names);
 }
 
 int profile_by_find(const char *name, enum profile_by *by, struct error *err)
@@ -143,7 +159,7 @@ void profile_sort(struct profile *p, enum profile_value value)
 
 bool profile_value_of_totals(enum profile_value value)
 {
-	return value != VALUE_WASTE && value != VALUE_RSS;
+	return !(values[value].roles & ROLE_EVENTS);
 }
 
 int profile_value_check(const struct trace *t, enum profile_value value, struct error *err)
