@@ -69,9 +69,8 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 
 	paragraph_line(
 	    out, "%s%s, %s held %s in %s.\n", p->sites.options.until.set ? "" : "At the peak, ",
-	    flat_moment(p->sites.peak.ns).s,
-	    who_of(p).s,
-	    text_exact(p->sites.peak.bytes).s, text_many(p->sites.peak.calls, "block", "blocks").s);
+	    flat_moment(p->sites.peak.ns).s, who_of(p).s, text_exact(p->sites.peak.bytes).s,
+	    text_many(p->sites.peak.calls, "block", "blocks").s);
 	if (p->total.peak_bytes != p->sites.peak.bytes)
 		paragraph_line(out, "What is looked at held %s of that (%s) in %s.\n",
 			       text_exact(p->total.peak_bytes).s,
