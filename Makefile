@@ -196,7 +196,7 @@ $(O)/completions/%: completions/%.in $(O)/gendoc $(O)/gen/rows
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D) && $(O)/gendoc $(O)/gen/rows $< >$@
 
-## check: the rules of the house (floors, exports, headers, format, sizes) and the unit tests
+## check: the rules of CONTRIBUTING.md (layers, exports, headers, format, sizes) and the unit tests
 check: all units
 	$(Q)scripts/check-house $(O)
 	$(Q)$(O)/unit
