@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "heap/blocks.h"
+#include "heap/own_blocks.h"
 #include "heap/pages.h"
 
 static uint64_t state = 88172645463325252ull;
@@ -185,6 +185,27 @@ START_TEST(pages_forget_empty_regions)
 }
 END_TEST
 
+/* A table that grows from the heap into a mapping keeps what it has, and has zeros behind
+ * it. */
+START_TEST(own_blocks_that_grow_long)
+{
+	const uint32_t most = 700000;
+	struct own_blocks own = { .block = NULL };
+	uint32_t i;
+
+	for (i = 1; i <= most; i += 3)
+		own_place(&own, i)->addr = 16 * (uint64_t)i;
+	for (i = 1; i <= most; i++) {
+		struct block *b = own_find(&own, i);
+
+		ck_assert_msg(i % 3 == 1 ? b && b->addr == 16 * (uint64_t)i : !b, "%u", i);
+	}
+	ck_assert_ptr_null(own_find(&own, own.room));
+	own_release(&own);
+	ck_assert_ptr_null(own.block);
+}
+END_TEST
+
 Suite *heap_blocks_suite(void)
 {
 	Suite *s = suite_create("heap_blocks");
@@ -193,6 +214,7 @@ Suite *heap_blocks_suite(void)
 	tcase_set_timeout(c, 60);
 	tcase_add_test(c, blocks_come_and_go);
 	tcase_add_test(c, blocks_copy_is_whole);
+	tcase_add_test(c, own_blocks_that_grow_long);
 	tcase_add_test(c, pages_are_those_of_a_bitmap);
 	tcase_add_loop_test(c, pages_at_borders, 0, sizeof(borders) / sizeof(borders[0]));
 	tcase_add_test(c, pages_forget_empty_regions);

@@ -56,14 +56,6 @@ static inline uint64_t blocks_hash(const struct blocks *t, uint64_t addr)
 	return addr * 0x9e3779b97f4a7c15ull >> t->shift;
 }
 
-static inline void blocks_prefetch(const struct blocks *t, uint64_t addr)
-{
-	const struct block *b = t->slot + blocks_hash(t, addr);
-
-	__builtin_prefetch(b);
-	__builtin_prefetch(b + 1); /* it often begins a line before it ends */
-}
-
 /* The block at addr or NULL.  Valid until the next put or take. */
 static inline struct block *blocks_find(const struct blocks *t, uint64_t addr)
 {

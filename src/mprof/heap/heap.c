@@ -11,28 +11,29 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* By function: what an event of it is.  One load instead of a chain of tests. */
-static const uint8_t class_of[MPROF_FN_MAX] = {
-#define MPROF_FUNCTION(id, code, name, class) [code] = MPROF_CLASS_##class,
-#include <mprof/functions.def>
-#undef MPROF_FUNCTION
-};
-
 #define REPAIRS_MAX 4u /* events pulled to one place */
 
 enum effect { EFFECT_NONE, EFFECT_ALLOC, EFFECT_FREE, EFFECT_BEGIN, EFFECT_END, EFFECT_MAP };
 
+/* Of a call, by class of its function. */
+enum {
+	EFFECT_OF_ALLOC = EFFECT_ALLOC,
+	EFFECT_OF_FREE = EFFECT_FREE,
+	EFFECT_OF_REALLOC = EFFECT_END,
+	EFFECT_OF_MAP = EFFECT_MAP,
+};
+
+/* By function, one load instead of a chain of tests. */
+static const uint8_t effect_of_call[MPROF_FN_MAX] = {
+#define MPROF_FUNCTION(id, code, name, class) [code] = EFFECT_OF_##class,
+#include <mprof/functions.def>
+#undef MPROF_FUNCTION
+};
+
 static inline enum effect effect_of(const struct event *e)
 {
-	static const uint8_t call[] = {
-		[MPROF_CLASS_ALLOC] = EFFECT_ALLOC,
-		[MPROF_CLASS_FREE] = EFFECT_FREE,
-		[MPROF_CLASS_REALLOC] = EFFECT_END,
-		[MPROF_CLASS_MAP] = EFFECT_MAP,
-	};
-
 	if (e->kind == EVENT_CALL)
-		return e->fn < MPROF_FN_MAX ? call[class_of[e->fn]] : EFFECT_NONE;
+		return e->fn < MPROF_FN_MAX ? effect_of_call[e->fn] : EFFECT_NONE;
 	if (e->kind == EVENT_REALLOC_BEGIN)
 		return EFFECT_BEGIN;
 	return e->kind == EVENT_REALLOC_END ? EFFECT_END : EFFECT_NONE;
@@ -210,16 +211,22 @@ static inline void take_out(struct step *s, struct block *b)
 		blocks_take(&s->p->others, b);
 }
 
-/* Room for a block that is not there; NULL without memory. */
-static inline struct block *put_in(struct heap_process *p, uint32_t number, const struct block *b)
+static __attribute__((noinline)) bool put_in_others(struct heap_process *p, struct block b)
+{
+	return blocks_put(&p->others, &b) == 0;
+}
+
+/* Puts in a block that is not there; false without memory.  By value, so that its fields go
+ * from registers: what was just written a field at a time is slow to copy. */
+static inline bool put_in(struct heap_process *p, uint32_t number, const struct block b)
 {
 	struct block *to;
 
 	if (__builtin_expect(!number, 0))
-		return blocks_put(&p->others, b) < 0 ? NULL : blocks_find(&p->others, b->addr);
+		return put_in_others(p, b);
 	to = own_place(&p->own, number);
 	if (to)
-		*to = *b;
+		*to = b;
 	return to;
 }
 
@@ -229,27 +236,12 @@ static bool put_back(struct heap *h, struct heap_process *p, const struct block 
 {
 	if (number ? own_find(&p->own, number) : blocks_find(&p->others, old->addr))
 		return false;
-	if (!put_in(p, number, old))
+	if (!put_in(p, number, *old))
 		h->error = -ENOMEM;
 	return true;
 }
 
 /* ---- one event ---- */
-
-static struct block block_of(const struct event *e, uint32_t thread)
-{
-	uint64_t slack = e->usable > e->size ? e->usable - e->size : 0;
-
-	return (struct block){
-		.addr = e->addr,
-		.size = e->size,
-		.start = e->ticks,
-		.slack = slack > UINT32_MAX ? UINT32_MAX : (uint32_t)slack,
-		.owner = thread & BLOCK_THREAD,
-		.stack = e->stack,
-		.fn = e->fn,
-	};
-}
 
 static inline void block_ends(struct step *s, const struct block *b)
 {
@@ -283,15 +275,24 @@ static bool make_room(struct step *s, const struct event *e, struct block *taken
 /* Returns false when the event must be read again. */
 static inline bool block_begins(struct step *s, const struct event *e, uint32_t flags)
 {
-	struct block b = block_of(e, s->n->thread), *taken = find(s, e);
+	const uint64_t slack = e->usable > e->size ? e->usable - e->size : 0;
+	const struct block b = {
+		.addr = e->addr,
+		.size = e->size,
+		.start = e->ticks,
+		.slack = slack > UINT32_MAX ? UINT32_MAX : (uint32_t)slack,
+		.owner = (s->n->thread & BLOCK_THREAD) | flags,
+		.stack = e->stack,
+		.fn = e->fn,
+		.order = s->number & 0xffffff,
+	};
+	struct block *taken = find(s, e);
 
 	if (__builtin_expect(taken != NULL, 0) && !make_room(s, e, taken))
 		return false;
-	b.owner |= flags;
-	b.order = s->number & 0xffffff;
 	if (__builtin_expect(e->block & NAMELESS, 0))
 		window_at(s->w, s->at)->block = 0;
-	if (!put_in(s->p, e->block, &b))
+	if (!put_in(s->p, e->block, b))
 		s->h->error = -ENOMEM;
 	s->n->did |= NOTE_BEGAN;
 	live_add(s->h, s->p, &b, 1, s->n);
@@ -447,7 +448,7 @@ void heap_apply(struct heap *h, struct window *w, size_t first, size_t n, struct
 			s.n->did = 0;
 			s.n->problem = 0;
 			s.n->ended = 0;
-			if (i + AHEAD < n)
+			if (s.at + AHEAD < w->count)
 				own_prefetch(&s.p->own, window_at(w, s.at + AHEAD)->block);
 			if (s.p->state == HEAP_ENDED) {
 				s.p->late++;

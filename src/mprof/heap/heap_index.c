@@ -155,10 +155,9 @@ int own_grow(struct own_blocks *o, uint32_t number)
 	}
 	while (room < number)
 		room = room < 1u << 31 ? 2 * room : UINT32_MAX;
-	bigger = realloc(o->block, room * sizeof(*bigger));
+	bigger = large_extend(o->block, o->room * sizeof(*bigger), room * sizeof(*bigger));
 	if (!bigger)
 		return -ENOMEM;
-	memset(bigger + o->room, 0, (room - o->room) * sizeof(*bigger));
 	*o = (struct own_blocks){ .block = bigger, .n = number, .room = room };
 	return 0;
 }

@@ -11,9 +11,7 @@
 #ifndef MPROF_HEAP_OWN_BLOCKS_H
 #define MPROF_HEAP_OWN_BLOCKS_H
 
-#include <stdlib.h>
-#include <string.h>
-
+#include "../util/large.h"
 #include "blocks.h"
 
 struct own_blocks {
@@ -27,7 +25,7 @@ static inline struct block *own_find(const struct own_blocks *o, uint32_t number
 	return number - 1 < o->n && o->block[number - 1].addr ? &o->block[number - 1] : NULL;
 }
 
-static inline void own_prefetch(const struct own_blocks *o, uint32_t number)
+PREFETCHES own_prefetch(const struct own_blocks *o, uint32_t number)
 {
 	if (number - 1 < o->n) {
 		__builtin_prefetch(&o->block[number - 1]);
@@ -47,7 +45,7 @@ static inline struct block *own_place(struct own_blocks *o, uint32_t number)
 
 static inline void own_release(struct own_blocks *o)
 {
-	free(o->block);
+	large_free(o->block, o->room * sizeof(*o->block));
 	*o = (struct own_blocks){ .block = NULL };
 }
 

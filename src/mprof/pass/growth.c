@@ -234,19 +234,16 @@ static void realloc_ended(struct growth *g, const struct event *e, const struct 
 		step(g, t, n, &(struct became){ e->addr, e->size, e->stack, e->block, e });
 }
 
-static void look_at(struct growth *g, const struct event *e, const struct note *n)
+static inline void look_at(struct growth *g, struct handed_out *last, const struct event *e,
+			   const struct note *n)
 {
-	struct handed_out *last = array_at(&g->last, n->thread, sizeof(*last));
-
-	if (!last) {
-		pass_failed(g->walk);
-		return;
+	if (n->did & NOTE_ENDED) {
+		if (e->kind == EVENT_REALLOC_END)
+			realloc_ended(g, e, n);
+		else
+			block_ended(g, last, n);
 	}
-	if (e->kind == EVENT_REALLOC_END && n->did & NOTE_ENDED)
-		realloc_ended(g, e, n);
-	else if (n->did & NOTE_ENDED)
-		block_ended(g, last, n);
-	last->valid = e->kind == EVENT_CALL && n->did & NOTE_BEGAN;
+	last->valid = n->did & NOTE_BEGAN && e->kind == EVENT_CALL;
 	if (last->valid) {
 		last->addr = e->addr;
 		last->size = e->size;
@@ -259,10 +256,23 @@ static void look_at(struct growth *g, const struct event *e, const struct note *
 static void batch(void *self, const struct batch *b)
 {
 	struct growth *g = self;
+	struct handed_out *last = NULL;
+	uint32_t thread = 0;
 	size_t i;
 
-	for (i = 0; i < b->count; i++)
-		look_at(g, &b->event[i], &b->note[i]);
+	for (i = 0; i < b->count; i++) {
+		const struct note *n = &b->note[i];
+
+		if (!last || n->thread != thread) {
+			thread = n->thread;
+			last = array_at(&g->last, thread, sizeof(*last));
+			if (!last) {
+				pass_failed(g->walk);
+				return;
+			}
+		}
+		look_at(g, last, &b->event[i], n);
+	}
 }
 
 static void gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,

@@ -9,6 +9,7 @@
 #ifndef MPROF_PASS_SITE_SEATS_H
 #define MPROF_PASS_SITE_SEATS_H
 
+#include "../util/large.h"
 #include "maps.h"
 #include "sites.h"
 
@@ -89,7 +90,7 @@ static inline struct seat *site_seat(struct site_seats *t, uint32_t stack, uint6
 #define SEATS_NEAR 256u /* so many are in the nearest caches anyhow */
 
 /* For what will be asked soon: begins to load the first lines of its seat. */
-static inline void site_seat_prefetch(const struct site_seats *t, uint32_t stack, unsigned lines)
+PREFETCHES site_seat_prefetch(const struct site_seats *t, uint32_t stack, unsigned lines)
 {
 	const uint32_t *known = t->by_stack.item;
 	const char *at;

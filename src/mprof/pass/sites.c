@@ -411,7 +411,7 @@ static inline void note_peak(struct sites *s, const struct event *e, const struc
 #define AHEAD 6u /* events */
 
 /* With many stacks, most of the time goes into waiting for memory. */
-static inline void look_ahead(const struct work *k, const struct batch *b, size_t i)
+PREFETCHES look_ahead(const struct work *k, const struct batch *b, size_t i)
 {
 	const struct note *n = &b->note[i];
 

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../util/large.h"
+
 #define PLACES_LEAF 64u
 
 struct places_region {
@@ -44,7 +46,7 @@ static inline size_t places_hash(const struct places *p, uint64_t key)
 	return (size_t)(key * 0x9e3779b97f4a7c15ull >> p->shift);
 }
 
-static inline void places_prefetch(const struct places *p, uint64_t addr)
+PREFETCHES places_prefetch(const struct places *p, uint64_t addr)
 {
 	if (p->room)
 		__builtin_prefetch(&p->region[places_hash(p, places_key(addr))]);

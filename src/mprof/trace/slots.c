@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/large.h"
+
 /* ---- numbers to indices ---- */
 
 static size_t hash(uint64_t key, size_t room)
@@ -82,10 +84,6 @@ bool home_room(struct home *h, uint32_t n)
 		return true;
 	while (room < n)
 		room *= 2;
-	slot = realloc(h->slot, room * sizeof(*slot));
-	if (!slot)
-		return false;
-	h->slot = slot;
 	live = realloc(h->live, room / 8);
 	if (!live)
 		return false;
@@ -94,7 +92,10 @@ bool home_room(struct home *h, uint32_t n)
 	if (!old)
 		return false;
 	h->old = old;
-	memset(slot + h->room, 0, (room - h->room) * sizeof(*slot));
+	slot = large_extend(h->slot, h->room * sizeof(*slot), room * sizeof(*slot));
+	if (!slot)
+		return false;
+	h->slot = slot;
 	memset(live + h->room / 64, 0, (room - h->room) / 8);
 	memset(old + h->room / 64, 0, (room - h->room) / 8);
 	h->room = room;
@@ -123,7 +124,7 @@ uint32_t home_fresh(struct home *h)
 static void home_empty(struct home *h)
 {
 	places_free(&h->places);
-	free(h->slot);
+	large_free(h->slot, h->room * sizeof(*h->slot));
 	free(h->live);
 	free(h->old);
 	h->slot = NULL;

@@ -102,6 +102,7 @@ static inline uint32_t slots_take(struct lane *l)
 	if (l->free) {
 		slot = l->free - 1;
 		l->free = h->slot[slot].born;
+		__builtin_prefetch(&h->slot[l->free - (l->free != 0)], 1);
 	} else {
 		slot = home_fresh(h);
 		if (slot == SLOT_NONE)

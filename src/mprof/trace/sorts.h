@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../util/large.h"
 #include "bytes.h"
 #include "trace.h"
 
@@ -93,11 +94,11 @@ void sorts_free(struct sorts *s);
 int sorts_ready(struct sorts *s);
 /* The writer's: the number of an event's sort, defined if need be; 0 without memory. */
 uint32_t sorts_number(struct sorts *s, const struct event *e, uint64_t hash);
-static inline void sorts_prefetch(const struct sorts *s, uint64_t hash)
+PREFETCHES sorts_prefetch(const struct sorts *s, uint64_t hash)
 {
 	__builtin_prefetch(&s->table[hash & (s->table_room - 1)]);
 }
-static inline void sorts_prefetch_sort(const struct sorts *s, uint64_t hash)
+PREFETCHES sorts_prefetch_sort(const struct sorts *s, uint64_t hash)
 {
 	__builtin_prefetch(&s->sort[s->table[hash & (s->table_room - 1)]]);
 }

@@ -6,9 +6,23 @@
 #include <stddef.h>
 
 /*
+ * For functions that only begin to load what will be asked soon.  gcc takes such a one for a
+ * function without effects, and leaves it out, if it has not been inlined by then.
+ */
+#define PREFETCHES static inline __attribute__((always_inline)) void
+
+/*
  * n items of `bytes`, zeroed, in large pages where they are worth it: they spare a table
  * most misses of the TLB.  For free(); NULL without memory.
  */
 void *large_calloc(size_t n, size_t bytes);
+
+/*
+ * An array that grows, with zeros: what of it was never written takes no memory when it is
+ * long.  NULL without memory: p stays what it was.  It has its size whenever it is named
+ * again; p is NULL at first.  Not for free() but for large_free().
+ */
+void *large_extend(void *p, size_t bytes, size_t more);
+void large_free(void *p, size_t bytes);
 
 #endif
