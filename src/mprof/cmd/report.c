@@ -135,7 +135,7 @@ static void find_view(struct options *o, struct argp_state *state)
 	if (!o->of_views)
 		o->of_views = o->cli.filter;
 	if (o->of_views && !o->view.view)
-		argp_error(state, "--%s is of a view, as in: mprof report peak --%s ... %s",
+		argp_error(state, "--%s needs a view, for example: mprof report peak --%s ... %s",
 			   o->of_views, o->of_views, o->log[0]);
 }
 
