@@ -38,7 +38,7 @@ Q := @
 say = @printf '  %-7s %s\n' "$(1)" "$(2)"
 endif
 
-CLI_PKGS := json-c libzstd zlib libprotobuf-c sqlite3 libdw libelf cairo libzip libmicrohttpd
+CLI_PKGS := json-c libzstd zlib libprotobuf-c sqlite3 libdw libelf cairo libzip
 CLI_CFLAGS := $(BASE) -I$(O)/gen $(shell $(PKG_CONFIG) --cflags $(CLI_PKGS)) $(CLI_SAN)
 CLI_LIBS := $(shell $(PKG_CONFIG) --libs $(CLI_PKGS)) -liberty -ldl -lpthread -lm $(CLI_SAN)
 # The library is preloaded into strangers: nothing exported by accident, nothing
@@ -105,7 +105,7 @@ $(O)/src/runner/%.o: src/runner/%.c
 	$(Q)mkdir -p $(@D) && $(CC) $(RUNNER_CFLAGS) $(CFLAGS) -c -o $@ $<
 
 # Built as a user would build a module of his own: against module.h alone.
-$(O)/skeleton.so: modules/mode/skeleton.c include/mprof/module.h include/mprof/template.h
+$(O)/skeleton.so: modules/mode/skeleton.c $(wildcard include/mprof/*.h include/mprof/*.def)
 	$(call say,MODULE,$@)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -Iinclude $(WARN) $(CFLAGS) -fPIC -shared -o $@ $<
 

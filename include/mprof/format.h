@@ -185,10 +185,11 @@ enum mprof_extent_kind {
 	MPROF_EXTENT_THREADS,	  /* compressed file: struct mprof_threads, who wrote the events */
 	MPROF_EXTENT_HEAP,	  /* profile: struct mprof_heap_totals of one image of a process */
 	MPROF_EXTENT_LANE,	  /* profile: struct mprof_lane, of one thread after another */
-	MPROF_EXTENT_CELLS,  /* profile: struct mprof_cell of a lane, stacks from number seq on */
-	MPROF_EXTENT_MORE,   /* profile: struct mprof_cell_more, the same way */
-	MPROF_EXTENT_SITES,  /* profile: struct mprof_site_live, of all lanes of a process */
-	MPROF_EXTENT_BEHIND, /* kinds are below */
+	MPROF_EXTENT_CELLS,   /* profile: struct mprof_cell of a lane, stacks from number seq on */
+	MPROF_EXTENT_MORE,    /* profile: struct mprof_cell_more, the same way */
+	MPROF_EXTENT_SITES,   /* profile: struct mprof_site_live, of all lanes of a process */
+	MPROF_EXTENT_SAMPLES, /* profile: struct mprof_sample_cell of a lane, as CELLS */
+	MPROF_EXTENT_BEHIND,  /* kinds are below */
 };
 
 struct mprof_extent {
@@ -257,6 +258,26 @@ struct mprof_site_live {
 	int64_t stamp;
 	int64_t reserved;
 };
+/*
+ * MODE=Sample: as struct mprof_cell, of sampled blocks, each with the weight 1/p of the
+ * probability p with which a block like it is sampled (FORMAT.md section 10.1).
+ */
+struct mprof_sample_sums {
+	uint64_t samples;
+	double calls, bytes;		       /* sums of 1/p and of size/p */
+	double calls_variance, bytes_variance; /* sums of (1-p)/p^2 and of (1-p)(size/p)^2 */
+};
+struct mprof_sample_cell {
+	struct mprof_sample_sums made, freed;
+	double heaviest_calls, heaviest_bytes; /* greatest sqrt(1-p)/p and sqrt(1-p) size/p */
+	double lifetime;		       /* ticks of freed samples, weighted */
+	uint32_t size_least, size_most;	       /* of samples, as in struct mprof_cell */
+	uint64_t reserved[2];
+};
+#define MPROF_SAMPLE_BYTES 1u
+#define MPROF_SAMPLE_CALLS 2u
+MPROF_STATIC_ASSERT(sizeof(struct mprof_sample_cell) == 128, "on-disk layout");
+
 #define MPROF_CELLS 16u /* in a row: one extent of CELLS, MORE or SITES */
 MPROF_STATIC_ASSERT(sizeof(struct mprof_cell) == 64, "on-disk layout");
 MPROF_STATIC_ASSERT(sizeof(struct mprof_cell_more) == 64, "on-disk layout");
@@ -267,11 +288,13 @@ struct mprof_heap_totals {
 	int64_t live_bytes, live_calls; /* folded so far */
 	int64_t peak_bytes, peak_calls; /* peak_bytes is also the peak's number: it only rises */
 	uint64_t peak_ticks;
-	uint64_t peak_bound;  /* bytes by which the peak may be wrong; 0: it is exact */
-	uint64_t began_ticks; /* blocks from before that are a parent's */
-	uint32_t lanes;	      /* at most at once */
-	uint32_t several;     /* 1: there was more than one thread */
-	uint64_t reserved[8];
+	uint64_t peak_bound;	/* bytes by which the peak may be wrong; 0: it is exact */
+	uint64_t began_ticks;	/* blocks from before that are a parent's */
+	uint32_t lanes;		/* at most at once */
+	uint32_t several;	/* 1: there was more than one thread */
+	uint64_t sample_period; /* MODE=Sample: a sample every so many ... */
+	uint64_t sample_unit;	/* MPROF_SAMPLE_BYTES or MPROF_SAMPLE_CALLS; 0: all are there */
+	uint64_t reserved[6];
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_heap_totals) == 128, "on-disk layout");
 

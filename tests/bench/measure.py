@@ -170,10 +170,10 @@ def quote(path):
 
 
 def preload(mode, where, unwind="none"):
-    counts, log = os.path.join(where, "bench.counts"), os.path.join(where, "bench.log")
-    conf = "INIT=LD_NEXT MODE=%s COUNTS_PATH=%s LOG_PATH=%s LOG_FD=%d UNWIND=%s" % (
-        mode, quote(counts), quote(log), null_descriptor(), unwind)
-    return Launch(env={"LD_PRELOAD": LIBRARY, "MPROF_CONF": conf}, files=[counts, log])
+    files = [os.path.join(where, "bench." + kind) for kind in ("counts", "log", "profile")]
+    conf = ("INIT=LD_NEXT MODE=%s COUNTS_PATH=%s LOG_PATH=%s PROFILE_PATH=%s LOG_FD=%d UNWIND=%s" %
+            (mode, *map(quote, files), null_descriptor(), unwind))
+    return Launch(env={"LD_PRELOAD": LIBRARY, "MPROF_CONF": conf}, files=files)
 
 
 def record(where, name="record.log"):

@@ -24,6 +24,7 @@ def variants(where):
     else:
         found["LogMmap, no stacks"] = measure.preload("LogMmap", where)
         found["LogMmap"] = measure.preload("LogMmap", where, "auto")
+        found["Profile"] = measure.preload("Profile", where, "auto")
         found["mprof record"] = measure.record(where)
     why = measure.missing_heaptrack()
     if why:

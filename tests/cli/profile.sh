@@ -211,3 +211,117 @@ END
 	run "$mprof" report leaks --json file
 	expect_same 'killed' "$(json out .total.figures.leaked)" 77000
 }
+
+# What the samples of a program with known figures say of it.
+sampled() {
+	cat >sampled.c <<'END'
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *small(int i) { return malloc(16 + i % 100); }
+static void *mid(int i) { return malloc(4000 + i % 4000); }
+static void *large(void) { return malloc(1000000); }
+static void *leak(int i) { return malloc(500 + i % 50); }
+static void *ring[1000];
+static void *work(void *arg)
+{
+	for (int i = 0; i < 200000; i++) {
+		int k = i % 1000;
+		free(ring[k]);
+		ring[k] = i % 100 == 7 ? mid(i) : i % 20000 == 3 ? large() : small(i);
+		if (i % 40 == 0 && !arg)
+			leak(i);
+	}
+	return NULL;
+}
+static void *empty(void *arg)
+{
+	for (int k = 0; k < 1000; k++)
+		free(ring[k]);
+	return arg;
+}
+int main(int argc, char **argv)
+{
+	pthread_t t;
+	work(argc > 1 ? argv[1] : NULL);
+	if (argc > 1 && *argv[1] == 't') {
+		pthread_create(&t, NULL, empty, NULL);
+		pthread_join(t, NULL);
+	}
+	if (argc > 1 && *argv[1] == 'f') {
+		if (!fork()) {
+			empty(NULL);
+			_exit(0);
+		}
+		wait(NULL);
+		empty(NULL);
+	}
+	if (argc > 1 && *argv[1] == 'k')
+		raise(SIGKILL);
+	return 0;
+}
+END
+	cc -g -O1 -fno-inline -fno-builtin -pthread -o sampled sampled.c || bad 'sampled.c does not compile'
+}
+
+# In 95 of 100 cases; which samples a seed chooses is the same everywhere.
+test_profile_samples_hold_the_truth() {
+	local seed within=0 of=0 row
+	sampled
+	"$mprof" profile -o exact -- ./sampled >/dev/null 2>err
+	"$mprof" report hot --by function --json --top 0 exact >truth
+	for seed in 1 2 3 4 5 6 7 8 9 10 11 12; do
+		"$mprof" profile --sample=64K --seed $seed -o file -- ./sampled >/dev/null 2>err
+		"$mprof" report hot --by function --json --top 0 file >estimate
+		row=$(jq -n --slurpfile t truth --slurpfile e estimate '
+			[($t[0].rows[] | select(.function | IN("small", "mid", "large", "leak"))) as $true |
+			 ($e[0].rows[] | select(.function == $true.function)) as $est |
+			 ("calls", "total", "live") as $v | ($est.ranges[$v] // [0, 0]) as $r |
+			 $true.figures[$v] >= $r[0] and $true.figures[$v] <= $r[1]] | "\(map(select(.)) | length) \(length)"' -r)
+		within=$((within + ${row% *}))
+		of=$((of + ${row#* }))
+	done
+	[ "$of" -ge 130 ] || bad "only $of figures were estimated"
+	[ $((within * 100)) -ge $((of * 92)) ] || bad "$within of $of figures are within their ranges"
+}
+
+test_profile_samples_end() {
+	local how
+	sampled
+	for how in t f; do
+		run "$mprof" profile --sample=4K -o file -- ./sampled $how
+		expect_status 0
+		run "$mprof" report hot --by function --json --process 1 file
+		expect_same "$how: live" "$(json out '.rows[] | select(.function == "small") | .figures.live')" 0
+		expect_same "$how: estimated" "$(json out '.estimated')" true
+	done
+	run "$mprof" profile --sample -o file -- ./sampled kill
+	expect_status 137
+	run "$mprof" report file
+	expect_text out 'Estimated from'
+	expect_text out 'one every 512 KiB on average'
+	run "$mprof" report temporary file
+	expect_status 2
+	expect_text err "'file' holds samples: 'temporary' needs mprof profile without --sample, or a recording"
+	run "$mprof" export --to folded file
+	expect_text err "'file' holds estimates from"
+}
+
+# One of one call is all of them.
+test_profile_samples_of_all_calls() {
+	totalled
+	"$mprof" profile --sample-calls 1 -o file -- ./totalled - >/dev/null 2>err
+	"$mprof" profile -o exact -- ./totalled - >/dev/null 2>err
+	for view in file exact; do
+		"$mprof" report hot --by function --json --top 0 $view |
+			jq -S '[.rows[] | {function, calls: .figures.calls, total: .figures.total, live: .figures.live,
+				peak: .figures.peak, freed_bytes}]' >$view.figures
+	done
+	cmp -s file.figures exact.figures || bad "figures differ: $(diff file.figures exact.figures | head -20)"
+	run "$mprof" profile --sample-calls 0.5 -- true
+	expect_status 2
+	expect_one_line_error
+}

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "pass/site_totals.h"
+#include "profile/estimate.h"
 #include "profile/profile.h"
 #include "trace_build.h"
 
@@ -264,6 +265,48 @@ START_TEST(wrong)
 }
 END_TEST
 
+/* Sums of weights, less those of freed samples; what is no number counts as none. */
+START_TEST(samples)
+{
+	struct figures f = { .heap = { .peak_bytes = 900,
+				       .sample_period = 512,
+				       .sample_unit = MPROF_SAMPLE_BYTES } };
+	struct mprof_sample_cell c[MPROF_CELLS] = { { .heaviest_calls = 0 } };
+	struct estimate_range range;
+
+	build_start(&file, MPROF_MAGIC_PROFILE);
+	stacks(1, 0);
+	fact(1, 0, MPROF_FACT_START);
+	c[1] = (struct mprof_sample_cell){
+		.made = { 100, 300.4, 51200.4, 400, 5000000 },
+		.freed = { 40, 120.2, 20480.2, 160, 2000000 },
+		.heaviest_calls = 2,
+		.heaviest_bytes = 300,
+	};
+	c[2] =
+	    (struct mprof_sample_cell){ .made = { 1, -1, __builtin_nan(""), __builtin_inf(), -9 },
+					.heaviest_bytes = __builtin_inf() };
+	part(MPROF_EXTENT_HEAP, 1, 0, 0, 0, &f.heap, sizeof(f.heap));
+	part(MPROF_EXTENT_SAMPLES, 1, 0, 1, 0, c, sizeof(c));
+	read_it();
+	ck_assert(profile.sites.totals.estimated);
+	ck_assert_uint_eq(profile.count, 2);
+	ck_assert_uint_eq(site(0)->calls, 300);
+	ck_assert_uint_eq(site(0)->bytes, 51200);
+	ck_assert_uint_eq(site(0)->live_calls, 180);
+	ck_assert_uint_eq(site(0)->live_bytes, 30720);
+	ck_assert_uint_eq(site(0)->error.samples, 100);
+	ck_assert(estimate_range(site(0), VALUE_TOTAL, site(0)->bytes, &range));
+	/* 51200 + 1.96^2 * 150 - 1.96 * sqrt(5e6 + 1.96^2 * 22500), and so on. */
+	ck_assert_uint_ge(range.low, 47330);
+	ck_assert_uint_le(range.low, 47370);
+	ck_assert_uint_ge(range.high, 56160);
+	ck_assert_uint_le(range.high, 56200);
+	ck_assert(!estimate_range(site(0), VALUE_TEMPORARY, 0, &range));
+	release();
+}
+END_TEST
+
 START_TEST(refused)
 {
 	struct profile_options o = all();
@@ -327,6 +370,7 @@ Suite *pass_site_totals_suite(void)
 	tcase_add_test(t, stamps);
 	tcase_add_test(t, processes);
 	tcase_add_test(t, wrong);
+	tcase_add_test(t, samples);
 	tcase_add_test(t, refused);
 	tcase_add_test(t, prefixes);
 	suite_add_tcase(s, t);

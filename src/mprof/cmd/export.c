@@ -127,7 +127,7 @@ static const char *moment(const struct options *o, unsigned flags)
 	if (o->at.kind == WHEN_PEAK)
 		return NULL;
 	if (flags & EXPORT_RUN)
-		return "it describes the whole run, not one moment; leave out --at";
+		return "it tells of the whole run, not of one moment: leave --at out";
 	if (o->export.values >> VALUE_RSS & 1 && o->export.values + 1 != 1u << VALUE_COUNT)
 		return "--at and --value rss: choose one, both name a moment";
 	return when_unheeded(&o->cli.options);
@@ -150,10 +150,9 @@ static void check(struct options *o, struct argp_state *state)
 	if (flags & EXPORT_PATH && !o->output)
 		argp_error(state, "--to %s needs a file: -o FILE", o->exporter->name);
 	if (flags & EXPORT_BINARY && !o->output && isatty(STDOUT_FILENO))
-		argp_error(state, "--to %s cannot be written to a terminal; use -o FILE",
-			   o->exporter->name);
+		argp_error(state, "--to %s is not for a terminal: -o FILE", o->exporter->name);
 	if (flags & EXPORT_ONE_VALUE && __builtin_popcount(o->export.values) > 1 && !o->output)
-		argp_error(state, "--to %s holds one value per file; use -o FILE for several",
+		argp_error(state, "--to %s has one value in a file: -o FILE for several",
 			   o->exporter->name);
 }
 
@@ -431,6 +430,8 @@ static int export(struct writing *w, struct error *err)
 		foreign_tell_times(w->x.trace);
 	if (!ret)
 		tell_losses(w->x.trace);
+	if (!ret && p[MAIN])
+		profile_tell_estimates(p[MAIN]);
 	if (!ret && p[MAIN])
 		tell_unknown(w->o, p[MAIN]);
 	for (i = 0; i < PROFILES; i++) {

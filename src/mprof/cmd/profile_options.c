@@ -2,6 +2,7 @@
 /* profile_options.c - the options of commands that look at call stacks. */
 #include "profile_options.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,8 +121,8 @@ static void add_kinds(struct site_filter *f, const char *arg, struct argp_state 
 		kind = kind_of(word);
 		if (!kind)
 			argp_error(state,
-				   "invalid --kind '%s': expected functions that allocate: malloc, "
-				   "calloc, realloc, new, new[], memalign, mmap ...",
+				   "nothing is allocated by '%s'; malloc, calloc, realloc, new,"
+				   " new[], memalign, mmap ... allocate",
 				   word);
 		f->functions |= kind;
 	}
@@ -143,7 +144,7 @@ static void set_names(struct sym_options *o, const char *arg, struct argp_state 
 			return;
 		}
 	}
-	argp_error(state, "invalid --names '%s': expected short, full or raw", arg);
+	argp_error(state, "names are short, full or raw, not '%s'", arg);
 }
 
 static void set_temporary(struct sites_options *o, const char *arg, struct argp_state *state)
@@ -152,14 +153,10 @@ static void set_temporary(struct sites_options *o, const char *arg, struct argp_
 
 	if (!arg[strspn(arg, "0123456789")]) {
 		if (parse_whole(arg, 1, SITE_TEMPORARY_MOST, &o->temporary_events))
-			argp_error(
-			    state,
-			    "invalid --temporary '%s': expected 1 to %u calls, or a time such "
-			    "as 1ms",
-			    arg, SITE_TEMPORARY_MOST);
+			argp_error(state, "--temporary looks back 1 to %u calls, not '%s'",
+				   SITE_TEMPORARY_MOST, arg);
 	} else if (parse_time(arg, &o->temporary_ns, &err)) {
-		argp_error(state, "invalid --temporary: %s; expected a number of calls or a time",
-			   err.text);
+		argp_error(state, "--temporary takes a number of calls or a time: %s", err.text);
 	}
 }
 
@@ -324,6 +321,14 @@ static void tell(const struct profile *p, const struct sym_remark *remark)
 			 remark->why);
 	else
 		cmd_warn("%s", remark->why);
+}
+
+void profile_tell_estimates(const struct profile *p)
+{
+	if (p->sites.totals.estimated)
+		cmd_warn("'%s' holds estimates from %" PRIu64 " samples; mprof report gives their"
+			 " ranges",
+			 p->path, p->total.error.samples);
 }
 
 void profile_tell_remarks(const struct profile *p)

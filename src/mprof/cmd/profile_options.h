@@ -36,6 +36,8 @@ void profile_cli_release(struct profile_cli *c);
 /* For stderr: objects whose names could not be had, the most important ones; or only those
  * whose last part is one of n modules. */
 void profile_tell_remarks(const struct profile *p);
+/* That figures are estimates, if they are. */
+void profile_tell_estimates(const struct profile *p);
 void profile_tell_remarks_of(const struct profile *p, const char *const *module, size_t n);
 
 #endif

@@ -21,7 +21,8 @@ static int print(struct analysis *a, struct trace *t, struct profile_options *o,
 		ret = profile_make(p, t, o, err);
 	if (!ret) {
 		site_lanes_read(lanes, t);
-		a->calls = lanes->calls;
+		a->sampled = p->sites.totals.estimated;
+		a->calls = a->sampled ? p->total.error.samples : lanes->calls;
 		a->threads = lanes->threads;
 		totals.p = p;
 		totals.lanes = lanes;

@@ -4,10 +4,12 @@
  */
 #include <argp.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
 #include "../pass/site_totals.h"
+#include "../util/ranges.h"
 #include "after.h"
 #include "cmd.h"
 #include "usage.h"
@@ -15,10 +17,11 @@
 struct options {
 	const char *output, *allocator;
 	const char *conf[CONF_KEYS]; /* given here, by enum conf_key; NULL: not */
+	bool sample;
 	char **argv;
 };
 
-enum { ALLOCATOR = 256, KEY_0 };
+enum { ALLOCATOR = 256, SAMPLE, SAMPLE_CALLS, KEY_0 };
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0,
@@ -26,12 +29,31 @@ static const struct argp_option options[] = {
 	{ "allocator", ALLOCATOR, "NAME", 0,
 	  "Run with this allocator: a name (glibc, jemalloc, mimalloc, tcmalloc, tbb) or a path",
 	  0 },
+	{ "sample", SAMPLE, "BYTES", OPTION_ARG_OPTIONAL,
+	  "Estimate totals from samples, one every BYTES on average [512K]", 0 },
+	{ "sample-calls", SAMPLE_CALLS, "N", 0,
+	  "Estimate them from one of N calls, whatever its size", 0 },
+	{ "seed", KEY_0 + CONF_SEED, "NUMBER", 0,
+	  "Choose the same samples each time; 0: others [0]", 0 },
 	{ "unwind", KEY_0 + CONF_UNWIND, "HOW", 0,
 	  "Find call stacks by auto, cfi, fp, libgcc or none [auto]", 0 },
 	{ "depth", KEY_0 + CONF_DEPTH, "FRAMES", 0,
 	  "Keep this many innermost frames of each stack [65535]", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
+
+/* As 512K, for a key that takes bytes. */
+static const char *bytes(const char *arg, struct argp_state *state)
+{
+	static char text[24];
+	struct error err;
+	uint64_t n = 0;
+
+	if (parse_size(arg, &n, &err))
+		argp_error(state, "%s", err.text);
+	snprintf(text, sizeof(text), "%" PRIu64, n);
+	return text;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -47,6 +69,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ALLOCATOR:
 		o->allocator = arg;
+		return 0;
+	case SAMPLE:
+		o->sample = true;
+		if (arg)
+			o->conf[CONF_SAMPLE_BYTES] = bytes(arg, state);
+		return 0;
+	case SAMPLE_CALLS:
+		o->sample = true;
+		o->conf[CONF_SAMPLE_CALLS] = arg;
 		return 0;
 	case ARGP_KEY_ARG:
 		o->argv = state->argv + state->next - 1;
@@ -77,7 +108,8 @@ static bool plan_from(struct run_plan *plan, const struct options *o)
 	struct error err;
 
 	plan->with_samples = true;
-	if (!after_plan(plan, o->argv, "Profile", CONF_PROFILE_PATH, o->output))
+	if (!after_plan(plan, o->argv, o->sample ? "Sample" : "Profile", CONF_PROFILE_PATH,
+			o->output))
 		return false;
 	for (int key = 0; key < CONF_KEYS; key++)
 		if (o->conf[key] && conf_set(&plan->conf, key, o->conf[key], &err)) {
@@ -99,11 +131,19 @@ static void tell(const char *path)
 		return;
 	}
 	site_lanes_read(&lanes, t);
-	fprintf(stderr,
-		"mprof: %" PRIu64 " calls of %" PRIu64 " thread%s, %.2f MiB; next: mprof report"
-		" %s\n",
-		lanes.calls, lanes.threads, lanes.threads == 1 ? "" : "s",
-		(double)trace_bytes(t) / (1 << 20), cmd_path(path));
+	if (trace_is_sampled(t) || !lanes.calls)
+		fprintf(stderr,
+			"mprof: samples of %" PRIu64 " thread%s, %.2f MiB; next: mprof"
+			" report %s\n",
+			lanes.threads, lanes.threads == 1 ? "" : "s",
+			(double)trace_bytes(t) / (1 << 20), cmd_path(path));
+	else
+		fprintf(stderr,
+			"mprof: %" PRIu64 " calls of %" PRIu64
+			" thread%s, %.2f MiB; next: mprof report"
+			" %s\n",
+			lanes.calls, lanes.threads, lanes.threads == 1 ? "" : "s",
+			(double)trace_bytes(t) / (1 << 20), cmd_path(path));
 	trace_close(t);
 }
 

@@ -74,6 +74,7 @@ void two_profiles_tell(const struct two_profiles *two)
 		p = &two->profile[side];
 		if (!two->made[side])
 			continue;
+		profile_tell_estimates(p);
 		if (p->tree.lost_all)
 			cmd_warn("calls were lost in '%s': its figures are too small", p->path);
 		if (!p->has_stacks)

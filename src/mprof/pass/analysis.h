@@ -31,6 +31,7 @@ struct analysis {
 	uint64_t file_bytes;
 	uint64_t time_error_ns;	 /* how wrong times may be, by compression */
 	uint64_t calls, threads; /* that were recorded */
+	bool sampled;		 /* `calls` are samples */
 	struct tree tree;
 	struct totals totals;
 	struct peak peak;

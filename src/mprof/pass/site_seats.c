@@ -188,6 +188,20 @@ static void most(uint64_t *to, uint64_t from)
 		*to = from;
 }
 
+static void add_error(struct site_error *to, const struct site_error *from)
+{
+	to->samples += from->samples;
+	to->by_calls |= from->by_calls;
+	to->calls += from->calls;
+	to->bytes += from->bytes;
+	to->live_calls += from->live_calls;
+	to->live_bytes += from->live_bytes;
+	if (from->heaviest_calls > to->heaviest_calls)
+		to->heaviest_calls = from->heaviest_calls;
+	if (from->heaviest_bytes > to->heaviest_bytes)
+		to->heaviest_bytes = from->heaviest_bytes;
+}
+
 void site_values_add(struct site_values *to, const struct site_values *from)
 {
 	const bool called = to->calls, freed = to->freed_calls;
@@ -208,4 +222,6 @@ void site_values_add(struct site_values *to, const struct site_values *from)
 #include "figures.def"
 	for (i = 0; i < SITE_EPOCHS; i++)
 		to->epoch_bytes[i] += from->epoch_bytes[i];
+	if (from->error.samples)
+		add_error(&to->error, &from->error);
 }

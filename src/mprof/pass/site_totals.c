@@ -5,8 +5,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Of samples, in the making. */
+struct estimate {
+	double calls, bytes, freed_calls, freed_bytes, live_calls, live_bytes, lifetime;
+	double live_calls_variance, live_bytes_variance;
+};
+
 /* While sites are made. */
 struct making {
+	struct array estimate; /* by index of s->site */
 	struct sites *s;
 	const struct trace *t;
 	const struct trace_totals *part;
@@ -213,6 +220,79 @@ static bool add_cell(struct making *m, const struct owner *o, const struct trace
 	return site;
 }
 
+/* A figure of a file as a number; what is none counts as 0. */
+static double tamed(double v)
+{
+	return v > 0 && v < 0x1p63 ? v : 0;
+}
+
+static double variance(double v)
+{
+	return v > 0 && v < 1e38 ? v : 0;
+}
+
+static uint64_t rounded(double v)
+{
+	return (uint64_t)(tamed(v) + 0.5);
+}
+
+/* Sums of fractions: they are rounded when all of a site's are there. */
+static bool add_sample(struct making *m, const struct owner *o, const struct trace_totals *x,
+		       uint32_t i)
+{
+	const struct mprof_sample_cell *c = (const struct mprof_sample_cell *)x->data + i;
+	struct estimate *e;
+	struct site *site;
+	struct site_values v = {
+		.calls = rounded(c->made.calls),
+		.size_min = c->size_least ? mprof_unrounded(~c->size_least) : 0,
+		.size_max = mprof_unrounded(c->size_most),
+		.error = { .samples = c->made.samples,
+			   .by_calls = o->heap && o->heap->sample_unit == MPROF_SAMPLE_CALLS,
+			   .calls = variance(c->made.calls_variance),
+			   .bytes = variance(c->made.bytes_variance),
+			   .heaviest_calls = tamed(c->heaviest_calls),
+			   .heaviest_bytes = tamed(c->heaviest_bytes) },
+	};
+
+	if (!c->made.samples && !c->freed.samples)
+		return true;
+	m->s->totals.estimated = true;
+	site = site_of(m, x, i);
+	e = site ? array_at(&m->estimate, (uint32_t)(site - m->s->site), sizeof(*e)) : NULL;
+	if (!e)
+		return false;
+	site_values_add(&site->v, &v);
+	e->calls += tamed(c->made.calls);
+	e->bytes += tamed(c->made.bytes);
+	e->freed_calls += tamed(c->freed.calls);
+	e->freed_bytes += tamed(c->freed.bytes);
+	e->lifetime += tamed(c->lifetime);
+	if (o->replaced)
+		return true;
+	e->live_calls += tamed(c->made.calls) - tamed(c->freed.calls);
+	e->live_bytes += tamed(c->made.bytes) - tamed(c->freed.bytes);
+	e->live_calls_variance +=
+	    variance(c->made.calls_variance) - variance(c->freed.calls_variance);
+	e->live_bytes_variance +=
+	    variance(c->made.bytes_variance) - variance(c->freed.bytes_variance);
+	return true;
+}
+
+/* A site's figures, of all its cells. */
+static void round_estimate(const struct sites *s, struct site_values *v, const struct estimate *e)
+{
+	v->calls = rounded(e->calls);
+	v->bytes = rounded(e->bytes);
+	v->freed_calls = rounded(e->freed_calls);
+	v->freed_bytes = rounded(e->freed_bytes);
+	v->live_calls = rounded(e->live_calls);
+	v->live_bytes = rounded(e->live_bytes);
+	v->lifetime_ns = walk_duration_ns(s->walk, rounded(e->lifetime));
+	v->error.live_calls = variance(e->live_calls_variance);
+	v->error.live_bytes = variance(e->live_bytes_variance);
+}
+
 static bool add_more(struct making *m, const struct trace_totals *x, uint32_t i)
 {
 	const struct mprof_cell_more *c = (const struct mprof_cell_more *)x->data + i;
@@ -265,6 +345,8 @@ static bool add_part(struct making *m, const struct owner *o, const struct trace
 	for (i = 0; i < MPROF_CELLS && good; i++) {
 		if (x->kind == MPROF_EXTENT_CELLS)
 			good = add_cell(m, o, x, i);
+		else if (x->kind == MPROF_EXTENT_SAMPLES)
+			good = add_sample(m, o, x, i);
 		else if (x->kind == MPROF_EXTENT_MORE)
 			good = add_more(m, x, i);
 		else if (x->kind == MPROF_EXTENT_SITES)
@@ -281,6 +363,8 @@ static void add_peak(struct sites *s, const struct owner *o, bool only)
 	s->peak.bytes = peak_of(o);
 	s->peak.calls = above(o->heap->peak_calls);
 	s->totals.bound = o->heap->peak_bound;
+	s->totals.period = o->heap->sample_period;
+	s->totals.unit = o->heap->sample_unit;
 	s->totals.process = only ? 0 : o->process;
 }
 
@@ -337,12 +421,15 @@ static bool make_groups(struct sites *s)
 	return s->local;
 }
 
-static void finish(struct sites *s)
+static void finish(struct sites *s, const struct making *m)
 {
+	const struct estimate *e = m->estimate.item;
 	uint64_t placed = 0;
 	size_t i;
 
 	for (i = 0; i < s->count; i++) {
+		if (i < m->estimate.count && s->site[i].v.error.samples)
+			round_estimate(s, &s->site[i].v, &e[i]);
 		tame(&s->site[i].v);
 		site_values_add(&s->total, &s->site[i].v);
 		placed += s->site[i].v.peak_bytes;
@@ -376,9 +463,10 @@ int site_totals_read(struct sites *s, const struct trace *t)
 	if (good && !s->site)
 		good = (s->site = calloc(1, sizeof(*s->site))) != NULL;
 	if (good) {
-		finish(s);
+		finish(s, &m);
 		good = make_groups(s);
 	}
+	array_release(&m.estimate);
 	free(m.index);
 	free(list);
 	return good ? 0 : -ENOMEM;

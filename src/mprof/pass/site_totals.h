@@ -8,6 +8,10 @@
  * A site's own peak is exact per process; of a stack of several processes and of a group
  * of stacks it is the sum, an upper bound.
  *
+ * Of samples (MODE=Sample) every figure is an estimate: sums of weights, rounded, with
+ * their variances in site_values.error.  Temporary blocks, reallocs, mappings and the
+ * functions that were called are not known.
+ *
  * The peak.  Each program of each process knows its own, and nobody knows what they held
  * together at one time: it is the greatest one, of the process that the filter names if
  * it does.

@@ -44,6 +44,14 @@ enum site_part {
 	SITE_BY_SIZE,	/* bytes asked for, exactly */
 };
 
+/* Of figures that are estimated from samples: sums of variances, in bytes^2 and calls^2. */
+struct site_error {
+	uint64_t samples;
+	bool by_calls; /* whatever their size: of bytes nobody knows what was missed */
+	double calls, bytes, live_calls, live_bytes;
+	double heaviest_calls, heaviest_bytes; /* the greatest share that one sample has */
+};
+
 /*
  * Calls are those that handed out blocks.  What was leaked is what lives and is not suppressed;
  * profile.c says that.
@@ -54,6 +62,7 @@ struct site_values {
 	uint64_t first_ticks, last_ticks; /* of its calls */
 	/* Live bytes at the end of each epoch, never freed ones to the end of the run. */
 	uint64_t epoch_bytes[SITE_EPOCHS];
+	struct site_error error; /* all 0: the figures are no estimates */
 };
 
 struct site {
@@ -124,10 +133,12 @@ struct sites {
 	struct site_moment peak, rss;
 	uint64_t epoch_ticks[SITE_EPOCHS + 1]; /* where epochs begin, and the last one's end */
 	struct {
-		bool read;	  /* of a profile: site_totals.h says what is not known */
-		uint32_t process; /* whose `peak` is, when there are several; else 0 */
-		uint64_t bound;	  /* bytes by which the peak may be wrong; 0: exact */
-		int64_t unplaced; /* bytes of the peak that no stack has, or has too many */
+		bool read;	       /* of a profile: site_totals.h says what is not known */
+		bool estimated;	       /* they are of samples */
+		uint64_t period, unit; /* as in struct mprof_heap_totals */
+		uint32_t process;      /* whose `peak` is, when there are several; else 0 */
+		uint64_t bound;	       /* bytes by which the peak may be wrong; 0: exact */
+		int64_t unplaced;      /* bytes of the peak that no stack has, or has too many */
 	} totals;
 	void *work; /* the pass's own */
 };

@@ -17,6 +17,19 @@ struct text figures_text(enum profile_value value, uint64_t n)
 	}
 }
 
+struct text figures_range(const struct site_values *v, enum profile_value value, uint64_t n)
+{
+	struct estimate_range range;
+	struct text t = { "range not known" }, low, high;
+
+	if (!estimate_range(v, value, n, &range))
+		return t;
+	low = figures_text(value, range.low);
+	high = figures_text(value, range.high);
+	snprintf(t.s, sizeof(t.s), "%.28s to %.28s", low.s, high.s);
+	return t;
+}
+
 struct text figures_signed(enum profile_value value, int64_t n)
 {
 	struct text plain = figures_text(value, n < 0 ? 0 - (uint64_t)n : (uint64_t)n), t;
@@ -102,4 +115,18 @@ json *figures_json(const uint64_t v[VALUE_COUNT])
 	for (i = 0; i < VALUE_COUNT; i++)
 		add_n(o, profile_value_name((enum profile_value)i), v[i]);
 	return o;
+}
+
+void figures_estimate(const struct profile *p, FILE *out)
+{
+	const struct sites *s = &p->sites;
+	const bool calls = s->totals.unit == MPROF_SAMPLE_CALLS;
+
+	if (!s->totals.estimated)
+		return;
+	fprintf(out, "Estimated from %s, one every %s on average. ",
+		text_many(p->total.error.samples, "sample", "samples").s,
+		calls ? text_many(s->totals.period, "call", "calls").s
+		      : text_bytes(s->totals.period).s);
+	fputs("In 95 of 100 cases the truth lies within the range given.\n", out);
 }

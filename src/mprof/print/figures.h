@@ -7,6 +7,7 @@
 #define MPROF_PRINT_FIGURES_H
 
 #include "../pass/keys.h"
+#include "../profile/estimate.h"
 #include "../profile/profile.h"
 #include "json.h"
 #include "text.h"
@@ -16,6 +17,10 @@
 /* In the value's unit: "31.4 MiB", "1,234", "2.31 s". */
 struct text figures_text(enum profile_value value, uint64_t n);
 /* With a sign: "+1.2 MiB", "-3". */
+/* Says that figures are estimates, if they are. */
+void figures_estimate(const struct profile *p, FILE *out);
+/* "1.2 MiB to 1.9 MiB": where an estimate is in 95 of 100 cases. */
+struct text figures_range(const struct site_values *v, enum profile_value value, uint64_t n);
 struct text figures_signed(enum profile_value value, int64_t n);
 
 /* A name from a trace: cut at FIGURES_NAME, control characters shown as '?'. */

@@ -28,6 +28,25 @@ static void add_at(json *o, const char *path, uint64_t n)
 	add_n(in, path, n);
 }
 
+/* Of estimates: where each figure is in 95 of 100 cases. */
+static json *ranges_json(const struct site_values *v, const uint64_t figure[VALUE_COUNT])
+{
+	json *o = json_object_new_object(), *pair;
+	struct estimate_range range;
+	unsigned i;
+
+	add_n(o, "samples", v->error.samples);
+	for (i = 0; i < VALUE_COUNT; i++) {
+		if (!estimate_range(v, (enum profile_value)i, figure[i], &range))
+			continue;
+		pair = json_object_new_array();
+		json_object_array_add(pair, json_object_new_uint64(range.low));
+		json_object_array_add(pair, json_object_new_uint64(range.high));
+		add(o, profile_value_name((enum profile_value)i), pair);
+	}
+	return o;
+}
+
 void flat_values_json(json *o, const struct profile *p, const struct site_values *v)
 {
 	const struct profile_group g = { .v = *v };
@@ -47,6 +66,8 @@ void flat_values_json(json *o, const struct profile *p, const struct site_values
 		add_at(o, "lifetimes_ns.mean", v->lifetime_ns / v->freed_calls);
 	else
 		add(o, "lifetimes_ns", NULL);
+	if (v->error.samples)
+		add(o, "ranges", ranges_json(v, figure));
 	add_i(o, "first_ns", v->last_ticks ? walk_ns(&p->walk, v->first_ticks) : 0);
 	add_i(o, "last_ns", v->last_ticks ? walk_ns(&p->walk, v->last_ticks) : 0);
 	for (i = 0; i < SITE_EPOCHS; i++)

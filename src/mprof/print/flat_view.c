@@ -137,6 +137,9 @@ static void print_about(const struct flat_view *f, const struct view_request *r,
 	};
 	struct paragraph p = { 0 };
 
+	if (r->profile->sites.totals.estimated)
+		paragraph_add(&p, "(%s)  ",
+			      figures_range(&g->v, r->sort, profile_group_value(g, r->sort)).s);
 	if (f->about)
 		paragraph_add(&p, "%s", f->about(r, g).s);
 	if (g->stack)
@@ -207,6 +210,8 @@ static int print_table(const struct flat_view *f, struct view_request *r, size_t
 	snprintf(value, sizeof(value), ">%s", profile_value_name(r->sort));
 	snprintf(name, sizeof(name), "<%s", profile_by_name(p->by));
 	t.title[n++] = value;
+	if (p->sites.totals.estimated)
+		t.title[n++] = "<95 of 100";
 	t.title[n++] = ">share";
 	if (f->cell)
 		t.title[n++] = f->title;
@@ -220,6 +225,8 @@ static int print_table(const struct flat_view *f, struct view_request *r, size_t
 		if (g->line)
 			note_name(r, g->line);
 		table_cell(&t, "%s", figures_text(r->sort, v).s);
+		if (p->sites.totals.estimated)
+			table_cell(&t, "%s", figures_range(&g->v, r->sort, v).s);
 		table_cell(&t, "%s", text_percent(v, total).s);
 		if (f->cell)
 			table_cell(&t, "%s", f->cell(r, g).s);

@@ -21,6 +21,26 @@ static const char *const names[MPROF_FN_MAX] = {
 
 /* ---- text ---- */
 
+static void print_estimate(const struct profile *p, const char *what, enum profile_value value,
+			   uint64_t n, FILE *out)
+{
+	fprintf(out, "  %-12s %s (%s)\n", what, figures_text(value, n).s,
+		figures_range(&p->total, value, n).s);
+}
+
+static void print_estimates(const struct print_totals *t, FILE *out)
+{
+	const struct profile *p = t->p;
+
+	fputs("  ", out);
+	figures_estimate(p, out);
+	print_estimate(p, "Calls:", VALUE_CALLS, p->total.calls, out);
+	print_estimate(p, "Bytes:", VALUE_TOTAL, p->total.bytes, out);
+	print_estimate(p, "Never freed:", VALUE_LIVE, p->total.live_bytes, out);
+	print_estimate(p, "Peak:", VALUE_PEAK, p->sites.peak.bytes, out);
+	fputs("  The peak of an estimate is on average above the truth.\n", out);
+}
+
 static void print_sums(const struct print_totals *t, FILE *out)
 {
 	const struct profile *p = t->p;
@@ -29,6 +49,10 @@ static void print_sums(const struct print_totals *t, FILE *out)
 
 	fputc('\n', out);
 	report_title("In all", out);
+	if (s->totals.estimated) {
+		print_estimates(t, out);
+		return;
+	}
 	fprintf(out, "  %s handed out %s: %s on average, from %s to %s.\n",
 		text_many(v->calls, "call", "calls").s, text_exact(v->bytes).s,
 		text_bytes(v->calls ? v->bytes / v->calls : 0).s, text_bytes(v->size_min).s,
@@ -110,7 +134,9 @@ static int print_sizes(const struct print_totals *t, FILE *out)
 static int print_top(const struct print_totals *t, enum profile_value value, const char *title,
 		     const char *view, const struct report_options *o, FILE *out)
 {
-	struct table table = TABLE(">Bytes", ">Share", ">Calls", "<Function");
+	const bool estimated = t->p->sites.totals.estimated;
+	struct table table =
+	    TABLE(">Bytes", ">Share", estimated ? "<95 of 100" : ">Calls", "<Function");
 	const uint64_t total = profile_value_total(t->p, value);
 	size_t i;
 
@@ -118,7 +144,9 @@ static int print_top(const struct print_totals *t, enum profile_value value, con
 		return 0;
 	profile_sort(t->p, value);
 	if (value == VALUE_CALLS)
-		table.title[0] = ">Calls", table.title[2] = ">Bytes";
+		table.title[0] = ">Calls";
+	if (value == VALUE_CALLS && !estimated)
+		table.title[2] = ">Bytes";
 	fputc('\n', out);
 	report_title(title, out);
 	for (i = 0; i < t->p->groups && (i < ROWS || o->all); i++) {
@@ -132,8 +160,9 @@ static int print_top(const struct print_totals *t, enum profile_value value, con
 		table_cell(&table, "%s", figures_text(value, profile_group_value(g, value)).s);
 		table_cell(&table, "%s", text_percent(profile_group_value(g, value), total).s);
 		table_cell(&table, "%s",
-			   value == VALUE_CALLS ? text_bytes(g->v.bytes).s
-						: text_count(g->v.calls).s);
+			   estimated ? figures_range(&g->v, value, profile_group_value(g, value)).s
+			   : value == VALUE_CALLS ? text_bytes(g->v.bytes).s
+						  : text_count(g->v.calls).s);
 		table_cell(&table, "%s", name ? name : "(no call stack)");
 		free(name);
 	}
@@ -157,9 +186,9 @@ int totals_text(const struct print_totals *t, const struct report_options *o, FI
 		ret = print_top(t, VALUE_LEAKED, "Never freed", "leaks", o, out);
 	if (!ret)
 		ret = print_top(t, VALUE_CALLS, "Who asks most often", "hot", o, out);
-	if (!ret)
+	if (!ret && t->lanes->calls)
 		ret = print_functions(t, out);
-	if (!ret)
+	if (!ret && !t->p->sites.totals.estimated)
 		ret = print_sizes(t, out);
 	return ret ? fail(err, -ENOMEM, "no memory to print the report") : 0;
 }
@@ -219,6 +248,7 @@ int totals_json(const struct print_totals *t, FILE *out, struct error *err)
 
 	add_s(o, "file", t->p->path);
 	add_s(o, "kind", "profile");
+	add_b(o, "estimated", t->p->sites.totals.estimated);
 	add_n(o, "calls", t->a->calls);
 	add_n(o, "threads", t->a->threads);
 	add_n(o, "lost", t->a->tree.lost_all);

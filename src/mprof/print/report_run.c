@@ -55,9 +55,11 @@ static int print_run(const struct analysis *a, FILE *out)
 	if (p)
 		fprintf(out, "  pid %d %s%s %s after the start.\n", p->pid, text_end(p).s,
 			p->end == TREE_UNKNOWN ? "; the trace ends" : ",", duration(a).s);
-	fprintf(out, "  Recorded: %s of %s in %s", text_many(a->calls, "call", "calls").s,
-		text_many(a->threads, "thread", "threads").s,
-		text_many(a->tree.processes, "process", "processes").s);
+	fprintf(
+	    out, "  Recorded: %s of %s in %s",
+	    text_many(a->calls, a->sampled ? "sample" : "call", a->sampled ? "samples" : "calls").s,
+	    text_many(a->threads, "thread", "threads").s,
+	    text_many(a->tree.processes, "process", "processes").s);
 	fprintf(out, "; %s of %s in %s", text_bytes(a->file_bytes).s,
 		mprof_kind_name(a->walk.input.header->magic), a->path);
 	if (a->time_error_ns)

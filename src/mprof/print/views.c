@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../util/nearest.h"
+#include "figures.h"
 #include "text.h"
 
 const struct view view_table[] = {
@@ -48,6 +49,7 @@ int view_text(const struct view *v, struct view_request *r, FILE *out, struct er
 	if (r->profile->sites.options.until.set && v->ops != &view_peak)
 		fprintf(out, "\"peak\" stands for the moment %s after the start, with %s live.\n",
 			text_ns(at->ns > 0 ? (uint64_t)at->ns : 0).s, text_exact(at->bytes).s);
+	figures_estimate(r->profile, out);
 	ret = v->ops->text(r, out, err);
 	if (!ret && !r->profile->has_stacks)
 		fputs("\nThis trace has no call stacks (it was recorded with UNWIND=none), so all"
@@ -70,6 +72,7 @@ static void add_frame(const struct view *v, const struct view_request *r, json *
 	add_b(o, "has_stacks", p->has_stacks);
 	add_b(o, "incomplete", r->incomplete);
 	add_b(o, "at_moment", p->sites.options.until.set);
+	add_b(o, "estimated", p->sites.totals.estimated);
 	if (v->ops->rows) {
 		add_s(o, "by", profile_by_name(p->by));
 		add_s(o, "sort", profile_value_name(r->sort));

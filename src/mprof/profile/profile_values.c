@@ -164,6 +164,11 @@ bool profile_value_of_totals(enum profile_value value)
 
 int profile_value_check(const struct trace *t, enum profile_value value, struct error *err)
 {
+	if (trace_is_sampled(t) && value == VALUE_TEMPORARY)
+		return fail(err, -EINVAL,
+			    "'%s' holds samples: '%s' needs mprof profile without --sample, or a"
+			    " recording",
+			    trace_path(t), profile_value_name(value));
 	if (trace_has_events(t) || profile_value_of_totals(value))
 		return 0;
 	return fail(

@@ -21,6 +21,18 @@ static bool has_counts(const struct trace *t)
 	return false;
 }
 
+/* Of samples there may be none yet. */
+static bool has_threads(const struct trace *t)
+{
+	const struct trace_totals *total;
+	size_t n = trace_totals(t, &total), i;
+
+	for (i = 0; i < n; i++)
+		if (total[i].kind == MPROF_EXTENT_LANE)
+			return true;
+	return false;
+}
+
 static bool has_calls(struct trace *t)
 {
 	struct event batch[BATCH];
@@ -40,7 +52,7 @@ bool recorded_anything(const char *path, const char *magic)
 
 	if (trace_open(&t, path, magic, NULL))
 		return true;
-	any = trace_has_events(t) ? has_calls(t) : has_counts(t);
+	any = trace_has_events(t) ? has_calls(t) : has_counts(t) || has_threads(t);
 	trace_close(t);
 	return any;
 }

@@ -44,6 +44,8 @@ static size_t total_bytes(uint16_t kind)
 		return MPROF_CELLS * sizeof(struct mprof_cell);
 	case MPROF_EXTENT_MORE:
 		return MPROF_CELLS * sizeof(struct mprof_cell_more);
+	case MPROF_EXTENT_SAMPLES:
+		return MPROF_CELLS * sizeof(struct mprof_sample_cell);
 	case MPROF_EXTENT_SITES:
 		return MPROF_CELLS * sizeof(struct mprof_site_live);
 	default:

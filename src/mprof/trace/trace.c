@@ -385,6 +385,14 @@ bool trace_has_events(const struct trace *t)
 	return !memcmp(t->header.magic, MPROF_MAGIC_TRACE, MPROF_MAGIC_SIZE);
 }
 
+bool trace_is_sampled(const struct trace *t)
+{
+	for (size_t i = 0; i < t->totals; i++)
+		if (t->total[i].kind == MPROF_EXTENT_SAMPLES)
+			return true;
+	return false;
+}
+
 size_t trace_totals(const struct trace *t, const struct trace_totals **totals)
 {
 	*totals = t->total;

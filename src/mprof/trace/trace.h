@@ -236,6 +236,8 @@ const struct trace_damage *trace_damage(const struct trace *t);
 
 /* False: a profile or counts file. */
 bool trace_has_events(const struct trace *t);
+/* A profile whose figures are estimates. */
+bool trace_is_sampled(const struct trace *t);
 /* A profile: all parts, in the order of process, image and kind. */
 size_t trace_totals(const struct trace *t, const struct trace_totals **totals);
 /* The number of a process's image's stack as a node of trace_stacks; 0: it is not known. */

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * sample.c - MODE=Sample: totals of every call stack, estimated from samples.
+ *
+ * A thread counts bytes down to the next sample.  The gaps are exponential, so that
+ * samples are a Poisson process over the bytes that are asked for, and a block of s bytes
+ * is sampled with p = 1 - exp(-s / period) whatever came before.  Each sample counts
+ * 1/p calls and s/p bytes: sums of these are right on average for any mix of sizes
+ * (Horvitz and Thompson, 1952; jemalloc's prof_unbias and Go's scaleHeapSample are the
+ * same but for whose s they take).  With SAMPLE_CALLS gaps are uniform from 1 to 2N - 1
+ * calls, and p is 1/N.
+ *
+ * What a free of another block costs is one byte: each live sample is counted in a table
+ * of bytes by the address's hash, before the program has the address.  Only where that
+ * is not 0 is the table of live samples (live.h) asked.  It has no lock.
+ */
+#include <errno.h>
+
+#define LANE_CELL      struct mprof_sample_cell
+#define LANE_CELL_KIND MPROF_EXTENT_SAMPLES
+#define LANE_MORE     \
+	int64_t left; \
+	uint64_t random;
+#include <mprof/lanes.h>
+
+#define FILTER_BITS 14
+#define FILTER_FULL 255u /* stays so */
+
+static uint8_t filter[1u << FILTER_BITS];
+static double period;
+static uint32_t by_calls;
+static uint64_t seeds;
+
+/* ---- chance and weight ---- */
+
+/* xorshift64*, Vigna 2016. */
+static uint64_t next_random(struct lane *l)
+{
+	l->random ^= l->random >> 12;
+	l->random ^= l->random << 25;
+	l->random ^= l->random >> 27;
+	return l->random * 0x2545f4914f6cdd1dull;
+}
+
+/* -ln of a number from 2^-53 to 1; the error is below 1e-9. */
+static double minus_log(uint64_t random)
+{
+	const double ln2 = 0.693147180559945309;
+	union {
+		double d;
+		uint64_t u;
+	} x = { .d = (double)((random >> 11) + 1) * 0x1p-53 };
+	int exponent = (int)(x.u >> 52) - 1023;
+	double t, square, sum = 0;
+
+	x.u = (x.u & ((1ull << 52) - 1)) | 1023ull << 52; /* 1 to 2 */
+	if (x.d > 1.41421356) {
+		x.d /= 2;
+		exponent++;
+	}
+	t = (x.d - 1) / (x.d + 1);
+	square = t * t;
+	for (int i = 13; i > 0; i -= 2)
+		sum = sum * square + 1.0 / i;
+	return -(exponent * ln2 + 2 * t * sum);
+}
+
+/* 1 - exp(-x), without the loss that a difference from 1 would have. */
+static double chance_of(double x)
+{
+	int halved = 0;
+	double f;
+
+	if (x > 40)
+		return 1;
+	for (; x > 0.03125; halved++)
+		x /= 2;
+	/* exp(-x) - 1, then (f + 1)^2 - 1 as often as x was halved. */
+	f = -x * (1 - x / 2 * (1 - x / 3 * (1 - x / 4 * (1 - x / 5))));
+	while (halved--)
+		f *= f + 2;
+	return -f;
+}
+
+/* Bytes or calls to the next sample. */
+static int64_t draw(struct lane *l)
+{
+	uint64_t random = next_random(l);
+	uint64_t n = (uint64_t)period;
+
+	if (by_calls)
+		return 1 + (int64_t)((unsigned __int128)random * (2 * n - 1) >> 64);
+	return 1 + (int64_t)(minus_log(random) * period);
+}
+
+struct weight {
+	double calls, bytes, spare; /* 1/p, size/p, 1-p */
+};
+
+static struct weight weight_of(uint64_t size)
+{
+	const double p = by_calls ? 1 / period : chance_of((double)size / period);
+
+	return p > 0 ? (struct weight){ 1 / p, (double)size / p, 1 - p }
+		     : (struct weight){ 0, 0, 0 };
+}
+
+/* One instruction, no call of the C library. */
+static double root(double x)
+{
+	double r;
+
+	if (!(x > 0))
+		return 0;
+#if defined(__x86_64__)
+	__asm__("sqrtsd %1, %0" : "=x"(r) : "x"(x));
+#else
+	__asm__("fsqrt %d0, %d1" : "=w"(r) : "w"(x));
+#endif
+	return r;
+}
+
+static void add_sums(struct mprof_sample_sums *to, const struct weight *w)
+{
+	to->samples++;
+	to->calls += w->calls;
+	to->bytes += w->bytes;
+	to->calls_variance += w->spare * w->calls * w->calls;
+	to->bytes_variance += w->spare * w->bytes * w->bytes;
+}
+
+static int64_t whole(double v)
+{
+	return v < 0x1p62 ? (int64_t)(v + 0.5) : (int64_t)1 << 62;
+}
+
+/* ---- live samples ---- */
+
+MPROF_HOT uint8_t *filter_of(const void *ptr)
+{
+	return &filter[((uintptr_t)ptr >> 3) * 0x9e3779b97f4a7c15ull >> (64 - FILTER_BITS)];
+}
+
+/* by: 1 or -1. */
+static void filter_change(const void *ptr, int by)
+{
+	uint8_t *place = filter_of(ptr), had = __atomic_load_n(place, RLX);
+
+	while (had != FILTER_FULL &&
+	       !__atomic_compare_exchange_n(place, &had, (uint8_t)(had + by), 0, RLX, RLX))
+		;
+}
+
+/* A sample has ended. */
+static void settle(struct lane *l, struct live_entry e, uint64_t now)
+{
+	const uint32_t id = live_id(e);
+	const uint64_t size = live_size(e), age = live_age(e, now);
+	const struct weight w = weight_of(size);
+	struct seat *s;
+	struct figures f;
+
+	/* One of the parent's: it counts there. */
+	if (mprof_unlikely(((e.b - began) & LIVE_TICKS) >> 55))
+		return;
+	s = seat_of(l, id);
+	if (!s) {
+		no_room();
+		return;
+	}
+	f = figures_of(s, id);
+	add_sums(&f.cell->freed, &w);
+	if (!(age >> 55))
+		f.cell->lifetime += (double)age * w.calls;
+	change_site(f.site, -whole(w.bytes), -whole(w.calls));
+	change_heap(-whole(w.bytes), -whole(w.calls), now);
+}
+
+static void keep(struct lane *l, uint32_t id, void *ptr, uint64_t size)
+{
+	const size_t usable = mprof_usable(ptr);
+	const uint64_t now = mprof_ticks();
+	const struct weight w = weight_of(size);
+	struct live_entry *place = live_place(&map, &l->room, ptr, usable), before;
+	struct seat *s = seat_of(l, id);
+	struct figures f;
+
+	if (!place || !s) {
+		no_room();
+		return;
+	}
+	before = *place;
+	if (before.a) {
+		l->disk->missed++;
+		filter_change(ptr, -1);
+		settle(l, before, now);
+	}
+	filter_change(ptr, 1);
+	live_put(place, live_entry_of(id, size, now));
+	f = figures_of(s, id);
+	add_sums(&f.cell->made, &w);
+	if (root(w.spare) * w.calls > f.cell->heaviest_calls)
+		f.cell->heaviest_calls = root(w.spare) * w.calls;
+	if (root(w.spare) * w.bytes > f.cell->heaviest_bytes)
+		f.cell->heaviest_bytes = root(w.spare) * w.bytes;
+	note_range(&f.cell->size_least, &f.cell->size_most, size);
+	change_site(f.site, whole(w.bytes), whole(w.calls));
+	change_heap(whole(w.bytes), whole(w.calls), now);
+}
+
+/* ---- calls ---- */
+
+/* The countdown is over, or there is none yet. */
+static MPROF_COLD void sampled(void *ptr, uint64_t size, struct mprof_place at)
+{
+	struct mprof_thread *t;
+	struct lane *l = begin(&t);
+
+	if (!l)
+		return;
+	if (!l->random) {
+		l->random = (seeds ? seeds : mprof_ticks()) + l->number * 0x9e3779b97f4a7c15ull;
+		l->random |= !l->random;
+		next_random(l);
+		l->left = draw(l) - (by_calls ? 1 : (int64_t)size);
+	}
+	if (l->left <= 0) {
+		/* Whatever is left of a gap that ends in this block, the next one is as any other.
+		 */
+		l->left = draw(l);
+		keep(l, stack_of(t, at), ptr, size);
+	}
+	end(t);
+}
+
+MPROF_HOT void look(void *ptr, uint64_t size, struct mprof_place at)
+{
+	struct lane *l = mprof_self->data;
+
+	if (mprof_likely(l)) {
+		l->left -= by_calls ? 1 : (int64_t)(size < 1ull << 60 ? size : 1ull << 60);
+		if (mprof_likely(l->left > 0))
+			return;
+	}
+	sampled(ptr, size, at);
+}
+
+static MPROF_COLD void maybe_freed(void *ptr)
+{
+	struct mprof_thread *t;
+	struct lane *l = begin(&t);
+	struct live_entry e;
+
+	if (!l)
+		return;
+	e = live_take(&map, ptr, mprof_usable(ptr));
+	if (e.a) {
+		filter_change(ptr, -1);
+		settle(l, e, mprof_ticks());
+	}
+	end(t);
+}
+
+/* Before a realloc: whoever is given the address from then on must not find this sample. */
+static MPROF_COLD void maybe_resized(void *ptr)
+{
+	struct mprof_thread *t;
+	struct lane *l = begin(&t);
+
+	if (!l)
+		return;
+	l->old_usable = mprof_usable(ptr);
+	l->old_ticks = mprof_ticks();
+	l->old = live_take(&map, ptr, l->old_usable);
+	if (l->old.a)
+		filter_change(ptr, -1);
+	end(t);
+}
+
+/* After it. */
+static MPROF_COLD void old_ended(void *old, int failed)
+{
+	struct mprof_thread *t;
+	struct lane *l = begin(&t);
+	struct live_entry *place;
+
+	if (!l)
+		return;
+	if (!failed) {
+		settle(l, l->old, l->old_ticks);
+	} else {
+		place = live_place(&map, &l->room, old, l->old_usable);
+		if (place) {
+			filter_change(old, 1);
+			live_put(place, l->old);
+		}
+	}
+	l->old.a = 0;
+	end(t);
+}
+
+MPROF_HOT int is_sampled(const void *ptr)
+{
+	return mprof_unlikely(__atomic_load_n(filter_of(ptr), RLX));
+}
+
+MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
+{
+	look(ptr, mprof_bytes(fn, size, arg), mprof_caller());
+}
+MPROF_HOT void on_fail(unsigned fn, size_t size, size_t arg, unsigned error)
+{
+	(void)fn, (void)size, (void)arg, (void)error;
+}
+MPROF_HOT void on_free(unsigned fn, void *ptr, size_t size, size_t arg)
+{
+	(void)fn, (void)size, (void)arg;
+	if (is_sampled(ptr) && ptr)
+		maybe_freed(ptr);
+}
+MPROF_HOT void on_realloc_begin(unsigned fn, void *ptr, size_t size, size_t arg)
+{
+	(void)fn, (void)size, (void)arg;
+	if (is_sampled(ptr))
+		maybe_resized(ptr);
+}
+MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, size_t arg)
+{
+	struct lane *l = mprof_self->data;
+
+	size = mprof_bytes(fn, size, arg);
+	if (mprof_unlikely(l && l->old.a))
+		old_ended(old, !ptr && size);
+	if (ptr)
+		look(ptr, size, mprof_caller());
+}
+static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error)
+{
+	(void)fn, (void)ticks, (void)value, (void)error;
+}
+static void note_control(unsigned what, uint64_t value)
+{
+	(void)what, (void)value;
+}
+
+#include <mprof/template.h>
+
+static int start(const struct mprof_host *h)
+{
+	by_calls = h->config->sample_calls != 0;
+	period = (double)(by_calls ? h->config->sample_calls : h->config->sample_bytes);
+	seeds = h->config->seed;
+	return lanes_start(h);
+}
+
+static void thread_start(struct mprof_thread *t)
+{
+	lane_start(t);
+	if (heap) {
+		heap->sample_period = (uint64_t)period;
+		heap->sample_unit = by_calls ? MPROF_SAMPLE_CALLS : MPROF_SAMPLE_BYTES;
+	}
+}
+
+const struct mprof_mode_ops mprof_mode_sample MPROF_SHARED = {
+	.abi = MPROF_MODULE_ABI,
+	.name = "Sample",
+	.help = "estimated totals of every call stack, from samples, in the profile PROFILE_PATH",
+	.api = &mode_api,
+	.start = start,
+	.thread_start = thread_start,
+	.thread_exit = lane_exit,
+	.forked = lanes_forked,
+};

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* estimate.c - how right estimated figures are. */
+#include "estimate.h"
+
+#include <math.h>
+
+#define Z 1.96 /* 95 of 100 */
+
+/* What of the variance of all bytes is that of a part of them. */
+static double part_of(const struct site_values *v, uint64_t figure)
+{
+	return v->bytes ? v->error.bytes * ((double)figure / (double)v->bytes) : 0;
+}
+
+bool estimate_range(const struct site_values *v, enum profile_value value, uint64_t figure,
+		    struct estimate_range *range)
+{
+	const struct site_error *e = &v->error;
+	double variance, w = e->heaviest_bytes, centre, half, low, high;
+
+	if (!e->samples || (e->by_calls && value != VALUE_CALLS))
+		return false;
+	switch (value) {
+	case VALUE_CALLS:
+		variance = e->calls;
+		w = e->heaviest_calls;
+		break;
+	case VALUE_TOTAL:
+		variance = e->bytes;
+		break;
+	case VALUE_LIVE:
+	case VALUE_LEAKED:
+		variance = e->live_bytes;
+		break;
+	case VALUE_PEAK:
+	case VALUE_LOCAL:
+		variance = part_of(v, figure);
+		break;
+	default:
+		return false;
+	}
+	centre = (double)figure + Z * Z * w / 2;
+	half = Z * sqrt(variance + Z * Z * w * w / 4);
+	low = centre - half;
+	high = centre + half;
+	range->low = low > 0 ? (uint64_t)low : 0;
+	range->high = high < 0x1p63 ? (uint64_t)high : UINT64_MAX;
+	return true;
+}
