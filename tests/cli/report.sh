@@ -324,3 +324,54 @@ test_child_that_is_killed() {
 		expect_text out 'signal 11'
 	done
 }
+
+# Figures of ./log, and what views make of them.
+everything_of_log() {
+	local view
+	for view in '' peak-rss realloc threads; do
+		"$mprof" report ${view:+"$view"} --json log | jq -S 'del(.trace_bytes)'
+	done
+	"$mprof" report hot --json --by=size --lifetime=2us.. --size=20..5K log
+	"$mprof" report leaks --json --by=thread --time=1ms..20ms --temporary=8 log
+	"$mprof" export --to massif log -o -
+}
+
+# The numbers of blocks are found by two different ways; what is made of them must be the same.
+expect_packed_as_raw() { # WHAT
+	everything_of_log >of_raw 2>/dev/null
+	[ -s of_raw ] || bad "$1: no figures"
+	"$mprof" report --json log | jq -S "$figures_without_time" >without_time
+	cp log rounded
+	run "$mprof" compress --exact log
+	expect_status 0
+	everything_of_log >of_packed 2>/dev/null
+	expect_same "$1, compressed with exact times" "$(diff of_raw of_packed | head -5)" ''
+	mv rounded log
+	run "$mprof" compress log
+	"$mprof" report --json log | jq -S "$figures_without_time" >rounded
+	expect_same "$1, compressed" "$(diff without_time rounded | head -5)" ''
+}
+
+figures_without_time='walk(if type == "object" then with_entries(select(.key |
+	test("_ns$|^under_|^trace|^lifetimes$|^findings$|over_time|command") | not)) else . end)'
+
+test_packed_reads_as_raw() {
+	local program trace
+	for program in threads fork children moves maps cxx api ends thread_ends touched; do
+		run "$mprof" record --no-compress --touched --free-stacks -o log -- \
+			"$build/preload/$program" </dev/null
+		expect_packed_as_raw "$program"
+	done
+	run "$mprof" record --no-compress -o log -- perl -e '
+		my (%h, @a);
+		for my $i (1 .. 20000) { push @{ $h{$i * 7919 % 1007} }, "x" x ($i % 40); push @a, $i }
+		fork; print scalar(@a), scalar(keys %h); exec "/bin/sh", "-c", "ls / | sort"'
+	expect_packed_as_raw perl
+	# Not those of which packing leaves out a hole, and a process that has no number.
+	for trace in fork-and-exec late-threads long-records one-thread realloc-short slot-copied \
+		slot-tail stacks two-threads; do
+		cp "$root/tests/golden/ok/$trace.trace" log
+		chmod u+w log
+		expect_packed_as_raw "$trace"
+	done
+}
