@@ -92,7 +92,10 @@ static void tell_run(struct screen *s)
 	struct paragraph words = { 0 };
 	const uint64_t ns = walk_duration_ns(&a->walk, a->tree.end_ticks - a->tree.start_ticks);
 
-	tell_command(s, "", p && p->images ? p->image[0] : NULL);
+	if (p && p->images)
+		tell_command(s, "", p->image[0]);
+	else /* another tool's record: it names no program */
+		paragraph_add(&words, "A program that the record does not name. ");
 	if (p && p->images > 1)
 		tell_command(s, "which became: ", image);
 	if (p) {
@@ -105,10 +108,11 @@ static void tell_run(struct screen *s)
 						     : " after %s. ",
 			      text_ns(ns).s);
 	}
-	paragraph_add(&words, "Recorded: %s, %s, %s",
-		      text_many(a->totals.all.calls, "call", "calls").s,
-		      text_many(a->totals.thread.count, "thread", "threads").s,
-		      text_many(a->tree.processes, "process", "processes").s);
+	paragraph_add(&words, "Recorded: %s, %s", text_many(a->totals.all.calls, "call", "calls").s,
+		      text_many(a->totals.thread.count, "thread", "threads").s);
+	if (a->tree.processes)
+		paragraph_add(&words, ", %s",
+			      text_many(a->tree.processes, "process", "processes").s);
 	paragraph_add(&words, "; %s of trace in %s.", text_bytes(a->file_bytes).s, a->path);
 	if (image && !is_usual(image->allocator))
 		paragraph_add(&words, " Allocator: %s.", image->allocator);
