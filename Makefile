@@ -140,7 +140,7 @@ $(O)/src/mprof/draw/movie_player.o: $(O)/gen/movie.js
 $(O)/src/mprof/draw/movie_player.o: CLI_CFLAGS += -Wa,-I,$(O)/gen
 
 # The report's page: style and script, and their hashes for its content security policy.
-WEB_REPORT := $(wildcard src/web/report/*.ts src/web/report/*.css)
+WEB_REPORT := $(wildcard src/web/*.ts src/web/report/*.ts src/web/report/*.css)
 $(O)/gen/report.js: $(WEB_REPORT)
 	$(call say,BUNDLE,$@)
 	$(Q)mkdir -p $(@D) && esbuild src/web/report/main.ts --bundle --minify --format=iife \

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// words.ts - figures as a reader wants them.
+// words.ts - figures as a reader wants them: what src/mprof/util/format.h says, by tests/format.tsv.
 
-const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+const UNITS = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
-/** 1536 -> "1.5 KiB" */
+/** 1 -> "1 byte", 1536 -> "1.5 KiB" */
 export function bytes(n: number): string {
+	if (n < 1024)
+		return `${count(n)} ${Math.round(n) === 1 ? "byte" : "bytes"}`;
 	let unit = 0;
-	while (n >= 1024 && unit < UNITS.length - 1) {
-		n /= 1024;
+	for (n /= 1024; n >= 999.5 && unit < UNITS.length - 1; n /= 1024)
 		unit++;
-	}
-	const text = unit === 0 || Number.isInteger(n) ? String(n) :
-		n.toFixed(n < 10 ? 2 : n < 100 ? 1 : 0);
-	return `${text} ${UNITS[unit]}`;
+	return `${n.toFixed(n < 99.95 ? 1 : 0)} ${UNITS[unit]}`;
 }
 
 export function count(n: number): string {
@@ -20,19 +18,27 @@ export function count(n: number): string {
 }
 
 export function percent(part: number, whole: number): string {
-	return whole > 0 ? `${(100 * part / whole).toFixed(part / whole < 0.0995 ? 1 : 0)} %` : "–";
+	const p = 100 * part / whole;
+	if (!whole)
+		return "-";
+	if (part && p < 1)
+		return "<1 %";
+	return part < whole && p > 99 ? ">99 %" : `${p.toFixed(0)} %`;
 }
 
+/** 1254 -> "1.25 us", 125e9 -> "2 min 5 s" */
 export function duration(ns: number): string {
-	if (ns < 1e3)
-		return `${Math.round(ns)} ns`;
-	if (ns < 1e6)
-		return `${(ns / 1e3).toPrecision(3)} µs`;
-	if (ns < 1e9)
-		return `${(ns / 1e6).toPrecision(3)} ms`;
-	if (ns < 120e9)
-		return `${(ns / 1e9).toPrecision(3)} s`;
-	return `${Math.floor(ns / 60e9)} min ${Math.round(ns / 1e9) % 60} s`;
+	if (ns >= 119.5e9) {
+		const s = Math.round(ns / 1e9), minutes = Math.floor((s + 30) / 60);
+		return s < 7200 ? `${Math.floor(s / 60)} min ${s % 60} s`
+			: `${count(Math.floor(minutes / 60))} h ${minutes % 60} min`;
+	}
+	for (const [by, unit] of [[1e9, "s"], [1e6, "ms"], [1e3, "us"]] as const) {
+		const n = ns / by;
+		if (n >= 0.9995)
+			return `${n.toFixed(n < 9.995 ? 2 : n < 99.95 ? 1 : 0)} ${unit}`;
+	}
+	return `${Math.round(ns)} ns`;
 }
 
 export function address(a: bigint): string {

@@ -32,7 +32,7 @@ test_stat_text() {
 	expect_text answer 'exit status 0'
 	grep -Eq '^  malloc  +2  +155  +0 ' answer || bad "no row of malloc: $(cat answer)"
 	grep -Eq '^  Total  +10 ' answer || bad 'no row of totals'
-	grep -Eq 'most memory resident' answer || bad 'no memory'
+	grep -Eq 'peak resident set' answer || bad 'no memory'
 	run "$mprof" stat -- "$build/preload/fixture_a"
 	expect_text out 'Calls to the allocator'
 }

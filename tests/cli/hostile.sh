@@ -55,8 +55,8 @@ test_hostile_replay_of_gigabytes() {
 	run "$mprof" replay --quick --allocator glibc log
 	expect_status 1
 	expect_one_line_error
-	expect_text err 'up to 2.3 GiB were alive, of '
-	expect_text err ' that are free here: --memory 3G allows it; '
+	expect_text err 'up to 2.3 GiB were live, and '
+	expect_text err ' are free here: --memory 3G allows it; '
 	run "$mprof" replay --quick --reps 1 --drain 0.1 --touch none --allocator glibc log
 	expect_status 0
 	run "$mprof" image --allocator glibc -o x.png log

@@ -5,7 +5,6 @@
 
 #include "draw/apng.h"
 #include "draw/canvas.h"
-#include "draw/words.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -136,21 +135,6 @@ START_TEST(a_full_disk_is_said)
 		canvas_free(&c);
 	}
 	fclose(full);
-}
-END_TEST
-
-START_TEST(numbers)
-{
-	ck_assert_str_eq(words_count(0).s, "0");
-	ck_assert_str_eq(words_count(1234567).s, "1,234,567");
-	ck_assert_str_eq(words_bytes(55).s, "55 bytes");
-	ck_assert_str_eq(words_bytes(4096).s, "4 KiB");
-	ck_assert_str_eq(words_bytes(1258291).s, "1.2 MiB");
-	ck_assert_str_eq(words_bytes(UINT64_MAX).s, "16 EiB");
-	ck_assert_str_eq(words_time(0).s, "0 ns");
-	ck_assert_str_eq(words_time(31000000).s, "31.0 ms");
-	ck_assert_str_eq(words_percent(1, 0).s, "-");
-	ck_assert_str_eq(words_percent(1, 3).s, "33 %");
 }
 END_TEST
 
@@ -307,7 +291,6 @@ Suite *draw_canvas_suite(void)
 	tcase_add_test(c, text_fits);
 	tcase_add_test(c, three_formats_from_the_same_calls);
 	tcase_add_test(c, a_full_disk_is_said);
-	tcase_add_test(c, numbers);
 	tcase_add_test(c, a_movie_is_read_back);
 	tcase_add_test(c, a_movie_needs_a_frame);
 	suite_add_tcase(s, c);

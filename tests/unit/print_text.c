@@ -2,6 +2,7 @@
 /* print_text.c - numbers and words as reports show them, and tables that line up. */
 #include "suites.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +27,7 @@ END_TEST
 START_TEST(bytes)
 {
 	ck_assert_str_eq(text_bytes(1).s, "1 byte");
-	ck_assert_str_eq(text_bytes(1023).s, "1023 bytes");
+	ck_assert_str_eq(text_bytes(1023).s, "1,023 bytes");
 	ck_assert_str_eq(text_bytes(1024).s, "1.0 KiB");
 	ck_assert_str_eq(text_bytes(102400).s, "100 KiB");
 	ck_assert_str_eq(text_bytes(1023 * 1024).s, "1.0 MiB");
@@ -137,6 +138,51 @@ START_TEST(strings_are_utf8)
 }
 END_TEST
 
+/* One row of tests/format.tsv; the text is what stands behind the last tab. */
+static void check_row(char *line)
+{
+	char *text = strrchr(line, '\t'), *kind, *rest = line;
+	uint64_t n, of;
+	struct text said;
+
+	ck_assert_ptr_nonnull(text);
+	*text++ = '\0';
+	kind = strsep(&rest, "\t");
+	n = strtoull(rest, &rest, 10);
+	of = strtoull(rest, NULL, 10);
+	if (!strcmp(kind, "count"))
+		said = text_count(n);
+	else if (!strcmp(kind, "bytes"))
+		said = text_bytes(n);
+	else if (!strcmp(kind, "duration"))
+		said = text_ns(n);
+	else
+		said = text_percent(n, of);
+	ck_assert_msg(!strcmp(said.s, text), "%s of %" PRIu64 " is '%s' instead of '%s'", kind, n,
+		      said.s, text);
+}
+
+/* The same file is held against the pages' src/web/words.ts by tests/web/run. */
+START_TEST(numbers_read_as_in_pages)
+{
+	FILE *vectors = fopen("tests/format.tsv", "r");
+	char *line = NULL;
+	size_t room = 0, rows = 0;
+
+	ck_assert_ptr_nonnull(vectors);
+	while (getline(&line, &room, vectors) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!*line || *line == '#')
+			continue;
+		check_row(line);
+		rows++;
+	}
+	ck_assert_uint_ge(rows, 40);
+	free(line);
+	fclose(vectors);
+}
+END_TEST
+
 /* Lines of a width, with what comes before them. */
 static const struct {
 	const char *text, *lines;
@@ -190,6 +236,7 @@ Suite *print_text_suite(void)
 	TCase *c = tcase_create("words");
 
 	tcase_add_test(c, numbers);
+	tcase_add_test(c, numbers_read_as_in_pages);
 	tcase_add_test(c, bytes);
 	tcase_add_test(c, durations);
 	tcase_add_test(c, shares);

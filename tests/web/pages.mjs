@@ -42,14 +42,14 @@ async function go(page, hash) {
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 }
 
-const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+const UNITS = ["KiB", "MiB", "GiB", "TiB"];
 function bytes(n) {
+  if (n < 1024)
+    return `${count(n)} ${n === 1 ? "byte" : "bytes"}`;
   let unit = 0;
-  while (n >= 1024 && unit < UNITS.length - 1) {
-    n /= 1024;
+  for (n /= 1024; n >= 999.5 && unit < UNITS.length - 1; n /= 1024)
     unit++;
-  }
-  return `${unit === 0 || Number.isInteger(n) ? n : n.toFixed(n < 10 ? 2 : n < 100 ? 1 : 0)} ${UNITS[unit]}`;
+  return `${n.toFixed(n < 99.95 ? 1 : 0)} ${UNITS[unit]}`;
 }
 const count = (n) => n.toLocaleString("en-US");
 const total = (page) => page.locator(".bar .total").innerText();

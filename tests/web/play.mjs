@@ -48,8 +48,9 @@ function expected(address, n) {
   if (!live)
     return { ...facts, live: "nothing" };
   const part = 100 * live / PAGE;
+  const percent = part < 1 ? "<1" : part < 100 && part > 99 ? ">99" : part.toFixed(0);
   facts.live = `${count(live)} bytes in ${blocks} ${blocks === 1 ? "block" : "blocks"}, ` +
-    `${part.toFixed(part < 9.95 ? 1 : 0)} % of the page`;
+    `${percent} % of the page`;
   facts["largest block"] = `${count(top.size)} bytes` +
     (top.size >= 10240 ? ` (${(top.size / 1024).toFixed(1)} KiB)` : "");
   facts.age = new RegExp(`^${n - top.born} calls(, about [0-9.]+ .?s)?; born at call ${top.born}$`);

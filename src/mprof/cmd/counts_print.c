@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/format.h"
 #include "counts.h"
 
 struct columns {
@@ -20,7 +21,7 @@ struct columns {
 
 static int digits(uint64_t n)
 {
-	return snprintf(NULL, 0, "%" PRIu64, n);
+	return (int)strlen(text_count(n).s);
 }
 
 static int wider(int a, int b)
@@ -59,8 +60,8 @@ static void print_row(FILE *out, const struct columns *c, const char *what,
 
 	fprintf(out, "  %-24s", what);
 	for (i = 0; i < c->n; i++)
-		fprintf(out, "  %*" PRIu64, c->width[i], sum->fn[c->fn[i]].calls);
-	fprintf(out, "  %*" PRIu64 "\n", c->total, sum->calls);
+		fprintf(out, "  %*s", c->width[i], text_count(sum->fn[c->fn[i]].calls).s);
+	fprintf(out, "  %*s\n", c->total, text_count(sum->calls).s);
 }
 
 static void print_thread(FILE *out, const struct columns *c, const struct counts_thread *t)

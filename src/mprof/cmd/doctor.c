@@ -18,6 +18,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "../util/format.h"
 #include "../print/json.h"
 #include "../profile/outside.h"
 #include "../run/library.h"
@@ -153,7 +154,8 @@ static void check_room(struct finding *f, const char *program)
 		return;
 	}
 	gib = (double)fs.f_bavail * (double)fs.f_frsize / (1 << 30);
-	say(f, gib < 1 ? KNOW : FINE, "%.1f GiB are free in this directory", gib);
+	say(f, gib < 1 ? KNOW : FINE, "%s are free in this directory",
+	    text_bytes((uint64_t)fs.f_bavail * fs.f_frsize).s);
 }
 
 static void check_limits(struct finding *f, const char *program)
@@ -164,11 +166,11 @@ static void check_limits(struct finding *f, const char *program)
 	getrlimit(RLIMIT_FSIZE, &file);
 	getrlimit(RLIMIT_AS, &space);
 	if (file.rlim_cur != RLIM_INFINITY)
-		say(f, KNOW, "ulimit -f: files end at %.1f MiB, and so does a trace",
-		    (double)file.rlim_cur / (1 << 20));
+		say(f, KNOW, "ulimit -f: files end at %s, and so does a trace",
+		    text_bytes(file.rlim_cur).s);
 	else if (space.rlim_cur != RLIM_INFINITY)
-		say(f, KNOW, "ulimit -v: %.1f MiB of address space for program and recording",
-		    (double)space.rlim_cur / (1 << 20));
+		say(f, KNOW, "ulimit -v: %s of address space for program and recording",
+		    text_bytes(space.rlim_cur).s);
 	else
 		say(f, FINE, "none on file size and address space");
 }

@@ -2,6 +2,7 @@
 /*
  * record.c - `mprof record`: runs a program and keeps every call in a trace.
  */
+#include "../util/format.h"
 #include "record.h"
 
 #include <argp.h>
@@ -169,17 +170,15 @@ static void tell(const struct tally *t, const char *path)
 		cmd_warn("the trace is damaged: %" PRIu64 " part%s of it %s missing or unreadable;"
 			 " the report says more",
 			 t->damaged, t->damaged == 1 ? "" : "s", t->damaged == 1 ? "is" : "are");
-	fprintf(stderr,
-		"mprof: %" PRIu64 " events of %" PRIu64 " thread%s and %" PRIu64 " process%s, ",
-		t->all, t->threads, t->threads == 1 ? "" : "s", t->processes,
-		t->processes == 1 ? "" : "es");
+	fprintf(stderr, "mprof: %s of %s and %s, ", text_many(t->all, "event", "events").s,
+		text_many(t->threads, "thread", "threads").s,
+		text_many(t->processes, "process", "processes").s);
 	if (t->damaged)
 		fprintf(stderr, "others lost with the damaged parts");
 	else
-		fprintf(stderr, "%" PRIu64 " lost%s", t->lost,
+		fprintf(stderr, "%s lost%s", text_count(t->lost).s,
 			t->ended ? " before recording ended" : "");
-	fprintf(stderr, ", %.2f MiB; next: mprof report %s\n", (double)t->bytes / (1 << 20),
-		cmd_path(path));
+	fprintf(stderr, ", %s; next: mprof report %s\n", text_bytes(t->bytes).s, cmd_path(path));
 }
 
 static int run(const struct run_plan *plan, unsigned form)

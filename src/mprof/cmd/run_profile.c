@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "../util/format.h"
 #include "../pass/site_totals.h"
 #include "../util/ranges.h"
 #include "after.h"
@@ -131,19 +132,15 @@ static void tell(const char *path)
 		return;
 	}
 	site_lanes_read(&lanes, t);
-	if (trace_is_sampled(t) || !lanes.calls)
-		fprintf(stderr,
-			"mprof: samples of %" PRIu64 " thread%s, %.2f MiB; next: mprof"
-			" report %s\n",
-			lanes.threads, lanes.threads == 1 ? "" : "s",
-			(double)trace_bytes(t) / (1 << 20), cmd_path(path));
-	else
-		fprintf(stderr,
-			"mprof: %" PRIu64 " calls of %" PRIu64
-			" thread%s, %.2f MiB; next: mprof report"
-			" %s\n",
-			lanes.calls, lanes.threads, lanes.threads == 1 ? "" : "s",
-			(double)trace_bytes(t) / (1 << 20), cmd_path(path));
+	fprintf(stderr,
+		"mprof: %s of %s, %s; next: mprof report %s
+		",
+			trace_is_sampled(t) ||
+			!lanes.calls
+		    ? "samples"
+		    : text_many(lanes.calls, "call", "calls").s,
+		text_many(lanes.threads, "thread", "threads").s, text_bytes(trace_bytes(t)).s,
+		cmd_path(path));
 	trace_close(t);
 }
 

@@ -9,12 +9,14 @@
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../util/format.h"
 #include "../print/json.h"
 #include "../util/ranges.h"
 #include "../util/spread.h"
@@ -145,31 +147,39 @@ static void print_spread(FILE *out, const struct spread *s)
 	fputc('\n', out);
 }
 
+/* The mean, in so many seconds per second. */
+static struct text mean_text(const struct spread *s, double seconds)
+{
+	return text_count(seconds > 0 ? (uint64_t)llround(spread_mean(s) / seconds) : 0);
+}
+
 static void print_functions(FILE *out, const struct stat *s)
 {
 	double wall = spread_mean(&s->wall);
 	unsigned i;
 
-	fprintf(out, "  %-20s %14s %18s %10s %14s\n", "", "calls", "bytes asked", "failed",
+	fprintf(out, "  %-20s %14s %18s %10s %14s\n", "", "calls", "bytes requested", "failed",
 		"calls/s");
 	for (i = 0; i < MPROF_FN_MAX; i++) {
 		if (!counts_function(i) || !spread_mean(&s->calls[i]))
 			continue;
-		fprintf(out, "  %-20s %14.0f %18.0f %10.0f %14.0f", counts_function(i),
-			spread_mean(&s->calls[i]), spread_mean(&s->bytes[i]),
-			spread_mean(&s->failed[i]),
-			wall > 0 ? spread_mean(&s->calls[i]) / wall : 0);
+		fprintf(out, "  %-20s %14s %18s %10s %14s", counts_function(i),
+			mean_text(&s->calls[i], 1).s, mean_text(&s->bytes[i], 1).s,
+			mean_text(&s->failed[i], 1).s, mean_text(&s->calls[i], wall).s);
 		print_spread(out, &s->calls[i]);
 	}
-	fprintf(out, "  %-20s %14.0f %18s %10s %14.0f", "Total", spread_mean(&s->total), "", "",
-		wall > 0 ? spread_mean(&s->total) / wall : 0);
+	fprintf(out, "  %-20s %14s %18s %10s %14s", "Total", mean_text(&s->total, 1).s, "", "",
+		mean_text(&s->total, wall).s);
 	print_spread(out, &s->total);
 }
 
 static void print_resource(FILE *out, const char *what, const char *unit, int decimals,
 			   const struct spread *s)
 {
-	fprintf(out, "  %16.*f %-4s %s", decimals, spread_mean(s), unit, what);
+	if (decimals)
+		fprintf(out, "  %16.*f %-4s %s", decimals, spread_mean(s), unit, what);
+	else
+		fprintf(out, "  %16s %-4s %s", mean_text(s, 1).s, unit, what);
 	print_spread(out, s);
 }
 
@@ -181,11 +191,11 @@ static void print_resources(FILE *out, const struct stat *s)
 	print_resource(out, "wall clock", "s", 6, &s->wall);
 	print_resource(out, "user", "s", 6, &s->user);
 	print_resource(out, "system", "s", 6, &s->system);
-	print_resource(out, "most memory resident", "MiB", 2, &mib);
-	print_resource(out, "page faults without disk", "", 0, &s->minor);
-	print_resource(out, "page faults from disk", "", 0, &s->major);
-	print_resource(out, "context switches by waiting", "", 0, &s->voluntary);
-	print_resource(out, "context switches forced", "", 0, &s->involuntary);
+	print_resource(out, "peak resident set", "MiB", 2, &mib);
+	print_resource(out, "minor page faults", "", 0, &s->minor);
+	print_resource(out, "major page faults", "", 0, &s->major);
+	print_resource(out, "voluntary context switches", "", 0, &s->voluntary);
+	print_resource(out, "involuntary context switches", "", 0, &s->involuntary);
 }
 
 static void print_text(FILE *out, const struct stat *s, char **argv, bool all)
@@ -205,9 +215,10 @@ static void print_text(FILE *out, const struct stat *s, char **argv, bool all)
 		fprintf(out, " (%u runs)", s->runs);
 	fprintf(out, "\n\n");
 	print_functions(out, s);
-	fprintf(out, "\n%zu process%s, %" PRIu64 " thread%s that called it%s\n",
-		s->counts.processes, s->counts.processes == 1 ? "" : "es", s->counts.all_threads,
-		s->counts.all_threads == 1 ? "" : "s", s->runs > 1 ? ", in the last run" : "");
+	fprintf(out, "\n%s, %s that called it%s\n",
+		text_many(s->counts.processes, "process", "processes").s,
+		text_many(s->counts.all_threads, "thread", "threads").s,
+		s->runs > 1 ? ", in the last run" : "");
 	counts_print(out, &s->counts, all ? 0 : THREADS_SHOWN);
 	fputc('\n', out);
 	print_resources(out, s);

@@ -17,7 +17,7 @@
 #include "movie_player.h"
 #include "movie_sites.h"
 #include "palette.h"
-#include "words.h"
+#include "../util/format.h"
 
 struct movie_film {
 	char *name;
@@ -330,7 +330,7 @@ static void say_left_out(const struct fit *f, char *text, size_t room)
 	if (f->detail && f->every == 1)
 		return;
 	n = snprintf(text, room,
-		     "With everything this page would have %s: ", words_bytes(f->bytes).s);
+		     "With everything this page would have %s: ", text_bytes(f->bytes).s);
 	if (f->every > 1)
 		n += snprintf(text + n, room - (size_t)n, "every %u%s frame is shown%s", f->every,
 			      end, f->detail ? "." : ", and ");

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "picture_parts.h"
-#include "words.h"
+#include "../util/format.h"
 
 #define PER_ROW_MOST 6	 /* panels */
 #define GRID_FROM    8	 /* pixels of a square from which on neighbours are kept apart */

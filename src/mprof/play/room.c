@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* room.c - how much memory there is to play in. */
+#include "../util/format.h"
 #include "room.h"
 
 #include <errno.h>
@@ -71,12 +72,12 @@ int room_check(const struct mprof_playback_header *head, const char *playback, c
 		return 0;
 	if (most > free)
 		return fail(err, -EFBIG,
-			    "up to %.1f GiB were alive, and %.1f GiB are free here; --touch first "
-			    "or none writes to less of them",
-			    (double)most / (1 << 30), (double)free / (1 << 30));
-	return fail(err, -EFBIG,
-		    "up to %.1f GiB were alive, of %.1f GiB that are free here: --memory %.0fG "
-		    "allows it; --touch first or none writes to less of them",
-		    (double)most / (1 << 30), (double)free / (1 << 30),
-		    (double)most / (1 << 30) + 1);
+			    "up to %s were live, and %s are free here; --touch first or none "
+			    "writes to less of that",
+			    text_bytes(most).s, text_bytes(free).s);
+	return fail(
+	    err, -EFBIG,
+	    "up to %s were live, and %s are free here: --memory %.0fG allows it; --touch first "
+	    "or none writes to less of that",
+	    text_bytes(most).s, text_bytes(free).s, (double)most / (1 << 30) + 1);
 }

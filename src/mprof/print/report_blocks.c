@@ -135,7 +135,7 @@ static void class_row(struct table *t, const struct sizes *s, const char *name,
 	table_cell(t, "%u", whole_percent(c->count, s->total.count));
 	table_cell(t, "%s", text_count(bytes).s);
 	table_cell(t, "%s", text_count(c->waste).s);
-	table_cell(t, "%.1f", c->count ? (double)c->waste / (double)c->count : 0.0);
+	table_cell(t, "%s", text_mean(c->waste, c->count).s);
 }
 
 /* The classes to show, ascending by size, and in *rest the sum of the others. */

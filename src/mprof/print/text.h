@@ -9,23 +9,8 @@
 #include <stdint.h>
 
 #include "../pass/tree.h"
+#include "../util/format.h"
 
-struct text {
-	char s[64];
-};
-
-struct long_text {
-	char s[512];
-};
-
-struct text text_count(uint64_t n);		      /* 1,234,567 */
-struct text text_signed(int64_t n);		      /* -1,234 */
-struct text text_bytes(uint64_t bytes);		      /* 55 bytes, 1.2 MiB */
-struct long_text text_exact(uint64_t bytes);	      /* 55 bytes, 1,258,291 bytes (1.2 MiB) */
-struct text text_ns(uint64_t ns);		      /* 83 ns, 1.25 us, 31.0 ms, 2.31 s */
-struct text text_percent(uint64_t part, uint64_t of); /* 12 %, <1 %, >99 %; of 0: - */
-struct text text_ratio(double ratio);		      /* 0.87 */
-struct text text_many(uint64_t n, const char *one, const char *many); /* 1 block, 2 blocks */
 /* Up to width columns of '#', or of blocks where the terminal has them; at least one when part > 0.
  * At most LONGEST_BAR columns. */
 #define LONGEST_BAR 100

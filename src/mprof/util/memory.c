@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* memory.c - how much memory a command may take. */
+#include "format.h"
 #include "memory.h"
 
 #include <stdbool.h>
@@ -108,6 +109,6 @@ void memory_explain(char *text, size_t room)
 	size_t n = strlen(text);
 
 	if (cap.on && n < room)
-		snprintf(text + n, room - n, " within %.1f GiB; --memory SIZE allows more",
-			 (double)cap.bytes / (1 << 30));
+		snprintf(text + n, room - n, " within %s; --memory SIZE allows more",
+			 text_bytes(cap.bytes).s);
 }

@@ -142,7 +142,7 @@ class App {
 		const power = (n: number) => n < 1 ? "0" : n <= 10 ? String(2 ** (n - 1)) : n <= 20 ? 2 ** (n - 11) + " KiB" : 2 ** (n - 21) + " MiB";
 		const sizes: [string, string][] = [["0-64", "all"], ...[[0, 7], [8, 10], [11, 12], [13, 16], [17, 20], [21, 64]].map(([a, b]) =>
 			[`${a}-${b}`, b == 64 ? `${power(a)} and more` : `${power(a)} to ${power(b + 1)}`] as [string, string])];
-		const lives: [string, string][] = [["0-64", "all"], ["0-10", "up to 1 \u00b5s"], ["11-20", "1 \u00b5s to 1 ms"],
+		const lives: [string, string][] = [["0-64", "all"], ["0-10", "up to 1 us"], ["11-20", "1 us to 1 ms"],
 			["21-30", "1 ms to 1 s"], ["31-63", "over 1 s"], ["64-64", "never freed"]];
 		const range = (v: string) => v.split("-").map(Number);
 		this.bar.replaceChildren(

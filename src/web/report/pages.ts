@@ -212,7 +212,7 @@ const short = (n: number) => n < 1000 ? String(n) : n < 1e6 ? Math.round(n / 100
 
 function lifetimes(v: View): HTMLElement {
 	const l = v.d.head.report.lifetimes;
-	return el("section", {}, el("h2", {}, "Lifetimes"), el("p", {}, `${count(l.blocks)} blocks were freed: ${percent(l.under_1us, l.blocks)} within 1 \u00b5s, ` +
+	return el("section", {}, el("h2", {}, "Lifetimes"), el("p", {}, `${count(l.blocks)} blocks were freed: ${percent(l.under_1us, l.blocks)} within 1 us, ` +
 		`${percent(l.under_1ms, l.blocks)} within 1 ms; ${percent(l.freed_by_other_thread, l.blocks)} by another thread. The longest lived ${duration(l.max_ns)}.`),
 		histogram(l.histogram_ns, duration, "From"), heat(v));
 }
