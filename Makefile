@@ -38,7 +38,7 @@ Q := @
 say = @printf '  %-7s %s\n' "$(1)" "$(2)"
 endif
 
-CLI_PKGS := json-c libzstd zlib libprotobuf-c sqlite3 libdw libelf cairo libzip
+CLI_PKGS := json-c libzstd zlib libprotobuf-c sqlite3 libdw libelf cairo libzip libmicrohttpd
 CLI_CFLAGS := $(BASE) -I$(O)/gen $(shell $(PKG_CONFIG) --cflags $(CLI_PKGS)) $(CLI_SAN)
 CLI_LIBS := $(shell $(PKG_CONFIG) --libs $(CLI_PKGS)) -liberty -ldl -lpthread -lm $(CLI_SAN)
 # The library is preloaded into strangers: nothing exported by accident, nothing

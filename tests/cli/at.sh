@@ -134,11 +134,11 @@ test_at_words() {
 	done
 	run "$mprof" report --at 5 raw
 	expect_status 2
-	expect_text err '--at is of a view, as in: mprof report peak --at'
+	expect_text err '--at needs a view, for example: mprof report peak --at'
 	run "$mprof" report peak --at 1h raw
 	expect_text err '--at 1h: the last call was after '
 	run "$mprof" report peak --at 1000000 raw
 	expect_text err '--at 1000000: there are only '
 	run "$mprof" export --to massif --at 5 raw
-	expect_text err '--to massif: it tells of the whole run, not of one moment: leave --at out'
+	expect_text err '--to massif: it describes the whole run, not one moment; leave out --at'
 }

@@ -96,5 +96,5 @@ test_sort_once_is_enough() {
 	run "$mprof" replay x.play --process 1
 	expect_status 2
 	expect_one_line_error
-	expect_text err "'x.play' is compiled already"
+	expect_text err "'x.play' is a playback file: --process needs the trace"
 }

@@ -390,11 +390,11 @@ test_views_words() {
 		peak --lifetime 1..0.5 log # shorter time comes first
 		peak --time soon log # invalid range of times 'soon'
 		peak --thread 0 log # invalid thread '0'
-		peak --kind free log # nothing is allocated by 'free'
+		peak --kind free log # invalid --kind 'free'
 		peak --names long log # short, full or raw
-		peak --temporary 0 log # looks back
+		peak --temporary 0 log # expected 1 to
 		peak --top -1 log # invalid number of rows '-1'
-		--by function log # is of a view
+		--by function log # needs a view
 		callers log # which FUNCTION? for example: mprof report callers main log
 		callers # which FUNCTION? for example: mprof report callers main mprof.log
 		log log # expected one trace

@@ -180,7 +180,7 @@ def test_not_on_a_terminal(w):
         os.close(ours)
         os.close(theirs)
     return differ("status", ran.returncode, 2) + \
-        missing("the message", ran.stderr.decode(), "not for a terminal", "-o FILE")
+        missing("the message", ran.stderr.decode(), "cannot be written to a terminal", "-o FILE")
 
 
 def test_wrong_words(w):

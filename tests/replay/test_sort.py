@@ -387,7 +387,7 @@ def test_refuses(scratch):
     says("got 'b' as well", 2, "a", "b")
     says("not '0'", 2, "--process", "0", log)
     says("not 'x'", 2, "--process", "x", log)
-    says("is a playback file already", 2, play)
+    says("is already a playback file", 2, play)
     says("without -o", 2, "--check", "-o", "x", play)
     says("cannot open", 3, "missing")
     says("not a trace of mprof", 3, "/etc/passwd")

@@ -129,19 +129,22 @@ START_TEST(rules_are_read)
 		const char *text, *why;
 	} bad[] = {
 		{ CHANGE_DROP, "",
-		  "'' names no function (parse), line (parse:29) or stack (stack:17)" },
+		  "invalid site '': expected a function (parse), a line (parse:29) or a stack "
+		  "(stack:17)" },
 		{ CHANGE_POOL, ",free-list",
-		  "',free-list' names no function (parse), line (parse:29) or stack (stack:17)" },
+		  "invalid site ',free-list': expected a function (parse), a line (parse:29) or a "
+		  "stack (stack:17)" },
 		{ CHANGE_DROP, "stack:x",
 		  "invalid stack 'stack:x': expected stack:N, as the views of mprof report say "
 		  "it" },
 		{ CHANGE_DROP, "f:0", "invalid line in 'f:0': lines are counted from 1" },
-		{ CHANGE_POOL, "f,chunk=9", "a chunk is of 256 bytes to 1 GiB, not '9'" },
+		{ CHANGE_POOL, "f,chunk=9", "invalid chunk '9': expected 256 bytes to 1 GiB" },
 		{ CHANGE_RESIZE, "f",
-		  "'f' does not say a size; for example: parse*=64 or "
+		  "'f' has no size; for example: parse*=64 or "
 		  "parse*=x0.5" },
-		{ CHANGE_RESIZE, "f=x", "'x' is no factor; for example: x0.5" },
-		{ CHANGE_RESIZE, "f=x-1", "'x-1' is no factor; for example: x0.5" },
+		{ CHANGE_RESIZE, "f=x", "invalid factor 'x': expected a number, for example x0.5" },
+		{ CHANGE_RESIZE, "f=x-1",
+		  "invalid factor 'x-1': expected a number, for example x0.5" },
 	};
 	struct change_rule r;
 	struct error err;

@@ -29,10 +29,12 @@ async function open(report, hash = "", options = {}) {
   page.on("pageerror", (e) => page.problems.push(`error: ${e.message}`));
   page.on("dialog", (d) => { page.problems.push("a dialog"); d.dismiss(); });
   page.on("request", (r) => {
+    if (report.url && r.url().startsWith(report.url)) // mprof view answers
+      return;
     if (!r.url().startsWith("data:") && !r.url().startsWith("blob:") && !(r.url().startsWith("file:") && r.isNavigationRequest()))
       page.problems.push(`request: ${r.url().slice(0, 200)}`);
   });
-  await page.goto(`file://${report.file}${hash && "#" + hash}`);
+  await page.goto((report.url ?? `file://${report.file}`) + (hash && "#" + hash));
   await poll(page, () => document.documentElement.dataset.ready === "1", "the page");
   return page;
 }
@@ -188,6 +190,55 @@ only("c", "narrow, dark, without JavaScript, on paper", async (r) => {
   assert.match(await page.locator("#findings").innerText(), /peak/);
   assert.ok(await page.locator("#curve svg path").count());
   await context.close();
+});
+
+const served = (name, run) => tests.push([`view: ${name}`, () => run(world.view)]);
+
+served("every page is drawn without a complaint, and only its server is asked", async (v) => {
+  const page = await open({ url: v.url + "0/" });
+  for (const name of PAGES) {
+    await go(page, `page=${name}`);
+    assert.ok(await page.evaluate(() => document.querySelector("main#page").innerText.trim().length > 10), name);
+  }
+  assert.equal(await total(page), bytes(v.peak));
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+served("an exact window is answered by the trace, as mprof report does", async (v) => {
+  const page = await open({ url: v.url + "0/" }, "figure=end");
+  await page.getByLabel("Exact begin in seconds").fill("0");
+  await page.getByLabel("Exact end in seconds").fill(String(v.at_ns / 1e9));
+  await page.getByRole("button", { name: "Ask the trace" }).click();
+  const settled = () => poll(page, () => document.getElementById("waiting").textContent === "", "the answer");
+  await settled();
+  assert.equal(await total(page), bytes(v.at_bytes));
+  assert.match(await page.evaluate(() => location.hash), /exact=0-\d+/);
+  assert.match(await page.locator("footer code").innerText(), new RegExp(`report peak --at 0*${(v.at_ns / 1e9).toFixed(9)}s`));
+  // Another figure of the same window; asked twice at once, the second counts.
+  await go(page, `figure=total&exact=0-${v.at_ns}`);
+  await go(page, `figure=calls&exact=0-${v.at_ns}`);
+  await settled();
+  assert.equal(await total(page), count(v.calls_until));
+  await page.getByRole("button", { name: "Back to the sliders" }).click();
+  assert.equal(await total(page), count(v.calls));
+  await go(page, `figure=leaked&exact=0-${v.at_ns}`);
+  assert.match(await page.locator("#waiting").innerText(), /whole run only/);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+served("several traces are listed, and no other page may ask", async (v) => {
+  const page = await browser.newPage();
+  await page.goto(v.url);
+  await page.getByRole("link").nth(1).click();
+  await poll(page, () => document.documentElement.dataset.ready === "1", "the second page");
+  await page.close();
+  const stranger = await browser.newPage();
+  await stranger.goto("about:blank");
+  const got = await stranger.evaluate((url) => fetch(url).then((r) => r.status, () => "refused"), v.url);
+  assert.notEqual(got, 200);
+  await stranger.close();
 });
 
 const results = [];

@@ -102,7 +102,7 @@ static error_t parse_memory(int key, char *arg, struct argp_state *state)
 	if (parse_size(arg, &bytes, &err))
 		argp_error(state, "invalid --memory: %s", err.text);
 	else if (bytes < MEMORY_ASKED_LEAST)
-		argp_error(state, "invalid --memory '%s': 64M is the least", arg);
+		argp_error(state, "invalid --memory '%s': expected at least 64M", arg);
 	else
 		memory_cap_at(bytes);
 	return 0;

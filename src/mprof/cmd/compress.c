@@ -50,8 +50,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'l':
 		if (parse_whole(arg, 1, LEVEL_MAX, &n))
-			argp_error(state, "--level is a number from 1 to %d, not '%s'", LEVEL_MAX,
-				   arg);
+			argp_error(state, "invalid --level '%s': expected a number from 1 to %d",
+				   arg, LEVEL_MAX);
 		o->level = (int)n;
 		return 0;
 	case BEST:

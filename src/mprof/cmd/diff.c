@@ -57,14 +57,15 @@ static void set_min_change(struct diff_options *o, const char *arg, struct argp_
 				   "percentage such as 2%%",
 				   arg);
 	} else if (parse_size(arg, &o->least, &err)) {
-		argp_error(state, "--min-change takes a size or a percentage: %s", err.text);
+		argp_error(state, "invalid --min-change: %s; expected a size or a percentage",
+			   err.text);
 	}
 }
 
 static void add_log(struct options *o, const char *arg, struct argp_state *state)
 {
 	if (o->logs == DIFF_SIDES)
-		argp_error(state, "two traces at a time, not '%s' as well", arg);
+		argp_error(state, "expected two traces, got '%s' as well", arg);
 	else
 		o->log[o->logs++] = arg;
 }

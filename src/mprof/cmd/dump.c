@@ -64,7 +64,7 @@ static void add_function(struct options *o, const char *name, struct argp_state 
 			return;
 		}
 	}
-	argp_error(state, "no function '%s' is recorded; malloc, free, calloc, realloc ... are",
+	argp_error(state, "invalid function '%s': expected malloc, free, calloc, realloc ...",
 		   name);
 }
 

@@ -127,7 +127,7 @@ static const char *moment(const struct options *o, unsigned flags)
 	if (o->at.kind == WHEN_PEAK)
 		return NULL;
 	if (flags & EXPORT_RUN)
-		return "it tells of the whole run, not of one moment: leave --at out";
+		return "it describes the whole run, not one moment; leave out --at";
 	if (o->export.values >> VALUE_RSS & 1 && o->export.values + 1 != 1u << VALUE_COUNT)
 		return "--at and --value rss: choose one, both name a moment";
 	return when_unheeded(&o->cli.options);
@@ -150,9 +150,10 @@ static void check(struct options *o, struct argp_state *state)
 	if (flags & EXPORT_PATH && !o->output)
 		argp_error(state, "--to %s needs a file: -o FILE", o->exporter->name);
 	if (flags & EXPORT_BINARY && !o->output && isatty(STDOUT_FILENO))
-		argp_error(state, "--to %s is not for a terminal: -o FILE", o->exporter->name);
+		argp_error(state, "--to %s cannot be written to a terminal; use -o FILE",
+			   o->exporter->name);
 	if (flags & EXPORT_ONE_VALUE && __builtin_popcount(o->export.values) > 1 && !o->output)
-		argp_error(state, "--to %s has one value in a file: -o FILE for several",
+		argp_error(state, "--to %s holds one value per file; use -o FILE for several",
 			   o->exporter->name);
 }
 

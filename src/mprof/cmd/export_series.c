@@ -45,7 +45,7 @@ static enum export_time unit(const char *arg, struct argp_state *state)
 	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
 		if (!strcmp(arg, units[i]))
 			return (enum export_time)i;
-	argp_error(state, "--time-unit '%s' is none of ms, B and i", arg);
+	argp_error(state, "invalid --time-unit '%s': expected ms, B or i", arg);
 	return EXPORT_TIME_MS;
 }
 

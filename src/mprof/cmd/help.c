@@ -142,8 +142,7 @@ int cmd_help(int argc, char **argv)
 	if (!strcmp(argv[1], USAGE_ROWS))
 		return print_rows_of_all();
 	if (argc > 2)
-		return cmd_error(STATUS_USAGE, "help explains one command, not '%s' as well",
-				 argv[2]);
+		return cmd_error(STATUS_USAGE, "expected one command, got '%s' as well", argv[2]);
 	c = cmd_find(argv[1]);
 	if (!c)
 		return cmd_unknown(argv[1]);

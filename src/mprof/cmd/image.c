@@ -60,8 +60,8 @@ static void set_size(struct options *o, const char *arg, struct argp_state *stat
 			   arg);
 	if (width < PICTURE_LEAST || height < PICTURE_LEAST || width > CANVAS_MOST ||
 	    height > CANVAS_MOST)
-		argp_error(state, "a picture is from %dx%d to %dx%d pixels, not %s", PICTURE_LEAST,
-			   PICTURE_LEAST, CANVAS_MOST, CANVAS_MOST, arg);
+		argp_error(state, "invalid --size '%s': expected %dx%d to %dx%d pixels", arg,
+			   PICTURE_LEAST, PICTURE_LEAST, CANVAS_MOST, CANVAS_MOST);
 	o->picture.width = width;
 	o->picture.height = height;
 }
@@ -91,7 +91,7 @@ static void check(const struct options *o, struct argp_state *state)
 	if (o->output && !strcmp(o->output, "-") && o->json)
 		argp_error(state, "--json goes to standard output: -o FILE for the picture");
 	if (o->output && !strcmp(o->output, "-") && isatty(STDOUT_FILENO))
-		argp_error(state, "a picture is not for a terminal: -o FILE");
+		argp_error(state, "a picture cannot be written to a terminal; use -o FILE");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)

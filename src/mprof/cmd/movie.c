@@ -70,7 +70,8 @@ static void finish_options(struct options *o, struct argp_state *state)
 	if (o->output && strcmp(o->output, "-") && !movie_is_page(o->output) &&
 	    !movie_is_video(o->output))
 		argp_error(state,
-			   "'%s': a movie is .html, .apng, .png, .mp4, .webm or .y4m by its name",
+			   "invalid -o '%s': expected a name that ends in .html, .apng, .png, "
+			   ".mp4, .webm or .y4m",
 			   o->output);
 }
 
@@ -97,7 +98,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (parse_size(arg, &o->limit, &err) < 0)
 			argp_error(state, "%s", err.text);
 		if (!o->limit)
-			argp_error(state, "a page has more than 0 bytes");
+			argp_error(state, "invalid --limit: expected more than 0 bytes");
 		return 0;
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &o->films;

@@ -233,11 +233,10 @@ int playback_input_open(struct playback_input *in, const char *path,
 		status = open_compiled(in, path, o);
 	else if (o->process)
 		status = cmd_error(STATUS_USAGE,
-				   "'%s' is compiled already: --process is for the trace", path);
+				   "'%s' is a playback file: --process needs the trace", path);
 	else if (o->change)
-		status =
-		    cmd_error(STATUS_USAGE,
-			      "'%s' is compiled already: changes are made from the trace", path);
+		status = cmd_error(STATUS_USAGE, "'%s' is a playback file: changes need the trace",
+				   path);
 	if (!status && playfile_open(&in->file, in->path, &err))
 		status = cmd_error(STATUS_FILE, "%s", err.text);
 	if (status)

@@ -121,8 +121,8 @@ static void add_kinds(struct site_filter *f, const char *arg, struct argp_state 
 		kind = kind_of(word);
 		if (!kind)
 			argp_error(state,
-				   "nothing is allocated by '%s'; malloc, calloc, realloc, new,"
-				   " new[], memalign, mmap ... allocate",
+				   "invalid --kind '%s': expected functions that allocate: malloc, "
+				   "calloc, realloc, new, new[], memalign, mmap ...",
 				   word);
 		f->functions |= kind;
 	}
@@ -144,7 +144,7 @@ static void set_names(struct sym_options *o, const char *arg, struct argp_state 
 			return;
 		}
 	}
-	argp_error(state, "names are short, full or raw, not '%s'", arg);
+	argp_error(state, "invalid --names '%s': expected short, full or raw", arg);
 }
 
 static void set_temporary(struct sites_options *o, const char *arg, struct argp_state *state)
@@ -153,10 +153,14 @@ static void set_temporary(struct sites_options *o, const char *arg, struct argp_
 
 	if (!arg[strspn(arg, "0123456789")]) {
 		if (parse_whole(arg, 1, SITE_TEMPORARY_MOST, &o->temporary_events))
-			argp_error(state, "--temporary looks back 1 to %u calls, not '%s'",
-				   SITE_TEMPORARY_MOST, arg);
+			argp_error(
+			    state,
+			    "invalid --temporary '%s': expected 1 to %u calls, or a time such "
+			    "as 1ms",
+			    arg, SITE_TEMPORARY_MOST);
 	} else if (parse_time(arg, &o->temporary_ns, &err)) {
-		argp_error(state, "--temporary takes a number of calls or a time: %s", err.text);
+		argp_error(state, "invalid --temporary: %s; expected a number of calls or a time",
+			   err.text);
 	}
 }
 

@@ -304,7 +304,7 @@ static int nothing_changed(const struct change_cli *c)
 		    " and %s %s is of all that the function and what it calls allocate",
 		    option_of(r).s, r->site, option_of(r).s, r->function);
 	return cmd_error(STATUS_USAGE,
-			 "no block is changed by %s %s%s: mprof report callers shows who asks for"
+			 "no block is changed by %s %s%s: mprof report callers shows what allocates"
 			 " memory",
 			 option_of(r).s, r->site,
 			 r->kind == CHANGE_RESERVE ? ", for none of it is grown step by step" : "");

@@ -113,12 +113,15 @@ static void add_drain(struct runs_plan *p, const char *arg, struct argp_state *s
 	p->drains = 0;
 	for (word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
 		if (parse_time(word, &ns, &err))
-			argp_error(state, "--drain takes times, as 0.1,5: %s", err.text);
+			argp_error(state, "invalid --drain: %s; expected times, for example 0.1,5",
+				   err.text);
 		else if (p->drains == MPROF_RUN_DRAINS || ns > UINT64_C(3600000000000) ||
 			 (p->drains && ns / 1000000 < p->drain_ms[p->drains - 1]))
-			argp_error(state,
-				   "--drain takes up to %d times of an hour at most, rising: '%s'",
-				   MPROF_RUN_DRAINS, arg);
+			argp_error(
+			    state,
+			    "invalid --drain '%s': expected at most %d ascending times of up "
+			    "to an hour",
+			    arg, MPROF_RUN_DRAINS);
 		else
 			p->drain_ms[p->drains++] = (unsigned)(ns / 1000000);
 	}

@@ -14,10 +14,6 @@
 #include <unistd.h>
 
 #include "../print/report.h"
-#include "../pass/analysis.h"
-#include "../profile/findings.h"
-#include "../run/elf.h"
-#include "../run/own_malloc.h"
 #include "../util/pager.h"
 #include "../util/ranges.h"
 #include "../util/terminal.h"
@@ -25,7 +21,7 @@
 #include "argument.h"
 #include "export_files.h"
 #include "foreign.h"
-#include "progress.h"
+#include "overview.h"
 #include "report_command.h"
 #include "report_html.h"
 #include "report_totals.h"
@@ -139,7 +135,7 @@ static void find_view(struct options *o, struct argp_state *state)
 	if (!o->of_views)
 		o->of_views = o->cli.filter;
 	if (o->of_views && !o->view.view)
-		argp_error(state, "--%s is of a view, as in: mprof report peak --%s ... %s",
+		argp_error(state, "--%s needs a view, for example: mprof report peak --%s ... %s",
 			   o->of_views, o->of_views, o->log[0]);
 }
 
@@ -282,51 +278,10 @@ static const struct argp argp = {
 
 /* ---- the command ---- */
 
-/* Why the programs that are missing could not be recorded, as their files say now. */
-static void explain_missing(struct tree *r)
+static int answer(void *options, const struct analysis *a, struct error *err)
 {
-	struct program program;
-	size_t i;
+	const struct options *o = options;
 
-	for (i = 0; i < r->missing_count; i++) {
-		struct tree_missing *m = &r->missing[i];
-
-		if (!m->environment && *m->path && !program_find(m->path, &program, NULL))
-			snprintf(m->why, sizeof(m->why), "%s", program.why_not);
-	}
-}
-
-/* What the objects whose malloc was called instead of ours say now. */
-static void explain_owns(struct tree *r)
-{
-	struct own_malloc own;
-	size_t i;
-
-	for (i = 0; i < r->owns; i++) {
-		own_malloc_first(r->own[i].path, &own);
-		own_malloc_words(&own, r->own[i].why, sizeof(r->own[i].why));
-	}
-}
-
-/* Variables of a program are memory that nobody asked for in a call. */
-static void explain_outside(struct outside *o, const struct tree *r)
-{
-	const struct tree_process *p = o->process ? tree_find(r, o->process) : NULL;
-	const struct trace_fact *image = p ? tree_image(p) : NULL;
-	struct elf_facts elf;
-
-	if (image && o->unseen && !elf_read(image->exe, &elf))
-		o->globals = elf.bss;
-}
-
-static void explain(struct tree *r)
-{
-	explain_missing(r);
-	explain_owns(r);
-}
-
-static int answer(const struct analysis *a, const struct options *o, struct error *err)
-{
 	if (o->html)
 		return report_html(a, &o->cli.options, o->html, o->open, err);
 	if (!o->view.request.json && !o->report.analyses)
@@ -335,46 +290,17 @@ static int answer(const struct analysis *a, const struct options *o, struct erro
 				    : report_text(a, &o->report, stdout, err);
 }
 
-static int overview(struct trace *t, const struct options *o, struct error *err)
-{
-	struct analysis *a = calloc(1, sizeof(*a));
-	struct analysis_source source;
-	struct progress progress;
-	struct findings *f = calloc(1, sizeof(*f));
-	int ret;
-
-	if (!a || !f)
-		return fail(err, -1, "no memory to read '%s'", trace_path(t));
-	analysis_source_of(&source, t);
-	source.progress = progress_start(&progress);
-	source.progress_context = &progress;
-	ret = analysis_make(a, &source, err);
-	progress_done(&progress);
-	if (!ret)
-		ret = findings_make(f, a, t, &o->cli.options, err);
-	if (!ret) {
-		a->findings = f;
-		explain(&a->tree);
-		explain_outside(&f->outside, &a->tree);
-		ret = answer(a, o, err);
-	}
-	findings_release(f);
-	analysis_release(a);
-	free(f);
-	free(a);
-	return ret;
-}
-
 static int whole(struct trace *t, struct options *o, struct error *err)
 {
 	if (trace_has_events(t))
-		return overview(t, o, err);
+		return overview_make(t, &o->cli.options, answer, o, err);
 	if (o->html)
 		return fail(err, -EINVAL,
 			    "'%s' holds totals, not events: --html needs a recording, as mprof"
 			    " record makes it",
 			    trace_path(t));
-	return report_totals(t, &o->cli.options, &o->report, o->view.request.json, explain, err);
+	return report_totals(t, &o->cli.options, &o->report, o->view.request.json, overview_explain,
+			     err);
 }
 
 static int report(struct options *o)

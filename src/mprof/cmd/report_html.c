@@ -13,49 +13,34 @@
 #include "../import/import.h"
 #include "progress.h"
 
-static int write_page(const struct html_report *r, const char *path, struct error *err)
+#define SERVED_NODES 4000000u /* of a page that is not kept */
+
+/* ---- the page ---- */
+
+struct making {
+	const struct analysis *analysis;
+	FILE *out;
+	struct html_map *map; /* NULL: the page is a file */
+};
+
+static int with_profile(const struct making *m, struct profile *p, const struct cells *cells,
+			struct error *err)
 {
-	struct export_file file;
-	int ret = export_file_open(&file, strcmp(path, "-") ? path : NULL, err);
-
-	if (ret < 0)
-		return ret;
-	ret = html_report(r, file.out, err);
-	return export_file_done(&file, ret, err);
-}
-
-/* The page is written; that nothing shows it here is told, but is no failure. */
-static void show(const char *path)
-{
-	pid_t pid = fork();
-	int status = 0;
-
-	if (!pid) {
-		execlp("xdg-open", "xdg-open", path, (char *)NULL);
-		_exit(127);
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) < 0 || status)
-		fprintf(stderr, "mprof: cannot open a browser with xdg-open; the page is %s\n",
-			path);
-}
-
-static int with_profile(struct profile *p, const struct cells *cells, const struct analysis *a,
-			const char *path, struct error *err)
-{
-	const struct html_source source = { p, cells };
+	const struct html_source source = { p, cells, m->map ? SERVED_NODES : 0 };
 	struct html_data data;
-	const struct html_report page = { a, cells, &data };
-	int ret = html_data_make(&data, &source, err);
+	const struct html_report page = { m->analysis, cells, &data, m->map };
+	int ret = html_data_make(&data, &source, m->map, err);
 
 	if (!ret)
-		ret = write_page(&page, path, err);
+		ret = html_report(&page, m->out, err);
 	html_data_release(&data);
 	return ret;
 }
 
-static int walk_again(const struct analysis *a, const struct profile_options *options,
-		      const char *path, struct error *err)
+int report_page(const struct analysis *a, const struct profile_options *options, FILE *out,
+		struct html_map *map, struct error *err)
 {
+	const struct making m = { a, out, map };
 	struct profile_options o = *options;
 	struct profile *p = calloc(1, sizeof(*p));
 	struct cells cells = { .point = NULL };
@@ -78,7 +63,7 @@ static int walk_again(const struct analysis *a, const struct profile_options *op
 	ret = profile_make(p, t, &o, err);
 	progress_done(&progress);
 	if (!ret) {
-		ret = with_profile(p, &cells, a, path, err);
+		ret = with_profile(&m, p, &cells, err);
 		profile_release(p);
 	}
 	trace_close(t);
@@ -86,14 +71,35 @@ static int walk_again(const struct analysis *a, const struct profile_options *op
 	return ret;
 }
 
+/* ---- a file ---- */
+
+bool browser_show(const char *address)
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	if (!pid) {
+		execlp("xdg-open", "xdg-open", address, (char *)NULL);
+		_exit(127);
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid && !status;
+}
+
 int report_html(const struct analysis *a, const struct profile_options *options, const char *path,
 		bool open, struct error *err)
 {
-	int ret = walk_again(a, options, path, err);
+	struct export_file file;
+	int ret = export_file_open(&file, strcmp(path, "-") ? path : NULL, err);
 
+	if (ret < 0)
+		return ret;
+	ret = report_page(a, options, file.out, NULL, err);
+	ret = export_file_done(&file, ret, err);
 	if (!ret && strcmp(path, "-"))
 		fprintf(stderr, "mprof: wrote %s\n", path);
-	if (!ret && open)
-		show(path);
+	/* The page is written; that nothing shows it here is told, but is no failure. */
+	if (!ret && open && !browser_show(path))
+		fprintf(stderr, "mprof: cannot open a browser with xdg-open; the page is %s\n",
+			path);
 	return ret;
 }

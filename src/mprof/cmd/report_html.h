@@ -3,6 +3,10 @@
 #ifndef MPROF_CMD_REPORT_HTML_H
 #define MPROF_CMD_REPORT_HTML_H
 
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "../html/html_data.h"
 #include "../pass/analysis.h"
 #include "profile_options.h"
 
@@ -12,5 +16,12 @@
  */
 int report_html(const struct analysis *a, const struct profile_options *options, const char *path,
 		bool open, struct error *err);
+
+/* Only the page.  map: filled, the caller's to release, for `mprof view`; NULL: for a file. */
+int report_page(const struct analysis *a, const struct profile_options *options, FILE *out,
+		struct html_map *map, struct error *err);
+
+/* By xdg-open; false: nothing shows it here. */
+bool browser_show(const char *address);
 
 #endif

@@ -39,7 +39,7 @@ static void tell_losses(struct view_request *r, const struct trace *t)
 	r->incomplete = p->tree.lost_all || is_damaged(trace_damage(t));
 	if (r->incomplete)
 		cmd_warn("parts of '%s' are missing: figures are too small, and what seems never"
-			 " freed may have been; mprof report tells what is missing",
+			 " freed may have been; mprof report shows what is missing",
 			 p->path);
 	if (without)
 		cmd_warn("%" PRIu64 " calls of '%s' have no call stack", without, p->path);

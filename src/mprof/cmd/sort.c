@@ -49,8 +49,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case PROCESS:
 		if (!playback_process(arg, &o->playback.process))
-			argp_error(state, "--process is a number of a process or 'all', not '%s'",
-				   arg);
+			argp_error(
+			    state,
+			    "invalid --process '%s': expected the number of a process or all", arg);
 		return 0;
 	case JSON:
 		o->json = true;
@@ -60,7 +61,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (o->check && o->output)
-			argp_error(state, "--check writes nothing: without -o");
+			argp_error(state, "--check writes nothing; leave out -o");
 		return 0;
 	default:
 		return argument_file(key, arg, state, &o->log,
@@ -231,7 +232,8 @@ static int compile(const struct options *o)
 
 	if (playfile_is(o->log))
 		return cmd_error(STATUS_USAGE,
-				 "'%s' is a playback file already; --check looks at it", o->log);
+				 "'%s' is already a playback file; mprof sort --check checks it",
+				 o->log);
 	if (o->output)
 		path = strdup(o->output);
 	else if (asprintf(&path, "%s.play", o->log) < 0)

@@ -455,7 +455,7 @@ static int check(struct export *x, struct error *err)
 			    "'inuse' of pprof is one moment: --value peak, live, leaked, rss or"
 			    " local; calls and total are always there");
 	if (x->options->split && !x->target)
-		return fail(err, -EINVAL, "--split writes several files: -o FILE");
+		return fail(err, -EINVAL, "--split writes several files; use -o FILE");
 	return 0;
 }
 

@@ -105,6 +105,7 @@ static size_t walk_tree(struct writer *w, uint64_t part)
 static int order_nodes(struct writer *w)
 {
 	uint64_t part = 0;
+	const size_t most = w->from->most_nodes ? w->from->most_nodes : HTML_NODES;
 	size_t nodes = w->tree.nodes, i;
 
 	w->page = malloc((nodes + 1) * sizeof(*w->page));
@@ -115,7 +116,7 @@ static int order_nodes(struct writer *w)
 	for (i = 0; i < nodes; i++)
 		w->page[i] = NONE;
 	w->to->nodes = walk_tree(w, 0);
-	for (part = 1ull << 24; w->to->nodes > HTML_NODES && part; part /= 2) {
+	for (part = 1ull << 24; w->to->nodes > most && part; part /= 2) {
 		for (i = 0; i < nodes; i++)
 			w->page[i] = NONE;
 		w->to->nodes = walk_tree(w, part);
@@ -130,6 +131,28 @@ static uint32_t page_of(const struct writer *w, uint32_t node)
 	while (w->page[node] == NONE)
 		node = w->tree.node[node].parent;
 	return w->page[node];
+}
+
+static int make_map(const struct writer *w, struct html_map *map)
+{
+	const struct profile *p = w->from->profile;
+	size_t i;
+
+	map->nodes = w->to->nodes;
+	map->stacks = p->stacks->nodes + 1;
+	map->node_of = malloc(map->stacks * sizeof(*map->node_of));
+	if (!map->node_of)
+		return -ENOMEM;
+	for (i = 0; i < map->stacks; i++)
+		map->node_of[i] =
+		    p->site_of[i] ? page_of(w, w->node_of[p->site_of[i] - 1]) : HTML_NO_NODE;
+	return 0;
+}
+
+void html_map_release(struct html_map *map)
+{
+	free(map->node_of);
+	map->node_of = NULL;
 }
 
 /* ---- cells ---- */
@@ -364,7 +387,8 @@ static int write_columns(struct writer *w)
 	return b->failed || w->text.failed ? -ENOMEM : 0;
 }
 
-int html_data_make(struct html_data *to, const struct html_source *from, struct error *err)
+int html_data_make(struct html_data *to, const struct html_source *from, struct html_map *map,
+		   struct error *err)
 {
 	struct writer w = { .from = from, .to = to };
 	int ret;
@@ -377,6 +401,8 @@ int html_data_make(struct html_data *to, const struct html_source *from, struct 
 		ret = make_cells(&w);
 	if (!ret)
 		ret = write_columns(&w);
+	if (!ret && map)
+		ret = make_map(&w, map);
 	calltree_release(&w.tree);
 	keys_release(&w.text);
 	free(w.node_of);

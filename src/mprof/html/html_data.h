@@ -18,9 +18,18 @@
 
 #define HTML_NODES 250000u
 
+#define HTML_NO_NODE UINT32_MAX
+
+/* Where the page shows what belongs to a stack. */
+struct html_map {
+	uint32_t *node_of; /* by node of stacks.h; HTML_NO_NODE: the filters leave it out */
+	size_t stacks, nodes;
+};
+
 struct html_source {
 	struct profile *profile; /* by stack, with libraries: the page folds them away */
 	const struct cells *cells;
+	size_t most_nodes; /* 0: HTML_NODES */
 };
 
 struct html_data {
@@ -30,7 +39,10 @@ struct html_data {
 	uint64_t merged_nodes; /* of the tree, merged into their callers */
 };
 
-int html_data_make(struct html_data *to, const struct html_source *from, struct error *err);
+/* map: filled unless it is NULL, the caller's to release. */
+int html_data_make(struct html_data *to, const struct html_source *from, struct html_map *map,
+		   struct error *err);
+void html_map_release(struct html_map *map);
 void html_data_release(struct html_data *d);
 
 #endif

@@ -17,7 +17,7 @@
 
 /* ---- text in HTML ---- */
 
-static void put_text(const char *text, FILE *out)
+void html_text(const char *text, FILE *out)
 {
 	char *made;
 	const char *s = utf8_clean(text, &made);
@@ -62,7 +62,7 @@ static void put_line(struct lines *l, const char *line)
 	if (!blanks) {
 		end_list(l);
 		fputs("<h2>", l->out);
-		put_text(line, l->out);
+		html_text(line, l->out);
 		fputs("</h2>\n", l->out);
 		return;
 	}
@@ -72,7 +72,7 @@ static void put_line(struct lines *l, const char *line)
 	line += blanks;
 	if (!strncmp(line, "mprof ", 6)) {
 		fputs("<br><code>", l->out);
-		put_text(line, l->out);
+		html_text(line, l->out);
 		fputs("</code>", l->out);
 		return;
 	}
@@ -84,7 +84,7 @@ static void put_line(struct lines *l, const char *line)
 	} else {
 		putc(' ', l->out);
 	}
-	put_text(line, l->out);
+	html_text(line, l->out);
 }
 
 static int put_sections(FILE *out, char *text)
@@ -134,9 +134,9 @@ static void put_header(const struct html_report *r, FILE *out)
 	const struct peak_of *p = &a->peak.all;
 
 	fputs("<header id=\"run\"><h1>", out);
-	put_text(command_of(a).s, out);
+	html_text(command_of(a).s, out);
 	fputs("</h1>\n<p>", out);
-	put_text(base_of(a->path), out);
+	html_text(base_of(a->path), out);
 	fprintf(out, "; %s in %s, %s; peak %s; %s never freed",
 		text_many(a->totals.all.calls, "call", "calls").s,
 		text_many(a->tree.processes, "process", "processes").s,
@@ -207,6 +207,7 @@ static json *head_json(const struct html_report *r)
 	add_n(o, "nodes", r->data->nodes);
 	add_n(o, "merged_nodes", r->data->merged_nodes);
 	add_b(o, "coarse", r->cells->coarse);
+	add_b(o, "served", r->served);
 	add_n(o, "never_freed", CELL_NEVER_FREED);
 	add_n(o, "taken_by_exec", CELL_EXEC);
 	add(o, "values", values_json());
@@ -231,18 +232,27 @@ static int put_json(json *o, FILE *out)
 
 /* ---- the page ---- */
 
+#define POLICY                                                                                \
+	"default-src 'none'; script-src 'sha256-" HTML_SCRIPT_SHA256                          \
+	"'; style-src 'sha256-" HTML_STYLE_SHA256 "'; img-src data: blob:; base-uri 'none'; " \
+	"form-action 'none'"
+
+const char html_policy[] = POLICY;
+const char html_policy_served[] = POLICY "; connect-src 'self'";
+const char html_policy_header[] = POLICY "; connect-src 'self'; frame-ancestors 'none'";
+
 static void put_head(const struct html_report *r, FILE *out)
 {
 	fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 	      "<meta name=\"generator\" content=\"mprof " MPROF_VERSION "\">\n"
 	      "<meta name=\"referrer\" content=\"no-referrer\">\n"
-	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-	      "script-src 'sha256-" HTML_SCRIPT_SHA256 "'; "
-	      "style-src 'sha256-" HTML_STYLE_SHA256 "'; img-src data: blob:; base-uri 'none'; "
-	      "form-action 'none'\">\n<link rel=\"icon\" href=\"data:,\">\n<title>",
+	      "<meta http-equiv=\"Content-Security-Policy\" content=\"",
 	      out);
-	put_text(command_of(r->analysis).s, out);
+	/* The server adds what a page cannot say of itself. */
+	fputs(r->served ? html_policy_served : html_policy, out);
+	fputs("\">\n<link rel=\"icon\" href=\"data:,\">\n<title>", out);
+	html_text(command_of(r->analysis).s, out);
 	fputs(" - mprof</title>\n<style>", out);
 	fwrite(html_style, 1, (size_t)(html_style_end - html_style), out);
 	fputs("</style>\n</head>\n<body>\n", out);

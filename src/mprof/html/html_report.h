@@ -19,7 +19,14 @@ struct html_report {
 	const struct analysis *analysis; /* with findings */
 	const struct cells *cells;
 	const struct html_data *data;
+	bool served; /* by mprof view, which the page may ask */
 };
+
+/* Content security policies: of a page, of one that is served, and in its header. */
+extern const char html_policy[], html_policy_served[], html_policy_header[];
+
+/* Text of a trace, as text of HTML. */
+void html_text(const char *text, FILE *out);
 
 /* 0 or -errno with err filled. */
 int html_report(const struct html_report *r, FILE *out, struct error *err);

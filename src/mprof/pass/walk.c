@@ -206,13 +206,19 @@ static size_t before_end(struct walk *w, size_t n)
 	return i;
 }
 
+static bool is_cancelled(const struct walk *w)
+{
+	return w->cancel && __atomic_load_n(w->cancel, __ATOMIC_RELAXED);
+}
+
 static void run_batches(struct walk *w)
 {
 	size_t here, next = 0;
 	uint64_t told = 0;
 
 	w->window.base = 0;
-	for (here = read_batch(w, 0); here && !w->heap.error && !w->failed; here = next) {
+	for (here = read_batch(w, 0); here && !w->heap.error && !w->failed && !is_cancelled(w);
+	     here = next) {
 		next = here == WINDOW_BATCH ? read_batch(w, w->window.base ^ WINDOW_BATCH) : 0;
 		w->window.count = here + next;
 		here = before_end(w, here);
@@ -289,6 +295,8 @@ int walk_run(struct walk *w, struct error *err)
 		if (w->pass[i].ops->start)
 			w->pass[i].ops->start(w->pass[i].self, w);
 	run_batches(w);
+	if (is_cancelled(w))
+		return fail(err, -ECANCELED, "cancelled");
 	run_out(w);
 	for (i = 0; i < w->passes; i++)
 		if (w->pass[i].ops->finish)

@@ -9,7 +9,7 @@
  * passes have seen exactly the events before it.
  *
  * Errors: walk_run returns -ENOMEM (err says so) when the heap or a pass ran
- * out of memory.  Threads: one at a time.
+ * out of memory, -ECANCELED when it was cancelled.  Threads: one at a time.
  */
 #ifndef MPROF_PASS_WALK_H
 #define MPROF_PASS_WALK_H
@@ -71,6 +71,7 @@ struct walk {
 	void (*progress)(void *context, const struct walk *w);
 	void *progress_context;
 	bool failed;		 /* a pass had no memory */
+	const bool *cancel;	 /* another thread may set it: the walk ends soon; NULL */
 	struct walk_until until; /* set before walk_run */
 	bool stopped;  /* it ended there: all that was live then is told as GONE_TRACE_ENDS */
 	bool over;     /* all events were handed out; what still comes are ends of processes */

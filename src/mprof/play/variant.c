@@ -122,7 +122,8 @@ static int add_settings(struct variant *v, const char *s, struct error *err)
 			continue;
 		if (!is_assignment(s, n))
 			return fail(err, -EINVAL,
-				    "'%.*s' in brackets is no setting, as MALLOC_ARENA_MAX=2 is",
+				    "invalid setting '%.*s' in brackets: expected NAME=VALUE, for "
+				    "example MALLOC_ARENA_MAX=2",
 				    (int)n, s);
 		if (add_env(v, s, n))
 			return no_memory(err);
@@ -203,7 +204,7 @@ static int add_swept(struct variants *vs, char *entry, struct error *err)
 	if (!open && !strchr(entry, '}'))
 		return add_plain(vs, entry, err);
 	if (!close || memchr(open + 1, '{', (size_t)(close - open - 1)))
-		return fail(err, -EINVAL, "a sweep is written {a,b,c}, not as in '%s'", entry);
+		return fail(err, -EINVAL, "invalid list in '%s': expected {a,b,c}", entry);
 	for (s = open + 1; !ret && s <= close; s += n + 1) {
 		n = strcspn(s, ",}");
 		if (asprintf(&one, "%.*s%.*s%s", (int)(open - entry), entry, (int)n, s, close + 1) <
@@ -283,7 +284,10 @@ int variants_set(struct variants *vs, const char *setting, struct error *err)
 	size_t i;
 
 	if (!is_assignment(setting, strlen(setting)))
-		return fail(err, -EINVAL, "'%s' is no setting, as MALLOC_ARENA_MAX=2 is", setting);
+		return fail(
+		    err, -EINVAL,
+		    "invalid setting '%s': expected NAME=VALUE, for example MALLOC_ARENA_MAX=2",
+		    setting);
 	for (i = 0; i < vs->n; i++)
 		if (!has_env(&vs->v[i], setting) && add_env(&vs->v[i], setting, strlen(setting)))
 			return no_memory(err);

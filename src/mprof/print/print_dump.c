@@ -550,7 +550,7 @@ static int nothing(const struct dump *d, struct error *err)
 		return fail(err, -EINVAL,
 			    "no thread %" PRIu32 " in '%s'; mprof report threads shows them",
 			    f->thread, path);
-	return fail(err, 1, "no call in '%s' is of what was asked for", path);
+	return fail(err, 1, "no call in '%s' passes the filters", path);
 }
 
 int dump_print(struct trace *t, const struct dump_filter *filter, bool json, FILE *out,

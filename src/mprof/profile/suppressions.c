@@ -141,8 +141,8 @@ static int take_line(struct suppressions *s, char *line, const char *file, size_
 			return 0;
 	if (strncmp(line, "leak:", 5) || !line[5])
 		return fail(err, -EINVAL,
-			    "'%s' line %zu: '%.60s' is no suppression, as leak:PATTERN is", file,
-			    number, line);
+			    "'%s' line %zu: invalid suppression '%.60s': expected leak:PATTERN",
+			    file, number, line);
 	x = add(s);
 	if (!x || !(x->pattern = strdup(trim(line + 5))))
 		return fail(err, -ENOMEM, "no memory for suppressions");

@@ -109,7 +109,8 @@ static int check_number(struct error *err, const struct option *o, const char *v
 	errno = 0;
 	n = strtoull(value, &end, 10);
 	if (!isdigit((unsigned char)value[0]) || *end)
-		return fail(err, -EINVAL, "%s is a whole number, not '%s'", o->name, value);
+		return fail(err, -EINVAL, "invalid %s '%s': expected a whole number", o->name,
+			    value);
 	if (errno || n < o->min || n > o->max)
 		return fail(err, -EINVAL, "%s=%s is out of bounds: %llu to %llu", o->name, value,
 			    (unsigned long long)o->min, (unsigned long long)o->max);

@@ -83,8 +83,8 @@ char *library_find(struct error *err)
 	}
 	if (!path && access("/proc/self/exe", F_OK)) {
 		fail(err, -ENOENT,
-		     "libmprof.so is not found without /proc, which says where mprof is; mount it, "
-		     "or set MPROF_LIB to the library's path");
+		     "cannot find libmprof.so without /proc; mount it, or set MPROF_LIB to the "
+		     "path of the library");
 		return NULL;
 	}
 	if (!path) {
@@ -197,7 +197,7 @@ static char *resolve_path(const char *name, struct error *err)
 	if (!path)
 		return refuse(err, name, "");
 	if (strpbrk(path, " :\t\n"))
-		fail(err, -EINVAL, "'%s' cannot be preloaded: there is a blank or colon in it",
+		fail(err, -EINVAL, "'%s' cannot be preloaded: its path contains a blank or colon",
 		     path);
 	else if (elf_read(path, &elf) || !elf.ours || elf.type != ELF_SHARED)
 		fail(err, -EINVAL, "'%s' is not a shared object for this machine", path);

@@ -47,7 +47,7 @@ static int parse_chunk(struct change_rule *r, const char *text, struct error *er
 	int ret = parse_size(text, &r->chunk, err);
 
 	if (!ret && (r->chunk < 256 || r->chunk > CHANGE_CHUNK_MOST))
-		ret = fail(err, -EINVAL, "a chunk is of 256 bytes to 1 GiB, not '%s'", text);
+		ret = fail(err, -EINVAL, "invalid chunk '%s': expected 256 bytes to 1 GiB", text);
 	return ret;
 }
 
@@ -79,15 +79,15 @@ static int parse_resize(struct change_rule *r, char *text, struct error *err)
 	int ret = 0;
 
 	if (!equals)
-		return fail(err, -EINVAL,
-			    "'%s' does not say a size; for example: parse*=64 or parse*=x0.5",
+		return fail(err, -EINVAL, "'%s' has no size; for example: parse*=64 or parse*=x0.5",
 			    text);
 	*equals++ = '\0';
 	if (*equals != 'x')
 		return parse_size(equals, &r->size, err);
 	r->factor = strtod(equals + 1, &end);
 	if (end == equals + 1 || *end || !(r->factor > 0) || r->factor > 1e6)
-		ret = fail(err, -EINVAL, "'%s' is no factor; for example: x0.5", equals);
+		ret = fail(err, -EINVAL, "invalid factor '%s': expected a number, for example x0.5",
+			   equals);
 	return ret;
 }
 
@@ -117,7 +117,8 @@ static int parse_site(struct change_rule *r, const char *text, struct error *err
 
 	if (!*r->site)
 		return fail(err, -EINVAL,
-			    "'%s' names no function (parse), line (parse:29) or stack (stack:17)",
+			    "invalid site '%s': expected a function (parse), a line (parse:29) or "
+			    "a stack (stack:17)",
 			    text);
 	if (strncmp(r->site, "stack:", 6))
 		return parse_line(r, r->site, err);

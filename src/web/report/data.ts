@@ -10,6 +10,7 @@ export interface Head {
 	nodes: number;
 	merged_nodes: number;
 	coarse: boolean;
+	served: boolean; // by mprof view, which can be asked
 	never_freed: number;
 	taken_by_exec: number;
 	values: Value[];

@@ -9,6 +9,7 @@ import { ask, frameTree, functionKeys, isWhole, measures, nameOf, placeOf, stack
 import type { Answer, Frame } from "./model";
 import { figure, pages } from "./pages";
 import type { View } from "./pages";
+import { refusal, Server } from "./server";
 import { fromHash, toHash } from "./state";
 import type { State } from "./state";
 import { Timeline } from "./timeline";
@@ -23,6 +24,9 @@ const KEYS: [string, string][] = [
 class App {
 	private s: State;
 	private answer!: Answer;
+	private server: Server;
+	private asking = ""; // the question that the server has
+	private waiting = ""; // what is said meanwhile
 	private asked = "";
 	private frames: Frame[] = [];
 	private framed = ""; // the question that they answer
@@ -52,7 +56,8 @@ class App {
 		this.flame.onZoom = node => this.set({ zoom: node });
 		this.flame.onOpen = f => this.set({ page: "callers", chosen: f.line });
 		this.timeline = new Timeline(d);
-		this.timeline.onWindow = (from, to) => this.set({ from, to }, true);
+		this.timeline.onWindow = (from, to) => this.set({ from, to, exact: null }, true);
+		this.server = new Server(d);
 		document.getElementById("plain")!.hidden = true;
 		document.body.append(this.nav, el("div", { id: "app" }, this.timeline.root, this.bar, this.main,
 			el("footer", {}, "The same as text: ", this.command)), tip, this.help);
@@ -101,8 +106,12 @@ class App {
 	}
 
 	private show(): void {
-		const { s, d } = this, question = JSON.stringify([s.measure.key, s.from, s.to, s.filter]);
-		if (question != this.asked) {
+		const { s, d } = this, question = JSON.stringify([s.measure.key, s.from, s.to, s.filter, s.exact]);
+		if (s.exact && question != this.asked)
+			this.askServer(question);
+		else if (!s.exact)
+			this.server.cancel(), this.asking = this.waiting = "";
+		if (question != this.asked && (!s.exact || !this.answer)) {
 			this.answer = ask(d, s);
 			this.asked = question;
 		}
@@ -121,6 +130,51 @@ class App {
 			this.search.focus();
 		this.command.textContent = this.asCommand();
 		this.flame.draw();
+	}
+
+	// Until the trace has told, the page shows what it knew before.
+	private async askServer(question: string): Promise<void> {
+		const { s } = this, x = s.exact!, no = refusal(s);
+		if (question == this.asking)
+			return;
+		this.asking = question;
+		this.waiting = no || "Reading the trace";
+		if (no)
+			return;
+		try {
+			const answer = await this.server.ask(s, x, w => this.said(question, w.error ?? `Reading the trace: ${w.percent} %`));
+			if (!answer || this.asking != question)
+				return;
+			this.answer = answer;
+			this.asked = question;
+			this.waiting = "";
+			this.show();
+		} catch (error) {
+			this.said(question, `mprof view does not answer: ${error}`);
+		}
+	}
+
+	private said(question: string, text: string): void {
+		if (this.asking != question)
+			return;
+		this.waiting = text;
+		document.getElementById("waiting")!.textContent = text;
+	}
+
+	// Begin and end of a window in seconds, for the trace itself to answer.
+	private exactWindow(): HTMLElement {
+		const { s, d } = this, x = s.exact, at = (n: number) => n < 0 ? 0 : d.point.ns[n];
+		const field = (label: string, ns: number) => el("input", { type: "number", step: "any", min: 0, size: 10, "aria-label": label,
+			value: (ns / 1e9).toString() });
+		const from = field("Exact begin in seconds", x ? x.from : at(s.from)), to = field("Exact end in seconds", x ? x.to : at(s.to));
+		const ask = () => {
+			const a = Math.round(+from.value * 1e9), b = Math.round(+to.value * 1e9);
+			if (a >= 0 && b > a)
+				this.set({ exact: { from: a, to: b } });
+		};
+		return el("form", { class: "exact", submit: (e: Event) => { e.preventDefault(); ask(); } }, "Exact window: ", from, " s to ", to, " s ",
+			el("button", {}, "Ask the trace"), x && el("button", { type: "button", click: () => this.set({ exact: null }) }, "Back to the sliders"),
+			el("output", { id: "waiting", role: "status" }, this.waiting));
 	}
 
 	private showNav(): void {
@@ -159,6 +213,8 @@ class App {
 				change: () => this.set({ foldLibraries: !this.s.foldLibraries }) }), " Library frames"),
 			el("strong", { class: "total" }, figure(s.measure.unit, this.answer.total)),
 			el("button", { type: "button", "aria-label": "Keys", click: () => this.help.showModal() }, "?"));
+		if (d.head.served)
+			this.bar.append(this.exactWindow());
 	}
 
 	private showGraph(): void {
@@ -220,15 +276,19 @@ class App {
 	}
 
 	private asCommand(): string {
-		const { s, d } = this, f = s.filter, words = ["mprof", s.measure.command];
+		const { s, d } = this, f = s.filter, words = ["mprof", s.measure.command], seconds = (ns: number) => (ns / 1e9).toFixed(9) + "s";
 		if (f.thread)
 			words.push(`--thread ${f.thread}`);
 		if (f.sizeFrom || f.sizeTo < 64)
-			words.push(`--size ${f.sizeFrom ? 2 ** (f.sizeFrom - 1) : 0}-${f.sizeTo < 64 ? 2 ** f.sizeTo - 1 : ""}`);
+			words.push(`--size ${f.sizeFrom ? 2 ** (f.sizeFrom - 1) : 0}..${f.sizeTo < 64 ? 2 ** f.sizeTo - 1 : ""}`);
 		if (f.text)
 			words.push(`--function '*${f.text}*'`);
-		if (s.from >= 0 || s.to < d.points - 1)
-			words.push(`--time ${(s.from < 0 ? 0 : d.point.ns[s.from] / 1e9).toFixed(6)}s-${(d.point.ns[s.to] / 1e9).toFixed(6)}s`);
+		if (s.exact && s.measure.key == "end")
+			words.splice(1, 1, `report peak --at ${seconds(s.exact.to)}`);
+		else if (s.exact)
+			words.push(`--time ${seconds(s.exact.from)}..${seconds(s.exact.to)}`);
+		else if (s.from >= 0 || s.to < d.points - 1)
+			words.push(`--time ${(s.from < 0 ? 0 : d.point.ns[s.from] / 1e9).toFixed(6)}s..${(d.point.ns[s.to] / 1e9).toFixed(6)}s`);
 		return [...words, d.head.trace].join(" ");
 	}
 

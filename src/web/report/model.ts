@@ -100,7 +100,7 @@ function fromCells(d: Data, q: Question, own: Float64Array, blocks: Float64Array
 }
 
 // Nodes whose line, or that of a node above or below them, holds the text.
-function applyText(d: Data, text: string, own: Float64Array, blocks: Float64Array): void {
+export function applyText(d: Data, text: string, own: Float64Array, blocks: Float64Array): void {
 	const wanted = text.toLowerCase(), l = d.line, matches = new Uint8Array(l.line.length);
 	for (let i = 1; i < matches.length; i++)
 		for (const name of [l.function[i], l.file[i], l.module[i]])

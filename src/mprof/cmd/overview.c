@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* overview.c - see overview.h. */
+#include "overview.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../profile/findings.h"
+#include "../run/elf.h"
+#include "../run/own_malloc.h"
+#include "../run/target.h"
+#include "progress.h"
+
+/* Why the programs that are missing could not be recorded, as their files say now. */
+static void explain_missing(struct tree *r)
+{
+	struct program program;
+	size_t i;
+
+	for (i = 0; i < r->missing_count; i++) {
+		struct tree_missing *m = &r->missing[i];
+
+		if (!m->environment && *m->path && !program_find(m->path, &program, NULL))
+			snprintf(m->why, sizeof(m->why), "%s", program.why_not);
+	}
+}
+
+/* What the objects whose malloc was called instead of ours say now. */
+static void explain_owns(struct tree *r)
+{
+	struct own_malloc own;
+	size_t i;
+
+	for (i = 0; i < r->owns; i++) {
+		own_malloc_first(r->own[i].path, &own);
+		own_malloc_words(&own, r->own[i].why, sizeof(r->own[i].why));
+	}
+}
+
+/* Variables of a program are memory that nobody asked for in a call. */
+static void explain_outside(struct outside *o, const struct tree *r)
+{
+	const struct tree_process *p = o->process ? tree_find(r, o->process) : NULL;
+	const struct trace_fact *image = p ? tree_image(p) : NULL;
+	struct elf_facts elf;
+
+	if (image && o->unseen && !elf_read(image->exe, &elf))
+		o->globals = elf.bss;
+}
+
+void overview_explain(struct tree *r)
+{
+	explain_missing(r);
+	explain_owns(r);
+}
+
+int overview_make(struct trace *t, const struct profile_options *o,
+		  int (*then)(void *context, const struct analysis *a, struct error *err),
+		  void *context, struct error *err)
+{
+	struct analysis *a = calloc(1, sizeof(*a));
+	struct findings *f = calloc(1, sizeof(*f));
+	struct analysis_source source;
+	struct progress progress;
+	int ret;
+
+	if (!a || !f) {
+		free(a);
+		free(f);
+		return fail(err, -ENOMEM, "no memory to read '%s'", trace_path(t));
+	}
+	analysis_source_of(&source, t);
+	source.progress = progress_start(&progress);
+	source.progress_context = &progress;
+	ret = analysis_make(a, &source, err);
+	progress_done(&progress);
+	if (!ret)
+		ret = findings_make(f, a, t, o, err);
+	if (!ret) {
+		a->findings = f;
+		overview_explain(&a->tree);
+		explain_outside(&f->outside, &a->tree);
+		ret = then(context, a, err);
+	}
+	findings_release(f);
+	analysis_release(a);
+	free(f);
+	free(a);
+	return ret;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* overview.h - everything that one trace says, with findings: for report and view. */
+#ifndef MPROF_CMD_OVERVIEW_H
+#define MPROF_CMD_OVERVIEW_H
+
+#include "../pass/analysis.h"
+#include "../profile/profile.h"
+
+/* What files of this machine say now of programs and objects that were not recorded. */
+void overview_explain(struct tree *r);
+
+/* Makes the analysis, gives it to `then`, and releases it.  What `then` said, or -errno. */
+int overview_make(struct trace *t, const struct profile_options *o,
+		  int (*then)(void *context, const struct analysis *a, struct error *err),
+		  void *context, struct error *err);
+
+#endif

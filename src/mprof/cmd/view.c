@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * view.c - `mprof view`: the pages of `mprof report --html`, served on this machine, with exact
+ * answers from the traces.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../import/import.h"
+#include "../util/ranges.h"
+#include "argument.h"
+#include "cmd.h"
+#include "overview.h"
+#include "profile_options.h"
+#include "report_html.h"
+#include "usage.h"
+#include "view_answers.h"
+
+struct options {
+	char **log;
+	size_t logs;
+	struct serve_options serve;
+	bool open;
+	struct profile_cli cli;
+};
+
+enum { PORT = 256, SOCKET, OPEN };
+
+static const struct argp_option options[] = {
+	{ "port", PORT, "N", 0, "Listen on this port of 127.0.0.1 [any that is free]", 0 },
+	{ "socket", SOCKET, "PATH", 0, "Listen on a unix socket instead, for ssh -L 8000:PATH", 0 },
+	{ "open", OPEN, NULL, 0, "Open the page in the desktop's browser", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+	uint64_t n = 0;
+
+	switch (key) {
+	case PORT:
+		if (parse_whole(arg, 1, UINT16_MAX, &n))
+			argp_error(state, "invalid --port '%s': expected a number from 1 to 65535",
+				   arg);
+		o->serve.port = (uint16_t)n;
+		return 0;
+	case SOCKET:
+		o->serve.socket = arg;
+		return 0;
+	case OPEN:
+		o->open = true;
+		return 0;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->cli;
+		return 0;
+	case ARGP_KEY_ARGS:
+		o->log = state->argv + state->next;
+		o->logs = (size_t)(state->argc - state->next);
+		return 0;
+	case ARGP_KEY_END:
+		if (!o->logs)
+			argp_error(state, "which trace? for example: mprof view mprof.log");
+		if (o->serve.socket && (o->serve.port || o->open))
+			argp_error(state, "--socket and %s: choose one",
+				   o->open ? "--open" : "--port");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = {
+	{ &profile_argp, 0, NULL, 0 },
+	{ &memory_argp, 0, NULL, 0 },
+	{ NULL, 0, NULL, 0 },
+};
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.children = children,
+	.args_doc = "LOG...",
+	.doc = "Serves the pages of mprof report --html on this machine, and answers questions"
+	       " about any window of time exactly, from the trace.  Prints the address to open;"
+	       " Ctrl-C ends it.",
+};
+
+/* ---- pages ---- */
+
+struct making {
+	const struct options *o;
+	struct view_page *page;
+};
+
+static int make_page(void *context, const struct analysis *a, struct error *err)
+{
+	const struct making *m = context;
+	struct view_page *p = m->page;
+	FILE *out = open_memstream(&p->html, &p->bytes);
+	int ret;
+
+	if (!out)
+		return fail(err, -ENOMEM, "no memory for the page of '%s'", p->path);
+	p->events = a->walk.events;
+	ret = report_page(a, &m->o->cli.options, out, &p->map, err);
+	if (fclose(out) && !ret)
+		ret = fail(err, -ENOMEM, "no memory for the page of '%s'", p->path);
+	return ret;
+}
+
+static int open_page(const struct options *o, struct view_page *page, const char *log)
+{
+	struct making m = { o, page };
+	struct error err = { "" };
+	struct trace *t;
+	int ret;
+
+	page->path = log;
+	if (import_open(&t, log, MPROF_MAGIC_TRACE, &err) < 0)
+		return cmd_error(STATUS_FILE, "%s", err.text);
+	ret = overview_make(t, &o->cli.options, make_page, &m, &err);
+	trace_close(t);
+	return ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : STATUS_OK;
+}
+
+/* ---- serving ---- */
+
+static void announce(const struct options *o, const char *url)
+{
+	printf("%s\n", url);
+	fflush(stdout);
+	if (o->serve.socket)
+		fprintf(stderr,
+			"mprof: for another machine: ssh -L 8000:%s HOST, then open the address;"
+			" Ctrl-C ends this\n",
+			o->serve.socket);
+	else
+		fprintf(stderr,
+			"mprof: only this machine can open the address; Ctrl-C ends this\n");
+	if (o->open && !browser_show(url))
+		fprintf(stderr, "mprof: cannot open a browser with xdg-open\n");
+}
+
+static int serve(struct options *o, struct view_page *page)
+{
+	struct view_answers *answers =
+	    view_answers_new(page, o->logs, &o->cli.options.sites.filter);
+	struct error err = { "" };
+	struct serve *s;
+	sigset_t ends;
+	int signal;
+
+	if (!answers)
+		return cmd_error(STATUS_FOUND, "no memory to serve pages");
+	o->serve.answer = view_answer;
+	o->serve.context = answers;
+	if (serve_start(&s, &o->serve, &err) < 0) {
+		view_answers_free(answers);
+		return cmd_error(STATUS_FOUND, "%s", err.text);
+	}
+	announce(o, serve_url(s));
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGHUP);
+	sigwait(&ends, &signal);
+	serve_stop(s);
+	view_answers_free(answers);
+	return STATUS_OK;
+}
+
+/* Threads are started with them blocked, so that only sigwait() sees them. */
+static void hold_signals(void)
+{
+	sigset_t ends;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &ends, NULL);
+}
+
+static int view(struct options *o)
+{
+	struct view_page *page = calloc(o->logs, sizeof(*page));
+	int status = page ? STATUS_OK : cmd_error(STATUS_FOUND, "no memory to serve pages");
+	size_t i;
+
+	for (i = 0; i < o->logs && !status; i++)
+		status = open_page(o, &page[i], o->log[i]);
+	if (!status) {
+		hold_signals();
+		status = serve(o, page);
+	}
+	for (i = 0; page && i < o->logs; i++) {
+		free(page[i].html);
+		html_map_release(&page[i].map);
+	}
+	free(page);
+	return status;
+}
+
+int cmd_view(int argc, char **argv)
+{
+	struct options o = { .logs = 0 };
+	int status;
+
+	profile_cli_init(&o.cli);
+	status = usage_parse(&argp, argc, argv, 0, &o) ? STATUS_USAGE : view(&o);
+	profile_cli_release(&o.cli);
+	return status;
+}

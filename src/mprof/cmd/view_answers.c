@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * view_answers.c - see view_answers.h.
+ *
+ * Addresses behind the token: "" or "N/" is the page of the first or N-th trace; "N/ask?..." begins
+ * a question and says nothing; "N/answer?id=ID" says how far it is, or the answer.
+ *
+ * `lock` protects everything below it; the trace and the walk are the worker's alone.
+ */
+#include "view_answers.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../html/html_report.h"
+#include "../import/import.h"
+#include "../print/json.h"
+#include "../print/text.h"
+#include "../util/ranges.h"
+
+#define OK	 200u
+#define BAD	 400u
+#define NS_MOST	 ((uint64_t)INT64_MAX)
+#define NEW_PAGE "text/html; charset=utf-8"
+#define JSON	 "application/json"
+
+struct task {
+	uint64_t id; /* of who asks; 0: none */
+	size_t page;
+	struct window_question q;
+};
+
+struct view_answers {
+	struct view_page *page;
+	size_t pages;
+	struct site_filter filter;
+	char *index; /* the list of pages, if there are several */
+	size_t index_bytes;
+	pthread_t worker;
+	bool started;
+
+	pthread_mutex_t lock;
+	pthread_cond_t asked;
+	struct task next, now;
+	uint64_t done; /* id of the question that `said` answers */
+	char *said;
+	uint64_t events, all; /* of the walk in work */
+	bool cancel, stop;
+};
+
+/* ---- the worker ---- */
+
+static void progress(void *self, const struct walk *w)
+{
+	struct view_answers *a = self;
+
+	__atomic_store_n(&a->events, w->events, __ATOMIC_RELAXED);
+}
+
+static char *text_of(json *o)
+{
+	const char *s = o ? json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN) : NULL;
+	char *copy = s ? strdup(s) : NULL;
+
+	json_object_put(o);
+	return copy;
+}
+
+static json *answer_json(const struct task *t, const struct window_answer *w)
+{
+	json *o = json_object_new_object(), *node = json_object_new_array();
+	json *bytes = json_object_new_array(), *blocks = json_object_new_array();
+	size_t i;
+
+	for (i = 0; i < w->nodes; i++) {
+		if (!w->node_blocks[i])
+			continue;
+		json_object_array_add(node, json_object_new_uint64(i));
+		json_object_array_add(bytes, json_object_new_uint64(w->node_bytes[i]));
+		json_object_array_add(blocks, json_object_new_uint64(w->node_blocks[i]));
+	}
+	add_n(o, "id", t->id);
+	add_i(o, "time_ns", w->ns);
+	add_n(o, "total_bytes", w->bytes);
+	add_n(o, "total_blocks", w->blocks);
+	add(o, "node", node);
+	add(o, "bytes", bytes);
+	add(o, "blocks", blocks);
+	return o;
+}
+
+static char *work_out(struct view_answers *a, const struct task *t)
+{
+	struct view_page *page = &a->page[t->page];
+	struct window_question q = t->q;
+	struct window_answer answer;
+	struct trace *trace = NULL;
+	struct error err = { "" };
+	json *o;
+	int ret = import_open(&trace, page->path, MPROF_MAGIC_TRACE, &err);
+
+	q.cancel = &a->cancel;
+	q.progress = progress;
+	q.progress_context = a;
+	if (!ret)
+		ret = window_ask(&answer, trace, &page->map, &q, &err);
+	trace_close(trace);
+	if (!ret) {
+		o = answer_json(t, &answer);
+		window_answer_release(&answer);
+		return text_of(o);
+	}
+	o = json_object_new_object();
+	add_n(o, "id", t->id);
+	add_s(o, "error", err.text);
+	return text_of(o);
+}
+
+static void *work(void *self)
+{
+	struct view_answers *a = self;
+	struct task task;
+	char *said;
+
+	pthread_mutex_lock(&a->lock);
+	while (!a->stop) {
+		if (!a->next.id) {
+			pthread_cond_wait(&a->asked, &a->lock);
+			continue;
+		}
+		a->now = task = a->next;
+		a->next.id = 0;
+		a->all = a->page[task.page].events * (task.q.kind == WINDOW_PEAK ? 2 : 1);
+		__atomic_store_n(&a->events, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&a->cancel, false, __ATOMIC_RELAXED);
+		pthread_mutex_unlock(&a->lock);
+		said = work_out(a, &task);
+		pthread_mutex_lock(&a->lock);
+		free(a->said);
+		a->said = said;
+		a->done = task.id;
+		a->now.id = 0;
+	}
+	pthread_mutex_unlock(&a->lock);
+	return NULL;
+}
+
+/* ---- questions ---- */
+
+static bool number(const struct serve_request *r, const char *name, uint64_t most, uint64_t *n)
+{
+	const char *text = r->value(r, name);
+
+	return !text || !parse_whole(text, 0, most, n);
+}
+
+static bool parse_question(const struct serve_request *r, const struct view_answers *a,
+			   struct task *t)
+{
+	static const char *const kind[] = { [WINDOW_PEAK] = "peak",
+					    [WINDOW_END] = "end",
+					    [WINDOW_KEPT] = "kept",
+					    [WINDOW_TOTAL] = "total" };
+	const char *word = r->value(r, "kind");
+	struct site_filter *f = &t->q.filter;
+	uint64_t from = 0, to = NS_MOST, thread = 0;
+	unsigned k = 0;
+
+	*f = a->filter;
+	while (word && k < 4 && strcmp(word, kind[k]))
+		k++;
+	if (!word || k == 4 || !number(r, "id", NS_MOST, &t->id) || !t->id ||
+	    !number(r, "from", NS_MOST, &from) || !number(r, "to", NS_MOST, &to) ||
+	    !number(r, "thread", UINT32_MAX, &thread) ||
+	    !number(r, "size_from", UINT64_MAX, &f->size_min) ||
+	    !number(r, "size_to", UINT64_MAX, &f->size_max))
+		return false;
+	t->q.kind = (enum window_kind)k;
+	t->q.from_ns = (int64_t)from - !from; /* what is at the very start is in it */
+	t->q.to_ns = (int64_t)to;
+	if (thread)
+		f->thread = (uint32_t)thread;
+	return true;
+}
+
+static void ask(struct view_answers *a, size_t page, const struct serve_request *r,
+		struct serve_answer *to)
+{
+	struct task t = { .page = page };
+
+	*to = (struct serve_answer){ .status = BAD, .type = JSON, .body = "{}", .bytes = 2 };
+	if (!parse_question(r, a, &t))
+		return;
+	pthread_mutex_lock(&a->lock);
+	a->next = t;
+	if (a->now.id)
+		__atomic_store_n(&a->cancel, true, __ATOMIC_RELAXED);
+	pthread_cond_signal(&a->asked);
+	pthread_mutex_unlock(&a->lock);
+	to->status = OK;
+}
+
+static void tell(struct view_answers *a, const struct serve_request *r, struct serve_answer *to)
+{
+	uint64_t id = 0, events = __atomic_load_n(&a->events, __ATOMIC_RELAXED);
+	json *o = NULL;
+
+	*to = (struct serve_answer){ .status = BAD, .type = JSON, .body = "{}", .bytes = 2 };
+	if (!number(r, "id", NS_MOST, &id) || !id)
+		return;
+	pthread_mutex_lock(&a->lock);
+	if (a->done == id && a->said) {
+		to->body = strdup(a->said);
+	} else {
+		o = json_object_new_object();
+		add_n(o, "id", id);
+		if (a->now.id == id || a->next.id == id)
+			add_n(o, "percent",
+			      a->now.id == id && a->all ? events * 100 / a->all % 100 : 0);
+		else
+			add_b(o, "cancelled", true);
+		to->body = text_of(o);
+	}
+	pthread_mutex_unlock(&a->lock);
+	if (!to->body)
+		return;
+	to->status = OK;
+	to->bytes = strlen(to->body);
+	to->owned = true;
+}
+
+/* ---- pages ---- */
+
+static char *make_index(const struct view_answers *a, size_t *bytes)
+{
+	char *text = NULL;
+	FILE *out = open_memstream(&text, bytes);
+	size_t i;
+
+	if (!out)
+		return NULL;
+	fputs("<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>mprof</title>"
+	      "<h1>Traces</h1>\n<ul>\n",
+	      out);
+	for (i = 0; i < a->pages; i++) {
+		fprintf(out, "<li><a href=\"%zu/\">", i);
+		html_text(text_base(a->page[i].path), out);
+		fputs("</a></li>\n", out);
+	}
+	fputs("</ul>\n</html>\n", out);
+	return fclose(out) ? NULL : text;
+}
+
+static void give_page(const struct view_page *p, struct serve_answer *to)
+{
+	*to = (struct serve_answer){
+		.status = OK,
+		.type = NEW_PAGE,
+		.policy = html_policy_header,
+		.body = p->html,
+		.bytes = p->bytes,
+	};
+}
+
+void view_answer(void *answers, const struct serve_request *r, struct serve_answer *to)
+{
+	struct view_answers *a = answers;
+	char *end = (char *)r->path;
+	size_t page = 0;
+
+	if (!*r->path && a->pages > 1) {
+		*to = (struct serve_answer){
+			.status = OK, .type = NEW_PAGE, .body = a->index, .bytes = a->index_bytes
+		};
+		return;
+	}
+	if (*end >= '0' && *end <= '9') {
+		page = strtoul(r->path, &end, 10);
+		if (*end++ != '/' || page >= a->pages)
+			return;
+	}
+	if (!*end)
+		give_page(&a->page[page], to);
+	else if (!strcmp(end, "ask"))
+		ask(a, page, r, to);
+	else if (!strcmp(end, "answer"))
+		tell(a, r, to);
+}
+
+/* ---- the whole ---- */
+
+struct view_answers *view_answers_new(struct view_page *page, size_t pages,
+				      const struct site_filter *filter)
+{
+	struct view_answers *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return NULL;
+	a->page = page;
+	a->pages = pages;
+	a->filter = *filter;
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_cond_init(&a->asked, NULL);
+	a->index = make_index(a, &a->index_bytes);
+	a->started = a->index && !pthread_create(&a->worker, NULL, work, a);
+	if (a->started)
+		return a;
+	view_answers_free(a);
+	return NULL;
+}
+
+void view_answers_free(struct view_answers *a)
+{
+	if (a->started) {
+		pthread_mutex_lock(&a->lock);
+		a->stop = true;
+		__atomic_store_n(&a->cancel, true, __ATOMIC_RELAXED);
+		pthread_cond_signal(&a->asked);
+		pthread_mutex_unlock(&a->lock);
+		pthread_join(a->worker, NULL);
+	}
+	pthread_mutex_destroy(&a->lock);
+	pthread_cond_destroy(&a->asked);
+	free(a->index);
+	free(a->said);
+	free(a);
+}

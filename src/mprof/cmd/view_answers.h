@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * view_answers.h - what `mprof view` answers: pages that were made, and questions about them that
+ * a thread of its own finds out from the traces.
+ *
+ * One question is in work at a time.  A new one takes its place, and the old one is cancelled: who
+ * asks has gone on.  So there is no queue.
+ */
+#ifndef MPROF_CMD_VIEW_ANSWERS_H
+#define MPROF_CMD_VIEW_ANSWERS_H
+
+#include "../html/html_window.h"
+#include "../html/serve.h"
+
+struct view_page {
+	const char *path; /* of the trace */
+	char *html;
+	size_t bytes;
+	struct html_map map;
+	uint64_t events;
+};
+
+struct view_answers;
+
+/* pages stay the caller's.  filter: what --size and its kin choose.  NULL without memory. */
+struct view_answers *view_answers_new(struct view_page *page, size_t pages,
+				      const struct site_filter *filter);
+void view_answers_free(struct view_answers *a);
+
+/* For serve_options.answer. */
+void view_answer(void *answers, const struct serve_request *r, struct serve_answer *a);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * html_window.h - exact answers about a window of time, from the trace: for `mprof view`, when the
+ * points of the page are not where the question begins or ends.
+ *
+ * A window is (from, to], in ns since the start of the run.  Its peak is the highest moment in it,
+ * the state at its beginning included.  The trace is walked up to the end of the window, for the
+ * peak twice.  A filter of lifetimes cannot be combined with a moment.
+ *
+ * Errors: -errno with err filled; -ECANCELED when *cancel became true.  Threads: one at a time.
+ */
+#ifndef MPROF_HTML_HTML_WINDOW_H
+#define MPROF_HTML_HTML_WINDOW_H
+
+#include "../pass/sites.h"
+#include "html_data.h"
+
+enum window_kind {
+	WINDOW_PEAK,  /* live at the peak of the window */
+	WINDOW_END,   /* live at its end */
+	WINDOW_KEPT,  /* allocated in it and live at its end */
+	WINDOW_TOTAL, /* allocated in it */
+};
+
+struct window_question {
+	enum window_kind kind;
+	int64_t from_ns, to_ns;
+	struct site_filter filter; /* from_ns and to_ns of it are not looked at */
+	const bool *cancel;
+	void (*progress)(void *context, const struct walk *w);
+	void *progress_context;
+};
+
+struct window_answer {
+	int64_t ns; /* the moment; for WINDOW_TOTAL the end */
+	uint64_t bytes, blocks;
+	uint64_t *node_bytes, *node_blocks; /* by node of the page */
+	size_t nodes;
+};
+
+int window_ask(struct window_answer *a, struct trace *t, const struct html_map *map,
+	       const struct window_question *q, struct error *err);
+void window_answer_release(struct window_answer *a);
+
+#endif

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// server.ts - exact answers from `mprof view`, for windows that begin or end between two points.
+import type { Answer, Question } from "./model";
+import { applyText, sumUp } from "./model";
+import type { Data } from "./data";
+
+export interface Exact { from: number; to: number } // ns since the start of the run, (from, to]
+
+export interface Waiting { percent: number; error?: string }
+
+const KINDS: { [measure: string]: string } = { peak: "peak", end: "end", kept: "kept", total: "total", calls: "total" };
+const POLL = 60; // ms
+
+// Why the trace cannot be asked this; "" if it can.
+export function refusal(q: Question): string {
+	if (!KINDS[q.measure.key])
+		return `"${q.measure.title}" is known of the whole run only.`;
+	return q.filter.lifeFrom || q.filter.lifeTo < 64 ? "Choose all lifetimes for an exact window." : "";
+}
+
+function parameters(q: Question, x: Exact, id: number): string {
+	const p = new URLSearchParams({ id: String(id), kind: KINDS[q.measure.key], from: String(x.from), to: String(x.to) }), f = q.filter;
+	if (f.thread)
+		p.set("thread", String(f.thread));
+	if (f.sizeFrom)
+		p.set("size_from", String(2n ** BigInt(f.sizeFrom - 1)));
+	if (f.sizeTo < 64)
+		p.set("size_to", String(2n ** BigInt(f.sizeTo) - 1n));
+	return p.toString();
+}
+
+interface Told { percent?: number; error?: string; cancelled?: boolean; node?: number[]; bytes?: number[]; blocks?: number[] }
+
+export class Server {
+	private id = 0;
+	constructor(private d: Data) {}
+
+	// Calls `waiting` until the answer is there; null: another question took its place.
+	async ask(q: Question, x: Exact, waiting: (w: Waiting) => void): Promise<Answer | null> {
+		const id = this.id = Math.floor(Math.random() * 2 ** 52) + 1;
+		const get = async (what: string): Promise<Told> => (await fetch(what)).json();
+		await get("ask?" + parameters(q, x, id));
+		for (;;) {
+			const told = await get("answer?id=" + id);
+			if (id != this.id)
+				return null;
+			if (told.cancelled || told.error) {
+				waiting({ percent: 0, error: told.error ?? "Another page asked something else." });
+				return null;
+			}
+			if (told.node)
+				return this.answer(q, told as Required<Told>);
+			waiting({ percent: told.percent ?? 0 });
+			await new Promise(done => setTimeout(done, POLL));
+		}
+	}
+
+	private answer(q: Question, told: Required<Told>): Answer {
+		const own = new Float64Array(this.d.head.nodes), blocks = own.slice();
+		told.node.forEach((node, i) => {
+			blocks[node] = told.blocks[i];
+			own[node] = q.measure.key == "calls" ? told.blocks[i] : told.bytes[i];
+		});
+		if (q.filter.text)
+			applyText(this.d, q.filter.text, own, blocks);
+		const sum = sumUp(this.d, own);
+		return { own, blocks, sum, total: sum[0], exact: true };
+	}
+
+	cancel(): void {
+		this.id = 0;
+	}
+}

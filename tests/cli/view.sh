@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+#
+# view.sh - mprof view: who gets an answer, what is answered, and how it ends.
+
+view_start() { # OPTION...: its process in $view, its address in $url
+	"$mprof" view "$@" >url 2>err </dev/null &
+	view=$!
+	wait_for test -s url
+	url=$(cat url)
+}
+
+view_end() {
+	kill -INT "$view"
+	status=0
+	wait "$view" || status=$?
+	expect_status 0
+}
+
+view_status() { # CURL OPTION...: the status of an answer
+	curl -s -o answer -w '%{http_code}' "$@"
+}
+
+view_ask() { # ID QUERY: the answer in `answer`
+	local i
+	expect_same 'status of a question' "$(view_status "${url}ask?id=$1&$2")" 200
+	for ((i = 0; i < 500; i++)); do
+		curl -s "${url}answer?id=$1" >answer
+		[ "$(json answer 'has("percent")')" = true ] || return
+		sleep 0.02
+	done
+	bad "no answer to $2"
+}
+
+test_view_who_may_ask() {
+	local port token
+	command -v curl >/dev/null || return 0
+	at_record
+	view_start raw
+	port=$(sed 's|^http://127.0.0.1:\([0-9]*\)/.*|\1|' <<<"$url")
+	token=$(sed 's|.*/\([0-9a-f]*\)/$|\1|' <<<"$url")
+	expect_same 'length of the token' "${#token}" 32
+	expect_text err 'Ctrl-C ends this'
+	expect_same 'the page' "$(view_status "$url")" 200
+	expect_text answer '<!doctype html>'
+	expect_text answer "connect-src 'self'"
+	expect_same 'by another name' "$(view_status -H "Host: localhost:$port" "$url")" 200
+	expect_same 'HEAD' "$(view_status -I "$url")" 200
+	expect_same 'without the token' "$(view_status "http://127.0.0.1:$port/")" 404
+	expect_same 'a wrong token' "$(view_status "http://127.0.0.1:$port/${token//[0-9]/0}/")" 404
+	expect_same 'a part of it' "$(view_status "http://127.0.0.1:$port/${token:0:31}/")" 404
+	expect_same 'a foreign host' "$(view_status -H 'Host: example.com' "$url")" 403
+	expect_same 'another port' "$(view_status -H "Host: 127.0.0.1:1$port" "$url")" 403
+	expect_same 'no host' "$(view_status -0 -H 'Host:' "$url")" 403
+	expect_same 'a foreign page' "$(view_status -H 'Origin: http://example.com' "$url")" 403
+	expect_same 'an opaque page' "$(view_status -H 'Origin: null' "$url")" 403
+	expect_same 'our page' "$(view_status -H "Origin: http://127.0.0.1:$port" "$url")" 200
+	expect_same 'another site' "$(view_status -H 'Sec-Fetch-Site: cross-site' "$url")" 403
+	expect_same 'POST' "$(view_status -d x=1 "$url")" 405
+	expect_same 'PUT' "$(view_status -T raw "${url}raw")" 405
+	expect_same 'a file' "$(view_status --path-as-is "$url../../../etc/passwd")" 404
+	expect_same 'the trace' "$(view_status "${url}raw")" 404
+	expect_same 'a second trace' "$(view_status "${url}1/")" 404
+	expect_same 'a bad question' "$(view_status "${url}ask?id=1&kind=all")" 400
+	expect_same 'a bad number' "$(view_status "${url}ask?id=1&kind=end&to=-1")" 400
+	curl -s -D headers -o /dev/null "$url"
+	for header in "Content-Security-Policy: default-src 'none'" "frame-ancestors 'none'" \
+		'X-Content-Type-Options: nosniff' 'Referrer-Policy: no-referrer' 'Cache-Control: no-store' \
+		'Cross-Origin-Resource-Policy: same-origin'; do
+		expect_text headers "$header"
+	done
+	expect_no_text headers 'Access-Control'
+	expect_no_text headers "'unsafe-inline'"
+	# Nobody else reaches it.
+	expect_same 'where it listens' "$(ss -Hltn "sport = :$port" 2>/dev/null | awk '{ print $4 }')" \
+		"$(command -v ss >/dev/null && echo "127.0.0.1:$port")"
+	view_end
+	expect_same 'after the end' "$(view_status "$url")" 000
+}
+
+test_view_answers() {
+	local ns
+	command -v curl >/dev/null || return 0
+	at_record
+	"$mprof" dump raw >dump
+	# Between the 20th and the 21st call of the only thread there is then.
+	ns=$(awk 'NR == 20 { split($1, t, "."); printf "%d", t[1] * 1e9 + substr(t[2] "000000000", 1, 9) }' dump)
+	view_start raw
+	view_ask 1 "kind=end&to=$ns"
+	expect_same 'at that time' "$(json answer '"\(.total_bytes) \(.total_blocks) \(.bytes | add)"')" \
+		"$(at_rows raw --at "${ns}ns" | sed 's/.*all \(.*\)/\1/' | awk '{ print $1, $2, $1 }')"
+	view_ask 2 "kind=total"
+	run "$mprof" report raw --json
+	expect_same 'all of it' "$(json answer '"\(.total_bytes) \(.total_blocks)"')" \
+		"$(json out '"\(.total_bytes) \(.total_blocks)"')"
+	view_ask 3 "kind=total&from=$ns"
+	run "$mprof" report hot --json --time "$((ns + 1))ns.." raw
+	expect_same 'from there on' "$(json answer '"\(.total_bytes) \(.total_blocks)"')" \
+		"$(json out '.total | "\(.figures.total) \(.figures.calls)"')"
+	view_ask 4 "kind=peak"
+	run "$mprof" report raw --json
+	expect_same 'the peak' "$(json answer .total_bytes)" "$(json out .peak_bytes)"
+	view_ask 5 "kind=end&to=$ns&size_from=2000&size_to=2000"
+	expect_same 'of a size' "$(json answer '"\(.total_bytes) \(.total_blocks)"')" '10000 5'
+	view_ask 6 "kind=kept&from=$ns&to=$ns"
+	expect_same 'an empty window' "$(json answer .error)" 'the window ends before it begins'
+	# Another question takes the place of one.
+	curl -s "${url}ask?id=7&kind=peak" >/dev/null
+	view_ask 8 "kind=total"
+	expect_same 'the second one' "$(json answer '.id, has("node")' | tr '\n' ' ')" '8 true '
+	curl -s "${url}answer?id=7" >answer
+	expect_same 'the first one' "$(json answer 'has("node")')" false
+	view_end
+}
+
+test_view_socket_and_several() {
+	command -v curl >/dev/null || return 0
+	at_record
+	cp raw other
+	view_start --socket sock raw other
+	expect_text err 'ssh -L 8000:sock HOST'
+	expect_same "the socket's mode" "$(stat -c %a sock)" 600
+	expect_same 'the list' "$(view_status --unix-socket sock "$url")" 200
+	expect_text answer '<a href="1/">other</a>'
+	expect_same 'the second page' "$(view_status --unix-socket sock "${url}1/")" 200
+	expect_same 'through any port' "$(view_status --unix-socket sock -H 'Host: localhost:9000' "$url")" 200
+	expect_same 'a foreign host' "$(view_status --unix-socket sock -H 'Host: localhost.example.com' "$url")" 403
+	run "$mprof" view --socket sock raw
+	expect_status 1
+	expect_text err "cannot listen on 'sock': Address already in use"
+	view_end
+	[ ! -e sock ] || bad 'the socket is left behind'
+	echo kept >file
+	run "$mprof" view --socket file raw
+	expect_status 1
+	expect_same 'a file of that name' "$(cat file)" kept
+}
+
+test_view_words() {
+	at_record
+	run "$mprof" view
+	expect_status 2
+	expect_text err 'which trace?'
+	run "$mprof" view --port 0 raw
+	expect_status 2
+	expect_text err "invalid --port '0'"
+	run "$mprof" view --socket x --open raw
+	expect_status 2
+	run "$mprof" view nothing.log
+	expect_status 3
+	expect_text err 'nothing.log'
+}
