@@ -18,6 +18,7 @@
 
 struct rule_table *mp_rules MP_HIDDEN;
 uint32_t mp_rules_generation MP_HIDDEN;
+uint64_t mp_rules_shared[RULES_NEAR] MP_HIDDEN;
 static struct eh_rule *escapes;
 static uint32_t escapes_used;
 static int is_auto, is_fp;
@@ -55,6 +56,8 @@ void mp_rules_forget(void)
 	/* Escapes stay: a walk may be looking at one.  There is room for many generations. */
 	for (uint32_t i = 0; i <= t->mask; i++)
 		__atomic_store_n(&t->word[i], 0, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < RULES_NEAR; i++)
+		__atomic_store_n(&mp_rules_shared[i], 0, __ATOMIC_RELAXED);
 	t->used = 0;
 	cfi_forget();
 	__atomic_fetch_add(&mp_rules_generation, 1, __ATOMIC_RELEASE);

@@ -107,6 +107,7 @@ static struct stack_cache *cache_new(void)
 	place(c, (char *)(c + 1), FIRST_ROOM);
 	c->generation = mp_rules_generation - 1;
 	c->patience = STACK_PATIENCE;
+	c->near = mp_rules_shared;
 	return c;
 }
 
@@ -303,6 +304,8 @@ struct stack_cache *mp_cache_prepare(struct mprof_thread *t, uintptr_t sp)
 		return c; /* what lies further out is where it was */
 	c->n = c->slots = c->id = 0;
 	if (c->generation != mp_rules_generation) {
+		if (c->near != mp_rules_shared)
+			__builtin_memset(c->near, 0, RULES_NEAR * sizeof(*c->near));
 		c->areas = c->next_area = 0;
 		__builtin_memset(c->seen, 0, sizeof(c->seen));
 		c->generation = mp_rules_generation;

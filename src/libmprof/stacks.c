@@ -25,7 +25,8 @@
 
 struct entry {
 	uint64_t hash; /* 0: nobody has it */
-	uint64_t id;   /* 0: not there yet */
+	uint32_t id;   /* 0: not there yet */
+	uint32_t next; /* a hint: where the stack stands that came after it the last time */
 };
 
 struct stack_table {
@@ -204,41 +205,59 @@ void mp_stacks_flush(void)
 /* ---- the table ---- */
 
 /*
+ * Half of what a number costs is to wait for its entry.  Programs repeat themselves: so
+ * that of the stack which came next, the last time, is fetched a call ahead.  Threads
+ * would take each other's hints away.
+ */
+MPROF_HOT void look_ahead(struct stack_cache *c, struct stack_table *t, uint32_t at)
+{
+	uint32_t mask = t->size - 1;
+	struct entry *before = &t->entry[c->found & mask];
+
+	c->found = at;
+	__builtin_prefetch(&t->entry[__atomic_load_n(&t->entry[at].next, __ATOMIC_RELAXED) & mask]);
+	if (__atomic_load_n(&before->next, __ATOMIC_RELAXED) != at && !mp_local->threaded)
+		__atomic_store_n(&before->next, at, __ATOMIC_RELAXED);
+}
+
+/*
  * Also while others put: an entry has its hash first, then its id.  One that never got an
  * id, as who put it was jumped out of, gets the next one's.
  */
-static uint32_t look(const struct stack_table *t, uint64_t hash)
+static uint32_t look(struct stack_cache *c, struct stack_table *t, uint64_t hash)
 {
 	if (!t)
 		return 0;
 	for (uint64_t i = hash;; i++) {
-		const struct entry *e = &t->entry[i & (t->size - 1)];
-		uint64_t found = __atomic_load_n(&e->hash, __ATOMIC_RELAXED);
+		uint32_t at = i & (t->size - 1);
+		uint64_t found = __atomic_load_n(&t->entry[at].hash, __ATOMIC_RELAXED);
 
-		/* Pairs with the release in put(): the definition is in the file. */
-		if (found == hash)
-			return (uint32_t)__atomic_load_n(&e->id, __ATOMIC_ACQUIRE);
+		if (found == hash) {
+			look_ahead(c, t, at);
+			/* Pairs with the release in put(): the definition is in the file. */
+			return __atomic_load_n(&t->entry[at].id, __ATOMIC_ACQUIRE);
+		}
 		if (!found)
 			return 0;
 	}
 }
 
 /* The id of hash from now on: this one, or what another thread has put before. */
-static uint32_t put(struct stack_table *t, uint64_t hash, uint64_t id)
+static uint32_t put(struct stack_table *t, uint64_t hash, uint32_t id)
 {
 	for (uint64_t i = hash;; i++) {
 		struct entry *e = &t->entry[i & (t->size - 1)];
-		uint64_t found = 0, none = 0;
+		uint64_t found = 0;
+		uint32_t none = 0;
 
 		if (__atomic_compare_exchange_n(&e->hash, &found, hash, 0, __ATOMIC_RELAXED,
 						__ATOMIC_RELAXED))
 			found = hash;
 		if (found == hash)
-			return (uint32_t)(__atomic_compare_exchange_n(&e->id, &none, id, 0,
-								      __ATOMIC_ACQ_REL,
-								      __ATOMIC_ACQUIRE)
-					      ? id
-					      : none);
+			return __atomic_compare_exchange_n(&e->id, &none, id, 0, __ATOMIC_ACQ_REL,
+							   __ATOMIC_ACQUIRE)
+				   ? id
+				   : none;
 	}
 }
 
@@ -358,7 +377,7 @@ static MPROF_COLD uint32_t innermost(struct stack_cache *c)
 	for (uint32_t i = first; i < c->n; i++)
 		h = mp_stack_hash(h, c->frame[i].pc);
 	h += !h;
-	id = look(__atomic_load_n(&table, __ATOMIC_ACQUIRE), h);
+	id = look(c, __atomic_load_n(&table, __ATOMIC_ACQUIRE), h);
 	if (id)
 		return id;
 	mp_cache_tire(c, mp_config.depth * 64); /* all of them go to the file, too */
@@ -376,7 +395,7 @@ uint32_t mp_stacks_id(struct stack_cache *c, uint32_t kept)
 		return innermost(c);
 	hash = c->meta[c->n - 1].hash ^ flags;
 	hash += !hash;
-	id = look(__atomic_load_n(&table, __ATOMIC_ACQUIRE), hash);
+	id = look(c, __atomic_load_n(&table, __ATOMIC_ACQUIRE), hash);
 	if (mprof_unlikely(!id))
 		id = add(c, hash, 0, kept, flags);
 	for (uint32_t i = kept; i < c->n; i++)

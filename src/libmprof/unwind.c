@@ -310,14 +310,35 @@ MPROF_HOT int joins(struct stack_cache *c, uint32_t *top, uintptr_t at)
 	return 0;
 }
 
+/* Not among those met last. */
+static __attribute__((noinline)) uint64_t rule_far(struct stack_cache *c, uintptr_t pc)
+{
+	uint64_t word = (uint64_t)pc << 17 | mp_rule(pc), *own;
+
+	if (pc >> 47)
+		return word; /* there is no room for its address in a word */
+	if (c->near == mp_rules_shared && ++c->far == RULES_NEAR_AFTER) {
+		own = mp_lines_take(RULES_NEAR * sizeof(*own) / 64);
+		c->near = own ? own : c->near;
+	}
+	__atomic_store_n(&c->near[RULE_NEAR(pc)], word, __ATOMIC_RELAXED);
+	return word;
+}
+
+/* [hot] The rule for pc, in the lower 17 bits. */
+MPROF_HOT uint64_t rule_word(struct stack_cache *c, uintptr_t pc)
+{
+	uint64_t word = __atomic_load_n(&c->near[RULE_NEAR(pc)], __ATOMIC_RELAXED);
+
+	return mprof_likely(word >> 17 == pc) ? word : rule_far(c, pc);
+}
+
 /*
  * [hot] Walks outward; returns how many outer frames of the previous stack still
  * hold.  The frame's state is in registers, and in *s only for odd frames.
  */
 static uint32_t walk(struct stack_cache *c, struct state *s)
 {
-	/* Pairs with the release in rules.c: a table is filled before it is published. */
-	const struct rule_table *t = __atomic_load_n(&mp_rules, __ATOMIC_ACQUIRE);
 	uintptr_t shown = s->pc + 1, sp = s->sp, fp = s->fp, high = c->area.high, cfa, slot;
 	uint32_t top = c->n, n = 0;
 	uint64_t word;
@@ -331,9 +352,7 @@ static uint32_t walk(struct stack_cache *c, struct state *s)
 		if (top && frame[top - 1].sp == sp && frame[top - 1].pc == shown &&
 		    (!c->meta[top - 1].needs || c->meta[top - 1].fp == fp) && joins(c, &top, s->at))
 			return c->fresh_n = n, top;
-		word = t->word[RULE_HASH(shown - 1, t)];
-		if (mprof_unlikely(word >> 17 != shown - 1))
-			word = mp_rule(shown - 1);
+		word = rule_word(c, shown - 1);
 		cfa = (word & RULE_FP_BASE ? fp : sp) + (word & 2047) * 8;
 		slot = SLOT_AT(word, cfa);
 		if (mprof_unlikely(word & RULE_ESCAPE) || mprof_unlikely(n + c->n >= c->room) ||

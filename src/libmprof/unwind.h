@@ -82,6 +82,17 @@ void mp_rules_forget(void);
 
 #define RULE_HASH(pc, t) ((uint32_t)((pc)*0x9e3779b97f4a7c15ull >> (t)->shift))
 
+/*
+ * Of the rules that a thread met last it has copies near at hand, each in the one place
+ * that its hash gives it: the table of all is too large for the first caches.  Until it
+ * has met many it shares these, whose words are whole as those of the table are.
+ */
+#define RULES_NEAR_LOG2	 11u /* 16 KiB */
+#define RULES_NEAR	 (1u << RULES_NEAR_LOG2)
+#define RULES_NEAR_AFTER 1024u /* of which there was no copy: a thread gets its own */
+#define RULE_NEAR(pc)	 ((pc)*0x9e3779b97f4a7c15ull >> (64 - RULES_NEAR_LOG2))
+extern uint64_t mp_rules_shared[RULES_NEAR];
+
 /* [hot] The rule for the instruction at pc: about 2 ns when it is known. */
 MPROF_HOT uint32_t mp_rule(uintptr_t pc)
 {
@@ -222,6 +233,9 @@ struct stack_cache {
 	struct stack_slot *slot; /* ascending by frame; room for 2 * room */
 	struct stack_fresh *fresh;
 	struct stack_cache *next;      /* of those that listen */
+	uint64_t *near;		       /* rules met last; mp_rules_shared, or its own */
+	uint32_t far;		       /* that were not among those, up to RULES_NEAR_AFTER */
+	uint32_t found;		       /* where the last stack's number is in the table */
 	struct cfi_machine *machine;   /* for rules; NULL: none was needed yet */
 	struct area seen[STACK_AREAS]; /* where this thread has been before */
 };
