@@ -130,6 +130,9 @@ test_view_socket_and_several() {
 	expect_text err "cannot listen on 'sock': Address already in use"
 	view_end
 	[ ! -e sock ] || bad 'the socket is left behind'
+	view_start --diff raw other
+	expect_same 'the address of a comparison' "${url#*/*/*/*/}" '1/#page=compare&with=0'
+	view_end
 	echo kept >file
 	run "$mprof" view --socket file raw
 	expect_status 1
@@ -146,6 +149,9 @@ test_view_words() {
 	expect_text err "invalid --port '0'"
 	run "$mprof" view --socket x --open raw
 	expect_status 2
+	run "$mprof" view --diff raw
+	expect_status 2
+	expect_text err '--diff takes two traces, not 1'
 	run "$mprof" view nothing.log
 	expect_status 3
 	expect_text err 'nothing.log'

@@ -34,7 +34,7 @@ async function open(report, hash = "", options = {}) {
     if (!r.url().startsWith("data:") && !r.url().startsWith("blob:") && !(r.url().startsWith("file:") && r.isNavigationRequest()))
       page.problems.push(`request: ${r.url().slice(0, 200)}`);
   });
-  await page.goto((report.url ?? `file://${report.file}`) + (hash && "#" + hash));
+  await page.goto((report.url ?? `file://${report.file}`) + (options.path ?? (hash && "#" + hash)));
   await poll(page, () => document.documentElement.dataset.ready === "1", "the page");
   return page;
 }
@@ -53,6 +53,7 @@ function bytes(n) {
     unit++;
   return `${n.toFixed(n < 99.95 ? 1 : 0)} ${UNITS[unit]}`;
 }
+const parse = (text) => { const [n, unit] = text.split(" "); return parseFloat(n.replaceAll(",", "")) * 1024 ** Math.max(0, UNITS.indexOf(unit)); };
 const count = (n) => n.toLocaleString("en-US");
 const total = (page) => page.locator(".bar .total").innerText();
 const rows = (page, n = 5) => page.evaluate((most) => [...document.querySelectorAll("#page tbody tr")].slice(0, most)
@@ -224,6 +225,25 @@ served("an exact window is answered by the trace, as mprof report does", async (
   assert.equal(await total(page), count(v.calls));
   await go(page, `figure=leaked&exact=0-${v.at_ns}`);
   assert.match(await page.locator("#waiting").innerText(), /whole run only/);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+served("two traces are compared: the totals, a flame graph, functions", async (v) => {
+  const page = await open({ url: v.url }, "", { path: "1/#page=compare&with=0" });
+  await poll(page, () => document.querySelector(".change") !== null, "the other trace");
+  const text = await page.locator(".change").innerText(), sign = v.other_peak >= v.peak ? "+" : "\u2212";
+  assert.ok(text.startsWith(`Live at the peak: ${bytes(v.peak)} before, ${bytes(v.other_peak)} after, ` +
+    `${sign}${bytes(Math.abs(v.other_peak - v.peak))}`), text);
+  assert.ok(await page.evaluate(() => document.querySelector(".compare canvas").clientHeight > 20));
+  // Compared with itself nothing has changed; figures of functions are those of each trace.
+  const shown = await rows(page, 200);
+  assert.ok(shown.length > 2);
+  for (const [change, before, after] of shown.slice(0, 3))
+    assert.equal(change.startsWith("+"), parse(after) > parse(before), `${before} ${after} ${change}`);
+  await go(page, "page=compare&with=0&figure=calls");
+  await poll(page, () => document.querySelector(".change").innerText.startsWith("Allocations"), "calls");
+  assert.ok((await page.locator(".change").innerText()).includes(`${count(v.calls)} before`));
   assert.deepEqual(page.problems, []);
   await page.close();
 });

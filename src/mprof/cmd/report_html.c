@@ -20,16 +20,22 @@
 struct making {
 	const struct analysis *analysis;
 	FILE *out;
-	struct html_map *map; /* NULL: the page is a file */
+	const struct report_served *served; /* NULL: the page is a file */
 };
 
 static int with_profile(const struct making *m, struct profile *p, const struct cells *cells,
 			struct error *err)
 {
-	const struct html_source source = { p, cells, m->map ? SERVED_NODES : 0 };
+	const struct report_served *s = m->served;
+	const struct html_source source = { p, cells, s ? SERVED_NODES : 0 };
 	struct html_data data;
-	const struct html_report page = { m->analysis, cells, &data, m->map };
-	int ret = html_data_make(&data, &source, m->map, err);
+	const struct html_report page = { .analysis = m->analysis,
+					  .cells = cells,
+					  .data = &data,
+					  .served = s,
+					  .traces = s ? s->traces : NULL,
+					  .index = s ? s->index : 0 };
+	int ret = html_data_make(&data, &source, s ? s->map : NULL, err);
 
 	if (!ret)
 		ret = html_report(&page, m->out, err);
@@ -38,9 +44,9 @@ static int with_profile(const struct making *m, struct profile *p, const struct 
 }
 
 int report_page(const struct analysis *a, const struct profile_options *options, FILE *out,
-		struct html_map *map, struct error *err)
+		const struct report_served *served, struct error *err)
 {
-	const struct making m = { a, out, map };
+	const struct making m = { a, out, served };
 	struct profile_options o = *options;
 	struct profile *p = calloc(1, sizeof(*p));
 	struct cells cells = { .point = NULL };

@@ -17,9 +17,16 @@
 int report_html(const struct analysis *a, const struct profile_options *options, const char *path,
 		bool open, struct error *err);
 
-/* Only the page.  map: filled, the caller's to release, for `mprof view`; NULL: for a file. */
+/* What `mprof view` adds to a page. */
+struct report_served {
+	struct html_map *map; /* filled, the caller's to release */
+	json *traces;	      /* names of all that it serves, if they are several; else NULL */
+	size_t index;
+};
+
+/* Only the page.  served: NULL for a file. */
 int report_page(const struct analysis *a, const struct profile_options *options, FILE *out,
-		struct html_map *map, struct error *err);
+		const struct report_served *served, struct error *err);
 
 /* By xdg-open; false: nothing shows it here. */
 bool browser_show(const char *address);

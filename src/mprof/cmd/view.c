@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "../import/import.h"
+#include "../print/json.h"
+#include "../print/text.h"
 #include "../util/ranges.h"
 #include "argument.h"
 #include "cmd.h"
@@ -25,15 +27,17 @@ struct options {
 	char **log;
 	size_t logs;
 	struct serve_options serve;
-	bool open;
+	bool open, diff;
+	json *traces; /* names, if they are several */
 	struct profile_cli cli;
 };
 
-enum { PORT = 256, SOCKET, OPEN };
+enum { PORT = 256, SOCKET, OPEN, DIFF };
 
 static const struct argp_option options[] = {
 	{ "port", PORT, "N", 0, "Listen on this port of 127.0.0.1 [any that is free]", 0 },
 	{ "socket", SOCKET, "PATH", 0, "Listen on a unix socket instead, for ssh -L 8000:PATH", 0 },
+	{ "diff", DIFF, NULL, 0, "Show first what changed from one trace to a second one", 0 },
 	{ "open", OPEN, NULL, 0, "Open the page in the desktop's browser", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
@@ -53,6 +57,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case SOCKET:
 		o->serve.socket = arg;
 		return 0;
+	case DIFF:
+		o->diff = true;
+		return 0;
 	case OPEN:
 		o->open = true;
 		return 0;
@@ -66,6 +73,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!o->logs)
 			argp_error(state, "which trace? for example: mprof view mprof.log");
+		if (o->diff && o->logs != 2)
+			argp_error(state, "--diff takes two traces, not %zu", o->logs);
 		if (o->serve.socket && (o->serve.port || o->open))
 			argp_error(state, "--socket and %s: choose one",
 				   o->open ? "--open" : "--port");
@@ -85,7 +94,7 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.children = children,
-	.args_doc = "LOG...",
+	.args_doc = "LOG...\n--diff BEFORE.log AFTER.log",
 	.doc = "Serves the pages of mprof report --html on this machine, and answers questions"
 	       " about any window of time exactly, from the trace.  Prints the address to open;"
 	       " Ctrl-C ends it.",
@@ -96,6 +105,7 @@ static const struct argp argp = {
 struct making {
 	const struct options *o;
 	struct view_page *page;
+	size_t index;
 };
 
 static int make_page(void *context, const struct analysis *a, struct error *err)
@@ -103,20 +113,23 @@ static int make_page(void *context, const struct analysis *a, struct error *err)
 	const struct making *m = context;
 	struct view_page *p = m->page;
 	FILE *out = open_memstream(&p->html, &p->bytes);
+	struct report_served served;
 	int ret;
 
 	if (!out)
 		return fail(err, -ENOMEM, "no memory for the page of '%s'", p->path);
 	p->events = a->walk.events;
-	ret = report_page(a, &m->o->cli.options, out, &p->map, err);
+	served = (struct report_served){ &p->map, m->o->traces, m->index };
+	ret = report_page(a, &m->o->cli.options, out, &served, err);
 	if (fclose(out) && !ret)
 		ret = fail(err, -ENOMEM, "no memory for the page of '%s'", p->path);
 	return ret;
 }
 
-static int open_page(const struct options *o, struct view_page *page, const char *log)
+static int open_page(const struct options *o, struct view_page *page, size_t index)
 {
-	struct making m = { o, page };
+	const char *log = o->log[index];
+	struct making m = { o, page, index };
 	struct error err = { "" };
 	struct trace *t;
 	int ret;
@@ -131,8 +144,11 @@ static int open_page(const struct options *o, struct view_page *page, const char
 
 /* ---- serving ---- */
 
-static void announce(const struct options *o, const char *url)
+static void announce(const struct options *o, const char *root)
 {
+	char url[256];
+
+	snprintf(url, sizeof(url), "%s%s", root, o->diff ? "1/#page=compare&with=0" : "");
 	printf("%s\n", url);
 	fflush(stdout);
 	if (o->serve.socket)
@@ -193,8 +209,11 @@ static int view(struct options *o)
 	int status = page ? STATUS_OK : cmd_error(STATUS_FOUND, "no memory to serve pages");
 	size_t i;
 
+	o->traces = o->logs > 1 ? json_object_new_array() : NULL;
+	for (i = 0; i < o->logs && o->traces; i++)
+		json_object_array_add(o->traces, json_string(text_base(o->log[i])));
 	for (i = 0; i < o->logs && !status; i++)
-		status = open_page(o, &page[i], o->log[i]);
+		status = open_page(o, &page[i], i);
 	if (!status) {
 		hold_signals();
 		status = serve(o, page);
@@ -204,6 +223,7 @@ static int view(struct options *o)
 		html_map_release(&page[i].map);
 	}
 	free(page);
+	json_object_put(o->traces);
 	return status;
 }
 

@@ -208,6 +208,10 @@ static json *head_json(const struct html_report *r)
 	add_n(o, "merged_nodes", r->data->merged_nodes);
 	add_b(o, "coarse", r->cells->coarse);
 	add_b(o, "served", r->served);
+	if (r->traces) {
+		add(o, "traces", json_object_get(r->traces));
+		add_n(o, "index", r->index);
+	}
 	add_n(o, "never_freed", CELL_NEVER_FREED);
 	add_n(o, "taken_by_exec", CELL_EXEC);
 	add(o, "values", values_json());

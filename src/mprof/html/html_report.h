@@ -19,7 +19,9 @@ struct html_report {
 	const struct analysis *analysis; /* with findings */
 	const struct cells *cells;
 	const struct html_data *data;
-	bool served; /* by mprof view, which the page may ask */
+	bool served;  /* by mprof view, which the page may ask */
+	json *traces; /* names of those that it serves, if they are several; else NULL */
+	size_t index; /* of this one */
 };
 
 /* Content security policies: of a page, of one that is served, and in its header. */

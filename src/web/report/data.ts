@@ -11,6 +11,8 @@ export interface Head {
 	merged_nodes: number;
 	coarse: boolean;
 	served: boolean; // by mprof view, which can be asked
+	traces?: string[]; // that it serves, if they are several; this is number index
+	index?: number;
 	never_freed: number;
 	taken_by_exec: number;
 	values: Value[];
@@ -102,7 +104,7 @@ function addUp(data: Data): void {
 	}
 }
 
-export async function load(): Promise<Data> {
+export async function load(document: Document = globalThis.document): Promise<Data> {
 	const head = JSON.parse(document.getElementById("mprof-head")!.textContent!) as Head;
 	const reader = new Reader(await inflate(document.getElementById("mprof-data")!.textContent!));
 	const n = head.nodes, count = new Map(head.columns.map(c => [c.name, c.count]));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // main.ts - the page: reads the data, keeps the state, draws what changed.
 import { percent } from "../words";
+import { Others } from "./compare";
 import { load } from "./data";
 import type { Data } from "./data";
 import { download, el } from "./element";
@@ -25,6 +26,8 @@ class App {
 	private s: State;
 	private answer!: Answer;
 	private server: Server;
+	private others = new Others(() => this.show());
+	private tips: HTMLElement;
 	private asking = ""; // the question that the server has
 	private waiting = ""; // what is said meanwhile
 	private asked = "";
@@ -49,6 +52,7 @@ class App {
 
 	constructor(private d: Data) {
 		const tip = el("div", { class: "tip", role: "tooltip", hidden: true });
+		this.tips = tip;
 		this.keys = functionKeys(d);
 		this.lines = Uint32Array.from(d.line.line, (_, i) => i);
 		this.s = fromHash(location.hash, d);
@@ -102,7 +106,7 @@ class App {
 
 	private view(): View {
 		return { d: this.d, s: this.s, a: this.answer, keys: this.keys, lines: this.lines,
-			set: c => this.set(c), flame: () => this.graph };
+			set: c => this.set(c), flame: () => this.graph, others: this.others, tip: this.tips };
 	}
 
 	private show(): void {
@@ -179,7 +183,7 @@ class App {
 
 	private showNav(): void {
 		let group = "";
-		this.nav.replaceChildren(...pages.flatMap(p => {
+		this.nav.replaceChildren(...pages.filter(p => !p.several || this.d.head.traces).flatMap(p => {
 			const link = el("a", { href: "#" + toHash({ ...this.s, page: p.key, zoom: 0 }, this.d),
 				"aria-current": p.key == this.s.page ? "page" : null }, p.title);
 			const head = p.group != group && p.group ? [el("h2", {}, p.group)] : [];

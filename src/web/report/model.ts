@@ -181,7 +181,7 @@ class Builder {
 }
 
 // Children by falling sum, next to each other, so that a drawing walks an array.
-function arrange(from: Frame[], least: number): Frame[] {
+export function arrange(from: Frame[], least: number): Frame[] {
 	const kids: number[][] = from.map(() => []), limit = from[0].sum * least;
 	for (let i = 1; i < from.length; i++)
 		if (from[i].sum > 0 && from[i].sum >= limit)

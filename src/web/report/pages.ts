@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // pages.ts - the pages: each makes its elements from the state and the answer to its question.
 import { bytes, count, duration, percent } from "../words";
+import { compare } from "./compare";
+import type { Others } from "./compare";
 import type { Data } from "./data";
 import { el, sortable } from "./element";
 import type { Column } from "./element";
@@ -16,6 +18,8 @@ export interface View {
 	lines: Uint32Array; // lines: their own number
 	set(change: Partial<State>): void;
 	flame(): HTMLElement; // the graph with its toolbar
+	others: Others; // traces that are served beside this one
+	tip: HTMLElement; // beside the pointer
 }
 
 export function figure(unit: string, n: number): string {
@@ -312,12 +316,13 @@ function overview(v: View): HTMLElement {
 
 const measureOf = (key: string) => measures.find(m => m.key == key) ?? measures[0];
 
-export const pages: { key: string; title: string; group: string; make(v: View): HTMLElement; whole?: boolean }[] = [
+export const pages: { key: string; title: string; group: string; make(v: View): HTMLElement; whole?: boolean; several?: boolean }[] = [
 	{ key: "overview", title: "Overview", group: "", make: overview },
 	{ key: "flame", title: "Flame graph", group: "Who", make: flamePage },
 	{ key: "tables", title: "Functions", group: "Who", make: tables },
 	{ key: "tree", title: "Call tree", group: "Who", make: tree },
 	{ key: "callers", title: "Callers", group: "Who", make: callers },
+	{ key: "compare", title: "Compare", group: "Who", make: compare, whole: true, several: true },
 	{ key: "leaks", title: "Never freed", group: "Blocks", make: leaks },
 	{ key: "sizes", title: "Sizes", group: "Blocks", make: sizes },
 	{ key: "lifetimes", title: "Lifetimes", group: "Blocks", make: lifetimes },

@@ -14,12 +14,13 @@ export interface State extends Question {
 	chosen: number; // line that Callers shows; 0: none yet
 	sort: string; // column of the tables
 	search: string;
+	with: number; // the trace that Compare compares with; -1 none
 	exact: Exact | null; // a window that the server answers, instead of from and to
 }
 
 export const start = (d: Data): State => ({
 	page: "overview", measure: measures[0], from: -1, to: d.points - 1, filter: wholeFilter(), foldLibraries: true,
-	inverted: false, icicle: false, byLine: false, zoom: 0, chosen: 0, sort: "own", search: "", exact: null,
+	inverted: false, icicle: false, byLine: false, zoom: 0, chosen: 0, sort: "own", search: "", with: -1, exact: null,
 });
 
 export function toHash(s: State, d: Data): string {
@@ -41,6 +42,7 @@ export function toHash(s: State, d: Data): string {
 	put("of", s.chosen, 0);
 	put("sort", s.sort, o.sort);
 	put("search", s.search, "");
+	put("with", s.with, -1);
 	put("exact", s.exact ? `${s.exact.from}-${s.exact.to}` : "", "");
 	return p.toString();
 }
@@ -71,6 +73,7 @@ export function fromHash(hash: string, d: Data): State {
 	s.chosen = whole("of", 0, 0, d.line.line.length - 1);
 	s.sort = p.get("sort") ?? s.sort;
 	s.search = p.get("search") ?? "";
+	s.with = whole("with", -1, 0, (d.head.traces?.length ?? 0) - 1);
 	const exact = /^(\d+)-(\d+)$/.exec(p.get("exact") ?? "");
 	if (exact && d.head.served && +exact[1] < +exact[2])
 		s.exact = { from: +exact[1], to: +exact[2] };

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// compare.ts - two traces of `mprof view` side by side: a flame graph whose colours tell what grew,
+// and functions by what changed.  Both are of the whole run, for the figure that is chosen.
+import { percent } from "../words";
+import { load } from "./data";
+import type { Data } from "./data";
+import { el, sortable } from "./element";
+import { Flame } from "./flame";
+import { arrange, ask, frameTree, functionKeys, nameOf, placeOf, table, wholeFilter } from "./model";
+import type { Answer, Frame, Measure } from "./model";
+import { figure } from "./pages";
+import type { View } from "./pages";
+
+// ---- the other trace ----
+
+export class Others {
+	private known = new Map<number, Data | string>();
+	constructor(private changed: () => void) {}
+
+	// Its data, why there are none, or null: they are on their way.
+	get(index: number): Data | string | null {
+		const known = this.known.get(index);
+		if (known === undefined) {
+			this.known.set(index, "");
+			this.fetch(index).then(d => d, error => `The other trace cannot be read: ${error}`).then(d => {
+				this.known.set(index, d);
+				this.changed();
+			});
+		}
+		return known || null;
+	}
+
+	private async fetch(index: number): Promise<Data> {
+		const answer = await fetch(`../${index}/`);
+		return load(new DOMParser().parseFromString(await answer.text(), "text/html"));
+	}
+}
+
+// ---- two trees as one ----
+
+interface Pair { name: string; place: string; before: number; after: number; ownBefore: number; ownAfter: number }
+
+const keyOf = (d: Data, line: number) => nameOf(d, line) + "\0" + d.text[d.line.module[line]];
+
+class Merged {
+	pairs: Pair[] = [{ name: "all", place: "", before: 0, after: 0, ownBefore: 0, ownAfter: 0 }];
+	private frames: Frame[] = [{ line: 0, key: 0, sum: 0, own: 0, blocks: 0, parent: 0, child: 0, children: 0, depth: 0, node: 0 }];
+	private index = new Map<string, number>();
+
+	// Frames come with parents first.
+	add(d: Data, from: Frame[], before: boolean): void {
+		const at = new Uint32Array(from.length);
+		from.forEach((f, i) => {
+			if (i)
+				at[i] = this.child(at[f.parent], d, f.line);
+			const pair = this.pairs[at[i]], own = f.sum - this.below(from, f);
+			if (before) {
+				pair.before += f.sum;
+				pair.ownBefore += own;
+			} else {
+				pair.after += f.sum;
+				pair.ownAfter += own;
+			}
+		});
+	}
+
+	private below(from: Frame[], f: Frame): number {
+		let sum = 0;
+		for (let k = f.child; k < f.child + f.children; k++)
+			sum += from[k].sum;
+		return sum;
+	}
+
+	private child(parent: number, d: Data, line: number): number {
+		const key = parent + "\0" + keyOf(d, line);
+		let i = this.index.get(key);
+		if (i === undefined) {
+			this.index.set(key, i = this.frames.length);
+			this.frames.push({ line: i, key: i, sum: 0, own: 0, blocks: 0, parent, child: 0, children: 0,
+				depth: this.frames[parent].depth + 1, node: i });
+			this.pairs.push({ name: nameOf(d, line), place: placeOf(d, line), before: 0, after: 0, ownBefore: 0, ownAfter: 0 });
+		}
+		return i;
+	}
+
+	// As wide as the larger of both, so that what is gone is seen, too.
+	tree(): Frame[] {
+		this.frames.forEach((f, i) => f.sum = f.own = Math.max(this.pairs[i].ownBefore, this.pairs[i].ownAfter));
+		for (let i = this.frames.length - 1; i > 0; i--)
+			this.frames[this.frames[i].parent].sum += this.frames[i].sum;
+		return arrange(this.frames, 0);
+	}
+}
+
+const signed = (unit: string, n: number) => (n > 0 ? "+" : n < 0 ? "\u2212" : "") + figure(unit, Math.abs(n));
+
+function color(p: Pair): string {
+	const most = Math.max(p.before, p.after), share = most ? Math.abs(p.after - p.before) / most : 0;
+	return share < 0.001 ? "hsl(0 0% 84%)" : `hsl(${p.after > p.before ? 8 : 212} ${40 + 40 * share}% ${86 - 20 * share}%)`;
+}
+
+// ---- functions ----
+
+interface Change { name: string; place: string; before: number; after: number; sumBefore: number; sumAfter: number }
+
+function changes(sides: [Data, Answer, boolean][]): Change[] {
+	const rows = new Map<string, Change>();
+	for (const [d, a, before] of sides)
+		for (const r of table(d, a, functionKeys(d))) {
+			const key = keyOf(d, r.line);
+			let row = rows.get(key);
+			if (!row)
+				rows.set(key, row = { name: nameOf(d, r.line), place: placeOf(d, r.line), before: 0, after: 0, sumBefore: 0, sumAfter: 0 });
+			row[before ? "before" : "after"] += r.own;
+			row[before ? "sumBefore" : "sumAfter"] += r.sum;
+		}
+	return [...rows.values()].filter(r => r.before || r.after || r.sumBefore != r.sumAfter);
+}
+
+// ---- the page ----
+
+const whole = (d: Data, measure: Measure): Answer =>
+	ask(d, { measure, from: -1, to: d.points - 1, filter: wholeFilter(), foldLibraries: false });
+
+function graph(v: View, other: Data, mine: Answer, theirs: Answer, tip: HTMLElement): HTMLElement {
+	const { s } = v, unit = s.measure.unit, merged = new Merged(), options = { inverted: s.inverted, foldLibraries: s.foldLibraries, least: 0 };
+	merged.add(other, frameTree(other, theirs, functionKeys(other), options), true);
+	merged.add(v.d, frameTree(v.d, mine, v.keys, options), false);
+	const pair = (f: Frame) => merged.pairs[f.node];
+	const flame = new Flame({ name: f => pair(f).name, color: f => color(pair(f)),
+		tip: f => `${pair(f).name}\n${pair(f).place}\n${signed(unit, pair(f).after - pair(f).before)}: ` +
+			`${figure(unit, pair(f).before)} before, ${figure(unit, pair(f).after)} after` }, tip);
+	flame.icicle = s.icicle;
+	flame.onZoom = node => flame.show(frames, flame.find(node));
+	const frames = merged.tree();
+	flame.show(frames, 0);
+	return el("div", { class: "graph" }, el("p", {}, el("span", { class: "grew" }, "red grew"), ", ", el("span", { class: "shrank" }, "blue shrank"),
+		"; a frame is as wide as the larger of both."), flame.live, flame.canvas);
+}
+
+export function compare(v: View): HTMLElement {
+	const { d, s } = v, names = d.head.traces ?? [], unit = s.measure.unit;
+	const choose = el("select", { change: (e: Event) => v.set({ with: +(e.target as HTMLSelectElement).value }) },
+		el("option", { value: -1 }, "another trace"),
+		...names.map((n, i) => i == d.head.index ? null : el("option", { value: i, selected: i == s.with }, n)));
+	const head = [el("h2", {}, "What changed"), el("p", {}, `${d.head.trace}, compared with `, choose, ".")];
+	if (s.with < 0 || s.with >= names.length || s.with == d.head.index)
+		return el("section", {}, ...head);
+	const other = v.others.get(s.with);
+	if (other === null || typeof other == "string")
+		return el("section", {}, ...head, el("p", { role: "status" }, other ?? "Reading the other trace \u2026"));
+	const mine = whole(d, s.measure), theirs = whole(other, s.measure), delta = mine.total - theirs.total;
+	return el("section", { class: "compare" }, ...head,
+		el("p", { class: "change" }, `${s.measure.title}: ${figure(unit, theirs.total)} before, ${figure(unit, mine.total)} after, `,
+			el("strong", {}, signed(unit, delta)), theirs.total ? ` (${percent(Math.abs(delta), theirs.total)}).` : "."),
+		graph(v, other, mine, theirs, v.tip),
+		sortable(changes([[other, theirs, true], [d, mine, false]]), [
+			{ key: "change", title: "Change", number: true, text: r => signed(unit, r.after - r.before), value: r => Math.abs(r.after - r.before) },
+			{ key: "before", title: "Own before", number: true, text: r => figure(unit, r.before), value: r => r.before },
+			{ key: "after", title: "Own after", number: true, text: r => figure(unit, r.after), value: r => r.after },
+			{ key: "callees", title: "Change with callees", number: true, text: r => signed(unit, r.sumAfter - r.sumBefore),
+				value: r => Math.abs(r.sumAfter - r.sumBefore) },
+			{ key: "name", title: "Function", text: r => r.name },
+			{ key: "place", title: "Where", text: r => r.place },
+		], "change", () => {}, "changes"),
+		el("p", {}, el("code", {}, `mprof diff ${names[s.with]} ${d.head.trace}`)));
+}
