@@ -140,7 +140,7 @@ test_views_suppressions() {
 	run "$mprof" report leaks --suppressions wrong log
 	expect_status 2
 	expect_one_line_error
-	expect_text err "'wrong' line 1: 'leek:grow'"
+	expect_text err "'wrong' line 1: invalid suppression 'leek:grow'"
 	run "$mprof" report leaks --suppressions nowhere log
 	expect_one_line_error
 	expect_text err nowhere
@@ -384,7 +384,7 @@ test_views_words() {
 		peek log # did you mean 'peak'
 		nonsense log # there is no view 'nonsense'
 		peak --by shape log # invalid --by 'shape'
-		peak --sort size log # there is no value 'size'
+		peak --sort size log # invalid value 'size'
 		peak --size 4K..1K log # smaller size comes first
 		peak --size big log # 64..1K
 		peak --lifetime 1..0.5 log # shorter time comes first

@@ -212,7 +212,7 @@ START_TEST(files_of_suppressions)
 	ck_assert_str_eq(s.item[1].pattern, "spaced");
 	ck_assert_str_eq(s.item[2].pattern, "last");
 	ck_assert_int_eq(read_text(&s, "leak:fine\nleek:typo\n", &err), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(err.text, "line 2: 'leek:typo'"));
+	ck_assert_ptr_nonnull(strstr(err.text, "line 2: invalid suppression 'leek:typo'"));
 	ck_assert_int_eq(read_text(&s, "leak:\n", &err), -EINVAL);
 	ck_assert_int_eq(suppressions_read(&s, "/nowhere/at/all", &err), -ENOENT);
 	ck_assert_ptr_nonnull(strstr(err.text, "/nowhere/at/all"));

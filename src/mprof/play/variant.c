@@ -270,7 +270,7 @@ int variants_parse(struct variants *vs, const char *list, struct error *err)
 		n = entry_length(s);
 		if (!n)
 			return fail(err, -EINVAL,
-				    "'%s' is no list of allocators; one is: "
+				    "'%s' is not a list of allocators; expected for example "
 				    "glibc,jemalloc[MALLOC_CONF=narenas:2],/path/lib.so",
 				    list);
 		ret = add_entry(vs, s, n, err);
