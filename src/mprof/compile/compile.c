@@ -92,7 +92,7 @@ void compile_abandon(struct compile *c)
 		free(c->thread[i].pool);
 	for (i = 0; i < 3; i++)
 		free(c->strings[i]);
-	free(c->block);
+	large_free(c->block, c->block_bytes);
 	free(c->thread);
 	free(c->thread_place);
 	free(c->resting);

@@ -8,8 +8,9 @@
 
 #include "../heap/beside.h"
 #include "../pass/array.h"
+#include "compile_parts.h"
 
-#define AHEAD 12 /* events: memory has answered by then */
+#define AHEAD 8 /* events: memory has answered by then */
 
 static const uint8_t class_of[MPROF_FN_MAX] = {
 #define MPROF_FUNCTION(id, code, name, class) [code] = MPROF_CLASS_##class,
@@ -178,7 +179,7 @@ static inline void one_call(struct feed *f, struct feed_process *p, const struct
 		f->found.double_allocations += n->problem == HEAP_DOUBLE_ALLOCATION + 1;
 	}
 	if (__builtin_expect(n->did & NOTE_DROPPED, 0))
-		mend(f, e, beside_take(&p->block, n->dropped, e->addr));
+		mend(f, e, beside_take(&p->block, n->taken, e->addr));
 	if (class == MPROF_CLASS_FREE) {
 		freed(f, p, e, n);
 	} else if (class == MPROF_CLASS_ALLOC) {
@@ -213,6 +214,16 @@ static struct feed_process *process_at(struct feed *f, uint32_t index)
 	return p;
 }
 
+/* First to where the compiler's block is said, then to what the compiler knows of it. */
+PREFETCHES look_ahead(const struct feed *f, const struct feed_process *p, const struct event *e,
+		      const struct event *end)
+{
+	if (e + 2 * AHEAD < end)
+		beside_prefetch(&p->block, e[2 * AHEAD].block);
+	if (e + AHEAD < end)
+		compile_prefetch(f->to, beside_word(&p->block, e[AHEAD].block));
+}
+
 static void batch(void *self, const struct batch *b)
 {
 	struct feed *f = self;
@@ -231,8 +242,7 @@ static void batch(void *self, const struct batch *b)
 		p->thread = e->thread;
 		if (!is_wanted(f, e->process, p) || h->process[n->process]->state == HEAP_ENDED)
 			continue;
-		if (e + AHEAD < end)
-			beside_prefetch(&p->block, e[AHEAD].block);
+		look_ahead(f, p, e, end);
 		if (e->kind <= EVENT_REALLOC_END)
 			one_call(f, p, e, n);
 		else if (e->kind == EVENT_CONTROL)

@@ -10,6 +10,7 @@
 #ifndef MPROF_COMPILE_COMPILE_PARTS_H
 #define MPROF_COMPILE_COMPILE_PARTS_H
 
+#include "../util/large.h"
 #include "compile.h"
 #include "compile_write.h"
 
@@ -61,6 +62,7 @@ struct compile {
 
 	/* Slots. */
 	uint64_t slots, slots_room;
+	size_t block_bytes;		 /* of block[] */
 	struct compile_resting *resting; /* a ring, oldest first */
 	uint64_t resting_first, resting_n, resting_room;
 	uint64_t *touch_at; /* by slot: position of its TOUCH word, COMPILE_NOWHERE: none */
@@ -98,6 +100,12 @@ static inline struct compile_thread *compile_thread_of(struct compile *c, uint32
 	if (__builtin_expect(t->number == number, 1))
 		return t;
 	return compile_find_thread(c, number);
+}
+
+PREFETCHES compile_prefetch(const struct compile *c, uint32_t block)
+{
+	if (block < c->slots)
+		__builtin_prefetch(&c->block[block]);
 }
 
 /* What a word and its EXT have room for; nobody was ever given more. */

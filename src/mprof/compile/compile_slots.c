@@ -77,14 +77,19 @@ void compile_pool_rests(struct compile *c, struct compile_thread *t)
 static uint32_t new_slot(struct compile *c)
 {
 	uint64_t room = c->slots_room, old = room;
+	struct compile_block *block;
 
 	if (c->slots == COMPILE_NONE - 1) {
 		c->error = -EOVERFLOW;
 		return COMPILE_NONE;
 	}
 	if (c->slots == room) {
-		if (compile_grow(&c->block, &room, c->slots + 1, sizeof(*c->block)) < 0)
+		room = old ? 2 * old : 64;
+		block = large_extend(c->block, c->block_bytes, room * sizeof(*block));
+		if (!block)
 			goto full;
+		c->block = block;
+		c->block_bytes = room * sizeof(*block);
 		if (c->options.touch &&
 		    compile_grow(&c->touch_at, &c->slots_room, room, sizeof(*c->touch_at)) < 0)
 			goto full;

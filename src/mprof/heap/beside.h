@@ -11,9 +11,9 @@
 #ifndef MPROF_HEAP_BESIDE_H
 #define MPROF_HEAP_BESIDE_H
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "../util/large.h"
 #include "blocks.h"
 
 #define BESIDE_NONE UINT32_MAX
@@ -26,7 +26,7 @@ struct beside {
 
 static inline void beside_release(struct beside *b)
 {
-	free(b->word);
+	large_free(b->word, b->room * sizeof(*b->word));
 	blocks_release(&b->nameless);
 	*b = (struct beside){ .word = NULL };
 }
@@ -39,7 +39,7 @@ static __attribute__((unused, noinline)) int beside_grow(struct beside *b, uint3
 
 	while (room < number)
 		room *= 2;
-	bigger = realloc(b->word, room * sizeof(*bigger));
+	bigger = large_extend(b->word, b->room * sizeof(*bigger), room * sizeof(*bigger));
 	if (!bigger)
 		return -12; /* ENOMEM, without <errno.h> in a header of inlines */
 	memset(bigger + b->room, 0xff, (room - b->room) * sizeof(*bigger));
@@ -95,7 +95,13 @@ static inline uint32_t beside_take(struct beside *b, uint32_t number, uint64_t a
 	return word;
 }
 
-static inline void beside_prefetch(const struct beside *b, uint32_t number)
+/* As it is now; numbers only. */
+static inline uint32_t beside_word(const struct beside *b, uint32_t number)
+{
+	return number - 1 < b->room ? b->word[number - 1] : BESIDE_NONE;
+}
+
+PREFETCHES beside_prefetch(const struct beside *b, uint32_t number)
 {
 	if (number - 1 < b->room)
 		__builtin_prefetch(&b->word[number - 1]);

@@ -265,7 +265,7 @@ static bool make_room(struct step *s, const struct event *e, struct block *taken
 		problem(s->h, HEAP_DOUBLE_ALLOCATION, e, s->number, 0);
 		s->n->problem = HEAP_DOUBLE_ALLOCATION + 1;
 		s->n->did |= NOTE_DROPPED;
-		s->n->dropped = heap_block_number(s->p, taken);
+		s->n->taken = heap_block_number(s->p, taken);
 		live_add(s->h, s->p, taken, -1, s->n);
 	}
 	take_out(s, taken);
@@ -346,9 +346,10 @@ static bool apply_begin(struct step *s, const struct event *e)
 		return false;
 	s->t->pending = true;
 	s->t->pending_old = b != NULL;
+	s->n->taken = b ? heap_block_number(s->p, b) : 0;
 	if (b) {
 		s->t->old = *b;
-		s->t->number_old = heap_block_number(s->p, b);
+		s->t->number_old = s->n->taken;
 		take_out(s, b);
 	}
 	return true;

@@ -72,8 +72,9 @@ struct note {
 	uint16_t did;		  /* enum note_did */
 	uint16_t problem;	  /* enum heap_problem_kind + 1, or 0 */
 	uint32_t ended;		  /* number of the block that ended, see event.block; 0: none */
-	uint32_t dropped;	  /* with NOTE_DROPPED, of the block that was overwritten */
-	struct block old;	  /* the block that ended */
+	uint32_t taken;	  /* with NOTE_DROPPED, of the block that was overwritten; of the first half
+			     of   a realloc, of the one that it was given */
+	struct block old; /* the block that ended */
 	union {
 		struct {
 			struct live own, all; /* after a block began or ended: of its process,

@@ -2,9 +2,6 @@
 /*
  * place_trace.c - places of the recorded run: the heap's notes, made into
  * births and ends of one process's own blocks.
- *
- * Invariant: a block is in `at` from its begin to its end as sinks were told,
- * so no two blocks at one address are alive for them.
  */
 #include "place_trace.h"
 
@@ -13,6 +10,7 @@
 #include <string.h>
 
 #include "../compile/programs.h"
+#include "../heap/beside.h"
 #include "../pass/array.h"
 #include "../pass/walk.h"
 #include "place_sinks.h"
@@ -51,6 +49,12 @@ struct held {
 	uint64_t until; /* ticks */
 };
 
+/* What realloc was given last. */
+struct resized {
+	struct place_block block; /* addr 0: nothing that is known */
+	uint32_t number;
+};
+
 struct recorded {
 	struct place_sinks to;
 	struct place_plan plan;
@@ -58,14 +62,13 @@ struct recorded {
 	struct trace *trace;
 	struct trace_program of;
 	uint64_t first_ns;
-	struct blocks at;	   /* by address; `start` is an index of block[] */
+	struct beside at;	   /* of each live block, an index of block[] */
 	struct place_block *block; /* addr of one that is not in use: the next such + 1 */
 	size_t blocks, room;
 	uint64_t unused; /* index + 1; 0: none */
 	uint64_t op, next_frame;
-	uint32_t image;		     /* that runs */
-	struct place_block *resized; /* by thread: what realloc was given last */
-	size_t resized_room;
+	uint32_t image;	      /* that runs */
+	struct array resized; /* struct resized, by thread of the heap */
 	const struct mprof_sample *sample;
 	size_t samples, next_sample;
 	struct place_sample last; /* sample */
@@ -82,13 +85,13 @@ static uint64_t ns_at(const struct recorded *r, uint64_t ticks)
 	return ns > first ? (uint64_t)ns - (uint64_t)first : 0;
 }
 
-static struct place_block *new_block(struct recorded *r, uint64_t *index)
+static struct place_block *new_block(struct recorded *r, uint32_t *index)
 {
 	struct place_block *grown;
 	size_t room = r->room ? 2 * r->room : 1024;
 
 	if (r->unused) {
-		*index = r->unused - 1;
+		*index = (uint32_t)r->unused - 1;
 		r->unused = r->block[*index].addr;
 		return &r->block[*index];
 	}
@@ -99,7 +102,7 @@ static struct place_block *new_block(struct recorded *r, uint64_t *index)
 		r->block = grown;
 		r->room = room;
 	}
-	*index = r->blocks++;
+	*index = (uint32_t)r->blocks++;
 	return &r->block[*index];
 }
 
@@ -112,36 +115,38 @@ static void lives(struct recorded *r, uint64_t bytes)
 		r->high = bytes;
 }
 
-static void ends(struct recorded *r, uint64_t addr)
+static void end_at(struct recorded *r, uint32_t index)
 {
-	struct block *found = blocks_find(&r->at, addr);
-	struct place_block *b;
-	uint64_t index;
+	struct place_block *b = &r->block[index];
 
-	if (!found)
-		return;
-	index = found->start;
-	b = &r->block[index];
-	blocks_take(&r->at, found);
 	places_end(&r->to, b, r->op);
 	lives(r, r->live - b->size);
 	b->addr = r->unused;
-	r->unused = index + 1;
+	r->unused = index + 1ull;
 }
 
-static void begins(struct recorded *r, const struct place_block *from)
+/* The block that the heap names so; it may have ended already. */
+static void ends(struct recorded *r, uint32_t number, uint64_t addr)
+{
+	const uint32_t index = beside_take(&r->at, number, addr);
+
+	if (index != BESIDE_NONE)
+		end_at(r, index);
+}
+
+static void begins(struct recorded *r, uint32_t number, const struct place_block *from)
 {
 	struct place_block *b;
-	uint64_t index;
+	uint32_t index;
 
-	ends(r, from->addr);
+	ends(r, number, from->addr);
 	b = new_block(r, &index);
-	if (!b || blocks_put(&r->at, &(struct block){ .addr = from->addr, .start = index }) < 0) {
+	if (!b || beside_put(&r->at, number, from->addr, index) < 0) {
 		pass_failed(r->walk);
 		return;
 	}
 	*b = *from;
-	b->slot = (uint32_t)index;
+	b->slot = index;
 	places_begin(&r->to, b);
 	lives(r, r->live + b->size);
 }
@@ -170,26 +175,28 @@ static struct place_block block_of(const struct recorded *r, const struct event 
 /* The block ends here; it is kept, for realloc may fail. */
 static void realloc_begins(struct recorded *r, const struct event *e, const struct note *n)
 {
-	struct block *found = e->addr ? blocks_find(&r->at, e->addr) : NULL;
-	struct place_block *grown;
-	size_t room = r->resized_room ? r->resized_room : 16;
+	struct resized *kept = array_at(&r->resized, n->thread, sizeof(*kept));
+	uint32_t index;
 
-	while (room <= n->thread)
-		room *= 2;
-	if (room != r->resized_room) {
-		grown = reallocarray(r->resized, room, sizeof(*grown));
-		if (!grown) {
-			pass_failed(r->walk);
-			return;
-		}
-		r->resized = grown;
-		r->resized_room = room;
-	}
-	r->resized[n->thread].addr = 0;
-	if (!found)
+	if (!kept) {
+		pass_failed(r->walk);
 		return;
-	r->resized[n->thread] = r->block[found->start];
-	ends(r, e->addr);
+	}
+	index = beside_take(&r->at, n->taken, e->addr);
+	kept->block.addr = 0;
+	if (index == BESIDE_NONE)
+		return;
+	kept->block = r->block[index];
+	kept->number = n->taken;
+	end_at(r, index);
+}
+
+static void restored(struct recorded *r, const struct note *n)
+{
+	const struct resized *kept = array_at(&r->resized, n->thread, sizeof(*kept));
+
+	if (kept && kept->block.addr == n->old.addr)
+		begins(r, kept->number, &kept->block);
 }
 
 static void apply(struct recorded *r, const struct event *e, const struct note *n)
@@ -201,18 +208,17 @@ static void apply(struct recorded *r, const struct event *e, const struct note *
 		return;
 	}
 	if (n->did & NOTE_DROPPED) {
-		ends(r, e->addr);
+		ends(r, n->taken, e->addr);
 		r->op++;
 	}
 	if (e->kind == EVENT_CALL && (n->did & NOTE_ENDED))
-		ends(r, n->old.addr);
+		ends(r, n->ended, n->old.addr);
 	if (n->did & NOTE_BEGAN) {
 		b = block_of(r, e, n);
-		begins(r, &b);
+		begins(r, e->block, &b);
 	}
-	if ((n->did & NOTE_RESTORED) && !(n->did & NOTE_ENDED) && n->thread < r->resized_room &&
-	    r->resized[n->thread].addr == n->old.addr)
-		begins(r, &r->resized[n->thread]);
+	if ((n->did & NOTE_RESTORED) && !(n->did & NOTE_ENDED))
+		restored(r, n);
 	r->op += program_ops(e, n) - ((n->did & NOTE_DROPPED) != 0);
 }
 
@@ -390,9 +396,9 @@ static void tell_start(struct recorded *r, struct trace *t)
 
 static void recorded_release(struct recorded *r)
 {
-	blocks_release(&r->at);
+	beside_release(&r->at);
 	free(r->block);
-	free(r->resized);
+	array_release(&r->resized);
 	free(r->ones);
 	free(r->held.range);
 }
