@@ -8,9 +8,9 @@
  * (src/mprof/cmd/usage.c has its format).  Replaced anywhere in FILE.in:
  *
  *   @OPTIONS@ @MODES@ @INITS@ @UNWINDERS@ @FUNCTIONS@ @COMMANDS@ @VIEWS@ @VALUES@ @BY@
- *   @COLUMNS@ @FORMATS@ @VERSION@  rows of the .def tables: items of a list in a manual page
- *                          (NAME.N.in), words in a bash script (NAME.bash.in), 'word:help'
- *                          in a zsh function
+ *   @COLUMNS@ @FORMATS@ @ALLOCATORS@ @VERSION@  rows of the .def tables: items of a list in a
+ * manual page (NAME.N.in), words in a bash script (NAME.bash.in), 'word:help' in a zsh function
+ *   @WORD_OPTIONS@         in a completion: a case for each option of src/mprof/util/words.def
  *   @COMMAND_OPTIONS@      in a completion: a case for each command that sets `options'
  *
  * Lines of a page mprof-COMMAND.1.in:
@@ -21,6 +21,8 @@
  *                          of the group of that title
  *   @MARKDOWN N PATH@      a Markdown file: ## is .Sh for N = 1 and .Ss for N = 2
  */
+#include <mprof/runner.h>
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,6 +82,21 @@ static const struct row columns[] = {
 #include <pass/figures.def>
 	{ NULL, NULL, NULL, NULL },
 };
+static const struct row allocators[] = {
+#define X(name, soname, package) { name, "", package, "" },
+	MPROF_ALLOCATORS(X)
+#undef X
+	    { NULL, NULL, NULL, NULL },
+};
+static const struct {
+	const char *option, *commands;
+	const char *const *word;
+} words[] = {
+#define WORDS(id, option, commands, ...) \
+	{ option, commands, (const char *const[]){ __VA_ARGS__, NULL } },
+#include <util/words.def>
+	{ NULL, NULL, NULL },
+};
 static const struct row formats[] = {
 #define EXPORT(name, function, extension, flags, help) { name, "", help, "" },
 #include <export/exports.def>
@@ -105,6 +122,7 @@ static const struct {
 	{ "@COMMANDS@", commands, "Cm", " " },
 	{ "@VIEWS@", views, "Cm", " " },
 	{ "@FORMATS@", formats, "Cm", "" },
+	{ "@ALLOCATORS@", allocators, "Cm", "" },
 	{ "@VALUES@", values, "Cm", "" },
 	{ "@COLUMNS@", columns, "", "" },
 	{ "@BY@", by, "Cm", "" },
@@ -782,10 +800,32 @@ static const char *page_command(const char *path)
 }
 
 /* Whether the line was a marker of its own. */
+/* Cases of "COMMAND OPTION" that set `known' to the words that may follow. */
+static void put_word_options(void)
+{
+	for (size_t i = 0; words[i].option; i++) {
+		const char *at = words[i].commands;
+
+		if (!*at)
+			printf("\t*' --%s'", words[i].option);
+		for (size_t n; *at; at += n + (at[n] == ' ')) {
+			n = strcspn(at, " ");
+			printf("%s'%.*s --%s'", at == words[i].commands ? "\t" : " | ", (int)n, at,
+			       words[i].option);
+		}
+		fputs(") known='", stdout);
+		for (const char *const *w = words[i].word; *w; w++)
+			printf("%s%s", w == words[i].word ? "" : " ", *w);
+		puts("' ;;");
+	}
+}
+
 static int put_block(const char *line, const char *path, enum format format, FILE *in)
 {
 	if (!strcmp(line, "@COMMAND_OPTIONS@\n"))
 		put_command_options(format);
+	else if (!strcmp(line, "@WORD_OPTIONS@\n"))
+		put_word_options();
 	else if (!strncmp(line, "@MARKDOWN ", 10))
 		put_markdown_file(line + 10);
 	else if (!strcmp(line, "@HELP@\n"))

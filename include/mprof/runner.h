@@ -41,6 +41,18 @@
 #ifndef MPROF_RUNNER_H
 #define MPROF_RUNNER_H
 
+/* Values of touch= and mode=, in the order of the runner's enumerators; also those of options. */
+#define MPROF_TOUCH_WORDS     "none", "first", "page", "full", "recorded"
+#define MPROF_PLAY_MODE_WORDS "serial", "threads", "ordered"
+
+/* Allocators with a name: X("name", "soname without a version", "Debian package"). */
+#define MPROF_ALLOCATORS(X)                                             \
+	X("glibc", "", "libc6")                                         \
+	X("jemalloc", "libjemalloc.so", "libjemalloc2")                 \
+	X("mimalloc", "libmimalloc.so", "libmimalloc2.0")               \
+	X("tcmalloc", "libtcmalloc_minimal.so", "libtcmalloc-minimal4") \
+	X("tbb", "libtbbmalloc_proxy.so", "libtbbmalloc2")
+
 #ifdef __cplusplus
 #include <cstdint>
 #else

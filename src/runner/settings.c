@@ -18,8 +18,8 @@ struct key {
 	const char *const *choices;
 };
 
-static const char *const modes[] = { "serial", "threads", "ordered", "null", "startup", NULL };
-static const char *const touches[] = { "none", "first", "page", "full", "recorded", NULL };
+static const char *const modes[] = { MPROF_PLAY_MODE_WORDS, "null", "startup", NULL };
+static const char *const touches[] = { MPROF_TOUCH_WORDS, NULL };
 
 #define AT(member) offsetof(struct settings, member)
 static const struct key keys[] = {

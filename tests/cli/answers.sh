@@ -306,6 +306,36 @@ test_runs_that_differ() {
 	expect_no_text err 'when it was'
 }
 
+# One letter is the same option in every command.
+test_letters_of_options() {
+	"$mprof" help --rows | awk -F'\t' '$1 == "O" && $2 != "" && $2 != "-" {
+		if (seen[$2] && seen[$2] != $3) print "-" $2 " is --" $3 " and --" seen[$2]
+		seen[$2] = $3 }' >two
+	[ ! -s two ] || bad "$(cat two)"
+	run "$mprof" report -h
+	expect_status 0
+	run "$mprof" record -a nonsense -- true
+	expect_status 2
+}
+
+# The words of an option are told to who mistypes one, and to the shells.
+test_words_of_options() {
+	local case
+	for case in 'report nonsense log|invalid view' 'report hot --sort foreign log|expected calls, total' \
+		'image --layout hilber log|hilbert, time; did you mean' 'replay --touch pages log|none, first, page' \
+		'image --by sizes log|did you mean .size' 'diff --by modul a b|did you mean .module' \
+		'export --to flded log|did you mean .folded' 'dump --function mallok log|did you mean .malloc' \
+		'report --names shrt log|expected short, full, raw' 'replay --mode seriel log|auto, serial'; do
+		run "$mprof" ${case%|*}
+		expect_status 2
+		grep -q "${case#*|}" err || bad "${case%|*} says: $(head -1 err)"
+	done
+	grep -q "'diff --by') known='function stack" "$build/completions/mprof.bash" ||
+		bad "bash does not complete the words of diff --by"
+	expect_same "allocators completed" "$(sed -n 's/.*local allocators="\([^"]*\)".*/\1/p' \
+		"$build/completions/mprof.bash")" 'glibc jemalloc mimalloc tcmalloc tbb'
+}
+
 test_allocators() {
 	local name
 	for name in glibc jemalloc mimalloc tcmalloc tbb; do

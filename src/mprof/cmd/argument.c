@@ -28,26 +28,19 @@ void argument_add(struct argument_list *l, const char *arg, struct argp_state *s
 	l->item[l->count] = NULL;
 }
 
-unsigned argument_word(const char *arg, const char *option, const char *const *word,
-		       struct argp_state *state)
+unsigned argument_word(const char *arg, enum words list, struct argp_state *state)
 {
-	char list[128] = "";
-	size_t n = 0, i;
+	struct error err;
+	int i = words_find(list, arg, &err);
 
-	for (i = 0; word[i]; i++) {
-		if (!strcmp(arg, word[i]))
-			return (unsigned)i;
-		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", word[i]);
-	}
-	argp_error(state, "invalid --%s '%s': expected %s", option, arg, list);
-	return 0;
+	if (i < 0)
+		argp_error(state, "%s", err.text);
+	return i < 0 ? 0 : (unsigned)i;
 }
 
 const char *argument_touch(const char *arg, struct argp_state *state)
 {
-	static const char *const word[] = { "none", "first", "page", "full", "recorded", NULL };
-
-	return word[argument_word(arg, "touch", word, state)];
+	return words_of(WORDS_TOUCH)[argument_word(arg, WORDS_TOUCH, state)];
 }
 
 uint32_t argument_number(const char *arg, const char *what, struct argp_state *state)
@@ -125,9 +118,9 @@ static error_t parse_terminal(int key, char *arg, struct argp_state *state)
 {
 	switch (key) {
 	case COLOUR:
-		if (!terminal_set_colour(arg ? arg : "always"))
-			argp_error(state, "invalid --color '%s': expected auto, always or never",
-				   arg);
+		arg = arg ? arg : (char *)"always";
+		argument_word(arg, WORDS_COLOUR, state);
+		terminal_set_colour(arg);
 		return 0;
 	case NO_PAGER:
 		pager_off();

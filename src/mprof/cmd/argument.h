@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../util/word_list.h"
+
 /* A list that ends with NULL; item is the caller's to free. */
 struct argument_list {
 	const char **item;
@@ -19,9 +21,8 @@ struct argument_list {
 /* arg must outlive the list. */
 void argument_add(struct argument_list *l, const char *arg, struct argp_state *state);
 
-/* Which of the words it is; they end with NULL.  option: "mode". */
-unsigned argument_word(const char *arg, const char *option, const char *const *word,
-		       struct argp_state *state);
+/* Which of the words it is. */
+unsigned argument_word(const char *arg, enum words list, struct argp_state *state);
 /* Of --touch: how much of a block a replay writes (runner.h). */
 const char *argument_touch(const char *arg, struct argp_state *state);
 

@@ -39,6 +39,7 @@ enum {
 	JUNIT,
 	MARKDOWN,
 	AS_JSON,
+	ALL,
 };
 
 static const struct argp_option options[] = {
@@ -60,7 +61,7 @@ static const struct argp_option options[] = {
 	{ "tolerance", TOLERANCE_KEY, "PERCENT", 0, "Allow them to grow by this much [5]", 2 },
 	{ "no-new-leaks", NO_NEW_LEAKS, NULL, 0, "Fail if any call stack leaks more", 2 },
 	{ NULL, 0, NULL, 0, "Output:", 3 },
-	{ "all", 'a', NULL, 0, "Print checks that passed, too, and each new leak", 3 },
+	{ "all", ALL, NULL, 0, "Print checks that passed, too, and each new leak", 3 },
 	{ "json", AS_JSON, NULL, 0, "Print one JSON object", 3 },
 	{ "junit", JUNIT, "FILE", 0, "Write JUnit XML to FILE", 3 },
 	{ "markdown", MARKDOWN, "FILE", 0, "Write a Markdown table for a comment to FILE", 3 },
@@ -138,7 +139,7 @@ static error_t parse_answer(int key, char *arg, struct argp_state *state)
 	case ALLOW_MISSING:
 		o->check.allow_missing = true;
 		return 0;
-	case 'a':
+	case ALL:
 		o->all = true;
 		return 0;
 	case AS_JSON:

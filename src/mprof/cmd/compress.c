@@ -33,10 +33,10 @@ struct options {
 	int paths;
 };
 
-enum { EXACT = 256, BEST };
+enum { EXACT = 256, BEST, LEVEL };
 
 static const struct argp_option options[] = {
-	{ "level", 'l', "N", 0, "Set the level of zstd, 1 (fast) to 19 (small) [1]", 0 },
+	{ "level", LEVEL, "N", 0, "Set the level of zstd, 1 (fast) to 19 (small) [1]", 0 },
 	{ "best", BEST, NULL, 0, "Take more time for a smaller file: --level 9", 0 },
 	{ "exact", EXACT, NULL, 0, "Keep exact times; otherwise they are accurate to 1 us", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
@@ -48,7 +48,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	uint64_t n = 0;
 
 	switch (key) {
-	case 'l':
+	case LEVEL:
 		if (parse_whole(arg, 1, LEVEL_MAX, &n))
 			argp_error(state, "invalid --level '%s': expected a number from 1 to %d",
 				   arg, LEVEL_MAX);

@@ -28,7 +28,7 @@ struct options {
 	enum form form;
 };
 
-enum { BY = 256, VALUE, MIN_CHANGE, NO_RENAMES, AS_JSON, AS_MARKDOWN };
+enum { BY = 256, VALUE, MIN_CHANGE, NO_RENAMES, AS_JSON, AS_MARKDOWN, ALL };
 
 static const struct argp_option options[] = {
 	{ "by", BY, "WHAT", 0, "Compare by function, stack, line, file or module [function]", 0 },
@@ -37,7 +37,7 @@ static const struct argp_option options[] = {
 	{ "min-change", MIN_CHANGE, "SIZE|PERCENT%", 0,
 	  "Ignore smaller changes, such as 4K or 2%; a size and a percentage may be given", 0 },
 	{ "no-renames", NO_RENAMES, NULL, 0, "Do not look for functions that were renamed", 0 },
-	{ "all", 'a', NULL, 0, "Print every row, even without a change", 0 },
+	{ "all", ALL, NULL, 0, "Print every row, even without a change", 0 },
 	{ "json", AS_JSON, NULL, 0, "Print one JSON object", 1 },
 	{ "markdown", AS_MARKDOWN, NULL, 0, "Print tables for a comment, in Markdown", 1 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
@@ -93,7 +93,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case NO_RENAMES:
 		o->diff.no_renames = true;
 		return 0;
-	case 'a':
+	case ALL:
 		o->all = true;
 		return 0;
 	case AS_JSON:

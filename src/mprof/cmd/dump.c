@@ -45,27 +45,24 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
-static const struct {
-	const char *name;
-	unsigned code;
-} functions[] = {
-#define MPROF_FUNCTION(id, code, name, class) { name, code },
-#include <mprof/functions.def>
-#undef MPROF_FUNCTION
-};
-
 static void add_function(struct options *o, const char *name, struct argp_state *state)
 {
-	size_t i;
+	static const char *const names[] = {
+#define MPROF_FUNCTION(id, code, name, class) name,
+#include <mprof/functions.def>
+		NULL,
+	};
+	static const uint8_t codes[] = {
+#define MPROF_FUNCTION(id, code, name, class) code,
+#include <mprof/functions.def>
+	};
+	struct error err;
+	int i = words_among("--function", name, names, &err);
 
-	for (i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
-		if (!strcmp(functions[i].name, name)) {
-			o->filter.functions |= 1u << functions[i].code;
-			return;
-		}
-	}
-	argp_error(state, "invalid function '%s': expected malloc, free, calloc, realloc ...",
-		   name);
+	if (i < 0)
+		argp_error(state, "%s", err.text);
+	else
+		o->filter.functions |= 1u << codes[i];
 }
 
 static int64_t seconds(const char *arg, struct argp_state *state)

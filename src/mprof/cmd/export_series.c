@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../util/ranges.h"
+#include "argument.h"
 
 enum { SPLIT = 512, EVENTS, POINTS, DETAILED, TIME_UNIT };
 
@@ -22,12 +23,6 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
-static const char *const units[] = {
-	[EXPORT_TIME_MS] = "ms",
-	[EXPORT_TIME_BYTES] = "B",
-	[EXPORT_TIME_CALLS] = "i",
-};
-
 static unsigned number(const char *arg, unsigned least, const char *what, struct argp_state *state)
 {
 	uint64_t n = 0;
@@ -36,17 +31,6 @@ static unsigned number(const char *arg, unsigned least, const char *what, struct
 		argp_error(state, "%s '%s' is not a whole number from %u to 1000000", what, arg,
 			   least);
 	return (unsigned)n;
-}
-
-static enum export_time unit(const char *arg, struct argp_state *state)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (!strcmp(arg, units[i]))
-			return (enum export_time)i;
-	argp_error(state, "invalid --time-unit '%s': expected ms, B or i", arg);
-	return EXPORT_TIME_MS;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -67,7 +51,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->detailed = number(arg, 0, "--detailed", state);
 		return 0;
 	case TIME_UNIT:
-		o->time = unit(arg, state);
+		o->time = (enum export_time)argument_word(arg, WORDS_TIME_UNIT, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -14,11 +14,11 @@
 #include "foreign.h"
 #include "progress.h"
 
-enum { ALLOCATOR = FILMS_KEYS, PROCESS, MODE, TOUCH };
+enum { PROCESS = FILMS_KEYS, MODE, TOUCH };
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "What is played:", 0 },
-	{ "allocator", ALLOCATOR, "LIST", 0,
+	{ "allocator", 'a', "LIST", 0,
 	  "Play the calls on these allocators (see mprof replay), or on all [the recorded run]",
 	  0 },
 	{ "process", PROCESS, "NUMBER", 0,
@@ -32,11 +32,10 @@ static const struct argp_option options[] = {
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	static const char *const modes[] = { "serial", "ordered", NULL };
 	struct films_cli *c = state->input;
 
 	switch (key) {
-	case ALLOCATOR:
+	case 'a':
 		argument_add(&c->lists, arg, state);
 		return 0;
 	case PROCESS:
@@ -47,7 +46,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			    arg);
 		return 0;
 	case MODE:
-		c->mode = modes[argument_word(arg, "mode", modes, state)];
+		c->mode = words_of(WORDS_FILM_MODE)[argument_word(arg, WORDS_FILM_MODE, state)];
 		return 0;
 	case TOUCH:
 		c->touch = argument_touch(arg, state);

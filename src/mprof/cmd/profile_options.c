@@ -129,24 +129,6 @@ static void add_kinds(struct site_filter *f, const char *arg, struct argp_state 
 	free(copy);
 }
 
-static void set_names(struct sym_options *o, const char *arg, struct argp_state *state)
-{
-	static const char *const form[] = {
-		[SYM_SHORT] = "short",
-		[SYM_FULL] = "full",
-		[SYM_RAW] = "raw",
-	};
-	unsigned i;
-
-	for (i = 0; i < sizeof(form) / sizeof(form[0]); i++) {
-		if (!strcmp(arg, form[i])) {
-			o->names = (enum sym_names)i;
-			return;
-		}
-	}
-	argp_error(state, "invalid --names '%s': expected short, full or raw", arg);
-}
-
 static void set_temporary(struct sites_options *o, const char *arg, struct argp_state *state)
 {
 	struct error err;
@@ -236,7 +218,7 @@ static error_t parse_names(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case NAMES:
-		set_names(&o->sym, arg, state);
+		o->sym.names = (enum sym_names)argument_word(arg, WORDS_NAMES, state);
 		return 0;
 	case REWRITE:
 		argument_add(&c->rewrite, arg, state);

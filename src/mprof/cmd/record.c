@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "../trace/compact.h"
+#include "../run/library.h"
 #include "after.h"
 #include "cmd.h"
 #include "compress.h"
@@ -28,16 +29,14 @@ struct options {
 };
 
 /* Options that are keys of MPROF_CONF: KEY_0 + enum conf_key. */
-enum { NO_COMPRESS = 256, EXACT, BEST, NO_SAMPLE, ALLOCATOR, FREE_STACKS, KEY_0 };
+enum { NO_COMPRESS = 256, EXACT, BEST, NO_SAMPLE, FREE_STACKS, KEY_0 };
 
 #define TOUCHED_DEFAULT "16384"
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "LOG", 0,
 	  "Write the trace to LOG [./mprof.log]; an earlier one is kept as LOG.old", 0 },
-	{ "allocator", ALLOCATOR, "NAME", 0,
-	  "Run with this allocator: a name (glibc, jemalloc, mimalloc, tcmalloc, tbb) or a path",
-	  0 },
+	{ "allocator", 'a', "NAME", 0, ALLOCATOR_HELP, 0 },
 	{ "unwind", KEY_0 + CONF_UNWIND, "HOW", 0,
 	  "Find call stacks by auto, cfi, fp, libgcc or none [auto]", 0 },
 	{ "depth", KEY_0 + CONF_DEPTH, "FRAMES", 0,
@@ -71,7 +70,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'o':
 		o->log = arg;
 		return 0;
-	case ALLOCATOR:
+	case 'a':
 		o->allocator = arg;
 		return 0;
 	case FREE_STACKS:

@@ -75,21 +75,6 @@ static unsigned number(const char *arg, unsigned most, const char *what, struct 
 	return (unsigned)n;
 }
 
-static enum runs_mode mode_of(const char *arg, struct argp_state *state)
-{
-	static const char *const word[] = { "auto", "serial", "threads", "ordered", NULL };
-
-	return (enum runs_mode)argument_word(arg, "mode", word, state);
-}
-
-static bool second_of(const char *arg, const char *option, const char *first, const char *second,
-		      struct argp_state *state)
-{
-	const char *const word[] = { first, second, NULL };
-
-	return argument_word(arg, option, word, state) == 1;
-}
-
 static unsigned speed_of(const char *arg, struct argp_state *state)
 {
 	unsigned k = number(arg, 1000000, "speed", state);
@@ -177,7 +162,7 @@ static error_t parse_how(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case MODE:
-		c->plan.mode = mode_of(arg, state);
+		c->plan.mode = (enum runs_mode)argument_word(arg, WORDS_PLAY_MODE, state);
 		return 0;
 	case SPEED:
 		c->plan.speed = speed_of(arg, state);
@@ -190,7 +175,7 @@ static error_t parse_how(int key, char *arg, struct argp_state *state)
 		    strcmp(arg, "any") ? (int)number(arg, CPU_SETSIZE - 1, "processor", state) : -1;
 		return 0;
 	case THP:
-		c->plan.no_huge = second_of(arg, "thp", "on", "off", state);
+		c->plan.no_huge = argument_word(arg, WORDS_THP, state) == 1;
 		return 0;
 	case DRAIN:
 		c->drain_said = true;
@@ -232,7 +217,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		c->plan.reps = number(arg, 10000, "number of runs", state);
 		return 0;
 	case ENV:
-		c->clear = second_of(arg, "env", "keep", "clear", state);
+		c->clear = argument_word(arg, WORDS_ENV, state) == 1;
 		return 0;
 	case SET:
 		argument_add(&c->sets, arg, state);

@@ -43,10 +43,10 @@ struct options {
 	bool open;
 };
 
-enum { JSON = 256, BY, SORT, TOP, MIN_PERCENT, DEPTH, SOURCE_DIR, HTML, OPEN, AT };
+enum { JSON = 256, BY, SORT, TOP, MIN_PERCENT, DEPTH, SOURCE_DIR, HTML, OPEN, AT, ALL };
 
 static const struct argp_option options[] = {
-	{ "all", 'a', NULL, 0, "Print every table; of a view, every row", 0 },
+	{ "all", ALL, NULL, 0, "Print every table; of a view, every row", 0 },
 	{ "html", HTML, "FILE", 0, "Write one HTML page with flame graphs and tables", 0 },
 	{ "open", OPEN, NULL, 0, "Open the page in the desktop's browser", 0 },
 	{ "json", JSON, NULL, 0, "Print the whole answer as one JSON object", 0 },
@@ -104,7 +104,8 @@ static void take_newest(struct options *o, const struct view *v, struct argp_sta
 static void find_view(struct options *o, struct argp_state *state)
 {
 	const char *word = o->words ? o->word[0] : "";
-	const struct view *v = view_find(word), *near;
+	const struct view *v = view_find(word);
+	struct error err;
 	size_t taken = 0;
 
 	if (v && (o->words > 1 || !is_file(word))) {
@@ -119,14 +120,10 @@ static void find_view(struct options *o, struct argp_state *state)
 			o->view.request.arg = o->word[taken++];
 		}
 	} else if (o->words > 1) {
-		near = view_nearest(word);
 		if (is_file(word))
 			argp_error(state, "expected one trace, got '%s' as well", o->word[1]);
-		else if (near)
-			argp_error(state, "there is no view '%s'; did you mean '%s'?", word,
-				   near->name);
-		else
-			argp_error(state, "there is no view '%s'; --help lists them", word);
+		else if (view_unknown(word, &err))
+			argp_error(state, "%s", err.text);
 	}
 	o->log = o->word + taken;
 	o->logs = o->words - taken;
@@ -212,7 +209,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &o->cli;
 		return 0;
-	case 'a':
+	case ALL:
 		o->report.all = o->view.request.top_said = true;
 		return 0;
 	case JSON:

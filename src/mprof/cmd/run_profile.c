@@ -10,6 +10,7 @@
 
 #include "../util/format.h"
 #include "../pass/site_totals.h"
+#include "../run/library.h"
 #include "../util/ranges.h"
 #include "after.h"
 #include "cmd.h"
@@ -22,14 +23,12 @@ struct options {
 	char **argv;
 };
 
-enum { ALLOCATOR = 256, SAMPLE, SAMPLE_CALLS, KEY_0 };
+enum { SAMPLE = 256, SAMPLE_CALLS, KEY_0 };
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0,
 	  "Write the profile to FILE [./mprof.profile]; an earlier one is kept as FILE.old", 0 },
-	{ "allocator", ALLOCATOR, "NAME", 0,
-	  "Run with this allocator: a name (glibc, jemalloc, mimalloc, tcmalloc, tbb) or a path",
-	  0 },
+	{ "allocator", 'a', "NAME", 0, ALLOCATOR_HELP, 0 },
 	{ "sample", SAMPLE, "BYTES", OPTION_ARG_OPTIONAL,
 	  "Estimate totals from samples, one every BYTES on average [512K]", 0 },
 	{ "sample-calls", SAMPLE_CALLS, "N", 0,
@@ -68,7 +67,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'o':
 		o->output = arg;
 		return 0;
-	case ALLOCATOR:
+	case 'a':
 		o->allocator = arg;
 		return 0;
 	case SAMPLE:

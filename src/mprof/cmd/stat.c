@@ -21,6 +21,7 @@
 #include "../util/ranges.h"
 #include "../util/spread.h"
 #include "answer.h"
+#include "../run/library.h"
 #include "after.h"
 #include "cmd.h"
 #include "counts.h"
@@ -40,7 +41,7 @@ struct options {
 	char **argv;
 };
 
-enum { ALLOCATOR = 256, ALL };
+enum { ALL = 256 };
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0, "Write the answer to FILE instead of stdout", 0 },
@@ -48,9 +49,7 @@ static const struct argp_option options[] = {
 	{ "repeat", 'r', "N", 0, "Run N times; print means and spread", 0 },
 	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
 	{ "all", ALL, NULL, 0, "Print all threads, not only the first ten of each process", 0 },
-	{ "allocator", ALLOCATOR, "NAME", 0,
-	  "Run with this allocator: a name (glibc, jemalloc, mimalloc, tcmalloc, tbb) or a path",
-	  0 },
+	{ "allocator", 'a', "NAME", 0, ALLOCATOR_HELP, 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -78,7 +77,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ALL:
 		o->all = true;
 		return 0;
-	case ALLOCATOR:
+	case 'a':
 		o->allocator = arg;
 		return 0;
 	case ARGP_KEY_ARG:

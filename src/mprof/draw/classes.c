@@ -9,42 +9,30 @@
 #include <string.h>
 
 #include "../profile/profile.h"
+#include "../util/word_list.h"
 
-static const struct {
-	const char *name;
-	unsigned channels;
-} ways[PICTURE_BY_COUNT] = {
-	[PICTURE_BY_OCCUPANCY] = { "occupancy", 0 },
-	[PICTURE_BY_AGE] = { "age", FILM_BLOCKS },
-	[PICTURE_BY_SIZE] = { "size", FILM_BLOCKS },
-	[PICTURE_BY_THREAD] = { "thread", FILM_THREAD },
-	[PICTURE_BY_SITE] = { "site", FILM_SITE },
-	[PICTURE_BY_MODULE] = { "module", FILM_SITE },
+static const unsigned channels[PICTURE_BY_COUNT] = {
+	[PICTURE_BY_AGE] = FILM_BLOCKS,	   [PICTURE_BY_SIZE] = FILM_BLOCKS,
+	[PICTURE_BY_THREAD] = FILM_THREAD, [PICTURE_BY_SITE] = FILM_SITE,
+	[PICTURE_BY_MODULE] = FILM_SITE,
 };
 
 int picture_by_find(const char *name, enum picture_by *by, struct error *err)
 {
-	unsigned i;
+	int i = words_find(WORDS_PICTURE_BY, name, err);
 
-	for (i = 0; i < PICTURE_BY_COUNT; i++)
-		if (!strcmp(name, ways[i].name)) {
-			*by = i;
-			return 0;
-		}
-	return fail(err, -EINVAL,
-		    "pages cannot be coloured by '%s'; occupancy, age, size, thread, site and "
-		    "module are what they can be coloured by",
-		    name);
+	*by = i < 0 ? *by : (enum picture_by)i;
+	return i < 0 ? i : 0;
 }
 
 const char *picture_by_name(enum picture_by by)
 {
-	return ways[by].name;
+	return words_of(WORDS_PICTURE_BY)[by];
 }
 
 unsigned classes_channels(enum picture_by by)
 {
-	return ways[by].channels;
+	return channels[by];
 }
 
 void classes_init(struct classes *c, enum picture_by by, struct profile *names)

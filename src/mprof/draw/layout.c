@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* layout.c - strips and Hilbert's curve; see layout.h. */
 #include "layout.h"
+#include "../util/word_list.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,18 +12,12 @@
 #define PX_LEAST     2		/* unless nothing else fits */
 #define SHIFT_OF(of) (FILM_UNIT_SHIFT + (of))
 
-static const char *const kinds[LAYOUT_COUNT] = { "strips", "hilbert", "time" };
-
 int layout_find(const char *name, enum layout_kind *kind, struct error *err)
 {
-	unsigned i;
+	int i = words_find(WORDS_LAYOUT, name, err);
 
-	for (i = 0; i < LAYOUT_COUNT; i++)
-		if (!strcmp(name, kinds[i])) {
-			*kind = i;
-			return 0;
-		}
-	return fail(err, -EINVAL, "there is no layout '%s'; strips, hilbert and time are", name);
+	*kind = i < 0 ? *kind : (enum layout_kind)i;
+	return i < 0 ? i : 0;
 }
 
 /* ---- strips ---- */

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "../util/directories.h"
-#include "../util/nearest.h"
 #include "../util/plain.h"
+#include "../util/word_list.h"
 #include "../print/json.h"
 
 const struct exporter export_table[] = {
@@ -24,23 +24,15 @@ const struct exporter export_table[] = {
 
 const struct exporter *export_find(const char *name, struct error *err)
 {
-	const struct exporter *e, *best = NULL;
-	unsigned d, least = nearest_limit(name);
+	static const char *const names[] = {
+#define EXPORT(name, function, extension, flags, help) name,
+#include "exports.def"
+#undef EXPORT
+		NULL,
+	};
+	int i = words_among("--to", name, names, err);
 
-	for (e = export_table; e->name; e++) {
-		if (!strcmp(e->name, name))
-			return e;
-		d = nearest_distance(name, e->name);
-		if (d < least) {
-			least = d;
-			best = e;
-		}
-	}
-	if (best)
-		fail(err, -EINVAL, "there is no format '%s'; did you mean '%s'?", name, best->name);
-	else
-		fail(err, -EINVAL, "there is no format '%s'; --to help lists them", name);
-	return NULL;
+	return i < 0 ? NULL : &export_table[i];
 }
 
 void export_name(FILE *out, const char *name, const char *bad, char instead)

@@ -10,15 +10,11 @@
 #include "figures.h"
 #include "paragraph.h"
 #include "print_table.h"
+#include "../util/word_list.h"
 
 static const char *const change_names[DIFF_CHANGES] = {
 	[DIFF_ADDED] = "added",	    [DIFF_GROWN] = "grown", [DIFF_SHRUNK] = "shrunk",
 	[DIFF_REMOVED] = "removed", [DIFF_SAME] = "same",
-};
-
-static const char *const by_names[] = {
-	[DIFF_BY_FUNCTION] = "function", [DIFF_BY_STACK] = "stack", [DIFF_BY_MODULE] = "module",
-	[DIFF_BY_LINE] = "line",	 [DIFF_BY_FILE] = "file",
 };
 
 const char *diff_change_name(enum diff_change change)
@@ -28,20 +24,15 @@ const char *diff_change_name(enum diff_change change)
 
 const char *diff_by_name(enum diff_by by)
 {
-	return by_names[by];
+	return words_of(WORDS_DIFF_BY)[by];
 }
 
 int diff_by_find(const char *name, enum diff_by *by, struct error *err)
 {
-	size_t i;
+	int i = words_find(WORDS_DIFF_BY, name, err);
 
-	for (i = 0; i < sizeof(by_names) / sizeof(by_names[0]); i++) {
-		if (!strcmp(name, by_names[i])) {
-			*by = (enum diff_by)i;
-			return 0;
-		}
-	}
-	return fail(err, -EINVAL, "--by is function, stack, module, line or file, not '%s'", name);
+	*by = i < 0 ? *by : (enum diff_by)i;
+	return i < 0 ? i : 0;
 }
 
 void diff_put_group(FILE *out, const struct diff *d, const struct diff_group *g)
@@ -254,7 +245,8 @@ int diff_text(const struct diff *d, const struct diff_print *o, FILE *out, struc
 	fprintf(out, "From %s to %s:\n\n", o->name[DIFF_BEFORE], o->name[DIFF_AFTER]);
 	if (put_totals(d, out) < 0)
 		return fail(err, -ENOMEM, "no memory to print the comparison");
-	fprintf(out, "\n%s by %s: ", profile_value_name(d->options.value), by_names[d->options.by]);
+	fprintf(out, "\n%s by %s: ", profile_value_name(d->options.value),
+		words_of(WORDS_DIFF_BY)[d->options.by]);
 	diff_put_counts(out, d);
 	fputs(".\n", out);
 	for (i = 0; i < d->renames; i++) {

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../util/nearest.h"
+#include "../util/word_list.h"
 #include "figures.h"
 #include "text.h"
 
@@ -26,19 +26,16 @@ const struct view *view_find(const char *name)
 	return NULL;
 }
 
-const struct view *view_nearest(const char *name)
+int view_unknown(const char *name, struct error *err)
 {
-	const struct view *v, *best = NULL;
-	unsigned d, least = nearest_limit(name);
+	static const char *const names[] = {
+#define VIEW(id, name, arg, help) name,
+#include "views.def"
+#undef VIEW
+		NULL,
+	};
 
-	for (v = view_table; v->name; v++) {
-		d = nearest_distance(name, v->name);
-		if (d < least) {
-			least = d;
-			best = v;
-		}
-	}
-	return best;
+	return words_unknown("view", name, names, err);
 }
 
 int view_text(const struct view *v, struct view_request *r, FILE *out, struct error *err)

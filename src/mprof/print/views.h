@@ -76,8 +76,8 @@ extern const struct view view_table[]; /* ends with a row whose name is NULL */
 
 /* Exact name, else NULL. */
 const struct view *view_find(const char *name);
-/* The most similar name, NULL if none is similar. */
-const struct view *view_nearest(const char *name);
+/* -EINVAL and err, which names the views. */
+int view_unknown(const char *name, struct error *err);
 
 /* The answer of a view whose profile is made. */
 int view_text(const struct view *v, struct view_request *r, FILE *out, struct error *err);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/word_list.h"
 #include "profile.h"
 
 #define UNIT_CALLS "calls"
@@ -25,7 +26,7 @@ static const struct {
 #include "../pass/figures.def"
 };
 
-static const char *const by_names[PROFILE_BY_COUNT] = {
+static const char *const by_names[PROFILE_BY_COUNT + 1] = {
 #define PROFILE_BY(id, name, help) name,
 #include "by.def"
 #undef PROFILE_BY
@@ -85,53 +86,24 @@ const char *profile_by_name(enum profile_by by)
 	return by_names[by];
 }
 
-/* The names of a table for a message: "a, b, c". */
-static void list(char *to, size_t room, const char *(*name)(size_t i), size_t n)
-{
-	size_t i, at = 0;
-
-	for (i = 0; i < n && at < room; i++)
-		at += (size_t)snprintf(to + at, room - at, "%s%s", i ? ", " : "", name(i));
-}
-
-static const char *value_name(size_t i)
-{
-	return values[i].name;
-}
-
-static const char *by_name(size_t i)
-{
-	return by_names[i];
-}
-
 int profile_value_find(const char *name, enum profile_value *value, struct error *err)
 {
-	char names[256];
-	size_t i;
+	const char *names[VALUE_COUNT + 1] = { NULL };
+	int i;
 
-	for (i = 0; i < VALUE_COUNT; i++) {
-		if (!strcmp(name, values[i].name)) {
-			*value = (enum profile_value)i;
-			return 0;
-		}
-	}
-	list(names, sizeof(names), value_name, VALUE_COUNT);
-	return fail(err, -EINVAL, "invalid value '%.60s': expected %s", name, names);
+	for (i = 0; i < VALUE_COUNT; i++)
+		names[i] = values[i].name;
+	i = words_among("value", name, names, err);
+	*value = i < 0 ? *value : (enum profile_value)i;
+	return i < 0 ? i : 0;
 }
 
 int profile_by_find(const char *name, enum profile_by *by, struct error *err)
 {
-	char names[256];
-	size_t i;
+	int i = words_among("--by", name, by_names, err);
 
-	for (i = 0; i < PROFILE_BY_COUNT; i++) {
-		if (!strcmp(name, by_names[i])) {
-			*by = (enum profile_by)i;
-			return 0;
-		}
-	}
-	list(names, sizeof(names), by_name, PROFILE_BY_COUNT);
-	return fail(err, -EINVAL, "invalid --by '%.60s': expected %s", name, names);
+	*by = i < 0 ? *by : (enum profile_by)i;
+	return i < 0 ? i : 0;
 }
 
 /* ---- order ---- */

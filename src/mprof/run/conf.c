@@ -16,7 +16,7 @@
 
 #include <mprof/format.h>
 
-#include "../util/nearest.h"
+#include "../util/word_list.h"
 #include "elf.h"
 
 enum type { MODULE_INIT, MODULE_MODE, PATH, NUMBER, UNWIND };
@@ -57,44 +57,12 @@ static const char *const keys[] = {
 	NULL,
 };
 
-/* "invalid X 'word': expected one of ..., did you mean 'Y'?" */
-static int fail_unknown(struct error *err, const char *what, const char *word,
-			const char *const *list)
-{
-	const char *best = NULL;
-	unsigned d, least = nearest_limit(word);
-	char all[256] = "";
-	size_t i, n = 0;
-
-	for (i = 0; list[i]; i++) {
-		d = nearest_distance(word, list[i]);
-		if (d < least) {
-			least = d;
-			best = list[i];
-		}
-		n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s", n ? ", " : "", list[i]);
-	}
-	return fail(err, -EINVAL, "invalid %s '%s': expected %s%s%s%s", what, word, all,
-		    best ? "; did you mean '" : "", best ? best : "", best ? "'?" : "");
-}
-
-static int check_word(struct error *err, const char *what, const char *word,
-		      const char *const *list)
-{
-	size_t i;
-
-	for (i = 0; list[i]; i++)
-		if (!strcmp(list[i], word))
-			return 0;
-	return fail_unknown(err, what, word, list);
-}
-
 /* A module may also be the path of a shared object. */
 static int check_module(struct error *err, const char *what, const char *word,
 			const char *const *list)
 {
 	if (!strchr(word, '/'))
-		return check_word(err, what, word, list);
+		return words_among(what, word, list, err) < 0 ? -EINVAL : 0;
 	if (access(word, R_OK))
 		return fail(err, -EINVAL, "%s '%s' cannot be read: %s", what, word,
 			    strerror(errno));
@@ -136,7 +104,7 @@ static int check(struct error *err, const struct option *o, const char *value)
 	case MODULE_MODE:
 		return check_module(err, "MODE", value, modes);
 	case UNWIND:
-		return check_word(err, "UNWIND", value, unwinds);
+		return words_among("UNWIND", value, unwinds, err) < 0 ? -EINVAL : 0;
 	case NUMBER:
 		return check_number(err, o, value);
 	case PATH:
@@ -221,7 +189,7 @@ static int take_pair(struct conf *conf, const char *name, const char *value, str
 	for (i = 0; i < CONF_KEYS; i++)
 		if (!strcmp(options[i].name, name))
 			return conf_set(conf, (enum conf_key)i, value, err);
-	return fail_unknown(err, "key", name, keys);
+	return words_unknown("key", name, keys, err);
 }
 
 /* Cuts the next KEY=VALUE out of *text (modified).  1, 0 at the end, -EINVAL. */

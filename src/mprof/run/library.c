@@ -28,12 +28,10 @@
 #endif
 
 const struct allocator allocator_table[] = {
-	{ "glibc", "", "libc6" },
-	{ "jemalloc", "libjemalloc.so", "libjemalloc2" },
-	{ "mimalloc", "libmimalloc.so", "libmimalloc2.0" },
-	{ "tcmalloc", "libtcmalloc_minimal.so", "libtcmalloc-minimal4" },
-	{ "tbb", "libtbbmalloc_proxy.so", "libtbbmalloc2" },
-	{ NULL, NULL, NULL },
+#define X(name, soname, package) { name, soname, package },
+	MPROF_ALLOCATORS(X)
+#undef X
+	    { NULL, NULL, NULL },
 };
 
 /* If directory/libmprof.so exists: its real path, to be freed. */

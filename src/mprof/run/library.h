@@ -6,6 +6,8 @@
 #ifndef MPROF_RUN_LIBRARY_H
 #define MPROF_RUN_LIBRARY_H
 
+#include <mprof/runner.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -33,6 +35,10 @@ struct allocator {
 
 /* The allocators known by name; the last row's name is NULL. */
 extern const struct allocator allocator_table[];
+/* The help of --allocator, which names them. */
+#define ALLOCATOR_NAME(name, soname, package) name ", "
+#define ALLOCATOR_HELP \
+	"Run with this allocator: " MPROF_ALLOCATORS(ALLOCATOR_NAME) "or the path of another one"
 
 /*
  * Where an allocator is installed: free() it; NULL when it is not.  "glibc" has

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* word_list.c - words of a list. */
+#include "word_list.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "nearest.h"
+
+static const struct {
+	const char *what;
+	const char *const *word;
+} lists[WORDS_COUNT] = {
+#define WORDS(id, option, commands, ...) \
+	{ "--" option, (const char *const[]){ __VA_ARGS__, NULL } },
+#include "words.def"
+#undef WORDS
+};
+
+const char *const *words_of(enum words list)
+{
+	return lists[list].word;
+}
+
+int words_unknown(const char *what, const char *word, const char *const *list, struct error *err)
+{
+	unsigned d, least = nearest_limit(word);
+	const char *best = NULL;
+	char all[384] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; list[i]; i++) {
+		d = nearest_distance(word, list[i]);
+		if (d < least) {
+			least = d;
+			best = list[i];
+		}
+		if (n < sizeof(all))
+			n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s", n ? ", " : "",
+					      list[i]);
+	}
+	return fail(err, -EINVAL, "invalid %s '%.40s': expected %s%s%s%s", what, word, all,
+		    best ? "; did you mean '" : "", best ? best : "", best ? "'?" : "");
+}
+
+int words_among(const char *what, const char *word, const char *const *list, struct error *err)
+{
+	for (int i = 0; list[i]; i++)
+		if (!strcmp(list[i], word))
+			return i;
+	return words_unknown(what, word, list, err);
+}
+
+int words_find(enum words list, const char *word, struct error *err)
+{
+	return words_among(lists[list].what, word, lists[list].word, err);
+}
