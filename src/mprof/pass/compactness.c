@@ -58,6 +58,14 @@ static inline void look(struct compactness_of *c, const struct live *now, uint64
 	}
 }
 
+/* The run is no longer its first process: that has ended, or there is another one. */
+static void part(struct compactness *s)
+{
+	if (!s->apart && s->process.count)
+		s->all = *(const struct compactness_of *)s->process.item;
+	s->apart = true;
+}
+
 static void batch(void *self, const struct batch *b)
 {
 	struct compactness *s = self;
@@ -66,6 +74,8 @@ static void batch(void *self, const struct batch *b)
 	uint32_t process = 0;
 	size_t i;
 
+	if (s->walk->heap.processes > 1)
+		part(s);
 	for (i = 0; i < b->count; i++, n++) {
 		if (!(n->did & (NOTE_BEGAN | NOTE_ENDED | NOTE_DROPPED)))
 			continue;
@@ -78,7 +88,8 @@ static void batch(void *self, const struct batch *b)
 			}
 		}
 		look(c, &n->own, b->event[i].ticks);
-		look(&s->all, &n->all, b->event[i].ticks);
+		if (s->apart)
+			look(&s->all, &n->all, b->event[i].ticks);
 	}
 }
 
@@ -86,10 +97,12 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 		 uint64_t ticks)
 {
 	struct compactness *s = self;
-	struct compactness_of *c = array_at(&s->process, process, sizeof(*c));
+	struct compactness_of *c;
 
 	(void)h;
 	(void)why;
+	part(s);
+	c = array_at(&s->process, process, sizeof(*c));
 	if (!c) {
 		pass_failed(s->walk);
 		return;

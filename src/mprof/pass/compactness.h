@@ -40,6 +40,7 @@ struct compactness {
 	struct walk *walk;
 	struct compactness_of all;
 	struct array process; /* struct compactness_of, by index of the heap */
+	bool apart;	      /* `all` is kept; before that it is what the only process has */
 };
 
 extern const struct pass_ops compactness_pass;

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "../util/large.h"
+
 #define NONE	   UINT32_MAX
 #define COPY_TIMES 4u
 #define COPY_MORE  64u
@@ -253,6 +255,17 @@ static inline void look_at(struct growth *g, struct handed_out *last, const stru
 	}
 }
 
+#define AHEAD 8u /* events */
+
+/* Whether a block has a chain is asked for each one that ends: most answers are far away. */
+PREFETCHES look_ahead(const struct growth *g, const struct note *n)
+{
+	const struct array *t = (const struct array *)g->open.item + n->process;
+
+	if (n->process < g->open.count && n->ended < t->count)
+		__builtin_prefetch((const uint32_t *)t->item + n->ended, 1);
+}
+
 static void batch(void *self, const struct batch *b)
 {
 	struct growth *g = self;
@@ -263,6 +276,8 @@ static void batch(void *self, const struct batch *b)
 	for (i = 0; i < b->count; i++) {
 		const struct note *n = &b->note[i];
 
+		if (i + AHEAD < b->count)
+			look_ahead(g, n + AHEAD);
 		if (!last || n->thread != thread) {
 			thread = n->thread;
 			last = array_at(&g->last, thread, sizeof(*last));

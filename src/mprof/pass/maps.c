@@ -119,7 +119,7 @@ static void residency(void *self, const struct heap *h, uint32_t process,
 	struct maps_of *p = process_at(self, process);
 	const struct map_range *range;
 	struct maps_site *site;
-	uint64_t bytes;
+	uint64_t bytes, near = 0;
 	size_t i;
 
 	if (!p || all <= p->resident_of)
@@ -133,7 +133,7 @@ static void residency(void *self, const struct heap *h, uint32_t process,
 	for (range = set->range; range < set->range + set->count; range++) {
 		if (range->kind != SPACE_MEMORY && range->kind != SPACE_RESERVED)
 			continue;
-		bytes = resident_bytes(r, shift, range->start, range->end);
+		bytes = resident_bytes(r, shift, range->start, range->end, &near);
 		site = bytes ? site_of(self, p, range->stack) : NULL;
 		if (!site)
 			continue;

@@ -20,6 +20,14 @@ static inline void look(struct peak_of *p, const struct live *now, uint64_t tick
 	}
 }
 
+/* The run is no longer its first process: there is another one. */
+static void part(struct peak *s)
+{
+	if (!s->apart && s->process.count)
+		s->all = *(const struct peak_of *)s->process.item;
+	s->apart = true;
+}
+
 static void batch(void *self, const struct batch *b)
 {
 	struct peak *s = self;
@@ -27,6 +35,8 @@ static void batch(void *self, const struct batch *b)
 	uint32_t process = 0;
 	size_t i;
 
+	if (s->walk->heap.processes > 1)
+		part(s);
 	for (i = 0; i < b->count; i++) {
 		const struct note *n = &b->note[i];
 
@@ -41,7 +51,8 @@ static void batch(void *self, const struct batch *b)
 			}
 		}
 		look(p, &n->own, b->event[i].ticks, b->number + i);
-		look(&s->all, &n->all, b->event[i].ticks, b->number + i);
+		if (s->apart)
+			look(&s->all, &n->all, b->event[i].ticks, b->number + i);
 	}
 }
 
@@ -49,6 +60,7 @@ static void finish(void *self, struct walk *w)
 {
 	struct peak *s = self;
 
+	part(s);
 	if (w->heap.processes &&
 	    !array_at(&s->process, w->heap.processes - 1, sizeof(struct peak_of)))
 		pass_failed(w);

@@ -19,15 +19,16 @@ static void add_blocks(struct residency_sample *s, const struct heap_process *p,
 {
 	const unsigned shift = p->pages.shift;
 	const struct block *b = NULL;
-	uint64_t first, end;
+	uint64_t first, end, near = 0;
 
 	while ((b = heap_next_block(p, b))) {
 		if (b->owner & BLOCK_INHERITED || b->size > UINT64_MAX - b->addr)
 			continue;
-		s->live_resident_bytes += resident_bytes(r, shift, b->addr, b->addr + b->size);
+		s->live_resident_bytes +=
+		    resident_bytes(r, shift, b->addr, b->addr + b->size, &near);
 		if (pages_whole(shift, b->addr, b->size, &first, &end))
 			s->under_live +=
-			    resident_bytes(r, shift, first << shift, end << shift) >> shift;
+			    resident_bytes(r, shift, first << shift, end << shift, &near) >> shift;
 	}
 }
 
@@ -35,12 +36,12 @@ static void add_shared_pages(struct residency_sample *s, const struct pages *p,
 			     const struct trace_residency *r)
 {
 	const struct pages_region *region;
-	uint64_t page, run;
+	uint64_t page, run = 0;
 	size_t at = 0, i;
 
 	while ((region = pages_next(p, &at))) {
 		page = region->key << PAGES_REGION_SHIFT;
-		run = resident_run(r, page);
+		run = resident_run(r, page, run);
 		for (i = 0; i < PAGES_REGION && run < r->runs; i++, page++) {
 			if (page >= r->run[run].first + r->run[run].count && ++run == r->runs)
 				break;

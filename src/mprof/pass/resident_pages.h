@@ -7,11 +7,14 @@
 
 #include "../trace/trace.h"
 
-/* The first run that ends behind `page`; r->runs if there is none. */
-static inline uint64_t resident_run(const struct trace_residency *r, uint64_t page)
+/* The first run that ends behind `page`; r->runs if there is none.  near: the last answer. */
+static inline uint64_t resident_run(const struct trace_residency *r, uint64_t page, uint64_t near)
 {
 	uint64_t low = 0, high = r->runs, middle;
 
+	if (near < r->runs && page >= r->run[near].first &&
+	    page - r->run[near].first < r->run[near].count)
+		return near;
 	while (low < high) {
 		middle = low + (high - low) / 2;
 		if (r->run[middle].first + r->run[middle].count > page)
@@ -22,13 +25,13 @@ static inline uint64_t resident_run(const struct trace_residency *r, uint64_t pa
 	return low;
 }
 
-/* Bytes of [start, end) that lie on resident pages. */
+/* Bytes of [start, end) that lie on resident pages.  *near: the run where it began last time. */
 static inline uint64_t resident_bytes(const struct trace_residency *r, unsigned shift,
-				      uint64_t start, uint64_t end)
+				      uint64_t start, uint64_t end, uint64_t *near)
 {
 	uint64_t i, from, to, bytes = 0;
 
-	for (i = resident_run(r, start >> shift); i < r->runs; i++) {
+	for (i = *near = resident_run(r, start >> shift, *near); i < r->runs; i++) {
 		from = r->run[i].first << shift;
 		to = from + (r->run[i].count << shift);
 		if (from >= end)
