@@ -193,6 +193,20 @@ only("c", "narrow, dark, without JavaScript, on paper", async (r) => {
   await context.close();
 });
 
+each("the matrix of threads has the blocks that mprof report hands over", async (r) => {
+  const page = await open(r, "page=threads"), said = r.said.threads;
+  const text = await page.locator("#page").innerText();
+  if (!said.handed_over.blocks)
+    assert.match(text, /freed by the thread that allocated it/);
+  else
+    assert.ok(text.includes(`${count(said.handed_over.blocks)} blocks, ${bytes(said.handed_over.bytes)}, were freed by another`), text);
+  const shown = await page.evaluate(() => [...document.querySelectorAll(".matrix td[title]:not([title=''])")].map((c) => c.title));
+  for (const p of said.rows.slice(0, 5))
+    assert.ok(shown.includes(`thread ${p.to_thread} freed ${count(p.blocks)} blocks, ${bytes(p.bytes)}, of thread ${p.from_thread}`), shown.join());
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
 const served = (name, run) => tests.push([`view: ${name}`, () => run(world.view)]);
 
 served("every page is drawn without a complaint, and only its server is asked", async (v) => {

@@ -19,6 +19,7 @@
 
 struct making {
 	const struct analysis *analysis;
+	const struct handovers *handovers;
 	FILE *out;
 	const struct report_served *served; /* NULL: the page is a file */
 };
@@ -32,6 +33,7 @@ static int with_profile(const struct making *m, struct profile *p, const struct 
 	const struct html_report page = { .analysis = m->analysis,
 					  .cells = cells,
 					  .data = &data,
+					  .handovers = m->handovers,
 					  .served = s,
 					  .traces = s ? s->traces : NULL,
 					  .index = s ? s->index : 0 };
@@ -46,11 +48,12 @@ static int with_profile(const struct making *m, struct profile *p, const struct 
 int report_page(const struct analysis *a, const struct profile_options *options, FILE *out,
 		const struct report_served *served, struct error *err)
 {
-	const struct making m = { a, out, served };
 	struct profile_options o = *options;
 	struct profile *p = calloc(1, sizeof(*p));
 	struct cells cells = { .point = NULL };
-	const struct walk_pass pass[] = { { &cells_pass, &cells } };
+	struct handovers handovers = { .pair = NULL };
+	const struct walk_pass pass[] = { { &cells_pass, &cells },
+					  { &handovers_pass, &handovers } };
 	struct progress progress;
 	struct trace *t = NULL;
 	int ret = p ? import_open(&t, a->path, MPROF_MAGIC_TRACE, err)
@@ -63,13 +66,13 @@ int report_page(const struct analysis *a, const struct profile_options *options,
 	o.by = PROFILE_BY_STACK;
 	o.library = true; /* the page folds it away */
 	o.pass = pass;
-	o.passes = 1;
+	o.passes = 2;
 	o.progress = progress_start(&progress);
 	o.progress_context = &progress;
 	ret = profile_make(p, t, &o, err);
 	progress_done(&progress);
 	if (!ret) {
-		ret = with_profile(&m, p, &cells, err);
+		ret = with_profile(&(struct making){ a, &handovers, out, served }, p, &cells, err);
 		profile_release(p);
 	}
 	trace_close(t);

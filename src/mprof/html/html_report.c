@@ -14,6 +14,7 @@
 #define CURVE_WIDTH  960
 #define CURVE_HEIGHT 120
 #define THREADS_MOST 4096 /* listed one by one */
+#define PAIRS_MOST   4096
 
 /* ---- text in HTML ---- */
 
@@ -194,6 +195,34 @@ static json *values_json(void)
 	return list;
 }
 
+/* From which thread to which: [from, to, blocks, bytes], most bytes first; and what is left out. */
+static json *handovers_json(const struct handovers *h)
+{
+	json *o = json_object_new_object(), *pairs = json_object_new_array(), *pair;
+	uint64_t blocks = h->rest.blocks;
+	size_t i;
+
+	for (i = 0; i < h->pairs; i++) {
+		const struct handover_pair *p = &h->pair[i];
+
+		if (i >= PAIRS_MOST) {
+			blocks += p->sum.blocks;
+			continue;
+		}
+		pair = json_object_new_array();
+		json_object_array_add(pair, json_object_new_uint64(p->from));
+		json_object_array_add(pair, json_object_new_uint64(p->to));
+		json_object_array_add(pair, json_object_new_uint64(p->sum.blocks));
+		json_object_array_add(pair, json_object_new_uint64(p->sum.bytes));
+		json_object_array_add(pairs, pair);
+	}
+	add(o, "pairs", pairs);
+	add_n(o, "blocks", h->all.blocks);
+	add_n(o, "bytes", h->all.bytes);
+	add_n(o, "left_out_blocks", blocks);
+	return o;
+}
+
 static json *head_json(const struct html_report *r)
 {
 	const struct analysis *a = r->analysis;
@@ -215,6 +244,7 @@ static json *head_json(const struct html_report *r)
 	add_n(o, "never_freed", CELL_NEVER_FREED);
 	add_n(o, "taken_by_exec", CELL_EXEC);
 	add(o, "values", values_json());
+	add(o, "handovers", handovers_json(r->handovers));
 	add(o, "columns", json_object_get(r->data->column));
 	add(o, "report", report);
 	return o;

@@ -10,6 +10,7 @@ export interface Head {
 	nodes: number;
 	merged_nodes: number;
 	coarse: boolean;
+	handovers?: { pairs: [number, number, number, number][]; blocks: number; bytes: number; left_out_blocks: number };
 	served: boolean; // by mprof view, which can be asked
 	traces?: string[]; // that it serves, if they are several; this is number index
 	index?: number;

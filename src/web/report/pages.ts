@@ -256,7 +256,46 @@ function threads(v: View): HTMLElement {
 		{ key: "first", title: "First call", number: true, text: t => duration(t.first_ns), value: t => -t.first_ns },
 		{ key: "last", title: "Last call", number: true, text: t => duration(t.last_ns), value: t => t.last_ns },
 	], v.s.sort == "own" ? "bytes" : v.s.sort, sort => v.set({ sort }), "threads"),
+		matrix(v),
 		el("p", {}, el("code", {}, `mprof report threads ${v.d.head.trace}`), " names the functions whose blocks other threads free."));
+}
+
+const MATRIX = 16; // threads
+
+// Who frees whose blocks: producers are rows, consumers columns.
+function matrix(v: View): HTMLElement {
+	const h = v.d.head.handovers;
+	if (!h?.blocks)
+		return el("p", {}, "Every freed block was freed by the thread that allocated it.");
+	const weight = new Map<number, number>(), at = new Map<string, [number, number]>();
+	for (const [from, to, blocks, size] of h.pairs) {
+		at.set(from + ">" + to, [blocks, size]);
+		for (const thread of [from, to])
+			weight.set(thread, (weight.get(thread) ?? 0) + size);
+	}
+	const shown = [...weight].sort((a, b) => b[1] - a[1]).slice(0, MATRIX).map(w => w[0]).sort((a, b) => a - b);
+	const most = Math.max(1, ...h.pairs.map(p => p[3])), head = el("tr", {}, el("th", {}, "allocated by \u2193, freed by \u2192"));
+	for (const to of shown)
+		head.append(el("th", { scope: "col" }, String(to)));
+	const body = el("tbody");
+	let inside = 0;
+	for (const from of shown) {
+		const row = el("tr", {}, el("th", { scope: "row" }, String(from)));
+		for (const to of shown) {
+			const [blocks, size] = at.get(from + ">" + to) ?? [0, 0];
+			const cell = el("td", { title: blocks ? `thread ${to} freed ${count(blocks)} blocks, ${bytes(size)}, of thread ${from}` : "" },
+				blocks ? bytes(size) : "");
+			inside += blocks;
+			if (blocks)
+				cell.style.background = `color-mix(in srgb, var(--heat) ${Math.round(8 + 72 * Math.log1p(size) / Math.log1p(most))}%, transparent)`;
+			row.append(cell);
+		}
+		body.append(row);
+	}
+	return el("div", { class: "matrix" }, el("h3", {}, "Who frees whose blocks"),
+		el("p", {}, `${count(h.blocks)} blocks, ${bytes(h.bytes)}, were freed by another thread than the one that allocated them` +
+			(inside < h.blocks ? `; ${count(h.blocks - inside)} of them by threads that are not shown.` : ".")),
+		el("div", { class: "scroll" }, el("table", { class: "heat" }, el("thead", {}, head), body)));
 }
 
 function processes(v: View): HTMLElement {
