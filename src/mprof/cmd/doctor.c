@@ -20,6 +20,7 @@
 
 #include "../util/format.h"
 #include "../print/json.h"
+#include "../print/paragraph.h"
 #include "../profile/outside.h"
 #include "../run/library.h"
 #include "../run/needed.h"
@@ -90,7 +91,7 @@ static void check_library(struct finding *f, const char *program)
 	else if (elf_read(path, &elf) || !elf.ours || elf.type != ELF_SHARED)
 		say(f, BAD, "%s is not a shared object for this machine", path);
 	else
-		say(f, FINE, "%s", path);
+		say(f, FINE, "The library is %s", path);
 	free(path);
 }
 
@@ -102,11 +103,11 @@ static void check_conf(struct finding *f, const char *program)
 
 	(void)program;
 	if (!text)
-		say(f, FINE, "not set: INIT=LD_NEXT MODE=Count");
+		say(f, FINE, "MPROF_CONF is not set, so INIT=LD_NEXT and MODE=Count apply");
 	else if (conf_parse(&conf, text, &err))
-		say(f, BAD, "%s", err.text);
+		say(f, BAD, "MPROF_CONF: %s", err.text);
 	else
-		say(f, FINE, "%s", text);
+		say(f, FINE, "MPROF_CONF is %s", text);
 	conf_release(&conf);
 }
 
@@ -116,9 +117,9 @@ static void check_preload(struct finding *f, const char *program)
 
 	(void)program;
 	if (text && *text)
-		say(f, KNOW, "%s: stays, behind libmprof.so", text);
+		say(f, KNOW, "LD_PRELOAD names %s, which stays preloaded after libmprof.so", text);
 	else
-		say(f, FINE, "not set");
+		say(f, FINE, "LD_PRELOAD is not set");
 }
 
 /* Is the processor's counter good for time across CPUs? */
@@ -134,9 +135,10 @@ static void check_clock(struct finding *f, const char *program)
 	if (in)
 		fclose(in);
 	if (steady)
-		say(f, FINE, "the processor's counter is invariant");
+		say(f, FINE, "The processor's counter is invariant, so time stamps are cheap");
 	else
-		say(f, KNOW, "no invariant counter is announced; each time stamp may cost more");
+		say(f, KNOW,
+		    "The processor announces no invariant counter, so time stamps may cost more");
 }
 
 static void check_room(struct finding *f, const char *program)
@@ -146,11 +148,12 @@ static void check_room(struct finding *f, const char *program)
 
 	(void)program;
 	if (access(".", W_OK)) {
-		say(f, BAD, "this directory: %s; say -o LOG", strerror(errno));
+		say(f, BAD, "This directory is not writable (%s): name the trace with -o LOG",
+		    strerror(errno));
 		return;
 	}
 	if (statvfs(".", &fs)) {
-		say(f, KNOW, "this directory: %s", strerror(errno));
+		say(f, KNOW, "The free space of this directory is not known: %s", strerror(errno));
 		return;
 	}
 	gib = (double)fs.f_bavail * (double)fs.f_frsize / (1 << 30);
@@ -166,13 +169,14 @@ static void check_limits(struct finding *f, const char *program)
 	getrlimit(RLIMIT_FSIZE, &file);
 	getrlimit(RLIMIT_AS, &space);
 	if (file.rlim_cur != RLIM_INFINITY)
-		say(f, KNOW, "ulimit -f: files end at %s, and so does a trace",
+		say(f, KNOW, "ulimit -f limits every file, and so a trace, to %s",
 		    text_bytes(file.rlim_cur).s);
 	else if (space.rlim_cur != RLIM_INFINITY)
-		say(f, KNOW, "ulimit -v: %s of address space for program and recording",
+		say(f, KNOW,
+		    "ulimit -v limits the program and its recording to %s of address space",
 		    text_bytes(space.rlim_cur).s);
 	else
-		say(f, FINE, "none on file size and address space");
+		say(f, FINE, "No limit on file sizes or address space is set");
 }
 
 static void check_allocators(struct finding *f, const char *program)
@@ -182,12 +186,14 @@ static void check_allocators(struct finding *f, const char *program)
 	char *path;
 
 	(void)program;
-	f->verdict = FINE;
+	say(f, FINE, "Allocators: ");
+	n = strlen(f->text);
 	for (a = allocator_table; a->name && n < sizeof(f->text); a++) {
 		path = allocator_find(a);
-		n += (size_t)snprintf(f->text + n, sizeof(f->text) - n, "%s%s%s%s%s", n ? ", " : "",
-				      a->name, path && *path ? " (" : "",
-				      path ? path : " is not installed", path && *path ? ")" : "");
+		n += (size_t)snprintf(f->text + n, sizeof(f->text) - n, "%s%s%s%s%s",
+				      a != allocator_table ? ", " : "", a->name,
+				      path && *path ? " (" : "", path ? path : " is not installed",
+				      path && *path ? ")" : "");
 		free(path);
 	}
 }
@@ -203,7 +209,7 @@ static void check_trial(struct finding *f, const char *program)
 
 	(void)program;
 	if (!mkdtemp(directory)) {
-		say(f, KNOW, "not tried: /tmp: %s", strerror(errno));
+		say(f, KNOW, "No trial run was made: /tmp: %s", strerror(errno));
 		return;
 	}
 	snprintf(path, sizeof(path), "%s/counts", directory);
@@ -287,6 +293,29 @@ static void put_json(struct json_object *list, const char *name, const struct fi
 	json_object_array_add(list, o);
 }
 
+/* A sentence behind the verdict. */
+static void print_text(const struct finding *f)
+{
+	static const enum style styles[] = {
+		[FINE] = STYLE_PLAIN, [KNOW] = STYLE_PLACE, [BAD] = STYLE_WARNING
+	};
+	const struct paragraph_form form = {
+		.first = "",
+		.indent = 6,
+		/* In a pipe a line stays whole, for whoever looks for a path. */
+		.width = terminal_is() ? terminal_text_width() - 6 : UINT_MAX,
+	};
+	const size_t n = strlen(f->text);
+	struct paragraph p = { 0 };
+
+	terminal_style(stdout, styles[f->verdict]);
+	printf("%-5s ", verdicts[f->verdict]);
+	terminal_style(stdout, STYLE_PLAIN);
+	paragraph_add(&p, "%s%s", f->text, n && strchr(".!?", f->text[n - 1]) ? "" : ".");
+	paragraph_print(&p, &form, stdout);
+	paragraph_release(&p);
+}
+
 int cmd_doctor(int argc, char **argv)
 {
 	struct options o = { 0 };
@@ -307,7 +336,7 @@ int cmd_doctor(int argc, char **argv)
 			status = STATUS_FOUND;
 		put_json(list, checks[i].name, &f);
 		if (!o.json)
-			printf("%-5s %-11s %s\n", verdicts[f.verdict], checks[i].name, f.text);
+			print_text(&f);
 	}
 	if (!o.json)
 		json_object_put(list);
