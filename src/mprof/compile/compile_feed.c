@@ -80,9 +80,10 @@ static uint64_t align_of(const struct feed *f, const struct event *e)
 
 /* ---- calls ---- */
 
-static struct compile_call call_of(const struct feed *f, const struct event *e)
+/* Filled where it is: a copy of what was just written makes the processor wait. */
+static inline void set_call(struct compile_call *call, const struct feed *f, const struct event *e)
 {
-	return (struct compile_call){
+	*call = (struct compile_call){
 		.ns = ns_of(f, e->ticks),
 		.thread = e->thread,
 		.process = e->process,
@@ -93,8 +94,9 @@ static struct compile_call call_of(const struct feed *f, const struct event *e)
 /* A FREE that the program did not do. */
 static __attribute__((noinline)) void mend(struct feed *f, const struct event *e, uint32_t block)
 {
-	struct compile_call call = call_of(f, e);
+	struct compile_call call;
 
+	set_call(&call, f, e);
 	call.fn = MPROF_FN_FREE;
 	call.mended = true;
 	if (block != BESIDE_NONE)
@@ -103,14 +105,12 @@ static __attribute__((noinline)) void mend(struct feed *f, const struct event *e
 
 /* A block begins, for which `old` is given back, or COMPILE_NONE. */
 static inline void begins(struct feed *f, struct feed_process *p, const struct event *e,
-			  const struct compile_call *given, uint32_t old)
+			  struct compile_call *call, uint32_t old)
 {
-	struct compile_call call = *given;
-
-	call.size = e->size;
-	call.site = e->stack;
-	call.align = align_of(f, e);
-	if (beside_put(&p->block, e->block, e->addr, compile_call(f->to, &call, old, true)) < 0)
+	call->size = e->size;
+	call->site = e->stack;
+	call->align = align_of(f, e);
+	if (beside_put(&p->block, e->block, e->addr, compile_call(f->to, call, old, true)) < 0)
 		pass_failed(f->walk);
 }
 
@@ -130,7 +130,7 @@ static inline void freed(struct feed *f, struct feed_process *p, const struct ev
 	block = beside_take(&p->block, n->ended, n->old.addr);
 	if (__builtin_expect(block == BESIDE_NONE, 0))
 		return;
-	call = call_of(f, e);
+	set_call(&call, f, e);
 	call.has_touched = event_touched(e, &call.touched);
 	compile_call(f->to, &call, block, false);
 }
@@ -144,9 +144,10 @@ static void realloc_begins(struct feed_thread *t, const struct event *e, const s
 static void realloc_ends(struct feed *f, struct feed_process *p, struct feed_thread *t,
 			 const struct event *e, const struct note *n)
 {
-	struct compile_call call = call_of(f, e);
+	struct compile_call call;
 	uint32_t old = BESIDE_NONE;
 
+	set_call(&call, f, e);
 	if (n->did & NOTE_INHERITED || (t->given && !(n->did & NOTE_HAD_OLD)))
 		f->found.inherited_frees++;
 	t->given = false;
@@ -184,9 +185,10 @@ static inline void one_call(struct feed *f, struct feed_process *p, const struct
 		freed(f, p, e, n);
 	} else if (class == MPROF_CLASS_ALLOC) {
 		f->found.failed += !e->addr;
-		call = call_of(f, e);
-		if (n->did & NOTE_BEGAN)
+		if (n->did & NOTE_BEGAN) {
+			set_call(&call, f, e);
 			begins(f, p, e, &call, COMPILE_NONE);
+		}
 	} else if (class == MPROF_CLASS_REALLOC) {
 		if (e->kind == EVENT_REALLOC_BEGIN)
 			realloc_begins(t, e, n);
