@@ -54,7 +54,7 @@ static void print_bound(const struct sites *s, FILE *out)
 	if (rest > 0)
 		fprintf(out, "%s of it cannot be said of a stack.\n", text_exact((uint64_t)rest).s);
 	if (rest < 0)
-		fprintf(out, "The rows add up to %s more.\n", text_exact((uint64_t)-rest).s);
+		fprintf(out, "The rows add up to %s more.\n", text_exact(0 - (uint64_t)rest).s);
 }
 
 static int text(struct view_request *r, FILE *out, struct error *err)
