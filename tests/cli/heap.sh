@@ -291,7 +291,7 @@ END
 	expect_same arena "$(outside)" 'arena:12 true true false'
 	run "$mprof" report log
 	expect_same 'the first finding' "$(grep -A3 '^Finding' out | tr -s ' \n' ' ' | grep -c 'not allocated through malloc')" 1
-	expect_words out 'mapped by arena (outside.c:12), and what is handed out of that is not seen.'
+	expect_words out 'mapped by arena (outside.c:12), and blocks inside that memory are not recorded.'
 	run "$mprof" record -o log -- ./outside direct
 	expect_same direct "$(outside)" 'null:null true false true'
 	run "$mprof" report log

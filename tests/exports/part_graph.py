@@ -106,13 +106,13 @@ def test_txt(w):
     by_name = {node[1].strip(): node for node in nodes}
     totals = [amount(node[0]) for node in nodes]
     problems += differ("sections in order", totals, sorted(totals, reverse=True))
-    own = [amount(line) for node in nodes for line in node if "Asked for by itself" in line]
+    own = [amount(line) for node in nodes for line in node if "Allocated by itself" in line]
     problems += differ("the sum of what lines asked for themselves", sum(own), w.totals["total"])
     phase2 = "\n".join(by_name.get("phase2", []))
     problems += missing("phase2's section", phase2, "2,621,440 bytes (2.5 MiB) - 43.4 %",
                         "victim.cc:", "in victim+0x", "Called by:", "100.0 %  main  ")
     fill = by_name.get("fill<...>", [])
-    below = [amount(line) for line in fill[fill.index("  Asked for by what it calls:") + 1:]
+    below = [amount(line) for line in fill[fill.index("  Allocated by what it calls:") + 1:]
              if line.startswith("    ")]
     return problems + differ("what fill calls", below, [20200, 14400])
 
@@ -130,7 +130,7 @@ def parts_of(w, value):
     head, *nodes = sections(w.exported("txt", "--value", value, log=w.path("phases.log")).decode())
     own = {}
     for node in nodes:
-        if any("Asked for by itself" in line for line in node):
+        if any("Allocated by itself" in line for line in node):
             own[node[1].strip()] = (amount(node[0]), node[0].rpartition(" - ")[2])
     return "\n".join(head), own
 

@@ -208,8 +208,8 @@ def test_a_runner_that_lies(scratch):
         if row["heap"] is not None:
             problems.append(f"{name}: it was believed")
     text = replay(log, "--allocator", "glibc", extra={"MPROF_LIB": fake}).out.decode()
-    said = [line for line in text.splitlines() if line.startswith("Not looked at: ")]
-    if len(said) != 1 or not said[0].startswith("Not looked at: glibc: the runner's records"):
+    said = [line for line in text.splitlines() if line.startswith("Not analysed: ")]
+    if len(said) != 1 or not said[0].startswith("Not analysed: glibc: the runner's records"):
         problems.append(f"said {said}")
     return problems
 

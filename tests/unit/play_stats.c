@@ -224,7 +224,7 @@ START_TEST(test_few_runs)
 	judge();
 	ck_assert(answer.verdict.timed && !answer.verdict.quiet);
 	ck_assert(!verdict_by_time(&answer.verdict, 0, 1));
-	ck_assert(said("With less than 3 time runs"));
+	ck_assert(said("With fewer than 3 timed runs"));
 }
 END_TEST
 

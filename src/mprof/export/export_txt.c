@@ -74,7 +74,7 @@ static void put_neighbours(const struct graph *graph, uint32_t i, bool callers, 
 		if ((callers ? e->to : e->from) != i)
 			continue;
 		if (!any)
-			fputs(callers ? "  Called by:\n" : "  Asked for by what it calls:\n", out);
+			fputs(callers ? "  Called by:\n" : "  Allocated by what it calls:\n", out);
 		any = true;
 		put_neighbour(graph, callers ? e->from : e->to, *e->v, *graph->g.node[i].all, out);
 	}
@@ -91,7 +91,7 @@ static void put_node(const struct graph *graph, uint32_t i, FILE *out)
 	fputc('\n', out);
 	put_place(graph, n, out);
 	if (*n->own) {
-		fputs("  Asked for by itself: ", out);
+		fputs("  Allocated by itself: ", out);
 		put_amount(graph, *n->own, *n->all, out);
 		fputc('\n', out);
 	}

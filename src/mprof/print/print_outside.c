@@ -38,7 +38,7 @@ static void put_mapped(const struct outside *o, FILE *out)
 	if (o->mapper)
 		fprintf(out, "; %s", o->mapper->remedy);
 	else
-		fputs(", and what is handed out of that is not seen", out);
+		fputs(", and blocks inside that memory are not recorded", out);
 }
 
 static void put_unseen(const struct analysis *a, const struct outside *o, FILE *out)

@@ -53,7 +53,7 @@ static void print_sums(const struct print_totals *t, FILE *out)
 		print_estimates(t, out);
 		return;
 	}
-	fprintf(out, "  %s handed out %s: %s on average, from %s to %s.\n",
+	fprintf(out, "  %s allocated %s: %s on average, from %s to %s.\n",
 		text_many(v->calls, "call", "calls").s, text_exact(v->bytes).s,
 		text_bytes(v->calls ? v->bytes / v->calls : 0).s, text_bytes(v->size_min).s,
 		text_bytes(v->size_max).s);

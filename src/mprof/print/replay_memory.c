@@ -67,7 +67,7 @@ static void use_cells(struct table *t, const struct memory *m)
 static void tell_unknown(bool unknown, bool *told, FILE *out)
 {
 	if (unknown && !*told)
-		fputs("  recorded, -: nobody looked at the program's memory close enough to that "
+		fputs("  recorded, -: the program's memory was not sampled close enough to that "
 		      "moment.\n",
 		      out);
 	*told |= unknown;
@@ -310,7 +310,7 @@ static void print_failures(const struct replay_memory *r, FILE *out)
 	for (i = 0; i <= r->memories->n; i++) {
 		row = row_at(r, i);
 		if (row->status && row->status != -ENOENT)
-			fprintf(out, "\nNot looked at: %s\n", row->why.text);
+			fprintf(out, "\nNot analysed: %s\n", row->why.text);
 	}
 }
 

@@ -156,8 +156,8 @@ void replay_table_latency(struct replay_table *t, const struct replay_answer *a)
 					  (double)row->latency.latency_ticks_per_s
 				    : 0;
 			snprintf(t->title, sizeof(t->title),
-				 "Latency: a call took at most so long, of which %.0f ns are the "
-				 "looking at the clock",
+				 "Latency: a call took at most this long, including %.0f ns for "
+				 "reading the clock",
 				 clock);
 		}
 		latency_cells(row, &t->table);

@@ -313,7 +313,7 @@ static void tell_control(const struct replay_answer *a, struct sentences *w)
 	const struct verdict *v = &a->verdict;
 
 	if (v->few) {
-		sentence_add(w, "With less than %u time runs nobody is told apart by time.",
+		sentence_add(w, "With fewer than %u timed runs, times are not compared.",
 			     VERDICT_RUNS);
 		return;
 	}

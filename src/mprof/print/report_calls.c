@@ -37,7 +37,7 @@ static int print_functions(const struct analysis *a, FILE *out)
 	table_cell(&t, "%s", text_count(s->allocated).s);
 	table_cell(&t, "%s", text_count(s->failed).s);
 	ret = table_print(&t, out);
-	fputs("  Bytes: asked for, or given back by free and delete; the total is of what was"
+	fputs("  Bytes: requested, or freed by free and delete; the total is what was"
 	      " allocated.\n",
 	      out);
 	if (s->fn[MPROF_FN_MUNMAP].calls)

@@ -44,7 +44,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 		.cell = cell,
 	};
 
-	paragraph_line(out, "%s handed out %s: %s on average, from %s to %s.\n",
+	paragraph_line(out, "%s allocated %s: %s on average, from %s to %s.\n",
 		       text_many(v->calls, "call", "calls").s, text_exact(v->bytes).s,
 		       text_bytes(v->calls ? v->bytes / v->calls : 0).s, text_bytes(v->size_min).s,
 		       text_bytes(v->size_max).s);

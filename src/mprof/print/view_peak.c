@@ -72,7 +72,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	    flat_moment(p->sites.peak.ns).s, who_of(p).s, text_exact(p->sites.peak.bytes).s,
 	    text_many(p->sites.peak.calls, "block", "blocks").s);
 	if (p->total.peak_bytes != p->sites.peak.bytes)
-		paragraph_line(out, "What is looked at held %s of that (%s) in %s.\n",
+		paragraph_line(out, "The selected blocks held %s of that (%s) in %s.\n",
 			       text_exact(p->total.peak_bytes).s,
 			       text_percent(p->total.peak_bytes, p->sites.peak.bytes).s,
 			       text_many(p->total.peak_calls, "block", "blocks").s);

@@ -168,7 +168,7 @@ static void print_when(const struct site_moment *m, FILE *out)
 	const struct text from = since_start(m->from_ns), to = since_start(m->to_ns);
 
 	if (m->sampled)
-		fprintf(out, "%s, as far as samples tell", flat_moment(m->ns).s);
+		fprintf(out, "%s, according to samples", flat_moment(m->ns).s);
 	else if (m->to_ns == INT64_MAX)
 		fprintf(out, "later than %s", flat_moment(m->from_ns).s);
 	else if (!strcmp(from.s, to.s))
@@ -206,7 +206,7 @@ static void print_moment(const struct view_request *r, FILE *out)
 	fprintf(out, ", with %s in memory.\n", text_exact(m->rss).s);
 	print_blocks(m, out);
 	if (p->total.rss_bytes != m->bytes)
-		fprintf(out, "  of these, what is looked at  %s in %s (%s)\n",
+		fprintf(out, "  of these, selected  %s in %s (%s)\n",
 			text_exact(p->total.rss_bytes).s,
 			text_many(p->total.rss_calls, "block", "blocks").s,
 			text_percent(p->total.rss_bytes, m->bytes).s);
@@ -239,7 +239,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	if (!p->sites.rss.rss) {
 		fputs("It is not known how large the process was when (an older version recorded"
 		      " it).\n"
-		      "`mprof report peak' tells the moment when its blocks held most.\n",
+		      "`mprof report peak' shows the moment when its blocks held most.\n",
 		      out);
 		return 0;
 	}
