@@ -53,6 +53,7 @@ test_screen_of_a_leak() {
 	expect_words out '1. 141 KiB was never freed, '
 	expect_words out 'growing'
 	expect_words out ': 3,000 of 3,000 blocks allocated by keep (keeper.c:3). mprof report leaks --function keep log'
+	expect_text out 'All tables: mprof report --all log; views: mprof report --help'
 	# The peak has the same blocks: they are told once, and again with --all.
 	expect_no_text out 'mprof report callers keep log'
 	expect_words out 'mprof replay --reserve-site main:11 log # what that would save'

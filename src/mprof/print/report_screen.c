@@ -26,6 +26,7 @@
 #define NAME_MOST      34u  /* letters of a function in a command */
 #define PROOF_MOST     100u /* letters: a longer command is for --all */
 #define MODULES_NAMED  3u
+#define VIEWS	       "; views: mprof report --help"
 #define REMARK	       " # what that would save"
 
 struct screen {
@@ -525,18 +526,26 @@ static void tell_unnamed(struct screen *s, const struct item *item, size_t n)
 	say(s, &words, "  ", 2);
 }
 
-/* The last line. */
+/* The last line: what is not here, and the command that shows it. */
 static void tell_more(struct screen *s, size_t findings)
 {
 	struct paragraph words = { 0 };
+	char *path = NULL;
+	size_t n;
+	FILE *to = open_memstream(&path, &n);
 
+	if (to)
+		findings_path(s->a->path, to);
+	s->failed |= !to || fclose(to);
 	if (findings)
 		paragraph_add_styled(&words, STYLE_FAINT, "%s and all tables",
 				     text_many(findings, "more finding", "more findings").s);
 	else
 		paragraph_add_styled(&words, STYLE_FAINT, "All tables");
-	paragraph_add_styled(&words, STYLE_FAINT,
-			     ": mprof report --all; views: mprof report --help");
+	paragraph_add_styled(&words, STYLE_FAINT, ": mprof report --all %s", path ? path : "");
+	if (words.n && paragraph_columns(words.text, words.n) + sizeof(VIEWS) <= s->width)
+		paragraph_add_styled(&words, STYLE_FAINT, VIEWS);
+	free(path);
 	fputc('\n', s->out);
 	s->left--;
 	say(s, &words, "", 0);
