@@ -78,7 +78,8 @@ void two_profiles_tell(const struct two_profiles *two)
 		if (p->tree.lost_all)
 			cmd_warn("calls were lost in '%s': its figures are too small", p->path);
 		if (!p->has_stacks)
-			cmd_warn("'%s' has no call stacks: it was recorded with UNWIND=none",
+			cmd_warn("'%s' has no call stacks: it was recorded with UNWIND=none, or"
+				 " by another tool",
 				 p->path);
 		else
 			profile_tell_remarks(p);

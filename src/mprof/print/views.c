@@ -49,8 +49,8 @@ int view_text(const struct view *v, struct view_request *r, FILE *out, struct er
 	figures_estimate(r->profile, out);
 	ret = v->ops->text(r, out, err);
 	if (!ret && !r->profile->has_stacks)
-		fputs("\nThis trace has no call stacks (it was recorded with UNWIND=none), so all"
-		      " blocks are one site.\n",
+		fputs("\nThis trace has no call stacks (it was recorded with UNWIND=none, or by"
+		      " another tool), so all blocks are one site.\n",
 		      out);
 	return ret;
 }

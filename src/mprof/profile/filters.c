@@ -192,7 +192,7 @@ static int check_patterns(struct profile *const *p, size_t n, const struct profi
 		if (!looked)
 			return fail(err, -EINVAL,
 				    "%s needs call stacks, and there are none: the trace was"
-				    " recorded with UNWIND=none",
+				    " recorded with UNWIND=none, or by another tool",
 				    kinds[kind].option);
 		if (i == n)
 			return unknown(path, (enum kind)kind, pattern, &near, err);
