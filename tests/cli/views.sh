@@ -382,7 +382,7 @@ test_views_words() {
 		expect_text err "${words##* # }"
 	done <<-'END'
 		peek log # did you mean 'peak'
-		nonsense log # there is no view 'nonsense'
+		nonsense log # invalid view 'nonsense'
 		peak --by shape log # invalid --by 'shape'
 		peak --sort size log # invalid value 'size'
 		peak --size 4K..1K log # smaller size comes first
@@ -391,7 +391,7 @@ test_views_words() {
 		peak --time soon log # invalid range of times 'soon'
 		peak --thread 0 log # invalid thread '0'
 		peak --kind free log # invalid --kind 'free'
-		peak --names long log # short, full or raw
+		peak --names long log # short, full, raw
 		peak --temporary 0 log # expected 1 to
 		peak --top -1 log # invalid number of rows '-1'
 		--by function log # needs a view
