@@ -185,6 +185,23 @@ START_TEST(test_resident_pages)
 }
 END_TEST
 
+/* A mapping that grew while maps was read: its second line adds only the new end. */
+START_TEST(test_resident_region_twice)
+{
+	uint64_t done = 0, start, end;
+
+	ck_assert(resident_part("1000-3000 rw-p 00000000 00:00 0 [heap]\n", &done, &start, &end));
+	ck_assert_uint_eq(start, 0x1000);
+	ck_assert_uint_eq(end, 0x3000);
+	ck_assert(!resident_part("2000-3000 rw-p 00000000 00:00 0\n", &done, &start, &end));
+	ck_assert(resident_part("1000-5000 rw-p 00000000 00:00 0\n", &done, &start, &end));
+	ck_assert_uint_eq(start, 0x3000);
+	ck_assert_uint_eq(end, 0x5000);
+	ck_assert(!resident_part("5000-6000 r--p 00000000 00:00 0\n", &done, &start, &end));
+	ck_assert(!resident_part("6000-7000 rw-p 00000000 08:01 5 /f\n", &done, &start, &end));
+}
+END_TEST
+
 START_TEST(test_memory_of_a_process)
 {
 	struct process_memory m;
@@ -300,6 +317,7 @@ Suite *run_outside_suite(void)
 	tcase_add_test(t, test_deleted_file_is_put_back);
 	tcase_add_test(t, test_truncated_under_the_mapping);
 	tcase_add_test(t, test_resident_pages);
+	tcase_add_test(t, test_resident_region_twice);
 	tcase_add_test(t, test_memory_of_a_process);
 	tcase_add_test(t, test_executable_files);
 	tcase_add_test(t, test_broken_executable);

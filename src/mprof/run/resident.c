@@ -120,14 +120,24 @@ static bool wanted(const char *line, uint64_t *start, uint64_t *end)
 	       perms[1] == 'w' && perms[3] == 'p' && inode == 0;
 }
 
+bool resident_part(const char *line, uint64_t *done, uint64_t *start, uint64_t *end)
+{
+	if (!wanted(line, start, end) || *end <= *done)
+		return false;
+	if (*start < *done)
+		*start = *done;
+	*done = *end;
+	return true;
+}
+
 static int read_maps(struct resident *r, FILE *maps, int fd, enum resident_way way)
 {
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start, end, pages = 0;
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start, end, pages = 0, done = 0;
 	char line[4352];
 	int code = 0;
 
 	while (!code && fgets(line, sizeof(line), maps)) {
-		if (!wanted(line, &start, &end))
+		if (!resident_part(line, &done, &start, &end))
 			continue;
 		if (way == RESIDENT_SCAN) {
 			code = scan(r, fd, start, end, page);

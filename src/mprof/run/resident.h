@@ -5,6 +5,7 @@
 #ifndef MPROF_RUN_RESIDENT_H
 #define MPROF_RUN_RESIDENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -29,6 +30,11 @@ enum resident_way {
  * process of someone else.  r is filled anew and keeps its room.
  */
 int resident_read(struct resident *r, pid_t pid, enum resident_way way);
+/*
+ * What a line of maps adds to those read before it, up to *done: a mapping that grows
+ * while maps is read may come twice.  False: nothing.
+ */
+bool resident_part(const char *line, uint64_t *done, uint64_t *start, uint64_t *end);
 void resident_release(struct resident *r);
 
 #endif
