@@ -187,7 +187,7 @@ def test_wrong_words(w):
     problems = []
     for words, sentence in (
             (["--to", "flded"], "did you mean 'folded'?"),
-            (["--to", "nothing-like-it"], "--to help lists them"),
+            (["--to", "nothing-like-it"], "expected folded, speedscope"),
             ([], "--to which format?"),
             (["--to", "folded", "--value", "size"], "calls"),
             (["--to", "csv", "--stack-min-size", "12"], "does not know --stack-min-size"),

@@ -388,7 +388,7 @@ def test_refuses(scratch):
     says("not '0'", 2, "--process", "0", log)
     says("not 'x'", 2, "--process", "x", log)
     says("is already a playback file", 2, play)
-    says("without -o", 2, "--check", "-o", "x", play)
+    says("leave out -o", 2, "--check", "-o", "x", play)
     says("cannot open", 3, "missing")
     says("not a trace of mprof", 3, "/etc/passwd")
     says("not a playback file", 3, "--check", log)
