@@ -385,8 +385,8 @@ def test_refuses(scratch):
 
     says("which trace?", 2)
     says("got 'b' as well", 2, "a", "b")
-    says("not '0'", 2, "--process", "0", log)
-    says("not 'x'", 2, "--process", "x", log)
+    says("invalid --process '0'", 2, "--process", "0", log)
+    says("invalid --process 'x'", 2, "--process", "x", log)
     says("is already a playback file", 2, play)
     says("leave out -o", 2, "--check", "-o", "x", play)
     says("cannot open", 3, "missing")
