@@ -91,7 +91,7 @@ test_terminal_colour() {
 	! grep -q "$escape" out || bad 'colour in JSON'
 	run "$mprof" report --color=blue log
 	expect_status 2
-	expect_text err "invalid --color 'blue': expected auto, always or never"
+	expect_text err "invalid --color 'blue': expected auto, always, never"
 }
 
 # A name cannot bring an escape along, whatever is coloured.
