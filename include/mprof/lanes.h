@@ -33,7 +33,7 @@
 #define LANES_KEPT   256u /* before one is used again, so that threads stay apart */
 
 /* Where MPROF_CELLS stacks have their figures. */
-struct seat {
+struct accumulator {
 	LANE_CELL *cell;
 	struct mprof_site_live *site;
 	struct mprof_cell_more *more; /* NULL: not yet needed */
@@ -49,7 +49,7 @@ struct figures {
 struct lane {
 	struct mprof_lane *disk;
 	struct mprof_counts *counts;
-	struct seat *near[ROWS_NEAR], **far;
+	struct accumulator *near[ROWS_NEAR], **far;
 	int64_t unfolded_bytes, unfolded_calls;
 	void *last; /* the block that the last call handed out */
 	struct live_room room;
@@ -163,23 +163,23 @@ static inline struct mprof_site_live *site_new(uint32_t first)
 	return site;
 }
 
-static inline struct seat **row_of(struct lane *l, uint32_t id)
+static inline struct accumulator **row_of(struct lane *l, uint32_t id)
 {
 	if (mprof_likely(id < ROWS_NEAR * ROW_IDS))
 		return &l->near[id / ROW_IDS];
 	if (!l->far)
-		l->far = (struct seat **)host->memory(ROWS * sizeof(*l->far), 4096);
+		l->far = (struct accumulator **)host->memory(ROWS * sizeof(*l->far), 4096);
 	return l->far ? &l->far[id / ROW_IDS] : NULL;
 }
 
-static MPROF_COLD struct seat *seat_new(struct lane *l, uint32_t id)
+static MPROF_COLD struct accumulator *seat_new(struct lane *l, uint32_t id)
 {
-	struct seat **row = row_of(l, id), *s;
+	struct accumulator **row = row_of(l, id), *s;
 	const uint32_t first = id & -MPROF_CELLS;
 	LANE_CELL *cell;
 
 	if (row && !*row)
-		*row = (struct seat *)host->memory(SEATS * sizeof(**row), 4096);
+		*row = (struct accumulator *)host->memory(SEATS * sizeof(**row), 4096);
 	if (!row || !*row)
 		return NULL;
 	s = &(*row)[id / MPROF_CELLS % SEATS];
@@ -192,18 +192,18 @@ static MPROF_COLD struct seat *seat_new(struct lane *l, uint32_t id)
 }
 
 /* [hot] NULL: no room for them. */
-MPROF_HOT struct seat *seat_of(struct lane *l, uint32_t id)
+MPROF_HOT struct accumulator *accumulator_of(struct lane *l, uint32_t id)
 {
-	struct seat *row = mprof_likely(id < ROW_IDS)		    ? l->near[0]
-			   : mprof_likely(id < ROWS_NEAR * ROW_IDS) ? l->near[id / ROW_IDS]
-			   : l->far				    ? l->far[id / ROW_IDS]
-								    : NULL;
-	struct seat *s = row ? &row[id / MPROF_CELLS % SEATS] : NULL;
+	struct accumulator *row = mprof_likely(id < ROW_IDS)		   ? l->near[0]
+				  : mprof_likely(id < ROWS_NEAR * ROW_IDS) ? l->near[id / ROW_IDS]
+				  : l->far				   ? l->far[id / ROW_IDS]
+									   : NULL;
+	struct accumulator *s = row ? &row[id / MPROF_CELLS % SEATS] : NULL;
 
 	return mprof_likely(s && s->cell) ? s : seat_new(l, id);
 }
 
-MPROF_HOT struct figures figures_of(const struct seat *s, uint32_t id)
+MPROF_HOT struct figures figures_of(const struct accumulator *s, uint32_t id)
 {
 	struct figures f = { &s->cell[id % MPROF_CELLS], &s->site[id % MPROF_CELLS] };
 

@@ -114,7 +114,7 @@ MPROF_HOT void change(struct lane *l, struct figures f, int64_t bytes, int64_t c
 		change_among(l, f, bytes, calls, now);
 }
 
-static struct mprof_cell_more *more_of(struct lane *l, struct seat *s, uint32_t id)
+static struct mprof_cell_more *more_of(struct lane *l, struct accumulator *s, uint32_t id)
 {
 	if (mprof_unlikely(!s->more))
 		s->more =
@@ -136,14 +136,14 @@ static void settle(struct lane *l, struct live_entry e, uint64_t now, int tempor
 {
 	const uint32_t id = live_id(e);
 	const uint64_t size = live_size(e), age = live_age(e, now);
-	struct seat *s;
+	struct accumulator *s;
 	struct figures f;
 	struct mprof_cell_more *more;
 
 	/* One of the parent's: it counts there. */
 	if (mprof_unlikely(((e.b - began) & LIVE_TICKS) >> 55))
 		return;
-	s = seat_of(l, id);
+	s = accumulator_of(l, id);
 	if (mprof_unlikely(!s)) {
 		no_room();
 		return;
@@ -176,13 +176,13 @@ static void count(struct lane *l, unsigned fn, uint64_t bytes, unsigned failed)
 	l->counts->fn[fn].failed += failed;
 }
 
-/* A block is there.  Returns its seat, NULL: there is no room for its figures. */
-static struct seat *settle_in(struct lane *l, uint32_t id, void *ptr, uint64_t size)
+/* A block is there.  Returns its accumulator, NULL: there is no room for its figures. */
+static struct accumulator *settle_in(struct lane *l, uint32_t id, void *ptr, uint64_t size)
 {
 	const size_t usable = mprof_usable(ptr);
 	const uint64_t now = mprof_ticks();
 	struct live_entry *place = live_place(&map, &l->room, ptr, usable), before;
-	struct seat *s = seat_of(l, id);
+	struct accumulator *s = accumulator_of(l, id);
 	struct figures f;
 
 	if (mprof_unlikely(!place || !s)) {
@@ -278,7 +278,7 @@ static int is_own_mapping(const void *ptr, size_t usable)
 	return ((uintptr_t)ptr & (page - 1)) == 16 && ((usable + 16) & (page - 1)) == 0;
 }
 
-static void note_resize(struct lane *l, struct seat *s, uint32_t id, const void *old,
+static void note_resize(struct lane *l, struct accumulator *s, uint32_t id, const void *old,
 			const void *ptr, uint64_t size)
 {
 	struct mprof_cell_more *more = s ? more_of(l, s, id) : NULL;
@@ -325,7 +325,7 @@ static __attribute__((noinline)) void resized(unsigned fn, void *old, void *ptr,
 	else if (e.a)
 		settle(l, e, l->old_ticks, 0);
 	if (ptr) {
-		struct seat *s;
+		struct accumulator *s;
 
 		id = stack_of(t, at);
 		s = settle_in(l, id, ptr, size);
@@ -373,7 +373,7 @@ static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsig
 	struct mprof_thread *t;
 	struct lane *l = begin(&t);
 	struct mprof_cell_more *more;
-	struct seat *s;
+	struct accumulator *s;
 	uint32_t id;
 
 	(void)ticks;
@@ -382,7 +382,7 @@ static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsig
 	count(l, fn, error ? 0 : value[1], error != 0);
 	if (is_growth(fn, value, error)) {
 		id = stack_of(t, mprof_caller());
-		s = seat_of(l, id);
+		s = accumulator_of(l, id);
 		more = s ? more_of(l, s, id) : NULL;
 		if (more) {
 			more->map_calls++;

@@ -157,13 +157,13 @@ static void settle(struct lane *l, struct live_entry e, uint64_t now)
 	const uint32_t id = live_id(e);
 	const uint64_t size = live_size(e), age = live_age(e, now);
 	const struct weight w = weight_of(size);
-	struct seat *s;
+	struct accumulator *s;
 	struct figures f;
 
 	/* One of the parent's: it counts there. */
 	if (mprof_unlikely(((e.b - began) & LIVE_TICKS) >> 55))
 		return;
-	s = seat_of(l, id);
+	s = accumulator_of(l, id);
 	if (!s) {
 		no_room();
 		return;
@@ -182,7 +182,7 @@ static void keep(struct lane *l, uint32_t id, void *ptr, uint64_t size)
 	const uint64_t now = mprof_ticks();
 	const struct weight w = weight_of(size);
 	struct live_entry *place = live_place(&map, &l->room, ptr, usable), before;
-	struct seat *s = seat_of(l, id);
+	struct accumulator *s = accumulator_of(l, id);
 	struct figures f;
 
 	if (!place || !s) {

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "internal.h"
-#include "next.h"
+#include "real_libc.h"
 
 enum { STATE_BOOT, STATE_INITIALISING, STATE_READY };
 

@@ -20,7 +20,7 @@
 #include <errno.h>
 
 #include "internal.h"
-#include "next.h"
+#include "real_libc.h"
 
 #define EXPORT	__attribute__((visibility("default")))
 #define HIGH_FD 1000 /* not higher: the kernel's table grows with the greatest number */
@@ -245,7 +245,7 @@ int mp_fd_write(int fd, const void *data, size_t bytes)
 		int fd;
 		short events, revents;
 	} poll = { fd, 4 /* POLLOUT */, 0 };
-	struct timespec patience = { PATIENCE_MS / 1000, 0 };
+	struct timespec budget = { PATIENCE_MS / 1000, 0 };
 	struct stat st;
 	long n;
 
@@ -253,7 +253,7 @@ int mp_fd_write(int fd, const void *data, size_t bytes)
 	    st.st_dev != watched.dev)
 		return -EBADF;
 	n = watched.may_signal ? mp_write_quietly(fd, data, bytes) : sys_write(fd, data, bytes);
-	if (n == -EAGAIN && mp_sys(SYS_ppoll, (long)&poll, 1, (long)&patience, 0, 8, 0) > 0)
+	if (n == -EAGAIN && mp_sys(SYS_ppoll, (long)&poll, 1, (long)&budget, 0, 8, 0) > 0)
 		n = mp_write_quietly(fd, data, bytes);
 	return n < 0 ? (int)n : n == (long)bytes ? 0 : -EIO;
 }

@@ -14,7 +14,7 @@
 #include <link.h>
 
 #include "internal.h"
-#include "next.h"
+#include "real_libc.h"
 
 __attribute__((visibility("default"), optimize("O2"))) void *dlopen(const char *file, int flags)
 {

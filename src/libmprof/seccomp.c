@@ -18,7 +18,7 @@
 #include <stdarg.h>
 
 #include "internal.h"
-#include "next.h"
+#include "real_libc.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

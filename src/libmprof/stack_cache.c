@@ -86,7 +86,7 @@ int mp_cache_grow(struct stack_cache *c)
 	uint32_t room = c->room, dirty = c->dirty;
 	char *old = (char *)c->frame, *at;
 
-	if (room >= (c->patience ? STACK_FRAMES_MAX : STACK_ROOM) || !(at = arrays_take(room * 2)))
+	if (room >= (c->budget ? STACK_FRAMES_MAX : STACK_ROOM) || !(at = arrays_take(room * 2)))
 		return 0;
 	c->dirty = STACK_MOVING;
 	compiler_barrier();
@@ -106,7 +106,7 @@ static struct stack_cache *cache_new(void)
 		return NULL;
 	place(c, (char *)(c + 1), FIRST_ROOM);
 	c->generation = mp_rules_generation - 1;
-	c->patience = STACK_PATIENCE;
+	c->budget = STACK_PATIENCE;
 	c->near = mp_rules_shared;
 	return c;
 }
@@ -131,10 +131,10 @@ static void drop_outer(struct stack_cache *c, uint32_t drop, uint32_t kept)
 	c->slots = slots;
 }
 
-void mp_cache_tire(struct stack_cache *c, uint64_t frames)
+void mp_cache_spend(struct stack_cache *c, uint64_t frames)
 {
-	c->patience = c->patience > frames ? c->patience - (uint32_t)frames : 0;
-	if (c->patience)
+	c->budget = c->budget > frames ? c->budget - (uint32_t)frames : 0;
+	if (c->budget)
 		return;
 	c->id = 0; /* it may be of more frames than can stay */
 	c->room = c->room < STACK_ROOM ? c->room : STACK_ROOM;

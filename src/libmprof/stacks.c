@@ -380,7 +380,7 @@ static MPROF_COLD uint32_t innermost(struct stack_cache *c)
 	id = look(c, __atomic_load_n(&table, __ATOMIC_ACQUIRE), h);
 	if (id)
 		return id;
-	mp_cache_tire(c, mp_config.depth * 64); /* all of them go to the file, too */
+	mp_cache_spend(c, mp_config.depth * 64); /* all of them go to the file, too */
 	return add(c, h, first, first, MPROF_STACK_TRUNCATED);
 }
 

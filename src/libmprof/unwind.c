@@ -125,8 +125,8 @@ static MPROF_COLD int leave_escaped(struct stack_cache *c, const struct eh_rule 
 }
 
 /* By one of the plain rules.  1: *s is the caller's frame. */
-static MPROF_COLD int leave_plainly(struct stack_cache *c, uint32_t code, struct state *s,
-				    struct stack_fresh *f)
+static MPROF_COLD int rule_step(struct stack_cache *c, uint32_t code, struct state *s,
+				struct stack_fresh *f)
 {
 	uintptr_t cfa = (code & RULE_FP_BASE ? s->fp : s->sp) + (code & 2047) * 8;
 	uintptr_t slot = SLOT_AT(code, cfa);
@@ -196,7 +196,7 @@ static uint32_t rebuild(struct stack_cache *c, uint32_t kept)
 
 	if (!kept)
 		c->cut = c->flags & MPROF_STACK_TRUNCATED;
-	if (mprof_unlikely(kept + c->fresh_n > STACK_DEEP && !c->patience))
+	if (mprof_unlikely(kept + c->fresh_n > STACK_DEEP && !c->budget))
 		kept = mp_cache_cut(c, kept);
 	h = kept ? c->meta[kept - 1].hash : c->cut ? ~mp_stacks_seed : mp_stacks_seed;
 	needs = kept ? c->meta[kept - 1].needs : 0;
@@ -254,7 +254,7 @@ static int walk_one(struct stack_cache *c, struct state *s)
 		return 0;
 	}
 	if (c->fresh_n + c->n >= c->room && !mp_cache_grow(c)) {
-		mp_cache_tire(c, STACK_PATIENCE);
+		mp_cache_spend(c, STACK_PATIENCE);
 		c->flags |= MPROF_STACK_TRUNCATED;
 		return 0;
 	}
@@ -265,7 +265,7 @@ static int walk_one(struct stack_cache *c, struct state *s)
 	f->at = s->at;
 #endif
 	if (!r)
-		return leave_plainly(c, code, s, f);
+		return rule_step(c, code, s, f);
 	if (r->complex && s->exact)
 		return leave_interrupted(c, s);
 	if (!r->signal)
@@ -280,7 +280,7 @@ static int walk_one(struct stack_cache *c, struct state *s)
 }
 
 /* Where the hot loop does not know the way, and past frames that were interrupted. */
-static MPROF_COLD int walk_oddly(struct stack_cache *c, struct state *s)
+static MPROF_COLD int slow_step(struct stack_cache *c, struct state *s)
 {
 	do
 		if (!walk_one(c, s))
@@ -360,7 +360,7 @@ static uint32_t walk(struct stack_cache *c, struct state *s)
 		    mprof_unlikely(slot < sp)) {
 			*s = (struct state){ .pc = shown - 1, .sp = sp, .fp = fp, .at = s->at };
 			c->fresh_n = n;
-			if (!walk_oddly(c, s))
+			if (!slow_step(c, s))
 				return 0;
 			n = c->fresh_n;
 			shown = s->pc + 1;
@@ -399,7 +399,7 @@ static MPROF_COLD void leave_own(struct stack_cache *c, struct state *s)
 
 	for (int i = 0; i < 8 && s->pc - mp_own.start < mp_own.end - mp_own.start; i++) {
 		code = mp_rule(s->pc);
-		if (code & RULE_ESCAPE || !leave_plainly(c, code, s, &f))
+		if (code & RULE_ESCAPE || !rule_step(c, code, s, &f))
 			return;
 	}
 }
@@ -430,7 +430,7 @@ uint32_t mp_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_
 		c->dirty = 0;
 	} while (mprof_unlikely(c->generation != mp_rules_generation) && ++again < 4);
 	if (mprof_unlikely(c->n + c->fresh_n > STACK_DEEP))
-		mp_cache_tire(c, c->n + 16ull * c->fresh_n);
+		mp_cache_spend(c, c->n + 16ull * c->fresh_n);
 	if (kept == c->n && !c->fresh_n && c->id)
 		return c->id;
 	if (mprof_unlikely(c->complex))

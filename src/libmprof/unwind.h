@@ -125,7 +125,7 @@ void mp_cache_start(void); /* on the main stack */
 /* Twice the room.  0: there is none. */
 int mp_cache_grow(struct stack_cache *c);
 /* So many frames were checked; see STACK_PATIENCE. */
-void mp_cache_tire(struct stack_cache *c, uint64_t frames);
+void mp_cache_spend(struct stack_cache *c, uint64_t frames);
 /* What is kept and what is fresh are too many frames: drops outer ones.  How many are kept. */
 uint32_t mp_cache_cut(struct stack_cache *c, uint32_t kept);
 
@@ -221,7 +221,7 @@ struct stack_cache {
 	uint32_t broken;  /* it leads through a signal handler: frames up to there */
 	uint32_t complex; /* it leads through a frame that a rule cannot say */
 	uint32_t signals; /* frames of handlers in it */
-	uint32_t patience;
+	uint32_t budget;
 	uint32_t listens; /* among mp_local->listening */
 	uint32_t cut;	  /* outer frames are missing: it was too deep */
 	uint32_t dirty;	  /* being changed; STACK_MOVING: the arrays are */

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 #include "internal.h"
-#include "next.h"
+#include "real_libc.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

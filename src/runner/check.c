@@ -74,8 +74,8 @@ static void check_ext(struct walk *w, uint64_t ext)
 static void begin_thread(struct walk *w, uint32_t thread)
 {
 	w->life[thread] = ALIVE;
-	if (thread && ++w->alive > w->order->crowd)
-		w->order->crowd = w->alive;
+	if (thread && ++w->alive > w->order->thread_pool)
+		w->order->thread_pool = w->alive;
 }
 
 static void check_switch(struct walk *w, uint32_t thread)

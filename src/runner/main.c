@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
-#include "crowd.h"
+#include "thread_pool.h"
 
 static struct mprof_run_result result;
 static struct stops stops;
@@ -72,7 +72,8 @@ static void prepare_crowd(void)
 		check_threads(&order, table);
 		table_clear();
 	}
-	crowd_prepare(order.crowd, set.mode == MODE_THREADS ? threads_begin : ordered_begin);
+	thread_pool_prepare(order.thread_pool,
+			    set.mode == MODE_THREADS ? threads_begin : ordered_begin);
 }
 
 static void prepare(void)
@@ -128,8 +129,8 @@ static void calls_result(void)
 	result.majflt = played.used.majflt;
 	result.waits = played.waits;
 	result.late_ns = played.late_ns;
-	result.threads = crowd_size();
-	result.late_stacks = crowd_late;
+	result.threads = thread_pool_size();
+	result.late_stacks = thread_pool_late;
 	memcpy(result.latency, played.latency, sizeof(result.latency));
 }
 

@@ -7,7 +7,7 @@
  * release and read with acquire, hands it over.  A thread that ends gives the baton to the first
  * one, which joins it before it goes on: the next call finds it gone, thread caches flushed.
  */
-#include "crowd.h"
+#include "thread_pool.h"
 #include "order.h"
 
 #define ROOM  8192 /* words */
@@ -53,8 +53,8 @@ static void switch_to(struct thread *me, struct thread *to)
 {
 	if (to == me)
 		return;
-	if (!crowd_begun(to))
-		crowd_begin(to);
+	if (!thread_pool_begun(to))
+		thread_pool_begin(to);
 	hand_over(to);
 	await_turn(me);
 }
@@ -69,7 +69,7 @@ static bool word(struct thread *me, uint64_t w)
 		switch_to(me, t);
 		return true;
 	case MPROF_PLAY_CREATE:
-		crowd_begin(t);
+		thread_pool_begin(t);
 		return true;
 	default: /* EXIT; the first thread stays */
 		if (me == threads)
@@ -88,7 +88,7 @@ static bool hold(struct thread *me)
 
 	while (!here.done) {
 		if (here.gone) {
-			crowd_join(here.gone);
+			thread_pool_join(here.gone);
 			here.gone = NULL;
 		}
 		limit = stream_halt(in, here.stops);
@@ -109,7 +109,7 @@ void ordered_begin(struct thread *me)
 	if (!hold(me))
 		return;
 	hand_over(threads); /* it was the last word's */
-	crowd_park(me);
+	thread_pool_park(me);
 }
 
 void play_ordered(const struct order *order, struct stops *stops, struct played *played)
@@ -122,7 +122,7 @@ void play_ordered(const struct order *order, struct stops *stops, struct played 
 	    1u << MPROF_PLAY_SWITCH | 1u << MPROF_PLAY_CREATE | 1u << MPROF_PLAY_EXIT;
 	here.stops = stops;
 	here.play = order_choose();
-	here.lonely = crowd_lonely();
+	here.lonely = thread_pool_lonely();
 	notes_start(&notes, 0);
 	usage_now(&begin);
 	stream_open(&here.stream, buffer, ROOM, file.head.order.offset, order->words);

@@ -77,7 +77,7 @@ struct stops {
 struct order {
 	uint64_t words; /* END not included */
 	uint64_t calls;
-	uint32_t crowd; /* the most threads besides the first that live at once */
+	uint32_t thread_pool; /* the most threads besides the first that live at once */
 };
 /* scratch: a zeroed word for each slot */
 void check_order(struct order *order, struct stops *stops, uint64_t *scratch);

@@ -9,7 +9,7 @@
  */
 #include <sched.h>
 #include <time.h>
-#include "crowd.h"
+#include "thread_pool.h"
 
 #define GENERATION_SHIFT 49
 #define GENERATION_MASK	 (~0ull << GENERATION_SHIFT)
@@ -139,10 +139,10 @@ static bool word(struct thread *t, uint64_t w)
 
 	switch (mprof_play_op(w)) {
 	case MPROF_PLAY_CREATE:
-		crowd_begin(&threads[mprof_play_slot(w)]);
+		thread_pool_begin(&threads[mprof_play_slot(w)]);
 		break;
 	case MPROF_PLAY_GONE:
-		crowd_join(&threads[mprof_play_slot(w)]);
+		thread_pool_join(&threads[mprof_play_slot(w)]);
 		break;
 	case MPROF_PLAY_TIME:
 		late = pace(w >> 4);
@@ -196,7 +196,7 @@ static bool play_thread(struct thread *t, uint64_t *buffer, struct notes *notes)
 void threads_begin(struct thread *t)
 {
 	if (play_thread(t, t->place->buffer, &t->place->notes))
-		crowd_park(t);
+		thread_pool_park(t);
 }
 
 static void play_all(void)
@@ -207,9 +207,9 @@ static void play_all(void)
 	tell_up_to(0);
 	for (uint32_t i = 1; i < file.head.threads; i++)
 		if (file.thread[i].creator == i)
-			crowd_begin(&threads[i]); /* nobody else will */
+			thread_pool_begin(&threads[i]); /* nobody else will */
 	play_thread(threads, buffer, &notes);
-	crowd_settle();
+	thread_pool_settle();
 	tell_up_to(UINT64_MAX);
 }
 
@@ -221,7 +221,7 @@ void play_threads(const struct order *order, struct stops *stops, struct played 
 	all.stops = stops;
 	all.calls = order->calls;
 	all.words = file.head.streams.bytes / 8;
-	lonely = crowd_lonely();
+	lonely = thread_pool_lonely();
 	usage_now(&begin);
 	play_all();
 	usage_now(&end);

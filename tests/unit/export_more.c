@@ -15,7 +15,7 @@
 #include "suites.h"
 #include "export/exports.h"
 #include "export/path_frames.h"
-#include "export/squeeze.h"
+#include "export/compressed.h"
 #include "profile/flow.h"
 #include "trace_build.h"
 
@@ -212,14 +212,14 @@ static char *written(const char *format, const char *target, size_t *bytes)
 
 /* ---- compressed streams ---- */
 
-static char *squeezed(enum squeeze how, const char *data, size_t n, size_t *bytes)
+static char *squeezed(enum compressed how, const char *data, size_t n, size_t *bytes)
 {
 	char *text = NULL;
-	FILE *out = open_memstream(&text, bytes), *s = squeeze_open(out, how);
+	FILE *out = open_memstream(&text, bytes), *s = compressed_open(out, how);
 
 	ck_assert_ptr_nonnull(s);
 	ck_assert_uint_eq(fwrite(data, 1, n, s), n);
-	ck_assert_int_eq(squeeze_close(s, out), 0);
+	ck_assert_int_eq(compressed_close(s, out), 0);
 	fclose(out);
 	return text;
 }
@@ -236,7 +236,7 @@ static size_t unzipped(const char *data, size_t n, char *to, size_t room)
 	return z.total_out;
 }
 
-START_TEST(squeeze)
+START_TEST(compressed)
 {
 	static char data[300000], back[sizeof(data)];
 	uint64_t seed = 7;
@@ -257,14 +257,14 @@ START_TEST(squeeze)
 	text = squeezed(SQUEEZE_NOT, data, 100, &n);
 	ck_assert_uint_eq(n, 100);
 	free(text);
-	ck_assert_int_eq(squeeze_of("a.gz"), SQUEEZE_GZIP);
-	ck_assert_int_eq(squeeze_of("a.gz.zst"), SQUEEZE_ZSTD);
-	ck_assert_int_eq(squeeze_of("zst"), SQUEEZE_NOT);
-	ck_assert_int_eq(squeeze_of(NULL), SQUEEZE_NOT);
+	ck_assert_int_eq(compressed_of("a.gz"), SQUEEZE_GZIP);
+	ck_assert_int_eq(compressed_of("a.gz.zst"), SQUEEZE_ZSTD);
+	ck_assert_int_eq(compressed_of("zst"), SQUEEZE_NOT);
+	ck_assert_int_eq(compressed_of(NULL), SQUEEZE_NOT);
 }
 END_TEST
 
-START_TEST(squeeze_into_a_full_file)
+START_TEST(compressed_into_a_full_file)
 {
 	static const char data[200000];
 
@@ -274,13 +274,13 @@ START_TEST(squeeze_into_a_full_file)
 		uint64_t seed = 1;
 
 		setvbuf(out, NULL, _IONBF, 0);
-		s = squeeze_open(out, (enum squeeze)how);
+		s = compressed_open(out, (enum compressed)how);
 		for (size_t i = 0; i < sizeof(noise); i++)
 			noise[i] = (char)random_of(&seed, 256);
 		for (int i = 0; i < 100; i++)
 			fwrite(noise, 1, sizeof(noise), s);
 		fwrite(data, 1, sizeof(data), s);
-		ck_assert_int_eq(squeeze_close(s, out), -EIO);
+		ck_assert_int_eq(compressed_close(s, out), -EIO);
 		fclose(out);
 	}
 }
@@ -684,8 +684,8 @@ Suite *export_more_suite(void)
 	TCase *c = tcase_create("all");
 
 	tcase_add_checked_fixture(c, setup, teardown);
-	tcase_add_test(c, squeeze);
-	tcase_add_test(c, squeeze_into_a_full_file);
+	tcase_add_test(c, compressed);
+	tcase_add_test(c, compressed_into_a_full_file);
 	tcase_add_test(c, places);
 	tcase_add_loop_test(c, flow_of_filters, 0, 6);
 	tcase_add_loop_test(c, flow_of_a_coarse_clock, 0, 8);

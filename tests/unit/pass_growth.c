@@ -4,16 +4,16 @@
 
 #include "feed.h"
 #include "pass/growth.h"
-#include "pass/handovers.h"
+#include "pass/cross_frees.h"
 
 static struct growth growth;
-static struct handovers handovers;
+static struct cross_frees cross_frees;
 static struct walk walk;
 
 static void run(void)
 {
 	static const struct walk_pass pass[] = { { &growth_pass, &growth },
-						 { &handovers_pass, &handovers } };
+						 { &cross_free_pass, &cross_frees } };
 
 	feed_walk(&walk, pass, 2);
 }
@@ -220,8 +220,8 @@ static void by_thread(uint32_t thread)
 
 START_TEST(producers_and_consumers)
 {
-	const struct handover_thread *t;
-	const struct handover_pair *p;
+	const struct cross_free_thread *t;
+	const struct cross_free_pair *p;
 
 	by_thread(1);
 	feed_alloc(MPROF_FN_MALLOC, 0x1000, 100);
@@ -237,15 +237,15 @@ START_TEST(producers_and_consumers)
 	by_thread(1);
 	feed_free(0x3000);
 	run();
-	ck_assert_uint_eq(handovers.pairs, 2);
-	ck_assert_uint_eq(handovers.pair[0].from, 2);
-	ck_assert_uint_eq(handovers.pair[0].to, 3);
-	ck_assert_uint_eq(handovers.pair[0].sum.bytes, 1020);
-	p = handovers_find(&handovers, 1, 2);
+	ck_assert_uint_eq(cross_frees.pairs, 2);
+	ck_assert_uint_eq(cross_frees.pair[0].from, 2);
+	ck_assert_uint_eq(cross_frees.pair[0].to, 3);
+	ck_assert_uint_eq(cross_frees.pair[0].sum.bytes, 1020);
+	p = cross_free_find(&cross_frees, 1, 2);
 	ck_assert_uint_eq(p->sum.blocks, 2);
 	ck_assert_uint_eq(p->sum.bytes, 110);
-	ck_assert_ptr_null(handovers_find(&handovers, 1, 3));
-	t = handovers.thread.item;
+	ck_assert_ptr_null(cross_free_find(&cross_frees, 1, 3));
+	t = cross_frees.thread.item;
 	ck_assert_uint_eq(t[0].number, 1);
 	ck_assert_uint_eq(t[0].allocated.blocks, 3);
 	ck_assert_uint_eq(t[0].own.bytes, 1);
@@ -253,7 +253,7 @@ START_TEST(producers_and_consumers)
 	ck_assert_uint_eq(t[1].of_others.blocks, 2);
 	ck_assert_uint_eq(t[1].consumers, 1);
 	ck_assert_uint_eq(t[2].producers, 1);
-	ck_assert_uint_eq(handovers.all.bytes, 1130);
+	ck_assert_uint_eq(cross_frees.all.bytes, 1130);
 	release();
 }
 END_TEST
@@ -262,7 +262,7 @@ START_TEST(more_pairs_than_there_is_room_for)
 {
 	uint32_t i;
 
-	handovers.limit = 10;
+	cross_frees.limit = 10;
 	for (i = 1; i < 40; i++) {
 		by_thread(i);
 		feed_alloc(MPROF_FN_MALLOC, 0x1000, 8);
@@ -270,9 +270,9 @@ START_TEST(more_pairs_than_there_is_room_for)
 		feed_free(0x1000);
 	}
 	run();
-	ck_assert_uint_eq(handovers.pairs, 10);
-	ck_assert_uint_eq(handovers.all.blocks, 39);
-	ck_assert_uint_eq(handovers.rest.blocks, 29);
+	ck_assert_uint_eq(cross_frees.pairs, 10);
+	ck_assert_uint_eq(cross_frees.all.blocks, 39);
+	ck_assert_uint_eq(cross_frees.rest.blocks, 29);
 	release();
 }
 END_TEST

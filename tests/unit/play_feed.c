@@ -278,7 +278,7 @@ struct player {
 	bool begun, ended;
 };
 
-struct seat {
+struct accumulator {
 	uint64_t size; /* of the block */
 	uint32_t generation;
 };
@@ -289,11 +289,11 @@ static uint32_t next_generation(uint32_t g, unsigned op)
 }
 
 /* One word; false when the thread must wait, or, with *wrong, when it cannot be. */
-static bool step(struct player *all, struct player *p, struct seat *seat, bool *wrong)
+static bool step(struct player *all, struct player *p, struct accumulator *accumulator, bool *wrong)
 {
 	uint64_t ext = 0, word = *p->at;
 	size_t taken = 1;
-	struct seat *s;
+	struct accumulator *s;
 
 	if (mprof_play_op(word) == MPROF_PLAY_EXT) {
 		ext = word;
@@ -303,7 +303,7 @@ static bool step(struct player *all, struct player *p, struct seat *seat, bool *
 	if (mprof_play_is_call(word)) {
 		const unsigned op = mprof_play_op(word);
 
-		s = &seat[mprof_play_slot(word)];
+		s = &accumulator[mprof_play_slot(word)];
 		if (mprof_play_wait(ext) && mprof_play_wait(ext) - 1 != s->generation)
 			return false;
 		if (op != MPROF_PLAY_REALLOC && (s->generation & 1) != (op == MPROF_PLAY_FREE))
@@ -335,7 +335,7 @@ bool played_plays(unsigned seed)
 {
 	const struct mprof_playback_header *h = playfile_header(played.file);
 	struct player *all = calloc(h->threads, sizeof(*all));
-	struct seat *seat = calloc(h->slots, sizeof(*seat));
+	struct accumulator *accumulator = calloc(h->slots, sizeof(*accumulator));
 	bool wrong = false;
 	uint32_t i, ended = 0, stuck = 0;
 	size_t words;
@@ -352,11 +352,11 @@ bool played_plays(unsigned seed)
 			stuck++;
 			continue;
 		}
-		for (stuck++; n && !p->ended && step(all, p, seat, &wrong); n--)
+		for (stuck++; n && !p->ended && step(all, p, accumulator, &wrong); n--)
 			stuck = 0;
 		ended += p->ended;
 	}
 	free(all);
-	free(seat);
+	free(accumulator);
 	return ended == h->threads && !wrong;
 }

@@ -201,25 +201,25 @@ START_TEST(names_by_pattern)
 }
 END_TEST
 
-START_TEST(keys_are_numbered_in_order)
+START_TEST(interner_are_numbered_in_order)
 {
-	struct keys k = { .text = NULL };
+	struct interner k = { .text = NULL };
 	char s[16];
 	uint32_t i, n;
 
-	ck_assert_uint_eq(keys_find(&k, "a", 1), 0);
+	ck_assert_uint_eq(interner_find(&k, "a", 1), 0);
 	for (n = 0; n < 2; n++)
 		for (i = 0; i < 3000; i++) {
 			snprintf(s, sizeof(s), "%u", i);
-			ck_assert_uint_eq(keys_id(&k, s, strlen(s)), i + 1);
+			ck_assert_uint_eq(interner_id(&k, s, strlen(s)), i + 1);
 		}
-	ck_assert_str_eq(keys_text(&k, 1001), "1000");
-	ck_assert_uint_eq(keys_bytes(&k, 3000), 4);
-	ck_assert_uint_eq(keys_id(&k, "1\0002", 3), 3001);
-	ck_assert_uint_eq(keys_bytes(&k, 3001), 3);
-	ck_assert_uint_eq(keys_id(&k, "", 0), 3002);
-	ck_assert_uint_eq(keys_find(&k, "2999", 4), 3000);
-	keys_release(&k);
+	ck_assert_str_eq(interner_text(&k, 1001), "1000");
+	ck_assert_uint_eq(interner_bytes(&k, 3000), 4);
+	ck_assert_uint_eq(interner_id(&k, "1\0002", 3), 3001);
+	ck_assert_uint_eq(interner_bytes(&k, 3001), 3);
+	ck_assert_uint_eq(interner_id(&k, "", 0), 3002);
+	ck_assert_uint_eq(interner_find(&k, "2999", 4), 3000);
+	interner_release(&k);
 }
 END_TEST
 
@@ -235,7 +235,7 @@ Suite *profile_calltree_suite(void)
 	tcase_add_test(c, who_does_not_ask_has_nothing_of_its_own);
 	tcase_add_test(c, many_nodes);
 	tcase_add_test(c, names_by_pattern);
-	tcase_add_test(c, keys_are_numbered_in_order);
+	tcase_add_test(c, interner_are_numbered_in_order);
 	suite_add_tcase(s, c);
 	return s;
 }

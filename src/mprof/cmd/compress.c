@@ -21,7 +21,7 @@
 #include "argument.h"
 #include "cmd.h"
 #include "progress.h"
-#include "tally.h"
+#include "event_count.h"
 #include "usage.h"
 
 #define LEVEL_MAX 19
@@ -131,7 +131,7 @@ static void unwatch(const struct sigaction *before)
 }
 
 struct one {
-	struct tally *tally;
+	struct event_count *event_count;
 	struct progress progress;
 };
 
@@ -139,14 +139,14 @@ static void on_events(void *context, const struct event *e, size_t n)
 {
 	struct one *one = context;
 
-	tally_events(one->tally, e, n);
+	event_count_events(one->event_count, e, n);
 }
 
 static void on_finished(void *context, const struct trace *t)
 {
 	struct one *one = context;
 
-	tally_finish(one->tally, t);
+	event_count_finish(one->event_count, t);
 }
 
 static void on_progress(void *context, uint64_t done, uint64_t all)
@@ -158,10 +158,10 @@ static void on_progress(void *context, uint64_t done, uint64_t all)
 			100.0 * (double)done / (double)all);
 }
 
-int compress_in_place(const char *path, int level, bool exact, struct tally *tally,
+int compress_in_place(const char *path, int level, bool exact, struct event_count *event_count,
 		      int *interrupted)
 {
-	struct one one = { .tally = tally };
+	struct one one = { .event_count = event_count };
 	struct compact_options o = {
 		.level = level, .exact = exact, .stop = &stop, .context = &one
 	};
@@ -173,8 +173,8 @@ int compress_in_place(const char *path, int level, bool exact, struct tally *tal
 		cmd_error(0, "'%s' is being written by a run that still goes on", path);
 		return -EBUSY;
 	}
-	if (tally) {
-		memset(tally, 0, sizeof(*tally));
+	if (event_count) {
+		memset(event_count, 0, sizeof(*event_count));
 		o.events = on_events;
 		o.finished = on_finished;
 	}

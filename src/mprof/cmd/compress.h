@@ -7,14 +7,14 @@
 
 #include <stdbool.h>
 
-struct tally;
+struct event_count;
 
 /*
- * With a line of progress on a terminal; Ctrl-C stops it.  *tally, if not NULL,
+ * With a line of progress on a terminal; Ctrl-C stops it.  *event_count, if not NULL,
  * is filled when the trace was not compressed before; *interrupted, if not NULL,
  * says which signal came.  0, or -errno after a message: the trace is as it was.
  */
-int compress_in_place(const char *path, int level, bool exact, struct tally *tally,
+int compress_in_place(const char *path, int level, bool exact, struct event_count *event_count,
 		      int *interrupted);
 
 #endif

@@ -15,7 +15,7 @@
 
 #include "../print/json.h"
 #include "../run/process.h"
-#include "after.h"
+#include "run_messages.h"
 #include "argument.h"
 #include "cmd.h"
 #include "usage.h"
@@ -209,7 +209,7 @@ int counts_read(struct counts *c, const char *path, struct error *err)
 	n = trace_facts(t, &fact);
 	for (i = 0; i < n; i++) {
 		take_fact(c, &fact[i]);
-		tally_own(&c->own, &fact[i]);
+		event_count_own(&c->own, &fact[i]);
 	}
 	take_header(c, trace_header(t));
 	code = take_threads(c, t);
@@ -296,7 +296,7 @@ static int show(const char *path, bool json)
 		counts_print(stdout, &c, 0);
 		fflush(stdout);
 		for (i = 0; i < MPROF_LOST_REASONS; i++)
-			after_loss(i, c.lost[i]);
+			run_messages_loss(i, c.lost[i]);
 	}
 	counts_release(&c);
 	return status;

@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "../trace/trace.h"
-#include "tally.h"
+#include "event_count.h"
 
 struct counts_sum {
 	struct mprof_counts_fn fn[MPROF_FN_MAX];
@@ -45,7 +45,7 @@ struct counts {
 	uint64_t all_threads; /* with the merged ones */
 	struct counts_sum all;
 	uint64_t lost[MPROF_LOST_REASONS];
-	struct tally_own own;
+	struct event_count_own own;
 };
 
 /* 0, or -errno and *err as trace_open. */

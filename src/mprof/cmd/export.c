@@ -20,7 +20,7 @@
 #include "foreign.h"
 #include "profile_options.h"
 #include "progress.h"
-#include "tally.h"
+#include "event_count.h"
 #include "usage.h"
 #include "when.h"
 
@@ -379,9 +379,9 @@ static int write_and_tell(struct writing *w, struct error *err)
 static void tell_losses(const struct trace *t)
 {
 	const struct trace_damage *d = trace_damage(t);
-	struct tally missing = { .lost = 0 };
+	struct event_count missing = { .lost = 0 };
 
-	tally_losses(&missing, t);
+	event_count_losses(&missing, t);
 	if (missing.damaged || d->bytes_skipped || d->stacks_missing)
 		cmd_warn("'%s' is damaged: what is unreadable of it is not exported; mprof report"
 			 " says more",

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "after.h"
+#include "run_messages.h"
 #include "cmd.h"
 #include "help.h"
 
@@ -20,11 +20,11 @@ static int run(struct run_plan *plan)
 	int code = run_program(plan, &result, &err), status;
 
 	if (code)
-		return after_refused(&result, code, &err);
-	after_tell(plan, &result);
+		return run_messages_refused(&result, code, &err);
+	run_messages_tell(plan, &result);
 	if (result.path)
 		fprintf(stderr, "mprof: recorded in %s\n", cmd_path(result.path));
-	status = after_status(&result);
+	status = run_messages_status(&result);
 	run_release(&result);
 	return status;
 }
@@ -42,8 +42,8 @@ int mode_run(const char *mode, char **argv)
 		return cmd_error(STATUS_USAGE,
 				 "-m %s needs a program to run: mprof -m %s -- PROGRAM", mode,
 				 mode);
-	if (after_plan(&plan, argv, mode, CONF_KEYS, NULL))
+	if (run_messages_plan(&plan, argv, mode, CONF_KEYS, NULL))
 		status = run(&plan);
-	after_release(&plan);
+	run_messages_release(&plan);
 	return status;
 }

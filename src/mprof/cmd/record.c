@@ -14,10 +14,10 @@
 
 #include "../trace/compact.h"
 #include "../run/library.h"
-#include "after.h"
+#include "run_messages.h"
 #include "cmd.h"
 #include "compress.h"
-#include "tally.h"
+#include "event_count.h"
 #include "usage.h"
 
 struct options {
@@ -114,21 +114,21 @@ static bool plan_from(struct run_plan *plan, const struct options *o)
 	struct error err;
 
 	plan->with_samples = !o->no_samples;
-	if (!after_plan(plan, o->argv, "LogMmap", CONF_LOG_PATH, o->log))
+	if (!run_messages_plan(plan, o->argv, "LogMmap", CONF_LOG_PATH, o->log))
 		return false;
 	for (int key = 0; key < CONF_KEYS; key++)
 		if (o->conf[key] && conf_set(&plan->conf, key, o->conf[key], &err)) {
 			cmd_error(0, "%s", err.text);
 			return false;
 		}
-	return !o->allocator || after_allocator(plan, o->allocator);
+	return !o->allocator || run_messages_allocator(plan, o->allocator);
 }
 
 /* False when its events have not been counted. */
-static bool compress(const char *path, unsigned form, struct tally *tally)
+static bool compress(const char *path, unsigned form, struct event_count *event_count)
 {
 	int level = form & RECORD_BEST ? COMPACT_LEVEL_BEST : COMPACT_LEVEL_DEFAULT;
-	int ret = compress_in_place(path, level, form & RECORD_EXACT, tally, NULL);
+	int ret = compress_in_place(path, level, form & RECORD_EXACT, event_count, NULL);
 
 	if (ret == -EINTR)
 		cmd_warn("compress it later with: mprof compress %s", cmd_path(path));
@@ -143,27 +143,27 @@ static uint64_t bytes_of(const char *path)
 }
 
 bool record_finish(const struct run_plan *plan, const struct run_result *r, unsigned form,
-		   struct tally *tally)
+		   struct event_count *event_count)
 {
 	struct error err;
 
-	after_tell(plan, r);
+	run_messages_tell(plan, r);
 	if (!r->path)
 		return false;
 	if (form & RECORD_PLAIN || r->in_use || r->file == RUN_CUT ||
-	    !compress(r->path, form, tally)) {
-		if (tally_read(tally, r->path, &err)) {
+	    !compress(r->path, form, event_count)) {
+		if (event_count_read(event_count, r->path, &err)) {
 			cmd_warn("%s", err.text);
 			return false;
 		}
 	}
-	tally->bytes = bytes_of(r->path);
-	after_own(&tally->own, r);
+	event_count->bytes = bytes_of(r->path);
+	run_messages_own(&event_count->own, r);
 	return true;
 }
 
 /* One line: what is in it, and what to do with it. */
-static void tell(const struct tally *t, const char *path)
+static void tell(const struct event_count *t, const char *path)
 {
 	if (t->damaged)
 		cmd_warn("the trace is damaged: %" PRIu64 " part%s of it %s missing or unreadable;"
@@ -183,15 +183,15 @@ static void tell(const struct tally *t, const char *path)
 static int run(const struct run_plan *plan, unsigned form)
 {
 	struct run_result result;
-	struct tally tally;
+	struct event_count event_count;
 	struct error err;
 	int code = run_program(plan, &result, &err), status;
 
 	if (code)
-		return after_refused(&result, code, &err);
-	if (record_finish(plan, &result, form, &tally))
-		tell(&tally, result.path);
-	status = after_status(&result);
+		return run_messages_refused(&result, code, &err);
+	if (record_finish(plan, &result, form, &event_count))
+		tell(&event_count, result.path);
+	status = run_messages_status(&result);
 	run_release(&result);
 	return status;
 }
@@ -206,6 +206,6 @@ int cmd_record(int argc, char **argv)
 		return STATUS_USAGE;
 	if (plan_from(&plan, &o))
 		status = run(&plan, o.form);
-	after_release(&plan);
+	run_messages_release(&plan);
 	return status;
 }

@@ -9,7 +9,7 @@
 
 #include "../run/run.h"
 
-struct tally;
+struct event_count;
 
 /* 0: compressed, times right to 1 us. */
 #define RECORD_EXACT 1u /* times as they were */
@@ -21,6 +21,6 @@ struct tally;
  * counts what is in it.  False when there is no trace or it cannot be read, after a message.
  */
 bool record_finish(const struct run_plan *plan, const struct run_result *r, unsigned form,
-		   struct tally *tally);
+		   struct event_count *event_count);
 
 #endif

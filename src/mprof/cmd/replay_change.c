@@ -66,7 +66,7 @@ struct both {
 	struct playback_input in[SIDES];
 	struct profile names;
 	bool named;
-	struct path_keys stacks;
+	struct path_interner stacks;
 	struct change *change;
 };
 
@@ -77,9 +77,9 @@ static bool same_stack(struct both *b, uint32_t stack, uint32_t site)
 	uint32_t id[2] = { 0, 0 };
 
 	path = profile_path_once(&b->names, stack);
-	id[0] = path ? path_keys_id(&b->stacks, path, path->count) : 0;
+	id[0] = path ? path_interner_id(&b->stacks, path, path->count) : 0;
 	path = profile_path_once(&b->names, site);
-	id[1] = path ? path_keys_id(&b->stacks, path, path->count) : 0;
+	id[1] = path ? path_interner_id(&b->stacks, path, path->count) : 0;
 	return id[0] && id[0] == id[1];
 }
 
@@ -135,7 +135,7 @@ static int open_as_it_is(struct both *b, const char *path, uint32_t process)
 	if (profile_names(&b->names, b->in[0].trace, &names, &err))
 		return cmd_error(STATUS_FOUND, "%s", err.text);
 	b->named = true;
-	b->stacks = (struct path_keys)PATH_KEYS_EMPTY;
+	b->stacks = (struct path_interner)PATH_KEYS_EMPTY;
 	return STATUS_OK;
 }
 
@@ -186,7 +186,7 @@ static void close_both(struct both *b)
 
 	change_free(b->change);
 	if (b->named) {
-		path_keys_release(&b->stacks);
+		path_interner_release(&b->stacks);
 		profile_release(&b->names);
 	}
 	for (s = 0; s < SIDES; s++)

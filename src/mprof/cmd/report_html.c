@@ -19,7 +19,7 @@
 
 struct making {
 	const struct analysis *analysis;
-	const struct handovers *handovers;
+	const struct cross_frees *cross_frees;
 	FILE *out;
 	const struct report_served *served; /* NULL: the page is a file */
 };
@@ -33,7 +33,7 @@ static int with_profile(const struct making *m, struct profile *p, const struct 
 	const struct html_report page = { .analysis = m->analysis,
 					  .cells = cells,
 					  .data = &data,
-					  .handovers = m->handovers,
+					  .cross_frees = m->cross_frees,
 					  .served = s,
 					  .traces = s ? s->traces : NULL,
 					  .index = s ? s->index : 0 };
@@ -51,9 +51,9 @@ int report_page(const struct analysis *a, const struct profile_options *options,
 	struct profile_options o = *options;
 	struct profile *p = calloc(1, sizeof(*p));
 	struct cells cells = { .point = NULL };
-	struct handovers handovers = { .pair = NULL };
+	struct cross_frees cross_frees = { .pair = NULL };
 	const struct walk_pass pass[] = { { &cells_pass, &cells },
-					  { &handovers_pass, &handovers } };
+					  { &cross_free_pass, &cross_frees } };
 	struct progress progress;
 	struct trace *t = NULL;
 	int ret = p ? import_open(&t, a->path, MPROF_MAGIC_TRACE, err)
@@ -72,7 +72,8 @@ int report_page(const struct analysis *a, const struct profile_options *options,
 	ret = profile_make(p, t, &o, err);
 	progress_done(&progress);
 	if (!ret) {
-		ret = with_profile(&(struct making){ a, &handovers, out, served }, p, &cells, err);
+		ret =
+		    with_profile(&(struct making){ a, &cross_frees, out, served }, p, &cells, err);
 		profile_release(p);
 	}
 	trace_close(t);

@@ -12,7 +12,7 @@
 #include "../pass/site_totals.h"
 #include "../run/library.h"
 #include "../util/ranges.h"
-#include "after.h"
+#include "run_messages.h"
 #include "cmd.h"
 #include "usage.h"
 
@@ -108,15 +108,15 @@ static bool plan_from(struct run_plan *plan, const struct options *o)
 	struct error err;
 
 	plan->with_samples = true;
-	if (!after_plan(plan, o->argv, o->sample ? "Sample" : "Profile", CONF_PROFILE_PATH,
-			o->output))
+	if (!run_messages_plan(plan, o->argv, o->sample ? "Sample" : "Profile", CONF_PROFILE_PATH,
+			       o->output))
 		return false;
 	for (int key = 0; key < CONF_KEYS; key++)
 		if (o->conf[key] && conf_set(&plan->conf, key, o->conf[key], &err)) {
 			cmd_error(0, "%s", err.text);
 			return false;
 		}
-	return !o->allocator || after_allocator(plan, o->allocator);
+	return !o->allocator || run_messages_allocator(plan, o->allocator);
 }
 
 /* One line: what is in it, and what to do with it. */
@@ -146,11 +146,11 @@ static int run(const struct run_plan *plan)
 	int code = run_program(plan, &result, &err), status;
 
 	if (code)
-		return after_refused(&result, code, &err);
-	after_tell(plan, &result);
+		return run_messages_refused(&result, code, &err);
+	run_messages_tell(plan, &result);
 	if (result.path)
 		tell(result.path);
-	status = after_status(&result);
+	status = run_messages_status(&result);
 	run_release(&result);
 	return status;
 }
@@ -165,6 +165,6 @@ int cmd_profile(int argc, char **argv)
 		return STATUS_USAGE;
 	if (plan_from(&plan, &o))
 		status = run(&plan);
-	after_release(&plan);
+	run_messages_release(&plan);
 	return status;
 }

@@ -22,7 +22,7 @@
 #include "../util/spread.h"
 #include "answer.h"
 #include "../run/library.h"
-#include "after.h"
+#include "run_messages.h"
 #include "cmd.h"
 #include "counts.h"
 #include "usage.h"
@@ -324,7 +324,7 @@ static int run_once(struct stat *s, const struct run_plan *plan)
 	run_release(&s->result);
 	code = run_program(plan, &s->result, &err);
 	if (code)
-		return after_refused(&s->result, code, &err);
+		return run_messages_refused(&s->result, code, &err);
 	if (s->result.path && counts_read(&s->counts, s->result.path, &err))
 		cmd_warn("%s", err.text);
 	add_run(s);
@@ -371,14 +371,14 @@ static int run_all(const struct options *o, const struct run_plan *plan)
 	for (i = 0; i < o->runs && !status; i++) {
 		run_undo(&s.result); /* only the last one's counts are kept */
 		status = run_once(&s, plan);
-		if (!status && after_interrupted(&s.result))
+		if (!status && run_messages_interrupted(&s.result))
 			break;
 	}
 	if (!status) {
-		after_tell(plan, &s.result);
-		after_own(&s.counts.own, &s.result);
+		run_messages_tell(plan, &s.result);
+		run_messages_own(&s.counts.own, &s.result);
 		written = answer(&s, o);
-		status = after_status(&s.result);
+		status = run_messages_status(&s.result);
 		status = status ? status : written;
 	}
 	counts_release(&s.counts);
@@ -395,8 +395,9 @@ static int run_kept_or_not(const struct options *o, struct run_plan *plan)
 		return STATUS_FOUND;
 	if (room && asprintf(&path, "%s/counts", room) < 0)
 		path = NULL;
-	if (!after_plan(plan, o->argv, "Count", CONF_COUNTS_PATH, o->counts ? o->counts : path) ||
-	    (o->allocator && !after_allocator(plan, o->allocator)))
+	if (!run_messages_plan(plan, o->argv, "Count", CONF_COUNTS_PATH,
+			       o->counts ? o->counts : path) ||
+	    (o->allocator && !run_messages_allocator(plan, o->allocator)))
 		status = STATUS_USAGE;
 	else
 		status = check_files(o, plan);
@@ -420,6 +421,6 @@ int cmd_stat(int argc, char **argv)
 	if (usage_parse(&argp, argc, argv, ARGP_IN_ORDER, &o))
 		return STATUS_USAGE;
 	status = run_kept_or_not(&o, &plan);
-	after_release(&plan);
+	run_messages_release(&plan);
 	return status;
 }

@@ -15,12 +15,12 @@
 #include <sys/wait.h>
 
 #include "../print/text.h"
-#include "after.h"
+#include "run_messages.h"
 #include "cmd.h"
 #include "counts.h"
 #include "report_command.h"
 #include "record.h"
-#include "tally.h"
+#include "event_count.h"
 #include "usage.h"
 
 #define RECORDS_PER_THREAD 100 /* room besides its calls */
@@ -86,13 +86,13 @@ struct counted {
 static void say_first(const struct program *program)
 {
 	fputs("mprof: run 1 of 2: counting calls\n", stderr);
-	after_starting(program);
+	run_messages_starting(program);
 }
 
 static void say_second(const struct program *program)
 {
 	fputs("mprof: run 2 of 2: recording every call\n", stderr);
-	after_starting(program);
+	run_messages_starting(program);
 }
 
 /* Nobody wants it to run again.  What it did until then is the answer.  line: a shell ran it. */
@@ -102,7 +102,7 @@ static bool stops(const struct run_result *r, const struct counts *counts, bool 
 		fputs("mprof: the shell did not find it, so it is not run again\n", stderr);
 		return true;
 	}
-	if (after_interrupted(r)) {
+	if (run_messages_interrupted(r)) {
 		fputs(
 		    "mprof: interrupted, so it is not run again; these are the calls until then\n",
 		    stderr);
@@ -122,22 +122,22 @@ static int count(struct counted *counted, char **argv, bool line, const char *pa
 	struct error err;
 	int status = STATUS_USAGE, code;
 
-	if (after_plan(&plan, argv, "Count", CONF_COUNTS_PATH, path)) {
+	if (run_messages_plan(&plan, argv, "Count", CONF_COUNTS_PATH, path)) {
 		plan.starting = say_first;
 		code = run_program(&plan, &result, &err);
-		status = code ? after_refused(&result, code, &err) : STATUS_OK;
+		status = code ? run_messages_refused(&result, code, &err) : STATUS_OK;
 		if (!code) {
 			counted->status = result.end.status;
-			after_tell(&plan, &result);
+			run_messages_tell(&plan, &result);
 			if (result.path && counts_read(&counted->counts, result.path, &err))
 				cmd_warn("%s", err.text);
 			counted->stop = stops(&result, &counted->counts, line);
 			if (counted->stop)
-				status = after_status(&result);
+				status = run_messages_status(&result);
 			run_release(&result);
 		}
 	}
-	after_release(&plan);
+	run_messages_release(&plan);
 	return status;
 }
 
@@ -201,10 +201,10 @@ static void put_run(const char *which, uint64_t calls, uint64_t bytes, uint64_t 
 
 /* Before the report, which is about the second run only. */
 static void compare(const struct counted *counted, const struct run_result *r,
-		    const struct tally *tally, char **argv, bool line)
+		    const struct event_count *event_count, char **argv, bool line)
 {
 	const struct counts *c = &counted->counts;
-	uint64_t bytes = tally_asked(c->all.fn);
+	uint64_t bytes = event_count_asked(c->all.fn);
 	char first[48], second[48];
 
 	if (counted->status != r->end.status) {
@@ -213,13 +213,13 @@ static void compare(const struct counted *counted, const struct run_result *r,
 		cmd_warn("the command %s when it was counted, and %s when it was recorded", first,
 			 second);
 	}
-	if (tally->ended || tally->damaged ||
-	    (!differ(c->all.calls, tally->all + tally->lost) && !differ(bytes, tally->asked) &&
-	     !differ(c->processes, tally->processes)))
+	if (event_count->ended || event_count->damaged ||
+	    (!differ(c->all.calls, event_count->all + event_count->lost) &&
+	     !differ(bytes, event_count->asked) && !differ(c->processes, event_count->processes)))
 		return;
 	fputs("The two runs differ: ", stdout);
 	put_run("run 1", c->all.calls, bytes, c->processes);
-	put_run(", run 2", tally->all, tally->asked, tally->processes);
+	put_run(", run 2", event_count->all, event_count->asked, event_count->processes);
 	fputs(
 	    ".\nThis report is about run 2. If the command cannot do the same work twice, undo its"
 	    " work and record one run:\n  ",
@@ -244,28 +244,29 @@ static int record(const struct counted *counted, char **argv, bool line, const c
 	    counted->counts.all.calls + RECORDS_PER_THREAD * (counted->counts.all_threads + 1);
 	struct run_plan plan = { .with_samples = true };
 	struct run_result result;
-	struct tally tally;
+	struct event_count event_count;
 	struct error err;
 	int status = STATUS_USAGE, code, reported;
 
-	if (after_plan(&plan, argv, "LogMmap", CONF_LOG_PATH, path) &&
+	if (run_messages_plan(&plan, argv, "LogMmap", CONF_LOG_PATH, path) &&
 	    !conf_set_number(&plan.conf, CONF_LOG_QTY, room, &err) &&
 	    !conf_set_number(&plan.conf, CONF_CACHE_QTY, CACHE_RECORDS, &err)) {
 		plan.starting = say_second;
 		code = run_program(&plan, &result, &err);
-		status = code ? after_refused(&result, code, &err) : STATUS_OK;
+		status = code ? run_messages_refused(&result, code, &err) : STATUS_OK;
 		if (!code) {
 			reported = result.path ? STATUS_FILE : STATUS_OK;
-			if (record_finish(&plan, &result, compress ? 0 : RECORD_PLAIN, &tally)) {
-				compare(counted, &result, &tally, argv, line);
+			if (record_finish(&plan, &result, compress ? 0 : RECORD_PLAIN,
+					  &event_count)) {
+				compare(counted, &result, &event_count, argv, line);
 				reported = report(&result);
 			}
-			status = after_status(&result);
+			status = run_messages_status(&result);
 			status = status ? status : reported;
 			run_release(&result);
 		}
 	}
-	after_release(&plan);
+	run_messages_release(&plan);
 	return status;
 }
 
@@ -276,8 +277,8 @@ static int check_files(char **argv, const char *counts, const char *log)
 	struct error err;
 	int status = STATUS_USAGE;
 
-	if (after_plan(&first, argv, "Count", CONF_COUNTS_PATH, counts) &&
-	    after_plan(&second, argv, "LogMmap", CONF_LOG_PATH, log)) {
+	if (run_messages_plan(&first, argv, "Count", CONF_COUNTS_PATH, counts) &&
+	    run_messages_plan(&second, argv, "LogMmap", CONF_LOG_PATH, log)) {
 		if (target_same(conf_get(&first.conf, CONF_COUNTS_PATH),
 				conf_get(&second.conf, CONF_LOG_PATH)))
 			cmd_error(0, "counts file and trace would be the same file '%s'",
@@ -287,8 +288,8 @@ static int check_files(char **argv, const char *counts, const char *log)
 		else
 			status = STATUS_OK;
 	}
-	after_release(&first);
-	after_release(&second);
+	run_messages_release(&first);
+	run_messages_release(&second);
 	return status;
 }
 

@@ -45,7 +45,7 @@ void classes_init(struct classes *c, enum picture_by by, struct profile *names)
 
 void classes_release(struct classes *c)
 {
-	line_keys_release(&c->lines);
+	line_interner_release(&c->lines);
 	free(c->number);
 	free(c->bytes);
 	c->number = NULL;
@@ -82,7 +82,7 @@ static uint32_t line_number(struct classes *c, uint32_t site)
 		return 0;
 	if (!c->number[site]) {
 		line = profile_asked(c->names, site).line;
-		c->number[site] = 1 + (line ? line_keys_id(&c->lines, line) : 0);
+		c->number[site] = 1 + (line ? line_interner_id(&c->lines, line) : 0);
 		c->failed |= c->lines.keys.failed;
 	}
 	return c->number[site] - 1;
@@ -168,7 +168,7 @@ void classes_name(const struct classes *c, unsigned top, char *text, size_t room
 	} else if (!c->names) {
 		snprintf(text, room, "site %" PRIu32, c->top[top]);
 	} else {
-		line = line_keys_line(&c->lines, c->top[top]);
+		line = line_interner_line(&c->lines, c->top[top]);
 		snprintf(text, room, "%s",
 			 c->by == PICTURE_BY_MODULE ? line->module : line->function);
 	}

@@ -12,7 +12,7 @@
 #ifndef MPROF_DRAW_CLASSES_H
 #define MPROF_DRAW_CLASSES_H
 
-#include "../pass/keys.h"
+#include "../pass/interner.h"
 #include "film.h"
 #include "palette.h"
 
@@ -35,8 +35,8 @@ struct classes {
 	const uint32_t *thread;
 	size_t threads;
 	/* Private: */
-	struct line_keys lines; /* functions or modules, by number */
-	uint32_t *number;	/* of a site: 0 not asked yet, else number of its line + 1 */
+	struct line_interner lines; /* functions or modules, by number */
+	uint32_t *number;	    /* of a site: 0 not asked yet, else number of its line + 1 */
 	size_t numbers;
 	uint64_t *bytes; /* by number */
 	size_t counted;

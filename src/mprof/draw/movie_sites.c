@@ -55,7 +55,7 @@ static uint32_t number_of(struct movie_sites *s, uint32_t node)
 	if (path && path->count) {
 		write_path(&text, path);
 		if (!text.failed)
-			n = keys_id(&s->text, text.data, text.used);
+			n = interner_id(&s->text, text.data, text.used);
 	}
 	s->failed = s->failed || !path || text.failed || s->text.failed;
 	blob_release(&text);
@@ -93,14 +93,14 @@ void movie_sites_write(const struct movie_sites *s, struct blob *to)
 	add(to, "[{\"path\":[],\"module\":\"\"}");
 	for (id = 1; id <= s->text.count; id++) {
 		add(to, ",");
-		blob_add(to, keys_text(&s->text, id), keys_bytes(&s->text, id));
+		blob_add(to, interner_text(&s->text, id), interner_bytes(&s->text, id));
 	}
 	add(to, "]");
 }
 
 void movie_sites_release(struct movie_sites *s)
 {
-	keys_release(&s->text);
+	interner_release(&s->text);
 	free(s->number);
 	s->number = NULL;
 	s->nodes = 0;

@@ -10,14 +10,14 @@
 
 #include <stdint.h>
 
-#include "../pass/keys.h"
+#include "../pass/interner.h"
 #include "movie_pack.h"
 
 struct profile;
 
 struct movie_sites {
 	struct profile *names; /* NULL: every site is 0 */
-	struct keys text;      /* JSON of each number from 1 */
+	struct interner text;  /* JSON of each number from 1 */
 	uint32_t *number;      /* by node: UINT32_MAX not met yet */
 	size_t nodes;
 	bool failed; /* no memory */

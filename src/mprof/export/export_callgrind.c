@@ -43,7 +43,7 @@ static void figure(const void *context, const struct profile *p, size_t i, uint6
 }
 
 struct names {
-	struct keys keys;
+	struct interner keys;
 	uint32_t told; /* the greatest id that was written with its name */
 };
 
@@ -76,7 +76,7 @@ static void put_name(struct callgrind *c, const char *what, uint32_t id, const c
 static bool put_key(struct callgrind *c, const char *what, struct names *names, const void *key,
 		    size_t bytes, const char *name, uint32_t level)
 {
-	uint32_t id = keys_id(&names->keys, key, bytes);
+	uint32_t id = interner_id(&names->keys, key, bytes);
 
 	if (!id)
 		return false;
@@ -291,9 +291,9 @@ int export_callgrind(struct export *x, struct error *err)
 		ret = fail(err, -ENOMEM, "no memory for the names of '%s'", x->profile->path);
 	free(c.by_function);
 	free(c.by_caller);
-	keys_release(&c.files.keys);
-	keys_release(&c.objects.keys);
-	keys_release(&c.functions.keys);
+	interner_release(&c.files.keys);
+	interner_release(&c.objects.keys);
+	interner_release(&c.functions.keys);
 	callgraph_release(&c.graph);
 	return ret;
 }

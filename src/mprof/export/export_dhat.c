@@ -29,9 +29,9 @@ struct point {
 
 struct dhat {
 	struct profile *profile;
-	struct point *point;	/* by site */
-	uint64_t end_ticks;	/* the end of the last process that left a block, or event */
-	struct line_keys lines; /* frames; 0 is the root's */
+	struct point *point;	    /* by site */
+	uint64_t end_ticks;	    /* the end of the last process that left a block, or event */
+	struct line_interner lines; /* frames; 0 is the root's */
 };
 
 /* ---- the walk ---- */
@@ -93,13 +93,13 @@ static int put_frames(struct dhat *d, size_t i, FILE *out)
 		return -ENOMEM;
 	fputs(",\"fs\":[", out);
 	for (k = path->count; k; k--) {
-		id = line_keys_id(&d->lines, path->line[k - 1]);
+		id = line_interner_id(&d->lines, path->line[k - 1]);
 		if (!id)
 			return -ENOMEM;
 		fprintf(out, "%" PRIu32 "%s", id, k > 1 ? "," : "");
 	}
 	if (!path->count || path->truncated) {
-		id = line_keys_id(&d->lines, path->count ? &calltree_cut : &calltree_no_stack);
+		id = line_interner_id(&d->lines, path->count ? &calltree_cut : &calltree_no_stack);
 		if (!id)
 			return -ENOMEM;
 		fprintf(out, "%s%" PRIu32, path->count ? "," : "", id);
@@ -153,7 +153,7 @@ static void put_table(const struct dhat *d, FILE *out)
 
 	fputs(",\"ftbl\":[\"[root]\"", out);
 	for (id = 1; id <= d->lines.keys.count; id++) {
-		line = line_keys_line(&d->lines, id);
+		line = line_interner_line(&d->lines, id);
 		text = NULL;
 		name = open_memstream(&text, &bytes);
 		if (name) {
@@ -223,7 +223,7 @@ int export_dhat(struct export *x, struct error *err)
 		if (ret < 0)
 			fail(err, ret, "no memory to export '%s'", x->profile->path);
 	}
-	line_keys_release(&d.lines);
+	line_interner_release(&d.lines);
 	free(d.point);
 	return ret;
 }

@@ -48,11 +48,11 @@ struct firefox {
 	struct trace *trace;
 	struct walk walk; /* knows whose a thread is */
 	struct cells cells;
-	struct keys strings;
-	struct line_keys frames, functions;
-	struct keys modules; /* strings */
-	struct keys files;
-	struct keys stacks;	   /* a pair of uint32_t: stack that called, frame */
+	struct interner strings;
+	struct line_interner frames, functions;
+	struct interner modules; /* strings */
+	struct interner files;
+	struct interner stacks;	   /* a pair of uint32_t: stack that called, frame */
 	uint32_t *leaf, *function; /* by site: stack; by frame: its function */
 	struct row *row;
 	size_t rows;
@@ -60,9 +60,9 @@ struct firefox {
 
 /* ---- tables ---- */
 
-static uint32_t string_id(struct keys *k, const char *s)
+static uint32_t string_id(struct interner *k, const char *s)
 {
-	return keys_id(k, s, strlen(s));
+	return interner_id(k, s, strlen(s));
 }
 
 /* Index of an id in a table; ids begin at 1. */
@@ -83,12 +83,12 @@ static int add_path(struct firefox *x, size_t site)
 		return -ENOMEM;
 	if (path->truncated || !path->count) {
 		key.frame =
-		    line_keys_id(&x->frames, path->count ? &calltree_cut : &calltree_no_stack);
-		key.caller = keys_id(&x->stacks, &key, sizeof(key));
+		    line_interner_id(&x->frames, path->count ? &calltree_cut : &calltree_no_stack);
+		key.caller = interner_id(&x->stacks, &key, sizeof(key));
 	}
 	for (i = 0; i < path->count; i++) {
-		key.frame = line_keys_id(&x->frames, path->line[i]);
-		key.caller = keys_id(&x->stacks, &key, sizeof(key));
+		key.frame = line_interner_id(&x->frames, path->line[i]);
+		key.caller = interner_id(&x->stacks, &key, sizeof(key));
 	}
 	x->leaf[site] = key.caller;
 	return x->stacks.failed || x->frames.keys.failed ? -ENOMEM : 0;
@@ -107,8 +107,8 @@ static int make_tables(struct firefox *x)
 	if (!x->leaf || !x->function || ret)
 		return -ENOMEM;
 	for (i = 0; i < x->frames.keys.count; i++) {
-		line = line_keys_line(&x->frames, (uint32_t)i + 1);
-		x->function[i] = line_keys_id(&x->functions, line);
+		line = line_interner_line(&x->frames, (uint32_t)i + 1);
+		x->function[i] = line_interner_id(&x->functions, line);
 		string_id(&x->strings, line->function);
 		if (*line->module && string_id(&x->strings, line->module))
 			string_id(&x->modules, line->module);
@@ -172,7 +172,7 @@ static void put_index(struct firefox *x, uint32_t id)
 
 static void stack_key(const struct firefox *x, uint32_t id, uint32_t key[2])
 {
-	memcpy(key, keys_text(&x->stacks, id), 2 * sizeof(*key));
+	memcpy(key, interner_text(&x->stacks, id), 2 * sizeof(*key));
 }
 
 static void put_stack_frame(struct firefox *x, uint32_t id)
@@ -196,7 +196,7 @@ static void put_stack_prefix(struct firefox *x, uint32_t id)
 
 static void put_frame_category(struct firefox *x, uint32_t id)
 {
-	const struct sym_line *line = line_keys_line(&x->frames, id);
+	const struct sym_line *line = line_interner_line(&x->frames, id);
 
 	fprintf(x->out, "%d",
 		!*line->module		   ? CATEGORY_OTHER
@@ -211,7 +211,7 @@ static void put_frame_function(struct firefox *x, uint32_t id)
 
 static void put_frame_line(struct firefox *x, uint32_t id)
 {
-	const struct sym_line *line = line_keys_line(&x->frames, id);
+	const struct sym_line *line = line_interner_line(&x->frames, id);
 
 	if (line->line)
 		fprintf(x->out, "%u", line->line);
@@ -221,12 +221,12 @@ static void put_frame_line(struct firefox *x, uint32_t id)
 
 static void put_function_name(struct firefox *x, uint32_t id)
 {
-	put_index(x, string_id(&x->strings, line_keys_line(&x->functions, id)->function));
+	put_index(x, string_id(&x->strings, line_interner_line(&x->functions, id)->function));
 }
 
 static void put_function_resource(struct firefox *x, uint32_t id)
 {
-	const char *module = line_keys_line(&x->functions, id)->module;
+	const char *module = line_interner_line(&x->functions, id)->module;
 
 	if (*module)
 		put_index(x, string_id(&x->modules, module));
@@ -236,7 +236,7 @@ static void put_function_resource(struct firefox *x, uint32_t id)
 
 static void put_function_source(struct firefox *x, uint32_t id)
 {
-	const char *file = line_keys_line(&x->functions, id)->file;
+	const char *file = line_interner_line(&x->functions, id)->file;
 
 	if (*file)
 		put_index(x, string_id(&x->files, file));
@@ -246,17 +246,17 @@ static void put_function_source(struct firefox *x, uint32_t id)
 
 static void put_module_name(struct firefox *x, uint32_t id)
 {
-	put_index(x, string_id(&x->strings, keys_text(&x->modules, id)));
+	put_index(x, string_id(&x->strings, interner_text(&x->modules, id)));
 }
 
 static void put_file_name(struct firefox *x, uint32_t id)
 {
-	put_index(x, string_id(&x->strings, keys_text(&x->files, id)));
+	put_index(x, string_id(&x->strings, interner_text(&x->files, id)));
 }
 
 static void put_string(struct firefox *x, uint32_t id)
 {
-	json_put(x->out, keys_text(&x->strings, id));
+	json_put(x->out, interner_text(&x->strings, id));
 }
 
 static void put_length(struct firefox *x, size_t n)
@@ -333,7 +333,7 @@ static void put_libraries(struct firefox *x)
 
 	fputs("\"libs\":[", x->out);
 	for (i = 1; i <= x->modules.count; i++) {
-		name = keys_text(&x->modules, i);
+		name = interner_text(&x->modules, i);
 		fprintf(x->out, "%s{\"arch\":\"\",\"breakpadId\":\"\",\"codeId\":null",
 			i > 1 ? ",\n" : "");
 		fputs(",\"name\":", x->out);
@@ -657,12 +657,12 @@ static void release(struct firefox *x)
 {
 	walk_release(&x->walk);
 	cells_pass.release(&x->cells);
-	keys_release(&x->strings);
-	keys_release(&x->modules);
-	keys_release(&x->files);
-	keys_release(&x->stacks);
-	line_keys_release(&x->frames);
-	line_keys_release(&x->functions);
+	interner_release(&x->strings);
+	interner_release(&x->modules);
+	interner_release(&x->files);
+	interner_release(&x->stacks);
+	line_interner_release(&x->frames);
+	line_interner_release(&x->functions);
 	free(x->leaf);
 	free(x->function);
 	free(x->row);

@@ -33,7 +33,7 @@
 #include "exports.h"
 #include "../print/line.h"
 #include "path_frames.h"
-#include "squeeze.h"
+#include "compressed.h"
 
 #define VERSION 0x10400u /* of heaptrack, and of its format */
 #define FORMAT	3u
@@ -59,9 +59,9 @@ struct heaptrack {
 	struct line *line;
 	FILE *out;
 	struct profile *profile;
-	struct keys strings, ips, traces; /* ids are numbers in the file */
-	uint32_t *trace_of;		  /* by site: number of its `t` */
-	struct info *info;		  /* open addressing */
+	struct interner strings, ips, traces; /* ids are numbers in the file */
+	uint32_t *trace_of;		      /* by site: number of its `t` */
+	struct info *info;		      /* open addressing */
 	size_t slots, used;
 	uint32_t infos;	       /* numbers given */
 	uint32_t last_info;    /* `a` of the last `+`, 0: a `-` came behind it */
@@ -122,7 +122,7 @@ static uint32_t string_of(struct heaptrack *h, const char *text)
 
 	if (!n)
 		return 0;
-	id = keys_id(&h->strings, text, n);
+	id = interner_id(&h->strings, text, n);
 	if (h->strings.count > known) {
 		line_flush(h->line);
 		fprintf(h->out, "s %zx ", n);
@@ -137,7 +137,7 @@ static uint32_t ip_of(struct heaptrack *h, const struct place *place)
 	const struct stack_frame *f = &s->frame[place->frame];
 	const struct stack_object *o = &s->object[f->object];
 	size_t known = h->ips.count;
-	uint32_t id = keys_id(&h->ips, &place->key, sizeof(place->key)), module, k;
+	uint32_t id = interner_id(&h->ips, &place->key, sizeof(place->key)), module, k;
 	const struct sym_line *l;
 
 	if (h->ips.count == known)
@@ -162,7 +162,7 @@ static uint32_t ip_of(struct heaptrack *h, const struct place *place)
 static uint32_t ip_named(struct heaptrack *h, const char *name)
 {
 	size_t known = h->ips.count;
-	uint32_t id = keys_id(&h->ips, name, strlen(name)), string;
+	uint32_t id = interner_id(&h->ips, name, strlen(name)), string;
 
 	if (h->ips.count > known) {
 		string = string_of(h, name);
@@ -179,7 +179,7 @@ static uint32_t trace_of(struct heaptrack *h, uint32_t ip, uint32_t caller)
 
 	if (!ip)
 		return 0;
-	id = keys_id(&h->traces, key, sizeof(key));
+	id = interner_id(&h->traces, key, sizeof(key));
 	if (h->traces.count > known)
 		put_pair(h, 't', ip, caller);
 	return id;
@@ -489,9 +489,9 @@ static void put_tail(struct heaptrack *h)
 
 static void release(struct heaptrack *h)
 {
-	keys_release(&h->strings);
-	keys_release(&h->ips);
-	keys_release(&h->traces);
+	interner_release(&h->strings);
+	interner_release(&h->ips);
+	interner_release(&h->traces);
 	array_release(&h->gone);
 	free(h->trace_of);
 	free(h->info);
@@ -515,7 +515,7 @@ int export_heaptrack(struct export *x, struct error *err)
 	struct flow f;
 	int ret = 0;
 
-	h.out = squeeze_open(x->out, squeeze_of(x->target));
+	h.out = compressed_open(x->out, compressed_of(x->target));
 	if (h.out)
 		ret = prepare(&h, x->trace);
 	if (!h.out || ret < 0) {
@@ -526,7 +526,7 @@ int export_heaptrack(struct export *x, struct error *err)
 		if (!ret)
 			put_tail(&h);
 	}
-	if (h.out && squeeze_close(h.out, x->out) < 0 && !ret)
+	if (h.out && compressed_close(h.out, x->out) < 0 && !ret)
 		ret = fail(err, -EIO, "cannot write '%s' completely",
 			   x->target ? x->target : "the standard output");
 	release(&h);

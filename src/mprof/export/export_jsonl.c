@@ -15,7 +15,7 @@
 #include "exports.h"
 #include "../print/json.h"
 #include "path_frames.h"
-#include "squeeze.h"
+#include "compressed.h"
 
 static const struct {
 	const char *name;
@@ -153,7 +153,7 @@ static const struct flow_ops ops = { .began = began, .ended = ended, .left = lef
 
 int export_jsonl(struct export *x, struct error *err)
 {
-	FILE *out = squeeze_open(x->out, squeeze_of(x->target));
+	FILE *out = compressed_open(x->out, compressed_of(x->target));
 	struct flow f;
 	size_t i;
 	int ret = 0;
@@ -167,7 +167,7 @@ int export_jsonl(struct export *x, struct error *err)
 		fail(err, ret, "no memory for the stacks of '%s'", x->profile->path);
 	else if (x->options->events)
 		ret = flow_run(&f, x->trace, x->profile, x->options->profile, &ops, out, err);
-	if (squeeze_close(out, x->out) < 0 && !ret)
+	if (compressed_close(out, x->out) < 0 && !ret)
 		ret = fail(err, -EIO, "cannot write '%s' completely", x->target);
 	return ret;
 }

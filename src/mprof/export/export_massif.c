@@ -36,7 +36,7 @@ struct massif {
 	FILE *out;
 	struct profile *profile;
 	const struct export_options *options;
-	struct keys keys; /* of nodes: parent and line; ids are nodes */
+	struct interner keys; /* of nodes: parent and line; ids are nodes */
 	struct node *node;
 	size_t nodes, room;
 	uint32_t *leaf;	 /* by site: the node of its outermost line */
@@ -58,7 +58,7 @@ static uint32_t node_of(struct massif *m, uint32_t parent, const struct sym_line
 		uint64_t parent;
 	} key = { line, parent };
 	size_t known = m->keys.count, room;
-	uint32_t id = keys_id(&m->keys, &key, sizeof(key));
+	uint32_t id = interner_id(&m->keys, &key, sizeof(key));
 	struct node *grown;
 
 	if (!id || m->keys.count == known)
@@ -365,7 +365,7 @@ int export_massif(struct export *x, struct error *err)
 		if (!ret && !m.last)
 			put_point(&m, &f, m.end, false);
 	}
-	keys_release(&m.keys);
+	interner_release(&m.keys);
 	free(m.node);
 	free(m.leaf);
 	free(m.bytes);

@@ -16,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../pass/keys.h"
+#include "../pass/interner.h"
 #include "../print/json.h"
 #include "path_frames.h"
-#include "squeeze.h"
+#include "compressed.h"
 
 /* What Pyroscope takes without being told otherwise: bytes before compression, and samples. */
 #define PART_BYTES   (4u << 20)
@@ -29,13 +29,13 @@ enum { HAS_FUNCTIONS = 1, HAS_FILES = 2, HAS_LINES = 4, HAS_INLINED = 8 };
 
 struct part {
 	struct export *x;
-	FILE *out;		/* compressed */
-	struct keys strings;	/* ids are indices of string_table */
-	struct keys mappings;	/* of object and segment */
-	struct keys functions;	/* of ids of strings: name, linkage name, file */
-	struct keys places;	/* of struct place.key */
-	const uint8_t *has;	/* by object */
-	unsigned char *pending; /* messages of the sample at hand */
+	FILE *out;		   /* compressed */
+	struct interner strings;   /* ids are indices of string_table */
+	struct interner mappings;  /* of object and segment */
+	struct interner functions; /* of ids of strings: name, linkage name, file */
+	struct interner places;	   /* of struct place.key */
+	const uint8_t *has;	   /* by object */
+	unsigned char *pending;	   /* messages of the sample at hand */
 	size_t used, room;
 	uint64_t bytes, samples; /* written */
 	uint64_t *location;	 /* of the sample at hand */
@@ -72,7 +72,7 @@ static int64_t string_of(struct part *p, const char *s)
 	if (!*s)
 		return 0;
 	s = utf8_clean(s, &made); /* protobuf has no other strings */
-	id = s ? keys_id(&p->strings, s, strlen(s)) : 0;
+	id = s ? interner_id(&p->strings, s, strlen(s)) : 0;
 	p->failed |= !id;
 	if (p->strings.count > known) {
 		text = (char *)s;
@@ -144,7 +144,7 @@ static uint64_t mapping_of(struct part *p, const struct stack_frame *f, uint64_t
 
 	if (!f->object)
 		return 0;
-	id = keys_id(&p->mappings, key, sizeof(key));
+	id = interner_id(&p->mappings, key, sizeof(key));
 	if (p->mappings.count > known)
 		put_mapping(p, f->object, s, id);
 	return id;
@@ -156,7 +156,7 @@ static uint64_t function_of(struct part *p, const char *name, const char *raw, c
 	Pprof__Function function = PPROF__FUNCTION__INIT, *pointer = &function;
 	Pprof__Profile m = PPROF__PROFILE__INIT;
 	size_t known = p->functions.count;
-	uint32_t id = keys_id(&p->functions, key, sizeof(key));
+	uint32_t id = interner_id(&p->functions, key, sizeof(key));
 
 	if (p->functions.count > known) {
 		function.id = id;
@@ -212,7 +212,7 @@ static void put_place(struct part *p, const struct place *place, uint64_t id)
 static uint64_t location_of(struct part *p, const struct place *place)
 {
 	size_t known = p->places.count;
-	uint32_t id = keys_id(&p->places, &place->key, sizeof(place->key));
+	uint32_t id = interner_id(&p->places, &place->key, sizeof(place->key));
 
 	if (p->places.count > known)
 		put_place(p, place, id);
@@ -225,7 +225,7 @@ static uint64_t location_named(struct part *p, const char *name)
 	Pprof__Location location = PPROF__LOCATION__INIT;
 	Pprof__Line line = PPROF__LINE__INIT, *pointer = &line;
 	size_t known = p->places.count;
-	uint32_t id = keys_id(&p->places, name, strlen(name));
+	uint32_t id = interner_id(&p->places, name, strlen(name));
 
 	if (p->places.count > known) {
 		line.function_id = function_of(p, name, "", "");
@@ -349,7 +349,7 @@ static int part_begin(struct part *p, struct export *x, FILE *out, const uint8_t
 	memset(p, 0, sizeof(*p));
 	p->x = x;
 	p->has = has;
-	p->out = squeeze_open(out, SQUEEZE_GZIP);
+	p->out = compressed_open(out, SQUEEZE_GZIP);
 	if (!p->out)
 		return -ENOMEM;
 	put_head(p);
@@ -365,12 +365,12 @@ static void part_write(struct part *p)
 
 static int part_end(struct part *p, FILE *out)
 {
-	int ret = p->out ? squeeze_close(p->out, out) : 0;
+	int ret = p->out ? compressed_close(p->out, out) : 0;
 
-	keys_release(&p->strings);
-	keys_release(&p->mappings);
-	keys_release(&p->functions);
-	keys_release(&p->places);
+	interner_release(&p->strings);
+	interner_release(&p->mappings);
+	interner_release(&p->functions);
+	interner_release(&p->places);
 	free(p->pending);
 	free(p->location);
 	return ret;

@@ -94,7 +94,7 @@ static void put_frames(const struct merged *m, FILE *out)
 	uint32_t id;
 
 	for (id = 1; id <= m->lines.keys.count; id++) {
-		line = line_keys_line(&m->lines, id);
+		line = line_interner_line(&m->lines, id);
 		fprintf(out, "%s{\"name\":", id > 1 ? ",\n" : "");
 		put_string(out, line->function);
 		if (*line->file || *line->module) {

@@ -57,7 +57,7 @@ struct base {
 	struct profile *profile;
 	const struct export_options *options;
 	sqlite3_stmt *object, *frame, *stack, *event;
-	struct keys frames; /* of line and frame; ids are rows */
+	struct interner frames; /* of line and frame; ids are rows */
 	bool *object_told;
 	int failed; /* the first code of SQLite that is not SQLITE_OK */
 };
@@ -248,7 +248,7 @@ static uint32_t frame_of(struct base *b, const struct sym_line *l, uint32_t fram
 		uint64_t frame;
 	} key = { l, frame };
 	size_t known = b->frames.count;
-	uint32_t id = keys_id(&b->frames, &key, sizeof(key));
+	uint32_t id = interner_id(&b->frames, &key, sizeof(key));
 
 	if (!id)
 		check(b, SQLITE_NOMEM);
@@ -434,7 +434,7 @@ int export_sqlite(struct export *x, struct error *err)
 	if (!ret && b.failed)
 		ret = fail(err, -EIO, "cannot write '%s': %s", x->target, sqlite3_errstr(b.failed));
 	sqlite3_close(b.db);
-	keys_release(&b.frames);
+	interner_release(&b.frames);
 	free(b.object_told);
 	return ret;
 }

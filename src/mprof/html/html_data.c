@@ -23,7 +23,7 @@ struct writer {
 	uint32_t *order;   /* node of the tree by number in the page */
 	struct cell *cell; /* with pages' nodes as stacks */
 	size_t cells;
-	struct keys text;
+	struct interner text;
 	uint32_t *line; /* by key of the tree's lines: number in the page, from 1 */
 	size_t lines;
 	size_t column_at;
@@ -204,7 +204,7 @@ static uint32_t text_of(struct writer *w, const char *text)
 {
 	char *made;
 	const char *clean = utf8_clean(text, &made);
-	uint32_t id = clean ? keys_id(&w->text, clean, strlen(clean)) : 0;
+	uint32_t id = clean ? interner_id(&w->text, clean, strlen(clean)) : 0;
 
 	free(made);
 	return id;
@@ -226,7 +226,7 @@ static void put_lines(struct writer *w, struct blob *b)
 		if (w->line[key])
 			continue;
 		w->line[key] = (uint32_t)++w->lines;
-		line = line_keys_line(&t->lines, key);
+		line = line_interner_line(&t->lines, key);
 		blob_number(&part[0], text_of(w, line->function));
 		blob_number(&part[1], *line->file ? text_of(w, line->file) : 0);
 		blob_number(&part[2], line->line);
@@ -364,9 +364,9 @@ static void put_texts(struct writer *w, struct blob *b)
 
 	column(w, "text.bytes", w->text.count);
 	for (id = 1; id <= w->text.count; id++)
-		blob_number(b, keys_bytes(&w->text, id));
+		blob_number(b, interner_bytes(&w->text, id));
 	for (id = 1; id <= w->text.count; id++)
-		blob_add(b, keys_text(&w->text, id), keys_bytes(&w->text, id));
+		blob_add(b, interner_text(&w->text, id), interner_bytes(&w->text, id));
 }
 
 static int write_columns(struct writer *w)
@@ -404,7 +404,7 @@ int html_data_make(struct html_data *to, const struct html_source *from, struct 
 	if (!ret && map)
 		ret = make_map(&w, map);
 	calltree_release(&w.tree);
-	keys_release(&w.text);
+	interner_release(&w.text);
 	free(w.node_of);
 	free(w.page);
 	free(w.order);

@@ -196,14 +196,14 @@ static json *values_json(void)
 }
 
 /* From which thread to which: [from, to, blocks, bytes], most bytes first; and what is left out. */
-static json *handovers_json(const struct handovers *h)
+static json *cross_free_json(const struct cross_frees *h)
 {
 	json *o = json_object_new_object(), *pairs = json_object_new_array(), *pair;
 	uint64_t blocks = h->rest.blocks;
 	size_t i;
 
 	for (i = 0; i < h->pairs; i++) {
-		const struct handover_pair *p = &h->pair[i];
+		const struct cross_free_pair *p = &h->pair[i];
 
 		if (i >= PAIRS_MOST) {
 			blocks += p->sum.blocks;
@@ -244,7 +244,7 @@ static json *head_json(const struct html_report *r)
 	add_n(o, "never_freed", CELL_NEVER_FREED);
 	add_n(o, "taken_by_exec", CELL_EXEC);
 	add(o, "values", values_json());
-	add(o, "handovers", handovers_json(r->handovers));
+	add(o, "handovers", cross_free_json(r->cross_frees));
 	add(o, "columns", json_object_get(r->data->column));
 	add(o, "report", report);
 	return o;

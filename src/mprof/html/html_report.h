@@ -13,15 +13,15 @@
 #include <stdio.h>
 
 #include "../pass/analysis.h"
-#include "../pass/handovers.h"
+#include "../pass/cross_frees.h"
 #include "html_data.h"
 
 struct html_report {
 	const struct analysis *analysis; /* with findings */
 	const struct cells *cells;
 	const struct html_data *data;
-	const struct handovers *handovers; /* who frees whose blocks */
-	bool served;			   /* by mprof view, which the page may ask */
+	const struct cross_frees *cross_frees; /* who frees whose blocks */
+	bool served;			       /* by mprof view, which the page may ask */
 	json *traces; /* names of those that it serves, if they are several; else NULL */
 	size_t index; /* of this one */
 };

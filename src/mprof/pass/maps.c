@@ -22,7 +22,7 @@ static struct maps_of *process_at(struct maps *s, uint32_t process)
 
 static struct maps_site *site_of(struct maps *s, struct maps_of *p, uint32_t stack)
 {
-	uint32_t id = keys_id(&p->stacks, &stack, sizeof(stack));
+	uint32_t id = interner_id(&p->stacks, &stack, sizeof(stack));
 	struct maps_site *site = id ? array_at(&p->site, id - 1, sizeof(*site)) : NULL;
 
 	if (!site)
@@ -211,7 +211,7 @@ static void release(void *self)
 
 	for (i = 0; i < s->process.count; i++) {
 		array_release(&p[i].site);
-		keys_release(&p[i].stacks);
+		interner_release(&p[i].stacks);
 	}
 	array_release(&s->process);
 }

@@ -16,7 +16,7 @@
 #define MPROF_PASS_MAPS_H
 
 #include "array.h"
-#include "keys.h"
+#include "interner.h"
 #include "walk.h"
 
 /* One stack that mapped memory. */
@@ -33,11 +33,11 @@ struct maps_of {
 	uint64_t file_now, file_peak;
 	uint64_t unknown_unmapped;     /* bytes unmapped that were never seen mapped */
 	int64_t break_now, break_peak; /* bytes the break was moved by */
-	uint64_t looked;      /* ticks: when it had most private writable pages in memory */
-	uint64_t resident_of; /* bytes of these, */
-	uint64_t resident;    /* and what of them it had mapped itself */
-	struct array site;    /* struct maps_site, in the order of their first call */
-	struct keys stacks;   /* the pass's own */
+	uint64_t looked;	/* ticks: when it had most private writable pages in memory */
+	uint64_t resident_of;	/* bytes of these, */
+	uint64_t resident;	/* and what of them it had mapped itself */
+	struct array site;	/* struct maps_site, in the order of their first call */
+	struct interner stacks; /* the pass's own */
 	uint64_t peaks;
 	bool ended;
 };

@@ -16,10 +16,10 @@
 #include <stdlib.h>
 
 #include "rss.h"
-#include "site_seats.h"
+#include "site_accumulators.h"
 
 struct work {
-	struct site_seats seats;
+	struct site_accumulators accumulators;
 	bool plain; /* every block passes the filter but for its lifetime */
 	uint64_t peak_number;
 	uint64_t peak_event;	    /* its number in the trace */
@@ -63,7 +63,7 @@ static void start(void *self, struct walk *w)
 		pass_failed(w);
 		return;
 	}
-	site_seats_init(&k->seats, &s->options);
+	site_accumulators_init(&k->accumulators, &s->options);
 	k->plain = !f->process && !f->thread && !f->functions && !f->size_min &&
 		   f->size_max == UINT64_MAX && f->from_ns == all.from_ns && f->to_ns == all.to_ns;
 	k->look_back =
@@ -118,14 +118,15 @@ static uint64_t part_of(const struct sites *s, const struct block *b)
 	}
 }
 
-static inline struct seat *seat_of(struct sites *s, const struct block *b)
+static inline struct accumulator *accumulator_of(struct sites *s, const struct block *b)
 {
 	struct work *k = s->work;
-	struct seat *seat = site_seat(&k->seats, b->stack, part_of(s, b));
+	struct accumulator *accumulator =
+	    site_accumulator(&k->accumulators, b->stack, part_of(s, b));
 
-	if (__builtin_expect(!seat, 0))
+	if (__builtin_expect(!accumulator, 0))
 		pass_failed(s->walk);
-	return seat;
+	return accumulator;
 }
 
 /* ---- a block ends ---- */
@@ -142,7 +143,7 @@ struct end {
 };
 
 /* The epochs at whose ends the block lived. */
-static void add_epochs(struct sites *s, struct seat *seat, const struct end *e)
+static void add_epochs(struct sites *s, struct accumulator *accumulator, const struct end *e)
 {
 	const struct work *k = s->work;
 	uint64_t first = 0, behind = e->how == NEVER_FREED ? SITE_EPOCHS : k->epoch;
@@ -151,9 +152,9 @@ static void add_epochs(struct sites *s, struct seat *seat, const struct end *e)
 		return;
 	while (first + 1 < SITE_EPOCHS && e->block->start >= s->epoch_ticks[first + 1])
 		first++;
-	seat->epoch_bytes[first] += e->block->size;
+	accumulator->epoch_bytes[first] += e->block->size;
 	if (behind < SITE_EPOCHS)
-		seat->epoch_bytes[behind] -= e->block->size;
+		accumulator->epoch_bytes[behind] -= e->block->size;
 }
 
 static inline bool lived_at_rss(const struct sites *s, const struct end *e)
@@ -167,67 +168,69 @@ static inline bool lived_at_rss(const struct sites *s, const struct end *e)
 	return e->block->start <= s->rss.ticks && e->ticks > s->rss.ticks;
 }
 
-static inline void add_moments(struct sites *s, struct seat *seat, const struct end *e)
+static inline void add_moments(struct sites *s, struct accumulator *accumulator,
+			       const struct end *e)
 {
 	const struct work *k = s->work;
 	const struct block *b = e->block;
 
 	if (k->peak_number && block_began_by(b, s->peak.ticks, k->peak_event)) {
-		if (seat->peak_number != k->peak_number) {
-			seat->peak_number = k->peak_number;
-			seat->peak_calls = seat->peak_bytes = seat->peak_slack = 0;
+		if (accumulator->peak_number != k->peak_number) {
+			accumulator->peak_number = k->peak_number;
+			accumulator->peak_calls = accumulator->peak_bytes =
+			    accumulator->peak_slack = 0;
 		}
-		seat->peak_calls++;
-		seat->peak_bytes += b->size;
-		seat->peak_slack += b->slack;
+		accumulator->peak_calls++;
+		accumulator->peak_bytes += b->size;
+		accumulator->peak_slack += b->slack;
 	}
 	if (lived_at_rss(s, e)) {
-		if (seat->rss_number != k->rss_number) {
-			seat->rss_number = k->rss_number;
-			seat->rss_calls = seat->rss_bytes = 0;
+		if (accumulator->rss_number != k->rss_number) {
+			accumulator->rss_number = k->rss_number;
+			accumulator->rss_calls = accumulator->rss_bytes = 0;
 		}
-		seat->rss_calls++;
-		seat->rss_bytes += b->size;
+		accumulator->rss_calls++;
+		accumulator->rss_bytes += b->size;
 	}
 }
 
-static inline void add_block(struct seat *seat, const struct block *b)
+static inline void add_block(struct accumulator *accumulator, const struct block *b)
 {
-	seat->calls++;
-	seat->bytes += b->size;
-	seat->slack += b->slack;
-	if (b->size < seat->size_min)
-		seat->size_min = b->size;
-	if (b->size > seat->size_max)
-		seat->size_max = b->size;
+	accumulator->calls++;
+	accumulator->bytes += b->size;
+	accumulator->slack += b->slack;
+	if (b->size < accumulator->size_min)
+		accumulator->size_min = b->size;
+	if (b->size > accumulator->size_max)
+		accumulator->size_max = b->size;
 }
 
-static inline void add_free(const struct sites *s, struct seat *seat, const struct end *e,
-			    uint64_t ns)
+static inline void add_free(const struct sites *s, struct accumulator *accumulator,
+			    const struct end *e, uint64_t ns)
 {
 	const struct block *b = e->block;
 
-	seat->lifetime_ns += ns;
-	if (ns < seat->lifetime_min_ns)
-		seat->lifetime_min_ns = ns;
-	if (ns > seat->lifetime_max_ns)
-		seat->lifetime_max_ns = ns;
+	accumulator->lifetime_ns += ns;
+	if (ns < accumulator->lifetime_min_ns)
+		accumulator->lifetime_min_ns = ns;
+	if (ns > accumulator->lifetime_max_ns)
+		accumulator->lifetime_max_ns = ns;
 	if ((b->owner & BLOCK_THREAD) != e->thread) {
-		seat->foreign_frees++;
+		accumulator->foreign_frees++;
 	} else if (e->temporary || ns < s->options.temporary_ns) {
-		seat->temporary_calls++;
-		seat->temporary_bytes += b->size;
+		accumulator->temporary_calls++;
+		accumulator->temporary_bytes += b->size;
 	}
 }
 
-static void add_remains(struct seat *seat, const struct end *e)
+static void add_remains(struct accumulator *accumulator, const struct end *e)
 {
 	if (e->how == NEVER_FREED) {
-		seat->live_calls++;
-		seat->live_bytes += e->block->size;
+		accumulator->live_calls++;
+		accumulator->live_bytes += e->block->size;
 	} else {
-		seat->exec_calls++;
-		seat->exec_bytes += e->block->size;
+		accumulator->exec_calls++;
+		accumulator->exec_bytes += e->block->size;
 	}
 }
 
@@ -236,7 +239,7 @@ static inline void block_ends(struct sites *s, const struct end *e)
 	const struct site_filter *f = &s->options.filter;
 	const struct block *b = e->block;
 	struct work *k = s->work;
-	struct seat *seat;
+	struct accumulator *accumulator;
 	uint64_t ns = UINT64_MAX;
 
 	if (lived_at_rss(s, e)) {
@@ -245,22 +248,22 @@ static inline void block_ends(struct sites *s, const struct end *e)
 	}
 	if (!passes(s, b, e->process))
 		return;
-	seat = seat_of(s, b);
-	if (!seat)
+	accumulator = accumulator_of(s, b);
+	if (!accumulator)
 		return;
-	site_seat_live(&k->seats, seat, -1, b->size);
+	site_accumulator_live(&k->accumulators, accumulator, -1, b->size);
 	if (e->how == FREED)
 		ns = e->ticks > b->start ? walk_duration_ns(s->walk, e->ticks - b->start) : 0;
 	if (ns < f->lifetime_min_ns || ns > f->lifetime_max_ns)
 		return;
-	add_block(seat, b);
-	add_moments(s, seat, e);
+	add_block(accumulator, b);
+	add_moments(s, accumulator, e);
 	if (e->how == FREED)
-		add_free(s, seat, e, ns);
+		add_free(s, accumulator, e, ns);
 	else
-		add_remains(seat, e);
+		add_remains(accumulator, e);
 	if (e->how == NEVER_FREED || b->start < s->epoch_ticks[k->epoch])
-		add_epochs(s, seat, e);
+		add_epochs(s, accumulator, e);
 }
 
 /* ---- one event ---- */
@@ -310,21 +313,21 @@ static void block_begins(struct sites *s, const struct event *e, const struct no
 		.fn = e->fn,
 	};
 	struct work *k = s->work;
-	struct seat *seat;
+	struct accumulator *accumulator;
 
 	if (!passes(s, &b, n->process))
 		return;
-	seat = seat_of(s, &b);
-	if (!seat)
+	accumulator = accumulator_of(s, &b);
+	if (!accumulator)
 		return;
-	site_seat_live(&k->seats, seat, 1, e->size);
-	site_seat_called(seat, e->ticks);
+	site_accumulator_live(&k->accumulators, accumulator, 1, e->size);
+	site_accumulator_called(accumulator, e->ticks);
 	if (!(n->did & NOTE_HAD_OLD))
 		return;
-	seat->reallocs++;
+	accumulator->reallocs++;
 	if (n->old.addr != e->addr) {
-		seat->realloc_moved++;
-		seat->realloc_bytes += heap_copied(&n->old, e, s->walk->heap.page_size);
+		accumulator->realloc_moved++;
+		accumulator->realloc_bytes += heap_copied(&n->old, e, s->walk->heap.page_size);
 	}
 }
 
@@ -373,7 +376,7 @@ static void map_call(struct sites *s, const struct event *e, const struct note *
 		.fn = e->fn,
 	};
 	struct work *k = s->work;
-	struct seat *seat;
+	struct accumulator *accumulator;
 
 	if (e->error || e->kind != EVENT_CALL)
 		return;
@@ -386,12 +389,12 @@ static void map_call(struct sites *s, const struct event *e, const struct note *
 	if (e->fn == MPROF_FN_MUNMAP || (e->fn >= MPROF_FN_BRK && e->addr <= e->usable) ||
 	    !passes(s, &b, n->process))
 		return;
-	seat = seat_of(s, &b);
-	if (!seat)
+	accumulator = accumulator_of(s, &b);
+	if (!accumulator)
 		return;
-	site_seat_called(seat, e->ticks);
-	seat->map_calls++;
-	seat->map_bytes += e->size;
+	site_accumulator_called(accumulator, e->ticks);
+	accumulator->map_calls++;
+	accumulator->map_bytes += e->size;
 }
 
 static inline void note_peak(struct sites *s, const struct event *e, const struct note *n,
@@ -416,9 +419,9 @@ PREFETCHES look_ahead(const struct work *k, const struct batch *b, size_t i)
 	const struct note *n = &b->note[i];
 
 	if (n->did & NOTE_ENDED)
-		site_seat_prefetch(&k->seats, n->old.stack, 2);
+		site_accumulator_prefetch(&k->accumulators, n->old.stack, 2);
 	else if (n->did & NOTE_BEGAN)
-		site_seat_prefetch(&k->seats, b->event[i].stack, 1);
+		site_accumulator_prefetch(&k->accumulators, b->event[i].stack, 1);
 }
 
 static void batch(void *self, const struct batch *b)
@@ -542,29 +545,30 @@ static void finish(void *self, struct walk *w)
 
 	if (!k || w->failed)
 		return;
-	s->site = calloc(k->seats.count + 1, sizeof(*s->site));
-	s->local = calloc(k->seats.groups + 1, sizeof(*s->local));
+	s->site = calloc(k->accumulators.count + 1, sizeof(*s->site));
+	s->local = calloc(k->accumulators.groups + 1, sizeof(*s->local));
 	if (!s->site || !s->local) {
 		pass_failed(w);
 		return;
 	}
-	for (i = 0; i < k->seats.count; i++) {
+	for (i = 0; i < k->accumulators.count; i++) {
 		struct site *site = &s->site[s->count];
-		const struct seat *seat = &k->seats.seat[i];
+		const struct accumulator *accumulator = &k->accumulators.accumulator[i];
 
-		*site =
-		    (struct site){ .key = seat->stack, .group = seat->group, .part = seat->part };
-		site_seat_values(seat, k->peak_number, k->rss_number, &site->v);
+		*site = (struct site){ .key = accumulator->stack,
+				       .group = accumulator->group,
+				       .part = accumulator->part };
+		site_accumulator_values(accumulator, k->peak_number, k->rss_number, &site->v);
 		if (!site->v.calls && !site->v.map_calls)
 			continue;
 		site_values_add(&s->total, &site->v);
 		s->count++;
 	}
-	for (i = 0; i < k->seats.groups; i++)
-		s->local[i] = (struct site_local){ k->seats.group[i].most_calls,
-						   k->seats.group[i].most_bytes };
-	s->groups = k->seats.groups;
-	site_seats_release(&k->seats); /* as large as what was made of them */
+	for (i = 0; i < k->accumulators.groups; i++)
+		s->local[i] = (struct site_local){ k->accumulators.group[i].most_calls,
+						   k->accumulators.group[i].most_bytes };
+	s->groups = k->accumulators.groups;
+	site_accumulators_release(&k->accumulators); /* as large as what was made of them */
 	if (s->count)
 		qsort(s->site, s->count, sizeof(*s->site), by_bytes);
 	if (w->last_ticks > s->epoch_ticks[SITE_EPOCHS]) /* a program that still runs */
@@ -579,7 +583,7 @@ static void release(void *self)
 	struct work *k = s->work;
 
 	if (k) {
-		site_seats_release(&k->seats);
+		site_accumulators_release(&k->accumulators);
 		array_release(&k->recent);
 	}
 	free(k);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../profile/findings.h"
-#include "../pass/keys.h"
+#include "../pass/interner.h"
 
 static int by_pages(const void *a, const void *b)
 {
@@ -22,7 +22,7 @@ static int by_pages(const void *a, const void *b)
 
 int pin_names_make(struct pin_names *to, const struct pins *pins, struct profile *names)
 {
-	struct line_keys functions = { .same = LINE_FUNCTION };
+	struct line_interner functions = { .same = LINE_FUNCTION };
 	const struct sym_line *line;
 	struct pin_name *name;
 	uint32_t id;
@@ -34,7 +34,7 @@ int pin_names_make(struct pin_names *to, const struct pins *pins, struct profile
 		return -ENOMEM;
 	for (i = 0; i < pins->sites; i++) {
 		line = names ? profile_asked(names, pins->site[i].site).line : NULL;
-		id = line ? line_keys_id(&functions, line) : 0;
+		id = line ? line_interner_id(&functions, line) : 0;
 		name = &to->name[id];
 		/* Sites come in order of pages: the first one stands for its function. */
 		if (!name->blocks) {
@@ -47,7 +47,7 @@ int pin_names_make(struct pin_names *to, const struct pins *pins, struct profile
 		to->n = id + 1 > to->n ? id + 1 : to->n;
 	}
 	i = functions.keys.failed;
-	line_keys_release(&functions);
+	line_interner_release(&functions);
 	if (to->n && !to->name[0].blocks)
 		to->name[0] = to->name[--to->n];
 	qsort(to->name, to->n, sizeof(*to->name), by_pages);

@@ -6,7 +6,7 @@
 #ifndef MPROF_PRINT_FIGURES_H
 #define MPROF_PRINT_FIGURES_H
 
-#include "../pass/keys.h"
+#include "../pass/interner.h"
 #include "../profile/estimate.h"
 #include "../profile/profile.h"
 #include "json.h"

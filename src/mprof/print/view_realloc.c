@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "../pass/growth.h"
-#include "../pass/keys.h"
+#include "../pass/interner.h"
 #include "figures.h"
 #include "views.h"
 
@@ -66,7 +66,7 @@ static void put_lines(struct profile *p, uint32_t stack, FILE *out)
 
 struct same {
 	struct profile *p;
-	struct keys lines; /* as they are shown */
+	struct interner lines; /* as they are shown */
 };
 
 /* Rows that would read the same are one; those that --function and the like leave out are none. */
@@ -84,7 +84,7 @@ static uint32_t key_of(void *same, uint32_t stack)
 	if (!out)
 		return 0;
 	put_lines(s->p, stack, out);
-	id = fclose(out) ? 0 : keys_id(&s->lines, text, bytes);
+	id = fclose(out) ? 0 : interner_id(&s->lines, text, bytes);
 	free(text);
 	return id;
 }
@@ -95,7 +95,7 @@ static int select_sites(struct view_request *r, struct error *err)
 	struct grown *g = r->own;
 
 	g->site = growth_merged(&g->growth, key_of, &same, &g->sites);
-	keys_release(&same.lines);
+	interner_release(&same.lines);
 	return g->site ? 0 : fail(err, -ENOMEM, "no memory to print chains of reallocs");
 }
 

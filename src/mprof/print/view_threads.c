@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../pass/handovers.h"
+#include "../pass/cross_frees.h"
 #include "figures.h"
 #include "print_table.h"
 #include "views.h"
@@ -16,7 +16,7 @@
 #define SITES  5u
 
 struct threads {
-	struct handovers handovers;
+	struct cross_frees cross_frees;
 	struct walk_pass pass;
 };
 
@@ -26,7 +26,7 @@ static int prepare(struct view_request *r, struct error *err)
 
 	if (!t)
 		return fail(err, -ENOMEM, "no memory for threads");
-	t->pass = (struct walk_pass){ &handovers_pass, &t->handovers };
+	t->pass = (struct walk_pass){ &cross_free_pass, &t->cross_frees };
 	r->own = t;
 	r->options->pass = &t->pass;
 	r->options->passes = 1;
@@ -39,15 +39,15 @@ static void release(struct view_request *r)
 	r->own = NULL;
 }
 
-static const struct handover_thread *thread_at(const struct handovers *h, size_t i)
+static const struct cross_free_thread *thread_at(const struct cross_frees *h, size_t i)
 {
-	return (const struct handover_thread *)h->thread.item + i;
+	return (const struct cross_free_thread *)h->thread.item + i;
 }
 
-static int by_bytes(const void *a, const void *b, void *handovers)
+static int by_bytes(const void *a, const void *b, void *cross_frees)
 {
-	const struct handover_thread *x = thread_at(handovers, *(const size_t *)a),
-				     *y = thread_at(handovers, *(const size_t *)b);
+	const struct cross_free_thread *x = thread_at(cross_frees, *(const size_t *)a),
+				       *y = thread_at(cross_frees, *(const size_t *)b);
 	const uint64_t bx = x->allocated.bytes + x->of_others.bytes,
 		       by = y->allocated.bytes + y->of_others.bytes;
 
@@ -57,7 +57,7 @@ static int by_bytes(const void *a, const void *b, void *handovers)
 }
 
 /* Indices of those that did anything, busiest first; the caller's to free. */
-static size_t *busiest(const struct handovers *h, size_t *n)
+static size_t *busiest(const struct cross_frees *h, size_t *n)
 {
 	size_t *index = calloc(h->thread.count + 1, sizeof(*index)), i;
 
@@ -70,14 +70,14 @@ static size_t *busiest(const struct handovers *h, size_t *n)
 	return index;
 }
 
-static int put_threads(const struct handovers *h, const size_t *index, size_t n, FILE *out)
+static int put_threads(const struct cross_frees *h, const size_t *index, size_t n, FILE *out)
 {
 	struct table t = TABLE(">thread", ">tid", ">process", ">allocated", ">freed itself",
 			       ">freed by others", ">of others it freed", ">kept");
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		const struct handover_thread *h1 = thread_at(h, index[i]);
+		const struct cross_free_thread *h1 = thread_at(h, index[i]);
 
 		table_cell(&t, "%" PRIu32, h1->number);
 		if (h1->tid)
@@ -96,9 +96,9 @@ static int put_threads(const struct handovers *h, const size_t *index, size_t n,
 }
 
 /* One row for each producer, one column for each consumer. */
-static void put_matrix(const struct handovers *h, const size_t *index, size_t n, FILE *out)
+static void put_matrix(const struct cross_frees *h, const size_t *index, size_t n, FILE *out)
 {
-	const struct handover_pair *p;
+	const struct cross_free_pair *p;
 	size_t i, k;
 
 	fprintf(out, "  %-12s", "of thread");
@@ -106,11 +106,11 @@ static void put_matrix(const struct handovers *h, const size_t *index, size_t n,
 		fprintf(out, " %8s%-4" PRIu32, "by ", thread_at(h, index[k])->number);
 	fputc('\n', out);
 	for (i = 0; i < n; i++) {
-		const struct handover_thread *from = thread_at(h, index[i]);
+		const struct cross_free_thread *from = thread_at(h, index[i]);
 
 		fprintf(out, "  %-12" PRIu32, from->number);
 		for (k = 0; k < n; k++) {
-			p = handovers_find(h, from->number, thread_at(h, index[k])->number);
+			p = cross_free_find(h, from->number, thread_at(h, index[k])->number);
 			if (i == k)
 				fprintf(out, " %12s",
 					from->own.blocks ? text_bytes(from->own.bytes).s : ".");
@@ -144,7 +144,7 @@ static int by_foreign(const void *a, const void *b)
 /* Most first; false without memory.  of is the caller's to free. */
 static bool find_travellers(struct profile *p, struct travellers *t)
 {
-	struct line_keys lines = { .same = LINE_LINE };
+	struct line_interner lines = { .same = LINE_LINE };
 	const struct profile_path *path = NULL;
 	uint32_t id = 0;
 	size_t i;
@@ -157,8 +157,8 @@ static bool find_travellers(struct profile *p, struct travellers *t)
 		path = profile_path_once(p, p->site[i].key);
 		if (!path)
 			break;
-		id = path->count ? line_keys_id(&lines, path->line[path->asked - 1]) : 0;
-		t->of[id].line = id ? line_keys_line(&lines, id) : NULL;
+		id = path->count ? line_interner_id(&lines, path->line[path->asked - 1]) : 0;
+		t->of[id].line = id ? line_interner_line(&lines, id) : NULL;
 		t->of[id].blocks += p->site[i].v.calls;
 		t->of[id].foreign += p->site[i].v.foreign_frees;
 	}
@@ -167,10 +167,10 @@ static bool find_travellers(struct profile *p, struct travellers *t)
 		qsort(t->of, t->count, sizeof(*t->of), by_foreign);
 		while (t->count && !t->of[t->count - 1].foreign)
 			t->count--;
-		line_keys_release(&lines);
+		line_interner_release(&lines);
 		return true;
 	}
-	line_keys_release(&lines);
+	line_interner_release(&lines);
 	free(t->of);
 	t->of = NULL;
 	return false;
@@ -200,7 +200,7 @@ static int put_sites(struct profile *p, size_t most, FILE *out)
 
 static int text(struct view_request *r, FILE *out, struct error *err)
 {
-	const struct handovers *h = &((struct threads *)r->own)->handovers;
+	const struct cross_frees *h = &((struct threads *)r->own)->cross_frees;
 	size_t n, shown, *index = busiest(h, &n);
 	int ret = index ? 0 : -ENOMEM;
 
@@ -229,7 +229,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 
 /* ---- JSON: rows are pairs ---- */
 
-static json *sum_json(const struct handover_sum *s)
+static json *sum_json(const struct cross_free_sum *s)
 {
 	json *o = json_object_new_object();
 
@@ -238,7 +238,7 @@ static json *sum_json(const struct handover_sum *s)
 	return o;
 }
 
-static json *thread_json(const struct handover_thread *t)
+static json *thread_json(const struct cross_free_thread *t)
 {
 	json *o = json_object_new_object();
 
@@ -259,7 +259,7 @@ static json *thread_json(const struct handover_thread *t)
 
 static int members(struct view_request *r, json *o, struct error *err)
 {
-	const struct handovers *h = &((struct threads *)r->own)->handovers;
+	const struct cross_frees *h = &((struct threads *)r->own)->cross_frees;
 	json *threads = json_object_new_array(), *sites = json_object_new_array(), *s;
 	struct travellers t;
 	size_t i;
@@ -287,7 +287,7 @@ static int members(struct view_request *r, json *o, struct error *err)
 
 static json *pair(struct view_request *r, size_t i)
 {
-	const struct handovers *h = &((struct threads *)r->own)->handovers;
+	const struct cross_frees *h = &((struct threads *)r->own)->cross_frees;
 	json *o = json_object_new_object();
 
 	add_n(o, "from_thread", h->pair[i].from);
@@ -299,7 +299,7 @@ static json *pair(struct view_request *r, size_t i)
 
 static size_t pairs(const struct view_request *r)
 {
-	return ((const struct threads *)r->own)->handovers.pairs;
+	return ((const struct threads *)r->own)->cross_frees.pairs;
 }
 
 const struct view_ops view_threads = {

@@ -29,9 +29,9 @@ static bool more_nodes(struct callgraph *g)
 static uint32_t node_of(struct callgraph *g, const struct sym_line *line, uint32_t function,
 			uint32_t level, uint32_t frame)
 {
-	uint32_t place[2] = { line_keys_id(&g->lines, line), level }, id;
+	uint32_t place[2] = { line_interner_id(&g->lines, line), level }, id;
 
-	id = place[0] ? keys_id(&g->places, place, sizeof(place)) : 0;
+	id = place[0] ? interner_id(&g->places, place, sizeof(place)) : 0;
 	if (!id || id <= g->nodes)
 		return id ? id - 1 : NONE;
 	if (!more_nodes(g))
@@ -47,7 +47,7 @@ static uint32_t node_of(struct callgraph *g, const struct sym_line *line, uint32
 
 static struct callgraph_edge *edge_of(struct callgraph *g, uint32_t from, uint32_t to)
 {
-	uint32_t pair[2] = { from, to }, id = keys_id(&g->pairs, pair, sizeof(pair));
+	uint32_t pair[2] = { from, to }, id = interner_id(&g->pairs, pair, sizeof(pair));
 	size_t room = g->edge_room ? 2 * g->edge_room : 64;
 	struct callgraph_edge *grown;
 
@@ -122,7 +122,7 @@ static uint32_t level_of(struct callgraph *g, uint32_t function)
 
 static bool step(struct callgraph *g, const struct sym_line *line, uint32_t frame)
 {
-	uint32_t function = line_keys_id(&g->functions, line), level, node, firsts;
+	uint32_t function = line_interner_id(&g->functions, line), level, node, firsts;
 
 	if (!function || !more_at(g))
 		return false;
@@ -208,10 +208,10 @@ int callgraph_add(struct callgraph *g, const struct sym_line *const *line, size_
 
 void callgraph_release(struct callgraph *g)
 {
-	line_keys_release(&g->lines);
-	line_keys_release(&g->functions);
-	keys_release(&g->places);
-	keys_release(&g->pairs);
+	line_interner_release(&g->lines);
+	line_interner_release(&g->functions);
+	interner_release(&g->places);
+	interner_release(&g->pairs);
 	free(g->node);
 	free(g->edge);
 	free(g->trail);

@@ -55,9 +55,9 @@ struct callgraph_step {
 
 struct callgraph {
 	struct callgraph_options options;
-	struct line_keys lines, functions;
-	struct keys places; /* line and level, of the nodes */
-	struct keys pairs;  /* of the edges */
+	struct line_interner lines, functions;
+	struct interner places; /* line and level, of the nodes */
+	struct interner pairs;	/* of the edges */
 	struct callgraph_node *node;
 	struct callgraph_edge *edge;
 	size_t nodes, node_room, edges, edge_room;

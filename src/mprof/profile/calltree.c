@@ -56,7 +56,7 @@ static uint32_t new_node(struct calltree *t, uint32_t parent, uint32_t key)
 		return NONE;
 	}
 	t->node[i] = (struct calltree_node){
-		.line = key ? line_keys_line(&t->lines, key) : NULL,
+		.line = key ? line_interner_line(&t->lines, key) : NULL,
 		.parent = parent,
 		.key = key,
 	};
@@ -140,7 +140,7 @@ uint32_t calltree_add(struct calltree *t, const struct sym_line *const *line, si
 	add_values(t, 0, false, value);
 	t->node[0].sites++;
 	for (i = 0; i < n; i++) {
-		key = line_keys_id(&t->lines, line[backward ? n - 1 - i : i]);
+		key = line_interner_id(&t->lines, line[backward ? n - 1 - i : i]);
 		if (key && node && t->node[node].key == key)
 			continue;
 		node = key ? child_of(t, node, key) : NONE;
@@ -209,7 +209,7 @@ void calltree_finish(struct calltree *t)
 
 void calltree_release(struct calltree *t)
 {
-	line_keys_release(&t->lines);
+	line_interner_release(&t->lines);
 	free(t->node);
 	free(t->figure);
 	free(t->slot);

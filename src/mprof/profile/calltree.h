@@ -17,7 +17,7 @@
 #ifndef MPROF_PROFILE_CALLTREE_H
 #define MPROF_PROFILE_CALLTREE_H
 
-#include "../pass/keys.h"
+#include "../pass/interner.h"
 #include "profile.h"
 
 struct calltree_options {
@@ -35,7 +35,7 @@ struct calltree_node {
 
 struct calltree {
 	struct calltree_options options;
-	struct line_keys lines;
+	struct line_interner lines;
 	struct calltree_node *node; /* [0] is the root */
 	uint64_t *figure;	    /* of each node: inclusive[values], exclusive[values] */
 	size_t nodes, room;

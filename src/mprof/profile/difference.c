@@ -18,7 +18,7 @@ void diff_init(struct diff *d, const struct diff_options *o)
 
 void diff_stable(struct diff *d, const char *module)
 {
-	if (!keys_id(&d->stable, module, strlen(module)))
+	if (!interner_id(&d->stable, module, strlen(module)))
 		d->failed = true;
 }
 
@@ -53,7 +53,7 @@ static uint32_t name_of(struct diff *d, enum diff_side side, const struct sym_li
 			return 0;
 		diff_spell(d, side, l, s, n + 1);
 	}
-	id = keys_id(&d->names, s, n);
+	id = interner_id(&d->names, s, n);
 	if (s != small)
 		free(s);
 	if (!id || (id > d->name_room && !more_names(d)))
@@ -133,7 +133,7 @@ void diff_add(struct diff *d, enum diff_side side, const struct sym_line *const 
 /* ---- grouping ---- */
 
 /* What makes a group: numbers, so that every kind of group is looked up the same way. */
-static uint32_t group_key(struct diff *d, struct keys *keys, const struct diff_site *s,
+static uint32_t group_key(struct diff *d, struct interner *keys, const struct diff_site *s,
 			  uint32_t *work)
 {
 	const struct sym_line *leaf = d->line[s->first + s->count - 1];
@@ -144,10 +144,10 @@ static uint32_t group_key(struct diff *d, struct keys *keys, const struct diff_s
 	case DIFF_BY_STACK:
 		for (i = 0; i < s->count; i++)
 			work[i] = d->renamed[d->id[s->first + i] - 1];
-		return keys_id(keys, work, s->count * sizeof(*work));
+		return interner_id(keys, work, s->count * sizeof(*work));
 	case DIFF_BY_FUNCTION:
 		work[0] = d->renamed[d->id[s->first + s->count - 1] - 1];
-		return keys_id(keys, work, sizeof(*work));
+		return interner_id(keys, work, sizeof(*work));
 	case DIFF_BY_MODULE:
 		n = diff_spell_module(d, s->side, leaf, text, sizeof(text));
 		break;
@@ -158,7 +158,7 @@ static uint32_t group_key(struct diff *d, struct keys *keys, const struct diff_s
 		n = diff_spell_line(d, s->side, leaf, text, sizeof(text));
 		break;
 	}
-	return keys_id(keys, text, n < sizeof(text) ? n : sizeof(text) - 1);
+	return interner_id(keys, text, n < sizeof(text) ? n : sizeof(text) - 1);
 }
 
 static void add_to_group(struct diff *d, struct diff_group *g, const struct diff_site *s)
@@ -220,7 +220,7 @@ static size_t deepest(const struct diff *d)
 static bool make_groups(struct diff *d)
 {
 	uint32_t *work = calloc(deepest(d), sizeof(*work)), key;
-	struct keys keys = { .text = NULL };
+	struct interner keys = { .text = NULL };
 	size_t i;
 
 	d->group = calloc(d->sites + 1, sizeof(*d->group));
@@ -232,7 +232,7 @@ static bool make_groups(struct diff *d)
 	}
 	d->groups = keys.count;
 	d->failed |= keys.failed || !work || !d->group;
-	keys_release(&keys);
+	interner_release(&keys);
 	free(work);
 	return !d->failed;
 }
@@ -264,8 +264,8 @@ int diff_finish(struct diff *d, struct error *err)
 
 void diff_release(struct diff *d)
 {
-	keys_release(&d->names);
-	keys_release(&d->stable);
+	interner_release(&d->names);
+	interner_release(&d->stable);
 	free(d->on);
 	free(d->example);
 	free(d->renamed);

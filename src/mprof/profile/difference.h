@@ -22,7 +22,7 @@
 #ifndef MPROF_PROFILE_DIFFERENCE_H
 #define MPROF_PROFILE_DIFFERENCE_H
 
-#include "../pass/keys.h"
+#include "../pass/interner.h"
 #include "profile.h"
 
 enum diff_by { DIFF_BY_FUNCTION, DIFF_BY_STACK, DIFF_BY_MODULE, DIFF_BY_LINE, DIFF_BY_FILE };
@@ -67,12 +67,12 @@ struct diff {
 	size_t renames;
 
 	/* ---- the pass's own ---- */
-	struct keys names;		 /* "function\nmodule" as compared */
+	struct interner names;		 /* "function\nmodule" as compared */
 	uint8_t *on;			 /* by name: 1 << side */
 	const struct sym_line **example; /* by name */
 	uint32_t *renamed;		 /* by name: the name it is taken for */
 	size_t name_room;
-	struct keys stable; /* modules that are the same file on both sides */
+	struct interner stable; /* modules that are the same file on both sides */
 	struct diff_site *site;
 	size_t sites, site_room;
 	uint32_t *id; /* names of all sites' lines, root first */

@@ -86,7 +86,7 @@ size_t diff_spell(const struct diff *d, enum diff_side side, const struct sym_li
 	diff_spell_module(d, side, l, module, sizeof(module));
 	if (l->known || l == &calltree_no_stack || l == &calltree_cut)
 		return (size_t)snprintf(to, room, "%.*s\n%s", (int)n, l->function, module);
-	if (keys_find(&d->stable, l->module, strlen(l->module)))
+	if (interner_find(&d->stable, l->module, strlen(l->module)))
 		snprintf(offset, sizeof(offset), "+0x%llx", (unsigned long long)l->offset);
 	return (size_t)snprintf(to, room, "%s\n%s", offset, module);
 }
@@ -116,7 +116,7 @@ size_t diff_spell_line(const struct diff *d, enum diff_side side, const struct s
 
 struct renames {
 	struct diff *d;
-	struct keys patterns;
+	struct interner patterns;
 	const struct diff_site **of; /* by pattern: an earlier site of it */
 	uint32_t *proposed;	     /* by name: its counterpart, 0 none, AMBIGUOUS */
 	uint64_t *calls;	     /* by name */
@@ -131,7 +131,7 @@ static bool alone(const struct diff *d, uint32_t name)
 /* The module's part of a spelt name. */
 static uint32_t module_hash(const struct diff *d, uint32_t name)
 {
-	const char *s = strchr(keys_text(&d->names, name), '\n');
+	const char *s = strchr(interner_text(&d->names, name), '\n');
 	uint32_t h = 5381;
 
 	for (; s && *s; s++)
@@ -202,14 +202,14 @@ static void look_at_site(struct renames *r, const struct diff_site *s)
 	if (!pattern_of(r, s))
 		return;
 	if (s->side == DIFF_BEFORE) {
-		key = keys_id(&r->patterns, r->work, s->count * sizeof(*r->work));
+		key = interner_id(&r->patterns, r->work, s->count * sizeof(*r->work));
 		if (key && !r->of[key - 1])
 			r->of[key - 1] = s;
 		else if (key && !same_path(r->d, r->of[key - 1], s))
 			r->of[key - 1] = &undecided;
 		return;
 	}
-	key = keys_find(&r->patterns, r->work, s->count * sizeof(*r->work));
+	key = interner_find(&r->patterns, r->work, s->count * sizeof(*r->work));
 	if (key && r->of[key - 1] && r->of[key - 1] != &undecided)
 		propose(r, r->of[key - 1], s);
 }
@@ -270,7 +270,7 @@ bool diff_find_renames(struct diff *d)
 	d->failed |= r.patterns.failed;
 	if (!d->failed)
 		accept_renames(&r);
-	keys_release(&r.patterns);
+	interner_release(&r.patterns);
 	free(r.work);
 	free(r.of);
 	free(r.proposed);

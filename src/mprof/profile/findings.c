@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../pass/keys.h"
+#include "../pass/interner.h"
 #include "leaks.h"
 #include "paths.h"
 
@@ -62,8 +62,8 @@ struct asker {
 };
 
 struct askers {
-	struct line_keys functions, lines;
-	struct path_keys paths;
+	struct line_interner functions, lines;
+	struct path_interner paths;
 	struct asker *of; /* by index of site */
 };
 
@@ -80,8 +80,8 @@ static bool find_askers(struct askers *t, const struct sites *s, struct profile 
 		a = profile_asked(names, s->site[i].key);
 		if (!a.line)
 			continue;
-		t->of[i] = (struct asker){ .function = line_keys_id(&t->functions, a.line),
-					   .line = line_keys_id(&t->lines, a.line),
+		t->of[i] = (struct asker){ .function = line_interner_id(&t->functions, a.line),
+					   .line = line_interner_id(&t->lines, a.line),
 					   .through = a.through,
 					   .caller = a.caller };
 	}
@@ -90,9 +90,9 @@ static bool find_askers(struct askers *t, const struct sites *s, struct profile 
 
 static void askers_release(struct askers *t)
 {
-	line_keys_release(&t->functions);
-	line_keys_release(&t->lines);
-	path_keys_release(&t->paths);
+	line_interner_release(&t->functions);
+	line_interner_release(&t->lines);
+	path_interner_release(&t->paths);
 	free(t->of);
 }
 
@@ -218,7 +218,7 @@ static bool find_line(struct finding *f, const struct kind_sites *k, uint32_t fu
 
 		if (a->function == function)
 			good = add_share(&shares, a->line, k, i,
-					 line_keys_line(&k->askers->lines, a->line));
+					 line_interner_line(&k->askers->lines, a->line));
 	}
 	if (good && shares.count) {
 		best = largest(&shares, &f->lines);
@@ -232,7 +232,7 @@ static bool find_line(struct finding *f, const struct kind_sites *k, uint32_t fu
 /* What that line called for it, and who called it, if most of it has one answer. */
 static bool find_around(struct finding *f, const struct kind_sites *k, uint32_t line)
 {
-	struct line_keys names = { .same = LINE_FUNCTION };
+	struct line_interner names = { .same = LINE_FUNCTION };
 	struct array through = { .item = NULL }, caller = { .item = NULL };
 	static const struct sym_line nothing = {
 		.function = "", .raw = "", .file = "", .module = ""
@@ -246,9 +246,9 @@ static bool find_around(struct finding *f, const struct kind_sites *k, uint32_t 
 
 		if (a->line != line || !k->part[i])
 			continue;
-		good = add_share(&through, a->through ? line_keys_id(&names, a->through) : 0, k, i,
-				 a->through ? a->through : &nothing) &&
-		       add_share(&caller, a->caller ? line_keys_id(&names, a->caller) : 0, k, i,
+		good = add_share(&through, a->through ? line_interner_id(&names, a->through) : 0, k,
+				 i, a->through ? a->through : &nothing) &&
+		       add_share(&caller, a->caller ? line_interner_id(&names, a->caller) : 0, k, i,
 				 a->caller ? a->caller : &nothing);
 	}
 	if (good && through.count && caller.count) {
@@ -263,7 +263,7 @@ static bool find_around(struct finding *f, const struct kind_sites *k, uint32_t 
 	}
 	array_release(&through);
 	array_release(&caller);
-	line_keys_release(&names);
+	line_interner_release(&names);
 	return good;
 }
 
@@ -281,7 +281,7 @@ static bool find_stack(struct finding *f, const struct kind_sites *k, struct pro
 		if (k->askers->of[i].function != function)
 			continue;
 		path = profile_path_once(names, k->sites->site[i].key);
-		id = path ? path_keys_id(&k->askers->paths, path, path->count) : 0;
+		id = path ? path_interner_id(&k->askers->paths, path, path->count) : 0;
 		good = id && add_share(&shares, id, k, i, f->line);
 	}
 	if (good && shares.count)
@@ -347,7 +347,7 @@ static bool add_finding(struct findings *f, const struct analysis *a, const stru
 	if (t->part < kinds[kind].least)
 		return true;
 	if (!find_line(&new, k, function) ||
-	    !find_around(&new, k, line_keys_id(&k->askers->lines, new.line)) ||
+	    !find_around(&new, k, line_interner_id(&k->askers->lines, new.line)) ||
 	    !find_stack(&new, k, &f->names, function))
 		return false;
 	if (new.lines == 1)
@@ -412,7 +412,7 @@ static bool has_grown(const struct findings *f, const struct sym_line *line)
 /* The line that asked: its chains are one. */
 struct growing {
 	struct profile *names;
-	struct line_keys lines;
+	struct line_interner lines;
 };
 
 static uint32_t line_of(void *growing, uint32_t stack)
@@ -420,7 +420,7 @@ static uint32_t line_of(void *growing, uint32_t stack)
 	struct growing *g = growing;
 	const struct sym_line *line = profile_asked(g->names, stack).line;
 
-	return line ? line_keys_id(&g->lines, line) : 0;
+	return line ? line_interner_id(&g->lines, line) : 0;
 }
 
 /* False: nothing of what follows is worth telling either. */
@@ -472,7 +472,7 @@ static bool find_grown(struct findings *f, const struct analysis *a)
 	for (i = 0; site && i < n; i++)
 		if (!add_grown(f, a, &site[i]) || f->count >= before + kinds[FINDING_GROWN].most)
 			break;
-	line_keys_release(&g.lines);
+	line_interner_release(&g.lines);
 	free(site);
 	return site;
 }

@@ -8,20 +8,20 @@
 
 size_t merged_depth(const struct merged *m, const struct merged_row *row)
 {
-	return keys_bytes(&m->stacks, row->stack) / sizeof(uint32_t);
+	return interner_bytes(&m->stacks, row->stack) / sizeof(uint32_t);
 }
 
 uint32_t merged_id(const struct merged *m, const struct merged_row *row, size_t i)
 {
 	uint32_t id;
 
-	memcpy(&id, keys_text(&m->stacks, row->stack) + i * sizeof(id), sizeof(id));
+	memcpy(&id, interner_text(&m->stacks, row->stack) + i * sizeof(id), sizeof(id));
 	return id;
 }
 
 const struct sym_line *merged_line(const struct merged *m, const struct merged_row *row, size_t i)
 {
-	return line_keys_line(&m->lines, merged_id(m, row, i));
+	return line_interner_line(&m->lines, merged_id(m, row, i));
 }
 
 /* The row of a stack that was seen before, or a new one; NULL without memory. */
@@ -59,11 +59,11 @@ int merged_add(struct merged *m, const struct sym_line *const *line, size_t n,
 		m->id_room = 2 * n;
 	}
 	for (k = 0; k < n; k++) {
-		m->id[k] = line_keys_id(&m->lines, line[k]);
+		m->id[k] = line_interner_id(&m->lines, line[k]);
 		if (!m->id[k])
 			return -ENOMEM;
 	}
-	stack = keys_id(&m->stacks, m->id, n * sizeof(*m->id));
+	stack = interner_id(&m->stacks, m->id, n * sizeof(*m->id));
 	row = stack ? row_of(m, stack) : NULL;
 	if (!row)
 		return -ENOMEM;
@@ -114,8 +114,8 @@ void merged_sort(struct merged *m)
 
 void merged_release(struct merged *m)
 {
-	line_keys_release(&m->lines);
-	keys_release(&m->stacks);
+	line_interner_release(&m->lines);
+	interner_release(&m->stacks);
 	free(m->row);
 	free(m->id);
 	*m = (struct merged){ .row = NULL };

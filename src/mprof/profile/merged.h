@@ -18,8 +18,8 @@ struct merged_row {
 };
 
 struct merged {
-	struct line_keys lines; /* functions */
-	struct keys stacks;
+	struct line_interner lines; /* functions */
+	struct interner stacks;
 	struct merged_row *row; /* most bytes first, as sites are */
 	size_t count, room;
 	uint32_t *id; /* of the stack at hand */

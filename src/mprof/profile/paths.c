@@ -295,7 +295,7 @@ bool paths_match(struct profile_paths *t, const struct profile_path *path)
 
 /* ---- stacks that read the same ---- */
 
-uint32_t path_keys_id(struct path_keys *k, const struct profile_path *path, size_t n)
+uint32_t path_interner_id(struct path_interner *k, const struct profile_path *path, size_t n)
 {
 	size_t i = calltree_start_lines(path->line, path->count), ids = 0;
 	uint32_t *grown;
@@ -309,17 +309,17 @@ uint32_t path_keys_id(struct path_keys *k, const struct profile_path *path, size
 	}
 	k->id[ids++] = path->truncated;
 	for (; i < n; i++) {
-		k->id[ids] = line_keys_id(&k->lines, path->line[i]);
+		k->id[ids] = line_interner_id(&k->lines, path->line[i]);
 		if (!k->id[ids++])
 			return 0;
 	}
-	return keys_id(&k->stacks, k->id, ids * sizeof(*k->id));
+	return interner_id(&k->stacks, k->id, ids * sizeof(*k->id));
 }
 
-void path_keys_release(struct path_keys *k)
+void path_interner_release(struct path_interner *k)
 {
-	line_keys_release(&k->lines);
-	keys_release(&k->stacks);
+	line_interner_release(&k->lines);
+	interner_release(&k->stacks);
 	free(k->id);
 	k->id = NULL;
 	k->room = 0;

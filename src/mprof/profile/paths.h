@@ -12,7 +12,7 @@
 #ifndef MPROF_PROFILE_PATHS_H
 #define MPROF_PROFILE_PATHS_H
 
-#include "../pass/keys.h"
+#include "../pass/interner.h"
 #include "profile.h"
 
 /* A path that is made again and again in the same memory. */
@@ -77,9 +77,9 @@ bool paths_is_start(const struct sym_line *line);
 
 /* ---- stacks that read the same ---- */
 
-struct path_keys {
-	struct line_keys lines;
-	struct keys stacks;
+struct path_interner {
+	struct line_interner lines;
+	struct interner stacks;
 	uint32_t *id; /* of the path at hand */
 	size_t room;
 };
@@ -89,7 +89,7 @@ struct path_keys {
 	}
 
 /* The same number for paths whose first n lines read the same; 0 without memory. */
-uint32_t path_keys_id(struct path_keys *k, const struct profile_path *path, size_t n);
-void path_keys_release(struct path_keys *k);
+uint32_t path_interner_id(struct path_interner *k, const struct profile_path *path, size_t n);
+void path_interner_release(struct path_interner *k);
 
 #endif

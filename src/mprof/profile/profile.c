@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../pass/keys.h"
+#include "../pass/interner.h"
 #include "../pass/site_totals.h"
 #include "paths.h"
 #include "suppressions.h"
@@ -22,9 +22,9 @@
 struct grouping {
 	struct profile *p;
 	enum profile_by by;
-	struct line_keys lines;
-	struct keys parts;
-	struct path_keys paths;
+	struct line_interner lines;
+	struct interner parts;
+	struct path_interner paths;
 	bool failed;
 };
 
@@ -48,13 +48,13 @@ static uint32_t group_of(void *context, uint32_t stack, uint64_t part)
 	if (!passes(g->p, path))
 		return 0;
 	if (g->by == PROFILE_BY_STACK)
-		id = path_keys_id(&g->paths, path, path->count);
+		id = path_interner_id(&g->paths, path, path->count);
 	else if (g->by == PROFILE_BY_THREAD || g->by == PROFILE_BY_SIZE)
-		id = keys_id(&g->parts, &part, sizeof(part));
+		id = interner_id(&g->parts, &part, sizeof(part));
 	else if (!path->count)
 		return 0;
 	else
-		id = line_keys_id(&g->lines, path->line[path->asked - 1]);
+		id = line_interner_id(&g->lines, path->line[path->asked - 1]);
 	g->failed |= !id;
 	return id;
 }
@@ -128,7 +128,7 @@ static int run_walk(struct profile *p, struct trace *t, const struct profile_opt
 
 /* Finds the site that reads as this one does, by the stack's number and part. */
 struct merging {
-	struct keys keys;
+	struct interner keys;
 	size_t *first; /* by id - 1: index of p->site */
 };
 
@@ -140,7 +140,7 @@ static bool take_site(struct profile *p, struct merging *m, uint32_t stack, size
 		uint64_t stack, part;
 	} key = { stack, site.part };
 	const size_t known = m->keys.count;
-	const uint32_t id = stack ? keys_id(&m->keys, &key, sizeof(key)) : 0;
+	const uint32_t id = stack ? interner_id(&m->keys, &key, sizeof(key)) : 0;
 	size_t to;
 
 	if (!id)
@@ -210,13 +210,14 @@ static int select_sites(struct profile *p, struct grouping *by, struct error *er
 		good = path;
 		/* Lines that nobody is shown make no difference; folded ones are asked for. */
 		if (good && passes(p, path))
-			good = take_site(p, &m,
-					 path_keys_id(&by->paths, path,
-						      p->paths->library ? path->count : path->all),
-					 i);
+			good =
+			    take_site(p, &m,
+				      path_interner_id(&by->paths, path,
+						       p->paths->library ? path->count : path->all),
+				      i);
 	}
 	p->sites.count = p->count;
-	keys_release(&m.keys);
+	interner_release(&m.keys);
 	free(m.first);
 	return good && sort_sites(p) ? 0 : fail(err, -ENOMEM, "no memory for call stacks");
 }
@@ -313,7 +314,7 @@ static int make_groups(struct profile *p, struct grouping *by, struct error *err
 			g->v.local_bytes = p->sites.local[i].bytes;
 		}
 		if (i && by->lines.keys.count)
-			g->line = line_keys_line(&by->lines, (uint32_t)i);
+			g->line = line_interner_line(&by->lines, (uint32_t)i);
 		p->group[n++] = *g;
 	}
 	p->groups = n;
@@ -497,9 +498,9 @@ int profile_make(struct profile *p, struct trace *t, const struct profile_option
 	p->path = trace_path(t);
 	p->header = trace_header(t);
 	ret = make(p, t, o, &by, err);
-	line_keys_release(&by.lines);
-	keys_release(&by.parts);
-	path_keys_release(&by.paths);
+	line_interner_release(&by.lines);
+	interner_release(&by.parts);
+	path_interner_release(&by.paths);
 	p->sites.options.group = NULL;
 	if (ret < 0)
 		profile_release(p);

@@ -38,7 +38,7 @@ static void *more(void *item, size_t count, size_t *room, size_t each)
 static size_t file_of(struct sources *s, const char *path, const char *pattern, bool *failed)
 {
 	size_t known = s->paths.count, i, *at;
-	uint32_t id = keys_id(&s->paths, path, strlen(path));
+	uint32_t id = interner_id(&s->paths, path, strlen(path));
 	struct source_file *file;
 
 	if (!id) {
@@ -71,7 +71,7 @@ static struct source_line *line_of(struct sources *s, size_t file, const struct 
 {
 	const uint64_t place[2] = { file, l->line };
 	size_t known = s->places.count;
-	uint32_t id = keys_id(&s->places, place, sizeof(place));
+	uint32_t id = interner_id(&s->places, place, sizeof(place));
 	struct source_line *line;
 
 	if (!id)
@@ -187,8 +187,8 @@ int sources_make(struct sources *s, struct profile *p, const char *pattern,
 
 void sources_release(struct sources *s)
 {
-	keys_release(&s->paths);
-	keys_release(&s->places);
+	interner_release(&s->paths);
+	interner_release(&s->places);
 	free(s->file_of);
 	free(s->file);
 	free(s->line);

@@ -9,7 +9,7 @@
 #ifndef MPROF_PROFILE_SOURCES_H
 #define MPROF_PROFILE_SOURCES_H
 
-#include "../pass/keys.h"
+#include "../pass/interner.h"
 #include "profile.h"
 
 struct source_line {
@@ -33,8 +33,8 @@ struct sources {
 	size_t lines, line_room;
 	struct source_file *file; /* most inclusive of the value asked for first */
 	size_t files, file_room;
-	struct keys paths, places; /* the pass's own */
-	size_t *file_of;	   /* by id of paths: index + 1, 0: does not match */
+	struct interner paths, places; /* the pass's own */
+	size_t *file_of;	       /* by id of paths: index + 1, 0: does not match */
 	size_t file_of_room;
 };
 

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * handovers.c - which thread gives back whose blocks.
+ * cross_frees.c - which thread gives back whose blocks.
  *
  * While walking, pairs are kept by the heap's indices of threads, plus one, in
  * an open table; finish writes the run's numbers into them.
  */
-#include "handovers.h"
+#include "cross_frees.h"
 
 #include <stdlib.h>
 
 static void start(void *self, struct walk *w)
 {
-	struct handovers *f = self;
+	struct cross_frees *f = self;
 
 	f->walk = w;
 	if (!f->limit)
 		f->limit = HANDOVER_PAIRS;
 }
 
-static void count(struct handover_sum *s, uint64_t bytes)
+static void count(struct cross_free_sum *s, uint64_t bytes)
 {
 	s->blocks++;
 	s->bytes += bytes;
 }
 
-static struct handover_pair *pair_slot(struct handover_pair *pair, size_t room, uint32_t from,
-				       uint32_t to)
+static struct cross_free_pair *pair_slot(struct cross_free_pair *pair, size_t room, uint32_t from,
+					 uint32_t to)
 {
 	uint64_t h = ((uint64_t)from << 32 | to) * 0x9e3779b97f4a7c15ull;
 	size_t i = (h ^ h >> 32) & (room - 1);
@@ -35,10 +35,10 @@ static struct handover_pair *pair_slot(struct handover_pair *pair, size_t room, 
 	return &pair[i];
 }
 
-static bool more_pairs(struct handovers *f)
+static bool more_pairs(struct cross_frees *f)
 {
 	size_t room = f->room ? 2 * f->room : 64, i;
-	struct handover_pair *grown = calloc(room, sizeof(*grown));
+	struct cross_free_pair *grown = calloc(room, sizeof(*grown));
 
 	if (!grown)
 		return false;
@@ -51,9 +51,9 @@ static bool more_pairs(struct handovers *f)
 	return true;
 }
 
-static void hand_over(struct handovers *f, uint32_t from, uint32_t to, uint64_t bytes)
+static void hand_over(struct cross_frees *f, uint32_t from, uint32_t to, uint64_t bytes)
 {
-	struct handover_pair *p;
+	struct cross_free_pair *p;
 
 	count(&f->all, bytes);
 	if (f->pairs * 2 >= f->room && f->pairs < f->limit && !more_pairs(f))
@@ -71,19 +71,19 @@ static void hand_over(struct handovers *f, uint32_t from, uint32_t to, uint64_t 
 	count(&p->sum, bytes);
 }
 
-static struct handover_thread *thread_at(struct handovers *f, uint32_t index)
+static struct cross_free_thread *thread_at(struct cross_frees *f, uint32_t index)
 {
-	struct handover_thread *t = array_at(&f->thread, index, sizeof(*t));
+	struct cross_free_thread *t = array_at(&f->thread, index, sizeof(*t));
 
 	if (!t)
 		pass_failed(f->walk);
 	return t;
 }
 
-static void given_back(struct handovers *f, uint32_t by, const struct block *b)
+static void given_back(struct cross_frees *f, uint32_t by, const struct block *b)
 {
 	const uint32_t from = b->owner & BLOCK_THREAD;
-	struct handover_thread *producer = thread_at(f, from), *consumer;
+	struct cross_free_thread *producer = thread_at(f, from), *consumer;
 
 	if (!producer)
 		return;
@@ -98,9 +98,9 @@ static void given_back(struct handovers *f, uint32_t by, const struct block *b)
 	hand_over(f, from, by, b->size);
 }
 
-static void look_at(struct handovers *f, const struct event *e, const struct note *n)
+static void look_at(struct cross_frees *f, const struct event *e, const struct note *n)
 {
-	struct handover_thread *t;
+	struct cross_free_thread *t;
 
 	if (e->kind == EVENT_CONTROL && e->control == MPROF_CONTROL_THREAD_START) {
 		t = thread_at(f, n->thread);
@@ -118,7 +118,7 @@ static void look_at(struct handovers *f, const struct event *e, const struct not
 
 static void batch(void *self, const struct batch *b)
 {
-	struct handovers *f = self;
+	struct cross_frees *f = self;
 	size_t i;
 
 	for (i = 0; i < b->count; i++)
@@ -129,7 +129,7 @@ static void batch(void *self, const struct batch *b)
 
 static int by_bytes(const void *a, const void *b)
 {
-	const struct handover_pair *x = a, *y = b;
+	const struct cross_free_pair *x = a, *y = b;
 
 	if (x->sum.bytes != y->sum.bytes)
 		return x->sum.bytes > y->sum.bytes ? -1 : 1;
@@ -140,9 +140,10 @@ static int by_bytes(const void *a, const void *b)
 	return (x->to > y->to) - (x->to < y->to);
 }
 
-static void number_pairs(struct handovers *f, const struct heap *h, struct handover_thread *thread)
+static void number_pairs(struct cross_frees *f, const struct heap *h,
+			 struct cross_free_thread *thread)
 {
-	struct handover_pair *p;
+	struct cross_free_pair *p;
 	size_t i, n = 0;
 
 	for (i = 0; i < f->room; i++) {
@@ -161,9 +162,9 @@ static void number_pairs(struct handovers *f, const struct heap *h, struct hando
 
 static void finish(void *self, struct walk *w)
 {
-	struct handovers *f = self;
+	struct cross_frees *f = self;
 	const struct heap *h = &w->heap;
-	struct handover_thread *t;
+	struct cross_free_thread *t;
 	size_t i;
 
 	if (h->threads && !thread_at(f, (uint32_t)h->threads - 1))
@@ -176,7 +177,8 @@ static void finish(void *self, struct walk *w)
 	}
 }
 
-const struct handover_pair *handovers_find(const struct handovers *f, uint32_t from, uint32_t to)
+const struct cross_free_pair *cross_free_find(const struct cross_frees *f, uint32_t from,
+					      uint32_t to)
 {
 	size_t i;
 
@@ -188,14 +190,14 @@ const struct handover_pair *handovers_find(const struct handovers *f, uint32_t f
 
 static void release(void *self)
 {
-	struct handovers *f = self;
+	struct cross_frees *f = self;
 
 	array_release(&f->thread);
 	free(f->pair);
 	f->pair = NULL;
 }
 
-const struct pass_ops handovers_pass = {
+const struct pass_ops cross_free_pass = {
 	.name = "threads",
 	.start = start,
 	.batch = batch,

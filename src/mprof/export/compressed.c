@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* squeeze.c - gzip by zlib and zstd, behind a FILE of its own. */
-#include "squeeze.h"
+/* compressed.c - gzip by zlib and zstd, behind a FILE of its own. */
+#include "compressed.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -13,14 +13,14 @@
 #define ZSTD_LEVEL 3
 #define GZIP_BITS  (15 + 16) /* the greatest window, and gzip's header instead of zlib's */
 
-struct squeezer {
+struct compressor {
 	FILE *out;
 	z_stream gzip;
 	ZSTD_CCtx *zstd;
 	unsigned char piece[PIECE];
 };
 
-enum squeeze squeeze_of(const char *name)
+enum compressed compressed_of(const char *name)
 {
 	const char *dot = name ? strrchr(name, '.') : NULL;
 
@@ -29,7 +29,7 @@ enum squeeze squeeze_of(const char *name)
 	return dot && !strcmp(dot, ".zst") ? SQUEEZE_ZSTD : SQUEEZE_NOT;
 }
 
-static bool put_gzip(struct squeezer *s, const char *data, size_t n, bool end)
+static bool put_gzip(struct compressor *s, const char *data, size_t n, bool end)
 {
 	size_t got;
 	int ret;
@@ -47,7 +47,7 @@ static bool put_gzip(struct squeezer *s, const char *data, size_t n, bool end)
 	return true;
 }
 
-static bool put_zstd(struct squeezer *s, const char *data, size_t n, bool end)
+static bool put_zstd(struct compressor *s, const char *data, size_t n, bool end)
 {
 	ZSTD_inBuffer in = { data, n, 0 };
 	size_t left;
@@ -64,14 +64,14 @@ static bool put_zstd(struct squeezer *s, const char *data, size_t n, bool end)
 
 static ssize_t put(void *cookie, const char *data, size_t n)
 {
-	struct squeezer *s = cookie;
+	struct compressor *s = cookie;
 
 	return (s->zstd ? put_zstd : put_gzip)(s, data, n, false) ? (ssize_t)n : 0;
 }
 
 static int end(void *cookie)
 {
-	struct squeezer *s = cookie;
+	struct compressor *s = cookie;
 	bool ok = (s->zstd ? put_zstd : put_gzip)(s, NULL, 0, true);
 
 	if (s->zstd)
@@ -84,7 +84,7 @@ static int end(void *cookie)
 	return ok ? 0 : -1;
 }
 
-static bool begin(struct squeezer *s, enum squeeze how)
+static bool begin(struct compressor *s, enum compressed how)
 {
 	if (how == SQUEEZE_GZIP)
 		return deflateInit2(&s->gzip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_BITS, 8,
@@ -94,9 +94,9 @@ static bool begin(struct squeezer *s, enum squeeze how)
 	       !ZSTD_isError(ZSTD_CCtx_setParameter(s->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL));
 }
 
-FILE *squeeze_open(FILE *out, enum squeeze how)
+FILE *compressed_open(FILE *out, enum compressed how)
 {
-	struct squeezer *s;
+	struct compressor *s;
 	FILE *f = NULL;
 
 	if (how == SQUEEZE_NOT)
@@ -119,7 +119,7 @@ FILE *squeeze_open(FILE *out, enum squeeze how)
 	return NULL;
 }
 
-int squeeze_close(FILE *s, FILE *out)
+int compressed_close(FILE *s, FILE *out)
 {
 	bool bad;
 

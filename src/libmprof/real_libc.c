@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* next.c - looks up the functions of next.h, once. */
-#include "next.h"
+/* real_libc.c - looks up the functions of real_libc.h, once. */
+#include "real_libc.h"
 
 #include <dlfcn.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* keys.c - strings of bytes as small numbers. */
-#include "keys.h"
+/* interner.c - strings of bytes as small numbers. */
+#include "interner.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,31 +21,31 @@ static uint64_t hash_of(const unsigned char *s, size_t bytes)
 	return h ^ h >> 29;
 }
 
-size_t keys_bytes(const struct keys *k, uint32_t id)
+size_t interner_bytes(const struct interner *k, uint32_t id)
 {
 	size_t end = id < k->count ? k->at[id] : k->used;
 
 	return end - k->at[id - 1] - 1;
 }
 
-const char *keys_text(const struct keys *k, uint32_t id)
+const char *interner_text(const struct interner *k, uint32_t id)
 {
 	return k->text + k->at[id - 1];
 }
 
 /* The slot that has s, or the empty one where it belongs.  There are slots. */
-static uint32_t *slot_of(const struct keys *k, const void *s, size_t bytes)
+static uint32_t *slot_of(const struct interner *k, const void *s, size_t bytes)
 {
 	size_t i = hash_of(s, bytes) & (k->slots - 1);
 
 	for (; k->slot[i]; i = (i + 1) & (k->slots - 1))
-		if (keys_bytes(k, k->slot[i]) == bytes &&
-		    !memcmp(keys_text(k, k->slot[i]), s, bytes))
+		if (interner_bytes(k, k->slot[i]) == bytes &&
+		    !memcmp(interner_text(k, k->slot[i]), s, bytes))
 			break;
 	return &k->slot[i];
 }
 
-static bool more_slots(struct keys *k)
+static bool more_slots(struct interner *k)
 {
 	size_t slots = k->slots ? 2 * k->slots : 64;
 	uint32_t *grown = calloc(slots, sizeof(*grown)), *old = k->slot;
@@ -56,12 +56,12 @@ static bool more_slots(struct keys *k)
 	k->slot = grown;
 	k->slots = slots;
 	for (id = 1; id <= k->count; id++)
-		*slot_of(k, keys_text(k, id), keys_bytes(k, id)) = id;
+		*slot_of(k, interner_text(k, id), interner_bytes(k, id)) = id;
 	free(old);
 	return true;
 }
 
-static bool more_text(struct keys *k, size_t bytes)
+static bool more_text(struct interner *k, size_t bytes)
 {
 	size_t room = k->room ? k->room : 4096;
 	char *grown;
@@ -78,7 +78,7 @@ static bool more_text(struct keys *k, size_t bytes)
 	return true;
 }
 
-static bool more_ids(struct keys *k)
+static bool more_ids(struct interner *k)
 {
 	size_t room = k->at_room ? 2 * k->at_room : 64;
 	size_t *grown;
@@ -93,12 +93,12 @@ static bool more_ids(struct keys *k)
 	return true;
 }
 
-uint32_t keys_find(const struct keys *k, const void *s, size_t bytes)
+uint32_t interner_find(const struct interner *k, const void *s, size_t bytes)
 {
 	return k->slots ? *slot_of(k, s, bytes) : 0;
 }
 
-uint32_t keys_id(struct keys *k, const void *s, size_t bytes)
+uint32_t interner_id(struct interner *k, const void *s, size_t bytes)
 {
 	uint32_t *slot;
 
@@ -120,12 +120,12 @@ uint32_t keys_id(struct keys *k, const void *s, size_t bytes)
 	return *slot = (uint32_t)k->count;
 }
 
-void keys_release(struct keys *k)
+void interner_release(struct interner *k)
 {
 	free(k->text);
 	free(k->at);
 	free(k->slot);
-	*k = (struct keys){ .text = NULL };
+	*k = (struct interner){ .text = NULL };
 }
 
 /* ---- lines ---- */
@@ -155,7 +155,7 @@ static int spell(char *to, size_t room, enum line_same same, const struct sym_li
 	return snprintf(to, room, "%s", l->module);
 }
 
-static uint32_t id_of_text(struct line_keys *k, const struct sym_line *l)
+static uint32_t id_of_text(struct line_interner *k, const struct sym_line *l)
 {
 	char small[LINE_KEY_ROOM], *s = small;
 	int n = spell(small, sizeof(small), k->same, l);
@@ -169,13 +169,13 @@ static uint32_t id_of_text(struct line_keys *k, const struct sym_line *l)
 		}
 		spell(s, (size_t)n + 1, k->same, l);
 	}
-	id = keys_id(&k->keys, s, (size_t)n);
+	id = interner_id(&k->keys, s, (size_t)n);
 	if (s != small)
 		free(s);
 	return id;
 }
 
-static size_t seen_at(const struct line_keys *k, const struct sym_line *l)
+static size_t seen_at(const struct line_interner *k, const struct sym_line *l)
 {
 	size_t i = ((uintptr_t)l >> 4) * 0x9e3779b97f4a7c15ull >> 20 & (k->seen_room - 1);
 
@@ -184,12 +184,12 @@ static size_t seen_at(const struct line_keys *k, const struct sym_line *l)
 	return i;
 }
 
-static bool more_seen(struct line_keys *k)
+static bool more_seen(struct line_interner *k)
 {
 	size_t room = k->seen_room ? 2 * k->seen_room : 256, i, to;
-	struct line_keys grown = { .seen = calloc(room, sizeof(*grown.seen)),
-				   .seen_id = calloc(room, sizeof(*grown.seen_id)),
-				   .seen_room = room };
+	struct line_interner grown = { .seen = calloc(room, sizeof(*grown.seen)),
+				       .seen_id = calloc(room, sizeof(*grown.seen_id)),
+				       .seen_room = room };
 
 	if (!grown.seen || !grown.seen_id) {
 		free(grown.seen);
@@ -212,7 +212,7 @@ static bool more_seen(struct line_keys *k)
 	return true;
 }
 
-static bool remember_first(struct line_keys *k, uint32_t id, const struct sym_line *l)
+static bool remember_first(struct line_interner *k, uint32_t id, const struct sym_line *l)
 {
 	size_t room = k->first_room ? 2 * k->first_room : 64;
 	const struct sym_line **grown;
@@ -230,7 +230,7 @@ static bool remember_first(struct line_keys *k, uint32_t id, const struct sym_li
 	return true;
 }
 
-uint32_t line_keys_id(struct line_keys *k, const struct sym_line *line)
+uint32_t line_interner_id(struct line_interner *k, const struct sym_line *line)
 {
 	size_t at, known = k->keys.count;
 	uint32_t id;
@@ -249,11 +249,11 @@ uint32_t line_keys_id(struct line_keys *k, const struct sym_line *line)
 	return id;
 }
 
-void line_keys_release(struct line_keys *k)
+void line_interner_release(struct line_interner *k)
 {
-	keys_release(&k->keys);
+	interner_release(&k->keys);
 	free(k->seen);
 	free(k->seen_id);
 	free(k->first);
-	*k = (struct line_keys){ .same = k->same };
+	*k = (struct line_interner){ .same = k->same };
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * crowd.c - see crowd.h.  `lock` guards the list of free places; nothing is called under it.
+ * thread_pool.c - see thread_pool.h.  `lock` guards the list of free places; nothing is called
+ * under it.
  */
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "crowd.h"
+#include "thread_pool.h"
 
 #define DEEP  (8u << 10) /* of a stack, besides what a thread needs at least, is filled before */
 #define STACK (1u << 20) /* and so much may be used */
@@ -16,7 +17,7 @@
 
 struct thread *threads;
 size_t place_words;
-uint64_t crowd_late;
+uint64_t thread_pool_late;
 
 static size_t place_bytes, stack_bytes;
 static struct place *free_places;
@@ -33,7 +34,7 @@ void futex_wake(uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 }
 
-bool crowd_lonely(void)
+bool thread_pool_lonely(void)
 {
 	cpu_set_t cpus;
 
@@ -103,7 +104,7 @@ static size_t filled_bytes(void)
 	return place_bytes - stack_bytes + up((size_t)sysconf(_SC_THREAD_STACK_MIN) + DEEP);
 }
 
-void crowd_prepare(uint32_t most, void (*begin)(struct thread *))
+void thread_pool_prepare(uint32_t most, void (*begin)(struct thread *))
 {
 	thread_main = begin;
 	threads = own_map(file.head.threads * sizeof(*threads));
@@ -123,9 +124,9 @@ static struct place *find_place(void)
 
 	for (uint32_t i = 1; !(p = get_place()) && i < file.head.threads; i++)
 		if (state_of(&threads[i]) == ENDED)
-			crowd_join(&threads[i]);
+			thread_pool_join(&threads[i]);
 	while (!p) {
-		__atomic_fetch_add(&crowd_late, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&thread_pool_late, 1, __ATOMIC_RELAXED);
 		map_places(1, filled_bytes());
 		p = get_place();
 	}
@@ -141,7 +142,7 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
-void crowd_begin(struct thread *t)
+void thread_pool_begin(struct thread *t)
 {
 	pthread_attr_t attr;
 	int error;
@@ -157,17 +158,17 @@ void crowd_begin(struct thread *t)
 	watch_moved();
 }
 
-bool crowd_begun(struct thread *t)
+bool thread_pool_begun(struct thread *t)
 {
 	return state_of(t) != NOT_YET;
 }
 
-uint64_t crowd_size(void)
+uint64_t thread_pool_size(void)
 {
 	uint64_t n = 1;
 
 	for (uint32_t i = 1; threads && i < file.head.threads; i++)
-		n += crowd_begun(&threads[i]);
+		n += thread_pool_begun(&threads[i]);
 	return n;
 }
 
@@ -179,7 +180,7 @@ static void wait_for_end(struct thread *t)
 		futex_wait(&t->state, state);
 }
 
-void crowd_join(struct thread *t)
+void thread_pool_join(struct thread *t)
 {
 	uint32_t ended = ENDED;
 
@@ -195,14 +196,14 @@ void crowd_join(struct thread *t)
 		futex_wait(&t->state, JOINS);
 }
 
-void crowd_park(struct thread *t)
+void thread_pool_park(struct thread *t)
 {
 	set_state(t, PARKED);
 	for (;;)
 		pause();
 }
 
-void crowd_settle(void)
+void thread_pool_settle(void)
 {
 	uint32_t state;
 
@@ -212,6 +213,6 @@ void crowd_settle(void)
 		while ((state = state_of(t)) < PARKED)
 			futex_wait(&t->state, state);
 		if (state != PARKED)
-			crowd_join(t);
+			thread_pool_join(t);
 	}
 }

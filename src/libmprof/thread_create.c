@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * starts.c - pthread_create and thrd_create: the creator gives the new thread its number, so
+ * thread_create.c - pthread_create and thrd_create: the creator gives the new thread its number, so
  * that the trace has the edge from one to the other.  The number travels in a
  * small record of our own memory; the thread gives it back before it runs
  * anything of the program.
  */
 #include "internal.h"
-#include "next.h"
+#include "real_libc.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

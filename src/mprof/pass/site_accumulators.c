@@ -1,39 +1,40 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* site_seats.c - the sites in the making, and sums of their figures. */
-#include "site_seats.h"
+/* site_accumulators.c - the sites in the making, and sums of their figures. */
+#include "site_accumulators.h"
 
 #include <stdlib.h>
 
 #define SLOTS_FIRST 1024u
 
-void site_seats_init(struct site_seats *t, const struct sites_options *o)
+void site_accumulators_init(struct site_accumulators *t, const struct sites_options *o)
 {
-	*t = (struct site_seats){ .options = o };
+	*t = (struct site_accumulators){ .options = o };
 }
 
-void site_seats_release(struct site_seats *t)
+void site_accumulators_release(struct site_accumulators *t)
 {
-	free(t->seat);
+	free(t->accumulator);
 	free(t->slot);
 	free(t->group);
 	array_release(&t->by_stack);
-	*t = (struct site_seats){ .options = t->options };
+	*t = (struct site_accumulators){ .options = t->options };
 }
 
-static struct seat_slot *slot_of(const struct site_seats *t, uint32_t stack, uint64_t part)
+static struct accumulator_slot *slot_of(const struct site_accumulators *t, uint32_t stack,
+					uint64_t part)
 {
 	uint64_t hash = (part * 0x9e3779b97f4a7c15ull ^ stack) * 0xff51afd7ed558ccdull;
 	size_t i = (size_t)(hash ^ hash >> 32) & (t->slots - 1);
 
-	while (t->slot[i].seat && (t->slot[i].stack != stack || t->slot[i].part != part))
+	while (t->slot[i].accumulator && (t->slot[i].stack != stack || t->slot[i].part != part))
 		i = (i + 1) & (t->slots - 1);
 	return &t->slot[i];
 }
 
-static bool grow_slots(struct site_seats *t)
+static bool grow_slots(struct site_accumulators *t)
 {
 	const size_t n = t->slots ? 2 * t->slots : SLOTS_FIRST, old_slots = t->slots;
-	struct seat_slot *old = t->slot, *slot = calloc(n, sizeof(*slot));
+	struct accumulator_slot *old = t->slot, *slot = calloc(n, sizeof(*slot));
 	size_t i;
 
 	if (!slot)
@@ -41,42 +42,43 @@ static bool grow_slots(struct site_seats *t)
 	t->slot = slot;
 	t->slots = n;
 	for (i = 0; i < old_slots; i++)
-		if (old[i].seat)
+		if (old[i].accumulator)
 			*slot_of(t, old[i].stack, old[i].part) = old[i];
 	free(old);
 	return true;
 }
 
-/* Room for one more seat and for what leads to it. */
-static bool make_room(struct site_seats *t)
+/* Room for one more accumulator and for what leads to it. */
+static bool make_room(struct site_accumulators *t)
 {
 	size_t room = t->room ? 2 * t->room : 64;
-	struct seat *grown;
+	struct accumulator *grown;
 
 	if (t->count < t->room)
 		return true;
-	grown = aligned_alloc(SEAT_LINE, room * sizeof(*grown));
+	grown = aligned_alloc(ACCUMULATOR_LINE, room * sizeof(*grown));
 	if (!grown)
 		return false;
 	if (t->count)
-		memcpy(grown, t->seat, t->count * sizeof(*grown));
-	free(t->seat);
-	t->seat = grown;
+		memcpy(grown, t->accumulator, t->count * sizeof(*grown));
+	free(t->accumulator);
+	t->accumulator = grown;
 	t->room = room;
 	return true;
 }
 
-static bool join_group(struct site_seats *t, struct seat *seat)
+static bool join_group(struct site_accumulators *t, struct accumulator *accumulator)
 {
 	size_t room = t->group_room ? t->group_room : 64;
-	struct seat_count *grown;
+	struct accumulator_count *grown;
 
 	if (!t->options->group)
 		return true;
-	seat->group = t->options->group(t->options->group_context, seat->stack, seat->part);
-	if (seat->group < t->groups)
+	accumulator->group =
+	    t->options->group(t->options->group_context, accumulator->stack, accumulator->part);
+	if (accumulator->group < t->groups)
 		return true;
-	while (room <= seat->group)
+	while (room <= accumulator->group)
 		room *= 2;
 	grown = reallocarray(t->group, room, sizeof(*grown));
 	if (!grown)
@@ -84,14 +86,14 @@ static bool join_group(struct site_seats *t, struct seat *seat)
 	memset(grown + t->group_room, 0, (room - t->group_room) * sizeof(*grown));
 	t->group = grown;
 	t->group_room = room;
-	t->groups = seat->group + 1;
+	t->groups = accumulator->group + 1;
 	return true;
 }
 
-struct seat *site_seat_new(struct site_seats *t, uint32_t stack, uint64_t part)
+struct accumulator *site_accumulator_new(struct site_accumulators *t, uint32_t stack, uint64_t part)
 {
 	uint32_t *index = NULL;
-	struct seat *seat;
+	struct accumulator *accumulator;
 
 	if (!make_room(t))
 		return NULL;
@@ -100,78 +102,81 @@ struct seat *site_seat_new(struct site_seats *t, uint32_t stack, uint64_t part)
 		if (!index)
 			return NULL;
 	}
-	seat = &t->seat[t->count];
-	*seat = (struct seat){
+	accumulator = &t->accumulator[t->count];
+	*accumulator = (struct accumulator){
 		.stack = stack,
 		.part = part,
 		.size_min = UINT64_MAX,
 		.first_ticks = UINT64_MAX,
 		.lifetime_min_ns = UINT64_MAX,
 	};
-	if (!join_group(t, seat))
+	if (!join_group(t, accumulator))
 		return NULL;
 	t->count++;
 	if (index)
 		*index = (uint32_t)t->count;
-	return seat;
+	return accumulator;
 }
 
-struct seat *site_seat_by_part(struct site_seats *t, uint32_t stack, uint64_t part)
+struct accumulator *site_accumulator_by_part(struct site_accumulators *t, uint32_t stack,
+					     uint64_t part)
 {
-	struct seat_slot *slot;
-	struct seat *seat;
+	struct accumulator_slot *slot;
+	struct accumulator *accumulator;
 
 	if (t->count >= t->slots / 2 && !grow_slots(t))
 		return NULL;
 	slot = slot_of(t, stack, part);
-	if (slot->seat)
-		return &t->seat[slot->seat - 1];
-	seat = site_seat_new(t, stack, part);
-	if (seat)
-		*slot = (struct seat_slot){ part, stack, (uint32_t)t->count };
-	return seat;
+	if (slot->accumulator)
+		return &t->accumulator[slot->accumulator - 1];
+	accumulator = site_accumulator_new(t, stack, part);
+	if (accumulator)
+		*slot = (struct accumulator_slot){ part, stack, (uint32_t)t->count };
+	return accumulator;
 }
 
 /* ---- figures ---- */
 
-static void set_moments(const struct seat *seat, uint64_t peak_number, uint64_t rss_number,
-			struct site_values *v)
+static void set_moments(const struct accumulator *accumulator, uint64_t peak_number,
+			uint64_t rss_number, struct site_values *v)
 {
-	if (seat->peak_number == peak_number) {
-		v->peak_calls = seat->peak_calls;
-		v->peak_bytes = seat->peak_bytes;
-		v->peak_slack = seat->peak_slack;
+	if (accumulator->peak_number == peak_number) {
+		v->peak_calls = accumulator->peak_calls;
+		v->peak_bytes = accumulator->peak_bytes;
+		v->peak_slack = accumulator->peak_slack;
 	}
-	if (seat->rss_number == rss_number) {
-		v->rss_calls = seat->rss_calls;
-		v->rss_bytes = seat->rss_bytes;
+	if (accumulator->rss_number == rss_number) {
+		v->rss_calls = accumulator->rss_calls;
+		v->rss_bytes = accumulator->rss_bytes;
 	}
-	v->local_calls = seat->local.most_calls;
-	v->local_bytes = seat->local.most_bytes;
+	v->local_calls = accumulator->local.most_calls;
+	v->local_bytes = accumulator->local.most_bytes;
 }
 
-void site_seat_values(const struct seat *seat, uint64_t peak_number, uint64_t rss_number,
-		      struct site_values *v)
+void site_accumulator_values(const struct accumulator *accumulator, uint64_t peak_number,
+			     uint64_t rss_number, struct site_values *v)
 {
-	const uint64_t freed = seat->calls - seat->live_calls - seat->exec_calls;
+	const uint64_t freed =
+	    accumulator->calls - accumulator->live_calls - accumulator->exec_calls;
 	uint64_t live = 0;
 	unsigned i;
 
 	*v = (struct site_values){
-#define COPY_SEAT(member) .member = seat->member,
+#define COPY_SEAT(member) .member = accumulator->member,
 #define COPY_MADE(member)
 #define FIGURE(member, unit, add, from, json, help) COPY_##from(member)
 #include "figures.def"
-		.size_min = seat->calls ? seat->size_min : 0,
+		.size_min = accumulator->calls ? accumulator->size_min : 0,
 		.freed_calls = freed,
-		.freed_bytes = seat->bytes - seat->live_bytes - seat->exec_bytes,
-		.lifetime_min_ns = freed ? seat->lifetime_min_ns : 0,
-		.first_ticks = seat->last_ticks ? seat->first_ticks : 0,
-		.last_ticks = seat->last_ticks,
+		.freed_bytes =
+		    accumulator->bytes - accumulator->live_bytes - accumulator->exec_bytes,
+		.lifetime_min_ns = freed ? accumulator->lifetime_min_ns : 0,
+		.first_ticks = accumulator->last_ticks ? accumulator->first_ticks : 0,
+		.last_ticks = accumulator->last_ticks,
 	};
-	set_moments(seat, peak_number, rss_number, v);
+	set_moments(accumulator, peak_number, rss_number, v);
 	for (i = 0; i < SITE_EPOCHS; i++)
-		v->epoch_bytes[i] = live += seat->epoch_bytes[i];
+		v->epoch_bytes[i] = live += accumulator->epoch_bytes[i];
 }
 
 /* ---- sums ---- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * after.c - around the run of a program.
+ * run_messages.c - around the run of a program.
  */
-#include "after.h"
+#include "run_messages.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -32,7 +32,7 @@ static const char *const losses[MPROF_LOST_REASONS] = {
 	[MPROF_LOST_STACK] = "calls that are there without their stack: no room or memory for it",
 };
 
-void after_loss(unsigned reason, uint64_t n)
+void run_messages_loss(unsigned reason, uint64_t n)
 {
 	const char *words = losses[reason] ? losses[reason] : "reason not known";
 
@@ -53,7 +53,7 @@ static bool refuse(const struct error *err)
 }
 
 /* Before the program says anything. */
-void after_starting(const struct program *program)
+void run_messages_starting(const struct program *program)
 {
 	if (*program->why_not)
 		cmd_warn("%s; it runs unrecorded", program->why_not);
@@ -61,13 +61,13 @@ void after_starting(const struct program *program)
 		cmd_warn("%s", program->past);
 }
 
-bool after_plan(struct run_plan *plan, char **argv, const char *mode, enum conf_key key,
-		const char *path)
+bool run_messages_plan(struct run_plan *plan, char **argv, const char *mode, enum conf_key key,
+		       const char *path)
 {
 	struct error err;
 
 	plan->argv = argv;
-	plan->starting = after_starting;
+	plan->starting = run_messages_starting;
 	if (conf_parse(&plan->conf, getenv("MPROF_CONF"), &err))
 		return refuse(&err);
 	if (mode && conf_set(&plan->conf, CONF_MODE, mode, &err))
@@ -77,7 +77,7 @@ bool after_plan(struct run_plan *plan, char **argv, const char *mode, enum conf_
 	return true;
 }
 
-bool after_allocator(struct run_plan *plan, const char *name)
+bool run_messages_allocator(struct run_plan *plan, const char *name)
 {
 	struct error err;
 
@@ -95,13 +95,13 @@ bool after_allocator(struct run_plan *plan, const char *name)
 	return true;
 }
 
-void after_release(struct run_plan *plan)
+void run_messages_release(struct run_plan *plan)
 {
 	conf_release(&plan->conf);
 	free((char *)plan->allocator);
 }
 
-int after_refused(const struct run_result *r, int code, const struct error *err)
+int run_messages_refused(const struct run_result *r, int code, const struct error *err)
 {
 	bool missing = !r->program.path[0];
 
@@ -188,22 +188,22 @@ static void tell_file(const struct run_plan *plan, const struct run_result *r)
 	tell_earlier(r);
 }
 
-void after_tell(const struct run_plan *plan, const struct run_result *r)
+void run_messages_tell(const struct run_plan *plan, const struct run_result *r)
 {
 	unsigned i;
 
 	tell_notes(r->notes);
 	for (i = 0; i < MPROF_LOST_REASONS; i++)
-		after_loss(i, r->lost[i]);
+		run_messages_loss(i, r->lost[i]);
 	tell_file(plan, r);
 }
 
-void after_own(const struct tally_own *own, const struct run_result *r)
+void run_messages_own(const struct event_count_own *own, const struct run_result *r)
 {
 	char words[1280];
 	struct own_malloc first;
-	uint64_t n =
-	    own->count - (own->count && r->program.past_all); /* after_starting told of one */
+	uint64_t n = own->count -
+		     (own->count && r->program.past_all); /* run_messages_starting told of one */
 
 	if (!n)
 		return;
@@ -213,7 +213,7 @@ void after_own(const struct tally_own *own, const struct run_result *r)
 		 n == 1 ? "" : "es", words);
 }
 
-bool after_interrupted(const struct run_result *r)
+bool run_messages_interrupted(const struct run_result *r)
 {
 	int status = r->end.status;
 
@@ -237,7 +237,7 @@ static void die_by(int signal)
 	sigprocmask(SIG_UNBLOCK, &only, NULL);
 }
 
-int after_status(const struct run_result *r)
+int run_messages_status(const struct run_result *r)
 {
 	if (!WIFSIGNALED(r->end.status))
 		return run_status(r);

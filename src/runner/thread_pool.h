@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * crowd.h - the threads of a playback: real ones, on places (a stack and a buffer) that were mapped
- * and filled before the baseline.  A thread that has ended is joined, so that its allocator has
- * seen it go, and its place is the next one's.
+ * thread_pool.h - the threads of a playback: real ones, on places (a stack and a buffer) that were
+ * mapped and filled before the baseline.  A thread that has ended is joined, so that its allocator
+ * has seen it go, and its place is the next one's.
  *
  * The first thread is the process's own.  States only go up.
  */
@@ -34,28 +34,28 @@ struct place {
 	struct notes notes;
 };
 
-extern struct thread *threads; /* file.head.threads of them */
-extern size_t place_words;     /* of a buffer */
-extern uint64_t crowd_late;    /* places that had to be mapped late */
+extern struct thread *threads;	  /* file.head.threads of them */
+extern size_t place_words;	  /* of a buffer */
+extern uint64_t thread_pool_late; /* places that had to be mapped late */
 
 /* Places for so many at once; before the baseline.  begin runs as each thread but the first. */
-void crowd_prepare(uint32_t most, void (*begin)(struct thread *));
-void crowd_begin(struct thread *t);
-bool crowd_begun(struct thread *t);
-uint64_t crowd_size(void); /* how many have begun, the first one included */
+void thread_pool_prepare(uint32_t most, void (*begin)(struct thread *));
+void thread_pool_begin(struct thread *t);
+bool thread_pool_begun(struct thread *t);
+uint64_t thread_pool_size(void); /* how many have begun, the first one included */
 /* Waits until it has ended, its destructors too. */
-void crowd_join(struct thread *t);
+void thread_pool_join(struct thread *t);
 /* The calling thread has no more words: it stays, idle, until the process ends. */
-_Noreturn void crowd_park(struct thread *t);
+_Noreturn void thread_pool_park(struct thread *t);
 /* Until each thread has ended (then it is joined) or is parked. */
-void crowd_settle(void);
+void thread_pool_settle(void);
 
 /* What a thread does, in the two ways that have threads. */
 void ordered_begin(struct thread *t);
 void threads_begin(struct thread *t);
 
 /* One processor for all of them: spinning helps nobody. */
-bool crowd_lonely(void);
+bool thread_pool_lonely(void);
 
 /* Sleep while *word is value; wake who does. */
 void futex_wait(uint32_t *word, uint32_t value);

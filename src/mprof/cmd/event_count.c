@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * tally.c - counts the events of a trace, as MODE=Count would have.
+ * event_count.c - counts the events of a trace, as MODE=Count would have.
  */
-#include "tally.h"
+#include "event_count.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static bool asks(unsigned fn)
 	return class_of[fn] == MPROF_CLASS_ALLOC || class_of[fn] == MPROF_CLASS_REALLOC;
 }
 
-uint64_t tally_asked(const struct mprof_counts_fn *fn)
+uint64_t event_count_asked(const struct mprof_counts_fn *fn)
 {
 	uint64_t bytes = 0;
 	unsigned i;
@@ -32,16 +32,16 @@ uint64_t tally_asked(const struct mprof_counts_fn *fn)
 	return bytes;
 }
 
-void tally_events(void *context, const struct event *e, size_t n)
+void event_count_events(void *context, const struct event *e, size_t n)
 {
-	struct tally *tally = context;
+	struct event_count *event_count = context;
 	size_t i;
 
 	for (i = 0; i < n; i++)
 		if ((e[i].kind == EVENT_CALL || e[i].kind == EVENT_REALLOC_END) &&
 		    e[i].fn < MPROF_FN_MAX) {
-			tally->calls[e[i].fn]++;
-			tally->asked += asks(e[i].fn) && e[i].addr ? e[i].size : 0;
+			event_count->calls[e[i].fn]++;
+			event_count->asked += asks(e[i].fn) && e[i].addr ? e[i].size : 0;
 		}
 }
 
@@ -65,18 +65,18 @@ static uint64_t count_damage(const struct trace_damage *d)
 	       (d->bytes_missing > 0);
 }
 
-void tally_losses(struct tally *tally, const struct trace *t)
+void event_count_losses(struct event_count *event_count, const struct trace *t)
 {
 	const struct trace_damage *d = trace_damage(t);
 	unsigned i;
 
 	for (i = 0; i < MPROF_LOST_REASONS; i++)
 		if (!lost_is_stack(i))
-			*(lost_is_end(i) ? &tally->ended : &tally->lost) += d->lost[i];
-	tally->damaged = count_damage(d);
+			*(lost_is_end(i) ? &event_count->ended : &event_count->lost) += d->lost[i];
+	event_count->damaged = count_damage(d);
 }
 
-void tally_own(struct tally_own *own, const struct trace_fact *f)
+void event_count_own(struct event_count_own *own, const struct trace_fact *f)
 {
 	if (!*f->malloc_of)
 		return;
@@ -85,35 +85,35 @@ void tally_own(struct tally_own *own, const struct trace_fact *f)
 			 *f->malloc_of == '/' ? f->malloc_of : f->exe);
 }
 
-void tally_finish(void *context, const struct trace *t)
+void event_count_finish(void *context, const struct trace *t)
 {
-	struct tally *tally = context;
+	struct event_count *event_count = context;
 	const struct trace_fact *fact;
 	size_t facts = trace_facts(t, &fact);
 
 	for (size_t i = 0; i < facts; i++)
-		tally_own(&tally->own, &fact[i]);
+		event_count_own(&event_count->own, &fact[i]);
 	for (unsigned i = 0; i < MPROF_FN_MAX; i++)
-		tally->all += tally->calls[i];
-	tally_losses(tally, t);
-	tally->processes = trace_header(t)->processes;
-	tally->threads = count_threads(t);
+		event_count->all += event_count->calls[i];
+	event_count_losses(event_count, t);
+	event_count->processes = trace_header(t)->processes;
+	event_count->threads = count_threads(t);
 }
 
-int tally_read(struct tally *tally, const char *path, struct error *err)
+int event_count_read(struct event_count *event_count, const char *path, struct error *err)
 {
 	struct event batch[BATCH];
 	struct trace *t;
 	size_t n;
 	int code = trace_open(&t, path, MPROF_MAGIC_TRACE, err);
 
-	memset(tally, 0, sizeof(*tally));
+	memset(event_count, 0, sizeof(*event_count));
 	if (code)
 		return code;
 	while ((n = trace_next(t, batch, BATCH)) > 0)
-		tally_events(tally, batch, n);
-	tally_finish(tally, t);
-	tally->bytes = trace_bytes(t);
+		event_count_events(event_count, batch, n);
+	event_count_finish(event_count, t);
+	event_count->bytes = trace_bytes(t);
 	trace_close(t);
 	return 0;
 }

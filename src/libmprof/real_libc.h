@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * next.h - the functions behind the ones that we interpose beside malloc.
+ * real_libc.h - the functions behind the ones that we interpose beside malloc.
  *
  * All are looked up once, while we initialise: execve, close and _exit may be
  * called in a child of a threaded process, where the loader's lock may be held
  * by a thread that is not there any more, and dlsym would wait for it for ever.
  */
-#ifndef MP_NEXT_H
-#define MP_NEXT_H
+#ifndef MP_REAL_LIBC_H
+#define MP_REAL_LIBC_H
 
 #include <dlfcn.h>
 #include <pthread.h>

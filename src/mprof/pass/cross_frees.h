@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * cross_frees.h - the pass that asks which thread gives back whose blocks:
+ * producers, consumers, and what goes from one to the other.
+ *
+ * The producer of a block is the thread whose call returned it; the consumer is
+ * the one that gave it back, by free or by realloc.  Threads are numbers of the
+ * run.  Blocks from before a fork are nobody's.  Memory is bounded: pairs of
+ * different threads beyond HANDOVER_PAIRS that are first met when the table is
+ * full are summed in `rest`.
+ */
+#ifndef MPROF_PASS_CROSS_FREES_H
+#define MPROF_PASS_CROSS_FREES_H
+
+#include "array.h"
+#include "walk.h"
+
+#define HANDOVER_PAIRS (1u << 17)
+
+struct cross_free_sum {
+	uint64_t blocks, bytes;
+};
+
+struct cross_free_pair {
+	uint32_t from, to; /* threads: producer, consumer; 0 in an empty slot */
+	struct cross_free_sum sum;
+};
+
+struct cross_free_thread {
+	uint32_t number, process;
+	uint64_t tid;			 /* kernel thread id, 0 not known */
+	struct cross_free_sum allocated; /* its calls */
+	struct cross_free_sum own;	 /* of these, given back by itself */
+	struct cross_free_sum by_others; /* of these, given back by other threads */
+	struct cross_free_sum of_others; /* what it gave back of other threads */
+	uint32_t consumers, producers;	 /* other threads in `pair` */
+};
+
+struct cross_frees {
+	struct walk *walk;
+	struct array thread;	      /* struct cross_free_thread, by index of the heap */
+	struct cross_free_pair *pair; /* after finish: most bytes first */
+	size_t pairs, room;
+	struct cross_free_sum rest, all; /* all: pairs and rest */
+	size_t limit;			 /* of pairs; 0: HANDOVER_PAIRS */
+};
+
+extern const struct pass_ops cross_free_pass;
+
+/* What went from one thread to another, after finish; NULL if nothing did. */
+const struct cross_free_pair *cross_free_find(const struct cross_frees *f, uint32_t from,
+					      uint32_t to);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * site_accumulators.h - the sites in the making: one for each stack, or for each stack
+ * and part of it, found by both; with what lives of it now.
+ *
+ * Nobody but sites.c includes it.  Errors: without memory a accumulator is NULL.
+ * Threads: one at a time.
+ */
+#ifndef MPROF_PASS_SITE_ACCUMULATORS_H
+#define MPROF_PASS_SITE_ACCUMULATORS_H
+
+#include "../util/large.h"
+#include "maps.h"
+#include "sites.h"
+
+/* What lives, and what lived when most bytes did. */
+struct accumulator_count {
+	uint64_t calls, bytes;
+	uint64_t most_calls, most_bytes;
+};
+
+/*
+ * Figures as in struct site_values, kept so that a block's beginning touches one
+ * cache line and its end two, or three if it lived at the peak.  Minima begin at
+ * UINT64_MAX; what was freed is what neither lives nor went with an exec.
+ */
+struct accumulator {
+	uint32_t stack, group;
+	uint64_t part;
+	struct accumulator_count local;
+	uint64_t first_ticks, last_ticks;
+	/* second line */
+	uint64_t calls, bytes, slack, size_min, size_max;
+	uint64_t lifetime_ns, lifetime_min_ns, lifetime_max_ns;
+	/* third */
+	uint64_t peak_number; /* of the peak that the others are of */
+	uint64_t peak_calls, peak_bytes, peak_slack;
+	uint64_t temporary_calls, temporary_bytes, foreign_frees;
+	uint64_t rss_calls;
+	/* seldom */
+	uint64_t rss_bytes, rss_number; /* of which moment of greatest RSS they are */
+	uint64_t live_calls, live_bytes, exec_calls, exec_bytes;
+	uint64_t reallocs, realloc_moved, realloc_bytes, map_calls, map_bytes;
+	uint64_t epoch_bytes[SITE_EPOCHS]; /* differences */
+	uint64_t pad[5];
+};
+#define ACCUMULATOR_LINE 64u
+_Static_assert(sizeof(struct accumulator) % ACCUMULATOR_LINE == 0 &&
+		   offsetof(struct accumulator, calls) == ACCUMULATOR_LINE &&
+		   offsetof(struct accumulator, peak_number) == 2 * ACCUMULATOR_LINE,
+	       "accumulators share no cache line");
+
+struct accumulator_slot {
+	uint64_t part;
+	uint32_t stack;
+	uint32_t accumulator; /* index + 1, 0 empty */
+};
+
+struct site_accumulators {
+	const struct sites_options *options;
+	struct accumulator *accumulator;
+	size_t count, room;
+	struct array by_stack;	       /* uint32_t: index + 1; when there are no parts */
+	struct accumulator_slot *slot; /* when there are: open addressing, a power of two of them */
+	size_t slots;
+	struct accumulator_count *group;
+	size_t groups, group_room;
+};
+
+void site_accumulators_init(struct site_accumulators *t, const struct sites_options *o);
+void site_accumulators_release(struct site_accumulators *t);
+/* The figures of a accumulator; numbers of the last peak and the last moment of greatest RSS. */
+void site_accumulator_values(const struct accumulator *accumulator, uint64_t peak_number,
+			     uint64_t rss_number, struct site_values *v);
+
+struct accumulator *site_accumulator_new(struct site_accumulators *t, uint32_t stack,
+					 uint64_t part);
+struct accumulator *site_accumulator_by_part(struct site_accumulators *t, uint32_t stack,
+					     uint64_t part);
+
+/* Valid until the next question. */
+static inline struct accumulator *site_accumulator(struct site_accumulators *t, uint32_t stack,
+						   uint64_t part)
+{
+	const uint32_t *known = t->by_stack.item;
+
+	if (t->options->part != SITE_WHOLE)
+		return site_accumulator_by_part(t, stack, part);
+	if (__builtin_expect(stack < t->by_stack.count && known[stack], 1))
+		return &t->accumulator[known[stack] - 1];
+	return site_accumulator_new(t, stack, part);
+}
+
+#define ACCUMULATOR_NEAR 256u /* so many are in the nearest caches anyhow */
+
+/* For what will be asked soon: begins to load the first lines of its accumulator. */
+PREFETCHES site_accumulator_prefetch(const struct site_accumulators *t, uint32_t stack,
+				     unsigned lines)
+{
+	const uint32_t *known = t->by_stack.item;
+	const char *at;
+
+	if (t->count < ACCUMULATOR_NEAR || stack >= t->by_stack.count)
+		return;
+	at = (const char *)&t->accumulator[known[stack] - (known[stack] > 0)];
+	for (; lines; lines--, at += ACCUMULATOR_LINE)
+		__builtin_prefetch(at, 1);
+}
+
+static inline void accumulator_count_add(struct accumulator_count *c, int sign, uint64_t bytes)
+{
+	if (sign < 0) {
+		c->calls--;
+		c->bytes -= bytes;
+		return;
+	}
+	c->calls++;
+	c->bytes += bytes;
+	if (c->bytes > c->most_bytes || !c->most_calls) {
+		c->most_calls = c->calls;
+		c->most_bytes = c->bytes;
+	}
+}
+
+static inline void site_accumulator_called(struct accumulator *accumulator, uint64_t ticks)
+{
+	if (ticks < accumulator->first_ticks)
+		accumulator->first_ticks = ticks;
+	if (ticks > accumulator->last_ticks)
+		accumulator->last_ticks = ticks;
+}
+
+/* A block of it began (1) or ended (-1). */
+static inline void site_accumulator_live(struct site_accumulators *t,
+					 struct accumulator *accumulator, int sign, uint64_t bytes)
+{
+	accumulator_count_add(&accumulator->local, sign, bytes);
+	if (t->group)
+		accumulator_count_add(&t->group[accumulator->group], sign, bytes);
+}
+
+#endif
