@@ -4,6 +4,7 @@
 # view.sh - mprof view: who gets an answer, what is answered, and how it ends.
 
 view_start() { # OPTION...: its process in $view, its address in $url
+	rm -f url # of an earlier one: it would be taken for this one's
 	"$mprof" view "$@" >url 2>err </dev/null &
 	view=$!
 	wait_for test -s url
