@@ -61,7 +61,9 @@ CLI_OBJ := $(CLI_SRC:%.c=$(O)/%.o) $(O)/gen/pprof.pb-c.o
 CLI_PART := $(filter-out $(O)/src/mprof/main.o,$(CLI_OBJ))
 RUNNER_OBJ := $(RUNNER_SRC:%.c=$(O)/%.o)
 UNIT_OBJ := $(UNIT_SRC:%.c=$(O)/%.o)
-VICTIMS := $(VICTIM_SRC:tests/preload/%.c=$(O)/preload/%) $(VICTIM_CXX:tests/preload/%.cc=$(O)/preload/%)
+VICTIM_LIB := $(sort $(wildcard tests/preload/lib/*.c tests/preload/lib/*.cc))
+VICTIMS := $(VICTIM_SRC:tests/preload/%.c=$(O)/preload/%) $(VICTIM_CXX:tests/preload/%.cc=$(O)/preload/%) \
+	$(patsubst tests/preload/lib/%,$(O)/preload/lib/%.so,$(basename $(VICTIM_LIB)))
 BENCHES := $(BENCH_SRC:tests/bench/%.c=$(O)/bench/%)
 MANPAGES := $(patsubst man/%.in,$(O)/man/%,$(sort $(wildcard man/*.in)))
 SECTIONS := 1 5 7
@@ -165,6 +167,12 @@ victims: $(VICTIMS)
 $(O)/preload/%: tests/preload/%.c
 	$(call say,VICTIM,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -Iinclude -g -O1 -fno-builtin $(WARN) -Wno-missing-prototypes -o $@ $< -lpthread -ldl
+$(O)/preload/lib/%.so: tests/preload/lib/%.c
+	$(call say,VICTIM,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -g -O1 -fno-builtin -fPIC -shared -o $@ $<
+$(O)/preload/lib/%.so: tests/preload/lib/%.cc
+	$(call say,VICTIM,$@)
+	$(Q)mkdir -p $(@D) && g++ -std=c++17 -g -O1 -fno-builtin -fPIC -shared -o $@ $<
 $(O)/preload/%: tests/preload/%.cc
 	$(call say,VICTIM,$@)
 	$(Q)mkdir -p $(@D) && g++ -std=c++17 -Iinclude -g -O1 -fno-builtin -Wall -o $@ $< -lpthread -ldl

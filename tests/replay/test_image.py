@@ -241,7 +241,7 @@ def test_bad_use():
             ([log, "--at", "1.5h", "--allocator", "glibc"], 2, "the last call was after"),
             ([log, "--at", "noon"], 2, "invalid --at"),
             ([log, "--by", "colour"], 2, "occupancy, age"),
-            ([log, "--layout", "spiral"], 2, "strips, hilbert and time"),
+            ([log, "--layout", "spiral"], 2, "strips, hilbert, time"),
             ([log, "--layout", "time", "--at", "end"], 2, "every moment"),
             ([log, "--layout", "time", "--by", "site"], 2, "by occupancy"),
             ([log, "--size", "10x10"], 2, "240x240"),
