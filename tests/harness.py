@@ -14,6 +14,8 @@ MPROF = os.path.join(BUILD, "mprof")
 LIB = os.path.join(BUILD, "libmprof.so")
 TIMEOUT = 120
 
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, what is started would ignore it
+
 
 class Skip(Exception):
     """Raised by a test that cannot run here, with the reason."""
