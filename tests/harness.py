@@ -14,7 +14,10 @@ MPROF = os.path.join(BUILD, "mprof")
 LIB = os.path.join(BUILD, "libmprof.so")
 TIMEOUT = 120
 
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, what is started would ignore it
+# Under nohup, or in the background of a shell, what is started would ignore them.
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
 
 
 class Skip(Exception):

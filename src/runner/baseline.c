@@ -18,7 +18,7 @@
 #include "run.h"
 #include "ticks.h"
 
-struct baseline base;
+struct baseline baseline;
 static int statm_fd = -1, status_fd = -1;
 
 static uint64_t clock_ns(clockid_t clock)
@@ -91,7 +91,7 @@ uint64_t thp_now(void)
 	char text[128];
 	int fd = open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0 || !set.thp)
+	if (fd < 0 || !settings.thp)
 		return 0;
 	read_text(fd, text, sizeof(text));
 	close(fd);
@@ -132,11 +132,11 @@ void sample_now(struct mprof_run_sample *s, uint64_t op)
 
 	usage_now(&u);
 	s->op = op;
-	s->ns = u.wall_ns - base.begin_ns;
-	s->rss = above(w.rss, base.rss);
-	s->anon = above(w.rss - w.shared, base.anon);
-	s->mapped = above(w.mapped, base.mapped);
-	s->minflt = u.minflt - base.minflt;
+	s->ns = u.wall_ns - baseline.begin_ns;
+	s->rss = above(w.rss, baseline.rss);
+	s->anon = above(w.rss - w.shared, baseline.anon);
+	s->mapped = above(w.mapped, baseline.mapped);
+	s->minflt = u.minflt - baseline.minflt;
 }
 
 /* The allocator works on our stack; it must find its pages there. */
@@ -197,7 +197,7 @@ void baseline_open(void)
 		die_errno(STATUS_RUN, "cannot read", "/proc/self/statm");
 	fill_stack();
 	fill_program();
-	if (set.mode != MODE_STARTUP)
+	if (settings.mode != MODE_STARTUP)
 		dl_iterate_phdr(fill_libc, NULL);
 	sample_now(&s, 0); /* so that nothing of it happens for the first time later */
 	baseline_take();
@@ -217,9 +217,9 @@ void baseline_take(void)
 	}
 	w = weight_now();
 	usage_now(&u);
-	base = (struct baseline){ .rss = w.rss, .anon = w.rss - w.shared, .mapped = w.mapped };
-	base.hwm = hwm_now();
-	base.minflt = u.minflt;
-	base.ticks = ticks();
-	base.begin_ns = now_ns();
+	baseline = (struct baseline){ .rss = w.rss, .anon = w.rss - w.shared, .mapped = w.mapped };
+	baseline.hwm = hwm_now();
+	baseline.minflt = u.minflt;
+	baseline.ticks = ticks();
+	baseline.begin_ns = now_ns();
 }

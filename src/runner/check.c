@@ -24,14 +24,14 @@ struct walk {
 
 static _Noreturn void bad(const struct walk *w, const char *why)
 {
-	die(STATUS_FILE, "%s: word %u of ORDER: %s", set.in, w->i, why);
+	die(STATUS_FILE, "%s: word %u of ORDER: %s", settings.in, w->i, why);
 }
 
 static void check_slot(struct walk *w, unsigned op, uint64_t word)
 {
 	uint32_t slot = mprof_play_slot(word);
 
-	if (slot >= file.head.slots)
+	if (slot >= playback.head.slots)
 		bad(w, "a slot beyond the table");
 	if (op == MPROF_PLAY_FREE) {
 		if (!w->slot[slot])
@@ -89,7 +89,7 @@ static void check_switch(struct walk *w, uint32_t thread)
 
 static void check_life(struct walk *w, unsigned op, uint32_t thread)
 {
-	if (thread >= file.head.threads)
+	if (thread >= playback.head.threads)
 		bad(w, "a thread that the file does not have");
 	if (op == MPROF_PLAY_SWITCH) {
 		check_switch(w, thread);
@@ -176,7 +176,7 @@ static uint64_t room(const struct walk *w)
 static void check_plain(struct walk *w)
 {
 	const uint64_t *begin = w->words + w->i, *end = begin + room(w), *p;
-	uint64_t *slot = w->slot, slots = file.head.slots;
+	uint64_t *slot = w->slot, slots = playback.head.slots;
 
 	for (p = begin; p < end && mprof_play_op(p[1]) != MPROF_PLAY_TOUCH; p++) {
 		unsigned op = mprof_play_op(*p);
@@ -211,24 +211,25 @@ static void check_words(struct walk *w)
 	if (w->i + 1 != w->n)
 		bad(w, w->i == w->n ? "no END" : "words behind END");
 	sum = mprof_play_check(sum, w->words + summed, (w->n - summed) * 8);
-	if (sum != file.head.order.check)
-		die(STATUS_FILE, "%s: damaged: the check of section order does not fit", set.in);
+	if (sum != playback.head.order.check)
+		die(STATUS_FILE, "%s: damaged: the check of section order does not fit",
+		    settings.in);
 }
 
 void check_order(struct order *order, struct stops *stops, uint64_t *scratch)
 {
-	struct mprof_play_section s = file.head.order;
+	struct mprof_play_section s = playback.head.order;
 	struct walk w = { .n = s.bytes / 8, .slot = scratch, .order = order, .stops = stops };
 
 	w.words = file_map(s.offset, s.bytes);
-	w.life = own_map(file.head.threads);
+	w.life = own_map(playback.head.threads);
 	*order = (struct order){ 0 };
 	begin_thread(&w, 0);
 	place_stops(&w);
 	check_words(&w);
 	order->words = w.i;
-	if (order->calls != file.head.sum.calls)
-		die(STATUS_FILE, "%s: has %u calls, but its header says %u", set.in, order->calls,
-		    file.head.sum.calls);
+	if (order->calls != playback.head.sum.calls)
+		die(STATUS_FILE, "%s: has %u calls, but its header says %u", settings.in,
+		    order->calls, playback.head.sum.calls);
 	file_unmap(w.words, s.bytes);
 }

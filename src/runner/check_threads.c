@@ -27,8 +27,8 @@ struct walk {
 
 static _Noreturn void bad(const struct walk *w, const char *why)
 {
-	die(STATUS_FILE, "%s: word %u of thread %u: %s", set.in, w->one[w->me].i, (uint64_t)w->me,
-	    why);
+	die(STATUS_FILE, "%s: word %u of thread %u: %s", settings.in, w->one[w->me].i,
+	    (uint64_t)w->me, why);
 }
 
 static void begin(struct walk *w, uint32_t thread)
@@ -53,7 +53,7 @@ static bool call(struct walk *w, uint64_t word, uint64_t ext)
 	struct place *p = &w->place[slot];
 	bool alive;
 
-	if (slot >= file.head.slots)
+	if (slot >= playback.head.slots)
 		bad(w, "a slot beyond the table");
 	if (wait && p->generation != wait - 1)
 		return false;
@@ -94,7 +94,7 @@ static bool check_call(struct walk *w, struct one *t)
 
 static bool check_life(struct walk *w, struct one *t, unsigned op, uint32_t thread)
 {
-	if (thread >= file.head.threads)
+	if (thread >= playback.head.threads)
 		bad(w, "a thread that the file does not have");
 	if (op == MPROF_PLAY_CREATE) {
 		begin(w, thread);
@@ -140,7 +140,7 @@ static bool check_word(struct walk *w, struct one *t)
 static void check_plain(struct walk *w, struct one *t)
 {
 	const uint64_t *begin = t->words + t->i, *end = t->words + t->n - 1, *p;
-	uint64_t me = w->me + 1, slots = file.head.slots;
+	uint64_t me = w->me + 1, slots = playback.head.slots;
 	struct place *place = w->place;
 
 	for (p = begin; p < end && mprof_play_op(p[1]) != MPROF_PLAY_TOUCH; p++) {
@@ -197,37 +197,38 @@ static void check_sums(const struct walk *w, const struct order *order)
 {
 	uint64_t calls = 0;
 
-	for (uint32_t i = 0; i < file.head.threads; i++) {
+	for (uint32_t i = 0; i < playback.head.threads; i++) {
 		if (!w->one[i].began)
-			die(STATUS_FILE, "%s: nobody creates thread %u", set.in, (uint64_t)i);
+			die(STATUS_FILE, "%s: nobody creates thread %u", settings.in, (uint64_t)i);
 		calls += w->one[i].calls;
 	}
 	if (calls != order->calls)
-		die(STATUS_FILE, "%s: the threads have %u calls, ORDER has %u", set.in, calls,
+		die(STATUS_FILE, "%s: the threads have %u calls, ORDER has %u", settings.in, calls,
 		    order->calls);
 }
 
 void check_threads(const struct order *order, uint64_t *scratch)
 {
-	struct mprof_play_section s = file.head.streams;
+	struct mprof_play_section s = playback.head.streams;
 	const uint64_t *words = file_map(s.offset, s.bytes);
 	struct walk w = { .place = (struct place *)scratch };
 
 	if (mprof_play_check(MPROF_PLAY_CHECK_START, words, s.bytes) != s.check)
-		die(STATUS_FILE, "%s: damaged: the check of section streams does not fit", set.in);
-	w.one = own_map(file.head.threads * sizeof(*w.one));
-	w.active = own_map(file.head.threads * sizeof(*w.active));
-	for (uint32_t i = 0; i < file.head.threads; i++) {
-		const struct mprof_play_thread *t = &file.thread[i];
+		die(STATUS_FILE, "%s: damaged: the check of section streams does not fit",
+		    settings.in);
+	w.one = own_map(playback.head.threads * sizeof(*w.one));
+	w.active = own_map(playback.head.threads * sizeof(*w.active));
+	for (uint32_t i = 0; i < playback.head.threads; i++) {
+		const struct mprof_play_thread *t = &playback.thread[i];
 
 		w.one[i].words = words + (t->offset - s.offset) / 8;
 		w.one[i].n = t->words;
 		if (mprof_play_op(w.one[i].words[t->words - 1]) != MPROF_PLAY_END)
-			die(STATUS_FILE, "%s: the stream of thread %u has no END", set.in,
+			die(STATUS_FILE, "%s: the stream of thread %u has no END", settings.in,
 			    (uint64_t)i);
 	}
-	for (uint32_t i = 0; i < file.head.threads; i++)
-		if (!i || file.thread[i].creator == i)
+	for (uint32_t i = 0; i < playback.head.threads; i++)
+		if (!i || playback.thread[i].creator == i)
 			begin(&w, i);
 	check_all(&w);
 	check_sums(&w, order);

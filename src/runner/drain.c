@@ -5,28 +5,28 @@
 #include <stdlib.h>
 #include "call.h"
 
-uint64_t *table;
+uint64_t *live_table;
 static size_t table_words, table_stride;
 
 void table_make(size_t stride)
 {
 	table_stride = stride;
-	table_words = file.head.slots * stride;
-	table = own_map(table_words * sizeof(*table));
+	table_words = playback.head.slots * stride;
+	live_table = own_map(table_words * sizeof(*live_table));
 }
 
 void table_clear(void)
 {
-	memset(table, 0, table_words * sizeof(*table));
+	memset(live_table, 0, table_words * sizeof(*live_table));
 }
 
 void drain_table(void)
 {
 	for (size_t i = 0; i < table_words; i += table_stride) {
-		void *p = (void *)(table[i] & SLOT_ADDR);
+		void *p = (void *)(live_table[i] & SLOT_ADDR);
 
-		if (p && !set.null)
+		if (p && !settings.null)
 			free(p);
-		table[i] = 0;
+		live_table[i] = 0;
 	}
 }

@@ -11,22 +11,22 @@
 #include <unistd.h>
 #include "run.h"
 
-struct file file;
+struct file playback;
 
 static _Noreturn void bad(const char *why)
 {
-	die(STATUS_FILE, "%s: %s", set.in, why);
+	die(STATUS_FILE, "%s: %s", settings.in, why);
 }
 
 static void read_at(void *to, uint64_t bytes, uint64_t offset)
 {
 	while (bytes) {
-		ssize_t n = pread(file.fd, to, bytes, (off_t)offset);
+		ssize_t n = pread(playback.fd, to, bytes, (off_t)offset);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			die_errno(STATUS_FILE, "cannot read", set.in);
+			die_errno(STATUS_FILE, "cannot read", settings.in);
 		if (!n)
 			bad("ends too early");
 		to = (char *)to + n;
@@ -37,7 +37,7 @@ static void read_at(void *to, uint64_t bytes, uint64_t offset)
 
 static bool section_fits(const struct mprof_play_section *s, uint64_t unit)
 {
-	uint64_t all = file.head.file_bytes;
+	uint64_t all = playback.head.file_bytes;
 
 	return s->offset % MPROF_PLAY_PAGE == 0 && s->bytes % unit == 0 && s->offset <= all &&
 	       (s->offset || !s->bytes) && s->bytes <= all - s->offset;
@@ -45,7 +45,7 @@ static bool section_fits(const struct mprof_play_section *s, uint64_t unit)
 
 static void check_header(uint64_t size)
 {
-	const struct mprof_playback_header *h = &file.head;
+	const struct mprof_playback_header *h = &playback.head;
 
 	if (memcmp(h->magic, MPROF_PLAYBACK_MAGIC, sizeof(h->magic)))
 		bad("not a playback file (mprof sort makes one)");
@@ -56,8 +56,8 @@ static void check_header(uint64_t size)
 		bad("damaged: the header's check does not fit");
 	if (h->file_bytes != size)
 		bad("damaged: not as long as its header says");
-	if (!h->threads || h->thread.bytes != h->threads * sizeof(*file.thread) ||
-	    !section_fits(&h->thread, sizeof(*file.thread)) || !section_fits(&h->order, 8) ||
+	if (!h->threads || h->thread.bytes != h->threads * sizeof(*playback.thread) ||
+	    !section_fits(&h->thread, sizeof(*playback.thread)) || !section_fits(&h->order, 8) ||
 	    !section_fits(&h->streams, 8) || !h->order.bytes)
 		bad("damaged: a section is not where it could be");
 	if (h->slots > 1ull << 32 || h->slots > h->order.bytes / 8)
@@ -66,12 +66,12 @@ static void check_header(uint64_t size)
 
 static void check_streams(void)
 {
-	const struct mprof_play_section *s = &file.head.streams;
+	const struct mprof_play_section *s = &playback.head.streams;
 
-	for (uint32_t i = 0; i < file.head.threads; i++) {
-		const struct mprof_play_thread *t = &file.thread[i];
+	for (uint32_t i = 0; i < playback.head.threads; i++) {
+		const struct mprof_play_thread *t = &playback.thread[i];
 
-		if (t->creator >= file.head.threads)
+		if (t->creator >= playback.head.threads)
 			bad("damaged: a thread's creator is none of its threads");
 		if (!s->bytes)
 			continue;
@@ -86,29 +86,29 @@ void file_open(const char *path)
 {
 	struct stat st;
 
-	file.fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (file.fd < 0 || fstat(file.fd, &st))
+	playback.fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (playback.fd < 0 || fstat(playback.fd, &st))
 		die_errno(STATUS_FILE, "cannot open", path);
 	if (!S_ISREG(st.st_mode))
 		bad("not a file");
-	if ((uint64_t)st.st_size < sizeof(file.head))
+	if ((uint64_t)st.st_size < sizeof(playback.head))
 		bad("not a playback file (mprof sort makes one)");
-	read_at(&file.head, sizeof(file.head), 0);
+	read_at(&playback.head, sizeof(playback.head), 0);
 	check_header((uint64_t)st.st_size);
-	file.thread = own_map(file.head.thread.bytes);
-	read_at(file.thread, file.head.thread.bytes, file.head.thread.offset);
-	if (mprof_play_check(MPROF_PLAY_CHECK_START, file.thread, file.head.thread.bytes) !=
-	    file.head.thread.check)
+	playback.thread = own_map(playback.head.thread.bytes);
+	read_at(playback.thread, playback.head.thread.bytes, playback.head.thread.offset);
+	if (mprof_play_check(MPROF_PLAY_CHECK_START, playback.thread, playback.head.thread.bytes) !=
+	    playback.head.thread.check)
 		bad("damaged: the check of section threads does not fit");
 	check_streams();
 }
 
 const uint64_t *file_map(uint64_t offset, uint64_t bytes)
 {
-	void *p = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, file.fd, (off_t)offset);
+	void *p = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, playback.fd, (off_t)offset);
 
 	if (p == MAP_FAILED)
-		die_errno(STATUS_RUN, "cannot map", set.in);
+		die_errno(STATUS_RUN, "cannot map", settings.in);
 	madvise(p, bytes, MADV_SEQUENTIAL);
 	return p;
 }
@@ -120,5 +120,5 @@ void file_unmap(const uint64_t *words, uint64_t bytes)
 
 bool file_parallel(void)
 {
-	return file.head.threads > 1 && file.head.streams.bytes;
+	return playback.head.threads > 1 && playback.head.streams.bytes;
 }

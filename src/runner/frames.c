@@ -162,7 +162,7 @@ static void take(const struct line *l)
 
 void frames_prepare(void)
 {
-	if (!set.frames && !set.at.n)
+	if (!settings.frames && !settings.at.n)
 		return;
 	page = (size_t)sysconf(_SC_PAGESIZE);
 	maps_fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);

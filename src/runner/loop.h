@@ -93,7 +93,8 @@ static loop_play *loop_choose(void)
 						   loop_page_noted, loop_full_noted,
 						   loop_recorded_noted };
 
-	if (set.null)
+	if (settings.null)
 		return loop_null;
-	return set.addresses || set.latency ? noted[set.touch] : plain[set.touch];
+	return settings.addresses || settings.latency ? noted[settings.touch]
+						      : plain[settings.touch];
 }

@@ -23,7 +23,7 @@ static void no_random_addresses(char **argv)
 {
 	int now = personality(0xffffffff);
 
-	if (set.aslr || now == -1 || now & ADDR_NO_RANDOMIZE)
+	if (settings.aslr || now == -1 || now & ADDR_NO_RANDOMIZE)
 		return;
 	if (personality((unsigned long)now | ADDR_NO_RANDOMIZE) == -1)
 		return; /* forbidden: result.aslr will say so */
@@ -56,36 +56,36 @@ static void shape_process(char **argv)
 	no_random_addresses(argv);
 	go_first();
 	signal(SIGPIPE, SIG_IGN);
-	if (!set.thp)
+	if (!settings.thp)
 		prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-	if (set.speed)
+	if (settings.speed)
 		prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
-	if (set.cpu)
-		pin(set.cpu - 1);
+	if (settings.cpu)
+		pin(settings.cpu - 1);
 }
 
 static void prepare_crowd(void)
 {
-	if (set.mode == MODE_THREADS) {
+	if (settings.mode == MODE_THREADS) {
 		if (!file_parallel())
-			die(STATUS_FILE, "%s: has no streams of its threads", set.in);
-		check_threads(&order, table);
+			die(STATUS_FILE, "%s: has no streams of its threads", settings.in);
+		check_threads(&order, live_table);
 		table_clear();
 	}
 	thread_pool_prepare(order.thread_pool,
-			    set.mode == MODE_THREADS ? threads_begin : ordered_begin);
+			    settings.mode == MODE_THREADS ? threads_begin : ordered_begin);
 }
 
 static void prepare(void)
 {
-	file_open(set.in);
-	if (file.head.threads == 1 && set.mode != MODE_STARTUP)
-		set.mode = MODE_SERIAL;
-	table_make(set.mode == MODE_THREADS ? 2 : 1);
-	plan_make(&stops, file.head.sum.calls);
-	check_order(&order, &stops, table);
+	file_open(settings.in);
+	if (playback.head.threads == 1 && settings.mode != MODE_STARTUP)
+		settings.mode = MODE_SERIAL;
+	table_make(settings.mode == MODE_THREADS ? 2 : 1);
+	plan_make(&stops, playback.head.sum.calls);
+	check_order(&order, &stops, live_table);
 	table_clear();
-	if (set.mode == MODE_THREADS || set.mode == MODE_ORDERED)
+	if (settings.mode == MODE_THREADS || settings.mode == MODE_ORDERED)
 		prepare_crowd();
 	frames_prepare();
 	functions_find();
@@ -93,11 +93,11 @@ static void prepare(void)
 
 static void play(void)
 {
-	if (set.mode == MODE_STARTUP)
+	if (settings.mode == MODE_STARTUP)
 		free(malloc(1));
-	else if (set.mode == MODE_THREADS)
+	else if (settings.mode == MODE_THREADS)
 		play_threads(&order, &stops, &played);
-	else if (set.mode == MODE_ORDERED)
+	else if (settings.mode == MODE_ORDERED)
 		play_ordered(&order, &stops, &played);
 	else
 		play_serial(&order, &stops, &played);
@@ -107,7 +107,7 @@ static void play(void)
 /* Bytes above the baseline. */
 static uint64_t above(uint64_t bytes)
 {
-	return bytes > base.rss ? bytes - base.rss : 0;
+	return bytes > baseline.rss ? bytes - baseline.rss : 0;
 }
 
 /* What the system used of the processor's time, and what we did. */
@@ -146,9 +146,9 @@ static void sleep_until(uint64_t ns)
 static void rest(uint64_t since)
 {
 	result.drained_rss = above(rss_now());
-	for (uint64_t i = 0; i < set.drain.n; i++) {
-		sleep_until(since + set.drain.value[i] * 1000000);
-		result.drain_ms[i] = set.drain.value[i];
+	for (uint64_t i = 0; i < settings.drain.n; i++) {
+		sleep_until(since + settings.drain.value[i] * 1000000);
+		result.drain_ms[i] = settings.drain.value[i];
 		result.drain_rss[i] = above(rss_now());
 	}
 }
@@ -158,7 +158,7 @@ static void drain(void)
 	struct usage begin, end, used = { 0 };
 
 	usage_now(&begin);
-	if (!set.keep && set.mode != MODE_STARTUP)
+	if (!settings.keep && settings.mode != MODE_STARTUP)
 		drain_table();
 	usage_now(&end);
 	usage_add(&used, &begin, &end);
@@ -176,19 +176,19 @@ static void clock_result(void)
 		t = ticks() - t;
 		least = t < least ? t : least;
 	}
-	sleep_until(base.begin_ns + 10000000);
-	t = ticks() - base.ticks;
-	ns = now_ns() - base.begin_ns;
+	sleep_until(baseline.begin_ns + 10000000);
+	t = ticks() - baseline.ticks;
+	ns = now_ns() - baseline.begin_ns;
 	result.latency_ticks_per_s = (uint64_t)((unsigned __int128)t * 1000000000u / ns);
 	result.latency_empty = least;
 }
 
 static void circumstances(void)
 {
-	result.base_rss = base.rss;
-	result.start_hwm = base.hwm;
+	result.base_rss = baseline.rss;
+	result.start_hwm = baseline.hwm;
 	result.thp = thp_now();
-	result.touch = set.touch;
+	result.touch = settings.touch;
 	result.aslr = !(personality(0xffffffff) & ADDR_NO_RANDOMIZE);
 }
 
@@ -196,7 +196,7 @@ int main(int argc, char **argv)
 {
 	settings_read(argc, argv);
 	shape_process(argv);
-	if (set.mode != MODE_STARTUP)
+	if (settings.mode != MODE_STARTUP)
 		prepare();
 	watch_start();
 	baseline_open();
@@ -204,7 +204,7 @@ int main(int argc, char **argv)
 	play();
 	calls_result();
 	drain();
-	if (set.latency)
+	if (settings.latency)
 		clock_result();
 	circumstances();
 	record(MPROF_RUN_RESULT, &result, sizeof(result));

@@ -34,8 +34,8 @@ static void next_one(struct notes *n)
 
 void notes_start(struct notes *n, uint32_t seed)
 {
-	*n =
-	    (struct notes){ .every = set.latency, .random = 0x9e3779b97f4a7c15ull * (seed + 1ull) };
+	*n = (struct notes){ .every = settings.latency,
+			     .random = 0x9e3779b97f4a7c15ull * (seed + 1ull) };
 	if (n->every)
 		next_one(n);
 }

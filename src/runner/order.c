@@ -24,7 +24,7 @@ static ALWAYS void birth(struct player *s, const uint64_t *call, uint64_t ext, c
 	p = ask(op, ext, old, size, null);
 	if (noted) {
 		timing_end(s->notes, class_of(op), begin);
-		if (set.addresses)
+		if (settings.addresses)
 			note_address(p);
 	}
 	if (unlikely(!storable(p))) {

@@ -117,7 +117,7 @@ void play_ordered(const struct order *order, struct stops *stops, struct played 
 	static struct notes notes;
 	struct usage begin, end;
 
-	here.player = (struct player){ .table = table, .notes = &notes };
+	here.player = (struct player){ .table = live_table, .notes = &notes };
 	here.player.ends =
 	    1u << MPROF_PLAY_SWITCH | 1u << MPROF_PLAY_CREATE | 1u << MPROF_PLAY_EXIT;
 	here.stops = stops;
@@ -125,7 +125,7 @@ void play_ordered(const struct order *order, struct stops *stops, struct played 
 	here.lonely = thread_pool_lonely();
 	notes_start(&notes, 0);
 	usage_now(&begin);
-	stream_open(&here.stream, buffer, ROOM, file.head.order.offset, order->words);
+	stream_open(&here.stream, buffer, ROOM, playback.head.order.offset, order->words);
 	hold(threads);
 	usage_now(&end);
 	usage_add(&played->used, &begin, &end);

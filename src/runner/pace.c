@@ -10,7 +10,7 @@
 
 uint64_t pace(uint64_t recorded_ns)
 {
-	uint64_t due = base.begin_ns + recorded_ns / set.speed, now = now_ns(), until;
+	uint64_t due = baseline.begin_ns + recorded_ns / settings.speed, now = now_ns(), until;
 	struct timespec t;
 
 	while (now + SOON < due) {

@@ -15,9 +15,9 @@ static uint64_t next_asked(uint64_t from)
 {
 	uint64_t least = UINT64_MAX;
 
-	for (uint64_t i = 0; i < set.at.n; i++)
-		if (set.at.value[i] >= from && set.at.value[i] < least)
-			least = set.at.value[i];
+	for (uint64_t i = 0; i < settings.at.n; i++)
+		if (settings.at.value[i] >= from && settings.at.value[i] < least)
+			least = settings.at.value[i];
 	return least;
 }
 
@@ -30,22 +30,24 @@ void plan_make(struct stops *stops, uint64_t calls)
 {
 	uint64_t sample = 1, frame = 1, from = 0, op, asked;
 
-	for (uint64_t i = 0; i < set.at.n; i++)
-		if (set.at.value[i] > calls)
-			die(STATUS_USAGE, "at=%u: there are only %u calls", set.at.value[i], calls);
-	stops->at = own_map((set.samples + set.frames + set.at.n) * sizeof(*stops->at));
+	for (uint64_t i = 0; i < settings.at.n; i++)
+		if (settings.at.value[i] > calls)
+			die(STATUS_USAGE, "at=%u: there are only %u calls", settings.at.value[i],
+			    calls);
+	stops->at =
+	    own_map((settings.samples + settings.frames + settings.at.n) * sizeof(*stops->at));
 	stops->n = stops->told = 0;
 	for (;;) {
 		asked = next_asked(from);
-		op = least_of(asked, least_of(mark(sample, set.samples, calls),
-					      mark(frame, set.frames, calls)));
+		op = least_of(asked, least_of(mark(sample, settings.samples, calls),
+					      mark(frame, settings.frames, calls)));
 		if (op == UINT64_MAX)
 			break;
 		struct stop *s = &stops->at[stops->n++];
 		*s = (struct stop){ .op = op, .frame = asked == op };
-		for (; mark(sample, set.samples, calls) == op; sample++)
+		for (; mark(sample, settings.samples, calls) == op; sample++)
 			s->sample = true;
-		for (; mark(frame, set.frames, calls) == op; frame++)
+		for (; mark(frame, settings.frames, calls) == op; frame++)
 			s->frame = true;
 		from = op + 1;
 	}

@@ -13,7 +13,7 @@ void record_bytes(const void *data, size_t bytes)
 {
 	__atomic_fetch_add(&watch_telling, 1, __ATOMIC_RELAXED);
 	while (bytes) {
-		ssize_t n = write((int)set.out, data, bytes);
+		ssize_t n = write((int)settings.out, data, bytes);
 
 		if (n < 0 && errno == EINTR)
 			continue;

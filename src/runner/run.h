@@ -44,7 +44,7 @@ struct settings {
 	uint64_t cpu; /* plus one; 0: not pinned */
 	struct list drain, at;
 };
-extern struct settings set;
+extern struct settings settings;
 
 /* settings.c: a bad argument ends the process. */
 void settings_read(int argc, char **argv);
@@ -55,7 +55,7 @@ struct file {
 	struct mprof_playback_header head;
 	struct mprof_play_thread *thread; /* head.threads of them */
 };
-extern struct file file;
+extern struct file playback;
 void file_open(const char *path);
 /* Maps the words of a stream for the walk before the run; unmapped by file_unmap. */
 const uint64_t *file_map(uint64_t offset, uint64_t bytes);
@@ -100,7 +100,7 @@ struct baseline {
 	uint64_t rss, anon, hwm, mapped; /* bytes */
 	uint64_t minflt, begin_ns, ticks;
 };
-extern struct baseline base;
+extern struct baseline baseline;
 void baseline_open(void); /* what it reads; before baseline_take */
 void baseline_take(void);
 void usage_now(struct usage *u);
@@ -145,7 +145,7 @@ void play_ordered(const struct order *order, struct stops *stops, struct played 
 void play_threads(const struct order *order, struct stops *stops, struct played *played);
 
 /* drain.c: the table of live blocks.  A slot has `stride` words; an address is in its first one. */
-extern uint64_t *table;
+extern uint64_t *live_table;
 void table_make(size_t stride);
 void table_clear(void);
 void drain_table(void); /* frees what is left */

@@ -40,7 +40,7 @@ static bool step(struct serial *s)
 
 static void play_once(struct serial *s, const struct order *order)
 {
-	stream_open(&s->stream, buffer, ROOM, file.head.order.offset, order->words);
+	stream_open(&s->stream, buffer, ROOM, playback.head.order.offset, order->words);
 	while (step(s))
 		;
 }
@@ -53,17 +53,17 @@ void play_serial(const struct order *order, struct stops *stops, struct played *
 	struct usage begin, end;
 
 	s = (struct serial){ .play = order_choose(), .played = played };
-	s.player = (struct player){ .table = table, .notes = &notes };
-	s.player.ends = set.speed ? 1u << MPROF_PLAY_TIME : 0;
+	s.player = (struct player){ .table = live_table, .notes = &notes };
+	s.player.ends = settings.speed ? 1u << MPROF_PLAY_TIME : 0;
 	notes_start(&notes, 0);
-	for (uint64_t i = 1; i <= set.passes; i++) {
+	for (uint64_t i = 1; i <= settings.passes; i++) {
 		usage_now(&begin);
-		s.stops = i < set.passes ? &none : stops; /* the last pass is looked at */
+		s.stops = i < settings.passes ? &none : stops; /* the last pass is looked at */
 		play_once(&s, order);
 		usage_now(&end);
 		usage_add(&played->used, &begin, &end);
 		played->calls += order->calls;
-		if (i < set.passes)
+		if (i < settings.passes)
 			drain_table();
 	}
 	played->failed = s.player.failed;

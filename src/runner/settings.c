@@ -5,7 +5,7 @@
 #include <string.h>
 #include "run.h"
 
-struct settings set = {
+struct settings settings = {
 	.out = 1, .touch = TOUCH_PAGE, .thp = 1, .aslr = 1, .passes = 1, .stall = 60
 };
 
@@ -84,7 +84,7 @@ static void list(const char *argument, const char *value, struct list *to, uint6
 
 static void take(const char *argument, const struct key *key, const char *value)
 {
-	void *to = (char *)&set + key->offset;
+	void *to = (char *)&settings + key->offset;
 
 	switch (key->kind) {
 	case TEXT:
@@ -124,21 +124,21 @@ static void setting(const char *argument)
 
 static void agree(void)
 {
-	if (set.mode == MODE_NULL) {
-		set.mode = MODE_SERIAL;
-		set.null = 1;
+	if (settings.mode == MODE_NULL) {
+		settings.mode = MODE_SERIAL;
+		settings.null = 1;
 	}
-	if (!set.in && set.mode != MODE_STARTUP)
+	if (!settings.in && settings.mode != MODE_STARTUP)
 		bad("in=", "no playback file");
-	if (set.mode == MODE_ORDERED && set.speed)
+	if (settings.mode == MODE_ORDERED && settings.speed)
 		bad("speed=", "not with mode=ordered");
-	if (set.mode == MODE_THREADS && set.addresses)
+	if (settings.mode == MODE_THREADS && settings.addresses)
 		bad("addresses=1", "not with mode=threads, which has no order of calls");
-	if (set.mode != MODE_SERIAL && set.passes != 1)
+	if (settings.mode != MODE_SERIAL && settings.passes != 1)
 		bad("passes=", "only with mode=serial or null");
-	if (set.passes != 1 && (set.addresses || set.speed))
+	if (settings.passes != 1 && (settings.addresses || settings.speed))
 		bad("passes=", "not with addresses=1 or speed=");
-	if (set.null && (set.addresses || set.latency))
+	if (settings.null && (settings.addresses || settings.latency))
 		bad("null=1", "has no addresses and no latency");
 }
 
@@ -146,7 +146,7 @@ void settings_read(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)
 		setting(argv[i]);
-	if (!set.passes)
-		set.passes = 1;
+	if (!settings.passes)
+		settings.passes = 1;
 	agree();
 }

@@ -11,12 +11,12 @@ static void fill(struct stream *s, size_t have, size_t n)
 	size_t bytes = n * 8;
 
 	while (bytes) {
-		ssize_t got = pread(file.fd, to, bytes, (off_t)s->offset);
+		ssize_t got = pread(playback.fd, to, bytes, (off_t)s->offset);
 
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
-			die(STATUS_FILE, "%s: changed while it was played", set.in);
+			die(STATUS_FILE, "%s: changed while it was played", settings.in);
 		to += got;
 		bytes -= (size_t)got;
 		s->offset += (uint64_t)got;

@@ -107,8 +107,8 @@ static size_t filled_bytes(void)
 void thread_pool_prepare(uint32_t most, void (*begin)(struct thread *))
 {
 	thread_main = begin;
-	threads = own_map(file.head.threads * sizeof(*threads));
-	for (uint32_t i = 0; i < file.head.threads; i++)
+	threads = own_map(playback.head.threads * sizeof(*threads));
+	for (uint32_t i = 0; i < playback.head.threads; i++)
 		threads[i].index = i;
 	place_words = most > MANY ? PLACE_WORDS / 4 : PLACE_WORDS;
 	stack_bytes = up((size_t)sysconf(_SC_THREAD_STACK_MIN) + STACK);
@@ -122,7 +122,7 @@ static struct place *find_place(void)
 {
 	struct place *p;
 
-	for (uint32_t i = 1; !(p = get_place()) && i < file.head.threads; i++)
+	for (uint32_t i = 1; !(p = get_place()) && i < playback.head.threads; i++)
 		if (state_of(&threads[i]) == ENDED)
 			thread_pool_join(&threads[i]);
 	while (!p) {
@@ -167,7 +167,7 @@ uint64_t thread_pool_size(void)
 {
 	uint64_t n = 1;
 
-	for (uint32_t i = 1; threads && i < file.head.threads; i++)
+	for (uint32_t i = 1; threads && i < playback.head.threads; i++)
 		n += thread_pool_begun(&threads[i]);
 	return n;
 }
@@ -207,7 +207,7 @@ void thread_pool_settle(void)
 {
 	uint32_t state;
 
-	for (uint32_t i = 1; i < file.head.threads; i++) {
+	for (uint32_t i = 1; i < playback.head.threads; i++) {
 		struct thread *t = &threads[i];
 
 		while ((state = state_of(t)) < PARKED)

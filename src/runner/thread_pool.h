@@ -34,7 +34,7 @@ struct place {
 	struct notes notes;
 };
 
-extern struct thread *threads;	  /* file.head.threads of them */
+extern struct thread *threads;	  /* playback.head.threads of them */
 extern size_t place_words;	  /* of a buffer */
 extern uint64_t thread_pool_late; /* places that had to be mapped late */
 

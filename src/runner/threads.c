@@ -175,17 +175,17 @@ static bool play_stream(struct thread *t)
 /* True: it has no EXIT, so it stays. */
 static bool play_thread(struct thread *t, uint64_t *buffer, struct notes *notes)
 {
-	const struct mprof_play_thread *its = &file.thread[t->index];
+	const struct mprof_play_thread *its = &playback.thread[t->index];
 	bool stays;
 
-	t->player = (struct player){ .table = table, .notes = notes };
+	t->player = (struct player){ .table = live_table, .notes = notes };
 	t->player.ends = 1u << MPROF_PLAY_CREATE | 1u << MPROF_PLAY_EXIT | 1u << MPROF_PLAY_GONE |
-			 (set.speed ? 1u << MPROF_PLAY_TIME : 0);
-	if (set.latency)
+			 (settings.speed ? 1u << MPROF_PLAY_TIME : 0);
+	if (settings.latency)
 		notes_start(notes, t->index);
 	stream_open(&t->stream, buffer, place_words, its->offset, its->words - 1);
 	stays = play_stream(t);
-	if (set.latency) {
+	if (settings.latency) {
 		pthread_mutex_lock(&all.lock);
 		notes_add(all.latency, notes);
 		pthread_mutex_unlock(&all.lock);
@@ -205,8 +205,8 @@ static void play_all(void)
 	static struct notes notes;
 
 	tell_up_to(0);
-	for (uint32_t i = 1; i < file.head.threads; i++)
-		if (file.thread[i].creator == i)
+	for (uint32_t i = 1; i < playback.head.threads; i++)
+		if (playback.thread[i].creator == i)
 			thread_pool_begin(&threads[i]); /* nobody else will */
 	play_thread(threads, buffer, &notes);
 	thread_pool_settle();
@@ -220,14 +220,14 @@ void play_threads(const struct order *order, struct stops *stops, struct played 
 	all.play = loop_choose();
 	all.stops = stops;
 	all.calls = order->calls;
-	all.words = file.head.streams.bytes / 8;
+	all.words = playback.head.streams.bytes / 8;
 	lonely = thread_pool_lonely();
 	usage_now(&begin);
 	play_all();
 	usage_now(&end);
 	usage_add(&played->used, &begin, &end);
 	played->calls = order->calls;
-	for (uint32_t i = 0; i < file.head.threads; i++) {
+	for (uint32_t i = 0; i < playback.head.threads; i++) {
 		played->failed += threads[i].player.failed;
 		played->waits += threads[i].waits;
 		if (threads[i].late_ns > played->late_ns)

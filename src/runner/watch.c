@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * watch.c - a timer that ends the process when nothing has moved for set.stall seconds: a playback
- * file whose threads wait for each other, or an allocator that locked itself up.
+ * watch.c - a timer that ends the process when nothing has moved for settings.stall seconds: a
+ * playback file whose threads wait for each other, or an allocator that locked itself up.
  */
 #include <signal.h>
 #include <sys/time.h>
@@ -21,20 +21,20 @@ static void look(int signal)
 	idle = moves == last && !__atomic_load_n(&watch_telling, __ATOMIC_RELAXED) ? idle + 1 : 0;
 	last = moves;
 	if (idle >= LOOKS)
-		die(STATUS_RUN, "nothing moved for %u seconds (stall=)", set.stall);
+		die(STATUS_RUN, "nothing moved for %u seconds (stall=)", settings.stall);
 }
 
 void watch_start(void)
 {
 	struct sigaction act = { .sa_handler = look, .sa_flags = SA_RESTART };
 	struct itimerval every = { 0 };
-	uint64_t us = set.stall * 1000000 / LOOKS;
+	uint64_t us = settings.stall * 1000000 / LOOKS;
 
 	every.it_value.tv_sec = (time_t)(us / 1000000);
 	every.it_value.tv_usec = (suseconds_t)(us % 1000000);
 	every.it_interval = every.it_value;
 	sigaction(SIGALRM, &act, NULL);
-	if (set.stall)
+	if (settings.stall)
 		setitimer(ITIMER_REAL, &every, NULL);
 }
 
