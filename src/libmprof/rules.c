@@ -49,10 +49,17 @@ int mp_rules_start(void)
 	return mp_rules ? 0 : -ENOMEM;
 }
 
+/*
+ * A rule of code that is gone must not come back: whoever stores one looks at the generation
+ * behind a fence, we count it up before a fence, and one of the two sees what the other did.
+ */
 void mp_rules_forget(void)
 {
-	struct rule_table *t = mp_rules;
+	struct rule_table *t;
 
+	__atomic_fetch_add(&mp_rules_generation, 1, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	t = __atomic_load_n(&mp_rules, __ATOMIC_ACQUIRE);
 	/* Escapes stay: a walk may be looking at one.  There is room for many generations. */
 	for (uint32_t i = 0; i <= t->mask; i++)
 		__atomic_store_n(&t->word[i], 0, __ATOMIC_RELAXED);
@@ -168,7 +175,16 @@ static struct eh_rule compile(uintptr_t pc)
 	return ret == 0 ? r : ret == -ENOENT ? guess(pc) : (struct eh_rule){ .stuck = 1 };
 }
 
-static void put(struct rule_table *t, uint64_t word)
+void mp_rules_keep(uint64_t *place, uint64_t word, uint32_t generation)
+{
+	/* Pairs with the fence in claim_anywhere(): its object is recorded before its stacks. */
+	__atomic_store_n(place, word, __ATOMIC_RELEASE);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&mp_rules_generation, __ATOMIC_RELAXED) != generation)
+		__atomic_store_n(place, 0, __ATOMIC_RELAXED);
+}
+
+static void put(struct rule_table *t, uint64_t word, uint32_t generation)
 {
 	uint32_t at = RULE_HASH(word >> 17, t);
 	uint64_t *place = &t->word[at]; /* where all are taken, as good a victim as any */
@@ -178,13 +194,13 @@ static void put(struct rule_table *t, uint64_t word)
 			place = &t->word[RULE_PLACE(at, n, t)];
 			break;
 		}
-	/* Pairs with the fence in claim_anywhere(): its object is recorded before its stacks. */
-	__atomic_store_n(place, word, __ATOMIC_RELEASE);
+	mp_rules_keep(place, word, generation);
 }
 
 /* Twice as large.  The old table stays: somebody may be reading it. */
 static void grow(struct rule_table *old)
 {
+	uint32_t generation = __atomic_load_n(&mp_rules_generation, __ATOMIC_ACQUIRE);
 	unsigned log2 = 64 - old->shift + 1;
 	struct rule_table *t = log2 > TABLE_MOST ? NULL : table_new(log2);
 
@@ -192,14 +208,20 @@ static void grow(struct rule_table *old)
 		return;
 	for (uint32_t i = 0; i <= old->mask; i++)
 		if (old->word[i])
-			put(t, old->word[i]);
+			put(t, old->word[i], generation);
 	t->used = old->used;
 	/* Two threads may do this at once: what one of them put is then looked up again. */
 	__atomic_store_n(&mp_rules, t, __ATOMIC_RELEASE);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&mp_rules_generation, __ATOMIC_RELAXED) == generation)
+		return;
+	for (uint32_t i = 0; i <= t->mask; i++) /* mp_rules_forget() may not have seen this table */
+		__atomic_store_n(&t->word[i], 0, __ATOMIC_RELAXED);
 }
 
 uint32_t mp_rules_miss(uintptr_t pc)
 {
+	uint32_t generation = __atomic_load_n(&mp_rules_generation, __ATOMIC_ACQUIRE);
 	struct eh_rule r = compile(pc);
 	uint32_t code = encode(&r);
 	struct rule_table *t = mp_rules;
@@ -208,6 +230,6 @@ uint32_t mp_rules_miss(uintptr_t pc)
 		return code;
 	if (__atomic_add_fetch(&t->used, 1, __ATOMIC_RELAXED) == t->mask / 8 * 5)
 		grow(t);
-	put(mp_rules, (uint64_t)pc << 17 | code);
+	put(mp_rules, (uint64_t)pc << 17 | code, generation);
 	return code;
 }

@@ -313,15 +313,19 @@ MPROF_HOT int joins(struct stack_cache *c, uint32_t *top, uintptr_t at)
 /* Not among those met last. */
 static __attribute__((noinline)) uint64_t rule_far(struct stack_cache *c, uintptr_t pc)
 {
+	uint32_t generation = __atomic_load_n(&mp_rules_generation, __ATOMIC_ACQUIRE);
 	uint64_t word = (uint64_t)pc << 17 | mp_rule(pc), *own;
 
 	if (pc >> 47)
-		return word; /* there is no room for its address in a word */
+		return word; /* its address does not fit into a word */
 	if (c->near == mp_rules_shared && ++c->far == RULES_NEAR_AFTER) {
 		own = mp_lines_take(RULES_NEAR * sizeof(*own) / 64);
 		c->near = own ? own : c->near;
 	}
-	__atomic_store_n(&c->near[RULE_NEAR(pc)], word, __ATOMIC_RELAXED);
+	if (c->near == mp_rules_shared)
+		mp_rules_keep(&c->near[RULE_NEAR(pc)], word, generation);
+	else /* only this thread's; mp_cache_prepare() clears it with each generation */
+		__atomic_store_n(&c->near[RULE_NEAR(pc)], word, __ATOMIC_RELAXED);
 	return word;
 }
 

@@ -79,6 +79,8 @@ uint32_t mp_rules_miss(uintptr_t pc);
 const struct eh_rule *mp_rules_escaped(uint32_t code);
 /* Code went away: every rule is looked up anew. */
 void mp_rules_forget(void);
+/* Stores a rule where other threads look, unless rules were forgotten since `generation`. */
+void mp_rules_keep(uint64_t *place, uint64_t word, uint32_t generation);
 
 #define RULE_HASH(pc, t) ((uint32_t)((pc)*0x9e3779b97f4a7c15ull >> (t)->shift))
 
@@ -122,7 +124,7 @@ struct stack_cache *mp_cache_prepare(struct mprof_thread *t, uintptr_t sp);
 /* c is on the mapping of sp from now on.  0: nobody knows it. */
 int mp_cache_area(struct stack_cache *c, uintptr_t sp);
 void mp_cache_start(void); /* on the main stack */
-/* Twice the room.  0: there is none. */
+/* Doubles the arrays.  0 if memory ran out. */
 int mp_cache_grow(struct stack_cache *c);
 /* So many frames were checked; see STACK_PATIENCE. */
 void mp_cache_spend(struct stack_cache *c, uint64_t frames);
@@ -132,7 +134,7 @@ uint32_t mp_cache_cut(struct stack_cache *c, uint32_t kept);
 /* ---- unwind.c: for an unwinder that finds all frames itself, innermost first ---- */
 
 struct stack_cache *mp_fresh_begin(struct mprof_thread *t, uintptr_t sp);
-/* pc as in struct stack_frame.  0: there is no room for more. */
+/* pc as in struct stack_frame.  0 if the array is full. */
 int mp_fresh_add(struct stack_cache *c, uintptr_t pc);
 uint32_t mp_fresh_id(struct stack_cache *c);
 
