@@ -135,34 +135,15 @@ static void put_column(struct firefox *x, const char *name, size_t n,
 	fputs("],\n", x->out);
 }
 
-static void put_null(struct firefox *x, uint32_t id)
+/* The same with one value throughout. */
+static void put_same(struct firefox *x, const char *name, size_t n, const char *value)
 {
-	(void)id;
-	fputs("null", x->out);
-}
+	size_t i;
 
-static void put_zero(struct firefox *x, uint32_t id)
-{
-	(void)id;
-	fputc('0', x->out);
-}
-
-static void put_one(struct firefox *x, uint32_t id)
-{
-	(void)id;
-	fputc('1', x->out);
-}
-
-static void put_less_one(struct firefox *x, uint32_t id)
-{
-	(void)id;
-	fputs("-1", x->out);
-}
-
-static void put_false(struct firefox *x, uint32_t id)
-{
-	(void)id;
-	fputs("false", x->out);
+	fprintf(x->out, "\"%s\":[", name);
+	for (i = 0; i < n; i++)
+		fprintf(x->out, "%s%s", i ? "," : "", value);
+	fputs("],\n", x->out);
 }
 
 static void put_index(struct firefox *x, uint32_t id)
@@ -191,7 +172,7 @@ static void put_stack_prefix(struct firefox *x, uint32_t id)
 	if (key[0])
 		put_index(x, key[0]);
 	else
-		put_null(x, id);
+		fputs("null", x->out);
 }
 
 static void put_frame_category(struct firefox *x, uint32_t id)
@@ -216,7 +197,7 @@ static void put_frame_line(struct firefox *x, uint32_t id)
 	if (line->line)
 		fprintf(x->out, "%u", line->line);
 	else
-		put_null(x, id);
+		fputs("null", x->out);
 }
 
 static void put_function_name(struct firefox *x, uint32_t id)
@@ -231,7 +212,7 @@ static void put_function_resource(struct firefox *x, uint32_t id)
 	if (*module)
 		put_index(x, string_id(&x->modules, module));
 	else
-		put_less_one(x, id);
+		fputs("-1", x->out);
 }
 
 static void put_function_source(struct firefox *x, uint32_t id)
@@ -241,7 +222,7 @@ static void put_function_source(struct firefox *x, uint32_t id)
 	if (*file)
 		put_index(x, string_id(&x->files, file));
 	else
-		put_null(x, id);
+		fputs("null", x->out);
 }
 
 static void put_module_name(struct firefox *x, uint32_t id)
@@ -269,15 +250,15 @@ static void put_frames(struct firefox *x)
 	const size_t n = x->frames.keys.count;
 
 	fputs(",\n\"frameTable\":{", x->out);
-	put_column(x, "address", n, put_less_one);
-	put_column(x, "inlineDepth", n, put_zero);
+	put_same(x, "address", n, "-1");
+	put_same(x, "inlineDepth", n, "0");
 	put_column(x, "category", n, put_frame_category);
-	put_column(x, "subcategory", n, put_zero);
+	put_same(x, "subcategory", n, "0");
 	put_column(x, "func", n, put_frame_function);
-	put_column(x, "nativeSymbol", n, put_null);
-	put_column(x, "innerWindowID", n, put_zero);
+	put_same(x, "nativeSymbol", n, "null");
+	put_same(x, "innerWindowID", n, "0");
 	put_column(x, "line", n, put_frame_line);
-	put_column(x, "column", n, put_null);
+	put_same(x, "column", n, "null");
 	put_length(x, n);
 }
 
@@ -287,12 +268,12 @@ static void put_functions(struct firefox *x)
 
 	fputs(",\n\"funcTable\":{", x->out);
 	put_column(x, "name", n, put_function_name);
-	put_column(x, "isJS", n, put_false);
-	put_column(x, "relevantForJS", n, put_false);
+	put_same(x, "isJS", n, "false");
+	put_same(x, "relevantForJS", n, "false");
 	put_column(x, "resource", n, put_function_resource);
 	put_column(x, "source", n, put_function_source);
-	put_column(x, "lineNumber", n, put_null);
-	put_column(x, "columnNumber", n, put_null);
+	put_same(x, "lineNumber", n, "null");
+	put_same(x, "columnNumber", n, "null");
 	put_length(x, n);
 }
 
@@ -312,15 +293,15 @@ static void put_shared(struct firefox *x)
 	fputs(",\n\"resourceTable\":{", x->out);
 	put_column(x, "lib", n, put_index);
 	put_column(x, "name", n, put_module_name);
-	put_column(x, "host", n, put_null);
-	put_column(x, "type", n, put_one);
+	put_same(x, "host", n, "null");
+	put_same(x, "type", n, "1");
 	put_length(x, n);
 	fputs(",\n\"nativeSymbols\":{\"libIndex\":[],\"address\":[],\"name\":[],"
 	      "\"functionSize\":[],\"length\":0}",
 	      x->out);
 	n = x->files.count;
 	fputs(",\n\"sources\":{", x->out);
-	put_column(x, "uuid", n, put_null);
+	put_same(x, "uuid", n, "null");
 	put_column(x, "filename", n, put_file_name);
 	put_length(x, n);
 	fputc('}', x->out);
