@@ -75,6 +75,17 @@ error_t argument_file(int key, char *arg, struct argp_state *state, const char *
 	return 0;
 }
 
+error_t argument_program(int key, struct argp_state *state, char ***argv, const char *missing)
+{
+	if (key == ARGP_KEY_NO_ARGS)
+		argp_error(state, "%s", missing);
+	if (key != ARGP_KEY_ARG)
+		return ARGP_ERR_UNKNOWN;
+	*argv = state->argv + state->next - 1;
+	state->next = state->argc;
+	return 0;
+}
+
 /* ---- --memory ---- */
 
 enum { MEMORY = 0x7000 };

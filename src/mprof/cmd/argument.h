@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * argument.h - arguments and values of options that several commands take.
- * What is none ends in argp_error().
+ * An invalid value ends in argp_error().
  */
 #ifndef MPROF_CMD_ARGUMENT_H
 #define MPROF_CMD_ARGUMENT_H
@@ -37,6 +37,12 @@ double argument_percent(const char *arg, struct argp_state *state);
  */
 error_t argument_file(int key, char *arg, struct argp_state *state, const char **path,
 		      const char *missing);
+
+/*
+ * Of a command that runs a program, likewise: the program and all that follows go to *argv, which
+ * ends with NULL.
+ */
+error_t argument_program(int key, struct argp_state *state, char ***argv, const char *missing);
 
 /* --memory SIZE; among the argp children of every command that reads files. */
 extern const struct argp memory_argp;

@@ -3,7 +3,7 @@
  * mode.c - `mprof -m MODE PROGRAM [ARGS]`: runs a program in one MODE, with
  * everything else as MPROF_CONF says.
  */
-#include "mode.h"
+#include "forms.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -15,6 +15,7 @@
 #include "../trace/compact.h"
 #include "../run/library.h"
 #include "run_messages.h"
+#include "argument.h"
 #include "cmd.h"
 #include "compress.h"
 #include "event_count.h"
@@ -88,15 +89,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case NO_SAMPLE:
 		o->no_samples = true;
 		return 0;
-	case ARGP_KEY_ARG:
-		o->argv = state->argv + state->next - 1;
-		state->next = state->argc;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which program? for example: mprof record -- ls -l");
-		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return argument_program(key, state, &o->argv,
+					"which program? for example: mprof record -- ls -l");
 	}
 }
 
@@ -111,17 +106,9 @@ static const struct argp argp = {
 
 static bool plan_from(struct run_plan *plan, const struct options *o)
 {
-	struct error err;
-
 	plan->with_samples = !o->no_samples;
-	if (!run_messages_plan(plan, o->argv, "LogMmap", CONF_LOG_PATH, o->log))
-		return false;
-	for (int key = 0; key < CONF_KEYS; key++)
-		if (o->conf[key] && conf_set(&plan->conf, key, o->conf[key], &err)) {
-			cmd_error(0, "%s", err.text);
-			return false;
-		}
-	return !o->allocator || run_messages_allocator(plan, o->allocator);
+	return run_messages_plan(plan, o->argv, "LogMmap", CONF_LOG_PATH, o->log) &&
+	       run_messages_keys(plan, o->conf) && run_messages_allocator(plan, o->allocator);
 }
 
 /* False when its events have not been counted. */

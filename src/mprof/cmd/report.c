@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * report.c - `mprof report`: what a trace says about its program, as a whole or
- * in one of the views of out/views.def.
+ * in one of the views of print/views.def.
  */
 #include <argp.h>
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../print/print_totals.h"
 #include "../print/report.h"
 #include "../util/pager.h"
 #include "../util/ranges.h"
@@ -22,9 +23,8 @@
 #include "export_files.h"
 #include "foreign.h"
 #include "overview.h"
-#include "report_command.h"
+#include "forms.h"
 #include "report_html.h"
-#include "report_totals.h"
 #include "report_view.h"
 #include "usage.h"
 
@@ -287,6 +287,55 @@ static int answer(void *options, const struct analysis *a, struct error *err)
 				    : report_text(a, &o->report, stdout, err);
 }
 
+/* ---- of a profile: totals, no events ---- */
+
+static int print_profile(struct analysis *a, struct trace *t, struct profile_options *o,
+			 const struct report_options *report, bool json, struct error *err)
+{
+	struct print_totals totals = { .a = a };
+	struct site_lanes *lanes = calloc(1, sizeof(*lanes));
+	struct profile *p = calloc(1, sizeof(*p));
+	int ret = lanes && p ? 0 : fail(err, -ENOMEM, "no memory to read '%s'", trace_path(t));
+
+	o->by = PROFILE_BY_FUNCTION;
+	if (!ret)
+		ret = profile_make(p, t, o, err);
+	if (!ret) {
+		site_lanes_read(lanes, t);
+		a->sampled = p->sites.totals.estimated;
+		a->calls = a->sampled ? p->total.error.samples : lanes->calls;
+		a->threads = lanes->threads;
+		totals.p = p;
+		totals.lanes = lanes;
+		ret = json ? totals_json(&totals, stdout, err)
+			   : totals_text(&totals, report, stdout, err);
+		profile_release(p);
+	}
+	free(p);
+	free(lanes);
+	return ret;
+}
+
+static int report_totals(struct trace *t, struct profile_options *o,
+			 const struct report_options *report, bool json, struct error *err)
+{
+	struct analysis *a = calloc(1, sizeof(*a));
+	struct analysis_source source;
+	int ret;
+
+	if (!a)
+		return fail(err, -ENOMEM, "no memory to read '%s'", trace_path(t));
+	analysis_source_of(&source, t);
+	ret = analysis_make(a, &source, err);
+	if (!ret) {
+		overview_explain(&a->tree);
+		ret = print_profile(a, t, o, report, json, err);
+	}
+	analysis_release(a);
+	free(a);
+	return ret;
+}
+
 static int whole(struct trace *t, struct options *o, struct error *err)
 {
 	if (trace_has_events(t))
@@ -296,8 +345,7 @@ static int whole(struct trace *t, struct options *o, struct error *err)
 			    "'%s' holds totals, not events: --html needs a recording, as mprof"
 			    " record makes it",
 			    trace_path(t));
-	return report_totals(t, &o->cli.options, &o->report, o->view.request.json, overview_explain,
-			     err);
+	return report_totals(t, &o->cli.options, &o->report, o->view.request.json, err);
 }
 
 static int report(struct options *o)

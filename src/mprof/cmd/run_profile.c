@@ -13,6 +13,7 @@
 #include "../run/library.h"
 #include "../util/ranges.h"
 #include "run_messages.h"
+#include "argument.h"
 #include "cmd.h"
 #include "usage.h"
 
@@ -79,15 +80,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->sample = true;
 		o->conf[CONF_SAMPLE_CALLS] = arg;
 		return 0;
-	case ARGP_KEY_ARG:
-		o->argv = state->argv + state->next - 1;
-		state->next = state->argc;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which program? for example: mprof profile -- ls -l");
-		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return argument_program(key, state, &o->argv,
+					"which program? for example: mprof profile -- ls -l");
 	}
 }
 
@@ -105,18 +100,10 @@ static const struct argp argp = {
 
 static bool plan_from(struct run_plan *plan, const struct options *o)
 {
-	struct error err;
-
 	plan->with_samples = true;
-	if (!run_messages_plan(plan, o->argv, o->sample ? "Sample" : "Profile", CONF_PROFILE_PATH,
-			       o->output))
-		return false;
-	for (int key = 0; key < CONF_KEYS; key++)
-		if (o->conf[key] && conf_set(&plan->conf, key, o->conf[key], &err)) {
-			cmd_error(0, "%s", err.text);
-			return false;
-		}
-	return !o->allocator || run_messages_allocator(plan, o->allocator);
+	return run_messages_plan(plan, o->argv, o->sample ? "Sample" : "Profile", CONF_PROFILE_PATH,
+				 o->output) &&
+	       run_messages_keys(plan, o->conf) && run_messages_allocator(plan, o->allocator);
 }
 
 /* One line: what is in it, and what to do with it. */

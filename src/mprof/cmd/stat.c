@@ -23,6 +23,7 @@
 #include "answer.h"
 #include "../run/library.h"
 #include "run_messages.h"
+#include "argument.h"
 #include "cmd.h"
 #include "counts.h"
 #include "usage.h"
@@ -80,15 +81,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'a':
 		o->allocator = arg;
 		return 0;
-	case ARGP_KEY_ARG:
-		o->argv = state->argv + state->next - 1;
-		state->next = state->argc;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which program? for example: mprof stat -- ls -l");
-		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return argument_program(key, state, &o->argv,
+					"which program? for example: mprof stat -- ls -l");
 	}
 }
 
@@ -397,7 +392,7 @@ static int run_kept_or_not(const struct options *o, struct run_plan *plan)
 		path = NULL;
 	if (!run_messages_plan(plan, o->argv, "Count", CONF_COUNTS_PATH,
 			       o->counts ? o->counts : path) ||
-	    (o->allocator && !run_messages_allocator(plan, o->allocator)))
+	    !run_messages_allocator(plan, o->allocator))
 		status = STATUS_USAGE;
 	else
 		status = check_files(o, plan);

@@ -6,7 +6,7 @@
  * The command runs twice.  What differs between the two runs is said, because
  * the report is about the second one only.
  */
-#include "test.h"
+#include "forms.h"
 
 #include <argp.h>
 #include <inttypes.h>
@@ -16,9 +16,9 @@
 
 #include "../print/text.h"
 #include "run_messages.h"
+#include "argument.h"
 #include "cmd.h"
 #include "counts.h"
-#include "report_command.h"
 #include "record.h"
 #include "event_count.h"
 #include "usage.h"
@@ -55,15 +55,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case NO_COMPRESS:
 		o->plain = true;
 		return 0;
-	case ARGP_KEY_ARG:
-		o->argv = state->argv + state->next - 1;
-		state->next = state->argc;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which command? for example: mprof test \"ls -l\"");
-		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return argument_program(key, state, &o->argv,
+					"which command? for example: mprof test \"ls -l\"");
 	}
 }
 

@@ -13,11 +13,12 @@
 
 #include "film.h"
 #include "movie_pack.h"
-#include "movie_parts.h"
-#include "movie_player.h"
 #include "movie_sites.h"
 #include "palette.h"
 #include "../util/format.h"
+
+/* movie_player.c: the bundle of src/web, made by esbuild while mprof is built. */
+extern const char movie_player[], movie_player_end[];
 
 struct movie_film {
 	char *name;

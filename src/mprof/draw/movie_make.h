@@ -56,7 +56,8 @@ int movie_add(struct movie *m, const char *name, struct place_sink *sink, struct
 /* Forgets the film that was added last: its source failed. */
 void movie_drop(struct movie *m);
 
-/* Those that there are, for other ways to show them. */
+/* Its films, for other ways to show them. */
+const struct movie_options *movie_options_of(const struct movie *m); /* fps and limit are set */
 size_t movie_films(const struct movie *m);
 const struct film *movie_film(const struct movie *m, size_t i);
 const char *movie_film_name(const struct movie *m, size_t i);

@@ -21,7 +21,6 @@
 
 #include "../util/memory.h"
 #include "apng.h"
-#include "movie_parts.h"
 #include "picture.h"
 
 enum kind { APNG, FFMPEG };

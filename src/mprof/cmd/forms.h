@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* forms.h - mprof without a command: its options -t and -m.  Each function returns the exit status.
+ */
+#ifndef MPROF_CMD_FORMS_H
+#define MPROF_CMD_FORMS_H
+
+#include <stdbool.h>
+
+/* -m: runs argv, which ends with NULL, in this MODE; "HELP" lists the modes. */
+int mode_run(const char *mode, char **argv);
+
+/*
+ * -t: counts, records and reports on argv, which ends with NULL; a single word is a line for
+ * /bin/sh.  counts and log are paths; NULL: as MPROF_CONF says.
+ */
+int test_run(char **argv, const char *counts, const char *log, bool compress);
+
+/* The end of -t: the first screen of the trace, its largest size classes and compactness. */
+int report_after_test(const char *path);
+
+#endif
