@@ -503,7 +503,7 @@ static void put_rows(const char *command)
 		puts(".El");
 	for (i = 0; i < mores; i++)
 		if (!more[i].used)
-			fatal("there is no option or group for the text of", more[i].name);
+			fatal("unknown option or group in '@+':", more[i].name);
 }
 
 /* ---- completion: the options of each command ---- */

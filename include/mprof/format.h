@@ -288,12 +288,12 @@ struct mprof_heap_totals {
 	int64_t live_bytes, live_calls; /* folded so far */
 	int64_t peak_bytes, peak_calls; /* peak_bytes is also the peak's number: it only rises */
 	uint64_t peak_ticks;
-	uint64_t peak_bound;	/* bytes by which the peak may be wrong; 0: it is exact */
-	uint64_t began_ticks;	/* blocks from before that are a parent's */
-	uint32_t lanes;		/* at most at once */
-	uint32_t several;	/* 1: there was more than one thread */
-	uint64_t sample_period; /* MODE=Sample: a sample every so many ... */
-	uint64_t sample_unit;	/* MPROF_SAMPLE_BYTES or MPROF_SAMPLE_CALLS; 0: all are there */
+	uint64_t peak_bound; /* how far peak and truth may differ, in bytes; 0: the peak is exact */
+	uint64_t began_ticks;	/* older blocks are the parent's */
+	uint32_t lanes;		/* the most in use at once */
+	uint32_t several;	/* 1 if the process ever had more than one thread */
+	uint64_t sample_period; /* MODE=Sample: mean distance between samples, in sample_unit */
+	uint64_t sample_unit;	/* MPROF_SAMPLE_BYTES or MPROF_SAMPLE_CALLS; 0: every call counts */
 	uint64_t reserved[6];
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_heap_totals) == 128, "on-disk layout");

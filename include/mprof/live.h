@@ -94,7 +94,7 @@ static inline int live_start(struct live_map *m, void *(*memory)(size_t bytes, s
 	return 0;
 }
 
-/* [hot] The leaf of an address, NULL: there is none yet. */
+/* [hot] The leaf that covers an address; NULL if none is allocated yet. */
 MPROF_HOT struct live_entry *live_leaf(const struct live_kind *k, uintptr_t at)
 {
 	struct live_entry **table;

@@ -36,7 +36,7 @@ static const uint64_t *look_times; /* module.h */
 #define RETURNS_BLOCK 0x100u /* deltas count from its address */
 #define GIVES_BACK    0x200u /* its stack is one of frees */
 
-/* What does not fit a short word, or comes when there is no room for one. */
+/* Calls that do not fit into a short word, or that find the slot full. */
 struct event {
 	unsigned tag; /* of the short form, 0: none */
 	unsigned fn, flags, error;
@@ -212,7 +212,7 @@ static MPROF_COLD void alloc_slow(unsigned tag, unsigned fn, uint64_t ticks, voi
 	put_slow(&e);
 }
 
-/* [hot] tag: the short form that says this call wholly, 0: there is none. */
+/* [hot] tag: the short form that expresses the whole call; 0 if none does. */
 MPROF_HOT void put_alloc(unsigned tag, unsigned fn, void *ptr, size_t size, size_t arg)
 {
 	struct mprof_thread *t = mprof_self;

@@ -29,7 +29,7 @@ static int64_t fold; /* bytes that a thread may keep to itself */
 
 /* ---- the peak ---- */
 
-/* [hot] There is no other thread. */
+/* [hot] For a process with one thread: no atomics. */
 MPROF_HOT void change_alone(struct mprof_site_live *s, int64_t bytes, int64_t calls, uint64_t now)
 {
 	note_peak(s);
@@ -176,7 +176,7 @@ static void count(struct lane *l, unsigned fn, uint64_t bytes, unsigned failed)
 	l->counts->fn[fn].failed += failed;
 }
 
-/* A block is there.  Returns its accumulator, NULL: there is no room for its figures. */
+/* Counts a new block.  Returns its accumulator; NULL if its figures do not fit. */
 static struct accumulator *settle_in(struct lane *l, uint32_t id, void *ptr, uint64_t size)
 {
 	const size_t usable = mprof_usable(ptr);

@@ -210,7 +210,7 @@ static void keep(struct lane *l, uint32_t id, void *ptr, uint64_t size)
 
 /* ---- calls ---- */
 
-/* The countdown is over, or there is none yet. */
+/* The countdown has expired or has not started. */
 static MPROF_COLD void sampled(void *ptr, uint64_t size, struct mprof_place at)
 {
 	struct mprof_thread *t;

@@ -64,7 +64,7 @@ static int is_near_end(const struct mp_piece *p, uint32_t first, uint32_t n)
 	return first <= mark && first + n > mark;
 }
 
-/* From the piece at hand.  NULL: there is not enough room in it. */
+/* From the current piece; NULL if it is too small. */
 static void *take_here(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t pieces,
 		       uint32_t n, uint64_t *offset)
 {

@@ -100,7 +100,7 @@ static uint32_t record_words(uint64_t first)
 	return first >> 4 ? (uint32_t)(first >> 4) : 1;
 }
 
-/* NULL: there is no room. */
+/* NULL if the slot is full. */
 static uint64_t *claim(struct mp_stream *s, uint32_t n)
 {
 	uint32_t at = s ? __atomic_load_n(&s->end, __ATOMIC_RELAXED) : 0;
