@@ -231,11 +231,11 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_counts) == 832, "on-disk layout");
  * and only their sum over the lanes of a process says what lives.
  */
 struct mprof_cell {
-	uint64_t calls, bytes;			/* that handed blocks out */
+	uint64_t calls, bytes;			/* that returned a block */
 	uint64_t freed_calls, freed_bytes;	/* given back, or to realloc */
 	uint64_t lifetime;			/* of freed blocks, in ticks, their sum */
 	uint32_t lifetime_least, lifetime_most; /* mprof_rounded(), the least as ~; 0: none yet */
-	uint32_t size_least, size_most;		/* bytes asked for, the same way */
+	uint32_t size_least, size_most;		/* requested bytes, the same way */
 	int32_t unfolded_bytes, unfolded_calls; /* live here and not yet in its mprof_site_live */
 };
 /* What is rarer. */
@@ -303,10 +303,10 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_heap_totals) == 128, "on-disk layout");
 struct mprof_lane {
 	uint32_t threads; /* that had it so far */
 	uint32_t owned;	  /* 1: one has it now */
-	uint64_t missed;  /* blocks whose end nobody told: their place was handed out again */
+	uint64_t missed; /* blocks whose free was not recorded: their address was allocated again */
 	uint64_t strange; /* blocks given back that we did not know */
 	uint64_t reserved[5];
-	uint64_t sizes[MPROF_SIZE_BINS];       /* calls, by bytes asked for */
+	uint64_t sizes[MPROF_SIZE_BINS];       /* calls, by requested bytes */
 	uint64_t freed_sizes[MPROF_SIZE_BINS]; /* and those given back */
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_lane) == 832, "on-disk layout");

@@ -46,7 +46,7 @@ struct live_map {
 	void *(*memory)(size_t bytes, size_t touched);
 };
 
-/* What a thread has at hand. */
+/* A thread's own part. */
 struct live_room {
 	char *at, *end;
 	void *spare[2]; /* a leaf of each kind, made in vain */
@@ -141,7 +141,7 @@ static MPROF_COLD struct live_entry *live_leaf_new(struct live_map *m, struct li
 	table = __atomic_load_n(&k->table[at >> LIVE_GIB], __ATOMIC_ACQUIRE);
 	if (!table) {
 		table = (struct live_entry **)m->memory(leaves, 4096);
-		/* The loser's table is lost: address space that nobody touched. */
+		/* The loser's table is leaked: address space without pages. */
 		if (table && !__atomic_compare_exchange_n(&k->table[at >> LIVE_GIB], &none, table,
 							  0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 			table = none;
@@ -178,7 +178,7 @@ MPROF_HOT struct live_entry *live_place(struct live_map *m, struct live_room *r,
 	return leaf ? live_in_leaf(&m->kind[kind], leaf, at) : NULL;
 }
 
-/* [hot] Takes the block out; a is 0: nobody described it. */
+/* [hot] Removes the block; a is 0 if the table does not have it. */
 MPROF_HOT struct live_entry live_take(const struct live_map *m, void *ptr, size_t usable)
 {
 	const struct live_kind *k = &m->kind[live_kind_of(usable)];

@@ -76,7 +76,7 @@ enum mprof_play {
 	    12, /* bits 4..63: bytes the program had touched of the block just born */
 };
 
-/* The operation of a function, by its shape; one that hands out with an alignment is ALIGNED. */
+/* The operation of a function, by its shape; an allocation with an alignment is ALIGNED. */
 enum mprof_play_of {
 #define X(shape, values, operation) MPROF_PLAY_OF_##shape = MPROF_PLAY_##operation,
 	MPROF_SHAPES(X)

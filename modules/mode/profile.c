@@ -284,7 +284,7 @@ static void note_resize(struct lane *l, struct accumulator *s, uint32_t id, cons
 	struct mprof_cell_more *more = s ? more_of(l, s, id) : NULL;
 	const uint64_t before = live_size(l->old);
 
-	/* A block of the parent's is nobody's old one. */
+	/* A block of the parent replaces none of ours. */
 	if (!more || ((l->old.b - began) & LIVE_TICKS) >> 55)
 		return;
 	more->reallocs++;
@@ -421,7 +421,7 @@ static void forked(void)
 	lanes_forked();
 }
 
-/* What the thread at hand kept to itself, at an end. */
+/* Folds what the calling thread has not folded yet. */
 static void flush(struct mprof_thread *t)
 {
 	if (t->data && several)

@@ -24,7 +24,7 @@
 #define TABLE_MOST  (1u << 24) /* 256 MiB: beyond, stacks are not kept, and that is counted */
 
 struct entry {
-	uint64_t hash; /* 0: nobody has it */
+	uint64_t hash; /* 0: free */
 	uint32_t id;   /* 0: not there yet */
 	uint32_t next; /* a hint: where the stack stands that came after it the last time */
 };

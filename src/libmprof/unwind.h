@@ -11,7 +11,7 @@
  *   stacks.c  a number for each different stack, and its definition
  *   areas.c   which mapping an address lies in
  *
- * No lock for what comes again and again: rules, numbers, and definitions of new
+ * No lock on the frequent paths: rules, numbers, and definitions of new
  * stacks.  mp_local->stacks_lock, held with all signals blocked (a handler that jumps
  * out must not leave it held), for objects and for a table that grows; stream_lock
  * likewise, maybe under the other one, for the next slot of records.  Neither is held
@@ -85,7 +85,7 @@ void mp_rules_keep(uint64_t *place, uint64_t word, uint32_t generation);
 #define RULE_HASH(pc, t) ((uint32_t)((pc)*0x9e3779b97f4a7c15ull >> (t)->shift))
 
 /*
- * Of the rules that a thread met last it has copies near at hand, each in the one place
+ * A thread caches the rules that it used last, each in the one place
  * that its hash gives it: the table of all is too large for the first caches.  Until it
  * has met many it shares these, whose words are whole as those of the table are.
  */

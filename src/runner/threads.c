@@ -207,7 +207,7 @@ static void play_all(void)
 	tell_up_to(0);
 	for (uint32_t i = 1; i < playback.head.threads; i++)
 		if (playback.thread[i].creator == i)
-			thread_pool_begin(&threads[i]); /* nobody else will */
+			thread_pool_begin(&threads[i]); /* no other thread will */
 	play_thread(threads, buffer, &notes);
 	thread_pool_settle();
 	tell_up_to(UINT64_MAX);

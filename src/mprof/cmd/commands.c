@@ -125,7 +125,7 @@ int cmd_flush(int status)
 {
 	int failed, code;
 
-	/* plain_raw() flushes stdout as well, so errors are asked for last. */
+	/* plain_raw() flushes stdout as well, so check for errors last. */
 	errno = 0;
 	failed = fflush(stdout) || fflush(plain_raw());
 	code = failed ? errno : 0;

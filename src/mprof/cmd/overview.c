@@ -38,7 +38,7 @@ static void explain_owns(struct tree *r)
 	}
 }
 
-/* Variables of a program are memory that nobody asked for in a call. */
+/* Global variables are memory that no call requested. */
 static void explain_outside(struct outside *o, const struct tree *r)
 {
 	const struct tree_process *p = o->process ? tree_find(r, o->process) : NULL;

@@ -107,7 +107,7 @@ int report_html(const struct analysis *a, const struct profile_options *options,
 	ret = export_file_done(&file, ret, err);
 	if (!ret && strcmp(path, "-"))
 		fprintf(stderr, "mprof: wrote %s\n", path);
-	/* The page is written; that nothing shows it here is told, but is no failure. */
+	/* The page is written: a missing browser is worth a warning, not a failure. */
 	if (!ret && open && !browser_show(path))
 		fprintf(stderr, "mprof: cannot open a browser with xdg-open; the page is %s\n",
 			path);

@@ -141,7 +141,7 @@ static void print_spread(FILE *out, const struct spread *s)
 	fputc('\n', out);
 }
 
-/* The mean, in so many seconds per second. */
+/* The mean, in seconds of CPU per second. */
 static struct text mean_text(const struct spread *s, double seconds)
 {
 	return text_count(seconds > 0 ? (uint64_t)llround(spread_mean(s) / seconds) : 0);

@@ -27,7 +27,7 @@
 #define JSON	 "application/json"
 
 struct task {
-	uint64_t id; /* of who asks; 0: none */
+	uint64_t id; /* of the client; 0: none */
 	size_t page;
 	struct window_question q;
 };

@@ -34,9 +34,9 @@ int when_find(const struct when *w, struct trace *t, struct walk_until *until, s
 /* Why blocks cannot be chosen as options ask, when the walk ends at a moment; NULL: they can. */
 const char *when_unheeded(const struct profile_options *o);
 
-/* The calls that lie before the moment, of a run of so many; at least 1. */
+/* How many of `calls` come before the moment; at least 1. */
 uint64_t when_calls(const struct when *w, uint64_t calls);
-/* -ERANGE with err filled: the run had only so many calls. */
+/* -ERANGE with err filled if the run had fewer calls. */
 int when_out_of(const struct when *w, uint64_t calls, struct error *err);
 
 #endif

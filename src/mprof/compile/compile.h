@@ -40,7 +40,7 @@
 /* One call.  size and align are those of the block that it hands out. */
 struct compile_call {
 	uint64_t ns;	  /* recorded, on any clock; never far backwards; all the same: not known */
-	uint64_t size;	  /* bytes asked for: calloc's product */
+	uint64_t size;	  /* requested bytes: calloc's product */
 	uint64_t align;	  /* 0: none */
 	uint64_t touched; /* with has_touched: bytes of the old block that the program used */
 	uint32_t thread;  /* number, unique over processes */

@@ -17,7 +17,7 @@ static const uint8_t own_fn[] = {
 	[MPROF_PLAY_ALIGNED] = 0,
 };
 
-/* The operation of what hands out; with an alignment MALLOC becomes ALIGNED. */
+/* The operation of an allocation; with an alignment, MALLOC becomes ALIGNED. */
 static const uint8_t play_of[MPROF_FN_MAX] = {
 #define MPROF_SHAPED(id, code, name, class, shape) [code] = MPROF_PLAY_OF_##shape,
 #include <mprof/functions.def>

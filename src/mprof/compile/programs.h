@@ -35,10 +35,10 @@ struct trace_program {
 
 /*
  * Those that called, most calls first; the caller frees *out.  Walks the trace, which is
- * rewound before and after.  -EINVAL: there is none.
+ * rewound before and after.  -EINVAL: no program.
  */
 int programs_find(struct trace *t, struct trace_program **out, size_t *n, struct error *err);
-/* False when there is one program only, so that nobody need count. */
+/* False for a trace of one program, which needs no count. */
 bool programs_many(struct trace *t);
 /*
  * Which of them is meant by `process`: a number (of several images the one with

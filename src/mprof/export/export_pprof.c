@@ -35,7 +35,7 @@ struct part {
 	struct interner functions; /* of ids of strings: name, linkage name, file */
 	struct interner places;	   /* of struct place.key */
 	const uint8_t *has;	   /* by object */
-	unsigned char *pending;	   /* messages of the sample at hand */
+	unsigned char *pending;	   /* messages of the current sample */
 	size_t used, room;
 	uint64_t bytes, samples; /* written */
 	uint64_t *location;	 /* of the sample at hand */

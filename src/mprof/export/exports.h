@@ -34,7 +34,7 @@ enum export_flags {
 	EXPORT_TREES = 256,   /* knows --detailed and --time-unit */
 	EXPORT_GRAPH = 512,   /* knows --symbols */
 	EXPORT_FIXED = 1024,  /* always has the same values: no --value */
-	EXPORT_RUN = 2048,    /* tells of the whole run: no --at */
+	EXPORT_RUN = 2048,    /* covers the whole run: no --at */
 	EXPORT_SERIES = 4096, /* what was when: needs events, which a profile has not */
 };
 

@@ -31,7 +31,7 @@ struct serve {
 
 /* ---- who may ask ---- */
 
-/* In a time that does not tell how much of it was right. */
+/* Takes the same time however much of it matches. */
 static bool is_token(const struct serve *s, const char *text)
 {
 	unsigned char differ = 0;
@@ -143,7 +143,7 @@ static enum MHD_Result handle(void *self, struct MHD_Connection *c, const char *
 		*seen = s;
 		return MHD_YES;
 	}
-	if (*upload_bytes) { /* thrown away; what it is, the method says */
+	if (*upload_bytes) { /* discard the body; the method is checked below */
 		*upload_bytes = 0;
 		return MHD_YES;
 	}
@@ -175,7 +175,7 @@ static int open_tcp(struct serve *s, struct error *err)
 	return 0;
 }
 
-/* A socket that nobody listens on is left from a server that was killed. */
+/* True for the socket of a server that was killed: nothing listens on it. */
 static bool is_abandoned(const struct sockaddr_un *at)
 {
 	struct stat st;
@@ -204,7 +204,7 @@ static int open_unix(struct serve *s, struct error *err)
 	if (is_abandoned(&at))
 		unlink(at.sun_path);
 	s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	mask = umask(0177); /* nobody else connects */
+	mask = umask(0177); /* only this user may connect */
 	ret = s->fd < 0 ? -1 : bind(s->fd, (struct sockaddr *)&at, sizeof(at));
 	umask(mask);
 	if (ret < 0) {
@@ -223,7 +223,7 @@ static int make_token(struct serve *s, struct error *err)
 	size_t i;
 
 	if (getrandom(random, sizeof(random), 0) != sizeof(random))
-		return fail(err, -EIO, "the kernel gives no random numbers");
+		return fail(err, -EIO, "cannot read random numbers from the kernel");
 	for (i = 0; i < TOKEN_BYTES; i++)
 		snprintf(s->token + 2 * i, 3, "%02x", random[i]);
 	return 0;

@@ -167,7 +167,7 @@ static char *next_remark(struct import_report *r)
 	return r->remarks < IMPORT_REMARKS ? r->remark[r->remarks++] : NULL;
 }
 
-/* What ended it is told in any case. */
+/* Always reports what ended it. */
 static void stopped_reading(struct importer *im, const char *why)
 {
 	struct import_report *r = &im->report;
@@ -239,7 +239,7 @@ bool scan_call(const char **at, const char *shape, struct import_call *call)
 /* Behind the last line. */
 static void end_of_file(struct importer *im, bool bad)
 {
-	const char *why = im->failed ? "there is no memory for more" : import_text_why(im->text);
+	const char *why = im->failed ? "out of memory" : import_text_why(im->text);
 
 	im->ended = true;
 	if (im->op->finish)
@@ -323,7 +323,7 @@ static size_t next_events(void *self, struct event *events, size_t n, struct tra
 
 /* ---- opening ---- */
 
-/* When somebody asks: until then the report is that of the last reading. */
+/* On request; until then the report is that of the last reading. */
 static void rewind_events(void *self)
 {
 	((struct importer *)self)->rewound = true;

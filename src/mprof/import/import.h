@@ -6,7 +6,7 @@
  * The formats are rows of import.def; which one a file has is told by its first
  * lines.  All are text, plain, compressed by gzip, or the only file in a zip.
  * What they do not say stays unknown: most have neither times nor threads, none
- * has call stacks or touched bytes, and usable sizes are the sizes asked for.
+ * has call stacks or touched bytes, and usable sizes are the requested sizes.
  *
  * A line that makes no sense is counted and left out; the first few are kept
  * with what would be right.  Memory does not grow with lines.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * cross_frees.h - the pass that asks which thread gives back whose blocks:
+ * cross_frees.h - the analysis of which thread frees whose blocks:
  * producers, consumers, and what goes from one to the other.
  *
  * The producer of a block is the thread whose call returned it; the consumer is
  * the one that gave it back, by free or by realloc.  Threads are numbers of the
- * run.  Blocks from before a fork are nobody's.  Memory is bounded: pairs of
+ * run.  Blocks from before a fork have no owner.  Memory is bounded: pairs of
  * different threads beyond HANDOVER_PAIRS that are first met when the table is
  * full are summed in `rest`.
  */

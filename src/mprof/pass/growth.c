@@ -257,7 +257,7 @@ static inline void look_at(struct growth *g, struct handed_out *last, const stru
 
 #define AHEAD 8u /* events */
 
-/* Whether a block has a chain is asked for each one that ends: most answers are far away. */
+/* Each block that ends needs a look at its chain, which is rarely in the cache. */
 PREFETCHES look_ahead(const struct growth *g, const struct note *n)
 {
 	const struct array *t = (const struct array *)g->open.item + n->process;

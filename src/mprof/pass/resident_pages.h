@@ -7,7 +7,7 @@
 
 #include "../trace/trace.h"
 
-/* The first run that ends behind `page`; r->runs if there is none.  near: the last answer. */
+/* The first run that ends behind `page`; r->runs if none does.  near: the last answer. */
 static inline uint64_t resident_run(const struct trace_residency *r, uint64_t page, uint64_t near)
 {
 	uint64_t low = 0, high = r->runs, middle;

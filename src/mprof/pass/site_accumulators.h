@@ -91,7 +91,7 @@ static inline struct accumulator *site_accumulator(struct site_accumulators *t, 
 	return site_accumulator_new(t, stack, part);
 }
 
-#define ACCUMULATOR_NEAR 256u /* so many are in the nearest caches anyhow */
+#define ACCUMULATOR_NEAR 256u /* fewer than this stay in the first caches without prefetching */
 
 /* For what will be asked soon: begins to load the first lines of its accumulator. */
 PREFETCHES site_accumulator_prefetch(const struct site_accumulators *t, uint32_t stack,

@@ -29,7 +29,7 @@ struct owner {
 	uint32_t process, image;
 	const struct mprof_heap_totals *heap; /* NULL: it was killed before it had one */
 	bool replaced;			      /* the process called exec: what it had is gone */
-	bool at_peak;			      /* its peak is told */
+	bool at_peak;			      /* its peak is the one shown */
 };
 
 const char *site_totals_lack(const struct sites_options *o)
@@ -144,7 +144,7 @@ static struct owner *list_owners(const struct making *m, size_t *n)
 	return list;
 }
 
-/* Who is gone, and whose peak is told. */
+/* Which programs ended, and whose peak is shown. */
 static void rank_owners(struct owner *list, size_t n, const struct trace *t, uint32_t process)
 {
 	const struct trace_fact *fact;

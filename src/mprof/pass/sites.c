@@ -471,7 +471,7 @@ static void batch(void *self, const struct batch *b)
 	}
 }
 
-/* What lives where the walk ends lived at the moment that was asked for. */
+/* Blocks that are live where the walk ends were live at the requested moment. */
 static void at_moment(struct sites *s, const struct heap_process *p)
 {
 	struct work *k = s->work;

@@ -47,7 +47,7 @@ enum site_part {
 /* Of figures that are estimated from samples: sums of variances, in bytes^2 and calls^2. */
 struct site_error {
 	uint64_t samples;
-	bool by_calls; /* whatever their size: of bytes nobody knows what was missed */
+	bool by_calls; /* whatever their size: the error of byte figures is unknown */
 	double calls, bytes, live_calls, live_bytes;
 	double heaviest_calls, heaviest_bytes; /* the greatest share that one sample has */
 };

@@ -189,7 +189,7 @@ static size_t read_batch(struct walk *w, size_t half)
 	return n;
 }
 
-/* How many of the n events at hand come before the walk's end. */
+/* How many of the n events come before the walk's end. */
 static size_t before_end(struct walk *w, size_t n)
 {
 	const struct walk_until *u = &w->until;

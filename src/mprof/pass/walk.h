@@ -73,7 +73,7 @@ struct walk {
 	bool failed;		 /* a pass had no memory */
 	const bool *cancel;	 /* another thread may set it: the walk ends soon; NULL */
 	struct walk_until until; /* set before walk_run */
-	bool stopped;  /* it ended there: all that was live then is told as GONE_TRACE_ENDS */
+	bool stopped;  /* it ended there: blocks that were live are reported as GONE_TRACE_ENDS */
 	bool over;     /* all events were handed out; what still comes are ends of processes */
 	bool no_pages; /* set before walk_run: no pass looks at live.pages, do not count them */
 };

@@ -17,7 +17,7 @@
 
 #define STEADY 100 /* a reading of pages is good while R moves by no more than a part in this */
 
-/* The program asked for; 0 or -errno. */
+/* The requested program; 0 or -errno. */
 static int choose(struct trace *t, uint32_t process, struct trace_program *found, struct error *err)
 {
 	const struct trace_program *chosen;

@@ -11,7 +11,7 @@
 #include "print_table.h"
 #include "report_json.h"
 
-#define ROWS 5u /* of each list, unless all are asked for */
+#define ROWS 5u /* of each list, without --all */
 
 static const char *const names[MPROF_FN_MAX] = {
 #define MPROF_FUNCTION(id, code, name, class) [code] = name,

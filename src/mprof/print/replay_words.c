@@ -11,7 +11,7 @@
 
 #define KEPT_PART  0.25 /* of the peak: what is kept after the end and is worth a sentence */
 #define KEPT_BYTES (4u << 20)
-#define NOISE_TOLD 5 /* percent: what is less surprises nobody */
+#define NOISE_TOLD 5 /* percent: smaller differences need no explanation */
 
 /* Command lines and what allocators say may hold what a terminal acts upon. */
 static void clean(char *s)

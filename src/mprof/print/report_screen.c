@@ -420,7 +420,7 @@ static void finding_item(struct item *x, const struct finding *f, const struct a
 	put_text(&x->proof, STYLE_FAINT, text[2]);
 }
 
-/* A leak that is told says what the peak would: the same blocks. */
+/* A finding about a leak makes one about the same blocks at the peak redundant. */
 static bool is_told(const struct findings *f, size_t i)
 {
 	const struct finding *x = &f->item[i];

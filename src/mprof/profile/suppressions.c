@@ -209,7 +209,7 @@ static size_t end_of_module(const struct profile_path *path, size_t inner)
 	return SIZE_MAX;
 }
 
-/* As suppression_matches; most names are told by how they begin. */
+/* As suppression_matches; most names differ in their first characters. */
 static bool builtin_names(const char *pattern, const char *name)
 {
 	return (*pattern != '^' || pair_of(pattern + 1) == pair_of(name)) &&

@@ -240,7 +240,7 @@ static ssize_t gone_record(struct stack_records *r, const uint64_t *w, size_t n)
 	return 2;
 }
 
-/* A record that was begun by somebody who was killed, or jumped away. */
+/* A record whose writer was killed, or jumped out of a signal handler. */
 static ssize_t gap_record(const uint64_t *w, size_t n)
 {
 	size_t words = w[0] >> 4;

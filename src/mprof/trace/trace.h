@@ -245,7 +245,7 @@ uint32_t trace_stack_node(const struct trace *t, uint32_t process, uint32_t imag
 
 /* The run's clock, calibrated by all facts.  ns since the run's start. */
 int64_t trace_ns(const struct trace *t, uint64_t ticks);
-/* The last ticks that are no more than so many ns; no less than the run's start. */
+/* The last ticks within `ns` of the run's start; at least the start itself. */
 uint64_t trace_ticks(const struct trace *t, uint64_t ns);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LONG_NS UINT64_C(119500000000) /* what is longer is told in minutes */
+#define LONG_NS UINT64_C(119500000000) /* longer times are shown in minutes */
 
 struct text text_count(uint64_t n)
 {

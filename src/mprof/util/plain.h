@@ -15,7 +15,7 @@
 
 #include <stdio.h>
 
-/* Before anything is written.  Without memory all stays as it is. */
+/* Call before any output.  Out of memory, output is not filtered. */
 void plain_streams(void);
 
 /* Puts an escape sequence of ours to standard output, past the filter, behind what was written. */

@@ -31,7 +31,7 @@ static inline uint64_t tag_number(uint64_t tag)
 	return tag & (UINT64_MAX >> 4);
 }
 
-/* `call` as a free; as a malloc of so many bytes. */
+/* `call` as a free; as a malloc of `size` bytes. */
 static inline struct compile_call free_call(const struct compile_call *call)
 {
 	return (struct compile_call){
