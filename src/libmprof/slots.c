@@ -55,14 +55,14 @@ static int is_in_crowd(const struct mprof_thread *t)
 			     mp_local->mapped_slots >= MAPPED_MOST + (unsigned)has_one);
 }
 
-/* What a thread should have now. */
-static uint32_t slot_size(const struct mprof_thread *t)
+/* What a thread should have now.  crowd: is_in_crowd(), which other threads change. */
+static uint32_t slot_size(const struct mprof_thread *t, int crowd)
 {
 	uint32_t stream = SLOT_FIRST << (t->flushes < STREAM_GROWS ? t->flushes : STREAM_GROWS);
 
 	if (!t->number)
 		return stream > mp_page() ? stream : mp_page();
-	if (is_in_crowd(t))
+	if (crowd)
 		return slot_bytes(4096);
 	return slot_bytes(t->flushes && mp_local->live_threads < 16 ? 65536 : SLOT_FIRST);
 }
@@ -210,8 +210,10 @@ static int mapped_take(struct mprof_thread *t, uint32_t bytes)
 
 int mp_slot_take(struct mprof_thread *t)
 {
-	uint32_t bytes = slot_size(t);
-	int ret = is_in_crowd(t) ? home_take(t, bytes) : mapped_take(t, bytes);
+	int crowd =
+	    is_in_crowd(t); /* once: a home of another size would reach into its neighbours */
+	uint32_t bytes = slot_size(t, crowd);
+	int ret = crowd ? home_take(t, bytes) : mapped_take(t, bytes);
 
 	if (ret < 0)
 		return mp_slots_failed(ret);
@@ -309,7 +311,7 @@ static int flush(struct mprof_thread *t)
 {
 	int ret = t->slot ? slot_empty(t) : mp_slot_take(t);
 
-	if (ret < 0 || slot_size(t) <= t->slot_bytes)
+	if (ret < 0 || slot_size(t, is_in_crowd(t)) <= t->slot_bytes)
 		return ret;
 	slot_drop(t);
 	return mp_slot_take(t);
