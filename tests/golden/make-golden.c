@@ -463,6 +463,23 @@ static void overlap_whole(void)
 	build_extent_at(&b, at)->size += build_extent_at(&b, next)->size;
 }
 
+/* A slot of one page that says it has three: the threads behind it are not lost. */
+static void overlap_slots(void)
+{
+	size_t at = 0;
+
+	for (uint32_t thread = 1; thread <= 3; thread++) {
+		struct words w;
+		size_t slot;
+
+		words_pairs(&w, 1000 * thread, 3);
+		slot = build_slot(&b, 1, thread, 1, &w, 4096 - 64);
+		words_free(&w);
+		at = at ? at : slot;
+	}
+	build_extent_at(&b, at)->size = 3 * 4096;
+}
+
 static void checksum(void)
 {
 	size_t at;
@@ -760,6 +777,7 @@ static const struct row {
 	{ "bad/trace-given.counts-file", other_kind_counts },
 	{ "bad/overlap.trace", overlap },
 	{ "bad/overlap-whole.trace", overlap_whole },
+	{ "bad/overlap-slots.trace", overlap_slots },
 	{ "bad/checksum.trace", checksum },
 	{ "bad/undecodable.trace", undecodable },
 	{ "bad/long-cut-off.trace", long_cut_off },

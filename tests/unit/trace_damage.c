@@ -9,6 +9,7 @@
 #include "trace_text.h"
 
 #define BASE 0x7f0000001000ull
+#define PAGE 4096u
 
 static struct build b;
 
@@ -306,6 +307,60 @@ START_TEST(slot_too_great)
 }
 END_TEST
 
+/*
+ * The same over whole slots, behind which an extent stands where one is expected.  Slots
+ * begin at pages, and so do those in it: the header of each is found.
+ */
+START_TEST(slot_over_slots)
+{
+	static const uint16_t kinds[] = { MPROF_EXTENT_SLOT, MPROF_EXTENT_STACKS_SLOT,
+					  MPROF_EXTENT_FREE };
+	bool is_slot = kinds[_i] == MPROF_EXTENT_SLOT;
+	struct trace_damage damage;
+	struct event e[64];
+	struct words w;
+	size_t slot;
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	pairs(&w, 1000, 5);
+	if (!is_slot)
+		memset(w.word, 0, 8 * w.n);
+	slot = build_slot(&b, 1, 1, 1, &w, PAGE - sizeof(struct mprof_extent));
+	words_free(&w);
+	build_extent_at(&b, slot)->kind = kinds[_i];
+	build_extent(&b, MPROF_EXTENT_FREE, 1, 0, NULL, 0, PAGE - sizeof(struct mprof_extent));
+	pairs(&w, 2000, 5);
+	build_slot(&b, 1, 2, 1, &w, PAGE - sizeof(struct mprof_extent));
+	build_slot(&b, 1, 3, 1, &w, PAGE - sizeof(struct mprof_extent));
+	words_free(&w);
+	add_pairs(1, 4, 3000, 5);
+	build_extent_at(&b, slot)->size = 4 * PAGE;
+	ck_assert_uint_eq(walk(&damage, e, 64), is_slot ? 40 : 30);
+	ck_assert_uint_eq(damage.sizes_bad, 1);
+	ck_assert_uint_eq(damage.first_bad_offset, slot);
+	build_free(&b);
+}
+END_TEST
+
+/* Somebody was killed while he made slots of a free extent: that is no damage. */
+START_TEST(free_over_free)
+{
+	struct trace_damage damage;
+	struct event e[64];
+	size_t slot;
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	slot =
+	    build_extent(&b, MPROF_EXTENT_FREE, 1, 0, NULL, 0, PAGE - sizeof(struct mprof_extent));
+	build_extent(&b, MPROF_EXTENT_FREE, 1, 0, NULL, 0, PAGE - sizeof(struct mprof_extent));
+	add_pairs(1, 1, 1000, 5);
+	build_extent_at(&b, slot)->size = 2 * PAGE;
+	ck_assert_uint_eq(walk(&damage, e, 64), 10);
+	ck_assert_uint_eq(damage.first_bad_offset, 0);
+	build_free(&b);
+}
+END_TEST
+
 START_TEST(size_is_nothing)
 {
 	static const uint32_t sizes[] = { 0, 1, 63, 65, 224, 0xffffffc0 };
@@ -554,6 +609,8 @@ Suite *trace_damage_suite(void)
 	tcase_add_test(tc, hole);
 	tcase_add_loop_test(tc, size_too_great, 0, 4);
 	tcase_add_test(tc, slot_too_great);
+	tcase_add_loop_test(tc, slot_over_slots, 0, 3);
+	tcase_add_test(tc, free_over_free);
 	tcase_add_loop_test(tc, size_is_nothing, 0, 6);
 	tcase_add_loop_test(tc, tail_is_not_trusted, 0, 4);
 	tcase_add_loop_test(tc, cut_while_it_was_written, 0, 4);

@@ -22,6 +22,8 @@
 #define SEARCH 65536u /* bytes read at a time while searching */
 #define ALIGN  MPROF_EXTENT_ALIGN
 
+#define PAGE_LEAST 4096u /* slots are mapped */
+
 struct window {
 	struct trace *t;
 	uint64_t offset;
@@ -176,14 +178,63 @@ static void cut(struct trace *t, struct extent *x, uint64_t end)
 }
 
 /* Does another extent begin in what this one says is room behind its payload? */
-static bool hides_another(struct window *w, const struct extent *x, uint64_t *at)
+static bool hides_next(struct window *w, const struct extent *x, uint64_t *at)
 {
 	uint64_t end = x->payload + (x->head.used + ALIGN - 1) / ALIGN * ALIGN;
 	struct extent other;
 
 	*at = end;
-	return used_is_all(x->kind) && x->kind != MPROF_EXTENT_FREE &&
-	       end < x->head.offset + x->head.size && extent_at(w, end, &other);
+	return end < x->head.offset + x->head.size && extent_at(w, end, &other);
+}
+
+/*
+ * Slots begin at pages, and nobody knows where the words of one end: does another extent
+ * begin at a page inside this one?  A free extent contains free ones while slots are made
+ * of it.
+ */
+static bool hides_at_page(const struct trace *t, const struct extent *x, uint64_t *at)
+{
+	uint64_t page = t->header.page_size > PAGE_LEAST ? t->header.page_size : PAGE_LEAST;
+	uint64_t end = x->head.offset + x->head.size;
+	struct mprof_extent other;
+
+	if (end > t->file_bytes)
+		end = t->file_bytes;
+	for (*at = (x->head.offset / page + 1) * page; *at < end; *at += page) {
+		*at = (skip_hole(t, *at) + page - 1) / page * page;
+		if (*at < end && trace_read(t, &other, sizeof(other), *at) == sizeof(other) &&
+		    head_is_valid(t, &other, *at) &&
+		    (other.kind != MPROF_EXTENT_FREE || x->kind != MPROF_EXTENT_FREE))
+			return true;
+	}
+	return false;
+}
+
+/* Slots may have been made of a free extent since its header was read: takes it as it is now. */
+static bool has_changed(struct window *w, struct extent *x)
+{
+	struct extent now;
+
+	w->n = 0;
+	if (x->kind != MPROF_EXTENT_FREE || !extent_at(w, x->head.offset, &now) ||
+	    now.head.size == x->head.size)
+		return false;
+	*x = now;
+	return true;
+}
+
+static bool hides_another(struct window *w, const struct extent *x, uint64_t *at)
+{
+	switch (x->kind) {
+	case MPROF_EXTENT_COUNTS:
+		return false;
+	case MPROF_EXTENT_FREE:
+	case MPROF_EXTENT_SLOT:
+	case MPROF_EXTENT_STACKS_SLOT:
+		return hides_at_page(w->t, x, at);
+	default:
+		return hides_next(w, x, at);
+	}
 }
 
 /*
@@ -218,13 +269,12 @@ static uint64_t resync(struct window *w, uint64_t offset, struct extent *last)
 /* Where the extent after x is expected; x is cut when another one shows inside it. */
 static uint64_t next_offset(struct window *w, struct extent *x)
 {
-	uint64_t end = x->head.offset + x->head.size, at;
+	uint64_t at;
 
-	if (hides_another(w, x, &at)) {
-		cut(w->t, x, at);
-		return at;
-	}
-	return end;
+	if (!hides_another(w, x, &at) || has_changed(w, x))
+		return x->head.offset + x->head.size;
+	cut(w->t, x, at);
+	return at;
 }
 
 int extents_find(struct trace *t, struct extents *x)
