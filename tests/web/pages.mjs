@@ -122,6 +122,54 @@ only("c++", "the leak's owner, the peak's owner and the hottest line in three cl
   await page.close();
 });
 
+// Boxes beside the function in the middle, as [name, figure].
+const boxes = (page, side) => page.evaluate((side) => {
+  const all = [...document.querySelectorAll(".callgraph g[aria-label]")], at = (g) => g.querySelector("rect").x.baseVal.value;
+  const xs = [...new Set(all.map(at))].sort((a, b) => a - b), middle = xs.indexOf(at(all.find((g) => g.getAttribute("role") === "img")));
+  return all.filter((g) => at(g) === xs[middle + side]).map((g) => g.getAttribute("aria-label").match(/^(.*), (.*), [^,]*$/).slice(1));
+}, side);
+
+each("the call graph around a function is that of mprof report callers", async (r) => {
+  const page = await open(r, "page=callers");
+  if (r.function) {
+    await page.getByLabel("Function", { exact: true }).fill(r.function);
+    await page.keyboard.press("Enter");
+    await poll(page, () => document.querySelector(".callgraph g[role=img]"), "the graph");
+    const said = r.said.callers, total = said.total.peak;
+    assert.deepEqual((await boxes(page, 0))[0], [r.function, bytes(total)]);
+    for (const [side, rows] of [[-1, said.rows], [1, said.callees]]) {
+      const shown = new Map(await boxes(page, side));
+      for (const row of rows.filter((row) => row.depth === 2 && row.inclusive.peak >= total / 50).slice(0, 8))
+        assert.equal(shown.get(row.function), bytes(row.inclusive.peak), `${row.function} beside ${r.function}: ${[...shown]}`);
+    }
+  }
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+only("c++", "the call graph moves by click and by key, and is saved", async (r) => {
+  const page = await open(r, "page=callers"), middle = () => page.locator(".callgraph g[role=img]").getAttribute("aria-label");
+  await poll(page, () => document.querySelector(".callgraph g[role=img]"), "the graph");
+  assert.match(await middle(), /^index::add, /);
+  await page.locator(".callgraph g[aria-label^='read, ']").click();
+  await poll(page, () => document.activeElement.getAttribute("aria-label")?.startsWith("read, "), "the focus on read");
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("Enter");
+  await poll(page, () => document.activeElement.getAttribute("aria-label")?.startsWith("main, "), "the focus on main");
+  await page.keyboard.press("ArrowRight");
+  assert.match(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), /^read, /);
+  await page.goBack();
+  await poll(page, () => document.querySelector(".callgraph g[role=img]")?.getAttribute("aria-label").startsWith("read, "), "read again");
+  await page.getByLabel("Calls away").selectOption("1");
+  assert.match(await page.evaluate(() => location.hash), /levels=1/);
+  for (const [button, begins] of [["Save SVG", "<svg"], ["Save PNG", "\x89PNG"]]) {
+    const [file] = await Promise.all([page.waitForEvent("download"), page.locator("button", { hasText: button }).click()]);
+    assert.ok((await readFile(await file.path(), "latin1")).startsWith(begins), button);
+  }
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
 only("c++", "keys", async (r) => {
   const page = await open(r, "page=flame"), hash = () => page.evaluate(() => location.hash);
   await page.locator("body").press("2");

@@ -6,7 +6,7 @@ import { load } from "./data";
 import type { Data } from "./data";
 import { download, el } from "./element";
 import { Flame } from "./flame";
-import { ask, frameTree, functionKeys, isWhole, measures, nameOf, placeOf, stackOf } from "./model";
+import { ask, frameTree, functionColor, functionKeys, isWhole, measures, nameOf, placeOf, stackOf } from "./model";
 import type { Answer, Frame } from "./model";
 import { figure, pages } from "./pages";
 import type { View } from "./pages";
@@ -17,7 +17,7 @@ import { Timeline } from "./timeline";
 import type { Layer } from "./timeline";
 
 const KEYS: [string, string][] = [
-	["click, Enter", "zoom into a frame"], ["Esc, 0", "show all"], ["double click, c", "callers and callees"],
+	["click, Enter", "zoom into a frame"], ["Esc, 0", "show all"], ["double click, c", "call graph around a function"],
 	["/", "search"], ["1 to 9", "choose the figure"], ["i", "bottom-up"], ["v", "root on top"], ["l", "library frames"],
 	["arrows, Home", "move from frame to frame"], ["s", "copy the stack"], ["Alt-Left", "back"], ["[ ]", "move the window"], ["w", "whole run"], ["?", "this list"],
 ];
@@ -87,13 +87,8 @@ class App {
 		this.show();
 	}
 
-	// ---- colours: the program's own modules are warm, libraries cold, each function a little different ----
-
 	private color(f: Frame): string {
-		if (!f.line)
-			return getComputedStyle(this.flame.canvas).getPropertyValue("--root");
-		const d = this.d, library = d.line.library[f.line], spread = (this.keys[f.line] * 2654435761 >>> 24) / 255;
-		return library ? `hsl(${205 + 25 * spread} 35% ${68 + 8 * spread}%)` : `hsl(${18 + 30 * spread} 75% ${66 + 8 * spread}%)`;
+		return f.line ? functionColor(this.d, this.keys, f.line) : getComputedStyle(this.flame.canvas).getPropertyValue("--root");
 	}
 
 	private tip(f: Frame): string {
@@ -190,6 +185,8 @@ class App {
 			group = p.group;
 			return [...head, link];
 		}));
+		if (this.nav.scrollWidth > this.nav.clientWidth) // a strip, on narrow screens
+			this.nav.scrollLeft = this.nav.querySelector<HTMLElement>("[aria-current]")!.offsetLeft - 60;
 	}
 
 	private showBar(): void {

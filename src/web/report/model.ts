@@ -134,6 +134,22 @@ export function ask(d: Data, q: Question): Answer {
 	return { own, blocks, sum, total: sum[0], exact: !value || isWhole(d, q) };
 }
 
+// Figures of library code belong to the owner: whom a reader can ask to change something.
+export function owned(d: Data, a: Answer, foldLibraries: boolean): Answer {
+	if (!foldLibraries)
+		return a;
+	const own = new Float64Array(a.own.length), blocks = new Float64Array(own.length);
+	for (let i = 0; i < own.length; i++) {
+		let k = i;
+		while (k && d.line.library[d.lineOf[k]])
+			k = d.parent[k];
+		k ||= i;
+		own[k] += a.own[i];
+		blocks[k] += a.blocks[i];
+	}
+	return { ...a, own, blocks, sum: sumUp(d, own) };
+}
+
 // ---- the tree that is drawn: functions, with libraries folded away or not, either way up ----
 
 export interface Frame {
@@ -276,6 +292,12 @@ export function table(d: Data, a: Answer, keyOf: Uint32Array): Row[] {
 			row.node = i;
 	}
 	return [...rows.values()];
+}
+
+// The program's own modules are warm, libraries cold, each function a little different.
+export function functionColor(d: Data, keys: Uint32Array, line: number): string {
+	const spread = (keys[line] * 2654435761 >>> 24) / 255;
+	return d.line.library[line] ? `hsl(${205 + 25 * spread} 35% ${68 + 8 * spread}%)` : `hsl(${18 + 30 * spread} 75% ${66 + 8 * spread}%)`;
 }
 
 export function nameOf(d: Data, line: number): string {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // pages.ts - the pages: each makes its elements from the state and the answer to its question.
 import { bytes, count, duration, percent } from "../words";
+import { callers } from "./callgraph";
 import { compare } from "./compare";
 import type { Others } from "./compare";
 import type { Data } from "./data";
 import { el, sortable } from "./element";
 import type { Column } from "./element";
-import { frameTree, measures, nameOf, placeOf, table } from "./model";
+import { frameTree, measures, nameOf, owned, placeOf, table } from "./model";
 import type { Answer, Frame, Row } from "./model";
 import type { State } from "./state";
 
@@ -26,6 +27,9 @@ export function figure(unit: string, n: number): string {
 	return unit == "bytes" ? bytes(n) : unit == "ns" ? duration(n) : count(n);
 }
 
+// Where a line is.
+export const place = (v: View, line: number): Node | string => placeOf(v.d, line);
+
 const owner = (v: View, line: number) => el("button", { type: "button", class: "name",
 	title: "Who calls it, and what it calls", click: () => v.set({ page: "callers", chosen: line }) }, nameOf(v.d, line));
 
@@ -44,24 +48,8 @@ function rowColumns(v: View): Column<Row>[] {
 	];
 }
 
-// Figures of a row belong to the owner: whom a reader can ask to change something.
-function owned(v: View): Answer {
-	if (!v.s.foldLibraries)
-		return v.a;
-	const own = new Float64Array(v.a.own.length), blocks = new Float64Array(own.length), { d } = v;
-	for (let i = 0; i < own.length; i++) {
-		let k = i;
-		while (k && d.line.library[d.lineOf[k]])
-			k = d.parent[k];
-		k ||= i;
-		own[k] += v.a.own[i];
-		blocks[k] += v.a.blocks[i];
-	}
-	return { ...v.a, own, blocks };
-}
-
 function tables(v: View): HTMLElement {
-	const wanted = v.s.search.toLowerCase(), a = owned(v);
+	const wanted = v.s.search.toLowerCase(), a = owned(v.d, v.a, v.s.foldLibraries);
 	const rows = table(v.d, a, v.s.byLine ? v.lines : v.keys).filter(r =>
 		(!v.s.foldLibraries || !v.d.line.library[r.line] || r.own > 0) &&
 		(!wanted || (nameOf(v.d, r.line) + placeOf(v.d, r.line)).toLowerCase().includes(wanted)));
@@ -112,44 +100,6 @@ function tree(v: View): HTMLElement {
 	return el("section", {}, el("h2", {}, v.s.inverted ? "Call tree, bottom-up" : "Call tree, top-down"),
 		el("div", { class: "bar2" }, el("label", {}, el("input", { type: "checkbox", checked: v.s.inverted,
 			change: (e: Event) => v.set({ inverted: (e.target as HTMLInputElement).checked }) }), " Bottom-up")), list);
-}
-
-// Around one function: who calls it, what it calls, each with the part that goes through both.
-function callers(v: View): HTMLElement {
-	const { d, s, a, keys } = v, wanted = keys[s.chosen], above = new Map<number, number>(), below = new Map<number, number>();
-	let total = 0, own = 0;
-	const plus = (m: Map<number, number>, key: number, n: number) => m.set(key, (m.get(key) ?? 0) + n);
-	for (let i = 1; wanted && i < d.head.nodes; i++) {
-		if (keys[d.lineOf[i]] != wanted || !a.sum[i])
-			continue;
-		let outer = false;
-		for (let k = d.parent[i]; k && !outer; k = d.parent[k])
-			outer = keys[d.lineOf[k]] == wanted;
-		if (outer)
-			continue;
-		total += a.sum[i];
-		plus(above, keys[d.lineOf[d.parent[i]]], a.sum[i]);
-		for (let k = i; k < d.end[i]; k++) {
-			if (keys[d.lineOf[k]] != wanted)
-				continue;
-			own += a.own[k];
-			for (let c = k + 1; c < d.end[k]; c = d.end[c])
-				if (keys[d.lineOf[c]] != wanted)
-					plus(below, keys[d.lineOf[c]], a.sum[c]);
-		}
-	}
-	const list = (title: string, m: Map<number, number>) => el("div", {}, el("h3", {}, title),
-		sortable([...m], [
-			{ key: "n", title: s.measure.title, number: true, text: r => figure(s.measure.unit, r[1]), value: r => r[1], share: r => r[1] / (total || 1) },
-			{ key: "share", title: "%", number: true, text: r => percent(r[1], total), value: r => r[1] },
-			{ key: "name", title: "Function", text: r => nameOf(d, r[0]), node: r => r[0] ? owner(v, r[0]) : el("span", {}, "(start of the program or thread)") },
-		], "n", () => {}, title.toLowerCase()));
-	if (!wanted)
-		return el("section", {}, el("h2", {}, "Callers and callees"), el("p", {}, "Choose a function: in a table, or by a double click in the flame graph."));
-	return el("section", {}, el("h2", {}, nameOf(d, s.chosen)), el("p", {}, placeOf(d, s.chosen), ": ",
-		figure(s.measure.unit, total), " with callees, ", figure(s.measure.unit, own), " of its own."),
-		el("div", { class: "two" }, list("Called by", above), list("Calls", below)),
-		el("p", {}, el("code", {}, `mprof report callers '${nameOf(d, s.chosen)}' ${d.head.trace}`)));
 }
 
 function histogram(rows: { from: number; count: number; bytes?: number }[], label: (n: number) => string, what: string): HTMLElement {
@@ -360,7 +310,7 @@ export const pages: { key: string; title: string; group: string; make(v: View): 
 	{ key: "flame", title: "Flame graph", group: "Who", make: flamePage },
 	{ key: "tables", title: "Functions", group: "Who", make: tables },
 	{ key: "tree", title: "Call tree", group: "Who", make: tree },
-	{ key: "callers", title: "Callers", group: "Who", make: callers },
+	{ key: "callers", title: "Call graph", group: "Who", make: callers },
 	{ key: "compare", title: "Compare", group: "Who", make: compare, whole: true, several: true },
 	{ key: "leaks", title: "Never freed", group: "Blocks", make: leaks },
 	{ key: "sizes", title: "Sizes", group: "Blocks", make: sizes },

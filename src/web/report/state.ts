@@ -11,7 +11,9 @@ export interface State extends Question {
 	icicle: boolean; // root on top
 	byLine: boolean; // tables: rows are lines
 	zoom: number; // node of the data that the graph shows; 0 all
-	chosen: number; // line that Callers shows; 0: none yet
+	chosen: number; // line that the call graph is about; 0: none yet
+	levels: number; // of the call graph, to each side
+	least: number; // percent: smaller boxes of the call graph are left out
 	sort: string; // column of the tables
 	search: string;
 	with: number; // the trace that Compare compares with; -1 none
@@ -20,7 +22,7 @@ export interface State extends Question {
 
 export const start = (d: Data): State => ({
 	page: "overview", measure: measures[0], from: -1, to: d.points - 1, filter: wholeFilter(), foldLibraries: true,
-	inverted: false, icicle: false, byLine: false, zoom: 0, chosen: 0, sort: "own", search: "", with: -1, exact: null,
+	inverted: false, icicle: false, byLine: false, zoom: 0, chosen: 0, levels: 2, least: 1, sort: "own", search: "", with: -1, exact: null,
 });
 
 export function toHash(s: State, d: Data): string {
@@ -40,6 +42,8 @@ export function toHash(s: State, d: Data): string {
 	put("lines", +s.byLine, 0);
 	put("zoom", s.zoom, 0);
 	put("of", s.chosen, 0);
+	put("levels", s.levels, o.levels);
+	put("least", s.least, o.least);
 	put("sort", s.sort, o.sort);
 	put("search", s.search, "");
 	put("with", s.with, -1);
@@ -71,6 +75,8 @@ export function fromHash(hash: string, d: Data): State {
 	s.byLine = p.get("lines") == "1";
 	s.zoom = whole("zoom", 0, 0, d.head.nodes - 1);
 	s.chosen = whole("of", 0, 0, d.line.line.length - 1);
+	s.levels = whole("levels", s.levels, 1, 64);
+	s.least = whole("least", s.least, 0, 100);
 	s.sort = p.get("sort") ?? s.sort;
 	s.search = p.get("search") ?? "";
 	s.with = whole("with", -1, 0, (d.head.traces?.length ?? 0) - 1);
