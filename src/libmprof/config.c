@@ -218,6 +218,14 @@ const char *mp_job(void)
 	return first_env(jobs);
 }
 
+const char *mp_rank(void)
+{
+	static const char *const ranks[] = { "PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK",
+					     "SLURM_PROCID", NULL };
+
+	return first_env(ranks);
+}
+
 /* A value that goes into a file name: nothing of it may leave the directory. */
 static void put_plain(struct text *out, const char *s)
 {
@@ -248,8 +256,6 @@ static void put_host(struct text *out)
 
 static int put_escape(struct text *out, char c)
 {
-	static const char *const ranks[] = { "PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK",
-					     "SLURM_PROCID", NULL };
 	const char *value;
 
 	switch (c) {
@@ -264,7 +270,7 @@ static int put_escape(struct text *out, char c)
 		return 0;
 	case 'j':
 	case 'r':
-		value = c == 'j' ? mp_job() : first_env(ranks);
+		value = c == 'j' ? mp_job() : mp_rank();
 		put_plain(out, value ? value : "0");
 		return 0;
 	case '%':

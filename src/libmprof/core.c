@@ -158,6 +158,7 @@ static void configure(struct text *why)
 	mp_page_know();
 	know(mp_known.notes, sizeof(mp_known.notes), text_getenv("MPROF_NOTES"));
 	know(mp_known.job, sizeof(mp_known.job), mp_job());
+	know(mp_known.rank, sizeof(mp_known.rank), mp_rank());
 	if (getauxval(AT_SECURE)) {
 		refused = 1;
 		mp_config_read(NULL, &mp_config, why);

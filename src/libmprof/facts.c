@@ -99,6 +99,8 @@ void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int pare
 	put_host(&t);
 	if (mp_known.job[0])
 		put(&t, "job", mp_known.job);
+	if (mp_known.rank[0])
+		put(&t, "rank", mp_known.rank);
 	put_arguments(&t, 96);
 	mp_fact(&f, buffer, t.used);
 }

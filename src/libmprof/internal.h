@@ -74,12 +74,14 @@ extern uint32_t mp_boot_early; /* calls served from it before anything could be 
 int mp_config_read(const char *conf, struct mprof_config *out, struct text *why);
 /* Expands %p %h %e %j %r %% and makes the path absolute. */
 int mp_path_expand(const char *path, struct text *out);
-const char *mp_job(void); /* id of the batch job or NULL */
+const char *mp_job(void);  /* id of the batch job or NULL */
+const char *mp_rank(void); /* among its processes or NULL */
 
 /* What is asked of the environment and the loader once, at start, and needed later. */
 struct mp_known {
 	char notes[256];     /* MPROF_NOTES or "" */
 	char job[64];	     /* batch job or "" */
+	char rank[32];	     /* in it or "" */
 	char allocator[512]; /* the object that has the backing malloc */
 	char first[512];     /* the object whose malloc programs are bound to, if not ours; or "" */
 };

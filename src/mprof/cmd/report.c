@@ -295,12 +295,16 @@ static int print_profile(struct analysis *a, struct trace *t, struct profile_opt
 	struct print_totals totals = { .a = a };
 	struct site_lanes *lanes = calloc(1, sizeof(*lanes));
 	struct profile *p = calloc(1, sizeof(*p));
+	struct rank_totals ranks = { .count = 0 };
 	int ret = lanes && p ? 0 : fail(err, -ENOMEM, "no memory to read '%s'", trace_path(t));
 
 	o->by = PROFILE_BY_FUNCTION;
+	if (!ret && rank_totals_read(&ranks, t))
+		ret = fail(err, -ENOMEM, "no memory to read '%s'", trace_path(t));
 	if (!ret)
 		ret = profile_make(p, t, o, err);
 	if (!ret) {
+		totals.ranks = &ranks;
 		site_lanes_read(lanes, t);
 		a->sampled = p->sites.totals.estimated;
 		a->calls = a->sampled ? p->total.error.samples : lanes->calls;
@@ -311,6 +315,7 @@ static int print_profile(struct analysis *a, struct trace *t, struct profile_opt
 			   : totals_text(&totals, report, stdout, err);
 		profile_release(p);
 	}
+	rank_totals_release(&ranks);
 	free(p);
 	free(lanes);
 	return ret;

@@ -11,7 +11,8 @@
 #include "print_table.h"
 #include "report_json.h"
 
-#define ROWS 5u /* of each list, without --all */
+#define ROWS	    5u /* of each list, without --all */
+#define RANKS_SHOWN 16u
 
 static const char *const names[MPROF_FN_MAX] = {
 #define MPROF_FUNCTION(id, code, name, class) [code] = name,
@@ -174,12 +175,83 @@ static int print_top(const struct print_totals *t, enum profile_value value, con
 	return 0;
 }
 
+/* ---- ranks ---- */
+
+static const char *rank_name(const struct rank_total *r)
+{
+	return *r->rank ? r->rank : *r->host ? r->host : "(not known)";
+}
+
+static void print_outlier(const struct rank_totals *r, FILE *out)
+{
+	const struct rank_total *o = r->outlier;
+	const double times = (double)o->peak_bytes / (double)r->median_peak;
+
+	fprintf(out, "  %s %s stands out: its peak of %s is %.*f times the median, %s.\n",
+		r->by_rank ? "Rank" : "Host", rank_name(o), text_bytes(o->peak_bytes).s,
+		times < 1 ? 2 : 1, times, text_bytes(r->median_peak).s);
+}
+
+/* How much a rank's row is in the way of the others: those far from the median come first. */
+static bool is_shown(const struct rank_totals *r, const struct rank_total *x,
+		     const struct report_options *o)
+{
+	size_t greater = 0;
+
+	if (o->all || r->count <= RANKS_SHOWN || x == r->outlier)
+		return true;
+	for (size_t i = 0; i < r->count; i++)
+		greater += r->item[i].peak_bytes > x->peak_bytes ||
+			   (r->item[i].peak_bytes == x->peak_bytes && &r->item[i] < x);
+	return greater < ROWS;
+}
+
+static int print_ranks(const struct rank_totals *r, const struct report_options *o, FILE *out)
+{
+	struct table table = TABLE(">Rank", "<Host", ">Processes", ">Calls", ">Bytes", ">Peak",
+				   ">Never freed", ">Largest process");
+	const struct rank_total *x;
+	size_t shown = 0;
+
+	if (!r->by_rank)
+		table = (struct table)TABLE("<Host", ">Processes", ">Calls", ">Bytes", ">Peak",
+					    ">Never freed", ">Largest process");
+	fputc('\n', out);
+	report_title(r->by_rank ? "Ranks" : "Hosts", out);
+	for (x = r->item; x < r->item + r->count; x++) {
+		if (!is_shown(r, x, o))
+			continue;
+		shown++;
+		if (r->by_rank)
+			table_cell(&table, "%s", *x->rank ? x->rank : "-");
+		table_cell(&table, "%s", *x->host ? x->host : "-");
+		table_cell(&table, "%s", text_count(x->processes).s);
+		table_cell(&table, "%s", text_count(x->calls).s);
+		table_cell(&table, "%s", text_bytes(x->bytes).s);
+		table_cell(&table, "%s", text_bytes(x->peak_bytes).s);
+		table_cell(&table, "%s", text_bytes(x->live_bytes).s);
+		table_cell(&table, "%s", text_count(x->process).s);
+	}
+	if (table_print(&table, out))
+		return -ENOMEM;
+	if (shown < r->count)
+		fprintf(out, "  And %s with smaller peaks (--all).\n",
+			text_many(r->count - shown, r->by_rank ? "rank" : "host",
+				  r->by_rank ? "ranks" : "hosts")
+			    .s);
+	if (r->outlier)
+		print_outlier(r, out);
+	return 0;
+}
+
 int totals_text(const struct print_totals *t, const struct report_options *o, FILE *out,
 		struct error *err)
 {
 	int ret = report_sections(report_run_sections, t->a, out);
 
 	print_sums(t, out);
+	if (!ret && t->ranks->count)
+		ret = print_ranks(t->ranks, o, out);
 	if (!ret)
 		ret = print_top(t, VALUE_PEAK, "Who held memory at the peak", "peak", o, out);
 	if (!ret)
@@ -242,6 +314,28 @@ static json *sizes_json(const struct site_lanes *l)
 	return list;
 }
 
+static json *ranks_json(const struct rank_totals *r)
+{
+	json *list = json_object_new_array(), *o;
+	const struct rank_total *x;
+
+	for (x = r->item; x < r->item + r->count; x++) {
+		o = json_object_new_object();
+		add(o, "rank", *x->rank ? json_string(x->rank) : NULL);
+		add(o, "host", *x->host ? json_string(x->host) : NULL);
+		add_n(o, "processes", x->processes);
+		add_n(o, "calls", x->calls);
+		add_n(o, "bytes", x->bytes);
+		add_n(o, "peak_bytes", x->peak_bytes);
+		add_n(o, "never_freed_bytes", x->live_bytes);
+		add_n(o, "never_freed_blocks", x->live_calls);
+		add_n(o, "largest_process", x->process);
+		add_b(o, "outlier", x == r->outlier);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
 int totals_json(const struct print_totals *t, FILE *out, struct error *err)
 {
 	json *o = json_object_new_object(), *all = json_object_new_object();
@@ -255,6 +349,7 @@ int totals_json(const struct print_totals *t, FILE *out, struct error *err)
 	add(o, "lost_by_reason", report_json_lost(t->a->tree.lost));
 	add(o, "processes", report_json_processes(t->a));
 	add(o, "peak", peak_json(&t->p->sites));
+	add(o, "ranks", ranks_json(t->ranks));
 	flat_values_json(all, t->p, &t->p->total);
 	add(o, "total", all);
 	add(o, "functions", functions_json(t->lanes));

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "../pass/rank_totals.h"
 #include "../pass/site_totals.h"
 #include "../profile/profile.h"
 #include "report.h"
@@ -17,6 +18,7 @@ struct print_totals {
 	const struct analysis *a; /* of the same file: what ran, what is missing */
 	struct profile *p;	  /* by function */
 	const struct site_lanes *lanes;
+	const struct rank_totals *ranks;
 };
 
 int totals_text(const struct print_totals *t, const struct report_options *o, FILE *out,

@@ -145,6 +145,10 @@ int extents_find(struct trace *t, struct extents *x);
 /* records.c: keeps one extent of a kind that is not events.  0 or -ENOMEM. */
 int records_take(struct trace *t, const struct extent *x);
 int records_finish(struct trace *t);
+/* The payload of an extent, owned by t; NULL with *ret 0 when it is bad. */
+void *records_payload(struct trace *t, const struct extent *x, size_t least, int *ret);
+/* Bytes of the payload of each kind of a profile's parts; 0: it is none. */
+size_t records_total_bytes(uint16_t kind);
 void records_free(struct trace *t);
 
 /* clock.c */

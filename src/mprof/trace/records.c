@@ -32,8 +32,7 @@ static bool is_rewritten(struct trace *t, const struct extent *x, unsigned char 
 	return false;
 }
 
-/* Bytes of the payload of each kind of a profile's parts; 0: it is none. */
-static size_t total_bytes(uint16_t kind)
+size_t records_total_bytes(uint16_t kind)
 {
 	switch (kind) {
 	case MPROF_EXTENT_HEAP:
@@ -55,11 +54,10 @@ static size_t total_bytes(uint16_t kind)
 
 static bool is_total(uint16_t kind)
 {
-	return total_bytes(kind) != 0;
+	return records_total_bytes(kind) != 0;
 }
 
-/* The payload of an extent, owned by t; NULL with *ret 0 when it is bad. */
-static void *take_payload(struct trace *t, const struct extent *x, size_t least, int *ret)
+void *records_payload(struct trace *t, const struct extent *x, size_t least, int *ret)
 {
 	bool live = x->kind == MPROF_EXTENT_COUNTS || is_total(x->kind);
 	unsigned char *copy;
@@ -110,6 +108,7 @@ static void take_string(struct trace_fact *f, const char *s)
 		{ "init", &f->init }, { "mode", &f->mode },
 		{ "path", &f->path }, { "why", &f->why },
 		{ "job", &f->job },   { "malloc", &f->malloc_of },
+		{ "rank", &f->rank },
 	};
 	const char *value = value_of(s, "arg");
 
@@ -136,7 +135,7 @@ static size_t count_args(const char *s, const char *end)
 static int take_fact(struct trace *t, const struct extent *x)
 {
 	int ret;
-	const struct mprof_fact *fact = take_payload(t, x, sizeof(*fact), &ret);
+	const struct mprof_fact *fact = records_payload(t, x, sizeof(*fact), &ret);
 	const char *s, *end;
 	struct trace_fact *f;
 
@@ -158,7 +157,8 @@ static int take_fact(struct trace *t, const struct extent *x)
 				  .path = "",
 				  .malloc_of = "",
 				  .why = "",
-				  .job = "" };
+				  .job = "",
+				  .rank = "" };
 	s = (const char *)(fact + 1);
 	end = (const char *)fact + x->head.used;
 	/* One more than needed, so that argv is never NULL and ends like main's. */
@@ -203,7 +203,7 @@ static int take_look(struct trace *t, const struct extent *x, const struct mprof
 static int take_samples(struct trace *t, const struct extent *x)
 {
 	int ret;
-	const struct mprof_sample *s = take_payload(t, x, sizeof(*s), &ret);
+	const struct mprof_sample *s = records_payload(t, x, sizeof(*s), &ret);
 
 	for (size_t i = 0; s && !ret && i < x->head.used / sizeof(*s); i++) {
 		if (s[i].peak_rss && !s[i].rss)
@@ -230,7 +230,7 @@ static uint64_t good_runs(const struct mprof_page_run *run, uint64_t n)
 static int take_residency(struct trace *t, const struct extent *x)
 {
 	int ret;
-	const struct mprof_residency *head = take_payload(t, x, sizeof(*head), &ret);
+	const struct mprof_residency *head = records_payload(t, x, sizeof(*head), &ret);
 	struct trace_residency *r;
 	uint64_t room;
 
@@ -257,7 +257,7 @@ static int take_counts(struct trace *t, const struct extent *x)
 
 	if (!x->head.thread) /* room for threads to come */
 		return 0;
-	counts = take_payload(t, x, sizeof(*counts), &ret);
+	counts = records_payload(t, x, sizeof(*counts), &ret);
 	if (!counts)
 		return ret;
 	r = trace_grow((void **)&t->counts, &t->counts_n, &t->counts_room, sizeof(*r));
@@ -279,7 +279,7 @@ static int take_total(struct trace *t, const struct extent *x)
 		trace_note_damage(t, &t->damage.chunks_bad, 1, x->head.offset);
 		return 0;
 	}
-	data = take_payload(t, x, total_bytes(x->kind), &ret);
+	data = records_payload(t, x, records_total_bytes(x->kind), &ret);
 	if (!data)
 		return ret;
 	r = trace_grow((void **)&t->total, &t->totals, &t->totals_room, sizeof(*r));

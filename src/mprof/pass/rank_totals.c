@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* rank_totals.c - the totals of a profile by rank or by host. */
+#include "rank_totals.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Sums of one process; what it called exec with is gone, but was its own. */
+struct owner {
+	uint32_t process;
+	const char *rank, *host;
+	double calls, bytes, live_calls, live_bytes;
+	uint64_t peak_bytes;
+};
+
+static uint64_t whole(double v)
+{
+	return v > 0 && v < 0x1p63 ? (uint64_t)(v + 0.5) : 0;
+}
+
+static double tamed(double v)
+{
+	return v > 0 && v < 0x1p63 ? v : 0;
+}
+
+static void add_cells(struct owner *o, const struct trace_totals *x)
+{
+	const struct mprof_cell *c = x->data;
+
+	for (size_t i = 0; i < MPROF_CELLS; i++) {
+		o->calls += (double)c[i].calls;
+		o->bytes += (double)c[i].bytes;
+		o->live_calls += (double)c[i].calls - (double)c[i].freed_calls;
+		o->live_bytes += (double)c[i].bytes - (double)c[i].freed_bytes;
+	}
+}
+
+static void add_samples(struct owner *o, const struct trace_totals *x)
+{
+	const struct mprof_sample_cell *c = x->data;
+
+	for (size_t i = 0; i < MPROF_CELLS; i++) {
+		o->calls += tamed(c[i].made.calls);
+		o->bytes += tamed(c[i].made.bytes);
+		o->live_calls += tamed(c[i].made.calls) - tamed(c[i].freed.calls);
+		o->live_bytes += tamed(c[i].made.bytes) - tamed(c[i].freed.bytes);
+	}
+}
+
+static void add_part(struct owner *o, const struct trace_totals *x)
+{
+	const struct mprof_heap_totals *h = x->data;
+
+	if (x->kind == MPROF_EXTENT_CELLS)
+		add_cells(o, x);
+	else if (x->kind == MPROF_EXTENT_SAMPLES)
+		add_samples(o, x);
+	else if (x->kind == MPROF_EXTENT_HEAP && h->peak_bytes > 0 &&
+		 (uint64_t)h->peak_bytes > o->peak_bytes)
+		o->peak_bytes = (uint64_t)h->peak_bytes;
+}
+
+/* Parts come in the order of processes.  NULL without memory. */
+static struct owner *list_owners(const struct trace *t, size_t *n)
+{
+	const struct trace_totals *part;
+	const struct trace_fact *fact;
+	const size_t parts = trace_totals(t, &part), facts = trace_facts(t, &fact);
+	struct owner *list = calloc(parts + 1, sizeof(*list)), *o;
+
+	*n = 0;
+	for (size_t i = 0; list && i < parts; i++) {
+		if (!*n || list[*n - 1].process != part[i].process)
+			list[(*n)++] =
+			    (struct owner){ .process = part[i].process, .rank = "", .host = "" };
+		add_part(&list[*n - 1], &part[i]);
+	}
+	for (size_t i = 0; list && i < facts; i++)
+		for (o = list; o < list + *n; o++)
+			if (o->process == fact[i].process) {
+				o->rank = *fact[i].rank ? fact[i].rank : o->rank;
+				o->host = *fact[i].host ? fact[i].host : o->host;
+			}
+	return list;
+}
+
+static int by_number(const char *a, const char *b)
+{
+	const unsigned long x = strtoul(a, NULL, 10), y = strtoul(b, NULL, 10);
+
+	return x != y ? (x > y) - (x < y) : strcmp(a, b);
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct owner *x = a, *y = b;
+	const int order = by_number(x->rank, y->rank);
+
+	/* Two jobs may each have a rank 0; on other hosts they are told apart. */
+	if (order)
+		return order;
+	return strcmp(x->host, y->host);
+}
+
+static int by_host(const void *a, const void *b)
+{
+	const struct owner *x = a, *y = b;
+
+	return strcmp(x->host, y->host);
+}
+
+static void add_owner(struct rank_total *r, const struct owner *o)
+{
+	if (!r->processes++ || o->peak_bytes > r->peak_bytes) {
+		r->process = o->process;
+		r->peak_bytes = o->peak_bytes;
+	}
+	r->calls += whole(o->calls);
+	r->bytes += whole(o->bytes);
+	r->live_calls += whole(o->live_calls);
+	r->live_bytes += whole(o->live_bytes);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double distance(uint64_t peak, uint64_t median)
+{
+	return peak > median ? (double)peak / (double)median : (double)median / (double)(peak + 1);
+}
+
+static int find_outlier(struct rank_totals *r)
+{
+	uint64_t *peak = calloc(r->count + 1, sizeof(*peak));
+	double most = RANK_OUTLIER_PART, d;
+
+	if (!peak)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->count; i++)
+		peak[i] = r->item[i].peak_bytes;
+	qsort(peak, r->count, sizeof(*peak), by_size);
+	r->median_peak = peak[r->count / 2];
+	for (size_t i = 0; i < r->count && r->count >= RANK_OUTLIER_OF && r->median_peak; i++) {
+		d = distance(r->item[i].peak_bytes, r->median_peak);
+		if (d > most) {
+			most = d;
+			r->outlier = &r->item[i];
+		}
+	}
+	free(peak);
+	return 0;
+}
+
+int rank_totals_read(struct rank_totals *r, const struct trace *t)
+{
+	int (*by)(const void *, const void *);
+	struct owner *list;
+	size_t n;
+	int ret = 0;
+
+	*r = (struct rank_totals){ .count = 0 };
+	list = list_owners(t, &n);
+	r->item = calloc(n + 1, sizeof(*r->item));
+	if (!list || !r->item)
+		ret = -ENOMEM;
+	for (size_t i = 0; i < n && !ret; i++)
+		r->by_rank |= *list[i].rank != 0;
+	by = r->by_rank ? by_rank : by_host;
+	if (n && !ret)
+		qsort(list, n, sizeof(*list), by);
+	for (size_t i = 0; i < n && !ret; i++) {
+		if (!i || by(&list[i - 1], &list[i]))
+			r->item[r->count++] =
+			    (struct rank_total){ .rank = r->by_rank ? list[i].rank : "",
+						 .host = list[i].host };
+		add_owner(&r->item[r->count - 1], &list[i]);
+	}
+	if (!ret && r->count > 1)
+		ret = find_outlier(r);
+	else
+		r->count = 0;
+	free(list);
+	return ret;
+}
+
+void rank_totals_release(struct rank_totals *r)
+{
+	free(r->item);
+}

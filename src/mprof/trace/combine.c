@@ -1,0 +1,728 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * combine.c - several profiles as one.
+ *
+ * Each file is read twice and never kept: first to number the processes and threads of all
+ * of them, then to write its parts.  So memory goes with the largest file.
+ */
+#include "combine.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader.h"
+
+/* A process of one file. */
+struct member {
+	size_t file;
+	uint32_t old, now; /* its numbers */
+	int64_t start;	   /* real ns */
+	int32_t pid;
+	uint64_t start_time;
+	char host[65];
+};
+
+/* A thread of one file. */
+struct worker {
+	size_t file;
+	uint32_t process, old, now; /* process: its new number */
+};
+
+struct combining {
+	FILE *out;
+	const char *const *path;
+	size_t paths;
+	struct mprof_file_header header;
+	struct member *member; /* sorted by file and old number, but for numbering */
+	size_t members, members_room;
+	struct worker *worker;
+	size_t workers, workers_room;
+	bool exact, sampled;
+	uint32_t unit;
+	const char *first_exact, *first_sampled;
+	/* Of the file that is being read: */
+	struct trace *t;
+	size_t file;
+	unsigned char *buf;
+	size_t room;
+	struct error *err;
+};
+
+/* ---- time ---- */
+
+static int64_t real_ns(const struct trace *t, uint64_t ticks)
+{
+	const int64_t ns = trace_ns(t, ticks);
+
+	/* What began before the file did counts from there. */
+	return t->header.start_real_ns + (ns > 0 ? ns : 0);
+}
+
+/* In ticks of the result; 0 stays 0. */
+static uint64_t time_of(const struct combining *c, uint64_t ticks)
+{
+	return ticks ? (uint64_t)(real_ns(c->t, ticks) - c->header.start_real_ns) + 1 : 0;
+}
+
+static uint64_t span_of(const struct combining *c, uint64_t ticks)
+{
+	const unsigned __int128 ns = (unsigned __int128)ticks * c->t->ns_per_tick >> 32;
+
+	return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
+}
+
+/* ---- who is there ---- */
+
+static int no_memory(const struct combining *c)
+{
+	return fail(c->err, -ENOMEM, "no memory to combine the profiles");
+}
+
+static int by_old(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	return (x->old > y->old) - (x->old < y->old);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+	int order = 0;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	order = strcmp(x->host, y->host);
+	if (order)
+		return order;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if (x->start_time != y->start_time)
+		return x->start_time < y->start_time ? -1 : 1;
+	return by_old(a, b);
+}
+
+static int by_worker(const void *a, const void *b)
+{
+	const struct worker *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	return (x->old > y->old) - (x->old < y->old);
+}
+
+static struct member *find_member(const struct combining *c, size_t file, uint32_t old)
+{
+	const struct member key = { .file = file, .old = old };
+
+	return c->members ? bsearch(&key, c->member, c->members, sizeof(key), by_old) : NULL;
+}
+
+static int add_member(struct combining *c, uint32_t old)
+{
+	struct member *m;
+
+	/* Parts of one process come in a row. */
+	if (!old || (c->members && c->member[c->members - 1].file == c->file &&
+		     c->member[c->members - 1].old == old))
+		return 0;
+	m = trace_grow((void **)&c->member, &c->members, &c->members_room, sizeof(*m));
+	if (!m)
+		return no_memory(c);
+	*m = (struct member){ .file = c->file, .old = old, .start = c->t->header.start_real_ns };
+	return 0;
+}
+
+static int list_members(struct combining *c)
+{
+	const struct trace *t = c->t;
+	int ret = 0;
+	size_t i;
+
+	for (i = 0; i < MPROF_PROCESS_TABLE && !ret; i++)
+		ret = add_member(c, t->header.process[i].number);
+	for (i = 0; i < t->facts && !ret; i++) {
+		ret = add_member(c, t->fact[i].process);
+		if (!ret)
+			ret = add_member(c, t->fact[i].fact->parent);
+	}
+	for (i = 0; i < t->samples && !ret; i++)
+		ret = add_member(c, t->sample[i].process);
+	for (i = 0; i < t->peaks && !ret; i++)
+		ret = add_member(c, t->peak[i].process);
+	for (i = 0; i < t->residencies && !ret; i++)
+		ret = add_member(c, t->residency[i].process);
+	for (i = 0; i < t->stack_chunks && !ret; i++)
+		ret = add_member(c, t->stack_chunk[i].process);
+	for (i = 0; i < t->totals && !ret; i++)
+		ret = add_member(c, t->total[i].process);
+	for (i = 0; i < t->counts_n && !ret; i++)
+		ret = add_member(c, t->counts[i].process);
+	return ret;
+}
+
+/* Each once. */
+static void sort_members(struct combining *c, size_t first)
+{
+	size_t kept = first;
+
+	if (c->members > first)
+		qsort(c->member + first, c->members - first, sizeof(*c->member), by_old);
+	for (size_t i = first; i < c->members; i++)
+		if (kept == first || c->member[i].old != c->member[kept - 1].old)
+			c->member[kept++] = c->member[i];
+	c->members = kept;
+}
+
+/* Its first fact, and its entry, say who it is. */
+static void describe_members(struct combining *c)
+{
+	const struct trace *t = c->t;
+	struct member *m;
+
+	for (size_t i = 0; i < MPROF_PROCESS_TABLE; i++) {
+		const struct mprof_process_entry *e = &t->header.process[i];
+
+		m = e->number ? find_member(c, c->file, e->number) : NULL;
+		if (m) {
+			m->pid = e->pid;
+			m->start_time = e->start_time;
+		}
+	}
+	for (size_t i = 0; i < t->facts; i++) {
+		const struct trace_fact *f = &t->fact[i];
+
+		m = find_member(c, c->file, f->process);
+		if (!m || f->fact->what != MPROF_FACT_START)
+			continue;
+		m->start = real_ns(t, f->fact->ticks);
+		m->pid = f->fact->pid;
+		m->start_time = f->fact->start_time;
+		snprintf(m->host, sizeof(m->host), "%s", f->host);
+	}
+}
+
+static int add_worker(struct combining *c, uint32_t process, uint32_t thread)
+{
+	struct worker *w = c->workers ? &c->worker[c->workers - 1] : NULL;
+
+	if (!thread || (w && w->file == c->file && w->process == process && w->old == thread))
+		return 0;
+	w = trace_grow((void **)&c->worker, &c->workers, &c->workers_room, sizeof(*w));
+	if (!w)
+		return no_memory(c);
+	*w = (struct worker){ .file = c->file, .process = process, .old = thread };
+	return 0;
+}
+
+/* process: its old number, until number_workers(). */
+static int list_workers(struct combining *c)
+{
+	const struct trace *t = c->t;
+	int ret = 0;
+
+	for (size_t i = 0; i < t->totals && !ret; i++)
+		ret = add_worker(c, t->total[i].process, t->total[i].thread);
+	for (size_t i = 0; i < t->counts_n && !ret; i++)
+		ret = add_worker(c, t->counts[i].process, t->counts[i].thread);
+	return ret;
+}
+
+/* ---- may they be combined? ---- */
+
+static bool is_damaged(const struct trace_damage *d)
+{
+	return d->bytes_skipped || d->chunks_bad || d->chunks_missing || d->bytes_missing ||
+	       d->bytes_cut || d->header_cut || d->sizes_bad || d->stacks_bad || d->chunks_unseen;
+}
+
+static int check_kind(struct combining *c)
+{
+	const char *path = c->path[c->file];
+
+	for (size_t i = 0; i < c->t->totals; i++) {
+		const struct trace_totals *x = &c->t->total[i];
+		const struct mprof_heap_totals *h = x->data;
+
+		if (x->kind == MPROF_EXTENT_SAMPLES && !c->first_sampled)
+			c->first_sampled = path;
+		if (x->kind == MPROF_EXTENT_CELLS && !c->first_exact)
+			c->first_exact = path;
+		if (x->kind != MPROF_EXTENT_HEAP || !h->sample_unit)
+			continue;
+		if (c->unit && c->unit != h->sample_unit)
+			return fail(c->err, -EBADMSG,
+				    "'%s' samples %s and an earlier profile does not; expected"
+				    " profiles that sample one of both",
+				    path, h->sample_unit == MPROF_SAMPLE_CALLS ? "calls" : "bytes");
+		c->unit = (uint32_t)h->sample_unit;
+	}
+	if (c->first_sampled && c->first_exact)
+		return fail(c->err, -EBADMSG,
+			    "'%s' holds samples, '%s' exact totals; expected profiles of one kind",
+			    c->first_sampled, c->first_exact);
+	return 0;
+}
+
+static void add_lost(uint32_t *sums, const uint32_t *lost)
+{
+	for (int i = 0; i < MPROF_LOST_REASONS; i++)
+		if (__builtin_add_overflow(sums[i], lost[i], &sums[i]))
+			sums[i] = UINT32_MAX;
+}
+
+/* What the header of the result has of each file. */
+static void add_header(struct combining *c)
+{
+	struct mprof_file_header *to = &c->header;
+	const struct mprof_file_header *from = &c->t->header;
+
+	if (!c->file) {
+		*to = (struct mprof_file_header){ .version = MPROF_FORMAT_VERSION,
+						  .header_size = MPROF_HEADER_SIZE,
+						  .flags = MPROF_FILE_CLOSED,
+						  .clock = MPROF_CLOCK_MONOTONIC,
+						  .clock_hz = 1000000000,
+						  .start_ticks = 1,
+						  .start_real_ns = from->start_real_ns };
+		memcpy(to->magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE);
+	}
+	for (size_t i = 0; i < sizeof(to->run_id); i++)
+		to->run_id[i] ^= from->run_id[i];
+	to->flags &= from->flags | ~MPROF_FILE_CLOSED;
+	if (from->page_size > to->page_size)
+		to->page_size = from->page_size;
+	if (from->start_real_ns < to->start_real_ns)
+		to->start_real_ns = from->start_real_ns;
+	add_lost(to->lost, from->lost);
+}
+
+static int open_file(struct combining *c, size_t file)
+{
+	int ret;
+
+	c->file = file;
+	ret = trace_open(&c->t, c->path[file], MPROF_MAGIC_PROFILE, c->err);
+	if (ret)
+		return ret;
+	if (is_damaged(&c->t->damage))
+		return fail(c->err, -EBADMSG,
+			    "'%s' is damaged at byte %" PRIu64
+			    ": what is missing would not be seen in the result",
+			    c->path[file], c->t->damage.first_bad_offset);
+	return 0;
+}
+
+static void close_file(struct combining *c)
+{
+	trace_close(c->t);
+	c->t = NULL;
+}
+
+static int look_over(struct combining *c, size_t file)
+{
+	const size_t first = c->members;
+	int ret = open_file(c, file);
+
+	if (!ret)
+		ret = check_kind(c);
+	if (!ret)
+		ret = list_members(c);
+	if (!ret) {
+		sort_members(c, first);
+		describe_members(c);
+		add_header(c);
+		ret = list_workers(c);
+	}
+	close_file(c);
+	return ret;
+}
+
+/* ---- numbers ---- */
+
+static int number_members(struct combining *c)
+{
+	if (c->members)
+		qsort(c->member, c->members, sizeof(*c->member), by_start);
+	for (size_t i = 0; i < c->members; i++) {
+		const struct member *a = i ? &c->member[i - 1] : NULL, *b = &c->member[i];
+
+		c->member[i].now = (uint32_t)i + 1;
+		if (a && a->file != b->file && a->start == b->start && a->pid == b->pid &&
+		    a->start_time == b->start_time && !strcmp(a->host, b->host))
+			return fail(c->err, -EBADMSG,
+				    "'%s' and '%s' both hold process %d%s%s: it would count twice",
+				    c->path[a->file], c->path[b->file], b->pid,
+				    *b->host ? " of " : "", b->host);
+	}
+	c->header.processes = (uint32_t)c->members;
+	if (c->members)
+		qsort(c->member, c->members, sizeof(*c->member), by_old);
+	return 0;
+}
+
+static void number_workers(struct combining *c)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->workers; i++)
+		c->worker[i].process = find_member(c, c->worker[i].file, c->worker[i].process)->now;
+	if (c->workers)
+		qsort(c->worker, c->workers, sizeof(*c->worker), by_worker);
+	for (size_t i = 0; i < c->workers; i++)
+		if (!kept || by_worker(&c->worker[i], &c->worker[kept - 1])) {
+			c->worker[kept] = c->worker[i];
+			c->worker[kept].now = (uint32_t)kept + 1;
+			kept++;
+		}
+	c->workers = kept;
+	c->header.threads = (uint32_t)kept;
+}
+
+/* 0: it has come since. */
+static uint32_t process_of(const struct combining *c, uint32_t old)
+{
+	const struct member *m = old ? find_member(c, c->file, old) : NULL;
+
+	return m ? m->now : 0;
+}
+
+static uint32_t thread_of(const struct combining *c, uint32_t process, uint32_t old)
+{
+	const struct worker key = { .file = c->file, .process = process, .old = old };
+	const struct worker *w =
+	    c->workers ? bsearch(&key, c->worker, c->workers, sizeof(key), by_worker) : NULL;
+
+	return w ? w->now : 0;
+}
+
+/* ---- writing ---- */
+
+static int write_failed(const struct combining *c)
+{
+	return fail(c->err, errno ? -errno : -EIO, "cannot write the combined profile: %s",
+		    strerror(errno ? errno : EIO));
+}
+
+/* Room for a payload; NULL without memory. */
+static unsigned char *payload(struct combining *c, size_t bytes)
+{
+	const size_t room = bytes + MPROF_EXTENT_ALIGN;
+
+	if (room > c->room) {
+		free(c->buf);
+		c->buf = malloc(room);
+		c->room = c->buf ? room : 0;
+	}
+	return c->buf;
+}
+
+/* The payload is in c->buf.  Owners of head are of the file that is being read. */
+static int put(struct combining *c, struct mprof_extent head, size_t used)
+{
+	const size_t whole = (sizeof(head) + used + MPROF_EXTENT_ALIGN - 1) / MPROF_EXTENT_ALIGN *
+			     MPROF_EXTENT_ALIGN;
+	const uint32_t process = process_of(c, head.process);
+
+	if (head.process && !process)
+		return fail(c->err, -EAGAIN,
+			    "'%s' got another process while it was read; try again",
+			    c->path[c->file]);
+	head.magic = MPROF_EXTENT_MAGIC;
+	head.offset = c->header.tail;
+	head.size = (uint32_t)whole;
+	head.used = (uint32_t)used;
+	head.process = process;
+	if (head.thread) {
+		head.thread = thread_of(c, process, head.thread);
+		if (!head.thread)
+			return fail(c->err, -EAGAIN,
+				    "'%s' got another thread while it was read; try again",
+				    c->path[c->file]);
+	}
+	memcpy(&head.run, c->header.run_id, sizeof(head.run));
+	head.check = head.kind == MPROF_EXTENT_COUNTS || head.kind >= MPROF_EXTENT_HEAP
+			 ? 0
+			 : mprof_checksum(c->buf, used);
+	head.first_ticks = time_of(c, head.first_ticks);
+	head.last_ticks = time_of(c, head.last_ticks);
+	memset(c->buf + used, 0, whole - sizeof(head) - used);
+	c->header.tail += whole;
+	if (fwrite(&head, sizeof(head), 1, c->out) != 1 ||
+	    fwrite(c->buf, 1, whole - sizeof(head), c->out) != whole - sizeof(head))
+		return write_failed(c);
+	return 0;
+}
+
+/* ---- totals ---- */
+
+static uint32_t rounded_span(const struct combining *c, uint32_t rounded, bool least)
+{
+	const uint64_t v = mprof_unrounded(least ? ~rounded : rounded);
+	const uint32_t r = mprof_rounded(span_of(c, v));
+
+	return !rounded ? 0 : least ? ~r : r;
+}
+
+static void convert_cell(const struct combining *c, struct mprof_cell *cell)
+{
+	cell->lifetime = span_of(c, cell->lifetime);
+	cell->lifetime_least = rounded_span(c, cell->lifetime_least, true);
+	cell->lifetime_most = rounded_span(c, cell->lifetime_most, false);
+}
+
+static void convert_total(const struct combining *c, uint16_t kind, void *data)
+{
+	struct mprof_cell *cell = data;
+	struct mprof_sample_cell *sample = data;
+	struct mprof_heap_totals *heap = data;
+
+	if (kind == MPROF_EXTENT_HEAP) {
+		heap->peak_ticks = time_of(c, heap->peak_ticks);
+		heap->began_ticks = time_of(c, heap->began_ticks);
+	}
+	for (size_t i = 0; i < MPROF_CELLS; i++) {
+		if (kind == MPROF_EXTENT_CELLS)
+			convert_cell(c, &cell[i]);
+		/* Once it counts ns, it stays as it is to the last digit. */
+		if (kind == MPROF_EXTENT_SAMPLES && c->t->ns_per_tick != 1ull << 32)
+			sample[i].lifetime *= (double)c->t->ns_per_tick / 4294967296.0;
+	}
+}
+
+static bool is_zero(const unsigned char *p, size_t bytes)
+{
+	return !p[0] && !memcmp(p, p + 1, bytes - 1);
+}
+
+static int put_totals(struct combining *c)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < c->t->totals && !ret; i++) {
+		const struct trace_totals *x = &c->t->total[i];
+		const size_t bytes = records_total_bytes(x->kind);
+		unsigned char *to = payload(c, bytes);
+
+		if (!to)
+			return no_memory(c);
+		memcpy(to, x->data, bytes);
+		if (is_zero(to, bytes))
+			continue;
+		convert_total(c, x->kind, to);
+		ret = put(c,
+			  (struct mprof_extent){ .kind = x->kind,
+						 .image = x->image,
+						 .process = x->process,
+						 .thread = x->thread,
+						 .seq = x->first },
+			  bytes);
+	}
+	return ret;
+}
+
+static int put_counts(struct combining *c)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < c->t->counts_n && !ret; i++) {
+		const struct counts_record *x = &c->t->counts[i];
+		struct mprof_counts *to = (void *)payload(c, sizeof(*to));
+
+		if (!to)
+			return no_memory(c);
+		*to = *x->counts;
+		to->end_ticks = time_of(c, to->end_ticks);
+		ret = put(c,
+			  (struct mprof_extent){ .kind = MPROF_EXTENT_COUNTS,
+						 .process = x->process,
+						 .thread = x->thread },
+			  sizeof(*to));
+	}
+	return ret;
+}
+
+/* ---- stacks ---- */
+
+/* Times within the records of a chunk; returns how many words it has. */
+static size_t convert_words(const struct combining *c, uint64_t *w, size_t n)
+{
+	size_t i = 0, words;
+
+	while (i < n && w[i]) {
+		const unsigned type = w[i] & 15;
+
+		words = type == MPROF_RECORD_STACK    ? 2 + (w[i] >> 8 & 0xffffff)
+			: type == MPROF_RECORD_OBJECT ? 1 + (w[i] >> 4 & 0xfffffff)
+			: type == MPROF_RECORD_GONE   ? 2
+						      : w[i] >> 4;
+		if (words > n - i)
+			break;
+		if ((type == MPROF_RECORD_OBJECT || type == MPROF_RECORD_GONE) && words > 1)
+			w[i + 1] = time_of(c, w[i + 1]);
+		i += words ? words : 1;
+	}
+	return i;
+}
+
+static int put_stacks(struct combining *c)
+{
+	uint64_t *buf = NULL;
+	size_t room = 0, words;
+	int ret = 0;
+
+	for (size_t i = 0; i < c->t->stack_chunks && !ret; i++) {
+		const struct chunk *x = &c->t->stack_chunk[i];
+
+		words = x->used || x->slot ? chunk_load(c->t, x, &buf, &room) : 0;
+		words = convert_words(c, buf, words);
+		if (!payload(c, 8 * words)) {
+			ret = no_memory(c);
+			break;
+		}
+		if (words)
+			memcpy(c->buf, buf, 8 * words);
+		ret = put(c,
+			  (struct mprof_extent){ .kind = MPROF_EXTENT_STACKS,
+						 .image = x->image,
+						 .process = x->process,
+						 .seq = x->seq },
+			  8 * words);
+	}
+	free(buf);
+	return ret;
+}
+
+/* ---- facts and memory ---- */
+
+static void convert_fact(const struct combining *c, struct mprof_fact *f)
+{
+	f->ticks = time_of(c, f->ticks);
+	f->mono_ns = c->header.start_real_ns + (int64_t)f->ticks - 1;
+	f->fork_ticks = time_of(c, f->fork_ticks);
+	f->parent = process_of(c, f->parent);
+}
+
+static int put_record(struct combining *c, const struct extent *x)
+{
+	struct mprof_fact *fact;
+	struct mprof_sample *sample;
+	struct mprof_residency *residency;
+	int ret;
+	const void *from = records_payload(c->t, x, 0, &ret);
+
+	if (!from)
+		return ret ? no_memory(c) : 0;
+	if (!payload(c, x->head.used))
+		return no_memory(c);
+	memcpy(c->buf, from, x->head.used);
+	fact = (void *)c->buf;
+	sample = (void *)c->buf;
+	residency = (void *)c->buf;
+	if (x->kind == MPROF_EXTENT_FACT && x->head.used >= sizeof(*fact))
+		convert_fact(c, fact);
+	for (size_t i = 0; x->kind == MPROF_EXTENT_SAMPLE && i < x->head.used / sizeof(*sample);
+	     i++)
+		sample[i].ticks = time_of(c, sample[i].ticks);
+	if (x->kind == MPROF_EXTENT_RESIDENCY && x->head.used >= sizeof(*residency)) {
+		residency->ticks_before = time_of(c, residency->ticks_before);
+		residency->ticks_after = time_of(c, residency->ticks_after);
+	}
+	return put(c, x->head, x->head.used);
+}
+
+static int put_records(struct combining *c)
+{
+	struct trace_damage before = c->t->damage;
+	struct extents x = { 0 };
+	int ret = extents_find(c->t, &x) ? no_memory(c) : 0;
+
+	c->t->damage = before;
+	for (size_t i = 0; i < x.n && !ret; i++)
+		if (x.item[i].kind == MPROF_EXTENT_FACT || x.item[i].kind == MPROF_EXTENT_SAMPLE ||
+		    x.item[i].kind == MPROF_EXTENT_RESIDENCY)
+			ret = put_record(c, &x.item[i]);
+	free(x.item);
+	return ret;
+}
+
+/* ---- the file ---- */
+
+static void put_entries(struct combining *c)
+{
+	for (size_t i = 0; i < MPROF_PROCESS_TABLE; i++) {
+		struct mprof_process_entry e = c->t->header.process[i];
+
+		e.number = process_of(c, e.number);
+		if (e.number && e.number <= MPROF_PROCESS_TABLE)
+			c->header.process[e.number - 1] = e;
+		else
+			add_lost(c->header.lost, e.lost);
+	}
+}
+
+static int put_file(struct combining *c, size_t file)
+{
+	int ret = open_file(c, file);
+
+	if (!ret) {
+		put_entries(c);
+		ret = put_records(c);
+	}
+	if (!ret)
+		ret = put_stacks(c);
+	if (!ret)
+		ret = put_counts(c);
+	if (!ret)
+		ret = put_totals(c);
+	close_file(c);
+	return ret;
+}
+
+static int put_all(struct combining *c)
+{
+	int ret = 0;
+
+	c->header.start_mono_ns = c->header.start_real_ns;
+	c->header.tail = MPROF_HEADER_SIZE;
+	if (fseeko(c->out, MPROF_HEADER_SIZE, SEEK_SET))
+		return write_failed(c);
+	for (size_t i = 0; i < c->paths && !ret; i++)
+		ret = put_file(c, i);
+	if (!ret && (fseeko(c->out, 0, SEEK_SET) ||
+		     fwrite(&c->header, sizeof(c->header), 1, c->out) != 1 || fflush(c->out)))
+		ret = write_failed(c);
+	return ret;
+}
+
+int trace_combine(FILE *out, const char *const *path, size_t paths, struct error *err)
+{
+	struct combining *c = calloc(1, sizeof(*c));
+	int ret = 0;
+
+	if (!c)
+		return fail(err, -ENOMEM, "no memory to combine the profiles");
+	c->out = out;
+	c->path = path;
+	c->paths = paths;
+	c->err = err;
+	for (size_t i = 0; i < paths && !ret; i++)
+		ret = look_over(c, i);
+	if (!ret)
+		ret = number_members(c);
+	if (!ret) {
+		number_workers(c);
+		ret = put_all(c);
+	}
+	free(c->member);
+	free(c->worker);
+	free(c->buf);
+	free(c);
+	return ret;
+}

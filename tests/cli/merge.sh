@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+#
+# merge.sh - profiles add up, whatever the order.
+
+# Rank N keeps N + 1 blocks of 1000 bytes (rank 2: 50), in a thread and a forked child too.
+ranked() {
+	cat >ranked.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *keep(int n) { return malloc(1000 + n % 3); }
+static void churn(void) { for (int i = 0; i < 500; i++) free(realloc(malloc(64), 200)); }
+static void *work(void *n) { for (long i = 0; i < (long)n; i++) keep(0); churn(); return NULL; }
+int main(int argc, char **argv)
+{
+	int n = atoi(argv[1]);
+	pthread_t t;
+	churn();
+	for (int i = 0; i < (n == 2 ? 50 : n + 1); i++)
+		keep(0);
+	if (argc < 3)
+		return 0;
+	pthread_create(&t, NULL, work, (void *)(long)n);
+	pthread_join(t, NULL);
+	if (!fork()) {
+		keep(1);
+		execl(argv[0], argv[0], argv[1], (char *)NULL);
+	}
+	wait(NULL);
+	return 0;
+}
+END
+	cc -g -O1 -fno-inline -fno-builtin -pthread -o ranked ranked.c || bad 'ranked.c does not compile'
+}
+
+# All that a profile says, but for its own name and size.
+all_of() { # FILE
+	"$mprof" report --json "$1" 2>err | jq -S 'del(.file)'
+	for view in peak leaks hot temporary lifetimes; do
+		"$mprof" report $view --json --top 0 "$1" 2>err | jq -S 'del(.trace, .file)'
+	done
+	"$mprof" export --to folded --value total "$1" 2>err
+	"$mprof" check --max-peak 1 --max-leaked 1 --max-calls 1 "$1" 2>err | sed "s/$1/FILE/g"
+}
+
+expect_any_order() { # OPTIONS-OF-PROFILE...
+	local i
+	rm -f ./*.profile
+	for i in 0 1 2 3; do
+		PMIX_RANK=$i "$mprof" profile "$@" -o "$i.profile" -- ./ranked $i more >/dev/null 2>err
+	done
+	run "$mprof" merge 0.profile 1.profile 2.profile 3.profile -o all.profile
+	expect_status 0
+	run "$mprof" merge 3.profile 1.profile 0.profile 2.profile -o b.profile
+	run "$mprof" merge 3.profile 0.profile -o c1.profile
+	run "$mprof" merge 2.profile 1.profile -o c2.profile
+	run "$mprof" merge c2.profile c1.profile -o c.profile
+	run "$mprof" merge 2.profile 3.profile -o d1.profile
+	run "$mprof" merge 1.profile d1.profile -o d2.profile
+	run "$mprof" merge d2.profile 0.profile -o d.profile
+	expect_status 0
+	all_of all.profile >all
+	[ "$(wc -l <all)" -gt 100 ] || bad "only this of all: $(cat all)"
+	for i in b c d; do
+		all_of $i.profile >other
+		cmp -s all other || bad "$* $i: another order, other figures: $(diff all other | head -20)"
+	done
+}
+
+test_merge_in_any_order() {
+	ranked
+	expect_any_order --depth=30
+	expect_any_order --sample=1K --seed 7
+}
+
+test_merge_adds_up() {
+	local i sum
+	ranked
+	expect_any_order --depth=30
+	for i in 0 1 2 3; do
+		"$mprof" export --to folded --value calls $i.profile 2>err
+	done | awk '{n = $NF; sub(/ [0-9]+$/, ""); sum[$0] += n} END {for (s in sum) print s, sum[s]}' | sort >parts
+	"$mprof" export --to folded --value calls all.profile 2>err | sort >whole
+	cmp -s parts whole || bad "folded: $(diff parts whole)"
+	for i in .total.figures.calls .total.figures.total .total.figures.live .calls .threads .lost .total.freed_bytes .functions.malloc.calls; do
+		sum=$(for f in 0 1 2 3; do "$mprof" report --json $f.profile | jq "$i"; done | jq -s 'map(. // 0) | add')
+		expect_same "$i" "$("$mprof" report --json all.profile | jq "$i // 0")" "$sum"
+	done
+	# What ran before exec is gone.
+	expect_same 'live blocks' "$("$mprof" report leaks --json all.profile | jq '.total.figures.leaked')" \
+		$((1000 * (1 + 2 + 50 + 4 + 0 + 1 + 2 + 3 + 1 + 2 + 50 + 4)))
+	# One alone is itself.
+	"$mprof" merge 2.profile -o one.profile 2>err
+	for i in peak leaks hot; do
+		"$mprof" report $i --json --top 0 2.profile | jq -S '[.rows[].figures | del(.lifetime)]' >a
+		"$mprof" report $i --json --top 0 one.profile | jq -S '[.rows[].figures | del(.lifetime)]' >b
+		cmp -s a b || bad "$i of one: $(diff a b | head)"
+	done
+	run "$mprof" diff 2.profile one.profile
+	expect_status 0
+}
+
+test_merge_keeps_processes_and_ranks() {
+	local i
+	ranked
+	expect_any_order --depth=30
+	run "$mprof" report --json all.profile
+	expect_same processes "$(json out '.processes | length')" 8
+	expect_same 'each has its pid' "$(json out '[.processes[].pid] | unique | length')" 8
+	expect_same 'children of their parents' "$(json out '[.processes[] | select(.forked) | .parent] | unique | length')" 4
+	expect_same ranks "$(json out '[.ranks[].rank] | join(" ")')" '0 1 2 3'
+	expect_same 'processes of a rank' "$(json out '[.ranks[].processes] | unique | join(" ")')" 2
+	expect_same outlier "$(json out '[.ranks[] | select(.outlier) | .rank] | join(" ")')" 2
+	for i in 0 1 2 3; do
+		expect_same "peak of rank $i" "$(json out ".ranks[$i].peak_bytes")" \
+			"$("$mprof" report --json $i.profile | jq .peak.bytes)"
+	done
+	run "$mprof" report all.profile
+	expect_text out 'Rank 2 stands out: its peak of'
+	# No ranks, one host: no table.
+	"$mprof" profile -o plain.profile -- ./ranked 1 >/dev/null 2>err
+	run "$mprof" report plain.profile
+	expect_no_text out 'Ranks'
+	expect_no_text out 'Hosts'
+}
+
+test_merge_refuses() {
+	ranked
+	"$mprof" profile -o exact -- ./ranked 1 >/dev/null 2>err
+	"$mprof" profile --sample=1K -o bytes -- ./ranked 1 >/dev/null 2>err
+	"$mprof" profile --sample-calls=3 -o calls -- ./ranked 1 >/dev/null 2>err
+	"$mprof" record -o log -- ./ranked 1 >/dev/null 2>err
+	run "$mprof" merge exact bytes -o c
+	expect_status 3
+	expect_one_line_error
+	expect_text err "'bytes' holds samples, 'exact' exact totals; expected profiles of one kind"
+	run "$mprof" merge bytes calls -o c
+	expect_status 3
+	expect_text err "'calls' samples calls"
+	run "$mprof" merge exact exact -o c
+	expect_status 3
+	expect_one_line_error
+	expect_text err "'exact' and 'exact' both hold process"
+	run "$mprof" merge exact log -o c
+	expect_status 3
+	expect_text err "'log' is a trace; expected a profile"
+	head -c 70000 exact >torn
+	run "$mprof" merge torn -o c
+	expect_status 3
+	expect_text err "'torn' is damaged at byte"
+	run "$mprof" merge exact
+	expect_status 2
+	expect_text err 'where to?'
+	run "$mprof" merge -o c
+	expect_status 2
+	run "$mprof" merge exact -o log
+	expect_text err "is a recording of mprof and is not replaced"
+	[ ! -e c ] || bad 'something was written'
+}
+
+# While it runs, and after a kill.
+test_merge_of_the_living() {
+	cat >waits.c <<'END'
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *keep(void) { return malloc(1000); }
+int main(void) { for (int i = 0; i < 77; i++) keep(); close(creat("ready", 0600)); for (;;) pause(); }
+END
+	cc -g -O1 -fno-inline -fno-builtin -o waits waits.c || bad 'waits.c does not compile'
+	"$mprof" profile -o file -- ./waits >/dev/null 2>&1 &
+	wait_for test -e ready
+	run "$mprof" merge file -o now
+	expect_status 0
+	kill -9 "$("$mprof" report --json file | jq '.processes[0].pid')"
+	wait
+	run "$mprof" merge file -o then
+	for f in now then; do
+		expect_same "$f" "$("$mprof" report leaks --json $f | jq .total.figures.leaked)" 77000
+	done
+	expect_same 'how it ended' "$("$mprof" report --json then | jq -r '.processes[0].end')" killed
+}
