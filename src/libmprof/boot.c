@@ -29,23 +29,27 @@ static alignas(max_align_t) char spare[BOOT_SPARE]; /* used if mmap fails */
 static size_t arena_used;
 uint32_t mp_boot_early;
 
-/* Two threads may both map one: the second gives its own back. */
+/*
+ * Two threads may both try to map one, and one of them fail: which arena it is, is decided
+ * first, and its size follows from that.
+ */
 static MPROF_COLD uintptr_t arena_start(void)
 {
-	uintptr_t none = 0, base;
+	static uintptr_t chosen;
+	uintptr_t base = 0, ours;
 	void *map = sys_mmap(NULL, BOOT_BYTES, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	base = sys_failed(map) ? (uintptr_t)spare : (uintptr_t)map;
-	__atomic_store_n(&mprof_core.boot_bytes, sys_failed(map) ? BOOT_SPARE : BOOT_BYTES,
-			 __ATOMIC_RELAXED);
+	ours = sys_failed(map) ? (uintptr_t)spare : (uintptr_t)map;
+	if (__atomic_compare_exchange_n(&chosen, &base, ours, 0, __ATOMIC_RELAXED,
+					__ATOMIC_RELAXED))
+		base = ours;
+	else if (!sys_failed(map))
+		sys_munmap(map, BOOT_BYTES);
 	/* Bytes first: until the base is there, no pointer lies in the arena. */
-	if (!__atomic_compare_exchange_n(&mprof_core.boot_base, &none, base, 0, __ATOMIC_RELEASE,
-					 __ATOMIC_ACQUIRE)) {
-		if (!sys_failed(map))
-			sys_munmap(map, BOOT_BYTES);
-		return none;
-	}
+	__atomic_store_n(&mprof_core.boot_bytes, base == (uintptr_t)spare ? BOOT_SPARE : BOOT_BYTES,
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&mprof_core.boot_base, base, __ATOMIC_RELEASE);
 	return base;
 }
 

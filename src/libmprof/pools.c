@@ -7,26 +7,34 @@
 #include "internal.h"
 
 /* Of the next piece: a quarter of all that there is. */
-static uint32_t next_units(const struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t n)
+static uint32_t next_units(const struct mp_pool *pool, const struct mp_pool_kind *kind,
+			   uint32_t pieces, uint32_t n)
 {
 	uint32_t units = 0;
 
-	for (uint32_t i = 0; i < pool->pieces; i++)
+	for (uint32_t i = 0; i < pieces; i++)
 		units += pool->piece[i].units / 4;
 	units = units > kind->first ? units : kind->first;
 	return units > n ? units : n;
 }
 
-/* Into the place behind the last piece, if nobody has done it.  0 or -errno. */
-static int add_locked(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t n)
+/*
+ * Piece number `pieces`, if nobody has mapped it.  0 or -errno.  The caller's number, not
+ * pool->pieces, which others raise without the lock as soon as a piece is there.
+ */
+static int add_locked(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t pieces,
+		      uint32_t n)
 {
-	struct mp_piece got = { 0 }, *p = &pool->piece[pool->pieces];
+	struct mp_piece got = { 0 }, *p = &pool->piece[pieces];
 	int ret = -ENOMEM;
 
-	if (pool->pieces == MP_PIECES || p->at)
-		return pool->pieces == MP_PIECES ? -ENOMEM : 0;
+	if (pieces == MP_PIECES)
+		return -ENOMEM;
+	if (p->at)
+		return 0;
 	/* Where there is little room left, a small piece may still find its place. */
-	for (uint32_t units = next_units(pool, kind, n); units >= n && ret < 0; units /= 8) {
+	for (uint32_t units = next_units(pool, kind, pieces, n); units >= n && ret < 0;
+	     units /= 8) {
 		got.units = units;
 		ret = kind->map(kind, units, &got);
 	}
@@ -50,8 +58,8 @@ static int grow(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t 
 	if (ahead && __atomic_load_n(&pool->lock, __ATOMIC_RELAXED))
 		return 0;
 	mp_lock_blocking(&pool->lock, &signals);
-	if (pool->pieces == pieces)
-		ret = add_locked(pool, kind, n);
+	if (__atomic_load_n(&pool->pieces, __ATOMIC_RELAXED) == pieces)
+		ret = add_locked(pool, kind, pieces, n);
 	mp_unlock_blocking(&pool->lock, &signals);
 	return ret;
 }
@@ -64,14 +72,21 @@ static int is_near_end(const struct mp_piece *p, uint32_t first, uint32_t n)
 	return first <= mark && first + n > mark;
 }
 
-/* From the current piece; NULL if it is too small. */
+/*
+ * From the current piece; NULL if it is too small.  Nothing is added to what is used where that
+ * is plain before: where there is no memory for another piece, callers try again with each
+ * call of the program, and the sum would wrap and hand out the same units twice.
+ */
 static void *take_here(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t pieces,
 		       uint32_t n, uint64_t *offset)
 {
 	struct mp_piece *p = &pool->piece[pieces - 1];
-	uint32_t first = __atomic_fetch_add(&p->used, n, __ATOMIC_RELAXED);
+	uint32_t first = __atomic_load_n(&p->used, __ATOMIC_RELAXED);
 
-	if (first > p->units || n > p->units - first)
+	if (n > p->units || first > p->units - n)
+		return NULL;
+	first = __atomic_fetch_add(&p->used, n, __ATOMIC_RELAXED);
+	if (first > p->units - n)
 		return NULL;
 	if (is_near_end(p, first, n))
 		grow(pool, kind, pieces, n, 1);
