@@ -344,7 +344,7 @@ static inline struct lane *lane_new(struct mprof_thread *t)
 static inline void lane_start(struct mprof_thread *t)
 {
 	struct lane *l;
-	uint32_t owned;
+	uint32_t owned, most;
 
 	if (!__atomic_load_n(&heap, __ATOMIC_ACQUIRE) && !heap_new())
 		return;
@@ -356,8 +356,10 @@ static inline void lane_start(struct mprof_thread *t)
 	l->disk->threads++;
 	l->disk->owned = 1;
 	owned = __atomic_add_fetch(&lanes_owned, 1, RLX);
-	if (owned > heap->lanes)
-		heap->lanes = owned;
+	most = __atomic_load_n(&heap->lanes, RLX);
+	while (most < owned &&
+	       !__atomic_compare_exchange_n(&heap->lanes, &most, owned, 0, RLX, RLX))
+		;
 	if (owned > 1 && !several) {
 		__atomic_store_n(&several, 1, RLX);
 		heap->several = 1;

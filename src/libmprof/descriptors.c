@@ -73,9 +73,11 @@ static int is_ours(int fd)
 	       st.st_dev == mp_file.dev;
 }
 
-/* The program closed it by a raw system call: the path still leads to the file, or recording ends.
+/*
+ * The program closed `closed` by a raw system call: the path still leads to the file, or recording
+ * ends.  Of threads that notice it at once, the first one's descriptor is used.
  */
-static int reopen(void)
+static int reopen(int closed)
 {
 	int fd = mp_file_existing(mp_file.path, O_RDWR);
 
@@ -86,9 +88,11 @@ static int reopen(void)
 		return -ESTALE;
 	}
 	fd = mp_fd_high(fd);
-	if (fd >= 0)
-		__atomic_store_n(&mp_file.fd, fd, __ATOMIC_RELEASE);
-	return fd;
+	if (fd < 0 || __atomic_compare_exchange_n(&mp_file.fd, &closed, fd, 0, __ATOMIC_SEQ_CST,
+						  __ATOMIC_SEQ_CST))
+		return fd;
+	sys_close(fd);
+	return is_ours(closed) ? closed : -ESTALE;
 }
 
 int mp_fd_hold(void)
@@ -103,7 +107,7 @@ int mp_fd_hold(void)
 	if (mp_file.broken)
 		fd = -EIO;
 	else if (!is_ours(fd))
-		fd = reopen();
+		fd = reopen(fd);
 	if (fd >= 0 && (sys_fstat(fd, &st) < 0 || st.st_size < (off_t)MPROF_HEADER_SIZE ||
 			(mp_entry() && !mp_entry()->number))) {
 		mp_file.broken = MPROF_LOST_FILE + 1; /* cut by somebody; it may have grown again */

@@ -43,10 +43,11 @@ int mp_recording(void);
 void mp_stop(unsigned reason, const char *why);
 /*
  * Between these nothing is recorded, and after a resume that is the end nothing of ours
- * makes a system call.  One thread at a time.
+ * makes a system call.  Any number of threads.
  */
 void mp_suspend(const char *why);
 void mp_resume(int is_end);
+void mp_suspend_forked(void); /* in a child: none of the parent's suspensions counts */
 extern const struct mprof_host mp_host;
 
 /* Bytes in a page, a power of two. */
@@ -186,6 +187,7 @@ struct mp_local {
 	struct mprof_counts *counts_merged; /* takes over ended threads' sums */
 	struct mprof_counts *counts_unused[MP_COUNTS_UNUSED]; /* to be used again */
 	uint32_t image;					      /* mprof_process_entry.image */
+	uint32_t suspend_lock, suspended; /* threads between mp_suspend() and mp_resume() */
 	uint32_t stacks_lock;
 	uint32_t stream_begun;	  /* there are stack records of this process */
 	uint32_t objects;	  /* OBJECT records so far */
@@ -276,6 +278,7 @@ void mp_stack_forget(struct mprof_thread *t); /* the record gets another thread 
 int mp_stacks_start(void);
 /* rules.c: rules may be of code that was unloaded */
 void mp_rules_forget(void);
+void mp_rules_forked(void); /* in a child: ends what a thread of the parent had begun */
 /* stacks.c */
 uint32_t mp_stacks_count(void); /* numbers given so far */
 void mp_stacks_flush(void);	/* records go to the file, the slot to others */

@@ -253,8 +253,9 @@ int mp_loaded_seen(const struct eh_object *o)
 	if (!l || l->identity != identity(f))
 		others = take_place(o, f);
 	l = find(o);
-	if (l)
-		__atomic_store_n(&l->checked, generation + 1 + (others != 0), __ATOMIC_RELEASE);
+	if (l) /* the caller forgets all rules if there were others */
+		__atomic_store_n(&l->checked, generation + 1 + (others ? RULES_FORGET : 0),
+				 __ATOMIC_RELEASE);
 	mp_stacks_unlock(&signals);
 	return others;
 }

@@ -12,15 +12,18 @@
 #include "cfi.h"
 #include "unwind.h"
 
-#define ESCAPES	    65536u
-#define TABLE_FIRST 13 /* log2 of words: 64 KiB */
-#define TABLE_MOST  20
+#define ESCAPES	       65536u
+#define ESCAPES_SHARED 256u /* the first ones are used for all addresses that need the same */
+#define TABLE_FIRST    13   /* log2 of words: 64 KiB */
+#define TABLE_MOST     20
 
 struct rule_table *mp_rules MP_HIDDEN;
 uint32_t mp_rules_generation MP_HIDDEN;
 uint64_t mp_rules_shared[RULES_NEAR] MP_HIDDEN;
 static struct eh_rule *escapes;
 static uint32_t escapes_used;
+static uint8_t escape_ready[ESCAPES_SHARED]; /* stored last: escapes[i] is whole */
+static uint32_t forgetting;		     /* threads in mp_rules_forget() */
 static int is_auto, is_fp;
 
 static size_t table_bytes(unsigned log2)
@@ -57,6 +60,7 @@ void mp_rules_forget(void)
 {
 	struct rule_table *t;
 
+	__atomic_fetch_add(&forgetting, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&mp_rules_generation, 1, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	t = __atomic_load_n(&mp_rules, __ATOMIC_ACQUIRE);
@@ -67,7 +71,16 @@ void mp_rules_forget(void)
 		__atomic_store_n(&mp_rules_shared[i], 0, __ATOMIC_RELAXED);
 	t->used = 0;
 	cfi_forget();
-	__atomic_fetch_add(&mp_rules_generation, 1, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&mp_rules_generation, RULES_FORGET - 1, __ATOMIC_RELEASE);
+	__atomic_fetch_sub(&forgetting, 1, __ATOMIC_RELAXED);
+}
+
+void mp_rules_forked(void)
+{
+	if (!forgetting)
+		return;
+	forgetting = 0;
+	mp_rules_forget();
 }
 
 const struct eh_rule *mp_rules_escaped(uint32_t code)
@@ -85,16 +98,20 @@ static uint32_t escape(const struct eh_rule *r)
 		return RULE_ESCAPE | (ESCAPES - 1);
 	}
 	escapes[i] = *r;
+	/* Pairs with the acquire in escape_once(): half a rule may look like another one. */
+	if (i < ESCAPES_SHARED)
+		__atomic_store_n(&escape_ready[i], 1, __ATOMIC_RELEASE);
 	return RULE_ESCAPE | i;
 }
 
 /* The same few rules come again and again: an array of 65536 lasts. */
 static uint32_t escape_once(const struct eh_rule *r)
 {
-	uint32_t n = __atomic_load_n(&escapes_used, __ATOMIC_ACQUIRE);
+	uint32_t n = __atomic_load_n(&escapes_used, __ATOMIC_RELAXED);
 
-	for (uint32_t i = 0; i < n && i < 256; i++)
-		if (!__builtin_memcmp(&escapes[i], r, sizeof(*r)))
+	for (uint32_t i = 0; i < n && i < ESCAPES_SHARED; i++)
+		if (__atomic_load_n(&escape_ready[i], __ATOMIC_ACQUIRE) &&
+		    !__builtin_memcmp(&escapes[i], r, sizeof(*r)))
 			return RULE_ESCAPE | i;
 	return escape(r);
 }
@@ -121,16 +138,18 @@ static uint32_t encode(const struct eh_rule *r)
 /* By frame pointers: [fp] is the caller's fp, behind it the return address. */
 static const struct eh_rule by_fp = { .base = EH_FP, .cfa = 16, .ra = -8, .fp = -16 };
 
+/* Generated code comes in few mappings: each thread remembers the last one. */
 static int is_executable(uintptr_t pc)
 {
-	static struct area last; /* generated code comes in few mappings; a torn copy only misses */
-	struct area a = last;
+	struct stack_cache *c = mprof_self->stack;
+	struct area a;
 
-	if (pc >= a.low && pc < a.high && a.flags & 1)
+	if (c && pc >= c->code.low && pc < c->code.high)
 		return 1;
 	if (mp_area(pc, &a) < 0 || !(a.flags & 1))
 		return 0;
-	last = a;
+	if (c)
+		c->code = a;
 	return 1;
 }
 

@@ -306,6 +306,8 @@ struct stack_cache *mp_cache_prepare(struct mprof_thread *t, uintptr_t sp)
 	if (c->generation != mp_rules_generation) {
 		if (c->near != mp_rules_shared)
 			__builtin_memset(c->near, 0, RULES_NEAR * sizeof(*c->near));
+		/* None of these counts any more, even if it is not known where we are now. */
+		c->area = c->code = (struct area){ 0, 0, 0 };
 		c->areas = c->next_area = 0;
 		__builtin_memset(c->seen, 0, sizeof(c->seen));
 		c->generation = mp_rules_generation;

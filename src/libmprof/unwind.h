@@ -77,8 +77,9 @@ int mp_rules_start(void);
 /* Compiles and keeps the rule for pc. */
 uint32_t mp_rules_miss(uintptr_t pc);
 const struct eh_rule *mp_rules_escaped(uint32_t code);
-/* Code went away: every rule is looked up anew. */
+/* Code went away: every rule is looked up anew.  Adds RULES_FORGET to the generation. */
 void mp_rules_forget(void);
+#define RULES_FORGET 2u
 /* Stores a rule where other threads look, unless rules were forgotten since `generation`. */
 void mp_rules_keep(uint64_t *place, uint64_t word, uint32_t generation);
 
@@ -239,6 +240,7 @@ struct stack_cache {
 	uint32_t far;		       /* that were not among those, up to RULES_NEAR_AFTER */
 	uint32_t found;		       /* where the last stack's number is in the table */
 	struct cfi_machine *machine;   /* for rules; NULL: none was needed yet */
+	struct area code;	       /* executable: where a rule was last guessed */
 	struct area seen[STACK_AREAS]; /* where this thread has been before */
 };
 
