@@ -23,6 +23,7 @@ const struct mprof_mode_ops *mp_mode MP_HIDDEN;
 struct mprof_config mp_config MP_HIDDEN;
 struct mp_known mp_known MP_HIDDEN;
 uint32_t mp_page_bytes MP_HIDDEN = 4096;
+static const struct mprof_api *mode_table; /* what is in place while recording */
 static uint32_t state;
 static uint32_t recording;
 static uint32_t refused; /* configuration is wrong: pass, but resolve the allocator */
@@ -83,38 +84,68 @@ static void publish(const struct mprof_api *api)
 
 void mp_stop(unsigned reason, const char *why)
 {
-	if (!__atomic_exchange_n(&recording, 0, __ATOMIC_ACQ_REL))
+	/* Pairs with resume_locked(): its table comes before ours, or it sees the end. */
+	if (!__atomic_exchange_n(&recording, 0, __ATOMIC_SEQ_CST))
 		return;
-	publish(&mp_pass_api);
+	__atomic_store_n(&mp_api, &mp_pass_api, __ATOMIC_SEQ_CST);
 	mp_lost(reason, 1);
 	mp_fact_stopped(why);
 	if (!mp_file.header && mp_known.notes[0]) /* no file to say it in */
 		mp_note(why);
 }
 
-static const struct mprof_api *suspended;
-
+/*
+ * Several threads may be suspended at once: each one asks the kernel something, or locks
+ * itself in.  They are counted, under a lock, and only the last one to resume publishes
+ * the table.  A suspension that is the end stays in the count, so that nobody publishes
+ * it again; its thread may make no system call any more, so it takes no lock.
+ */
 void mp_suspend(const char *why)
 {
-	const struct mprof_api *now = mp_table();
+	uint64_t signals;
 
-	if (now != &mp_pass_api) /* another thread is at it */
-		suspended = now;
+	mp_lock_blocking(&mp_local->suspend_lock, &signals);
+	mp_local->suspended++;
 	publish(&mp_pass_api);
 	mp_fact_stopped(why);
+	mp_unlock_blocking(&mp_local->suspend_lock, &signals);
 	if (!mp_file.header && mp_known.notes[0])
 		mp_note(why);
 }
 
-void mp_resume(int is_end)
+/* Another thread may find at this moment that recording cannot go on: the end wins. */
+static void resume_locked(void)
 {
-	if (is_end && __atomic_exchange_n(&recording, 0, __ATOMIC_ACQ_REL))
-		mp_lost(MPROF_LOST_LOCKED, 1);
-	/* Unless another thread found in the meantime that it cannot go on. */
-	if (!mp_recording())
+	/* 0 already: a signal handler forked while this thread was suspended. */
+	if (!mp_local->suspended || --mp_local->suspended || !mp_recording())
 		return;
 	mp_fact_resumed();
-	publish(suspended);
+	__atomic_store_n(&mp_api, mode_table, __ATOMIC_SEQ_CST);
+	/* Pairs with mp_stop(): either we see its end, or its table comes after ours. */
+	if (!__atomic_load_n(&recording, __ATOMIC_SEQ_CST))
+		publish(&mp_pass_api);
+}
+
+void mp_resume(int is_end)
+{
+	uint64_t signals;
+
+	if (is_end) {
+		if (__atomic_exchange_n(&recording, 0, __ATOMIC_SEQ_CST))
+			mp_lost(MPROF_LOST_LOCKED, 1);
+		publish(&mp_pass_api);
+		return;
+	}
+	mp_lock_blocking(&mp_local->suspend_lock, &signals);
+	resume_locked();
+	mp_unlock_blocking(&mp_local->suspend_lock, &signals);
+}
+
+/* In a forked child: another thread of the parent may have been suspended then. */
+void mp_suspend_forked(void)
+{
+	if (mp_recording() && mp_table() == &mp_pass_api)
+		publish(mode_table);
 }
 
 static void refuse(struct text *why)
@@ -274,6 +305,7 @@ static int initialise(const void *caller, struct text *why)
 		text_string(why, "no memory for the thread records");
 		refuse(why);
 	} else {
+		mode_table = mp_mode->keeps_nothing ? direct(mp_mode->api) : mp_mode->api;
 		recording = 1;
 		if (mp_mode->start && mp_mode->start(&mp_host) < 0) {
 			recording = 0;
@@ -297,9 +329,7 @@ int mp_boot_try(const void *caller)
 		return expect == STATE_READY;
 	done = initialise(caller, &why);
 	if (done)
-		publish(refused			 ? &mp_pass_api
-			: mp_mode->keeps_nothing ? direct(mp_mode->api)
-						 : mp_mode->api);
+		publish(refused ? &mp_pass_api : mode_table);
 	__atomic_store_n(&state, done ? STATE_READY : STATE_BOOT, __ATOMIC_RELEASE);
 	errno = saved;
 	return done;

@@ -115,13 +115,13 @@ int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid)
 /* While this thread forks: when it began to. */
 static __thread uint64_t fork_ticks;
 
-int mp_process_forked(uint64_t when)
+static int join_as_child(uint64_t when)
 {
 	int ret;
 
-	if (!when)
-		when = fork_ticks;
 	mp_threads_forked();
+	mp_suspend_forked();
+	mp_rules_forked();
 	if (mp_mode->forked)
 		mp_mode->forked();
 	mp_local->how = when ? MPROF_CHILD_FORK : 0;
@@ -132,6 +132,21 @@ int mp_process_forked(uint64_t when)
 		  : mp_process_join(when ? when : mprof_ticks(), last_number, sys_getppid());
 	if (ret < 0)
 		mp_stop(MPROF_LOST_PROCESS, "a forked child could not join the run");
+	return ret;
+}
+
+/*
+ * With signals blocked: mp_local is alive from the beginning of this, so a handler's call would
+ * be recorded for a process that has no number yet, and a jump out would leave it without.
+ */
+int mp_process_forked(uint64_t when)
+{
+	uint64_t signals;
+	int ret;
+
+	mp_signals_block(&signals);
+	ret = join_as_child(when ? when : fork_ticks);
+	mp_signals_restore(&signals);
 	return ret;
 }
 

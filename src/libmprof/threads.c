@@ -284,6 +284,25 @@ static struct mprof_thread *thread_new(void)
 }
 
 /*
+ * With signals blocked: a handler that jumped out would leave a record that nobody has, a number
+ * that is not used, and one thread too many in live_threads.  SIGBUS is open: hence `entering`.
+ */
+static MPROF_COLD struct mprof_thread *first_event(void)
+{
+	struct mprof_thread *t = NULL;
+	uint64_t signals;
+
+	mp_signals_block(&signals);
+	if (mp_local->alive || mp_process_forked(0) == 0) {
+		entering = mprof_stack();
+		t = thread_new();
+		entering = 0;
+	}
+	mp_signals_restore(&signals);
+	return t;
+}
+
+/*
  * Is what was marked at stack pointer `mark` still on the stack below us?  A jump
  * out of a signal handler leaves marks behind that would silence the thread for
  * ever.  On an alternate stack pointers compare for nothing: then it is.
@@ -324,12 +343,7 @@ struct mprof_thread *mp_enter(void)
 		mp_lost(MPROF_LOST_NESTED, 1);
 		return NULL;
 	}
-	if (t->number)
-		return t->busy && t->slot ? begin_anew(t) : t;
-	entering = mprof_stack();
-	t = !mp_local->alive && mp_process_forked(0) < 0 ? NULL : thread_new();
-	entering = 0;
-	return t;
+	return t->number ? t->busy && t->slot ? begin_anew(t) : t : first_event();
 }
 
 /* Between these, what this thread calls of the malloc family is not recorded, only noticed. */

@@ -7,6 +7,9 @@
  *   threads    the parent has threads that allocate while it forks
  *   loading    a thread of the parent loads objects while it forks: the child may do what is
  *              safe in a signal handler, although the loader's lock is held for ever in it
+ *   signals    a signal comes at each system call of the children in turn, the recorder's
+ *              included, and its handler allocates
+ *   leaps      the same, and the handler jumps out
  */
 #include "victim.h"
 
@@ -14,7 +17,9 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -166,6 +171,92 @@ static void loading(void)
 	say("expect processes 201");
 }
 
+enum { CHILDREN = 50 };
+static sigjmp_buf before_fork;
+static volatile int leaps, in_malloc;
+
+static void on_signal(int number)
+{
+	if (in_malloc) /* not even natively may a handler allocate then */
+		return;
+	free(malloc(3000));
+	if (leaps)
+		siglongjmp(before_fork, number);
+}
+
+/* Forks one child after the other.  Each one allocates, whatever its handler did before. */
+static void fork_many(void)
+{
+	for (int i = 0; i < CHILDREN; i++) {
+		volatile pid_t parent = getpid();
+		volatile pid_t pid = 0;
+
+		if (!sigsetjmp(before_fork, 1))
+			pid = fork();
+		if (getpid() != parent) {
+			in_malloc = 1;
+			free(malloc(5000));
+			syscall(SYS_exit_group, 0); /* not the recorder's _exit */
+		}
+		must(pid > 0);
+		reap(pid, 0);
+	}
+}
+
+/* The n-th child gets SIGUSR1 where it enters or leaves its n-th system call. */
+static void send_signals(pid_t parent)
+{
+	int status, children = 0, stops = 0;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, __WALL)) > 0) {
+		int signal = WIFSTOPPED(status) ? WSTOPSIG(status) : 0;
+
+		if (!WIFSTOPPED(status)) {
+			must(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+			if (pid == parent)
+				return;
+			continue;
+		}
+		if (pid != parent && signal == SIGSTOP) { /* a new one */
+			children++;
+			stops = 0;
+		}
+		if (pid != parent && signal == (SIGTRAP | 0x80) && stops++ == children)
+			must(kill(pid, SIGUSR1) == 0);
+		if (signal == SIGSTOP || signal == SIGTRAP || signal == (SIGTRAP | 0x80))
+			signal = 0;
+		must(ptrace(pid == parent ? PTRACE_CONT : PTRACE_SYSCALL, pid, NULL,
+			    (void *)(long)signal) == 0);
+	}
+}
+
+static void signals(void)
+{
+	struct sigaction act = { .sa_handler = on_signal };
+	pid_t pid;
+	int status;
+
+	must(sigaction(SIGUSR1, &act, NULL) == 0);
+	pid = fork();
+	must(pid >= 0);
+	if (pid == 0) {
+		must(ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0);
+		raise(SIGSTOP);
+		fork_many();
+		_exit(0);
+	}
+	must(waitpid(pid, &status, 0) == pid && WIFSTOPPED(status));
+	must(ptrace(PTRACE_SETOPTIONS, pid, NULL,
+		    (void *)(long)(PTRACE_O_TRACEFORK | PTRACE_O_TRACESYSGOOD |
+				   PTRACE_O_EXITKILL)) == 0);
+	must(ptrace(PTRACE_CONT, pid, NULL, NULL) == 0);
+	send_signals(pid);
+	say("size 5000 %d", CHILDREN);
+	say("expect processes %d", CHILDREN + 2);
+	say("lossy");
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -176,6 +267,8 @@ int main(int argc, char **argv)
 		threads();
 	else if (strcmp(how, "loading") == 0)
 		loading();
+	else if (strcmp(how, "signals") == 0 || (leaps = strcmp(how, "leaps") == 0))
+		signals();
 	else
 		simple(strcmp(how, "raw") == 0 ? raw_fork : fork);
 	say("ends 0");

@@ -8,6 +8,7 @@
  *   kill     a filter that kills       errno   a filter that answers EPERM
  *   syscall  as kill, by seccomp(2) and for every thread
  *   probe    only asks what the kernel knows, by calls that change nothing: all is recorded
+ *   both     locks one thread in while another thread asks, again and again, in many children
  */
 #include "victim.h"
 
@@ -19,6 +20,7 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 enum { CHURN = 200000 };
 
@@ -96,6 +98,80 @@ static void probe(void)
 	say("ends 0");
 }
 
+static volatile int asked;
+
+/* Each question suspends recording and resumes it. */
+static void *ask(void *arg)
+{
+	struct sock_filter wrong = BPF_STMT(0xffff, 0);
+	struct sock_fprog bad = { 1, &wrong };
+
+	for (;;) {
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &bad);
+		asked = 1;
+	}
+	return arg;
+}
+
+/* The calls that the recorder makes when it meets a new caller are not among these. */
+static void lock_in(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		ALLOW(write),
+		ALLOW(exit_group),
+		ALLOW(brk),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+static int compare(const void *a, const void *b)
+{
+	free(malloc(40));
+	return *(const char *)a - *(const char *)b;
+}
+
+/* From callers that were never met before; the thread that asks goes on asking. */
+static void both(int by_clock)
+{
+	char text[] = "allocate";
+	pthread_t id;
+
+	must(pthread_create(&id, NULL, ask, NULL) == 0);
+	while (!asked)
+		;
+	if (by_clock)
+		must(prctl(PR_SET_TSC, PR_TSC_SIGSEGV) == 0);
+	else
+		lock_in();
+	for (int i = 0; i < 2000; i++)
+		qsort(text, sizeof(text) - 1, 1, compare);
+	_exit(0);
+}
+
+static void many(void)
+{
+	enum { CHILDREN = 60 };
+
+	for (int i = 0; i < CHILDREN; i++) {
+		pid_t pid = fork();
+		int status;
+
+		must(pid >= 0);
+		if (!pid)
+			both(i & 1);
+		must(waitpid(pid, &status, 0) == pid);
+		if (status)
+			say("FAILED child %d: status %x", i, status);
+	}
+	say("lossy");
+	say("ends 0");
+}
+
 static void *work(void *arg)
 {
 	churn();
@@ -111,6 +187,10 @@ int main(int argc, char **argv)
 	churn();
 	if (strcmp(how, "probe") == 0) {
 		probe();
+		return 0;
+	}
+	if (strcmp(how, "both") == 0) {
+		many();
 		return 0;
 	}
 	if (strict)
