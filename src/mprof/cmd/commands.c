@@ -50,6 +50,7 @@ const struct command *cmd_nearest(const char *name)
 
 int cmd_run(const struct command *c, int argc, char **argv)
 {
+	memory_out_title(argv[0]);
 	/* What a program takes that we run is its own affair. */
 	if (strcmp(c->group, "Run a program"))
 		memory_cap();

@@ -22,6 +22,7 @@
 #include "record.h"
 #include "event_count.h"
 #include "usage.h"
+#include "../util/memory.h"
 
 #define RECORDS_PER_THREAD 100 /* room besides its calls */
 #define CACHE_RECORDS	   100
@@ -253,6 +254,7 @@ static int record(const struct counted *counted, char **argv, bool line, const c
 			if (record_finish(&plan, &result, compress ? 0 : RECORD_PLAIN,
 					  &event_count)) {
 				compare(counted, &result, &event_count, argv, line);
+				memory_out_status(STATUS_FOUND);
 				reported = report(&result);
 			}
 			status = run_messages_status(&result);

@@ -128,15 +128,13 @@ static void write_packed(FILE *out, const char *name, const struct blob *b)
 	putc('"', out);
 }
 
-static int write_string(FILE *out, const char *name, const char *text, struct error *err)
+static void write_string(FILE *out, const char *name, const char *text)
 {
 	struct blob b = { .data = NULL };
 
 	movie_string(&b, text ? text : "");
-	if (!b.failed)
-		fprintf(out, ",\"%s\":%.*s", name, (int)b.used, (const char *)b.data);
+	fprintf(out, ",\"%s\":%.*s", name, (int)b.used, (const char *)b.data);
 	blob_release(&b);
-	return b.failed ? fail(err, -ENOMEM, "no memory to write a movie") : 0;
 }
 
 static void write_spans(FILE *out, const struct film *f)
@@ -151,7 +149,7 @@ static void write_spans(FILE *out, const struct film *f)
 	putc(']', out);
 }
 
-static int write_film(FILE *out, const struct movie_film *f, bool detail, struct error *err)
+static void write_film(FILE *out, const struct movie_film *f, bool detail)
 {
 	const struct film *film = f->film;
 	size_t i;
@@ -160,26 +158,21 @@ static int write_film(FILE *out, const struct movie_film *f, bool detail, struct
 		"{\"frames\":%zu,\"points\":%zu,\"pages\":%zu,\"changed\":%llu,\"residency\":%s",
 		f->packed.frames, film->points, film->units * FILM_UNIT_PAGES,
 		(unsigned long long)f->packed.changed, f->packed.residency ? "true" : "false");
-	if (write_string(out, "name", f->name, err) < 0)
-		return -ENOMEM;
+	write_string(out, "name", f->name);
 	write_spans(out, film);
 	for (i = 0; i < (detail ? MOVIE_STREAMS : MOVIE_DETAIL); i++)
 		write_packed(out, movie_stream_name[i], &f->packed.stream[i]);
 	putc('}', out);
-	return 0;
 }
 
-static int write_sites(FILE *out, const struct movie *m, struct error *err)
+static void write_sites(FILE *out, const struct movie *m)
 {
 	struct blob b = { .data = NULL };
-	int ret;
 
 	movie_sites_write(&m->sites, &b);
-	ret = blob_deflate(&b, err);
-	if (!ret)
-		write_packed(out, "sites", &b);
+	blob_deflate(&b);
+	write_packed(out, "sites", &b);
 	blob_release(&b);
-	return ret;
 }
 
 static void write_threads(FILE *out, const struct movie *m)
@@ -234,7 +227,7 @@ static void write_colours(FILE *out)
 	putc(']', out);
 }
 
-static int write_head(FILE *out, const struct movie *m, const char *left_out, struct error *err)
+static void write_head(FILE *out, const struct movie *m, const char *left_out)
 {
 	const struct movie_options *o = &m->options;
 	const struct film *f = m->films ? m->film[0].film : NULL;
@@ -247,13 +240,11 @@ static int write_head(FILE *out, const struct movie *m, const char *left_out, st
 			(unsigned long long)f->peak_op, (unsigned long long)f->peak_bytes);
 	else
 		fputs(",\"peak_op\":-1,\"peak_bytes\":0", out);
-	if (write_string(out, "title", o->title, err) < 0 ||
-	    write_string(out, "note", o->note, err) < 0 ||
-	    write_string(out, "left_out", left_out, err) < 0)
-		return -ENOMEM;
+	write_string(out, "title", o->title);
+	write_string(out, "note", o->note);
+	write_string(out, "left_out", left_out);
 	write_threads(out, m);
 	write_colours(out);
-	return 0;
 }
 
 /* ---- pages ---- */
@@ -340,22 +331,19 @@ static void say_left_out(const struct fit *f, char *text, size_t room)
 			 "age, size, thread and site of the blocks were left out.");
 }
 
-static int write_data(struct movie *m, FILE *out, bool detail, const char *left_out,
-		      struct error *err)
+static void write_data(struct movie *m, FILE *out, bool detail, const char *left_out)
 {
 	size_t i;
-	int ret = write_head(out, m, left_out, err);
 
-	if (!ret)
-		ret = write_sites(out, m, err);
+	write_head(out, m, left_out);
+	write_sites(out, m);
 	fputs(",\"films\":[", out);
-	for (i = 0; i < m->films && !ret; i++) {
+	for (i = 0; i < m->films; i++) {
 		if (i)
 			putc(',', out);
-		ret = write_film(out, &m->film[i], detail, err);
+		write_film(out, &m->film[i], detail);
 	}
 	fputs("]}", out);
-	return ret;
 }
 
 static int done(FILE *out, int ret, struct error *err)
@@ -375,7 +363,7 @@ int movie_write_part(struct movie *m, FILE *out, struct error *err)
 		return ret;
 	say_left_out(&f, left_out, sizeof(left_out));
 	fputs("<div class=\"mprof-movie\"><script type=\"application/json\">\n", out);
-	ret = write_data(m, out, f.detail, left_out, err);
+	write_data(m, out, f.detail, left_out);
 	fputs(
 	    "\n</script><noscript>This movie of a heap is played by JavaScript.</noscript></div>\n",
 	    out);

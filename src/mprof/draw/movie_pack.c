@@ -232,7 +232,7 @@ int movie_pack(struct movie_packed *to, const struct film *f, unsigned every, mo
 	free(p.is_changed);
 	pack_figures(&p);
 	for (i = 0; i < MOVIE_STREAMS && !ret; i++)
-		ret = blob_deflate(&to->stream[i], err);
+		blob_deflate(&to->stream[i]);
 	return ret;
 }
 

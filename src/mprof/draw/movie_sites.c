@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../profile/profile.h"
+#include "../util/alloc.h"
 
 #define SHOWN 8 /* functions of a path, from the innermost outward */
 
@@ -54,10 +55,9 @@ static uint32_t number_of(struct movie_sites *s, uint32_t node)
 
 	if (path && path->count) {
 		write_path(&text, path);
-		if (!text.failed)
-			n = interner_id(&s->text, text.data, text.used);
+		n = interner_id(&s->text, text.data, text.used);
 	}
-	s->failed = s->failed || !path || text.failed || s->text.failed;
+	s->failed = s->failed || !path || s->text.failed;
 	blob_release(&text);
 	return n;
 }
@@ -65,21 +65,13 @@ static uint32_t number_of(struct movie_sites *s, uint32_t node)
 uint32_t movie_site(void *sites, uint32_t node)
 {
 	struct movie_sites *s = sites;
-	uint32_t *more;
-	size_t room;
+	size_t had = s->nodes;
 
 	if (!s->names || !node)
 		return 0;
 	if (node >= s->nodes) {
-		room = node + node / 2 + 64;
-		more = realloc(s->number, room * sizeof(*more));
-		if (!more) {
-			s->failed = true;
-			return 0;
-		}
-		memset(more + s->nodes, 0xff, (room - s->nodes) * sizeof(*more));
-		s->number = more;
-		s->nodes = room;
+		GROW(s->number, node + 1, s->nodes);
+		memset(s->number + had, 0xff, (s->nodes - had) * sizeof(*s->number));
 	}
 	if (s->number[node] == UINT32_MAX)
 		s->number[node] = number_of(s, node);

@@ -4,14 +4,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../util/alloc.h"
 #include "../util/directories.h"
 #include "../util/plain.h"
+#include "../util/unfinished.h"
 #include "../util/word_list.h"
 #include "../print/json.h"
 
@@ -108,56 +109,6 @@ int export_file_look(const char *target, struct error *err)
 	return 0;
 }
 
-/* ---- an interruption leaves no half of a file behind ---- */
-
-#define HALVES 8u
-
-static char *volatile half[HALVES];
-
-static void clean_up(int signal)
-{
-	size_t i;
-
-	for (i = 0; i < HALVES; i++)
-		if (half[i])
-			unlink(half[i]);
-	sigaction(signal, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
-	raise(signal);
-}
-
-static void watch(void)
-{
-	static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction now;
-	size_t i;
-
-	for (i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
-		/* nohup(1) and shells have it ignored, which stays. */
-		if (!sigaction(ending[i], NULL, &now) && now.sa_handler == SIG_DFL)
-			sigaction(ending[i], &(struct sigaction){ .sa_handler = clean_up }, NULL);
-}
-
-static void remember_half(char *temporary)
-{
-	size_t i;
-
-	watch();
-	for (i = 0; i < HALVES && half[i]; i++)
-		;
-	if (i < HALVES)
-		half[i] = temporary;
-}
-
-/* Before its name is freed. */
-static void forget_half(const char *temporary)
-{
-	size_t i;
-
-	for (i = 0; i < HALVES; i++)
-		if (half[i] == temporary)
-			half[i] = NULL;
-}
-
 /* As it is, with the place where it is written now. */
 static FILE *open_into(const char *target)
 {
@@ -176,10 +127,7 @@ static int open_beside(struct export_file *f, struct error *err)
 
 	if (fd < 0)
 		return fd;
-	if (asprintf(&f->temporary, "%s.XXXXXX", f->target) < 0) {
-		f->temporary = NULL;
-		return fail(err, -ENOMEM, "no memory to write '%s'", f->target);
-	}
+	f->temporary = must_printf("%s.XXXXXX", f->target);
 	fd = mkostemp(f->temporary, O_CLOEXEC);
 	if (fd < 0) {
 		fd = -errno;
@@ -187,7 +135,8 @@ static int open_beside(struct export_file *f, struct error *err)
 		f->temporary = NULL;
 		return fail(err, fd, "cannot write '%s': %s", f->target, strerror(-fd));
 	}
-	remember_half(f->temporary);
+	unfinished_add(f->temporary);
+	unfinished_watch();
 	mask = umask(0);
 	umask(mask);
 	fchmod(fd, 0666 & ~mask);
@@ -223,9 +172,7 @@ int export_file_open(struct export_file *f, const char *target, struct error *er
 		return ret;
 	/* Through a symbolic link, so that the link stays. */
 	real = realpath(target, NULL);
-	f->target = real ? real : strdup(target);
-	if (!f->target)
-		return fail(err, -ENOMEM, "no memory to write '%s'", target);
+	f->target = real ? real : must_strdup(target);
 	if (ret)
 		f->out = open_into(target);
 	else
@@ -254,7 +201,7 @@ int export_file_done(struct export_file *f, int ret, struct error *err)
 	if (!ret && f->temporary && rename(f->temporary, f->target) < 0)
 		ret = fail(err, -errno, "cannot write '%s': %m", f->target);
 	if (!ret && f->temporary) {
-		forget_half(f->temporary);
+		unfinished_forget(f->temporary);
 		free(f->temporary);
 		f->temporary = NULL;
 	}
@@ -268,7 +215,7 @@ void export_file_drop(struct export_file *f)
 		fclose(f->out);
 	if (f->temporary) {
 		unlink(f->temporary);
-		forget_half(f->temporary);
+		unfinished_forget(f->temporary);
 	}
 	free(f->temporary);
 	free(f->target);

@@ -236,7 +236,6 @@ static void put_lines(struct writer *w, struct blob *b)
 	for (i = 0; i < 5; i++) {
 		column(w, name[i], w->lines);
 		blob_add(b, part[i].data, part[i].used);
-		b->failed |= part[i].failed;
 		blob_release(&part[i]);
 	}
 }
@@ -384,7 +383,7 @@ static int write_columns(struct writer *w)
 	put_points(w, b);
 	put_cells(w, b);
 	put_texts(w, b);
-	return b->failed || w->text.failed ? -ENOMEM : 0;
+	return w->text.failed ? -ENOMEM : 0;
 }
 
 int html_data_make(struct html_data *to, const struct html_source *from, struct html_map *map,
@@ -412,7 +411,8 @@ int html_data_make(struct html_data *to, const struct html_source *from, struct 
 	free(w.line);
 	if (ret < 0)
 		return fail(err, ret, "no memory for the pages of '%s'", from->profile->path);
-	return blob_deflate(&to->blob, err);
+	blob_deflate(&to->blob);
+	return 0;
 }
 
 void html_data_release(struct html_data *d)

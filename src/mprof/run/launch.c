@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../util/memory.h"
+
 /* SIGCHLD: when it was ignored, there would be no status to wait for. */
 static const int signals[LAUNCH_SIGNALS] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD };
 
@@ -163,6 +165,7 @@ static void reap(struct launch *l, struct launch_end *end)
 		;
 	end->wall_ns = now_ns() - l->start_ns;
 	running = 0;
+	memory_out_child(0);
 	end->handed_on = handed_on;
 	end->interrupted = interrupted;
 	while (wait4(l->pid, &end->status, 0, &end->usage) < 0 && errno == EINTR)
@@ -187,6 +190,7 @@ int launch_go(struct launch *l, const char *variable, struct error *err)
 	ssize_t n;
 
 	l->start_ns = now_ns();
+	memory_out_child(l->pid);
 	n = write(l->go, text, strlen(text) + 1);
 	close(l->go);
 	if (n < 0)

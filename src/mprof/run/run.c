@@ -28,6 +28,7 @@
 #include "process.h"
 #include "recorded.h"
 #include "sampler.h"
+#include "../util/memory.h"
 
 #define VARIABLES 5
 
@@ -401,6 +402,7 @@ static enum run_file find_nothing(const struct target *t)
 static void finish(struct session *s)
 {
 	launch_wait(&s->launch, &s->result->end);
+	memory_out_status(run_status(s->result));
 	read_notes(s);
 	if (!s->sampler)
 		return; /* RUN_NO_FILE */

@@ -17,6 +17,7 @@
 #include <zlib.h>
 
 #include "cache_format.h"
+#include "../util/alloc.h"
 
 /* ---- the directory ---- */
 
@@ -59,11 +60,9 @@ static int base_directory(void)
 
 struct cache *cache_open(void)
 {
-	struct cache *c = calloc(1, sizeof(*c));
+	struct cache *c = must_calloc(1, sizeof(*c));
 	char name[32];
 
-	if (!c)
-		return NULL;
 	snprintf(name, sizeof(name), "symbols-%d", CACHE_FORMAT);
 	c->directory = enter_and_leave(enter_and_leave(base_directory(), "mprof"), name);
 	if (c->directory >= 0)
@@ -160,13 +159,13 @@ static bool is_sound(const char *bytes, size_t n, struct build_id id)
 
 static char *read_all(int fd, size_t n)
 {
-	char *bytes = malloc(n + 1);
+	char *bytes = must_malloc(n + 1);
 	size_t at = 0;
 	ssize_t got;
 
-	while (bytes && at < n && (got = read(fd, bytes + at, n - at)) > 0)
+	while (at < n && (got = read(fd, bytes + at, n - at)) > 0)
 		at += (size_t)got;
-	if (bytes && at == n)
+	if (at == n)
 		return bytes;
 	free(bytes);
 	return NULL;
@@ -274,23 +273,8 @@ bool cache_find(const struct cache_file *f, uint64_t address, struct place place
 
 void cache_add(struct cache_file *f, uint64_t address, const struct place *place, size_t n)
 {
-	size_t room = f->room ? f->room * 2 : 64;
-	struct cache_entry *more;
-
-	if (f->full)
-		return;
-	if (f->count == f->room) {
-		more = reallocarray(f->added, room, sizeof(*more));
-		f->full = !more;
-		if (!more)
-			return;
-		f->added = more;
-		f->room = room;
-	}
-	f->added[f->count] = (struct cache_entry){ .address = address, .n = n };
-	f->added[f->count].place = malloc(n * sizeof(*place) + 1);
-	f->full = !f->added[f->count].place;
-	if (f->full)
-		return;
-	memcpy(f->added[f->count++].place, place, n * sizeof(*place));
+	GROW(f->added, f->count + 1, f->room);
+	f->added[f->count++] = (struct cache_entry){
+		.address = address, .n = n, .place = must_memdup(place, n * sizeof(*place))
+	};
 }

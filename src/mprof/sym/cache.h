@@ -40,7 +40,6 @@ struct cache_file {
 	char *loaded;		    /* the file as it is on disk, checked; NULL */
 	struct cache_entry *added;
 	size_t count, room;
-	bool full;     /* there was no memory: what is new is not kept */
 	bool doubtful; /* loaded, but not from the file that is at the path now */
 };
 

@@ -16,7 +16,8 @@
 #include <zlib.h>
 
 #include "cache_format.h"
-#include "pool.h"
+#include "../util/alloc.h"
+#include "../util/arena.h"
 
 #define STALE_SECONDS 3600 /* what a writer that died left behind */
 
@@ -26,72 +27,39 @@ struct writer {
 	size_t entries, lines, room, line_room;
 	char *strings;
 	size_t bytes, string_room;
-	struct pool pool;	/* strings that were written ... */
-	struct pool_map offset; /* ... and where, plus 1 */
-	bool failed;
+	struct arena arena;  /* strings that were written ... */
+	struct table offset; /* ... and where, plus 1 */
 };
-
-static void *more(void *at, size_t *room, size_t needed, size_t size)
-{
-	size_t n = *room ? *room : 256;
-	void *grown;
-
-	while (n < needed)
-		n *= 2;
-	if (at && n == *room)
-		return at;
-	grown = reallocarray(at, n, size);
-	if (grown)
-		*room = n;
-	return grown;
-}
 
 static uint32_t put_string(struct writer *w, const char *text)
 {
-	const char *kept = pool_intern(&w->pool, text);
-	uintptr_t known = kept ? (uintptr_t)pool_map_get(&w->offset, kept) : 0;
-	size_t n = strlen(text) + 1, at = w->bytes;
-	char *strings;
+	const char *kept = arena_intern(&w->arena, text);
+	uint64_t *known = table_at(&w->offset, (uintptr_t)kept);
+	size_t n = strlen(text) + 1;
 
-	if (known)
-		return (uint32_t)(known - 1);
-	strings = more(w->strings, &w->string_room, at + n, 1);
-	if (!kept || !strings || at + n > CACHE_FILE_BYTES ||
-	    !pool_map_put(&w->offset, kept, (void *)(uintptr_t)(at + 1))) {
-		w->strings = strings ? strings : w->strings;
-		w->failed = true;
-		return 0;
+	if (!*known) {
+		GROW(w->strings, w->bytes + n, w->string_room);
+		memcpy(w->strings + w->bytes, text, n);
+		*known = w->bytes + 1;
+		w->bytes += n;
 	}
-	w->strings = strings;
-	memcpy(w->strings + at, text, n);
-	w->bytes += n;
-	return (uint32_t)at;
+	return (uint32_t)(*known - 1);
 }
 
 static void put_place(struct writer *w, const struct place *p)
 {
-	struct cache_line *line = more(w->line, &w->line_room, w->lines + 1, sizeof(*line));
 	uint32_t raw = put_string(w, p->raw), file = put_string(w, p->file);
 
-	if (!line) {
-		w->failed = true;
-		return;
-	}
-	w->line = line;
+	GROW(w->line, w->lines + 1, w->line_room);
 	w->line[w->lines++] =
 	    (struct cache_line){ .raw = raw, .file = file, .line = p->line, .offset = p->offset };
 }
 
 static void put_entry(struct writer *w, uint64_t address, const struct place *place, size_t n)
 {
-	struct cache_stored *entry = more(w->entry, &w->room, w->entries + 1, sizeof(*entry));
 	size_t i;
 
-	if (!entry) {
-		w->failed = true;
-		return;
-	}
-	w->entry = entry;
+	GROW(w->entry, w->entries + 1, w->room);
 	w->entry[w->entries++] = (struct cache_stored){ .address = address,
 							.first = (uint32_t)w->lines,
 							.n = (uint32_t)n };
@@ -200,15 +168,15 @@ void cache_store(struct cache *c, struct cache_file *f, const struct cache_key *
 		return;
 	merge(&w, f, keep_loaded);
 	path = put_string(&w, key->path);
-	if (!w.failed && sizeof(struct cache_head) + w.entries * sizeof(*w.entry) +
-				 w.lines * sizeof(*w.line) + w.bytes <=
-			     (size_t)CACHE_FILE_BYTES)
+	if (sizeof(struct cache_head) + w.entries * sizeof(*w.entry) + w.lines * sizeof(*w.line) +
+		w.bytes <=
+	    (size_t)CACHE_FILE_BYTES)
 		write_file(c, &w, key, path, quality);
 	free(w.entry);
 	free(w.line);
 	free(w.strings);
-	pool_map_release(&w.offset);
-	pool_release(&w.pool);
+	table_release(&w.offset);
+	arena_release(&w.arena);
 }
 
 /* ---- what was not used for longest goes ---- */
@@ -230,7 +198,7 @@ static struct aged *list(struct cache *c, size_t *count, uint64_t *bytes)
 {
 	int fd = openat(c->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct aged *all = NULL, *grown;
+	struct aged *all = NULL;
 	size_t room = 0;
 	struct dirent *d;
 	struct stat st;
@@ -239,10 +207,7 @@ static struct aged *list(struct cache *c, size_t *count, uint64_t *bytes)
 		if (fstatat(c->directory, d->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
 		    !S_ISREG(st.st_mode))
 			continue;
-		grown = more(all, &room, *count + 1, sizeof(*all));
-		if (!grown)
-			break;
-		all = grown;
+		GROW(all, *count + 1, room);
 		snprintf(all[*count].name, sizeof(all->name), "%s", d->d_name);
 		all[*count].used = st.st_mtime;
 		all[(*count)++].bytes = (uint64_t)st.st_size;

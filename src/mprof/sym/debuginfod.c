@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../util/alloc.h"
+
 #define LIBRARY "libdebuginfod.so.1"
 #define SILENT	"no server of DEBUGINFOD_URLS answers"
 
@@ -118,7 +120,7 @@ static bool ready(struct debuginfod *d, struct build_id id)
 
 struct debuginfod *debuginfod_open(void)
 {
-	return calloc(1, sizeof(struct debuginfod));
+	return must_calloc(1, sizeof(struct debuginfod));
 }
 
 void debuginfod_close(struct debuginfod *d)

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "files.h"
+#include "../util/alloc.h"
 
 #define DEPTH_MOST 200 /* of nested DIEs: damaged files nest without end */
 
@@ -28,33 +29,25 @@ struct unit {
 
 /* ---- units ---- */
 
-static bool add_ranges(struct spans *spans, Dwarf_Die *die, uint32_t what)
+static void add_ranges(struct spans *spans, Dwarf_Die *die, uint32_t what)
 {
 	Dwarf_Addr base, low, high;
 	ptrdiff_t at = 0;
 
 	while ((at = dwarf_ranges(die, at, &base, &low, &high)) > 0)
 		/* What the linker threw away begins at 0, or at 1 in lists of ranges. */
-		if (low > 1 && !spans_add(spans, low, high, what, 0))
-			return false;
-	return true;
+		if (low > 1)
+			spans_add(spans, low, high, what, 0);
 }
 
-static bool add_unit(struct lines *l, const Dwarf_Die *die, const Dwarf_Die *split)
+static void add_unit(struct lines *l, const Dwarf_Die *die, const Dwarf_Die *split)
 {
-	struct unit *more;
-
-	if (!(l->units & (l->units - 1))) {
-		more = reallocarray(l->unit, l->units ? l->units * 2 : 1, sizeof(*more));
-		if (!more)
-			return false;
-		l->unit = more;
-	}
+	GROW(l->unit, l->units + 1, l->room);
 	l->unit[l->units] = (struct unit){ .die = *die };
 	if (split)
 		l->unit[l->units].split = *split;
 	l->units++;
-	return add_ranges(&l->spans, &l->unit[l->units - 1].die, (uint32_t)l->units - 1);
+	add_ranges(&l->spans, &l->unit[l->units - 1].die, (uint32_t)l->units - 1);
 }
 
 static const char *text_of(Dwarf_Die *die, unsigned name)
@@ -104,25 +97,24 @@ static Dwarf_Die *split_of(Dwarf_CU *cu, Dwarf_Die *die)
 											: NULL;
 }
 
-bool lines_make(struct lines *l, Dwarf *dwarf, const char *file, struct pool *pool)
+void lines_make(struct lines *l, Dwarf *dwarf, const char *file, struct arena *arena)
 {
 	char *real = realpath(file, NULL), *slash = real ? strrchr(real, '/') : NULL, *base;
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die, split;
-	bool fine = true;
 	uint8_t type;
 
-	*l = (struct lines){ .dwarf = dwarf, .pool = pool };
-	base = slash ? strndup(real, (size_t)(slash - real)) : NULL;
-	while (fine && !dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, NULL)) {
+	*l = (struct lines){ .dwarf = dwarf, .arena = arena };
+	base = slash ? must_strndup(real, (size_t)(slash - real)) : NULL;
+	while (!dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, NULL)) {
 		if (type == DW_UT_skeleton && base && may_open_split(&die, real, base))
-			fine = add_unit(l, &die, split_of(cu, &split));
+			add_unit(l, &die, split_of(cu, &split));
 		else if (type == DW_UT_compile)
-			fine = add_unit(l, &die, NULL);
+			add_unit(l, &die, NULL);
 	}
 	free(real);
 	free(base);
-	return fine && spans_sort(&l->spans);
+	spans_sort(&l->spans);
 }
 
 void lines_release(struct lines *l)
@@ -135,26 +127,17 @@ void lines_release(struct lines *l)
 	}
 	free(l->unit);
 	spans_release(&l->spans);
-	pool_map_release(&l->spelled);
+	table_release(&l->spelled);
 	memset(l, 0, sizeof(*l));
 }
 
 /* ---- functions of a unit ---- */
 
-static bool add_function(struct unit *u, Dwarf_Die *die)
+static void add_function(struct unit *u, Dwarf_Die *die)
 {
-	size_t room = u->room ? u->room * 2 : 64;
-	Dwarf_Die *more;
-
-	if (u->functions == u->room) {
-		more = reallocarray(u->function, room, sizeof(*more));
-		if (!more)
-			return false;
-		u->function = more;
-		u->room = room;
-	}
+	GROW(u->function, u->functions + 1, u->room);
 	u->function[u->functions] = *die;
-	return add_ranges(&u->spans, die, (uint32_t)u->functions++);
+	add_ranges(&u->spans, die, (uint32_t)u->functions++);
 }
 
 static bool holds_functions(int tag, bool deep)
@@ -187,22 +170,21 @@ static bool next_sibling(Dwarf_Die *die)
 }
 
 /* deep: functions inside of functions too. */
-static bool index_children(struct unit *u, Dwarf_Die *parent, bool deep, unsigned depth)
+static void index_children(struct unit *u, Dwarf_Die *parent, bool deep, unsigned depth)
 {
 	Dwarf_Die die;
 	bool more;
 	int tag;
 
 	if (depth > DEPTH_MOST)
-		return true;
+		return;
 	for (more = !dwarf_child(parent, &die); more; more = next_sibling(&die)) {
 		tag = dwarf_tag(&die);
-		if (tag == DW_TAG_subprogram && !add_function(u, &die))
-			return false;
-		if (holds_functions(tag, deep) && !index_children(u, &die, deep, depth + 1))
-			return false;
+		if (tag == DW_TAG_subprogram)
+			add_function(u, &die);
+		if (holds_functions(tag, deep))
+			index_children(u, &die, deep, depth + 1);
 	}
-	return true;
 }
 
 static Dwarf_Die *scopes_of(struct unit *u)
@@ -210,26 +192,26 @@ static Dwarf_Die *scopes_of(struct unit *u)
 	return u->split.addr ? &u->split : &u->die;
 }
 
-static bool index_unit(struct unit *u, bool deep)
+static void index_unit(struct unit *u, bool deep)
 {
 	u->functions = u->spans.count = 0;
 	u->indexed = true;
 	u->deep = deep;
-	if (index_children(u, scopes_of(u), deep, 0) && spans_sort(&u->spans))
-		return true;
-	spans_release(&u->spans);
-	return false;
+	index_children(u, scopes_of(u), deep, 0);
+	spans_sort(&u->spans);
 }
 
 static Dwarf_Die *find_function(struct unit *u, uint64_t address)
 {
 	const struct span *s;
 
-	if (!u->indexed && !index_unit(u, false))
-		return NULL;
+	if (!u->indexed)
+		index_unit(u, false);
 	s = spans_find(&u->spans, address);
-	if (!s && !u->deep && index_unit(u, true))
+	if (!s && !u->deep) {
+		index_unit(u, true);
 		s = spans_find(&u->spans, address);
+	}
 	return s ? &u->function[s->what] : NULL;
 }
 
@@ -339,7 +321,7 @@ static const char *scoped_name(struct lines *l, Dwarf_Die *unit, Dwarf_Die *die,
 		at = put_before(whole, at, "::");
 		at = at ? put_before(whole, at, scope_name(&path[i], name)) : 0;
 	}
-	return at ? pool_intern(l->pool, whole + at) : name;
+	return at ? arena_intern(l->arena, whole + at) : name;
 }
 
 static const char *name_of(struct lines *l, Dwarf_Die *die)
@@ -355,11 +337,10 @@ static const char *name_of(struct lines *l, Dwarf_Die *die)
 	declared = declaration(*die);
 	if (!dwarf_diecu(&declared, &unit, NULL, NULL) || !has_scopes(&unit))
 		return name;
-	scoped = pool_map_get(&l->spelled, declared.addr);
+	scoped = table_pointer(&l->spelled, declared.addr);
 	if (!scoped) {
 		scoped = scoped_name(l, &unit, &declared, name);
-		if (!scoped || !pool_map_put(&l->spelled, declared.addr, (void *)scoped))
-			return name;
+		*table_at(&l->spelled, (uintptr_t)declared.addr) = (uintptr_t)scoped;
 	}
 	return scoped;
 }

@@ -11,31 +11,31 @@
 
 #include <elfutils/libdw.h>
 
+#include "../util/arena.h"
 #include "location.h"
-#include "pool.h"
 #include "spans.h"
 
 struct unit;
 
 struct lines {
 	Dwarf *dwarf; /* not owned */
-	struct pool *pool;
+	struct arena *arena;
 	struct unit *unit;
-	size_t units;
-	struct spans spans;	 /* -> unit */
-	struct pool_map spelled; /* address of a DIE -> its name, from scopes */
+	size_t units, room;
+	struct spans spans;   /* -> unit */
+	struct table spelled; /* address of a DIE -> its name, from scopes */
 };
 
 /*
  * False without memory.  file: where the DWARF was read from; from its directory libdw
  * looks for split DWARF.
  */
-bool lines_make(struct lines *l, Dwarf *dwarf, const char *file, struct pool *pool);
+void lines_make(struct lines *l, Dwarf *dwarf, const char *file, struct arena *arena);
 void lines_release(struct lines *l);
 
 /*
  * Addresses are those of the DWARF.  How many places, innermost first; 0: nothing is known
- * of it.  Strings are libdw's, or in the pool.
+ * of it.  Strings are libdw's, or in the arena.
  */
 size_t lines_find(struct lines *l, uint64_t address, struct place places[PLACES_MOST]);
 

@@ -2,7 +2,7 @@
 /*
  * location.h - what is known of an address before names are formed: one function there.
  *
- * Strings are NUL-terminated and live as long as the pool they are from.
+ * Strings are NUL-terminated and live as long as the arena they are from.
  */
 #ifndef MPROF_SYM_LOCATION_H
 #define MPROF_SYM_LOCATION_H

@@ -19,6 +19,7 @@
 
 #include "fold.h"
 #include "names_d.h"
+#include "../util/alloc.h"
 
 #define SHORT_NAME   1000u	 /* within libiberty's own limit of recursion */
 #define LONG_NAME    (64u << 10) /* longer ones stay as they are */
@@ -92,8 +93,8 @@ static bool demangle_before(const char *suffix, demangler *with, const char *raw
 
 	if (!end)
 		return false;
-	head = strndup(raw, (size_t)(end - raw));
-	done = head && demangle(with, head, options, to);
+	head = must_strndup(raw, (size_t)(end - raw));
+	done = demangle(with, head, options, to);
 	free(head);
 	return done;
 }

@@ -12,7 +12,7 @@
 #include "sym.h"
 #include "sym_text.h"
 
-/* Replaces what is in `to`; to->failed without memory. */
+/* Replaces what is in `to`; to->failed: it is too long. */
 void name_form(const char *raw, enum sym_names names, struct text *to);
 
 #endif

@@ -228,11 +228,9 @@ static void open_object(struct object *o)
 	dwarf = dwfl_module_getdwarf(o->dwfl_module, &o->dwarf_bias);
 	if (dwarf)
 		find_alt(o, dwarf);
-	if (!symtab_make(&o->symtab, o->dwfl_module) ||
-	    (dwarf && !lines_make(&o->lines, dwarf, dwarf_file(o), o->context->pool))) {
-		o->why = "there is no memory for its symbols";
-		return;
-	}
+	symtab_make(&o->symtab, o->dwfl_module);
+	if (dwarf)
+		lines_make(&o->lines, dwarf, dwarf_file(o), o->context->arena);
 	if (dwarf && is_whole(o, dwarf))
 		o->quality = CACHE_LINES;
 	else if (dwarf || o->symtab.spans.count)
@@ -246,14 +244,13 @@ static const char *keep_n(struct object *o, const char *text, size_t n)
 	const char *kept;
 
 	if (text_clean_bytes(text) >= n) {
-		kept = pool_intern_n(o->context->pool, text, n);
+		kept = arena_intern_n(o->context->arena, text, n);
 	} else {
 		text_add_clean(&clean, text);
-		kept = clean.failed ? NULL : pool_intern(o->context->pool, text_string(&clean));
+		kept = clean.failed ? "" : arena_intern(o->context->arena, text_string(&clean));
 		text_release(&clean);
 	}
-	o->cached.full |= !kept; /* what we lost must not be kept as not known */
-	return kept ? kept : "";
+	return kept;
 }
 
 static const char *keep(struct object *o, const char *text)

@@ -21,7 +21,7 @@ struct debuginfod;
 /* What all objects share; outlives them. */
 struct object_context {
 	struct files files;
-	struct pool *pool;
+	struct arena *arena;
 	struct debuginfod *servers; /* NULL: not asked */
 	struct cache *cache;	    /* NULL: none */
 };

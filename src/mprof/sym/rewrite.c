@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
+
 #define GROUPS 10
 
 struct rule {
@@ -57,8 +59,7 @@ static int compile(struct rule *r, const char *regex, int flags, const char *wha
 		return 0;
 	}
 	regerror(code, &r->regex, why, sizeof(why));
-	return fail(err, code == REG_ESPACE ? -ENOMEM : -EINVAL,
-		    "'%s' has no valid regular expression: %s", what, why);
+	return fail(err, -EINVAL, "'%s' has no valid regular expression: %s", what, why);
 }
 
 /* The text may only name groups that the expression has. */
@@ -83,14 +84,10 @@ static int check_text(const struct rule *r, const char *what, struct error *err)
 static int parse_rule(struct rule *r, const char *what, struct error *err)
 {
 	size_t size = strlen(what) + 1;
-	char *regex = malloc(size), *text = r->text = malloc(size);
+	char *regex = must_malloc(size), *text = r->text = must_malloc(size);
 	const char *at = what;
 	int code, flags = 0;
 
-	if (!regex || !text) {
-		free(regex);
-		return fail(err, -ENOMEM, "no memory for the rule '%s'", what);
-	}
 	if (at[0] != 's' || !at[1] || strchr("\\\n \t", at[1]) ||
 	    !(at = take_part(what + 2, what[1], regex)) || !(at = take_part(at, what[1], text)) ||
 	    at[strspn(at, "gi")]) {
@@ -108,14 +105,11 @@ static int parse_rule(struct rule *r, const char *what, struct error *err)
 int rewrite_make(struct rewrite **out, const char *const *rules, const char *const *stop,
 		 struct error *err)
 {
-	struct rewrite *r = calloc(1, sizeof(*r));
+	struct rewrite *r = must_calloc(1, sizeof(*r));
 	size_t i;
 	int code = 0;
 
-	if (!r || !(r->rule = calloc(count(rules) + count(stop) + 1, sizeof(*r->rule)))) {
-		free(r);
-		return fail(err, -ENOMEM, "no memory for the rules of names");
-	}
+	r->rule = must_calloc(count(rules) + count(stop) + 1, sizeof(*r->rule));
 	for (i = 0; !code && i < count(rules); i++)
 		code = parse_rule(&r->rule[r->rules++], rules[i], err);
 	for (i = 0; !code && i < count(stop); i++)

@@ -18,7 +18,7 @@
 
 struct rewrite;
 
-/* rules, stop: NULL-ended, may be NULL.  0, or -EINVAL or -ENOMEM with err filled. */
+/* rules, stop: NULL-ended, may be NULL.  0, or -EINVAL with err filled. */
 int rewrite_make(struct rewrite **out, const char *const *rules, const char *const *stop,
 		 struct error *err);
 void rewrite_release(struct rewrite *r);

@@ -5,22 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool spans_add(struct spans *s, uint64_t low, uint64_t high, uint32_t what, uint32_t rank)
-{
-	size_t room = s->room ? s->room * 2 : 64;
-	struct span *more;
+#include "../util/alloc.h"
 
+void spans_add(struct spans *s, uint64_t low, uint64_t high, uint32_t what, uint32_t rank)
+{
 	if (low >= high)
-		return true;
-	if (s->count == s->room) {
-		more = reallocarray(s->span, room, sizeof(*more));
-		if (!more)
-			return false;
-		s->span = more;
-		s->room = room;
-	}
+		return;
+	GROW(s->span, s->count + 1, s->room);
 	s->span[s->count++] = (struct span){ low, high, what, rank };
-	return true;
 }
 
 /* Of those that begin together the best comes last: the search goes backwards. */
@@ -35,20 +27,17 @@ static int compare(const void *a, const void *b)
 	return x->what > y->what ? -1 : x->what < y->what;
 }
 
-bool spans_sort(struct spans *s)
+void spans_sort(struct spans *s)
 {
 	size_t i;
 
 	free(s->reach);
-	s->reach = calloc(s->count + 1, sizeof(*s->reach));
-	if (!s->reach)
-		return false;
+	s->reach = must_calloc(s->count + 1, sizeof(*s->reach));
 	if (s->count)
 		qsort(s->span, s->count, sizeof(*s->span), compare);
 	for (i = 0; i < s->count; i++)
 		s->reach[i] =
 		    i && s->reach[i - 1] > s->span[i].high ? s->reach[i - 1] : s->span[i].high;
-	return true;
 }
 
 const struct span *spans_find(const struct spans *s, uint64_t address)

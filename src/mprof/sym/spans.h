@@ -27,8 +27,8 @@ struct spans {
 	size_t count, room;
 };
 
-bool spans_add(struct spans *s, uint64_t low, uint64_t high, uint32_t what, uint32_t rank);
-bool spans_sort(struct spans *s);
+void spans_add(struct spans *s, uint64_t low, uint64_t high, uint32_t what, uint32_t rank);
+void spans_sort(struct spans *s);
 /* NULL: none contains it. */
 const struct span *spans_find(const struct spans *s, uint64_t address);
 void spans_release(struct spans *s);

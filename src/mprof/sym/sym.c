@@ -2,7 +2,7 @@
 /*
  * sym.c - from frames to functions, files and lines: the answers, each made once.
  *
- * An answer is a sym_lines in the pool; a name, however many frames have it, is
+ * An answer is a sym_lines in the arena; a name, however many frames have it, is
  * formed once.  Objects are opened in object.c when they are first asked for.
  */
 #include "sym.h"
@@ -18,6 +18,7 @@
 #include "names.h"
 #include "object.h"
 #include "rewrite.h"
+#include "../util/alloc.h"
 
 /* A name in the form that was asked for. */
 struct name {
@@ -29,16 +30,13 @@ struct sym {
 	const struct stacks *stacks;
 	enum sym_names names;
 	struct object_context context;
-	struct pool pool;
+	struct arena arena;
 	struct rewrite *rewrite;
 	struct object *object;
 	const struct sym_lines **answer; /* by frame; NULL: not asked yet */
-	struct pool_map formed;		 /* raw name in the pool -> struct name */
+	struct table formed;		 /* raw name in the arena -> struct name */
 	struct text scratch;
 	struct sym_remark *remark;
-	struct sym_line poor; /* for want of memory; of the last question only */
-	struct sym_lines poor_lines;
-	char poor_text[64];
 };
 
 /* libdwfl keeps an object's file and its debug file open; a thousand objects are no wonder. */
@@ -60,14 +58,11 @@ static int set_up(struct sym *s, const struct sym_options *o, struct error *err)
 
 	if (code)
 		return code;
-	s->object = calloc(objects + 1, sizeof(*s->object));
-	s->answer = calloc(s->stacks->frames + 1, sizeof(*s->answer));
-	s->remark = calloc(objects + 1, sizeof(*s->remark));
-	if (!s->object || !s->answer || !s->remark)
-		return fail(err, -ENOMEM, "no memory for the names of %zu frames",
-			    s->stacks->frames);
+	s->object = must_calloc(objects + 1, sizeof(*s->object));
+	s->answer = must_calloc(s->stacks->frames + 1, sizeof(*s->answer));
+	s->remark = must_calloc(objects + 1, sizeof(*s->remark));
 	s->names = o->names;
-	s->context.pool = &s->pool;
+	s->context.arena = &s->arena;
 	s->context.files.sysroot = o->sysroot && strcmp(o->sysroot, "/") ? o->sysroot : "";
 	s->context.files.debug_dir = o->debug_dir;
 	if (o->debuginfod)
@@ -83,11 +78,9 @@ static int set_up(struct sym *s, const struct sym_options *o, struct error *err)
 int sym_open(struct sym **out, const struct stacks *stacks, const struct sym_options *o,
 	     struct error *err)
 {
-	struct sym *s = calloc(1, sizeof(*s));
+	struct sym *s = must_calloc(1, sizeof(*s));
 	int code;
 
-	if (!s)
-		return fail(err, -ENOMEM, "no memory for names");
 	s->stacks = stacks;
 	code = set_up(s, o, err);
 	if (code)
@@ -108,9 +101,9 @@ void sym_close(struct sym *s)
 	cache_close(s->context.cache);
 	debuginfod_close(s->context.servers);
 	rewrite_release(s->rewrite);
-	pool_map_release(&s->formed);
+	table_release(&s->formed);
 	text_release(&s->scratch);
-	pool_release(&s->pool);
+	arena_release(&s->arena);
 	free(s->object);
 	free(s->answer);
 	free(s->remark);
@@ -121,31 +114,29 @@ void sym_close(struct sym *s)
 
 static const struct name *make_name(struct sym *s, const char *text)
 {
-	struct name *name = pool_alloc(&s->pool, sizeof(*name));
+	struct name *name = arena_alloc(&s->arena, sizeof(*name));
 
 	text_clear(&s->scratch);
 	name_form(text, s->names, &s->scratch);
 	rewrite_name(s->rewrite, &s->scratch);
-	if (!name || s->scratch.failed)
+	if (s->scratch.failed)
 		return NULL;
 	/* A rule may leave nothing of a name; a line of nothing helps nobody. */
-	name->shown = pool_intern(&s->pool, s->scratch.n ? text_string(&s->scratch) : "?");
-	if (!name->shown)
-		return NULL;
+	name->shown = arena_intern(&s->arena, s->scratch.n ? text_string(&s->scratch) : "?");
 	name->stop = rewrite_stops(s->rewrite, name->shown);
 	return name;
 }
 
-/* raw: in the pool. */
+/* raw: in the arena.  NULL: it is too long to show. */
 static const struct name *form(struct sym *s, const char *raw)
 {
-	const struct name *name = pool_map_get(&s->formed, raw);
+	const struct name *name = table_pointer(&s->formed, raw);
 
 	if (name)
 		return name;
 	name = make_name(s, raw);
-	if (name && !pool_map_put(&s->formed, raw, (void *)name))
-		return NULL;
+	if (name)
+		*table_at(&s->formed, (uintptr_t)raw) = (uintptr_t)name;
 	return name;
 }
 
@@ -171,12 +162,10 @@ static void address_text(const struct stack_frame *f, const char *module, char *
 
 static struct sym_lines *new_lines(struct sym *s, const char *module, size_t n)
 {
-	struct sym_lines *lines = pool_alloc(&s->pool, sizeof(*lines));
-	struct sym_line *line = pool_alloc(&s->pool, n * sizeof(*line));
+	struct sym_lines *lines = arena_alloc(&s->arena, sizeof(*lines));
+	struct sym_line *line = arena_alloc(&s->arena, n * sizeof(*line));
 	size_t i;
 
-	if (!lines || !line)
-		return NULL;
 	for (i = 0; i < n; i++)
 		line[i] =
 		    (struct sym_line){ .function = "", .raw = "", .file = "", .module = module };
@@ -188,25 +177,21 @@ static const struct sym_lines *marker(struct sym *s, const char *text)
 {
 	struct sym_lines *lines = new_lines(s, "?", 1);
 
-	if (lines)
-		((struct sym_line *)lines->line)->function = text;
+	((struct sym_line *)lines->line)->function = text;
 	return lines;
 }
 
 /* Rules are for what a user can see, so they see module+0xoffset too. */
-static bool show_address(struct sym *s, struct sym_line *line, const struct stack_frame *f)
+static void show_address(struct sym *s, struct sym_line *line, const struct stack_frame *f)
 {
 	char text[300];
 	const char *kept;
 
 	address_text(f, line->module, text, sizeof(text));
-	kept = pool_intern(&s->pool, text);
-	if (!kept)
-		return false;
+	kept = arena_intern(&s->arena, text);
 	line->function = kept;
 	show(s, line, kept);
 	line->offset = f->address;
-	return true;
 }
 
 static const struct sym_lines *make_lines(struct sym *s, const struct stack_frame *f)
@@ -216,10 +201,8 @@ static const struct sym_lines *make_lines(struct sym *s, const struct stack_fram
 	uint64_t back = !(f->flags & STACK_FRAME_EXACT) && f->address;
 	size_t i, n = f->object ? object_places(o, f->address - back, place) : 0;
 	struct sym_lines *lines = new_lines(s, f->object ? o->module : "?", n ? n : 1);
-	struct sym_line *line = lines ? (struct sym_line *)lines->line : NULL;
+	struct sym_line *line = (struct sym_line *)lines->line;
 
-	if (!lines)
-		return NULL;
 	for (i = 0; i < n; i++) {
 		line[i].raw = line[i].function = place[i].raw;
 		line[i].file = place[i].file;
@@ -231,24 +214,9 @@ static const struct sym_lines *make_lines(struct sym *s, const struct stack_fram
 			show(s, &line[i], place[i].raw);
 	}
 	for (i = 0; i < lines->count; i++)
-		if (!line[i].known && !show_address(s, &line[i], f))
-			return NULL;
+		if (!line[i].known)
+			show_address(s, &line[i], f);
 	return lines;
-}
-
-/* Without memory: right, if only until the next question. */
-static const struct sym_lines *poor(struct sym *s, const struct stack_frame *f)
-{
-	const char *module = f->object ? s->object[f->object].module : "?";
-
-	address_text(f, module, s->poor_text, sizeof(s->poor_text));
-	s->poor = (struct sym_line){ .function = s->poor_text,
-				     .raw = "",
-				     .file = "",
-				     .module = module,
-				     .offset = f->address };
-	s->poor_lines = (struct sym_lines){ &s->poor, 1 };
-	return &s->poor_lines;
 }
 
 static const struct sym_lines *answer(struct sym *s, uint32_t frame)
@@ -266,15 +234,11 @@ static const struct sym_lines *answer(struct sym *s, uint32_t frame)
 
 const struct sym_lines *sym_frame(struct sym *s, uint32_t frame)
 {
-	static const struct stack_frame none;
-
 	if (frame >= s->stacks->frames || s->stacks->frame[frame].object >= s->stacks->objects)
 		frame = 0;
 	if (!s->answer[frame])
 		s->answer[frame] = s->stacks->frames ? answer(s, frame) : marker(s, "[unknown]");
-	if (s->answer[frame])
-		return s->answer[frame];
-	return poor(s, frame ? &s->stacks->frame[frame] : &none);
+	return s->answer[frame];
 }
 
 /* ---- remarks ---- */

@@ -8,7 +8,7 @@
  * symbol is named module+0xoffset; no frame is ever dropped.
  *
  * Everything is resolved lazily, once for each frame of the run, and lives until
- * sym_close.  Errors: without memory a frame reads as module+0xoffset.
+ * sym_close.  Without memory the program ends (util/alloc.h).
  * Threads: one at a time.
  *
  * struct stacks may be made by hand, as tests do: an object needs a path, and a
@@ -78,7 +78,7 @@ struct sym_lines {
 
 struct sym;
 
-/* 0, or -errno with err filled (a bad regex, no memory).  The stacks must outlive it. */
+/* 0, or -errno with err filled (a bad regex).  The stacks must outlive it. */
 int sym_open(struct sym **out, const struct stacks *stacks, const struct sym_options *o,
 	     struct error *err);
 void sym_close(struct sym *s);

@@ -5,31 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool grow(struct text *t, size_t n)
-{
-	size_t room = t->room ? t->room : 256;
-	char *at;
-
-	if (n > TEXT_MAX - t->n)
-		return false;
-	while (room <= t->n + n)
-		room *= 2;
-	if (room == t->room)
-		return true;
-	at = realloc(t->at, room);
-	if (!at)
-		return false;
-	t->at = at;
-	t->room = room;
-	return true;
-}
+#include "../util/alloc.h"
 
 void text_add(struct text *t, const char *from, size_t n)
 {
-	if (t->failed || !grow(t, n)) {
-		t->failed = true;
+	t->failed |= n > TEXT_MAX - t->n;
+	if (t->failed)
 		return;
-	}
+	GROW(t->at, t->n + n + 1, t->room);
 	memcpy(t->at + t->n, from, n);
 	t->n += n;
 	t->at[t->n] = '\0';

@@ -2,8 +2,8 @@
 /*
  * sym_text.h - a string that grows, up to a limit.
  *
- * All zero is an empty one.  Without memory, or beyond the limit, nothing more
- * is taken and `failed` says so.  `at` is NUL-terminated once something was added.
+ * All zero is an empty one.  Beyond the limit nothing more is taken and `failed` says so.  `at` is
+ * NUL-terminated once something was added.
  */
 #ifndef MPROF_SYM_SYM_TEXT_H
 #define MPROF_SYM_SYM_TEXT_H

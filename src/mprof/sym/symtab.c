@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
+
 #define RANK_LOCAL (1u << 28)
 
 struct maker {
@@ -53,7 +55,7 @@ static bool is_name(const char *name)
 	return name && *name && *name != '$' && strncmp(name, ".L", 2);
 }
 
-static bool add(struct maker *m, int i)
+static void add(struct maker *m, int i)
 {
 	GElf_Sym sym;
 	GElf_Addr address, bias;
@@ -65,13 +67,15 @@ static bool add(struct maker *m, int i)
 
 	m->table->name[i] = name;
 	if (!is_name(name) || !is_code(&sym, index))
-		return true;
+		return;
 	m->table->has_locals |= GELF_ST_BIND(sym.st_info) == STB_LOCAL;
-	if (sym.st_size && GELF_ST_TYPE(sym.st_info) != STT_NOTYPE)
-		return spans_add(&m->table->spans, address, address + sym.st_size, (uint32_t)i,
-				 rank_of(name, &sym));
+	if (sym.st_size && GELF_ST_TYPE(sym.st_info) != STT_NOTYPE) {
+		spans_add(&m->table->spans, address, address + sym.st_size, (uint32_t)i,
+			  rank_of(name, &sym));
+		return;
+	}
 	end = elf ? section_end(elf, index, bias, address) : 0;
-	return spans_add(&m->open, address, end, (uint32_t)i, rank_of(name, &sym));
+	spans_add(&m->open, address, end, (uint32_t)i, rank_of(name, &sym));
 }
 
 static void drop_labels(struct maker *m)
@@ -85,13 +89,12 @@ static void drop_labels(struct maker *m)
 }
 
 /* Gives those without a size their end: the next one, sized or not. */
-static bool close_open(struct maker *m)
+static void close_open(struct maker *m)
 {
 	struct spans *sized = &m->table->spans;
 	size_t i, other, next = 0, count = sized->count;
-	bool fine = true;
 
-	for (i = 0; i < m->open.count && fine; i++) {
+	for (i = 0; i < m->open.count; i++) {
 		struct span s = m->open.span[i];
 
 		for (other = i + 1; other < m->open.count; other++)
@@ -103,36 +106,32 @@ static bool close_open(struct maker *m)
 			next++;
 		if (next < count && sized->span[next].low < s.high)
 			s.high = sized->span[next].low;
-		fine = spans_add(sized, s.low, s.high, s.what, s.rank);
+		spans_add(sized, s.low, s.high, s.what, s.rank);
 	}
-	return fine;
 }
 
-static bool order(struct maker *m)
+static void order(struct maker *m)
 {
-	if (!spans_sort(&m->table->spans) || !spans_sort(&m->open))
-		return false;
+	spans_sort(&m->table->spans);
+	spans_sort(&m->open);
 	drop_labels(m);
-	return close_open(m) && spans_sort(&m->table->spans);
+	close_open(m);
+	spans_sort(&m->table->spans);
 }
 
-bool symtab_make(struct symtab *t, Dwfl_Module *module)
+void symtab_make(struct symtab *t, Dwfl_Module *module)
 {
 	struct maker m = { .table = t, .module = module };
 	int i, count = dwfl_module_getsymtab(module);
-	bool fine = true;
 
 	memset(t, 0, sizeof(*t));
 	if (count <= 1)
-		return true;
-	t->name = calloc((size_t)count, sizeof(*t->name));
-	if (!t->name)
-		return false;
-	for (i = 1; i < count && fine; i++)
-		fine = add(&m, i);
-	fine = fine && order(&m);
+		return;
+	t->name = must_calloc((size_t)count, sizeof(*t->name));
+	for (i = 1; i < count; i++)
+		add(&m, i);
+	order(&m);
 	spans_release(&m.open);
-	return fine;
 }
 
 void symtab_release(struct symtab *t)

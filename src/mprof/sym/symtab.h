@@ -20,7 +20,7 @@ struct symtab {
 };
 
 /* False without memory.  Addresses are those of the module. */
-bool symtab_make(struct symtab *t, Dwfl_Module *module);
+void symtab_make(struct symtab *t, Dwfl_Module *module);
 void symtab_release(struct symtab *t);
 /* The name, and how far behind its begin; NULL: no symbol there. */
 const char *symtab_find(const struct symtab *t, uint64_t address, uint64_t *offset);

@@ -7,24 +7,16 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "alloc.h"
+#include "memory.h"
+
 #define LEVEL 6 /* of zlib; 9 takes three times as long for 1 % */
 
 void blob_add(struct blob *b, const void *data, size_t bytes)
 {
-	size_t room = b->room ? b->room : 4096;
-	unsigned char *more;
-
-	while (room < b->used + bytes)
-		room *= 2;
-	if (room > b->room) {
-		more = realloc(b->data, room);
-		if (!more) {
-			b->failed = true;
-			return;
-		}
-		b->data = more;
-		b->room = room;
-	}
+	if (!bytes)
+		return;
+	GROW(b->data, b->used + bytes, b->room);
 	memcpy(b->data + b->used, data, bytes);
 	b->used += bytes;
 }
@@ -40,19 +32,17 @@ void blob_number(struct blob *b, uint64_t n)
 	blob_add(b, text, bytes);
 }
 
-int blob_deflate(struct blob *b, struct error *err)
+void blob_deflate(struct blob *b)
 {
 	uLongf room = compressBound(b->used);
-	unsigned char *to = b->failed ? NULL : malloc(room);
+	unsigned char *to = must_malloc(room);
 
-	if (!to || compress2(to, &room, b->used ? b->data : to, b->used, LEVEL) != Z_OK) {
-		free(to);
-		return fail(err, -ENOMEM, "no memory to compress %zu bytes", b->used);
-	}
+	/* There is room for the result: what may be missing is zlib's own memory. */
+	if (compress2(to, &room, b->used ? b->data : to, b->used, LEVEL) != Z_OK)
+		memory_out();
 	free(b->data);
 	b->data = to;
 	b->used = b->room = room;
-	return 0;
 }
 
 void blob_release(struct blob *b)

@@ -2,7 +2,7 @@
 /*
  * blob.h - bytes that grow, numbers in as few bytes as they need, and how pages embed them.
  *
- * A zeroed struct is empty.  Without memory `failed` stays set and nothing more is added.
+ * A zeroed struct is empty.  Ends: without memory the program (alloc.h).
  */
 #ifndef MPROF_UTIL_BLOB_H
 #define MPROF_UTIL_BLOB_H
@@ -17,7 +17,6 @@
 struct blob {
 	unsigned char *data;
 	size_t used, room;
-	bool failed; /* no memory */
 };
 
 void blob_add(struct blob *b, const void *data, size_t bytes);
@@ -28,8 +27,8 @@ static inline void blob_signed(struct blob *b, int64_t n)
 {
 	blob_number(b, (uint64_t)n << 1 ^ (uint64_t)(n >> 63));
 }
-/* b becomes its zlib stream (RFC 1950).  0 or -ENOMEM with err filled. */
-int blob_deflate(struct blob *b, struct error *err);
+/* b becomes its zlib stream (RFC 1950). */
+void blob_deflate(struct blob *b);
 void blob_release(struct blob *b);
 
 /* RFC 4648, padded, on one line. */

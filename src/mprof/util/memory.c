@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* memory.c - how much memory a command may take. */
-#include "format.h"
 #include "memory.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include "format.h"
+#include "unfinished.h"
 
 static struct {
 	bool on;
@@ -111,4 +116,78 @@ void memory_explain(char *text, size_t room)
 	if (cap.on && n < room)
 		snprintf(text + n, room - n, " within %s; --memory SIZE allows more",
 			 text_bytes(cap.bytes).s);
+}
+
+/* ---- the end ---- */
+
+static struct {
+	char title[64];
+	int status;
+	pid_t us;     /* who set the title; a child of ours is not */
+	pid_t child;  /* 0: none runs */
+	pid_t ending; /* the thread that is at it; 0: none */
+} end = { .title = "mprof", .status = 1 };
+
+void memory_out_title(const char *title)
+{
+	snprintf(end.title, sizeof(end.title), "%s", title);
+	end.us = getpid();
+}
+
+void memory_out_status(int status)
+{
+	end.status = status;
+}
+
+void memory_out_child(int pid)
+{
+	__atomic_store_n(&end.child, pid, __ATOMIC_RELAXED);
+}
+
+static void say(void)
+{
+	struct rlimit space;
+	char text[512];
+	size_t n;
+
+	snprintf(text, sizeof(text), "%s: out of memory", end.title);
+	memory_explain(text, sizeof(text));
+	n = strlen(text);
+	if (!getrlimit(RLIMIT_AS, &space) && space.rlim_cur != RLIM_INFINITY)
+		snprintf(text + n, sizeof(text) - n, " (ulimit -v: %s)",
+			 text_bytes(space.rlim_cur).s);
+	fflush(stdout);
+	fprintf(stderr, "%s\n", text);
+}
+
+/* Its parent reaps it; here only the status is taken. */
+static void wait_for_child(pid_t child)
+{
+	siginfo_t info = { .si_code = 0 };
+
+	while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+		;
+	if (info.si_code)
+		end.status = info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
+}
+
+void memory_out(void)
+{
+	pid_t nobody = 0, child;
+
+	if (!__atomic_compare_exchange_n(&end.ending, &nobody, gettid(), false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_ACQUIRE)) {
+		/* Once more, in what runs at the end; or another thread, which will be ended. */
+		while (nobody != gettid())
+			pause();
+		_exit(end.status);
+	}
+	say();
+	if (end.us && end.us != getpid())
+		_exit(end.status);
+	child = __atomic_load_n(&end.child, __ATOMIC_RELAXED);
+	if (child)
+		wait_for_child(child);
+	unfinished_remove();
+	exit(end.status);
 }

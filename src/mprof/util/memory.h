@@ -7,7 +7,12 @@
  * than three quarters of what is free (but MEMORY_FLOOR in any case), unless the user says how much
  * it is to be.  What goes beyond fails like any allocation that fails.
  *
- * Threads: before others are started.
+ * A command that runs out of memory ends in memory_out(): one line on standard error, no
+ * half-written file (unfinished.h), the answer so far flushed, the pager waited for.  The
+ * functions of alloc.h end there; those that libraries call back, or that must go on without
+ * memory, use malloc and return -ENOMEM.
+ *
+ * Threads: limits before others are started; memory_out() from any.
  */
 #ifndef MPROF_UTIL_MEMORY_H
 #define MPROF_UTIL_MEMORY_H
@@ -38,6 +43,18 @@ uint64_t memory_cap_asked(void);
 void memory_uncap(void);
 /* In us again. */
 void memory_recap(void);
+
+/* Ends the program: "TITLE: out of memory" and how to get more.  Status 1 unless it was set. */
+_Noreturn void memory_out(void);
+/* Who speaks: "mprof report". */
+void memory_out_title(const char *title);
+/* A program that was run has ended with this status: so do we. */
+void memory_out_status(int status);
+/*
+ * While a program of the user's runs (a pid, else 0): mprof waits for its end first, and takes
+ * its status.
+ */
+void memory_out_child(int pid);
 
 /* Behind a sentence of room bytes about memory that there was not: how to get more. */
 void memory_explain(char *text, size_t room);

@@ -9,18 +9,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "alloc.h"
+
 int temporary_file(const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL, *base = getenv("TMPDIR");
 	char *name;
-	int n, fd;
+	int fd;
 
 	if (path)
-		n = asprintf(&name, "%.*s.mprof-XXXXXX", slash ? (int)(slash - path) + 1 : 0, path);
+		name = must_printf("%.*s.mprof-XXXXXX", slash ? (int)(slash - path) + 1 : 0, path);
 	else
-		n = asprintf(&name, "%s/mprof-XXXXXX", base && *base ? base : "/tmp");
-	if (n < 0)
-		return -ENOMEM;
+		name = must_printf("%s/mprof-XXXXXX", base && *base ? base : "/tmp");
 	fd = mkostemp(name, O_CLOEXEC);
 	if (fd < 0)
 		fd = -errno;

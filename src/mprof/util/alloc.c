@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* alloc.c - memory that is there. */
+#include "alloc.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+
+/* malloc(0) may be NULL, and then it is not a lack of memory. */
+static void *there(void *p)
+{
+	if (!p)
+		memory_out();
+	return p;
+}
+
+void *must_malloc(size_t bytes)
+{
+	return there(malloc(bytes ? bytes : 1));
+}
+
+void *must_calloc(size_t n, size_t bytes)
+{
+	return there(n && bytes ? calloc(n, bytes) : calloc(1, 1));
+}
+
+void *must_reallocarray(void *p, size_t n, size_t bytes)
+{
+	return there(n && bytes ? reallocarray(p, n, bytes) : realloc(p, 1));
+}
+
+char *must_strdup(const char *text)
+{
+	return there(strdup(text));
+}
+
+char *must_strndup(const char *text, size_t n)
+{
+	return there(strndup(text, n));
+}
+
+void *must_memdup(const void *p, size_t n)
+{
+	void *copy = must_malloc(n);
+
+	if (n)
+		memcpy(copy, p, n);
+	return copy;
+}
+
+char *must_printf(const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int n;
+
+	va_start(args, format);
+	n = vasprintf(&text, format, args);
+	va_end(args);
+	return there(n < 0 ? NULL : text);
+}
+
+void *grow_zeroed(void *array, size_t n, size_t *room, size_t bytes)
+{
+	const size_t had = *room;
+	char *grown;
+
+	*room = grow_room(n, had);
+	grown = must_reallocarray(array, *room, bytes);
+	memset(grown + had * bytes, 0, (*room - had) * bytes);
+	return grown;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * alloc.h - memory that is there, and arrays that grow.  (xmalloc() and its like are
+ * libiberty's, which sym/names_d.c replaces.)
+ *
+ * Ends: none of these returns without memory; memory_out() ends the program (memory.h), so
+ * callers have nothing to check.  Not for sizes that a file claims and nothing bounds: compare
+ * those with the file first ("damaged").  Not in `mprof record` while the program runs, where
+ * malloc may fail and the recording goes on, nor in a child between fork and exec.
+ *
+ * Ownership: free() for all of them.  Threads: any.
+ */
+#ifndef MPROF_UTIL_ALLOC_H
+#define MPROF_UTIL_ALLOC_H
+
+#include <stddef.h>
+
+void *must_malloc(size_t bytes) __attribute__((malloc, returns_nonnull));
+void *must_calloc(size_t n, size_t bytes) __attribute__((malloc, returns_nonnull));
+void *must_reallocarray(void *p, size_t n, size_t bytes) __attribute__((returns_nonnull));
+char *must_strdup(const char *text) __attribute__((malloc, returns_nonnull));
+/* At most n letters of text, and a NUL. */
+char *must_strndup(const char *text, size_t n) __attribute__((malloc, returns_nonnull));
+/* n bytes of p. */
+void *must_memdup(const void *p, size_t n) __attribute__((malloc, returns_nonnull));
+/* What printf would print. */
+char *must_printf(const char *format, ...)
+    __attribute__((malloc, returns_nonnull, format(printf, 1, 2)));
+
+/*
+ * An array is a pointer and the number of items that it has room for; how many are in use is
+ * the caller's.  NULL and 0 are an empty one.
+ *
+ *	GROW(list->item, list->n + 1, list->room);
+ *	list->item[list->n++] = one;
+ *
+ * GROW makes room for n items and leaves new ones as they are; GROW_ZEROED zeroes them.  Room
+ * grows by half, so n calls cost O(n).  Pointers to items end with it.  Arguments are evaluated
+ * more than once; room is a size_t.  Arrays that share one room grow by grow_room().
+ */
+#define GROW(array, n, room)                                                            \
+	do {                                                                            \
+		if ((size_t)(n) > (room)) {                                             \
+			(room) = grow_room((n), (room));                                \
+			(array) = must_reallocarray((array), (room), sizeof(*(array))); \
+		}                                                                       \
+	} while (0)
+
+#define GROW_ZEROED(array, n, room)                                                     \
+	do {                                                                            \
+		if ((size_t)(n) > (room))                                               \
+			(array) = grow_zeroed((array), (n), &(room), sizeof(*(array))); \
+	} while (0)
+
+/* The room for n > room items. */
+static inline size_t grow_room(size_t n, size_t room)
+{
+	const size_t more = room + room / 2 + 16;
+
+	return n > more ? n : more;
+}
+
+void *grow_zeroed(void *array, size_t n, size_t *room, size_t bytes);
+
+#endif

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* table.c - the hash table of the command line. */
+#include "table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+
+#define SLOTS_FIRST 64u
+
+static void more_slots(struct table *t)
+{
+	struct table_slot *old = t->slot, *end = old + t->slots;
+
+	t->slots = t->slots ? 2 * t->slots : SLOTS_FIRST;
+	t->shift = 64 - (unsigned)__builtin_ctzll(t->slots);
+	t->slot = must_calloc(t->slots, sizeof(*t->slot));
+	for (struct table_slot *s = old; s < end; s++)
+		if (s->value)
+			*table_slot(t, s->key) = *s;
+	free(old);
+}
+
+uint64_t *table_add(struct table *t, uint64_t key)
+{
+	struct table_slot *s;
+
+	if (t->used * 4 >= t->slots * 3)
+		more_slots(t);
+	s = table_slot(t, key);
+	s->key = key;
+	t->used++;
+	return &s->value;
+}
+
+static uint64_t mix(uint64_t x)
+{
+	x ^= x >> 32;
+	x *= 0x9e3779b97f4a7c15ull;
+	return x ^ x >> 29;
+}
+
+uint64_t table_hash(const void *bytes, size_t n)
+{
+	const char *at = bytes;
+	uint64_t h = n * 0x9e3779b97f4a7c15ull, word;
+
+	for (; n >= sizeof(word); n -= sizeof(word), at += sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		h = mix(h ^ word);
+	}
+	word = 0;
+	if (n)
+		memcpy(&word, at, n);
+	return mix(h ^ word);
+}
+
+void table_release(struct table *t)
+{
+	free(t->slot);
+	*t = (struct table){ .slot = NULL };
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * unfinished.h - files that must not remain if the program ends before it is done with them:
+ * half-written outputs under their temporary names, sockets, directories for one run.
+ *
+ * They are removed, the newest first, when memory runs out (memory.h), and by a signal after
+ * unfinished_watch().  A file that is finished or dropped is forgotten first.
+ *
+ * Ownership: a path stays the caller's, and unchanged, until unfinished_forget().  Threads: any.
+ */
+#ifndef MPROF_UTIL_UNFINISHED_H
+#define MPROF_UTIL_UNFINISHED_H
+
+/* Nothing happens to a seventeenth path. */
+void unfinished_add(const char *path);
+/* The same pointer; nothing if it was not added. */
+void unfinished_forget(const char *path);
+/* SIGINT, SIGTERM and SIGHUP remove them, too, before they end the program. */
+void unfinished_watch(void);
+/* Removes all of them now: files, and directories that are empty then.  Safe in handlers. */
+void unfinished_remove(void);
+
+#endif
