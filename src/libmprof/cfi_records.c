@@ -6,6 +6,7 @@
  */
 #include "cfi.h"
 #include "sys.h"
+#include "unwind.h"
 
 /*
  * Where an object's call frame information may end.  Of a program that is not
@@ -22,20 +23,22 @@ static uintptr_t end_of(const struct eh_object *o)
  * Pages of objects that were readable when asked: a walk with all registers
  * asks for the same few at every frame, and a handler that fires each 50 us
  * must not spend them in system calls.  An object's pages stay until it is
- * unloaded; then cfi_forget().  Entries are single words: a race asks again.
+ * unloaded; then cfi_forget().  Entries are single words, kept as rules are: one that was
+ * found before something was unloaded does not come back behind it.
  */
 #define SEEN 256u
-static uintptr_t seen[SEEN];
+static uint64_t seen[SEEN];
 
 static int readable_page(uintptr_t page)
 {
-	uintptr_t *entry = &seen[page % SEEN];
+	uint64_t *entry = &seen[page % SEEN];
+	uint32_t generation = __atomic_load_n(&mp_rules_generation, __ATOMIC_ACQUIRE);
 
 	if (__atomic_load_n(entry, __ATOMIC_RELAXED) == page)
 		return 1;
 	if (!sys_readable((const void *)(page << 12)))
 		return 0;
-	__atomic_store_n(entry, page, __ATOMIC_RELAXED);
+	mp_rules_keep(entry, page, generation);
 	return 1;
 }
 

@@ -26,8 +26,8 @@
 extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
 
 struct scope {
+	void *real;	    /* stored first: whoever does so has the place */
 	const void *object; /* stored last */
-	void *real;
 };
 
 struct operator
@@ -51,12 +51,17 @@ static const void *base_of(const void *symbol)
  */
 static int is_allocators(const void *caller)
 {
-	static struct dl_find_object allocator;
+	static uintptr_t start, bytes; /* bytes is stored last */
+	struct dl_find_object found;
+	uintptr_t had = __atomic_load_n(&bytes, __ATOMIC_ACQUIRE);
 
-	if (mprof_unlikely(!allocator.dlfo_map_end) && _dl_find_object)
-		_dl_find_object(*(void **)&mprof_core.real.malloc, &allocator);
-	return (uintptr_t)caller - (uintptr_t)allocator.dlfo_map_start <
-	       (uintptr_t)allocator.dlfo_map_end - (uintptr_t)allocator.dlfo_map_start;
+	if (mprof_unlikely(!had) && _dl_find_object &&
+	    !_dl_find_object(*(void **)&mprof_core.real.malloc, &found)) {
+		had = (uintptr_t)found.dlfo_map_end - (uintptr_t)found.dlfo_map_start;
+		__atomic_store_n(&start, (uintptr_t)found.dlfo_map_start, __ATOMIC_RELAXED);
+		__atomic_store_n(&bytes, had, __ATOMIC_RELEASE);
+	}
+	return (uintptr_t)caller - __atomic_load_n(&start, __ATOMIC_RELAXED) < had;
 }
 
 /* Any form of new and delete takes these: a size or block, a size or an alignment, a tag. */
@@ -134,13 +139,17 @@ static void *find_in_scope(const char *name, const void *caller)
 static void *know_scope(struct operator* o, const void *object, const void *caller)
 {
 	void *real = find_in_scope(o->name, caller);
-	struct scope *s = o->scope;
 
-	while (s < o->scope + SCOPES && __atomic_load_n(&s->object, __ATOMIC_ACQUIRE))
-		s++;
-	if (s < o->scope + SCOPES && object) {
-		s->real = real;
+	for (struct scope *s = o->scope; object && real && s < o->scope + SCOPES; s++) {
+		void *none = NULL;
+
+		/* Two plugins' threads must not share a place: one would get the other's operator.
+		 */
+		if (!__atomic_compare_exchange_n(&s->real, &none, real, 0, __ATOMIC_RELAXED,
+						 __ATOMIC_RELAXED))
+			continue;
 		__atomic_store_n(&s->object, object, __ATOMIC_RELEASE);
+		break;
 	}
 	return real;
 }

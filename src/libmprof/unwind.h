@@ -80,7 +80,7 @@ const struct eh_rule *mp_rules_escaped(uint32_t code);
 /* Code went away: every rule is looked up anew.  Adds RULES_FORGET to the generation. */
 void mp_rules_forget(void);
 #define RULES_FORGET 2u
-/* Stores a rule where other threads look, unless rules were forgotten since `generation`. */
+/* Stores a word where other threads look, unless rules were forgotten since `generation`. */
 void mp_rules_keep(uint64_t *place, uint64_t word, uint32_t generation);
 
 #define RULE_HASH(pc, t) ((uint32_t)((pc)*0x9e3779b97f4a7c15ull >> (t)->shift))
