@@ -28,30 +28,6 @@ static uint32_t state;
 static uint32_t recording;
 static uint32_t refused; /* configuration is wrong: pass, but resolve the allocator */
 
-const struct mprof_host mp_host MP_HIDDEN = {
-	.abi = MPROF_MODULE_ABI,
-	.config = &mp_config,
-	.enter = mp_enter,
-	.file_open = mp_file_open,
-	.counts_take = mp_counts_take,
-	.counts_give = mp_counts_give,
-	.slot_take = mp_slot_take,
-	.slot_flush = mp_slot_flush,
-	.slot_release = mp_slot_release,
-	.stacks_start = mp_stacks_start,
-	.lost = mp_lost,
-	.fd_open = mp_fd_open,
-	.fd_write = mp_fd_write,
-	.note = mp_note,
-	.stop = mp_stop,
-	.resident = mp_resident,
-	.look = mp_peak_look,
-	.look_times = mp_peak_times,
-	.memory = mp_live_memory,
-	.live = mp_live_take,
-	.page_bytes = &mp_page_bytes,
-};
-
 int mp_recording(void)
 {
 	return (int)__atomic_load_n(&recording, __ATOMIC_RELAXED);
@@ -82,7 +58,7 @@ static void publish(const struct mprof_api *api)
 	__atomic_store_n(&mp_api, api, __ATOMIC_RELEASE);
 }
 
-void mp_stop(unsigned reason, const char *why)
+static void stop(unsigned reason, const char *why)
 {
 	/* Pairs with resume_locked(): its table comes before ours, or it sees the end. */
 	if (!__atomic_exchange_n(&recording, 0, __ATOMIC_SEQ_CST))
@@ -92,6 +68,32 @@ void mp_stop(unsigned reason, const char *why)
 	mp_fact_stopped(why);
 	if (!mp_file.header && mp_known.notes[0]) /* no file to say it in */
 		mp_note(why);
+}
+
+int mp_failed(int error)
+{
+	if (mprof_likely(error >= 0))
+		return error;
+	switch (mp_file.broken && error != -ECHILD ? -EIO : error) {
+	case -ENOMEM:
+		stop(MPROF_LOST_MEMORY, "no memory or address space for the recording");
+		break;
+	case -ECHILD:
+		stop(MPROF_LOST_PROCESS, "a forked child could not join the run");
+		break;
+	case -ETIMEDOUT:
+		stop(MPROF_LOST_FILE, "a write to the file never ended");
+		break;
+	case -EIO:
+	case -EBADF:
+	case -ESTALE:
+	case -ENOENT:
+		stop(MPROF_LOST_FILE, "the file was truncated or removed");
+		break;
+	default:
+		stop(MPROF_LOST_SPACE, "no space left for the file");
+	}
+	return error;
 }
 
 /*
@@ -121,7 +123,7 @@ static void resume_locked(void)
 		return;
 	mp_fact_resumed();
 	__atomic_store_n(&mp_api, mode_table, __ATOMIC_SEQ_CST);
-	/* Pairs with mp_stop(): either we see its end, or its table comes after ours. */
+	/* Pairs with stop(): either we see its end, or its table comes after ours. */
 	if (!__atomic_load_n(&recording, __ATOMIC_SEQ_CST))
 		publish(&mp_pass_api);
 }
@@ -147,6 +149,75 @@ void mp_suspend_forked(void)
 	if (mp_recording() && mp_table() == &mp_pass_api)
 		publish(mode_table);
 }
+
+/* ---- services for MODEs: one that fails ends recording ---- */
+
+static struct mprof_thread *host_enter(void)
+{
+	struct mprof_thread *t;
+
+	mp_failed(mp_enter(&t));
+	return t;
+}
+
+static struct mprof_counts *host_counts_take(struct mprof_thread *t)
+{
+	int error = 0;
+	struct mprof_counts *c = mp_counts_take(t, &error);
+
+	mp_failed(error);
+	return c;
+}
+
+static int host_slot_take(struct mprof_thread *t)
+{
+	return mp_failed(mp_slot_take(t));
+}
+
+static int host_slot_flush(struct mprof_thread *t)
+{
+	return mp_failed(mp_slot_flush(t));
+}
+
+static void host_slot_release(struct mprof_thread *t)
+{
+	mp_failed(mp_slot_release(t));
+}
+
+static void *host_live(unsigned kind, uint32_t thread, uint64_t seq, size_t bytes)
+{
+	int error = 0;
+	void *at = mp_live_take(kind, thread, seq, bytes, &error);
+
+	mp_failed(error);
+	return at;
+}
+
+const struct mprof_host mp_host MP_HIDDEN = {
+	.abi = MPROF_MODULE_ABI,
+	.config = &mp_config,
+	.enter = host_enter,
+	.file_open = mp_file_open,
+	.counts_take = host_counts_take,
+	.counts_give = mp_counts_give,
+	.slot_take = host_slot_take,
+	.slot_flush = host_slot_flush,
+	.slot_release = host_slot_release,
+	.stacks_start = mp_stacks_start,
+	.lost = mp_lost,
+	.fd_open = mp_fd_open,
+	.fd_write = mp_fd_write,
+	.note = mp_note,
+	.stop = stop,
+	.resident = mp_resident,
+	.look = mp_peak_look,
+	.look_times = mp_peak_times,
+	.memory = mp_live_memory,
+	.live = host_live,
+	.page_bytes = &mp_page_bytes,
+};
+
+/* ---- the start ---- */
 
 static void refuse(struct text *why)
 {

@@ -60,28 +60,24 @@ static struct mprof_extent *take_used(struct mp_local *l)
 	return x;
 }
 
-static struct mprof_extent *take_new(struct mp_local *l)
+static struct mprof_extent *take_new(struct mp_local *l, int *error)
 {
 	static const struct mp_pool_kind kind = { COUNTS_RECORD, COUNTS_FIRST, map_records };
 	uint64_t offset;
-	int error;
-	struct mprof_extent *x = mp_pool_take(&l->counts, &kind, 1, &offset, &error);
+	struct mprof_extent *x = mp_pool_take(&l->counts, &kind, 1, &offset, error);
 
-	if (!x) {
-		mp_slots_failed(error);
-		return NULL;
-	}
-	__atomic_fetch_add(&l->counts_taken, 1, __ATOMIC_RELAXED);
+	if (x)
+		__atomic_fetch_add(&l->counts_taken, 1, __ATOMIC_RELAXED);
 	return x;
 }
 
-struct mprof_counts *mp_counts_take(struct mprof_thread *t)
+struct mprof_counts *mp_counts_take(struct mprof_thread *t, int *error)
 {
 	struct mprof_extent *x = take_used(mp_local);
 	struct mprof_counts *c;
 
 	if (!x)
-		x = take_new(mp_local);
+		x = take_new(mp_local, error);
 	if (!x)
 		return NULL;
 	c = (struct mprof_counts *)(x + 1);

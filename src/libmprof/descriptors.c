@@ -128,23 +128,22 @@ void mp_fd_release(void)
 /*
  * The program is about to put `wanted` at our number.  Not if that will fail; and
  * not in a vfork child, whose table of descriptors is its own while its memory is
- * its parent's.
+ * its parent's.  0, or -ETIMEDOUT: somebody may still write to that number.
  */
-static void move_away(int wanted, int from)
+static int move_away(int wanted, int from)
 {
 	int to;
 
 	if (sys_fcntl(wanted, F_GETFD, 0) < 0 || !mp_local || mp_local->pid != sys_getpid())
-		return;
+		return 0;
 	to = sys_fcntl(from, F_DUPFD_CLOEXEC, from > 512 ? from / 2 : from + 1);
 	__atomic_store_n(&mp_file.fd, to, __ATOMIC_SEQ_CST);
 	for (int i = 0; __atomic_load_n(&mp_file.users, __ATOMIC_SEQ_CST); i++) {
-		if (i == PATIENCE) {
-			mp_stop(MPROF_LOST_FILE, "a write to the file never ended");
-			return;
-		}
+		if (i == PATIENCE)
+			return -ETIMEDOUT;
 		sys_yield();
 	}
+	return 0;
 }
 
 static int ours(int fd)
@@ -168,7 +167,7 @@ EXPORT int dup2(int from, int to)
 	if (ours(from))
 		return bad_number();
 	if (ours(to))
-		move_away(from, to);
+		mp_failed(move_away(from, to));
 	return mp_next()->dup2(from, to);
 }
 
@@ -177,7 +176,7 @@ EXPORT int dup3(int from, int to, int flags)
 	if (ours(from))
 		return bad_number();
 	if (ours(to))
-		move_away(from, to);
+		mp_failed(move_away(from, to));
 	return mp_next()->dup3(from, to, flags);
 }
 

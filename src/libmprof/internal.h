@@ -40,7 +40,11 @@ int mp_boot_try(const void *caller);
 int mp_boot_waiting(void);
 /* Recording is on in this process (it may have lost its file since: then services fail). */
 int mp_recording(void);
-void mp_stop(unsigned reason, const char *why);
+/*
+ * The one place that ends recording for good: services below return -errno, and whoever was
+ * called from outside (by a MODE, by the program) passes it to this, which returns it.
+ */
+int mp_failed(int error);
 /*
  * Between these nothing is recorded, and after a resume that is the end nothing of ours
  * makes a system call.  Any number of threads.
@@ -208,8 +212,8 @@ int mp_trial_end(struct mprof_thread *before);
 void mp_quiet_begin(struct mprof_thread **before);
 void mp_quiet_end(struct mprof_thread *before);
 int mp_threads_start(void);
-struct mprof_thread *mp_enter(void);
-void mp_threads_forked(void); /* in a child: forget what the parent's threads had */
+int mp_enter(struct mprof_thread **out); /* module.h; 0 or -errno */
+void mp_threads_forked(void);		 /* in a child: forget what the parent's threads had */
 void mp_lock(uint32_t *lock);
 void mp_unlock(uint32_t *lock);
 /* While what a handler must not jump out of is done. */
@@ -281,25 +285,24 @@ void mp_rules_forget(void);
 void mp_rules_forked(void); /* in a child: ends what a thread of the parent had begun */
 /* stacks.c */
 uint32_t mp_stacks_count(void); /* numbers given so far */
-void mp_stacks_flush(void);	/* records go to the file, the slot to others */
+int mp_stacks_flush(void);	/* records go to the file, the slot to others; 0 or -errno */
 
 /* slots.c */
 void mp_self_bytes(int64_t more); /* memory of ours in this process */
 int mp_slot_take(struct mprof_thread *t);
 int mp_slot_flush(struct mprof_thread *t);
-void mp_slot_release(struct mprof_thread *t);
+int mp_slot_release(struct mprof_thread *t);
 /* Maps a part of the file for storing: its disk blocks are there.  0 or -errno. */
 int mp_slots_map(uint64_t offset, uint64_t bytes, char **out);
 /* Takes a new part of the file, reserves and maps it: a store to it cannot fail. */
 int mp_slots_map_new(uint64_t bytes, uint64_t *offset, char **out);
-int mp_slots_failed(int error); /* recording ends; returns error */
 /* counts.c */
-struct mprof_counts *mp_counts_take(struct mprof_thread *t);
+struct mprof_counts *mp_counts_take(struct mprof_thread *t, int *error);
 void mp_counts_give(struct mprof_thread *t);
 
 /* live.c: module.h */
 void *mp_live_memory(size_t bytes, size_t touched);
-void *mp_live_take(unsigned kind, uint32_t thread, uint64_t seq, size_t bytes);
+void *mp_live_take(unsigned kind, uint32_t thread, uint64_t seq, size_t bytes, int *error);
 
 /* process.c */
 int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid);

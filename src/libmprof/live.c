@@ -42,19 +42,16 @@ static int map_file(const struct mp_pool_kind *kind, uint32_t units, struct mp_p
 	return mp_slots_map_new(bytes, &out->offset, &out->at);
 }
 
-void *mp_live_take(unsigned kind, uint32_t thread, uint64_t seq, size_t bytes)
+void *mp_live_take(unsigned kind, uint32_t thread, uint64_t seq, size_t bytes, int *error)
 {
 	static const struct mp_pool_kind units = { UNIT, FIRST, map_file };
 	uint64_t offset;
-	int error = 0;
 	size_t size = sizeof(struct mprof_extent) + bytes;
 	struct mprof_extent *x =
-	    mp_pool_take(&mp_local->live, &units, (uint32_t)(size / UNIT), &offset, &error);
+	    mp_pool_take(&mp_local->live, &units, (uint32_t)(size / UNIT), &offset, error);
 
-	if (!x) {
-		mp_slots_failed(error);
+	if (!x)
 		return NULL;
-	}
 	mp_extent_fill(x, kind, offset, (uint32_t)size, thread);
 	x->seq = seq;
 	x->used = (uint32_t)bytes;

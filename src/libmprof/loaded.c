@@ -149,6 +149,7 @@ static int record(struct loaded *l, const struct facts *f)
 	static uint64_t words[1 + MPROF_OBJECT_WORDS + 3 * SEGMENTS +
 			      (BUILD_ID_MAX + PATH_MAX_HERE) / 8]; /* the lock's */
 	uint32_t path = (uint32_t)text_length(f->path), n = 1;
+	int ret;
 
 	__builtin_memset(words, 0, sizeof(words));
 	words[n++] = mprof_ticks();
@@ -164,18 +165,17 @@ static int record(struct loaded *l, const struct facts *f)
 	__builtin_memcpy(words + n, f->path, path);
 	n += (path + 7) / 8;
 	words[0] = MPROF_RECORD_OBJECT | (uint64_t)(n - 1) << 4 | (uint64_t)path << 32;
-	if (mp_stacks_record(words, n) < 0)
-		return -ENOSPC;
-	l->number = ++mp_local->objects;
-	return 0;
+	ret = mp_stacks_record(words, n);
+	if (ret == 0)
+		l->number = ++mp_local->objects;
+	return ret;
 }
 
-static void record_gone(const struct loaded *l)
+static int record_gone(const struct loaded *l)
 {
 	const uint64_t words[2] = { MPROF_RECORD_GONE | (uint64_t)l->number << 32, mprof_ticks() };
 
-	if (l->number)
-		mp_stacks_record(words, 2);
+	return l->number ? mp_stacks_record(words, 2) : 0;
 }
 
 static struct loaded *find(const struct eh_object *o)
@@ -187,18 +187,18 @@ static struct loaded *find(const struct eh_object *o)
 	return NULL;
 }
 
-/* What else is known there is gone.  1: something was. */
-static int replace(const struct eh_object *o)
+/* What else is known there is gone; *others: something was.  0 or -errno. */
+static int replace(const struct eh_object *o, int *others)
 {
-	int any = 0;
+	int ret = 0;
 
 	for (uint32_t i = 0; i < count; i++)
 		if (loaded[i].start < o->end && o->start < loaded[i].end && !loaded[i].gone) {
-			record_gone(&loaded[i]);
+			ret = ret < 0 ? ret : record_gone(&loaded[i]);
 			loaded[i].gone = 1;
-			any = 1;
+			*others = 1;
 		}
-	return any;
+	return ret;
 }
 
 static struct loaded *place(void)
@@ -211,18 +211,16 @@ static struct loaded *place(void)
 	return loaded && count < OBJECTS ? &loaded[count++] : NULL;
 }
 
-/* A place for o, with its record in the stream.  1: other objects were there before. */
-static int take_place(const struct eh_object *o, const struct facts *f)
+/* A place for o, with its record in the stream.  0 or -errno. */
+static int take_place(const struct eh_object *o, const struct facts *f, int *others)
 {
-	int others = replace(o);
+	int ret = replace(o, others);
 	struct loaded *l = place();
 
 	if (!l)
-		return others;
+		return ret;
 	*l = (struct loaded){ o->start, o->end, o->bias, identity(f), 0, 0, 0 };
-	if (!l->number)
-		record(l, f);
-	return others;
+	return ret < 0 ? ret : record(l, f);
 }
 
 static const struct facts *read_facts(const struct eh_object *o)
@@ -235,41 +233,45 @@ static const struct facts *read_facts(const struct eh_object *o)
 	return &f;
 }
 
-int mp_loaded_seen(const struct eh_object *o)
+int mp_loaded_seen(const struct eh_object *o, int *others)
 {
 	uint32_t generation = mp_rules_generation;
 	struct loaded *l = find(o);
 	const struct facts *f;
 	uint64_t signals;
-	int others = 0;
+	int ret;
 
+	*others = 0;
 	/* Pairs with the store below: what was checked is recorded. */
 	if (l && __atomic_load_n(&l->checked, __ATOMIC_ACQUIRE) == generation + 1)
 		return 0;
 	mp_stacks_lock(&signals);
-	mp_stacks_begin();
+	ret = mp_stacks_begin();
 	f = read_facts(o);
 	l = find(o);
-	if (!l || l->identity != identity(f))
-		others = take_place(o, f);
+	if (ret == 0 && (!l || l->identity != identity(f)))
+		ret = take_place(o, f, others);
 	l = find(o);
 	if (l) /* the caller forgets all rules if there were others */
-		__atomic_store_n(&l->checked, generation + 1 + (others ? RULES_FORGET : 0),
+		__atomic_store_n(&l->checked, generation + 1 + (*others ? RULES_FORGET : 0),
 				 __ATOMIC_RELEASE);
 	mp_stacks_unlock(&signals);
-	return others;
+	return ret;
 }
 
-void mp_loaded_again(void)
+int mp_loaded_again(void)
 {
+	int ret = 0;
+
 	for (uint32_t i = 0; i < count; i++)
 		loaded[i].number = 0;
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count && ret == 0; i++) {
 		struct eh_object o;
 
 		if (loaded[i].gone || eh_object(loaded[i].start, &o) < 0 ||
 		    o.start != loaded[i].start || o.bias != loaded[i].bias)
 			continue;
-		record(&loaded[i], read_facts(&o));
+		ret = record(&loaded[i], read_facts(&o));
 	}
+	return ret;
 }

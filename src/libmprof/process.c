@@ -117,7 +117,7 @@ static __thread uint64_t fork_ticks;
 
 static int join_as_child(uint64_t when)
 {
-	int ret;
+	int ret = 0;
 
 	mp_threads_forked();
 	mp_suspend_forked();
@@ -125,14 +125,11 @@ static int join_as_child(uint64_t when)
 	if (mp_mode->forked)
 		mp_mode->forked();
 	mp_local->how = when ? MPROF_CHILD_FORK : 0;
-	if (!mp_file.header)
-		return 0;
-	ret = mp_file.broken
-		  ? -EIO
-		  : mp_process_join(when ? when : mprof_ticks(), last_number, sys_getppid());
-	if (ret < 0)
-		mp_stop(MPROF_LOST_PROCESS, "a forked child could not join the run");
-	return ret;
+	if (mp_file.broken)
+		ret = -EIO;
+	else if (mp_file.header)
+		ret = mp_process_join(when ? when : mprof_ticks(), last_number, sys_getppid());
+	return ret < 0 ? -ECHILD : 0;
 }
 
 /*
@@ -180,7 +177,7 @@ static void ending(int status)
 		e->status = status;
 		__atomic_store_n(&e->state, MPROF_PROCESS_EXITED, __ATOMIC_RELEASE);
 	}
-	mp_stacks_flush();
+	mp_failed(mp_stacks_flush());
 	mp_fact_end(status);
 }
 
@@ -212,7 +209,7 @@ static void in_parent(void)
 static void in_child(void)
 {
 	if (mp_recording() && !(mp_local->alive && mp_local->pid == sys_getpid()))
-		mp_process_forked(fork_ticks);
+		mp_failed(mp_process_forked(fork_ticks));
 	fork_ticks = 0;
 }
 
@@ -244,7 +241,7 @@ EXPORT pid_t _Fork(void)
 	pid_t pid = mp_next()->_Fork();
 
 	if (pid == 0 && mp_recording())
-		mp_process_forked(before);
+		mp_failed(mp_process_forked(before));
 	return pid;
 }
 
@@ -292,7 +289,7 @@ static void exec_begins(const char *path, char *const envp[])
 	if (!mp_recording() || !mp_file.header || !are_readable(path, envp))
 		return;
 	if (!mp_local->alive)
-		mp_process_forked(0);
+		mp_failed(mp_process_forked(0));
 	if (mp_local->pid != pid) { /* a vfork child */
 		mp_fact_exec(pid, path, keeps_us(envp));
 		return;
@@ -301,7 +298,7 @@ static void exec_begins(const char *path, char *const envp[])
 	mp_table()->note_control(MPROF_CONTROL_EXEC, 0);
 	mp_fact_exec(0, path, keeps_us(envp));
 	mp_process_flush();
-	mp_stacks_flush();
+	mp_failed(mp_stacks_flush());
 	e = mp_entry();
 	if (e)
 		__atomic_store_n(&e->state, MPROF_PROCESS_EXECING, __ATOMIC_RELEASE);

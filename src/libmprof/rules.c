@@ -179,11 +179,12 @@ static struct eh_rule compile(uintptr_t pc)
 	struct cfi_machine *m;
 	struct eh_object o;
 	struct eh_rule r;
-	int ret;
+	int ret, others;
 
 	if (eh_object(pc, &o) < 0)
 		return guess(pc);
-	if (mp_loaded_seen(&o)) {
+	mp_failed(mp_loaded_seen(&o, &others));
+	if (others) {
 		mp_rules_forget();
 		mp_stacks_changed();
 	}

@@ -124,21 +124,6 @@ int mp_slots_map_new(uint64_t bytes, uint64_t *offset, char **out)
 	return mp_slots_map(*offset, bytes, out);
 }
 
-int mp_slots_failed(int error)
-{
-	switch (error) {
-	case -EIO:
-		mp_stop(MPROF_LOST_FILE, "the file is gone");
-		break;
-	case -ENOMEM:
-		mp_stop(MPROF_LOST_MEMORY, "no address space for a part of the file");
-		break;
-	default:
-		mp_stop(MPROF_LOST_SPACE, "no room for the next part of the file");
-	}
-	return error;
-}
-
 /* An empty chunk begins: the extent's base of time is the thread's last event. */
 static void slot_begin(struct mprof_thread *t)
 {
@@ -216,7 +201,7 @@ int mp_slot_take(struct mprof_thread *t)
 	int ret = crowd ? home_take(t, bytes) : mapped_take(t, bytes);
 
 	if (ret < 0)
-		return mp_slots_failed(ret);
+		return ret;
 	mp_extent_fill(t->slot, t->number ? MPROF_EXTENT_SLOT : MPROF_EXTENT_STACKS_SLOT,
 		       t->slot_offset, bytes, t->number);
 	t->slot_bytes = bytes;
@@ -292,11 +277,8 @@ static int slot_empty(struct mprof_thread *t)
 	if (t->slot->magic != MPROF_EXTENT_MAGIC) /* zeros: the file was cut and grew again */
 		mp_file.broken = MPROF_LOST_FILE + 1;
 	ret = mp_file.broken ? -EIO : used ? chunk_write(t, used) : 0;
-	if (ret < 0) {
-		mp_stop(mp_file.broken ? MPROF_LOST_FILE : MPROF_LOST_SPACE,
-			mp_file.broken ? "the file was truncated or removed" : "no space left");
+	if (ret < 0)
 		return ret;
-	}
 	t->flushes++;
 	/* Also the values of a LONG record whose head was never put. */
 	__builtin_memset(t->slot + 1, 0, used + LONG_BYTES < room ? used + LONG_BYTES : room);
@@ -333,13 +315,16 @@ int mp_slot_flush(struct mprof_thread *t)
 	return ret;
 }
 
-void mp_slot_release(struct mprof_thread *t)
+int mp_slot_release(struct mprof_thread *t)
 {
 	uint64_t signals;
+	int ret;
 
 	mp_signals_block(&signals);
 	mp_peak_look(1, mprof_ticks());
-	if (t->slot && slot_empty(t) == 0)
+	ret = t->slot ? slot_empty(t) : 0;
+	if (ret == 0)
 		slot_drop(t);
 	mp_signals_restore(&signals);
+	return ret;
 }

@@ -143,10 +143,10 @@ static int next_locked(const struct mp_stream *full)
 	return 0;
 }
 
-static uint64_t *claim_anywhere(uint32_t n)
+/* NULL and -errno: there is none. */
+static uint64_t *claim_anywhere(uint32_t n, int *error)
 {
 	uint64_t signals, *place;
-	int ret;
 
 	/* Pairs with the release in rules.c: this slot is not before that of an object's record. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -157,29 +157,31 @@ static uint64_t *claim_anywhere(uint32_t n)
 		if (place)
 			return place;
 		mp_lock_blocking(&mp_local->stream_lock, &signals);
-		ret = next_locked(s);
+		*error = next_locked(s);
 		mp_unlock_blocking(&mp_local->stream_lock, &signals);
-		if (ret < 0)
+		if (*error < 0)
 			return NULL;
 	}
+	*error = -ENOSPC;
 	return NULL;
 }
 
-void mp_stacks_begin(void)
+int mp_stacks_begin(void)
 {
-	if (mp_local->stream_begun)
-		return;
-	mp_loaded_again();
+	int ret = mp_local->stream_begun ? 0 : mp_loaded_again();
+
 	/* Pairs with the acquire in add(): what is loaded is recorded by then. */
 	__atomic_store_n(&mp_local->stream_begun, 1, __ATOMIC_RELEASE);
+	return ret;
 }
 
 int mp_stacks_record(const uint64_t *words, uint32_t n)
 {
-	uint64_t *place = claim_anywhere(n);
+	int error;
+	uint64_t *place = claim_anywhere(n, &error);
 
 	if (!place)
-		return -ENOSPC;
+		return error;
 	__builtin_memcpy(place + 1, words + 1, (n - 1) * sizeof(*words));
 	/* Its first word makes it count. */
 	__atomic_store_n(place, words[0], __ATOMIC_RELEASE);
@@ -190,16 +192,16 @@ int mp_stacks_record(const uint64_t *words, uint32_t n)
  * Where nobody else can be writing to it, the slot goes to others.  Else it stays as it
  * is, in the file.
  */
-void mp_stacks_flush(void)
+int mp_stacks_flush(void)
 {
 	struct mp_stream *s = mp_local ? mp_local->stream : NULL;
 
 	if (!s || mp_local->threaded || mprof_self->busy)
-		return;
+		return 0;
 	mp_local->stream = NULL;
 	s->slot.cur = s->word + s->end;
 	s->slot.last_ticks = mprof_ticks();
-	mp_slot_release(&s->slot);
+	return mp_slot_release(&s->slot);
 }
 
 /* ---- the table ---- */
@@ -312,11 +314,11 @@ static int grow(void)
 	return ret;
 }
 
-/* Frames [from, from + n) of c as a stack that joins `owner` at `depth`.  Its id; 0: no room. */
+/* Frames [from, from + n) of c as a stack that joins `owner` at `depth`.  Its id; 0 and -errno. */
 static uint32_t define(const struct stack_cache *c, uint32_t from, uint32_t n, uint32_t owner,
-		       uint32_t depth, unsigned flags)
+		       uint32_t depth, unsigned flags, int *error)
 {
-	uint64_t *word = claim_anywhere(2 + n);
+	uint64_t *word = claim_anywhere(2 + n, error);
 	uint32_t id;
 
 	if (!word)
@@ -332,13 +334,15 @@ static uint32_t define(const struct stack_cache *c, uint32_t from, uint32_t n, u
 }
 
 /* Before the first record: what is loaded. */
-static MPROF_COLD void begin(void)
+static MPROF_COLD int begin(void)
 {
 	uint64_t signals;
+	int ret;
 
 	mp_stacks_lock(&signals);
-	mp_stacks_begin();
+	ret = mp_stacks_begin();
 	mp_stacks_unlock(&signals);
+	return ret;
 }
 
 /*
@@ -349,6 +353,7 @@ static uint32_t add(const struct stack_cache *c, uint64_t hash, uint32_t first, 
 		    unsigned flags)
 {
 	uint32_t owner, depth, n, id = 0;
+	int error = 0;
 
 	/* Frames of a stack that was cut off at DEPTH have no owner. */
 	while (kept > first && !c->meta[kept - 1].owner)
@@ -356,15 +361,18 @@ static uint32_t add(const struct stack_cache *c, uint64_t hash, uint32_t first, 
 	owner = kept > first ? c->meta[kept - 1].owner : 0;
 	depth = kept - first;
 	if (!__atomic_load_n(&mp_local->stream_begun, __ATOMIC_ACQUIRE))
-		begin();
+		mp_failed(begin());
 	if (c->broken)
 		__atomic_fetch_add(&through_signals, 1, __ATOMIC_RELAXED);
 	do {
 		n = c->n - first - depth < PIECE ? c->n - first - depth : PIECE;
-		id = grow() < 0 ? 0 : define(c, first + depth, n, owner, depth, depth ? 0 : flags);
+		id = grow() < 0
+			 ? 0
+			 : define(c, first + depth, n, owner, depth, depth ? 0 : flags, &error);
 		owner = id;
 		depth += n;
 	} while (id && first + depth < c->n);
+	mp_failed(error);
 	return id ? put(__atomic_load_n(&table, __ATOMIC_ACQUIRE), hash, id) : mp_stacks_none();
 }
 

@@ -258,14 +258,13 @@ void mp_threads_forked(void)
 	entering = 0;
 }
 
-static struct mprof_thread *thread_new(void)
+/* 0 or -errno. */
+static int thread_new(void)
 {
 	struct mprof_thread *t = record_new();
 
-	if (!t) {
-		mp_stop(MPROF_LOST_MEMORY, "no memory for a thread's record");
-		return NULL;
-	}
+	if (!t)
+		return -ENOMEM;
 	t->tid = (uint32_t)sys_gettid();
 	if ((int)t->tid != mp_local->pid)
 		mp_local->threaded = 1;
@@ -280,26 +279,27 @@ static struct mprof_thread *thread_new(void)
 		leave_behind(t); /* its first event comes after its destructors */
 	else if (key_made)
 		pthread_setspecific(key, t);
-	return t;
+	return 0;
 }
 
 /*
  * With signals blocked: a handler that jumped out would leave a record that nobody has, a number
  * that is not used, and one thread too many in live_threads.  SIGBUS is open: hence `entering`.
  */
-static MPROF_COLD struct mprof_thread *first_event(void)
+static MPROF_COLD int first_event(void)
 {
-	struct mprof_thread *t = NULL;
 	uint64_t signals;
+	int ret;
 
 	mp_signals_block(&signals);
-	if (mp_local->alive || mp_process_forked(0) == 0) {
+	ret = mp_local->alive ? 0 : mp_process_forked(0);
+	if (ret == 0) {
 		entering = mprof_stack();
-		t = thread_new();
+		ret = thread_new();
 		entering = 0;
 	}
 	mp_signals_restore(&signals);
-	return t;
+	return ret;
 }
 
 /*
@@ -316,34 +316,36 @@ static int is_under_way(uintptr_t mark)
 	return mp_sys(SYS_sigaltstack, 0, (long)&now, 0, 0, 0, 0) < 0 || now.ss_flags & SS_ONSTACK;
 }
 
-/*
- * A handler jumped out of a record in the making: the reader may know of a word whose
- * address or time is not the last one that t knows of.  A new chunk knows of neither.
- */
-static MPROF_COLD struct mprof_thread *begin_anew(struct mprof_thread *t)
-{
-	return mp_slot_flush(t) < 0 ? NULL : t;
-}
-
-struct mprof_thread *mp_enter(void)
+int mp_enter(struct mprof_thread **out)
 {
 	struct mprof_thread *t = mprof_self;
+	int ret = 0;
 
+	*out = NULL;
 	if (!mp_recording())
-		return NULL;
+		return 0;
 	if (t == &trial && quiet && !is_under_way(quiet)) {
 		quiet = 0;
 		t = mprof_self = quiet_self;
 	}
 	if (t == &trial) {
 		reached = 1;
-		return NULL;
+		return 0;
 	}
 	if (is_under_way(t->busy) || is_under_way(entering)) {
 		mp_lost(MPROF_LOST_NESTED, 1);
-		return NULL;
+		return 0;
 	}
-	return t->number ? t->busy && t->slot ? begin_anew(t) : t : first_event();
+	/*
+	 * A handler jumped out of a record in the making: the reader may know of a word whose
+	 * address or time is not the last one that t knows of.  A new chunk knows of neither.
+	 */
+	if (!t->number)
+		ret = first_event();
+	else if (t->busy && t->slot)
+		ret = mp_slot_flush(t);
+	*out = ret < 0 ? NULL : mprof_self;
+	return ret;
 }
 
 /* Between these, what this thread calls of the malloc family is not recorded, only noticed. */

@@ -152,10 +152,13 @@ int mp_full_interrupted(const struct area *stack, uintptr_t at, uintptr_t high, 
 
 /* ---- loaded.c ---- */
 
-/* An address of o was met: record it unless it is known.  1: other code was there before. */
-int mp_loaded_seen(const struct eh_object *o);
-/* All that is loaded, into a stream that begins.  stacks_lock held. */
-void mp_loaded_again(void);
+/*
+ * An address of o was met: record it unless it is known.  *others: other code was there
+ * before, whose rules and numbers the caller has to forget.  0 or -errno.
+ */
+int mp_loaded_seen(const struct eh_object *o, int *others);
+/* All that is loaded, into a stream that begins.  stacks_lock held.  0 or -errno. */
+int mp_loaded_again(void);
 
 /* ---- stacks.c ---- */
 
@@ -264,7 +267,7 @@ int mp_stacks_signals(void);
 /* There is none, and that is counted. */
 uint32_t mp_stacks_none(void);
 /* Before the first record of a process: a forked child's begins with what is loaded. */
-void mp_stacks_begin(void);
+int mp_stacks_begin(void);
 /* Puts a record of words into the process's stream.  0 or -errno. */
 int mp_stacks_record(const uint64_t *words, uint32_t n);
 void mp_stacks_lock(uint64_t *signals);

@@ -373,7 +373,14 @@ int mp_stacks_signals(void)
 {
 	return 0;
 }
-void mp_stacks_begin(void) {}
+int mp_stacks_begin(void)
+{
+	return 0;
+}
+int mp_failed(int error)
+{
+	return error;
+}
 void mp_stacks_changed(void) {}
 int mp_stacks_record(const uint64_t *words, uint32_t n)
 {
