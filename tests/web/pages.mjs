@@ -10,7 +10,7 @@ import { chromium } from "playwright-core";
 const [executablePath, worldFile, ...words] = process.argv.slice(2);
 const world = JSON.parse(await readFile(worldFile, "utf8"));
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"], timeout: 30000 });
-const PAGES = ["overview", "flame", "tables", "tree", "callers", "leaks", "sizes", "lifetimes", "realloc",
+const PAGES = ["overview", "flame", "tables", "tree", "callers", "sources", "leaks", "sizes", "lifetimes", "realloc",
   "threads", "processes", "run"];
 
 const poll = async (page, test, what) => { // the page's policy forbids eval, which waitForFunction needs
@@ -170,6 +170,49 @@ only("c++", "the call graph moves by click and by key, and is saved", async (r) 
   await page.close();
 });
 
+const sourceRows = (page) => page.evaluate(() => [...document.querySelectorAll(".source tbody tr:not(.gap)")]
+  .map((r) => [...r.cells].map((c) => c.textContent)));
+const note = (page) => page.locator("#page .note").allInnerTexts().then((t) => t.join(" "));
+
+async function annotated(page, said) {
+  const shown = new Map((await sourceRows(page)).map((row) => [+row[2], row]));
+  for (const line of said.rows[0].lines.filter((line) => line.inclusive.peak)) {
+    const own = line.exclusive.peak ? bytes(line.exclusive.peak) : "";
+    assert.deepEqual(shown.get(line.line), [own, bytes(line.inclusive.peak), String(line.line), line.source]);
+  }
+  assert.equal(shown.get(1)[3], "// SPDX-License-Identifier: LGPL-3.0-or-later");
+}
+
+only("c++", "sources have the text and the figures of mprof report annotate; homes are hidden", async (r) => {
+  const page = await open(r, "page=sources");
+  await annotated(page, r.said.annotate);
+  assert.equal(await note(page), "");
+  assert.equal(await page.locator("#page h2").innerText(), "~/words.cc");
+  const all = await readFile(r.file, "utf8"), home = r.file.slice(0, r.file.lastIndexOf("/"));
+  assert.equal(all.indexOf(home), -1, all.slice(all.indexOf(home) - 100, all.indexOf(home) + 100));
+  await page.locator(".sources .table button.name", { hasText: /^dl-|libc-start|_start/ }).first().click();
+  assert.match(await note(page), /cannot be shown: No such file/);
+  await page.goBack();
+  await page.locator(".source button.name", { hasText: "29" }).click();
+  await poll(page, () => location.hash.includes("page=callers"), "the call graph");
+  await page.locator("#page button.name", { hasText: "words.cc:29" }).click();
+  assert.match(await page.locator(".source .chosen").innerText(), /all\.add\(word, n\)/);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+  const newer = await open({ file: r.file.replace(".html", "-newer.html") }, "page=sources");
+  assert.match(await note(newer), /words\.cc was changed after the program ran/);
+  await newer.close();
+});
+
+only("c", "sources stay out of a page unless asked for", async (r) => {
+  const page = await open(r, "page=sources"), all = await readFile(r.file, "utf8");
+  assert.match(await note(page), /without source text.*--sources/);
+  assert.ok((await sourceRows(page)).some((row) => /layout|main/.test(row[3])));
+  assert.ok(!all.includes("SPDX-License-Identifier: LGPL-3.0-or-later"));
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
 only("c++", "keys", async (r) => {
   const page = await open(r, "page=flame"), hash = () => page.evaluate(() => location.hash);
   await page.locator("body").press("2");
@@ -288,6 +331,20 @@ served("an exact window is answered by the trace, as mprof report does", async (
   await go(page, `figure=leaked&exact=0-${v.at_ns}`);
   assert.match(await page.locator("#waiting").innerText(), /whole run only/);
   assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+served("source files that the trace names are shown, and no others", async (v) => {
+  const page = await open({ url: v.url + "0/" }, "page=sources");
+  await poll(page, () => document.querySelectorAll(".source tbody tr").length > 30, "the text");
+  await annotated(page, world.reports.find((r) => r.name === "c++").said.annotate);
+  const status = (what) => page.evaluate((w) => fetch(w).then((r) => r.status), what);
+  assert.equal(await status("source?file=0"), 200);
+  assert.equal(await status("source?file=1000"), 400);
+  assert.equal(await status("source?file=-1"), 400);
+  assert.equal(await status("source?file=/etc/passwd"), 400);
+  assert.equal(await status("source/etc/passwd"), 404);
+  assert.deepEqual(page.problems.filter((p) => !/40[04]/.test(p)), []);
   await page.close();
 });
 

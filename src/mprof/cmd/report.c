@@ -37,18 +37,18 @@ struct options {
 	struct report_view view; /* view.view is NULL for the overview */
 	struct profile_cli cli;
 	struct argument_list source;
-	char *newest;	      /* the trace, when none was named */
-	const char *of_views; /* an option that only views have */
-	const char *html;     /* write the page here; NULL */
-	bool open;
+	char *newest;		 /* the trace, when none was named */
+	const char *of_views;	 /* an option that only views have */
+	struct report_html html; /* path: write the page here; NULL */
 };
 
-enum { JSON = 256, BY, SORT, TOP, MIN_PERCENT, DEPTH, SOURCE_DIR, HTML, OPEN, AT, ALL };
+enum { JSON = 256, BY, SORT, TOP, MIN_PERCENT, DEPTH, SOURCE_DIR, HTML, OPEN, SOURCES, AT, ALL };
 
 static const struct argp_option options[] = {
 	{ "all", ALL, NULL, 0, "Print every table; of a view, every row", 0 },
 	{ "html", HTML, "FILE", 0, "Write one HTML page with flame graphs and tables", 0 },
 	{ "open", OPEN, NULL, 0, "Open the page in the desktop's browser", 0 },
+	{ "sources", SOURCES, NULL, 0, "Put the text of the source files into the page", 0 },
 	{ "json", JSON, NULL, 0, "Print the whole answer as one JSON object", 0 },
 	{ NULL, 0, NULL, 0, "Options of a view:", 1 },
 	{ "at", AT, "WHEN", 0, "Show what was live then: " WHEN_HELP, 1 },
@@ -57,7 +57,8 @@ static const struct argp_option options[] = {
 	{ "top", TOP, "N", 0, "Print at most N rows, 0 for all [20; all with --json]", 1 },
 	{ "depth", DEPTH, "N", 0, "Print at most N lines of a stack, or levels of a tree", 1 },
 	{ "min-percent", MIN_PERCENT, "PERCENT", 0, "Leave out smaller branches of a tree [1]", 1 },
-	{ "source-dir", SOURCE_DIR, "DIR", 0, "Look for sources in DIR, too; may be repeated", 1 },
+	{ "source-dir", SOURCE_DIR, "DIR", 0, "Look for source files in DIR first; may be repeated",
+	  1 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -75,7 +76,7 @@ static size_t number(const char *arg, const char *what, struct argp_state *state
 static void add_source(struct options *o, const char *dir, struct argp_state *state)
 {
 	argument_add(&o->source, dir, state);
-	o->view.request.source = o->source.item;
+	o->view.request.source = o->html.source_dir = o->source.item;
 }
 
 static bool is_file(const char *path)
@@ -131,6 +132,8 @@ static void find_view(struct options *o, struct argp_state *state)
 		take_newest(o, v, state);
 	if (!o->of_views)
 		o->of_views = o->cli.filter;
+	if (!o->of_views && o->source.count && !o->html.path)
+		o->of_views = "source-dir";
 	if (o->of_views && !o->view.view)
 		argp_error(state, "--%s needs a view, for example: mprof report peak --%s ... %s",
 			   o->of_views, o->of_views, o->log[0]);
@@ -175,7 +178,6 @@ static error_t parse_view(int key, char *arg, struct argp_state *state)
 		r->min_percent = argument_percent(arg, state);
 		return 0;
 	case SOURCE_DIR:
-		o->of_views = "source-dir";
 		add_source(o, arg, state);
 		return 0;
 	default:
@@ -193,12 +195,14 @@ static void check_at(const struct options *o, struct argp_state *state)
 
 static void check_html(const struct options *o, struct argp_state *state)
 {
-	if (o->html && o->view.view)
+	if (o->html.path && o->view.view)
 		argp_error(state, "--html shows every view: leave '%s' out", o->view.view->name);
-	if (o->html && o->view.request.json)
+	if (o->html.path && o->view.request.json)
 		argp_error(state, "--html and --json: choose one");
-	if (o->open && (!o->html || !strcmp(o->html, "-")))
+	if (o->html.open && (!o->html.path || !strcmp(o->html.path, "-")))
 		argp_error(state, "--open needs --html FILE");
+	if (o->html.sources && !o->html.path)
+		argp_error(state, "--sources needs --html FILE");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -216,10 +220,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->view.request.json = true;
 		return 0;
 	case HTML:
-		o->html = arg;
+		o->html.path = arg;
 		return 0;
 	case OPEN:
-		o->open = true;
+		o->html.open = true;
+		return 0;
+	case SOURCES:
+		o->html.sources = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		o->word[o->words++] = arg;
@@ -279,8 +286,8 @@ static int answer(void *options, const struct analysis *a, struct error *err)
 {
 	const struct options *o = options;
 
-	if (o->html)
-		return report_html(a, &o->cli.options, o->html, o->open, err);
+	if (o->html.path)
+		return report_html(a, &o->cli.options, &o->html, err);
 	if (!o->view.request.json && !o->report.analyses)
 		pager_start();
 	return o->view.request.json ? report_json(a, stdout, err)
@@ -345,7 +352,7 @@ static int whole(struct trace *t, struct options *o, struct error *err)
 {
 	if (trace_has_events(t))
 		return overview_make(t, &o->cli.options, answer, o, err);
-	if (o->html)
+	if (o->html.path)
 		return fail(err, -EINVAL,
 			    "'%s' holds totals, not events: --html needs a recording, as mprof"
 			    " record makes it",

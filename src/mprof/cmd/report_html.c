@@ -21,6 +21,7 @@ struct making {
 	const struct analysis *analysis;
 	const struct cross_frees *cross_frees;
 	FILE *out;
+	struct html_sources *sources;
 	const struct report_served *served; /* NULL: the page is a file */
 };
 
@@ -28,12 +29,13 @@ static int with_profile(const struct making *m, struct profile *p, const struct 
 			struct error *err)
 {
 	const struct report_served *s = m->served;
-	const struct html_source source = { p, cells, s ? SERVED_NODES : 0 };
+	const struct html_source_data source = { p, cells, s ? SERVED_NODES : 0, !s, m->sources };
 	struct html_data data;
 	const struct html_report page = { .analysis = m->analysis,
 					  .cells = cells,
 					  .data = &data,
 					  .cross_frees = m->cross_frees,
+					  .sources = m->sources->embed,
 					  .served = s,
 					  .traces = s ? s->traces : NULL,
 					  .index = s ? s->index : 0 };
@@ -46,7 +48,7 @@ static int with_profile(const struct making *m, struct profile *p, const struct 
 }
 
 int report_page(const struct analysis *a, const struct profile_options *options, FILE *out,
-		const struct report_served *served, struct error *err)
+		struct html_sources *sources, const struct report_served *served, struct error *err)
 {
 	struct profile_options o = *options;
 	struct profile *p = calloc(1, sizeof(*p));
@@ -72,8 +74,8 @@ int report_page(const struct analysis *a, const struct profile_options *options,
 	ret = profile_make(p, t, &o, err);
 	progress_done(&progress);
 	if (!ret) {
-		ret =
-		    with_profile(&(struct making){ a, &cross_frees, out, served }, p, &cells, err);
+		ret = with_profile(&(struct making){ a, &cross_frees, out, sources, served }, p,
+				   &cells, err);
 		profile_release(p);
 	}
 	trace_close(t);
@@ -95,21 +97,24 @@ bool browser_show(const char *address)
 	return pid > 0 && waitpid(pid, &status, 0) == pid && !status;
 }
 
-int report_html(const struct analysis *a, const struct profile_options *options, const char *path,
-		bool open, struct error *err)
+int report_html(const struct analysis *a, const struct profile_options *options,
+		const struct report_html *html, struct error *err)
 {
+	struct html_sources sources = { .dir = html->source_dir, .embed = html->sources };
+	bool is_file = strcmp(html->path, "-");
 	struct export_file file;
-	int ret = export_file_open(&file, strcmp(path, "-") ? path : NULL, err);
+	int ret = export_file_open(&file, is_file ? html->path : NULL, err);
 
 	if (ret < 0)
 		return ret;
-	ret = report_page(a, options, file.out, NULL, err);
+	ret = report_page(a, options, file.out, &sources, NULL, err);
+	html_sources_release(&sources);
 	ret = export_file_done(&file, ret, err);
-	if (!ret && strcmp(path, "-"))
-		fprintf(stderr, "mprof: wrote %s\n", path);
+	if (!ret && is_file)
+		fprintf(stderr, "mprof: wrote %s\n", html->path);
 	/* The page is written: a missing browser is worth a warning, not a failure. */
-	if (!ret && open && !browser_show(path))
+	if (!ret && html->open && !browser_show(html->path))
 		fprintf(stderr, "mprof: cannot open a browser with xdg-open; the page is %s\n",
-			path);
+			html->path);
 	return ret;
 }

@@ -14,8 +14,14 @@
  * Writes the page to `path` ("-": standard output) from a second walk over the trace; `a` has
  * its findings.  open: show it with the desktop's browser.  0, or -errno with err filled.
  */
-int report_html(const struct analysis *a, const struct profile_options *options, const char *path,
-		bool open, struct error *err);
+struct report_html {
+	const char *path;
+	bool open;
+	bool sources;		       /* embed them */
+	const char *const *source_dir; /* ends with NULL; may be NULL */
+};
+int report_html(const struct analysis *a, const struct profile_options *options,
+		const struct report_html *html, struct error *err);
 
 /* What `mprof view` adds to a page. */
 struct report_served {
@@ -24,9 +30,10 @@ struct report_served {
 	size_t index;
 };
 
-/* Only the page.  served: NULL for a file. */
+/* Only the page.  The files that it names are added to `sources`.  served: NULL for a file. */
 int report_page(const struct analysis *a, const struct profile_options *options, FILE *out,
-		const struct report_served *served, struct error *err);
+		struct html_sources *sources, const struct report_served *served,
+		struct error *err);
 
 /* By xdg-open; false: nothing shows it here. */
 bool browser_show(const char *address);

@@ -29,16 +29,19 @@ struct options {
 	struct serve_options serve;
 	bool open, diff;
 	json *traces; /* names, if they are several */
+	struct argument_list source_dir;
 	struct profile_cli cli;
 };
 
-enum { PORT = 256, SOCKET, OPEN, DIFF };
+enum { PORT = 256, SOCKET, OPEN, DIFF, SOURCE_DIR };
 
 static const struct argp_option options[] = {
 	{ "port", PORT, "N", 0, "Listen on this port of 127.0.0.1 [any that is free]", 0 },
 	{ "socket", SOCKET, "PATH", 0, "Listen on a unix socket instead, for ssh -L 8000:PATH", 0 },
 	{ "diff", DIFF, NULL, 0, "Show first what changed from one trace to a second one", 0 },
 	{ "open", OPEN, NULL, 0, "Open the page in the desktop's browser", 0 },
+	{ "source-dir", SOURCE_DIR, "DIR", 0, "Look for source files in DIR first; may be repeated",
+	  0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -62,6 +65,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPEN:
 		o->open = true;
+		return 0;
+	case SOURCE_DIR:
+		argument_add(&o->source_dir, arg, state);
 		return 0;
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &o->cli;
@@ -120,7 +126,8 @@ static int make_page(void *context, const struct analysis *a, struct error *err)
 		return fail(err, -ENOMEM, "no memory for the page of '%s'", p->path);
 	p->events = a->walk.events;
 	served = (struct report_served){ &p->map, m->o->traces, m->index };
-	ret = report_page(a, &m->o->cli.options, out, &served, err);
+	p->sources.dir = m->o->source_dir.item;
+	ret = report_page(a, &m->o->cli.options, out, &p->sources, &served, err);
 	if (fclose(out) && !ret)
 		ret = fail(err, -ENOMEM, "no memory for the page of '%s'", p->path);
 	return ret;
@@ -221,6 +228,7 @@ static int view(struct options *o)
 	for (i = 0; page && i < o->logs; i++) {
 		free(page[i].html);
 		html_map_release(&page[i].map);
+		html_sources_release(&page[i].sources);
 	}
 	free(page);
 	json_object_put(o->traces);
@@ -235,5 +243,6 @@ int cmd_view(int argc, char **argv)
 	profile_cli_init(&o.cli);
 	status = usage_parse(&argp, argc, argv, 0, &o) ? STATUS_USAGE : view(&o);
 	profile_cli_release(&o.cli);
+	free(o.source_dir.item);
 	return status;
 }

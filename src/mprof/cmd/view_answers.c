@@ -3,7 +3,8 @@
  * view_answers.c - see view_answers.h.
  *
  * Addresses behind the token: "" or "N/" is the page of the first or N-th trace; "N/ask?..." begins
- * a question and says nothing; "N/answer?id=ID" says how far it is, or the answer.
+ * a question and says nothing; "N/answer?id=ID" says how far it is, or the answer;
+ * "N/source?file=K" is the text of the K-th source file that the page names.
  *
  * `lock` protects everything below it; the trace and the walk are the worker's alone.
  */
@@ -231,6 +232,34 @@ static void tell(struct view_answers *a, const struct serve_request *r, struct s
 	to->owned = true;
 }
 
+/* ---- source files ---- */
+
+static void give_source(const struct view_page *p, const struct serve_request *r,
+			struct serve_answer *to)
+{
+	struct html_source source;
+	uint64_t file = 0;
+	json *o;
+
+	*to = (struct serve_answer){ .status = BAD, .type = JSON, .body = "{}", .bytes = 2 };
+	if (!number(r, "file", p->sources.files ? p->sources.files - 1 : 0, &file) ||
+	    !p->sources.files || html_source_read(&source, &p->sources, file) < 0)
+		return;
+	o = json_object_new_object();
+	if (source.text)
+		add_s(o, "text", source.text);
+	else
+		add_s(o, "why", source.why);
+	add_n(o, "change", source.change);
+	free(source.text);
+	to->body = text_of(o);
+	if (!to->body)
+		return;
+	to->status = OK;
+	to->bytes = strlen(to->body);
+	to->owned = true;
+}
+
 /* ---- pages ---- */
 
 static char *make_index(const struct view_answers *a, size_t *bytes)
@@ -287,6 +316,8 @@ void view_answer(void *answers, const struct serve_request *r, struct serve_answ
 		ask(a, page, r, to);
 	else if (!strcmp(end, "answer"))
 		tell(a, r, to);
+	else if (!strcmp(end, "source"))
+		give_source(&a->page[page], r, to);
 }
 
 /* ---- the whole ---- */

@@ -17,6 +17,7 @@ struct view_page {
 	char *html;
 	size_t bytes;
 	struct html_map map;
+	struct html_sources sources; /* the only files that are read for the page */
 	uint64_t events;
 };
 

@@ -15,7 +15,7 @@
 #define NONE UINT32_MAX
 
 struct writer {
-	const struct html_source *from;
+	const struct html_source_data *from;
 	struct html_data *to;
 	struct calltree tree;
 	uint32_t *node_of; /* node of the tree, by site of the profile */
@@ -26,7 +26,9 @@ struct writer {
 	struct interner text;
 	uint32_t *line; /* by key of the tree's lines: number in the page, from 1 */
 	size_t lines;
-	size_t column_at;
+	struct interner files; /* paths, in the order of the sources */
+	struct blob source[4]; /* columns: path, text, why there is none, change */
+	size_t source_bytes;   /* of all texts */
 };
 
 /* ---- the tree ---- */
@@ -210,8 +212,74 @@ static uint32_t text_of(struct writer *w, const char *text)
 	return id;
 }
 
+/* ---- sources ---- */
+
+/* The text of a path; without the home directory, for a page that others may read. */
+static uint32_t path_of(struct writer *w, const char *path)
+{
+	char *hidden = w->from->hide_home ? html_hide_home(path) : NULL;
+	uint32_t id;
+
+	w->text.failed |= w->from->hide_home && !hidden;
+	id = text_of(w, hidden ? hidden : path);
+	free(hidden);
+	return id;
+}
+
+static int embed(struct writer *w, size_t file)
+{
+	struct html_source s = { .why = "" };
+	int ret = w->from->sources->embed ? html_source_read(&s, w->from->sources, file) : 0;
+
+	if (s.text && (w->source_bytes += strlen(s.text)) > HTML_SOURCES_MOST) {
+		free(s.text);
+		s = (struct html_source){ .why = "the sources in one page are limited to 8 MiB" };
+	}
+	blob_number(&w->source[1], s.text ? text_of(w, s.text) : 0);
+	blob_number(&w->source[2], !s.text && *s.why ? text_of(w, s.why) : 0);
+	blob_number(&w->source[3], s.change);
+	free(s.text);
+	return ret;
+}
+
+/* A file that a line names, unless it is known. */
+static int add_source(struct writer *w, const struct sym_line *line)
+{
+	struct html_sources *all = w->from->sources;
+	uint32_t id = interner_id(&w->files, line->file, strlen(line->file));
+
+	if (!id || id <= all->files)
+		return id ? 0 : -ENOMEM;
+	if (html_sources_add(all, w->from->profile, line->file, line->module) < 0)
+		return -ENOMEM;
+	blob_number(&w->source[0], path_of(w, line->file));
+	return embed(w, id - 1);
+}
+
+static void put_columns(struct writer *w, struct blob *b, const char *const *name,
+			struct blob *part, size_t parts, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < parts; i++) {
+		column(w, name[i], count);
+		blob_add(b, part[i].data, part[i].used);
+		blob_release(&part[i]);
+	}
+}
+
+static void put_sources(struct writer *w, struct blob *b)
+{
+	static const char *const name[] = { "source.file", "source.text", "source.why",
+					    "source.change" };
+
+	put_columns(w, b, name, w->source, 4, w->from->sources->files);
+}
+
+/* ---- lines and nodes ---- */
+
 /* Lines of the nodes that are shown, in the order in which they are first met. */
-static void put_lines(struct writer *w, struct blob *b)
+static int put_lines(struct writer *w, struct blob *b)
 {
 	const struct calltree *t = &w->tree;
 	const struct sym_line *line;
@@ -220,6 +288,7 @@ static void put_lines(struct writer *w, struct blob *b)
 					    "line.module", "line.library" };
 	uint32_t key;
 	size_t i;
+	int ret = 0;
 
 	for (i = 1; i < w->to->nodes; i++) {
 		key = t->node[w->order[i]].key;
@@ -228,16 +297,16 @@ static void put_lines(struct writer *w, struct blob *b)
 		w->line[key] = (uint32_t)++w->lines;
 		line = line_interner_line(&t->lines, key);
 		blob_number(&part[0], text_of(w, line->function));
-		blob_number(&part[1], *line->file ? text_of(w, line->file) : 0);
+		blob_number(&part[1], *line->file ? path_of(w, line->file) : 0);
 		blob_number(&part[2], line->line);
 		blob_number(&part[3], text_of(w, line->module));
 		blob_number(&part[4], profile_is_library(line));
+		if (*line->file && ret == 0)
+			ret = add_source(w, line);
 	}
-	for (i = 0; i < 5; i++) {
-		column(w, name[i], w->lines);
-		blob_add(b, part[i].data, part[i].used);
-		blob_release(&part[i]);
-	}
+	put_columns(w, b, name, part, 5, w->lines);
+	put_sources(w, b);
+	return ret;
 }
 
 static unsigned depth_of(const struct calltree *t, uint32_t node)
@@ -376,7 +445,8 @@ static int write_columns(struct writer *w)
 	w->to->column = json_object_new_array();
 	if (!w->line || !w->to->column)
 		return -ENOMEM;
-	put_lines(w, b);
+	if (put_lines(w, b) < 0)
+		return -ENOMEM;
 	put_nodes(w, b);
 	if (put_figures(w, b) < 0)
 		return -ENOMEM;
@@ -386,7 +456,7 @@ static int write_columns(struct writer *w)
 	return w->text.failed ? -ENOMEM : 0;
 }
 
-int html_data_make(struct html_data *to, const struct html_source *from, struct html_map *map,
+int html_data_make(struct html_data *to, const struct html_source_data *from, struct html_map *map,
 		   struct error *err)
 {
 	struct writer w = { .from = from, .to = to };
@@ -404,6 +474,7 @@ int html_data_make(struct html_data *to, const struct html_source *from, struct 
 		ret = make_map(&w, map);
 	calltree_release(&w.tree);
 	interner_release(&w.text);
+	interner_release(&w.files);
 	free(w.node_of);
 	free(w.page);
 	free(w.order);

@@ -15,6 +15,7 @@
 #include "../pass/cells.h"
 #include "../util/blob.h"
 #include "../print/json.h"
+#include "html_sources.h"
 
 #define HTML_NODES 250000u
 
@@ -26,10 +27,12 @@ struct html_map {
 	size_t stacks, nodes;
 };
 
-struct html_source {
+struct html_source_data {
 	struct profile *profile; /* by stack, with libraries: the page folds them away */
 	const struct cells *cells;
-	size_t most_nodes; /* 0: HTML_NODES */
+	size_t most_nodes;	      /* 0: HTML_NODES */
+	bool hide_home;		      /* of the paths that the page shows */
+	struct html_sources *sources; /* the files are added to it */
 };
 
 struct html_data {
@@ -40,7 +43,7 @@ struct html_data {
 };
 
 /* map: filled unless it is NULL, the caller's to release. */
-int html_data_make(struct html_data *to, const struct html_source *from, struct html_map *map,
+int html_data_make(struct html_data *to, const struct html_source_data *from, struct html_map *map,
 		   struct error *err);
 void html_map_release(struct html_map *map);
 void html_data_release(struct html_data *d);

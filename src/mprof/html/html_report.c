@@ -31,10 +31,19 @@ void html_text(const char *text, FILE *out)
 	free(made);
 }
 
+static void put_text(const struct html_report *r, const char *text, FILE *out)
+{
+	char *hidden = r->served ? NULL : html_hide_home(text);
+
+	html_text(hidden ? hidden : r->served ? text : "", out);
+	free(hidden);
+}
+
 /* ---- what ran, and findings ---- */
 
 /* A printer's text as HTML: titles, points, and the commands under them. */
 struct lines {
+	const struct html_report *report;
 	FILE *out;
 	bool list, item;
 };
@@ -63,7 +72,7 @@ static void put_line(struct lines *l, const char *line)
 	if (!blanks) {
 		end_list(l);
 		fputs("<h2>", l->out);
-		html_text(line, l->out);
+		put_text(l->report, line, l->out);
 		fputs("</h2>\n", l->out);
 		return;
 	}
@@ -73,7 +82,7 @@ static void put_line(struct lines *l, const char *line)
 	line += blanks;
 	if (!strncmp(line, "mprof ", 6)) {
 		fputs("<br><code>", l->out);
-		html_text(line, l->out);
+		put_text(l->report, line, l->out);
 		fputs("</code>", l->out);
 		return;
 	}
@@ -85,12 +94,12 @@ static void put_line(struct lines *l, const char *line)
 	} else {
 		putc(' ', l->out);
 	}
-	html_text(line, l->out);
+	put_text(l->report, line, l->out);
 }
 
-static int put_sections(FILE *out, char *text)
+static int put_sections(const struct html_report *r, FILE *out, char *text)
 {
-	struct lines l = { .out = out };
+	struct lines l = { .report = r, .out = out };
 	char *line, *rest = text;
 
 	while ((line = strsep(&rest, "\n")))
@@ -109,7 +118,7 @@ static int put_findings(const struct html_report *r, FILE *out)
 	if (to && fclose(to))
 		ret = -ENOMEM;
 	if (!ret)
-		ret = put_sections(out, text);
+		ret = put_sections(r, out, text);
 	free(text);
 	return ret;
 }
@@ -135,7 +144,7 @@ static void put_header(const struct html_report *r, FILE *out)
 	const struct peak_of *p = &a->peak.all;
 
 	fputs("<header id=\"run\"><h1>", out);
-	html_text(command_of(a).s, out);
+	put_text(r, command_of(a).s, out);
 	fputs("</h1>\n<p>", out);
 	html_text(base_of(a->path), out);
 	fprintf(out, "; %s in %s, %s; peak %s; %s never freed",
@@ -223,10 +232,37 @@ static json *cross_free_json(const struct cross_frees *h)
 	return o;
 }
 
+/* The same value with "~" for home directories in every string. */
+static json *hide_homes(json *o)
+{
+	json *to;
+	char *hidden;
+	size_t i;
+
+	if (json_object_is_type(o, json_type_string)) {
+		hidden = html_hide_home(json_object_get_string(o));
+		to = hidden ? json_object_new_string(hidden) : NULL;
+		free(hidden);
+		return to;
+	}
+	if (json_object_is_type(o, json_type_array)) {
+		to = json_object_new_array();
+		for (i = 0; i < json_object_array_length(o); i++)
+			json_object_array_add(to, hide_homes(json_object_array_get_idx(o, i)));
+		return to;
+	}
+	if (!json_object_is_type(o, json_type_object))
+		return json_object_get(o);
+	to = json_object_new_object();
+	json_object_object_foreach(o, name, value)
+	    json_object_object_add(to, name, hide_homes(value));
+	return to;
+}
+
 static json *head_json(const struct html_report *r)
 {
 	const struct analysis *a = r->analysis;
-	json *o = json_object_new_object(), *report = report_json_object(a);
+	json *o = json_object_new_object(), *report = report_json_object(a), *hidden;
 
 	if (a->totals.thread.count > THREADS_MOST)
 		json_object_object_del(report, "threads");
@@ -237,6 +273,7 @@ static json *head_json(const struct html_report *r)
 	add_n(o, "merged_nodes", r->data->merged_nodes);
 	add_b(o, "coarse", r->cells->coarse);
 	add_b(o, "served", r->served);
+	add_b(o, "sources", r->sources);
 	if (r->traces) {
 		add(o, "traces", json_object_get(r->traces));
 		add_n(o, "index", r->index);
@@ -247,7 +284,11 @@ static json *head_json(const struct html_report *r)
 	add(o, "handovers", cross_free_json(r->cross_frees));
 	add(o, "columns", json_object_get(r->data->column));
 	add(o, "report", report);
-	return o;
+	if (r->served)
+		return o;
+	hidden = hide_homes(o);
+	json_object_put(o);
+	return hidden;
 }
 
 /* In a script element, of any type, "<" could end it or begin a comment. */
@@ -286,7 +327,7 @@ static void put_head(const struct html_report *r, FILE *out)
 	/* The server adds what a page cannot say of itself. */
 	fputs(r->served ? html_policy_served : html_policy, out);
 	fputs("\">\n<link rel=\"icon\" href=\"data:,\">\n<title>", out);
-	html_text(command_of(r->analysis).s, out);
+	put_text(r, command_of(r->analysis).s, out);
 	fputs(" - mprof</title>\n<style>", out);
 	fwrite(html_style, 1, (size_t)(html_style_end - html_style), out);
 	fputs("</style>\n</head>\n<body>\n", out);

@@ -21,6 +21,7 @@ struct html_report {
 	const struct cells *cells;
 	const struct html_data *data;
 	const struct cross_frees *cross_frees; /* who frees whose blocks */
+	bool sources;			       /* embedded */
 	bool served;			       /* by mprof view, which the page may ask */
 	json *traces; /* names of those that it serves, if they are several; else NULL */
 	size_t index; /* of this one */
@@ -29,7 +30,8 @@ struct html_report {
 /* Content security policies: of a page, of one that is served, and in its header. */
 extern const char html_policy[], html_policy_served[], html_policy_header[];
 
-/* Text of a trace, as text of HTML. */
+/* A page that is not served hides home directories: it may be passed on.
+ * Text of a trace, as text of HTML. */
 void html_text(const char *text, FILE *out);
 
 /* 0 or -errno with err filled. */

@@ -12,6 +12,7 @@ export interface Head {
 	coarse: boolean;
 	handovers?: { pairs: [number, number, number, number][]; blocks: number; bytes: number; left_out_blocks: number };
 	served: boolean; // by mprof view, which can be asked
+	sources: boolean; // their text is in the page
 	traces?: string[]; // that it serves, if they are several; this is number index
 	index?: number;
 	never_freed: number;
@@ -25,6 +26,7 @@ export interface Data {
 	head: Head;
 	text: string[]; // [0] is ""
 	line: { function: Uint32Array; file: Uint32Array; line: Uint32Array; module: Uint32Array; library: Uint8Array };
+	source: { file: Uint32Array; text: Uint32Array; why: Uint32Array; change: Uint32Array }; // numbers of texts
 	parent: Uint32Array; // of each node; the root's is 0
 	end: Uint32Array; // node + 1 + nodes below it: the subtree is [node, end)
 	depth: Uint16Array;
@@ -109,13 +111,14 @@ export async function load(document: Document = globalThis.document): Promise<Da
 	const head = JSON.parse(document.getElementById("mprof-head")!.textContent!) as Head;
 	const reader = new Reader(await inflate(document.getElementById("mprof-data")!.textContent!));
 	const n = head.nodes, count = new Map(head.columns.map(c => [c.name, c.count]));
-	const lines = count.get("line.function")!, cells = count.get("cell.node")!, points = count.get("point.ns")!;
+	const lines = count.get("line.function")!, cells = count.get("cell.node")!, files = count.get("source.file") ?? 0, points = count.get("point.ns")!;
 	const data: Data = {
 		head, text: [], points, cells, own: {}, point: {},
 		line: {
 			function: new Uint32Array(lines + 1), file: new Uint32Array(lines + 1), line: new Uint32Array(lines + 1),
 			module: new Uint32Array(lines + 1), library: new Uint8Array(lines + 1),
 		},
+		source: { file: new Uint32Array(files), text: new Uint32Array(files), why: new Uint32Array(files), change: new Uint32Array(files) },
 		parent: new Uint32Array(n), end: new Uint32Array(n), depth: new Uint16Array(n), lineOf: new Uint32Array(n),
 		cell: {
 			node: new Uint32Array(cells), birth: new Uint16Array(cells), death: new Uint16Array(cells),
@@ -131,6 +134,8 @@ export async function load(document: Document = globalThis.document): Promise<Da
 	};
 	for (const name of ["function", "file", "line", "module", "library"] as const)
 		to["line." + name] = data.line[name].subarray(1);
+	for (const name of ["file", "text", "why", "change"] as const)
+		to["source." + name] = data.source[name];
 	for (const column of head.columns) {
 		const [group, name] = column.name.split(".");
 		if (column.name == "text.bytes")

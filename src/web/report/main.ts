@@ -11,6 +11,7 @@ import type { Answer, Frame } from "./model";
 import { figure, pages } from "./pages";
 import type { View } from "./pages";
 import { refusal, Server } from "./server";
+import { Texts } from "./sources";
 import { fromHash, toHash } from "./state";
 import type { State } from "./state";
 import { Timeline } from "./timeline";
@@ -27,6 +28,7 @@ class App {
 	private answer!: Answer;
 	private server: Server;
 	private others = new Others(() => this.show());
+	private texts: Texts;
 	private tips: HTMLElement;
 	private asking = ""; // the question that the server has
 	private waiting = ""; // what is said meanwhile
@@ -53,6 +55,7 @@ class App {
 	constructor(private d: Data) {
 		const tip = el("div", { class: "tip", role: "tooltip", hidden: true });
 		this.tips = tip;
+		this.texts = new Texts(d, () => this.show());
 		this.keys = functionKeys(d);
 		this.lines = Uint32Array.from(d.line.line, (_, i) => i);
 		this.s = fromHash(location.hash, d);
@@ -101,7 +104,7 @@ class App {
 
 	private view(): View {
 		return { d: this.d, s: this.s, a: this.answer, keys: this.keys, lines: this.lines,
-			set: c => this.set(c), flame: () => this.graph, others: this.others, tip: this.tips };
+			set: c => this.set(c), flame: () => this.graph, texts: this.texts, others: this.others, tip: this.tips };
 	}
 
 	private show(): void {

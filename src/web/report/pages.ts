@@ -9,6 +9,8 @@ import { el, sortable } from "./element";
 import type { Column } from "./element";
 import { frameTree, measures, nameOf, owned, placeOf, table } from "./model";
 import type { Answer, Frame, Row } from "./model";
+import { sources } from "./sources";
+import type { Texts } from "./sources";
 import type { State } from "./state";
 
 export interface View {
@@ -19,6 +21,7 @@ export interface View {
 	lines: Uint32Array; // lines: their own number
 	set(change: Partial<State>): void;
 	flame(): HTMLElement; // the graph with its toolbar
+	texts: Texts; // of source files
 	others: Others; // traces that are served beside this one
 	tip: HTMLElement; // beside the pointer
 }
@@ -27,14 +30,17 @@ export function figure(unit: string, n: number): string {
 	return unit == "bytes" ? bytes(n) : unit == "ns" ? duration(n) : count(n);
 }
 
-// Where a line is.
-export const place = (v: View, line: number): Node | string => placeOf(v.d, line);
+// Where a line is: a way to its source, when that is known.
+export const place = (v: View, line: number, text = placeOf(v.d, line)): Node => v.d.line.file[line]
+	? el("button", { type: "button", class: "name", title: "Source", click: () => v.set({ page: "sources", chosen: line }) }, text)
+	: el("span", {}, text);
 
 const owner = (v: View, line: number) => el("button", { type: "button", class: "name",
 	title: "Who calls it, and what it calls", click: () => v.set({ page: "callers", chosen: line }) }, nameOf(v.d, line));
 
 function rowColumns(v: View): Column<Row>[] {
 	const unit = v.s.measure.unit, total = v.a.total || 1;
+	const where = (r: Row) => v.s.byLine ? placeOf(v.d, r.line) : v.d.text[v.d.line.file[r.line]] || v.d.text[v.d.line.module[r.line]];
 	return [
 		{ key: "own", title: "Own", number: true, text: r => figure(unit, r.own), value: r => r.own, share: r => r.own / total },
 		{ key: "ownshare", title: "%", number: true, text: r => percent(r.own, total), value: r => r.own },
@@ -43,8 +49,7 @@ function rowColumns(v: View): Column<Row>[] {
 		...(unit == "bytes" && !v.s.measure.value ? [{ key: "blocks", title: "Blocks", number: true,
 			text: (r: Row) => count(r.blocks), value: (r: Row) => r.blocks }] : []),
 		{ key: "name", title: "Function", text: r => nameOf(v.d, r.line), node: r => owner(v, r.line) },
-		{ key: "place", title: v.s.byLine ? "Line" : "Where", text: r => v.s.byLine ? placeOf(v.d, r.line)
-			: v.d.text[v.d.line.file[r.line]] || v.d.text[v.d.line.module[r.line]] },
+		{ key: "place", title: v.s.byLine ? "Line" : "Where", text: where, node: r => place(v, r.line, where(r)) },
 	];
 }
 
@@ -311,6 +316,7 @@ export const pages: { key: string; title: string; group: string; make(v: View): 
 	{ key: "tables", title: "Functions", group: "Who", make: tables },
 	{ key: "tree", title: "Call tree", group: "Who", make: tree },
 	{ key: "callers", title: "Call graph", group: "Who", make: callers },
+	{ key: "sources", title: "Sources", group: "Who", make: sources },
 	{ key: "compare", title: "Compare", group: "Who", make: compare, whole: true, several: true },
 	{ key: "leaks", title: "Never freed", group: "Blocks", make: leaks },
 	{ key: "sizes", title: "Sizes", group: "Blocks", make: sizes },

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * html_sources.h - the source files behind a page: those that the debug information of the trace's
+ * programs names, and no others.
+ *
+ * A page holds their text only if `embed` is set; `mprof view` reads a file, by its number in this
+ * list, when the page asks for it.
+ */
+#ifndef MPROF_HTML_HTML_SOURCES_H
+#define MPROF_HTML_HTML_SOURCES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../profile/profile.h"
+
+#define HTML_SOURCES_MOST (8u << 20) /* bytes of text in one page */
+
+struct html_source_file {
+	char *path;	  /* as the debug information has it */
+	int64_t built_ns; /* last change of the program or library that names it, since 1970;
+			   * 0: unknown */
+};
+
+struct html_sources {
+	/* ---- the caller's: a zeroed struct with these ---- */
+	const char *const *dir; /* searched first, ends with NULL; may be NULL */
+	bool embed;
+	/* ---- the list ---- */
+	int64_t start_ns; /* of the run, since 1970; 0: unknown */
+	struct html_source_file *file;
+	size_t files, room;
+};
+
+/* Appends a file that the object called `module` names.  0 or -ENOMEM. */
+int html_sources_add(struct html_sources *s, const struct profile *p, const char *path,
+		     const char *module);
+void html_sources_release(struct html_sources *s);
+
+enum html_source_change {
+	SOURCE_UNCHANGED,
+	SOURCE_NEWER_THAN_RUN,
+	SOURCE_NEWER_THAN_BINARY,
+};
+
+struct html_source {
+	char *text;	 /* NULL: it cannot be shown */
+	const char *why; /* one clause, if text is NULL */
+	enum html_source_change change;
+};
+
+/* The text is the caller's to free.  0, also when there is none; -ENOMEM. */
+int html_source_read(struct html_source *to, const struct html_sources *s, size_t file);
+
+/* A copy of text with "~" for home directories: of $HOME, /home/NAME and /root.  NULL: no memory.
+ */
+char *html_hide_home(const char *text);
+
+#endif

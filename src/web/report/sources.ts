@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// sources.ts - source files with the figures of each line beside it.  The text is in the page when
+// `mprof report --html --sources` wrote it, or comes from `mprof view`; otherwise only the lines
+// that have figures are listed.
+import type { Data } from "./data";
+import { el, sortable } from "./element";
+import { nameOf, owned, table } from "./model";
+import type { Row } from "./model";
+import { figure } from "./pages";
+import type { View } from "./pages";
+
+// ---- the text of a file ----
+
+interface Source { text: string; why: string; change: number }
+
+export class Texts {
+	private known = new Map<number, Source | null>();
+	constructor(private d: Data, private changed: () => void) {}
+
+	// file: number of a text.  null: it is on its way.
+	get(file: number): Source | null {
+		const { d } = this, at = d.source.file.indexOf(file);
+		if (at < 0)
+			return { text: "", why: "nothing is known about it", change: 0 };
+		if (!d.head.served)
+			return { text: d.text[d.source.text[at]], why: d.text[d.source.why[at]], change: d.source.change[at] };
+		const known = this.known.get(at);
+		if (known === undefined) {
+			this.known.set(at, null);
+			fetch("source?file=" + at).then(answer => answer.json()).catch(error => ({ why: `mprof view does not answer: ${error}` })).then(told => {
+				this.known.set(at, { text: told.text ?? "", why: told.why ?? "", change: told.change ?? 0 });
+				this.changed();
+			});
+		}
+		return known ?? null;
+	}
+}
+
+// ---- figures of files and lines ----
+
+// Lines of the same file and number get the same key, whatever function they are part of.
+function lineKeys(d: Data): Uint32Array {
+	const seen = new Map<number, number>();
+	return d.line.file.map((file, i) => {
+		const place = file * 2 ** 24 + d.line.line[i];
+		return file ? seen.get(place) ?? seen.set(place, i).get(place)! : 0;
+	});
+}
+
+// As table(), without lines of unknown files; a file that calls itself counts once.
+const byKey = (v: View, keys: Uint32Array) => table(v.d, owned(v.d, v.a, v.s.foldLibraries), keys)
+	.filter(r => r.key && (r.sum || r.own));
+
+const base = (path: string) => path.slice(path.lastIndexOf("/") + 1);
+
+// ---- the page ----
+
+const WHOLE = 400, AROUND = 8; // lines: files that are shown whole; context of lines with figures
+
+function fileList(v: View, files: Row[]): HTMLElement {
+	const { d } = v, unit = v.s.measure.unit, total = v.a.total || 1;
+	return sortable(files, [
+		{ key: "own", title: "Own", number: true, text: r => figure(unit, r.own), value: r => r.own, share: r => r.own / total },
+		{ key: "sum", title: "With callees", number: true, text: r => figure(unit, r.sum), value: r => r.sum },
+		{ key: "name", title: "File", text: r => d.text[d.line.file[r.line]], node: r => el("button", { type: "button", class: "name",
+			title: d.text[d.line.file[r.line]], click: () => v.set({ chosen: r.line }) }, base(d.text[d.line.file[r.line]])) },
+	], v.s.sort == "sum" ? "sum" : "own", sort => v.set({ sort }), "files");
+}
+
+function sourceRow(v: View, number: number, row: Row | undefined, text: string, chosen: boolean): HTMLElement {
+	const unit = v.s.measure.unit, own = el("td", { class: "n" }, row?.own ? figure(unit, row.own) : "");
+	if (row?.own) {
+		const bar = el("i", { class: "bar" });
+		bar.style.width = 100 * Math.min(1, row.own / (v.a.total || 1)) + "%";
+		own.prepend(bar);
+	}
+	const line = number ? String(number) : "?";
+	return el("tr", { class: chosen ? "chosen" : null, id: chosen ? "chosen" : null }, own,
+		el("td", { class: "n" }, row?.sum ? figure(unit, row.sum) : ""),
+		el("td", { class: "n" }, row ? el("button", { type: "button", class: "name", title: `Call graph around ${nameOf(v.d, row.line)}`,
+			click: () => v.set({ page: "callers", chosen: row.line }) }, line) : line),
+		el("td", {}, el("code", {}, text)));
+}
+
+// All lines, or those near figures with buttons for the others.
+function listing(v: View, rows: Map<number, Row>, text: string[], chosen: number): HTMLElement {
+	const body = el("tbody"), last = Math.max(text.length, ...rows.keys()), near = new Set<number>();
+	const one = (n: number) => sourceRow(v, n, rows.get(n), text[n - 1] ??
+		(text.length ? "(the file has no such line now)" : rows.has(n) ? nameOf(v.d, rows.get(n)!.line) : ""), n == chosen);
+	if (rows.has(0))
+		body.append(sourceRow(v, 0, rows.get(0), "(somewhere in this file)", chosen == 0));
+	for (const n of [...rows.keys(), chosen])
+		for (let k = n - AROUND; k <= n + AROUND; k++)
+			near.add(k);
+	for (let n = 1; n <= last; n++) {
+		if (text.length ? last <= WHOLE || near.has(n) : rows.has(n)) {
+			body.append(one(n));
+			continue;
+		}
+		const from = n;
+		while (n < last && (text.length ? !near.has(n + 1) : !rows.has(n + 1)))
+			n++;
+		if (!text.length)
+			continue;
+		const to = n, gap = el("tr", { class: "gap" }, el("td", { colspan: 4 }, el("button", { type: "button", click: () => {
+			gap.replaceWith(...Array.from({ length: to - from + 1 }, (_, i) => one(from + i)));
+		} }, `Show lines ${from} to ${to}`)));
+		body.append(gap);
+	}
+	return el("div", { class: "scroll" }, el("table", { class: "source" }, el("thead", {}, el("tr", {},
+		...["Own", "With callees", "Line"].map(t => el("th", { scope: "col", class: "n" }, t)), el("th", { scope: "col" }, "Source"))), body));
+}
+
+function remarks(v: View, file: string, s: Source | null): HTMLElement | null {
+	const { head } = v.d, note = (...text: (string | Node)[]) => el("p", { class: "note", role: "status" }, ...text);
+	if (!s)
+		return note(`Reading ${file} \u2026`);
+	if (!head.served && !head.sources)
+		return note("This page was written without source text. To see it: ", el("code", {}, `mprof view ${head.trace}`), ", or ",
+			el("code", {}, `mprof report --html FILE --sources ${head.trace}`));
+	if (s.why)
+		return note(`${file} cannot be shown: ${s.why}. `, el("code", {}, "--source-dir DIR"), " says where sources are.");
+	return s.change ? note(`${file} ${s.change == 1 ? "was changed after the program ran" : "is newer than the program"}: figures may stand beside the wrong lines.`) : null;
+}
+
+export function sources(v: View): HTMLElement {
+	const { d, s } = v, files = byKey(v, d.line.file).sort((x, y) => y.own - x.own || y.sum - x.sum);
+	if (!files.length)
+		return el("section", {}, el("h2", {}, "Sources"), el("p", {}, v.a.total
+			? "No source file is known for what is shown: the program was built without -g, or its debug files are not here."
+			: "Nothing passes the window and the filters."));
+	const chosen = s.chosen && d.line.file[s.chosen] ? s.chosen : 0;
+	const file = d.line.file[chosen || files[0].line], path = d.text[file], source = v.texts.get(file);
+	const rows = new Map(byKey(v, lineKeys(d)).filter(r => d.line.file[r.line] == file).map(r => [d.line.line[r.line], r] as const));
+	const text = source?.text ? source.text.replace(/\n$/, "").split("\n") : [];
+	const page = el("section", {}, el("h2", {}, path), remarks(v, base(path), source),
+		el("div", { class: "sources" }, fileList(v, files), listing(v, rows, text, chosen ? d.line.line[chosen] : -1)),
+		el("p", {}, el("code", {}, `mprof report annotate ${base(path)} ${d.head.trace}`)));
+	if (chosen)
+		requestAnimationFrame(() => document.getElementById("chosen")?.scrollIntoView({ block: "nearest" }));
+	return page;
+}
