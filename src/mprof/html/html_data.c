@@ -220,7 +220,6 @@ static uint32_t path_of(struct writer *w, const char *path)
 	char *hidden = w->from->hide_home ? html_hide_home(path) : NULL;
 	uint32_t id;
 
-	w->text.failed |= w->from->hide_home && !hidden;
 	id = text_of(w, hidden ? hidden : path);
 	free(hidden);
 	return id;
@@ -250,8 +249,7 @@ static int add_source(struct writer *w, const struct sym_line *line)
 
 	if (!id || id <= all->files)
 		return id ? 0 : -ENOMEM;
-	if (html_sources_add(all, w->from->profile, line->file, line->module) < 0)
-		return -ENOMEM;
+	html_sources_add(all, w->from->profile, line->file, line->module);
 	blob_number(&w->source[0], path_of(w, line->file));
 	return embed(w, id - 1);
 }

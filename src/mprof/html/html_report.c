@@ -35,7 +35,7 @@ static void put_text(const struct html_report *r, const char *text, FILE *out)
 {
 	char *hidden = r->served ? NULL : html_hide_home(text);
 
-	html_text(hidden ? hidden : r->served ? text : "", out);
+	html_text(hidden ? hidden : text, out);
 	free(hidden);
 }
 
@@ -241,7 +241,7 @@ static json *hide_homes(json *o)
 
 	if (json_object_is_type(o, json_type_string)) {
 		hidden = html_hide_home(json_object_get_string(o));
-		to = hidden ? json_object_new_string(hidden) : NULL;
+		to = json_object_new_string(hidden);
 		free(hidden);
 		return to;
 	}

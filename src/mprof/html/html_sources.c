@@ -3,13 +3,13 @@
 #include "html_sources.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "../print/source_text.h"
 #include "../print/text.h"
+#include "../util/alloc.h"
 
 /* When the object of that name was last changed. */
 static int64_t built_ns(const struct profile *p, const char *module)
@@ -24,22 +24,12 @@ static int64_t built_ns(const struct profile *p, const char *module)
 	return 0;
 }
 
-int html_sources_add(struct html_sources *s, const struct profile *p, const char *path,
-		     const char *module)
+void html_sources_add(struct html_sources *s, const struct profile *p, const char *path,
+		      const char *module)
 {
-	struct html_source_file *to;
-	size_t room = s->room ? 2 * s->room : 64;
-
-	if (s->files == s->room) {
-		to = reallocarray(s->file, room, sizeof(*to));
-		if (!to)
-			return -ENOMEM;
-		s->file = to;
-		s->room = room;
-	}
+	GROW(s->file, s->files + 1, s->room);
 	s->start_ns = p->header ? p->header->start_real_ns : 0;
-	s->file[s->files] = (struct html_source_file){ strdup(path), built_ns(p, module) };
-	return s->file[s->files].path ? (s->files++, 0) : -ENOMEM;
+	s->file[s->files++] = (struct html_source_file){ must_strdup(path), built_ns(p, module) };
 }
 
 void html_sources_release(struct html_sources *s)
@@ -60,15 +50,14 @@ static char *join(const struct source_text *s)
 
 	for (i = 0; i < s->lines; i++)
 		bytes += strlen(s->line[i]) + 1;
-	to = text = malloc(bytes);
-	for (i = 0; text && i < s->lines; i++) {
+	to = text = must_malloc(bytes);
+	for (i = 0; i < s->lines; i++) {
 		n = strlen(s->line[i]);
 		memcpy(to, s->line[i], n);
 		to += n;
 		*to++ = '\n';
 	}
-	if (text)
-		*to = '\0';
+	*to = '\0';
 	return text;
 }
 
@@ -83,7 +72,6 @@ int html_source_read(struct html_source *to, const struct html_sources *s, size_
 		return ret;
 	if (t.found) {
 		to->text = join(&t);
-		ret = to->text ? 0 : -ENOMEM;
 		if (s->start_ns && t.change_ns > s->start_ns)
 			to->change = SOURCE_NEWER_THAN_RUN;
 		else if (f->built_ns && t.change_ns > f->built_ns)
@@ -120,15 +108,14 @@ static bool may_begin(const char *text, size_t at)
 
 char *html_hide_home(const char *text)
 {
-	char *copy = malloc(strlen(text) + 1), *to = copy;
+	char *copy = must_malloc(strlen(text) + 1), *to = copy;
 	size_t i = 0, n;
 
-	while (copy && text[i]) {
+	while (text[i]) {
 		n = may_begin(text, i) ? home_at(text + i) : 0;
 		*to++ = n ? '~' : text[i];
 		i += n ? n : 1;
 	}
-	if (copy)
-		*to = '\0';
+	*to = '\0';
 	return copy;
 }

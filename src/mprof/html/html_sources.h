@@ -33,9 +33,9 @@ struct html_sources {
 	size_t files, room;
 };
 
-/* Appends a file that the object called `module` names.  0 or -ENOMEM. */
-int html_sources_add(struct html_sources *s, const struct profile *p, const char *path,
-		     const char *module);
+/* Appends a file that the object called `module` names. */
+void html_sources_add(struct html_sources *s, const struct profile *p, const char *path,
+		      const char *module);
 void html_sources_release(struct html_sources *s);
 
 enum html_source_change {
