@@ -82,16 +82,14 @@ void help_start(FILE *out)
 {
 	static const char *const first[] = { "test", "record", "report", "stat", "compare" };
 	const struct command *c;
-	char left[64];
 	size_t i;
 
-	fputs("mprof records what a program asks of malloc, and explains it.  No rebuild is needed."
-	      "\n\nStart with one of these:\n",
+	fputs("mprof shows how a program uses malloc.  The program need not be rebuilt.\n\n"
+	      "Start with one of these:\n",
 	      out);
 	for (i = 0; i < COUNT(first); i++) {
 		c = cmd_find(first[i]);
-		snprintf(left, sizeof(left), "mprof %s %s", c->name, c->args);
-		fprintf(out, "  %-40s %s\n", left, c->help);
+		fprintf(out, "  mprof %s %s\n      %s\n", c->name, c->args, c->help);
 	}
 	fputs("\n`mprof help' lists all commands, `mprof COMMAND --help' explains one.\n", out);
 }
