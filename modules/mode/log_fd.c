@@ -78,7 +78,7 @@ static void finish(struct line *l)
 	put_char(l, '\n');
 	ret = host->fd_write((int)host->config->log_fd, l->text, l->used);
 	if (ret == -EBADF)
-		host->stop(MPROF_LOST_FILE, "LOG_FD is another file by now");
+		host->stop(MPROF_LOST_FILE, "LOG_FD now refers to another file");
 	else if (ret < 0)
 		host->stop(MPROF_LOST_SPACE, "LOG_FD takes no more lines");
 }

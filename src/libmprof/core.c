@@ -249,7 +249,7 @@ uint32_t mp_page_know(void)
 	return mp_page_bytes;
 }
 
-/* What is asked for.  A process that gained privileges reads no variable and keeps nothing. */
+/* What the user asks for.  A process that gained privileges reads no variable and keeps nothing. */
 static void configure(struct text *why)
 {
 	static int done;

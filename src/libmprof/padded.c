@@ -20,7 +20,7 @@
 struct pad {
 	struct pad *next;
 	char *block; /* of the allocator */
-	size_t size; /* asked for */
+	size_t size; /* requested */
 };
 
 static struct pad *list[LISTS];

@@ -70,7 +70,7 @@ static __attribute__((noinline)) int keep_as_old(const char *path, const char *m
 
 	text_string(&old, path);
 	text_string(&old, ".old");
-	text_string(why, "what is there cannot become '");
+	text_string(why, "the earlier file cannot be renamed to '");
 	text_string(why, name);
 	text_string(why, "', which ");
 	ret = look_at(name, magic, NULL, &fd, why);

@@ -51,11 +51,11 @@ static void check_call(struct walk *w, uint64_t word, uint64_t ext)
 	if (w->life[w->now] != ALIVE)
 		bad(w, "a call of a thread that has ended");
 	if (op == MPROF_PLAY_ALIGNED && !ext)
-		bad(w, "ALIGNED without the word that says how");
+		bad(w, "ALIGNED without the word for the alignment");
 	check_slot(w, op, word);
 	if (w->i + 1 < w->n && mprof_play_op(w->words[w->i + 1]) == MPROF_PLAY_TOUCH) {
 		if (op == MPROF_PLAY_FREE)
-			bad(w, "TOUCH behind a call that returns nothing");
+			bad(w, "TOUCH after a call that returns no block");
 		w->i++;
 	}
 	w->order->calls++;
@@ -66,7 +66,7 @@ static void check_ext(struct walk *w, uint64_t ext)
 	if (w->i + 1 == w->n || !mprof_play_is_call(w->words[w->i + 1]))
 		bad(w, "EXT without a call behind");
 	if (mprof_play_log2align(ext) > 47)
-		bad(w, "an alignment that no address has");
+		bad(w, "an impossible alignment");
 	w->i++;
 	check_call(w, w->words[w->i], ext);
 }
@@ -95,7 +95,7 @@ static void check_life(struct walk *w, unsigned op, uint32_t thread)
 		check_switch(w, thread);
 	} else if (op == MPROF_PLAY_CREATE) {
 		if (w->life[thread] != UNBORN)
-			bad(w, "creates a thread that was there already");
+			bad(w, "creates a thread that already exists");
 		begin_thread(w, thread);
 	} else if (op == MPROF_PLAY_GONE) {
 		if (w->life[thread] != ENDED && w->life[thread] != JOINED)
@@ -126,7 +126,7 @@ static void check_other(struct walk *w, uint64_t word)
 	case MPROF_PLAY_TOUCH:
 		bad(w, "TOUCH without a call before");
 	default:
-		bad(w, "an operation that there is not");
+		bad(w, "an unknown operation");
 	}
 }
 
@@ -209,7 +209,7 @@ static void check_words(struct walk *w)
 		summed += CUT;
 	}
 	if (w->i + 1 != w->n)
-		bad(w, w->i == w->n ? "no END" : "words behind END");
+		bad(w, w->i == w->n ? "no END" : "words after END");
 	sum = mprof_play_check(sum, w->words + summed, (w->n - summed) * 8);
 	if (sum != playback.head.order.check)
 		die(STATUS_FILE, "%s: damaged: the check of section order does not fit",

@@ -34,7 +34,7 @@ static _Noreturn void bad(const struct walk *w, const char *why)
 static void begin(struct walk *w, uint32_t thread)
 {
 	if (w->one[thread].began)
-		bad(w, "creates a thread that was there already");
+		bad(w, "creates a thread that already exists");
 	w->one[thread].began = true;
 	w->active[w->active_n++] = thread;
 }
@@ -64,7 +64,7 @@ static bool call(struct walk *w, uint64_t word, uint64_t ext)
 		bad(w, alive ? "a block is born in a slot that holds one"
 			     : "frees a slot that holds no block");
 	if (op == MPROF_PLAY_ALIGNED && !ext)
-		bad(w, "ALIGNED without the word that says how");
+		bad(w, "ALIGNED without the word for the alignment");
 	p->generation = after(p->generation, op);
 	p->last = w->me + 1;
 	w->one[w->me].calls++;
@@ -80,13 +80,13 @@ static bool check_call(struct walk *w, struct one *t)
 	if (next >= t->n || !mprof_play_is_call(t->words[next]))
 		bad(w, "EXT without a call behind");
 	if (mprof_play_log2align(ext) > 47)
-		bad(w, "an alignment that no address has");
+		bad(w, "an impossible alignment");
 	if (!call(w, t->words[next], ext))
 		return false;
 	t->i = next + 1;
 	if (t->i < t->n && mprof_play_op(t->words[t->i]) == MPROF_PLAY_TOUCH) {
 		if (mprof_play_op(t->words[next]) == MPROF_PLAY_FREE)
-			bad(w, "TOUCH behind a call that returns nothing");
+			bad(w, "TOUCH after a call that returns no block");
 		t->i++;
 	}
 	return true;
@@ -131,7 +131,7 @@ static bool check_word(struct walk *w, struct one *t)
 		return check_call(w, t);
 	default:
 		if (!mprof_play_is_call(word))
-			bad(w, "an operation that cannot stand here");
+			bad(w, "an operation that is not allowed here");
 		return check_call(w, t);
 	}
 }
@@ -172,7 +172,7 @@ static bool advance(struct walk *w, struct one *t)
 			return t->i != from;
 	}
 	if (t->i + 1 != t->n)
-		bad(w, "words behind END");
+		bad(w, "words after END");
 	t->i = t->n;
 	return true;
 }

@@ -59,7 +59,7 @@ static void check_header(uint64_t size)
 	if (!h->threads || h->thread.bytes != h->threads * sizeof(*playback.thread) ||
 	    !section_fits(&h->thread, sizeof(*playback.thread)) || !section_fits(&h->order, 8) ||
 	    !section_fits(&h->streams, 8) || !h->order.bytes)
-		bad("damaged: a section is not where it could be");
+		bad("damaged: a section has an impossible offset");
 	if (h->slots > 1ull << 32 || h->slots > h->order.bytes / 8)
 		bad("damaged: more slots than its calls can use");
 }
@@ -72,13 +72,13 @@ static void check_streams(void)
 		const struct mprof_play_thread *t = &playback.thread[i];
 
 		if (t->creator >= playback.head.threads)
-			bad("damaged: a thread's creator is none of its threads");
+			bad("damaged: the creator of a thread does not exist");
 		if (!s->bytes)
 			continue;
 		if (t->offset % 8 || t->offset < s->offset || !t->words ||
 		    t->offset - s->offset > s->bytes ||
 		    t->words > (s->bytes - (t->offset - s->offset)) / 8)
-			bad("damaged: a thread's stream is not where it could be");
+			bad("damaged: a thread's stream has an impossible offset");
 	}
 }
 

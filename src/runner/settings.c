@@ -119,7 +119,7 @@ static void setting(const char *argument)
 			return;
 		}
 	}
-	bad(argument, "not a KEY=VALUE that is known");
+	bad(argument, "not a known KEY=VALUE");
 }
 
 static void agree(void)

@@ -29,7 +29,7 @@ export class Chart {
 			for (const column of [f.curves.requested, f.curves.usable, f.curves.resident])
 				this.most = column.reduce((a, b) => Math.max(a, b), this.most);
 		this.canvas.setAttribute("aria-label",
-			`Bytes asked for, usable and resident over ${count(ops)} calls; up to ` +
+			`Requested, usable and resident bytes over ${count(ops)} calls; up to ` +
 			bytes(this.most));
 	}
 

@@ -162,7 +162,7 @@ export class Colours {
 		const label = (i: number) => i === this.sizes.length - 1 ? "more" : `to ${bytes(this.sizes[i])}`;
 		return { of: (film, owner) => this.sizes.findIndex((s) => film.owners.size[owner] <= s),
 			colours: Uint32Array.from(colours, rgba),
-			legend: { title: "Size of the largest block, as asked for",
+			legend: { title: "Size of the largest block, as requested",
 				swatches: colours.map((colour, i) => ({ colour, label: label(i) })) } };
 	}
 

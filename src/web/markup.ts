@@ -68,7 +68,7 @@ export const MARKUP = `
 </div>
 <div class="mp-chart-box"></div>
 <div class="mp-lines">
-	<span><i class="mp-key-area"></i>live bytes, as asked for</span>
+	<span><i class="mp-key-area"></i>live bytes, as requested</span>
 	<span><i class="mp-key-dash"></i>usable</span>
 	<span><i class="mp-key-line"></i>resident</span>
 </div>`;

@@ -113,7 +113,7 @@ export class Panel {
 			(this.film.data.residency ? part("kept empty", bytes(f.retained[i] * PAGE),
 				"Resident pages without a live byte") : "") +
 			part("page use", percent(f.requested[i], f.pages[i] * PAGE),
-				"Bytes asked for of the pages that hold them");
+				"Requested bytes of the pages that hold them");
 	}
 
 	/** Rows from and to that can be seen. */

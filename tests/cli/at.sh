@@ -106,7 +106,7 @@ test_at_views_and_exports() {
 	for view in top-down bottom-up 'callers main' 'annotate at.c'; do
 		run "$mprof" report $view --at 20 raw
 		expect_status 0
-		expect_text out '"peak" stands for the moment'
+		expect_text out '"peak" is the time'
 		expect_text out 'with 15,000 bytes (14.6 KiB) live.'
 	done
 	run "$mprof" report bottom-up --json --at 20 raw
@@ -140,5 +140,5 @@ test_at_words() {
 	run "$mprof" report peak --at 1000000 raw
 	expect_text err '--at 1000000: there are only '
 	run "$mprof" export --to massif --at 5 raw
-	expect_text err '--to massif: it describes the whole run, not one moment; leave out --at'
+	expect_text err '--to massif: it describes the whole run, not one point in time; leave out --at'
 }

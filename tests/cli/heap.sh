@@ -149,7 +149,7 @@ END
 		"6 $((11 * 1048576))"
 	expect_same maps "$(json out '.maps | "\(.mapped_bytes) \(.unknown_unmapped_bytes) \(.peak_bytes)"')" "0 0 8388608"
 	run "$mprof" report --all log
-	expect_text out 'Bytes of munmap: what was mapped of the ranges that it was given.'
+	expect_text out 'Bytes of munmap: the mapped part of the ranges passed to it.'
 	expect_no_text out 'without having been seen mapped'
 }
 
@@ -295,10 +295,10 @@ END
 	run "$mprof" record -o log -- ./outside direct
 	expect_same direct "$(outside)" 'null:null true false true'
 	run "$mprof" report log
-	expect_words out 'no call was seen that mapped it; a direct system call does that'
+	expect_words out 'no recorded call mapped it; a direct system call does that'
 	run "$mprof" record -o log -- ./variables variables
 	run "$mprof" report log
-	expect_words out 'no call was seen that mapped it; the program has 64.0 MiB of variables'
+	expect_words out 'no recorded call mapped it; the program has 64.0 MiB of variables'
 	run "$mprof" record -o log -- ./outside malloc
 	expect_same malloc "$(outside)" ''
 	LD_PRELOAD=$build/libmprof.so MPROF_CONF='MODE=LogMmap LOG_PATH=hand' ./outside arena

@@ -156,7 +156,7 @@ test_two_runs_on_one_log() {
 	wait_for test -e ready
 	run "$mprof" record -o log -- touch started
 	expect_status 2
-	expect_text err 'still going on'
+	expect_text err 'run in progress'
 	run "$mprof" compress log
 	expect_status 3
 	: >stop
@@ -176,7 +176,7 @@ test_two_runs_that_start_at_once() {
 			2>err.1 &
 		"$mprof" record -o log -- sh -c ': >started.2; while [ ! -e stop ]; do sleep 0.02; done' \
 			2>err.2 &
-		wait_for grep -q 'still going on' err.1 err.2
+		wait_for grep -q 'run in progress' err.1 err.2
 		wait_for sh -c 'ls started.* >/dev/null'
 		: >stop
 		wait

@@ -126,7 +126,7 @@ test_report_annotate() {
 	mkdir -p moved/src
 	mv shop.c moved/src
 	run "$mprof" report annotate shop.c log
-	expect_text out 'Its source is not here (No such file or directory)'
+	expect_text out 'Its source was not found (No such file or directory)'
 	grep -Eq '340 +6 +take' out || bad 'no figures without the source'
 	run "$mprof" report annotate shop.c --source-dir nowhere --source-dir moved/src log
 	expect_text out 'keep[i] = take(1000);'

@@ -296,7 +296,7 @@ test_views_peak_rss() {
 	# Older traces have no looks.
 	run "$mprof" report peak-rss "$root/tests/golden/ok/two-threads.trace"
 	expect_status 0
-	expect_text out 'It is not known how large the process was when'
+	expect_text out 'The size of the process over time is unknown'
 }
 
 test_views_filters() {

@@ -99,7 +99,7 @@ def test_rss_without_samples(w):
     old = os.path.join(harness.ROOT, "tests", "golden", "ok", "two-threads.trace")
     ran = w.export("folded", "--value", "rss", log=old)
     return problems + differ("status", ran.status, 0) + differ("lines", ran.out, b"") + \
-        missing("the warning", ran.err.decode(), "how large the process was is not known")
+        missing("the warning", ran.err.decode(), "the size of the process is unknown")
 
 
 def test_a_link_stays(w):

@@ -53,11 +53,11 @@ def test_dot_cut(w):
     problems += more + differ("boxes above 20 %", names, {
         "_start", "__libc_start_main", "__libc_start_call_main", "main", "phase1", "phase2"})
     legend = "".join(n["label"] for n in some.values() if n["name"] == "legend")
-    left = re.search(r"(\d+) lines below 20 % left out; they asked for ([0-9,]+) bytes", legend)
+    left = re.search(r"(\d+) lines below 20 % left out; they requested ([0-9,]+) bytes", legend)
     if not left:
         return problems + [f"the legend does not say what was left out: {legend}"]
     problems += differ("lines left out", int(left.group(1)), len(all_) - len(some))
-    return problems + differ("what they asked for", int(left.group(2).replace(",", "")),
+    return problems + differ("what they requested", int(left.group(2).replace(",", "")),
                              w.totals["total"] - 50 * 65536 - 20 * 131072)
 
 
@@ -112,7 +112,7 @@ def test_txt(w):
     problems += missing("phase2's section", phase2, "2,621,440 bytes (2.5 MiB) - 43.4 %",
                         "victim.cc:", "in victim+0x", "Called by:", "100.0 %  main  ")
     fill = by_name.get("fill<...>", [])
-    below = [amount(line) for line in fill[fill.index("  Allocated by what it calls:") + 1:]
+    below = [amount(line) for line in fill[fill.index("  Allocated by its callees:") + 1:]
              if line.startswith("    ")]
     return problems + differ("what fill calls", below, [20200, 14400])
 

@@ -93,7 +93,7 @@ def test_time_and_text(scratch):
     ran = harness.run([harness.MPROF, "replay", log, "--reps=3", "--reserve-site", "list_append",
                        "--drop-site", "main:1"])
     text = ran.out.decode()
-    wanted = ["reserve list_append: 1 block had the greatest size from the beginning, without 999"
+    wanted = ["reserve list_append: 1 block started at full size, without 999"
               " steps of growing", "drop main:1: no block is changed by it",
               "calls                25,221 -> 24,222  (-3.96 %)", "most blocks alive    ",
               "* glibc: it would ",

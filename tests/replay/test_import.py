@@ -169,7 +169,7 @@ def test_broken_zip_and_gzip(scratch):
         file.writestr("two.txt", text)
     with open(path, "rb") as file:
         two = file.read()
-    broken("two.zip", two, 3, "2 files, not one")
+    broken("two.zip", two, 3, "2 files; expected one")
     broken("cut.zip", two[:-100], 3, "begins like a zip file")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("one.txt", text)

@@ -364,7 +364,7 @@ REFUSED_SETTINGS = [
     ("samples=99999999999999999999999", "too large a number"),
     ("drain=1,x", "'drain=1,x': needs a number"),
     ("drain=1,2,3,4,5,6,7,8,9", "more than 8 numbers"),
-    ("colour=red", "'colour=red': not a KEY=VALUE that is known"),
+    ("colour=red", "'colour=red': not a known KEY=VALUE"),
     ("mode=threads addresses=1", "not with mode=threads"),
     ("mode=ordered speed=1", "not with mode=ordered"),
     ("mode=threads passes=2", "only with mode=serial"),
@@ -404,11 +404,11 @@ def bad_files():
     yield "ext", order(playback.ext(), word(playback.TIME, 0)), "EXT without a call"
     yield "last ext", order(born, playback.ext()), "EXT without a call"
     yield "aligned", order(playback.call(playback.ALIGNED, 0, 10)), "ALIGNED without"
-    yield "align", order(playback.ext(60), born), "alignment that no address has"
+    yield "align", order(playback.ext(60), born), "an impossible alignment"
     yield "touch", order(playback.TOUCH | 16), "TOUCH without a call"
-    yield "touch free", order(born, dies, playback.TOUCH | 16), "TOUCH behind a call"
-    yield "op 13", order(13), "an operation that there is not"
-    yield "end", order(born, playback.END, dies), "words behind END"
+    yield "touch free", order(born, dies, playback.TOUCH | 16), "TOUCH after a call"
+    yield "op 13", order(13), "an unknown operation"
+    yield "end", order(born, playback.END, dies), "words after END"
     yield "time", order(playback.TIME | 32, playback.TIME | 16), "TIME goes backwards"
     yield "switch", order(word(playback.SWITCH, 7)), "a thread that the file does not have"
     yield "exit", order(word(playback.EXIT, 0), born), "a call of a thread that has ended"
@@ -429,11 +429,11 @@ def bad_streams():
     yield "race", streams([create, born], [dies]), "does not wait for the thread that used"
     yield "deadlock", streams([create, first_dead, born], [playback.ext(wait=4), dies]), \
         "all threads wait for each other"
-    yield "twice", streams([create, create, born, dies], []), "a thread that was there already"
+    yield "twice", streams([create, create, born, dies], []), "a thread that already exists"
     yield "nobody", streams([born, dies], [], []), "nobody creates thread 1"
     yield "more", streams([create, born, dies], [playback.ext(wait=3), born]), \
         "the threads have 3 calls, ORDER has 2"
-    yield "switch", streams([create, playback.other(playback.SWITCH, 0)], []), "cannot stand here"
+    yield "switch", streams([create, playback.other(playback.SWITCH, 0)], []), "not allowed here"
     yield "exit", streams([create, playback.other(playback.EXIT, 1), born, dies], []), \
         "EXIT is another thread's"
 

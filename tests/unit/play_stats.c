@@ -158,13 +158,13 @@ START_TEST(test_refused)
 	ck_assert_uint_eq(v->played, 2);
 	ck_assert(!verdict_by_peak(v, 0, 1) && !verdict_by_time(v, 0, 1));
 	ck_assert(!said("aa would"));
-	ck_assert(said("aa had no memory for 1,000 blocks that the program got, so it is not "
+	ck_assert(said("aa could not serve 1,000 blocks that succeeded in the program, so it is not "
 		       "compared."));
 	row[0].memory.failed = row[2].memory.failed = 1000; /* as nobody had it */
 	judge();
 	ck_assert_uint_eq(v->played, 3);
 	ck_assert(said("aa would be better than glibc in memory and in time."));
-	ck_assert(said("aa had no memory for 1,000 blocks that the program got."));
+	ck_assert(said("aa could not serve 1,000 blocks that succeeded in the program."));
 }
 END_TEST
 
@@ -262,7 +262,7 @@ START_TEST(test_failures_and_small)
 	setup();
 	head.sum.peak_bytes = MB;
 	judge();
-	ck_assert(said("never has more than 1.0 MiB alive"));
+	ck_assert(said("never has more than 1.0 MiB live"));
 	ck_assert(!said("would need"));
 	ck_assert(said("would spend"));
 }

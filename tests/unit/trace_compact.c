@@ -336,7 +336,7 @@ START_TEST(cut_file_is_left_alone)
 {
 	churn(1000, true);
 	b.n -= 64;
-	stays("stays as it was written");
+	stays("is left uncompressed");
 }
 END_TEST
 

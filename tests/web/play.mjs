@@ -414,7 +414,7 @@ const tests = {
   async "a movie that would be too large has fewer frames and occupancy only"() {
     const page = await open("small.html");
     assert.match(await page.locator(".mp-left-out").textContent(),
-      /^With everything this page would have [0-9.]+ KiB: every 2nd frame is shown, and age, .* were left out\.$/);
+      /^With all data, this page would have [0-9.]+ KiB: every 2nd frame is shown, and age, .* were left out\.$/);
     assert.deepEqual(await page.locator(".mp-kind option:enabled").allTextContents(), ["occupancy"]);
     await page.getByRole("button", { name: "Peak" }).click();
     await settle(page);

@@ -170,7 +170,7 @@ int compress_in_place(const char *path, int level, bool exact, struct event_coun
 	int code;
 
 	if (is_in_use(path)) {
-		cmd_error(0, "'%s' is being written by a run that still goes on", path);
+		cmd_error(0, "'%s' is being written by a run in progress", path);
 		return -EBUSY;
 	}
 	if (event_count) {

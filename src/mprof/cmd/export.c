@@ -117,7 +117,7 @@ static const char *unheeded(const struct options *o, unsigned flags)
 	if (!(flags & (EXPORT_GRAPH | EXPORT_TREES)) && o->cut)
 		return "--min-percent";
 	if (flags & EXPORT_FIXED && e->values)
-		return "--value: it always has the same ones";
+		return "--value: it always has the same values";
 	return export_series_unknown(e, flags);
 }
 
@@ -127,9 +127,9 @@ static const char *moment(const struct options *o, unsigned flags)
 	if (o->at.kind == WHEN_PEAK)
 		return NULL;
 	if (flags & EXPORT_RUN)
-		return "it describes the whole run, not one moment; leave out --at";
+		return "it describes the whole run, not one point in time; leave out --at";
 	if (o->export.values >> VALUE_RSS & 1 && o->export.values + 1 != 1u << VALUE_COUNT)
-		return "--at and --value rss: choose one, both name a moment";
+		return "--at and --value rss: choose one, both select a time";
 	return when_unheeded(&o->cli.options);
 }
 
@@ -383,7 +383,7 @@ static void tell_losses(const struct trace *t)
 
 	event_count_losses(&missing, t);
 	if (missing.damaged || d->bytes_skipped || d->stacks_missing)
-		cmd_warn("'%s' is damaged: what is unreadable of it is not exported; mprof report"
+		cmd_warn("'%s' is damaged: its unreadable parts are not exported; mprof report"
 			 " says more",
 			 trace_path(t));
 	if (missing.lost || missing.ended)
@@ -396,7 +396,7 @@ static void tell_losses(const struct trace *t)
 static void tell_unknown(const struct options *o, const struct profile *p)
 {
 	if (o->export.values >> VALUE_RSS & 1 && !p->sites.rss.rss)
-		cmd_warn("'%s': how large the process was is not known, so rss is 0 everywhere",
+		cmd_warn("'%s': the size of the process is unknown, so rss is 0 everywhere",
 			 p->path);
 	profile_tell_remarks(p);
 }

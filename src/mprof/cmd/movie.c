@@ -233,8 +233,7 @@ static int open_movie(struct work *w)
 {
 	struct movie_options o = {
 		.title = w->films.title,
-		.note = *w->films.note ? w->films.note
-				       : "as recorded; which pages were resident is not known",
+		.note = *w->films.note ? w->films.note : "as recorded; resident pages are unknown",
 		.by = w->o->by,
 		.fps = w->o->fps,
 		.limit = w->o->limit,

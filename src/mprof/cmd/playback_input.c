@@ -49,8 +49,8 @@ static void tell_mended(const struct mprof_play_summary *s, bool of_trace)
 	told(s->inherited_frees, "free", "frees",
 	     "of blocks that a forked process had from its parent: left out");
 	told(s->double_allocations, "block", "blocks",
-	     "at an address that was not free: a free was put before");
-	told(s->inversions, "call", "calls", "in the wrong order, put right");
+	     "allocated at an address still in use: a free was inserted");
+	told(s->inversions, "call", "calls", "in the wrong order, repaired");
 	told(s->lost, "call", "calls", "lost while recording");
 	told(of_trace ? s->damaged : 0, "place", "places",
 	     "in the file cannot be read: what follows is missing");

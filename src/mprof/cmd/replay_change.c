@@ -107,10 +107,11 @@ static int check_rules(struct both *b, const struct change_cli *c)
 
 	for (r = c->rule; r < c->rule + c->rules; r++) {
 		if (r->stack >= stacks->nodes)
-			return cmd_error(STATUS_USAGE,
-					 "'%s' has no %s: the views of mprof report say the numbers"
-					 " of its stacks",
-					 trace_path(b->in[0].trace), r->site);
+			return cmd_error(
+			    STATUS_USAGE,
+			    "'%s' has no %s; the views of mprof report show the numbers"
+			    " of its stacks",
+			    trace_path(b->in[0].trace), r->site);
 		if (r->function && profile_knows_function(&b->names, r->function, &err))
 			return cmd_error(STATUS_USAGE, "%s", err.text);
 	}
@@ -299,15 +300,16 @@ static int nothing_changed(const struct change_cli *c)
 	if (r->line)
 		return cmd_error(
 		    STATUS_USAGE,
-		    "no block is changed by %s %s: no call that allocates is of that"
-		    " line itself; mprof report hot --by line shows those that are,"
-		    " and %s %s is of all that the function and what it calls allocate",
+		    "no block is changed by %s %s: no call allocates on that"
+		    " line itself; mprof report hot --by line shows those that do,"
+		    " and %s %s covers everything that the function and its callees allocate",
 		    option_of(r).s, r->site, option_of(r).s, r->function);
 	return cmd_error(STATUS_USAGE,
 			 "no block is changed by %s %s%s: mprof report callers shows what allocates"
 			 " memory",
 			 option_of(r).s, r->site,
-			 r->kind == CHANGE_RESERVE ? ", for none of it is grown step by step" : "");
+			 r->kind == CHANGE_RESERVE ? ", because it does not grow step by step"
+						   : "");
 }
 
 int change_run(const char *path, struct change_cli *c, struct replay_cli *cli, bool as_json)

@@ -18,10 +18,11 @@ const char *report_view_moment(const struct report_view *v)
 	if (v->at.kind == WHEN_PEAK)
 		return NULL;
 	if (v->view->ops->sort != VALUE_PEAK)
-		return "--at is of peak, top-down, bottom-up, callers and annotate: other views are"
-		       " about the whole run";
+		return "--at works with peak, top-down, bottom-up, callers and annotate; other "
+		       "views"
+		       " show the whole run";
 	if (v->request.sorted && v->request.sort == VALUE_RSS)
-		return "--at and --sort rss: choose one, both name a moment";
+		return "--at and --sort rss: choose one, both select a time";
 	return when_unheeded(&v->cli->options);
 }
 
@@ -38,9 +39,10 @@ static void tell_losses(struct view_request *r, const struct trace *t)
 
 	r->incomplete = p->tree.lost_all || is_damaged(trace_damage(t));
 	if (r->incomplete)
-		cmd_warn("parts of '%s' are missing: figures are too small, and what seems never"
-			 " freed may have been; mprof report shows what is missing",
-			 p->path);
+		cmd_warn(
+		    "parts of '%s' are missing: figures are too small, and blocks shown as never"
+		    " freed may have been freed; mprof report shows what is missing",
+		    p->path);
 	if (without)
 		cmd_warn("%" PRIu64 " calls of '%s' have no call stack", without, p->path);
 }

@@ -29,7 +29,7 @@ static const char *const losses[MPROF_LOST_REASONS] = {
 	[MPROF_LOST_EARLY] = "calls before recording could start",
 	[MPROF_LOST_PROCESS] = "it could not join the run",
 	[MPROF_LOST_LOCKED] = "the program forbade itself system calls that recording needs",
-	[MPROF_LOST_STACK] = "calls that are there without their stack: no room or memory for it",
+	[MPROF_LOST_STACK] = "calls recorded without their stack: no room or memory for it",
 };
 
 void run_messages_loss(unsigned reason, uint64_t n)

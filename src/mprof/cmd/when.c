@@ -114,7 +114,7 @@ const char *when_unheeded(const struct profile_options *o)
 	const struct site_filter *f = &o->sites.filter;
 
 	if (f->lifetime_min_ns || f->lifetime_max_ns != UINT64_MAX)
-		return "--at and --lifetime: how long a block lives is not known at a moment";
+		return "--at and --lifetime: the lifetime of a live block is not known yet";
 	return NULL;
 }
 

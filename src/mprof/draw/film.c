@@ -295,7 +295,7 @@ int film_ready(const struct film *f, struct error *err)
 	if (f->failed)
 		return fail(err, f->failed, "no memory for the pages of '%s'", f->title);
 	if (!f->frames || f->live)
-		return fail(err, -ENODATA, "there is nothing to draw of '%s'", f->title);
+		return fail(err, -ENODATA, "'%s' has nothing to draw", f->title);
 	return 0;
 }
 

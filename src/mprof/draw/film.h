@@ -70,11 +70,11 @@ enum film_cell_flags {
  * asked for is 0, as are all in a page without live bytes.
  */
 struct film_cell {
-	uint64_t size; /* asked for */
+	uint64_t size; /* requested */
 	uint64_t born; /* op */
 	uint32_t site; /* node of the trace's stacks, 0 not known */
 	uint32_t thread;
-	uint16_t live;	 /* bytes asked for that lie in the page, a block of 0 bytes being one; to
+	uint16_t live;	 /* requested bytes that lie in the page, a block of 0 bytes being one; to
 			  * 4096 */
 	uint16_t blocks; /* that have a byte in the page */
 	uint8_t flags;
@@ -93,7 +93,7 @@ struct film_frame {
 	uint64_t resident_pages;    /* of the ranges; 0 without residency */
 	uint64_t retained_pages;    /* resident without a live byte */
 	bool residency;		    /* this frame came with ranges */
-	bool peak;		    /* most bytes asked for are alive */
+	bool peak;		    /* most requested bytes are live */
 };
 
 /* A point of the curves, after `op` calls.  requested and usable are the most since the point

@@ -202,7 +202,7 @@ static void put_states(struct flow *f)
 
 static void put_curves(struct flow *f)
 {
-	put_item(f, (struct item){ ITEM_CURVE, COLOUR_REQUESTED, 0, "live bytes, as asked for" });
+	put_item(f, (struct item){ ITEM_CURVE, COLOUR_REQUESTED, 0, "live bytes, as requested" });
 	put_item(f, (struct item){ ITEM_CURVE, COLOUR_USABLE, 0, "usable bytes" });
 	put_item(f, (struct item){ ITEM_CURVE, COLOUR_RESIDENT, 0, "resident" });
 }

@@ -90,7 +90,7 @@ int movie_video_check(const char *path, struct error *err)
 {
 	if (kind_of(path)->kind == FFMPEG && !have_ffmpeg())
 		return fail(err, -ENOENT,
-			    "'%s' takes ffmpeg, which is not installed; Debian has it in ffmpeg, "
+			    "'%s' needs ffmpeg, which is not installed; Debian has it in ffmpeg, "
 			    "and .html and .apng need nothing",
 			    path);
 	return 0;

@@ -112,7 +112,7 @@ static void make_legend(struct graph *graph)
 	if (graph->x->value == VALUE_RSS)
 		say_moment(graph, &p->sites.rss);
 	if (graph->left_out)
-		say(graph, "%s below %g %% left out; they asked for %s themselves",
+		say(graph, "%s below %g %% left out; they requested %s themselves",
 		    text_many(graph->left_out, "line", "lines").s, graph->x->options->min_percent,
 		    graph_exact(graph->x, graph->left_out_own).s);
 }

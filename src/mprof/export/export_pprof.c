@@ -451,9 +451,10 @@ static int check(struct export *x, struct error *err)
 	const unsigned moments = profile_values_of(ROLE_MOMENT);
 
 	if (x->options->values & (x->options->values - 1) || x->options->values & ~moments)
-		return fail(err, -EINVAL,
-			    "'inuse' of pprof is one moment: --value peak, live, leaked, rss or"
-			    " local; calls and total are always there");
+		return fail(
+		    err, -EINVAL,
+		    "pprof's 'inuse' is one point in time: --value peak, live, leaked, rss or"
+		    " local; calls and total are always there");
 	if (x->options->split && !x->target)
 		return fail(err, -EINVAL, "--split writes several files; use -o FILE");
 	return 0;

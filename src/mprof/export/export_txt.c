@@ -74,7 +74,7 @@ static void put_neighbours(const struct graph *graph, uint32_t i, bool callers, 
 		if ((callers ? e->to : e->from) != i)
 			continue;
 		if (!any)
-			fputs(callers ? "  Called by:\n" : "  Allocated by what it calls:\n", out);
+			fputs(callers ? "  Called by:\n" : "  Allocated by its callees:\n", out);
 		any = true;
 		put_neighbour(graph, callers ? e->from : e->to, *e->v, *graph->g.node[i].all, out);
 	}

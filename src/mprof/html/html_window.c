@@ -102,7 +102,7 @@ static int check(const struct window_question *q, struct error *err)
 	const bool lifetimes = f->lifetime_min_ns || f->lifetime_max_ns != UINT64_MAX;
 
 	if (lifetimes && q->kind != WINDOW_TOTAL)
-		return fail(err, -EINVAL, "how long a block lives is not known at a moment");
+		return fail(err, -EINVAL, "the lifetime of a live block is not known yet");
 	if (q->from_ns >= q->to_ns)
 		return fail(err, -EINVAL, "the window ends before it begins");
 	return 0;

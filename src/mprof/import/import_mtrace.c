@@ -58,12 +58,12 @@ static const char *scan_rest(const char *mark, struct import_call *c)
 
 	/* "%p" of NULL; glibc does not trace free(NULL). */
 	if (!scan_address(&at, addr))
-		return "an address, with 0x, behind the mark";
+		return "an address, with 0x, after the mark";
 	if (sized && !scan_next(&at, 16, &c->size))
-		return "an address and a size, both hexadecimal, behind the mark";
+		return "an address and a size, both hexadecimal, after the mark";
 	return scan_end(&at) ? NULL
-	       : sized	     ? "an address and a size behind the mark, and no more"
-			     : "an address behind the mark, and no more";
+	       : sized	     ? "an address and a size after the mark, and nothing else"
+			     : "an address after the mark, and nothing else";
 }
 
 static bool fits(const char *line)

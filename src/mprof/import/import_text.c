@@ -88,9 +88,10 @@ static int open_zip(struct import_text *t, int fd, const char *path, struct erro
 			files++;
 		}
 	if (files != 1)
-		return fail(err, -ENOEXEC,
-			    "'%s' is a zip with %u files, not one: unpack it and give one of them",
-			    path, files);
+		return fail(
+		    err, -ENOEXEC,
+		    "'%s' is a zip with %u files; expected one: unpack it and name one of them",
+		    path, files);
 	t->entry = zip_fopen_index(t->zip, (zip_uint64_t)wanted, 0);
 	if (!t->entry)
 		return fail(err, -ENOEXEC, "cannot unpack '%s': %s", path, zip_strerror(t->zip));

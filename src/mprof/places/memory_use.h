@@ -3,7 +3,7 @@
  * memory_use.h - what one run made of memory: a sink of places (place.h) for a
  * replay as well as for the recorded run.
  *
- *   R  requested: bytes asked for by live blocks        U  usable: of the same
+ *   R  requested: requested bytes of live blocks        U  usable: of the same
  *   P  resident: bytes in memory, of a sample; those that no file backs where
  *      that is known.  Of a replay: above its baseline; of the recorded run:
  *      of the whole process, with the program's data, stacks and mprof's own
@@ -42,7 +42,7 @@ struct memory_point {
 };
 
 /*
- * Blocks by what was asked for.  Class 0: no bytes; then steps of 16 bytes up to
+ * Blocks by requested size.  Class 0: no bytes; then steps of 16 bytes up to
  * 128, from there on four steps to each doubling: memory_class_most() is the
  * largest size in one.
  */

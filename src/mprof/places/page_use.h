@@ -3,10 +3,10 @@
  * page_use.h - on how many pages the live blocks of a heap lie, at three sizes
  * of page, and how full these pages are.
  *
- *   live bytes of a page  bytes asked for, of live blocks, that lie in it; a block
+ *   live bytes of a page  requested bytes of live blocks that lie in it; a block
  *                         of no bytes counts as one, for its page is held too
  *   live pages L_g        pages of size g with at least one live byte
- *   page use              R / (L_g * g): bytes asked for by all live blocks over
+ *   page use              R / (L_g * g): requested bytes of all live blocks over
  *                         the pages that hold them.  Made of addresses alone, so
  *                         that it can be compared between allocators, whose
  *                         usable sizes and headers cannot

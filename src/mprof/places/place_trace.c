@@ -30,7 +30,7 @@ static int choose(struct trace *t, uint32_t process, struct trace_program *found
 	if (!ret)
 		*found = *chosen;
 	if (!ret && !found->ops)
-		ret = fail(err, -ENOENT, "'%s': no block of it began or ended", trace_path(t));
+		ret = fail(err, -ENOENT, "'%s': no block was allocated or freed", trace_path(t));
 	free(list);
 	return ret;
 }

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 struct place_block {
-	uint64_t addr, size; /* size: asked for */
+	uint64_t addr, size; /* size: requested */
 	uint64_t usable;     /* at least size; = size where not known */
 	uint64_t op, ns;     /* of its birth; ns: recorded, since the first event */
 	uint32_t site;	     /* node of the trace's stacks, 0 not known */
@@ -45,7 +45,7 @@ struct place_start {
 	const char *title; /* "recorded", "jemalloc", ... */
 	uint64_t ops;	   /* in all */
 	uint64_t ns;	   /* of the recorded run; 0 not known */
-	uint64_t peak_op;  /* most bytes asked for are alive after it; UINT64_MAX not known */
+	uint64_t peak_op;  /* most requested bytes are live after it; UINT64_MAX not known */
 	uint64_t peak_bytes;
 	bool has_residency; /* frames come with ranges */
 };

@@ -265,7 +265,7 @@ int play_read(struct play *p, void *to, uint64_t bytes, struct error *err)
 	if (n < 0)
 		return (int)n;
 	if ((uint64_t)n < bytes)
-		return broken(p, -EPIPE, "ended before it had told its result", err);
+		return broken(p, -EPIPE, "ended before it reported its result", err);
 	return 0;
 }
 
@@ -302,7 +302,7 @@ int play_next(struct play *p, struct mprof_run_record *r, struct error *err)
 	if (!n && p->complete)
 		return 0;
 	if ((uint64_t)n < sizeof(*r))
-		return broken(p, -EPIPE, "ended before it had told its result", err);
+		return broken(p, -EPIPE, "ended before it reported its result", err);
 	if (r->kind == MPROF_RUN_ERROR)
 		return read_error(p, r->bytes, err);
 	if (r->kind == MPROF_RUN_RESULT)

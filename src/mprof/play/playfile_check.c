@@ -132,7 +132,7 @@ static const char *wrong_ext(const struct checker *c, unsigned op)
 	if (mprof_play_wait(c->ext))
 		return "a call waits in ORDER, where nobody has to";
 	if (fn && !can_be(op, fn))
-		return "the EXT names a function that this operation cannot be";
+		return "the EXT names a function that does not fit its operation";
 	if ((op == MPROF_PLAY_ALIGNED) != (align != 0))
 		return "only ALIGNED has an alignment, and always one";
 	return NULL;
@@ -201,7 +201,7 @@ static int check_time(struct checker *c, uint64_t word)
 static int check_touch(struct checker *c, uint64_t word, bool born)
 {
 	if (!born)
-		return wrong(c, "a TOUCH that is not behind the birth of a large block");
+		return wrong(c, "a TOUCH that does not follow the birth of a large block");
 	c->sum.touched_blocks += word >> 4 != MPROF_PLAY_TOUCH_UNKNOWN;
 	return lane_has(c, word) ? 0 : wrong(c, "a TOUCH that the thread's own stream has not");
 }
@@ -232,7 +232,7 @@ static int check_thread(struct checker *c, uint64_t word)
 		break;
 	default:
 		if (index != c->thread || l->state != THREAD_RUNS)
-			return wrong(c, "an EXIT that is not of the thread at hand");
+			return wrong(c, "an EXIT of a thread that is not running");
 		l->state = THREAD_ENDED;
 	}
 	if (!lane_has(c, word) ||
@@ -248,11 +248,11 @@ static int check_word(struct checker *c, uint64_t word)
 
 	c->born = false;
 	if (c->ext && !mprof_play_is_call(word))
-		return wrong(c, "an EXT without a call behind it");
+		return wrong(c, "an EXT that no call follows");
 	if (!mprof_play_is_call(word) && op != MPROF_PLAY_EXT && op != MPROF_PLAY_TIME &&
 	    op != MPROF_PLAY_TOUCH && op != MPROF_PLAY_SWITCH &&
 	    (op < MPROF_PLAY_CREATE || op > MPROF_PLAY_GONE))
-		return wrong(c, op ? "an operation that is not known" : "an END before the end");
+		return wrong(c, op ? "an unknown operation" : "an END before the end");
 	switch (op) {
 	case MPROF_PLAY_EXT:
 		c->ext = word;

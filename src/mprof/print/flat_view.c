@@ -110,7 +110,7 @@ static void print_path(struct view_request *r, const struct profile_path *path,
 	if (i > outer)
 		fprintf(out, "        ... and %s\n", text_many(i - outer, "caller", "callers").s);
 	else if (path->truncated)
-		fputs("        ... and callers that are not known\n", out);
+		fputs("        ... and unknown callers\n", out);
 }
 
 /* Above row i, when it is another one than above the last row. */

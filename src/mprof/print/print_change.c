@@ -18,7 +18,7 @@ static const struct mprof_play_summary *sum_of(const struct change_answer *a, en
 
 static void put_drop(const struct change_rule *r, FILE *out)
 {
-	fprintf(out, "%s of %s were never asked for", text_many(r->blocks, "block", "blocks").s,
+	fprintf(out, "%s of %s were never requested", text_many(r->blocks, "block", "blocks").s,
 		text_bytes(r->bytes).s);
 }
 
@@ -36,7 +36,7 @@ static void put_pool(const struct change_rule *r, FILE *out)
 
 static void put_reserve(const struct change_rule *r, FILE *out)
 {
-	fprintf(out, "%s had the greatest size from the beginning, without %s of growing",
+	fprintf(out, "%s started at full size, without %s of growing",
 		text_many(r->blocks, "block", "blocks").s, text_many(r->steps, "step", "steps").s);
 	if (r->copied)
 		fprintf(out, " that copied up to %s", text_bytes(r->copied).s);
@@ -44,7 +44,7 @@ static void put_reserve(const struct change_rule *r, FILE *out)
 
 static void put_resize(const struct change_rule *r, FILE *out)
 {
-	fprintf(out, "%s that had asked for %s were ", text_many(r->blocks, "block", "blocks").s,
+	fprintf(out, "%s that had requested %s were ", text_many(r->blocks, "block", "blocks").s,
 		text_bytes(r->bytes).s);
 	if (r->factor > 0)
 		fprintf(out, "%g times as large", r->factor);
@@ -91,7 +91,7 @@ static void print_calls(const struct change_answer *a, FILE *out)
 	const struct mprof_play_summary *is = sum_of(a, SIDE_AS_IT_IS),
 					*to = sum_of(a, SIDE_CHANGED);
 
-	fputs("\nWhat the program asks for\n", out);
+	fputs("\nWhat the program requests\n", out);
 	put_difference("calls", is->calls, to->calls, false, out);
 	put_difference("bytes asked for", is->asked_bytes, to->asked_bytes, true, out);
 	put_difference("alive at the peak", is->peak_bytes, to->peak_bytes, true, out);
@@ -117,11 +117,11 @@ static void print_verdict(const struct change_answer *a, const struct change_row
 		put_saving(changed < time ? "save" : "cost another", time, changed, text_ns,
 			   "in the allocator", out);
 	else if (!row->timed)
-		fputs("change the memory only, for no time was taken", out);
+		fputs("change only the memory; time was not measured", out);
 	else if (!row->quiet)
-		fputs("save no time that could be told: the machine was too busy", out);
+		fputs("save no measurable time: the machine was too busy", out);
 	else
-		fprintf(out, "make no difference in time that could be told (less than %s of %s)",
+		fprintf(out, "make no measurable difference in time (less than %s of %s)",
 			text_ns((uint64_t)row->noise).s, text_ns((uint64_t)time).s);
 	fputs(row->peak_differs ? ", and "
 				: ", and its peak memory stays the same, within 1 MiB and 2 %",
@@ -201,7 +201,7 @@ int change_text(const struct change_answer *a, FILE *out, struct error *err)
 		"\nHow\n"
 		"  Both were played in turn%s. Time is processor time for all calls and the"
 		" faults of their pages,\n  the median of %u runs each, without the runner's own;"
-		" what is less than the noise cannot be told apart.\n"
+		" differences below the noise do not count.\n"
 		"  Peak memory is above the start; page use is at the peak of live bytes.\n",
 		a->runs->how[0].time_mode == RUNS_SERIAL ? ", by one thread" : "",
 		a->plan->side[0].reps);

@@ -43,7 +43,7 @@ static void put_mapped(const struct outside *o, FILE *out)
 
 static void put_unseen(const struct analysis *a, const struct outside *o, FILE *out)
 {
-	fprintf(out, "no call was seen that mapped %s", o->mapped ? text_bytes(o->unseen).s : "it");
+	fprintf(out, "no recorded call mapped %s", o->mapped ? text_bytes(o->unseen).s : "it");
 	if (o->mapper && !o->mapped) {
 		fprintf(out, " (%s; %s)", o->mapper->whose, o->mapper->remedy);
 		return;

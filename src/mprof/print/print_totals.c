@@ -62,7 +62,7 @@ static void print_sums(const struct print_totals *t, FILE *out)
 		text_exact(s->peak.bytes).s, text_many(s->peak.calls, "block", "blocks").s,
 		flat_moment(s->peak.ns).s);
 	if (s->totals.bound)
-		fprintf(out, "; right to %s, since there were several threads",
+		fprintf(out, "; accurate to %s, because there were several threads",
 			text_bytes(s->totals.bound).s);
 	fprintf(out, ".\n  Never freed: %s in %s", text_exact(v->live_bytes).s,
 		text_many(v->live_calls, "block", "blocks").s);
@@ -83,8 +83,8 @@ static void print_sums(const struct print_totals *t, FILE *out)
 			text_many(v->map_calls, "call", "calls").s);
 	if (t->lanes->missed || t->lanes->strange)
 		fprintf(out,
-			"  Not understood: %s whose end was not seen, and %s of something that was"
-			" not seen to begin.\n",
+			"  Not understood: %s with no recorded end, and %s of something with no"
+			" recorded beginning.\n",
 			text_many(t->lanes->missed, "block", "blocks").s,
 			text_many(t->lanes->strange, "free", "frees").s);
 }

@@ -119,7 +119,7 @@ void replay_what(const struct replay_answer *a, struct sentences *w)
 	if (h->flags & MPROF_PLAY_CHANGED)
 		sentence_add(w, "This is not what the program did: its calls were changed before.");
 	if (h->flags & MPROF_PLAY_CUT)
-		sentence_add(w, "The recording ends in the middle; what there is was played.");
+		sentence_add(w, "The recording is incomplete; its recorded part was played.");
 }
 
 /* ---- how ---- */
@@ -142,7 +142,7 @@ static const char *touch_word(const char *touch)
 	static const struct {
 		const char *touch, *word;
 	} of[] = {
-		{ "none", "nothing is written into blocks, as no program does" },
+		{ "none", "nothing is written into blocks, unlike in a real program" },
 		{ "first", "the first byte of each block is written" },
 		{ "page", "one byte of each page of a block is written" },
 		{ "full", "each block is written in full" },
@@ -180,17 +180,18 @@ static void how_time(const struct replay_answer *a, struct sentences *w)
 	    "call that the runner itself takes; the median, and the median distance from it.",
 	    text_many(a->plan->reps, "run", "runs").s, pinned, passes,
 	    threads_word(a, r->time_mode), r->null_ns.median);
-	sentence_add(w,
-		     "Times are told apart when they differ by more than %.3g times both distances "
-		     "together, by more than the control (%s once more, %.1f %% off) and by 1 %%.",
-		     stats_noise((struct middle){ 0, 1 }, (struct middle){ 0, 0 }, a->plan->reps),
-		     r->control.variant ? r->control.variant->name : "", 100 * a->verdict.control);
 	sentence_add(
-	    w, "It is the time inside the allocator and of its page faults. How blocks lie also "
-	       "changes how fast the program works on them, and that is not seen here.");
+	    w,
+	    "Times count as different if they differ by more than %.3g times both distances "
+	    "together, by more than the control (%s once more, %.1f %% off) and by 1 %%.",
+	    stats_noise((struct middle){ 0, 1 }, (struct middle){ 0, 0 }, a->plan->reps),
+	    r->control.variant ? r->control.variant->name : "", 100 * a->verdict.control);
+	sentence_add(w,
+		     "It is the time in the allocator and its page faults. Where blocks lie also "
+		     "changes how fast the program itself runs, which this does not show.");
 	if (r->time_mode == RUNS_THREADS)
 		sentence_add(w,
-			     "Threads that run free meet otherwise than they did in the program.");
+			     "Threads that run freely meet in another order than in the program.");
 }
 
 static void how_speed(const struct replay_answer *a, struct sentences *w)
@@ -203,8 +204,8 @@ static void how_speed(const struct replay_answer *a, struct sentences *w)
 	else if (up >= FASTER)
 		sentence_add(
 		    w,
-		    "A replay is %.3g times as fast as the program was: allocators that give "
-		    "memory back after a while have less time for it. --speed 1 takes the "
+		    "A replay is %.3g times as fast as the program was: allocators that "
+		    "return memory after a delay have less time to do so. --speed 1 takes the "
 		    "program's time.",
 		    up);
 }
@@ -230,10 +231,11 @@ static void how_system(const struct replay_answer *a, struct sentences *w)
 static void how_kept(const struct replay_answer *a, struct sentences *w)
 {
 	if (replay_waited(a))
-		sentence_add(w,
-			     "After freeing all, nobody calls the allocator for %.3g s: what gives "
-			     "memory back only when it is called keeps it.",
-			     replay_waited(a) / 1e3);
+		sentence_add(
+		    w,
+		    "After freeing all, no call is made for %.3g s: an allocator that returns "
+		    "memory only during calls keeps it.",
+		    replay_waited(a) / 1e3);
 }
 
 void replay_how(const struct replay_answer *a, struct sentences *w)

@@ -91,7 +91,7 @@ static int print_use(const struct replay_memory *r, bool *told, FILE *out)
 	if (!any)
 		return 0;
 	fprintf(out,
-		"\nPage use: how much of the pages that live blocks lie on was asked for\n"
+		"\nPage use: the requested share of the pages that hold live blocks\n"
 		"  First at the peak of %s in %s, then over the whole run.\n",
 		text_bytes(any->moment[MEMORY_PEAK].at.requested).s,
 		text_many(any->moment[MEMORY_PEAK].at.blocks, "block", "blocks").s);
@@ -167,15 +167,14 @@ static int print_fragmentation(const struct replay_memory *r, FILE *out)
 	}
 	if (!n)
 		return 0;
-	fputs("\nFragmentation: memory in use on top of what was asked for (Johnstone and Wilson's"
+	fputs("\nFragmentation: memory in use beyond what was requested (Johnstone and Wilson's"
 	      " four measures)\n",
 	      out);
 	ret = table_print(&t, out);
 	if (unknown)
-		fputs(
-		    "  Where most is in memory, -: less than 4 MiB was live then, beside which any "
-		    "allocator looks bad.\n",
-		    out);
+		fputs("  Where most is in memory, -: less than 4 MiB was live then, and any "
+		      "allocator looks bad.\n",
+		      out);
 	return ret;
 }
 

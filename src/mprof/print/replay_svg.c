@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * replay_svg.c - curves of memory over the calls of a playback: resident bytes
- * on each allocator, and what the program had asked for and not freed.
+ * on each allocator, and what the program had requested and not freed.
  */
 #include <math.h>
 
@@ -94,7 +94,7 @@ static void put_live(const struct replay_answer *a, const struct axes *x, FILE *
 		HEIGHT - BOTTOM);
 	for (i = 0; i < m->points; i++)
 		fprintf(out, "L%.1f %.1f", x_of(x, m->point[i].op), y_of(x, m->point[i].requested));
-	fprintf(out, "L%.1f %dZ\"><title>asked for and not freed</title></path>\n",
+	fprintf(out, "L%.1f %dZ\"><title>requested and not freed</title></path>\n",
 		x_of(x, m->point[m->points - 1].op), HEIGHT - BOTTOM);
 }
 
@@ -127,8 +127,8 @@ void replay_svg(const struct replay_answer *a, FILE *out)
 	for (i = 0; i < a->runs->n; i++)
 		if (!a->runs->row[i].status)
 			put_curve(&a->runs->row[i], i, &x, out);
-	fputs(
-	    "</svg>\n<p class=\"dim\">Lines: in memory, with the colours of the table. Area: asked "
-	    "for by the program and not freed.</p>\n",
-	    out);
+	fputs("</svg>\n<p class=\"dim\">Lines: in memory, with the colours of the table. Area: "
+	      "requested "
+	      "by the program and not freed.</p>\n",
+	      out);
 }

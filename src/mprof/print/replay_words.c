@@ -360,7 +360,7 @@ static void tell_failures(const struct replay_answer *a, struct sentences *w)
 		else if (*row->said)
 			sentence_add(w, "%s said: %s", row->variant->name, row->said);
 		if (!row->status && row->memory.failed)
-			sentence_add(w, "%s had no memory for %s that the program got%s.",
+			sentence_add(w, "%s could not serve %s that succeeded in the program%s.",
 				     row->variant->name,
 				     text_many(row->memory.failed, "block", "blocks").s,
 				     verdict_fits(&a->verdict, i) ? "" : ", so it is not compared");
@@ -381,8 +381,8 @@ void replay_verdict(const struct replay_answer *a, struct sentences *w)
 	if (v->small)
 		sentence_add(
 		    w,
-		    "The program never has more than %s alive: what an allocator takes at its "
-		    "start outweighs that, and ratios of memory mean nothing here.",
+		    "The program never has more than %s live: an allocator's own memory at the "
+		    "start outweighs that, so ratios of memory mean little here.",
 		    text_bytes(a->plan->head->sum.peak_bytes).s);
 	if (v->played > 1 && v->quiet && !v->small)
 		tell_best(v, &peak, &cpu, w);

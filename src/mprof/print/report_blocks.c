@@ -33,7 +33,7 @@ static int print_peak(const struct analysis *a, FILE *out)
 		report_since(a, p->ticks).s, text_count(p->event).s);
 	fprintf(out, "  Most blocks: %s, %s after the start\n", text_count(p->blocks).s,
 		report_since(a, p->block_ticks).s);
-	fprintf(out, "  At most bytes, blocks could have held %s more than was asked for.\n",
+	fprintf(out, "  At the peak, blocks could have held %s beyond the requested bytes.\n",
 		text_exact(p->at.slack).s);
 	return 0;
 }
@@ -90,9 +90,9 @@ static int print_left(const struct analysis *a, FILE *out)
 			text_exact(a->findings->kept.all.live_bytes).s,
 			a->findings->kept.all.live_blocks == 1 ? "is" : "are");
 	if (n->exec_blocks)
-		fprintf(out, "  %s, %s, went with a program that called exec; not counted here.\n",
-			text_many(n->exec_blocks, "block", "blocks").s,
-			text_exact(n->exec_bytes).s);
+		fprintf(
+		    out, "  %s, %s, were discarded when a program called exec; not counted here.\n",
+		    text_many(n->exec_blocks, "block", "blocks").s, text_exact(n->exec_bytes).s);
 	if (n->blocks)
 		fputs(
 		    "  That is no leak by itself: many of one size, and more of them the longer it"

@@ -41,7 +41,7 @@ static int print_functions(const struct analysis *a, FILE *out)
 	      " allocated.\n",
 	      out);
 	if (s->fn[MPROF_FN_MUNMAP].calls)
-		fputs("  Bytes of munmap: what was mapped of the ranges that it was given.\n", out);
+		fputs("  Bytes of munmap: the mapped part of the ranges passed to it.\n", out);
 	if (s->null_frees)
 		fprintf(out, "  %s of these calls %s free(NULL), which does nothing.\n",
 			text_count(s->null_frees).s, s->null_frees == 1 ? "was" : "were");

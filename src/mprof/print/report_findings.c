@@ -77,7 +77,7 @@ static void tell_never_freed(const struct analysis *a, FILE *out)
 			is_cut(a) ? ", as far as this trace goes" : "");
 	else if (a->sizes.total.count)
 		fprintf(out, "  * Every block was freed%s.\n",
-			n->exec_blocks ? ", or went with a program that called exec" : "");
+			n->exec_blocks ? ", or was discarded when a program called exec" : "");
 }
 
 /* What is there in every program, and nobody can free. */
@@ -127,10 +127,11 @@ static void tell_waste(const struct analysis *a, FILE *out)
 	const struct live *at = &a->peak.all.at;
 
 	if (at->bytes)
-		fprintf(out,
-			"  * At the peak the allocator's rounding cost %s more than was asked for"
-			" (%s of it).\n",
-			text_bytes(at->slack).s, text_percent(at->slack, at->bytes).s);
+		fprintf(
+		    out,
+		    "  * At the peak the allocator's rounding cost %s beyond the requested bytes"
+		    " (%s of it).\n",
+		    text_bytes(at->slack).s, text_percent(at->slack, at->bytes).s);
 }
 
 static void tell_compactness(const struct analysis *a, FILE *out)
@@ -166,7 +167,8 @@ static void tell_resident(const struct analysis *a, FILE *out)
 static void tell_maps(const struct analysis *a, FILE *out)
 {
 	if (a->maps.all.peak)
-		fprintf(out, "  * Beside its blocks it mapped up to %s of address space itself.\n",
+		fprintf(out,
+			"  * Besides its blocks, it mapped up to %s of address space itself.\n",
 			text_bytes(a->maps.all.peak).s);
 }
 

@@ -92,7 +92,7 @@ static void print_lost(const struct analysis *a, FILE *out)
 	for (i = 0; i < MPROF_LOST_REASONS; i++) {
 		if (!a->tree.lost[i])
 			continue;
-		words = lost_words[i] ? lost_words[i] : "for a reason this mprof does not know";
+		words = lost_words[i] ? lost_words[i] : "for an unknown reason";
 		if (lost_is_end(i))
 			fprintf(out, "  Recording ended early in %s: %s.\n",
 				text_many(a->tree.lost[i], "process", "processes").s, words);
@@ -113,18 +113,18 @@ static void print_damage(const struct trace_damage *d, FILE *out)
 	} row[] = {
 		{ d->header_cut, "header has lost its table of processes: the file was truncated" },
 		{ d->bytes_cut, "bytes are empty: truncated away, or never written" },
-		{ d->chunks_unseen, "parts were written and are not in the file" },
+		{ d->chunks_unseen, "parts were written but are missing from the file" },
 		{ d->bytes_missing, "bytes are missing at the end of the file" },
 		{ d->bytes_skipped, "bytes between its parts are not readable" },
 		{ d->bytes_empty, "bytes were reserved and never written" },
 		{ d->chunks_bad, "parts fail their checksum or reach beyond their bounds" },
 		{ d->chunks_missing, "parts are missing in the middle" },
-		{ d->words_bad, "parts break off at an event that makes no sense" },
-		{ d->lines_bad, "lines make no sense and were left out" },
+		{ d->words_bad, "parts end at an invalid event" },
+		{ d->lines_bad, "lines are invalid and were skipped" },
 		{ d->lines_cut, "line at the end is not whole" },
-		{ d->sizes_bad, "parts claim space that belongs to others" },
-		{ d->stacks_bad, "descriptions of call stacks make no sense" },
-		{ d->stacks_missing, "times a call stack is named that is not described" },
+		{ d->sizes_bad, "parts overlap others" },
+		{ d->stacks_bad, "descriptions of call stacks are invalid" },
+		{ d->stacks_missing, "references to call stacks that are not defined" },
 	};
 	bool any = false;
 	size_t i;

@@ -96,7 +96,7 @@ static void tell_run(struct screen *s)
 	if (p && p->images)
 		tell_command(s, "", p->image[0]);
 	else /* another tool's record: it names no program */
-		paragraph_add(&words, "A program that the record does not name. ");
+		paragraph_add(&words, "A program without a recorded name. ");
 	if (p && p->images > 1)
 		tell_command(s, "which became: ", image);
 	if (p) {

@@ -87,7 +87,7 @@ struct text text_end(const struct tree_process *p)
 		snprintf(t.s, sizeof(t.s), "became a program that is not recorded");
 		break;
 	default:
-		snprintf(t.s, sizeof(t.s), "was not seen to end (killed, or still running)");
+		snprintf(t.s, sizeof(t.s), "has no recorded end (killed, or still running)");
 	}
 	return t;
 }

@@ -126,13 +126,12 @@ static int put_file(const struct margin *m, const struct source_file *f)
 	figures_name(m->out, f->path);
 	fprintf(m->out, ": %s of the %s (%s)", text_percent(f->inclusive[v], total).s,
 		profile_value_name(v), figures_text(v, f->inclusive[v]).s);
-	fprintf(m->out, " goes through it, %s of it asked for here.\n",
+	fprintf(m->out, " goes through it; it requests %s itself.\n",
 		figures_text(v, f->exclusive[v]).s);
 	if (!s.found)
-		fprintf(m->out, "Its source is not here (%s); --source-dir says where.\n", s.why);
+		fprintf(m->out, "Its source was not found (%s); --source-dir says where.\n", s.why);
 	else if (is_newer(m->profile, &s))
-		fprintf(m->out,
-			"%s was changed after the trace was made: lines may not be the same.\n",
+		fprintf(m->out, "%s was changed after the trace was made: lines may differ.\n",
 			s.found);
 	fputc('\n', m->out);
 	put_titles(m);
@@ -162,7 +161,7 @@ static int no_such_file(const struct view_request *r, struct error *err)
 
 	if (!ret && all.files)
 		ret = fail(err, -EINVAL,
-			   "no stack in '%s' goes through a source file '%.200s'; most is asked for"
+			   "no stack in '%s' goes through a source file '%.200s'; most is requested"
 			   " in '%.200s'",
 			   r->profile->path, r->arg, busiest(&all, r->sort));
 	else if (!ret)

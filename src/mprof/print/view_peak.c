@@ -49,10 +49,11 @@ static void print_bound(const struct sites *s, FILE *out)
 	const int64_t rest = s->totals.unplaced;
 
 	if (s->totals.bound)
-		fprintf(out, "With several threads it is right to %s.\n",
+		fprintf(out, "With several threads it is accurate to %s.\n",
 			text_exact(s->totals.bound).s);
 	if (rest > 0)
-		fprintf(out, "%s of it cannot be said of a stack.\n", text_exact((uint64_t)rest).s);
+		fprintf(out, "%s of it cannot be attributed to a stack.\n",
+			text_exact((uint64_t)rest).s);
 	if (rest < 0)
 		fprintf(out, "The rows add up to %s more.\n", text_exact(0 - (uint64_t)rest).s);
 }

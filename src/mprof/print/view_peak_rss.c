@@ -218,11 +218,10 @@ static void print_moment(const struct view_request *r, FILE *out)
 	if (m->cpu_ns)
 		fprintf(out, "  CPU time until then: %s\n", text_ns(m->cpu_ns).s);
 	if (m->unseen && process && !process->said_end)
-		fprintf(
-		    out,
-		    "  Later it allocated and mapped up to %s more, but did not live, or has not\n"
-		    "  lived yet, to say how much of that was in memory.\n",
-		    text_bytes(m->unseen).s);
+		fprintf(out,
+			"  Later it allocated and mapped up to %s more; how much of that was in\n"
+			"  memory is unknown: it has not been measured since.\n",
+			text_bytes(m->unseen).s);
 }
 
 static int text(struct view_request *r, FILE *out, struct error *err)
@@ -237,7 +236,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	int ret;
 
 	if (!p->sites.rss.rss) {
-		fputs("It is not known how large the process was when (an older version recorded"
+		fputs("The size of the process over time is unknown (an older version recorded"
 		      " it).\n"
 		      "`mprof report peak' shows the moment when its blocks held most.\n",
 		      out);

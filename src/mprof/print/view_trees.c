@@ -61,7 +61,7 @@ static int text_inward(struct view_request *r, FILE *out, struct error *err)
 
 static int text_outward(struct view_request *r, FILE *out, struct error *err)
 {
-	return text(r, CALLTREE_BOTTOM_UP, "From the function that asked outward to its callers",
+	return text(r, CALLTREE_BOTTOM_UP, "From the allocating function outward to its callers",
 		    out, err);
 }
 

@@ -7,7 +7,7 @@ static struct long_text about(const struct view_request *r, const struct profile
 	struct long_text t;
 
 	(void)r;
-	snprintf(t.s, sizeof(t.s), "over %s: %s more than was asked for; %s of it at the peak",
+	snprintf(t.s, sizeof(t.s), "over %s: %s more than was requested; %s of it at the peak",
 		 text_many(g->v.calls, "block", "blocks").s, text_percent(g->v.slack, g->v.bytes).s,
 		 text_bytes(g->v.peak_slack).s);
 	return t;
@@ -30,7 +30,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	};
 
 	fprintf(out,
-		"The allocator rounded %s up by %s, %s more than was asked for; at the peak it"
+		"The allocator rounded %s up by %s, %s more than was requested; at the peak it"
 		" was %s (%s).\n",
 		text_many(v->calls, "block", "blocks").s, text_exact(v->slack).s,
 		text_percent(v->slack, v->bytes).s, text_bytes(v->peak_slack).s,

@@ -44,7 +44,7 @@ int view_text(const struct view *v, struct view_request *r, FILE *out, struct er
 	int ret;
 
 	if (r->profile->sites.options.until.set && v->ops != &view_peak)
-		fprintf(out, "\"peak\" stands for the moment %s after the start, with %s live.\n",
+		fprintf(out, "\"peak\" is the time %s after the start, with %s live.\n",
 			text_ns(at->ns > 0 ? (uint64_t)at->ns : 0).s, text_exact(at->bytes).s);
 	figures_estimate(r->profile, out);
 	ret = v->ops->text(r, out, err);

@@ -181,7 +181,7 @@ int flow_run(struct flow *f, struct trace *t, struct profile *p, const struct pr
 	f->context = context;
 	if (filter->lifetime_min_ns || filter->lifetime_max_ns != UINT64_MAX)
 		return fail(err, -EINVAL,
-			    "blocks one by one cannot be chosen by lifetime: leave out --lifetime");
+			    "single blocks cannot be selected by lifetime: leave out --lifetime");
 	f->site = p->site_of;
 	trace_rewind(t);
 	walk_input_from_trace(&in, t);

@@ -209,10 +209,9 @@ static int next_pair(char **text, char **name, char **value, struct error *err)
 	*value = quote ? ++p : p;
 	end = quote ? strchr(p, quote) : p + strcspn(p, " \t\n");
 	if (!end)
-		return fail(err, -EINVAL, "the quote behind %s= in MPROF_CONF is not closed",
-			    *name);
+		return fail(err, -EINVAL, "the quote after %s= in MPROF_CONF is not closed", *name);
 	if (quote && end[1] && !strchr(" \t\n", end[1]))
-		return fail(err, -EINVAL, "white space is missing behind the quote of %s=", *name);
+		return fail(err, -EINVAL, "expected white space after the quote of %s=", *name);
 	*text = *end ? end + 1 : end;
 	*end = '\0';
 	return 1;
@@ -364,8 +363,7 @@ char *conf_expand(const char *path, pid_t pid, const char *exe, struct error *er
 			fclose(out);
 			free(text);
 			fail(err, -EINVAL,
-			     "'%s' has %%%.1s: what can be put in are %%p %%h %%e %%j %%r %%%%",
-			     path, p);
+			     "'%s' contains %%%.1s: expected %%p %%h %%e %%j %%r %%%%", path, p);
 			return NULL;
 		}
 	}

@@ -91,7 +91,7 @@ static int check_open(int fd, const char *path, const char *magic, struct error 
 			    path, mprof_kind_name(found), mprof_kind_name(magic));
 	if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
 		return fail(err, -EBUSY,
-			    "'%s' is being written by a run that is still going on; %%p in a path"
+			    "'%s' is being written by a run in progress; %%p in a path"
 			    " makes one for each",
 			    path);
 	return 0;
@@ -142,10 +142,11 @@ static int look_at(const char *path, const char *shown, const char *magic, struc
 		memset(f->run_id, 0, sizeof(f->run_id));
 	close(fd);
 	if (!code && !may_move(path, found))
-		code = fail(err, -EPERM,
-			    "cannot write '%s': a file of another user is there, and only he may"
-			    " rename it",
-			    shown);
+		code = fail(
+		    err, -EPERM,
+		    "cannot write '%s': a file of another user is there, and only that user may"
+		    " rename it",
+		    shown);
 	return code ? code : 1;
 }
 
@@ -219,7 +220,7 @@ static int claim_path(const char *path, const char *shown, struct error *err)
 	if (!busy)
 		return -1;
 	return fail(err, -EBUSY,
-		    "'%s' is being written by a run that is still going on; %%p in a path makes"
+		    "'%s' is being written by a run in progress; %%p in a path makes"
 		    " one for each",
 		    shown);
 }

@@ -245,7 +245,7 @@ static int stopped(const struct job *j, int ret, const char *path, struct error 
 	case -ENOMEM:
 		return fail(err, ret, "no memory to compress '%s'", path);
 	case -EBADMSG:
-		return fail(err, ret, "'%s' is damaged at byte %llu and stays as it is", path,
+		return fail(err, ret, "'%s' is damaged at byte %llu and is left unchanged", path,
 			    (unsigned long long)j->from->damage.first_bad_offset);
 	default:
 		return fail(err, ret, "cannot write the compressed '%s': %s", path, strerror(-ret));
@@ -261,17 +261,17 @@ static int check_complete(const struct trace_damage *d, const char *path, struct
 {
 	if (d->chunks_unseen)
 		return fail(err, -EBADMSG,
-			    "'%s' stays as it was written: %" PRIu64
+			    "'%s' is left uncompressed: %" PRIu64
 			    " of its parts cannot be seen (yet)",
 			    path, d->chunks_unseen);
 	if (d->bytes_missing)
 		return fail(err, -EBADMSG,
-			    "'%s' stays as it was written: its last %" PRIu64
+			    "'%s' is left uncompressed: its last %" PRIu64
 			    " bytes cannot be seen (yet)",
 			    path, d->bytes_missing);
 	if (d->header_cut || d->bytes_cut)
-		return fail(err, -EBADMSG,
-			    "'%s' stays as it was written: it was truncated meanwhile", path);
+		return fail(err, -EBADMSG, "'%s' is left uncompressed: it was truncated meanwhile",
+			    path);
 	return 0;
 }
 

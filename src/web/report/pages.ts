@@ -278,7 +278,7 @@ function runPage(v: View): HTMLElement {
 	for (const m of r.not_recorded)
 		rows.push(["Not recorded", `${m.path ?? ""} ${m.why ?? ""}`]);
 	const words: [string, string][] = [
-		["Requested", "Bytes the program asked for."], ["Usable", "Bytes the allocator gave: requested bytes and rounding."],
+		["Requested", "Bytes that the program requested."], ["Usable", "Bytes the allocator gave: requested bytes and rounding."],
 		["Live", "Allocated and not yet freed."], ["Resident (RSS)", "Pages of the process that are in memory, also of code, stacks and files."],
 		["Temporary", "A block that the same thread frees with its very next call."],
 		["Own", "Allocated in this function, or in library code that it called."], ["With callees", "Own, and what the functions it calls allocated."],
