@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_rows.h"
+
 struct text figures_text(enum profile_value value, uint64_t n)
 {
 	switch (*profile_value_unit(value)) {
@@ -86,36 +88,7 @@ char *figures_line_text(const struct sym_line *line, bool with_line)
 	return text;
 }
 
-static void add_text(json *o, const char *name, const char *text, bool known)
-{
-	if (known)
-		add_s(o, name, text);
-	else
-		add(o, name, NULL);
-}
-
-void figures_line_json(json *o, const struct sym_line *line, enum line_same same)
-{
-	const bool in_function = same == LINE_FUNCTION || same == LINE_LINE;
-
-	add_text(o, "function", line->function, in_function);
-	add_text(o, "file", line->file, *line->file && same != LINE_MODULE);
-	if (same == LINE_LINE && line->line)
-		add_n(o, "line", line->line);
-	else
-		add(o, "line", NULL);
-	add_text(o, "module", line->module, same != LINE_FILE || !*line->file);
-}
-
-json *figures_json(const uint64_t v[VALUE_COUNT])
-{
-	json *o = json_object_new_object();
-	int i;
-
-	for (i = 0; i < VALUE_COUNT; i++)
-		add_n(o, profile_value_name((enum profile_value)i), v[i]);
-	return o;
-}
+#include "../json/lines.def"
 
 void figures_estimate(const struct profile *p, FILE *out)
 {

@@ -32,10 +32,9 @@ void figures_line(FILE *out, const struct sym_line *line, bool with_line);
 /* The same into a new string, the caller's; NULL without memory. */
 char *figures_line_text(const struct sym_line *line, bool with_line);
 
-/* Members function, file, line, module; null where not known, or where lines that are the same
- * by `same` may differ. */
-void figures_line_json(json *o, const struct sym_line *line, enum line_same same);
-/* An object with a member for each value, by name. */
-json *figures_json(const uint64_t v[VALUE_COUNT]);
+/* Fields of JSON (json/lines.def): line may be NULL; null where lines that are the same by `same`
+ * may differ. */
+void line_fields(json *to, const struct sym_line *line, enum line_same same);
+void figures_fields(json *to, const uint64_t v[VALUE_COUNT]);
 
 #endif

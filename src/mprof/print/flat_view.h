@@ -38,7 +38,7 @@ size_t flat_view_rows(const struct view_request *r, size_t *more);
 struct text flat_value(uint64_t n, enum profile_value value);
 /* "3.1 s after the start" of ns since then. */
 struct text flat_moment(int64_t ns);
-/* Adds figures of sites to o, by the names of mprof-report-json.md. */
-void flat_values_json(json *o, const struct profile *p, const struct site_values *v);
+/* All figures of sites (json/flat.def). */
+void values_fields(json *to, const struct profile *p, const struct site_values *v);
 
 #endif

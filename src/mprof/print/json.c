@@ -16,6 +16,25 @@ json *json_string(const char *text)
 	return o;
 }
 
+void add(json *o, const char *name, json *v)
+{
+	const char *dot = strchr(name, '.');
+	char group[32];
+	json *in = o;
+
+	if (!o) {
+		json_object_put(v);
+		return;
+	}
+	if (dot) {
+		snprintf(group, sizeof(group), "%.*s", (int)(dot - name), name);
+		if (!json_object_object_get_ex(o, group, &in))
+			json_object_object_add(o, group, in = json_object_new_object());
+		name = dot + 1;
+	}
+	json_object_object_add(in, name, v);
+}
+
 void json_put(FILE *out, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text, *plain = s;

@@ -27,10 +27,8 @@ void json_put(FILE *out, const char *s);
 /* All of o, over lines, as a command's answer; o is released.  NULL: no memory, as everywhere. */
 int json_print(FILE *out, json *o, struct error *err);
 
-static inline void add(json *o, const char *name, json *v)
-{
-	json_object_object_add(o, name, v);
-}
+/* A member of o, or for "group.name" of its member "group", which is made at need.  NULL: null. */
+void add(json *o, const char *name, json *v);
 
 static inline void add_n(json *o, const char *name, uint64_t n)
 {
@@ -49,15 +47,14 @@ static inline void add_b(json *o, const char *name, bool b)
 
 static inline void add_s(json *o, const char *name, const char *s)
 {
-	add(o, name, json_string(s));
+	add(o, name, s ? json_string(s) : NULL);
 }
 
-/* Four digits behind the point are more than a ratio of pages is worth. */
-static inline void add_ratio(json *o, const char *name, double v)
+static inline void add_decimals(json *o, const char *name, int decimals, double v)
 {
 	char text[32];
 
-	snprintf(text, sizeof(text), "%.4f", v);
+	snprintf(text, sizeof(text), "%.*f", decimals, v);
 	add(o, name, json_object_new_double_s(v, text));
 }
 

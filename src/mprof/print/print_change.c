@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "figures.h"
+#include "json_rows.h"
 #include "print_table.h"
 #include "text.h"
 
@@ -210,110 +211,9 @@ int change_text(const struct change_answer *a, FILE *out, struct error *err)
 
 /* ---- JSON ---- */
 
-static json *rule_json(const struct change_rule *r)
-{
-	json *o = json_object_new_object();
-
-	add_s(o, "change", change_kind_name(r->kind));
-	add_s(o, "site", r->site);
-	add(o, "function", r->function ? json_string(r->function) : NULL);
-	add_n(o, "blocks", r->blocks);
-	add_n(o, "bytes", r->bytes);
-	switch (r->kind) {
-	case CHANGE_POOL:
-		add_n(o, "chunk_bytes", r->chunk);
-		add_b(o, "free_list", r->free_list);
-		add_n(o, "chunks", r->chunks);
-		add_n(o, "refused_blocks", r->refused);
-		add_n(o, "refused_bytes", r->refused_bytes);
-		break;
-	case CHANGE_RESERVE:
-		add_n(o, "steps", r->steps);
-		add_n(o, "copied_bytes", r->copied);
-		break;
-	case CHANGE_RESIZE:
-		if (r->factor > 0)
-			add_ratio(o, "factor", r->factor);
-		else
-			add_n(o, "size", r->size);
-		break;
-	default:
-		break;
-	}
-	return o;
-}
-
-static json *asked_json(const struct mprof_play_summary *s)
-{
-	json *o = json_object_new_object();
-
-	add_n(o, "calls", s->calls);
-	add_n(o, "asked_bytes", s->asked_bytes);
-	add_n(o, "peak_live_bytes", s->peak_bytes);
-	add_n(o, "peak_live_blocks", s->peak_blocks);
-	add_n(o, "left_bytes", s->left_bytes);
-	return o;
-}
-
-static json *side_json(const struct change_answer *a, size_t i, enum change_sides s)
-{
-	const struct change_row *row = &a->runs->row[i];
-	const struct mprof_run_result *m = &row->side[s].memory;
-	const double use = change_page_use(a->runs, i, s);
-	json *o = json_object_new_object();
-
-	add_n(o, "heap_rss_bytes", m->peak_rss);
-	add_n(o, "end_rss_bytes", m->end_rss);
-	add_n(o, "minor_faults", m->minflt);
-	if (use > 0)
-		add_ratio(o, "page_use_4k", use);
-	else
-		add(o, "page_use_4k", NULL);
-	if (!row->timed) {
-		add(o, "cpu_ns", NULL);
-		return o;
-	}
-	add_n(o, "cpu_ns", (uint64_t)row->side[s].cpu_ns.median);
-	add_n(o, "cpu_mad_ns", (uint64_t)row->side[s].cpu_ns.mad);
-	return o;
-}
-
-static json *row_json(const struct change_answer *a, size_t i)
-{
-	const struct change_row *row = &a->runs->row[i];
-	json *o = json_object_new_object();
-
-	add_s(o, "name", row->variant->name);
-	add_b(o, "played", !row->status);
-	if (row->status) {
-		add_s(o, "why", row->why.text);
-		return o;
-	}
-	add(o, "as_it_is", side_json(a, i, SIDE_AS_IT_IS));
-	add(o, "changed", side_json(a, i, SIDE_CHANGED));
-	add_b(o, "quiet", row->quiet);
-	add_n(o, "noise_ns", (uint64_t)row->noise);
-	add_b(o, "time_differs", row->time_differs);
-	add_b(o, "peak_differs", row->peak_differs);
-	return o;
-}
+#include "../json/change.def"
 
 json *change_json(const struct change_answer *a)
 {
-	json *all = json_object_new_object(), *list = json_object_new_array(),
-	     *rows = json_object_new_array(), *asked = json_object_new_object();
-	size_t i;
-
-	add_s(all, "mprof_version", MPROF_VERSION);
-	add_s(all, "trace", a->path);
-	for (i = 0; i < a->rules; i++)
-		json_object_array_add(list, rule_json(&a->rule[i]));
-	add(all, "changes", list);
-	add(asked, "as_it_is", asked_json(sum_of(a, SIDE_AS_IT_IS)));
-	add(asked, "changed", asked_json(sum_of(a, SIDE_CHANGED)));
-	add(all, "program", asked);
-	for (i = 0; i < a->runs->n; i++)
-		json_object_array_add(rows, row_json(a, i));
-	add(all, "allocators", rows);
-	return all;
+	return JSON_NEW(change, a);
 }

@@ -8,6 +8,7 @@
 
 #include "print_diff.h"
 #include "figures.h"
+#include "json_rows.h"
 
 /* ---- strings ---- */
 
@@ -179,68 +180,9 @@ int check_text(const struct checks *c, const struct check_print *o, FILE *out, s
 
 /* ---- JSON ---- */
 
-static json *leaks_json(const struct checks *c, size_t n)
-{
-	json *list = json_object_new_array(), *o, *stack;
-	const struct diff_group *g;
-	size_t i, k;
-
-	for (i = 0; i < n; i++) {
-		g = &c->leaks.group[i];
-		o = json_object_new_object();
-		stack = json_object_new_array();
-		figures_line_json(o, g->line[g->lines - 1], LINE_LINE);
-		for (k = 0; k < g->lines; k++)
-			json_object_array_add(stack, json_string(g->line[k]->function));
-		add(o, "stack", stack);
-		add_n(o, "leaked_before", g->v[DIFF_BEFORE][VALUE_LEAKED]);
-		add_n(o, "leaked_after", g->v[DIFF_AFTER][VALUE_LEAKED]);
-		json_object_array_add(list, o);
-	}
-	return list;
-}
-
-static json *one_json(const struct checks *c, const struct check *k, const struct check_print *o)
-{
-	json *to = json_object_new_object(), *blame;
-	char *name = check_name(k), *sentence = check_sentence(k, o);
-
-	add_s(to, "check", name ? name : "");
-	add_b(to, "passed", !k->failed);
-	add_s(to, "value", profile_value_name(k->value));
-	add_n(to, "found", k->found);
-	add_n(to, "most", k->most);
-	if (k->kind == CHECK_BASELINE)
-		add_n(to, "before", k->before);
-	add_s(to, "message", sentence ? sentence : "");
-	if (k->failed && k->blame) {
-		blame = json_object_new_object();
-		figures_line_json(blame, k->blame, LINE_LINE);
-		add_n(blame, "part", k->blamed);
-		add(to, "blame", blame);
-	}
-	if (k->kind == CHECK_NEW_LEAKS)
-		add(to, "leaks", leaks_json(c, k->found));
-	free(name);
-	free(sentence);
-	return to;
-}
+#include "../json/check.def"
 
 json *check_json(const struct checks *c, const struct check_print *o)
 {
-	json *all = json_object_new_object(), *list = json_object_new_array();
-	size_t i;
-
-	add_s(all, "mprof_version", MPROF_VERSION);
-	add_s(all, "trace", o->name[DIFF_AFTER]);
-	if (o->name[DIFF_BEFORE])
-		add_s(all, "baseline", o->name[DIFF_BEFORE]);
-	else
-		add(all, "baseline", NULL);
-	add_b(all, "passed", !c->failed);
-	add_n(all, "failed", c->failed);
-	for (i = 0; i < c->count; i++)
-		json_object_array_add(list, one_json(c, &c->check[i], o));
-	add(all, "checks", list);
-	return all;
+	return JSON_NEW(checks, c, o);
 }

@@ -8,6 +8,7 @@
 
 #include "../whatif/change.h"
 #include "figures.h"
+#include "json_rows.h"
 #include "print_outside.h"
 
 static const char *const kind_names[FINDING_KINDS] = {
@@ -323,76 +324,20 @@ static json *written(const struct finding *f, const struct analysis *a, enum par
 	return o;
 }
 
-static json *line_json(const struct sym_line *line)
-{
-	json *o = line ? json_object_new_object() : NULL;
-
-	if (line)
-		figures_line_json(o, line, LINE_LINE);
-	return o;
-}
-
-static json *finding_json(const struct analysis *a, const struct finding *f)
-{
-	json *o = json_object_new_object();
-
-	add_s(o, "finding", kind_names[f->kind]);
-	add(o, "text", written(f, a, PART_SENTENCE));
-	add(o, "command", written(f, a, PART_COMMAND));
-	add(o, "proof", findings_proposes(f) ? written(f, a, PART_PROOF) : NULL);
-	figures_line_json(o, f->line, LINE_LINE);
-	add(o, "through", line_json(f->through));
-	add(o, "called_by", line_json(f->caller));
-	add_n(o, "part", f->part);
-	add_n(o, "of", f->of);
-	add_ratio(o, "rank", f->rank);
-	add_n(o, "line_part", f->at_line.part);
-	add_n(o, "lines", f->lines);
-	add_n(o, "stack_number", f->at_stack.stack);
-	if (f->kind == FINDING_PEAK)
-		add_n(o, "left", f->left);
-	if (f->kind == FINDING_LEAK)
-		add_s(o, "growth", growth_names[f->growth]);
-	return o;
-}
+#include "../json/findings.def"
 
 json *findings_json(const struct analysis *a)
 {
-	json *list = json_object_new_array(), *first;
+	json *list = json_object_new_array(), *one;
 	size_t i;
 
-	first = a->findings ? outside_json(a, &a->findings->outside) : NULL;
-	if (first)
-		json_object_array_add(list, first);
-	for (i = 0; a->findings && i < a->findings->count; i++)
-		json_object_array_add(list, finding_json(a, &a->findings->item[i]));
+	one = a->findings ? outside_json(a, &a->findings->outside) : NULL;
+	if (one)
+		json_object_array_add(list, one);
+	for (i = 0; a->findings && i < a->findings->count; i++) {
+		one = json_object_new_object();
+		finding_fields(one, a, &a->findings->item[i]);
+		json_object_array_add(list, one);
+	}
 	return list;
-}
-
-static json *kept_of_json(const struct kept_of *k)
-{
-	json *o = json_object_new_object();
-
-	if (k->why)
-		add_s(o, "why", k->why);
-	add_n(o, "peak_bytes", k->peak_bytes);
-	add_n(o, "peak_blocks", k->peak_blocks);
-	add_n(o, "live_bytes", k->live_bytes);
-	add_n(o, "live_blocks", k->live_blocks);
-	return o;
-}
-
-json *findings_kept_json(const struct analysis *a)
-{
-	const struct kept *k = a->findings && a->has_stacks ? &a->findings->kept : NULL;
-	json *o = k ? kept_of_json(&k->all) : NULL, *list = json_object_new_array();
-	size_t i;
-
-	for (i = 0; k && i < k->rows; i++)
-		json_object_array_add(list, kept_of_json(&k->row[i]));
-	if (o)
-		add(o, "by", list);
-	else
-		json_object_put(list);
-	return o;
 }

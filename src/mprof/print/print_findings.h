@@ -22,8 +22,8 @@ void findings_what_if(const struct finding *f, FILE *out);
 /* A new array, the caller's; empty without findings. */
 json *findings_json(const struct analysis *a);
 
-/* What run-time libraries keep, a new object; NULL without call stacks. */
-json *findings_kept_json(const struct analysis *a);
+/* What run-time libraries keep (json/findings.def). */
+void kept_fields(json *to, const struct kept *k);
 
 /* The path of a trace as a shell takes it, and as no option. */
 void findings_path(const char *trace, FILE *out);

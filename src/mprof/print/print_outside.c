@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "figures.h"
+#include "json_rows.h"
 
 static void put_who(const struct outside *o, FILE *out)
 {
@@ -98,41 +99,13 @@ static json *sentence(const struct analysis *a, const struct outside *o)
 	return said;
 }
 
-static json *line_json(const struct sym_line *line)
-{
-	json *o = line ? json_object_new_object() : NULL;
-
-	if (line)
-		figures_line_json(o, line, LINE_LINE);
-	return o;
-}
+#include "../json/outside.def"
 
 json *outside_json(const struct analysis *a, const struct outside *o)
 {
-	static const char *const none[] = { "function", "file", "line", "module" };
-	json *to;
-	size_t i;
+	json *to = o->process ? json_object_new_object() : NULL;
 
-	if (!o->process)
-		return NULL;
-	to = json_object_new_object();
-	add_s(to, "finding", "outside");
-	add(to, "text", sentence(a, o));
-	add(to, "command", NULL);
-	add(to, "proof", NULL);
-	if (o->who.line)
-		figures_line_json(to, o->who.line, LINE_LINE);
-	for (i = 0; !o->who.line && i < sizeof(none) / sizeof(none[0]); i++)
-		add(to, none[i], NULL);
-	add(to, "through", line_json(o->who.through));
-	add(to, "called_by", line_json(o->who.caller));
-	add_n(to, "part", o->outside);
-	add_n(to, "of", o->memory);
-	add_ratio(to, "rank", (double)o->outside / (double)o->memory);
-	add_n(to, "process", o->process);
-	add_n(to, "mapped", o->mapped);
-	add_n(to, "line_part", o->by_who);
-	add_n(to, "unseen", o->unseen);
-	add(to, "remedy", o->mapper ? json_string(o->mapper->remedy) : NULL);
+	if (to)
+		outside_fields(to, a, o);
 	return to;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "flat_view.h"
+#include "json_rows.h"
 #include "print_findings.h"
 #include "print_table.h"
 #include "report_json.h"
@@ -267,94 +268,9 @@ int totals_text(const struct print_totals *t, const struct report_options *o, FI
 
 /* ---- JSON ---- */
 
-static json *peak_json(const struct sites *s)
-{
-	json *o = json_object_new_object();
-
-	add_n(o, "bytes", s->peak.bytes);
-	add_n(o, "blocks", s->peak.calls);
-	add_i(o, "at_ns", s->peak.ns);
-	add_n(o, "right_to_bytes", s->totals.bound);
-	add_i(o, "unplaced_bytes", s->totals.unplaced);
-	add(o, "process", s->totals.process ? json_object_new_uint64(s->totals.process) : NULL);
-	return o;
-}
-
-static json *functions_json(const struct site_lanes *l)
-{
-	json *list = json_object_new_object(), *o;
-	unsigned i;
-
-	for (i = 0; i < MPROF_FN_MAX; i++) {
-		if (!names[i] || !l->fn[i].calls)
-			continue;
-		o = json_object_new_object();
-		add_n(o, "calls", l->fn[i].calls);
-		add_n(o, "bytes", l->fn[i].bytes);
-		add_n(o, "failed", l->fn[i].failed);
-		add(list, names[i], o);
-	}
-	return list;
-}
-
-static json *sizes_json(const struct site_lanes *l)
-{
-	json *list = json_object_new_array(), *o;
-	unsigned i;
-
-	for (i = 0; i < MPROF_SIZE_BINS; i++) {
-		if (!l->sizes[i])
-			continue;
-		o = json_object_new_object();
-		add_n(o, "from", i ? 1ull << (i - 1) : 0);
-		add_n(o, "calls", l->sizes[i]);
-		add_n(o, "freed", l->freed_sizes[i]);
-		json_object_array_add(list, o);
-	}
-	return list;
-}
-
-static json *ranks_json(const struct rank_totals *r)
-{
-	json *list = json_object_new_array(), *o;
-	const struct rank_total *x;
-
-	for (x = r->item; x < r->item + r->count; x++) {
-		o = json_object_new_object();
-		add(o, "rank", *x->rank ? json_string(x->rank) : NULL);
-		add(o, "host", *x->host ? json_string(x->host) : NULL);
-		add_n(o, "processes", x->processes);
-		add_n(o, "calls", x->calls);
-		add_n(o, "bytes", x->bytes);
-		add_n(o, "peak_bytes", x->peak_bytes);
-		add_n(o, "never_freed_bytes", x->live_bytes);
-		add_n(o, "never_freed_blocks", x->live_calls);
-		add_n(o, "largest_process", x->process);
-		add_b(o, "outlier", x == r->outlier);
-		json_object_array_add(list, o);
-	}
-	return list;
-}
+#include "../json/totals.def"
 
 int totals_json(const struct print_totals *t, FILE *out, struct error *err)
 {
-	json *o = json_object_new_object(), *all = json_object_new_object();
-
-	add_s(o, "file", t->p->path);
-	add_s(o, "kind", "profile");
-	add_b(o, "estimated", t->p->sites.totals.estimated);
-	add_n(o, "calls", t->a->calls);
-	add_n(o, "threads", t->a->threads);
-	add_n(o, "lost", t->a->tree.lost_all);
-	add(o, "lost_by_reason", report_json_lost(t->a->tree.lost));
-	add(o, "processes", report_json_processes(t->a));
-	add(o, "peak", peak_json(&t->p->sites));
-	add(o, "ranks", ranks_json(t->ranks));
-	flat_values_json(all, t->p, &t->p->total);
-	add(o, "total", all);
-	add(o, "functions", functions_json(t->lanes));
-	add(o, "sizes", sizes_json(t->lanes));
-	add_n(o, "missed_ends", t->lanes->missed);
-	add_n(o, "strange_frees", t->lanes->strange);
-	return json_print(out, o, err);
+	return json_print(out, JSON_NEW(profile, t), err);
 }

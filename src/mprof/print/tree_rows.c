@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "figures.h"
+#include "json_rows.h"
 
 #define MARGIN 64 /* columns of indentation at most */
 
@@ -211,39 +212,24 @@ void tree_rows_text(const struct tree_rows *t, FILE *out)
 
 /* ---- JSON ---- */
 
-static json *values_json(const struct calltree *t, uint32_t node, bool exclusive)
-{
+struct values {
 	uint64_t v[VALUE_COUNT];
+};
+
+static struct values values_of(const struct calltree *t, uint32_t node, bool exclusive)
+{
+	struct values values;
 	size_t i;
 
 	for (i = 0; i < t->options.values; i++)
-		v[t->options.value[i]] =
+		values.v[t->options.value[i]] =
 		    exclusive ? calltree_exclusive(t, node, i) : calltree_inclusive(t, node, i);
-	return figures_json(v);
+	return values;
 }
+
+#include "../json/tree.def"
 
 json *tree_rows_json(const struct tree_rows *t, size_t i)
 {
-	const struct tree_row *row = &t->row[i];
-	const struct calltree_node *n = &t->tree.node[row->node];
-	json *o = json_object_new_object();
-
-	if (!o)
-		return NULL;
-	add_n(o, "node", i + 1);
-	if (row->above)
-		add_n(o, "parent", row->above);
-	else
-		add(o, "parent", NULL);
-	add_n(o, "depth", row->depth);
-	figures_line_json(o, n->line, t->tree.options.same);
-	add_n(o, "sites", n->sites);
-	add(o, "inclusive", values_json(&t->tree, row->node, false));
-	add(o, "exclusive", values_json(&t->tree, row->node, true));
-	return o;
-}
-
-json *tree_rows_total(const struct tree_rows *t)
-{
-	return values_json(&t->tree, 0, false);
+	return JSON_NEW(node, t, i);
 }

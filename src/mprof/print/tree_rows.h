@@ -39,8 +39,10 @@ void tree_rows_release(struct tree_rows *t);
 void tree_rows_text(const struct tree_rows *t, FILE *out);
 /* Row i, a new object. */
 json *tree_rows_json(const struct tree_rows *t, size_t i);
-/* Figures of the whole tree by value, a new object. */
-json *tree_rows_total(const struct tree_rows *t);
+/* What the answers have besides rows (json/tree.def). */
+void tree_view_fields(json *to, const struct tree_rows *t);
+void callers_view_fields(json *to, const char *function, const struct tree_rows *callers,
+			 const struct tree_rows *callees);
 
 /* -EINVAL with err for a --by that makes no tree. */
 int tree_rows_by(const struct view_request *r, struct error *err);

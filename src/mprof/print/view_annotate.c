@@ -6,6 +6,7 @@
 
 #include "../profile/sources.h"
 #include "figures.h"
+#include "json_rows.h"
 #include "source_text.h"
 #include "views.h"
 
@@ -214,53 +215,25 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 
 /* ---- JSON ---- */
 
-static json *line_json(const struct source_line *l, const struct source_text *s)
-{
-	json *o = json_object_new_object();
-
-	add_n(o, "line", l->line);
-	add_s(o, "function", l->example->function);
-	if (l->line && l->line <= s->lines)
-		add_s(o, "source", s->line[l->line - 1]);
-	else
-		add(o, "source", NULL);
-	add_n(o, "sites", l->sites);
-	add(o, "inclusive", figures_json(l->inclusive));
-	add(o, "exclusive", figures_json(l->exclusive));
-	return o;
-}
+#include "../json/annotate.def"
 
 static json *file_json(struct view_request *r, size_t at)
 {
 	const struct sources *all = r->own;
 	const struct source_file *f = &all->file[at];
-	json *o = json_object_new_object(), *lines = json_object_new_array();
 	struct source_text s;
-	size_t i;
+	json *o;
 
-	if (source_text_read(&s, f->path, r->source) < 0) {
-		json_object_put(o);
-		json_object_put(lines);
+	if (source_text_read(&s, f->path, r->source) < 0)
 		return NULL;
-	}
-	add_s(o, "file", f->path);
-	if (s.found)
-		add_s(o, "source_file", s.found);
-	else
-		add(o, "source_file", NULL);
-	add_b(o, "source_is_newer", is_newer(r->profile, &s));
-	add(o, "inclusive", figures_json(f->inclusive));
-	add(o, "exclusive", figures_json(f->exclusive));
-	for (i = f->first; i < f->first + f->count; i++)
-		json_object_array_add(lines, line_json(&all->line[i], &s));
-	add(o, "lines", lines);
+	o = JSON_NEW(source_file, r, f, &s, all->line);
 	source_text_release(&s);
 	return o;
 }
 
 static int members(struct view_request *r, json *o, struct error *err)
 {
-	add_s(o, "pattern", r->arg);
+	annotate_view_fields(o, r);
 	return make(r, err);
 }
 

@@ -72,21 +72,11 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 static int members(struct view_request *r, json *o, struct error *err)
 {
 	struct both *b = r->own;
-	json *callees;
 	int ret = make(r, err);
-	size_t i;
 
-	if (ret < 0)
-		return ret;
-	add_s(o, "function", r->arg);
-	add(o, "total", tree_rows_total(&b->callers));
-	add_n(o, "hidden", b->callers.hidden);
-	callees = json_object_new_array();
-	for (i = 0; i < b->callees.count; i++)
-		json_object_array_add(callees, tree_rows_json(&b->callees, i));
-	add(o, "callees", callees);
-	add_n(o, "callees_hidden", b->callees.hidden);
-	return 0;
+	if (!ret)
+		callers_view_fields(o, r->arg, &b->callers, &b->callees);
+	return ret;
 }
 
 static json *row(struct view_request *r, size_t i)

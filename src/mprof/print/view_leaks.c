@@ -5,6 +5,7 @@
 #include "../profile/leaks.h"
 #include "../profile/suppressions.h"
 #include "flat_view.h"
+#include "json_rows.h"
 #include "paragraph.h"
 
 static const char *heading(const struct view_request *r, const struct profile_group *g)
@@ -125,46 +126,21 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 
 /* ---- JSON ---- */
 
+#include "../json/leaks.def"
+
 static int leaks_json(struct view_request *r, json *o, struct error *err)
 {
-	const struct suppressions *s = r->profile->suppressions;
-	json *list = json_object_new_array(), *row;
-	size_t i;
-
 	if (!r->sorted)
 		leaks_rank(r->profile);
-	for (i = 0; i < s->count; i++) {
-		const struct suppression *x = &s->item[i];
-
-		if (!x->calls)
-			continue;
-		row = json_object_new_object();
-		add_s(row, "pattern", x->pattern ? x->pattern : "*");
-		add(row, "why", x->why ? json_string(x->why) : NULL);
-		add_n(row, "calls", x->calls);
-		add_n(row, "bytes", x->bytes);
-		json_object_array_add(list, row);
-	}
-	add(o, "suppressed", list);
+	leaks_view_fields(o, r);
 	return flat_view_json(r, o, err);
 }
 
 static json *leak_row(struct view_request *r, size_t i)
 {
-	const struct profile_group *g = &r->profile->group[i];
-	json *row = flat_view_json_row(r, i), *o = json_object_new_object();
-	struct leak leak;
+	json *row = flat_view_json_row(r, i);
 
-	leak_of(r->profile, g, &leak);
-	add_s(o, "kind", leak_kind_name(leak.kind));
-	add_n(o, "bytes_per_s", leak.bytes_per_s);
-	add_i(o, "since_ns", leak.since_ns);
-	add_i(o, "grew_until_ns", leak.grew_ns);
-	add_n(o, "age_ns", leak.age_ns);
-	if (row && !r->profile->sites.totals.read)
-		add(row, "evidence", o);
-	else
-		json_object_put(o);
+	leak_row_fields(row, r, &r->profile->group[i]);
 	return row;
 }
 

@@ -9,6 +9,7 @@
 #include "../pass/growth.h"
 #include "../pass/interner.h"
 #include "figures.h"
+#include "json_rows.h"
 #include "views.h"
 
 struct grown {
@@ -149,44 +150,22 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 
 /* ---- JSON ---- */
 
+#include "../json/growth.def"
+
 static int members(struct view_request *r, json *o, struct error *err)
 {
-	struct grown *g = r->own;
 	int ret = select_sites(r, err);
 
-	if (ret < 0)
-		return ret;
-	add_n(o, "chains", g->growth.chains);
-	add_n(o, "steps", g->growth.steps);
-	add_n(o, "copies", g->growth.copies);
-	add_n(o, "copied_bytes", g->growth.copied);
-	return 0;
+	if (ret >= 0)
+		realloc_view_fields(o, &((struct grown *)r->own)->growth);
+	return ret < 0 ? ret : 0;
 }
 
 static json *row(struct view_request *r, size_t i)
 {
 	const struct growth_site *s = &((struct grown *)r->own)->site[i];
-	const struct profile_path *path = profile_path(r->profile, s->stack);
-	json *o = json_object_new_object(), *stack = json_object_new_array();
-	size_t k;
 
-	if (path && path->count)
-		figures_line_json(o, path->line[path->count - 1], LINE_LINE);
-	for (k = 0; path && k < path->count; k++)
-		json_object_array_add(stack, json_string(path->line[k]->function));
-	add(o, "stack", stack);
-	add_n(o, "chains", s->chains);
-	add_n(o, "steps", s->steps);
-	add_n(o, "copies", s->copies);
-	add_n(o, "moved", s->moved);
-	add_n(o, "copied_bytes", s->copied);
-	add_n(o, "longest", s->longest);
-	add_n(o, "largest_bytes", s->greatest);
-	add_n(o, "reserve_bytes", s->reserve);
-	add_n(o, "saved_calls", s->saved_steps);
-	add_n(o, "saved_copied_bytes", s->saved_copied);
-	add_n(o, "spare_bytes", s->spare);
-	return o;
+	return JSON_NEW(grown_row, s, profile_path(r->profile, s->stack));
 }
 
 static size_t rows(const struct view_request *r)

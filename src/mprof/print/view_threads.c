@@ -8,6 +8,7 @@
 
 #include "../pass/cross_frees.h"
 #include "figures.h"
+#include "json_rows.h"
 #include "print_table.h"
 #include "views.h"
 #include "paragraph.h"
@@ -229,72 +230,23 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 
 /* ---- JSON: rows are pairs ---- */
 
-static json *sum_json(const struct cross_free_sum *s)
-{
-	json *o = json_object_new_object();
-
-	add_n(o, "blocks", s->blocks);
-	add_n(o, "bytes", s->bytes);
-	return o;
-}
-
-static json *thread_json(const struct cross_free_thread *t)
-{
-	json *o = json_object_new_object();
-
-	add_n(o, "thread", t->number);
-	add_n(o, "process", t->process);
-	if (t->tid)
-		add_n(o, "tid", t->tid);
-	else
-		add(o, "tid", NULL);
-	add(o, "allocated", sum_json(&t->allocated));
-	add(o, "freed_itself", sum_json(&t->own));
-	add(o, "freed_by_others", sum_json(&t->by_others));
-	add(o, "freed_of_others", sum_json(&t->of_others));
-	add_n(o, "consumers", t->consumers);
-	add_n(o, "producers", t->producers);
-	return o;
-}
+#include "../json/threads.def"
 
 static int members(struct view_request *r, json *o, struct error *err)
 {
 	const struct cross_frees *h = &((struct threads *)r->own)->cross_frees;
-	json *threads = json_object_new_array(), *sites = json_object_new_array(), *s;
 	struct travellers t;
-	size_t i;
 
-	for (i = 0; i < h->thread.count; i++)
-		if (thread_at(h, i)->allocated.blocks || thread_at(h, i)->of_others.blocks)
-			json_object_array_add(threads, thread_json(thread_at(h, i)));
-	add(o, "threads", threads);
-	add(o, "handed_over", sum_json(&h->all));
-	add(o, "pairs_not_kept", sum_json(&h->rest));
 	if (!find_travellers(r->profile, &t))
 		return fail(err, -ENOMEM, "no memory to print the threads");
-	for (i = 0; i < t.count && (!r->top || i < r->top); i++) {
-		s = json_object_new_object();
-		if (t.of[i].line)
-			figures_line_json(s, t.of[i].line, LINE_LINE);
-		add_n(s, "blocks", t.of[i].blocks);
-		add_n(s, "foreign_frees", t.of[i].foreign);
-		json_object_array_add(sites, s);
-	}
-	add(o, "sites", sites);
+	threads_view_fields(o, h, &t, r->top && r->top < t.count ? r->top : t.count);
 	free(t.of);
 	return 0;
 }
 
 static json *pair(struct view_request *r, size_t i)
 {
-	const struct cross_frees *h = &((struct threads *)r->own)->cross_frees;
-	json *o = json_object_new_object();
-
-	add_n(o, "from_thread", h->pair[i].from);
-	add_n(o, "to_thread", h->pair[i].to);
-	add_n(o, "blocks", h->pair[i].sum.blocks);
-	add_n(o, "bytes", h->pair[i].sum.bytes);
-	return o;
+	return JSON_NEW(pair, &((struct threads *)r->own)->cross_frees.pair[i]);
 }
 
 static size_t pairs(const struct view_request *r)

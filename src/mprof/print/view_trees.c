@@ -49,8 +49,7 @@ static int members(struct view_request *r, enum calltree_direction direction, js
 
 	if (ret < 0)
 		return ret;
-	add(o, "total", tree_rows_total(t));
-	add_n(o, "hidden", t->hidden);
+	tree_view_fields(o, t);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "../util/word_list.h"
 #include "figures.h"
+#include "json_rows.h"
 #include "text.h"
 
 const struct view view_table[] = {
@@ -59,22 +60,7 @@ int view_text(const struct view *v, struct view_request *r, FILE *out, struct er
 
 #define PLAIN (JSON_C_TO_STRING_NOSLASHESCAPE | JSON_C_TO_STRING_PLAIN)
 
-static void add_frame(const struct view *v, const struct view_request *r, json *o)
-{
-	const struct profile *p = r->profile;
-
-	add_s(o, "mprof_version", MPROF_VERSION);
-	add_s(o, "view", v->name);
-	add_s(o, "trace", p->path);
-	add_b(o, "has_stacks", p->has_stacks);
-	add_b(o, "incomplete", r->incomplete);
-	add_b(o, "at_moment", p->sites.options.until.set);
-	add_b(o, "estimated", p->sites.totals.estimated);
-	if (v->ops->rows) {
-		add_s(o, "by", profile_by_name(p->by));
-		add_s(o, "sort", profile_value_name(r->sort));
-	}
-}
+#include "../json/view.def"
 
 static int put(json *o, const char *before, FILE *out)
 {
@@ -109,7 +95,7 @@ int view_json(const struct view *v, struct view_request *r, FILE *out, struct er
 
 	if (!o)
 		return fail(err, -ENOMEM, "no memory to print the view");
-	add_frame(v, r, o);
+	view_fields(o, v, r);
 	ret = v->ops->json(r, o, err);
 	text = ret ? NULL : json_object_to_json_string_ext(o, PLAIN);
 	if (text) {
