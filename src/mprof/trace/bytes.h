@@ -12,8 +12,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "../util/large.h"
 
 struct byte_column {
 	uint8_t *byte;
@@ -35,20 +36,43 @@ static inline uint64_t unzigzag(uint64_t v)
 	return v >> 1 ^ -(v & 1);
 }
 
+/* Room for so many bytes more; false without memory. */
+static inline bool column_room(struct byte_column *c, size_t bytes)
+{
+	size_t room = c->room ? c->room : 4096;
+	uint8_t *bigger;
+
+	if (__builtin_expect(c->n + bytes <= c->room, 1))
+		return true;
+	while (room < c->n + bytes)
+		room *= 2;
+	bigger = large_realloc(c->byte, c->room, room);
+	if (!bigger) {
+		c->failed = true;
+		return false;
+	}
+	c->byte = bigger;
+	c->room = room;
+	return true;
+}
+
+/* For who has made room. */
+static inline void column_add(struct byte_column *c, uint64_t byte)
+{
+	c->byte[c->n++] = (uint8_t)byte;
+}
+
+static inline void column_add_varint(struct byte_column *c, uint64_t value)
+{
+	for (; value > 127; value >>= 7)
+		column_add(c, value | 128);
+	column_add(c, value);
+}
+
 static inline void column_put(struct byte_column *c, uint64_t byte)
 {
-	if (c->n == c->room) {
-		size_t room = c->room ? 2 * c->room : 4096;
-		uint8_t *bigger = realloc(c->byte, room);
-
-		if (!bigger) {
-			c->failed = true;
-			return;
-		}
-		c->byte = bigger;
-		c->room = room;
-	}
-	c->byte[c->n++] = (uint8_t)byte;
+	if (column_room(c, 1))
+		column_add(c, byte);
 }
 
 static inline void column_wide(struct byte_column *c, unsigned bytes, uint64_t value)
@@ -89,7 +113,7 @@ static inline void columns_clear(struct byte_column *c, unsigned columns)
 static inline void columns_free(struct byte_column *c, unsigned columns)
 {
 	for (unsigned i = 0; i < columns; i++)
-		free(c[i].byte);
+		large_free(c[i].byte, c[i].room);
 }
 
 static inline uint64_t cursor_get(struct cursor *c)

@@ -31,11 +31,12 @@ struct group_writer {
 	uint32_t length[MPROF_GROUP_FRAMES][GROUP_COLUMNS];
 	struct prepared prepared[GROUP_BATCH];
 	uint32_t events;
-	/* The lane in work, and its kinds since its turn began. */
+	/* The lane in work, and how many kinds it had when its turn began. */
 	struct lane *lane;
-	uint32_t run;
+	size_t turn;
 	/* Times: events since the last step, and the bucket that they are in. */
 	uint64_t bucket, count;
+	uint64_t quiet; /* the same when it takes nothing but counting; else UINT64_MAX */
 	unsigned shift;
 	bool exact;
 	const uint64_t *mark;
@@ -44,25 +45,52 @@ struct group_writer {
 	uint64_t far, other_addr, other_usable, other_arg;
 };
 
+/* What an event adds to a column at most: OTHER, six varints of ten bytes and one more. */
+#define EVENT_BYTES 64u
+#define EVENT_KINDS 3u /* two remarks and itself */
+
+/* Of four columns that are written at once, the first one counts. */
+static void even_out(struct group_writer *w)
+{
+	static const uint8_t wide[] = { GROUP_SORT, GROUP_SLOT, GROUP_NEAR };
+
+	for (unsigned i = 0; i < sizeof(wide); i++)
+		for (unsigned k = 1; k < 4; k++)
+			w->column[wide[i] + k].n = w->column[wide[i]].n;
+}
+
+static bool make_room(struct group_writer *w, size_t events)
+{
+	bool sound = true;
+
+	even_out(w);
+	for (unsigned i = 0; i < GROUP_COLUMNS; i++)
+		sound &= column_room(&w->column[i], EVENT_BYTES * events);
+	return sound;
+}
+
 static void put(struct group_writer *w, unsigned column, uint64_t byte)
 {
-	column_put(&w->column[column], byte);
+	column_add(&w->column[column], byte);
 }
 
 static void put_varint(struct group_writer *w, unsigned column, uint64_t value)
 {
-	column_varint(&w->column[column], value);
+	column_add_varint(&w->column[column], value);
 }
 
-static void put_wide(struct group_writer *w, unsigned column, uint64_t value)
+static inline void put_wide(struct group_writer *w, unsigned column, uint64_t value)
 {
-	column_wide(&w->column[column], 4, value);
+	struct byte_column *c = &w->column[column];
+	size_t n = c->n++;
+
+	for (unsigned i = 0; i < 4; i++)
+		c[i].byte[n] = (uint8_t)(value >> 8 * i);
 }
 
 static void put_kind(struct group_writer *w, unsigned kind)
 {
-	column_put(&w->lane->kind, kind);
-	w->run++;
+	column_add(&w->lane->kind, kind);
 }
 
 /* ---- times ---- */
@@ -106,18 +134,27 @@ static bool is_marked(struct group_writer *w, uint64_t bucket)
 	return w->next_mark < w->marks && w->mark[w->next_mark] >> w->shift == bucket;
 }
 
-static inline void put_time(struct group_writer *w, const struct event *e)
+static __attribute__((noinline)) void put_odd_time(struct group_writer *w, const struct event *e)
 {
 	uint64_t bucket = e->ticks >> w->shift;
+	bool marked = !w->exact && is_marked(w, bucket);
 
 	if (w->exact)
 		put(w, GROUP_LOW, e->ticks & ((1u << w->shift) - 1));
-	else if (__builtin_expect(e->kind == EVENT_CONTROL || is_marked(w, bucket), 0))
+	else if (e->kind == EVENT_CONTROL || marked)
 		step_exact(w, e->ticks);
 	if (bucket != w->bucket)
 		step_to(w, bucket);
 	w->count++;
-	w->events++;
+	w->quiet = w->exact || marked ? UINT64_MAX : bucket;
+}
+
+static inline void put_time(struct group_writer *w, const struct event *e)
+{
+	if (__builtin_expect(e->ticks >> w->shift == w->quiet && e->kind != EVENT_CONTROL, 1))
+		w->count++;
+	else
+		put_odd_time(w, e);
 }
 
 /* ---- blocks ---- */
@@ -159,17 +196,15 @@ static uint32_t guess_sort(struct group_writer *w, struct lane *l, const struct 
 			   uint64_t hash, enum group_guess *how)
 {
 	struct sorts *s = w->sorts;
-	uint32_t *of_two = guess_of_two(&w->guesses, l), number = *of_two;
+	uint32_t *of_two = guess_of_two(&w->guesses, l), number = sorts_number(s, e, hash);
 
-	*how = GUESS_OF_TWO;
-	if (!sort_is_of(&s->sort[number], e)) {
+	if (number == *of_two) {
+		*how = GUESS_OF_TWO;
+	} else if (number == guess_of_one(&w->guesses, s, l)) {
 		*how = GUESS_OF_ONE;
-		number = guess_of_one(&w->guesses, s, l);
-		if (!sort_is_of(&s->sort[number], e)) {
-			*how = GUESS_NONE;
-			number = sorts_number(s, e, hash);
-			put_wide(w, GROUP_SORT, number);
-		}
+	} else {
+		*how = GUESS_NONE;
+		put_wide(w, GROUP_SORT, number);
 	}
 	guess_learn(&w->guesses, s, l, of_two, number);
 	return number;
@@ -405,11 +440,11 @@ static bool follow(struct group_writer *w, const struct event *e, size_t n)
 
 static void end_turn(struct group_writer *w)
 {
-	if (!w->run)
+	if (!w->lane || w->lane->kind.n == w->turn)
 		return;
 	put_varint(w, GROUP_TURN, w->lane->number);
-	put_varint(w, GROUP_RUN, w->run);
-	w->run = 0;
+	put_varint(w, GROUP_RUN, w->lane->kind.n - w->turn);
+	w->turn = w->lane->kind.n;
 }
 
 static bool find_lane(struct group_writer *w, const struct event *e)
@@ -418,7 +453,10 @@ static bool find_lane(struct group_writer *w, const struct event *e)
 		return true;
 	end_turn(w);
 	w->lane = slots_lane(&w->slots, e->process, e->thread);
-	return w->lane;
+	if (!w->lane)
+		return false;
+	w->turn = w->lane->kind.n;
+	return column_room(&w->lane->kind, EVENT_KINDS * GROUP_BATCH);
 }
 
 static bool add(struct group_writer *w, const struct event *e, struct prepared *p)
@@ -445,11 +483,14 @@ int group_add(struct group_writer *w, const struct event *e, size_t n)
 {
 	if (!w->events && n)
 		w->bucket = e->ticks >> w->shift;
-	if (sorts_ready(w->sorts) || !prepare(w, e, n) || !follow(w, e, n))
+	if (sorts_ready(w->sorts) || !make_room(w, n) ||
+	    (w->lane && !column_room(&w->lane->kind, EVENT_KINDS * n)) || !prepare(w, e, n) ||
+	    !follow(w, e, n))
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		if (!add(w, &e[i], &w->prepared[i]))
 			return -ENOMEM;
+	w->events += (uint32_t)n;
 	return 0;
 }
 
@@ -497,9 +538,10 @@ void group_begin(struct group_writer *w, unsigned shift, bool exact)
 	columns_clear(w->column, GROUP_COLUMNS);
 	w->shift = shift;
 	w->exact = exact;
-	w->events = w->run = 0;
+	w->events = 0;
 	w->lane = NULL;
 	w->count = 0;
+	w->quiet = UINT64_MAX;
 	w->far = w->other_addr = w->other_usable = w->other_arg = 0;
 }
 
@@ -510,17 +552,17 @@ static void put_lanes(struct group_writer *w)
 		const struct home *h = w->slots.here[i];
 		const uint8_t *bits = (const uint8_t *)h->old;
 
-		put_varint(w, GROUP_HOME, h->process);
-		put_varint(w, GROUP_HOME, h->old_n);
+		column_varint(&w->column[GROUP_HOME], h->process);
+		column_varint(&w->column[GROUP_HOME], h->old_n);
 		for (uint32_t k = 0; k < (h->old_n + 7) / 8; k++)
-			put(w, GROUP_LIVE, bits[k]);
+			column_put(&w->column[GROUP_LIVE], bits[k]);
 	}
 	for (size_t i = 0; i < w->slots.lanes; i++) {
 		const struct lane *l = w->slots.lane[i];
 
-		put_varint(w, GROUP_LANE, l->home->index);
-		put_varint(w, GROUP_LANE, l->thread);
-		put_varint(w, GROUP_LANE, l->kind.n);
+		column_varint(&w->column[GROUP_LANE], l->home->index);
+		column_varint(&w->column[GROUP_LANE], l->thread);
+		column_varint(&w->column[GROUP_LANE], l->kind.n);
 		w->length[0][GROUP_KIND] += (uint32_t)l->kind.n;
 		w->column[GROUP_KIND].failed |= l->kind.failed;
 	}
@@ -545,14 +587,17 @@ static bool measure(struct group_writer *w, unsigned frame, uint32_t *plain)
 
 int group_end(struct group_writer *w, struct mprof_group *head)
 {
-	bool sound = true;
+	bool sound = make_room(w, 1);
 
+	if (!sound)
+		return -ENOMEM;
 	end_turn(w);
 	if (w->count)
 		put_step(w, STEP_LONG);
 	for (size_t i = 0; i < w->slots.lanes; i++)
 		slots_settle(&w->slots, w->slots.lane[i]);
 	w->length[0][GROUP_KIND] = 0;
+	even_out(w);
 	put_lanes(w);
 	*head = (struct mprof_group){ .events = w->events,
 				      .lanes = (uint32_t)w->slots.lanes,

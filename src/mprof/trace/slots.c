@@ -178,7 +178,8 @@ struct home *slots_home(struct slots *s, uint32_t process)
 bool lane_room(struct lane *l)
 {
 	uint32_t room = l->born_room ? 2 * l->born_room : 64;
-	uint32_t *bigger = realloc(l->born, room * sizeof(*bigger));
+	uint32_t *bigger =
+	    large_realloc(l->born, l->born_room * sizeof(*bigger), room * sizeof(*bigger));
 
 	if (!bigger)
 		return false;
@@ -250,8 +251,8 @@ void slots_free(struct slots *s)
 		free(s->home[i]);
 	}
 	for (size_t i = 0; i < s->lanes_made; i++) {
-		free(s->lane[i]->born);
-		free(s->lane[i]->kind.byte);
+		large_free(s->lane[i]->born, s->lane[i]->born_room * sizeof(uint32_t));
+		columns_free(&s->lane[i]->kind, 1);
 		free(s->lane[i]);
 	}
 	free(s->home);

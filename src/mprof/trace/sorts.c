@@ -28,7 +28,7 @@ static void *grow(void *array, size_t n, size_t *room, size_t bytes)
 		return array;
 	while (more < n)
 		more *= 2;
-	bigger = realloc(array, more * bytes);
+	bigger = large_realloc(array, *room * bytes, more * bytes);
 	if (bigger)
 		*room = more;
 	return bigger;
@@ -62,8 +62,8 @@ int sorts_start(struct sorts *s, size_t nodes)
 void sorts_free(struct sorts *s)
 {
 	columns_free(s->column, SORTS_COLUMNS);
-	free(s->sort);
-	free(s->stack);
+	large_free(s->sort, s->room * sizeof(*s->sort));
+	large_free(s->stack, s->stacks_room * sizeof(*s->stack));
 	free(s->table);
 	free(s->number);
 }
@@ -79,7 +79,7 @@ static uint64_t hash_of(const struct sort *s)
 static bool grow_table(struct sorts *s)
 {
 	size_t room = s->table_room ? 4 * s->table_room : TABLE_FIRST, at;
-	uint32_t *bigger = large_calloc(room, sizeof(*bigger));
+	uint64_t *bigger = large_calloc(room, sizeof(*bigger)), hash;
 
 	if (!bigger)
 		return false;
@@ -87,10 +87,11 @@ static bool grow_table(struct sorts *s)
 	s->table = bigger;
 	s->table_room = room;
 	for (size_t i = 1; i < s->n; i++) {
-		at = hash_of(&s->sort[i]) & (room - 1);
+		hash = hash_of(&s->sort[i]);
+		at = hash & (room - 1);
 		while (bigger[at])
 			at = (at + 1) & (room - 1);
-		bigger[at] = (uint32_t)i;
+		bigger[at] = hash >> 32 << 32 | i;
 	}
 	return true;
 }
@@ -125,10 +126,12 @@ uint32_t sorts_number(struct sorts *s, const struct event *e, uint64_t hash)
 		return 0;
 	at = hash & (s->table_room - 1);
 	for (; s->table[at]; at = (at + 1) & (s->table_room - 1))
-		if (sort_is_of(&s->sort[s->table[at]], e))
-			return s->table[at];
+		if (s->table[at] >> 32 == hash >> 32 &&
+		    sort_is_of(&s->sort[(uint32_t)s->table[at]], e))
+			return (uint32_t)s->table[at];
 	number = define(s, e);
-	s->table[at] = number;
+	if (number)
+		s->table[at] = hash >> 32 << 32 | number;
 	if (number && sorts_stack(s, e->stack) == UINT32_MAX)
 		return 0;
 	return number;

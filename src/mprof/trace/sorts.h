@@ -62,7 +62,7 @@ struct sorts {
 	struct sorts_stack *stack; /* [0] is none */
 	size_t stacks, stacks_room;
 	/* The writer's: */
-	uint32_t *table; /* sort + 1 by hash */
+	uint64_t *table; /* upper half of the hash << 32 | number; 0: empty */
 	size_t table_room;
 	uint32_t *number; /* of a stack, by node; 0: it has none yet */
 	size_t nodes;
@@ -76,13 +76,16 @@ static inline uint64_t sort_hash(const struct event *e)
 	uint64_t h = e->size ^ e->usable << 40;
 
 	h = (h ^ (uint64_t)e->stack << 20) * 0xd6e8feb86659fd93ull;
-	return (h ^ h >> 32 ^ e->arg << 3 ^ (uint64_t)e->fn << 50) * 0xd6e8feb86659fd93ull >> 32;
+	h = (h ^ h >> 32 ^ e->arg << 3 ^ (uint64_t)e->fn << 50) * 0xd6e8feb86659fd93ull;
+	return h ^ h >> 32;
 }
 
 static inline bool sort_is_of(const struct sort *s, const struct event *e)
 {
-	return s->size == e->size && s->usable == e->usable && s->stack == e->stack &&
-	       s->arg == e->arg && s->fn == e->fn && s->kind == e->kind && s->error == e->error &&
+	uint64_t differ = (s->size ^ e->size) | (s->usable ^ e->usable) | (s->arg ^ e->arg) |
+			  (s->stack ^ e->stack);
+
+	return !differ && s->fn == e->fn && s->kind == e->kind && s->error == e->error &&
 	       s->factors == e->factors;
 }
 
@@ -100,7 +103,9 @@ PREFETCHES sorts_prefetch(const struct sorts *s, uint64_t hash)
 }
 PREFETCHES sorts_prefetch_sort(const struct sorts *s, uint64_t hash)
 {
-	__builtin_prefetch(&s->sort[s->table[hash & (s->table_room - 1)]]);
+	const struct sort *sort = &s->sort[(uint32_t)s->table[hash & (s->table_room - 1)]];
+
+	__builtin_prefetch(sort);
 }
 /* The number of a node's stack, 0 of node 0; UINT32_MAX without memory. */
 uint32_t sorts_stack(struct sorts *s, uint32_t node);

@@ -3,6 +3,7 @@
 #include "stack_pack.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include <mprof/format.h>
 
@@ -80,6 +81,7 @@ static void clear(struct stack_packer *p)
 	p->model = (struct stacks_model){ 0 };
 	free(p->known);
 	p->known = NULL;
+	p->known_size = 0;
 }
 
 void stack_packer_free(struct stack_packer *p)
@@ -98,6 +100,28 @@ static struct known *find(struct stack_packer *p, uint64_t address)
 	while (p->known[i].number && p->known[i].address != address)
 		i = (i + 1) & (p->known_size - 1);
 	return &p->known[i];
+}
+
+/* Most frames are those of other stacks. */
+static bool grow_known(struct stack_packer *p)
+{
+	struct known *old = p->known;
+	size_t n = p->known_size;
+
+	if (2 * ((size_t)p->model.addresses + 1) <= n)
+		return true;
+	p->known_size = n ? 4 * n : 1024;
+	p->known = calloc(p->known_size, sizeof(*old));
+	if (!p->known) {
+		p->known = old;
+		p->known_size = n;
+		return false;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (old[i].number)
+			*find(p, old[i].address) = old[i];
+	free(old);
+	return true;
 }
 
 static uint32_t pack_frame(struct stack_packer *p, uint32_t caller, uint64_t address)
@@ -123,7 +147,7 @@ static uint32_t pack_frame(struct stack_packer *p, uint32_t caller, uint64_t add
 	return k->number;
 }
 
-static void pack_stack(struct stack_packer *p, const uint64_t *w, uint32_t frames)
+static bool pack_stack(struct stack_packer *p, const uint64_t *w, uint32_t frames)
 {
 	struct stacks_model *m = &p->model;
 	uint32_t id = w[0] >> 32, flags = w[0] >> 4 & 15, joined = (uint32_t)w[1],
@@ -141,11 +165,15 @@ static void pack_stack(struct stack_packer *p, const uint64_t *w, uint32_t frame
 	column_varint(&p->column[STACKS_DEPTH],
 		      zigzag((uint64_t)(base ? base->own - 1 + base->n : 0) - depth));
 	column_varint(&p->column[STACKS_FRAMES], frames);
-	for (uint32_t i = 0; i < frames; i++)
+	for (uint32_t i = 0; i < frames; i++) {
+		if (!grow_known(p))
+			return false;
 		caller = pack_frame(p, caller, w[2 + i]);
+	}
 	m->id = id;
 	if (id - m->first < m->stacks && depth < UINT32_MAX)
 		m->stack[id - m->first] = (struct packed_stack){ depth + 1, joined, at, frames };
+	return true;
 }
 
 static void pack_raw(struct stack_packer *p, const uint64_t *w, size_t words)
@@ -206,17 +234,14 @@ int stack_pack(struct stack_packer *p, const uint64_t *w, size_t n)
 	columns_clear(p->column, STACKS_COLUMNS);
 	if (!n || !count(&h, w, n))
 		return -EINVAL;
-	for (p->known_size = 64; p->known_size < 2 * ((size_t)h.frames + 1);)
-		p->known_size *= 2;
-	p->known = calloc(p->known_size, sizeof(*p->known));
-	if (!p->known || stacks_model_start(&p->model, &h))
+	if (stacks_model_start(&p->model, &h))
 		return -ENOMEM;
 	for (size_t i = 0, words; i < n; i += words) {
 		words = words_of(w + i, n - i);
-		if ((w[i] & 15) == MPROF_RECORD_STACK)
-			pack_stack(p, w + i, (uint32_t)words - 2);
-		else
+		if ((w[i] & 15) != MPROF_RECORD_STACK)
 			pack_raw(p, w + i, words);
+		else if (!pack_stack(p, w + i, (uint32_t)words - 2))
+			return -ENOMEM;
 	}
 	h.addresses = p->model.addresses;
 	p->start.head = h;

@@ -101,16 +101,20 @@ static uint32_t joint(struct stack_records *r, uint32_t joined, uint32_t depth, 
 
 static int take_stack(struct stack_records *r, const uint64_t *w, uint32_t frames)
 {
-	uint32_t joined = stack_map_node(r->map, (uint32_t)w[1]), depth = w[1] >> 32, node, frame;
+	uint32_t joined = stack_map_node(r->map, (uint32_t)w[1]), depth = w[1] >> 32, node;
+	uint32_t frame[MPROF_STACK_FRAMES];
 
 	if (joined == STACK_UNDEFINED || depth > stack_table_depth(r->table, joined) ||
 	    depth + frames > DEPTH_MAX)
 		return bad(r);
-	node = joint(r, joined, depth, w[0] >> 4 & 15);
-	for (uint32_t i = 0; i < frames && node != STACK_NONE; i++) {
-		frame = frame_of(r, w[2 + i]);
-		node = frame == STACK_NONE ? STACK_NONE : stack_table_node(r->table, node, frame);
+	for (uint32_t i = 0; i < frames; i++) {
+		frame[i] = frame_of(r, w[2 + i]);
+		if (frame[i] == STACK_NONE)
+			return no_number(r);
 	}
+	node = joint(r, joined, depth, w[0] >> 4 & 15);
+	if (node != STACK_NONE)
+		node = stack_table_path(r->table, node, frame, frames);
 	return node == STACK_NONE ? no_number(r) : define(r, w[0] >> 32, node);
 }
 

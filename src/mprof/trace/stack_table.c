@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/large.h"
 #include "reader.h"
 
 static uint64_t mix(uint64_t a, uint64_t b)
@@ -15,17 +16,17 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return (uint64_t)m ^ (uint64_t)(m >> 64);
 }
 
-static uint64_t hash_node(uint32_t parent, uint32_t frame)
+static uint32_t hash_node(uint32_t parent, uint32_t frame)
 {
-	return mix((uint64_t)parent << 32 | frame, 1);
+	return (uint32_t)mix((uint64_t)parent << 32 | frame, 1);
 }
 
-static uint64_t hash_frame(const struct stack_frame *f)
+static uint32_t hash_frame(const struct stack_frame *f)
 {
-	return mix(f->address, (uint64_t)f->object << 32 | f->flags);
+	return (uint32_t)mix(f->address, (uint64_t)f->object << 32 | f->flags);
 }
 
-static uint64_t hash_object(const struct stack_object *o)
+static uint32_t hash_object(const struct stack_object *o)
 {
 	uint64_t h = o->build_id_bytes;
 
@@ -33,29 +34,52 @@ static uint64_t hash_object(const struct stack_object *o)
 		h = mix(h, (unsigned char)*p);
 	for (size_t i = 0; i < o->build_id_bytes; i++)
 		h = mix(h, o->build_id[i]);
-	return h;
+	return (uint32_t)h;
 }
 
-static void number_put(struct number_table *n, uint64_t hash, uint32_t number)
+/* Where a search for this hash begins. */
+static inline size_t number_first(const struct number_table *n, uint32_t hash)
 {
-	size_t i = hash & (n->room - 1);
+	return hash & (n->room - 1);
+}
+
+/*
+ * The next number with this hash, from the place *at on; STACK_NONE behind the last one.
+ * The hash stands beside the number, so that few others are looked at.
+ */
+static inline uint32_t number_next(const struct number_table *n, uint32_t hash, size_t *at)
+{
+	uint64_t slot;
+
+	while (n->room && (slot = n->slot[*at])) {
+		*at = (*at + 1) & (n->room - 1);
+		if (slot >> 32 == hash)
+			return (uint32_t)slot - 1;
+	}
+	return STACK_NONE;
+}
+
+static void number_put(struct number_table *n, uint32_t hash, uint32_t number)
+{
+	size_t i = number_first(n, hash);
 
 	while (n->slot[i])
 		i = (i + 1) & (n->room - 1);
-	n->slot[i] = number + 1;
+	n->slot[i] = (uint64_t)hash << 32 | (number + 1);
 	n->n++;
 }
 
-/* Makes room for one more; hash_of: of the thing with this number. */
-static int number_room(struct number_table *n, const struct stack_table *s,
-		       uint64_t (*hash_of)(const struct stack_table *, uint32_t))
+/* Makes room for so many more. */
+static int number_room(struct number_table *n, size_t more)
 {
 	struct number_table old = *n;
-	size_t room = old.room ? 2 * old.room : 1024;
+	size_t room = old.room ? old.room : 1024;
 
-	if (2 * (old.n + 1) <= old.room)
+	if (2 * (old.n + more) <= old.room)
 		return 0;
-	n->slot = calloc(room, sizeof(*n->slot));
+	while (2 * (old.n + more) > room)
+		room *= 2;
+	n->slot = large_calloc(room, sizeof(*n->slot));
 	if (!n->slot) {
 		*n = old;
 		return -ENOMEM;
@@ -64,37 +88,17 @@ static int number_room(struct number_table *n, const struct stack_table *s,
 	n->n = 0;
 	for (size_t i = 0; i < old.room; i++)
 		if (old.slot[i])
-			number_put(n, hash_of(s, old.slot[i] - 1), old.slot[i] - 1);
+			number_put(n, (uint32_t)(old.slot[i] >> 32), (uint32_t)old.slot[i] - 1);
 	free(old.slot);
 	return 0;
 }
 
-static uint64_t hash_of_node(const struct stack_table *s, uint32_t i)
+static uint32_t new_node(struct stack_table *s, uint32_t hash, uint32_t parent, uint32_t frame)
 {
-	return hash_node(s->node[i].parent, s->node[i].frame);
-}
-static uint64_t hash_of_frame(const struct stack_table *s, uint32_t i)
-{
-	return hash_frame(&s->frame[i]);
-}
-static uint64_t hash_of_object(const struct stack_table *s, uint32_t i)
-{
-	return hash_object(&s->object[i]);
-}
-
-uint32_t stack_table_node(struct stack_table *s, uint32_t parent, uint32_t frame)
-{
-	uint64_t hash = hash_node(parent, frame);
-	struct number_table *n = &s->by_node;
 	uint32_t *depth;
 	struct stack_node *node;
 
-	for (size_t i = hash & (n->room - 1); n->room && n->slot[i]; i = (i + 1) & (n->room - 1)) {
-		node = &s->node[n->slot[i] - 1];
-		if (node->parent == parent && node->frame == frame)
-			return n->slot[i] - 1;
-	}
-	if (s->nodes >= s->nodes_max || number_room(n, s, hash_of_node))
+	if (s->nodes >= s->nodes_max || number_room(&s->by_node, 1))
 		return STACK_NONE;
 	depth = trace_grow((void **)&s->depth, &s->depths, &s->depths_room, sizeof(*depth));
 	node =
@@ -103,22 +107,48 @@ uint32_t stack_table_node(struct stack_table *s, uint32_t parent, uint32_t frame
 		return STACK_NONE;
 	*node = (struct stack_node){ parent, frame };
 	s->depth[s->nodes - 1] = s->depth[parent] + 4;
-	number_put(n, hash, (uint32_t)s->nodes - 1);
+	number_put(&s->by_node, hash, (uint32_t)s->nodes - 1);
 	return (uint32_t)s->nodes - 1;
+}
+
+uint32_t stack_table_node(struct stack_table *s, uint32_t parent, uint32_t frame)
+{
+	uint32_t hash = hash_node(parent, frame), number;
+	size_t at = number_first(&s->by_node, hash);
+
+	while ((number = number_next(&s->by_node, hash, &at)) != STACK_NONE)
+		if (s->node[number].parent == parent && s->node[number].frame == frame)
+			return number;
+	return new_node(s, hash, parent, frame);
+}
+
+uint32_t stack_table_path(struct stack_table *s, uint32_t parent, const uint32_t *frame, uint32_t n)
+{
+	const struct number_table *t = &s->by_node;
+	uint32_t ahead = parent;
+
+	for (uint32_t i = 0; i < n && t->room; i++) {
+		__builtin_prefetch(&t->slot[number_first(t, hash_node(ahead, frame[i]))], 1);
+		ahead = (uint32_t)s->nodes + i;
+	}
+	for (uint32_t i = 0; i < n && parent != STACK_NONE; i++)
+		parent = stack_table_node(s, parent, frame[i]);
+	return parent;
 }
 
 uint32_t stack_table_frame(struct stack_table *s, uint32_t object, uint64_t address, uint32_t flags)
 {
 	struct stack_frame wanted = { address, object, flags }, *frame;
-	uint64_t hash = hash_frame(&wanted);
+	uint32_t hash = hash_frame(&wanted), number;
 	struct number_table *n = &s->by_frame;
+	size_t at = number_first(n, hash);
 
-	for (size_t i = hash & (n->room - 1); n->room && n->slot[i]; i = (i + 1) & (n->room - 1)) {
-		frame = &s->frame[n->slot[i] - 1];
+	while ((number = number_next(n, hash, &at)) != STACK_NONE) {
+		frame = &s->frame[number];
 		if (frame->address == address && frame->object == object && frame->flags == flags)
-			return n->slot[i] - 1;
+			return number;
 	}
-	if (s->frames >= s->nodes_max || number_room(n, s, hash_of_frame))
+	if (s->frames >= s->nodes_max || number_room(n, 1))
 		return STACK_NONE;
 	frame = trace_grow((void **)&s->frame, &s->frames, &s->frames_room, sizeof(*frame));
 	if (!frame)
@@ -155,15 +185,15 @@ static bool copy_parts(struct stack_object *o, size_t path_bytes)
 
 uint32_t stack_table_object(struct stack_table *s, const struct stack_object *o, size_t path_bytes)
 {
-	uint64_t hash = hash_object(o);
+	uint32_t hash = hash_object(o), number;
 	struct number_table *n = &s->by_object;
 	struct stack_object copy = *o, *object;
+	size_t at = number_first(n, hash);
 
-	for (size_t i = hash & (n->room - 1); n->room && n->slot[i]; i = (i + 1) & (n->room - 1))
-		if (same_object(&s->object[n->slot[i] - 1], o))
-			return n->slot[i] - 1;
-	if (s->objects >= s->nodes_max || number_room(n, s, hash_of_object) ||
-	    !copy_parts(&copy, path_bytes))
+	while ((number = number_next(n, hash, &at)) != STACK_NONE)
+		if (same_object(&s->object[number], o))
+			return number;
+	if (s->objects >= s->nodes_max || number_room(n, 1) || !copy_parts(&copy, path_bytes))
 		return STACK_NONE;
 	object = trace_grow((void **)&s->object, &s->objects, &s->objects_room, sizeof(*object));
 	if (!object) {
@@ -225,13 +255,13 @@ static int make_roots(struct stack_table *s)
 	return 0;
 }
 
-int stack_table_start(struct stack_table *s, size_t nodes_max)
+int stack_table_start(struct stack_table *s, size_t nodes_max, size_t nodes)
 {
 	struct stack_object nothing = { .path = "" }, *none;
 
 	*s = (struct stack_table){ .nodes_max = nodes_max < STACK_NONE ? nodes_max : STACK_NONE };
 	none = trace_grow((void **)&s->object, &s->objects, &s->objects_room, sizeof(*none));
-	if (!none || !copy_parts(&nothing, 0))
+	if (!none || !copy_parts(&nothing, 0) || number_room(&s->by_node, nodes))
 		return -ENOMEM;
 	*none = nothing;
 	return make_roots(s);

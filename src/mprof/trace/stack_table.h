@@ -23,7 +23,7 @@
 enum stack_root { ROOT_WHOLE = 0, ROOT_TRUNCATED = 1, ROOT_LOST_WAY = 2 };
 
 struct number_table {
-	uint32_t *slot; /* number + 1, 0: empty */
+	uint64_t *slot; /* hash << 32 | (number + 1); 0: empty */
 	size_t n, room; /* room: 0 or a power of two */
 };
 
@@ -41,8 +41,11 @@ struct stack_table {
 	struct number_table by_object, by_frame, by_node;
 };
 
-/* 0 or -ENOMEM; nodes_max bounds the memory that a hostile file can ask for. */
-int stack_table_start(struct stack_table *s, size_t nodes_max);
+/*
+ * 0 or -ENOMEM; nodes_max bounds the memory that a hostile file can ask for, and nodes is
+ * how many there may well be.
+ */
+int stack_table_start(struct stack_table *s, size_t nodes_max, size_t nodes);
 void stack_table_finish(struct stack_table *s);
 void stack_table_free(struct stack_table *s);
 
@@ -54,6 +57,12 @@ uint32_t stack_table_object(struct stack_table *s, const struct stack_object *o,
 uint32_t stack_table_frame(struct stack_table *s, uint32_t object, uint64_t address,
 			   uint32_t flags);
 uint32_t stack_table_node(struct stack_table *s, uint32_t parent, uint32_t frame);
+/*
+ * The node of n frames, the first one joined to the parent and each to the one before.
+ * Most are new, so that their numbers are known before: memory is asked for all of them.
+ */
+uint32_t stack_table_path(struct stack_table *s, uint32_t parent, const uint32_t *frame,
+			  uint32_t n);
 
 static inline uint32_t stack_table_depth(const struct stack_table *s, uint32_t node)
 {

@@ -9,8 +9,6 @@
 
 #define LARGE ((uintptr_t)2 << 20)
 
-#define LONG (4 * LARGE)
-
 void *large_calloc(size_t n, size_t bytes)
 {
 	void *p = calloc(n, bytes);
@@ -18,40 +16,71 @@ void *large_calloc(size_t n, size_t bytes)
 	uintptr_t to = ((uintptr_t)p + n * bytes) & -LARGE;
 
 	/* Not touched yet: so large a piece is a mapping of its own. */
-	if (p && n * bytes >= LONG && to > from)
+	if (p && n * bytes >= LARGE && to > from)
 		madvise((void *)from, to - from, MADV_HUGEPAGE);
 	return p;
 }
 
-void *large_extend(void *p, size_t bytes, size_t more)
+/* In whole pages of any system. */
+static size_t span(size_t bytes)
 {
-	char *grown;
+	return (bytes + 0xffff) & ~(size_t)0xffff;
+}
 
-	if (more < LONG) {
-		grown = realloc(p, more);
-		if (grown)
-			memset(grown + bytes, 0, more - bytes);
-		return grown;
-	}
-	if (bytes >= LONG)
-		grown = mremap(p, bytes, more, MREMAP_MAYMOVE);
-	else
-		grown =
-		    mmap(NULL, more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (grown == MAP_FAILED)
+/* From the beginning of a large page on; NULL without memory. */
+static char *map(size_t bytes)
+{
+	char *p =
+	    mmap(NULL, bytes + LARGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t before = -(uintptr_t)p & (LARGE - 1);
+
+	if (p == MAP_FAILED)
 		return NULL;
-	if (bytes < LONG) {
-		if (bytes)
-			memcpy(grown, p, bytes);
+	if (before)
+		munmap(p, before);
+	munmap(p + before + bytes, LARGE - before);
+	madvise(p + before, bytes, MADV_HUGEPAGE);
+	return p + before;
+}
+
+/* Pages of p are moved, not copied. */
+static void *map_more(char *p, size_t bytes, size_t more)
+{
+	char *grown = map(span(more));
+
+	if (!grown)
+		return NULL;
+	if (bytes >= LARGE) {
+		bytes = span(bytes);
+		if (mremap(p, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, grown) == MAP_FAILED) {
+			munmap(grown, span(more));
+			return NULL;
+		}
+	} else if (bytes) {
+		memcpy(grown, p, bytes);
 		free(p);
 	}
 	return grown;
 }
 
+void *large_realloc(void *p, size_t bytes, size_t more)
+{
+	return more < LARGE ? realloc(p, more) : map_more(p, bytes, more);
+}
+
+void *large_extend(void *p, size_t bytes, size_t more)
+{
+	char *grown = large_realloc(p, bytes, more);
+
+	if (grown && more < LARGE)
+		memset(grown + bytes, 0, more - bytes);
+	return grown;
+}
+
 void large_free(void *p, size_t bytes)
 {
-	if (bytes >= LONG)
-		munmap(p, bytes);
+	if (bytes >= LARGE)
+		munmap(p, span(bytes));
 	else
 		free(p);
 }

@@ -18,10 +18,12 @@
 void *large_calloc(size_t n, size_t bytes);
 
 /*
- * An array that grows, with zeros: what of it was never written takes no memory when it is
- * long.  NULL without memory: p stays what it was.  It has its size whenever it is named
- * again; p is NULL at first.  Not for free() but for large_free().
+ * An array that grows; what of it was never written takes no memory when it is long.
+ * large_extend fills the new part with zeros.  NULL without memory: p stays what it was.
+ * It has its size whenever it is named again; p is NULL at first.  Not for free() but for
+ * large_free().
  */
+void *large_realloc(void *p, size_t bytes, size_t more);
 void *large_extend(void *p, size_t bytes, size_t more);
 void large_free(void *p, size_t bytes);
 
