@@ -18,10 +18,12 @@ enum option_type {
 	OPTION_PATH,
 	OPTION_NUMBER,
 	OPTION_UNWIND,
+	OPTION_TEMPLATE,
+	OPTION_WORDS,
 };
 
 struct option_row {
-	const char *key, *def;
+	const char *key, *def, *arg;
 	enum option_type type;
 	size_t offset; /* in struct mprof_config */
 	uint64_t min, max;
@@ -29,7 +31,7 @@ struct option_row {
 
 static const struct option_row rows[] = {
 #define MPROF_OPTION(key, field, type, def, min, max, arg, help) \
-	{ #key, def, OPTION_##type, offsetof(struct mprof_config, field), min, max },
+	{ #key, def, arg, OPTION_##type, offsetof(struct mprof_config, field), min, max },
 #include <mprof/options.def>
 #undef MPROF_OPTION
 };
@@ -102,6 +104,51 @@ static int is_unwinder(const char *value)
 	return 0;
 }
 
+/* Is the word at s, up to a comma or its end, one of those in the list? */
+static int is_listed(const char *list, const char *s)
+{
+	while (*list) {
+		size_t i = 0;
+
+		while (s[i] && s[i] != ',' && list[i] == s[i])
+			i++;
+		if (i && (!s[i] || s[i] == ',') && (!list[i] || list[i] == ',' || list[i] == '|'))
+			return 1;
+		while (*list && *list != ',' && *list != '|')
+			list++;
+		list += *list != 0;
+	}
+	return 0;
+}
+
+int mp_has_word(const char *list, const char *word)
+{
+	return is_listed(list, word);
+}
+
+static int check_words(const struct option_row *row, const char *value, struct text *why)
+{
+	int good = 1, several = 0;
+
+	for (const char *s = value; *s && good;) {
+		good = is_listed(row->arg, s);
+		while (*s && *s != ',')
+			s++;
+		several |= *s != 0;
+		s += *s != 0;
+	}
+	for (const char *s = row->arg; several && *s; s++)
+		good &= *s != '|';
+	if (good)
+		return 0;
+	text_string(why, row->key);
+	text_string(why, "='");
+	text_string(why, value);
+	text_string(why, "' is unknown; expected ");
+	text_string(why, row->arg);
+	return -EINVAL;
+}
+
 /* value is in `strings` or a literal: it stays. */
 static int set(const struct option_row *row, const char *value, struct mprof_config *out,
 	       struct text *why)
@@ -110,6 +157,8 @@ static int set(const struct option_row *row, const char *value, struct mprof_con
 
 	if (row->type == OPTION_NUMBER)
 		return set_number(row, value, field, why);
+	if (row->type == OPTION_WORDS && check_words(row, value, why) < 0)
+		return -EINVAL;
 	if (row->type == OPTION_UNWIND && !is_unwinder(value)) {
 		text_string(why, "UNWIND='");
 		text_string(why, value);
@@ -254,13 +303,18 @@ static void put_host(struct text *out)
 		put_plain(out, name[1]);
 }
 
-static int put_escape(struct text *out, char c)
+static int put_escape(struct text *out, char c, int number)
 {
 	const char *value;
 
 	switch (c) {
 	case 'p':
 		text_number(out, (uint64_t)sys_getpid());
+		return 0;
+	case 'n':
+		if (number < 0)
+			return -EINVAL;
+		text_number(out, (uint64_t)number);
 		return 0;
 	case 'h':
 		put_host(out);
@@ -280,7 +334,7 @@ static int put_escape(struct text *out, char c)
 	return -EINVAL;
 }
 
-int mp_path_expand(const char *path, struct text *out)
+static int expand(const char *path, int number, struct text *out)
 {
 	char cwd[4096];
 	long n;
@@ -297,8 +351,28 @@ int mp_path_expand(const char *path, struct text *out)
 	for (; *path; path++) {
 		if (*path != '%')
 			text_char(out, *path);
-		else if (put_escape(out, *++path) < 0)
+		else if (put_escape(out, *++path, number) < 0)
 			return -EINVAL;
+	}
+	return out->full ? -ENAMETOOLONG : 0;
+}
+
+int mp_path_expand(const char *path, struct text *out)
+{
+	return expand(path, -1, out);
+}
+
+int mp_path_number(const char *path, int number, struct text *out)
+{
+	int numbered = 0;
+
+	for (const char *s = path; *s && s[1]; s += *s == '%' ? 2 : 1)
+		numbered |= *s == '%' && s[1] == 'n';
+	if (expand(path, number, out) < 0)
+		return -EINVAL;
+	if (number && !numbered) {
+		text_char(out, '.');
+		text_number(out, (uint64_t)number);
 	}
 	return out->full ? -ENAMETOOLONG : 0;
 }

@@ -268,6 +268,7 @@ static void configure(struct text *why)
 		refuse(why);
 		mp_config_read(NULL, &mp_config, why);
 	}
+	mp_summary_start();
 }
 
 static int is_path(const char *name)

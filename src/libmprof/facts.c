@@ -195,6 +195,17 @@ void mp_fact_resumed(void)
 	mp_fact(&f, "", 0);
 }
 
+void mp_fact_remark(const char *why)
+{
+	char buffer[600];
+	struct text t = text_on(buffer, sizeof(buffer));
+	struct mprof_fact f;
+
+	stamp(&f, MPROF_FACT_OUTSIDE);
+	put(&t, "why", why);
+	mp_fact(&f, buffer, t.used);
+}
+
 void mp_fact_stopped(const char *why)
 {
 	char buffer[256];

@@ -79,8 +79,11 @@ extern uint32_t mp_boot_early; /* calls served from it before anything could be 
 int mp_config_read(const char *conf, struct mprof_config *out, struct text *why);
 /* Expands %p %h %e %j %r %% and makes the path absolute. */
 int mp_path_expand(const char *path, struct text *out);
-const char *mp_job(void);  /* id of the batch job or NULL */
-const char *mp_rank(void); /* among its processes or NULL */
+/* Also %n, the number of a dump; where there is none, .N follows.  0: the one at exit. */
+int mp_path_number(const char *path, int number, struct text *out);
+int mp_has_word(const char *list, const char *word); /* of a value of type WORDS */
+const char *mp_job(void);			     /* id of the batch job or NULL */
+const char *mp_rank(void);			     /* among its processes or NULL */
 
 /* What is asked of the environment and the loader once, at start, and needed later. */
 struct mp_known {
@@ -186,6 +189,8 @@ struct mp_local {
 	uint64_t self_bytes; /* our memory in this process */
 	uint64_t last_sample_ns;
 	struct mp_peak peak;
+	uint32_t summary_lock;
+	uint32_t dumps; /* so far */
 	uint32_t counts_taken;
 	uint32_t counts_lock;		    /* of the merged record and those to be used again */
 	struct mprof_counts *counts_merged; /* takes over ended threads' sums */
@@ -333,6 +338,10 @@ void mp_fact_stopped(const char *why);
 void mp_fact_resumed(void);
 void mp_fact_deepbind(const char *path);
 void mp_sample_maybe(void);
+void mp_fact_remark(const char *why);
+/* summary.c: files of a process's own, from its profile.  number: of a dump, 0: at exit. */
+void mp_summary_start(void);
+void mp_summary_write(const char *what, int number);
 
 /* descriptors.c: ours is guarded, the program's is watched. */
 int mp_fd_open(int fd);

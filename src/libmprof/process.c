@@ -177,6 +177,10 @@ static void ending(int status)
 		e->status = status;
 		__atomic_store_n(&e->state, MPROF_PROCESS_EXITED, __ATOMIC_RELEASE);
 	}
+	if (*mp_config.at_exit) {
+		mp_process_flush(); /* so that the peak is known to what is told of it */
+		mp_summary_write(mp_config.at_exit, 0);
+	}
 	mp_failed(mp_stacks_flush());
 	mp_fact_end(status);
 }

@@ -36,6 +36,8 @@ static const struct argp_option options[] = {
 	  "Estimate them from one of N calls, whatever its size", 0 },
 	{ "seed", KEY_0 + CONF_SEED, "NUMBER", 0,
 	  "Choose the same samples each time; 0: others [0]", 0 },
+	{ "at-exit", KEY_0 + CONF_AT_EXIT, "WHAT", 0,
+	  "Let each process write this, too, when it ends: folded, text or both", 0 },
 	{ "unwind", KEY_0 + CONF_UNWIND, "HOW", 0,
 	  "Find call stacks by auto, cfi, fp, libgcc or none [auto]", 0 },
 	{ "depth", KEY_0 + CONF_DEPTH, "FRAMES", 0,

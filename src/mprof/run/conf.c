@@ -19,15 +19,15 @@
 #include "../util/word_list.h"
 #include "elf.h"
 
-enum type { MODULE_INIT, MODULE_MODE, PATH, NUMBER, UNWIND };
+enum type { MODULE_INIT, MODULE_MODE, PATH, NUMBER, UNWIND, TEMPLATE, WORDS };
 
 static const struct option {
-	const char *name, *value;
+	const char *name, *value, *arg;
 	enum type type;
 	uint64_t min, max;
 } options[CONF_KEYS] = {
 #define MPROF_OPTION(key, field, type, value, min, max, arg, help) \
-	[CONF_##key] = { #key, value, type, min, max },
+	[CONF_##key] = { #key, value, arg, type, min, max },
 #include <mprof/options.def>
 #undef MPROF_OPTION
 };
@@ -96,6 +96,37 @@ static int check_path(struct error *err, const char *value)
 	return path ? 0 : -EINVAL;
 }
 
+static int check_template(struct error *err, const struct option *o, const char *value)
+{
+	const char *s;
+
+	for (s = value; *s; s++)
+		if (*s == '%' && (!*++s || !strchr("pherjn%", *s)))
+			return fail(err, -EINVAL,
+				    "invalid %s '%s': expected %%p, %%h, %%e, %%j, %%r, %%n or %%%%"
+				    " after a %%",
+				    o->name, value);
+	return 0;
+}
+
+/* Of those in o->arg: several with commas, or one of them with |. */
+static int check_words(struct error *err, const struct option *o, const char *value)
+{
+	const char *s = value, *word;
+	size_t n;
+
+	for (; *s; s += n + (s[n] != 0)) {
+		n = strcspn(s, ",");
+		for (word = o->arg; *word; word += strcspn(word, ",|"), word += *word != 0)
+			if (strcspn(word, ",|") == n && !strncmp(word, s, n))
+				break;
+		if (!*word || (s[n] && strchr(o->arg, '|')))
+			return fail(err, -EINVAL, "invalid %s '%s': expected %s", o->name, value,
+				    o->arg);
+	}
+	return 0;
+}
+
 static int check(struct error *err, const struct option *o, const char *value)
 {
 	switch (o->type) {
@@ -109,6 +140,10 @@ static int check(struct error *err, const struct option *o, const char *value)
 		return check_number(err, o, value);
 	case PATH:
 		return check_path(err, value);
+	case TEMPLATE:
+		return check_template(err, o, value);
+	case WORDS:
+		return check_words(err, o, value);
 	}
 	return 0;
 }

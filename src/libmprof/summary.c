@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * summary.c - writes folded stacks and the short text, when the process ends or is asked.
+ *
+ * Files are made under another name and renamed into place when they are whole; an earlier
+ * file at the same path is kept as PATH.old.  Nothing here allocates, takes a lock that the
+ * program may hold, or prints to the program's own descriptors unless a path says so.
+ */
+#include "summary.h"
+
+#define TOP	   10u
+#define TOP_FRAMES 8u
+
+static char folded_path[4096], text_path[4096]; /* absolute, escapes not expanded */
+
+/* ---- settings ---- */
+
+/* A directory's name may have a % of its own. */
+static void know_path(char *to, const char *path)
+{
+	struct text t = text_on(to, 4096);
+	char cwd[4096];
+	long n = path[0] == '/' ? 0 : sys_getcwd(cwd, sizeof(cwd));
+
+	for (long i = 0; i < n - 1; i++) {
+		text_char(&t, cwd[i]);
+		if (cwd[i] == '%')
+			text_char(&t, '%');
+	}
+	if (n > 0)
+		text_char(&t, '/');
+	text_string(&t, path);
+	if (t.full)
+		to[0] = 0;
+}
+
+void mp_summary_start(void)
+{
+	know_path(folded_path, mp_config.folded_path);
+	know_path(text_path, mp_config.text_path);
+}
+
+/* ---- output ---- */
+
+static void flush(struct summary *s)
+{
+	size_t done = 0;
+
+	while (done < s->used && !s->error) {
+		long n = mp_write_quietly(s->fd, s->out + done, s->used - done);
+
+		if (n <= 0)
+			s->error = n ? n : -EIO;
+		else
+			done += (size_t)n;
+	}
+	s->used = 0;
+}
+
+static void put(struct summary *s, const char *at, size_t n)
+{
+	while (n) {
+		size_t part = SUMMARY_OUT - s->used < n ? SUMMARY_OUT - s->used : n;
+
+		__builtin_memcpy(s->out + s->used, at, part);
+		s->used += part, at += part, n -= part;
+		if (s->used == SUMMARY_OUT)
+			flush(s);
+	}
+}
+
+static void say(struct summary *s, const char *text)
+{
+	put(s, text, text_length(text));
+}
+
+static void say_number(struct summary *s, uint64_t n)
+{
+	char buffer[24];
+	struct text t = text_on(buffer, sizeof(buffer));
+
+	text_number(&t, n);
+	put(s, buffer, t.used);
+}
+
+/* With separators, aligned to the right where width is not 0. */
+static void say_count(struct summary *s, int64_t v, size_t width)
+{
+	uint64_t n = v > 0 ? (uint64_t)v : 0;
+	char digits[40];
+	size_t at = sizeof(digits), group = 0;
+
+	do {
+		if (group == 3)
+			digits[--at] = ',', group = 0;
+		digits[--at] = (char)('0' + n % 10);
+		group++;
+	} while (n /= 10);
+	for (size_t i = sizeof(digits) - at; i < width; i++)
+		put(s, " ", 1);
+	put(s, digits + at, sizeof(digits) - at);
+}
+
+/* ---- folded stacks ---- */
+
+static int64_t value_of(const struct summary_values *v)
+{
+	switch (mp_config.folded_value[0]) {
+	case 't':
+		return v->bytes;
+	case 'l':
+		return v->live_bytes;
+	case 'p':
+		return v->peak_bytes;
+	default:
+		return v->calls;
+	}
+}
+
+static void write_folded(struct summary *s)
+{
+	for (uint32_t i = 1; i <= s->nodes; i++) {
+		const int64_t value = value_of(&s->node[i].v);
+		uint32_t n = 0;
+
+		if (value <= 0)
+			continue;
+		for (uint32_t node = i; node && n < 65536; node = s->node[node].parent)
+			s->line[n++] = node;
+		while (n--) {
+			const struct summary_name *name = &s->name[s->node[s->line[n]].name];
+
+			put(s, name->s, name->n);
+			if (name->n || !n)
+				put(s, n ? ";" : " ", 1);
+		}
+		say_number(s, (uint64_t)value);
+		say(s, "\n");
+	}
+}
+
+/* ---- the text ---- */
+
+static int64_t by_peak(const struct summary_values *v)
+{
+	return v->peak_bytes;
+}
+static int64_t by_live(const struct summary_values *v)
+{
+	return v->live_bytes;
+}
+static int64_t by_calls(const struct summary_values *v)
+{
+	return v->calls;
+}
+
+static void write_stack(struct summary *s, uint32_t node)
+{
+	for (unsigned i = 0; node && i < TOP_FRAMES; node = s->node[node].parent) {
+		const struct summary_name *name = &s->name[s->node[node].name];
+
+		if (!name->n)
+			continue;
+		say(s, i++ ? " < " : "");
+		put(s, name->s, name->n);
+	}
+	say(s, node ? " < ...\n" : "\n");
+}
+
+static void write_top(struct summary *s, const char *title,
+		      int64_t (*of)(const struct summary_values *), int64_t all)
+{
+	uint32_t top[TOP], n = 0;
+
+	for (uint32_t i = 1; i <= s->nodes; i++) {
+		uint32_t at = n;
+		const int64_t v = of(&s->node[i].v);
+
+		if (v <= 0)
+			continue;
+		while (at && of(&s->node[top[at - 1]].v) < v)
+			at--;
+		if (at == TOP)
+			continue;
+		n += n < TOP;
+		for (uint32_t k = n - 1; k > at; k--)
+			top[k] = top[k - 1];
+		top[at] = i;
+	}
+	if (!n)
+		return;
+	say(s, "\n");
+	say(s, title);
+	say(s, "\n");
+	for (uint32_t i = 0; i < n; i++) {
+		const int64_t v = of(&s->node[top[i]].v);
+
+		say_count(s, v, 18);
+		say_count(s, all > 0 ? (int64_t)((__int128)v * 100 / all) : 0, 5);
+		say(s, "%  ");
+		write_stack(s, top[i]);
+	}
+}
+
+static void write_sizes(struct summary *s)
+{
+	int any = 0;
+
+	for (unsigned i = 0; i < MPROF_SIZE_BINS; i++) {
+		if (!s->sizes[i])
+			continue;
+		say(s, any ? "" : "\nCalls by size in bytes\n");
+		any = 1;
+		say_count(s, (int64_t)s->sizes[i], 18);
+		say(s, "  ");
+		say_count(s, i ? (int64_t)1 << (i - 1) : 0, 0);
+		if (i > 1) {
+			say(s, " to ");
+			say_count(s, ((int64_t)1 << i) - 1, 0);
+		}
+		say(s, "\n");
+	}
+}
+
+static void write_text(struct summary *s, int number)
+{
+	char exe[512];
+	long n = sys_readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+	exe[n > 0 ? n : 0] = 0;
+	say(s, "mprof: ");
+	say(s, exe);
+	say(s, ", process ");
+	say_number(s, (uint64_t)mp_local->pid);
+	if (number) {
+		say(s, ", dump ");
+		say_number(s, (uint64_t)number);
+	}
+	say(s, s->estimated ? ", estimated from samples\n" : "\n");
+	say(s, "  Allocated:    ");
+	say_count(s, s->total.bytes, 18);
+	say(s, " bytes in ");
+	say_count(s, s->total.calls, 0);
+	say(s, " calls\n  Peak:         ");
+	say_count(s, s->heap.peak_bytes, 18);
+	say(s, " bytes in ");
+	say_count(s, s->heap.peak_calls, 0);
+	say(s, " blocks");
+	if (s->heap.peak_bound) {
+		say(s, ", right to ");
+		say_count(s, (int64_t)s->heap.peak_bound, 0);
+		say(s, " bytes");
+	}
+	say(s, number ? "\n  Live:         " : "\n  Never freed:  ");
+	say_count(s, s->total.live_bytes, 18);
+	say(s, " bytes in ");
+	say_count(s, s->total.live_calls, 0);
+	say(s, " blocks\n");
+	write_top(s, "Bytes at the peak, by call stack, innermost first", by_peak,
+		  s->heap.peak_bytes);
+	write_top(s, number ? "Live bytes" : "Bytes never freed", by_live, s->total.live_bytes);
+	write_top(s, "Calls", by_calls, s->total.calls);
+	write_sizes(s);
+}
+
+/* ---- files ---- */
+
+static void remark(const char *path, long error)
+{
+	char buffer[512];
+	struct text t = text_on(buffer, sizeof(buffer));
+
+	text_string(&t, "cannot write ");
+	text_string(&t, path);
+	text_string(&t, ": error ");
+	text_number(&t, (uint64_t)-error);
+	mp_fact_remark(buffer);
+}
+
+/* 1: s->fd is what the program has there; nothing is renamed. */
+static int open_other(struct summary *s)
+{
+	struct stat st;
+
+	if (text_same(s->path, "/dev/stderr") || text_same(s->path, "/dev/stdout")) {
+		s->fd = sys_fcntl(s->path[8] == 'e' ? 2 : 1, F_DUPFD_CLOEXEC, 3);
+		return 1;
+	}
+	if (sys_stat(s->path, &st, 0) < 0 || S_ISREG(st.st_mode))
+		return 0;
+	s->fd = sys_open(s->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+	return 1;
+}
+
+static void open_new(struct summary *s)
+{
+	struct text t = text_on(s->other, sizeof(s->other));
+
+	text_string(&t, s->path);
+	text_string(&t, ".");
+	text_number(&t, (uint64_t)sys_getpid());
+	text_string(&t, ".tmp");
+	s->fd = sys_open(s->other, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+/* Whole, under its name; what was there is kept as PATH.old. */
+static void into_place(struct summary *s)
+{
+	char *old = s->out; /* flushed: free to be used */
+	struct text t = text_on(old, SUMMARY_OUT);
+	int ret;
+
+	text_string(&t, s->path);
+	text_string(&t, ".old");
+	ret = sys_rename(s->other, s->path, 1);
+	if (ret == -EEXIST && sys_rename(s->path, old, 0) == 0)
+		ret = sys_rename(s->other, s->path, 1);
+	if (ret == -EINVAL || ret == -ENOSYS)
+		ret = sys_rename(s->other, s->path, 0);
+	s->error = ret;
+}
+
+static void write_file(struct summary *s, const char *path, int text, int number)
+{
+	struct text t = text_on(s->path, sizeof(s->path));
+	int other, failed = mp_path_number(path, number, &t) < 0 || !path[0];
+
+	other = !failed && open_other(s);
+	if (!failed && !other)
+		open_new(s);
+	s->error = failed ? -ENAMETOOLONG : s->fd < 0 ? s->fd : 0;
+	s->used = 0;
+	if (!s->error) {
+		if (text)
+			write_text(s, number);
+		else
+			write_folded(s);
+		flush(s);
+		sys_close(s->fd);
+		if (!s->error && !other)
+			into_place(s);
+		if (s->error && !other)
+			sys_unlink(s->other);
+	}
+	if (s->error)
+		remark(path, s->error);
+}
+
+/* ---- when ---- */
+
+void mp_summary_write(const char *what, int number)
+{
+	const int folded = mp_has_word(what, "folded"), text = mp_has_word(what, "text");
+	uint32_t *lock = &mp_local->summary_lock, none = 0;
+	struct summary *s;
+
+	/* A dump that a signal asked for within another one is left out. */
+	if ((!folded && !text) ||
+	    !__atomic_compare_exchange_n(lock, &none, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return;
+	s = summary_begin();
+	if (s && (number || (uint64_t)s->total.calls >= mp_config.exit_min_calls)) {
+		if (folded)
+			write_file(s, folded_path, 0, number);
+		if (text)
+			write_file(s, text_path, 1, number);
+	}
+	if (s)
+		summary_end(s);
+	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * summary.h - what a process says of its own profile without the mprof program: folded
+ * stacks and a short text, at exit and on request.
+ *
+ * All is read back from the run's file: cells, sites and stack records are there at any
+ * moment (FORMAT.md 6 and 10).  So nothing is kept for it while the program runs, no thread
+ * is stopped, and it may run in a signal handler.  Its memory is mapped for it and returned
+ * at its end.
+ */
+#ifndef MP_SUMMARY_H
+#define MP_SUMMARY_H
+
+#include "internal.h"
+
+#define SUMMARY_MAPS   32u
+#define SUMMARY_CHAIN  64u /* forks of forks that defined stacks, one out of the other */
+#define SUMMARY_OUT    32768u
+#define SUMMARY_NAMING 2000000000u /* ns after which addresses must do */
+
+/* Figures of a stack, and of a node with all that is below it left out. */
+struct summary_values {
+	int64_t calls, bytes, live_calls, live_bytes, peak_bytes;
+};
+
+struct summary_object {
+	const char *path, *build_id; /* not terminated */
+	const uint64_t *segment;     /* three words each, FORMAT.md 6 */
+	uint32_t path_bytes, id_bytes, segments, gone;
+	uint64_t bias, first, end;
+};
+
+/* Of one record, in the order of the file. */
+struct summary_frame {
+	uint64_t address;
+	uint32_t object; /* index + 1; 0: in none */
+	uint32_t name;
+};
+
+struct summary_name {
+	const char *s;
+	uint32_t n;
+};
+
+/* A path of names; [0] is the root. */
+struct summary_node {
+	uint32_t parent, name, depth, next; /* next: of those with this hash */
+	struct summary_values v;
+};
+
+/* One image of a process whose stacks this one may name, up to `most`. */
+struct summary_source {
+	uint32_t process, image, most;
+};
+
+struct summary {
+	struct {
+		void *at;
+		size_t bytes;
+	} map[SUMMARY_MAPS];
+	unsigned maps;
+	int failed; /* no memory: the rest means nothing */
+	char *file;
+	uint64_t file_bytes;
+	struct summary_source chain[SUMMARY_CHAIN];
+	unsigned links;
+	const struct mprof_extent **chunk; /* of stack records of these */
+	uint32_t chunks;
+	struct summary_object *object;
+	uint32_t objects, first_object; /* those of the stream that is read, from there on */
+	struct summary_frame *frame;
+	uint32_t frames;
+	uint32_t *node_of; /* by number of the stack */
+	uint32_t stacks;   /* numbers up to this one */
+	struct summary_name *name;
+	uint32_t names, *name_hash, name_mask;
+	struct summary_node *node;
+	uint32_t nodes, *node_hash, node_mask;
+	char *text; /* of names that are made up */
+	size_t text_used, text_bytes;
+	struct mprof_heap_totals heap;
+	uint64_t sizes[MPROF_SIZE_BINS];
+	struct summary_values total;
+	int estimated;
+	uint64_t began_ns;
+	/* Writing. */
+	int fd;
+	long error;
+	size_t used;
+	char out[SUMMARY_OUT];
+	char path[4096], other[4160];
+	uint32_t line[65536 + 8]; /* a stack's nodes */
+};
+
+/* Zeroed memory until summary_end(); NULL: none, and s->failed. */
+void *summary_memory(struct summary *s, size_t bytes);
+uint32_t summary_name(struct summary *s, const char *name, size_t bytes);
+
+/* summary_read.c: of the run's file, for this process.  NULL: it is not there. */
+struct summary *summary_begin(void);
+void summary_end(struct summary *s);
+
+/* summary_names.c: the names of all frames. */
+void summary_names(struct summary *s);
+
+#endif

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+#
+# at_exit.sh - what a process writes about itself when it ends, without mprof around.
+
+preloaded() { # CONF COMMAND...
+	local conf=$1
+	shift
+	MPROF_CONF=$conf LD_PRELOAD=$build/libmprof.so "$@"
+}
+
+# 3,000,000 blocks of a static function, 1,500,000 by new.  Not linked with -rdynamic.
+counted() {
+	cat >counted.cc <<'END'
+#include <cstdlib>
+#include <new>
+namespace ns {
+__attribute__((noinline)) void leafB(int n) { for (int i = 0; i < n; i++) { int *volatile p = new int; delete p; } }
+}
+static __attribute__((noinline)) void leafA() { for (int i = 0; i < 1000000; i++) { void *volatile p = malloc(32); free(p); } }
+int main()
+{
+	for (int i = 0; i < 3; i++) {
+		leafA();
+		ns::leafB(500000);
+	}
+}
+END
+	g++ -g -O1 -fno-builtin -o counted counted.cc || bad 'counted.cc does not compile'
+}
+
+# Stacks from main on, with readable names.
+from_main() {
+	sed -n 's/^.*;main;/main;/p' "$1" | c++filt -n | sed 's/_ZN2ns5leafBEi/ns::leafB(int)/; s/_ZL5leafAv/leafA()/; s/_Znwm/operator new(unsigned long)/' | sort
+}
+
+expect_folded() { # FILE: flamegraph.pl takes every line
+	local wrong
+	wrong=$(grep -vcE '^[^;]+(;[^;]+)* [0-9]+$' "$1")
+	[ "$wrong" = 0 ] || bad "$wrong lines of $1 are not folded stacks: $(grep -vE '^.+ [0-9]+$' "$1" | head -3)"
+}
+
+test_at_exit_folded_counts() {
+	local file
+	counted
+	run preloaded 'MODE=Profile AT_EXIT=folded' ./counted
+	expect_status 0
+	[ ! -s out ] && [ ! -s err ] || bad "something was printed: $(cat out err)"
+	file=$(echo malloc.prof.*)
+	expect_folded "$file"
+	expect_same stacks "$(from_main "$file")" "main;leafA() 3000000
+main;ns::leafB(int);operator new(unsigned long) 1500000"
+	rm "$file"
+	preloaded 'MODE=Sample SAMPLE_CALLS=1000 SEED=5 AT_EXIT=folded' ./counted
+	expect_folded malloc.prof.*
+	from_main malloc.prof.* | awk '
+		/leafA/ && ($NF < 2900000 || $NF > 3100000) || /leafB/ && ($NF < 1450000 || $NF > 1550000) { print }' >wrong
+	[ ! -s wrong ] || bad "estimates: $(cat wrong)"
+	expect_same 'two stacks' "$(from_main malloc.prof.* | wc -l)" 2
+}
+
+test_at_exit_is_the_profile() {
+	local value file
+	counted
+	for value in calls total live peak; do
+		rm -f malloc.prof.* mprof.*
+		preloaded "MODE=Profile AT_EXIT=folded,text FOLDED_VALUE=$value" python3 -c 'import json; x = json.dumps(list(range(500)))'
+		file=$(echo mprof.*.txt)
+		for file in malloc.prof.*; do
+			expect_folded "$file"
+		done
+		"$mprof" report --json mprof.profile >json 2>err
+		# A program that exec replaced wrote nothing.
+		[ "$(jq '[.processes[].programs | length] | max' json)" = 1 ] || continue
+		expect_same "$value" "$(awk '{n += $NF} END {print n + 0}' malloc.prof.*)" \
+			"$("$mprof" export --to folded --value $value mprof.profile 2>err | awk '{n += $NF} END {print n + 0}')"
+	done
+}
+
+several_ends() {
+	cat >ends.c <<'END'
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *keep(int n) { return malloc((size_t)n); }
+static void *churn(void *arg) { for (int i = 0; i < 20000; i++) free(keep(100)); return arg; }
+static void *leave(void *arg) { exit(7); return arg; }
+static void deep(int n) { if (n) deep(n - 1); else keep(5000); __asm__ volatile(""); }
+int main(int argc, char **argv)
+{
+	pthread_t t[8];
+	const char *how = argv[1];
+	keep(10);
+	for (int i = 0; i < 8; i++)
+		pthread_create(&t[i], NULL, churn, NULL);
+	for (int i = 0; i < 8; i++)
+		pthread_join(t[i], NULL);
+	deep(3000);
+	if (!strcmp(how, "fork")) {
+		if (!fork()) {
+			for (int i = 0; i < 7; i++)
+				keep(20);
+			exit(0);
+		}
+		wait(NULL);
+	}
+	if (!strcmp(how, "few")) {
+		if (!fork())
+			exit(!keep(20));
+		wait(NULL);
+	}
+	if (!strcmp(how, "_exit"))
+		_exit(7);
+	if (!strcmp(how, "quick_exit"))
+		quick_exit(7);
+	if (!strcmp(how, "thread")) {
+		pthread_create(&t[0], NULL, leave, NULL);
+		pthread_join(t[0], NULL);
+	}
+	if (!strcmp(how, "closed")) {
+		for (int i = 0; i < 1024; i++)
+			close(i);
+		if (chdir("/"))
+			return 1;
+	}
+	if (!strcmp(how, "kill"))
+		raise(SIGKILL);
+	if (!strcmp(how, "replaced")) {
+		unlink(argv[0]);
+		if (link("/bin/true", argv[0]) && symlink("/bin/true", argv[0]))
+			return 1;
+	}
+	return 7;
+}
+END
+	cc -O1 -fno-inline -fno-builtin -fno-optimize-sibling-calls -pthread -o ends ends.c || bad 'ends.c does not compile'
+}
+
+test_at_exit_however_it_ends() {
+	local how
+	several_ends
+	for how in return _exit quick_exit thread closed; do
+		rm -f malloc.prof.* mprof.*
+		run preloaded 'MODE=Profile AT_EXIT=folded,text' ./ends $how
+		expect_status 7
+		[ ! -s err ] || bad "$how: $(cat err)"
+		expect_same "$how: files" "$(ls -d malloc.prof.* mprof.*.txt | wc -l)" 2
+		expect_same "$how: 8 threads" "$(sed -n 's/.*;churn;keep //p' malloc.prof.*)" 160000
+		grep -qE ';main(;deep){3001};keep 1$' malloc.prof.* || bad "$how: no deep stack"
+		expect_text mprof.*.txt 'Never freed:'
+	done
+	rm -f malloc.prof.* mprof.*
+	run preloaded 'MODE=Profile AT_EXIT=folded,text' ./ends kill
+	expect_same 'killed: no file' "$(find . -name 'malloc.prof*' -o -name '*.txt*')" ''
+}
+
+test_at_exit_of_processes() {
+	several_ends
+	preloaded 'MODE=Profile AT_EXIT=folded' ./ends fork
+	expect_same 'two files' "$(ls -d malloc.prof.* | wc -l)" 2
+	expect_same "the child's own" "$(cat "$(grep -L churn malloc.prof.*)" | sed 's/.*;main;//')" 'keep 7'
+	rm malloc.prof.*
+	preloaded 'MODE=Profile AT_EXIT=folded EXIT_MIN_CALLS=5' ./ends few
+	expect_same 'too few' "$(ls -d malloc.prof.* | wc -l)" 1
+	grep -q churn malloc.prof.* || bad 'the parent wrote nothing'
+}
+
+test_at_exit_text() {
+	several_ends
+	run preloaded 'MODE=Profile AT_EXIT=text TEXT_PATH=/dev/stderr' ./ends return
+	expect_status 7
+	"$mprof" report --json mprof.profile >json 2>/dev/null
+	expect_same allocated "$(sed -n 's/^  Allocated: *\([0-9,]*\) bytes in \([0-9,]*\) calls/\1 \2/p' err | tr -d ,)" \
+		"$(jq -r '.total.figures | "\(.total) \(.calls)"' json)"
+	expect_same peak "$(sed -n 's/^  Peak: *\([0-9,]*\) bytes in \([0-9,]*\) .*/\1 \2/p' err | tr -d ,)" \
+		"$(jq -r '.peak | "\(.bytes) \(.blocks)"' json)"
+	expect_same 'never freed' "$(sed -n 's/^  Never freed: *\([0-9,]*\) bytes in \([0-9,]*\) .*/\1 \2/p' err | tr -d ,)" \
+		"$(jq -r '"\(.total.figures.live) \(.total.blocks.live)"' json)"
+	expect_text err 'keep < deep < deep'
+	expect_no_text out mprof
+}
+
+# Names never come from another file than the one that ran.
+test_at_exit_names() {
+	several_ends
+	cp ends whole
+	strip ends
+	preloaded 'MODE=Profile AT_EXIT=folded FOLDED_PATH=stripped' ./ends return
+	expect_folded stripped
+	grep -qE 'ends\+0x[0-9a-f]+' stripped || bad 'no offsets without symbols'
+	grep -q churn stripped && bad 'where are these names from?'
+	cp whole ends
+	preloaded 'MODE=Profile AT_EXIT=folded FOLDED_PATH=replaced' ./ends replaced
+	expect_folded replaced
+	grep -q ';churn;' replaced && bad 'a name from a file that is not there any more'
+	[ -s replaced ] || bad 'nothing was written'
+}
+
+test_at_exit_files() {
+	several_ends
+	preloaded 'MODE=Profile AT_EXIT=folded FOLDED_PATH=f/%e.%n' ./ends return
+	[ ! -e f ] || bad 'a directory was made'
+	run "$mprof" report mprof.profile
+	expect_text out 'Remark: cannot write'
+	mkdir f 'f%d'
+	preloaded 'MODE=Profile AT_EXIT=folded FOLDED_PATH=f/%e.%n' ./ends return
+	preloaded 'MODE=Profile AT_EXIT=folded FOLDED_PATH=f/%e.%n' ./ends return
+	expect_same 'an earlier one is kept' "$(cd f && echo *)" 'ends.0 ends.0.old'
+	cd 'f%d' || return
+	preloaded 'MODE=Profile AT_EXIT=folded FOLDED_PATH=x' ../ends return
+	[ -s x ] || bad 'no file in a directory with a % in its name'
+	cd .. || return
+	for conf in AT_EXIT=foldd AT_EXIT=folded,txt FOLDED_VALUE=calls,live FOLDED_VALUE=bytes; do
+		run preloaded "MODE=Profile $conf" ./ends return
+		expect_status 7
+		expect_text err 'is unknown; expected'
+	done
+	run "$mprof" profile --at-exit=foldd -- ./ends return
+	expect_status 2
+	expect_one_line_error
+	expect_text err "invalid AT_EXIT 'foldd': expected folded,text"
+	run "$mprof" profile --at-exit=folded,text -o file -- ./ends return
+	expect_status 7
+	expect_same 'both' "$(ls -d malloc.prof.* mprof.*.txt | wc -l)" 2
+}
