@@ -158,8 +158,9 @@ START_TEST(test_refused)
 	ck_assert_uint_eq(v->played, 2);
 	ck_assert(!verdict_by_peak(v, 0, 1) && !verdict_by_time(v, 0, 1));
 	ck_assert(!said("aa would"));
-	ck_assert(said("aa could not serve 1,000 blocks that succeeded in the program, so it is not "
-		       "compared."));
+	ck_assert(
+	    said("aa could not serve 1,000 blocks that succeeded in the program, so it is not "
+		 "compared."));
 	row[0].memory.failed = row[2].memory.failed = 1000; /* as nobody had it */
 	judge();
 	ck_assert_uint_eq(v->played, 3);

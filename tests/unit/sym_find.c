@@ -619,14 +619,14 @@ END_TEST
 static const struct {
 	const char *flags, *after;
 } fifos[] = {
-	{ "-gsplit-dwarf", "rm prog-prog.dwo; mkfifo prog-prog.dwo" },
-	{ "-gsplit-dwarf -gdwarf-4", "rm prog-prog.dwo; mkfifo prog-prog.dwo" },
+	{ "-gsplit-dwarf", "rm -f prog-prog.dwo; mkfifo prog-prog.dwo" },
+	{ "-gsplit-dwarf -gdwarf-4", "rm -f prog-prog.dwo; mkfifo prog-prog.dwo" },
 	/* beside the program, and where it was compiled */
 	{ "-gsplit-dwarf", "mkdir at; mv prog at/moved; mkfifo at/prog-prog.dwo;"
-			   "rm prog-prog.dwo; ln -s at/moved prog" },
+			   "rm -f prog-prog.dwo; ln -s at/moved prog" },
 	{ "-gsplit-dwarf", "mkdir at; mv prog at/moved; rm prog-prog.dwo; mkfifo prog-prog.dwo;"
 			   "ln -s at/moved prog" },
-	{ "-gsplit-dwarf", "rm prog-prog.dwo; mkfifo prog.dwp" },
+	{ "-gsplit-dwarf", "rm -f prog-prog.dwo; mkfifo prog.dwp" },
 	{ "-gdwarf-4", "mkfifo alt; printf '%s/alt\\0abcdefghijklmnopqrst' $PWD >link;"
 		       "objcopy --add-section .gnu_debugaltlink=link prog" },
 	{ "-gdwarf-4", "mkfifo debug; printf 'debug\\0\\0\\0\\0\\0\\0\\0' >link;"

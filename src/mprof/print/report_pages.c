@@ -25,9 +25,8 @@ int report_compactness(const struct analysis *a, FILE *out)
 		text_count(c->high_bytes).s);
 	fprintf(out, "  Mean over time: %.2f.  At the peak of live bytes: %.2f.\n",
 		c->mean_over_time, c->at_peak);
-	fputs(
-	    "  1.00: live blocks fill their pages; 0.10: they spread over ten times as many.\n",
-	    out);
+	fputs("  1.00: live blocks fill their pages; 0.10: they spread over ten times as many.\n",
+	      out);
 	return 0;
 }
 
