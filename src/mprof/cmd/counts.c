@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../print/json.h"
+#include "../print/json_rows.h"
 #include "../run/process.h"
 #include "run_messages.h"
 #include "argument.h"
@@ -275,9 +275,8 @@ static const struct argp argp = {
 	       "in this directory.",
 };
 
-static int show(const char *path, bool json)
+static int show(const char *path, bool as_json)
 {
-	struct json_object *root;
 	struct counts c;
 	struct error err;
 	int status = STATUS_OK;
@@ -285,11 +284,8 @@ static int show(const char *path, bool json)
 
 	if (counts_read(&c, path, &err))
 		return cmd_error(STATUS_FILE, "%s", err.text);
-	if (json) {
-		root = json_object_new_object();
-		json_object_object_add(root, "file", json_object_new_string(path));
-		counts_json(root, &c);
-		if (json_print(stdout, root, &err))
+	if (as_json) {
+		if (json_print(stdout, JSON_NEW(counts, path, &c), &err))
 			status = cmd_error(STATUS_FOUND, "%s", err.text);
 	} else {
 		printf("%s\n", path);

@@ -54,8 +54,8 @@ void counts_release(struct counts *c);
 
 /* The rows of a table: processes, their threads (at most rows of them; 0: all), the total. */
 void counts_print(FILE *out, const struct counts *c, size_t rows);
-/* Adds calls, bytes, failed, threads, processes, lost to a JSON object. */
-void counts_json(struct json_object *to, const struct counts *c);
+/* Fields of JSON (json/counts.def); path may be NULL. */
+void counts_fields(struct json_object *to, const char *path, const struct counts *c);
 
 /* Does this directory hold counts files other than those kept as .old? */
 bool counts_here(void);

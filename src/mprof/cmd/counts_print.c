@@ -3,13 +3,14 @@
  * counts_print.c - added-up counts as a table, and as JSON.
  *
  * A column for each function that was called at all, in the order of
- * functions.def; names and documented members of the JSON are stable.
+ * functions.def; the fields of the JSON are in json/counts.def.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../util/format.h"
+#include "../print/json_rows.h"
 #include "counts.h"
 
 struct columns {
@@ -118,81 +119,4 @@ void counts_print(FILE *out, const struct counts *c, size_t rows)
 	print_row(out, &columns, "Total", &c->all);
 }
 
-enum field { CALLS, BYTES, FAILED };
-
-/* Every function of functions.def, called or not, so that readers need no test. */
-static struct json_object *functions(const struct counts_sum *sum, enum field field)
-{
-	struct json_object *o = json_object_new_object();
-	unsigned i;
-
-	for (i = 0; i < MPROF_FN_MAX; i++) {
-		const struct mprof_counts_fn *fn = &sum->fn[i];
-
-		if (counts_function(i))
-			json_object_object_add(o, counts_function(i),
-					       json_object_new_uint64(field == CALLS ? fn->calls
-								      : field == BYTES
-									  ? fn->bytes
-									  : fn->failed));
-	}
-	return o;
-}
-
-static void put_number(struct json_object *o, const char *name, uint64_t n)
-{
-	json_object_object_add(o, name, json_object_new_uint64(n));
-}
-
-static struct json_object *thread_json(const struct counts_thread *t)
-{
-	struct json_object *o = json_object_new_object();
-
-	put_number(o, "thread", t->number);
-	put_number(o, "process", t->process);
-	put_number(o, "tid", t->tid);
-	put_number(o, "merged", t->merged);
-	put_number(o, "total_calls", t->sum.calls);
-	json_object_object_add(o, "calls", functions(&t->sum, CALLS));
-	return o;
-}
-
-static struct json_object *process_json(const struct counts_process *p)
-{
-	struct json_object *o = json_object_new_object();
-
-	put_number(o, "process", p->number);
-	json_object_object_add(o, "pid", json_object_new_int(p->pid));
-	json_object_object_add(o, "parent_pid", json_object_new_int(p->parent_pid));
-	json_object_object_add(o, "command", json_object_new_string(p->command ? p->command : ""));
-	json_object_object_add(o, "ended", json_object_new_string(p->how));
-	put_number(o, "threads", p->threads);
-	put_number(o, "total_calls", p->sum.calls);
-	put_number(o, "total_bytes", p->sum.bytes);
-	json_object_object_add(o, "calls", functions(&p->sum, CALLS));
-	return o;
-}
-
-void counts_json(struct json_object *to, const struct counts *c)
-{
-	struct json_object *threads = json_object_new_array();
-	struct json_object *processes = json_object_new_array();
-	uint64_t lost = 0;
-	size_t i;
-
-	for (i = 0; i < c->threads; i++)
-		json_object_array_add(threads, thread_json(&c->thread[i]));
-	for (i = 0; i < c->processes; i++)
-		json_object_array_add(processes, process_json(&c->process[i]));
-	for (i = 0; i < MPROF_LOST_REASONS; i++)
-		lost += c->lost[i];
-	json_object_object_add(to, "calls", functions(&c->all, CALLS));
-	json_object_object_add(to, "bytes", functions(&c->all, BYTES));
-	json_object_object_add(to, "failed", functions(&c->all, FAILED));
-	put_number(to, "total_calls", c->all.calls);
-	put_number(to, "total_bytes", c->all.bytes);
-	put_number(to, "total_failed", c->all.failed);
-	put_number(to, "lost", lost);
-	json_object_object_add(to, "processes", processes);
-	json_object_object_add(to, "threads", threads);
-}
+#include "../json/counts.def"

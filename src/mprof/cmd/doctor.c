@@ -8,7 +8,6 @@
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <json-c/json.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,7 +18,7 @@
 #include <unistd.h>
 
 #include "../util/format.h"
-#include "../print/json.h"
+#include "../print/json_rows.h"
 #include "../print/paragraph.h"
 #include "../profile/outside.h"
 #include "../run/library.h"
@@ -283,15 +282,7 @@ static const struct {
 
 static const char *const verdicts[] = { [FINE] = "ok", [KNOW] = "note", [BAD] = "no" };
 
-static void put_json(struct json_object *list, const char *name, const struct finding *f)
-{
-	struct json_object *o = json_object_new_object();
-
-	json_object_object_add(o, "check", json_object_new_string(name));
-	json_object_object_add(o, "verdict", json_object_new_string(verdicts[f->verdict]));
-	json_object_object_add(o, "text", json_object_new_string(f->text));
-	json_object_array_add(list, o);
-}
+#include "../json/doctor.def"
 
 /* A sentence behind the verdict. */
 static void print_text(const struct finding *f)
@@ -319,7 +310,7 @@ static void print_text(const struct finding *f)
 int cmd_doctor(int argc, char **argv)
 {
 	struct options o = { 0 };
-	struct json_object *list = json_object_new_array();
+	json *list = json_object_new_array();
 	struct finding f;
 	struct error err;
 	int status = STATUS_OK;
@@ -334,7 +325,7 @@ int cmd_doctor(int argc, char **argv)
 		checks[i].check(&f, o.program);
 		if (f.verdict == BAD)
 			status = STATUS_FOUND;
-		put_json(list, checks[i].name, &f);
+		json_object_array_add(list, JSON_NEW(examined, checks[i].name, &f));
 		if (!o.json)
 			print_text(&f);
 	}

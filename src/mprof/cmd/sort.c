@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include "../export/exports.h"
-#include "../print/json.h"
+#include "../print/json_rows.h"
 #include "../print/text.h"
 #include "argument.h"
 #include "cmd.h"
@@ -127,81 +127,7 @@ static void print_text(const struct playfile *p)
 
 /* ---- as JSON ---- */
 
-static json *sums_json(const struct mprof_play_summary *s)
-{
-	json *o = json_object_new_object();
-	unsigned op;
-
-	for (op = MPROF_PLAY_MALLOC; op <= MPROF_PLAY_ALIGNED; op++)
-		add_n(o, op_names[op], s->by_op[op]);
-	return o;
-}
-
-static json *mended_json(const struct mprof_play_summary *s)
-{
-	json *o = json_object_new_object();
-
-	add_n(o, "failed_calls", s->failed);
-	add_n(o, "null_frees", s->null_frees);
-	add_n(o, "unknown_frees", s->unknown_frees);
-	add_n(o, "inherited_frees", s->inherited_frees);
-	add_n(o, "double_allocations", s->double_allocations);
-	add_n(o, "inversions", s->inversions);
-	add_n(o, "swept_blocks", s->swept);
-	add_n(o, "lost_calls", s->lost);
-	add_n(o, "damaged_places", s->damaged);
-	return o;
-}
-
-static json *processes_json(const struct playback_source *s)
-{
-	json *list = json_object_new_array(), *o;
-	size_t i;
-
-	for (i = 0; i < s->processes; i++) {
-		o = json_object_new_object();
-		add_n(o, "process", s->process[i].number);
-		add_n(o, "image", s->process[i].image);
-		add_s(o, "exe", s->process[i].exe);
-		add_n(o, "calls", s->process[i].calls);
-		add_b(o, "chosen", !s->chosen || s->chosen == &s->process[i]);
-		json_object_array_add(list, o);
-	}
-	return list;
-}
-
-static json *answer_json(const struct playfile *p, const struct playback_source *source)
-{
-	const struct mprof_playback_header *h = playfile_header(p);
-	const struct mprof_play_summary *s = &h->sum;
-	json *o = json_object_new_object();
-
-	add_s(o, "file", playfile_path(p));
-	add_n(o, "file_bytes", h->file_bytes);
-	add_s(o, "program", h->program);
-	add_s(o, "source", h->source);
-	add_s(o, "input", h->input);
-	add_b(o, "changed", h->flags & MPROF_PLAY_CHANGED);
-	add_b(o, "cut", h->flags & MPROF_PLAY_CUT);
-	add_b(o, "sites", h->flags & MPROF_PLAY_HAS_SITES);
-	add_n(o, "threads", h->threads);
-	add_n(o, "slots", h->slots);
-	add_n(o, "calls", s->calls);
-	add(o, "calls_by_operation", sums_json(s));
-	add_n(o, "asked_bytes", s->asked_bytes);
-	add_n(o, "peak_bytes", s->peak_bytes);
-	add_n(o, "peak_blocks", s->peak_blocks);
-	add_n(o, "peak_op", s->peak_op);
-	add_n(o, "left_bytes", s->left_bytes);
-	add_n(o, "left_blocks", s->left_blocks);
-	add_n(o, "remote_frees", s->remote_frees);
-	add_n(o, "recorded_ns", s->recorded_ns);
-	add_n(o, "touched_blocks", s->touched_blocks);
-	add(o, "not_played", mended_json(s));
-	if (source)
-		add(o, "processes", processes_json(source));
-	return o;
-}
+#include "../json/sort.def"
 
 /* ---- the command ---- */
 
@@ -217,7 +143,7 @@ static int answer(const char *path, const struct options *o, const struct playba
 		status = cmd_error(STATUS_FILE, "%s", err.text);
 	else if (!o->json)
 		print_text(p);
-	else if (json_print(stdout, answer_json(p, source), &err))
+	else if (json_print(stdout, JSON_NEW(playback, p, source), &err))
 		status = cmd_error(STATUS_FOUND, "%s", err.text);
 	playfile_close(p);
 	return status;

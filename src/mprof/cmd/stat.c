@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "../util/format.h"
-#include "../print/json.h"
+#include "../print/json_rows.h"
 #include "../util/ranges.h"
 #include "../util/spread.h"
 #include "answer.h"
@@ -218,27 +218,9 @@ static void print_text(FILE *out, const struct stat *s, char **argv, bool all)
 	print_resources(out, s);
 }
 
-static void put_double(struct json_object *o, const char *name, double v)
+static int64_t rounded(const struct spread *s)
 {
-	json_object_object_add(o, name, json_object_new_double(v));
-}
-
-static void put_integer(struct json_object *o, const char *name, const struct spread *s)
-{
-	json_object_object_add(o, name, json_object_new_int64((int64_t)(spread_mean(s) + 0.5)));
-}
-
-/* Relative standard deviations in percent, of what varies between runs. */
-static struct json_object *spread_json(const struct stat *s)
-{
-	struct json_object *o = json_object_new_object();
-
-	put_double(o, "total_calls", spread_percent(&s->total));
-	put_double(o, "wall_seconds", spread_percent(&s->wall));
-	put_double(o, "user_seconds", spread_percent(&s->user));
-	put_double(o, "system_seconds", spread_percent(&s->system));
-	put_double(o, "max_rss_bytes", spread_percent(&s->rss));
-	return o;
+	return (int64_t)(spread_mean(s) + 0.5);
 }
 
 static void mean_calls(struct stat *s)
@@ -253,43 +235,7 @@ static void mean_calls(struct stat *s)
 	s->counts.all.calls = (uint64_t)(spread_mean(&s->total) + 0.5);
 }
 
-static struct json_object *command_json(char **argv)
-{
-	struct json_object *o = json_object_new_array();
-
-	for (; *argv; argv++)
-		json_object_array_add(o, json_object_new_string(*argv));
-	return o;
-}
-
-static json *stat_json(struct stat *s, char **argv)
-{
-	struct json_object *o = json_object_new_object();
-	double wall = spread_mean(&s->wall);
-	int status = s->result.end.status;
-
-	mean_calls(s);
-	json_object_object_add(o, "command", command_json(argv));
-	json_object_object_add(o, "runs", json_object_new_int((int)s->runs));
-	json_object_object_add(
-	    o, "status",
-	    json_object_new_int(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)));
-	json_object_object_add(o, "signal",
-			       json_object_new_int(WIFSIGNALED(status) ? WTERMSIG(status) : 0));
-	put_double(o, "wall_seconds", wall);
-	put_double(o, "user_seconds", spread_mean(&s->user));
-	put_double(o, "system_seconds", spread_mean(&s->system));
-	put_integer(o, "max_rss_bytes", &s->rss);
-	put_integer(o, "minor_faults", &s->minor);
-	put_integer(o, "major_faults", &s->major);
-	put_integer(o, "voluntary_switches", &s->voluntary);
-	put_integer(o, "involuntary_switches", &s->involuntary);
-	put_double(o, "calls_per_second", wall > 0 ? spread_mean(&s->total) / wall : 0);
-	counts_json(o, &s->counts);
-	if (s->runs > 1)
-		json_object_object_add(o, "spread_percent", spread_json(s));
-	return o;
-}
+#include "../json/stat.def"
 
 /* A fresh directory for a counts file that is not kept; NULL after a message. */
 static char *make_room(void)
@@ -334,10 +280,12 @@ static int answer(struct stat *s, const struct options *o)
 
 	if (ret < 0)
 		return cmd_error(STATUS_FOUND, "%s", err.text);
-	if (!o->json)
+	if (!o->json) {
 		print_text(file.out, s, o->argv, o->all);
-	else
-		ret = json_print(file.out, stat_json(s, o->argv), &err);
+	} else {
+		mean_calls(s);
+		ret = json_print(file.out, JSON_NEW(stat, s, o->argv), &err);
+	}
 	if (answer_done(&file, ret, &err) < 0)
 		return cmd_error(STATUS_FOUND, "%s", err.text);
 	return STATUS_OK;
