@@ -10,7 +10,7 @@ import { chromium } from "playwright-core";
 const [executablePath, worldFile, ...words] = process.argv.slice(2);
 const world = JSON.parse(await readFile(worldFile, "utf8"));
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"], timeout: 30000 });
-const PAGES = ["overview", "flame", "tables", "tree", "callers", "sources", "leaks", "sizes", "lifetimes", "realloc",
+const PAGES = ["overview", "flame", "tables", "tree", "callers", "sources", "resident", "leaks", "sizes", "lifetimes", "realloc",
   "threads", "processes", "run"];
 
 const poll = async (page, test, what) => { // the page's policy forbids eval, which waitForFunction needs
@@ -210,6 +210,38 @@ only("c", "sources stay out of a page unless asked for", async (r) => {
   assert.ok((await sourceRows(page)).some((row) => /layout|main/.test(row[3])));
   assert.ok(!all.includes("SPDX-License-Identifier: LGPL-3.0-or-later"));
   assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+const head = (page) => page.evaluate(() => JSON.parse(document.getElementById("mprof-head").textContent));
+const PARTS = ["live", "rounding", "gaps", "retained", "mapped", "mprof", "other", "files"];
+
+each("resident memory adds up, with the figures of mprof report", async (r) => {
+  const page = await open(r, "page=resident"), samples = (await head(page)).resident;
+  const said = r.said[""].compactness.physical?.samples ?? [], unit = r.said[""].page_bytes;
+  assert.equal(samples.length, said.length);
+  samples.forEach((s, i) => {
+    assert.deepEqual([s.process, s.at_ns, s.rss, s.live], [said[i].process, said[i].at_ns, said[i].rss_bytes, said[i].live_resident_bytes]);
+    assert.equal(s.live + s.rounding + s.gaps, said[i].under_live_pages * unit);
+    assert.equal(PARTS.reduce((n, part) => n + s[part], 0), Math.max(s.rss, said[i].resident_pages * unit));
+  });
+  if (samples.length) {
+    const most = samples.reduce((x, s) => s.rss > x.rss ? s : x), shown = new Map((await rows(page, 8)).map((row) => [row[0], row[1]]));
+    assert.equal(shown.get("Live"), bytes(most.live));
+    assert.equal(shown.get("Files"), bytes(most.files));
+    assert.match(await page.locator("#timeline .legend").innerText(), /Retained/);
+  } else {
+    assert.match(await page.locator("#page").innerText(), /No sample/);
+  }
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+only("resident", "mapped and retained pages are told apart", async (r) => {
+  const page = await open(r, "page=resident"), last = (await head(page)).resident.at(-1);
+  assert.equal(last.mapped, 8 << 20);
+  assert.equal(last.live, r.said[""].live_bytes);
+  assert.ok(Math.abs(last.retained - 2000 * 4016) < 256 << 10, `retained ${last.retained}`);
   await page.close();
 });
 

@@ -20,6 +20,7 @@
 struct making {
 	const struct analysis *analysis;
 	const struct cross_frees *cross_frees;
+	const struct resident_parts *resident;
 	FILE *out;
 	struct html_sources *sources;
 	const struct report_served *served; /* NULL: the page is a file */
@@ -35,6 +36,7 @@ static int with_profile(const struct making *m, struct profile *p, const struct 
 					  .cells = cells,
 					  .data = &data,
 					  .cross_frees = m->cross_frees,
+					  .resident = m->resident,
 					  .sources = m->sources->embed,
 					  .served = s,
 					  .traces = s ? s->traces : NULL,
@@ -54,8 +56,10 @@ int report_page(const struct analysis *a, const struct profile_options *options,
 	struct profile *p = calloc(1, sizeof(*p));
 	struct cells cells = { .point = NULL };
 	struct cross_frees cross_frees = { .pair = NULL };
+	struct resident_parts resident = { .walk = NULL };
 	const struct walk_pass pass[] = { { &cells_pass, &cells },
-					  { &cross_free_pass, &cross_frees } };
+					  { &cross_free_pass, &cross_frees },
+					  { &resident_parts_pass, &resident } };
 	struct progress progress;
 	struct trace *t = NULL;
 	int ret = p ? import_open(&t, a->path, MPROF_MAGIC_TRACE, err)
@@ -68,14 +72,15 @@ int report_page(const struct analysis *a, const struct profile_options *options,
 	o.by = PROFILE_BY_STACK;
 	o.library = true; /* the page folds it away */
 	o.pass = pass;
-	o.passes = 2;
+	o.passes = sizeof(pass) / sizeof(pass[0]);
 	o.progress = progress_start(&progress);
 	o.progress_context = &progress;
 	ret = profile_make(p, t, &o, err);
 	progress_done(&progress);
 	if (!ret) {
-		ret = with_profile(&(struct making){ a, &cross_frees, out, sources, served }, p,
-				   &cells, err);
+		ret = with_profile(
+		    &(struct making){ a, &cross_frees, &resident, out, sources, served }, p, &cells,
+		    err);
 		profile_release(p);
 	}
 	trace_close(t);

@@ -15,6 +15,7 @@
 #define CURVE_HEIGHT 120
 #define THREADS_MOST 4096 /* listed one by one */
 #define PAIRS_MOST   4096
+#define RSS_MOST     2000 /* samples */
 
 /* ---- text in HTML ---- */
 
@@ -232,6 +233,36 @@ static json *cross_free_json(const struct cross_frees *h)
 	return o;
 }
 
+/* At most RSS_MOST of the samples, evenly. */
+static json *resident_json(const struct html_report *r)
+{
+	const struct resident_parts_sample *s = r->resident->sample.item;
+	const size_t n = r->resident->sample.count, step = n / RSS_MOST + 1;
+	json *list = json_object_new_array(), *o;
+	uint64_t self;
+	size_t i;
+
+	for (i = 0; i < n; i += step) {
+		const struct tree_process *p = tree_find(&r->analysis->tree, s[i].process);
+
+		self = p && p->self_bytes < s[i].other ? p->self_bytes : p ? s[i].other : 0;
+		o = json_object_new_object();
+		add_n(o, "process", s[i].process);
+		add_i(o, "at_ns", walk_ns(&r->analysis->walk, s[i].ticks));
+		add_n(o, "rss", s[i].rss);
+		add_n(o, "live", s[i].live);
+		add_n(o, "rounding", s[i].rounding);
+		add_n(o, "gaps", s[i].gaps);
+		add_n(o, "retained", s[i].retained);
+		add_n(o, "mapped", s[i].mapped);
+		add_n(o, "mprof", self);
+		add_n(o, "other", s[i].other - self);
+		add_n(o, "files", s[i].files);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
 /* The same value with "~" for home directories in every string. */
 static json *hide_homes(json *o)
 {
@@ -282,6 +313,7 @@ static json *head_json(const struct html_report *r)
 	add_n(o, "taken_by_exec", CELL_EXEC);
 	add(o, "values", values_json());
 	add(o, "handovers", cross_free_json(r->cross_frees));
+	add(o, "resident", resident_json(r));
 	add(o, "columns", json_object_get(r->data->column));
 	add(o, "report", report);
 	if (r->served)

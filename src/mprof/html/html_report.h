@@ -14,6 +14,7 @@
 
 #include "../pass/analysis.h"
 #include "../pass/cross_frees.h"
+#include "../pass/resident_parts.h"
 #include "html_data.h"
 
 struct html_report {
@@ -21,6 +22,7 @@ struct html_report {
 	const struct cells *cells;
 	const struct html_data *data;
 	const struct cross_frees *cross_frees; /* who frees whose blocks */
+	const struct resident_parts *resident; /* what resident memory consisted of */
 	bool sources;			       /* embedded */
 	bool served;			       /* by mprof view, which the page may ask */
 	json *traces; /* names of those that it serves, if they are several; else NULL */

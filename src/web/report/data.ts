@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // data.ts - the page's data, unpacked into typed arrays.  README.md is the format.
 
+import type { Sample } from "./resident";
+
 export interface Value { name: string; unit: "bytes" | "calls" | "ns"; help: string }
 
 export interface Head {
@@ -11,6 +13,7 @@ export interface Head {
 	merged_nodes: number;
 	coarse: boolean;
 	handovers?: { pairs: [number, number, number, number][]; blocks: number; bytes: number; left_out_blocks: number };
+	resident: Sample[]; // in the order of time
 	served: boolean; // by mprof view, which can be asked
 	sources: boolean; // their text is in the page
 	traces?: string[]; // that it serves, if they are several; this is number index

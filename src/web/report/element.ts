@@ -31,6 +31,7 @@ export interface Column<R> {
 	key: string; title: string; text(r: R): string; value?(r: R): number | string; number?: boolean;
 	share?(r: R): number; // a bar behind the figure, 0 to 1
 	node?(r: R): Node; // instead of text
+	help?: string; // about the column
 }
 
 const ROWS = 200;
@@ -64,7 +65,7 @@ export function sortable<R>(rows: R[], columns: Column<R>[], sort: string, onSor
 	add();
 	const head = el("tr", {}, ...columns.map(c => el("th", { scope: "col", class: c.number ? "n" : null,
 		"aria-sort": c == by ? (c.number ? "descending" : "ascending") : "none" },
-		el("button", { type: "button", click: () => onSort(c.key) }, c.title))));
+		el("button", { type: "button", title: c.help, click: () => onSort(c.key) }, c.title))));
 	const csv = () => [columns.map(c => c.title), ...sorted.map(r => columns.map(c => String(value(r, c))))]
 		.map(line => line.map(quoteCsv).join(",")).join("\r\n") + "\r\n";
 	return el("div", { class: "table" },

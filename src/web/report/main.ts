@@ -11,6 +11,7 @@ import type { Answer, Frame } from "./model";
 import { figure, pages } from "./pages";
 import type { View } from "./pages";
 import { refusal, Server } from "./server";
+import { residentLayers } from "./resident";
 import { Texts } from "./sources";
 import { fromHash, toHash } from "./state";
 import type { State } from "./state";
@@ -118,7 +119,8 @@ class App {
 			this.asked = question;
 		}
 		this.makeLayers();
-		this.timeline.show(s.from, s.to, this.layers);
+		const resident = s.page == "resident" && d.head.resident.length > 0;
+		this.timeline.show(s.from, s.to, resident ? residentLayers(d) : this.layers, !resident);
 		this.showNav();
 		this.showBar();
 		this.showGraph();

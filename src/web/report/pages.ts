@@ -9,6 +9,7 @@ import { el, sortable } from "./element";
 import type { Column } from "./element";
 import { frameTree, measures, nameOf, owned, placeOf, table } from "./model";
 import type { Answer, Frame, Row } from "./model";
+import { resident } from "./resident";
 import { sources } from "./sources";
 import type { Texts } from "./sources";
 import type { State } from "./state";
@@ -318,6 +319,7 @@ export const pages: { key: string; title: string; group: string; make(v: View): 
 	{ key: "callers", title: "Call graph", group: "Who", make: callers },
 	{ key: "sources", title: "Sources", group: "Who", make: sources },
 	{ key: "compare", title: "Compare", group: "Who", make: compare, whole: true, several: true },
+	{ key: "resident", title: "Resident memory", group: "Blocks", make: resident, whole: true },
 	{ key: "leaks", title: "Never freed", group: "Blocks", make: leaks },
 	{ key: "sizes", title: "Sizes", group: "Blocks", make: sizes },
 	{ key: "lifetimes", title: "Lifetimes", group: "Blocks", make: lifetimes },

@@ -4,9 +4,10 @@ import { bytes, count, duration } from "../words";
 import type { Data } from "./data";
 import { el } from "./element";
 
-export interface Layer { name: string; values: Float64Array; color: string }
+export interface Layer { name: string; values: Float64Array; color: string; help?: string }
 
 const HEIGHT = 110;
+const DWARFS = 3; // resident memory that is this many times the live bytes would make their curve flat
 
 export class Timeline {
 	readonly root: HTMLElement;
@@ -16,6 +17,7 @@ export class Timeline {
 	private said = el("output", { class: "window" });
 	private legend = el("div", { class: "legend" });
 	private layers: Layer[] = [];
+	private line = false; // draw resident memory as a line over the layers
 	private drag = -1;
 	onWindow: (from: number, to: number) => void = () => {};
 
@@ -65,8 +67,10 @@ export class Timeline {
 		return low;
 	}
 
-	show(from: number, to: number, layers: Layer[]): void {
-		const p = this.d.point;
+	// line: the layers are live memory, beside which resident memory is drawn as a line.
+	show(from: number, to: number, layers: Layer[], line: boolean): void {
+		const p = this.d.point, rss = Math.max(0, ...p.rss), live = Math.max(1, ...p.live);
+		this.line = line && rss > 0 && rss <= DWARFS * live;
 		this.from.value = String(from);
 		this.to.value = String(to);
 		this.layers = layers;
@@ -81,8 +85,9 @@ export class Timeline {
 		this.legend.replaceChildren(...layers.map(l => {
 			const swatch = el("i");
 			swatch.style.background = l.color;
-			return el("span", {}, swatch, l.name);
-		}), el("span", {}, el("i", { class: "rss" }), "resident (RSS)"));
+			return el("span", { title: l.help }, swatch, l.name);
+		}), ...(this.line ? [el("span", {}, el("i", { class: "rss" }), "resident (RSS)")]
+			: line && rss ? [el("span", {}, `resident up to ${bytes(rss)}: see `, el("a", { href: "#page=resident" }, "Resident memory"))] : []));
 		this.draw();
 	}
 
@@ -96,7 +101,7 @@ export class Timeline {
 		const g = c.getContext("2d")!, style = getComputedStyle(c), [begin, end] = this.span();
 		let most = 1;
 		for (let i = 0; i < d.points; i++)
-			most = Math.max(most, d.point.live[i], d.point.rss[i]);
+			most = Math.max(most, this.line ? d.point.rss[i] : 0, this.layers.reduce((n, l) => n + l.values[i], 0));
 		const x = (i: number) => (d.point.ns[i] - begin) / (end - begin) * width;
 		const y = (n: number) => HEIGHT - 14 - n / most * (HEIGHT - 28);
 		g.scale(ratio, ratio);
@@ -115,7 +120,7 @@ export class Timeline {
 		g.strokeStyle = style.getPropertyValue("--rss");
 		g.lineWidth = 1.5;
 		g.beginPath();
-		for (let i = 0; i < d.points; i++)
+		for (let i = 0; i < d.points && this.line; i++)
 			if (d.point.rss[i])
 				g.lineTo(x(i), y(d.point.rss[i]));
 		g.stroke();

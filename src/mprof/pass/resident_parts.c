@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * resident_parts.c - see resident_parts.h.
+ *
+ * Every resident page has a byte that says what was found on it, in the order of the runs.
+ */
+#include "resident_parts.h"
+
+#include <stdlib.h>
+
+#include "../util/alloc.h"
+#include "resident_pages.h"
+
+#define AREA_SHIFT 21u /* 2 MiB */
+
+enum { PAGE_LIVE = 1, PAGE_MAPPED = 2, PAGE_NEAR = 4 };
+
+struct pages_found {
+	const struct trace_residency *residency;
+	uint64_t *before;    /* by run: pages of the runs before it */
+	unsigned char *page; /* by resident page: what is on it */
+	unsigned shift;
+	uint64_t near; /* the run where the last search began */
+};
+
+static void start(void *self, struct walk *w)
+{
+	((struct resident_parts *)self)->walk = w;
+}
+
+/* ---- pages ---- */
+
+static void open_pages(struct pages_found *f)
+{
+	const struct trace_residency *r = f->residency;
+	uint64_t i, pages = 0;
+
+	f->before = must_calloc(r->runs + 1, sizeof(*f->before));
+	for (i = 0; i < r->runs; i++) {
+		f->before[i] = pages;
+		pages += r->run[i].count;
+	}
+	f->page = must_calloc(pages + 1, 1);
+}
+
+/* Marks the resident pages of [start, end). */
+static void mark(struct pages_found *f, uint64_t start, uint64_t end, unsigned char what)
+{
+	const struct trace_residency *r = f->residency;
+	uint64_t first = start >> f->shift, last = (end - 1) >> f->shift, from, to, i, k;
+
+	if (end <= start)
+		return;
+	for (i = f->near = resident_run(r, first, f->near); i < r->runs; i++) {
+		from = r->run[i].first > first ? r->run[i].first : first;
+		to = r->run[i].first + r->run[i].count - 1;
+		to = to < last ? to : last;
+		if (r->run[i].first > last)
+			break;
+		for (k = from; k <= to; k++)
+			f->page[f->before[i] + k - r->run[i].first] |= what;
+	}
+}
+
+/* ---- areas with blocks ---- */
+
+static int by_key(const void *x, const void *y)
+{
+	const uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+
+	return (a > b) - (a < b);
+}
+
+/* Sorted, each once. */
+static void sort_areas(struct resident_areas *a)
+{
+	uint64_t *key = a->key.item;
+	size_t i, n = 0;
+
+	qsort(key, a->key.count, sizeof(*key), by_key);
+	for (i = 0; i < a->key.count; i++)
+		if (!n || key[n - 1] != key[i])
+			key[n++] = key[i];
+	a->key.count = a->sorted = n;
+}
+
+static void add_area(struct resident_parts *all, struct resident_areas *a, uint64_t key)
+{
+	uint64_t *to, *recent = &a->recent[key % RESIDENT_AREAS_RECENT];
+
+	if (*recent == key + 1)
+		return;
+	*recent = key + 1;
+	if (a->key.count > 2 * a->sorted + 4096)
+		sort_areas(a);
+	to = array_at(&a->key, a->key.count, sizeof(*to));
+	if (to)
+		*to = key;
+	else
+		pass_failed(all->walk);
+}
+
+/* A huge block that is mostly not in memory has many areas: the ends will do. */
+static void began(struct resident_parts *all, const struct event *e, uint32_t process)
+{
+	struct resident_areas *a = array_at(&all->process, process, sizeof(*a));
+	const uint64_t last = e->size ? e->addr + e->size - 1 : e->addr;
+
+	if (!a) {
+		pass_failed(all->walk);
+		return;
+	}
+	add_area(all, a, e->addr >> AREA_SHIFT);
+	if (last >> AREA_SHIFT != e->addr >> AREA_SHIFT && last > e->addr)
+		add_area(all, a, last >> AREA_SHIFT);
+}
+
+static void batch(void *self, const struct batch *b)
+{
+	size_t i;
+
+	for (i = 0; i < b->count; i++)
+		if (b->note[i].did & NOTE_BEGAN)
+			began(self, &b->event[i], b->note[i].process);
+}
+
+/* A program that exec starts has none of the areas. */
+static void gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
+		 uint64_t ticks)
+{
+	struct resident_parts *all = self;
+	struct resident_areas *a = process < all->process.count
+				       ? (struct resident_areas *)all->process.item + process
+				       : NULL;
+
+	(void)h;
+	(void)ticks;
+	if (!a || why != GONE_EXEC)
+		return;
+	array_release(&a->key);
+	*a = (struct resident_areas){ .sorted = 0 };
+}
+
+/* ---- a sample ---- */
+
+static void add_blocks(struct resident_parts_sample *s, struct pages_found *f,
+		       const struct heap_process *p)
+{
+	const struct block *b = NULL;
+	uint64_t near = 0;
+
+	while ((b = heap_next_block(p, b))) {
+		if (b->owner & BLOCK_INHERITED || !b->size || b->size > UINT64_MAX - b->addr)
+			continue;
+		s->live +=
+		    resident_bytes(f->residency, f->shift, b->addr, b->addr + b->size, &near);
+		mark(f, b->addr, b->addr + b->size, PAGE_LIVE);
+	}
+}
+
+static void add_areas(struct pages_found *f, struct resident_areas *a)
+{
+	const uint64_t *key;
+	size_t i;
+
+	sort_areas(a);
+	key = a->key.item;
+	for (i = 0; i < a->key.count; i++)
+		mark(f, key[i] << AREA_SHIFT, (key[i] + 1) << AREA_SHIFT, PAGE_NEAR);
+}
+
+static void add_mapped(struct pages_found *f, const struct map_set *set)
+{
+	const struct map_range *range;
+
+	for (range = set->range; range < set->range + set->count; range++)
+		if (range->kind == SPACE_MEMORY || range->kind == SPACE_RESERVED)
+			mark(f, range->start, range->end, PAGE_MAPPED);
+}
+
+static void add_up(struct resident_parts_sample *s, const struct pages_found *f, uint64_t slack)
+{
+	const uint64_t page = 1ull << f->shift, pages = resident_all(f->residency);
+	uint64_t under_live = 0, private = pages << f->shift, i;
+
+	for (i = 0; i < pages; i++)
+		if (f->page[i] & PAGE_LIVE)
+			under_live += page;
+		else if (f->page[i] & PAGE_MAPPED)
+			s->mapped += page;
+		else if (f->page[i] & PAGE_NEAR)
+			s->retained += page;
+		else
+			s->other += page;
+	s->rounding = slack < under_live - s->live ? slack : under_live - s->live;
+	s->gaps = under_live - s->live - s->rounding;
+	s->files = s->rss > private ? s->rss - private : 0;
+}
+
+static void residency(void *self, const struct heap *h, uint32_t process,
+		      const struct trace_residency *r)
+{
+	struct resident_parts *all = self;
+	const struct heap_process *p = h->process[process];
+	struct resident_parts_sample *s = array_at(&all->sample, all->sample.count, sizeof(*s));
+	struct resident_areas *areas = array_at(&all->process, process, sizeof(*areas));
+	struct pages_found f = { .residency = r, .shift = p->pages.shift };
+
+	if (!s || !areas) {
+		pass_failed(all->walk);
+		return;
+	}
+	s->process = p->number;
+	s->ticks = r->head->ticks_before;
+	s->rss = r->head->rss;
+	open_pages(&f);
+	add_blocks(s, &f, p);
+	add_mapped(&f, &p->space.mapped);
+	add_areas(&f, areas);
+	add_up(s, &f, p->live.slack);
+	free(f.before);
+	free(f.page);
+}
+
+static void release(void *self)
+{
+	struct resident_parts *all = self;
+	struct resident_areas *a = all->process.item;
+	size_t i;
+
+	for (i = 0; i < all->process.count; i++)
+		array_release(&a[i].key);
+	array_release(&all->process);
+	array_release(&all->sample);
+}
+
+const struct pass_ops resident_parts_pass = {
+	.name = "resident parts",
+	.start = start,
+	.batch = batch,
+	.gone = gone,
+	.residency = residency,
+	.release = release,
+};
