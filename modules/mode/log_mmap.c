@@ -152,51 +152,6 @@ static MPROF_COLD void put_slow(const struct event *e)
 	t->busy = 0;
 }
 
-/*
- * Pages that are there before the program used them, since its block lies where
- * others did, are no use of its own.  How many there were when a large block was
- * born is kept until it goes, in a place that its address chooses: a word is the
- * address / 16 in its upper 44 bits, the pages in the others.  A block that
- * another one pushed out counts as one that was born without.
- */
-#define BORN_BITS  15
-#define BORN_PAGE  12
-#define BORN_PAGES ((1u << 20) - 1)
-static uint64_t born[1u << BORN_BITS];
-
-static uint64_t *born_place(uintptr_t addr)
-{
-	return &born[(addr >> 4) * 0x9e3779b97f4a7c15ull >> (64 - BORN_BITS)];
-}
-
-static void born_with(void *ptr, size_t usable)
-{
-	uint64_t *place = born_place((uintptr_t)ptr), first, pages;
-	int64_t bytes = host->resident(ptr, usable, &first);
-
-	pages = bytes > 0 ? (uint64_t)bytes >> BORN_PAGE : 0;
-	__atomic_store_n(place,
-			 (uintptr_t)ptr >> 4 << 20 | (pages < BORN_PAGES ? pages : BORN_PAGES),
-			 __ATOMIC_RELAXED);
-}
-
-/*
- * Bytes of a block that goes that the program used, as far as pages tell: those
- * that were not there before, or, as programs fill blocks from the front, those
- * up to the first page that is not there, if they are more.  Negative: not known.
- */
-static int64_t touched(void *ptr, size_t usable)
-{
-	uint64_t first, word = __atomic_load_n(born_place((uintptr_t)ptr), __ATOMIC_RELAXED);
-	int64_t bytes = host->resident(ptr, usable, &first);
-
-	if (bytes < 0)
-		return bytes;
-	if (word >> 20 == (uintptr_t)ptr >> 4)
-		bytes -= (int64_t)((word & BORN_PAGES) << BORN_PAGE);
-	return bytes > (int64_t)first ? bytes : (int64_t)first;
-}
-
 static MPROF_COLD void alloc_slow(unsigned tag, unsigned fn, uint64_t ticks, void *ptr, size_t size,
 				  size_t usable, size_t arg, struct mprof_place at)
 {
@@ -208,7 +163,7 @@ static MPROF_COLD void alloc_slow(unsigned tag, unsigned fn, uint64_t ticks, voi
 	    fn != MPROF_FN_REALLOCARRAY)
 		e.ticks = mprof_ticks();
 	if (look_from && usable >= look_from)
-		born_with(ptr, usable);
+		host->resident_begin(ptr, usable);
 	put_slow(&e);
 }
 
@@ -303,7 +258,7 @@ static __attribute__((noinline)) void put_free_more(unsigned tag, unsigned fn, u
 	if (may_fall(ptr))
 		look(1, mprof_ticks());
 	if (ptr && look_from && mprof_usable(ptr) >= look_from)
-		used = touched(ptr, mprof_usable(ptr));
+		used = host->resident_end(ptr, mprof_usable(ptr));
 	free_slow(tag, fn, flags, mprof_ticks(), ptr, size, arg, at, used);
 }
 

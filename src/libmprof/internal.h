@@ -322,7 +322,8 @@ int mp_memory_pages(uint64_t *mapped, uint64_t *resident);
 uint64_t mp_break_start(void); /* where the break was when the program began, 0: not known */
 uint64_t mp_high_water(void);  /* VmHWM in bytes, 0: not known */
 /* resident.c */
-int64_t mp_resident(const void *block, size_t bytes, uint64_t *first); /* module.h */
+void mp_resident_begin(const void *block, size_t usable); /* module.h */
+int64_t mp_resident_end(const void *block, size_t usable);
 /* facts.c */
 void mp_fact(const struct mprof_fact *fact, const char *strings, size_t bytes);
 /* image: the parent's, of a forked child */
