@@ -7,7 +7,7 @@
 #include <dlfcn.h>
 #include <mprof/module.h>
 
-static void *symbol(const char *name)
+static void *ld_next_symbol(const char *name)
 {
 	return dlsym(RTLD_NEXT, name);
 }
@@ -17,5 +17,5 @@ const struct mprof_init_ops mprof_init_ld_next MPROF_SHARED = {
 	.name = "LD_NEXT",
 	.help = "the next allocator in the loader's order",
 	.natural = 1,
-	.symbol = symbol,
+	.symbol = ld_next_symbol,
 };

@@ -13,7 +13,7 @@
 
 static void *object;
 
-static void put(char **at, char *end, const char *s)
+static void so_load_put(char **at, char *end, const char *s)
 {
 	while (*s && *at + 1 < end)
 		*(*at)++ = *s++;
@@ -21,23 +21,23 @@ static void put(char **at, char *end, const char *s)
 }
 
 /* What to do with an object that must be there before the program starts. */
-static void put_remedy(char **at, char *end, const char *so_path)
+static void so_load_put_remedy(char **at, char *end, const char *so_path)
 {
 	static const char here;
 	Dl_info us;
 
-	put(at, end, "; set INIT=LD_NEXT and LD_PRELOAD=");
-	put(at, end, dladdr(&here, &us) ? us.dli_fname : "libmprof.so");
-	put(at, end, ":");
-	put(at, end, so_path);
-	put(at, end, " instead");
+	so_load_put(at, end, "; set INIT=LD_NEXT and LD_PRELOAD=");
+	so_load_put(at, end, dladdr(&here, &us) ? us.dli_fname : "libmprof.so");
+	so_load_put(at, end, ":");
+	so_load_put(at, end, so_path);
+	so_load_put(at, end, " instead");
 }
 
 /*
  * Does the malloc that was found only look as if it were the object's?  An object
  * without one may depend on an allocator, but each depends on libc.
  */
-static int is_of_libc(void *found)
+static int so_load_is_of_libc(void *found)
 {
 	const struct link_map *map = object;
 	void *libc = dlsym(RTLD_NEXT, "gnu_get_libc_version");
@@ -47,29 +47,29 @@ static int is_of_libc(void *found)
 	       its.dli_fbase == libcs.dli_fbase && __builtin_strcmp(its.dli_fname, map->l_name);
 }
 
-static int open_object(const struct mprof_config *config, char *why, size_t why_size)
+static int so_load_open(const struct mprof_config *config, char *why, size_t why_size)
 {
 	char *at = why, *end = why + why_size;
 	const char *error;
 
 	if (!*config->so_path) {
-		put(&at, end, "INIT=SO_LOAD needs SO_PATH, the allocator's shared object");
+		so_load_put(&at, end, "INIT=SO_LOAD needs SO_PATH, the allocator's shared object");
 		return -EINVAL;
 	}
 	object = dlopen(config->so_path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
-	if (object && !is_of_libc(dlsym(object, "malloc")))
+	if (object && !so_load_is_of_libc(dlsym(object, "malloc")))
 		return 0;
 	error = object ? NULL : dlerror();
-	put(&at, end, "INIT=SO_LOAD: ");
-	put(&at, end, error ? error : config->so_path);
+	so_load_put(&at, end, "INIT=SO_LOAD: ");
+	so_load_put(&at, end, error ? error : config->so_path);
 	if (object)
-		put(&at, end, " defines no malloc");
+		so_load_put(&at, end, " defines no malloc");
 	else if (error && __builtin_strstr(error, "static TLS"))
-		put_remedy(&at, end, config->so_path);
+		so_load_put_remedy(&at, end, config->so_path);
 	return -ENOENT;
 }
 
-static void *symbol(const char *name)
+static void *so_load_symbol(const char *name)
 {
 	return dlsym(object, name);
 }
@@ -79,6 +79,6 @@ const struct mprof_init_ops mprof_init_so_load MPROF_SHARED = {
 	.name = "SO_LOAD",
 	.help = "the allocator in the shared object SO_PATH",
 	.loads = 1,
-	.open = open_object,
-	.symbol = symbol,
+	.open = so_load_open,
+	.symbol = so_load_symbol,
 };

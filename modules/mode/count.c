@@ -13,7 +13,7 @@
 static const struct mprof_host *host;
 
 /* First event of a thread. */
-static MPROF_COLD void add_slow(unsigned fn, uint64_t bytes, unsigned failed)
+static MPROF_COLD void count_add_slow(unsigned fn, uint64_t bytes, unsigned failed)
 {
 	struct mprof_thread *t = host->enter();
 	struct mprof_counts *c;
@@ -29,12 +29,12 @@ static MPROF_COLD void add_slow(unsigned fn, uint64_t bytes, unsigned failed)
 }
 
 /* [hot] Two loads, two adds.  Assumes this thread has a record; else data is NULL. */
-MPROF_HOT void add(unsigned fn, uint64_t bytes, unsigned failed)
+MPROF_HOT void count_add(unsigned fn, uint64_t bytes, unsigned failed)
 {
 	struct mprof_counts *c = mprof_self->data;
 
 	if (mprof_unlikely(!c)) {
-		add_slow(fn, bytes, failed);
+		count_add_slow(fn, bytes, failed);
 		return;
 	}
 	c->fn[fn].calls++;
@@ -46,18 +46,18 @@ MPROF_HOT void add(unsigned fn, uint64_t bytes, unsigned failed)
 MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
 {
 	(void)ptr;
-	add(fn, mprof_bytes(fn, size, arg), 0);
+	count_add(fn, mprof_bytes(fn, size, arg), 0);
 }
 /* A request of 0 bytes may be answered with NULL: that is no failure. */
 MPROF_HOT void on_fail(unsigned fn, size_t size, size_t arg, unsigned error)
 {
 	(void)error;
-	add(fn, 0, mprof_bytes(fn, size, arg) != 0);
+	count_add(fn, 0, mprof_bytes(fn, size, arg) != 0);
 }
 MPROF_HOT void on_free(unsigned fn, void *ptr, size_t size, size_t arg)
 {
 	(void)ptr, (void)size, (void)arg;
-	add(fn, 0, 0);
+	count_add(fn, 0, 0);
 }
 MPROF_HOT void on_realloc_begin(unsigned fn, void *ptr, size_t size, size_t arg)
 {
@@ -67,12 +67,12 @@ MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, si
 {
 	(void)old;
 	size = mprof_bytes(fn, size, arg);
-	add(fn, ptr ? size : 0, !ptr && size);
+	count_add(fn, ptr ? size : 0, !ptr && size);
 }
 static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error)
 {
 	(void)ticks;
-	add(fn, error ? 0 : value[1], error != 0);
+	count_add(fn, error ? 0 : value[1], error != 0);
 }
 static void note_control(unsigned what, uint64_t value)
 {
@@ -81,18 +81,18 @@ static void note_control(unsigned what, uint64_t value)
 
 #include <mprof/template.h>
 
-static int start(const struct mprof_host *h)
+static int count_start(const struct mprof_host *h)
 {
 	host = h;
 	return h->file_open(MPROF_MAGIC_COUNTS, h->config->counts_path);
 }
 
-static void thread_start(struct mprof_thread *t)
+static void count_thread_start(struct mprof_thread *t)
 {
 	t->data = host->counts_take(t);
 }
 
-static void thread_exit(struct mprof_thread *t)
+static void count_thread_exit(struct mprof_thread *t)
 {
 	host->counts_give(t);
 }
@@ -102,7 +102,7 @@ const struct mprof_mode_ops mprof_mode_count MPROF_SHARED = {
 	.name = "Count",
 	.help = "calls, bytes and failures for each thread and function",
 	.api = &mode_api,
-	.start = start,
-	.thread_start = thread_start,
-	.thread_exit = thread_exit,
+	.start = count_start,
+	.thread_start = count_thread_start,
+	.thread_exit = count_thread_exit,
 };

@@ -32,7 +32,7 @@ static const struct {
 #include <mprof/functions.def>
 };
 
-static void put_char(struct line *l, char c)
+static void line_char(struct line *l, char c)
 {
 	l->text[l->used++] = c;
 }
@@ -42,40 +42,40 @@ static struct line line_for(unsigned fn)
 	struct line l = { .used = 0 };
 
 	for (const char *s = rows[fn].name; *s; s++)
-		put_char(&l, *s);
+		line_char(&l, *s);
 	return l;
 }
 
-static void put_base(struct line *l, uint64_t n, unsigned base)
+static void line_base(struct line *l, uint64_t n, unsigned base)
 {
 	char digits[20];
 	int i = 0;
 
-	put_char(l, '\t');
+	line_char(l, '\t');
 	do
 		digits[i++] = "0123456789abcdef"[n % base];
 	while (n /= base);
 	while (i)
-		put_char(l, digits[--i]);
+		line_char(l, digits[--i]);
 }
 
-static void put_number(struct line *l, uint64_t n)
+static void line_number(struct line *l, uint64_t n)
 {
-	put_base(l, n, 10);
+	line_base(l, n, 10);
 }
 
-static void put_address(struct line *l, const void *ptr)
+static void line_address(struct line *l, const void *ptr)
 {
-	put_base(l, (uintptr_t)ptr, 16);
+	line_base(l, (uintptr_t)ptr, 16);
 }
 
-static void finish(struct line *l)
+static void line_finish(struct line *l)
 {
 	int ret;
 
 	if (!host->enter()) /* not a call of the program's */
 		return;
-	put_char(l, '\n');
+	line_char(l, '\n');
 	ret = host->fd_write((int)host->config->log_fd, l->text, l->used);
 	if (ret == -EBADF)
 		host->stop(MPROF_LOST_FILE, "LOG_FD now refers to another file");
@@ -83,33 +83,33 @@ static void finish(struct line *l)
 		host->stop(MPROF_LOST_SPACE, "LOG_FD takes no more lines");
 }
 
-static MPROF_COLD void say(unsigned fn, const void *old, const void *result, size_t size,
-			   size_t arg)
+static MPROF_COLD void log_fd_say(unsigned fn, const void *old, const void *result, size_t size,
+				  size_t arg)
 {
 	struct line l = line_for(fn);
 
 	for (const char *v = shapes[rows[fn].shape]; *v; v++)
 		if (*v == 'o' || *v == 'r')
-			put_address(&l, *v == 'o' ? old : result);
+			line_address(&l, *v == 'o' ? old : result);
 		else if (*v == 's')
-			put_number(&l, size);
+			line_number(&l, size);
 		else if (*v == 'n' || *v == 'a')
-			put_number(&l, arg);
-	finish(&l);
+			line_number(&l, arg);
+	line_finish(&l);
 }
 
 MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
 {
-	say(fn, NULL, ptr, size, arg);
+	log_fd_say(fn, NULL, ptr, size, arg);
 }
 MPROF_HOT void on_fail(unsigned fn, size_t size, size_t arg, unsigned error)
 {
 	(void)error;
-	say(fn, NULL, NULL, size, arg);
+	log_fd_say(fn, NULL, NULL, size, arg);
 }
 MPROF_HOT void on_free(unsigned fn, void *ptr, size_t size, size_t arg)
 {
-	say(fn, ptr, NULL, size, arg);
+	log_fd_say(fn, ptr, NULL, size, arg);
 }
 MPROF_HOT void on_realloc_begin(unsigned fn, void *ptr, size_t size, size_t arg)
 {
@@ -117,7 +117,7 @@ MPROF_HOT void on_realloc_begin(unsigned fn, void *ptr, size_t size, size_t arg)
 }
 MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, size_t arg)
 {
-	say(fn, old, ptr, size, arg);
+	log_fd_say(fn, old, ptr, size, arg);
 }
 
 /* address length | old-address old-length new-length new-address | old-break new-break */
@@ -127,15 +127,15 @@ static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsig
 
 	(void)ticks, (void)error;
 	if (fn == MPROF_FN_MREMAP) {
-		put_base(&l, value[2], 16);
-		put_number(&l, value[3]);
+		line_base(&l, value[2], 16);
+		line_number(&l, value[3]);
 	}
 	if (fn == MPROF_FN_MUNMAP)
-		put_base(&l, value[0], 16);
-	put_number(&l, value[1]);
+		line_base(&l, value[0], 16);
+	line_number(&l, value[1]);
 	if (fn != MPROF_FN_MUNMAP)
-		put_base(&l, value[0], 16);
-	finish(&l);
+		line_base(&l, value[0], 16);
+	line_finish(&l);
 }
 
 static void note_control(unsigned what, uint64_t value)
@@ -145,7 +145,7 @@ static void note_control(unsigned what, uint64_t value)
 
 #include <mprof/template.h>
 
-static int start(const struct mprof_host *h)
+static int log_fd_start(const struct mprof_host *h)
 {
 	int ret = h->fd_open((int)h->config->log_fd);
 
@@ -161,5 +161,5 @@ const struct mprof_mode_ops mprof_mode_log_fd MPROF_SHARED = {
 	.name = "LogFD",
 	.help = "one line of text for each call",
 	.api = &mode_api,
-	.start = start,
+	.start = log_fd_start,
 };

@@ -5,7 +5,7 @@
  * Hot path: one TLS load, the clock, the block's usable size, one 8-byte store.
  * It assumes that the thread has a slot with room, that no record is half made
  * in this thread, and that the call fits a short word; anything else goes to
- * put_slow(), out of line.  No lock, no system call, no libc.
+ * log_put_slow(), out of line.  No lock, no system call, no libc.
  *
  * t->busy is what keeps a signal handler's call, in the middle of a record,
  * from touching the encoding's state: such a call is counted as nested and not
@@ -46,18 +46,18 @@ struct event {
 	int64_t touched;       /* bytes of the block; negative: not known */
 };
 
-MPROF_HOT int look(unsigned large, uint64_t now)
+MPROF_HOT int log_look(unsigned large, uint64_t now)
 {
 	return mprof_unlikely(now >= look_times[large]) && host->look(large, now);
 }
 
-static void put(struct mprof_thread *t, uint64_t word)
+static void log_put(struct mprof_thread *t, uint64_t word)
 {
 	*t->cur++ = word;
 }
 
 /* The head word is stored last: until then the reader sees the end of the slot. */
-static void put_long(struct mprof_thread *t, const struct event *e, uint64_t dt)
+static void log_put_long(struct mprof_thread *t, const struct event *e, uint64_t dt)
 {
 	uint64_t *head = t->cur;
 
@@ -70,7 +70,7 @@ static void put_long(struct mprof_thread *t, const struct event *e, uint64_t dt)
 }
 
 /* 1: it went in as one word. */
-static int put_short(struct mprof_thread *t, const struct event *e, uint64_t dt)
+static int log_put_short(struct mprof_thread *t, const struct event *e, uint64_t dt)
 {
 	uint64_t delta = e->v[0] - t->last_addr, slack = e->v[2] - e->v[1];
 
@@ -81,7 +81,7 @@ static int put_short(struct mprof_thread *t, const struct event *e, uint64_t dt)
 	case MPROF_TAG_NEW:
 		if (!mprof_alloc_is_short(dt, e->v[1], slack, delta))
 			return 0;
-		put(t, mprof_word_alloc(e->tag, dt, e->v[1], slack, delta));
+		log_put(t, mprof_word_alloc(e->tag, dt, e->v[1], slack, delta));
 		t->last_addr = e->v[0];
 		return 1;
 	case MPROF_TAG_FREE:
@@ -89,86 +89,86 @@ static int put_short(struct mprof_thread *t, const struct event *e, uint64_t dt)
 	case MPROF_TAG_REALLOC_BEGIN:
 		if (!mprof_free_is_short(dt, e->v[0]))
 			return 0;
-		put(t, mprof_word_free(e->tag, dt, e->v[0]));
+		log_put(t, mprof_word_free(e->tag, dt, e->v[0]));
 		return 1;
 	}
 	return 0;
 }
 
-static int gives_back(const struct event *e)
+static int log_is_release(const struct event *e)
 {
 	return e->tag == MPROF_TAG_FREE || e->tag == MPROF_TAG_DELETE ||
 	       e->tag == MPROF_TAG_REALLOC_BEGIN || e->flags & GIVES_BACK;
 }
 
 /* There is room for the word. */
-static void put_stack(struct mprof_thread *t, const struct event *e)
+static void log_put_stack(struct mprof_thread *t, const struct event *e)
 {
-	int back = gives_back(e);
+	int back = log_is_release(e);
 	uint32_t *last = back ? &t->last_free_stack : &t->last_stack, id;
 
 	if (!mprof_core.capture || !e->at.pc)
 		return;
 	id = mprof_core.capture(t, e->at.pc, e->at.sp, e->at.fp);
 	if (id != *last)
-		put(t, mprof_word_stack(back ? MPROF_STACK_OF_FREES : 0, id));
+		log_put(t, mprof_word_stack(back ? MPROF_STACK_OF_FREES : 0, id));
 	*last = id;
 }
 
-static void put_event(struct mprof_thread *t, const struct event *e)
+static void log_put_event(struct mprof_thread *t, const struct event *e)
 {
 	uint64_t dt;
 
 	if (t->cur + ROOM_WORDS > t->end && host->slot_flush(t) < 0)
 		return;
-	put_stack(t, e);
+	log_put_stack(t, e);
 	/* Stamped before the slot began, or by a handler that came between: never backwards. */
 	dt = (int64_t)(e->ticks - t->last_ticks) < 0 ? 0 : e->ticks - t->last_ticks;
 	t->last_ticks += dt;
 	if (dt > MPROF_DT_MAX) {
-		put(t, mprof_word_time(t->last_ticks));
+		log_put(t, mprof_word_time(t->last_ticks));
 		dt = 0;
 	}
 	if (e->touched >= 0)
-		put(t, mprof_word_touched((uint64_t)e->touched));
-	if (e->tag && put_short(t, e, dt))
+		log_put(t, mprof_word_touched((uint64_t)e->touched));
+	if (e->tag && log_put_short(t, e, dt))
 		return;
-	put_long(t, e, dt);
+	log_put_long(t, e, dt);
 	if (e->flags & RETURNS_BLOCK)
 		t->last_addr = e->v[0];
 }
 
-static MPROF_COLD void put_slow(const struct event *e)
+static MPROF_COLD void log_put_slow(const struct event *e)
 {
 	struct mprof_thread *t = host->enter();
 
 	if (!t)
 		return;
-	look(0, e->ticks);
+	log_look(0, e->ticks);
 	t->busy = mprof_stack();
 	compiler_barrier();
-	put_event(t, e);
+	log_put_event(t, e);
 	compiler_barrier();
 	t->busy = 0;
 }
 
-static MPROF_COLD void alloc_slow(unsigned tag, unsigned fn, uint64_t ticks, void *ptr, size_t size,
-				  size_t usable, size_t arg, struct mprof_place at)
+static MPROF_COLD void log_alloc_slow(unsigned tag, unsigned fn, uint64_t ticks, void *ptr,
+				      size_t size, size_t usable, size_t arg, struct mprof_place at)
 {
 	struct event e = { tag, fn, RETURNS_BLOCK, 0, ticks, { (uintptr_t)ptr, size, usable, arg },
 			   at,	-1 };
 
 	/* How large it was before anybody wrote to the block: so the look came before it. */
-	if (usable >= LARGE && look(1, ticks) && fn != MPROF_FN_CALLOC && fn != MPROF_FN_REALLOC &&
-	    fn != MPROF_FN_REALLOCARRAY)
+	if (usable >= LARGE && log_look(1, ticks) && fn != MPROF_FN_CALLOC &&
+	    fn != MPROF_FN_REALLOC && fn != MPROF_FN_REALLOCARRAY)
 		e.ticks = mprof_ticks();
 	if (look_from && usable >= look_from)
 		host->resident_begin(ptr, usable);
-	put_slow(&e);
+	log_put_slow(&e);
 }
 
 /* [hot] tag: the short form that expresses the whole call; 0 if none does. */
-MPROF_HOT void put_alloc(unsigned tag, unsigned fn, void *ptr, size_t size, size_t arg)
+MPROF_HOT void log_alloc(unsigned tag, unsigned fn, void *ptr, size_t size, size_t arg)
 {
 	struct mprof_thread *t = mprof_self;
 	uint64_t usable = mprof_usable(ptr), now = mprof_ticks();
@@ -202,12 +202,12 @@ MPROF_HOT void put_alloc(unsigned tag, unsigned fn, void *ptr, size_t size, size
 		compiler_barrier();
 		t->busy = 0;
 	}
-	alloc_slow(tag, fn, now, ptr, size, usable, arg, at);
+	log_alloc_slow(tag, fn, now, ptr, size, usable, arg, at);
 }
 
-static MPROF_COLD void free_slow(unsigned tag, unsigned fn, unsigned flags, uint64_t ticks,
-				 void *ptr, size_t size, size_t arg, struct mprof_place at,
-				 int64_t touched)
+static MPROF_COLD void log_free_slow(unsigned tag, unsigned fn, unsigned flags, uint64_t ticks,
+				     void *ptr, size_t size, size_t arg, struct mprof_place at,
+				     int64_t touched)
 {
 	struct event e = { tag, fn,	flags | GIVES_BACK,
 			   0,	ticks,	{ (uintptr_t)ptr, size, arg, 0 },
@@ -215,11 +215,11 @@ static MPROF_COLD void free_slow(unsigned tag, unsigned fn, unsigned flags, uint
 
 	if (!mprof_core.free_stacks)
 		e.at.pc = 0;
-	put_slow(&e);
+	log_put_slow(&e);
 }
 
 /* [hot] 1: it went in as one word. */
-MPROF_HOT int put_free_word(unsigned tag, uint64_t now, void *ptr)
+MPROF_HOT int log_free_word(unsigned tag, uint64_t now, void *ptr)
 {
 	struct mprof_thread *t = mprof_self;
 	int done = 0;
@@ -243,27 +243,27 @@ MPROF_HOT int put_free_word(unsigned tag, uint64_t now, void *ptr)
 }
 
 /* [hot] May memory fall when it goes?  Other allocators than glibc's unmap by themselves. */
-MPROF_HOT int may_fall(void *ptr)
+MPROF_HOT int log_may_fall(void *ptr)
 {
 	return mprof_likely(ptr && mprof_core.chunk_headers) && ((size_t *)ptr)[-1] >= LARGE;
 }
 
 /* Its stack is kept, or its pages are looked at. */
-static __attribute__((noinline)) void put_free_more(unsigned tag, unsigned fn, unsigned flags,
+static __attribute__((noinline)) void log_free_more(unsigned tag, unsigned fn, unsigned flags,
 						    void *ptr, size_t size, size_t arg,
 						    struct mprof_place at)
 {
 	int64_t used = -1;
 
-	if (may_fall(ptr))
-		look(1, mprof_ticks());
+	if (log_may_fall(ptr))
+		log_look(1, mprof_ticks());
 	if (ptr && look_from && mprof_usable(ptr) >= look_from)
 		used = host->resident_end(ptr, mprof_usable(ptr));
-	free_slow(tag, fn, flags, mprof_ticks(), ptr, size, arg, at, used);
+	log_free_slow(tag, fn, flags, mprof_ticks(), ptr, size, arg, at, used);
 }
 
 /* [hot] flags: MPROF_LONG_BEGIN for the first half of a realloc. */
-MPROF_HOT void put_free(unsigned tag, unsigned fn, unsigned flags, void *ptr, size_t size,
+MPROF_HOT void log_free(unsigned tag, unsigned fn, unsigned flags, void *ptr, size_t size,
 			size_t arg)
 {
 	uint64_t now;
@@ -271,14 +271,14 @@ MPROF_HOT void put_free(unsigned tag, unsigned fn, unsigned flags, void *ptr, si
 	/* Most blocks are small, and the allocator is about to read their size as well. */
 	if (mprof_unlikely(free_more) &&
 	    (mprof_core.free_stacks || (ptr && mprof_usable(ptr) >= look_from))) {
-		put_free_more(tag, fn, flags, ptr, size, arg, mprof_caller());
+		log_free_more(tag, fn, flags, ptr, size, arg, mprof_caller());
 		return;
 	}
 	now = mprof_ticks();
-	if (mprof_unlikely(may_fall(ptr)) && look(1, now))
+	if (mprof_unlikely(log_may_fall(ptr)) && log_look(1, now))
 		now = mprof_ticks();
-	if (mprof_unlikely(!put_free_word(tag, now, ptr)))
-		free_slow(tag, fn, flags, now, ptr, size, arg, mprof_caller(), -1);
+	if (mprof_unlikely(!log_free_word(tag, now, ptr)))
+		log_free_slow(tag, fn, flags, now, ptr, size, arg, mprof_caller(), -1);
 }
 
 MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
@@ -288,23 +288,23 @@ MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
 		       : fn == MPROF_FN_NEW && !arg	   ? MPROF_TAG_NEW
 							   : 0;
 
-	put_alloc(tag, fn, ptr, size, arg);
+	log_alloc(tag, fn, ptr, size, arg);
 }
 
-static MPROF_COLD void fail_slow(unsigned fn, size_t size, size_t arg, unsigned error,
-				 struct mprof_place at)
+static MPROF_COLD void log_fail_slow(unsigned fn, size_t size, size_t arg, unsigned error,
+				     struct mprof_place at)
 {
 	struct event e = { 0, fn, 0, error, mprof_ticks(), { 0, size, 0, arg }, at, -1 };
 
 	/* A request of 0 bytes answered with NULL is no failure: errno says nothing of it. */
 	if (!error && size)
 		e.error = (unsigned)*mprof_core.error();
-	put_slow(&e);
+	log_put_slow(&e);
 }
 
 MPROF_HOT void on_fail(unsigned fn, size_t size, size_t arg, unsigned error)
 {
-	fail_slow(fn, size, arg, error, mprof_caller());
+	log_fail_slow(fn, size, arg, error, mprof_caller());
 }
 
 MPROF_HOT void on_free(unsigned fn, void *ptr, size_t size, size_t arg)
@@ -313,12 +313,12 @@ MPROF_HOT void on_free(unsigned fn, void *ptr, size_t size, size_t arg)
 		       : fn == MPROF_FN_DELETE && !size ? MPROF_TAG_DELETE
 							: 0;
 
-	put_free(tag, fn, 0, ptr, size, arg);
+	log_free(tag, fn, 0, ptr, size, arg);
 }
 
 MPROF_HOT void on_realloc_begin(unsigned fn, void *ptr, size_t size, size_t arg)
 {
-	put_free(fn == MPROF_FN_REALLOC ? MPROF_TAG_REALLOC_BEGIN : 0, fn, MPROF_LONG_BEGIN, ptr,
+	log_free(fn == MPROF_FN_REALLOC ? MPROF_TAG_REALLOC_BEGIN : 0, fn, MPROF_LONG_BEGIN, ptr,
 		 mprof_bytes(fn, size, arg), 0);
 }
 
@@ -326,9 +326,9 @@ MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, si
 {
 	(void)old;
 	if (mprof_likely(ptr))
-		put_alloc(fn == MPROF_FN_REALLOC ? MPROF_TAG_REALLOC_END : 0, fn, ptr, size, arg);
+		log_alloc(fn == MPROF_FN_REALLOC ? MPROF_TAG_REALLOC_END : 0, fn, ptr, size, arg);
 	else
-		fail_slow(fn, size, arg, 0, mprof_caller());
+		log_fail_slow(fn, size, arg, 0, mprof_caller());
 }
 
 static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error)
@@ -338,18 +338,18 @@ static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsig
 		-1
 	};
 
-	put_slow(&e);
+	log_put_slow(&e);
 }
 
-static void put_control(struct mprof_thread *t, unsigned what, uint64_t value)
+static void log_control(struct mprof_thread *t, unsigned what, uint64_t value)
 {
 	uint64_t dt = mprof_ticks() - t->last_ticks;
 
 	if (t->cur + ROOM_WORDS > t->end && host->slot_flush(t) < 0)
 		return;
 	t->last_ticks += dt;
-	put(t, mprof_word_time(t->last_ticks));
-	put(t, mprof_word_control(what, 0, value));
+	log_put(t, mprof_word_time(t->last_ticks));
+	log_put(t, mprof_word_control(what, 0, value));
 }
 
 static void note_control(unsigned what, uint64_t value)
@@ -360,14 +360,14 @@ static void note_control(unsigned what, uint64_t value)
 		return;
 	t->busy = mprof_stack();
 	compiler_barrier();
-	put_control(t, what, value);
+	log_control(t, what, value);
 	compiler_barrier();
 	t->busy = 0;
 }
 
 #include <mprof/template.h>
 
-static int start(const struct mprof_host *h)
+static int log_start(const struct mprof_host *h)
 {
 	host = h;
 	h->stacks_start(); /* without memory for them, calls are kept without stacks */
@@ -377,16 +377,16 @@ static int start(const struct mprof_host *h)
 	return h->file_open(MPROF_MAGIC_TRACE, h->config->log_path);
 }
 
-static void thread_start(struct mprof_thread *t)
+static void log_thread_start(struct mprof_thread *t)
 {
 	if (host->slot_take(t) < 0)
 		return;
 	t->busy = mprof_stack();
-	put_control(t, MPROF_CONTROL_THREAD_START, t->tid);
+	log_control(t, MPROF_CONTROL_THREAD_START, t->tid);
 	t->busy = 0;
 }
 
-static void release(struct mprof_thread *t)
+static void log_release(struct mprof_thread *t)
 {
 	host->slot_release(t);
 }
@@ -396,8 +396,8 @@ const struct mprof_mode_ops mprof_mode_log_mmap MPROF_SHARED = {
 	.name = "LogMmap",
 	.help = "every call with arguments, result, thread and time in the trace",
 	.api = &mode_api,
-	.start = start,
-	.thread_start = thread_start,
-	.thread_exit = release,
-	.flush = release,
+	.start = log_start,
+	.thread_start = log_thread_start,
+	.thread_exit = log_release,
+	.flush = log_release,
 };

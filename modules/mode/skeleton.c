@@ -17,7 +17,7 @@ static uint64_t largest;
  * Hooks are inlined into the path of every call.  They may run in any thread
  * at any time, in a signal handler too: this one uses an atomic and nothing else.
  */
-MPROF_HOT void saw(uint64_t size)
+MPROF_HOT void skeleton_saw(uint64_t size)
 {
 	uint64_t old = __atomic_load_n(&largest, __ATOMIC_RELAXED);
 
@@ -30,7 +30,7 @@ MPROF_HOT void saw(uint64_t size)
 MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
 {
 	(void)ptr;
-	saw(mprof_bytes(fn, size, arg));
+	skeleton_saw(mprof_bytes(fn, size, arg));
 }
 MPROF_HOT void on_fail(unsigned fn, size_t size, size_t arg, unsigned error)
 {
@@ -48,7 +48,7 @@ MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, si
 {
 	(void)old;
 	if (ptr)
-		saw(mprof_bytes(fn, size, arg));
+		skeleton_saw(mprof_bytes(fn, size, arg));
 }
 /* Address space and process edges do not matter to this MODE. */
 static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error)
@@ -62,7 +62,7 @@ static void note_control(unsigned what, uint64_t value)
 
 #include <mprof/template.h>
 
-static int start(const struct mprof_host *h)
+static int skeleton_start(const struct mprof_host *h)
 {
 	host = h;
 	return h->fd_open((int)h->config->log_fd);
@@ -92,5 +92,5 @@ const struct mprof_mode_ops mprof_mode = {
 	.name = "skeleton",
 	.help = "the largest request, written to LOG_FD at the end",
 	.api = &mode_api,
-	.start = start,
+	.start = skeleton_start,
 };

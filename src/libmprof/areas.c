@@ -17,7 +17,7 @@ struct query {
 #define PROCMAP_QUERY_CODE 0xc0686611u
 MPROF_STATIC_ASSERT(sizeof(struct query) == 0x68, "the kernel's struct procmap_query");
 
-static int ask(int fd, uintptr_t addr, struct area *out)
+static int area_ask(int fd, uintptr_t addr, struct area *out)
 {
 	struct query q = { .size = sizeof(q), .addr = addr };
 	long ret = mp_sys(SYS_ioctl, fd, PROCMAP_QUERY_CODE, (long)&q, 0, 0, 0);
@@ -32,7 +32,7 @@ static int ask(int fd, uintptr_t addr, struct area *out)
 }
 
 /* "low-high rwxp ...": 1 if addr is in it. */
-static int parse(const char *line, uintptr_t addr, struct area *out)
+static int area_parse(const char *line, uintptr_t addr, struct area *out)
 {
 	uint64_t low = 0, high = 0;
 	size_t n = text_parse(line, 16, &low);
@@ -45,7 +45,7 @@ static int parse(const char *line, uintptr_t addr, struct area *out)
 	return addr >= low && addr < high;
 }
 
-static int scan(int fd, uintptr_t addr, struct area *out)
+static int area_scan(int fd, uintptr_t addr, struct area *out)
 {
 	char buffer[640];
 	size_t have = 0;
@@ -57,7 +57,7 @@ static int scan(int fd, uintptr_t addr, struct area *out)
 		have += (size_t)n;
 		buffer[have] = 0;
 		while ((end = __builtin_strchr(line, '\n'))) {
-			if (parse(line, addr, out))
+			if (area_parse(line, addr, out))
 				return 0;
 			line = end + 1;
 		}
@@ -76,9 +76,9 @@ int mp_area(uintptr_t addr, struct area *out)
 
 	if (fd < 0)
 		return fd;
-	ret = ask(fd, addr, out);
+	ret = area_ask(fd, addr, out);
 	if (ret < 0 && ret != -ENOENT)
-		ret = scan(fd, addr, out);
+		ret = area_scan(fd, addr, out);
 	sys_close(fd);
 	return ret;
 }

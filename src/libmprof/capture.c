@@ -21,7 +21,7 @@ struct collect {
 	uintptr_t pc; /* of the frame that is the first to count; 0: it was reached */
 };
 
-static int collect(void *context, void *arg)
+static int capture_collect(void *context, void *arg)
 {
 	struct collect *k = arg;
 	int before = 0;
@@ -43,11 +43,11 @@ static uint32_t capture_libgcc(struct mprof_thread *t, uintptr_t pc, uintptr_t s
 	(void)fp;
 	if (!k.c)
 		return mp_stacks_none();
-	backtrace(collect, &k);
+	backtrace(capture_collect, &k);
 	return mp_fresh_id(k.c);
 }
 
-static int find_libgcc(void)
+static int capture_find_libgcc(void)
 {
 	void *lib = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
 
@@ -70,7 +70,7 @@ int mp_stacks_start(void)
 	eh_object((uintptr_t)mp_stacks_start, &mp_own);
 	mprof_core.capture = mp_capture;
 	if (text_same(mp_config.unwind, "libgcc")) {
-		if (find_libgcc() < 0)
+		if (capture_find_libgcc() < 0)
 			return -ENOENT;
 		mprof_core.capture = capture_libgcc;
 	}

@@ -57,7 +57,7 @@ int64_t cursor_sleb(struct cursor *c)
 	return (int64_t)v;
 }
 
-static void skip(struct cursor *c, uint64_t bytes)
+static void cfi_skip(struct cursor *c, uint64_t bytes)
 {
 	if ((uint64_t)(c->end - c->at) < bytes)
 		c->bad = 1;
@@ -125,12 +125,12 @@ struct cie {
 	struct cursor program;
 };
 
-static void read_augmentation(struct cursor *c, const char *letters, struct cie *cie)
+static void cfi_read_augmentation(struct cursor *c, const char *letters, struct cie *cie)
 {
 	uint64_t length = cursor_uleb(c);
 	struct cursor behind = *c;
 
-	skip(&behind, length);
+	cfi_skip(&behind, length);
 	cie->has_length = 1;
 	for (letters++; *letters && !c->bad; letters++) {
 		if (*letters == 'R')
@@ -147,7 +147,7 @@ static void read_augmentation(struct cursor *c, const char *letters, struct cie 
 	*c = behind;
 }
 
-static int read_cie(const struct eh_object *o, uintptr_t at, struct cie *cie)
+static int cfi_read_cie(const struct eh_object *o, uintptr_t at, struct cie *cie)
 {
 	struct cursor c = cfi_record(o, at);
 	const char *letters;
@@ -167,59 +167,59 @@ static int read_cie(const struct eh_object *o, uintptr_t at, struct cie *cie)
 	cie->data_align = cursor_sleb(&c);
 	cie->ra = version == 1 ? cursor_get(&c, 1) : cursor_uleb(&c);
 	if (*letters == 'z')
-		read_augmentation(&c, letters, cie);
+		cfi_read_augmentation(&c, letters, cie);
 	cie->program = c;
 	return c.bad || (version != 1 && version != 3) ? -ENOTSUP : 0;
 }
 
 /* ---- programs ---- */
 
-static struct cfi_cell *cell_of(struct cfi_machine *m, struct cfi_row *row, uint64_t reg)
+static struct cfi_cell *cfi_cell_of(struct cfi_machine *m, struct cfi_row *row, uint64_t reg)
 {
 	int i = reg == m->cie->ra ? CFI_PC : cfi_register(reg);
 
 	return i < 0 ? NULL : &row->cell[i];
 }
 
-static void set(struct cfi_machine *m, uint64_t reg, enum cfi_how how, int64_t offset)
+static void cfi_set(struct cfi_machine *m, uint64_t reg, enum cfi_how how, int64_t offset)
 {
-	struct cfi_cell *cell = cell_of(m, &m->row, reg);
+	struct cfi_cell *cell = cfi_cell_of(m, &m->row, reg);
 
 	if (cell)
 		*cell = (struct cfi_cell){ how, { .offset = offset } };
 }
 
-static void restore(struct cfi_machine *m, uint64_t reg)
+static void cfi_restore(struct cfi_machine *m, uint64_t reg)
 {
-	struct cfi_cell *cell = cell_of(m, &m->row, reg);
+	struct cfi_cell *cell = cfi_cell_of(m, &m->row, reg);
 
 	if (cell)
-		*cell = *cell_of(m, &m->initial, reg);
+		*cell = *cfi_cell_of(m, &m->initial, reg);
 }
 
-static void skip_expression(struct cursor *c)
+static void cfi_skip_expression(struct cursor *c)
 {
 	uint64_t n = cursor_uleb(c);
 
-	skip(c, n);
+	cfi_skip(c, n);
 }
 
-static void set_expression(struct cfi_machine *m, struct cursor *c, enum cfi_how how)
+static void cfi_set_expression(struct cfi_machine *m, struct cursor *c, enum cfi_how how)
 {
-	struct cfi_cell *cell = cell_of(m, &m->row, cursor_uleb(c));
+	struct cfi_cell *cell = cfi_cell_of(m, &m->row, cursor_uleb(c));
 
 	if (cell)
 		*cell = (struct cfi_cell){ how, { .expression = c->at } };
-	skip_expression(c);
+	cfi_skip_expression(c);
 }
 
 /* What the record says in units of its own; whatever that comes to. */
-static int64_t scaled(const struct cfi_machine *m, uint64_t v)
+static int64_t cfi_scaled(const struct cfi_machine *m, uint64_t v)
 {
 	return (int64_t)(v * (uint64_t)m->cie->data_align);
 }
 
-static void set_cfa(struct cfi_machine *m, uint64_t reg, int64_t offset)
+static void cfi_set_cfa(struct cfi_machine *m, uint64_t reg, int64_t offset)
 {
 	m->row.cfa_register = reg;
 	m->row.cfa_offset = offset;
@@ -233,24 +233,24 @@ static int cfa_operation(struct cfi_machine *m, struct cursor *c, unsigned op)
 	switch (op) {
 	case 0x0c: /* def_cfa */
 		reg = cursor_uleb(c);
-		set_cfa(m, reg, (int64_t)cursor_uleb(c));
+		cfi_set_cfa(m, reg, (int64_t)cursor_uleb(c));
 		return 0;
 	case 0x12: /* def_cfa_sf */
 		reg = cursor_uleb(c);
-		set_cfa(m, reg, scaled(m, (uint64_t)cursor_sleb(c)));
+		cfi_set_cfa(m, reg, cfi_scaled(m, (uint64_t)cursor_sleb(c)));
 		return 0;
 	case 0x0d: /* def_cfa_register */
-		set_cfa(m, cursor_uleb(c), m->row.cfa_offset);
+		cfi_set_cfa(m, cursor_uleb(c), m->row.cfa_offset);
 		return 0;
 	case 0x0e: /* def_cfa_offset */
 		m->row.cfa_offset = (int64_t)cursor_uleb(c);
 		return 0;
 	case 0x13: /* def_cfa_offset_sf */
-		m->row.cfa_offset = scaled(m, (uint64_t)cursor_sleb(c));
+		m->row.cfa_offset = cfi_scaled(m, (uint64_t)cursor_sleb(c));
 		return 0;
 	case 0x0f: /* def_cfa_expression */
 		m->row.cfa_expression = c->at;
-		skip_expression(c);
+		cfi_skip_expression(c);
 		return 0;
 	}
 	return -ENOTSUP;
@@ -263,38 +263,38 @@ static int register_operation(struct cfi_machine *m, struct cursor *c, unsigned 
 	switch (op) {
 	case 0x05: /* offset_extended */
 		reg = cursor_uleb(c);
-		set(m, reg, CFI_AT_CFA, scaled(m, cursor_uleb(c)));
+		cfi_set(m, reg, CFI_AT_CFA, cfi_scaled(m, cursor_uleb(c)));
 		return 0;
 	case 0x11: /* offset_extended_sf */
 		reg = cursor_uleb(c);
-		set(m, reg, CFI_AT_CFA, scaled(m, (uint64_t)cursor_sleb(c)));
+		cfi_set(m, reg, CFI_AT_CFA, cfi_scaled(m, (uint64_t)cursor_sleb(c)));
 		return 0;
 	case 0x14: /* val_offset */
 		reg = cursor_uleb(c);
-		set(m, reg, CFI_IS_CFA, scaled(m, cursor_uleb(c)));
+		cfi_set(m, reg, CFI_IS_CFA, cfi_scaled(m, cursor_uleb(c)));
 		return 0;
 	case 0x15: /* val_offset_sf */
 		reg = cursor_uleb(c);
-		set(m, reg, CFI_IS_CFA, scaled(m, (uint64_t)cursor_sleb(c)));
+		cfi_set(m, reg, CFI_IS_CFA, cfi_scaled(m, (uint64_t)cursor_sleb(c)));
 		return 0;
 	case 0x06: /* restore_extended */
-		restore(m, cursor_uleb(c));
+		cfi_restore(m, cursor_uleb(c));
 		return 0;
 	case 0x07: /* undefined */
-		set(m, cursor_uleb(c), CFI_UNDEFINED, 0);
+		cfi_set(m, cursor_uleb(c), CFI_UNDEFINED, 0);
 		return 0;
 	case 0x08: /* same_value */
-		set(m, cursor_uleb(c), CFI_SAME, 0);
+		cfi_set(m, cursor_uleb(c), CFI_SAME, 0);
 		return 0;
 	case 0x09: /* register */
 		reg = cursor_uleb(c);
-		set(m, reg, CFI_IN, (int64_t)cursor_uleb(c));
+		cfi_set(m, reg, CFI_IN, (int64_t)cursor_uleb(c));
 		return 0;
 	case 0x10: /* expression */
-		set_expression(m, c, CFI_AT_EXPRESSION);
+		cfi_set_expression(m, c, CFI_AT_EXPRESSION);
 		return 0;
 	case 0x16: /* val_expression */
-		set_expression(m, c, CFI_IS_EXPRESSION);
+		cfi_set_expression(m, c, CFI_IS_EXPRESSION);
 		return 0;
 	}
 	return -ENOTSUP;
@@ -332,7 +332,7 @@ static int other_operation(struct cfi_machine *m, struct cursor *c, unsigned op)
 	return -ENOTSUP;
 }
 
-static int run(struct cfi_machine *m, struct cursor c)
+static int cfi_run(struct cfi_machine *m, struct cursor c)
 {
 	int ret = 0;
 
@@ -345,10 +345,10 @@ static int run(struct cfi_machine *m, struct cursor c)
 			ret = m->at > m->pc;
 			break;
 		case 2: /* offset */
-			set(m, low, CFI_AT_CFA, scaled(m, cursor_uleb(&c)));
+			cfi_set(m, low, CFI_AT_CFA, cfi_scaled(m, cursor_uleb(&c)));
 			break;
 		case 3: /* restore */
-			restore(m, low);
+			cfi_restore(m, low);
 			break;
 		default:
 			ret = cfa_operation(m, &c, op);
@@ -371,15 +371,16 @@ struct cursor cfi_expression(const uint8_t *expression)
 }
 
 /* Runs the FDE's program up to pc. */
-static int run_fde(struct cfi_machine *m, const struct cie *cie, struct cursor c, uintptr_t start)
+static int cfi_run_fde(struct cfi_machine *m, const struct cie *cie, struct cursor c,
+		       uintptr_t start)
 {
 	m->cie = cie;
 	m->at = start;
-	if (run(m, cie->program) < 0)
+	if (cfi_run(m, cie->program) < 0)
 		return -ENOTSUP;
 	m->initial = m->row;
 	m->at = start;
-	return run(m, c);
+	return cfi_run(m, c);
 }
 
 int cfi_find(const struct eh_object *o, uintptr_t pc, struct cfi_machine *m)
@@ -395,14 +396,14 @@ int cfi_find(const struct eh_object *o, uintptr_t pc, struct cfi_machine *m)
 		return -ENOENT;
 	c = cfi_record(o, fde);
 	back = (uint32_t)cursor_get(&c, 4);
-	if (c.bad || !back || read_cie(o, fde + 4 - back, &cie) < 0)
+	if (c.bad || !back || cfi_read_cie(o, fde + 4 - back, &cie) < 0)
 		return -ENOTSUP;
 	start = cursor_pointer(&c, cie.pointer_encoding, 0);
 	length = cursor_pointer(&c, cie.pointer_encoding & 15, 0);
 	if (c.bad || pc - start >= length)
 		return -ENOENT;
 	if (cie.has_length)
-		skip_expression(&c);
+		cfi_skip_expression(&c);
 	m->row.signal = cie.signal;
-	return cie.signal ? 0 : run_fde(m, &cie, c, start);
+	return cie.signal ? 0 : cfi_run_fde(m, &cie, c, start);
 }

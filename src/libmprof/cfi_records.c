@@ -12,7 +12,7 @@
  * Where an object's call frame information may end.  Of a program that is not
  * position-independent, glibc before 2.37 says where its code ends, which is before that.
  */
-static uintptr_t end_of(const struct eh_object *o)
+static uintptr_t cfi_end_of(const struct eh_object *o)
 {
 	uintptr_t header = (uintptr_t)o->header, more = 1u << 30;
 
@@ -29,7 +29,7 @@ static uintptr_t end_of(const struct eh_object *o)
 #define SEEN 256u
 static uint64_t seen[SEEN];
 
-static int readable_page(uintptr_t page)
+static int cfi_readable_page(uintptr_t page)
 {
 	uint64_t *entry = &seen[page % SEEN];
 	uint32_t generation = __atomic_load_n(&mp_rules_generation, __ATOMIC_ACQUIRE);
@@ -46,14 +46,14 @@ static int readable_page(uintptr_t page)
  * Do `bytes` at an address lie in the object, before the end of its information, and
  * is there memory?  Between two segments there may be none.
  */
-static int readable(const struct eh_object *o, uintptr_t at, uint64_t bytes)
+static int cfi_readable(const struct eh_object *o, uintptr_t at, uint64_t bytes)
 {
-	uintptr_t end = end_of(o);
+	uintptr_t end = cfi_end_of(o);
 
 	if (at < o->start || at > end || end - at < bytes)
 		return 0;
 	for (uintptr_t page = at >> 12; page <= (at + bytes - 1) >> 12; page++)
-		if (!readable_page(page))
+		if (!cfi_readable_page(page))
 			return 0;
 	return 1;
 }
@@ -70,12 +70,12 @@ struct row {
 };
 
 /* Row n, if its function begins at pc or before. */
-static int row_before(const struct eh_object *o, uintptr_t table, uint64_t n, uintptr_t pc,
-		      struct row *row)
+static int cfi_row_before(const struct eh_object *o, uintptr_t table, uint64_t n, uintptr_t pc,
+			  struct row *row)
 {
 	uintptr_t at = table + n * sizeof(*row);
 
-	if (!readable(o, at, sizeof(*row)))
+	if (!cfi_readable(o, at, sizeof(*row)))
 		return 0;
 	__builtin_memcpy(row, (const void *)at, sizeof(*row));
 	return (uintptr_t)o->header + (uintptr_t)(intptr_t)row->start <= pc;
@@ -90,23 +90,23 @@ uintptr_t cfi_fde(const struct eh_object *o, uintptr_t pc)
 	struct row row;
 	uint64_t count, low, high;
 
-	if (!h || !readable(o, base, HEADER) || h[0] != 1 ||
+	if (!h || !cfi_readable(o, base, HEADER) || h[0] != 1 ||
 	    h[3] != 0x3b) /* version; datarel sdata4, as every linker writes */
 		return 0;
 	c = (struct cursor){ h + 4, h + HEADER, 0 };
 	cursor_pointer(&c, h[1], base);
 	count = cursor_pointer(&c, h[2], base);
-	if (c.bad || !count || count > (end_of(o) - (uintptr_t)c.at) / sizeof(row))
+	if (c.bad || !count || count > (cfi_end_of(o) - (uintptr_t)c.at) / sizeof(row))
 		return 0;
 	for (low = 0, high = count; high - low > 1;) {
 		uint64_t mid = low + (high - low) / 2;
 
-		if (row_before(o, (uintptr_t)c.at, mid, pc, &row))
+		if (cfi_row_before(o, (uintptr_t)c.at, mid, pc, &row))
 			low = mid;
 		else
 			high = mid;
 	}
-	if (!row_before(o, (uintptr_t)c.at, low, pc, &row))
+	if (!cfi_row_before(o, (uintptr_t)c.at, low, pc, &row))
 		return 0;
 	return base + (uintptr_t)(intptr_t)row.fde;
 }
@@ -120,10 +120,10 @@ struct cursor cfi_record(const struct eh_object *o, uintptr_t start)
 	const uint8_t *at = (const uint8_t *)start;
 	uint32_t length;
 
-	if (!readable(o, start, 8))
+	if (!cfi_readable(o, start, 8))
 		return none;
 	__builtin_memcpy(&length, at, 4);
-	if (length < 8 || length > RECORD_MOST || !readable(o, start, 4 + (uint64_t)length))
+	if (length < 8 || length > RECORD_MOST || !cfi_readable(o, start, 4 + (uint64_t)length))
 		return none;
 	return (struct cursor){ at + 4, at + 4 + length, 0 };
 }

@@ -62,7 +62,7 @@ const char *text_getenv(const char *name)
 	return NULL;
 }
 
-static void list_keys(struct text *why)
+static void config_list_keys(struct text *why)
 {
 	for (size_t i = 0; i < ROWS; i++) {
 		text_string(why, i ? ", " : "");
@@ -70,8 +70,8 @@ static void list_keys(struct text *why)
 	}
 }
 
-static int set_number(const struct option_row *row, const char *value, void *field,
-		      struct text *why)
+static int config_set_number(const struct option_row *row, const char *value, void *field,
+			     struct text *why)
 {
 	uint64_t n = 0;
 	size_t used = text_parse(value, 10, &n);
@@ -150,13 +150,13 @@ static int check_words(const struct option_row *row, const char *value, struct t
 }
 
 /* value is in `strings` or a literal: it stays. */
-static int set(const struct option_row *row, const char *value, struct mprof_config *out,
-	       struct text *why)
+static int config_set(const struct option_row *row, const char *value, struct mprof_config *out,
+		      struct text *why)
 {
 	void *field = (char *)out + row->offset;
 
 	if (row->type == OPTION_NUMBER)
-		return set_number(row, value, field, why);
+		return config_set_number(row, value, field, why);
 	if (row->type == OPTION_WORDS && check_words(row, value, why) < 0)
 		return -EINVAL;
 	if (row->type == OPTION_UNWIND && !is_unwinder(value)) {
@@ -173,7 +173,7 @@ static int set(const struct option_row *row, const char *value, struct mprof_con
 	return 0;
 }
 
-static const struct option_row *find(const char *key, size_t n)
+static const struct option_row *config_find(const char *key, size_t n)
 {
 	for (size_t i = 0; i < ROWS; i++) {
 		size_t j = 0;
@@ -192,7 +192,7 @@ static int is_blank(char c)
 }
 
 /* Copies one value, quoted or not, into strings; returns where it ends, NULL if it does not. */
-static const char *copy_value(const char *at, const char **value)
+static const char *config_copy_value(const char *at, const char **value)
 {
 	struct text t = text_on(strings + strings_used, sizeof(strings) - strings_used);
 	char quote = *at == '\'' || *at == '"' ? *at++ : 0;
@@ -207,29 +207,29 @@ static const char *copy_value(const char *at, const char **value)
 }
 
 /* One KEY=VALUE at *at, which is moved behind it. */
-static int read_one(const char **at, struct mprof_config *out, struct text *why)
+static int config_read_one(const char **at, struct mprof_config *out, struct text *why)
 {
 	const char *key = *at, *value, *end = key;
 	const struct option_row *row;
 
 	while (*end && *end != '=' && !is_blank(*end))
 		end++;
-	row = *end == '=' ? find(key, (size_t)(end - key)) : NULL;
+	row = *end == '=' ? config_find(key, (size_t)(end - key)) : NULL;
 	if (!row) {
 		text_string(why, "MPROF_CONF: unknown key '");
 		text_bytes(why, key, (size_t)(end - key));
 		text_string(why, *end == '=' ? "'; valid: " : "' (KEY=VALUE is expected); valid: ");
-		list_keys(why);
+		config_list_keys(why);
 		return -EINVAL;
 	}
-	*at = copy_value(end + 1, &value);
+	*at = config_copy_value(end + 1, &value);
 	if (!*at || (**at && !is_blank(**at))) {
 		text_string(why, "MPROF_CONF: the value of ");
 		text_string(why, row->key);
 		text_string(why, " is too long or its quote is not closed");
 		return -EINVAL;
 	}
-	return set(row, value, out, why);
+	return config_set(row, value, out, why);
 }
 
 int mp_config_read(const char *conf, struct mprof_config *out, struct text *why)
@@ -238,12 +238,12 @@ int mp_config_read(const char *conf, struct mprof_config *out, struct text *why)
 
 	strings_used = 0;
 	for (size_t i = 0; i < ROWS; i++)
-		set(&rows[i], rows[i].def, out, why);
+		config_set(&rows[i], rows[i].def, out, why);
 	while (conf && *conf && !ret) {
 		if (is_blank(*conf))
 			conf++;
 		else
-			ret = read_one(&conf, out, why);
+			ret = config_read_one(&conf, out, why);
 	}
 	return ret;
 }
@@ -276,13 +276,13 @@ const char *mp_rank(void)
 }
 
 /* A value that goes into a file name: nothing of it may leave the directory. */
-static void put_plain(struct text *out, const char *s)
+static void config_put_plain(struct text *out, const char *s)
 {
 	for (; *s; s++)
 		text_char(out, *s == '/' ? '_' : *s);
 }
 
-static void put_program(struct text *out)
+static void config_put_program(struct text *out)
 {
 	char exe[512];
 	long n = sys_readlink("/proc/self/exe", exe, sizeof(exe) - 1);
@@ -295,15 +295,15 @@ static void put_program(struct text *out)
 	text_string(out, *base ? base : "unknown");
 }
 
-static void put_host(struct text *out)
+static void config_put_host(struct text *out)
 {
 	char name[6][65]; /* struct utsname of the kernel */
 
 	if (mp_sys(SYS_uname, (long)name, 0, 0, 0, 0, 0) == 0)
-		put_plain(out, name[1]);
+		config_put_plain(out, name[1]);
 }
 
-static int put_escape(struct text *out, char c, int number)
+static int config_put_escape(struct text *out, char c, int number)
 {
 	const char *value;
 
@@ -317,15 +317,15 @@ static int put_escape(struct text *out, char c, int number)
 		text_number(out, (uint64_t)number);
 		return 0;
 	case 'h':
-		put_host(out);
+		config_put_host(out);
 		return 0;
 	case 'e':
-		put_program(out);
+		config_put_program(out);
 		return 0;
 	case 'j':
 	case 'r':
 		value = c == 'j' ? mp_job() : mp_rank();
-		put_plain(out, value ? value : "0");
+		config_put_plain(out, value ? value : "0");
 		return 0;
 	case '%':
 		text_char(out, '%');
@@ -351,7 +351,7 @@ static int expand(const char *path, int number, struct text *out)
 	for (; *path; path++) {
 		if (*path != '%')
 			text_char(out, *path);
-		else if (put_escape(out, *++path, number) < 0)
+		else if (config_put_escape(out, *++path, number) < 0)
 			return -EINVAL;
 	}
 	return out->full ? -ENAMETOOLONG : 0;

@@ -37,7 +37,7 @@ int mp_recording(void)
  * The table of a mode that keeps nothing: what hands out a block needs no stop
  * of ours on its way.  (What takes one back must look for boot blocks first.)
  */
-static const struct mprof_api *direct(const struct mprof_api *api)
+static const struct mprof_api *core_direct(const struct mprof_api *api)
 {
 	static struct mprof_api table;
 
@@ -52,15 +52,15 @@ static const struct mprof_api *direct(const struct mprof_api *api)
 	return &table;
 }
 
-static void publish(const struct mprof_api *api)
+static void core_publish(const struct mprof_api *api)
 {
 	/* Pairs with the acquire in mp_table(): all that the table needs was written before. */
 	__atomic_store_n(&mp_api, api, __ATOMIC_RELEASE);
 }
 
-static void stop(unsigned reason, const char *why)
+static void core_stop(unsigned reason, const char *why)
 {
-	/* Pairs with resume_locked(): its table comes before ours, or it sees the end. */
+	/* Pairs with core_resume_locked(): its table comes before ours, or it sees the end. */
 	if (!__atomic_exchange_n(&recording, 0, __ATOMIC_SEQ_CST))
 		return;
 	__atomic_store_n(&mp_api, &mp_pass_api, __ATOMIC_SEQ_CST);
@@ -76,22 +76,22 @@ int mp_failed(int error)
 		return error;
 	switch (mp_file.broken && error != -ECHILD ? -EIO : error) {
 	case -ENOMEM:
-		stop(MPROF_LOST_MEMORY, "no memory or address space for the recording");
+		core_stop(MPROF_LOST_MEMORY, "no memory or address space for the recording");
 		break;
 	case -ECHILD:
-		stop(MPROF_LOST_PROCESS, "a forked child could not join the run");
+		core_stop(MPROF_LOST_PROCESS, "a forked child could not join the run");
 		break;
 	case -ETIMEDOUT:
-		stop(MPROF_LOST_FILE, "a write to the file never ended");
+		core_stop(MPROF_LOST_FILE, "a write to the file never ended");
 		break;
 	case -EIO:
 	case -EBADF:
 	case -ESTALE:
 	case -ENOENT:
-		stop(MPROF_LOST_FILE, "the file was truncated or removed");
+		core_stop(MPROF_LOST_FILE, "the file was truncated or removed");
 		break;
 	default:
-		stop(MPROF_LOST_SPACE, "no space left for the file");
+		core_stop(MPROF_LOST_SPACE, "no space left for the file");
 	}
 	return error;
 }
@@ -108,7 +108,7 @@ void mp_suspend(const char *why)
 
 	mp_lock_blocking(&mp_local->suspend_lock, &signals);
 	mp_local->suspended++;
-	publish(&mp_pass_api);
+	core_publish(&mp_pass_api);
 	mp_fact_stopped(why);
 	mp_unlock_blocking(&mp_local->suspend_lock, &signals);
 	if (!mp_file.header && mp_known.notes[0])
@@ -116,16 +116,16 @@ void mp_suspend(const char *why)
 }
 
 /* Another thread may find at this moment that recording cannot go on: the end wins. */
-static void resume_locked(void)
+static void core_resume_locked(void)
 {
 	/* 0 already: a signal handler forked while this thread was suspended. */
 	if (!mp_local->suspended || --mp_local->suspended || !mp_recording())
 		return;
 	mp_fact_resumed();
 	__atomic_store_n(&mp_api, mode_table, __ATOMIC_SEQ_CST);
-	/* Pairs with stop(): either we see its end, or its table comes after ours. */
+	/* Pairs with core_stop(): either we see its end, or its table comes after ours. */
 	if (!__atomic_load_n(&recording, __ATOMIC_SEQ_CST))
-		publish(&mp_pass_api);
+		core_publish(&mp_pass_api);
 }
 
 void mp_resume(int is_end)
@@ -135,11 +135,11 @@ void mp_resume(int is_end)
 	if (is_end) {
 		if (__atomic_exchange_n(&recording, 0, __ATOMIC_SEQ_CST))
 			mp_lost(MPROF_LOST_LOCKED, 1);
-		publish(&mp_pass_api);
+		core_publish(&mp_pass_api);
 		return;
 	}
 	mp_lock_blocking(&mp_local->suspend_lock, &signals);
-	resume_locked();
+	core_resume_locked();
 	mp_unlock_blocking(&mp_local->suspend_lock, &signals);
 }
 
@@ -147,7 +147,7 @@ void mp_resume(int is_end)
 void mp_suspend_forked(void)
 {
 	if (mp_recording() && mp_table() == &mp_pass_api)
-		publish(mode_table);
+		core_publish(mode_table);
 }
 
 /* ---- services for MODEs: one that fails ends recording ---- */
@@ -208,7 +208,7 @@ const struct mprof_host mp_host MP_HIDDEN = {
 	.fd_open = mp_fd_open,
 	.fd_write = mp_fd_write,
 	.note = mp_note,
-	.stop = stop,
+	.stop = core_stop,
 	.resident_begin = mp_resident_begin,
 	.resident_end = mp_resident_end,
 	.look = mp_peak_look,
@@ -220,14 +220,14 @@ const struct mprof_host mp_host MP_HIDDEN = {
 
 /* ---- the start ---- */
 
-static void refuse(struct text *why)
+static void core_refuse(struct text *why)
 {
 	if (!refused)
 		mp_note(why->at);
 	refused = 1;
 }
 
-static void know(char *to, size_t size, const char *value)
+static void core_know(char *to, size_t size, const char *value)
 {
 	struct text t = text_on(to, size);
 
@@ -251,7 +251,7 @@ uint32_t mp_page_know(void)
 }
 
 /* What the user asks for.  A process that gained privileges reads no variable and keeps nothing. */
-static void configure(struct text *why)
+static void core_configure(struct text *why)
 {
 	static int done;
 
@@ -259,27 +259,27 @@ static void configure(struct text *why)
 		return;
 	done = 1;
 	mp_page_know();
-	know(mp_known.notes, sizeof(mp_known.notes), text_getenv("MPROF_NOTES"));
-	know(mp_known.job, sizeof(mp_known.job), mp_job());
-	know(mp_known.rank, sizeof(mp_known.rank), mp_rank());
+	core_know(mp_known.notes, sizeof(mp_known.notes), text_getenv("MPROF_NOTES"));
+	core_know(mp_known.job, sizeof(mp_known.job), mp_job());
+	core_know(mp_known.rank, sizeof(mp_known.rank), mp_rank());
 	if (getauxval(AT_SECURE)) {
 		refused = 1;
 		mp_config_read(NULL, &mp_config, why);
 	} else if (mp_config_read(text_getenv("MPROF_CONF"), &mp_config, why) < 0) {
-		refuse(why);
+		core_refuse(why);
 		mp_config_read(NULL, &mp_config, why);
 	}
 	mp_summary_start();
 }
 
-static int is_path(const char *name)
+static int core_is_path(const char *name)
 {
 	while (*name && *name != '/')
 		name++;
 	return *name == '/';
 }
 
-static int find_allocator(const struct mprof_init_ops *init, struct text *why)
+static int core_find_allocator(const struct mprof_init_ops *init, struct text *why)
 {
 	Dl_info info;
 
@@ -291,21 +291,21 @@ static int find_allocator(const struct mprof_init_ops *init, struct text *why)
 		return -1;
 	/* Through a pointer to data: ISO C knows no cast of a function pointer. */
 	if (dladdr(*(void **)&mprof_core.real.malloc, &info))
-		know(mp_known.allocator, sizeof(mp_known.allocator), info.dli_fname);
+		core_know(mp_known.allocator, sizeof(mp_known.allocator), info.dli_fname);
 	return 0;
 }
 
 /* The allocator must be there whatever else fails: the program cannot run without. */
-static void find_any_allocator(struct text *why)
+static void core_find_any_allocator(struct text *why)
 {
 	const struct mprof_init_ops *init = mp_find_init(mp_config.init, why);
 
-	if (init && find_allocator(init, why) == 0)
+	if (init && core_find_allocator(init, why) == 0)
 		return;
 	if (dlsym(RTLD_NEXT, "malloc"))
-		refuse(why);
+		core_refuse(why);
 	init = mp_find_init("LD_NEXT", why);
-	find_allocator(init, why);
+	core_find_allocator(init, why);
 	/* libmprof.a in a static program: libc's was left out of it. */
 	if (!mprof_core.real.malloc)
 		mp_give_up("libmprof.a cannot be part of a static program; link the program "
@@ -319,7 +319,7 @@ static void find_any_allocator(struct text *why)
  * that is linked at a fixed address and takes malloc's address offers an entry
  * of its linkage table for it: a symbol of no section, which leads to ours.
  */
-static void find_first(void)
+static void core_find_first(void)
 {
 	const void *headers = getauxval(AT_BASE) ? (const void *)getauxval(AT_PHDR) : NULL;
 	const void *symbol = NULL;
@@ -331,7 +331,7 @@ static void find_first(void)
 	if (symbol && dladdr1(symbol, &first, &entry, RTLD_DL_SYMENT) && entry &&
 	    ((const ElfW(Sym) *)entry)->st_shndx != SHN_UNDEF && dladdr(&mp_known, &us) &&
 	    first.dli_fbase != us.dli_fbase)
-		know(mp_known.first, sizeof(mp_known.first), first.dli_fname);
+		core_know(mp_known.first, sizeof(mp_known.first), first.dli_fname);
 }
 
 int mp_boot_waiting(void)
@@ -344,7 +344,7 @@ int mp_boot_waiting(void)
  * something; and not before libc's constructor has run, which dlopen would run
  * with no environment.
  */
-static int loader_is_idle(const void *caller)
+static int core_loader_is_idle(const void *caller)
 {
 	Dl_info info;
 
@@ -353,15 +353,15 @@ static int loader_is_idle(const void *caller)
 }
 
 /* 1: a table other than boot's may be published; 0: wait for a later call. */
-static int initialise(const void *caller, struct text *why)
+static int core_initialise(const void *caller, struct text *why)
 {
 	const struct mprof_init_ops *init;
 
-	configure(why);
-	init = is_path(mp_config.init) ? NULL : mp_find_init(mp_config.init, why);
-	if ((is_path(mp_config.init) || is_path(mp_config.mode) || (init && init->loads) ||
-	     text_same(mp_config.unwind, "libgcc")) &&
-	    !loader_is_idle(caller))
+	core_configure(why);
+	init = core_is_path(mp_config.init) ? NULL : mp_find_init(mp_config.init, why);
+	if ((core_is_path(mp_config.init) || core_is_path(mp_config.mode) ||
+	     (init && init->loads) || text_same(mp_config.unwind, "libgcc")) &&
+	    !core_loader_is_idle(caller))
 		return 0;
 	*why = text_on(why->at, why->size);
 	mp_next();
@@ -369,16 +369,16 @@ static int initialise(const void *caller, struct text *why)
 	mp_clock_choose();
 	mp_mode = mp_find_mode(mp_config.mode, why);
 	if (!mp_mode)
-		refuse(why);
-	find_any_allocator(why);
-	find_first();
+		core_refuse(why);
+	core_find_any_allocator(why);
+	core_find_first();
 	if (refused)
 		return 1;
 	if (mp_threads_start() < 0) {
 		text_string(why, "no memory for the thread records");
-		refuse(why);
+		core_refuse(why);
 	} else {
-		mode_table = mp_mode->keeps_nothing ? direct(mp_mode->api) : mp_mode->api;
+		mode_table = mp_mode->keeps_nothing ? core_direct(mp_mode->api) : mp_mode->api;
 		recording = 1;
 		if (mp_mode->start && mp_mode->start(&mp_host) < 0) {
 			recording = 0;
@@ -400,9 +400,9 @@ int mp_boot_try(const void *caller)
 	if (!__atomic_compare_exchange_n(&state, &expect, STATE_INITIALISING, 0, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
 		return expect == STATE_READY;
-	done = initialise(caller, &why);
+	done = core_initialise(caller, &why);
 	if (done)
-		publish(refused ? &mp_pass_api : mode_table);
+		core_publish(refused ? &mp_pass_api : mode_table);
 	__atomic_store_n(&state, done ? STATE_READY : STATE_BOOT, __ATOMIC_RELEASE);
 	errno = saved;
 	return done;

@@ -25,7 +25,7 @@ static void counts_merge(struct mprof_counts *into, const struct mprof_counts *f
 }
 
 /* A pool's map: whole pages of records, the end of the last one left free. */
-static int map_records(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
+static int counts_map(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
 {
 	uint64_t used = (uint64_t)units * kind->unit,
 		 bytes = (used + mp_page() - 1) & -(uint64_t)mp_page();
@@ -43,7 +43,7 @@ static int map_records(const struct mp_pool_kind *kind, uint32_t units, struct m
 }
 
 /* One that was summed up in another one, or NULL. */
-static struct mprof_extent *take_used(struct mp_local *l)
+static struct mprof_extent *counts_take_used(struct mp_local *l)
 {
 	struct mprof_extent *x = NULL;
 	uint64_t signals;
@@ -60,9 +60,9 @@ static struct mprof_extent *take_used(struct mp_local *l)
 	return x;
 }
 
-static struct mprof_extent *take_new(struct mp_local *l, int *error)
+static struct mprof_extent *counts_take_new(struct mp_local *l, int *error)
 {
-	static const struct mp_pool_kind kind = { COUNTS_RECORD, COUNTS_FIRST, map_records };
+	static const struct mp_pool_kind kind = { COUNTS_RECORD, COUNTS_FIRST, counts_map };
 	uint64_t offset;
 	struct mprof_extent *x = mp_pool_take(&l->counts, &kind, 1, &offset, error);
 
@@ -73,11 +73,11 @@ static struct mprof_extent *take_new(struct mp_local *l, int *error)
 
 struct mprof_counts *mp_counts_take(struct mprof_thread *t, int *error)
 {
-	struct mprof_extent *x = take_used(mp_local);
+	struct mprof_extent *x = counts_take_used(mp_local);
 	struct mprof_counts *c;
 
 	if (!x)
-		x = take_new(mp_local, error);
+		x = counts_take_new(mp_local, error);
 	if (!x)
 		return NULL;
 	c = (struct mprof_counts *)(x + 1);
@@ -89,7 +89,7 @@ struct mprof_counts *mp_counts_take(struct mprof_thread *t, int *error)
 }
 
 /* The first one beyond COUNTS_KEPT takes over the sums of those after it. */
-static void give_locked(struct mp_local *l, struct mprof_counts *c)
+static void counts_release_locked(struct mp_local *l, struct mprof_counts *c)
 {
 	if (!l->counts_merged) {
 		__atomic_store_n(&l->counts_merged, c, __ATOMIC_RELAXED);
@@ -118,6 +118,6 @@ void mp_counts_give(struct mprof_thread *t)
 	if (__atomic_load_n(&l->counts_taken, __ATOMIC_RELAXED) <= COUNTS_KEPT)
 		return;
 	mp_lock_blocking(&l->counts_lock, &signals);
-	give_locked(l, c);
+	counts_release_locked(l, c);
 	mp_unlock_blocking(&l->counts_lock, &signals);
 }

@@ -26,7 +26,7 @@
 #define HIGH_FD 1000 /* not higher: the kernel's table grows with the greatest number */
 
 /* Above the soft limit, while no other thread can be changing that.  The number or -errno. */
-static int above_limit(int fd)
+static int fd_above_limit(int fd)
 {
 	struct rlimit lim, raised;
 	int high;
@@ -44,7 +44,7 @@ static int above_limit(int fd)
 
 int mp_fd_high_first(int fd)
 {
-	int high = above_limit(fd);
+	int high = fd_above_limit(fd);
 
 	if (high < 0)
 		return mp_fd_high(fd);
@@ -65,7 +65,7 @@ int mp_fd_high(int fd)
 	return high < 0 ? -EMFILE : high;
 }
 
-static int is_ours(int fd)
+static int fd_is_our_file(int fd)
 {
 	struct stat st;
 
@@ -77,13 +77,13 @@ static int is_ours(int fd)
  * The program closed `closed` by a raw system call: the path still leads to the file, or recording
  * ends.  Of threads that notice it at once, the first one's descriptor is used.
  */
-static int reopen(int closed)
+static int fd_reopen(int closed)
 {
 	int fd = mp_file_existing(mp_file.path, O_RDWR);
 
 	if (fd < 0)
 		return fd;
-	if (!is_ours(fd)) {
+	if (!fd_is_our_file(fd)) {
 		sys_close(fd);
 		return -ESTALE;
 	}
@@ -92,7 +92,7 @@ static int reopen(int closed)
 						  __ATOMIC_SEQ_CST))
 		return fd;
 	sys_close(fd);
-	return is_ours(closed) ? closed : -ESTALE;
+	return fd_is_our_file(closed) ? closed : -ESTALE;
 }
 
 int mp_fd_hold(void)
@@ -101,13 +101,14 @@ int mp_fd_hold(void)
 	int fd;
 
 	__atomic_fetch_add(&mp_file.users, 1, __ATOMIC_SEQ_CST);
-	/* Pairs with the store and the load in move_away(): it sees us, or we see the new number.
+	/* Pairs with the store and the load in fd_move_away(): it sees us, or we see the new
+	 * number.
 	 */
 	fd = __atomic_load_n(&mp_file.fd, __ATOMIC_SEQ_CST);
 	if (mp_file.broken)
 		fd = -EIO;
-	else if (!is_ours(fd))
-		fd = reopen(fd);
+	else if (!fd_is_our_file(fd))
+		fd = fd_reopen(fd);
 	if (fd >= 0 && (sys_fstat(fd, &st) < 0 || st.st_size < (off_t)MPROF_HEADER_SIZE ||
 			(mp_entry() && !mp_entry()->number))) {
 		mp_file.broken = MPROF_LOST_FILE + 1; /* cut by somebody; it may have grown again */
@@ -130,7 +131,7 @@ void mp_fd_release(void)
  * not in a vfork child, whose table of descriptors is its own while its memory is
  * its parent's.  0, or -ETIMEDOUT: somebody may still write to that number.
  */
-static int move_away(int wanted, int from)
+static int fd_move_away(int wanted, int from)
 {
 	int to;
 
@@ -146,7 +147,7 @@ static int move_away(int wanted, int from)
 	return 0;
 }
 
-static int ours(int fd)
+static int fd_is_ours(int fd)
 {
 	return fd >= 0 && fd == __atomic_load_n(&mp_file.fd, __ATOMIC_RELAXED);
 }
@@ -159,24 +160,24 @@ static int bad_number(void)
 
 EXPORT int close(int fd)
 {
-	return ours(fd) ? 0 : mp_next()->close(fd);
+	return fd_is_ours(fd) ? 0 : mp_next()->close(fd);
 }
 
 EXPORT int dup2(int from, int to)
 {
-	if (ours(from))
+	if (fd_is_ours(from))
 		return bad_number();
-	if (ours(to))
-		mp_failed(move_away(from, to));
+	if (fd_is_ours(to))
+		mp_failed(fd_move_away(from, to));
 	return mp_next()->dup2(from, to);
 }
 
 EXPORT int dup3(int from, int to, int flags)
 {
-	if (ours(from))
+	if (fd_is_ours(from))
 		return bad_number();
-	if (ours(to))
-		mp_failed(move_away(from, to));
+	if (fd_is_ours(to))
+		mp_failed(fd_move_away(from, to));
 	return mp_next()->dup3(from, to, flags);
 }
 

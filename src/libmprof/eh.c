@@ -22,7 +22,7 @@ struct lookup {
 	struct eh_object *out;
 };
 
-static int visit(struct dl_phdr_info *info, size_t size, void *arg)
+static int eh_visit(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct lookup *l = arg;
 	struct eh_object o = { .bias = info->dlpi_addr, .name = info->dlpi_name };
@@ -52,7 +52,7 @@ int eh_object(uintptr_t pc, struct eh_object *out)
 	struct dl_find_object found;
 
 	if (!_dl_find_object)
-		return dl_iterate_phdr(visit, &l) ? 0 : -ENOENT;
+		return dl_iterate_phdr(eh_visit, &l) ? 0 : -ENOENT;
 	if (_dl_find_object((void *)pc, &found))
 		return -ENOENT;
 	*out = (struct eh_object){
@@ -66,14 +66,14 @@ int eh_object(uintptr_t pc, struct eh_object *out)
 }
 
 /* A rule keeps 32 bits of an offset: *bad where that would be another one. */
-static int32_t offset_of(int64_t v, int *bad)
+static int32_t eh_offset_of(int64_t v, int *bad)
 {
 	*bad |= v != (int32_t)v;
 	return (int32_t)v;
 }
 
 /* "fp + n" and nothing else: n, or *bad. */
-static int32_t fp_offset(struct cursor *e, int *bad)
+static int32_t eh_fp_offset(struct cursor *e, int *bad)
 {
 #if defined(__x86_64__)
 	enum { BREG_FP = 0x70 + 6 };
@@ -81,23 +81,23 @@ static int32_t fp_offset(struct cursor *e, int *bad)
 	enum { BREG_FP = 0x70 + 29 };
 #endif
 	*bad = cursor_get(e, 1) != BREG_FP;
-	return offset_of(cursor_sleb(e), bad);
+	return eh_offset_of(cursor_sleb(e), bad);
 }
 
 /* CFA = *(fp - n): what gcc writes for functions that realign their stack. */
-static int cfa_of_expression(const struct cfi_row *row, struct eh_rule *rule)
+static int eh_cfa_of_expression(const struct cfi_row *row, struct eh_rule *rule)
 {
 	struct cursor e = cfi_expression(row->cfa_expression);
 	int bad;
 
 	rule->base = EH_FP;
 	rule->deref = 1;
-	rule->cfa = fp_offset(&e, &bad);
+	rule->cfa = eh_fp_offset(&e, &bad);
 	bad |= cursor_get(&e, 1) != 0x06; /* deref */
 	return bad || e.bad || e.at != e.end ? -ENOTSUP : 0;
 }
 
-static int fp_of_cell(const struct cfi_cell *cell, struct eh_rule *rule)
+static int eh_fp_of_cell(const struct cfi_cell *cell, struct eh_rule *rule)
 {
 	struct cursor e;
 	int bad = 0;
@@ -107,19 +107,19 @@ static int fp_of_cell(const struct cfi_cell *cell, struct eh_rule *rule)
 	case CFI_UNDEFINED:
 		return 0;
 	case CFI_AT_CFA:
-		rule->fp = offset_of(cell->offset, &bad);
+		rule->fp = eh_offset_of(cell->offset, &bad);
 		return bad ? -ENOTSUP : 0;
 	case CFI_AT_EXPRESSION: /* in the same functions: at fp itself */
 		e = cfi_expression(cell->expression);
 		rule->fp_by_fp = 1;
-		rule->fp = fp_offset(&e, &bad);
+		rule->fp = eh_fp_offset(&e, &bad);
 		return bad || e.bad || e.at != e.end ? -ENOTSUP : 0;
 	default:
 		return -ENOTSUP;
 	}
 }
 
-static int to_rule(const struct cfi_row *row, struct eh_rule *rule)
+static int eh_to_rule(const struct cfi_row *row, struct eh_rule *rule)
 {
 	const struct cfi_cell *ra = &row->cell[CFI_PC];
 	int base = cfi_register(row->cfa_register), bad = 0;
@@ -129,18 +129,18 @@ static int to_rule(const struct cfi_row *row, struct eh_rule *rule)
 		return 0;
 	}
 	if (row->cfa_expression) {
-		if (cfa_of_expression(row, rule) < 0)
+		if (eh_cfa_of_expression(row, rule) < 0)
 			return -ENOTSUP;
 	} else if (base == CFI_SP || base == CFI_FP) {
 		rule->base = base == CFI_FP ? EH_FP : EH_SP;
-		rule->cfa = offset_of(row->cfa_offset, &bad);
+		rule->cfa = eh_offset_of(row->cfa_offset, &bad);
 	} else {
 		return -ENOTSUP;
 	}
 	if (ra->how != CFI_AT_CFA && ra->how != CFI_SAME)
 		return -ENOTSUP;
-	rule->ra = ra->how == CFI_AT_CFA ? offset_of(ra->offset, &bad) : 0;
-	return bad ? -ENOTSUP : fp_of_cell(&row->cell[CFI_FP], rule);
+	rule->ra = ra->how == CFI_AT_CFA ? eh_offset_of(ra->offset, &bad) : 0;
+	return bad ? -ENOTSUP : eh_fp_of_cell(&row->cell[CFI_FP], rule);
 }
 
 int eh_find(const struct eh_object *o, uintptr_t pc, struct cfi_machine *m, struct eh_rule *rule)
@@ -152,7 +152,7 @@ int eh_find(const struct eh_object *o, uintptr_t pc, struct cfi_machine *m, stru
 		return ret;
 	if (m->row.signal) {
 		rule->signal = 1;
-	} else if (to_rule(&m->row, rule) < 0) {
+	} else if (eh_to_rule(&m->row, rule) < 0) {
 		*rule = (struct eh_rule){ 0 };
 		rule->complex = 1;
 	}

@@ -11,7 +11,7 @@
 #define STRINGS_BYTES	4096u
 #define SAMPLE_EVERY_NS 10000000u
 
-static void stamp(struct mprof_fact *f, unsigned what)
+static void fact_stamp(struct mprof_fact *f, unsigned what)
 {
 	*f = (struct mprof_fact){
 		.what = what,
@@ -30,7 +30,7 @@ void mp_fact(const struct mprof_fact *fact, const char *strings, size_t bytes)
 		mp_extent_write(MPROF_EXTENT_FACT, 0, fact, sizeof(*fact), strings, bytes);
 }
 
-static void put(struct text *t, const char *key, const char *value)
+static void fact_put(struct text *t, const char *key, const char *value)
 {
 	text_string(t, key);
 	text_char(t, '=');
@@ -40,17 +40,17 @@ static void put(struct text *t, const char *key, const char *value)
 		t->at[t->used] = 0;
 }
 
-static void put_link(struct text *t, const char *key, const char *link)
+static void fact_put_link(struct text *t, const char *key, const char *link)
 {
 	char value[512];
 	long n = sys_readlink(link, value, sizeof(value) - 1);
 
 	value[n > 0 ? n : 0] = 0;
-	put(t, key, value);
+	fact_put(t, key, value);
 }
 
 /* The command line, one arg= for each argument, as far as there is room. */
-static void put_arguments(struct text *t, size_t leave)
+static void fact_put_arguments(struct text *t, size_t leave)
 {
 	char buffer[512];
 	int fd = sys_open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
@@ -60,17 +60,17 @@ static void put_arguments(struct text *t, size_t leave)
 		sys_close(fd);
 	for (long i = 0; i < n && t->used + leave < t->size;) {
 		buffer[n] = 0;
-		put(t, "arg", buffer + i);
+		fact_put(t, "arg", buffer + i);
 		i += (long)text_length(buffer + i) + 1;
 	}
 }
 
-static void put_host(struct text *t)
+static void fact_put_host(struct text *t)
 {
 	char name[6][65];
 
 	if (mp_sys(SYS_uname, (long)name, 0, 0, 0, 0, 0) == 0)
-		put(t, "host", name[1]);
+		fact_put(t, "host", name[1]);
 }
 
 void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int parent_pid,
@@ -80,7 +80,7 @@ void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int pare
 	struct text t = text_on(buffer, sizeof(buffer));
 	struct mprof_fact f;
 
-	stamp(&f, what);
+	fact_stamp(&f, what);
 	f.parent = parent;
 	f.parent_pid = parent_pid;
 	f.fork_ticks = fork_ticks;
@@ -90,31 +90,31 @@ void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int pare
 		f.stacks = mp_stacks_count();
 		f.stacks_image = image;
 	}
-	put_link(&t, "exe", "/proc/self/exe");
-	put(&t, "mode", mp_config.mode);
-	put(&t, "init", mp_config.init);
-	put(&t, "allocator", mp_known.allocator);
+	fact_put_link(&t, "exe", "/proc/self/exe");
+	fact_put(&t, "mode", mp_config.mode);
+	fact_put(&t, "init", mp_config.init);
+	fact_put(&t, "allocator", mp_known.allocator);
 	if (mp_known.first[0])
-		put(&t, "malloc", mp_known.first);
-	put_host(&t);
+		fact_put(&t, "malloc", mp_known.first);
+	fact_put_host(&t);
 	if (mp_known.job[0])
-		put(&t, "job", mp_known.job);
+		fact_put(&t, "job", mp_known.job);
 	if (mp_known.rank[0])
-		put(&t, "rank", mp_known.rank);
-	put_arguments(&t, 96);
+		fact_put(&t, "rank", mp_known.rank);
+	fact_put_arguments(&t, 96);
 	mp_fact(&f, buffer, t.used);
 }
 
-static uint64_t ns(struct timeval tv)
+static uint64_t fact_ns(struct timeval tv)
 {
 	return (uint64_t)tv.tv_sec * 1000000000u + (uint64_t)tv.tv_usec * 1000u;
 }
 
-static void put_usage(struct mprof_fact *f, const struct rusage *ru)
+static void fact_put_usage(struct mprof_fact *f, const struct rusage *ru)
 {
 	f->peak_rss_bytes = (uint64_t)ru->ru_maxrss * 1024;
-	f->user_ns = ns(ru->ru_utime);
-	f->system_ns = ns(ru->ru_stime);
+	f->user_ns = fact_ns(ru->ru_utime);
+	f->system_ns = fact_ns(ru->ru_stime);
 	f->minor_faults = (uint64_t)ru->ru_minflt;
 	f->major_faults = (uint64_t)ru->ru_majflt;
 }
@@ -124,10 +124,10 @@ void mp_fact_end(int status)
 	struct mprof_fact f;
 	struct rusage ru;
 
-	stamp(&f, MPROF_FACT_END);
+	fact_stamp(&f, MPROF_FACT_END);
 	f.status = status;
 	if (sys_getrusage(RUSAGE_SELF, &ru) == 0)
-		put_usage(&f, &ru);
+		fact_put_usage(&f, &ru);
 	f.peak_rss_bytes = mp_peak_last();
 	mp_fact(&f, "", 0);
 }
@@ -137,7 +137,7 @@ void mp_fact_waited(const struct mprof_process_entry *child, int signal, int sta
 {
 	struct mprof_fact f;
 
-	stamp(&f, MPROF_FACT_WAITED);
+	fact_stamp(&f, MPROF_FACT_WAITED);
 	f.pid = child->pid;
 	f.parent_pid = mp_local->pid;
 	f.parent = mp_local->process;
@@ -145,16 +145,16 @@ void mp_fact_waited(const struct mprof_process_entry *child, int signal, int sta
 	f.status = status;
 	f.self_bytes = 0;
 	if (usage)
-		put_usage(&f, usage);
+		fact_put_usage(&f, usage);
 	mp_extent_write_of(child, MPROF_EXTENT_FACT, &f, sizeof(f));
 }
 
-static void with_path(struct mprof_fact *f, const char *path)
+static void fact_with_path(struct mprof_fact *f, const char *path)
 {
 	char buffer[800];
 	struct text t = text_on(buffer, sizeof(buffer));
 
-	put(&t, "path", path ? path : "");
+	fact_put(&t, "path", path ? path : "");
 	mp_fact(f, buffer, t.used);
 }
 
@@ -162,36 +162,36 @@ void mp_fact_exec(int child_pid, const char *path, int env_kept)
 {
 	struct mprof_fact f;
 
-	stamp(&f, MPROF_FACT_EXECING);
+	fact_stamp(&f, MPROF_FACT_EXECING);
 	f.child_pid = child_pid;
 	f.env_kept = (uint32_t)env_kept;
-	with_path(&f, path);
+	fact_with_path(&f, path);
 }
 
 void mp_fact_deepbind(const char *path)
 {
 	struct mprof_fact f;
 
-	stamp(&f, MPROF_FACT_DEEPBIND);
-	with_path(&f, path);
+	fact_stamp(&f, MPROF_FACT_DEEPBIND);
+	fact_with_path(&f, path);
 }
 
 void mp_fact_child(int pid, unsigned how, const char *path, int env_kept)
 {
 	struct mprof_fact f;
 
-	stamp(&f, MPROF_FACT_CHILD);
+	fact_stamp(&f, MPROF_FACT_CHILD);
 	f.child_pid = pid;
 	f.how = how;
 	f.env_kept = (uint32_t)env_kept;
-	with_path(&f, path);
+	fact_with_path(&f, path);
 }
 
 void mp_fact_resumed(void)
 {
 	struct mprof_fact f;
 
-	stamp(&f, MPROF_FACT_RESUMED);
+	fact_stamp(&f, MPROF_FACT_RESUMED);
 	mp_fact(&f, "", 0);
 }
 
@@ -201,8 +201,8 @@ void mp_fact_remark(const char *why)
 	struct text t = text_on(buffer, sizeof(buffer));
 	struct mprof_fact f;
 
-	stamp(&f, MPROF_FACT_OUTSIDE);
-	put(&t, "why", why);
+	fact_stamp(&f, MPROF_FACT_OUTSIDE);
+	fact_put(&t, "why", why);
 	mp_fact(&f, buffer, t.used);
 }
 
@@ -212,8 +212,8 @@ void mp_fact_stopped(const char *why)
 	struct text t = text_on(buffer, sizeof(buffer));
 	struct mprof_fact f;
 
-	stamp(&f, MPROF_FACT_STOPPED);
-	put(&t, "why", why);
+	fact_stamp(&f, MPROF_FACT_STOPPED);
+	fact_put(&t, "why", why);
 	mp_fact(&f, buffer, t.used);
 }
 

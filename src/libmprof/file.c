@@ -28,7 +28,7 @@
 struct mp_file mp_file MP_HIDDEN = { .fd = -1 };
 
 /* Beyond RLIMIT_FSIZE the kernel would send SIGXFSZ, which kills. */
-static int over_limit(uint64_t end)
+static int file_over_limit(uint64_t end)
 {
 	struct rlimit lim;
 
@@ -36,7 +36,7 @@ static int over_limit(uint64_t end)
 	       end > lim.rlim_cur;
 }
 
-static int write_all(int fd, uint64_t offset, const char *data, size_t bytes)
+static int file_write_all(int fd, uint64_t offset, const char *data, size_t bytes)
 {
 	while (bytes) {
 		long n = sys_pwrite(fd, data, bytes, offset);
@@ -54,38 +54,38 @@ int mp_file_write(uint64_t offset, const void *data, size_t bytes)
 {
 	int fd, ret;
 
-	if (over_limit(offset + bytes))
+	if (file_over_limit(offset + bytes))
 		return -EFBIG;
 	fd = mp_fd_hold();
 	if (fd < 0)
 		return fd;
-	ret = write_all(fd, offset, data, bytes);
+	ret = file_write_all(fd, offset, data, bytes);
 	mp_fd_release();
 	return ret;
 }
 
-static int write_zeros(int fd, uint64_t offset, uint64_t bytes)
+static int file_write_zeros(int fd, uint64_t offset, uint64_t bytes)
 {
 	static const char zeros[4096];
 	int ret = 0;
 
 	for (uint64_t n; bytes && !ret; offset += n, bytes -= n) {
 		n = bytes < sizeof(zeros) ? bytes : sizeof(zeros);
-		ret = write_all(fd, offset, zeros, n);
+		ret = file_write_all(fd, offset, zeros, n);
 	}
 	return ret;
 }
 
-static int reserve(int fd, uint64_t offset, uint64_t bytes)
+static int file_reserve(int fd, uint64_t offset, uint64_t bytes)
 {
 	int ret;
 
-	if (over_limit(offset + bytes))
+	if (file_over_limit(offset + bytes))
 		return -EFBIG;
 	do
 		ret = sys_fallocate(fd, 0, offset, bytes);
 	while (ret == -EINTR);
-	return ret == -EOPNOTSUPP || ret == -ENOSYS ? write_zeros(fd, offset, bytes) : ret;
+	return ret == -EOPNOTSUPP || ret == -ENOSYS ? file_write_zeros(fd, offset, bytes) : ret;
 }
 
 int mp_file_reserve(uint64_t offset, uint64_t bytes)
@@ -94,13 +94,13 @@ int mp_file_reserve(uint64_t offset, uint64_t bytes)
 
 	if (fd < 0)
 		return fd;
-	ret = reserve(fd, offset, bytes);
+	ret = file_reserve(fd, offset, bytes);
 	mp_fd_release();
 	return ret;
 }
 
 /* Asks for disk blocks ahead of need, LOG_QTY records at a time.  Failing is no harm yet. */
-static void make_room(uint64_t tail)
+static void file_reserve_ahead(uint64_t tail)
 {
 	struct statfs fs;
 	uint64_t *room = &mp_file.header->room, had = __atomic_load_n(room, __ATOMIC_RELAXED);
@@ -112,7 +112,7 @@ static void make_room(uint64_t tail)
 	/* An eighth of what is there at least: asking costs about as much as writing 64 KiB. */
 	step = step > tail / 8 ? step : tail / 8;
 	want = tail + (step < 65536 ? 65536 : step);
-	if (over_limit(want) ||
+	if (file_over_limit(want) ||
 	    !__atomic_compare_exchange_n(room, &had, want, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return;
 	fd = mp_fd_hold();
@@ -156,7 +156,7 @@ uint64_t mp_extent_take(uint64_t bytes, uint64_t align)
 					    __ATOMIC_RELAXED));
 	if (old < MPROF_HEADER_SIZE) /* a header that somebody emptied */
 		return 0;
-	make_room(start + bytes);
+	file_reserve_ahead(start + bytes);
 	if (start > old) {
 		mp_extent_fill(&gap, MPROF_EXTENT_FREE, old, (uint32_t)(start - old), 0);
 		mp_file_write(old, &gap, sizeof(gap));
@@ -165,8 +165,8 @@ uint64_t mp_extent_take(uint64_t bytes, uint64_t align)
 }
 
 /* of: the process that it is about, NULL: this one. */
-static int write_extent(const struct mprof_process_entry *of, unsigned kind, uint32_t thread,
-			const void *a, size_t an, const void *b, size_t bn)
+static int file_write_extent(const struct mprof_process_entry *of, unsigned kind, uint32_t thread,
+			     const void *a, size_t an, const void *b, size_t bn)
 {
 	/* On the stack of a stranger: small payloads only. */
 	char buffer[sizeof(struct mprof_extent) + 1024];
@@ -195,13 +195,13 @@ static int write_extent(const struct mprof_process_entry *of, unsigned kind, uin
 int mp_extent_write(unsigned kind, uint32_t thread, const void *a, size_t an, const void *b,
 		    size_t bn)
 {
-	return write_extent(NULL, kind, thread, a, an, b, bn);
+	return file_write_extent(NULL, kind, thread, a, an, b, bn);
 }
 
 int mp_extent_write_of(const struct mprof_process_entry *of, unsigned kind, const void *a,
 		       size_t an)
 {
-	return write_extent(of, kind, 0, a, an, "", 0);
+	return file_write_extent(of, kind, 0, a, an, "", 0);
 }
 
 struct mprof_process_entry *mp_entry(void)
@@ -223,7 +223,7 @@ void mp_lost(unsigned reason, uint64_t events)
 }
 
 /* Maps the header of a file that is ours for good.  Takes fd over, also when it fails. */
-static int adopt(int fd)
+static int file_adopt(int fd)
 {
 	struct stat st;
 	void *map;
@@ -267,7 +267,7 @@ int mp_file_existing(const char *path, int how)
 }
 
 /* A filter that was added since the run began does not know of our system calls. */
-static uint32_t filters_of(int fd)
+static uint32_t file_filters_of(int fd)
 {
 	uint32_t filters = UINT32_MAX;
 
@@ -276,7 +276,7 @@ static uint32_t filters_of(int fd)
 }
 
 /* Is this the first process, at whose path the file that mprof found there is still? */
-static int finds_earlier(const struct mp_run *run, const char *magic)
+static int file_finds_earlier(const struct mp_run *run, const char *magic)
 {
 	struct head h = { .version = 0 };
 	int fd = mp_file_existing(run->path, O_RDONLY);
@@ -291,7 +291,7 @@ static int finds_earlier(const struct mp_run *run, const char *magic)
 
 /* -ENOENT: no such file; -EPERM: the process is locked in; -EXDEV: one of another kind; -ESTALE:
  * the run's file is closed. */
-static int join(const struct mp_run *run, const char *magic)
+static int file_join(const struct mp_run *run, const char *magic)
 {
 	struct head h;
 	int fd, ret;
@@ -302,12 +302,14 @@ static int join(const struct mp_run *run, const char *magic)
 	ret =
 	    sys_pread(fd, &h, sizeof(h), 0) == sizeof(h) && has_magic(&h, magic) ? -ESTALE : -EXDEV;
 	if (ret == -ESTALE && same_run(&h, magic, run))
-		return mp_seccomp_filters() > filters_of(fd) ? sys_close(fd), -EPERM : adopt(fd);
+		return mp_seccomp_filters() > file_filters_of(fd) ? sys_close(fd),
+		       -EPERM					  : file_adopt(fd);
 	sys_close(fd);
 	return ret;
 }
 
-static void header_fill(struct mprof_file_header *h, const char *magic, const struct mp_run *run)
+static void file_header_fill(struct mprof_file_header *h, const char *magic,
+			     const struct mp_run *run)
 {
 	__builtin_memcpy(h->magic, magic, MPROF_MAGIC_SIZE);
 	h->version = MPROF_FORMAT_VERSION;
@@ -324,7 +326,7 @@ static void header_fill(struct mprof_file_header *h, const char *magic, const st
 	h->tail = MPROF_HEADER_SIZE;
 }
 
-static int create(struct mp_run *run, const char *magic, struct text *why)
+static int file_create(struct mp_run *run, const char *magic, struct text *why)
 {
 	char name[4096 + 48];
 	struct text temporary = text_on(name, sizeof(name));
@@ -340,7 +342,7 @@ static int create(struct mp_run *run, const char *magic, struct text *why)
 		fd = sys_open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return fd;
-	ret = reserve(fd, 0, MPROF_HEADER_SIZE);
+	ret = file_reserve(fd, 0, MPROF_HEADER_SIZE);
 	h = ret < 0 ? NULL
 		    : sys_mmap(NULL, MPROF_HEADER_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (!h || sys_failed(h)) {
@@ -348,7 +350,7 @@ static int create(struct mp_run *run, const char *magic, struct text *why)
 		sys_close(fd);
 		return ret < 0 ? ret : -ENOMEM;
 	}
-	header_fill(h, magic, run);
+	file_header_fill(h, magic, run);
 	sys_flock(fd, LOCK_SH | LOCK_NB); /* before anybody can see it */
 	sys_munmap(h, MPROF_HEADER_SIZE);
 	ret = mp_place(name, run, magic, why);
@@ -360,25 +362,26 @@ static int create(struct mp_run *run, const char *magic, struct text *why)
 	 * By its path, as everybody else: on FUSE a link is another inode to the kernel, whose
 	 * pages and size know nothing of what is written through the first one.
 	 */
-	joined = join(run, magic);
+	joined = file_join(run, magic);
 	if (ret == -EEXIST || joined >= 0) {
 		sys_close(fd);
 		return joined;
 	}
-	ret = adopt(fd);
+	ret = file_adopt(fd);
 	if (ret < 0 && joined != -EXDEV && joined != -ESTALE) /* else it is somebody else's now */
 		sys_unlink(run->path);
 	return ret;
 }
 
-static int create_or_join(struct mp_run *run, const char *magic, const char *path, struct text *why)
+static int file_create_or_join(struct mp_run *run, const char *magic, const char *path,
+			       struct text *why)
 {
 	struct text to = text_on(run->path, sizeof(run->path));
 	int from_env = mp_run_from_env(run), ret = -ENOENT;
 
 	if (from_env)
-		ret = join(run, magic);
-	if ((ret == -ESTALE || ret == -EACCES || ret == -EXDEV) && finds_earlier(run, magic))
+		ret = file_join(run, magic);
+	if ((ret == -ESTALE || ret == -EACCES || ret == -EXDEV) && file_finds_earlier(run, magic))
 		ret = -ENOENT; /* as soon as there is something to put there */
 	if (ret == -ESTALE)
 		text_string(why, "the run that this process belongs to has ended");
@@ -395,10 +398,10 @@ static int create_or_join(struct mp_run *run, const char *magic, const char *pat
 		if (ret < 0)
 			return ret;
 	}
-	return create(run, magic, why);
+	return file_create(run, magic, why);
 }
 
-static const char *reason(int error)
+static const char *file_reason(int error)
 {
 	switch (-error) {
 	case EACCES:
@@ -437,10 +440,10 @@ int mp_file_open(const char *magic, const char *path)
 	text_bytes(w, path, 256 < text_length(path) ? 256 : text_length(path));
 	text_string(w, "': ");
 	size_t before = why.used;
-	ret = create_or_join(&mp_run, magic, path, w);
+	ret = file_create_or_join(&mp_run, magic, path, w);
 	if (ret < 0) {
 		if (why.used == before)
-			text_string(w, reason(ret));
+			text_string(w, file_reason(ret));
 		mp_note(why.at);
 		return ret;
 	}

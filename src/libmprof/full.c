@@ -22,7 +22,7 @@ struct context {
 	unsigned signals; /* handlers' frames so far */
 };
 
-static uint64_t load(struct context *x, uintptr_t at)
+static uint64_t full_load(struct context *x, uintptr_t at)
 {
 	if (!area_holds(x->low, x->high, at, 8)) {
 		x->bad = 1;
@@ -41,7 +41,7 @@ struct expression {
 	unsigned n;
 };
 
-static uint64_t pop(struct context *x, struct expression *e)
+static uint64_t full_pop(struct context *x, struct expression *e)
 {
 	if (!e->n) {
 		x->bad = 1;
@@ -50,7 +50,7 @@ static uint64_t pop(struct context *x, struct expression *e)
 	return e->value[--e->n];
 }
 
-static void push(struct context *x, struct expression *e, uint64_t v)
+static void full_push(struct context *x, struct expression *e, uint64_t v)
 {
 	if (e->n == DEEPEST)
 		x->bad = 1;
@@ -58,7 +58,7 @@ static void push(struct context *x, struct expression *e, uint64_t v)
 		e->value[e->n++] = v;
 }
 
-static uint64_t reg_value(struct context *x, uint64_t dwarf)
+static uint64_t full_reg_value(struct context *x, uint64_t dwarf)
 {
 	int i = cfi_register(dwarf);
 
@@ -66,9 +66,9 @@ static uint64_t reg_value(struct context *x, uint64_t dwarf)
 	return i < 0 ? 0 : x->reg[i];
 }
 
-static void binary(struct context *x, struct expression *e, unsigned op)
+static void full_binary(struct context *x, struct expression *e, unsigned op)
 {
-	uint64_t b = pop(x, e), a = pop(x, e), v = 0;
+	uint64_t b = full_pop(x, e), a = full_pop(x, e), v = 0;
 
 	switch (op) {
 	case 0x1a:
@@ -119,85 +119,85 @@ static void binary(struct context *x, struct expression *e, unsigned op)
 	default:
 		x->bad = 1;
 	}
-	push(x, e, v);
+	full_push(x, e, v);
 }
 
-static void constant(struct context *x, struct expression *e, unsigned op)
+static void full_constant(struct context *x, struct expression *e, unsigned op)
 {
 	unsigned bytes = op == 0x03 ? 8 : 1u << ((op - 0x08) / 2);
 	uint64_t v = cursor_get(&e->c, bytes);
 
 	if (op != 0x03 && op & 1 && bytes < 8) /* the odd ones are signed */
 		v = (uint64_t)((int64_t)(v << (64 - 8 * bytes)) >> (64 - 8 * bytes));
-	push(x, e, v);
+	full_push(x, e, v);
 }
 
-static void operation(struct context *x, struct expression *e, unsigned op)
+static void full_operation(struct context *x, struct expression *e, unsigned op)
 {
 	uint64_t a;
 
 	if (op >= 0x30 && op <= 0x4f) { /* lit */
-		push(x, e, op - 0x30);
+		full_push(x, e, op - 0x30);
 	} else if (op >= 0x70 && op <= 0x8f) { /* breg */
-		a = reg_value(x, op - 0x70);
-		push(x, e, a + (uint64_t)cursor_sleb(&e->c));
+		a = full_reg_value(x, op - 0x70);
+		full_push(x, e, a + (uint64_t)cursor_sleb(&e->c));
 	} else if (op == 0x03 || (op >= 0x08 && op <= 0x0f)) {
-		constant(x, e, op);
+		full_constant(x, e, op);
 	} else if (op == 0x10) { /* constu */
-		push(x, e, cursor_uleb(&e->c));
+		full_push(x, e, cursor_uleb(&e->c));
 	} else if (op == 0x11) { /* consts */
-		push(x, e, (uint64_t)cursor_sleb(&e->c));
+		full_push(x, e, (uint64_t)cursor_sleb(&e->c));
 	} else if (op == 0x06) { /* deref */
-		push(x, e, load(x, pop(x, e)));
+		full_push(x, e, full_load(x, full_pop(x, e)));
 	} else if (op == 0x12) { /* dup */
-		a = pop(x, e);
-		push(x, e, a);
-		push(x, e, a);
+		a = full_pop(x, e);
+		full_push(x, e, a);
+		full_push(x, e, a);
 	} else if (op == 0x23) { /* plus_uconst */
-		a = pop(x, e);
-		push(x, e, a + cursor_uleb(&e->c));
+		a = full_pop(x, e);
+		full_push(x, e, a + cursor_uleb(&e->c));
 	} else if (op == 0x9c) { /* call_frame_cfa */
-		push(x, e, x->cfa);
+		full_push(x, e, x->cfa);
 	} else if (op != 0x96) { /* nop */
-		binary(x, e, op);
+		full_binary(x, e, op);
 	}
 }
 
 /* cfa: what the expression of a register begins with; for the CFA's own there is nothing. */
-static uint64_t evaluate(struct context *x, const uint8_t *expression, int with_cfa)
+static uint64_t full_evaluate(struct context *x, const uint8_t *expression, int with_cfa)
 {
 	struct expression e = { .c = cfi_expression(expression) };
 
 	if (with_cfa)
-		push(x, &e, x->cfa);
+		full_push(x, &e, x->cfa);
 	while (e.c.at < e.c.end && !e.c.bad && !x->bad)
-		operation(x, &e, (unsigned)cursor_get(&e.c, 1));
+		full_operation(x, &e, (unsigned)cursor_get(&e.c, 1));
 	x->bad |= e.c.bad;
-	return pop(x, &e);
+	return full_pop(x, &e);
 }
 
 /* ---- one frame outward ---- */
 
-static uint64_t caller_value(struct context *x, int i, const struct cfi_cell *cell)
+static uint64_t full_caller_value(struct context *x, int i, const struct cfi_cell *cell)
 {
 	switch (cell->how) {
 	case CFI_AT_CFA:
-		return load(x, x->cfa + (uint64_t)cell->offset);
+		return full_load(x, x->cfa + (uint64_t)cell->offset);
 	case CFI_IS_CFA:
 		return x->cfa + (uint64_t)cell->offset;
 	case CFI_IN:
-		return reg_value(x, (uint64_t)cell->offset);
+		return full_reg_value(x, (uint64_t)cell->offset);
 	case CFI_AT_EXPRESSION:
-		return load(x, evaluate(x, cell->expression, 1));
+		return full_load(x, full_evaluate(x, cell->expression, 1));
 	case CFI_IS_EXPRESSION:
-		return evaluate(x, cell->expression, 1);
+		return full_evaluate(x, cell->expression, 1);
 	default:
 		return x->reg[i];
 	}
 }
 
 /* x->reg becomes what a signal interrupted; offsets, by index, as in the ucontext at sp. */
-static int read_interrupted(struct context *x)
+static int full_read_interrupted(struct context *x)
 {
 #if defined(__x86_64__)
 	static const uint16_t offset[CFI_REGISTERS] = { 128, 120, 160, 56, 72, 80, 88, 96, 168 };
@@ -209,16 +209,16 @@ static int read_interrupted(struct context *x)
 #endif
 
 	for (int i = 0; i < CFI_REGISTERS; i++)
-		x->reg[i] = load(x, at + offset[i]);
+		x->reg[i] = full_load(x, at + offset[i]);
 	x->exact = 1;
 	return !x->bad;
 }
 
-static int leave_signal(struct context *x)
+static int full_leave_signal(struct context *x)
 {
 	struct area a;
 
-	if (++x->signals > STACK_SIGNALS_MAX || !read_interrupted(x) ||
+	if (++x->signals > STACK_SIGNALS_MAX || !full_read_interrupted(x) ||
 	    mp_area(x->reg[CFI_SP], &a) < 0 || !(a.flags & AREA_READABLE))
 		return 0;
 	x->low = a.low;
@@ -227,18 +227,19 @@ static int leave_signal(struct context *x)
 }
 
 /* 1: x is the caller's frame; 0: there is none; -1: nobody knows. */
-static int leave(struct context *x, const struct cfi_row *row)
+static int full_leave(struct context *x, const struct cfi_row *row)
 {
 	struct context inner = *x;
 	uint64_t caller[CFI_REGISTERS];
 
 	if (row->cell[CFI_PC].how == CFI_UNDEFINED)
 		return 0;
-	x->cfa = row->cfa_expression ? evaluate(x, row->cfa_expression, 0)
-				     : reg_value(x, row->cfa_register) + (uint64_t)row->cfa_offset;
+	x->cfa = row->cfa_expression
+		     ? full_evaluate(x, row->cfa_expression, 0)
+		     : full_reg_value(x, row->cfa_register) + (uint64_t)row->cfa_offset;
 	/* An expression counts from the registers of the frame that is left, all of them. */
 	for (int i = 0; i < CFI_REGISTERS; i++)
-		caller[i] = caller_value(x, i, &row->cell[i]);
+		caller[i] = full_caller_value(x, i, &row->cell[i]);
 	__builtin_memcpy(x->reg, caller, sizeof(caller));
 #if defined(__aarch64__)
 	if (row->cell[CFI_PC].how == CFI_SAME)
@@ -255,20 +256,20 @@ static int leave(struct context *x, const struct cfi_row *row)
 }
 
 /* By frame pointers, where there is no information. */
-static int leave_by_fp(struct context *x)
+static int full_leave_by_fp(struct context *x)
 {
 	uintptr_t fp = x->reg[CFI_FP];
 
 	if (fp < x->reg[CFI_SP])
 		return fp ? -1 : 0;
-	x->reg[CFI_FP] = load(x, fp);
-	x->reg[CFI_PC] = load(x, fp + 8);
+	x->reg[CFI_FP] = full_load(x, fp);
+	x->reg[CFI_PC] = full_load(x, fp + 8);
 	x->reg[CFI_SP] = fp + 16;
 	x->exact = 0;
 	return x->bad ? -1 : x->reg[CFI_PC] != 0;
 }
 
-static int step(struct context *x)
+static int full_step(struct context *x)
 {
 	uintptr_t pc = x->reg[CFI_PC] - !x->exact;
 	struct eh_object o;
@@ -276,12 +277,12 @@ static int step(struct context *x)
 	int ret = eh_object(pc, &o) < 0 ? -ENOENT : cfi_find(&o, pc, &m);
 
 	if (ret == -ENOENT)
-		return leave_by_fp(x);
+		return full_leave_by_fp(x);
 	if (ret < 0)
 		return -1;
 	if (m.row.signal)
-		return leave_signal(x) ? 1 : -1;
-	return leave(x, &m.row);
+		return full_leave_signal(x) ? 1 : -1;
+	return full_leave(x, &m.row);
 }
 
 /* The registers here and now. */
@@ -322,7 +323,7 @@ __attribute__((noinline)) static int walk_all(struct stack_cache *c, struct cont
 			if (!mp_fresh_add(c, x->exact ? at | MPROF_FRAME_EXACT : at))
 				return reached;
 		}
-		ret = step(x);
+		ret = full_step(x);
 	}
 	if (ret)
 		c->flags |= MPROF_STACK_LOST_WAY;
@@ -352,11 +353,11 @@ int mp_full_interrupted(const struct area *stack, uintptr_t at, uintptr_t high, 
 	int ret;
 
 	x.reg[CFI_SP] = at;
-	if (!read_interrupted(&x))
+	if (!full_read_interrupted(&x))
 		return -1;
 	x.low = stack->low;
 	x.high = stack->high;
-	ret = step(&x);
+	ret = full_step(&x);
 	out[0] = x.reg[CFI_PC];
 	out[1] = x.reg[CFI_SP];
 	out[2] = x.reg[CFI_FP];

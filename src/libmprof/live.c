@@ -13,7 +13,7 @@
 #define FIRST  (65536u / UNIT)
 #define POOLED 65536u
 
-static int map_memory(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
+static int live_map_memory(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
 {
 	out->at = sys_memory((size_t)units * kind->unit);
 	return out->at ? 0 : -ENOMEM;
@@ -21,7 +21,7 @@ static int map_memory(const struct mp_pool_kind *kind, uint32_t units, struct mp
 
 void *mp_live_memory(size_t bytes, size_t touched)
 {
-	static const struct mp_pool_kind units = { UNIT, FIRST, map_memory };
+	static const struct mp_pool_kind units = { UNIT, FIRST, live_map_memory };
 	void *p;
 
 	/* Thousands of threads must leave room below the limit of mappings. */
@@ -35,7 +35,7 @@ void *mp_live_memory(size_t bytes, size_t touched)
 	return p;
 }
 
-static int map_file(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
+static int live_map_file(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
 {
 	uint64_t page = mp_page(), bytes = ((uint64_t)units * kind->unit + page - 1) & -page;
 
@@ -44,7 +44,7 @@ static int map_file(const struct mp_pool_kind *kind, uint32_t units, struct mp_p
 
 void *mp_live_take(unsigned kind, uint32_t thread, uint64_t seq, size_t bytes, int *error)
 {
-	static const struct mp_pool_kind units = { UNIT, FIRST, map_file };
+	static const struct mp_pool_kind units = { UNIT, FIRST, live_map_file };
 	uint64_t offset;
 	size_t size = sizeof(struct mprof_extent) + bytes;
 	struct mprof_extent *x =

@@ -40,7 +40,7 @@ struct facts {
 	char path[PATH_MAX_HERE];
 };
 
-static void note_segment(struct facts *f, uintptr_t bias, const ElfW(Phdr) * p)
+static void loaded_note_segment(struct facts *f, uintptr_t bias, const ElfW(Phdr) * p)
 {
 	uint64_t flags = p->p_flags & (PF_R | PF_W | PF_X); /* 4 r, 2 w, 1 x as in ELF */
 
@@ -52,7 +52,7 @@ static void note_segment(struct facts *f, uintptr_t bias, const ElfW(Phdr) * p)
 	f->segments++;
 }
 
-static void note_build_id(struct facts *f, const char *at, size_t bytes, size_t align)
+static void loaded_note_build_id(struct facts *f, const char *at, size_t bytes, size_t align)
 {
 	align = align == 8 ? 8 : 4;
 	if ((uintptr_t)at % align)
@@ -80,7 +80,7 @@ static void note_build_id(struct facts *f, const char *at, size_t bytes, size_t 
 }
 
 /* All of it, of which there cannot be much. */
-static int is_readable(uintptr_t at, size_t bytes)
+static int loaded_is_readable(uintptr_t at, size_t bytes)
 {
 	enum { PAGE = 4096, MOST = 16 * PAGE };
 
@@ -94,7 +94,7 @@ static int is_readable(uintptr_t at, size_t bytes)
 }
 
 /* The ELF header is what an object's mapping begins with. */
-static void read_headers(struct facts *f, const struct eh_object *o)
+static void loaded_read_headers(struct facts *f, const struct eh_object *o)
 {
 	const ElfW(Ehdr) *e = (const ElfW(Ehdr) *)o->start;
 	const ElfW(Phdr) * p;
@@ -108,15 +108,15 @@ static void read_headers(struct facts *f, const struct eh_object *o)
 		uintptr_t at = o->bias + p[i].p_vaddr;
 
 		if (p[i].p_type == PT_LOAD)
-			note_segment(f, o->bias, &p[i]);
+			loaded_note_segment(f, o->bias, &p[i]);
 		else if (p[i].p_type == PT_NOTE && !f->id_bytes && at >= o->start && at < o->end &&
-			 p[i].p_memsz <= o->end - at && is_readable(at, p[i].p_memsz))
-			note_build_id(f, (const char *)at, p[i].p_memsz, p[i].p_align);
+			 p[i].p_memsz <= o->end - at && loaded_is_readable(at, p[i].p_memsz))
+			loaded_note_build_id(f, (const char *)at, p[i].p_memsz, p[i].p_align);
 	}
 }
 
 /* As an absolute path; the program itself has no name in the loader's list. */
-static void read_path(struct facts *f, const char *name)
+static void loaded_read_path(struct facts *f, const char *name)
 {
 	struct text t = text_on(f->path, sizeof(f->path));
 	long n;
@@ -137,14 +137,14 @@ static void read_path(struct facts *f, const char *name)
 	text_string(&t, name);
 }
 
-static uint64_t identity(const struct facts *f)
+static uint64_t loaded_identity(const struct facts *f)
 {
 	return (uint64_t)mprof_checksum(f->path, text_length(f->path)) << 32 ^
 	       mprof_checksum(f->id, f->id_bytes);
 }
 
 /* Puts the OBJECT record.  stacks_lock held. */
-static int record(struct loaded *l, const struct facts *f)
+static int loaded_record(struct loaded *l, const struct facts *f)
 {
 	static uint64_t words[1 + MPROF_OBJECT_WORDS + 3 * SEGMENTS +
 			      (BUILD_ID_MAX + PATH_MAX_HERE) / 8]; /* the lock's */
@@ -171,14 +171,14 @@ static int record(struct loaded *l, const struct facts *f)
 	return ret;
 }
 
-static int record_gone(const struct loaded *l)
+static int loaded_record_gone(const struct loaded *l)
 {
 	const uint64_t words[2] = { MPROF_RECORD_GONE | (uint64_t)l->number << 32, mprof_ticks() };
 
 	return l->number ? mp_stacks_record(words, 2) : 0;
 }
 
-static struct loaded *find(const struct eh_object *o)
+static struct loaded *loaded_find(const struct eh_object *o)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (loaded[i].start == o->start && loaded[i].end == o->end &&
@@ -188,20 +188,20 @@ static struct loaded *find(const struct eh_object *o)
 }
 
 /* What else is known there is gone; *others: something was.  0 or -errno. */
-static int replace(const struct eh_object *o, int *others)
+static int loaded_replace(const struct eh_object *o, int *others)
 {
 	int ret = 0;
 
 	for (uint32_t i = 0; i < count; i++)
 		if (loaded[i].start < o->end && o->start < loaded[i].end && !loaded[i].gone) {
-			ret = ret < 0 ? ret : record_gone(&loaded[i]);
+			ret = ret < 0 ? ret : loaded_record_gone(&loaded[i]);
 			loaded[i].gone = 1;
 			*others = 1;
 		}
 	return ret;
 }
 
-static struct loaded *place(void)
+static struct loaded *loaded_place(void)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (loaded[i].gone)
@@ -212,31 +212,31 @@ static struct loaded *place(void)
 }
 
 /* A place for o, with its record in the stream.  0 or -errno. */
-static int take_place(const struct eh_object *o, const struct facts *f, int *others)
+static int loaded_take_place(const struct eh_object *o, const struct facts *f, int *others)
 {
-	int ret = replace(o, others);
-	struct loaded *l = place();
+	int ret = loaded_replace(o, others);
+	struct loaded *l = loaded_place();
 
 	if (!l)
 		return ret;
-	*l = (struct loaded){ o->start, o->end, o->bias, identity(f), 0, 0, 0 };
-	return ret < 0 ? ret : record(l, f);
+	*l = (struct loaded){ o->start, o->end, o->bias, loaded_identity(f), 0, 0, 0 };
+	return ret < 0 ? ret : loaded_record(l, f);
 }
 
-static const struct facts *read_facts(const struct eh_object *o)
+static const struct facts *loaded_read_facts(const struct eh_object *o)
 {
 	static struct facts f; /* the lock's: too large for a small stack */
 
 	f.id_bytes = f.segments = 0;
-	read_headers(&f, o);
-	read_path(&f, o->name);
+	loaded_read_headers(&f, o);
+	loaded_read_path(&f, o->name);
 	return &f;
 }
 
 int mp_loaded_seen(const struct eh_object *o, int *others)
 {
 	uint32_t generation = mp_rules_generation;
-	struct loaded *l = find(o);
+	struct loaded *l = loaded_find(o);
 	const struct facts *f;
 	uint64_t signals;
 	int ret;
@@ -247,11 +247,11 @@ int mp_loaded_seen(const struct eh_object *o, int *others)
 		return 0;
 	mp_stacks_lock(&signals);
 	ret = mp_stacks_begin();
-	f = read_facts(o);
-	l = find(o);
-	if (ret == 0 && (!l || l->identity != identity(f)))
-		ret = take_place(o, f, others);
-	l = find(o);
+	f = loaded_read_facts(o);
+	l = loaded_find(o);
+	if (ret == 0 && (!l || l->identity != loaded_identity(f)))
+		ret = loaded_take_place(o, f, others);
+	l = loaded_find(o);
 	if (l) /* the caller forgets all rules if there were others */
 		__atomic_store_n(&l->checked, generation + 1 + (*others ? RULES_FORGET : 0),
 				 __ATOMIC_RELEASE);
@@ -271,7 +271,7 @@ int mp_loaded_again(void)
 		if (loaded[i].gone || eh_object(loaded[i].start, &o) < 0 ||
 		    o.start != loaded[i].start || o.bias != loaded[i].bias)
 			continue;
-		ret = record(&loaded[i], read_facts(&o));
+		ret = loaded_record(&loaded[i], loaded_read_facts(&o));
 	}
 	return ret;
 }

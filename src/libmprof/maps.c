@@ -14,8 +14,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static void note_at(unsigned fn, uint64_t ticks, uint64_t a, uint64_t b, uint64_t c, uint64_t d,
-		    long ret)
+static void maps_note_at(unsigned fn, uint64_t ticks, uint64_t a, uint64_t b, uint64_t c,
+			 uint64_t d, long ret)
 {
 	const uint64_t value[4] = { a, b, c, d };
 
@@ -23,17 +23,17 @@ static void note_at(unsigned fn, uint64_t ticks, uint64_t a, uint64_t b, uint64_
 }
 
 /* Not when nothing is recorded: the program may have forbidden reading the clock. */
-static uint64_t now(void)
+static uint64_t maps_now(void)
 {
 	return mp_recording() ? mprof_ticks() : 0;
 }
 
-static void note(unsigned fn, uint64_t a, uint64_t b, uint64_t c, uint64_t d, long ret)
+static void maps_note(unsigned fn, uint64_t a, uint64_t b, uint64_t c, uint64_t d, long ret)
 {
-	note_at(fn, now(), a, b, c, d, ret);
+	maps_note_at(fn, maps_now(), a, b, c, d, ret);
 }
 
-static void *result(long ret)
+static void *maps_result(long ret)
 {
 	if (ret >= 0 || ret < -4095)
 		return (void *)ret;
@@ -41,7 +41,7 @@ static void *result(long ret)
 	return MAP_FAILED;
 }
 
-static void *map(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
+static void *maps_map(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
 {
 	long ret;
 
@@ -51,20 +51,20 @@ static void *map(void *at, size_t bytes, int prot, int flags, int fd, off_t offs
 	}
 	ret = mp_sys(SYS_mmap, (long)at, (long)bytes, prot, flags, fd, offset);
 
-	note(MPROF_FN_MMAP, ret < 0 && ret > -4096 ? 0 : (uint64_t)ret, bytes,
-	     (uint32_t)prot | (uint64_t)(uint32_t)flags << 32,
-	     (uint32_t)fd | (uint64_t)offset >> 12 << 32, ret);
-	return result(ret);
+	maps_note(MPROF_FN_MMAP, ret < 0 && ret > -4096 ? 0 : (uint64_t)ret, bytes,
+		  (uint32_t)prot | (uint64_t)(uint32_t)flags << 32,
+		  (uint32_t)fd | (uint64_t)offset >> 12 << 32, ret);
+	return maps_result(ret);
 }
 
 EXPORT void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
 {
-	return map(at, bytes, prot, flags, fd, offset);
+	return maps_map(at, bytes, prot, flags, fd, offset);
 }
 
 EXPORT void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off64_t offset)
 {
-	return map(at, bytes, prot, flags, fd, offset);
+	return maps_map(at, bytes, prot, flags, fd, offset);
 }
 
 EXPORT int munmap(void *at, size_t bytes)
@@ -73,11 +73,11 @@ EXPORT int munmap(void *at, size_t bytes)
 	long ret;
 
 	mp_peak_falls(bytes);
-	before = now();
+	before = maps_now();
 	mp_stacks_unmapped((uintptr_t)at, bytes);
 	ret = mp_sys(SYS_munmap, (long)at, (long)bytes, 0, 0, 0, 0);
 
-	note_at(MPROF_FN_MUNMAP, before, (uintptr_t)at, bytes, 0, 0, ret);
+	maps_note_at(MPROF_FN_MUNMAP, before, (uintptr_t)at, bytes, 0, 0, ret);
 	if (ret < 0) {
 		errno = (int)-ret;
 		return -1;
@@ -102,9 +102,9 @@ EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 	ret = mp_sys(SYS_mremap, (long)old, (long)old_bytes, (long)bytes, flags, (long)to, 0);
 	if (flags & 4) /* the old mapping stays, as one of length 0 does */
 		old_bytes = 0;
-	note(MPROF_FN_MREMAP, ret < 0 && ret > -4096 ? 0 : (uint64_t)ret, bytes, (uintptr_t)old,
-	     old_bytes, ret);
-	return result(ret);
+	maps_note(MPROF_FN_MREMAP, ret < 0 && ret > -4096 ? 0 : (uint64_t)ret, bytes,
+		  (uintptr_t)old, old_bytes, ret);
+	return maps_result(ret);
 }
 
 EXPORT int brk(void *to)
@@ -115,8 +115,8 @@ EXPORT int brk(void *to)
 	if (now < before)
 		mp_peak_falls(before - now);
 	ret = mp_next()->brk(to);
-	note(MPROF_FN_BRK, ret ? 0 : now, now > before ? now - before : before - now, before,
-	     now - before, ret ? -ENOMEM : 0);
+	maps_note(MPROF_FN_BRK, ret ? 0 : now, now > before ? now - before : before - now, before,
+		  now - before, ret ? -ENOMEM : 0);
 	return ret;
 }
 
@@ -128,9 +128,9 @@ EXPORT void *sbrk(intptr_t change)
 		mp_peak_falls(0 - (size_t)change);
 	before = mp_next()->sbrk(change);
 	if (change)
-		note(MPROF_FN_SBRK,
-		     before == (void *)-1 ? 0 : (uintptr_t)before + (uintptr_t)change,
-		     change < 0 ? 0 - (uint64_t)change : (uint64_t)change, (uintptr_t)before,
-		     (uint64_t)change, before == (void *)-1 ? -ENOMEM : 0);
+		maps_note(MPROF_FN_SBRK,
+			  before == (void *)-1 ? 0 : (uintptr_t)before + (uintptr_t)change,
+			  change < 0 ? 0 - (uint64_t)change : (uint64_t)change, (uintptr_t)before,
+			  (uint64_t)change, before == (void *)-1 ? -ENOMEM : 0);
 	return before;
 }

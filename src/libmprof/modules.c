@@ -45,7 +45,8 @@ int mp_is_loadable(const char *key, const char *path, struct text *why)
 }
 
 /* A module in a .so of the user's. */
-static const void *load(const char *key, const char *path, const char *symbol, struct text *why)
+static const void *module_load(const char *key, const char *path, const char *symbol,
+			       struct text *why)
 {
 	const void *ops;
 	const char *error;
@@ -72,7 +73,7 @@ static const void *load(const char *key, const char *path, const char *symbol, s
 	return NULL;
 }
 
-static void unknown(const char *key, const char *name, struct text *why)
+static void module_unknown(const char *key, const char *name, struct text *why)
 {
 	text_string(why, key);
 	text_string(why, "='");
@@ -85,11 +86,11 @@ const struct mprof_init_ops *mp_find_init(const char *name, struct text *why)
 	size_t i;
 
 	if (has_slash(name))
-		return load("INIT", name, "mprof_init", why);
+		return module_load("INIT", name, "mprof_init", why);
 	for (i = 0; i < COUNT(inits); i++)
 		if (text_same(inits[i]->name, name))
 			return inits[i];
-	unknown("INIT", name, why);
+	module_unknown("INIT", name, why);
 	for (i = 0; i < COUNT(inits); i++) {
 		text_string(why, inits[i]->name);
 		text_string(why, ", ");
@@ -103,11 +104,11 @@ const struct mprof_mode_ops *mp_find_mode(const char *name, struct text *why)
 	size_t i;
 
 	if (has_slash(name))
-		return load("MODE", name, "mprof_mode", why);
+		return module_load("MODE", name, "mprof_mode", why);
 	for (i = 0; i < COUNT(modes); i++)
 		if (text_same(modes[i]->name, name))
 			return modes[i];
-	unknown("MODE", name, why);
+	module_unknown("MODE", name, why);
 	for (i = 0; i < COUNT(modes); i++) {
 		text_string(why, modes[i]->name);
 		text_string(why, ", ");

@@ -33,7 +33,7 @@ long mp_write_quietly(int fd, const void *data, size_t bytes)
 	return n;
 }
 
-static void put_who(struct text *line)
+static void note_put_who(struct text *line)
 {
 	char exe[256];
 	long n = sys_readlink("/proc/self/exe", exe, sizeof(exe) - 1);
@@ -46,7 +46,7 @@ static void put_who(struct text *line)
 }
 
 /* /proc/PID/fd/N may be somebody else's file by now: only a memfd of mprof's will do. */
-static int open_notes(void)
+static int note_open(void)
 {
 	static const char expected[] = "/memfd:mprof notes";
 	char path[64], target[64];
@@ -84,12 +84,12 @@ void mp_note(const char *why)
 {
 	char buffer[1024];
 	struct text line = text_on(buffer, sizeof(buffer) - 1);
-	int notes = mp_known.notes[0] != 0, fd = notes ? open_notes() : 2;
+	int notes = mp_known.notes[0] != 0, fd = notes ? note_open() : 2;
 
 	if (fd < 0)
 		return;
 	if (notes)
-		put_who(&line);
+		note_put_who(&line);
 	else
 		text_string(&line, "mprof: ");
 	text_string(&line, why);

@@ -23,7 +23,7 @@ __attribute__((visibility("default"), optimize("O2"))) void *dlopen(const char *
 	return mp_next()->dlopen(file, flags);
 }
 
-static int see_unloaded(struct dl_phdr_info *info, size_t size, void *out)
+static int objects_see_unloaded(struct dl_phdr_info *info, size_t size, void *out)
 {
 	(void)size;
 	*(unsigned long long *)out = info->dlpi_subs;
@@ -31,11 +31,11 @@ static int see_unloaded(struct dl_phdr_info *info, size_t size, void *out)
 }
 
 /* How many objects the loader has unloaded so far. */
-static unsigned long long unloaded(void)
+static unsigned long long objects_unloaded(void)
 {
 	unsigned long long n = 0;
 
-	dl_iterate_phdr(see_unloaded, &n);
+	dl_iterate_phdr(objects_see_unloaded, &n);
 	return n;
 }
 
@@ -46,9 +46,9 @@ __attribute__((visibility("default"))) int dlclose(void *handle)
 
 	if (!mprof_core.capture)
 		return mp_next()->dlclose(handle);
-	before = unloaded();
+	before = objects_unloaded();
 	ret = mp_next()->dlclose(handle);
-	if (unloaded() != before)
+	if (objects_unloaded() != before)
 		mp_rules_forget();
 	return ret;
 }

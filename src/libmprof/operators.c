@@ -38,7 +38,7 @@ struct operator
 	struct scope scope[SCOPES];
 };
 
-static const void *base_of(const void *symbol)
+static const void *operator_base(const void *symbol)
 {
 	Dl_info info;
 
@@ -49,7 +49,7 @@ static const void *base_of(const void *symbol)
  * Does the allocator itself call?  What it keeps for itself is not the program's,
  * and it may hold a lock: nothing of its own may be called then.
  */
-static int is_allocators(const void *caller)
+static int operator_is_allocators(const void *caller)
 {
 	static uintptr_t start, bytes; /* bytes is stored last */
 	struct dl_find_object found;
@@ -69,7 +69,7 @@ typedef void *any_new(size_t, size_t, size_t);
 typedef void any_delete(void *, size_t, size_t);
 
 /* Does the operator reach the malloc family?  Twice: the first time may also map memory. */
-static int reaches_malloc(void *real, void *partner, int is_new)
+static int operator_reaches_malloc(void *real, void *partner, int is_new)
 {
 	struct mprof_thread *before;
 	int reached = 0;
@@ -95,32 +95,33 @@ static int reaches_malloc(void *real, void *partner, int is_new)
 }
 
 /* Remembered once the allocator is known: it may call us while it is being found. */
-static void *know_global(struct operator* o, void *real, int is_new, const void *caller)
+static void *operator_know_global(struct operator* o, void *real, int is_new, const void *caller)
 {
 	void *partner;
 
-	if (!mp_boot_try(NULL) || is_allocators(caller))
+	if (!mp_boot_try(NULL) || operator_is_allocators(caller))
 		return real;
-	if (mp_recording() && base_of(real) == base_of(*(void **)&mprof_core.real.malloc)) {
+	if (mp_recording() &&
+	    operator_base(real) == operator_base(*(void **)&mprof_core.real.malloc)) {
 		partner = dlsym(RTLD_NEXT, o->partner);
-		o->own =
-		    base_of(partner) == base_of(real) && !reaches_malloc(real, partner, is_new);
+		o->own = operator_base(partner) == operator_base(real) &&
+			 !operator_reaches_malloc(real, partner, is_new);
 	}
 	__atomic_store_n(&o->real, real, __ATOMIC_RELEASE);
 	return real;
 }
 
-static const void *object_of(const void *caller)
+static const void *operator_object(const void *caller)
 {
 	struct dl_find_object found;
 
 	if (_dl_find_object)
 		return _dl_find_object((void *)caller, &found) ? NULL : found.dlfo_link_map;
-	return base_of(caller);
+	return operator_base(caller);
 }
 
 /* In the scope of the object that calls.  It has one: it could not have been linked without. */
-static void *find_in_scope(const char *name, const void *caller)
+static void *operator_find_in_scope(const char *name, const void *caller)
 {
 	Dl_info info;
 	void *handle, *real = NULL;
@@ -136,9 +137,9 @@ static void *find_in_scope(const char *name, const void *caller)
 	return real;
 }
 
-static void *know_scope(struct operator* o, const void *object, const void *caller)
+static void *operator_know_scope(struct operator* o, const void *object, const void *caller)
 {
-	void *real = find_in_scope(o->name, caller);
+	void *real = operator_find_in_scope(o->name, caller);
 
 	for (struct scope *s = o->scope; object && real && s < o->scope + SCOPES; s++) {
 		void *none = NULL;
@@ -154,54 +155,56 @@ static void *know_scope(struct operator* o, const void *object, const void *call
 	return real;
 }
 
-static MPROF_COLD void *look_up(struct operator* o, int is_new, const void *caller)
+static MPROF_COLD void *operator_look_up(struct operator* o, int is_new, const void *caller)
 {
-	const void *object = object_of(caller);
+	const void *object = operator_object(caller);
 	void *real;
 
 	for (int i = 0; i < SCOPES; i++)
 		if (__atomic_load_n(&o->scope[i].object, __ATOMIC_ACQUIRE) == object && object)
 			return o->scope[i].real;
 	real = dlsym(RTLD_NEXT, o->name);
-	real = real ? know_global(o, real, is_new, caller) : know_scope(o, object, caller);
+	real = real ? operator_know_global(o, real, is_new, caller)
+		    : operator_know_scope(o, object, caller);
 	if (!real)
 		abort(); /* nothing to call: no program is linked like that */
 	return real;
 }
 
-MPROF_HOT void *real_of(struct operator* o, int is_new, const void *caller)
+MPROF_HOT void *operator_real(struct operator* o, int is_new, const void *caller)
 {
 	void *real = __atomic_load_n(&o->real, __ATOMIC_ACQUIRE);
 
-	return mprof_likely(real != NULL) ? real : look_up(o, is_new, caller);
+	return mprof_likely(real != NULL) ? real : operator_look_up(o, is_new, caller);
 }
 
-#define NEW(symbol, partner, fn, params, args, align)                                   \
-	EXPORT void *symbol params;                                                     \
-	EXPORT void *symbol params                                                      \
-	{                                                                               \
-		static struct operator o = { #symbol, #partner, NULL, 0, { { 0 } } };   \
-		void *(*real)params =                                                   \
-		    (void *(*)params)real_of(&o, 1, __builtin_return_address(0));       \
-		void *ptr;                                                              \
-                                                                                        \
-		if (mprof_likely(!o.own) || is_allocators(__builtin_return_address(0))) \
-			return real args;                                               \
-		ptr = real args;                                                        \
-		mp_table()->note_alloc(fn, ptr, size, align);                           \
-		return ptr;                                                             \
+#define NEW(symbol, partner, fn, params, args, align)                                            \
+	EXPORT void *symbol params;                                                              \
+	EXPORT void *symbol params                                                               \
+	{                                                                                        \
+		static struct operator o = { #symbol, #partner, NULL, 0, { { 0 } } };            \
+		void *(*real)params =                                                            \
+		    (void *(*)params)operator_real(&o, 1, __builtin_return_address(0));          \
+		void *ptr;                                                                       \
+                                                                                                 \
+		if (mprof_likely(!o.own) || operator_is_allocators(__builtin_return_address(0))) \
+			return real args;                                                        \
+		ptr = real args;                                                                 \
+		mp_table()->note_alloc(fn, ptr, size, align);                                    \
+		return ptr;                                                                      \
 	}
 
-#define DELETE(symbol, partner, fn, params, args, size)                                           \
-	EXPORT void symbol params;                                                                \
-	EXPORT void symbol params                                                                 \
-	{                                                                                         \
-		static struct operator o = { #symbol, #partner, NULL, 0, { { 0 } } };             \
-		void(*real) params = (void(*) params)real_of(&o, 0, __builtin_return_address(0)); \
-                                                                                                  \
-		if (mprof_unlikely(o.own) && !is_allocators(__builtin_return_address(0)))         \
-			mp_table()->note_free(fn, ptr, size);                                     \
-		real args;                                                                        \
+#define DELETE(symbol, partner, fn, params, args, size)                                            \
+	EXPORT void symbol params;                                                                 \
+	EXPORT void symbol params                                                                  \
+	{                                                                                          \
+		static struct operator o = { #symbol, #partner, NULL, 0, { { 0 } } };              \
+		void(*real) params =                                                               \
+		    (void(*) params)operator_real(&o, 0, __builtin_return_address(0));             \
+                                                                                                   \
+		if (mprof_unlikely(o.own) && !operator_is_allocators(__builtin_return_address(0))) \
+			mp_table()->note_free(fn, ptr, size);                                      \
+		real args;                                                                         \
 	}
 
 #define TAG   const void *no

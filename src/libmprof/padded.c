@@ -27,14 +27,14 @@ static struct pad *list[LISTS];
 static uint32_t spare[LISTS], *locks = spare; /* used if mmap fails */
 static struct mprof_real behind;
 
-static uint32_t hash_of(const void *ptr)
+static uint32_t padded_hash(const void *ptr)
 {
 	return (uint32_t)((uintptr_t)ptr * 0x9e3779b97f4a7c15ull >> 54);
 }
 
-static void add(struct pad *p)
+static void padded_add(struct pad *p)
 {
-	uint32_t h = hash_of(p + 1);
+	uint32_t h = padded_hash(p + 1);
 
 	mp_lock(&locks[h]);
 	p->next = list[h];
@@ -43,9 +43,9 @@ static void add(struct pad *p)
 }
 
 /* The pad of ptr or NULL; take: it is not in its list any more. */
-static struct pad *find(const void *ptr, int take)
+static struct pad *padded_find(const void *ptr, int take)
 {
-	uint32_t h = hash_of(ptr);
+	uint32_t h = padded_hash(ptr);
 	struct pad **at = &list[h], *p;
 
 	if (!__atomic_load_n(at, __ATOMIC_ACQUIRE))
@@ -80,20 +80,20 @@ static void *padded_memalign(size_t align, size_t size)
 	p = (struct pad *)(((uintptr_t)(block + sizeof(*p)) + natural - 1) & -natural) - 1;
 	p->block = block;
 	p->size = size;
-	add(p);
+	padded_add(p);
 	return p + 1;
 }
 
 static void padded_free(void *ptr)
 {
-	struct pad *p = find(ptr, 1);
+	struct pad *p = padded_find(ptr, 1);
 
 	behind.free(p ? p->block : ptr);
 }
 
 static void *padded_realloc(void *ptr, size_t size)
 {
-	struct pad *p = find(ptr, 0);
+	struct pad *p = padded_find(ptr, 0);
 	void *to;
 
 	if (!p)
@@ -108,7 +108,7 @@ static void *padded_realloc(void *ptr, size_t size)
 
 static size_t padded_usable_size(void *ptr)
 {
-	struct pad *p = find(ptr, 0);
+	struct pad *p = padded_find(ptr, 0);
 
 	if (p)
 		return p->size;

@@ -36,13 +36,13 @@
 static uint64_t second;	   /* in ticks; 0: this run wants no looks */
 static uint64_t break_was; /* where the break was when the program began */
 
-static uint64_t break_now(void)
+static uint64_t peak_break_now(void)
 {
 	return (uint64_t)mp_sys(SYS_brk, 0, 0, 0, 0, 0, 0);
 }
 
 /* The mark of this program in bytes; 0: not known now. */
-static uint64_t mark(struct mp_peak *p)
+static uint64_t peak_mark(struct mp_peak *p)
 {
 	struct rusage ru;
 	uint64_t bytes;
@@ -58,7 +58,7 @@ static uint64_t mark(struct mp_peak *p)
 	return mp_local->live_threads > 1 ? 0 : mp_high_water();
 }
 
-static void use(struct mprof_sample *s)
+static void peak_usage(struct mprof_sample *s)
 {
 	struct rusage ru;
 
@@ -69,7 +69,7 @@ static void use(struct mprof_sample *s)
 	s->minor_faults = (uint64_t)ru.ru_minflt;
 }
 
-static void write_rise(struct mp_peak *p, uint64_t ticks, uint64_t bytes)
+static void peak_write_rise(struct mp_peak *p, uint64_t ticks, uint64_t bytes)
 {
 	struct {
 		struct mprof_extent x;
@@ -83,8 +83,8 @@ static void write_rise(struct mp_peak *p, uint64_t ticks, uint64_t bytes)
 		p->offset = mp_extent_take(EXTENT_BYTES, EXTENT_BYTES);
 	if (!p->offset)
 		return;
-	use(&all.after);
-	all.after.arena = break_now() - break_was;
+	peak_usage(&all.after);
+	all.after.arena = peak_break_now() - break_was;
 	mp_extent_fill(&all.x, MPROF_EXTENT_SAMPLE, p->offset, EXTENT_BYTES, 0);
 	all.x.used = 2 * sizeof(struct mprof_sample);
 	all.x.check = mprof_checksum(&all.before, all.x.used);
@@ -92,7 +92,7 @@ static void write_rise(struct mp_peak *p, uint64_t ticks, uint64_t bytes)
 }
 
 /* One at a time; one that a signal handler jumped out of is forgotten after a second. */
-static int begin(struct mp_peak *p, uint64_t now)
+static int peak_look_begin(struct mp_peak *p, uint64_t now)
 {
 	uint64_t other = __atomic_load_n(&p->at_it, __ATOMIC_RELAXED);
 
@@ -102,7 +102,7 @@ static int begin(struct mp_peak *p, uint64_t now)
 }
 
 /* When the next look may be: what this one cost is paid off, but for a millisecond of looks. */
-static uint64_t pay(uint64_t from, uint64_t began, uint64_t now)
+static uint64_t peak_pay(uint64_t from, uint64_t began, uint64_t now)
 {
 	uint64_t cost = now - began, most = second / 5000, credit = COST_SHARE * (second / 1000);
 
@@ -111,26 +111,26 @@ static uint64_t pay(uint64_t from, uint64_t began, uint64_t now)
 	return (from + credit < now ? now - credit : from) + cost;
 }
 
-static void look(struct mp_peak *p, uint64_t now)
+static void peak_look(struct mp_peak *p, uint64_t now)
 {
 	uint64_t bytes, after;
 
-	if (!begin(p, now))
+	if (!peak_look_begin(p, now))
 		return;
-	bytes = mark(p);
+	bytes = peak_mark(p);
 	after = mprof_ticks();
 	if (bytes > p->most) {
-		write_rise(p, after, bytes);
+		peak_write_rise(p, after, bytes);
 		p->most = bytes;
 	}
 	if (bytes)
 		p->looked = after;
 	p->next[0] = after + second / 100;
-	p->next[1] = pay(p->next[1], now, mprof_ticks());
+	p->next[1] = peak_pay(p->next[1], now, mprof_ticks());
 	__atomic_store_n(&p->at_it, 0, __ATOMIC_RELEASE);
 }
 
-static struct mp_peak *peak(void)
+static struct mp_peak *peak_local(void)
 {
 	return second && mp_recording() && mp_local && mp_local->process ? &mp_local->peak : NULL;
 }
@@ -139,9 +139,9 @@ int mp_peak_look(unsigned large, uint64_t now)
 {
 	struct mp_peak *p = &mp_local->peak;
 
-	if (mprof_likely(now < p->next[large]) || !peak())
+	if (mprof_likely(now < p->next[large]) || !peak_local())
 		return 0;
-	look(p, now);
+	peak_look(p, now);
 	return 1;
 }
 
@@ -152,18 +152,18 @@ const uint64_t *mp_peak_times(void)
 
 void mp_peak_falls(size_t bytes)
 {
-	if (bytes >= LARGE && peak())
+	if (bytes >= LARGE && peak_local())
 		mp_peak_look(1, mprof_ticks());
 }
 
 uint64_t mp_peak_last(void)
 {
-	struct mp_peak *p = peak();
+	struct mp_peak *p = peak_local();
 	struct rusage ru;
 
 	if (!p)
 		return sys_getrusage(RUSAGE_THREAD, &ru) < 0 ? 0 : (uint64_t)ru.ru_maxrss * 1024;
-	look(p, mprof_ticks());
+	peak_look(p, mprof_ticks());
 	return p->most;
 }
 
@@ -178,7 +178,7 @@ void mp_peak_begin(int forked)
 	if (!forked) {
 		second = h->clock_hz;
 		break_was = mp_break_start();
-		break_was = break_was ? break_was : break_now();
+		break_was = break_was ? break_was : peak_break_now();
 		if (sys_getrusage(RUSAGE_THREAD, &ru) == 0)
 			p->hidden = (uint64_t)ru.ru_maxrss * 1024;
 		if (p->hidden <= mp_high_water())

@@ -12,7 +12,7 @@
 #include "place.h"
 
 /* Is the file ours, by the first n bytes of it?  An empty one is somebody else's. */
-static int is_ours(const struct head *h, long n)
+static int place_is_ours(const struct head *h, long n)
 {
 	return n >= MPROF_MAGIC_SIZE && mprof_is_magic(h->magic);
 }
@@ -22,8 +22,8 @@ static int is_ours(const struct head *h, long n)
  * -EEXIST: of this run (NULL: no such question); -ESTALE: of a later run; -EBUSY: a live one;
  * -ENOTSUP: not ours.
  */
-static int look_at(const char *path, const char *magic, const struct mp_run *run, int *held,
-		   struct text *why)
+static int place_look_at(const char *path, const char *magic, const struct mp_run *run, int *held,
+			 struct text *why)
 {
 	struct head h = { .version = 0 };
 	int fd = mp_file_existing(path, O_RDONLY), ret = 0;
@@ -39,7 +39,7 @@ static int look_at(const char *path, const char *magic, const struct mp_run *run
 	n = sys_pread(fd, &h, sizeof(h), 0);
 	if (run && n == sizeof(h) && same_run(&h, magic, run))
 		ret = -EEXIST;
-	else if (!is_ours(&h, n))
+	else if (!place_is_ours(&h, n))
 		ret = -ENOTSUP;
 	else if (run && !mp_may_make_way(&h, run))
 		ret = -ESTALE;
@@ -51,7 +51,7 @@ static int look_at(const char *path, const char *magic, const struct mp_run *run
 }
 
 /* Is the open file still the one at path? */
-static int is_still_at(int fd, const char *path)
+static int place_is_still_at(int fd, const char *path)
 {
 	struct stat ours, there;
 
@@ -73,7 +73,7 @@ static __attribute__((noinline)) int keep_as_old(const char *path, const char *m
 	text_string(why, "the earlier file cannot be renamed to '");
 	text_string(why, name);
 	text_string(why, "', which ");
-	ret = look_at(name, magic, NULL, &fd, why);
+	ret = place_look_at(name, magic, NULL, &fd, why);
 	if (ret == 0 || ret == -ENOENT) {
 		why->at[why->used = before] = 0;
 		ret = sys_rename(path, name, 0);
@@ -91,11 +91,11 @@ static __attribute__((noinline)) int keep_as_old(const char *path, const char *m
  * held while the file is renamed: of two runs that begin at once, the second must not take the
  * first one's new file for the old one.
  */
-static int clear(const struct mp_run *run, const char *magic, struct text *why)
+static int place_clear(const struct mp_run *run, const char *magic, struct text *why)
 {
-	int fd, ret = look_at(run->path, magic, run, &fd, why);
+	int fd, ret = place_look_at(run->path, magic, run, &fd, why);
 
-	if (ret == 0 && is_still_at(fd, run->path))
+	if (ret == 0 && place_is_still_at(fd, run->path))
 		ret = keep_as_old(run->path, magic, why);
 	if (fd >= 0)
 		sys_close(fd);
@@ -114,7 +114,7 @@ int mp_place(const char *temporary, struct mp_run *run, const char *magic, struc
 			ret = sys_rename(temporary, run->path, 1);
 		if (ret != -EEXIST)
 			break;
-		ret = clear(run, magic, why);
+		ret = place_clear(run, magic, why);
 		if (ret == -EBUSY && i < TRIES / 2) {
 			text_char(&path, '.');
 			text_number(&path, (uint64_t)sys_getpid());

@@ -7,8 +7,8 @@
 #include "internal.h"
 
 /* Of the next piece: a quarter of all that there is. */
-static uint32_t next_units(const struct mp_pool *pool, const struct mp_pool_kind *kind,
-			   uint32_t pieces, uint32_t n)
+static uint32_t pool_next_units(const struct mp_pool *pool, const struct mp_pool_kind *kind,
+				uint32_t pieces, uint32_t n)
 {
 	uint32_t units = 0;
 
@@ -22,8 +22,8 @@ static uint32_t next_units(const struct mp_pool *pool, const struct mp_pool_kind
  * Piece number `pieces`, if nobody has mapped it.  0 or -errno.  The caller's number, not
  * pool->pieces, which others raise without the lock as soon as a piece is there.
  */
-static int add_locked(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t pieces,
-		      uint32_t n)
+static int pool_add_locked(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t pieces,
+			   uint32_t n)
 {
 	struct mp_piece got = { 0 }, *p = &pool->piece[pieces];
 	int ret = -ENOMEM;
@@ -33,7 +33,7 @@ static int add_locked(struct mp_pool *pool, const struct mp_pool_kind *kind, uin
 	if (p->at)
 		return 0;
 	/* Where there is little room left, a small piece may still find its place. */
-	for (uint32_t units = next_units(pool, kind, pieces, n); units >= n && ret < 0;
+	for (uint32_t units = pool_next_units(pool, kind, pieces, n); units >= n && ret < 0;
 	     units /= 8) {
 		got.units = units;
 		ret = kind->map(kind, units, &got);
@@ -49,8 +49,8 @@ static int add_locked(struct mp_pool *pool, const struct mp_pool_kind *kind, uin
 }
 
 /* Room beyond the first `pieces` of them; ahead: for later, so do not wait for it. */
-static int grow(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t pieces, uint32_t n,
-		int ahead)
+static int pool_grow(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t pieces,
+		     uint32_t n, int ahead)
 {
 	uint64_t signals;
 	int ret = 0;
@@ -59,13 +59,13 @@ static int grow(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t 
 		return 0;
 	mp_lock_blocking(&pool->lock, &signals);
 	if (__atomic_load_n(&pool->pieces, __ATOMIC_RELAXED) == pieces)
-		ret = add_locked(pool, kind, pieces, n);
+		ret = pool_add_locked(pool, kind, pieces, n);
 	mp_unlock_blocking(&pool->lock, &signals);
 	return ret;
 }
 
 /* One of the last units: soon there will be none. */
-static int is_near_end(const struct mp_piece *p, uint32_t first, uint32_t n)
+static int pool_is_near_end(const struct mp_piece *p, uint32_t first, uint32_t n)
 {
 	uint32_t mark = p->units - p->units / 8;
 
@@ -77,8 +77,8 @@ static int is_near_end(const struct mp_piece *p, uint32_t first, uint32_t n)
  * is plain before: where there is no memory for another piece, callers try again with each
  * call of the program, and the sum would wrap and hand out the same units twice.
  */
-static void *take_here(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t pieces,
-		       uint32_t n, uint64_t *offset)
+static void *pool_take_here(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t pieces,
+			    uint32_t n, uint64_t *offset)
 {
 	struct mp_piece *p = &pool->piece[pieces - 1];
 	uint32_t first = __atomic_load_n(&p->used, __ATOMIC_RELAXED);
@@ -88,8 +88,8 @@ static void *take_here(struct mp_pool *pool, const struct mp_pool_kind *kind, ui
 	first = __atomic_fetch_add(&p->used, n, __ATOMIC_RELAXED);
 	if (first > p->units - n)
 		return NULL;
-	if (is_near_end(p, first, n))
-		grow(pool, kind, pieces, n, 1);
+	if (pool_is_near_end(p, first, n))
+		pool_grow(pool, kind, pieces, n, 1);
 	mp_self_bytes((int64_t)n * kind->unit);
 	*offset = p->offset + (uint64_t)first * kind->unit;
 	return p->at + (size_t)first * kind->unit;
@@ -100,13 +100,13 @@ void *mp_pool_take(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32
 {
 	for (;;) {
 		uint32_t pieces = __atomic_load_n(&pool->pieces, __ATOMIC_ACQUIRE);
-		void *got = pieces ? take_here(pool, kind, pieces, n, offset) : NULL;
+		void *got = pieces ? pool_take_here(pool, kind, pieces, n, offset) : NULL;
 
 		if (got)
 			return got;
 		if (pieces == MP_PIECES ||
 		    !__atomic_load_n(&pool->piece[pieces].at, __ATOMIC_ACQUIRE)) {
-			*error = grow(pool, kind, pieces, n, 0);
+			*error = pool_grow(pool, kind, pieces, n, 0);
 			if (*error < 0)
 				return NULL;
 		}

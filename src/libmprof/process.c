@@ -23,7 +23,7 @@
 static uint32_t last_number, last_image;
 
 /* The latest entry of a pid in one of two states; start_time 0: any. */
-static struct mprof_process_entry *find_entry(int pid, uint64_t start_time, unsigned state)
+static struct mprof_process_entry *process_find_entry(int pid, uint64_t start_time, unsigned state)
 {
 	uint32_t n = __atomic_load_n(&mp_file.header->processes, __ATOMIC_ACQUIRE);
 
@@ -38,21 +38,21 @@ static struct mprof_process_entry *find_entry(int pid, uint64_t start_time, unsi
 }
 
 /* This process under another program: it said so, or it used a system call of its own. */
-static struct mprof_process_entry *find_before_exec(int pid, uint64_t start_time)
+static struct mprof_process_entry *process_find_before_exec(int pid, uint64_t start_time)
 {
 	struct mprof_process_entry *e;
 
 	if (!start_time)
 		return NULL;
-	e = find_entry(pid, start_time, MPROF_PROCESS_EXECING);
-	return e ? e : find_entry(pid, start_time, MPROF_PROCESS_RUNNING);
+	e = process_find_entry(pid, start_time, MPROF_PROCESS_EXECING);
+	return e ? e : process_find_entry(pid, start_time, MPROF_PROCESS_RUNNING);
 }
 
 /*
  * An entry for a new process: its own, or, beyond the table, one whose process
  * has ended (its facts stay; what it lost goes to the run's sum).
  */
-static uint32_t take_entry(uint32_t number)
+static uint32_t process_take_entry(uint32_t number)
 {
 	struct mprof_file_header *h = mp_file.header;
 
@@ -80,7 +80,7 @@ int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid)
 	uint64_t start_time = mp_start_time();
 	unsigned what = MPROF_FACT_EXEC;
 
-	e = fork_ticks ? NULL : find_before_exec(mp_local->pid, start_time);
+	e = fork_ticks ? NULL : process_find_before_exec(mp_local->pid, start_time);
 	if (e) {
 		mp_local->process = e->number;
 		mp_local->image = ++e->image;
@@ -89,13 +89,13 @@ int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid)
 		what = MPROF_FACT_START;
 		mp_local->process =
 		    __atomic_add_fetch(&mp_file.header->processes, 1, __ATOMIC_RELAXED);
-		mp_local->entry = take_entry(mp_local->process);
+		mp_local->entry = process_take_entry(mp_local->process);
 		e = mp_entry();
 		if (e)
 			e->image = 0;
 	}
 	if (!parent && parent_pid) {
-		p = find_entry(parent_pid, 0, MPROF_PROCESS_RUNNING);
+		p = process_find_entry(parent_pid, 0, MPROF_PROCESS_RUNNING);
 		parent = p ? p->number : 0;
 	}
 	if (e) {
@@ -115,7 +115,7 @@ int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid)
 /* While this thread forks: when it began to. */
 static __thread uint64_t fork_ticks;
 
-static int join_as_child(uint64_t when)
+static int process_join_as_child(uint64_t when)
 {
 	int ret = 0;
 
@@ -142,13 +142,13 @@ int mp_process_forked(uint64_t when)
 	int ret;
 
 	mp_signals_block(&signals);
-	ret = join_as_child(when ? when : fork_ticks);
+	ret = process_join_as_child(when ? when : fork_ticks);
 	mp_signals_restore(&signals);
 	return ret;
 }
 
 /* 1: this is the process that mp_local describes, not a vfork child in its memory. */
-static int is_self(void)
+static int process_is_self(void)
 {
 	return mp_recording() && mp_local->alive && mp_local->pid == sys_getpid();
 }
@@ -157,18 +157,18 @@ void mp_process_flush(void)
 {
 	struct mprof_thread *t = mprof_self;
 
-	if (is_self() && t->number && mp_mode->flush && !t->busy) {
+	if (process_is_self() && t->number && mp_mode->flush && !t->busy) {
 		t->busy = mprof_stack(); /* a signal handler's call must not find half a chunk */
 		mp_mode->flush(t);
 		t->busy = 0;
 	}
 }
 
-static void ending(int status)
+static void process_ending(int status)
 {
 	struct mprof_process_entry *e;
 
-	if (!is_self() || !mp_file.header)
+	if (!process_is_self() || !mp_file.header)
 		return;
 	e = mp_entry();
 	if (e && e->state == MPROF_PROCESS_EXITED)
@@ -185,10 +185,10 @@ static void ending(int status)
 	mp_fact_end(status);
 }
 
-static void on_exit_call(int status, void *unused)
+static void process_on_exit(int status, void *unused)
 {
 	(void)unused;
-	ending(status & 255);
+	process_ending(status & 255);
 }
 
 /*
@@ -196,7 +196,7 @@ static void on_exit_call(int status, void *unused)
  * at the right moment too.
  */
 
-static void before_fork(void)
+static void process_before_fork(void)
 {
 	if (!mp_recording())
 		return;
@@ -204,13 +204,13 @@ static void before_fork(void)
 	fork_ticks = mprof_ticks();
 }
 
-static void in_parent(void)
+static void process_in_parent(void)
 {
 	fork_ticks = 0;
 }
 
 /* Another library's handler may have come first, and made an event. */
-static void in_child(void)
+static void process_in_child(void)
 {
 	if (mp_recording() && !(mp_local->alive && mp_local->pid == sys_getpid()))
 		mp_failed(mp_process_forked(fork_ticks));
@@ -220,13 +220,13 @@ static void in_child(void)
 /* As early as can be: then ours runs last before a fork and first in the child. */
 void mp_process_forks(void)
 {
-	pthread_atfork(before_fork, in_parent, in_child);
+	pthread_atfork(process_before_fork, process_in_parent, process_in_child);
 }
 
 void mp_process_watch(void)
 {
 	/* Registered before main, so called after what main registers; and it knows the status. */
-	on_exit(on_exit_call, NULL);
+	on_exit(process_on_exit, NULL);
 }
 
 EXPORT pid_t fork(void)
@@ -250,7 +250,7 @@ EXPORT pid_t _Fork(void)
 }
 
 /* exec answers a bad pointer with EFAULT. */
-static int are_readable(const char *path, char *const envp[])
+static int process_are_readable(const char *path, char *const envp[])
 {
 	if (!sys_readable(path) || !envp)
 		return sys_readable(path);
@@ -264,7 +264,7 @@ static int are_readable(const char *path, char *const envp[])
 }
 
 /* Is LD_PRELOAD, naming us, still in this environment? */
-static int keeps_us(char *const envp[])
+static int process_keeps_us(char *const envp[])
 {
 	for (; envp && *envp; envp++) {
 		const char *s = *envp, *key = "LD_PRELOAD=", *name = "libmprof";
@@ -285,22 +285,22 @@ static int keeps_us(char *const envp[])
 }
 
 /* Before exec: what this thread holds goes to the file, and the entry says what is tried. */
-static void exec_begins(const char *path, char *const envp[])
+static void process_exec_begins(const char *path, char *const envp[])
 {
 	struct mprof_process_entry *e;
 	int pid = sys_getpid();
 
-	if (!mp_recording() || !mp_file.header || !are_readable(path, envp))
+	if (!mp_recording() || !mp_file.header || !process_are_readable(path, envp))
 		return;
 	if (!mp_local->alive)
 		mp_failed(mp_process_forked(0));
 	if (mp_local->pid != pid) { /* a vfork child */
-		mp_fact_exec(pid, path, keeps_us(envp));
+		mp_fact_exec(pid, path, process_keeps_us(envp));
 		return;
 	}
 	mp_peak_last();
 	mp_table()->note_control(MPROF_CONTROL_EXEC, 0);
-	mp_fact_exec(0, path, keeps_us(envp));
+	mp_fact_exec(0, path, process_keeps_us(envp));
 	mp_process_flush();
 	mp_failed(mp_stacks_flush());
 	e = mp_entry();
@@ -309,11 +309,11 @@ static void exec_begins(const char *path, char *const envp[])
 }
 
 /* It failed, or we would not be here. */
-static int exec_failed(int ret)
+static int process_exec_failed(int ret)
 {
 	struct mprof_process_entry *e;
 
-	if (is_self() && mp_file.header) {
+	if (process_is_self() && mp_file.header) {
 		e = mp_entry();
 		if (e)
 			__atomic_store_n(&e->state, MPROF_PROCESS_RUNNING, __ATOMIC_RELEASE);
@@ -323,32 +323,32 @@ static int exec_failed(int ret)
 
 EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
-	exec_begins(path, envp);
-	return exec_failed(mp_next()->execve(path, argv, envp));
+	process_exec_begins(path, envp);
+	return process_exec_failed(mp_next()->execve(path, argv, envp));
 }
 
 EXPORT int execv(const char *path, char *const argv[])
 {
-	exec_begins(path, environ);
-	return exec_failed(mp_next()->execve(path, argv, environ));
+	process_exec_begins(path, environ);
+	return process_exec_failed(mp_next()->execve(path, argv, environ));
 }
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-	exec_begins(file, envp);
-	return exec_failed(mp_next()->execvpe(file, argv, envp));
+	process_exec_begins(file, envp);
+	return process_exec_failed(mp_next()->execvpe(file, argv, envp));
 }
 
 EXPORT int execvp(const char *file, char *const argv[])
 {
-	exec_begins(file, environ);
-	return exec_failed(mp_next()->execvpe(file, argv, environ));
+	process_exec_begins(file, environ);
+	return process_exec_failed(mp_next()->execvpe(file, argv, environ));
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
-	exec_begins("(descriptor)", envp);
-	return exec_failed(mp_next()->fexecve(fd, argv, envp));
+	process_exec_begins("(descriptor)", envp);
+	return process_exec_failed(mp_next()->fexecve(fd, argv, envp));
 }
 
 /* The variadic forms, as an array on the stack: exec may be all that is left to do. */
@@ -395,8 +395,8 @@ EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_acti
 
 	if (ret == 0 && pid)
 		*pid = child;
-	if (ret == 0 && is_self() && mp_file.header)
-		mp_fact_child(child, MPROF_CHILD_SPAWN, path, keeps_us(envp));
+	if (ret == 0 && process_is_self() && mp_file.header)
+		mp_fact_child(child, MPROF_CHILD_SPAWN, path, process_keeps_us(envp));
 	return ret;
 }
 
@@ -408,14 +408,14 @@ EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
 
 	if (ret == 0 && pid)
 		*pid = child;
-	if (ret == 0 && is_self() && mp_file.header)
-		mp_fact_child(child, MPROF_CHILD_SPAWN, file, keeps_us(envp));
+	if (ret == 0 && process_is_self() && mp_file.header)
+		mp_fact_child(child, MPROF_CHILD_SPAWN, file, process_keeps_us(envp));
 	return ret;
 }
 
 EXPORT void _exit(int status)
 {
-	ending(status & 255);
+	process_ending(status & 255);
 	mp_process_flush();
 	for (;;)
 		mp_sys(SYS_exit_group, status, 0, 0, 0, 0, 0);
@@ -428,7 +428,7 @@ EXPORT void _Exit(int status)
 
 EXPORT void quick_exit(int status)
 {
-	ending(status & 255);
+	process_ending(status & 255);
 	mp_process_flush();
 	mp_next()->quick_exit(status);
 	__builtin_unreachable();

@@ -10,7 +10,7 @@ static struct mp_next next;
 static uint32_t ready;
 
 /* Two threads may both do it: they write the same. */
-static MPROF_COLD void look_up(void)
+static MPROF_COLD void real_libc_look_up(void)
 {
 #define X(name) next.name = (__typeof__(name) *)dlsym(RTLD_NEXT, #name);
 	MP_NEXT_FUNCTIONS(X)
@@ -21,6 +21,6 @@ static MPROF_COLD void look_up(void)
 const struct mp_next *mp_next(void)
 {
 	if (mprof_unlikely(!__atomic_load_n(&ready, __ATOMIC_ACQUIRE)))
-		look_up();
+		real_libc_look_up();
 	return &next;
 }

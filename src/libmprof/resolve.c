@@ -142,12 +142,12 @@ static const struct {
 };
 #define FAMILY (sizeof(family) / sizeof(family[0]))
 
-static void set(size_t i, any_fn *fn)
+static void real_set(size_t i, any_fn *fn)
 {
 	__builtin_memcpy((char *)&real + family[i].at, &fn, sizeof(fn));
 }
 
-static any_fn *get(size_t i)
+static any_fn *real_get(size_t i)
 {
 	any_fn *fn;
 
@@ -155,7 +155,7 @@ static any_fn *get(size_t i)
 	return fn;
 }
 
-static const void *object_of(const void *symbol)
+static const void *real_object(const void *symbol)
 {
 	Dl_info info;
 
@@ -163,14 +163,14 @@ static const void *object_of(const void *symbol)
 }
 
 /* The symbol if it lies in the same object as malloc. */
-static any_fn *own(const struct mprof_init_ops *init, const char *name, const void *object)
+static any_fn *real_own(const struct mprof_init_ops *init, const char *name, const void *object)
 {
 	void *symbol = init->symbol(name);
 
-	return symbol && object_of(symbol) == object ? *(any_fn **)&symbol : NULL;
+	return symbol && real_object(symbol) == object ? *(any_fn **)&symbol : NULL;
 }
 
-static any_fn *natural(const struct mprof_init_ops *init, const char *name)
+static any_fn *real_natural(const struct mprof_init_ops *init, const char *name)
 {
 	void *symbol = init->natural ? init->symbol(name) : NULL;
 
@@ -178,42 +178,42 @@ static any_fn *natural(const struct mprof_init_ops *init, const char *name)
 }
 
 /* What nothing can stand in for. */
-static int find_core(const struct mprof_init_ops *init)
+static int real_find_core(const struct mprof_init_ops *init)
 {
 	if (!real.malloc)
-		real.malloc = (__typeof__(real.malloc))natural(init, "malloc");
+		real.malloc = (__typeof__(real.malloc))real_natural(init, "malloc");
 	if (!real.free)
-		real.free = (__typeof__(real.free))natural(init, "free");
+		real.free = (__typeof__(real.free))real_natural(init, "free");
 	if (!real.realloc)
-		real.realloc = (__typeof__(real.realloc))natural(init, "realloc");
+		real.realloc = (__typeof__(real.realloc))real_natural(init, "realloc");
 	if (!real.realloc && real.malloc_usable_size)
 		real.realloc = made_realloc;
 	return real.malloc && real.free && real.realloc ? 0 : -ENOENT;
 }
 
-static void find_memalign(const struct mprof_init_ops *init)
+static void real_find_memalign(const struct mprof_init_ops *init)
 {
 	if (!real.memalign && real.posix_memalign)
 		real.memalign = memalign_by_posix;
 	if (!real.memalign && real.aligned_alloc)
 		real.memalign = memalign_by_c11;
 	if (!real.memalign)
-		real.memalign = (__typeof__(real.memalign))natural(init, "memalign");
+		real.memalign = (__typeof__(real.memalign))real_natural(init, "memalign");
 	if (!real.memalign)
 		mp_padded_start();
 }
 
-static int is_libc(const void *object)
+static int real_is_libc(const void *object)
 {
-	return object == object_of(dlsym(RTLD_NEXT, "gnu_get_libc_version"));
+	return object == real_object(dlsym(RTLD_NEXT, "gnu_get_libc_version"));
 }
 
 /* Do the headers of glibc's chunks say what malloc_usable_size says?  On blocks of ours. */
-static int chunk_headers_agree(const void *object)
+static int real_chunk_headers_agree(const void *object)
 {
 	static const size_t sizes[] = { 1, 25, 1000, 5000 };
 	const char *preloaded = text_getenv("LD_PRELOAD");
-	int agree = is_libc(object);
+	int agree = real_is_libc(object);
 
 	/* valgrind serves glibc's malloc itself, and complains about such a look. */
 	if (preloaded && __builtin_strstr(preloaded, "vgpreload"))
@@ -232,7 +232,7 @@ static int chunk_headers_agree(const void *object)
 }
 
 /* tcmalloc allocates at the first of these: now, while that is not recorded. */
-static void try_out(void)
+static void real_try_out(void)
 {
 	void *block = real.malloc(1);
 
@@ -242,12 +242,12 @@ static void try_out(void)
 }
 
 /* 0, or which function nothing can serve: a pointer that is NULL must never be called. */
-static const char *fill_in(void)
+static const char *real_fill_in(void)
 {
 	for (size_t i = 0; i < FAMILY; i++) {
-		if (!get(i))
-			set(i, family[i].made);
-		if (!get(i))
+		if (!real_get(i))
+			real_set(i, family[i].made);
+		if (!real_get(i))
 			return family[i].name;
 	}
 	return NULL;
@@ -255,20 +255,21 @@ static const char *fill_in(void)
 
 int mp_resolve(const struct mprof_init_ops *init, struct text *why)
 {
-	const void *object = object_of(init->symbol("malloc"));
+	const void *object = real_object(init->symbol("malloc"));
 	const char *missing = NULL;
 
 	for (size_t i = 0; i < FAMILY; i++)
-		set(i, object && family[i].found != FOUND_MADE ? own(init, family[i].name, object)
-							       : NULL);
-	if (find_core(init) == 0) {
-		find_memalign(init);
-		missing = fill_in();
+		real_set(i, object && family[i].found != FOUND_MADE
+				? real_own(init, family[i].name, object)
+				: NULL);
+	if (real_find_core(init) == 0) {
+		real_find_memalign(init);
+		missing = real_fill_in();
 		if (!missing) {
-			try_out();
-			if (!is_libc(object))
+			real_try_out();
+			if (!real_is_libc(object))
 				mp_quiet_start();
-			mprof_core.chunk_headers = (uint32_t)chunk_headers_agree(object);
+			mprof_core.chunk_headers = (uint32_t)real_chunk_headers_agree(object);
 			return 0;
 		}
 	}

@@ -26,18 +26,18 @@ static uint8_t escape_ready[ESCAPES_SHARED]; /* stored last: escapes[i] is whole
 static uint32_t forgetting;		     /* threads in mp_rules_forget() */
 static int is_auto, is_fp;
 
-static size_t table_bytes(unsigned log2)
+static size_t rules_table_bytes(unsigned log2)
 {
 	return sizeof(struct rule_table) + ((size_t)8 << log2);
 }
 
-static struct rule_table *table_new(unsigned log2)
+static struct rule_table *rules_table_new(unsigned log2)
 {
-	struct rule_table *t = sys_memory(table_bytes(log2));
+	struct rule_table *t = sys_memory(rules_table_bytes(log2));
 
 	if (!t)
 		return NULL;
-	mp_self_bytes((int64_t)table_bytes(log2));
+	mp_self_bytes((int64_t)rules_table_bytes(log2));
 	t->mask = (1u << log2) - 1;
 	t->shift = 64 - log2;
 	return t;
@@ -48,7 +48,7 @@ int mp_rules_start(void)
 	is_auto = text_same(mp_config.unwind, "auto");
 	is_fp = text_same(mp_config.unwind, "fp");
 	escapes = sys_memory(ESCAPES * sizeof(*escapes));
-	mp_rules = escapes ? table_new(TABLE_FIRST) : NULL;
+	mp_rules = escapes ? rules_table_new(TABLE_FIRST) : NULL;
 	return mp_rules ? 0 : -ENOMEM;
 }
 
@@ -88,7 +88,7 @@ const struct eh_rule *mp_rules_escaped(uint32_t code)
 	return &escapes[code & 0xffff];
 }
 
-static uint32_t escape(const struct eh_rule *r)
+static uint32_t rule_escape(const struct eh_rule *r)
 {
 	uint32_t i = __atomic_fetch_add(&escapes_used, 1, __ATOMIC_RELAXED);
 
@@ -98,14 +98,14 @@ static uint32_t escape(const struct eh_rule *r)
 		return RULE_ESCAPE | (ESCAPES - 1);
 	}
 	escapes[i] = *r;
-	/* Pairs with the acquire in escape_once(): half a rule may look like another one. */
+	/* Pairs with the acquire in rule_escape_once(): half a rule may look like another one. */
 	if (i < ESCAPES_SHARED)
 		__atomic_store_n(&escape_ready[i], 1, __ATOMIC_RELEASE);
 	return RULE_ESCAPE | i;
 }
 
 /* The same few rules come again and again: an array of 65536 lasts. */
-static uint32_t escape_once(const struct eh_rule *r)
+static uint32_t rule_escape_once(const struct eh_rule *r)
 {
 	uint32_t n = __atomic_load_n(&escapes_used, __ATOMIC_RELAXED);
 
@@ -113,16 +113,16 @@ static uint32_t escape_once(const struct eh_rule *r)
 		if (__atomic_load_n(&escape_ready[i], __ATOMIC_ACQUIRE) &&
 		    !__builtin_memcmp(&escapes[i], r, sizeof(*r)))
 			return RULE_ESCAPE | i;
-	return escape(r);
+	return rule_escape(r);
 }
 
-static uint32_t encode(const struct eh_rule *r)
+static uint32_t rule_encode(const struct eh_rule *r)
 {
 	int plain = !r->deref && !r->fp_by_fp && !r->signal && !r->end && !r->no_code &&
 		    !r->stuck && !r->complex;
 
 	if (!plain || r->cfa < 0 || r->cfa >= 2048 * 8 || r->cfa & 7)
-		return escape_once(r);
+		return rule_escape_once(r);
 #if defined(__x86_64__)
 	/* fp: in units of 8 below the CFA; the first place is the return address's. */
 	if (r->ra == -8 && r->fp <= 0 && r->fp >= -15 * 8 && !(r->fp & 7))
@@ -132,14 +132,14 @@ static uint32_t encode(const struct eh_rule *r)
 	if (r->fp == -r->cfa && r->ra == r->fp + 8 && r->cfa >= 16)
 		return RULE_CODE(r->base, 1, r->cfa);
 #endif
-	return escape_once(r);
+	return rule_escape_once(r);
 }
 
 /* By frame pointers: [fp] is the caller's fp, behind it the return address. */
 static const struct eh_rule by_fp = { .base = EH_FP, .cfa = 16, .ra = -8, .fp = -16 };
 
 /* Generated code comes in few mappings: each thread remembers the last one. */
-static int is_executable(uintptr_t pc)
+static int rule_is_executable(uintptr_t pc)
 {
 	struct stack_cache *c = mprof_self->stack;
 	struct area a;
@@ -154,9 +154,9 @@ static int is_executable(uintptr_t pc)
 }
 
 /* No information: generated code, assembly by hand, or no code at all. */
-static struct eh_rule guess(uintptr_t pc)
+static struct eh_rule rule_guess(uintptr_t pc)
 {
-	if (!is_executable(pc))
+	if (!rule_is_executable(pc))
 		return (struct eh_rule){ .no_code = 1 };
 	return is_auto || is_fp ? by_fp : (struct eh_rule){ .stuck = 1 };
 }
@@ -165,7 +165,7 @@ static struct eh_rule guess(uintptr_t pc)
  * Each thread has its own, so that none waits for another one, nor for one that a signal
  * handler made jump out of here.  Stacks may be too small for it.
  */
-static struct cfi_machine *own_machine(void)
+static struct cfi_machine *rule_machine(void)
 {
 	struct stack_cache *c = mprof_self->stack;
 
@@ -174,7 +174,7 @@ static struct cfi_machine *own_machine(void)
 	return c ? c->machine : NULL;
 }
 
-static struct eh_rule compile(uintptr_t pc)
+static struct eh_rule rule_compile(uintptr_t pc)
 {
 	struct cfi_machine *m;
 	struct eh_object o;
@@ -182,7 +182,7 @@ static struct eh_rule compile(uintptr_t pc)
 	int ret, others;
 
 	if (eh_object(pc, &o) < 0)
-		return guess(pc);
+		return rule_guess(pc);
 	mp_failed(mp_loaded_seen(&o, &others));
 	if (others) {
 		mp_rules_forget();
@@ -190,21 +190,22 @@ static struct eh_rule compile(uintptr_t pc)
 	}
 	if (is_fp)
 		return by_fp;
-	m = own_machine();
+	m = rule_machine();
 	ret = m ? eh_find(&o, pc, m, &r) : -ENOTSUP;
-	return ret == 0 ? r : ret == -ENOENT ? guess(pc) : (struct eh_rule){ .stuck = 1 };
+	return ret == 0 ? r : ret == -ENOENT ? rule_guess(pc) : (struct eh_rule){ .stuck = 1 };
 }
 
 void mp_rules_keep(uint64_t *place, uint64_t word, uint32_t generation)
 {
-	/* Pairs with the fence in claim_anywhere(): its object is recorded before its stacks. */
+	/* Pairs with the fence in stream_claim_anywhere(): its object is recorded before its
+	 * stacks. */
 	__atomic_store_n(place, word, __ATOMIC_RELEASE);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&mp_rules_generation, __ATOMIC_RELAXED) != generation)
 		__atomic_store_n(place, 0, __ATOMIC_RELAXED);
 }
 
-static void put(struct rule_table *t, uint64_t word, uint32_t generation)
+static void rules_put(struct rule_table *t, uint64_t word, uint32_t generation)
 {
 	uint32_t at = RULE_HASH(word >> 17, t);
 	uint64_t *place = &t->word[at]; /* where all are taken, as good a victim as any */
@@ -218,17 +219,17 @@ static void put(struct rule_table *t, uint64_t word, uint32_t generation)
 }
 
 /* Twice as large.  The old table stays: somebody may be reading it. */
-static void grow(struct rule_table *old)
+static void rules_grow(struct rule_table *old)
 {
 	uint32_t generation = __atomic_load_n(&mp_rules_generation, __ATOMIC_ACQUIRE);
 	unsigned log2 = 64 - old->shift + 1;
-	struct rule_table *t = log2 > TABLE_MOST ? NULL : table_new(log2);
+	struct rule_table *t = log2 > TABLE_MOST ? NULL : rules_table_new(log2);
 
 	if (!t)
 		return;
 	for (uint32_t i = 0; i <= old->mask; i++)
 		if (old->word[i])
-			put(t, old->word[i], generation);
+			rules_put(t, old->word[i], generation);
 	t->used = old->used;
 	/* Two threads may do this at once: what one of them put is then looked up again. */
 	__atomic_store_n(&mp_rules, t, __ATOMIC_RELEASE);
@@ -242,14 +243,14 @@ static void grow(struct rule_table *old)
 uint32_t mp_rules_miss(uintptr_t pc)
 {
 	uint32_t generation = __atomic_load_n(&mp_rules_generation, __ATOMIC_ACQUIRE);
-	struct eh_rule r = compile(pc);
-	uint32_t code = encode(&r);
+	struct eh_rule r = rule_compile(pc);
+	uint32_t code = rule_encode(&r);
 	struct rule_table *t = mp_rules;
 
 	if (pc >> 47)
 		return code;
 	if (__atomic_add_fetch(&t->used, 1, __ATOMIC_RELAXED) == t->mask / 8 * 5)
-		grow(t);
-	put(mp_rules, (uint64_t)pc << 17 | code, generation);
+		rules_grow(t);
+	rules_put(mp_rules, (uint64_t)pc << 17 | code, generation);
 	return code;
 }

@@ -14,7 +14,7 @@
 
 struct mp_run mp_run MP_HIDDEN;
 
-static int hex_digit(char c)
+static int runid_hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -22,10 +22,10 @@ static int hex_digit(char c)
 }
 
 /* 32 digits, which may be followed by anything. */
-static int read_id(const char *s, uint8_t id[16])
+static int runid_read(const char *s, uint8_t id[16])
 {
 	for (int i = 0; i < 32; i++) {
-		int d = hex_digit(s[i]);
+		int d = runid_hex_digit(s[i]);
 
 		if (d < 0)
 			return 0;
@@ -39,11 +39,11 @@ int mp_run_from_env(struct mp_run *run)
 	const char *s = text_getenv("MPROF_RUN");
 	struct text path = text_on(run->path, sizeof(run->path));
 
-	if (!s || !read_id(s, run->id))
+	if (!s || !runid_read(s, run->id))
 		return 0;
 	s += 32;
 	__builtin_memset(run->earlier, 0, sizeof(run->earlier));
-	if (*s == '-' && !read_id(++s, run->earlier))
+	if (*s == '-' && !runid_read(++s, run->earlier))
 		return 0;
 	s += *s == ':' ? 0 : 32;
 	if (s[0] != ':' || s[1] != '/')

@@ -25,7 +25,7 @@
 static const char restricted[] = "the program restricted its system calls (seccomp)";
 
 /* 0: it goes on whatever happens.  A vfork child's is its own affair. */
-static int suspend(const char *why)
+static int seccomp_suspend(const char *why)
 {
 	if (!mp_recording() || mp_local->pid != sys_getpid())
 		return 0;
@@ -36,22 +36,22 @@ static int suspend(const char *why)
 }
 
 /* A question of this kind comes with a pointer that leads nowhere. */
-static int is_filter(const struct sock_fprog *program)
+static int seccomp_is_filter(const struct sock_fprog *program)
 {
 	return sys_readable(program) && sys_readable((const char *)program + 8) && program->len &&
 	       sys_readable(program->filter);
 }
 
 /* Can such a call restrict anything? */
-static int may_restrict(unsigned long mode, unsigned long flags, const void *args)
+static int seccomp_may_restrict(unsigned long mode, unsigned long flags, const void *args)
 {
 	if (mode == SECCOMP_SET_MODE_STRICT)
 		return !flags && !args;
-	return mode == SECCOMP_SET_MODE_FILTER && is_filter(args);
+	return mode == SECCOMP_SET_MODE_FILTER && seccomp_is_filter(args);
 }
 
 /* Where a thread could not follow, its number is returned, and there is no filter. */
-static int restricts(unsigned long flags, long ret)
+static int seccomp_restricts(unsigned long flags, long ret)
 {
 	unsigned long other = SECCOMP_FILTER_FLAG_NEW_LISTENER;
 
@@ -71,10 +71,10 @@ EXPORT int prctl(int option, ...)
 	va_end(args);
 	if (option == PR_SET_SECCOMP)
 		suspended = (w[0] == SECCOMP_MODE_STRICT ||
-			     (w[0] == SECCOMP_MODE_FILTER && is_filter((void *)w[1]))) &&
-			    suspend(restricted);
+			     (w[0] == SECCOMP_MODE_FILTER && seccomp_is_filter((void *)w[1]))) &&
+			    seccomp_suspend(restricted);
 	else if (option == PR_SET_TSC && w[0] == PR_TSC_SIGSEGV)
-		suspended = suspend("the program forbade reading the clock (PR_SET_TSC)");
+		suspended = seccomp_suspend("the program forbade reading the clock (PR_SET_TSC)");
 	ret = mp_next()->prctl(option, w[0], w[1], w[2], w[3]);
 	if (suspended)
 		mp_resume(ret == 0);
@@ -94,11 +94,11 @@ MP_HIDDEN __attribute__((used)) long mp_syscall_failed(long error)
 MP_HIDDEN __attribute__((used)) long mp_seccomp(long number, unsigned long mode,
 						unsigned long flags, const void *args)
 {
-	int suspended = may_restrict(mode, flags, args) && suspend(restricted);
+	int suspended = seccomp_may_restrict(mode, flags, args) && seccomp_suspend(restricted);
 	long ret = mp_sys(number, (long)mode, (long)flags, (long)args, 0, 0, 0);
 
 	if (suspended)
-		mp_resume(restricts(flags, ret));
+		mp_resume(seccomp_restricts(flags, ret));
 	return ret < 0 ? mp_syscall_failed(ret) : ret;
 }
 

@@ -16,7 +16,7 @@
 
 #include "internal.h"
 
-static int replace_if_in(uintptr_t at, void *base, size_t bytes)
+static int sigbus_replace_if_in(uintptr_t at, void *base, size_t bytes)
 {
 	if (!base || at - (uintptr_t)base >= bytes)
 		return 0;
@@ -53,7 +53,7 @@ static int map_line_put(struct map_line *l, char c, uintptr_t at)
  * a record of counts touches others' records too.  A mapping without a file,
  * once ours is broken, is one that another thread has just put there.
  */
-static int is_of_our_file(uintptr_t at)
+static int sigbus_is_of_our_file(uintptr_t at)
 {
 	struct map_line line = { .field = 0 };
 	char text[512];
@@ -68,21 +68,21 @@ static int is_of_our_file(uintptr_t at)
 	if (found && !line.value[6])
 		return mp_file.broken;
 	return found && line.value[6] == mp_file.ino &&
-	       replace_if_in(at, (void *)(at & -(uintptr_t)mp_page()), mp_page());
+	       sigbus_replace_if_in(at, (void *)(at & -(uintptr_t)mp_page()), mp_page());
 }
 
 /* Mostly a thread touches the header, its own slot and its own counts. */
-static int is_ours(uintptr_t at)
+static int sigbus_is_ours(uintptr_t at)
 {
 	struct mprof_thread *t = mprof_self;
 
-	if (replace_if_in(at, mp_file.header, MPROF_HEADER_SIZE) ||
-	    replace_if_in(at, t->slot, t->slot_bytes))
+	if (sigbus_replace_if_in(at, mp_file.header, MPROF_HEADER_SIZE) ||
+	    sigbus_replace_if_in(at, t->slot, t->slot_bytes))
 		return 1;
 	if (t->data && at - (uintptr_t)t->data < sizeof(struct mprof_counts) &&
-	    replace_if_in(at, (void *)(at & -(uintptr_t)mp_page()), mp_page()))
+	    sigbus_replace_if_in(at, (void *)(at & -(uintptr_t)mp_page()), mp_page()))
 		return 1;
-	return is_of_our_file(at);
+	return sigbus_is_of_our_file(at);
 }
 
 static void on_sigbus(int signal_number, siginfo_t *info, void *context)
@@ -91,7 +91,7 @@ static void on_sigbus(int signal_number, siginfo_t *info, void *context)
 	struct sigaction dfl = { .sa_handler = SIG_DFL };
 
 	(void)context;
-	if (info->si_code > 0 && is_ours((uintptr_t)info->si_addr)) {
+	if (info->si_code > 0 && sigbus_is_ours((uintptr_t)info->si_addr)) {
 		__atomic_store_n(&mp_file.broken, MPROF_LOST_FILE + 1, __ATOMIC_RELEASE);
 		errno = saved;
 		return;

@@ -47,7 +47,7 @@ static uint32_t slot_bytes(uint32_t bytes)
 }
 
 /* Should t's slot be its record's own, in one mapping with others'? */
-static int is_in_crowd(const struct mprof_thread *t)
+static int slot_is_in_crowd(const struct mprof_thread *t)
 {
 	int has_one = t->slot && t->slot != t->home;
 
@@ -55,7 +55,7 @@ static int is_in_crowd(const struct mprof_thread *t)
 			     mp_local->mapped_slots >= MAPPED_MOST + (unsigned)has_one);
 }
 
-/* What a thread should have now.  crowd: is_in_crowd(), which other threads change. */
+/* What a thread should have now.  crowd: slot_is_in_crowd(), which other threads change. */
 static uint32_t slot_size(const struct mprof_thread *t, int crowd)
 {
 	uint32_t stream = SLOT_FIRST << (t->flushes < STREAM_GROWS ? t->flushes : STREAM_GROWS);
@@ -143,7 +143,7 @@ static void slot_begin(struct mprof_thread *t)
  * A pool's map: slots that nobody holds yet.  Until the last of their headers is in its
  * place, which is the first one's, the file has one free extent there.
  */
-static int map_homes(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
+static int slot_map_homes(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
 {
 	uint64_t bytes = (uint64_t)units * kind->unit;
 	struct mprof_extent gap;
@@ -162,9 +162,9 @@ static int map_homes(const struct mp_pool_kind *kind, uint32_t units, struct mp_
 }
 
 /* The slot of t's record, which is empty.  0 or -errno. */
-static int home_take(struct mprof_thread *t, uint32_t bytes)
+static int slot_home_take(struct mprof_thread *t, uint32_t bytes)
 {
-	struct mp_pool_kind kind = { bytes, HOMES_FIRST, map_homes };
+	struct mp_pool_kind kind = { bytes, HOMES_FIRST, slot_map_homes };
 	int ret = 0;
 
 	if (!t->home)
@@ -175,7 +175,7 @@ static int home_take(struct mprof_thread *t, uint32_t bytes)
 }
 
 /* A slot that is a mapping of its own.  0 or -errno. */
-static int mapped_take(struct mprof_thread *t, uint32_t bytes)
+static int slot_mapped_take(struct mprof_thread *t, uint32_t bytes)
 {
 	uint64_t offset = free_slot_take(bytes);
 	int used = offset != 0, ret;
@@ -196,9 +196,9 @@ static int mapped_take(struct mprof_thread *t, uint32_t bytes)
 int mp_slot_take(struct mprof_thread *t)
 {
 	int crowd =
-	    is_in_crowd(t); /* once: a home of another size would reach into its neighbours */
+	    slot_is_in_crowd(t); /* once: a home of another size would reach into its neighbours */
 	uint32_t bytes = slot_size(t, crowd);
-	int ret = crowd ? home_take(t, bytes) : mapped_take(t, bytes);
+	int ret = crowd ? slot_home_take(t, bytes) : slot_mapped_take(t, bytes);
 
 	if (ret < 0)
 		return ret;
@@ -228,7 +228,7 @@ static void slot_drop(struct mprof_thread *t)
 }
 
 /* Copies `used` bytes of words to a chunk of their own. */
-static int chunk_write(const struct mprof_thread *t, size_t used)
+static int slot_chunk_write(const struct mprof_thread *t, size_t used)
 {
 	size_t bytes = (sizeof(struct mprof_extent) + used + 63) & ~(size_t)63;
 	/* A full slot goes out in whole pages: the page cache need not mend their edges. */
@@ -276,7 +276,7 @@ static int slot_empty(struct mprof_thread *t)
 
 	if (t->slot->magic != MPROF_EXTENT_MAGIC) /* zeros: the file was cut and grew again */
 		mp_file.broken = MPROF_LOST_FILE + 1;
-	ret = mp_file.broken ? -EIO : used ? chunk_write(t, used) : 0;
+	ret = mp_file.broken ? -EIO : used ? slot_chunk_write(t, used) : 0;
 	if (ret < 0)
 		return ret;
 	t->flushes++;
@@ -289,11 +289,11 @@ static int slot_empty(struct mprof_thread *t)
 }
 
 /* The next chunk begins: in this slot, in a larger one, or in the first one. */
-static int flush(struct mprof_thread *t)
+static int slot_flush(struct mprof_thread *t)
 {
 	int ret = t->slot ? slot_empty(t) : mp_slot_take(t);
 
-	if (ret < 0 || slot_size(t, is_in_crowd(t)) <= t->slot_bytes)
+	if (ret < 0 || slot_size(t, slot_is_in_crowd(t)) <= t->slot_bytes)
 		return ret;
 	slot_drop(t);
 	return mp_slot_take(t);
@@ -306,7 +306,7 @@ int mp_slot_flush(struct mprof_thread *t)
 	int ret;
 
 	mp_signals_block(&signals);
-	ret = flush(t);
+	ret = slot_flush(t);
 	if (ret == 0) {
 		mp_sample_maybe();
 		mp_peak_look(1, mprof_ticks());

@@ -14,14 +14,14 @@
 #define FIRST_ROOM 24u	 /* with the cache one page */
 #define UNIT	   4096u /* bytes */
 
-static size_t arrays_bytes(uint32_t room)
+static size_t cache_arrays_bytes(uint32_t room)
 {
 	return room * (sizeof(struct stack_frame) + sizeof(struct stack_meta) +
 		       2 * sizeof(struct stack_slot) + sizeof(struct stack_fresh));
 }
 
 /* Lays the arrays out at `at`, copying what there is. */
-static void place(struct stack_cache *c, char *at, uint32_t room)
+static void cache_place(struct stack_cache *c, char *at, uint32_t room)
 {
 	struct stack_cache old = *c;
 
@@ -39,7 +39,7 @@ static void place(struct stack_cache *c, char *at, uint32_t room)
 }
 
 /* A forked child finds its record without a cache: nothing is left behind in it. */
-static void *units_take(size_t bytes)
+static void *cache_units_take(size_t bytes)
 {
 	static const struct mp_pool_kind kind = { UNIT, 65536 / UNIT, mp_pool_private };
 
@@ -47,19 +47,19 @@ static void *units_take(size_t bytes)
 }
 
 /* Which list has arrays of that room; beyond them they are mappings of their own. */
-static unsigned size_of(uint32_t room)
+static unsigned cache_size_of(uint32_t room)
 {
 	return (unsigned)__builtin_ctz(room / FIRST_ROOM);
 }
 
-static char *arrays_take(uint32_t room)
+static char *cache_arrays_take(uint32_t room)
 {
-	size_t bytes = arrays_bytes(room);
+	size_t bytes = cache_arrays_bytes(room);
 	char *at;
 
-	if (size_of(room) < MP_CACHE_SIZES) {
-		at = (char *)mp_list_take(&mp_local->cache_arrays[size_of(room)], 0);
-		return at ? at : units_take(bytes);
+	if (cache_size_of(room) < MP_CACHE_SIZES) {
+		at = (char *)mp_list_take(&mp_local->cache_arrays[cache_size_of(room)], 0);
+		return at ? at : cache_units_take(bytes);
 	}
 	at = sys_memory(bytes);
 	if (at) {
@@ -69,12 +69,12 @@ static char *arrays_take(uint32_t room)
 	return at;
 }
 
-static void arrays_give(char *at, uint32_t room)
+static void cache_arrays_release(char *at, uint32_t room)
 {
-	size_t bytes = arrays_bytes(room);
+	size_t bytes = cache_arrays_bytes(room);
 
-	if (size_of(room) < MP_CACHE_SIZES) {
-		mp_list_put(&mp_local->cache_arrays[size_of(room)], (void **)at);
+	if (cache_size_of(room) < MP_CACHE_SIZES) {
+		mp_list_put(&mp_local->cache_arrays[cache_size_of(room)], (void **)at);
 	} else {
 		sys_munmap(at, bytes);
 		mp_self_bytes(-(int64_t)bytes);
@@ -86,25 +86,26 @@ int mp_cache_grow(struct stack_cache *c)
 	uint32_t room = c->room, dirty = c->dirty;
 	char *old = (char *)c->frame, *at;
 
-	if (room >= (c->budget ? STACK_FRAMES_MAX : STACK_ROOM) || !(at = arrays_take(room * 2)))
+	if (room >= (c->budget ? STACK_FRAMES_MAX : STACK_ROOM) ||
+	    !(at = cache_arrays_take(room * 2)))
 		return 0;
 	c->dirty = STACK_MOVING;
 	compiler_barrier();
-	place(c, at, room * 2);
+	cache_place(c, at, room * 2);
 	compiler_barrier();
 	c->dirty = dirty;
 	if (old != (char *)(c + 1)) /* the first arrays share the cache's own memory */
-		arrays_give(old, room);
+		cache_arrays_release(old, room);
 	return 1;
 }
 
 static struct stack_cache *cache_new(void)
 {
-	struct stack_cache *c = units_take(sizeof(*c) + arrays_bytes(FIRST_ROOM));
+	struct stack_cache *c = cache_units_take(sizeof(*c) + cache_arrays_bytes(FIRST_ROOM));
 
 	if (!c)
 		return NULL;
-	place(c, (char *)(c + 1), FIRST_ROOM);
+	cache_place(c, (char *)(c + 1), FIRST_ROOM);
 	c->generation = mp_rules_generation - 1;
 	c->budget = STACK_PATIENCE;
 	c->near = mp_rules_shared;
@@ -112,7 +113,7 @@ static struct stack_cache *cache_new(void)
 }
 
 /* The outermost `drop` frames go; the numbers of the others were those of whole stacks. */
-static void drop_outer(struct stack_cache *c, uint32_t drop, uint32_t kept)
+static void cache_drop_outer(struct stack_cache *c, uint32_t drop, uint32_t kept)
 {
 	uint64_t h = ~mp_stacks_seed;
 	uint32_t slots = 0;
@@ -146,7 +147,7 @@ uint32_t mp_cache_cut(struct stack_cache *c, uint32_t kept)
 
 	c->cut = 1;
 	if (drop < kept) {
-		drop_outer(c, drop, kept);
+		cache_drop_outer(c, drop, kept);
 		return kept - drop;
 	}
 	c->fresh_n = STACK_DEEP / 2;
@@ -163,20 +164,20 @@ void mp_cache_start(void)
 	main_stack = mprof_stack();
 }
 
-static int is_in(uintptr_t at, const struct area *a)
+static int cache_is_in(uintptr_t at, const struct area *a)
 {
 	return at - a->low < a->high - a->low;
 }
 
 /* The stack that a thread began on stays while the thread does; glibc's have its TLS on top. */
-static int is_home(const struct area *a)
+static int cache_is_home(const struct area *a)
 {
-	return is_in(main_stack, a) ||
-	       (sys_gettid() != mp_local->pid && is_in((uintptr_t)&mprof_self, a));
+	return cache_is_in(main_stack, a) ||
+	       (sys_gettid() != mp_local->pid && cache_is_in((uintptr_t)&mprof_self, a));
 }
 
-/* From now on c hears of memory that goes away.  Only few threads need to: see is_home(). */
-static void listen(struct stack_cache *c)
+/* From now on c hears of memory that goes away.  Only few threads need to: see cache_is_home(). */
+static void cache_listen(struct stack_cache *c)
 {
 	c->listens = 1;
 	c->next = __atomic_load_n(&mp_local->listening, __ATOMIC_RELAXED);
@@ -185,7 +186,7 @@ static void listen(struct stack_cache *c)
 		;
 }
 
-static int are_readable(uintptr_t low, uintptr_t high)
+static int cache_are_readable(uintptr_t low, uintptr_t high)
 {
 	for (; low < high; low += mp_page())
 		if (!sys_readable((const void *)low))
@@ -197,26 +198,26 @@ static int are_readable(uintptr_t low, uintptr_t high)
  * A thread that is near the top of the stack it began on: without a descriptor, whose
  * number another thread may be counting on.
  */
-static int is_near_top(uintptr_t sp, struct area *out)
+static int cache_is_near_top(uintptr_t sp, struct area *out)
 {
 	enum { NEAR = 1 << 20 };
 	uintptr_t top = (uintptr_t)&mprof_self, page = mp_page();
 
 	if (sys_gettid() == mp_local->pid || top - sp > NEAR ||
-	    !are_readable(sp & -page, top & -page))
+	    !cache_are_readable(sp & -page, top & -page))
 		return 0;
 	*out = (struct area){ sp & -page, (top & -page) + page, AREA_READABLE | 2 };
 	return 1;
 }
 
 /* The stack it began on goes further down: as far as there is no gap, it is one with the rest. */
-static int has_grown(struct stack_cache *c, uintptr_t sp)
+static int cache_has_grown(struct stack_cache *c, uintptr_t sp)
 {
 	enum { LITTLE = 16 };
 	uintptr_t low = sp & -(uintptr_t)mp_page(), at = c->area.low;
 
-	if (low >= at || at - low > LITTLE * mp_page() || !is_home(&c->area) ||
-	    !are_readable(low, at))
+	if (low >= at || at - low > LITTLE * mp_page() || !cache_is_home(&c->area) ||
+	    !cache_are_readable(low, at))
 		return 0;
 	for (uint32_t i = 0; i < c->areas; i++)
 		if (c->seen[i].high == c->area.high)
@@ -229,11 +230,11 @@ static int has_grown(struct stack_cache *c, uintptr_t sp)
  * 0: nobody knows it, as where /proc is missing.  Asking takes system calls, so each time
  * that it was in vain the next question is put off for twice as many calls.
  */
-static int find_area(struct stack_cache *c, uintptr_t sp, struct area *out)
+static int cache_find_area(struct stack_cache *c, uintptr_t sp, struct area *out)
 {
 	enum { BLIND_MOST = 4095 };
 
-	if (is_near_top(sp, out))
+	if (cache_is_near_top(sp, out))
 		return 1;
 	if (c->blind_left) {
 		c->blind_left--;
@@ -258,10 +259,10 @@ int mp_cache_area(struct stack_cache *c, uintptr_t sp)
 			c->area = c->seen[i];
 			return 1;
 		}
-	if (!find_area(c, sp, &a))
+	if (!cache_find_area(c, sp, &a))
 		return 0;
-	if (!c->listens && !is_home(&a))
-		listen(c);
+	if (!c->listens && !cache_is_home(&a))
+		cache_listen(c);
 	/* The main thread's stack has grown: its old bounds are of no use any more. */
 	for (uint32_t i = 0; i < c->areas; i++)
 		if (c->seen[i].high == a.high) {
@@ -300,7 +301,7 @@ struct stack_cache *mp_cache_prepare(struct mprof_thread *t, uintptr_t sp)
 		c->dirty = 0;
 		c->generation = mp_rules_generation - 1;
 	}
-	if (c->generation == mp_rules_generation && has_grown(c, sp))
+	if (c->generation == mp_rules_generation && cache_has_grown(c, sp))
 		return c; /* what lies further out is where it was */
 	c->n = c->slots = c->id = 0;
 	if (c->generation != mp_rules_generation) {

@@ -87,7 +87,7 @@ struct mp_stream {
 	uint32_t words, end; /* end: near the first zero word, never behind it */
 };
 
-static uint32_t record_words(uint64_t first)
+static uint32_t stream_record_words(uint64_t first)
 {
 	switch (first & 15) {
 	case MPROF_RECORD_STACK:
@@ -101,7 +101,7 @@ static uint32_t record_words(uint64_t first)
 }
 
 /* NULL if the slot is full. */
-static uint64_t *claim(struct mp_stream *s, uint32_t n)
+static uint64_t *stream_claim(struct mp_stream *s, uint32_t n)
 {
 	uint32_t at = s ? __atomic_load_n(&s->end, __ATOMIC_RELAXED) : 0;
 	uint64_t first = 0;
@@ -113,14 +113,14 @@ static uint64_t *claim(struct mp_stream *s, uint32_t n)
 			__atomic_store_n(&s->end, at + n, __ATOMIC_RELAXED);
 			return &s->word[at];
 		}
-		at += record_words(first);
+		at += stream_record_words(first);
 		first = 0;
 	}
 	return NULL;
 }
 
 /* The slot behind `full`, which may be NULL.  stream_lock held.  0 or -errno. */
-static int next_locked(const struct mp_stream *full)
+static int stream_next_locked(const struct mp_stream *full)
 {
 	struct mp_local *l = mp_local;
 	struct mp_stream *s;
@@ -144,7 +144,7 @@ static int next_locked(const struct mp_stream *full)
 }
 
 /* NULL and -errno: there is none. */
-static uint64_t *claim_anywhere(uint32_t n, int *error)
+static uint64_t *stream_claim_anywhere(uint32_t n, int *error)
 {
 	uint64_t signals, *place;
 
@@ -153,11 +153,11 @@ static uint64_t *claim_anywhere(uint32_t n, int *error)
 	for (int i = 0; i < 3; i++) {
 		struct mp_stream *s = __atomic_load_n(&mp_local->stream, __ATOMIC_ACQUIRE);
 
-		place = claim(s, n);
+		place = stream_claim(s, n);
 		if (place)
 			return place;
 		mp_lock_blocking(&mp_local->stream_lock, &signals);
-		*error = next_locked(s);
+		*error = stream_next_locked(s);
 		mp_unlock_blocking(&mp_local->stream_lock, &signals);
 		if (*error < 0)
 			return NULL;
@@ -170,7 +170,7 @@ int mp_stacks_begin(void)
 {
 	int ret = mp_local->stream_begun ? 0 : mp_loaded_again();
 
-	/* Pairs with the acquire in add(): what is loaded is recorded by then. */
+	/* Pairs with the acquire in stacks_add(): what is loaded is recorded by then. */
 	__atomic_store_n(&mp_local->stream_begun, 1, __ATOMIC_RELEASE);
 	return ret;
 }
@@ -178,7 +178,7 @@ int mp_stacks_begin(void)
 int mp_stacks_record(const uint64_t *words, uint32_t n)
 {
 	int error;
-	uint64_t *place = claim_anywhere(n, &error);
+	uint64_t *place = stream_claim_anywhere(n, &error);
 
 	if (!place)
 		return error;
@@ -211,7 +211,7 @@ int mp_stacks_flush(void)
  * that of the stack which came next, the last time, is fetched a call ahead.  Threads
  * would take each other's hints away.
  */
-MPROF_HOT void look_ahead(struct stack_cache *c, struct stack_table *t, uint32_t at)
+MPROF_HOT void stacks_look_ahead(struct stack_cache *c, struct stack_table *t, uint32_t at)
 {
 	uint32_t mask = t->size - 1;
 	struct entry *before = &t->entry[c->found & mask];
@@ -226,7 +226,7 @@ MPROF_HOT void look_ahead(struct stack_cache *c, struct stack_table *t, uint32_t
  * Also while others put: an entry has its hash first, then its id.  One that never got an
  * id, as who put it was jumped out of, gets the next one's.
  */
-static uint32_t look(struct stack_cache *c, struct stack_table *t, uint64_t hash)
+static uint32_t stacks_look(struct stack_cache *c, struct stack_table *t, uint64_t hash)
 {
 	if (!t)
 		return 0;
@@ -235,8 +235,8 @@ static uint32_t look(struct stack_cache *c, struct stack_table *t, uint64_t hash
 		uint64_t found = __atomic_load_n(&t->entry[at].hash, __ATOMIC_RELAXED);
 
 		if (found == hash) {
-			look_ahead(c, t, at);
-			/* Pairs with the release in put(): the definition is in the file. */
+			stacks_look_ahead(c, t, at);
+			/* Pairs with the release in stacks_put(): the definition is in the file. */
 			return __atomic_load_n(&t->entry[at].id, __ATOMIC_ACQUIRE);
 		}
 		if (!found)
@@ -245,7 +245,7 @@ static uint32_t look(struct stack_cache *c, struct stack_table *t, uint64_t hash
 }
 
 /* The id of hash from now on: this one, or what another thread has put before. */
-static uint32_t put(struct stack_table *t, uint64_t hash, uint32_t id)
+static uint32_t stacks_put(struct stack_table *t, uint64_t hash, uint32_t id)
 {
 	for (uint64_t i = hash;; i++) {
 		struct entry *e = &t->entry[i & (t->size - 1)];
@@ -264,7 +264,7 @@ static uint32_t put(struct stack_table *t, uint64_t hash, uint32_t id)
 }
 
 /* A large table is met in random places: large pages spare it the misses of the TLB. */
-static void *table_memory(size_t bytes)
+static void *stacks_table_memory(size_t bytes)
 {
 	enum { LARGE = 2 << 20 };
 	char *p = sys_memory(bytes < LARGE ? bytes : bytes + LARGE), *at;
@@ -280,7 +280,7 @@ static void *table_memory(size_t bytes)
  * A table that is half full is followed by one of twice the size.  Old ones stay: somebody
  * may be reading them.  What is put there meanwhile is defined once more.
  */
-static int grow_locked(void)
+static int stacks_grow_locked(void)
 {
 	struct stack_table *old = table, *t;
 	uint32_t size = old ? old->size * 2 : TABLE_FIRST;
@@ -288,19 +288,19 @@ static int grow_locked(void)
 
 	if (old && last_id < old->size / 2)
 		return 0;
-	t = size > TABLE_MOST ? NULL : table_memory(bytes);
+	t = size > TABLE_MOST ? NULL : stacks_table_memory(bytes);
 	if (!t)
 		return -ENOMEM;
 	mp_self_bytes((int64_t)bytes);
 	t->size = size;
 	for (uint32_t i = 0; old && i < old->size; i++)
 		if (old->entry[i].id)
-			put(t, old->entry[i].hash, old->entry[i].id);
+			stacks_put(t, old->entry[i].hash, old->entry[i].id);
 	__atomic_store_n(&table, t, __ATOMIC_RELEASE);
 	return 0;
 }
 
-static int grow(void)
+static int stacks_grow(void)
 {
 	const struct stack_table *t = __atomic_load_n(&table, __ATOMIC_RELAXED);
 	uint64_t signals;
@@ -309,16 +309,16 @@ static int grow(void)
 	if (t && mp_stacks_count() < t->size / 2)
 		return 0;
 	mp_stacks_lock(&signals);
-	ret = grow_locked();
+	ret = stacks_grow_locked();
 	mp_stacks_unlock(&signals);
 	return ret;
 }
 
 /* Frames [from, from + n) of c as a stack that joins `owner` at `depth`.  Its id; 0 and -errno. */
-static uint32_t define(const struct stack_cache *c, uint32_t from, uint32_t n, uint32_t owner,
-		       uint32_t depth, unsigned flags, int *error)
+static uint32_t stacks_define(const struct stack_cache *c, uint32_t from, uint32_t n,
+			      uint32_t owner, uint32_t depth, unsigned flags, int *error)
 {
-	uint64_t *word = claim_anywhere(2 + n, error);
+	uint64_t *word = stream_claim_anywhere(2 + n, error);
 	uint32_t id;
 
 	if (!word)
@@ -334,7 +334,7 @@ static uint32_t define(const struct stack_cache *c, uint32_t from, uint32_t n, u
 }
 
 /* Before the first record: what is loaded. */
-static MPROF_COLD int begin(void)
+static MPROF_COLD int stream_begin(void)
 {
 	uint64_t signals;
 	int ret;
@@ -349,8 +349,8 @@ static MPROF_COLD int begin(void)
  * Frames from `first` on are the stack; those before `kept` are in `owner`.  A
  * stack of very many new frames is defined in pieces, each one joining the last.
  */
-static uint32_t add(const struct stack_cache *c, uint64_t hash, uint32_t first, uint32_t kept,
-		    unsigned flags)
+static uint32_t stacks_add(const struct stack_cache *c, uint64_t hash, uint32_t first,
+			   uint32_t kept, unsigned flags)
 {
 	uint32_t owner, depth, n, id = 0;
 	int error = 0;
@@ -361,23 +361,24 @@ static uint32_t add(const struct stack_cache *c, uint64_t hash, uint32_t first, 
 	owner = kept > first ? c->meta[kept - 1].owner : 0;
 	depth = kept - first;
 	if (!__atomic_load_n(&mp_local->stream_begun, __ATOMIC_ACQUIRE))
-		mp_failed(begin());
+		mp_failed(stream_begin());
 	if (c->broken)
 		__atomic_fetch_add(&through_signals, 1, __ATOMIC_RELAXED);
 	do {
 		n = c->n - first - depth < PIECE ? c->n - first - depth : PIECE;
-		id = grow() < 0
-			 ? 0
-			 : define(c, first + depth, n, owner, depth, depth ? 0 : flags, &error);
+		id = stacks_grow() < 0 ? 0
+				       : stacks_define(c, first + depth, n, owner, depth,
+						       depth ? 0 : flags, &error);
 		owner = id;
 		depth += n;
 	} while (id && first + depth < c->n);
 	mp_failed(error);
-	return id ? put(__atomic_load_n(&table, __ATOMIC_ACQUIRE), hash, id) : mp_stacks_none();
+	return id ? stacks_put(__atomic_load_n(&table, __ATOMIC_ACQUIRE), hash, id)
+		  : mp_stacks_none();
 }
 
 /* Deeper than DEPTH: its innermost frames only, which nothing can be joined to. */
-static MPROF_COLD uint32_t innermost(struct stack_cache *c)
+static MPROF_COLD uint32_t stacks_innermost(struct stack_cache *c)
 {
 	uint32_t first = c->n - (uint32_t)mp_config.depth, id;
 	uint64_t h = ~mp_stacks_seed;
@@ -385,11 +386,11 @@ static MPROF_COLD uint32_t innermost(struct stack_cache *c)
 	for (uint32_t i = first; i < c->n; i++)
 		h = mp_stack_hash(h, c->frame[i].pc);
 	h += !h;
-	id = look(c, __atomic_load_n(&table, __ATOMIC_ACQUIRE), h);
+	id = stacks_look(c, __atomic_load_n(&table, __ATOMIC_ACQUIRE), h);
 	if (id)
 		return id;
 	mp_cache_spend(c, mp_config.depth * 64); /* all of them go to the file, too */
-	return add(c, h, first, first, MPROF_STACK_TRUNCATED);
+	return stacks_add(c, h, first, first, MPROF_STACK_TRUNCATED);
 }
 
 uint32_t mp_stacks_id(struct stack_cache *c, uint32_t kept)
@@ -400,12 +401,12 @@ uint32_t mp_stacks_id(struct stack_cache *c, uint32_t kept)
 	if (!c->n)
 		return mp_stacks_none();
 	if (mprof_unlikely(c->n > mp_config.depth))
-		return innermost(c);
+		return stacks_innermost(c);
 	hash = c->meta[c->n - 1].hash ^ flags;
 	hash += !hash;
-	id = look(c, __atomic_load_n(&table, __ATOMIC_ACQUIRE), hash);
+	id = stacks_look(c, __atomic_load_n(&table, __ATOMIC_ACQUIRE), hash);
 	if (mprof_unlikely(!id))
-		id = add(c, hash, 0, kept, flags);
+		id = stacks_add(c, hash, 0, kept, flags);
 	for (uint32_t i = kept; i < c->n; i++)
 		c->meta[i].owner = id;
 	return id;

@@ -6,7 +6,7 @@
 #include "internal.h"
 
 /* Reads a file of /proc into buffer, NUL-terminated; how many bytes. */
-static long read_proc(const char *path, char *buffer, size_t size)
+static long status_read_proc(const char *path, char *buffer, size_t size)
 {
 	int fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
 	long n = fd < 0 ? 0 : sys_read(fd, buffer, size - 1);
@@ -18,10 +18,10 @@ static long read_proc(const char *path, char *buffer, size_t size)
 }
 
 /* A field of /proc/self/stat behind the second, which ends with the last ')'. */
-static uint64_t stat_number(int wanted)
+static uint64_t status_stat_number(int wanted)
 {
 	char line[1024];
-	long n = read_proc("/proc/self/stat", line, sizeof(line)), i;
+	long n = status_read_proc("/proc/self/stat", line, sizeof(line)), i;
 	uint64_t value = 0;
 	int field = 2;
 
@@ -37,22 +37,22 @@ static uint64_t stat_number(int wanted)
 
 uint64_t mp_start_time(void)
 {
-	return stat_number(22);
+	return status_stat_number(22);
 }
 
 uint64_t mp_break_start(void)
 {
-	return stat_number(47);
+	return status_stat_number(47);
 }
 
 /* A number of /proc/self/status; key with the colon.  0 where there is none. */
-static uint64_t status_number(const char *key)
+static uint64_t status_status_number(const char *key)
 {
 	char text[4096];
 	uint64_t value = 0;
 	const char *at;
 
-	read_proc("/proc/self/status", text, sizeof(text));
+	status_read_proc("/proc/self/status", text, sizeof(text));
 	at = __builtin_strstr(text, key);
 	if (at) {
 		for (at += text_length(key); *at == ' ' || *at == '\t'; at++)
@@ -65,12 +65,12 @@ static uint64_t status_number(const char *key)
 /* How many seccomp filters bind this process already; since Linux 5.9. */
 uint32_t mp_seccomp_filters(void)
 {
-	return (uint32_t)status_number("Seccomp_filters:");
+	return (uint32_t)status_status_number("Seccomp_filters:");
 }
 
 uint64_t mp_high_water(void)
 {
-	return status_number("VmHWM:") * 1024;
+	return status_status_number("VmHWM:") * 1024;
 }
 
 /* Pages mapped and resident now.  0, or -1 without /proc. */
@@ -79,7 +79,7 @@ int mp_memory_pages(uint64_t *mapped, uint64_t *resident)
 	char line[128];
 	size_t used;
 
-	read_proc("/proc/self/statm", line, sizeof(line));
+	status_read_proc("/proc/self/statm", line, sizeof(line));
 	used = text_parse(line, 10, mapped);
 	return used && text_parse(line + used + 1, 10, resident) ? 0 : -1;
 }

@@ -27,31 +27,31 @@ static struct mp_start *start_new(void)
 	return node ? (struct mp_start *)node : mp_lines_take(1);
 }
 
-static void start_give(struct mp_start *s)
+static void start_release(struct mp_start *s)
 {
 	mp_list_put(&mp_local->starts, &s->next);
 }
 
-static void *begin(void *given)
+static void *start_run(void *given)
 {
 	struct mp_start s = *(struct mp_start *)given;
 
-	start_give(given);
+	start_release(given);
 	mp_thread_begins(s.number);
 	return s.routine(s.arg);
 }
 
-static int begin_thrd(void *given)
+static int start_run_thrd(void *given)
 {
 	struct mp_start s = *(struct mp_start *)given;
 
-	start_give(given);
+	start_release(given);
 	mp_thread_begins(s.number);
 	return s.thrd(s.arg);
 }
 
 /* NULL: nothing to tell, or no memory for it. */
-static struct mp_start *about_to_start(void *arg)
+static struct mp_start *start_about_to(void *arg)
 {
 	struct mp_start *s = NULL;
 
@@ -69,29 +69,29 @@ static struct mp_start *about_to_start(void *arg)
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine)(void *),
 			  void *arg)
 {
-	struct mp_start *s = about_to_start(arg);
+	struct mp_start *s = start_about_to(arg);
 	int ret;
 
 	if (!s)
 		return mp_next()->pthread_create(thread, attr, routine, arg);
 	s->routine = routine;
-	ret = mp_next()->pthread_create(thread, attr, begin, s);
+	ret = mp_next()->pthread_create(thread, attr, start_run, s);
 	if (ret)
-		start_give(s);
+		start_release(s);
 	return ret;
 }
 
 /* libc's does not go through pthread_create. */
 EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *arg)
 {
-	struct mp_start *s = about_to_start(arg);
+	struct mp_start *s = start_about_to(arg);
 	int ret;
 
 	if (!s)
 		return mp_next()->thrd_create(thread, routine, arg);
 	s->thrd = routine;
-	ret = mp_next()->thrd_create(thread, begin_thrd, s);
+	ret = mp_next()->thrd_create(thread, start_run_thrd, s);
 	if (ret != thrd_success)
-		start_give(s);
+		start_release(s);
 	return ret;
 }

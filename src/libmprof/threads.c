@@ -119,19 +119,19 @@ void *mp_lines_take(uint32_t lines)
 	return mp_pool_memory(&mp_local->lines, &kind, lines);
 }
 
-static int is_gone(uint32_t tid)
+static int thread_is_gone(uint32_t tid)
 {
 	return mp_sys(SYS_tgkill, mp_local->pid, (long)tid, 0, 0, 0, 0) == -ESRCH;
 }
 
-static struct mprof_thread *record_of(void **node)
+static struct mprof_thread *thread_record_of(void **node)
 {
 	return node ? (struct mprof_thread *)((char *)node - offsetof(struct mprof_thread, next))
 		    : NULL;
 }
 
 /* Off the list of those that ended, which begins with the last one, onto that of zombies. */
-static void **turn_round(struct mp_local *l)
+static void **thread_turn_round(struct mp_local *l)
 {
 	void **node = mp_list_take(&l->ended, 1), **last = node, **older = NULL, **next;
 
@@ -148,7 +148,7 @@ static void **turn_round(struct mp_local *l)
 }
 
 /* For another thread; its memory is used again. */
-static void record_reset(struct mprof_thread *t)
+static void thread_record_reset(struct mprof_thread *t)
 {
 	struct mprof_thread kept = { .stack = t->stack, .home = t->home };
 
@@ -162,37 +162,37 @@ static void record_reset(struct mprof_thread *t)
  * the file.  Two for each new thread keep up.  One that is still known (its number may
  * be another thread's by now) goes to the end, so that it holds up nobody.
  */
-static void bury(struct mp_local *l)
+static void thread_bury(struct mp_local *l)
 {
 	for (int i = 0; i < 2; i++) {
 		void **node = mp_list_take(&l->zombies, 0);
-		struct mprof_thread *t = record_of(node ? node : turn_round(l));
+		struct mprof_thread *t = thread_record_of(node ? node : thread_turn_round(l));
 
 		if (!t)
 			return;
-		if (!is_gone(t->tid)) {
+		if (!thread_is_gone(t->tid)) {
 			mp_list_put(&l->ended, &t->next);
 			return;
 		}
 		if (mp_mode->thread_exit)
 			mp_mode->thread_exit(t);
-		record_reset(t);
+		thread_record_reset(t);
 		mp_list_put(&l->unused, &t->next);
 	}
 }
 
-static struct mprof_thread *record_new(void)
+static struct mprof_thread *thread_record_new(void)
 {
 	struct mprof_thread *t;
 
-	bury(mp_local);
-	t = record_of(mp_list_take(&mp_local->unused, 0));
+	thread_bury(mp_local);
+	t = thread_record_of(mp_list_take(&mp_local->unused, 0));
 	if (t)
 		t->next = NULL;
 	return t ? t : mp_lines_take(RECORD_LINES);
 }
 
-static uint32_t number_new(void)
+static uint32_t thread_number_new(void)
 {
 	static uint32_t numbers; /* for modes without a file */
 
@@ -201,7 +201,7 @@ static uint32_t number_new(void)
 }
 
 /* The main thread's number lasts as long as the process: its record stays where it is. */
-static void leave_behind(struct mprof_thread *t)
+static void thread_leave_behind(struct mprof_thread *t)
 {
 	__atomic_fetch_sub(&mp_local->live_threads, 1, __ATOMIC_RELAXED);
 	if ((int)t->tid == mp_local->pid)
@@ -220,7 +220,7 @@ static void thread_end(void *record)
 		return;
 	mp_table()->note_control(MPROF_CONTROL_THREAD_END, 0);
 	entering = mprof_stack();
-	leave_behind(t);
+	thread_leave_behind(t);
 	entering = 0;
 }
 
@@ -261,7 +261,7 @@ void mp_threads_forked(void)
 /* 0 or -errno. */
 static int thread_new(void)
 {
-	struct mprof_thread *t = record_new();
+	struct mprof_thread *t = thread_record_new();
 
 	if (!t)
 		return -ENOMEM;
@@ -269,14 +269,14 @@ static int thread_new(void)
 	if ((int)t->tid != mp_local->pid)
 		mp_local->threaded = 1;
 	t->last_ticks = mprof_ticks();
-	t->number = given_number ? given_number : number_new();
+	t->number = given_number ? given_number : thread_number_new();
 	given_number = 0;
 	__atomic_fetch_add(&mp_local->live_threads, 1, __ATOMIC_RELAXED);
 	if (mp_mode->thread_start)
 		mp_mode->thread_start(t);
 	mprof_self = t;
 	if (rounds >= PTHREAD_DESTRUCTOR_ITERATIONS)
-		leave_behind(t); /* its first event comes after its destructors */
+		thread_leave_behind(t); /* its first event comes after its destructors */
 	else if (key_made)
 		pthread_setspecific(key, t);
 	return 0;
@@ -286,7 +286,7 @@ static int thread_new(void)
  * With signals blocked: a handler that jumped out would leave a record that nobody has, a number
  * that is not used, and one thread too many in live_threads.  SIGBUS is open: hence `entering`.
  */
-static MPROF_COLD int first_event(void)
+static MPROF_COLD int thread_first_event(void)
 {
 	uint64_t signals;
 	int ret;
@@ -307,7 +307,7 @@ static MPROF_COLD int first_event(void)
  * out of a signal handler leaves marks behind that would silence the thread for
  * ever.  On an alternate stack pointers compare for nothing: then it is.
  */
-static int is_under_way(uintptr_t mark)
+static int thread_is_under_way(uintptr_t mark)
 {
 	stack_t now;
 
@@ -324,7 +324,7 @@ int mp_enter(struct mprof_thread **out)
 	*out = NULL;
 	if (!mp_recording())
 		return 0;
-	if (t == &trial && quiet && !is_under_way(quiet)) {
+	if (t == &trial && quiet && !thread_is_under_way(quiet)) {
 		quiet = 0;
 		t = mprof_self = quiet_self;
 	}
@@ -332,7 +332,7 @@ int mp_enter(struct mprof_thread **out)
 		reached = 1;
 		return 0;
 	}
-	if (is_under_way(t->busy) || is_under_way(entering)) {
+	if (thread_is_under_way(t->busy) || thread_is_under_way(entering)) {
 		mp_lost(MPROF_LOST_NESTED, 1);
 		return 0;
 	}
@@ -341,7 +341,7 @@ int mp_enter(struct mprof_thread **out)
 	 * address or time is not the last one that t knows of.  A new chunk knows of neither.
 	 */
 	if (!t->number)
-		ret = first_event();
+		ret = thread_first_event();
 	else if (t->busy && t->slot)
 		ret = mp_slot_flush(t);
 	*out = ret < 0 ? NULL : mprof_self;

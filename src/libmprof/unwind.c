@@ -53,7 +53,7 @@ MPROF_HOT uintptr_t word_at(uintptr_t at)
 /* ---- one frame outward ---- */
 
 /* Out of a signal handler: the interrupted registers lie in a ucontext at sp. */
-static MPROF_COLD int leave_signal(struct stack_cache *c, struct state *s)
+static MPROF_COLD int unwind_leave_signal(struct stack_cache *c, struct state *s)
 {
 #if defined(__x86_64__)
 	enum { BYTES = 176, FP = 120, SP = 160, PC = 168, LR = 0 };
@@ -77,8 +77,8 @@ static MPROF_COLD int leave_signal(struct stack_cache *c, struct state *s)
 }
 
 /* By a rule that is not one of the common ones.  0: the end; *flags says if not the right one. */
-static MPROF_COLD int leave_escaped(struct stack_cache *c, const struct eh_rule *r, struct state *s,
-				    struct stack_fresh *f, uint32_t *flags)
+static MPROF_COLD int unwind_leave_escaped(struct stack_cache *c, const struct eh_rule *r,
+					   struct state *s, struct stack_fresh *f, uint32_t *flags)
 {
 	uintptr_t cfa = (r->base == EH_FP ? s->fp : s->sp) + (uintptr_t)(intptr_t)r->cfa, at;
 	uintptr_t lr = s->lr;
@@ -125,8 +125,8 @@ static MPROF_COLD int leave_escaped(struct stack_cache *c, const struct eh_rule 
 }
 
 /* By one of the plain rules.  1: *s is the caller's frame. */
-static MPROF_COLD int rule_step(struct stack_cache *c, uint32_t code, struct state *s,
-				struct stack_fresh *f)
+static MPROF_COLD int unwind_rule_step(struct stack_cache *c, uint32_t code, struct state *s,
+				       struct stack_fresh *f)
 {
 	uintptr_t cfa = (code & RULE_FP_BASE ? s->fp : s->sp) + (code & 2047) * 8;
 	uintptr_t slot = SLOT_AT(code, cfa);
@@ -154,7 +154,7 @@ static MPROF_COLD int rule_step(struct stack_cache *c, uint32_t code, struct sta
 
 /* [hot] How many of the frames n - 1, n - 2, ... 0 are as they were, up to the first that is not.
  */
-MPROF_HOT uint32_t verify(const struct stack_cache *c, uint32_t n)
+MPROF_HOT uint32_t unwind_verify(const struct stack_cache *c, uint32_t n)
 {
 	uint32_t i = n, k = c->slots;
 
@@ -178,8 +178,8 @@ MPROF_HOT uint32_t verify(const struct stack_cache *c, uint32_t n)
 	return n - i;
 }
 
-static void add_slots(struct stack_cache *c, const struct stack_fresh *inner, uint32_t frame,
-		      uint32_t needs, uintptr_t fp)
+static void unwind_add_slots(struct stack_cache *c, const struct stack_fresh *inner, uint32_t frame,
+			     uint32_t needs, uintptr_t fp)
 {
 	if (needs && inner->fp_slot)
 		c->slot[c->slots++] = (struct stack_slot){ inner->fp_slot, fp, frame };
@@ -189,7 +189,7 @@ static void add_slots(struct stack_cache *c, const struct stack_fresh *inner, ui
 }
 
 /* What was walked becomes frames [kept, n) of the cache.  Returns kept, less what was cut off. */
-static uint32_t rebuild(struct stack_cache *c, uint32_t kept)
+static uint32_t unwind_rebuild(struct stack_cache *c, uint32_t kept)
 {
 	uint32_t needs;
 	uint64_t h;
@@ -205,7 +205,8 @@ static uint32_t rebuild(struct stack_cache *c, uint32_t kept)
 	while (c->slots && c->slot[c->slots - 1].frame + 1 >= kept)
 		c->slots--;
 	if (kept && c->fresh_n)
-		add_slots(c, &c->fresh[c->fresh_n - 1], kept - 1, needs, c->meta[kept - 1].fp);
+		unwind_add_slots(c, &c->fresh[c->fresh_n - 1], kept - 1, needs,
+				 c->meta[kept - 1].fp);
 	c->n = kept;
 	for (uint32_t i = c->fresh_n; i-- > 0;) {
 		const struct stack_fresh *f = &c->fresh[i];
@@ -221,7 +222,7 @@ static uint32_t rebuild(struct stack_cache *c, uint32_t kept)
 #endif
 		c->meta[c->n] = (struct stack_meta){ h, f->fp, 0, needs };
 		if (i && mprof_unlikely((needs && f[-1].fp_slot) || f[-1].how & FRESH_DEREF))
-			add_slots(c, &f[-1], c->n, needs, f->fp);
+			unwind_add_slots(c, &f[-1], c->n, needs, f->fp);
 		c->n++;
 	}
 	c->fresh_n = 0;
@@ -229,7 +230,7 @@ static uint32_t rebuild(struct stack_cache *c, uint32_t kept)
 }
 
 /* Out of an interrupted frame that a rule cannot say: a stub of the linkage table. */
-static int leave_interrupted(struct stack_cache *c, struct state *s)
+static int unwind_leave_interrupted(struct stack_cache *c, struct state *s)
 {
 	uintptr_t out[3];
 	int ret = mp_full_interrupted(&c->area, s->uc, s->uc_high, out);
@@ -243,7 +244,7 @@ static int leave_interrupted(struct stack_cache *c, struct state *s)
 }
 
 /* The frame at *s becomes a fresh one, and *s its caller's.  0: it was the last one. */
-static int walk_one(struct stack_cache *c, struct state *s)
+static int unwind_walk_one(struct stack_cache *c, struct state *s)
 {
 	uint32_t code = mp_rule(s->pc);
 	const struct eh_rule *r = code & RULE_ESCAPE ? mp_rules_escaped(code) : NULL;
@@ -265,25 +266,25 @@ static int walk_one(struct stack_cache *c, struct state *s)
 	f->at = s->at;
 #endif
 	if (!r)
-		return rule_step(c, code, s, f);
+		return unwind_rule_step(c, code, s, f);
 	if (r->complex && s->exact)
-		return leave_interrupted(c, s);
+		return unwind_leave_interrupted(c, s);
 	if (!r->signal)
-		return leave_escaped(c, r, s, f, &c->flags);
+		return unwind_leave_escaped(c, r, s, f, &c->flags);
 	/* Frames behind it are this thread's, but not ones that can be built upon. */
 	c->n = c->slots = 0;
 	c->broken = c->fresh_n;
-	if (++c->signals <= STACK_SIGNALS_MAX && leave_signal(c, s))
+	if (++c->signals <= STACK_SIGNALS_MAX && unwind_leave_signal(c, s))
 		return 1;
 	c->flags |= MPROF_STACK_LOST_WAY;
 	return 0;
 }
 
 /* Where the hot loop does not know the way, and past frames that were interrupted. */
-static MPROF_COLD int slow_step(struct stack_cache *c, struct state *s)
+static MPROF_COLD int unwind_slow_step(struct stack_cache *c, struct state *s)
 {
 	do
-		if (!walk_one(c, s))
+		if (!unwind_walk_one(c, s))
 			return 0;
 	while (s->exact);
 	return 1;
@@ -293,7 +294,7 @@ static MPROF_COLD int slow_step(struct stack_cache *c, struct state *s)
  * [hot] The frame *top - 1 of the previous stack is met again, its return address saved
  * at `at`.  1: all outward of it is as it was.  Else *top is where it may be.
  */
-MPROF_HOT int joins(struct stack_cache *c, uint32_t *top, uintptr_t at)
+MPROF_HOT int unwind_joins(struct stack_cache *c, uint32_t *top, uintptr_t at)
 {
 	uint32_t held;
 
@@ -302,7 +303,7 @@ MPROF_HOT int joins(struct stack_cache *c, uint32_t *top, uintptr_t at)
 #else
 	(void)at;
 #endif
-	held = 1 + verify(c, *top - 1);
+	held = 1 + unwind_verify(c, *top - 1);
 	if (held == *top)
 		return 1;
 	/* The one that changed cannot be met again, only those beyond it. */
@@ -311,7 +312,7 @@ MPROF_HOT int joins(struct stack_cache *c, uint32_t *top, uintptr_t at)
 }
 
 /* Not among those met last. */
-static __attribute__((noinline)) uint64_t rule_far(struct stack_cache *c, uintptr_t pc)
+static __attribute__((noinline)) uint64_t unwind_rule_far(struct stack_cache *c, uintptr_t pc)
 {
 	uint32_t generation = __atomic_load_n(&mp_rules_generation, __ATOMIC_ACQUIRE);
 	uint64_t word = (uint64_t)pc << 17 | mp_rule(pc), *own;
@@ -330,18 +331,18 @@ static __attribute__((noinline)) uint64_t rule_far(struct stack_cache *c, uintpt
 }
 
 /* [hot] The rule for pc, in the lower 17 bits. */
-MPROF_HOT uint64_t rule_word(struct stack_cache *c, uintptr_t pc)
+MPROF_HOT uint64_t unwind_rule_word(struct stack_cache *c, uintptr_t pc)
 {
 	uint64_t word = __atomic_load_n(&c->near[RULE_NEAR(pc)], __ATOMIC_RELAXED);
 
-	return mprof_likely(word >> 17 == pc) ? word : rule_far(c, pc);
+	return mprof_likely(word >> 17 == pc) ? word : unwind_rule_far(c, pc);
 }
 
 /*
  * [hot] Walks outward; returns how many outer frames of the previous stack still
  * hold.  The frame's state is in registers, and in *s only for odd frames.
  */
-static uint32_t walk(struct stack_cache *c, struct state *s)
+static uint32_t unwind_walk(struct stack_cache *c, struct state *s)
 {
 	uintptr_t shown = s->pc + 1, sp = s->sp, fp = s->fp, high = c->area.high, cfa, slot;
 	uint32_t top = c->n, n = 0;
@@ -354,9 +355,10 @@ static uint32_t walk(struct stack_cache *c, struct state *s)
 		while (top && frame[top - 1].sp < sp)
 			top--;
 		if (top && frame[top - 1].sp == sp && frame[top - 1].pc == shown &&
-		    (!c->meta[top - 1].needs || c->meta[top - 1].fp == fp) && joins(c, &top, s->at))
+		    (!c->meta[top - 1].needs || c->meta[top - 1].fp == fp) &&
+		    unwind_joins(c, &top, s->at))
 			return c->fresh_n = n, top;
-		word = rule_word(c, shown - 1);
+		word = unwind_rule_word(c, shown - 1);
 		cfa = (word & RULE_FP_BASE ? fp : sp) + (word & 2047) * 8;
 		slot = SLOT_AT(word, cfa);
 		if (mprof_unlikely(word & RULE_ESCAPE) || mprof_unlikely(n + c->n >= c->room) ||
@@ -364,7 +366,7 @@ static uint32_t walk(struct stack_cache *c, struct state *s)
 		    mprof_unlikely(slot < sp)) {
 			*s = (struct state){ .pc = shown - 1, .sp = sp, .fp = fp, .at = s->at };
 			c->fresh_n = n;
-			if (!slow_step(c, s))
+			if (!unwind_slow_step(c, s))
 				return 0;
 			n = c->fresh_n;
 			shown = s->pc + 1;
@@ -396,14 +398,14 @@ static uint32_t walk(struct stack_cache *c, struct state *s)
 }
 
 /* Out of our own functions that called an event's (mmap, operator new) to the program's. */
-static MPROF_COLD void leave_own(struct stack_cache *c, struct state *s)
+static MPROF_COLD void unwind_leave_own(struct stack_cache *c, struct state *s)
 {
 	struct stack_fresh f;
 	uint32_t code;
 
 	for (int i = 0; i < 8 && s->pc - mp_own.start < mp_own.end - mp_own.start; i++) {
 		code = mp_rule(s->pc);
-		if (code & RULE_ESCAPE || !rule_step(c, code, s, &f))
+		if (code & RULE_ESCAPE || !unwind_rule_step(c, code, s, &f))
 			return;
 	}
 }
@@ -424,12 +426,12 @@ uint32_t mp_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_
 		compiler_barrier();
 		c->broken = c->complex = c->signals = c->fresh_n = c->flags = 0;
 		if (mprof_unlikely(pc - mp_own.start < mp_own.end - mp_own.start)) {
-			leave_own(c, &s);
+			unwind_leave_own(c, &s);
 			pc = s.pc + 1;
 			sp = s.sp;
 			fp = s.fp;
 		}
-		kept = walk(c, &s);
+		kept = unwind_walk(c, &s);
 		compiler_barrier();
 		c->dirty = 0;
 	} while (mprof_unlikely(c->generation != mp_rules_generation) && ++again < 4);
@@ -445,7 +447,7 @@ uint32_t mp_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_
 	}
 	c->dirty = 1;
 	compiler_barrier();
-	kept = rebuild(c, kept);
+	kept = unwind_rebuild(c, kept);
 	kept = c->id = mp_stacks_id(c, kept);
 	if (mprof_unlikely(c->flags & ~MPROF_STACK_TRUNCATED || c->broken || c->n > c->room))
 		c->n = c->slots = c->id = 0;
@@ -481,7 +483,7 @@ uint32_t mp_fresh_id(struct stack_cache *c)
 {
 	uint32_t id;
 
-	rebuild(c, 0);
+	unwind_rebuild(c, 0);
 	id = mp_stacks_id(c, 0);
 	c->n = c->slots = 0;
 	c->dirty = 0;

@@ -232,7 +232,7 @@ struct stack_cache {
 	uint32_t cut;	  /* outer frames are missing: it was too deep */
 	uint32_t dirty;	  /* being changed; STACK_MOVING: the arrays are */
 	uint32_t areas, next_area;
-	uint32_t blind, blind_left; /* see find_area() */
+	uint32_t blind, blind_left; /* see cache_find_area() */
 	struct area area;	    /* that the stack lies in */
 	struct stack_frame *frame;
 	struct stack_meta *meta;

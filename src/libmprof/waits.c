@@ -15,7 +15,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 /* Its latest entry, if it did not say itself how it ended. */
-static struct mprof_process_entry *silent_entry(pid_t pid)
+static struct mprof_process_entry *waits_silent_entry(pid_t pid)
 {
 	uint32_t n = __atomic_load_n(&mp_file.header->processes, __ATOMIC_ACQUIRE);
 
@@ -30,14 +30,14 @@ static struct mprof_process_entry *silent_entry(pid_t pid)
 	return NULL;
 }
 
-static void child_ended(pid_t pid, int signal, int status, const struct rusage *usage)
+static void waits_child_ended(pid_t pid, int signal, int status, const struct rusage *usage)
 {
 	struct mprof_process_entry *e;
 
 	if (!mp_recording() || !mp_file.header || mp_file.broken || !mp_local->alive ||
 	    mp_local->pid != sys_getpid())
 		return;
-	e = silent_entry(pid);
+	e = waits_silent_entry(pid);
 	if (!e)
 		return;
 	mp_fact_waited(e, signal, status, usage);
@@ -47,12 +47,12 @@ static void child_ended(pid_t pid, int signal, int status, const struct rusage *
 }
 
 /* As the system tells it in one word. */
-static pid_t told(pid_t pid, int status, const struct rusage *usage)
+static pid_t waits_told(pid_t pid, int status, const struct rusage *usage)
 {
 	if (pid > 0 && WIFSIGNALED(status))
-		child_ended(pid, WTERMSIG(status), 0, usage);
+		waits_child_ended(pid, WTERMSIG(status), 0, usage);
 	else if (pid > 0 && WIFEXITED(status))
-		child_ended(pid, 0, WEXITSTATUS(status), usage);
+		waits_child_ended(pid, 0, WEXITSTATUS(status), usage);
 	return pid;
 }
 
@@ -61,7 +61,7 @@ EXPORT pid_t wait(int *status)
 	int own = 0, *to = status ? status : &own;
 	pid_t pid = mp_next()->wait(to);
 
-	return told(pid, pid > 0 ? *to : 0, NULL);
+	return waits_told(pid, pid > 0 ? *to : 0, NULL);
 }
 
 EXPORT pid_t waitpid(pid_t which, int *status, int options)
@@ -69,7 +69,7 @@ EXPORT pid_t waitpid(pid_t which, int *status, int options)
 	int own = 0, *to = status ? status : &own;
 	pid_t pid = mp_next()->waitpid(which, to, options);
 
-	return told(pid, pid > 0 ? *to : 0, NULL);
+	return waits_told(pid, pid > 0 ? *to : 0, NULL);
 }
 
 EXPORT pid_t wait3(int *status, int options, struct rusage *usage)
@@ -77,7 +77,7 @@ EXPORT pid_t wait3(int *status, int options, struct rusage *usage)
 	int own = 0, *to = status ? status : &own;
 	pid_t pid = mp_next()->wait3(to, options, usage);
 
-	return told(pid, pid > 0 ? *to : 0, usage);
+	return waits_told(pid, pid > 0 ? *to : 0, usage);
 }
 
 EXPORT pid_t wait4(pid_t which, int *status, int options, struct rusage *usage)
@@ -85,7 +85,7 @@ EXPORT pid_t wait4(pid_t which, int *status, int options, struct rusage *usage)
 	int own = 0, *to = status ? status : &own;
 	pid_t pid = mp_next()->wait4(which, to, options, usage);
 
-	return told(pid, pid > 0 ? *to : 0, usage);
+	return waits_told(pid, pid > 0 ? *to : 0, usage);
 }
 
 EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
@@ -95,8 +95,8 @@ EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 	if (ret || !info || options & WNOWAIT || info->si_pid <= 0)
 		return ret;
 	if (info->si_code == CLD_EXITED)
-		child_ended(info->si_pid, 0, info->si_status, NULL);
+		waits_child_ended(info->si_pid, 0, info->si_status, NULL);
 	else if (info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED)
-		child_ended(info->si_pid, info->si_status, 0, NULL);
+		waits_child_ended(info->si_pid, info->si_status, 0, NULL);
 	return ret;
 }

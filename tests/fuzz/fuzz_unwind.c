@@ -13,15 +13,7 @@
 
 /* Their static functions are called below. */
 #include "../../src/libmprof/rules.c"
-#define step   full_step
-#define put    full_put
-#define load   full_load
-#define escape full_escape
 #include "../../src/libmprof/full.c"
-#undef step
-#undef put
-#undef load
-#undef escape
 
 #include <dlfcn.h>
 #include <link.h>
@@ -530,6 +522,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (unsigned i = 0; i < STACK * PAGE / 8; i++)
 		words[i] = any_word();
 	escapes_used = 0;
+	memset(escape_ready, 0, sizeof(escape_ready));
 	mp_rules_forget();
 	for (unsigned turn = 0; turn < 4; turn++) {
 		uint64_t built;
