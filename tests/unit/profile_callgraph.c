@@ -53,7 +53,7 @@ static void add(const char *stack, uint64_t bytes)
 
 	for (i = 0; i < n; i++)
 		line[i] = line_of(stack[i]);
-	ck_assert_int_eq(callgraph_add(&graph, line, n, NULL, 0, v), 0);
+	callgraph_add(&graph, line, n, NULL, 0, v);
 }
 
 static const struct callgraph_node *find(const char *function, uint32_t line, uint32_t level)
@@ -200,7 +200,7 @@ static void merge(const char *stack, uint64_t calls)
 
 	for (i = 0; i < n; i++)
 		line[i] = line_of(stack[i]);
-	ck_assert_int_eq(merged_add(&merged, line, n, v), 0);
+	merged_add(&merged, line, n, v);
 }
 
 static void expect_row(size_t i, const char *stack, uint64_t calls, uint64_t peak)

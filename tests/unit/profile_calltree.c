@@ -36,7 +36,7 @@ static void start(enum line_same same)
 					    .value = { VALUE_PEAK, VALUE_CALLS },
 					    .values = 2 };
 
-	ck_assert_int_eq(calltree_init(&tree, &o), 0);
+	calltree_init(&tree, &o);
 }
 
 static void release(void)
@@ -76,7 +76,6 @@ static void expect(const char *wanted)
 	char text[2048];
 
 	calltree_finish(&tree);
-	ck_assert(!tree.failed);
 	write_node(0, text, sizeof(text));
 	ck_assert_str_eq(text, wanted);
 }
@@ -174,7 +173,6 @@ START_TEST(many_nodes)
 		sum += i;
 	}
 	calltree_finish(&tree);
-	ck_assert(!tree.failed);
 	ck_assert_uint_eq(calltree_inclusive(&tree, 0, 0), sum);
 	for (sum = 0, c = tree.node[0].child; c; c = tree.node[c].sibling, n++) {
 		sum += calltree_inclusive(&tree, c, 0);

@@ -5,7 +5,7 @@
 #include "util/alloc.h"
 #include "util/arena.h"
 #include "util/memory.h"
-#include "util/table.h"
+#include "util/hash.h"
 #include "util/unfinished.h"
 
 #include <fcntl.h>
@@ -35,29 +35,29 @@ static uint64_t key_of(unsigned kind, uint64_t i)
 }
 
 /* Every key has its value, whatever pattern the keys make. */
-START_TEST(table_keeps_all)
+START_TEST(hash_keeps_all)
 {
 	const unsigned kind = (unsigned)_i;
-	struct table t = { .slot = NULL };
+	struct hash t = { .slot = NULL };
 	uint64_t i, *v;
 
-	ck_assert_uint_eq(table_get(&t, 7), 0);
+	ck_assert_uint_eq(hash_get(&t, 7), 0);
 	for (i = 0; i < MANY; i++) {
-		v = table_at(&t, key_of(kind, i));
+		v = hash_at(&t, key_of(kind, i));
 		ck_assert_uint_eq(*v, 0);
 		*v = i + 1;
 	}
 	ck_assert_uint_eq(t.used, MANY);
 	for (i = 0; i < MANY; i++) {
-		ck_assert_uint_eq(table_get(&t, key_of(kind, i)), i + 1);
-		*table_at(&t, key_of(kind, i)) += 1;
+		ck_assert_uint_eq(hash_get(&t, key_of(kind, i)), i + 1);
+		*hash_at(&t, key_of(kind, i)) += 1;
 	}
 	ck_assert_uint_eq(t.used, MANY);
 	for (i = 0; i < MANY; i++)
-		ck_assert_uint_eq(table_get(&t, key_of(kind, i)), i + 2);
-	ck_assert_uint_eq(table_get(&t, key_of(kind, MANY)), 0);
-	table_release(&t);
-	ck_assert_uint_eq(table_get(&t, 7), 0);
+		ck_assert_uint_eq(hash_get(&t, key_of(kind, i)), i + 2);
+	ck_assert_uint_eq(hash_get(&t, key_of(kind, MANY)), 0);
+	hash_release(&t);
+	ck_assert_uint_eq(hash_get(&t, 7), 0);
 }
 END_TEST
 
@@ -338,7 +338,7 @@ Suite *util_containers_suite(void)
 	Suite *s = suite_create("util_containers");
 	TCase *c = tcase_create("all");
 
-	tcase_add_loop_test(c, table_keeps_all, 0, 4);
+	tcase_add_loop_test(c, hash_keeps_all, 0, 4);
 	tcase_add_test(c, arena_interns_once);
 	tcase_add_test(c, arena_pieces);
 	tcase_add_test(c, arrays_grow);

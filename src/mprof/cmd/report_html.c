@@ -41,10 +41,10 @@ static int with_profile(const struct making *m, struct profile *p, const struct 
 					  .served = s,
 					  .traces = s ? s->traces : NULL,
 					  .index = s ? s->index : 0 };
-	int ret = html_data_make(&data, &source, s ? s->map : NULL, err);
+	int ret;
 
-	if (!ret)
-		ret = html_report(&page, m->out, err);
+	html_data_make(&data, &source, s ? s->map : NULL);
+	ret = html_report(&page, m->out, err);
 	html_data_release(&data);
 	return ret;
 }

@@ -10,6 +10,7 @@
 
 #include "../profile/profile.h"
 #include "../util/word_list.h"
+#include "../util/alloc.h"
 
 static const unsigned channels[PICTURE_BY_COUNT] = {
 	[PICTURE_BY_AGE] = FILM_BLOCKS,	   [PICTURE_BY_SIZE] = FILM_BLOCKS,
@@ -52,24 +53,6 @@ void classes_release(struct classes *c)
 	c->bytes = NULL;
 }
 
-/* The array with place for `index`, zeros where it grew; as it was when that fails. */
-static void *room_for(struct classes *c, void *array, size_t *count, size_t index, size_t bytes)
-{
-	size_t more = index + index / 2 + 64;
-	char *grown;
-
-	if (index < *count)
-		return array;
-	grown = reallocarray(array, more, bytes);
-	if (!grown) {
-		c->failed = true;
-		return array;
-	}
-	memset(grown + *count * bytes, 0, (more - *count) * bytes);
-	*count = more;
-	return grown;
-}
-
 /* The number of the line that asked; 0 not known. */
 static uint32_t line_number(struct classes *c, uint32_t site)
 {
@@ -77,13 +60,10 @@ static uint32_t line_number(struct classes *c, uint32_t site)
 
 	if (!site || !c->names)
 		return 0;
-	c->number = room_for(c, c->number, &c->numbers, site, sizeof(*c->number));
-	if (c->failed)
-		return 0;
+	GROW_ZEROED(c->number, (size_t)site + 1, c->numbers);
 	if (!c->number[site]) {
 		line = profile_asked(c->names, site).line;
 		c->number[site] = 1 + (line ? line_interner_id(&c->lines, line) : 0);
-		c->failed |= c->lines.keys.failed;
 	}
 	return c->number[site] - 1;
 }
@@ -102,9 +82,8 @@ void classes_count(struct classes *c, const struct film_cell *cell)
 	if (c->by < PICTURE_BY_THREAD || !cell->live)
 		return;
 	number = number_of(c, cell);
-	c->bytes = room_for(c, c->bytes, &c->counted, number, sizeof(*c->bytes));
-	if (!c->failed)
-		c->bytes[number] += cell->live;
+	GROW_ZEROED(c->bytes, (size_t)number + 1, c->counted);
+	c->bytes[number] += cell->live;
 }
 
 static void offer_top(struct classes *c, uint32_t number)

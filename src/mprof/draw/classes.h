@@ -6,7 +6,7 @@
  * By thread, site and module the HUES classes with most live bytes in what was
  * counted have a hue each, in that order; all others share COLOUR_OTHER.
  *
- * Errors: `failed` is set without memory, and colours are wrong then.
+ * Ends: without memory the program (util/alloc.h).
  * Threads: one at a time.
  */
 #ifndef MPROF_DRAW_CLASSES_H
@@ -43,7 +43,6 @@ struct classes {
 	uint32_t top[HUES]; /* numbers, most bytes first */
 	unsigned tops;
 	uint64_t top_bytes[HUES], other_bytes, all_bytes;
-	bool failed;
 };
 
 void classes_init(struct classes *c, enum picture_by by, struct profile *names);

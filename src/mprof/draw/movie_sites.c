@@ -57,7 +57,6 @@ static uint32_t number_of(struct movie_sites *s, uint32_t node)
 		write_path(&text, path);
 		n = interner_id(&s->text, text.data, text.used);
 	}
-	s->failed = s->failed || !path || s->text.failed;
 	blob_release(&text);
 	return n;
 }

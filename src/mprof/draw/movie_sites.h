@@ -20,7 +20,6 @@ struct movie_sites {
 	struct interner text;  /* JSON of each number from 1 */
 	uint32_t *number;      /* by node: UINT32_MAX not met yet */
 	size_t nodes;
-	bool failed; /* no memory */
 };
 
 /* A movie_site_fn with a struct movie_sites. */

@@ -26,17 +26,15 @@ size_t export_buckets(const struct export *x, struct export_bucket bucket[2])
 	return n;
 }
 
-int export_bucket_add(const struct export *x, struct merged *m)
+void export_bucket_add(const struct export *x, struct merged *m)
 {
 	struct export_bucket bucket[2];
 	size_t n = export_buckets(x, bucket), i, k;
 	uint64_t v[VALUE_COUNT];
-	int ret = 0;
 
-	for (i = 0; i < n && !ret; i++) {
+	for (i = 0; i < n; i++) {
 		for (k = 0; k < VALUE_COUNT; k++)
 			v[k] = profile_value_total(bucket[i].profile, (enum profile_value)k);
-		ret = merged_add(m, &bucket[i].line, 1, v);
+		merged_add(m, &bucket[i].line, 1, v);
 	}
-	return ret;
 }

@@ -16,7 +16,7 @@ struct export_bucket {
 
 /* Those that there are, up to two; how many. */
 size_t export_buckets(const struct export *x, struct export_bucket bucket[2]);
-/* Each becomes a row.  0 or -ENOMEM. */
-int export_bucket_add(const struct export *x, struct merged *m);
+/* Each becomes a row. */
+void export_bucket_add(const struct export *x, struct merged *m);
 
 #endif

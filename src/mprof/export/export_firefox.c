@@ -25,6 +25,7 @@
 #include "../print/text.h"
 #include "exports.h"
 #include "path_frames.h"
+#include "../util/alloc.h"
 
 #define FORMAT_VERSION 60
 #define GECKO_VERSION  31
@@ -71,7 +72,7 @@ static uint32_t at(uint32_t id)
 	return id - 1;
 }
 
-static int add_path(struct firefox *x, size_t site)
+static void add_path(struct firefox *x, size_t site)
 {
 	const struct profile_path *path = profile_path_once(x->profile, x->profile->site[site].key);
 	struct {
@@ -79,8 +80,6 @@ static int add_path(struct firefox *x, size_t site)
 	} key = { 0, 0 };
 	size_t i;
 
-	if (!path)
-		return -ENOMEM;
 	if (path->truncated || !path->count) {
 		key.frame =
 		    line_interner_id(&x->frames, path->count ? &calltree_cut : &calltree_no_stack);
@@ -91,21 +90,17 @@ static int add_path(struct firefox *x, size_t site)
 		key.caller = interner_id(&x->stacks, &key, sizeof(key));
 	}
 	x->leaf[site] = key.caller;
-	return x->stacks.failed || x->frames.keys.failed ? -ENOMEM : 0;
 }
 
-static int make_tables(struct firefox *x)
+static void make_tables(struct firefox *x)
 {
 	const struct sym_line *line;
-	int ret = 0;
 	size_t i;
 
-	x->leaf = calloc(x->profile->count + 1, sizeof(*x->leaf));
-	for (i = 0; x->leaf && i < x->profile->count && !ret; i++)
-		ret = add_path(x, i);
-	x->function = calloc(x->frames.keys.count + 1, sizeof(*x->function));
-	if (!x->leaf || !x->function || ret)
-		return -ENOMEM;
+	x->leaf = must_calloc(x->profile->count + 1, sizeof(*x->leaf));
+	for (i = 0; i < x->profile->count; i++)
+		add_path(x, i);
+	x->function = must_calloc(x->frames.keys.count + 1, sizeof(*x->function));
 	for (i = 0; i < x->frames.keys.count; i++) {
 		line = line_interner_line(&x->frames, (uint32_t)i + 1);
 		x->function[i] = line_interner_id(&x->functions, line);
@@ -115,9 +110,6 @@ static int make_tables(struct firefox *x)
 		if (*line->file && string_id(&x->strings, line->file))
 			string_id(&x->files, line->file);
 	}
-	return x->functions.keys.failed || x->strings.failed || x->modules.failed || x->files.failed
-		   ? -ENOMEM
-		   : 0;
 }
 
 /* "name":[...] of n values. */
@@ -660,7 +652,9 @@ int export_firefox(struct export *e, struct error *err)
 	};
 	int ret = find_cells(&x, e->options, err);
 
-	if (!ret && (make_tables(&x) < 0 || make_rows(&x) < 0))
+	if (!ret)
+		make_tables(&x);
+	if (!ret && make_rows(&x) < 0)
 		ret = fail(err, -ENOMEM, "no memory to export '%s'", e->profile->path);
 	if (!ret)
 		put_all(&x);

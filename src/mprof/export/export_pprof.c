@@ -20,6 +20,7 @@
 #include "../print/json.h"
 #include "path_frames.h"
 #include "compressed.h"
+#include "../util/alloc.h"
 
 /* What Pyroscope takes without being told otherwise: bytes before compression, and samples. */
 #define PART_BYTES   (4u << 20)
@@ -40,7 +41,6 @@ struct part {
 	uint64_t bytes, samples; /* written */
 	uint64_t *location;	 /* of the sample at hand */
 	size_t location_room;
-	bool failed; /* no memory */
 };
 
 /* ---- messages ---- */
@@ -48,17 +48,8 @@ struct part {
 static void put(struct part *p, const Pprof__Profile *m)
 {
 	size_t n = pprof__profile__get_packed_size(m);
-	unsigned char *grown;
 
-	if (p->used + n > p->room) {
-		grown = realloc(p->pending, 2 * (p->used + n));
-		if (!grown) {
-			p->failed = true;
-			return;
-		}
-		p->pending = grown;
-		p->room = 2 * (p->used + n);
-	}
+	GROW(p->pending, p->used + n, p->room);
 	p->used += pprof__profile__pack(m, p->pending + p->used);
 }
 
@@ -72,8 +63,7 @@ static int64_t string_of(struct part *p, const char *s)
 	if (!*s)
 		return 0;
 	s = utf8_clean(s, &made); /* protobuf has no other strings */
-	id = s ? interner_id(&p->strings, s, strlen(s)) : 0;
-	p->failed |= !id;
+	id = interner_id(&p->strings, s, strlen(s));
 	if (p->strings.count > known) {
 		text = (char *)s;
 		m.n_string_table = 1;
@@ -183,28 +173,25 @@ static void put_place(struct part *p, const struct place *place, uint64_t id)
 {
 	const struct stack_frame *f = &p->x->profile->stacks->frame[place->frame];
 	const struct stack_object *o = &p->x->profile->stacks->object[f->object];
-	Pprof__Line *line = calloc(place->lines, sizeof(*line));
-	Pprof__Line **pointer = calloc(place->lines, sizeof(Pprof__Line *));
+	Pprof__Line *line = must_calloc(place->lines, sizeof(*line));
+	Pprof__Line **pointer = must_calloc(place->lines, sizeof(Pprof__Line *));
 	Pprof__Location location = PPROF__LOCATION__INIT;
 	const struct sym_line *l;
 	uint32_t i;
 
-	p->failed |= !line || !pointer;
-	for (i = 0; line && pointer && i < place->lines; i++) {
+	for (i = 0; i < place->lines; i++) {
 		l = place->line[place->lines - 1 - i];
 		line[i] = (Pprof__Line)PPROF__LINE__INIT;
 		line[i].function_id = function_of(p, l->function, l->raw, l->file);
 		line[i].line = l->line;
 		pointer[i] = &line[i];
 	}
-	if (line && pointer) {
-		location.id = id;
-		location.address = place_address(f) + (f->object ? o->bias : 0);
-		location.mapping_id = mapping_of(p, f, place_address(f));
-		location.n_line = place->lines;
-		location.line = pointer;
-		put_location(p, &location);
-	}
+	location.id = id;
+	location.address = place_address(f) + (f->object ? o->bias : 0);
+	location.mapping_id = mapping_of(p, f, place_address(f));
+	location.n_line = place->lines;
+	location.line = pointer;
+	put_location(p, &location);
 	free(line);
 	free(pointer);
 }
@@ -241,18 +228,7 @@ static uint64_t location_named(struct part *p, const char *name)
 
 static void add_location(struct part *p, size_t *n, uint64_t id)
 {
-	size_t room = p->location_room ? 2 * p->location_room : 64;
-	uint64_t *grown;
-
-	if (*n == p->location_room) {
-		grown = reallocarray(p->location, room, sizeof(*grown));
-		if (!grown) {
-			p->failed = true;
-			return;
-		}
-		p->location = grown;
-		p->location_room = room;
-	}
+	GROW(p->location, *n + 1, p->location_room);
 	p->location[(*n)++] = id;
 }
 
@@ -270,7 +246,7 @@ static size_t locations_of(struct part *p, const struct profile_path *path)
 	return n;
 }
 
-static int put_sample(struct part *p, size_t i)
+static void put_sample(struct part *p, size_t i)
 {
 	struct profile *profile = p->x->profile;
 	const struct profile_path *path = profile_path(profile, profile->site[i].key);
@@ -283,8 +259,6 @@ static int put_sample(struct part *p, size_t i)
 	Pprof__Sample sample = PPROF__SAMPLE__INIT, *pointer = &sample;
 	Pprof__Profile m = PPROF__PROFILE__INIT;
 
-	if (!path)
-		return -ENOMEM;
 	sample.n_location_id = locations_of(p, path);
 	sample.location_id = p->location;
 	sample.n_value = 4;
@@ -292,7 +266,6 @@ static int put_sample(struct part *p, size_t i)
 	m.n_sample = 1;
 	m.sample = &pointer;
 	put(p, &m);
-	return p->failed || p->strings.failed || p->places.failed ? -ENOMEM : 0;
 }
 
 /* ---- files ---- */
@@ -353,7 +326,7 @@ static int part_begin(struct part *p, struct export *x, FILE *out, const uint8_t
 	if (!p->out)
 		return -ENOMEM;
 	put_head(p);
-	return p->failed ? -ENOMEM : 0;
+	return 0;
 }
 
 static void part_write(struct part *p)
@@ -389,8 +362,8 @@ static int write_part(struct export *x, FILE *out, const uint8_t *has, size_t *i
 	int ret = part_begin(&p, x, out, has), closed;
 
 	while (!ret && *i < x->profile->count) {
-		ret = put_sample(&p, *i);
-		if (ret < 0 || part_is_full(&p))
+		put_sample(&p, *i);
+		if (part_is_full(&p))
 			break;
 		part_write(&p);
 		p.samples++;
@@ -414,8 +387,7 @@ static int write_next(struct export *x, unsigned n, const uint8_t *has, size_t *
 	base = base ? base + 1 : x->target;
 	dot = strchr(*base ? base + 1 : base, '.');
 	dot = dot ? dot : base + strlen(base);
-	if (asprintf(&name, "%.*s.%u%s", (int)(dot - x->target), x->target, n, dot) < 0)
-		return fail(err, -ENOMEM, "no memory to write '%s'", x->target);
+	name = must_printf("%.*s.%u%s", (int)(dot - x->target), x->target, n, dot);
 	ret = export_file_open(&file, name, err);
 	free(name);
 	if (ret < 0)
@@ -429,14 +401,14 @@ static int write_next(struct export *x, unsigned n, const uint8_t *has, size_t *
 /* What is known of the code of each object, by the frames of all sites. */
 static uint8_t *look_at_objects(struct profile *p)
 {
-	uint8_t *has = calloc(p->stacks ? p->stacks->objects + 1 : 1, 1);
+	uint8_t *has = must_calloc(p->stacks ? p->stacks->objects + 1 : 1, 1);
 	const struct profile_path *path;
 	const struct sym_line *l;
 	size_t i, k;
 
-	for (i = 0; has && i < p->count; i++) {
+	for (i = 0; i < p->count; i++) {
 		path = profile_path(p, p->site[i].key);
-		for (k = 0; path && k < path->count; k++) {
+		for (k = 0; k < path->count; k++) {
 			l = path->line[k];
 			has[p->stacks->frame[path->frame[k]].object] |=
 			    (l->known ? HAS_FUNCTIONS : 0) | (*l->file ? HAS_FILES : 0) |

@@ -12,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
+#include "../util/memory.h"
+
 #define NONE UINT32_MAX
 
 struct writer {
@@ -33,37 +36,31 @@ struct writer {
 
 /* ---- the tree ---- */
 
-static int make_tree(struct writer *w)
+static void make_tree(struct writer *w)
 {
 	struct profile *p = w->from->profile;
 	struct calltree_options o = { .same = LINE_LINE };
 	struct calltree_path path = { .line = NULL };
 	uint64_t value[VALUE_COUNT];
 	size_t i, k, skip;
-	bool failed;
 
 	/* Heaviest at the peak first. */
 	o.value[o.values++] = VALUE_PEAK;
 	for (k = 0; k < VALUE_COUNT; k++)
 		if (k != VALUE_PEAK)
 			o.value[o.values++] = (enum profile_value)k;
-	w->node_of = calloc(p->count + 1, sizeof(*w->node_of));
-	failed = calltree_init(&w->tree, &o) < 0 || !w->node_of;
-	for (i = 0; i < p->count && !failed; i++) {
+	w->node_of = must_calloc(p->count + 1, sizeof(*w->node_of));
+	calltree_init(&w->tree, &o);
+	for (i = 0; i < p->count; i++) {
 		for (k = 0; k < o.values; k++)
 			value[k] = profile_value(p, i, o.value[k]);
-		if (!calltree_path_of(&path, p, i)) {
-			failed = true;
-			break;
-		}
+		calltree_path_of(&path, p, i);
 		skip = calltree_start_lines(path.line, path.count);
 		w->node_of[i] =
 		    calltree_add(&w->tree, path.line + skip, path.count - skip, false, true, value);
 	}
 	free(path.line);
-	if (!failed)
-		calltree_finish(&w->tree);
-	return failed || w->tree.failed ? -ENOMEM : 0;
+	calltree_finish(&w->tree);
 }
 
 /* Is every figure of the node below 1 / `part` of the whole? */
@@ -104,16 +101,14 @@ static size_t walk_tree(struct writer *w, uint64_t part)
 	}
 }
 
-static int order_nodes(struct writer *w)
+static void order_nodes(struct writer *w)
 {
 	uint64_t part = 0;
 	const size_t most = w->from->most_nodes ? w->from->most_nodes : HTML_NODES;
 	size_t nodes = w->tree.nodes, i;
 
-	w->page = malloc((nodes + 1) * sizeof(*w->page));
-	w->order = malloc((nodes + 1) * sizeof(*w->order));
-	if (!w->page || !w->order)
-		return -ENOMEM;
+	w->page = must_malloc((nodes + 1) * sizeof(*w->page));
+	w->order = must_malloc((nodes + 1) * sizeof(*w->order));
 	/* What lies below a node that is left out is left out as well. */
 	for (i = 0; i < nodes; i++)
 		w->page[i] = NONE;
@@ -124,7 +119,6 @@ static int order_nodes(struct writer *w)
 		w->to->nodes = walk_tree(w, part);
 	}
 	w->to->merged_nodes = nodes - w->to->nodes;
-	return 0;
 }
 
 /* The page's node that stands for a node of the tree. */
@@ -135,20 +129,17 @@ static uint32_t page_of(const struct writer *w, uint32_t node)
 	return w->page[node];
 }
 
-static int make_map(const struct writer *w, struct html_map *map)
+static void make_map(const struct writer *w, struct html_map *map)
 {
 	const struct profile *p = w->from->profile;
 	size_t i;
 
 	map->nodes = w->to->nodes;
 	map->stacks = p->stacks->nodes + 1;
-	map->node_of = malloc(map->stacks * sizeof(*map->node_of));
-	if (!map->node_of)
-		return -ENOMEM;
+	map->node_of = must_malloc(map->stacks * sizeof(*map->node_of));
 	for (i = 0; i < map->stacks; i++)
 		map->node_of[i] =
 		    p->site_of[i] ? page_of(w, w->node_of[p->site_of[i] - 1]) : HTML_NO_NODE;
-	return 0;
 }
 
 void html_map_release(struct html_map *map)
@@ -159,16 +150,14 @@ void html_map_release(struct html_map *map)
 
 /* ---- cells ---- */
 
-static int make_cells(struct writer *w)
+static void make_cells(struct writer *w)
 {
 	const struct cells *s = w->from->cells;
 	const struct profile *p = w->from->profile;
 	uint32_t site;
 	size_t i, n = 0;
 
-	w->cell = malloc((s->count + 1) * sizeof(*w->cell));
-	if (!w->cell)
-		return -ENOMEM;
+	w->cell = must_malloc((s->count + 1) * sizeof(*w->cell));
 	for (i = 0; i < s->count; i++) {
 		struct cell c = s->cell[i];
 
@@ -188,7 +177,6 @@ static int make_cells(struct writer *w)
 		}
 	}
 	w->to->cells = w->cells;
-	return 0;
 }
 
 /* ---- columns ---- */
@@ -206,7 +194,7 @@ static uint32_t text_of(struct writer *w, const char *text)
 {
 	char *made;
 	const char *clean = utf8_clean(text, &made);
-	uint32_t id = clean ? interner_id(&w->text, clean, strlen(clean)) : 0;
+	uint32_t id = interner_id(&w->text, clean, strlen(clean));
 
 	free(made);
 	return id;
@@ -225,10 +213,12 @@ static uint32_t path_of(struct writer *w, const char *path)
 	return id;
 }
 
-static int embed(struct writer *w, size_t file)
+static void embed(struct writer *w, size_t file)
 {
 	struct html_source s = { .why = "" };
-	int ret = w->from->sources->embed ? html_source_read(&s, w->from->sources, file) : 0;
+
+	if (w->from->sources->embed)
+		html_source_read(&s, w->from->sources, file);
 
 	if (s.text && (w->source_bytes += strlen(s.text)) > HTML_SOURCES_MOST) {
 		free(s.text);
@@ -238,20 +228,19 @@ static int embed(struct writer *w, size_t file)
 	blob_number(&w->source[2], !s.text && *s.why ? text_of(w, s.why) : 0);
 	blob_number(&w->source[3], s.change);
 	free(s.text);
-	return ret;
 }
 
 /* A file that a line names, unless it is known. */
-static int add_source(struct writer *w, const struct sym_line *line)
+static void add_source(struct writer *w, const struct sym_line *line)
 {
 	struct html_sources *all = w->from->sources;
 	uint32_t id = interner_id(&w->files, line->file, strlen(line->file));
 
-	if (!id || id <= all->files)
-		return id ? 0 : -ENOMEM;
+	if (id <= all->files)
+		return;
 	html_sources_add(all, w->from->profile, line->file, line->module);
 	blob_number(&w->source[0], path_of(w, line->file));
-	return embed(w, id - 1);
+	embed(w, id - 1);
 }
 
 static void put_columns(struct writer *w, struct blob *b, const char *const *name,
@@ -277,7 +266,7 @@ static void put_sources(struct writer *w, struct blob *b)
 /* ---- lines and nodes ---- */
 
 /* Lines of the nodes that are shown, in the order in which they are first met. */
-static int put_lines(struct writer *w, struct blob *b)
+static void put_lines(struct writer *w, struct blob *b)
 {
 	const struct calltree *t = &w->tree;
 	const struct sym_line *line;
@@ -286,7 +275,6 @@ static int put_lines(struct writer *w, struct blob *b)
 					    "line.module", "line.library" };
 	uint32_t key;
 	size_t i;
-	int ret = 0;
 
 	for (i = 1; i < w->to->nodes; i++) {
 		key = t->node[w->order[i]].key;
@@ -299,12 +287,11 @@ static int put_lines(struct writer *w, struct blob *b)
 		blob_number(&part[2], line->line);
 		blob_number(&part[3], text_of(w, line->module));
 		blob_number(&part[4], profile_is_library(line));
-		if (*line->file && ret == 0)
-			ret = add_source(w, line);
+		if (*line->file)
+			add_source(w, line);
 	}
 	put_columns(w, b, name, part, 5, w->lines);
 	put_sources(w, b);
-	return ret;
 }
 
 static unsigned depth_of(const struct calltree *t, uint32_t node)
@@ -334,15 +321,13 @@ static void put_nodes(struct writer *w, struct blob *b)
 }
 
 /* Each node's own figures; those of nodes that are not shown count for the node above. */
-static int put_figures(struct writer *w, struct blob *b)
+static void put_figures(struct writer *w, struct blob *b)
 {
 	const struct calltree *t = &w->tree;
-	uint64_t *own = malloc((w->to->nodes + 1) * sizeof(*own));
+	uint64_t *own = must_malloc((w->to->nodes + 1) * sizeof(*own));
 	char name[64];
 	size_t k, i;
 
-	if (!own)
-		return -ENOMEM;
 	for (k = 0; k < t->options.values; k++) {
 		memset(own, 0, w->to->nodes * sizeof(*own));
 		for (i = 0; i < t->nodes; i++)
@@ -353,7 +338,6 @@ static int put_figures(struct writer *w, struct blob *b)
 			blob_number(b, own[i]);
 	}
 	free(own);
-	return 0;
 }
 
 static uint64_t rss_at(const struct walk *w, uint64_t ticks)
@@ -435,41 +419,34 @@ static void put_texts(struct writer *w, struct blob *b)
 		blob_add(b, interner_text(&w->text, id), interner_bytes(&w->text, id));
 }
 
-static int write_columns(struct writer *w)
+static void write_columns(struct writer *w)
 {
 	struct blob *b = &w->to->blob;
 
-	w->line = calloc(w->tree.lines.keys.count + 1, sizeof(*w->line));
+	w->line = must_calloc(w->tree.lines.keys.count + 1, sizeof(*w->line));
 	w->to->column = json_object_new_array();
-	if (!w->line || !w->to->column)
-		return -ENOMEM;
-	if (put_lines(w, b) < 0)
-		return -ENOMEM;
+	if (!w->to->column)
+		memory_out();
+	put_lines(w, b);
 	put_nodes(w, b);
-	if (put_figures(w, b) < 0)
-		return -ENOMEM;
+	put_figures(w, b);
 	put_points(w, b);
 	put_cells(w, b);
 	put_texts(w, b);
-	return w->text.failed ? -ENOMEM : 0;
 }
 
-int html_data_make(struct html_data *to, const struct html_source_data *from, struct html_map *map,
-		   struct error *err)
+void html_data_make(struct html_data *to, const struct html_source_data *from,
+		    struct html_map *map)
 {
 	struct writer w = { .from = from, .to = to };
-	int ret;
 
 	*to = (struct html_data){ .column = NULL };
-	ret = make_tree(&w);
-	if (!ret)
-		ret = order_nodes(&w);
-	if (!ret)
-		ret = make_cells(&w);
-	if (!ret)
-		ret = write_columns(&w);
-	if (!ret && map)
-		ret = make_map(&w, map);
+	make_tree(&w);
+	order_nodes(&w);
+	make_cells(&w);
+	write_columns(&w);
+	if (map)
+		make_map(&w, map);
 	calltree_release(&w.tree);
 	interner_release(&w.text);
 	interner_release(&w.files);
@@ -478,10 +455,7 @@ int html_data_make(struct html_data *to, const struct html_source_data *from, st
 	free(w.order);
 	free(w.cell);
 	free(w.line);
-	if (ret < 0)
-		return fail(err, ret, "no memory for the pages of '%s'", from->profile->path);
 	blob_deflate(&to->blob);
-	return 0;
 }
 
 void html_data_release(struct html_data *d)

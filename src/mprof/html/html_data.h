@@ -43,8 +43,8 @@ struct html_data {
 };
 
 /* map: filled unless it is NULL, the caller's to release. */
-int html_data_make(struct html_data *to, const struct html_source_data *from, struct html_map *map,
-		   struct error *err);
+void html_data_make(struct html_data *to, const struct html_source_data *from,
+		    struct html_map *map);
 void html_map_release(struct html_map *map);
 void html_data_release(struct html_data *d);
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
+
 /* ---- the highest moment of a window ---- */
 
 struct highest {
@@ -108,19 +110,16 @@ static int check(const struct window_question *q, struct error *err)
 	return 0;
 }
 
-static int take(struct window_answer *a, const struct html_map *map, const struct sites *sites,
-		bool moment, struct error *err)
+static void take(struct window_answer *a, const struct html_map *map, const struct sites *sites,
+		 bool moment)
 {
 	size_t i;
 
 	a->nodes = map->nodes;
-	a->node_bytes = calloc(map->nodes + 1, sizeof(*a->node_bytes));
-	a->node_blocks = calloc(map->nodes + 1, sizeof(*a->node_blocks));
-	if (!a->node_bytes || !a->node_blocks)
-		return fail(err, -ENOMEM, "no memory for the answer");
+	a->node_bytes = must_calloc(map->nodes + 1, sizeof(*a->node_bytes));
+	a->node_blocks = must_calloc(map->nodes + 1, sizeof(*a->node_blocks));
 	for (i = 0; i < sites->count; i++)
 		add_site(a, map, &sites->site[i], moment);
-	return 0;
 }
 
 int window_ask(struct window_answer *a, struct trace *t, const struct html_map *map,
@@ -152,7 +151,7 @@ int window_ask(struct window_answer *a, struct trace *t, const struct html_map *
 	sites.options.until = until;
 	ret = run(t, q, &pass, &until, &w, err);
 	if (!ret)
-		ret = take(a, map, &sites, moment, err);
+		take(a, map, &sites, moment);
 	a->ns = moment && !ret ? sites.peak.ns : q->to_ns;
 	sites_pass.release(&sites);
 	walk_release(&w);

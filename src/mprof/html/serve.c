@@ -15,6 +15,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "../util/alloc.h"
+#include "../util/unfinished.h"
+
 #define TOKEN_BYTES 16u
 #define TOKEN	    (2 * TOKEN_BYTES)
 #define CONNECTIONS 32u
@@ -212,6 +215,7 @@ static int open_unix(struct serve *s, struct error *err)
 		s->o.socket = NULL; /* it is not ours to remove */
 		return ret;
 	}
+	unfinished_add(s->o.socket);
 	return listen(s->fd, CONNECTIONS) < 0
 		   ? fail(err, -errno, "cannot listen on '%s': %m", s->o.socket)
 		   : 0;
@@ -231,11 +235,9 @@ static int make_token(struct serve *s, struct error *err)
 
 int serve_start(struct serve **to, const struct serve_options *o, struct error *err)
 {
-	struct serve *s = calloc(1, sizeof(*s));
+	struct serve *s = must_calloc(1, sizeof(*s));
 	int ret;
 
-	if (!s)
-		return fail(err, -ENOMEM, "no memory for a server");
 	s->o = *o;
 	s->fd = -1;
 	ret = make_token(s, err);
@@ -273,7 +275,9 @@ void serve_stop(struct serve *s)
 		MHD_stop_daemon(s->daemon); /* closes the socket */
 	else if (s->fd >= 0)
 		close(s->fd);
-	if (s->o.socket && s->fd >= 0)
+	if (s->o.socket && s->fd >= 0) {
 		unlink(s->o.socket);
+		unfinished_forget(s->o.socket);
+	}
 	free(s);
 }

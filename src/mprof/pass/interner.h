@@ -4,30 +4,32 @@
  * order in which they were first seen; and lines of stacks as such strings, by
  * what makes two of them the same.
  *
- * Errors: without memory the answer is 0, and `failed` stays set.  Threads: one
- * at a time.  A zeroed struct is empty.
+ * Ends: without memory the program (util/alloc.h).  Threads: one at a time.  A zeroed struct is
+ * empty.
  */
 #ifndef MPROF_PASS_INTERNER_H
 #define MPROF_PASS_INTERNER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../util/hash.h"
 
 struct sym_line;
 
-struct interner {
-	char *text; /* all strings, each followed by a NUL that is not part of it */
-	size_t used, room;
-	size_t *at;	/* by id - 1: where its text begins */
-	uint32_t *slot; /* id, 0 empty; open addressing */
-	size_t slots, count, at_room;
-	bool failed;
+struct interned_string {
+	size_t at;	    /* in the text */
+	uint32_t same_hash; /* id of one before it, 0 none */
 };
 
-/* The number of s, from 1; 0 without memory. */
+struct interner {
+	char *text; /* all strings, each followed by a NUL that is not part of it */
+	size_t used, text_room;
+	struct interned_string *string; /* by id - 1 */
+	size_t count, room;
+	struct hash last; /* hash -> id of the last string that has it */
+};
+
+/* The number of s, from 1. */
 uint32_t interner_id(struct interner *k, const void *s, size_t bytes);
-/* As interner_id, but 0 too if it was never seen. */
+/* As interner_id, but 0 if it was never seen. */
 uint32_t interner_find(const struct interner *k, const void *s, size_t bytes);
 /* Valid until the next interner_id. */
 const char *interner_text(const struct interner *k, uint32_t id);
@@ -45,9 +47,7 @@ enum line_same {
 struct line_interner {
 	enum line_same same; /* set before the first question */
 	struct interner keys;
-	const struct sym_line **seen; /* by address, so that a line is spelt once */
-	uint32_t *seen_id;
-	size_t seen_room, seen_count;
+	struct hash seen;	       /* address -> id, so that a line is spelt once */
 	const struct sym_line **first; /* by id - 1: the first line that got it */
 	size_t first_room;
 };

@@ -8,6 +8,7 @@
 
 #include "../profile/findings.h"
 #include "../pass/interner.h"
+#include "../util/alloc.h"
 
 static int by_pages(const void *a, const void *b)
 {
@@ -29,9 +30,7 @@ int pin_names_make(struct pin_names *to, const struct pins *pins, struct profile
 	size_t i;
 
 	/* Row 0 is of blocks that nobody is known of, row i of function i. */
-	*to = (struct pin_names){ .name = calloc(pins->sites + 1, sizeof(*to->name)) };
-	if (!to->name)
-		return -ENOMEM;
+	*to = (struct pin_names){ .name = must_calloc(pins->sites + 1, sizeof(*to->name)) };
 	for (i = 0; i < pins->sites; i++) {
 		line = names ? profile_asked(names, pins->site[i].site).line : NULL;
 		id = line ? line_interner_id(&functions, line) : 0;
@@ -46,12 +45,11 @@ int pin_names_make(struct pin_names *to, const struct pins *pins, struct profile
 		name->blocks += pins->site[i].blocks;
 		to->n = id + 1 > to->n ? id + 1 : to->n;
 	}
-	i = functions.keys.failed;
 	line_interner_release(&functions);
 	if (to->n && !to->name[0].blocks)
 		to->name[0] = to->name[--to->n];
 	qsort(to->name, to->n, sizeof(*to->name), by_pages);
-	return i ? -ENOMEM : 0;
+	return 0;
 }
 
 void pin_names_release(struct pin_names *p)

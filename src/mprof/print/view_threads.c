@@ -163,7 +163,7 @@ static bool find_travellers(struct profile *p, struct travellers *t)
 		t->of[id].blocks += p->site[i].v.calls;
 		t->of[id].foreign += p->site[i].v.foreign_frees;
 	}
-	if (t->of && i == p->count && !lines.keys.failed) {
+	if (t->of && i == p->count) {
 		t->count = lines.keys.count + 1;
 		qsort(t->of, t->count, sizeof(*t->of), by_foreign);
 		while (t->count && !t->of[t->count - 1].foreign)

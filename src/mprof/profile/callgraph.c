@@ -2,28 +2,12 @@
 /* callgraph.c - stacks merged into a graph. */
 #include "callgraph.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NONE UINT32_MAX
+#include "../util/alloc.h"
 
 /* ---- nodes and edges ---- */
-
-static bool more_nodes(struct callgraph *g)
-{
-	size_t room = g->node_room ? 2 * g->node_room : 64;
-	struct callgraph_node *grown;
-
-	if (g->nodes < g->node_room)
-		return true;
-	grown = reallocarray(g->node, room, sizeof(*grown));
-	if (!grown)
-		return false;
-	g->node = grown;
-	g->node_room = room;
-	return true;
-}
 
 /* Ids are given in order, so a new one is the next node. */
 static uint32_t node_of(struct callgraph *g, const struct sym_line *line, uint32_t function,
@@ -31,11 +15,10 @@ static uint32_t node_of(struct callgraph *g, const struct sym_line *line, uint32
 {
 	uint32_t place[2] = { line_interner_id(&g->lines, line), level }, id;
 
-	id = place[0] ? interner_id(&g->places, place, sizeof(place)) : 0;
-	if (!id || id <= g->nodes)
-		return id ? id - 1 : NONE;
-	if (!more_nodes(g))
-		return NONE;
+	id = interner_id(&g->places, place, sizeof(place));
+	if (id <= g->nodes)
+		return id - 1;
+	GROW(g->node, g->nodes + 1, g->node_room);
 	g->node[g->nodes++] = (struct callgraph_node){
 		.line = line,
 		.function = function,
@@ -48,53 +31,15 @@ static uint32_t node_of(struct callgraph *g, const struct sym_line *line, uint32
 static struct callgraph_edge *edge_of(struct callgraph *g, uint32_t from, uint32_t to)
 {
 	uint32_t pair[2] = { from, to }, id = interner_id(&g->pairs, pair, sizeof(pair));
-	size_t room = g->edge_room ? 2 * g->edge_room : 64;
-	struct callgraph_edge *grown;
 
-	if (!id || id <= g->edges)
-		return id ? &g->edge[id - 1] : NULL;
-	if (g->edges == g->edge_room) {
-		grown = reallocarray(g->edge, room, sizeof(*grown));
-		if (!grown)
-			return NULL;
-		g->edge = grown;
-		g->edge_room = room;
-	}
+	if (id <= g->edges)
+		return &g->edge[id - 1];
+	GROW(g->edge, g->edges + 1, g->edge_room);
 	g->edge[g->edges] = (struct callgraph_edge){ .from = from, .to = to };
 	return &g->edge[g->edges++];
 }
 
 /* ---- one stack ---- */
-
-static bool more_trail(struct callgraph *g, size_t n)
-{
-	struct callgraph_step *grown;
-
-	if (n <= g->trail_room)
-		return true;
-	grown = reallocarray(g->trail, 2 * n, sizeof(*grown));
-	if (!grown)
-		return false;
-	g->trail = grown;
-	g->trail_room = 2 * n;
-	return true;
-}
-
-static bool more_at(struct callgraph *g)
-{
-	size_t n = g->functions.keys.count;
-	uint32_t *grown;
-
-	if (n <= g->at_room)
-		return true;
-	grown = reallocarray(g->at, 2 * n, sizeof(*grown));
-	if (!grown)
-		return false;
-	memset(grown + g->at_room, 0, (2 * n - g->at_room) * sizeof(*grown));
-	g->at = grown;
-	g->at_room = 2 * n;
-	return true;
-}
 
 static void step_back(struct callgraph *g, size_t to)
 {
@@ -120,16 +65,13 @@ static uint32_t level_of(struct callgraph *g, uint32_t function)
 	return level;
 }
 
-static bool step(struct callgraph *g, const struct sym_line *line, uint32_t frame)
+static void step(struct callgraph *g, const struct sym_line *line, uint32_t frame)
 {
 	uint32_t function = line_interner_id(&g->functions, line), level, node, firsts;
 
-	if (!function || !more_at(g))
-		return false;
+	GROW_ZEROED(g->at, g->functions.keys.count, g->at_room);
 	level = level_of(g, function);
 	node = node_of(g, line, function, level, frame);
-	if (node == NONE)
-		return false;
 	firsts = g->on_trail ? g->trail[g->on_trail - 1].firsts : 0;
 	g->trail[g->on_trail++] = (struct callgraph_step){
 		.node = node,
@@ -139,21 +81,17 @@ static bool step(struct callgraph *g, const struct sym_line *line, uint32_t fram
 		.firsts = firsts + (level == 1),
 	};
 	g->at[function - 1] = (uint32_t)g->on_trail;
-	return true;
 }
 
-static bool follow(struct callgraph *g, const struct sym_line *const *line, size_t n,
+static void follow(struct callgraph *g, const struct sym_line *const *line, size_t n,
 		   const uint32_t *frame, size_t frames)
 {
 	size_t k;
 
-	if (!more_trail(g, n))
-		return false;
+	GROW(g->trail, n, g->trail_room);
 	step_back(g, 0);
 	for (k = 0; k < n; k++)
-		if (!step(g, line[k], k + frames < n ? 0 : frame[k + frames - n]))
-			return false;
-	return true;
+		step(g, line[k], k + frames < n ? 0 : frame[k + frames - n]);
 }
 
 static void add(uint64_t *to, const uint64_t *v, size_t n)
@@ -164,7 +102,7 @@ static void add(uint64_t *to, const uint64_t *v, size_t n)
 		to[i] += v[i];
 }
 
-static bool count(struct callgraph *g, const uint64_t *v)
+static void count(struct callgraph *g, const uint64_t *v)
 {
 	size_t n = g->options.figures, k;
 	struct callgraph_node *node = NULL;
@@ -178,8 +116,6 @@ static bool count(struct callgraph *g, const uint64_t *v)
 		if (!k)
 			continue;
 		edge = edge_of(g, g->trail[k - 1].node, g->trail[k].node);
-		if (!edge)
-			return false;
 		if (edge->seen != g->stacks)
 			add(edge->v, v, n);
 		edge->seen = g->stacks;
@@ -187,7 +123,6 @@ static bool count(struct callgraph *g, const uint64_t *v)
 	if (node)
 		add(node->own, v, n);
 	add(g->total, v, n);
-	return true;
 }
 
 void callgraph_init(struct callgraph *g, const struct callgraph_options *o)
@@ -199,11 +134,12 @@ void callgraph_init(struct callgraph *g, const struct callgraph_options *o)
 	};
 }
 
-int callgraph_add(struct callgraph *g, const struct sym_line *const *line, size_t n,
-		  const uint32_t *frame, size_t frames, const uint64_t *v)
+void callgraph_add(struct callgraph *g, const struct sym_line *const *line, size_t n,
+		   const uint32_t *frame, size_t frames, const uint64_t *v)
 {
 	g->stacks++;
-	return follow(g, line, n, frame, frames) && count(g, v) ? 0 : -ENOMEM;
+	follow(g, line, n, frame, frames);
+	count(g, v);
 }
 
 void callgraph_release(struct callgraph *g)
@@ -221,14 +157,13 @@ void callgraph_release(struct callgraph *g)
 
 /* ---- from a profile ---- */
 
-static int add_site(struct callgraph *g, struct profile *p, size_t i, struct calltree_path *path,
-		    const uint64_t *v)
+static void add_site(struct callgraph *g, struct profile *p, size_t i, struct calltree_path *path,
+		     const uint64_t *v)
 {
 	const struct profile_path *known = profile_path(p, p->site[i].key);
 
-	if (!known || !calltree_path_of(path, p, i))
-		return -ENOMEM;
-	return callgraph_add(g, path->line, path->count, known->frame, known->count, v);
+	calltree_path_of(path, p, i);
+	callgraph_add(g, path->line, path->count, known->frame, known->count, v);
 }
 
 int callgraph_make(struct callgraph *g, struct profile *p, const struct callgraph_options *o,
@@ -236,14 +171,14 @@ int callgraph_make(struct callgraph *g, struct profile *p, const struct callgrap
 {
 	struct calltree_path path = { .line = NULL };
 	uint64_t v[CALLGRAPH_FIGURES];
-	int ret = 0;
 	size_t i;
 
+	(void)err;
 	callgraph_init(g, o);
-	for (i = 0; i < p->count && !ret; i++) {
+	for (i = 0; i < p->count; i++) {
 		figure(context, p, i, v);
-		ret = add_site(g, p, i, &path, v);
+		add_site(g, p, i, &path, v);
 	}
 	free(path.line);
-	return ret ? fail(err, ret, "no memory for the call graph of '%s'", p->path) : 0;
+	return 0;
 }

@@ -72,10 +72,9 @@ void callgraph_init(struct callgraph *g, const struct callgraph_options *o);
 /*
  * Lines from the outermost inward, which must outlive g, and the frames of the
  * last `frames` of them: lines that stand for what is not known have none.
- * 0 or -ENOMEM.
  */
-int callgraph_add(struct callgraph *g, const struct sym_line *const *line, size_t n,
-		  const uint32_t *frame, size_t frames, const uint64_t *v);
+void callgraph_add(struct callgraph *g, const struct sym_line *const *line, size_t n,
+		   const uint32_t *frame, size_t frames, const uint64_t *v);
 void callgraph_release(struct callgraph *g);
 
 /* ---- from a profile ---- */

@@ -2,14 +2,13 @@
 /* calltree.c - stacks merged into a tree. */
 #include "calltree.h"
 
-#include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "paths.h"
-
-#define NONE UINT32_MAX
+#include "../util/alloc.h"
+#include "../util/memory.h"
 
 const struct sym_line calltree_no_stack = {
 	.function = "(stack not known)",
@@ -26,34 +25,17 @@ const struct sym_line calltree_cut = {
 
 /* ---- nodes ---- */
 
-static bool more_nodes(struct calltree *t)
-{
-	size_t room = t->room ? 2 * t->room : 64, each = 2 * t->options.values;
-	struct calltree_node *node;
-	uint64_t *figure;
-
-	if (t->nodes < t->room)
-		return true;
-	node = reallocarray(t->node, room, sizeof(*node));
-	if (node)
-		t->node = node;
-	figure = node ? reallocarray(t->figure, room, each * sizeof(*figure)) : NULL;
-	if (!figure)
-		return false;
-	t->figure = figure;
-	t->room = room;
-	return true;
-}
-
-/* The new node's number, NONE without memory. */
 static uint32_t new_node(struct calltree *t, uint32_t parent, uint32_t key)
 {
-	size_t each = 2 * t->options.values;
+	const size_t each = 2 * t->options.values;
 	uint32_t i = (uint32_t)t->nodes;
 
-	if (t->nodes >= NONE - 1 || !more_nodes(t)) {
-		t->failed = true;
-		return NONE;
+	if (t->nodes == UINT32_MAX)
+		memory_out();
+	if (t->nodes == t->room) {
+		t->room = grow_room(t->nodes + 1, t->room);
+		t->node = must_reallocarray(t->node, t->room, sizeof(*t->node));
+		t->figure = must_reallocarray(t->figure, t->room, each * sizeof(*t->figure));
 	}
 	t->node[i] = (struct calltree_node){
 		.line = key ? line_interner_line(&t->lines, key) : NULL,
@@ -69,57 +51,19 @@ static uint32_t new_node(struct calltree *t, uint32_t parent, uint32_t key)
 	return i;
 }
 
-static uint32_t *slot_of(const struct calltree *t, uint32_t parent, uint32_t key)
-{
-	uint64_t h = ((uint64_t)parent << 32 | key) * 0x9e3779b97f4a7c15ull;
-	size_t i = (h ^ h >> 32) & (t->slots - 1);
-	const struct calltree_node *n;
-
-	for (; t->slot[i]; i = (i + 1) & (t->slots - 1)) {
-		n = &t->node[t->slot[i] - 1];
-		if (n->parent == parent && n->key == key)
-			break;
-	}
-	return &t->slot[i];
-}
-
-static bool more_slots(struct calltree *t)
-{
-	size_t slots = t->slots ? 2 * t->slots : 256;
-	uint32_t *grown = calloc(slots, sizeof(*grown)), *old = t->slot;
-	uint32_t i;
-
-	if (!grown) {
-		t->failed = true;
-		return false;
-	}
-	t->slot = grown;
-	t->slots = slots;
-	for (i = 1; i < t->nodes; i++)
-		*slot_of(t, t->node[i].parent, t->node[i].key) = i + 1;
-	free(old);
-	return true;
-}
-
 static uint32_t child_of(struct calltree *t, uint32_t parent, uint32_t key)
 {
-	uint32_t *slot, made;
+	uint64_t *child = hash_at(&t->children, (uint64_t)parent << 32 | key);
 
-	if (t->nodes * 2 >= t->slots && !more_slots(t))
-		return NONE;
-	slot = slot_of(t, parent, key);
-	if (*slot)
-		return *slot - 1;
-	made = new_node(t, parent, key);
-	if (made != NONE)
-		*slot = made + 1;
-	return made;
+	if (!*child)
+		*child = new_node(t, parent, key);
+	return (uint32_t)*child;
 }
 
-int calltree_init(struct calltree *t, const struct calltree_options *o)
+void calltree_init(struct calltree *t, const struct calltree_options *o)
 {
 	*t = (struct calltree){ .options = *o, .lines.same = o->same };
-	return new_node(t, 0, 0) == NONE ? -ENOMEM : 0;
+	new_node(t, 0, 0);
 }
 
 static void add_values(struct calltree *t, uint32_t node, bool exclusive, const uint64_t *value)
@@ -141,13 +85,9 @@ uint32_t calltree_add(struct calltree *t, const struct sym_line *const *line, si
 	t->node[0].sites++;
 	for (i = 0; i < n; i++) {
 		key = line_interner_id(&t->lines, line[backward ? n - 1 - i : i]);
-		if (key && node && t->node[node].key == key)
+		if (node && t->node[node].key == key)
 			continue;
-		node = key ? child_of(t, node, key) : NONE;
-		if (node == NONE) {
-			t->failed = true;
-			return 0;
-		}
+		node = child_of(t, node, key);
 		add_values(t, node, false, value);
 		t->node[node].sites++;
 		if (!owner)
@@ -196,12 +136,8 @@ static void sort_children(struct calltree *t, uint32_t parent, uint32_t *work)
 
 void calltree_finish(struct calltree *t)
 {
-	uint32_t *work = calloc(t->nodes, sizeof(*work)), i;
+	uint32_t *work = must_calloc(t->nodes, sizeof(*work)), i;
 
-	if (!work) {
-		t->failed = true;
-		return;
-	}
 	for (i = 0; i < t->nodes; i++)
 		sort_children(t, i, work);
 	free(work);
@@ -212,7 +148,7 @@ void calltree_release(struct calltree *t)
 	line_interner_release(&t->lines);
 	free(t->node);
 	free(t->figure);
-	free(t->slot);
+	hash_release(&t->children);
 	*t = (struct calltree){ .node = NULL };
 }
 
@@ -248,22 +184,12 @@ size_t calltree_start_lines(const struct sym_line *const *line, size_t n)
 	return i;
 }
 
-bool calltree_path_of(struct calltree_path *to, struct profile *p, size_t i)
+void calltree_path_of(struct calltree_path *to, struct profile *p, size_t i)
 {
 	const struct profile_path *path = profile_path(p, p->site[i].key);
-	size_t n = path ? path->all + 2 : 0, k = 0;
-	const struct sym_line **grown;
+	size_t k = 0;
 
-	to->count = to->asked = to->inner = to->all = 0;
-	if (!path)
-		return false;
-	if (n > to->room) {
-		grown = reallocarray(to->line, n * 2, sizeof(*grown));
-		if (!grown)
-			return false;
-		to->line = grown;
-		to->room = n * 2;
-	}
+	GROW(to->line, path->all + 2, to->room);
 	if (path->truncated)
 		to->line[k++] = &calltree_cut;
 	if (path->all)
@@ -274,7 +200,6 @@ bool calltree_path_of(struct calltree_path *to, struct profile *p, size_t i)
 	to->asked = k + path->asked;
 	to->inner = k + path->inner;
 	to->all = k + path->all;
-	return true;
 }
 
 /* The first line of the function on the path, folded ones included; all if there is none. */
@@ -324,22 +249,18 @@ int calltree_make(struct calltree *t, struct profile *p, const struct calltree_o
 	struct calltree_path path = { .line = NULL };
 	uint64_t value[VALUE_COUNT];
 	size_t i, k;
-	bool failed = calltree_init(t, o) < 0;
 
+	(void)err;
+	calltree_init(t, o);
 	if (direction == CALLTREE_TOP_DOWN || direction == CALLTREE_BOTTOM_UP)
 		function = NULL;
-	for (i = 0; i < p->count && !failed; i++) {
+	for (i = 0; i < p->count; i++) {
 		for (k = 0; k < o->values; k++)
 			value[k] = profile_value(p, i, o->value[k]);
-		if (calltree_path_of(&path, p, i))
-			add_site(t, &path, direction, function, value);
-		else
-			failed = true;
+		calltree_path_of(&path, p, i);
+		add_site(t, &path, direction, function, value);
 	}
 	free(path.line);
-	if (!failed)
-		calltree_finish(t);
-	return failed || t->failed
-		   ? fail(err, -ENOMEM, "no memory for the call tree of '%s'", p->path)
-		   : 0;
+	calltree_finish(t);
+	return 0;
 }

@@ -11,8 +11,8 @@
  * trees of profiles.  The figures are those of figures.def; the sum of sites' own peaks ("local")
  * is an upper bound.
  *
- * Errors: without memory `failed` is set and sums are too small.  Threads: one
- * at a time.  Lines must outlive the tree.
+ * Ends: without memory the program (util/alloc.h).  Threads: one at a time.  Lines must outlive the
+ * tree.
  */
 #ifndef MPROF_PROFILE_CALLTREE_H
 #define MPROF_PROFILE_CALLTREE_H
@@ -39,20 +39,17 @@ struct calltree {
 	struct calltree_node *node; /* [0] is the root */
 	uint64_t *figure;	    /* of each node: inclusive[values], exclusive[values] */
 	size_t nodes, room;
-	uint32_t *slot; /* node + 1, 0 empty, by parent and key */
-	size_t slots;
-	bool failed;
+	struct hash children; /* parent << 32 | key -> node */
 };
 
 /* What stands for a stack that was not recorded, and for outer frames that were not kept. */
 extern const struct sym_line calltree_no_stack, calltree_cut;
 
-/* 0 or -ENOMEM. */
-int calltree_init(struct calltree *t, const struct calltree_options *o);
+void calltree_init(struct calltree *t, const struct calltree_options *o);
 /*
  * Adds a path: its lines from the root inward, or, backward, from the last to
  * the first.  own: the last one is who asked, so that its node gets the values
- * as exclusive.  Returns that node, else the last one; 0 without memory or lines.
+ * as exclusive.  Returns that node, else the last one; 0 without lines.
  */
 uint32_t calltree_add(struct calltree *t, const struct sym_line *const *line, size_t n,
 		      bool backward, bool own, const uint64_t *value);
@@ -91,13 +88,13 @@ size_t calltree_start_lines(const struct sym_line *const *line, size_t n);
 /* Does the pattern name this function?  Its name, with or without parameters, or a glob. */
 bool calltree_matches(const char *pattern, const char *function);
 
-/* The path of site i of p with the lines above put in where they belong; count 0 without
- * memory.  The array is the caller's to keep and free. */
+/* The path of site i of p with the lines above put in where they belong.  The array is the caller's
+ * to keep and free. */
 struct calltree_path {
 	const struct sym_line **line;
 	size_t count, asked, inner, all; /* as in struct profile_path */
 	size_t room;
 };
-bool calltree_path_of(struct calltree_path *to, struct profile *p, size_t i);
+void calltree_path_of(struct calltree_path *to, struct profile *p, size_t i);
 
 #endif

@@ -2,12 +2,12 @@
 /* difference.c - two profiles side by side. */
 #include "difference.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "calltree.h"
 #include "difference_names.h"
+#include "../util/alloc.h"
 
 /* ---- collecting ---- */
 
@@ -18,29 +18,20 @@ void diff_init(struct diff *d, const struct diff_options *o)
 
 void diff_stable(struct diff *d, const char *module)
 {
-	if (!interner_id(&d->stable, module, strlen(module)))
-		d->failed = true;
+	interner_id(&d->stable, module, strlen(module));
 }
 
-static bool more_names(struct diff *d)
+static void more_names(struct diff *d)
 {
-	size_t room = d->name_room ? 2 * d->name_room : 256;
-	const struct sym_line **example;
-	uint8_t *on;
+	const size_t n = d->names.count;
 
-	on = realloc(d->on, room);
-	if (on)
-		d->on = on;
-	example = on ? reallocarray(d->example, room, sizeof(*example)) : NULL;
-	if (!example)
-		return false;
-	d->example = example;
-	memset(on + d->name_room, 0, room - d->name_room);
-	d->name_room = room;
-	return true;
+	if (n <= d->name_room)
+		return;
+	GROW_ZEROED(d->on, n, d->name_room);
+	d->example = must_reallocarray(d->example, d->name_room, sizeof(*d->example));
 }
 
-/* The number of a line's function as it is compared; 0 without memory. */
+/* The number of a line's function as it is compared. */
 static uint32_t name_of(struct diff *d, enum diff_side side, const struct sym_line *l)
 {
 	char small[512], *s = small;
@@ -48,74 +39,45 @@ static uint32_t name_of(struct diff *d, enum diff_side side, const struct sym_li
 	uint32_t id;
 
 	if (n >= sizeof(small)) {
-		s = malloc(n + 1);
-		if (!s)
-			return 0;
+		s = must_malloc(n + 1);
 		diff_spell(d, side, l, s, n + 1);
 	}
 	id = interner_id(&d->names, s, n);
 	if (s != small)
 		free(s);
-	if (!id || (id > d->name_room && !more_names(d)))
-		return 0;
+	more_names(d);
 	if (!(d->on[id - 1] & 1u << side))
 		d->example[id - 1] = l;
 	d->on[id - 1] |= (uint8_t)(1u << side);
 	return id;
 }
 
-static bool more_ids(struct diff *d, size_t n)
+static void more_ids(struct diff *d, size_t n)
 {
-	size_t room = d->id_room ? d->id_room : 1024;
-	const struct sym_line **line;
-	uint32_t *id;
-
-	if (d->ids + n <= d->id_room)
-		return true;
-	while (room < d->ids + n)
-		room *= 2;
-	id = reallocarray(d->id, room, sizeof(*id));
-	if (id)
-		d->id = id;
-	line = id ? reallocarray(d->line, room, sizeof(*line)) : NULL;
-	if (!line)
-		return false;
-	d->line = line;
-	d->id_room = room;
-	return true;
-}
-
-static struct diff_site *new_site(struct diff *d)
-{
-	size_t room = d->site_room ? 2 * d->site_room : 256;
-	struct diff_site *grown;
-
-	if (d->sites == d->site_room) {
-		grown = reallocarray(d->site, room, sizeof(*grown));
-		if (!grown)
-			return NULL;
-		d->site = grown;
-		d->site_room = room;
-	}
-	return &d->site[d->sites];
+	n += d->ids;
+	if (n <= d->id_room)
+		return;
+	d->id_room = grow_room(n, d->id_room);
+	d->id = must_reallocarray(d->id, d->id_room, sizeof(*d->id));
+	d->line = must_reallocarray(d->line, d->id_room, sizeof(*d->line));
 }
 
 void diff_add(struct diff *d, enum diff_side side, const struct sym_line *const *line, size_t n,
 	      const uint64_t v[VALUE_COUNT])
 {
-	struct diff_site *s = new_site(d);
+	struct diff_site *s;
 	uint32_t id;
 	size_t i;
 
-	if (!s || !n || !more_ids(d, n)) {
-		d->failed |= n > 0;
+	if (!n)
 		return;
-	}
+	GROW(d->site, d->sites + 1, d->site_room);
+	s = &d->site[d->sites];
+	more_ids(d, n);
 	*s = (struct diff_site){ .first = d->ids, .side = side };
 	memcpy(s->v, v, sizeof(s->v));
 	for (i = 0; i < n; i++) {
 		id = name_of(d, side, line[i]);
-		d->failed |= !id;
 		/* Of direct recursion the innermost line stays: it is who asked. */
 		if (s->count && d->id[d->ids - 1] == id) {
 			d->line[d->ids - 1] = line[i];
@@ -217,49 +179,44 @@ static size_t deepest(const struct diff *d)
 	return most;
 }
 
-static bool make_groups(struct diff *d)
+static void make_groups(struct diff *d)
 {
-	uint32_t *work = calloc(deepest(d), sizeof(*work)), key;
+	uint32_t *work = must_calloc(deepest(d), sizeof(*work)), key;
 	struct interner keys = { .text = NULL };
 	size_t i;
 
-	d->group = calloc(d->sites + 1, sizeof(*d->group));
-	for (i = 0; i < d->sites && work && d->group; i++) {
+	d->group = must_calloc(d->sites + 1, sizeof(*d->group));
+	for (i = 0; i < d->sites; i++) {
 		key = group_key(d, &keys, &d->site[i], work);
-		if (!key)
-			break;
 		add_to_group(d, &d->group[key - 1], &d->site[i]);
 	}
 	d->groups = keys.count;
-	d->failed |= keys.failed || !work || !d->group;
 	interner_release(&keys);
 	free(work);
-	return !d->failed;
 }
 
-static bool same_names(struct diff *d)
+static void same_names(struct diff *d)
 {
 	size_t i;
 
-	d->renamed = calloc(d->names.count + 1, sizeof(*d->renamed));
-	for (i = 0; i < d->names.count && d->renamed; i++)
+	d->renamed = must_calloc(d->names.count + 1, sizeof(*d->renamed));
+	for (i = 0; i < d->names.count; i++)
 		d->renamed[i] = (uint32_t)i + 1;
-	return d->renamed;
 }
 
-int diff_finish(struct diff *d, struct error *err)
+void diff_finish(struct diff *d)
 {
 	size_t i;
 
-	if (d->failed || !same_names(d) || (!d->options.no_renames && !diff_find_renames(d)) ||
-	    !make_groups(d))
-		return fail(err, -ENOMEM, "no memory to compare the two traces");
+	same_names(d);
+	if (!d->options.no_renames)
+		diff_find_renames(d);
+	make_groups(d);
 	for (i = 0; i < d->groups; i++) {
 		d->group[i].change = change_of(&d->options, &d->group[i]);
 		d->changed[d->group[i].change]++;
 	}
 	qsort_r(d->group, d->groups, sizeof(*d->group), by_change, d);
-	return 0;
 }
 
 void diff_release(struct diff *d)
@@ -320,10 +277,7 @@ static void add_profile(struct diff *d, enum diff_side side, struct profile *p)
 	size_t i, k, start;
 
 	for (i = 0; i < p->count; i++) {
-		if (!calltree_path_of(&path, p, i)) {
-			d->failed = true;
-			break;
-		}
+		calltree_path_of(&path, p, i);
 		for (k = 0; k < VALUE_COUNT; k++)
 			v[k] = d->totals && !profile_value_of_totals((enum profile_value)k)
 				   ? 0
@@ -337,6 +291,7 @@ static void add_profile(struct diff *d, enum diff_side side, struct profile *p)
 int diff_make(struct diff *d, struct profile *before, struct profile *after,
 	      const struct diff_options *o, struct error *err)
 {
+	(void)err;
 	diff_init(d, o);
 	d->options.program[DIFF_BEFORE] = program_of(before);
 	d->options.program[DIFF_AFTER] = program_of(after);
@@ -344,5 +299,6 @@ int diff_make(struct diff *d, struct profile *before, struct profile *after,
 	find_stable(d, before->stacks, after->stacks);
 	add_profile(d, DIFF_BEFORE, before);
 	add_profile(d, DIFF_AFTER, after);
-	return diff_finish(d, err);
+	diff_finish(d);
+	return 0;
 }

@@ -78,7 +78,6 @@ struct diff {
 	uint32_t *id; /* names of all sites' lines, root first */
 	const struct sym_line **line;
 	size_t ids, id_room;
-	bool failed;
 };
 
 void diff_init(struct diff *d, const struct diff_options *o);
@@ -86,7 +85,7 @@ void diff_init(struct diff *d, const struct diff_options *o);
 void diff_stable(struct diff *d, const char *module);
 void diff_add(struct diff *d, enum diff_side side, const struct sym_line *const *line, size_t n,
 	      const uint64_t v[VALUE_COUNT]);
-int diff_finish(struct diff *d, struct error *err);
+void diff_finish(struct diff *d);
 void diff_release(struct diff *d);
 
 /* All of the above of two profiles; release in any case. */

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "calltree.h"
+#include "../util/alloc.h"
 
 #define BOTH	  (1u << DIFF_BEFORE | 1u << DIFF_AFTER)
 #define HOLE	  0x80000000u
@@ -203,9 +204,9 @@ static void look_at_site(struct renames *r, const struct diff_site *s)
 		return;
 	if (s->side == DIFF_BEFORE) {
 		key = interner_id(&r->patterns, r->work, s->count * sizeof(*r->work));
-		if (key && !r->of[key - 1])
+		if (!r->of[key - 1])
 			r->of[key - 1] = s;
-		else if (key && !same_path(r->d, r->of[key - 1], s))
+		else if (!same_path(r->d, r->of[key - 1], s))
 			r->of[key - 1] = &undecided;
 		return;
 	}
@@ -249,7 +250,7 @@ static void accept_renames(struct renames *r)
 	}
 }
 
-bool diff_find_renames(struct diff *d)
+void diff_find_renames(struct diff *d)
 {
 	struct renames r = { .d = d };
 	size_t i, most = 1;
@@ -257,23 +258,19 @@ bool diff_find_renames(struct diff *d)
 
 	for (i = 0; i < d->sites; i++)
 		most = d->site[i].count > most ? d->site[i].count : most;
-	r.work = calloc(most, sizeof(*r.work));
-	r.of = calloc(d->sites + 1, sizeof(*r.of));
-	r.proposed = calloc(d->names.count + 1, sizeof(*r.proposed));
-	r.calls = calloc(d->names.count + 1, sizeof(*r.calls));
-	d->rename = calloc(d->names.count + 1, sizeof(*d->rename));
-	d->failed |= !r.work || !r.of || !r.proposed || !r.calls || !d->rename;
-	for (side = 0; side < DIFF_SIDES && !d->failed; side++)
+	r.work = must_calloc(most, sizeof(*r.work));
+	r.of = must_calloc(d->sites + 1, sizeof(*r.of));
+	r.proposed = must_calloc(d->names.count + 1, sizeof(*r.proposed));
+	r.calls = must_calloc(d->names.count + 1, sizeof(*r.calls));
+	d->rename = must_calloc(d->names.count + 1, sizeof(*d->rename));
+	for (side = 0; side < DIFF_SIDES; side++)
 		for (i = 0; i < d->sites; i++)
 			if (d->site[i].side == (uint32_t)side)
 				look_at_site(&r, &d->site[i]);
-	d->failed |= r.patterns.failed;
-	if (!d->failed)
-		accept_renames(&r);
+	accept_renames(&r);
 	interner_release(&r.patterns);
 	free(r.work);
 	free(r.of);
 	free(r.proposed);
 	free(r.calls);
-	return !d->failed;
 }

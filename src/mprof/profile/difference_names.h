@@ -23,7 +23,7 @@ size_t diff_spell_line(const struct diff *d, enum diff_side side, const struct s
 /* Length of the name without what compilers add to it. */
 size_t diff_bare_name(const char *function);
 
-/* Fills d->renamed and d->rename.  false without memory. */
-bool diff_find_renames(struct diff *d);
+/* Fills d->renamed and d->rename.  */
+void diff_find_renames(struct diff *d);
 
 #endif

@@ -9,6 +9,7 @@
 #include "../pass/interner.h"
 #include "leaks.h"
 #include "paths.h"
+#include "../util/alloc.h"
 
 #define NAMED_SITES 1000000u /* of more, those with fewest bytes are nobody's */
 #define EPOCH_PART  (SITE_EPOCHS / 4)
@@ -67,7 +68,7 @@ struct askers {
 	struct asker *of; /* by index of site */
 };
 
-static bool find_askers(struct askers *t, const struct sites *s, struct profile *names)
+static void find_askers(struct askers *t, const struct sites *s, struct profile *names)
 {
 	struct profile_asked a;
 	size_t i;
@@ -75,8 +76,8 @@ static bool find_askers(struct askers *t, const struct sites *s, struct profile 
 	*t = (struct askers){ .functions.same = LINE_FUNCTION,
 			      .lines.same = LINE_LINE,
 			      .paths = PATH_KEYS_EMPTY,
-			      .of = calloc(s->count + 1, sizeof(*t->of)) };
-	for (i = 0; t->of && i < s->count && i < NAMED_SITES; i++) {
+			      .of = must_calloc(s->count + 1, sizeof(*t->of)) };
+	for (i = 0; i < s->count && i < NAMED_SITES; i++) {
 		a = profile_asked(names, s->site[i].key);
 		if (!a.line)
 			continue;
@@ -85,7 +86,6 @@ static bool find_askers(struct askers *t, const struct sites *s, struct profile 
 					   .through = a.through,
 					   .caller = a.caller };
 	}
-	return t->of && !t->functions.keys.failed && !t->lines.keys.failed;
 }
 
 static void askers_release(struct askers *t)
@@ -141,14 +141,14 @@ static bool is_left_out(struct kind_sites *k, struct profile *names, size_t i)
 	return (k->kind == FINDING_PEAK || k->kind == FINDING_WASTE) && is_kept(k, names, i);
 }
 
-static bool sum_up(struct kind_sites *k, struct profile *names)
+static void sum_up(struct kind_sites *k, struct profile *names)
 {
 	const struct site *s = k->sites->site;
 	size_t i;
 
-	k->part = calloc(k->sites->count + 1, sizeof(*k->part));
-	k->top = calloc(k->askers->functions.keys.count + 1, sizeof(*k->top));
-	for (i = 0; k->part && k->top && i < k->sites->count; i++) {
+	k->part = must_calloc(k->sites->count + 1, sizeof(*k->part));
+	k->top = must_calloc(k->askers->functions.keys.count + 1, sizeof(*k->top));
+	for (i = 0; i < k->sites->count; i++) {
 		const uint32_t function = k->askers->of[i].function;
 
 		if (function)
@@ -161,7 +161,6 @@ static bool sum_up(struct kind_sites *k, struct profile *names)
 		if (k->kind == FINDING_PEAK && leaks(k, names, i))
 			k->top[function - 1].left += s[i].v.live_bytes;
 	}
-	return k->part && k->top;
 }
 
 /* A name and what it has of a finding. */
@@ -171,15 +170,13 @@ struct share {
 	const struct sym_line *line;
 };
 
-static bool add_share(struct array *shares, uint32_t id, const struct kind_sites *k, size_t site,
+static void add_share(struct array *shares, uint32_t id, const struct kind_sites *k, size_t site,
 		      const struct sym_line *line)
 {
 	struct share *share = array_at(shares, id, sizeof(*share));
 	const struct site *s = &k->sites->site[site];
 	const uint64_t part = k->part[site];
 
-	if (!share)
-		return false;
 	if (!share->line || part > share->most) {
 		share->most = part;
 		share->p.stack = s->key;
@@ -188,7 +185,6 @@ static bool add_share(struct array *shares, uint32_t id, const struct kind_sites
 	share->p.part += part;
 	share->p.calls += s->v.calls;
 	share->p.bytes += s->v.bytes;
-	return true;
 }
 
 static const struct share *largest(const struct array *shares, size_t *count)
@@ -206,31 +202,27 @@ static const struct share *largest(const struct array *shares, size_t *count)
 }
 
 /* Which of the function's lines has most. */
-static bool find_line(struct finding *f, const struct kind_sites *k, uint32_t function)
+static void find_line(struct finding *f, const struct kind_sites *k, uint32_t function)
 {
 	struct array shares = { .item = NULL };
 	const struct share *best;
-	bool good = true;
 	size_t i;
 
-	for (i = 0; i < k->sites->count && good; i++) {
+	for (i = 0; i < k->sites->count; i++) {
 		const struct asker *a = &k->askers->of[i];
 
 		if (a->function == function)
-			good = add_share(&shares, a->line, k, i,
-					 line_interner_line(&k->askers->lines, a->line));
+			add_share(&shares, a->line, k, i,
+				  line_interner_line(&k->askers->lines, a->line));
 	}
-	if (good && shares.count) {
-		best = largest(&shares, &f->lines);
-		f->line = best->line;
-		f->at_line = best->p;
-	}
+	best = largest(&shares, &f->lines);
+	f->line = best->line;
+	f->at_line = best->p;
 	array_release(&shares);
-	return good && f->line;
 }
 
 /* What that line called for it, and who called it, if most of it has one answer. */
-static bool find_around(struct finding *f, const struct kind_sites *k, uint32_t line)
+static void find_around(struct finding *f, const struct kind_sites *k, uint32_t line)
 {
 	struct line_interner names = { .same = LINE_FUNCTION };
 	struct array through = { .item = NULL }, caller = { .item = NULL };
@@ -238,20 +230,19 @@ static bool find_around(struct finding *f, const struct kind_sites *k, uint32_t 
 		.function = "", .raw = "", .file = "", .module = ""
 	};
 	const struct share *best;
-	bool good = true;
 	size_t i, n;
 
-	for (i = 0; i < k->sites->count && good; i++) {
+	for (i = 0; i < k->sites->count; i++) {
 		const struct asker *a = &k->askers->of[i];
 
 		if (a->line != line || !k->part[i])
 			continue;
-		good = add_share(&through, a->through ? line_interner_id(&names, a->through) : 0, k,
-				 i, a->through ? a->through : &nothing) &&
-		       add_share(&caller, a->caller ? line_interner_id(&names, a->caller) : 0, k, i,
-				 a->caller ? a->caller : &nothing);
+		add_share(&through, a->through ? line_interner_id(&names, a->through) : 0, k, i,
+			  a->through ? a->through : &nothing);
+		add_share(&caller, a->caller ? line_interner_id(&names, a->caller) : 0, k, i,
+			  a->caller ? a->caller : &nothing);
 	}
-	if (good && through.count && caller.count) {
+	if (through.count && caller.count) {
 		best = largest(&through, &n);
 		if (best->line != &nothing && best->p.part > f->at_line.part / 2)
 			f->through = best->line;
@@ -264,30 +255,25 @@ static bool find_around(struct finding *f, const struct kind_sites *k, uint32_t 
 	array_release(&through);
 	array_release(&caller);
 	line_interner_release(&names);
-	return good;
 }
 
 /* Which stack, as views have them, has most. */
-static bool find_stack(struct finding *f, const struct kind_sites *k, struct profile *names,
+static void find_stack(struct finding *f, const struct kind_sites *k, struct profile *names,
 		       uint32_t function)
 {
 	struct array shares = { .item = NULL };
 	const struct profile_path *path;
-	uint32_t id;
-	bool good = true;
 	size_t i, n;
 
-	for (i = 0; i < k->sites->count && good; i++) {
+	for (i = 0; i < k->sites->count; i++) {
 		if (k->askers->of[i].function != function)
 			continue;
 		path = profile_path_once(names, k->sites->site[i].key);
-		id = path ? path_interner_id(&k->askers->paths, path, path->count) : 0;
-		good = id && add_share(&shares, id, k, i, f->line);
+		add_share(&shares, path_interner_id(&k->askers->paths, path, path->count), k, i,
+			  f->line);
 	}
-	if (good && shares.count)
-		f->at_stack = largest(&shares, &n)->p;
+	f->at_stack = largest(&shares, &n)->p;
 	array_release(&shares);
-	return good;
 }
 
 /* ---- leaks ---- */
@@ -328,8 +314,7 @@ static void insert(struct findings *f, const struct finding *new)
 	f->item[i] = *new;
 }
 
-/* False: no memory. */
-static bool add_finding(struct findings *f, const struct analysis *a, const struct kind_sites *k,
+static void add_finding(struct findings *f, const struct analysis *a, const struct kind_sites *k,
 			uint32_t function)
 {
 	const enum finding_kind kind = k->kind;
@@ -343,13 +328,12 @@ static bool add_finding(struct findings *f, const struct analysis *a, const stru
 	};
 
 	if (!whole || (double)t->part * 100 < kinds[kind].least_percent * (double)whole)
-		return true;
+		return;
 	if (t->part < kinds[kind].least)
-		return true;
-	if (!find_line(&new, k, function) ||
-	    !find_around(&new, k, line_interner_id(&k->askers->lines, new.line)) ||
-	    !find_stack(&new, k, &f->names, function))
-		return false;
+		return;
+	find_line(&new, k, function);
+	find_around(&new, k, line_interner_id(&k->askers->lines, new.line));
+	find_stack(&new, k, &f->names, function);
 	if (new.lines == 1)
 		new.calls = new.at_line.calls;
 	new.blocks = kind == FINDING_LEAK ? t->v.live_calls : t->v.peak_calls;
@@ -362,31 +346,29 @@ static bool add_finding(struct findings *f, const struct analysis *a, const stru
 	if (kind == FINDING_LEAK && (new.growth == GROWTH_ONCE || new.growth == GROWTH_EARLY))
 		new.rank /= 4;
 	insert(f, &new);
-	return true;
 }
 
-static bool find_kind(struct findings *f, const struct analysis *a, enum finding_kind kind,
+static void find_kind(struct findings *f, const struct analysis *a, enum finding_kind kind,
 		      struct askers *askers)
 {
 	struct kind_sites k = { .kind = kind, .sites = &a->sites, .askers = askers };
 	const uint32_t functions = (uint32_t)askers->functions.keys.count;
-	bool good = sum_up(&k, &f->names);
 	uint32_t best, i;
 	unsigned n;
 
-	for (n = 0; good && n < kinds[kind].most; n++) {
+	sum_up(&k, &f->names);
+	for (n = 0; n < kinds[kind].most; n++) {
 		for (best = 0, i = 1; i <= functions; i++)
 			if (k.top[i - 1].part &&
 			    (!best || k.top[i - 1].part > k.top[best - 1].part))
 				best = i;
 		if (!best)
 			break;
-		good = add_finding(f, a, &k, best);
+		add_finding(f, a, &k, best);
 		k.top[best - 1].part = 0;
 	}
 	free(k.part);
 	free(k.top);
-	return good;
 }
 
 /* Part of all calls, or of all copied and allocated bytes, whichever is more. */
@@ -545,7 +527,7 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 		  const struct profile_options *o, struct error *err)
 {
 	struct askers askers;
-	bool good;
+	bool good = true;
 	int ret, kind;
 
 	f->count = 0;
@@ -561,10 +543,12 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 	f->named = true;
 	outside_find(&f->outside, a, &f->names);
 	kept_find(&f->kept, &a->sites, &f->names);
-	good = find_askers(&askers, &a->sites, &f->names);
+	find_askers(&askers, &a->sites, &f->names);
 	for (kind = 0; kind < FINDING_KINDS && good; kind++)
-		good = kind == FINDING_GROWN ? find_grown(f, a)
-					     : find_kind(f, a, (enum finding_kind)kind, &askers);
+		if (kind == FINDING_GROWN)
+			good = find_grown(f, a);
+		else
+			find_kind(f, a, (enum finding_kind)kind, &askers);
 	askers_release(&askers);
 	drop_told(f);
 	return good ? 0 : fail(err, -ENOMEM, "no memory for the findings of '%s'", a->path);

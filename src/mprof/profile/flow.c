@@ -93,10 +93,6 @@ static void note_thread(struct flow *f, const struct event *e)
 {
 	struct flow_thread *t = array_at(&f->thread, e->thread, sizeof(*t));
 
-	if (!t) {
-		flow_failed(f);
-		return;
-	}
 	if (!t->events++) {
 		t->process = e->process;
 		t->first = e->ticks;

@@ -8,6 +8,7 @@
 
 #include "calltree.h"
 #include "filters.h"
+#include "../util/alloc.h"
 
 static struct check *add_check(struct checks *c, enum check_kind kind, enum profile_value value)
 {
@@ -125,19 +126,19 @@ static bool is_more(uint64_t before, uint64_t after, double tolerance)
  * moved to the front, in their order.  Where memory is taken in large pieces and
  * handed out in small ones, chance decides which caller is charged with a piece.
  */
-static bool gather_leaks(struct diff *d, double tolerance, uint64_t *found)
+static void gather_leaks(struct diff *d, double tolerance, uint64_t *found)
 {
-	uint64_t(*leaked)[DIFF_SIDES] = calloc(d->names.count + 1, sizeof(*leaked));
+	uint64_t(*leaked)[DIFF_SIDES] = must_calloc(d->names.count + 1, sizeof(*leaked));
 	struct diff_group g;
 	size_t i;
 
-	for (i = 0; leaked && i < d->groups; i++) {
+	for (i = 0; i < d->groups; i++) {
 		uint64_t *of = leaked[diff_leaf(d, &d->group[i])];
 
 		of[DIFF_BEFORE] += d->group[i].v[DIFF_BEFORE][VALUE_LEAKED];
 		of[DIFF_AFTER] += d->group[i].v[DIFF_AFTER][VALUE_LEAKED];
 	}
-	for (i = 0; leaked && i < d->groups; i++) {
+	for (i = 0; i < d->groups; i++) {
 		const uint64_t *of = leaked[diff_leaf(d, &d->group[i])];
 
 		g = d->group[i];
@@ -149,7 +150,6 @@ static bool gather_leaks(struct diff *d, double tolerance, uint64_t *found)
 		d->group[(*found)++] = g;
 	}
 	free(leaked);
-	return leaked;
 }
 
 static int check_leaks(struct checks *c, struct profile *p, struct profile *baseline,
@@ -162,8 +162,7 @@ static int check_leaks(struct checks *c, struct profile *p, struct profile *base
 	c->compared = true;
 	if (ret < 0)
 		return ret;
-	if (!gather_leaks(&c->leaks, tolerance, &k->found))
-		return fail(err, -ENOMEM, "no memory to check '%s'", p->path);
+	gather_leaks(&c->leaks, tolerance, &k->found);
 	k->failed = k->found;
 	if (k->failed) {
 		k->blame = c->leaks.group[0].line[c->leaks.group[0].lines - 1];
@@ -206,9 +205,8 @@ int checks_make(struct checks *c, struct profile *p, struct profile *baseline,
 	size_t i;
 	int ret;
 
-	*c = (struct checks){ .check = calloc(o->limits + VALUE_COUNT + 2, sizeof(*c->check)) };
-	if (!c->check)
-		return fail(err, -ENOMEM, "no memory to check '%s'", p->path);
+	*c =
+	    (struct checks){ .check = must_calloc(o->limits + VALUE_COUNT + 2, sizeof(*c->check)) };
 	ret = make(c, p, baseline, o, err);
 	for (i = 0; i < c->count; i++)
 		c->failed += c->check[i].failed;

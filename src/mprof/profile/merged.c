@@ -2,9 +2,10 @@
 /* merged.c - sites whose stacks read the same. */
 #include "merged.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "../util/alloc.h"
 
 size_t merged_depth(const struct merged *m, const struct merged_row *row)
 {
@@ -24,70 +25,45 @@ const struct sym_line *merged_line(const struct merged *m, const struct merged_r
 	return line_interner_line(&m->lines, merged_id(m, row, i));
 }
 
-/* The row of a stack that was seen before, or a new one; NULL without memory. */
+/* The row of a stack that was seen before, or a new one. */
 static struct merged_row *row_of(struct merged *m, uint32_t stack)
 {
-	size_t room = m->room ? 2 * m->room : 256;
-	struct merged_row *grown;
-
 	/* Rows are made in the order of ids. */
 	if (stack <= m->count)
 		return &m->row[stack - 1];
-	if (m->count == m->room) {
-		grown = reallocarray(m->row, room, sizeof(*grown));
-		if (!grown)
-			return NULL;
-		m->row = grown;
-		m->room = room;
-	}
+	GROW(m->row, m->count + 1, m->room);
 	m->row[m->count] = (struct merged_row){ .stack = stack };
 	return &m->row[m->count++];
 }
 
-int merged_add(struct merged *m, const struct sym_line *const *line, size_t n,
-	       const uint64_t v[VALUE_COUNT])
+void merged_add(struct merged *m, const struct sym_line *const *line, size_t n,
+		const uint64_t v[VALUE_COUNT])
 {
 	struct merged_row *row;
-	uint32_t stack, *grown;
 	size_t k;
 
-	if (n > m->id_room) {
-		grown = reallocarray(m->id, 2 * n, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		m->id = grown;
-		m->id_room = 2 * n;
-	}
-	for (k = 0; k < n; k++) {
+	GROW(m->id, n, m->id_room);
+	for (k = 0; k < n; k++)
 		m->id[k] = line_interner_id(&m->lines, line[k]);
-		if (!m->id[k])
-			return -ENOMEM;
-	}
-	stack = interner_id(&m->stacks, m->id, n * sizeof(*m->id));
-	row = stack ? row_of(m, stack) : NULL;
-	if (!row)
-		return -ENOMEM;
+	row = row_of(m, interner_id(&m->stacks, m->id, n * sizeof(*m->id)));
 	for (k = 0; k < VALUE_COUNT; k++)
 		row->v[k] += v[k];
-	return 0;
 }
 
-int merged_make(struct merged *m, struct profile *p, struct error *err)
+void merged_make(struct merged *m, struct profile *p)
 {
 	struct calltree_path path = { .line = NULL };
 	uint64_t v[VALUE_COUNT];
 	size_t i, k;
-	int ret = 0;
 
 	*m = (struct merged)MERGED_EMPTY;
-	for (i = 0; i < p->count && !ret; i++) {
+	for (i = 0; i < p->count; i++) {
 		for (k = 0; k < VALUE_COUNT; k++)
 			v[k] = profile_value(p, i, (enum profile_value)k);
-		ret = calltree_path_of(&path, p, i) ? merged_add(m, path.line, path.count, v)
-						    : -ENOMEM;
+		calltree_path_of(&path, p, i);
+		merged_add(m, path.line, path.count, v);
 	}
 	free(path.line);
-	return ret ? fail(err, ret, "no memory for the stacks of '%s'", p->path) : 0;
 }
 
 static int by_stack(const void *a, const void *b, void *merged)

@@ -32,11 +32,11 @@ struct merged {
 		.lines = { .same = LINE_FUNCTION }, .row = NULL \
 	}
 
-/* Adds a stack, outermost line first; lines must outlive m.  0 or -ENOMEM. */
-int merged_add(struct merged *m, const struct sym_line *const *line, size_t n,
-	       const uint64_t v[VALUE_COUNT]);
-/* Starts m with all sites.  0, or -ENOMEM with err filled; release in both cases. */
-int merged_make(struct merged *m, struct profile *p, struct error *err);
+/* Adds a stack, outermost line first; lines must outlive m. */
+void merged_add(struct merged *m, const struct sym_line *const *line, size_t n,
+		const uint64_t v[VALUE_COUNT]);
+/* Starts m with all sites. */
+void merged_make(struct merged *m, struct profile *p);
 /* Rows with the same callers next to each other.  Nothing can be added afterwards. */
 void merged_sort(struct merged *m);
 void merged_release(struct merged *m);

@@ -8,50 +8,28 @@
 #include <string.h>
 
 #include "calltree.h"
+#include "../util/alloc.h"
 
 /* ---- making ---- */
 
-static bool frame_room(struct path_scratch *s, size_t n)
+static void line_room(struct path_scratch *s, size_t more)
 {
-	uint32_t *grown;
+	const size_t n = s->path.count + more;
 
-	if (n < s->frame_room)
-		return true;
-	grown = reallocarray(s->frame, 2 * n + 64, sizeof(*grown));
-	if (!grown)
-		return false;
-	s->frame = grown;
-	s->frame_room = 2 * n + 64;
-	return true;
-}
-
-static bool line_room(struct path_scratch *s, size_t more)
-{
-	const size_t room = 2 * (s->path.count + more) + 64;
-	const struct sym_line **line;
-	uint32_t *frame;
-
-	if (s->path.count + more <= s->room)
-		return true;
-	line = reallocarray(s->path.line, room, sizeof(*line));
-	if (line)
-		s->path.line = line;
-	frame = reallocarray(s->path.frame, room, sizeof(*frame));
-	if (frame)
-		s->path.frame = frame;
-	if (!line || !frame)
-		return false;
-	s->room = room;
-	return true;
+	if (n <= s->room)
+		return;
+	s->room = grow_room(n, s->room);
+	s->path.line = must_reallocarray(s->path.line, s->room, sizeof(*s->path.line));
+	s->path.frame = must_reallocarray(s->path.frame, s->room, sizeof(*s->path.frame));
 }
 
 /* The frames of a stack, innermost first; what is no frame is left out. */
-static bool list_frames(struct profile_paths *t, uint32_t node, size_t *n)
+static size_t list_frames(struct profile_paths *t, uint32_t node)
 {
 	struct path_scratch *s = &t->scratch;
 	uint32_t frame;
+	size_t n = 0;
 
-	*n = 0;
 	for (; node && node < t->stacks->nodes; node = t->stacks->node[node].parent) {
 		frame = t->stacks->node[node].frame;
 		if (t->stacks->frame[frame].flags &
@@ -59,11 +37,10 @@ static bool list_frames(struct profile_paths *t, uint32_t node, size_t *n)
 			s->path.truncated = true;
 			continue;
 		}
-		if (!frame_room(s, *n))
-			return false;
-		s->frame[(*n)++] = frame;
+		GROW(s->frame, n + 1, s->frame_room);
+		s->frame[n++] = frame;
 	}
-	return true;
+	return n;
 }
 
 /* Adds the lines of a frame, outermost first; false when it ends the path. */
@@ -73,10 +50,7 @@ static bool add_frame(struct profile_paths *t, uint32_t frame)
 	struct path_scratch *s = &t->scratch;
 	size_t i;
 
-	if (!lines || !line_room(s, lines->count)) {
-		t->failed = true;
-		return false;
-	}
+	line_room(s, lines->count);
 	for (i = lines->count; i--;) {
 		s->path.line[s->path.count] = &lines->line[i];
 		s->path.frame[s->path.count++] = frame;
@@ -93,7 +67,7 @@ enum paths_part paths_part_of(const struct profile_paths *t, uint32_t frame,
 	uint8_t *mark = &t->mark[frame];
 	enum paths_part part;
 
-	if (!lines || lines->count != 1)
+	if (lines->count != 1)
 		return paths_part(line);
 	if (*mark >= PATH_MARK_PART)
 		return (enum paths_part)(*mark / PATH_MARK_PART - 1);
@@ -140,63 +114,21 @@ const struct profile_path *paths_look(struct profile_paths *t, uint32_t stack)
 	path->truncated = false;
 	if (!t->stacks)
 		return path;
-	if (!list_frames(t, stack, &n)) {
-		t->failed = true;
-		return NULL;
-	}
+	n = list_frames(t, stack);
 	while (n && add_frame(t, t->scratch.frame[n - 1]))
 		n--;
 	fold(t, path);
-	return t->failed ? NULL : path;
+	return path;
 }
 
 /* ---- keeping ---- */
 
-static size_t slot_of(const struct profile_paths *t, uint32_t stack)
-{
-	size_t i = (stack * 0x9e3779b9u) & (t->slots - 1);
-
-	while (t->path[i] && t->node[i] != stack)
-		i = (i + 1) & (t->slots - 1);
-	return i;
-}
-
-static bool grow(struct profile_paths *t)
-{
-	struct profile_paths old = *t;
-	size_t i, slot;
-
-	t->slots = old.slots ? 2 * old.slots : 256;
-	t->path = calloc(t->slots, sizeof(struct profile_path *));
-	t->node = calloc(t->slots, sizeof(*t->node));
-	if (!t->path || !t->node) {
-		free(t->path);
-		free(t->node);
-		t->path = old.path;
-		t->node = old.node;
-		t->slots = old.slots;
-		return false;
-	}
-	for (i = 0; i < old.slots; i++) {
-		if (!old.path[i])
-			continue;
-		slot = slot_of(t, old.node[i]);
-		t->path[slot] = old.path[i];
-		t->node[slot] = old.node[i];
-	}
-	free(old.path);
-	free(old.node);
-	return true;
-}
-
-static struct profile_path *copy_of(const struct profile_path *path)
+static struct profile_path *copy_of(struct profile_paths *t, const struct profile_path *path)
 {
 	const size_t n = path->all;
-	struct profile_path *copy =
-	    malloc(sizeof(*copy) + n * (sizeof(*copy->line) + sizeof(*copy->frame)));
+	struct profile_path *copy = arena_alloc(
+	    &t->arena, sizeof(*copy) + n * (sizeof(*copy->line) + sizeof(*copy->frame)));
 
-	if (!copy)
-		return NULL;
 	*copy = *path;
 	copy->line = (const struct sym_line **)(copy + 1);
 	copy->frame = (uint32_t *)(copy->line + n);
@@ -209,23 +141,11 @@ static struct profile_path *copy_of(const struct profile_path *path)
 
 const struct profile_path *paths_keep(struct profile_paths *t, uint32_t stack)
 {
-	const struct profile_path *path;
-	size_t slot;
+	uint64_t *kept = hash_at(&t->kept, stack);
 
-	if (t->count >= t->slots / 2 && !grow(t))
-		return NULL;
-	slot = slot_of(t, stack);
-	if (t->path[slot])
-		return t->path[slot];
-	path = paths_look(t, stack);
-	if (!path)
-		return NULL;
-	t->path[slot] = copy_of(path);
-	if (t->path[slot]) {
-		t->node[slot] = stack;
-		t->count++;
-	}
-	return t->path[slot];
+	if (!*kept)
+		*kept = (uintptr_t)copy_of(t, paths_look(t, stack));
+	return (const struct profile_path *)(uintptr_t)*kept;
 }
 
 /* ---- matching ---- */
@@ -282,7 +202,7 @@ bool paths_match(struct profile_paths *t, const struct profile_path *path)
 		uint8_t *mark = &t->mark[path->frame[i]];
 
 		/* A frame of one line is the rule: remember those. */
-		if (lines && lines->count == 1) {
+		if (lines->count == 1) {
 			if (!(*mark & PATH_MARK_KNOWN))
 				*mark |= PATH_MARK_KNOWN | mark_line(t, path->line[i]);
 			have |= *mark;
@@ -298,21 +218,11 @@ bool paths_match(struct profile_paths *t, const struct profile_path *path)
 uint32_t path_interner_id(struct path_interner *k, const struct profile_path *path, size_t n)
 {
 	size_t i = calltree_start_lines(path->line, path->count), ids = 0;
-	uint32_t *grown;
 
-	if (n + 1 > k->room) {
-		grown = reallocarray(k->id, 2 * n + 64, sizeof(*grown));
-		if (!grown)
-			return 0;
-		k->id = grown;
-		k->room = 2 * n + 64;
-	}
+	GROW(k->id, n + 1, k->room);
 	k->id[ids++] = path->truncated;
-	for (; i < n; i++) {
-		k->id[ids] = line_interner_id(&k->lines, path->line[i]);
-		if (!k->id[ids++])
-			return 0;
-	}
+	for (; i < n; i++)
+		k->id[ids++] = line_interner_id(&k->lines, path->line[i]);
 	return interner_id(&k->stacks, k->id, ids * sizeof(*k->id));
 }
 
@@ -327,8 +237,8 @@ void path_interner_release(struct path_interner *k)
 
 /* ---- the whole ---- */
 
-int paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym *sym,
-	       const struct profile_options *o, struct error *err)
+void paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym *sym,
+		const struct profile_options *o)
 {
 	*t = (struct profile_paths){
 		.stacks = stacks,
@@ -338,21 +248,14 @@ int paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym 
 		.module = o->module,
 		.library = o->library,
 		.wrappers = o->wrappers,
+		.mark = must_calloc((stacks ? stacks->frames : 0) + 1, 1),
 	};
-	t->mark = calloc((stacks ? stacks->frames : 0) + 1, 1);
-	if (!t->mark)
-		return fail(err, -ENOMEM, "no memory for call stacks");
-	return 0;
 }
 
 void paths_release(struct profile_paths *t)
 {
-	size_t i;
-
-	for (i = 0; i < t->slots; i++)
-		free(t->path[i]);
-	free(t->path);
-	free(t->node);
+	hash_release(&t->kept);
+	arena_release(&t->arena);
 	free(t->mark);
 	free(t->scratch.path.line);
 	free(t->scratch.path.frame);

@@ -7,12 +7,13 @@
  * Nobody but profile.c and what shares it includes this.  Paths that are asked
  * for by name are kept until release; answers about frames are kept by frame.
  *
- * Errors: without memory the answer is NULL or false, and `failed` stays set.
+ * Ends: without memory the program (util/alloc.h).
  */
 #ifndef MPROF_PROFILE_PATHS_H
 #define MPROF_PROFILE_PATHS_H
 
 #include "../pass/interner.h"
+#include "../util/arena.h"
 #include "profile.h"
 
 /* A path that is made again and again in the same memory. */
@@ -45,20 +46,17 @@ struct profile_paths {
 	struct sym *sym;
 	const char *function, *file, *module;
 	bool library, wrappers;
-	uint8_t *mark; /* by frame of one line: enum path_mark */
-	struct profile_path **path;
-	uint32_t *node; /* of each path */
-	size_t slots, count;
+	uint8_t *mark;	  /* by frame of one line: enum path_mark */
+	struct hash kept; /* stack -> struct profile_path, in the arena */
+	struct arena arena;
 	struct path_scratch scratch;
-	bool failed;
 };
 
-/* 0, -ENOMEM, or -EINVAL for a pattern that is none; err filled.  Release in all cases. */
-int paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym *sym,
-	       const struct profile_options *o, struct error *err);
+void paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym *sym,
+		const struct profile_options *o);
 void paths_release(struct profile_paths *t);
 
-/* The path of a stack, valid until the next question; NULL without memory. */
+/* The path of a stack, valid until the next question. */
 const struct profile_path *paths_look(struct profile_paths *t, uint32_t stack);
 /* The same, to keep. */
 const struct profile_path *paths_keep(struct profile_paths *t, uint32_t stack);
@@ -88,7 +86,7 @@ struct path_interner {
 		.lines = { .same = LINE_LINE }, .id = NULL \
 	}
 
-/* The same number for paths whose first n lines read the same; 0 without memory. */
+/* The same number for paths whose first n lines read the same. */
 uint32_t path_interner_id(struct path_interner *k, const struct profile_path *path, size_t n);
 void path_interner_release(struct path_interner *k);
 

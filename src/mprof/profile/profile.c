@@ -17,6 +17,7 @@
 #include "../pass/site_totals.h"
 #include "paths.h"
 #include "suppressions.h"
+#include "../util/alloc.h"
 
 /* While the walk runs. */
 struct grouping {
@@ -25,7 +26,6 @@ struct grouping {
 	struct line_interner lines;
 	struct interner parts;
 	struct path_interner paths;
-	bool failed;
 };
 
 static bool passes(struct profile *p, const struct profile_path *path)
@@ -39,24 +39,14 @@ static uint32_t group_of(void *context, uint32_t stack, uint64_t part)
 {
 	struct grouping *g = context;
 	const struct profile_path *path = paths_look(g->p->paths, stack);
-	uint32_t id = 0;
 
-	if (!path) {
-		g->failed = true;
-		return 0;
-	}
 	if (!passes(g->p, path))
 		return 0;
 	if (g->by == PROFILE_BY_STACK)
-		id = path_interner_id(&g->paths, path, path->count);
-	else if (g->by == PROFILE_BY_THREAD || g->by == PROFILE_BY_SIZE)
-		id = interner_id(&g->parts, &part, sizeof(part));
-	else if (!path->count)
-		return 0;
-	else
-		id = line_interner_id(&g->lines, path->line[path->asked - 1]);
-	g->failed |= !id;
-	return id;
+		return path_interner_id(&g->paths, path, path->count);
+	if (g->by == PROFILE_BY_THREAD || g->by == PROFILE_BY_SIZE)
+		return interner_id(&g->parts, &part, sizeof(part));
+	return path->count ? line_interner_id(&g->lines, path->line[path->asked - 1]) : 0;
 }
 
 static void set_grouping(struct profile *p, struct grouping *g, enum profile_by by)
@@ -101,9 +91,7 @@ static int run_walk(struct profile *p, struct trace *t, const struct profile_opt
 	struct walk_input input;
 	int ret;
 
-	p->pass = calloc(o->passes + 1, sizeof(*p->pass));
-	if (!p->pass)
-		return fail(err, -ENOMEM, "no memory to read '%s'", p->path);
+	p->pass = must_calloc(o->passes + 1, sizeof(*p->pass));
 	p->pass[0] = (struct walk_pass){ &sites_pass, &p->sites };
 	if (o->passes)
 		memcpy(p->pass + 1, o->pass, o->passes * sizeof(*p->pass));
@@ -133,18 +121,16 @@ struct merging {
 };
 
 /* Adds the site at `from` to those that pass. */
-static bool take_site(struct profile *p, struct merging *m, uint32_t stack, size_t from)
+static void take_site(struct profile *p, struct merging *m, uint32_t stack, size_t from)
 {
 	const struct site site = p->site[from];
 	const struct {
 		uint64_t stack, part;
 	} key = { stack, site.part };
 	const size_t known = m->keys.count;
-	const uint32_t id = stack ? interner_id(&m->keys, &key, sizeof(key)) : 0;
+	const uint32_t id = interner_id(&m->keys, &key, sizeof(key));
 	size_t to;
 
-	if (!id)
-		return false;
 	if (m->keys.count > known) {
 		m->first[id - 1] = to = p->count++;
 		p->site[to] = site;
@@ -154,7 +140,6 @@ static bool take_site(struct profile *p, struct merging *m, uint32_t stack, size
 	}
 	p->site_of[site.key] = (uint32_t)to + 1;
 	site_values_add(&p->total, &site.v);
-	return true;
 }
 
 static int by_bytes(const void *a, const void *b, void *profile)
@@ -168,61 +153,55 @@ static int by_bytes(const void *a, const void *b, void *profile)
 }
 
 /* Sums may have overtaken others. */
-static bool sort_sites(struct profile *p)
+static void sort_sites(struct profile *p)
 {
-	uint32_t *order = calloc(p->count + 1, sizeof(*order));
-	uint32_t *place = calloc(p->count + 1, sizeof(*place));
-	struct site *site = calloc(p->count + 1, sizeof(*site));
-	const bool good = order && place && site;
+	uint32_t *order = must_calloc(p->count + 1, sizeof(*order));
+	uint32_t *place = must_calloc(p->count + 1, sizeof(*place));
+	struct site *site = must_calloc(p->count + 1, sizeof(*site));
 	size_t i;
 
-	for (i = 0; good && i < p->count; i++)
+	for (i = 0; i < p->count; i++)
 		order[i] = (uint32_t)i;
-	if (good && p->count)
+	if (p->count)
 		qsort_r(order, p->count, sizeof(*order), by_bytes, p);
-	for (i = 0; good && i < p->count; i++) {
+	for (i = 0; i < p->count; i++) {
 		site[i] = p->site[order[i]];
 		place[order[i]] = (uint32_t)i + 1;
 	}
-	if (good && p->count)
+	if (p->count)
 		memcpy(p->site, site, p->count * sizeof(*site));
-	for (i = 0; good && i <= p->stacks->nodes; i++)
+	for (i = 0; i <= p->stacks->nodes; i++)
 		if (p->site_of[i])
 			p->site_of[i] = place[p->site_of[i] - 1];
 	free(order);
 	free(place);
 	free(site);
-	return good;
 }
 
-static int select_sites(struct profile *p, struct grouping *by, struct error *err)
+static void select_sites(struct profile *p, struct grouping *by)
 {
-	struct merging m = { .first = calloc(p->sites.count + 1, sizeof(*m.first)) };
+	struct merging m = { .first = must_calloc(p->sites.count + 1, sizeof(*m.first)) };
 	const struct profile_path *path;
-	bool good;
 	size_t i;
 
 	p->site = p->sites.site;
-	p->site_of = calloc(p->stacks->nodes + 1, sizeof(*p->site_of));
-	good = m.first && p->site_of;
-	for (i = 0; i < p->sites.count && good; i++) {
+	p->site_of = must_calloc(p->stacks->nodes + 1, sizeof(*p->site_of));
+	for (i = 0; i < p->sites.count; i++) {
 		path = paths_look(p->paths, p->site[i].key);
-		good = path;
 		/* Lines that nobody is shown make no difference; folded ones are asked for. */
-		if (good && passes(p, path))
-			good =
-			    take_site(p, &m,
-				      path_interner_id(&by->paths, path,
-						       p->paths->library ? path->count : path->all),
-				      i);
+		if (passes(p, path))
+			take_site(p, &m,
+				  path_interner_id(&by->paths, path,
+						   p->paths->library ? path->count : path->all),
+				  i);
 	}
 	p->sites.count = p->count;
 	interner_release(&m.keys);
 	free(m.first);
-	return good && sort_sites(p) ? 0 : fail(err, -ENOMEM, "no memory for call stacks");
+	sort_sites(p);
 }
 
-static int suppress(struct profile *p, struct error *err)
+static void suppress(struct profile *p)
 {
 	struct suppression *x;
 	const struct profile_path *path;
@@ -234,8 +213,6 @@ static int suppress(struct profile *p, struct error *err)
 		if (!v->live_calls)
 			continue;
 		path = paths_look(p->paths, p->site[i].key);
-		if (!path)
-			return fail(err, -ENOMEM, "no memory for call stacks");
 		x = suppressions_find(p->suppressions, p->stacks, path);
 		if (x) {
 			x->calls += v->live_calls;
@@ -249,7 +226,6 @@ static int suppress(struct profile *p, struct error *err)
 		p->total.leaked_calls += v->live_calls;
 		p->total.leaked_bytes += v->live_bytes;
 	}
-	return 0;
 }
 
 /* ---- groups ---- */
@@ -270,10 +246,10 @@ static void add_leak(struct profile_group *g, const struct profile *p, size_t i)
 		g->leaked_epochs[k] += v->epoch_bytes[k];
 }
 
-static bool add_to_group(struct profile *p, struct profile_group *g, size_t i)
+static void add_to_group(struct profile *p, struct profile_group *g, size_t i)
 {
 	const struct profile_path *path = paths_look(p->paths, p->site[i].key);
-	const struct sym_line *through = path ? profile_path_through(path) : NULL;
+	const struct sym_line *through = profile_path_through(path);
 	const struct site *site = &p->site[i];
 
 	if (!g->sites++) {
@@ -286,23 +262,18 @@ static bool add_to_group(struct profile *p, struct profile_group *g, size_t i)
 	}
 	add_leak(g, p, i);
 	site_values_add(&g->v, &site->v);
-	return path;
 }
 
-static int make_groups(struct profile *p, struct grouping *by, struct error *err)
+static void make_groups(struct profile *p, struct grouping *by)
 {
 	/* One that has groups of its own does not look at these. */
 	const bool ours = p->sites.options.group == group_of;
 	const size_t room = p->sites.groups > 1 ? p->sites.groups : 1;
-	bool good;
 	size_t i, n = 0;
 
-	p->group = calloc(room + 1, sizeof(*p->group));
-	good = p->group;
-	for (i = 0; i < p->count && good; i++)
-		good = add_to_group(p, &p->group[ours ? p->site[i].group : 0], i);
-	if (!good)
-		return fail(err, -ENOMEM, "no memory for sites");
+	p->group = must_calloc(room + 1, sizeof(*p->group));
+	for (i = 0; i < p->count; i++)
+		add_to_group(p, &p->group[ours ? p->site[i].group : 0], i);
 	for (i = 0; i < room; i++) {
 		struct profile_group *g = &p->group[i];
 
@@ -319,7 +290,6 @@ static int make_groups(struct profile *p, struct grouping *by, struct error *err
 	}
 	p->groups = n;
 	profile_sort(p, VALUE_TOTAL);
-	return 0;
 }
 
 /* ---- the whole ---- */
@@ -329,13 +299,11 @@ static int read_suppressions(struct profile *p, const struct profile_options *o,
 	int ret = 0;
 	size_t i;
 
-	p->suppressions = calloc(1, sizeof(*p->suppressions));
-	if (!p->suppressions)
-		return fail(err, -ENOMEM, "no memory for suppressions");
+	p->suppressions = must_calloc(1, sizeof(*p->suppressions));
 	for (i = 0; o->suppressions && o->suppressions[i] && !ret; i++)
 		ret = suppressions_read(p->suppressions, o->suppressions[i], err);
 	if (!ret && !o->no_builtin_suppressions)
-		ret = suppressions_add_builtin(p->suppressions, err);
+		suppressions_add_builtin(p->suppressions);
 	return ret;
 }
 
@@ -345,12 +313,15 @@ static int open_names(struct profile *p, struct trace *t, const struct profile_o
 	int ret;
 
 	p->stacks = trace_stacks(t);
-	p->paths = calloc(1, sizeof(*p->paths));
-	if (!p->stacks || !p->paths)
+	p->paths = must_calloc(1, sizeof(*p->paths));
+	if (!p->stacks)
 		return fail(err, -ENOMEM, "no memory for the call stacks of '%s'", p->path);
 	p->has_stacks = p->stacks->definitions > 0;
 	ret = sym_open(&p->sym, p->stacks, &o->sym, err);
-	return ret < 0 ? ret : paths_init(p->paths, p->stacks, p->sym, o, err);
+	if (ret < 0)
+		return ret;
+	paths_init(p->paths, p->stacks, p->sym, o);
+	return 0;
 }
 
 static int make(struct profile *p, struct trace *t, const struct profile_options *o,
@@ -370,15 +341,12 @@ static int make(struct profile *p, struct trace *t, const struct profile_options
 			    " record makes it",
 			    p->path, site_totals_lack(&p->sites.options));
 	ret = run_walk(p, t, o, err);
-	if (!ret && by->failed)
-		ret = fail(err, -ENOMEM, "no memory for call stacks");
-	if (!ret)
-		ret = select_sites(p, by, err);
-	if (!ret)
-		ret = suppress(p, err);
-	if (!ret)
-		ret = make_groups(p, by, err);
-	return ret;
+	if (ret)
+		return ret;
+	select_sites(p, by);
+	suppress(p);
+	make_groups(p, by);
+	return 0;
 }
 
 int profile_names(struct profile *p, struct trace *t, const struct profile_options *o,
@@ -491,7 +459,7 @@ const char *profile_kept(struct profile *p, uint32_t stack)
 int profile_make(struct profile *p, struct trace *t, const struct profile_options *o,
 		 struct error *err)
 {
-	struct grouping by = { .failed = false };
+	struct grouping by = { .p = p };
 	int ret;
 
 	memset(p, 0, sizeof(*p));

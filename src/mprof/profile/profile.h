@@ -110,7 +110,7 @@ struct profile_path {
 /* What who asked called for it, "std::string::append" or "strdup"; NULL: nothing worth a name. */
 const struct sym_line *profile_path_through(const struct profile_path *path);
 
-/* The path of a stack (a node of stacks.h).  Valid until profile_release; NULL: no memory. */
+/* The path of a stack (a node of stacks.h).  Valid until profile_release. */
 const struct profile_path *profile_path(struct profile *p, uint32_t stack);
 /* The same, valid until the next question of either: for those who ask once for many. */
 const struct profile_path *profile_path_once(struct profile *p, uint32_t stack);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calltree.h"
+#include "../util/alloc.h"
 
 bool sources_match(const char *pattern, const char *path)
 {
@@ -20,51 +21,21 @@ bool sources_match(const char *pattern, const char *path)
 	return !fnmatch(pattern, path, 0) || (base && !fnmatch(pattern, base + 1, 0));
 }
 
-/* Room for one more item of an array; the array, or NULL without memory. */
-static void *more(void *item, size_t count, size_t *room, size_t each)
+/* Index of the file + 1; 0 when it does not match. */
+static size_t file_of(struct sources *s, const char *path, const char *pattern)
 {
-	size_t wanted = *room ? 2 * *room : 64;
-	void *grown;
-
-	if (count < *room)
-		return item;
-	grown = reallocarray(item, wanted, each);
-	if (grown)
-		*room = wanted;
-	return grown;
-}
-
-/* Index of the file + 1; 0 when it does not match.  *failed without memory. */
-static size_t file_of(struct sources *s, const char *path, const char *pattern, bool *failed)
-{
-	size_t known = s->paths.count, i, *at;
+	const size_t known = s->paths.count;
 	uint32_t id = interner_id(&s->paths, path, strlen(path));
-	struct source_file *file;
 
-	if (!id) {
-		*failed = true;
-		return 0;
-	}
 	if (s->paths.count == known)
 		return s->file_of[id - 1];
-	at = more(s->file_of, known, &s->file_of_room, sizeof(*at));
-	if (!at) {
-		*failed = true;
-		return 0;
-	}
-	s->file_of = at;
-	at[id - 1] = 0;
+	GROW(s->file_of, id, s->file_of_room);
+	s->file_of[id - 1] = 0;
 	if (pattern && !sources_match(pattern, path))
 		return 0;
-	file = more(s->file, s->files, &s->file_room, sizeof(*file));
-	if (!file) {
-		*failed = true;
-		return 0;
-	}
-	s->file = file;
-	i = s->files++;
-	file[i] = (struct source_file){ .path = path };
-	return at[id - 1] = i + 1;
+	GROW(s->file, s->files + 1, s->file_room);
+	s->file[s->files++] = (struct source_file){ .path = path };
+	return s->file_of[id - 1] = s->files;
 }
 
 static struct source_line *line_of(struct sources *s, size_t file, const struct sym_line *l)
@@ -72,22 +43,16 @@ static struct source_line *line_of(struct sources *s, size_t file, const struct 
 	const uint64_t place[2] = { file, l->line };
 	size_t known = s->places.count;
 	uint32_t id = interner_id(&s->places, place, sizeof(place));
-	struct source_line *line;
 
-	if (!id)
-		return NULL;
 	if (s->places.count == known)
 		return &s->line[id - 1];
-	line = more(s->line, s->lines, &s->line_room, sizeof(*line));
-	if (!line)
-		return NULL;
-	s->line = line;
-	line[s->lines] = (struct source_line){
+	GROW(s->line, s->lines + 1, s->line_room);
+	s->line[s->lines] = (struct source_line){
 		.file = (uint32_t)file,
 		.line = l->line,
 		.example = l,
 	};
-	return &line[s->lines++];
+	return &s->line[s->lines++];
 }
 
 static void add_to(uint64_t *to, const uint64_t *v)
@@ -99,18 +64,15 @@ static void add_to(uint64_t *to, const uint64_t *v)
 }
 
 /* One line of the path of a site; `own`: the innermost. */
-static bool add_line(struct sources *s, const struct sym_line *l, const char *pattern, size_t site,
+static void add_line(struct sources *s, const struct sym_line *l, const char *pattern, size_t site,
 		     bool own, const uint64_t *v)
 {
-	bool failed = false;
-	size_t file = *l->file ? file_of(s, l->file, pattern, &failed) : 0;
+	size_t file = *l->file ? file_of(s, l->file, pattern) : 0;
 	struct source_line *line;
 
 	if (!file)
-		return !failed;
+		return;
 	line = line_of(s, file - 1, l);
-	if (!line)
-		return false;
 	if (line->last != site + 1) {
 		line->last = site + 1;
 		line->sites++;
@@ -124,7 +86,6 @@ static bool add_line(struct sources *s, const struct sym_line *l, const char *pa
 		add_to(line->exclusive, v);
 		add_to(s->file[file - 1].exclusive, v);
 	}
-	return true;
 }
 
 /* ---- order ---- */
@@ -167,20 +128,18 @@ int sources_make(struct sources *s, struct profile *p, const char *pattern,
 {
 	struct calltree_path path = { .line = NULL };
 	uint64_t v[VALUE_COUNT];
-	bool good = true;
 	size_t i, k;
 
+	(void)err;
 	*s = (struct sources){ .line = NULL };
-	for (i = 0; i < p->count && good; i++) {
-		good = calltree_path_of(&path, p, i);
+	for (i = 0; i < p->count; i++) {
+		calltree_path_of(&path, p, i);
 		for (k = 0; k < VALUE_COUNT; k++)
 			v[k] = profile_value(p, i, (enum profile_value)k);
-		for (k = 0; k < path.all && good; k++)
-			good = add_line(s, path.line[k], pattern, i, k + 1 == path.asked, v);
+		for (k = 0; k < path.all; k++)
+			add_line(s, path.line[k], pattern, i, k + 1 == path.asked, v);
 	}
 	free(path.line);
-	if (!good)
-		return fail(err, -ENOMEM, "no memory for the source lines of '%s'", p->path);
 	put_in_order(s, value);
 	return 0;
 }

@@ -14,6 +14,7 @@ static const struct {
 } builtin[] = {
 #define SUPPRESSION(pattern, module, caller, why) { pattern, module, caller, why },
 #include "suppressions.def"
+#include "../util/alloc.h"
 #undef SUPPRESSION
 };
 
@@ -59,16 +60,7 @@ bool suppression_matches(const char *pattern, const char *text)
 
 static struct suppression *add(struct suppressions *s)
 {
-	size_t room = s->room ? 2 * s->room : 64;
-	struct suppression *grown;
-
-	if (s->count == s->room) {
-		grown = reallocarray(s->item, room, sizeof(*grown));
-		if (!grown)
-			return NULL;
-		s->item = grown;
-		s->room = room;
-	}
+	GROW(s->item, s->count + 1, s->room);
 	s->item[s->count] = (struct suppression){ .pattern = NULL };
 	return &s->item[s->count++];
 }
@@ -90,25 +82,21 @@ static void note_begin(struct suppressions *s, const char *pattern)
 		memset(s->begins, 0xff, sizeof(s->begins));
 }
 
-int suppressions_add_builtin(struct suppressions *s, struct error *err)
+void suppressions_add_builtin(struct suppressions *s)
 {
 	struct suppression *x;
 	size_t i;
 
 	for (i = 0; i < sizeof(builtin) / sizeof(builtin[0]); i++) {
 		x = add(s);
-		if (!x)
-			return fail(err, -ENOMEM, "no memory for suppressions");
 		x->module = builtin[i].module;
 		x->caller = builtin[i].caller;
 		x->why = builtin[i].why;
 		if (!builtin[i].pattern)
 			continue;
 		note_begin(s, builtin[i].pattern);
-		if (!(x->pattern = strdup(builtin[i].pattern)))
-			return fail(err, -ENOMEM, "no memory for suppressions");
+		x->pattern = must_strdup(builtin[i].pattern);
 	}
-	return 0;
 }
 
 /* Blanks at both ends go. */
@@ -130,7 +118,6 @@ static int take_line(struct suppressions *s, char *line, const char *file, size_
 		"race:",   "race_top:", "thread:",	    "mutex:",
 		"signal:", "deadlock:", "called_from_lib:", "interceptor_"
 	};
-	struct suppression *x;
 	size_t i;
 
 	line = trim(line);
@@ -143,9 +130,7 @@ static int take_line(struct suppressions *s, char *line, const char *file, size_
 		return fail(err, -EINVAL,
 			    "'%s' line %zu: invalid suppression '%.60s': expected leak:PATTERN",
 			    file, number, line);
-	x = add(s);
-	if (!x || !(x->pattern = strdup(trim(line + 5))))
-		return fail(err, -ENOMEM, "no memory for suppressions");
+	add(s)->pattern = must_strdup(trim(line + 5));
 	return 0;
 }
 

@@ -33,7 +33,7 @@ struct suppressions {
 	uint64_t begins[256]; /* bits, by the two characters that built-in names begin with */
 };
 
-int suppressions_add_builtin(struct suppressions *s, struct error *err);
+void suppressions_add_builtin(struct suppressions *s);
 /* Lines for other tools of the same family are ignored, anything else is an error. */
 int suppressions_read(struct suppressions *s, const char *file, struct error *err);
 void suppressions_release(struct suppressions *s);

@@ -27,14 +27,14 @@ struct writer {
 	size_t entries, lines, room, line_room;
 	char *strings;
 	size_t bytes, string_room;
-	struct arena arena;  /* strings that were written ... */
-	struct table offset; /* ... and where, plus 1 */
+	struct arena arena; /* strings that were written ... */
+	struct hash offset; /* ... and where, plus 1 */
 };
 
 static uint32_t put_string(struct writer *w, const char *text)
 {
 	const char *kept = arena_intern(&w->arena, text);
-	uint64_t *known = table_at(&w->offset, (uintptr_t)kept);
+	uint64_t *known = hash_at(&w->offset, (uintptr_t)kept);
 	size_t n = strlen(text) + 1;
 
 	if (!*known) {
@@ -175,7 +175,7 @@ void cache_store(struct cache *c, struct cache_file *f, const struct cache_key *
 	free(w.entry);
 	free(w.line);
 	free(w.strings);
-	table_release(&w.offset);
+	hash_release(&w.offset);
 	arena_release(&w.arena);
 }
 

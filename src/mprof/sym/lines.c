@@ -127,7 +127,7 @@ void lines_release(struct lines *l)
 	}
 	free(l->unit);
 	spans_release(&l->spans);
-	table_release(&l->spelled);
+	hash_release(&l->spelled);
 	memset(l, 0, sizeof(*l));
 }
 
@@ -337,10 +337,10 @@ static const char *name_of(struct lines *l, Dwarf_Die *die)
 	declared = declaration(*die);
 	if (!dwarf_diecu(&declared, &unit, NULL, NULL) || !has_scopes(&unit))
 		return name;
-	scoped = table_pointer(&l->spelled, declared.addr);
+	scoped = hash_pointer(&l->spelled, declared.addr);
 	if (!scoped) {
 		scoped = scoped_name(l, &unit, &declared, name);
-		*table_at(&l->spelled, (uintptr_t)declared.addr) = (uintptr_t)scoped;
+		*hash_at(&l->spelled, (uintptr_t)declared.addr) = (uintptr_t)scoped;
 	}
 	return scoped;
 }

@@ -22,8 +22,8 @@ struct lines {
 	struct arena *arena;
 	struct unit *unit;
 	size_t units, room;
-	struct spans spans;   /* -> unit */
-	struct table spelled; /* address of a DIE -> its name, from scopes */
+	struct spans spans;  /* -> unit */
+	struct hash spelled; /* address of a DIE -> its name, from scopes */
 };
 
 /*

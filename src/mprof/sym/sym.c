@@ -34,7 +34,7 @@ struct sym {
 	struct rewrite *rewrite;
 	struct object *object;
 	const struct sym_lines **answer; /* by frame; NULL: not asked yet */
-	struct table formed;		 /* raw name in the arena -> struct name */
+	struct hash formed;		 /* raw name in the arena -> struct name */
 	struct text scratch;
 	struct sym_remark *remark;
 };
@@ -101,7 +101,7 @@ void sym_close(struct sym *s)
 	cache_close(s->context.cache);
 	debuginfod_close(s->context.servers);
 	rewrite_release(s->rewrite);
-	table_release(&s->formed);
+	hash_release(&s->formed);
 	text_release(&s->scratch);
 	arena_release(&s->arena);
 	free(s->object);
@@ -130,13 +130,13 @@ static const struct name *make_name(struct sym *s, const char *text)
 /* raw: in the arena.  NULL: it is too long to show. */
 static const struct name *form(struct sym *s, const char *raw)
 {
-	const struct name *name = table_pointer(&s->formed, raw);
+	const struct name *name = hash_pointer(&s->formed, raw);
 
 	if (name)
 		return name;
 	name = make_name(s, raw);
 	if (name)
-		*table_at(&s->formed, (uintptr_t)raw) = (uintptr_t)name;
+		*hash_at(&s->formed, (uintptr_t)raw) = (uintptr_t)name;
 	return name;
 }
 

@@ -44,7 +44,7 @@ void *arena_alloc(struct arena *a, size_t bytes)
 
 const char *arena_intern_n(struct arena *a, const char *text, size_t n)
 {
-	uint64_t *last = table_at(&a->strings, table_hash(text, n));
+	uint64_t *last = hash_at(&a->strings, hash_of(text, n));
 	const struct interned *s = (const struct interned *)(uintptr_t)*last;
 	struct interned *made;
 
@@ -73,6 +73,6 @@ void arena_release(struct arena *a)
 		older = chunk->older;
 		free(chunk);
 	}
-	table_release(&a->strings);
+	hash_release(&a->strings);
 	*a = (struct arena){ .chunk = NULL };
 }

@@ -11,15 +11,15 @@
 #ifndef MPROF_UTIL_ARENA_H
 #define MPROF_UTIL_ARENA_H
 
-#include "table.h"
+#include "hash.h"
 
 struct arena_chunk;
 
 struct arena {
 	struct arena_chunk *chunk;
-	size_t left;	      /* bytes behind `next` */
-	char *next;	      /* in the newest chunk */
-	struct table strings; /* hash -> the last string that has it */
+	size_t left;	     /* bytes behind `next` */
+	char *next;	     /* in the newest chunk */
+	struct hash strings; /* hash -> the last string that has it */
 };
 
 /* Aligned for any type; not zeroed. */

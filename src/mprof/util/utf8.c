@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
+
 int utf8_at(const unsigned char *s)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -39,9 +41,7 @@ const char *utf8_clean(const char *text, char **made)
 		s += n;
 	if (!*s)
 		return text;
-	*made = to = malloc(3 * strlen(text) + 1);
-	if (!to)
-		return NULL;
+	*made = to = must_malloc(3 * strlen(text) + 1);
 	for (s = (const unsigned char *)text; *s; s += n ? n : 1) {
 		n = kept_at(s);
 		memcpy(to, n ? (const char *)s : UTF8_REPLACEMENT, n ? (size_t)n : 3);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * table.h - the hash table of the command line: from 64-bit numbers (addresses, pointers, pairs
+ * hash.h - the hash table of the command line: from 64-bit numbers (addresses, pointers, pairs
  * of 32-bit numbers, hashes of text) to values that are not 0.
  *
  * Open addressing with Fibonacci hashing and linear probing, 16 bytes a slot, at most three
@@ -8,32 +8,32 @@
  * were written for one purpose (a hit in 3 ns in the cache, 33 ns beyond it).  uthash and stb_ds
  * take 5 to 9 times as long, and stb_ds does not pass UBSan; GLib ends the program by itself.
  *
- * Composite keys: table_hash() or a mixed key of one's own, whose value leads to a chain of the
+ * Composite keys: hash_of() or a mixed key of one's own, whose value leads to a chain of the
  * items that share it.  A zeroed struct is empty.  Ends: without memory the program (alloc.h).
  * Threads: one at a time, several if all of them only ask.
  */
-#ifndef MPROF_UTIL_TABLE_H
-#define MPROF_UTIL_TABLE_H
+#ifndef MPROF_UTIL_HASH_H
+#define MPROF_UTIL_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct table_slot {
+struct hash_slot {
 	uint64_t key;
 	uint64_t value; /* 0: empty */
 };
 
-struct table {
-	struct table_slot *slot;
+struct hash {
+	struct hash_slot *slot;
 	size_t slots, used; /* slots: a power of two, or 0 */
 	unsigned shift;	    /* 64 - log2(slots) */
 };
 
-/* For table_at(). */
-uint64_t *table_add(struct table *t, uint64_t key);
+/* For hash_at(). */
+uint64_t *hash_add(struct hash *t, uint64_t key);
 
 /* The slot that has the key, or the empty one where it belongs; there are slots. */
-static inline struct table_slot *table_slot(const struct table *t, uint64_t key)
+static inline struct hash_slot *hash_slot(const struct hash *t, uint64_t key)
 {
 	size_t i = key * 0x9e3779b97f4a7c15ull >> t->shift;
 
@@ -43,31 +43,31 @@ static inline struct table_slot *table_slot(const struct table *t, uint64_t key)
 }
 
 /* 0: absent. */
-static inline uint64_t table_get(const struct table *t, uint64_t key)
+static inline uint64_t hash_get(const struct hash *t, uint64_t key)
 {
-	return t->slots ? table_slot(t, key)->value : 0;
+	return t->slots ? hash_slot(t, key)->value : 0;
 }
 
-static inline void *table_pointer(const struct table *t, const void *key)
+static inline void *hash_pointer(const struct hash *t, const void *key)
 {
-	return (void *)(uintptr_t)table_get(t, (uintptr_t)key);
+	return (void *)(uintptr_t)hash_get(t, (uintptr_t)key);
 }
 
 /*
  * The value of the key, 0 if it is new: then store one that is not 0 before the next call.
- * Valid until the next table_at().
+ * Valid until the next hash_at().
  */
-static inline uint64_t *table_at(struct table *t, uint64_t key)
+static inline uint64_t *hash_at(struct hash *t, uint64_t key)
 {
-	struct table_slot *s = t->slots ? table_slot(t, key) : NULL;
+	struct hash_slot *s = t->slots ? hash_slot(t, key) : NULL;
 
-	return s && s->value ? &s->value : table_add(t, key);
+	return s && s->value ? &s->value : hash_add(t, key);
 }
 
 /* A key for these bytes; others may have the same. */
-uint64_t table_hash(const void *bytes, size_t n);
+uint64_t hash_of(const void *bytes, size_t n);
 
 /* Empties it; what the values lead to is the caller's. */
-void table_release(struct table *t);
+void hash_release(struct hash *t);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* table.c - the hash table of the command line. */
-#include "table.h"
+/* hash.c - the hash table of the command line. */
+#include "hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,26 +9,26 @@
 
 #define SLOTS_FIRST 64u
 
-static void more_slots(struct table *t)
+static void more_slots(struct hash *t)
 {
-	struct table_slot *old = t->slot, *end = old + t->slots;
+	struct hash_slot *old = t->slot, *end = old + t->slots;
 
 	t->slots = t->slots ? 2 * t->slots : SLOTS_FIRST;
 	t->shift = 64 - (unsigned)__builtin_ctzll(t->slots);
 	t->slot = must_calloc(t->slots, sizeof(*t->slot));
-	for (struct table_slot *s = old; s < end; s++)
+	for (struct hash_slot *s = old; s < end; s++)
 		if (s->value)
-			*table_slot(t, s->key) = *s;
+			*hash_slot(t, s->key) = *s;
 	free(old);
 }
 
-uint64_t *table_add(struct table *t, uint64_t key)
+uint64_t *hash_add(struct hash *t, uint64_t key)
 {
-	struct table_slot *s;
+	struct hash_slot *s;
 
 	if (t->used * 4 >= t->slots * 3)
 		more_slots(t);
-	s = table_slot(t, key);
+	s = hash_slot(t, key);
 	s->key = key;
 	t->used++;
 	return &s->value;
@@ -41,7 +41,7 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 29;
 }
 
-uint64_t table_hash(const void *bytes, size_t n)
+uint64_t hash_of(const void *bytes, size_t n)
 {
 	const char *at = bytes;
 	uint64_t h = n * 0x9e3779b97f4a7c15ull, word;
@@ -56,8 +56,8 @@ uint64_t table_hash(const void *bytes, size_t n)
 	return mix(h ^ word);
 }
 
-void table_release(struct table *t)
+void hash_release(struct hash *t)
 {
 	free(t->slot);
-	*t = (struct table){ .slot = NULL };
+	*t = (struct hash){ .slot = NULL };
 }
