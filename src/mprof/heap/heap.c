@@ -11,6 +11,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* What has to be inlined so that figures stay in registers. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
 #define REPAIRS_MAX 4u /* events pulled to one place */
 
 enum effect { EFFECT_NONE, EFFECT_ALLOC, EFFECT_FREE, EFFECT_BEGIN, EFFECT_END, EFFECT_MAP };
@@ -51,36 +54,43 @@ static inline bool effect_gives_back(enum effect f)
 
 /* ---- counters ---- */
 
-/*
- * The note gets each figure from the register it was made in: to copy structs
- * that were written a field at a time makes the processor wait.
- */
-static inline void live_add(struct heap *h, struct heap_process *p, const struct block *b, int sign,
-			    struct note *n)
+/* A block began (sign 1) or ended (-1): what lives then, of its process. */
+ALWAYS_INLINE void live_step(const struct heap *h, struct pages *pages, struct live *own,
+			     const struct block *b, int sign)
 {
-	struct live *own = &p->live, *all = &h->all;
-	const uint64_t size = sign > 0 ? b->size : -b->size;
-	const uint64_t slack = sign > 0 ? b->slack : -(uint64_t)b->slack;
-	const uint64_t one = sign > 0 ? 1 : UINT64_MAX;
-	uint64_t pages = own->pages, needed = own->needed;
+	own->bytes += sign > 0 ? b->size : -b->size;
+	own->blocks += sign > 0 ? 1 : UINT64_MAX;
+	own->slack += sign > 0 ? b->slack : -(uint64_t)b->slack;
+	own->needed = (own->bytes + (h->page_size - 1)) >> pages->shift;
+	if (!h->count_pages)
+		return;
+	if (sign > 0)
+		pages_add(pages, b->addr, b->size);
+	else
+		pages_remove(pages, b->addr, b->size);
+	own->pages = pages->touched;
+}
 
-	n->own.bytes = own->bytes += size;
-	n->own.blocks = own->blocks += one;
-	n->own.slack = own->slack += slack;
-	n->own.needed = own->needed = (own->bytes + (h->page_size - 1)) >> p->pages.shift;
-	if (h->count_pages) {
-		if (sign > 0)
-			pages_add(&p->pages, b->addr, b->size);
-		else
-			pages_remove(&p->pages, b->addr, b->size);
-		own->pages = p->pages.touched;
-	}
-	n->own.pages = own->pages;
-	n->all.bytes = all->bytes += size;
-	n->all.blocks = all->blocks += one;
-	n->all.slack = all->slack += slack;
-	n->all.pages = all->pages += own->pages - pages;
-	n->all.needed = all->needed += own->needed - needed;
+/* a + b - c */
+static inline struct live live_sum(const struct live *a, const struct live *b, const struct live *c)
+{
+	return (struct live){
+		.bytes = a->bytes + b->bytes - c->bytes,
+		.blocks = a->blocks + b->blocks - c->blocks,
+		.slack = a->slack + b->slack - c->slack,
+		.pages = a->pages + b->pages - c->pages,
+		.needed = a->needed + b->needed - c->needed,
+	};
+}
+
+static void live_add(struct heap *h, struct heap_process *p, const struct block *b, int sign,
+		     struct note *n)
+{
+	struct live own = p->live;
+
+	live_step(h, &p->pages, &own, b, sign);
+	n->all = h->all = live_sum(&h->all, &own, &p->live);
+	n->own = p->live = own;
 }
 
 static void live_drop(struct heap *h, struct heap_process *p)
@@ -272,20 +282,26 @@ static bool make_room(struct step *s, const struct event *e, struct block *taken
 	return true;
 }
 
-/* Returns false when the event must be read again. */
-static inline bool block_begins(struct step *s, const struct event *e, uint32_t flags)
+static inline struct block block_of(const struct event *e, uint32_t owner, uint64_t number)
 {
 	const uint64_t slack = e->usable > e->size ? e->usable - e->size : 0;
-	const struct block b = {
+
+	return (struct block){
 		.addr = e->addr,
 		.size = e->size,
 		.start = e->ticks,
 		.slack = slack > UINT32_MAX ? UINT32_MAX : (uint32_t)slack,
-		.owner = (s->n->thread & BLOCK_THREAD) | flags,
+		.owner = owner,
 		.stack = e->stack,
 		.fn = e->fn,
-		.order = s->number & 0xffffff,
+		.order = number & 0xffffff,
 	};
+}
+
+/* Returns false when the event must be read again. */
+static inline bool block_begins(struct step *s, const struct event *e, uint32_t flags)
+{
+	const struct block b = block_of(e, (s->n->thread & BLOCK_THREAD) | flags, s->number);
 	struct block *taken = find(s, e);
 
 	if (__builtin_expect(taken != NULL, 0) && !make_room(s, e, taken))
@@ -430,33 +446,206 @@ static inline void find_who(struct step *s, const struct event *e)
 
 #define AHEAD 12 /* events: memory has answered by then */
 
-void heap_apply(struct heap *h, struct window *w, size_t first, size_t n, struct note *note)
+PREFETCHES look_ahead(const struct step *s, size_t at)
 {
-	struct step s = { .h = h, .w = w };
+	own_prefetch(&s->p->own, window_at(s->w, at + AHEAD)->block);
+}
+
+static void apply_one(struct step *s)
+{
 	const struct event *e;
+
+	s->number = ++s->h->number;
+	s->repairs = 0;
+	do {
+		/* Read again after an inversion was repaired: another event is here. */
+		e = window_at(s->w, s->at);
+		find_who(s, e);
+		s->n->did = 0;
+		s->n->problem = 0;
+		s->n->ended = 0;
+		look_ahead(s, s->at);
+		if (s->p->state == HEAP_ENDED) {
+			s->p->late++;
+			break;
+		}
+	} while (!apply(s, e));
+}
+
+/* Most of all events: of one thread, and nothing has to be decided for them. */
+struct run {
+	struct heap *h;
+	struct heap_process *p;
+	struct heap_thread *t;
+	struct live own, rest; /* live blocks of p, and of the others */
+	uint64_t number;
+	bool odd; /* one is not plain, see heap_apply */
+};
+
+ALWAYS_INLINE void run_begins(struct run *r, const struct event *e, struct block *to,
+			      uint32_t flags)
+{
+	*to = block_of(e, ((uint32_t)(r->t - r->h->thread) & BLOCK_THREAD) | flags, r->number);
+	live_step(r->h, &r->p->pages, &r->own, to, 1);
+}
+
+ALWAYS_INLINE void run_ends(struct run *r, struct note *n, uint32_t number)
+{
+	n->ended = number;
+	r->odd |= n->old.owner & BLOCK_RESIZED;
+	live_step(r->h, &r->p->pages, &r->own, &n->old, -1);
+}
+
+/* The block that an event is about, in its place in the table; NULL: go the long way. */
+ALWAYS_INLINE struct block *run_place(const struct run *r, const struct event *e, bool live)
+{
+	struct block *b = &r->p->own.block[e->block - 1];
+
+	if (e->block - 1 >= r->p->own.n || (b->addr != 0) != live)
+		return NULL;
+	return live && b->owner & BLOCK_INHERITED ? NULL : b;
+}
+
+ALWAYS_INLINE bool run_realloc_begins(struct run *r, const struct event *e, struct note *n)
+{
+	struct block *b = e->addr || e->block ? run_place(r, e, true) : NULL;
+
+	if (!b && (e->addr || e->block))
+		return false;
+	r->odd = true;
+	r->t->pending = true;
+	r->t->pending_old = b != NULL;
+	n->taken = e->block;
+	if (b) {
+		r->t->old = *b;
+		r->t->number_old = e->block;
+		b->addr = 0;
+	}
+	return true;
+}
+
+ALWAYS_INLINE bool run_realloc_ends(struct run *r, const struct event *e, struct note *n)
+{
+	const bool old = r->t->pending && r->t->pending_old;
+	struct block *b = e->addr ? run_place(r, e, false) : NULL;
+
+	if (!b || (old && r->t->old.owner & BLOCK_INHERITED))
+		return false;
+	r->odd = true;
+	r->t->pending = false;
+	run_begins(r, e, b, old ? BLOCK_RESIZED : 0);
+	n->did = NOTE_BEGAN;
+	if (old) {
+		n->old = r->t->old;
+		run_ends(r, n, r->t->number_old);
+		n->did = NOTE_BEGAN | NOTE_ENDED | NOTE_HAD_OLD;
+	}
+	return true;
+}
+
+/* False when the event has to be decided: nothing was done with it. */
+ALWAYS_INLINE bool run_event(struct run *r, const struct event *e, struct note *n)
+{
+	struct block *b;
+
+	n->did = 0;
+	n->ended = 0;
+	switch (effect_of(e)) {
+	case EFFECT_ALLOC:
+		b = e->addr ? run_place(r, e, false) : NULL;
+		if (!b)
+			return false;
+		run_begins(r, e, b, 0);
+		n->did = NOTE_BEGAN;
+		return true;
+	case EFFECT_FREE:
+		if (!e->addr && !e->block)
+			return true;
+		b = run_place(r, e, true);
+		if (!b)
+			return false;
+		n->old = *b;
+		b->addr = 0;
+		run_ends(r, n, e->block);
+		n->did = NOTE_ENDED;
+		return true;
+	case EFFECT_BEGIN:
+		return run_realloc_begins(r, e, n);
+	case EFFECT_END:
+		return run_realloc_ends(r, e, n);
+	default:
+		return false;
+	}
+}
+
+/* A run from s->at on, if there is one.  Returns its length. */
+static size_t apply_run(struct step *s, size_t n, bool *odd)
+{
+	static const struct live none;
+	struct run r = {
+		.h = s->h, .p = s->p, .t = s->t, .own = s->p->live, .number = s->h->number
+	};
+	const uint32_t process = s->t->process, thread = (uint32_t)(s->t - s->h->thread);
+	const struct event *e = window_at(s->w, s->at);
+	struct note *to = s->n;
 	size_t i;
 
+	/* An address may be that of an inherited block. */
+	if (r.p->state == HEAP_ENDED || r.p->others.used)
+		return 0;
+	r.rest = live_sum(&s->h->all, &none, &r.own);
+	for (i = 0; i < n && e->thread == r.t->number && e->process == r.p->number; i++) {
+		look_ahead(s, s->at + i);
+		r.number++;
+		if (!run_event(&r, e, to)) {
+			r.number--;
+			break;
+		}
+		to->process = process;
+		to->thread = thread;
+		to->problem = 0;
+		to->own = r.own;
+		to->all = live_sum(&r.own, &r.rest, &none);
+		e++;
+		to++;
+	}
+	s->p->live = r.own;
+	s->h->all = live_sum(&r.own, &r.rest, &none);
+	s->h->number = r.number;
+	*odd |= r.odd;
+	return i;
+}
+
+static bool is_plain(const struct step *s)
+{
+	const struct event *e = window_at(s->w, s->at);
+	const struct note *n = s->n;
+
+	return e->kind == EVENT_CALL && e->fn < MPROF_FN_MMAP &&
+	       !(n->did & ~(NOTE_BEGAN | NOTE_ENDED)) &&
+	       !(n->did & NOTE_ENDED && n->old.owner & BLOCK_RESIZED);
+}
+
+bool heap_apply(struct heap *h, struct window *w, size_t first, size_t n, struct note *note)
+{
+	struct step s = { .h = h, .w = w };
+	bool odd = false;
+	size_t i = 0, run;
+
 	h->changes.count = 0;
-	for (i = 0; i < n; i++) {
+	while (i < n) {
 		s.at = first + i;
 		s.n = &note[i];
-		s.number = ++h->number;
-		s.repairs = 0;
-		do {
-			/* Read again after an inversion was repaired: another event is here. */
-			e = window_at(w, s.at);
-			find_who(&s, e);
-			s.n->did = 0;
-			s.n->problem = 0;
-			s.n->ended = 0;
-			if (s.at + AHEAD < w->count)
-				own_prefetch(&s.p->own, window_at(w, s.at + AHEAD)->block);
-			if (s.p->state == HEAP_ENDED) {
-				s.p->late++;
-				break;
-			}
-		} while (!apply(&s, e));
+		find_who(&s, window_at(w, s.at));
+		run = apply_run(&s, n - i, &odd);
+		if (!run) {
+			apply_one(&s);
+			odd |= !is_plain(&s);
+			run = 1;
+		}
+		i += run;
 	}
+	return !odd;
 }
 
 static void inherit(struct heap *h, struct heap_process *to, const struct block *from)

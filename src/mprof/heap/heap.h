@@ -158,8 +158,12 @@ void heap_release(struct heap *h);
 uint32_t heap_process(struct heap *h, uint32_t number);
 uint32_t heap_thread(struct heap *h, uint32_t number, uint32_t process);
 
-/* Applies the events [first, first + n) of the window and fills note[0..n). */
-void heap_apply(struct heap *h, struct window *w, size_t first, size_t n, struct note *note);
+/*
+ * Applies the events [first, first + n) of the window and fills note[0..n).  True when all
+ * of them are plain: calls that began or ended at most one block; no realloc, no end of a
+ * block that came from one, and nothing of the mmap family.
+ */
+bool heap_apply(struct heap *h, struct window *w, size_t first, size_t n, struct note *note);
 
 /* The child begins with the parent's blocks, inherited. */
 void heap_fork(struct heap *h, uint32_t parent, uint32_t child, uint64_t fork_ticks,

@@ -127,7 +127,7 @@ static void drop_chain(struct growth *g, uint32_t i)
 }
 
 /* Takes the chain out of the block with this number; NONE if it has none. */
-static uint32_t take_chain(struct array *t, uint32_t number)
+static inline uint32_t take_chain(struct array *t, uint32_t number)
 {
 	uint32_t *at = (uint32_t *)t->item + number, i;
 
@@ -138,14 +138,18 @@ static uint32_t take_chain(struct array *t, uint32_t number)
 	return i;
 }
 
-static void end_chain(struct growth *g, struct array *t, uint32_t number)
+static __attribute__((noinline)) void close_chain(struct growth *g, uint32_t i)
+{
+	count_chain(g, chain_at(g, i));
+	drop_chain(g, i);
+}
+
+static inline void end_chain(struct growth *g, struct array *t, uint32_t number)
 {
 	uint32_t i = take_chain(t, number);
 
-	if (i == NONE)
-		return;
-	count_chain(g, chain_at(g, i));
-	drop_chain(g, i);
+	if (i != NONE)
+		close_chain(g, i);
 }
 
 /* A block that was resized, or copied. */
@@ -204,20 +208,16 @@ bool growth_is_copy(const struct stacks *s, uint64_t old_size, uint32_t old_site
 	       same_place(s, new_site, old_site);
 }
 
-static bool is_copy(const struct growth *g, const struct handed_out *last, const struct note *n)
-{
-	return last->valid && last->process == n->process &&
-	       growth_is_copy(g->walk->input.stacks, n->old.size, n->old.stack, last->size,
-			      last->stack);
-}
-
-static void block_ended(struct growth *g, struct handed_out *last, const struct note *n)
+static void block_ended(struct growth *g, const struct handed_out *last, const struct note *n)
 {
 	struct array *t = open_of(g, n->process);
 
 	if (!t)
 		return;
-	if (is_copy(g, last, n))
+	/* The cheapest question first: few blocks end behind one that is larger. */
+	if (last->valid && last->size > n->old.size && last->process == n->process &&
+	    growth_is_copy(g->walk->input.stacks, n->old.size, n->old.stack, last->size,
+			   last->stack))
 		step(g, t, n,
 		     &(struct became){ last->addr, last->size, last->stack, last->number, NULL });
 	else
@@ -236,23 +236,16 @@ static void realloc_ended(struct growth *g, const struct event *e, const struct 
 		step(g, t, n, &(struct became){ e->addr, e->size, e->stack, e->block, e });
 }
 
-static inline void look_at(struct growth *g, struct handed_out *last, const struct event *e,
-			   const struct note *n)
+static inline struct handed_out handed_out(const struct event *e, const struct note *n)
 {
-	if (n->did & NOTE_ENDED) {
-		if (e->kind == EVENT_REALLOC_END)
-			realloc_ended(g, e, n);
-		else
-			block_ended(g, last, n);
-	}
-	last->valid = n->did & NOTE_BEGAN && e->kind == EVENT_CALL;
-	if (last->valid) {
-		last->addr = e->addr;
-		last->size = e->size;
-		last->stack = e->stack;
-		last->number = e->block;
-		last->process = n->process;
-	}
+	return (struct handed_out){
+		.valid = n->did & NOTE_BEGAN && e->kind == EVENT_CALL,
+		.addr = e->addr,
+		.size = e->size,
+		.stack = e->stack,
+		.number = e->block,
+		.process = n->process,
+	};
 }
 
 #define AHEAD 8u /* events */
@@ -266,27 +259,45 @@ PREFETCHES look_ahead(const struct growth *g, const struct note *n)
 		__builtin_prefetch((const uint32_t *)t->item + n->ended, 1);
 }
 
+/* Events of one thread in a row; `last` is what it was handed before, and then what is now. */
+static void one_thread(struct growth *g, const struct batch *b, size_t from, size_t to,
+		       struct handed_out *last)
+{
+	for (size_t i = from; i < to; i++) {
+		const struct event *e = &b->event[i];
+		const struct note *n = &b->note[i];
+
+		if (!(n->did & NOTE_ENDED))
+			continue;
+		if (i + AHEAD < b->count)
+			look_ahead(g, n + AHEAD);
+		if (i > from)
+			*last = handed_out(e - 1, n - 1);
+		if (e->kind == EVENT_REALLOC_END)
+			realloc_ended(g, e, n);
+		else
+			block_ended(g, last, n);
+	}
+	*last = handed_out(&b->event[to - 1], &b->note[to - 1]);
+}
+
 static void batch(void *self, const struct batch *b)
 {
 	struct growth *g = self;
-	struct handed_out *last = NULL;
-	uint32_t thread = 0;
-	size_t i;
+	struct handed_out *last;
+	size_t from, to;
 
-	for (i = 0; i < b->count; i++) {
-		const struct note *n = &b->note[i];
+	for (from = 0; from < b->count; from = to) {
+		const uint32_t thread = b->note[from].thread;
 
-		if (i + AHEAD < b->count)
-			look_ahead(g, n + AHEAD);
-		if (!last || n->thread != thread) {
-			thread = n->thread;
-			last = array_at(&g->last, thread, sizeof(*last));
-			if (!last) {
-				pass_failed(g->walk);
-				return;
-			}
+		for (to = from + 1; to < b->count && b->note[to].thread == thread;)
+			to++;
+		last = array_at(&g->last, thread, sizeof(*last));
+		if (!last) {
+			pass_failed(g->walk);
+			return;
 		}
-		look_at(g, last, &b->event[i], n);
+		one_thread(g, b, from, to, last);
 	}
 }
 

@@ -14,7 +14,9 @@ static void batch(void *self, const struct batch *b)
 {
 	struct lifetimes *s = self;
 	const struct note *n = b->note;
-	uint64_t ns, ticks;
+	uint64_t blocks = 0, under_1us = 0, under_1ms = 0, other_thread = 0, ns, ticks;
+	uint64_t least = s->least_ns, most = s->most_ns;
+	double sum = s->sum_ns;
 	size_t i;
 
 	for (i = 0; i < b->count; i++, n++) {
@@ -23,14 +25,21 @@ static void batch(void *self, const struct batch *b)
 		ticks = b->event[i].ticks;
 		ns = ticks > n->old.start ? walk_duration_ns(s->walk, ticks - n->old.start) : 0;
 		s->bucket[63 - __builtin_clzll(ns | 1)]++;
-		s->blocks++;
-		s->under_1us += ns < 1000;
-		s->under_1ms += ns < 1000000;
-		s->other_thread += (n->old.owner & BLOCK_THREAD) != n->thread;
-		s->least_ns = ns < s->least_ns ? ns : s->least_ns;
-		s->most_ns = ns > s->most_ns ? ns : s->most_ns;
-		s->sum_ns += (double)ns;
+		blocks++;
+		under_1us += ns < 1000;
+		under_1ms += ns < 1000000;
+		other_thread += (n->old.owner & BLOCK_THREAD) != n->thread;
+		least = ns < least ? ns : least;
+		most = ns > most ? ns : most;
+		sum += (double)ns;
 	}
+	s->blocks += blocks;
+	s->under_1us += under_1us;
+	s->under_1ms += under_1ms;
+	s->other_thread += other_thread;
+	s->least_ns = least;
+	s->most_ns = most;
+	s->sum_ns = sum;
 }
 
 static void finish(void *self, struct walk *w)

@@ -103,7 +103,7 @@ static void batch(void *self, const struct batch *b)
 {
 	size_t i;
 
-	for (i = 0; i < b->count; i++)
+	for (i = 0; i < b->count && !b->plain; i++)
 		if (b->note[i].did & NOTE_MAPPED && !b->event[i].error)
 			mapped(self, &b->event[i], &b->note[i]);
 }

@@ -23,6 +23,7 @@ struct batch {
 	const struct note *note;
 	size_t count;
 	uint64_t number; /* of the first event, from 1 */
+	bool plain;	 /* all are, see heap_apply */
 };
 
 enum process_gone { GONE_EXEC, GONE_ENDED, GONE_TRACE_ENDS };

@@ -9,6 +9,8 @@ static void start(void *self, struct walk *w)
 
 static inline void look(struct peak_of *p, const struct live *now, uint64_t ticks, uint64_t event)
 {
+	if (__builtin_expect(now->bytes <= p->at.bytes && now->blocks <= p->blocks, 1))
+		return;
 	if (now->bytes > p->at.bytes) {
 		p->at = *now;
 		p->ticks = ticks;

@@ -113,7 +113,7 @@ static void batch(void *self, const struct batch *b)
 	const struct note *n = b->note;
 	size_t i;
 
-	for (i = 0; i < b->count; i++, n++) {
+	for (i = 0; i < b->count && !b->plain; i++, n++) {
 		if (b->event[i].kind == EVENT_REALLOC_END)
 			look_at_realloc(s, &b->event[i], n);
 		else if (n->did & NOTE_ENDED && n->old.owner & BLOCK_RESIZED)

@@ -106,7 +106,7 @@ static inline bool passes(const struct sites *s, const struct block *b, uint32_t
 	return k->plain || site_filter_passes(&s->options.filter, s->walk, b, process);
 }
 
-static uint64_t part_of(const struct sites *s, const struct block *b)
+static __attribute__((noinline)) uint64_t part_of(const struct sites *s, const struct block *b)
 {
 	switch (s->options.part) {
 	case SITE_BY_THREAD:
@@ -121,8 +121,9 @@ static uint64_t part_of(const struct sites *s, const struct block *b)
 static inline struct accumulator *accumulator_of(struct sites *s, const struct block *b)
 {
 	struct work *k = s->work;
+	const bool whole = __builtin_expect(s->options.part == SITE_WHOLE, 1);
 	struct accumulator *accumulator =
-	    site_accumulator(&k->accumulators, b->stack, part_of(s, b));
+	    site_accumulator(&k->accumulators, b->stack, whole ? 0 : part_of(s, b));
 
 	if (__builtin_expect(!accumulator, 0))
 		pass_failed(s->walk);
@@ -169,7 +170,7 @@ static inline bool lived_at_rss(const struct sites *s, const struct end *e)
 }
 
 static inline void add_moments(struct sites *s, struct accumulator *accumulator,
-			       const struct end *e)
+			       const struct end *e, bool at_rss)
 {
 	const struct work *k = s->work;
 	const struct block *b = e->block;
@@ -184,7 +185,7 @@ static inline void add_moments(struct sites *s, struct accumulator *accumulator,
 		accumulator->peak_bytes += b->size;
 		accumulator->peak_slack += b->slack;
 	}
-	if (lived_at_rss(s, e)) {
+	if (at_rss) {
 		if (accumulator->rss_number != k->rss_number) {
 			accumulator->rss_number = k->rss_number;
 			accumulator->rss_calls = accumulator->rss_bytes = 0;
@@ -234,15 +235,16 @@ static void add_remains(struct accumulator *accumulator, const struct end *e)
 	}
 }
 
-static inline void block_ends(struct sites *s, const struct end *e)
+static inline __attribute__((always_inline)) void block_ends(struct sites *s, const struct end *e)
 {
 	const struct site_filter *f = &s->options.filter;
 	const struct block *b = e->block;
 	struct work *k = s->work;
 	struct accumulator *accumulator;
+	const bool at_rss = lived_at_rss(s, e);
 	uint64_t ns = UINT64_MAX;
 
-	if (lived_at_rss(s, e)) {
+	if (at_rss) {
 		s->rss.calls++;
 		s->rss.bytes += b->size;
 	}
@@ -257,7 +259,7 @@ static inline void block_ends(struct sites *s, const struct end *e)
 	if (ns < f->lifetime_min_ns || ns > f->lifetime_max_ns)
 		return;
 	add_block(accumulator, b);
-	add_moments(s, accumulator, e);
+	add_moments(s, accumulator, e, at_rss);
 	if (e->how == FREED)
 		add_free(s, accumulator, e, ns);
 	else
@@ -300,7 +302,8 @@ static inline bool is_recent(const struct work *k, const struct recent *r, const
 static inline void note_call(const struct work *k, struct recent *r, uint64_t addr)
 {
 	r->addr[r->next] = addr;
-	r->next = r->next + 1 < k->look_back ? r->next + 1 : 0;
+	if (k->look_back > 1)
+		r->next = r->next + 1 < k->look_back ? r->next + 1 : 0;
 }
 
 static void block_begins(struct sites *s, const struct event *e, const struct note *n)
@@ -335,19 +338,12 @@ static void block_begins(struct sites *s, const struct event *e, const struct no
  * What is live or mapped where the time of the greatest RSS begins, and within it
  * whenever that is as much again: memory only grew until then, as far as was seen.
  */
-static void note_rss(struct sites *s, uint64_t ticks, uint64_t number)
+static __attribute__((noinline)) void rss_moment(struct sites *s, uint64_t ticks, uint64_t number,
+						 bool within)
 {
 	struct work *k = s->work;
-	const uint64_t now = k->rss_live + k->rss_mapped + k->rss_break;
-	const bool within = ticks > k->rss.from_ticks;
 
-	if (ticks > k->rss.to_ticks) {
-		k->rss_later = now > k->rss_later ? now : k->rss_later;
-		return;
-	}
-	if (within && now < k->rss_most)
-		return;
-	k->rss_most = now;
+	k->rss_most = k->rss_live + k->rss_mapped + k->rss_break;
 	s->rss.mapped = k->rss_mapped;
 	s->rss.arena = k->rss_break;
 	if (!within)
@@ -356,6 +352,18 @@ static void note_rss(struct sites *s, uint64_t ticks, uint64_t number)
 	k->rss_event = number;
 	s->rss.ticks = ticks;
 	s->rss.calls = s->rss.bytes = 0;
+}
+
+static inline void note_rss(struct sites *s, uint64_t ticks, uint64_t number)
+{
+	struct work *k = s->work;
+	const uint64_t now = k->rss_live + k->rss_mapped + k->rss_break;
+	const bool within = ticks > k->rss.from_ticks;
+
+	if (ticks > k->rss.to_ticks)
+		k->rss_later = now > k->rss_later ? now : k->rss_later;
+	else if (!within || now >= k->rss_most)
+		rss_moment(s, ticks, number, within);
 }
 
 static inline bool is_of_rss(const struct sites *s, uint32_t process)
@@ -429,6 +437,7 @@ static void batch(void *self, const struct batch *b)
 	struct sites *s = self;
 	struct work *k = s->work;
 	struct recent *recent = NULL;
+	const bool ahead = k && k->accumulators.count >= ACCUMULATOR_NEAR;
 	uint32_t thread = 0;
 	size_t i;
 
@@ -436,11 +445,11 @@ static void batch(void *self, const struct batch *b)
 		const struct event *e = &b->event[i];
 		const struct note *n = &b->note[i];
 
-		if (i + AHEAD < b->count)
+		if (ahead && i + AHEAD < b->count)
 			look_ahead(k, b, i + AHEAD);
 		while (e->ticks >= k->epoch_ends && k->epoch + 1 < SITE_EPOCHS)
 			k->epoch_ends = s->epoch_ticks[++k->epoch + 1];
-		if (!is_call(e)) {
+		if (!b->plain && !is_call(e)) {
 			if (e->fn >= MPROF_FN_MMAP)
 				map_call(s, e, n, b->number + i);
 			continue;

@@ -112,9 +112,10 @@ static void start(void *self, struct walk *w)
 static void batch(void *self, const struct batch *b)
 {
 	struct sizes *s = self;
+	struct size_class *const small = s->table.small;
 	size_t i;
 
-	if (!s->table.small)
+	if (!small)
 		return;
 	for (i = 0; i < b->count; i++) {
 		const struct event *e = &b->event[i];
@@ -123,9 +124,9 @@ static void batch(void *self, const struct batch *b)
 		if (!(b->note[i].did & NOTE_BEGAN))
 			continue;
 		if (e->size < SIZES_SMALL) {
-			s->table.small[e->size].size = e->size;
-			s->table.small[e->size].count++;
-			s->table.small[e->size].waste += waste;
+			small[e->size].size = e->size;
+			small[e->size].count++;
+			small[e->size].waste += waste;
 		} else if (size_table_add(&s->table, e->size, 1, waste) < 0) {
 			pass_failed(s->walk);
 		}

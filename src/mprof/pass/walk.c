@@ -147,7 +147,7 @@ static void hand_out(struct walk *w, size_t first, size_t n)
 	};
 	size_t i;
 
-	heap_apply(&w->heap, &w->window, first, n, w->note);
+	b.plain = heap_apply(&w->heap, &w->window, first, n, w->note);
 	for (i = 0; i < w->passes; i++)
 		if (w->pass[i].ops->batch)
 			w->pass[i].ops->batch(w->pass[i].self, &b);
