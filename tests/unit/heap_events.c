@@ -482,6 +482,101 @@ START_TEST(sums_agree_with_tables)
 }
 END_TEST
 
+/* What a program does, and now and then what none can do. */
+static void any_event(bool *lives)
+{
+	const uint64_t addr = 0x1000 + random_number() % 256 * 0x10010;
+
+	feed.process = 1 + (uint32_t)(random_number() % 40 == 0);
+	switch (random_number() % 64) {
+	case 0:
+		feed_free(0);
+		break;
+	case 1:
+		feed_realloc(0, addr, 10); /* it may be another block's */
+		break;
+	case 2:
+		feed_free(addr);
+		break;
+	case 3:
+		feed_alloc(MPROF_FN_MALLOC, addr, 1);
+		break;
+	case 4:
+		feed_realloc(addr, 0, random_number() % 2);
+		break;
+	case 5:
+		feed_alloc(MPROF_FN_MALLOC, 0, 1ull << 60);
+		break;
+	default:
+		random_event(lives);
+	}
+}
+
+static void same_notes(const struct note *a, const struct note *b, size_t i)
+{
+	ck_assert_msg(a->did == b->did && a->problem == b->problem && a->process == b->process &&
+			  a->thread == b->thread && a->ended == b->ended,
+		      "event %zu did %#x or %#x", i, a->did, b->did);
+	if (a->did & (NOTE_BEGAN | NOTE_ENDED | NOTE_DROPPED)) {
+		ck_assert(!memcmp(&a->own, &b->own, sizeof(a->own)));
+		ck_assert(!memcmp(&a->all, &b->all, sizeof(a->all)));
+	}
+	if (a->did & ~NOTE_BEGAN)
+		ck_assert(!memcmp(&a->old, &b->old, sizeof(a->old)));
+	if (a->did & NOTE_DROPPED)
+		ck_assert_uint_eq(a->taken, b->taken);
+}
+
+/* Plain is what began or ended a block by one call. */
+static bool all_plain(const struct window *w, const struct note *n)
+{
+	size_t i;
+
+	for (i = 0; i < WINDOW_BATCH; i++)
+		if (window_at((struct window *)w, i)->kind != EVENT_CALL ||
+		    n[i].did & ~(NOTE_BEGAN | NOTE_ENDED) ||
+		    (n[i].did & NOTE_ENDED && n[i].old.owner & BLOCK_RESIZED))
+			return false;
+	return true;
+}
+
+START_TEST(a_run_is_its_events_one_by_one)
+{
+	static struct window w[2];
+	static struct note note[2][WINDOW_BATCH];
+	bool lives[256] = { false }, plain;
+	struct names *names = names_new();
+	struct heap h[2];
+	size_t i, k;
+
+	while (feed.n < 100 * WINDOW_BATCH)
+		any_event(lives);
+	ck_assert_int_eq(names_give(names, feed.event, feed.n), 0);
+	names_free(names);
+	for (k = 0; k < 2; k++)
+		ck_assert_int_eq(heap_init(&h[k], 4096, 1000, true), 0);
+	h[1].no_runs = true;
+	for (i = 0; i + WINDOW_BATCH <= feed.n; i += WINDOW_BATCH) {
+		for (k = 0; k < 2; k++) {
+			memcpy(w[k].event, feed.event + i, sizeof(w[k].event) / 2);
+			w[k].count = WINDOW_BATCH;
+			memset(note[k], 0, sizeof(note[k]));
+			plain = heap_apply(&h[k], &w[k], 0, WINDOW_BATCH, note[k]);
+			ck_assert(plain == all_plain(&w[k], note[k]));
+		}
+		for (k = 0; k < WINDOW_BATCH; k++)
+			same_notes(&note[0][k], &note[1][k], i + k);
+	}
+	for (k = 0; k < 2; k++)
+		ck_assert(heap_is_valid(&h[k]));
+	ck_assert(!memcmp(h[0].problems, h[1].problems, sizeof(h[0].problems)));
+	ck_assert_uint_gt(h[0].problems[HEAP_UNMATCHED_FREE], 0);
+	ck_assert_uint_gt(h[0].problems[HEAP_DOUBLE_ALLOCATION], 0);
+	for (k = 0; k < 2; k++)
+		heap_release(&h[k]);
+}
+END_TEST
+
 Suite *heap_events_suite(void)
 {
 	Suite *s = suite_create("heap_events");
@@ -511,6 +606,7 @@ Suite *heap_events_suite(void)
 	tcase_add_test(c, end_waits_for_the_last_thread);
 	tcase_add_checked_fixture(h, feed_start, NULL);
 	tcase_add_test(h, sums_agree_with_tables);
+	tcase_add_test(h, a_run_is_its_events_one_by_one);
 	suite_add_tcase(s, c);
 	suite_add_tcase(s, h);
 	return s;

@@ -591,7 +591,7 @@ static size_t apply_run(struct step *s, size_t n, bool *odd)
 	size_t i;
 
 	/* An address may be that of an inherited block. */
-	if (r.p->state == HEAP_ENDED || r.p->others.used)
+	if (r.p->state == HEAP_ENDED || r.p->others.used || s->h->no_runs)
 		return 0;
 	r.rest = live_sum(&s->h->all, &none, &r.own);
 	for (i = 0; i < n && e->thread == r.t->number && e->process == r.p->number; i++) {

@@ -147,6 +147,7 @@ struct heap {
 	size_t kept;
 	uint32_t page_size;
 	bool count_pages;
+	bool no_runs; /* for tests: decide each event by itself; the result is the same */
 	int error;
 };
 
