@@ -10,7 +10,8 @@
  *   @OPTIONS@ @MODES@ @INITS@ @UNWINDERS@ @FUNCTIONS@ @COMMANDS@ @VIEWS@ @VALUES@ @BY@
  *   @COLUMNS@ @FORMATS@ @ALLOCATORS@ @VERSION@  rows of the .def tables: items of a list in a
  * manual page (NAME.N.in), words in a bash script (NAME.bash.in), 'word:help' in a zsh function
- *   @WORD_OPTIONS@         in a completion: a case for each option of src/mprof/util/words.def
+ *   @VALUES_OF_OPTIONS@    in a completion: a case for each option with a value, which sets
+ *                          `values' to what a shell offers for it
  *   @COMMAND_OPTIONS@      in a completion: a case for each command that sets `options'
  *
  * Lines of a page mprof-COMMAND.1.in:
@@ -87,15 +88,6 @@ static const struct row allocators[] = {
 	MPROF_ALLOCATORS(X)
 #undef X
 	    { NULL, NULL, NULL, NULL },
-};
-static const struct {
-	const char *option, *commands;
-	const char *const *word;
-} words[] = {
-#define WORDS(id, option, commands, ...) \
-	{ option, commands, (const char *const[]){ __VA_ARGS__, NULL } },
-#include <util/words.def>
-	{ NULL, NULL, NULL },
 };
 static const struct row formats[] = {
 #define EXPORT(name, function, extension, flags, help) { name, "", help, "" },
@@ -240,7 +232,7 @@ static void put_line(char *line, enum format format)
 
 /* ---- what `mprof help --rows` says ---- */
 
-enum { FIELDS = 6, LINES_MOST = 4096 };
+enum { FIELDS = 8, LINES_MOST = 4096 };
 
 static char *row_line[LINES_MOST];
 static size_t row_lines;
@@ -530,7 +522,8 @@ static void put_command_options(enum format format)
 	for (i = 0; i < row_lines; i++) {
 		split(row_line[i], field);
 		if (row_line[i][0] == 'C') {
-			printf("%s\t%s) options=%s", open, field[1], format == BASH ? "\"" : "(");
+			printf("%s\t%s) options=%s", open, *field[1] ? field[1] : "''",
+			       format == BASH ? "\"" : "(");
 			open = format == BASH ? " --help\" ;;\n"
 					      : " '--help:Explain the command') ;;\n";
 		} else if (row_line[i][0] == 'O') {
@@ -799,33 +792,40 @@ static const char *page_command(const char *path)
 	return name;
 }
 
-/* Whether the line was a marker of its own. */
-/* Cases of "COMMAND OPTION" that set `known' to the words that may follow. */
-static void put_word_options(void)
+/*
+ * Cases of "COMMAND OPTION", and "COMMAND OPTION=", that set `values' to words, @file, @directory
+ * or @command; to @none where any value may follow.
+ */
+static void put_values_of_options(void)
 {
-	for (size_t i = 0; words[i].option; i++) {
-		const char *at = words[i].commands;
+	char *field[FIELDS], *command = NULL;
+	size_t i;
 
-		if (!*at)
-			printf("\t*' --%s'", words[i].option);
-		for (size_t n; *at; at += n + (at[n] == ' ')) {
-			n = strcspn(at, " ");
-			printf("%s'%.*s --%s'", at == words[i].commands ? "\t" : " | ", (int)n, at,
-			       words[i].option);
+	for (i = 0; i < row_lines; i++) {
+		split(row_line[i], field);
+		if (row_line[i][0] == 'C') {
+			free(command);
+			command = strdup(field[1]);
+		} else if (row_line[i][0] == 'O' && *field[3]) {
+			printf("\t'%s --%s='", command, field[2]);
+			if (*field[4] == '0')
+				printf(" | '%s --%s'", command, field[2]);
+			if (*field[1])
+				printf(" | '%s -%s'", command, field[1]);
+			printf(") values='%s' ;;\n", *field[7] ? field[7] : "@none");
 		}
-		fputs(") known='", stdout);
-		for (const char *const *w = words[i].word; *w; w++)
-			printf("%s%s", w == words[i].word ? "" : " ", *w);
-		puts("' ;;");
+		free(field[0]);
 	}
+	free(command);
 }
 
+/* Whether the line was a marker of its own. */
 static int put_block(const char *line, const char *path, enum format format, FILE *in)
 {
 	if (!strcmp(line, "@COMMAND_OPTIONS@\n"))
 		put_command_options(format);
-	else if (!strcmp(line, "@WORD_OPTIONS@\n"))
-		put_word_options();
+	else if (!strcmp(line, "@VALUES_OF_OPTIONS@\n"))
+		put_values_of_options();
 	else if (!strncmp(line, "@MARKDOWN ", 10))
 		put_markdown_file(line + 10);
 	else if (!strcmp(line, "@HELP@\n"))

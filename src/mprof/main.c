@@ -19,103 +19,88 @@
 #include "cmd/counts.h"
 #include "cmd/help.h"
 #include "cmd/forms.h"
+#include "cmd/usage.h"
 #include "util/pager.h"
 #include "util/plain.h"
 #include "util/terminal.h"
 
 struct form {
 	const char *test, *mode, *counts, *log;
-	int argc;
-	char **argv; /* the first word that is no option, and all behind it */
+	char **argv; /* the first word that is no option, and all behind it; NULL */
 };
 
-enum { USAGE = 256, COLOUR, NO_PAGER };
-
-static const struct argp_option options[] = {
-	{ "test", 't', "COMMAND", 0,
-	  "Run a shell line twice: count its calls, then record them; report", 0 },
-	{ "mode", 'm', "MODE", 0, "Run a program in this MODE; -m HELP lists the modes", 0 },
-	{ "counts", 'c', "FILE", 0, "Show this counts file; with -t: write the counts to it", 0 },
-	{ "log", 'l', "LOG", 0, "Report on this trace; with -t: write the trace to it", 0 },
-	{ "color", COLOUR, "WHEN", OPTION_ARG_OPTIONAL,
-	  "Use colour: auto (on a terminal), always or never [auto]", 0 },
-	{ "no-pager", NO_PAGER, NULL, 0, "Do not send a long answer on a terminal to a pager", 0 },
-	{ "help", 'h', NULL, 0, "Show this", -1 },
-	{ "version", 'V', NULL, 0, "Show the version", -1 },
-	{ "usage", USAGE, NULL, OPTION_HIDDEN, NULL, -1 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int take_version(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
-	struct form *form = state->input;
-
-	switch (key) {
-	case 't':
-		form->test = arg;
-		return 0;
-	case 'm':
-		form->mode = arg;
-		return 0;
-	case 'c':
-		form->counts = arg;
-		return 0;
-	case 'l':
-		form->log = arg;
-		return 0;
-	case 'h':
-		argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_LONG);
-		putchar('\n');
-		help_all(stdout);
-		exit(STATUS_OK);
-	case COLOUR:
-		if (!terminal_set_colour(arg ? arg : "always"))
-			argp_error(state, "invalid --color '%s': expected auto, always or never",
-				   arg);
-		return 0;
-	case NO_PAGER:
-		pager_off();
-		return 0;
-	case USAGE:
-		argp_state_help(state, stdout, ARGP_HELP_USAGE);
-		exit(STATUS_OK);
-	case 'V':
-		puts("mprof " MPROF_VERSION);
-		exit(STATUS_OK);
-	case ARGP_KEY_ARG:
-		form->argv = state->argv + state->next - 1;
-		form->argc = state->argc - state->next + 1;
-		state->next = state->argc;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	(void)row, (void)arg, (void)to, (void)err;
+	puts("mprof " MPROF_VERSION);
+	exit(STATUS_OK);
 }
 
-static const struct argp argp = {
-	.options = options,
-	.parser = parse,
-	.args_doc =
-	    "COMMAND [ARGS]\n-t \"SHELL LINE\" [-c COUNTS] [-l LOG]\n-m MODE PROGRAM [ARGS]\n"
-	    "[-c COUNTS]\n-l LOG",
+static const char *const modes[] = {
+#define MPROF_MODE(name, ops, key, kind, help) #name,
+#include <mprof/modules.def>
+#undef MPROF_MODE
+	"HELP",
+	NULL,
 };
 
-static int run_command(int argc, char **argv)
+static const struct option_type version = { "flag", take_version, NULL, COMPLETE_NOTHING };
+
+#define OPTIONS struct form
+static const struct option_row options[] = {
+	OPTION_CUSTOM('t', "test", "COMMAND", const char *, test, &option_command,
+		      "Run a shell line twice: count its calls, then record them; report"),
+	OPTION_CUSTOM('m', "mode", "MODE", const char *, mode, &option_file,
+		      "Run a program in this MODE; -m HELP lists the modes", .words = modes),
+	OPTION_FILE('c', "counts", "FILE", counts,
+		    "Show this counts file; with -t: write the counts to it"),
+	OPTION_FILE('l', "log", "LOG", log, "Report on this trace; with -t: write the trace to it"),
+	OPTION_CALL('V', "version", NULL, &version, "Show the version"),
+	OPTION_ROWS_ALONE(option_terminal),
+	OPTION_END,
+};
+
+static char *lists(void)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *out = open_memstream(&text, &n);
+
+	if (!out)
+		return NULL;
+	help_all(out);
+	return fclose(out) ? NULL : text;
+}
+
+static const struct usage usage = {
+	.options = options,
+	.args = "COMMAND [ARGS]\n-t \"SHELL LINE\" [-c COUNTS] [-l LOG]\n-m MODE PROGRAM [ARGS]\n"
+		"[-c COUNTS]\n-l LOG",
+	.doc = "",
+	.more = lists,
+	.words = USAGE_PROGRAM,
+	.at = offsetof(struct form, argv),
+};
+
+static int run_command(char **argv)
 {
 	const struct command *c = cmd_find(argv[0]);
 	char title[64];
+	int argc = 0;
 
 	if (!c)
 		return cmd_unknown(argv[0]);
 	snprintf(title, sizeof(title), "mprof %s", c->name);
 	argv[0] = title;
+	while (argv[argc])
+		argc++;
 	return cmd_run(c, argc, argv);
 }
 
 /* What -m said before it named modes of the library: the same as -t, and as no option. */
 static bool old_mode(const struct form *form, const char *name)
 {
-	return form->mode && !strcasecmp(form->mode, name) && !form->argc;
+	return form->mode && !strcasecmp(form->mode, name) && !form->argv;
 }
 
 static int dispatch(const struct form *form)
@@ -123,7 +108,7 @@ static int dispatch(const struct form *form)
 	char *line[] = { (char *)form->test, NULL };
 	bool mode = form->mode && !old_mode(form, "TEST") && !old_mode(form, "DUMP");
 
-	if (form->test && (mode || form->argc))
+	if (form->test && (mode || form->argv))
 		return cmd_error(
 		    STATUS_USAGE,
 		    "-t %s: put the whole command in quotes, as in: mprof -t \"ls -l\"",
@@ -133,9 +118,9 @@ static int dispatch(const struct form *form)
 	if (old_mode(form, "TEST"))
 		return cmd_error(STATUS_USAGE, "which command? for example: mprof -t \"ls -l\"");
 	if (mode)
-		return mode_run(form->mode, form->argc ? form->argv : NULL);
-	if (form->argc)
-		return run_command(form->argc, form->argv);
+		return mode_run(form->mode, form->argv);
+	if (form->argv)
+		return run_command(form->argv);
 	if (form->log && !form->counts)
 		return cmd_call("report", form->log);
 	if (!form->counts && !counts_here()) {
@@ -181,7 +166,7 @@ int main(int argc, char **argv)
 	on_exit(flush, NULL);
 	if (argc > 0)
 		argv[0] = name;
-	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, &form))
+	if (usage_take(&usage, argc, argv, &form))
 		return STATUS_USAGE;
 	return dispatch(&form);
 }

@@ -330,10 +330,6 @@ test_words_of_options() {
 		expect_status 2
 		grep -q "${case#*|}" err || bad "${case%|*} says: $(head -1 err)"
 	done
-	grep -q "'diff --by') known='function stack" "$build/completions/mprof.bash" ||
-		bad "bash does not complete the words of diff --by"
-	expect_same "allocators completed" "$(sed -n 's/.*local allocators="\([^"]*\)".*/\1/p' \
-		"$build/completions/mprof.bash")" 'glibc jemalloc mimalloc tcmalloc tbb'
 }
 
 test_allocators() {

@@ -217,12 +217,12 @@ test_replay_no_allocator() {
 		run "$mprof" $command log --allocator glibc,./user.so
 		expect_status 2
 		expect_lines err "$([[ $command = image || $command = movie ]] && echo 1 || echo 2)"
-		expect_text err "user.so' is not an allocator"
+		expect_text err "user.so': expected a shared object that exports malloc"
 	done
 	run "$mprof" record --allocator ./user.so -o other.log -- touch started
 	expect_status 2
 	expect_one_line_error
-	expect_text err "user.so' is not an allocator"
+	expect_text err "user.so': expected a shared object that exports malloc"
 	[ ! -e started ] || bad 'the program was run'
 }
 

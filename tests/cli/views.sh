@@ -384,16 +384,16 @@ test_views_words() {
 		peek log # did you mean 'peak'
 		nonsense log # invalid view 'nonsense'
 		peak --by shape log # invalid --by 'shape'
-		peak --sort size log # invalid value 'size'
-		peak --size 4K..1K log # smaller size comes first
+		peak --sort size log # invalid --sort 'size'
+		peak --size 4K..1K log # the smaller first
 		peak --size big log # 64..1K
-		peak --lifetime 1..0.5 log # shorter time comes first
-		peak --time soon log # invalid range of times 'soon'
-		peak --thread 0 log # invalid thread '0'
+		peak --lifetime 1..0.5 log # the smaller first
+		peak --time soon log # invalid --time 'soon'
+		peak --thread 0 log # invalid --thread '0'
 		peak --kind free log # invalid --kind 'free'
 		peak --names long log # short, full, raw
 		peak --temporary 0 log # expected 1 to
-		peak --top -1 log # invalid number of rows '-1'
+		peak --top -1 log # invalid --top '-1'
 		--by function log # needs a view
 		callers log # which FUNCTION? for example: mprof report callers main log
 		callers # which FUNCTION? for example: mprof report callers main mprof.log

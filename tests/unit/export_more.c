@@ -193,7 +193,7 @@ static char *written(const char *format, const char *target, size_t *bytes)
 {
 	struct error err = { "" };
 	struct export x = {
-		.exporter = export_find(format, &err),
+		.exporter = export_find(format),
 		.options = &export_options,
 		.trace = t,
 		.profile = &p,

@@ -61,22 +61,22 @@ START_TEST(test_refused)
 	static const struct {
 		const char *list, *why;
 	} bad[] = {
-		{ "", "not a list" },
-		{ "glibc,", "not a list" },
-		{ ",glibc", "not a list" },
-		{ "glibc[A=1", "not a list" },
-		{ "glibc]", "not a list" },
-		{ "glibc[A=1]x", "not a list" },
-		{ "glibc[A=1]x[B=2]", "not a list" },
-		{ "glibc[A]", "'A' in brackets" },
-		{ "glibc[1A=2]", "'1A=2' in brackets" },
-		{ "glibc[=2]", "'=2' in brackets" },
-		{ "glibc[A={1]", "invalid list in" },
-		{ "glibc[A=1}]", "invalid list in" },
-		{ "glibc[A={1,{2}}]", "invalid list in" },
-		{ "nomalloc", "no allocator 'nomalloc'" },
-		{ "x=nomalloc", "no allocator 'nomalloc'" },
-		{ "/nowhere/lib.so", "no allocator '/nowhere/lib.so'" },
+		{ "", "expected a list" },
+		{ "glibc,", "expected a list" },
+		{ ",glibc", "expected a list" },
+		{ "glibc[A=1", "expected a list" },
+		{ "glibc]", "expected a list" },
+		{ "glibc[A=1]x", "expected a list" },
+		{ "glibc[A=1]x[B=2]", "expected a list" },
+		{ "glibc[A]", "'[A]': expected NAME=VALUE" },
+		{ "glibc[1A=2]", "'[1A=2]': expected NAME" },
+		{ "glibc[=2]", "'[=2]': expected NAME" },
+		{ "glibc[A={1]", "expected {a,b,c}" },
+		{ "glibc[A=1}]", "expected {a,b,c}" },
+		{ "glibc[A={1,{2}}]", "expected {a,b,c}" },
+		{ "nomalloc", "invalid --allocator 'nomalloc'" },
+		{ "x=nomalloc", "invalid --allocator 'nomalloc'" },
+		{ "/nowhere/lib.so", "invalid --allocator '/nowhere/lib.so'" },
 	};
 	size_t i;
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* compare.c - `mprof compare`: a recording on every allocator here, as a table and a page. */
-#include <argp.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,7 +12,6 @@
 #include "../export/exports.h"
 #include "../print/replay_html.h"
 #include "../places/place_run.h"
-#include "argument.h"
 #include "../util/blob.h"
 #include "cmd.h"
 #include "films.h"
@@ -29,48 +27,31 @@ struct options {
 	bool json;
 };
 
-enum { AS_JSON = 256 };
-
-static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "Write the page to FILE [the name of LOG, with .html]", 0 },
-	{ "json", AS_JSON, NULL, 0, "Print the answer on stdout as one JSON object", 1 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
+#define OPTIONS struct options
+static const struct option_row options[] = {
+	OPTION_FILE('o', "output", "FILE", output,
+		    "Write the page to FILE [the name of LOG, with .html]"),
+	OPTION_JSON(json),
+	OPTION_ROWS(option_replay, cli),
+	OPTION_ROWS_ALONE(option_memory),
+	OPTION_ROWS_ALONE(option_terminal),
+	OPTION_END,
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int check(void *options, struct error *err)
 {
-	struct options *o = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &o->cli;
-		return 0;
-	case 'o':
-		o->output = arg;
-		return 0;
-	case AS_JSON:
-		o->json = true;
-		return 0;
-	default:
-		return argument_file(key, arg, state, &o->path,
-				     "which recording? for example: mprof compare mprof.log");
-	}
+	return replay_cli_finish(&((struct options *)options)->cli, err);
 }
 
-static const struct argp_child children[] = {
-	{ &replay_argp, 0, NULL, 0 },
-	{ &memory_argp, 0, NULL, 0 },
-	{ &terminal_argp, 0, NULL, 0 },
-	{ NULL, 0, NULL, 0 },
-};
-
-static const struct argp argp = {
+static const struct usage usage = {
 	.options = options,
-	.parser = parse,
-	.children = children,
-	.args_doc = "LOG",
+	.args = "LOG",
 	.doc = "Plays a trace on every installed allocator, says which is better, and writes a "
 	       "page with tables, curves, pictures and a movie of the heaps.",
+	.words = USAGE_FILE,
+	.at = offsetof(struct options, path),
+	.missing = "which recording? for example: mprof compare mprof.log",
+	.check = check,
 };
 
 /* ---- films ---- */
@@ -254,7 +235,7 @@ int cmd_compare(int argc, char **argv)
 	int status = STATUS_USAGE;
 
 	replay_cli_init(&o.cli);
-	if (!usage_parse(&argp, argc, argv, 0, &o))
+	if (!usage_take(&usage, argc, argv, &o))
 		status = compare(&o);
 	replay_cli_release(&o.cli);
 	return status;

@@ -5,7 +5,6 @@
  */
 #include "compress.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,7 +17,6 @@
 
 #include "../trace/compact.h"
 #include "../util/ranges.h"
-#include "argument.h"
 #include "cmd.h"
 #include "progress.h"
 #include "event_count.h"
@@ -29,61 +27,28 @@
 struct options {
 	int level;
 	bool exact;
-	char **path;
-	int paths;
+	struct arguments log;
 };
 
-enum { EXACT = 256, BEST, LEVEL };
-
-static const struct argp_option options[] = {
-	{ "level", LEVEL, "N", 0, "Set the level of zstd, 1 (fast) to 19 (small) [1]", 0 },
-	{ "best", BEST, NULL, 0, "Take more time for a smaller file: --level 9", 0 },
-	{ "exact", EXACT, NULL, 0, "Keep exact times; otherwise they are accurate to 1 us", 0 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
+#define OPTIONS struct options
+static const struct option_row options[] = {
+	OPTION_NUMBER(0, "level", "N", level, 1, LEVEL_MAX,
+		      "Set the level of zstd, 1 (fast) to 19 (small) [1]", .example = "9"),
+	OPTION_SET(0, "best", level, COMPACT_LEVEL_BEST,
+		   "Take more time for a smaller file: --level 9"),
+	OPTION_FLAG(0, "exact", exact, "Keep exact times; otherwise they are accurate to 1 us"),
+	OPTION_ROWS_ALONE(option_memory),
+	OPTION_END,
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *o = state->input;
-	uint64_t n = 0;
-
-	switch (key) {
-	case LEVEL:
-		if (parse_whole(arg, 1, LEVEL_MAX, &n))
-			argp_error(state, "invalid --level '%s': expected a number from 1 to %d",
-				   arg, LEVEL_MAX);
-		o->level = (int)n;
-		return 0;
-	case BEST:
-		o->level = COMPACT_LEVEL_BEST;
-		return 0;
-	case EXACT:
-		o->exact = true;
-		return 0;
-	case ARGP_KEY_ARGS:
-		o->path = state->argv + state->next;
-		o->paths = state->argc - state->next;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which trace? for example: mprof compress mprof.log");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_child children[] = {
-	{ &memory_argp, 0, NULL, 0 },
-	{ NULL, 0, NULL, 0 },
-};
-
-static const struct argp argp = {
+static const struct usage usage = {
 	.options = options,
-	.parser = parse,
-	.children = children,
-	.args_doc = "LOG...",
+	.args = "LOG...",
 	.doc = "Compresses finished traces in place. A trace that is already compressed, or "
 	       "damaged, is left unchanged.",
+	.words = USAGE_FILES,
+	.at = offsetof(struct options, log),
+	.missing = "which trace? for example: mprof compress mprof.log",
 };
 
 /* Somebody who still records into it holds a lock. */
@@ -203,19 +168,19 @@ static double mib(const char *path)
 int cmd_compress(int argc, char **argv)
 {
 	struct options o = { .level = COMPACT_LEVEL_DEFAULT };
-	int i, one, interrupted, status = STATUS_OK;
+	int one, interrupted, status = STATUS_OK;
 	double before;
 
-	if (usage_parse(&argp, argc, argv, 0, &o))
+	if (usage_take(&usage, argc, argv, &o))
 		return STATUS_USAGE;
-	for (i = 0; i < o.paths; i++) {
-		before = mib(o.path[i]);
-		one = compress_in_place(o.path[i], o.level, o.exact, NULL, &interrupted);
+	for (size_t i = 0; i < o.log.count; i++) {
+		before = mib(o.log.item[i]);
+		one = compress_in_place(o.log.item[i], o.level, o.exact, NULL, &interrupted);
 		if (one == -EINTR)
 			raise(interrupted); /* the handlers of before are back */
 		if (!one)
-			fprintf(stderr, "mprof: %s: %.2f MiB, was %.2f MiB\n", o.path[i],
-				mib(o.path[i]), before);
+			fprintf(stderr, "mprof: %s: %.2f MiB, was %.2f MiB\n", o.log.item[i],
+				mib(o.log.item[i]), before);
 		else
 			status = STATUS_FILE;
 	}

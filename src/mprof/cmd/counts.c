@@ -5,7 +5,6 @@
  */
 #include "counts.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <glob.h>
 #include <inttypes.h>
@@ -16,7 +15,6 @@
 #include "../print/json_rows.h"
 #include "../run/process.h"
 #include "run_messages.h"
-#include "argument.h"
 #include "cmd.h"
 #include "usage.h"
 
@@ -242,37 +240,21 @@ struct options {
 	bool json;
 };
 
-static const struct argp_option options[] = {
-	{ "json", 'j', NULL, 0, "Print one JSON object for each file", 0 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
+#define OPTIONS struct options
+static const struct option_row options[] = {
+	OPTION_JSON(json),
+	OPTION_ROWS_ALONE(option_memory),
+	OPTION_ROWS_ALONE(option_terminal),
+	OPTION_END,
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *o = state->input;
-
-	if (key == 'j')
-		o->json = true;
-	else if (key == ARGP_KEY_ARG && state->arg_num == 0)
-		o->file = arg;
-	else
-		return key == ARGP_KEY_ARG ? (argp_usage(state), 0) : ARGP_ERR_UNKNOWN;
-	return 0;
-}
-
-static const struct argp_child children[] = {
-	{ &memory_argp, 0, NULL, 0 },
-	{ &terminal_argp, 0, NULL, 0 },
-	{ NULL, 0, NULL, 0 },
-};
-
-static const struct argp argp = {
+static const struct usage usage = {
 	.options = options,
-	.parser = parse,
-	.children = children,
-	.args_doc = "[COUNTS]",
+	.args = "[COUNTS]",
 	.doc = "Shows counts files, by process and thread. Without COUNTS: all files mprof.counts* "
 	       "in this directory.",
+	.words = USAGE_FILE,
+	.at = offsetof(struct options, file),
 };
 
 static int show(const char *path, bool as_json)
@@ -348,7 +330,7 @@ int cmd_counts(int argc, char **argv)
 {
 	struct options o = { 0 };
 
-	if (usage_parse(&argp, argc, argv, 0, &o))
+	if (usage_take(&usage, argc, argv, &o))
 		return STATUS_USAGE;
 	return o.file ? show(o.file, o.json) : show_all(o.json);
 }

@@ -2,7 +2,7 @@
 /*
  * diff.c - `mprof diff`: what changed from one trace to another.
  */
-#include <argp.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,6 @@
 
 #include "../print/print_diff.h"
 #include "../util/ranges.h"
-#include "argument.h"
 #include "../util/pager.h"
 #include "cmd.h"
 #include "profile_options.h"
@@ -20,120 +19,80 @@
 enum form { TEXT, JSON, MARKDOWN };
 
 struct options {
-	const char *log[DIFF_SIDES];
-	int logs;
+	struct arguments log;
 	struct profile_cli cli;
 	struct diff_options diff;
 	bool all;
 	enum form form;
 };
 
-enum { BY = 256, VALUE, MIN_CHANGE, NO_RENAMES, AS_JSON, AS_MARKDOWN, ALL };
-
-static const struct argp_option options[] = {
-	{ "by", BY, "WHAT", 0, "Compare by function, stack, line, file or module [function]", 0 },
-	{ "value", VALUE, "VALUE", 0,
-	  "Compare this figure: peak, calls, total, live, leaked ... [peak]", 0 },
-	{ "min-change", MIN_CHANGE, "SIZE|PERCENT%", 0,
-	  "Ignore smaller changes, such as 4K or 2%; a size and a percentage may be given", 0 },
-	{ "no-renames", NO_RENAMES, NULL, 0, "Do not look for functions that were renamed", 0 },
-	{ "all", ALL, NULL, 0, "Print every row, even without a change", 0 },
-	{ "json", AS_JSON, NULL, 0, "Print one JSON object", 1 },
-	{ "markdown", AS_MARKDOWN, NULL, 0, "Print tables for a comment, in Markdown", 1 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
-};
-
-static void set_min_change(struct diff_options *o, const char *arg, struct argp_state *state)
+static int take_least(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
-	size_t n = strlen(arg);
-	struct error err;
+	const size_t n = strlen(arg);
+	struct diff_options *o = to;
+	double percent;
 	char *end;
 
 	if (n && arg[n - 1] == '%') {
-		o->least_percent = strtod(arg, &end);
-		if (end != arg + n - 1 || end == arg || !(o->least_percent >= 0))
-			argp_error(state,
-				   "invalid --min-change '%s': expected a size such as 4K or a "
-				   "percentage such as 2%%",
-				   arg);
-	} else if (parse_size(arg, &o->least, &err)) {
-		argp_error(state, "invalid --min-change: %s; expected a size or a percentage",
-			   err.text);
+		percent = strtod(arg, &end);
+		if (end != arg && end == arg + n - 1 && percent >= 0) {
+			o->least_percent = percent;
+			return 0;
+		}
+	} else if (!parse_size(arg, &o->least, NULL)) {
+		return 0;
 	}
+	return option_invalid(err, row, arg, "a size such as 4K, or a percentage such as 2%%");
 }
 
-static void add_log(struct options *o, const char *arg, struct argp_state *state)
-{
-	if (o->logs == DIFF_SIDES)
-		argp_error(state, "expected two traces, got '%s' as well", arg);
-	else
-		o->log[o->logs++] = arg;
-}
+static const struct option_type least_type = { "size", take_least, NULL, COMPLETE_NOTHING };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *o = state->input;
-	struct error err;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &o->cli;
-		return 0;
-	case BY:
-		if (diff_by_find(arg, &o->diff.by, &err))
-			argp_error(state, "%s", err.text);
-		return 0;
-	case VALUE:
-		if (profile_value_find(arg, &o->diff.value, &err))
-			argp_error(state, "%s", err.text);
-		return 0;
-	case MIN_CHANGE:
-		set_min_change(&o->diff, arg, state);
-		return 0;
-	case NO_RENAMES:
-		o->diff.no_renames = true;
-		return 0;
-	case ALL:
-		o->all = true;
-		return 0;
-	case AS_JSON:
-		o->form = JSON;
-		return 0;
-	case AS_MARKDOWN:
-		o->form = MARKDOWN;
-		return 0;
-	case ARGP_KEY_ARG:
-		add_log(o, arg, state);
-		return 0;
-	case ARGP_KEY_END:
-		if (o->logs < DIFF_SIDES)
-			argp_error(state,
-				   "which two traces? for example: mprof diff old.log new.log");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_child children[] = {
-	{ &profile_argp, 0, NULL, 0 },
-	{ &memory_argp, 0, NULL, 0 },
-	{ &terminal_argp, 0, NULL, 0 },
-	{ NULL, 0, NULL, 0 },
+#define OPTIONS struct options
+static const struct option_row options[] = {
+	OPTION_WORD(0, "by", "WHAT", diff.by, words_DIFF_BY, "Compare by %s [function]"),
+	OPTION_WORD(0, "value", "VALUE", diff.value, profile_value_names,
+		    "Compare this figure: peak, calls, total, live, leaked ... [peak]"),
+	OPTION_CUSTOM(0, "min-change", "SIZE|PERCENT%", struct diff_options, diff, &least_type,
+		      "Ignore smaller changes, such as 4K or 2%; a size and a percentage may be "
+		      "given"),
+	OPTION_FLAG(0, "no-renames", diff.no_renames,
+		    "Do not look for functions that were renamed"),
+	OPTION_FLAG(0, "all", all, "Print every row, even without a change"),
+	OPTION_SET('j', "json", form, JSON, "Print one JSON object"),
+	OPTION_SET(0, "markdown", form, MARKDOWN, "Print tables for a comment, in Markdown"),
+	OPTION_ROWS(option_profile, cli),
+	OPTION_ROWS_ALONE(option_memory),
+	OPTION_ROWS_ALONE(option_terminal),
+	OPTION_END,
 };
 
-static const struct argp argp = {
+static int check(void *options, struct error *err)
+{
+	const struct options *o = options;
+
+	if (o->log.count < DIFF_SIDES)
+		return fail(err, -EINVAL,
+			    "which two traces? for example: mprof diff old.log new.log");
+	if (o->log.count > DIFF_SIDES)
+		return fail(err, -EINVAL, "expected two traces, got '%s' as well",
+			    o->log.item[DIFF_SIDES]);
+	return 0;
+}
+
+static const struct usage usage = {
 	.options = options,
-	.parser = parse,
-	.children = children,
-	.args_doc = "BEFORE.log AFTER.log",
+	.args = "BEFORE.log AFTER.log",
 	.doc = "Shows what changed from one trace to another. Sites are matched by the names of "
 	       "functions and modules, so builds, lines and addresses may differ.",
+	.words = USAGE_FILES,
+	.at = offsetof(struct options, log),
+	.check = check,
 };
 
 static int print(const struct diff *d, const struct options *o, struct error *err)
 {
-	const struct diff_print how = { { o->log[0], o->log[1] }, o->all };
+	const struct diff_print how = { { o->log.item[DIFF_BEFORE], o->log.item[DIFF_AFTER] },
+					o->all };
 
 	switch (o->form) {
 	case TEXT:
@@ -151,7 +110,9 @@ static int compare(struct options *o, struct error *err)
 {
 	struct two_profiles two;
 	struct diff d = { .groups = 0 };
-	int status = two_profiles_make(&two, o->log, &o->cli.options, err), side;
+	int status =
+		two_profiles_make(&two, (const char *const *)o->log.item, &o->cli.options, err),
+	    side;
 
 	for (side = 0; !status && side < DIFF_SIDES; side++)
 		if (profile_value_check(two.trace[side], o->diff.value, err))
@@ -174,7 +135,7 @@ int cmd_diff(int argc, char **argv)
 	int status = STATUS_USAGE;
 
 	profile_cli_init(&o.cli);
-	if (!usage_parse(&argp, argc, argv, 0, &o))
+	if (!usage_take(&usage, argc, argv, &o))
 		status = compare(&o, &err);
 	profile_cli_release(&o.cli);
 	return status;

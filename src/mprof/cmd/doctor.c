@@ -5,7 +5,6 @@
  * Each check is a row of `checks`; it says one sentence and whether that is
  * fine, worth knowing, or in the way of recording.
  */
-#include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -39,31 +38,17 @@ struct options {
 	bool json;
 };
 
-static const struct argp_option options[] = {
-	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
-};
+#define OPTIONS struct options
+static const struct option_row options[] = { OPTION_JSON(json), OPTION_END };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *o = state->input;
-
-	if (key == 'j')
-		o->json = true;
-	else if (key == ARGP_KEY_ARG && state->arg_num == 0)
-		o->program = arg;
-	else
-		return key == ARGP_KEY_ARG ? (argp_usage(state), 0) : ARGP_ERR_UNKNOWN;
-	return 0;
-}
-
-static const struct argp argp = {
+static const struct usage usage = {
 	.options = options,
-	.parser = parse,
-	.args_doc = "[PROGRAM]",
+	.args = "[PROGRAM]",
 	.doc = "Checks what can be recorded on this machine, from this directory, and, with "
 	       "PROGRAM, whether that program can be recorded.\vThe exit status is 1 if something "
 	       "prevents recording.",
+	.words = USAGE_FILE,
+	.at = offsetof(struct options, program),
 };
 
 static void say(struct finding *f, enum verdict verdict, const char *format, ...)
@@ -316,7 +301,7 @@ int cmd_doctor(int argc, char **argv)
 	int status = STATUS_OK;
 	size_t i;
 
-	if (usage_parse(&argp, argc, argv, 0, &o))
+	if (usage_take(&usage, argc, argv, &o))
 		return STATUS_USAGE;
 	for (i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		if (checks[i].of_program && !o.program)

@@ -2,7 +2,6 @@
 /*
  * export.c - `mprof export`: a trace in the formats of other tools.
  */
-#include <argp.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,8 +11,6 @@
 
 #include "../export/exports.h"
 #include "../profile/filters.h"
-#include "../util/ranges.h"
-#include "argument.h"
 #include "cmd.h"
 #include "export_files.h"
 #include "export_series.h"
@@ -25,32 +22,13 @@
 #include "when.h"
 
 struct options {
-	char **log;
-	size_t logs;
+	struct arguments log;
 	const char *output;
 	const struct exporter *exporter;
 	struct export_options export;
 	bool cut; /* --min-percent was given */
 	struct when at;
 	struct profile_cli cli;
-};
-
-enum { TO = 256, VALUE, MIN_PERCENT, SMALL, LARGE, ZERO_LIVE, SYMBOLS, AT };
-
-static const struct argp_option options[] = {
-	{ "to", TO, "FORMAT", 0, "Write this format; --to help lists all", 0 },
-	{ "value", VALUE, "VALUE[,VALUE...]", 0,
-	  "Export this figure, or all; --value help lists them [peak]", 0 },
-	{ "at", AT, "WHEN", 0, "Export as peak what was live then: " WHEN_HELP, 0 },
-	{ "output", 'o', "FILE", 0, "Write to FILE instead of standard output (-)", 0 },
-	{ "stack-min-size", SMALL, "BYTES", 0,
-	  "Sum up smaller blocks as SmallAllocations (folded, mallocprofiler)", 1 },
-	{ "stack-max-size", LARGE, "BYTES", 0, "Sum up larger blocks as LargeAllocations", 1 },
-	{ "hide-zero-live", ZERO_LIVE, NULL, 0, "Leave out sites without live blocks", 1 },
-	{ "min-percent", MIN_PERCENT, "PERCENT", 0,
-	  "Leave out functions of a graph below this share of the total [1]", 1 },
-	{ "symbols", SYMBOLS, NULL, 0, "Show names of the symbol table in a graph, too", 1 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
 /* ---- words ---- */
@@ -70,34 +48,37 @@ static void list_values(void)
 		       profile_value_help((enum profile_value)i));
 }
 
-static void add_values(struct options *o, const char *arg, struct argp_state *state)
+static int take_format(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
-	char *copy = strdup(arg), *word, *rest;
-	enum profile_value value;
-	struct error err;
+	const struct exporter *e = export_find(arg);
 
-	for (word = copy ? strtok_r(copy, ",", &rest) : NULL; word;
-	     word = strtok_r(NULL, ",", &rest)) {
-		if (!strcmp(word, "all"))
-			o->export.values = (1u << VALUE_COUNT) - 1;
-		else if (profile_value_find(word, &value, &err) < 0)
-			argp_error(state, "%s", err.text);
-		else
-			o->export.values |= 1u << value;
+	if (!strcmp(arg, "help")) {
+		list_formats();
+		exit(STATUS_OK);
 	}
-	free(copy);
-	if (!o->export.values)
-		argp_error(state, "which value? --value help lists them");
+	if (!e)
+		return option_unknown(err, row, arg, row->words);
+	*(const struct exporter **)to = e;
+	return 0;
 }
 
-static uint64_t bytes(const char *arg, struct argp_state *state)
+static int take_values(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
-	uint64_t n = 0;
-
-	if (parse_whole(arg, 0, UINT64_MAX, &n))
-		argp_error(state, "invalid size '%s': expected a number of bytes", arg);
-	return n;
+	if (!strcmp(arg, "help")) {
+		list_values();
+		exit(STATUS_OK);
+	}
+	if (strcmp(arg, "all"))
+		return option_words.take(row, arg, to, err);
+	*(unsigned *)to = (1u << VALUE_COUNT) - 1;
+	return 0;
 }
+
+static const char *const help_word[] = { "help", NULL };
+static const char *const all_and_help[] = { "all", "help", NULL };
+static const struct option_type format_type = { "word", take_format, help_word, COMPLETE_NOTHING };
+static const struct option_type values_type = { "words", take_values, all_and_help,
+						COMPLETE_NOTHING };
 
 /* ---- the command line ---- */
 
@@ -133,109 +114,66 @@ static const char *moment(const struct options *o, unsigned flags)
 	return when_unheeded(&o->cli.options);
 }
 
-static void check(struct options *o, struct argp_state *state)
+static int check(void *options, struct error *err)
 {
+	struct options *o = options;
 	unsigned flags = o->exporter ? o->exporter->flags : 0;
-	const char *unknown = unheeded(o, flags);
+	const char *unknown = unheeded(o, flags), *name = o->exporter ? o->exporter->name : NULL;
 
-	if (!o->exporter)
-		argp_error(state, "--to which format? --to help lists them");
-	if (!o->logs)
-		argp_error(state, "which trace? for example: mprof export mprof.log --to folded");
+	o->output = o->output && strcmp(o->output, "-") ? o->output : NULL;
+	if (!name)
+		return fail(err, -EINVAL, "--to which format? --to help lists them");
+	if (!o->log.count)
+		return fail(err, -EINVAL,
+			    "which trace? for example: mprof export mprof.log --to folded");
 	if (unknown)
-		argp_error(state, "--to %s does not know %s", o->exporter->name, unknown);
+		return fail(err, -EINVAL, "--to %s does not know %s", name, unknown);
 	unknown = moment(o, flags);
 	if (unknown)
-		argp_error(state, "--to %s: %s", o->exporter->name, unknown);
+		return fail(err, -EINVAL, "--to %s: %s", name, unknown);
 	if (flags & EXPORT_PATH && !o->output)
-		argp_error(state, "--to %s needs a file: -o FILE", o->exporter->name);
+		return fail(err, -EINVAL, "--to %s needs a file: -o FILE", name);
 	if (flags & EXPORT_BINARY && !o->output && isatty(STDOUT_FILENO))
-		argp_error(state, "--to %s cannot be written to a terminal; use -o FILE",
-			   o->exporter->name);
+		return fail(err, -EINVAL, "--to %s cannot be written to a terminal; use -o FILE",
+			    name);
 	if (flags & EXPORT_ONE_VALUE && __builtin_popcount(o->export.values) > 1 && !o->output)
-		argp_error(state, "--to %s holds one value per file; use -o FILE for several",
-			   o->exporter->name);
+		return fail(err, -EINVAL,
+			    "--to %s holds one value per file; use -o FILE for several", name);
+	return 0;
 }
 
-static void set_format(struct options *o, const char *name, struct argp_state *state)
-{
-	struct error err;
-
-	if (!strcmp(name, "help")) {
-		list_formats();
-		exit(STATUS_OK);
-	}
-	o->exporter = export_find(name, &err);
-	if (!o->exporter)
-		argp_error(state, "%s", err.text);
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *o = state->input;
-
-	switch (key) {
-	case TO:
-		set_format(o, arg, state);
-		return 0;
-	case AT:
-		when_parse(&o->at, arg, state);
-		return 0;
-	case VALUE:
-		if (!strcmp(arg, "help")) {
-			list_values();
-			exit(STATUS_OK);
-		}
-		add_values(o, arg, state);
-		return 0;
-	case 'o':
-		o->output = strcmp(arg, "-") ? arg : NULL;
-		return 0;
-	case SMALL:
-		o->export.stack_min_size = bytes(arg, state);
-		return 0;
-	case LARGE:
-		o->export.stack_max_size = bytes(arg, state);
-		return 0;
-	case ZERO_LIVE:
-		o->export.hide_zero_live = true;
-		return 0;
-	case MIN_PERCENT:
-		o->export.min_percent = argument_percent(arg, state);
-		o->cut = true;
-		return 0;
-	case SYMBOLS:
-		o->export.symbols = true;
-		return 0;
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &o->export;
-		state->child_inputs[1] = &o->cli;
-		return 0;
-	case ARGP_KEY_ARGS:
-		o->log = state->argv + state->next;
-		o->logs = (size_t)(state->argc - state->next);
-		return 0;
-	case ARGP_KEY_END:
-		check(o, state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_child children[] = {
-	{ &export_series_argp, 0, NULL, 0 },
-	{ &profile_argp, 0, NULL, 0 },
-	{ &memory_argp, 0, NULL, 0 },
-	{ NULL, 0, NULL, 0 },
+#define OPTIONS struct options
+static const struct option_row options[] = {
+	OPTION_CUSTOM(0, "to", "FORMAT", const struct exporter *, exporter, &format_type,
+		      "Write this format; --to help lists all", .words = export_names),
+	OPTION_CUSTOM(0, "value", "VALUE[,VALUE...]", unsigned, export.values, &values_type,
+		      "Export this figure, or all; --value help lists them [peak]",
+		      .words = profile_value_names),
+	OPTION_WHEN(at, "Export as peak what was live then: "),
+	OPTION_FILE('o', "output", "FILE", output, "Write to FILE instead of standard output (-)"),
+	OPTION_SIZE_FROM(0, "stack-min-size", "BYTES", export.stack_min_size, 0,
+			 "Sum up smaller blocks as SmallAllocations (folded, mallocprofiler)"),
+	OPTION_SIZE_FROM(0, "stack-max-size", "BYTES", export.stack_max_size, 0,
+			 "Sum up larger blocks as LargeAllocations"),
+	OPTION_FLAG(0, "hide-zero-live", export.hide_zero_live,
+		    "Leave out sites without live blocks"),
+	OPTION_PERCENT(0, "min-percent", export.min_percent, 100,
+		       "Leave out functions of a graph below this share of the total [1]",
+		       .given = OPTION_AT(cut)),
+	OPTION_FLAG(0, "symbols", export.symbols, "Show names of the symbol table in a graph, too"),
+	OPTION_ROWS(option_series, export),
+	OPTION_ROWS(option_profile, cli),
+	OPTION_ROWS_ALONE(option_memory),
+	OPTION_END,
 };
 
-static const struct argp argp = {
+static const struct usage usage = {
 	.options = options,
-	.parser = parse,
-	.children = children,
-	.args_doc = "LOG...",
+	.args = "LOG...",
 	.doc = "Writes the call stacks of a trace in the format of another tool.",
+	.words = USAGE_FILES,
+	.at = offsetof(struct options, log),
+	.check = check,
 };
 
 /* ---- writing ---- */
@@ -492,7 +430,7 @@ static int export_any(const struct options *o)
 	size_t of;
 	int ret;
 
-	if (export_pick(o->log, o->logs, &log, &of, &err) < 0)
+	if (export_pick(o->log.item, o->log.count, &log, &of, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
 	if (of > 1)
 		fprintf(stderr, "mprof: the largest of %zu traces is '%s'\n", of, log);
@@ -517,7 +455,7 @@ int cmd_export(int argc, char **argv)
 	/* What a program called of libraries belongs into pictures of stacks. */
 	o.cli.options.library = true;
 	o.export.profile = &o.cli.options;
-	if (usage_parse(&argp, argc, argv, 0, &o))
+	if (usage_take(&usage, argc, argv, &o))
 		ret = STATUS_USAGE;
 	else
 		ret = export_any(&o);

@@ -3,16 +3,15 @@
  * export_series.h - the options of `mprof export` for formats that tell of times
  * and of single blocks.
  *
- * A child of the command's parser; its input is the struct export_options.
+ * OPTION_ROWS(option_series, of a struct export_options).
  */
 #ifndef MPROF_CMD_EXPORT_SERIES_H
 #define MPROF_CMD_EXPORT_SERIES_H
 
-#include <argp.h>
-
 #include "../export/exports.h"
+#include "option.h"
 
-extern const struct argp export_series_argp;
+extern const struct option_row option_series[];
 
 #define EXPORT_DETAILED 10u /* default of --detailed, as massif's */
 

@@ -14,49 +14,21 @@
 #include "foreign.h"
 #include "progress.h"
 
-enum { PROCESS = FILMS_KEYS, MODE, TOUCH };
-
-static const struct argp_option options[] = {
-	{ NULL, 0, NULL, 0, "What is played:", 0 },
-	{ "allocator", 'a', "LIST", 0,
-	  "Play the calls on these allocators (see mprof replay), or on all [the recorded run]",
-	  0 },
-	{ "process", PROCESS, "NUMBER", 0,
-	  "Show the process with this number in the run [the one with most calls]", 1 },
-	{ "mode", MODE, "MODE", 0,
-	  "Play with one thread (serial) or all threads in order (ordered) [serial]", 1 },
-	{ "touch", TOUCH, "WHAT", 0,
-	  "Write to none, first, page, full or recorded bytes of blocks [page]", 1 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
+#define OPTIONS struct films_cli
+const struct option_row option_films[] = {
+	OPTION_TITLE("What is played:"),
+	OPTION_LIST('a', "allocator", "LIST", allocators, &option_allocators,
+		    "Play the calls on these allocators (see mprof replay), or on all [the "
+		    "recorded run]"),
+	OPTION_NUMBER(0, "process", "NUMBER", process, 1, UINT32_MAX - 1,
+		      "Show the process with this number in the run [the one with most calls]"),
+	OPTION_WORD_TEXT(0, "mode", "MODE", mode, words_FILM_MODE,
+			 "Play with one thread (serial) or all threads in order (ordered) "
+			 "[serial]"),
+	OPTION_WORD_TEXT(0, "touch", "WHAT", touch, words_TOUCH,
+			 "Write to %s bytes of blocks [page]"),
+	OPTION_END,
 };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct films_cli *c = state->input;
-
-	switch (key) {
-	case 'a':
-		argument_add(&c->lists, arg, state);
-		return 0;
-	case PROCESS:
-		if (!playback_process(arg, &c->process) || c->process == COMPILE_ALL)
-			argp_error(
-			    state,
-			    "invalid --process '%s': expected the number of a process in the run",
-			    arg);
-		return 0;
-	case MODE:
-		c->mode = words_of(WORDS_FILM_MODE)[argument_word(arg, WORDS_FILM_MODE, state)];
-		return 0;
-	case TOUCH:
-		c->touch = argument_touch(arg, state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-const struct argp films_argp = { .options = options, .parser = parse };
 
 /* ---- opening ---- */
 
@@ -117,8 +89,8 @@ static int open_played(struct films *f, const char *path)
 	size_t i;
 	int ret;
 
-	for (i = 0; i < f->cli->lists.count; i++)
-		if (variants_parse(&f->variants, f->cli->lists.item[i], &err) < 0)
+	for (i = 0; f->cli->allocators[i]; i++)
+		if (variants_parse(&f->variants, f->cli->allocators[i], &err) < 0)
 			return cmd_error(STATUS_USAGE, "%s", err.text);
 	ret = playback_input_open(&f->input, path, &o);
 	if (ret)
@@ -142,7 +114,7 @@ int films_open(struct films *f, const struct films_cli *cli, const char *path)
 
 	memset(f, 0, sizeof(*f));
 	f->cli = cli;
-	ret = cli->lists.count ? open_played(f, path) : open_recorded(f, path);
+	ret = cli->allocators ? open_played(f, path) : open_recorded(f, path);
 	if (ret) {
 		films_close(f);
 		return ret;

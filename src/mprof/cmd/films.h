@@ -3,8 +3,7 @@
  * films.h - what `mprof image` draws: the recorded run, or a recording played
  * on one or several allocators.
  *
- * A command has a struct films_cli, puts films_argp among its argp children and
- * says state->child_inputs[i] = &cli.  Then
+ * A command has a struct films_cli and OPTION_ROWS(option_films, of it) among its rows.  Then
  *
  *	films_open(&f, &cli)
  *	for i below f.count: films_take(&f, i, &plan, sinks, n, &err)
@@ -15,8 +14,6 @@
 #ifndef MPROF_CMD_FILMS_H
 #define MPROF_CMD_FILMS_H
 
-#include <argp.h>
-
 #include "../profile/profile.h"
 #include "../places/placement.h"
 #include "../places/place_plan.h"
@@ -24,15 +21,13 @@
 #include "playback_input.h"
 #include "profile_options.h"
 
-#define FILMS_KEYS 0x5000 /* the keys of this parser begin here */
-
 struct films_cli {
-	struct argument_list lists; /* of --allocator */
-	uint32_t process;	    /* 0: the one with most calls */
-	const char *mode, *touch;   /* NULL: as usual */
+	const char *const *allocators; /* of --allocator; NULL: none; free() it */
+	uint32_t process;	       /* 0: the one with most calls */
+	const char *mode, *touch;      /* NULL: as usual */
 };
 
-extern const struct argp films_argp;
+extern const struct option_row option_films[];
 
 struct films {
 	const struct films_cli *cli;

@@ -2,7 +2,7 @@
 /*
  * image.c - `mprof image`: the heap at one moment, or over all of the run, as a picture.
  */
-#include <argp.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,6 @@
 #include "../export/exports.h"
 #include "../print/json_rows.h"
 #include "../util/format.h"
-#include "argument.h"
 #include "cmd.h"
 #include "films.h"
 #include "output.h"
@@ -33,38 +32,21 @@ struct options {
 	bool json;
 };
 
-enum { AT = 256, BY, LAYOUT, SIZE, JSON };
-
-static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0,
-	  "Write a .png, .svg or .pdf file, or - for PNG on standard output [LOG.png]", 0 },
-	{ "at", AT, "WHEN", 0, "Show the heap then: " WHEN_HELP, 0 },
-	{ "by", BY, "WHAT", 0,
-	  "Colour pages by occupancy, age, size, thread, site or module [occupancy]", 0 },
-	{ "layout", LAYOUT, "LAYOUT", 0,
-	  "Draw strips (rows of addresses), hilbert (a curve) or time (calls from left to right) "
-	  "[strips]",
-	  0 },
-	{ "size", SIZE, "WxH", 0, "Set the size in pixels, such as 1200x800", 0 },
-	{ "json", JSON, NULL, 0, "Print what the picture shows, and where, as one JSON object", 0 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
-};
-
 /* ---- the command line ---- */
 
-static void set_size(struct options *o, const char *arg, struct argp_state *state)
+static int take_pixels(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
+	struct picture_options *o = to;
 	int width, height, used = 0;
 
-	if (sscanf(arg, "%dx%d%n", &width, &height, &used) < 2 || arg[used])
-		argp_error(state, "invalid --size '%s': expected WIDTHxHEIGHT, such as 1200x800",
-			   arg);
-	if (width < PICTURE_LEAST || height < PICTURE_LEAST || width > CANVAS_MOST ||
+	if (sscanf(arg, "%dx%d%n", &width, &height, &used) < 2 || arg[used] ||
+	    width < PICTURE_LEAST || height < PICTURE_LEAST || width > CANVAS_MOST ||
 	    height > CANVAS_MOST)
-		argp_error(state, "invalid --size '%s': expected %dx%d to %dx%d pixels", arg,
-			   PICTURE_LEAST, PICTURE_LEAST, CANVAS_MOST, CANVAS_MOST);
-	o->picture.width = width;
-	o->picture.height = height;
+		return option_invalid(err, row, arg, "WIDTHxHEIGHT from %dx%d to %dx%d pixels",
+				      PICTURE_LEAST, PICTURE_LEAST, CANVAS_MOST, CANVAS_MOST);
+	o->width = width;
+	o->height = height;
+	return 0;
 }
 
 /* By the name of the file; PNG when it has no suffix. */
@@ -75,79 +57,61 @@ static int format_of(const char *path)
 	return strchr(base ? base : path, '.') ? canvas_format_of(path) : CANVAS_PNG;
 }
 
-static void check(const struct options *o, struct argp_state *state)
+static int check(void *options, struct error *err)
 {
-	bool time = o->picture.layout == LAYOUT_TIME;
+	const struct options *o = options;
+	bool time = o->picture.layout == LAYOUT_TIME, out = o->output && !strcmp(o->output, "-");
 
 	if (time && o->at.text)
-		argp_error(state, "--layout time shows every moment: it does not know --at");
+		return fail(err, -EINVAL,
+			    "--layout time shows every moment: it does not know --at");
 	if (time && o->picture.by != PICTURE_BY_OCCUPANCY)
-		argp_error(state, "--layout time is coloured by occupancy, not by %s",
-			   picture_by_name(o->picture.by));
+		return fail(err, -EINVAL, "--layout time is coloured by occupancy, not by %s",
+			    picture_by_name(o->picture.by));
 	if (o->output && format_of(o->output) < 0)
-		argp_error(state,
-			   "invalid -o '%s': expected a name that ends in .png, .svg or .pdf; "
-			   "mprof movie writes .html, .apng and videos",
-			   o->output);
-	if (o->output && !strcmp(o->output, "-") && o->json)
-		argp_error(state, "--json goes to standard output: -o FILE for the picture");
-	if (o->output && !strcmp(o->output, "-") && isatty(STDOUT_FILENO))
-		argp_error(state, "a picture cannot be written to a terminal; use -o FILE");
+		return fail(err, -EINVAL,
+			    "invalid --output '%s': expected a name that ends in .png, .svg or "
+			    ".pdf; mprof movie writes .html, .apng and videos",
+			    o->output);
+	if (out && o->json)
+		return fail(err, -EINVAL,
+			    "--json goes to standard output: -o FILE for the picture");
+	if (out && isatty(STDOUT_FILENO))
+		return fail(err, -EINVAL, "a picture cannot be written to a terminal; use -o FILE");
+	return 0;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *o = state->input;
-	struct error err;
+static const struct option_type pixels_type = { "pixels", take_pixels, NULL, COMPLETE_NOTHING };
 
-	switch (key) {
-	case 'o':
-		o->output = arg;
-		return 0;
-	case AT:
-		when_parse(&o->at, arg, state);
-		return 0;
-	case BY:
-		if (picture_by_find(arg, &o->picture.by, &err) < 0)
-			argp_error(state, "%s", err.text);
-		return 0;
-	case LAYOUT:
-		if (layout_find(arg, &o->picture.layout, &err) < 0)
-			argp_error(state, "%s", err.text);
-		return 0;
-	case SIZE:
-		set_size(o, arg, state);
-		return 0;
-	case JSON:
-		o->json = true;
-		return 0;
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &o->films;
-		state->child_inputs[1] = &o->names;
-		return 0;
-	case ARGP_KEY_END:
-		check(o, state);
-		return 0;
-	default:
-		return argument_file(key, arg, state, &o->log,
-				     "which trace? for example: mprof image mprof.log");
-	}
-}
-
-static const struct argp_child children[] = {
-	{ &films_argp, 0, NULL, 0 },
-	{ &profile_names_argp, 0, NULL, 0 },
-	{ &memory_argp, 0, NULL, 0 },
-	{ NULL, 0, NULL, 0 },
+#define OPTIONS struct options
+static const struct option_row options[] = {
+	OPTION_FILE('o', "output", "FILE", output,
+		    "Write a .png, .svg or .pdf file, or - for PNG on standard output [LOG.png]"),
+	OPTION_WHEN(at, "Show the heap then: "),
+	OPTION_WORD(0, "by", "WHAT", picture.by, words_PICTURE_BY,
+		    "Colour pages by %s [occupancy]"),
+	OPTION_WORD(0, "layout", "LAYOUT", picture.layout, words_LAYOUT,
+		    "Draw strips (rows of addresses), hilbert (a curve) or time (calls from left "
+		    "to right) [strips]"),
+	OPTION_CUSTOM(0, "size", "WxH", struct picture_options, picture, &pixels_type,
+		      "Set the size in pixels, such as 1200x800", .example = "1200x800"),
+	OPTION_FLAG('j', "json", json,
+		    "Print what the picture shows, and where, as one JSON object"),
+	OPTION_ROWS(option_films, films),
+	OPTION_ROWS(option_names, names),
+	OPTION_ROWS_ALONE(option_memory),
+	OPTION_END,
 };
 
-static const struct argp argp = {
+static const struct usage usage = {
 	.options = options,
-	.parser = parse,
-	.children = children,
-	.args_doc = "LOG|FILE",
+	.args = "LOG|FILE",
 	.doc = "Draws the address space of a heap: every page that ever held a block, at one "
 	       "moment or over the whole run, as recorded or with other allocators.",
+	.words = USAGE_FILE,
+	.at = offsetof(struct options, log),
+	.missing = "which trace? for example: mprof image mprof.log",
+	.check = check,
 };
 
 /* ---- which moment ---- */
@@ -397,8 +361,8 @@ int cmd_image(int argc, char **argv)
 	int ret;
 
 	profile_cli_init(&o.names);
-	ret = usage_parse(&argp, argc, argv, 0, &o) ? STATUS_USAGE : run(&o);
-	free(o.films.lists.item);
+	ret = usage_take(&usage, argc, argv, &o) ? STATUS_USAGE : run(&o);
+	free((void *)o.films.allocators);
 	profile_cli_release(&o.names);
 	return ret;
 }

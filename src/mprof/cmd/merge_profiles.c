@@ -2,67 +2,46 @@
 /*
  * merge_profiles.c - `mprof merge`: several profiles as one.
  */
-#include <argp.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "../export/exports.h"
 #include "../trace/combine.h"
 #include "../util/format.h"
-#include "argument.h"
 #include "cmd.h"
 #include "usage.h"
 
 struct options {
 	const char *output;
-	struct argument_list from;
+	struct arguments from;
 };
 
-static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "Write the merged profile to FILE", 0 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
+#define OPTIONS struct options
+static const struct option_row options[] = {
+	OPTION_FILE('o', "output", "FILE", output, "Write the merged profile to FILE"),
+	OPTION_ROWS_ALONE(option_memory),
+	OPTION_END,
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int check(void *options, struct error *err)
 {
-	struct options *o = state->input;
+	const struct options *o = options;
 
-	switch (key) {
-	case 'o':
-		o->output = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		argument_add(&o->from, arg, state);
-		return 0;
-	case ARGP_KEY_END:
-		if (!o->from.count)
-			argp_error(state,
-				   "which profiles? for example: mprof merge a.profile b.profile"
-				   " -o both.profile");
-		if (!o->output)
-			argp_error(state, "where to? for example: -o merged.profile");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	return o->output ? 0 : fail(err, -EINVAL, "where to? for example: -o merged.profile");
 }
 
-static const struct argp_child children[] = {
-	{ &memory_argp, 0, NULL, 0 },
-	{ NULL, 0, NULL, 0 },
-};
-
-static const struct argp argp = {
+static const struct usage usage = {
 	.options = options,
-	.parser = parse,
-	.children = children,
-	.args_doc = "PROFILE... -o FILE",
+	.args = "PROFILE... -o FILE",
 	.doc = "Adds up profiles of mprof profile: of the ranks of a parallel program, of hosts, or"
 	       " of several runs. Each process keeps its own figures. The order of the profiles"
 	       " makes no difference, and a merged profile can be merged again."
 	       "\vmprof report, export, diff and check read the result like any profile.",
+	.words = USAGE_FILES,
+	.at = offsetof(struct options, from),
+	.missing = "which profiles? for example: mprof merge a.profile b.profile -o both.profile",
+	.check = check,
 };
 
 static int merge(const struct options *o, struct error *err)
@@ -72,7 +51,7 @@ static int merge(const struct options *o, struct error *err)
 
 	if (ret)
 		return ret;
-	ret = trace_combine(f.out, o->from.item, o->from.count, err);
+	ret = trace_combine(f.out, (const char *const *)o->from.item, o->from.count, err);
 	return export_file_done(&f, ret, err);
 }
 
@@ -91,7 +70,7 @@ int cmd_merge(int argc, char **argv)
 	struct error err;
 	int status = STATUS_USAGE, ret;
 
-	if (!usage_parse(&argp, argc, argv, 0, &o)) {
+	if (!usage_take(&usage, argc, argv, &o)) {
 		ret = merge(&o, &err);
 		status = STATUS_OK;
 		if (ret)
@@ -102,6 +81,5 @@ int cmd_merge(int argc, char **argv)
 		else
 			tell(o.output, o.from.count);
 	}
-	free(o.from.item);
 	return status;
 }

@@ -2,7 +2,6 @@
 /*
  * movie.c - `mprof movie`: the heap as it lived, under several allocators.
  */
-#include <argp.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,8 +12,6 @@
 #include "../draw/movie_make.h"
 #include "../draw/movie_video.h"
 #include "../export/exports.h"
-#include "../util/ranges.h"
-#include "argument.h"
 #include "cmd.h"
 #include "films.h"
 #include "output.h"
@@ -33,100 +30,46 @@ struct options {
 	struct profile_cli names;
 };
 
-enum { FRAMES = 256, BY, FPS, LIMIT };
-
-static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0,
-	  "Write a .html, .apng, .png, .mp4, .webm or .y4m file, or - for HTML on standard output "
-	  "[LOG.movie.html]",
-	  0 },
-	{ "frames", FRAMES, "N", 0, "Show N frames, and one at the peak [300]", 0 },
-	{ "by", BY, "WHAT", 0,
-	  "Colour pages by occupancy, age, size, thread, site or module; a page can change it "
-	  "[occupancy]",
-	  0 },
-	{ "fps", FPS, "N", 0, "Play N frames a second [20]", 0 },
-	{ "limit", LIMIT, "SIZE", 0,
-	  "Limit the size of a page: leave out frames, then colours [18M]", 1 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
+#define OPTIONS struct options
+static const struct option_row options[] = {
+	OPTION_FILE('o', "output", "FILE", output,
+		    "Write a .html, .apng, .png, .mp4, .webm or .y4m file, or - for HTML on "
+		    "standard output [LOG.movie.html]"),
+	OPTION_NUMBER(0, "frames", "N", frames, 1, FRAMES_MOST,
+		      "Show N frames, and one at the peak [300]", .example = "300"),
+	OPTION_WORD(0, "by", "WHAT", by, words_PICTURE_BY,
+		    "Colour pages by %s; a page can change it [occupancy]"),
+	OPTION_REAL(0, "fps", "N", fps, 0.1, 240, "Play N frames a second [20]", .example = "20"),
+	OPTION_SIZE_FROM(0, "limit", "SIZE", limit, 1,
+			 "Limit the size of a page: leave out frames, then colours [18M]"),
+	OPTION_ROWS(option_films, films),
+	OPTION_ROWS(option_names, names),
+	OPTION_ROWS_ALONE(option_memory),
+	OPTION_END,
 };
 
-/* ---- the command line ---- */
-
-static double number(const char *arg, double least, double most, const char *what,
-		     struct argp_state *state)
+static int check(void *options, struct error *err)
 {
-	char *end;
-	double n = strtod(arg, &end);
+	const struct options *o = options;
 
-	if (end == arg || *end || !(n >= least && n <= most))
-		argp_error(state, "invalid number of %s '%s': expected %g to %g", what, arg, least,
-			   most);
-	return n;
-}
-
-static void finish_options(struct options *o, struct argp_state *state)
-{
 	if (o->output && strcmp(o->output, "-") && !movie_is_page(o->output) &&
 	    !movie_is_video(o->output))
-		argp_error(state,
-			   "invalid -o '%s': expected a name that ends in .html, .apng, .png, "
-			   ".mp4, .webm or .y4m",
-			   o->output);
+		return fail(err, -EINVAL,
+			    "invalid --output '%s': expected a name that ends in .html, .apng, "
+			    ".png, .mp4, .webm or .y4m",
+			    o->output);
+	return 0;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *o = state->input;
-	struct error err;
-
-	switch (key) {
-	case 'o':
-		o->output = arg;
-		return 0;
-	case FRAMES:
-		o->frames = (unsigned)number(arg, 1, FRAMES_MOST, "frames", state);
-		return 0;
-	case BY:
-		if (picture_by_find(arg, &o->by, &err) < 0)
-			argp_error(state, "%s", err.text);
-		return 0;
-	case FPS:
-		o->fps = number(arg, 0.1, 240, "frames a second", state);
-		return 0;
-	case LIMIT:
-		if (parse_size(arg, &o->limit, &err) < 0)
-			argp_error(state, "%s", err.text);
-		if (!o->limit)
-			argp_error(state, "invalid --limit: expected more than 0 bytes");
-		return 0;
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &o->films;
-		state->child_inputs[1] = &o->names;
-		return 0;
-	case ARGP_KEY_END:
-		finish_options(o, state);
-		return 0;
-	default:
-		return argument_file(key, arg, state, &o->log,
-				     "which trace? for example: mprof movie mprof.log");
-	}
-}
-
-static const struct argp_child children[] = {
-	{ &films_argp, 0, NULL, 0 },
-	{ &profile_names_argp, 0, NULL, 0 },
-	{ &memory_argp, 0, NULL, 0 },
-	{ NULL, 0, NULL, 0 },
-};
-
-static const struct argp argp = {
+static const struct usage usage = {
 	.options = options,
-	.parser = parse,
-	.children = children,
-	.args_doc = "LOG|FILE",
+	.args = "LOG|FILE",
 	.doc = "Writes a movie of the heap: every page that the program, or an allocator that its "
 	       "calls are played on, ever used, frame by frame.",
+	.words = USAGE_FILE,
+	.at = offsetof(struct options, log),
+	.missing = "which trace? for example: mprof movie mprof.log",
+	.check = check,
 };
 
 /* ---- films ---- */
@@ -332,11 +275,11 @@ int cmd_movie(int argc, char **argv)
 	int ret;
 
 	profile_cli_init(&o.names);
-	if (usage_parse(&argp, argc, argv, 0, &o))
+	if (usage_take(&usage, argc, argv, &o))
 		ret = STATUS_USAGE;
 	else
 		ret = run(&o);
-	free(o.films.lists.item);
+	free((void *)o.films.allocators);
 	profile_cli_release(&o.names);
 	return ret;
 }

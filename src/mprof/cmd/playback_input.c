@@ -19,19 +19,18 @@
 #include "foreign.h"
 #include "progress.h"
 
-bool playback_process(const char *arg, uint32_t *process)
+static int take_process(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
-	uint64_t n;
+	uint64_t n = COMPILE_ALL;
 
-	if (!strcmp(arg, "all")) {
-		*process = COMPILE_ALL;
-		return true;
-	}
-	if (parse_whole(arg, 1, COMPILE_ALL - 1, &n))
-		return false;
-	*process = (uint32_t)n;
-	return true;
+	if (strcmp(arg, "all") && parse_whole(arg, 1, COMPILE_ALL - 1, &n))
+		return option_invalid(err, row, arg, "the number of a process in the run, or all");
+	*(uint32_t *)to = (uint32_t)n;
+	return 0;
 }
+
+static const char *const all[] = { "all", NULL };
+const struct option_type option_process_or_all = { "process", take_process, all, COMPLETE_NOTHING };
 
 /* ---- what is said about it ---- */
 

@@ -19,6 +19,7 @@
 #include "../compile/compile.h"
 #include "../play/playfile.h"
 #include "../trace/trace.h"
+#include "option.h"
 
 struct playback_options {
 	uint32_t process; /* number, COMPILE_ALL, or 0: the one with most calls */
@@ -26,8 +27,8 @@ struct playback_options {
 	bool quiet;			     /* do not say what was left out or mended */
 };
 
-/* "all", or a number; false when it is neither. */
-bool playback_process(const char *arg, uint32_t *process);
+/* A process by its number in the run, or "all": a uint32_t, COMPILE_ALL for these. */
+extern const struct option_type option_process_or_all;
 
 struct playback_input {
 	const char *path; /* of the playback file, for a runner; valid until close */

@@ -5,7 +5,7 @@
 #include "../util/format.h"
 #include "record.h"
 
-#include <argp.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 
 #include "../trace/compact.h"
 #include "../run/library.h"
+#include "run_keys.h"
 #include "run_messages.h"
-#include "argument.h"
 #include "cmd.h"
 #include "compress.h"
 #include "event_count.h"
@@ -23,92 +23,52 @@
 
 struct options {
 	const char *log, *allocator;
-	const char *conf[CONF_KEYS]; /* given here, by enum conf_key; NULL: not */
+	struct run_keys keys;
 	unsigned form;
 	bool no_samples;
 	char **argv;
 };
 
-/* Options that are keys of MPROF_CONF: KEY_0 + enum conf_key. */
-enum { NO_COMPRESS = 256, EXACT, BEST, NO_SAMPLE, FREE_STACKS, KEY_0 };
-
-#define TOUCHED_DEFAULT "16384"
-
-static const struct argp_option options[] = {
-	{ "output", 'o', "LOG", 0,
-	  "Write the trace to LOG [./mprof.log]; an earlier one is kept as LOG.old", 0 },
-	{ "allocator", 'a', "NAME", 0, ALLOCATOR_HELP, 0 },
-	{ "unwind", KEY_0 + CONF_UNWIND, "HOW", 0,
-	  "Find call stacks by auto, cfi, fp, libgcc or none [auto]", 0 },
-	{ "depth", KEY_0 + CONF_DEPTH, "FRAMES", 0,
-	  "Keep this many innermost frames of each stack [65535]", 0 },
-	{ "free-stacks", FREE_STACKS, NULL, 0, "Record the call stacks of free, too", 0 },
-	{ "touched", KEY_0 + CONF_TOUCHED, "BYTES", OPTION_ARG_OPTIONAL,
-	  "Record how much of each freed block was used, if it has at least BYTES [" TOUCHED_DEFAULT
-	  "]",
-	  0 },
-	{ "log-qty", KEY_0 + CONF_LOG_QTY, "RECORDS", 0,
-	  "Grow the file by space for this many records", 0 },
-	{ "cache-qty", KEY_0 + CONF_CACHE_QTY, "RECORDS", 0,
-	  "Copy a thread's records to the file when there are this many", 0 },
-	{ "exact", EXACT, NULL, 0, "Keep exact times; otherwise they are accurate to 1 us", 0 },
-	{ "best", BEST, NULL, 0, "Take more time to compress the trace, for a smaller file", 0 },
-	{ "no-compress", NO_COMPRESS, NULL, 0,
-	  "Do not compress the trace; 'mprof compress' can do it later", 0 },
-	{ "no-sample", NO_SAMPLE, NULL, 0, "Do not sample the memory of the processes", 0 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
+#define OPTIONS struct options
+static const struct option_row options[] = {
+	OPTION_FILE('o', "output", "LOG", log,
+		    "Write the trace to LOG [./mprof.log]; an earlier one is kept as LOG.old"),
+	OPTION_ALLOCATOR(allocator),
+	OPTION_RUN_STACKS(keys),
+	OPTION_KEY_SET("free-stacks", keys, FREE_STACKS, 1, "Record the call stacks of free, too"),
+	OPTION_KEY("touched", "BYTES", keys, TOUCHED,
+		   "Record how much of each freed block was used, if it has at least BYTES [16384]",
+		   .otherwise = "16384"),
+	OPTION_KEY("log-qty", "RECORDS", keys, LOG_QTY,
+		   "Grow the file by space for this many records"),
+	OPTION_KEY("cache-qty", "RECORDS", keys, CACHE_QTY,
+		   "Copy a thread's records to the file when there are this many"),
+	OPTION_BIT(0, "exact", form, RECORD_EXACT,
+		   "Keep exact times; otherwise they are accurate to 1 us"),
+	OPTION_BIT(0, "best", form, RECORD_BEST,
+		   "Take more time to compress the trace, for a smaller file"),
+	OPTION_BIT(0, "no-compress", form, RECORD_PLAIN,
+		   "Do not compress the trace; 'mprof compress' can do it later"),
+	OPTION_FLAG(0, "no-sample", no_samples, "Do not sample the memory of the processes"),
+	OPTION_END,
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *o = state->input;
-
-	if (key >= KEY_0 && key < KEY_0 + CONF_KEYS) {
-		o->conf[key - KEY_0] = arg ? arg : TOUCHED_DEFAULT;
-		return 0;
-	}
-	switch (key) {
-	case 'o':
-		o->log = arg;
-		return 0;
-	case 'a':
-		o->allocator = arg;
-		return 0;
-	case FREE_STACKS:
-		o->conf[CONF_FREE_STACKS] = "1";
-		return 0;
-	case NO_COMPRESS:
-		o->form |= RECORD_PLAIN;
-		return 0;
-	case BEST:
-		o->form |= RECORD_BEST;
-		return 0;
-	case EXACT:
-		o->form |= RECORD_EXACT;
-		return 0;
-	case NO_SAMPLE:
-		o->no_samples = true;
-		return 0;
-	default:
-		return argument_program(key, state, &o->argv,
-					"which program? for example: mprof record -- ls -l");
-	}
-}
-
-static const struct argp argp = {
+static const struct usage usage = {
 	.options = options,
-	.parser = parse,
-	.args_doc = "[--] PROGRAM [ARGS]",
+	.args = "[--] PROGRAM [ARGS]",
 	.doc = "Runs PROGRAM and records every call that it and its children make to malloc and "
 	       "its family in a trace, with arguments, result, thread, time and call stack.\vThe "
 	       "output and exit status are those of the program. Next: mprof report LOG.",
+	.words = USAGE_PROGRAM,
+	.at = offsetof(struct options, argv),
+	.missing = "which program? for example: mprof record -- ls -l",
 };
 
 static bool plan_from(struct run_plan *plan, const struct options *o)
 {
 	plan->with_samples = !o->no_samples;
 	return run_messages_plan(plan, o->argv, "LogMmap", CONF_LOG_PATH, o->log) &&
-	       run_messages_keys(plan, o->conf) && run_messages_allocator(plan, o->allocator);
+	       run_keys_set(plan, &o->keys) && run_messages_allocator(plan, o->allocator);
 }
 
 /* False when its events have not been counted. */
@@ -189,7 +149,7 @@ int cmd_record(int argc, char **argv)
 	struct run_plan plan = { 0 };
 	int status = STATUS_USAGE;
 
-	if (usage_parse(&argp, argc, argv, ARGP_IN_ORDER, &o))
+	if (usage_take(&usage, argc, argv, &o))
 		return STATUS_USAGE;
 	if (plan_from(&plan, &o))
 		status = run(&plan, o.form);

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* replay.c - `mprof replay`: what a program's calls cost on other allocators. */
-#include <argp.h>
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "argument.h"
 #include "cmd.h"
 #include "replay_change.h"
 #include "replay_run.h"
@@ -17,43 +15,30 @@ struct options {
 	bool json;
 };
 
-enum { AS_JSON = 256 };
-
-static const struct argp_option options[] = {
-	{ "json", AS_JSON, NULL, 0, "Print one JSON object", 1 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
+#define OPTIONS struct options
+static const struct option_row options[] = {
+	OPTION_JSON(json),
+	OPTION_ROWS(option_replay, cli),
+	OPTION_ROWS(option_change, change),
+	OPTION_ROWS_ALONE(option_memory),
+	OPTION_ROWS_ALONE(option_terminal),
+	OPTION_END,
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int check(void *options, struct error *err)
 {
-	struct options *o = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &o->cli;
-		state->child_inputs[1] = &o->change;
-		return 0;
-	case AS_JSON:
-		o->json = true;
-		return 0;
-	default:
-		return argument_file(key, arg, state, &o->path,
-				     "which recording? for example: mprof replay mprof.log");
-	}
+	return replay_cli_finish(&((struct options *)options)->cli, err);
 }
 
-static const struct argp_child children[] = {
-	{ &replay_argp, 0, NULL, 0 },	{ &change_argp, 0, NULL, 0 }, { &memory_argp, 0, NULL, 0 },
-	{ &terminal_argp, 0, NULL, 0 }, { NULL, 0, NULL, 0 },
-};
-
-static const struct argp argp = {
+static const struct usage usage = {
 	.options = options,
-	.parser = parse,
-	.children = children,
-	.args_doc = "LOG",
+	.args = "LOG",
 	.doc = "Plays the calls of a trace, or of a playback file, on other allocators, and shows "
 	       "how much memory and time each of them takes.",
+	.words = USAGE_FILE,
+	.at = offsetof(struct options, path),
+	.missing = "which recording? for example: mprof replay mprof.log",
+	.check = check,
 };
 
 static int print(const struct replay_answer *a, bool as_json, struct error *err)
@@ -83,7 +68,7 @@ int cmd_replay(int argc, char **argv)
 	int status = STATUS_USAGE;
 
 	replay_cli_init(&o.cli);
-	if (!usage_parse(&argp, argc, argv, 0, &o))
+	if (!usage_take(&usage, argc, argv, &o))
 		status = replay(&o);
 	replay_cli_release(&o.cli);
 	change_cli_release(&o.change);

@@ -19,40 +19,34 @@
 #include "playback_input.h"
 #include "progress.h"
 
-enum { DROP_SITE = CHANGE_KEYS, POOL_SITE, RESERVE_SITE, RESIZE };
-
-static const struct argp_option options[] = {
-	{ NULL, 0, NULL, 0,
-	  "What if blocks were allocated differently (mprof-replay(1) explains SITE):", 12 },
-	{ "drop-site", DROP_SITE, "SITE", 0, "Play without these blocks", 12 },
-	{ "pool-site", POOL_SITE, "SITE[,chunk=SIZE][,free-list]", 0,
-	  "Allocate them from a pool of chunks [64K], one after the other or with a free list for "
-	  "each size",
-	  12 },
-	{ "reserve-site", RESERVE_SITE, "SITE", 0,
-	  "Allocate blocks that grow with their final size", 12 },
-	{ "resize", RESIZE, "SITE=SIZE|xFACTOR", 0, "Change their size, or multiply it by FACTOR",
-	  12 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int take_change(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
-	static const enum change_kind kind[] = { CHANGE_DROP, CHANGE_POOL, CHANGE_RESERVE,
-						 CHANGE_RESIZE };
-	struct change_cli *c = state->input;
-	struct error err;
+	struct change_cli *c = to;
+	struct error why;
+	int ret;
 
-	if (key < DROP_SITE || key > RESIZE)
-		return ARGP_ERR_UNKNOWN;
 	if (c->rules == CHANGE_RULES)
-		argp_error(state, "at most %u changes at once", CHANGE_RULES);
-	else if (change_parse(&c->rule[c->rules++], kind[key - DROP_SITE], arg, &err))
-		argp_error(state, "%s", err.text);
-	return 0;
+		return fail(err, -EINVAL, "--%s: at most %u changes at once", row->name,
+			    CHANGE_RULES);
+	ret = change_parse(&c->rule[c->rules++], (enum change_kind)row->least, arg, &why);
+	return ret == -EINVAL ? option_invalid(err, row, arg, "%s", why.text) : ret;
 }
 
-const struct argp change_argp = { .options = options, .parser = parse };
+static const struct option_type change_type = { "change", take_change, NULL, COMPLETE_NOTHING };
+
+#define CHANGE(name, kind, arg, help) \
+	OPTION_CALL(0, name, arg, &change_type, help, .least = CHANGE_##kind)
+const struct option_row option_change[] = {
+	OPTION_TITLE("What if blocks were allocated differently (mprof-replay(1) explains SITE):"),
+	CHANGE("drop-site", DROP, "SITE", "Play without these blocks"),
+	CHANGE("pool-site", POOL, "SITE[,chunk=SIZE][,free-list]",
+	       "Allocate them from a pool of chunks [64K], one after the other or with a free "
+	       "list for each size"),
+	CHANGE("reserve-site", RESERVE, "SITE", "Allocate blocks that grow with their final size"),
+	CHANGE("resize", RESIZE, "SITE=SIZE|xFACTOR",
+	       "Change their size, or multiply it by FACTOR"),
+	OPTION_END,
+};
 
 void change_cli_release(struct change_cli *c)
 {
@@ -209,11 +203,11 @@ static int choose_variants(struct variants *vs, const struct replay_cli *cli, st
 	int ret = 0;
 
 	*vs = (struct variants){ .n = 0 };
-	if (cli->lists.count)
+	if (cli->allocators)
 		return 0;
 	ret = variants_parse(vs, "glibc", err);
-	for (i = 0; i < cli->sets.count && !ret; i++)
-		ret = variants_set(vs, cli->sets.item[i], err);
+	for (i = 0; cli->sets && cli->sets[i] && !ret; i++)
+		ret = variants_set(vs, cli->sets[i], err);
 	for (i = 0; i < vs->n; i++)
 		vs->v[i].clear = cli->clear;
 	return ret;

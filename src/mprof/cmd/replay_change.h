@@ -6,21 +6,18 @@
 #ifndef MPROF_CMD_REPLAY_CHANGE_H
 #define MPROF_CMD_REPLAY_CHANGE_H
 
-#include <argp.h>
 #include <stdbool.h>
 
 #include "../whatif/change.h"
 #include "replay_options.h"
-
-#define CHANGE_KEYS 0x7000 /* the keys of this parser begin here */
 
 struct change_cli {
 	struct change_rule rule[CHANGE_RULES];
 	size_t rules;
 };
 
-/* A child of the command's parser, whose input is a struct change_cli. */
-extern const struct argp change_argp;
+/* Of a struct change_cli. */
+extern const struct option_row option_change[];
 
 /* Plays path as it is and changed, and prints the answer; the exit status. */
 int change_run(const char *path, struct change_cli *c, struct replay_cli *cli, bool as_json);

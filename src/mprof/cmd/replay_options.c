@@ -4,149 +4,32 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../util/ranges.h"
-#include "argument.h"
 #include "cmd.h"
 #include "playback_input.h"
 
-enum {
-	MODE = REPLAY_KEYS,
-	SPEED,
-	TOUCH,
-	REPS,
-	CPU,
-	ENV,
-	SET,
-	DRAIN,
-	THP,
-	KEEP,
-	QUICK,
-	PROCESS,
-	TIME_LIMIT,
-	NO_HEAPS,
-};
-
-static const struct argp_option options[] = {
-	{ NULL, 0, NULL, 0, "What is played:", 10 },
-	{ "allocator", 'a', "LIST", 0,
-	  "Play on these, such as glibc,jemalloc[MALLOC_CONF=narenas:2],/path/lib.so [all "
-	  "installed]",
-	  10 },
-	{ "process", PROCESS, "NUMBER|all", 0,
-	  "Play the process with this number [the one with most calls]", 10 },
-	{ "quick", QUICK, NULL, 0, "Use fewer runs and less waiting; do not measure latencies",
-	  10 },
-	{ "reps", REPS, "N", 0, "Time each allocator N times, 0 for never [7]", 10 },
-	{ "no-heaps", NO_HEAPS, NULL, 0,
-	  "Do not analyse where blocks are placed (page use, pinned pages)", 10 },
-	{ NULL, 0, NULL, 0, "How it is played:", 11 },
-	{ "mode", MODE, "MODE", 0,
-	  "Play with serial, threads or ordered [serial without threads; else threads for time, "
-	  "ordered for memory]",
-	  11 },
-	{ "speed", SPEED, "K", 0, "Play at the recorded speed, K times as fast", 11 },
-	{ "touch", TOUCH, "WHAT", 0,
-	  "Write to none, first, page, full or recorded bytes of blocks [recorded, else page]",
-	  11 },
-	{ "cpu", CPU, "N|any", 0, "Use this processor for runs of one thread [the current one]",
-	  11 },
-	{ "thp", THP, "on|off", 0, "Use transparent huge pages as the system is set, or not [on]",
-	  11 },
-	{ "drain", DRAIN, "TIME,...", 0,
-	  "Measure memory at these times after all blocks were freed [0.1,1,5]", 11 },
-	{ "keep", KEEP, NULL, 0, "Do not free blocks that the program never freed", 11 },
-	{ "env", ENV, "keep|clear", 0,
-	  "Keep or clear variables of allocators that are set here [keep]", 11 },
-	{ "set", SET, "NAME=VALUE", 0, "Set a variable for all allocators; may be repeated", 11 },
-	{ "time-limit", TIME_LIMIT, "TIME", 0, "Stop runs that take longer, as failed", 11 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
-};
-
-static unsigned number(const char *arg, unsigned most, const char *what, struct argp_state *state)
+/* The list, its settings, and what --quick leaves open. */
+int replay_cli_finish(struct replay_cli *c, struct error *err)
 {
-	uint64_t n = 0;
-
-	if (parse_whole(arg, 0, most, &n))
-		argp_error(state, "invalid %s '%s': expected a number from 0 to %u", what, arg,
-			   most);
-	return (unsigned)n;
-}
-
-static unsigned speed_of(const char *arg, struct argp_state *state)
-{
-	unsigned k = number(arg, 1000000, "speed", state);
-
-	if (!k)
-		argp_error(state,
-			   "invalid --speed '%s': expected 1 for the program's own speed, 10 for "
-			   "ten times that",
-			   arg);
-	return k;
-}
-
-static void add_drain(struct runs_plan *p, const char *arg, struct argp_state *state)
-{
-	char *copy = strdup(arg), *word, *rest;
-	struct error err;
-	uint64_t ns;
-
-	if (!copy)
-		argp_failure(state, STATUS_FOUND, ENOMEM, "options");
-	p->drains = 0;
-	for (word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
-		if (parse_time(word, &ns, &err))
-			argp_error(state, "invalid --drain: %s; expected times, for example 0.1,5",
-				   err.text);
-		else if (p->drains == MPROF_RUN_DRAINS || ns > UINT64_C(3600000000000) ||
-			 (p->drains && ns / 1000000 < p->drain_ms[p->drains - 1]))
-			argp_error(
-			    state,
-			    "invalid --drain '%s': expected at most %d ascending times of up "
-			    "to an hour",
-			    arg, MPROF_RUN_DRAINS);
-		else
-			p->drain_ms[p->drains++] = (unsigned)(ns / 1000000);
-	}
-	free(copy);
-}
-
-static int64_t limit_of(const char *arg, struct argp_state *state)
-{
-	struct error err;
-	uint64_t ns;
-
-	if (parse_time(arg, &ns, &err))
-		argp_error(state, "%s", err.text);
-	else if (ns < 1000000 || ns > UINT64_C(1000000000000000))
-		argp_error(state, "invalid --time-limit '%s': expected 1ms to 11 days", arg);
-	else
-		return (int64_t)(ns / 1000000);
-	return 0;
-}
-
-/* Everything said: the list, its settings, and what --quick leaves open. */
-static void finish(struct replay_cli *c, struct argp_state *state)
-{
-	struct error err;
 	size_t i;
 	int ret = 0;
 
-	if (!c->lists.count)
-		ret = variants_parse(&c->variants, "all", &err);
-	for (i = 0; i < c->lists.count && !ret; i++)
-		ret = variants_parse(&c->variants, c->lists.item[i], &err);
-	for (i = 0; i < c->sets.count && !ret; i++)
-		ret = variants_set(&c->variants, c->sets.item[i], &err);
-	if (ret) {
-		argp_error(state, "%s", err.text);
-		return;
-	}
+	if (!c->allocators)
+		ret = variants_parse(&c->variants, "all", err);
+	for (i = 0; c->allocators && c->allocators[i] && !ret; i++)
+		ret = variants_parse(&c->variants, c->allocators[i], err);
+	for (i = 0; c->sets && c->sets[i] && !ret; i++)
+		ret = variants_set(&c->variants, c->sets[i], err);
+	if (ret)
+		return ret;
 	if (c->plan.speed && c->plan.mode == RUNS_ORDERED)
-		argp_error(state, "--speed needs --mode serial or threads: in order, a thread "
-				  "waits for its turn and not for a time");
+		return fail(err, -EINVAL,
+			    "--speed needs --mode serial or threads: in order, a thread waits for "
+			    "its turn and not for a time");
 	for (i = 0; i < c->variants.n; i++)
 		c->variants.v[i].clear = c->clear;
 	if (!c->reps_said)
@@ -154,83 +37,97 @@ static void finish(struct replay_cli *c, struct argp_state *state)
 	if (!c->drain_said)
 		c->plan.drains = c->quick ? 1 : 3;
 	c->plan.latency = !c->quick && c->plan.reps;
+	return 0;
 }
 
-static error_t parse_how(int key, char *arg, struct argp_state *state)
+/* ---- values ---- */
+
+static int take_cpu(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
-	struct replay_cli *c = state->input;
+	uint64_t n = 0;
 
-	switch (key) {
-	case MODE:
-		c->plan.mode = (enum runs_mode)argument_word(arg, WORDS_PLAY_MODE, state);
-		return 0;
-	case SPEED:
-		c->plan.speed = speed_of(arg, state);
-		return 0;
-	case TOUCH:
-		c->plan.touch = argument_touch(arg, state);
-		return 0;
-	case CPU:
-		c->plan.cpu =
-		    strcmp(arg, "any") ? (int)number(arg, CPU_SETSIZE - 1, "processor", state) : -1;
-		return 0;
-	case THP:
-		c->plan.no_huge = argument_word(arg, WORDS_THP, state) == 1;
-		return 0;
-	case DRAIN:
-		c->drain_said = true;
-		add_drain(&c->plan, arg, state);
-		return 0;
-	case KEEP:
-		c->plan.keep = true;
-		return 0;
-	case TIME_LIMIT:
-		c->plan.limit_ms = limit_of(arg, state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (strcmp(arg, "any") && parse_whole(arg, 0, CPU_SETSIZE - 1, &n))
+		return option_invalid(err, row, arg, "a number from 0 to %d, or any",
+				      CPU_SETSIZE - 1);
+	*(int *)to = strcmp(arg, "any") ? (int)n : -1;
+	return 0;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int take_drains(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
-	struct replay_cli *c = state->input;
+	struct runs_plan *p = to;
+	char copy[256], *word, *rest;
+	uint64_t ns, before = 0;
 
-	switch (key) {
-	case 'a':
-		argument_add(&c->lists, arg, state);
-		return 0;
-	case PROCESS:
-		if (!playback_process(arg, &c->process))
-			argp_error(state,
-				   "invalid --process '%s': expected its number in the run, or all",
-				   arg);
-		return 0;
-	case QUICK:
-		c->quick = true;
-		return 0;
-	case NO_HEAPS:
-		c->no_heaps = true;
-		return 0;
-	case REPS:
-		c->reps_said = true;
-		c->plan.reps = number(arg, 10000, "number of runs", state);
-		return 0;
-	case ENV:
-		c->clear = argument_word(arg, WORDS_ENV, state) == 1;
-		return 0;
-	case SET:
-		argument_add(&c->sets, arg, state);
-		return 0;
-	case ARGP_KEY_END:
-		finish(c, state);
-		return 0;
-	default:
-		return parse_how(key, arg, state);
+	snprintf(copy, sizeof(copy), "%s", arg);
+	p->drains = 0;
+	for (word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+		if (p->drains == MPROF_RUN_DRAINS || parse_time(word, &ns, NULL) ||
+		    ns > UINT64_C(3600000000000) || ns < before)
+			break;
+		before = ns;
+		p->drain_ms[p->drains++] = (unsigned)(ns / 1000000);
 	}
+	if (word)
+		return option_invalid(err, row, arg, "at most %d ascending times of up to an hour",
+				      MPROF_RUN_DRAINS);
+	return 0;
 }
 
-const struct argp replay_argp = { .options = options, .parser = parse };
+static int take_limit(const struct option_row *row, const char *arg, void *to, struct error *err)
+{
+	uint64_t ns;
+
+	if (parse_time(arg, &ns, NULL) || ns < 1000000 || ns > UINT64_C(1000000000000000))
+		return option_invalid(err, row, arg, "a time from 1ms to 11 days, such as 30s");
+	*(int64_t *)to = (int64_t)(ns / 1000000);
+	return 0;
+}
+
+static const char *const any[] = { "any", NULL };
+static const struct option_type cpu_type = { "number", take_cpu, any, COMPLETE_NOTHING };
+static const struct option_type drains_type = { "times", take_drains, NULL, COMPLETE_NOTHING };
+static const struct option_type limit_type = { "time", take_limit, NULL, COMPLETE_NOTHING };
+
+#define OPTIONS struct replay_cli
+const struct option_row option_replay[] = {
+	OPTION_TITLE("What is played:"),
+	OPTION_LIST('a', "allocator", "LIST", allocators, &option_allocators,
+		    "Play on these, such as glibc,jemalloc[MALLOC_CONF=narenas:2],/path/lib.so "
+		    "[all installed]"),
+	OPTION_CUSTOM(0, "process", "NUMBER|all", uint32_t, process, &option_process_or_all,
+		      "Play the process with this number [the one with most calls]"),
+	OPTION_FLAG(0, "quick", quick, "Use fewer runs and less waiting; do not measure latencies"),
+	OPTION_NUMBER(0, "reps", "N", plan.reps, 0, 10000,
+		      "Time each allocator N times, 0 for never [7]", .example = "7",
+		      .given = OPTION_AT(reps_said)),
+	OPTION_FLAG(0, "no-heaps", no_heaps,
+		    "Do not analyse where blocks are placed (page use, pinned pages)"),
+	OPTION_TITLE("How it is played:"),
+	OPTION_WORD(0, "mode", "MODE", plan.mode, words_PLAY_MODE,
+		    "Play with serial, threads or ordered [serial without threads; else threads "
+		    "for time, ordered for memory]"),
+	OPTION_NUMBER(0, "speed", "K", plan.speed, 1, 1000000,
+		      "Play at the recorded speed, K times as fast",
+		      .example = "10 for ten times the program's own speed"),
+	OPTION_WORD_TEXT(0, "touch", "WHAT", plan.touch, words_TOUCH,
+			 "Write to %s bytes of blocks [recorded, else page]"),
+	OPTION_CUSTOM(0, "cpu", "N|any", int, plan.cpu, &cpu_type,
+		      "Use this processor for runs of one thread [the current one]"),
+	OPTION_WORD(0, "thp", "on|off", plan.no_huge, words_THP,
+		    "Use transparent huge pages as the system is set, or not [on]"),
+	OPTION_CUSTOM(0, "drain", "TIME,...", struct runs_plan, plan, &drains_type,
+		      "Measure memory at these times after all blocks were freed [0.1,1,5]",
+		      .example = "0.1,5", .given = OPTION_AT(drain_said)),
+	OPTION_FLAG(0, "keep", plan.keep, "Do not free blocks that the program never freed"),
+	OPTION_WORD(0, "env", "keep|clear", clear, words_ENV,
+		    "Keep or clear variables of allocators that are set here [keep]"),
+	OPTION_LIST(0, "set", "NAME=VALUE", sets, &option_texts,
+		    "Set a variable for all allocators; may be repeated"),
+	OPTION_CUSTOM(0, "time-limit", "TIME", int64_t, plan.limit_ms, &limit_type,
+		      "Stop runs that take longer, as failed"),
+	OPTION_END,
+};
 
 void replay_cli_init(struct replay_cli *c)
 {
@@ -242,7 +139,7 @@ void replay_cli_init(struct replay_cli *c)
 void replay_cli_release(struct replay_cli *c)
 {
 	variants_release(&c->variants);
-	free(c->lists.item);
-	free(c->sets.item);
+	free((void *)c->allocators);
+	free((void *)c->sets);
 	*c = (struct replay_cli){ .process = 0 };
 }

@@ -6,7 +6,6 @@
 #ifndef MPROF_CMD_REPLAY_OPTIONS_H
 #define MPROF_CMD_REPLAY_OPTIONS_H
 
-#include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,19 +14,19 @@
 
 #define REPLAY_REPS  7
 #define REPLAY_QUICK 5
-#define REPLAY_KEYS  0x6000 /* the keys of this parser begin here */
 
 struct replay_cli {
 	struct runs_plan plan; /* without playback and head */
 	struct variants variants;
-	struct argument_list lists, sets; /* of --allocator, of --set */
+	const char *const *allocators, *const *sets; /* NULL: none */
 	uint32_t process;
 	bool clear, quick, no_heaps;
 	bool reps_said, drain_said;
 };
 
-/* A child of a command's parser, whose input is a struct replay_cli. */
-extern const struct argp replay_argp;
+extern const struct option_row option_replay[];
+/* After the options were taken.  0, or -errno with *err. */
+int replay_cli_finish(struct replay_cli *c, struct error *err);
 
 void replay_cli_init(struct replay_cli *c);
 void replay_cli_release(struct replay_cli *c);

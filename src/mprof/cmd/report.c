@@ -3,7 +3,6 @@
  * report.c - `mprof report`: what a trace says about its program, as a whole or
  * in one of the views of print/views.def.
  */
-#include <argp.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,10 +15,8 @@
 #include "../print/print_totals.h"
 #include "../print/report.h"
 #include "../util/pager.h"
-#include "../util/ranges.h"
 #include "../util/terminal.h"
 #include "cmd.h"
-#include "argument.h"
 #include "export_files.h"
 #include "foreign.h"
 #include "overview.h"
@@ -29,55 +26,49 @@
 #include "usage.h"
 
 struct options {
-	char **word; /* arguments that are no options: [VIEW [ARG]] LOG... */
-	size_t words;
-	char **log;
-	size_t logs;
+	struct arguments word; /* [VIEW [ARG]] LOG... */
+	struct arguments log;
 	struct report_options report;
 	struct report_view view; /* view.view is NULL for the overview */
 	struct profile_cli cli;
-	struct argument_list source;
 	char *newest;		 /* the trace, when none was named */
 	const char *of_views;	 /* an option that only views have */
 	struct report_html html; /* path: write the page here; NULL */
 };
 
-enum { JSON = 256, BY, SORT, TOP, MIN_PERCENT, DEPTH, SOURCE_DIR, HTML, OPEN, SOURCES, AT, ALL };
-
-static const struct argp_option options[] = {
-	{ "all", ALL, NULL, 0, "Print every table; of a view, every row", 0 },
-	{ "html", HTML, "FILE", 0, "Write one HTML page with flame graphs and tables", 0 },
-	{ "open", OPEN, NULL, 0, "Open the page in the desktop's browser", 0 },
-	{ "sources", SOURCES, NULL, 0, "Put the text of the source files into the page", 0 },
-	{ "json", JSON, NULL, 0, "Print the whole answer as one JSON object", 0 },
-	{ NULL, 0, NULL, 0, "Options of a view:", 1 },
-	{ "at", AT, "WHEN", 0, "Show what was live then: " WHEN_HELP, 1 },
-	{ "by", BY, "WHAT", 0, "Print a row per stack, function, line, file, module ...", 1 },
-	{ "sort", SORT, "VALUE", 0, "Sort by this figure (mprof export --value help)", 1 },
-	{ "top", TOP, "N", 0, "Print at most N rows, 0 for all [20; all with --json]", 1 },
-	{ "depth", DEPTH, "N", 0, "Print at most N lines of a stack, or levels of a tree", 1 },
-	{ "min-percent", MIN_PERCENT, "PERCENT", 0, "Leave out smaller branches of a tree [1]", 1 },
-	{ "source-dir", SOURCE_DIR, "DIR", 0, "Look for source files in DIR first; may be repeated",
-	  1 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
+#define OPTIONS	 struct options
+#define OF_VIEWS .named = OPTION_AT(of_views)
+static const struct option_row options[] = {
+	OPTION_FLAG(0, "all", report.all, "Print every table; of a view, every row"),
+	OPTION_FILE(0, "html", "FILE", html.path,
+		    "Write one HTML page with flame graphs and tables"),
+	OPTION_FLAG(0, "open", html.open, "Open the page in the desktop's browser"),
+	OPTION_FLAG(0, "sources", html.sources, "Put the text of the source files into the page"),
+	OPTION_JSON(view.request.json),
+	OPTION_TITLE("Options of a view:"),
+	OPTION_WHEN(view.at, "Show what was live then: ", OF_VIEWS),
+	OPTION_WORD(0, "by", "WHAT", view.request.by, profile_by_names, "Print a row per %s",
+		    OF_VIEWS, .given = OPTION_AT(view.request.grouped)),
+	OPTION_WORD(0, "sort", "VALUE", view.request.sort, profile_value_names,
+		    "Sort by this figure (mprof export --value help)", OF_VIEWS,
+		    .given = OPTION_AT(view.request.sorted)),
+	OPTION_NUMBER(0, "top", "N", view.request.top, 0, UINT32_MAX,
+		      "Print at most N rows, 0 for all [20; all with --json]", OF_VIEWS,
+		      .example = "20", .given = OPTION_AT(view.request.top_said)),
+	OPTION_NUMBER(0, "depth", "N", view.request.depth, 0, UINT32_MAX,
+		      "Print at most N lines of a stack, or levels of a tree", OF_VIEWS,
+		      .example = "10"),
+	OPTION_PERCENT(0, "min-percent", view.request.min_percent, 100,
+		       "Leave out smaller branches of a tree [1]", OF_VIEWS),
+	OPTION_LIST(0, "source-dir", "DIR", html.source_dir, &option_directories,
+		    "Look for source files in DIR first; may be repeated"),
+	OPTION_ROWS(option_profile, cli),
+	OPTION_ROWS_ALONE(option_memory),
+	OPTION_ROWS_ALONE(option_terminal),
+	OPTION_END,
 };
 
-/* ---- words ---- */
-
-static size_t number(const char *arg, const char *what, struct argp_state *state)
-{
-	uint64_t n = 0;
-
-	if (parse_whole(arg, 0, UINT32_MAX, &n))
-		argp_error(state, "invalid number of %s '%s': expected a whole number", what, arg);
-	return n;
-}
-
-static void add_source(struct options *o, const char *dir, struct argp_state *state)
-{
-	argument_add(&o->source, dir, state);
-	o->view.request.source = o->html.source_dir = o->source.item;
-}
+/* ---- the words, and rules between options ---- */
 
 static bool is_file(const char *path)
 {
@@ -87,171 +78,94 @@ static bool is_file(const char *path)
 }
 
 /* The newest trace here, where none was named. */
-static void take_newest(struct options *o, const struct view *v, struct argp_state *state)
+static int take_newest(struct options *o, const struct view *v, struct error *err)
 {
 	o->newest = export_newest();
 	if (!o->newest)
-		argp_error(state,
-			   "which trace? there is none in this directory; for example: mprof report"
-			   " %s%s%s%smprof.log",
-			   v ? v->name : "", v ? " " : "", v && *v->arg ? o->view.request.arg : "",
-			   v && *v->arg ? " " : "");
+		return fail(
+		    err, -EINVAL,
+		    "which trace? there is none in this directory; for example: mprof report"
+		    " %s%s%s%smprof.log",
+		    v ? v->name : "", v ? " " : "", v && *v->arg ? o->view.request.arg : "",
+		    v && *v->arg ? " " : "");
 	fprintf(stderr, "mprof: reading the newest trace here, '%s'\n", o->newest);
-	o->log = &o->newest;
-	o->logs = 1;
+	o->log = (struct arguments){ &o->newest, 1 };
+	return 0;
+}
+
+/* What the view takes before the traces. */
+static int take_argument(struct options *o, const struct view *v, struct error *err)
+{
+	char **word = o->word.item;
+
+	if (o->word.count < 2 || (o->word.count == 2 && export_is_trace(word[1])))
+		return fail(err, -EINVAL, "which %s? for example: mprof report %s %s %s", v->arg,
+			    v->name, strcmp(v->arg, "FILE") ? "main" : "main.c",
+			    o->word.count < 2 ? "mprof.log" : word[1]);
+	o->view.request.arg = word[1];
+	return 0;
 }
 
 /* The first word is a view, unless it is all there is and a file of that name exists. */
-static void find_view(struct options *o, struct argp_state *state)
+static int find_view(struct options *o, struct error *err)
 {
-	const char *word = o->words ? o->word[0] : "";
+	const char *word = o->word.count ? o->word.item[0] : "";
 	const struct view *v = view_find(word);
-	struct error err;
 	size_t taken = 0;
 
-	if (v && (o->words > 1 || !is_file(word))) {
+	if (v && (o->word.count > 1 || !is_file(word))) {
 		o->view.view = v;
 		taken = 1;
-		if (*v->arg) {
-			if (o->words < 2 || (o->words == 2 && export_is_trace(o->word[1])))
-				argp_error(state, "which %s? for example: mprof report %s %s %s",
-					   v->arg, v->name,
-					   strcmp(v->arg, "FILE") ? "main" : "main.c",
-					   o->words < 2 ? "mprof.log" : o->word[1]);
-			o->view.request.arg = o->word[taken++];
-		}
-	} else if (o->words > 1) {
-		if (is_file(word))
-			argp_error(state, "expected one trace, got '%s' as well", o->word[1]);
-		else if (view_unknown(word, &err))
-			argp_error(state, "%s", err.text);
+		if (*v->arg && take_argument(o, v, err))
+			return -EINVAL;
+		taken += *v->arg != '\0';
+	} else if (o->word.count > 1 && is_file(word)) {
+		return fail(err, -EINVAL, "expected one trace, got '%s' as well", o->word.item[1]);
+	} else if (o->word.count > 1) {
+		return view_unknown(word, err);
 	}
-	o->log = o->word + taken;
-	o->logs = o->words - taken;
-	if (!o->logs)
-		take_newest(o, v, state);
+	o->log = (struct arguments){ o->word.item + taken, o->word.count - taken };
+	return o->log.count ? 0 : take_newest(o, v, err);
+}
+
+static int check(void *options, struct error *err)
+{
+	struct options *o = options;
+	const char *why;
+
+	if (find_view(o, err))
+		return -EINVAL;
 	if (!o->of_views)
 		o->of_views = o->cli.filter;
-	if (!o->of_views && o->source.count && !o->html.path)
+	o->view.request.source = o->html.source_dir;
+	if (!o->of_views && o->html.source_dir && !o->html.path)
 		o->of_views = "source-dir";
 	if (o->of_views && !o->view.view)
-		argp_error(state, "--%s needs a view, for example: mprof report peak --%s ... %s",
-			   o->of_views, o->of_views, o->log[0]);
-}
-
-/* ---- the parser ---- */
-
-static error_t parse_view(int key, char *arg, struct argp_state *state)
-{
-	struct options *o = state->input;
-	struct view_request *r = &o->view.request;
-	struct error err;
-
-	switch (key) {
-	case AT:
-		o->of_views = "at";
-		when_parse(&o->view.at, arg, state);
-		return 0;
-	case BY:
-		o->of_views = "by";
-		r->grouped = true;
-		if (profile_by_find(arg, &r->by, &err) < 0)
-			argp_error(state, "%s", err.text);
-		return 0;
-	case SORT:
-		o->of_views = "sort";
-		r->sorted = true;
-		if (profile_value_find(arg, &r->sort, &err) < 0)
-			argp_error(state, "%s", err.text);
-		return 0;
-	case TOP:
-		o->of_views = "top";
-		r->top = number(arg, "rows", state);
-		r->top_said = true;
-		return 0;
-	case DEPTH:
-		o->of_views = "depth";
-		r->depth = (unsigned)number(arg, "lines", state);
-		return 0;
-	case MIN_PERCENT:
-		o->of_views = "min-percent";
-		r->min_percent = argument_percent(arg, state);
-		return 0;
-	case SOURCE_DIR:
-		add_source(o, arg, state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static void check_at(const struct options *o, struct argp_state *state)
-{
-	const char *why = o->view.view ? report_view_moment(&o->view) : NULL;
-
+		return fail(err, -EINVAL,
+			    "--%s needs a view, for example: mprof report peak --%s ... %s",
+			    o->of_views, o->of_views, o->log.item[0]);
+	why = o->view.view ? report_view_moment(&o->view) : NULL;
 	if (why)
-		argp_error(state, "%s", why);
-}
-
-static void check_html(const struct options *o, struct argp_state *state)
-{
+		return fail(err, -EINVAL, "%s", why);
 	if (o->html.path && o->view.view)
-		argp_error(state, "--html shows every view: leave '%s' out", o->view.view->name);
+		return fail(err, -EINVAL, "--html shows every view: leave '%s' out",
+			    o->view.view->name);
 	if (o->html.path && o->view.request.json)
-		argp_error(state, "--html and --json: choose one");
+		return fail(err, -EINVAL, "--html and --json: choose one");
 	if (o->html.open && (!o->html.path || !strcmp(o->html.path, "-")))
-		argp_error(state, "--open needs --html FILE");
+		return fail(err, -EINVAL, "--open needs --html FILE");
 	if (o->html.sources && !o->html.path)
-		argp_error(state, "--sources needs --html FILE");
+		return fail(err, -EINVAL, "--sources needs --html FILE");
+	return 0;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *o = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &o->cli;
-		return 0;
-	case ALL:
-		o->report.all = o->view.request.top_said = true;
-		return 0;
-	case JSON:
-		o->view.request.json = true;
-		return 0;
-	case HTML:
-		o->html.path = arg;
-		return 0;
-	case OPEN:
-		o->html.open = true;
-		return 0;
-	case SOURCES:
-		o->html.sources = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		o->word[o->words++] = arg;
-		return 0;
-	case ARGP_KEY_END:
-		find_view(o, state);
-		check_at(o, state);
-		check_html(o, state);
-		return 0;
-	default:
-		return parse_view(key, arg, state);
-	}
-}
-
-static char *list_views(int key, const char *text, void *input)
+static char *list_views(void)
 {
 	const struct view *v;
 	char *list = NULL;
 	size_t n;
-	FILE *out;
+	FILE *out = open_memstream(&list, &n);
 
-	(void)input;
-	if (key != ARGP_KEY_HELP_POST_DOC)
-		return (char *)text;
-	out = open_memstream(&list, &n);
 	if (!out)
 		return NULL;
 	fputs("Views:\n", out);
@@ -261,23 +175,16 @@ static char *list_views(int key, const char *text, void *input)
 	return fclose(out) ? NULL : list;
 }
 
-static const struct argp_child children[] = {
-	{ &profile_argp, 0, NULL, 0 },
-	{ &memory_argp, 0, NULL, 0 },
-	{ &terminal_argp, 0, NULL, 0 },
-	{ NULL, 0, NULL, 0 },
-};
-
-static const struct argp argp = {
+static const struct usage usage = {
 	.options = options,
-	.parser = parse,
-	.args_doc = "[LOG]\nVIEW [ARG] [LOG...]",
+	.args = "[LOG]\nVIEW [ARG] [LOG...]",
 	.doc = "Explains a trace on one screen: what ran, the peak, leaks, and findings; or, with"
 	       " VIEW, which call stacks allocated the memory. Without LOG: the newest trace in"
-	       " the current directory."
-	       "\v",
-	.children = children,
-	.help_filter = list_views,
+	       " the current directory.",
+	.more = list_views,
+	.words = USAGE_FILES,
+	.at = offsetof(struct options, word),
+	.check = check,
 };
 
 /* ---- the command ---- */
@@ -368,7 +275,7 @@ static int report(struct options *o)
 	size_t of;
 	int ret, status;
 
-	ret = export_pick(o->log, o->logs, &log, &of, &err);
+	ret = export_pick(o->log.item, o->log.count, &log, &of, &err);
 	if (!ret && of > 1)
 		fprintf(stderr, "mprof: the largest of %zu traces is '%s'\n", of, log);
 	if (!ret)
@@ -399,19 +306,16 @@ static int run(int argc, char **argv, bool analyses)
 
 	o.report.width = terminal_text_width();
 	o.report.analyses = analyses;
-	o.word = calloc((size_t)argc + 1, sizeof(*o.word));
-	if (!o.word)
-		return cmd_error(STATUS_FOUND, "no memory for %d arguments", argc);
 	profile_cli_init(&o.cli);
 	o.view.cli = &o.cli;
-	if (!usage_parse(&argp, argc, argv, 0, &o)) {
+	if (!usage_take(&usage, argc, argv, &o)) {
+		r->top_said |= o.report.all;
 		if (!r->top_said)
 			r->top = r->json ? 0 : VIEW_ROWS;
 		status = report(&o);
 	}
 	profile_cli_release(&o.cli);
-	free(o.source.item);
-	free(o.word);
+	free((void *)o.html.source_dir);
 	free(o.newest);
 	return status;
 }

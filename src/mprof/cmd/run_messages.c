@@ -77,17 +77,6 @@ bool run_messages_plan(struct run_plan *plan, char **argv, const char *mode, enu
 	return true;
 }
 
-bool run_messages_keys(struct run_plan *plan, const char *const *value)
-{
-	struct error err;
-	int key;
-
-	for (key = 0; key < CONF_KEYS; key++)
-		if (value[key] && conf_set(&plan->conf, key, value[key], &err))
-			return refuse(&err);
-	return true;
-}
-
 bool run_messages_allocator(struct run_plan *plan, const char *name)
 {
 	struct error err;

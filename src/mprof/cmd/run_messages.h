@@ -20,8 +20,6 @@ bool run_messages_plan(struct run_plan *plan, char **argv, const char *mode, enu
 		       const char *path);
 /* --allocator, NULL: not given.  The same if no allocator has that name. */
 bool run_messages_allocator(struct run_plan *plan, const char *name);
-/* Keys that options of the command set: value[CONF_KEYS], NULL: not set.  The same. */
-bool run_messages_keys(struct run_plan *plan, const char *const *value);
 void run_messages_release(struct run_plan *plan);
 
 /* What run_messages_plan makes a run say when the program starts: that it cannot be recorded. */

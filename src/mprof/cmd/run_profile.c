@@ -2,7 +2,6 @@
 /*
  * run_profile.c - `mprof profile`: runs a program and keeps totals of its call stacks.
  */
-#include <argp.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,93 +10,49 @@
 #include "../util/format.h"
 #include "../pass/site_totals.h"
 #include "../run/library.h"
-#include "../util/ranges.h"
+#include "run_keys.h"
 #include "run_messages.h"
-#include "argument.h"
 #include "cmd.h"
 #include "usage.h"
 
 struct options {
-	const char *output, *allocator;
-	const char *conf[CONF_KEYS]; /* given here, by enum conf_key; NULL: not */
-	bool sample;
+	const char *output, *allocator, *sample;
+	struct run_keys keys;
 	char **argv;
 };
 
-enum { SAMPLE = 256, SAMPLE_CALLS, KEY_0 };
-
-static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0,
-	  "Write the profile to FILE [./mprof.profile]; an earlier one is kept as FILE.old", 0 },
-	{ "allocator", 'a', "NAME", 0, ALLOCATOR_HELP, 0 },
-	{ "sample", SAMPLE, "BYTES", OPTION_ARG_OPTIONAL,
-	  "Estimate totals from samples, one every BYTES on average [512K]", 0 },
-	{ "sample-calls", SAMPLE_CALLS, "N", 0,
-	  "Estimate them from one of N calls, whatever its size", 0 },
-	{ "seed", KEY_0 + CONF_SEED, "NUMBER", 0,
-	  "Choose the same samples each time; 0: others [0]", 0 },
-	{ "at-exit", KEY_0 + CONF_AT_EXIT, "WHAT", 0,
-	  "Let each process write this, too, when it ends: folded, text or both", 0 },
-	{ "unwind", KEY_0 + CONF_UNWIND, "HOW", 0,
-	  "Find call stacks by auto, cfi, fp, libgcc or none [auto]", 0 },
-	{ "depth", KEY_0 + CONF_DEPTH, "FRAMES", 0,
-	  "Keep this many innermost frames of each stack [65535]", 0 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
+#define OPTIONS struct options
+static const struct option_row options[] = {
+	OPTION_FILE('o', "output", "FILE", output,
+		    "Write the profile to FILE [./mprof.profile]; an earlier one is kept as "
+		    "FILE.old"),
+	OPTION_ALLOCATOR(allocator),
+	OPTION_KEY("sample", "BYTES", keys, SAMPLE_BYTES,
+		   "Estimate totals from samples, one every BYTES on average [512K]",
+		   .otherwise = "512K", .named = OPTION_AT(sample)),
+	OPTION_KEY("sample-calls", "N", keys, SAMPLE_CALLS,
+		   "Estimate them from one of N calls, whatever its size",
+		   .named = OPTION_AT(sample)),
+	OPTION_KEY("seed", "NUMBER", keys, SEED,
+		   "Choose the same samples each time; 0: others [0]"),
+	OPTION_CUSTOM(0, "at-exit", "WHAT", const char *, keys.word[CONF_AT_EXIT], &option_at_exit,
+		      "Let each process write this, too, when it ends: folded, text or both"),
+	OPTION_RUN_STACKS(keys),
+	OPTION_END,
 };
 
-/* As 512K, for a key that takes bytes. */
-static const char *bytes(const char *arg, struct argp_state *state)
-{
-	static char text[24];
-	struct error err;
-	uint64_t n = 0;
-
-	if (parse_size(arg, &n, &err))
-		argp_error(state, "%s", err.text);
-	snprintf(text, sizeof(text), "%" PRIu64, n);
-	return text;
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *o = state->input;
-
-	if (key >= KEY_0 && key < KEY_0 + CONF_KEYS) {
-		o->conf[key - KEY_0] = arg;
-		return 0;
-	}
-	switch (key) {
-	case 'o':
-		o->output = arg;
-		return 0;
-	case 'a':
-		o->allocator = arg;
-		return 0;
-	case SAMPLE:
-		o->sample = true;
-		if (arg)
-			o->conf[CONF_SAMPLE_BYTES] = bytes(arg, state);
-		return 0;
-	case SAMPLE_CALLS:
-		o->sample = true;
-		o->conf[CONF_SAMPLE_CALLS] = arg;
-		return 0;
-	default:
-		return argument_program(key, state, &o->argv,
-					"which program? for example: mprof profile -- ls -l");
-	}
-}
-
-static const struct argp argp = {
+static const struct usage usage = {
 	.options = options,
-	.parser = parse,
-	.args_doc = "[--] PROGRAM [ARGS]",
+	.args = "[--] PROGRAM [ARGS]",
 	.doc = "Runs PROGRAM and adds up what it and its children do with memory, for each call"
 	       " stack: calls, bytes, live blocks, the peak, lifetimes, temporary and reallocated"
 	       " blocks. The size of the file depends on the number of stacks and threads, not on"
 	       " how long the program runs. The file can be read at any time, even after SIGKILL."
 	       "\vThe program's output and exit status are its own. Afterwards:"
 	       " mprof report FILE, mprof export FILE, mprof diff A B.",
+	.words = USAGE_PROGRAM,
+	.at = offsetof(struct options, argv),
+	.missing = "which program? for example: mprof profile -- ls -l",
 };
 
 static bool plan_from(struct run_plan *plan, const struct options *o)
@@ -105,7 +60,7 @@ static bool plan_from(struct run_plan *plan, const struct options *o)
 	plan->with_samples = true;
 	return run_messages_plan(plan, o->argv, o->sample ? "Sample" : "Profile", CONF_PROFILE_PATH,
 				 o->output) &&
-	       run_messages_keys(plan, o->conf) && run_messages_allocator(plan, o->allocator);
+	       run_keys_set(plan, &o->keys) && run_messages_allocator(plan, o->allocator);
 }
 
 /* One line: what is in it, and what to do with it. */
@@ -150,7 +105,7 @@ int cmd_profile(int argc, char **argv)
 	struct run_plan plan = { 0 };
 	int status = STATUS_USAGE;
 
-	if (usage_parse(&argp, argc, argv, ARGP_IN_ORDER, &o))
+	if (usage_take(&usage, argc, argv, &o))
 		return STATUS_USAGE;
 	if (plan_from(&plan, &o))
 		status = run(&plan);

@@ -2,7 +2,6 @@
 /*
  * sort.c - `mprof sort`: compiles a trace to a playback file, or checks one.
  */
-#include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -14,7 +13,6 @@
 #include "../export/exports.h"
 #include "../print/json_rows.h"
 #include "../print/text.h"
-#include "argument.h"
 #include "cmd.h"
 #include "output.h"
 #include "playback_input.h"
@@ -26,63 +24,39 @@ struct options {
 	bool json, check;
 };
 
-enum { JSON = 256, PROCESS, CHECK };
-
-static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "Write the playback file to FILE [LOG.play]", 0 },
-	{ "process", PROCESS, "N|all", 0,
-	  "Compile the process with this number in the run, or all as threads of one [the one with "
-	  "most calls]",
-	  0 },
-	{ "json", JSON, NULL, 0, "Print one JSON object", 0 },
-	{ "check", CHECK, NULL, 0, "Check every word of a playback file; write nothing", 0 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int check_output(void *options, struct error *err)
 {
-	struct options *o = state->input;
+	const struct options *o = options;
 
-	switch (key) {
-	case 'o':
-		o->output = arg;
-		return 0;
-	case PROCESS:
-		if (!playback_process(arg, &o->playback.process))
-			argp_error(
-			    state,
-			    "invalid --process '%s': expected the number of a process or all", arg);
-		return 0;
-	case JSON:
-		o->json = true;
-		return 0;
-	case CHECK:
-		o->check = true;
-		return 0;
-	case ARGP_KEY_END:
-		if (o->check && o->output)
-			argp_error(state, "--check writes nothing; leave out -o");
-		return 0;
-	default:
-		return argument_file(key, arg, state, &o->log,
-				     "which trace? for example: mprof sort mprof.log");
-	}
+	if (o->check && o->output)
+		return fail(err, -EINVAL, "--check writes nothing; leave out -o");
+	return 0;
 }
 
-static const struct argp_child children[] = {
-	{ &memory_argp, 0, NULL, 0 },
-	{ NULL, 0, NULL, 0 },
+#define OPTIONS struct options
+static const struct option_row options[] = {
+	OPTION_FILE('o', "output", "FILE", output, "Write the playback file to FILE [LOG.play]"),
+	OPTION_CUSTOM(0, "process", "NUMBER|all", uint32_t, playback.process,
+		      &option_process_or_all,
+		      "Compile the process with this number in the run, or all as threads of one "
+		      "[the one with most calls]"),
+	OPTION_JSON(json),
+	OPTION_FLAG(0, "check", check, "Check every word of a playback file; write nothing"),
+	OPTION_ROWS_ALONE(option_memory),
+	OPTION_END,
 };
 
-static const struct argp argp = {
+static const struct usage usage = {
 	.options = options,
-	.parser = parse,
-	.children = children,
-	.args_doc = "LOG",
+	.args = "LOG",
 	.doc = "Compiles a trace, or another tool's record of calls, to a playback file: the same "
 	       "calls in the same order, with block numbers instead of addresses, ready to be "
 	       "played on any allocator. mprof replay, image, movie and compare compile traces "
 	       "themselves; a playback file saves them this step.",
+	.words = USAGE_FILE,
+	.at = offsetof(struct options, log),
+	.missing = "which trace? for example: mprof sort mprof.log",
+	.check = check_output,
 };
 
 static const char *const op_names[] = {
@@ -181,7 +155,7 @@ int cmd_sort(int argc, char **argv)
 {
 	struct options o = { .log = NULL };
 
-	if (usage_parse(&argp, argc, argv, 0, &o))
+	if (usage_take(&usage, argc, argv, &o))
 		return STATUS_USAGE;
 	return o.check ? answer(o.log, &o, NULL) : compile(&o);
 }

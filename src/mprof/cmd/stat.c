@@ -6,7 +6,6 @@
  * The answer is written after the program has ended, on stdout or to -o FILE.
  * With -r the program runs N times: figures are means, with their spread.
  */
-#include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -18,12 +17,10 @@
 
 #include "../util/format.h"
 #include "../print/json_rows.h"
-#include "../util/ranges.h"
 #include "../util/spread.h"
 #include "answer.h"
 #include "../run/library.h"
 #include "run_messages.h"
-#include "argument.h"
 #include "cmd.h"
 #include "counts.h"
 #include "usage.h"
@@ -42,58 +39,28 @@ struct options {
 	char **argv;
 };
 
-enum { ALL = 256 };
-
-static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "Write the answer to FILE instead of stdout", 0 },
-	{ "counts", 'c', "COUNTS", 0, "Keep the counts in this file [they are not kept]", 0 },
-	{ "repeat", 'r', "N", 0, "Run N times; print means and spread", 0 },
-	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
-	{ "all", ALL, NULL, 0, "Print all threads, not only the first ten of each process", 0 },
-	{ "allocator", 'a', "NAME", 0, ALLOCATOR_HELP, 0 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
+#define OPTIONS struct options
+static const struct option_row options[] = {
+	OPTION_FILE('o', "output", "FILE", answer, "Write the answer to FILE instead of stdout"),
+	OPTION_FILE('c', "counts", "COUNTS", counts,
+		    "Keep the counts in this file [they are not kept]"),
+	OPTION_NUMBER('r', "repeat", "N", runs, 1, RUNS_MAX, "Run N times; print means and spread",
+		      .example = "5"),
+	OPTION_JSON(json),
+	OPTION_FLAG(0, "all", all, "Print all threads, not only the first ten of each process"),
+	OPTION_ALLOCATOR(allocator),
+	OPTION_END,
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *o = state->input;
-	uint64_t n = 0;
-
-	switch (key) {
-	case 'o':
-		o->answer = arg;
-		return 0;
-	case 'c':
-		o->counts = arg;
-		return 0;
-	case 'r':
-		if (parse_whole(arg, 1, RUNS_MAX, &n))
-			argp_error(state, "invalid -r '%s': expected a number from 1 to %d", arg,
-				   RUNS_MAX);
-		o->runs = (unsigned)n;
-		return 0;
-	case 'j':
-		o->json = true;
-		return 0;
-	case ALL:
-		o->all = true;
-		return 0;
-	case 'a':
-		o->allocator = arg;
-		return 0;
-	default:
-		return argument_program(key, state, &o->argv,
-					"which program? for example: mprof stat -- ls -l");
-	}
-}
-
-static const struct argp argp = {
+static const struct usage usage = {
 	.options = options,
-	.parser = parse,
-	.args_doc = "[--] PROGRAM [ARGS]",
+	.args = "[--] PROGRAM [ARGS]",
 	.doc = "Runs PROGRAM and counts the calls that it and its children make to malloc and its "
 	       "family, by function, process and thread. Also shows the time and memory that the "
 	       "program used.\vThe exit status is that of the program.",
+	.words = USAGE_PROGRAM,
+	.at = offsetof(struct options, argv),
+	.missing = "which program? for example: mprof stat -- ls -l",
 };
 
 /* What every run adds up to; the last one's counts and result are shown whole. */
@@ -361,7 +328,7 @@ int cmd_stat(int argc, char **argv)
 	struct run_plan plan = { 0 };
 	int status;
 
-	if (usage_parse(&argp, argc, argv, ARGP_IN_ORDER, &o))
+	if (usage_take(&usage, argc, argv, &o))
 		return STATUS_USAGE;
 	status = run_kept_or_not(&o, &plan);
 	run_messages_release(&plan);

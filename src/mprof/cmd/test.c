@@ -8,7 +8,6 @@
  */
 #include "forms.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +15,6 @@
 
 #include "../print/text.h"
 #include "run_messages.h"
-#include "argument.h"
 #include "cmd.h"
 #include "counts.h"
 #include "record.h"
@@ -33,42 +31,23 @@ struct options {
 	char **argv;
 };
 
-enum { NO_COMPRESS = 256 };
-
-static const struct argp_option options[] = {
-	{ "counts", 'c', "COUNTS", 0, "Write the counts to COUNTS [./mprof.counts]", 0 },
-	{ "log", 'l', "LOG", 0, "Write the trace to LOG [./mprof.log]", 0 },
-	{ "no-compress", NO_COMPRESS, NULL, 0, "Do not compress the trace", 0 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
+#define OPTIONS struct options
+static const struct option_row options[] = {
+	OPTION_FILE('c', "counts", "COUNTS", counts, "Write the counts to COUNTS [./mprof.counts]"),
+	OPTION_FILE('l', "log", "LOG", log, "Write the trace to LOG [./mprof.log]"),
+	OPTION_FLAG(0, "no-compress", plain, "Do not compress the trace"),
+	OPTION_END,
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *o = state->input;
-
-	switch (key) {
-	case 'c':
-		o->counts = arg;
-		return 0;
-	case 'l':
-		o->log = arg;
-		return 0;
-	case NO_COMPRESS:
-		o->plain = true;
-		return 0;
-	default:
-		return argument_program(key, state, &o->argv,
-					"which command? for example: mprof test \"ls -l\"");
-	}
-}
-
-static const struct argp argp = {
+static const struct usage usage = {
 	.options = options,
-	.parser = parse,
-	.args_doc = "\"SHELL LINE\"\n[--] PROGRAM ARGS...",
+	.args = "\"SHELL LINE\"\n[--] PROGRAM ARGS...",
 	.doc = "Runs a command twice, first to count its calls and then to record them, and "
 	       "reports on the second run. One word is a line for the shell; several words are a "
 	       "program and its arguments.\vThe exit status is that of the second run.",
+	.words = USAGE_PROGRAM,
+	.at = offsetof(struct options, argv),
+	.missing = "which command? for example: mprof test \"ls -l\"",
 };
 
 /* What was counted, and how the counting run ended. */
@@ -312,7 +291,7 @@ int cmd_test(int argc, char **argv)
 {
 	struct options o = { 0 };
 
-	if (usage_parse(&argp, argc, argv, ARGP_IN_ORDER, &o))
+	if (usage_take(&usage, argc, argv, &o))
 		return STATUS_USAGE;
 	return test_run(o.argv, o.counts, o.log, !o.plain);
 }

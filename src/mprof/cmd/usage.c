@@ -10,21 +10,23 @@
  *   U ARGUMENTS                   one form of its arguments
  *   D TEXT, P TEXT                what it does; what follows the options
  *   H TITLE                       a group of options begins
- *   O SHORT LONG ARG OPTIONAL TEXT
+ *   O SHORT LONG ARG OPTIONAL TEXT TYPE COMPLETIONS
  *   X COMMAND TEXT                an example
+ * COMPLETIONS are words with blanks between; @file, @directory and @command stand for their names.
  */
 #include "usage.h"
 
+#include <argp.h>
+#include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd.h"
 
 enum { HELP_LINES = 48, WIDTH = 79, COLUMN = 24, ROWS_MOST = 128 };
-enum { USAGE = 0x7100 };
-
-#define OTHER "Other options:"
+enum { USAGE = 256, KEYS }; /* of options without a letter: KEYS + index */
 
 static const struct {
 	const char *command, *line, *text;
@@ -34,37 +36,36 @@ static const struct {
 #undef MPROF_EXAMPLE
 };
 
+/* All rows of a command, those of included tables in their place. */
 struct rows {
-	const struct argp_option *option[ROWS_MOST];
+	struct {
+		const struct option_row *option;
+		size_t at; /* of its OPTIONS in the struct of the command's */
+	} row[ROWS_MOST];
 	size_t n;
 };
 
-static const struct argp_option other = { NULL, 0, NULL, 0, OTHER, 0 };
-
-static void add(struct rows *r, const struct argp_option *o)
+static void add(struct rows *r, const struct option_row *o, size_t at)
 {
-	if (r->n == ROWS_MOST || (o->flags & OPTION_HIDDEN))
-		return;
-	r->option[r->n++] = o;
+	if (r->n == ROWS_MOST)
+		abort();
+	r->row[r->n].option = o;
+	r->row[r->n++].at = at;
 }
 
-static bool is_end(const struct argp_option *o)
+static void collect(struct rows *r, const struct option_row *o, size_t at)
 {
-	return !o->name && !o->key && !o->doc;
-}
+	const char *title = "";
 
-static void collect(struct rows *r, const struct argp *argp, bool shared)
-{
-	const struct argp_option *o = argp->options;
-	const struct argp_child *child = argp->children;
-
-	/* What is shared and has no title must not seem to belong to the group before. */
-	if (shared && o && o->name && r->n)
-		add(r, &other);
-	for (; o && !is_end(o); o++)
-		add(r, o);
-	for (; child && child->argp; child++)
-		collect(r, child->argp, true);
+	for (size_t i = 0; i < r->n; i++)
+		if (!r->row[i].option->name)
+			title = r->row[i].option->help;
+	for (; !o->end; o++) {
+		if (o->rows)
+			collect(r, o->rows, at + o->at);
+		else if (o->name || (o->help && strcmp(o->help, title)))
+			add(r, o, at);
+	}
 }
 
 /* ---- --help ---- */
@@ -97,31 +98,47 @@ static void wrap(FILE *out, const char *s, size_t at, size_t indent)
 	}
 }
 
-static bool is_short(const struct argp_option *o)
+static void option_left(char *to, size_t room, const struct option_row *o)
 {
-	return o->key > ' ' && o->key < 0x7f;
-}
-
-static void option_left(char *to, size_t room, const struct argp_option *o)
-{
-	const char *open = o->flags & OPTION_ARG_OPTIONAL ? "[=" : " ";
-	const char *close = o->flags & OPTION_ARG_OPTIONAL ? "]" : "";
+	const char *open = o->otherwise ? "[=" : " ", *close = o->otherwise ? "]" : "";
 	char letter[8] = "";
 
-	if (is_short(o))
-		snprintf(letter, sizeof(letter), "-%c, ", o->key);
+	if (o->letter)
+		snprintf(letter, sizeof(letter), "-%c, ", o->letter);
 	snprintf(to, room, "  %s--%s%s%s%s", letter, o->name, o->arg ? open : "",
 		 o->arg ? o->arg : "", o->arg ? close : "");
 }
 
-static void help_option(FILE *out, const struct argp_option *o)
+/* The help with the words of the row in place of %s. */
+static void option_help(char *to, size_t room, const struct option_row *o)
 {
-	char left[128];
+	const char *at = o->words ? strstr(o->help, "%s") : NULL;
+	size_t n = 0, i;
+
+	if (!at) {
+		snprintf(to, room, "%s", o->help);
+		return;
+	}
+	n = (size_t)snprintf(to, room, "%.*s", (int)(at - o->help), o->help);
+	for (i = 0; o->words[i] && n < room; i++)
+		n += (size_t)snprintf(to + n, room - n, "%s%s",
+				      !i		? ""
+				      : o->words[i + 1] ? ", "
+							: " or ",
+				      o->words[i]);
+	if (n < room)
+		snprintf(to + n, room - n, "%s", at + 2);
+}
+
+static void print_option(FILE *out, const struct option_row *o)
+{
+	char left[128], help[512];
 	int n;
 
 	option_left(left, sizeof(left), o);
+	option_help(help, sizeof(help), o);
 	n = fprintf(out, "%-*s  ", COLUMN - 2, left);
-	wrap(out, o->doc, (size_t)n, COLUMN);
+	wrap(out, help, (size_t)n, COLUMN);
 }
 
 /* Names only, of one group: "Names: --names, --rewrite ...". */
@@ -134,8 +151,8 @@ static size_t help_names(FILE *out, const struct rows *r, size_t i, const char *
 	if (!f)
 		return r->n;
 	fprintf(f, "%s", title);
-	for (; i < r->n && r->option[i]->name; i++)
-		fprintf(f, " --%s", r->option[i]->name);
+	for (; i < r->n && r->row[i].option->name; i++)
+		fprintf(f, " --%s", r->row[i].option->name);
 	fclose(f);
 	wrap(out, line, 0, 4);
 	free(line);
@@ -149,19 +166,19 @@ static void help_options(FILE *out, const struct rows *r, size_t names)
 	size_t i;
 
 	for (i = 0; i < r->n; i++) {
-		const struct argp_option *o = r->option[i];
+		const struct option_row *o = r->row[i].option;
 
 		if (o->name) {
-			help_option(out, o);
+			print_option(out, o);
 			continue;
 		}
 		if (i && !brief)
 			fputc('\n', out);
 		if (i >= names) {
-			i = help_names(out, r, i + 1, o->doc) - 1;
+			i = help_names(out, r, i + 1, o->help) - 1;
 			brief = true;
 		} else {
-			wrap(out, o->doc, 0, 0);
+			wrap(out, o->help, 0, 0);
 		}
 	}
 }
@@ -186,32 +203,17 @@ static void help_examples(FILE *out, const char *command)
 	}
 }
 
-/* The text before \v, or behind it; the caller frees it. */
-static char *doc_part(const struct argp *argp, bool behind)
+static void print_help(FILE *out, const char *name, const struct usage *u, const struct rows *rows,
+		       size_t names)
 {
-	const char *doc = argp->doc ? argp->doc : "", *v = strchr(doc, '\v');
-	int key = behind ? ARGP_KEY_HELP_POST_DOC : ARGP_KEY_HELP_PRE_DOC;
-	char *part =
-	    behind ? strdup(v ? v + 1 : "") : strndup(doc, v ? (size_t)(v - doc) : strlen(doc));
-	char *made = part;
-
-	if (part && argp->help_filter)
-		made = argp->help_filter(key, part, NULL);
-	if (made != part)
-		free(part);
-	return made;
-}
-
-static void print_help(FILE *out, const char *name, const struct argp *argp,
-		       const struct rows *rows, size_t names)
-{
-	const char *form = argp->args_doc ? argp->args_doc : "";
-	char *before = doc_part(argp, false), *behind = doc_part(argp, true);
+	const char *form = u->args, *v = strchr(u->doc, '\v');
 	size_t n;
+	char *before = strndup(u->doc, v ? (size_t)(v - u->doc) : strlen(u->doc));
+	char *more = u->more ? u->more() : NULL;
 
 	for (n = strcspn(form, "\n");; form += n + 1, n = strcspn(form, "\n")) {
-		fprintf(out, "%s%s [OPTION...] %.*s\n",
-			form == argp->args_doc ? "Usage: " : "       ", name, (int)n, form);
+		fprintf(out, "%s%s [OPTION...] %.*s\n", form == u->args ? "Usage: " : "       ",
+			name, (int)n, form);
 		if (!form[n])
 			break;
 	}
@@ -219,18 +221,17 @@ static void print_help(FILE *out, const char *name, const struct argp *argp,
 		wrap(out, before, 0, 0);
 	fputc('\n', out);
 	help_options(out, rows, names);
-	fprintf(out, "\nmprof-%s(1) explains all options%s.\n", command_of(name),
-		names < rows->n ? ", --help=all lists them" : "");
-	if (behind && *behind) {
+	fprintf(out, "\nmprof%s%s(1) explains all options%s.\n", *command_of(name) ? "-" : "",
+		command_of(name), names < rows->n ? ", --help=all lists them" : "");
+	if (v || more)
 		fputc('\n', out);
-		if (strchr(behind, '\n'))
-			fputs(behind, out);
-		else
-			wrap(out, behind, 0, 0);
-	}
+	if (v)
+		wrap(out, v + 1, 0, 0);
+	if (more)
+		fputs(more, out);
 	help_examples(out, command_of(name));
 	free(before);
-	free(behind);
+	free(more);
 }
 
 static size_t lines_of(const char *s)
@@ -242,23 +243,23 @@ static size_t lines_of(const char *s)
 	return n;
 }
 
-void usage_help(FILE *out, const char *name, const struct argp *argp, bool all)
+/* all: with every option.  name: "mprof report". */
+static void help(FILE *out, const char *name, const struct usage *u, const struct rows *rows,
+		 bool all)
 {
-	struct rows rows = { .n = 0 };
 	size_t names, size;
 	char *text = NULL;
 	bool fits = false;
 	FILE *f;
 
-	collect(&rows, argp, false);
 	/* One group less in full at a time, from the last one back, until it fits. */
-	for (names = rows.n; !fits; names--) {
-		if (names && names < rows.n && rows.option[names]->name)
+	for (names = rows->n; !fits; names--) {
+		if (names && names < rows->n && rows->row[names].option->name)
 			continue;
 		f = open_memstream(&text, &size);
 		if (!f)
 			return;
-		print_help(f, name, argp, &rows, names);
+		print_help(f, name, u, rows, names);
 		fclose(f);
 		fits = all || !names || lines_of(text) <= HELP_LINES;
 		if (fits)
@@ -280,27 +281,41 @@ static void put_lines(FILE *out, char kind, const char *s)
 	}
 }
 
-void usage_rows(FILE *out, const char *name, const struct argp *argp)
+static void put_words(FILE *out, const char *const *word)
 {
-	const char *doc = argp->doc ? argp->doc : "", *v = strchr(doc, '\v');
-	struct rows rows = { .n = 0 };
+	for (; word && *word; word++)
+		if (!strchr(*word, ' '))
+			fprintf(out, "%s ", *word);
+}
+
+static void put_option(FILE *out, const struct option_row *o)
+{
+	static const char *const complete[] = { "", "@file", "@directory", "@command" };
+	char text[512];
+
+	option_help(text, sizeof(text), o);
+	fprintf(out, "O\t%.*s\t%s\t%s\t%d\t%s\t%s\t", o->letter != 0, &o->letter, o->name,
+		o->arg ? o->arg : "", o->otherwise != NULL, text, o->type->name);
+	put_words(out, o->words);
+	put_words(out, o->type->words);
+	fprintf(out, "%s\n", complete[o->type->complete]);
+}
+
+static void put_rows(FILE *out, const char *name, const struct usage *u, const struct rows *rows)
+{
+	const char *v = strchr(u->doc, '\v');
 	size_t i;
 
 	fprintf(out, "C\t%s\n", command_of(name));
-	put_lines(out, 'U', argp->args_doc ? argp->args_doc : "");
-	fprintf(out, "D\t%.*s\n", v ? (int)(v - doc) : (int)strlen(doc), doc);
-	if (v && v[1])
+	put_lines(out, 'U', u->args);
+	fprintf(out, "D\t%.*s\n", v ? (int)(v - u->doc) : (int)strlen(u->doc), u->doc);
+	if (v)
 		fprintf(out, "P\t%s\n", v + 1);
-	collect(&rows, argp, false);
-	for (i = 0; i < rows.n; i++) {
-		const struct argp_option *o = rows.option[i];
-
-		if (!o->name)
-			fprintf(out, "H\t%s\n", o->doc);
+	for (i = 0; i < rows->n; i++) {
+		if (rows->row[i].option->name)
+			put_option(out, rows->row[i].option);
 		else
-			fprintf(out, "O\t%.*s\t%s\t%s\t%d\t%s\n", is_short(o) ? 1 : 0,
-				(const char[]){ (char)o->key }, o->name, o->arg ? o->arg : "",
-				(o->flags & OPTION_ARG_OPTIONAL) != 0, o->doc);
+			fprintf(out, "H\t%s\n", rows->row[i].option->help);
 	}
 	for (i = 0; i < sizeof(examples) / sizeof(examples[0]); i++)
 		if (!strcmp(examples[i].command, command_of(name)))
@@ -309,43 +324,110 @@ void usage_rows(FILE *out, const char *name, const struct argp *argp)
 
 /* ---- parsing ---- */
 
-static const struct argp_option help_options_rows[] = {
-	{ "help", 'h', "all", OPTION_ARG_OPTIONAL | OPTION_HIDDEN, NULL, 0 },
-	{ "usage", USAGE, NULL, OPTION_HIDDEN, NULL, 0 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
+struct parsing {
+	const struct usage *usage;
+	struct rows rows;
+	void *options;
+	struct error err;
 };
+
+static error_t take_words(struct parsing *p, int key, char *arg, struct argp_state *state)
+{
+	const struct usage *u = p->usage;
+	void *to = (char *)p->options + u->at;
+
+	if (key == ARGP_KEY_NO_ARGS && u->missing)
+		return -fail(&p->err, -EINVAL, "%s", u->missing);
+	if (key == ARGP_KEY_ARGS && u->words == USAGE_FILES) {
+		*(struct arguments *)to = (struct arguments){ state->argv + state->next,
+							      (size_t)(state->argc - state->next) };
+		return 0;
+	}
+	if (key != ARGP_KEY_ARG || u->words == USAGE_FILES)
+		return ARGP_ERR_UNKNOWN;
+	if (u->words == USAGE_PROGRAM) {
+		*(char ***)to = state->argv + state->next - 1;
+		state->next = state->argc;
+		return 0;
+	}
+	if (u->words == USAGE_NONE || *(const char **)to)
+		return -fail(&p->err, -EINVAL, "expected %s, got '%s' as well",
+			     u->words == USAGE_NONE ? "no argument" : "one file", arg);
+	*(const char **)to = arg;
+	return 0;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	const struct argp *argp = state->root_argp->children[0].argp;
+	struct parsing *p = state->input;
+	const struct option_row *o;
+	size_t i;
 
 	switch (key) {
 	case 'h':
 		if (arg && strcmp(arg, "all"))
-			argp_error(state, "invalid --help '%s': expected nothing or all", arg);
-		usage_help(stdout, state->name, argp, arg != NULL);
+			return -fail(&p->err, -EINVAL,
+				     "invalid --help '%s': expected nothing or all", arg);
+		help(stdout, state->name, p->usage, &p->rows, arg || !*command_of(state->name));
 		exit(STATUS_OK);
 	case USAGE:
 		argp_state_help(state, stdout, ARGP_HELP_USAGE);
 		exit(STATUS_OK);
 	default:
-		return ARGP_ERR_UNKNOWN;
+		for (i = 0; i < p->rows.n; i++) {
+			o = p->rows.row[i].option;
+			if (o->name && key == (o->letter ? o->letter : KEYS + (int)i))
+				return -option_take(o, arg, (char *)p->options + p->rows.row[i].at,
+						    &p->err);
+		}
+		return take_words(p, key, arg, state);
 	}
 }
 
-int usage_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
+static void argp_options(const struct rows *rows, struct argp_option *to)
 {
-	static const struct argp help = { .options = help_options_rows, .parser = parse };
-	const struct argp_child both[] = {
-		{ argp, 0, NULL, 0 },
-		{ &help, 0, NULL, 0 },
-		{ NULL, 0, NULL, 0 },
+	static const struct argp_option helps[] = {
+		{ "help", 'h', "all", OPTION_ARG_OPTIONAL, NULL, 0 },
+		{ "usage", USAGE, NULL, OPTION_HIDDEN, NULL, 0 },
+		{ NULL, 0, NULL, 0, NULL, 0 },
 	};
-	const struct argp whole = { .children = both };
+	const struct option_row *o;
+	size_t i;
 
+	for (i = 0; i < rows->n; i++) {
+		o = rows->row[i].option;
+		if (o->name)
+			*to++ = (struct argp_option){
+				.name = o->name,
+				.key = o->letter ? o->letter : KEYS + (int)i,
+				.arg = o->arg,
+				.flags = o->otherwise ? OPTION_ARG_OPTIONAL : 0,
+			};
+	}
+	memcpy(to, helps, sizeof(helps));
+}
+
+int usage_take(const struct usage *usage, int argc, char **argv, void *options)
+{
+	struct argp_option rows[ROWS_MOST + 3];
+	const struct argp argp = { .options = rows, .parser = parse, .args_doc = usage->args };
+	struct parsing p = { .usage = usage, .options = options };
+	int code;
+
+	collect(&p.rows, usage->options, 0);
 	if (argc == 2 && !strcmp(argv[1], USAGE_ROWS)) {
-		usage_rows(stdout, argv[0], argp);
+		put_rows(stdout, argv[0], usage, &p.rows);
 		return STATUS_USAGE;
 	}
-	return argp_parse(&whole, argc, argv, flags | ARGP_NO_HELP, NULL, input);
+	argp_options(&p.rows, rows);
+	code = argp_parse(&argp, argc, argv,
+			  ARGP_NO_HELP | (usage->words == USAGE_PROGRAM ? ARGP_IN_ORDER : 0), NULL,
+			  &p);
+	if (!code && usage->check)
+		code = -usage->check(options, &p.err);
+	if (!code)
+		return STATUS_OK;
+	fflush(stdout);
+	fprintf(stderr, "%s: %s\n", argv[0], *p.err.text ? p.err.text : strerror(code));
+	return code == ENOMEM ? STATUS_FOUND : STATUS_USAGE;
 }

@@ -2,28 +2,47 @@
 /*
  * usage.h - parses the arguments of a command, and explains them.
  *
- * All that is said of a command's options comes from its argp rows: --help, the
- * section OPTIONS of its manual page, and the completion of the shells.
+ * What is said of a command's options comes from its rows (option.h): --help, the section OPTIONS
+ * of its manual page, and the completion of the shells.
  */
 #ifndef MPROF_CMD_USAGE_H
 #define MPROF_CMD_USAGE_H
 
-#include <argp.h>
-#include <stdbool.h>
-#include <stdio.h>
+#include "option.h"
+
+/* The arguments that are no options. */
+struct arguments {
+	char **item; /* in argv */
+	size_t count;
+};
+
+enum usage_words {
+	USAGE_NONE,
+	USAGE_FILE,    /* one: a const char * */
+	USAGE_FILES,   /* a struct arguments */
+	USAGE_PROGRAM, /* a program and all that follows: a char **, which ends with NULL */
+};
+
+struct usage {
+	const struct option_row *options;
+	const char *args;    /* in usage lines; a line for each form */
+	const char *doc;     /* what the command does; behind \v what else is to be said */
+	char *(*more)(void); /* a text behind the options, to be freed; NULL: none */
+	enum usage_words words;
+	size_t at;	     /* of the words, in the struct of the options */
+	const char *missing; /* asks for them if there are none; NULL: none are needed */
+	/*
+	 * Rules between options, and what follows from them.  0, or -errno with *err: one clear
+	 * line that names the options.
+	 */
+	int (*check)(void *options, struct error *err);
+};
 
 /*
- * As argp_parse(), with --help, -h and --usage of our own.  argv[0] is "mprof NAME".
- * Returns an error, which is STATUS_USAGE for the caller, only without memory or after
- * `mprof help --rows`.
+ * Fills the struct of the options; argv[0] is "mprof NAME".  Ends the process after --help.
+ * 0, or STATUS_USAGE after one line on stderr (STATUS_FOUND: without memory).
  */
-int usage_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
-
-/* The rows of one command for scripts/gendoc, as usage.c describes them. */
-void usage_rows(FILE *out, const char *name, const struct argp *argp);
-
-/* What a command's --help prints; all: with every option.  name: "mprof report". */
-void usage_help(FILE *out, const char *name, const struct argp *argp, bool all);
+int usage_take(const struct usage *usage, int argc, char **argv, void *options);
 
 /* The argument with which a command prints its rows: for scripts/gendoc only. */
 #define USAGE_ROWS "--rows"

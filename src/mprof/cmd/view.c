@@ -3,7 +3,6 @@
  * view.c - `mprof view`: the pages of `mprof report --html`, served on this machine, with exact
  * answers from the traces.
  */
-#include <argp.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -14,8 +13,6 @@
 #include "../import/import.h"
 #include "../print/json.h"
 #include "../print/text.h"
-#include "../util/ranges.h"
-#include "argument.h"
 #include "cmd.h"
 #include "overview.h"
 #include "profile_options.h"
@@ -24,86 +21,51 @@
 #include "view_answers.h"
 
 struct options {
-	char **log;
-	size_t logs;
+	struct arguments log;
 	struct serve_options serve;
 	bool open, diff;
-	json *traces; /* names, if they are several */
-	struct argument_list source_dir;
+	json *traces;		       /* names, if they are several */
+	const char *const *source_dir; /* ends with NULL; may be NULL */
 	struct profile_cli cli;
 };
 
-enum { PORT = 256, SOCKET, OPEN, DIFF, SOURCE_DIR };
-
-static const struct argp_option options[] = {
-	{ "port", PORT, "N", 0, "Listen on this port of 127.0.0.1 [any that is free]", 0 },
-	{ "socket", SOCKET, "PATH", 0, "Listen on a unix socket instead, for ssh -L 8000:PATH", 0 },
-	{ "diff", DIFF, NULL, 0, "Show first what changed from one trace to a second one", 0 },
-	{ "open", OPEN, NULL, 0, "Open the page in the desktop's browser", 0 },
-	{ "source-dir", SOURCE_DIR, "DIR", 0, "Look for source files in DIR first; may be repeated",
-	  0 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
+#define OPTIONS struct options
+static const struct option_row options[] = {
+	OPTION_NUMBER(0, "port", "N", serve.port, 1, UINT16_MAX,
+		      "Listen on this port of 127.0.0.1 [any that is free]", .example = "8000"),
+	OPTION_FILE(0, "socket", "PATH", serve.socket,
+		    "Listen on a unix socket instead, for ssh -L 8000:PATH"),
+	OPTION_FLAG(0, "diff", diff, "Show first what changed from one trace to a second one"),
+	OPTION_FLAG(0, "open", open, "Open the page in the desktop's browser"),
+	OPTION_LIST(0, "source-dir", "DIR", source_dir, &option_directories,
+		    "Look for source files in DIR first; may be repeated"),
+	OPTION_ROWS(option_profile, cli),
+	OPTION_ROWS_ALONE(option_memory),
+	OPTION_END,
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int check(void *options, struct error *err)
 {
-	struct options *o = state->input;
-	uint64_t n = 0;
+	const struct options *o = options;
 
-	switch (key) {
-	case PORT:
-		if (parse_whole(arg, 1, UINT16_MAX, &n))
-			argp_error(state, "invalid --port '%s': expected a number from 1 to 65535",
-				   arg);
-		o->serve.port = (uint16_t)n;
-		return 0;
-	case SOCKET:
-		o->serve.socket = arg;
-		return 0;
-	case DIFF:
-		o->diff = true;
-		return 0;
-	case OPEN:
-		o->open = true;
-		return 0;
-	case SOURCE_DIR:
-		argument_add(&o->source_dir, arg, state);
-		return 0;
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &o->cli;
-		return 0;
-	case ARGP_KEY_ARGS:
-		o->log = state->argv + state->next;
-		o->logs = (size_t)(state->argc - state->next);
-		return 0;
-	case ARGP_KEY_END:
-		if (!o->logs)
-			argp_error(state, "which trace? for example: mprof view mprof.log");
-		if (o->diff && o->logs != 2)
-			argp_error(state, "--diff takes two traces, not %zu", o->logs);
-		if (o->serve.socket && (o->serve.port || o->open))
-			argp_error(state, "--socket and %s: choose one",
-				   o->open ? "--open" : "--port");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (o->diff && o->log.count != 2)
+		return fail(err, -EINVAL, "--diff takes two traces, not %zu", o->log.count);
+	if (o->serve.socket && (o->serve.port || o->open))
+		return fail(err, -EINVAL, "--socket and %s: choose one",
+			    o->open ? "--open" : "--port");
+	return 0;
 }
 
-static const struct argp_child children[] = {
-	{ &profile_argp, 0, NULL, 0 },
-	{ &memory_argp, 0, NULL, 0 },
-	{ NULL, 0, NULL, 0 },
-};
-
-static const struct argp argp = {
+static const struct usage usage = {
 	.options = options,
-	.parser = parse,
-	.children = children,
-	.args_doc = "LOG...\n--diff BEFORE.log AFTER.log",
+	.args = "LOG...\n--diff BEFORE.log AFTER.log",
 	.doc = "Serves the pages of mprof report --html on this machine, and answers questions"
 	       " about any window of time exactly, from the trace.  Prints the address to open;"
 	       " Ctrl-C ends it.",
+	.words = USAGE_FILES,
+	.at = offsetof(struct options, log),
+	.missing = "which trace? for example: mprof view mprof.log",
+	.check = check,
 };
 
 /* ---- pages ---- */
@@ -126,7 +88,7 @@ static int make_page(void *context, const struct analysis *a, struct error *err)
 		return fail(err, -ENOMEM, "no memory for the page of '%s'", p->path);
 	p->events = a->walk.events;
 	served = (struct report_served){ &p->map, m->o->traces, m->index };
-	p->sources.dir = m->o->source_dir.item;
+	p->sources.dir = m->o->source_dir;
 	ret = report_page(a, &m->o->cli.options, out, &p->sources, &served, err);
 	if (fclose(out) && !ret)
 		ret = fail(err, -ENOMEM, "no memory for the page of '%s'", p->path);
@@ -135,7 +97,7 @@ static int make_page(void *context, const struct analysis *a, struct error *err)
 
 static int open_page(const struct options *o, struct view_page *page, size_t index)
 {
-	const char *log = o->log[index];
+	const char *log = o->log.item[index];
 	struct making m = { o, page, index };
 	struct error err = { "" };
 	struct trace *t;
@@ -173,7 +135,7 @@ static void announce(const struct options *o, const char *root)
 static int serve(struct options *o, struct view_page *page)
 {
 	struct view_answers *answers =
-	    view_answers_new(page, o->logs, &o->cli.options.sites.filter);
+	    view_answers_new(page, o->log.count, &o->cli.options.sites.filter);
 	struct error err = { "" };
 	struct serve *s;
 	sigset_t ends;
@@ -212,20 +174,20 @@ static void hold_signals(void)
 
 static int view(struct options *o)
 {
-	struct view_page *page = calloc(o->logs, sizeof(*page));
+	struct view_page *page = calloc(o->log.count, sizeof(*page));
 	int status = page ? STATUS_OK : cmd_error(STATUS_FOUND, "no memory to serve pages");
 	size_t i;
 
-	o->traces = o->logs > 1 ? json_object_new_array() : NULL;
-	for (i = 0; i < o->logs && o->traces; i++)
-		json_object_array_add(o->traces, json_string(text_base(o->log[i])));
-	for (i = 0; i < o->logs && !status; i++)
+	o->traces = o->log.count > 1 ? json_object_new_array() : NULL;
+	for (i = 0; i < o->log.count && o->traces; i++)
+		json_object_array_add(o->traces, json_string(text_base(o->log.item[i])));
+	for (i = 0; i < o->log.count && !status; i++)
 		status = open_page(o, &page[i], i);
 	if (!status) {
 		hold_signals();
 		status = serve(o, page);
 	}
-	for (i = 0; page && i < o->logs; i++) {
+	for (i = 0; page && i < o->log.count; i++) {
 		free(page[i].html);
 		html_map_release(&page[i].map);
 		html_sources_release(&page[i].sources);
@@ -237,12 +199,12 @@ static int view(struct options *o)
 
 int cmd_view(int argc, char **argv)
 {
-	struct options o = { .logs = 0 };
+	struct options o = { .diff = false };
 	int status;
 
 	profile_cli_init(&o.cli);
-	status = usage_parse(&argp, argc, argv, 0, &o) ? STATUS_USAGE : view(&o);
+	status = usage_take(&usage, argc, argv, &o) ? STATUS_USAGE : view(&o);
 	profile_cli_release(&o.cli);
-	free(o.source_dir.item);
+	free((void *)o.source_dir);
 	return status;
 }

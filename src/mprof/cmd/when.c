@@ -21,8 +21,10 @@ static bool percent(const char *arg, double *value)
 	return end != arg && !strcmp(end, "%") && *value >= 0 && *value <= 100;
 }
 
-void when_parse(struct when *w, const char *arg, struct argp_state *state)
+static int take_when(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
+	struct when *w = to;
+
 	w->text = arg;
 	if (!strcmp(arg, "peak"))
 		w->kind = WHEN_PEAK;
@@ -35,11 +37,14 @@ void when_parse(struct when *w, const char *arg, struct argp_state *state)
 	else if (!parse_time(arg, &w->ns, NULL))
 		w->kind = WHEN_TIME;
 	else
-		argp_error(state,
-			   "invalid --at '%s': expected peak, end, a number of calls, a time such "
-			   "as 1.5s, or a percentage such as 50%%",
-			   arg);
+		return option_invalid(err, row, arg,
+				      "peak, end, a number of calls, a time such as 1.5s, or a "
+				      "percentage such as 50%%");
+	return 0;
 }
+
+static const char *const moments[] = { "peak", "end", NULL };
+const struct option_type option_when = { "when", take_when, moments, COMPLETE_NOTHING };
 
 /* ---- calls ---- */
 

@@ -5,10 +5,10 @@
 #ifndef MPROF_WHEN_H
 #define MPROF_WHEN_H
 
-#include <argp.h>
 #include <stdint.h>
 
 #include "../profile/profile.h"
+#include "option.h"
 
 #define WHEN_HELP "peak, end, a number of calls, 1.5s, or 50% of the calls [peak]"
 
@@ -21,8 +21,11 @@ struct when {
 	double percent; /* of the calls */
 };
 
-/* Ends in argp_error() if it is none. */
-void when_parse(struct when *w, const char *arg, struct argp_state *state);
+/* --at WHEN; lead: "Show the heap then: ". */
+extern const struct option_type option_when;
+#define OPTION_WHEN(member, lead, ...)                                                    \
+	OPTION_CUSTOM(0, "at", "WHEN", struct when, member, &option_when, lead WHEN_HELP, \
+		      __VA_ARGS__)
 
 /*
  * Where a walk over the trace has to end to be at that moment; not set for the peak.  Calls are

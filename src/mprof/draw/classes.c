@@ -18,17 +18,9 @@ static const unsigned channels[PICTURE_BY_COUNT] = {
 	[PICTURE_BY_MODULE] = FILM_SITE,
 };
 
-int picture_by_find(const char *name, enum picture_by *by, struct error *err)
-{
-	int i = words_find(WORDS_PICTURE_BY, name, err);
-
-	*by = i < 0 ? *by : (enum picture_by)i;
-	return i < 0 ? i : 0;
-}
-
 const char *picture_by_name(enum picture_by by)
 {
-	return words_of(WORDS_PICTURE_BY)[by];
+	return words_PICTURE_BY[by];
 }
 
 unsigned classes_channels(enum picture_by by)

@@ -63,7 +63,6 @@ uint8_t classes_colour(struct classes *c, const struct film_cell *cell, uint64_t
 void classes_name(const struct classes *c, unsigned top, char *text, size_t room);
 
 /* "occupancy", ...; -EINVAL with err naming the valid ones. */
-int picture_by_find(const char *name, enum picture_by *by, struct error *err);
 const char *picture_by_name(enum picture_by by);
 
 #endif

@@ -12,14 +12,6 @@
 #define PX_LEAST     2		/* unless nothing else fits */
 #define SHIFT_OF(of) (FILM_UNIT_SHIFT + (of))
 
-int layout_find(const char *name, enum layout_kind *kind, struct error *err)
-{
-	int i = words_find(WORDS_LAYOUT, name, err);
-
-	*kind = i < 0 ? *kind : (enum layout_kind)i;
-	return i < 0 ? i : 0;
-}
-
 /* ---- strips ---- */
 
 static uint64_t row_key(const struct film *f, size_t unit, unsigned row_shift)

@@ -72,6 +72,5 @@ void layout_place(const struct layout_map *m, size_t cell, unsigned *x, unsigned
 void hilbert_place(unsigned side, uint64_t d, unsigned *x, unsigned *y);
 
 /* "strips", ...; -EINVAL with err naming the valid ones. */
-int layout_find(const char *name, enum layout_kind *kind, struct error *err);
 
 #endif

@@ -23,17 +23,20 @@ const struct exporter export_table[] = {
 	{ NULL, NULL, NULL, 0, NULL },
 };
 
-const struct exporter *export_find(const char *name, struct error *err)
-{
-	static const char *const names[] = {
+const char *const export_names[] = {
 #define EXPORT(name, function, extension, flags, help) name,
 #include "exports.def"
 #undef EXPORT
-		NULL,
-	};
-	int i = words_among("--to", name, names, err);
+	NULL,
+};
 
-	return i < 0 ? NULL : &export_table[i];
+const struct exporter *export_find(const char *name)
+{
+	const struct exporter *e = export_table;
+
+	while (e->name && strcmp(e->name, name))
+		e++;
+	return e->name ? e : NULL;
 }
 
 void export_name(FILE *out, const char *name, const char *bad, char instead)

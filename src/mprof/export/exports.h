@@ -83,8 +83,10 @@ struct exporter {
 /* The table; ends with a row whose name is NULL. */
 extern const struct exporter export_table[];
 
-/* NULL with err naming the nearest one. */
-const struct exporter *export_find(const char *name, struct error *err);
+/* By its name; NULL: there is none. */
+const struct exporter *export_find(const char *name);
+/* Their names, ending with NULL. */
+extern const char *const export_names[];
 
 /* Was this value asked for, or none at all? */
 static inline bool export_wants(const struct export *x, enum profile_value value)

@@ -122,7 +122,7 @@ static int add_settings(struct variant *v, const char *s, struct error *err)
 			continue;
 		if (!is_assignment(s, n))
 			return fail(err, -EINVAL,
-				    "invalid setting '%.*s' in brackets: expected NAME=VALUE, for "
+				    "invalid --allocator '[%.*s]': expected NAME=VALUE, for "
 				    "example MALLOC_ARENA_MAX=2",
 				    (int)n, s);
 		if (add_env(v, s, n))
@@ -204,7 +204,7 @@ static int add_swept(struct variants *vs, char *entry, struct error *err)
 	if (!open && !strchr(entry, '}'))
 		return add_plain(vs, entry, err);
 	if (!close || memchr(open + 1, '{', (size_t)(close - open - 1)))
-		return fail(err, -EINVAL, "invalid list in '%s': expected {a,b,c}", entry);
+		return fail(err, -EINVAL, "invalid --allocator '%s': expected {a,b,c}", entry);
 	for (s = open + 1; !ret && s <= close; s += n + 1) {
 		n = strcspn(s, ",}");
 		if (asprintf(&one, "%.*s%.*s%s", (int)(open - entry), entry, (int)n, s, close + 1) <
@@ -270,8 +270,8 @@ int variants_parse(struct variants *vs, const char *list, struct error *err)
 		n = entry_length(s);
 		if (!n)
 			return fail(err, -EINVAL,
-				    "'%s' is not a list of allocators; expected for example "
-				    "glibc,jemalloc[MALLOC_CONF=narenas:2],/path/lib.so",
+				    "invalid --allocator '%s': expected a list of allocators, for "
+				    "example glibc,jemalloc[MALLOC_CONF=narenas:2],/path/lib.so",
 				    list);
 		ret = add_entry(vs, s, n, err);
 		s += n;
@@ -286,7 +286,7 @@ int variants_set(struct variants *vs, const char *setting, struct error *err)
 	if (!is_assignment(setting, strlen(setting)))
 		return fail(
 		    err, -EINVAL,
-		    "invalid setting '%s': expected NAME=VALUE, for example MALLOC_ARENA_MAX=2",
+		    "invalid --set '%s': expected NAME=VALUE, for example MALLOC_ARENA_MAX=2",
 		    setting);
 	for (i = 0; i < vs->n; i++)
 		if (!has_env(&vs->v[i], setting) && add_env(&vs->v[i], setting, strlen(setting)))

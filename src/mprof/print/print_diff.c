@@ -24,15 +24,7 @@ const char *diff_change_name(enum diff_change change)
 
 const char *diff_by_name(enum diff_by by)
 {
-	return words_of(WORDS_DIFF_BY)[by];
-}
-
-int diff_by_find(const char *name, enum diff_by *by, struct error *err)
-{
-	int i = words_find(WORDS_DIFF_BY, name, err);
-
-	*by = i < 0 ? *by : (enum diff_by)i;
-	return i < 0 ? i : 0;
+	return words_DIFF_BY[by];
 }
 
 void diff_put_group(FILE *out, const struct diff *d, const struct diff_group *g)
@@ -246,7 +238,7 @@ int diff_text(const struct diff *d, const struct diff_print *o, FILE *out, struc
 	if (put_totals(d, out) < 0)
 		return fail(err, -ENOMEM, "no memory to print the comparison");
 	fprintf(out, "\n%s by %s: ", profile_value_name(d->options.value),
-		words_of(WORDS_DIFF_BY)[d->options.by]);
+		words_DIFF_BY[d->options.by]);
 	diff_put_counts(out, d);
 	fputs(".\n", out);
 	for (i = 0; i < d->renames; i++) {

@@ -31,7 +31,6 @@ json *diff_json(const struct diff *d, const struct diff_print *o);
 const char *diff_change_name(enum diff_change change);
 const char *diff_by_name(enum diff_by by);
 /* -EINVAL with err naming the valid ones. */
-int diff_by_find(const char *name, enum diff_by *by, struct error *err);
 /* What a row stands for: a function, "f < caller < ...", a module. */
 void diff_put_group(FILE *out, const struct diff *d, const struct diff_group *g);
 /* Rows to show: those that changed, at most DIFF_ROWS, or all. */

@@ -143,8 +143,7 @@ bool profile_is_library(const struct sym_line *line);
 uint64_t profile_value(const struct profile *p, size_t i, enum profile_value value);
 uint64_t profile_group_value(const struct profile_group *g, enum profile_value value);
 uint64_t profile_value_total(const struct profile *p, enum profile_value value);
-/* By name of --value; -EINVAL with err naming the valid ones. */
-int profile_value_find(const char *name, enum profile_value *value, struct error *err);
+extern const char *const profile_value_names[VALUE_COUNT + 1]; /* ends with NULL */
 const char *profile_value_name(enum profile_value value);
 bool profile_value_of_totals(enum profile_value value); /* profiles have it, too */
 /* Has a trace or profile such a figure?  0, or -EINVAL and err: a profile has no such one. */
@@ -156,7 +155,7 @@ uint64_t profile_value_blocks(const struct profile *p, size_t i, enum profile_va
 /* Bits 1 << value of those that have all these roles (figures.def). */
 enum { ROLE_MOMENT = 1, ROLE_LIMIT = 2, ROLE_TOTAL = 4, ROLE_GROWTH = 8, ROLE_EVENTS = 16 };
 unsigned profile_values_of(unsigned roles);
-int profile_by_find(const char *name, enum profile_by *by, struct error *err);
+extern const char *const profile_by_names[PROFILE_BY_COUNT + 1];
 const char *profile_by_name(enum profile_by by);
 /* Groups by falling value; equal ones by falling bytes, then as they were first seen. */
 void profile_sort(struct profile *p, enum profile_value value);

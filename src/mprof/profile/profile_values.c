@@ -26,10 +26,15 @@ static const struct {
 #include "../pass/figures.def"
 };
 
-static const char *const by_names[PROFILE_BY_COUNT + 1] = {
+const char *const profile_by_names[PROFILE_BY_COUNT + 1] = {
 #define PROFILE_BY(id, name, help) name,
 #include "by.def"
 #undef PROFILE_BY
+};
+
+const char *const profile_value_names[VALUE_COUNT + 1] = {
+#define VALUE(id, name, blocks, roles, member, unit, add, from, json, help) name,
+#include "../pass/figures.def"
 };
 
 static uint64_t value_of(const struct site_values *v, enum profile_value value)
@@ -83,27 +88,7 @@ unsigned profile_values_of(unsigned roles)
 
 const char *profile_by_name(enum profile_by by)
 {
-	return by_names[by];
-}
-
-int profile_value_find(const char *name, enum profile_value *value, struct error *err)
-{
-	const char *names[VALUE_COUNT + 1] = { NULL };
-	int i;
-
-	for (i = 0; i < VALUE_COUNT; i++)
-		names[i] = values[i].name;
-	i = words_among("value", name, names, err);
-	*value = i < 0 ? *value : (enum profile_value)i;
-	return i < 0 ? i : 0;
-}
-
-int profile_by_find(const char *name, enum profile_by *by, struct error *err)
-{
-	int i = words_among("--by", name, by_names, err);
-
-	*by = i < 0 ? *by : (enum profile_by)i;
-	return i < 0 ? i : 0;
+	return profile_by_names[by];
 }
 
 /* ---- order ---- */

@@ -182,8 +182,8 @@ static char *refuse(struct error *err, const char *name, const char *why)
 
 	list_installed(installed, sizeof(installed));
 	fail(err, -EINVAL,
-	     "there is no allocator '%s'%s; expected one of %s, or the path of a shared object",
-	     name, why, installed);
+	     "invalid --allocator '%s'%s: expected %s, or the path of a shared object", name, why,
+	     installed);
 	return NULL;
 }
 
@@ -195,13 +195,16 @@ static char *resolve_path(const char *name, struct error *err)
 	if (!path)
 		return refuse(err, name, "");
 	if (strpbrk(path, " :\t\n"))
-		fail(err, -EINVAL, "'%s' cannot be preloaded: its path contains a blank or colon",
-		     path);
+		fail(err, -EINVAL,
+		     "invalid --allocator '%s': expected a path without blanks and colons", path);
 	else if (elf_read(path, &elf) || !elf.ours || elf.type != ELF_SHARED)
-		fail(err, -EINVAL, "'%s' is not a shared object for this machine", path);
+		fail(err, -EINVAL,
+		     "invalid --allocator '%s': expected a shared object for this machine", path);
 	else if (!defines_function(path, "malloc"))
 		/* The linker would load it, and the program would go on with glibc's. */
-		fail(err, -EINVAL, "'%s' is not an allocator: it does not export malloc", path);
+		fail(err, -EINVAL,
+		     "invalid --allocator '%s': expected a shared object that exports malloc",
+		     path);
 	else
 		return path;
 	free(path);

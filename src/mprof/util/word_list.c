@@ -8,20 +8,9 @@
 
 #include "nearest.h"
 
-static const struct {
-	const char *what;
-	const char *const *word;
-} lists[WORDS_COUNT] = {
-#define WORDS(id, option, commands, ...) \
-	{ "--" option, (const char *const[]){ __VA_ARGS__, NULL } },
+#define WORDS(id, ...) const char *const words_##id[] = { __VA_ARGS__, NULL };
 #include "words.def"
 #undef WORDS
-};
-
-const char *const *words_of(enum words list)
-{
-	return lists[list].word;
-}
 
 int words_unknown(const char *what, const char *word, const char *const *list, struct error *err)
 {
@@ -50,9 +39,4 @@ int words_among(const char *what, const char *word, const char *const *list, str
 		if (!strcmp(list[i], word))
 			return i;
 	return words_unknown(what, word, list, err);
-}
-
-int words_find(enum words list, const char *word, struct error *err)
-{
-	return words_among(lists[list].what, word, lists[list].word, err);
 }

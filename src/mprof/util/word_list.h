@@ -9,19 +9,15 @@
 
 #include "error.h"
 
-enum words {
-#define WORDS(id, option, commands, ...) WORDS_##id,
+/* The words of words.def, ending with NULL: words_TOUCH[] and so on. */
+#define WORDS(id, ...) extern const char *const words_##id[];
 #include "words.def"
 #undef WORDS
-	WORDS_COUNT,
-};
 
-/* The words of words.def, ending with NULL. */
-const char *const *words_of(enum words list);
-/* The number of the word in the list; -EINVAL with err, which names the option and the words. */
-int words_find(enum words list, const char *word, struct error *err);
-
-/* The same for a list that ends with NULL; what: the value's name in the sentence, "--sort". */
+/*
+ * The number of the word in a list that ends with NULL; what: the value's name in the sentence,
+ * "--sort".  -EINVAL with err as below.
+ */
 int words_among(const char *what, const char *word, const char *const *list, struct error *err);
 /*
  * -EINVAL, and "invalid --sort 'x': expected a, b, c; did you mean 'a'?".

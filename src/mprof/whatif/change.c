@@ -44,11 +44,9 @@ const char *change_kind_name(enum change_kind kind)
 /* "64k": at least a page, so that there is something to share. */
 static int parse_chunk(struct change_rule *r, const char *text, struct error *err)
 {
-	int ret = parse_size(text, &r->chunk, err);
-
-	if (!ret && (r->chunk < 256 || r->chunk > CHANGE_CHUNK_MOST))
-		ret = fail(err, -EINVAL, "invalid chunk '%s': expected 256 bytes to 1 GiB", text);
-	return ret;
+	if (parse_size(text, &r->chunk, NULL) || r->chunk < 256 || r->chunk > CHANGE_CHUNK_MOST)
+		return fail(err, -EINVAL, "a chunk of 256 bytes to 1 GiB, not '%s'", text);
+	return 0;
 }
 
 /*
@@ -76,19 +74,20 @@ static int parse_pool(struct change_rule *r, char *text, struct error *err)
 static int parse_resize(struct change_rule *r, char *text, struct error *err)
 {
 	char *equals = strrchr(text, '='), *end;
-	int ret = 0;
+	bool wrong = !equals;
 
-	if (!equals)
-		return fail(err, -EINVAL, "'%s' has no size; for example: parse*=64 or parse*=x0.5",
-			    text);
-	*equals++ = '\0';
-	if (*equals != 'x')
-		return parse_size(equals, &r->size, err);
-	r->factor = strtod(equals + 1, &end);
-	if (end == equals + 1 || *end || !(r->factor > 0) || r->factor > 1e6)
-		ret = fail(err, -EINVAL, "invalid factor '%s': expected a number, for example x0.5",
-			   equals);
-	return ret;
+	if (equals)
+		*equals++ = '\0';
+	if (equals && *equals == 'x') {
+		r->factor = strtod(equals + 1, &end);
+		wrong = end == equals + 1 || *end || !(r->factor > 0) || r->factor > 1e6;
+	} else if (equals) {
+		wrong = parse_size(equals, &r->size, NULL);
+	}
+	return wrong ? fail(err, -EINVAL,
+			    "SITE=SIZE or SITE=xFACTOR, such as parse*=64 or "
+			    "parse*=x0.5")
+		     : 0;
 }
 
 /* "F:29": digits behind a single colon; those behind two are of a name. */
@@ -105,28 +104,23 @@ static int parse_line(struct change_rule *r, const char *text, struct error *err
 	    colon[1 + strspn(colon + 1, "0123456789")])
 		return 0;
 	if (parse_whole(colon + 1, 1, UINT32_MAX, &line))
-		return fail(err, -EINVAL, "invalid line in '%s': lines are counted from 1", text);
+		return fail(err, -EINVAL, "a line from 1 behind the colon");
 	*colon = '\0';
 	r->line = (uint32_t)line;
 	return 0;
 }
 
-static int parse_site(struct change_rule *r, const char *text, struct error *err)
+static int parse_site(struct change_rule *r, struct error *err)
 {
 	uint64_t stack;
 
 	if (!*r->site)
 		return fail(err, -EINVAL,
-			    "invalid site '%s': expected a function (parse), a line (parse:29) or "
-			    "a stack (stack:17)",
-			    text);
+			    "a function (parse), a line (parse:29) or a stack (stack:17)");
 	if (strncmp(r->site, "stack:", 6))
 		return parse_line(r, r->site, err);
 	if (parse_whole(r->site + 6, 1, UINT32_MAX, &stack))
-		return fail(err, -EINVAL,
-			    "invalid stack '%s': expected stack:N, as the views of mprof"
-			    " report say it",
-			    r->site);
+		return fail(err, -EINVAL, "stack:N with a number from a view of mprof report");
 	r->stack = (uint32_t)stack;
 	return 0;
 }
@@ -143,7 +137,7 @@ int change_parse(struct change_rule *rule, enum change_kind kind, const char *te
 		ret = parse_pool(rule, rule->site, err);
 	else if (kind == CHANGE_RESIZE)
 		ret = parse_resize(rule, rule->site, err);
-	return ret ? ret : parse_site(rule, text, err);
+	return ret ? ret : parse_site(rule, err);
 }
 
 void change_rule_release(struct change_rule *rule)

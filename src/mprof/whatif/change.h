@@ -72,7 +72,7 @@ struct change_rule {
 /*
  * SITE, for POOL "SITE[,chunk=64k][,free-list]", for RESIZE "SITE=N" or
  * "SITE=xFACTOR".  SITE is "F", "F:LINE" or "stack:N".
- * 0, or -EINVAL or -ENOMEM with *err; release in any case.
+ * 0, or -EINVAL with what would be right in *err, or -ENOMEM; release in any case.
  */
 int change_parse(struct change_rule *rule, enum change_kind kind, const char *text,
 		 struct error *err);

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* run_keys.c - options that are keys of MPROF_CONF. */
+#include "run_keys.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "../util/ranges.h"
+#include "cmd.h"
+
+static const struct {
+	uint64_t least, most;
+	const char *unit;
+} keys[CONF_KEYS] = {
+#define MPROF_OPTION(key, field, type, value, min, max, arg, help) { min, max, arg },
+#include <mprof/options.def>
+#undef MPROF_OPTION
+};
+
+static const char *const unwinders[] = {
+#define MPROF_UNWINDER(id, name, help) #name,
+#include <mprof/unwinders.def>
+#undef MPROF_UNWINDER
+	NULL,
+};
+
+static int take_key(const struct option_row *row, const char *arg, void *to, struct error *err)
+{
+	const uint64_t least = keys[row->least].least, most = keys[row->least].most;
+	const bool bytes = !strcmp(keys[row->least].unit, "BYTES");
+	uint64_t n;
+
+	if (!bytes && parse_whole(arg, least, most, &n))
+		return option_invalid(err, row, arg, "a number from %" PRIu64 " to %" PRIu64, least,
+				      most);
+	if (bytes && (parse_size(arg, &n, NULL) || n < least || n > most))
+		return option_invalid(err, row, arg, "a size from %" PRIu64 " to %" PRIu64 "G",
+				      least, most >> 30);
+	*(uint64_t *)to = n;
+	return 0;
+}
+
+static const char *const at_exit[] = { "folded", "text", NULL };
+
+static int take_at_exit(const struct option_row *row, const char *arg, void *to, struct error *err)
+{
+	const struct option_row words = { .name = row->name, .words = at_exit };
+	unsigned bits = 0;
+	int ret = option_words.take(&words, arg, &bits, err);
+
+	if (!ret)
+		*(const char **)to = arg;
+	return ret;
+}
+
+const struct option_type option_at_exit = { "words", take_at_exit, at_exit, COMPLETE_NOTHING };
+const struct option_type option_key = { "number", take_key, NULL, COMPLETE_NOTHING };
+
+#define OPTIONS struct run_keys
+const struct option_row option_run_stacks[] = {
+	OPTION_WORD_TEXT(0, "unwind", "HOW", word[CONF_UNWIND], unwinders,
+			 "Find call stacks by %s [auto]"),
+	OPTION_CUSTOM(0, "depth", "FRAMES", uint64_t, number[CONF_DEPTH], &option_key,
+		      "Keep this many innermost frames of each stack [65535]", .least = CONF_DEPTH,
+		      .given = OPTION_AT(given[CONF_DEPTH])),
+	OPTION_END,
+};
+
+bool run_keys_set(struct run_plan *plan, const struct run_keys *k)
+{
+	struct error err;
+	int key, ret = 0;
+
+	for (key = 0; key < CONF_KEYS && !ret; key++)
+		if (k->word[key])
+			ret = conf_set(&plan->conf, key, k->word[key], &err);
+		else if (k->given[key])
+			ret = conf_set_number(&plan->conf, key, k->number[key], &err);
+	if (ret)
+		cmd_error(0, "%s", err.text);
+	return !ret;
+}

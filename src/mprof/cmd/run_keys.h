@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * run_keys.h - options of commands that run a program which are keys of MPROF_CONF.  Bounds and
+ * units are those of options.def.
+ */
+#ifndef MPROF_CMD_RUN_KEYS_H
+#define MPROF_CMD_RUN_KEYS_H
+
+#include "../run/run.h"
+#include "option.h"
+
+struct run_keys {
+	uint64_t number[CONF_KEYS];
+	bool given[CONF_KEYS];
+	const char *word[CONF_KEYS]; /* NULL: not given */
+};
+
+/* A number; words of AT_EXIT with commas between them. */
+extern const struct option_type option_key, option_at_exit;
+
+/* A key with a number as its value; those of BYTES are sizes. */
+#define OPTION_KEY(name, arg, keys, key, help, ...)                                       \
+	OPTION_CUSTOM(0, name, arg, uint64_t, keys.number[CONF_##key], &option_key, help, \
+		      .least = CONF_##key, .given = OPTION_AT(keys.given[CONF_##key]),    \
+		      __VA_ARGS__)
+#define OPTION_KEY_SET(name, keys, key, value, help)              \
+	OPTION_SET(0, name, keys.number[CONF_##key], value, help, \
+		   .given = OPTION_AT(keys.given[CONF_##key]))
+
+/* How call stacks are recorded. */
+extern const struct option_row option_run_stacks[];
+#define OPTION_RUN_STACKS(keys) OPTION_ROWS(option_run_stacks, keys)
+
+/* Sets those that were given; false after a message. */
+bool run_keys_set(struct run_plan *plan, const struct run_keys *keys);
+
+#endif

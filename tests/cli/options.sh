@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+#
+# options.sh - the options of all commands, by the rows that help, pages and completions are made
+# of: a new option is tested as soon as it has a row.
+
+# The rows as "COMMAND<US>LETTER<US>NAME<US>TYPE<US>COMPLETIONS"; the first form has no command.
+option_rows() {
+	{ "$mprof" --rows; "$mprof" help --rows; } | awk -F '\t' -v OFS='\037' '
+		/^C/ { command = $2 }
+		/^O/ { print command, $2, $3, $7, $8 }'
+}
+
+# One line that names the option, the value, and what would be right; nothing is started.
+test_invalid_values() {
+	local command letter name type words value n=0
+	"$mprof" record -o log -- "$build/preload/fixture_a" 2>err
+	while IFS=$'\037' read -r command letter name type words; do
+		value=@bad@
+		case $type in
+		flag | text) continue ;;
+		file | directory | change) value= ;; # any other name may be one
+		esac
+		case $command in
+		'') set -- "--$name=$value" ;;
+		record | profile | stat | test) set -- "$command" "--$name=$value" -- touch started ;;
+		diff) set -- diff "--$name=$value" log log ;;
+		*) set -- "$command" "--$name=$value" log ;;
+		esac
+		n=$((n + 1))
+		run "$mprof" "$@"
+		[ "$status" = 2 ] || bad "mprof $*: exit status $status"
+		[ "$(wc -l <err)" = 1 ] || bad "mprof $*: $(wc -l <err) lines of errors"
+		grep -qF -e "invalid --$name '$value': expected " err || bad "mprof $*: $(cat err)"
+		[ ! -s out ] || bad "mprof $*: it printed an answer"
+	done < <(option_rows)
+	[ "$n" -ge 150 ] || bad "only $n options were found"
+	[ ! -e started ] || bad 'a program was started'
+}
+
+test_letters() {
+	expect_same 'letters with two meanings' \
+		"$(option_rows | awk -F '\037' '$2 && !seen[$2 " " $3]++ && letter[$2]++ { print $2 }')" ''
+	expect_same 'options that take -h' "$(option_rows | awk -F '\037' '$2 == "h"')" ''
+	expect_same 'options of the same name with a letter in some commands only' \
+		"$(option_rows | awk -F '\037' '
+			$1 { if ($3 in letter && letter[$3] != $2) print $3; letter[$3] = $2 }' | sort -u)" ''
+}
+
+test_values_are_completed() {
+	local command letter name type words n=0
+	# shellcheck disable=SC1091
+	. "$build/completions/mprof.bash"
+	mkdir here
+	cd here || return
+	: >a.file
+	mkdir a.directory
+	while IFS=$'\037' read -r command letter name type words; do
+		[ -n "${words// }" ] || continue
+		grep -F "'$command --$name='" "$build/completions/_mprof" | grep -qF ") values='$words' ;;" ||
+			bad "zsh does not complete $command --$name"
+		COMP_WORDS=(mprof ${command:+"$command"} "--$name" = '')
+		COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMPREPLY=()
+		case $words in *@command*) continue ;; esac
+		_mprof
+		words=$(echo ${words/@file/ a.directory a.file})
+		words=${words/@directory/a.directory}
+		expect_same "what bash completes of $command --$name" "$(printf '%s\n' "${COMPREPLY[@]}" | sort | tr '\n' ' ')" \
+			"$(printf '%s\n' $words | sort | tr '\n' ' ')"
+		n=$((n + 1))
+	done < <(option_rows)
+	[ "$n" -ge 60 ] || bad "only $n options were found"
+	expect_same 'completed of mprof -m' "$(COMP_WORDS=(mprof -m LogM) COMP_CWORD=2; _mprof; echo "${COMPREPLY[@]}")" LogMmap
+}
