@@ -567,8 +567,9 @@ START_TEST(a_run_is_its_events_one_by_one)
 		for (k = 0; k < WINDOW_BATCH; k++)
 			same_notes(&note[0][k], &note[1][k], i + k);
 	}
-	for (k = 0; k < 2; k++)
-		ck_assert(heap_is_valid(&h[k]));
+	/* What contradicts itself may leave blocks that overlap: in both. */
+	ck_assert(heap_is_valid(&h[0]) == heap_is_valid(&h[1]));
+	ck_assert(!memcmp(&h[0].all, &h[1].all, sizeof(h[0].all)));
 	ck_assert(!memcmp(h[0].problems, h[1].problems, sizeof(h[0].problems)));
 	ck_assert_uint_gt(h[0].problems[HEAP_UNMATCHED_FREE], 0);
 	ck_assert_uint_gt(h[0].problems[HEAP_DOUBLE_ALLOCATION], 0);

@@ -435,8 +435,7 @@ static void write_columns(struct writer *w)
 	put_texts(w, b);
 }
 
-void html_data_make(struct html_data *to, const struct html_source_data *from,
-		    struct html_map *map)
+void html_data_make(struct html_data *to, const struct html_source_data *from, struct html_map *map)
 {
 	struct writer w = { .from = from, .to = to };
 
