@@ -25,7 +25,7 @@ static bool grow(struct places *p)
 
 	if (2 * (p->used + 1) <= p->room)
 		return true;
-	p->region = large_calloc(room, sizeof(*p->region));
+	p->region = large_extend(NULL, 0, room * sizeof(*p->region));
 	if (!p->region) {
 		p->region = old.region;
 		return false;
@@ -35,13 +35,18 @@ static bool grow(struct places *p)
 	for (size_t i = 0; i < old.room; i++)
 		if (old.region[i].key)
 			*find(p, old.region[i].key) = old.region[i];
-	free(old.region);
+	large_free(old.region, old.room * sizeof(*old.region));
 	return true;
 }
 
 static size_t slab_leaves(size_t slab)
 {
 	return slab < 9 ? (size_t)SLAB_FIRST << slab : SLAB_MOST;
+}
+
+static size_t slab_bytes(size_t slab)
+{
+	return slab_leaves(slab) * PLACES_LEAF * sizeof(uint32_t);
 }
 
 static uint32_t *new_leaf(struct places *p)
@@ -52,8 +57,7 @@ static uint32_t *new_leaf(struct places *p)
 		if (!bigger)
 			return NULL;
 		p->slab = bigger;
-		p->slab[p->slabs] =
-		    large_calloc(slab_leaves(p->slabs), PLACES_LEAF * sizeof(uint32_t));
+		p->slab[p->slabs] = large_extend(NULL, 0, slab_bytes(p->slabs));
 		if (!p->slab[p->slabs])
 			return NULL;
 		p->left = slab_leaves(p->slabs++);
@@ -84,8 +88,8 @@ uint32_t *places_make(struct places *p, uint64_t addr)
 void places_free(struct places *p)
 {
 	for (size_t i = 0; i < p->slabs; i++)
-		free(p->slab[i]);
+		large_free(p->slab[i], slab_bytes(i));
 	free(p->slab);
-	free(p->region);
+	large_free(p->region, p->room * sizeof(*p->region));
 	*p = (struct places){ 0 };
 }

@@ -64,8 +64,8 @@ void sorts_free(struct sorts *s)
 	columns_free(s->column, SORTS_COLUMNS);
 	large_free(s->sort, s->room * sizeof(*s->sort));
 	large_free(s->stack, s->stacks_room * sizeof(*s->stack));
-	free(s->table);
-	free(s->number);
+	large_free(s->table, s->table_room * sizeof(*s->table));
+	large_free(s->number, s->nodes * sizeof(*s->number));
 }
 
 /* ---- writing ---- */
@@ -79,11 +79,11 @@ static uint64_t hash_of(const struct sort *s)
 static bool grow_table(struct sorts *s)
 {
 	size_t room = s->table_room ? 4 * s->table_room : TABLE_FIRST, at;
-	uint64_t *bigger = large_calloc(room, sizeof(*bigger)), hash;
+	uint64_t *bigger = large_extend(NULL, 0, room * sizeof(*bigger)), hash;
 
 	if (!bigger)
 		return false;
-	free(s->table);
+	large_free(s->table, s->table_room * sizeof(*s->table));
 	s->table = bigger;
 	s->table_room = room;
 	for (size_t i = 1; i < s->n; i++) {
@@ -142,7 +142,7 @@ uint32_t sorts_stack(struct sorts *s, uint32_t node)
 	if (!node || node >= s->nodes)
 		return 0;
 	if (!s->number) {
-		s->number = large_calloc(s->nodes, sizeof(*s->number));
+		s->number = large_extend(NULL, 0, s->nodes * sizeof(*s->number));
 		if (!s->number)
 			return UINT32_MAX;
 	}

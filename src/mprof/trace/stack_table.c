@@ -79,7 +79,7 @@ static int number_room(struct number_table *n, size_t more)
 		return 0;
 	while (2 * (old.n + more) > room)
 		room *= 2;
-	n->slot = large_calloc(room, sizeof(*n->slot));
+	n->slot = large_extend(NULL, 0, room * sizeof(*n->slot));
 	if (!n->slot) {
 		*n = old;
 		return -ENOMEM;
@@ -89,7 +89,7 @@ static int number_room(struct number_table *n, size_t more)
 	for (size_t i = 0; i < old.room; i++)
 		if (old.slot[i])
 			number_put(n, (uint32_t)(old.slot[i] >> 32), (uint32_t)old.slot[i] - 1);
-	free(old.slot);
+	large_free(old.slot, old.room * sizeof(*old.slot));
 	return 0;
 }
 
@@ -269,7 +269,7 @@ int stack_table_start(struct stack_table *s, size_t nodes_max, size_t nodes)
 
 static void let_go(struct number_table *n)
 {
-	free(n->slot);
+	large_free(n->slot, n->room * sizeof(*n->slot));
 	*n = (struct number_table){ 0 };
 }
 

@@ -12,13 +12,8 @@
 #define PREFETCHES static inline __attribute__((always_inline)) void
 
 /*
- * n items of `bytes`, zeroed, in large pages where they are worth it: they spare a table
- * most misses of the TLB.  For free(); NULL without memory.
- */
-void *large_calloc(size_t n, size_t bytes);
-
-/*
- * An array that grows; what of it was never written takes no memory when it is long.
+ * An array that grows; what of it was never written takes no memory when it is long, and
+ * then it is in large pages: they spare a table most misses of the TLB, and page faults.
  * large_extend fills the new part with zeros.  NULL without memory: p stays what it was.
  * It has its size whenever it is named again; p is NULL at first.  Not for free() but for
  * large_free().
