@@ -172,12 +172,10 @@ static int take(struct work *w, size_t i, struct error *err)
 {
 	const struct film_options fo = { .channels = classes_channels(w->o->picture.by),
 					 .units = film_units_for(w->films.count) };
-	struct film *film;
+	struct film *film = film_new(&fo);
 	struct place_sink sink = { .ops = &film_ops };
-	int ret = film_new(&film, &fo, err);
+	int ret;
 
-	if (ret < 0)
-		return ret;
 	sink.self = film;
 	ret = films_take(&w->films, i, &w->plan, &sink, 1, err);
 	if (!ret)

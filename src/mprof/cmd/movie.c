@@ -141,10 +141,9 @@ static int film_one(struct work *w, size_t i, struct error *err)
 					 .samples = w->o->frames * 2,
 					 .at = PLACE_NOWHERE };
 	struct place_sink film, sink = { .ops = &planned, .self = &film };
-	int ret = movie_add(w->movie, w->name[i], &film, err);
+	int ret;
 
-	if (ret < 0)
-		return ret;
+	movie_add(w->movie, w->name[i], &film);
 	ret = films_take(&w->films, i, &plan, w->films.played ? &film : &sink, 1, err);
 	if (ret < 0)
 		movie_drop(w->movie);

@@ -10,22 +10,16 @@
 #include "../util/memory.h"
 #include "film_live.h"
 #include "film_store.h"
+#include "../util/alloc.h"
 
 #define POINTS 512
 
-int film_new(struct film **out, const struct film_options *o, struct error *err)
+struct film *film_new(const struct film_options *o)
 {
-	struct film *f = calloc(1, sizeof(*f));
+	struct film *f = must_calloc(1, sizeof(*f));
 
-	*out = NULL;
-	if (f) {
-		f->live = calloc(1, sizeof(*f->live));
-		f->store = calloc(1, sizeof(*f->store));
-	}
-	if (!f || !f->live || !f->store) {
-		film_free(f);
-		return fail(err, -ENOMEM, "no memory for a film");
-	}
+	f->live = must_calloc(1, sizeof(*f->live));
+	f->store = must_calloc(1, sizeof(*f->store));
 	f->live->nodes = 1; /* the first one stands for none */
 	f->options = *o;
 	if (!f->options.points)
@@ -33,8 +27,7 @@ int film_new(struct film **out, const struct film_options *o, struct error *err)
 	if (!f->options.units)
 		f->options.units = FILM_UNITS_MOST;
 	f->peak = FILM_NOWHERE;
-	*out = f;
-	return 0;
+	return f;
 }
 
 size_t film_units_for(size_t n)
@@ -74,9 +67,7 @@ static void add_point(struct film *f, uint64_t op)
 {
 	struct film_live *l = f->live;
 
-	f->point = film_room(f, f->point, &f->live->point_room, f->points, sizeof(*f->point));
-	if (f->failed)
-		return;
+	GROW(f->point, f->points + 1, l->point_room);
 	f->point[f->points++] = (struct film_point){
 		.op = op,
 		.ns = l->now.ns,
@@ -96,7 +87,7 @@ static void reach(struct film *f, uint64_t op)
 {
 	struct film_live *l = f->live;
 
-	while (op >= l->next_point && !f->failed) {
+	while (op >= l->next_point) {
 		add_point(f, l->next_point);
 		l->next_point = f->points < f->options.points ? point_op(f, f->points) : UINT64_MAX;
 	}
@@ -125,8 +116,7 @@ static void film_begin(void *self, const struct place_block *b)
 		reach(f, b->op);
 	if (b->ns > f->live->now.ns)
 		f->live->now.ns = b->ns;
-	if (!f->failed)
-		film_live_begin(f, b);
+	film_live_begin(f, b);
 }
 
 static void film_end(void *self, const struct place_block *b, uint64_t op)
@@ -135,8 +125,7 @@ static void film_end(void *self, const struct place_block *b, uint64_t op)
 
 	if (__builtin_expect(op >= f->live->next_point, 0))
 		reach(f, op);
-	if (!f->failed)
-		film_live_end(f, b);
+	film_live_end(f, b);
 }
 
 static void film_sample(void *self, const struct place_sample *s)
@@ -159,15 +148,13 @@ static void store_dirty(struct film *f)
 	size_t i;
 	unsigned page;
 
-	for (i = 0; i < l->dirties && !f->failed; i++) {
+	for (i = 0; i < l->dirties; i++) {
 		u = &l->unit[l->dirty[i]];
 		for (page = 0; page < FILM_UNIT_PAGES; page++) {
 			if (!(u->dirty >> page & 1))
 				continue;
 			film_live_cell(f, u, page, &cell);
-			if (film_store_cell(f->store, l->dirty[i] * FILM_UNIT_PAGES + page, &cell) <
-			    0)
-				f->failed = -ENOMEM;
+			film_store_cell(f->store, l->dirty[i] * FILM_UNIT_PAGES + page, &cell);
 		}
 		u->dirty = 0;
 	}
@@ -186,14 +173,9 @@ static void film_take_frame(void *self, const struct place_sample *s, const stru
 		reach(f, s->op);
 	if (n)
 		film_live_residency(f, r, n);
-	f->frame = film_room(f, f->frame, &f->live->frame_room, f->frames, sizeof(*f->frame));
-	if (f->failed)
-		return;
+	GROW(f->frame, f->frames + 1, f->live->frame_room);
 	store_dirty(f);
-	if (f->failed || film_store_frame(f->store, f->options.channels) < 0) {
-		f->failed = -ENOMEM;
-		return;
-	}
+	film_store_frame(f->store, f->options.channels);
 	frame = &f->frame[f->frames];
 	*frame = f->live->now;
 	frame->op = s->op;
@@ -242,28 +224,24 @@ static void make_regions(struct film *f)
 static void make_axis(struct film *f)
 {
 	struct film_live *l = f->live;
-	uint32_t *order = calloc(l->units + 1, sizeof(*order));
-	uint32_t *rank = calloc(l->units + 1, sizeof(*rank));
+	uint32_t *order = must_calloc(l->units + 1, sizeof(*order));
+	uint32_t *rank = must_calloc(l->units + 1, sizeof(*rank));
 	size_t i;
 
-	f->unit = calloc(l->units + 1, sizeof(*f->unit));
-	if (order && rank && f->unit) {
-		for (i = 0; i < l->units; i++)
-			order[i] = (uint32_t)i;
+	f->unit = must_calloc(l->units + 1, sizeof(*f->unit));
+	for (i = 0; i < l->units; i++)
+		order[i] = (uint32_t)i;
+	if (l->units)
 		qsort_r(order, l->units, sizeof(*order), by_key, l->unit);
-		for (i = 0; i < l->units; i++) {
-			rank[order[i]] = (uint32_t)i;
-			f->unit[i] = l->unit[order[i]].key;
-		}
-		f->units = l->units;
-		f->region = calloc(count_regions(f) + 1, sizeof(*f->region));
+	for (i = 0; i < l->units; i++) {
+		rank[order[i]] = (uint32_t)i;
+		f->unit[i] = l->unit[order[i]].key;
 	}
+	f->units = l->units;
+	f->region = must_calloc(count_regions(f) + 1, sizeof(*f->region));
 	free(order);
 	f->store->rank = rank;
-	if (f->region)
-		make_regions(f);
-	else
-		f->failed = -ENOMEM;
+	make_regions(f);
 }
 
 static void film_finish(void *self)
@@ -271,10 +249,9 @@ static void film_finish(void *self)
 	struct film *f = self;
 
 	reach(f, f->ops ? f->ops - 1 : 0);
-	if (!f->failed && f->ops)
+	if (f->ops)
 		add_point(f, f->ops);
-	if (!f->failed)
-		make_axis(f);
+	make_axis(f);
 	film_live_free(f->live);
 	f->live = NULL;
 }
@@ -292,8 +269,6 @@ const struct place_ops film_ops = {
 
 int film_ready(const struct film *f, struct error *err)
 {
-	if (f->failed)
-		return fail(err, f->failed, "no memory for the pages of '%s'", f->title);
 	if (!f->frames || f->live)
 		return fail(err, -ENODATA, "'%s' has nothing to draw", f->title);
 	return 0;

@@ -4,10 +4,10 @@
  * (replay/place.h) that keeps a frame wherever the source has one.  Stills,
  * APNG and the HTML player are drawn from it.
  *
- *	film_new(&f, &options, err);
+ *	f = film_new(&options);
  *	place_run(..., &(struct place_sink){ &film_ops, f }, 1, ...);
  *	film_ready(f, err);		-- did it have all the memory it wanted?
- *	film_cursor_new(&c, f, err);
+ *	c = film_cursor_new(f);
  *	while (film_next(c)) ... c->frame, c->cell[], c->changed[] ...
  *	film_cursor_free(c);
  *	film_free(f);
@@ -132,10 +132,9 @@ struct film {
 	uint64_t left_out;				/* bytes of blocks beyond the limits */
 	struct film_store *store;
 	struct film_live *live; /* NULL once finished */
-	int failed;		/* -errno: no memory, and what is there is not complete */
 };
 
-int film_new(struct film **out, const struct film_options *o, struct error *err);
+struct film *film_new(const struct film_options *o);
 void film_free(struct film *f);
 
 /* How many units each of n films can have with the memory that there may be. */
@@ -144,7 +143,7 @@ size_t film_units_for(size_t n);
 /* self is the film.  One source only. */
 extern const struct place_ops film_ops;
 
-/* Behind the source.  0; -ENOMEM; -ENODATA if it had no frame at all. */
+/* Behind the source.  0; -ENODATA if it had no frame at all. */
 int film_ready(const struct film *f, struct error *err);
 
 /* The frame that is nearest at or before so many calls; the first one if all are later. */
@@ -167,14 +166,14 @@ struct film_cursor {
 	 * next step.  After film_seek: those of its last step. */
 	uint32_t *changed;
 	size_t changes;
-	int failed; /* -ENOMEM; -EBADMSG: the store could not be read */
+	int failed; /* -EBADMSG: the store could not be read */
 	/* film_cursor's own: */
-	void *text;
+	char *text;
 	size_t text_room, changed_room;
 	void *zstd;
 };
 
-int film_cursor_new(struct film_cursor **out, const struct film *f, struct error *err);
+struct film_cursor *film_cursor_new(const struct film *f);
 void film_cursor_free(struct film_cursor *c);
 /* Goes on to the next frame; false: there is none, or `failed` is set. */
 bool film_next(struct film_cursor *c);

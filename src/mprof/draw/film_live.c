@@ -6,85 +6,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-void *film_room(struct film *f, void *array, size_t *room, size_t used, size_t bytes)
-{
-	size_t more = *room ? *room * 2 : 256;
-	void *grown;
-
-	if (used < *room)
-		return array;
-	grown = f->failed ? NULL : reallocarray(array, more, bytes);
-	if (!grown) {
-		f->failed = -ENOMEM;
-		return array;
-	}
-	*room = more;
-	return grown;
-}
-
-static size_t slot_of(const struct film_live *l, uint64_t key)
-{
-	return (key * 0x9e3779b97f4a7c15ull >> 20) & (l->slots - 1);
-}
-
-static bool rehash(struct film *f)
-{
-	struct film_live *l = f->live;
-	size_t slots = l->slots ? l->slots * 2 : 1024, i, at;
-	uint32_t *slot = calloc(slots, sizeof(*slot));
-
-	if (!slot) {
-		f->failed = -ENOMEM;
-		return false;
-	}
-	free(l->slot);
-	l->slot = slot;
-	l->slots = slots;
-	for (i = 0; i < l->units; i++) {
-		for (at = slot_of(l, l->unit[i].key); slot[at]; at = (at + 1) & (slots - 1))
-			;
-		slot[at] = (uint32_t)i + 1;
-	}
-	return true;
-}
+#include "../util/alloc.h"
 
 /* NULL: never met. */
 static struct film_unit *unit_find(struct film_live *l, uint64_t key)
 {
-	size_t at;
+	uint64_t at;
 
 	if (l->last < l->units && l->unit[l->last].key == key)
 		return &l->unit[l->last];
 	if (l->last + 1 < l->units && l->unit[l->last + 1].key == key) /* often met in order */
 		return &l->unit[++l->last];
-	if (!l->slots)
+	at = hash_get(&l->known, key);
+	if (!at)
 		return NULL;
-	for (at = slot_of(l, key); l->slot[at]; at = (at + 1) & (l->slots - 1))
-		if (l->unit[l->slot[at] - 1].key == key) {
-			l->last = l->slot[at] - 1;
-			return &l->unit[l->last];
-		}
-	return NULL;
+	l->last = (uint32_t)(at - 1);
+	return &l->unit[l->last];
 }
 
-/* NULL: beyond the limit, or no memory. */
+/* NULL: beyond the limit. */
 static struct film_unit *unit_get(struct film *f, uint64_t key)
 {
 	struct film_live *l = f->live;
 	struct film_unit *u = unit_find(l, key);
-	size_t at;
 
 	if (u || l->units == f->options.units)
 		return u;
-	if (l->units * 2 >= l->slots && !rehash(f))
-		return NULL;
-	l->unit = film_room(f, l->unit, &l->units_room, l->units, sizeof(*l->unit));
-	if (f->failed)
-		return NULL;
-	for (at = slot_of(l, key); l->slot[at]; at = (at + 1) & (l->slots - 1))
-		;
+	GROW(l->unit, l->units + 1, l->units_room);
 	l->last = (uint32_t)l->units++;
-	l->slot[at] = l->last + 1;
+	*hash_at(&l->known, key) = l->units;
 	u = &l->unit[l->last];
 	memset(u, 0, sizeof(*u));
 	u->key = key;
@@ -96,9 +46,7 @@ static void touch_page(struct film *f, struct film_unit *u, unsigned page)
 	struct film_live *l = f->live;
 
 	if (!u->dirty) {
-		l->dirty = film_room(f, l->dirty, &l->dirty_room, l->dirties, sizeof(*l->dirty));
-		if (f->failed)
-			return;
+		GROW(l->dirty, l->dirties + 1, l->dirty_room);
 		l->dirty[l->dirties++] = (uint32_t)(u - l->unit);
 	}
 	u->dirty |= (uint16_t)(1u << page);
@@ -169,7 +117,7 @@ static void spread(struct film *f, const struct place_block *b, bool birth, uint
 
 	if (birth && b->size > left)
 		f->left_out += b->size - left;
-	for (; left && !f->failed; left -= here, addr += here) {
+	for (; left; left -= here, addr += here) {
 		here = (1u << FILM_UNIT_SHIFT) - (addr & ((1u << FILM_UNIT_SHIFT) - 1));
 		if (here > left)
 			here = left;
@@ -200,9 +148,7 @@ static uint32_t node_add(struct film *f, const struct place_block *b)
 	} else {
 		if (l->nodes == UINT32_MAX)
 			return 0;
-		l->node = film_room(f, l->node, &l->nodes_room, l->nodes, sizeof(*l->node));
-		if (f->failed)
-			return 0;
+		GROW(l->node, l->nodes + 1, l->nodes_room);
 		n = (uint32_t)l->nodes++;
 	}
 	p = &u->page[b->addr / FILM_PAGE % FILM_UNIT_PAGES];
@@ -265,7 +211,7 @@ void film_live_free(struct film_live *l)
 	if (!l)
 		return;
 	free(l->unit);
-	free(l->slot);
+	hash_release(&l->known);
 	free(l->dirty);
 	free(l->node);
 	free(l);
@@ -329,14 +275,14 @@ void film_live_residency(struct film *f, const struct place_range *r, size_t n)
 
 	l->stamp++;
 	l->now.resident_pages = l->now.retained_pages = 0;
-	for (i = 0; i < n && !f->failed; i++)
+	for (i = 0; i < n; i++)
 		for (at = 0; at < r[i].pages; at += here) {
 			here = FILM_UNIT_PAGES - (r[i].addr / FILM_PAGE + at) % FILM_UNIT_PAGES;
 			if (here > r[i].pages - at)
 				here = r[i].pages - at;
 			range_unit(f, &r[i], at, (unsigned)here);
 		}
-	for (i = 0; i < l->units && !f->failed; i++)
+	for (i = 0; i < l->units; i++)
 		if (l->unit[i].stamp != l->stamp)
 			unit_residency(f, &l->unit[i], 0, 0);
 }

@@ -12,6 +12,7 @@
 #ifndef MPROF_DRAW_FILM_LIVE_H
 #define MPROF_DRAW_FILM_LIVE_H
 
+#include "../util/hash.h"
 #include "film.h"
 
 struct film_node {
@@ -36,9 +37,8 @@ struct film_unit {
 struct film_live {
 	struct film_unit *unit; /* in the order in which they were first met */
 	size_t units, units_room;
-	uint32_t *slot; /* index + 1 by hash of key; 0 empty */
-	size_t slots;	/* a power of 2 */
-	uint32_t last;	/* index of the unit that was met last */
+	struct hash known; /* key -> index + 1 */
+	uint32_t last;	   /* index of the unit that was met last */
 	uint32_t *dirty;
 	size_t dirties, dirty_room;
 	struct film_node *node; /* [0] is none */
@@ -53,11 +53,7 @@ struct film_live {
 	bool has_residency;
 };
 
-/* The array with room for one item more than used; as it was, with film->failed set, if there is
- * no memory. */
-void *film_room(struct film *f, void *array, size_t *room, size_t used, size_t bytes);
-
-/* A block comes and goes.  Without memory film->failed is set. */
+/* A block comes and goes. */
 void film_live_begin(struct film *f, const struct place_block *b);
 void film_live_end(struct film *f, const struct place_block *b);
 /* What is resident now; counts it into now. */

@@ -7,27 +7,20 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "../util/alloc.h"
+#include "../util/memory.h"
+
 #define LEVEL 1
 
-int film_store_cell(struct film_store *s, uint32_t cell, const struct film_cell *value)
+void film_store_cell(struct film_store *s, uint32_t cell, const struct film_cell *value)
 {
-	size_t room = s->cells_room ? s->cells_room * 2 : 4096;
-	void *grown;
-
 	if (s->cells == s->cells_room) {
-		grown = reallocarray(s->cell, room, sizeof(*s->cell));
-		if (!grown)
-			return -ENOMEM;
-		s->cell = grown;
-		grown = reallocarray(s->value, room, sizeof(*s->value));
-		if (!grown)
-			return -ENOMEM;
-		s->value = grown;
-		s->cells_room = room;
+		s->cells_room = grow_room(s->cells + 1, s->cells_room);
+		s->cell = must_reallocarray(s->cell, s->cells_room, sizeof(*s->cell));
+		s->value = must_reallocarray(s->value, s->cells_room, sizeof(*s->value));
 	}
 	s->cell[s->cells] = cell;
 	s->value[s->cells++] = *value;
-	return 0;
 }
 
 /* ---- columns ---- */
@@ -94,20 +87,6 @@ static char *put_column(char *at, const struct column *c, const struct film_cell
 	return at;
 }
 
-static int room_for(void **text, size_t *room, size_t bytes)
-{
-	void *grown;
-
-	if (bytes <= *room)
-		return 0;
-	grown = realloc(*text, bytes * 2);
-	if (!grown)
-		return -ENOMEM;
-	*text = grown;
-	*room = bytes * 2;
-	return 0;
-}
-
 static void put_columns(char *at, const struct film_store *s, unsigned channels)
 {
 	uint32_t last = 0, step;
@@ -123,45 +102,24 @@ static void put_columns(char *at, const struct film_store *s, unsigned channels)
 			at = put_column(at, &column[i], s->value, s->cells);
 }
 
-static int frame_room(struct film_store *s)
-{
-	size_t room = s->frames_room ? s->frames_room * 2 : 64;
-	void *grown;
-
-	if (s->frames < s->frames_room)
-		return 0;
-	grown = reallocarray(s->frame, room, sizeof(*s->frame));
-	if (!grown)
-		return -ENOMEM;
-	s->frame = grown;
-	s->frames_room = room;
-	return 0;
-}
-
-int film_store_frame(struct film_store *s, unsigned channels)
+void film_store_frame(struct film_store *s, unsigned channels)
 {
 	size_t bytes = text_bytes(s->cells, channels), most = ZSTD_compressBound(bytes), used;
-	void *data;
 
-	if (frame_room(s) < 0 || room_for(&s->text, &s->text_room, bytes + most) < 0)
-		return -ENOMEM;
+	GROW(s->frame, s->frames + 1, s->frames_room);
+	GROW(s->text, bytes + most, s->text_room);
 	if (!s->zstd)
 		s->zstd = ZSTD_createCCtx();
 	if (!s->zstd)
-		return -ENOMEM;
+		memory_out();
 	put_columns(s->text, s, channels);
-	used = ZSTD_compressCCtx(s->zstd, (char *)s->text + bytes, most, s->text, bytes, LEVEL);
-	if (ZSTD_isError(used))
-		return -ENOMEM;
-	data = malloc(used);
-	if (!data)
-		return -ENOMEM;
-	memcpy(data, (char *)s->text + bytes, used);
-	s->frame[s->frames].data = data;
+	used = ZSTD_compressCCtx(s->zstd, s->text + bytes, most, s->text, bytes, LEVEL);
+	if (ZSTD_isError(used)) /* its own memory is all that it may lack */
+		memory_out();
+	s->frame[s->frames].data = must_memdup(s->text + bytes, used);
 	s->frame[s->frames].bytes = used;
 	s->frame[s->frames++].cells = (uint32_t)s->cells;
 	s->cells = 0;
-	return 0;
 }
 
 void film_store_free(struct film_store *s)
@@ -183,24 +141,17 @@ void film_store_free(struct film_store *s)
 
 /* ---- reading ---- */
 
-int film_cursor_new(struct film_cursor **out, const struct film *f, struct error *err)
+struct film_cursor *film_cursor_new(const struct film *f)
 {
-	struct film_cursor *c = calloc(1, sizeof(*c));
+	struct film_cursor *c = must_calloc(1, sizeof(*c));
 
-	*out = NULL;
-	if (!c)
-		return fail(err, -ENOMEM, "no memory for a film");
 	c->film = f;
 	c->frame = FILM_NOWHERE;
-	c->cell = calloc(f->units * FILM_UNIT_PAGES + 1, sizeof(*c->cell));
+	c->cell = must_calloc(f->units * FILM_UNIT_PAGES + 1, sizeof(*c->cell));
 	c->zstd = ZSTD_createDCtx();
-	if (!c->cell || !c->zstd) {
-		film_cursor_free(c);
-		return fail(err, -ENOMEM, "no memory for a film of %zu pages",
-			    f->units * FILM_UNIT_PAGES);
-	}
-	*out = c;
-	return 0;
+	if (!c->zstd)
+		memory_out();
+	return c;
 }
 
 void film_cursor_free(struct film_cursor *c)
@@ -218,7 +169,7 @@ void film_cursor_free(struct film_cursor *c)
 static void take_cells(struct film_cursor *c, uint32_t n)
 {
 	const struct film_store *s = c->film->store;
-	const char *at[COLUMNS], *end = (const char *)c->text + n * sizeof(uint32_t);
+	const char *at[COLUMNS], *end = c->text + n * sizeof(uint32_t);
 	unsigned channels = c->film->options.channels;
 	uint32_t number = 0, step, k;
 	struct film_cell value;
@@ -229,7 +180,7 @@ static void take_cells(struct film_cursor *c, uint32_t n)
 		end += has_column(i, channels) ? column[i].bytes * n : 0;
 	}
 	for (k = 0; k < n; k++) {
-		memcpy(&step, (const char *)c->text + k * sizeof(step), sizeof(step));
+		memcpy(&step, c->text + k * sizeof(step), sizeof(step));
 		number += step;
 		memset(&value, 0, sizeof(value));
 		for (i = 0; i < COLUMNS; i++)
@@ -246,20 +197,6 @@ static void take_cells(struct film_cursor *c, uint32_t n)
 	}
 }
 
-static int changes_room(struct film_cursor *c, size_t n)
-{
-	void *grown;
-
-	if (n <= c->changed_room)
-		return 0;
-	grown = reallocarray(c->changed, n, sizeof(*c->changed));
-	if (!grown)
-		return -ENOMEM;
-	c->changed = grown;
-	c->changed_room = n;
-	return 0;
-}
-
 bool film_next(struct film_cursor *c)
 {
 	const struct film_store *s = c->film->store;
@@ -271,10 +208,8 @@ bool film_next(struct film_cursor *c)
 		return false;
 	n = s->frame[next].cells;
 	bytes = text_bytes(n, c->film->options.channels);
-	if (room_for(&c->text, &c->text_room, bytes) < 0 || changes_room(c, n) < 0) {
-		c->failed = -ENOMEM;
-		return false;
-	}
+	GROW(c->text, bytes, c->text_room);
+	GROW(c->changed, n, c->changed_room);
 	if (ZSTD_decompressDCtx(c->zstd, c->text, bytes, s->frame[next].data,
 				s->frame[next].bytes) != bytes) {
 		c->failed = -EBADMSG;

@@ -24,15 +24,15 @@ struct film_store {
 	uint32_t *cell; /* numbers of those being collected */
 	struct film_cell *value;
 	size_t cells, cells_room;
-	void *text; /* columns, before compression */
+	char *text; /* columns, before compression */
 	size_t text_room;
 	void *zstd;
 };
 
 /* One more changed cell of the frame that is being taken. */
-int film_store_cell(struct film_store *s, uint32_t cell, const struct film_cell *value);
-/* The frame is complete.  0 or -errno. */
-int film_store_frame(struct film_store *s, unsigned channels);
+void film_store_cell(struct film_store *s, uint32_t cell, const struct film_cell *value);
+/* The frame is complete. */
+void film_store_frame(struct film_store *s, unsigned channels);
 void film_store_free(struct film_store *s);
 
 #endif

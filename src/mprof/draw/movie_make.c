@@ -16,6 +16,7 @@
 #include "movie_sites.h"
 #include "palette.h"
 #include "../util/format.h"
+#include "../util/alloc.h"
 
 /* movie_player.c: the bundle of src/web, made by esbuild while mprof is built. */
 extern const char movie_player[], movie_player_end[];
@@ -74,29 +75,15 @@ void movie_free(struct movie *m)
 	free(m);
 }
 
-int movie_add(struct movie *m, const char *name, struct place_sink *sink, struct error *err)
+void movie_add(struct movie *m, const char *name, struct place_sink *sink)
 {
 	struct film_options o = { .channels = FILM_ALL, .units = m->options.units };
 	struct movie_film *f;
-	int ret;
 
-	f = realloc(m->film, (m->films + 1) * sizeof(*f));
-	if (!f)
-		return fail(err, -ENOMEM, "no memory for a film of %s", name);
-	m->film = f;
-	f += m->films;
-	memset(f, 0, sizeof(*f));
-	ret = film_new(&f->film, &o, err);
-	if (ret < 0)
-		return ret;
-	f->name = strdup(name);
-	m->films++;
-	if (!f->name) {
-		movie_drop(m);
-		return fail(err, -ENOMEM, "no memory for a film of %s", name);
-	}
+	m->film = must_reallocarray(m->film, m->films + 1, sizeof(*f));
+	f = &m->film[m->films++];
+	*f = (struct movie_film){ .film = film_new(&o), .name = must_strdup(name) };
 	*sink = (struct place_sink){ .ops = &film_ops, .self = f->film };
-	return 0;
 }
 
 const struct movie_options *movie_options_of(const struct movie *m)

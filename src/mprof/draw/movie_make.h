@@ -5,7 +5,7 @@
  *
  *	movie_new(&m, &options, err);
  *	for each allocator:
- *		movie_add(m, "jemalloc", &sink, err);
+ *		movie_add(m, "jemalloc", &sink);
  *		place_run(..., &sink, 1, ...) or place_trace(...)
  *		(movie_drop(m) if that failed)
  *	movie_write_page(m, out, err);
@@ -52,7 +52,7 @@ int movie_new(struct movie **out, const struct movie_options *o, struct error *e
 void movie_free(struct movie *m);
 
 /* One more film.  *sink is good for one source, until the next movie_add or movie_free. */
-int movie_add(struct movie *m, const char *name, struct place_sink *sink, struct error *err);
+void movie_add(struct movie *m, const char *name, struct place_sink *sink);
 /* Forgets the film that was added last: its source failed. */
 void movie_drop(struct movie *m);
 

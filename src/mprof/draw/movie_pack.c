@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
+
 const char *const movie_stream_name[MOVIE_STREAMS] = {
 	[MOVIE_FRAME] = "frame", [MOVIE_POINT] = "point", [MOVIE_CHANGES] = "changes",
 	[MOVIE_STATE] = "state", [MOVIE_LIVE] = "live",	  [MOVIE_BLOCKS] = "blocks",
@@ -147,18 +149,14 @@ static void pack_frame(struct packing *p)
 static int pack_pages(struct packing *p, struct error *err)
 {
 	size_t cells = p->film->units * FILM_UNIT_PAGES, i;
-	int ret;
+	int ret = 0;
 
-	p->owner = malloc((cells + 1) * sizeof(*p->owner));
-	p->changed = malloc((cells + 1) * sizeof(*p->changed));
-	p->is_changed = calloc(cells + 1, sizeof(*p->is_changed));
-	if (!p->owner || !p->changed || !p->is_changed)
-		return fail(err, -ENOMEM, "no memory for a movie of %zu pages", cells);
+	p->owner = must_malloc((cells + 1) * sizeof(*p->owner));
+	p->changed = must_malloc((cells + 1) * sizeof(*p->changed));
+	p->is_changed = must_calloc(cells + 1, sizeof(*p->is_changed));
 	for (i = 0; i < cells; i++)
 		p->owner[i] = (struct owner){ .born = UINT64_MAX };
-	ret = film_cursor_new(&p->cursor, p->film, err);
-	if (ret < 0)
-		return ret;
+	p->cursor = film_cursor_new(p->film);
 	while (film_next(p->cursor))
 		pack_frame(p);
 	if (p->cursor->failed)

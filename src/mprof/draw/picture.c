@@ -319,8 +319,7 @@ static int set_up(struct picture *p, const struct picture_panel *panel, const si
 	for (i = 0; i < p->panels; i++) {
 		p->panel[i].name = panel[i].name;
 		p->panel[i].film = panel[i].film;
-		if (film_cursor_new(&p->panel[i].cursor, panel[i].film, err) < 0)
-			return -ENOMEM;
+		p->panel[i].cursor = film_cursor_new(panel[i].film);
 	}
 	find_gaps(p);
 	place_across(p);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "picture_parts.h"
+#include "../util/alloc.h"
 
 #define PX_MOST	     8	/* pixels of a row */
 #define LABEL_HEIGHT 12 /* a region that is lower has no address beside it */
@@ -138,23 +139,19 @@ int picture_draw_time(struct picture *p, struct panel *a, struct box b, struct e
 	picture_time_scale(p, &t.pages, &t.px);
 	t.rows = (int)((a->film->units * FILM_UNIT_PAGES + t.pages - 1) / t.pages);
 	rows = (size_t)t.rows + 1;
-	t.colour = calloc(rows, 1);
-	t.stale = calloc(rows, sizeof(*t.stale));
-	t.ever = calloc(rows, sizeof(*t.ever));
-	if (t.colour && t.stale && t.ever) {
-		canvas_fill(&p->canvas, b.x, row_y(&t, t.rows - 1), b.width, t.rows * t.px,
-			    COLOUR_MAP);
-		if (a->cursor->frame != FILM_NOWHERE) {
-			film_cursor_free(a->cursor);
-			film_cursor_new(&a->cursor, a->film, err);
-		}
-		if (a->cursor)
-			draw_frames(&t);
-		draw_regions(&t);
+	t.colour = must_calloc(rows, 1);
+	t.stale = must_calloc(rows, sizeof(*t.stale));
+	t.ever = must_calloc(rows, sizeof(*t.ever));
+	canvas_fill(&p->canvas, b.x, row_y(&t, t.rows - 1), b.width, t.rows * t.px, COLOUR_MAP);
+	if (a->cursor->frame != FILM_NOWHERE) {
+		film_cursor_free(a->cursor);
+		a->cursor = film_cursor_new(a->film);
 	}
-	ret = t.colour && t.stale && t.ever && a->cursor && !a->cursor->failed ? 0 : -ENOMEM;
+	draw_frames(&t);
+	draw_regions(&t);
+	ret = a->cursor->failed;
 	free(t.colour);
 	free(t.stale);
 	free(t.ever);
-	return ret < 0 ? fail(err, ret, "no memory for a picture") : 0;
+	return ret < 0 ? fail(err, ret, "a film could not be read back") : 0;
 }

@@ -34,6 +34,8 @@
 #include "../print/line.h"
 #include "path_frames.h"
 #include "compressed.h"
+#include "../util/alloc.h"
+#include "../util/hash.h"
 
 #define VERSION 0x10400u /* of heaptrack, and of its format */
 #define FORMAT	3u
@@ -44,7 +46,8 @@
 struct info {
 	uint64_t size;
 	uint32_t trace;
-	uint32_t number; /* in the file, 0: empty slot */
+	uint32_t number;    /* in the file */
+	uint32_t same_hash; /* index + 1 of one before it, 0: none */
 	uint32_t live, left;
 };
 
@@ -61,8 +64,9 @@ struct heaptrack {
 	struct profile *profile;
 	struct interner strings, ips, traces; /* ids are numbers in the file */
 	uint32_t *trace_of;		      /* by site: number of its `t` */
-	struct info *info;		      /* open addressing */
-	size_t slots, used;
+	struct info *info;
+	size_t used, room, forget_at;
+	struct hash known;     /* of size and trace -> index + 1 of the last info */
 	uint32_t infos;	       /* numbers given */
 	uint32_t last_info;    /* `a` of the last `+`, 0: a `-` came behind it */
 	uint32_t last_thread;  /* whose that block is, */
@@ -189,12 +193,10 @@ static uint32_t trace_of(struct heaptrack *h, uint32_t ip, uint32_t caller)
 static uint32_t trace_of_site(struct heaptrack *h, uint32_t site)
 {
 	const struct profile_path *path = profile_path(h->profile, h->profile->site[site].key);
-	struct place *place = path ? calloc(path->count + 1, sizeof(*place)) : NULL;
-	size_t at = path ? path->count : 0, n = 0;
+	struct place *place = must_calloc(path->count + 1, sizeof(*place));
+	size_t at = path->count, n = 0;
 	uint32_t trace = 0;
 
-	if (!place)
-		return 0;
 	while (place_next(path, &at, &place[n]))
 		n++;
 	if (path->truncated)
@@ -209,67 +211,56 @@ static uint32_t trace_of_site(struct heaptrack *h, uint32_t site)
 
 /* ---- what was asked for ---- */
 
-static struct info *slot_of(const struct heaptrack *h, uint64_t size, uint32_t trace)
+static uint64_t key_of(uint64_t size, uint32_t trace)
 {
-	uint64_t hash = (size * 0x9e3779b97f4a7c15ull ^ trace) * 0xff51afd7ed558ccdull;
-	size_t i = (hash >> 24) & (h->slots - 1);
+	const uint64_t both[2] = { size, trace };
 
-	for (; h->info[i].number; i = (i + 1) & (h->slots - 1))
-		if (h->info[i].size == size && h->info[i].trace == trace)
-			break;
-	return &h->info[i];
+	return hash_of(both, sizeof(both));
 }
 
 /*
- * A table of twice the room, or, where most sizes came and went, without those
- * of which nothing lives: if they come again they get another number.
+ * Where most sizes came and went, those of which nothing lives are forgotten: if they come
+ * again they get another number.
  */
-static bool make_room(struct heaptrack *h)
+static void forget(struct heaptrack *h)
 {
-	struct info *old = h->info, *i, *end = old + h->slots;
-	size_t slots = h->slots ? h->slots : 1024, kept = 0;
-	bool forget;
+	size_t i, kept = 0;
+	uint64_t *last;
 
-	for (i = old; i < end; i++)
-		kept += i->live || i->left;
-	forget = h->used >= KNOWN && kept < h->used / 2;
-	if (!forget)
-		slots *= 2;
-	h->info = calloc(slots, sizeof(*i));
-	if (!h->info) {
-		h->info = old;
-		return false;
+	for (i = 0; i < h->used; i++)
+		if (h->info[i].live || h->info[i].left)
+			h->info[kept++] = h->info[i];
+	h->used = kept;
+	h->forget_at = 2 * kept > KNOWN ? 2 * kept : KNOWN;
+	hash_release(&h->known);
+	for (i = 0; i < kept; i++) {
+		last = hash_at(&h->known, key_of(h->info[i].size, h->info[i].trace));
+		h->info[i].same_hash = (uint32_t)*last;
+		*last = i + 1;
 	}
-	h->slots = slots;
-	h->used = 0;
-	for (i = old; i < end; i++) {
-		if (!i->number || (forget && !i->live && !i->left))
-			continue;
-		*slot_of(h, i->size, i->trace) = *i;
-		h->used++;
-	}
-	free(old);
-	return true;
 }
 
-static struct info *info_of(struct heaptrack *h, struct flow *f, const struct flow_block *b)
+static struct info *info_of(struct heaptrack *h, const struct flow_block *b)
 {
-	struct info *i;
-	uint32_t trace = h->trace_of[b->site];
+	const uint64_t size = b->block->size;
+	uint32_t trace = h->trace_of[b->site], i;
+	uint64_t *last;
 
 	if (!trace)
 		trace = h->trace_of[b->site] = trace_of_site(h, b->site);
-	if (!trace || (h->used * 4 >= h->slots * 3 && !make_room(h))) {
-		flow_failed(f);
-		return NULL;
-	}
-	i = slot_of(h, b->block->size, trace);
-	if (!i->number) {
-		*i = (struct info){ .size = b->block->size, .trace = trace, .number = ++h->infos };
-		h->used++;
-		put_pair(h, 'a', i->size, i->trace);
-	}
-	return i;
+	if (h->used >= KNOWN && h->used >= h->forget_at)
+		forget(h);
+	last = hash_at(&h->known, key_of(size, trace));
+	for (i = (uint32_t)*last; i; i = h->info[i - 1].same_hash)
+		if (h->info[i - 1].size == size && h->info[i - 1].trace == trace)
+			return &h->info[i - 1];
+	GROW(h->info, h->used + 1, h->room);
+	h->info[h->used] = (struct info){
+		.size = size, .trace = trace, .number = ++h->infos, .same_hash = (uint32_t)*last
+	};
+	*last = h->used + 1;
+	put_pair(h, 'a', size, trace);
+	return &h->info[h->used++];
 }
 
 /* ---- time ---- */
@@ -316,24 +307,21 @@ static void at_time(void *self, struct flow *f, uint64_t ticks, uint64_t number)
 	take_samples(h, ticks);
 }
 
-static int find_samples(struct heaptrack *h, struct trace *t)
+static void find_samples(struct heaptrack *h, struct trace *t)
 {
 	const struct tree *tree = &h->profile->tree;
 	struct memory *s;
 
-	h->memory = calloc(tree->processes + 1, sizeof(*h->memory));
-	if (!h->memory)
-		return -ENOMEM;
+	h->memory = must_calloc(tree->processes + 1, sizeof(*h->memory));
 	h->samples = tree->processes;
 	for (s = h->memory; s < h->memory + h->samples; s++)
 		s->count = trace_samples(t, tree->process[s - h->memory].number, &s->sample);
-	return 0;
 }
 
 /* ---- blocks ---- */
 
 /* Takes away what ended processes left. */
-static void drop_left(struct heaptrack *h, struct flow *f)
+static void drop_left(struct heaptrack *h)
 {
 	struct info *i;
 	uint64_t *bytes;
@@ -341,14 +329,10 @@ static void drop_left(struct heaptrack *h, struct flow *f)
 	if (h->last_info) /* behind another `-`, one of nobody's would be temporary itself */
 		put_one(h, '-', 0);
 	h->last_info = 0;
-	for (i = h->info; i < h->info + h->slots; i++) {
+	for (i = h->info; i < h->info + h->used; i++) {
 		if (!i->left)
 			continue;
 		bytes = array_at(&h->gone, i->trace, sizeof(*bytes));
-		if (!bytes) {
-			flow_failed(f);
-			return;
-		}
 		*bytes += i->size * i->left;
 		for (; i->left; i->left--)
 			put_one(h, '-', i->number);
@@ -384,12 +368,11 @@ static void called(void *self, struct flow *f, const struct event *e, uint64_t n
 static void began(void *self, struct flow *f, const struct flow_block *b)
 {
 	struct heaptrack *h = self;
-	struct info *i = info_of(h, f, b);
+	struct info *i = info_of(h, b);
 
-	if (!i)
-		return;
+	(void)f;
 	if (h->left)
-		drop_left(h, f);
+		drop_left(h);
 	put_one(h, '+', i->number);
 	i->live++;
 	h->last_info = i->number;
@@ -399,13 +382,10 @@ static void began(void *self, struct flow *f, const struct flow_block *b)
 }
 
 /* distinct: not temporary, though heaptrack may take it for that. */
-static void give_back(struct heaptrack *h, struct flow *f, const struct flow_block *b,
-		      bool distinct)
+static void give_back(struct heaptrack *h, const struct flow_block *b, bool distinct)
 {
-	struct info *i = info_of(h, f, b);
+	struct info *i = info_of(h, b);
 
-	if (!i)
-		return;
 	distinct |= h->last_block != b->block->addr || h->last_thread != b->thread || h->since != 1;
 	if (h->last_info == i->number && distinct)
 		put_one(h, '-', 0);
@@ -416,7 +396,8 @@ static void give_back(struct heaptrack *h, struct flow *f, const struct flow_blo
 
 static void ended(void *self, struct flow *f, const struct flow_block *b)
 {
-	give_back(self, f, b, b->resized);
+	(void)f;
+	give_back(self, b, b->resized);
 }
 
 static void left(void *self, struct flow *f, const struct flow_block *b, enum process_gone why)
@@ -424,13 +405,12 @@ static void left(void *self, struct flow *f, const struct flow_block *b, enum pr
 	struct heaptrack *h = self;
 	struct info *i;
 
+	(void)f;
 	if (why == GONE_EXEC) {
-		give_back(h, f, b, true);
+		give_back(h, b, true);
 		return;
 	}
-	i = info_of(h, f, b);
-	if (!i)
-		return;
+	i = info_of(h, b);
 	i->live -= i->live > 0;
 	i->left++;
 	h->left++;
@@ -495,38 +475,34 @@ static void release(struct heaptrack *h)
 	array_release(&h->gone);
 	free(h->trace_of);
 	free(h->info);
+	hash_release(&h->known);
 	free(h->memory);
 	free(h->line);
 }
 
-static int prepare(struct heaptrack *h, struct trace *t)
+static void prepare(struct heaptrack *h, struct trace *t)
 {
-	h->line = malloc(sizeof(*h->line));
-	h->trace_of = calloc(h->profile->count + 1, sizeof(*h->trace_of));
-	if (!h->line || !h->trace_of || !make_room(h))
-		return -ENOMEM;
+	h->line = must_malloc(sizeof(*h->line));
+	h->trace_of = must_calloc(h->profile->count + 1, sizeof(*h->trace_of));
 	line_init(h->line, h->out);
-	return find_samples(h, t);
+	find_samples(h, t);
 }
 
 int export_heaptrack(struct export *x, struct error *err)
 {
 	struct heaptrack h = { .profile = x->profile };
 	struct flow f;
-	int ret = 0;
+	int ret;
 
 	h.out = compressed_open(x->out, compressed_of(x->target));
-	if (h.out)
-		ret = prepare(&h, x->trace);
-	if (!h.out || ret < 0) {
-		ret = fail(err, -ENOMEM, "no memory for the stacks of '%s'", x->profile->path);
-	} else {
-		put_head(&h);
-		ret = flow_run(&f, x->trace, x->profile, x->options->profile, &ops, &h, err);
-		if (!ret)
-			put_tail(&h);
-	}
-	if (h.out && compressed_close(h.out, x->out) < 0 && !ret)
+	if (!h.out)
+		return fail(err, -ENOMEM, "no memory to compress '%s'", x->target);
+	prepare(&h, x->trace);
+	put_head(&h);
+	ret = flow_run(&f, x->trace, x->profile, x->options->profile, &ops, &h, err);
+	if (!ret)
+		put_tail(&h);
+	if (compressed_close(h.out, x->out) < 0 && !ret)
 		ret = fail(err, -EIO, "cannot write '%s' completely",
 			   x->target ? x->target : "the standard output");
 	release(&h);

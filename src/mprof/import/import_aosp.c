@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "import_ops.h"
+#include "../util/hash.h"
 
 #define CALL  "TID: "
 #define TIMES " [START_NS END_NS]"
@@ -36,61 +37,21 @@ static const struct row {
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
-/* Threads by tid: open addressing, nothing is ever taken out. */
-struct thread {
-	uint64_t tid;	 /* + 1; 0: an empty place */
-	uint32_t number; /* 0: it has ended, the next call is another thread's */
-};
-
 struct state {
-	struct thread *thread;
-	size_t room, n; /* room: a power of two */
-	uint32_t last;	/* number given */
+	struct hash
+	    number;    /* tid -> number + 1; 1: it has ended, the next call is another thread's */
+	uint32_t last; /* number given */
 };
 
-static struct thread *find(const struct state *s, uint64_t tid)
-{
-	size_t i = (tid * 0x9e3779b97f4a7c15ull) >> 32;
-
-	while (s->thread[i & (s->room - 1)].tid && s->thread[i & (s->room - 1)].tid != tid + 1)
-		i++;
-	return &s->thread[i & (s->room - 1)];
-}
-
-static bool grow(struct state *s)
-{
-	struct state bigger = *s;
-
-	bigger.room = s->room ? 2 * s->room : 64;
-	bigger.thread = calloc(bigger.room, sizeof(*bigger.thread));
-	if (!bigger.thread)
-		return false;
-	for (size_t i = 0; i < s->room; i++)
-		if (s->thread[i].tid)
-			*find(&bigger, s->thread[i].tid - 1) = s->thread[i];
-	free(s->thread);
-	*s = bigger;
-	return true;
-}
-
-/* NULL: no memory. */
-static struct thread *thread_of(struct importer *im, uint64_t tid)
+/* The value of number. */
+static uint64_t *thread_of(struct importer *im, uint64_t tid)
 {
 	struct state *s = im->state;
-	struct thread *t;
+	uint64_t *number = hash_at(&s->number, tid);
 
-	if (4 * s->n >= 3 * s->room && !grow(s)) {
-		im->failed = true;
-		return NULL;
-	}
-	t = find(s, tid);
-	if (!t->tid) {
-		t->tid = tid + 1;
-		s->n++;
-	}
-	if (!t->number)
-		t->number = ++s->last;
-	return t;
+	if (*number <= 1)
+		*number = (uint64_t)++s->last + 1;
+	return number;
 }
 
 /* The words before the arguments. */
@@ -140,18 +101,16 @@ static const char *take(struct importer *im, const char *line)
 	struct import_call c = { 0 };
 	uint64_t tid, start = 0, end = 0;
 	const struct row *row = scan_head(&line, &tid);
-	struct thread *t;
+	uint64_t *number;
 
 	if (!row)
 		return "'TID: FUNCTION ADDRESS ...' with malloc, calloc, realloc, memalign, free or"
 		       " thread_done";
 	if (!scan_call(&line, row->shape, &c) || !scan_times(&line, &start, &end))
 		return row->right;
-	t = thread_of(im, tid);
-	if (!t)
-		return NULL;
+	number = thread_of(im, tid);
 	c.fn = row->fn;
-	c.thread = t->number;
+	c.thread = (uint32_t)(*number - 1);
 	c.align = power_of_two(c.align);
 	/* What gives back has done so before its end, what hands out not before it. */
 	c.ns = row->fn == MPROF_FN_FREE ? start : end;
@@ -159,14 +118,14 @@ static const char *take(struct importer *im, const char *line)
 		import_call(im, &c);
 		return NULL;
 	}
-	import_thread_end(im, t->number, end);
-	t->number = 0;
+	import_thread_end(im, (uint32_t)(*number - 1), end);
+	*number = 1;
 	return NULL;
 }
 
 static void release(struct importer *im)
 {
-	free(((struct state *)im->state)->thread);
+	hash_release(&((struct state *)im->state)->number);
 }
 
 const struct import_ops import_aosp = { fits, take, NULL, release, sizeof(struct state) };

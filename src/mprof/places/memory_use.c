@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
+
 #define LINEAR	 8u  /* classes of 16 bytes */
 #define SAMPLES	 16u /* as many make an average */
 #define LEAST_OF 64u /* page use counts while R is at least a 64th of its peak */
@@ -84,21 +86,7 @@ static void keep_most(struct memory *m)
 
 static void put_block(struct memory *m, const struct place_block *b)
 {
-	size_t room = m->room ? m->room : 1024;
-	struct pin_block *grown;
-
-	if (b->slot >= m->room) {
-		while (room <= b->slot)
-			room *= 2;
-		grown = reallocarray(m->block, room, sizeof(*grown));
-		if (!grown) {
-			m->failed = -ENOMEM;
-			return;
-		}
-		memset(grown + m->room, 0, (room - m->room) * sizeof(*grown));
-		m->block = grown;
-		m->room = room;
-	}
+	GROW_ZEROED(m->block, (size_t)b->slot + 1, m->room);
 	m->block[b->slot] = (struct pin_block){ b->addr, b->size, b->site };
 }
 
@@ -114,11 +102,7 @@ static void on_start(void *self, const struct place_start *s)
 	m->fragmentation.least = s->ops < 4 * SAMPLES ? s->ops / 4 : SAMPLES;
 	m->stride = s->ops / MEMORY_POINTS + 1;
 	m->next_point = m->stride;
-	m->point = calloc(MEMORY_POINTS, sizeof(*m->point));
-	if (!m->point) {
-		m->failed = -ENOMEM;
-		m->next_point = UINT64_MAX;
-	}
+	m->point = must_calloc(MEMORY_POINTS, sizeof(*m->point));
 }
 
 static void on_begin(void *self, const struct place_block *b)
@@ -203,8 +187,7 @@ static void take_moment(struct memory *m, enum memory_moments which, uint64_t op
 	to->has_residency = pages != NULL;
 	to->pages = pages ? *pages : (struct page_residency){ .resident = 0 };
 	page_use_pins(&m->pages, to->pinned);
-	if (pins_make(&to->pins, &m->pages, m->block, m->room) < 0)
-		m->failed = -ENOMEM;
+	pins_make(&to->pins, &m->pages, m->block, m->room);
 }
 
 /* How much a frame has that nobody asked for: what MEMORY_RETAINED is greatest in. */
@@ -309,8 +292,6 @@ static void on_finish(void *self)
 	for (g = 0; g < PAGE_GRAINS; g++)
 		find_use(m, g);
 	johnstone_finish(&m->fragmentation);
-	if (m->pages.failed)
-		m->failed = -ENOMEM;
 	page_use_release(&m->pages);
 	free(m->block);
 	m->block = NULL;

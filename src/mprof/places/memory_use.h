@@ -18,7 +18,7 @@
  * what its live blocks do.  Memory: 2 KiB for each 2 MiB region of addresses
  * that a block ever lay in, 24 bytes a live block.
  *
- * Errors: `failed` (-ENOMEM) once memory ran out; figures are wrong then.
+ * Ends: without memory the program (util/alloc.h).
  * Threads: one at a time.
  */
 #ifndef MPROF_PLACES_MEMORY_USE_H
@@ -91,7 +91,6 @@ struct memory {
 	struct johnstone fragmentation; /* of R and P */
 	uint64_t samples, most_resident, most_resident_op, last_resident;
 	uint64_t most_requested, most_usable; /* at points, samples and frames */
-	int failed;
 	/* While it runs: */
 	struct place_start start;
 	struct memory_point now;    /* op: of the last event */

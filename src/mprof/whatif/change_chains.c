@@ -30,48 +30,14 @@ static struct chain *chain_at(const struct chains *c, uint32_t i)
 
 /* ---- blocks that were copied to ---- */
 
-static struct chain_link *find_link(const struct chains *c, uint64_t birth)
-{
-	size_t i = birth * 0x9e3779b97f4a7c15ull >> 32 & (c->room - 1);
-
-	while (c->to[i].birth != UINT64_MAX && c->to[i].birth != birth)
-		i = (i + 1) & (c->room - 1);
-	return &c->to[i];
-}
-
-static bool grow_table(struct chains *c)
-{
-	struct chains old = *c;
-	size_t i;
-
-	c->room = old.room ? 2 * old.room : 1024;
-	c->to = malloc(c->room * sizeof(*c->to));
-	if (!c->to) {
-		*c = old;
-		return false;
-	}
-	memset(c->to, 0xff, c->room * sizeof(*c->to));
-	for (i = 0; i < old.room; i++)
-		if (old.to[i].birth != UINT64_MAX)
-			*find_link(c, old.to[i].birth) = old.to[i];
-	free(old.to);
-	return true;
-}
-
 static void add_link(struct chains *c, uint64_t birth, uint32_t chain, bool root)
 {
 	const struct chain_link link = { birth, chain, root };
 	struct chain_link *kept = array_at(&c->link, c->link.count, sizeof(*kept));
 
-	if (!kept || (c->used * 2 >= c->room && !grow_table(c))) {
-		c->failed = true;
-		return;
-	}
 	*kept = link;
-	if (!root) {
-		*find_link(c, birth) = link;
-		c->used++;
-	}
+	if (!root)
+		*hash_at(&c->copied, birth) = (uint64_t)chain + 1;
 }
 
 /* ---- collecting ---- */
@@ -79,14 +45,9 @@ static void add_link(struct chains *c, uint64_t birth, uint32_t chain, bool root
 /* The chain that a block with this tag is of. */
 static uint32_t chain_of(const struct chains *c, uint64_t tag)
 {
-	const struct chain_link *link;
-
 	if (tag & 1)
 		return (uint32_t)(tag >> 1);
-	if (!c->used)
-		return NONE;
-	link = find_link(c, tag >> 1);
-	return link->birth == UINT64_MAX ? NONE : link->chain;
+	return (uint32_t)hash_get(&c->copied, tag >> 1) - 1; /* absent: NONE */
 }
 
 /* A block that began with this birth is resized for the first time. */
@@ -95,10 +56,6 @@ static uint32_t new_chain(struct chains *c, uint64_t birth, uint64_t size, int r
 	const uint32_t i = (uint32_t)c->chain.count;
 	struct chain *chain = array_at(&c->chain, i, sizeof(*chain));
 
-	if (!chain) {
-		c->failed = true;
-		return NONE;
-	}
 	*chain = (struct chain){ .root = birth, .first = size, .rule = (uint32_t)rule };
 	add_link(c, birth, i, true);
 	return i;
@@ -129,10 +86,6 @@ void chains_collect(struct chains *c, const struct compile_call *call,
 	struct handed_out *last = array_at(&c->last, call->thread, sizeof(*last));
 	uint32_t i;
 
-	if (!last) {
-		c->failed = true;
-		return;
-	}
 	if (!old) {
 		*last = (struct handed_out){ c->births, call->size, call->site, true };
 		*tag = c->births++ << 1;
@@ -237,6 +190,6 @@ void chains_release(struct chains *c)
 	array_release(&c->chain);
 	array_release(&c->link);
 	array_release(&c->last);
-	free(c->to);
+	hash_release(&c->copied);
 	memset(c, 0, sizeof(*c));
 }

@@ -8,6 +8,7 @@
 #ifndef MPROF_WHATIF_CHANGE_PARTS_H
 #define MPROF_WHATIF_CHANGE_PARTS_H
 
+#include "../util/hash.h"
 #include "../pass/array.h"
 #include "change.h"
 
@@ -76,7 +77,6 @@ struct pools {
 	struct array chunk;		/* struct pool_chunk by number */
 	struct array unused;		/* uint32_t: numbers */
 	size_t unused_count;
-	bool failed;
 };
 
 /* A block for the rule's pool; false: it stays as it is.  Sets *tag, emits what it takes. */
@@ -114,12 +114,10 @@ struct chains {
 	struct array link;  /* struct chain_link; in the order of births once collected */
 	uint64_t births;    /* so far */
 	/* While collecting: */
-	struct array last;     /* by thread: what it was handed out last */
-	struct chain_link *to; /* by birth, open addressing: blocks that were copied to */
-	size_t room, used;
+	struct array last;  /* by thread: what it was handed out last */
+	struct hash copied; /* birth of a block that was copied to -> its chain + 1 */
 	/* While applying: */
 	size_t next; /* link */
-	bool failed;
 };
 
 /* Which RESERVE rule matches the site, or -1. */

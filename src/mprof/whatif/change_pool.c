@@ -45,10 +45,6 @@ static void put_in(struct pools *p, uint32_t number)
 	struct pool_chunk *c = chunk_at(p, number);
 	uint32_t *first = first_of(p, c);
 
-	if (!first) {
-		p->failed = true;
-		return;
-	}
 	c->before = 0;
 	c->next = *first;
 	if (c->next)
@@ -91,10 +87,6 @@ static struct pool_chunk *new_chunk(struct pools *p, struct change_rule *rule, u
 	else
 		at = (uint32_t)p->chunk.count;
 	c = array_at(&p->chunk, at, sizeof(*c));
-	if (!c) {
-		p->failed = true;
-		return NULL;
-	}
 	*c = (struct pool_chunk){
 		.rule = number,
 		.class = class_of(rule, size),
@@ -117,10 +109,6 @@ static void drop_chunk(struct pools *p, uint32_t number, const struct compile_ca
 	ended.process = chunk_at(p, number)->process;
 	ended.has_touched = false; /* that is of one of its blocks */
 	compile_call(to, &ended, chunk_at(p, number)->block, false);
-	if (!unused) {
-		p->failed = true;
-		return;
-	}
 	*unused = number;
 	p->unused_count++;
 }
