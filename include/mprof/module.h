@@ -83,6 +83,7 @@ struct mprof_config {
 #define MPROF_OPTION_PATH					 const char *
 #define MPROF_OPTION_UNWIND					 const char *
 #define MPROF_OPTION_TEMPLATE					 const char *
+#define MPROF_OPTION_SIGNAL					 const char *
 #define MPROF_OPTION_WORDS					 const char *
 #define MPROF_OPTION_NUMBER					 uint64_t
 #define MPROF_OPTION(key, field, type, def, min, max, arg, help) MPROF_OPTION_##type field;
@@ -214,6 +215,11 @@ struct mprof_host {
 	 */
 	void *(*live)(unsigned kind, uint32_t thread, uint64_t seq, size_t bytes);
 	const uint32_t *page_bytes;
+	/* Of a run with a file, once it is open.  Not 0: mprof asked to keep no new blocks. */
+	const uint32_t *(*paused)(void);
+	/* It is time to call dump(now) from then on. */
+	const uint64_t *(*dump_due)(void);
+	void (*dump)(uint64_t now);
 };
 
 struct mprof_init_ops {

@@ -26,6 +26,8 @@
 #define PEAK_PART  1024u /* the bound is at most this part of the peak, if it is large enough */
 
 static int64_t fold; /* bytes that a thread may keep to itself */
+static const uint32_t *paused;
+static const uint64_t *dump_due;
 
 /* ---- the peak ---- */
 
@@ -189,6 +191,8 @@ static struct accumulator *settle_in(struct lane *l, uint32_t id, void *ptr, uin
 		no_room();
 		return NULL;
 	}
+	if (mprof_unlikely(now >= __atomic_load_n(dump_due, RLX)))
+		host->dump(now);
 	before = *place;
 	if (mprof_unlikely(before.a)) {
 		l->disk->missed++;
@@ -213,6 +217,11 @@ static __attribute__((noinline)) void allocated(unsigned fn, void *ptr, uint64_t
 
 	if (mprof_unlikely(!l))
 		return;
+	if (mprof_unlikely(__atomic_load_n(paused, RLX))) {
+		l->last = NULL;
+		end(t);
+		return;
+	}
 	count(l, fn, size, 0);
 	settle_in(l, stack_of(t, at), ptr, size);
 	end(t);
@@ -324,7 +333,7 @@ static __attribute__((noinline)) void resized(unsigned fn, void *old, void *ptr,
 		put_back(l, old);
 	else if (e.a)
 		settle(l, e, l->old_ticks, 0);
-	if (ptr) {
+	if (ptr && !__atomic_load_n(paused, RLX)) {
 		struct accumulator *s;
 
 		id = stack_of(t, at);
@@ -411,8 +420,13 @@ static void note_control(unsigned what, uint64_t value)
 
 static int start(const struct mprof_host *h)
 {
+	int error;
+
 	fold = FOLD_LEAST;
-	return lanes_start(h);
+	error = lanes_start(h);
+	paused = h->paused();
+	dump_due = h->dump_due();
+	return error;
 }
 
 static void forked(void)

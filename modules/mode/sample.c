@@ -30,6 +30,8 @@ static uint8_t filter[1u << FILTER_BITS];
 static double period;
 static uint32_t by_calls;
 static uint64_t seeds;
+static const uint32_t *paused;
+static const uint64_t *dump_due;
 
 /* ---- chance and weight ---- */
 
@@ -228,7 +230,10 @@ static MPROF_COLD void sampled(void *ptr, uint64_t size, struct mprof_place at)
 		/* Whatever is left of a gap that ends in this block, the next one is as any other.
 		 */
 		l->left = draw(l);
-		keep(l, stack_of(t, at), ptr, size);
+		if (mprof_ticks() >= __atomic_load_n(dump_due, RLX))
+			host->dump(mprof_ticks());
+		if (!__atomic_load_n(paused, RLX))
+			keep(l, stack_of(t, at), ptr, size);
 	}
 	end(t);
 }
@@ -347,10 +352,15 @@ static void note_control(unsigned what, uint64_t value)
 
 static int start(const struct mprof_host *h)
 {
+	int error;
+
 	by_calls = h->config->sample_calls != 0;
 	period = (double)(by_calls ? h->config->sample_calls : h->config->sample_bytes);
 	seeds = h->config->seed;
-	return lanes_start(h);
+	error = lanes_start(h);
+	paused = h->paused();
+	dump_due = h->dump_due();
+	return error;
 }
 
 static void thread_start(struct mprof_thread *t)

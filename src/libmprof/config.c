@@ -19,6 +19,7 @@ enum option_type {
 	OPTION_NUMBER,
 	OPTION_UNWIND,
 	OPTION_TEMPLATE,
+	OPTION_SIGNAL,
 	OPTION_WORDS,
 };
 
@@ -157,6 +158,14 @@ static int config_set(const struct option_row *row, const char *value, struct mp
 
 	if (row->type == OPTION_NUMBER)
 		return config_set_number(row, value, field, why);
+	if (row->type == OPTION_SIGNAL && *value && mp_signal_number(value) < 0) {
+		text_string(why, row->key);
+		text_string(why, "='");
+		text_string(why, value);
+		text_string(why,
+			    "' is no signal that can ask for a dump; expected USR1, for example");
+		return -EINVAL;
+	}
 	if (row->type == OPTION_WORDS && check_words(row, value, why) < 0)
 		return -EINVAL;
 	if (row->type == OPTION_UNWIND && !is_unwinder(value)) {

@@ -428,6 +428,13 @@ static const char *file_reason(int error)
 	return "the system refused";
 }
 
+const uint32_t *mp_file_paused(void)
+{
+	static const uint32_t never;
+
+	return mp_file.header ? &mp_file.header->paused : &never;
+}
+
 int mp_file_open(const char *magic, const char *path)
 {
 	char buffer[512];
@@ -450,6 +457,8 @@ int mp_file_open(const char *magic, const char *path)
 	struct text to = text_on(mp_file.path, sizeof(mp_file.path));
 	text_string(&to, mp_run.path);
 	ret = mp_process_join(0, 0, sys_getppid());
+	if (!__builtin_memcmp(magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE))
+		mp_dumps_start();
 	if (ret < 0)
 		mp_note("the process could not join the run: the file has no room");
 	else if (mp_config.touched)

@@ -243,6 +243,7 @@ struct mp_file {
 };
 extern struct mp_file mp_file;
 int mp_file_open(const char *magic, const char *path);
+const uint32_t *mp_file_paused(void); /* module.h */
 /* Opens a regular file (how: O_RDWR) without waiting, whatever stands at path.  fd or -errno. */
 int mp_file_existing(const char *path, int how);
 /* Takes `bytes` (multiple of 64) of the file; align 64 or page size.  0: no room. */
@@ -340,6 +341,11 @@ void mp_fact_resumed(void);
 void mp_fact_deepbind(const char *path);
 void mp_sample_maybe(void);
 void mp_fact_remark(const char *why);
+/* dumps.c */
+void mp_dumps_start(void);
+const uint64_t *mp_dump_due(void);	 /* module.h */
+void mp_dump(uint64_t now);		 /* module.h */
+int mp_signal_number(const char *value); /* -EINVAL */
 /* summary.c: files of a process's own, from its profile.  number: of a dump, 0: at exit. */
 void mp_summary_start(void);
 void mp_summary_write(const char *what, int number);

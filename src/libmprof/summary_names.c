@@ -120,8 +120,8 @@ static int has_id(const struct naming *m)
 
 static int open_object(struct naming *m)
 {
-	char path[4096];
-	struct text t = text_on(path, sizeof(path));
+	char *path = m->s->path; /* a handler's stack may be small */
+	struct text t = text_on(path, sizeof(m->s->path));
 	struct stat st;
 
 	text_bytes(&t, m->object->path, m->object->path_bytes);

@@ -37,6 +37,11 @@ static const struct option_row options[] = {
 		   "Choose the same samples each time; 0: others [0]"),
 	OPTION_CUSTOM(0, "at-exit", "WHAT", const char *, keys.word[CONF_AT_EXIT], &option_at_exit,
 		      "Let each process write this, too, when it ends: folded, text or both"),
+	OPTION_CUSTOM(0, "dump", "WHAT", const char *, keys.word[CONF_DUMP], &option_at_exit,
+		      "Write folded, text or both in dumps while it runs [text]"),
+	OPTION_TEXT(0, "dump-signal", "SIGNAL", keys.word[CONF_DUMP_SIGNAL],
+		    "Write a dump whenever a process gets SIGNAL, such as USR1"),
+	OPTION_KEY("dump-every", "SECONDS", keys, DUMP_EVERY, "Write a dump every SECONDS"),
 	OPTION_RUN_STACKS(keys),
 	OPTION_END,
 };

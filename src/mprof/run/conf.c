@@ -9,6 +9,8 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +21,7 @@
 #include "../util/word_list.h"
 #include "elf.h"
 
-enum type { MODULE_INIT, MODULE_MODE, PATH, NUMBER, UNWIND, TEMPLATE, WORDS };
+enum type { MODULE_INIT, MODULE_MODE, PATH, NUMBER, UNWIND, TEMPLATE, SIGNAL, WORDS };
 
 static const struct option {
 	const char *name, *value, *arg;
@@ -109,6 +111,32 @@ static int check_template(struct error *err, const struct option *o, const char 
 	return 0;
 }
 
+static int check_signal(struct error *err, const struct option *o, const char *value)
+{
+	static const struct {
+		const char *name;
+		int number;
+	} known[] = {
+#define MPROF_SIGNAL(name) { #name, SIG##name },
+#include <mprof/signals.def>
+#undef MPROF_SIGNAL
+	};
+	const char *name = strncmp(value, "SIG", 3) ? value : value + 3;
+	char *end;
+	const unsigned long n = strtoul(value, &end, 10);
+	const bool number = isdigit((unsigned char)*value) && !*end;
+	size_t i;
+
+	if (!*value || (number && n >= 34 && n <= 64))
+		return 0;
+	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (number ? known[i].number == (int)n : !strcmp(known[i].name, name))
+			return 0;
+	return fail(err, -EINVAL,
+		    "invalid %s '%s': expected USR1, USR2, HUP, 34 ... (man 7 signal)", o->name,
+		    value);
+}
+
 /* Of those in o->arg: several with commas, or one of them with |. */
 static int check_words(struct error *err, const struct option *o, const char *value)
 {
@@ -142,6 +170,8 @@ static int check(struct error *err, const struct option *o, const char *value)
 		return check_path(err, value);
 	case TEMPLATE:
 		return check_template(err, o, value);
+	case SIGNAL:
+		return check_signal(err, o, value);
 	case WORDS:
 		return check_words(err, o, value);
 	}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * ctl.c - `mprof ctl`: asks about a profile while its program runs.
+ *
+ * The program takes no part in it: its profile can be read at any moment, so a dump is a
+ * copy, made by this process; pausing is a word in the header, which every process maps.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../export/exports.h"
+#include "../pass/site_totals.h"
+#include "../trace/append.h"
+#include "../trace/combine.h"
+#include "../util/format.h"
+#include "../util/ranges.h"
+#include "cmd.h"
+#include "usage.h"
+
+#define TRIES	   20 /* of a copy that the program was writing into */
+#define TRY_US	   50000
+#define NUMBER_MAX 1000000u
+
+struct options {
+	struct arguments words;
+	uint64_t pid;
+	const char *output;
+	const struct action *action;
+};
+
+/* The profile of a process that runs. */
+struct target {
+	uint64_t pid;
+	char path[PATH_MAX]; /* as the program has it */
+	char link[64];	     /* leads there even when it was removed */
+	struct mprof_file_header header;
+};
+
+struct action {
+	const char *name;
+	int (*run)(struct target *t, const struct options *o, struct error *err);
+};
+
+/* ---- where it is ---- */
+
+/* The library keeps the profile open. */
+static bool is_profile(struct target *t, const char *fd)
+{
+	struct stat st;
+	ssize_t n;
+	int file;
+
+	snprintf(t->link, sizeof(t->link), "/proc/%" PRIu64 "/fd/%.20s", t->pid, fd);
+	if (stat(t->link, &st) || !S_ISREG(st.st_mode))
+		return false;
+	file = open(t->link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (file < 0)
+		return false;
+	n = pread(file, &t->header, sizeof(t->header), 0);
+	close(file);
+	if (n != sizeof(t->header) ||
+	    memcmp(t->header.magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE))
+		return false;
+	n = readlink(t->link, t->path, sizeof(t->path) - 1);
+	t->path[n > 0 ? n : 0] = 0;
+	return true;
+}
+
+static int find(struct target *t, uint64_t pid, struct error *err)
+{
+	char path[64];
+	struct dirent *e;
+	bool found = false;
+	DIR *dir;
+
+	t->pid = pid;
+	snprintf(path, sizeof(path), "/proc/%" PRIu64 "/fd", pid);
+	dir = opendir(path);
+	if (!dir)
+		return fail(err, -errno, "cannot look at process %" PRIu64 ": %s", pid,
+			    errno == ENOENT ? "it does not run" : strerror(errno));
+	while (!found && (e = readdir(dir)))
+		found = *e->d_name != '.' && is_profile(t, e->d_name);
+	closedir(dir);
+	if (found)
+		return 0;
+	return fail(err, -ENOENT,
+		    "process %" PRIu64
+		    " keeps no profile; start it with mprof profile, or with MODE=Profile",
+		    pid);
+}
+
+/* ---- dump ---- */
+
+/* FILE.1, FILE.2 ...: the first that is free. */
+static char *free_name(const char *path)
+{
+	char *name;
+
+	for (unsigned i = 1; i < NUMBER_MAX; i++) {
+		if (asprintf(&name, "%s.%u", path, i) < 0)
+			return NULL;
+		if (access(name, F_OK))
+			return name;
+		free(name);
+	}
+	return NULL;
+}
+
+/* Between two stores of the program a part may be half there: then it is soon whole. */
+static int copy(struct target *t, const char *name, struct error *err)
+{
+	const char *const from[] = { t->link };
+	struct export_file f;
+	int ret = -EBADMSG;
+
+	for (int i = 0; i < TRIES && (ret == -EBADMSG || ret == -EAGAIN); i++) {
+		if (i)
+			usleep(TRY_US);
+		ret = export_file_open(&f, name, err);
+		if (ret)
+			return ret;
+		ret = export_file_done(&f, trace_combine(f.out, from, 1, err), err);
+	}
+	return ret;
+}
+
+static int dump(struct target *t, const struct options *o, struct error *err)
+{
+	char *name = o->output ? strdup(o->output) : free_name(t->path);
+	int ret = name ? copy(t, name, err) : fail(err, -ENOMEM, "no name for a dump is free");
+
+	if (!ret)
+		fprintf(stderr, "mprof: next: mprof report %s\n", cmd_path(name));
+	if (!ret)
+		printf("%s\n", cmd_path(name));
+	free(name);
+	return ret;
+}
+
+/* ---- status ---- */
+
+/* Of its processes together; the peak is of the largest. */
+static void sum_up(const struct trace *t, uint64_t *live, uint64_t *peak)
+{
+	const struct trace_totals *part;
+	const size_t n = trace_totals(t, &part);
+
+	*live = *peak = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct mprof_heap_totals *h = part[i].data;
+
+		if (part[i].kind != MPROF_EXTENT_HEAP)
+			continue;
+		*live += h->live_bytes > 0 ? (uint64_t)h->live_bytes : 0;
+		if (h->peak_bytes > 0 && (uint64_t)h->peak_bytes > *peak)
+			*peak = (uint64_t)h->peak_bytes;
+	}
+}
+
+static int status(struct target *t, const struct options *o, struct error *err)
+{
+	struct site_lanes lanes;
+	struct trace *trace;
+	uint64_t live, peak;
+	int ret = trace_open(&trace, t->link, MPROF_MAGIC_PROFILE, err);
+
+	(void)o;
+	if (ret)
+		return ret;
+	site_lanes_read(&lanes, trace);
+	sum_up(trace, &live, &peak);
+	printf("process %" PRIu64 ": %s into %s (%s)\n", t->pid,
+	       t->header.paused ? "paused, recorded" : "records", cmd_path(t->path),
+	       text_bytes(trace_bytes(trace)).s);
+	if (trace_is_sampled(trace))
+		printf("samples of %s\n", text_many(lanes.threads, "thread", "threads").s);
+	else
+		printf("%s of %s\n", text_many(lanes.calls, "call", "calls").s,
+		       text_many(lanes.threads, "thread", "threads").s);
+	printf("live %s, peak %s\n", text_bytes(live).s, text_bytes(peak).s);
+	trace_close(trace);
+	return 0;
+}
+
+/* ---- pause, resume ---- */
+
+static int set_paused(struct target *t, uint32_t paused, struct error *err)
+{
+	struct append a;
+	int ret = append_open(&a, t->path, t->header.run_id);
+
+	if (ret)
+		return fail(err, ret, "cannot write '%s': %s", t->path,
+			    ret == -EAGAIN ? "it is another file by now" : strerror(-ret));
+	__atomic_store_n(&a.header->paused, paused, __ATOMIC_RELAXED);
+	append_close(&a);
+	return 0;
+}
+
+static int pause_it(struct target *t, const struct options *o, struct error *err)
+{
+	(void)o;
+	return set_paused(t, 1, err);
+}
+
+static int resume_it(struct target *t, const struct options *o, struct error *err)
+{
+	(void)o;
+	return set_paused(t, 0, err);
+}
+
+/* ---- the command ---- */
+
+static const struct action actions[] = {
+	{ "dump", dump },
+	{ "status", status },
+	{ "pause", pause_it },
+	{ "resume", resume_it },
+};
+
+#define OPTIONS struct options
+static const struct option_row options[] = {
+	OPTION_FILE('o', "output", "FILE", output,
+		    "Write the dump to FILE [beside the profile, numbered]"),
+	OPTION_ROWS_ALONE(option_memory),
+	OPTION_END,
+};
+
+static int check(void *options, struct error *err)
+{
+	struct options *o = options;
+	const char *const *word = (const char *const *)o->words.item;
+
+	if (parse_whole(word[0], 1, INT_MAX, &o->pid))
+		return fail(err, -EINVAL, "invalid process '%s': expected its number", word[0]);
+	if (o->words.count != 2)
+		return fail(err, -EINVAL, "what about it? for example: mprof ctl %s dump", word[0]);
+	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
+		if (!strcmp(actions[i].name, word[1]))
+			o->action = &actions[i];
+	if (o->action)
+		return 0;
+	return fail(err, -EINVAL, "invalid action '%s': expected dump, status, pause or resume",
+		    word[1]);
+}
+
+static const struct usage usage = {
+	.options = options,
+	.args = "PID dump|status|pause|resume",
+	.doc = "Works on the profile of a program that runs under mprof profile, or with"
+	       " MODE=Profile or MODE=Sample. The program is not stopped and takes no part in it."
+	       "\vAll processes that share a profile are concerned, not only PID.",
+	.words = USAGE_FILES,
+	.at = offsetof(struct options, words),
+	.missing = "which process, and what? for example: mprof ctl 4711 dump",
+	.check = check,
+};
+
+int cmd_ctl(int argc, char **argv)
+{
+	struct options o = { .output = NULL };
+	static struct target t;
+	struct error err;
+	int ret;
+
+	if (usage_take(&usage, argc, argv, &o))
+		return STATUS_USAGE;
+	ret = find(&t, o.pid, &err);
+	if (!ret)
+		ret = o.action->run(&t, &o, &err);
+	if (!ret)
+		return STATUS_OK;
+	return cmd_error(STATUS_FILE, "%s", err.text);
+}
