@@ -310,6 +310,30 @@ test_profile_samples_end() {
 	expect_text err "'file' holds estimates from"
 }
 
+# What two runs of one program differ by is the error of their samples; what samples do not
+# have is not compared, and not said.
+test_profile_samples_compared() {
+	sampled
+	"$mprof" profile -o exact -- ./sampled >/dev/null 2>err
+	"$mprof" profile --sample=4K --seed 1 -o one -- ./sampled >/dev/null 2>err
+	"$mprof" profile --sample=4K --seed 2 -o two -- ./sampled >/dev/null 2>err
+	run "$mprof" diff one two
+	expect_status 0
+	expect_text out 'No figure changed by more than the error of samples.'
+	expect_text out '%, within the error'
+	run "$mprof" diff exact one
+	grep -q temporary out && bad "temporary is compared: $(grep temporary out)"
+	run "$mprof" diff --markdown one two
+	expect_text out '%, within the error'
+	run "$mprof" report lifetimes one
+	expect_status 0
+	grep -q '0 ns to 0 ns' out && bad 'samples have no shortest life'
+	expect_text out 'on average'
+	run "$mprof" report lifetimes exact
+	grep -Eq 'lived [0-9.]+ (ns|us) to [0-9.]+ (ns|us|ms), [0-9.]+ (ns|us|ms) on average' out ||
+		bad "$(head -3 out)"
+}
+
 # One of one call is all of them.
 test_profile_samples_of_all_calls() {
 	totalled

@@ -16,12 +16,11 @@ static void put_totals(const struct diff *d, FILE *out)
 	for (v = 0; v < VALUE_COUNT; v++) {
 		uint64_t a = d->total[DIFF_BEFORE][v], b = d->total[DIFF_AFTER][v];
 
-		if (!(profile_values_of(ROLE_TOTAL) >> v & 1) ||
-		    (d->totals && !profile_value_of_totals(v)))
+		if (!(profile_values_of(ROLE_TOTAL) >> v & 1) || !diff_has(d, v))
 			continue;
 		fprintf(out, "| %s | %s | %s | %s | %s |\n", profile_value_name(v),
 			figures_text(v, a).s, figures_text(v, b).s,
-			figures_signed(v, (int64_t)(b - a)).s, diff_percent(a, b).s);
+			figures_signed(v, (int64_t)(b - a)).s, diff_move(d, v).s);
 	}
 }
 

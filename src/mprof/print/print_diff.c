@@ -102,6 +102,18 @@ struct text diff_percent(uint64_t before, uint64_t after)
 	return t;
 }
 
+struct text diff_move(const struct diff *d, enum profile_value v)
+{
+	const uint64_t before = d->total[DIFF_BEFORE][v], after = d->total[DIFF_AFTER][v];
+	const struct text percent = diff_percent(before, after);
+	struct text t;
+
+	if (before == after || !diff_may_be_same(d, v))
+		return percent;
+	snprintf(t.s, sizeof(t.s), "%.20s, within the error", percent.s);
+	return t;
+}
+
 static int put_totals(const struct diff *d, FILE *out)
 {
 	struct table t = TABLE("<", ">before", ">after", ">change", ">");
@@ -110,14 +122,13 @@ static int put_totals(const struct diff *d, FILE *out)
 	for (v = 0; v < VALUE_COUNT; v++) {
 		uint64_t a = d->total[DIFF_BEFORE][v], b = d->total[DIFF_AFTER][v];
 
-		if (!(profile_values_of(ROLE_TOTAL) >> v & 1) ||
-		    (d->totals && !profile_value_of_totals(v)))
+		if (!(profile_values_of(ROLE_TOTAL) >> v & 1) || !diff_has(d, v))
 			continue;
 		table_cell(&t, "%s", profile_value_name(v));
 		table_cell(&t, "%s", figures_text(v, a).s);
 		table_cell(&t, "%s", figures_text(v, b).s);
 		table_cell(&t, "%s", figures_signed(v, (int64_t)(b - a)).s);
-		table_cell(&t, "%s", diff_percent(a, b).s);
+		table_cell(&t, "%s", diff_move(d, v).s);
 	}
 	return table_print(&t, out);
 }
@@ -211,13 +222,14 @@ static bool put_verdict(const struct diff *d, FILE *out)
 		const uint64_t *before = d->total[DIFF_BEFORE], *after = d->total[DIFF_AFTER];
 		const enum profile_value v = told[i].value;
 
-		if (put_move(told[i].name, v, before[v], after[v], &p))
+		if (!diff_may_be_same(d, v) && put_move(told[i].name, v, before[v], after[v], &p))
 			put_cause(
 			    d, v, after[v] > before[v],
 			    after[v] > before[v] ? after[v] - before[v] : before[v] - after[v], &p);
 	}
 	if (!p.n)
-		paragraph_add(&p, "No figure changed by 1 %% or more");
+		paragraph_add(&p, d->sampled ? "No figure changed by more than the error of samples"
+					     : "No figure changed by 1 %% or more");
 	else
 		*p.text = (char)toupper(*p.text);
 	paragraph_add(&p, ".");

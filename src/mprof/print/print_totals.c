@@ -245,6 +245,13 @@ static int print_ranks(const struct rank_totals *r, const struct report_options 
 	return 0;
 }
 
+static void print_more(const struct print_totals *t, FILE *out)
+{
+	fputs("\nAll tables: mprof report --all ", out);
+	findings_quote(t->p->path, out);
+	fputs("; views: mprof report --help\n", out);
+}
+
 int totals_text(const struct print_totals *t, const struct report_options *o, FILE *out,
 		struct error *err)
 {
@@ -258,11 +265,13 @@ int totals_text(const struct print_totals *t, const struct report_options *o, FI
 	if (!ret)
 		ret = print_top(t, VALUE_LEAKED, "Never freed", "leaks", o, out);
 	if (!ret)
-		ret = print_top(t, VALUE_CALLS, "Who asks most often", "hot", o, out);
-	if (!ret && t->lanes->calls)
+		ret = print_top(t, VALUE_CALLS, "Who allocates most often", "hot", o, out);
+	if (!ret && o->all && t->lanes->calls)
 		ret = print_functions(t, out);
-	if (!ret && !t->p->sites.totals.estimated)
+	if (!ret && o->all && !t->p->sites.totals.estimated)
 		ret = print_sizes(t, out);
+	if (!ret && !o->all)
+		print_more(t, out);
 	return ret ? fail(err, -ENOMEM, "no memory to print the report") : 0;
 }
 

@@ -10,20 +10,29 @@ static struct text mean_of(const struct site_values *v)
 	return v->freed_calls ? text_ns(v->lifetime_ns / v->freed_calls) : none;
 }
 
+/* "3 ns to 5 us, "; samples do not have the shortest and the longest life. */
+static struct long_text span_of(const struct view_request *r, const struct site_values *v)
+{
+	struct long_text t = { "" };
+
+	if (!r->profile->sites.totals.estimated)
+		snprintf(t.s, sizeof(t.s), "%s to %s, ", text_ns(v->lifetime_min_ns).s,
+			 text_ns(v->lifetime_max_ns).s);
+	return t;
+}
+
 static struct long_text about(const struct view_request *r, const struct profile_group *g)
 {
 	const struct site_values *v = &g->v;
 	struct long_text t;
 	int n = 0;
 
-	(void)r;
 	if (!v->freed_calls) {
 		snprintf(t.s, sizeof(t.s), "none was freed");
 		return t;
 	}
-	n = snprintf(t.s, sizeof(t.s), "%s lived %s to %s, %s on average",
-		     text_many(v->freed_calls, "block", "blocks").s, text_ns(v->lifetime_min_ns).s,
-		     text_ns(v->lifetime_max_ns).s, mean_of(v).s);
+	n = snprintf(t.s, sizeof(t.s), "%s lived %s%s on average",
+		     text_many(v->freed_calls, "block", "blocks").s, span_of(r, v).s, mean_of(v).s);
 	if (v->foreign_frees)
 		n += snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; %s freed by another thread",
 			      text_percent(v->foreign_frees, v->freed_calls).s);
@@ -50,10 +59,9 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	};
 
 	if (v->freed_calls)
-		paragraph_line(out, "%s lived %s on average, from %s to %s; %s never freed.\n",
+		paragraph_line(out, "%s lived %s%s on average; %s never freed.\n",
 			       text_many(v->freed_calls, "freed block", "freed blocks").s,
-			       mean_of(v).s, text_ns(v->lifetime_min_ns).s,
-			       text_ns(v->lifetime_max_ns).s,
+			       span_of(r, v).s, mean_of(v).s,
 			       text_many(v->live_calls, "was", "were").s);
 	else
 		paragraph_line(out, "No block was freed; %s.\n",

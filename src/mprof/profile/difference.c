@@ -279,13 +279,24 @@ static void add_profile(struct diff *d, enum diff_side side, struct profile *p)
 	for (i = 0; i < p->count; i++) {
 		calltree_path_of(&path, p, i);
 		for (k = 0; k < VALUE_COUNT; k++)
-			v[k] = d->totals && !profile_value_of_totals((enum profile_value)k)
-				   ? 0
-				   : profile_value(p, i, (enum profile_value)k);
+			v[k] = diff_has(d, (enum profile_value)k)
+				   ? profile_value(p, i, (enum profile_value)k)
+				   : 0;
 		start = calltree_start_lines(path.line, path.count);
 		diff_add(d, side, path.line + start, path.count - start, v);
 	}
 	free(path.line);
+}
+
+static void find_ranges(struct diff *d, enum diff_side side, const struct profile *p)
+{
+	for (size_t k = 0; k < VALUE_COUNT; k++) {
+		const uint64_t n = d->total[side][k];
+		struct estimate_range *r = &d->range[side][k];
+
+		if (!estimate_range(&p->total, (enum profile_value)k, n, r))
+			*r = (struct estimate_range){ n, n };
+	}
 }
 
 int diff_make(struct diff *d, struct profile *before, struct profile *after,
@@ -296,9 +307,12 @@ int diff_make(struct diff *d, struct profile *before, struct profile *after,
 	d->options.program[DIFF_BEFORE] = program_of(before);
 	d->options.program[DIFF_AFTER] = program_of(after);
 	d->totals = before->sites.totals.read || after->sites.totals.read;
+	d->sampled = before->sites.totals.estimated || after->sites.totals.estimated;
 	find_stable(d, before->stacks, after->stacks);
 	add_profile(d, DIFF_BEFORE, before);
 	add_profile(d, DIFF_AFTER, after);
+	find_ranges(d, DIFF_BEFORE, before);
+	find_ranges(d, DIFF_AFTER, after);
 	diff_finish(d);
 	return 0;
 }

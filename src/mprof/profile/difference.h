@@ -23,6 +23,7 @@
 #define MPROF_PROFILE_DIFFERENCE_H
 
 #include "../pass/interner.h"
+#include "estimate.h"
 #include "profile.h"
 
 enum diff_by { DIFF_BY_FUNCTION, DIFF_BY_STACK, DIFF_BY_MODULE, DIFF_BY_LINE, DIFF_BY_FILE };
@@ -61,7 +62,9 @@ struct diff {
 	struct diff_group *group; /* greatest change first, of equal ones the greatest figure */
 	size_t groups;
 	uint64_t total[DIFF_SIDES][VALUE_COUNT];
-	bool totals; /* a side is a profile: what profiles do not know is 0 on both */
+	struct estimate_range range[DIFF_SIDES][VALUE_COUNT]; /* of total; one figure if exact */
+	bool totals;  /* a side is a profile: what profiles do not know is 0 on both */
+	bool sampled; /* a side is made from samples: the same for what they do not know */
 	size_t changed[DIFF_CHANGES]; /* groups */
 	struct diff_rename *rename;
 	size_t renames;
@@ -97,6 +100,22 @@ int diff_make(struct diff *d, struct profile *before, struct profile *after,
 static inline uint32_t diff_leaf(const struct diff *d, const struct diff_group *g)
 {
 	return d->renamed[d->id[(size_t)(g->line - d->line) + g->lines - 1] - 1];
+}
+
+/* Do both sides have this value? */
+static inline bool diff_has(const struct diff *d, enum profile_value value)
+{
+	return (!d->totals || profile_value_of_totals(value)) &&
+	       (!d->sampled || profile_value_of_samples(value));
+}
+
+/* May the true totals be the same, since they were estimated? */
+static inline bool diff_may_be_same(const struct diff *d, enum profile_value value)
+{
+	const struct estimate_range *a = &d->range[DIFF_BEFORE][value];
+	const struct estimate_range *b = &d->range[DIFF_AFTER][value];
+
+	return d->sampled && a->low <= b->high && b->low <= a->high;
 }
 
 /* How far a value moved, whichever way. */

@@ -145,7 +145,8 @@ uint64_t profile_group_value(const struct profile_group *g, enum profile_value v
 uint64_t profile_value_total(const struct profile *p, enum profile_value value);
 extern const char *const profile_value_names[VALUE_COUNT + 1]; /* ends with NULL */
 const char *profile_value_name(enum profile_value value);
-bool profile_value_of_totals(enum profile_value value); /* profiles have it, too */
+bool profile_value_of_totals(enum profile_value value);	 /* profiles have it, too */
+bool profile_value_of_samples(enum profile_value value); /* and those made from samples */
 /* Has a trace or profile such a figure?  0, or -EINVAL and err: a profile has no such one. */
 int profile_value_check(const struct trace *t, enum profile_value value, struct error *err);
 const char *profile_value_unit(enum profile_value value); /* "bytes", "calls", "ns" */
@@ -153,7 +154,14 @@ const char *profile_value_help(enum profile_value value);
 /* The calls or blocks of p->site[i] that a value of bytes belongs to. */
 uint64_t profile_value_blocks(const struct profile *p, size_t i, enum profile_value value);
 /* Bits 1 << value of those that have all these roles (figures.def). */
-enum { ROLE_MOMENT = 1, ROLE_LIMIT = 2, ROLE_TOTAL = 4, ROLE_GROWTH = 8, ROLE_EVENTS = 16 };
+enum {
+	ROLE_MOMENT = 1,
+	ROLE_LIMIT = 2,
+	ROLE_TOTAL = 4,
+	ROLE_GROWTH = 8,
+	ROLE_EVENTS = 16,
+	ROLE_COUNTED = 32
+};
 unsigned profile_values_of(unsigned roles);
 extern const char *const profile_by_names[PROFILE_BY_COUNT + 1];
 const char *profile_by_name(enum profile_by by);

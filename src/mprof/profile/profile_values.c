@@ -119,9 +119,14 @@ bool profile_value_of_totals(enum profile_value value)
 	return !(values[value].roles & ROLE_EVENTS);
 }
 
+bool profile_value_of_samples(enum profile_value value)
+{
+	return !(values[value].roles & (ROLE_EVENTS | ROLE_COUNTED));
+}
+
 int profile_value_check(const struct trace *t, enum profile_value value, struct error *err)
 {
-	if (trace_is_sampled(t) && value == VALUE_TEMPORARY)
+	if (trace_is_sampled(t) && values[value].roles & ROLE_COUNTED)
 		return fail(err, -EINVAL,
 			    "'%s' holds samples: '%s' needs mprof profile without --sample, or a"
 			    " recording",
