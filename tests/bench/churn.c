@@ -2,21 +2,20 @@
 /*
  * churn.c - the worst case for a recorder: nothing but malloc and free.
  *
- *   churn [-t THREADS] [-n PAIRS] [-d DEPTH] [-b BRANCHES] [-s SEED] [-r FD]
+ *   churn [-t THREADS] [-n PAIRS] [-l LIVE] [-d DEPTH] [-b BRANCHES] [-s SEED] [-r FD]
  *
  * Each thread does PAIRS pairs: malloc of 16 to 1039 bytes at random, and free
- * of a random slot of its ring of 256 blocks.  There is one allocation site, at
- * the bottom of DEPTH extra calls.  With BRANCHES each pair is made at the end
- * of so many more calls, each from one of two places at random: 2^BRANCHES stacks,
- * of which the inner frames change and the outer ones stay, as programs do.
- * The same seed makes the same calls.
+ * of a random slot of its ring of LIVE blocks, a power of two (256).  There is one allocation site,
+ * at the bottom of DEPTH extra calls.  With BRANCHES each pair is made at the end of so many more
+ * calls, each from one of two places at random: 2^BRANCHES stacks, of which the inner frames change
+ * and the outer ones stay, as programs do. The same seed makes the same calls.
  *
  * Prints nothing, except with -r one line "churn KEY=VALUE ..." on descriptor
  * FD: what the pairs cost this process by its own getrusage, taken after every
  * ring was filled and again when the last thread is done, and what memory it
  * then had.
  *
- * Calls made: THREADS * (PAIRS + 256) of malloc and of free, and what libc
+ * Calls made: THREADS * (PAIRS + LIVE) of malloc and of free, and what libc
  * itself calls to make threads.
  */
 #include <pthread.h>
@@ -24,20 +23,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
 
-#define RING	    256u
+#define LIVE_MAX    (1u << 24)
 #define SIZE_MIN    16u
 #define SIZE_SPAN   1024u /* a power of two */
 #define THREADS_MAX 100000u
 
 static const char usage_text[] =
-    "usage: churn [-t THREADS] [-n PAIRS] [-d DEPTH] [-b BRANCHES] [-s SEED] [-r FD]\n";
+    "usage: churn [-t THREADS] [-n PAIRS] [-l LIVE] [-d DEPTH] [-b BRANCHES] [-s SEED] [-r FD]\n";
 
 struct options {
-	unsigned threads, depth, branches;
+	unsigned threads, live, depth, branches;
 	uint64_t pairs, seed;
 	int report; /* descriptor, or -1 */
 };
@@ -45,10 +45,12 @@ struct options {
 struct worker {
 	pthread_t id;
 	uint64_t state; /* of the generator; never 0 */
-	void *ring[RING];
+	void **ring;	/* not from malloc */
 };
 
-static struct options options = { .threads = 1, .pairs = 1000000, .seed = 1, .report = -1 };
+static struct options options = {
+	.threads = 1, .live = 256, .pairs = 1000000, .seed = 1, .report = -1
+};
 static pthread_barrier_t filled, started;
 
 /* xorshift64: one nanosecond, and no state that threads share. */
@@ -80,7 +82,7 @@ static __attribute__((noinline)) void churn(struct worker *w, uint64_t pairs)
 
 	for (i = 0; i < pairs; i++) {
 		random = next(&state);
-		slot = &w->ring[random >> 32 & (RING - 1)];
+		slot = &w->ring[random >> 32 & (options.live - 1)];
 		free(*slot);
 		*slot = allocate(SIZE_MIN + (random & (SIZE_SPAN - 1)));
 	}
@@ -107,7 +109,7 @@ static __attribute__((noinline)) void churn_branching(struct worker *w, uint64_t
 	for (uint64_t i = 0; i < pairs; i++) {
 		uint64_t random = next(&w->state);
 
-		branch(&w->ring[random >> 32 & (RING - 1)], random, options.branches);
+		branch(&w->ring[random >> 32 & (options.live - 1)], random, options.branches);
 	}
 }
 
@@ -127,7 +129,13 @@ static void *work(void *arg)
 	struct worker *w = arg;
 	unsigned i;
 
-	for (i = 0; i < RING; i++)
+	w->ring = mmap(NULL, options.live * sizeof(*w->ring), PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (w->ring == MAP_FAILED) {
+		perror("churn: mmap");
+		_exit(1);
+	}
+	for (i = 0; i < options.live; i++)
 		w->ring[i] = allocate(SIZE_MIN + (next(&w->state) & (SIZE_SPAN - 1)));
 	pthread_barrier_wait(&filled);
 	pthread_barrier_wait(&started);
@@ -191,11 +199,13 @@ static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "t:n:d:b:s:r:")) != -1) {
+	while ((c = getopt(argc, argv, "t:n:l:d:b:s:r:")) != -1) {
 		if (c == 't')
 			options.threads = (unsigned)number(optarg);
 		else if (c == 'n')
 			options.pairs = number(optarg);
+		else if (c == 'l')
+			options.live = (unsigned)number(optarg);
 		else if (c == 'd')
 			options.depth = (unsigned)number(optarg);
 		else if (c == 'b')
@@ -211,6 +221,8 @@ static void parse(int argc, char **argv)
 		usage("no arguments, only options");
 	if (options.threads < 1 || options.threads > THREADS_MAX)
 		usage("THREADS is from 1 to 100000");
+	if (!options.live || options.live & (options.live - 1) || options.live > LIVE_MAX)
+		usage("LIVE is a power of two up to 16777216");
 	if (options.branches > 20)
 		usage("BRANCHES is at most 20");
 }
@@ -244,7 +256,7 @@ int main(int argc, char **argv)
 	if (options.report >= 0)
 		report(&before, &after);
 	for (i = 0; i < options.threads; i++)
-		for (j = 0; j < RING; j++)
+		for (j = 0; j < options.live; j++)
 			free(workers[i].ring[j]);
 	free(workers);
 	return 0;
