@@ -220,7 +220,6 @@ test_at_exit_files() {
 	done
 	run "$mprof" profile --at-exit=foldd -- ./ends return
 	expect_status 2
-	expect_one_line_error
 	expect_text err "invalid --at-exit 'foldd': expected folded, text"
 	run "$mprof" profile --at-exit=folded,text -o file -- ./ends return
 	expect_status 7

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+#
+# totals.sh - profiles of programs whose figures are known from their text.
+
+# One pattern for each first letter of its argument.
+patterns() {
+	cat >patterns.cc <<'END'
+#include <cstdlib>
+#include <cstring>
+#include <pthread.h>
+#include <stdexcept>
+#include <sys/mman.h>
+#include <unistd.h>
+#define APART extern "C" __attribute__((noinline))
+static void *box[4096];
+APART void *shortly(void) { return malloc(1024); }
+APART void *peak_1(void) { return malloc(1024); }
+APART void *peak_2(void) { return malloc(10240); }
+APART void *leaky(void) { return malloc(1024); }
+APART void *grow(void *p, size_t n) { return realloc(p, n); }
+APART void *zero(void) { return malloc(0); }
+APART void *handed(void) { return malloc(100); }
+APART void mapped(void)
+{
+	for (int i = 0; i < 3; i++) {
+		char *p = (char *)mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		munmap(p, 1 << 19);
+		munmap(p + (1 << 19), 1 << 19);
+	}
+}
+APART void deep(int n) { if (n) deep(n - 1); else box[0] = malloc(77); __asm__ volatile(""); }
+APART void thrower(int i) { box[i] = malloc(50); throw std::runtime_error("x"); }
+APART void *three_mib(void) { return malloc(3 << 20); }
+APART void *five_mib(void) { return malloc(5 << 20); }
+APART void *four_mib(void) { return malloc(4 << 20); }
+static void overlap(void)
+{
+	void *a, *b, *c = NULL;
+	for (volatile int i = 0; i < 2; i++) {
+		a = three_mib();
+		if (i) {
+			free(c);
+			free(a);
+		} else {
+			b = five_mib();
+			free(a);
+			c = four_mib();
+			free(b);
+		}
+	}
+}
+static void *freer(void *p) { free(p); return NULL; }
+static void *maker(void *) { return handed(); }
+static void two_peaks(void)
+{
+	for (int i = 0; i < 1024; i++) box[i] = peak_1();
+	for (int i = 0; i < 1024; i++) free(box[i]);
+	for (int i = 0; i < 1024; i++) box[i] = peak_2();
+	for (int i = 0; i < 1024; i++) free(box[i]);
+}
+static void threads(void)
+{
+	pthread_attr_t a;
+	pthread_t t;
+	void *p;
+	pthread_attr_init(&a);
+	pthread_attr_setstacksize(&a, 1 << 16);
+	for (int i = 0; i < 2049; i++) {
+		pthread_create(&t, &a, maker, NULL);
+		pthread_join(t, &p);
+		pthread_create(&t, &a, freer, p);
+		pthread_join(t, NULL);
+	}
+}
+int main(int argc, char **argv)
+{
+	void *p = NULL;
+	switch (argv[1][0]) {
+	case 's': for (int i = 0; i < 100000; i++) { void *volatile q = shortly(); free(q); } break;
+	case 'p': two_peaks(); break;
+	case 'l':
+		for (int i = 0; i < 4096; i++) box[i] = leaky();
+		for (int i = 2; i < 4096; i++) free(box[i]);
+		break;
+	case 'g': p = malloc(256); for (size_t n = 512; n <= 1 << 20; n += 256) p = grow(p, n); free(p); break;
+	case 'z': for (int i = 0; i < 10; i++) free(zero()); break;
+	case 'm': mapped(); break;
+	case 'd': deep(257); free(box[0]); break;
+	case 'e': for (int i = 0; i < 100; i++) try { thrower(i); } catch (std::exception &) { free(box[i]); } break;
+	case 'o': overlap(); break;
+	case 't': threads(); break;
+	}
+	return 0;
+}
+END
+	g++ -g -O1 -fno-builtin -fno-optimize-sibling-calls -pthread -o patterns patterns.cc || bad 'patterns.cc does not compile'
+}
+
+profile_of() { # PROGRAM ARGS...
+	rm -f file
+	"$mprof" profile -o file -- "$@" >/dev/null 2>err || bad "$*: $(cat err)"
+	"$mprof" report hot --by function --json --top 0 file >rows 2>err
+	"$mprof" report --json file >json 2>err
+}
+
+figure() { # FUNCTION PATH
+	jq -c ".rows[] | select(.function == \"$1\") | $2" rows
+}
+
+test_totals_of_patterns() {
+	patterns
+	profile_of ./patterns short
+	expect_same 'short life' "$(figure shortly '[.figures.calls, .figures.total, .figures.live, .figures.temporary, .figures.local]')" \
+		'[100000,102400000,0,100000,1024]'
+	profile_of ./patterns peaks
+	expect_same 'two peaks: local' "$(figure peak_1 .figures.local) $(figure peak_2 .figures.local)" '1048576 10485760'
+	expect_same 'two peaks: the global one' "$(figure peak_1 .figures.peak) $(figure peak_2 .figures.peak)" '0 10485760'
+	profile_of ./patterns leak
+	expect_same leak "$(figure leaky '[.figures.calls, .blocks.leaked, .figures.leaked]')" '[4096,2,2048]'
+	profile_of ./patterns grow
+	expect_same 'heavy realloc' "$(figure grow '[.figures.calls, .reallocs.calls, .figures.live]')" '[4095,4095,0]'
+	expect_same 'cumulated' "$(figure grow .figures.total)" $((256 * (4096 * 4097 / 2 - 1)))
+	profile_of ./patterns zero
+	expect_same 'malloc(0) in a bin of its own' "$(jq -c '.sizes[] | select(.from == 0) | [.calls, .freed]' json)" '[10,10]'
+	profile_of ./patterns mmap
+	jq -c '.functions | [.mmap.calls, .mmap.bytes, .munmap.calls, .munmap.bytes]' json >with
+	profile_of ./patterns -
+	jq -c '.functions | [.mmap.calls, .mmap.bytes, .munmap.calls, .munmap.bytes]' json >without
+	expect_same 'mmap, munmap' "$(jq -nc --slurpfile a with --slurpfile b without '[range(4)] | map(($a[0][.] // 0) - ($b[0][.] // 0))')" \
+		'[3,3145728,6,3145728]'
+	profile_of ./patterns deep
+	expect_same recursion "$("$mprof" export --to folded --value calls file 2>err | grep -o 'deep' | wc -l)" 258
+	profile_of ./patterns exceptions
+	expect_same exceptions "$(figure thrower '[.figures.calls % 100, .figures.live, .sizes.max > 50]')" '[0,0,true]'
+	profile_of ./patterns overlap
+	# libstdc++ keeps a pool.
+	expect_same peak "$(($(jq .peak.bytes json) - $(jq '[.rows[] | select(.function | IN("three_mib", "five_mib", "four_mib", "main") | not) | .figures.peak] | add' rows)))" 9437184
+	expect_same shares "$(figure three_mib .figures.peak) $(figure five_mib .figures.peak) $(figure four_mib .figures.peak)" '0 5242880 4194304'
+	expect_same 'local peaks' "$(figure three_mib .figures.local) $(figure five_mib .figures.local) $(figure four_mib .figures.local)" \
+		'3145728 5242880 4194304'
+}
+
+test_totals_across_threads() {
+	patterns
+	profile_of ./patterns threads
+	expect_same 'freed by others' "$(figure handed '[.figures.calls, .figures.total, .figures.live, .blocks.freed]')" \
+		'[2049,204900,0,2049]'
+	expect_same threads "$(jq .threads json)" 4099
+	profile_of "$build/preload/threads" 1000 100
+	expect_same 'no call of 1000 threads is lost' "$(jq '.sizes[] | select(.from == 4) | .calls >= 100000' json)" true
+}
+
+test_totals_of_fixture_a() {
+	profile_of "$build/preload/fixture_a"
+	expect_same 'peak' "$(jq .peak.bytes json)" 1089
+	expect_same 'leak' "$(jq '[.total.blocks.leaked, .total.figures.leaked]' -c json)" '[1,55]'
+}
