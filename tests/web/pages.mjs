@@ -245,6 +245,34 @@ only("resident", "mapped and retained pages are told apart", async (r) => {
   await page.close();
 });
 
+each("blocks that grew are those of mprof report realloc", async (r) => {
+  const page = await open(r, "page=realloc"), said = r.said.realloc, told = (await head(page)).realloc, text = await page.locator("#page").innerText();
+  for (const sum of ["chains", "steps", "copies", "copied_bytes"])
+    assert.equal(told[sum], said[sum], sum);
+  assert.ok(text.includes(said.chains ? `${count(said.chains)} blocks grew in ${count(said.steps)} steps` : "No block grew"), text);
+  for (const sum of ["chains", "steps", "copied_bytes"])
+    assert.ok(told.left_out || told.rows.reduce((n, row) => n + row[sum], 0) <= said[sum], sum);
+  assert.ok(told.rows.every((row) => row.first_bytes <= row.largest_bytes && row.reserve_bytes <= row.largest_bytes));
+  if (r.name === "c++") {
+    const [row] = await rows(page, 1), best = said.rows[0];
+    assert.deepEqual([0, 1, 2, 4, 5, 7, 8, 9].map((column) => row[column]), [bytes(best.saved_copied_bytes), count(best.saved_calls),
+      bytes(best.reserve_bytes), count(best.chains), count(best.steps), bytes(best.largest_bytes), bytes(best.copied_bytes), best.function]);
+  }
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+only("c++", "the glossary is on the first page, and explains columns", async (r) => {
+  const page = await open(r);
+  await page.locator("#page .findings summary").click();
+  assert.match(await page.locator("#page .findings details").innerText(), /Retained\s+Resident pages/);
+  await go(page, "page=tables");
+  assert.match(await page.locator("th button", { hasText: "With callees" }).getAttribute("title"), /^Own, and what/);
+  await go(page, "page=resident");
+  assert.match(await page.locator("#timeline .legend span", { hasText: "Gaps" }).getAttribute("title"), /freed blocks/);
+  await page.close();
+});
+
 only("c++", "keys", async (r) => {
   const page = await open(r, "page=flame"), hash = () => page.evaluate(() => location.hash);
   await page.locator("body").press("2");

@@ -31,11 +31,13 @@ static int with_profile(const struct making *m, struct profile *p, const struct 
 {
 	const struct report_served *s = m->served;
 	const struct html_source_data source = { p, cells, s ? SERVED_NODES : 0, !s, m->sources };
+	struct html_map own = { .node_of = NULL }, *map = s ? s->map : &own;
 	struct html_data data;
 	const struct html_report page = { .analysis = m->analysis,
 					  .cells = cells,
 					  .data = &data,
 					  .cross_frees = m->cross_frees,
+					  .map = map,
 					  .resident = m->resident,
 					  .sources = m->sources->embed,
 					  .served = s,
@@ -43,9 +45,10 @@ static int with_profile(const struct making *m, struct profile *p, const struct 
 					  .index = s ? s->index : 0 };
 	int ret;
 
-	html_data_make(&data, &source, s ? s->map : NULL);
+	html_data_make(&data, &source, map);
 	ret = html_report(&page, m->out, err);
 	html_data_release(&data);
+	html_map_release(&own);
 	return ret;
 }
 

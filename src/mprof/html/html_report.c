@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "html_assets.h"
+#include "html_realloc.h"
 #include "../print/report.h"
 #include "../print/report_json.h"
 #include "../print/text.h"
@@ -157,6 +158,33 @@ static void put_header(const struct html_report *r, FILE *out)
 		fprintf(out, "; <strong>%s lost</strong>",
 			text_many(a->tree.lost_all, "event", "events").s);
 	fputs(".</p></header>\n", out);
+}
+
+/* ---- the glossary ---- */
+
+static const struct {
+	const char *word, *meaning;
+} glossary[] = {
+#define WORD(word, meaning) { word, meaning },
+#include "glossary.def"
+#undef WORD
+};
+
+#define WORDS (sizeof(glossary) / sizeof(glossary[0]))
+
+static void put_glossary(FILE *out)
+{
+	size_t i;
+
+	fputs("<details id=\"glossary\"><summary>Glossary</summary><dl>\n", out);
+	for (i = 0; i < WORDS; i++) {
+		fputs("<dt>", out);
+		html_text(glossary[i].word, out);
+		fputs("</dt><dd>", out);
+		html_text(glossary[i].meaning, out);
+		fputs("</dd>\n", out);
+	}
+	fputs("</dl></details>\n", out);
 }
 
 /* ---- the curve ---- */
@@ -314,6 +342,7 @@ static json *head_json(const struct html_report *r)
 	add(o, "values", values_json());
 	add(o, "handovers", cross_free_json(r->cross_frees));
 	add(o, "resident", resident_json(r));
+	add(o, "realloc", html_realloc_json(&a->growth, r->map));
 	add(o, "columns", json_object_get(r->data->column));
 	add(o, "report", report);
 	if (r->served)
@@ -373,6 +402,7 @@ int html_report(const struct html_report *r, FILE *out, struct error *err)
 	put_header(r, out);
 	fputs("<main id=\"plain\">\n<section id=\"findings\">\n", out);
 	ret = put_findings(r, out);
+	put_glossary(out);
 	fputs("</section>\n", out);
 	put_curve(r->cells, out);
 	fputs("<noscript><p>The other pages of this report need JavaScript. Everything they show, "

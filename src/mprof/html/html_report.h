@@ -22,6 +22,7 @@ struct html_report {
 	const struct cells *cells;
 	const struct html_data *data;
 	const struct cross_frees *cross_frees; /* who frees whose blocks */
+	const struct html_map *map;
 	const struct resident_parts *resident; /* what resident memory consisted of */
 	bool sources;			       /* embedded */
 	bool served;			       /* by mprof view, which the page may ask */

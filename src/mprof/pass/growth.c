@@ -71,6 +71,7 @@ static void count_chain(struct growth *g, const struct growth_chain *c)
 	s->copies += c->copies;
 	s->copied += c->copied;
 	s->longest = c->steps > s->longest ? c->steps : s->longest;
+	s->first = s->chains == 1 || c->first < s->first ? c->first : s->first;
 	s->greatest = c->greatest > s->greatest ? c->greatest : s->greatest;
 	k = &s->class[class_of(c->greatest)];
 	k->chains++;
@@ -376,6 +377,8 @@ static void add_site(struct growth_site *to, const struct growth_site *from)
 	to->copies += from->copies;
 	if (from->longest > to->longest)
 		to->longest = from->longest;
+	if (from->first < to->first)
+		to->first = from->first;
 	if (from->greatest > to->greatest)
 		to->greatest = from->greatest;
 	for (i = 0; i < GROWTH_CLASSES; i++) {

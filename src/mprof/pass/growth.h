@@ -42,6 +42,7 @@ struct growth_site {
 	uint64_t chains, steps, moved, copied;
 	uint64_t copies;  /* of the steps: by new block, copy and free */
 	uint64_t longest; /* steps of one chain */
+	uint64_t first;	  /* least size that a chain began with */
 	uint64_t greatest;
 	uint64_t reserve, saved_steps, saved_copied, spare;
 	uint32_t merged; /* sites that growth_merged put into it */

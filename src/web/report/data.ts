@@ -5,6 +5,12 @@ import type { Sample } from "./resident";
 
 export interface Value { name: string; unit: "bytes" | "calls" | "ns"; help: string }
 
+// Blocks of one stack that grew step by step; sizes are the least first and the greatest one.
+export interface Growth {
+	node: number; chains: number; steps: number; copies: number; moved: number; copied_bytes: number; longest: number;
+	first_bytes: number; largest_bytes: number; reserve_bytes: number; saved_calls: number; saved_copied_bytes: number; spare_bytes: number;
+}
+
 export interface Head {
 	format: number;
 	command: string;
@@ -13,6 +19,7 @@ export interface Head {
 	merged_nodes: number;
 	coarse: boolean;
 	handovers?: { pairs: [number, number, number, number][]; blocks: number; bytes: number; left_out_blocks: number };
+	realloc: { chains: number; steps: number; copies: number; copied_bytes: number; left_out: number; rows: Growth[] };
 	resident: Sample[]; // in the order of time
 	served: boolean; // by mprof view, which can be asked
 	sources: boolean; // their text is in the page

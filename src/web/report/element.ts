@@ -34,6 +34,14 @@ export interface Column<R> {
 	help?: string; // about the column
 }
 
+// What a word of the glossary means; the page's plain HTML has it.
+export function meaning(word: string): string | undefined {
+	glossary ??= new Map([...document.querySelectorAll("#glossary dt")].map(dt => [dt.textContent!, dt.nextElementSibling!.textContent!]));
+	return glossary.get(word);
+}
+
+let glossary: Map<string, string> | undefined;
+
 const ROWS = 200;
 
 // A sortable table that shows its first rows, and more when asked.
@@ -65,7 +73,7 @@ export function sortable<R>(rows: R[], columns: Column<R>[], sort: string, onSor
 	add();
 	const head = el("tr", {}, ...columns.map(c => el("th", { scope: "col", class: c.number ? "n" : null,
 		"aria-sort": c == by ? (c.number ? "descending" : "ascending") : "none" },
-		el("button", { type: "button", title: c.help, click: () => onSort(c.key) }, c.title))));
+		el("button", { type: "button", title: c.help ?? meaning(c.title), click: () => onSort(c.key) }, c.title))));
 	const csv = () => [columns.map(c => c.title), ...sorted.map(r => columns.map(c => String(value(r, c))))]
 		.map(line => line.map(quoteCsv).join(",")).join("\r\n") + "\r\n";
 	return el("div", { class: "table" },

@@ -31,9 +31,10 @@ export function figure(unit: string, n: number): string {
 	return unit == "bytes" ? bytes(n) : unit == "ns" ? duration(n) : count(n);
 }
 
-// Where a line is: a way to its source, when that is known.
+// Where a line is, in short: a way to its source, when that is known.
 export const place = (v: View, line: number, text = placeOf(v.d, line)): Node => v.d.line.file[line]
-	? el("button", { type: "button", class: "name", title: "Source", click: () => v.set({ page: "sources", chosen: line }) }, text)
+	? el("button", { type: "button", class: "name", title: `Source: ${text}`, click: () => v.set({ page: "sources", chosen: line }) },
+		text.slice(text.lastIndexOf("/") + 1))
 	: el("span", {}, text);
 
 const owner = (v: View, line: number) => el("button", { type: "button", class: "name",
@@ -178,9 +179,34 @@ function lifetimes(v: View): HTMLElement {
 }
 
 function realloc(v: View): HTMLElement {
-	const r = v.d.head.report.realloc, kinds = ["grew", "shrank", "same"];
-	return el("section", {}, el("h2", {}, "Realloc"), el("p", {}, `${count(r.calls)} calls; at most ${bytes(r.copied_bytes)} copied. ` +
-		`${count(r.chains.count)} blocks grew step by step, one in ${count(r.chains.longest)} steps.`),
+	const r = v.d.head.report.realloc, g = v.d.head.realloc, kinds = ["grew", "shrank", "same"], most = Math.max(1, ...g.rows.map(c => c.saved_copied_bytes));
+	// The line of the program whose blocks grow.
+	const grower = (node: number) => {
+		let k = node;
+		while (k && v.d.line.library[v.d.lineOf[k]])
+			k = v.d.parent[k];
+		return v.d.lineOf[k || node];
+	};
+	return el("section", {}, el("h2", {}, "Realloc"),
+		el("p", {}, g.chains ? `${count(g.chains)} blocks grew in ${count(g.steps)} steps, which copied at most ${bytes(g.copied_bytes)}` +
+			(g.copies ? `; ${count(g.copies)} of the steps were a new block, a copy and a free, as std::vector grows.` : ".") : "No block grew step by step."),
+		!!g.rows.length && sortable(g.rows, [
+			{ key: "saves", title: "Reserve saves", help: "Bytes that need not be copied if the first request is of the size under Reserve.",
+				number: true, text: c => bytes(c.saved_copied_bytes), value: c => c.saved_copied_bytes, share: c => c.saved_copied_bytes / most },
+			{ key: "calls", title: "Calls saved", number: true, text: c => count(c.saved_calls), value: c => c.saved_calls },
+			{ key: "reserve", title: "Reserve", number: true, text: c => bytes(c.reserve_bytes), value: c => c.reserve_bytes },
+			{ key: "spare", title: "Then spare", help: "What a block would have left unused on average.", number: true,
+				text: c => bytes(c.spare_bytes), value: c => c.spare_bytes },
+			{ key: "chains", title: "Blocks", number: true, text: c => count(c.chains), value: c => c.chains },
+			{ key: "steps", title: "Steps", number: true, text: c => count(c.steps), value: c => c.steps },
+			{ key: "first", title: "From", help: "Smallest first size.", number: true, text: c => bytes(c.first_bytes), value: c => c.first_bytes },
+			{ key: "largest", title: "To", help: "Largest last size.", number: true, text: c => bytes(c.largest_bytes), value: c => c.largest_bytes },
+			{ key: "copied", title: "Copied at most", number: true, text: c => bytes(c.copied_bytes), value: c => c.copied_bytes },
+			{ key: "name", title: "Function", text: c => nameOf(v.d, grower(c.node)), node: c => owner(v, grower(c.node)) },
+			{ key: "place", title: "Where", text: c => placeOf(v.d, grower(c.node)), node: c => place(v, grower(c.node)) },
+		], v.s.sort == "own" ? "saves" : v.s.sort, sort => v.set({ sort }), "growth"),
+		g.left_out > 0 && el("p", {}, `${count(g.left_out)} more places save less.`),
+		el("h3", {}, "Calls of realloc"), el("p", {}, `${count(r.calls)} calls; at most ${bytes(r.copied_bytes)} copied.`),
 		sortable(["in_place", "moved"], [
 			{ key: "what", title: "", text: k => k == "moved" ? "moved" : "in place" },
 			...kinds.map(kind => ({ key: kind, title: kind, number: true, text: (k: string) => count(r[k][kind]), value: (k: string) => r[k][kind] })),
@@ -278,14 +304,7 @@ function runPage(v: View): HTMLElement {
 	];
 	for (const m of r.not_recorded)
 		rows.push(["Not recorded", `${m.path ?? ""} ${m.why ?? ""}`]);
-	const words: [string, string][] = [
-		["Requested", "Bytes that the program requested."], ["Usable", "Bytes the allocator gave: requested bytes and rounding."],
-		["Live", "Allocated and not yet freed."], ["Resident (RSS)", "Pages of the process that are in memory, also of code, stacks and files."],
-		["Temporary", "A block that the same thread frees with its very next call."],
-		["Own", "Allocated in this function, or in library code that it called."], ["With callees", "Own, and what the functions it calls allocated."],
-	];
-	return el("section", {}, el("h2", {}, "Run"), el("dl", {}, ...rows.flatMap(([k, t]) => [el("dt", {}, k), el("dd", {}, t)])),
-		el("h2", {}, "Words"), el("dl", {}, ...words.flatMap(([k, t]) => [el("dt", {}, k), el("dd", {}, t)])));
+	return el("section", {}, el("h2", {}, "Run"), el("dl", {}, ...rows.flatMap(([k, t]) => [el("dt", {}, k), el("dd", {}, t)])));
 }
 
 function flamePage(v: View): HTMLElement {
@@ -305,6 +324,8 @@ function overview(v: View): HTMLElement {
 			item.append(el("button", { type: "button", class: "show", click: () => v.set({ page: "callers", chosen: line,
 				measure: measureOf(kinds[f.finding]) }) }, "Show"));
 	}
+	const glossary = findings.querySelector("#glossary");
+	glossary?.removeAttribute("id");
 	findings.className = "findings";
 	return el("div", { class: "overview" }, findings, el("section", {}, el("h2", {}, v.s.measure.title), v.flame()));
 }

@@ -3,7 +3,7 @@
 // they were sampled.  Its bands add up to the resident size.
 import { bytes, duration, percent } from "../words";
 import type { Data } from "./data";
-import { el, sortable } from "./element";
+import { el, meaning, sortable } from "./element";
 import type { Column } from "./element";
 import type { View } from "./pages";
 import type { Layer } from "./timeline";
@@ -15,17 +15,12 @@ export interface Sample {
 
 type Part = "live" | "rounding" | "gaps" | "retained" | "mapped" | "mprof" | "other" | "files";
 
-export const parts: { key: Part; title: string; color: string; help: string }[] = [
-	{ key: "live", title: "Live", color: "--s0", help: "Requested bytes of live blocks that are in memory." },
-	{ key: "rounding", title: "Rounding", color: "--s4", help: "What the allocator adds to live blocks: usable bytes beyond the requested ones." },
-	{ key: "gaps", title: "Gaps", color: "--s5", help: "The rest of pages with live blocks: freed blocks beside live ones, headers." },
-	{ key: "retained", title: "Retained", color: "--s3",
-		help: "Pages without a live block, within 2 MiB where blocks have been: the allocator keeps them." },
-	{ key: "mapped", title: "Mapped", color: "--s2", help: "Pages that the program mapped itself with mmap." },
-	{ key: "mprof", title: "mprof, at most", color: "--s6", help: "mprof's own memory in the process. Only its maximum is known: a part may be stacks and other." },
-	{ key: "other", title: "Stacks and other", color: "--others",
-		help: "Unknown in detail: stacks, variables, and memory mapped by system calls that mprof does not see." },
-	{ key: "files", title: "Files", color: "--s1", help: "Code, mapped files and shared memory, the trace being written included." },
+// The glossary explains the titles.
+export const parts: { key: Part; title: string; color: string }[] = [
+	{ key: "live", title: "Live", color: "--s0" }, { key: "rounding", title: "Rounding", color: "--s4" },
+	{ key: "gaps", title: "Gaps", color: "--s5" }, { key: "retained", title: "Retained", color: "--s3" },
+	{ key: "mapped", title: "Mapped", color: "--s2" }, { key: "mprof", title: "mprof, at most", color: "--s6" },
+	{ key: "other", title: "Stacks and other", color: "--others" }, { key: "files", title: "Files", color: "--s1" },
 ];
 
 // The last sample of each process at each point, added up.  Before its first sample a process has its first.
@@ -33,7 +28,7 @@ export function residentLayers(d: Data): Layer[] {
 	const style = getComputedStyle(document.body), ends = new Map<number, [number, number]>();
 	for (const p of d.head.report.processes)
 		ends.set(p.process, [p.start_ns ?? 0, p.end_ns ?? Infinity]);
-	const layers = parts.map(part => ({ name: part.title, help: part.help, color: style.getPropertyValue(part.color), values: new Float64Array(d.points + 1) }));
+	const layers = parts.map(part => ({ name: part.title, help: meaning(part.title), color: style.getPropertyValue(part.color), values: new Float64Array(d.points + 1) }));
 	const last = new Map<number, Sample>(), first = new Map<number, Sample>();
 	for (const sample of d.head.resident)
 		if (!first.has(sample.process))
@@ -63,7 +58,7 @@ export function resident(v: View): HTMLElement {
 		{ key: "at", title: "Time", number: true, text: s => duration(s.at_ns), value: s => -s.at_ns },
 		{ key: "process", title: "Process", number: true, text: s => String(s.process), value: s => -s.process },
 		{ key: "rss", title: "Resident", number: true, text: s => bytes(s.rss), value: s => s.rss, share: s => s.rss / most.rss },
-		...parts.map(part => ({ key: part.key, title: part.title, help: part.help, number: true,
+		...parts.map(part => ({ key: part.key, title: part.title, number: true,
 			text: (s: Sample) => bytes(s[part.key]), value: (s: Sample) => s[part.key] })),
 	];
 	return el("section", { class: "resident" }, el("h2", {}, "Resident memory"),
@@ -73,7 +68,7 @@ export function resident(v: View): HTMLElement {
 			{ key: "part", title: "Part", text: part => part.title },
 			{ key: "bytes", title: "Bytes", number: true, text: part => bytes(most[part.key]), value: part => most[part.key], share: part => most[part.key] / total },
 			{ key: "share", title: "%", number: true, text: part => percent(most[part.key], total), value: part => most[part.key] },
-			{ key: "help", title: "What it is", text: part => part.help },
+			{ key: "help", title: "What it is", text: part => meaning(part.title) ?? "" },
 		], "bytes", () => {}, "resident-parts"),
 		el("h3", {}, "All samples"), sortable(all, columns, columns.some(c => c.key == v.s.sort) ? v.s.sort : "at", sort => v.set({ sort }), "resident"),
 		el("p", {}, el("code", {}, `mprof report peak-rss ${v.d.head.trace}`)));
