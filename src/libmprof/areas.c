@@ -4,7 +4,10 @@
  * has it (Linux 6.11), else by reading /proc/self/maps.
  */
 #include <errno.h>
+#include <mprof/module.h>
 
+#include "sys.h"
+#include "text.h"
 #include "unwind.h"
 
 /* <linux/fs.h> of Linux 6.11. */

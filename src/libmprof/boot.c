@@ -14,7 +14,9 @@
 #include <stdalign.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "allocator.h"
+#include "core.h"
+#include "sys.h"
 
 /*
  * libstdc++'s emergency pool alone takes 72,704 bytes.  The arena is mapped when

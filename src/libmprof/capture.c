@@ -8,7 +8,12 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <mprof/module.h>
 
+#include "config.h"
+#include "file.h"
+#include "stacks.h"
+#include "text.h"
 #include "unwind.h"
 
 /* libgcc's interface (Itanium C++ ABI, "Exception Handling", 1.3). */

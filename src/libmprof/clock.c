@@ -4,9 +4,11 @@
  * kernel trusts it, else CLOCK_MONOTONIC.  Either is the same for all threads
  * of all processes, which is what makes the order of events across them right.
  */
+#include <mprof/module.h>
 #include <time.h>
 
-#include "internal.h"
+#include "core.h"
+#include "sys.h"
 
 /* Through libc for its vDSO; clock_gettime touches neither errno nor a lock. */
 static uint64_t now_ns(clockid_t id)

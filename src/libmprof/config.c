@@ -10,7 +10,10 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "config.h"
+#include "process.h"
+#include "sys.h"
+#include "text.h"
 
 enum option_type {
 	OPTION_MODULE_INIT,

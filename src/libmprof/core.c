@@ -13,8 +13,17 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "allocator.h"
+#include "config.h"
+#include "core.h"
+#include "file.h"
+#include "local.h"
+#include "process.h"
 #include "real_libc.h"
+#include "slots.h"
+#include "stacks.h"
+#include "text.h"
+#include "thread.h"
 
 enum { STATE_BOOT, STATE_INITIALISING, STATE_READY };
 

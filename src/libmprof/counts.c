@@ -7,8 +7,13 @@
  * then does a thread wait for another one here.
  */
 #include <errno.h>
+#include <mprof/module.h>
 
-#include "internal.h"
+#include "core.h"
+#include "file.h"
+#include "local.h"
+#include "pools.h"
+#include "slots.h"
 
 #define COUNTS_RECORD (sizeof(struct mprof_extent) + sizeof(struct mprof_counts))
 #define COUNTS_KEPT   65536u

@@ -18,9 +18,13 @@
  * that checked the old number (mp_file.users).
  */
 #include <errno.h>
+#include <mprof/module.h>
 
-#include "internal.h"
+#include "core.h"
+#include "file.h"
+#include "local.h"
 #include "real_libc.h"
+#include "sys.h"
 
 #define EXPORT	__attribute__((visibility("default")))
 #define HIGH_FD 1000 /* not higher: the kernel's table grows with the greatest number */

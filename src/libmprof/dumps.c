@@ -8,9 +8,15 @@
  * whatever its thread was doing, since a summary reads the file and nothing of the thread.
  */
 #include <errno.h>
+#include <mprof/module.h>
 #include <signal.h>
 
-#include "internal.h"
+#include "config.h"
+#include "core.h"
+#include "local.h"
+#include "process.h"
+#include "sys.h"
+#include "text.h"
 
 static uint64_t due = UINT64_MAX, period; /* ticks */
 

@@ -4,9 +4,17 @@
  * is, what it turns into, what it starts, how it ends, how large it is.
  * All on slow paths; each is one small extent and one pwrite.
  */
+#include <mprof/module.h>
 #include <sys/resource.h>
 
-#include "internal.h"
+#include "config.h"
+#include "core.h"
+#include "file.h"
+#include "local.h"
+#include "process.h"
+#include "stacks.h"
+#include "sys.h"
+#include "text.h"
 
 #define STRINGS_BYTES	4096u
 #define SAMPLE_EVERY_NS 10000000u

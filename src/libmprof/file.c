@@ -13,11 +13,18 @@
  * processes that start a run together one wins and the other joins.
  */
 #include <errno.h>
+#include <mprof/module.h>
 #include <sys/file.h>
 #include <sys/statfs.h>
 
-#include "internal.h"
+#include "config.h"
+#include "core.h"
+#include "file.h"
+#include "local.h"
 #include "place.h"
+#include "process.h"
+#include "sys.h"
+#include "text.h"
 
 #ifndef FALLOC_FL_KEEP_SIZE
 #define FALLOC_FL_KEEP_SIZE 1

@@ -10,6 +10,7 @@
  * from the one on that called us.  Nothing is cached: microseconds each.
  */
 #include <errno.h>
+#include <mprof/module.h>
 
 #include "cfi.h"
 #include "unwind.h"

@@ -5,7 +5,7 @@
  * Each function is one load and one indirect jump; the table that mp_api
  * points to is the state of the library.  Budget: 1 ns a call.
  */
-#include "internal.h"
+#include "core.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

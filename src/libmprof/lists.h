@@ -15,6 +15,7 @@
 #ifndef MP_LISTS_H
 #define MP_LISTS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct mp_list {

@@ -6,8 +6,14 @@
  * What is left of a piece stays zeros, which readers skip.
  */
 #include <errno.h>
+#include <mprof/module.h>
 
-#include "internal.h"
+#include "core.h"
+#include "file.h"
+#include "local.h"
+#include "pools.h"
+#include "slots.h"
+#include "sys.h"
 
 #define UNIT   MPROF_EXTENT_ALIGN
 #define FIRST  (65536u / UNIT)

@@ -12,7 +12,11 @@
 #include <elf.h>
 #include <errno.h>
 #include <link.h>
+#include <mprof/module.h>
 
+#include "local.h"
+#include "sys.h"
+#include "text.h"
 #include "unwind.h"
 
 #define OBJECTS	      4096u

@@ -7,10 +7,14 @@
  * frees and allocations are.
  */
 #include <errno.h>
+#include <mprof/module.h>
 #include <stdarg.h>
 
-#include "internal.h"
+#include "core.h"
+#include "process.h"
 #include "real_libc.h"
+#include "stacks.h"
+#include "sys.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -3,7 +3,10 @@
 #include <dlfcn.h>
 #include <errno.h>
 
-#include "internal.h"
+#include "config.h"
+#include "core.h"
+#include "sys.h"
+#include "text.h"
 
 #define MPROF_INIT(name, ops, help)	       extern const struct mprof_init_ops ops MP_HIDDEN;
 #define MPROF_MODE(name, ops, key, kind, help) extern const struct mprof_mode_ops ops MP_HIDDEN;

@@ -10,7 +10,10 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "internal.h"
+#include "config.h"
+#include "core.h"
+#include "sys.h"
+#include "text.h"
 
 /* The kernel's sigset_t is one word. */
 #define BIT(signal_number) (1ull << ((signal_number)-1))

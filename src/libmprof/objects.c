@@ -12,9 +12,13 @@
  */
 #include <dlfcn.h>
 #include <link.h>
+#include <mprof/module.h>
 
-#include "internal.h"
+#include "core.h"
+#include "file.h"
+#include "process.h"
 #include "real_libc.h"
+#include "stacks.h"
 
 __attribute__((visibility("default"), optimize("O2"))) void *dlopen(const char *file, int flags)
 {

@@ -15,9 +15,11 @@
  */
 #include <dlfcn.h>
 #include <link.h>
+#include <mprof/module.h>
 #include <stdlib.h>
 
-#include "internal.h"
+#include "core.h"
+#include "thread.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define SCOPES 8 /* plugins with a C++ library of their own, for each operator */

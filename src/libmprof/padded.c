@@ -12,8 +12,10 @@
  * between any two stores, so a child that is forked in the middle finds it so.
  */
 #include <errno.h>
+#include <mprof/module.h>
 
-#include "internal.h"
+#include "allocator.h"
+#include "local.h"
 
 #define LISTS 1024u
 

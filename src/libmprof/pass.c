@@ -4,7 +4,8 @@
  * must not be recorded.  Straight to the backing allocator, so it also works
  * when no MODE module was ever found.
  */
-#include "internal.h"
+#include "allocator.h"
+#include "core.h"
 
 #define STRAIGHT(ret, name, params, args)         \
 	static ret pass_##name params             \

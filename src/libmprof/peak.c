@@ -21,9 +21,14 @@
  * There is one extent for each program of a process, written over and over: two
  * samples, the look before the last rise and the one that saw it.
  */
+#include <mprof/module.h>
 #include <sys/resource.h>
 
-#include "internal.h"
+#include "core.h"
+#include "file.h"
+#include "local.h"
+#include "process.h"
+#include "sys.h"
 
 #define COST_SHARE  50
 #define BESIDES	    2000000 /* part of a second: what a system call costs the program besides */

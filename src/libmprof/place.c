@@ -6,10 +6,15 @@
  * is touched: see place.h.  `mprof` looks at all of this before it starts a
  * program (src/mprof/run/target.c); here it holds for runs by hand as well.
  */
+#include "place.h"
+
 #include <errno.h>
+#include <mprof/module.h>
 #include <sys/file.h>
 
-#include "place.h"
+#include "file.h"
+#include "sys.h"
+#include "text.h"
 
 /* Is the file ours, by the first n bytes of it?  An empty one is somebody else's. */
 static int place_is_ours(const struct head *h, long n)

@@ -3,7 +3,8 @@
 #ifndef MP_PLACE_H
 #define MP_PLACE_H
 
-#include "internal.h"
+#include "file.h"
+#include "text.h"
 
 /* The first bytes of struct mprof_file_header: reading all of it asks much of a small stack. */
 struct head {

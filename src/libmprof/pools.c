@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* pools.c - units of memory in few mappings: see pools.h. */
+
 #include "pools.h"
 
 #include <errno.h>
 
-#include "internal.h"
+#include "local.h"
+#include "slots.h"
+#include "sys.h"
 
 /* Of the next piece: a quarter of all that there is. */
 static uint32_t pool_next_units(const struct mp_pool *pool, const struct mp_pool_kind *kind,

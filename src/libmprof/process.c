@@ -12,10 +12,18 @@
  */
 #include <alloca.h>
 #include <errno.h>
+#include <mprof/module.h>
 #include <stdarg.h>
 
-#include "internal.h"
+#include "config.h"
+#include "core.h"
+#include "file.h"
+#include "local.h"
+#include "process.h"
 #include "real_libc.h"
+#include "stacks.h"
+#include "sys.h"
+#include "thread.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -7,7 +7,8 @@
  * initialise: what they then take through us comes from the boot arena.  Such a function runs
  * with its thread marked, so that nothing of what it calls is recorded.
  */
-#include "internal.h"
+#include "allocator.h"
+#include "thread.h"
 
 static struct mprof_real behind;
 

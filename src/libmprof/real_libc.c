@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* real_libc.c - looks up the functions of real_libc.h, once. */
-#include "real_libc.h"
 
 #include <dlfcn.h>
+#include <mprof/module.h>
 
-#include "internal.h"
+#include "real_libc.h"
 
 static struct mp_next next;
 static uint32_t ready;

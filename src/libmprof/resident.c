@@ -10,7 +10,9 @@
  *
  * About 1.2 us for a small vector and 0.4 us for each further megabyte.
  */
-#include "internal.h"
+#include "core.h"
+#include "process.h"
+#include "sys.h"
 
 /* The vector lies on the stack of whoever frees, which may be a signal handler's. */
 #define PAGES_AT_ONCE 512u

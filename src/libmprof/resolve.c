@@ -14,7 +14,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 
-#include "internal.h"
+#include "allocator.h"
+#include "text.h"
 
 typedef void any_fn(void);
 

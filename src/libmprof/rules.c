@@ -8,8 +8,16 @@
  * needs no lock, and a miss of two threads at once writes the same word twice.
  */
 #include <errno.h>
+#include <mprof/module.h>
 
 #include "cfi.h"
+#include "config.h"
+#include "core.h"
+#include "local.h"
+#include "slots.h"
+#include "stacks.h"
+#include "sys.h"
+#include "text.h"
 #include "unwind.h"
 
 #define ESCAPES	       65536u

@@ -8,9 +8,13 @@
  * file is at the path, this is the first process of the run, and that file becomes
  * PATH.old.  Any other file there is of a later run, and this process came too late.
  */
+#include <mprof/module.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "core.h"
+#include "file.h"
+#include "sys.h"
+#include "text.h"
 
 struct mp_run mp_run MP_HIDDEN;
 

@@ -15,10 +15,15 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <mprof/module.h>
 #include <stdarg.h>
 
-#include "internal.h"
+#include "config.h"
+#include "core.h"
+#include "local.h"
+#include "process.h"
 #include "real_libc.h"
+#include "sys.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -12,9 +12,12 @@
  * The handler makes system calls only.
  */
 #include <errno.h>
+#include <mprof/module.h>
 #include <signal.h>
 
-#include "internal.h"
+#include "core.h"
+#include "file.h"
+#include "sys.h"
 
 static int sigbus_replace_if_in(uintptr_t at, void *base, size_t bytes)
 {

@@ -18,9 +18,17 @@
  * thread after another.
  */
 #include <errno.h>
+#include <mprof/module.h>
 #include <sys/uio.h>
 
-#include "internal.h"
+#include "config.h"
+#include "core.h"
+#include "file.h"
+#include "local.h"
+#include "pools.h"
+#include "process.h"
+#include "slots.h"
+#include "sys.h"
 
 #define SLOT_FIRST   16384u
 #define CROWD	     128u /* threads alive */

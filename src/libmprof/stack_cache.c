@@ -9,6 +9,15 @@
  * a pool, so that thousands of threads have few mappings; of deep recursion there is no
  * crowd.
  */
+#include <mprof/module.h>
+
+#include "core.h"
+#include "lists.h"
+#include "local.h"
+#include "pools.h"
+#include "slots.h"
+#include "stacks.h"
+#include "sys.h"
 #include "unwind.h"
 
 #define FIRST_ROOM 24u	 /* with the cache one page */

@@ -15,7 +15,15 @@
  * stacks that happens once in 300,000 runs.
  */
 #include <errno.h>
+#include <mprof/module.h>
 
+#include "config.h"
+#include "core.h"
+#include "file.h"
+#include "local.h"
+#include "slots.h"
+#include "stacks.h"
+#include "sys.h"
 #include "unwind.h"
 
 #define PIECE	    1024u /* new frames of one definition: fits the smallest slot */

@@ -3,7 +3,9 @@
  * status.c - numbers from /proc/self, by the system calls that the loader has
  * just used itself.
  */
-#include "internal.h"
+#include "process.h"
+#include "sys.h"
+#include "text.h"
 
 /* Reads a file of /proc into buffer, NUL-terminated; how many bytes. */
 static long status_read_proc(const char *path, char *buffer, size_t size)

@@ -6,7 +6,16 @@
  * file at the same path is kept as PATH.old.  Nothing here allocates, takes a lock that the
  * program may hold, or prints to the program's own descriptors unless a path says so.
  */
+#include <errno.h>
+#include <mprof/module.h>
+
+#include "config.h"
+#include "core.h"
+#include "local.h"
+#include "process.h"
 #include "summary.h"
+#include "sys.h"
+#include "text.h"
 
 #define TOP	   10u
 #define TOP_FRAMES 8u

@@ -11,7 +11,11 @@
 #ifndef MP_SUMMARY_H
 #define MP_SUMMARY_H
 
-#include "internal.h"
+#include <mprof/format.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "text.h"
 
 #define SUMMARY_MAPS   32u
 #define SUMMARY_CHAIN  64u /* forks of forks that defined stacks, one out of the other */

@@ -8,8 +8,12 @@
  * there is no symbol, or the file is another one by now, the name is object+0xoffset.
  */
 #include <elf.h>
+#include <errno.h>
 
+#include "core.h"
 #include "summary.h"
+#include "sys.h"
+#include "text.h"
 
 #define SYMBOLS_MOST (1ull << 31) /* bytes of one table */
 

@@ -6,7 +6,15 @@
  * answer where SIGBUS is not.  The bounds of every record are checked, as another process
  * may have written there, or been killed while it did.
  */
+#include <errno.h>
+#include <mprof/module.h>
+
+#include "core.h"
+#include "file.h"
+#include "local.h"
 #include "summary.h"
+#include "sys.h"
+#include "text.h"
 
 void *summary_memory(struct summary *s, size_t bytes)
 {

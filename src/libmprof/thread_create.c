@@ -5,8 +5,14 @@
  * small record of our own memory; the thread gives it back before it runs
  * anything of the program.
  */
-#include "internal.h"
+#include <mprof/module.h>
+
+#include "core.h"
+#include "file.h"
+#include "lists.h"
+#include "local.h"
 #include "real_libc.h"
+#include "thread.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -20,11 +20,21 @@
  */
 #include <errno.h>
 #include <linux/futex.h>
+#include <mprof/module.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "core.h"
+#include "file.h"
+#include "lists.h"
+#include "local.h"
+#include "pools.h"
+#include "process.h"
+#include "slots.h"
+#include "stacks.h"
+#include "sys.h"
+#include "thread.h"
 
 #ifndef PTHREAD_DESTRUCTOR_ITERATIONS
 #define PTHREAD_DESTRUCTOR_ITERATIONS 4 /* glibc's, and the least that POSIX allows */

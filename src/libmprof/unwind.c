@@ -17,7 +17,11 @@
  * somewhere else than at the outermost frame.
  */
 #include <errno.h>
+#include <mprof/module.h>
 
+#include "core.h"
+#include "local.h"
+#include "stacks.h"
 #include "unwind.h"
 
 struct eh_object mp_own MP_HIDDEN;

@@ -21,7 +21,7 @@
 #define MP_UNWIND_H
 
 #include "eh.h"
-#include "internal.h"
+#include "stacks.h"
 
 /* ---- areas.c ---- */
 

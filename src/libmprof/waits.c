@@ -7,10 +7,15 @@
  * called from a signal handler: nothing here takes a lock.
  */
 #include <errno.h>
+#include <mprof/module.h>
 #include <sys/wait.h>
 
-#include "internal.h"
+#include "core.h"
+#include "file.h"
+#include "local.h"
+#include "process.h"
 #include "real_libc.h"
+#include "sys.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

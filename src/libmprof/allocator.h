@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * allocator.h - the allocator that really serves, what stands in for what it lacks, and the arena
+ * that serves before it is known.
+ *
+ * Found once, while we initialise.  Errors are the allocator's own: NULL and errno, as C says.
+ */
+#ifndef MP_ALLOCATOR_H
+#define MP_ALLOCATOR_H
+
+#include <errno.h>
+#include <mprof/module.h>
+
+#include "core.h"
+#include "text.h"
+
+/* boot.c: the arena for calls made before and during initialisation. */
+void *mp_boot_alloc(size_t align, size_t size);
+void *mp_boot_realloc(void *ptr, size_t size);
+void *mp_boot_resize(void *ptr, enum mprof_shape shape, size_t size, size_t arg);
+size_t mp_boot_usable(void *ptr);
+extern uint32_t mp_boot_early; /* calls served from it before anything could be set up */
+
+/* resolve.c: mprof_core.real from an INIT module, no pointer NULL.  0 or -errno. */
+int mp_resolve(const struct mprof_init_ops *init, struct text *why);
+/* padded.c: aligned blocks from mprof_core.real's malloc, free and realloc, which it wraps. */
+void mp_padded_start(void);
+/* quiet.c: wraps those functions of mprof_core.real that call others through us. */
+void mp_quiet_start(void);
+
+/* pass.c: the notes of a table that keeps nothing. */
+void mp_no_note_alloc(unsigned fn, void *ptr, size_t size, size_t arg);
+void mp_no_note_free(unsigned fn, void *ptr, size_t size);
+void mp_no_note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error);
+void mp_no_note_control(unsigned what, uint64_t value);
+
+/* What a call of that shape requests.  fits 0: more than there is, and errno says so. */
+struct mp_extent {
+	size_t align, bytes;
+	int fits;
+};
+static inline struct mp_extent mp_extent_of(enum mprof_shape shape, size_t size, size_t arg)
+{
+	struct mp_extent e = { 0, size, 1 };
+
+	if (shape == MPROF_SHAPE_ALIGN || shape == MPROF_SHAPE_OUT)
+		e.align = arg;
+	else if (shape == MPROF_SHAPE_PAGE || shape == MPROF_SHAPE_PAGES)
+		e.align = mp_page_know();
+	else if (shape == MPROF_SHAPE_COUNT || shape == MPROF_SHAPE_RESIZE_COUNT)
+		e.fits = !__builtin_mul_overflow(size, arg, &e.bytes);
+	if (shape == MPROF_SHAPE_PAGES) {
+		e.fits = size <= SIZE_MAX - e.align;
+		e.bytes = (size + e.align - 1) & -e.align;
+	}
+	if (!e.fits)
+		errno = ENOMEM;
+	return e;
+}
+
+#endif

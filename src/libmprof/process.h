@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * process.h - this process in its run: how it joins, what is known of it, how it ends.
+ *
+ * Facts and samples are small extents, written at once; one that cannot be written is missing, and
+ * the next slot that cannot be written ends recording.
+ */
+#ifndef MP_PROCESS_H
+#define MP_PROCESS_H
+
+#include <mprof/format.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+/* ---- process.c ---- */
+
+int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid);
+int mp_process_forked(uint64_t when); /* 0: not known exactly */
+void mp_process_forks(void);	      /* once, as early as can be: see forks coming */
+void mp_process_watch(void);	      /* from the constructor: see the end coming */
+void mp_process_flush(void);	      /* what this thread has goes to the file */
+
+/* ---- status.c: from /proc/self, which takes a descriptor for a moment ---- */
+
+uint64_t mp_start_time(void);	   /* of this process, in clock ticks after boot; 0: not known */
+uint32_t mp_seccomp_filters(void); /* that bind it; since Linux 5.9 */
+int mp_memory_pages(uint64_t *mapped, uint64_t *resident); /* 0 or -1 */
+uint64_t mp_break_start(void); /* where the break was when the program began, 0: not known */
+uint64_t mp_high_water(void);  /* VmHWM in bytes, 0: not known */
+
+/* ---- facts.c ---- */
+
+/* strings: KEY=VALUE, each with its NUL; at most 1 KiB with the fact. */
+void mp_fact(const struct mprof_fact *fact, const char *strings, size_t bytes);
+/* image: the parent's, of a forked child */
+void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int parent_pid,
+		   uint32_t image);
+void mp_fact_end(int status);
+/* How a child ended, as wait told this process; usage NULL: not known. */
+void mp_fact_waited(const struct mprof_process_entry *child, int signal, int status,
+		    const struct rusage *usage);
+void mp_fact_exec(int child_pid, const char *path, int env_kept);
+void mp_fact_child(int pid, unsigned how, const char *path, int env_kept);
+void mp_fact_stopped(const char *why);
+void mp_fact_resumed(void);
+void mp_fact_deepbind(const char *path);
+void mp_sample_maybe(void);
+void mp_fact_remark(const char *why);
+
+/* ---- dumps.c ---- */
+
+void mp_dumps_start(void);
+const uint64_t *mp_dump_due(void);	 /* module.h */
+void mp_dump(uint64_t now);		 /* module.h */
+int mp_signal_number(const char *value); /* -EINVAL */
+
+/* ---- summary.c: files of a process's own, from its profile ---- */
+
+/* number: of a dump, 0: at exit. */
+void mp_summary_start(void);
+void mp_summary_write(const char *what, int number);
+
+/* ---- peak.c ---- */
+
+void mp_peak_begin(int forked);			/* a process has joined, or a new program in it */
+int mp_peak_look(unsigned large, uint64_t now); /* module.h */
+const uint64_t *mp_peak_times(void);		/* module.h */
+void mp_peak_falls(size_t bytes);		/* that many are about to be unmapped */
+uint64_t mp_peak_last(void); /* the program is about to end: the mark, 0: not known */
+
+/* ---- resident.c ---- */
+
+void mp_resident_begin(const void *block, size_t usable); /* module.h */
+int64_t mp_resident_end(const void *block, size_t usable);
+
+#endif

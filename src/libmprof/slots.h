@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * slots.h - parts of the file that are mapped and stored into: slots of words, counts, figures.
+ *
+ * Their disk blocks are reserved before, so a store cannot fail.  A forked child does not have
+ * them.  Errors: -errno; recording cannot go on then, which the caller says (mp_failed).
+ */
+#ifndef MP_SLOTS_H
+#define MP_SLOTS_H
+
+#include <mprof/module.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- slots.c ---- */
+
+void mp_self_bytes(int64_t more); /* memory of ours in this process */
+int mp_slot_take(struct mprof_thread *t);
+int mp_slot_flush(struct mprof_thread *t);
+int mp_slot_release(struct mprof_thread *t);
+/* Maps a part of the file for storing: its disk blocks are there.  0 or -errno. */
+int mp_slots_map(uint64_t offset, uint64_t bytes, char **out);
+/* Takes a new part of the file, reserves and maps it: a store to it cannot fail. */
+int mp_slots_map_new(uint64_t bytes, uint64_t *offset, char **out);
+/* counts.c */
+struct mprof_counts *mp_counts_take(struct mprof_thread *t, int *error);
+void mp_counts_give(struct mprof_thread *t);
+
+/* live.c: module.h */
+void *mp_live_memory(size_t bytes, size_t touched);
+void *mp_live_take(unsigned kind, uint32_t thread, uint64_t seq, size_t bytes, int *error);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * thread.h - the record that each thread carries (struct mprof_thread, module.h).
+ *
+ * A thread's record is its own; another one takes it back when the kernel no longer knows the
+ * thread.  Errors: -errno, NULL for memory.
+ */
+#ifndef MP_THREAD_H
+#define MP_THREAD_H
+
+#include <mprof/module.h>
+#include <stdint.h>
+
+extern struct mprof_thread mp_nobody;	/* always zero */
+void mp_thread_begins(uint32_t number); /* in a new thread: the number its creator gave it */
+/* Between these, what this thread calls of the malloc family is not recorded; end: was any? */
+void mp_trial_begin(struct mprof_thread **before);
+int mp_trial_end(struct mprof_thread *before);
+/* Between these nothing that this thread calls of the malloc family is recorded. */
+void mp_quiet_begin(struct mprof_thread **before);
+void mp_quiet_end(struct mprof_thread *before);
+int mp_threads_start(void);
+int mp_enter(struct mprof_thread **out); /* module.h; 0 or -errno */
+void mp_threads_forked(void);		 /* in a child: forget what the parent's threads had */
+
+#endif
