@@ -212,7 +212,8 @@ static int add_worker(struct combining *c, uint32_t process, uint32_t thread)
 {
 	struct worker *w = c->workers ? &c->worker[c->workers - 1] : NULL;
 
-	if (!thread || (w && w->file == c->file && w->process == process && w->old == thread))
+	if (!thread || !process ||
+	    (w && w->file == c->file && w->process == process && w->old == thread))
 		return 0;
 	w = trace_grow((void **)&c->worker, &c->workers, &c->workers_room, sizeof(*w));
 	if (!w)
@@ -537,6 +538,8 @@ static int put_counts(struct combining *c)
 
 		if (!to)
 			return no_memory(c);
+		if (!x->process) /* nobody's: a damaged file */
+			continue;
 		*to = *x->counts;
 		to->end_ticks = time_of(c, to->end_ticks);
 		ret = put(c,
