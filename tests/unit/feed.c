@@ -144,7 +144,9 @@ static void fill_input(struct walk_input *in)
 
 void feed_run(void)
 {
-	struct analysis_source source = { .damage = &feed.damage, .path = "test" };
+	struct analysis_source source = { .damage = &feed.damage,
+					  .path = "test",
+					  .brief = feed.brief };
 	struct error err;
 
 	fill_input(&source.input);

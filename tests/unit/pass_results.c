@@ -199,6 +199,44 @@ static void lives_for(uint64_t addr, uint64_t ns)
 	feed_free(addr);
 }
 
+/* Without tables, what the first screen prints is the same. */
+START_TEST(a_brief_analysis_has_the_figures_of_the_screen)
+{
+	struct size_class total;
+	uint64_t bytes, touched;
+	double at_peak;
+	uint64_t i;
+
+	for (i = 0; i < 300; i++) {
+		feed.process = 1 + i % 2;
+		feed_alloc(MPROF_FN_MALLOC, 0x10000 + i * 10000, 1 + i * i % 9000);
+		if (i % 3)
+			feed_realloc(0x10000 + i * 10000, 0x10000 + i * 10000, 100000 % (i + 1));
+		if (i > 200)
+			feed_free(0x10000 + i * 10000);
+	}
+	feed_run();
+	total = feed.a.sizes.total;
+	bytes = feed.a.sizes.bytes;
+	touched = feed.a.compactness.all.high_touched;
+	at_peak = feed.a.compactness.all.at_peak;
+	ck_assert_uint_eq(total.count, 500);
+	ck_assert_uint_gt(touched, 200);
+	feed_release();
+
+	feed.read = 0;
+	feed.brief = true;
+	feed_run();
+	ck_assert_uint_eq(feed.a.sizes.classes, 0);
+	ck_assert_uint_eq(feed.a.sizes.total.count, total.count);
+	ck_assert_uint_eq(feed.a.sizes.total.waste, total.waste);
+	ck_assert_uint_eq(feed.a.sizes.bytes, bytes);
+	ck_assert_uint_eq(feed.a.compactness.all.states, 0);
+	ck_assert_uint_eq(feed.a.compactness.all.high_touched, touched);
+	ck_assert(feed.a.compactness.all.at_peak == at_peak);
+}
+END_TEST
+
 START_TEST(lifetimes_in_their_buckets)
 {
 	const struct lifetimes *l = &feed.a.lifetimes;
@@ -632,6 +670,7 @@ Suite *pass_results_suite(void)
 	tcase_add_test(c, a_chain_of_reallocs);
 	tcase_add_test(c, size_classes_by_size_and_power);
 	tcase_add_test(c, many_large_sizes);
+	tcase_add_test(c, a_brief_analysis_has_the_figures_of_the_screen);
 	tcase_add_test(c, lifetimes_in_their_buckets);
 	tcase_add_test(c, compactness_over_events_and_time);
 	tcase_add_test(c, compactness_of_what_was_in_memory);

@@ -55,7 +55,7 @@ void overview_explain(struct tree *r)
 	explain_owns(r);
 }
 
-int overview_make(struct trace *t, const struct profile_options *o,
+int overview_make(struct trace *t, const struct profile_options *o, bool brief,
 		  int (*then)(void *context, const struct analysis *a, struct error *err),
 		  void *context, struct error *err)
 {
@@ -71,6 +71,7 @@ int overview_make(struct trace *t, const struct profile_options *o,
 		return fail(err, -ENOMEM, "no memory to read '%s'", trace_path(t));
 	}
 	analysis_source_of(&source, t);
+	source.brief = brief;
 	source.progress = progress_start(&progress);
 	source.progress_context = &progress;
 	ret = analysis_make(a, &source, err);

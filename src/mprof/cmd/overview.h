@@ -9,8 +9,11 @@
 /* What files of this machine say now of programs and objects that were not recorded. */
 void overview_explain(struct tree *r);
 
-/* Makes the analysis, gives it to `then`, and releases it.  What `then` said, or -errno. */
-int overview_make(struct trace *t, const struct profile_options *o,
+/*
+ * Makes the analysis, gives it to `then`, and releases it; brief: without what the first
+ * screen of a report does not print.  What `then` said, or -errno.
+ */
+int overview_make(struct trace *t, const struct profile_options *o, bool brief,
 		  int (*then)(void *context, const struct analysis *a, struct error *err),
 		  void *context, struct error *err);
 

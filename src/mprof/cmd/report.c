@@ -257,8 +257,11 @@ static int report_totals(struct trace *t, struct profile_options *o,
 
 static int whole(struct trace *t, struct options *o, struct error *err)
 {
+	const bool screen =
+	    !o->html.path && !o->view.request.json && !o->report.all && !o->report.analyses;
+
 	if (trace_has_events(t))
-		return overview_make(t, &o->cli.options, answer, o, err);
+		return overview_make(t, &o->cli.options, screen, answer, o, err);
 	if (o->html.path)
 		return fail(err, -EINVAL,
 			    "'%s' holds totals, not events: --html needs a recording, as mprof"

@@ -106,7 +106,7 @@ static int open_page(const struct options *o, struct view_page *page, size_t ind
 	page->path = log;
 	if (import_open(&t, log, MPROF_MAGIC_TRACE, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
-	ret = overview_make(t, &o->cli.options, make_page, &m, &err);
+	ret = overview_make(t, &o->cli.options, false, make_page, &m, &err);
 	trace_close(t);
 	return ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : STATUS_OK;
 }

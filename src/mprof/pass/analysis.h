@@ -55,6 +55,7 @@ struct analysis_source {
 	const char *path;
 	uint64_t file_bytes;
 	uint64_t time_error_ns;
+	bool brief; /* leave out what the first screen of a report does not print */
 	void (*progress)(void *context, const struct walk *w);
 	void *progress_context;
 };

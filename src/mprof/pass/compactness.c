@@ -44,13 +44,14 @@ static void state_begins(struct compactness_of *c, const struct live *now, uint6
 	}
 }
 
-static inline void look(struct compactness_of *c, const struct live *now, uint64_t ticks)
+static inline void look(struct compactness_of *c, const struct live *now, uint64_t ticks,
+			bool brief)
 {
-	if (now->pages != c->touched || now->needed != c->needed) {
+	if (!brief && (now->pages != c->touched || now->needed != c->needed)) {
 		state_ends(c, ticks);
 		state_begins(c, now, ticks);
 	}
-	c->run++;
+	c->run += !brief;
 	if (now->bytes > c->high_bytes) {
 		c->high_bytes = now->bytes;
 		c->high_needed = now->needed;
@@ -71,6 +72,7 @@ static void batch(void *self, const struct batch *b)
 	struct compactness *s = self;
 	struct compactness_of *c = NULL;
 	const struct note *n = b->note;
+	const bool brief = s->brief;
 	uint32_t process = 0;
 	size_t i;
 
@@ -87,9 +89,9 @@ static void batch(void *self, const struct batch *b)
 				return;
 			}
 		}
-		look(c, &n->own, b->event[i].ticks);
+		look(c, &n->own, b->event[i].ticks, brief);
 		if (s->apart)
-			look(&s->all, &n->all, b->event[i].ticks);
+			look(&s->all, &n->all, b->event[i].ticks, brief);
 	}
 }
 

@@ -38,6 +38,7 @@ struct compactness_of {
 
 struct compactness {
 	struct walk *walk;
+	bool brief; /* set before: only what is called high_, and at_peak */
 	struct compactness_of all;
 	struct array process; /* struct compactness_of, by index of the heap */
 	bool apart;	      /* `all` is kept; before that it is what the only process has */

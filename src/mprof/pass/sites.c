@@ -20,7 +20,8 @@
 
 struct work {
 	struct site_accumulators accumulators;
-	bool plain; /* every block passes the filter but for its lifetime */
+	bool plain;	    /* every block passes the filter but for its lifetime */
+	bool all_lifetimes; /* it has none for these either */
 	uint64_t peak_number;
 	uint64_t peak_event;	    /* its number in the trace */
 	uint64_t epoch, epoch_ends; /* the one at hand; ticks */
@@ -66,6 +67,7 @@ static void start(void *self, struct walk *w)
 	site_accumulators_init(&k->accumulators, &s->options);
 	k->plain = !f->process && !f->thread && !f->functions && !f->size_min &&
 		   f->size_max == UINT64_MAX && f->from_ns == all.from_ns && f->to_ns == all.to_ns;
+	k->all_lifetimes = !f->lifetime_min_ns && f->lifetime_max_ns == UINT64_MAX;
 	k->look_back =
 	    s->options.temporary_events ? s->options.temporary_events : SITE_TEMPORARY_EVENTS;
 	if (k->look_back > SITE_TEMPORARY_MOST)
@@ -136,7 +138,7 @@ enum ending { FREED, GONE_WITH_EXEC, NEVER_FREED };
 
 struct end {
 	const struct block *block;
-	uint32_t process; /* index */
+	uint32_t process, number; /* of it: index, number in the run */
 	uint64_t ticks;
 	enum ending how;
 	uint32_t thread; /* index of who freed it */
@@ -162,7 +164,7 @@ static inline bool lived_at_rss(const struct sites *s, const struct end *e)
 {
 	const struct work *k = s->work;
 
-	if (s->walk->heap.process[e->process]->number != s->rss.process)
+	if (e->number != s->rss.process)
 		return false;
 	if (k->rss_number) /* it is past, so what ends only now lived then */
 		return block_began_by(e->block, s->rss.ticks, k->rss_event);
@@ -256,7 +258,7 @@ static inline __attribute__((always_inline)) void block_ends(struct sites *s, co
 	site_accumulator_live(&k->accumulators, accumulator, -1, b->size);
 	if (e->how == FREED)
 		ns = e->ticks > b->start ? walk_duration_ns(s->walk, e->ticks - b->start) : 0;
-	if (ns < f->lifetime_min_ns || ns > f->lifetime_max_ns)
+	if (!k->all_lifetimes && (ns < f->lifetime_min_ns || ns > f->lifetime_max_ns))
 		return;
 	add_block(accumulator, b);
 	add_moments(s, accumulator, e, at_rss);
@@ -370,7 +372,7 @@ static inline bool is_of_rss(const struct sites *s, uint32_t process)
 {
 	const struct work *k = s->work;
 
-	return process == k->rss.process && k->rss.rss;
+	return k->rss.rss && process == k->rss.process;
 }
 
 /* The mmap family. */
@@ -437,14 +439,16 @@ static void batch(void *self, const struct batch *b)
 	struct sites *s = self;
 	struct work *k = s->work;
 	struct recent *recent = NULL;
+	const uint32_t of_rss = k && k->rss.rss ? k->rss.process : 0; /* processes count from 1 */
 	const bool ahead = k && k->accumulators.count >= ACCUMULATOR_NEAR;
+	const struct event *e = b->event;
+	const struct note *n = b->note;
 	uint32_t thread = 0;
 	size_t i;
 
-	for (i = 0; i < b->count && !s->walk->failed; i++) {
-		const struct event *e = &b->event[i];
-		const struct note *n = &b->note[i];
-
+	if (s->walk->failed)
+		return;
+	for (i = 0; i < b->count; i++, e++, n++) {
 		if (ahead && i + AHEAD < b->count)
 			look_ahead(k, b, i + AHEAD);
 		while (e->ticks >= k->epoch_ends && k->epoch + 1 < SITE_EPOCHS)
@@ -463,6 +467,7 @@ static void batch(void *self, const struct batch *b)
 		if (n->did & (NOTE_ENDED | NOTE_DROPPED))
 			block_ends(s, &(struct end){ .block = &n->old,
 						     .process = n->process,
+						     .number = e->process,
 						     .ticks = e->ticks,
 						     .how = FREED,
 						     .thread = n->thread,
@@ -473,7 +478,7 @@ static void batch(void *self, const struct batch *b)
 			block_begins(s, e, n);
 			note_peak(s, e, n, b->number + i);
 		}
-		if (n->did & (NOTE_BEGAN | NOTE_ENDED) && is_of_rss(s, e->process)) {
+		if (of_rss == e->process && n->did & (NOTE_BEGAN | NOTE_ENDED)) {
 			k->rss_live = n->own.bytes;
 			note_rss(s, e->ticks, b->number + i);
 		}
@@ -506,6 +511,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 			block_ends(s, &(struct end){
 					  .block = b,
 					  .process = process,
+					  .number = h->process[process]->number,
 					  .ticks = why == GONE_EXEC ? ticks : UINT64_MAX,
 					  .how = why == GONE_EXEC ? GONE_WITH_EXEC : NEVER_FREED,
 				      });

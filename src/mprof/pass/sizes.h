@@ -37,6 +37,7 @@ void size_table_release(struct size_table *t);
 
 struct sizes {
 	struct walk *walk;
+	bool brief; /* set before: fill `total` and `bytes` only */
 	struct size_table table;
 	struct size_class *class; /* ascending by size; made by finish */
 	size_t classes;

@@ -80,7 +80,7 @@ static void batch(void *self, const struct batch *b)
 				return;
 		}
 		t->last_ticks = e->ticks;
-		if (e->kind == EVENT_CALL || e->kind == EVENT_REALLOC_END) {
+		if (b->plain || e->kind == EVENT_CALL || e->kind == EVENT_REALLOC_END) {
 			if (e->fn < MPROF_FN_MAX)
 				count_call(t, e, n);
 		} else if (e->kind != EVENT_REALLOC_BEGIN) {
