@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "../util/temporary.h"
+#include "../util/alloc.h"
+#include "../util/unfinished.h"
 
 static uint64_t page_up(uint64_t bytes)
 {
@@ -73,15 +75,16 @@ static int open_beside(struct writer *w, const char *path, struct error *err)
 	if (!stat(path, &st) && !S_ISREG(st.st_mode))
 		return fail(err, -ENOTSUP, "'%s' is not a regular file: a playback file is one",
 			    path);
-	w->path = strdup(path);
-	if (!w->path || asprintf(&w->temporary, "%s.XXXXXX", path) < 0 ||
-	    asprintf(&directory, "%.*s.", slash ? (int)(slash - path) + 1 : 0, path) < 0)
-		return fail(err, -ENOMEM, "no memory to write '%s'", path);
+	w->path = must_strdup(path);
+	w->temporary = must_printf("%s.XXXXXX", path);
+	directory = must_printf("%.*s.", slash ? (int)(slash - path) + 1 : 0, path);
 	w->fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	free(directory);
 	if (w->fd < 0) {
 		w->fd = mkostemp(w->temporary, O_CLOEXEC);
 		w->named = w->fd >= 0;
+		if (w->named)
+			unfinished_add(w->temporary);
 	}
 	if (w->fd < 0) {
 		int code = -errno;
@@ -109,6 +112,7 @@ static int name_it(struct writer *w)
 	if (rename(w->temporary, w->path) < 0)
 		return -errno;
 	w->named = false;
+	unfinished_forget(w->temporary);
 	return 0;
 }
 
@@ -126,10 +130,8 @@ int writer_open(struct writer *w, const char *path, int fd, bool sites, struct e
 	ret = path ? open_beside(w, path, err) : 0;
 	if (ret < 0)
 		return ret;
-	w->word = malloc(WRITER_WORDS * sizeof(*w->word));
-	w->site = sites ? malloc(WRITER_SITES * sizeof(*w->site)) : NULL;
-	if (!w->word || (sites && !w->site))
-		return fail(err, -ENOMEM, "no memory to compile");
+	w->word = must_reallocarray(NULL, WRITER_WORDS, sizeof(*w->word));
+	w->site = sites ? must_reallocarray(NULL, WRITER_SITES, sizeof(*w->site)) : NULL;
 	if (!sites)
 		return 0;
 	w->sites_fd = temporary_file(path);
@@ -145,6 +147,7 @@ void writer_release(struct writer *w)
 		close(w->sites_fd);
 	if (w->named)
 		unlink(w->temporary);
+	unfinished_forget(w->temporary);
 	if (w->path && w->fd >= 0)
 		close(w->fd);
 	free(w->temporary);

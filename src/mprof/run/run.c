@@ -29,6 +29,7 @@
 #include "recorded.h"
 #include "sampler.h"
 #include "../util/memory.h"
+#include "../util/alloc.h"
 
 #define VARIABLES 5
 
@@ -38,6 +39,7 @@ struct session {
 	uint8_t id[16];
 	int notes; /* memfd */
 	char *library;
+	char *path; /* of the file, for the result: there may be no memory later */
 	char *variable[VARIABLES];
 	struct launch launch;
 	struct sampler *sampler;
@@ -164,6 +166,7 @@ static char *make_file(struct session *s, struct error *err)
 	free(path);
 	if (code)
 		return NULL;
+	s->path = must_strdup(t->path);
 	print_id(id, s->id);
 	if (t->earlier)
 		print_id(earlier, t->run_id);
@@ -357,7 +360,8 @@ static void find_file(struct session *s)
 		r->file = RUN_TRUNCATED;
 		return;
 	}
-	r->path = strdup(r->target.path);
+	r->path = s->path;
+	s->path = NULL;
 	r->in_use = r->alive || is_in_use(r->path);
 	if (!r->in_use)
 		__atomic_fetch_or(&s->file.header->flags, MPROF_FILE_CLOSED, __ATOMIC_RELAXED);
@@ -431,6 +435,7 @@ static void end_session(struct session *s)
 	for (i = 0; i < VARIABLES; i++)
 		free(s->variable[i]);
 	free(s->library);
+	free(s->path);
 }
 
 int run_program(const struct run_plan *plan, struct run_result *result, struct error *err)

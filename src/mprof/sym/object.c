@@ -229,8 +229,10 @@ static void open_object(struct object *o)
 	if (dwarf)
 		find_alt(o, dwarf);
 	symtab_make(&o->symtab, o->dwfl_module);
-	if (dwarf)
+	if (dwarf) {
+		dwarf_new_oom_handler(dwarf, memory_out);
 		lines_make(&o->lines, dwarf, dwarf_file(o), o->context->arena);
+	}
 	if (dwarf && is_whole(o, dwarf))
 		o->quality = CACHE_LINES;
 	else if (dwarf || o->symtab.spans.count)

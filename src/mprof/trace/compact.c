@@ -21,6 +21,7 @@
 
 #include "compact_job.h"
 #include "stack_map.h"
+#include "../util/unfinished.h"
 
 static int write_at(const struct job *j, const void *data, size_t bytes, uint64_t offset)
 {
@@ -224,6 +225,7 @@ static int make_temporary(struct job *j, const char *path, struct error *err)
 		return fail(err, -code, "cannot make a file beside '%s' to compress it: %s", path,
 			    strerror(code));
 	}
+	unfinished_add(j->temporary);
 	return 0;
 }
 
@@ -305,6 +307,7 @@ static int replace(struct job *j, const char *path, struct error *err)
 	if (rename(j->temporary, j->path) < 0)
 		return fail(err, -errno, "cannot replace '%s' by its compressed form: %s", path,
 			    strerror(errno));
+	unfinished_forget(j->temporary);
 	free(j->temporary);
 	j->temporary = NULL;
 	return 0;
@@ -314,6 +317,7 @@ static void job_release(struct job *j)
 {
 	if (j->temporary)
 		unlink(j->temporary);
+	unfinished_forget(j->temporary);
 	if (j->fd >= 0)
 		close(j->fd);
 	packer_free(j->packer);

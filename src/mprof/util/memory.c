@@ -48,6 +48,8 @@ static uint64_t usual(void)
 	return bytes < most ? bytes : most;
 }
 
+#define MORE "; --memory SIZE allows more"
+
 static void set_limit(void)
 {
 #ifndef __SANITIZE_ADDRESS__ /* whose own tables are larger than all limits */
@@ -113,9 +115,9 @@ void memory_explain(char *text, size_t room)
 {
 	size_t n = strlen(text);
 
-	if (cap.on && n < room)
-		snprintf(text + n, room - n, " within %s; --memory SIZE allows more",
-			 text_bytes(cap.bytes).s);
+	/* A sentence may have come up from where it was explained. */
+	if (cap.on && n < room && !strstr(text, MORE))
+		snprintf(text + n, room - n, " within %s" MORE, text_bytes(cap.bytes).s);
 }
 
 /* ---- the end ---- */
