@@ -192,7 +192,8 @@ $(O)/bench/%: tests/bench/%.c
 # come from the program itself.
 $(O)/gendoc: scripts/gendoc.c include/mprof/options.def include/mprof/modules.def include/mprof/functions.def \
 		src/mprof/cmd/commands.def src/mprof/print/views.def src/mprof/export/exports.def \
-		src/mprof/pass/figures.def include/mprof/runner.h src/mprof/profile/by.def
+		src/mprof/pass/figures.def include/mprof/runner.h src/mprof/profile/by.def \
+		scripts/gendoc_json.h $(wildcard src/mprof/json/*.def)
 	$(call say,HOSTCC,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -Iinclude -Isrc/mprof -DMPROF_VERSION='"$(VERSION)"' -O1 -o $@ $<
 $(O)/gen/rows: $(O)/mprof

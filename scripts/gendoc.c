@@ -20,6 +20,7 @@
  *   @ROWS@ ... @END@       its options; between the two, a line `@+ NAME@' begins text that
  *                          is put behind the help of option NAME, or before the first option
  *                          of the group of that title
+ *   @JSON FILE@            the objects of src/mprof/json/FILE.def (gendoc_json.h)
  *   @MARKDOWN N PATH@      a Markdown file: ## is .Sh for N = 1 and .Ss for N = 2
  */
 #include <mprof/runner.h>
@@ -778,6 +779,10 @@ static void put_markdown_file(const char *marker)
 	fclose(in);
 }
 
+#define JSON_OF_EVENTS
+#define JSON_OF_STACKS
+#include "gendoc_json.h"
+
 /* ---- templates ---- */
 
 /* The command that a page is about: "report" of man/mprof-report.1.in. */
@@ -828,6 +833,8 @@ static int put_block(const char *line, const char *path, enum format format, FIL
 		put_values_of_options();
 	else if (!strncmp(line, "@MARKDOWN ", 10))
 		put_markdown_file(line + 10);
+	else if (!strncmp(line, "@JSON ", 6))
+		put_json_file(line + 6);
 	else if (!strcmp(line, "@HELP@\n"))
 		put_help(page_command(path));
 	else if (!strcmp(line, "@SYNOPSIS@\n"))
@@ -851,8 +858,10 @@ int main(int argc, char **argv)
 	char line[4096];
 	FILE *in;
 
+	if (argc == 2 && !strcmp(argv[1], "--json"))
+		return put_json_rows();
 	if (argc != 3 || !(in = fopen(argv[2], "r"))) {
-		fprintf(stderr, "usage: gendoc ROWS FILE.in >FILE\n");
+		fprintf(stderr, "usage: gendoc ROWS FILE.in >FILE\n       gendoc --json\n");
 		return 2;
 	}
 	read_rows(argv[1]);
@@ -861,5 +870,6 @@ int main(int argc, char **argv)
 		if (!put_block(line, argv[2], format, in))
 			put_line(line, format);
 	fclose(in);
+	check_json_files();
 	return fflush(stdout) || ferror(stdout);
 }

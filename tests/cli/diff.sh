@@ -221,13 +221,9 @@ test_check_json() {
 	expect_same leaks "$(json answer '.checks[] | select(.check == "no-new-leaks").leaks[] |
 		"\(.function) \(.leaked_before) \(.leaked_after)"')" 'lost 0 4096'
 	differ --by stack --all
-	cat answer out >both
-	{ json out '[paths | map(select(type == "string")) | last] | unique[]'
-	  held --json --max-peak 15K --baseline old.log --no-new-leaks
-	  json out '[paths | map(select(type == "string")) | last] | unique[]'; } >names
-	while read -r name; do
-		grep -qwF -e "$name" "$root/man/mprof-report-json.md" || bad "'$name' is not explained"
-	done <names
+	expect_documented diff out
+	held --json --max-peak 15K --baseline old.log --no-new-leaks
+	expect_documented checks out
 }
 
 # A leak that another caller is charged with now is not new; one byte more is.

@@ -52,6 +52,13 @@ json() { # FILE FILTER
 	jq -r "$2" "$1" 2>&1
 }
 
+# Every field of the JSON answers in these files is in the reference, with its type.
+expect_documented() { # OBJECT FILE...
+	[ -s "$top/json_rows" ] || "$build/gendoc" --json >"$top/json_rows"
+	python3 "$here/json_reference.py" "$top/json_rows" "$@" >undocumented ||
+		bad "${*:2}: $(head -5 undocumented)"
+}
+
 # How a program ended, told by its parent: "exit 3" or "signal 9".
 how_it_ends() {
 	perl -e 'my $s = system {$ARGV[0]} @ARGV; $s = $?;

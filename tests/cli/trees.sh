@@ -263,16 +263,17 @@ test_report_findings_of_stacks() {
 }
 
 test_report_of_trees_names_are_documented() {
-	local view name
 	shop
-	for view in top-down 'callers take' 'annotate shop.c' realloc threads; do
-		# shellcheck disable=SC2086
-		shown $view
-		json answer '[paths | map(select(type == "string")) | last] | unique[]' >names
-		while read -r name; do
-			grep -qwF -e "$name" "$root/man/mprof-report-json.md" || bad "'$name' of $view is not explained"
-		done <names
-	done
+	shown top-down
+	expect_documented tree_view answer
+	shown callers take
+	expect_documented callers_view answer
+	shown annotate shop.c
+	expect_documented annotate_view answer
+	shown realloc
+	expect_documented realloc_view answer
+	shown threads
+	expect_documented threads_view answer
 }
 
 # f and g call each other 40,000 times: every one is a node, and nothing recurs over them.

@@ -445,16 +445,15 @@ test_views_without_stacks() {
 }
 
 test_views_json_names_are_documented() {
-	local name view
+	local view by
 	store
 	for view in peak leaks hot temporary lifetimes waste peak-rss; do
 		list "$view"
 		expect_same view "$(json answer .view)" "$view"
-		json answer '[paths | map(select(type == "string")) | last] | unique[]' >>names
+		case $view in leaks) expect_documented leaks_view answer ;; *) expect_documented flat_view answer ;; esac
 	done
-	list peak --by thread
-	json answer '[paths | map(select(type == "string")) | last] | unique[]' >>names
-	for name in $(sort -u names); do
-		grep -qwF -e "$name" "$root/man/mprof-report-json.md" || bad "'$name' is not explained"
+	for by in stack function line file module thread size; do
+		list peak --by "$by"
+		expect_documented flat_view answer
 	done
 }

@@ -19,7 +19,7 @@ struct change_answer {
 
 /* 0, or -ENOMEM with *err. */
 int change_text(const struct change_answer *a, FILE *out, struct error *err);
-/* Names and units: man/mprof-replay-json.md.  NULL: no memory. */
+/* Names and units: src/mprof/json.  NULL: no memory. */
 json *change_json(const struct change_answer *a);
 
 #endif

@@ -23,7 +23,7 @@ struct print_totals {
 
 int totals_text(const struct print_totals *t, const struct report_options *o, FILE *out,
 		struct error *err);
-/* Names and units: man/mprof-report-json.md. */
+/* Names and units: src/mprof/json. */
 int totals_json(const struct print_totals *t, FILE *out, struct error *err);
 
 #endif

@@ -61,7 +61,7 @@ double replay_page_use(const struct replay_answer *a, size_t row);
 /* The words and the table; and all there is.  0, or -ENOMEM with *err. */
 int replay_brief(const struct replay_answer *a, FILE *out, struct error *err);
 int replay_text(const struct replay_answer *a, FILE *out, struct error *err);
-/* Names and units: man/mprof-replay-json.md.  NULL: no memory. */
+/* Names and units: src/mprof/json.  NULL: no memory. */
 json *replay_json(const struct replay_answer *a);
 
 #endif

@@ -21,7 +21,7 @@ struct replay_memory {
  * 0, or -ENOMEM with *err. */
 int replay_memory_text(const struct replay_memory *r, FILE *out, struct error *err);
 
-/* Member `heap` of an allocator, or of `recorded`: man/mprof-replay-json.md.  NULL for a run
+/* Member `heap` of an allocator, or of `recorded`: src/mprof/json.  NULL for a run
  * that failed. */
 json *replay_memory_json(const struct replay_memory *r, const struct memories_row *row);
 

@@ -24,7 +24,7 @@ struct report_options {
 /* The first screen (report_screen.c), or everything. */
 int report_text(const struct analysis *a, const struct report_options *o, FILE *out,
 		struct error *err);
-/* Names and units: man/mprof-report-json.md. */
+/* Names and units: src/mprof/json. */
 int report_json(const struct analysis *a, FILE *out, struct error *err);
 
 /* ---- parts of report_text; below, `err`-less: 0 or -ENOMEM ---- */

@@ -2,9 +2,9 @@
 /*
  * views.h - what a view of `mprof report VIEW LOG` is, and the table of all.
  *
- * To add one: a row in views.def and a file out/view_NAME.c that defines
- * const struct view_ops view_ID.  Its row is where help, manual page and
- * completion come from; its JSON names go into man/mprof-report-json.md.
+ * To add one: a row in views.def and a file view_NAME.c that defines const struct view_ops
+ * view_ID.  Help, manual page and completion come from the row; the fields of its JSON answer
+ * are rows of a file in src/mprof/json.
  *
  * The command parses the options, asks `prepare`, makes the profile (one walk),
  * then calls `text` or `json`, then `release`.  Printers compute nothing that a
