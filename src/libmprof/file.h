@@ -13,7 +13,10 @@
 
 #include "text.h"
 
-/* file.c: the run's file. */
+/*
+ * file.c: the run's file.  All but fd, users and broken is constant once the file is open; fd
+ * changes atomically, broken from 0 once.  A forked child has what its parent had.
+ */
 struct mp_file {
 	int fd;		/* -1: none */
 	uint32_t users; /* writers between the check of fd and the end of their write */
@@ -33,7 +36,7 @@ uint64_t mp_extent_take(uint64_t bytes, uint64_t align);
 int mp_file_write(uint64_t offset, const void *data, size_t bytes);
 /* Real disk blocks for a range, so that a store to its mapping cannot fail later. */
 int mp_file_reserve(uint64_t offset, uint64_t bytes);
-/* An extent written at once: header and payload of two parts. */
+/* An extent written at once: header and payload of two parts, at most 1 KiB.  0 or -errno. */
 int mp_extent_write(unsigned kind, uint32_t thread, const void *a, size_t an, const void *b,
 		    size_t bn);
 /* The same about another process of the run. */
@@ -41,9 +44,13 @@ int mp_extent_write_of(const struct mprof_process_entry *of, unsigned kind, cons
 		       size_t an);
 void mp_extent_fill(struct mprof_extent *x, unsigned kind, uint64_t offset, uint32_t size,
 		    uint32_t thread);
+/* Counts events of this process that are missing, enum mprof_lost.  Never fails. */
 void mp_lost(unsigned reason, uint64_t events);
 struct mprof_process_entry *mp_entry(void); /* ours, or NULL */
-/* Moves a descriptor out of the program's way; first: before there are threads. */
+/*
+ * Moves a descriptor of ours out of the program's way and closes fd; first: before there are
+ * threads.  The new one or -errno.
+ */
 int mp_fd_high(int fd);
 int mp_fd_high_first(int fd);
 

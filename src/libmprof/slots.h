@@ -14,7 +14,12 @@
 
 /* ---- slots.c ---- */
 
-void mp_self_bytes(int64_t more); /* memory of ours in this process */
+/* Counts bytes of ours in this process, fewer if negative.  Any thread. */
+void mp_self_bytes(int64_t more);
+/*
+ * t's slot of event words (module.h); t is the caller's, or belongs to no thread any more.  0 or
+ * -errno.  flush and release run with signals blocked; take must be called so.
+ */
 int mp_slot_take(struct mprof_thread *t);
 int mp_slot_flush(struct mprof_thread *t);
 int mp_slot_release(struct mprof_thread *t);
@@ -22,12 +27,17 @@ int mp_slot_release(struct mprof_thread *t);
 int mp_slots_map(uint64_t offset, uint64_t bytes, char **out);
 /* Takes a new part of the file, reserves and maps it: a store to it cannot fail. */
 int mp_slots_map_new(uint64_t bytes, uint64_t *offset, char **out);
-/* counts.c */
+
+/* ---- counts.c: module.h ---- */
+
+/* NULL, and *error is -errno. */
 struct mprof_counts *mp_counts_take(struct mprof_thread *t, int *error);
 void mp_counts_give(struct mprof_thread *t);
 
-/* live.c: module.h */
+/* ---- live.c: module.h ---- */
+
 void *mp_live_memory(size_t bytes, size_t touched);
+/* NULL, and *error is -errno. */
 void *mp_live_take(unsigned kind, uint32_t thread, uint64_t seq, size_t bytes, int *error);
 
 #endif
