@@ -225,3 +225,27 @@ test_at_exit_files() {
 	expect_status 7
 	expect_same 'both' "$(ls -d malloc.prof.* mprof.*.txt | wc -l)" 2
 }
+
+# Afterwards it cannot open a file, so it writes before.
+test_at_exit_sandbox() {
+	cat >locked.c <<'END'
+#include <linux/seccomp.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static void *keep(void) { return malloc(10); }
+int main(void)
+{
+	for (int i = 0; i < 5; i++)
+		keep();
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+	keep();
+	syscall(SYS_exit, 0);
+}
+END
+	cc -O1 -fno-inline -fno-builtin -o locked locked.c || bad 'locked.c does not compile'
+	run preloaded 'MODE=Profile AT_EXIT=folded' ./locked
+	expect_status 0
+	expect_same 'before it locked itself in' "$(sed 's/.*;main;//' malloc.prof.*)" 'keep 5'
+}
