@@ -150,8 +150,8 @@ def test_refused(scratch):
     for argv, status, words in [
             ([log, "--drop-site", "nobody"], 2, "goes through a function 'nobody'"),
             ([log, "--drop-site", "main:1"], 2, "no block is changed by --drop-site main:1"),
-            ([log, "--resize", "main"], 2, "has no size"),
-            ([log, "--pool-site", "main,chunk=1"], 2, "expected 256 bytes to 1 GiB"),
+            ([log, "--resize", "main"], 2, "expected SITE=SIZE"),
+            ([log, "--pool-site", "main,chunk=1"], 2, "expected a chunk of 256 bytes to 1 GiB"),
             ([none, "--drop-site", "main"], 3, "has no call stacks"),
             ([os.path.join(scratch, "nothing"), "--drop-site", "main"], 3, "nothing")]:
         ran = replay(*argv)
