@@ -211,7 +211,7 @@ test_replay_no_allocator() {
 		# shellcheck disable=SC2086
 		run "$mprof" $command log --allocator glibc,./user.so
 		expect_status 2
-		expect_lines err "$([[ $command = image || $command = movie ]] && echo 1 || echo 2)"
+		expect_one_line_error
 		expect_text err "user.so': expected a shared object that exports malloc"
 	done
 	run "$mprof" record --allocator ./user.so -o other.log -- touch started
