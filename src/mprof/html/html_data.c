@@ -15,15 +15,18 @@
 #include "../util/alloc.h"
 #include "../util/memory.h"
 
-#define NONE UINT32_MAX
+#define NONE	     UINT32_MAX
+#define POINTS_LEAST 8u
 
 struct writer {
 	const struct html_source_data *from;
 	struct html_data *to;
 	struct calltree tree;
-	uint32_t *node_of; /* node of the tree, by site of the profile */
-	uint32_t *page;	   /* number in the page by node of the tree */
-	uint32_t *order;   /* node of the tree by number in the page */
+	uint32_t *node_of;	   /* node of the tree, by site of the profile */
+	uint32_t *page;		   /* number in the page by node of the tree */
+	uint32_t *order;	   /* node of the tree by number in the page */
+	struct cells_point *point; /* those that the page has */
+	size_t points;
 	struct cell *cell; /* with pages' nodes as stacks */
 	size_t cells;
 	struct interner text;
@@ -150,6 +153,53 @@ void html_map_release(struct html_map *map)
 
 /* ---- cells ---- */
 
+/* Cells that have become the same are one. */
+static void merge_cells(struct writer *w)
+{
+	size_t i, n = 0;
+
+	qsort(w->cell, w->cells, sizeof(*w->cell), cell_order);
+	for (i = 0; i < w->cells; i++) {
+		if (n && !cell_order(&w->cell[n - 1], &w->cell[i])) {
+			w->cell[n - 1].blocks += w->cell[i].blocks;
+			w->cell[n - 1].bytes += w->cell[i].bytes;
+		} else {
+			w->cell[n++] = w->cell[i];
+		}
+	}
+	w->cells = n;
+}
+
+/*
+ * Of each two neighbouring points the one with more live bytes stays, and so does the end.  A cell
+ * is then of the first point left that is not before its own, so every window that begins and ends
+ * at points that are left has the same figures as before, its peak included.
+ */
+static void halve_points(struct writer *w)
+{
+	uint16_t *to = must_calloc(w->points + 1, sizeof(*to));
+	const size_t end = w->points - 1;
+	size_t i, n = 0, best;
+
+	for (i = 0; i < end; i += 2) {
+		best =
+		    i + 1 < end && w->point[i + 1].live.bytes > w->point[i].live.bytes ? i + 1 : i;
+		to[i] = (uint16_t)n;
+		to[i + 1] = (uint16_t)(best == i ? n + 1 : n);
+		w->point[n++] = w->point[best];
+	}
+	to[end] = (uint16_t)n;
+	w->point[n++] = w->point[end];
+	to[w->points] = (uint16_t)n;
+	w->points = n;
+	for (i = 0; i < w->cells; i++) {
+		w->cell[i].birth = to[w->cell[i].birth];
+		w->cell[i].death = to[w->cell[i].death];
+	}
+	free(to);
+	merge_cells(w);
+}
+
 static void make_cells(struct writer *w)
 {
 	const struct cells *s = w->from->cells;
@@ -157,6 +207,8 @@ static void make_cells(struct writer *w)
 	uint32_t site;
 	size_t i, n = 0;
 
+	w->points = s->points;
+	w->point = must_memdup(s->point, s->points * sizeof(*s->point));
 	w->cell = must_malloc((s->count + 1) * sizeof(*w->cell));
 	for (i = 0; i < s->count; i++) {
 		struct cell c = s->cell[i];
@@ -167,15 +219,10 @@ static void make_cells(struct writer *w)
 		c.stack = page_of(w, w->node_of[site - 1]);
 		w->cell[n++] = c;
 	}
-	qsort(w->cell, n, sizeof(*w->cell), cell_order);
-	for (i = 0; i < n; i++) {
-		if (w->cells && !cell_order(&w->cell[w->cells - 1], &w->cell[i])) {
-			w->cell[w->cells - 1].blocks += w->cell[i].blocks;
-			w->cell[w->cells - 1].bytes += w->cell[i].bytes;
-		} else {
-			w->cell[w->cells++] = w->cell[i];
-		}
-	}
+	w->cells = n;
+	merge_cells(w);
+	while (w->cells > CELLS_MOST && w->points > POINTS_LEAST)
+		halve_points(w);
 	w->to->cells = w->cells;
 }
 
@@ -360,14 +407,13 @@ static uint64_t rss_at(const struct walk *w, uint64_t ticks)
 
 static void put_points(struct writer *w, struct blob *b)
 {
-	const struct cells *s = w->from->cells;
-	const struct cells_point *q = s->point;
+	const struct cells_point *q = w->point;
 	size_t i;
 
 #define COLUMN(name, value)                                \
 	do {                                               \
-		column(w, "point." name, s->points);       \
-		for (i = 0; i < s->points; i++)            \
+		column(w, "point." name, w->points);       \
+		for (i = 0; i < w->points; i++)            \
 			blob_number(b, (uint64_t)(value)); \
 	} while (0)
 	COLUMN("ns", q[i].ns > 0 ? q[i].ns : 0);
@@ -453,6 +499,7 @@ void html_data_make(struct html_data *to, const struct html_source_data *from, s
 	free(w.page);
 	free(w.order);
 	free(w.cell);
+	free(w.point);
 	free(w.line);
 	blob_deflate(&to->blob);
 }

@@ -4,7 +4,8 @@
  * the points in time, and the cells that answer every window (src/web/report/README.md).
  *
  * The page is bounded whatever the trace: at most HTML_NODES nodes, the smallest merged into
- * their callers (`merged_*` say how much that is), and at most CELLS_MOST cells.
+ * their callers (`merged_*` say how much that is), and at most CELLS_MOST cells: beyond
+ * that, time is divided into fewer points.
  *
  * Errors: -errno with err filled.  Threads: one at a time.
  */

@@ -300,6 +300,7 @@ function runPage(v: View): HTMLElement {
 		["Calls", `${count(r.events)}, ${count(r.lost)} lost`], ["Duration", duration(r.duration_ns)],
 		["Times are right to", duration(r.time_error_ns)], ["mprof", r.mprof_version],
 		["Our own memory", r.processes.map((p: any) => bytes(p.self_bytes)).slice(0, 3).join(", ")],
+		["Points in time", count(v.d.points)],
 		["Call tree", `${count(v.d.head.nodes)} nodes` + (v.d.head.merged_nodes ? `; ${count(v.d.head.merged_nodes)} small ones are part of their callers` : "")],
 	];
 	for (const m of r.not_recorded)
