@@ -27,6 +27,7 @@ struct json_row {
 #define REAL				      RATIO
 #define ADDRESS				      STRING
 #define BUILD_ID			      STRING
+#define PATH				      STRING
 #define MOMENT(name, value, help)	      JSON_ROW(name, "integer or null", help)
 #define ARGUMENT(name, type, help)	      { '(' }, JSON_ROW(name, type, help){ ')' },
 #define FIELD(name, type, value, help)	      JSON_ROW(name, type, help)

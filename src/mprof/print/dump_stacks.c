@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "json.h"
+#include "json_lines.h"
 
 /* A path without what could end a line, a field or a string; the caller frees it. */
 static char *clean(const char *path, bool json)
@@ -100,30 +101,18 @@ static void text_node(const struct dump_stacks *d, struct line *l, uint32_t node
 	line_text(l, f->flags & STACK_FRAME_EXACT ? "\texact\n" : "\n");
 }
 
+#define JSON_OF_STACKS
+#define PATH(name, value, help)	     JSON_QUOTED(name, put_path(l, value))
+#define BUILD_ID(name, object, help) JSON_QUOTED(name, put_build_id(l, object))
+#include "../json/dump.def"
+
 static void json_node(const struct dump_stacks *d, struct line *l, uint32_t node)
 {
 	const struct stack_node *n = &d->stacks->node[node];
-	const struct stack_frame *f = &d->stacks->frame[n->frame];
 
-	line_text(l, "{\"define\":");
-	line_number(l, node);
-	line_text(l, ",\"caller\":");
-	line_number(l, n->parent);
-	if (f->flags & (STACK_FRAME_TRUNCATED | STACK_FRAME_LOST_WAY)) {
-		line_text(l, ",\"missing\":\"");
-		line_text(l, f->flags & STACK_FRAME_TRUNCATED ? "truncated" : "lost way");
-	} else {
-		if (f->object) {
-			line_text(l, ",\"path\":\"");
-			put_path(l, d->path[f->object]);
-			line_text(l, "\",\"file\":");
-			line_number(l, f->object);
-		}
-		line_text(l, f->flags & STACK_FRAME_EXACT ? ",\"exact\":true" : "");
-		line_text(l, ",\"address\":\"");
-		line_hex(l, f->address);
-	}
-	line_text(l, "\"}\n");
+	line_char(l, '{');
+	dump_frame_fields(l, d, node, n, &d->stacks->frame[n->frame]);
+	line_text(l, "}\n");
 }
 
 static bool is_told(const struct dump_stacks *d, uint32_t node)
@@ -171,20 +160,8 @@ static void text_file(const struct dump_stacks *d, struct line *l, size_t i)
 
 static void json_file(const struct dump_stacks *d, struct line *l, size_t i)
 {
-	const struct stack_object *o = &d->stacks->object[i];
-
-	line_text(l, "{\"file\":");
-	line_number(l, i);
-	line_text(l, ",\"path\":\"");
-	put_path(l, d->path[i]);
-	if (o->build_id_bytes) {
-		line_text(l, "\",\"build_id\":\"");
-		put_build_id(l, o);
-	}
-	line_text(l, "\",\"bias\":\"");
-	line_hex(l, o->bias);
-	line_text(l, "\",\"process\":");
-	line_number(l, o->first_process);
+	line_char(l, '{');
+	dump_file_fields(l, d, i, &d->stacks->object[i]);
 	line_text(l, "}\n");
 }
 

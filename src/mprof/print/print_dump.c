@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "dump_stacks.h"
-#include "line.h"
+#include "json_lines.h"
 
 enum source {
 	FROM_NOTHING,
@@ -388,73 +388,40 @@ static void text_mark(struct dump *d, const struct event *e)
 
 /* ---- JSON ---- */
 
-static void json_number(struct line *l, const char *name, uint64_t v)
+static void put_arguments(struct line *l, struct dump *d, const struct event *e,
+			  const struct old *old)
 {
-	line_text(l, ",\"");
-	line_text(l, name);
-	line_text(l, "\":");
-	line_number(l, v);
+	for (const struct field *f = shapes[e->fn]; f->name; f++) {
+		if (!is_shown(e, f->from) || !is_known(e, f->from))
+			continue;
+		line_name(l, f->name);
+		line_text(l, is_hex(f->from) ? "\"" : "");
+		put_value(l, f->from, value_of(d, e, f->from, old->addr));
+		line_text(l, is_hex(f->from) ? "\"" : "");
+	}
 }
 
-static void json_text(struct line *l, const char *name, const char *v)
-{
-	line_text(l, ",\"");
-	line_text(l, name);
-	line_text(l, "\":\"");
-	line_text(l, v);
-	line_char(l, '"');
-}
+#define JSON_OF_EVENTS
+#define SIGNED(name, value, help) \
+	line_name(l, name);       \
+	put_value(l, FROM_ARG_SIGNED, (uint64_t)(value));
+#include "../json/dump.def"
 
 static void json_who(struct dump *d, const struct event *e, int64_t ns)
 {
-	struct line *l = &d->line;
-
-	line_text(l, "{\"time_ns\":");
-	put_value(l, FROM_ARG_SIGNED, (uint64_t)ns);
-	if (d->filter->numbers)
-		json_number(l, "event", d->number);
-	json_number(l, "process", e->process);
-	json_number(l, "pid", (uint32_t)pid_of(d, e->process));
-	json_number(l, "thread", e->thread);
-}
-
-static void json_value(struct line *l, const struct field *f, uint64_t v)
-{
-	line_text(l, ",\"");
-	line_text(l, f->name);
-	line_text(l, is_hex(f->from) ? "\":\"" : "\":");
-	put_value(l, f->from, v);
-	if (is_hex(f->from))
-		line_char(l, '"');
+	line_char(&d->line, '{');
+	dump_event_fields(&d->line, d, e, ns);
 }
 
 static void json_call(struct dump *d, const struct event *e, const struct old *old)
 {
-	const struct field *f = shapes[e->fn];
-	struct line *l = &d->line;
-	const char *error = e->error ? strerrorname_np(e->error) : NULL;
-
-	json_text(l, "function", names[e->fn]);
-	for (; f->name; f++)
-		if (is_shown(e, f->from) && is_known(e, f->from))
-			json_value(l, f, value_of(d, e, f->from, old->addr));
-	if (e->addr && e->fn < MPROF_FN_MMAP && e->usable && !gives_back(e))
-		json_number(l, "usable", e->usable);
-	if (touched_by(e, old))
-		json_number(l, "touched", touched_by(e, old) - 1);
-	if (error)
-		json_text(l, "error", error);
-	else if (e->error)
-		json_number(l, "errno", e->error);
-	if (d->filter->stacks)
-		json_number(l, "stack", e->stack);
-	line_text(l, "}\n");
+	dump_call_fields(&d->line, d, e, old);
+	line_text(&d->line, "}\n");
 }
 
 static void json_mark(struct dump *d, const struct event *e)
 {
-	json_text(&d->line, "mark", mark_name(e));
-	json_number(&d->line, "value", e->value);
+	dump_mark_fields(&d->line, e);
 	line_text(&d->line, "}\n");
 }
 
