@@ -229,7 +229,7 @@ static int config_read_one(const char **at, struct mprof_config *out, struct tex
 	row = *end == '=' ? config_find(key, (size_t)(end - key)) : NULL;
 	if (!row) {
 		text_string(why, "MPROF_CONF: unknown key '");
-		text_bytes(why, key, (size_t)(end - key));
+		format_bytes(why, key, (size_t)(end - key));
 		text_string(why, *end == '=' ? "'; valid: " : "' (KEY=VALUE is expected); valid: ");
 		config_list_keys(why);
 		return -EINVAL;

@@ -451,7 +451,7 @@ int mp_file_open(const char *magic, const char *path)
 	if (mp_file.header) /* a forked child has what its parent had */
 		return mp_file.broken ? -EIO : 0;
 	text_string(w, "cannot write '");
-	text_bytes(w, path, 256 < text_length(path) ? 256 : text_length(path));
+	format_bytes(w, path, 256 < text_length(path) ? 256 : text_length(path));
 	text_string(w, "': ");
 	size_t before = why.used;
 	ret = file_create_or_join(&mp_run, magic, path, w);

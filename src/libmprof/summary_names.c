@@ -128,7 +128,7 @@ static int open_object(struct naming *m)
 	struct text t = text_on(path, sizeof(m->s->path));
 	struct stat st;
 
-	text_bytes(&t, m->object->path, m->object->path_bytes);
+	format_bytes(&t, m->object->path, m->object->path_bytes);
 	if (t.full || path[0] != '/')
 		return -1;
 	/* Opening a FIFO waits, and a device may do anything. */

@@ -31,7 +31,7 @@ static inline void text_char(struct text *t, char c)
 	t->at[t->used] = 0;
 }
 
-static inline void text_bytes(struct text *t, const char *s, size_t n)
+static inline void format_bytes(struct text *t, const char *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		text_char(t, s[i]);

@@ -456,7 +456,7 @@ START_TEST(a_heap_that_is_pinned)
 		.has_residency = true,
 	};
 	struct place_sample s = { .rss = 101 * 4096 };
-	const struct memory_moment *peak = &m.moment[MEMORY_PEAK], *most, *last;
+	const struct memory_snapshot *peak = &m.moment[MEMORY_PEAK], *most, *last;
 	static struct place_block block[10000];
 	uint64_t op = 0;
 	unsigned i;

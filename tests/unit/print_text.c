@@ -13,48 +13,48 @@
 
 START_TEST(numbers)
 {
-	ck_assert_str_eq(text_count(0).s, "0");
-	ck_assert_str_eq(text_count(999).s, "999");
-	ck_assert_str_eq(text_count(1000).s, "1,000");
-	ck_assert_str_eq(text_count(UINT64_MAX).s, "18,446,744,073,709,551,615");
-	ck_assert_str_eq(text_signed(-1234).s, "-1,234");
-	ck_assert_str_eq(text_signed(INT64_MIN).s, "-9,223,372,036,854,775,808");
-	ck_assert_str_eq(text_many(1, "block", "blocks").s, "1 block");
-	ck_assert_str_eq(text_many(2000, "block", "blocks").s, "2,000 blocks");
+	ck_assert_str_eq(format_count(0).s, "0");
+	ck_assert_str_eq(format_count(999).s, "999");
+	ck_assert_str_eq(format_count(1000).s, "1,000");
+	ck_assert_str_eq(format_count(UINT64_MAX).s, "18,446,744,073,709,551,615");
+	ck_assert_str_eq(format_signed(-1234).s, "-1,234");
+	ck_assert_str_eq(format_signed(INT64_MIN).s, "-9,223,372,036,854,775,808");
+	ck_assert_str_eq(format_many(1, "block", "blocks").s, "1 block");
+	ck_assert_str_eq(format_many(2000, "block", "blocks").s, "2,000 blocks");
 }
 END_TEST
 
 START_TEST(bytes)
 {
-	ck_assert_str_eq(text_bytes(1).s, "1 byte");
-	ck_assert_str_eq(text_bytes(1023).s, "1,023 bytes");
-	ck_assert_str_eq(text_bytes(1024).s, "1.0 KiB");
-	ck_assert_str_eq(text_bytes(102400).s, "100 KiB");
-	ck_assert_str_eq(text_bytes(1023 * 1024).s, "1.0 MiB");
-	ck_assert_str_eq(text_bytes(UINT64_MAX).s, "16.0 EiB");
-	ck_assert_str_eq(text_exact(1089).s, "1,089 bytes");
-	ck_assert_str_eq(text_exact(10485760).s, "10,485,760 bytes (10.0 MiB)");
+	ck_assert_str_eq(format_bytes(1).s, "1 byte");
+	ck_assert_str_eq(format_bytes(1023).s, "1,023 bytes");
+	ck_assert_str_eq(format_bytes(1024).s, "1.0 KiB");
+	ck_assert_str_eq(format_bytes(102400).s, "100 KiB");
+	ck_assert_str_eq(format_bytes(1023 * 1024).s, "1.0 MiB");
+	ck_assert_str_eq(format_bytes(UINT64_MAX).s, "16.0 EiB");
+	ck_assert_str_eq(format_exact(1089).s, "1,089 bytes");
+	ck_assert_str_eq(format_exact(10485760).s, "10,485,760 bytes (10.0 MiB)");
 }
 END_TEST
 
 START_TEST(durations)
 {
-	ck_assert_str_eq(text_ns(0).s, "0 ns");
-	ck_assert_str_eq(text_ns(999).s, "999 ns");
-	ck_assert_str_eq(text_ns(1000).s, "1.00 us");
-	ck_assert_str_eq(text_ns(12345).s, "12.3 us");
-	ck_assert_str_eq(text_ns(999999).s, "1.00 ms");
-	ck_assert_str_eq(text_ns(61000000000).s, "61.0 s");
+	ck_assert_str_eq(format_ns(0).s, "0 ns");
+	ck_assert_str_eq(format_ns(999).s, "999 ns");
+	ck_assert_str_eq(format_ns(1000).s, "1.00 us");
+	ck_assert_str_eq(format_ns(12345).s, "12.3 us");
+	ck_assert_str_eq(format_ns(999999).s, "1.00 ms");
+	ck_assert_str_eq(format_ns(61000000000).s, "61.0 s");
 }
 END_TEST
 
 START_TEST(shares)
 {
-	ck_assert_str_eq(text_percent(0, 0).s, "-");
-	ck_assert_str_eq(text_percent(0, 5).s, "0 %");
-	ck_assert_str_eq(text_percent(1, 1000).s, "<1 %");
-	ck_assert_str_eq(text_percent(999, 1000).s, ">99 %");
-	ck_assert_str_eq(text_percent(5, 5).s, "100 %");
+	ck_assert_str_eq(format_percent(0, 0).s, "-");
+	ck_assert_str_eq(format_percent(0, 5).s, "0 %");
+	ck_assert_str_eq(format_percent(1, 1000).s, "<1 %");
+	ck_assert_str_eq(format_percent(999, 1000).s, ">99 %");
+	ck_assert_str_eq(format_percent(5, 5).s, "100 %");
 	ck_assert_str_eq(text_bar(0, 5, 10).s, "");
 	ck_assert_str_eq(text_bar(1, 1000, 10).s, "#");
 	ck_assert_str_eq(text_bar(5, 10, 10).s, "#####");
@@ -151,13 +151,13 @@ static void check_row(char *line)
 	n = strtoull(rest, &rest, 10);
 	of = strtoull(rest, NULL, 10);
 	if (!strcmp(kind, "count"))
-		said = text_count(n);
+		said = format_count(n);
 	else if (!strcmp(kind, "bytes"))
-		said = text_bytes(n);
+		said = format_bytes(n);
 	else if (!strcmp(kind, "duration"))
-		said = text_ns(n);
+		said = format_ns(n);
 	else
-		said = text_percent(n, of);
+		said = format_percent(n, of);
 	ck_assert_msg(!strcmp(said.s, text), "%s of %" PRIu64 " is '%s' instead of '%s'", kind, n,
 		      said.s, text);
 }

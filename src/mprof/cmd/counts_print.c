@@ -22,7 +22,7 @@ struct columns {
 
 static int digits(uint64_t n)
 {
-	return (int)strlen(text_count(n).s);
+	return (int)strlen(format_count(n).s);
 }
 
 static int wider(int a, int b)
@@ -61,8 +61,8 @@ static void print_row(FILE *out, const struct columns *c, const char *what,
 
 	fprintf(out, "  %-24s", what);
 	for (i = 0; i < c->n; i++)
-		fprintf(out, "  %*s", c->width[i], text_count(sum->fn[c->fn[i]].calls).s);
-	fprintf(out, "  %*s\n", c->total, text_count(sum->calls).s);
+		fprintf(out, "  %*s", c->width[i], format_count(sum->fn[c->fn[i]].calls).s);
+	fprintf(out, "  %*s\n", c->total, format_count(sum->calls).s);
 }
 
 static void print_thread(FILE *out, const struct columns *c, const struct counts_thread *t)

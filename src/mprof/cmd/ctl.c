@@ -180,13 +180,13 @@ static int status(struct target *t, const struct options *o, struct error *err)
 	sum_up(trace, &live, &peak);
 	printf("process %" PRIu64 ": %s into %s (%s)\n", t->pid,
 	       t->header.paused ? "paused, recorded" : "records", cmd_path(t->path),
-	       text_bytes(trace_bytes(trace)).s);
+	       format_bytes(trace_bytes(trace)).s);
 	if (trace_is_sampled(trace))
-		printf("samples of %s\n", text_many(lanes.threads, "thread", "threads").s);
+		printf("samples of %s\n", format_many(lanes.threads, "thread", "threads").s);
 	else
-		printf("%s of %s\n", text_many(lanes.calls, "call", "calls").s,
-		       text_many(lanes.threads, "thread", "threads").s);
-	printf("live %s, peak %s\n", text_bytes(live).s, text_bytes(peak).s);
+		printf("%s of %s\n", format_many(lanes.calls, "call", "calls").s,
+		       format_many(lanes.threads, "thread", "threads").s);
+	printf("live %s, peak %s\n", format_bytes(live).s, format_bytes(peak).s);
 	trace_close(trace);
 	return 0;
 }

@@ -142,7 +142,7 @@ static void check_room(struct finding *f, const char *program)
 	}
 	gib = (double)fs.f_bavail * (double)fs.f_frsize / (1 << 30);
 	say(f, gib < 1 ? KNOW : FINE, "%s are free in this directory",
-	    text_bytes((uint64_t)fs.f_bavail * fs.f_frsize).s);
+	    format_bytes((uint64_t)fs.f_bavail * fs.f_frsize).s);
 }
 
 static void check_limits(struct finding *f, const char *program)
@@ -154,11 +154,11 @@ static void check_limits(struct finding *f, const char *program)
 	getrlimit(RLIMIT_AS, &space);
 	if (file.rlim_cur != RLIM_INFINITY)
 		say(f, KNOW, "ulimit -f limits every file, and so a trace, to %s",
-		    text_bytes(file.rlim_cur).s);
+		    format_bytes(file.rlim_cur).s);
 	else if (space.rlim_cur != RLIM_INFINITY)
 		say(f, KNOW,
 		    "ulimit -v limits the program and its recording to %s of address space",
-		    text_bytes(space.rlim_cur).s);
+		    format_bytes(space.rlim_cur).s);
 	else
 		say(f, FINE, "No limit on file sizes or address space is set");
 }

@@ -283,7 +283,7 @@ int films_calls_at(struct films *f, uint64_t ns, uint64_t *op, struct error *err
 	}
 	*op = c.found ? c.op : c.ops;
 	if (!ret && c.last_ns && ns > c.last_ns)
-		ret = fail(err, -ERANGE, "the last call was after %s", text_ns(c.last_ns).s);
+		ret = fail(err, -ERANGE, "the last call was after %s", format_ns(c.last_ns).s);
 	return ret;
 }
 

@@ -15,7 +15,7 @@ bool foreign_tell(const struct trace *t)
 		cmd_warn("%s: %s", path, r->remark[i]);
 	if (r && r->bad > r->remarks)
 		cmd_warn("%s: %s left out", path,
-			 text_many(r->bad - r->remarks, "more line", "more lines").s);
+			 format_many(r->bad - r->remarks, "more line", "more lines").s);
 	if (r && r->cut)
 		cmd_warn("%s ends in the middle", path);
 	return r;

@@ -60,8 +60,8 @@ static void tell(const char *path, size_t profiles)
 	struct stat st;
 
 	fprintf(stderr, "mprof: %s in %s; next: mprof report %s\n",
-		text_many(profiles, "profile", "profiles").s,
-		text_bytes(stat(path, &st) ? 0 : (uint64_t)st.st_size).s, cmd_path(path));
+		format_many(profiles, "profile", "profiles").s,
+		format_bytes(stat(path, &st) ? 0 : (uint64_t)st.st_size).s, cmd_path(path));
 }
 
 int cmd_merge(int argc, char **argv)

@@ -37,7 +37,7 @@ const struct option_type option_process_or_all = { "process", take_process, all,
 static void told(uint64_t n, const char *one, const char *many, const char *what)
 {
 	if (n)
-		cmd_warn("%s %s", text_many(n, one, many).s, what);
+		cmd_warn("%s %s", format_many(n, one, many).s, what);
 }
 
 /* Of another tool's record, what cannot be read was told line by line. */
@@ -79,17 +79,18 @@ static void tell_choice(const struct playback_source *s)
 	count_choices(s, &processes, &images);
 	if (!p) {
 		fprintf(stderr, "mprof: all %s of %s, as one heap\n",
-			text_many(s->processes, "program", "programs").s,
-			text_many(processes, "process", "processes").s);
+			format_many(s->processes, "program", "programs").s,
+			format_many(processes, "process", "processes").s);
 		return;
 	}
 	fprintf(stderr, "mprof: process %" PRIu32 " of %zu, '%s' with %s", p->number, processes,
-		p->exe, text_many(p->calls, "call", "calls").s);
+		p->exe, format_many(p->calls, "call", "calls").s);
 	if (images > 1)
 		fprintf(stderr, ", one of %zu programs that it was", images);
 	if (p != s->process)
 		fprintf(stderr, "; most has process %" PRIu32 ", '%s' with %s",
-			s->process[0].number, s->process[0].exe, text_count(s->process[0].calls).s);
+			s->process[0].number, s->process[0].exe,
+			format_count(s->process[0].calls).s);
 	fputs("; --process N or all chooses\n", stderr);
 }
 

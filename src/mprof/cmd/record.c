@@ -116,15 +116,15 @@ static void tell(const struct event_count *t, const char *path)
 		cmd_warn("the trace is damaged: %" PRIu64 " part%s of it %s missing or unreadable;"
 			 " the report says more",
 			 t->damaged, t->damaged == 1 ? "" : "s", t->damaged == 1 ? "is" : "are");
-	fprintf(stderr, "mprof: %s of %s and %s, ", text_many(t->all, "event", "events").s,
-		text_many(t->threads, "thread", "threads").s,
-		text_many(t->processes, "process", "processes").s);
+	fprintf(stderr, "mprof: %s of %s and %s, ", format_many(t->all, "event", "events").s,
+		format_many(t->threads, "thread", "threads").s,
+		format_many(t->processes, "process", "processes").s);
 	if (t->damaged)
 		fprintf(stderr, "others lost with the damaged parts");
 	else
-		fprintf(stderr, "%s lost%s", text_count(t->lost).s,
+		fprintf(stderr, "%s lost%s", format_count(t->lost).s,
 			t->ended ? " before recording ended" : "");
-	fprintf(stderr, ", %s; next: mprof report %s\n", text_bytes(t->bytes).s, cmd_path(path));
+	fprintf(stderr, ", %s; next: mprof report %s\n", format_bytes(t->bytes).s, cmd_path(path));
 }
 
 static int run(const struct run_plan *plan, unsigned form)

@@ -271,14 +271,14 @@ static int none_fits(const struct change_rule *r)
 		    "a pool is not for the %s of '%s': they are of up to %s, and blocks"
 		    " of more than a quarter of a chunk, or aligned to more than 16"
 		    " bytes, stay outside",
-		    text_many(r->refused, "block", "blocks").s, r->site,
-		    text_bytes(r->refused_most).s);
+		    format_many(r->refused, "block", "blocks").s, r->site,
+		    format_bytes(r->refused_most).s);
 	return cmd_error(
 	    STATUS_USAGE,
 	    "no block of '%s' fits into a pool: its %s of up to %s, and only a quarter"
 	    " of a chunk of %s is for one block; try --pool-site '%s,chunk=%" PRIu64 "K'",
-	    r->site, text_many(r->refused, "block is", "blocks are").s,
-	    text_bytes(r->refused_most).s, text_bytes(r->chunk).s, r->site, chunk / 1024);
+	    r->site, format_many(r->refused, "block is", "blocks are").s,
+	    format_bytes(r->refused_most).s, format_bytes(r->chunk).s, r->site, chunk / 1024);
 }
 
 static int nothing_changed(const struct change_cli *c)

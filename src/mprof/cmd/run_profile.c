@@ -82,8 +82,8 @@ static void tell(const char *path)
 	site_lanes_read(&lanes, t);
 	fprintf(stderr, "mprof: %s of %s, %s; next: mprof report %s\n",
 		trace_is_sampled(t) || !lanes.calls ? "samples"
-						    : text_many(lanes.calls, "call", "calls").s,
-		text_many(lanes.threads, "thread", "threads").s, text_bytes(trace_bytes(t)).s,
+						    : format_many(lanes.calls, "call", "calls").s,
+		format_many(lanes.threads, "thread", "threads").s, format_bytes(trace_bytes(t)).s,
 		cmd_path(path));
 	trace_close(t);
 }

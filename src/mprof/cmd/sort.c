@@ -74,29 +74,29 @@ static void print_text(const struct playfile *p)
 	const char *comma = "";
 	unsigned op;
 
-	printf("%s: %s", playfile_path(p), text_many(s->calls, "call", "calls").s);
+	printf("%s: %s", playfile_path(p), format_many(s->calls, "call", "calls").s);
 	if (*h->program)
 		printf(" of '%.60s%s'", h->program, strlen(h->program) > 60 ? "..." : "");
 	printf("\n  ");
 	for (op = MPROF_PLAY_MALLOC; op <= MPROF_PLAY_ALIGNED; op++) {
 		if (!s->by_op[op])
 			continue;
-		printf("%s%s %s", comma, text_count(s->by_op[op]).s, op_names[op]);
+		printf("%s%s %s", comma, format_count(s->by_op[op]).s, op_names[op]);
 		comma = ", ";
 	}
-	printf("; %s asked for\n", text_bytes(s->asked_bytes).s);
-	printf("  peak %s in up to %s, after call %s\n", text_bytes(s->peak_bytes).s,
-	       text_many(s->peak_blocks, "block", "blocks").s, text_count(s->peak_op + 1).s);
-	printf("  left at the end %s in %s\n", text_bytes(s->left_bytes).s,
-	       text_many(s->left_blocks, "block", "blocks").s);
-	printf("  %s", text_many(h->threads, "thread", "threads").s);
+	printf("; %s asked for\n", format_bytes(s->asked_bytes).s);
+	printf("  peak %s in up to %s, after call %s\n", format_bytes(s->peak_bytes).s,
+	       format_many(s->peak_blocks, "block", "blocks").s, format_count(s->peak_op + 1).s);
+	printf("  left at the end %s in %s\n", format_bytes(s->left_bytes).s,
+	       format_many(s->left_blocks, "block", "blocks").s);
+	printf("  %s", format_many(h->threads, "thread", "threads").s);
 	if (h->threads > 1)
 		printf(", %s by another thread than allocated",
-		       text_many(s->remote_frees, "block freed", "blocks freed").s);
+		       format_many(s->remote_frees, "block freed", "blocks freed").s);
 	if (h->flags & MPROF_PLAY_HAS_TIMES)
-		printf("; recorded in %s", text_ns(s->recorded_ns).s);
-	printf("\n  %s, %.1f bytes a call; %s\n", text_bytes(h->file_bytes).s,
-	       (double)h->file_bytes / (double)s->calls, text_many(h->slots, "slot", "slots").s);
+		printf("; recorded in %s", format_ns(s->recorded_ns).s);
+	printf("\n  %s, %.1f bytes a call; %s\n", format_bytes(h->file_bytes).s,
+	       (double)h->file_bytes / (double)s->calls, format_many(h->slots, "slot", "slots").s);
 }
 
 /* ---- as JSON ---- */

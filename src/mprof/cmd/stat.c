@@ -111,7 +111,7 @@ static void print_spread(FILE *out, const struct spread *s)
 /* The mean, in seconds of CPU per second. */
 static struct text mean_text(const struct spread *s, double seconds)
 {
-	return text_count(seconds > 0 ? (uint64_t)llround(spread_mean(s) / seconds) : 0);
+	return format_count(seconds > 0 ? (uint64_t)llround(spread_mean(s) / seconds) : 0);
 }
 
 static void print_functions(FILE *out, const struct stat *s)
@@ -177,8 +177,8 @@ static void print_text(FILE *out, const struct stat *s, char **argv, bool all)
 	fprintf(out, "\n\n");
 	print_functions(out, s);
 	fprintf(out, "\n%s, %s that called it%s\n",
-		text_many(s->counts.processes, "process", "processes").s,
-		text_many(s->counts.all_threads, "thread", "threads").s,
+		format_many(s->counts.processes, "process", "processes").s,
+		format_many(s->counts.all_threads, "thread", "threads").s,
 		s->runs > 1 ? ", in the last run" : "");
 	counts_print(out, &s->counts, all ? 0 : THREADS_SHOWN);
 	fputc('\n', out);

@@ -169,8 +169,8 @@ static void put_command(char **argv, bool line)
 
 static void put_run(const char *which, uint64_t calls, uint64_t bytes, uint64_t processes)
 {
-	printf("%s made %s for %s in %s", which, text_many(calls, "call", "calls").s,
-	       text_bytes(bytes).s, text_many(processes, "process", "processes").s);
+	printf("%s made %s for %s in %s", which, format_many(calls, "call", "calls").s,
+	       format_bytes(bytes).s, format_many(processes, "process", "processes").s);
 }
 
 /* Before the report, which is about the second run only. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../pass/array.h"
-#include "../pass/moments.h"
+#include "../pass/boundaries.h"
 
 struct finder {
 	struct walk *walk;
@@ -88,7 +88,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	const struct trace_fact *next = NULL;
 
 	if (why == GONE_EXEC)
-		next = w->moment[w->next_moment - 1].fact;
+		next = w->boundary[w->next_boundary - 1].fact;
 	to = p && p->calls ? array_at(&f->done, f->done.count, sizeof(*to)) : NULL;
 	if (!p || (p->calls && !to)) {
 		pass_failed(f->walk);
@@ -149,16 +149,16 @@ bool programs_many(struct trace *t)
 	const struct trace_thread *thread;
 	size_t n = trace_threads(t, &thread), i;
 	struct walk_input in;
-	struct moment *m;
+	struct boundary *m;
 	bool many = false;
 
 	for (i = 1; i < n; i++)
 		many |= thread[i].process != thread[0].process;
 	walk_input_from_trace(&in, t);
-	if (many || moments_make(&in, &m, &n) < 0)
+	if (many || boundaries_make(&in, &m, &n) < 0)
 		return true;
 	for (i = 0; i < n; i++)
-		many |= m[i].kind == MOMENT_EXEC;
+		many |= m[i].kind == BOUNDARY_EXEC;
 	free(m);
 	return many;
 }

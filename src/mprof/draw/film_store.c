@@ -51,7 +51,7 @@ static bool has_column(size_t i, unsigned channels)
 	return !column[i].channel || column[i].channel & channels;
 }
 
-static size_t text_bytes(size_t cells, unsigned channels)
+static size_t format_bytes(size_t cells, unsigned channels)
 {
 	size_t bytes = sizeof(uint32_t), i;
 
@@ -104,7 +104,7 @@ static void put_columns(char *at, const struct film_store *s, unsigned channels)
 
 void film_store_frame(struct film_store *s, unsigned channels)
 {
-	size_t bytes = text_bytes(s->cells, channels), most = ZSTD_compressBound(bytes), used;
+	size_t bytes = format_bytes(s->cells, channels), most = ZSTD_compressBound(bytes), used;
 
 	GROW(s->frame, s->frames + 1, s->frames_room);
 	GROW(s->text, bytes + most, s->text_room);
@@ -207,7 +207,7 @@ bool film_next(struct film_cursor *c)
 	if (c->failed || next >= c->film->frames)
 		return false;
 	n = s->frame[next].cells;
-	bytes = text_bytes(n, c->film->options.channels);
+	bytes = format_bytes(n, c->film->options.channels);
 	GROW(c->text, bytes, c->text_room);
 	GROW(c->changed, n, c->changed_room);
 	if (ZSTD_decompressDCtx(c->zstd, c->text, bytes, s->frame[next].data,

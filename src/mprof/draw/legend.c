@@ -119,14 +119,14 @@ static void put_scale(struct flow *f)
 		if (f->draw)
 			picture_time_scale(f->p, &pages, &px);
 		snprintf(text, sizeof(text), "a row of %d pixel%s is %s", px, px == 1 ? "" : "s",
-			 text_bytes(pages * FILM_PAGE).s);
+			 format_bytes(pages * FILM_PAGE).s);
 	} else if (l->kind == LAYOUT_HILBERT)
 		snprintf(text, sizeof(text), "a square is %s, along Hilbert's curve",
-			 text_bytes((uint64_t)l->pages * FILM_PAGE).s);
+			 format_bytes((uint64_t)l->pages * FILM_PAGE).s);
 	else
 		snprintf(text, sizeof(text), "a square is %s, a row %s of addresses%s",
-			 text_bytes((uint64_t)l->pages * FILM_PAGE).s,
-			 text_bytes(UINT64_C(1) << l->row_shift).s,
+			 format_bytes((uint64_t)l->pages * FILM_PAGE).s,
+			 format_bytes(UINT64_C(1) << l->row_shift).s,
 			 l->blocks > 1 ? ", going on at the top on the right" : "");
 	put_item(f, (struct item){ ITEM_HEADING, 0, 0, text });
 }
@@ -161,7 +161,7 @@ static void put_sizes(struct flow *f)
 	for (i = 0; i < SIZE_CLASSES; i++) {
 		if (i < SIZE_CLASSES - 1)
 			snprintf(text, sizeof(text), "to %.30s",
-				 text_bytes(palette_size_most(i)).s);
+				 format_bytes(palette_size_most(i)).s);
 		else
 			snprintf(text, sizeof(text), "larger");
 		put_swatch(f, COLOUR_SIZE + i, text);
@@ -176,8 +176,8 @@ static void put_classes(struct flow *f)
 
 	for (i = 0; i < c->tops; i++) {
 		classes_name(c, i, name, sizeof(name));
-		snprintf(text, sizeof(text), "%s %s", text_percent(c->top_bytes[i], c->all_bytes).s,
-			 name);
+		snprintf(text, sizeof(text), "%s %s",
+			 format_percent(c->top_bytes[i], c->all_bytes).s, name);
 		put_item(f, (struct item){ ITEM_CLASS, COLOUR_HUE + i, 0, text });
 	}
 	if (c->other_bytes)

@@ -309,7 +309,7 @@ static void say_left_out(const struct fit *f, char *text, size_t room)
 	if (f->detail && f->every == 1)
 		return;
 	n = snprintf(text, room,
-		     "With all data, this page would have %s: ", text_bytes(f->bytes).s);
+		     "With all data, this page would have %s: ", format_bytes(f->bytes).s);
 	if (f->every > 1)
 		n += snprintf(text + n, room - (size_t)n, "every %u%s frame is shown%s", f->every,
 			      end, f->detail ? "." : ", and ");

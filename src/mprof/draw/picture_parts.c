@@ -31,9 +31,9 @@ static void label_when(struct lines *l, const struct film_frame *f)
 {
 	char text[320];
 
-	snprintf(text, sizeof(text), "after %s of %s calls (%s)%s%s%s", text_count(f->op).s,
-		 text_count(l->a->film->ops).s, text_percent(f->op, l->a->film->ops).s,
-		 f->ns ? ", " : "", f->ns ? text_ns(f->ns).s : "", f->peak ? ", the peak" : "");
+	snprintf(text, sizeof(text), "after %s of %s calls (%s)%s%s%s", format_count(f->op).s,
+		 format_count(l->a->film->ops).s, format_percent(f->op, l->a->film->ops).s,
+		 f->ns ? ", " : "", f->ns ? format_ns(f->ns).s : "", f->peak ? ", the peak" : "");
 	put_line(l, text);
 }
 
@@ -49,12 +49,12 @@ static void label_bytes(struct lines *l, const struct film_frame *f)
 	char text[320];
 	int at;
 
-	at = snprintf(text, sizeof(text), "%s live", text_bytes(f->requested).s);
+	at = snprintf(text, sizeof(text), "%s live", format_bytes(f->requested).s);
 	/* A recorded run was not looked at for every call. */
 	if (resident && (resident > f->requested || !whole_process(l->a->film)))
 		snprintf(text + at, sizeof(text) - (size_t)at,
 			 whole_process(l->a->film) ? " in a process of %s" : " in %s resident",
-			 text_bytes(resident).s);
+			 format_bytes(resident).s);
 	put_line(l, text);
 }
 
@@ -67,13 +67,13 @@ static void label_pages(struct lines *l, const struct film_frame *f)
 		at = snprintf(text, sizeof(text), "some of it lies too far away to be drawn");
 	else
 		at = snprintf(text, sizeof(text), "pages in use are %s full",
-			      text_percent(f->requested, f->live_pages * FILM_PAGE).s);
+			      format_percent(f->requested, f->live_pages * FILM_PAGE).s);
 	if (f->residency)
 		at += snprintf(text + at, sizeof(text) - (size_t)at, ", %s kept empty",
-			       text_bytes(f->retained_pages * FILM_PAGE).s);
+			       format_bytes(f->retained_pages * FILM_PAGE).s);
 	if (f->pinned_pages)
 		snprintf(text + at, sizeof(text) - (size_t)at, ", %s pinned",
-			 text_count(f->pinned_pages).s);
+			 format_count(f->pinned_pages).s);
 	put_line(l, text);
 }
 
@@ -82,19 +82,19 @@ static void label_film(struct lines *l)
 	const struct film *f = l->a->film;
 	char text[320];
 
-	snprintf(text, sizeof(text), "%s calls%s%s", text_count(f->ops).s, f->ns ? " in " : "",
-		 f->ns ? text_ns(f->ns).s : "");
+	snprintf(text, sizeof(text), "%s calls%s%s", format_count(f->ops).s, f->ns ? " in " : "",
+		 f->ns ? format_ns(f->ns).s : "");
 	put_line(l, text);
-	snprintf(text, sizeof(text), "at most %s live%s%s%s", text_bytes(f->most_requested).s,
-		 f->most_rss ? ", " : "", f->most_rss ? text_bytes(f->most_rss).s : "",
+	snprintf(text, sizeof(text), "at most %s live%s%s%s", format_bytes(f->most_requested).s,
+		 f->most_rss ? ", " : "", f->most_rss ? format_bytes(f->most_rss).s : "",
 		 f->most_rss ? " resident" : "");
 	put_line(l, text);
 	if (!f->frames)
 		return;
 	snprintf(text, sizeof(text), "%s live at the end%s%s%s",
-		 text_bytes(f->frame[f->frames - 1].requested).s,
+		 format_bytes(f->frame[f->frames - 1].requested).s,
 		 f->frame[f->frames - 1].rss ? ", " : "",
-		 f->frame[f->frames - 1].rss ? text_bytes(f->frame[f->frames - 1].rss).s : "",
+		 f->frame[f->frames - 1].rss ? format_bytes(f->frame[f->frames - 1].rss).s : "",
 		 f->frame[f->frames - 1].rss ? " resident" : "");
 	put_line(l, text);
 }
@@ -173,10 +173,10 @@ static void draw_grid(struct picture *p, struct box b)
 		canvas_fill(&p->canvas, b.x, y, b.width, 1, COLOUR_GRID);
 		if (p->axis)
 			canvas_text_right(&p->canvas, FONT_SMALL, b.x - 6, y - 7, COLOUR_MUTED,
-					  text_bytes(at).s);
+					  format_bytes(at).s);
 		else
 			canvas_text(&p->canvas, FONT_SMALL, b.x + 2, y - 13, COLOUR_MUTED,
-				    text_bytes(at).s);
+				    format_bytes(at).s);
 	}
 	canvas_fill(&p->canvas, b.x, bottom - 1, b.width, 1, COLOUR_OTHER);
 	canvas_text(&p->canvas, FONT_SMALL, b.x, bottom + 1, COLOUR_MUTED, "first call");

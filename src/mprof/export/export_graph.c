@@ -17,9 +17,9 @@ static bool is_unit(const struct export *x, const char *unit)
 
 struct text graph_amount(const struct export *x, uint64_t value)
 {
-	return is_unit(x, "bytes") ? text_bytes(value)
-	       : is_unit(x, "ns")  ? text_ns(value)
-				   : text_count(value);
+	return is_unit(x, "bytes") ? format_bytes(value)
+	       : is_unit(x, "ns")  ? format_ns(value)
+				   : format_count(value);
 }
 
 struct long_text graph_exact(const struct export *x, uint64_t value)
@@ -27,8 +27,8 @@ struct long_text graph_exact(const struct export *x, uint64_t value)
 	struct long_text t;
 
 	if (is_unit(x, "bytes"))
-		return text_exact(value);
-	snprintf(t.s, sizeof(t.s), "%s %s", text_count(value).s, profile_value_unit(x->value));
+		return format_exact(value);
+	snprintf(t.s, sizeof(t.s), "%s %s", format_count(value).s, profile_value_unit(x->value));
 	return t;
 }
 
@@ -76,26 +76,26 @@ static void say(struct graph *graph, const char *format, ...)
 	graph->legends++;
 }
 
-static void say_moment(struct graph *graph, const struct site_moment *m)
+static void say_moment(struct graph *graph, const struct site_snapshot *m)
 {
-	struct text when = text_ns(m->ns > 0 ? (uint64_t)m->ns : 0);
+	struct text when = format_ns(m->ns > 0 ? (uint64_t)m->ns : 0);
 
 	if (!m->rss) {
 		say(graph, "%s after the start; the whole run had %s", when.s,
-		    text_many(m->calls, "block", "blocks").s);
+		    format_many(m->calls, "block", "blocks").s);
 		return;
 	}
 	say(graph, "%s after the start; process %" PRIu32 " had %s and %s resident", when.s,
-	    m->process, text_many(m->calls, "block", "blocks").s, text_exact(m->rss).s);
+	    m->process, format_many(m->calls, "block", "blocks").s, format_exact(m->rss).s);
 	if (!m->sampled && m->to_ns != INT64_MAX)
 		say(graph, "it was largest between %s and %s",
-		    text_ns(m->from_ns > 0 ? (uint64_t)m->from_ns : 0).s,
-		    text_ns(m->to_ns > 0 ? (uint64_t)m->to_ns : 0).s);
+		    format_ns(m->from_ns > 0 ? (uint64_t)m->from_ns : 0).s,
+		    format_ns(m->to_ns > 0 ? (uint64_t)m->to_ns : 0).s);
 	if (m->cpu_ns)
-		say(graph, "CPU time until then: %s", text_ns(m->cpu_ns).s);
+		say(graph, "CPU time until then: %s", format_ns(m->cpu_ns).s);
 	if (m->arena || m->mapped)
-		say(graph, "arena (grown by brk): %s; mapped: %s", text_bytes(m->arena).s,
-		    text_bytes(m->mapped).s);
+		say(graph, "arena (grown by brk): %s; mapped: %s", format_bytes(m->arena).s,
+		    format_bytes(m->mapped).s);
 }
 
 static void make_legend(struct graph *graph)
@@ -113,7 +113,7 @@ static void make_legend(struct graph *graph)
 		say_moment(graph, &p->sites.rss);
 	if (graph->left_out)
 		say(graph, "%s below %g %% left out; they requested %s themselves",
-		    text_many(graph->left_out, "line", "lines").s, graph->x->options->min_percent,
+		    format_many(graph->left_out, "line", "lines").s, graph->x->options->min_percent,
 		    graph_exact(graph->x, graph->left_out_own).s);
 }
 

@@ -150,13 +150,13 @@ static void put_header(const struct html_report *r, FILE *out)
 	fputs("</h1>\n<p>", out);
 	html_text(base_of(a->path), out);
 	fprintf(out, "; %s in %s, %s; peak %s; %s never freed",
-		text_many(a->totals.all.calls, "call", "calls").s,
-		text_many(a->tree.processes, "process", "processes").s,
-		text_ns(walk_duration_ns(&a->walk, a->tree.end_ticks - a->tree.start_ticks)).s,
-		text_bytes(p->at.bytes).s, text_bytes(a->never_freed.all.bytes).s);
+		format_many(a->totals.all.calls, "call", "calls").s,
+		format_many(a->tree.processes, "process", "processes").s,
+		format_ns(walk_duration_ns(&a->walk, a->tree.end_ticks - a->tree.start_ticks)).s,
+		format_bytes(p->at.bytes).s, format_bytes(a->never_freed.all.bytes).s);
 	if (a->tree.lost_all)
 		fprintf(out, "; <strong>%s lost</strong>",
-			text_many(a->tree.lost_all, "event", "events").s);
+			format_many(a->tree.lost_all, "event", "events").s);
 	fputs(".</p></header>\n", out);
 }
 
@@ -205,7 +205,7 @@ static void put_curve(const struct cells *c, FILE *out)
 		"<figure id=\"curve\"><svg role=\"img\" aria-label=\"Live memory over time, at"
 		" most %s\" viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\"><path class=\"live\""
 		" d=\"M0 %d",
-		text_bytes(most).s, CURVE_WIDTH, CURVE_HEIGHT, CURVE_HEIGHT);
+		format_bytes(most).s, CURVE_WIDTH, CURVE_HEIGHT, CURVE_HEIGHT);
 	for (i = 0; i < c->points; i++)
 		fprintf(out, "L%.1f %.1f",
 			(double)(c->point[i].ticks - begin) / (double)span * CURVE_WIDTH,
@@ -213,7 +213,7 @@ static void put_curve(const struct cells *c, FILE *out)
 	fprintf(out,
 		"L%d %dZ\"/></svg><figcaption>Live memory over time, at most %s</figcaption>"
 		"</figure>\n",
-		CURVE_WIDTH, CURVE_HEIGHT, text_bytes(most).s);
+		CURVE_WIDTH, CURVE_HEIGHT, format_bytes(most).s);
 }
 
 /* ---- data ---- */

@@ -137,8 +137,8 @@ struct accumulator *site_accumulator_by_part(struct site_accumulators *t, uint32
 
 /* ---- figures ---- */
 
-static void set_moments(const struct accumulator *accumulator, uint64_t peak_number,
-			uint64_t rss_number, struct site_values *v)
+static void set_boundaries(const struct accumulator *accumulator, uint64_t peak_number,
+			   uint64_t rss_number, struct site_values *v)
 {
 	if (accumulator->peak_number == peak_number) {
 		v->peak_calls = accumulator->peak_calls;
@@ -174,7 +174,7 @@ void site_accumulator_values(const struct accumulator *accumulator, uint64_t pea
 		.first_ticks = accumulator->last_ticks ? accumulator->first_ticks : 0,
 		.last_ticks = accumulator->last_ticks,
 	};
-	set_moments(accumulator, peak_number, rss_number, v);
+	set_boundaries(accumulator, peak_number, rss_number, v);
 	for (i = 0; i < SITE_EPOCHS; i++)
 		v->epoch_bytes[i] = live += accumulator->epoch_bytes[i];
 }

@@ -74,9 +74,9 @@ static void start(void *self, struct walk *w)
 		k->look_back = SITE_TEMPORARY_MOST;
 	if (!s->options.until.set && rss_find(&k->rss, &w->input) < 0)
 		pass_failed(w);
-	s->rss = (struct site_moment){ .ticks = k->rss.from_ticks,
-				       .rss = k->rss.rss,
-				       .process = k->rss.process };
+	s->rss = (struct site_snapshot){ .ticks = k->rss.from_ticks,
+					 .rss = k->rss.rss,
+					 .process = k->rss.process };
 	divide_run(s, w);
 	k->epoch_ends = s->epoch_ticks[1];
 }
@@ -171,8 +171,8 @@ static inline bool lived_at_rss(const struct sites *s, const struct end *e)
 	return e->block->start <= s->rss.ticks && e->ticks > s->rss.ticks;
 }
 
-static inline void add_moments(struct sites *s, struct accumulator *accumulator,
-			       const struct end *e, bool at_rss)
+static inline void add_boundaries(struct sites *s, struct accumulator *accumulator,
+				  const struct end *e, bool at_rss)
 {
 	const struct work *k = s->work;
 	const struct block *b = e->block;
@@ -261,7 +261,7 @@ static inline __attribute__((always_inline)) void block_ends(struct sites *s, co
 	if (!k->all_lifetimes && (ns < f->lifetime_min_ns || ns > f->lifetime_max_ns))
 		return;
 	add_block(accumulator, b);
-	add_moments(s, accumulator, e, at_rss);
+	add_boundaries(s, accumulator, e, at_rss);
 	if (e->how == FREED)
 		add_free(s, accumulator, e, ns);
 	else

@@ -103,7 +103,7 @@ struct sites_options {
 #define SITE_TEMPORARY_MOST   1024u /* more than this is not looked back */
 
 /* A moment and what lived then in the whole run, or in the process of the RSS. */
-struct site_moment {
+struct site_snapshot {
 	uint64_t ticks;
 	int64_t ns; /* since the start of the run */
 	uint64_t bytes, calls;
@@ -130,7 +130,7 @@ struct sites {
 	struct site_local *local; /* by group */
 	size_t groups;
 	struct site_values total;
-	struct site_moment peak, rss;
+	struct site_snapshot peak, rss;
 	uint64_t epoch_ticks[SITE_EPOCHS + 1]; /* where epochs begin, and the last one's end */
 	struct {
 		bool read;	       /* of a profile: site_totals.h says what is not known */

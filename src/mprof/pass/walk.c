@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "../trace/block_numbers.h"
-#include "moments.h"
+#include "boundaries.h"
 
 #define PROGRESS_EVERY (1u << 20)
 
@@ -85,7 +85,7 @@ static void tell_residency(struct walk *w, uint32_t process, const struct trace_
 			w->pass[i].ops->residency(w->pass[i].self, &w->heap, process, r);
 }
 
-static void run_fork(struct walk *w, const struct moment *m, uint32_t child)
+static void run_fork(struct walk *w, const struct boundary *m, uint32_t child)
 {
 	const uint32_t parent = heap_process(&w->heap, m->parent);
 	size_t i;
@@ -96,22 +96,22 @@ static void run_fork(struct walk *w, const struct moment *m, uint32_t child)
 			w->pass[i].ops->forked(w->pass[i].self, &w->heap, parent, child);
 }
 
-static void run_moment(struct walk *w, const struct moment *m)
+static void run_boundary(struct walk *w, const struct boundary *m)
 {
 	uint32_t process = heap_process(&w->heap, m->process);
 
 	switch (m->kind) {
-	case MOMENT_FORK:
+	case BOUNDARY_FORK:
 		run_fork(w, m, process);
 		break;
-	case MOMENT_RESIDENCY:
+	case BOUNDARY_RESIDENCY:
 		tell_residency(w, process, m->residency);
 		break;
-	case MOMENT_EXEC:
+	case BOUNDARY_EXEC:
 		tell_gone(w, process, GONE_EXEC, m->ticks);
 		heap_clear(&w->heap, process, false);
 		break;
-	case MOMENT_END:
+	case BOUNDARY_END:
 		tell_gone(w, process, GONE_ENDED, m->ticks);
 		heap_clear(&w->heap, process, true);
 		break;
@@ -120,15 +120,15 @@ static void run_moment(struct walk *w, const struct moment *m)
 
 /* ---- batches ---- */
 
-/* How many of the n events from `first` come before the next moment. */
-static size_t before_moment(struct walk *w, size_t first, size_t n)
+/* How many of the n events from `first` come before the next boundary. */
+static size_t before_boundary(struct walk *w, size_t first, size_t n)
 {
 	uint64_t ticks;
 	size_t i;
 
-	if (w->next_moment == w->moments)
+	if (w->next_boundary == w->boundaries)
 		return n;
-	ticks = w->moment[w->next_moment].ticks;
+	ticks = w->boundary[w->next_boundary].ticks;
 	if (n && window_at(&w->window, first + n - 1)->ticks <= ticks)
 		return n;
 	for (i = 0; i < n; i++)
@@ -161,12 +161,12 @@ static void run_batch(struct walk *w, size_t n)
 	if (!w->events && n)
 		w->first_ticks = window_at(&w->window, 0)->ticks;
 	while (first < n) {
-		now = before_moment(w, first, n - first);
+		now = before_boundary(w, first, n - first);
 		if (now)
 			hand_out(w, first, now);
 		first += now;
 		if (first < n)
-			run_moment(w, &w->moment[w->next_moment++]);
+			run_boundary(w, &w->boundary[w->next_boundary++]);
 	}
 	if (n)
 		w->last_ticks = window_at(&w->window, n - 1)->ticks;
@@ -233,8 +233,8 @@ static void run_batches(struct walk *w)
 	}
 }
 
-/* Behind an event there may be others of the same time, which come before the moment. */
-static bool is_within(const struct walk *w, const struct moment *m)
+/* Behind an event there may be others of the same time, which come before the boundary. */
+static bool is_within(const struct walk *w, const struct boundary *m)
 {
 	const struct walk_until *u = &w->until;
 
@@ -249,8 +249,8 @@ static void run_out(struct walk *w)
 	uint32_t i;
 
 	w->over = true;
-	while (w->next_moment < w->moments && is_within(w, &w->moment[w->next_moment]))
-		run_moment(w, &w->moment[w->next_moment++]);
+	while (w->next_boundary < w->boundaries && is_within(w, &w->boundary[w->next_boundary]))
+		run_boundary(w, &w->boundary[w->next_boundary++]);
 	if (w->until.set && w->last_ticks < w->until.ticks)
 		w->last_ticks = w->until.ticks;
 	for (i = 0; i < w->heap.processes; i++) {
@@ -288,7 +288,7 @@ int walk_run(struct walk *w, struct error *err)
 	size_t i;
 
 	if (heap_init(&w->heap, w->input.header->page_size, inversion, !w->no_pages) < 0 ||
-	    moments_make(&w->input, &w->moment, &w->moments) < 0 ||
+	    boundaries_make(&w->input, &w->boundary, &w->boundaries) < 0 ||
 	    (!w->input.names_blocks && !(w->names = names_new())))
 		return fail(err, -ENOMEM, "no memory to read the trace");
 	for (i = 0; i < w->passes; i++)
@@ -318,8 +318,8 @@ void walk_release(struct walk *w)
 	heap_release(&w->heap);
 	names_free(w->names);
 	w->names = NULL;
-	free(w->moment);
-	w->moment = NULL;
+	free(w->boundary);
+	w->boundary = NULL;
 }
 
 int walk_trace(struct trace *t, const struct pass_ops *ops, void *self,

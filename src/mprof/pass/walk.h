@@ -3,9 +3,9 @@
  * walk.h - the one walk over a trace: events are read in batches, applied to
  * the heap, and handed with their notes to every pass.
  *
- * Between events stand moments: a fork copies a heap, an exec or the end of a
+ * Between events stand boundaries: a fork copies a heap, an exec or the end of a
  * process clears one, and a sample of resident pages is compared with one.  A
- * batch is cut where a moment falls, so that at a moment the heap and all
+ * batch is cut where a boundary falls, so that at a boundary the heap and all
  * passes have seen exactly the events before it.
  *
  * Errors: walk_run returns -ENOMEM (err says so) when the heap or a pass ran
@@ -45,7 +45,7 @@ struct walk_pass {
 	void *self;
 };
 
-struct moment;
+struct boundary;
 
 /* Where a walk ends before the trace does: behind an event, or behind all of a time. */
 struct walk_until {
@@ -60,8 +60,8 @@ struct walk {
 	struct window window;
 	struct names *names; /* of an input that does not name blocks */
 	struct note note[WINDOW_BATCH];
-	struct moment *moment; /* in the order of time */
-	size_t moments, next_moment;
+	struct boundary *boundary; /* in the order of time */
+	size_t boundaries, next_boundary;
 	const struct walk_pass *pass;
 	size_t passes;
 	uint64_t first_ticks, last_ticks; /* of events */

@@ -173,10 +173,10 @@ static bool is_fresh(const struct memory *m, uint64_t op)
 }
 
 /* m->now as a moment, all of it. */
-static void take_moment(struct memory *m, enum memory_moments which, uint64_t op,
-			const struct page_residency *pages)
+static void take_snapshot(struct memory *m, enum memory_snapshots which, uint64_t op,
+			  const struct page_residency *pages)
 {
-	struct memory_moment *to = &m->moment[which];
+	struct memory_snapshot *to = &m->moment[which];
 
 	to->known = true;
 	to->at = m->now;
@@ -202,7 +202,7 @@ static uint64_t idle_pages(const struct memory *m, const struct page_residency *
 
 static uint64_t most_idle(const struct memory *m)
 {
-	const struct memory_moment *most = &m->moment[MEMORY_RETAINED];
+	const struct memory_snapshot *most = &m->moment[MEMORY_RETAINED];
 	uint64_t packed = most->at.requested / 4096;
 
 	if (most->has_residency)
@@ -225,7 +225,7 @@ static void on_frame(void *self, const struct place_sample *s, const struct plac
 		     size_t n)
 {
 	struct memory *m = self;
-	const struct memory_moment *most = &m->moment[MEMORY_RETAINED];
+	const struct memory_snapshot *most = &m->moment[MEMORY_RETAINED];
 	struct page_residency found, *pages = NULL;
 
 	look(m, s->op);
@@ -237,7 +237,7 @@ static void on_frame(void *self, const struct place_sample *s, const struct plac
 	keep_most(m);
 	m->now.ns = s->ns;
 	if (s->op == m->start.peak_op + 1 && m->start.peak_op != UINT64_MAX) {
-		take_moment(m, MEMORY_PEAK, s->op, pages);
+		take_snapshot(m, MEMORY_PEAK, s->op, pages);
 		keep_class_peaks(m);
 	}
 	/* A frame without ranges, of a source that has some, says nothing about what is retained.
@@ -245,9 +245,9 @@ static void on_frame(void *self, const struct place_sample *s, const struct plac
 	if (!pages && m->has_residency)
 		return;
 	if (!most->known || idle_pages(m, pages) > most_idle(m))
-		take_moment(m, MEMORY_RETAINED, s->op, pages);
+		take_snapshot(m, MEMORY_RETAINED, s->op, pages);
 	if (s->op == m->ops)
-		take_moment(m, MEMORY_END, s->op, pages);
+		take_snapshot(m, MEMORY_END, s->op, pages);
 }
 
 /* ---- the end ---- */
@@ -288,7 +288,7 @@ static void on_finish(void *self)
 	if (m->moment[MEMORY_PEAK].known && m->moment[MEMORY_PEAK].at.requested > m->most_requested)
 		m->most_requested = m->moment[MEMORY_PEAK].at.requested;
 	if (!m->moment[MEMORY_END].known)
-		take_moment(m, MEMORY_END, m->ops, NULL);
+		take_snapshot(m, MEMORY_END, m->ops, NULL);
 	for (g = 0; g < PAGE_GRAINS; g++)
 		find_use(m, g);
 	johnstone_finish(&m->fragmentation);
@@ -316,7 +316,7 @@ void memory_release(struct memory *m)
 {
 	unsigned i;
 
-	for (i = 0; i < MEMORY_MOMENTS; i++)
+	for (i = 0; i < MEMORY_SNAPSHOTS; i++)
 		pins_release(&m->moment[i].pins);
 	page_use_release(&m->pages);
 	free(m->block);
@@ -324,12 +324,12 @@ void memory_release(struct memory *m)
 	memory_init(m);
 }
 
-double memory_density(const struct memory_moment *m)
+double memory_density(const struct memory_snapshot *m)
 {
 	return m->at.resident ? (double)m->at.requested / (double)m->at.resident : 0;
 }
 
-uint64_t memory_retained(const struct memory_moment *m)
+uint64_t memory_retained(const struct memory_snapshot *m)
 {
 	return m->has_residency ? m->pages.retained * 4096 : 0;
 }

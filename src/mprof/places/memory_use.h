@@ -55,15 +55,15 @@ struct memory_class {
 	uint64_t births_usable; /* blocks whose usable size falls into this class */
 };
 
-enum memory_moments {
+enum memory_snapshots {
 	MEMORY_PEAK,	 /* R was greatest */
 	MEMORY_RETAINED, /* the frame with most retained pages; where residency is not known, with
 			  * most bytes in live pages beyond R */
 	MEMORY_END,	 /* after the last call */
-	MEMORY_MOMENTS,
+	MEMORY_SNAPSHOTS,
 };
 
-struct memory_moment {
+struct memory_snapshot {
 	bool known;
 	struct memory_point at;
 	bool has_residency;
@@ -86,7 +86,7 @@ struct memory {
 	struct memory_point *point;
 	size_t points;
 	struct memory_class class[MEMORY_CLASSES];
-	struct memory_moment moment[MEMORY_MOMENTS];
+	struct memory_snapshot moment[MEMORY_SNAPSHOTS];
 	struct memory_use use[PAGE_GRAINS];
 	struct johnstone fragmentation; /* of R and P */
 	uint64_t samples, most_resident, most_resident_op, last_resident;
@@ -111,8 +111,8 @@ unsigned memory_class_of(uint64_t size);
 uint64_t memory_class_most(unsigned class);
 
 /* Of a moment: R over P; 0 where P is not known. */
-double memory_density(const struct memory_moment *m);
+double memory_density(const struct memory_snapshot *m);
 /* Retained bytes; 0 where residency is not known. */
-uint64_t memory_retained(const struct memory_moment *m);
+uint64_t memory_retained(const struct memory_snapshot *m);
 
 #endif

@@ -74,10 +74,10 @@ int room_check(const struct mprof_playback_header *head, const char *playback, c
 		return fail(err, -EFBIG,
 			    "up to %s were live, and %s are free here; --touch first or none "
 			    "writes to less of that",
-			    text_bytes(most).s, text_bytes(free).s);
+			    format_bytes(most).s, format_bytes(free).s);
 	return fail(
 	    err, -EFBIG,
 	    "up to %s were live, and %s are free here: --memory %.0fG allows it; --touch first "
 	    "or none writes to less of that",
-	    text_bytes(most).s, text_bytes(free).s, (double)most / (1 << 30) + 1);
+	    format_bytes(most).s, format_bytes(free).s, (double)most / (1 << 30) + 1);
 }

@@ -131,7 +131,7 @@ static int put_leaks(const struct checks *c, const struct check *k, FILE *out)
 		free(leak);
 	}
 	if (i < k->found)
-		fprintf(out, "* and %s more\n", text_count(k->found - i).s);
+		fprintf(out, "* and %s more\n", format_count(k->found - i).s);
 	return 0;
 }
 

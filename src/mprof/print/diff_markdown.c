@@ -85,6 +85,6 @@ int diff_markdown(const struct diff *d, const struct diff_print *o, FILE *out, s
 		return fail(err, -ENOMEM, "no memory to print the comparison");
 	if (rows < d->groups - d->changed[DIFF_SAME])
 		fprintf(out, "\n%s more changed.\n",
-			text_count(d->groups - d->changed[DIFF_SAME] - rows).s);
+			format_count(d->groups - d->changed[DIFF_SAME] - rows).s);
 	return 0;
 }

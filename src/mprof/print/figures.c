@@ -11,11 +11,11 @@ struct text figures_text(enum profile_value value, uint64_t n)
 {
 	switch (*profile_value_unit(value)) {
 	case 'b':
-		return text_bytes(n);
+		return format_bytes(n);
 	case 'n':
-		return text_ns(n);
+		return format_ns(n);
 	default:
-		return text_count(n);
+		return format_count(n);
 	}
 }
 
@@ -98,8 +98,8 @@ void figures_estimate(const struct profile *p, FILE *out)
 	if (!s->totals.estimated)
 		return;
 	fprintf(out, "Estimated from %s, one every %s on average. ",
-		text_many(p->total.error.samples, "sample", "samples").s,
-		calls ? text_many(s->totals.period, "call", "calls").s
-		      : text_bytes(s->totals.period).s);
+		format_many(p->total.error.samples, "sample", "samples").s,
+		calls ? format_many(s->totals.period, "call", "calls").s
+		      : format_bytes(s->totals.period).s);
 	fputs("In 95 of 100 cases the truth lies within the range given.\n", out);
 }

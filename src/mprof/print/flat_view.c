@@ -19,7 +19,7 @@
 struct text flat_value(uint64_t n, enum profile_value value)
 {
 	if (*profile_value_unit(value) == 'c')
-		return text_many(n, "call", "calls");
+		return format_many(n, "call", "calls");
 	return figures_text(value, n);
 }
 
@@ -27,7 +27,7 @@ struct text flat_moment(int64_t ns)
 {
 	struct text t;
 
-	snprintf(t.s, sizeof(t.s), "%.40s after the start", text_ns(ns > 0 ? (uint64_t)ns : 0).s);
+	snprintf(t.s, sizeof(t.s), "%.40s after the start", format_ns(ns > 0 ? (uint64_t)ns : 0).s);
 	return t;
 }
 
@@ -108,7 +108,7 @@ static void print_path(struct view_request *r, const struct profile_path *path,
 			   first == path->count ? STYLE_PLACE : STYLE_PLAIN, out);
 	}
 	if (i > outer)
-		fprintf(out, "        ... and %s\n", text_many(i - outer, "caller", "callers").s);
+		fprintf(out, "        ... and %s\n", format_many(i - outer, "caller", "callers").s);
 	else if (path->truncated)
 		fputs("        ... and unknown callers\n", out);
 }
@@ -168,7 +168,7 @@ static int print_stacks(const struct flat_view *f, struct view_request *r, size_
 		print_heading(f, r, i, out);
 		fputc('\n', out);
 		terminal_style(out, STYLE_HEADING);
-		fprintf(out, "  %10s  %5s", flat_value(n, r->sort).s, text_percent(n, total).s);
+		fprintf(out, "  %10s  %5s", flat_value(n, r->sort).s, format_percent(n, total).s);
 		terminal_style(out, STYLE_PLAIN);
 		print_about(f, r, g, out);
 		print_path(r, path, g->through, out);
@@ -188,7 +188,7 @@ static char *name_of(const struct profile *p, const struct profile_group *g)
 	if (p->by == PROFILE_BY_THREAD)
 		snprintf(t.s, sizeof(t.s), "thread %" PRIu64, g->part);
 	else if (p->by == PROFILE_BY_SIZE)
-		t = text_exact(g->part);
+		t = format_exact(g->part);
 	else if (line && (p->by == PROFILE_BY_FUNCTION || p->by == PROFILE_BY_LINE))
 		return figures_line_text(line, p->by == PROFILE_BY_LINE);
 	else if (!line)
@@ -227,10 +227,10 @@ static int print_table(const struct flat_view *f, struct view_request *r, size_t
 		table_cell(&t, "%s", figures_text(r->sort, v).s);
 		if (p->sites.totals.estimated)
 			table_cell(&t, "%s", figures_range(&g->v, r->sort, v).s);
-		table_cell(&t, "%s", text_percent(v, total).s);
+		table_cell(&t, "%s", format_percent(v, total).s);
 		if (f->cell)
 			table_cell(&t, "%s", f->cell(r, g).s);
-		table_cell(&t, "%s", text_count(g->sites).s);
+		table_cell(&t, "%s", format_count(g->sites).s);
 		what = name_of(p, g);
 		table_cell(&t, "%s", what ? what : "");
 		t.failed |= !what;
@@ -252,6 +252,6 @@ int flat_view_text(const struct flat_view *f, struct view_request *r, FILE *out,
 	ret = r->profile->by == PROFILE_BY_STACK ? print_stacks(f, r, rows, out)
 						 : print_table(f, r, rows, out);
 	if (more)
-		fprintf(out, "\n  ... and %s more; --top 0 shows all\n", text_count(more).s);
+		fprintf(out, "\n  ... and %s more; --top 0 shows all\n", format_count(more).s);
 	return ret ? fail(err, -ENOMEM, "no memory to print the view") : 0;
 }

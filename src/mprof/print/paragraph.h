@@ -3,7 +3,7 @@
  * paragraph.h - text that is broken into lines between words.
  *
  *	struct paragraph p = { 0 };
- *	paragraph_add(&p, "%s was never freed", text_bytes(n).s);
+ *	paragraph_add(&p, "%s was never freed", format_bytes(n).s);
  *	paragraph_print(&p, &(struct paragraph_form){ "  1. ", 5, 80 }, out);
  *	paragraph_release(&p);
  *

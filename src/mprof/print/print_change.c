@@ -19,38 +19,39 @@ static const struct mprof_play_summary *sum_of(const struct change_answer *a, en
 
 static void put_drop(const struct change_rule *r, FILE *out)
 {
-	fprintf(out, "%s of %s were never requested", text_many(r->blocks, "block", "blocks").s,
-		text_bytes(r->bytes).s);
+	fprintf(out, "%s of %s were never requested", format_many(r->blocks, "block", "blocks").s,
+		format_bytes(r->bytes).s);
 }
 
 static void put_pool(const struct change_rule *r, FILE *out)
 {
 	fprintf(out, "%s of %s came out of %s of %s%s; the pool's own work is not counted",
-		text_many(r->blocks, "block", "blocks").s, text_bytes(r->bytes).s,
-		text_many(r->chunks, "chunk", "chunks").s, text_bytes(r->chunk).s,
+		format_many(r->blocks, "block", "blocks").s, format_bytes(r->bytes).s,
+		format_many(r->chunks, "chunk", "chunks").s, format_bytes(r->chunk).s,
 		r->free_list ? ", by size" : "");
 	if (r->refused)
 		fprintf(out, "; %s of %s did not, being larger than %s or aligned to more than 16",
-			text_many(r->refused, "other", "others").s, text_bytes(r->refused_bytes).s,
-			text_bytes(r->chunk / 4).s);
+			format_many(r->refused, "other", "others").s,
+			format_bytes(r->refused_bytes).s, format_bytes(r->chunk / 4).s);
 }
 
 static void put_reserve(const struct change_rule *r, FILE *out)
 {
 	fprintf(out, "%s started at full size, without %s of growing",
-		text_many(r->blocks, "block", "blocks").s, text_many(r->steps, "step", "steps").s);
+		format_many(r->blocks, "block", "blocks").s,
+		format_many(r->steps, "step", "steps").s);
 	if (r->copied)
-		fprintf(out, " that copied up to %s", text_bytes(r->copied).s);
+		fprintf(out, " that copied up to %s", format_bytes(r->copied).s);
 }
 
 static void put_resize(const struct change_rule *r, FILE *out)
 {
-	fprintf(out, "%s that had requested %s were ", text_many(r->blocks, "block", "blocks").s,
-		text_bytes(r->bytes).s);
+	fprintf(out, "%s that had requested %s were ", format_many(r->blocks, "block", "blocks").s,
+		format_bytes(r->bytes).s);
 	if (r->factor > 0)
 		fprintf(out, "%g times as large", r->factor);
 	else
-		fprintf(out, "of %s", text_bytes(r->size).s);
+		fprintf(out, "of %s", format_bytes(r->size).s);
 }
 
 static void print_rules(const struct change_answer *a, FILE *out)
@@ -80,8 +81,9 @@ static void print_rules(const struct change_answer *a, FILE *out)
 
 static void put_difference(const char *what, uint64_t before, uint64_t after, bool bytes, FILE *out)
 {
-	fprintf(out, "  %-21s%s -> %s", what, bytes ? text_bytes(before).s : text_count(before).s,
-		bytes ? text_bytes(after).s : text_count(after).s);
+	fprintf(out, "  %-21s%s -> %s", what,
+		bytes ? format_bytes(before).s : format_count(before).s,
+		bytes ? format_bytes(after).s : format_count(after).s);
 	if (before && after != before)
 		fprintf(out, "  (%+.3g %%)", 100 * ((double)after / (double)before - 1));
 	fputc('\n', out);
@@ -115,7 +117,7 @@ static void print_verdict(const struct change_answer *a, const struct change_row
 
 	fprintf(out, "  * %s: it would ", row->variant->name);
 	if (row->time_differs)
-		put_saving(changed < time ? "save" : "cost another", time, changed, text_ns,
+		put_saving(changed < time ? "save" : "cost another", time, changed, format_ns,
 			   "in the allocator", out);
 	else if (!row->timed)
 		fputs("change only the memory; time was not measured", out);
@@ -123,12 +125,12 @@ static void print_verdict(const struct change_answer *a, const struct change_row
 		fputs("save no measurable time: the machine was too busy", out);
 	else
 		fprintf(out, "make no measurable difference in time (less than %s of %s)",
-			text_ns((uint64_t)row->noise).s, text_ns((uint64_t)time).s);
+			format_ns((uint64_t)row->noise).s, format_ns((uint64_t)time).s);
 	fputs(row->peak_differs ? ", and "
 				: ", and its peak memory stays the same, within 1 MiB and 2 %",
 	      out);
 	if (row->peak_differs)
-		put_saving(lower < peak ? "save" : "need another", peak, lower, text_bytes,
+		put_saving(lower < peak ? "save" : "need another", peak, lower, format_bytes,
 			   "of memory at the peak", out);
 	fputs(".\n", out);
 	(void)a;
@@ -163,14 +165,14 @@ static void row_cells(const struct change_answer *a, struct table *t, size_t i)
 	table_cell(t, "%s", row->variant->name);
 	for (s = 0; s < SIDES; s++)
 		table_cell(t, "%s",
-			   row->timed ? text_ns((uint64_t)row->side[s].cpu_ns.median).s : "-");
-	table_cell(t, "%s", row->timed ? text_ns((uint64_t)row->noise).s : "-");
+			   row->timed ? format_ns((uint64_t)row->side[s].cpu_ns.median).s : "-");
+	table_cell(t, "%s", row->timed ? format_ns((uint64_t)row->noise).s : "-");
 	for (s = 0; s < SIDES; s++)
-		table_cell(t, "%s", text_bytes(change_peak(row, (enum change_sides)s)).s);
+		table_cell(t, "%s", format_bytes(change_peak(row, (enum change_sides)s)).s);
 	for (s = 0; s < SIDES; s++)
 		use_cell(t, change_page_use(a->runs, i, (enum change_sides)s));
 	for (s = 0; s < SIDES; s++)
-		table_cell(t, "%s", text_count(row->side[s].memory.minflt).s);
+		table_cell(t, "%s", format_count(row->side[s].memory.minflt).s);
 }
 
 static int print_table(const struct change_answer *a, FILE *out)

@@ -64,8 +64,8 @@ static void put_figures(const struct check *k, FILE *out)
 	const bool over = k->found > k->most;
 
 	if (over && !strcmp(found.s, most.s))
-		fprintf(out, "%s is more than the %s", text_count(k->found).s,
-			text_count(k->most).s);
+		fprintf(out, "%s is more than the %s", format_count(k->found).s,
+			format_count(k->most).s);
 	else
 		fprintf(out, "%s is %s the %s", found.s, over ? "more than" : "within", most.s);
 }
@@ -75,7 +75,7 @@ static void put_blame(const struct check *k, FILE *out)
 	if (!k->failed || !k->blame)
 		return;
 	if (k->kind == CHECK_LIMIT)
-		fprintf(out, "; %s of it by ", text_percent(k->blamed, k->found).s);
+		fprintf(out, "; %s of it by ", format_percent(k->blamed, k->found).s);
 	else
 		fprintf(out, "; most, %s more, by ", figures_text(k->value, k->blamed).s);
 	figures_line(out, k->blame, k->kind == CHECK_NEW_LEAKS);
@@ -96,7 +96,7 @@ static void put_sentence(const struct check *k, const struct check_print *o, FIL
 	case CHECK_NEW_LEAKS:
 		if (k->failed)
 			fprintf(out, "%s more than in %s",
-				text_many(k->found, "call stack leaks", "call stacks leak").s,
+				format_many(k->found, "call stack leaks", "call stacks leak").s,
 				text_base(o->name[DIFF_BEFORE]));
 		else
 			fputs("no call stack leaks more", out);
@@ -104,7 +104,7 @@ static void put_sentence(const struct check *k, const struct check_print *o, FIL
 	case CHECK_COMPLETE:
 		if (k->failed)
 			fprintf(out, "%s or end of recording: figures are too small",
-				text_many(k->found, "lost call", "lost calls").s);
+				format_many(k->found, "lost call", "lost calls").s);
 		else
 			fputs("no call was lost", out);
 		break;
@@ -150,7 +150,7 @@ static int put_leaks(const struct checks *c, const struct check *k, FILE *out)
 		free(leak);
 	}
 	if (i < k->found)
-		fprintf(out, "  and %s more\n", text_count(k->found - i).s);
+		fprintf(out, "  and %s more\n", format_count(k->found - i).s);
 	return 0;
 }
 

@@ -74,12 +74,13 @@ void diff_put_counts(FILE *out, const struct diff *d)
 	for (c = 0; c < DIFF_SAME; c++) {
 		if (!d->changed[c])
 			continue;
-		fprintf(out, "%s%s %s", any ? ", " : "", text_count(d->changed[c]).s,
+		fprintf(out, "%s%s %s", any ? ", " : "", format_count(d->changed[c]).s,
 			change_names[c]);
 		any = true;
 	}
 	if (d->changed[DIFF_SAME])
-		fprintf(out, "%s%s the same", any ? "; " : "", text_count(d->changed[DIFF_SAME]).s);
+		fprintf(out, "%s%s the same", any ? "; " : "",
+			format_count(d->changed[DIFF_SAME]).s);
 	else if (!any)
 		fputs("nothing", out);
 }
@@ -195,9 +196,9 @@ static bool put_move(const char *name, enum profile_value v, uint64_t before, ui
 		paragraph_add(p, "%s from %s to %s", way, figures_text(v, before).s,
 			      figures_text(v, after).s);
 	else if (after / before >= 10)
-		paragraph_add(p, "rose to %s times what it was", text_count(after / before).s);
+		paragraph_add(p, "rose to %s times what it was", format_count(after / before).s);
 	else
-		paragraph_add(p, "%s %s", way, text_percent(by, before).s);
+		paragraph_add(p, "%s %s", way, format_percent(by, before).s);
 	return true;
 }
 
@@ -266,6 +267,6 @@ int diff_text(const struct diff *d, const struct diff_print *o, FILE *out, struc
 		put_row(d, &d->group[i], out);
 	if (rows < d->groups - d->changed[DIFF_SAME])
 		fprintf(out, "  %s more; --all shows them.\n",
-			text_count(d->groups - d->changed[DIFF_SAME] - rows).s);
+			format_count(d->groups - d->changed[DIFF_SAME] - rows).s);
 	return 0;
 }

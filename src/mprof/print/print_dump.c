@@ -212,7 +212,7 @@ static struct old recall_old(struct dump *d, uint32_t thread)
 	return old;
 }
 
-static bool gives_back(const struct event *e)
+static bool frees_block(const struct event *e)
 {
 	return shapes[e->fn][0].from == FROM_ADDR && e->fn < MPROF_FN_MMAP;
 }
@@ -220,7 +220,7 @@ static bool gives_back(const struct event *e)
 /* event.usable of the block that a call gave back; 0: not known. */
 static uint64_t touched_by(const struct event *e, const struct old *old)
 {
-	return e->kind == EVENT_REALLOC_END ? old->touched : gives_back(e) ? e->usable : 0;
+	return e->kind == EVENT_REALLOC_END ? old->touched : frees_block(e) ? e->usable : 0;
 }
 
 static bool is_call(const struct event *e)

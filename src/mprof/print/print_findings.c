@@ -37,7 +37,7 @@ static struct text amount(const struct finding *f, uint64_t n)
 	const bool bytes =
 	    f->kind == FINDING_PEAK || f->kind == FINDING_LEAK || f->kind == FINDING_WASTE;
 
-	return bytes ? text_bytes(n) : text_count(n);
+	return bytes ? format_bytes(n) : format_count(n);
 }
 
 /* The function, and which of its lines the figure is of, or mostly of. */
@@ -60,32 +60,34 @@ static void put_who(const struct finding *f, FILE *out)
 
 static void put_peak(const struct finding *f, FILE *out)
 {
-	fprintf(out, "%s of the peak (%s in %s) was allocated by ", text_percent(f->part, f->of).s,
-		text_bytes(f->part).s, text_many(f->blocks, "block", "blocks").s);
+	fprintf(out, "%s of the peak (%s in %s) was allocated by ",
+		format_percent(f->part, f->of).s, format_bytes(f->part).s,
+		format_many(f->blocks, "block", "blocks").s);
 	put_who(f, out);
 	if (f->left && f->left >= f->part / 2)
-		fprintf(out, "; %s of its blocks were never freed", text_bytes(f->left).s);
+		fprintf(out, "; %s of its blocks were never freed", format_bytes(f->left).s);
 }
 
 static void put_leak(const struct finding *f, FILE *out)
 {
-	fprintf(out, "%s was never freed%s: %s of %s allocated by ", text_bytes(f->part).s,
-		growth_words[f->growth], text_count(f->blocks).s,
-		text_many(f->calls, "block", "blocks").s);
+	fprintf(out, "%s was never freed%s: %s of %s allocated by ", format_bytes(f->part).s,
+		growth_words[f->growth], format_count(f->blocks).s,
+		format_many(f->calls, "block", "blocks").s);
 	put_who(f, out);
 }
 
 static void put_hot(const struct finding *f, FILE *out)
 {
-	fprintf(out, "%s of all allocations (%s) come from ", text_percent(f->part, f->of).s,
-		text_count(f->part).s);
+	fprintf(out, "%s of all allocations (%s) come from ", format_percent(f->part, f->of).s,
+		format_count(f->part).s);
 	put_who(f, out);
 }
 
 static void put_temporary(const struct finding *f, FILE *out)
 {
 	fprintf(out, "%s of all allocations are freed at once: %s of the %s by ",
-		text_percent(f->part, f->of).s, text_count(f->part).s, text_count(f->calls).s);
+		format_percent(f->part, f->of).s, format_count(f->part).s,
+		format_count(f->calls).s);
 	put_who(f, out);
 }
 
@@ -93,20 +95,20 @@ static void put_grown(const struct finding *f, FILE *out)
 {
 	const struct growth_site *g = &f->grown;
 
-	fprintf(out, "%s in %s%s, by ", text_many(g->chains, "block grows", "blocks grow").s,
-		text_many(g->steps, "step", "steps").s,
+	fprintf(out, "%s in %s%s, by ", format_many(g->chains, "block grows", "blocks grow").s,
+		format_many(g->steps, "step", "steps").s,
 		g->copies == g->steps ? " of a new block, a copy and a free" : " of realloc");
 	put_who(f, out);
-	fprintf(out, ": reserving %s would save %s", text_bytes(g->reserve).s,
-		text_many(g->saved_steps, "call", "calls").s);
+	fprintf(out, ": reserving %s would save %s", format_bytes(g->reserve).s,
+		format_many(g->saved_steps, "call", "calls").s);
 	if (g->saved_copied)
-		fprintf(out, " and up to %s of copying", text_bytes(g->saved_copied).s);
+		fprintf(out, " and up to %s of copying", format_bytes(g->saved_copied).s);
 }
 
 static void put_waste(const struct finding *f, FILE *out)
 {
 	fprintf(out, "At the peak, the allocator's rounding adds %s to the blocks of ",
-		text_bytes(f->part).s);
+		format_bytes(f->part).s);
 	put_who(f, out);
 }
 
@@ -115,7 +117,7 @@ static void put_threads(const struct finding *f, FILE *out)
 	fprintf(out,
 		"%s of freed blocks (%s) were freed by a thread that had not allocated them:"
 		" blocks of ",
-		text_percent(f->part, f->of).s, text_count(f->part).s);
+		format_percent(f->part, f->of).s, format_count(f->part).s);
 	put_who(f, out);
 }
 
@@ -284,15 +286,15 @@ void findings_what_if(const struct finding *f, FILE *out)
 	switch (p.change) {
 	case PROPOSES_DROP:
 		fprintf(out, "what it would save if %s did not allocate its %s", whose,
-			text_many(p.calls, "block", "blocks").s);
+			format_many(p.calls, "block", "blocks").s);
 		break;
 	case PROPOSES_POOL:
 		fprintf(out, "what it would save if the %s of %s came from a pool",
-			text_many(p.calls, "block", "blocks").s, whose);
+			format_many(p.calls, "block", "blocks").s, whose);
 		break;
 	case PROPOSES_RESERVE:
 		fprintf(out, "what it would save if the %s that %s had full size at once",
-			text_many(p.calls, "block", "blocks").s, p.calls == 1 ? "grows" : "grow");
+			format_many(p.calls, "block", "blocks").s, p.calls == 1 ? "grows" : "grow");
 		break;
 	case PROPOSES_NOTHING:
 		break;

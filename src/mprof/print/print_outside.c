@@ -33,7 +33,7 @@ static void put_who(const struct outside *o, FILE *out)
 
 static void put_mapped(const struct outside *o, FILE *out)
 {
-	fprintf(out, "%s%s mapped by ", text_bytes(o->by_who).s,
+	fprintf(out, "%s%s mapped by ", format_bytes(o->by_who).s,
 		o->by_who < o->mapped ? " of it were" : " were");
 	put_who(o, out);
 	if (o->mapper)
@@ -44,13 +44,13 @@ static void put_mapped(const struct outside *o, FILE *out)
 
 static void put_unseen(const struct analysis *a, const struct outside *o, FILE *out)
 {
-	fprintf(out, "no recorded call mapped %s", o->mapped ? text_bytes(o->unseen).s : "it");
+	fprintf(out, "no recorded call mapped %s", o->mapped ? format_bytes(o->unseen).s : "it");
 	if (o->mapper && !o->mapped) {
 		fprintf(out, " (%s; %s)", o->mapper->whose, o->mapper->remedy);
 		return;
 	}
 	if (o->globals >= o->unseen / 2)
-		fprintf(out, "; the program has %s of variables", text_bytes(o->globals).s);
+		fprintf(out, "; the program has %s of variables", format_bytes(o->globals).s);
 	else
 		fprintf(out, "; a direct system call does that%s",
 			a->totals.thread.count > 1 ? ", and so do stacks of threads" : "");
@@ -60,16 +60,17 @@ void outside_sentence(const struct analysis *a, const struct outside *o, FILE *o
 {
 	if (!o->process)
 		return;
-	fprintf(out, "%s of what ", text_percent(o->outside, o->memory).s);
+	fprintf(out, "%s of what ", format_percent(o->outside, o->memory).s);
 	if (a->tree.processes > 1)
 		fprintf(out, "process %" PRIu32, o->process);
 	else
 		fputs("the program", out);
-	fprintf(out, " had in memory (%s of %s", text_bytes(o->outside).s, text_bytes(o->memory).s);
+	fprintf(out, " had in memory (%s of %s", format_bytes(o->outside).s,
+		format_bytes(o->memory).s);
 	if (o->looked) {
 		int64_t ns = walk_ns(&a->walk, o->ticks);
 
-		fprintf(out, ", %s after the start", text_ns(ns > 0 ? (uint64_t)ns : 0).s);
+		fprintf(out, ", %s after the start", format_ns(ns > 0 ? (uint64_t)ns : 0).s);
 	} else {
 		fputs(", at the most", out);
 	}

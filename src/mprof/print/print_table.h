@@ -4,7 +4,7 @@
  * widths they turned out to need.
  *
  *	struct table t = TABLE("<function", ">calls");
- *	table_cell(&t, "%s", name); table_cell(&t, "%s", text_count(n).s);
+ *	table_cell(&t, "%s", name); table_cell(&t, "%s", format_count(n).s);
  *	table_print(&t, out);   // and is empty again
  *
  * On a terminal that is too narrow, names (columns aligned by <) are elided in their

@@ -56,38 +56,38 @@ static void print_sums(const struct print_totals *t, FILE *out)
 		return;
 	}
 	fprintf(out, "  %s allocated %s: %s on average, from %s to %s.\n",
-		text_many(v->calls, "call", "calls").s, text_exact(v->bytes).s,
-		text_bytes(v->calls ? v->bytes / v->calls : 0).s, text_bytes(v->size_min).s,
-		text_bytes(v->size_max).s);
+		format_many(v->calls, "call", "calls").s, format_exact(v->bytes).s,
+		format_bytes(v->calls ? v->bytes / v->calls : 0).s, format_bytes(v->size_min).s,
+		format_bytes(v->size_max).s);
 	fprintf(out, "  Peak%s: %s in %s, %s", s->totals.process ? " of the largest process" : "",
-		text_exact(s->peak.bytes).s, text_many(s->peak.calls, "block", "blocks").s,
+		format_exact(s->peak.bytes).s, format_many(s->peak.calls, "block", "blocks").s,
 		flat_moment(s->peak.ns).s);
 	if (s->totals.bound)
 		fprintf(out, "; accurate to %s, because there were several threads",
-			text_bytes(s->totals.bound).s);
-	fprintf(out, ".\n  Never freed: %s in %s", text_exact(v->live_bytes).s,
-		text_many(v->live_calls, "block", "blocks").s);
+			format_bytes(s->totals.bound).s);
+	fprintf(out, ".\n  Never freed: %s in %s", format_exact(v->live_bytes).s,
+		format_many(v->live_calls, "block", "blocks").s);
 	if (p->suppressed_calls)
-		fprintf(out, ", of which libraries keep %s", text_bytes(p->suppressed_bytes).s);
-	fprintf(out, ".\n  Temporary: %s (%s).", text_many(v->temporary_calls, "call", "calls").s,
-		text_percent(v->temporary_calls, v->calls).s);
+		fprintf(out, ", of which libraries keep %s", format_bytes(p->suppressed_bytes).s);
+	fprintf(out, ".\n  Temporary: %s (%s).", format_many(v->temporary_calls, "call", "calls").s,
+		format_percent(v->temporary_calls, v->calls).s);
 	if (v->freed_calls)
 		fprintf(out, "  Freed blocks lived %s on average.",
-			text_ns(v->lifetime_ns / v->freed_calls).s);
+			format_ns(v->lifetime_ns / v->freed_calls).s);
 	fputc('\n', out);
 	if (v->reallocs)
 		fprintf(out, "  Reallocated: %s, of which %s moved the block.\n",
-			text_many(v->reallocs, "block", "blocks").s,
-			text_count(v->realloc_moved).s);
+			format_many(v->reallocs, "block", "blocks").s,
+			format_count(v->realloc_moved).s);
 	if (v->map_calls)
-		fprintf(out, "  Mapped beside them: %s in %s.\n", text_bytes(v->map_bytes).s,
-			text_many(v->map_calls, "call", "calls").s);
+		fprintf(out, "  Mapped beside them: %s in %s.\n", format_bytes(v->map_bytes).s,
+			format_many(v->map_calls, "call", "calls").s);
 	if (t->lanes->missed || t->lanes->strange)
 		fprintf(out,
 			"  Not understood: %s with no recorded end, and %s of something with no"
 			" recorded beginning.\n",
-			text_many(t->lanes->missed, "block", "blocks").s,
-			text_many(t->lanes->strange, "free", "frees").s);
+			format_many(t->lanes->missed, "block", "blocks").s,
+			format_many(t->lanes->strange, "free", "frees").s);
 }
 
 static int print_functions(const struct print_totals *t, FILE *out)
@@ -102,9 +102,9 @@ static int print_functions(const struct print_totals *t, FILE *out)
 		if (!fn[i].calls)
 			continue;
 		table_cell(&table, "%s", names[i] ? names[i] : "(not known)");
-		table_cell(&table, "%s", text_count(fn[i].calls).s);
-		table_cell(&table, "%s", text_count(fn[i].bytes).s);
-		table_cell(&table, "%s", text_count(fn[i].failed).s);
+		table_cell(&table, "%s", format_count(fn[i].calls).s);
+		table_cell(&table, "%s", format_count(fn[i].bytes).s);
+		table_cell(&table, "%s", format_count(fn[i].failed).s);
 	}
 	return table_print(&table, out);
 }
@@ -125,9 +125,9 @@ static int print_sizes(const struct print_totals *t, FILE *out)
 			continue;
 		live = l->sizes[i] > l->freed_sizes[i] ? l->sizes[i] - l->freed_sizes[i] : 0;
 		table_cell(&table, "%s", text_power(i).s);
-		table_cell(&table, "%s", text_count(l->sizes[i]).s);
-		table_cell(&table, "%s", text_percent(l->sizes[i], all).s);
-		table_cell(&table, "%s", text_count(live).s);
+		table_cell(&table, "%s", format_count(l->sizes[i]).s);
+		table_cell(&table, "%s", format_percent(l->sizes[i], all).s);
+		table_cell(&table, "%s", format_count(live).s);
 		table_cell(&table, "%s", text_bar(l->sizes[i], all, 30).s);
 	}
 	return table_print(&table, out);
@@ -160,11 +160,11 @@ static int print_top(const struct print_totals *t, enum profile_value value, con
 			break;
 		}
 		table_cell(&table, "%s", figures_text(value, profile_group_value(g, value)).s);
-		table_cell(&table, "%s", text_percent(profile_group_value(g, value), total).s);
+		table_cell(&table, "%s", format_percent(profile_group_value(g, value), total).s);
 		table_cell(&table, "%s",
 			   estimated ? figures_range(&g->v, value, profile_group_value(g, value)).s
-			   : value == VALUE_CALLS ? text_bytes(g->v.bytes).s
-						  : text_count(g->v.calls).s);
+			   : value == VALUE_CALLS ? format_bytes(g->v.bytes).s
+						  : format_count(g->v.calls).s);
 		table_cell(&table, "%s", name ? name : "(no call stack)");
 		free(name);
 	}
@@ -189,8 +189,8 @@ static void print_outlier(const struct rank_totals *r, FILE *out)
 	const double times = (double)o->peak_bytes / (double)r->median_peak;
 
 	fprintf(out, "  %s %s stands out: its peak of %s is %.*f times the median, %s.\n",
-		r->by_rank ? "Rank" : "Host", rank_name(o), text_bytes(o->peak_bytes).s,
-		times < 1 ? 2 : 1, times, text_bytes(r->median_peak).s);
+		r->by_rank ? "Rank" : "Host", rank_name(o), format_bytes(o->peak_bytes).s,
+		times < 1 ? 2 : 1, times, format_bytes(r->median_peak).s);
 }
 
 /* How much a rank's row is in the way of the others: those far from the median come first. */
@@ -226,19 +226,19 @@ static int print_ranks(const struct rank_totals *r, const struct report_options 
 		if (r->by_rank)
 			table_cell(&table, "%s", *x->rank ? x->rank : "-");
 		table_cell(&table, "%s", *x->host ? x->host : "-");
-		table_cell(&table, "%s", text_count(x->processes).s);
-		table_cell(&table, "%s", text_count(x->calls).s);
-		table_cell(&table, "%s", text_bytes(x->bytes).s);
-		table_cell(&table, "%s", text_bytes(x->peak_bytes).s);
-		table_cell(&table, "%s", text_bytes(x->live_bytes).s);
-		table_cell(&table, "%s", text_count(x->process).s);
+		table_cell(&table, "%s", format_count(x->processes).s);
+		table_cell(&table, "%s", format_count(x->calls).s);
+		table_cell(&table, "%s", format_bytes(x->bytes).s);
+		table_cell(&table, "%s", format_bytes(x->peak_bytes).s);
+		table_cell(&table, "%s", format_bytes(x->live_bytes).s);
+		table_cell(&table, "%s", format_count(x->process).s);
 	}
 	if (table_print(&table, out))
 		return -ENOMEM;
 	if (shown < r->count)
 		fprintf(out, "  And %s with smaller peaks (--all).\n",
-			text_many(r->count - shown, r->by_rank ? "rank" : "host",
-				  r->by_rank ? "ranks" : "hosts")
+			format_many(r->count - shown, r->by_rank ? "rank" : "host",
+				    r->by_rank ? "ranks" : "hosts")
 			    .s);
 	if (r->outlier)
 		print_outlier(r, out);

@@ -83,7 +83,7 @@ static void left_out(const struct mprof_play_summary *s, struct sentences *w)
 		memcpy(&count, (const char *)s + of[i].at, sizeof(count));
 		if (count && n < sizeof(text))
 			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s %s", n ? ", " : "",
-					      text_count(count).s, of[i].what);
+					      format_count(count).s, of[i].what);
 	}
 	if (n)
 		sentence_add(w, "Mended or left out: %s.", text);
@@ -109,11 +109,13 @@ void replay_what(const struct replay_answer *a, struct sentences *w)
 
 	/* Other tools' records do not know what they are of. */
 	sentence_add(w, "%s", *h->program ? h->program : text_base(a->path));
-	sentence_add(
-	    w, "Recorded: %s of %s in %s; at the peak %s were alive, in up to %s. From %s.",
-	    text_many(s->calls, "call", "calls").s, text_many(h->threads, "thread", "threads").s,
-	    s->recorded_ns ? text_ns(s->recorded_ns).s : "a time that is not known",
-	    text_bytes(s->peak_bytes).s, text_many(s->peak_blocks, "block", "blocks").s, a->path);
+	sentence_add(w,
+		     "Recorded: %s of %s in %s; at the peak %s were alive, in up to %s. From %s.",
+		     format_many(s->calls, "call", "calls").s,
+		     format_many(h->threads, "thread", "threads").s,
+		     s->recorded_ns ? format_ns(s->recorded_ns).s : "a time that is not known",
+		     format_bytes(s->peak_bytes).s,
+		     format_many(s->peak_blocks, "block", "blocks").s, a->path);
 	recorded_under(a, w);
 	left_out(s, w);
 	if (h->flags & MPROF_PLAY_CHANGED)
@@ -178,7 +180,7 @@ static void how_time(const struct replay_answer *a, struct sentences *w)
 	    w,
 	    "Time: %s each%s, in turn%s, %s. User and system time, without the %.1f ns a "
 	    "call that the runner itself takes; the median, and the median distance from it.",
-	    text_many(a->plan->reps, "run", "runs").s, pinned, passes,
+	    format_many(a->plan->reps, "run", "runs").s, pinned, passes,
 	    threads_word(a, r->time_mode), r->null_ns.median);
 	sentence_add(
 	    w,

@@ -48,12 +48,12 @@ static struct text more(double part)
 
 static void use_cells(struct table *t, const struct memory *m)
 {
-	const struct memory_moment *peak = &m->moment[MEMORY_PEAK];
+	const struct memory_snapshot *peak = &m->moment[MEMORY_PEAK];
 	enum page_grain g;
 
 	table_cell(t, "%s", m->title);
 	table_cell(t, "%s",
-		   text_percent(peak->at.usable - peak->at.requested, peak->at.requested).s);
+		   format_percent(peak->at.usable - peak->at.requested, peak->at.requested).s);
 	for (g = 0; g < PAGE_GRAINS; g++)
 		table_cell(t, "%s", percent(m->use[g].at_peak).s);
 	table_cell(t, "%s", peak->at.resident ? percent(memory_density(peak)).s : "-");
@@ -93,8 +93,8 @@ static int print_use(const struct replay_memory *r, bool *told, FILE *out)
 	fprintf(out,
 		"\nPage use: the requested share of the pages that hold live blocks\n"
 		"  First at the peak of %s in %s, then over the whole run.\n",
-		text_bytes(any->moment[MEMORY_PEAK].at.requested).s,
-		text_many(any->moment[MEMORY_PEAK].at.blocks, "block", "blocks").s);
+		format_bytes(any->moment[MEMORY_PEAK].at.requested).s,
+		format_many(any->moment[MEMORY_PEAK].at.blocks, "block", "blocks").s);
 	ret = table_print(&t, out);
 	m = memory_at(r, 0);
 	tell_unknown(m && !m->moment[MEMORY_PEAK].at.resident, told, out);
@@ -103,12 +103,12 @@ static int print_use(const struct replay_memory *r, bool *told, FILE *out)
 
 static void kept_cells(struct table *t, const struct memory *m)
 {
-	const struct memory_moment *k;
+	const struct memory_snapshot *k;
 
 	table_cell(t, "%s", m->title);
-	for (k = m->moment; k < m->moment + MEMORY_MOMENTS; k++) {
-		table_cell(t, "%s", k->has_residency ? text_bytes(memory_retained(k)).s : "-");
-		table_cell(t, "%s", k->known ? text_count(k->pinned[PINS_64]).s : "-");
+	for (k = m->moment; k < m->moment + MEMORY_SNAPSHOTS; k++) {
+		table_cell(t, "%s", k->has_residency ? format_bytes(memory_retained(k)).s : "-");
+		table_cell(t, "%s", k->known ? format_count(k->pinned[PINS_64]).s : "-");
 	}
 }
 
@@ -116,7 +116,7 @@ static bool lacks_residency(const struct memory *m)
 {
 	size_t i;
 
-	for (i = 0; m && i < MEMORY_MOMENTS; i++)
+	for (i = 0; m && i < MEMORY_SNAPSHOTS; i++)
 		if (!m->moment[i].has_residency)
 			return true;
 	return false;
@@ -189,7 +189,7 @@ static void put_names(const struct pin_names *names, uint64_t all, FILE *out)
 		if (names->name[i].pages == all)
 			fputs(", all of them by blocks of ", out);
 		else
-			fprintf(out, ", %s%s by blocks of ", text_count(names->name[i].pages).s,
+			fprintf(out, ", %s%s by blocks of ", format_count(names->name[i].pages).s,
 				i ? "" : " of them");
 		if (names->name[i].line)
 			figures_line(out, names->name[i].line, true);
@@ -198,7 +198,7 @@ static void put_names(const struct pin_names *names, uint64_t all, FILE *out)
 	}
 }
 
-static const char *const moment_words[MEMORY_MOMENTS] = {
+static const char *const moment_words[MEMORY_SNAPSHOTS] = {
 	[MEMORY_PEAK] = "at the peak",
 	[MEMORY_RETAINED] = "when most is retained",
 	[MEMORY_END] = "at the end",
@@ -207,14 +207,14 @@ static const char *const moment_words[MEMORY_MOMENTS] = {
 static int print_pins_of(const struct replay_memory *r, const struct memory *m, unsigned which,
 			 FILE *out)
 {
-	const struct memory_moment *k = &m->moment[which];
+	const struct memory_snapshot *k = &m->moment[which];
 	struct pin_names names = { .n = 0 };
 	int ret = 0;
 
 	if (r->names)
 		ret = pin_names_make(&names, &k->pins, r->names);
 	fprintf(out, "  * %s: %s, %s %s held by less than 64 bytes each", m->title,
-		moment_words[which], text_many(k->pins.pages, "page", "pages").s,
+		moment_words[which], format_many(k->pins.pages, "page", "pages").s,
 		k->pins.pages == 1 ? "is" : "are");
 	put_names(&names, k->pins.pages, out);
 	fputs(".\n", out);
@@ -227,7 +227,7 @@ static unsigned most_pinned(const struct memory *m)
 {
 	unsigned most = 0, i;
 
-	for (i = 1; i < MEMORY_MOMENTS; i++)
+	for (i = 1; i < MEMORY_SNAPSHOTS; i++)
 		if (m->moment[i].pins.pages >= m->moment[most].pins.pages)
 			most = i;
 	return most;
@@ -266,8 +266,8 @@ static void put_sizes(const struct memory *m, const struct memory_class *c, FILE
 	const unsigned class = (unsigned)(c - m->class);
 
 	if (class)
-		fprintf(out, "blocks of %s to %s", text_count(memory_class_most(class - 1) + 1).s,
-			text_bytes(memory_class_most(class)).s);
+		fprintf(out, "blocks of %s to %s", format_count(memory_class_most(class - 1) + 1).s,
+			format_bytes(memory_class_most(class)).s);
 	else
 		fputs("blocks of no bytes", out);
 }
@@ -289,9 +289,9 @@ static void print_slack(const struct replay_memory *r, FILE *out)
 		c = slackest(m);
 		if (!told++)
 			fputs("\nSlack inside blocks at the peak\n", out);
-		fprintf(out, "  * %s: %s, of which %s in %s ", m->title, text_bytes(slack).s,
-			text_bytes(c->peak.usable - c->peak.requested).s,
-			text_count(c->peak.blocks).s);
+		fprintf(out, "  * %s: %s, of which %s in %s ", m->title, format_bytes(slack).s,
+			format_bytes(c->peak.usable - c->peak.requested).s,
+			format_count(c->peak.blocks).s);
 		put_sizes(m, c, out);
 		fputs(".\n", out);
 	}

@@ -71,12 +71,12 @@ static void put_grid(const struct axes *x, FILE *out)
 			"<path d=\"M%d %.1fH%d\" stroke=\"var(--rule)\"/><text class=\"dim\" "
 			"x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
 			LEFT, y_of(x, (uint64_t)b), WIDTH - RIGHT, LEFT - 8,
-			y_of(x, (uint64_t)b) + 4, text_bytes((uint64_t)b).s);
+			y_of(x, (uint64_t)b) + 4, format_bytes((uint64_t)b).s);
 	fprintf(out,
 		"<text class=\"dim\" x=\"%d\" y=\"%d\">0</text><text class=\"dim\" x=\"%d\" "
 		"y=\"%d\" text-anchor=\"end\">%s</text>\n",
 		LEFT, HEIGHT - 8, WIDTH - RIGHT, HEIGHT - 8,
-		text_many((uint64_t)x->calls - 1, "call", "calls").s);
+		format_many((uint64_t)x->calls - 1, "call", "calls").s);
 }
 
 /* The program's own: any heap knows it. */

@@ -35,20 +35,20 @@ static void memory_cells(const struct replay_answer *a, struct table *t, size_t 
 	const struct verdict *v = &a->verdict;
 	const struct runs_row *row = &a->runs->row[i], *ref = &a->runs->row[v->reference];
 
-	table_cell(t, "%s", text_bytes(runs_peak(row)).s);
+	table_cell(t, "%s", format_bytes(runs_peak(row)).s);
 	if (has_versus_memory(v))
 		table_cell(t, "%s",
 			   against(v, i, verdict_by_peak(v, i, v->reference),
 				   (double)runs_peak(row), (double)runs_peak(ref))
 			       .s);
-	table_cell(t, "%s", row->startup ? text_bytes(row->startup).s : "-");
+	table_cell(t, "%s", row->startup ? format_bytes(row->startup).s : "-");
 	if (replay_waited(a))
-		table_cell(t, "%s", text_bytes(replay_kept(a, row)).s);
+		table_cell(t, "%s", format_bytes(replay_kept(a, row)).s);
 	if (a->heap && replay_page_use(a, i) >= 0)
 		table_cell(t, "%.0f %%", 100 * replay_page_use(a, i));
 	else if (a->heap)
 		table_cell(t, "-");
-	table_cell(t, "%s", text_count(row->memory.minflt).s);
+	table_cell(t, "%s", format_count(row->memory.minflt).s);
 }
 
 static void time_cells(const struct replay_answer *a, struct table *t, size_t i)
@@ -65,7 +65,7 @@ static void time_cells(const struct replay_answer *a, struct table *t, size_t i)
 	if (a->runs->time_mode == RUNS_THREADS)
 		table_cell(t, "%s",
 			   row->wall_ns.median > 0
-			       ? text_count((uint64_t)(1e9 / row->wall_ns.median)).s
+			       ? format_count((uint64_t)(1e9 / row->wall_ns.median)).s
 			       : "-");
 }
 
@@ -133,8 +133,8 @@ static void latency_cells(const struct runs_row *row, struct table *t)
 
 	table_cell(t, "%s", row->variant->name);
 	for (p = 0; p < sizeof(permille) / sizeof(*permille); p++)
-		table_cell(t, "%s", text_ns((uint64_t)replay_latency(row, permille[p])).s);
-	table_cell(t, "%s", text_count(replay_latency_calls(row)).s);
+		table_cell(t, "%s", format_ns((uint64_t)replay_latency(row, permille[p])).s);
+	table_cell(t, "%s", format_count(replay_latency_calls(row)).s);
 }
 
 void replay_table_latency(struct replay_table *t, const struct replay_answer *a)

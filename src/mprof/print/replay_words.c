@@ -65,7 +65,7 @@ static double peak_of(const struct runs_row *row)
 
 static struct text peak_text(const struct runs_row *row)
 {
-	return text_bytes(runs_peak(row));
+	return format_bytes(runs_peak(row));
 }
 
 static double time_of(const struct runs_row *row)
@@ -250,7 +250,7 @@ static void tell_small_difference(const struct verdict *v, const struct told *t,
 				     "%s, which two runs can differ by.",
 				     v->runs->row[row].variant->name,
 				     v->runs->row[v->reference].variant->name, percent(v, t, row),
-				     text_bytes(VERDICT_BYTES).s);
+				     format_bytes(VERDICT_BYTES).s);
 	}
 }
 
@@ -305,7 +305,7 @@ static void tell_share(const struct replay_answer *a, struct sentences *w)
 	sentence_add(w,
 		     "%s takes %s for all calls and the faults of its pages: no allocator can save "
 		     "much more than that. The program took %s while it was recorded.",
-		     ref->variant->name, text_ns((uint64_t)ns).s, text_ns(sum->recorded_ns).s);
+		     ref->variant->name, format_ns((uint64_t)ns).s, format_ns(sum->recorded_ns).s);
 }
 
 static void tell_control(const struct replay_answer *a, struct sentences *w)
@@ -340,7 +340,7 @@ static void tell_kept(const struct replay_answer *a, struct sentences *w)
 		if (kept > KEPT_BYTES && (double)kept > KEPT_PART * (double)row->memory.peak_rss)
 			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s %s%s",
 					      n ? ", " : "", row->variant->name,
-					      n ? "" : "still has ", text_bytes(kept).s);
+					      n ? "" : "still has ", format_bytes(kept).s);
 	}
 	if (n)
 		sentence_add(w, "%.3g s after everything was freed, %s in memory.",
@@ -362,7 +362,7 @@ static void tell_failures(const struct replay_answer *a, struct sentences *w)
 		if (!row->status && row->memory.failed)
 			sentence_add(w, "%s could not serve %s that succeeded in the program%s.",
 				     row->variant->name,
-				     text_many(row->memory.failed, "block", "blocks").s,
+				     format_many(row->memory.failed, "block", "blocks").s,
 				     verdict_fits(&a->verdict, i) ? "" : ", so it is not compared");
 	}
 }
@@ -383,7 +383,7 @@ void replay_verdict(const struct replay_answer *a, struct sentences *w)
 		    w,
 		    "The program never has more than %s live: an allocator's own memory at the "
 		    "start outweighs that, so ratios of memory mean little here.",
-		    text_bytes(a->plan->head->sum.peak_bytes).s);
+		    format_bytes(a->plan->head->sum.peak_bytes).s);
 	if (v->played > 1 && v->quiet && !v->small)
 		tell_best(v, &peak, &cpu, w);
 	if (v->played > 1 && !v->small) {

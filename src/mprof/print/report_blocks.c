@@ -29,12 +29,12 @@ static int print_peak(const struct analysis *a, FILE *out)
 	const struct peak_of *p = &a->peak.all;
 
 	fprintf(out, "  Most bytes:  %s in %s, %s after the start (event %s)\n",
-		text_exact(p->at.bytes).s, text_many(p->at.blocks, "block", "blocks").s,
-		report_since(a, p->ticks).s, text_count(p->event).s);
-	fprintf(out, "  Most blocks: %s, %s after the start\n", text_count(p->blocks).s,
+		format_exact(p->at.bytes).s, format_many(p->at.blocks, "block", "blocks").s,
+		report_since(a, p->ticks).s, format_count(p->event).s);
+	fprintf(out, "  Most blocks: %s, %s after the start\n", format_count(p->blocks).s,
 		report_since(a, p->block_ticks).s);
 	fprintf(out, "  At the peak, blocks could have held %s beyond the requested bytes.\n",
-		text_exact(p->at.slack).s);
+		format_exact(p->at.slack).s);
 	return 0;
 }
 
@@ -49,9 +49,9 @@ static int print_left_classes(const struct analysis *a, FILE *out)
 
 	for (i = 0; i < n->classes; i++) {
 		bytes = n->class[i].size * n->class[i].count;
-		table_cell(&t, "%s", text_count(n->class[i].size).s);
-		table_cell(&t, "%s", text_count(n->class[i].count).s);
-		table_cell(&t, "%s", text_count(bytes).s);
+		table_cell(&t, "%s", format_count(n->class[i].size).s);
+		table_cell(&t, "%s", format_count(n->class[i].count).s);
+		table_cell(&t, "%s", format_count(bytes).s);
 		table_cell(&t, "%s", text_bar(bytes, n->all.bytes, BAR).s);
 	}
 	return table_print(&t, out);
@@ -67,7 +67,7 @@ static int print_left_oldest(const struct analysis *a, FILE *out)
 		const struct never_freed_block *b = &n->oldest[i];
 
 		table_cell(&t, "%s", report_since(a, b->ticks).s);
-		table_cell(&t, "%s", text_count(b->size).s);
+		table_cell(&t, "%s", format_count(b->size).s);
 		table_cell(&t, "%" PRIx64, b->addr);
 		table_cell(&t, "%" PRIu32, b->process);
 		table_cell(&t, "%" PRIu32, b->thread);
@@ -81,18 +81,19 @@ static int print_left(const struct analysis *a, FILE *out)
 	int ret = 0;
 
 	fprintf(out, "  %s, %s, still lived when %s ended.\n",
-		text_many(n->blocks, "block", "blocks").s, text_exact(n->bytes).s,
+		format_many(n->blocks, "block", "blocks").s, format_exact(n->bytes).s,
 		a->tree.processes > 1 ? "their process" : "the program");
 	if (a->findings && a->findings->kept.all.live_blocks)
 		fprintf(out,
 			"  %s of these, %s, %s kept by run-time libraries, not by the program.\n",
-			text_many(a->findings->kept.all.live_blocks, "block", "blocks").s,
-			text_exact(a->findings->kept.all.live_bytes).s,
+			format_many(a->findings->kept.all.live_blocks, "block", "blocks").s,
+			format_exact(a->findings->kept.all.live_bytes).s,
 			a->findings->kept.all.live_blocks == 1 ? "is" : "are");
 	if (n->exec_blocks)
-		fprintf(
-		    out, "  %s, %s, were discarded when a program called exec; not counted here.\n",
-		    text_many(n->exec_blocks, "block", "blocks").s, text_exact(n->exec_bytes).s);
+		fprintf(out,
+			"  %s, %s, were discarded when a program called exec; not counted here.\n",
+			format_many(n->exec_blocks, "block", "blocks").s,
+			format_exact(n->exec_bytes).s);
 	if (n->blocks)
 		fputs(
 		    "  That is no leak by itself: many of one size, and more of them the longer it"
@@ -130,12 +131,12 @@ static void class_row(struct table *t, const struct sizes *s, const char *name,
 		      const struct size_class *c, uint64_t bytes)
 {
 	table_cell(t, "%s", name);
-	table_cell(t, "%s", text_count(c->count).s);
+	table_cell(t, "%s", format_count(c->count).s);
 	table_cell(t, "%u", whole_percent(bytes, s->bytes));
 	table_cell(t, "%u", whole_percent(c->count, s->total.count));
-	table_cell(t, "%s", text_count(bytes).s);
-	table_cell(t, "%s", text_count(c->waste).s);
-	table_cell(t, "%s", text_mean(c->waste, c->count).s);
+	table_cell(t, "%s", format_count(bytes).s);
+	table_cell(t, "%s", format_count(c->waste).s);
+	table_cell(t, "%s", format_mean(c->waste, c->count).s);
 }
 
 /* The classes to show, ascending by size, and in *rest the sum of the others. */
@@ -169,7 +170,7 @@ int report_sizes(const struct analysis *a, size_t most, FILE *out)
 		return -ENOMEM;
 	shown = choose_classes(s, most, chosen, &rest);
 	for (i = 0; i < shown; i++)
-		class_row(&t, s, text_count(chosen[i]->size).s, chosen[i],
+		class_row(&t, s, format_count(chosen[i]->size).s, chosen[i],
 			  chosen[i]->size * chosen[i]->count);
 	free(chosen);
 	if (rest.count)
@@ -178,7 +179,7 @@ int report_sizes(const struct analysis *a, size_t most, FILE *out)
 	i = (size_t)table_print(&t, out);
 	if (rest.count)
 		fprintf(out, "  The %zu sizes with the most bytes, of %s.\n", shown,
-			text_count(s->classes).s);
+			format_count(s->classes).s);
 	fputs("  Waste: what blocks could have held beyond what was requested, in bytes.\n", out);
 	return (int)i;
 }
@@ -200,9 +201,9 @@ static int print_powers(const struct analysis *a, FILE *out)
 		if (!p->count)
 			continue;
 		table_cell(&t, "%s", text_power(i).s);
-		table_cell(&t, "%s", text_count(p->count).s);
+		table_cell(&t, "%s", format_count(p->count).s);
 		table_cell(&t, "%u", whole_percent(p->count, s->total.count));
-		table_cell(&t, "%s", text_count(p->size).s);
+		table_cell(&t, "%s", format_count(p->size).s);
 		table_cell(&t, "%u", whole_percent(p->size, s->bytes));
 		table_cell(&t, "%s", text_bar(p->count, s->total.count, BAR).s);
 	}
@@ -241,17 +242,17 @@ static int print_realloc(const struct analysis *a, FILE *out)
 		if (!row[i].n)
 			continue;
 		table_cell(&t, "%s", row[i].name);
-		table_cell(&t, "%s", text_count(row[i].n).s);
-		table_cell(&t, "%s", text_percent(row[i].n, r->calls).s);
+		table_cell(&t, "%s", format_count(row[i].n).s);
+		table_cell(&t, "%s", format_percent(row[i].n, r->calls).s);
 		table_cell(&t, "%s", text_bar(row[i].n, r->calls, BAR).s);
 	}
 	ret = table_print(&t, out);
 	if (r->remapped)
 		fprintf(out, "  Moved by moving pages (mremap), without a copy: %s.\n",
-			text_many(r->remapped, "call", "calls").s);
+			format_many(r->remapped, "call", "calls").s);
 	fprintf(out, "  Copied by moves: at most %s.  Grown by %s, shrunk by %s in all.\n",
-		text_exact(r->copied_bytes).s, text_bytes(r->grown_bytes).s,
-		text_bytes(r->shrunk_bytes).s);
+		format_exact(r->copied_bytes).s, format_bytes(r->grown_bytes).s,
+		format_bytes(r->shrunk_bytes).s);
 	return ret;
 }
 
@@ -271,19 +272,19 @@ static int print_chains(const struct analysis *a, FILE *out)
 		if (!r->chain[i])
 			continue;
 		if (i)
-			table_cell(&t, "%s - %s", text_count(1ull << i).s,
-				   text_count((2ull << i) - 1).s);
+			table_cell(&t, "%s - %s", format_count(1ull << i).s,
+				   format_count((2ull << i) - 1).s);
 		else
 			table_cell(&t, "1");
-		table_cell(&t, "%s", text_count(r->chain[i]).s);
+		table_cell(&t, "%s", format_count(r->chain[i]).s);
 		table_cell(&t, "%s", text_bar(r->chain[i], r->chains, BAR).s);
 	}
 	ret = table_print(&t, out);
 	fprintf(out,
 		"  The longest: %s of one block, of %s at its end, with at most %s copied on the "
 		"way.\n",
-		text_many(r->longest, "realloc", "reallocs").s, text_bytes(r->longest_bytes).s,
-		text_bytes(r->longest_copied).s);
+		format_many(r->longest, "realloc", "reallocs").s, format_bytes(r->longest_bytes).s,
+		format_bytes(r->longest_copied).s);
 	return ret;
 }
 
@@ -306,20 +307,20 @@ static int print_lifetimes(const struct analysis *a, FILE *out)
 		n = l->bucket[i];
 		if (!n)
 			continue;
-		table_cell(&t, "%s", text_ns(i ? 1ull << i : 0).s);
-		table_cell(&t, "%s", i + 1 < 64 ? text_ns(1ull << (i + 1)).s : "");
-		table_cell(&t, "%s", text_count(n).s);
-		table_cell(&t, "%s", text_percent(n, l->blocks).s);
+		table_cell(&t, "%s", format_ns(i ? 1ull << i : 0).s);
+		table_cell(&t, "%s", i + 1 < 64 ? format_ns(1ull << (i + 1)).s : "");
+		table_cell(&t, "%s", format_count(n).s);
+		table_cell(&t, "%s", format_percent(n, l->blocks).s);
 		table_cell(&t, "%s", text_bar(n, l->blocks, BAR).s);
 	}
 	ret = table_print(&t, out);
-	fprintf(out, "  Shortest %s, longest %s, mean %s.", text_ns(l->least_ns).s,
-		text_ns(l->most_ns).s, text_ns((uint64_t)(l->sum_ns / (double)l->blocks)).s);
-	fprintf(out, "  %s under 1 us, %s under 1 ms.\n", text_percent(l->under_1us, l->blocks).s,
-		text_percent(l->under_1ms, l->blocks).s);
+	fprintf(out, "  Shortest %s, longest %s, mean %s.", format_ns(l->least_ns).s,
+		format_ns(l->most_ns).s, format_ns((uint64_t)(l->sum_ns / (double)l->blocks)).s);
+	fprintf(out, "  %s under 1 us, %s under 1 ms.\n", format_percent(l->under_1us, l->blocks).s,
+		format_percent(l->under_1ms, l->blocks).s);
 	fprintf(out, "  Freed by another thread: %s (%s).\n",
-		text_many(l->other_thread, "block", "blocks").s,
-		text_percent(l->other_thread, l->blocks).s);
+		format_many(l->other_thread, "block", "blocks").s,
+		format_percent(l->other_thread, l->blocks).s);
 	return ret;
 }
 

@@ -18,9 +18,9 @@ static const char *const names[MPROF_FN_MAX] = {
 static void function_row(struct table *t, const char *name, const struct totals_fn *f)
 {
 	table_cell(t, "%s", name);
-	table_cell(t, "%s", text_count(f->calls).s);
-	table_cell(t, "%s", text_count(f->bytes).s);
-	table_cell(t, "%s", text_count(f->failed).s);
+	table_cell(t, "%s", format_count(f->calls).s);
+	table_cell(t, "%s", format_count(f->bytes).s);
+	table_cell(t, "%s", format_count(f->failed).s);
 }
 
 static int print_functions(const struct analysis *a, FILE *out)
@@ -33,9 +33,9 @@ static int print_functions(const struct analysis *a, FILE *out)
 		if (s->fn[i].calls && names[i])
 			function_row(&t, names[i], &s->fn[i]);
 	table_cell(&t, "Total");
-	table_cell(&t, "%s", text_count(s->calls).s);
-	table_cell(&t, "%s", text_count(s->allocated).s);
-	table_cell(&t, "%s", text_count(s->failed).s);
+	table_cell(&t, "%s", format_count(s->calls).s);
+	table_cell(&t, "%s", format_count(s->allocated).s);
+	table_cell(&t, "%s", format_count(s->failed).s);
 	ret = table_print(&t, out);
 	fputs("  Bytes: requested, or freed by free and delete; the total is what was"
 	      " allocated.\n",
@@ -44,7 +44,7 @@ static int print_functions(const struct analysis *a, FILE *out)
 		fputs("  Bytes of munmap: the mapped part of the ranges passed to it.\n", out);
 	if (s->null_frees)
 		fprintf(out, "  %s of these calls %s free(NULL), which does nothing.\n",
-			text_count(s->null_frees).s, s->null_frees == 1 ? "was" : "were");
+			format_count(s->null_frees).s, s->null_frees == 1 ? "was" : "were");
 	return ret;
 }
 
@@ -77,11 +77,11 @@ static void process_figures(struct table *t, const struct analysis *a, long i)
 	const struct peak_of *peak = a->peak.process.item;
 	const struct never_freed_process *left = a->never_freed.process.item;
 
-	table_cell(t, "%s", text_count(i < 0 ? 0 : total[i].threads).s);
-	table_cell(t, "%s", text_count(i < 0 ? 0 : total[i].sum.calls).s);
-	table_cell(t, "%s", text_count(i < 0 ? 0 : total[i].sum.allocated).s);
-	table_cell(t, "%s", text_count(i < 0 ? 0 : peak[i].at.bytes).s);
-	table_cell(t, "%s", text_count(i < 0 ? 0 : left[i].bytes).s);
+	table_cell(t, "%s", format_count(i < 0 ? 0 : total[i].threads).s);
+	table_cell(t, "%s", format_count(i < 0 ? 0 : total[i].sum.calls).s);
+	table_cell(t, "%s", format_count(i < 0 ? 0 : total[i].sum.allocated).s);
+	table_cell(t, "%s", format_count(i < 0 ? 0 : peak[i].at.bytes).s);
+	table_cell(t, "%s", format_count(i < 0 ? 0 : left[i].bytes).s);
 }
 
 /* The programs that a process ran before its last one, each on a line of its own. */
@@ -145,10 +145,10 @@ static void thread_row(struct table *t, const struct analysis *a, const struct t
 	table_cell(t, "%" PRIu32, h->number);
 	table_cell(t, "%" PRIu64, h->tid);
 	table_cell(t, "%" PRIu32, h->process);
-	table_cell(t, "%s", text_count(h->sum.calls).s);
-	table_cell(t, "%s", text_count(h->sum.allocated).s);
-	table_cell(t, "%s", text_count(h->sum.failed).s);
-	table_cell(t, "%s", text_ns(ns).s);
+	table_cell(t, "%s", format_count(h->sum.calls).s);
+	table_cell(t, "%s", format_count(h->sum.allocated).s);
+	table_cell(t, "%s", format_count(h->sum.failed).s);
+	table_cell(t, "%s", format_ns(ns).s);
 }
 
 static int print_threads(const struct analysis *a, FILE *out)

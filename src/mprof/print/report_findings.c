@@ -47,11 +47,11 @@ static void tell_peak(const struct analysis *a, FILE *out)
 	fprintf(out, "  * At its peak, %s after the start, %s held %s in %s.\n",
 		report_since(a, p->ticks).s,
 		a->tree.processes > 1 ? "all processes together" : "the program",
-		text_exact(p->at.bytes).s, text_many(p->at.blocks, "block", "blocks").s);
+		format_exact(p->at.bytes).s, format_many(p->at.blocks, "block", "blocks").s);
 	if (a->sizes.bytes / PEAK_FACTOR_TOLD >= p->at.bytes && p->at.bytes)
 		fprintf(out, "  * In all it allocated %s in %s: %.*f times its peak.\n",
-			text_exact(a->sizes.bytes).s,
-			text_many(a->sizes.total.count, "block", "blocks").s,
+			format_exact(a->sizes.bytes).s,
+			format_many(a->sizes.total.count, "block", "blocks").s,
 			a->sizes.bytes / p->at.bytes < 10 ? 1 : 0,
 			(double)a->sizes.bytes / (double)p->at.bytes);
 }
@@ -72,7 +72,7 @@ static void tell_never_freed(const struct analysis *a, FILE *out)
 
 	if (n->blocks)
 		fprintf(out, "  * %s, %s, %s never freed%s.\n",
-			text_many(n->blocks, "block", "blocks").s, text_exact(n->bytes).s,
+			format_many(n->blocks, "block", "blocks").s, format_exact(n->bytes).s,
 			n->blocks == 1 ? "was" : "were",
 			is_cut(a) ? ", as far as this trace goes" : "");
 	else if (a->sizes.total.count)
@@ -89,21 +89,21 @@ static void tell_kept(const struct analysis *a, FILE *out)
 	if (!k || !(k->all.peak_bytes | k->all.live_bytes))
 		return;
 	fprintf(out, "  * Not yours: run-time libraries keep %s in %s",
-		text_bytes(k->all.live_blocks ? k->all.live_bytes : k->all.peak_bytes).s,
-		text_many(k->all.live_blocks ? k->all.live_blocks : k->all.peak_blocks, "block",
-			  "blocks")
+		format_bytes(k->all.live_blocks ? k->all.live_bytes : k->all.peak_bytes).s,
+		format_many(k->all.live_blocks ? k->all.live_blocks : k->all.peak_blocks, "block",
+			    "blocks")
 		    .s);
 	if (k->all.live_blocks && k->all.peak_bytes)
 		fprintf(out, " of these, and %s of the peak",
 			k->all.peak_bytes == k->all.live_bytes ? "as much"
-							       : text_bytes(k->all.peak_bytes).s);
+							       : format_bytes(k->all.peak_bytes).s);
 	else
 		fputs(k->all.live_blocks ? " of these" : " of the peak", out);
 	for (i = 0; i < k->rows && i < KEPT_TOLD; i++)
 		fprintf(out, "%s %s (%s)", i ? "," : ":", k->row[i].why,
-			text_bytes(k->row[i].live_bytes > k->row[i].peak_bytes
-				       ? k->row[i].live_bytes
-				       : k->row[i].peak_bytes)
+			format_bytes(k->row[i].live_bytes > k->row[i].peak_bytes
+					 ? k->row[i].live_bytes
+					 : k->row[i].peak_bytes)
 			    .s);
 	fputs(i < k->rows ? ", and others.\n" : ".\n", out);
 }
@@ -115,10 +115,11 @@ static void tell_lifetimes(const struct analysis *a, FILE *out)
 	if (!l->blocks)
 		return;
 	fprintf(out, "  * %s of the freed blocks lived less than 1 ms, %s less than 1 us",
-		text_percent(l->under_1ms, l->blocks).s, text_percent(l->under_1us, l->blocks).s);
+		format_percent(l->under_1ms, l->blocks).s,
+		format_percent(l->under_1us, l->blocks).s);
 	if (l->other_thread)
 		fprintf(out, "; %s were freed by another thread",
-			text_percent(l->other_thread, l->blocks).s);
+			format_percent(l->other_thread, l->blocks).s);
 	fputs(".\n", out);
 }
 
@@ -131,7 +132,7 @@ static void tell_waste(const struct analysis *a, FILE *out)
 		    out,
 		    "  * At the peak the allocator's rounding cost %s beyond the requested bytes"
 		    " (%s of it).\n",
-		    text_bytes(at->slack).s, text_percent(at->slack, at->bytes).s);
+		    format_bytes(at->slack).s, format_percent(at->slack, at->bytes).s);
 }
 
 static void tell_compactness(const struct analysis *a, FILE *out)
@@ -143,8 +144,8 @@ static void tell_compactness(const struct analysis *a, FILE *out)
 	fprintf(out,
 		"  * At the peak the live bytes would fit into %s and lay on %s"
 		" (compactness %s; 1.00 is perfect).\n",
-		text_many(c->high_needed, "page", "pages").s, text_count(c->high_touched).s,
-		text_ratio(c->at_peak).s);
+		format_many(c->high_needed, "page", "pages").s, format_count(c->high_touched).s,
+		format_ratio(c->at_peak).s);
 }
 
 /* The moment is a sample's, so it names its process when there are several. */
@@ -161,7 +162,7 @@ static void tell_resident(const struct analysis *a, FILE *out)
 	else
 		fputs(", it had", out);
 	fprintf(out, " %s of its own in memory, %s of it pages with live blocks.\n",
-		text_bytes(s->resident * page).s, text_bytes(s->under_live * page).s);
+		format_bytes(s->resident * page).s, format_bytes(s->under_live * page).s);
 }
 
 static void tell_maps(const struct analysis *a, FILE *out)
@@ -169,7 +170,7 @@ static void tell_maps(const struct analysis *a, FILE *out)
 	if (a->maps.all.peak)
 		fprintf(out,
 			"  * Besides its blocks, it mapped up to %s of address space itself.\n",
-			text_bytes(a->maps.all.peak).s);
+			format_bytes(a->maps.all.peak).s);
 }
 
 static void tell_realloc(const struct analysis *a, FILE *out)
@@ -181,14 +182,14 @@ static void tell_realloc(const struct analysis *a, FILE *out)
 	if (moved + stayed)
 		fprintf(out,
 			"  * realloc moved %s of the blocks it was given and copied at most %s.\n",
-			text_percent(moved, moved + stayed).s, text_exact(r->copied_bytes).s);
+			format_percent(moved, moved + stayed).s, format_exact(r->copied_bytes).s);
 }
 
 static void tell_failures(const struct analysis *a, FILE *out)
 {
 	if (a->totals.all.failed)
 		fprintf(out, "  * %s.\n",
-			text_many(a->totals.all.failed, "call failed", "calls failed").s);
+			format_many(a->totals.all.failed, "call failed", "calls failed").s);
 }
 
 static void tell_problems(const struct analysis *a, FILE *out)
@@ -196,12 +197,12 @@ static void tell_problems(const struct analysis *a, FILE *out)
 	const uint64_t *n = a->walk.heap.problems;
 
 	if (n[HEAP_DOUBLE_ALLOCATION] + n[HEAP_UNMATCHED_FREE])
-		fprintf(
-		    out, "  * The trace contradicts itself: %s and %s%s.\n",
-		    text_many(n[HEAP_DOUBLE_ALLOCATION], "double allocation", "double allocations")
-			.s,
-		    text_many(n[HEAP_UNMATCHED_FREE], "unmatched free", "unmatched frees").s,
-		    is_cut(a) ? "; what is missing from the trace may be the reason" : "");
+		fprintf(out, "  * The trace contradicts itself: %s and %s%s.\n",
+			format_many(n[HEAP_DOUBLE_ALLOCATION], "double allocation",
+				    "double allocations")
+			    .s,
+			format_many(n[HEAP_UNMATCHED_FREE], "unmatched free", "unmatched frees").s,
+			is_cut(a) ? "; what is missing from the trace may be the reason" : "");
 }
 
 void report_warnings(const struct analysis *a, FILE *out)

@@ -21,8 +21,8 @@ int report_compactness(const struct analysis *a, FILE *out)
 	fprintf(out,
 		"  Compactness (pages needed : pages touched): min: %.2f  max: %.2f  mean: %.2f\n",
 		c->min, c->max, c->mean);
-	fprintf(out, "  High Water: %s pages, %s application bytes.\n", text_count(c->high_pages).s,
-		text_count(c->high_bytes).s);
+	fprintf(out, "  High Water: %s pages, %s application bytes.\n",
+		format_count(c->high_pages).s, format_count(c->high_bytes).s);
 	fprintf(out, "  Mean over time: %.2f.  At the peak of live bytes: %.2f.\n",
 		c->mean_over_time, c->at_peak);
 	fputs("  1.00: live blocks fill their pages; 0.10: they spread over ten times as many.\n",
@@ -41,12 +41,12 @@ static void sample_row(struct table *t, const struct analysis *a, const struct r
 
 	table_cell(t, "%s", report_since(a, s->ticks).s);
 	table_cell(t, "%" PRIu32, s->process);
-	table_cell(t, "%s", text_bytes(s->rss).s);
-	table_cell(t, "%s", text_bytes(s->resident * page).s);
-	table_cell(t, "%s", text_bytes(s->under_live * page).s);
-	table_cell(t, "%s", text_bytes(s->live_bytes).s);
-	table_cell(t, "%s", text_bytes(s->live_resident_bytes).s);
-	table_cell(t, "%s", s->under_live ? text_ratio(s->compactness).s : "-");
+	table_cell(t, "%s", format_bytes(s->rss).s);
+	table_cell(t, "%s", format_bytes(s->resident * page).s);
+	table_cell(t, "%s", format_bytes(s->under_live * page).s);
+	table_cell(t, "%s", format_bytes(s->live_bytes).s);
+	table_cell(t, "%s", format_bytes(s->live_resident_bytes).s);
+	table_cell(t, "%s", s->under_live ? format_ratio(s->compactness).s : "-");
 }
 
 static int print_samples(const struct analysis *a, FILE *out)
@@ -84,13 +84,13 @@ static int print_rss(const struct analysis *a, FILE *out)
 		const struct tree_process *p = &a->tree.process[i];
 
 		table_cell(&t, "%" PRIu32, p->number);
-		table_cell(&t, "%s", text_count(p->samples).s);
-		table_cell(&t, "%s", p->samples ? text_bytes(p->rss_most).s : "-");
-		table_cell(&t, "%s", p->rss_anon_most ? text_bytes(p->rss_anon_most).s : "-");
-		table_cell(&t, "%s", p->peak_rss_bytes ? text_bytes(p->peak_rss_bytes).s : "-");
-		table_cell(&t, "%s", text_ns(p->user_ns).s);
-		table_cell(&t, "%s", text_ns(p->system_ns).s);
-		table_cell(&t, "%s", text_bytes(p->self_bytes).s);
+		table_cell(&t, "%s", format_count(p->samples).s);
+		table_cell(&t, "%s", p->samples ? format_bytes(p->rss_most).s : "-");
+		table_cell(&t, "%s", p->rss_anon_most ? format_bytes(p->rss_anon_most).s : "-");
+		table_cell(&t, "%s", p->peak_rss_bytes ? format_bytes(p->peak_rss_bytes).s : "-");
+		table_cell(&t, "%s", format_ns(p->user_ns).s);
+		table_cell(&t, "%s", format_ns(p->system_ns).s);
+		table_cell(&t, "%s", format_bytes(p->self_bytes).s);
 	}
 	return table_print(&t, out);
 }
@@ -121,19 +121,19 @@ static int print_maps(const struct analysis *a, FILE *out)
 {
 	const struct maps_of *m = &a->maps.all;
 
-	fprintf(out, "  Mapped by the program itself, most at once: %s", text_exact(m->peak).s);
+	fprintf(out, "  Mapped by the program itself, most at once: %s", format_exact(m->peak).s);
 	if (m->file_peak)
-		fprintf(out, ", and %s of files", text_exact(m->file_peak).s);
-	fprintf(out, ".\n  Still mapped at the end: %s", text_exact(m->now).s);
+		fprintf(out, ", and %s of files", format_exact(m->file_peak).s);
+	fprintf(out, ".\n  Still mapped at the end: %s", format_exact(m->now).s);
 	if (m->file_now)
-		fprintf(out, ", and %s of files", text_exact(m->file_now).s);
+		fprintf(out, ", and %s of files", format_exact(m->file_now).s);
 	fputs(".\n", out);
 	if (m->unknown_unmapped)
 		fprintf(out, "  Unmapped without having been seen mapped: %s.\n",
-			text_exact(m->unknown_unmapped).s);
+			format_exact(m->unknown_unmapped).s);
 	if (m->break_peak || m->break_now)
 		fprintf(out, "  Break moved by brk and sbrk: %s bytes at the end, most %s.\n",
-			text_signed(m->break_now).s, text_signed(m->break_peak).s);
+			format_signed(m->break_now).s, format_signed(m->break_peak).s);
 	return 0;
 }
 
@@ -153,16 +153,17 @@ static int print_problems(const struct analysis *a, FILE *out)
 	size_t shown = h->kept, i;
 	int ret = 0;
 
-	fprintf(out, "  %s, %s, %s.\n",
-		text_many(h->problems[HEAP_DOUBLE_ALLOCATION], "double allocation",
-			  "double allocations")
-		    .s,
-		text_many(h->problems[HEAP_UNMATCHED_FREE], "unmatched free", "unmatched frees").s,
-		text_many(h->problems[HEAP_INVERSION], "time inversion", "time inversions").s);
+	fprintf(
+	    out, "  %s, %s, %s.\n",
+	    format_many(h->problems[HEAP_DOUBLE_ALLOCATION], "double allocation",
+			"double allocations")
+		.s,
+	    format_many(h->problems[HEAP_UNMATCHED_FREE], "unmatched free", "unmatched frees").s,
+	    format_many(h->problems[HEAP_INVERSION], "time inversion", "time inversions").s);
 	for (i = 0; i < shown; i++) {
 		const struct heap_problem *p = &h->problem[i];
 
-		table_cell(&t, "%s", text_count(p->event).s);
+		table_cell(&t, "%s", format_count(p->event).s);
 		table_cell(&t, "%s", report_since(a, p->ticks).s);
 		table_cell(&t, "%" PRIx64, p->addr);
 		table_cell(&t, "%" PRIu32, p->process);
@@ -172,7 +173,7 @@ static int print_problems(const struct analysis *a, FILE *out)
 	if (shown)
 		ret = table_print(&t, out);
 	if (shown < all)
-		fprintf(out, "  and %s more.\n", text_count(all - shown).s);
+		fprintf(out, "  and %s more.\n", format_count(all - shown).s);
 	for (i = 0; all && i < a->tree.processes; i++)
 		if (a->tree.process[i].deepbind)
 			fprintf(out,

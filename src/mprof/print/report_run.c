@@ -19,12 +19,12 @@ struct text report_since(const struct analysis *a, uint64_t ticks)
 {
 	int64_t ns = walk_ns(&a->walk, ticks);
 
-	return text_ns(ns > 0 ? (uint64_t)ns : 0);
+	return format_ns(ns > 0 ? (uint64_t)ns : 0);
 }
 
 static struct text duration(const struct analysis *a)
 {
-	return text_ns(walk_duration_ns(&a->walk, a->tree.end_ticks - a->tree.start_ticks));
+	return format_ns(walk_duration_ns(&a->walk, a->tree.end_ticks - a->tree.start_ticks));
 }
 
 /* Children that were: what is missing of their work is not a leak. */
@@ -41,7 +41,7 @@ void report_killed(const struct analysis *a, FILE *out)
 	}
 	if (n > KILLED_SHOWN)
 		fprintf(out, "  And %s killed by a signal.\n",
-			text_many(n - KILLED_SHOWN, "more process was", "more processes were").s);
+			format_many(n - KILLED_SHOWN, "more process was", "more processes were").s);
 }
 
 static int print_run(const struct analysis *a, FILE *out)
@@ -57,13 +57,14 @@ static int print_run(const struct analysis *a, FILE *out)
 			p->end == TREE_UNKNOWN ? "; the trace ends" : ",", duration(a).s);
 	fprintf(
 	    out, "  Recorded: %s of %s in %s",
-	    text_many(a->calls, a->sampled ? "sample" : "call", a->sampled ? "samples" : "calls").s,
-	    text_many(a->threads, "thread", "threads").s,
-	    text_many(a->tree.processes, "process", "processes").s);
-	fprintf(out, "; %s of %s in %s", text_bytes(a->file_bytes).s,
+	    format_many(a->calls, a->sampled ? "sample" : "call", a->sampled ? "samples" : "calls")
+		.s,
+	    format_many(a->threads, "thread", "threads").s,
+	    format_many(a->tree.processes, "process", "processes").s);
+	fprintf(out, "; %s of %s in %s", format_bytes(a->file_bytes).s,
 		mprof_kind_name(a->walk.input.header->magic), a->path);
 	if (a->time_error_ns)
-		fprintf(out, "; times are right to %s", text_ns(a->time_error_ns).s);
+		fprintf(out, "; times are right to %s", format_ns(a->time_error_ns).s);
 	fprintf(out, ".\n");
 	report_killed(a, out);
 	if (image && *image->allocator)
@@ -95,13 +96,13 @@ static void print_lost(const struct analysis *a, FILE *out)
 		words = lost_words[i] ? lost_words[i] : "for an unknown reason";
 		if (lost_is_end(i))
 			fprintf(out, "  Recording ended early in %s: %s.\n",
-				text_many(a->tree.lost[i], "process", "processes").s, words);
+				format_many(a->tree.lost[i], "process", "processes").s, words);
 		else if (lost_is_stack(i))
 			fprintf(out, "  %s recorded without the stack: %s.\n",
-				text_many(a->tree.lost[i], "call was", "calls were").s, words);
+				format_many(a->tree.lost[i], "call was", "calls were").s, words);
 		else
 			fprintf(out, "  %s not recorded: %s.\n",
-				text_many(a->tree.lost[i], "call was", "calls were").s, words);
+				format_many(a->tree.lost[i], "call was", "calls were").s, words);
 	}
 }
 
@@ -135,12 +136,12 @@ static void print_damage(const struct trace_damage *d, FILE *out)
 		return;
 	if (d->first_bad_offset)
 		fprintf(out, "  The trace is damaged, first at byte %s:\n",
-			text_count(d->first_bad_offset).s);
+			format_count(d->first_bad_offset).s);
 	else
 		fprintf(out, "  The trace is not complete:\n");
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++)
 		if (row[i].n)
-			fprintf(out, "    %s %s\n", text_count(row[i].n).s, row[i].words);
+			fprintf(out, "    %s %s\n", format_count(row[i].n).s, row[i].words);
 }
 
 static const char *why_missing(const struct tree_missing *m)
@@ -170,7 +171,7 @@ static void print_missing(const struct analysis *a, FILE *out)
 	for (i = 0; i < r->owns; i++) {
 		fprintf(out, "  Process %" PRIu32, r->own[i].process);
 		if (r->own[i].processes > 1)
-			fprintf(out, " and %s more", text_count(r->own[i].processes - 1).s);
+			fprintf(out, " and %s more", format_count(r->own[i].processes - 1).s);
 		fprintf(out, ": %s.\n", r->own[i].why);
 	}
 	for (i = 0; i < r->processes; i++)

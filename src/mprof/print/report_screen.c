@@ -107,14 +107,15 @@ static void tell_run(struct screen *s)
 		paragraph_add(&words,
 			      p->end == TREE_UNKNOWN ? "; the trace ends %s after the start. "
 						     : " after %s. ",
-			      text_ns(ns).s);
+			      format_ns(ns).s);
 	}
-	paragraph_add(&words, "Recorded: %s, %s", text_many(a->totals.all.calls, "call", "calls").s,
-		      text_many(a->totals.thread.count, "thread", "threads").s);
+	paragraph_add(&words, "Recorded: %s, %s",
+		      format_many(a->totals.all.calls, "call", "calls").s,
+		      format_many(a->totals.thread.count, "thread", "threads").s);
 	if (a->tree.processes)
 		paragraph_add(&words, ", %s",
-			      text_many(a->tree.processes, "process", "processes").s);
-	paragraph_add(&words, "; %s of trace in %s.", text_bytes(a->file_bytes).s, a->path);
+			      format_many(a->tree.processes, "process", "processes").s);
+	paragraph_add(&words, "; %s of trace in %s.", format_bytes(a->file_bytes).s, a->path);
 	if (image && !is_usual(image->allocator))
 		paragraph_add(&words, " Allocator: %s.", image->allocator);
 	say(s, &words, "  ", 2);
@@ -191,9 +192,9 @@ static void tell_program(struct screen *s, const struct program *p)
 	if (p->processes == 1)
 		snprintf(who.s, sizeof(who.s), "process %" PRIu32, p->number);
 	else
-		who = text_many(p->processes, "process", "processes");
+		who = format_many(p->processes, "process", "processes");
 	paragraph_elide(name, p->name, s->width - 40);
-	paragraph_add(&words, "%s in %s: ", text_bytes(p->allocated).s, who.s);
+	paragraph_add(&words, "%s in %s: ", format_bytes(p->allocated).s, who.s);
 	paragraph_add_styled(&words, STYLE_PLACE, "%s", name);
 	say(s, &words, "    ", 6);
 }
@@ -247,7 +248,7 @@ static void tell_lines(struct screen *s, char *text, size_t most)
 	if (!more)
 		return;
 	paragraph_add_styled(&p, STYLE_WARNING, "And %s: see mprof report --all.",
-			     text_many(more, "more line", "more lines").s);
+			     format_many(more, "more line", "more lines").s);
 	say(s, &p, "  ", 4);
 }
 
@@ -289,18 +290,18 @@ static void tell_totals(struct screen *s)
 	const struct kept *k = a->findings ? &a->findings->kept : NULL;
 	struct paragraph words = { 0 };
 
-	paragraph_add(&words, "Peak: %s in %s, %s after the start. ", text_bytes(p->at.bytes).s,
-		      text_many(p->at.blocks, "block", "blocks").s, report_since(a, p->ticks).s);
-	paragraph_add(&words, "Allocated in all: %s in %s. ", text_bytes(a->sizes.bytes).s,
-		      text_many(a->sizes.total.count, "block", "blocks").s);
+	paragraph_add(&words, "Peak: %s in %s, %s after the start. ", format_bytes(p->at.bytes).s,
+		      format_many(p->at.blocks, "block", "blocks").s, report_since(a, p->ticks).s);
+	paragraph_add(&words, "Allocated in all: %s in %s. ", format_bytes(a->sizes.bytes).s,
+		      format_many(a->sizes.total.count, "block", "blocks").s);
 	if (!n->blocks) {
 		paragraph_add(&words, "Every block was freed.");
 	} else {
-		paragraph_add(&words, "Never freed: %s in %s", text_bytes(n->bytes).s,
-			      text_many(n->blocks, "block", "blocks").s);
+		paragraph_add(&words, "Never freed: %s in %s", format_bytes(n->bytes).s,
+			      format_many(n->blocks, "block", "blocks").s);
 		if (k && k->all.live_blocks)
 			paragraph_add(&words, ", of which run-time libraries keep %s",
-				      text_bytes(k->all.live_bytes).s);
+				      format_bytes(k->all.live_bytes).s);
 		paragraph_add(&words, ".");
 	}
 	say(s, &words, "  ", 2);
@@ -318,21 +319,22 @@ static void tell_heap(struct screen *s)
 
 	if (at->bytes)
 		paragraph_add(&words, "At the peak, the allocator's rounding added %s",
-			      text_percent(at->slack, at->bytes).s);
+			      format_percent(at->slack, at->bytes).s);
 	if (at->bytes && a->compactness.all.high_touched)
 		paragraph_add(&words, " and compactness was %s (1.00 is perfect)",
-			      text_ratio(a->compactness.all.at_peak).s);
+			      format_ratio(a->compactness.all.at_peak).s);
 	if (at->bytes)
 		paragraph_add(&words, ". ");
 	if (a->residency.compared)
 		paragraph_add(&words, "Of %s resident, %s held live blocks. ",
-			      text_bytes(full->resident * page).s,
-			      text_bytes(full->under_live * page).s);
+			      format_bytes(full->resident * page).s,
+			      format_bytes(full->under_live * page).s);
 	if (a->lifetimes.blocks)
 		paragraph_add(&words, "%s of freed blocks lived less than 1 ms. ",
-			      text_percent(a->lifetimes.under_1ms, a->lifetimes.blocks).s);
+			      format_percent(a->lifetimes.under_1ms, a->lifetimes.blocks).s);
 	if (moved)
-		paragraph_add(&words, "realloc copied at most %s.", text_bytes(r->copied_bytes).s);
+		paragraph_add(&words, "realloc copied at most %s.",
+			      format_bytes(r->copied_bytes).s);
 	say(s, &words, "  ", 2);
 }
 
@@ -539,7 +541,7 @@ static void tell_more(struct screen *s, size_t findings)
 	s->failed |= !to || fclose(to);
 	if (findings)
 		paragraph_add_styled(&words, STYLE_FAINT, "%s and all tables",
-				     text_many(findings, "more finding", "more findings").s);
+				     format_many(findings, "more finding", "more findings").s);
 	else
 		paragraph_add_styled(&words, STYLE_FAINT, "All tables");
 	paragraph_add_styled(&words, STYLE_FAINT, ": mprof report --all %s", path ? path : "");

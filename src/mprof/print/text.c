@@ -109,6 +109,6 @@ struct text text_power(unsigned power)
 	else if (low < 1024)
 		snprintf(t.s, sizeof(t.s), "%" PRIu64 " - %" PRIu64, low, high);
 	else
-		snprintf(t.s, sizeof(t.s), "from %.58s", text_bytes(low).s);
+		snprintf(t.s, sizeof(t.s), "from %.58s", format_bytes(low).s);
 	return t;
 }

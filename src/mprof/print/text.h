@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * text.h - numbers and words as a reader likes them.  Returned by value, so
- * that they can be used as printf("%s", text_count(n).s).
+ * that they can be used as printf("%s", format_count(n).s).
  */
 #ifndef MPROF_PRINT_TEXT_H
 #define MPROF_PRINT_TEXT_H

@@ -180,12 +180,12 @@ static void put_row(const struct tree_rows *t, const struct tree_row *row, bool 
 	const uint64_t own = calltree_exclusive(&t->tree, row->node, 0);
 	const bool figures = !row->same;
 
-	fprintf(out, "  %6s %11s %11s", figures ? text_percent(in, t->total).s : "",
+	fprintf(out, "  %6s %11s %11s", figures ? format_percent(in, t->total).s : "",
 		figures ? figures_text(t->value, in).s : "",
 		figures && own ? figures_text(t->value, own).s : "");
 	if (calls)
 		fprintf(out, " %11s",
-			figures ? text_count(calltree_inclusive(&t->tree, row->node, 1)).s : "");
+			figures ? format_count(calltree_inclusive(&t->tree, row->node, 1)).s : "");
 	fprintf(out, "  %*s", (int)(row->indent < MARGIN ? row->indent : MARGIN), "");
 	put_name(out, t, t->tree.node[row->node].line);
 	fputc('\n', out);
@@ -206,7 +206,7 @@ void tree_rows_text(const struct tree_rows *t, FILE *out)
 	if (t->hidden)
 		fprintf(
 		    out, "  %s not shown; --min-percent 0 shows all.\n",
-		    text_many(t->hidden, "smaller or deeper one is", "smaller or deeper ones are")
+		    format_many(t->hidden, "smaller or deeper one is", "smaller or deeper ones are")
 			.s);
 }
 

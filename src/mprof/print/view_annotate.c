@@ -32,7 +32,7 @@ static void put_margin(const struct margin *m, const struct source_line *l, uint
 	put_figure(m->out, figures_text(v, l ? l->exclusive[v] : 0), l && l->exclusive[v]);
 	put_figure(m->out, figures_text(v, l ? l->inclusive[v] : 0), l && l->inclusive[v]);
 	if (m->calls)
-		put_figure(m->out, text_count(l ? l->inclusive[VALUE_CALLS] : 0),
+		put_figure(m->out, format_count(l ? l->inclusive[VALUE_CALLS] : 0),
 			   l && l->inclusive[VALUE_CALLS]);
 	if (number)
 		fprintf(m->out, " %6" PRIu64 "  ", number);
@@ -125,7 +125,7 @@ static int put_file(const struct margin *m, const struct source_file *f)
 	if (ret < 0)
 		return ret;
 	figures_name(m->out, f->path);
-	fprintf(m->out, ": %s of the %s (%s)", text_percent(f->inclusive[v], total).s,
+	fprintf(m->out, ": %s of the %s (%s)", format_percent(f->inclusive[v], total).s,
 		profile_value_name(v), figures_text(v, f->inclusive[v]).s);
 	fprintf(m->out, " goes through it; it requests %s itself.\n",
 		figures_text(v, f->exclusive[v]).s);

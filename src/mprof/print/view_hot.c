@@ -13,24 +13,24 @@ static struct long_text about(const struct view_request *r, const struct profile
 	int n;
 
 	if (r->sort != VALUE_CALLS)
-		snprintf(what, sizeof(what), "in %s ", text_many(g->v.calls, "call", "calls").s);
+		snprintf(what, sizeof(what), "in %s ", format_many(g->v.calls, "call", "calls").s);
 	else
-		snprintf(what, sizeof(what), "for %s ", text_bytes(g->v.bytes).s);
+		snprintf(what, sizeof(what), "for %s ", format_bytes(g->v.bytes).s);
 	if (g->v.size_min == g->v.size_max)
-		n = snprintf(t.s, sizeof(t.s), "%sof %s each", what, text_bytes(mean).s);
+		n = snprintf(t.s, sizeof(t.s), "%sof %s each", what, format_bytes(mean).s);
 	else
 		n = snprintf(t.s, sizeof(t.s), "%sof %s to %s, %s on average", what,
-			     text_bytes(g->v.size_min).s, text_bytes(g->v.size_max).s,
-			     text_bytes(mean).s);
+			     format_bytes(g->v.size_min).s, format_bytes(g->v.size_max).s,
+			     format_bytes(mean).s);
 	if (g->v.local_bytes && g->v.bytes / g->v.local_bytes >= RECYCLED)
 		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; %s times what it held at once",
-			 text_count(g->v.bytes / g->v.local_bytes).s);
+			 format_count(g->v.bytes / g->v.local_bytes).s);
 	return t;
 }
 
 static struct text cell(const struct view_request *r, const struct profile_group *g)
 {
-	return r->sort != VALUE_CALLS ? text_count(g->v.calls) : text_bytes(g->v.bytes);
+	return r->sort != VALUE_CALLS ? format_count(g->v.calls) : format_bytes(g->v.bytes);
 }
 
 static int text(struct view_request *r, FILE *out, struct error *err)
@@ -45,13 +45,13 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	};
 
 	paragraph_line(out, "%s allocated %s: %s on average, from %s to %s.\n",
-		       text_many(v->calls, "call", "calls").s, text_exact(v->bytes).s,
-		       text_bytes(v->calls ? v->bytes / v->calls : 0).s, text_bytes(v->size_min).s,
-		       text_bytes(v->size_max).s);
+		       format_many(v->calls, "call", "calls").s, format_exact(v->bytes).s,
+		       format_bytes(v->calls ? v->bytes / v->calls : 0).s,
+		       format_bytes(v->size_min).s, format_bytes(v->size_max).s);
 	if (v->map_calls)
 		paragraph_line(out, "Beside them %s mapped %s.\n",
-			       text_many(v->map_calls, "call", "calls").s,
-			       text_bytes(v->map_bytes).s);
+			       format_many(v->map_calls, "call", "calls").s,
+			       format_bytes(v->map_bytes).s);
 	return flat_view_text(&flat, r, out, err);
 }
 

@@ -27,15 +27,15 @@ static struct long_text about(const struct view_request *r, const struct profile
 		n = snprintf(t.s, sizeof(t.s), "in %s",
 			     g->v.calls == 1 ? "its only block" : "all ");
 	else
-		n = snprintf(t.s, sizeof(t.s), "in %s of ", text_count(g->v.leaked_calls).s);
+		n = snprintf(t.s, sizeof(t.s), "in %s of ", format_count(g->v.leaked_calls).s);
 	if (g->v.calls > 1)
 		n += snprintf(t.s + n, sizeof(t.s) - (size_t)n, "%s blocks",
-			      text_count(g->v.calls).s);
+			      format_count(g->v.calls).s);
 	if (r->profile->sites.totals.read) /* when they were made, a profile does not say */
 		return t;
 	if (leak.kind == LEAK_GROWING)
 		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; grows by %s a second, since %s",
-			 text_bytes(leak.bytes_per_s).s, flat_moment(leak.since_ns).s);
+			 format_bytes(leak.bytes_per_s).s, flat_moment(leak.since_ns).s);
 	else if (leak.kind == LEAK_STOPPED)
 		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; grew until %s",
 			 flat_moment(leak.grew_ns).s);
@@ -51,8 +51,8 @@ static struct text cell(const struct view_request *r, const struct profile_group
 	struct text t;
 
 	leak_of(r->profile, g, &leak);
-	snprintf(t.s, sizeof(t.s), "%.28s of %.28s", text_count(g->v.leaked_calls).s,
-		 text_count(g->v.calls).s);
+	snprintf(t.s, sizeof(t.s), "%.28s of %.28s", format_count(g->v.leaked_calls).s,
+		 format_count(g->v.calls).s);
 	return t;
 }
 
@@ -86,13 +86,13 @@ static void print_suppressed(const struct profile *p, FILE *out)
 
 	if (!p->suppressed_calls)
 		return;
-	fprintf(out, "\nSuppressed: %s in %s\n", text_exact(p->suppressed_bytes).s,
-		text_many(p->suppressed_calls, "block", "blocks").s);
+	fprintf(out, "\nSuppressed: %s in %s\n", format_exact(p->suppressed_bytes).s,
+		format_many(p->suppressed_calls, "block", "blocks").s);
 	for (i = 0; i < s->count; i++) {
 		if (!sum_reason(s, i, &calls, &bytes))
 			continue;
-		fprintf(out, "  %10s  in %s: ", text_bytes(bytes).s,
-			text_many(calls, "block", "blocks").s);
+		fprintf(out, "  %10s  in %s: ", format_bytes(bytes).s,
+			format_many(calls, "block", "blocks").s);
 		if (s->item[i].why)
 			fprintf(out, "%s\n", s->item[i].why);
 		else
@@ -115,8 +115,8 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 
 	if (p->total.leaked_calls)
 		paragraph_line(out, "%s never freed: %s.\n",
-			       text_many(p->total.leaked_calls, "block was", "blocks were").s,
-			       text_exact(p->total.leaked_bytes).s);
+			       format_many(p->total.leaked_calls, "block was", "blocks were").s,
+			       format_exact(p->total.leaked_bytes).s);
 	if (!r->sorted)
 		leaks_rank(r->profile);
 	ret = flat_view_text(&flat, r, out, err);

@@ -7,7 +7,7 @@ static struct text mean_of(const struct site_values *v)
 {
 	struct text none = { "-" };
 
-	return v->freed_calls ? text_ns(v->lifetime_ns / v->freed_calls) : none;
+	return v->freed_calls ? format_ns(v->lifetime_ns / v->freed_calls) : none;
 }
 
 /* "3 ns to 5 us, "; samples do not have the shortest and the longest life. */
@@ -16,8 +16,8 @@ static struct long_text span_of(const struct view_request *r, const struct site_
 	struct long_text t = { "" };
 
 	if (!r->profile->sites.totals.estimated)
-		snprintf(t.s, sizeof(t.s), "%s to %s, ", text_ns(v->lifetime_min_ns).s,
-			 text_ns(v->lifetime_max_ns).s);
+		snprintf(t.s, sizeof(t.s), "%s to %s, ", format_ns(v->lifetime_min_ns).s,
+			 format_ns(v->lifetime_max_ns).s);
 	return t;
 }
 
@@ -32,13 +32,14 @@ static struct long_text about(const struct view_request *r, const struct profile
 		return t;
 	}
 	n = snprintf(t.s, sizeof(t.s), "%s lived %s%s on average",
-		     text_many(v->freed_calls, "block", "blocks").s, span_of(r, v).s, mean_of(v).s);
+		     format_many(v->freed_calls, "block", "blocks").s, span_of(r, v).s,
+		     mean_of(v).s);
 	if (v->foreign_frees)
 		n += snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; %s freed by another thread",
-			      text_percent(v->foreign_frees, v->freed_calls).s);
+			      format_percent(v->foreign_frees, v->freed_calls).s);
 	if (v->live_calls)
 		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; %s never freed",
-			 text_count(v->live_calls).s);
+			 format_count(v->live_calls).s);
 	return t;
 }
 
@@ -60,12 +61,12 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 
 	if (v->freed_calls)
 		paragraph_line(out, "%s lived %s%s on average; %s never freed.\n",
-			       text_many(v->freed_calls, "freed block", "freed blocks").s,
+			       format_many(v->freed_calls, "freed block", "freed blocks").s,
 			       span_of(r, v).s, mean_of(v).s,
-			       text_many(v->live_calls, "was", "were").s);
+			       format_many(v->live_calls, "was", "were").s);
 	else
 		paragraph_line(out, "No block was freed; %s.\n",
-			       text_many(v->live_calls, "block lives on", "blocks live on").s);
+			       format_many(v->live_calls, "block lives on", "blocks live on").s);
 	return flat_view_text(&flat, r, out, err);
 }
 

@@ -11,21 +11,22 @@ static struct long_text about(const struct view_request *r, const struct profile
 
 	if (r->sort == VALUE_LOCAL)
 		snprintf(t.s, sizeof(t.s), "in %s; %s of it at the peak of the run",
-			 text_many(g->v.local_calls, "block", "blocks").s,
-			 text_bytes(g->v.peak_bytes).s);
+			 format_many(g->v.local_calls, "block", "blocks").s,
+			 format_bytes(g->v.peak_bytes).s);
 	else if (g->v.local_bytes > g->v.peak_bytes)
 		snprintf(t.s, sizeof(t.s), "in %s; at another time it held %s",
-			 text_many(g->v.peak_calls, "block", "blocks").s,
-			 text_bytes(g->v.local_bytes).s);
+			 format_many(g->v.peak_calls, "block", "blocks").s,
+			 format_bytes(g->v.local_bytes).s);
 	else
 		snprintf(t.s, sizeof(t.s), "in %s",
-			 text_many(g->v.peak_calls, "block", "blocks").s);
+			 format_many(g->v.peak_calls, "block", "blocks").s);
 	return t;
 }
 
 static struct text cell(const struct view_request *r, const struct profile_group *g)
 {
-	return r->sort == VALUE_LOCAL ? text_bytes(g->v.peak_bytes) : text_bytes(g->v.local_bytes);
+	return r->sort == VALUE_LOCAL ? format_bytes(g->v.peak_bytes)
+				      : format_bytes(g->v.local_bytes);
 }
 
 /* Whose peak it is. */
@@ -50,12 +51,12 @@ static void print_bound(const struct sites *s, FILE *out)
 
 	if (s->totals.bound)
 		fprintf(out, "With several threads it is accurate to %s.\n",
-			text_exact(s->totals.bound).s);
+			format_exact(s->totals.bound).s);
 	if (rest > 0)
 		fprintf(out, "%s of it cannot be attributed to a stack.\n",
-			text_exact((uint64_t)rest).s);
+			format_exact((uint64_t)rest).s);
 	if (rest < 0)
-		fprintf(out, "The rows add up to %s more.\n", text_exact(0 - (uint64_t)rest).s);
+		fprintf(out, "The rows add up to %s more.\n", format_exact(0 - (uint64_t)rest).s);
 }
 
 static int text(struct view_request *r, FILE *out, struct error *err)
@@ -70,13 +71,13 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 
 	paragraph_line(
 	    out, "%s%s, %s held %s in %s.\n", p->sites.options.until.set ? "" : "At the peak, ",
-	    flat_moment(p->sites.peak.ns).s, who_of(p).s, text_exact(p->sites.peak.bytes).s,
-	    text_many(p->sites.peak.calls, "block", "blocks").s);
+	    flat_moment(p->sites.peak.ns).s, who_of(p).s, format_exact(p->sites.peak.bytes).s,
+	    format_many(p->sites.peak.calls, "block", "blocks").s);
 	if (p->total.peak_bytes != p->sites.peak.bytes)
 		paragraph_line(out, "The selected blocks held %s of that (%s) in %s.\n",
-			       text_exact(p->total.peak_bytes).s,
-			       text_percent(p->total.peak_bytes, p->sites.peak.bytes).s,
-			       text_many(p->total.peak_calls, "block", "blocks").s);
+			       format_exact(p->total.peak_bytes).s,
+			       format_percent(p->total.peak_bytes, p->sites.peak.bytes).s,
+			       format_many(p->total.peak_calls, "block", "blocks").s);
 	print_bound(&p->sites, out);
 	if (r->sort == VALUE_LOCAL)
 		fputs("Each row has its own peak, which may be at another time.\n", out);

@@ -18,14 +18,14 @@ static struct long_text about(const struct view_request *r, const struct profile
 	struct long_text t;
 
 	(void)r;
-	snprintf(t.s, sizeof(t.s), "in %s", text_many(g->v.rss_calls, "block", "blocks").s);
+	snprintf(t.s, sizeof(t.s), "in %s", format_many(g->v.rss_calls, "block", "blocks").s);
 	return t;
 }
 
 static struct text cell(const struct view_request *r, const struct profile_group *g)
 {
 	(void)r;
-	return text_count(g->v.rss_calls);
+	return format_count(g->v.rss_calls);
 }
 
 /* ---- functions and what they called ---- */
@@ -64,7 +64,8 @@ static bool is_small(const struct view_request *r, uint64_t part, uint64_t of)
 static void print_held(const struct sym_line *line, uint64_t part, uint64_t of, int indent,
 		       FILE *out)
 {
-	fprintf(out, "%*s%10s  %5s  ", indent, "", text_bytes(part).s, text_percent(part, of).s);
+	fprintf(out, "%*s%10s  %5s  ", indent, "", format_bytes(part).s,
+		format_percent(part, of).s);
 	if (line)
 		figures_line(out, line, false);
 	else
@@ -159,11 +160,11 @@ static void print_process(const struct profile *p, uint32_t number, FILE *out)
 
 static struct text since_start(int64_t ns)
 {
-	return text_ns(ns > 0 ? (uint64_t)ns : 0);
+	return format_ns(ns > 0 ? (uint64_t)ns : 0);
 }
 
 /* "between A and B", as exactly as is known. */
-static void print_when(const struct site_moment *m, FILE *out)
+static void print_when(const struct site_snapshot *m, FILE *out)
 {
 	const struct text from = since_start(m->from_ns), to = since_start(m->to_ns);
 
@@ -179,49 +180,49 @@ static void print_when(const struct site_moment *m, FILE *out)
 }
 
 /* The kernel's counters lag; but no more than that can be in memory. */
-static void print_blocks(const struct site_moment *m, FILE *out)
+static void print_blocks(const struct site_snapshot *m, FILE *out)
 {
 	if (m->bytes <= m->rss + rss_lag(m->rss)) {
-		fprintf(out, "  of that, its blocks  %s in %s (%s)\n", text_exact(m->bytes).s,
-			text_many(m->calls, "block", "blocks").s,
-			text_percent(m->bytes < m->rss ? m->bytes : m->rss, m->rss).s);
+		fprintf(out, "  of that, its blocks  %s in %s (%s)\n", format_exact(m->bytes).s,
+			format_many(m->calls, "block", "blocks").s,
+			format_percent(m->bytes < m->rss ? m->bytes : m->rss, m->rss).s);
 		return;
 	}
 	fprintf(out,
 		"  its blocks were  %s in %s: at least %s of that was not in memory,\n"
 		"  as pages take none until they are written to\n",
-		text_exact(m->bytes).s, text_many(m->calls, "block", "blocks").s,
-		text_bytes(m->bytes - m->rss).s);
+		format_exact(m->bytes).s, format_many(m->calls, "block", "blocks").s,
+		format_bytes(m->bytes - m->rss).s);
 }
 
 static void print_moment(const struct view_request *r, FILE *out)
 {
 	const struct profile *p = r->profile;
-	const struct site_moment *m = &p->sites.rss;
+	const struct site_snapshot *m = &p->sites.rss;
 	const struct tree_process *process = tree_find(&p->tree, m->process);
 
 	print_process(p, m->process, out);
 	fputs(" was largest ", out);
 	print_when(m, out);
-	fprintf(out, ", with %s in memory.\n", text_exact(m->rss).s);
+	fprintf(out, ", with %s in memory.\n", format_exact(m->rss).s);
 	print_blocks(m, out);
 	if (p->total.rss_bytes != m->bytes)
 		fprintf(out, "  of these, selected  %s in %s (%s)\n",
-			text_exact(p->total.rss_bytes).s,
-			text_many(p->total.rss_calls, "block", "blocks").s,
-			text_percent(p->total.rss_bytes, m->bytes).s);
+			format_exact(p->total.rss_bytes).s,
+			format_many(p->total.rss_calls, "block", "blocks").s,
+			format_percent(p->total.rss_bytes, m->bytes).s);
 	if (process && process->self_bytes)
 		fprintf(out, "  and mprof's own memory in it  %s\n",
-			text_bytes(process->self_bytes).s);
+			format_bytes(process->self_bytes).s);
 	fprintf(out, "  arena: %s by brk and sbrk   mmap: %s mapped by the program itself\n",
-		text_bytes(m->arena).s, text_bytes(m->mapped).s);
+		format_bytes(m->arena).s, format_bytes(m->mapped).s);
 	if (m->cpu_ns)
-		fprintf(out, "  CPU time until then: %s\n", text_ns(m->cpu_ns).s);
+		fprintf(out, "  CPU time until then: %s\n", format_ns(m->cpu_ns).s);
 	if (m->unseen && process && !process->said_end)
 		fprintf(out,
 			"  Later it allocated and mapped up to %s more; how much of that was in\n"
 			"  memory is unknown: it has not been measured since.\n",
-			text_bytes(m->unseen).s);
+			format_bytes(m->unseen).s);
 }
 
 static int text(struct view_request *r, FILE *out, struct error *err)

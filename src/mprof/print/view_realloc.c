@@ -109,13 +109,13 @@ static void put_site(struct profile *p, const struct growth_site *s, FILE *out)
 	fprintf(
 	    out,
 	    "\n    grew %s in %s%s, at most %s in a row, up to %s; %s moved, at most %s copied\n",
-	    text_many(s->chains, "block", "blocks").s, text_many(s->steps, "step", "steps").s,
-	    s->copies == s->steps ? " (new block, copy, free)" : "", text_count(s->longest).s,
-	    text_bytes(s->greatest).s, text_count(s->moved).s, text_bytes(s->copied).s);
+	    format_many(s->chains, "block", "blocks").s, format_many(s->steps, "step", "steps").s,
+	    s->copies == s->steps ? " (new block, copy, free)" : "", format_count(s->longest).s,
+	    format_bytes(s->greatest).s, format_count(s->moved).s, format_bytes(s->copied).s);
 	fprintf(out,
 		"    reserve %s: saves %s and copying up to %s, and leaves %s spare on average\n",
-		text_exact(s->reserve).s, text_many(s->saved_steps, "call", "calls").s,
-		text_bytes(s->saved_copied).s, text_bytes(s->spare).s);
+		format_exact(s->reserve).s, format_many(s->saved_steps, "call", "calls").s,
+		format_bytes(s->saved_copied).s, format_bytes(s->spare).s);
 }
 
 static int text(struct view_request *r, FILE *out, struct error *err)
@@ -131,20 +131,20 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 		return 0;
 	}
 	fprintf(out, "%s grown in %s, which copied at most %s",
-		text_many(g->growth.chains, "block was", "blocks were").s,
-		text_many(g->growth.steps, "step", "steps").s, text_bytes(g->growth.copied).s);
+		format_many(g->growth.chains, "block was", "blocks were").s,
+		format_many(g->growth.steps, "step", "steps").s, format_bytes(g->growth.copied).s);
 	if (g->growth.copies)
 		fprintf(out,
 			"; %s of the steps not by realloc but as vectors grow:"
 			" a new block, a copy, a free",
-			text_count(g->growth.copies).s);
+			format_count(g->growth.copies).s);
 	fputs(".\n", out);
 	n = r->top && r->top < g->sites ? r->top : g->sites;
 	for (i = 0; i < n; i++)
 		put_site(r->profile, &g->site[i], out);
 	if (n < g->sites)
 		fprintf(out, "\n  and %s; --top 0 shows all\n",
-			text_many(g->sites - n, "place more", "places more").s);
+			format_many(g->sites - n, "place more", "places more").s);
 	return 0;
 }
 

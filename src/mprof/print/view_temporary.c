@@ -8,15 +8,15 @@ static struct long_text about(const struct view_request *r, const struct profile
 	uint64_t n = g->v.temporary_calls;
 
 	(void)r;
-	snprintf(t.s, sizeof(t.s), "%s of its calls, %s on average", text_percent(n, g->v.calls).s,
-		 text_bytes(n ? g->v.temporary_bytes / n : 0).s);
+	snprintf(t.s, sizeof(t.s), "%s of its calls, %s on average",
+		 format_percent(n, g->v.calls).s, format_bytes(n ? g->v.temporary_bytes / n : 0).s);
 	return t;
 }
 
 static struct text cell(const struct view_request *r, const struct profile_group *g)
 {
 	(void)r;
-	return text_percent(g->v.temporary_calls, g->v.calls);
+	return format_percent(g->v.temporary_calls, g->v.calls);
 }
 
 static int text(struct view_request *r, FILE *out, struct error *err)
@@ -32,14 +32,14 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	uint64_t calls = o->temporary_events ? o->temporary_events : SITE_TEMPORARY_EVENTS;
 
 	fprintf(out, "%s of %s were temporary: freed by the thread that allocated them ",
-		text_many(p->total.temporary_calls, "call", "calls").s,
-		text_count(p->total.calls).s);
+		format_many(p->total.temporary_calls, "call", "calls").s,
+		format_count(p->total.calls).s);
 	if (calls == 1)
 		fputs("in its very next call", out);
 	else
-		fprintf(out, "within its next %s calls", text_count(calls).s);
+		fprintf(out, "within its next %s calls", format_count(calls).s);
 	if (o->temporary_ns)
-		fprintf(out, ", or within %s", text_ns(o->temporary_ns).s);
+		fprintf(out, ", or within %s", format_ns(o->temporary_ns).s);
 	fputs(".\n", out);
 	return flat_view_text(&flat, r, out, err);
 }

@@ -86,12 +86,13 @@ static int put_threads(const struct cross_frees *h, const size_t *index, size_t 
 		else
 			table_cell(&t, "-");
 		table_cell(&t, "%" PRIu32, h1->process);
-		table_cell(&t, "%s", text_bytes(h1->allocated.bytes).s);
-		table_cell(&t, "%s", text_bytes(h1->own.bytes).s);
-		table_cell(&t, "%s", text_bytes(h1->by_others.bytes).s);
-		table_cell(&t, "%s", text_bytes(h1->of_others.bytes).s);
-		table_cell(&t, "%s",
-			   text_bytes(h1->allocated.bytes - h1->own.bytes - h1->by_others.bytes).s);
+		table_cell(&t, "%s", format_bytes(h1->allocated.bytes).s);
+		table_cell(&t, "%s", format_bytes(h1->own.bytes).s);
+		table_cell(&t, "%s", format_bytes(h1->by_others.bytes).s);
+		table_cell(&t, "%s", format_bytes(h1->of_others.bytes).s);
+		table_cell(
+		    &t, "%s",
+		    format_bytes(h1->allocated.bytes - h1->own.bytes - h1->by_others.bytes).s);
 	}
 	return table_print(&t, out);
 }
@@ -114,9 +115,9 @@ static void put_matrix(const struct cross_frees *h, const size_t *index, size_t 
 			p = cross_free_find(h, from->number, thread_at(h, index[k])->number);
 			if (i == k)
 				fprintf(out, " %12s",
-					from->own.blocks ? text_bytes(from->own.bytes).s : ".");
+					from->own.blocks ? format_bytes(from->own.bytes).s : ".");
 			else
-				fprintf(out, " %12s", p ? text_bytes(p->sum.bytes).s : ".");
+				fprintf(out, " %12s", p ? format_bytes(p->sum.bytes).s : ".");
 		}
 		fputc('\n', out);
 	}
@@ -187,8 +188,8 @@ static int put_sites(struct profile *p, size_t most, FILE *out)
 	if (t.count)
 		fputs("\nBlocks that other threads free come from:\n\n", out);
 	for (i = 0; i < t.count && (!most || i < most); i++) {
-		fprintf(out, "  %11s of %11s  ", text_count(t.of[i].foreign).s,
-			text_many(t.of[i].blocks, "block", "blocks").s);
+		fprintf(out, "  %11s of %11s  ", format_count(t.of[i].foreign).s,
+			format_many(t.of[i].blocks, "block", "blocks").s);
 		if (t.of[i].line)
 			figures_line(out, t.of[i].line, true);
 		else
@@ -207,21 +208,21 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 
 	shown = r->top && r->top < n ? r->top : n;
 	paragraph_line(out, "Of %s, %s (%s) went by another thread than the one that allocated.\n",
-		       text_many(r->profile->total.freed_calls, "freed block", "freed blocks").s,
-		       text_count(h->all.blocks).s, text_bytes(h->all.bytes).s);
+		       format_many(r->profile->total.freed_calls, "freed block", "freed blocks").s,
+		       format_count(h->all.blocks).s, format_bytes(h->all.bytes).s);
 	fputc('\n', out);
 	if (!ret)
 		ret = put_threads(h, index, shown, out);
 	if (shown < n)
 		fprintf(out, "  and %s with less; --top 0 shows all\n",
-			text_many(n - shown, "thread", "threads").s);
+			format_many(n - shown, "thread", "threads").s);
 	if (!ret && h->pairs) {
 		fputs("\nWho frees whose blocks:\n\n", out);
 		put_matrix(h, index, n < MATRIX ? n : MATRIX, out);
 		if (h->rest.blocks)
 			fprintf(out, "  More pairs of threads than are kept: %s in %s.\n",
-				text_bytes(h->rest.bytes).s,
-				text_many(h->rest.blocks, "block", "blocks").s);
+				format_bytes(h->rest.bytes).s,
+				format_many(h->rest.blocks, "block", "blocks").s);
 		ret = put_sites(r->profile, SITES, out);
 	}
 	free(index);

@@ -35,7 +35,7 @@ static int text(struct view_request *r, enum calltree_direction direction, const
 		return ret;
 	paragraph_line(out, "%s; %s: %s in %s.\n", what, profile_value_name(t->value),
 		       figures_text(t->value, t->total).s,
-		       text_many(r->profile->count, "call stack", "call stacks").s);
+		       format_many(r->profile->count, "call stack", "call stacks").s);
 	fputc('\n', out);
 	tree_rows_text(t, out);
 	return 0;

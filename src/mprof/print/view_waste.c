@@ -8,15 +8,15 @@ static struct long_text about(const struct view_request *r, const struct profile
 
 	(void)r;
 	snprintf(t.s, sizeof(t.s), "over %s: %s more than was requested; %s of it at the peak",
-		 text_many(g->v.calls, "block", "blocks").s, text_percent(g->v.slack, g->v.bytes).s,
-		 text_bytes(g->v.peak_slack).s);
+		 format_many(g->v.calls, "block", "blocks").s,
+		 format_percent(g->v.slack, g->v.bytes).s, format_bytes(g->v.peak_slack).s);
 	return t;
 }
 
 static struct text cell(const struct view_request *r, const struct profile_group *g)
 {
 	(void)r;
-	return text_bytes(g->v.peak_slack);
+	return format_bytes(g->v.peak_slack);
 }
 
 static int text(struct view_request *r, FILE *out, struct error *err)
@@ -32,9 +32,9 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	fprintf(out,
 		"The allocator rounded %s up by %s, %s more than was requested; at the peak it"
 		" was %s (%s).\n",
-		text_many(v->calls, "block", "blocks").s, text_exact(v->slack).s,
-		text_percent(v->slack, v->bytes).s, text_bytes(v->peak_slack).s,
-		text_percent(v->peak_slack, v->peak_bytes).s);
+		format_many(v->calls, "block", "blocks").s, format_exact(v->slack).s,
+		format_percent(v->slack, v->bytes).s, format_bytes(v->peak_slack).s,
+		format_percent(v->peak_slack, v->peak_bytes).s);
 	return flat_view_text(&flat, r, out, err);
 }
 

@@ -41,12 +41,12 @@ int view_unknown(const char *name, struct error *err)
 
 int view_text(const struct view *v, struct view_request *r, FILE *out, struct error *err)
 {
-	const struct site_moment *at = &r->profile->sites.peak;
+	const struct site_snapshot *at = &r->profile->sites.peak;
 	int ret;
 
 	if (r->profile->sites.options.until.set && v->ops != &view_peak)
 		fprintf(out, "\"peak\" is the time %s after the start, with %s live.\n",
-			text_ns(at->ns > 0 ? (uint64_t)at->ns : 0).s, text_exact(at->bytes).s);
+			format_ns(at->ns > 0 ? (uint64_t)at->ns : 0).s, format_exact(at->bytes).s);
 	figures_estimate(r->profile, out);
 	ret = v->ops->text(r, out, err);
 	if (!ret && !r->profile->has_stacks)

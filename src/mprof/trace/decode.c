@@ -105,7 +105,7 @@ static size_t decode_long(const struct stream *s, struct event *e, enum rank *ra
 		  : begin		       ? EVENT_REALLOC_BEGIN
 					       : EVENT_REALLOC_END;
 	e->error = (uint16_t)mprof_word_error(*pos);
-	e->value = class == MPROF_CLASS_FREE || begin ? s->gives : s->takes;
+	e->value = class == MPROF_CLASS_FREE || begin ? s->free_stack : s->alloc_stack;
 	long_values(e, class, pos + 1);
 	if (class == MPROF_CLASS_FREE || begin)
 		e->usable = s->touched;
@@ -119,7 +119,7 @@ static bool moves_addr(const struct event *e)
 	       (classes[e->fn] == MPROF_CLASS_ALLOC || classes[e->fn] == MPROF_CLASS_REALLOC);
 }
 
-static bool gives_back(const struct event *e)
+static bool frees_block(const struct event *e)
 {
 	return e->kind == EVENT_REALLOC_BEGIN ||
 	       (e->kind == EVENT_CALL && classes[e->fn] == MPROF_CLASS_FREE);
@@ -170,9 +170,9 @@ static void decode_stack(struct trace *t, struct stream *s, uint64_t word)
 		node = 0;
 	}
 	if (word >> 4 & MPROF_STACK_OF_FREES)
-		s->gives = node;
+		s->free_stack = node;
 	else
-		s->takes = node;
+		s->alloc_stack = node;
 }
 
 static bool is_touched(uint64_t word)
@@ -295,8 +295,8 @@ static size_t decode_short(struct stream *s, struct event *events, size_t n, uin
 	const uint64_t *pos = s->pos, *end = s->end;
 	uint64_t ticks = s->ticks, addr = s->addr, touched = s->touched;
 	const uint32_t process = s->process, thread = s->thread;
-	const uint32_t gives = s->gives;
-	uint32_t takes = s->takes;
+	const uint32_t gives = s->free_stack;
+	uint32_t takes = s->alloc_stack;
 	struct event *e = events, *stop = events + n;
 
 	while (pos < end && e < stop) {
@@ -348,7 +348,7 @@ static size_t decode_short(struct stream *s, struct event *events, size_t n, uin
 	s->ticks = ticks;
 	s->addr = addr;
 	s->touched = touched;
-	s->takes = takes;
+	s->alloc_stack = takes;
 	return (size_t)(e - events);
 }
 
@@ -377,7 +377,7 @@ size_t stream_decode(struct trace *t, struct stream *s, struct event *events, si
 		s->ticks = events[got].ticks;
 		if (moves_addr(&events[got]))
 			s->addr = events[got].addr;
-		if (gives_back(&events[got]))
+		if (frees_block(&events[got]))
 			s->touched = 0;
 		s->pos += words;
 		got++;

@@ -92,7 +92,7 @@ enum group_kind {
 	KIND_END = GUESSES * NAMES,	    /* + enum group_how * OPS + enum group_op */
 	KIND_AGAIN = KIND_END + HOWS * OPS, /* the next block takes a slot that is live */
 	KIND_TOUCHED,	 /* bytes touched of the block that ends next: GROUP_OTHER */
-	KIND_GIVES,	 /* the stack of what this thread gives back from now on: GROUP_STACK */
+	KIND_FREE_STACK, /* the stack of what this thread gives back from now on: GROUP_STACK */
 	KIND_OTHER,	 /* an event with all it has in GROUP_OTHER and GROUP_STACK */
 	KIND_OTHER_GONE, /* the same; a realloc failed and its block cannot be found again */
 	KINDS,

@@ -213,13 +213,13 @@ static inline uint32_t get_slot(struct group_reader *r, const struct lane *l, en
 		look_ahead(r, l->home);
 		slot = get_wide(r, GROUP_SLOT);
 	} else if (how >= HOW_BESIDE) {
-		slot = l->given_slot + how - HOW_BESIDE - 3 + (how >= HOW_BESIDE + 3);
+		slot = l->freed_slot + how - HOW_BESIDE - 3 + (how >= HOW_BESIDE + 3);
 	} else {
 		if (how < HOW_NEAR) {
 			born = l->births - 1 - how;
 		} else {
-			owner = r->slots.lane[l->given_lane];
-			born = l->given_born + how - HOW_NEAR - 4 + (how >= HOW_NEAR + 4);
+			owner = r->slots.lane[l->freed_lane];
+			born = l->freed_born + how - HOW_NEAR - 4 + (how >= HOW_NEAR + 4);
 		}
 		if (born >= owner->births || owner->home != l->home)
 			return SLOT_NONE;
@@ -252,7 +252,7 @@ static inline bool end(struct group_reader *r, struct event *e, struct parts how
 	struct slot *b = NULL;
 
 	*e = (struct event){ .usable = r->touched,
-			     .stack = l->gives,
+			     .stack = l->free_stack,
 			     .process = l->home->process,
 			     .thread = l->thread,
 			     .kind = group_ops[how.minor].kind,
@@ -275,10 +275,10 @@ static inline bool end(struct group_reader *r, struct event *e, struct parts how
 		l->given = e->addr = r->far += unzigzag(get_varint(r, GROUP_FAR));
 	if (!b)
 		return true;
-	l->given_slot = slot;
+	l->freed_slot = slot;
 	if (b->group == r->slots.group) {
-		l->given_lane = b->lane;
-		l->given_born = b->born;
+		l->freed_lane = b->lane;
+		l->freed_born = b->born;
 		l->given = e->addr;
 		if (!pile_push(pile_of(&r->piles, l, &r->sorts->sort[b->sort]), e->addr))
 			return false;
@@ -365,8 +365,8 @@ static bool remark(struct group_reader *r, unsigned kind)
 	case KIND_TOUCHED:
 		r->touched = get_varint(r, GROUP_OTHER);
 		return true;
-	case KIND_GIVES:
-		r->lane->gives = (uint32_t)get_stack(r);
+	case KIND_FREE_STACK:
+		r->lane->free_stack = (uint32_t)get_stack(r);
 		return true;
 	default:
 		return false;

@@ -260,11 +260,11 @@ static enum group_how how_of(struct group_writer *w, const struct lane *l, uint3
 		away = l->births - 1 - b->born;
 		if (b->lane == l->number && away < HOW_NEAR)
 			return (enum group_how)(HOW_RECENT + away);
-		away = b->born - l->given_born + 4;
-		if (b->lane == l->given_lane && away <= 8 && away != 4)
+		away = b->born - l->freed_born + 4;
+		if (b->lane == l->freed_lane && away <= 8 && away != 4)
 			return (enum group_how)(HOW_NEAR + away - (away > 4));
 	}
-	away = slot - l->given_slot + 3;
+	away = slot - l->freed_slot + 3;
 	if (away <= 6 && away != 3)
 		return (enum group_how)(HOW_BESIDE + away - (away > 3));
 	put_wide(w, GROUP_SLOT, slot);
@@ -278,10 +278,10 @@ static void before_end(struct group_writer *w, const struct event *e)
 		put_kind(w, KIND_TOUCHED);
 		put_varint(w, GROUP_OTHER, e->usable);
 	}
-	if (__builtin_expect(e->stack != w->lane->gives, 0)) {
-		put_kind(w, KIND_GIVES);
+	if (__builtin_expect(e->stack != w->lane->free_stack, 0)) {
+		put_kind(w, KIND_FREE_STACK);
 		put_varint(w, GROUP_STACK, sorts_stack(w->sorts, e->stack));
-		w->lane->gives = e->stack;
+		w->lane->free_stack = e->stack;
 	}
 }
 
@@ -310,12 +310,12 @@ static bool end(struct group_writer *w, const struct event *e, uint32_t *cell)
 	enum group_how how = how_of(w, l, slot);
 
 	put_end(w, e, how, s);
-	l->given_slot = slot;
+	l->freed_slot = slot;
 	*cell = 0;
 	/* Where a block of an earlier group was, a reader may not know. */
 	if (b->group == w->slots.group) {
-		l->given_lane = b->lane;
-		l->given_born = b->born;
+		l->freed_lane = b->lane;
+		l->freed_born = b->born;
 		l->given = e->addr;
 		if (!pile_push(pile_of(&w->piles, l, s), e->addr))
 			return false;

@@ -55,14 +55,14 @@ static inline uint64_t chunk_offset(const struct chunk *c)
 
 /* One thread's chunks, in order, and the place where decoding stands. */
 struct stream {
-	const uint64_t *pos, *end;   /* words not decoded yet, in buf */
-	uint64_t ticks, addr;	     /* decoding state, see encode.h */
-	uint64_t touched;	     /* of what is given back next, + 1; 0: not known */
-	uint32_t takes, gives;	     /* nodes of what hands out, of what gives back */
-	const struct stack_map *map; /* of its process's numbers; NULL: none */
-	uint32_t process, thread;    /* of the next event; a THREAD word changes thread */
-	uint32_t next, last;	     /* chunks not loaded yet: [next, last) */
-	uint32_t first;		     /* its first chunk */
+	const uint64_t *pos, *end;	  /* words not decoded yet, in buf */
+	uint64_t ticks, addr;		  /* decoding state, see encode.h */
+	uint64_t touched;		  /* of what is given back next, + 1; 0: not known */
+	uint32_t alloc_stack, free_stack; /* nodes of the last STACK words */
+	const struct stack_map *map;	  /* of its process's numbers; NULL: none */
+	uint32_t process, thread;	  /* of the next event; a THREAD word changes thread */
+	uint32_t next, last;		  /* chunks not loaded yet: [next, last) */
+	uint32_t first;			  /* its first chunk */
 	uint64_t *buf;
 	size_t room; /* bytes of buf */
 };

@@ -204,7 +204,7 @@ static struct lane *next_lane(struct slots *s)
 	l = s->lane[s->lanes];
 	keep = *l;
 	*l = (struct lane){ .number = (uint32_t)s->lanes,
-			    .given_lane = (uint32_t)s->lanes,
+			    .freed_lane = (uint32_t)s->lanes,
 			    .born = keep.born,
 			    .born_room = keep.born_room,
 			    .kind = keep.kind };

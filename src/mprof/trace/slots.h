@@ -53,9 +53,9 @@ struct lane {
 	uint32_t pending; /* slot + 1 of the block that its realloc was given */
 	uint32_t *born;	  /* slots in the order of births */
 	uint32_t births, born_room;
-	uint32_t given_lane, given_born, given_slot; /* of the block that it gave back last */
+	uint32_t freed_lane, freed_born, freed_slot; /* of the block that it gave back last */
 	uint32_t sort, sort_before;		     /* of the last two blocks it was handed */
-	uint32_t gives;				     /* stack of what it gives back */
+	uint32_t free_stack;			     /* stack of its frees */
 	uint64_t last, usable, carve, given;	     /* addresses, see group.h */
 	struct byte_column kind;		     /* the writer's */
 	struct cursor kinds;			     /* the reader's */

@@ -95,7 +95,7 @@ bool stream_load(struct trace *t, struct stream *s)
 		s->end = s->buf + words;
 		s->ticks = c->first_ticks & MPROF_TICKS_MASK;
 		s->addr = 0;
-		s->takes = s->gives = 0;
+		s->alloc_stack = s->free_stack = 0;
 		s->touched = 0;
 		s->map = stack_map_find(t, c->process, c->image);
 		s->process = c->process;

@@ -8,7 +8,7 @@
 
 #define LONG_NS UINT64_C(119500000000) /* longer times are shown in minutes */
 
-struct text text_count(uint64_t n)
+struct text format_count(uint64_t n)
 {
 	char digits[24];
 	struct text t;
@@ -23,9 +23,9 @@ struct text text_count(uint64_t n)
 	return t;
 }
 
-struct text text_signed(int64_t n)
+struct text format_signed(int64_t n)
 {
-	struct text t = text_count(n < 0 ? -(uint64_t)n : (uint64_t)n);
+	struct text t = format_count(n < 0 ? -(uint64_t)n : (uint64_t)n);
 
 	if (n < 0) {
 		memmove(t.s + 1, t.s, strlen(t.s) + 1);
@@ -34,7 +34,7 @@ struct text text_signed(int64_t n)
 	return t;
 }
 
-struct text text_bytes(uint64_t bytes)
+struct text format_bytes(uint64_t bytes)
 {
 	static const char *const unit[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
 	double v = (double)bytes / 1024;
@@ -42,22 +42,23 @@ struct text text_bytes(uint64_t bytes)
 	unsigned i = 0;
 
 	if (bytes < 1024)
-		return text_many(bytes, "byte", "bytes");
+		return format_many(bytes, "byte", "bytes");
 	for (; v >= 999.5 && i < 5; i++)
 		v /= 1024;
 	snprintf(t.s, sizeof(t.s), "%.*f %s", v < 99.95 ? 1 : 0, v, unit[i]);
 	return t;
 }
 
-struct long_text text_exact(uint64_t bytes)
+struct long_text format_exact(uint64_t bytes)
 {
 	struct long_text t;
 
 	if (bytes < 10240)
-		snprintf(t.s, sizeof(t.s), "%s byte%s", text_count(bytes).s, bytes == 1 ? "" : "s");
+		snprintf(t.s, sizeof(t.s), "%s byte%s", format_count(bytes).s,
+			 bytes == 1 ? "" : "s");
 	else
-		snprintf(t.s, sizeof(t.s), "%s bytes (%s)", text_count(bytes).s,
-			 text_bytes(bytes).s);
+		snprintf(t.s, sizeof(t.s), "%s bytes (%s)", format_count(bytes).s,
+			 format_bytes(bytes).s);
 	return t;
 }
 
@@ -69,12 +70,12 @@ static struct text long_time(uint64_t s)
 	if (s < 7200)
 		snprintf(t.s, sizeof(t.s), "%" PRIu64 " min %" PRIu64 " s", s / 60, s % 60);
 	else
-		snprintf(t.s, sizeof(t.s), "%.30s h %" PRIu64 " min", text_count((s + 30) / 3600).s,
-			 (s + 30) / 60 % 60);
+		snprintf(t.s, sizeof(t.s), "%.30s h %" PRIu64 " min",
+			 format_count((s + 30) / 3600).s, (s + 30) / 60 % 60);
 	return t;
 }
 
-struct text text_ns(uint64_t ns)
+struct text format_ns(uint64_t ns)
 {
 	static const struct {
 		double ns;
@@ -101,7 +102,7 @@ struct text text_ns(uint64_t ns)
 	return t;
 }
 
-struct text text_percent(uint64_t part, uint64_t of)
+struct text format_percent(uint64_t part, uint64_t of)
 {
 	double p = of ? 100.0 * (double)part / (double)of : 0;
 	struct text t;
@@ -117,16 +118,17 @@ struct text text_percent(uint64_t part, uint64_t of)
 	return t;
 }
 
-struct text text_mean(uint64_t sum, uint64_t n)
+struct text format_mean(uint64_t sum, uint64_t n)
 {
 	const uint64_t tenths = n ? (uint64_t)((double)sum * 10 / (double)n + 0.5) : 0;
 	struct text t;
 
-	snprintf(t.s, sizeof(t.s), "%.40s.%u", text_count(tenths / 10).s, (unsigned)(tenths % 10));
+	snprintf(t.s, sizeof(t.s), "%.40s.%u", format_count(tenths / 10).s,
+		 (unsigned)(tenths % 10));
 	return t;
 }
 
-struct text text_ratio(double ratio)
+struct text format_ratio(double ratio)
 {
 	struct text t;
 
@@ -134,10 +136,10 @@ struct text text_ratio(double ratio)
 	return t;
 }
 
-struct text text_many(uint64_t n, const char *one, const char *many)
+struct text format_many(uint64_t n, const char *one, const char *many)
 {
 	struct text t;
 
-	snprintf(t.s, sizeof(t.s), "%.30s %.30s", text_count(n).s, n == 1 ? one : many);
+	snprintf(t.s, sizeof(t.s), "%.30s %.30s", format_count(n).s, n == 1 ? one : many);
 	return t;
 }

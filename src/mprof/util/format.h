@@ -2,7 +2,7 @@
 /*
  * format.h - numbers as people read them, the same in every answer, picture and page.
  *
- * Returned by value, so that they can be used as printf("%s", text_count(n).s).
+ * Returned by value, so that they can be used as printf("%s", format_count(n).s).
  * src/web/words.ts says the same in pages; tests/format.tsv holds what both must say.
  */
 #ifndef MPROF_UTIL_FORMAT_H
@@ -18,14 +18,14 @@ struct long_text {
 	char s[512];
 };
 
-struct text text_count(uint64_t n);		      /* 1,234,567 */
-struct text text_signed(int64_t n);		      /* -1,234 */
-struct text text_bytes(uint64_t bytes);		      /* 55 bytes, 1.2 MiB */
-struct long_text text_exact(uint64_t bytes);	      /* 55 bytes, 1,258,291 bytes (1.2 MiB) */
-struct text text_ns(uint64_t ns);		      /* 83 ns, 1.25 us, 31.0 ms, 2 min 5 s */
-struct text text_percent(uint64_t part, uint64_t of); /* 12 %, <1 %, >99 %; of 0: - */
-struct text text_ratio(double ratio);		      /* 0.87 */
-struct text text_mean(uint64_t sum, uint64_t n);      /* 1,234.5; of none: 0.0 */
-struct text text_many(uint64_t n, const char *one, const char *many); /* 1 block, 2 blocks */
+struct text format_count(uint64_t n);			/* 1,234,567 */
+struct text format_signed(int64_t n);			/* -1,234 */
+struct text format_bytes(uint64_t bytes);		/* 55 bytes, 1.2 MiB */
+struct long_text format_exact(uint64_t bytes);		/* 55 bytes, 1,258,291 bytes (1.2 MiB) */
+struct text format_ns(uint64_t ns);			/* 83 ns, 1.25 us, 31.0 ms, 2 min 5 s */
+struct text format_percent(uint64_t part, uint64_t of); /* 12 %, <1 %, >99 %; of 0: - */
+struct text format_ratio(double ratio);			/* 0.87 */
+struct text format_mean(uint64_t sum, uint64_t n);	/* 1,234.5; of none: 0.0 */
+struct text format_many(uint64_t n, const char *one, const char *many); /* 1 block, 2 blocks */
 
 #endif

@@ -117,7 +117,7 @@ void memory_explain(char *text, size_t room)
 
 	/* A sentence may have come up from where it was explained. */
 	if (cap.on && n < room && !strstr(text, MORE))
-		snprintf(text + n, room - n, " within %s" MORE, text_bytes(cap.bytes).s);
+		snprintf(text + n, room - n, " within %s" MORE, format_bytes(cap.bytes).s);
 }
 
 /* ---- the end ---- */
@@ -157,7 +157,7 @@ static void say(void)
 	n = strlen(text);
 	if (!getrlimit(RLIMIT_AS, &space) && space.rlim_cur != RLIM_INFINITY)
 		snprintf(text + n, sizeof(text) - n, " (ulimit -v: %s)",
-			 text_bytes(space.rlim_cur).s);
+			 format_bytes(space.rlim_cur).s);
 	fflush(stdout);
 	fprintf(stderr, "%s\n", text);
 }

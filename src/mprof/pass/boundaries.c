@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * moments.c - what happens between events, in the order of time.
+ * boundaries.c - what happens between events, in the order of time.
  *
  * The end of a process is the latest of what is known of it: its own END
  * fact, its parent's WAITED, and the last time of each of its threads, for
  * another thread may go on while END is written.
  */
-#include "moments.h"
+#include "boundaries.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 static int by_ticks(const void *a, const void *b)
 {
-	const struct moment *x = a, *y = b;
+	const struct boundary *x = a, *y = b;
 
 	if (x->ticks != y->ticks)
 		return x->ticks < y->ticks ? -1 : 1;
@@ -28,7 +28,7 @@ static int by_ticks(const void *a, const void *b)
 /* What is known of a process's end before the walk: by number. */
 struct last {
 	uint64_t ticks;
-	bool told; /* a moment was made of it */
+	bool told; /* a boundary was made of it */
 };
 
 static bool ends(const struct trace_fact *f)
@@ -64,48 +64,48 @@ static int find_lasts(const struct walk_input *in, struct array *lasts)
 }
 
 /* One end for each process: the first fact that tells of it. */
-static bool end_of(struct array *lasts, uint32_t process, struct moment *m)
+static bool end_of(struct array *lasts, uint32_t process, struct boundary *m)
 {
 	struct last *last = process < lasts->count ? array_at(lasts, process, sizeof(*last)) : NULL;
 
 	if (!last || last->told)
 		return false;
 	last->told = true;
-	m->kind = MOMENT_END;
+	m->kind = BOUNDARY_END;
 	m->ticks = last->ticks;
 	return true;
 }
 
-static bool moment_of_fact(const struct walk_input *in, struct array *lasts,
-			   const struct trace_fact *f, struct moment *m)
+static bool boundary_of_fact(const struct walk_input *in, struct array *lasts,
+			     const struct trace_fact *f, struct boundary *m)
 {
 
-	*m = (struct moment){ .ticks = f->fact->ticks, .process = f->process, .fact = f };
+	*m = (struct boundary){ .ticks = f->fact->ticks, .process = f->process, .fact = f };
 	if (!f->process)
 		return false;
 	if (ends(f))
 		return end_of(lasts, f->process, m);
 	switch (f->fact->what) {
 	case MPROF_FACT_START:
-		m->kind = MOMENT_FORK;
+		m->kind = BOUNDARY_FORK;
 		m->ticks = f->fact->fork_ticks;
 		m->parent = f->fact->parent;
 		return f->fact->fork_ticks && f->fact->parent && f->fact->parent != f->process;
 	case MPROF_FACT_EXEC:
-		m->kind = MOMENT_EXEC;
+		m->kind = BOUNDARY_EXEC;
 		m->ticks -= m->ticks > 0; /* the new program's first call may bear the same time */
 		return true;
 	case MPROF_FACT_EXECING:
-		m->kind = MOMENT_EXEC;
+		m->kind = BOUNDARY_EXEC;
 		return tree_became(in, f);
 	default:
 		return false;
 	}
 }
 
-int moments_make(const struct walk_input *in, struct moment **out, size_t *n)
+int boundaries_make(const struct walk_input *in, struct boundary **out, size_t *n)
 {
-	struct moment *m = calloc(in->fact_count + in->residency_count + 1, sizeof(*m));
+	struct boundary *m = calloc(in->fact_count + in->residency_count + 1, sizeof(*m));
 	struct array lasts = { .item = NULL };
 	size_t i;
 
@@ -116,12 +116,12 @@ int moments_make(const struct walk_input *in, struct moment **out, size_t *n)
 		return -ENOMEM;
 	}
 	for (i = 0; i < in->fact_count; i++)
-		*n += moment_of_fact(in, &lasts, &in->facts[i], &m[*n]);
+		*n += boundary_of_fact(in, &lasts, &in->facts[i], &m[*n]);
 	array_release(&lasts);
 	for (i = 0; i < in->residency_count; i++)
-		m[(*n)++] = (struct moment){
+		m[(*n)++] = (struct boundary){
 			.ticks = in->residencies[i].head->ticks_before,
-			.kind = MOMENT_RESIDENCY,
+			.kind = BOUNDARY_RESIDENCY,
 			.process = in->residencies[i].process,
 			.residency = &in->residencies[i],
 		};

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * boundaries.h - what happens between events, in the order of time: made from
+ * the facts and the samples of resident pages before the walk begins.
+ */
+#ifndef MPROF_PASS_BOUNDARIES_H
+#define MPROF_PASS_BOUNDARIES_H
+
+#include "walk.h"
+
+enum boundary_kind {
+	BOUNDARY_FORK,	    /* process begins with the blocks of `parent` */
+	BOUNDARY_RESIDENCY, /* resident pages were sampled */
+	BOUNDARY_EXEC,	    /* process runs another program from here on */
+	BOUNDARY_END,	    /* all events of process lie before this */
+};
+
+struct boundary {
+	uint64_t ticks; /* events up to and at these ticks come before it */
+	enum boundary_kind kind;
+	uint32_t process, parent; /* numbers of the run */
+	const struct trace_fact *fact;
+	const struct trace_residency *residency;
+};
+
+/* Allocates *out (caller frees).  Returns 0 or -ENOMEM. */
+int boundaries_make(const struct walk_input *in, struct boundary **out, size_t *n);
+
+#endif
