@@ -499,9 +499,12 @@ ALWAYS_INLINE void run_ends(struct run *r, struct note *n, uint32_t number)
 /* The block that an event is about, in its place in the table; NULL: go the long way. */
 ALWAYS_INLINE struct block *run_place(const struct run *r, const struct event *e, bool live)
 {
-	struct block *b = &r->p->own.block[e->block - 1];
+	struct block *b;
 
-	if (e->block - 1 >= r->p->own.n || (b->addr != 0) != live)
+	if (e->block - 1 >= r->p->own.n)
+		return NULL;
+	b = &r->p->own.block[e->block - 1];
+	if ((b->addr != 0) != live)
 		return NULL;
 	return live && b->owner & BLOCK_INHERITED ? NULL : b;
 }
