@@ -197,7 +197,7 @@ def test_wrong_words(w):
             (["--to", "csv", "--min-percent", "3"], "does not know --min-percent"),
             (["--to", "csv", "--value", "peak"], "does not know --value"),
             (["--to", "dot", "--min-percent", "120"], "0 to 100"),
-            (["--to", "mallocprofiler", "--stack-min-size", "-1"], "expected a number of bytes")):
+            (["--to", "mallocprofiler", "--stack-min-size", "-1"], "expected a size such as")):
         ran = harness.run([harness.MPROF, "export", w.log, *words])
         problems += differ(f"status of {words}", ran.status, 2)
         problems += missing(f"the message for {words}", ran.err.decode(), sentence)
