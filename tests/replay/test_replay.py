@@ -88,7 +88,7 @@ def replay(log, *options):
 
 def installed():
     ran = harness.run([harness.MPROF, "replay", "--allocator", "none", "none"])
-    known = re.search(r"expected one of ([a-z, ]+), or", ran.err.decode()).group(1).split(", ")
+    known = re.search(r"expected ([a-z, ]+), or", ran.err.decode()).group(1).split(", ")
     return [name for name in ALLOCATORS if name in known]
 
 

@@ -30,6 +30,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../../src/libmprof/stacks.h"
+#include "../../src/libmprof/sys.h"
 #include "../../src/libmprof/unwind.h"
 
 enum { FRAMES = 8192, CASES = 40, PAGE = 4096 };
