@@ -190,12 +190,16 @@ $(O)/bench/%: tests/bench/%.c
 
 # Manual pages and completions are made from the same tables as the parser.  The option rows
 # come from the program itself.
+JSON_DEFS := $(sort $(wildcard src/mprof/json/*.def))
+$(O)/gen/json_files.h: src/mprof/json
+	$(Q)mkdir -p $(@D) && for def in $(JSON_DEFS:src/mprof/%=%); do name=$${def##*/}; \
+		printf "{ 'F', \"%s\", \"\", \"\" },\n#include <%s>\n" "$${name%.def}" "$$def"; done >$@
 $(O)/gendoc: scripts/gendoc.c include/mprof/options.def include/mprof/modules.def include/mprof/functions.def \
 		src/mprof/cmd/commands.def src/mprof/print/views.def src/mprof/export/exports.def \
 		src/mprof/pass/figures.def include/mprof/runner.h src/mprof/profile/by.def \
-		scripts/gendoc_json.h $(wildcard src/mprof/json/*.def)
+		scripts/gendoc_json.h $(O)/gen/json_files.h $(JSON_DEFS)
 	$(call say,HOSTCC,$@)
-	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -Iinclude -Isrc/mprof -DMPROF_VERSION='"$(VERSION)"' -O1 -o $@ $<
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -Iinclude -Isrc/mprof -I$(O)/gen -DMPROF_VERSION='"$(VERSION)"' -O1 -o $@ $<
 $(O)/gen/rows: $(O)/mprof
 	$(Q)mkdir -p $(@D) && { $(O)/mprof --rows; $(O)/mprof help --rows; } >$@ || { rm -f $@; false; }
 $(O)/man/%: man/%.in $(wildcard man/*.md include/mprof/*.md) $(O)/gendoc $(O)/gen/rows

@@ -56,54 +56,7 @@ struct json_row {
 #define LOCAL(...)
 
 static const struct json_row json_rows[] = {
-	/* clang-format off */
-	{ 'F', "lines", "", "" },
-#include <json/lines.def>
-	{ 'F', "report", "", "" },
-#include <json/report.def>
-	{ 'F', "findings", "", "" },
-#include <json/findings.def>
-	{ 'F', "outside", "", "" },
-#include <json/outside.def>
-	{ 'F', "totals", "", "" },
-#include <json/totals.def>
-	{ 'F', "view", "", "" },
-#include <json/view.def>
-	{ 'F', "flat", "", "" },
-#include <json/flat.def>
-	{ 'F', "leaks", "", "" },
-#include <json/leaks.def>
-	{ 'F', "tree", "", "" },
-#include <json/tree.def>
-	{ 'F', "annotate", "", "" },
-#include <json/annotate.def>
-	{ 'F', "growth", "", "" },
-#include <json/growth.def>
-	{ 'F', "threads", "", "" },
-#include <json/threads.def>
-	{ 'F', "diff", "", "" },
-#include <json/diff.def>
-	{ 'F', "check", "", "" },
-#include <json/check.def>
-	{ 'F', "dump", "", "" },
-#include <json/dump.def>
-	{ 'F', "replay", "", "" },
-#include <json/replay.def>
-	{ 'F', "heap", "", "" },
-#include <json/heap.def>
-	{ 'F', "change", "", "" },
-#include <json/change.def>
-	{ 'F', "counts", "", "" },
-#include <json/counts.def>
-	{ 'F', "stat", "", "" },
-#include <json/stat.def>
-	{ 'F', "doctor", "", "" },
-#include <json/doctor.def>
-	{ 'F', "sort", "", "" },
-#include <json/sort.def>
-	{ 'F', "image", "", "" },
-#include <json/image.def>
-	/* clang-format on */
+#include <json_files.h> /* each .def file, by the Makefile: { 'F', "NAME", "", "" } and its rows */
 };
 enum { JSON_ROWS = sizeof(json_rows) / sizeof(json_rows[0]) };
 
