@@ -72,6 +72,18 @@ bool packed_is_there(const struct extents *x)
 
 /* ---- opening ---- */
 
+/*
+ * What an extent leaves out is what damaged ones had.  All sorts and stacks differ, so that each of
+ * them took an eighth of a byte of the file at least.
+ */
+static bool is_in_proportion(const struct trace *t, const struct mprof_sorts *head)
+{
+	const struct sorts *s = &t->packed->sorts;
+	const uint64_t most = 8 * t->file_bytes;
+
+	return head->first_sort <= s->n + most && head->first_stack <= s->stacks + most;
+}
+
 static bool take_sorts(struct trace *t, const struct extent *x)
 {
 	struct packed *p = t->packed;
@@ -84,7 +96,7 @@ static bool take_sorts(struct trace *t, const struct extent *x)
 		p->defined = x->head.offset;
 	memcpy(&head, p->buf, sizeof(head));
 	return head.frame_bytes <= x->bytes - sizeof(head) &&
-	       head.plain_bytes <= GROUP_PLAIN_MOST &&
+	       head.plain_bytes <= GROUP_PLAIN_MOST && is_in_proportion(t, &head) &&
 	       grow(&p->plain[0], &p->plain_room[0], head.plain_bytes + 1) &&
 	       unpacker_frame(p->unpacker, p->buf + sizeof(head), head.frame_bytes, p->plain[0],
 			      head.plain_bytes) &&

@@ -11,14 +11,15 @@
 
 static void more_slots(struct hash *t)
 {
-	struct hash_slot *old = t->slot, *end = old + t->slots;
+	struct hash_slot *old = t->slot;
+	const size_t slots = t->slots;
 
 	t->slots = t->slots ? 2 * t->slots : SLOTS_FIRST;
 	t->shift = 64 - (unsigned)__builtin_ctzll(t->slots);
 	t->slot = must_calloc(t->slots, sizeof(*t->slot));
-	for (struct hash_slot *s = old; s < end; s++)
-		if (s->value)
-			*hash_slot(t, s->key) = *s;
+	for (size_t i = 0; i < slots; i++)
+		if (old[i].value)
+			*hash_slot(t, old[i].key) = old[i];
 	free(old);
 }
 
