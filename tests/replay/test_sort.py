@@ -187,6 +187,8 @@ def identity(scratch, log, dump=True):
             wrong.append("remote frees are not the report's")
         if said["not_played"]["inversions"] != report["problems"]["inversions"]:
             wrong.append("inversions are not the report's")
+        if wrong and any(report["problems"].values()):
+            wrong.append(f"problems: {report['problems']}")
     if said["processes"] == [] and "process" in words:
         wrong.append(f"of one process it said: {words}")
     return wrong
