@@ -8,6 +8,7 @@
  * Strings live in one static buffer: configuration is read once.
  */
 #include <errno.h>
+#include <mprof/signals.h>
 #include <unistd.h>
 
 #include "config.h"
@@ -161,12 +162,11 @@ static int config_set(const struct option_row *row, const char *value, struct mp
 
 	if (row->type == OPTION_NUMBER)
 		return config_set_number(row, value, field, why);
-	if (row->type == OPTION_SIGNAL && *value && mp_signal_number(value) < 0) {
+	if (row->type == OPTION_SIGNAL && *value && mprof_signal_number(value) < 0) {
 		text_string(why, row->key);
 		text_string(why, "='");
 		text_string(why, value);
-		text_string(why,
-			    "' is no signal that can ask for a dump; expected USR1, for example");
+		text_string(why, "': " MPROF_SIGNALS_EXPECTED);
 		return -EINVAL;
 	}
 	if (row->type == OPTION_WORDS && check_words(row, value, why) < 0)

@@ -9,7 +9,7 @@
  */
 #include <errno.h>
 #include <mprof/module.h>
-#include <signal.h>
+#include <mprof/signals.h>
 
 #include "config.h"
 #include "core.h"
@@ -50,35 +50,11 @@ void mp_dump(uint64_t now)
 		dump();
 }
 
-int mp_signal_number(const char *value)
-{
-	static const struct {
-		const char *name;
-		int number;
-	} known[] = {
-#define MPROF_SIGNAL(name) { #name, SIG##name },
-#include <mprof/signals.def>
-#undef MPROF_SIGNAL
-	};
-	uint64_t n;
-	size_t used = text_parse(value, 10, &n);
-
-	if (value[0] == 'S' && value[1] == 'I' && value[2] == 'G')
-		value += 3;
-	if (used && !value[used] && n >= 34 && n <= 64) /* libc keeps 32 and 33 */
-		return (int)n;
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (text_same(known[i].name, value) ||
-		    (used && !value[used] && (int)n == known[i].number))
-			return known[i].number;
-	return -EINVAL;
-}
-
 /* A program that has a handler of its own keeps it. */
 void mp_dumps_start(void)
 {
 	struct sigaction old, ours = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
-	int number = mp_signal_number(mp_config.dump_signal);
+	int number = mprof_signal_number(mp_config.dump_signal);
 
 	if (mp_config.dump_every) {
 		period = mp_config.dump_every * mp_clock_hz();

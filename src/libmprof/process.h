@@ -51,9 +51,8 @@ void mp_fact_remark(const char *why);
 /* ---- dumps.c ---- */
 
 void mp_dumps_start(void);
-const uint64_t *mp_dump_due(void);	 /* module.h */
-void mp_dump(uint64_t now);		 /* module.h */
-int mp_signal_number(const char *value); /* -EINVAL */
+const uint64_t *mp_dump_due(void); /* module.h */
+void mp_dump(uint64_t now);	   /* module.h */
 
 /* ---- summary.c: files of a process's own, from its profile ---- */
 

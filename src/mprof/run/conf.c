@@ -9,7 +9,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include <mprof/format.h>
+#include <mprof/signals.h>
 
 #include "../util/word_list.h"
 #include "elf.h"
@@ -113,28 +113,9 @@ static int check_template(struct error *err, const struct option *o, const char 
 
 static int check_signal(struct error *err, const struct option *o, const char *value)
 {
-	static const struct {
-		const char *name;
-		int number;
-	} known[] = {
-#define MPROF_SIGNAL(name) { #name, SIG##name },
-#include <mprof/signals.def>
-#undef MPROF_SIGNAL
-	};
-	const char *name = strncmp(value, "SIG", 3) ? value : value + 3;
-	char *end;
-	const unsigned long n = strtoul(value, &end, 10);
-	const bool number = isdigit((unsigned char)*value) && !*end;
-	size_t i;
-
-	if (!*value || (number && n >= 34 && n <= 64))
+	if (!*value || mprof_signal_number(value) > 0)
 		return 0;
-	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (number ? known[i].number == (int)n : !strcmp(known[i].name, name))
-			return 0;
-	return fail(err, -EINVAL,
-		    "invalid %s '%s': expected USR1, USR2, HUP, 34 ... (man 7 signal)", o->name,
-		    value);
+	return fail(err, -EINVAL, "invalid %s '%s': " MPROF_SIGNALS_EXPECTED, o->name, value);
 }
 
 /* Of those in o->arg: several with commas, or one of them with |. */
