@@ -203,26 +203,25 @@ void mp_fact_resumed(void)
 	mp_fact(&f, "", 0);
 }
 
-void mp_fact_remark(const char *why)
+static void fact_why(unsigned what, const char *why)
 {
 	char buffer[600];
 	struct text t = text_on(buffer, sizeof(buffer));
 	struct mprof_fact f;
 
-	fact_stamp(&f, MPROF_FACT_OUTSIDE);
+	fact_stamp(&f, what);
 	fact_put(&t, "why", why);
 	mp_fact(&f, buffer, t.used);
 }
 
+void mp_fact_remark(const char *why)
+{
+	fact_why(MPROF_FACT_OUTSIDE, why);
+}
+
 void mp_fact_stopped(const char *why)
 {
-	char buffer[256];
-	struct text t = text_on(buffer, sizeof(buffer));
-	struct mprof_fact f;
-
-	fact_stamp(&f, MPROF_FACT_STOPPED);
-	fact_put(&t, "why", why);
-	mp_fact(&f, buffer, t.used);
+	fact_why(MPROF_FACT_STOPPED, why);
 }
 
 /*
