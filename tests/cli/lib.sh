@@ -74,3 +74,15 @@ wait_for() { # COMMAND...: until it succeeds, ten seconds at most
 	done
 	bad "waited in vain for: $*"
 }
+
+# ./waits keeps 77 blocks of 1000 bytes, makes the file `ready`, and waits to be killed.
+keeps_and_waits() {
+	cat >waits.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+#include <fcntl.h>
+static void *keep(void) { return malloc(1000); }
+int main(void) { for (int i = 0; i < 77; i++) keep(); close(creat("ready", 0600)); for (;;) pause(); }
+END
+	cc -g -O1 -fno-inline -fno-builtin -o waits waits.c || bad 'waits.c does not compile'
+}

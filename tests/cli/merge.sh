@@ -162,14 +162,7 @@ test_merge_refuses() {
 
 # While it runs, and after a kill.
 test_merge_of_the_living() {
-	cat >waits.c <<'END'
-#include <fcntl.h>
-#include <stdlib.h>
-#include <unistd.h>
-static void *keep(void) { return malloc(1000); }
-int main(void) { for (int i = 0; i < 77; i++) keep(); close(creat("ready", 0600)); for (;;) pause(); }
-END
-	cc -g -O1 -fno-inline -fno-builtin -o waits waits.c || bad 'waits.c does not compile'
+	keeps_and_waits
 	"$mprof" profile -o file -- ./waits >/dev/null 2>&1 &
 	wait_for test -e ready
 	run "$mprof" merge file -o now

@@ -194,14 +194,7 @@ test_profile_needs_events() {
 
 # While the program runs, and again when it has been killed.
 test_profile_while_it_runs() {
-	cat >waits.c <<'END'
-#include <stdlib.h>
-#include <unistd.h>
-#include <fcntl.h>
-static void *keep(void) { return malloc(1000); }
-int main(void) { for (int i = 0; i < 77; i++) keep(); close(creat("ready", 0600)); for (;;) pause(); }
-END
-	cc -g -O1 -fno-inline -fno-builtin -o waits waits.c || bad 'waits.c does not compile'
+	keeps_and_waits
 	"$mprof" profile -o file -- ./waits >/dev/null 2>&1 &
 	wait_for test -e ready
 	run "$mprof" report leaks --json file
