@@ -154,8 +154,8 @@ sha256 = $$(sha256sum $(1) | cut -c-64 | tr a-f A-F | basenc --decode --base16 |
 $(O)/gen/html_hashes.h: $(O)/gen/report.js $(O)/gen/report.css
 	$(Q)printf '#define HTML_SCRIPT_SHA256 "%s"\n#define HTML_STYLE_SHA256 "%s"\n' \
 		"$(call sha256,$(O)/gen/report.js)" "$(call sha256,$(O)/gen/report.css)" >$@
-$(O)/src/mprof/html/html_assets.o $(O)/src/mprof/html/html_report.o: $(O)/gen/html_hashes.h
-$(O)/src/mprof/html/html_assets.o $(O)/src/mprof/html/html_report.o: CLI_CFLAGS += -I$(O)/gen -Wa,-I,$(O)/gen
+$(O)/src/mprof/html/html_report.o: $(O)/gen/html_hashes.h
+$(O)/src/mprof/html/html_report.o: CLI_CFLAGS += -I$(O)/gen -Wa,-I,$(O)/gen
 
 units: $(O)/unit
 $(O)/unit: $(UNIT_OBJ) $(CLI_PART)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "play/play_env.h"
 #include "play/variant.h"
 
 static struct variants vs;

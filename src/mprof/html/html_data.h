@@ -18,6 +18,8 @@
 #include "../print/json.h"
 #include "html_sources.h"
 
+struct growth;
+
 #define HTML_NODES 250000u
 
 #define HTML_NO_NODE UINT32_MAX
@@ -48,5 +50,9 @@ void html_data_make(struct html_data *to, const struct html_source_data *from,
 		    struct html_map *map);
 void html_map_release(struct html_map *map);
 void html_data_release(struct html_data *d);
+
+/* For the page Realloc, blocks that grew step by step: an object with sums and a row for each node
+ * of the page, largest saving first. */
+json *html_realloc_json(const struct growth *g, const struct html_map *map);
 
 #endif

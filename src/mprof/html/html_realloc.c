@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* html_realloc.c - see html_realloc.h. */
-#include "html_realloc.h"
+/* html_realloc.c - blocks that grew step by step, for the page Realloc. */
+#include "html_data.h"
 
 #include <stdlib.h>
+
+#include "../pass/growth.h"
+#include "../print/views.h"
 
 #define ROWS_MOST 500
 
@@ -19,18 +22,7 @@ static json *row_json(const struct growth_site *s, uint32_t node)
 	json *o = json_object_new_object();
 
 	add_n(o, "node", node);
-	add_n(o, "chains", s->chains);
-	add_n(o, "steps", s->steps);
-	add_n(o, "copies", s->copies);
-	add_n(o, "moved", s->moved);
-	add_n(o, "copied_bytes", s->copied);
-	add_n(o, "longest", s->longest);
-	add_n(o, "first_bytes", s->first);
-	add_n(o, "largest_bytes", s->greatest);
-	add_n(o, "reserve_bytes", s->reserve);
-	add_n(o, "saved_calls", s->saved_steps);
-	add_n(o, "saved_copied_bytes", s->saved_copied);
-	add_n(o, "spare_bytes", s->spare);
+	grown_fields(o, s);
 	return o;
 }
 
@@ -44,10 +36,7 @@ json *html_realloc_json(const struct growth *g, const struct html_map *map)
 	for (i = 0; site && i < n && i < ROWS_MOST; i++)
 		json_object_array_add(rows, row_json(&site[i], map->node_of[site[i].stack]));
 	free(site);
-	add_n(o, "chains", g->chains);
-	add_n(o, "steps", g->steps);
-	add_n(o, "copies", g->copies);
-	add_n(o, "copied_bytes", g->copied);
+	growth_fields(o, g);
 	add_n(o, "left_out", n > ROWS_MOST ? n - ROWS_MOST : 0);
 	add(o, "rows", rows);
 	return o;

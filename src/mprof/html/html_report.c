@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "html_assets.h"
-#include "html_realloc.h"
+#include "html_data.h"
+#include "html_hashes.h" /* made by the Makefile: HTML_STYLE_SHA256, HTML_SCRIPT_SHA256 */
 #include "../print/report.h"
-#include "../print/report_json.h"
 #include "../print/text.h"
 
 #define CURVE_WIDTH  960
@@ -17,6 +16,15 @@
 #define THREADS_MOST 4096 /* listed one by one */
 #define PAIRS_MOST   4096
 #define RSS_MOST     2000 /* samples */
+
+/* Style and script of the page, bundled from src/web/report; the Makefile says where they are. */
+__asm__(".section .rodata\n"
+	"html_style: .incbin \"report.css\"\n"
+	"html_style_end: .byte 0\n"
+	"html_script: .incbin \"report.js\"\n"
+	"html_script_end: .byte 0\n"
+	".previous\n");
+extern const char html_style[], html_style_end[], html_script[], html_script_end[];
 
 /* ---- text in HTML ---- */
 

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "../util/memory.h"
-#include "play_env.h"
+#include "variant.h"
 
 #define ARGS_MOST 32
 #define FIRST_FD  10 /* ours lie above those that the child is to have */

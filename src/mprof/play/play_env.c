@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* play_env.c - the environment that a playback runs in. */
-#include "play_env.h"
+#include "variant.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -18,7 +18,6 @@
 #include "play.h"
 #include "room.h"
 #include "runs_args.h"
-#include "timing.h"
 
 const char *runs_mode_name(enum runs_mode m)
 {

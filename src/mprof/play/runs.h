@@ -97,6 +97,13 @@ void runs_release(struct runs *r);
 /* Fills in what the plan leaves open: modes and touch; one pass. */
 void runs_choose(struct runs *r, const struct runs_plan *plan);
 
+/* ---- parts of runs_make: timing.c ---- */
+
+/* Fills cpu, wall and timed of the rows and of the control, and null_ns.  0, or -errno and *err. */
+int timing_make(struct runs *r, const struct runs_plan *plan, struct error *err);
+/* The run with timed calls.  What fails is the row's. */
+void timing_latency(struct runs *r, struct runs_row *row, const struct runs_plan *plan);
+
 /* What a row needs in memory at most: peak above the baseline and start-up. */
 static inline uint64_t runs_peak(const struct runs_row *row)
 {

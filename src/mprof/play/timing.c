@@ -6,7 +6,7 @@
  * control.  Round k begins at place k.  What the null run costs is subtracted as
  * the median over all rounds: its own noise must not come on top of theirs.
  */
-#include "timing.h"
+#include "runs.h"
 
 #include <errno.h>
 #include <stdlib.h>

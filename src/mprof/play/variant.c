@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "../run/library.h"
-#include "variant_version.h"
 
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 

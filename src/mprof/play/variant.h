@@ -49,4 +49,18 @@ void variants_release(struct variants *vs);
 /* Is it a variable ("NAME" or "NAME=VALUE") that changes how an allocator works? */
 bool variant_is_setting(const char *variable);
 
+/*
+ * The version of a shared object ("" for glibc): that of the Debian package which installed it,
+ * else the name of its file.  free() it; NULL without memory.
+ */
+char *variant_version(const char *so);
+
+/*
+ * The environment of a playback on v: ours without what preloads or records, without settings of
+ * allocators if v clears them, with v's settings and its allocator preloaded.  For
+ * play_env_free(); NULL without memory.
+ */
+char **play_env(const struct variant *v);
+void play_env_free(char **env);
+
 #endif

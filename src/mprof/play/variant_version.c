@@ -5,7 +5,7 @@
  * dpkg's own files are read, as dpkg-query(1) does: info/PACKAGE[:ARCH].list
  * names a package's files, one a line; status has "Package:", then "Version:".
  */
-#include "variant_version.h"
+#include "variant.h"
 
 #include <glob.h>
 #include <gnu/libc-version.h>

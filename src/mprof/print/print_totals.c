@@ -10,7 +10,7 @@
 #include "json_rows.h"
 #include "print_findings.h"
 #include "print_table.h"
-#include "report_json.h"
+#include "report.h"
 
 #define ROWS	    5u /* of each list, without --all */
 #define RANKS_SHOWN 16u

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "../pass/analysis.h"
+#include "json.h"
 #include "text.h"
 
 struct report_options {
@@ -26,6 +27,12 @@ int report_text(const struct analysis *a, const struct report_options *o, FILE *
 		struct error *err);
 /* Names and units: src/mprof/json. */
 int report_json(const struct analysis *a, FILE *out, struct error *err);
+/* All of it: what report_json prints.  NULL or with nulls in it without memory. */
+json *report_json_object(const struct analysis *a);
+
+/* Parts that other answers have, too (json/report.def). */
+void lost_fields(json *to, const uint64_t *lost);
+void process_fields(json *to, const struct analysis *a, const struct tree_process *p);
 
 /* ---- parts of report_text; below, `err`-less: 0 or -ENOMEM ---- */
 

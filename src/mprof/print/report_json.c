@@ -5,7 +5,7 @@
  * A json-c call without memory returns NULL, which its other calls take for `null`; the check is
  * made once at the end, when text is made of it.
  */
-#include "report_json.h"
+#include "report.h"
 
 #include "figures.h"
 #include "json_rows.h"

@@ -83,4 +83,10 @@ int view_unknown(const char *name, struct error *err);
 int view_text(const struct view *v, struct view_request *r, FILE *out, struct error *err);
 int view_json(const struct view *v, struct view_request *r, FILE *out, struct error *err);
 
+/* Figures that the page Realloc has, too (json/growth.def). */
+struct growth;
+struct growth_site;
+void grown_fields(json *to, const struct growth_site *s);
+void growth_fields(json *to, const struct growth *g);
+
 #endif

@@ -9,7 +9,7 @@
 
 #include "../play/play.h"
 #include "../play/runs_args.h"
-#include "../play/timing.h"
+#include "../play/runs.h"
 #include "../play/verdict.h"
 
 /* Places of a round for each variant. */
