@@ -76,9 +76,9 @@ static int pool_is_near_end(const struct mp_piece *p, uint32_t first, uint32_t n
 }
 
 /*
- * From the current piece; NULL if it is too small.  Nothing is added to what is used where that
- * is plain before: where there is no memory for another piece, callers try again with each
- * call of the program, and the sum would wrap and hand out the same units twice.
+ * From the current piece; NULL if it is too small.  `used` is left alone if the piece is already
+ * too full: without memory for another piece, callers retry on every call of the program, and
+ * the sum would wrap and hand out the same units twice.
  */
 static void *pool_take_here(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t pieces,
 			    uint32_t n, uint64_t *offset)

@@ -3,10 +3,10 @@
  * resident.c - how much of a large block the program used, as far as the kernel knows:
  * mincore tells of each page whether this process has it.
  *
- * Pages that are resident before the program used them, since its block lies where others
- * did, are no use of its own.  How many there were when a block was handed out is kept until
- * it is freed, in a place that its address chooses.  Nobody waits: a place is one word, and
- * a block that another one pushed out counts as one that began without resident pages.
+ * A new block may lie on pages that are resident because earlier blocks used them; these
+ * pages do not count.  Their number is stored when the block is allocated, in an entry of a
+ * table that the block's address selects.  An entry is one word, so no thread waits; if
+ * another block overwrites it, the first counts as allocated without resident pages.
  *
  * About 1.2 us for a small vector and 0.4 us for each further megabyte.
  */

@@ -5,7 +5,7 @@
  * dladdr knows exported functions only and takes the loader's lock.  So the .symtab of each
  * object (else its .dynsym) is read, and one pass over it looks each symbol up among the
  * sorted addresses of that object: nothing of it is sorted or kept but the names.  Where
- * there is no symbol, or the file is another one by now, the name is object+0xoffset.
+ * there is no symbol, or the file has been replaced since, the name is object+0xoffset.
  */
 #include <elf.h>
 #include <errno.h>

@@ -164,7 +164,7 @@ test_newest_trace() {
 	rm newer old
 	run "$mprof" report leaks
 	expect_status 2
-	expect_text err 'which trace? there is none in this directory; for example: mprof report leaks mprof.log'
+	expect_text err 'no trace in this directory; name one, for example: mprof report leaks mprof.log'
 }
 
 # Three blocks of ten thousand that come late are no growth.

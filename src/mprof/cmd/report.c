@@ -82,12 +82,11 @@ static int take_newest(struct options *o, const struct view *v, struct error *er
 {
 	o->newest = export_newest();
 	if (!o->newest)
-		return fail(
-		    err, -EINVAL,
-		    "which trace? there is none in this directory; for example: mprof report"
-		    " %s%s%s%smprof.log",
-		    v ? v->name : "", v ? " " : "", v && *v->arg ? o->view.request.arg : "",
-		    v && *v->arg ? " " : "");
+		return fail(err, -EINVAL,
+			    "no trace in this directory; name one, for example: mprof report"
+			    " %s%s%s%smprof.log",
+			    v ? v->name : "", v ? " " : "", v && *v->arg ? o->view.request.arg : "",
+			    v && *v->arg ? " " : "");
 	fprintf(stderr, "mprof: reading the newest trace here, '%s'\n", o->newest);
 	o->log = (struct arguments){ &o->newest, 1 };
 	return 0;

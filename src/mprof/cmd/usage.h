@@ -10,7 +10,7 @@
 
 #include "option.h"
 
-/* The arguments that are no options. */
+/* The arguments other than options. */
 struct arguments {
 	char **item; /* in argv */
 	size_t count;
