@@ -6,7 +6,6 @@
  * A first word that is no option names a command and the rest is his; after
  * -m it is the program to run instead.
  */
-#include <argp.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -130,7 +129,7 @@ static int dispatch(const struct form *form)
 	return cmd_call("counts", form->counts);
 }
 
-/* Whichever way we end, also by argp's own exit: a cut answer is a failure. */
+/* Whichever way we end, also by exit() after --help: a cut answer is a failure. */
 static void flush(int status, void *unused)
 {
 	int now = cmd_flush(status);
@@ -162,7 +161,6 @@ int main(int argc, char **argv)
 	hold_streams();
 	terminal_start();
 	plain_streams();
-	argp_err_exit_status = STATUS_USAGE;
 	on_exit(flush, NULL);
 	if (argc > 0)
 		argv[0] = name;

@@ -224,7 +224,7 @@ test_each_option_is_in_page_and_completion() {
 			grep -qF -e "'--$option:" zsh || bad "zsh does not complete $command --$option"
 			# The parser knows it: whatever else is wrong, it is not the name of the option.
 			run "$mprof" "$command" "--$option"
-			expect_no_text err 'unrecognized'
+			expect_no_text err 'unknown option'
 		done
 	done
 	[ "$n" -ge 200 ] || bad "only $n options were found"

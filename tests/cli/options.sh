@@ -4,18 +4,19 @@
 # options.sh - the options of all commands, by the rows that help, pages and completions are made
 # of: a new option is tested as soon as it has a row.
 
-# The rows as "COMMAND<US>LETTER<US>NAME<US>TYPE<US>COMPLETIONS"; the first form has no command.
+# The rows as "COMMAND<US>LETTER<US>NAME<US>TYPE<US>COMPLETIONS<US>OPTIONAL"; the first form has no
+# command.  OPTIONAL: 1 if the value may be missing.
 option_rows() {
 	{ "$mprof" --rows; "$mprof" help --rows; } | awk -F '\t' -v OFS='\037' '
 		/^C/ { command = $2 }
-		/^O/ { print command, $2, $3, $7, $8 }'
+		/^O/ { print command, $2, $3, $7, $8, $5 }'
 }
 
 # One line that names the option, the value, and what would be right; nothing is started.
 test_invalid_values() {
-	local command letter name type words value n=0
+	local command letter name type words optional value n=0
 	"$mprof" record -o log -- "$build/preload/fixture_a" 2>err
-	while IFS=$'\037' read -r command letter name type words; do
+	while IFS=$'\037' read -r command letter name type words optional; do
 		value=@bad@
 		case $type in
 		flag | text) continue ;;
@@ -38,6 +39,43 @@ test_invalid_values() {
 	[ ! -e started ] || bad 'a program was started'
 }
 
+# One line on stderr, exit status 2, nothing on stdout; $1: what it is, the rest is the command.
+expect_refused() {
+	local line=$1
+	shift
+	run "$mprof" "$@"
+	[ "$status" = 2 ] || bad "mprof $*: exit status $status"
+	[ "$(wc -l <err)" = 1 ] || bad "mprof $*: $(wc -l <err) lines of errors"
+	grep -qF -e "$line" err || bad "mprof $*: $(cat err), expected '$line'"
+	[ ! -s out ] || bad "mprof $*: it printed an answer"
+}
+
+test_unknown_and_incomplete() {
+	local command letter name type words optional like n=0
+	while IFS=$'\037' read -r command letter name type words optional; do
+		set -- $command
+		if [ "$type" = flag ]; then
+			expect_refused "--$name takes no value: got '3=4'" "$@" "--$name=3=4"
+		elif [ "$optional" = 0 ]; then
+			expect_refused "--$name needs a value: expected " "$@" "--$name"
+			[ -z "$letter" ] || expect_refused "--$name needs a value: expected " "$@" "-$letter"
+		fi
+		like=${name%?}@${name: -1}
+		[ ${#name} -lt 4 ] || expect_refused "unknown option '--$like': did you mean '--" "$@" "--$like=x"
+		n=$((n + 1))
+	done < <(option_rows)
+	[ "$n" -ge 250 ] || bad "only $n options were found"
+	for command in '' $(option_rows | cut -d $'\037' -f 1 | sort -u); do
+		set -- $command
+		expect_refused "unknown option '--zzzzzz': 'mprof${command:+ $command} --help" "$@" --zzzzzz
+		expect_refused "unknown option '-Z': 'mprof${command:+ $command} --help" "$@" -Z
+	done
+	expect_refused "unknown option '--modle': did you mean '--module'?" report --modle=libc
+	expect_refused "unknown option '-Z'" report -jZ
+	expect_refused "ambiguous option '--m': expected one of --min-percent, --module, --memory" report --m=3
+	expect_refused "--top needs a value: expected N, for example 20" report --top
+}
+
 test_letters() {
 	expect_same 'letters with two meanings' \
 		"$(option_rows | awk -F '\037' '$2 && !seen[$2 " " $3]++ && letter[$2]++ { print $2 }')" ''
@@ -48,14 +86,14 @@ test_letters() {
 }
 
 test_values_are_completed() {
-	local command letter name type words n=0
+	local command letter name type words optional n=0
 	# shellcheck disable=SC1091
 	. "$build/completions/mprof.bash"
 	mkdir here
 	cd here || return
 	: >a.file
 	mkdir a.directory
-	while IFS=$'\037' read -r command letter name type words; do
+	while IFS=$'\037' read -r command letter name type words optional; do
 		[ -n "${words// }" ] || continue
 		grep -F "'$command --$name='" "$build/completions/_mprof" | grep -qF ") values='$words' ;;" ||
 			bad "zsh does not complete $command --$name"

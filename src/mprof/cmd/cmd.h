@@ -6,7 +6,7 @@
  * int cmd_NAME(int argc, char **argv), a row in commands.def, a page
  * man/mprof-NAME.1.in, three examples in examples.def, a test in tests/cli.
  *
- * argv[0] is "mprof NAME", so that argp's usage lines read right.  A command
+ * argv[0] is "mprof NAME", so that usage lines and messages read right.  A command
  * parses with usage_take (option.h has the types of values), prints its answer on
  * stdout (JSON by json_print) and the conversation on stderr, and returns the
  * exit status; only commands print.  main flushes stdout afterwards and fails

@@ -16,17 +16,17 @@
  */
 #include "usage.h"
 
-#include <argp.h>
 #include <errno.h>
+#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/nearest.h"
 #include "cmd.h"
 
 enum { HELP_LINES = 48, WIDTH = 79, COLUMN = 24, ROWS_MOST = 128 };
-enum { USAGE = 256, KEYS }; /* of options without a letter: KEYS + index */
 
 static const struct {
 	const char *command, *line, *text;
@@ -109,23 +109,32 @@ static void option_left(char *to, size_t room, const struct option_row *o)
 		 o->arg ? o->arg : "", o->arg ? close : "");
 }
 
+/* "a, b or c". */
+static size_t put_words_or(char *to, size_t room, const char *const *words)
+{
+	size_t n = 0, i;
+
+	for (i = 0; words[i] && n < room; i++)
+		n += (size_t)snprintf(to + n, room - n, "%s%s",
+				      !i	     ? ""
+				      : words[i + 1] ? ", "
+						     : " or ",
+				      words[i]);
+	return n;
+}
+
 /* The help with the words of the row in place of %s. */
 static void option_help(char *to, size_t room, const struct option_row *o)
 {
 	const char *at = o->words ? strstr(o->help, "%s") : NULL;
-	size_t n = 0, i;
+	size_t n;
 
 	if (!at) {
 		snprintf(to, room, "%s", o->help);
 		return;
 	}
 	n = (size_t)snprintf(to, room, "%.*s", (int)(at - o->help), o->help);
-	for (i = 0; o->words[i] && n < room; i++)
-		n += (size_t)snprintf(to + n, room - n, "%s%s",
-				      !i		? ""
-				      : o->words[i + 1] ? ", "
-							: " or ",
-				      o->words[i]);
+	n += put_words_or(to + n, room - n, o->words);
 	if (n < room)
 		snprintf(to + n, room - n, "%s", at + 2);
 }
@@ -203,13 +212,10 @@ static void help_examples(FILE *out, const char *command)
 	}
 }
 
-static void print_help(FILE *out, const char *name, const struct usage *u, const struct rows *rows,
-		       size_t names)
+static void help_forms(FILE *out, const char *name, const struct usage *u)
 {
-	const char *form = u->args, *v = strchr(u->doc, '\v');
+	const char *form = u->args;
 	size_t n;
-	char *before = strndup(u->doc, v ? (size_t)(v - u->doc) : strlen(u->doc));
-	char *more = u->more ? u->more() : NULL;
 
 	for (n = strcspn(form, "\n");; form += n + 1, n = strcspn(form, "\n")) {
 		fprintf(out, "%s%s [OPTION...] %.*s\n", form == u->args ? "Usage: " : "       ",
@@ -217,6 +223,16 @@ static void print_help(FILE *out, const char *name, const struct usage *u, const
 		if (!form[n])
 			break;
 	}
+}
+
+static void print_help(FILE *out, const char *name, const struct usage *u, const struct rows *rows,
+		       size_t names)
+{
+	const char *v = strchr(u->doc, '\v');
+	char *before = strndup(u->doc, v ? (size_t)(v - u->doc) : strlen(u->doc));
+	char *more = u->more ? u->more() : NULL;
+
+	help_forms(out, name, u);
 	if (before && *before)
 		wrap(out, before, 0, 0);
 	fputc('\n', out);
@@ -331,103 +347,200 @@ struct parsing {
 	struct error err;
 };
 
-static error_t take_words(struct parsing *p, int key, char *arg, struct argp_state *state)
+/* What getopt_long() returns for an option without a letter, and for each --name: KEYS + its row.
+ */
+enum { KEYS = 256, HELP = KEYS + ROWS_MOST, USAGE };
+
+static const struct option_row *row_of(const struct rows *rows, int key, size_t *at)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct option_row *o = rows->row[i].option;
+
+		if (o->name && (key == KEYS + (int)i || (o->letter && key == o->letter))) {
+			*at = rows->row[i].at;
+			return o;
+		}
+	}
+	*at = 0;
+	return NULL;
+}
+
+static void getopt_rows(const struct rows *rows, struct option *to, char *letters)
+{
+	const struct option_row *o;
+
+	for (size_t i = 0; i < rows->n; i++) {
+		o = rows->row[i].option;
+		if (!o->name)
+			continue;
+		*to++ = (struct option){ o->name,
+					 !o->arg	? 0
+					 : o->otherwise ? 2
+							: 1,
+					 NULL, KEYS + (int)i };
+		if (o->letter)
+			letters += sprintf(letters, "%c%s", o->letter,
+					   !o->arg	  ? ""
+					   : o->otherwise ? "::"
+							  : ":");
+	}
+	*to++ = (struct option){ "help", 2, NULL, HELP };
+	*to++ = (struct option){ "usage", 0, NULL, USAGE };
+	*to = (struct option){ 0 };
+	strcpy(letters, "h");
+}
+
+/* "unknown option '--formt': did you mean '--format'?"; word: as it was given, without a value. */
+static int unknown_option(struct parsing *p, const char *name, const char *word)
+{
+	const size_t n = strlen(word);
+	unsigned d, best = (unsigned)n / 3 + 1; /* about a third of the word */
+	const char *like = NULL;
+	char list[256] = "";
+	size_t i, used = 0;
+
+	for (i = 0; i < p->rows.n; i++) {
+		const struct option_row *o = p->rows.row[i].option;
+
+		if (!o->name)
+			continue;
+		if (n && !strncmp(o->name, word, n) && used < sizeof(list))
+			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s--%s",
+						 used ? ", " : "", o->name);
+		d = nearest_distance(word, o->name);
+		if (d < best) {
+			best = d;
+			like = o->name;
+		}
+	}
+	if (used)
+		return fail(&p->err, -EINVAL, "ambiguous option '--%s': expected one of %s", word,
+			    list);
+	if (like)
+		return fail(&p->err, -EINVAL, "unknown option '--%s': did you mean '--%s'?", word,
+			    like);
+	return fail(&p->err, -EINVAL, "unknown option '--%s': '%s --help%s' lists the options",
+		    word, name, *command_of(name) ? "=all" : "");
+}
+
+static int missing_value(struct parsing *p, const struct option_row *o)
+{
+	char words[256] = "";
+	size_t n = 0;
+
+	if (o->words)
+		n = put_words_or(words, sizeof(words), o->words);
+	return fail(&p->err, -EINVAL, "--%s needs a value: expected %s%s%s", o->name,
+		    n ? words : o->arg, o->example ? ", for example " : "",
+		    o->example ? o->example : "");
+}
+
+/* What getopt_long() did not accept: ':' or '?', and optopt. */
+static int refuse(struct parsing *p, int key, char **argv)
+{
+	const char *given = argv[optind - 1];
+	const struct option_row *o;
+	char word[64];
+	size_t at;
+
+	if (optopt >= HELP)
+		return fail(&p->err, -EINVAL, "--usage takes no value");
+	o = row_of(&p->rows, optopt, &at);
+	if (o && key == ':')
+		return missing_value(p, o);
+	if (o)
+		return fail(&p->err, -EINVAL, "--%s takes no value: got '%.60s'", o->name,
+			    strchr(given, '=') + 1);
+	if (optopt)
+		return fail(&p->err, -EINVAL,
+			    "unknown option '-%c': '%s --help%s' lists the options", optopt,
+			    argv[0], *command_of(argv[0]) ? "=all" : "");
+	snprintf(word, sizeof(word), "%.*s", (int)strcspn(given + 2, "="), given + 2);
+	return unknown_option(p, argv[0], word);
+}
+
+/* The arguments behind the options. */
+static int take_arguments(struct parsing *p, int argc, char **argv)
 {
 	const struct usage *u = p->usage;
 	void *to = (char *)p->options + u->at;
+	const size_t n = (size_t)(argc - optind);
 
-	if (key == ARGP_KEY_NO_ARGS && u->missing)
-		return -fail(&p->err, -EINVAL, "%s", u->missing);
-	if (key == ARGP_KEY_ARGS && u->words == USAGE_FILES) {
-		*(struct arguments *)to = (struct arguments){ state->argv + state->next,
-							      (size_t)(state->argc - state->next) };
+	argv += optind;
+	if (!n)
+		return u->missing ? fail(&p->err, -EINVAL, "%s", u->missing) : 0;
+	switch (u->words) {
+	case USAGE_FILES:
+		*(struct arguments *)to = (struct arguments){ argv, n };
 		return 0;
-	}
-	if (key != ARGP_KEY_ARG || u->words == USAGE_FILES)
-		return ARGP_ERR_UNKNOWN;
-	if (u->words == USAGE_PROGRAM) {
-		*(char ***)to = state->argv + state->next - 1;
-		state->next = state->argc;
+	case USAGE_PROGRAM:
+		*(char ***)to = argv;
 		return 0;
-	}
-	if (u->words == USAGE_NONE || *(const char **)to)
-		return -fail(&p->err, -EINVAL, "expected %s, got '%s' as well",
-			     u->words == USAGE_NONE ? "no argument" : "one file", arg);
-	*(const char **)to = arg;
-	return 0;
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct parsing *p = state->input;
-	const struct option_row *o;
-	size_t i;
-
-	switch (key) {
-	case 'h':
-		if (arg && strcmp(arg, "all"))
-			return -fail(&p->err, -EINVAL,
-				     "invalid --help '%s': expected nothing or all", arg);
-		help(stdout, state->name, p->usage, &p->rows, arg || !*command_of(state->name));
-		exit(STATUS_OK);
-	case USAGE:
-		argp_state_help(state, stdout, ARGP_HELP_USAGE);
-		exit(STATUS_OK);
+	case USAGE_FILE:
+		*(const char **)to = argv[0];
+		return n == 1
+			   ? 0
+			   : fail(&p->err, -EINVAL, "expected one file, got '%s' as well", argv[1]);
 	default:
-		for (i = 0; i < p->rows.n; i++) {
-			o = p->rows.row[i].option;
-			if (o->name && key == (o->letter ? o->letter : KEYS + (int)i))
-				return -option_take(o, arg, (char *)p->options + p->rows.row[i].at,
-						    &p->err);
-		}
-		return take_words(p, key, arg, state);
+		return fail(&p->err, -EINVAL, "expected no argument, got '%s'", argv[0]);
 	}
 }
 
-static void argp_options(const struct rows *rows, struct argp_option *to)
+static int parse(struct parsing *p, int argc, char **argv)
 {
-	static const struct argp_option helps[] = {
-		{ "help", 'h', "all", OPTION_ARG_OPTIONAL, NULL, 0 },
-		{ "usage", USAGE, NULL, OPTION_HIDDEN, NULL, 0 },
-		{ NULL, 0, NULL, 0, NULL, 0 },
-	};
+	const bool whole = !*command_of(argv[0]);
+	struct option rows[ROWS_MOST + 3];
+	char letters[3 * ROWS_MOST + 4] = "+:";
 	const struct option_row *o;
-	size_t i;
+	size_t at;
+	int key, ret;
 
-	for (i = 0; i < rows->n; i++) {
-		o = rows->row[i].option;
-		if (o->name)
-			*to++ = (struct argp_option){
-				.name = o->name,
-				.key = o->letter ? o->letter : KEYS + (int)i,
-				.arg = o->arg,
-				.flags = o->otherwise ? OPTION_ARG_OPTIONAL : 0,
-			};
+	if (p->usage->words != USAGE_PROGRAM)
+		strcpy(letters, ":");
+	getopt_rows(&p->rows, rows, letters + strlen(letters));
+	opterr = 0;
+	optind = 0; /* a command may call another one */
+	while ((key = getopt_long(argc, argv, letters, rows, NULL)) != -1) {
+		switch (key) {
+		case 'h':
+		case HELP:
+			if (optarg && strcmp(optarg, "all"))
+				return fail(&p->err, -EINVAL,
+					    "invalid --help '%s': expected nothing or all", optarg);
+			help(stdout, argv[0], p->usage, &p->rows, optarg || whole);
+			exit(STATUS_OK);
+		case USAGE:
+			help_forms(stdout, argv[0], p->usage);
+			exit(STATUS_OK);
+		case ':':
+		case '?':
+			return refuse(p, key, argv);
+		default:
+			o = row_of(&p->rows, key, &at);
+			ret = option_take(o, optarg, (char *)p->options + at, &p->err);
+			if (ret)
+				return ret;
+		}
 	}
-	memcpy(to, helps, sizeof(helps));
+	return take_arguments(p, argc, argv);
 }
 
 int usage_take(const struct usage *usage, int argc, char **argv, void *options)
 {
-	struct argp_option rows[ROWS_MOST + 3];
-	const struct argp argp = { .options = rows, .parser = parse, .args_doc = usage->args };
 	struct parsing p = { .usage = usage, .options = options };
-	int code;
+	int ret;
 
 	collect(&p.rows, usage->options, 0);
 	if (argc == 2 && !strcmp(argv[1], USAGE_ROWS)) {
 		put_rows(stdout, argv[0], usage, &p.rows);
 		return STATUS_USAGE;
 	}
-	argp_options(&p.rows, rows);
-	code = argp_parse(&argp, argc, argv,
-			  ARGP_NO_HELP | (usage->words == USAGE_PROGRAM ? ARGP_IN_ORDER : 0), NULL,
-			  &p);
-	if (!code && usage->check)
-		code = -usage->check(options, &p.err);
-	if (!code)
+	ret = parse(&p, argc, argv);
+	if (!ret && usage->check)
+		ret = usage->check(options, &p.err);
+	if (!ret)
 		return STATUS_OK;
 	fflush(stdout);
-	fprintf(stderr, "%s: %s\n", argv[0], *p.err.text ? p.err.text : strerror(code));
-	return code == ENOMEM ? STATUS_FOUND : STATUS_USAGE;
+	fprintf(stderr, "%s: %s\n", argv[0], *p.err.text ? p.err.text : strerror(-ret));
+	return ret == -ENOMEM ? STATUS_FOUND : STATUS_USAGE;
 }
