@@ -36,6 +36,30 @@ test_memory_ends() {
 	[ $ended = 1 ] || bad 'none of them ran out of memory'
 }
 
+# The processes that play end with mprof, and nothing of theirs remains.
+test_memory_of_replay() {
+	local n ended=0
+	"$mprof" record -o log -- "$build/preload/threads" 1 20000 >/dev/null 2>&1
+	"$mprof" sort -o x.play log >/dev/null 2>&1
+	for n in 20 60 100 200 400 700 1000 100000; do
+		scarce $n "$mprof" replay --quick --allocator glibc "$PWD/x.play"
+		expect_same "files after replay with $n" "$(echo *)" 'err log out x.play'
+		wait_for nobody_plays
+		[ "$status" != 0 ] || continue
+		ended=$((ended + 1))
+		expect_same "status with $n" "$status" 1
+		expect_same "output with $n" "$(cat out)" ''
+		expect_lines err 1
+		expect_text err 'mprof replay: out of memory within '
+	done
+	[ $ended -ge 5 ] || bad "it ran out of memory only $ended times"
+	expect_status 0
+}
+
+nobody_plays() {
+	! pgrep -f "in=$PWD/x.play" >/dev/null
+}
+
 # The program is not harmed, and what was recorded is there.
 test_memory_of_record() {
 	local n started=0

@@ -161,7 +161,7 @@ static int put_page(const struct replay_run *r, const struct replay_cli *cli, FI
 	const struct movie_options o = { .title = cli->plan.head->program,
 					 .names = r->answer.heaps.names,
 					 .thread = number,
-					 .threads = number ? cli->plan.head->threads : 0,
+					 .threads = cli->plan.head->threads,
 					 .units = film_units_for(2 * r->runs.n) };
 	struct movie *m = NULL;
 	int ret = movie_new(&m, &o, err);

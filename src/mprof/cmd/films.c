@@ -101,8 +101,6 @@ static int open_played(struct films *f, const char *path)
 	snprintf(f->title, sizeof(f->title), "%s", playfile_header(f->input.file)->program);
 	note_playing(f);
 	f->thread = playfile_thread_numbers(f->input.file);
-	if (!f->thread)
-		return cmd_error(STATUS_FOUND, "no memory for pictures");
 	f->threads = playfile_header(f->input.file)->threads;
 	return STATUS_OK;
 }

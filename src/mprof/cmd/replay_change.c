@@ -29,7 +29,7 @@ static int take_change(const struct option_row *row, const char *arg, void *to, 
 		return fail(err, -EINVAL, "--%s: at most %u changes at once", row->name,
 			    CHANGE_RULES);
 	ret = change_parse(&c->rule[c->rules++], (enum change_kind)row->least, arg, &why);
-	return ret == -EINVAL ? option_invalid(err, row, arg, "%s", why.text) : ret;
+	return ret ? option_invalid(err, row, arg, "%s", why.text) : 0;
 }
 
 static const struct option_type change_type = { "change", take_change, NULL, COMPLETE_NOTHING };
@@ -161,18 +161,13 @@ static int open_changed(struct both *b, struct change_cli *c, uint32_t process)
 	struct playback_options o = { .process = process, .quiet = true };
 	struct compile_change hook;
 	struct error err = { "" };
-	int status;
 
-	if (change_new(&b->change, &plan, &err))
-		return cmd_error(STATUS_FOUND, "%s", err.text);
+	b->change = change_new(&plan);
 	if (change_needs_collect(b->change) && collect(b, process, &err))
 		return cmd_error(STATUS_FOUND, "%s", err.text);
 	hook = change_apply(b->change);
 	o.change = &hook;
-	status = playback_input_open(&b->in[1], trace_path(b->in[0].trace), &o);
-	if (!status && change_finish(b->change, &err))
-		status = cmd_error(STATUS_FOUND, "%s", err.text);
-	return status;
+	return playback_input_open(&b->in[1], trace_path(b->in[0].trace), &o);
 }
 
 static void close_both(struct both *b)

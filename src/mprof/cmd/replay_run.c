@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../util/alloc.h"
 #include "cmd.h"
 #include "progress.h"
 
@@ -21,21 +22,16 @@ static const char *recorded_under(const struct playback_input *in)
 }
 
 /* The settings that the runs inherit. */
-static int find_inherited(struct replay_answer *a, bool clear)
+static void find_inherited(struct replay_answer *a, bool clear)
 {
-	char **grown;
-	size_t i;
+	size_t room = 0, i;
 
 	for (i = 0; environ && environ[i] && !clear; i++) {
 		if (!variant_is_setting(environ[i]))
 			continue;
-		grown = reallocarray(a->inherited, a->inherited_n + 1, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		a->inherited = grown;
+		GROW(a->inherited, a->inherited_n + 1, room);
 		a->inherited[a->inherited_n++] = environ[i];
 	}
-	return 0;
 }
 
 static int play(struct replay_run *r, struct replay_cli *cli, struct error *err)
@@ -58,18 +54,15 @@ static void show_heap(void *context, const char *name, size_t done, size_t of)
 }
 
 /* Who failed is not asked again. */
-static int choose_played(struct replay_run *r, const struct variants *vs)
+static void choose_played(struct replay_run *r, const struct variants *vs)
 {
 	size_t i;
 
-	r->played.v = calloc(vs->n + 1, sizeof(*r->played.v));
-	r->answer.heap = calloc(vs->n + 1, sizeof(*r->answer.heap));
-	if (!r->played.v || !r->answer.heap)
-		return -ENOMEM;
+	r->played.v = must_calloc(vs->n + 1, sizeof(*r->played.v));
+	r->answer.heap = must_calloc(vs->n + 1, sizeof(*r->answer.heap));
 	for (i = 0; i < vs->n; i++)
 		if (!r->runs.row[i].status)
 			r->played.v[r->played.n++] = vs->v[i];
-	return 0;
 }
 
 static void find_names(struct replay_run *r)
@@ -104,7 +97,7 @@ struct place_plan replay_run_plan(const struct replay_run *r, const struct repla
 	};
 }
 
-static int look_at_heaps(struct replay_run *r, const struct replay_cli *cli, struct error *err)
+static void look_at_heaps(struct replay_run *r, const struct replay_cli *cli)
 {
 	struct progress progress;
 	const struct memories_plan plan = {
@@ -117,20 +110,15 @@ static int look_at_heaps(struct replay_run *r, const struct replay_cli *cli, str
 		.context = &progress,
 	};
 	size_t i, n = 0;
-	int ret = choose_played(r, &cli->variants);
 
-	if (ret)
-		return fail(err, ret, "no memory to look at heaps");
-	ret = memories_make(&r->memories, &plan, &r->played, err);
+	choose_played(r, &cli->variants);
+	memories_make(&r->memories, &plan, &r->played);
 	progress_done(&progress);
-	if (ret)
-		return ret;
 	for (i = 0; i < r->runs.n; i++)
 		if (!r->runs.row[i].status)
 			r->answer.heap[i] = &r->memories.row[n++];
 	r->answer.heaps.memories = &r->memories;
 	find_names(r);
-	return 0;
 }
 
 /* ---- all of it ---- */
@@ -151,13 +139,12 @@ int replay_run_make(struct replay_run *r, const char *path, struct replay_cli *c
 	cli->plan.head = playfile_header(r->in.file);
 	r->answer.recorded_under = recorded_under(&r->in);
 	ret = play(r, cli, &err);
-	if (!ret && !cli->no_heaps)
-		ret = look_at_heaps(r, cli, &err);
 	if (ret)
 		return cmd_error(ret == -EBADMSG ? STATUS_FILE : STATUS_FOUND, "%s", err.text);
-	if (verdict_make(&r->answer.verdict, &r->runs, cli->plan.head->sum.peak_bytes) ||
-	    find_inherited(&r->answer, cli->clear))
-		return cmd_error(STATUS_FOUND, "no memory to compare what was played");
+	if (!cli->no_heaps)
+		look_at_heaps(r, cli);
+	verdict_make(&r->answer.verdict, &r->runs, cli->plan.head->sum.peak_bytes);
+	find_inherited(&r->answer, cli->clear);
 	return STATUS_OK;
 }
 

@@ -8,6 +8,7 @@
 
 #include "place_run.h"
 #include "place_trace.h"
+#include "../util/alloc.h"
 
 /* A source has run with this status. */
 static void settle(struct memories_row *row, int status)
@@ -36,8 +37,7 @@ static void look_at(struct memories_row *row, const struct memories_plan *plan,
 	settle(row, place_run(plan->playback, v, places, &sink, 1, NULL, &row->why));
 }
 
-int memories_make(struct memories *m, const struct memories_plan *plan, const struct variants *vs,
-		  struct error *err)
+void memories_make(struct memories *m, const struct memories_plan *plan, const struct variants *vs)
 {
 	const size_t runs = vs->n + (plan->trace != NULL);
 	struct place_plan places = plan->plan;
@@ -45,9 +45,7 @@ int memories_make(struct memories *m, const struct memories_plan *plan, const st
 
 	memset(m, 0, sizeof(*m));
 	m->recorded.status = -ENOENT;
-	m->row = calloc(vs->n + 1, sizeof(*m->row));
-	if (!m->row)
-		return fail(err, -ENOMEM, "no memory to look at heaps");
+	m->row = must_calloc(vs->n + 1, sizeof(*m->row));
 	m->n = vs->n;
 	places.frames = places.frames ? places.frames : MEMORIES_FRAMES;
 	places.samples = places.samples ? places.samples : MEMORIES_SAMPLES;
@@ -63,7 +61,6 @@ int memories_make(struct memories *m, const struct memories_plan *plan, const st
 		done++;
 		look_at(&m->row[i], plan, &places, &vs->v[i]);
 	}
-	return 0;
 }
 
 void memories_release(struct memories *m)

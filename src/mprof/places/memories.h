@@ -39,9 +39,8 @@ struct memories_plan {
 	void *context;
 };
 
-/* 0 or -ENOMEM with *err; release in any case. */
-int memories_make(struct memories *m, const struct memories_plan *plan, const struct variants *vs,
-		  struct error *err);
+/* For memories_release(). */
+void memories_make(struct memories *m, const struct memories_plan *plan, const struct variants *vs);
 void memories_release(struct memories *m);
 
 #endif

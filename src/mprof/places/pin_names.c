@@ -2,7 +2,6 @@
 /* pin_names.c - who holds pages, by function. */
 #include "pin_names.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +20,7 @@ static int by_pages(const void *a, const void *b)
 	return (x->stack > y->stack) - (x->stack < y->stack);
 }
 
-int pin_names_make(struct pin_names *to, const struct pins *pins, struct profile *names)
+void pin_names_make(struct pin_names *to, const struct pins *pins, struct profile *names)
 {
 	struct line_interner functions = { .same = LINE_FUNCTION };
 	const struct sym_line *line;
@@ -49,7 +48,6 @@ int pin_names_make(struct pin_names *to, const struct pins *pins, struct profile
 	if (to->n && !to->name[0].blocks)
 		to->name[0] = to->name[--to->n];
 	qsort(to->name, to->n, sizeof(*to->name), by_pages);
-	return 0;
 }
 
 void pin_names_release(struct pin_names *p)

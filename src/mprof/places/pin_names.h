@@ -4,7 +4,7 @@
  * together by the innermost line that a reader can do something about, as
  * findings are (pass/findings.h).
  *
- * Errors: -ENOMEM.  Lines live as long as the profile.
+ * Lines live as long as the profile.
  */
 #ifndef MPROF_PLACES_PIN_NAMES_H
 #define MPROF_PLACES_PIN_NAMES_H
@@ -24,7 +24,7 @@ struct pin_names {
 };
 
 /* names may be NULL: then all is one row without a line.  Release in any case. */
-int pin_names_make(struct pin_names *to, const struct pins *pins, struct profile *names);
+void pin_names_make(struct pin_names *to, const struct pins *pins, struct profile *names);
 void pin_names_release(struct pin_names *p);
 
 #endif

@@ -8,7 +8,7 @@
  * the lower number.  So pages add up to all pinned pages, and `bytes` of all
  * sites to the live bytes in them.
  *
- * Errors: -ENOMEM.  Threads: one at a time.  A zeroed struct is empty.
+ * Threads: one at a time.  A zeroed struct is empty.
  */
 #ifndef MPROF_PLACES_PINS_H
 #define MPROF_PLACES_PINS_H

@@ -20,6 +20,7 @@
 #include "../play/play.h"
 #include "../play/playfile.h"
 #include "../play/room.h"
+#include "../util/alloc.h"
 
 #define ADDRESSES      4096u	    /* read at once */
 #define FRAME_MOST     (1ull << 30) /* bytes of one frame: 30 TB of small ranges */
@@ -45,8 +46,8 @@ struct run {
 	struct place_block *block; /* by slot; addr 0: nothing lives there */
 	size_t room;
 	struct mprof_run_address *address;
-	uint64_t *frame; /* the last record of this kind */
-	size_t frame_bytes;
+	uint64_t *frame;   /* the last record of this kind */
+	size_t frame_room; /* words */
 	struct mprof_run_result result;
 	bool finished; /* by RESULT */
 	uint64_t told;
@@ -74,22 +75,10 @@ static void next_op(struct run *r)
 	}
 }
 
-/* The slot's block, NULL without memory.  Slots come densely, so the array grows with use. */
+/* The slot's block.  Slots come densely, so the array grows with use. */
 static struct place_block *at_slot(struct run *r, uint32_t slot)
 {
-	size_t room = r->room ? r->room : 1024;
-	struct place_block *grown;
-
-	if (slot < r->room)
-		return &r->block[slot];
-	while (room <= slot)
-		room *= 2;
-	grown = reallocarray(r->block, room, sizeof(*grown));
-	if (!grown)
-		return NULL;
-	memset(grown + r->room, 0, (room - r->room) * sizeof(*grown));
-	r->block = grown;
-	r->room = room;
+	GROW_ZEROED(r->block, slot + (size_t)1, r->room);
 	return &r->block[slot];
 }
 
@@ -107,8 +96,6 @@ static int apply_birth(struct run *r, const struct mprof_run_address *a, struct 
 	const struct playfile_op *op = &r->op;
 	struct place_block *b = at_slot(r, op->slot);
 
-	if (!b)
-		return fail(err, -ENOMEM, "no memory for the live blocks of a replay");
 	if (a->addr >= ADDRESS_MOST || (a->addr && op->size >= ADDRESS_MOST - a->addr))
 		return lies(r, err, "an address that cannot be");
 	if (a->addr || !op->size || op->kind != MPROF_PLAY_REALLOC)
@@ -131,24 +118,12 @@ static int apply_birth(struct run *r, const struct mprof_run_address *a, struct 
 	return 0;
 }
 
-static int apply_free(struct run *r, struct error *err)
+static void frees_before(struct run *r, uint64_t op)
 {
-	struct place_block *b = at_slot(r, r->op.slot);
-
-	if (!b)
-		return fail(err, -ENOMEM, "no memory for the live blocks of a replay");
-	end_block(r, b);
-	next_op(r);
-	return 0;
-}
-
-static int frees_before(struct run *r, uint64_t op, struct error *err)
-{
-	int ret = 0;
-
-	while (!ret && r->more && r->op.op < op && r->op.kind == MPROF_PLAY_FREE)
-		ret = apply_free(r, err);
-	return ret;
+	while (r->more && r->op.op < op && r->op.kind == MPROF_PLAY_FREE) {
+		end_block(r, at_slot(r, r->op.slot));
+		next_op(r);
+	}
 }
 
 /* ---- records ---- */
@@ -162,11 +137,9 @@ static int take_addresses(struct run *r, uint64_t bytes, struct error *err)
 		now = n < ADDRESSES ? n : ADDRESSES;
 		ret = play_read(&r->play, r->address, now * sizeof(*r->address), err);
 		for (i = 0; i < now && !ret; i++) {
-			ret = frees_before(r, UINT64_MAX, err);
-			if (!ret && !r->more)
-				ret = lies(r, err, "more addresses than calls");
-			if (!ret)
-				ret = apply_birth(r, &r->address[i], err);
+			frees_before(r, UINT64_MAX);
+			ret = r->more ? apply_birth(r, &r->address[i], err)
+				      : lies(r, err, "more addresses than calls");
 		}
 	}
 	return ret ? ret : play_skip(&r->play, bytes % sizeof(*r->address), err);
@@ -176,13 +149,9 @@ static int take_addresses(struct run *r, uint64_t bytes, struct error *err)
 static int go_to(struct run *r, const struct mprof_run_sample *from, struct place_sample *s,
 		 struct error *err)
 {
-	int ret;
-
 	if (from->op > r->header->sum.calls || from->op < r->op.op)
 		return lies(r, err, "a sample in the wrong place");
-	ret = frees_before(r, from->op, err);
-	if (!ret && r->op.op != from->op)
-		ret = lies(r, err, "a sample without the addresses before it");
+	frees_before(r, from->op);
 	*s = (struct place_sample){
 		.op = from->op,
 		.ns = r->more ? r->op.ns : r->header->sum.recorded_ns,
@@ -190,7 +159,7 @@ static int go_to(struct run *r, const struct mprof_run_sample *from, struct plac
 		.anon = from->anon < MAPPED_MOST ? from->anon : 0,
 		.mapped = from->mapped < MAPPED_MOST ? from->mapped : 0,
 	};
-	return ret;
+	return r->op.op == from->op ? 0 : lies(r, err, "a sample without the addresses before it");
 }
 
 static int take_sample(struct run *r, uint64_t bytes, struct error *err)
@@ -212,22 +181,13 @@ static int take_sample(struct run *r, uint64_t bytes, struct error *err)
 
 static int read_frame(struct run *r, uint64_t bytes, struct error *err)
 {
-	uint64_t *grown;
-
 	if (bytes < sizeof(struct mprof_run_frame) || bytes > FRAME_MOST)
 		return lies(r, err, "a frame of a size that cannot be");
-	if (bytes > r->frame_bytes) {
-		grown = realloc(r->frame, bytes);
-		if (!grown)
-			return fail(err, -ENOMEM, "no memory for a frame of %" PRIu64 " bytes",
-				    bytes);
-		r->frame = grown;
-		r->frame_bytes = bytes;
-	}
+	GROW(r->frame, bytes / sizeof(*r->frame) + 1, r->frame_room);
 	return play_read(&r->play, r->frame, bytes, err);
 }
 
-/* The frame's ranges, whose bits stay in it.  NULL: it is cut, or no memory. */
+/* The frame's ranges, whose bits stay in it.  NULL: it is cut. */
 static struct place_range *ranges_of(const struct run *r, uint64_t bytes, uint64_t *n)
 {
 	const unsigned char *at = (const unsigned char *)r->frame + sizeof(struct mprof_run_frame);
@@ -239,8 +199,8 @@ static struct place_range *ranges_of(const struct run *r, uint64_t bytes, uint64
 	memcpy(n, &((const struct mprof_run_frame *)r->frame)->ranges, sizeof(*n));
 	if (*n > bytes / sizeof(from))
 		return NULL;
-	range = calloc(*n + 1, sizeof(*range));
-	for (i = 0; range && i < *n; i++) {
+	range = must_calloc(*n + 1, sizeof(*range));
+	for (i = 0; i < *n; i++) {
 		if ((size_t)(end - at) < sizeof(from))
 			break;
 		memcpy(&from, at, sizeof(from));
@@ -297,10 +257,8 @@ static int take_result(struct run *r, uint64_t bytes, struct error *err)
 	if (ret)
 		return ret;
 	r->finished = true;
-	ret = frees_before(r, UINT64_MAX, err);
-	if (!ret && r->more)
-		ret = lies(r, err, "too few addresses");
-	return ret;
+	frees_before(r, UINT64_MAX);
+	return r->more ? lies(r, err, "too few addresses") : 0;
 }
 
 static int take_record(struct run *r, const struct mprof_run_record *record, struct error *err)
@@ -376,11 +334,7 @@ static int play_start_with(struct run *r, struct error *err)
 	int ret;
 
 	make_arguments(&a, r);
-	if (a.failed)
-		ret = fail(err, -ENOMEM, "no memory for a replay");
-	else
-		ret = play_start(&r->play, r->variant, (const char *const *)a.text,
-				 r->plan->limit_ms, err);
+	ret = play_start(&r->play, r->variant, (const char *const *)a.text, r->plan->limit_ms, err);
 	play_args_free(&a);
 	return ret;
 }
@@ -417,8 +371,8 @@ static int run_open(struct run *r, const char *playback, struct error *err)
 	r->op.op = UINT64_MAX; /* so that the first one is 0 even if there is none */
 	next_op(r);
 	r->told = 0;
-	r->address = malloc(ADDRESSES * sizeof(*r->address));
-	return r->address ? 0 : fail(err, -ENOMEM, "no memory for a replay");
+	r->address = must_malloc(ADDRESSES * sizeof(*r->address));
+	return 0;
 }
 
 bool place_run_is_common(int status)

@@ -13,6 +13,7 @@
 #include "../heap/beside.h"
 #include "../pass/array.h"
 #include "../pass/walk.h"
+#include "../util/alloc.h"
 #include "place_sinks.h"
 
 #define STEADY 100 /* a reading of pages is good while R moves by no more than a part in this */
@@ -75,7 +76,7 @@ struct recorded {
 	uint64_t live, low, high; /* bytes asked for; the least and the most of the held reading */
 	struct held held;
 	uint8_t *ones; /* a bitmap in which all are resident */
-	uint64_t ones_bytes;
+	size_t ones_room;
 };
 
 static uint64_t ns_at(const struct recorded *r, uint64_t ticks)
@@ -87,21 +88,12 @@ static uint64_t ns_at(const struct recorded *r, uint64_t ticks)
 
 static struct place_block *new_block(struct recorded *r, uint32_t *index)
 {
-	struct place_block *grown;
-	size_t room = r->room ? 2 * r->room : 1024;
-
 	if (r->unused) {
 		*index = (uint32_t)r->unused - 1;
 		r->unused = r->block[*index].addr;
 		return &r->block[*index];
 	}
-	if (r->blocks == r->room) {
-		grown = reallocarray(r->block, room, sizeof(*grown));
-		if (!grown)
-			return NULL;
-		r->block = grown;
-		r->room = room;
-	}
+	GROW(r->block, r->blocks + 1, r->room);
 	*index = (uint32_t)r->blocks++;
 	return &r->block[*index];
 }
@@ -141,7 +133,7 @@ static void begins(struct recorded *r, uint32_t number, const struct place_block
 
 	ends(r, number, from->addr);
 	b = new_block(r, &index);
-	if (!b || beside_put(&r->at, number, from->addr, index) < 0) {
+	if (beside_put(&r->at, number, from->addr, index) < 0) {
 		pass_failed(r->walk);
 		return;
 	}
@@ -305,24 +297,18 @@ static uint64_t pages_of(const struct mprof_page_run *run, uint64_t factor)
 }
 
 /* Enough bits for every run of pages. */
-static int make_ones(struct recorded *r, const struct trace_residency *sampled, uint64_t factor)
+static void make_ones(struct recorded *r, const struct trace_residency *sampled, uint64_t factor)
 {
 	uint64_t most = 0, i;
-	uint8_t *ones;
 
 	for (i = 0; i < sampled->runs; i++)
 		if (pages_of(&sampled->run[i], factor) > most)
 			most = pages_of(&sampled->run[i], factor);
 	most = most / 8 + 1;
-	if (most <= r->ones_bytes)
-		return 0;
-	ones = realloc(r->ones, most);
-	if (!ones)
-		return -ENOMEM;
-	memset(ones, 0xff, most);
-	r->ones = ones;
-	r->ones_bytes = most;
-	return 0;
+	if (most <= r->ones_room)
+		return;
+	GROW(r->ones, most, r->ones_room);
+	memset(r->ones, 0xff, r->ones_room);
 }
 
 static void recorded_residency(void *self, const struct heap *h, uint32_t process,
@@ -338,12 +324,8 @@ static void recorded_residency(void *self, const struct heap *h, uint32_t proces
 	    !sampled->runs)
 		return;
 	give_held(r); /* its bitmap may move */
-	range = calloc(sampled->runs, sizeof(*range));
-	if (!range || make_ones(r, sampled, factor) < 0) {
-		free(range);
-		pass_failed(r->walk);
-		return;
-	}
+	make_ones(r, sampled, factor);
+	range = must_calloc(sampled->runs, sizeof(*range));
 	for (i = 0; i < sampled->runs; i++) {
 		range[i] = (struct place_range){
 			.addr = sampled->run[i].first * factor * 4096,

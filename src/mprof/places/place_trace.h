@@ -28,7 +28,7 @@
 /*
  * process: its number in the run, of which the program with most calls is taken; 0: of all.  Sites
  * are nodes of trace_stacks(t).  plan may be NULL: no frames but that of the peak. 0; -ENOENT: no
- * such process, or no calls at all; -ENOMEM.
+ * such process, or no calls at all; or what the walk returned.
  */
 int place_trace(struct trace *t, uint32_t process, const struct place_plan *plan,
 		const struct place_sink *sinks, size_t n, struct error *err);

@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../util/alloc.h"
 #include "../util/memory.h"
 #include "variant.h"
 
@@ -45,24 +46,19 @@ void play_args_put(struct play_args *a, const char *format, ...)
 {
 	va_list args;
 
-	if (a->n == PLAY_ARGS) {
-		a->failed = true;
-		return;
-	}
+	GROW(a->text, a->n + 2, a->room);
 	va_start(args, format);
-	if (vasprintf(&a->text[a->n], format, args) < 0) {
-		a->text[a->n] = NULL;
-		a->failed = true;
-	} else {
-		a->n++;
-	}
+	a->text[a->n++] = must_vprintf(format, args);
 	va_end(args);
+	a->text[a->n] = NULL;
 }
 
 void play_args_free(struct play_args *a)
 {
 	while (a->n)
 		free(a->text[--a->n]);
+	free(a->text);
+	*a = (struct play_args){ .n = 0 };
 }
 
 /* ---- starting ---- */
@@ -182,12 +178,7 @@ int play_start(struct play *p, const struct variant *v, const char *const *args,
 		p->until = now_ns() + limit_ms * 1000000;
 	s.path = play_find(err);
 	s.env = play_env(v);
-	if (!s.path)
-		ret = -ENOENT;
-	else if (!s.env)
-		ret = fail(err, -ENOMEM, "no memory for an environment");
-	else
-		ret = make_argv(&s, args, err);
+	ret = s.path ? make_argv(&s, args, err) : -ENOENT;
 	if (!ret)
 		ret = open_all(p, &s, err);
 	if (!ret)

@@ -51,13 +51,10 @@ struct play {
  */
 char *play_find(struct error *err);
 
-#define PLAY_ARGS 16
-
 /* args of the functions below.  A zeroed struct is empty. */
 struct play_args {
-	char *text[PLAY_ARGS + 1]; /* KEY=VALUE..., NULL */
-	size_t n;
-	bool failed; /* no memory, or too many */
+	char **text; /* KEY=VALUE..., NULL */
+	size_t n, room;
 };
 
 void play_args_put(struct play_args *a, const char *format, ...)

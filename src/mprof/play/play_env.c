@@ -2,10 +2,11 @@
 /* play_env.c - the environment that a playback runs in. */
 #include "variant.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "../util/alloc.h"
 
 /* Never handed on: they would put something between the runner and its allocator. */
 static const char *const dropped[] = { "LD_PRELOAD=", "LD_AUDIT=", "MPROF_CONF=", "MPROF_RUN=",
@@ -38,23 +39,16 @@ char **play_env(const struct variant *v)
 
 	while (environ && environ[n])
 		n++;
-	env = calloc(n + v->envs + 2, sizeof(*env));
-	if (!env)
-		return NULL;
+	env = must_calloc(n + v->envs + 2, sizeof(*env));
 	n = 0;
-	if (*v->so && asprintf(&env[n++], "LD_PRELOAD=%s", v->so) < 0)
-		goto no_memory;
+	if (*v->so)
+		env[n++] = must_printf("LD_PRELOAD=%s", v->so);
 	for (i = 0; environ && environ[i]; i++)
-		if (is_kept(environ[i], v) && !(env[n++] = strdup(environ[i])))
-			goto no_memory;
+		if (is_kept(environ[i], v))
+			env[n++] = must_strdup(environ[i]);
 	for (i = 0; i < v->envs; i++)
-		if (!(env[n++] = strdup(v->env[i])))
-			goto no_memory;
+		env[n++] = must_strdup(v->env[i]);
 	return env;
-no_memory:
-	env[n - 1] = NULL;
-	play_env_free(env);
-	return NULL;
 }
 
 void play_env_free(char **env)

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../util/alloc.h"
 #include "../util/memory.h"
 #include "playfile_parts.h"
 
@@ -138,6 +139,10 @@ static int check_sections(const struct playfile *p, struct error *err)
 		return fail(err, -EBADMSG,
 			    "'%s': section order has %" PRIu64 " words for %" PRIu64 " calls",
 			    p->path, h->order.bytes / 8, h->sum.calls);
+	/* Each slot was born in once: tables of slots are no longer than the file. */
+	if (h->slots > h->order.bytes / 8)
+		return fail(err, -EBADMSG, "'%s' has %" PRIu64 " slots for %" PRIu64 " calls",
+			    p->path, h->slots, h->sum.calls);
 	if (h->sites.bytes && (check_section(p, "sites", &h->sites, 4, err) ||
 			       check_size(p, "sites", &h->sites, h->sum.calls * 4, err)))
 		return -EBADMSG;
@@ -180,16 +185,11 @@ static int check_threads(const struct playfile *p, struct error *err)
 
 int playfile_open(struct playfile **out, const char *path, struct error *err)
 {
-	struct playfile *p = calloc(1, sizeof(*p));
+	struct playfile *p = must_calloc(1, sizeof(*p));
 	int ret;
 
 	*out = NULL;
-	if (p)
-		p->path = strdup(path);
-	if (!p || !p->path) {
-		free(p);
-		return fail(err, -ENOMEM, "no memory to open '%s'", path);
-	}
+	p->path = must_strdup(path);
 	ret = map_file(p, err);
 	if (!ret)
 		ret = check_header(p, err);
@@ -250,10 +250,10 @@ uint32_t *playfile_thread_numbers(const struct playfile *p)
 {
 	const struct mprof_play_thread *t = playfile_threads(p);
 	const size_t n = playfile_header(p)->threads;
-	uint32_t *number = calloc(n + 1, sizeof(*number));
+	uint32_t *number = must_calloc(n + 1, sizeof(*number));
 	size_t i;
 
-	for (i = 0; i < n && number; i++)
+	for (i = 0; i < n; i++)
 		number[i] = t[i].recorded;
 	return number;
 }

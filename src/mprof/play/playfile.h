@@ -44,7 +44,7 @@ const uint64_t *playfile_order(const struct playfile *p, size_t *words);
 const uint32_t *playfile_sites(const struct playfile *p);
 /* header->threads of them. */
 const struct mprof_play_thread *playfile_threads(const struct playfile *p);
-/* Their numbers in the recording; the caller frees them.  NULL: no memory. */
+/* Their numbers in the recording; the caller frees them. */
 uint32_t *playfile_thread_numbers(const struct playfile *p);
 /* A thread's own stream; NULL when the file has one thread only: that is ORDER. */
 const uint64_t *playfile_stream(const struct playfile *p, uint32_t thread, size_t *words);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
 #include "playfile_parts.h"
 
 #define NOBODY UINT32_MAX
@@ -330,14 +331,9 @@ int playfile_check(const struct playfile *p, struct error *err)
 
 	if (ret)
 		return ret;
-	/* Each slot was born in once, each thread has a row: no more than the file has words. */
-	if (p->header.slots > p->header.order.bytes / 8)
-		return fail(err, -EBADMSG, "'%s' has %" PRIu64 " slots for %" PRIu64 " calls",
-			    p->path, p->header.slots, p->header.sum.calls);
-	c.slot = calloc(p->header.slots, sizeof(*c.slot));
-	c.lane = calloc(p->header.threads, sizeof(*c.lane));
-	ret = c.slot && c.lane ? check_order(&c)
-			       : fail(err, -ENOMEM, "no memory to check '%s'", p->path);
+	c.slot = must_calloc(p->header.slots, sizeof(*c.slot));
+	c.lane = must_calloc(p->header.threads, sizeof(*c.lane));
+	ret = check_order(&c);
 	free(c.slot);
 	free(c.lane);
 	return ret;

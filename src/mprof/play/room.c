@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* room.c - how much memory there is to play in. */
-#include "../util/format.h"
 #include "room.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
+#include "../util/format.h"
 #include "../util/memory.h"
 #include "playfile.h"
 
@@ -47,14 +48,11 @@ static int find_recorded(const char *path, uint64_t *most, struct error *err)
 
 	if (ret)
 		return ret;
-	live = calloc(playfile_header(p)->slots + 1, sizeof(*live));
-	if (live)
-		*most = recorded_most(p, live);
-	else
-		ret = fail(err, -ENOMEM, "no memory to see what '%s' touches", path);
+	live = must_calloc(playfile_header(p)->slots + 1, sizeof(*live));
+	*most = recorded_most(p, live);
 	free(live);
 	playfile_close(p);
-	return ret;
+	return 0;
 }
 
 int room_check(const struct mprof_playback_header *head, const char *playback, const char *touch,

@@ -9,11 +9,11 @@
 #include "runs.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "../util/alloc.h"
 #include "../util/memory.h"
 #include "play.h"
 #include "room.h"
@@ -40,9 +40,8 @@ static int startup_of(struct runs *r, const struct variant *v, const struct runs
 	*bytes = UINT64_MAX;
 	runs_args_startup(&a, plan);
 	for (i = 0; i < RUNS_STARTS && !ret; i++) {
-		ret = a.failed ? fail(err, -ENOMEM, "no memory for a run")
-			       : play_result(v, (const char *const *)a.text,
-					     runs_limit_ms(r, plan, 1), &m, err);
+		ret =
+		    play_result(v, (const char *const *)a.text, runs_limit_ms(r, plan, 1), &m, err);
 		if (ret)
 			break;
 		if (m.start_hwm < *bytes)
@@ -60,8 +59,7 @@ static int startup_beside(struct runs *r, const struct variant *v, const char *l
 	struct variant both = *v;
 	int ret;
 
-	if (asprintf(&both.so, "%s%s%s", v->so, *v->so && *library ? ":" : "", library) < 0)
-		return fail(err, -ENOMEM, "no memory for a run");
+	both.so = must_printf("%s%s%s", v->so, *v->so && *library ? ":" : "", library);
 	ret = startup_of(r, &both, plan, bytes, err);
 	free(both.so);
 	return ret;
@@ -143,13 +141,9 @@ static void memory_begin(struct runs *r, struct runs_row *row, struct play *p,
 	runs_tell(r, plan, "memory of", row->variant->name);
 	for (i = 0; i < plan->drains && !plan->keep; i++)
 		limit += plan->drain_ms[i];
-	row->sample = calloc(RUNS_SAMPLES + 1, sizeof(*row->sample));
+	row->sample = must_calloc(RUNS_SAMPLES + 1, sizeof(*row->sample));
 	runs_args_memory(&a, plan, r);
-	if (a.failed || !row->sample)
-		row->status = fail(&row->why, -ENOMEM, "no memory for a run");
-	else
-		row->status =
-		    play_start(p, row->variant, (const char *const *)a.text, limit, &row->why);
+	row->status = play_start(p, row->variant, (const char *const *)a.text, limit, &row->why);
 	play_args_free(&a);
 	if (!row->status)
 		read_memory(p, row, plan->head->sum.calls, true);
@@ -264,15 +258,11 @@ static int make_all(struct runs *r, struct play *waiting, const struct runs_plan
 int runs_make(struct runs *r, const struct runs_plan *plan, const struct variants *vs,
 	      struct error *err)
 {
-	struct play *waiting = calloc(vs->n, sizeof(*waiting));
+	struct play *waiting = must_calloc(vs->n, sizeof(*waiting));
 	size_t i;
 	int ret;
 
-	*r = (struct runs){ .row = calloc(vs->n, sizeof(*r->row)), .n = vs->n };
-	if (!waiting || !r->row) {
-		free(waiting);
-		return fail(err, -ENOMEM, "no memory for the runs");
-	}
+	*r = (struct runs){ .row = must_calloc(vs->n, sizeof(*r->row)), .n = vs->n };
 	for (i = 0; i < vs->n; i++)
 		r->row[i].variant = &vs->v[i];
 	runs_choose(r, plan);
@@ -294,7 +284,7 @@ void runs_release(struct runs *r)
 {
 	size_t i;
 
-	for (i = 0; i < r->n && r->row; i++)
+	for (i = 0; i < r->n; i++)
 		release(&r->row[i]);
 	release(&r->control);
 	free(r->row);

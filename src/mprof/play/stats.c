@@ -7,6 +7,8 @@
 
 #include <mprof/runner.h>
 
+#include "../util/alloc.h"
+
 static int by_value(const void *a, const void *b)
 {
 	const double x = *(const double *)a, y = *(const double *)b;
@@ -29,12 +31,7 @@ struct middle stats_middle(double *v, size_t n)
 	if (!n)
 		return m;
 	m.median = middle_of(v, n);
-	far = calloc(n, sizeof(*far));
-	if (!far) {
-		/* The largest distance is not too small a spread. */
-		m.mad = fmax(v[n - 1] - m.median, m.median - v[0]);
-		return m;
-	}
+	far = must_calloc(n, sizeof(*far));
 	for (i = 0; i < n; i++)
 		far[i] = fabs(v[i] - m.median);
 	m.mad = middle_of(far, n);

@@ -8,10 +8,10 @@
  */
 #include "runs.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
 #include "play.h"
 #include "runs_args.h"
 
@@ -23,9 +23,8 @@ static int play_once(struct runs *r, const struct runs_plan *plan, const struct 
 	int ret;
 
 	runs_args_time(&a, plan, r, null);
-	ret = a.failed ? fail(err, -ENOMEM, "no memory for a run")
-		       : play_result(v, (const char *const *)a.text,
-				     runs_limit_ms(r, plan, r->passes), result, err);
+	ret = play_result(v, (const char *const *)a.text, runs_limit_ms(r, plan, r->passes), result,
+			  err);
 	play_args_free(&a);
 	return ret;
 }
@@ -84,11 +83,10 @@ static int one_round(struct runs *r, const struct runs_plan *plan, size_t round,
 	return ret;
 }
 
-static int room_for(struct runs_row *row, size_t reps)
+static void begin(struct runs_row *row, size_t reps)
 {
-	row->cpu = calloc(reps, sizeof(*row->cpu));
-	row->wall = calloc(reps, sizeof(*row->wall));
-	return row->cpu && row->wall ? 0 : -ENOMEM;
+	row->cpu = must_calloc(reps, sizeof(*row->cpu));
+	row->wall = must_calloc(reps, sizeof(*row->wall));
 }
 
 static void conclude(struct runs_row *row, double null)
@@ -103,14 +101,13 @@ static void conclude(struct runs_row *row, double null)
 
 int timing_make(struct runs *r, const struct runs_plan *plan, struct error *err)
 {
-	double *null = calloc(plan->reps, sizeof(*null));
-	int ret = null ? room_for(&r->control, plan->reps) : -ENOMEM;
+	double *null = must_calloc(plan->reps, sizeof(*null));
 	size_t i;
+	int ret = 0;
 
-	for (i = 0; i < r->n && !ret; i++)
-		ret = room_for(&r->row[i], plan->reps);
-	if (ret)
-		fail(err, ret, "no memory for %u rounds", plan->reps);
+	begin(&r->control, plan->reps);
+	for (i = 0; i < r->n; i++)
+		begin(&r->row[i], plan->reps);
 	for (i = 0; i < plan->reps && !ret; i++)
 		ret = one_round(r, plan, i, null, err);
 	if (!ret) {
@@ -132,9 +129,8 @@ void timing_latency(struct runs *r, struct runs_row *row, const struct runs_plan
 		return;
 	runs_tell(r, plan, "latency of", row->variant->name);
 	runs_args_latency(&a, plan, r);
-	ret = a.failed ? fail(&row->why, -ENOMEM, "no memory for a run")
-		       : play_result(row->variant, (const char *const *)a.text,
-				     runs_limit_ms(r, plan, 1), &row->latency, &row->why);
+	ret = play_result(row->variant, (const char *const *)a.text, runs_limit_ms(r, plan, 1),
+			  &row->latency, &row->why);
 	play_args_free(&a);
 	row->status = ret;
 	row->has_latency = !ret;

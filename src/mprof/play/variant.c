@@ -4,11 +4,11 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../run/library.h"
+#include "../util/alloc.h"
 
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
@@ -51,11 +51,6 @@ void variants_release(struct variants *vs)
 	*vs = (struct variants){ 0 };
 }
 
-static int no_memory(struct error *err)
-{
-	return fail(err, -ENOMEM, "no memory for a list of allocators");
-}
-
 static bool is_taken(const struct variants *vs, const char *name)
 {
 	size_t i;
@@ -66,29 +61,23 @@ static bool is_taken(const struct variants *vs, const char *name)
 	return false;
 }
 
-/* name, or name#2 ...: not in the list yet.  NULL without memory. */
+/* name, or name#2 ...: not in the list yet. */
 static char *free_name(const struct variants *vs, const char *name)
 {
-	char *made = strdup(name);
+	char *made = must_strdup(name);
 	unsigned n;
 
-	for (n = 2; made && is_taken(vs, made); n++) {
+	for (n = 2; is_taken(vs, made); n++) {
 		free(made);
-		if (asprintf(&made, "%s#%u", name, n) < 0)
-			made = NULL;
+		made = must_printf("%s#%u", name, n);
 	}
 	return made;
 }
 
-static int add_env(struct variant *v, const char *text, size_t length)
+static void add_env(struct variant *v, const char *text, size_t length)
 {
-	char **grown = reallocarray(v->env, v->envs + 1, sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	v->env = grown;
-	v->env[v->envs] = strndup(text, length);
-	return v->env[v->envs] ? (int)(v->envs++, 0) : -ENOMEM;
+	GROW(v->env, v->envs + 1, v->env_room);
+	v->env[v->envs++] = must_strndup(text, length);
 }
 
 static bool has_env(const struct variant *v, const char *setting)
@@ -124,8 +113,7 @@ static int add_settings(struct variant *v, const char *s, struct error *err)
 				    "invalid --allocator '[%.*s]': expected NAME=VALUE, for "
 				    "example MALLOC_ARENA_MAX=2",
 				    (int)n, s);
-		if (add_env(v, s, n))
-			return no_memory(err);
+		add_env(v, s, n);
 	}
 	return 0;
 }
@@ -134,24 +122,20 @@ static int add_settings(struct variant *v, const char *s, struct error *err)
 static int add_one(struct variants *vs, char *so, const char *name, const char *set,
 		   struct error *err)
 {
-	struct variant *grown = reallocarray(vs->v, vs->n + 1, sizeof(*grown)), *v;
+	struct variant *v;
 	int ret;
 
-	if (!grown) {
-		free(so);
-		return no_memory(err);
-	}
-	vs->v = grown;
+	GROW(vs->v, vs->n + 1, vs->room);
 	v = &vs->v[vs->n];
-	*v = (struct variant){ .so = so, .name = free_name(vs, name) };
-	v->version = so ? variant_version(so) : NULL;
-	if (vs->n == VARIANTS_MOST)
-		ret = fail(err, -EINVAL, "more than %d allocators and settings at a time",
-			   VARIANTS_MOST);
-	else if (!so || !v->name || !v->version)
-		ret = no_memory(err);
-	else
-		ret = add_settings(v, set, err);
+	*v = (struct variant){
+		.so = so,
+		.name = free_name(vs, name),
+		.version = variant_version(so),
+	};
+	ret = vs->n < VARIANTS_MOST
+		  ? add_settings(v, set, err)
+		  : fail(err, -EINVAL, "more than %d allocators and settings at a time",
+			 VARIANTS_MOST);
 	if (ret)
 		release(v);
 	else
@@ -179,9 +163,7 @@ static int add_plain(struct variants *vs, char *entry, struct error *err)
 		entry[n] = '\0';
 		name = entry + n + 1;
 	}
-	label = strdup(entry == name ? behind_slash(entry) : entry);
-	if (!label)
-		return no_memory(err);
+	label = must_strdup(entry == name ? behind_slash(entry) : entry);
 	if (open) {
 		*open++ = '\0';
 		open[strlen(open) - 1] = '\0'; /* the bracket that closes it */
@@ -206,9 +188,7 @@ static int add_swept(struct variants *vs, char *entry, struct error *err)
 		return fail(err, -EINVAL, "invalid --allocator '%s': expected {a,b,c}", entry);
 	for (s = open + 1; !ret && s <= close; s += n + 1) {
 		n = strcspn(s, ",}");
-		if (asprintf(&one, "%.*s%.*s%s", (int)(open - entry), entry, (int)n, s, close + 1) <
-		    0)
-			return no_memory(err);
+		one = must_printf("%.*s%.*s%s", (int)(open - entry), entry, (int)n, s, close + 1);
 		ret = add_swept(vs, one, err);
 		free(one);
 	}
@@ -248,12 +228,9 @@ static size_t entry_length(const char *s)
 
 static int add_entry(struct variants *vs, const char *s, size_t n, struct error *err)
 {
-	char *entry = strndup(s, n);
-	int ret;
+	char *entry = must_strndup(s, n);
+	const int ret = strcmp(entry, "all") ? add_swept(vs, entry, err) : add_all(vs, err);
 
-	if (!entry)
-		return no_memory(err);
-	ret = strcmp(entry, "all") ? add_swept(vs, entry, err) : add_all(vs, err);
 	free(entry);
 	return ret;
 }
@@ -288,7 +265,7 @@ int variants_set(struct variants *vs, const char *setting, struct error *err)
 		    "invalid --set '%s': expected NAME=VALUE, for example MALLOC_ARENA_MAX=2",
 		    setting);
 	for (i = 0; i < vs->n; i++)
-		if (!has_env(&vs->v[i], setting) && add_env(&vs->v[i], setting, strlen(setting)))
-			return no_memory(err);
+		if (!has_env(&vs->v[i], setting))
+			add_env(&vs->v[i], setting, strlen(setting));
 	return 0;
 }

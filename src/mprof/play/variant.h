@@ -26,20 +26,20 @@ struct variant {
 	char *name; /* unique in its list: the label, or the entry as written without directories */
 	char *so;   /* absolute path to preload; "" is glibc */
 	char **env; /* "NAME=VALUE": set over what is inherited */
-	size_t envs;
+	size_t envs, env_room;
 	char *version; /* of the package, else the file's name with its version */
 	bool clear;    /* variables of allocators are not inherited */
 };
 
 struct variants {
 	struct variant *v;
-	size_t n;
+	size_t n, room;
 };
 
 /*
  * Adds the list's variants behind those that *vs has; a name that is there
- * already gets "#2" and so on.  0, or -EINVAL or -ENOMEM with *err; then *vs
- * still has to be released.
+ * already gets "#2" and so on.  0, or -EINVAL with *err; then *vs still has to be
+ * released.
  */
 int variants_parse(struct variants *vs, const char *list, struct error *err);
 /* For --set: NAME=VALUE for all of them, where an entry does not set NAME itself. */
@@ -58,7 +58,7 @@ char *variant_version(const char *so);
 /*
  * The environment of a playback on v: ours without what preloads or records, without settings of
  * allocators if v clears them, with v's settings and its allocator preloaded.  For
- * play_env_free(); NULL without memory.
+ * play_env_free().
  */
 char **play_env(const struct variant *v);
 void play_env_free(char **env);

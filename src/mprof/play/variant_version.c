@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "../run/library.h"
+#include "../util/alloc.h"
 
 #define DPKG "/var/lib/dpkg/"
 
@@ -62,7 +63,7 @@ static char *package_version(const char *package)
 		if (!strncmp(line, "Package: ", 9))
 			here = !strncmp(line + 9, package, n) && line[9 + n] == '\n';
 		else if (here && !strncmp(line, "Version: ", 9))
-			version = strndup(line + 9, strcspn(line + 9, "\n"));
+			version = must_strndup(line + 9, strcspn(line + 9, "\n"));
 	}
 	free(line);
 	if (f)
@@ -84,5 +85,5 @@ char *variant_version(const char *so)
 			version = package_version(a->package);
 	if (version)
 		return version;
-	return strdup(*so ? name : gnu_get_libc_version());
+	return must_strdup(*so ? name : gnu_get_libc_version());
 }

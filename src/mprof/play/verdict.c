@@ -2,10 +2,11 @@
 /* verdict.c - which differences between allocators mean something. */
 #include "verdict.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "../util/alloc.h"
 
 static struct middle spread_of(const struct verdict *v, const struct runs_row *row)
 {
@@ -74,11 +75,11 @@ static int compare_time(const void *a, const void *b, void *runs)
 /* The middle of the relative spreads, the control's included. */
 static double middle_spread(const struct runs *r)
 {
-	double *part = calloc(r->n + 1, sizeof(*part)), middle;
+	double *part = must_calloc(r->n + 1, sizeof(*part)), middle;
 	const struct runs_row *row;
 	size_t i, n = 0;
 
-	for (i = 0; i <= r->n && part; i++) {
+	for (i = 0; i <= r->n; i++) {
 		row = i < r->n ? &r->row[i] : &r->control;
 		if (!row->status && row->cpu_ns.median > 0)
 			part[n++] = row->cpu_ns.mad / row->cpu_ns.median;
@@ -117,7 +118,7 @@ static uint64_t least_refused(const struct runs *r)
 	return least;
 }
 
-int verdict_make(struct verdict *v, const struct runs *r, uint64_t peak_bytes)
+void verdict_make(struct verdict *v, const struct runs *r, uint64_t peak_bytes)
 {
 	size_t i;
 
@@ -125,10 +126,8 @@ int verdict_make(struct verdict *v, const struct runs *r, uint64_t peak_bytes)
 			       .reference = r->n,
 			       .small = peak_bytes < VERDICT_LEAST,
 			       .refused = least_refused(r) };
-	v->by_peak = calloc(r->n + 1, sizeof(*v->by_peak));
-	v->by_time = calloc(r->n + 1, sizeof(*v->by_time));
-	if (!v->by_peak || !v->by_time)
-		return -ENOMEM;
+	v->by_peak = must_calloc(r->n + 1, sizeof(*v->by_peak));
+	v->by_time = must_calloc(r->n + 1, sizeof(*v->by_time));
 	for (i = 0; i < r->n; i++) {
 		if (!verdict_fits(v, i))
 			continue;
@@ -141,7 +140,6 @@ int verdict_make(struct verdict *v, const struct runs *r, uint64_t peak_bytes)
 	qsort_r(v->by_peak, v->played, sizeof(size_t), compare_peak, (void *)r);
 	qsort_r(v->by_time, v->played, sizeof(size_t), compare_time, (void *)r);
 	judge_control(v, r);
-	return 0;
 }
 
 void verdict_release(struct verdict *v)

@@ -43,8 +43,8 @@ struct verdict {
 	size_t played; /* how many */
 };
 
-/* 0 or -ENOMEM; verdict_release() in any case. */
-int verdict_make(struct verdict *v, const struct runs *r, uint64_t peak_bytes);
+/* For verdict_release(). */
+void verdict_make(struct verdict *v, const struct runs *r, uint64_t peak_bytes);
 void verdict_release(struct verdict *v);
 
 /* By what a's and b's time must differ, ns a call. */

@@ -204,22 +204,20 @@ static const char *const moment_words[MEMORY_SNAPSHOTS] = {
 	[MEMORY_END] = "at the end",
 };
 
-static int print_pins_of(const struct replay_memory *r, const struct memory *m, unsigned which,
-			 FILE *out)
+static void print_pins_of(const struct replay_memory *r, const struct memory *m, unsigned which,
+			  FILE *out)
 {
 	const struct memory_snapshot *k = &m->moment[which];
 	struct pin_names names = { .n = 0 };
-	int ret = 0;
 
 	if (r->names)
-		ret = pin_names_make(&names, &k->pins, r->names);
+		pin_names_make(&names, &k->pins, r->names);
 	fprintf(out, "  * %s: %s, %s %s held by less than 64 bytes each", m->title,
 		moment_words[which], format_many(k->pins.pages, "page", "pages").s,
 		k->pins.pages == 1 ? "is" : "are");
 	put_names(&names, k->pins.pages, out);
 	fputs(".\n", out);
 	pin_names_release(&names);
-	return ret;
 }
 
 /* The moment, of equals the last one, at which most pages are pinned. */
@@ -233,21 +231,19 @@ static unsigned most_pinned(const struct memory *m)
 	return most;
 }
 
-static int print_pins(const struct replay_memory *r, FILE *out)
+static void print_pins(const struct replay_memory *r, FILE *out)
 {
 	const struct memory *m;
 	size_t i, told = 0;
-	int ret = 0;
 
-	for (i = 0; i <= r->memories->n && !ret; i++) {
+	for (i = 0; i <= r->memories->n; i++) {
 		m = memory_at(r, i);
 		if (!m || m->moment[most_pinned(m)].pins.pages < PINS_LEAST)
 			continue;
 		if (!told++)
 			fputs("\nWho holds pages\n", out);
-		ret = print_pins_of(r, m, most_pinned(m), out);
+		print_pins_of(r, m, most_pinned(m), out);
 	}
-	return ret;
 }
 
 /* The class whose blocks are rounded up most at the peak. */
@@ -321,7 +317,7 @@ int replay_memory_text(const struct replay_memory *r, FILE *out, struct error *e
 	if (!ret)
 		ret = print_kept(r, &told, out);
 	if (!ret)
-		ret = print_pins(r, out);
+		print_pins(r, out);
 	if (!ret)
 		ret = print_fragmentation(r, out);
 	if (!ret)

@@ -2,8 +2,6 @@
 /* alloc.c - memory that is there. */
 #include "alloc.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,12 +53,31 @@ char *must_printf(const char *format, ...)
 {
 	va_list args;
 	char *text;
-	int n;
 
 	va_start(args, format);
-	n = vasprintf(&text, format, args);
+	text = must_vprintf(format, args);
 	va_end(args);
-	return there(n < 0 ? NULL : text);
+	return text;
+}
+
+char *must_vprintf(const char *format, va_list args)
+{
+	char *text;
+
+	return there(vasprintf(&text, format, args) < 0 ? NULL : text);
+}
+
+FILE *must_memstream(char **text, size_t *bytes)
+{
+	return there(open_memstream(text, bytes));
+}
+
+void must_close(FILE *memstream)
+{
+	const int failed = ferror(memstream); /* only for want of memory */
+
+	if (fclose(memstream) || failed)
+		memory_out();
 }
 
 void *grow_zeroed(void *array, size_t n, size_t *room, size_t bytes)

@@ -13,7 +13,9 @@
 #ifndef MPROF_UTIL_ALLOC_H
 #define MPROF_UTIL_ALLOC_H
 
+#include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 
 void *must_malloc(size_t bytes) __attribute__((malloc, returns_nonnull));
 void *must_calloc(size_t n, size_t bytes) __attribute__((malloc, returns_nonnull));
@@ -26,6 +28,12 @@ void *must_memdup(const void *p, size_t n) __attribute__((malloc, returns_nonnul
 /* What printf would print. */
 char *must_printf(const char *format, ...)
     __attribute__((malloc, returns_nonnull, format(printf, 1, 2)));
+char *must_vprintf(const char *format, va_list args)
+    __attribute__((malloc, returns_nonnull, format(printf, 1, 0)));
+
+/* open_memstream(3).  *text and *bytes are set by must_close(): the caller's, never NULL. */
+FILE *must_memstream(char **text, size_t *bytes) __attribute__((returns_nonnull));
+void must_close(FILE *memstream);
 
 /*
  * An array is a pointer and the number of items that it has room for; how many are in use is

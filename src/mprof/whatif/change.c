@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "../util/alloc.h"
 #include "../util/ranges.h"
 #include "change_parts.h"
 
@@ -96,9 +97,7 @@ static int parse_line(struct change_rule *r, const char *text, struct error *err
 	char *colon;
 	uint64_t line;
 
-	r->function = strdup(text);
-	if (!r->function)
-		return fail(err, -ENOMEM, "no memory for a rule");
+	r->function = must_strdup(text);
 	colon = strrchr(r->function, ':');
 	if (!colon || colon == r->function || colon[-1] == ':' || !colon[1] ||
 	    colon[1 + strspn(colon + 1, "0123456789")])
@@ -130,9 +129,7 @@ int change_parse(struct change_rule *rule, enum change_kind kind, const char *te
 {
 	int ret = 0;
 
-	*rule = (struct change_rule){ .kind = kind, .site = strdup(text) };
-	if (!rule->site)
-		return fail(err, -ENOMEM, "no memory for a rule");
+	*rule = (struct change_rule){ .kind = kind, .site = must_strdup(text) };
 	if (kind == CHANGE_POOL)
 		ret = parse_pool(rule, rule->site, err);
 	else if (kind == CHANGE_RESIZE)
@@ -301,15 +298,12 @@ static void collect(void *self, const struct compile_call *call, const struct co
 
 /* ---- the whole ---- */
 
-int change_new(struct change **out, const struct change_plan *plan, struct error *err)
+struct change *change_new(const struct change_plan *plan)
 {
-	struct change *c = calloc(1, sizeof(*c));
+	struct change *c = must_calloc(1, sizeof(*c));
 
-	*out = c;
-	if (!c)
-		return fail(err, -ENOMEM, "no memory for a change");
 	c->plan = *plan;
-	return 0;
+	return c;
 }
 
 bool change_needs_collect(const struct change *c)
@@ -332,13 +326,6 @@ struct compile_change change_apply(struct change *c)
 {
 	chains_sort(&c->chains);
 	return (struct compile_change){ .self = c, .call = apply };
-}
-
-int change_finish(struct change *c, struct error *err)
-{
-	(void)c;
-	(void)err;
-	return 0;
 }
 
 void change_free(struct change *c)

@@ -22,11 +22,10 @@
  *
  * A pool's own work is not played: it is some nanoseconds a block.
  *
- *	change_new(&c, &plan, err);
+ *	c = change_new(&plan);
  *	if (change_needs_collect(c))	-- chains must be known beforehand
  *		compile with change_collect(c), throw the result away
  *	compile with change_apply(c)
- *	change_finish(c, err);	-- did it have the memory it wanted?
  *	change_free(c);
  *
  * Both compilations must be of the same input with the same options.
@@ -72,7 +71,7 @@ struct change_rule {
 /*
  * SITE, for POOL "SITE[,chunk=64k][,free-list]", for RESIZE "SITE=N" or
  * "SITE=xFACTOR".  SITE is "F", "F:LINE" or "stack:N".
- * 0, or -EINVAL with what would be right in *err, or -ENOMEM; release in any case.
+ * 0, or -EINVAL with what would be right in *err; release in any case.
  */
 int change_parse(struct change_rule *rule, enum change_kind kind, const char *text,
 		 struct error *err);
@@ -91,12 +90,10 @@ struct change_plan {
 
 struct change;
 
-int change_new(struct change **out, const struct change_plan *plan, struct error *err);
+struct change *change_new(const struct change_plan *plan);
 bool change_needs_collect(const struct change *c);
 struct compile_change change_collect(struct change *c);
 struct compile_change change_apply(struct change *c);
-/* 0, or -ENOMEM with *err: what was compiled is not what was asked for. */
-int change_finish(struct change *c, struct error *err);
 void change_free(struct change *c);
 
 #endif

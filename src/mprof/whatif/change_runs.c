@@ -2,7 +2,6 @@
 /* change_runs.c - a program's calls as they are and changed, on the same allocators. */
 #include "change_runs.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "../play/runs_args.h"
 #include "../play/runs.h"
 #include "../play/verdict.h"
+#include "../util/alloc.h"
 
 /* Places of a round for each variant. */
 enum { PLACE_AS_IT_IS, PLACE_CHANGED, PLACE_CONTROL, PLACES };
@@ -29,12 +29,8 @@ static int play(const struct change_runs *r, const struct change_runs_plan *plan
 		enum change_sides side, const struct variant *v, struct play_args *a,
 		struct mprof_run_result *result, struct error *err)
 {
-	int ret =
-	    a->failed
-		? fail(err, -ENOMEM, "no memory for a run")
-		: play_result(v, (const char *const *)a->text,
-			      runs_limit_ms(&r->how[side], &plan->side[side], r->how[side].passes),
-			      result, err);
+	const int64_t limit = runs_limit_ms(&r->how[side], &plan->side[side], r->how[side].passes);
+	const int ret = play_result(v, (const char *const *)a->text, limit, result, err);
 
 	play_args_free(a);
 	return ret;
@@ -158,34 +154,29 @@ static void conclude_row(struct change_runs *r, struct change_row *row, size_t n
 	    row->quiet && fabs(is->cpu_ns.median - changed->cpu_ns.median) > row->noise;
 }
 
-static int room_for(struct change_runs *r, unsigned reps, double *null[SIDES])
+static void begin_rounds(struct change_runs *r, unsigned reps, double *null[SIDES])
 {
-	bool good = true;
 	unsigned s;
 	size_t i;
 
-	for (s = 0; s < SIDES; s++) {
-		null[s] = calloc(reps, sizeof(double));
-		good = good && null[s];
-	}
+	for (s = 0; s < SIDES; s++)
+		null[s] = must_calloc(reps, sizeof(double));
 	for (i = 0; i < r->n; i++) {
-		r->row[i].side[0].cpu = calloc(reps, sizeof(double));
-		r->row[i].side[1].cpu = calloc(reps, sizeof(double));
-		r->row[i].control.cpu = calloc(reps, sizeof(double));
-		good =
-		    good && r->row[i].side[0].cpu && r->row[i].side[1].cpu && r->row[i].control.cpu;
+		for (s = 0; s < SIDES; s++)
+			r->row[i].side[s].cpu = must_calloc(reps, sizeof(double));
+		r->row[i].control.cpu = must_calloc(reps, sizeof(double));
 	}
-	return good ? 0 : -ENOMEM;
 }
 
 static int time_all(struct change_runs *r, const struct change_runs_plan *plan, struct error *err)
 {
 	const unsigned reps = plan->side[0].reps;
-	double *null[SIDES] = { NULL, NULL };
-	int ret = room_for(r, reps, null) ? fail(err, -ENOMEM, "no memory for %u rounds", reps) : 0;
+	double *null[SIDES];
 	unsigned s;
 	size_t i;
+	int ret = 0;
 
+	begin_rounds(r, reps, null);
 	for (i = 0; i < reps && !ret; i++)
 		ret = one_round(r, plan, i, null, err);
 	for (s = 0; s < SIDES && !ret; s++)
@@ -199,13 +190,12 @@ static int time_all(struct change_runs *r, const struct change_runs_plan *plan, 
 
 /* ---- where blocks lie ---- */
 
-static int look_at_heaps(struct change_runs *r, const struct change_runs_plan *plan,
-			 const struct variants *vs, struct error *err)
+static void look_at_heaps(struct change_runs *r, const struct change_runs_plan *plan,
+			  const struct variants *vs)
 {
 	unsigned s;
-	int ret = 0;
 
-	for (s = 0; s < SIDES && !ret; s++) {
+	for (s = 0; s < SIDES; s++) {
 		const struct runs_plan *p = &plan->side[s];
 		const struct memories_plan heaps = {
 			.playback = p->playback,
@@ -217,10 +207,9 @@ static int look_at_heaps(struct change_runs *r, const struct change_runs_plan *p
 				  .limit_ms = p->limit_ms },
 		};
 
-		ret = memories_make(&r->heaps[s], &heaps, vs, err);
+		memories_make(&r->heaps[s], &heaps, vs);
 	}
-	r->has_heaps = !ret;
-	return ret;
+	r->has_heaps = true;
 }
 
 /* ---- the whole ---- */
@@ -243,9 +232,7 @@ int change_runs_make(struct change_runs *r, const struct change_runs_plan *plan,
 	int ret = 0;
 
 	memset(r, 0, sizeof(*r));
-	r->row = calloc(vs->n + 1, sizeof(*r->row));
-	if (!r->row)
-		return fail(err, -ENOMEM, "no memory for the runs");
+	r->row = must_calloc(vs->n + 1, sizeof(*r->row));
 	r->n = vs->n;
 	r->of = (unsigned)(2 * r->n + reps * (SIDES + PLACES * r->n));
 	for (s = 0; s < SIDES; s++)
@@ -261,7 +248,7 @@ int change_runs_make(struct change_runs *r, const struct change_runs_plan *plan,
 	if (reps)
 		ret = time_all(r, plan, err);
 	if (!ret && plan->heaps)
-		ret = look_at_heaps(r, plan, vs, err);
+		look_at_heaps(r, plan, vs);
 	return ret;
 }
 
