@@ -51,7 +51,7 @@ bool variant_is_setting(const char *variable);
 
 /*
  * The version of a shared object ("" for glibc): that of the Debian package which installed it,
- * else the name of its file.  free() it; NULL without memory.
+ * else the name of its file.  free() it.
  */
 char *variant_version(const char *so);
 
