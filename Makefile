@@ -38,8 +38,10 @@ Q := @
 say = @printf '  %-7s %s\n' "$(1)" "$(2)"
 endif
 
-CLI_PKGS := json-c libzstd zlib libprotobuf-c sqlite3 libdw libelf cairo libzip libmicrohttpd
-CLI_CFLAGS := $(BASE) -I$(O)/gen $(shell $(PKG_CONFIG) --cflags $(CLI_PKGS)) $(CLI_SAN)
+CLI_PKGS := json-c libzstd zlib libprotobuf-c sqlite3 libdw libelf
+# Loaded by the commands that use them, see src/mprof/util/late.h.
+LATE_PKGS := cairo libzip libmicrohttpd
+CLI_CFLAGS := $(BASE) -I$(O)/gen $(shell $(PKG_CONFIG) --cflags $(CLI_PKGS) $(LATE_PKGS)) $(CLI_SAN)
 CLI_LIBS := $(shell $(PKG_CONFIG) --libs $(CLI_PKGS)) -liberty -ldl -lpthread -lm $(CLI_SAN)
 # The library is preloaded into strangers: nothing exported by accident, nothing
 # bound lazily, no dependency but libc.
@@ -132,6 +134,13 @@ $(O)/gen/%.o: $(O)/gen/%.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CLI_CFLAGS) $(CFLAGS) -c -o $@ $<
 $(O)/src/mprof/export/export_pprof.o $(O)/tests/unit/export_more.o: $(O)/gen/pprof.pb-c.h
+
+# The names of libraries that are loaded late: of those that their headers belong to.
+soname = $(shell readelf -d "$$($(CC) $$($(PKG_CONFIG) --libs-only-L $(1)) -print-file-name=$(2).so)" \
+	2>/dev/null | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
+$(O)/src/mprof/draw/canvas.o: CLI_CFLAGS += -DLATE_LIBRARY='"$(call soname,cairo,libcairo)"'
+$(O)/src/mprof/html/serve.o: CLI_CFLAGS += -DLATE_LIBRARY='"$(call soname,libmicrohttpd,libmicrohttpd)"'
+$(O)/src/mprof/import/import_text.o: CLI_CFLAGS += -DLATE_LIBRARY='"$(call soname,libzip,libzip)"'
 
 # The player of movies is bundled and stands in the program as it is.
 $(O)/gen/movie.js: $(wildcard src/web/*.ts src/web/*.css)

@@ -421,6 +421,14 @@ test_file_size_limit() {
 	expect_status 0
 }
 
+# Libraries that few commands need would take most of the time that each needs to start.
+test_start_loads_few_libraries() {
+	ldd "$mprof" >libraries
+	for library in libcairo libmicrohttpd libzip; do
+		expect_no_text libraries $library
+	done
+}
+
 test_mprof_under_mprof() {
 	ldd "$mprof" | grep -q libasan && return 0 # which must come first itself
 	run "$mprof" record -o outer.log -- "$mprof" record -o inner.log -- true

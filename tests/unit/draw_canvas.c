@@ -33,6 +33,11 @@ static unsigned drawn(const struct canvas *c)
 	return n;
 }
 
+static void load_cairo(void)
+{
+	ck_assert_int_eq(canvas_start(NULL), 0);
+}
+
 START_TEST(outside_is_not_drawn)
 {
 	struct canvas c;
@@ -287,6 +292,7 @@ Suite *draw_canvas_suite(void)
 	Suite *s = suite_create("draw_canvas");
 	TCase *c = tcase_create("all");
 
+	tcase_add_checked_fixture(c, load_cairo, NULL);
 	tcase_add_test(c, outside_is_not_drawn);
 	tcase_add_test(c, text_fits);
 	tcase_add_test(c, three_formats_from_the_same_calls);

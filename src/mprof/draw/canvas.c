@@ -2,14 +2,16 @@
 /* canvas.c - rectangles and lines, and the formats of the finished picture. */
 #include "canvas.h"
 
-#include <cairo-pdf.h>
-#include <cairo-svg.h>
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <zlib.h>
+
+#include "cairo_late.h"
+
+struct cairo_functions cairo;
 
 static uint32_t rgb_of(uint8_t colour)
 {
@@ -34,11 +36,18 @@ int canvas_format_of(const char *path)
 	return -1;
 }
 
+int canvas_start(struct error *err)
+{
+	static const char *const name[] = { CAIRO_FUNCTIONS(LATE_NAME) };
+
+	return late_load(LATE_LIBRARY, "draws pictures", name, &cairo, sizeof(cairo), err);
+}
+
 static cairo_surface_t *recording(int width, int height)
 {
 	cairo_rectangle_t extents = { 0, 0, width, height };
 
-	return cairo_recording_surface_create(CAIRO_CONTENT_COLOR_ALPHA, &extents);
+	return cairo.recording_surface_create(CAIRO_CONTENT_COLOR_ALPHA, &extents);
 }
 
 int canvas_new(struct canvas *c, enum canvas_format format, int width, int height)
@@ -52,12 +61,12 @@ int canvas_new(struct canvas *c, enum canvas_format format, int width, int heigh
 	if (!c->pixel)
 		return -ENOMEM;
 	/* RGB24 needs no padding: its stride is 4 bytes a pixel for every width. */
-	c->image = cairo_image_surface_create_for_data(
+	c->image = cairo.image_surface_create_for_data(
 	    (unsigned char *)c->pixel, CAIRO_FORMAT_RGB24, width, height, width * 4);
-	over = format == CANVAS_PNG ? cairo_surface_reference(c->image) : recording(width, height);
-	c->cairo = cairo_create(over);
-	cairo_surface_destroy(over);
-	if (cairo_status(c->cairo)) {
+	over = format == CANVAS_PNG ? cairo.surface_reference(c->image) : recording(width, height);
+	c->cairo = cairo.create(over);
+	cairo.surface_destroy(over);
+	if (cairo.status(c->cairo)) {
 		canvas_free(c);
 		return -ENOMEM;
 	}
@@ -67,8 +76,8 @@ int canvas_new(struct canvas *c, enum canvas_format format, int width, int heigh
 
 void canvas_free(struct canvas *c)
 {
-	cairo_destroy(c->cairo);
-	cairo_surface_destroy(c->image);
+	cairo.destroy(c->cairo);
+	cairo.surface_destroy(c->image);
 	free(c->pixel);
 	c->cairo = NULL;
 	c->image = NULL;
@@ -93,7 +102,7 @@ void canvas_fill(struct canvas *c, int x, int y, int width, int height, uint8_t 
 	if (x >= right || y >= bottom)
 		return;
 	if (!c->stored)
-		cairo_surface_flush(c->image);
+		cairo.surface_flush(c->image);
 	c->stored = true;
 	for (row = c->pixel + (long)y * c->width; y < bottom; y++, row += c->width)
 		for (left = x; left < right; left++)
@@ -113,20 +122,20 @@ void canvas_ink(struct canvas *c, uint8_t colour)
 	const uint8_t *rgb = palette()[colour];
 
 	if (c->stored)
-		cairo_surface_mark_dirty(c->image);
+		cairo.surface_mark_dirty(c->image);
 	c->stored = false;
-	cairo_set_source_rgb(c->cairo, rgb[0] / 255.0, rgb[1] / 255.0, rgb[2] / 255.0);
+	cairo.set_source_rgb(c->cairo, rgb[0] / 255.0, rgb[1] / 255.0, rgb[2] / 255.0);
 }
 
 void canvas_line(struct canvas *c, double x0, double y0, double x1, double y1, double width,
 		 uint8_t colour)
 {
 	canvas_ink(c, colour);
-	cairo_set_line_width(c->cairo, width);
-	cairo_set_line_cap(c->cairo, CAIRO_LINE_CAP_ROUND);
-	cairo_move_to(c->cairo, x0, y0);
-	cairo_line_to(c->cairo, x1, y1);
-	cairo_stroke(c->cairo);
+	cairo.set_line_width(c->cairo, width);
+	cairo.set_line_cap(c->cairo, CAIRO_LINE_CAP_ROUND);
+	cairo.move_to(c->cairo, x0, y0);
+	cairo.line_to(c->cairo, x1, y1);
+	cairo.stroke(c->cairo);
 }
 
 /* ---- the finished picture ---- */
@@ -188,42 +197,42 @@ static cairo_status_t put_vectors(struct canvas *c, FILE *out)
 {
 	cairo_surface_t *to =
 	    c->format == CANVAS_SVG
-		? cairo_svg_surface_create_for_stream(put, out, c->width, c->height)
-		: cairo_pdf_surface_create_for_stream(put, out, c->width, c->height);
-	cairo_t *page = cairo_create(to);
+		? cairo.svg_surface_create_for_stream(put, out, c->width, c->height)
+		: cairo.pdf_surface_create_for_stream(put, out, c->width, c->height);
+	cairo_t *page = cairo.create(to);
 	cairo_status_t status;
 
-	cairo_set_source_surface(page, c->image, 0, 0);
+	cairo.set_source_surface(page, c->image, 0, 0);
 	/* Squares stay squares when the picture is enlarged. */
-	cairo_pattern_set_filter(cairo_get_source(page), CAIRO_FILTER_NEAREST);
-	cairo_paint(page);
-	cairo_set_source_surface(page, cairo_get_target(c->cairo), 0, 0);
-	cairo_paint(page);
-	cairo_show_page(page);
-	status = cairo_status(page);
-	cairo_destroy(page);
-	cairo_surface_finish(to);
+	cairo.pattern_set_filter(cairo.get_source(page), CAIRO_FILTER_NEAREST);
+	cairo.paint(page);
+	cairo.set_source_surface(page, cairo.get_target(c->cairo), 0, 0);
+	cairo.paint(page);
+	cairo.show_page(page);
+	status = cairo.status(page);
+	cairo.destroy(page);
+	cairo.surface_finish(to);
 	if (!status)
-		status = cairo_surface_status(to);
-	cairo_surface_destroy(to);
+		status = cairo.surface_status(to);
+	cairo.surface_destroy(to);
 	return status;
 }
 
 int canvas_write(struct canvas *c, FILE *out, struct error *err)
 {
-	cairo_status_t status = cairo_status(c->cairo);
+	cairo_status_t status = cairo.status(c->cairo);
 	struct png png = { out, 0 };
 
 	if (c->stored)
-		cairo_surface_mark_dirty(c->image);
+		cairo.surface_mark_dirty(c->image);
 	c->stored = false;
 	errno = 0;
 	if (!status)
 		status = c->format == CANVAS_PNG
-			     ? cairo_surface_write_to_png_stream(c->image, put_png, &png)
+			     ? cairo.surface_write_to_png_stream(c->image, put_png, &png)
 			     : put_vectors(c, out);
 	if (status)
 		return fail(err, -EIO, "cannot write the picture: %s",
-			    errno ? strerror(errno) : cairo_status_to_string(status));
+			    errno ? strerror(errno) : cairo.status_to_string(status));
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../util/utf8.h"
+#include "cairo_late.h"
 
 #define FAMILY	 "DejaVu Sans"
 #define ELLIPSIS "\xe2\x80\xa6"
@@ -33,15 +34,15 @@ static cairo_scaled_font_t *scaled(enum font font)
 
 	if (made[font])
 		return made[font];
-	options = cairo_font_options_create();
-	cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
-	cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_ON);
-	face = cairo_toy_font_face_create(FAMILY, CAIRO_FONT_SLANT_NORMAL, fonts[font].weight);
-	cairo_matrix_init_scale(&size, fonts[font].pixels, fonts[font].pixels);
-	cairo_matrix_init_identity(&identity);
-	made[font] = cairo_scaled_font_create(face, &size, &identity, options);
-	cairo_font_face_destroy(face);
-	cairo_font_options_destroy(options);
+	options = cairo.font_options_create();
+	cairo.font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
+	cairo.font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_ON);
+	face = cairo.toy_font_face_create(FAMILY, CAIRO_FONT_SLANT_NORMAL, fonts[font].weight);
+	cairo.matrix_init_scale(&size, fonts[font].pixels, fonts[font].pixels);
+	cairo.matrix_init_identity(&identity);
+	made[font] = cairo.scaled_font_create(face, &size, &identity, options);
+	cairo.font_face_destroy(face);
+	cairo.font_options_destroy(options);
 	return made[font];
 }
 
@@ -59,7 +60,7 @@ static double advance(enum font font, const char *well_formed)
 {
 	cairo_text_extents_t extents;
 
-	cairo_scaled_font_text_extents(scaled(font), well_formed, &extents);
+	cairo.scaled_font_text_extents(scaled(font), well_formed, &extents);
 	return extents.x_advance;
 }
 
@@ -74,7 +75,7 @@ int font_width(enum font font, const char *text)
 
 static void extents_of(enum font font, cairo_font_extents_t *extents)
 {
-	cairo_scaled_font_extents(scaled(font), extents);
+	cairo.scaled_font_extents(scaled(font), extents);
 }
 
 int font_height(enum font font)
@@ -94,9 +95,9 @@ int canvas_text(struct canvas *c, enum font font, int x, int y, uint8_t colour, 
 
 	extents_of(font, &extents);
 	canvas_ink(c, colour);
-	cairo_set_scaled_font(c->cairo, scaled(font));
-	cairo_move_to(c->cairo, x, y + extents.ascent);
-	cairo_show_text(c->cairo, well_formed);
+	cairo.set_scaled_font(c->cairo, scaled(font));
+	cairo.move_to(c->cairo, x, y + extents.ascent);
+	cairo.show_text(c->cairo, well_formed);
 	free(made);
 	return x + (int)ceil(width);
 }

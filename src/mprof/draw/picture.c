@@ -334,10 +334,13 @@ static int set_up(struct picture *p, const struct picture_panel *panel, const si
 int picture_new(struct picture **out, const struct picture_options *o,
 		const struct picture_panel *panel, size_t n, const size_t *frame, struct error *err)
 {
-	struct picture *p = calloc(1, sizeof(*p));
-	int ret;
+	struct picture *p;
+	int ret = canvas_start(err);
 
 	*out = NULL;
+	if (ret < 0)
+		return ret;
+	p = calloc(1, sizeof(*p));
 	if (p)
 		p->panel = calloc(n, sizeof(*p->panel));
 	if (!p || !p->panel) {

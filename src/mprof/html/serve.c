@@ -16,12 +16,26 @@
 #include <unistd.h>
 
 #include "../util/alloc.h"
+#include "../util/late.h"
 #include "../util/unfinished.h"
 
 #define TOKEN_BYTES 16u
 #define TOKEN	    (2 * TOKEN_BYTES)
 #define CONNECTIONS 32u
 #define TIMEOUT	    60u /* seconds without a word */
+
+#define MHD_FUNCTIONS(X)                     \
+	X(MHD_, add_response_header)         \
+	X(MHD_, create_response_from_buffer) \
+	X(MHD_, destroy_response)            \
+	X(MHD_, lookup_connection_value)     \
+	X(MHD_, queue_response)              \
+	X(MHD_, start_daemon)                \
+	X(MHD_, stop_daemon)
+
+static struct {
+	MHD_FUNCTIONS(LATE_MEMBER)
+} mhd;
 
 struct serve {
 	struct serve_options o;
@@ -70,7 +84,7 @@ static bool is_here(const struct serve *s, const char *host)
 
 static const char *header(struct MHD_Connection *c, const char *name)
 {
-	return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
+	return mhd.lookup_connection_value(c, MHD_HEADER_KIND, name);
 }
 
 static bool is_allowed(const struct serve *s, struct MHD_Connection *c)
@@ -97,22 +111,22 @@ static enum MHD_Result reply(struct MHD_Connection *c, const struct serve_answer
 		{ "X-Frame-Options", "DENY" },
 		{ "Cache-Control", "no-store" },
 	};
-	struct MHD_Response *r = MHD_create_response_from_buffer(
+	struct MHD_Response *r = mhd.create_response_from_buffer(
 	    a->bytes, a->body, a->owned ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
 	enum MHD_Result ret;
 	size_t i;
 
 	if (!r)
 		return MHD_NO;
-	MHD_add_response_header(r, "Content-Type", a->type);
-	MHD_add_response_header(r, "Content-Security-Policy",
+	mhd.add_response_header(r, "Content-Type", a->type);
+	mhd.add_response_header(r, "Content-Security-Policy",
 				a->policy ? a->policy : "default-src 'none'");
 	for (i = 0; i < sizeof(always) / sizeof(always[0]); i++)
-		MHD_add_response_header(r, always[i][0], always[i][1]);
+		mhd.add_response_header(r, always[i][0], always[i][1]);
 	if (a->status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		MHD_add_response_header(r, "Allow", "GET, HEAD");
-	ret = MHD_queue_response(c, a->status, r);
-	MHD_destroy_response(r);
+		mhd.add_response_header(r, "Allow", "GET, HEAD");
+	ret = mhd.queue_response(c, a->status, r);
+	mhd.destroy_response(r);
 	return ret;
 }
 
@@ -128,7 +142,7 @@ static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status, const c
 
 static const char *value(const struct serve_request *r, const char *name)
 {
-	return MHD_lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, name);
+	return mhd.lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
 static enum MHD_Result handle(void *self, struct MHD_Connection *c, const char *url,
@@ -233,6 +247,13 @@ static int make_token(struct serve *s, struct error *err)
 	return 0;
 }
 
+static int load(struct error *err)
+{
+	static const char *const name[] = { MHD_FUNCTIONS(LATE_NAME) };
+
+	return late_load(LATE_LIBRARY, "serves pages", name, &mhd, sizeof(mhd), err);
+}
+
 int serve_start(struct serve **to, const struct serve_options *o, struct error *err)
 {
 	struct serve *s = must_calloc(1, sizeof(*s));
@@ -240,11 +261,13 @@ int serve_start(struct serve **to, const struct serve_options *o, struct error *
 
 	s->o = *o;
 	s->fd = -1;
-	ret = make_token(s, err);
+	ret = load(err);
+	if (!ret)
+		ret = make_token(s, err);
 	if (!ret)
 		ret = o->socket ? open_unix(s, err) : open_tcp(s, err);
 	if (!ret) {
-		s->daemon = MHD_start_daemon(MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD, 0,
+		s->daemon = mhd.start_daemon(MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD, 0,
 					     NULL, NULL, handle, s, MHD_OPTION_LISTEN_SOCKET, s->fd,
 					     MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
 					     MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT,
@@ -272,7 +295,7 @@ const char *serve_url(const struct serve *s)
 void serve_stop(struct serve *s)
 {
 	if (s->daemon)
-		MHD_stop_daemon(s->daemon); /* closes the socket */
+		mhd.stop_daemon(s->daemon); /* closes the socket */
 	else if (s->fd >= 0)
 		close(s->fd);
 	if (s->o.socket && s->fd >= 0) {

@@ -16,9 +16,25 @@
 #include <zip.h>
 #include <zlib.h>
 
+#include "../util/late.h"
 #include "../util/memory.h"
 
 #define BUFFER (256u << 10)
+
+#define ZIP_FUNCTIONS(X)         \
+	X(zip_, discard)         \
+	X(zip_, fclose)          \
+	X(zip_, fdopen)          \
+	X(zip_, file_strerror)   \
+	X(zip_, fopen_index)     \
+	X(zip_, fread)           \
+	X(zip_, get_name)        \
+	X(zip_, get_num_entries) \
+	X(zip_, strerror)
+
+static struct {
+	ZIP_FUNCTIONS(LATE_MEMBER)
+} libzip;
 
 struct import_text {
 	gzFile gz; /* or */
@@ -62,10 +78,17 @@ static bool is_zip(int fd)
 
 static bool is_directory(zip_t *zip, zip_uint64_t i)
 {
-	const char *name = zip_get_name(zip, i, ZIP_FL_ENC_RAW);
+	const char *name = libzip.get_name(zip, i, ZIP_FL_ENC_RAW);
 	size_t n = name ? strlen(name) : 0;
 
 	return n && name[n - 1] == '/';
+}
+
+static int load_libzip(struct error *err)
+{
+	static const char *const name[] = { ZIP_FUNCTIONS(LATE_NAME) };
+
+	return late_load(LATE_LIBRARY, "reads zip files", name, &libzip, sizeof(libzip), err);
 }
 
 /* Takes fd.  The one file in it becomes t->entry. */
@@ -73,15 +96,19 @@ static int open_zip(struct import_text *t, int fd, const char *path, struct erro
 {
 	zip_int64_t all, wanted = -1;
 	unsigned files = 0;
-	int code;
+	int code = load_libzip(err);
 
-	t->zip = zip_fdopen(fd, 0, &code);
+	if (code) {
+		close(fd);
+		return code;
+	}
+	t->zip = libzip.fdopen(fd, 0, &code);
 	if (!t->zip) {
 		close(fd);
 		return fail(err, -ENOEXEC, "'%s' begins like a zip file but cannot be read as one",
 			    path);
 	}
-	all = zip_get_num_entries(t->zip, 0);
+	all = libzip.get_num_entries(t->zip, 0);
 	for (zip_int64_t i = 0; i < all; i++)
 		if (!is_directory(t->zip, (zip_uint64_t)i)) {
 			wanted = i;
@@ -92,9 +119,9 @@ static int open_zip(struct import_text *t, int fd, const char *path, struct erro
 		    err, -ENOEXEC,
 		    "'%s' is a zip with %u files; expected one: unpack it and name one of them",
 		    path, files);
-	t->entry = zip_fopen_index(t->zip, (zip_uint64_t)wanted, 0);
+	t->entry = libzip.fopen_index(t->zip, (zip_uint64_t)wanted, 0);
 	if (!t->entry)
-		return fail(err, -ENOEXEC, "cannot unpack '%s': %s", path, zip_strerror(t->zip));
+		return fail(err, -ENOEXEC, "cannot unpack '%s': %s", path, libzip.strerror(t->zip));
 	return 0;
 }
 
@@ -133,9 +160,9 @@ void import_text_close(struct import_text *t)
 	if (t->gz)
 		gzclose(t->gz);
 	if (t->entry)
-		zip_fclose(t->entry);
+		libzip.fclose(t->entry);
 	if (t->zip)
-		zip_discard(t->zip);
+		libzip.discard(t->zip);
 	free(t);
 }
 
@@ -170,9 +197,9 @@ static bool fill(struct import_text *t)
 		if (n <= 0)
 			gz_stopped(t);
 	} else {
-		n = zip_fread(t->entry, t->buffer, BUFFER);
+		n = libzip.fread(t->entry, t->buffer, BUFFER);
 		if (n < 0)
-			stopped(t, zip_file_strerror(t->entry));
+			stopped(t, libzip.file_strerror(t->entry));
 	}
 	t->ended = n <= 0;
 	t->at = t->buffer;
