@@ -9,7 +9,30 @@
 #include <signal.h>
 #include <stddef.h>
 
-#define MPROF_SIGNALS_EXPECTED "expected USR1, USR2, HUP, 34 ... (man 7 signal)"
+/* By name; any from 34 to 64 by number. */
+#define MPROF_SIGNALS(X) \
+	X(USR1)          \
+	X(USR2)          \
+	X(HUP)           \
+	X(INT)           \
+	X(QUIT)          \
+	X(TERM)          \
+	X(ALRM)          \
+	X(VTALRM)        \
+	X(PROF)          \
+	X(CHLD)          \
+	X(CONT)          \
+	X(TSTP)          \
+	X(TTIN)          \
+	X(TTOU)          \
+	X(PIPE)          \
+	X(URG)           \
+	X(IO)            \
+	X(PWR)           \
+	X(WINCH)         \
+	X(XCPU)          \
+	X(XFSZ)
+#define MPROF_SIGNALS_EXPECTED "USR1, USR2, HUP, 34 ... (man 7 signal)"
 
 /* The number of "USR1", "SIGUSR1" or "10"; -1 for any other value.  Excluded are signals that
  * report a fault, those that cannot be caught, and 32 and 33, which libc keeps. */
@@ -19,31 +42,9 @@ static inline int mprof_signal_number(const char *value)
 		const char *name;
 		int number;
 	} known[] = {
-#define MPROF_SIGNAL(name) { #name, SIG##name },
-		/* clang-format off */
-		MPROF_SIGNAL(USR1)
-		MPROF_SIGNAL(USR2)
-		MPROF_SIGNAL(HUP)
-		MPROF_SIGNAL(INT)
-		MPROF_SIGNAL(QUIT)
-		MPROF_SIGNAL(TERM)
-		MPROF_SIGNAL(ALRM)
-		MPROF_SIGNAL(VTALRM)
-		MPROF_SIGNAL(PROF)
-		MPROF_SIGNAL(CHLD)
-		MPROF_SIGNAL(CONT)
-		MPROF_SIGNAL(TSTP)
-		MPROF_SIGNAL(TTIN)
-		MPROF_SIGNAL(TTOU)
-		MPROF_SIGNAL(PIPE)
-		MPROF_SIGNAL(URG)
-		MPROF_SIGNAL(IO)
-		MPROF_SIGNAL(PWR)
-		MPROF_SIGNAL(WINCH)
-		MPROF_SIGNAL(XCPU)
-		MPROF_SIGNAL(XFSZ)
-	/* clang-format on */
-#undef MPROF_SIGNAL
+#define X(name) { #name, SIG##name },
+		MPROF_SIGNALS(X)
+#undef X
 	};
 	const char *at = value;
 	int n = 0;

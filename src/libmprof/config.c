@@ -166,7 +166,7 @@ static int config_set(const struct option_row *row, const char *value, struct mp
 		text_string(why, row->key);
 		text_string(why, "='");
 		text_string(why, value);
-		text_string(why, "': " MPROF_SIGNALS_EXPECTED);
+		text_string(why, "': expected " MPROF_SIGNALS_EXPECTED);
 		return -EINVAL;
 	}
 	if (row->type == OPTION_WORDS && check_words(row, value, why) < 0)

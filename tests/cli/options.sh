@@ -21,6 +21,7 @@ test_invalid_values() {
 		case $type in
 		flag | text) continue ;;
 		file | directory | change) value= ;; # any other name may be one
+		regex) value='[' ;;
 		esac
 		case $command in
 		'') set -- "--$name=$value" ;;

@@ -355,20 +355,20 @@ END_TEST
 static const struct {
 	const char *rule, *says;
 } bad_rules[] = {
-	{ "", "is not a rule" },
-	{ "s", "is not a rule" },
-	{ "s/", "is not a rule" },
-	{ "s/a", "is not a rule" },
-	{ "s/a/b", "is not a rule" },
-	{ "y/a/b/", "is not a rule" },
-	{ "s/a/b/x", "is not a rule" },
-	{ "s/a/b/ g", "is not a rule" },
-	{ "s\\a\\b\\", "is not a rule" },
-	{ "s/(/b/", "regular expression" },
-	{ "s/a{/b/", "regular expression" },
-	{ "s/[/b/", "regular expression" },
-	{ "s/*a\\/b/", "is not a rule" },
-	{ "s/(a)/\\2/", "has 1 groups" },
+	{ "", "expected s/REGEX/TEXT/" },
+	{ "s", "expected s/REGEX/TEXT/" },
+	{ "s/", "expected s/REGEX/TEXT/" },
+	{ "s/a", "expected s/REGEX/TEXT/" },
+	{ "s/a/b", "expected s/REGEX/TEXT/" },
+	{ "y/a/b/", "expected s/REGEX/TEXT/" },
+	{ "s/a/b/x", "expected s/REGEX/TEXT/" },
+	{ "s/a/b/ g", "expected s/REGEX/TEXT/" },
+	{ "s\\a\\b\\", "expected s/REGEX/TEXT/" },
+	{ "s/(/b/", "expected a valid regular expression" },
+	{ "s/a{/b/", "expected a valid regular expression" },
+	{ "s/[/b/", "expected a valid regular expression" },
+	{ "s/*a\\/b/", "expected s/REGEX/TEXT/" },
+	{ "s/(a)/\\2/", "at least 2 groups in REGEX for \\2, not 1" },
 };
 
 START_TEST(test_bad_rules)

@@ -16,8 +16,8 @@ const struct option_row option_series[] = {
 	OPTION_NUMBER(0, "detailed", "N", detailed, 0, 1000000,
 		      "Write a tree for every Nth point and the peak (massif) [10]",
 		      .example = "10"),
-	OPTION_WORD(0, "time-unit", "UNIT", time, words_TIME_UNIT,
-		    "Measure time in ms, B (bytes allocated and freed) or i (events) (massif) "
+	OPTION_WORD(0, "time-unit", OPTION_EITHER, time, words_TIME_UNIT,
+		    "Measure time in milliseconds, bytes allocated and freed, or events (massif) "
 		    "[ms]"),
 	OPTION_END,
 };

@@ -22,9 +22,9 @@ const struct option_row option_films[] = {
 		    "recorded run]"),
 	OPTION_NUMBER(0, "process", "NUMBER", process, 1, UINT32_MAX - 1,
 		      "Show the process with this number in the run [the one with most calls]"),
-	OPTION_WORD_TEXT(0, "mode", "MODE", mode, words_FILM_MODE,
-			 "Play with one thread (serial) or all threads in order (ordered) "
-			 "[serial]"),
+	OPTION_WORD_TEXT(
+	    0, "mode", OPTION_EITHER, mode, words_FILM_MODE,
+	    "Play with one thread, or with all threads in the recorded order [serial]"),
 	OPTION_WORD_TEXT(0, "touch", "WHAT", touch, words_TOUCH,
 			 "Write to %s bytes of blocks [page]"),
 	OPTION_END,

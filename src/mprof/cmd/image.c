@@ -90,9 +90,9 @@ static const struct option_row options[] = {
 	OPTION_WHEN(at, "Show the heap then: "),
 	OPTION_WORD(0, "by", "WHAT", picture.by, words_PICTURE_BY,
 		    "Colour pages by %s [occupancy]"),
-	OPTION_WORD(0, "layout", "LAYOUT", picture.layout, words_LAYOUT,
-		    "Draw strips (rows of addresses), hilbert (a curve) or time (calls from left "
-		    "to right) [strips]"),
+	OPTION_WORD(0, "layout", OPTION_EITHER, picture.layout, words_LAYOUT,
+		    "Draw rows of addresses, a Hilbert curve, or calls from left to right "
+		    "[strips]"),
 	OPTION_CUSTOM(0, "size", "WxH", struct picture_options, picture, &pixels_type,
 		      "Set the size in pixels, such as 1200x800", .example = "1200x800"),
 	OPTION_FLAG('j', "json", json,

@@ -229,6 +229,17 @@ static int take_words(const struct option_row *row, const char *arg, void *to, s
 	return 0;
 }
 
+static int take_words_text(const struct option_row *row, const char *arg, void *to,
+			   struct error *err)
+{
+	unsigned bits = 0;
+	int ret = take_words(row, arg, &bits, err);
+
+	if (!ret)
+		*(const char **)to = arg;
+	return ret;
+}
+
 /* ---- text, names of files ---- */
 
 static int take_text(const struct option_row *row, const char *arg, void *to, struct error *err)
@@ -289,9 +300,9 @@ const struct option_type option_time = { "time", take_time, NULL, COMPLETE_NOTHI
 const struct option_type option_word = { "word", take_word, NULL, COMPLETE_NOTHING };
 const struct option_type option_word_text = { "word", take_word_text, NULL, COMPLETE_NOTHING };
 const struct option_type option_words = { "words", take_words, NULL, COMPLETE_NOTHING };
+const struct option_type option_words_text = { "words", take_words_text, NULL, COMPLETE_NOTHING };
 const struct option_type option_text = { "text", take_text, NULL, COMPLETE_NOTHING };
 const struct option_type option_command = { "text", take_text, NULL, COMPLETE_COMMAND };
-const struct option_type option_texts = { "text", take_texts, NULL, COMPLETE_NOTHING };
 const struct option_type option_file = { "file", take_path, NULL, COMPLETE_FILE };
 const struct option_type option_files = { "file", take_paths, NULL, COMPLETE_FILE };
 const struct option_type option_directory = { "directory", take_path, NULL, COMPLETE_DIRECTORY };
@@ -342,9 +353,9 @@ const struct option_row option_memory[] = {
 
 const struct option_row option_terminal[] = {
 	OPTION_TITLE("Other options:"),
-	OPTION_CALL(0, "color", "WHEN", &colour,
-		    "Use colour: auto (on a terminal), always or never [auto]",
-		    .words = words_COLOUR, .otherwise = "always"),
+	OPTION_CALL(0, "color", OPTION_EITHER, &colour,
+		    "Use colour: on a terminal, always or never [auto]", .words = words_COLOUR,
+		    .otherwise = "always"),
 	OPTION_CALL(0, "no-pager", NULL, &no_pager,
 		    "Do not send a long answer on a terminal to a pager"),
 	OPTION_END,

@@ -65,6 +65,9 @@ struct option_row {
 
 /* ---- rows ---- */
 
+/* As the arg of a row with words: the words themselves, "keep|clear". */
+#define OPTION_EITHER "|"
+
 #define OPTION_AT(member)   (offsetof(OPTIONS, member) + 1)
 #define OPTION_SIZE(member) sizeof(((OPTIONS *)NULL)->member)
 /* Where a member is that must be of this type. */
@@ -171,6 +174,12 @@ struct option_row {
 		OPTION_ROW(letter, name, arg, &option_words, help), OPTION_OF(unsigned, member), \
 		    .words = list, __VA_ARGS__                                                   \
 	}
+/* The same, kept as text. */
+#define OPTION_WORDS_TEXT(letter, name, arg, member, list, help, ...)           \
+	{                                                                       \
+		OPTION_ROW(letter, name, arg, &option_words_text, help),        \
+		    OPTION_OF(const char *, member), .words = list, __VA_ARGS__ \
+	}
 #define OPTION_TEXT(letter, name, arg, member, help, ...)          \
 	{                                                          \
 		OPTION_ROW(letter, name, arg, &option_text, help), \
@@ -212,8 +221,8 @@ struct option_row {
 
 extern const struct option_type option_flag, option_set, option_bit, option_number, option_real,
     option_percent, option_size, option_sizes, option_time, option_times, option_word,
-    option_word_text, option_words, option_text, option_command, option_file, option_directory,
-    option_texts, option_files, option_directories, option_allocator, option_allocators;
+    option_word_text, option_words, option_words_text, option_text, option_command, option_file,
+    option_directory, option_files, option_directories, option_allocator, option_allocators;
 
 /* --memory SIZE: of every command that reads files. */
 extern const struct option_row option_memory[];

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../sym/rewrite.h"
 #include "../util/ranges.h"
 #include "cmd.h"
 
@@ -31,6 +32,8 @@ static const uint8_t kind_codes[] = {
 	MPROF_FN_NEW,
 	MPROF_FN_NEW_ARRAY,
 };
+
+static const struct option_type rewrite_type;
 
 static int take_temporary(const struct option_row *row, const char *arg, void *to,
 			  struct error *err)
@@ -59,6 +62,18 @@ static int take_period(const struct option_row *row, const char *arg, void *to, 
 	return 0;
 }
 
+/* A rule of --rewrite, or the expression of --stop-at. */
+static int take_rewrite(const struct option_row *row, const char *arg, void *to, struct error *err)
+{
+	struct error expected;
+	int ret = row->type == &rewrite_type ? rewrite_check_rule(arg, &expected)
+					     : rewrite_check_stop(arg, &expected);
+
+	return ret ? option_invalid(err, row, arg, "%s", expected.text) : option_add(to, arg, err);
+}
+
+static const struct option_type rewrite_type = { "rule", take_rewrite, NULL, COMPLETE_NOTHING };
+static const struct option_type regex_type = { "regex", take_rewrite, NULL, COMPLETE_NOTHING };
 static const struct option_type temporary_type = { "number", take_temporary, NULL,
 						   COMPLETE_NOTHING };
 static const struct option_type period_type = { "times", take_period, NULL, COMPLETE_NOTHING };
@@ -68,12 +83,12 @@ static const struct option_type period_type = { "times", take_period, NULL, COMP
 #define OPTIONS struct profile_cli
 const struct option_row option_names[] = {
 	OPTION_TITLE("Names:"),
-	OPTION_WORD(0, "names", "short|full|raw", options.sym.names, words_NAMES,
+	OPTION_WORD(0, "names", OPTION_EITHER, options.sym.names, words_NAMES,
 		    "Print names without parameters and template arguments, with them, or as "
 		    "linked [short]"),
-	OPTION_LIST(0, "rewrite", "s/REGEX/TEXT/", options.sym.rewrite, &option_texts,
-		    "Change names; may be repeated"),
-	OPTION_LIST(0, "stop-at", "REGEX", options.sym.stop, &option_texts,
+	OPTION_LIST(0, "rewrite", "s/REGEX/TEXT/", options.sym.rewrite, &rewrite_type,
+		    "Change names; may be repeated", .example = "s/<.*>//"),
+	OPTION_LIST(0, "stop-at", "REGEX", options.sym.stop, &regex_type,
 		    "Count what these functions call as their own; may be repeated"),
 	OPTION_FLAG(0, "wrappers", options.wrappers,
 		    "Show malloc, operator new and similar functions, too"),

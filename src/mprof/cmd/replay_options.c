@@ -84,8 +84,15 @@ static int take_limit(const struct option_row *row, const char *arg, void *to, s
 	return 0;
 }
 
+static int take_setting(const struct option_row *row, const char *arg, void *to, struct error *err)
+{
+	return variant_setting(arg) ? option_add(to, arg, err)
+				    : option_invalid(err, row, arg, "NAME=VALUE");
+}
+
 static const char *const any[] = { "any", NULL };
 static const struct option_type cpu_type = { "number", take_cpu, any, COMPLETE_NOTHING };
+static const struct option_type setting_type = { "variable", take_setting, NULL, COMPLETE_NOTHING };
 static const struct option_type drains_type = { "times", take_drains, NULL, COMPLETE_NOTHING };
 static const struct option_type limit_type = { "time", take_limit, NULL, COMPLETE_NOTHING };
 
@@ -104,9 +111,9 @@ const struct option_row option_replay[] = {
 	OPTION_FLAG(0, "no-heaps", no_heaps,
 		    "Do not analyse where blocks are placed (page use, pinned pages)"),
 	OPTION_TITLE("How it is played:"),
-	OPTION_WORD(0, "mode", "MODE", plan.mode, words_PLAY_MODE,
-		    "Play with serial, threads or ordered [serial without threads; else threads "
-		    "for time, ordered for memory]"),
+	OPTION_WORD(0, "mode", OPTION_EITHER, plan.mode, words_PLAY_MODE,
+		    "Play in this way [auto: serial without threads; else threads for time, "
+		    "ordered for memory]"),
 	OPTION_NUMBER(0, "speed", "K", plan.speed, 1, 1000000,
 		      "Play at the recorded speed, K times as fast",
 		      .example = "10 for ten times the program's own speed"),
@@ -114,16 +121,17 @@ const struct option_row option_replay[] = {
 			 "Write to %s bytes of blocks [recorded, else page]"),
 	OPTION_CUSTOM(0, "cpu", "N|any", int, plan.cpu, &cpu_type,
 		      "Use this processor for runs of one thread [the current one]"),
-	OPTION_WORD(0, "thp", "on|off", plan.no_huge, words_THP,
+	OPTION_WORD(0, "thp", OPTION_EITHER, plan.no_huge, words_THP,
 		    "Use transparent huge pages as the system is set, or not [on]"),
 	OPTION_CUSTOM(0, "drain", "TIME,...", struct runs_plan, plan, &drains_type,
 		      "Measure memory at these times after all blocks were freed [0.1,1,5]",
 		      .example = "0.1,5", .given = OPTION_AT(drain_said)),
 	OPTION_FLAG(0, "keep", plan.keep, "Do not free blocks that the program never freed"),
-	OPTION_WORD(0, "env", "keep|clear", clear, words_ENV,
+	OPTION_WORD(0, "env", OPTION_EITHER, clear, words_ENV,
 		    "Keep or clear variables of allocators that are set here [keep]"),
-	OPTION_LIST(0, "set", "NAME=VALUE", sets, &option_texts,
-		    "Set a variable for all allocators; may be repeated"),
+	OPTION_LIST(0, "set", "NAME=VALUE", sets, &setting_type,
+		    "Set a variable for all allocators; may be repeated",
+		    .example = "MALLOC_ARENA_MAX=2"),
 	OPTION_CUSTOM(0, "time-limit", "TIME", int64_t, plan.limit_ms, &limit_type,
 		      "Stop runs that take longer, as failed"),
 	OPTION_END,

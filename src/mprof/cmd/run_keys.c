@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <mprof/signals.h>
+
 #include "../util/ranges.h"
 #include "cmd.h"
 
@@ -41,20 +43,22 @@ static int take_key(const struct option_row *row, const char *arg, void *to, str
 	return 0;
 }
 
-static const char *const at_exit[] = { "folded", "text", NULL };
-
-static int take_at_exit(const struct option_row *row, const char *arg, void *to, struct error *err)
+static int take_signal(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
-	const struct option_row words = { .name = row->name, .words = at_exit };
-	unsigned bits = 0;
-	int ret = option_words.take(&words, arg, &bits, err);
-
-	if (!ret)
-		*(const char **)to = arg;
-	return ret;
+	if (mprof_signal_number(arg) < 0)
+		return option_invalid(err, row, arg, "%s", MPROF_SIGNALS_EXPECTED);
+	*(const char **)to = arg;
+	return 0;
 }
 
-const struct option_type option_at_exit = { "words", take_at_exit, at_exit, COMPLETE_NOTHING };
+static const char *const signals[] = {
+#define X(name) #name,
+	MPROF_SIGNALS(X)
+#undef X
+	    NULL,
+};
+
+const struct option_type option_signal = { "signal", take_signal, signals, COMPLETE_NOTHING };
 const struct option_type option_key = { "number", take_key, NULL, COMPLETE_NOTHING };
 
 #define OPTIONS struct run_keys

@@ -15,8 +15,10 @@ struct run_keys {
 	const char *word[CONF_KEYS]; /* NULL: not given */
 };
 
-/* A number; words of AT_EXIT with commas between them. */
-extern const struct option_type option_key, option_at_exit;
+/* A number with the bounds of its key. */
+extern const struct option_type option_key;
+/* The name or number of a signal that can request a dump, kept as text. */
+extern const struct option_type option_signal;
 
 /* A key with a number as its value; those of BYTES are sizes. */
 #define OPTION_KEY(name, arg, keys, key, help, ...)                                       \

@@ -98,29 +98,39 @@ static void wrap(FILE *out, const char *s, size_t at, size_t indent)
 	}
 }
 
-static void option_left(char *to, size_t room, const struct option_row *o)
-{
-	const char *open = o->otherwise ? "[=" : " ", *close = o->otherwise ? "]" : "";
-	char letter[8] = "";
-
-	if (o->letter)
-		snprintf(letter, sizeof(letter), "-%c, ", o->letter);
-	snprintf(to, room, "  %s--%s%s%s%s", letter, o->name, o->arg ? open : "",
-		 o->arg ? o->arg : "", o->arg ? close : "");
-}
-
 /* "a, b or c". */
-static size_t put_words_or(char *to, size_t room, const char *const *words)
+static size_t put_words_or(char *to, size_t room, const char *const *words, const char *comma,
+			   const char *last)
 {
 	size_t n = 0, i;
 
 	for (i = 0; words[i] && n < room; i++)
 		n += (size_t)snprintf(to + n, room - n, "%s%s",
 				      !i	     ? ""
-				      : words[i + 1] ? ", "
-						     : " or ",
+				      : words[i + 1] ? comma
+						     : last,
 				      words[i]);
 	return n;
+}
+
+/* Of the value, as help names it: "N", "keep|clear"; "" if there is none. */
+static const char *option_arg(char *to, size_t room, const struct option_row *o)
+{
+	if (!o->arg || strcmp(o->arg, OPTION_EITHER))
+		return o->arg ? o->arg : "";
+	put_words_or(to, room, o->words, "|", "|");
+	return to;
+}
+
+static void option_left(char *to, size_t room, const struct option_row *o)
+{
+	const char *open = o->otherwise ? "[=" : " ", *close = o->otherwise ? "]" : "";
+	char letter[8] = "", arg[96];
+
+	if (o->letter)
+		snprintf(letter, sizeof(letter), "-%c, ", o->letter);
+	snprintf(to, room, "  %s--%s%s%s%s", letter, o->name, o->arg ? open : "",
+		 option_arg(arg, sizeof(arg), o), o->arg ? close : "");
 }
 
 /* The help with the words of the row in place of %s. */
@@ -134,7 +144,7 @@ static void option_help(char *to, size_t room, const struct option_row *o)
 		return;
 	}
 	n = (size_t)snprintf(to, room, "%.*s", (int)(at - o->help), o->help);
-	n += put_words_or(to + n, room - n, o->words);
+	n += put_words_or(to + n, room - n, o->words, ", ", " or ");
 	if (n < room)
 		snprintf(to + n, room - n, "%s", at + 2);
 }
@@ -307,11 +317,11 @@ static void put_words(FILE *out, const char *const *word)
 static void put_option(FILE *out, const struct option_row *o)
 {
 	static const char *const complete[] = { "", "@file", "@directory", "@command" };
-	char text[512];
+	char text[512], arg[96];
 
 	option_help(text, sizeof(text), o);
 	fprintf(out, "O\t%.*s\t%s\t%s\t%d\t%s\t%s\t", o->letter != 0, &o->letter, o->name,
-		o->arg ? o->arg : "", o->otherwise != NULL, text, o->type->name);
+		option_arg(arg, sizeof(arg), o), o->otherwise != NULL, text, o->type->name);
 	put_words(out, o->words);
 	put_words(out, o->type->words);
 	fprintf(out, "%s\n", complete[o->type->complete]);
@@ -429,7 +439,7 @@ static int missing_value(struct parsing *p, const struct option_row *o)
 	size_t n = 0;
 
 	if (o->words)
-		n = put_words_or(words, sizeof(words), o->words);
+		n = put_words_or(words, sizeof(words), o->words, ", ", " or ");
 	return fail(&p->err, -EINVAL, "--%s needs a value: expected %s%s%s", o->name,
 		    n ? words : o->arg, o->example ? ", for example " : "",
 		    o->example ? o->example : "");

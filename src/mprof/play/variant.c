@@ -255,15 +255,15 @@ int variants_parse(struct variants *vs, const char *list, struct error *err)
 	return ret;
 }
 
+bool variant_setting(const char *s)
+{
+	return is_assignment(s, strlen(s));
+}
+
 int variants_set(struct variants *vs, const char *setting, struct error *err)
 {
 	size_t i;
 
-	if (!is_assignment(setting, strlen(setting)))
-		return fail(
-		    err, -EINVAL,
-		    "invalid --set '%s': expected NAME=VALUE, for example MALLOC_ARENA_MAX=2",
-		    setting);
 	for (i = 0; i < vs->n; i++)
 		if (!has_env(&vs->v[i], setting))
 			add_env(&vs->v[i], setting, strlen(setting));

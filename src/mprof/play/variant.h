@@ -42,7 +42,9 @@ struct variants {
  * released.
  */
 int variants_parse(struct variants *vs, const char *list, struct error *err);
-/* For --set: NAME=VALUE for all of them, where an entry does not set NAME itself. */
+/* Is it NAME=VALUE? */
+bool variant_setting(const char *s);
+/* Sets such a variable for all of them, where an entry does not set NAME itself. */
 int variants_set(struct variants *vs, const char *setting, struct error *err);
 void variants_release(struct variants *vs);
 

@@ -115,7 +115,8 @@ static int check_signal(struct error *err, const struct option *o, const char *v
 {
 	if (!*value || mprof_signal_number(value) > 0)
 		return 0;
-	return fail(err, -EINVAL, "invalid %s '%s': " MPROF_SIGNALS_EXPECTED, o->name, value);
+	return fail(err, -EINVAL, "invalid %s '%s': expected " MPROF_SIGNALS_EXPECTED, o->name,
+		    value);
 }
 
 /* Of those in o->arg: several with commas, or one of them with |. */

@@ -48,8 +48,8 @@ static const char *take_part(const char *from, char sign, char *to)
 	return *from ? from + 1 : NULL;
 }
 
-static int compile(struct rule *r, const char *regex, int flags, const char *what,
-		   struct error *err)
+/* From here on *err becomes what would be right: "a valid regular expression (...)". */
+static int compile(struct rule *r, const char *regex, int flags, struct error *err)
 {
 	char why[200];
 	int code = regcomp(&r->regex, regex, REG_EXTENDED | flags);
@@ -59,11 +59,11 @@ static int compile(struct rule *r, const char *regex, int flags, const char *wha
 		return 0;
 	}
 	regerror(code, &r->regex, why, sizeof(why));
-	return fail(err, -EINVAL, "'%s' has no valid regular expression: %s", what, why);
+	return fail(err, -EINVAL, "a valid regular expression (%s)", why);
 }
 
 /* The text may only name groups that the expression has. */
-static int check_text(const struct rule *r, const char *what, struct error *err)
+static int check_text(const struct rule *r, struct error *err)
 {
 	const char *p;
 
@@ -72,9 +72,8 @@ static int check_text(const struct rule *r, const char *what, struct error *err)
 			continue;
 		p++;
 		if (*p >= '1' && *p <= '9' && (size_t)(*p - '0') > r->regex.re_nsub)
-			return fail(err, -EINVAL,
-				    "'%s' uses \\%c, but its expression has %zu groups", what, *p,
-				    r->regex.re_nsub);
+			return fail(err, -EINVAL, "at least %c groups in REGEX for \\%c, not %zu",
+				    *p, *p, r->regex.re_nsub);
 		if (!*p)
 			break;
 	}
@@ -92,32 +91,60 @@ static int parse_rule(struct rule *r, const char *what, struct error *err)
 	    !(at = take_part(what + 2, what[1], regex)) || !(at = take_part(at, what[1], text)) ||
 	    at[strspn(at, "gi")]) {
 		free(regex);
-		return fail(err, -EINVAL, "'%s' is not a rule; s/REGEX/TEXT/ or s/REGEX/TEXT/gi",
-			    what);
+		return fail(err, -EINVAL, "s/REGEX/TEXT/ or s/REGEX/TEXT/gi");
 	}
 	r->global = strchr(at, 'g');
 	flags = strchr(at, 'i') ? REG_ICASE : 0;
-	code = compile(r, regex, flags, what, err);
+	code = compile(r, regex, flags, err);
 	free(regex);
-	return code ? code : check_text(r, what, err);
+	return code ? code : check_text(r, err);
+}
+
+static void release_rule(struct rule *r)
+{
+	if (r->compiled)
+		regfree(&r->regex);
+	free(r->text);
 }
 
 int rewrite_make(struct rewrite **out, const char *const *rules, const char *const *stop,
 		 struct error *err)
 {
 	struct rewrite *r = must_calloc(1, sizeof(*r));
+	const char *what = NULL;
+	struct error expected;
 	size_t i;
 	int code = 0;
 
 	r->rule = must_calloc(count(rules) + count(stop) + 1, sizeof(*r->rule));
 	for (i = 0; !code && i < count(rules); i++)
-		code = parse_rule(&r->rule[r->rules++], rules[i], err);
+		code = parse_rule(&r->rule[r->rules++], what = rules[i], &expected);
 	for (i = 0; !code && i < count(stop); i++)
-		code = compile(&r->rule[r->rules + r->stops++], stop[i], REG_NOSUB, stop[i], err);
-	if (code)
-		rewrite_release(r);
-	else
+		code =
+		    compile(&r->rule[r->rules + r->stops++], what = stop[i], REG_NOSUB, &expected);
+	if (!code) {
 		*out = r;
+		return 0;
+	}
+	rewrite_release(r);
+	return fail(err, code, "invalid rule '%s': expected %s", what, expected.text);
+}
+
+int rewrite_check_rule(const char *rule, struct error *expected)
+{
+	struct rule r = { 0 };
+	int code = parse_rule(&r, rule, expected);
+
+	release_rule(&r);
+	return code;
+}
+
+int rewrite_check_stop(const char *regex, struct error *expected)
+{
+	struct rule r = { 0 };
+	int code = compile(&r, regex, REG_NOSUB, expected);
+
+	release_rule(&r);
 	return code;
 }
 
@@ -127,11 +154,8 @@ void rewrite_release(struct rewrite *r)
 
 	if (!r)
 		return;
-	for (i = 0; i < r->rules + r->stops; i++) {
-		if (r->rule[i].compiled)
-			regfree(&r->rule[i].regex);
-		free(r->rule[i].text);
-	}
+	for (i = 0; i < r->rules + r->stops; i++)
+		release_rule(&r->rule[i]);
 	free(r->rule);
 	free(r);
 }

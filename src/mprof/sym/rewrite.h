@@ -23,6 +23,10 @@ int rewrite_make(struct rewrite **out, const char *const *rules, const char *con
 		 struct error *err);
 void rewrite_release(struct rewrite *r);
 
+/* 0, or -EINVAL with *expected: what would be right, "s/REGEX/TEXT/ or ...". */
+int rewrite_check_rule(const char *rule, struct error *expected);
+int rewrite_check_stop(const char *regex, struct error *expected);
+
 /* Applies all rules in their order. */
 void rewrite_name(const struct rewrite *r, struct text *name);
 bool rewrite_stops(const struct rewrite *r, const char *name);

@@ -5,6 +5,7 @@
 #ifndef MPROF_UTIL_WORD_LIST_H
 #define MPROF_UTIL_WORD_LIST_H
 
+#include <mprof/exit_forms.h>
 #include <mprof/runner.h>
 
 #include "error.h"

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * exit_forms.h - the words of AT_EXIT and DUMP: what a process writes at its end, or in a dump.
+ */
+#ifndef MPROF_EXIT_FORMS_H
+#define MPROF_EXIT_FORMS_H
+
+/* With AND between them: a string literal, or MPROF_COMMA for a list. */
+#define MPROF_EXIT_FORMS(AND) "folded" AND "text"
+#define MPROF_COMMA	      ,
+
+#endif
