@@ -17,6 +17,11 @@ export function count(n: number): string {
 	return Math.round(n).toLocaleString("en-US");
 }
 
+/** 1, "block" -> "1 block" */
+export function many(n: number, what: string): string {
+	return `${count(n)} ${what}${n == 1 ? "" : "s"}`;
+}
+
 export function percent(part: number, whole: number): string {
 	const p = 100 * part / whole;
 	if (!whole)

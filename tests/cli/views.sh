@@ -315,6 +315,14 @@ test_views_filters() {
 	expect_same kind "$(list_rows)" 'main 20, once 1'
 	list hot --module 'libc*' --function B
 	expect_same 'all must be met' "$(list_rows)" 'B 1'
+	# What --without leaves out and what --function shows are all of it.
+	list hot --without often
+	expect_same without "$(json answer '.total.figures.calls')" 74
+	list hot --without 'o*n' --function main --size 24
+	expect_same 'without, and through' "$(json answer '.total.figures.calls')" 0
+	run "$mprof" report hot --without '*' log
+	expect_status 0
+	expect_text out 'No block passes --without *'
 	list hot --process 1 --size 1G..
 	expect_same process "$(json answer '.total.figures.calls')" 0
 	list hot --thread 1 --by thread

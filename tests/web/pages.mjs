@@ -5,6 +5,7 @@
 // [test, what was wrong or ""].
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
 import { chromium } from "playwright-core";
 
 const [executablePath, worldFile, ...words] = process.argv.slice(2);
@@ -93,6 +94,40 @@ each("functions have the figures of mprof report", async (r) => {
   for (const row of said.slice(0, 5).filter((row) => row.figures.peak > 0 && shown.has(row.function)))
     assert.equal(shown.get(row.function), bytes(row.figures.peak), row.function);
   assert.ok(said.slice(0, 5).some((row) => shown.has(row.function)) || !said.length);
+  await page.close();
+});
+
+// What the command under a page prints, in figures.
+const ran = (command) => JSON.parse(execFileSync("sh", ["-c", command.replace(/^mprof/, '"$MPROF"') + " --json"],
+  { cwd: world.directory, env: { ...process.env, MPROF: world.mprof }, maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] }));
+
+// Filters of all kinds, alone and combined, in the run and in a window.
+each("the command under a page gives the page's total", async (r) => {
+  const page = await open(r), d = await page.evaluate(() => ({ to: +document.querySelector("#timeline input").max,
+    functions: [...document.querySelectorAll("#names-function option")].map((o) => o.value), modules: [...document.querySelectorAll("#names-module option")].map((o) => o.value) }));
+  const middle = Math.floor(d.to / 2), name = encodeURIComponent((d.functions[1] ?? "main").replace(/[*?[\]\\]/g, "\\$&"));
+  const window = d.to > 4 ? [`&from=${Math.floor(d.to / 4)}&to=${d.to - 1}`, `&to=${middle}`] : [];
+  const asked = ["size=5-8", "life=11-64", "life=64-64", "life=31-63", "thread=1", "process=1", "process=2&thread=2", `function=${name}`, `without=${name}`,
+    `module=${d.modules[0]}`, "module=libc*", "file=*.c&size=0-7", `function=*a*&without=${name}&size=0-10&process=1`];
+  for (const figure of ["peak", "end", "kept", "total", "calls"])
+    for (const more of ["", ...window, ...asked.map((a, i) => `&${a}${(!/life/.test(a) || /total|calls/.test(figure)) && window.length ? window[i % 2] : ""}`)]) {
+      if (figure !== "peak" && (more + figure).length % 2) // half of them are enough
+        continue;
+      await go(page, `page=tables&figure=${figure}${more}`);
+      if (await page.locator("footer .note").innerText())
+        continue;
+      const command = await page.locator("footer code").innerText(), shown = await total(page);
+      let said;
+      try {
+        said = ran(command).total.figures;
+      } catch (error) { // mprof names the process or thread that is not there
+        assert.match(command, /--(process|thread|function|module|file|without)/);
+        assert.match(shown, /^0( bytes)?$/, command);
+        continue;
+      }
+      assert.equal(shown, figure === "calls" ? count(said.calls) : bytes(figure === "total" ? said.total : said.peak), `${figure}${more}: ${command}`);
+    }
+  assert.deepEqual(page.problems, []);
   await page.close();
 });
 
@@ -294,6 +329,91 @@ only("c++", "keys", async (r) => {
   await page.keyboard.press("Escape");
   await page.locator("body").press("?");
   assert.ok(await page.locator("dialog").isVisible());
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+only("c++", "keys for the chosen frame: only through it, without it, merged, its source", async (r) => {
+  const page = await open(r, "page=flame&figure=peak&libraries=1"), hash = async () => decodeURIComponent(await page.evaluate(() => location.hash));
+  const chips = () => page.locator(".chip").allInnerTexts(), graph = page.locator(".graph canvas"), whole = await total(page);
+  const choose = async (name) => { // by the arrows, from the root
+    await graph.focus();
+    await page.keyboard.press("Home");
+    for (let i = 0; i < 12 && !(await page.locator("[aria-live]").innerText()).startsWith(name); i++)
+      await page.keyboard.press("ArrowUp");
+    assert.match(await page.locator("[aria-live]").innerText(), new RegExp(`^${name}[^]* blocks? \\(`));
+  };
+  await choose("index::add");
+  await page.keyboard.press("f");
+  assert.deepEqual((await chips()).map((c) => c.trim()), ["function index::add \u00d7"]);
+  const through = parse(await total(page));
+  assert.ok(through < parse(whole));
+  await page.locator(".chip").click();
+  await choose("index::add");
+  await page.keyboard.press("d");
+  assert.match(await hash(), /without=index::add/);
+  assert.ok(Math.abs(parse(await total(page)) + through - parse(whole)) < 2048);
+  await page.locator("body").press("u");
+  assert.equal(await total(page), whole);
+  await choose("read");
+  await page.keyboard.press("m");
+  assert.match(await hash(), /merged=read/);
+  await choose("index::add"); // now a child of main
+  assert.equal(await total(page), whole);
+  await page.keyboard.press("S"); // may be forbidden, and then nothing happens
+  await page.keyboard.press("s");
+  assert.match(await hash(), /page=sources/);
+  await go(page, "page=flame&libraries=1");
+  await choose("index::add");
+  await page.keyboard.press("C");
+  assert.match(await hash(), /merged=\/words/);
+  await go(page, "page=flame");
+  await page.locator("body").press("r");
+  assert.match(await hash(), /recursion=0/);
+  await page.locator("body").press("t");
+  assert.match(await hash(), /thread=1/);
+  await page.locator("body").press("T");
+  assert.doesNotMatch(await hash(), /thread=/);
+  await graph.focus();
+  await page.keyboard.press("Control+f");
+  assert.equal(await page.evaluate(() => document.activeElement.type), "search");
+  const height = () => page.evaluate(() => document.querySelector(".graph canvas").clientHeight);
+  await go(page, "page=flame&libraries=1&share=0");
+  const high = await height();
+  await page.getByLabel("Least share of a frame").fill("9");
+  assert.match(await hash(), /share=5/);
+  assert.ok(await height() <= high);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+only("python", "rows of the tree open and are walked by keys", async (r) => {
+  const page = await open(r, "page=tree&figure=calls&libraries=1"), opened = () => page.locator("[role=treeitem][aria-expanded=true]").count();
+  await page.locator(".tree .row").first().focus();
+  await page.keyboard.press("ArrowLeft");
+  assert.equal(await page.locator(".tree > [role=treeitem]").first().getAttribute("aria-expanded"), "false");
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowDown");
+  assert.equal(await page.evaluate(() => document.activeElement.closest("ul").getAttribute("role")), "group");
+  await page.keyboard.press("Home");
+  const before = await opened();
+  await page.keyboard.press("*");
+  assert.ok(await opened() > before);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+only("c++", "what is typed is a part of a name; names that are patterns match themselves", async (r) => {
+  const page = await open(r, "page=tables&libraries=1"), whole = parse(await total(page));
+  await page.getByLabel("Function", { exact: true }).fill("push");
+  await page.keyboard.press("Enter");
+  assert.match(decodeURIComponent(await page.evaluate(() => location.hash)), /function=\*push\*/);
+  const part = parse(await total(page));
+  assert.ok(part > 0 && part < whole);
+  await go(page, "page=tables&libraries=1&function=*operator%5C%5B%5C%5D");
+  const index = parse(await total(page));
+  assert.ok(index > 0 && index < whole);
+  assert.match(await page.locator("footer code").innerText(), /--function '\*operator\\\[\\\]'/);
   assert.deepEqual(page.problems, []);
   await page.close();
 });

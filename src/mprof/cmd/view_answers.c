@@ -166,7 +166,7 @@ static bool parse_question(const struct serve_request *r, const struct view_answ
 					    [WINDOW_TOTAL] = "total" };
 	const char *word = r->value(r, "kind");
 	struct site_filter *f = &t->q.filter;
-	uint64_t from = 0, to = NS_MOST, thread = 0;
+	uint64_t from = 0, to = NS_MOST, thread = 0, process = 0;
 	unsigned k = 0;
 
 	*f = a->filter;
@@ -175,6 +175,7 @@ static bool parse_question(const struct serve_request *r, const struct view_answ
 	if (!word || k == 4 || !number(r, "id", NS_MOST, &t->id) || !t->id ||
 	    !number(r, "from", NS_MOST, &from) || !number(r, "to", NS_MOST, &to) ||
 	    !number(r, "thread", UINT32_MAX, &thread) ||
+	    !number(r, "process", UINT32_MAX, &process) ||
 	    !number(r, "size_from", UINT64_MAX, &f->size_min) ||
 	    !number(r, "size_to", UINT64_MAX, &f->size_max))
 		return false;
@@ -183,6 +184,8 @@ static bool parse_question(const struct serve_request *r, const struct view_answ
 	t->q.to_ns = (int64_t)to;
 	if (thread)
 		f->thread = (uint32_t)thread;
+	if (process)
+		f->process = (uint32_t)process;
 	return true;
 }
 

@@ -18,6 +18,11 @@
 #define NONE	     UINT32_MAX
 #define POINTS_LEAST 8u
 
+/* A line that the tree leaves out, such as _start: filters by name still ask for it. */
+struct start {
+	uint32_t node, key; /* of the tree */
+};
+
 struct writer {
 	const struct html_source_data *from;
 	struct html_data *to;
@@ -32,12 +37,28 @@ struct writer {
 	struct interner text;
 	uint32_t *line; /* by key of the tree's lines: number in the page, from 1 */
 	size_t lines;
-	struct interner files; /* paths, in the order of the sources */
-	struct blob source[4]; /* columns: path, text, why there is none, change */
-	size_t source_bytes;   /* of all texts */
+	struct interner starts; /* struct start: what called the outermost nodes of the tree */
+	struct interner files;	/* paths, in the order of the sources */
+	struct blob source[4];	/* columns: path, text, why there is none, change */
+	size_t source_bytes;	/* of all texts */
 };
 
 /* ---- the tree ---- */
+
+/* Lines of a path before those that are nodes; `node` is that of the path's end. */
+static void note_starts(struct writer *w, const struct sym_line *const *line, size_t n,
+			uint32_t node)
+{
+	struct start s;
+	size_t i;
+
+	while (node && w->tree.node[node].parent)
+		node = w->tree.node[node].parent;
+	for (i = 0; node && i < n; i++) {
+		s = (struct start){ node, line_interner_id(&w->tree.lines, line[i]) };
+		interner_id(&w->starts, &s, sizeof(s));
+	}
+}
 
 static void make_tree(struct writer *w)
 {
@@ -61,6 +82,7 @@ static void make_tree(struct writer *w)
 		skip = calltree_start_lines(path.line, path.count);
 		w->node_of[i] =
 		    calltree_add(&w->tree, path.line + skip, path.count - skip, false, true, value);
+		note_starts(w, path.line, skip, w->node_of[i]);
 	}
 	free(path.line);
 	calltree_finish(&w->tree);
@@ -312,32 +334,46 @@ static void put_sources(struct writer *w, struct blob *b)
 
 /* ---- lines and nodes ---- */
 
-/* Lines of the nodes that are shown, in the order in which they are first met. */
+/* A line, unless it is there. */
+static void put_line(struct writer *w, struct blob *part, uint32_t key)
+{
+	const struct sym_line *line = line_interner_line(&w->tree.lines, key);
+
+	if (w->line[key])
+		return;
+	w->line[key] = (uint32_t)++w->lines;
+	blob_number(&part[0], text_of(w, line->function));
+	blob_number(&part[1], *line->file ? path_of(w, line->file) : 0);
+	blob_number(&part[2], line->line);
+	blob_number(&part[3], text_of(w, line->module));
+	blob_number(&part[4], profile_is_library(line));
+	if (*line->file)
+		add_source(w, line);
+}
+
+/* Those of the nodes that are shown, in the order in which they are first met; then the starts. */
 static void put_lines(struct writer *w, struct blob *b)
 {
-	const struct calltree *t = &w->tree;
-	const struct sym_line *line;
-	struct blob part[5] = { { .data = NULL } };
 	static const char *const name[] = { "line.function", "line.file", "line.line",
 					    "line.module", "line.library" };
-	uint32_t key;
-	size_t i;
+	static const char *const start_name[] = { "start.node", "start.line" };
+	struct blob part[5] = { { .data = NULL } }, start[2] = { { .data = NULL } };
+	struct start s;
+	size_t i, starts = 0;
 
-	for (i = 1; i < w->to->nodes; i++) {
-		key = t->node[w->order[i]].key;
-		if (w->line[key])
+	for (i = 1; i < w->to->nodes; i++)
+		put_line(w, part, w->tree.node[w->order[i]].key);
+	for (i = 1; i <= w->starts.count; i++) {
+		memcpy(&s, interner_text(&w->starts, (uint32_t)i), sizeof(s));
+		if (w->page[s.node] == NONE)
 			continue;
-		w->line[key] = (uint32_t)++w->lines;
-		line = line_interner_line(&t->lines, key);
-		blob_number(&part[0], text_of(w, line->function));
-		blob_number(&part[1], *line->file ? path_of(w, line->file) : 0);
-		blob_number(&part[2], line->line);
-		blob_number(&part[3], text_of(w, line->module));
-		blob_number(&part[4], profile_is_library(line));
-		if (*line->file)
-			add_source(w, line);
+		put_line(w, part, s.key);
+		blob_number(&start[0], w->page[s.node]);
+		blob_number(&start[1], w->line[s.key]);
+		starts++;
 	}
 	put_columns(w, b, name, part, 5, w->lines);
+	put_columns(w, b, start_name, start, 2, starts);
 	put_sources(w, b);
 }
 
@@ -453,6 +489,19 @@ static void put_cells(struct writer *w, struct blob *b)
 #undef COLUMN
 }
 
+static void put_threads(struct writer *w, struct blob *b)
+{
+	const struct heap *h = &w->from->profile->walk.heap;
+	size_t i;
+
+	column(w, "thread.number", h->threads);
+	for (i = 0; i < h->threads; i++)
+		blob_number(b, h->thread[i].number);
+	column(w, "thread.process", h->threads);
+	for (i = 0; i < h->threads; i++)
+		blob_number(b, h->process[h->thread[i].process]->number);
+}
+
 /* Last, because the others number texts: their bytes, then the bytes themselves. */
 static void put_texts(struct writer *w, struct blob *b)
 {
@@ -478,6 +527,7 @@ static void write_columns(struct writer *w)
 	put_figures(w, b);
 	put_points(w, b);
 	put_cells(w, b);
+	put_threads(w, b);
 	put_texts(w, b);
 }
 
@@ -495,6 +545,7 @@ void html_data_make(struct html_data *to, const struct html_source_data *from, s
 	calltree_release(&w.tree);
 	interner_release(&w.text);
 	interner_release(&w.files);
+	interner_release(&w.starts);
 	free(w.node_of);
 	free(w.page);
 	free(w.order);

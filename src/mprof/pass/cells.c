@@ -28,6 +28,7 @@ struct slot {
 struct work {
 	struct walk *walk;
 	uint64_t begin, step_ticks; /* of the run; ticks a step, at least 1 */
+	uint64_t end;		    /* of the last event */
 	uint64_t step_end;
 	struct cells_point now, top; /* top: of this step so far */
 	uint64_t top_number;	     /* of top's event */
@@ -240,6 +241,7 @@ static void start(void *self, struct walk *w)
 		return;
 	}
 	k->begin = w->input.header->start_ticks;
+	k->end = end;
 	k->step_ticks = (end - k->begin) / s->steps + 1;
 	k->step_end = k->begin + k->step_ticks;
 }
@@ -330,7 +332,8 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 
 	if (!k || !k->slot || !s->point)
 		return;
-	if (why == GONE_TRACE_ENDS) {
+	/* A process that ends after the last event ends the run: its blocks are live there. */
+	if (why == GONE_TRACE_ENDS || (why == GONE_ENDED && ticks >= k->end)) {
 		ticks = UINT64_MAX;
 	} else {
 		if (ticks >= k->step_end && s->points < s->steps)

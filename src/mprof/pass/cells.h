@@ -5,7 +5,8 @@
  *
  * Time is cut at points.  The run is divided into equal steps; the point of a step is the moment
  * in it at which most bytes were live, so that the peak of any window that begins and ends at
- * points is exact.  The last point is the end of the run.
+ * points is exact.  The last point is the last event of the run: what lives until its process
+ * ends after that is live there.
  *
  * A cell counts blocks of one stack that began after point birth - 1, at or before point birth,
  * and ended after point death - 1, at or before point death; death is `points` for blocks that

@@ -277,6 +277,8 @@ static void list_options(const struct profile_options *o, struct error *to)
 	for (kind = 0; kind < KINDS; kind++)
 		if (pattern_of(o, (enum kind)kind))
 			add_word(to, kinds[kind].option, pattern_of(o, (enum kind)kind));
+	if (o->without)
+		add_word(to, "--without", o->without);
 	snprintf(number, sizeof(number), "%" PRIu32, f->process);
 	if (f->process)
 		add_word(to, "--process", number);

@@ -186,6 +186,8 @@ static uint8_t mark_line(const struct profile_paths *t, const struct sym_line *l
 		mark |= PATH_MARK_FILE;
 	if (t->module && paths_is_file(t->module, line->module))
 		mark |= PATH_MARK_MODULE;
+	if (t->without && paths_is_function(t->without, line))
+		mark |= PATH_MARK_WITHOUT;
 	return mark;
 }
 
@@ -197,7 +199,7 @@ bool paths_match(struct profile_paths *t, const struct profile_path *path)
 	want |= t->function ? PATH_MARK_FUNCTION : 0;
 	want |= t->file ? PATH_MARK_FILE : 0;
 	want |= t->module ? PATH_MARK_MODULE : 0;
-	for (i = 0; i < path->all && (have & want) != want; i++) {
+	for (i = 0; i < path->all && (t->without || (have & want) != want); i++) {
 		const struct sym_lines *lines = sym_frame(t->sym, path->frame[i]);
 		uint8_t *mark = &t->mark[path->frame[i]];
 
@@ -210,7 +212,7 @@ bool paths_match(struct profile_paths *t, const struct profile_path *path)
 			have |= mark_line(t, path->line[i]);
 		}
 	}
-	return (have & want) == want;
+	return (have & want) == want && !(have & PATH_MARK_WITHOUT);
 }
 
 /* ---- stacks that read the same ---- */
@@ -246,6 +248,7 @@ void paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym
 		.function = o->function,
 		.file = o->file,
 		.module = o->module,
+		.without = o->without,
 		.library = o->library,
 		.wrappers = o->wrappers,
 		.mark = must_calloc((stacks ? stacks->frames : 0) + 1, 1),

@@ -2,7 +2,7 @@
 /*
  * paths.h - stacks as lines: inlined calls unfolded, cut where --stop-at says,
  * who asked found and what is inside of that folded away; and which of them
- * --function, --file and --module match.
+ * --function, --file, --module and --without match.
  *
  * Nobody but profile.c and what shares it includes this.  Paths that are asked
  * for by name are kept until release; answers about frames are kept by frame.
@@ -29,7 +29,8 @@ enum path_mark {
 	PATH_MARK_FUNCTION = 2, /* a line of the frame matches --function */
 	PATH_MARK_FILE = 4,
 	PATH_MARK_MODULE = 8,
-	PATH_MARK_PART = 16, /* times enum paths_part + 1 */
+	PATH_MARK_WITHOUT = 16,
+	PATH_MARK_PART = 32, /* times enum paths_part + 1 */
 };
 
 /* Whose line is it?  wrappers.def, and this one question, decide who asked: the innermost line of
@@ -44,7 +45,7 @@ enum paths_part {
 struct profile_paths {
 	const struct stacks *stacks;
 	struct sym *sym;
-	const char *function, *file, *module;
+	const char *function, *file, *module, *without;
 	bool library, wrappers;
 	uint8_t *mark;	  /* by frame of one line: enum path_mark */
 	struct hash kept; /* stack -> struct profile_path, in the arena */
@@ -60,7 +61,7 @@ void paths_release(struct profile_paths *t);
 const struct profile_path *paths_look(struct profile_paths *t, uint32_t stack);
 /* The same, to keep. */
 const struct profile_path *paths_keep(struct profile_paths *t, uint32_t stack);
-/* Do --function, --file and --module each match a line of it? */
+/* Do --function, --file and --module each match a line of it, and --without none? */
 bool paths_match(struct profile_paths *t, const struct profile_path *path);
 /* Does the pattern name this line, as --function does; the file or module, as --file does? */
 bool paths_is_function(const char *pattern, const struct sym_line *line);

@@ -32,7 +32,8 @@ static bool passes(struct profile *p, const struct profile_path *path)
 {
 	const struct profile_paths *t = p->paths;
 
-	return (!t->function && !t->file && !t->module) || paths_match(p->paths, path);
+	return (!t->function && !t->file && !t->module && !t->without) ||
+	       paths_match(p->paths, path);
 }
 
 static uint32_t group_of(void *context, uint32_t stack, uint64_t part)

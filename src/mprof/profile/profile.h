@@ -40,6 +40,7 @@ struct profile_options {
 	enum profile_by by;
 	struct sym_options sym;
 	const char *function, *file, *module; /* globs that a line of the path must match; NULL */
+	const char *without;		      /* a glob that no function of it may match; NULL */
 	const char *const *suppressions; /* files in LSan syntax, NULL-ended; NULL: only built-in */
 	bool no_builtin_suppressions;
 	bool library;  /* show what who asked called of libraries, down to the wrappers */

@@ -37,6 +37,8 @@ export interface Data {
 	text: string[]; // [0] is ""
 	line: { function: Uint32Array; file: Uint32Array; line: Uint32Array; module: Uint32Array; library: Uint8Array };
 	source: { file: Uint32Array; text: Uint32Array; why: Uint32Array; change: Uint32Array }; // numbers of texts
+	start: { node: Uint32Array; line: Uint32Array }; // lines that called the outermost nodes, and are no nodes
+	thread: { number: Uint32Array; process: Uint32Array }; // by number in the run
 	parent: Uint32Array; // of each node; the root's is 0
 	end: Uint32Array; // node + 1 + nodes below it: the subtree is [node, end)
 	depth: Uint16Array;
@@ -122,6 +124,7 @@ export async function load(document: Document = globalThis.document): Promise<Da
 	const reader = new Reader(await inflate(document.getElementById("mprof-data")!.textContent!));
 	const n = head.nodes, count = new Map(head.columns.map(c => [c.name, c.count]));
 	const lines = count.get("line.function")!, cells = count.get("cell.node")!, files = count.get("source.file") ?? 0, points = count.get("point.ns")!;
+	const starts = count.get("start.node") ?? 0, threads = count.get("thread.number") ?? 0;
 	const data: Data = {
 		head, text: [], points, cells, own: {}, point: {},
 		line: {
@@ -129,6 +132,8 @@ export async function load(document: Document = globalThis.document): Promise<Da
 			module: new Uint32Array(lines + 1), library: new Uint8Array(lines + 1),
 		},
 		source: { file: new Uint32Array(files), text: new Uint32Array(files), why: new Uint32Array(files), change: new Uint32Array(files) },
+		start: { node: new Uint32Array(starts), line: new Uint32Array(starts) },
+		thread: { number: new Uint32Array(threads), process: new Uint32Array(threads) },
 		parent: new Uint32Array(n), end: new Uint32Array(n), depth: new Uint16Array(n), lineOf: new Uint32Array(n),
 		cell: {
 			node: new Uint32Array(cells), birth: new Uint16Array(cells), death: new Uint16Array(cells),
@@ -139,6 +144,8 @@ export async function load(document: Document = globalThis.document): Promise<Da
 	const up = new Uint32Array(n), c = data.cell;
 	const to: { [name: string]: any } = {
 		"node.up": up, "node.line": data.lineOf.subarray(1),
+		"start.node": data.start.node, "start.line": data.start.line,
+		"thread.number": data.thread.number, "thread.process": data.thread.process,
 		"cell.node": c.node, "cell.birth": c.birth, "cell.life": c.death, "cell.thread": c.thread,
 		"cell.size_class": c.size, "cell.life_class": c.life, "cell.blocks": c.blocks, "cell.bytes": c.bytes,
 	};

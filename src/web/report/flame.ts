@@ -22,6 +22,7 @@ export class Flame {
 	icicle = false;
 	onZoom: (node: number, frame: Frame) => void = () => {};
 	onOpen: (frame: Frame) => void = () => {};
+	onKey: (key: string, frame: Frame) => boolean = () => false; // a letter, or "copy", "search"
 
 	constructor(private text: FlameText, private tip: HTMLElement) {
 		const c = this.canvas;
@@ -168,6 +169,19 @@ export class Flame {
 		this.onZoom(i ? this.frames[i].node : 0, this.frames[i]);
 	}
 
+	// What a key does with the chosen frame; false: nothing.
+	private act(e: KeyboardEvent, f: Frame): boolean {
+		const control = e.ctrlKey || e.metaKey, chosen = String(getSelection());
+		if (control && e.key == "c" && !chosen) return this.onKey("copy", f);
+		if (control && e.key == "f") return this.onKey("search", f);
+		if (control || e.altKey) return false;
+		if (e.key == "Enter" || e.key == "F") this.zoomTo(this.focus);
+		else if (e.key == "Escape" || e.key == "0") this.zoomTo(0);
+		else if (e.key == "c") this.onOpen(f);
+		else return this.onKey(e.key, f);
+		return true;
+	}
+
 	private key(e: KeyboardEvent): void {
 		const f = this.frames[this.focus], up = this.icicle ? "ArrowUp" : "ArrowDown", down = this.icicle ? "ArrowDown" : "ArrowUp";
 		let to = this.focus;
@@ -179,9 +193,7 @@ export class Flame {
 		else if (e.key == "ArrowRight" && this.focus && this.focus + 1 < parent.child + parent.children) to = this.focus + 1;
 		else if (e.key == "ArrowLeft" && this.focus && this.focus > parent.child) to = this.focus - 1;
 		else if (e.key == "Home") to = 0;
-		else if (e.key == "Enter") return this.zoomTo(this.focus);
-		else if (e.key == "Escape" || e.key == "0") return this.zoomTo(0);
-		else if (e.key == "c") return this.onOpen(f);
+		else if (this.act(e, f)) return e.stopPropagation(), e.preventDefault();
 		else return;
 		e.preventDefault();
 		e.stopPropagation();

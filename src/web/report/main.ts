@@ -1,27 +1,32 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // main.ts - the page: reads the data, keeps the state, draws what changed.
-import { percent } from "../words";
+import { many, percent } from "../words";
+import { Bar } from "./bar";
+import { command, noCommand } from "./command";
 import { Others } from "./compare";
 import { load } from "./data";
 import type { Data } from "./data";
 import { download, el } from "./element";
 import { Flame } from "./flame";
-import { ask, frameTree, functionColor, functionKeys, isWhole, measures, nameOf, placeOf, stackOf } from "./model";
-import type { Answer, Frame } from "./model";
+import { ask, frameTree, functionColor, functionKeys, isWhole, literal, measures, mergedLines, nameOf, placeOf, stackOf, wholeFilter } from "./model";
+import type { Answer, Filter, Frame } from "./model";
 import { figure, pages } from "./pages";
 import type { View } from "./pages";
 import { refusal, Server } from "./server";
 import { residentLayers } from "./resident";
 import { Texts } from "./sources";
-import { fromHash, toHash } from "./state";
+import { fromHash, SHARES, toHash } from "./state";
 import type { State } from "./state";
 import { Timeline } from "./timeline";
 import type { Layer } from "./timeline";
 
 const KEYS: [string, string][] = [
-	["click, Enter", "zoom into a frame"], ["Esc, 0", "show all"], ["double click, c", "call graph around a function"],
-	["/", "search"], ["1 to 9", "choose the figure"], ["i", "bottom-up"], ["v", "root on top"], ["l", "library frames"],
-	["arrows, Home", "move from frame to frame"], ["s", "copy the stack"], ["Alt-Left", "back"], ["[ ]", "move the window"], ["w", "whole run"], ["?", "this list"],
+	["click, Enter, F", "zoom into a frame"], ["Esc, 0", "show all"], ["arrows, Home", "move from frame to frame"],
+	["double click, c", "call graph around the frame's function"], ["s", "its source line"], ["f", "only stacks through it"],
+	["d", "no stacks through it"], ["m, C", "make it, or its whole module, part of its callers"], ["Ctrl-C, S", "copy its name, its stack"],
+	["/, Ctrl-F", "search"], ["1 to 9", "choose the figure"], ["i", "bottom-up"], ["v", "root on top"], ["l", "library frames"], ["r", "fold recursion"],
+	["t, T", "next thread, previous thread"], ["x", "swap two traces that are compared"], ["*", "open all below a row of the tree"],
+	["Alt-Left", "back"], ["[ ]", "move the window"], ["w", "whole run"], ["u", "take all filters away"], ["?", "this list"],
 ];
 
 class App {
@@ -44,12 +49,13 @@ class App {
 	private timeline: Timeline;
 	private graph = el("div", { class: "graph" });
 	private found = el("output", { class: "found" });
-	private search = el("input", { type: "search", "aria-label": "Search functions", size: 24, autocomplete: "off",
+	private search = el("input", { type: "search", "aria-label": "Search functions", placeholder: "Search (/)", size: 18, autocomplete: "off",
 		input: () => this.set({ search: this.search.value }, true) });
 	private nav = el("nav", { "aria-label": "Pages" });
-	private bar = el("div", { class: "bar", role: "toolbar", "aria-label": "Figure and filters" });
+	private bar: Bar;
 	private main = el("main", { id: "page", tabindex: -1 });
 	private command = el("code");
+	private uncommanded = el("span", { class: "note" });
 	private help = el("dialog", { "aria-label": "Keys" }, el("dl", {}, ...KEYS.flatMap(([k, t]) => [el("dt", {}, k), el("dd", {}, t)])),
 		el("form", { method: "dialog" }, el("button", {}, "Close")));
 
@@ -62,13 +68,15 @@ class App {
 		this.s = fromHash(location.hash, d);
 		this.flame = new Flame({ name: f => nameOf(d, f.line), color: f => this.color(f), tip: f => this.tip(f) }, tip);
 		this.flame.onZoom = node => this.set({ zoom: node });
+		this.flame.onKey = (key, f) => this.frameKey(key, f);
 		this.flame.onOpen = f => this.set({ page: "callers", chosen: f.line });
+		this.bar = new Bar(d, c => this.set(c), () => this.help.showModal());
 		this.timeline = new Timeline(d);
 		this.timeline.onWindow = (from, to) => this.set({ from, to, exact: null }, true);
 		this.server = new Server(d);
 		document.getElementById("plain")!.hidden = true;
-		document.body.append(this.nav, el("div", { id: "app" }, this.timeline.root, this.bar, this.main,
-			el("footer", {}, "The same as text: ", this.command)), tip, this.help);
+		document.body.append(this.nav, el("div", { id: "app" }, this.timeline.root, this.bar.root, this.main,
+			el("footer", {}, "The same as text: ", this.command, " ", this.uncommanded)), tip, this.help);
 		addEventListener("hashchange", () => {
 			this.s = fromHash(location.hash, d);
 			this.show();
@@ -97,7 +105,7 @@ class App {
 
 	private tip(f: Frame): string {
 		const unit = this.s.measure.unit, total = this.frames[0]?.sum || 1;
-		return `${nameOf(this.d, f.line)}\n${placeOf(this.d, f.line)}\n${figure(unit, f.sum)} (${percent(f.sum, total)})` +
+		return `${nameOf(this.d, f.line)}\n${placeOf(this.d, f.line)}\n${figure(unit, f.sum)}${unit == "bytes" && !this.s.measure.value && f.blocks ? ` in ${many(f.blocks, "block")}` : ""} (${percent(f.sum, total)})` +
 			(f.own && f.own != f.sum ? `, ${figure(unit, f.own)} of its own` : "");
 	}
 
@@ -122,7 +130,7 @@ class App {
 		const resident = s.page == "resident" && d.head.resident.length > 0;
 		this.timeline.show(s.from, s.to, resident ? residentLayers(d) : this.layers, !resident);
 		this.showNav();
-		this.showBar();
+		this.bar.show(s, this.answer, d.head.served ? this.exactWindow() : null);
 		this.showGraph();
 		const page = pages.find(p => p.key == s.page) ?? pages[0], focus = document.activeElement == this.search;
 		this.main.replaceChildren(page.make(this.view()));
@@ -132,7 +140,8 @@ class App {
 			this.main.prepend(el("p", { class: "note" }, `"${s.measure.title}" is known of the whole run only.`));
 		if (focus)
 			this.search.focus();
-		this.command.textContent = this.asCommand();
+		this.command.textContent = command(s, d);
+		this.uncommanded.textContent = noCommand(s, d);
 		this.flame.draw();
 	}
 
@@ -194,50 +203,26 @@ class App {
 			this.nav.scrollLeft = this.nav.querySelector<HTMLElement>("[aria-current]")!.offsetLeft - 60;
 	}
 
-	private showBar(): void {
-		const { s, d } = this, f = s.filter, threads = (d.head.report.threads ?? []) as { thread: number }[];
-		const choose = (label: string, options: [string, string][], value: string, change: (v: string) => void) =>
-			el("label", {}, label + " ", el("select", { change: (e: Event) => change((e.target as HTMLSelectElement).value) },
-				...options.map(([v, t]) => el("option", { value: v, selected: v == value }, t))));
-		const power = (n: number) => n < 1 ? "0" : n <= 10 ? String(2 ** (n - 1)) : n <= 20 ? 2 ** (n - 11) + " KiB" : 2 ** (n - 21) + " MiB";
-		const sizes: [string, string][] = [["0-64", "all"], ...[[0, 7], [8, 10], [11, 12], [13, 16], [17, 20], [21, 64]].map(([a, b]) =>
-			[`${a}-${b}`, b == 64 ? `${power(a)} and more` : `${power(a)} to ${power(b + 1)}`] as [string, string])];
-		const lives: [string, string][] = [["0-64", "all"], ["0-10", "up to 1 us"], ["11-20", "1 us to 1 ms"],
-			["21-30", "1 ms to 1 s"], ["31-63", "over 1 s"], ["64-64", "never freed"]];
-		const range = (v: string) => v.split("-").map(Number);
-		this.bar.replaceChildren(
-			choose("Figure", measures.map((m, i) => [m.key, `${m.title} (${i + 1})`]), s.measure.key,
-				v => this.set({ measure: measures.find(m => m.key == v)! })),
-			choose("Thread", [["0", "all"], ...threads.slice(0, 500).map(t => [String(t.thread), String(t.thread)] as [string, string])],
-				String(f.thread), v => this.set({ filter: { ...f, thread: +v } })),
-			choose("Size", sizes, f.sizeFrom + "-" + f.sizeTo, v => this.set({ filter: { ...f, sizeFrom: range(v)[0], sizeTo: range(v)[1] } })),
-			choose("Lifetime", lives, f.lifeFrom + "-" + f.lifeTo, v => this.set({ filter: { ...f, lifeFrom: range(v)[0], lifeTo: range(v)[1] } })),
-			el("label", {}, "Through ", el("input", { type: "text", value: f.text, size: 14, "aria-label": "Only stacks below a function, file or module",
-				title: "Only stacks at or below a function, file or module with this in its name",
-				change: (e: Event) => this.set({ filter: { ...f, text: (e.target as HTMLInputElement).value } }) })),
-			el("label", { title: "Show frames of libraries and containers (l)" }, el("input", { type: "checkbox", checked: !s.foldLibraries,
-				change: () => this.set({ foldLibraries: !this.s.foldLibraries }) }), " Library frames"),
-			el("strong", { class: "total" }, figure(s.measure.unit, this.answer.total)),
-			el("button", { type: "button", "aria-label": "Keys", click: () => this.help.showModal() }, "?"));
-		if (d.head.served)
-			this.bar.append(this.exactWindow());
-	}
-
 	private showGraph(): void {
 		const { s, d, flame } = this;
-		const framed = this.asked + s.inverted + s.foldLibraries;
+		const framed = JSON.stringify([this.asked, s.inverted, s.foldLibraries, s.foldRecursion, s.share, s.merged]);
 		if (framed != this.framed)
-			this.frames = frameTree(d, this.answer, this.keys, { inverted: s.inverted, foldLibraries: s.foldLibraries, least: 0 });
+			this.frames = frameTree(d, this.answer, this.keys, { inverted: s.inverted, foldLibraries: s.foldLibraries, least: s.share / 100,
+				foldRecursion: s.foldRecursion, merged: mergedLines(d, s.merged) });
 		this.framed = framed;
 		this.search.value = s.search;
 		flame.search = s.search;
 		flame.icicle = s.icicle;
-		const check = (label: string, key: "inverted" | "icicle", title: string) => el("label", { title }, el("input", { type: "checkbox",
+		const check = (label: string, key: "inverted" | "icicle" | "foldRecursion", title: string) => el("label", { title }, el("input", { type: "checkbox",
 			checked: s[key], change: () => this.set({ [key]: !this.s[key] }) }), " " + label);
 		flame.show(this.frames, s.inverted ? 0 : flame.find(s.zoom));
 		this.found.textContent = s.search ? `${percent(flame.matches, 1)} in matches` : "";
 		this.graph.replaceChildren(el("div", { class: "bar2" }, this.search, this.found,
 			check("Bottom-up", "inverted", "Allocating functions first (i)"), check("Root on top", "icicle", "Icicle instead of flame (v)"),
+			check("Fold recursion", "foldRecursion", "A function called again below itself is one frame (r)"),
+			el("label", { title: "Frames with a smaller share are left out" }, "At least ", el("input", { type: "range", min: 0, max: SHARES.length - 1, step: 1,
+				value: SHARES.indexOf(s.share), "aria-label": "Least share of a frame", change: (e: Event) => this.set({ share: SHARES[+(e.target as HTMLInputElement).value] }) }),
+				` ${s.share} %`),
 			el("button", { type: "button", click: () => flame.zoomTo(0) }, "Show all"),
 			el("button", { type: "button", click: () => download("flame.svg", "image/svg+xml", flame.svg(s.measure.title)) }, "Save SVG"),
 			el("button", { type: "button", click: () => flame.canvas.toBlob(b => b && download("flame.png", "image/png", b)) }, "Save PNG")),
@@ -281,21 +266,38 @@ class App {
 				l.values[p] += l.values[p - 1];
 	}
 
-	private asCommand(): string {
-		const { s, d } = this, f = s.filter, words = ["mprof", s.measure.command], seconds = (ns: number) => (ns / 1e9).toFixed(9) + "s";
-		if (f.thread)
-			words.push(`--thread ${f.thread}`);
-		if (f.sizeFrom || f.sizeTo < 64)
-			words.push(`--size ${f.sizeFrom ? 2 ** (f.sizeFrom - 1) : 0}..${f.sizeTo < 64 ? 2 ** f.sizeTo - 1 : ""}`);
-		if (f.text)
-			words.push(`--function '*${f.text}*'`);
-		if (s.exact && s.measure.key == "end")
-			words.splice(1, 1, `report peak --at ${seconds(s.exact.to)}`);
-		else if (s.exact)
-			words.push(`--time ${seconds(s.exact.from)}..${seconds(s.exact.to)}`);
-		else if (s.from >= 0 || s.to < d.points - 1)
-			words.push(`--time ${(s.from < 0 ? 0 : d.point.ns[s.from] / 1e9).toFixed(6)}s..${(d.point.ns[s.to] / 1e9).toFixed(6)}s`);
-		return [...words, d.head.trace].join(" ");
+	// A key for the frame that is chosen in the graph; false: it has no meaning there.
+	private frameKey(key: string, f: Frame): boolean {
+		const { s, d } = this, name = nameOf(d, f.line), filter = (change: Partial<Filter>) => this.set({ filter: { ...s.filter, ...change }, zoom: 0 });
+		const merge = (what: string) => this.set({ merged: [...s.merged.filter(m => m != what), what] });
+		if (key == "copy")
+			copy(name);
+		else if (key == "search")
+			this.search.focus();
+		else if (key == "S")
+			copy(stackOf(d, f.node).map(n => nameOf(d, d.lineOf[n])).reverse().join("\n"));
+		else if (!f.line)
+			return false;
+		else if (key == "s" && d.line.file[f.line])
+			this.set({ page: "sources", chosen: f.line });
+		else if (key == "f")
+			filter({ function: literal(name) });
+		else if (key == "d")
+			filter({ without: literal(name) });
+		else if (key == "m")
+			merge(name);
+		else if (key == "C")
+			merge("/" + d.text[d.line.module[f.line]].replace(/.*\//, ""));
+		else
+			return false;
+		return true;
+	}
+
+	// Through the threads of the chosen process, with "all" between the last and the first.
+	private nextThread(step: number): void {
+		const { d } = this, f = this.s.filter;
+		const all = [0, ...[...d.thread.number].filter((_, i) => !f.process || d.thread.process[i] == f.process).sort((a, b) => a - b)];
+		this.set({ filter: { ...f, thread: all[(Math.max(0, all.indexOf(f.thread)) + step + all.length) % all.length] } });
 	}
 
 	private key(e: KeyboardEvent): void {
@@ -319,12 +321,21 @@ class App {
 		else if (e.key == "[") move(-Math.ceil(width / 4));
 		else if (e.key == "]") move(Math.ceil(width / 4));
 		else if (e.key == "w") this.set({ from: -1, to: d.points - 1 });
-		else if (e.key == "s") navigator.clipboard?.writeText(this.stackText());
+		else if (e.key == "r") this.set({ foldRecursion: !s.foldRecursion });
+		else if (e.key == "t") this.nextThread(1);
+		else if (e.key == "T") this.nextThread(-1);
+		else if (e.key == "u") this.set({ filter: wholeFilter(), merged: [] });
+		else if (e.key == "x" && s.page == "compare" && s.with >= 0) location.href = swapped(s, d);
 		else if (e.key == "?") this.help.showModal();
 		else return;
 		e.preventDefault();
 	}
 }
+
+const copy = (text: string): void => void navigator.clipboard?.writeText(text).catch(() => {}); // it may be forbidden
+
+// The page of the other trace, compared with this one.
+const swapped = (s: State, d: Data): string => `../${s.with}/#${toHash({ ...s, with: d.head.index!, zoom: 0, chosen: 0, from: -1, to: d.points - 1 }, d)}`;
 
 load().then(d => {
 	if (d.head.format != 1)

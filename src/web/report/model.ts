@@ -9,36 +9,39 @@ export interface Measure {
 	title: string;
 	help: string;
 	unit: "bytes" | "calls" | "blocks" | "ns";
-	command: string; // what mprof report shows the same
+	view: string; // of mprof report, which shows the same
+	sort: string; // and the figure's name there
+	sorted?: boolean; // the view has another one unless it is told
 	value?: string; // of head.values: known of the whole run only
 }
 
 export const measures: Measure[] = [
-	{ key: "peak", title: "Live at the peak", unit: "bytes", command: "report peak",
+	{ key: "peak", title: "Live at the peak", unit: "bytes", view: "peak", sort: "peak",
 		help: "Requested bytes that were live at the highest moment of the window." },
-	{ key: "end", title: "Live at the end", unit: "bytes", command: "report leaks",
+	{ key: "end", title: "Live at the end", unit: "bytes", view: "peak", sort: "peak",
 		help: "Requested bytes live at the end of the window, whenever they were allocated." },
-	{ key: "kept", title: "Allocated and kept", unit: "bytes", command: "report leaks",
+	{ key: "kept", title: "Allocated and kept", unit: "bytes", view: "peak", sort: "peak",
 		help: "Requested bytes that were allocated in the window and still live at its end." },
-	{ key: "total", title: "Allocated", unit: "bytes", command: "report top-down --sort total",
+	{ key: "total", title: "Allocated", unit: "bytes", view: "hot", sort: "total", sorted: true,
 		help: "Requested bytes of all allocations in the window." },
-	{ key: "calls", title: "Allocations", unit: "calls", command: "report hot",
+	{ key: "calls", title: "Allocations", unit: "calls", view: "hot", sort: "calls",
 		help: "Allocations in the window." },
-	{ key: "leaked", title: "Never freed", unit: "bytes", command: "report leaks", value: "leaked",
+	{ key: "leaked", title: "Never freed", unit: "bytes", view: "leaks", sort: "leaked", value: "leaked",
 		help: "Requested bytes that were never freed, without blocks that libraries keep on purpose." },
-	{ key: "temporary", title: "Temporary", unit: "calls", command: "report temporary", value: "temporary",
+	{ key: "temporary", title: "Temporary", unit: "calls", view: "temporary", sort: "temporary", value: "temporary",
 		help: "Allocations that the same thread freed with its very next call." },
-	{ key: "waste", title: "Rounding", unit: "bytes", command: "report waste", value: "waste",
+	{ key: "waste", title: "Rounding", unit: "bytes", view: "waste", sort: "waste", value: "waste",
 		help: "Usable bytes beyond the requested ones, of all allocations." },
-	{ key: "rss", title: "Live at peak RSS", unit: "bytes", command: "report peak-rss", value: "rss",
+	{ key: "rss", title: "Live at peak RSS", unit: "bytes", view: "peak-rss", sort: "rss", value: "rss",
 		help: "Requested bytes that were live when the process was largest." },
 ];
 
 export interface Filter {
-	thread: number; // 0: all
+	process: number; thread: number; // 0: all
 	sizeFrom: number; sizeTo: number; // classes, inclusive
 	lifeFrom: number; lifeTo: number; // classes; never freed counts as longest
-	text: string; // function, file or module contains it; "" all
+	function: string; file: string; module: string; // patterns as of mprof report --function ..., "" all
+	without: string; // stacks with a function that matches this do not count
 }
 
 export interface Question {
@@ -50,10 +53,10 @@ export interface Question {
 }
 
 export const wholeFilter = (): Filter =>
-	({ thread: 0, sizeFrom: 0, sizeTo: 64, lifeFrom: 0, lifeTo: 64, text: "" });
+	({ process: 0, thread: 0, sizeFrom: 0, sizeTo: 64, lifeFrom: 0, lifeTo: 64, function: "", file: "", module: "", without: "" });
 
 export const isWhole = (d: Data, q: Question): boolean =>
-	q.from < 0 && q.to == d.points - 1 && q.filter.thread == 0 && q.filter.sizeFrom == 0 && q.filter.sizeTo >= 64 &&
+	q.from < 0 && q.to == d.points - 1 && q.filter.process == 0 && q.filter.thread == 0 && q.filter.sizeFrom == 0 && q.filter.sizeTo >= 64 &&
 	q.filter.lifeFrom == 0 && q.filter.lifeTo >= 64;
 
 // The point of most live bytes in the window.
@@ -86,10 +89,9 @@ function test(d: Data, q: Question): (birth: number, death: number) => boolean {
 
 function fromCells(d: Data, q: Question, own: Float64Array, blocks: Float64Array): void {
 	const { node, birth, death, thread, size, life, bytes } = d.cell, counts = test(d, q), f = q.filter;
-	const never = d.head.never_freed, calls = q.measure.key == "calls";
+	const never = d.head.never_freed, calls = q.measure.key == "calls", runs = threadTest(d, f);
 	for (let i = 0; i < d.cells; i++) {
-		if (!counts(birth[i], death[i]) || (f.thread && thread[i] != f.thread) || size[i] < f.sizeFrom ||
-		    size[i] > f.sizeTo)
+		if (!counts(birth[i], death[i]) || !runs(thread[i]) || size[i] < f.sizeFrom || size[i] > f.sizeTo)
 			continue;
 		const class_ = life[i] >= never ? 64 : life[i];
 		if (class_ < f.lifeFrom || class_ > f.lifeTo)
@@ -99,18 +101,99 @@ function fromCells(d: Data, q: Question, own: Float64Array, blocks: Float64Array
 	}
 }
 
-// Nodes whose line, or that of a node above or below them, holds the text.
-export function applyText(d: Data, text: string, own: Float64Array, blocks: Float64Array): void {
-	const wanted = text.toLowerCase(), l = d.line, matches = new Uint8Array(l.line.length);
-	for (let i = 1; i < matches.length; i++)
-		for (const name of [l.function[i], l.file[i], l.module[i]])
-			matches[i] |= +d.text[name].toLowerCase().includes(wanted);
-	const inside = new Uint8Array(own.length);
-	for (let i = 0; i < own.length; i++) {
-		inside[i] = matches[d.lineOf[i]] | (i ? inside[d.parent[i]] : 0);
-		if (!inside[i])
-			own[i] = blocks[i] = 0;
+// Does a thread belong to the chosen thread and process?
+export function threadTest(d: Data, f: Filter): (thread: number) => boolean {
+	const { thread, process } = f;
+	if (!process)
+		return n => !thread || n == thread;
+	const ours = new Set<number>();
+	d.thread.number.forEach((n, i) => d.thread.process[i] == process && (!thread || n == thread) && ours.add(n));
+	return n => ours.has(n);
+}
+
+// As fnmatch(3) without flags.
+export function glob(pattern: string): (name: string) => boolean {
+	let regexp = "";
+	for (let i = 0; i < pattern.length; i++) {
+		const c = pattern[i], set = c == "[" ? /^\[[!^]?\]?[^\]]*\]/.exec(pattern.slice(i)) : null;
+		if (set) {
+			const negated = /[!^]/.test(set[0][1]), body = set[0].slice(negated ? 2 : 1, -1);
+			regexp += `[${negated ? "^" : ""}${body.replace(/[\\\]^[]/g, "\\$&")}]`;
+			i += set[0].length - 1;
+		} else if (c == "*") {
+			regexp += ".*";
+		} else if (c == "?") {
+			regexp += ".";
+		} else {
+			regexp += (c == "\\" && i + 1 < pattern.length ? pattern[++i] : c).replace(/[\\^$.|?*+()[\]{}/-]/g, "\\$&");
+		}
 	}
+	let compiled: RegExp;
+	try {
+		compiled = new RegExp(`^${regexp}$`, "su");
+	} catch {
+		return name => name == pattern; // as [z-a] is none
+	}
+	return name => compiled.test(name);
+}
+
+// The name as a pattern that matches it and no other.
+export const literal = (name: string): string => name.replace(/[*?[\]\\]/g, "\\$&");
+
+// With and without the parameters of a function, as mprof report compares names.
+export function functionTest(pattern: string): (name: string) => boolean {
+	const matches = glob(pattern);
+	return name => {
+		if (name == pattern || matches(name))
+			return true;
+		let at = name.indexOf("(");
+		while (at >= 0 && (at == 0 || name[at - 1] == ":"))
+			at = name.indexOf("(", at + 1);
+		return at >= 0 && matches(name.slice(0, at));
+	};
+}
+
+// A pattern without a slash is compared with the last part of a path.
+export function fileTest(pattern: string): (path: string) => boolean {
+	const matches = glob(pattern), whole = pattern.includes("/");
+	return path => matches(whole ? path : path.slice(path.lastIndexOf("/") + 1));
+}
+
+// Which lines match, by line; texts are tested once.
+export function linesThat(d: Data, of: Uint32Array, test: (text: string) => boolean): Uint8Array {
+	const known = new Map<number, boolean>();
+	return Uint8Array.from(of, (text, i) => {
+		let yes = known.get(text);
+		if (yes === undefined)
+			known.set(text, yes = test(d.text[text]));
+		return +(i > 0 && yes);
+	});
+}
+
+// Nodes with a matching line among theirs and those above, what started main included.
+function nodesThrough(d: Data, lines: Uint8Array): Uint8Array {
+	const inside = new Uint8Array(d.head.nodes);
+	d.start.node.forEach((node, i) => inside[node] |= lines[d.start.line[i]]);
+	for (let i = 1; i < inside.length; i++)
+		inside[i] |= lines[d.lineOf[i]] | inside[d.parent[i]];
+	return inside;
+}
+
+// Clears nodes whose stacks do not pass the filters by name.
+export function applyNames(d: Data, f: Filter, own: Float64Array, blocks: Float64Array): void {
+	const l = d.line, drop = (nodes: Uint8Array, when: number) => {
+		for (let i = 0; i < own.length; i++)
+			if (nodes[i] == when)
+				own[i] = blocks[i] = 0;
+	};
+	if (f.function)
+		drop(nodesThrough(d, linesThat(d, l.function, functionTest(f.function))), 0);
+	if (f.file)
+		drop(nodesThrough(d, linesThat(d, l.file, fileTest(f.file))), 0);
+	if (f.module)
+		drop(nodesThrough(d, linesThat(d, l.module, fileTest(f.module))), 0);
+	if (f.without)
+		drop(nodesThrough(d, linesThat(d, l.function, functionTest(f.without))), 1);
 }
 
 export function sumUp(d: Data, own: Float64Array): Float64Array {
@@ -128,8 +211,7 @@ export function ask(d: Data, q: Question): Answer {
 	} else {
 		fromCells(d, q, own, blocks);
 	}
-	if (q.filter.text)
-		applyText(d, q.filter.text, own, blocks);
+	applyNames(d, q.filter, own, blocks);
 	const sum = sumUp(d, own);
 	return { own, blocks, sum, total: sum[0], exact: !value || isWhole(d, q) };
 }
@@ -157,7 +239,7 @@ export interface Frame {
 	key: number; // what makes frames one: the function and module
 	sum: number;
 	own: number;
-	blocks: number;
+	blocks: number; // own and below
 	parent: number;
 	child: number; // first of the children, which follow each other; 0 none
 	children: number;
@@ -175,7 +257,11 @@ export function functionKeys(d: Data): Uint32Array {
 	return keys;
 }
 
-export interface TreeOptions { inverted: boolean; foldLibraries: boolean; least: number; root?: number }
+export interface TreeOptions {
+	inverted: boolean; foldLibraries: boolean; least: number;
+	foldRecursion?: boolean; // a function called again below itself is one frame
+	merged?: Uint8Array; // by line: part of their callers
+}
 
 class Builder {
 	frames: Frame[] = [];
@@ -186,6 +272,13 @@ class Builder {
 	private add(parent: number, key: number, line: number, depth: number, node: number): number {
 		this.frames.push({ line, key, sum: 0, own: 0, blocks: 0, parent, child: 0, children: 0, depth, node });
 		return this.frames.length - 1;
+	}
+	// The frame of a function at or above this one; -1: none.
+	above(frame: number, key: number): number {
+		for (; frame; frame = this.frames[frame].parent)
+			if (this.frames[frame].key == key)
+				return frame;
+		return -1;
 	}
 	child(parent: number, key: number, line: number, node: number): number {
 		const at = parent * 4194304 + key;
@@ -219,14 +312,16 @@ export function arrange(from: Frame[], least: number): Frame[] {
 export function frameTree(d: Data, a: Answer, keys: Uint32Array, o: TreeOptions): Frame[] {
 	const b = new Builder(), n = d.head.nodes, at = new Uint32Array(n), library = (line: number) =>
 		o.foldLibraries && d.line.library[line] == 1;
+	const merged = (line: number) => o.merged !== undefined && o.merged[line] == 1;
 	if (!o.inverted) {
 		for (let i = 1; i < n; i++) {
-			if (!a.sum[i]) {
-				at[i] = at[d.parent[i]];
+			const above = at[d.parent[i]], key = keys[d.lineOf[i]];
+			if (!a.sum[i] || merged(d.lineOf[i])) {
+				at[i] = above;
 				continue;
 			}
-			const above = at[d.parent[i]], key = keys[d.lineOf[i]];
-			at[i] = b.frames[above].key == key || (library(d.lineOf[i]) && library(b.frames[above].line))
+			const again = o.foldRecursion ? b.above(above, key) : -1;
+			at[i] = again >= 0 ? again : b.frames[above].key == key || (library(d.lineOf[i]) && library(b.frames[above].line))
 				? above : b.child(above, key, d.lineOf[i], i);
 		}
 		for (let i = 0; i < n; i++) {
@@ -235,8 +330,10 @@ export function frameTree(d: Data, a: Answer, keys: Uint32Array, o: TreeOptions)
 		}
 		for (let i = b.frames.length - 1; i >= 0; i--) {
 			b.frames[i].sum += b.frames[i].own;
-			if (i)
+			if (i) {
 				b.frames[b.frames[i].parent].sum += b.frames[i].sum;
+				b.frames[b.frames[i].parent].blocks += b.frames[i].blocks;
+			}
 		}
 		return arrange(b.frames, o.least);
 	}
@@ -246,8 +343,10 @@ export function frameTree(d: Data, a: Answer, keys: Uint32Array, o: TreeOptions)
 		let f = 0;
 		b.frames[0].sum += a.own[i];
 		for (let k = i; k > 0; k = d.parent[k]) {
-			const key = keys[d.lineOf[k]];
-			if (b.frames[f].key == key || (library(d.lineOf[k]) && library(d.lineOf[d.parent[k]])))
+			const key = keys[d.lineOf[k]], again = o.foldRecursion ? b.above(f, key) : -1;
+			if (again >= 0)
+				f = again;
+			if (again >= 0 || merged(d.lineOf[k]) || b.frames[f].key == key || (library(d.lineOf[k]) && library(d.lineOf[d.parent[k]])))
 				continue;
 			f = b.child(f, key, d.lineOf[k], k);
 			b.frames[f].sum += a.own[i];
@@ -257,6 +356,15 @@ export function frameTree(d: Data, a: Answer, keys: Uint32Array, o: TreeOptions)
 		}
 	}
 	return arrange(b.frames, o.least);
+}
+
+// Lines whose frames are part of their callers: names of functions, and "/" before names of modules.
+export function mergedLines(d: Data, names: string[]): Uint8Array | undefined {
+	if (!names.length)
+		return undefined;
+	const wanted = new Set(names);
+	return Uint8Array.from(d.line.line, (_, i) => +(i > 0 && (wanted.has(nameOf(d, i)) ||
+		wanted.has("/" + d.text[d.line.module[i]].replace(/.*\//, "")))));
 }
 
 // ---- tables ----

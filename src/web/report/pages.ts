@@ -7,7 +7,7 @@ import type { Others } from "./compare";
 import type { Data } from "./data";
 import { el, sortable } from "./element";
 import type { Column } from "./element";
-import { frameTree, measures, nameOf, owned, placeOf, table } from "./model";
+import { applyNames, frameTree, measures, mergedLines, nameOf, owned, placeOf, table, threadTest } from "./model";
 import type { Answer, Frame, Row } from "./model";
 import { resident } from "./resident";
 import { sources } from "./sources";
@@ -73,6 +73,7 @@ function treeRow(v: View, frames: Frame[], i: number, total: number): HTMLElemen
 		el("span", { class: "n" }, percent(f.sum, total)), el("b", {}, nameOf(v.d, f.line)), " ",
 		el("small", {}, placeOf(v.d, f.line)));
 	item.append(row);
+	row.tabIndex = 0;
 	if (!f.children)
 		return item;
 	item.setAttribute("aria-expanded", "false");
@@ -83,13 +84,16 @@ function treeRow(v: View, frames: Frame[], i: number, total: number): HTMLElemen
 				kids.append(treeRow(v, frames, k, total));
 		kids.hidden = !on;
 	};
-	row.tabIndex = 0;
 	row.addEventListener("click", () => open(item.getAttribute("aria-expanded") == "false"));
 	row.addEventListener("keydown", e => {
-		if (e.key == "ArrowRight" || e.key == "ArrowLeft" || e.key == "Enter") {
+		if (e.key == "ArrowRight" || e.key == "ArrowLeft" || e.key == "Enter")
 			open(e.key == "Enter" ? item.getAttribute("aria-expanded") == "false" : e.key == "ArrowRight");
-			e.preventDefault();
-		}
+		else if (e.key == "*")
+			openAll(item);
+		else
+			return;
+		e.preventDefault();
+		e.stopPropagation();
 	});
 	item.append(kids);
 	kids.hidden = true;
@@ -99,9 +103,32 @@ function treeRow(v: View, frames: Frame[], i: number, total: number): HTMLElemen
 	return item;
 }
 
+const ALL = 2000; // rows that one key opens
+
+// A row, and those below it, the rows near it first.
+function openAll(item: Element): void {
+	const list = [item];
+	for (let i = 0; i < list.length && list.length < ALL; i++) {
+		if (list[i].getAttribute("aria-expanded") == "false")
+			list[i].querySelector<HTMLElement>(":scope > .row")!.click();
+		list.push(...list[i].querySelectorAll(":scope > ul > li[aria-expanded]"));
+	}
+}
+
+// From row to row as they are seen.
+function walkTree(e: KeyboardEvent): void {
+	if (!/^(ArrowUp|ArrowDown|Home|End)$/.test(e.key))
+		return;
+	const rows = [...(e.currentTarget as HTMLElement).querySelectorAll<HTMLElement>(".row")].filter(r => r.offsetParent);
+	const at = rows.indexOf(document.activeElement as HTMLElement);
+	rows[e.key == "Home" ? 0 : e.key == "End" ? rows.length - 1 : Math.max(0, Math.min(rows.length - 1, at + (e.key == "ArrowUp" ? -1 : 1)))]?.focus();
+	e.preventDefault();
+}
+
 function tree(v: View): HTMLElement {
-	const frames = frameTree(v.d, v.a, v.keys, { inverted: v.s.inverted, foldLibraries: v.s.foldLibraries, least: 0.0005 });
-	const list = el("ul", { role: "tree", class: "tree" });
+	const frames = frameTree(v.d, v.a, v.keys, { inverted: v.s.inverted, foldLibraries: v.s.foldLibraries, least: Math.max(0.0005, v.s.share / 100),
+		foldRecursion: v.s.foldRecursion, merged: mergedLines(v.d, v.s.merged) });
+	const list = el("ul", { role: "tree", class: "tree", keydown: walkTree });
 	for (let k = frames[0].child; k < frames[0].child + frames[0].children; k++)
 		list.append(treeRow(v, frames, k, v.a.total || 1));
 	return el("section", {}, el("h2", {}, v.s.inverted ? "Call tree, bottom-up" : "Call tree, top-down"),
@@ -135,9 +162,11 @@ function sizes(v: View): HTMLElement {
 // Size against lifetime, of the window and the filters.
 function heat(v: View): HTMLElement {
 	const { d, s } = v, c = d.cell, n = new Float64Array(66 * 66), f = s.filter;
+	const runs = threadTest(d, f), through = new Float64Array(d.head.nodes).fill(1);
+	applyNames(d, f, through, through);
 	let most = 0, sizeTop = 0, lifeTop = 0, lifeLow = 64;
 	for (let i = 0; i < d.cells; i++) {
-		if (c.birth[i] <= s.from || c.birth[i] > s.to || (f.thread && c.thread[i] != f.thread))
+		if (c.birth[i] <= s.from || c.birth[i] > s.to || !runs(c.thread[i]) || !through[c.node[i]])
 			continue;
 		const life = c.life[i] >= d.head.never_freed ? 65 : c.life[i], at = c.size[i] * 66 + life;
 		n[at] += c.blocks[i];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // server.ts - exact answers from `mprof view`, for windows that begin or end between two points.
 import type { Answer, Question } from "./model";
-import { applyText, sumUp } from "./model";
+import { applyNames, sumUp } from "./model";
 import type { Data } from "./data";
 
 export interface Exact { from: number; to: number } // ns since the start of the run, (from, to]
@@ -20,6 +20,8 @@ export function refusal(q: Question): string {
 
 function parameters(q: Question, x: Exact, id: number): string {
 	const p = new URLSearchParams({ id: String(id), kind: KINDS[q.measure.key], from: String(x.from), to: String(x.to) }), f = q.filter;
+	if (f.process)
+		p.set("process", String(f.process));
 	if (f.thread)
 		p.set("thread", String(f.thread));
 	if (f.sizeFrom)
@@ -61,8 +63,7 @@ export class Server {
 			blocks[node] = told.blocks[i];
 			own[node] = q.measure.key == "calls" ? told.blocks[i] : told.bytes[i];
 		});
-		if (q.filter.text)
-			applyText(this.d, q.filter.text, own, blocks);
+		applyNames(this.d, q.filter, own, blocks);
 		const sum = sumUp(this.d, own);
 		return { own, blocks, sum, total: sum[0], exact: true };
 	}

@@ -16,13 +16,21 @@ export interface State extends Question {
 	least: number; // percent: smaller boxes of the call graph are left out
 	sort: string; // column of the tables
 	search: string;
+	foldRecursion: boolean;
+	share: number; // percent of the total: smaller frames of graph and tree are left out
+	merged: string[]; // functions and "/modules" whose frames are part of their callers
+	curve: string; // what the timeline draws
+	band: string; // and what it is divided by
 	with: number; // the trace that Compare compares with; -1 none
 	exact: Exact | null; // a window that the server answers, instead of from and to
 }
 
+const NAMES = ["function", "file", "module", "without"] as const; // of the filter
+export const SHARES = [0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
+
 export const start = (d: Data): State => ({
 	page: "overview", measure: measures[0], from: -1, to: d.points - 1, filter: wholeFilter(), foldLibraries: true,
-	inverted: false, icicle: false, byLine: false, zoom: 0, chosen: 0, levels: 2, least: 1, sort: "own", search: "", with: -1, exact: null,
+	inverted: false, icicle: false, byLine: false, zoom: 0, chosen: 0, levels: 2, least: 1, sort: "own", search: "", foldRecursion: false, share: 0, merged: [], curve: "live", band: "owner", with: -1, exact: null,
 });
 
 export function toHash(s: State, d: Data): string {
@@ -35,7 +43,15 @@ export function toHash(s: State, d: Data): string {
 	put("thread", f.thread, 0);
 	put("size", f.sizeFrom + "-" + f.sizeTo, "0-64");
 	put("life", f.lifeFrom + "-" + f.lifeTo, "0-64");
-	put("name", f.text, "");
+	put("process", f.process, 0);
+	for (const name of NAMES)
+		put(name, f[name], "");
+	put("recursion", s.foldRecursion ? 0 : 1, 1);
+	put("share", s.share, 0);
+	for (const name of s.merged)
+		p.append("merged", name);
+	put("curve", s.curve, o.curve);
+	put("band", s.band, o.band);
 	put("libraries", s.foldLibraries ? 0 : 1, 0);
 	put("inverted", +s.inverted, 0);
 	put("icicle", +s.icicle, 0);
@@ -68,7 +84,14 @@ export function fromHash(hash: string, d: Data): State {
 	f.thread = whole("thread", 0, 0, 2 ** 32);
 	[f.sizeFrom, f.sizeTo] = range("size");
 	[f.lifeFrom, f.lifeTo] = range("life");
-	f.text = p.get("name") ?? "";
+	f.process = whole("process", 0, 0, 2 ** 32);
+	for (const name of NAMES)
+		f[name] = p.get(name) ?? "";
+	s.foldRecursion = p.get("recursion") == "0";
+	s.share = SHARES.find(n => n == Number(p.get("share"))) ?? 0;
+	s.merged = p.getAll("merged");
+	s.curve = p.get("curve") ?? s.curve;
+	s.band = p.get("band") ?? s.band;
 	s.foldLibraries = p.get("libraries") != "1";
 	s.inverted = p.get("inverted") == "1";
 	s.icicle = p.get("icicle") == "1";

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// command.ts - the mprof report command that gives the figures of the page as text.
+import { nameOf, peakPoint } from "./model";
+import type { Filter } from "./model";
+import type { Data } from "./data";
+import type { State } from "./state";
+
+// As one word of a shell.
+export const quote = (word: string): string =>
+	/^[\w@%+=:,./-]+$/.test(word) ? word : "'" + word.replace(/'/g, "'\\''") + "'";
+
+const seconds = (ns: number) => (ns / 1e9).toFixed(9).replace(/0+$/, "").replace(/\.$/, "") + "s";
+
+// The moment that the figure is of, in ns; -1: none, or the whole run's peak.
+function moment(s: State, d: Data): number {
+	const to = s.exact ? s.exact.to : d.point.ns[s.to];
+	switch (s.measure.key) {
+	case "end": case "kept": return to;
+	case "peak": return s.from < 0 && s.to == d.points - 1 && !s.exact ? -1 : d.point.ns[peakPoint(d, s.from, s.to)];
+	default: return -1;
+	}
+}
+
+function blockFilters(f: Filter, d: Data): string[] {
+	const words: string[] = [], longest = Math.ceil(d.point.ns[d.points - 1] / 1e9) + 1;
+	if (f.process)
+		words.push(`--process ${f.process}`);
+	if (f.thread)
+		words.push(`--thread ${f.thread}`);
+	if (f.sizeFrom || f.sizeTo < 64)
+		words.push(`--size ${f.sizeFrom ? 2 ** (f.sizeFrom - 1) : 0}..${f.sizeTo < 64 ? 2 ** f.sizeTo - 1 : ""}`);
+	// Blocks that are never freed have the longest lifetime of all.
+	const life = (n: number) => (n > 40 ? BigInt(longest) * 10n ** 9n : 1n << BigInt(n)).toString();
+	if (f.lifeFrom == 64)
+		words.push(`--lifetime ${longest}s..`);
+	else if (f.lifeFrom || f.lifeTo < 64)
+		words.push(`--lifetime ${f.lifeFrom ? life(f.lifeFrom - 1) : 0}ns..${f.lifeTo >= 64 ? "" : (BigInt(life(f.lifeTo)) - 1n) + "ns"}`);
+	return words;
+}
+
+function nameFilters(f: Filter): string[] {
+	return (["function", "file", "module", "without"] as const).filter(name => f[name]).map(name => `--${name} ${quote(f[name])}`);
+}
+
+// The view and what it needs to know, for a page that shows the chosen figure.
+function view(s: State, d: Data, sort: string): string {
+	switch (s.page) {
+	case "tables": return `${s.measure.view} --by ${s.byLine ? "line" : "function"}${sort}`;
+	case "tree": return `${s.inverted ? "bottom-up" : "top-down"} --sort ${s.measure.sort}`;
+	case "callers": return s.chosen ? `callers ${quote(nameOf(d, s.chosen))} --sort ${s.measure.sort}` : s.measure.view + sort;
+	default: return s.measure.view + sort;
+	}
+}
+
+export function command(s: State, d: Data): string {
+	const f = s.filter, at = moment(s, d), words = ["mprof report", view(s, d, s.measure.sorted ? ` --sort ${s.measure.sort}` : "")];
+	if (s.measure.value) // of the whole run
+		return [...words, ...nameFilters(f), d.head.trace].join(" ");
+	if (at >= 0)
+		words.push(`--at ${seconds(at)}`);
+	const from = s.exact ? s.exact.from : s.from < 0 ? -1 : d.point.ns[s.from], to = s.exact ? s.exact.to : d.point.ns[s.to];
+	if (s.measure.key == "kept" ? from > 0 : at < 0 && s.measure.key != "peak" && (from > 0 || s.exact || s.to < d.points - 1))
+		words.push(`--time ${from > 0 ? seconds(from + 1) : ""}..${s.measure.key == "kept" ? "" : seconds(to)}`);
+	return [...words, ...blockFilters(f, d), ...nameFilters(f), d.head.trace].join(" ");
+}
+
+// Why no one command gives the same; "" if it does.
+export function noCommand(s: State, d: Data): string {
+	const life = s.filter.lifeFrom || s.filter.lifeTo < 64;
+	return life && !s.measure.value && moment(s, d) >= 0 ? "mprof report does not combine --at with --lifetime" : "";
+}
