@@ -13,12 +13,22 @@ struct parts {
 	uint8_t major, minor;
 };
 
+/* Four columns joined: a value each, and zeros behind them. */
+struct wide {
+	const uint32_t *p, *end;
+	uint32_t *value;
+	size_t room;
+};
+
+#define AHEAD 6u /* names of blocks: memory has answered by then */
+
 struct group_reader {
 	struct slots slots;
 	struct sorts *sorts;
 	struct group_guesses guesses;
 	struct piles piles;
 	struct cursor column[GROUP_COLUMNS];
+	struct wide sort, slot, near;
 	struct parts parts[256];
 	uint32_t left;	  /* events */
 	uint64_t after;	  /* number of the event behind this group */
@@ -47,9 +57,39 @@ static inline uint64_t get_varint(struct group_reader *r, unsigned column)
 	return cursor_varint(&r->column[column]);
 }
 
-static inline uint32_t get_wide(struct group_reader *r, unsigned column)
+static inline uint32_t get_wide(struct wide *w)
 {
-	return (uint32_t)cursor_wide(&r->column[column], 4);
+	return w->p < w->end ? *w->p++ : 0;
+}
+
+/* False without memory. */
+static bool join(struct wide *w, const struct cursor *column)
+{
+	size_t n = 0, length[4];
+
+	for (unsigned i = 0; i < 4; i++) {
+		length[i] = (size_t)(column[i].end - column[i].p);
+		n = length[i] > n ? length[i] : n;
+	}
+	if (n + AHEAD + 1 > w->room) {
+		large_free(w->value, w->room * sizeof(*w->value));
+		w->room = n + AHEAD + 1;
+		w->value = large_realloc(NULL, 0, w->room * sizeof(*w->value));
+		w->room = w->value ? w->room : 0;
+	}
+	w->p = w->value;
+	w->end = w->value + n;
+	if (!w->value)
+		return false;
+	memset(w->value, 0, (n + AHEAD + 1) * sizeof(*w->value));
+	for (unsigned i = 0; i < 4; i++) {
+		const uint8_t *from = column[i].p;
+		uint8_t *to = (uint8_t *)w->value + i; /* little-endian, as the file is */
+
+		for (size_t k = 0; k < length[i]; k++)
+			to[4 * k] = from[k];
+	}
+	return true;
 }
 
 /* ---- times ---- */
@@ -107,7 +147,7 @@ static uint64_t unknown_address(uint32_t slot)
 
 static uint64_t get_near(struct group_reader *r, const struct lane *l)
 {
-	uint32_t eights = get_wide(r, GROUP_NEAR);
+	uint32_t eights = get_wide(&r->near);
 
 	if (eights == UINT32_MAX)
 		return l->last + unzigzag(get_varint(r, GROUP_FAR));
@@ -144,7 +184,7 @@ static inline uint32_t get_sort(struct group_reader *r, struct lane *l, enum gro
 	if (how == GUESS_OF_ONE)
 		number = guess_of_one(&r->guesses, r->sorts, l);
 	else if (how == GUESS_NONE)
-		number = get_wide(r, GROUP_SORT);
+		number = get_wide(&r->sort);
 	if (number >= r->sorts->n || r->sorts->sort[number].kind == UINT8_MAX)
 		return 0;
 	guess_learn(&r->guesses, r->sorts, l, of_two, number);
@@ -188,17 +228,11 @@ static inline bool birth(struct group_reader *r, struct event *e, struct parts h
 	return true;
 }
 
-#define AHEAD 6u /* names of blocks: memory has answered by then */
-
 /* Begins to load what will be named by its slot soon. */
 PREFETCHES look_ahead(const struct group_reader *r, const struct home *h)
 {
-	const struct cursor *c = &r->column[GROUP_SLOT];
-	uint32_t slot = 0;
+	const uint32_t slot = r->slot.p[AHEAD];
 
-	for (unsigned i = 0; i < 4; i++)
-		if ((size_t)(c[i].end - c[i].p) > AHEAD)
-			slot |= (uint32_t)c[i].p[AHEAD] << 8 * i;
 	if (slot < h->n)
 		__builtin_prefetch(&h->slot[slot], 1);
 }
@@ -211,7 +245,7 @@ static inline uint32_t get_slot(struct group_reader *r, const struct lane *l, en
 
 	if (how == HOW_SLOT) {
 		look_ahead(r, l->home);
-		slot = get_wide(r, GROUP_SLOT);
+		slot = get_wide(&r->slot);
 	} else if (how >= HOW_BESIDE) {
 		slot = l->freed_slot + how - HOW_BESIDE - 3 + (how >= HOW_BESIDE + 3);
 	} else {
@@ -359,7 +393,7 @@ static bool remark(struct group_reader *r, unsigned kind)
 
 	switch (kind) {
 	case KIND_AGAIN:
-		slot = get_wide(r, GROUP_SLOT);
+		slot = get_wide(&r->slot);
 		r->again = slot + 1;
 		return slot_is_live(r->lane->home, slot);
 	case KIND_TOUCHED:
@@ -518,6 +552,9 @@ bool group_open(struct group_reader *r, const struct mprof_group *head, uint64_t
 		if (!cursors_find(r->column + group_first[i], group_first[i + 1] - group_first[i],
 				  plain[i], head->plain_bytes[i]))
 			return false;
+	if (!join(&r->sort, &r->column[GROUP_SORT]) || !join(&r->slot, &r->column[GROUP_SLOT]) ||
+	    !join(&r->near, &r->column[GROUP_NEAR]))
+		return false;
 	if (head->homes > (size_t)(r->column[GROUP_HOME].end - r->column[GROUP_HOME].p) ||
 	    head->lanes > (size_t)(r->column[GROUP_LANE].end - r->column[GROUP_LANE].p))
 		return false;
@@ -574,5 +611,8 @@ void group_reader_free(struct group_reader *r)
 		return;
 	slots_free(&r->slots);
 	piles_free(&r->piles);
+	large_free(r->sort.value, r->sort.room * sizeof(*r->sort.value));
+	large_free(r->slot.value, r->slot.room * sizeof(*r->slot.value));
+	large_free(r->near.value, r->near.room * sizeof(*r->near.value));
 	free(r);
 }
