@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * functions.c - the less usual functions of the allocation API.
+ * functions.c - the less usual functions of the allocation API, from the rows of functions.def.
  *
  * A preloaded allocator need not define all of them; then the name would be libc's, whose blocks it
- * does not know.  So those that do not lie in malloc's object are replaced by one that does.
+ * does not know.  So those that are not in malloc's object are replaced by one that is.
  */
 #include <dlfcn.h>
 #include <malloc.h>
 #include <stdlib.h>
-#include <mprof/format.h>
+#include <mprof/functions.h>
 #include "call.h"
 
-static bool has_posix, has_memalign, has_aligned_alloc, has_valloc, has_pvalloc, has_usable;
+/* By code: does the allocator have it?  A function that only asks has code 0. */
+static bool has[MPROF_FN_MAX];
 
 static const void *object_of(const void *function)
 {
@@ -24,53 +25,85 @@ void functions_find(void)
 {
 	const void *its = object_of((const void *)malloc);
 
-	has_posix = object_of((const void *)posix_memalign) == its;
-	has_memalign = object_of((const void *)memalign) == its;
-	has_aligned_alloc = object_of((const void *)aligned_alloc) == its;
-	has_valloc = object_of((const void *)valloc) == its;
-	has_pvalloc = object_of((const void *)pvalloc) == its;
-	has_usable = object_of((const void *)malloc_usable_size) == its;
+#define FIND_ALLOC(code, name, ...) has[code] = object_of((const void *)name) == its;
+#define FIND_OUT(code, name, ...)   FIND_ALLOC(code, name)
+#define FIND_QUERY(code, name, ...) FIND_ALLOC(code, name)
+#define FIND_REALLOC(...)
+#define FIND_FREE(...)
+#define MPROF_MALLOC(id, code, name, class, shape, found) MPROF_CALL_##shape(FIND, code, name)
+#include <mprof/functions.def>
 }
 
-static void *by_posix(size_t align, size_t size)
+static void *by_out(int (*function)(void **, size_t, size_t), size_t align, size_t size)
 {
 	void *p = NULL;
 
 	if (align < sizeof(void *))
 		align = sizeof(void *);
-	return posix_memalign(&p, align, size) ? NULL : p;
+	return function(&p, align, size) ? NULL : p;
 }
 
-/* Whatever gives such a block. */
+/* From whatever function returns such a block. */
 static void *somehow(size_t align, size_t size)
 {
-	if (has_posix)
-		return by_posix(align, size);
-	if (has_memalign)
-		return memalign(align, size);
-	return has_aligned_alloc ? aligned_alloc(align, size) : malloc(size);
+	const size_t count = 1;
+
+#define ANY_OUT(code, name, ...) \
+	if (has[code])           \
+		return by_out(name, align, size);
+#define ANY_ALLOC(...)
+#define ANY_QUERY(...)
+#define ANY_REALLOC(...)
+#define ANY_FREE(...)
+#define MPROF_MALLOC(id, code, name, class, shape, found) MPROF_CALL_##shape(ANY, code, name)
+#include <mprof/functions.def>
+#undef ANY_OUT
+#undef ANY_ALLOC
+#define ANY_OUT(...)
+#define ANY_ALLOC(code, name, shape, params, args, ...)            \
+	if (MPROF_SHAPE_##shape == MPROF_SHAPE_ALIGN && has[code]) \
+		return name args;
+#define MPROF_MALLOC(id, code, name, class, shape, found) MPROF_CALL_##shape(ANY, code, name)
+#include <mprof/functions.def>
+	(void)count;
+	return malloc(size);
+}
+
+static void *stand_in(enum mprof_shape shape, size_t align, size_t size)
+{
+	if (shape == MPROF_SHAPE_PAGES)
+		size = (size + PAGE - 1) & ~(size_t)(PAGE - 1);
+	return somehow(shape == MPROF_SHAPE_PAGE || shape == MPROF_SHAPE_PAGES ? PAGE : align,
+		       size);
 }
 
 void *call_aligned(uint64_t ext, uint64_t size)
 {
-	size_t align = (size_t)1 << mprof_play_log2align(ext);
+	const size_t align = (size_t)1 << mprof_play_log2align(ext), count = 1;
 
 	switch (mprof_play_fn(ext)) {
-	case MPROF_FN_MEMALIGN:
-		return has_memalign ? memalign(align, size) : somehow(align, size);
-	case MPROF_FN_ALIGNED_ALLOC:
-		return has_aligned_alloc ? aligned_alloc(align, size) : somehow(align, size);
-	case MPROF_FN_VALLOC:
-		return has_valloc ? valloc(size) : somehow(PAGE, size);
-	case MPROF_FN_PVALLOC:
-		return has_pvalloc ? pvalloc(size)
-				   : somehow(PAGE, (size + PAGE - 1) & ~(uint64_t)(PAGE - 1));
+#define PLAY_ALLOC(code, name, shape, params, args, ...) \
+	case code:                                       \
+		return has[code] ? name args : stand_in(MPROF_SHAPE_##shape, align, size);
+#define PLAY_OUT(...)
+#define PLAY_QUERY(...)
+#define PLAY_REALLOC(...)
+#define PLAY_FREE(...)
+#define MPROF_MALLOC(id, code, name, class, shape, found) MPROF_CALL_##shape(PLAY, code, name)
+#include <mprof/functions.def>
 	default:
+		(void)count;
 		return somehow(align, size);
 	}
 }
 
 size_t call_usable(void *p)
 {
-	return has_usable ? malloc_usable_size(p) : 0;
+#define USABLE_ALLOC(...)
+#define USABLE_OUT(...)
+#define USABLE_REALLOC(...)
+#define USABLE_FREE(...)
+#define USABLE_QUERY(code, name, shape, params, ...)	  return has[code] ? name(p) : 0;
+#define MPROF_MALLOC(id, code, name, class, shape, found) MPROF_CALL_##shape(USABLE, code, name)
+#include <mprof/functions.def>
 }

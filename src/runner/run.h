@@ -20,7 +20,7 @@
 #include <mprof/playback.h>
 #include <mprof/runner.h>
 
-#define PAGE	    4096u
+enum { PAGE = 4096 }; /* a shape of functions.def has that name, so it is no macro */
 #define ALWAYS	    inline __attribute__((always_inline))
 #define COLD	    __attribute__((noinline, cold))
 #define likely(x)   __builtin_expect(!!(x), 1)

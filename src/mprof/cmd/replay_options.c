@@ -23,7 +23,7 @@ int replay_cli_finish(struct replay_cli *c, struct error *err)
 	for (i = 0; c->allocators && c->allocators[i] && !ret; i++)
 		ret = variants_parse(&c->variants, c->allocators[i], err);
 	for (i = 0; c->sets && c->sets[i] && !ret; i++)
-		ret = variants_set(&c->variants, c->sets[i], err);
+		variants_set(&c->variants, c->sets[i]);
 	if (ret)
 		return ret;
 	if (c->plan.speed && c->plan.mode == RUNS_ORDERED)

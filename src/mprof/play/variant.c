@@ -260,12 +260,11 @@ bool variant_setting(const char *s)
 	return is_assignment(s, strlen(s));
 }
 
-int variants_set(struct variants *vs, const char *setting, struct error *err)
+void variants_set(struct variants *vs, const char *setting)
 {
 	size_t i;
 
 	for (i = 0; i < vs->n; i++)
 		if (!has_env(&vs->v[i], setting))
 			add_env(&vs->v[i], setting, strlen(setting));
-	return 0;
 }

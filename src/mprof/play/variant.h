@@ -45,7 +45,7 @@ int variants_parse(struct variants *vs, const char *list, struct error *err);
 /* Is it NAME=VALUE? */
 bool variant_setting(const char *s);
 /* Sets such a variable for all of them, where an entry does not set NAME itself. */
-int variants_set(struct variants *vs, const char *setting, struct error *err);
+void variants_set(struct variants *vs, const char *setting);
 void variants_release(struct variants *vs);
 
 /* Is it a variable ("NAME" or "NAME=VALUE") that changes how an allocator works? */
