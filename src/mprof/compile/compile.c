@@ -5,7 +5,6 @@
 #include "compile.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,31 +12,15 @@
 
 /* ---- making and releasing ---- */
 
-static int keep_strings(struct compile *c)
+static void keep_strings(struct compile *c)
 {
 	const char *given[] = { c->options.program, c->options.source, c->options.input };
 	size_t i;
 
-	for (i = 0; i < 3; i++) {
-		c->strings[i] = strdup(given[i] ? given[i] : "");
-		if (!c->strings[i])
-			return -ENOMEM;
-	}
+	for (i = 0; i < 3; i++)
+		c->strings[i] = must_strdup(given[i] ? given[i] : "");
 	if (c->options.run_id)
 		memcpy(c->run_id, c->options.run_id, sizeof(c->run_id));
-	return 0;
-}
-
-static int make_tables(struct compile *c)
-{
-	if (keep_strings(c) < 0)
-		return -ENOMEM;
-	c->thread = calloc(1, sizeof(*c->thread));
-	if (!c->thread)
-		return -ENOMEM;
-	c->threads_room = 1;
-	(void)compile_find_thread(c, 0);
-	return c->error;
 }
 
 static int make_inner(struct compile *c, struct error *err)
@@ -54,24 +37,19 @@ static int make_inner(struct compile *c, struct error *err)
 
 int compile_new(struct compile **out, const struct compile_options *o, struct error *err)
 {
-	struct compile *c = calloc(1, sizeof(*c));
+	struct compile *c = must_calloc(1, sizeof(*c));
 	int ret;
 
 	*out = NULL;
-	if (!c)
-		return fail(err, -ENOMEM, "no memory to compile");
 	c->options = *o;
 	c->change = o->change;
 	c->writes = !o->change;
 	c->time_word = MPROF_PLAY_TIME;
 	c->writer = (struct writer){ .fd = -1, .sites_fd = -1 };
-	ret = make_tables(c);
-	if (ret)
-		ret = fail(err, ret, "no memory to compile");
-	else if (c->change)
-		ret = make_inner(c, err);
-	else
-		ret = writer_open(&c->writer, o->path, o->fd, o->sites, err);
+	keep_strings(c);
+	(void)compile_find_thread(c, 0); /* there always is one */
+	ret =
+	    c->change ? make_inner(c, err) : writer_open(&c->writer, o->path, o->fd, o->sites, err);
 	if (ret) {
 		compile_abandon(c);
 		return ret;
@@ -134,11 +112,11 @@ static void play_ends(struct compile *c)
 
 static struct mprof_play_thread *list_threads(struct compile *c)
 {
-	struct mprof_play_thread *list = calloc(c->begun + 1, sizeof(*list));
+	struct mprof_play_thread *list = must_calloc(c->begun + 1, sizeof(*list));
 	const struct compile_thread *t;
 	uint32_t i;
 
-	for (i = 0; list && i < c->begun; i++) {
+	for (i = 0; i < c->begun; i++) {
 		t = &c->thread[c->by_index[i]];
 		list[i] = (struct mprof_play_thread){
 			.calls = t->calls,
@@ -184,22 +162,17 @@ static int finish_file(struct compile *c, struct error *err)
 	struct mprof_play_thread *list;
 	int ret;
 
-	if (!c->error && !c->begun)
+	if (!c->begun)
 		return fail(err, -EINVAL, "there is nothing to play: no call of an allocator");
 	play_ends(c);
 	c->sum.left_bytes = c->live_bytes;
 	c->sum.left_blocks = c->live_blocks;
 	c->sum.recorded_ns = c->last_ns - c->first_ns;
+	if (c->full)
+		return fail(err, -EOVERFLOW, "more than 4294967294 blocks live at once");
 	list = list_threads(c);
-	if (c->error == -EOVERFLOW)
-		ret = fail(err, c->error, "more than 4294967294 blocks live at once");
-	else if (c->error || !list)
-		ret = fail(err, -ENOMEM, "no memory to compile %" PRIu64 " live blocks",
-			   c->live_blocks);
-	else {
-		make_header(c, &h);
-		ret = writer_finish(&c->writer, &h, list, err);
-	}
+	make_header(c, &h);
+	ret = writer_finish(&c->writer, &h, list, err);
 	free(list);
 	return ret;
 }
@@ -210,8 +183,7 @@ static void hand_over(struct compile *c)
 	if (c->change->finish)
 		c->change->finish(c->change->self, c->inner);
 	compile_found(c->inner, &c->sum, c->cut);
-	if (c->error)
-		c->inner->error = c->error;
+	c->inner->full |= c->full;
 }
 
 int compile_finish(struct compile *c, struct mprof_play_summary *sum, struct error *err)

@@ -209,11 +209,7 @@ static void control(struct feed *f, const struct event *e)
 
 static struct feed_process *process_at(struct feed *f, uint32_t index)
 {
-	struct feed_process *p = array_at(&f->process, index, sizeof(*p));
-
-	if (!p)
-		pass_failed(f->walk);
-	return p;
+	return array_at(&f->process, index, sizeof(struct feed_process));
 }
 
 /* First to where the compiler's block is said, then to what the compiler knows of it. */
@@ -232,12 +228,10 @@ static void batch(void *self, const struct batch *b)
 	const struct heap *h = &f->walk->heap;
 	const struct event *e = b->event, *end = e + b->count;
 	const struct note *n = b->note;
-	struct feed_process *all = process_at(f, (uint32_t)h->processes - 1), *p;
+	struct feed_process *all, *p;
 
-	if (!all || !array_at(&f->thread, h->threads - 1, sizeof(struct feed_thread))) {
-		pass_failed(f->walk);
-		return;
-	}
+	(void)process_at(f, (uint32_t)h->processes - 1);
+	(void)array_at(&f->thread, h->threads - 1, sizeof(struct feed_thread));
 	all = f->process.item;
 	for (; e < end; e++, n++) {
 		p = &all[n->process];
@@ -256,24 +250,20 @@ static void forked(void *self, const struct heap *h, uint32_t parent, uint32_t c
 {
 	struct feed *f = self;
 	const struct feed_process *of = process_at(f, parent);
-	const uint32_t forker = of && of->thread ? of->thread : UINT32_MAX;
+	const uint32_t forker = of->thread ? of->thread : UINT32_MAX;
 	const struct feed_process *p = process_at(f, child);
 
-	if (p && is_wanted(f, h->process[child]->number, p))
+	if (is_wanted(f, h->process[child]->number, p))
 		compile_process_forked(f->to, h->process[child]->number, forker);
 }
 
 /* All blocks that it has. */
 static void sweep(struct feed *f, const struct heap_process *from, struct feed_process *p)
 {
-	uint32_t *block = calloc(from->live.blocks + 1, sizeof(*block));
+	uint32_t *block = must_calloc(from->live.blocks + 1, sizeof(*block));
 	const struct block *b = NULL;
 	size_t n = 0;
 
-	if (!block) {
-		pass_failed(f->walk);
-		return;
-	}
 	while ((b = heap_next_block(from, b)) && n < from->live.blocks) {
 		if (b->owner & BLOCK_INHERITED)
 			continue;
@@ -292,8 +282,6 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	struct feed_process *p = process_at(f, process);
 
 	(void)ticks;
-	if (!p)
-		return;
 	if (is_wanted(f, from->number, p))
 		f->found.inversions += from->inversions - p->inversions;
 	if (f->options->process == COMPILE_ALL && !f->walk->over)
@@ -354,8 +342,8 @@ int compile_feed(const struct walk_input *in, const struct compile_options *o, u
 {
 	struct feed f = { .options = o, .image = image };
 	const struct walk_pass pass = { &feed_ops, &f };
-	struct walk *w = malloc(sizeof(*w)); /* it has two batches of events in it */
-	int ret = w ? compile_new(&f.to, o, err) : fail(err, -ENOMEM, "no memory to compile");
+	struct walk *w = must_malloc(sizeof(*w)); /* it has two batches of events in it */
+	int ret = compile_new(&f.to, o, err);
 
 	if (ret) {
 		free(w);

@@ -10,6 +10,7 @@
 #ifndef MPROF_COMPILE_COMPILE_PARTS_H
 #define MPROF_COMPILE_COMPILE_PARTS_H
 
+#include "../util/alloc.h"
 #include "../util/large.h"
 #include "compile.h"
 #include "compile_write.h"
@@ -61,28 +62,31 @@ struct compile {
 	struct mprof_play_summary sum;
 
 	/* Slots. */
-	uint64_t slots, slots_room;
-	size_t block_bytes;		 /* of block[] */
-	struct compile_resting *resting; /* a ring, oldest first */
-	uint64_t resting_first, resting_n, resting_room;
+	uint64_t slots;
+	size_t slots_room;
+	size_t block_bytes;				 /* of block[] */
+	struct compile_resting *resting;		 /* a ring, oldest first */
+	uint64_t resting_first, resting_n, resting_room; /* room: a power of two */
 	uint64_t *touch_at; /* by slot: position of its TOUCH word, COMPILE_NOWHERE: none */
 
 	/* Threads and processes. */
-	uint32_t threads, threads_room, begun;
-	uint32_t thread_numbers; /* room of thread_place */
-	uint32_t *by_index;	 /* place in thread[] of each index */
-	uint32_t by_index_room;
+	uint32_t threads, begun;
+	size_t thread_room;
+	size_t thread_numbers; /* room of thread_place */
+	uint32_t *by_index;    /* place in thread[] of each index */
+	size_t by_index_room;
 	uint32_t *gone; /* places of threads that ended and were not waited for */
-	uint32_t gone_n, gone_room;
+	uint32_t gone_n;
+	size_t gone_room;
 	uint32_t *forker; /* by process: number of the thread that forked it, + 1 */
-	uint32_t process_room;
+	size_t process_room;
 
 	/* What-if. */
 	const struct compile_change *change;
 	struct compile *inner;
 	uint64_t *tag; /* by slot */
 
-	int error; /* -errno, the first one */
+	bool full; /* no slot was left */
 	bool writes;
 	bool cut, changed;
 	struct compile_options options;
@@ -118,7 +122,7 @@ static inline uint64_t compile_size(const struct compile_call *call)
 
 /* ---- compile_slots.c ---- */
 
-/* COMPILE_NONE without memory: c->error says so. */
+/* COMPILE_NONE: there are no more; c->full says so. */
 uint32_t compile_slot_take(struct compile *c, struct compile_thread *t);
 void compile_slot_give(struct compile *c, struct compile_thread *t, uint32_t slot);
 void compile_pool_rests(struct compile *c, struct compile_thread *t);
@@ -133,8 +137,5 @@ void compile_words_end(struct compile *c, struct compile_thread *t);
 void compile_thread_exits(struct compile *c, struct compile_thread *t);
 /* All of this process. */
 void compile_threads_exit(struct compile *c, uint32_t process);
-
-/* Room for one more of *array's items; 0 or -ENOMEM. */
-int compile_grow(void *array, uint64_t *room, uint64_t need, size_t bytes);
 
 #endif

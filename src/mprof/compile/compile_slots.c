@@ -7,55 +7,32 @@
  * the table's hot part is small.  What another thread gave back, or what an
  * ended thread had, would make the next owner wait; it rests before.
  */
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "../util/memory.h"
 #include "compile_parts.h"
-
-int compile_grow(void *array, uint64_t *room, uint64_t need, size_t bytes)
-{
-	uint64_t more = *room ? *room : 64;
-	void **p = array, *grown;
-
-	if (need <= *room)
-		return 0;
-	while (more < need)
-		more *= 2;
-	grown = reallocarray(*p, more, bytes);
-	if (!grown)
-		return -ENOMEM;
-	*p = grown;
-	*room = more;
-	return 0;
-}
 
 /* ---- resting slots ---- */
 
-static int widen_resting(struct compile *c)
+static void widen_resting(struct compile *c)
 {
 	uint64_t room = c->resting_room ? 2 * c->resting_room : 1024, i;
-	struct compile_resting *wider = malloc(room * sizeof(*wider));
+	struct compile_resting *wider = must_malloc(room * sizeof(*wider));
 
-	if (!wider)
-		return -ENOMEM;
 	for (i = 0; i < c->resting_n; i++)
 		wider[i] = c->resting[(c->resting_first + i) & (c->resting_room - 1)];
 	free(c->resting);
 	c->resting = wider;
 	c->resting_room = room;
 	c->resting_first = 0;
-	return 0;
 }
 
 static void rest(struct compile *c, uint32_t slot)
 {
 	uint64_t i;
 
-	if (c->resting_n == c->resting_room && widen_resting(c) < 0) {
-		c->error = -ENOMEM;
-		return;
-	}
+	if (c->resting_n == c->resting_room)
+		widen_resting(c);
 	i = (c->resting_first + c->resting_n++) & (c->resting_room - 1);
 	c->resting[i] =
 	    (struct compile_resting){ .until = c->sum.calls + MPROF_PLAY_REST, .slot = slot };
@@ -74,35 +51,32 @@ void compile_pool_rests(struct compile *c, struct compile_thread *t)
 
 /* ---- slots ---- */
 
+static void widen_slots(struct compile *c)
+{
+	const size_t room = c->slots_room ? 2 * c->slots_room : 64;
+
+	c->block = large_extend(c->block, c->block_bytes, room * sizeof(*c->block));
+	if (!c->block)
+		memory_out();
+	c->block_bytes = room * sizeof(*c->block);
+	if (c->options.touch)
+		c->touch_at = must_reallocarray(c->touch_at, room, sizeof(*c->touch_at));
+	if (c->change)
+		c->tag = must_reallocarray(c->tag, room, sizeof(*c->tag));
+	c->slots_room = room;
+}
+
 static uint32_t new_slot(struct compile *c)
 {
-	uint64_t room = c->slots_room, old = room;
-	struct compile_block *block;
-
 	if (c->slots == COMPILE_NONE - 1) {
-		c->error = -EOVERFLOW;
+		c->full = true;
 		return COMPILE_NONE;
 	}
-	if (c->slots == room) {
-		room = old ? 2 * old : 64;
-		block = large_extend(c->block, c->block_bytes, room * sizeof(*block));
-		if (!block)
-			goto full;
-		c->block = block;
-		c->block_bytes = room * sizeof(*block);
-		if (c->options.touch &&
-		    compile_grow(&c->touch_at, &c->slots_room, room, sizeof(*c->touch_at)) < 0)
-			goto full;
-		if (c->change && compile_grow(&c->tag, &old, room, sizeof(*c->tag)) < 0)
-			goto full;
-		c->slots_room = room;
-	}
+	if (c->slots == c->slots_room)
+		widen_slots(c);
 	if (c->touch_at)
 		c->touch_at[c->slots] = COMPILE_NOWHERE;
 	return (uint32_t)c->slots++;
-full:
-	c->error = -ENOMEM;
-	return COMPILE_NONE;
 }
 
 uint32_t compile_slot_take(struct compile *c, struct compile_thread *t)
@@ -122,25 +96,12 @@ uint32_t compile_slot_take(struct compile *c, struct compile_thread *t)
 	return new_slot(c);
 }
 
-static bool pool_is_full(struct compile_thread *t)
-{
-	uint64_t room = t->pool_room;
-
-	if (t->pool_n < room)
-		return false;
-	if (compile_grow(&t->pool, &room, t->pool_n + 1, sizeof(*t->pool)) < 0)
-		return true;
-	t->pool_room = room;
-	return false;
-}
-
 void compile_slot_give(struct compile *c, struct compile_thread *t, uint32_t slot)
 {
 	if (c->block[slot].thread != t->place || t->ended) {
 		rest(c, slot);
-	} else if (pool_is_full(t)) {
-		c->error = -ENOMEM;
 	} else {
+		GROW(t->pool, t->pool_n + 1, t->pool_room);
 		t->pool[t->pool_n++] = slot;
 	}
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
 #include "compile_write.h"
 
 #define BUFFER 1024u /* words of one thread */
@@ -53,13 +54,8 @@ static void deal(struct dealer *d, uint64_t word)
 	l->total++;
 	if (!d->writing)
 		return;
-	if (!l->word) {
-		l->word = malloc(BUFFER * sizeof(*l->word));
-		if (!l->word) {
-			d->w->error = -ENOMEM;
-			return;
-		}
-	}
+	if (!l->word)
+		l->word = must_malloc(BUFFER * sizeof(*l->word));
 	if (l->words == BUFFER)
 		lane_flush(d, l);
 	l->word[l->words++] = word;
@@ -173,20 +169,16 @@ int streams_write(struct writer *w, struct mprof_playback_header *h,
 	uint64_t words = h->order.bytes / sizeof(uint64_t);
 	uint32_t i;
 
-	d.slot = malloc((h->slots + 1) * sizeof(*d.slot));
-	d.lane = calloc(h->threads, sizeof(*d.lane));
-	if (!d.slot || !d.lane)
-		w->error = -ENOMEM;
-	else {
-		for (i = 0; i < h->threads; i++)
-			d.lane[i].time = MPROF_PLAY_TIME;
-		walk(&d, h->slots, words);
-		place(&d, h, thread);
-		d.writing = true;
-		walk(&d, h->slots, words);
-		for (i = 0; i < h->threads; i++)
-			free(d.lane[i].word);
-	}
+	d.slot = must_malloc((h->slots + 1) * sizeof(*d.slot));
+	d.lane = must_calloc(h->threads, sizeof(*d.lane));
+	for (i = 0; i < h->threads; i++)
+		d.lane[i].time = MPROF_PLAY_TIME;
+	walk(&d, h->slots, words);
+	place(&d, h, thread);
+	d.writing = true;
+	walk(&d, h->slots, words);
+	for (i = 0; i < h->threads; i++)
+		free(d.lane[i].word);
 	free(d.slot);
 	free(d.lane);
 	return w->error;

@@ -9,7 +9,6 @@
  * are GONEs for it) by a TIME word that says nothing new, and put behind that
  * call.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,16 +23,8 @@ static uint32_t tame(uint32_t number)
 
 static struct compile_thread *new_thread(struct compile *c, uint32_t number)
 {
-	uint64_t room = c->threads_room, numbers = c->thread_numbers;
-
-	if (compile_grow(&c->thread, &room, c->threads + 1, sizeof(*c->thread)) < 0)
-		return NULL;
-	c->threads_room = (uint32_t)room;
-	if (compile_grow(&c->thread_place, &numbers, number + 1ull, sizeof(*c->thread_place)) < 0)
-		return NULL;
-	memset(c->thread_place + c->thread_numbers, 0,
-	       (numbers - c->thread_numbers) * sizeof(*c->thread_place));
-	c->thread_numbers = (uint32_t)numbers;
+	GROW(c->thread, c->threads + 1, c->thread_room);
+	GROW_ZEROED(c->thread_place, number + (size_t)1, c->thread_numbers);
 	c->thread[c->threads] = (struct compile_thread){
 		.place = c->threads,
 		.number = number,
@@ -59,29 +50,15 @@ struct compile_thread *compile_find_thread(struct compile *c, uint32_t number)
 
 	if (!t)
 		t = new_thread(c, tame(number));
-	if (!t) {
-		c->error = -ENOMEM;
-		t = c->thread; /* compile_new made the first one */
-	}
 	c->last_thread = t->place;
 	return t;
 }
 
-/* Where that of a process is kept; NULL without memory. */
+/* Where that of a process is kept. */
 static uint32_t *forker_of(struct compile *c, uint32_t process)
 {
-	uint64_t room = c->process_room;
-
 	process = tame(process);
-	if (process >= room) {
-		if (compile_grow(&c->forker, &room, process + 1ull, sizeof(*c->forker)) < 0) {
-			c->error = -ENOMEM;
-			return NULL;
-		}
-		memset(c->forker + c->process_room, 0,
-		       (room - c->process_room) * sizeof(*c->forker));
-		c->process_room = (uint32_t)room;
-	}
+	GROW_ZEROED(c->forker, process + (size_t)1, c->process_room);
 	return &c->forker[process];
 }
 
@@ -89,18 +66,12 @@ static uint32_t *forker_of(struct compile *c, uint32_t process)
 
 static void put_exit(struct compile *c, struct compile_thread *t)
 {
-	uint64_t room = c->gone_room;
-
 	writer_room(&c->writer);
 	t->exit_at = writer_position(&c->writer);
 	t->exit_time = c->time_word;
 	t->gone_at = COMPILE_NOWHERE;
 	writer_put(&c->writer, mprof_play_other(MPROF_PLAY_EXIT, t->index));
-	if (compile_grow(&c->gone, &room, c->gone_n + 1, sizeof(*c->gone)) < 0) {
-		c->error = -ENOMEM;
-		return;
-	}
-	c->gone_room = (uint32_t)room;
+	GROW(c->gone, c->gone_n + 1, c->gone_room);
 	c->gone[c->gone_n++] = t->place;
 }
 
@@ -138,7 +109,7 @@ static bool can_create(const struct compile *c, uint32_t place)
 /* Who creates t: the one that did, the one that ran last, or whoever is there. */
 static struct compile_thread *creator_of(struct compile *c, const struct compile_thread *t)
 {
-	const uint32_t *at = forker_of(c, t->process), forker = at ? *at : 0;
+	const uint32_t forker = *forker_of(c, t->process);
 	struct compile_thread *known;
 	uint32_t i;
 
@@ -172,15 +143,9 @@ static void put_gone(struct compile *c)
 
 static void starts(struct compile *c, struct compile_thread *t)
 {
-	uint64_t room = c->by_index_room;
 	struct compile_thread *creator;
 
-	if (compile_grow(&c->by_index, &room, c->begun + 1, sizeof(*c->by_index)) < 0) {
-		c->error = -ENOMEM;
-		t->index = 0;
-		return;
-	}
-	c->by_index_room = (uint32_t)room;
+	GROW(c->by_index, c->begun + 1, c->by_index_room);
 	if (c->begun) {
 		creator = creator_of(c, t);
 		t->creator = creator->place;
@@ -265,10 +230,7 @@ void compile_thread_end(struct compile *c, uint32_t thread)
 
 void compile_process_forked(struct compile *c, uint32_t process, uint32_t creator_thread)
 {
-	uint32_t *at = forker_of(c, process);
-
 	if (c->inner)
 		compile_process_forked(c->inner, process, creator_thread);
-	if (at)
-		*at = creator_thread < COMPILE_NUMBERS ? creator_thread + 1 : 0;
+	*forker_of(c, process) = creator_thread < COMPILE_NUMBERS ? creator_thread + 1 : 0;
 }

@@ -132,16 +132,12 @@ static void end_part(struct chrome *c, struct counter *k, uint32_t number)
 	k->part = 0;
 }
 
-static void change(struct chrome *c, struct flow *f, uint32_t number, uint64_t ticks,
-		   uint64_t bytes, uint64_t blocks)
+static void change(struct chrome *c, uint32_t number, uint64_t ticks, uint64_t bytes,
+		   uint64_t blocks)
 {
 	struct counter *k = array_at(&c->counter, number, sizeof(*k));
 	uint64_t part = (ticks > c->start ? ticks - c->start : 0) / c->width + 1;
 
-	if (!k) {
-		flow_failed(f);
-		return;
-	}
 	if (k->part != part)
 		end_part(c, k, number);
 	k->bytes += bytes;
@@ -156,12 +152,12 @@ static void change(struct chrome *c, struct flow *f, uint32_t number, uint64_t t
 	k->part = part;
 }
 
-static void changes(struct chrome *c, struct flow *f, uint32_t process, uint64_t ticks,
-		    uint64_t bytes, uint64_t blocks)
+static void changes(struct chrome *c, uint32_t process, uint64_t ticks, uint64_t bytes,
+		    uint64_t blocks)
 {
-	change(c, f, process, ticks, bytes, blocks);
+	change(c, process, ticks, bytes, blocks);
 	if (c->several)
-		change(c, f, 0, ticks, bytes, blocks);
+		change(c, 0, ticks, bytes, blocks);
 }
 
 /* A block that realloc took, when the new one is not of those that pass. */
@@ -169,10 +165,11 @@ static void put_held(void *self, struct flow *f, uint64_t ticks, uint64_t number
 {
 	struct chrome *c = self;
 
+	(void)f;
 	(void)ticks;
 	if (!c->held.number || c->held.number == number)
 		return;
-	changes(c, f, c->held.process, c->held.ticks, -c->held.bytes, UINT64_MAX);
+	changes(c, c->held.process, c->held.ticks, -c->held.bytes, UINT64_MAX);
 	c->held.number = 0;
 }
 
@@ -181,7 +178,8 @@ static void began(void *self, struct flow *f, const struct flow_block *b)
 	struct chrome *c = self;
 	const bool held = c->held.number;
 
-	changes(c, f, b->process, b->ticks, b->block->size - (held ? c->held.bytes : 0), !held);
+	(void)f;
+	changes(c, b->process, b->ticks, b->block->size - (held ? c->held.bytes : 0), !held);
 	c->held.number = 0;
 }
 
@@ -190,20 +188,22 @@ static void ended(void *self, struct flow *f, const struct flow_block *b)
 {
 	struct chrome *c = self;
 
+	(void)f;
 	if (b->resized) {
 		c->held.process = b->process;
 		c->held.ticks = b->ticks;
 		c->held.bytes = b->block->size;
 		c->held.number = b->number;
 	} else {
-		changes(c, f, b->process, b->ticks, -b->block->size, UINT64_MAX);
+		changes(c, b->process, b->ticks, -b->block->size, UINT64_MAX);
 	}
 }
 
 static void left(void *self, struct flow *f, const struct flow_block *b, enum process_gone why)
 {
+	(void)f;
 	(void)why;
-	changes(self, f, b->process, b->ticks, -b->block->size, UINT64_MAX);
+	changes(self, b->process, b->ticks, -b->block->size, UINT64_MAX);
 }
 
 static const struct flow_ops ops = {

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../util/alloc.h"
 #include "import_ops.h"
 #include "import_text.h"
 
@@ -239,7 +240,7 @@ bool scan_call(const char **at, const char *shape, struct import_call *call)
 /* Behind the last line. */
 static void end_of_file(struct importer *im, bool bad)
 {
-	const char *why = im->failed ? "out of memory" : import_text_why(im->text);
+	const char *why = import_text_why(im->text);
 
 	im->ended = true;
 	if (im->op->finish)
@@ -258,7 +259,7 @@ static void read_lines(struct importer *im)
 
 	im->first = im->events = 0;
 	while (!im->events && !im->ended) {
-		line = im->failed ? NULL : import_text_line(im->text);
+		line = import_text_line(im->text);
 		if (!line) {
 			end_of_file(im, im->last_bad);
 			return;
@@ -286,9 +287,7 @@ static int begin(struct importer *im, const char *path, const struct import_form
 		 struct error *err)
 {
 	*im = (struct importer){ .op = ops[format - formats], .format = format, .path = im->path };
-	im->state = calloc(1, im->op->state_bytes + 1);
-	if (!im->state)
-		return fail(err, -ENOMEM, "no memory to read '%s'", path);
+	im->state = must_calloc(1, im->op->state_bytes + 1);
 	return import_text_open(&im->text, path, err);
 }
 
@@ -342,14 +341,11 @@ static void close_events(void *self)
 static int open_record(struct trace **out, const char *path, const struct import_format *format,
 		       struct error *err)
 {
-	struct importer *im = calloc(1, sizeof(*im));
+	struct importer *im = must_calloc(1, sizeof(*im));
 	const struct import_report *r;
 	int ret;
 
-	if (!im || !(im->path = strdup(path))) {
-		free(im);
-		return fail(err, -ENOMEM, "no memory to read '%s'", path);
-	}
+	im->path = must_strdup(path);
 	ret = begin(im, path, format, err);
 	if (!ret) {
 		r = &im->report;

@@ -41,7 +41,6 @@ struct importer {
 	bool rewound;  /* to be read from the beginning */
 	char *path;
 	void *state;
-	bool failed; /* no memory */
 };
 
 struct import_ops {

@@ -16,6 +16,7 @@
 #include <zip.h>
 #include <zlib.h>
 
+#include "../util/alloc.h"
 #include "../util/late.h"
 #include "../util/memory.h"
 
@@ -125,25 +126,22 @@ static int open_zip(struct import_text *t, int fd, const char *path, struct erro
 	return 0;
 }
 
-static int open_gz(struct import_text *t, int fd, const char *path, struct error *err)
+static int open_gz(struct import_text *t, int fd)
 {
 	t->gz = gzdopen(fd, "rb");
-	if (t->gz)
-		return 0;
-	close(fd);
-	return fail(err, -ENOMEM, "no memory to read '%s'", path);
+	if (!t->gz)
+		memory_out();
+	return 0;
 }
 
 int import_text_open(struct import_text **out, const char *path, struct error *err)
 {
-	struct import_text *t = calloc(1, sizeof(*t));
+	struct import_text *t = must_calloc(1, sizeof(*t));
 	int fd, ret;
 
 	*out = NULL;
-	if (!t)
-		return fail(err, -ENOMEM, "no memory to read '%s'", path);
 	fd = open_regular(path, err);
-	ret = fd < 0 ? fd : is_zip(fd) ? open_zip(t, fd, path, err) : open_gz(t, fd, path, err);
+	ret = fd < 0 ? fd : is_zip(fd) ? open_zip(t, fd, path, err) : open_gz(t, fd);
 	if (ret) {
 		import_text_close(t);
 		return ret;

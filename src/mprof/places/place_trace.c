@@ -168,13 +168,8 @@ static struct place_block block_of(const struct recorded *r, const struct event 
 static void realloc_begins(struct recorded *r, const struct event *e, const struct note *n)
 {
 	struct resized *kept = array_at(&r->resized, n->thread, sizeof(*kept));
-	uint32_t index;
+	const uint32_t index = beside_take(&r->at, n->taken, e->addr);
 
-	if (!kept) {
-		pass_failed(r->walk);
-		return;
-	}
-	index = beside_take(&r->at, n->taken, e->addr);
 	kept->block.addr = 0;
 	if (index == BESIDE_NONE)
 		return;
@@ -187,7 +182,7 @@ static void restored(struct recorded *r, const struct note *n)
 {
 	const struct resized *kept = array_at(&r->resized, n->thread, sizeof(*kept));
 
-	if (kept && kept->block.addr == n->old.addr)
+	if (kept->block.addr == n->old.addr)
 		begins(r, kept->number, &kept->block);
 }
 
