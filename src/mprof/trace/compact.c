@@ -21,6 +21,7 @@
 
 #include "compact_job.h"
 #include "stack_map.h"
+#include "../util/large.h"
 #include "../util/unfinished.h"
 
 static int write_at(const struct job *j, const void *data, size_t bytes, uint64_t offset)
@@ -349,6 +350,7 @@ int trace_compress(const char *path, const struct compact_options *o, struct err
 	int ret = trace_open(&j.from, path, MPROF_MAGIC_TRACE, err);
 
 	if (!ret && !(j.from->header.flags & MPROF_FILE_COMPRESSED)) {
+		large_heap();
 		j.shift = o->exact ? SHIFT_EXACT : shift_of(j.from);
 		ret = check_complete(&j.from->damage, path, err);
 		if (!ret) {

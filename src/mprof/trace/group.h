@@ -249,7 +249,7 @@ void group_begin(struct group_writer *w, unsigned shift, bool exact);
 /* Events at these ticks, and those near them, keep their ticks: ascending, the caller's. */
 void group_marks(struct group_writer *w, const uint64_t *mark, size_t n);
 /* Adds up to GROUP_BATCH events.  0 or -ENOMEM. */
-#define GROUP_BATCH 256u
+#define GROUP_BATCH 128u
 int group_add(struct group_writer *w, const struct event *e, size_t n);
 /* Events so far; and whether all reallocs have ended, so that it may end here. */
 uint32_t group_events(const struct group_writer *w, bool *settled);

@@ -2,12 +2,15 @@
 /* large.c - large pages for large tables. */
 #include "large.h"
 
+#include <limits.h>
+#include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #define LARGE ((uintptr_t)2 << 20)
+#define HEAP  (32 << 20) /* the most that M_MMAP_THRESHOLD takes */
 
 /* In whole pages of any system. */
 static size_t span(size_t bytes)
@@ -71,4 +74,20 @@ void large_free(void *p, size_t bytes)
 		munmap(p, span(bytes));
 	else
 		free(p);
+}
+
+void large_heap(void)
+{
+	uintptr_t from, end;
+	char *p;
+
+	mallopt(M_MMAP_THRESHOLD, HEAP);
+	mallopt(M_TRIM_THRESHOLD, INT_MAX);
+	p = malloc(HEAP - LARGE);
+	if (!p)
+		return;
+	from = ((uintptr_t)p + LARGE - 1) & ~(LARGE - 1);
+	end = ((uintptr_t)p + HEAP - LARGE) & ~(LARGE - 1);
+	madvise((void *)from, end - from, MADV_HUGEPAGE);
+	free(p);
 }
