@@ -93,6 +93,7 @@ enum mprof_lost {
 #define MPROF_FILE_COMPRESSED 1u /* rewritten by mprof; index at the end */
 #define MPROF_FILE_CLOSED     2u /* mprof saw the run end and wrote what it knew */
 #define MPROF_FILE_TOUCHED    4u /* a process notes how much of large blocks was touched */
+#define MPROF_FILE_FILTERED   8u /* some processes were left out on request */
 
 enum mprof_process_state {
 	MPROF_PROCESS_NONE = 0,

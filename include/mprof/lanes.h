@@ -15,6 +15,7 @@
 #define MPROF_LANES_H
 
 #include <errno.h>
+#include <mprof/filters.h>
 #include <mprof/live.h>
 #include <mprof/module.h>
 
@@ -53,6 +54,7 @@ struct lane {
 	int64_t unfolded_bytes, unfolded_calls;
 	void *last; /* the block that the last call handed out */
 	struct live_room room;
+	const uint32_t *paused; /* not 0: keep no new blocks of this thread */
 	/* A block that realloc was given, while it runs. */
 	struct live_entry old;
 	size_t old_usable;
@@ -75,7 +77,9 @@ static struct mprof_heap_totals *heap;
 static struct lane *lanes; /* all there are */
 static uint32_t lanes_made, lanes_owned;
 static struct mprof_site_live **site_row[ROWS];
-static uint32_t site_rows; /* used so far: above there are none */
+static uint32_t site_rows;			      /* used so far: above there are none */
+static uint64_t stack_least, stack_span = UINT64_MAX; /* sizes of blocks with a stack */
+static uint32_t threads_seen;
 
 #define compiler_barrier() __asm__ volatile("" ::: "memory")
 
@@ -225,10 +229,32 @@ MPROF_HOT void note_range(uint32_t *least, uint32_t *most, uint64_t v)
 		*most = r;
 }
 
-/* [hot] The stack of a call; ids beyond what an entry holds are not known. */
-MPROF_HOT uint32_t stack_of(struct mprof_thread *t, struct mprof_place at)
+/*
+ * Blocks of other sizes than STACK_MIN_SIZE and STACK_MAX_SIZE say count with the stack of one of
+ * these, whose return address is not known: it ends there, and the name says what they are.
+ */
+#if defined(__x86_64__)
+#define OUTERMOST ".cfi_undefined rip\n\t.rept 8\n\tnop\n\t.endr"
+#else
+#define OUTERMOST ".cfi_undefined x30\n\t.rept 8\n\tnop\n\t.endr"
+#endif
+static __attribute__((used, noinline)) void small_blocks(void)
 {
-	uint32_t id = mprof_core.capture ? mprof_core.capture(t, at.pc, at.sp, at.fp) : 0;
+	__asm__ volatile(OUTERMOST);
+}
+static __attribute__((used, noinline)) void large_blocks(void)
+{
+	__asm__ volatile(OUTERMOST);
+}
+
+/* [hot] The stack of a call; ids beyond what an entry holds are not known. */
+MPROF_HOT uint32_t stack_of(struct mprof_thread *t, struct mprof_place at, uint64_t size)
+{
+	uint32_t id;
+
+	if (mprof_unlikely(size - stack_least > stack_span))
+		at.pc = (uintptr_t)(size < stack_least ? small_blocks : large_blocks) + 8;
+	id = mprof_core.capture ? mprof_core.capture(t, at.pc, at.sp, at.fp) : 0;
 
 	return mprof_likely(id < LIVE_IDS) ? id : 0;
 }
@@ -271,6 +297,9 @@ static inline int lanes_start(const struct mprof_host *h)
 		return -ENOMEM;
 	}
 	began = mprof_ticks();
+	stack_least = h->config->stack_min_size;
+	stack_span = (h->config->stack_max_size ? h->config->stack_max_size : UINT64_MAX);
+	stack_span = stack_span > stack_least ? stack_span - stack_least : 0;
 	return h->file_open(MPROF_MAGIC_PROFILE, h->config->profile_path);
 }
 
@@ -280,7 +309,7 @@ static inline void lanes_forked(void)
 	several = 0;
 	heap = NULL;
 	lanes = NULL;
-	lanes_made = lanes_owned = 0;
+	lanes_made = lanes_owned = threads_seen = 0;
 	for (uint32_t i = 0; i < site_rows; i++)
 		site_row[i] = NULL;
 	site_rows = 0;
@@ -340,6 +369,12 @@ static inline struct lane *lane_new(struct mprof_thread *t)
 	return l;
 }
 
+/* [hot] Are new blocks of this thread to be left out? */
+MPROF_HOT int lane_paused(const struct lane *l)
+{
+	return mprof_unlikely(__atomic_load_n(l->paused, RLX));
+}
+
 /* From thread_start(): t->data is its lane, or NULL. */
 static inline void lane_start(struct mprof_thread *t)
 {
@@ -353,6 +388,12 @@ static inline void lane_start(struct mprof_thread *t)
 		l = lane_new(t);
 	if (!l)
 		return;
+	static const uint32_t never = 1;
+	uint32_t number = __atomic_add_fetch(&threads_seen, 1, RLX);
+
+	l->paused = *host->config->threads && !mprof_ranges_have(host->config->threads, number)
+			? &never
+			: host->paused();
 	l->disk->threads++;
 	l->disk->owned = 1;
 	owned = __atomic_add_fetch(&lanes_owned, 1, RLX);

@@ -85,6 +85,8 @@ struct mprof_config {
 #define MPROF_OPTION_TEMPLATE					 const char *
 #define MPROF_OPTION_SIGNAL					 const char *
 #define MPROF_OPTION_WORDS					 const char *
+#define MPROF_OPTION_GLOBS					 const char *
+#define MPROF_OPTION_RANGES					 const char *
 #define MPROF_OPTION_NUMBER					 uint64_t
 #define MPROF_OPTION(key, field, type, def, min, max, arg, help) MPROF_OPTION_##type field;
 #include <mprof/options.def>

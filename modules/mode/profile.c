@@ -26,7 +26,6 @@
 #define PEAK_PART  1024u /* the bound is at most this part of the peak, if it is large enough */
 
 static int64_t fold; /* bytes that a thread may keep to itself */
-static const uint32_t *paused;
 static const uint64_t *dump_due;
 
 /* ---- the peak ---- */
@@ -217,13 +216,13 @@ static __attribute__((noinline)) void allocated(unsigned fn, void *ptr, uint64_t
 
 	if (mprof_unlikely(!l))
 		return;
-	if (mprof_unlikely(__atomic_load_n(paused, RLX))) {
+	if (lane_paused(l)) {
 		l->last = NULL;
 		end(t);
 		return;
 	}
 	count(l, fn, size, 0);
-	settle_in(l, stack_of(t, at), ptr, size);
+	settle_in(l, stack_of(t, at, size), ptr, size);
 	end(t);
 }
 
@@ -333,10 +332,10 @@ static __attribute__((noinline)) void resized(unsigned fn, void *old, void *ptr,
 		put_back(l, old);
 	else if (e.a)
 		settle(l, e, l->old_ticks, 0);
-	if (ptr && !__atomic_load_n(paused, RLX)) {
+	if (ptr && !lane_paused(l)) {
 		struct accumulator *s;
 
-		id = stack_of(t, at);
+		id = stack_of(t, at, size);
 		s = settle_in(l, id, ptr, size);
 		if (e.a)
 			note_resize(l, s, id, old, ptr, size);
@@ -390,7 +389,7 @@ static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsig
 		return;
 	count(l, fn, error ? 0 : value[1], error != 0);
 	if (is_growth(fn, value, error)) {
-		id = stack_of(t, mprof_caller());
+		id = stack_of(t, mprof_caller(), stack_least);
 		s = accumulator_of(l, id);
 		more = s ? more_of(l, s, id) : NULL;
 		if (more) {
@@ -424,7 +423,6 @@ static int start(const struct mprof_host *h)
 
 	fold = FOLD_LEAST;
 	error = lanes_start(h);
-	paused = h->paused();
 	dump_due = h->dump_due();
 	return error;
 }

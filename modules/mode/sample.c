@@ -30,7 +30,6 @@ static uint8_t filter[1u << FILTER_BITS];
 static double period;
 static uint32_t by_calls;
 static uint64_t seeds;
-static const uint32_t *paused;
 static const uint64_t *dump_due;
 
 /* ---- chance and weight ---- */
@@ -232,8 +231,8 @@ static MPROF_COLD void sampled(void *ptr, uint64_t size, struct mprof_place at)
 		l->left = draw(l);
 		if (mprof_ticks() >= __atomic_load_n(dump_due, RLX))
 			host->dump(mprof_ticks());
-		if (!__atomic_load_n(paused, RLX))
-			keep(l, stack_of(t, at), ptr, size);
+		if (!lane_paused(l))
+			keep(l, stack_of(t, at, size), ptr, size);
 	}
 	end(t);
 }
@@ -358,7 +357,6 @@ static int start(const struct mprof_host *h)
 	period = (double)(by_calls ? h->config->sample_calls : h->config->sample_bytes);
 	seeds = h->config->seed;
 	error = lanes_start(h);
-	paused = h->paused();
 	dump_due = h->dump_due();
 	return error;
 }

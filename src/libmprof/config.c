@@ -8,7 +8,9 @@
  * Strings live in one static buffer: configuration is read once.
  */
 #include <errno.h>
+#include <mprof/filters.h>
 #include <mprof/signals.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "config.h"
@@ -25,6 +27,8 @@ enum option_type {
 	OPTION_TEMPLATE,
 	OPTION_SIGNAL,
 	OPTION_WORDS,
+	OPTION_GLOBS,
+	OPTION_RANGES,
 };
 
 struct option_row {
@@ -171,6 +175,13 @@ static int config_set(const struct option_row *row, const char *value, struct mp
 	}
 	if (row->type == OPTION_WORDS && check_words(row, value, why) < 0)
 		return -EINVAL;
+	if (row->type == OPTION_RANGES && mprof_ranges_have(value, 0) < 0) {
+		text_string(why, row->key);
+		text_string(why, "='");
+		text_string(why, value);
+		text_string(why, "' is not a list of numbers, such as 0,4-7");
+		return -EINVAL;
+	}
 	if (row->type == OPTION_UNWIND && !is_unwinder(value)) {
 		text_string(why, "UNWIND='");
 		text_string(why, value);
@@ -287,6 +298,22 @@ const char *mp_rank(void)
 	return first_env(ranks);
 }
 
+int mp_is_wanted(void)
+{
+	char exe[512];
+	long n = sys_readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	/* As it was called: sh, which may be dash; a script, not its interpreter. */
+	const char *called = (const char *)getauxval(AT_EXECFN), *rank = mp_rank();
+	uint64_t number = 0;
+
+	exe[n > 0 ? n : 0] = 0;
+	if (*mp_config.only && !mprof_globs_match(mp_config.only, exe) &&
+	    !(called && mprof_globs_match(mp_config.only, called)))
+		return 0;
+	return !*mp_config.ranks || (rank && text_parse(rank, 10, &number) &&
+				     mprof_ranges_have(mp_config.ranks, number) > 0);
+}
+
 /* A value that goes into a file name: nothing of it may leave the directory. */
 static void config_put_plain(struct text *out, const char *s)
 {
@@ -298,12 +325,10 @@ static void config_put_program(struct text *out)
 {
 	char exe[512];
 	long n = sys_readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	const char *base = exe;
+	const char *base;
 
 	exe[n > 0 ? n : 0] = 0;
-	for (const char *p = exe; *p; p++)
-		if (*p == '/')
-			base = p + 1;
+	base = text_base(exe);
 	text_string(out, *base ? base : "unknown");
 }
 

@@ -23,6 +23,7 @@ int mp_path_number(const char *path, int number, struct text *out);
 int mp_has_word(const char *list, const char *word); /* of a value of type WORDS */
 const char *mp_job(void);			     /* id of the batch job or NULL */
 const char *mp_rank(void);			     /* among its processes or NULL */
+int mp_is_wanted(void);				     /* 0: ONLY or RANKS leave this process out */
 
 /* What is asked of the environment and the loader once, at start, and needed later. */
 struct mp_known {

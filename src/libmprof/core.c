@@ -79,10 +79,21 @@ static void core_stop(unsigned reason, const char *why)
 		mp_note(why);
 }
 
+/* Of a process that is not to be recorded: nothing is missing. */
+static void core_leave(void)
+{
+	__atomic_store_n(&recording, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&mp_api, &mp_pass_api, __ATOMIC_SEQ_CST);
+}
+
 int mp_failed(int error)
 {
 	if (mprof_likely(error >= 0))
 		return error;
+	if (error == -ECANCELED) {
+		core_leave();
+		return error;
+	}
 	switch (mp_file.broken && error != -ECHILD ? -EIO : error) {
 	case -ENOMEM:
 		core_stop(MPROF_LOST_MEMORY, "no memory or address space for the recording");
@@ -281,6 +292,8 @@ static void core_configure(struct text *why)
 		core_refuse(why);
 		mp_config_read(NULL, &mp_config, why);
 	}
+	if (!refused && !mp_is_wanted())
+		refused = 1;
 	mp_summary_start();
 }
 

@@ -48,13 +48,19 @@ static void fact_put(struct text *t, const char *key, const char *value)
 		t->at[t->used] = 0;
 }
 
+/* ANONYMOUS: without its directory. */
+static void fact_put_path(struct text *t, const char *key, const char *path)
+{
+	fact_put(t, key, mp_config.anonymous ? text_base(path) : path);
+}
+
 static void fact_put_link(struct text *t, const char *key, const char *link)
 {
 	char value[512];
 	long n = sys_readlink(link, value, sizeof(value) - 1);
 
 	value[n > 0 ? n : 0] = 0;
-	fact_put(t, key, value);
+	fact_put_path(t, key, value);
 }
 
 /* The command line, one arg= for each argument, as far as there is room. */
@@ -104,12 +110,14 @@ void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int pare
 	fact_put(&t, "allocator", mp_known.allocator);
 	if (mp_known.first[0])
 		fact_put(&t, "malloc", mp_known.first);
-	fact_put_host(&t);
-	if (mp_known.job[0])
-		fact_put(&t, "job", mp_known.job);
 	if (mp_known.rank[0])
 		fact_put(&t, "rank", mp_known.rank);
-	fact_put_arguments(&t, 96);
+	if (!mp_config.anonymous) {
+		fact_put_host(&t);
+		if (mp_known.job[0])
+			fact_put(&t, "job", mp_known.job);
+		fact_put_arguments(&t, 96);
+	}
 	mp_fact(&f, buffer, t.used);
 }
 
@@ -162,7 +170,7 @@ static void fact_with_path(struct mprof_fact *f, const char *path)
 	char buffer[800];
 	struct text t = text_on(buffer, sizeof(buffer));
 
-	fact_put(&t, "path", path ? path : "");
+	fact_put_path(&t, "path", path ? path : "");
 	mp_fact(f, buffer, t.used);
 }
 

@@ -296,8 +296,19 @@ static int file_finds_earlier(const struct mp_run *run, const char *magic)
 	return n >= MPROF_MAGIC_SIZE && has_magic(&h, magic) && mp_may_make_way(&h, run);
 }
 
+/* CHILDREN=0: is this the process that began the run, maybe under another program by now? */
+static int file_is_ours(int fd)
+{
+	struct mprof_process_entry first = { .pid = 0 };
+	uint32_t processes = 0;
+
+	sys_pread(fd, &processes, sizeof(processes), offsetof(struct mprof_file_header, processes));
+	sys_pread(fd, &first, sizeof(first), offsetof(struct mprof_file_header, process));
+	return !processes || (first.pid == sys_getpid() && first.start_time == mp_start_time());
+}
+
 /* -ENOENT: no such file; -EPERM: the process is locked in; -EXDEV: one of another kind; -ESTALE:
- * the run's file is closed. */
+ * the run's file is closed; -ECANCELED: this process is not to be recorded. */
 static int file_join(const struct mp_run *run, const char *magic)
 {
 	struct head h;
@@ -308,9 +319,14 @@ static int file_join(const struct mp_run *run, const char *magic)
 		return fd;
 	ret =
 	    sys_pread(fd, &h, sizeof(h), 0) == sizeof(h) && has_magic(&h, magic) ? -ESTALE : -EXDEV;
-	if (ret == -ESTALE && same_run(&h, magic, run))
-		return mp_seccomp_filters() > file_filters_of(fd) ? sys_close(fd),
-		       -EPERM					  : file_adopt(fd);
+	if (ret == -ESTALE && same_run(&h, magic, run)) {
+		if (mp_seccomp_filters() > file_filters_of(fd))
+			ret = -EPERM;
+		else if (!mp_config.children && !file_is_ours(fd))
+			ret = -ECANCELED;
+		else
+			return file_adopt(fd);
+	}
 	sys_close(fd);
 	return ret;
 }
@@ -331,6 +347,9 @@ static void file_header_fill(struct mprof_file_header *h, const char *magic,
 	h->start_mono_ns = (int64_t)mp_clock_monotonic_ns();
 	h->start_ticks = mprof_ticks();
 	h->tail = MPROF_HEADER_SIZE;
+	h->paused = (uint32_t)mp_config.paused;
+	if (*mp_config.only || *mp_config.ranks || !mp_config.children)
+		h->flags |= MPROF_FILE_FILTERED;
 }
 
 static int file_create(struct mp_run *run, const char *magic, struct text *why)
@@ -458,7 +477,8 @@ int mp_file_open(const char *magic, const char *path)
 	if (ret < 0) {
 		if (why.used == before)
 			text_string(w, file_reason(ret));
-		mp_note(why.at);
+		if (ret != -ECANCELED)
+			mp_note(why.at);
 		return ret;
 	}
 	struct text to = text_on(mp_file.path, sizeof(mp_file.path));

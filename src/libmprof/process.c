@@ -127,6 +127,8 @@ static int process_join_as_child(uint64_t when)
 {
 	int ret = 0;
 
+	if (!mp_config.children)
+		return -ECANCELED;
 	mp_threads_forked();
 	mp_suspend_forked();
 	mp_rules_forked();
@@ -300,8 +302,8 @@ static void process_exec_begins(const char *path, char *const envp[])
 
 	if (!mp_recording() || !mp_file.header || !process_are_readable(path, envp))
 		return;
-	if (!mp_local->alive)
-		mp_failed(mp_process_forked(0));
+	if (!mp_local->alive && mp_failed(mp_process_forked(0)) < 0)
+		return;
 	if (mp_local->pid != pid) { /* a vfork child */
 		mp_fact_exec(pid, path, process_keeps_us(envp));
 		return;

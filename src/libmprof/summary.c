@@ -238,7 +238,7 @@ static void write_text(struct summary *s, int number)
 
 	exe[n > 0 ? n : 0] = 0;
 	say(s, "mprof: ");
-	say(s, exe);
+	say(s, mp_config.anonymous ? text_base(exe) : exe);
 	say(s, ", process ");
 	say_number(s, (uint64_t)mp_local->pid);
 	if (number) {

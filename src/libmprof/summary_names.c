@@ -10,6 +10,7 @@
 #include <elf.h>
 #include <errno.h>
 
+#include "config.h"
 #include "core.h"
 #include "summary.h"
 #include "sys.h"
@@ -287,11 +288,21 @@ static int is_ours(const struct summary_object *o)
 	return 0;
 }
 
-/* An empty name is not printed. */
+/* An empty name is not printed; but lanes.h has names of blocks without a stack. */
 static void name_ours(struct naming *m)
 {
-	for (uint32_t i = 0; i < m->n; i++)
-		m->s->frame[m->index[i]].name = summary_name(m->s, "", 0);
+	static const char blocks[] = "_blocks";
+	const size_t n = sizeof(blocks) - 1;
+
+	if (mp_config.stack_min_size || mp_config.stack_max_size)
+		name_object(m);
+	for (uint32_t i = 0; i < m->n; i++) {
+		struct summary_frame *f = &m->s->frame[m->index[i]];
+		const struct summary_name *name = &m->s->name[f->name];
+
+		if (!f->name || name->n < n || __builtin_memcmp(name->s + name->n - n, blocks, n))
+			f->name = summary_name(m->s, "", 0);
+	}
 }
 
 void summary_names(struct summary *s)

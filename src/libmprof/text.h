@@ -103,4 +103,14 @@ static inline size_t text_length(const char *s)
  */
 const char *text_getenv(const char *name);
 
+/* A path without its directory. */
+static inline const char *text_base(const char *path)
+{
+	const char *base = path;
+
+	for (; *path; path++)
+		base = *path == '/' ? path + 1 : base;
+	return base;
+}
+
 #endif

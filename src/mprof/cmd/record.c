@@ -14,6 +14,7 @@
 
 #include "../trace/compact.h"
 #include "../run/library.h"
+#include "../run/settings.h"
 #include "run_keys.h"
 #include "run_messages.h"
 #include "cmd.h"
@@ -50,8 +51,17 @@ static const struct option_row options[] = {
 	OPTION_BIT(0, "no-compress", form, RECORD_PLAIN,
 		   "Do not compress the trace; 'mprof compress' can do it later"),
 	OPTION_FLAG(0, "no-sample", no_samples, "Do not sample the memory of the processes"),
+	OPTION_RUN_SETTINGS(keys),
 	OPTION_END,
 };
+
+static int check(void *options, struct error *err)
+{
+	const struct options *o = options;
+
+	return run_keys_check(&o->keys, o->argv,
+			      "which program? for example: mprof record -- ls -l", err);
+}
 
 static const struct usage usage = {
 	.options = options,
@@ -61,14 +71,15 @@ static const struct usage usage = {
 	       "output and exit status are those of the program. Next: mprof report LOG.",
 	.words = USAGE_PROGRAM,
 	.at = offsetof(struct options, argv),
-	.missing = "which program? for example: mprof record -- ls -l",
+	.check = check,
 };
 
 static bool plan_from(struct run_plan *plan, const struct options *o)
 {
 	plan->with_samples = !o->no_samples;
-	return run_messages_plan(plan, o->argv, "LogMmap", CONF_LOG_PATH, o->log) &&
-	       run_keys_set(plan, &o->keys) && run_messages_allocator(plan, o->allocator);
+	return run_messages_plan(plan, o->argv, NULL, CONF_KEYS, NULL) &&
+	       run_keys_set(plan, &o->keys, "LogMmap", CONF_LOG_PATH, o->log) &&
+	       run_messages_allocator(plan, o->allocator);
 }
 
 /* False when its events have not been counted. */
@@ -136,7 +147,7 @@ static int run(const struct run_plan *plan, unsigned form)
 
 	if (code)
 		return run_messages_refused(&result, code, &err);
-	if (record_finish(plan, &result, form, &event_count))
+	if (record_finish(plan, &result, form, &event_count) && !plan->quiet)
 		tell(&event_count, result.path);
 	status = run_messages_status(&result);
 	run_release(&result);
@@ -151,8 +162,12 @@ int cmd_record(int argc, char **argv)
 
 	if (usage_take(&usage, argc, argv, &o))
 		return STATUS_USAGE;
-	if (plan_from(&plan, &o))
-		status = run(&plan, o.form);
+	if (plan_from(&plan, &o)) {
+		if (o.keys.show)
+			settings_print(&plan.conf, stdout);
+		status = o.keys.show ? STATUS_OK : run(&plan, o.form);
+	}
 	run_messages_release(&plan);
+	run_keys_release(&o.keys);
 	return status;
 }

@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <mprof/signals.h>
 
+#include "../run/settings.h"
 #include "../util/ranges.h"
 #include "cmd.h"
 
@@ -62,6 +64,8 @@ const struct option_type option_signal = { "signal", take_signal, signals, COMPL
 const struct option_type option_key = { "number", take_key, NULL, COMPLETE_NOTHING };
 
 #define OPTIONS struct run_keys
+#define OPTION_KEY_HERE_SET(name, key, value, help) \
+	OPTION_SET(0, name, number[CONF_##key], value, help, .given = OPTION_AT(given[CONF_##key]))
 const struct option_row option_run_stacks[] = {
 	OPTION_WORD_TEXT(0, "unwind", "HOW", word[CONF_UNWIND], unwinders,
 			 "Find call stacks by %s [auto]"),
@@ -71,11 +75,63 @@ const struct option_row option_run_stacks[] = {
 	OPTION_END,
 };
 
-bool run_keys_set(struct run_plan *plan, const struct run_keys *k)
+const struct option_row option_run_settings[] = {
+	OPTION_TITLE("Which processes:"),
+	OPTION_TEXT(0, "only", "GLOB[,GLOB]", word[CONF_ONLY],
+		    "Record only programs whose name matches"),
+	OPTION_KEY_HERE_SET("no-children", CHILDREN, 0, "Record only the first process"),
+	OPTION_TEXT(0, "ranks", "N[-M][,...]", word[CONF_RANKS],
+		    "Record only these MPI ranks, such as 0,4-7"),
+	OPTION_TITLE("Settings:"),
+	OPTION_WORD_TEXT(0, "preset", "NAME", preset, settings_presets,
+			 "Begin with settings for a purpose: %s"),
+	OPTION_FILE(0, "config", "FILE", config, "Read settings from FILE"),
+	OPTION_LIST(0, "set", "SECTION:KEY=VALUE", set, &option_texts,
+		    "Set a key of MPROF_CONF; may be repeated"),
+	OPTION_FLAG(0, "show-config", show,
+		    "Print the settings, as --config reads them, and run nothing"),
+	OPTION_KEY_HERE_SET("anonymous", ANONYMOUS, 1,
+			    "Keep out the host, the arguments and the directory of the program"),
+	OPTION_FLAG('q', "quiet", quiet, "Print errors only"),
+	OPTION_END,
+};
+
+int run_keys_check(const struct run_keys *k, char *const *argv, const char *missing,
+		   struct error *err)
+{
+	return argv || k->show ? 0 : fail(err, -EINVAL, "%s", missing);
+}
+
+void run_keys_release(struct run_keys *k)
+{
+	free((void *)k->set);
+}
+
+/* What is not an option of its own. */
+static int set_texts(struct conf *conf, const struct run_keys *k, struct error *err)
+{
+	int ret = k->preset ? settings_preset(conf, k->preset, err) : 0;
+
+	if (!ret && k->config)
+		ret = settings_file(conf, k->config, err);
+	for (size_t i = 0; !ret && k->set && k->set[i]; i++)
+		ret = settings_one(conf, k->set[i], err);
+	return ret;
+}
+
+bool run_keys_set(struct run_plan *plan, const struct run_keys *k, const char *mode,
+		  enum conf_key file, const char *path)
 {
 	struct error err;
-	int key, ret = 0;
+	int key, ret = set_texts(&plan->conf, k, &err);
 
+	plan->quiet = k->quiet;
+	if (k->quiet)
+		plan->starting = NULL;
+	if (!ret && mode)
+		ret = conf_set(&plan->conf, CONF_MODE, mode, &err);
+	if (!ret && path)
+		ret = conf_set(&plan->conf, file, path, &err);
 	for (key = 0; key < CONF_KEYS && !ret; key++)
 		if (k->word[key])
 			ret = conf_set(&plan->conf, key, k->word[key], &err);

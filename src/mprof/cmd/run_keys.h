@@ -13,6 +13,8 @@ struct run_keys {
 	uint64_t number[CONF_KEYS];
 	bool given[CONF_KEYS];
 	const char *word[CONF_KEYS]; /* NULL: not given */
+	const char *preset, *config, *const *set;
+	bool show, quiet;
 };
 
 /* A number with the bounds of its key. */
@@ -33,7 +35,20 @@ extern const struct option_type option_signal;
 extern const struct option_row option_run_stacks[];
 #define OPTION_RUN_STACKS(keys) OPTION_ROWS(option_run_stacks, keys)
 
-/* Sets those that were given; false after a message. */
-bool run_keys_set(struct run_plan *plan, const struct run_keys *keys);
+/* Settings that no option has, and which processes are recorded. */
+extern const struct option_row option_run_settings[];
+#define OPTION_RUN_SETTINGS(keys) OPTION_ROWS(option_run_settings, keys)
+
+/*
+ * Sets those that were given: the preset, then the configuration file, --set, the other options.
+ * mode and path NULL: not given.  False after a message.
+ */
+bool run_keys_set(struct run_plan *plan, const struct run_keys *keys, const char *mode,
+		  enum conf_key file, const char *path);
+void run_keys_release(struct run_keys *keys);
+
+/* From usage.check, whose usage.missing is NULL: a program is needed unless settings are shown. */
+int run_keys_check(const struct run_keys *keys, char *const *argv, const char *missing,
+		   struct error *err);
 
 #endif

@@ -160,12 +160,19 @@ static void tell_earlier(const struct run_result *r)
 	free(old);
 }
 
+static bool is_filtered(const struct run_plan *plan)
+{
+	return *conf_get(&plan->conf, CONF_ONLY) || *conf_get(&plan->conf, CONF_RANKS);
+}
+
 static void tell_file(const struct run_plan *plan, const struct run_result *r)
 {
 	if (r->file == RUN_NOTHING && *r->program.why_not && r->earlier == TARGET_NONE)
 		fprintf(stderr, "mprof: nothing was recorded, and '%s' was not made\n",
 			cmd_path(r->target.path));
-	if (r->file == RUN_NOTHING && !*r->program.why_not && !r->notes)
+	if (r->file == RUN_NOTHING && is_filtered(plan))
+		cmd_warn("nothing was recorded: the run had no process that ONLY and RANKS allow");
+	else if (r->file == RUN_NOTHING && !*r->program.why_not && !r->notes)
 		cmd_warn("nothing was recorded: '%s' did not load libmprof.so, or lost MPROF_RUN"
 			 " from its environment",
 			 plan->argv[0]);
@@ -194,6 +201,8 @@ void run_messages_tell(const struct run_plan *plan, const struct run_result *r)
 {
 	unsigned i;
 
+	if (plan->quiet)
+		return;
 	tell_notes(r->notes);
 	for (i = 0; i < MPROF_LOST_REASONS; i++)
 		run_messages_loss(i, r->lost[i]);

@@ -5,11 +5,13 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "../util/format.h"
 #include "../pass/site_totals.h"
 #include "../run/library.h"
+#include "../run/settings.h"
 #include "run_keys.h"
 #include "run_messages.h"
 #include "cmd.h"
@@ -43,8 +45,24 @@ static const struct option_row options[] = {
 		      &option_signal, "Write a dump whenever a process gets SIGNAL, such as USR1"),
 	OPTION_KEY("dump-every", "SECONDS", keys, DUMP_EVERY, "Write a dump every SECONDS"),
 	OPTION_RUN_STACKS(keys),
+	OPTION_TITLE("Which blocks:"),
+	OPTION_TEXT(0, "threads", "N[-M][,...]", keys.word[CONF_THREADS],
+		    "Count only what these threads allocate; the main thread is 1"),
+	OPTION_KEY("stack-min-size", "BYTES", keys, STACK_MIN_SIZE,
+		   "Count smaller blocks together, without a stack"),
+	OPTION_KEY("stack-max-size", "BYTES", keys, STACK_MAX_SIZE, "Count larger blocks together"),
+	OPTION_KEY_SET("paused", keys, PAUSED, 1, "Count no blocks until mprof ctl PID resume"),
+	OPTION_RUN_SETTINGS(keys),
 	OPTION_END,
 };
+
+static int check(void *options, struct error *err)
+{
+	const struct options *o = options;
+
+	return run_keys_check(&o->keys, o->argv,
+			      "which program? for example: mprof profile -- ls -l", err);
+}
 
 static const struct usage usage = {
 	.options = options,
@@ -57,15 +75,28 @@ static const struct usage usage = {
 	       " mprof report FILE, mprof export FILE, mprof diff A B.",
 	.words = USAGE_PROGRAM,
 	.at = offsetof(struct options, argv),
-	.missing = "which program? for example: mprof profile -- ls -l",
+	.check = check,
 };
+
+static bool keeps_totals(const struct conf *conf)
+{
+	const char *magic;
+
+	conf_file(conf, &magic);
+	if (!strcmp(magic, MPROF_MAGIC_PROFILE))
+		return true;
+	cmd_error(0, "invalid MODE '%s': expected Profile or Sample", conf_get(conf, CONF_MODE));
+	return false;
+}
 
 static bool plan_from(struct run_plan *plan, const struct options *o)
 {
 	plan->with_samples = true;
-	return run_messages_plan(plan, o->argv, o->sample ? "Sample" : "Profile", CONF_PROFILE_PATH,
-				 o->output) &&
-	       run_keys_set(plan, &o->keys) && run_messages_allocator(plan, o->allocator);
+	const char *mode = o->sample ? "Sample" : NULL;
+
+	return run_messages_plan(plan, o->argv, "Profile", CONF_KEYS, NULL) &&
+	       run_keys_set(plan, &o->keys, mode, CONF_PROFILE_PATH, o->output) &&
+	       keeps_totals(&plan->conf) && run_messages_allocator(plan, o->allocator);
 }
 
 /* One line: what is in it, and what to do with it. */
@@ -97,7 +128,7 @@ static int run(const struct run_plan *plan)
 	if (code)
 		return run_messages_refused(&result, code, &err);
 	run_messages_tell(plan, &result);
-	if (result.path)
+	if (result.path && !plan->quiet)
 		tell(result.path);
 	status = run_messages_status(&result);
 	run_release(&result);
@@ -112,8 +143,12 @@ int cmd_profile(int argc, char **argv)
 
 	if (usage_take(&usage, argc, argv, &o))
 		return STATUS_USAGE;
-	if (plan_from(&plan, &o))
-		status = run(&plan);
+	if (plan_from(&plan, &o)) {
+		if (o.keys.show)
+			settings_print(&plan.conf, stdout);
+		status = o.keys.show ? STATUS_OK : run(&plan);
+	}
 	run_messages_release(&plan);
+	run_keys_release(&o.keys);
 	return status;
 }

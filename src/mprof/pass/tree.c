@@ -268,6 +268,12 @@ static int find_missing(struct tree *r, const struct walk_input *in)
 
 		if (!is_missing(in, f) || is_listed(r, pid, f->process))
 			continue;
+		p = (struct tree_process *)tree_find(r, f->process);
+		if (p && !f->fact->child_pid && p->end == TREE_UNKNOWN)
+			p->end = TREE_BECAME;
+		/* Left out on request, as far as can be told. */
+		if (in->header && in->header->flags & MPROF_FILE_FILTERED && f->fact->env_kept)
+			continue;
 		r->missing[r->missing_count++] = (struct tree_missing){
 			.pid = pid,
 			.parent = f->process,
@@ -276,9 +282,6 @@ static int find_missing(struct tree *r, const struct walk_input *in)
 			.path = f->path,
 			.ticks = f->fact->ticks,
 		};
-		p = (struct tree_process *)tree_find(r, f->process);
-		if (p && !f->fact->child_pid && p->end == TREE_UNKNOWN)
-			p->end = TREE_BECAME;
 	}
 	return 0;
 }

@@ -15,13 +15,25 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <mprof/filters.h>
 #include <mprof/format.h>
 #include <mprof/signals.h>
 
 #include "../util/word_list.h"
 #include "elf.h"
 
-enum type { MODULE_INIT, MODULE_MODE, PATH, NUMBER, UNWIND, TEMPLATE, SIGNAL, WORDS };
+enum type {
+	MODULE_INIT,
+	MODULE_MODE,
+	PATH,
+	NUMBER,
+	UNWIND,
+	TEMPLATE,
+	SIGNAL,
+	WORDS,
+	GLOBS,
+	RANGES
+};
 
 static const struct option {
 	const char *name, *value, *arg;
@@ -156,6 +168,14 @@ static int check(struct error *err, const struct option *o, const char *value)
 		return check_signal(err, o, value);
 	case WORDS:
 		return check_words(err, o, value);
+	case RANGES:
+		if (mprof_ranges_have(value, 0) < 0)
+			return fail(err, -EINVAL,
+				    "invalid %s '%s': expected numbers, such as 0,4-7", o->name,
+				    value);
+		return 0;
+	case GLOBS:
+		return 0;
 	}
 	return 0;
 }

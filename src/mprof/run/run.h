@@ -24,6 +24,7 @@ struct run_plan {
 	struct conf conf;      /* complete; MODE decides which file is written */
 	const char *allocator; /* absolute path, "" glibc's, NULL: whatever there is */
 	bool with_samples;     /* trace only: watch memory from outside */
+	bool quiet;	       /* nothing is said of what became of it */
 	/* NULL, or told of the program when nothing is left that could be refused. */
 	void (*starting)(const struct program *program);
 };

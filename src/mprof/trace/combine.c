@@ -297,6 +297,7 @@ static void add_header(struct combining *c)
 	for (size_t i = 0; i < sizeof(to->run_id); i++)
 		to->run_id[i] ^= from->run_id[i];
 	to->flags &= from->flags | ~MPROF_FILE_CLOSED;
+	to->flags |= from->flags & MPROF_FILE_FILTERED;
 	if (from->page_size > to->page_size)
 		to->page_size = from->page_size;
 	if (from->start_real_ns < to->start_real_ns)

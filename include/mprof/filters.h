@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * filters.h - values of MPROF_CONF that choose: patterns and ranges, with commas between them.
+ *
+ * Needs no C library, so that the preloaded library and the command line share it.
+ */
+#ifndef MPROF_FILTERS_H
+#define MPROF_FILTERS_H
+
+#include <stdint.h>
+
+/* A pattern up to a comma or its end: * is any text, ? any character. */
+static inline int mprof_glob_matches(const char *glob, const char *name)
+{
+	const char *star = 0, *again = name;
+
+	for (;;) {
+		if (*glob == '*') {
+			star = ++glob;
+			again = name;
+		} else if (!*name && (!*glob || *glob == ',')) {
+			return 1;
+		} else if (*name && *glob && *glob != ',' && (*glob == '?' || *glob == *name)) {
+			glob++;
+			name++;
+		} else if (star && *again) {
+			glob = star;
+			name = ++again;
+		} else {
+			return 0;
+		}
+	}
+}
+
+/* Does one of the patterns match the file's name, or its path where the pattern has a slash? */
+static inline int mprof_globs_match(const char *list, const char *path)
+{
+	const char *name = path;
+
+	for (const char *s = path; *s; s++)
+		name = *s == '/' ? s + 1 : name;
+	while (*list) {
+		int slash = 0;
+		const char *end = list;
+
+		for (; *end && *end != ','; end++)
+			slash |= *end == '/';
+		if (mprof_glob_matches(list, slash ? path : name))
+			return 1;
+		list = end + (*end == ',');
+	}
+	return 0;
+}
+
+/* Moves *s behind a number; 0 if there is none, or one beyond 18 digits. */
+static inline int mprof_range_number(const char **s, uint64_t *n)
+{
+	int digits = 0;
+
+	for (*n = 0; **s >= '0' && **s <= '9' && digits < 19; digits++)
+		*n = *n * 10 + (uint64_t)(*(*s)++ - '0');
+	return digits && digits < 19;
+}
+
+/* Is n in "0,4-7"?  -1: that is no such list. */
+static inline int mprof_ranges_have(const char *list, uint64_t n)
+{
+	int found = 0;
+
+	while (*list) {
+		uint64_t least, most;
+
+		if (!mprof_range_number(&list, &least))
+			return -1;
+		most = least;
+		if (*list == '-' && (list++, !mprof_range_number(&list, &most)))
+			return -1;
+		if (most < least || (*list && *list != ',') || (*list == ',' && !list[1]))
+			return -1;
+		found |= n >= least && n <= most;
+		list += *list == ',';
+	}
+	return found;
+}
+
+#endif

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* settings.c - configuration files, overrides and presets. */
+#include "settings.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "../util/ranges.h"
+#include "../util/word_list.h"
+
+/* Sections and keys, in the order of options.def: a row has one or the other. */
+static const struct row {
+	const char *section, *help, *key, *arg;
+	enum conf_key id;
+} rows[] = {
+#define MPROF_SECTION(name, help)				   { #name, help, NULL, NULL, CONF_NONE },
+#define MPROF_OPTION(key, field, type, value, min, max, arg, help) { NULL, help, #key, arg, CONF_##key },
+#include <mprof/options.def>
+#undef MPROF_OPTION
+};
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static const char *const sections[] = {
+#define MPROF_SECTION(name, help) #name,
+#define MPROF_OPTION(key, field, type, value, min, max, arg, help)
+#include <mprof/options.def>
+#undef MPROF_OPTION
+	NULL,
+};
+static const char *const keys[] = {
+#define MPROF_OPTION(key, field, type, value, min, max, arg, help) #key,
+#include <mprof/options.def>
+#undef MPROF_OPTION
+	NULL,
+};
+
+static const struct {
+	const char *name, *text;
+} presets[] = {
+#define PRESET(name, text, help) { name, text },
+#include "presets.def"
+#undef PRESET
+};
+const char *const settings_presets[] = {
+#define PRESET(name, text, help) name,
+#include "presets.def"
+#undef PRESET
+	NULL,
+};
+
+int settings_preset(struct conf *conf, const char *name, struct error *err)
+{
+	const int i = words_among("preset", name, settings_presets, err);
+
+	return i < 0 ? i : conf_parse(conf, presets[i].text, err);
+}
+
+/* ---- names ---- */
+
+/* Is this what people call the key, whose section is known? */
+static bool is_called(const char *key, const char *section, const char *name)
+{
+	const size_t n = strlen(section);
+
+	return !strcasecmp(key, name) ||
+	       (!strncasecmp(key, section, n) && key[n] == '_' && !strcasecmp(key + n + 1, name));
+}
+
+/* section NULL: any, and the whole name is expected. */
+static const struct row *find(const char *section, const char *name, struct error *err)
+{
+	const char *at = "";
+
+	for (size_t i = 0; i < ROWS; i++) {
+		if (rows[i].section)
+			at = rows[i].section;
+		else if (section ? !strcasecmp(section, at) && is_called(rows[i].key, at, name)
+				 : !strcasecmp(rows[i].key, name))
+			return &rows[i];
+	}
+	for (size_t i = 0; section && sections[i]; i++)
+		if (!strcasecmp(sections[i], section)) {
+			fail(err, -EINVAL, "section '%s' has no key '%s'; mprof profile"
+			     " --show-config lists all", section, name);
+			return NULL;
+		}
+	if (section)
+		words_unknown("section", section, sections, err);
+	else
+		words_unknown("key", name, keys, err);
+	return NULL;
+}
+
+static int set(struct conf *conf, const char *section, const char *name, const char *value,
+	       struct error *err)
+{
+	const struct row *row = find(section, name, err);
+	struct error no;
+	uint64_t n;
+
+	if (!row)
+		return -EINVAL;
+	if (!strcmp(row->arg, "BYTES") && !parse_size(value, &n, &no))
+		return conf_set_number(conf, row->id, n, err);
+	if (!strcmp(row->arg, "0|1") && (!strcasecmp(value, "yes") || !strcasecmp(value, "true")))
+		value = "1";
+	if (!strcmp(row->arg, "0|1") && (!strcasecmp(value, "no") || !strcasecmp(value, "false")))
+		value = "0";
+	return conf_set(conf, row->id, value, err);
+}
+
+/* ---- text ---- */
+
+/* Without blanks around it; modified. */
+static char *trimmed(char *s)
+{
+	size_t n;
+
+	s += strspn(s, " \t\r\n");
+	for (n = strlen(s); n && strchr(" \t\r\n", s[n - 1]); n--)
+		;
+	s[n] = '\0';
+	return s;
+}
+
+/* "KEY = VALUE"; a value may stand in quotes. */
+static int take_pair(struct conf *conf, const char *section, char *pair, struct error *err)
+{
+	char *value = strchr(pair, '=');
+	size_t n;
+
+	if (!value)
+		return fail(err, -EINVAL, "expected KEY=VALUE instead of '%.80s'", pair);
+	*value++ = '\0';
+	value = trimmed(value);
+	n = strlen(value);
+	if (n > 1 && (*value == '"' || *value == '\'') && value[n - 1] == *value) {
+		value[n - 1] = '\0';
+		value++;
+	}
+	return set(conf, section, trimmed(pair), value, err);
+}
+
+int settings_one(struct conf *conf, const char *text, struct error *err)
+{
+	char *copy = strdup(text), *key = copy;
+	const char *section = NULL;
+	int ret;
+
+	if (!copy)
+		return fail(err, -ENOMEM, "no memory for the configuration");
+	if (copy[strcspn(copy, ":=")] == ':') {
+		section = trimmed(strsep(&key, ":"));
+	}
+	ret = take_pair(conf, section, key, err);
+	free(copy);
+	return ret;
+}
+
+static int take_line(struct conf *conf, char *line, char **section, struct error *err)
+{
+	char *s = trimmed(line), *end;
+
+	if (!*s || *s == '#' || *s == ';')
+		return 0;
+	if (*s != '[')
+		return take_pair(conf, *section, s, err);
+	end = strchr(s, ']');
+	if (!end || end[1])
+		return fail(err, -EINVAL, "expected [SECTION] instead of '%.80s'", s);
+	*end = '\0';
+	free(*section);
+	*section = strdup(trimmed(s + 1));
+	if (!*section)
+		return fail(err, -ENOMEM, "no memory for the configuration");
+	return words_among("section", *section, sections, err) < 0 ? -EINVAL : 0;
+}
+
+int settings_file(struct conf *conf, const char *path, struct error *err)
+{
+	FILE *in = fopen(path, "re");
+	char *line = NULL, *section = NULL;
+	unsigned number = 0;
+	struct error why;
+	size_t room = 0;
+	int ret = 0;
+
+	if (!in)
+		return fail(err, -errno, "cannot read '%s': %s", path, strerror(errno));
+	while (!ret && getline(&line, &room, in) > 0) {
+		number++;
+		ret = take_line(conf, line, &section, &why);
+		if (ret)
+			fail(err, ret, "'%s', line %u: %s", path, number, why.text);
+	}
+	if (!ret && ferror(in))
+		ret = fail(err, -EIO, "cannot read '%s': %s", path, strerror(errno));
+	free(section);
+	free(line);
+	fclose(in);
+	return ret;
+}
+
+void settings_print(const struct conf *conf, FILE *out)
+{
+	for (size_t i = 0; i < ROWS; i++)
+		if (rows[i].section)
+			fprintf(out, "%s# %s\n[%s]\n", i ? "\n" : "", rows[i].help, rows[i].section);
+		else
+			fprintf(out, "%s = %s\n", rows[i].key, conf_get(conf, rows[i].id));
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * settings.h - keys of MPROF_CONF as people write them: configuration files, SECTION:KEY=VALUE,
+ * presets.
+ *
+ * Sections are those of options.def.  A key's name may begin with its section or lack it
+ * (dump:every is DUMP_EVERY), in upper or lower case; sizes take units, and 0|1 also yes and no.
+ */
+#ifndef MPROF_RUN_SETTINGS_H
+#define MPROF_RUN_SETTINGS_H
+
+#include <stdio.h>
+
+#include "conf.h"
+
+/* Names of presets.def, ending with NULL. */
+extern const char *const settings_presets[];
+
+/* All return 0, or -errno with *err, which names file and line. */
+int settings_preset(struct conf *conf, const char *name, struct error *err);
+int settings_file(struct conf *conf, const char *path, struct error *err);
+/* "SECTION:KEY=VALUE" or "KEY=VALUE". */
+int settings_one(struct conf *conf, const char *text, struct error *err);
+
+/* The effective configuration, as settings_file() reads it. */
+void settings_print(const struct conf *conf, FILE *out);
+
+#endif
