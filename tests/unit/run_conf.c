@@ -2,11 +2,15 @@
 /* run_conf.c - MPROF_CONF taken over, checked, written out; words alike; mean and spread. */
 #include "suites.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <mprof/filters.h>
+
 #include "run/conf.h"
+#include "run/settings.h"
 #include "util/nearest.h"
 #include "util/spread.h"
 
@@ -136,6 +140,75 @@ START_TEST(test_spread)
 }
 END_TEST
 
+START_TEST(test_patterns)
+{
+	static const struct {
+		const char *list, *path;
+		int matches;
+	} cases[] = {
+		{ "ls", "/bin/ls", 1 },
+		{ "l", "/bin/ls", 0 },
+		{ "l?", "/bin/ls", 1 },
+		{ "*", "/bin/ls", 1 },
+		{ "a,b,l*", "/bin/ls", 1 },
+		{ "a,b", "/bin/ls", 0 },
+		{ "*s*s", "/bin/lsls", 1 },
+		{ "*s*t", "/bin/lsls", 0 },
+		{ "/bin/*", "/bin/ls", 1 },
+		{ "/usr/*,x", "/bin/ls", 0 },
+		{ "", "/bin/ls", 0 },
+		{ "*a*b*c*", "xaybzc", 1 },
+		{ "ls,", "lsx", 0 },
+		{ "*,", "x", 1 },
+		{ "python3*", "python3.11", 1 },
+		{ "a*", "", 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		ck_assert_msg(mprof_globs_match(cases[i].list, cases[i].path) == cases[i].matches,
+			      "%s on %s", cases[i].list, cases[i].path);
+}
+END_TEST
+
+START_TEST(test_ranges_of_numbers)
+{
+	static const char *const bad[] = { "x",	  "1-",	   "-1",
+					   "2-1", "1,,2",  "1,",
+					   "1 2", "1-2-3", "12345678901234567890" };
+
+	ck_assert_int_eq(mprof_ranges_have("0,4-7", 0), 1);
+	ck_assert_int_eq(mprof_ranges_have("0,4-7", 7), 1);
+	ck_assert_int_eq(mprof_ranges_have("0,4-7", 3), 0);
+	ck_assert_int_eq(mprof_ranges_have("0,4-7", 8), 0);
+	ck_assert_int_eq(mprof_ranges_have("", 0), 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		ck_assert_msg(mprof_ranges_have(bad[i], 1) < 0, "%s", bad[i]);
+}
+END_TEST
+
+/* A key has one section, and is found with it, without it, and by its short name. */
+START_TEST(test_settings_find_every_key)
+{
+	parse(NULL);
+	ck_assert_int_eq(settings_one(&conf, "dump:every=7", &err), 0);
+	ck_assert_str_eq(conf_get(&conf, CONF_DUMP_EVERY), "7");
+	ck_assert_int_eq(settings_one(&conf, "DUMP:dump_every = 8", &err), 0);
+	ck_assert_str_eq(conf_get(&conf, CONF_DUMP_EVERY), "8");
+	ck_assert_int_eq(settings_one(&conf, "dump_every='9'", &err), 0);
+	ck_assert_str_eq(conf_get(&conf, CONF_DUMP_EVERY), "9");
+	ck_assert_int_eq(settings_one(&conf, "sample:bytes=1.5K", &err), 0);
+	ck_assert_str_eq(conf_get(&conf, CONF_SAMPLE_BYTES), "1536");
+	ck_assert_int_eq(settings_one(&conf, "filter:children=no", &err), 0);
+	ck_assert_str_eq(conf_get(&conf, CONF_CHILDREN), "0");
+	ck_assert_int_eq(settings_one(&conf, "SO_PATH=/a:b=c", &err), 0);
+	ck_assert_str_eq(conf_get(&conf, CONF_SO_PATH), "/a:b=c");
+	ck_assert_int_eq(settings_one(&conf, "dump:children=1", &err), -EINVAL);
+	ck_assert_int_eq(settings_one(&conf, "every=1", &err), -EINVAL);
+	for (size_t i = 0; settings_presets[i]; i++)
+		ck_assert_int_eq(settings_preset(&conf, settings_presets[i], &err), 0);
+}
+END_TEST
+
 Suite *run_conf_suite(void)
 {
 	Suite *s = suite_create("run_conf");
@@ -148,6 +221,9 @@ Suite *run_conf_suite(void)
 	tcase_add_test(t, test_expansion);
 	tcase_add_test(t, test_words_alike);
 	tcase_add_test(t, test_spread);
+	tcase_add_test(t, test_patterns);
+	tcase_add_test(t, test_ranges_of_numbers);
+	tcase_add_test(t, test_settings_find_every_key);
 	suite_add_tcase(s, t);
 	return s;
 }

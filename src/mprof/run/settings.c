@@ -17,8 +17,9 @@ static const struct row {
 	const char *section, *help, *key, *arg;
 	enum conf_key id;
 } rows[] = {
-#define MPROF_SECTION(name, help)				   { #name, help, NULL, NULL, CONF_NONE },
-#define MPROF_OPTION(key, field, type, value, min, max, arg, help) { NULL, help, #key, arg, CONF_##key },
+#define MPROF_SECTION(name, help) { #name, help, NULL, NULL, CONF_NONE },
+#define MPROF_OPTION(key, field, type, value, min, max, arg, help) \
+	{ NULL, help, #key, arg, CONF_##key },
 #include <mprof/options.def>
 #undef MPROF_OPTION
 };
@@ -84,8 +85,10 @@ static const struct row *find(const char *section, const char *name, struct erro
 	}
 	for (size_t i = 0; section && sections[i]; i++)
 		if (!strcasecmp(sections[i], section)) {
-			fail(err, -EINVAL, "section '%s' has no key '%s'; mprof profile"
-			     " --show-config lists all", section, name);
+			fail(err, -EINVAL,
+			     "section '%s' has no key '%s'; mprof profile"
+			     " --show-config lists all",
+			     section, name);
 			return NULL;
 		}
 	if (section)
@@ -209,7 +212,8 @@ void settings_print(const struct conf *conf, FILE *out)
 {
 	for (size_t i = 0; i < ROWS; i++)
 		if (rows[i].section)
-			fprintf(out, "%s# %s\n[%s]\n", i ? "\n" : "", rows[i].help, rows[i].section);
+			fprintf(out, "%s# %s\n[%s]\n", i ? "\n" : "", rows[i].help,
+				rows[i].section);
 		else
 			fprintf(out, "%s = %s\n", rows[i].key, conf_get(conf, rows[i].id));
 }
