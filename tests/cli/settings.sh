@@ -111,7 +111,7 @@ test_settings_ranks() {
 	run "$mprof" profile --ranks 4-1 -- ./chosen
 	expect_status 2
 	expect_one_line_error
-	expect_text err "invalid RANKS '4-1': expected numbers, such as 0,4-7"
+	expect_text err "invalid --ranks '4-1': expected numbers, such as 0,4-7"
 }
 
 test_settings_threads() {

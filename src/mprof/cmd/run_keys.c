@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <mprof/filters.h>
 #include <mprof/signals.h>
 
 #include "../run/settings.h"
@@ -60,6 +61,28 @@ static const char *const signals[] = {
 	    NULL,
 };
 
+static int take_ranges(const struct option_row *row, const char *arg, void *to, struct error *err)
+{
+	if (mprof_ranges_have(arg, 0) < 0)
+		return option_invalid(err, row, arg, "numbers, such as 0,4-7");
+	*(const char **)to = arg;
+	return 0;
+}
+
+static int take_setting(const struct option_row *row, const char *arg, void *to, struct error *err)
+{
+	struct conf scratch = { { NULL } };
+	struct error why;
+	const int ret = settings_one(&scratch, arg, &why);
+
+	conf_release(&scratch);
+	if (ret)
+		return fail(err, ret, "invalid --%s '%s': %s", row->name, arg, why.text);
+	return option_add(to, arg, err);
+}
+
+const struct option_type option_ranges = { "numbers", take_ranges, NULL, COMPLETE_NOTHING };
+static const struct option_type setting_type = { "setting", take_setting, NULL, COMPLETE_NOTHING };
 const struct option_type option_signal = { "signal", take_signal, signals, COMPLETE_NOTHING };
 const struct option_type option_key = { "number", take_key, NULL, COMPLETE_NOTHING };
 
@@ -80,13 +103,13 @@ const struct option_row option_run_settings[] = {
 	OPTION_TEXT(0, "only", "GLOB[,GLOB]", word[CONF_ONLY],
 		    "Record only programs whose name matches"),
 	OPTION_KEY_HERE_SET("no-children", CHILDREN, 0, "Record only the first process"),
-	OPTION_TEXT(0, "ranks", "N[-M][,...]", word[CONF_RANKS],
-		    "Record only these MPI ranks, such as 0,4-7"),
+	OPTION_CUSTOM(0, "ranks", "N[-M][,...]", const char *, word[CONF_RANKS], &option_ranges,
+		      "Record only these MPI ranks, such as 0,4-7"),
 	OPTION_TITLE("Settings:"),
 	OPTION_WORD_TEXT(0, "preset", "NAME", preset, settings_presets,
 			 "Begin with settings for a purpose: %s"),
 	OPTION_FILE(0, "config", "FILE", config, "Read settings from FILE"),
-	OPTION_LIST(0, "set", "SECTION:KEY=VALUE", set, &option_texts,
+	OPTION_LIST(0, "set", "SECTION:KEY=VALUE", set, &setting_type,
 		    "Set a key of MPROF_CONF; may be repeated"),
 	OPTION_FLAG(0, "show-config", show,
 		    "Print the settings, as --config reads them, and run nothing"),
