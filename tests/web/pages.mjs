@@ -418,6 +418,61 @@ only("c++", "what is typed is a part of a name; names that are patterns match th
   await page.close();
 });
 
+each("curves: bands add up, and sums over time are those of mprof report", async (r) => {
+  const page = await open(r), csv = async (curve, by) => {
+    await go(page, `curve=${curve}&band=${by}`);
+    const text = await page.evaluate(() => { // Chromium asks before a page saves a dozen files
+      const { createObjectURL } = URL, { click } = HTMLAnchorElement.prototype;
+      let blob;
+      URL.createObjectURL = (b) => { blob = b; return "#"; };
+      HTMLAnchorElement.prototype.click = () => {};
+      [...document.querySelectorAll("#timeline button")].find((b) => b.textContent === "CSV").click();
+      URL.createObjectURL = createObjectURL;
+      HTMLAnchorElement.prototype.click = click;
+      return blob.text();
+    });
+    return text.trim().split("\r\n").slice(1).map((line) => line.split(",").map(Number));
+  };
+  const sum = (row) => row.slice(1).reduce((a, b) => a + b, 0), near = (a, b, what) => assert.ok(Math.abs(a - b) <= 1e-6 * Math.max(1, Math.abs(b)), `${what}: ${a} and ${b}`);
+  const over = (rows) => rows.reduce((n, row, i) => n + sum(row) * Math.max(1e-9, row[0] - (i ? rows[i - 1][0] : 0)), 0);
+  for (const curve of ["live", "blocks", "calls", "bytes"]) {
+    const whole = await csv(curve, "none");
+    for (const by of curve === "live" || curve === "calls" ? ["owner", "line", "module", "thread", "process", "size"] : ["owner"]) {
+      const rows = await csv(curve, by);
+      rows.forEach((row, i) => near(sum(row), sum(whole[i]), `${curve} by ${by} at ${row[0]}`));
+    }
+  }
+  const figures = r.said["hot --by function"].total.figures;
+  assert.equal(Math.max(...(await csv("live", "owner")).map(sum)), r.said[""].peak_bytes);
+  near(over(await csv("calls", "none")), figures.calls, "calls");
+  near(over(await csv("bytes", "none")), figures.total, "bytes");
+  near(over(await csv("temporary", "none")), figures.temporary, "temporary");
+  if (r.name === "resident")
+    assert.ok(Math.max(...(await csv("mapped", "none")).map(sum)) >= 8 << 20);
+  // A filter is that of the curve, too.
+  await go(page, "figure=calls&size=0-6");
+  const small = +(await total(page)).replaceAll(",", "");
+  near(over(await csv("calls&size=0-6", "none")), small, "small ones");
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+only("c++", "the chart tells what each band has under the pointer, and is saved", async (r) => {
+  const page = await open(r), box = await page.locator("canvas.time").boundingBox();
+  await page.mouse.move(box.x + box.width * 0.9, box.y + 40);
+  assert.match(await page.locator(".tip").innerText(), /ms\n[^]*index::add: .* KiB\n[^]*together: .* KiB/);
+  await page.getByLabel("Curve").selectOption("calls");
+  assert.match(await page.evaluate(() => location.hash), /curve=calls/);
+  await page.getByLabel("Divided by").selectOption("size");
+  assert.match(await page.locator("#timeline .legend").innerText(), /0 to 16/);
+  await page.mouse.move(box.x + box.width * 0.8, box.y + 41);
+  assert.match(await page.locator(".tip").innerText(), /\/s/);
+  const [file] = await Promise.all([page.waitForEvent("download"), page.locator("#timeline button", { hasText: "SVG" }).click()]);
+  assert.match(await readFile(await file.path(), "utf8"), /^<svg[^]*<path fill="[^"]+" d="M0.0/);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
 only("c++", "pictures and tables can be saved", async (r) => {
   const page = await open(r, "page=flame");
   for (const [button, begins] of [["Save SVG", "<svg"], ["Save PNG", "\x89PNG"]]) {

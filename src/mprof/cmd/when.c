@@ -61,11 +61,6 @@ int when_out_of(const struct when *w, uint64_t calls, struct error *err)
 	return fail(err, -ERANGE, "--at %s: there are only %" PRIu64 " calls", w->text, calls);
 }
 
-static bool is_call(const struct event *e)
-{
-	return (e->kind == EVENT_CALL && e->fn < MPROF_FN_MMAP) || e->kind == EVENT_REALLOC_END;
-}
-
 /* Reads up to the n-th call; *until is that event, or the last one.  Returns the calls it saw. */
 static uint64_t read_calls(struct trace *t, uint64_t n, struct walk_until *until)
 {
@@ -76,7 +71,7 @@ static uint64_t read_calls(struct trace *t, uint64_t n, struct walk_until *until
 	*until = (struct walk_until){ .set = true };
 	while (calls < n && (got = trace_next(t, batch, BATCH)))
 		for (i = 0; i < got && calls < n; i++) {
-			calls += is_call(&batch[i]);
+			calls += event_is_call(&batch[i]);
 			until->event++;
 			until->ticks = batch[i].ticks;
 		}

@@ -423,10 +423,11 @@ static void put_figures(struct writer *w, struct blob *b)
 	free(own);
 }
 
-static uint64_t rss_at(const struct walk *w, uint64_t ticks)
+/* The last samples of all processes at a time, added up; 0: not known. */
+static struct mprof_sample sampled_at(const struct walk *w, uint64_t ticks)
 {
 	const struct mprof_sample *sample;
-	uint64_t sum = 0;
+	struct mprof_sample sum = { .ticks = ticks };
 	size_t i, k, n;
 
 	for (i = 0; w->input.samples && i < w->heap.processes; i++) {
@@ -435,8 +436,11 @@ static uint64_t rss_at(const struct walk *w, uint64_t ticks)
 			;
 		/* Behind its last sample, a process that is seen to end has ended. */
 		if (k && (k < n || sample[k - 1].ticks == ticks ||
-			  w->heap.process[i]->state == HEAP_RUNNING))
-			sum += sample[k - 1].rss;
+			  w->heap.process[i]->state == HEAP_RUNNING)) {
+			sum.rss += sample[k - 1].rss;
+			sum.rss_anon += sample[k - 1].rss_anon;
+			sum.virt += sample[k - 1].virt;
+		}
 	}
 	return sum;
 }
@@ -444,8 +448,11 @@ static uint64_t rss_at(const struct walk *w, uint64_t ticks)
 static void put_points(struct writer *w, struct blob *b)
 {
 	const struct cells_point *q = w->point;
+	struct mprof_sample *sample = must_calloc(w->points + 1, sizeof(*sample));
 	size_t i;
 
+	for (i = 0; i < w->points; i++)
+		sample[i] = sampled_at(&w->from->profile->walk, q[i].ticks);
 #define COLUMN(name, value)                                \
 	do {                                               \
 		column(w, "point." name, w->points);       \
@@ -459,8 +466,13 @@ static void put_points(struct writer *w, struct blob *b)
 	COLUMN("calls", q[i].calls);
 	COLUMN("bytes", q[i].bytes);
 	COLUMN("frees", q[i].frees);
-	COLUMN("rss", rss_at(&w->from->profile->walk, q[i].ticks));
+	COLUMN("temporary", q[i].temporary);
+	COLUMN("mapped", q[i].mapped);
+	COLUMN("rss", sample[i].rss);
+	COLUMN("anonymous", sample[i].rss_anon);
+	COLUMN("virtual", sample[i].virt);
 #undef COLUMN
+	free(sample);
 }
 
 /* Nodes rise, births rise within a node; both as steps.  death counts from birth. */

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 struct ending {
 	uint64_t start, ticks; /* of the block: when it began and ended */
 	uint64_t size;
@@ -37,7 +39,9 @@ struct work {
 	struct ending *ending;
 	size_t endings, room;
 	struct slot *slot;
-	size_t slots; /* a power of two */
+	size_t slots;	     /* a power of two */
+	struct array recent; /* uint64_t by thread: what its last call handed out */
+	struct array mapped; /* uint64_t by process: its part of now.mapped */
 };
 
 static unsigned bits(uint64_t n)
@@ -291,6 +295,39 @@ static void note_ending(struct cells *s, const struct block *b, uint32_t process
 						   .why = why & 127 };
 }
 
+static void call(struct cells *s, const struct event *e, const struct note *n)
+{
+	struct work *k = s->work;
+	uint64_t *recent = array_at(&k->recent, n->thread, sizeof(*recent));
+
+	if (n->did & (NOTE_ENDED | NOTE_DROPPED) && e->kind == EVENT_CALL &&
+	    n->old.addr == *recent && (n->old.owner & BLOCK_THREAD) == n->thread)
+		k->now.temporary++;
+	*recent = n->did & NOTE_BEGAN ? e->addr : 0;
+}
+
+/* Its part of what is mapped has become `bytes`. */
+static void map(struct cells *s, uint32_t process, uint64_t bytes)
+{
+	struct work *k = s->work;
+	uint64_t *mapped = array_at(&k->mapped, process, sizeof(*mapped));
+
+	k->now.mapped += bytes - *mapped;
+	*mapped = bytes;
+}
+
+static void take_map(struct cells *s, const struct event *e, const struct note *n)
+{
+	const struct space_note *space = &n->space;
+	struct work *k = s->work;
+
+	if (e->ticks >= k->step_end && s->points < s->steps)
+		reach(s, e->ticks);
+	map(s, n->process,
+	    space->bytes[SPACE_MEMORY] + space->bytes[SPACE_RESERVED] +
+		(space->moved_break > 0 ? (uint64_t)space->moved_break : 0));
+}
+
 static inline void take(struct cells *s, const struct event *e, const struct note *n,
 			uint64_t number)
 {
@@ -318,9 +355,16 @@ static void batch(void *self, const struct batch *b)
 
 	if (!s->work)
 		return;
-	for (i = 0; i < b->count; i++)
+	for (i = 0; i < b->count; i++) {
+		if (!b->plain && b->note[i].did & NOTE_MAPPED && !b->event[i].error) {
+			take_map(s, &b->event[i], &b->note[i]);
+			continue;
+		}
+		if (b->plain || event_is_call(&b->event[i]))
+			call(s, &b->event[i], &b->note[i]);
 		if (b->note[i].did & (NOTE_BEGAN | NOTE_ENDED | NOTE_DROPPED))
 			take(s, &b->event[i], &b->note[i], b->number + i);
+	}
 }
 
 static void gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
@@ -342,6 +386,8 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 		k->now.live.blocks -= h->process[process]->live.blocks;
 		k->now.live.slack -= h->process[process]->live.slack;
 	}
+	if (why != GONE_TRACE_ENDS && ticks != UINT64_MAX)
+		map(s, process, 0);
 	while ((b = heap_next_block(h->process[process], b)))
 		if (!(b->owner & BLOCK_INHERITED))
 			note_ending(s, b, process, ticks,
@@ -406,6 +452,8 @@ static void drop(struct cells *s)
 		free(k->slot);
 		free(k->ending);
 		free(k->point_number);
+		array_release(&k->recent);
+		array_release(&k->mapped);
 	}
 	free(k);
 	s->work = NULL;

@@ -54,6 +54,8 @@ struct cells_point {
 	struct live live;
 	uint64_t calls, bytes; /* that handed blocks out, and what they were asked for */
 	uint64_t frees;
+	uint64_t temporary; /* blocks that their thread freed with its very next call */
+	uint64_t mapped;    /* anonymous bytes of mmap, and what the break was moved up by */
 };
 
 struct cells {

@@ -283,12 +283,6 @@ static struct recent *recent_of(struct sites *s, uint32_t thread)
 	return r;
 }
 
-/* Is this a call, begun at the same time as its only event? */
-static inline bool is_call(const struct event *e)
-{
-	return (e->kind == EVENT_CALL && e->fn < MPROF_FN_MMAP) || e->kind == EVENT_REALLOC_END;
-}
-
 /* Did one of its thread's last calls hand the block out?  Times do not tell: several calls
  * may have the same. */
 static inline bool is_recent(const struct work *k, const struct recent *r, const struct block *b)
@@ -453,7 +447,7 @@ static void batch(void *self, const struct batch *b)
 			look_ahead(k, b, i + AHEAD);
 		while (e->ticks >= k->epoch_ends && k->epoch + 1 < SITE_EPOCHS)
 			k->epoch_ends = s->epoch_ticks[++k->epoch + 1];
-		if (!b->plain && !is_call(e)) {
+		if (!b->plain && !event_is_call(e)) {
 			if (e->fn >= MPROF_FN_MMAP)
 				map_call(s, e, n, b->number + i);
 			continue;

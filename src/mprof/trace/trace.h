@@ -92,6 +92,13 @@ static inline bool event_factors(const struct event *e, uint64_t *count, uint64_
 	return e->factors != FACTORS_LOST;
 }
 
+/* Is this a call of the malloc family, begun at the same time as its only event, or the end of a
+ * realloc? */
+static inline bool event_is_call(const struct event *e)
+{
+	return (e->kind == EVENT_CALL && e->fn < MPROF_FN_MMAP) || e->kind == EVENT_REALLOC_END;
+}
+
 /*
  * Of an event that gives a block back: were its pages looked at?  Then *bytes of
  * it were used; what is believed is for the caller to bound.

@@ -4,6 +4,8 @@ import { many, percent } from "../words";
 import { Bar } from "./bar";
 import { command, noCommand } from "./command";
 import { Others } from "./compare";
+import { curves, layersOf } from "./curves";
+import type { Curve } from "./curves";
 import { load } from "./data";
 import type { Data } from "./data";
 import { download, el } from "./element";
@@ -71,7 +73,8 @@ class App {
 		this.flame.onKey = (key, f) => this.frameKey(key, f);
 		this.flame.onOpen = f => this.set({ page: "callers", chosen: f.line });
 		this.bar = new Bar(d, c => this.set(c), () => this.help.showModal());
-		this.timeline = new Timeline(d);
+		this.timeline = new Timeline(d, tip);
+		this.timeline.onCurve = (curve, band) => this.set({ curve, band });
 		this.timeline.onWindow = (from, to) => this.set({ from, to, exact: null }, true);
 		this.server = new Server(d);
 		document.getElementById("plain")!.hidden = true;
@@ -82,7 +85,7 @@ class App {
 			this.show();
 		});
 		addEventListener("keydown", e => this.key(e));
-		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.show());
+		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.layered = ""; this.show(); });
 		this.show();
 	}
 
@@ -126,9 +129,9 @@ class App {
 			this.answer = ask(d, s);
 			this.asked = question;
 		}
-		this.makeLayers();
-		const resident = s.page == "resident" && d.head.resident.length > 0;
-		this.timeline.show(s.from, s.to, resident ? residentLayers(d) : this.layers, !resident);
+		const resident = s.page == "resident" && d.head.resident.length > 0, curve = curves.find(c => c.key == s.curve) ?? curves[0];
+		this.makeLayers(curve);
+		this.timeline.show(s.from, s.to, resident ? residentLayers(d) : this.layers, resident ? null : curve, s.band);
 		this.showNav();
 		this.bar.show(s, this.answer, d.head.served ? this.exactWindow() : null);
 		this.showGraph();
@@ -238,32 +241,12 @@ class App {
 		return this.s.zoom ? el("details", {}, el("summary", {}, "Stack of the chosen frame"), el("pre", {}, this.stackText())) : null;
 	}
 
-	// Live memory by owner: the five that hold most at the peak, and the others.
-	private makeLayers(): void {
-		const { d } = this, question = String(this.s.foldLibraries);
+	private makeLayers(curve: Curve): void {
+		const { d, s } = this, question = JSON.stringify([curve.key, s.band, s.filter]);
 		if (question == this.layered || !d.points)
 			return;
 		this.layered = question;
-		const owner = new Uint32Array(d.head.nodes), weight = new Map<number, number>();
-		for (let i = 1; i < owner.length; i++) {
-			const line = d.lineOf[i];
-			owner[i] = d.line.library[line] && owner[d.parent[i]] ? owner[d.parent[i]] : this.keys[line];
-			weight.set(owner[i], (weight.get(owner[i]) ?? 0) + d.own.peak[i]);
-		}
-		const best = [...weight].sort((a, b) => b[1] - a[1]).slice(0, 5).filter(b => b[1] > 0).map(b => b[0]);
-		const names = [...best.map(b => nameOf(d, b)), "others"], colors = ["--s0", "--s1", "--s2", "--s3", "--s4"];
-		const style = getComputedStyle(document.body), index = new Map(best.map((b, i) => [b, i]));
-		this.layers = names.map((name, i) => ({ name, values: new Float64Array(d.points + 1),
-			color: style.getPropertyValue(i < best.length ? colors[i] : "--others") }));
-		const c = d.cell;
-		for (let i = 0; i < d.cells; i++) {
-			const values = this.layers[index.get(owner[c.node[i]]) ?? best.length].values;
-			values[c.birth[i]] += c.bytes[i];
-			values[Math.min(c.death[i], d.points)] -= c.bytes[i];
-		}
-		for (const l of this.layers)
-			for (let p = 1; p < d.points; p++)
-				l.values[p] += l.values[p - 1];
+		this.layers = layersOf(d, curve, s.band, s.filter, this.keys);
 	}
 
 	// A key for the frame that is chosen in the graph; false: it has no meaning there.

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // timeline.ts - memory over time, and the two sliders that choose a window.
 import { bytes, count, duration } from "../words";
+import { bands, curves } from "./curves";
+import type { Curve } from "./curves";
 import type { Data } from "./data";
-import { el } from "./element";
+import { download, el, quoteCsv } from "./element";
+import { svg } from "./picture";
 
 export interface Layer { name: string; values: Float64Array; color: string; help?: string }
 
-const HEIGHT = 110;
+const HEIGHT = 130;
 const DWARFS = 3; // resident memory that is this many times the live bytes would make their curve flat
 
 export class Timeline {
@@ -17,16 +20,19 @@ export class Timeline {
 	private said = el("output", { class: "window" });
 	private legend = el("div", { class: "legend" });
 	private layers: Layer[] = [];
+	private curve: Curve | null = null; // what the layers are of; null: resident memory by its parts
+	private choices = el("div", { class: "bar2" });
 	private line = false; // draw resident memory as a line over the layers
 	private drag = -1;
 	onWindow: (from: number, to: number) => void = () => {};
+	onCurve: (curve: string, band: string) => void = () => {};
 
-	constructor(private d: Data) {
+	constructor(private d: Data, private tip: HTMLElement) {
 		const slider = (label: string) => el("input", { type: "range", min: -1, max: d.points - 1, step: 1,
 			"aria-label": label, input: () => this.changed() });
 		this.from = slider("Begin of the window");
 		this.to = slider("End of the window");
-		this.root = el("section", { id: "timeline", "aria-label": "Timeline" }, this.canvas,
+		this.root = el("section", { id: "timeline", "aria-label": "Timeline" }, this.choices, this.canvas,
 			el("div", { class: "sliders" }, this.from, this.to), this.said, this.legend,
 			el("button", { type: "button", click: () => this.onWindow(-1, d.points - 1) }, "Whole run"));
 		new ResizeObserver(() => this.draw()).observe(this.canvas);
@@ -36,12 +42,13 @@ export class Timeline {
 		});
 		this.canvas.addEventListener("pointermove", e => {
 			if (this.drag < 0)
-				return;
+				return this.point(e);
 			const p = this.pointAt(e), a = Math.min(p, this.drag), b = Math.max(p, this.drag);
 			if (b > a)
 				this.onWindow(a, b);
 		});
 		this.canvas.addEventListener("pointerup", () => this.drag = -1);
+		this.canvas.addEventListener("pointerleave", () => this.tip.hidden = true);
 	}
 
 	private changed(): void {
@@ -67,9 +74,57 @@ export class Timeline {
 		return low;
 	}
 
-	// line: the layers are live memory, beside which resident memory is drawn as a line.
-	show(from: number, to: number, layers: Layer[], line: boolean): void {
-		const p = this.d.point, rss = Math.max(0, ...p.rss), live = Math.max(1, ...p.live);
+	private value(n: number): string {
+		return (this.curve?.unit == "count" ? count(n) : bytes(n)) + (this.curve?.rate ? "/s" : "");
+	}
+
+	// What every layer has at the point under the pointer.
+	private point(e: PointerEvent): void {
+		const p = this.pointAt(e), d = this.d, all = this.layers.reduce((n, l) => n + l.values[p], 0);
+		this.tip.textContent = [duration(d.point.ns[p]), ...[...this.layers].reverse().filter(l => l.values[p] > 0).map(l => `${l.name}: ${this.value(l.values[p])}`),
+			...(this.layers.length > 1 ? [`together: ${this.value(all)}`] : []), ...(d.point.rss[p] ? [`resident: ${bytes(d.point.rss[p])}`] : [])].join("\n");
+		this.tip.hidden = false;
+		this.tip.style.left = Math.min(e.clientX + 12, innerWidth - 340) + "px";
+		this.tip.style.top = Math.min(e.clientY + 16, innerHeight - 24 * (this.layers.length + 4)) + "px";
+	}
+
+	private showChoices(band: string): void {
+		const curve = this.curve, select = (label: string, options: [string, string][], value: string, change: (v: string) => void) =>
+			el("label", {}, label + " ", el("select", { "aria-label": label == "by" ? "Divided by" : label, change: (e: Event) => change((e.target as HTMLSelectElement).value) },
+				...options.map(([v, t]) => el("option", { value: v, selected: v == value }, t))));
+		this.choices.replaceChildren(...(curve ? [
+			select("Curve", curves.filter(c => this.d.point[c.point]?.some(n => n > 0) || c.key == curve.key).map(c => [c.key, c.title]), curve.key, v => this.onCurve(v, band)),
+			...(curve.cells ? [select("by", bands, band, v => this.onCurve(curve.key, v))] : []), el("small", {}, curve.help)] : [el("small", {}, "Resident memory, by what it was used for")]),
+			el("span", { class: "saves" }, el("button", { type: "button", click: () => this.saveSvg() }, "SVG"),
+				el("button", { type: "button", click: () => this.canvas.toBlob(b => b && download("timeline.png", "image/png", b)) }, "PNG"),
+				el("button", { type: "button", click: () => download("timeline.csv", "text/csv", this.csv()) }, "CSV")));
+	}
+
+	private csv(): string {
+		const rows = [["seconds", ...this.layers.map(l => l.name)].map(quoteCsv).join(",")];
+		for (let p = 0; p < this.d.points; p++)
+			rows.push([this.d.point.ns[p] / 1e9, ...this.layers.map(l => l.values[p])].join(","));
+		return rows.join("\r\n") + "\r\n";
+	}
+
+	// The layers as they are drawn, with their names.
+	private saveSvg(): void {
+		const width = this.canvas.clientWidth, d = this.d, parts: SVGElement[] = [];
+		const style = getComputedStyle(this.canvas), ink = style.getPropertyValue("--ink");
+		this.areas(width, (layer, path) => parts.push(svg("path", { fill: layer.color, d: path.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("") + "Z" })));
+		const text = (x: number, y: number, what: string, anchor = "start") => svg("text", { x, y, "text-anchor": anchor, fill: ink }, what);
+		this.layers.forEach((l, i) => parts.push(svg("rect", { x: 2, y: HEIGHT + 8 + 16 * i, width: 10, height: 10, fill: l.color }), text(18, HEIGHT + 17 + 16 * i, l.name)));
+		const height = HEIGHT + 12 + 16 * this.layers.length;
+		download("timeline.svg", "image/svg+xml", svg("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}`,
+			"font-family": "sans-serif", "font-size": 12 }, ...parts, text(2, 11, this.value(this.most())), text(2, HEIGHT - 1, "0"),
+			text(width - 2, HEIGHT - 1, duration(d.point.ns[d.points - 1]), "end")).outerHTML + "\n");
+	}
+
+	// curve: what the layers are of; beside live bytes, resident memory is drawn as a line.
+	show(from: number, to: number, layers: Layer[], curve: Curve | null, band: string): void {
+		const p = this.d.point, rss = Math.max(0, ...p.rss), live = Math.max(1, ...p.live), line = curve?.key == "live";
+		this.curve = curve;
+		this.showChoices(band);
 		this.line = line && rss > 0 && rss <= DWARFS * live;
 		this.from.value = String(from);
 		this.to.value = String(to);
@@ -91,6 +146,41 @@ export class Timeline {
 		this.draw();
 	}
 
+	private most(): number {
+		let most = this.curve?.unit == "count" ? 0 : 1;
+		for (let i = 0; i < this.d.points; i++)
+			most = Math.max(most, this.line ? this.d.point.rss[i] : 0, this.layers.reduce((n, l) => n + l.values[i], 0));
+		return most || 1;
+	}
+
+	private y(n: number, most: number): number {
+		return HEIGHT - 14 - n / most * (HEIGHT - 28);
+	}
+
+	// The outline of each layer, one on top of the other; a rate is the same between two points.
+	private areas(width: number, draw: (layer: Layer, path: [number, number][]) => void): void {
+		const d = this.d, [begin, end] = this.span(), most = this.most(), below = new Float64Array(d.points), steps = !!this.curve?.rate;
+		const x = (i: number) => i < 0 ? 0 : (d.point.ns[i] - begin) / (end - begin) * width;
+		for (const layer of this.layers) {
+			const path: [number, number][] = [];
+			for (let i = 0; i < d.points; i++) {
+				const y = this.y(below[i] + layer.values[i], most);
+				if (steps)
+					path.push([x(i - 1), y]);
+				path.push([x(i), y]);
+			}
+			for (let i = d.points - 1; i >= 0; i--) {
+				const y = this.y(below[i], most);
+				path.push([x(i), y]);
+				if (steps)
+					path.push([x(i - 1), y]);
+			}
+			draw(layer, path);
+			for (let i = 0; i < d.points; i++)
+				below[i] += layer.values[i];
+		}
+	}
+
 	private draw(): void {
 		const c = this.canvas, width = c.clientWidth, ratio = devicePixelRatio || 1, d = this.d;
 		if (!width || !d.points)
@@ -99,24 +189,15 @@ export class Timeline {
 		c.width = width * ratio;
 		c.height = HEIGHT * ratio;
 		const g = c.getContext("2d")!, style = getComputedStyle(c), [begin, end] = this.span();
-		let most = 1;
-		for (let i = 0; i < d.points; i++)
-			most = Math.max(most, this.line ? d.point.rss[i] : 0, this.layers.reduce((n, l) => n + l.values[i], 0));
-		const x = (i: number) => (d.point.ns[i] - begin) / (end - begin) * width;
-		const y = (n: number) => HEIGHT - 14 - n / most * (HEIGHT - 28);
+		const most = this.most(), x = (i: number) => (d.point.ns[i] - begin) / (end - begin) * width, y = (n: number) => this.y(n, most);
 		g.scale(ratio, ratio);
-		const below = new Float64Array(d.points);
-		for (const layer of this.layers) {
+		this.areas(width, (layer, path) => {
 			g.beginPath();
-			for (let i = 0; i < d.points; i++)
-				g.lineTo(x(i), y(below[i] + layer.values[i]));
-			for (let i = d.points - 1; i >= 0; i--)
-				g.lineTo(x(i), y(below[i]));
+			for (const [px, py] of path)
+				g.lineTo(px, py);
 			g.fillStyle = layer.color;
 			g.fill();
-			for (let i = 0; i < d.points; i++)
-				below[i] += layer.values[i];
-		}
+		});
 		g.strokeStyle = style.getPropertyValue("--rss");
 		g.lineWidth = 1.5;
 		g.beginPath();
@@ -136,7 +217,7 @@ export class Timeline {
 		g.fillStyle = style.getPropertyValue("--dim");
 		g.font = "11px system-ui, sans-serif";
 		g.textBaseline = "top";
-		g.fillText(bytes(most), 2, 1);
+		g.fillText(this.value(most), 2, 1);
 		g.textBaseline = "bottom";
 		g.fillText("0", 2, HEIGHT);
 		g.textAlign = "right";

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// curves.ts - what the timeline draws: a quantity over time, whole or divided into bands.
+import { sizeName } from "./bar";
+import { applyNames, nameOf, placeOf, threadTest } from "./model";
+import type { Filter } from "./model";
+import type { Data } from "./data";
+import type { Layer } from "./timeline";
+
+export interface Curve {
+	key: string;
+	title: string;
+	unit: "bytes" | "count";
+	rate?: boolean; // a second, from one point to the next
+	point: string; // the column that has the whole of it; since the start for a rate
+	cells?: "bytes" | "blocks"; // of cells that add up to it
+	help: string;
+}
+
+export const curves: Curve[] = [
+	{ key: "live", title: "Live bytes", unit: "bytes", point: "live", cells: "bytes", help: "Requested bytes of live blocks" },
+	{ key: "blocks", title: "Live blocks", unit: "count", point: "blocks", cells: "blocks", help: "Blocks that were allocated and not yet freed" },
+	{ key: "calls", title: "Allocations a second", unit: "count", rate: true, point: "calls", cells: "blocks", help: "Calls that handed out a block" },
+	{ key: "bytes", title: "Bytes a second", unit: "bytes", rate: true, point: "bytes", cells: "bytes", help: "Requested bytes of allocations" },
+	{ key: "frees", title: "Frees a second", unit: "count", rate: true, point: "frees", help: "Blocks that were freed" },
+	{ key: "temporary", title: "Temporary a second", unit: "count", rate: true, point: "temporary", help: "Blocks that their thread freed with its very next call" },
+	{ key: "rounding", title: "Rounding", unit: "bytes", point: "slack", help: "Usable bytes of live blocks beyond the requested ones" },
+	{ key: "mapped", title: "Mapped by the program", unit: "bytes", point: "mapped", help: "Anonymous memory of mmap, and of the break, whoever asked for it" },
+	{ key: "rss", title: "Resident", unit: "bytes", point: "rss", help: "Memory of all processes that was in use, by samples" },
+	{ key: "virtual", title: "Virtual size", unit: "bytes", point: "virtual", help: "Address space of all processes, by samples" },
+];
+
+export const bands: [string, string][] = [["owner", "function"], ["line", "line"], ["module", "module"], ["thread", "thread"], ["process", "process"],
+	["size", "size"], ["none", "nothing"]];
+
+const COLORS = ["--s0", "--s1", "--s2", "--s3", "--s4", "--s5", "--s6"];
+
+// By cell, the number of its band; and the name of a band.
+function grouping(d: Data, band: string, keys: Uint32Array): { of: (cell: number) => number; name: (group: number) => string } {
+	const c = d.cell;
+	if (band == "thread")
+		return { of: i => c.thread[i], name: n => n ? `thread ${n}` : "threads not told apart" };
+	if (band == "process") {
+		const process = new Map([...d.thread.number].map((n, i) => [n, d.thread.process[i]]));
+		return { of: i => process.get(c.thread[i]) ?? 0, name: n => n ? `process ${n}` : "processes not told apart" };
+	}
+	if (band == "size")
+		return { of: i => c.size[i] <= 4 ? 4 : Math.ceil(c.size[i] / 2) * 2, name: n => n <= 4 ? sizeName(0, 4) : sizeName(n - 1, n) };
+	if (band == "none")
+		return { of: () => 1, name: () => "all" };
+	// Who owns a node: the nearest line outward that is not a library's.
+	const owner = new Uint32Array(d.head.nodes);
+	for (let i = 1; i < owner.length; i++)
+		owner[i] = d.line.library[d.lineOf[i]] && owner[d.parent[i]] ? owner[d.parent[i]] : d.lineOf[i];
+	if (band == "module") {
+		const base = (n: number) => d.text[n].replace(/.*\//, "");
+		return { of: i => d.line.module[owner[c.node[i]]], name: n => n ? base(n) : "no stack" };
+	}
+	return band == "line"
+		? { of: i => owner[c.node[i]], name: n => n ? placeOf(d, n).replace(/.*\//, "") : "no stack" }
+		: { of: i => keys[owner[c.node[i]]], name: n => n ? nameOf(d, n) : "no stack" };
+}
+
+function perSecond(d: Data, values: Float64Array): void {
+	const ns = d.point.ns;
+	for (let p = d.points - 1; p >= 0; p--)
+		values[p] *= 1e9 / Math.max(1, ns[p] - (p ? ns[p - 1] : 0));
+}
+
+// The column of the curve; a rate is of the interval before each point.
+function whole(d: Data, curve: Curve): Float64Array {
+	const values = new Float64Array(d.points + 1), from = d.point[curve.point];
+	for (let p = 0; p < d.points; p++)
+		values[p] = curve.rate ? from[p] - (p ? from[p - 1] : 0) : from[p];
+	if (curve.rate)
+		perSecond(d, values);
+	return values;
+}
+
+const isSet = (f: Filter): boolean => !!(f.thread || f.process || f.sizeFrom || f.sizeTo < 64 || f.lifeFrom || f.lifeTo < 64 ||
+	f.function || f.file || f.module || f.without);
+
+// Bands of the blocks that pass the filters, the largest at the bottom, the others on top of them.
+export function layersOf(d: Data, curve: Curve, band: string, f: Filter, keys: Uint32Array): Layer[] {
+	const style = getComputedStyle(document.body), color = (name: string) => style.getPropertyValue(name);
+	if (!curve.cells || (band == "none" && !isSet(f)))
+		return [{ name: curve.title, help: curve.help, color: color("--s1"), values: whole(d, curve) }];
+	const c = d.cell, value = c[curve.cells], group = grouping(d, band, keys), runs = threadTest(d, f), never = d.head.never_freed;
+	const through = new Float64Array(d.head.nodes).fill(1), weight = new Map<number, number>(), passing = new Uint8Array(d.cells);
+	applyNames(d, f, through, through);
+	let top = 0;
+	for (let p = 1; p < d.points; p++)
+		if (d.point[curve.point][p] > d.point[curve.point][top])
+			top = p;
+	for (let i = 0; i < d.cells; i++) {
+		const life = c.life[i] >= never ? 64 : c.life[i];
+		passing[i] = +(through[c.node[i]] > 0 && runs(c.thread[i]) && c.size[i] >= f.sizeFrom && c.size[i] <= f.sizeTo && life >= f.lifeFrom && life <= f.lifeTo);
+		if (passing[i] && (curve.rate || (c.birth[i] <= top && c.death[i] > top)))
+			weight.set(group.of(i), (weight.get(group.of(i)) ?? 0) + value[i]);
+	}
+	const best = [...weight].sort((a, b) => b[1] - a[1]).slice(0, COLORS.length).map(b => b[0]), index = new Map(best.map((b, i) => [b, i]));
+	const layers: Layer[] = [...best.map((b, i) => ({ name: group.name(b), color: color(COLORS[i]), values: new Float64Array(d.points + 1) })),
+		{ name: "others", color: color("--others"), values: new Float64Array(d.points + 1) }];
+	for (let i = 0; i < d.cells; i++) {
+		if (!passing[i])
+			continue;
+		const values = layers[index.get(group.of(i)) ?? best.length].values;
+		values[c.birth[i]] += value[i];
+		if (!curve.rate)
+			values[Math.min(c.death[i], d.points)] -= value[i];
+	}
+	for (const l of layers)
+		if (curve.rate)
+			perSecond(d, l.values);
+		else
+			for (let p = 1; p < d.points; p++)
+				l.values[p] += l.values[p - 1];
+	return layers.filter((l, i) => i < best.length || l.values.some((n, p) => p < d.points && n > 0));
+}
