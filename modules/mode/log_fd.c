@@ -80,7 +80,7 @@ static void line_finish(struct line *l)
 	if (ret == -EBADF)
 		host->stop(MPROF_LOST_FILE, "LOG_FD now refers to another file");
 	else if (ret < 0)
-		host->stop(MPROF_LOST_SPACE, "LOG_FD takes no more lines");
+		host->stop(MPROF_LOST_SPACE, "LOG_FD accepts no more lines");
 }
 
 static MPROF_COLD void log_fd_say(unsigned fn, const void *old, const void *result, size_t size,

@@ -115,7 +115,7 @@ static int dispatch(const struct form *form)
 	if (form->test)
 		return test_run(line, form->counts, form->log, true);
 	if (old_mode(form, "TEST"))
-		return cmd_error(STATUS_USAGE, "which command? for example: mprof -t \"ls -l\"");
+		return cmd_error(STATUS_USAGE, "no command given; for example: mprof -t \"ls -l\"");
 	if (mode)
 		return mode_run(form->mode, form->argv);
 	if (form->argv)

@@ -64,7 +64,7 @@ static void check_call(struct walk *w, uint64_t word, uint64_t ext)
 static void check_ext(struct walk *w, uint64_t ext)
 {
 	if (w->i + 1 == w->n || !mprof_play_is_call(w->words[w->i + 1]))
-		bad(w, "EXT without a call behind");
+		bad(w, "EXT without a call after it");
 	if (mprof_play_log2align(ext) > 47)
 		bad(w, "an impossible alignment");
 	w->i++;
@@ -124,7 +124,7 @@ static void check_other(struct walk *w, uint64_t word)
 		w->ns = word >> 4;
 		break;
 	case MPROF_PLAY_TOUCH:
-		bad(w, "TOUCH without a call before");
+		bad(w, "TOUCH without a call before it it");
 	default:
 		bad(w, "an unknown operation");
 	}
@@ -212,7 +212,7 @@ static void check_words(struct walk *w)
 		bad(w, w->i == w->n ? "no END" : "words after END");
 	sum = mprof_play_check(sum, w->words + summed, (w->n - summed) * 8);
 	if (sum != playback.head.order.check)
-		die(STATUS_FILE, "%s: damaged: the check of section order does not fit",
+		die(STATUS_FILE, "%s: damaged: the checksum of section order is wrong",
 		    settings.in);
 }
 

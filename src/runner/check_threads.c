@@ -78,7 +78,7 @@ static bool check_call(struct walk *w, struct one *t)
 	uint64_t next = t->i + !!ext;
 
 	if (next >= t->n || !mprof_play_is_call(t->words[next]))
-		bad(w, "EXT without a call behind");
+		bad(w, "EXT without a call after it");
 	if (mprof_play_log2align(ext) > 47)
 		bad(w, "an impossible alignment");
 	if (!call(w, t->words[next], ext))
@@ -214,7 +214,7 @@ void check_threads(const struct order *order, uint64_t *scratch)
 	struct walk w = { .place = (struct place *)scratch };
 
 	if (mprof_play_check(MPROF_PLAY_CHECK_START, words, s.bytes) != s.check)
-		die(STATUS_FILE, "%s: damaged: the check of section streams does not fit",
+		die(STATUS_FILE, "%s: damaged: the checksum of section streams is wrong",
 		    settings.in);
 	w.one = own_map(playback.head.threads * sizeof(*w.one));
 	w.active = own_map(playback.head.threads * sizeof(*w.active));

@@ -53,7 +53,7 @@ static void check_header(uint64_t size)
 		bad("a playback file of another version than this program's");
 	if (h->check != mprof_play_check(MPROF_PLAY_CHECK_START, h,
 					 offsetof(struct mprof_playback_header, check)))
-		bad("damaged: the header's check does not fit");
+		bad("damaged: the header's checksum is wrong");
 	if (h->file_bytes != size)
 		bad("damaged: not as long as its header says");
 	if (!h->threads || h->thread.bytes != h->threads * sizeof(*playback.thread) ||
@@ -99,7 +99,7 @@ void file_open(const char *path)
 	read_at(playback.thread, playback.head.thread.bytes, playback.head.thread.offset);
 	if (mprof_play_check(MPROF_PLAY_CHECK_START, playback.thread, playback.head.thread.bytes) !=
 	    playback.head.thread.check)
-		bad("damaged: the check of section threads does not fit");
+		bad("damaged: the checksum of section threads is wrong");
 	check_streams();
 }
 

@@ -21,7 +21,7 @@ static void look(int signal)
 	idle = moves == last && !__atomic_load_n(&watch_telling, __ATOMIC_RELAXED) ? idle + 1 : 0;
 	last = moves;
 	if (idle >= LOOKS)
-		die(STATUS_RUN, "nothing moved for %u seconds (stall=)", settings.stall);
+		die(STATUS_RUN, "no progress for %u seconds (stall=)", settings.stall);
 }
 
 void watch_start(void)

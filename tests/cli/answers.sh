@@ -215,7 +215,7 @@ test_an_interrupted_compression_keeps_the_trace() {
 		kill -TERM $pid
 		wait $pid' "$mprof"
 	expect_status 143
-	expect_text err 'was interrupted: it stays as it was'
+	expect_text err 'was interrupted: it is unchanged'
 	cmp -s log before || bad 'the trace was changed'
 	expect_same 'files left' "$(ls log*)" log
 	run "$mprof" compress --best log
@@ -402,7 +402,7 @@ test_not_run_again_for_nothing() {
 	expect_one_line_error
 	run "$mprof" -t no-such-command
 	expect_status 127
-	expect_text err 'the shell did not find it'
+	expect_text err 'the shell did not find the command'
 	expect_same 'times that the shell said so' "$(grep -c 'no-such-command' err)" 1
 	rm -f mprof.counts
 	echo 'int puts(const char *); int main(void) { return puts("once") < 0; }' >static.c
@@ -410,5 +410,5 @@ test_not_run_again_for_nothing() {
 	run "$mprof" test -- ./static x
 	expect_status 0
 	expect_lines out 1
-	expect_text err 'it is not run again'
+	expect_text err 'the second run is skipped'
 }

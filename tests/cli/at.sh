@@ -136,7 +136,7 @@ test_at_words() {
 	expect_status 2
 	expect_text err '--at needs a view, for example: mprof report peak --at'
 	run "$mprof" report peak --at 1h raw
-	expect_text err '--at 1h: the last call was after '
+	expect_text err '--at 1h: the last call was made after '
 	run "$mprof" report peak --at 1000000 raw
 	expect_text err '--at 1000000: there are only '
 	run "$mprof" export --to massif --at 5 raw

@@ -107,7 +107,7 @@ test_diff_in_words() {
 	expect_text out 'From old.log to new.log:'
 	grep -Eq '^  calls +1,100 +1,151 +\+51 +\+4\.6 %$' out || bad "calls: $(cat out)"
 	expect_text out 'total by function: 1 added, 1 grown; 1 the same.'
-	expect_text out 'Taken to be renamed: parse_row (sheet.c) is now parse_line (sheet.c).'
+	expect_text out 'Treated as renamed: parse_row (sheet.c) is now parse_line (sheet.c).'
 	grep -Eq '^ +\+4\.0 KiB +0 bytes +4\.0 KiB +added +lost \(sheet\.c\)$' out || bad 'lost'
 	run "$mprof" diff --markdown old.log new.log
 	expect_text out '| calls | 1,100 | 1,151 | +51 | +4.6 % |'
@@ -148,13 +148,13 @@ test_check_limits() {
 	held --max-peak 15K --max-live 4095 --max-leaked 0 --max-calls 1150 --max-calls 'load=150' --max-peak 'l*=1K'
 	expect_status 1
 	expect_lines out 5
-	expect_text out 'failed max-peak: 15.1 KiB is more than the 15.0 KiB allowed; >99 % of it by parse_line (sheet.c)'
-	expect_text out 'failed max-live: 4,096 is more than the 4,095 allowed'
-	expect_text out 'failed max-calls: 1,151 is more than the 1,150 allowed; 87 % of it by scratch (sheet.c)'
+	expect_text out 'failed max-peak: 15.1 KiB exceeds the 15.0 KiB allowed; >99 % of it by parse_line (sheet.c)'
+	expect_text out 'failed max-live: 4,096 exceeds the 4,095 allowed'
+	expect_text out 'failed max-calls: 1,151 exceeds the 1,150 allowed; 87 % of it by scratch (sheet.c)'
 	expect_text out 'failed max-peak l*:'
 	held --all --max-calls 'scratch=999' --max-calls 2000
 	expect_status 1
-	expect_text out 'failed max-calls scratch: 1,000 is more than the 999 allowed'
+	expect_text out 'failed max-calls scratch: 1,000 exceeds the 999 allowed'
 	expect_text out 'passed max-calls: 1,151 is within the 2,000 allowed'
 	expect_text out 'passed complete: no call was lost'
 }
@@ -169,7 +169,7 @@ test_check_baseline() {
 	expect_lines out 4
 	expect_text out 'failed baseline total:'
 	expect_text out 'failed baseline leaked:'
-	expect_text out 'failed no-new-leaks: 1 call stack leaks more than in old.log; most, 4.0 KiB more, by lost (sheet.c:'
+	expect_text out 'failed no-new-leaks: 1 call stack leaks more than in old.log; largest increase, 4.0 KiB, by lost (sheet.c:'
 	held --baseline old.log --tolerance 400
 	expect_status 0
 	held --all --baseline old.log --no-new-leaks
@@ -199,7 +199,7 @@ test_check_files() {
 		"$(xmllint --xpath 'count(//failure)' junit.xml)"
 	expect_same 'how many' "$(xmllint --xpath 'count(//testcase) * 100 + count(//failure)' junit.xml)" 805
 	expect_same message "$(xmllint --xpath 'string(//testcase[@name="max-peak"]/failure/@message)' junit.xml)" \
-		'15.1 KiB is more than the 15.0 KiB allowed; >99 % of it by parse_line (sheet.c)'
+		'15.1 KiB exceeds the 15.0 KiB allowed; >99 % of it by parse_line (sheet.c)'
 	expect_same name "$(xmllint --xpath 'string(//testcase[2]/@name)' junit.xml)" 'max-calls <&"none'
 	expect_text junit.xml 'max-calls &lt;&amp;&quot;none'
 	expect_text junit.xml 'lost (sheet.c'
@@ -252,7 +252,7 @@ END
 	expect_status 0
 	run "$mprof" check --all --baseline a100.log --tolerance 0 --no-new-leaks b101.log
 	expect_status 1
-	expect_text out 'failed no-new-leaks: 1 call stack leaks more than in a100.log; most, 101 bytes more, by page (moved.c:2)'
+	expect_text out 'failed no-new-leaks: 1 call stack leaks more than in a100.log; largest increase, 101 bytes, by page (moved.c:2)'
 	expect_text out '  +101 bytes  page (moved.c:2) < b < main'
 }
 

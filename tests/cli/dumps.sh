@@ -69,7 +69,7 @@ test_dump_by_ctl() {
 	expect_same 'the next one' "$(cat out)" p.2
 	run "$mprof" ctl $pid dump -o named
 	run "$mprof" ctl $pid status
-	expect_text out "process $pid: records into p"
+	expect_text out "process $pid: recording, profile p"
 	expect_text out '3 calls of 1 thread'
 	expect_text out 'live 2.4 KiB'
 	step k
@@ -81,10 +81,10 @@ test_dump_by_ctl() {
 	run "$mprof" ctl $pid dump
 	expect_status 3
 	expect_one_line_error
-	expect_text err 'it does not run'
+	expect_text err 'it is not running'
 	run "$mprof" ctl $$ dump
 	expect_status 3
-	expect_text err 'keeps no profile'
+	expect_text err 'is not being profiled'
 	run "$mprof" ctl $$ dmp
 	expect_status 2
 	expect_text err "invalid action 'dmp': expected dump, status, pause or resume"

@@ -282,7 +282,7 @@ test_replay_of_lines_and_stacks() {
 	expect_text err "did you mean 'both'?"
 	run "$mprof" replay --drop-site main:31 log
 	expect_status 2
-	expect_text err 'no call allocates on that line itself'
+	expect_text err 'no call on that line allocates directly'
 	run "$mprof" replay --pool-site large large.log
 	expect_status 2
 	expect_one_line_error

@@ -102,7 +102,7 @@ test_full_disk_under_stdout() {
 		'stat -- true' 'doctor'; do
 		# shellcheck disable=SC2086
 		"$mprof" $form >/dev/full 2>err && bad "'$form' into a full disk succeeds"
-		expect_text err 'the answer is not complete'
+		expect_text err 'the output is incomplete'
 	done
 	run "$mprof" stat -o /dev/full -- true
 	[ "$status" != 0 ] || bad "'stat -o' into a full disk succeeds"

@@ -20,11 +20,11 @@ test_keep_earlier_recordings() {
 	first=$(hash_of mprof.log)
 	run "$mprof" record -- ls /
 	expect_status 0
-	expect_text err "what 'mprof.log' was before is kept as 'mprof.log.old'"
+	expect_text err "renamed the earlier 'mprof.log' to 'mprof.log.old'"
 	expect_same 'the trace that is kept' "$(hash_of mprof.log.old)" "$first"
 	second=$(hash_of mprof.log)
 	run "$mprof" -m LogMmap -- ls /
-	expect_text err "kept as 'mprof.log.old'"
+	expect_text err "to 'mprof.log.old'"
 	expect_same 'the trace that is kept' "$(hash_of mprof.log.old)" "$second"
 	run "$mprof" report mprof.log.old
 	expect_status 0
@@ -32,8 +32,8 @@ test_keep_earlier_recordings() {
 	first=$(hash_of counts)
 	second=$(hash_of answer)
 	run "$mprof" stat -c counts -o answer -- ls /
-	expect_text err "kept as 'counts.old'"
-	expect_text err "the earlier 'answer' is kept as 'answer.old'"
+	expect_text err "to 'counts.old'"
+	expect_text err "renamed the earlier 'answer' to 'answer.old'"
 	expect_same 'the counts that are kept' "$(hash_of counts.old)" "$first"
 	expect_same 'the answer that is kept' "$(hash_of answer.old)" "$second"
 	first=$(hash_of counts)
@@ -74,9 +74,9 @@ test_keep_when_nothing_is_recorded() {
 		'answer counts err log log.old new new.old out static static.c '
 	run "$mprof" record -o log -- ./static
 	expect_text err "'./static' cannot be recorded: it is statically linked"
-	expect_text err "nothing was recorded; 'log' is as it was before"
+	expect_text err "nothing was recorded; 'log' is unchanged"
 	run "$mprof" record -o other -- ./static
-	expect_text err "nothing was recorded, and 'other' was not made"
+	expect_text err "nothing was recorded, and 'other' was not created"
 	[ ! -e other ] || bad 'a trace was made'
 	run "$mprof" record -o log -- no-such-program
 	expect_status 127
@@ -86,7 +86,7 @@ test_keep_when_nothing_is_recorded() {
 	chown 1:1 privileged
 	chmod 4755 privileged
 	run "$mprof" record -o log -- ./privileged
-	expect_text err "'log' is as it was before"
+	expect_text err "'log' is unchanged"
 	expect_same 'after a setuid program' "$(hash_of log log.old counts)" "$before"
 }
 
@@ -110,7 +110,7 @@ END
 	run "$mprof" record -o log -- ./own
 	expect_status 0
 	expect_same 'what there was' "$(hash_of log log.old)" "$before"
-	expect_text err "'log' is again what it was before"
+	expect_text err "restored the earlier 'log'"
 	expect_same files "$(ls log* | tr '\n' ' ')" 'log log.old '
 }
 
@@ -175,7 +175,7 @@ test_keep_strangers_named_old() {
 		before=$(look_of run.log.old; look_of counts.old; look_of answer.old)
 		run "$mprof" record -o run.log -- touch started
 		expect_status 2
-		expect_text err "'run.log' would be kept as 'run.log.old'"
+		expect_text err "'run.log' would be to 'run.log.old'"
 		run "$mprof" stat -c counts -- touch started
 		expect_status 2
 		case $kind in link | fifo) ;; *)
@@ -259,7 +259,7 @@ test_keep_inputs() {
 	for command in sort image movie 'compare --quick -a glibc'; do
 		run "$mprof" $command run.log
 		expect_status 1
-		expect_text err 'was not made by mprof'
+		expect_text err 'was not written by mprof'
 	done
 	for name in run.png run.html run.movie.html run.log.play; do
 		expect_same $name "$(cat $name)" mine

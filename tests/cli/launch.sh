@@ -257,7 +257,7 @@ test_closed_streams() {
 	run "$mprof" report log
 	expect_status 0
 	"$mprof" report log >&- 2>err && bad 'an answer that nobody gets is a success'
-	expect_text err 'not complete'
+	expect_text err 'incomplete'
 }
 
 test_scarce_resources() {
@@ -378,7 +378,7 @@ test_daemon_left_behind() {
 			while (!-e "stop") { select undef, undef, undef, 0.02 } exit }
 		select undef, undef, undef, 0.2'
 	expect_status 0
-	expect_text err 'still runs'
+	expect_text err 'still running'
 	run "$mprof" report log
 	expect_status 0
 	: >stop
@@ -388,7 +388,7 @@ test_log_deleted_during_the_run() {
 	run "$mprof" record -o log -- perl -e '
 		select undef, undef, undef, 0.2; unlink "log"; my @a = map { "x" x $_ } 1 .. 1000'
 	expect_status 0
-	expect_text err 'put back'
+	expect_text err 'mprof restored it'
 	run "$mprof" report --json log
 	expect_status 0
 	[ "$(json out .events)" -ge 1000 ] || bad "only $(json out .events) events"

@@ -135,14 +135,14 @@ test_merge_refuses() {
 	run "$mprof" merge exact bytes -o c
 	expect_status 3
 	expect_one_line_error
-	expect_text err "'bytes' holds samples, 'exact' exact totals; expected profiles of one kind"
+	expect_text err "'bytes' contains samples, 'exact' exact totals; expected profiles of one kind"
 	run "$mprof" merge bytes calls -o c
 	expect_status 3
 	expect_text err "'calls' samples calls"
 	run "$mprof" merge exact exact -o c
 	expect_status 3
 	expect_one_line_error
-	expect_text err "'exact' and 'exact' both hold process"
+	expect_text err "'exact' and 'exact' both contain process"
 	run "$mprof" merge exact log -o c
 	expect_status 3
 	expect_text err "'log' is a trace; expected a profile"
@@ -152,7 +152,7 @@ test_merge_refuses() {
 	expect_text err "'torn' is damaged at byte"
 	run "$mprof" merge exact
 	expect_status 2
-	expect_text err 'where to?'
+	expect_text err 'no output file given'
 	run "$mprof" merge -o c
 	expect_status 2
 	run "$mprof" merge exact -o log

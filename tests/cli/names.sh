@@ -78,7 +78,7 @@ test_names_on_another_machine() {
 	mv prog.debug symbols
 	hot --no-symbol-cache
 	expect_nameless
-	expect_text err "no names for '$PWD/prog': the file is not there"
+	expect_text err "no names for '$PWD/prog': the file does not exist"
 	hot --no-symbol-cache --sysroot root
 	expect_nameless
 	expect_text err 'it is stripped'

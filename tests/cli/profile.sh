@@ -166,17 +166,17 @@ test_profile_needs_events() {
 		run "$mprof" report $view file
 		expect_status 2
 		expect_one_line_error
-		expect_text err "'file' holds totals, not events: '$view' needs a recording, as mprof record makes it"
+		expect_text err "'file' holds totals, not events: '$view' needs a trace from mprof record"
 	done
 	run "$mprof" report hot --size 10.. file
 	expect_status 2
-	expect_text err 'figures of some sizes need a recording'
+	expect_text err 'figures of some sizes need a trace'
 	run "$mprof" report hot --sort waste file
 	expect_status 2
-	expect_text err "'waste' needs a recording"
+	expect_text err "'waste' needs a trace"
 	run "$mprof" export --to massif file
 	expect_status 2
-	expect_text err 'massif needs a recording'
+	expect_text err 'massif needs a trace'
 	run "$mprof" report --html page file
 	expect_status 2
 	run "$mprof" dump file
@@ -184,7 +184,7 @@ test_profile_needs_events() {
 	expect_text err 'is a profile, which has no events'
 	run "$mprof" report file
 	expect_status 0
-	expect_text out 'Who held memory at the peak'
+	expect_text out 'Largest at the peak'
 	expect_no_text out 'missing'
 	# The other way round: what exists is not overwritten by another kind.
 	run "$mprof" record -o file -- ./totalled -
@@ -298,9 +298,9 @@ test_profile_samples_end() {
 	expect_text out 'one every 512 KiB on average'
 	run "$mprof" report temporary file
 	expect_status 2
-	expect_text err "'file' holds samples: 'temporary' needs mprof profile without --sample, or a recording"
+	expect_text err "'file' contains samples: 'temporary' needs mprof profile without --sample, or a trace"
 	run "$mprof" export --to folded file
-	expect_text err "'file' holds estimates from"
+	expect_text err "'file' contains estimates from"
 }
 
 # What two runs of one program differ by is the error of their samples; what samples do not

@@ -17,10 +17,10 @@ test_replay_usage() {
 	local words
 	run "$mprof" replay
 	expect_status 2
-	expect_text err 'which recording?'
+	expect_text err 'no trace given'
 	run "$mprof" compare
 	expect_status 2
-	expect_text err 'which recording?'
+	expect_text err 'no trace given'
 	replayed_log
 	run "$mprof" replay log log
 	expect_status 2
@@ -156,7 +156,7 @@ END
 	replay --no-heaps --time-limit 2s -a "crash=./bad.so[HOW=c],hang=./bad.so[HOW=h]" \
 		-a "exit=./bad.so[HOW=e],lost=./lost.so,fine=./bad.so,glibc"
 	expect_status 0
-	expect_text out 'crash could not be compared: it died of SIGABRT'
+	expect_text out 'crash could not be compared: it was killed by SIGABRT'
 	expect_text out 'hang could not be compared: it did not end within'
 	expect_text out 'exit could not be compared: it ended with status 7'
 	expect_text out 'out of luck'

@@ -267,8 +267,8 @@ test_report_moved_pages() {
 	expect_same moves "$(json answer '.realloc | "\(.moved.grew) \(.remapped) \(.copied_bytes)"')" \
 		"$moves $((moves - 1)) 100000"
 	run "$mprof" report --all log
-	expect_text out 'of the blocks it was given and copied at most 100,000 bytes'
-	expect_text out "Moved by moving pages (mremap), without a copy: $((moves - 1)) calls."
+	expect_text out 'of its blocks and copied at most 100,000 bytes'
+	expect_text out "Moved by mremap, without copying: $((moves - 1)) calls."
 	run "$mprof" report realloc --json log
 	expect_same grown "$(json out '.copied_bytes')" 100000
 }

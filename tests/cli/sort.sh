@@ -16,7 +16,7 @@ test_sort_text() {
 	expect_text out 'log.play: '
 	expect_text out ' malloc, '
 	expect_text out 'peak '
-	expect_text out 'left at the end '
+	expect_text out 'live at the end '
 	expect_text out ' threads, '
 	expect_text out ' bytes a call; '
 	cp out first

@@ -41,7 +41,7 @@ test_view_who_may_ask() {
 	port=$(sed 's|^http://127.0.0.1:\([0-9]*\)/.*|\1|' <<<"$url")
 	token=$(sed 's|.*/\([0-9a-f]*\)/$|\1|' <<<"$url")
 	expect_same 'length of the token' "${#token}" 32
-	expect_text err 'Ctrl-C ends this'
+	expect_text err 'Ctrl-C stops the server'
 	expect_same 'the page' "$(view_status "$url")" 200
 	expect_text answer '<!doctype html>'
 	expect_text answer "connect-src 'self'"
@@ -144,7 +144,7 @@ test_view_words() {
 	at_record
 	run "$mprof" view
 	expect_status 2
-	expect_text err 'which trace?'
+	expect_text err 'no trace given'
 	run "$mprof" view --port 0 raw
 	expect_status 2
 	expect_text err "invalid --port '0'"

@@ -118,7 +118,7 @@ test_views_leaks() {
 	expect_text out '49 blocks were never freed: 48,077 bytes (47.0 KiB).'
 	expect_text out 'Still growing when the run ended'
 	expect_text out 'in all 48 blocks; grows by'
-	expect_text out 'Not growing any more, or little'
+	expect_text out 'No longer growing, or only slightly'
 	# The wrapper is left out unless asked for.
 	expect_no_text out 'xmalloc'
 	run "$mprof" report leaks --wrappers log
@@ -281,7 +281,7 @@ test_views_peak_rss() {
 	expect_same shares "$(json answer '[.rows[] | "\(.stack[-2].function) \(.value) \(.share)"] | join(", ")')" \
 		'phase1 52428800 0.5556, phase2 41943040 0.4444'
 	run "$mprof" report peak-rss log
-	expect_text out 'its blocks  94,371,840 bytes (90.0 MiB) in 70 blocks'
+	expect_text out 'of which live blocks:  94,371,840 bytes (90.0 MiB) in 70 blocks'
 	expect_text out 'mmap: 4.0 MiB mapped by the program itself'
 	expect_text out '    90.0 MiB  100 %  main (d.c)'
 	expect_text out '          50.0 MiB   56 %  phase1 (d.c)'
@@ -375,7 +375,7 @@ test_views_of_half_a_trace() {
 	truncate -s $(($(stat -c %s log) * 2 / 3)) log
 	run "$mprof" report hot log
 	expect_status 0
-	expect_text err "parts of 'log' are missing: figures are too small"
+	expect_text err "parts of 'log' are missing: figures are too low"
 	list hot
 	expect_same incomplete "$(json answer .incomplete)" true
 }

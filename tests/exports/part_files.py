@@ -131,7 +131,7 @@ def test_stdout_is_full(w):
         ran = subprocess.run([harness.MPROF, "export", w.log, "--to", "csv"], stdout=full,
                              stderr=subprocess.PIPE, env=harness.clean_environment(), check=False)
     return differ("status", ran.returncode, 1) + \
-        missing("the message", ran.stderr.decode(), "the answer is not complete")
+        missing("the message", ran.stderr.decode(), "the output is incomplete")
 
 
 def test_nowhere_to_write(w):
@@ -188,14 +188,14 @@ def test_wrong_words(w):
     for words, sentence in (
             (["--to", "flded"], "did you mean 'folded'?"),
             (["--to", "nothing-like-it"], "expected folded, speedscope"),
-            ([], "--to which format?"),
+            ([], "no format given; add --to FORMAT"),
             (["--to", "folded", "--value", "size"], "calls"),
-            (["--to", "csv", "--stack-min-size", "12"], "does not know --stack-min-size"),
-            (["--to", "speedscope", "--stack-max-size", "12"], "does not know --stack-max-size"),
-            (["--to", "callgrind", "--hide-zero-live"], "does not know --hide-zero-live"),
-            (["--to", "folded", "--symbols"], "does not know --symbols"),
-            (["--to", "csv", "--min-percent", "3"], "does not know --min-percent"),
-            (["--to", "csv", "--value", "peak"], "does not know --value"),
+            (["--to", "csv", "--stack-min-size", "12"], "does not support --stack-min-size"),
+            (["--to", "speedscope", "--stack-max-size", "12"], "does not support --stack-max-size"),
+            (["--to", "callgrind", "--hide-zero-live"], "does not support --hide-zero-live"),
+            (["--to", "folded", "--symbols"], "does not support --symbols"),
+            (["--to", "csv", "--min-percent", "3"], "does not support --min-percent"),
+            (["--to", "csv", "--value", "peak"], "does not support --value"),
             (["--to", "dot", "--min-percent", "120"], "0 to 100"),
             (["--to", "mallocprofiler", "--stack-min-size", "-1"], "expected a size such as")):
         ran = harness.run([harness.MPROF, "export", w.log, *words])

@@ -156,6 +156,6 @@ def test_dot_is_missing(w):
     path = w.path("never.svg")
     ran = w.export("svg", "-o", path, extra={"PATH": w.path("nothing here")})
     problems = differ("status", ran.status, 1)
-    problems += missing("the message", ran.err.decode(), "'dot' is missing", "install graphviz",
+    problems += missing("the message", ran.err.decode(), "cannot find the program 'dot'", "install graphviz",
                         "--to txt")
     return problems + differ("files left behind", w.left_behind("never"), [])

@@ -25,7 +25,7 @@ def test_damaged(w):
         ran = w.export(form, "-o", w.path("cut." + form), log=log)
         problems += differ(f"the status of {form}", ran.status, 0)
         problems += missing(f"what {form} says", ran.err.decode(), "mprof: warning: ",
-                            "cut.log", "mprof report says more")
+                            "cut.log", "mprof report has the details")
     return problems
 
 

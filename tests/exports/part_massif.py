@@ -109,7 +109,7 @@ def test_massif_time_units(w):
     problems += differ("the status of an unknown unit", ran.status, 2)
     ran = w.export("massif", "--split")
     problems += differ("the status of an option of others", ran.status, 2)
-    return problems + missing("its message", ran.err.decode(), "does not know --split")
+    return problems + missing("its message", ran.err.decode(), "does not support --split")
 
 
 def test_massif_filtered(w):

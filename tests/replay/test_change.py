@@ -94,8 +94,8 @@ def test_time_and_text(scratch):
                        "--drop-site", "main:1"])
     text = ran.out.decode()
     wanted = ["reserve list_append: 1 block started at full size, without 999"
-              " steps of growing", "drop main:1: no block is changed by it",
-              "calls                25,221 -> 24,222  (-3.96 %)", "most blocks alive    ",
+              " steps of growing", "drop main:1: it changes no block",
+              "calls                25,221 -> 24,222  (-3.96 %)", "most live blocks    ",
               "* glibc: it would ",
               "the median of 3 runs each"]
     return [f"status {ran.status}"] * (ran.status != 0) + \

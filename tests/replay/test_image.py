@@ -237,13 +237,13 @@ def test_bad_use():
     wrong = []
     for args, status, words in (
             ([log, "--at", "99999999"], 2, "there are only"),
-            ([log, "--at", "1.5h"], 2, "the last call was after"),
-            ([log, "--at", "1.5h", "--allocator", "glibc"], 2, "the last call was after"),
+            ([log, "--at", "1.5h"], 2, "the last call was made after"),
+            ([log, "--at", "1.5h", "--allocator", "glibc"], 2, "the last call was made after"),
             ([log, "--at", "noon"], 2, "invalid --at"),
             ([log, "--by", "colour"], 2, "occupancy, age"),
             ([log, "--layout", "spiral"], 2, "strips, hilbert, time"),
-            ([log, "--layout", "time", "--at", "end"], 2, "every moment"),
-            ([log, "--layout", "time", "--by", "site"], 2, "by occupancy"),
+            ([log, "--layout", "time", "--at", "end"], 2, "which shows the whole run"),
+            ([log, "--layout", "time", "--by", "site"], 2, "only --by occupancy"),
             ([log, "--size", "10x10"], 2, "240x240"),
             ([log, "--size", "big"], 2, "1200x800"),
             ([log, "--allocator", "nosuch"], 2, "nosuch"),
@@ -255,7 +255,7 @@ def test_bad_use():
             ([text_file], 3, ""),
             (["nosuch.log"], 3, "nosuch.log"),
             ([log, "-o", "/dev/null/x.png"], 1, "/dev/null/x.png"),
-            ([], 2, "which trace")):
+            ([], 2, "no trace given")):
         ran = image(*args)
         if ran.status != status or words not in ran.err.decode() or ran.out:
             wrong.append(f"{args}: status {ran.status}, not {status}: {ran.err.decode().strip()}")

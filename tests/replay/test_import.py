@@ -161,7 +161,7 @@ def test_broken_zip_and_gzip(scratch):
             problems.append(f"{name}: {harness.ended(ran.status)}: {said}")
 
     packed = gzip.compress(text.encode())
-    broken("cut.gz", packed[:len(packed) // 2], 0, "behind line ", "ends in the middle")
+    broken("cut.gz", packed[:len(packed) // 2], 0, "after line ", "are truncated")
     broken("not.gz", packed[:20], 3)
     path = os.path.join(scratch, "two.zip")
     with zipfile.ZipFile(path, "w") as file:
@@ -176,11 +176,11 @@ def test_broken_zip_and_gzip(scratch):
     with open(path, "rb") as file:
         one = bytearray(file.read())
     one[len(one) // 2] ^= 0x55
-    broken("changed.zip", bytes(one), 0, "behind line ")
+    broken("changed.zip", bytes(one), 0, "after line ")
     with zipfile.ZipFile(path, "w") as file:
         file.writestr("photo.jpg", bytes(range(256)))
     with open(path, "rb") as file:
-        broken("photo.zip", file.read(), 3, "no line that can be used")
+        broken("photo.zip", file.read(), 3, "no usable line")
     return problems
 
 

@@ -109,9 +109,9 @@ def test_text(scratch):
     ran = replay(log, "--allocator", "glibc")
     text = ran.out.decode()
     assert ran.status == 0, ran.err.decode()
-    wanted = [f"glibc: at the end, {int(out):,} pages are held by less than 64 bytes each, all of"
+    wanted = [f"glibc: at the end, {int(out):,} pages are pinned by fewer than 64 bytes each, all of"
               " them by blocks of cache_insert (pins.c:",
-              "First at the peak of 15.8 MiB in 413,696 blocks", "Pages that are kept",
+              "First at the peak of 15.8 MiB in 413,696 blocks", "Retained and pinned pages",
               "Johnstone and Wilson"]
     return [f"not said: {words!r} in\n{text}" for words in wanted if words not in text]
 
@@ -127,7 +127,7 @@ def test_without_stacks(scratch):
     problems = []
     if [row["function"] for row in rows] != [None] or rows[0]["pages"] < 4000:
         problems.append(f"pinned by {rows}")
-    if "are held by less than 64 bytes each" not in text or "cache_insert" in text:
+    if "are pinned by fewer than 64 bytes each" not in text or "cache_insert" in text:
         problems.append(f"said: {text}")
     return problems
 
@@ -184,7 +184,7 @@ LIES = {
                                       "struct.pack_into('<Q', data, at + 16, 0)",
     "a sample after the end": FIND + "at, n = find(2)\n"
                                      "struct.pack_into('<Q', data, at + 16, 1 << 50)",
-    "a frame of a size that cannot be": FIND + "at, n = find(3)\n"
+    "a frame with an impossible size": FIND + "at, n = find(3)\n"
                                                "struct.pack_into('<Q', data, at + 8, 1 << 62)",
 }
 

@@ -404,7 +404,7 @@ def test_refuses(scratch):
         if ran.status != status or words not in ran.err.decode() or ran.out:
             wrong.append(f"{argv}: status {ran.status}, {ran.err.decode()[-200:]}")
 
-    says("which trace?", 2)
+    says("no trace given", 2)
     says("got 'b' as well", 2, "a", "b")
     says("invalid --process '0'", 2, "--process", "0", log)
     says("invalid --process 'x'", 2, "--process", "x", log)

@@ -324,7 +324,7 @@ START_TEST(refused)
 	ck_assert_int_eq(trace_open(&trace, build_path(&file, &fd), MPROF_MAGIC_PROFILE, &err), 0);
 	o.sites.filter.size_min = 8;
 	ck_assert_int_eq(profile_make(&profile, trace, &o, &err), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(err.text, "figures of some sizes need a recording"));
+	ck_assert_ptr_nonnull(strstr(err.text, "figures of some sizes need a trace"));
 	trace_close(trace);
 	close(fd);
 	build_free(&file);

@@ -237,9 +237,10 @@ START_TEST(processes)
 	      "frame 1\n"
 	      "finish\n");
 	two_processes();
-	check(3, NULL, "error has no process 3 that called an allocator; process 2 called most\n");
+	check(3, NULL,
+	      "error has no process 3 that called an allocator; process 2 made the most calls\n");
 	build_start(&b, MPROF_MAGIC_TRACE);
-	check(0, NULL, "error has no call of an allocator\n");
+	check(0, NULL, "error contains no calls to an allocator\n");
 }
 END_TEST
 

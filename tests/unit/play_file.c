@@ -296,8 +296,8 @@ END_TEST
 START_TEST(words_of_threads)
 {
 	begin();
-	WITH(*word(TO_1), mprof_play_other(MPROF_PLAY_SWITCH, 3), true, "there is not");
-	WITH(*word(TO_1), mprof_play_other(MPROF_PLAY_SWITCH, 1) | 16, true, "there is not");
+	WITH(*word(TO_1), mprof_play_other(MPROF_PLAY_SWITCH, 3), true, "does not exist");
+	WITH(*word(TO_1), mprof_play_other(MPROF_PLAY_SWITCH, 1) | 16, true, "does not exist");
 	WITH(*word(CREATE1), MPROF_PLAY_TIME | 4000000ull << 4, true, "does not run");
 	WITH(*word(CREATE2), mprof_play_other(MPROF_PLAY_CREATE, 1), true, "CREATE");
 	WITH(*word(GONE1), mprof_play_other(MPROF_PLAY_GONE, 0), true, "GONE");

@@ -144,7 +144,7 @@ START_TEST(test_told_apart)
 		       "100 MiB); bb cannot be told apart from glibc."));
 	ck_assert(said("aa would spend 25 % less time in the allocator than glibc (15.0 ns a call "
 		       "instead of 20.0 ns a call); bb cannot be told apart from glibc."));
-	ck_assert(said("glibc takes 20.0 ms for all calls and the faults of its pages: no"));
+	ck_assert(said("glibc takes 20.0 ms for all calls and page faults: no"));
 }
 END_TEST
 
@@ -238,7 +238,7 @@ START_TEST(test_lucky_spread)
 	judge();
 	ck_assert(!verdict_by_time(&answer.verdict, 0, 2));
 	ck_assert(said("bb took 5 % less time than glibc, which is within the noise: runs of one "
-		       "allocator vary by 0.4 ns a call, so a difference counts from "));
+		       "allocator vary by 0.4 ns a call, so differences below "));
 	row[1].cpu_ns.mad = runs.control.cpu_ns.mad = 0.1;
 	judge();
 	ck_assert(verdict_by_time(&answer.verdict, 0, 2));
@@ -248,12 +248,13 @@ END_TEST
 START_TEST(test_failures_and_small)
 {
 	row[0].status = -EPIPE;
-	strcpy(row[0].why.text, "died of SIGSEGV during the playback");
+	strcpy(row[0].why.text, "was killed by SIGSEGV during the playback");
 	runs.control_of = 1;
 	judge();
 	ck_assert_uint_eq(answer.verdict.reference, 1);
 	ck_assert_uint_eq(answer.verdict.played, 2);
-	ck_assert(said("glibc could not be compared: it died of SIGSEGV during the playback."));
+	ck_assert(
+	    said("glibc could not be compared: it was killed by SIGSEGV during the playback."));
 	ck_assert(said("bb would need 24 % more memory at the peak than aa"));
 	row[1].status = row[2].status = -EPIPE;
 	judge();

@@ -205,7 +205,7 @@ static void check_remark(struct build *b, const char *why, uint64_t frames)
 	ck_assert_str_eq(remarks[0].why, why);
 }
 
-#define STRIPPED "it is stripped, and no debug file of its build-id was found"
+#define STRIPPED "it is stripped, and no debug file with its build-id was found"
 
 START_TEST(test_stripped)
 {
@@ -547,15 +547,15 @@ START_TEST(test_missing)
 	compile(&b, "-g -O2");
 	build_run("rm prog");
 	ck_assert_str_eq(build_text(&b, 1), address_text(&b, 1));
-	check_remark(&b, "the file is not there", 1);
+	check_remark(&b, "the file does not exist", 1);
 	build_close(&b);
 	build_run("mkdir prog");
 	ck_assert_str_eq(build_text(&b, 1), address_text(&b, 1));
-	check_remark(&b, "the file is no ELF file", 1);
+	check_remark(&b, "it is not an ELF file", 1);
 	build_close(&b);
 	build_run("rmdir prog; echo '#!/bin/sh' >prog");
 	ck_assert_str_eq(build_text(&b, 1), address_text(&b, 1));
-	check_remark(&b, "the file is no ELF file", 1);
+	check_remark(&b, "it is not an ELF file", 1);
 	build_close(&b);
 	b.object[1].path = "";
 	b.object[1].build_id_bytes = 0;
@@ -670,7 +670,7 @@ START_TEST(test_special_object)
 	snprintf(path, sizeof(path), "%s/prog", build_dir);
 	ck_assert_int_ge(inotify_add_watch(watch, path, IN_OPEN), 0);
 	ck_assert_str_eq(build_text(&b, 1), address_text(&b, 1));
-	check_remark(&b, "the file is no ELF file", 1);
+	check_remark(&b, "it is not an ELF file", 1);
 	build_close(&b);
 	ck_assert_msg(read(watch, event, sizeof(event)) < 0, "it was opened");
 	close(watch);

@@ -41,8 +41,8 @@ static int look(const char *path, const struct answer_kind *kind, struct error *
 	if (begins(head, kind->text) || begins(head, kind->json))
 		return 1;
 	return fail(err, -EEXIST,
-		    "'%s' exists and is not an answer of mprof%s; it is left alone: name another"
-		    " file",
+		    "'%s' exists and was not written by mprof%s, so it is not replaced; choose "
+		    "another file",
 		    cmd_path(path), *head ? "" : " (it is empty)");
 }
 
@@ -77,8 +77,8 @@ int answer_look(const char *path, const struct answer_kind *kind, struct error *
 	old = ret > 0 ? old_of(real) : NULL;
 	if (old && !may_go(old, kind))
 		ret = fail(err, -EEXIST,
-			   "'%s' would be kept as '%s', but something else is there and is left"
-			   " alone; name another file, or move one of them away",
+			   "'%s' would be kept as '%s', but that file exists and is not replaced; "
+			   "choose another file, or move one of the two",
 			   cmd_path(real), cmd_path(old));
 	free(old);
 	free(real);
@@ -95,7 +95,7 @@ int answer_done(struct export_file *f, int ret, struct error *err)
 	char *old = ret >= 0 && f->temporary ? old_of(f->target) : NULL;
 
 	if (old && !rename(f->target, old))
-		fprintf(stderr, "mprof: the earlier '%s' is kept as '%s'\n", cmd_path(f->target),
+		fprintf(stderr, "mprof: renamed the earlier '%s' to '%s'\n", cmd_path(f->target),
 			cmd_path(old));
 	free(old);
 	return export_file_done(f, ret, err);

@@ -103,11 +103,12 @@ static int check_rules(void *options, struct error *err)
 	const struct options *o = options;
 
 	if (o->check.no_new_leaks && !o->log[DIFF_BEFORE])
-		return fail(err, -EINVAL, "--no-new-leaks needs an earlier trace: --baseline LOG");
-	if (!o->check.limits && !o->log[DIFF_BEFORE])
 		return fail(err, -EINVAL,
-			    "nothing to check: --max-peak SIZE, --max-calls N, --baseline LOG ..."
-			    " say what");
+			    "--no-new-leaks needs an earlier trace; add --baseline LOG");
+	if (!o->check.limits && !o->log[DIFF_BEFORE])
+		return fail(
+		    err, -EINVAL,
+		    "nothing to check; give a limit such as --max-peak SIZE, or --baseline LOG");
 	return 0;
 }
 
@@ -118,7 +119,7 @@ static const struct usage usage = {
 	       "Prints one line for each check that failed.",
 	.words = USAGE_FILE,
 	.at = offsetof(struct options, log[DIFF_AFTER]),
-	.missing = "which trace? for example: mprof check --max-peak 100M mprof.log",
+	.missing = "no trace given; for example: mprof check --max-peak 100M mprof.log",
 	.check = check_rules,
 };
 

@@ -62,9 +62,10 @@ int cmd_unknown(const char *name)
 	const struct command *c = cmd_nearest(name);
 
 	if (c)
-		return cmd_error(STATUS_USAGE, "there is no command '%s'; did you mean '%s'?", name,
+		return cmd_error(STATUS_USAGE, "unknown command '%s'; did you mean '%s'?", name,
 				 c->name);
-	return cmd_error(STATUS_USAGE, "there is no command '%s'; `mprof help' lists them", name);
+	return cmd_error(STATUS_USAGE, "unknown command '%s'; `mprof help' lists all commands",
+			 name);
 }
 
 int cmd_error(int status, const char *format, ...)
@@ -113,7 +114,8 @@ int cmd_call(const char *name, const char *path)
 	char *argv[] = { title, path ? file : NULL, NULL };
 
 	if (!c)
-		return cmd_error(STATUS_USAGE, "this mprof has no command '%s'", name);
+		return cmd_error(STATUS_USAGE, "this mprof was built without the command '%s'",
+				 name);
 	snprintf(title, sizeof(title), "mprof %s", name);
 	if (!path)
 		return cmd_run(c, 1, argv);
@@ -132,7 +134,7 @@ int cmd_flush(int status)
 	code = failed ? errno : 0;
 	if ((!failed && !ferror(stdout) && !ferror(plain_raw())) || pager_left())
 		return status;
-	cmd_error(0, "the answer is not complete: writing standard output failed%s%s",
+	cmd_error(0, "the output is incomplete: cannot write to standard output%s%s",
 		  code ? ": " : "", code ? strerror(code) : "");
 	return status ? status : STATUS_FOUND;
 }

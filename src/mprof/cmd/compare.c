@@ -50,7 +50,7 @@ static const struct usage usage = {
 	       "page with tables, curves, pictures and a movie of the heaps.",
 	.words = USAGE_FILE,
 	.at = offsetof(struct options, path),
-	.missing = "which recording? for example: mprof compare mprof.log",
+	.missing = "no trace given; for example: mprof compare mprof.log",
 	.check = check,
 };
 
@@ -82,10 +82,10 @@ static void film_all(struct movie *m, const struct replay_run *r, const struct r
 		if (r->runs.row[i].status)
 			continue;
 		if (tell)
-			fprintf(stderr, "\r\033[Kmprof: filming %s", r->runs.row[i].variant->name);
+			fprintf(stderr, "\r\033[Kmprof: drawing the heap of %s",
+				r->runs.row[i].variant->name);
 		if (film(m, r, &r->runs.row[i], cli, &err) < 0)
-			cmd_warn("%s is not in the pictures: %s", r->runs.row[i].variant->name,
-				 err.text);
+			cmd_warn("cannot draw %s: %s", r->runs.row[i].variant->name, err.text);
 	}
 	if (tell)
 		fputs("\r\033[K", stderr);

@@ -48,7 +48,7 @@ static const struct usage usage = {
 	       "damaged, is left unchanged.",
 	.words = USAGE_FILES,
 	.at = offsetof(struct options, log),
-	.missing = "which trace? for example: mprof compress mprof.log",
+	.missing = "no trace given; for example: mprof compress mprof.log",
 };
 
 /* Somebody who still records into it holds a lock. */

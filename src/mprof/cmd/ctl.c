@@ -85,8 +85,8 @@ static int find(struct target *t, uint64_t pid, struct error *err)
 	snprintf(path, sizeof(path), "/proc/%" PRIu64 "/fd", pid);
 	dir = opendir(path);
 	if (!dir)
-		return fail(err, -errno, "cannot look at process %" PRIu64 ": %s", pid,
-			    errno == ENOENT ? "it does not run" : strerror(errno));
+		return fail(err, -errno, "cannot examine process %" PRIu64 ": %s", pid,
+			    errno == ENOENT ? "it is not running" : strerror(errno));
 	while (!found && (e = readdir(dir)))
 		found = *e->d_name != '.' && is_profile(t, e->d_name);
 	closedir(dir);
@@ -94,7 +94,7 @@ static int find(struct target *t, uint64_t pid, struct error *err)
 		return 0;
 	return fail(err, -ENOENT,
 		    "process %" PRIu64
-		    " keeps no profile; start it with mprof profile, or with MODE=Profile",
+		    " is not being profiled; start it with mprof profile, or with MODE=Profile",
 		    pid);
 }
 
@@ -136,7 +136,7 @@ static int copy(struct target *t, const char *name, struct error *err)
 static int dump(struct target *t, const struct options *o, struct error *err)
 {
 	char *name = o->output ? strdup(o->output) : free_name(t->path);
-	int ret = name ? copy(t, name, err) : fail(err, -ENOMEM, "no name for a dump is free");
+	int ret = name ? copy(t, name, err) : fail(err, -ENOMEM, "no unused name for a dump");
 
 	if (!ret)
 		fprintf(stderr, "mprof: next: mprof report %s\n", cmd_path(name));
@@ -178,8 +178,8 @@ static int status(struct target *t, const struct options *o, struct error *err)
 		return ret;
 	site_lanes_read(&lanes, trace);
 	sum_up(trace, &live, &peak);
-	printf("process %" PRIu64 ": %s into %s (%s)\n", t->pid,
-	       t->header.paused ? "paused, recorded" : "records", cmd_path(t->path),
+	printf("process %" PRIu64 ": %s, profile %s (%s)\n", t->pid,
+	       t->header.paused ? "paused" : "recording", cmd_path(t->path),
 	       format_bytes(trace_bytes(trace)).s);
 	if (trace_is_sampled(trace))
 		printf("samples of %s\n", format_many(lanes.threads, "thread", "threads").s);
@@ -200,7 +200,7 @@ static int set_paused(struct target *t, uint32_t paused, struct error *err)
 
 	if (ret)
 		return fail(err, ret, "cannot write '%s': %s", t->path,
-			    ret == -EAGAIN ? "it is another file by now" : strerror(-ret));
+			    ret == -EAGAIN ? "it is now another file" : strerror(-ret));
 	__atomic_store_n(&a.header->paused, paused, __ATOMIC_RELAXED);
 	append_close(&a);
 	return 0;
@@ -243,7 +243,8 @@ static int check(void *options, struct error *err)
 	if (parse_whole(word[0], 1, INT_MAX, &o->pid))
 		return fail(err, -EINVAL, "invalid process '%s': expected its number", word[0]);
 	if (o->words.count != 2)
-		return fail(err, -EINVAL, "what about it? for example: mprof ctl %s dump", word[0]);
+		return fail(err, -EINVAL, "no action given; for example: mprof ctl %s dump",
+			    word[0]);
 	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
 		if (!strcmp(actions[i].name, word[1]))
 			o->action = &actions[i];
@@ -256,12 +257,13 @@ static int check(void *options, struct error *err)
 static const struct usage usage = {
 	.options = options,
 	.args = "PID dump|status|pause|resume",
-	.doc = "Works on the profile of a program that runs under mprof profile, or with"
-	       " MODE=Profile or MODE=Sample. The program is not stopped and takes no part in it."
-	       "\vAll processes that share a profile are concerned, not only PID.",
+	.doc =
+	    "Dumps, shows, pauses or resumes the profile of a running program, started with mprof "
+	    "profile or with MODE=Profile or MODE=Sample. The program is not interrupted.\vThe "
+	    "action applies to all processes that share the profile, not only to PID.",
 	.words = USAGE_FILES,
 	.at = offsetof(struct options, words),
-	.missing = "which process, and what? for example: mprof ctl 4711 dump",
+	.missing = "no process and action given; for example: mprof ctl 4711 dump",
 	.check = check,
 };
 

@@ -72,7 +72,7 @@ static int check(void *options, struct error *err)
 
 	if (o->log.count < DIFF_SIDES)
 		return fail(err, -EINVAL,
-			    "which two traces? for example: mprof diff old.log new.log");
+			    "no traces given; for example: mprof diff old.log new.log");
 	if (o->log.count > DIFF_SIDES)
 		return fail(err, -EINVAL, "expected two traces, got '%s' as well",
 			    o->log.item[DIFF_SIDES]);

@@ -122,7 +122,7 @@ static void check_clock(struct finding *f, const char *program)
 		say(f, FINE, "The processor's counter is invariant, so time stamps are cheap");
 	else
 		say(f, KNOW,
-		    "The processor announces no invariant counter, so time stamps may cost more");
+		    "The processor has no invariant counter, so time stamps may be slower");
 }
 
 static void check_room(struct finding *f, const char *program)

@@ -66,7 +66,7 @@ static const struct usage usage = {
 	       "arguments and result. Sizes are decimal, addresses hexadecimal.",
 	.words = USAGE_FILE,
 	.at = offsetof(struct options, log),
-	.missing = "which trace? for example: mprof dump mprof.log",
+	.missing = "no trace given; for example: mprof dump mprof.log",
 };
 
 int cmd_dump(int argc, char **argv)

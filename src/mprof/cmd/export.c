@@ -98,7 +98,7 @@ static const char *unheeded(const struct options *o, unsigned flags)
 	if (!(flags & (EXPORT_GRAPH | EXPORT_TREES)) && o->cut)
 		return "--min-percent";
 	if (flags & EXPORT_FIXED && e->values)
-		return "--value: it always has the same values";
+		return "--value: it always contains the same values";
 	return export_series_unknown(e, flags);
 }
 
@@ -122,12 +122,13 @@ static int check(void *options, struct error *err)
 
 	o->output = o->output && strcmp(o->output, "-") ? o->output : NULL;
 	if (!name)
-		return fail(err, -EINVAL, "--to which format? --to help lists them");
+		return fail(err, -EINVAL,
+			    "no format given; add --to FORMAT (--to help lists all formats)");
 	if (!o->log.count)
 		return fail(err, -EINVAL,
-			    "which trace? for example: mprof export mprof.log --to folded");
+			    "no trace given; for example: mprof export mprof.log --to folded");
 	if (unknown)
-		return fail(err, -EINVAL, "--to %s does not know %s", name, unknown);
+		return fail(err, -EINVAL, "--to %s does not support %s", name, unknown);
 	unknown = moment(o, flags);
 	if (unknown)
 		return fail(err, -EINVAL, "--to %s: %s", name, unknown);
@@ -138,7 +139,7 @@ static int check(void *options, struct error *err)
 			    name);
 	if (flags & EXPORT_ONE_VALUE && __builtin_popcount(o->export.values) > 1 && !o->output)
 		return fail(err, -EINVAL,
-			    "--to %s holds one value per file; use -o FILE for several", name);
+			    "--to %s writes one value per file; use -o FILE for several", name);
 	return 0;
 }
 
@@ -149,12 +150,12 @@ static const struct option_row options[] = {
 	OPTION_CUSTOM(0, "value", "VALUE[,VALUE...]", unsigned, export.values, &values_type,
 		      "Export this figure, or all; --value help lists them [peak]",
 		      .words = profile_value_names),
-	OPTION_WHEN(at, "Export as peak what was live then: "),
+	OPTION_WHEN(at, "Treat this point as the peak: "),
 	OPTION_FILE('o', "output", "FILE", output, "Write to FILE instead of standard output (-)"),
 	OPTION_SIZE_FROM(0, "stack-min-size", "BYTES", export.stack_min_size, 0,
-			 "Sum up smaller blocks as SmallAllocations (folded, mallocprofiler)"),
+			 "Combine smaller blocks into SmallAllocations (folded, mallocprofiler)"),
 	OPTION_SIZE_FROM(0, "stack-max-size", "BYTES", export.stack_max_size, 0,
-			 "Sum up larger blocks as LargeAllocations"),
+			 "Combine larger blocks into LargeAllocations"),
 	OPTION_FLAG(0, "hide-zero-live", export.hide_zero_live,
 		    "Leave out sites without live blocks"),
 	OPTION_PERCENT(0, "min-percent", export.min_percent, 100,
@@ -321,12 +322,12 @@ static void tell_losses(const struct trace *t)
 
 	event_count_losses(&missing, t);
 	if (missing.damaged || d->bytes_skipped || d->stacks_missing)
-		cmd_warn("'%s' is damaged: its unreadable parts are not exported; mprof report"
-			 " says more",
+		cmd_warn("'%s' is damaged: its unreadable parts are not exported; mprof report has "
+			 "the details",
 			 trace_path(t));
 	if (missing.lost || missing.ended)
-		cmd_warn("calls were lost while '%s' was recorded: sums are too small; mprof"
-			 " report says more",
+		cmd_warn("calls were lost while '%s' was recorded, so sums are too low; mprof "
+			 "report has the details",
 			 trace_path(t));
 }
 
@@ -390,10 +391,10 @@ static int check_totals(const struct options *o, const struct trace *t, struct e
 	if (trace_has_events(t))
 		return 0;
 	if (o->exporter->flags & EXPORT_SERIES || o->export.events)
-		return fail(err, -EINVAL,
-			    "'%s' holds totals, not events: %s%s needs a recording, as mprof record"
-			    " makes it",
-			    trace_path(t), o->exporter->name, o->export.events ? " --events" : "");
+		return fail(
+		    err, -EINVAL,
+		    "'%s' contains totals, not events: %s%s needs a trace from mprof record",
+		    trace_path(t), o->exporter->name, o->export.events ? " --events" : "");
 	for (value = 0; value < VALUE_COUNT && !ret; value++)
 		if (o->export.values >> value & 1 && o->export.values != (1u << VALUE_COUNT) - 1)
 			ret = profile_value_check(t, (enum profile_value)value, err);

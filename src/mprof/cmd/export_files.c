@@ -147,7 +147,7 @@ int export_directory(const char *output, bool *is, struct error *err)
 
 	*is = n && (output[n - 1] == '/' || (!stat(output, &st) && S_ISDIR(st.st_mode)));
 	if (*is && mkdir(output, 0777) < 0 && errno != EEXIST)
-		return fail(err, -errno, "cannot make the directory '%s': %m", output);
+		return fail(err, -errno, "cannot create the directory '%s': %m", output);
 	return 0;
 }
 

@@ -51,8 +51,7 @@ static int open_recorded(struct films *f, const char *path)
 	if (playfile_is(path))
 		return cmd_error(
 		    STATUS_USAGE,
-		    "'%s' is a playback file, which has no addresses: --allocator says "
-		    "on which ones to play it",
+		    "'%s' is a playback file, which has no addresses; use --allocator to play it",
 		    path);
 	if (import_open(&f->trace, path, MPROF_MAGIC_TRACE, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
@@ -281,7 +280,7 @@ int films_calls_at(struct films *f, uint64_t ns, uint64_t *op, struct error *err
 	}
 	*op = c.found ? c.op : c.ops;
 	if (!ret && c.last_ns && ns > c.last_ns)
-		ret = fail(err, -ERANGE, "the last call was after %s", format_ns(c.last_ns).s);
+		ret = fail(err, -ERANGE, "the last call was made after %s", format_ns(c.last_ns).s);
 	return ret;
 }
 

@@ -91,7 +91,7 @@ void help_start(FILE *out)
 		c = cmd_find(first[i]);
 		fprintf(out, "  mprof %s %s\n      %s\n", c->name, c->args, c->help);
 	}
-	fputs("\n`mprof help' lists all commands, `mprof COMMAND --help' explains one.\n", out);
+	fputs("\n`mprof help' lists all commands; `mprof COMMAND --help' explains one.\n", out);
 }
 
 void help_all(FILE *out)
@@ -102,12 +102,13 @@ void help_all(FILE *out)
 	help_commands(out);
 	fputs("\nModes:\n", out);
 	help_modes(out);
-	fputs("\nWays to the allocator (INIT):\n", out);
+	fputs("\nFinding the allocator (INIT):\n", out);
 	print_rows(out, inits, COUNT(inits));
 	fputs("\nKeys of MPROF_CONF [default]:\n", out);
 	help_keys(out);
-	fputs("\n`mprof help COMMAND' or `mprof COMMAND --help' explains one of them; mprof(1),\n"
-	      "mprof-COMMAND(1) and libmprof(7) are the manual.\n",
+	fputs("\n"
+	      "`mprof help COMMAND' or `mprof COMMAND --help' explains one of them.\n"
+	      "Manual pages: mprof(1), mprof-COMMAND(1), libmprof(7).\n",
 	      out);
 }
 

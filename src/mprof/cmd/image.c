@@ -64,9 +64,9 @@ static int check(void *options, struct error *err)
 
 	if (time && o->at.text)
 		return fail(err, -EINVAL,
-			    "--layout time shows every moment: it does not know --at");
+			    "--at cannot be used with --layout time, which shows the whole run");
 	if (time && o->picture.by != PICTURE_BY_OCCUPANCY)
-		return fail(err, -EINVAL, "--layout time is coloured by occupancy, not by %s",
+		return fail(err, -EINVAL, "--layout time supports only --by occupancy, not %s",
 			    picture_by_name(o->picture.by));
 	if (o->output && format_of(o->output) < 0)
 		return fail(err, -EINVAL,
@@ -74,8 +74,9 @@ static int check(void *options, struct error *err)
 			    ".pdf; mprof movie writes .html, .apng and videos",
 			    o->output);
 	if (out && o->json)
-		return fail(err, -EINVAL,
-			    "--json goes to standard output: -o FILE for the picture");
+		return fail(
+		    err, -EINVAL,
+		    "--json uses standard output; write the picture to a file with -o FILE");
 	if (out && isatty(STDOUT_FILENO))
 		return fail(err, -EINVAL, "a picture cannot be written to a terminal; use -o FILE");
 	return 0;
@@ -87,7 +88,7 @@ static const struct option_type pixels_type = { "pixels", take_pixels, NULL, COM
 static const struct option_row options[] = {
 	OPTION_FILE('o', "output", "FILE", output,
 		    "Write a .png, .svg or .pdf file, or - for PNG on standard output [LOG.png]"),
-	OPTION_WHEN(at, "Show the heap then: "),
+	OPTION_WHEN(at, "Show the heap at this point: "),
 	OPTION_WORD(0, "by", "WHAT", picture.by, words_PICTURE_BY,
 		    "Colour pages by %s [occupancy]"),
 	OPTION_WORD(0, "layout", OPTION_EITHER, picture.layout, words_LAYOUT,
@@ -106,11 +107,11 @@ static const struct option_row options[] = {
 static const struct usage usage = {
 	.options = options,
 	.args = "LOG|FILE",
-	.doc = "Draws the address space of a heap: every page that ever held a block, at one "
-	       "moment or over the whole run, as recorded or with other allocators.",
+	.doc = "Draws the address space of a heap: every page that ever contained a block, at one "
+	       "point in time or over the whole run, as recorded or with other allocators.",
 	.words = USAGE_FILE,
 	.at = offsetof(struct options, log),
-	.missing = "which trace? for example: mprof image mprof.log",
+	.missing = "no trace given; for example: mprof image mprof.log",
 	.check = check,
 };
 
@@ -210,8 +211,7 @@ static int take_all(struct work *w)
 		if (ret < 0 && films_fault(&w->films, ret))
 			return cmd_error(films_fault(&w->films, ret), "%s", err.text);
 		if (ret < 0)
-			cmd_warn("%s is not in the picture: %s", w->films.variants.v[i].name,
-				 err.text);
+			cmd_warn("cannot draw %s: %s", w->films.variants.v[i].name, err.text);
 	}
 	return w->panels ? STATUS_OK : cmd_error(STATUS_FOUND, "no allocator could be shown");
 }
@@ -234,7 +234,7 @@ static void release(struct work *w)
 static void describe(const struct work *w, char *text, size_t room)
 {
 	static const char *const when[] = {
-		[WHEN_PEAK] = "the heap when most bytes were live",
+		[WHEN_PEAK] = "the heap at the peak of live bytes",
 		[WHEN_END] = "the heap after the last call",
 		[WHEN_CALLS] = "the heap after %s calls",
 		[WHEN_TIME] = "the heap after %s",
@@ -245,8 +245,8 @@ static void describe(const struct work *w, char *text, size_t room)
 		[PICTURE_BY_AGE] = ", by age",
 		[PICTURE_BY_SIZE] = ", by size",
 		[PICTURE_BY_THREAD] = ", by thread",
-		[PICTURE_BY_SITE] = ", by the function that asked",
-		[PICTURE_BY_MODULE] = ", by the module that asked",
+		[PICTURE_BY_SITE] = ", by allocating function",
+		[PICTURE_BY_MODULE] = ", by allocating module",
 	};
 	bool time = w->o->picture.layout == LAYOUT_TIME;
 	char moment[96];

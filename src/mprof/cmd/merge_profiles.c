@@ -28,7 +28,9 @@ static int check(void *options, struct error *err)
 {
 	const struct options *o = options;
 
-	return o->output ? 0 : fail(err, -EINVAL, "where to? for example: -o merged.profile");
+	return o->output
+		   ? 0
+		   : fail(err, -EINVAL, "no output file given; for example: -o merged.profile");
 }
 
 static const struct usage usage = {
@@ -40,7 +42,8 @@ static const struct usage usage = {
 	       "\vmprof report, export, diff and check read the result like any profile.",
 	.words = USAGE_FILES,
 	.at = offsetof(struct options, from),
-	.missing = "which profiles? for example: mprof merge a.profile b.profile -o both.profile",
+	.missing =
+	    "no profiles given; for example: mprof merge a.profile b.profile -o both.profile",
 	.check = check,
 };
 

@@ -40,8 +40,9 @@ static const struct option_row options[] = {
 	OPTION_WORD(0, "by", "WHAT", by, words_PICTURE_BY,
 		    "Colour pages by %s; a page can change it [occupancy]"),
 	OPTION_REAL(0, "fps", "N", fps, 0.1, 240, "Play N frames a second [20]", .example = "20"),
-	OPTION_SIZE_FROM(0, "limit", "SIZE", limit, 1,
-			 "Limit the size of a page: leave out frames, then colours [18M]"),
+	OPTION_SIZE_FROM(
+	    0, "limit", "SIZE", limit, 1,
+	    "Limit the size of the HTML page by leaving out frames, then colours [18M]"),
 	OPTION_ROWS(option_films, films),
 	OPTION_ROWS(option_names, names),
 	OPTION_ROWS_ALONE(option_memory),
@@ -68,7 +69,7 @@ static const struct usage usage = {
 	       "calls are played on, ever used, frame by frame.",
 	.words = USAGE_FILE,
 	.at = offsetof(struct options, log),
-	.missing = "which trace? for example: mprof movie mprof.log",
+	.missing = "no trace given; for example: mprof movie mprof.log",
 	.check = check,
 };
 
@@ -162,7 +163,7 @@ static int film_all(struct work *w)
 		if (ret < 0 && films_fault(&w->films, ret))
 			return cmd_error(films_fault(&w->films, ret), "%s", err.text);
 		if (ret < 0)
-			cmd_warn("%s is not in the movie: %s", w->name[i], err.text);
+			cmd_warn("cannot draw %s: %s", w->name[i], err.text);
 	}
 	if (!movie_films(w->movie))
 		return cmd_error(STATUS_FOUND, "no allocator could be shown");

@@ -35,12 +35,13 @@ int output_check(const char *path, const char *input, bool chosen)
 
 	if (there && input && !stat(input, &in) && in.st_dev == out.st_dev &&
 	    in.st_ino == out.st_ino)
-		return cmd_error(STATUS_FOUND,
-				 "'%s' is the input and is not replaced; name another file with -o",
-				 path);
+		return cmd_error(
+		    STATUS_FOUND,
+		    "'%s' is the input file and is not replaced; choose another file with -o",
+		    path);
 	if (there && !chosen && !playfile_is(path) && !made_here(path))
 		return cmd_error(STATUS_FOUND,
-				 "'%s' exists and was not made by mprof; name a file with -o",
+				 "'%s' exists and was not written by mprof; choose a file with -o",
 				 path);
 	if (export_file_try(path, &err) < 0)
 		return cmd_error(STATUS_FOUND, "%s", err.text);

@@ -46,7 +46,7 @@ static void tell_mended(const struct mprof_play_summary *s, bool of_trace)
 	told(s->unknown_frees, "free", "frees",
 	     "of blocks whose allocation was not recorded: left out");
 	told(s->inherited_frees, "free", "frees",
-	     "of blocks that a forked process had from its parent: left out");
+	     "of blocks that a forked process inherited: left out");
 	told(s->double_allocations, "block", "blocks",
 	     "allocated at an address still in use: a free was inserted");
 	told(s->inversions, "call", "calls", "in the wrong order, repaired");
@@ -86,12 +86,12 @@ static void tell_choice(const struct playback_source *s)
 	fprintf(stderr, "mprof: process %" PRIu32 " of %zu, '%s' with %s", p->number, processes,
 		p->exe, format_many(p->calls, "call", "calls").s);
 	if (images > 1)
-		fprintf(stderr, ", one of %zu programs that it was", images);
+		fprintf(stderr, ", one of the %zu programs that it ran", images);
 	if (p != s->process)
-		fprintf(stderr, "; most has process %" PRIu32 ", '%s' with %s",
+		fprintf(stderr, "; most are by process %" PRIu32 ", '%s' with %s",
 			s->process[0].number, s->process[0].exe,
 			format_count(s->process[0].calls).s);
-	fputs("; --process N or all chooses\n", stderr);
+	fputs("; choose with --process N or --process all\n", stderr);
 }
 
 /* ---- compiling ---- */
@@ -146,7 +146,7 @@ static int open_and_compile(struct playback_source *s, const char *path, const c
 	if (import_open(&s->trace, path, MPROF_MAGIC_TRACE, &err))
 		return cmd_error(STATUS_FILE, "%s", err.text);
 	if (import_title(s->trace) && o->process && o->process != COMPILE_ALL)
-		return cmd_error(STATUS_USAGE, "'%s' is %s: it has no numbers of processes", path,
+		return cmd_error(STATUS_USAGE, "'%s' is %s, which does not number processes", path,
 				 import_title(s->trace));
 	status = choose(s, o);
 	if (!status && !o->quiet)
@@ -205,9 +205,10 @@ static int open_compiled(struct playback_input *in, const char *path,
 
 	in->fd = temporary_file(NULL);
 	if (in->fd < 0)
-		return cmd_error(STATUS_FOUND,
-				 "cannot make a temporary file: %s; TMPDIR says where",
-				 strerror(-in->fd));
+		return cmd_error(
+		    STATUS_FOUND,
+		    "cannot create a temporary file: %s; set TMPDIR to another directory",
+		    strerror(-in->fd));
 	status = playback_compile(path, NULL, in->fd, o, &source, &sum);
 	if (status)
 		return status;

@@ -89,7 +89,7 @@ const struct option_row option_names[] = {
 	OPTION_LIST(0, "rewrite", "s/REGEX/TEXT/", options.sym.rewrite, &rewrite_type,
 		    "Change names; may be repeated", .example = "s/<.*>//"),
 	OPTION_LIST(0, "stop-at", "REGEX", options.sym.stop, &regex_type,
-		    "Count what these functions call as their own; may be repeated"),
+		    "Attribute what these functions call to them; may be repeated"),
 	OPTION_FLAG(0, "wrappers", options.wrappers,
 		    "Show malloc, operator new and similar functions, too"),
 	OPTION_LIST(0, "debug-dir", "DIR", options.sym.debug_dir, &option_directories,
@@ -171,8 +171,8 @@ static void tell(const struct profile *p, const struct sym_remark *remark)
 void profile_tell_estimates(const struct profile *p)
 {
 	if (p->sites.totals.estimated)
-		cmd_warn("'%s' holds estimates from %" PRIu64 " samples; mprof report gives their"
-			 " ranges",
+		cmd_warn("'%s' contains estimates from %" PRIu64
+			 " samples; mprof report shows their ranges",
 			 p->path, p->total.error.samples);
 }
 

@@ -60,7 +60,7 @@ static int check(void *options, struct error *err)
 	const struct options *o = options;
 
 	return run_keys_check(&o->keys, o->argv,
-			      "which program? for example: mprof record -- ls -l", err);
+			      "no program given; for example: mprof record -- ls -l", err);
 }
 
 static const struct usage usage = {
@@ -124,8 +124,8 @@ bool record_finish(const struct run_plan *plan, const struct run_result *r, unsi
 static void tell(const struct event_count *t, const char *path)
 {
 	if (t->damaged)
-		cmd_warn("the trace is damaged: %" PRIu64 " part%s of it %s missing or unreadable;"
-			 " the report says more",
+		cmd_warn("the trace is damaged: %" PRIu64
+			 " part%s of it %s missing or unreadable; mprof report has the details",
 			 t->damaged, t->damaged == 1 ? "" : "s", t->damaged == 1 ? "is" : "are");
 	fprintf(stderr, "mprof: %s of %s and %s, ", format_many(t->all, "event", "events").s,
 		format_many(t->threads, "thread", "threads").s,

@@ -37,7 +37,7 @@ static const struct usage usage = {
 	       "how much memory and time each of them takes.",
 	.words = USAGE_FILE,
 	.at = offsetof(struct options, path),
-	.missing = "which recording? for example: mprof replay mprof.log",
+	.missing = "no trace given; for example: mprof replay mprof.log",
 	.check = check,
 };
 

@@ -124,8 +124,8 @@ static int open_as_it_is(struct both *b, const char *path, uint32_t process)
 		return status;
 	if (!b->in[0].trace || !trace_stacks(b->in[0].trace)->definitions)
 		return cmd_error(STATUS_FILE,
-				 "'%s' has no call stacks, so there are no functions to change; a "
-				 "trace of mprof record has",
+				 "'%s' has no call stacks, so there are no functions to change; "
+				 "use a trace from mprof record",
 				 path);
 	if (profile_names(&b->names, b->in[0].trace, &names, &err))
 		return cmd_error(STATUS_FOUND, "%s", err.text);
@@ -263,15 +263,14 @@ static int none_fits(const struct change_rule *r)
 	if (r->refused_most <= r->chunk / 4 || r->refused_most > chunk / 4)
 		return cmd_error(
 		    STATUS_USAGE,
-		    "a pool is not for the %s of '%s': they are of up to %s, and blocks"
-		    " of more than a quarter of a chunk, or aligned to more than 16"
-		    " bytes, stay outside",
+		    "a pool does not suit the %s of '%s', of up to %s: it excludes blocks larger "
+		    "than a quarter of a chunk, or aligned to more than 16 bytes",
 		    format_many(r->refused, "block", "blocks").s, r->site,
 		    format_bytes(r->refused_most).s);
 	return cmd_error(
 	    STATUS_USAGE,
-	    "no block of '%s' fits into a pool: its %s of up to %s, and only a quarter"
-	    " of a chunk of %s is for one block; try --pool-site '%s,chunk=%" PRIu64 "K'",
+	    "no block of '%s' fits into a pool: its %s of up to %s, and one block can use only a "
+	    "quarter of a chunk of %s; try --pool-site '%s,chunk=%" PRIu64 "K'",
 	    r->site, format_many(r->refused, "block is", "blocks are").s,
 	    format_bytes(r->refused_most).s, format_bytes(r->chunk).s, r->site, chunk / 1024);
 }
@@ -287,12 +286,11 @@ static int nothing_changed(const struct change_cli *c)
 	if (r->refused)
 		return none_fits(r);
 	if (r->line)
-		return cmd_error(
-		    STATUS_USAGE,
-		    "no block is changed by %s %s: no call allocates on that"
-		    " line itself; mprof report hot --by line shows those that do,"
-		    " and %s %s covers everything that the function and its callees allocate",
-		    option_of(r).s, r->site, option_of(r).s, r->function);
+		return cmd_error(STATUS_USAGE,
+				 "no block is changed by %s %s: no call on that line allocates "
+				 "directly; mprof report hot --by line shows those that do, and %s "
+				 "%s covers everything that the function and its callees allocate",
+				 option_of(r).s, r->site, option_of(r).s, r->function);
 	return cmd_error(STATUS_USAGE,
 			 "no block is changed by %s %s%s: mprof report callers shows what allocates"
 			 " memory",

@@ -46,7 +46,7 @@ static const struct option_row options[] = {
 	OPTION_FLAG(0, "sources", html.sources, "Put the text of the source files into the page"),
 	OPTION_JSON(view.request.json),
 	OPTION_TITLE("Options of a view:"),
-	OPTION_WHEN(view.at, "Show what was live then: ", OF_VIEWS),
+	OPTION_WHEN(view.at, "Show what was live at this point: ", OF_VIEWS),
 	OPTION_WORD(0, "by", "WHAT", view.request.by, profile_by_names, "Print a row per %s",
 		    OF_VIEWS, .given = OPTION_AT(view.request.grouped)),
 	OPTION_WORD(0, "sort", "VALUE", view.request.sort, profile_value_names,
@@ -98,7 +98,7 @@ static int take_argument(struct options *o, const struct view *v, struct error *
 	char **word = o->word.item;
 
 	if (o->word.count < 2 || (o->word.count == 2 && export_is_trace(word[1])))
-		return fail(err, -EINVAL, "which %s? for example: mprof report %s %s %s", v->arg,
+		return fail(err, -EINVAL, "no %s given; for example: mprof report %s %s %s", v->arg,
 			    v->name, strcmp(v->arg, "FILE") ? "main" : "main.c",
 			    o->word.count < 2 ? "mprof.log" : word[1]);
 	o->view.request.arg = word[1];
@@ -147,7 +147,7 @@ static int check(void *options, struct error *err)
 	if (why)
 		return fail(err, -EINVAL, "%s", why);
 	if (o->html.path && o->view.view)
-		return fail(err, -EINVAL, "--html shows every view: leave '%s' out",
+		return fail(err, -EINVAL, "--html includes every view; leave out '%s'",
 			    o->view.view->name);
 	if (o->html.path && o->view.request.json)
 		return fail(err, -EINVAL, "--html and --json: choose one");
@@ -262,10 +262,10 @@ static int whole(struct trace *t, struct options *o, struct error *err)
 	if (trace_has_events(t))
 		return overview_make(t, &o->cli.options, screen, answer, o, err);
 	if (o->html.path)
-		return fail(err, -EINVAL,
-			    "'%s' holds totals, not events: --html needs a recording, as mprof"
-			    " record makes it",
-			    trace_path(t));
+		return fail(
+		    err, -EINVAL,
+		    "'%s' contains totals, not events: --html needs a trace from mprof record",
+		    trace_path(t));
 	return report_totals(t, &o->cli.options, &o->report, o->view.request.json, err);
 }
 

@@ -39,10 +39,9 @@ static void tell_losses(struct view_request *r, const struct trace *t)
 
 	r->incomplete = p->tree.lost_all || is_damaged(trace_damage(t));
 	if (r->incomplete)
-		cmd_warn(
-		    "parts of '%s' are missing: figures are too small, and blocks shown as never"
-		    " freed may have been freed; mprof report shows what is missing",
-		    p->path);
+		cmd_warn("parts of '%s' are missing: figures are too low, and blocks shown as "
+			 "never freed may have been freed; mprof report shows what is missing",
+			 p->path);
 	if (without)
 		cmd_warn("%" PRIu64 " calls of '%s' have no call stack", without, p->path);
 }
@@ -98,10 +97,9 @@ static int check_totals(const struct report_view *v, const struct trace *t, stru
 {
 	if (trace_has_events(t) || v->view->ops->totals)
 		return profile_value_check(t, v->request.sort, err);
-	return fail(
-	    err, -EINVAL,
-	    "'%s' holds totals, not events: '%s' needs a recording, as mprof record makes it",
-	    trace_path(t), v->view->name);
+	return fail(err, -EINVAL,
+		    "'%s' contains totals, not events: '%s' needs a trace from mprof record",
+		    trace_path(t), v->view->name);
 }
 
 int report_view(struct report_view *v, struct trace *t)

@@ -23,24 +23,25 @@
 
 static const char *const losses[MPROF_LOST_REASONS] = {
 	[MPROF_LOST_NESTED] = "calls from signal handlers while another was being recorded",
-	[MPROF_LOST_SPACE] = "no room on the disk, or a limit on the size of files",
+	[MPROF_LOST_SPACE] = "the disk is full, or a file size limit was reached",
 	[MPROF_LOST_MEMORY] = "no memory or address space",
-	[MPROF_LOST_FILE] = "the file was deleted, truncated or closed by somebody",
+	[MPROF_LOST_FILE] = "the file was deleted, truncated or closed",
 	[MPROF_LOST_EARLY] = "calls before recording could start",
 	[MPROF_LOST_PROCESS] = "it could not join the run",
-	[MPROF_LOST_LOCKED] = "the program forbade itself system calls that recording needs",
-	[MPROF_LOST_STACK] = "calls recorded without their stack: no room or memory for it",
+	[MPROF_LOST_LOCKED] = "the program blocked system calls that recording needs",
+	[MPROF_LOST_STACK] =
+	    "calls recorded without their stacks: no disk space or memory for them",
 };
 
 void run_messages_loss(unsigned reason, uint64_t n)
 {
-	const char *words = losses[reason] ? losses[reason] : "reason not known";
+	const char *words = losses[reason] ? losses[reason] : "unknown reason";
 
 	if (!n)
 		return;
 	if (lost_is_end(reason))
-		cmd_warn("recording ended early in %" PRIu64 " process%s: %s; what came later is"
-			 " not in the file",
+		cmd_warn("recording ended early in %" PRIu64
+			 " process%s: %s; later calls are not in the file",
 			 n, n == 1 ? "" : "es", words);
 	else
 		cmd_warn("%" PRIu64 " lost: %s", n, words);
@@ -132,14 +133,14 @@ static void tell_notes(const char *notes)
 static void tell_cut(const struct run_result *r)
 {
 	const char *rest =
-	    r->file == RUN_CUT ? "what was recorded there is lost" : "what was recorded is lost";
+	    r->file == RUN_CUT ? "the recording of that part is lost" : "the recording is lost";
 
 	if (r->bytes < r->bytes_before)
 		cmd_warn("'%s' was truncated during the run, from at least %" PRIu64 " to %" PRIu64
 			 " bytes; %s",
 			 r->target.path, r->bytes_before, r->bytes, rest);
 	else
-		cmd_warn("'%s' was truncated during the run; what was recorded until then is lost",
+		cmd_warn("'%s' was truncated during the run; the recording up to then is lost",
 			 r->target.path);
 }
 
@@ -149,13 +150,13 @@ static void tell_earlier(const struct run_result *r)
 	char *old = target_old(&r->target);
 
 	if (r->earlier == TARGET_KEPT && old)
-		fprintf(stderr, "mprof: what '%s' was before is kept as '%s'\n",
+		fprintf(stderr, "mprof: renamed the earlier '%s' to '%s'\n",
 			cmd_path(r->target.path), cmd_path(old));
 	if (r->earlier == TARGET_UNTOUCHED)
-		fprintf(stderr, "mprof: nothing was recorded; '%s' is as it was before\n",
+		fprintf(stderr, "mprof: nothing was recorded; '%s' is unchanged\n",
 			cmd_path(r->target.path));
 	if (r->earlier == TARGET_PUT_BACK)
-		fprintf(stderr, "mprof: no call was recorded; '%s' is again what it was before\n",
+		fprintf(stderr, "mprof: no call was recorded; restored the earlier '%s'\n",
 			cmd_path(r->target.path));
 	free(old);
 }
@@ -168,7 +169,7 @@ static bool is_filtered(const struct run_plan *plan)
 static void tell_file(const struct run_plan *plan, const struct run_result *r)
 {
 	if (r->file == RUN_NOTHING && *r->program.why_not && r->earlier == TARGET_NONE)
-		fprintf(stderr, "mprof: nothing was recorded, and '%s' was not made\n",
+		fprintf(stderr, "mprof: nothing was recorded, and '%s' was not created\n",
 			cmd_path(r->target.path));
 	if (r->file == RUN_NOTHING && is_filtered(plan))
 		cmd_warn("nothing was recorded: the run had no process that ONLY and RANKS allow");
@@ -179,21 +180,21 @@ static void tell_file(const struct run_plan *plan, const struct run_result *r)
 	if (r->file == RUN_TRUNCATED || r->file == RUN_CUT)
 		tell_cut(r);
 	if (r->file == RUN_RESTORED)
-		cmd_warn("'%s' was deleted during the run; it is put back", r->target.path);
+		cmd_warn("'%s' was deleted during the run; mprof restored it", r->target.path);
 	if (r->file == RUN_MOVED)
-		cmd_warn("'%s' was replaced during the run; what was recorded until then is in"
-			 " '%s'",
+		cmd_warn("'%s' was replaced during the run; the recording up to then is in '%s'",
 			 r->target.path, r->path);
 	if (r->file == RUN_DISPLACED)
-		cmd_warn("'%s' was replaced during the run; what was recorded until then is lost",
+		cmd_warn("'%s' was replaced during the run; the recording up to then is lost",
 			 r->target.path);
 	if (r->alive)
-		cmd_warn("%" PRIu32 " recorded process%s of this run still run%s, into the same"
-			 " file",
-			 r->alive, r->alive == 1 ? "" : "es", r->alive == 1 ? "s" : "");
+		cmd_warn("%" PRIu32
+			 " recorded process%s of this run %s still running; calls still go"
+			 " into the same file",
+			 r->alive, r->alive == 1 ? "" : "es", r->alive == 1 ? "is" : "are");
 	else if (r->in_use)
-		cmd_warn("a process of this run still runs; what it does from now on goes into"
-			 " the same file");
+		cmd_warn(
+		    "a process of this run is still running; calls still go into the same file");
 	tell_earlier(r);
 }
 

@@ -36,7 +36,7 @@ static const struct option_row options[] = {
 		   "Estimate them from one of N calls, whatever its size",
 		   .named = OPTION_AT(sample)),
 	OPTION_KEY("seed", "NUMBER", keys, SEED,
-		   "Choose the same samples each time; 0: others [0]"),
+		   "Choose the same samples each time; 0: different ones [0]"),
 	OPTION_WORDS_TEXT(0, "at-exit", "WHAT", keys.word[CONF_AT_EXIT], words_EXIT_FORM,
 			  "Let each process also write %s when it ends; several with commas"),
 	OPTION_WORDS_TEXT(0, "dump", "WHAT", keys.word[CONF_DUMP], words_EXIT_FORM,
@@ -62,18 +62,18 @@ static int check(void *options, struct error *err)
 	const struct options *o = options;
 
 	return run_keys_check(&o->keys, o->argv,
-			      "which program? for example: mprof profile -- ls -l", err);
+			      "no program given; for example: mprof profile -- ls -l", err);
 }
 
 static const struct usage usage = {
 	.options = options,
 	.args = "[--] PROGRAM [ARGS]",
-	.doc = "Runs PROGRAM and adds up what it and its children do with memory, for each call"
-	       " stack: calls, bytes, live blocks, the peak, lifetimes, temporary and reallocated"
-	       " blocks. The size of the file depends on the number of stacks and threads, not on"
-	       " how long the program runs. The file can be read at any time, even after SIGKILL."
-	       "\vThe program's output and exit status are its own. Afterwards:"
-	       " mprof report FILE, mprof export FILE, mprof diff A B.",
+	.doc = "Runs PROGRAM and adds up what it and its children do with memory, for each call "
+	       "stack: calls, bytes, live blocks, the peak, lifetimes, temporary and reallocated "
+	       "blocks. The size of the file depends on the number of stacks and threads, not on "
+	       "how long the program runs. The file can be read at any time, even after "
+	       "SIGKILL.\vThe output and exit status are those of the program. Next: mprof report "
+	       "FILE, mprof export FILE or mprof diff A B.",
 	.words = USAGE_PROGRAM,
 	.at = offsetof(struct options, argv),
 	.check = check,

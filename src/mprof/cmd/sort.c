@@ -51,11 +51,11 @@ static const struct usage usage = {
 	.args = "LOG",
 	.doc = "Compiles a trace, or another tool's record of calls, to a playback file: the same "
 	       "calls in the same order, with block numbers instead of addresses, ready to be "
-	       "played on any allocator. mprof replay, image, movie and compare compile traces "
-	       "themselves; a playback file saves them this step.",
+	       "played on any allocator. The commands replay, image, movie and compare compile "
+	       "traces themselves; a playback file saves them this step.",
 	.words = USAGE_FILE,
 	.at = offsetof(struct options, log),
-	.missing = "which trace? for example: mprof sort mprof.log",
+	.missing = "no trace given; for example: mprof sort mprof.log",
 	.check = check_output,
 };
 
@@ -84,14 +84,14 @@ static void print_text(const struct playfile *p)
 		printf("%s%s %s", comma, format_count(s->by_op[op]).s, op_names[op]);
 		comma = ", ";
 	}
-	printf("; %s asked for\n", format_bytes(s->asked_bytes).s);
+	printf("; %s requested\n", format_bytes(s->asked_bytes).s);
 	printf("  peak %s in up to %s, after call %s\n", format_bytes(s->peak_bytes).s,
 	       format_many(s->peak_blocks, "block", "blocks").s, format_count(s->peak_op + 1).s);
-	printf("  left at the end %s in %s\n", format_bytes(s->left_bytes).s,
+	printf("  live at the end %s in %s\n", format_bytes(s->left_bytes).s,
 	       format_many(s->left_blocks, "block", "blocks").s);
 	printf("  %s", format_many(h->threads, "thread", "threads").s);
 	if (h->threads > 1)
-		printf(", %s by another thread than allocated",
+		printf(", %s by a thread other than the one that allocated",
 		       format_many(s->remote_frees, "block freed", "blocks freed").s);
 	if (h->flags & MPROF_PLAY_HAS_TIMES)
 		printf("; recorded in %s", format_ns(s->recorded_ns).s);

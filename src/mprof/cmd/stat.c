@@ -42,8 +42,7 @@ struct options {
 #define OPTIONS struct options
 static const struct option_row options[] = {
 	OPTION_FILE('o', "output", "FILE", answer, "Write the answer to FILE instead of stdout"),
-	OPTION_FILE('c', "counts", "COUNTS", counts,
-		    "Keep the counts in this file [they are not kept]"),
+	OPTION_FILE('c', "counts", "COUNTS", counts, "Keep the counts in this file [not kept]"),
 	OPTION_NUMBER('r', "repeat", "N", runs, 1, RUNS_MAX, "Run N times; print means and spread",
 		      .example = "5"),
 	OPTION_JSON(json),
@@ -60,7 +59,7 @@ static const struct usage usage = {
 	       "program used.\vThe exit status is that of the program.",
 	.words = USAGE_PROGRAM,
 	.at = offsetof(struct options, argv),
-	.missing = "which program? for example: mprof stat -- ls -l",
+	.missing = "no program given; for example: mprof stat -- ls -l",
 };
 
 /* What every run adds up to; the last one's counts and result are shown whole. */
@@ -176,7 +175,7 @@ static void print_text(FILE *out, const struct stat *s, char **argv, bool all)
 		fprintf(out, " (%u runs)", s->runs);
 	fprintf(out, "\n\n");
 	print_functions(out, s);
-	fprintf(out, "\n%s, %s that called it%s\n",
+	fprintf(out, "\n%s, %s with calls%s\n",
 		format_many(s->counts.processes, "process", "processes").s,
 		format_many(s->counts.all_threads, "thread", "threads").s,
 		s->runs > 1 ? ", in the last run" : "");
@@ -215,8 +214,8 @@ static char *make_room(void)
 	if (mkdtemp(path))
 		return path;
 	cmd_error(0,
-		  "cannot make a directory for the counts, '%s': %s; -c COUNTS puts them"
-		  " elsewhere",
+		  "cannot create a directory for the counts, '%s': %s; choose another place with "
+		  "-c COUNTS",
 		  path, strerror(errno));
 	free(path);
 	return NULL;

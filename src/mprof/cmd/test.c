@@ -43,11 +43,11 @@ static const struct usage usage = {
 	.options = options,
 	.args = "\"SHELL LINE\"\n[--] PROGRAM ARGS...",
 	.doc = "Runs a command twice, first to count its calls and then to record them, and "
-	       "reports on the second run. One word is a line for the shell; several words are a "
-	       "program and its arguments.\vThe exit status is that of the second run.",
+	       "reports on the second run. A single argument is a shell command line; several are "
+	       "a program and its arguments.\vThe exit status is that of the second run.",
 	.words = USAGE_PROGRAM,
 	.at = offsetof(struct options, argv),
-	.missing = "which command? for example: mprof test \"ls -l\"",
+	.missing = "no command given; for example: mprof test \"ls -l\"",
 };
 
 /* What was counted, and how the counting run ended. */
@@ -73,19 +73,20 @@ static void say_second(const struct program *program)
 static bool stops(const struct run_result *r, const struct counts *counts, bool line)
 {
 	if (line && run_status(r) == STATUS_NOT_FOUND) {
-		fputs("mprof: the shell did not find it, so it is not run again\n", stderr);
+		fputs("mprof: the shell did not find the command, so the second run is skipped\n",
+		      stderr);
 		return true;
 	}
 	if (run_messages_interrupted(r)) {
-		fputs(
-		    "mprof: interrupted, so it is not run again; these are the calls until then\n",
-		    stderr);
+		fputs("mprof: interrupted, so the second run is skipped; the calls counted up to "
+		      "then:\n",
+		      stderr);
 		counts_print(stdout, counts, 0);
 		return true;
 	}
 	if (!*r->program.why_not || counts->all.calls)
 		return false;
-	fputs("mprof: it is not run again, because nothing would be recorded\n", stderr);
+	fputs("mprof: the second run is skipped, because nothing would be recorded\n", stderr);
 	return true;
 }
 
@@ -207,7 +208,8 @@ static int report(const struct run_result *r)
 	int status = report_after_test(path);
 
 	fflush(stdout);
-	fprintf(stderr, "mprof: the trace is %s; look again with: mprof report %s\n", path, path);
+	fprintf(stderr, "mprof: the trace is %s; show the report again with: mprof report %s\n",
+		path, path);
 	return status;
 }
 
@@ -277,7 +279,7 @@ int test_run(char **argv, const char *counts, const char *log, bool compress)
 	int status;
 
 	if (program == line && !argv[0][strspn(argv[0], " \t\n")])
-		return cmd_error(STATUS_USAGE, "which command? for example: mprof -t \"ls -l\"");
+		return cmd_error(STATUS_USAGE, "no command given; for example: mprof -t \"ls -l\"");
 	status = check_files(program, counts, log);
 	if (!status)
 		status = count(&counted, program, program == line, counts);

@@ -76,7 +76,7 @@ void two_profiles_tell(const struct two_profiles *two)
 			continue;
 		profile_tell_estimates(p);
 		if (p->tree.lost_all)
-			cmd_warn("calls were lost in '%s': its figures are too small", p->path);
+			cmd_warn("calls were lost in '%s': its figures are too low", p->path);
 		if (!p->has_stacks)
 			cmd_warn("'%s' has no call stacks: it was recorded with UNWIND=none, or"
 				 " by another tool",

@@ -32,7 +32,7 @@ struct options {
 #define OPTIONS struct options
 static const struct option_row options[] = {
 	OPTION_NUMBER(0, "port", "N", serve.port, 1, UINT16_MAX,
-		      "Listen on this port of 127.0.0.1 [any that is free]", .example = "8000"),
+		      "Listen on this port of 127.0.0.1 [any free port]", .example = "8000"),
 	OPTION_FILE(0, "socket", "PATH", serve.socket,
 		    "Listen on a unix socket instead, for ssh -L 8000:PATH"),
 	OPTION_FLAG(0, "diff", diff, "Show first what changed from one trace to a second one"),
@@ -59,12 +59,12 @@ static int check(void *options, struct error *err)
 static const struct usage usage = {
 	.options = options,
 	.args = "LOG...\n--diff BEFORE.log AFTER.log",
-	.doc = "Serves the pages of mprof report --html on this machine, and answers questions"
-	       " about any window of time exactly, from the trace.  Prints the address to open;"
-	       " Ctrl-C ends it.",
+	.doc = "Serves the pages of mprof report --html on this machine, and answers questions "
+	       "about any window of time exactly, from the trace. Prints the address to open; "
+	       "Ctrl-C stops the server.",
 	.words = USAGE_FILES,
 	.at = offsetof(struct options, log),
-	.missing = "which trace? for example: mprof view mprof.log",
+	.missing = "no trace given; for example: mprof view mprof.log",
 	.check = check,
 };
 
@@ -122,12 +122,12 @@ static void announce(const struct options *o, const char *root)
 	fflush(stdout);
 	if (o->serve.socket)
 		fprintf(stderr,
-			"mprof: for another machine: ssh -L 8000:%s HOST, then open the address;"
-			" Ctrl-C ends this\n",
+			"mprof: from another machine: ssh -L 8000:%s HOST, then open the address; "
+			"Ctrl-C stops the server\n",
 			o->serve.socket);
 	else
 		fprintf(stderr,
-			"mprof: only this machine can open the address; Ctrl-C ends this\n");
+			"mprof: only this machine can open the address; Ctrl-C stops the server\n");
 	if (o->open && !browser_show(url))
 		fprintf(stderr, "mprof: cannot open a browser with xdg-open\n");
 }

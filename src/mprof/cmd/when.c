@@ -105,7 +105,7 @@ static int find_time(const struct when *w, struct trace *t, struct walk_until *u
 				      .ticks = w->kind == WHEN_END ? last : trace_ticks(t, w->ns) };
 	if (until->ticks <= last)
 		return 0;
-	return fail(err, -ERANGE, "--at %s: the last call was after %s", w->text,
+	return fail(err, -ERANGE, "--at %s: the last call was made after %s", w->text,
 		    format_ns(last_ns > 0 ? (uint64_t)last_ns : 0).s);
 }
 

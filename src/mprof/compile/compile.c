@@ -163,7 +163,7 @@ static int finish_file(struct compile *c, struct error *err)
 	int ret;
 
 	if (!c->begun)
-		return fail(err, -EINVAL, "there is nothing to play: no call of an allocator");
+		return fail(err, -EINVAL, "nothing to play: no calls to an allocator");
 	play_ends(c);
 	c->sum.left_bytes = c->live_bytes;
 	c->sum.left_blocks = c->live_blocks;

@@ -73,7 +73,7 @@ static int open_beside(struct writer *w, const char *path, struct error *err)
 	struct stat st;
 
 	if (!stat(path, &st) && !S_ISREG(st.st_mode))
-		return fail(err, -ENOTSUP, "'%s' is not a regular file: a playback file is one",
+		return fail(err, -ENOTSUP, "'%s' is not a regular file, as a playback file must be",
 			    path);
 	w->path = must_strdup(path);
 	w->temporary = must_printf("%s.XXXXXX", path);

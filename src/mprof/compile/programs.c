@@ -133,7 +133,7 @@ int programs_find(struct trace *t, struct trace_program **out, size_t *n, struct
 	*out = f.done.item;
 	*n = f.done.count;
 	if (!ret && !*n)
-		ret = fail(err, -EINVAL, "'%s' has no call of an allocator", trace_path(t));
+		ret = fail(err, -EINVAL, "'%s' contains no calls to an allocator", trace_path(t));
 	if (ret) {
 		free(*out);
 		*out = NULL;
@@ -174,7 +174,7 @@ int programs_choose(const struct trace *t, const struct trace_program *list, siz
 	if (i == n)
 		return fail(err, -ESRCH,
 			    "'%s' has no process %" PRIu32
-			    " that called an allocator; process %" PRIu32 " called most",
+			    " that called an allocator; process %" PRIu32 " made the most calls",
 			    trace_path(t), process, list[0].number);
 	*chosen = &list[i];
 	return 0;

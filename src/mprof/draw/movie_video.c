@@ -90,8 +90,8 @@ int movie_video_check(const char *path, struct error *err)
 {
 	if (kind_of(path)->kind == FFMPEG && !have_ffmpeg())
 		return fail(err, -ENOENT,
-			    "'%s' needs ffmpeg, which is not installed; Debian has it in ffmpeg, "
-			    "and .html and .apng need nothing",
+			    "'%s' needs ffmpeg, which is not installed; install the package "
+			    "ffmpeg, or write .html or .apng",
 			    path);
 	return 0;
 }

@@ -179,8 +179,8 @@ static int start_dot(struct export *x, const char *language, pid_t *pid, FILE **
 		close(end[1]);
 	if (ret == ENOENT)
 		return fail(err, -ret,
-			    "the program 'dot' is missing, which makes %s of a graph: install "
-			    "graphviz, or take --to dot or --to txt",
+			    "cannot find the program 'dot', which draws %s: install graphviz, or "
+			    "use --to dot or --to txt",
 			    language);
 	return ret ? fail(err, -ret, "cannot start 'dot': %s", strerror(ret)) : 0;
 }

@@ -107,7 +107,7 @@ int export_file_look(const char *target, struct error *err)
 		return 1;
 	if (is_ours(target))
 		return fail(err, -EEXIST,
-			    "'%s' is a recording of mprof and is not replaced; name another file",
+			    "'%s' is a recording of mprof and is not replaced; choose another file",
 			    target);
 	return 0;
 }

@@ -175,7 +175,7 @@ static void stopped_reading(struct importer *im, const char *why)
 
 	if (r->remarks == IMPORT_REMARKS)
 		r->remarks--;
-	import_missing(im, 1, "behind line %" PRIu64 ": %s", im->number, why);
+	import_missing(im, 1, "after line %" PRIu64 ": %s", im->number, why);
 }
 
 void import_missing(struct importer *im, uint64_t how_many, const char *format, ...)
@@ -296,7 +296,7 @@ static void begin_again(struct importer *im)
 	release(im);
 	if (begin(im, im->path, im->format, NULL)) {
 		im->ended = true;
-		import_missing(im, 1, "it cannot be opened once more");
+		import_missing(im, 1, "it cannot be reopened");
 	}
 }
 
@@ -352,9 +352,8 @@ static int open_record(struct trace **out, const char *path, const struct import
 		while (!r->calls && !im->ended)
 			read_lines(im);
 		if (!r->calls)
-			ret = fail(err, -EBADMSG,
-				   "'%s' looks like %s but has no line that can be used%s%s", path,
-				   format->title, r->remarks ? ": " : "",
+			ret = fail(err, -EBADMSG, "'%s' looks like %s but has no usable line%s%s",
+				   path, format->title, r->remarks ? ": " : "",
 				   r->remarks ? r->remark[0] : "");
 	}
 	if (ret) {

@@ -109,7 +109,7 @@ static const char *take(struct importer *im, const char *line)
 		return NULL;
 	case '>':
 		if (!s->at)
-			return "behind a line with '<'";
+			return "after a line with '<'";
 		c.old = s->old;
 		s->at = 0;
 		c.fn = MPROF_FN_REALLOC;

@@ -180,7 +180,7 @@ static void gz_stopped(struct import_text *t)
 	if (code == Z_ERRNO)
 		why = strerror(errno);
 	if (code != Z_OK)
-		stopped(t, code == Z_BUF_ERROR ? "the compressed data end in the middle" : why);
+		stopped(t, code == Z_BUF_ERROR ? "the compressed data are truncated" : why);
 }
 
 /* More into the buffer, which is empty; false at the end. */

@@ -97,7 +97,7 @@ static int apply_birth(struct run *r, const struct mprof_run_address *a, struct 
 	struct place_block *b = at_slot(r, op->slot);
 
 	if (a->addr >= ADDRESS_MOST || (a->addr && op->size >= ADDRESS_MOST - a->addr))
-		return lies(r, err, "an address that cannot be");
+		return lies(r, err, "an impossible address");
 	if (a->addr || !op->size || op->kind != MPROF_PLAY_REALLOC)
 		end_block(r, b);
 	if (a->addr) {
@@ -169,7 +169,7 @@ static int take_sample(struct run *r, uint64_t bytes, struct error *err)
 	int ret;
 
 	if (bytes < sizeof(from))
-		return lies(r, err, "a sample that is cut");
+		return lies(r, err, "a truncated sample");
 	ret = play_read(&r->play, &from, sizeof(from), err);
 	if (!ret)
 		ret = go_to(r, &from, &s, err);
@@ -182,7 +182,7 @@ static int take_sample(struct run *r, uint64_t bytes, struct error *err)
 static int read_frame(struct run *r, uint64_t bytes, struct error *err)
 {
 	if (bytes < sizeof(struct mprof_run_frame) || bytes > FRAME_MOST)
-		return lies(r, err, "a frame of a size that cannot be");
+		return lies(r, err, "a frame with an impossible size");
 	GROW(r->frame, bytes / sizeof(*r->frame) + 1, r->frame_room);
 	return play_read(&r->play, r->frame, bytes, err);
 }
@@ -239,7 +239,7 @@ static int take_frame(struct run *r, uint64_t bytes, struct error *err)
 		return ret;
 	range = ranges_of(r, bytes, &n);
 	if (!range)
-		return lies(r, err, "a frame that is cut");
+		return lies(r, err, "a truncated frame");
 	places_frame(&r->to, &s, range, n);
 	free(range);
 	return 0;
@@ -250,7 +250,7 @@ static int take_result(struct run *r, uint64_t bytes, struct error *err)
 	int ret;
 
 	if (bytes < sizeof(r->result))
-		return lies(r, err, "a result that is cut");
+		return lies(r, err, "a truncated result");
 	ret = play_read(&r->play, &r->result, sizeof(r->result), err);
 	if (!ret)
 		ret = play_skip(&r->play, bytes - sizeof(r->result), err);
@@ -264,7 +264,7 @@ static int take_result(struct run *r, uint64_t bytes, struct error *err)
 static int take_record(struct run *r, const struct mprof_run_record *record, struct error *err)
 {
 	if (r->finished)
-		return lies(r, err, "a record behind the result");
+		return lies(r, err, "a record after the result");
 	switch (record->kind) {
 	case MPROF_RUN_ADDRESSES:
 		return take_addresses(r, record->bytes, err);

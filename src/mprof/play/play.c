@@ -351,7 +351,7 @@ static int explain(const struct play *p, int status, struct error *err)
 
 	line_said(p, "", line, sizeof(line));
 	if (WIFSIGNALED(status))
-		return fail(err, -EPIPE, "died of SIG%s during the playback%s%s",
+		return fail(err, -EPIPE, "was killed by SIG%s during the playback%s%s",
 			    signal_name(WTERMSIG(status)), *line ? "; it said: " : "", line);
 	return fail(err, -EPIPE, "ended with status %d during the playback%s%s",
 		    WEXITSTATUS(status), *line ? "; it said: " : "", line);
@@ -461,10 +461,9 @@ char *play_find(struct error *err)
 	for (i = 0; below[i] && slash && !found; i++)
 		found = look_in(self, below[i]);
 	if (!found && n <= 0)
-		fail(
-		    err, -ENOENT,
-		    "mprof_replay is not found without /proc, which says where mprof is; mount it, "
-		    "or set MPROF_LIB to its directory");
+		fail(err, -ENOENT,
+		     "cannot find mprof_replay without /proc; mount it, or set MPROF_LIB to its "
+		     "directory");
 	else if (!found)
 		fail(err, -ENOENT,
 		     "mprof_replay is neither next to mprof nor in ../libexec/mprof; set MPROF_LIB "

@@ -94,7 +94,7 @@ static int check_header(struct playfile *p, struct error *err)
 	if (!h->threads || !h->slots || h->slots >= UINT32_MAX)
 		return fail(err, -EBADMSG,
 			    "'%s' has %" PRIu32 " threads and %" PRIu64
-			    " slots at byte 24: neither can be",
+			    " slots at byte 24: both are impossible",
 			    p->path, h->threads, h->slots);
 	return 0;
 }
@@ -120,8 +120,7 @@ static int check_size(const struct playfile *p, const char *name,
 {
 	if (s->bytes == right)
 		return 0;
-	return fail(err, -EBADMSG,
-		    "'%s': section %s has %" PRIu64 " bytes; by the header %" PRIu64 " is right",
+	return fail(err, -EBADMSG, "'%s': section %s has %" PRIu64 " bytes instead of %" PRIu64,
 		    p->path, name, s->bytes, right);
 }
 

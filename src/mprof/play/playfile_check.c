@@ -204,7 +204,8 @@ static int check_touch(struct checker *c, uint64_t word, bool born)
 	if (!born)
 		return wrong(c, "a TOUCH that does not follow the birth of a large block");
 	c->sum.touched_blocks += word >> 4 != MPROF_PLAY_TOUCH_UNKNOWN;
-	return lane_has(c, word) ? 0 : wrong(c, "a TOUCH that the thread's own stream has not");
+	return lane_has(c, word) ? 0
+				 : wrong(c, "a TOUCH that the thread's own stream does not have");
 }
 
 static int check_thread(struct checker *c, uint64_t word)
@@ -213,7 +214,7 @@ static int check_thread(struct checker *c, uint64_t word)
 	struct lane *l;
 
 	if ((word & 0xfffffff0) || index >= c->p->header.threads)
-		return wrong(c, "a thread that there is not");
+		return wrong(c, "a thread that does not exist");
 	l = &c->lane[index];
 	switch (mprof_play_op(word)) {
 	case MPROF_PLAY_SWITCH:
@@ -295,8 +296,8 @@ static int check_end(struct checker *c)
 		if (c->lane[i].state < THREAD_ENDED || c->lane[i].calls != t[i].calls ||
 		    (h->threads > 1 && c->lane[i].at != c->lane[i].end))
 			return fail(c->err, -EBADMSG,
-				    "'%s': thread %" PRIu32 " does not end, or has not %" PRIu64
-				    " calls",
+				    "'%s': thread %" PRIu32
+				    " does not end, or does not have %" PRIu64 " calls",
 				    c->p->path, i, t[i].calls);
 	return 0;
 }

@@ -69,13 +69,12 @@ int room_check(const struct mprof_playback_header *head, const char *playback, c
 	if (most <= may)
 		return 0;
 	if (most > free)
-		return fail(err, -EFBIG,
-			    "up to %s were live, and %s are free here; --touch first or none "
-			    "writes to less of that",
-			    format_bytes(most).s, format_bytes(free).s);
-	return fail(
-	    err, -EFBIG,
-	    "up to %s were live, and %s are free here: --memory %.0fG allows it; --touch first "
-	    "or none writes to less of that",
-	    format_bytes(most).s, format_bytes(free).s, (double)most / (1 << 30) + 1);
+		return fail(
+		    err, -EFBIG,
+		    "up to %s were live, and %s are free here; --touch first or none uses less",
+		    format_bytes(most).s, format_bytes(free).s);
+	return fail(err, -EFBIG,
+		    "up to %s were live, and %s are free here: --memory %.0fG allows it; --touch "
+		    "first or none uses less",
+		    format_bytes(most).s, format_bytes(free).s, (double)most / (1 << 30) + 1);
 }

@@ -75,7 +75,7 @@ int diff_markdown(const struct diff *d, const struct diff_print *o, FILE *out, s
 	diff_put_counts(out, d);
 	fputs(".\n", out);
 	for (i = 0; i < d->renames; i++) {
-		fputs("Taken to be renamed: ", out);
+		fputs("Treated as renamed: ", out);
 		markdown_code(out, d->rename[i].line[DIFF_BEFORE]->function);
 		fputs(" is now ", out);
 		markdown_code(out, d->rename[i].line[DIFF_AFTER]->function);

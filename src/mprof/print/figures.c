@@ -101,5 +101,5 @@ void figures_estimate(const struct profile *p, FILE *out)
 		format_many(p->total.error.samples, "sample", "samples").s,
 		calls ? format_many(s->totals.period, "call", "calls").s
 		      : format_bytes(s->totals.period).s);
-	fputs("In 95 of 100 cases the truth lies within the range given.\n", out);
+	fputs("Ranges are 95 % confidence intervals.\n", out);
 }

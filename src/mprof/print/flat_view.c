@@ -211,7 +211,7 @@ static int print_table(const struct flat_view *f, struct view_request *r, size_t
 	snprintf(name, sizeof(name), "<%s", profile_by_name(p->by));
 	t.title[n++] = value;
 	if (p->sites.totals.estimated)
-		t.title[n++] = "<95 of 100";
+		t.title[n++] = "<95 % range";
 	t.title[n++] = ">share";
 	if (f->cell)
 		t.title[n++] = f->title;

@@ -72,7 +72,7 @@ static void print_rules(const struct change_answer *a, FILE *out)
 		if (r->blocks)
 			put[r->kind](r, out);
 		else
-			fputs("no block is changed by it", out);
+			fputs("it changes no block", out);
 		fputs(".\n", out);
 	}
 }
@@ -96,9 +96,9 @@ static void print_calls(const struct change_answer *a, FILE *out)
 
 	fputs("\nWhat the program requests\n", out);
 	put_difference("calls", is->calls, to->calls, false, out);
-	put_difference("bytes asked for", is->asked_bytes, to->asked_bytes, true, out);
-	put_difference("alive at the peak", is->peak_bytes, to->peak_bytes, true, out);
-	put_difference("most blocks alive", is->peak_blocks, to->peak_blocks, false, out);
+	put_difference("bytes requested", is->asked_bytes, to->asked_bytes, true, out);
+	put_difference("live at the peak", is->peak_bytes, to->peak_bytes, true, out);
+	put_difference("most live blocks", is->peak_blocks, to->peak_blocks, false, out);
 }
 
 static void put_saving(const char *verb, double before, double after, struct text (*text)(uint64_t),
@@ -188,7 +188,7 @@ static int print_table(const struct change_answer *a, FILE *out)
 		}
 	if (!n)
 		return 0;
-	fputs("\nAs it is, and changed\n", out);
+	fputs("\nRecorded and changed\n", out);
 	return table_print(&t, out);
 }
 
@@ -201,11 +201,14 @@ int change_text(const struct change_answer *a, FILE *out, struct error *err)
 	print_verdicts(a, out);
 	ret = print_table(a, out);
 	fprintf(out,
-		"\nHow\n"
-		"  Both were played in turn%s. Time is processor time for all calls and the"
-		" faults of their pages,\n  the median of %u runs each, without the runner's own;"
-		" differences below the noise do not count.\n"
-		"  Peak memory is above the start; page use is at the peak of live bytes.\n",
+		"\n"
+		"How\n"
+		"  Both were played in turn%s. Time is processor time for all calls and the faults "
+		"of their pages,\n"
+		"  the median of %u runs each, without the time of the runner itself; differences "
+		"below the noise do not count.\n"
+		"  Peak memory is the increase since the start; page use is at the peak of live "
+		"bytes.\n",
 		a->runs->how[0].time_mode == RUNS_SERIAL ? ", by one thread" : "",
 		a->plan->side[0].reps);
 	return ret ? fail(err, ret, "no memory to print the answer") : 0;

@@ -64,7 +64,7 @@ static void put_figures(const struct check *k, FILE *out)
 	const bool over = k->found > k->most;
 
 	if (over && !strcmp(found.s, most.s))
-		fprintf(out, "%s is more than the %s", format_count(k->found).s,
+		fprintf(out, "%s exceeds the %s", format_count(k->found).s,
 			format_count(k->most).s);
 	else
 		fprintf(out, "%s is %s the %s", found.s, over ? "more than" : "within", most.s);
@@ -77,7 +77,7 @@ static void put_blame(const struct check *k, FILE *out)
 	if (k->kind == CHECK_LIMIT)
 		fprintf(out, "; %s of it by ", format_percent(k->blamed, k->found).s);
 	else
-		fprintf(out, "; most, %s more, by ", figures_text(k->value, k->blamed).s);
+		fprintf(out, "; largest increase, %s, by ", figures_text(k->value, k->blamed).s);
 	figures_line(out, k->blame, k->kind == CHECK_NEW_LEAKS);
 }
 
@@ -90,7 +90,7 @@ static void put_sentence(const struct check *k, const struct check_print *o, FIL
 		break;
 	case CHECK_BASELINE:
 		put_figures(k, out);
-		fprintf(out, " allowed after %s in %s", figures_text(k->value, k->before).s,
+		fprintf(out, " allowed (%s in %s)", figures_text(k->value, k->before).s,
 			text_base(o->name[DIFF_BEFORE]));
 		break;
 	case CHECK_NEW_LEAKS:
@@ -103,7 +103,7 @@ static void put_sentence(const struct check *k, const struct check_print *o, FIL
 		break;
 	case CHECK_COMPLETE:
 		if (k->failed)
-			fprintf(out, "%s or end of recording: figures are too small",
+			fprintf(out, "%s or end of recording: figures are too low",
 				format_many(k->found, "lost call", "lost calls").s);
 		else
 			fputs("no call was lost", out);

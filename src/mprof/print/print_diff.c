@@ -255,7 +255,7 @@ int diff_text(const struct diff *d, const struct diff_print *o, FILE *out, struc
 	diff_put_counts(out, d);
 	fputs(".\n", out);
 	for (i = 0; i < d->renames; i++) {
-		fputs("Taken to be renamed: ", out);
+		fputs("Treated as renamed: ", out);
 		figures_line(out, d->rename[i].line[DIFF_BEFORE], false);
 		fputs(" is now ", out);
 		figures_line(out, d->rename[i].line[DIFF_AFTER], false);

@@ -52,8 +52,8 @@ static void put_unseen(const struct analysis *a, const struct outside *o, FILE *
 	if (o->globals >= o->unseen / 2)
 		fprintf(out, "; the program has %s of variables", format_bytes(o->globals).s);
 	else
-		fprintf(out, "; a direct system call does that%s",
-			a->totals.thread.count > 1 ? ", and so do stacks of threads" : "");
+		fprintf(out, "; it may come from direct system calls%s",
+			a->totals.thread.count > 1 ? " or thread stacks" : "");
 }
 
 void outside_sentence(const struct analysis *a, const struct outside *o, FILE *out)
@@ -65,14 +65,14 @@ void outside_sentence(const struct analysis *a, const struct outside *o, FILE *o
 		fprintf(out, "process %" PRIu32, o->process);
 	else
 		fputs("the program", out);
-	fprintf(out, " had in memory (%s of %s", format_bytes(o->outside).s,
+	fprintf(out, " had resident (%s of %s", format_bytes(o->outside).s,
 		format_bytes(o->memory).s);
 	if (o->looked) {
 		int64_t ns = walk_ns(&a->walk, o->ticks);
 
 		fprintf(out, ", %s after the start", format_ns(ns > 0 ? (uint64_t)ns : 0).s);
 	} else {
-		fputs(", at the most", out);
+		fputs(", at its largest", out);
 	}
 	fputs(") was not allocated through malloc: ", out);
 	if (o->by_who)

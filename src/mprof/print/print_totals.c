@@ -40,7 +40,7 @@ static void print_estimates(const struct print_totals *t, FILE *out)
 	print_estimate(p, "Bytes:", VALUE_TOTAL, p->total.bytes, out);
 	print_estimate(p, "Never freed:", VALUE_LIVE, p->total.live_bytes, out);
 	print_estimate(p, "Peak:", VALUE_PEAK, p->sites.peak.bytes, out);
-	fputs("  The peak of an estimate is on average above the truth.\n", out);
+	fputs("  An estimated peak is too high on average.\n", out);
 }
 
 static void print_sums(const struct print_totals *t, FILE *out)
@@ -50,7 +50,7 @@ static void print_sums(const struct print_totals *t, FILE *out)
 	const struct sites *s = &p->sites;
 
 	fputc('\n', out);
-	report_title("In all", out);
+	report_title("Totals", out);
 	if (s->totals.estimated) {
 		print_estimates(t, out);
 		return;
@@ -76,16 +76,16 @@ static void print_sums(const struct print_totals *t, FILE *out)
 			format_ns(v->lifetime_ns / v->freed_calls).s);
 	fputc('\n', out);
 	if (v->reallocs)
-		fprintf(out, "  Reallocated: %s, of which %s moved the block.\n",
+		fprintf(out, "  Reallocated: %s, of which %s moved.\n",
 			format_many(v->reallocs, "block", "blocks").s,
 			format_count(v->realloc_moved).s);
 	if (v->map_calls)
-		fprintf(out, "  Mapped beside them: %s in %s.\n", format_bytes(v->map_bytes).s,
+		fprintf(out, "  Mapped directly: %s in %s.\n", format_bytes(v->map_bytes).s,
 			format_many(v->map_calls, "call", "calls").s);
 	if (t->lanes->missed || t->lanes->strange)
 		fprintf(out,
-			"  Not understood: %s with no recorded end, and %s of something with no"
-			" recorded beginning.\n",
+			"  Unmatched: %s without a recorded free, and %s without a recorded "
+			"allocation.\n",
 			format_many(t->lanes->missed, "block", "blocks").s,
 			format_many(t->lanes->strange, "free", "frees").s);
 }
@@ -138,7 +138,7 @@ static int print_top(const struct print_totals *t, enum profile_value value, con
 {
 	const bool estimated = t->p->sites.totals.estimated;
 	struct table table =
-	    TABLE(">Bytes", ">Share", estimated ? "<95 of 100" : ">Calls", "<Function");
+	    TABLE(">Bytes", ">Share", estimated ? "<95 % range" : ">Calls", "<Function");
 	const uint64_t total = profile_value_total(t->p, value);
 	size_t i;
 
@@ -261,11 +261,11 @@ int totals_text(const struct print_totals *t, const struct report_options *o, FI
 	if (!ret && t->ranks->count)
 		ret = print_ranks(t->ranks, o, out);
 	if (!ret)
-		ret = print_top(t, VALUE_PEAK, "Who held memory at the peak", "peak", o, out);
+		ret = print_top(t, VALUE_PEAK, "Largest at the peak", "peak", o, out);
 	if (!ret)
 		ret = print_top(t, VALUE_LEAKED, "Never freed", "leaks", o, out);
 	if (!ret)
-		ret = print_top(t, VALUE_CALLS, "Who allocates most often", "hot", o, out);
+		ret = print_top(t, VALUE_CALLS, "Most frequent allocations", "hot", o, out);
 	if (!ret && o->all && t->lanes->calls)
 		ret = print_functions(t, out);
 	if (!ret && o->all && !t->p->sites.totals.estimated)

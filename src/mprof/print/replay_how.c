@@ -70,9 +70,9 @@ static void left_out(const struct mprof_play_summary *s, struct sentences *w)
 		{ offsetof(struct mprof_play_summary, inversions), "events put into order" },
 		{ offsetof(struct mprof_play_summary, unknown_frees), "frees of unknown blocks" },
 		{ offsetof(struct mprof_play_summary, inherited_frees),
-		  "frees of a parent's blocks" },
+		  "frees of inherited blocks" },
 		{ offsetof(struct mprof_play_summary, double_allocations), "frees not recorded" },
-		{ offsetof(struct mprof_play_summary, swept), "blocks that went with exec" },
+		{ offsetof(struct mprof_play_summary, swept), "blocks discarded by exec" },
 		{ offsetof(struct mprof_play_summary, failed), "calls that had failed" },
 	};
 	char text[400] = "";
@@ -86,9 +86,9 @@ static void left_out(const struct mprof_play_summary *s, struct sentences *w)
 					      format_count(count).s, of[i].what);
 	}
 	if (n)
-		sentence_add(w, "Mended or left out: %s.", text);
+		sentence_add(w, "Repaired or left out: %s.", text);
 	else
-		sentence_add(w, "Nothing was lost, and nothing had to be mended or left out.");
+		sentence_add(w, "Nothing was lost, repaired or left out.");
 }
 
 /* The recorded times, and the heap of the row "recorded", are this one's. */
@@ -109,17 +109,16 @@ void replay_what(const struct replay_answer *a, struct sentences *w)
 
 	/* Other tools' records do not know what they are of. */
 	sentence_add(w, "%s", *h->program ? h->program : text_base(a->path));
-	sentence_add(w,
-		     "Recorded: %s of %s in %s; at the peak %s were alive, in up to %s. From %s.",
+	sentence_add(w, "Recorded: %s of %s in %s; peak %s live, at most %s. From %s.",
 		     format_many(s->calls, "call", "calls").s,
 		     format_many(h->threads, "thread", "threads").s,
-		     s->recorded_ns ? format_ns(s->recorded_ns).s : "a time that is not known",
+		     s->recorded_ns ? format_ns(s->recorded_ns).s : "an unknown time",
 		     format_bytes(s->peak_bytes).s,
 		     format_many(s->peak_blocks, "block", "blocks").s, a->path);
 	recorded_under(a, w);
 	left_out(s, w);
 	if (h->flags & MPROF_PLAY_CHANGED)
-		sentence_add(w, "This is not what the program did: its calls were changed before.");
+		sentence_add(w, "These are not the program's own calls: a what-if changed them.");
 	if (h->flags & MPROF_PLAY_CUT)
 		sentence_add(w, "The recording is incomplete; its recorded part was played.");
 }
@@ -162,8 +161,8 @@ static const char *touch_word(const char *touch)
 static void how_memory(const struct replay_answer *a, struct sentences *w)
 {
 	sentence_add(w,
-		     "Memory: one run each, %s; %s. Peak memory is the most that the process had "
-		     "beyond its start, and what its allocator takes at the start (above glibc's).",
+		     "Memory: one run each, %s; %s. Peak memory is the largest increase since the "
+		     "start, plus what the allocator uses at the start (beyond glibc).",
 		     threads_word(a, a->runs->memory_mode), touch_word(a->runs->touch));
 }
 
@@ -178,22 +177,23 @@ static void how_time(const struct replay_answer *a, struct sentences *w)
 		snprintf(passes, sizeof(passes), ", each playing the file %u times", r->passes);
 	sentence_add(
 	    w,
-	    "Time: %s each%s, in turn%s, %s. User and system time, without the %.1f ns a "
-	    "call that the runner itself takes; the median, and the median distance from it.",
+	    "Time: %s each%s, in turn%s, %s. User and system time, without the %.1f ns a call that "
+	    "the runner itself takes: the median, and the median deviation from it.",
 	    format_many(a->plan->reps, "run", "runs").s, pinned, passes,
 	    threads_word(a, r->time_mode), r->null_ns.median);
 	sentence_add(
 	    w,
-	    "Times count as different if they differ by more than %.3g times both distances "
-	    "together, by more than the control (%s once more, %.1f %% off) and by 1 %%.",
+	    "Two times count as different if they differ by more than %.3g times the sum of their "
+	    "deviations, by more than the control (%s played again: %.1f %%) and by 1 %%.",
 	    stats_noise((struct middle){ 0, 1 }, (struct middle){ 0, 0 }, a->plan->reps),
 	    r->control.variant ? r->control.variant->name : "", 100 * a->verdict.control);
 	sentence_add(w,
-		     "It is the time in the allocator and its page faults. Where blocks lie also "
-		     "changes how fast the program itself runs, which this does not show.");
+		     "This is the time in the allocator and its page faults. Block placement also "
+		     "affects the speed of the program itself, which is not measured here.");
 	if (r->time_mode == RUNS_THREADS)
-		sentence_add(w,
-			     "Threads that run freely meet in another order than in the program.");
+		sentence_add(
+		    w,
+		    "Without a fixed order, threads interleave differently than in the program.");
 }
 
 static void how_speed(const struct replay_answer *a, struct sentences *w)
@@ -204,12 +204,11 @@ static void how_speed(const struct replay_answer *a, struct sentences *w)
 		sentence_add(w, "Calls waited for the recorded time divided by %u.",
 			     a->plan->speed);
 	else if (up >= FASTER)
-		sentence_add(
-		    w,
-		    "A replay is %.3g times as fast as the program was: allocators that "
-		    "return memory after a delay have less time to do so. --speed 1 takes the "
-		    "program's time.",
-		    up);
+		sentence_add(w,
+			     "A replay is %.3g times as fast as the program was: allocators that "
+			     "return memory after a delay have less time to do so. --speed 1 plays "
+			     "at the program's speed.",
+			     up);
 }
 
 /* "MALLOC_ARENA_MAX=2, ...", and what each allocator is. */
@@ -220,10 +219,10 @@ static void how_system(const struct replay_answer *a, struct sentences *w)
 	size_t i;
 
 	sentence_add(w, "Huge pages: %s%s.",
-		     a->plan->no_huge ? "switched off for these runs; the system says " : "",
+		     a->plan->no_huge ? "switched off for these runs; system setting: " : "",
 		     r->thp < 3 ? thp[r->thp] : "not known");
 	for (i = 0; i < a->inherited_n; i++)
-		sentence_add(w, "From the environment: %s (--env clear leaves it out).",
+		sentence_add(w, "From the environment: %s (--env clear removes it).",
 			     a->inherited[i]);
 	for (i = 0; i < r->n; i++)
 		sentence_add(w, "%s: %s%s%s.", r->row[i].variant->name, r->row[i].variant->version,
@@ -233,11 +232,10 @@ static void how_system(const struct replay_answer *a, struct sentences *w)
 static void how_kept(const struct replay_answer *a, struct sentences *w)
 {
 	if (replay_waited(a))
-		sentence_add(
-		    w,
-		    "After freeing all, no call is made for %.3g s: an allocator that returns "
-		    "memory only during calls keeps it.",
-		    replay_waited(a) / 1e3);
+		sentence_add(w,
+			     "No call is made for %.3g s after all blocks were freed: an allocator "
+			     "that returns memory only during calls still has it.",
+			     replay_waited(a) / 1e3);
 }
 
 void replay_how(const struct replay_answer *a, struct sentences *w)

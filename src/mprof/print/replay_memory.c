@@ -67,8 +67,8 @@ static void use_cells(struct table *t, const struct memory *m)
 static void tell_unknown(bool unknown, bool *told, FILE *out)
 {
 	if (unknown && !*told)
-		fputs("  recorded, -: the program's memory was not sampled close enough to that "
-		      "moment.\n",
+		fputs("  recorded: '-' means that memory was not sampled close enough to that "
+		      "time.\n",
 		      out);
 	*told |= unknown;
 }
@@ -91,7 +91,8 @@ static int print_use(const struct replay_memory *r, bool *told, FILE *out)
 	if (!any)
 		return 0;
 	fprintf(out,
-		"\nPage use: the requested share of the pages that hold live blocks\n"
+		"\n"
+		"Page use: requested bytes as a share of the pages with live blocks\n"
 		"  First at the peak of %s in %s, then over the whole run.\n",
 		format_bytes(any->moment[MEMORY_PEAK].at.requested).s,
 		format_many(any->moment[MEMORY_PEAK].at.blocks, "block", "blocks").s);
@@ -136,9 +137,10 @@ static int print_kept(const struct replay_memory *r, bool *told, FILE *out)
 		}
 	if (!n)
 		return 0;
-	fputs("\nPages that are kept\n"
-	      "  Retained: in memory without a byte of a live block.  Pinned: pages that hold less"
-	      " than 64 live bytes.\n",
+	fputs("\n"
+	      "Retained and pinned pages\n"
+	      "  Retained: resident, without any live byte.  Pinned: pages with fewer than 64 live "
+	      "bytes.\n",
 	      out);
 	ret = table_print(&t, out);
 	tell_unknown(lacks_residency(memory_at(r, 0)), told, out);
@@ -148,7 +150,7 @@ static int print_kept(const struct replay_memory *r, bool *told, FILE *out)
 static int print_fragmentation(const struct replay_memory *r, FILE *out)
 {
 	struct table t = TABLE("<Allocator", ">Average", ">Where most is live",
-			       ">Where most is in memory", ">Peak to peak");
+			       ">Where most is resident", ">Peak to peak");
 	const struct johnstone *j;
 	size_t i, n = 0, unknown = 0;
 	int ret;
@@ -172,8 +174,8 @@ static int print_fragmentation(const struct replay_memory *r, FILE *out)
 	      out);
 	ret = table_print(&t, out);
 	if (unknown)
-		fputs("  Where most is in memory, -: less than 4 MiB was live then, and any "
-		      "allocator looks bad.\n",
+		fputs("  Where most is resident: '-' means that less than 4 MiB was live then, too "
+		      "little to compare.\n",
 		      out);
 	return ret;
 }
@@ -194,7 +196,7 @@ static void put_names(const struct pin_names *names, uint64_t all, FILE *out)
 		if (names->name[i].line)
 			figures_line(out, names->name[i].line, true);
 		else
-			fputs("an unknown place", out);
+			fputs("an unknown call site", out);
 	}
 }
 
@@ -212,7 +214,7 @@ static void print_pins_of(const struct replay_memory *r, const struct memory *m,
 
 	if (r->names)
 		pin_names_make(&names, &k->pins, r->names);
-	fprintf(out, "  * %s: %s, %s %s held by less than 64 bytes each", m->title,
+	fprintf(out, "  * %s: %s, %s %s pinned by fewer than 64 bytes each", m->title,
 		moment_words[which], format_many(k->pins.pages, "page", "pages").s,
 		k->pins.pages == 1 ? "is" : "are");
 	put_names(&names, k->pins.pages, out);
@@ -241,7 +243,7 @@ static void print_pins(const struct replay_memory *r, FILE *out)
 		if (!m || m->moment[most_pinned(m)].pins.pages < PINS_LEAST)
 			continue;
 		if (!told++)
-			fputs("\nWho holds pages\n", out);
+			fputs("\nWhat pins pages\n", out);
 		print_pins_of(r, m, most_pinned(m), out);
 	}
 }
@@ -292,8 +294,8 @@ static void print_slack(const struct replay_memory *r, FILE *out)
 		fputs(".\n", out);
 	}
 	if (told)
-		fputs("  Headers of an allocator are not in it, so between allocators only page use"
-		      " can be compared.\n",
+		fputs("  This does not include the allocator's headers; to compare allocators, use "
+		      "page use.\n",
 		      out);
 }
 

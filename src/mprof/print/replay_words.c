@@ -222,8 +222,8 @@ static void tell_noise(const struct verdict *v, const struct told *t, struct sen
 		if (noise > 1.001 * fmax(v->control, VERDICT_FLOOR) * least)
 			sentence_add(w,
 				     "%s took %d %% %s time than %s, which is within the noise: "
-				     "runs of one allocator vary by %.1f ns a call, so a "
-				     "difference counts from %.1f ns on.",
+				     "runs of one allocator vary by %.1f ns a call, so differences "
+				     "below %.1f ns do not count.",
 				     r->variant->name, percent(v, t, row), more, ref->variant->name,
 				     vary, noise);
 		else
@@ -247,7 +247,7 @@ static void tell_small_difference(const struct verdict *v, const struct told *t,
 		if (row != v->reference && !side(v, t, row) && percent(v, t, row) >= NOISE_TOLD)
 			sentence_add(w,
 				     "%s's peak differs from that of %s by %d %%, but by less than "
-				     "%s, which two runs can differ by.",
+				     "%s, by which two runs can differ.",
 				     v->runs->row[row].variant->name,
 				     v->runs->row[v->reference].variant->name, percent(v, t, row),
 				     format_bytes(VERDICT_BYTES).s);
@@ -303,8 +303,8 @@ static void tell_share(const struct replay_answer *a, struct sentences *w)
 	if (!sum->recorded_ns || a->plan->head->threads > 1)
 		return;
 	sentence_add(w,
-		     "%s takes %s for all calls and the faults of its pages: no allocator can save "
-		     "much more than that. The program took %s while it was recorded.",
+		     "%s takes %s for all calls and page faults: no allocator can save much more "
+		     "than that. The program took %s while it was recorded.",
 		     ref->variant->name, format_ns((uint64_t)ns).s, format_ns(sum->recorded_ns).s);
 }
 
@@ -317,12 +317,11 @@ static void tell_control(const struct replay_answer *a, struct sentences *w)
 			     VERDICT_RUNS);
 		return;
 	}
-	sentence_add(
-	    w,
-	    "The machine was too busy to compare times: %s, played once more as if it were "
-	    "another allocator, differs from itself by %.0f %%. Nothing is ranked by time; "
-	    "try again when it is quiet, or with more --reps.",
-	    a->runs->control.variant->name, 100 * v->control);
+	sentence_add(w,
+		     "The machine was too busy to compare times: %s, played once more as if it "
+		     "were another allocator, differs from itself by %.0f %%. Nothing is ranked by "
+		     "time; try again on a quiet machine, or with more --reps.",
+		     a->runs->control.variant->name, 100 * v->control);
 }
 
 /* What is still there long after the end, where it is much. */
@@ -379,11 +378,10 @@ void replay_verdict(const struct replay_answer *a, struct sentences *w)
 	};
 
 	if (v->small)
-		sentence_add(
-		    w,
-		    "The program never has more than %s live: an allocator's own memory at the "
-		    "start outweighs that, so ratios of memory mean little here.",
-		    format_bytes(a->plan->head->sum.peak_bytes).s);
+		sentence_add(w,
+			     "The program never has more than %s live, less than an allocator "
+			     "itself uses at the start: ratios of memory mean little here.",
+			     format_bytes(a->plan->head->sum.peak_bytes).s);
 	if (v->played > 1 && v->quiet && !v->small)
 		tell_best(v, &peak, &cpu, w);
 	if (v->played > 1 && !v->small) {

@@ -33,7 +33,7 @@ static int print_peak(const struct analysis *a, FILE *out)
 		report_since(a, p->ticks).s, format_count(p->event).s);
 	fprintf(out, "  Most blocks: %s, %s after the start\n", format_count(p->blocks).s,
 		report_since(a, p->block_ticks).s);
-	fprintf(out, "  At the peak, blocks could have held %s beyond the requested bytes.\n",
+	fprintf(out, "  At the peak, usable sizes exceeded the requested bytes by %s.\n",
 		format_exact(p->at.slack).s);
 	return 0;
 }
@@ -80,7 +80,7 @@ static int print_left(const struct analysis *a, FILE *out)
 	const struct never_freed_process *n = &a->never_freed.all;
 	int ret = 0;
 
-	fprintf(out, "  %s, %s, still lived when %s ended.\n",
+	fprintf(out, "  %s, %s, were still live when %s ended.\n",
 		format_many(n->blocks, "block", "blocks").s, format_exact(n->bytes).s,
 		a->tree.processes > 1 ? "their process" : "the program");
 	if (a->findings && a->findings->kept.all.live_blocks)
@@ -95,10 +95,9 @@ static int print_left(const struct analysis *a, FILE *out)
 			format_many(n->exec_blocks, "block", "blocks").s,
 			format_exact(n->exec_bytes).s);
 	if (n->blocks)
-		fputs(
-		    "  That is no leak by itself: many of one size, and more of them the longer it"
-		    " runs, are.\n",
-		    out);
+		fputs("  Not all of them are leaks; many of one size, and more the longer it runs, "
+		      "usually are.\n",
+		      out);
 	if (n->blocks)
 		ret = print_left_classes(a, out);
 	if (n->blocks && !ret)
@@ -180,7 +179,7 @@ int report_sizes(const struct analysis *a, size_t most, FILE *out)
 	if (rest.count)
 		fprintf(out, "  The %zu sizes with the most bytes, of %s.\n", shown,
 			format_count(s->classes).s);
-	fputs("  Waste: what blocks could have held beyond what was requested, in bytes.\n", out);
+	fputs("  Waste: usable bytes beyond the requested bytes.\n", out);
 	return (int)i;
 }
 
@@ -230,11 +229,11 @@ static int print_realloc(const struct analysis *a, FILE *out)
 		{ "moved and grew", r->moved.grew },
 		{ "moved and shrank", r->moved.shrank },
 		{ "moved with the same size", r->moved.same },
-		{ "was given NULL: a malloc", r->of_nothing },
-		{ "was given size 0: a free", r->freed },
-		{ "failed, the block stayed", r->failed },
+		{ "allocated (NULL passed)", r->of_nothing },
+		{ "freed (size 0 passed)", r->freed },
+		{ "failed, block unchanged", r->failed },
 	};
-	struct table t = TABLE("<What became of it", ">Calls", ">Share", "<");
+	struct table t = TABLE("<Result", ">Calls", ">Share", "<");
 	size_t i;
 	int ret;
 
@@ -248,9 +247,9 @@ static int print_realloc(const struct analysis *a, FILE *out)
 	}
 	ret = table_print(&t, out);
 	if (r->remapped)
-		fprintf(out, "  Moved by moving pages (mremap), without a copy: %s.\n",
+		fprintf(out, "  Moved by mremap, without copying: %s.\n",
 			format_many(r->remapped, "call", "calls").s);
-	fprintf(out, "  Copied by moves: at most %s.  Grown by %s, shrunk by %s in all.\n",
+	fprintf(out, "  Copied by moves: at most %s.  Grown by %s, shrunk by %s in total.\n",
 		format_exact(r->copied_bytes).s, format_bytes(r->grown_bytes).s,
 		format_bytes(r->shrunk_bytes).s);
 	return ret;
@@ -280,9 +279,7 @@ static int print_chains(const struct analysis *a, FILE *out)
 		table_cell(&t, "%s", text_bar(r->chain[i], r->chains, BAR).s);
 	}
 	ret = table_print(&t, out);
-	fprintf(out,
-		"  The longest: %s of one block, of %s at its end, with at most %s copied on the "
-		"way.\n",
+	fprintf(out, "  The longest: %s of one block, which ended at %s; at most %s copied.\n",
 		format_many(r->longest, "realloc", "reallocs").s, format_bytes(r->longest_bytes).s,
 		format_bytes(r->longest_copied).s);
 	return ret;
@@ -331,6 +328,6 @@ const struct report_section report_block_sections[] = {
 	{ "Sizes by powers of two", has_blocks, print_powers },
 	{ "realloc", has_reallocs, print_realloc },
 	{ "Chains of realloc", has_chains, print_chains },
-	{ "How long blocks lived", has_lifetimes, print_lifetimes },
+	{ "Lifetimes of blocks", has_lifetimes, print_lifetimes },
 	{ NULL, NULL, NULL },
 };

@@ -49,7 +49,7 @@ static void tell_peak(const struct analysis *a, FILE *out)
 		a->tree.processes > 1 ? "all processes together" : "the program",
 		format_exact(p->at.bytes).s, format_many(p->at.blocks, "block", "blocks").s);
 	if (a->sizes.bytes / PEAK_FACTOR_TOLD >= p->at.bytes && p->at.bytes)
-		fprintf(out, "  * In all it allocated %s in %s: %.*f times its peak.\n",
+		fprintf(out, "  * In total it allocated %s in %s: %.*f times its peak.\n",
 			format_exact(a->sizes.bytes).s,
 			format_many(a->sizes.total.count, "block", "blocks").s,
 			a->sizes.bytes / p->at.bytes < 10 ? 1 : 0,
@@ -88,7 +88,7 @@ static void tell_kept(const struct analysis *a, FILE *out)
 
 	if (!k || !(k->all.peak_bytes | k->all.live_bytes))
 		return;
-	fprintf(out, "  * Not yours: run-time libraries keep %s in %s",
+	fprintf(out, "  * Not in your code: run-time libraries keep %s in %s",
 		format_bytes(k->all.live_blocks ? k->all.live_bytes : k->all.peak_bytes).s,
 		format_many(k->all.live_blocks ? k->all.live_blocks : k->all.peak_blocks, "block",
 			    "blocks")
@@ -142,8 +142,8 @@ static void tell_compactness(const struct analysis *a, FILE *out)
 	if (!c->high_touched)
 		return;
 	fprintf(out,
-		"  * At the peak the live bytes would fit into %s and lay on %s"
-		" (compactness %s; 1.00 is perfect).\n",
+		"  * At the peak the live bytes would fit into %s and occupied %s (compactness %s; "
+		"1.00 is perfect).\n",
 		format_many(c->high_needed, "page", "pages").s, format_count(c->high_touched).s,
 		format_ratio(c->at_peak).s);
 }
@@ -161,7 +161,7 @@ static void tell_resident(const struct analysis *a, FILE *out)
 		fprintf(out, ", process %" PRIu32 " had", s->process);
 	else
 		fputs(", it had", out);
-	fprintf(out, " %s of its own in memory, %s of it pages with live blocks.\n",
+	fprintf(out, " %s of private memory resident, %s of it in pages with live blocks.\n",
 		format_bytes(s->resident * page).s, format_bytes(s->under_live * page).s);
 }
 
@@ -169,7 +169,7 @@ static void tell_maps(const struct analysis *a, FILE *out)
 {
 	if (a->maps.all.peak)
 		fprintf(out,
-			"  * Besides its blocks, it mapped up to %s of address space itself.\n",
+			"  * Besides its blocks, it mapped up to %s of address space directly.\n",
 			format_bytes(a->maps.all.peak).s);
 }
 
@@ -180,8 +180,7 @@ static void tell_realloc(const struct analysis *a, FILE *out)
 	uint64_t stayed = r->in_place.grew + r->in_place.shrank + r->in_place.same;
 
 	if (moved + stayed)
-		fprintf(out,
-			"  * realloc moved %s of the blocks it was given and copied at most %s.\n",
+		fprintf(out, "  * realloc moved %s of its blocks and copied at most %s.\n",
 			format_percent(moved, moved + stayed).s, format_exact(r->copied_bytes).s);
 }
 
@@ -218,7 +217,7 @@ static void tell_stacks(const struct analysis *a, FILE *out)
 	size_t i;
 
 	for (i = 0; f && i < f->count; i++) {
-		fputs(i ? "  * " : "\nWho allocates\n  * ", out);
+		fputs(i ? "  * " : "\nWhere memory is allocated\n  * ", out);
 		findings_sentence(&f->item[i], out);
 		fputs("\n      ", out);
 		findings_command(&f->item[i], a->path, 0, out);

@@ -25,8 +25,9 @@ int report_compactness(const struct analysis *a, FILE *out)
 		format_count(c->high_pages).s, format_count(c->high_bytes).s);
 	fprintf(out, "  Mean over time: %.2f.  At the peak of live bytes: %.2f.\n",
 		c->mean_over_time, c->at_peak);
-	fputs("  1.00: live blocks fill their pages; 0.10: they spread over ten times as many.\n",
-	      out);
+	fputs(
+	    "  1.00: live blocks fill their pages; 0.10: they are spread over ten times as many.\n",
+	    out);
 	return 0;
 }
 
@@ -53,8 +54,8 @@ static int print_samples(const struct analysis *a, FILE *out)
 {
 	const struct residency *r = &a->residency;
 	const struct residency_sample *s = r->sample.item;
-	struct table t = TABLE(">At", ">Process", ">RSS", ">Private", ">Under live", ">Live",
-			       ">Live in memory", ">Compactness");
+	struct table t = TABLE(">At", ">Process", ">RSS", ">Private", ">With blocks", ">Live",
+			       ">Live resident", ">Compactness");
 	size_t n = r->sample.count, i;
 	int ret;
 
@@ -62,11 +63,10 @@ static int print_samples(const struct analysis *a, FILE *out)
 		sample_row(&t, a, &s[i]);
 	ret = table_print(&t, out);
 	if (r->compared)
-		fprintf(out,
-			"  Compactness of what was in memory: min: %.2f  max: %.2f  mean: %.2f\n",
+		fprintf(out, "  Compactness of resident pages: min: %.2f  max: %.2f  mean: %.2f\n",
 			r->min, r->max, r->mean);
-	fputs("  Private: resident pages of writable mappings.  Under live: those that hold part of"
-	      " a live block.\n",
+	fputs("  Private: resident pages of writable mappings.  With blocks: those with part of a "
+	      "live block.\n",
 	      out);
 	return ret;
 }
@@ -129,7 +129,7 @@ static int print_maps(const struct analysis *a, FILE *out)
 		fprintf(out, ", and %s of files", format_exact(m->file_now).s);
 	fputs(".\n", out);
 	if (m->unknown_unmapped)
-		fprintf(out, "  Unmapped without having been seen mapped: %s.\n",
+		fprintf(out, "  Unmapped without a recorded mapping: %s.\n",
 			format_exact(m->unknown_unmapped).s);
 	if (m->break_peak || m->break_now)
 		fprintf(out, "  Break moved by brk and sbrk: %s bytes at the end, most %s.\n",
@@ -141,8 +141,8 @@ static int print_maps(const struct analysis *a, FILE *out)
 
 static const char *const problem_words[HEAP_PROBLEM_KINDS] = {
 	[HEAP_DOUBLE_ALLOCATION] = "double allocation: the address was still in use",
-	[HEAP_UNMATCHED_FREE] = "unmatched free: no block lives there",
-	[HEAP_INVERSION] = "time inversion: two events stand in the wrong order; repaired",
+	[HEAP_UNMATCHED_FREE] = "unmatched free: no live block is there",
+	[HEAP_INVERSION] = "time inversion: two events are in the wrong order; repaired",
 };
 
 static int print_problems(const struct analysis *a, FILE *out)
@@ -178,8 +178,8 @@ static int print_problems(const struct analysis *a, FILE *out)
 		if (a->tree.process[i].deepbind)
 			fprintf(out,
 				"  Process %" PRIu32
-				" loaded %s with RTLD_DEEPBIND: what that frees is "
-				"not seen,\n  and its addresses come back like this.\n",
+				" loaded %s with RTLD_DEEPBIND: its frees are not\n"
+				"  recorded, so reused addresses look like this.\n",
 				a->tree.process[i].number, a->tree.process[i].deepbind);
 	if (all)
 		fputs("  mprof dump --numbers shows what happened around an event.\n", out);
@@ -188,7 +188,7 @@ static int print_problems(const struct analysis *a, FILE *out)
 
 const struct report_section report_page_sections[] = {
 	{ "Compactness", report_has_compactness, report_compactness },
-	{ "Pages in memory", has_samples, print_samples },
+	{ "Resident pages", has_samples, print_samples },
 	{ "Memory and time of the processes", has_rss, print_rss },
 	{ "Address space", has_maps, print_maps },
 	{ "Contradictions in the trace", NULL, print_problems },

@@ -64,7 +64,7 @@ static int print_run(const struct analysis *a, FILE *out)
 	fprintf(out, "; %s of %s in %s", format_bytes(a->file_bytes).s,
 		mprof_kind_name(a->walk.input.header->magic), a->path);
 	if (a->time_error_ns)
-		fprintf(out, "; times are right to %s", format_ns(a->time_error_ns).s);
+		fprintf(out, "; times are accurate to %s", format_ns(a->time_error_ns).s);
 	fprintf(out, ".\n");
 	report_killed(a, out);
 	if (image && *image->allocator)
@@ -76,13 +76,13 @@ static int print_run(const struct analysis *a, FILE *out)
 
 static const char *const lost_words[MPROF_LOST_REASONS] = {
 	[MPROF_LOST_NESTED] = "made by a signal handler while another call was being recorded",
-	[MPROF_LOST_SPACE] = "no room: disk full, or a limit on file sizes",
+	[MPROF_LOST_SPACE] = "the disk is full, or a file size limit was reached",
 	[MPROF_LOST_MEMORY] = "no memory or address space for recording",
-	[MPROF_LOST_FILE] = "the trace was removed, cut or closed by someone else",
+	[MPROF_LOST_FILE] = "the trace was removed, truncated or closed",
 	[MPROF_LOST_EARLY] = "made before recording could start",
 	[MPROF_LOST_PROCESS] = "it could not join the run",
-	[MPROF_LOST_LOCKED] = "it forbade itself system calls that recording needs",
-	[MPROF_LOST_STACK] = "no room or memory for it",
+	[MPROF_LOST_LOCKED] = "it blocked system calls that recording needs",
+	[MPROF_LOST_STACK] = "no disk space or memory for it",
 };
 
 static void print_lost(const struct analysis *a, FILE *out)
@@ -122,7 +122,7 @@ static void print_damage(const struct trace_damage *d, FILE *out)
 		{ d->chunks_missing, "parts are missing in the middle" },
 		{ d->words_bad, "parts end at an invalid event" },
 		{ d->lines_bad, "lines are invalid and were skipped" },
-		{ d->lines_cut, "line at the end is not whole" },
+		{ d->lines_cut, "line at the end is incomplete" },
 		{ d->sizes_bad, "parts overlap others" },
 		{ d->stacks_bad, "descriptions of call stacks are invalid" },
 		{ d->stacks_missing, "references to call stacks that are not defined" },
@@ -147,7 +147,7 @@ static void print_damage(const struct trace_damage *d, FILE *out)
 static const char *why_missing(const struct tree_missing *m)
 {
 	if (m->environment)
-		return "it was given an environment without LD_PRELOAD";
+		return "its environment had no LD_PRELOAD";
 	if (*m->why)
 		return m->why;
 	return "libmprof.so was not loaded: a static or set-user-ID program, or one that ended "

@@ -292,7 +292,7 @@ static void tell_totals(struct screen *s)
 
 	paragraph_add(&words, "Peak: %s in %s, %s after the start. ", format_bytes(p->at.bytes).s,
 		      format_many(p->at.blocks, "block", "blocks").s, report_since(a, p->ticks).s);
-	paragraph_add(&words, "Allocated in all: %s in %s. ", format_bytes(a->sizes.bytes).s,
+	paragraph_add(&words, "Allocated in total: %s in %s. ", format_bytes(a->sizes.bytes).s,
 		      format_many(a->sizes.total.count, "block", "blocks").s);
 	if (!n->blocks) {
 		paragraph_add(&words, "Every block was freed.");
@@ -574,10 +574,11 @@ static void tell_findings(struct screen *s)
 		paragraph_release(&item[i].proof);
 	}
 	if (!n && s->a->sizes.total.count)
-		paragraph_add(&words, s->a->has_stacks
-					  ? "No place in the program stands out."
-					  : "This trace has no call stacks, so it names no place in"
-					    " the source.");
+		paragraph_add(
+		    &words,
+		    s->a->has_stacks
+			? "No call site stands out."
+			: "This trace has no call stacks, so findings cannot name source lines.");
 	say(s, &words, "  ", 2);
 	tell_more(s, n - shown);
 }

@@ -197,7 +197,7 @@ void tree_rows_text(const struct tree_rows *t, FILE *out)
 	const bool calls = t->value != VALUE_CALLS;
 	size_t i;
 
-	fprintf(out, "  %6s %11s %11s", "part", profile_value_name(t->value), "of its own");
+	fprintf(out, "  %6s %11s %11s", "share", profile_value_name(t->value), "self");
 	if (calls)
 		fprintf(out, " %11s", "calls");
 	fprintf(out, "  %s\n", what[t->tree.options.same]);

@@ -50,7 +50,7 @@ static void put_source(FILE *out, const char *s)
 
 static void put_titles(const struct margin *m)
 {
-	fprintf(m->out, " %11s %11s", "of its own", profile_value_name(m->request->sort));
+	fprintf(m->out, " %11s %11s", "self", profile_value_name(m->request->sort));
 	if (m->calls)
 		fprintf(m->out, " %11s", "calls");
 	fprintf(m->out, " %6s  \n", "line");
@@ -130,7 +130,7 @@ static int put_file(const struct margin *m, const struct source_file *f)
 	fprintf(m->out, " goes through it; it requests %s itself.\n",
 		figures_text(v, f->exclusive[v]).s);
 	if (!s.found)
-		fprintf(m->out, "Its source was not found (%s); --source-dir says where.\n", s.why);
+		fprintf(m->out, "Its source was not found (%s); set --source-dir.\n", s.why);
 	else if (is_newer(m->profile, &s))
 		fprintf(m->out, "%s was changed after the trace was made: lines may differ.\n",
 			s.found);

@@ -60,12 +60,12 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	if (ret < 0)
 		return ret;
 	paragraph_line(
-	    out, "Who calls '%s', outward; %s of the %s goes through it.\n", r->arg,
+	    out, "Callers of '%s', outward; %s of the %s goes through it.\n", r->arg,
 	    format_percent(calltree_inclusive(&b->callers.tree, 0, 0), b->callers.total).s,
 	    profile_value_name(r->sort));
 	fputc('\n', out);
 	tree_rows_text(&b->callers, out);
-	fprintf(out, "\nWhat '%s' calls, inward.\n\n", r->arg);
+	fprintf(out, "\nCallees of '%s', inward.\n\n", r->arg);
 	tree_rows_text(&b->callees, out);
 	return 0;
 }

@@ -23,7 +23,7 @@ static struct long_text about(const struct view_request *r, const struct profile
 			     format_bytes(g->v.size_min).s, format_bytes(g->v.size_max).s,
 			     format_bytes(mean).s);
 	if (g->v.local_bytes && g->v.bytes / g->v.local_bytes >= RECYCLED)
-		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; %s times what it held at once",
+		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; %s times its own peak",
 			 format_count(g->v.bytes / g->v.local_bytes).s);
 	return t;
 }
@@ -49,7 +49,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 		       format_bytes(v->calls ? v->bytes / v->calls : 0).s,
 		       format_bytes(v->size_min).s, format_bytes(v->size_max).s);
 	if (v->map_calls)
-		paragraph_line(out, "Beside them %s mapped %s.\n",
+		paragraph_line(out, "In addition, %s mapped %s.\n",
 			       format_many(v->map_calls, "call", "calls").s,
 			       format_bytes(v->map_bytes).s);
 	return flat_view_text(&flat, r, out, err);

@@ -13,7 +13,7 @@ static const char *heading(const struct view_request *r, const struct profile_gr
 	if (r->sorted || r->profile->sites.totals.read)
 		return NULL;
 	return leak_matters_most(r->profile, g) ? "Still growing when the run ended"
-						: "Not growing any more, or little";
+						: "No longer growing, or only slightly";
 }
 
 static struct long_text about(const struct view_request *r, const struct profile_group *g)
@@ -105,7 +105,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	const struct profile *p = r->profile;
 	const struct flat_view flat = {
 		.nothing =
-		    p->suppressed_calls ? "Nothing else was left." : "Every block was freed.",
+		    p->suppressed_calls ? "Everything else was freed." : "Every block was freed.",
 		.heading = heading,
 		.about = about,
 		.title = ">blocks",

@@ -14,7 +14,7 @@ static struct long_text about(const struct view_request *r, const struct profile
 			 format_many(g->v.local_calls, "block", "blocks").s,
 			 format_bytes(g->v.peak_bytes).s);
 	else if (g->v.local_bytes > g->v.peak_bytes)
-		snprintf(t.s, sizeof(t.s), "in %s; at another time it held %s",
+		snprintf(t.s, sizeof(t.s), "in %s; its own peak was %s",
 			 format_many(g->v.peak_calls, "block", "blocks").s,
 			 format_bytes(g->v.local_bytes).s);
 	else
@@ -56,7 +56,8 @@ static void print_bound(const struct sites *s, FILE *out)
 		fprintf(out, "%s of it cannot be attributed to a stack.\n",
 			format_exact((uint64_t)rest).s);
 	if (rest < 0)
-		fprintf(out, "The rows add up to %s more.\n", format_exact(0 - (uint64_t)rest).s);
+		fprintf(out, "The rows add up to %s more than that.\n",
+			format_exact(0 - (uint64_t)rest).s);
 }
 
 static int text(struct view_request *r, FILE *out, struct error *err)

@@ -111,7 +111,7 @@ static void print_functions(const struct view_request *r, struct callgraph *g, u
 	qsort_r(order, g->nodes, sizeof(*order), by_all, g);
 	if (g->edges)
 		qsort(g->edge, g->edges, sizeof(*g->edge), by_caller);
-	fputs("\nFunctions: what was held through them, and by which callees\n", out);
+	fputs("\nFunctions: live bytes allocated through each, and by its callees\n", out);
 	for (i = 0; i < g->nodes && (!r->top || i < r->top); i++) {
 		const struct callgraph_node *n = &g->node[order[i]];
 
@@ -183,14 +183,14 @@ static void print_when(const struct site_snapshot *m, FILE *out)
 static void print_blocks(const struct site_snapshot *m, FILE *out)
 {
 	if (m->bytes <= m->rss + rss_lag(m->rss)) {
-		fprintf(out, "  of that, its blocks  %s in %s (%s)\n", format_exact(m->bytes).s,
+		fprintf(out, "  of which live blocks:  %s in %s (%s)\n", format_exact(m->bytes).s,
 			format_many(m->calls, "block", "blocks").s,
 			format_percent(m->bytes < m->rss ? m->bytes : m->rss, m->rss).s);
 		return;
 	}
 	fprintf(out,
-		"  its blocks were  %s in %s: at least %s of that was not in memory,\n"
-		"  as pages take none until they are written to\n",
+		"  live blocks:  %s in %s: at least %s of that was not resident,\n"
+		"  because pages become resident only when they are written to\n",
 		format_exact(m->bytes).s, format_many(m->calls, "block", "blocks").s,
 		format_bytes(m->bytes - m->rss).s);
 }
@@ -204,24 +204,23 @@ static void print_moment(const struct view_request *r, FILE *out)
 	print_process(p, m->process, out);
 	fputs(" was largest ", out);
 	print_when(m, out);
-	fprintf(out, ", with %s in memory.\n", format_exact(m->rss).s);
+	fprintf(out, ", with %s resident.\n", format_exact(m->rss).s);
 	print_blocks(m, out);
 	if (p->total.rss_bytes != m->bytes)
-		fprintf(out, "  of these, selected  %s in %s (%s)\n",
+		fprintf(out, "  of these, selected:  %s in %s (%s)\n",
 			format_exact(p->total.rss_bytes).s,
 			format_many(p->total.rss_calls, "block", "blocks").s,
 			format_percent(p->total.rss_bytes, m->bytes).s);
 	if (process && process->self_bytes)
-		fprintf(out, "  and mprof's own memory in it  %s\n",
-			format_bytes(process->self_bytes).s);
+		fprintf(out, "  of which mprof itself:  %s\n", format_bytes(process->self_bytes).s);
 	fprintf(out, "  arena: %s by brk and sbrk   mmap: %s mapped by the program itself\n",
 		format_bytes(m->arena).s, format_bytes(m->mapped).s);
 	if (m->cpu_ns)
 		fprintf(out, "  CPU time until then: %s\n", format_ns(m->cpu_ns).s);
 	if (m->unseen && process && !process->said_end)
 		fprintf(out,
-			"  Later it allocated and mapped up to %s more; how much of that was in\n"
-			"  memory is unknown: it has not been measured since.\n",
+			"  Later it allocated and mapped up to %s more; how much of that was\n"
+			"  resident is unknown: it was not measured again.\n",
 			format_bytes(m->unseen).s);
 }
 
@@ -237,10 +236,10 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	int ret;
 
 	if (!p->sites.rss.rss) {
-		fputs("The size of the process over time is unknown (an older version recorded"
-		      " it).\n"
-		      "`mprof report peak' shows the moment when its blocks held most.\n",
-		      out);
+		fputs(
+		    "The size of the process over time is unknown (an older version recorded it).\n"
+		    "`mprof report peak' shows the time of most live bytes.\n",
+		    out);
 		return 0;
 	}
 	print_moment(r, out);

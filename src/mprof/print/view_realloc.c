@@ -112,8 +112,7 @@ static void put_site(struct profile *p, const struct growth_site *s, FILE *out)
 	    format_many(s->chains, "block", "blocks").s, format_many(s->steps, "step", "steps").s,
 	    s->copies == s->steps ? " (new block, copy, free)" : "", format_count(s->longest).s,
 	    format_bytes(s->greatest).s, format_count(s->moved).s, format_bytes(s->copied).s);
-	fprintf(out,
-		"    reserve %s: saves %s and copying up to %s, and leaves %s spare on average\n",
+	fprintf(out, "    reserve %s: saves %s and copying up to %s, and wastes %s on average\n",
 		format_exact(s->reserve).s, format_many(s->saved_steps, "call", "calls").s,
 		format_bytes(s->saved_copied).s, format_bytes(s->spare).s);
 }
@@ -135,8 +134,8 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 		format_many(g->growth.steps, "step", "steps").s, format_bytes(g->growth.copied).s);
 	if (g->growth.copies)
 		fprintf(out,
-			"; %s of the steps not by realloc but as vectors grow:"
-			" a new block, a copy, a free",
+			"; %s of the steps not by realloc but as vectors grow, by a new block, a "
+			"copy and a free",
 			format_count(g->growth.copies).s);
 	fputs(".\n", out);
 	n = r->top && r->top < g->sites ? r->top : g->sites;
@@ -144,7 +143,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 		put_site(r->profile, &g->site[i], out);
 	if (n < g->sites)
 		fprintf(out, "\n  and %s; --top 0 shows all\n",
-			format_many(g->sites - n, "place more", "places more").s);
+			format_many(g->sites - n, "call site more", "call sites more").s);
 	return 0;
 }
 

@@ -74,7 +74,7 @@ static size_t *busiest(const struct cross_frees *h, size_t *n)
 static int put_threads(const struct cross_frees *h, const size_t *index, size_t n, FILE *out)
 {
 	struct table t = TABLE(">thread", ">tid", ">process", ">allocated", ">freed itself",
-			       ">freed by others", ">of others it freed", ">kept");
+			       ">freed by others", ">freed for others", ">not freed");
 	size_t i;
 
 	for (i = 0; i < n; i++) {
@@ -186,7 +186,7 @@ static int put_sites(struct profile *p, size_t most, FILE *out)
 	if (!find_travellers(p, &t))
 		return -ENOMEM;
 	if (t.count)
-		fputs("\nBlocks that other threads free come from:\n\n", out);
+		fputs("\nBlocks that other threads free are allocated by:\n\n", out);
 	for (i = 0; i < t.count && (!most || i < most); i++) {
 		fprintf(out, "  %11s of %11s  ", format_count(t.of[i].foreign).s,
 			format_many(t.of[i].blocks, "block", "blocks").s);
@@ -207,9 +207,10 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	int ret = index ? 0 : -ENOMEM;
 
 	shown = r->top && r->top < n ? r->top : n;
-	paragraph_line(out, "Of %s, %s (%s) went by another thread than the one that allocated.\n",
-		       format_many(r->profile->total.freed_calls, "freed block", "freed blocks").s,
-		       format_count(h->all.blocks).s, format_bytes(h->all.bytes).s);
+	paragraph_line(
+	    out, "Of %s, %s (%s) were freed by another thread than the one that allocated them.\n",
+	    format_many(r->profile->total.freed_calls, "freed block", "freed blocks").s,
+	    format_count(h->all.blocks).s, format_bytes(h->all.bytes).s);
 	fputc('\n', out);
 	if (!ret)
 		ret = put_threads(h, index, shown, out);
@@ -217,10 +218,10 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 		fprintf(out, "  and %s with less; --top 0 shows all\n",
 			format_many(n - shown, "thread", "threads").s);
 	if (!ret && h->pairs) {
-		fputs("\nWho frees whose blocks:\n\n", out);
+		fputs("\nBlocks freed by other threads:\n\n", out);
 		put_matrix(h, index, n < MATRIX ? n : MATRIX, out);
 		if (h->rest.blocks)
-			fprintf(out, "  More pairs of threads than are kept: %s in %s.\n",
+			fprintf(out, "  Further pairs of threads: %s in %s.\n",
 				format_bytes(h->rest.bytes).s,
 				format_many(h->rest.blocks, "block", "blocks").s);
 		ret = put_sites(r->profile, SITES, out);

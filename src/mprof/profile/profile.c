@@ -337,10 +337,10 @@ static int make(struct profile *p, struct trace *t, const struct profile_options
 	p->sites.options = o->sites;
 	set_grouping(p, by, o->by);
 	if (!trace_has_events(t) && site_totals_lack(&p->sites.options))
-		return fail(err, -EINVAL,
-			    "'%s' holds totals, not events: figures %s need a recording, as mprof"
-			    " record makes it",
-			    p->path, site_totals_lack(&p->sites.options));
+		return fail(
+		    err, -EINVAL,
+		    "'%s' contains totals, not events: figures %s need a trace from mprof record",
+		    p->path, site_totals_lack(&p->sites.options));
 	ret = run_walk(p, t, o, err);
 	if (ret)
 		return ret;

@@ -127,14 +127,13 @@ bool profile_value_of_samples(enum profile_value value)
 int profile_value_check(const struct trace *t, enum profile_value value, struct error *err)
 {
 	if (trace_is_sampled(t) && values[value].roles & ROLE_COUNTED)
-		return fail(err, -EINVAL,
-			    "'%s' holds samples: '%s' needs mprof profile without --sample, or a"
-			    " recording",
-			    trace_path(t), profile_value_name(value));
+		return fail(
+		    err, -EINVAL,
+		    "'%s' contains samples: '%s' needs mprof profile without --sample, or a trace",
+		    trace_path(t), profile_value_name(value));
 	if (trace_has_events(t) || profile_value_of_totals(value))
 		return 0;
-	return fail(
-	    err, -EINVAL,
-	    "'%s' holds totals, not events: '%s' needs a recording, as mprof record makes it",
-	    trace_path(t), profile_value_name(value));
+	return fail(err, -EINVAL,
+		    "'%s' contains totals, not events: '%s' needs a trace from mprof record",
+		    trace_path(t), profile_value_name(value));
 }

@@ -269,7 +269,7 @@ static int next_pair(char **text, char **name, char **value, struct error *err)
 	*name = p;
 	p += strcspn(p, "= \t\n");
 	if (*p != '=')
-		return fail(err, -EINVAL, "MPROF_CONF has KEY=VALUE words, not '%.*s'",
+		return fail(err, -EINVAL, "invalid word '%.*s' in MPROF_CONF: expected KEY=VALUE",
 			    (int)(p - *name), *name);
 	*p++ = '\0';
 	quote = *p == '\'' || *p == '"' ? *p : '\0';

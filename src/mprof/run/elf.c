@@ -171,7 +171,8 @@ static void judge(struct program *p)
 	if (elf_read(p->image, &elf))
 		return; /* executable but unreadable: try, MPROF_NOTES will tell */
 	if (why)
-		snprintf(say, sizeof(say), "%s, and the dynamic linker preloads nothing then", why);
+		snprintf(say, sizeof(say),
+			 "%s, and the dynamic linker ignores LD_PRELOAD for such a program", why);
 	else if (elf.type == ELF_NONE)
 		return; /* execvp gives it to /bin/sh */
 	else if (!elf.ours)
@@ -179,7 +180,8 @@ static void judge(struct program *p)
 	else if (!elf.has_loader)
 		snprintf(say, sizeof(say), "it is statically linked, so nothing can be preloaded");
 	else if (strstr(elf.loader, "musl"))
-		snprintf(say, sizeof(say), "its C library is musl, libmprof.so is built for glibc");
+		snprintf(say, sizeof(say),
+			 "its C library is musl, but libmprof.so is built for glibc");
 	else if ((p->alone = is_sanitized(p->image)))
 		snprintf(say, sizeof(say),
 			 "it is built with a sanitizer, whose own allocator must come first");

@@ -93,7 +93,9 @@ char *library_find(struct error *err)
 	}
 	if (strpbrk(path, " :\t\n")) {
 		fail(err, -EINVAL,
-		     "'%s' cannot be preloaded, LD_PRELOAD ends a path at a blank or colon", path);
+		     "'%s' cannot be preloaded: a path in LD_PRELOAD cannot contain blanks or "
+		     "colons",
+		     path);
 		free(path);
 		return NULL;
 	}

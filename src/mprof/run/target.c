@@ -81,18 +81,18 @@ static int check_open(int fd, const char *path, const char *magic, struct error 
 		return fail(err, -errno, "cannot read '%s': %s", path, strerror(errno));
 	if (n != sizeof(found) || !mprof_is_magic(found))
 		return fail(err, -EEXIST,
-			    "'%s' exists and is not a %s of mprof%s; it is left alone: name another"
-			    " file",
+			    "'%s' exists and is not a %s of mprof%s, so it is not replaced; choose "
+			    "another file",
 			    path, mprof_kind_name(magic), n ? "" : " (it is empty)");
 	if (memcmp(found, magic, sizeof(found)))
-		return fail(err, -EEXIST,
-			    "'%s' exists and is a %s, not a %s; it is left alone: name another"
-			    " file",
-			    path, mprof_kind_name(found), mprof_kind_name(magic));
+		return fail(
+		    err, -EEXIST,
+		    "'%s' exists and is a %s, not a %s, so it is not replaced; choose another file",
+		    path, mprof_kind_name(found), mprof_kind_name(magic));
 	if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
 		return fail(err, -EBUSY,
-			    "'%s' is being written by a run in progress; %%p in a path"
-			    " makes one for each",
+			    "'%s' is being written by a run in progress; %%p in the path gives "
+			    "each process its own file",
 			    path);
 	return 0;
 }
@@ -127,7 +127,7 @@ static int look_at(const char *path, const char *shown, const char *magic, struc
 			   ? 0
 			   : fail(err, -errno, "cannot write '%s': %s", shown, strerror(errno));
 	if (!S_ISREG(found->st_mode))
-		return fail(err, -EEXIST, "cannot write '%s': %s is there", shown,
+		return fail(err, -EEXIST, "cannot write '%s': it is %s", shown,
 			    S_ISDIR(found->st_mode)    ? "a directory"
 			    : S_ISLNK(found->st_mode)  ? "a symbolic link"
 			    : S_ISFIFO(found->st_mode) ? "a FIFO"
@@ -142,11 +142,10 @@ static int look_at(const char *path, const char *shown, const char *magic, struc
 		memset(f->run_id, 0, sizeof(f->run_id));
 	close(fd);
 	if (!code && !may_move(path, found))
-		code = fail(
-		    err, -EPERM,
-		    "cannot write '%s': a file of another user is there, and only that user may"
-		    " rename it",
-		    shown);
+		code = fail(err, -EPERM,
+			    "cannot write '%s': it belongs to another user, and only that user may "
+			    "rename it",
+			    shown);
 	return code ? code : 1;
 }
 
@@ -179,11 +178,10 @@ static int look_at_old(struct target *t, const char *shown, const char *magic, s
 	int code = old ? look_at(old, shown, magic, &found, err) : fail(err, -ENOMEM, "no memory");
 
 	if (code < 0 && old && code != -ENOMEM)
-		fail(
-		    err, code,
-		    "'%s' would be kept as '%s.old', but something else is there and is left alone;"
-		    " name another file, or move one of them away",
-		    shown, shown);
+		fail(err, code,
+		     "'%s' would be kept as '%s.old', but that file exists and is not replaced; "
+		     "choose another file, or move one of the two",
+		     shown, shown);
 	if (code == 1 &&
 	    (asprintf(&t->spare, "%s.%d", old, (int)getpid()) < 0 || link(old, t->spare))) {
 		free(t->spare);
@@ -220,8 +218,8 @@ static int claim_path(const char *path, const char *shown, struct error *err)
 	if (!busy)
 		return -1;
 	return fail(err, -EBUSY,
-		    "'%s' is being written by a run in progress; %%p in a path makes"
-		    " one for each",
+		    "'%s' is being written by a run in progress; %%p in the path gives each "
+		    "process its own file",
 		    shown);
 }
 

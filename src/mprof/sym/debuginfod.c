@@ -98,7 +98,7 @@ static void fetch(struct debuginfod *d, find_call *find, struct build_id id,
 	d->asked = true;
 	d->answered |= fd >= 0 || fd == -ENOENT;
 	if (time_is_over(d))
-		d->why = "the time for the servers is over";
+		d->why = "the servers did not answer in time";
 	else if (fd == -ETIME && !d->answered)
 		d->why = SILENT; /* the next question would wait as long */
 	d->spent_ms += (long)(now_ms() - d->began_ms);

@@ -92,9 +92,9 @@ static const char *why_not(const struct object *o)
 	case FILES_REPLACED:
 		return id_of(o).n ? "the file has another build-id" : "the file has other segments";
 	case FILES_NOT_ELF:
-		return "the file is no ELF file";
+		return "it is not an ELF file";
 	default:
-		return *o->of->path ? "the file is not there" : "its path is not known";
+		return *o->of->path ? "the file does not exist" : "its path is not known";
 	}
 }
 
@@ -351,6 +351,6 @@ const char *object_why(const struct object *o)
 	if (!o->unknown || o->why)
 		return o->unknown ? o->why : NULL;
 	return o->opened && o->quality < CACHE_SYMBOLS
-		   ? "it is stripped, and no debug file of its build-id was found"
+		   ? "it is stripped, and no debug file with its build-id was found"
 		   : NULL;
 }

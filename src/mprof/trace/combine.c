@@ -259,15 +259,16 @@ static int check_kind(struct combining *c)
 			continue;
 		if (c->unit && c->unit != h->sample_unit)
 			return fail(c->err, -EBADMSG,
-				    "'%s' samples %s and an earlier profile does not; expected"
-				    " profiles that sample one of both",
+				    "'%s' samples %s and an earlier profile does not; expected "
+				    "profiles that all sample calls, or all bytes",
 				    path, h->sample_unit == MPROF_SAMPLE_CALLS ? "calls" : "bytes");
 		c->unit = (uint32_t)h->sample_unit;
 	}
 	if (c->first_sampled && c->first_exact)
-		return fail(c->err, -EBADMSG,
-			    "'%s' holds samples, '%s' exact totals; expected profiles of one kind",
-			    c->first_sampled, c->first_exact);
+		return fail(
+		    c->err, -EBADMSG,
+		    "'%s' contains samples, '%s' exact totals; expected profiles of one kind",
+		    c->first_sampled, c->first_exact);
 	return 0;
 }
 
@@ -316,7 +317,7 @@ static int open_file(struct combining *c, size_t file)
 	if (is_damaged(&c->t->damage))
 		return fail(c->err, -EBADMSG,
 			    "'%s' is damaged at byte %" PRIu64
-			    ": what is missing would not be seen in the result",
+			    ": the result would not show what is missing",
 			    c->path[file], c->t->damage.first_bad_offset);
 	return 0;
 }
@@ -358,10 +359,11 @@ static int number_members(struct combining *c)
 		c->member[i].now = (uint32_t)i + 1;
 		if (a && a->file != b->file && a->start == b->start && a->pid == b->pid &&
 		    a->start_time == b->start_time && !strcmp(a->host, b->host))
-			return fail(c->err, -EBADMSG,
-				    "'%s' and '%s' both hold process %d%s%s: it would count twice",
-				    c->path[a->file], c->path[b->file], b->pid,
-				    *b->host ? " of " : "", b->host);
+			return fail(
+			    c->err, -EBADMSG,
+			    "'%s' and '%s' both contain process %d%s%s: it would be counted twice",
+			    c->path[a->file], c->path[b->file], b->pid, *b->host ? " of " : "",
+			    b->host);
 	}
 	c->header.processes = (uint32_t)c->members;
 	if (c->members)

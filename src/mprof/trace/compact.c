@@ -223,7 +223,7 @@ static int make_temporary(struct job *j, const char *path, struct error *err)
 
 		free(j->temporary);
 		j->temporary = NULL;
-		return fail(err, -code, "cannot make a file beside '%s' to compress it: %s", path,
+		return fail(err, -code, "cannot create a file beside '%s' to compress it: %s", path,
 			    strerror(code));
 	}
 	unfinished_add(j->temporary);
@@ -243,7 +243,7 @@ static int stopped(const struct job *j, int ret, const char *path, struct error 
 {
 	switch (ret) {
 	case -EINTR:
-		return fail(err, ret, "the compression of '%s' was interrupted: it stays as it was",
+		return fail(err, ret, "the compression of '%s' was interrupted: it is unchanged",
 			    path);
 	case -ENOMEM:
 		return fail(err, ret, "no memory to compress '%s'", path);
@@ -265,12 +265,12 @@ static int check_complete(const struct trace_damage *d, const char *path, struct
 	if (d->chunks_unseen)
 		return fail(err, -EBADMSG,
 			    "'%s' is left uncompressed: %" PRIu64
-			    " of its parts cannot be seen (yet)",
+			    " of its parts are not visible (yet)",
 			    path, d->chunks_unseen);
 	if (d->bytes_missing)
 		return fail(err, -EBADMSG,
 			    "'%s' is left uncompressed: its last %" PRIu64
-			    " bytes cannot be seen (yet)",
+			    " bytes are not visible (yet)",
 			    path, d->bytes_missing);
 	if (d->header_cut || d->bytes_cut)
 		return fail(err, -EBADMSG, "'%s' is left uncompressed: it was truncated meanwhile",

@@ -70,7 +70,7 @@ static int open_file(struct trace *t, struct error *err)
 	if (t->fd < 0)
 		return fail(err, -errno, "cannot open '%s': %s", t->path, strerror(errno));
 	if (fstat(t->fd, &st) < 0)
-		return fail(err, -errno, "cannot look at '%s': %s", t->path, strerror(errno));
+		return fail(err, -errno, "cannot examine '%s': %s", t->path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return fail(err, -EBADMSG, "'%s' is not a regular file", t->path);
 	t->file_bytes = (uint64_t)st.st_size;
@@ -106,10 +106,10 @@ static int check_kind(const struct trace *t, size_t got, const char *want, struc
 		return 0;
 	if (!memcmp(h->magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE) &&
 	    !memcmp(want, MPROF_MAGIC_TRACE, MPROF_MAGIC_SIZE))
-		return fail(err, -EBADMSG,
-			    "'%s' is a profile, which has no events; expected a trace, as mprof"
-			    " record makes it",
-			    t->path);
+		return fail(
+		    err, -EBADMSG,
+		    "'%s' is a profile, which has no events; expected a trace from mprof record",
+		    t->path);
 	return fail(err, -EBADMSG, "'%s' is a %s; expected a %s", t->path,
 		    mprof_kind_name(h->magic), wanted_name(want));
 }

@@ -17,7 +17,7 @@ int directories_make(const char *path, struct error *err)
 	while (!ret && (slash = strchr(slash + 1, '/'))) {
 		*slash = '\0';
 		if (mkdir(copy, 0777) && errno != EEXIST && errno != EISDIR && errno != EROFS)
-			ret = fail(err, -errno, "cannot make the directory '%s': %s", copy,
+			ret = fail(err, -errno, "cannot create the directory '%s': %s", copy,
 				   strerror(errno));
 		*slash = '/';
 	}
