@@ -124,7 +124,7 @@ static void check_other(struct walk *w, uint64_t word)
 		w->ns = word >> 4;
 		break;
 	case MPROF_PLAY_TOUCH:
-		bad(w, "TOUCH without a call before it it");
+		bad(w, "TOUCH without a call before it");
 	default:
 		bad(w, "an unknown operation");
 	}
