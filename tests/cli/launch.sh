@@ -312,7 +312,7 @@ test_library_that_is_not_there() {
 test_doctor() {
 	run "$mprof" doctor
 	expect_status 0
-	expect_text out '`true'"'"' was run and recorded.'
+	expect_text out "'true' was run and recorded."
 	expect_text out 'ok    LD_PRELOAD is not set.'
 	expect_text out glibc
 	run "$mprof" doctor ls

@@ -81,13 +81,26 @@ test_names_on_another_machine() {
 	expect_text err "no names for '$PWD/prog': the file does not exist"
 	hot --no-symbol-cache --sysroot root
 	expect_nameless
-	expect_text err 'it is stripped'
+	expect_text err 'stripped, and no debug file'
 	hot --no-symbol-cache --sysroot root --debug-dir /none --debug-dir symbols
 	expect_named
 	mv symbols/prog.debug "root/usr/lib/debug$PWD"
 	hot --no-symbol-cache --sysroot root
 	expect_named
 	[ ! -e cache ] || bad 'something was kept'
+}
+
+# Several of them are one line, which says what to do.
+test_names_of_stripped_objects() {
+	names_program
+	strip prog
+	cp prog other
+	run "$mprof" record -o log -- sh -c './prog; ./other; true'
+	hot --no-symbol-cache --top 100
+	expect_one_line_error
+	expect_text err "'$PWD/prog'"
+	expect_text err "'$PWD/other'"
+	expect_text err ': they are stripped, and no debug files of their build-ids were found; install debug symbols (-dbgsym or -debuginfo packages), or add --debuginfod'
 }
 
 test_names_of_a_program_that_was_built_again() {

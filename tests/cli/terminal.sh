@@ -48,11 +48,24 @@ test_terminal_width() {
 	on 24x80 --no-pager report log
 	expect_width 80
 	expect_same 'a pipe' "$(cat pipe)" "$(cat plain)"
+	# The sentences of --all, which are long; tables and commands stay whole.
+	on 24x80 --no-pager --color=never report --all log
+	sed -n '/^Findings/,/^Calls/p' out | grep -v '^      mprof ' >sentences
+	expect_text sentences '  * At its peak'
+	[ "$(wc -L <sentences)" -le 80 ] || bad "wider than 80: $(awk 'length > 80' sentences | head -3)"
 	# Warnings are on stderr, which is the terminal, too.
 	on 24x80 report hot --by function --no-pager --module words log
 	expect_width 80
 	on 24x80 report hot --no-pager --module words log
 	expect_width 80
+}
+
+# What is known of a tree fits on a narrow terminal.
+test_terminal_narrow() {
+	"$mprof" record -o log -- sh -c 'sort -rn /dev/null; cat /dev/null /dev/null; true' 2>/dev/null
+	on 24x40 --no-pager report log
+	expect_width 40
+	expect_text plain 'sort -rn'
 }
 
 test_terminal_names_are_elided_in_their_middle() {

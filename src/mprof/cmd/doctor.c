@@ -198,12 +198,12 @@ static void check_trial(struct finding *f, const char *program)
 	}
 	snprintf(path, sizeof(path), "%s/counts", directory);
 	if (conf_set(&plan.conf, CONF_COUNTS_PATH, path, &err) || run_program(&plan, &r, &err)) {
-		say(f, BAD, "`true' could not be run: %s", err.text);
+		say(f, BAD, "'true' could not be run: %s", err.text);
 	} else {
 		if (r.file == RUN_FILE)
-			say(f, FINE, "`true' was run and recorded");
+			say(f, FINE, "'true' was run and recorded");
 		else
-			say(f, BAD, "`true' ran, but was not recorded%s%s",
+			say(f, BAD, "'true' ran, but was not recorded%s%s",
 			    r.notes || *r.program.why_not ? ": " : "",
 			    r.notes ? r.notes : r.program.why_not);
 		run_release(&r);

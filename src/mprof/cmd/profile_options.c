@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../sym/rewrite.h"
+#include "../util/alloc.h"
 #include "../util/ranges.h"
 #include "cmd.h"
 
@@ -159,13 +160,64 @@ void profile_cli_release(struct profile_cli *c)
 
 #define REMARKS 3u
 
-static void tell(const struct profile *p, const struct sym_remark *remark)
+/* Stripped objects: one line, with the remedy. */
+static void tell_stripped(const struct profile *p, const struct sym_remark *const *remark, size_t n)
 {
-	if (remark->object)
-		cmd_warn("no names for '%s': %s", p->stacks->object[remark->object].path,
-			 remark->why);
-	else
-		cmd_warn("%s", remark->why);
+	char list[512] = "";
+	size_t i, named = 0, used = 0;
+
+	for (i = 0; i < n; i++)
+		if (remark[i]->stripped && named++ < REMARKS && used < sizeof(list))
+			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s'%s'",
+						 used ? ", " : "",
+						 p->stacks->object[remark[i]->object].path);
+	if (named > REMARKS && used < sizeof(list))
+		snprintf(list + used, sizeof(list) - used, " and %zu more", named - REMARKS);
+	if (named)
+		cmd_warn("no names for %s: %s; install debug symbols (-dbgsym or -debuginfo"
+			 " packages), or add --debuginfod",
+			 list,
+			 named > 1 ? "they are stripped, and no debug files of their build-ids were"
+				     " found"
+				   : "it is stripped, and no debug file of its build-id was found");
+}
+
+static void tell(const struct profile *p, const struct sym_remark *const *remark, size_t n)
+{
+	size_t others = 0, i;
+
+	tell_stripped(p, remark, n);
+	for (i = 0; i < n; i++) {
+		if (remark[i]->stripped || others++ >= REMARKS)
+			continue;
+		if (remark[i]->object)
+			cmd_warn("no names for '%s': %s", p->stacks->object[remark[i]->object].path,
+				 remark[i]->why);
+		else
+			cmd_warn("%s", remark[i]->why);
+	}
+	if (others > REMARKS)
+		cmd_warn("and %zu more objects have no names", others - REMARKS);
+}
+
+/* Of these modules; NULL: of all. */
+static void tell_remarks(const struct profile *p, const char *const *module, size_t modules)
+{
+	const struct sym_remark *all, **some;
+	size_t n = sym_remarks(p->sym, &all), told = 0, i, k;
+
+	some = must_calloc(n + 1, sizeof(*some));
+	for (i = 0; i < n; i++) {
+		const char *path = p->stacks->object[all[i].object].path;
+		const char *slash = strrchr(path, '/');
+
+		for (k = 0; k < modules && strcmp(slash ? slash + 1 : path, module[k]) != 0; k++)
+			;
+		if (!module || k < modules)
+			some[told++] = &all[i];
+	}
+	tell(p, some, told);
+	free(some);
 }
 
 void profile_tell_estimates(const struct profile *p)
@@ -178,28 +230,12 @@ void profile_tell_estimates(const struct profile *p)
 
 void profile_tell_remarks(const struct profile *p)
 {
-	const struct sym_remark *remark;
-	size_t n = sym_remarks(p->sym, &remark), i;
-
-	for (i = 0; i < n && i < REMARKS; i++)
-		tell(p, &remark[i]);
-	if (n > REMARKS)
-		cmd_warn("and %zu more objects have no names", n - REMARKS);
+	tell_remarks(p, NULL, 0);
 }
 
 void profile_tell_remarks_of(const struct profile *p, const char *const *module, size_t n)
 {
-	const struct sym_remark *remark;
-	size_t remarks = sym_remarks(p->sym, &remark), i, k;
+	static const char *const none[] = { NULL };
 
-	for (i = 0; i < remarks; i++) {
-		const char *path = p->stacks->object[remark[i].object].path;
-		const char *slash = strrchr(path, '/');
-
-		for (k = 0; k < n; k++)
-			if (!strcmp(slash ? slash + 1 : path, module[k]))
-				break;
-		if (k < n)
-			tell(p, &remark[i]);
-	}
+	tell_remarks(p, n ? module : none, n);
 }

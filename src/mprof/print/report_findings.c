@@ -8,8 +8,12 @@
  */
 #include "report.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "paragraph.h"
 #include "print_findings.h"
 #include "print_outside.h"
 #include "text.h"
@@ -232,7 +236,7 @@ static void tell_stacks(const struct analysis *a, FILE *out)
 	}
 }
 
-int report_findings(const struct analysis *a, FILE *out)
+static void tell_all(const struct analysis *a, FILE *out)
 {
 	static void (*const sentence[])(const struct analysis *a, FILE *out) = {
 		tell_outside,	report_nothing, tell_peak,	  tell_never_freed, tell_kept,
@@ -243,5 +247,32 @@ int report_findings(const struct analysis *a, FILE *out)
 
 	for (i = 0; i < sizeof(sentence) / sizeof(sentence[0]); i++)
 		sentence[i](a, out);
+}
+
+/* On a terminal, sentences are broken where its lines end. */
+int report_findings(const struct analysis *a, FILE *out)
+{
+	char *text = NULL, *line, *rest;
+	size_t n;
+	FILE *to;
+
+	if (!terminal_is()) {
+		tell_all(a, out);
+		return 0;
+	}
+	to = open_memstream(&text, &n);
+	if (!to)
+		return -ENOMEM;
+	tell_all(a, to);
+	if (fclose(to)) {
+		free(text);
+		return -ENOMEM;
+	}
+	for (rest = text; (line = strsep(&rest, "\n")) && rest;)
+		if (*line && strncmp(line, "      mprof ", 12) != 0)
+			paragraph_line(out, "%s\n", line);
+		else
+			fprintf(out, "%s\n", line); /* a command is copied */
+	free(text);
 	return 0;
 }

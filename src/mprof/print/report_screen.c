@@ -183,20 +183,24 @@ static size_t find_programs(struct program *program, const struct screen *s)
 	return rows;
 }
 
+enum { PROGRAM_INDENT = 4 };
+
 static void tell_program(struct screen *s, const struct program *p)
 {
 	struct paragraph words = { 0 };
 	char name[sizeof(p->name) + 4];
 	struct text who;
+	size_t taken;
 
 	if (p->processes == 1)
 		snprintf(who.s, sizeof(who.s), "process %" PRIu32, p->number);
 	else
 		who = format_many(p->processes, "process", "processes");
-	paragraph_elide(name, p->name, s->width - 40);
 	paragraph_add(&words, "%s in %s: ", format_bytes(p->allocated).s, who.s);
+	taken = PROGRAM_INDENT + words.n;
+	paragraph_elide(name, p->name, taken + 8 < s->width ? s->width - taken : 8);
 	paragraph_add_styled(&words, STYLE_PLACE, "%s", name);
-	say(s, &words, "    ", 6);
+	say(s, &words, "    ", PROGRAM_INDENT + 2);
 }
 
 /* Of a tree, the programs that matter. */
@@ -325,9 +329,16 @@ static void tell_heap(struct screen *s)
 			      format_ratio(a->compactness.all.at_peak).s);
 	if (at->bytes)
 		paragraph_add(&words, ". ");
-	if (a->residency.compared)
-		paragraph_add(&words, "Of %s resident, %s held live blocks. ",
-			      format_bytes(full->resident * page).s,
+	if (a->residency.compared && a->tree.processes > 1)
+		paragraph_add(&words,
+			      "Process %" PRIu32 " had %s resident %s after the start; "
+			      "live blocks held %s of that. ",
+			      full->process, format_bytes(full->resident * page).s,
+			      report_since(a, full->ticks).s,
+			      format_bytes(full->under_live * page).s);
+	else if (a->residency.compared)
+		paragraph_add(&words, "Of %s resident %s after the start, %s held live blocks. ",
+			      format_bytes(full->resident * page).s, report_since(a, full->ticks).s,
 			      format_bytes(full->under_live * page).s);
 	if (a->lifetimes.blocks)
 		paragraph_add(&words, "%s of freed blocks lived less than 1 ms. ",

@@ -263,11 +263,12 @@ size_t sym_remarks(struct sym *s, const struct sym_remark **remarks)
 		const char *why = object_why(o);
 
 		if (why)
-			s->remark[n++] = (struct sym_remark){ (uint32_t)i, o->unknown, why };
+			s->remark[n++] =
+			    (struct sym_remark){ (uint32_t)i, o->unknown, why, !o->why };
 		unknown += o->unknown;
 	}
 	if (servers && unknown)
-		s->remark[n++] = (struct sym_remark){ 0, unknown, servers };
+		s->remark[n++] = (struct sym_remark){ 0, unknown, servers, false };
 	qsort(s->remark, n, sizeof(*s->remark), most_frames);
 	*remarks = s->remark;
 	return n;

@@ -90,6 +90,7 @@ struct sym_remark {
 	uint32_t object;
 	uint64_t frames; /* resolved in it so far */
 	const char *why; /* one clause, e.g. "the file has another build-id" */
+	bool stripped;	 /* that is why */
 };
 /* Remarks so far; most frames first.  One of object 0 is about the servers of debuginfod. */
 size_t sym_remarks(struct sym *s, const struct sym_remark **remarks);
