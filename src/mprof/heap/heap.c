@@ -71,26 +71,13 @@ ALWAYS_INLINE void live_step(const struct heap *h, struct pages *pages, struct l
 	own->pages = pages->touched;
 }
 
-/* a + b - c */
-static inline struct live live_sum(const struct live *a, const struct live *b, const struct live *c)
-{
-	return (struct live){
-		.bytes = a->bytes + b->bytes - c->bytes,
-		.blocks = a->blocks + b->blocks - c->blocks,
-		.slack = a->slack + b->slack - c->slack,
-		.pages = a->pages + b->pages - c->pages,
-		.needed = a->needed + b->needed - c->needed,
-	};
-}
-
-static void live_add(struct heap *h, struct heap_process *p, const struct block *b, int sign,
-		     struct note *n)
+static void live_add(struct heap *h, struct heap_process *p, const struct block *b, int sign)
 {
 	struct live own = p->live;
 
 	live_step(h, &p->pages, &own, b, sign);
-	n->all = h->all = live_sum(&h->all, &own, &p->live);
-	n->own = p->live = own;
+	h->all = live_sum(&h->all, &own, &p->live);
+	p->live = own;
 }
 
 static void live_drop(struct heap *h, struct heap_process *p)
@@ -110,6 +97,7 @@ struct step {
 	struct heap_process *p;
 	struct heap_thread *t;
 	struct note *n;
+	const struct live *rest; /* of the other processes than p */
 	size_t at;
 	uint64_t number;
 	unsigned repairs; /* made at this place */
@@ -261,7 +249,7 @@ static inline void block_ends(struct step *s, const struct block *b)
 		return;
 	}
 	s->n->did |= NOTE_ENDED;
-	live_add(s->h, s->p, b, -1, s->n);
+	live_add(s->h, s->p, b, -1);
 }
 
 /* The address is taken.  False when the event must be read again: another went first. */
@@ -276,7 +264,7 @@ static bool make_room(struct step *s, const struct event *e, struct block *taken
 		s->n->problem = HEAP_DOUBLE_ALLOCATION + 1;
 		s->n->did |= NOTE_DROPPED;
 		s->n->taken = heap_block_number(s->p, taken);
-		live_add(s->h, s->p, taken, -1, s->n);
+		live_add(s->h, s->p, taken, -1);
 	}
 	take_out(s, taken);
 	return true;
@@ -311,7 +299,7 @@ static inline bool block_begins(struct step *s, const struct event *e, uint32_t 
 	if (!put_in(s->p, e->block, b))
 		s->h->error = -ENOMEM;
 	s->n->did |= NOTE_BEGAN;
-	live_add(s->h, s->p, &b, 1, s->n);
+	live_add(s->h, s->p, &b, 1);
 	return true;
 }
 
@@ -429,17 +417,26 @@ static inline bool apply(struct step *s, const struct event *e)
 	}
 }
 
+static __attribute__((noinline)) void change_who(struct step *s, const struct event *e)
+{
+	const uint32_t process = heap_process(s->h, e->process);
+	const uint32_t thread = heap_thread(s->h, e->thread, process); /* may move the array */
+	static const struct live none;
+	struct heap *h = s->h;
+
+	s->t = &h->thread[thread];
+	s->t->process = process;
+	if (s->p == h->process[process])
+		return;
+	s->p = h->process[process];
+	h->rest[h->rests] = live_sum(&h->all, &none, &s->p->live);
+	s->rest = &h->rest[h->rests++];
+}
+
 static inline void find_who(struct step *s, const struct event *e)
 {
-	uint32_t process, thread;
-
-	if (__builtin_expect(!s->t || s->t->number != e->thread || s->p->number != e->process, 0)) {
-		process = heap_process(s->h, e->process);
-		thread = heap_thread(s->h, e->thread, process); /* may move the array */
-		s->t = &s->h->thread[thread];
-		s->p = s->h->process[process];
-		s->t->process = process;
-	}
+	if (__builtin_expect(!s->t || s->t->number != e->thread || s->p->number != e->process, 0))
+		change_who(s, e);
 	s->n->process = s->t->process;
 	s->n->thread = (uint32_t)(s->t - s->h->thread);
 }
@@ -470,6 +467,10 @@ static void apply_one(struct step *s)
 			break;
 		}
 	} while (!apply(s, e));
+	if (s->n->did & NOTE_MAPPED)
+		return;
+	s->n->own = s->p->live;
+	s->n->rest = s->rest;
 }
 
 /* Most of all events: of one thread, and nothing has to be decided for them. */
@@ -477,8 +478,9 @@ struct run {
 	struct heap *h;
 	struct heap_process *p;
 	struct heap_thread *t;
-	struct live own, rest; /* live blocks of p, and of the others */
+	struct live own; /* live blocks of p */
 	uint64_t number;
+	uint64_t most_bytes, most_blocks; /* of `own` after any of its events */
 	bool odd; /* one is not plain, see heap_apply */
 };
 
@@ -581,13 +583,33 @@ ALWAYS_INLINE bool run_event(struct run *r, const struct event *e, struct note *
 	}
 }
 
-/* A run from s->at on, if there is one.  Returns its length. */
-static size_t apply_run(struct step *s, size_t n, bool *odd)
+/* Is this the most that ever was live in the process, or in the run? */
+static inline void note_most(const struct step *s, uint64_t bytes, uint64_t blocks)
 {
-	static const struct live none;
+	const uint64_t all_bytes = bytes + s->rest->bytes, all_blocks = blocks + s->rest->blocks;
+	struct heap_process *p = s->p;
+	struct heap *h = s->h;
+
+	if (__builtin_expect(bytes <= p->most_bytes && blocks <= p->most_blocks &&
+				 all_bytes <= h->most_bytes && all_blocks <= h->most_blocks,
+			     1))
+		return;
+	h->grew = true;
+	p->most_bytes = bytes > p->most_bytes ? bytes : p->most_bytes;
+	p->most_blocks = blocks > p->most_blocks ? blocks : p->most_blocks;
+	h->most_bytes = all_bytes > h->most_bytes ? all_bytes : h->most_bytes;
+	h->most_blocks = all_blocks > h->most_blocks ? all_blocks : h->most_blocks;
+}
+
+/* A run from s->at on, if there is one.  Returns its length. */
+static size_t apply_run(struct step *s, size_t done, size_t n, bool *odd)
+{
 	struct run r = {
 		.h = s->h, .p = s->p, .t = s->t, .own = s->p->live, .number = s->h->number
 	};
+	static const struct live none;
+	const struct live *rest = s->rest;
+	uint16_t *end = s->h->end + s->h->ends;
 	const uint32_t process = s->t->process, thread = (uint32_t)(s->t - s->h->thread);
 	const struct event *e = window_at(s->w, s->at);
 	struct note *to = s->n;
@@ -596,7 +618,6 @@ static size_t apply_run(struct step *s, size_t n, bool *odd)
 	/* An address may be that of an inherited block. */
 	if (r.p->state == HEAP_ENDED || r.p->others.used || s->h->no_runs)
 		return 0;
-	r.rest = live_sum(&s->h->all, &none, &r.own);
 	for (i = 0; i < n && e->thread == r.t->number && e->process == r.p->number; i++) {
 		look_ahead(s, s->at + i);
 		r.number++;
@@ -608,12 +629,18 @@ static size_t apply_run(struct step *s, size_t n, bool *odd)
 		to->thread = thread;
 		to->problem = 0;
 		to->own = r.own;
-		to->all = live_sum(&r.own, &r.rest, &none);
+		to->rest = rest;
+		r.most_bytes = r.own.bytes > r.most_bytes ? r.own.bytes : r.most_bytes;
+		r.most_blocks = r.own.blocks > r.most_blocks ? r.own.blocks : r.most_blocks;
+		*end = (uint16_t)(done + i);
+		end += to->did / NOTE_ENDED & 1;
 		e++;
 		to++;
 	}
 	s->p->live = r.own;
-	s->h->all = live_sum(&r.own, &r.rest, &none);
+	s->h->all = live_sum(&r.own, rest, &none);
+	s->h->ends = (size_t)(end - s->h->end);
+	note_most(s, r.most_bytes, r.most_blocks);
 	s->h->number = r.number;
 	*odd |= r.odd;
 	return i;
@@ -636,14 +663,19 @@ bool heap_apply(struct heap *h, struct window *w, size_t first, size_t n, struct
 	size_t i = 0, run;
 
 	h->changes.count = 0;
+	h->rests = h->ends = 0;
+	h->grew = false;
 	while (i < n) {
 		s.at = first + i;
 		s.n = &note[i];
 		find_who(&s, window_at(w, s.at));
-		run = apply_run(&s, n - i, &odd);
+		run = apply_run(&s, i, n - i, &odd);
 		if (!run) {
 			apply_one(&s);
 			odd |= !is_plain(&s);
+			note_most(&s, s.p->live.bytes, s.p->live.blocks);
+			if (note[i].did & (NOTE_ENDED | NOTE_DROPPED))
+				h->end[h->ends++] = (uint16_t)i;
 			run = 1;
 		}
 		i += run;
@@ -698,7 +730,7 @@ void heap_settle(struct heap *h, uint32_t process)
 		if (!t->pending_old)
 			continue;
 		if (!put_back(h, p, &t->old, t->number_old) && !(t->old.owner & BLOCK_INHERITED))
-			live_add(h, p, &t->old, -1, &(struct note){ .did = 0 });
+			live_add(h, p, &t->old, -1);
 	}
 }
 

@@ -76,13 +76,36 @@ struct note {
 			     of   a realloc, of the one that it was given */
 	struct block old; /* the block that ended */
 	union {
-		struct {
-			struct live own, all; /* after a block began or ended: of its process,
-						 of the run */
+		struct { /* after a block began or ended: */
+			struct live own;	 /* of its process */
+			const struct live *rest; /* of all others; valid until the next events */
 		};
 		struct space_note space; /* after a call of the mmap family */
 	};
 };
+
+/* a + b - c */
+static inline struct live live_sum(const struct live *a, const struct live *b, const struct live *c)
+{
+	return (struct live){
+		.bytes = a->bytes + b->bytes - c->bytes,
+		.blocks = a->blocks + b->blocks - c->blocks,
+		.slack = a->slack + b->slack - c->slack,
+		.pages = a->pages + b->pages - c->pages,
+		.needed = a->needed + b->needed - c->needed,
+	};
+}
+
+/* What lives in the whole run after a block began or ended. */
+static inline struct live note_all(const struct note *n)
+{
+	return live_sum(&n->own, n->rest, &(const struct live){ .bytes = 0 });
+}
+
+static inline uint64_t note_all_bytes(const struct note *n)
+{
+	return n->own.bytes + n->rest->bytes;
+}
 
 enum heap_problem_kind {
 	HEAP_DOUBLE_ALLOCATION,
@@ -113,6 +136,7 @@ struct heap_process {
 	struct pages pages; /* of own blocks */
 	struct space space;
 	struct live live;
+	uint64_t most_bytes, most_blocks; /* live after any event so far */
 	uint64_t late;	     /* events after its end: ignored */
 	uint64_t inversions; /* put right among its events, since it began */
 };
@@ -138,7 +162,13 @@ struct heap {
 	size_t processes, threads, process_room, thread_room;
 	struct heap_numbers process_index, thread_index;
 	struct live all;
-	struct space_changes changes; /* of the events last applied: note.space says which */
+	uint64_t most_bytes, most_blocks; /* of `all` after any event so far */
+	/* Of the events last applied: */
+	struct space_changes changes; /* note.space says which */
+	struct live rest[WINDOW_BATCH];
+	uint16_t end[WINDOW_BATCH]; /* those with NOTE_ENDED or NOTE_DROPPED, by place */
+	size_t rests, ends;
+	bool grew; /* `all` or a process had more bytes or blocks than ever before */
 	uint64_t inversion_ticks;
 	uint64_t clock_ticks; /* HEAP_CLOCK_NS */
 	uint64_t number;      /* of the last event applied */

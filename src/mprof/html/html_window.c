@@ -30,9 +30,9 @@ static void look(void *self, const struct batch *b)
 			continue;
 		/* Until the window begins, the latest state counts. */
 		h->in_window |= ticks > h->from;
-		if (h->in_window && n->all.bytes <= h->bytes && h->at.set)
+		if (h->in_window && note_all_bytes(n) <= h->bytes && h->at.set)
 			continue;
-		h->bytes = n->all.bytes;
+		h->bytes = note_all_bytes(n);
 		h->at = (struct walk_until){ .set = true, .ticks = ticks, .event = b->number + i };
 	}
 }

@@ -344,7 +344,7 @@ static inline void take(struct cells *s, const struct event *e, const struct not
 		k->now.calls++;
 		k->now.bytes += e->size;
 	}
-	k->now.live = n->all;
+	k->now.live = note_all(n);
 	look(s, e->ticks, number);
 }
 

@@ -74,6 +74,7 @@ static void batch(void *self, const struct batch *b)
 	const struct note *n = b->note;
 	const bool brief = s->brief;
 	uint32_t process = 0;
+	struct live all;
 	size_t i;
 
 	if (s->walk->heap.processes > 1)
@@ -90,8 +91,10 @@ static void batch(void *self, const struct batch *b)
 			}
 		}
 		look(c, &n->own, b->event[i].ticks, brief);
-		if (s->apart)
-			look(&s->all, &n->all, b->event[i].ticks, brief);
+		if (s->apart) {
+			all = note_all(n);
+			look(&s->all, &all, b->event[i].ticks, brief);
+		}
 	}
 }
 

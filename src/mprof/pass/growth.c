@@ -249,7 +249,7 @@ static inline struct handed_out handed_out(const struct event *e, const struct n
 	};
 }
 
-#define AHEAD 8u /* events */
+#define AHEAD 4u /* ends */
 
 /* Each block that ends needs a look at its chain, which is rarely in the cache. */
 PREFETCHES look_ahead(const struct growth *g, const struct note *n)
@@ -260,19 +260,22 @@ PREFETCHES look_ahead(const struct growth *g, const struct note *n)
 		__builtin_prefetch((const uint32_t *)t->item + n->ended, 1);
 }
 
-/* Events of one thread in a row; `last` is what it was handed before, and then what is now. */
-static void one_thread(struct growth *g, const struct batch *b, size_t from, size_t to,
-		       struct handed_out *last)
+/*
+ * Events of one thread in a row; `last` is what it was handed before, and then what is now.
+ * k: the first that ended a block.  Returns the first one behind.
+ */
+static size_t one_thread(struct growth *g, const struct batch *b, size_t from, size_t to, size_t k,
+			 struct handed_out *last)
 {
-	for (size_t i = from; i < to; i++) {
-		const struct event *e = &b->event[i];
-		const struct note *n = &b->note[i];
+	for (; k < b->ends && b->end[k] < to; k++) {
+		const struct event *e = &b->event[b->end[k]];
+		const struct note *n = &b->note[b->end[k]];
 
 		if (!(n->did & NOTE_ENDED))
 			continue;
-		if (i + AHEAD < b->count)
-			look_ahead(g, n + AHEAD);
-		if (i > from)
+		if (k + AHEAD < b->ends)
+			look_ahead(g, &b->note[b->end[k + AHEAD]]);
+		if (b->end[k] > from)
 			*last = handed_out(e - 1, n - 1);
 		if (e->kind == EVENT_REALLOC_END)
 			realloc_ended(g, e, n);
@@ -280,13 +283,14 @@ static void one_thread(struct growth *g, const struct batch *b, size_t from, siz
 			block_ended(g, last, n);
 	}
 	*last = handed_out(&b->event[to - 1], &b->note[to - 1]);
+	return k;
 }
 
 static void batch(void *self, const struct batch *b)
 {
 	struct growth *g = self;
 	struct handed_out *last;
-	size_t from, to;
+	size_t from, to, k = 0;
 
 	for (from = 0; from < b->count; from = to) {
 		const uint32_t thread = b->note[from].thread;
@@ -298,7 +302,7 @@ static void batch(void *self, const struct batch *b)
 			pass_failed(g->walk);
 			return;
 		}
-		one_thread(g, b, from, to, last);
+		k = one_thread(g, b, from, to, k, last);
 	}
 }
 

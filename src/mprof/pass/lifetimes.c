@@ -13,16 +13,17 @@ static void start(void *self, struct walk *w)
 static void batch(void *self, const struct batch *b)
 {
 	struct lifetimes *s = self;
-	const struct note *n = b->note;
 	uint64_t blocks = 0, under_1us = 0, under_1ms = 0, other_thread = 0, ns, ticks;
 	uint64_t least = s->least_ns, most = s->most_ns;
 	double sum = s->sum_ns;
 	size_t i;
 
-	for (i = 0; i < b->count; i++, n++) {
+	for (i = 0; i < b->ends; i++) {
+		const struct note *n = &b->note[b->end[i]];
+
 		if (!(n->did & NOTE_ENDED))
 			continue;
-		ticks = b->event[i].ticks;
+		ticks = b->event[b->end[i]].ticks;
 		ns = ticks > n->old.start ? walk_duration_ns(s->walk, ticks - n->old.start) : 0;
 		s->bucket[63 - __builtin_clzll(ns | 1)]++;
 		blocks++;

@@ -39,8 +39,9 @@ static void batch(void *self, const struct batch *b)
 
 	if (s->walk->heap.processes > 1)
 		part(s);
-	for (i = 0; i < b->count; i++) {
+	for (i = 0; b->grew && i < b->count; i++) {
 		const struct note *n = &b->note[i];
+		struct live all;
 
 		if (!(n->did & NOTE_BEGAN))
 			continue;
@@ -53,8 +54,10 @@ static void batch(void *self, const struct batch *b)
 			}
 		}
 		look(p, &n->own, b->event[i].ticks, b->number + i);
-		if (s->apart)
-			look(&s->all, &n->all, b->event[i].ticks, b->number + i);
+		if (s->apart) {
+			all = note_all(n);
+			look(&s->all, &all, b->event[i].ticks, b->number + i);
+		}
 	}
 }
 

@@ -406,11 +406,11 @@ static inline void note_peak(struct sites *s, const struct event *e, const struc
 {
 	struct work *k = s->work;
 
-	if (n->all.bytes <= s->peak.bytes || s->options.until.set)
+	if (note_all_bytes(n) <= s->peak.bytes || s->options.until.set)
 		return;
 	k->peak_number++;
-	s->peak.bytes = n->all.bytes;
-	s->peak.calls = n->all.blocks;
+	s->peak.bytes = note_all_bytes(n);
+	s->peak.calls = n->own.blocks + n->rest->blocks;
 	s->peak.ticks = e->ticks;
 	k->peak_event = number;
 }
@@ -470,7 +470,8 @@ static void batch(void *self, const struct batch *b)
 		note_call(k, recent, n->did & NOTE_BEGAN ? e->addr : 0);
 		if (n->did & NOTE_BEGAN) {
 			block_begins(s, e, n);
-			note_peak(s, e, n, b->number + i);
+			if (b->grew)
+				note_peak(s, e, n, b->number + i);
 		}
 		if (of_rss == e->process && n->did & (NOTE_BEGAN | NOTE_ENDED)) {
 			k->rss_live = n->own.bytes;

@@ -148,6 +148,9 @@ static void hand_out(struct walk *w, size_t first, size_t n)
 	size_t i;
 
 	b.plain = heap_apply(&w->heap, &w->window, first, n, w->note);
+	b.grew = w->heap.grew;
+	b.end = w->heap.end;
+	b.ends = w->heap.ends;
 	for (i = 0; i < w->passes; i++)
 		if (w->pass[i].ops->batch)
 			w->pass[i].ops->batch(w->pass[i].self, &b);

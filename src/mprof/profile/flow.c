@@ -82,7 +82,7 @@ static void tell_began(struct flow *f, const struct event *e, const struct note 
 /* The first moment of most live bytes is the profile's peak: the same walk as before. */
 static void look_for_peak(struct flow *f, const struct note *n, const struct flow_block *at)
 {
-	if (f->at_peak || n->all.bytes != f->profile->sites.peak.bytes)
+	if (f->at_peak || note_all_bytes(n) != f->profile->sites.peak.bytes)
 		return;
 	f->at_peak = true;
 	if (f->ops->peak)
