@@ -481,7 +481,7 @@ struct run {
 	struct live own; /* live blocks of p */
 	uint64_t number;
 	uint64_t most_bytes, most_blocks; /* of `own` after any of its events */
-	bool odd; /* one is not plain, see heap_apply */
+	bool odd;			  /* one is not plain, see heap_apply */
 };
 
 ALWAYS_INLINE void run_begins(struct run *r, const struct event *e, struct block *to,

@@ -76,7 +76,7 @@ struct note {
 			     of   a realloc, of the one that it was given */
 	struct block old; /* the block that ended */
 	union {
-		struct { /* after a block began or ended: */
+		struct {			 /* after a block began or ended: */
 			struct live own;	 /* of its process */
 			const struct live *rest; /* of all others; valid until the next events */
 		};
@@ -137,8 +137,8 @@ struct heap_process {
 	struct space space;
 	struct live live;
 	uint64_t most_bytes, most_blocks; /* live after any event so far */
-	uint64_t late;	     /* events after its end: ignored */
-	uint64_t inversions; /* put right among its events, since it began */
+	uint64_t late;			  /* events after its end: ignored */
+	uint64_t inversions;		  /* put right among its events, since it began */
 };
 
 struct heap_thread {

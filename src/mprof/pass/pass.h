@@ -22,9 +22,9 @@ struct batch {
 	const struct event *event;
 	const struct note *note;
 	size_t count;
-	uint64_t number; /* of the first event, from 1 */
-	bool plain;	 /* all are, see heap_apply */
-	bool grew;	 /* see struct heap: else there is no new peak in it */
+	uint64_t number;     /* of the first event, from 1 */
+	bool plain;	     /* all are, see heap_apply */
+	bool grew;	     /* see struct heap: else there is no new peak in it */
 	const uint16_t *end; /* events with NOTE_ENDED or NOTE_DROPPED, by place */
 	size_t ends;
 };

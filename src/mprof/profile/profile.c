@@ -445,16 +445,25 @@ bool profile_has_function(struct profile *p, uint32_t stack, const char *functio
 
 bool profile_suppresses(struct profile *p, uint32_t stack)
 {
-	const struct profile_path *path = paths_look(p->paths, stack);
-
-	return path && suppressions_find(p->suppressions, p->stacks, path);
+	return profile_kept(p, stack) ||
+	       (p->suppressions->of_files &&
+		suppressions_find(p->suppressions, p->stacks, paths_look(p->paths, stack)));
 }
 
 const char *profile_kept(struct profile *p, uint32_t stack)
 {
-	const struct profile_path *path = stack ? paths_look(p->paths, stack) : NULL;
+	static const char not_kept[] = "";
+	uint64_t *why = stack ? hash_at(&p->kept, stack) : NULL;
+	const char *found;
 
-	return path ? suppressions_kept(p->suppressions, path) : NULL;
+	if (!why)
+		return NULL;
+	if (!*why) {
+		found = suppressions_kept(p->suppressions, paths_look(p->paths, stack));
+		*why = (uintptr_t)(found ? found : not_kept);
+	}
+	found = (const char *)(uintptr_t)*why;
+	return found == not_kept ? NULL : found;
 }
 
 int profile_make(struct profile *p, struct trace *t, const struct profile_options *o,
@@ -481,6 +490,7 @@ void profile_release(struct profile *p)
 	if (p->pass)
 		walk_release(&p->walk);
 	tree_release(&p->tree);
+	hash_release(&p->kept);
 	if (p->paths)
 		paths_release(p->paths);
 	if (p->suppressions)

@@ -19,6 +19,7 @@
 #include "../sym/sym.h"
 #include "../pass/sites.h"
 #include "../pass/tree.h"
+#include "../util/hash.h"
 
 /* One figure of a site.  Names are those of --value and --sort. */
 enum profile_value {
@@ -83,6 +84,7 @@ struct profile {
 	const struct stacks *stacks;
 	struct sym *sym;
 	struct suppressions *suppressions; /* with what each suppressed */
+	struct hash kept;		   /* by stack: what profile_kept answered */
 	struct profile_paths *paths;	   /* cache, and what --function and others match */
 	struct walk walk;
 	struct walk_pass *pass; /* the walk's */

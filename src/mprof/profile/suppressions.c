@@ -65,23 +65,6 @@ static struct suppression *add(struct suppressions *s)
 	return &s->item[s->count++];
 }
 
-/* The first two characters of a name. */
-static unsigned pair_of(const char *name)
-{
-	return *name ? (name[0] & 127u) << 7 | (name[1] & 127u) : 0;
-}
-
-/* A pattern that is not tied to the beginning is for any name. */
-static void note_begin(struct suppressions *s, const char *pattern)
-{
-	const unsigned pair = pair_of(pattern + 1);
-
-	if (*pattern == '^')
-		s->begins[pair / 64] |= 1ull << pair % 64;
-	else
-		memset(s->begins, 0xff, sizeof(s->begins));
-}
-
 void suppressions_add_builtin(struct suppressions *s)
 {
 	struct suppression *x;
@@ -92,10 +75,8 @@ void suppressions_add_builtin(struct suppressions *s)
 		x->module = builtin[i].module;
 		x->caller = builtin[i].caller;
 		x->why = builtin[i].why;
-		if (!builtin[i].pattern)
-			continue;
-		note_begin(s, builtin[i].pattern);
-		x->pattern = must_strdup(builtin[i].pattern);
+		if (builtin[i].pattern)
+			x->pattern = must_strdup(builtin[i].pattern);
 	}
 }
 
@@ -130,6 +111,7 @@ static int take_line(struct suppressions *s, char *line, const char *file, size_
 		return fail(err, -EINVAL,
 			    "'%s' line %zu: invalid suppression '%.60s': expected leak:PATTERN",
 			    file, number, line);
+	s->of_files++;
 	add(s)->pattern = must_strdup(trim(line + 5));
 	return 0;
 }
@@ -161,6 +143,7 @@ void suppressions_release(struct suppressions *s)
 	for (i = 0; i < s->count; i++)
 		free(s->item[i].pattern);
 	free(s->item);
+	hash_release(&s->names);
 	*s = (struct suppressions){ .item = NULL };
 }
 
@@ -186,26 +169,29 @@ static bool is_of(const char *glob, const char *module)
  * SIZE_MAX: nobody called that module, or from too far out. */
 static size_t end_of_module(const struct profile_path *path, size_t inner)
 {
+	const char *module = path->line[inner]->module;
 	size_t i = inner;
 
 	while (i-- > 0 && inner - i <= LIBRARY_LINES)
-		if (strcmp(path->line[i]->module, path->line[inner]->module))
+		if (path->line[i]->module != module && strcmp(path->line[i]->module, module))
 			return i;
 	return SIZE_MAX;
 }
 
-/* As suppression_matches; most names differ in their first characters. */
-static bool builtin_names(const char *pattern, const char *name)
+/* Does any built-in pattern match this name?  Asked once for each. */
+static bool is_builtin_name(struct suppressions *s, const char *name)
 {
-	return (*pattern != '^' || pair_of(pattern + 1) == pair_of(name)) &&
-	       suppression_matches(pattern, name);
-}
+	uint64_t *known = hash_at(&s->names, (uintptr_t)name);
+	size_t i;
 
-static bool begins_like(const struct suppressions *s, const char *name)
-{
-	const unsigned pair = pair_of(name);
-
-	return s->begins[pair / 64] >> pair % 64 & 1;
+	if (!*known) {
+		*known = NAME_ORDINARY;
+		for (i = 0; i < s->count; i++)
+			if (s->item[i].why && s->item[i].pattern &&
+			    suppression_matches(s->item[i].pattern, name))
+				*known = NAME_BUILTIN;
+	}
+	return *known == NAME_BUILTIN;
 }
 
 /* Where the built-in ones look, found once for all of them. */
@@ -215,14 +201,15 @@ struct innermost {
 	    count; /* lines outward from first: no others can have a name that is built in */
 };
 
-static struct innermost innermost_of(const struct suppressions *s, const struct profile_path *path)
+static struct innermost innermost_of(struct suppressions *s, const struct profile_path *path)
 {
 	struct innermost at = { .inner = path->innermost };
 	size_t i;
 
 	at.end = end_of_module(path, at.inner);
 	for (i = at.inner; i != at.end && at.inner - i <= LIBRARY_LINES; i--) {
-		if (!begins_like(s, path->line[i]->raw) && !begins_like(s, path->line[i]->function))
+		if (!is_builtin_name(s, path->line[i]->raw) &&
+		    !is_builtin_name(s, path->line[i]->function))
 			continue;
 		if (!at.count)
 			at.first = i;
@@ -240,8 +227,7 @@ static bool builtin_matches(const struct suppression *x, const struct profile_pa
 	    (x->caller && (at->end == SIZE_MAX || !is_of(x->caller, path->line[at->end]->module))))
 		return false;
 	for (i = at->first; x->pattern && at->first - i < at->count; i--)
-		if (builtin_names(x->pattern, path->line[i]->raw) ||
-		    builtin_names(x->pattern, path->line[i]->function))
+		if (names(x->pattern, path->line[i]))
 			return true;
 	return !x->pattern;
 }
@@ -278,7 +264,7 @@ struct suppression *suppressions_find(struct suppressions *s, const struct stack
 	return NULL;
 }
 
-const char *suppressions_kept(const struct suppressions *s, const struct profile_path *path)
+const char *suppressions_kept(struct suppressions *s, const struct profile_path *path)
 {
 	const struct suppression *x;
 	struct innermost at;

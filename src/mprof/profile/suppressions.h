@@ -17,6 +17,7 @@
 #ifndef MPROF_PROFILE_SUPPRESSIONS_H
 #define MPROF_PROFILE_SUPPRESSIONS_H
 
+#include "../util/hash.h"
 #include "paths.h"
 
 struct suppression {
@@ -27,10 +28,14 @@ struct suppression {
 	uint64_t calls, bytes; /* suppressed so far */
 };
 
+/* Of a function: does a built-in pattern match it? */
+enum { NAME_ORDINARY = 1, NAME_BUILTIN };
+
 struct suppressions {
 	struct suppression *item;
 	size_t count, room;
-	uint64_t begins[256]; /* bits, by the two characters that built-in names begin with */
+	size_t of_files;   /* not built in */
+	struct hash names; /* by address: those that were asked for, which must stay there */
 };
 
 void suppressions_add_builtin(struct suppressions *s);
@@ -42,7 +47,7 @@ void suppressions_release(struct suppressions *s);
 struct suppression *suppressions_find(struct suppressions *s, const struct stacks *stacks,
 				      const struct profile_path *path);
 /* Why blocks of this stack are a library's own for the life of a process: a built-in one; NULL. */
-const char *suppressions_kept(const struct suppressions *s, const struct profile_path *path);
+const char *suppressions_kept(struct suppressions *s, const struct profile_path *path);
 
 /* Is the pattern found in text?  As LeakSanitizer has it. */
 bool suppression_matches(const char *pattern, const char *text);
