@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "suites.h"
+#include "trace/stack_table.h"
 #include "trace/trace.h"
 #include "trace_build.h"
 
@@ -404,6 +405,36 @@ START_TEST(cut)
 }
 END_TEST
 
+/* Nodes are found again, however many children a node and its neighbours have. */
+START_TEST(families)
+{
+	enum { PARENTS = 40, CHILDREN = 50 };
+	uint32_t parent[PARENTS], child[PARENTS][CHILDREN];
+	struct stack_table table;
+	size_t nodes;
+
+	ck_assert_int_eq(stack_table_start(&table, STACK_NONE), 0);
+	for (uint32_t i = 0; i < PARENTS; i++)
+		parent[i] = stack_table_node(&table, i ? parent[i - 1] : 0, 5 + i % 3);
+	for (uint32_t k = 0; k < CHILDREN; k++)
+		for (uint32_t i = 0; i < PARENTS; i++)
+			child[i][k] = stack_table_node(&table, parent[i], 10 + k % (1 + i));
+	nodes = table.nodes;
+	for (uint32_t i = 0; i < PARENTS; i++)
+		for (uint32_t k = 0; k < CHILDREN; k++) {
+			uint32_t again = stack_table_node(&table, parent[i], 10 + k % (1 + i));
+
+			ck_assert_uint_eq(again, child[i][k]);
+			ck_assert_uint_eq(again, child[i][k % (1 + i)]);
+			ck_assert_uint_eq(table.node[again].parent, parent[i]);
+			ck_assert_uint_eq(table.node[again].frame, 10 + k % (1 + i));
+		}
+	ck_assert_uint_eq(table.nodes, nodes);
+	ck_assert_uint_eq(nodes, 3 + PARENTS + PARENTS * (PARENTS + 1) / 2);
+	stack_table_free(&table);
+}
+END_TEST
+
 Suite *trace_stacks_suite(void)
 {
 	Suite *s = suite_create("stacks of a trace");
@@ -419,6 +450,7 @@ Suite *trace_stacks_suite(void)
 	tcase_add_test(c, gap);
 	tcase_add_test(c, hostile);
 	tcase_add_test(c, cut);
+	tcase_add_test(c, families);
 	suite_add_tcase(s, c);
 	return s;
 }

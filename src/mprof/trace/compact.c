@@ -347,10 +347,12 @@ static unsigned shift_of(const struct trace *t)
 int trace_compress(const char *path, const struct compact_options *o, struct error *err)
 {
 	struct job j = { .fd = -1, .options = o };
-	int ret = trace_open(&j.from, path, MPROF_MAGIC_TRACE, err);
+	int ret;
+
+	large_heap();
+	ret = trace_open(&j.from, path, MPROF_MAGIC_TRACE, err);
 
 	if (!ret && !(j.from->header.flags & MPROF_FILE_COMPRESSED)) {
-		large_heap();
 		j.shift = o->exact ? SHIFT_EXACT : shift_of(j.from);
 		ret = check_complete(&j.from->damage, path, err);
 		if (!ret) {

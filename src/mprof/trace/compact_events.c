@@ -222,7 +222,7 @@ static int name_stacks(struct events *w)
 	const struct stack_map *map;
 	size_t nodes = trace_stacks(t)->nodes, maps = stacks_maps(t, &map);
 
-	w->by_node = calloc(nodes + 1, sizeof(*w->by_node));
+	w->by_node = large_extend(NULL, 0, (nodes + 1) * sizeof(*w->by_node));
 	if (!w->by_node || sorts_start(&w->sorts, nodes))
 		return -ENOMEM;
 	for (size_t i = 0; i < maps; i++)
@@ -245,7 +245,7 @@ int job_add_events(struct job *j)
 		ret = write_threads(&w);
 	group_writer_free(w.group);
 	sorts_free(&w.sorts);
-	free(w.by_node);
+	large_free(w.by_node, (w.sorts.nodes + 1) * sizeof(*w.by_node));
 	free(w.mark);
 	return ret;
 }

@@ -93,25 +93,45 @@ static int number_room(struct number_table *n, size_t more)
 	return 0;
 }
 
-static uint32_t new_node(struct stack_table *s, uint32_t hash, uint32_t parent, uint32_t frame)
+static bool more_families(struct stack_table *s)
+{
+	const size_t bytes = sizeof(*s->children);
+	size_t more = s->families ? 2 * s->families : 256;
+	void *bigger = large_extend(s->children, s->families * bytes, more * bytes);
+
+	if (!bigger)
+		return false;
+	s->children = bigger;
+	s->families = more;
+	return true;
+}
+
+static struct stack_node *add_node(struct stack_table *s)
 {
 	uint32_t *depth;
-	struct stack_node *node;
 
-	if (s->nodes >= s->nodes_max || number_room(&s->by_node, 1))
-		return STACK_NONE;
+	if (s->nodes >= s->nodes_max ||
+	    (s->nodes / STACK_FAMILY >= s->families && !more_families(s)))
+		return NULL;
 	depth = trace_grow((void **)&s->depth, &s->depths, &s->depths_room, sizeof(*depth));
-	node =
-	    depth ? trace_grow((void **)&s->node, &s->nodes, &s->nodes_room, sizeof(*node)) : NULL;
+	return depth ? trace_grow((void **)&s->node, &s->nodes, &s->nodes_room, sizeof(*s->node))
+		     : NULL;
+}
+
+static uint32_t new_node(struct stack_table *s, uint32_t parent, uint32_t frame)
+{
+	struct stack_node *node = add_node(s);
+
 	if (!node)
 		return STACK_NONE;
 	*node = (struct stack_node){ parent, frame };
 	s->depth[s->nodes - 1] = s->depth[parent] + 4;
-	number_put(&s->by_node, hash, (uint32_t)s->nodes - 1);
 	return (uint32_t)s->nodes - 1;
 }
 
-uint32_t stack_table_node(struct stack_table *s, uint32_t parent, uint32_t frame)
+/* Of a family that has more children than its line has room for. */
+static __attribute__((noinline)) uint32_t other_child(struct stack_table *s, uint32_t parent,
+						      uint32_t frame)
 {
 	uint32_t hash = hash_node(parent, frame), number;
 	size_t at = number_first(&s->by_node, hash);
@@ -119,18 +139,34 @@ uint32_t stack_table_node(struct stack_table *s, uint32_t parent, uint32_t frame
 	while ((number = number_next(&s->by_node, hash, &at)) != STACK_NONE)
 		if (s->node[number].parent == parent && s->node[number].frame == frame)
 			return number;
-	return new_node(s, hash, parent, frame);
+	number = number_room(&s->by_node, 1) ? STACK_NONE : new_node(s, parent, frame);
+	if (number != STACK_NONE)
+		number_put(&s->by_node, hash, number);
+	return number;
+}
+
+uint32_t stack_table_node(struct stack_table *s, uint32_t parent, uint32_t frame)
+{
+	size_t family = parent / STACK_FAMILY;
+	uint32_t number;
+
+	for (unsigned i = 0; i < STACK_CHILDREN; i++) {
+		uint64_t child = s->children[family][i];
+
+		if (!child) {
+			number = new_node(s, parent, frame);
+			if (number != STACK_NONE)
+				s->children[family][i] = (uint64_t)frame << 32 | number;
+			return number;
+		}
+		if (child >> 32 == frame && s->node[(uint32_t)child].parent == parent)
+			return (uint32_t)child;
+	}
+	return other_child(s, parent, frame);
 }
 
 uint32_t stack_table_path(struct stack_table *s, uint32_t parent, const uint32_t *frame, uint32_t n)
 {
-	const struct number_table *t = &s->by_node;
-	uint32_t ahead = parent;
-
-	for (uint32_t i = 0; i < n && t->room; i++) {
-		__builtin_prefetch(&t->slot[number_first(t, hash_node(ahead, frame[i]))], 1);
-		ahead = (uint32_t)s->nodes + i;
-	}
 	for (uint32_t i = 0; i < n && parent != STACK_NONE; i++)
 		parent = stack_table_node(s, parent, frame[i]);
 	return parent;
@@ -238,12 +274,7 @@ static int make_roots(struct stack_table *s)
 		if (frame == STACK_NONE)
 			return -ENOMEM;
 		if (!root) {
-			struct stack_node *none =
-			    trace_grow((void **)&s->node, &s->nodes, &s->nodes_room, sizeof(*none));
-			uint32_t *depth = trace_grow((void **)&s->depth, &s->depths,
-						     &s->depths_room, sizeof(*depth));
-
-			if (!none || !depth)
+			if (!add_node(s))
 				return -ENOMEM;
 			continue;
 		}
@@ -255,13 +286,13 @@ static int make_roots(struct stack_table *s)
 	return 0;
 }
 
-int stack_table_start(struct stack_table *s, size_t nodes_max, size_t nodes)
+int stack_table_start(struct stack_table *s, size_t nodes_max)
 {
 	struct stack_object nothing = { .path = "" }, *none;
 
 	*s = (struct stack_table){ .nodes_max = nodes_max < STACK_NONE ? nodes_max : STACK_NONE };
 	none = trace_grow((void **)&s->object, &s->objects, &s->objects_room, sizeof(*none));
-	if (!none || !copy_parts(&nothing, 0) || number_room(&s->by_node, nodes))
+	if (!none || !copy_parts(&nothing, 0))
 		return -ENOMEM;
 	*none = nothing;
 	return make_roots(s);
@@ -278,6 +309,9 @@ void stack_table_finish(struct stack_table *s)
 	let_go(&s->by_object);
 	let_go(&s->by_frame);
 	let_go(&s->by_node);
+	large_free(s->children, s->families * sizeof(*s->children));
+	s->children = NULL;
+	s->families = 0;
 	free(s->depth);
 	s->depth = NULL;
 	s->depths = s->depths_room = 0;

@@ -27,6 +27,9 @@ struct number_table {
 	size_t n, room; /* room: 0 or a power of two */
 };
 
+#define STACK_FAMILY   4u
+#define STACK_CHILDREN 8u
+
 struct stack_table {
 	struct stack_object *object;
 	size_t objects, objects_room;
@@ -38,14 +41,18 @@ struct stack_table {
 	size_t depths, depths_room;
 	uint32_t marker[3]; /* node by enum stack_root */
 	size_t nodes_max;
+	/*
+	 * Children of each STACK_FAMILY nodes that follow each other: frame << 32 | number, in
+	 * a cache line; by_node has those that came when it was full.  A stack's new nodes have
+	 * numbers in a row, so what is asked for is mostly where one has just been.
+	 */
+	uint64_t (*children)[STACK_CHILDREN];
+	size_t families;
 	struct number_table by_object, by_frame, by_node;
 };
 
-/*
- * 0 or -ENOMEM; nodes_max bounds the memory that a hostile file can ask for, and nodes is
- * how many there may well be.
- */
-int stack_table_start(struct stack_table *s, size_t nodes_max, size_t nodes);
+/* 0 or -ENOMEM; nodes_max bounds the memory that a hostile file can ask for. */
+int stack_table_start(struct stack_table *s, size_t nodes_max);
 void stack_table_finish(struct stack_table *s);
 void stack_table_free(struct stack_table *s);
 
@@ -57,10 +64,7 @@ uint32_t stack_table_object(struct stack_table *s, const struct stack_object *o,
 uint32_t stack_table_frame(struct stack_table *s, uint32_t object, uint64_t address,
 			   uint32_t flags);
 uint32_t stack_table_node(struct stack_table *s, uint32_t parent, uint32_t frame);
-/*
- * The node of n frames, the first one joined to the parent and each to the one before.
- * Most are new, so that their numbers are known before: memory is asked for all of them.
- */
+/* The node of n frames, the first one joined to the parent and each to the one before. */
 uint32_t stack_table_path(struct stack_table *s, uint32_t parent, const uint32_t *frame,
 			  uint32_t n);
 

@@ -14,8 +14,7 @@
 #include "stack_map.h"
 #include "stack_records.h"
 
-#define LIKELY_MOST (4u << 20) /* nodes that room is made for at once */
-#define CHAIN_MAX   4096u      /* forks of forks that defined stacks, one out of the other */
+#define CHAIN_MAX 4096u /* forks of forks that defined stacks, one out of the other */
 
 struct source {
 	uint32_t process, image;
@@ -252,17 +251,6 @@ static size_t most_nodes(const struct trace *t)
 					: STACK_NONE;
 }
 
-/* Nodes that there may be: of two words of a record, a stack takes one or more. */
-static size_t likely_nodes(const struct trace *t)
-{
-	size_t bytes = 0;
-
-	for (size_t i = 0; i < t->stack_chunks; i++)
-		if (t->stack_chunk[i].kind != MPROF_EXTENT_PACKED)
-			bytes += t->stack_chunk[i].bytes;
-	return bytes / 16 < LIKELY_MOST ? bytes / 16 : LIKELY_MOST;
-}
-
 static void publish(struct stacks_read *r)
 {
 	r->stacks.object = r->table.object;
@@ -281,7 +269,7 @@ int stacks_read(struct trace *t)
 	if (!r)
 		return -ENOMEM;
 	t->stacks = r;
-	ret = stack_table_start(&r->table, most_nodes(t), likely_nodes(t));
+	ret = stack_table_start(&r->table, most_nodes(t));
 	if (!ret)
 		ret = list_sources(t, r);
 	if (!ret) {
