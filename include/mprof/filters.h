@@ -83,4 +83,24 @@ static inline int mprof_ranges_have(const char *list, uint64_t n)
 	return found;
 }
 
+/* Bytes with K, M, G or T behind, or a percentage of `whole`.  0: that is neither. */
+static inline int mprof_amount(const char *s, uint64_t whole, uint64_t *bytes)
+{
+	static const char units[] = "KMGT";
+	uint64_t n;
+	unsigned shift = 0;
+
+	if (!mprof_range_number(&s, &n))
+		return 0;
+	if (s[0] == '%' && !s[1] && n <= 100) {
+		*bytes = whole / 100 * n;
+		return 1;
+	}
+	for (unsigned i = 0; *s && i < 4; i++)
+		if (*s == units[i] || *s == (units[i] | 32))
+			shift = 10 * (i + 1);
+	*bytes = n << shift;
+	return *bytes >> shift == n && (shift ? !s[1] : !*s);
+}
+
 #endif

@@ -143,9 +143,10 @@ struct mprof_file_header {
 	uint32_t threads;		   /* numbers given so far */
 	uint32_t lost[MPROF_LOST_REASONS]; /* of processes without an entry */
 	uint64_t index_offset;		   /* compressed file: where the index extent is */
-	uint64_t room;	     /* disk blocks were asked for up to here, ahead of need */
-	uint32_t filters;    /* seccomp filters of the first process */
-	uint32_t paused;     /* profile: 1 while mprof asked to keep no new blocks */
+	uint64_t room;	  /* disk blocks were asked for up to here, ahead of need */
+	uint32_t filters; /* seccomp filters of the first process */
+	uint32_t
+	    paused; /* profile: 1 while mprof asked to keep no new blocks, and 2 for each clear */
 	uint64_t time_error; /* compressed file: ticks that times of events may be wrong */
 	uint64_t chunks;     /* EVENTS and STACKS extents written so far; 0: not known */
 	uint64_t reserved[9];

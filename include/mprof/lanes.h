@@ -54,7 +54,10 @@ struct lane {
 	int64_t unfolded_bytes, unfolded_calls;
 	void *last; /* the block that the last call handed out */
 	struct live_room room;
-	const uint32_t *paused; /* not 0: keep no new blocks of this thread */
+	uint32_t
+	    epoch; /* what header.paused is while nothing is to be done; EPOCH_NEVER: ignored */
+	uint32_t cleared; /* clears that it has noticed */
+	uint32_t ignored; /* THREADS leaves it out: keep no new blocks */
 	/* A block that realloc was given, while it runs. */
 	struct live_entry old;
 	size_t old_usable;
@@ -80,6 +83,9 @@ static struct mprof_site_live **site_row[ROWS];
 static uint32_t site_rows;			      /* used so far: above there are none */
 static uint64_t stack_least, stack_span = UINT64_MAX; /* sizes of blocks with a stack */
 static uint32_t threads_seen;
+static const uint32_t *word; /* header.paused: 1 paused, and 2 for each clear */
+static uint32_t cleared;     /* what of it this process has noticed */
+#define EPOCH_NEVER UINT32_MAX
 
 #define compiler_barrier() __asm__ volatile("" ::: "memory")
 
@@ -290,6 +296,8 @@ MPROF_HOT void end(struct mprof_thread *t)
 /* From start().  0 or -errno, and said why. */
 static inline int lanes_start(const struct mprof_host *h)
 {
+	int error;
+
 	host = h;
 	h->stacks_start(); /* without memory for them, there is one site */
 	if (live_start(&map, h->memory) < 0) {
@@ -300,7 +308,10 @@ static inline int lanes_start(const struct mprof_host *h)
 	stack_least = h->config->stack_min_size;
 	stack_span = (h->config->stack_max_size ? h->config->stack_max_size : UINT64_MAX);
 	stack_span = stack_span > stack_least ? stack_span - stack_least : 0;
-	return h->file_open(MPROF_MAGIC_PROFILE, h->config->profile_path);
+	error = h->file_open(MPROF_MAGIC_PROFILE, h->config->profile_path);
+	word = h->paused();
+	cleared = *word >> 1;
+	return error;
 }
 
 /* The child has the table of live blocks, and none of what was mapped from the file. */
@@ -310,6 +321,7 @@ static inline void lanes_forked(void)
 	heap = NULL;
 	lanes = NULL;
 	lanes_made = lanes_owned = threads_seen = 0;
+	cleared = __atomic_load_n(word, RLX) >> 1;
 	for (uint32_t i = 0; i < site_rows; i++)
 		site_row[i] = NULL;
 	site_rows = 0;
@@ -357,6 +369,7 @@ static inline struct lane *lane_new(struct mprof_thread *t)
 	if (!l)
 		return NULL;
 	l->number = t->number;
+	l->cleared = __atomic_load_n(&cleared, RLX);
 	l->counts = host->counts_take(t);
 	l->disk = (struct mprof_lane *)some(MPROF_EXTENT_LANE, l, 0, sizeof(*l->disk));
 	if (!l->counts || !l->disk)
@@ -369,10 +382,80 @@ static inline struct lane *lane_new(struct mprof_thread *t)
 	return l;
 }
 
-/* [hot] Are new blocks of this thread to be left out? */
-MPROF_HOT int lane_paused(const struct lane *l)
+/* ---- mprof ctl: pause, clear ---- */
+
+static void rows_clear(struct accumulator *row)
 {
-	return mprof_unlikely(__atomic_load_n(l->paused, RLX));
+	for (uint32_t i = 0; row && i < SEATS; i++) {
+		if (row[i].cell)
+			__builtin_memset(row[i].cell, 0, MPROF_CELLS * sizeof(*row[i].cell));
+		if (row[i].more)
+			__builtin_memset(row[i].more, 0, MPROF_CELLS * sizeof(*row[i].more));
+	}
+}
+
+/* What a lane has in the file. */
+static void lane_clear(struct lane *l)
+{
+	for (uint32_t i = 0; i < ROWS_NEAR; i++)
+		rows_clear(l->near[i]);
+	for (uint32_t i = 0; l->far && i < ROWS; i++)
+		rows_clear(l->far[i]);
+	__builtin_memset(l->counts->fn, 0, sizeof(l->counts->fn));
+	l->disk->missed = l->disk->strange = 0;
+	__builtin_memset(l->disk->sizes, 0, sizeof(l->disk->sizes));
+	__builtin_memset(l->disk->freed_sizes, 0, sizeof(l->disk->freed_sizes));
+}
+
+/*
+ * Of all threads, by the first that notices.  One that is in the middle of a call may put a figure
+ * back; it clears its lane again itself before its next call.  Blocks from before are like those
+ * that a forked child has from its parent.
+ */
+static void all_clear(void)
+{
+	__atomic_store_n(&began, mprof_ticks(), RLX);
+	heap->began_ticks = began;
+	for (struct lane *l = __atomic_load_n(&lanes, __ATOMIC_ACQUIRE); l; l = l->next)
+		lane_clear(l);
+	for (uint32_t r = 0; r < __atomic_load_n(&site_rows, RLX); r++) {
+		struct mprof_site_live **row = __atomic_load_n(&site_row[r], __ATOMIC_ACQUIRE);
+
+		for (uint32_t i = 0; row && i < SEATS; i++)
+			if (row[i])
+				__builtin_memset(row[i], 0, MPROF_CELLS * sizeof(*row[i]));
+	}
+	__atomic_store_n(&heap->live_bytes, 0, RLX);
+	__atomic_store_n(&heap->live_calls, 0, RLX);
+	__atomic_store_n(&heap->peak_bytes, 0, RLX);
+	__atomic_store_n(&heap->peak_calls, 0, RLX);
+	heap->peak_bound = heap->peak_ticks = 0;
+}
+
+/* The word is not what the lane expects.  1: keep no new blocks. */
+static MPROF_COLD int lane_attend(struct lane *l)
+{
+	uint32_t now = __atomic_load_n(word, RLX), had = __atomic_load_n(&cleared, RLX);
+
+	if (l->cleared != now >> 1) {
+		if (had != now >> 1 &&
+		    __atomic_compare_exchange_n(&cleared, &had, now >> 1, 0, RLX, RLX))
+			all_clear();
+		else
+			lane_clear(l);
+		l->unfolded_bytes = l->unfolded_calls = 0;
+		l->touched_count = 0;
+		l->last = NULL;
+		l->cleared = now >> 1;
+	}
+	l->epoch = l->ignored ? EPOCH_NEVER : now & ~1u;
+	return l->ignored || now & 1;
+}
+
+/* [hot] Are new blocks of this thread to be left out?  Also notices a clear: at each call. */
+MPROF_HOT int lane_paused(struct lane *l)
+{
+	return mprof_unlikely(__atomic_load_n(word, RLX) != l->epoch) && lane_attend(l);
 }
 
 /* From thread_start(): t->data is its lane, or NULL. */
@@ -388,12 +471,10 @@ static inline void lane_start(struct mprof_thread *t)
 		l = lane_new(t);
 	if (!l)
 		return;
-	static const uint32_t never = 1;
-	uint32_t number = __atomic_add_fetch(&threads_seen, 1, RLX);
-
-	l->paused = *host->config->threads && !mprof_ranges_have(host->config->threads, number)
-			? &never
-			: host->paused();
+	l->ignored =
+	    *host->config->threads &&
+	    !mprof_ranges_have(host->config->threads, __atomic_add_fetch(&threads_seen, 1, RLX));
+	l->epoch = EPOCH_NEVER;
 	l->disk->threads++;
 	l->disk->owned = 1;
 	owned = __atomic_add_fetch(&lanes_owned, 1, RLX);

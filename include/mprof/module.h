@@ -87,6 +87,7 @@ struct mprof_config {
 #define MPROF_OPTION_WORDS					 const char *
 #define MPROF_OPTION_GLOBS					 const char *
 #define MPROF_OPTION_RANGES					 const char *
+#define MPROF_OPTION_AMOUNT					 const char *
 #define MPROF_OPTION_NUMBER					 uint64_t
 #define MPROF_OPTION(key, field, type, def, min, max, arg, help) MPROF_OPTION_##type field;
 #include <mprof/options.def>
@@ -217,11 +218,12 @@ struct mprof_host {
 	 */
 	void *(*live)(unsigned kind, uint32_t thread, uint64_t seq, size_t bytes);
 	const uint32_t *page_bytes;
-	/* Of a run with a file, once it is open.  Not 0: mprof asked to keep no new blocks. */
+	/* Of a run with a file, once it is open.  1: mprof asked to keep no new blocks; 2 more: to
+	 * clear. */
 	const uint32_t *(*paused)(void);
 	/* It is time to call dump(now) from then on. */
 	const uint64_t *(*dump_due)(void);
-	void (*dump)(uint64_t now);
+	void (*dump)(uint64_t now, const struct mprof_heap_totals *heap);
 };
 
 struct mprof_init_ops {

@@ -191,7 +191,7 @@ static struct accumulator *settle_in(struct lane *l, uint32_t id, void *ptr, uin
 		return NULL;
 	}
 	if (mprof_unlikely(now >= __atomic_load_n(dump_due, RLX)))
-		host->dump(now);
+		host->dump(now, heap);
 	before = *place;
 	if (mprof_unlikely(before.a)) {
 		l->disk->missed++;
@@ -234,6 +234,7 @@ static __attribute__((noinline)) void freed(unsigned fn, void *ptr)
 
 	if (mprof_unlikely(!l))
 		return;
+	lane_paused(l);
 	count(l, fn, 0, 0);
 	if (ptr) {
 		e = live_take(&map, ptr, mprof_usable(ptr));
@@ -271,6 +272,7 @@ static __attribute__((noinline)) void resize_begins(void *ptr)
 
 	if (mprof_unlikely(!l))
 		return;
+	lane_paused(l);
 	l->old_usable = mprof_usable(ptr);
 	l->old_ticks = mprof_ticks();
 	l->old = live_take(&map, ptr, l->old_usable);

@@ -230,7 +230,7 @@ static MPROF_COLD void sampled(void *ptr, uint64_t size, struct mprof_place at)
 		 */
 		l->left = draw(l);
 		if (mprof_ticks() >= __atomic_load_n(dump_due, RLX))
-			host->dump(mprof_ticks());
+			host->dump(mprof_ticks(), heap);
 		if (!lane_paused(l))
 			keep(l, stack_of(t, at, size), ptr, size);
 	}
@@ -257,6 +257,7 @@ static MPROF_COLD void maybe_freed(void *ptr)
 
 	if (!l)
 		return;
+	lane_paused(l);
 	e = live_take(&map, ptr, mprof_usable(ptr));
 	if (e.a) {
 		filter_change(ptr, -1);
@@ -273,6 +274,7 @@ static MPROF_COLD void maybe_resized(void *ptr)
 
 	if (!l)
 		return;
+	lane_paused(l);
 	l->old_usable = mprof_usable(ptr);
 	l->old_ticks = mprof_ticks();
 	l->old = live_take(&map, ptr, l->old_usable);

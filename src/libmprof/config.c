@@ -29,6 +29,7 @@ enum option_type {
 	OPTION_WORDS,
 	OPTION_GLOBS,
 	OPTION_RANGES,
+	OPTION_AMOUNT,
 };
 
 struct option_row {
@@ -158,11 +159,23 @@ static int check_words(const struct option_row *row, const char *value, struct t
 	return -EINVAL;
 }
 
+static int config_wrong(const struct option_row *row, const char *value, const char *is,
+			struct text *why)
+{
+	text_string(why, row->key);
+	text_string(why, "='");
+	text_string(why, value);
+	text_string(why, "' is ");
+	text_string(why, is);
+	return -EINVAL;
+}
+
 /* value is in `strings` or a literal: it stays. */
 static int config_set(const struct option_row *row, const char *value, struct mprof_config *out,
 		      struct text *why)
 {
 	void *field = (char *)out + row->offset;
+	uint64_t n;
 
 	if (row->type == OPTION_NUMBER)
 		return config_set_number(row, value, field, why);
@@ -175,13 +188,11 @@ static int config_set(const struct option_row *row, const char *value, struct mp
 	}
 	if (row->type == OPTION_WORDS && check_words(row, value, why) < 0)
 		return -EINVAL;
-	if (row->type == OPTION_RANGES && mprof_ranges_have(value, 0) < 0) {
-		text_string(why, row->key);
-		text_string(why, "='");
-		text_string(why, value);
-		text_string(why, "' is not a list of numbers, such as 0,4-7");
-		return -EINVAL;
-	}
+	if (row->type == OPTION_RANGES && mprof_ranges_have(value, 0) < 0)
+		return config_wrong(row, value, "not a list of numbers, such as 0,4-7", why);
+	if (row->type == OPTION_AMOUNT && *value && !mprof_amount(value, 0, &n))
+		return config_wrong(row, value, "not a size or percentage, such as 500M or 80%",
+				    why);
 	if (row->type == OPTION_UNWIND && !is_unwinder(value)) {
 		text_string(why, "UNWIND='");
 		text_string(why, value);

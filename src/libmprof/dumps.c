@@ -1,30 +1,57 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * dumps.c - summaries while the program runs: on a signal, and every N seconds.
+ * dumps.c - summaries while the program runs: on a signal, every N seconds, and when memory
+ * passes a limit.
  *
- * No thread waits for the time: a MODE compares the clock that it reads anyway with
- * dump_due, and the thread that comes first writes the dump before its own call counts.
- * What nobody calls for, nothing has changed.  The handler of the signal writes at once,
- * whatever its thread was doing, since a summary reads the file and nothing of the thread.
+ * No thread waits for any of these: a MODE compares the clock that it reads anyway with
+ * dump_due, and the thread that comes first looks, and writes the dump before its own call
+ * counts.  What nobody calls for, nothing has changed.  The handler of the signal writes at
+ * once, whatever its thread was doing, since a summary reads the file and nothing of the thread.
+ *
+ * Limits are looked at every LOOKS of a second, those on calls and stacks at each call.
  */
 #include <errno.h>
+#include <mprof/filters.h>
 #include <mprof/module.h>
 #include <mprof/signals.h>
 
 #include "config.h"
 #include "core.h"
+#include "file.h"
 #include "local.h"
 #include "process.h"
 #include "sys.h"
 #include "text.h"
+#include "unwind.h"
 
-static uint64_t due = UINT64_MAX, period; /* ticks */
+#define LOOKS 100
 
-static void dump(void)
+/* A dump when a figure passes `limit`, again after it has been a tenth below. */
+struct trigger {
+	const char *why;
+	uint64_t limit; /* 0: none */
+	uint32_t passed;
+};
+enum { REQUESTED, RSS, VIRTUAL, SYSTEM, STACK, TRIGGERS };
+static struct trigger triggers[TRIGGERS] = {
+	[REQUESTED] = { .why = "requested memory" }, [RSS] = { .why = "resident memory" },
+	[VIRTUAL] = { .why = "virtual memory" },     [SYSTEM] = { .why = "memory of the system" },
+	[STACK] = { .why = "stack of a thread" },
+};
+
+static uint64_t second; /* all in ticks */
+static uint64_t due = UINT64_MAX, next_time = UINT64_MAX, next_look = UINT64_MAX;
+static uint64_t period, last; /* when a limit or peak made the last dump */
+static uint32_t each_call;
+static uint64_t calls;
+static int64_t last_peak;
+
+static void dump(const char *why)
 {
 	if (mp_recording() && mp_local->alive && mp_local->pid == sys_getpid())
 		mp_summary_write(mp_config.dump,
-				 (int)__atomic_add_fetch(&mp_local->dumps, 1, __ATOMIC_RELAXED));
+				 (int)__atomic_add_fetch(&mp_local->dumps, 1, __ATOMIC_RELAXED),
+				 why);
 }
 
 static void on_signal(int signal_number)
@@ -32,7 +59,7 @@ static void on_signal(int signal_number)
 	int saved = errno;
 
 	(void)signal_number;
-	dump();
+	dump(NULL);
 	errno = saved;
 }
 
@@ -41,13 +68,129 @@ const uint64_t *mp_dump_due(void)
 	return &due;
 }
 
-void mp_dump(uint64_t now)
-{
-	uint64_t then = __atomic_load_n(&due, __ATOMIC_RELAXED);
+/* ---- limits ---- */
 
-	if (now >= then && __atomic_compare_exchange_n(&due, &then, now + period, 0,
-						       __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		dump();
+static void dump_passed(struct trigger *t, uint64_t now)
+{
+	char buffer[80];
+	struct text why = text_on(buffer, sizeof(buffer));
+
+	text_string(&why, t->why);
+	text_string(&why, " above ");
+	text_number(&why, t->limit);
+	text_string(&why, " bytes");
+	last = now;
+	dump(buffer);
+}
+
+static void look_at(struct trigger *t, uint64_t value, uint64_t now)
+{
+	if (value < t->limit - t->limit / 10)
+		__atomic_store_n(&t->passed, 0, __ATOMIC_RELAXED);
+	else if (value > t->limit && !__atomic_exchange_n(&t->passed, 1, __ATOMIC_RELAXED))
+		dump_passed(t, now);
+}
+
+static void look_at_peak(int64_t peak, uint64_t now)
+{
+	if (!mp_config.dump_peak || peak <= 0 ||
+	    (last_peak &&
+	     (peak - last_peak) / (double)last_peak * 100 < (double)mp_config.dump_peak))
+		return;
+	last_peak = peak;
+	last = now;
+	dump("new peak");
+}
+
+static void look(uint64_t now, const struct mprof_heap_totals *heap)
+{
+	const int64_t live = __atomic_load_n(&heap->live_bytes, __ATOMIC_RELAXED);
+	uint64_t mapped, resident, used;
+
+	if (last && now - last < second)
+		return;
+	if (triggers[REQUESTED].limit)
+		look_at(&triggers[REQUESTED], live > 0 ? (uint64_t)live : 0, now);
+	if ((triggers[RSS].limit || triggers[VIRTUAL].limit) &&
+	    mp_memory_pages(&mapped, &resident) == 0) {
+		if (triggers[RSS].limit)
+			look_at(&triggers[RSS], resident * mp_page(), now);
+		if (triggers[VIRTUAL].limit)
+			look_at(&triggers[VIRTUAL], mapped * mp_page(), now);
+	}
+	if (triggers[SYSTEM].limit && mp_system_used(&used) == 0)
+		look_at(&triggers[SYSTEM], used, now);
+	look_at_peak(__atomic_load_n(&heap->peak_bytes, __ATOMIC_RELAXED), now);
+}
+
+/* Again for a stack that is a tenth larger than the last one: threads take turns. */
+static void look_at_stack(uint64_t now)
+{
+	static __thread uintptr_t low, high;
+	struct trigger *t = &triggers[STACK];
+	const uintptr_t sp = mprof_stack();
+	struct area area;
+
+	if (sp < low || sp >= high) {
+		if (mp_area(sp, &area) < 0)
+			return;
+		low = area.low;
+		high = area.high;
+	}
+	if (high - sp <= t->limit)
+		return;
+	dump_passed(t, now);
+	t->limit = high - sp + (high - sp) / 10;
+}
+
+/* ---- when ---- */
+
+static int is_due(uint64_t *at, uint64_t now, uint64_t step)
+{
+	uint64_t then = __atomic_load_n(at, __ATOMIC_RELAXED);
+
+	return now >= then && __atomic_compare_exchange_n(at, &then, now + step, 0,
+							  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+void mp_dump(uint64_t now, const struct mprof_heap_totals *heap)
+{
+	if (triggers[STACK].limit)
+		look_at_stack(now);
+	if (mp_config.dump_calls) {
+		uint64_t before = __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
+
+		if (before && before % mp_config.dump_calls == 0)
+			dump("number of calls");
+	}
+	if (is_due(&next_time, now, period))
+		dump(NULL);
+	if (is_due(&next_look, now, second / LOOKS))
+		look(now, heap);
+	__atomic_store_n(&due,
+			 each_call		 ? 0
+			 : next_look < next_time ? next_look
+						 : next_time,
+			 __ATOMIC_RELAXED);
+}
+
+static void limits_start(void)
+{
+	const char *const said[TRIGGERS] = {
+		[REQUESTED] = mp_config.dump_requested, [RSS] = mp_config.dump_rss,
+		[VIRTUAL] = mp_config.dump_virtual,	[SYSTEM] = mp_config.dump_system,
+		[STACK] = mp_config.dump_stack,
+	};
+	const uint64_t memory = mp_system_memory();
+	int looks = mp_config.dump_peak != 0;
+
+	for (int i = 0; i < TRIGGERS; i++) {
+		mprof_amount(said[i], memory, &triggers[i].limit);
+		looks |= i != STACK && triggers[i].limit;
+	}
+	each_call = mp_config.dump_calls || triggers[STACK].limit;
+	if (looks)
+		next_look = 0;
 }
 
 /* A program that has a handler of its own keeps it. */
@@ -56,10 +199,13 @@ void mp_dumps_start(void)
 	struct sigaction old, ours = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 	int number = mprof_signal_number(mp_config.dump_signal);
 
+	second = mp_file.header->clock_hz;
 	if (mp_config.dump_every) {
-		period = mp_config.dump_every * mp_clock_hz();
-		due = mprof_ticks() + period;
+		period = mp_config.dump_every * second;
+		next_time = mprof_ticks() + period;
 	}
+	limits_start();
+	due = each_call || !next_look ? 0 : next_time;
 	if (number > 0 && sigaction(number, NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) &&
 	    (old.sa_handler == SIG_DFL || old.sa_handler == SIG_IGN))
 		sigaction(number, &ours, NULL);

@@ -189,7 +189,7 @@ static void process_ending(int status)
 	}
 	if (*mp_config.at_exit) {
 		mp_process_flush(); /* so that the peak is known to what is told of it */
-		mp_summary_write(mp_config.at_exit, 0);
+		mp_summary_write(mp_config.at_exit, 0, NULL);
 	}
 	mp_failed(mp_stacks_flush());
 	mp_fact_end(status);

@@ -23,8 +23,10 @@ void mp_process_flush(void);	      /* what this thread has goes to the file */
 
 /* ---- status.c: from /proc/self, which takes a descriptor for a moment ---- */
 
-uint64_t mp_start_time(void);	   /* of this process, in clock ticks after boot; 0: not known */
-uint32_t mp_seccomp_filters(void); /* that bind it; since Linux 5.9 */
+uint64_t mp_start_time(void);	     /* of this process, in clock ticks after boot; 0: not known */
+uint32_t mp_seccomp_filters(void);   /* that bind it; since Linux 5.9 */
+int mp_system_used(uint64_t *bytes); /* of the machine.  0, or -1 without /proc */
+uint64_t mp_system_memory(void);     /* in all */
 int mp_memory_pages(uint64_t *mapped, uint64_t *resident); /* 0 or -1 */
 uint64_t mp_break_start(void); /* where the break was when the program began, 0: not known */
 uint64_t mp_high_water(void);  /* VmHWM in bytes, 0: not known */
@@ -52,13 +54,15 @@ void mp_fact_remark(const char *why);
 
 void mp_dumps_start(void);
 const uint64_t *mp_dump_due(void); /* module.h */
-void mp_dump(uint64_t now);	   /* module.h */
+struct mprof_heap_totals;
+void mp_dump(uint64_t now, const struct mprof_heap_totals *heap); /* module.h */
 
 /* ---- summary.c: files of a process's own, from its profile ---- */
 
 /* number: of a dump, 0: at exit. */
 void mp_summary_start(void);
-void mp_summary_write(const char *what, int number);
+/* why: what asked for it, NULL: nothing in particular. */
+void mp_summary_write(const char *what, int number, const char *why);
 
 /* ---- peak.c ---- */
 

@@ -35,7 +35,8 @@ static int seccomp_suspend(const char *why)
 	if (!mp_recording() || mp_local->pid != sys_getpid())
 		return 0;
 	mp_process_flush();
-	mp_summary_write(mp_config.at_exit, 0); /* at the end it cannot open a file any more */
+	mp_summary_write(mp_config.at_exit, 0,
+			 NULL); /* at the end it cannot open a file any more */
 	mp_suspend(why);
 	return 1;
 }

@@ -47,14 +47,15 @@ uint64_t mp_break_start(void)
 	return status_stat_number(47);
 }
 
-/* A number of /proc/self/status; key with the colon.  0 where there is none. */
-static uint64_t status_status_number(const char *key)
+/* A number of a file of lines, such as /proc/self/status; key with the colon.  0 where there is
+ * none. */
+static uint64_t status_number(const char *path, const char *key)
 {
 	char text[4096];
 	uint64_t value = 0;
 	const char *at;
 
-	status_read_proc("/proc/self/status", text, sizeof(text));
+	status_read_proc(path, text, sizeof(text));
 	at = __builtin_strstr(text, key);
 	if (at) {
 		for (at += text_length(key); *at == ' ' || *at == '\t'; at++)
@@ -67,12 +68,12 @@ static uint64_t status_status_number(const char *key)
 /* How many seccomp filters bind this process already; since Linux 5.9. */
 uint32_t mp_seccomp_filters(void)
 {
-	return (uint32_t)status_status_number("Seccomp_filters:");
+	return (uint32_t)status_number("/proc/self/status", "Seccomp_filters:");
 }
 
 uint64_t mp_high_water(void)
 {
-	return status_status_number("VmHWM:") * 1024;
+	return status_number("/proc/self/status", "VmHWM:") * 1024;
 }
 
 /* Pages mapped and resident now.  0, or -1 without /proc. */
@@ -84,4 +85,19 @@ int mp_memory_pages(uint64_t *mapped, uint64_t *resident)
 	status_read_proc("/proc/self/statm", line, sizeof(line));
 	used = text_parse(line, 10, mapped);
 	return used && text_parse(line + used + 1, 10, resident) ? 0 : -1;
+}
+
+/* Bytes; what could be given to programs is not used. */
+int mp_system_used(uint64_t *bytes)
+{
+	uint64_t all = status_number("/proc/meminfo", "MemTotal:") * 1024;
+	uint64_t available = status_number("/proc/meminfo", "MemAvailable:") * 1024;
+
+	*bytes = all - available;
+	return available && all >= available ? 0 : -1;
+}
+
+uint64_t mp_system_memory(void)
+{
+	return status_number("/proc/meminfo", "MemTotal:") * 1024;
 }

@@ -231,7 +231,7 @@ static void write_sizes(struct summary *s)
 	}
 }
 
-static void write_text(struct summary *s, int number)
+static void write_text(struct summary *s, int number, const char *why)
 {
 	char exe[512];
 	long n = sys_readlink("/proc/self/exe", exe, sizeof(exe) - 1);
@@ -244,6 +244,11 @@ static void write_text(struct summary *s, int number)
 	if (number) {
 		say(s, ", dump ");
 		say_number(s, (uint64_t)number);
+	}
+	if (why) {
+		say(s, " (");
+		say(s, why);
+		say(s, ")");
 	}
 	say(s, s->estimated ? ", estimated from samples\n" : "\n");
 	say(s, "  Allocated:    ");
@@ -329,7 +334,7 @@ static void into_place(struct summary *s)
 	s->error = ret;
 }
 
-static void write_file(struct summary *s, const char *path, int text, int number)
+static void write_file(struct summary *s, const char *path, int text, int number, const char *why)
 {
 	struct text t = text_on(s->path, sizeof(s->path));
 	int other, failed = mp_path_number(path, number, &t) < 0 || !path[0];
@@ -341,7 +346,7 @@ static void write_file(struct summary *s, const char *path, int text, int number
 	s->used = 0;
 	if (!s->error) {
 		if (text)
-			write_text(s, number);
+			write_text(s, number, why);
 		else
 			write_folded(s);
 		flush(s);
@@ -357,7 +362,7 @@ static void write_file(struct summary *s, const char *path, int text, int number
 
 /* ---- when ---- */
 
-void mp_summary_write(const char *what, int number)
+void mp_summary_write(const char *what, int number, const char *why)
 {
 	const int folded = mp_has_word(what, "folded"), text = mp_has_word(what, "text");
 	uint32_t *lock = &mp_local->summary_lock, none = 0;
@@ -370,9 +375,9 @@ void mp_summary_write(const char *what, int number)
 	s = summary_begin();
 	if (s && (number || (uint64_t)s->total.calls >= mp_config.exit_min_calls)) {
 		if (folded)
-			write_file(s, folded_path, 0, number);
+			write_file(s, folded_path, 0, number, why);
 		if (text)
-			write_file(s, text_path, 1, number);
+			write_file(s, text_path, 1, number, why);
 	}
 	if (s)
 		summary_end(s);

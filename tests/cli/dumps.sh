@@ -203,3 +203,161 @@ END
 	wait
 	grep -q 'main ' malloc.prof.*.1 || bad 'no stack in a dump'
 }
+
+# What was before a clear is forgotten, also by threads that make no call at that moment.
+test_dump_clear() {
+	local conf
+	steps
+	for conf in MODE=Profile 'MODE=Sample SAMPLE_CALLS=1'; do
+		rm -f p
+		begin_steps env MPROF_CONF="$conf PROFILE_PATH=p" LD_PRELOAD="$build/libmprof.so" ./steps
+		step k
+		step k
+		run "$mprof" ctl $pid pause
+		run "$mprof" ctl $pid clear
+		expect_status 0
+		run "$mprof" ctl $pid status
+		expect_text out paused
+		step k
+		run "$mprof" ctl $pid resume
+		step f
+		step k
+		end_steps
+		expect_same "$conf: live" "$(live_of p)" 1000
+		expect_same "$conf: calls" "$("$mprof" report hot --json p | jq .total.figures.calls)" 1
+		expect_same "$conf: peak" "$("$mprof" report --json p | jq .peak.bytes)" 1000
+	done
+	cat >turns.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static pthread_barrier_t turn;
+static void *box[4][1000];
+static void *made(int i) { return malloc(100 + i % 7); }
+static void *work(void *arg)
+{
+	long me = (long)arg;
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < 1000; i++)
+			box[me][i] = made(i);
+		pthread_barrier_wait(&turn);
+		for (int i = round * 500; i < 1000; i++)
+			free(box[(me + 1) % 4][i]);
+		pthread_barrier_wait(&turn); /* the main thread asks for a clear */
+		pthread_barrier_wait(&turn);
+	}
+	return NULL;
+}
+int main(void)
+{
+	pthread_t t[4];
+	char c;
+	pthread_barrier_init(&turn, NULL, 5);
+	for (long i = 0; i < 4; i++)
+		pthread_create(&t[i], NULL, work, (void *)i);
+	for (int round = 0; round < 2; round++) {
+		pthread_barrier_wait(&turn);
+		pthread_barrier_wait(&turn);
+		write(1, "r", 1);
+		if (read(0, &c, 1) != 1)
+			return 1;
+		pthread_barrier_wait(&turn);
+	}
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+	return 7;
+}
+END
+	cc -g -O1 -fno-inline -fno-builtin -pthread -o turns turns.c || bad 'turns.c does not compile'
+	begin_steps env MPROF_CONF='MODE=Profile PROFILE_PATH=t' LD_PRELOAD="$build/libmprof.so" ./turns
+	run "$mprof" ctl $pid clear
+	step g
+	printf g >&9
+	end_steps
+	"$mprof" report hot --json --by function t | jq -c '.rows[] | select(.function == "made") | .figures | [.calls, .live]' >out
+	expect_same 'calls and live bytes of the second round' "$(cat out)" "[4000,$((4 * $(awk 'BEGIN {for (i = 0; i < 500; i++) n += 100 + i % 7; print n}')))]"
+}
+
+# Grows to 40 MB and back, twice, in steps; then recurses.
+grows() {
+	cat >grows.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void *kept[400];
+static void *keep(void) { return memset(malloc(100000), 1, 100000); }
+static int deep(int n)
+{
+	volatile char room[10000];
+	room[0] = (char)n;
+	free(malloc(10));
+	return n ? deep(n - 1) + room[0] : 0;
+}
+int main(int argc, char **argv)
+{
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < 400; i++)
+			kept[i] = keep();
+		usleep(1100000);
+		free(malloc(1));
+		usleep(20000);
+		for (int i = 0; i < 400; i++)
+			free(kept[i]);
+		free(malloc(1));
+		usleep(20000);
+		free(malloc(1));
+	}
+	return argc > 1 ? deep(atoi(argv[1])) : 0;
+}
+END
+	cc -g -O1 -fno-inline -fno-builtin -o grows grows.c || bad 'grows.c does not compile'
+}
+
+first_lines() {
+	head -q -n 1 d.* | sed 's/^.*, dump //' | tr '\n' '|'
+}
+
+test_dump_at_limits() {
+	local key
+	grows
+	for key in REQUESTED RSS VIRTUAL; do
+		rm -f d.*
+		run env MPROF_CONF="MODE=Profile TEXT_PATH=d.%n DUMP_$key=$([ $key = VIRTUAL ] && echo 2T || echo 30M)" LD_PRELOAD="$build/libmprof.so" ./grows
+		expect_status 0
+		case $key in
+		VIRTUAL) expect_same 'never' "$(echo d.*)" 'd.*' ;;
+		REQUESTED) expect_same "$key" "$(first_lines)" '1 (requested memory above 31457280 bytes)|2 (requested memory above 31457280 bytes)|' ;;
+		RSS) expect_text d.1 '1 (resident memory above 31457280 bytes)' ;;
+		esac
+	done
+	rm -f d.*
+	run env MPROF_CONF='MODE=Sample TEXT_PATH=d.%n DUMP_VIRTUAL=1K DUMP_SYSTEM=0%' LD_PRELOAD="$build/libmprof.so" ./grows
+	expect_text d.1 'virtual memory above 1024 bytes'
+	for key in x 101% 5X -1 ''; do
+		run "$mprof" profile --dump-rss="$key" -- true
+		expect_status 2
+		expect_one_line_error
+	done
+	run env MPROF_CONF='MODE=Profile DUMP_RSS=many' LD_PRELOAD="$build/libmprof.so" true
+	expect_text err "DUMP_RSS='many' is not a size or percentage, such as 500M or 80%"
+}
+
+test_dump_at_calls() {
+	grows
+	run env MPROF_CONF='MODE=Profile TEXT_PATH=d.%n DUMP_CALLS=250' LD_PRELOAD="$build/libmprof.so" ./grows
+	expect_same 'dumps' "$(first_lines)" '1 (number of calls)|2 (number of calls)|3 (number of calls)|'
+	expect_text d.1 'in 250 calls'
+	expect_text d.3 'in 750 calls'
+}
+
+test_dump_at_stacks_and_peaks() {
+	grows
+	run env MPROF_CONF='MODE=Profile TEXT_PATH=d.%n DUMP_STACK=1M' LD_PRELOAD="$build/libmprof.so" ./grows 50
+	expect_same 'a small stack' "$(echo d.*)" 'd.*'
+	run env MPROF_CONF='MODE=Profile TEXT_PATH=d.%n DUMP_STACK=1M' LD_PRELOAD="$build/libmprof.so" ./grows 150
+	expect_text d.1 '1 (stack of a thread above 1048576 bytes)'
+	rm -f d.*
+	run env MPROF_CONF='MODE=Profile TEXT_PATH=d.%n DUMP_PEAK=50' LD_PRELOAD="$build/libmprof.so" ./grows
+	expect_text d.1 '1 (new peak)'
+	[ ! -e d.9 ] || bad 'too many dumps'
+}

@@ -3,7 +3,8 @@
  * ctl.c - `mprof ctl`: asks about a profile while its program runs.
  *
  * The program takes no part in it: its profile can be read at any moment, so a dump is a
- * copy, made by this process; pausing is a word in the header, which every process maps.
+ * copy, made by this process; pausing and clearing are a word in the header, which every process
+ * maps and compares at its next call.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -179,7 +180,7 @@ static int status(struct target *t, const struct options *o, struct error *err)
 	site_lanes_read(&lanes, trace);
 	sum_up(trace, &live, &peak);
 	printf("process %" PRIu64 ": %s, profile %s (%s)\n", t->pid,
-	       t->header.paused ? "paused" : "recording", cmd_path(t->path),
+	       t->header.paused & 1 ? "paused" : "recording", cmd_path(t->path),
 	       format_bytes(trace_bytes(trace)).s);
 	if (trace_is_sampled(trace))
 		printf("samples of %s\n", format_many(lanes.threads, "thread", "threads").s);
@@ -191,9 +192,10 @@ static int status(struct target *t, const struct options *o, struct error *err)
 	return 0;
 }
 
-/* ---- pause, resume ---- */
+/* ---- pause, resume, clear ---- */
 
-static int set_paused(struct target *t, uint32_t paused, struct error *err)
+/* header.paused is 1 while paused, and 2 more for each clear. */
+static int change(struct target *t, uint32_t set, uint32_t take, uint32_t add, struct error *err)
 {
 	struct append a;
 	int ret = append_open(&a, t->path, t->header.run_id);
@@ -201,7 +203,9 @@ static int set_paused(struct target *t, uint32_t paused, struct error *err)
 	if (ret)
 		return fail(err, ret, "cannot write '%s': %s", t->path,
 			    ret == -EAGAIN ? "it is now another file" : strerror(-ret));
-	__atomic_store_n(&a.header->paused, paused, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&a.header->paused, set, __ATOMIC_RELAXED);
+	__atomic_fetch_and(&a.header->paused, ~take, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&a.header->paused, add, __ATOMIC_RELAXED);
 	append_close(&a);
 	return 0;
 }
@@ -209,22 +213,26 @@ static int set_paused(struct target *t, uint32_t paused, struct error *err)
 static int pause_it(struct target *t, const struct options *o, struct error *err)
 {
 	(void)o;
-	return set_paused(t, 1, err);
+	return change(t, 1, 0, 0, err);
 }
 
 static int resume_it(struct target *t, const struct options *o, struct error *err)
 {
 	(void)o;
-	return set_paused(t, 0, err);
+	return change(t, 0, 1, 0, err);
+}
+
+static int clear(struct target *t, const struct options *o, struct error *err)
+{
+	(void)o;
+	return change(t, 0, 0, 2, err);
 }
 
 /* ---- the command ---- */
 
 static const struct action actions[] = {
-	{ "dump", dump },
-	{ "status", status },
-	{ "pause", pause_it },
-	{ "resume", resume_it },
+	{ "dump", dump },	 { "status", status }, { "pause", pause_it },
+	{ "resume", resume_it }, { "clear", clear },
 };
 
 #define OPTIONS struct options
@@ -250,15 +258,15 @@ static int check(void *options, struct error *err)
 			o->action = &actions[i];
 	if (o->action)
 		return 0;
-	return fail(err, -EINVAL, "invalid action '%s': expected dump, status, pause or resume",
-		    word[1]);
+	return fail(err, -EINVAL,
+		    "invalid action '%s': expected dump, status, pause, resume or clear", word[1]);
 }
 
 static const struct usage usage = {
 	.options = options,
-	.args = "PID dump|status|pause|resume",
+	.args = "PID dump|status|pause|resume|clear",
 	.doc =
-	    "Dumps, shows, pauses or resumes the profile of a running program, started with mprof "
+	    "Dumps, shows, pauses, resumes or clears the profile of a running program, started with mprof "
 	    "profile or with MODE=Profile or MODE=Sample. The program is not interrupted.\vThe "
 	    "action applies to all processes that share the profile, not only to PID.",
 	.words = USAGE_FILES,

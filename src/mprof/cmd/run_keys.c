@@ -69,6 +69,16 @@ static int take_ranges(const struct option_row *row, const char *arg, void *to, 
 	return 0;
 }
 
+static int take_amount(const struct option_row *row, const char *arg, void *to, struct error *err)
+{
+	uint64_t n;
+
+	if (!mprof_amount(arg, 0, &n))
+		return option_invalid(err, row, arg, "a size or percentage, such as 500M or 80%%");
+	*(const char **)to = arg;
+	return 0;
+}
+
 static int take_setting(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
 	struct conf scratch = { { NULL } };
@@ -81,6 +91,7 @@ static int take_setting(const struct option_row *row, const char *arg, void *to,
 	return option_add(to, arg, err);
 }
 
+const struct option_type option_amount = { "size", take_amount, NULL, COMPLETE_NOTHING };
 const struct option_type option_ranges = { "numbers", take_ranges, NULL, COMPLETE_NOTHING };
 static const struct option_type setting_type = { "setting", take_setting, NULL, COMPLETE_NOTHING };
 const struct option_type option_signal = { "signal", take_signal, signals, COMPLETE_NOTHING };

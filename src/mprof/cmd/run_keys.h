@@ -18,7 +18,7 @@ struct run_keys {
 };
 
 /* A number with the bounds of its key. */
-extern const struct option_type option_ranges, option_key;
+extern const struct option_type option_ranges, option_amount, option_key;
 /* The name or number of a signal that can request a dump, kept as text. */
 extern const struct option_type option_signal;
 
@@ -30,6 +30,9 @@ extern const struct option_type option_signal;
 #define OPTION_KEY_SET(name, keys, key, value, help)              \
 	OPTION_SET(0, name, keys.number[CONF_##key], value, help, \
 		   .given = OPTION_AT(keys.given[CONF_##key]))
+
+#define OPTION_AMOUNT(name, member, help) \
+	OPTION_CUSTOM(0, name, "SIZE", const char *, member, &option_amount, help)
 
 /* How call stacks are recorded. */
 extern const struct option_row option_run_stacks[];

@@ -32,7 +32,8 @@ enum type {
 	SIGNAL,
 	WORDS,
 	GLOBS,
-	RANGES
+	RANGES,
+	AMOUNT
 };
 
 static const struct option {
@@ -149,6 +150,18 @@ static int check_words(struct error *err, const struct option *o, const char *va
 	return 0;
 }
 
+static int check_amount(struct error *err, const struct option *o, const char *value)
+{
+	uint64_t n;
+
+	if (!*value || mprof_amount(value, 0, &n))
+		return 0;
+	return fail(err, -EINVAL,
+		    "invalid %s '%s': expected a size or percentage, such as 500M or"
+		    " 80%%",
+		    o->name, value);
+}
+
 static int check(struct error *err, const struct option *o, const char *value)
 {
 	switch (o->type) {
@@ -174,6 +187,8 @@ static int check(struct error *err, const struct option *o, const char *value)
 				    "invalid %s '%s': expected numbers, such as 0,4-7", o->name,
 				    value);
 		return 0;
+	case AMOUNT:
+		return check_amount(err, o, value);
 	case GLOBS:
 		return 0;
 	}
