@@ -87,7 +87,7 @@ test_dump_by_ctl() {
 	expect_text err 'is not being profiled'
 	run "$mprof" ctl $$ dmp
 	expect_status 2
-	expect_text err "invalid action 'dmp': expected dump, status, pause or resume"
+	expect_text err "invalid action 'dmp': expected dump, status, pause, resume or clear"
 }
 
 # Paused, no new blocks; what lived is still seen to end.

@@ -202,7 +202,7 @@ END
 	expect_text err "invalid MODE 'Count': expected Profile or Sample"
 	run "$mprof" profile
 	expect_status 2
-	expect_text err 'which program?'
+	expect_text err 'no program given'
 }
 
 expect_settings_error() { # TEXT FILE

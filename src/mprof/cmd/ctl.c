@@ -265,10 +265,10 @@ static int check(void *options, struct error *err)
 static const struct usage usage = {
 	.options = options,
 	.args = "PID dump|status|pause|resume|clear",
-	.doc =
-	    "Dumps, shows, pauses, resumes or clears the profile of a running program, started with mprof "
-	    "profile or with MODE=Profile or MODE=Sample. The program is not interrupted.\vThe "
-	    "action applies to all processes that share the profile, not only to PID.",
+	.doc = "Dumps, shows, pauses, resumes or clears the profile of a running program, started "
+	       "with mprof "
+	       "profile or with MODE=Profile or MODE=Sample. The program is not interrupted.\vThe "
+	       "action applies to all processes that share the profile, not only to PID.",
 	.words = USAGE_FILES,
 	.at = offsetof(struct options, words),
 	.missing = "no process and action given; for example: mprof ctl 4711 dump",
