@@ -48,11 +48,19 @@ async function go(page, hash) {
 const UNITS = ["KiB", "MiB", "GiB", "TiB"];
 function bytes(n) {
   if (n < 1024)
-    return `${count(n)} ${n === 1 ? "byte" : "bytes"}`;
+    return `${count(Math.round(n))} ${Math.round(n) === 1 ? "byte" : "bytes"}`;
   let unit = 0;
   for (n /= 1024; n >= 999.5 && unit < UNITS.length - 1; n /= 1024)
     unit++;
   return `${n.toFixed(n < 99.95 ? 1 : 0)} ${UNITS[unit]}`;
+}
+function duration(ns) { // up to two minutes
+  for (const [by, unit] of [[1e9, "s"], [1e6, "ms"], [1e3, "us"]]) {
+    const n = ns / by;
+    if (n >= 0.9995)
+      return `${n.toFixed(n < 9.995 ? 2 : n < 99.95 ? 1 : 0)} ${unit}`;
+  }
+  return `${Math.round(ns)} ns`;
 }
 const parse = (text) => { const [n, unit] = text.split(" "); return parseFloat(n.replaceAll(",", "")) * 1024 ** Math.max(0, UNITS.indexOf(unit)); };
 const count = (n) => n.toLocaleString("en-US");
@@ -210,12 +218,15 @@ const sourceRows = (page) => page.evaluate(() => [...document.querySelectorAll("
 const note = (page) => page.locator("#page .note").allInnerTexts().then((t) => t.join(" "));
 
 async function annotated(page, said) {
-  const shown = new Map((await sourceRows(page)).map((row) => [+row[2], row]));
+  const shown = new Map((await sourceRows(page)).map((row) => [+row[3], row])), sizes = {};
+  for (const row of said.rows[0].lines)
+    sizes[row.line] = shown.get(row.line)[2];
   for (const line of said.rows[0].lines.filter((line) => line.inclusive.peak)) {
     const own = line.exclusive.peak ? bytes(line.exclusive.peak) : "";
-    assert.deepEqual(shown.get(line.line), [own, bytes(line.inclusive.peak), String(line.line), line.source]);
+    assert.deepEqual(shown.get(line.line), [own, bytes(line.inclusive.peak), sizes[line.line], String(line.line), line.source]);
   }
-  assert.equal(shown.get(1)[3], "// SPDX-License-Identifier: LGPL-3.0-or-later");
+  assert.ok(Object.values(sizes).some((s) => /^\d.* \/ .* \/ .*(byte|KiB)/.test(s)), JSON.stringify(sizes));
+  assert.equal(shown.get(1)[4], "// SPDX-License-Identifier: LGPL-3.0-or-later");
 }
 
 only("c++", "sources have the text and the figures of mprof report annotate; homes are hidden", async (r) => {
@@ -242,7 +253,7 @@ only("c++", "sources have the text and the figures of mprof report annotate; hom
 only("c", "sources stay out of a page unless asked for", async (r) => {
   const page = await open(r, "page=sources"), all = await readFile(r.file, "utf8");
   assert.match(await note(page), /without source text.*--sources/);
-  assert.ok((await sourceRows(page)).some((row) => /layout|main/.test(row[3])));
+  assert.ok((await sourceRows(page)).some((row) => /layout|main/.test(row[4])));
   assert.ok(!all.includes("SPDX-License-Identifier: LGPL-3.0-or-later"));
   assert.deepEqual(page.problems, []);
   await page.close();
@@ -469,6 +480,61 @@ only("c++", "the chart tells what each band has under the pointer, and is saved"
   assert.match(await page.locator(".tip").innerText(), /\/s/);
   const [file] = await Promise.all([page.waitForEvent("download"), page.locator("#timeline button", { hasText: "SVG" }).click()]);
   assert.match(await readFile(await file.path(), "utf8"), /^<svg[^]*<path fill="[^"]+" d="M0.0/);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+each("every figure of a function is that of mprof report", async (r) => {
+  const page = await open(r, "page=tables&full=1&sort=calls"), shown = new Map((await rows(page, 200)).map((row) => [row[0], row])), d = duration;
+  let compared = 0;
+  for (const row of r.said["hot --by function"].rows.slice(0, 5).filter((row) => shown.has(row.function))) {
+    const f = row.figures, freed = row.blocks.freed;
+    assert.deepEqual(shown.get(row.function).slice(2), [count(f.calls), bytes(f.total), bytes(f.peak), bytes(f.leaked), count(f.temporary), bytes(f.waste), bytes(f.rss),
+      bytes(row.sizes.min), bytes(f.total / f.calls), bytes(row.sizes.max), ...(freed ? [d(row.lifetimes_ns.min), d(f.lifetime / freed), d(row.lifetimes_ns.max)] : ["", "", ""])], row.function);
+    compared++;
+  }
+  assert.ok(compared > 0);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+each("the overview has the run's figures, and four lists that lead on", async (r) => {
+  const page = await open(r), all = r.said[""], text = (await page.locator(".numbers").innerText()).replace(/\s+/g, " "), figures = r.said["hot --by function"].total.figures;
+  for (const [name, value] of [["Peak", bytes(all.peak_bytes)], ["Allocated", bytes(figures.total)], ["Recycled", `${(figures.total / all.peak_bytes).toFixed(1)} times`],
+    ["Allocations", count(all.total_blocks)], ["Mean size", bytes(figures.total / figures.calls)]])
+    assert.ok(text.includes(`${name} ${value}`), `${name} ${value}: ${text}`);
+  const first = await page.evaluate(() => [...document.querySelectorAll(".top")].map((s) => [s.querySelector("h2").innerText, s.querySelector("tr")?.cells[0].innerText, s.querySelector("tr")?.cells[2].innerText]));
+  assert.deepEqual(first.map((f) => f[0]), ["Live at the peak", "Never freed", "Allocations", "Temporary"]);
+  const hot = r.said["hot --by function"].rows[0];
+  assert.equal(first[2][1], count(hot.figures.calls));
+  await page.locator(".top h2 button").nth(2).click();
+  assert.match(await page.evaluate(() => location.hash), /page=tables&figure=calls/);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+each("sizes over time, pairs of realloc, calls of threads, suppressions", async (r) => {
+  const page = await open(r, "page=sizes&figure=calls"), all = r.said[""], d = await page.evaluate(() => ({ to: +document.querySelector("#timeline input").max }));
+  const titles = (where) => page.evaluate((w) => [...document.querySelectorAll(`${w} td[title]`)].map((c) => c.title), where);
+  const n = (text) => +text.match(/([\d,]+) (allocation|call)/)[1].replaceAll(",", "");
+  if (d.to > 0) {
+    const cells = await titles(".heat.time");
+    assert.equal(cells.reduce((sum, t) => sum + n(t), 0), all.total_blocks);
+    await page.locator(".heat.time th button").last().click(); // the smallest size
+    assert.match(await page.evaluate(() => location.hash), /size=\d+-\d+/);
+    assert.match(await page.locator("#page h3", { hasText: "Who allocates blocks of" }).innerText(), /\d/);
+  }
+  await go(page, "page=realloc");
+  const pairs = await titles(".pairs"), known = ["in_place", "moved"].flatMap((k) => Object.values(all.realloc[k])).reduce((a, b) => a + b, 0);
+  assert.equal(pairs.reduce((sum, t) => sum + n(t), 0), known);
+  assert.equal(all.realloc.pairs.reduce((sum, p) => sum + p.calls, 0), known);
+  await go(page, "page=threads");
+  const bars = await page.evaluate(() => [...document.querySelectorAll(".calls i")].map((i) => i.title));
+  assert.equal(bars.reduce((sum, t) => sum + n(t), 0), all.threads.reduce((sum, t) => sum + Object.values(t.calls).reduce((a, b) => a + b, 0), 0));
+  await go(page, "page=leaks");
+  const text = await page.locator("#page").innerText();
+  for (const s of r.said.leaks.suppressed)
+    assert.ok(text.includes(s.why ?? "as a file says") && text.includes(bytes(s.bytes)), s.why);
   assert.deepEqual(page.problems, []);
   await page.close();
 });

@@ -39,6 +39,7 @@ static int with_profile(const struct making *m, struct profile *p, const struct 
 					  .cross_frees = m->cross_frees,
 					  .map = map,
 					  .resident = m->resident,
+					  .suppressions = p->suppressions,
 					  .sources = m->sources->embed,
 					  .served = s,
 					  .traces = s ? s->traces : NULL,

@@ -423,6 +423,38 @@ static void put_figures(struct writer *w, struct blob *b)
 	free(own);
 }
 
+/* Sizes and lifetimes of the blocks of each node itself: least and most, plus 1; 0: it has none. */
+static void put_extremes(struct writer *w, struct blob *b)
+{
+	static const char *const name[] = { "own.freed", "extreme.size_least", "extreme.size_most",
+					    "extreme.life_least", "extreme.life_most" };
+	enum { FREED, SIZE_LEAST, SIZE_MOST, LIFE_LEAST, LIFE_MOST, EXTREMES };
+	const struct profile *p = w->from->profile;
+	uint64_t(*node)[EXTREMES] = must_calloc(w->to->nodes + 1, sizeof(*node));
+	size_t i, k;
+
+	for (i = 0; i < p->count; i++) {
+		const struct site_values *v = &p->site[i].v;
+		uint64_t *to = node[page_of(w, w->node_of[i])];
+
+		to[FREED] += v->freed_calls;
+		if (v->calls && (!to[SIZE_LEAST] || v->size_min < to[SIZE_LEAST] - 1))
+			to[SIZE_LEAST] = v->size_min + 1;
+		if (v->calls && v->size_max >= to[SIZE_MOST])
+			to[SIZE_MOST] = v->size_max + 1;
+		if (v->freed_calls && (!to[LIFE_LEAST] || v->lifetime_min_ns < to[LIFE_LEAST] - 1))
+			to[LIFE_LEAST] = v->lifetime_min_ns + 1;
+		if (v->freed_calls && v->lifetime_max_ns >= to[LIFE_MOST])
+			to[LIFE_MOST] = v->lifetime_max_ns + 1;
+	}
+	for (k = 0; k < EXTREMES; k++) {
+		column(w, name[k], w->to->nodes);
+		for (i = 0; i < w->to->nodes; i++)
+			blob_number(b, node[i][k]);
+	}
+	free(node);
+}
+
 /* The last samples of all processes at a time, added up; 0: not known. */
 static struct mprof_sample sampled_at(const struct walk *w, uint64_t ticks)
 {
@@ -537,6 +569,7 @@ static void write_columns(struct writer *w)
 	put_lines(w, b);
 	put_nodes(w, b);
 	put_figures(w, b);
+	put_extremes(w, b);
 	put_points(w, b);
 	put_cells(w, b);
 	put_threads(w, b);

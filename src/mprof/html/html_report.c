@@ -9,6 +9,7 @@
 #include "html_data.h"
 #include "html_hashes.h" /* made by the Makefile: HTML_STYLE_SHA256, HTML_SCRIPT_SHA256 */
 #include "../print/report.h"
+#include "../profile/suppressions.h"
 #include "../print/text.h"
 
 #define CURVE_WIDTH  960
@@ -326,6 +327,24 @@ static json *hide_homes(json *o)
 	return to;
 }
 
+static json *suppressed_json(const struct suppressions *s)
+{
+	json *list = json_object_new_array(), *o;
+	size_t i;
+
+	for (i = 0; s && i < s->count; i++) {
+		if (!s->item[i].calls)
+			continue;
+		o = json_object_new_object();
+		add_s(o, "pattern", s->item[i].pattern ? s->item[i].pattern : "*");
+		add_s(o, "why", s->item[i].why ? s->item[i].why : "");
+		add_n(o, "blocks", s->item[i].calls);
+		add_n(o, "bytes", s->item[i].bytes);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
 static json *head_json(const struct html_report *r)
 {
 	const struct analysis *a = r->analysis;
@@ -350,6 +369,7 @@ static json *head_json(const struct html_report *r)
 	add(o, "values", values_json());
 	add(o, "handovers", cross_free_json(r->cross_frees));
 	add(o, "resident", resident_json(r));
+	add(o, "suppressed", suppressed_json(r->suppressions));
 	add(o, "realloc", html_realloc_json(&a->growth, r->map));
 	add(o, "columns", json_object_get(r->data->column));
 	add(o, "report", report);

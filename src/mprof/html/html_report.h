@@ -23,9 +23,10 @@ struct html_report {
 	const struct html_data *data;
 	const struct cross_frees *cross_frees; /* who frees whose blocks */
 	const struct html_map *map;
-	const struct resident_parts *resident; /* what resident memory consisted of */
-	bool sources;			       /* embedded */
-	bool served;			       /* by mprof view, which the page may ask */
+	const struct resident_parts *resident;	 /* what resident memory consisted of */
+	const struct suppressions *suppressions; /* with what each suppressed */
+	bool sources;				 /* embedded */
+	bool served;				 /* by mprof view, which the page may ask */
 	json *traces; /* names of those that it serves, if they are several; else NULL */
 	size_t index; /* of this one */
 };

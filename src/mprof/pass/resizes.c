@@ -62,6 +62,11 @@ static void end_of(struct resizes *s, uint32_t process, const struct block *b, u
 	chain_ends(s, &chain, b->size);
 }
 
+static unsigned bits(uint64_t n)
+{
+	return n ? 64u - (unsigned)__builtin_clzll(n) : 0;
+}
+
 static void resized(struct resizes *s, const struct event *e, const struct note *n)
 {
 	struct resizes_sort *sort = e->addr == n->old.addr ? &s->in_place : &s->moved;
@@ -74,6 +79,7 @@ static void resized(struct resizes *s, const struct event *e, const struct note 
 		s->grown_bytes += e->size - n->old.size;
 	else
 		s->shrunk_bytes += n->old.size - e->size;
+	s->pair[bits(n->old.size)][bits(e->size)]++;
 	sort->grew += e->size > n->old.size;
 	sort->shrank += e->size < n->old.size;
 	sort->same += e->size == n->old.size;

@@ -17,6 +17,7 @@
 #include "walk.h"
 
 #define RESIZES_BUCKETS 33u
+#define RESIZES_SIZES	65u
 
 struct resizes_sort {
 	uint64_t grew, shrank, same; /* calls */
@@ -32,6 +33,9 @@ struct resizes {
 	uint64_t remapped; /* of those moved: known to have been without a copy */
 	uint64_t copied_bytes;
 	uint64_t grown_bytes, shrunk_bytes; /* sums of differences */
+	/* calls of a block, by bits of its old and its new size: 0 for 0 bytes, n for 2^(n-1) to
+	 * 2^n - 1 */
+	uint64_t pair[RESIZES_SIZES][RESIZES_SIZES];
 	/* [i]: chains of 2^i to below 2^(i + 1) calls */
 	uint64_t chain[RESIZES_BUCKETS];
 	uint64_t chains;

@@ -20,6 +20,7 @@ export interface Head {
 	coarse: boolean;
 	handovers?: { pairs: [number, number, number, number][]; blocks: number; bytes: number; left_out_blocks: number };
 	realloc: { chains: number; steps: number; copies: number; copied_bytes: number; left_out: number; rows: Growth[] };
+	suppressed: { pattern: string; why: string; blocks: number; bytes: number }[];
 	resident: Sample[]; // in the order of time
 	served: boolean; // by mprof view, which can be asked
 	sources: boolean; // their text is in the page
@@ -44,6 +45,7 @@ export interface Data {
 	depth: Uint16Array;
 	lineOf: Uint32Array; // of each node, index of line; the root's is 0 (none)
 	own: { [value: string]: Float64Array };
+	extreme: { [name: string]: Float64Array }; // size_least, size_most, life_least, life_most of each node, plus 1; 0: no block
 	point: { [name: string]: Float64Array };
 	points: number;
 	cell: {
@@ -126,7 +128,7 @@ export async function load(document: Document = globalThis.document): Promise<Da
 	const lines = count.get("line.function")!, cells = count.get("cell.node")!, files = count.get("source.file") ?? 0, points = count.get("point.ns")!;
 	const starts = count.get("start.node") ?? 0, threads = count.get("thread.number") ?? 0;
 	const data: Data = {
-		head, text: [], points, cells, own: {}, point: {},
+		head, text: [], points, cells, own: {}, extreme: {}, point: {},
 		line: {
 			function: new Uint32Array(lines + 1), file: new Uint32Array(lines + 1), line: new Uint32Array(lines + 1),
 			module: new Uint32Array(lines + 1), library: new Uint8Array(lines + 1),
@@ -157,8 +159,8 @@ export async function load(document: Document = globalThis.document): Promise<Da
 		const [group, name] = column.name.split(".");
 		if (column.name == "text.bytes")
 			data.text = reader.texts(column.count);
-		else if (group == "own")
-			data.own[name] = reader.numbers(new Float64Array(column.count), column.count);
+		else if (group == "own" || group == "extreme")
+			data[group][name] = reader.numbers(new Float64Array(column.count), column.count);
 		else if (group == "point")
 			data.point[name] = reader.numbers(new Float64Array(column.count), column.count);
 		else

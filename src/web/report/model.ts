@@ -216,6 +216,40 @@ export function ask(d: Data, q: Question): Answer {
 	return { own, blocks, sum, total: sum[0], exact: !value || isWhole(d, q) };
 }
 
+// Who each node's figures belong to: with libraries folded, whom a reader can ask to change something.
+export function ownerNodes(d: Data, foldLibraries: boolean): Uint32Array {
+	const owner = new Uint32Array(d.head.nodes);
+	for (let i = 1; i < owner.length; i++)
+		owner[i] = foldLibraries && d.line.library[d.lineOf[i]] && owner[d.parent[i]] ? owner[d.parent[i]] : i;
+	return owner;
+}
+
+// Every figure of the whole run, by function or by line.
+export interface FullRow { key: number; line: number; own: { [value: string]: number }; sizeLeast: number; sizeMost: number; lifeLeast: number; lifeMost: number }
+
+export function fullTable(d: Data, f: Filter, keyOf: Uint32Array, foldLibraries: boolean): FullRow[] {
+	const owner = ownerNodes(d, foldLibraries), rows = new Map<number, FullRow>(), through = new Float64Array(d.head.nodes).fill(1);
+	const values = Object.keys(d.own).filter(name => name != "local"), e = d.extreme;
+	applyNames(d, f, through, through);
+	for (let i = 1; i < owner.length; i++) {
+		if (!through[i] || !d.own.calls[i])
+			continue;
+		const line = d.lineOf[owner[i]], key = keyOf[line];
+		let r = rows.get(key);
+		if (!r)
+			rows.set(key, r = { key, line, own: Object.fromEntries(values.map(v => [v, 0])), sizeLeast: Infinity, sizeMost: 0, lifeLeast: Infinity, lifeMost: 0 });
+		for (const v of values)
+			r.own[v] += d.own[v][i];
+		r.sizeLeast = Math.min(r.sizeLeast, e.size_least[i] - 1);
+		r.sizeMost = Math.max(r.sizeMost, e.size_most[i] - 1);
+		if (e.life_least[i]) {
+			r.lifeLeast = Math.min(r.lifeLeast, e.life_least[i] - 1);
+			r.lifeMost = Math.max(r.lifeMost, e.life_most[i] - 1);
+		}
+	}
+	return [...rows.values()];
+}
+
 // Figures of library code belong to the owner: whom a reader can ask to change something.
 export function owned(d: Data, a: Answer, foldLibraries: boolean): Answer {
 	if (!foldLibraries)

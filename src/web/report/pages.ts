@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // pages.ts - the pages: each makes its elements from the state and the answer to its question.
-import { bytes, count, duration, percent } from "../words";
+import { bytes, count, duration, many, percent } from "../words";
+import { sizeName } from "./bar";
 import { callers } from "./callgraph";
 import { compare } from "./compare";
 import type { Others } from "./compare";
 import type { Data } from "./data";
 import { el, sortable } from "./element";
 import type { Column } from "./element";
-import { applyNames, frameTree, measures, mergedLines, nameOf, owned, placeOf, table, threadTest } from "./model";
-import type { Answer, Frame, Row } from "./model";
+import { applyNames, ask, frameTree, fullTable, measures, mergedLines, nameOf, owned, placeOf, table, threadTest } from "./model";
+import type { Answer, Frame, FullRow, Row } from "./model";
 import { resident } from "./resident";
 import { sources } from "./sources";
 import type { Texts } from "./sources";
@@ -55,16 +56,41 @@ function rowColumns(v: View): Column<Row>[] {
 	];
 }
 
+// All of them, as MALT and DHAT list them; of the whole run, because cells do not tell.
+function fullRows(v: View): HTMLElement {
+	const { d, s } = v, wanted = s.search.toLowerCase();
+	const rows = fullTable(d, s.filter, s.byLine ? v.lines : v.keys, s.foldLibraries).filter(r =>
+		!wanted || (nameOf(d, r.line) + placeOf(d, r.line)).toLowerCase().includes(wanted));
+	const column = (key: string, title: string, unit: string, value: (r: FullRow) => number): Column<FullRow> =>
+		({ key, title, number: true, text: r => isFinite(value(r)) ? figure(unit, value(r)) : "", value: r => isFinite(value(r)) ? value(r) : -1 });
+	const own = (key: string, title: string, unit: string) => column(key, title, unit, r => r.own[key]);
+	return sortable(rows, [
+		{ key: "name", title: "Function", text: r => nameOf(d, r.line), node: r => owner(v, r.line) },
+		{ key: "place", title: s.byLine ? "Line" : "Where", text: r => placeOf(d, r.line), node: r => place(v, r.line) },
+		own("calls", "Allocations", "calls"), own("total", "Allocated", "bytes"), own("peak", "At the peak", "bytes"), own("leaked", "Never freed", "bytes"),
+		own("temporary", "Temporary", "calls"), own("waste", "Rounding", "bytes"), own("rss", "At peak RSS", "bytes"),
+		column("sizeLeast", "Least size", "bytes", r => r.sizeLeast), column("sizeMean", "Mean size", "bytes", r => r.own.total / r.own.calls),
+		column("sizeMost", "Greatest size", "bytes", r => r.sizeMost), column("lifeLeast", "Shortest life", "ns", r => r.lifeLeast),
+		column("lifeMean", "Mean life", "ns", r => r.own.freed ? r.own.lifetime / r.own.freed : NaN),
+		column("lifeMost", "Longest life", "ns", r => isFinite(r.lifeLeast) ? r.lifeMost : NaN),
+	], s.sort == "own" || s.sort == "sum" ? "calls" : s.sort, sort => v.set({ sort }), s.byLine ? "lines" : "functions");
+}
+
 function tables(v: View): HTMLElement {
+	const check = (label: string, key: "byLine" | "full") => el("label", {}, el("input", { type: "checkbox", checked: v.s[key],
+		change: (e: Event) => v.set({ [key]: (e.target as HTMLInputElement).checked }) }), " " + label);
+	return el("section", {}, el("h2", {}, v.s.byLine ? "Lines" : "Functions"),
+		el("div", { class: "bar2" }, check("By line", "byLine"), check("Every figure, of the whole run", "full")),
+		v.s.full ? fullRows(v) : functionRows(v));
+}
+
+// Functions or lines by the chosen figure.
+function functionRows(v: View, most = Infinity): HTMLElement {
 	const wanted = v.s.search.toLowerCase(), a = owned(v.d, v.a, v.s.foldLibraries);
 	const rows = table(v.d, a, v.s.byLine ? v.lines : v.keys).filter(r =>
 		(!v.s.foldLibraries || !v.d.line.library[r.line] || r.own > 0) &&
 		(!wanted || (nameOf(v.d, r.line) + placeOf(v.d, r.line)).toLowerCase().includes(wanted)));
-	return el("section", {}, el("h2", {}, v.s.byLine ? "Lines" : "Functions"),
-		el("div", { class: "bar2" },
-			el("label", {}, el("input", { type: "checkbox", checked: v.s.byLine,
-				change: (e: Event) => v.set({ byLine: (e.target as HTMLInputElement).checked }) }), " By line")),
-		sortable(rows, rowColumns(v), v.s.sort, sort => v.set({ sort }), "functions"));
+	return sortable(most < rows.length ? rows.sort((x, y) => y.own - x.own).slice(0, most) : rows, rowColumns(v), v.s.sort, sort => v.set({ sort }), "functions");
 }
 
 function treeRow(v: View, frames: Frame[], i: number, total: number): HTMLElement {
@@ -145,19 +171,84 @@ function histogram(rows: { from: number; count: number; bytes?: number }[], labe
 	], "from", () => {}, what.toLowerCase());
 }
 
+// Of one size class or one of lifetimes: what it is to be filtered by.
+const only = (v: View, change: Partial<State["filter"]>) => v.set({ filter: { ...v.s.filter, ...change } });
+
 function sizes(v: View): HTMLElement {
-	const r = v.d.head.report;
-	return el("section", {}, el("h2", {}, "Sizes"),
-		el("p", {}, `Of the whole run. Rounding cost ${bytes(r.waste_bytes_at_peak)} at the peak.`),
+	const r = v.d.head.report, f = v.s.filter, chosen = f.sizeFrom > 0 || f.sizeTo < 64;
+	return el("section", {}, el("h2", {}, "Sizes"), sizesOverTime(v), heat(v),
+		el("h3", {}, chosen ? `Who allocates blocks of ${sizeName(f.sizeFrom, f.sizeTo)}` : "Who allocates: click a size above to choose it"), functionRows(v, 20),
+		el("h3", {}, "The whole run"), el("p", {}, `Rounding cost ${bytes(r.waste_bytes_at_peak)} at the peak.`),
 		el("div", { class: "two" }, el("div", {}, el("h3", {}, "Most frequent sizes"), sortable(r.size_classes as any[], [
 			{ key: "size", title: "Size", number: true, text: c => count(c.size), value: c => -c.size },
 			{ key: "count", title: "Blocks", number: true, text: c => count(c.count), value: c => c.count, share: c => c.count / (r.total_blocks || 1) },
 			{ key: "bytes", title: "Bytes", number: true, text: c => bytes(c.bytes), value: c => c.bytes },
 			{ key: "waste", title: "Rounding", number: true, text: c => bytes(c.waste_bytes), value: c => c.waste_bytes },
 		], "count", () => {}, "sizes")),
-		el("div", {}, el("h3", {}, "Powers of two"), histogram(r.size_powers, bytes, "From"))),
-		heat(v));
+		el("div", {}, el("h3", {}, "Powers of two"), histogram(r.size_powers, bytes, "From"))));
 }
+
+const STEPS = 32; // of time
+
+// Sizes against time: live bytes where they are highest, or allocations, of the blocks that pass the filters.
+function sizesOverTime(v: View): HTMLElement {
+	const { d, s } = v, c = d.cell, f = s.filter, live = s.measure.unit == "bytes", first = Math.max(0, s.from + 1), points = s.to - first + 1;
+	const steps = Math.min(STEPS, points), step = (p: number) => Math.min(steps - 1, Math.floor((p - first) * steps / points));
+	const begin = (k: number) => first + Math.ceil(k * points / steps), runs = threadTest(d, f), through = new Float64Array(d.head.nodes).fill(1);
+	applyNames(d, f, through, through);
+	if (d.head.coarse || points < 1)
+		return el("p", {}, d.head.coarse ? "This trace has too many call stacks for maps of sizes." : "Nothing was allocated in this window.");
+	// Of each step the point with most live bytes; a rate is of all points.
+	const moment = Array.from({ length: steps }, (_, k) => {
+		let top = begin(k);
+		for (let p = top; p < Math.min(begin(k + 1), s.to + 1); p++)
+			if (d.point.live[p] > d.point.live[top])
+				top = p;
+		return top;
+	});
+	const n = new Float64Array(66 * STEPS);
+	let most = 0, low = 65, high = 0;
+	for (let i = 0; i < d.cells; i++) {
+		if (!through[c.node[i]] || !runs(c.thread[i]))
+			continue;
+		const from = live ? Math.max(0, step(Math.max(first, c.birth[i]))) : step(c.birth[i]);
+		if (live ? c.birth[i] > s.to || c.death[i] <= first : c.birth[i] < first || c.birth[i] > s.to)
+			continue;
+		for (let k = from; k < steps; k++) {
+			if (live ? c.birth[i] > moment[k] : k > from)
+				if (live) continue; else break;
+			if (live && c.death[i] <= moment[k])
+				break;
+			const at = c.size[i] * STEPS + k;
+			n[at] += live ? c.bytes[i] : c.blocks[i];
+			most = Math.max(most, n[at]);
+			low = Math.min(low, c.size[i]);
+			high = Math.max(high, c.size[i]);
+		}
+	}
+	if (!most)
+		return el("p", {}, "Nothing was live in this window.");
+	const body = el("tbody");
+	for (let size = high; size >= low; size--) {
+		const row = el("tr", {}, el("th", { scope: "row" }, sizeButton(v, size)));
+		for (let k = 0; k < steps; k++) {
+			const value = n[size * STEPS + k], what = live ? bytes(value) : many(value, "allocation");
+			const cell = el("td", { title: value ? `${duration(d.point.ns[moment[k]])}: ${what} of ${sizeName(size, size)}` : null, class: value ? "on" : null, click: () =>
+				v.set({ from: begin(k) - 1, to: Math.max(begin(k), Math.min(begin(k + 1) - 1, s.to)), filter: { ...f, sizeFrom: size, sizeTo: size } }) });
+			if (value)
+				cell.style.background = `color-mix(in srgb, var(--heat) ${Math.round(10 + 85 * Math.log1p(value) / Math.log1p(most))}%, transparent)`;
+			row.append(cell);
+		}
+		body.append(row);
+	}
+	const foot = el("tr", {}, el("th", {}, ""), el("td", { colspan: Math.ceil(steps / 2), class: "begin" }, duration(d.point.ns[first])),
+		el("td", { colspan: Math.floor(steps / 2) || 1, class: "n" }, duration(d.point.ns[s.to])));
+	return el("div", {}, el("h3", {}, live ? "Live bytes of each size over time" : "Allocations of each size over time"),
+		el("div", { class: "scroll" }, el("table", { class: "heat time" }, body, el("tfoot", {}, foot))));
+}
+
+const sizeButton = (v: View, size: number) => el("button", { type: "button", class: "name", title: `Only blocks of ${sizeName(size, size)}`,
+	click: () => only(v, { sizeFrom: size, sizeTo: size }) }, bytes(size ? 2 ** (size - 1) : 0));
 
 // Size against lifetime, of the window and the filters.
 function heat(v: View): HTMLElement {
@@ -185,9 +276,10 @@ function heat(v: View): HTMLElement {
 		head.append(el("th", { scope: "col" }, lifeName(l)));
 	const body = el("tbody");
 	for (let size = sizeTop; size >= 0; size--) {
-		const row = el("tr", {}, el("th", { scope: "row" }, bytes(size ? 2 ** (size - 1) : 0)));
+		const row = el("tr", {}, el("th", { scope: "row" }, sizeButton(v, size)));
 		for (const l of columns) {
-			const k = n[size * 66 + l], cell = el("td", { title: `${count(k)} blocks` }, k ? short(k) : "");
+			const k = n[size * 66 + l], cell = el("td", { title: many(k, "block"), class: k ? "on" : null, click: () =>
+				only(v, { sizeFrom: size, sizeTo: size, lifeFrom: Math.min(l, 64), lifeTo: Math.min(l, 64) }) }, k ? short(k) : "");
 			if (k)
 				cell.style.background = `color-mix(in srgb, var(--heat) ${Math.round(8 + 72 * Math.log1p(k) / Math.log1p(most))}%, transparent)`;
 			row.append(cell);
@@ -239,7 +331,39 @@ function realloc(v: View): HTMLElement {
 		sortable(["in_place", "moved"], [
 			{ key: "what", title: "", text: k => k == "moved" ? "moved" : "in place" },
 			...kinds.map(kind => ({ key: kind, title: kind, number: true, text: (k: string) => count(r[k][kind]), value: (k: string) => r[k][kind] })),
-		], "what", () => {}, "realloc"), el("p", {}, el("code", {}, `mprof report realloc ${v.d.head.trace}`)));
+		], "what", () => {}, "realloc"), resizePairs(r.pairs), el("p", {}, el("code", {}, `mprof report realloc ${v.d.head.trace}`)));
+}
+
+// Old sizes are rows, new ones columns: below the diagonal blocks shrink, above it they grow.
+function resizePairs(pairs: { from: number; to: number; calls: number }[]): HTMLElement | null {
+	if (!pairs.length)
+		return null;
+	const sizes = [...new Set(pairs.flatMap(p => [p.from, p.to]))].sort((a, b) => a - b), most = Math.max(...pairs.map(p => p.calls));
+	const at = new Map(pairs.map(p => [p.from + ">" + p.to, p.calls])), body = el("tbody");
+	for (const from of sizes) {
+		const row = el("tr", {}, el("th", { scope: "row" }, bytes(from)));
+		for (const to of sizes) {
+			const n = at.get(from + ">" + to) ?? 0, cell = el("td", { title: n ? `${many(n, "call")} from ${bytes(from)} or more to ${bytes(to)} or more` : null }, n ? short(n) : "");
+			if (n)
+				cell.style.background = `color-mix(in srgb, var(--heat) ${Math.round(8 + 72 * Math.log1p(n) / Math.log1p(most))}%, transparent)`;
+			row.append(cell);
+		}
+		body.append(row);
+	}
+	return el("div", { class: "pairs" }, el("h3", {}, "From which size to which"), el("div", { class: "scroll" }, el("table", { class: "heat" }, el("thead", {},
+		el("tr", {}, el("th", {}, "from \u2193, to \u2192"), ...sizes.map(to => el("th", { scope: "col" }, bytes(to))))), body)));
+}
+
+// What is no leak, because a library keeps it on purpose.
+function suppressed(v: View): HTMLElement {
+	const list = v.d.head.suppressed;
+	return el("div", {}, el("h3", {}, "Suppressed"), list.length ? sortable(list, [
+		{ key: "bytes", title: "Bytes", number: true, text: s => bytes(s.bytes), value: s => s.bytes },
+		{ key: "blocks", title: "Blocks", number: true, text: s => count(s.blocks), value: s => s.blocks },
+		{ key: "why", title: "Why", text: s => s.why || "as a file says" },
+		{ key: "pattern", title: "Pattern", text: s => s.pattern },
+	], "bytes", () => {}, "suppressed") : el("p", {}, "Nothing was suppressed."),
+		el("p", {}, "To leave out more: ", el("code", {}, `mprof report leaks --suppressions FILE ${v.d.head.trace}`)));
 }
 
 function leaks(v: View): HTMLElement {
@@ -249,7 +373,39 @@ function leaks(v: View): HTMLElement {
 			{ key: "size", title: "Size", number: true, text: c => count(c.size), value: c => -c.size },
 			{ key: "count", title: "Blocks", number: true, text: c => count(c.count), value: c => c.count, share: c => c.count / (n.blocks || 1) },
 			{ key: "bytes", title: "Bytes", number: true, text: c => bytes(c.bytes), value: c => c.bytes },
-		], "bytes", () => {}, "never-freed"));
+		], "bytes", () => {}, "never-freed"), suppressed(v));
+}
+
+// Calls by function as a bar that is as long as the thread had calls; functions have the colours of the legend.
+function callBar(calls: { [name: string]: number }, names: string[], most: number): HTMLElement {
+	const bar = el("div", { class: "calls" }), sum = names.reduce((n, name) => n + calls[name], 0);
+	bar.style.width = 100 * sum / (most || 1) + "%";
+	names.forEach((name, i) => {
+		if (!calls[name])
+			return;
+		const part = el("i", { title: `${name}: ${many(calls[name], "call")}` });
+		part.style.flexGrow = String(calls[name]);
+		part.style.background = `var(${i < 7 ? "--s" + i : "--others"})`;
+		bar.append(part);
+	});
+	return bar;
+}
+
+function callBars(list: any[]): HTMLElement {
+	const sums = new Map<string, number>();
+	for (const t of list)
+		for (const [name, n] of Object.entries(t.calls as { [name: string]: number }))
+			if (n)
+				sums.set(name, (sums.get(name) ?? 0) + n);
+	const names = [...sums].sort((a, b) => b[1] - a[1]).map(n => n[0]), most = Math.max(...list.map(t => t.events));
+	return el("div", { class: "callbars" }, el("h3", {}, "Calls by function"), el("p", { class: "legend" }, ...names.map((name, i) => {
+		const swatch = el("i");
+		swatch.style.background = `var(${i < 7 ? "--s" + i : "--others"})`;
+		return el("span", {}, swatch, `${name} ${count(sums.get(name)!)}`);
+	})), sortable(list, [
+		{ key: "events", title: "Thread", number: true, text: t => String(t.thread), value: t => t.events },
+		{ key: "bar", title: "Calls", text: t => names.filter(n => t.calls[n]).map(n => `${n} ${t.calls[n]}`).join(", "), node: t => callBar(t.calls, names, most) },
+	], "events", () => {}, "calls"));
 }
 
 function threads(v: View): HTMLElement {
@@ -267,7 +423,7 @@ function threads(v: View): HTMLElement {
 		{ key: "first", title: "First call", number: true, text: t => duration(t.first_ns), value: t => -t.first_ns },
 		{ key: "last", title: "Last call", number: true, text: t => duration(t.last_ns), value: t => t.last_ns },
 	], v.s.sort == "own" ? "bytes" : v.s.sort, sort => v.set({ sort }), "threads"),
-		matrix(v),
+		callBars(list), matrix(v),
 		el("p", {}, el("code", {}, `mprof report threads ${v.d.head.trace}`), " names the functions whose blocks other threads free."));
 }
 
@@ -357,7 +513,43 @@ function overview(v: View): HTMLElement {
 	const glossary = findings.querySelector("#glossary");
 	glossary?.removeAttribute("id");
 	findings.className = "findings";
-	return el("div", { class: "overview" }, findings, el("section", {}, el("h2", {}, v.s.measure.title), v.flame()));
+	return el("div", {}, numbers(v), el("div", { class: "overview" }, findings, el("div", {}, el("section", {}, el("h2", {}, v.s.measure.title), v.flame()), tops(v))));
+}
+
+// Of the window; the last three of the whole run.
+function numbers(v: View): HTMLElement {
+	const { d, s } = v, p = d.point, before = (column: string) => s.from < 0 ? 0 : p[column][s.from], since = (column: string) => p[column][s.to] - before(column);
+	let peak = 0, rss = 0;
+	for (let i = Math.max(0, s.from); i <= s.to; i++) {
+		peak = Math.max(peak, p.live[i]);
+		rss = Math.max(rss, p.rss[i]);
+	}
+	const took = (p.ns[s.to] - (s.from < 0 ? 0 : p.ns[s.from])) / 1e9 || 1e-9, list: [string, string, string, Partial<State> | null][] = [
+		["Peak", bytes(peak), "Most live requested bytes", { measure: measureOf("peak") }],
+		["Allocated", bytes(since("bytes")), "Requested bytes of all allocations", { measure: measureOf("total") }],
+		["Recycled", peak ? (since("bytes") / peak).toFixed(1) + " times" : "-", "Allocated bytes for each byte of the peak: how often memory was used again", { page: "lifetimes" }],
+		["Allocations", count(since("calls")), "Calls that handed out a block", { measure: measureOf("calls") }],
+		["A second", count(since("calls") / took), "Allocations a second, on average", { curve: "calls" }],
+		["Bytes a second", bytes(since("bytes") / took), "Requested bytes a second, on average", { curve: "bytes" }],
+		["Temporary", percent(since("temporary"), since("calls")), "Allocations that their thread freed with its very next call", { measure: measureOf("temporary") }],
+		["Mean size", bytes(since("bytes") / (since("calls") || 1)), "Requested bytes of an allocation", { page: "sizes" }],
+		...(rss ? [["Resident", bytes(rss), "Most memory in use, by samples", { page: "resident" }] as [string, string, string, Partial<State>]] : []),
+	];
+	return el("section", { class: "numbers" }, ...list.map(([name, value, help, change]) =>
+		el("button", { type: "button", title: help, click: () => v.set(change!) }, el("small", {}, name), el("b", {}, value))));
+}
+
+const TOP = 5;
+
+// The functions that lead four lists, for the window and the filters.
+function tops(v: View): HTMLElement {
+	return el("div", { class: "tops" }, ...["peak", "leaked", "calls", "temporary"].map(key => {
+		const measure = measureOf(key), a = owned(v.d, ask(v.d, { ...v.s, measure }), true);
+		const rows = table(v.d, a, v.keys).filter(r => r.own > 0).sort((x, y) => y.own - x.own).slice(0, TOP);
+		return el("section", { class: "top" }, el("h2", {}, el("button", { type: "button", class: "name", click: () => v.set({ page: "tables", measure }) }, measure.title)),
+			rows.length ? el("table", {}, el("tbody", {}, ...rows.map(r => el("tr", {}, el("td", { class: "n" }, figure(measure.unit, r.own)),
+				el("td", { class: "n" }, percent(r.own, a.total)), el("td", {}, owner(v, r.line)))))) : el("p", {}, "Nothing."));
+	}));
 }
 
 const measureOf = (key: string) => measures.find(m => m.key == key) ?? measures[0];

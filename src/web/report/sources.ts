@@ -4,8 +4,8 @@
 // that have figures are listed.
 import type { Data } from "./data";
 import { el, sortable } from "./element";
-import { nameOf, owned, table } from "./model";
-import type { Row } from "./model";
+import { fullTable, nameOf, owned, table } from "./model";
+import type { FullRow, Row } from "./model";
 import { figure } from "./pages";
 import type { View } from "./pages";
 
@@ -67,7 +67,11 @@ function fileList(v: View, files: Row[]): HTMLElement {
 	], v.s.sort == "sum" ? "sum" : "own", sort => v.set({ sort }), "files");
 }
 
-function sourceRow(v: View, number: number, row: Row | undefined, text: string, chosen: boolean): HTMLElement {
+// Sizes of the blocks that a line asked for, in the whole run.
+const sizesOf = (r: FullRow | undefined) => !r ? "" : r.sizeLeast == r.sizeMost ? figure("bytes", r.sizeMost)
+	: [r.sizeLeast, r.own.total / r.own.calls, r.sizeMost].map(n => figure("bytes", n)).join(" / ");
+
+function sourceRow(v: View, number: number, row: Row | undefined, full: FullRow | undefined, text: string, chosen: boolean): HTMLElement {
 	const unit = v.s.measure.unit, own = el("td", { class: "n" }, row?.own ? figure(unit, row.own) : "");
 	if (row?.own) {
 		const bar = el("i", { class: "bar" });
@@ -77,18 +81,19 @@ function sourceRow(v: View, number: number, row: Row | undefined, text: string, 
 	const line = number ? String(number) : "?";
 	return el("tr", { class: chosen ? "chosen" : null, id: chosen ? "chosen" : null }, own,
 		el("td", { class: "n" }, row?.sum ? figure(unit, row.sum) : ""),
+		el("td", { class: "n", title: full ? `${full.own.calls} allocations in the whole run` : null }, sizesOf(full)),
 		el("td", { class: "n" }, row ? el("button", { type: "button", class: "name", title: `Call graph around ${nameOf(v.d, row.line)}`,
 			click: () => v.set({ page: "callers", chosen: row.line }) }, line) : line),
 		el("td", {}, el("code", {}, text)));
 }
 
 // All lines, or those near figures with buttons for the others.
-function listing(v: View, rows: Map<number, Row>, text: string[], chosen: number): HTMLElement {
+function listing(v: View, rows: Map<number, Row>, full: Map<number, FullRow>, text: string[], chosen: number): HTMLElement {
 	const body = el("tbody"), last = Math.max(text.length, ...rows.keys()), near = new Set<number>();
-	const one = (n: number) => sourceRow(v, n, rows.get(n), text[n - 1] ??
+	const one = (n: number) => sourceRow(v, n, rows.get(n), full.get(n), text[n - 1] ??
 		(text.length ? "(the file has no such line now)" : rows.has(n) ? nameOf(v.d, rows.get(n)!.line) : ""), n == chosen);
 	if (rows.has(0))
-		body.append(sourceRow(v, 0, rows.get(0), "(somewhere in this file)", chosen == 0));
+		body.append(sourceRow(v, 0, rows.get(0), full.get(0), "(somewhere in this file)", chosen == 0));
 	for (const n of [...rows.keys(), chosen])
 		for (let k = n - AROUND; k <= n + AROUND; k++)
 			near.add(k);
@@ -102,13 +107,13 @@ function listing(v: View, rows: Map<number, Row>, text: string[], chosen: number
 			n++;
 		if (!text.length)
 			continue;
-		const to = n, gap = el("tr", { class: "gap" }, el("td", { colspan: 4 }, el("button", { type: "button", click: () => {
+		const to = n, gap = el("tr", { class: "gap" }, el("td", { colspan: 5 }, el("button", { type: "button", click: () => {
 			gap.replaceWith(...Array.from({ length: to - from + 1 }, (_, i) => one(from + i)));
 		} }, `Show lines ${from} to ${to}`)));
 		body.append(gap);
 	}
 	return el("div", { class: "scroll" }, el("table", { class: "source" }, el("thead", {}, el("tr", {},
-		...["Own", "With callees", "Line"].map(t => el("th", { scope: "col", class: "n" }, t)), el("th", { scope: "col" }, "Source"))), body));
+		...["Own", "With callees", "Sizes: least / mean / greatest", "Line"].map(t => el("th", { scope: "col", class: "n" }, t)), el("th", { scope: "col" }, "Source"))), body));
 }
 
 function remarks(v: View, file: string, s: Source | null): HTMLElement | null {
@@ -132,9 +137,10 @@ export function sources(v: View): HTMLElement {
 	const chosen = s.chosen && d.line.file[s.chosen] ? s.chosen : 0;
 	const file = d.line.file[chosen || files[0].line], path = d.text[file], source = v.texts.get(file);
 	const rows = new Map(byKey(v, lineKeys(d)).filter(r => d.line.file[r.line] == file).map(r => [d.line.line[r.line], r] as const));
+	const full = new Map(fullTable(d, s.filter, lineKeys(d), s.foldLibraries).filter(r => r.key && d.line.file[r.line] == file).map(r => [d.line.line[r.line], r] as const));
 	const text = source?.text ? source.text.replace(/\n$/, "").split("\n") : [];
 	const page = el("section", {}, el("h2", {}, path), remarks(v, base(path), source),
-		el("div", { class: "sources" }, fileList(v, files), listing(v, rows, text, chosen ? d.line.line[chosen] : -1)),
+		el("div", { class: "sources" }, fileList(v, files), listing(v, rows, full, text, chosen ? d.line.line[chosen] : -1)),
 		el("p", {}, el("code", {}, `mprof report annotate ${base(path)} ${d.head.trace}`)));
 	if (chosen)
 		requestAnimationFrame(() => document.getElementById("chosen")?.scrollIntoView({ block: "nearest" }));

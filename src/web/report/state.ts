@@ -10,6 +10,7 @@ export interface State extends Question {
 	inverted: boolean; // callees outermost: bottom-up
 	icicle: boolean; // root on top
 	byLine: boolean; // tables: rows are lines
+	full: boolean; // tables: with every figure, of the whole run
 	zoom: number; // node of the data that the graph shows; 0 all
 	chosen: number; // line that the call graph is about; 0: none yet
 	levels: number; // of the call graph, to each side
@@ -30,7 +31,7 @@ export const SHARES = [0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
 
 export const start = (d: Data): State => ({
 	page: "overview", measure: measures[0], from: -1, to: d.points - 1, filter: wholeFilter(), foldLibraries: true,
-	inverted: false, icicle: false, byLine: false, zoom: 0, chosen: 0, levels: 2, least: 1, sort: "own", search: "", foldRecursion: false, share: 0, merged: [], curve: "live", band: "owner", with: -1, exact: null,
+	inverted: false, icicle: false, byLine: false, full: false, zoom: 0, chosen: 0, levels: 2, least: 1, sort: "own", search: "", foldRecursion: false, share: 0, merged: [], curve: "live", band: "owner", with: -1, exact: null,
 });
 
 export function toHash(s: State, d: Data): string {
@@ -56,6 +57,7 @@ export function toHash(s: State, d: Data): string {
 	put("inverted", +s.inverted, 0);
 	put("icicle", +s.icicle, 0);
 	put("lines", +s.byLine, 0);
+	put("full", +s.full, 0);
 	put("zoom", s.zoom, 0);
 	put("of", s.chosen, 0);
 	put("levels", s.levels, o.levels);
@@ -96,6 +98,7 @@ export function fromHash(hash: string, d: Data): State {
 	s.inverted = p.get("inverted") == "1";
 	s.icicle = p.get("icicle") == "1";
 	s.byLine = p.get("lines") == "1";
+	s.full = p.get("full") == "1";
 	s.zoom = whole("zoom", 0, 0, d.head.nodes - 1);
 	s.chosen = whole("of", 0, 0, d.line.line.length - 1);
 	s.levels = whole("levels", s.levels, 1, 64);
