@@ -86,13 +86,15 @@ static void put_sentence(const char *s)
 	putchar('\n');
 }
 
-/* "array of A or B" names objects by their titles. */
+/* "array of A or B" names objects by their titles.  Most fields are numbers, so that goes unsaid. */
 static void put_json_type(const char *type)
 {
 	static const char *const plain[] = { "strings", "numbers", "null", NULL };
 	const char *at = type, *end;
 	int i, known;
 
+	if (!strcmp(type, "number"))
+		return;
 	if (!strncmp(type, "object of ", 10) ||
 	    (strncmp(type, "object", 6) && strncmp(type, "array of ", 9))) {
 		printf(".Pq %s\n", type);
@@ -119,13 +121,13 @@ static void put_json_object(const struct json_row *r)
 {
 	int open = 0;
 
-	printf(".Ss %s\n", r->type);
+	printf(".Ss \\&%s\n", r->type);
 	put_sentence(r->help);
 	for (r++; r < json_rows + JSON_ROWS && r->what != 'O' && r->what != 'F'; r++) {
 		if ((r->what == 'f' && (!*r->name || !*r->help)) || strchr("()", r->what))
 			continue;
 		if (!open++)
-			puts(".Bl -tag -width Ds");
+			puts(".Bl -tag -compact -width \"average_live_bytes\"");
 		if (r->what == '+') {
 			printf(".It all fields of \\(lq%s\\(rq\n",
 			       json_object(r->name, strlen(r->name))->type);
