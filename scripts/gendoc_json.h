@@ -86,7 +86,8 @@ static void put_sentence(const char *s)
 	putchar('\n');
 }
 
-/* "array of A or B" names objects by their titles.  Most fields are numbers, so that goes unsaid. */
+/* "array of A or B" names objects by their titles.  Most fields are numbers, so that goes unsaid.
+ */
 static void put_json_type(const char *type)
 {
 	static const char *const plain[] = { "strings", "numbers", "null", NULL };

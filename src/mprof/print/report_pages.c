@@ -25,9 +25,7 @@ int report_compactness(const struct analysis *a, FILE *out)
 		format_count(c->high_pages).s, format_count(c->high_bytes).s);
 	fprintf(out, "  Mean over time: %.2f.  At the peak of live bytes: %.2f.\n",
 		c->mean_over_time, c->at_peak);
-	fputs(
-	    "  1.00: live blocks fill their pages; 0.10: they occupy ten times as many.\n",
-	    out);
+	fputs("  1.00: live blocks fill their pages; 0.10: they occupy ten times as many.\n", out);
 	return 0;
 }
 
