@@ -191,6 +191,8 @@ enum mprof_extent_kind {
 	MPROF_EXTENT_MORE,    /* profile: struct mprof_cell_more, the same way */
 	MPROF_EXTENT_SITES,   /* profile: struct mprof_site_live, of all lanes of a process */
 	MPROF_EXTENT_SAMPLES, /* profile: struct mprof_sample_cell of a lane, as CELLS */
+	MPROF_EXTENT_MISUSE,  /* struct mprof_misuse: an error that MODE=Guard found */
+	MPROF_EXTENT_GUARDED, /* struct mprof_guarded of a process: what MODE=Guard did */
 	MPROF_EXTENT_BEHIND,  /* kinds are below */
 };
 
@@ -312,6 +314,58 @@ struct mprof_lane {
 	uint64_t freed_sizes[MPROF_SIZE_BINS]; /* and those given back */
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_lane) == 832, "on-disk layout");
+
+/*
+ * MODE=Guard, FORMAT.md section 11: one error of the program.  Stacks are numbers of the
+ * process's image, 0: not known.  Functions are enum mprof_fn.
+ */
+enum mprof_misuse_what {
+	MPROF_MISUSE_OVERRUN = 1, /* bytes behind a block were changed */
+	MPROF_MISUSE_UNDERRUN,	  /* bytes before it */
+	MPROF_MISUSE_DOUBLE_FREE, /* a freed block was freed or reallocated */
+	MPROF_MISUSE_FREED_WRITE, /* bytes of a freed block were changed */
+	MPROF_MISUSE_INTERIOR,	  /* freed or reallocated: not the beginning of a block */
+	MPROF_MISUSE_FOREIGN,	  /* the same, of memory that no allocator handed out */
+	MPROF_MISUSE_BEHIND,
+};
+/* What foreign memory is: mprof_misuse.place. */
+enum mprof_place_what {
+	MPROF_PLACE_HEAP = 0, /* or not known */
+	MPROF_PLACE_STACK,
+	MPROF_PLACE_OBJECT, /* of the program or a library: a variable, or code */
+	MPROF_PLACE_UNMAPPED,
+	MPROF_PLACE_MISALIGNED,
+};
+struct mprof_misuse {
+	uint32_t what;	  /* enum mprof_misuse_what */
+	uint32_t place;	  /* FOREIGN: enum mprof_place_what */
+	uint64_t ticks;	  /* when it was found */
+	uint64_t address; /* of the block; FOREIGN: the pointer */
+	uint64_t size;	  /* that was requested */
+	int64_t offset;	  /* from the block's beginning: first byte that changed, or the pointer */
+	uint64_t bytes;	  /* from there to the last byte that changed */
+	uint32_t found, allocated, freed; /* call stacks */
+	uint32_t found_thread, allocated_thread, freed_thread;
+	uint16_t found_fn; /* the call that found it; 0: a check at the end of the process */
+	uint16_t allocated_fn, freed_fn;
+	uint16_t seen_bytes; /* of seen: the first bytes that changed, with those between */
+	uint8_t seen[16];
+	uint64_t reserved[2];
+};
+MPROF_STATIC_ASSERT(sizeof(struct mprof_misuse) == 112, "on-disk layout");
+
+/* What MODE=Guard did in a process; the last one counts. */
+struct mprof_guarded {
+	uint64_t blocks;    /* handed out with guards */
+	uint64_t freed;	    /* and given back */
+	uint64_t bare;	    /* handed out without, as there was no memory for ours */
+	uint64_t strangers; /* frees of blocks that it did not hand out, passed to the allocator */
+	uint64_t errors;    /* found */
+	uint64_t unwritten; /* of these, not in the file: there were too many */
+	uint64_t guard_bytes; /* before and behind each block */
+	uint64_t reserved;
+};
+MPROF_STATIC_ASSERT(sizeof(struct mprof_guarded) == 64, "on-disk layout");
 
 /* 64 bits in 32: exact below 2^26, else rounded down to 26 binary digits.  Keeps the order. */
 static inline uint32_t mprof_rounded(uint64_t v)

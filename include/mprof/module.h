@@ -126,7 +126,10 @@ struct mprof_thread {
 	void *next; /* the next one in a list of records */
 };
 
-/* The one object that hot paths read.  Written before the first event, then constant. */
+/*
+ * The one object that hot paths read.  Written before the first event, then constant.  A MODE
+ * that changes what blocks are (guard.c) replaces functions of `real` from its start().
+ */
 struct mprof_core_data {
 	struct mprof_real real;
 	uintptr_t boot_base; /* the boot arena: such blocks never reach the allocator */
@@ -224,6 +227,18 @@ struct mprof_host {
 	/* It is time to call dump(now) from then on. */
 	const uint64_t *(*dump_due)(void);
 	void (*dump)(uint64_t now, const struct mprof_heap_totals *heap);
+	/*
+	 * Writes an error of the program to the file, tells it where no mprof will, and ends
+	 * the process if GUARD says so.
+	 */
+	void (*misuse)(const struct mprof_misuse *m);
+	/* Writes an extent of this kind; at most 1 KiB. */
+	void (*put)(unsigned kind, const void *data, size_t bytes);
+	/*
+	 * What memory is, if no allocator handed it out: enum mprof_place_what.  The one that
+	 * has this function may hand out variables of its own.
+	 */
+	unsigned (*place)(const void *ptr, const void *allocator);
 };
 
 struct mprof_init_ops {

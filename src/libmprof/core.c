@@ -18,6 +18,7 @@
 #include "core.h"
 #include "file.h"
 #include "local.h"
+#include "misuse.h"
 #include "process.h"
 #include "real_libc.h"
 #include "slots.h"
@@ -239,6 +240,9 @@ const struct mprof_host mp_host MP_HIDDEN = {
 	.memory = mp_live_memory,
 	.live = host_live,
 	.page_bytes = &mp_page_bytes,
+	.misuse = mp_misuse,
+	.put = mp_put,
+	.place = mp_memory_place,
 };
 
 /* ---- the start ---- */

@@ -9,9 +9,38 @@
 #include <string.h>
 #include <strings.h>
 
+#include "../print/print_errors.h"
 #include "run_messages.h"
 #include "cmd.h"
 #include "help.h"
+
+#define ERRORS_SHOWN 20u
+
+/* What MODE=Guard found, for whoever started the program. */
+static void tell_errors(const char *path)
+{
+	struct profile_options o = { 0 };
+	struct profile p;
+	struct errors e;
+	struct trace *t;
+	struct error err;
+	int ret = trace_open(&t, path, MPROF_MAGIC_TRACE, &err);
+
+	if (!ret) {
+		ret = profile_names(&p, t, &o, &err);
+		if (!ret) {
+			errors_find(&e, &p);
+			errors_text(&e, ERRORS_SHOWN, 0, stderr);
+			fputs(e.count ? "\nmprof: " : "mprof: ", stderr);
+			errors_summary(&e, stderr);
+			errors_release(&e);
+			profile_release(&p);
+		}
+		trace_close(t);
+	}
+	if (ret)
+		cmd_warn("%s", err.text);
+}
 
 static int run(struct run_plan *plan)
 {
@@ -22,6 +51,8 @@ static int run(struct run_plan *plan)
 	if (code)
 		return run_messages_refused(&result, code, &err);
 	run_messages_tell(plan, &result);
+	if (result.path && !strcmp(conf_get(&plan->conf, CONF_MODE), "Guard"))
+		tell_errors(result.path);
 	if (result.path)
 		fprintf(stderr, "mprof: recorded in %s\n", cmd_path(result.path));
 	status = run_messages_status(&result);

@@ -356,6 +356,7 @@ int profile_names(struct profile *p, struct trace *t, const struct profile_optio
 	int ret;
 
 	memset(p, 0, sizeof(*p));
+	p->trace = t;
 	p->path = trace_path(t);
 	p->header = trace_header(t);
 	ret = open_names(p, t, o, err);
@@ -473,6 +474,7 @@ int profile_make(struct profile *p, struct trace *t, const struct profile_option
 	int ret;
 
 	memset(p, 0, sizeof(*p));
+	p->trace = t;
 	p->path = trace_path(t);
 	p->header = trace_header(t);
 	ret = make(p, t, o, &by, err);

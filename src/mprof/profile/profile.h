@@ -89,7 +89,8 @@ struct profile {
 	struct walk walk;
 	struct walk_pass *pass; /* the walk's */
 	struct tree tree;	/* what ran */
-	const char *path;	/* of the trace */
+	const struct trace *trace;
+	const char *path; /* of the trace */
 	const struct mprof_file_header *header;
 	bool has_stacks; /* false: recorded with UNWIND=none, everything is one site */
 };

@@ -47,12 +47,15 @@ static bool has_calls(struct trace *t)
 
 bool recorded_anything(const char *path, const char *magic)
 {
+	struct mprof_guarded guarded;
 	struct trace *t;
 	bool any;
 
 	if (trace_open(&t, path, magic, NULL))
 		return true;
-	any = trace_has_events(t) ? has_calls(t) : has_counts(t) || has_threads(t);
+	any = trace_guarded(t, &guarded) ? true
+	      : trace_has_events(t)	 ? has_calls(t)
+					 : has_counts(t) || has_threads(t);
 	trace_close(t);
 	return any;
 }

@@ -106,6 +106,10 @@ struct trace {
 	size_t peaks, peaks_room;
 	struct trace_residency *residency;
 	size_t residencies, residencies_room;
+	struct trace_misuse *misuse;
+	size_t misuses, misuses_room;
+	struct guarded_record *guarded;
+	size_t guarded_n, guarded_room;
 	struct counts_record *counts;
 	size_t counts_n, counts_room;
 	struct trace_totals *total;
@@ -124,6 +128,11 @@ struct trace {
 struct owned_sample {
 	uint32_t process;
 	struct mprof_sample s;
+};
+
+struct guarded_record {
+	uint32_t process, image;
+	const struct mprof_guarded *guarded;
 };
 
 struct counts_record {
@@ -149,6 +158,7 @@ int records_finish(struct trace *t);
 void *records_payload(struct trace *t, const struct extent *x, size_t least, int *ret);
 /* Bytes of the payload of each kind of a profile's parts; 0: it is none. */
 size_t records_total_bytes(uint16_t kind);
+void records_find_stacks(struct trace *t); /* of what names them, after stacks_read() */
 void records_free(struct trace *t);
 
 /* clock.c */

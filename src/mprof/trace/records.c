@@ -249,6 +249,47 @@ static int take_residency(struct trace *t, const struct extent *x)
 	return 0;
 }
 
+static int take_misuse(struct trace *t, const struct extent *x)
+{
+	int ret;
+	const struct mprof_misuse *m = records_payload(t, x, sizeof(*m), &ret);
+	struct trace_misuse *to;
+
+	if (!m)
+		return ret;
+	if (!m->what || m->what >= MPROF_MISUSE_BEHIND || m->seen_bytes > sizeof(m->seen)) {
+		trace_note_damage(t, &t->damage.chunks_bad, 1, x->head.offset);
+		return 0;
+	}
+	to = trace_grow((void **)&t->misuse, &t->misuses, &t->misuses_room, sizeof(*to));
+	if (!to)
+		return -ENOMEM;
+	*to = (struct trace_misuse){ m, x->head.process, x->head.image, 0, 0, 0 };
+	return 0;
+}
+
+/* The last one of an image counts: extents come in the order of the file. */
+static int take_guarded(struct trace *t, const struct extent *x)
+{
+	int ret;
+	const struct mprof_guarded *g = records_payload(t, x, sizeof(*g), &ret);
+	struct guarded_record *r;
+
+	if (!g)
+		return ret;
+	for (size_t i = t->guarded_n; i-- > 0;)
+		if (t->guarded[i].process == x->head.process &&
+		    t->guarded[i].image == x->head.image) {
+			t->guarded[i].guarded = g;
+			return 0;
+		}
+	r = trace_grow((void **)&t->guarded, &t->guarded_n, &t->guarded_room, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	*r = (struct guarded_record){ x->head.process, x->head.image, g };
+	return 0;
+}
+
 static int take_counts(struct trace *t, const struct extent *x)
 {
 	int ret;
@@ -307,6 +348,10 @@ int records_take(struct trace *t, const struct extent *x)
 		return take_samples(t, x);
 	case MPROF_EXTENT_RESIDENCY:
 		return take_residency(t, x);
+	case MPROF_EXTENT_MISUSE:
+		return take_misuse(t, x);
+	case MPROF_EXTENT_GUARDED:
+		return take_guarded(t, x);
 	case MPROF_EXTENT_COUNTS:
 		return take_counts(t, x);
 	default:
@@ -339,6 +384,15 @@ static int by_residency(const void *a, const void *b)
 	if (x->head->ticks_before != y->head->ticks_before)
 		return x->head->ticks_before < y->head->ticks_before ? -1 : 1;
 	return x->process < y->process ? -1 : x->process > y->process;
+}
+
+static int by_misuse(const void *a, const void *b)
+{
+	const struct trace_misuse *x = a, *y = b;
+
+	if (x->m->ticks != y->m->ticks)
+		return x->m->ticks < y->m->ticks ? -1 : 1;
+	return (x->process > y->process) - (x->process < y->process);
 }
 
 static int by_counts(const void *a, const void *b)
@@ -411,6 +465,7 @@ int records_finish(struct trace *t)
 	sort(t->fact, t->facts, sizeof(*t->fact), by_fact);
 	sort(t->sample, t->samples, sizeof(*t->sample), by_sample);
 	sort(t->residency, t->residencies, sizeof(*t->residency), by_residency);
+	sort(t->misuse, t->misuses, sizeof(*t->misuse), by_misuse);
 	sort(t->peak, t->peaks, sizeof(*t->peak), by_look);
 	keep_rises(t);
 	sort(t->counts, t->counts_n, sizeof(*t->counts), by_counts);
@@ -421,6 +476,17 @@ int records_finish(struct trace *t)
 	for (size_t i = 0; i < t->samples; i++)
 		t->sample_flat[i] = t->sample[i].s;
 	return 0;
+}
+
+void records_find_stacks(struct trace *t)
+{
+	for (size_t i = 0; i < t->misuses; i++) {
+		struct trace_misuse *u = &t->misuse[i];
+
+		u->found = trace_stack_node(t, u->process, u->image, u->m->found);
+		u->allocated = trace_stack_node(t, u->process, u->image, u->m->allocated);
+		u->freed = trace_stack_node(t, u->process, u->image, u->m->freed);
+	}
 }
 
 void records_free(struct trace *t)
@@ -434,6 +500,8 @@ void records_free(struct trace *t)
 	free(t->sample);
 	free(t->sample_flat);
 	free(t->residency);
+	free(t->misuse);
+	free(t->guarded);
 	free(t->peak);
 	free(t->counts);
 	free(t->total);
@@ -461,6 +529,30 @@ size_t trace_samples(const struct trace *t, uint32_t process, const struct mprof
 
 	*samples = t->sample_flat + first;
 	return lower_sample(t, (uint64_t)process + 1) - first;
+}
+
+size_t trace_misuses(const struct trace *t, const struct trace_misuse **misuses)
+{
+	*misuses = t->misuse;
+	return t->misuses;
+}
+
+bool trace_guarded(const struct trace *t, struct mprof_guarded *sum)
+{
+	*sum = (struct mprof_guarded){ 0 };
+	for (size_t i = 0; i < t->guarded_n; i++) {
+		const struct mprof_guarded *g = t->guarded[i].guarded;
+
+		sum->blocks += g->blocks;
+		sum->freed += g->freed;
+		sum->bare += g->bare;
+		sum->strangers += g->strangers;
+		sum->unwritten += g->unwritten;
+		sum->guard_bytes = g->guard_bytes;
+	}
+	/* Of a process that was killed, what it wrote counts. */
+	sum->errors = t->misuses + sum->unwritten;
+	return t->guarded_n > 0;
 }
 
 size_t trace_peaks(const struct trace *t, const struct trace_peak **peaks)

@@ -240,6 +240,8 @@ static int read_all(struct trace *t)
 		ret = streams_build(t, &x, !packed);
 	if (!ret)
 		ret = stacks_read(t);
+	if (!ret)
+		records_find_stacks(t);
 	if (!ret && packed)
 		ret = packed_open(t, &x);
 	free(x.item);

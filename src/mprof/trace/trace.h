@@ -120,6 +120,13 @@ struct trace_fact {
 	const char **argv;
 };
 
+/* What MODE=Guard found: stacks are nodes of trace_stacks(), 0: not known. */
+struct trace_misuse {
+	const struct mprof_misuse *m;
+	uint32_t process, image;
+	uint32_t found, allocated, freed;
+};
+
 struct trace_residency {
 	uint32_t process;
 	const struct mprof_residency *head;
@@ -233,6 +240,10 @@ size_t trace_samples(const struct trace *t, uint32_t process, const struct mprof
 /* Of all processes, one for each of their programs, in the order of process and image. */
 size_t trace_peaks(const struct trace *t, const struct trace_peak **peaks);
 size_t trace_residencies(const struct trace *t, const struct trace_residency **r);
+/* Errors that MODE=Guard found, in the order of time. */
+size_t trace_misuses(const struct trace *t, const struct trace_misuse **misuses);
+/* And what it did, of all processes; false: it is not a file of that MODE. */
+bool trace_guarded(const struct trace *t, struct mprof_guarded *sum);
 /* All stacks of the run; never NULL. */
 const struct stacks *trace_stacks(const struct trace *t);
 /* Counts files: the i-th thread's record, NULL behind the last one. */

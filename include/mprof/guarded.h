@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * guarded.h - what MODE=Guard knows of blocks, and how an address leads to it.
+ *
+ * Entries lie in pieces of their own memory and are used again.  An address chooses a table (1 GiB
+ * of addresses), the table a leaf (64 KiB), the leaf the number of an entry, one for each 32
+ * bytes: two guarded blocks are never nearer.  So any pointer can be looked up, without
+ * reading memory that it points to.
+ *
+ * Nobody waits: what is missing is put in place by compare-and-swap.  Who claims an entry
+ * (STATE_BUSY) may change it.  A forked child has all of it with the rest of its memory.
+ */
+#ifndef MPROF_GUARDED_H
+#define MPROF_GUARDED_H
+
+#include <mprof/module.h>
+
+#define RLX __ATOMIC_RELAXED
+
+#define ENTRY_BITS 13 /* entries in a piece */
+#define PIECES	   (1u << 16)
+#define GIB_BITS   30
+#define LEAF_BITS  16 /* of addresses */
+#define LEAF_SLOTS (1u << (LEAF_BITS - SLOT_BITS))
+#define SLOT_BITS  5 /* two guarded blocks begin at least that far apart */
+#define LEAVES	   (1u << (GIB_BITS - LEAF_BITS))
+
+enum { STATE_NONE, STATE_LIVE, STATE_BUSY, STATE_FREED };
+
+/* A guarded block. */
+struct entry {
+	uintptr_t ptr, base; /* the program's, the allocator's */
+	uint64_t size;	     /* requested */
+	uint32_t allocated, freed;
+	uint32_t thread, freed_thread;
+	uint8_t state, fn, freed_fn;
+	uint8_t told; /* its errors are known */
+	uint32_t next;
+};
+
+static const struct mprof_host *host;
+static struct entry *piece[PIECES];
+static uint32_t made;			      /* entries, from 1 */
+static uint64_t unused;			      /* the first one | changes << 32 */
+static uint32_t **gib[1u << (48 - GIB_BITS)]; /* by address: leaves, then slots */
+
+/* ---- entries ---- */
+
+MPROF_HOT struct entry *entry_at(uint32_t index)
+{
+	struct entry *p = __atomic_load_n(&piece[index >> ENTRY_BITS], __ATOMIC_ACQUIRE);
+
+	return &p[index & ((1u << ENTRY_BITS) - 1)];
+}
+
+/* 0: no memory. */
+static MPROF_COLD uint32_t entry_new(void)
+{
+	uint32_t index = __atomic_add_fetch(&made, 1, RLX), at = index >> ENTRY_BITS;
+	const size_t bytes = sizeof(struct entry) << ENTRY_BITS;
+	struct entry *p, *none = NULL;
+
+	if (at >= PIECES) {
+		__atomic_fetch_sub(&made, 1, RLX);
+		return 0;
+	}
+	if (__atomic_load_n(&piece[at], __ATOMIC_ACQUIRE))
+		return index;
+	p = (struct entry *)host->memory(bytes, bytes);
+	/* The loser's stays: address space without pages. */
+	if (p)
+		__atomic_compare_exchange_n(&piece[at], &none, p, 0, __ATOMIC_ACQ_REL,
+					    __ATOMIC_ACQUIRE);
+	return p ? index : 0;
+}
+
+static uint32_t entry_take(void)
+{
+	uint64_t head = __atomic_load_n(&unused, __ATOMIC_ACQUIRE), next;
+
+	while ((uint32_t)head) {
+		next = ((head >> 32) + 1) << 32 |
+		       __atomic_load_n(&entry_at((uint32_t)head)->next, RLX);
+		if (__atomic_compare_exchange_n(&unused, &head, next, 1, __ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE))
+			return (uint32_t)head;
+	}
+	return entry_new();
+}
+
+static void entry_give(uint32_t index)
+{
+	uint64_t head = __atomic_load_n(&unused, RLX), next;
+
+	do {
+		__atomic_store_n(&entry_at(index)->next, (uint32_t)head, RLX);
+		next = ((head >> 32) + 1) << 32 | index;
+	} while (!__atomic_compare_exchange_n(&unused, &head, next, 1, __ATOMIC_ACQ_REL, RLX));
+}
+
+/* ---- where an address leads to ---- */
+
+/* New memory of which one copy wins.  NULL: none to be had. */
+static void *slot_memory(void **to, size_t bytes, size_t touched)
+{
+	void *p = host->memory(bytes, touched), *none = NULL;
+
+	if (p && !__atomic_compare_exchange_n(to, &none, p, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		p = none;
+	return p;
+}
+
+MPROF_HOT uint32_t *slot_of(uintptr_t at)
+{
+	uint32_t **table, *leaf;
+
+	if (mprof_unlikely(at >> 48))
+		return NULL;
+	table = __atomic_load_n(&gib[at >> GIB_BITS], __ATOMIC_ACQUIRE);
+	leaf = table ? __atomic_load_n(&table[at >> LEAF_BITS & (LEAVES - 1)], __ATOMIC_ACQUIRE)
+		     : NULL;
+	return leaf ? &leaf[at >> SLOT_BITS & (LEAF_SLOTS - 1)] : NULL;
+}
+
+static MPROF_COLD uint32_t *slot_make(uintptr_t at)
+{
+	uint32_t **table;
+
+	if (at >> 48)
+		return NULL;
+	table = __atomic_load_n(&gib[at >> GIB_BITS], __ATOMIC_ACQUIRE);
+	if (!table)
+		table = (uint32_t **)slot_memory((void **)&gib[at >> GIB_BITS],
+						 LEAVES * sizeof(*table), 4096);
+	if (!table)
+		return NULL;
+	table += at >> LEAF_BITS & (LEAVES - 1);
+	if (!__atomic_load_n(table, __ATOMIC_ACQUIRE))
+		slot_memory((void **)table, LEAF_SLOTS * sizeof(uint32_t),
+			    LEAF_SLOTS * sizeof(uint32_t));
+	return slot_of(at);
+}
+
+/* 0, or -1 without memory. */
+static int slot_set(uintptr_t at, uint32_t index)
+{
+	uint32_t *slot = slot_of(at);
+
+	if (mprof_unlikely(!slot))
+		slot = slot_make(at);
+	if (slot)
+		__atomic_store_n(slot, index, __ATOMIC_RELEASE);
+	return slot ? 0 : -1;
+}
+
+/* [hot] The entry of the block that begins there, live or freed; 0: none. */
+MPROF_HOT uint32_t find(const void *ptr)
+{
+	const uint32_t *slot = slot_of((uintptr_t)ptr);
+	uint32_t index = slot ? __atomic_load_n(slot, __ATOMIC_ACQUIRE) : 0;
+
+	return index && entry_at(index)->ptr == (uintptr_t)ptr ? index : 0;
+}
+
+#endif

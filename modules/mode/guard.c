@@ -1,0 +1,776 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * guard.c - MODE=Guard: finds writes beyond blocks, double frees and frees of what is no
+ * block, each with the call stacks of the allocation, of the free and of what found it.
+ *
+ *   | guard | the program's block | fill up to 16, guard |      one block of the allocator
+ *
+ * The guards have GUARD_BYTES of a known pattern, which is looked at when the block is freed or
+ * reallocated and when the process ends.  What is usable is exactly what was requested, so
+ * that each byte behind it can be checked.  Alignment is made here, from the allocator's
+ * malloc alone.
+ *
+ * What is known of a block is not beside it, where a program may write over it, but in an entry
+ * that the address leads to (slot_of).  So any pointer can be looked up without reading
+ * memory that it points to, and what was allocated before us, or past us, goes to the
+ * allocator as it came.
+ *
+ * The functions of mprof_core.real are replaced, so guarded blocks are treated rightly
+ * whichever table is in place, also when recording has ended.  The hooks only note stacks.
+ *
+ * Nobody waits and no lock is held: entries are claimed by compare-and-swap of their state, and a
+ * forked child goes on with a copy of all this.
+ */
+#include <errno.h>
+#include <mprof/guarded.h>
+#include <mprof/module.h>
+
+#define ALIGN_LEAST   16u
+#define PATTERN	      0xfb
+#define POISON	      0xfd
+#define POISON_MOST   4096u
+#define KEPT_MOST     16384u
+#define WRITTEN_MOST  500u /* errors, of a process */
+#define PATIENCE      100000u
+#define KEPT_OVERHEAD 64u
+
+static struct mprof_real behind;
+static size_t zone; /* GUARD_BYTES */
+static uint8_t own_calloc, own_realloc, zero_frees;
+static struct mprof_guarded totals; /* of this process */
+static uint32_t begun;
+static uint64_t written; /* blocks, frees and errors when they were last written */
+
+static uint32_t kept[KEPT_MOST]; /* freed blocks, in a ring */
+static uint64_t kept_in, kept_out, kept_bytes, kept_limit;
+
+static size_t rear_of(uint64_t size)
+{
+	return zone + (-size & (ALIGN_LEAST - 1));
+}
+
+/*
+ * The block that has the address in it or in its guards; 0: none.  Of all blocks only
+ * the last one that begins before can.  Not further than the GiB of the address.
+ */
+static uint32_t find_around(uintptr_t at)
+{
+	const uintptr_t first = at >> GIB_BITS << (GIB_BITS - SLOT_BITS);
+
+	for (uintptr_t slot = (at + zone) >> SLOT_BITS;; slot--) {
+		const uint32_t *place = slot_of(slot << SLOT_BITS);
+		uint32_t index = place ? __atomic_load_n(place, __ATOMIC_ACQUIRE) : 0;
+		const struct entry *e = index ? entry_at(index) : NULL;
+
+		if (e && e->ptr - zone <= at)
+			return at - e->base < e->ptr - e->base + e->size + rear_of(e->size) ? index
+											    : 0;
+		if (!place) /* nor in all of its leaf */
+			slot = slot / LEAF_SLOTS * LEAF_SLOTS;
+		if (slot <= first)
+			return 0;
+	}
+}
+
+/* Claims an entry in the state `from`.  0: it is in another one now, which *is says. */
+static int claim(struct entry *e, const void *ptr, uint8_t from, uint8_t *is)
+{
+	for (unsigned turn = 0; turn < PATIENCE; turn++) {
+		*is = from;
+		if (__atomic_compare_exchange_n(&e->state, is, STATE_BUSY, 0, __ATOMIC_ACQUIRE,
+						RLX)) {
+			if (e->ptr == (uintptr_t)ptr)
+				return 1;
+			__atomic_store_n(&e->state, from, __ATOMIC_RELEASE);
+			*is = STATE_NONE;
+			return 0;
+		}
+		if (*is != STATE_BUSY)
+			return 0;
+	}
+	return 0;
+}
+
+static void settle(struct entry *e, uint8_t state)
+{
+	__atomic_store_n(&e->state, state, __ATOMIC_RELEASE);
+}
+
+/* ---- errors ---- */
+
+/* The call that is under way in this thread. */
+struct call {
+	uint32_t stack, thread;
+	uint8_t fn;
+};
+
+/* What a hook left in the thread's record.  fn: what it must have been, if none did. */
+static struct call call_take(uint8_t fn)
+{
+	struct mprof_thread *t = mprof_self;
+	struct call c = { 0, t->number, fn };
+
+	if (t->number && t->last_stack) {
+		c.stack = t->last_free_stack;
+		c.fn = (uint8_t)t->last_stack;
+		t->last_stack = t->last_free_stack = 0;
+	}
+	return c;
+}
+
+static struct mprof_misuse misuse_of(unsigned what, const struct entry *e, struct call c)
+{
+	struct mprof_misuse m = {
+		.what = what,
+		.ticks = mprof_ticks(),
+		.address = e->ptr,
+		.size = e->size,
+		.found = c.stack,
+		.allocated = e->allocated,
+		.found_thread = c.thread,
+		.allocated_thread = e->thread,
+		.found_fn = c.fn,
+		.allocated_fn = e->fn,
+	};
+
+	if (what == MPROF_MISUSE_DOUBLE_FREE || what == MPROF_MISUSE_FREED_WRITE) {
+		m.freed = e->freed;
+		m.freed_thread = e->freed_thread;
+		m.freed_fn = e->freed_fn;
+	}
+	return m;
+}
+
+static void tell(const struct mprof_misuse *m)
+{
+	if (__atomic_add_fetch(&totals.errors, 1, RLX) > WRITTEN_MOST)
+		__atomic_fetch_add(&totals.unwritten, 1, RLX);
+	else
+		host->misuse(m);
+}
+
+/* [hot] Are all bytes the same as the one wanted? */
+MPROF_HOT int is_all(const uint8_t *at, size_t n, uint8_t want)
+{
+	const uint64_t word = 0x0101010101010101ull * want;
+	uint64_t other = 0, here;
+
+	for (; n >= sizeof(here); at += sizeof(here), n -= sizeof(here)) {
+		__builtin_memcpy(&here, at, sizeof(here));
+		other |= here ^ word;
+	}
+	while (n--)
+		other |= *at++ ^ want;
+	return !other;
+}
+
+static MPROF_COLD void tell_changed(unsigned what, const struct entry *e, struct call c,
+				    const uint8_t *at, size_t n, uint8_t want)
+{
+	struct mprof_misuse m = misuse_of(what, e, c);
+	size_t first = 0, last = n;
+
+	while (first < n && at[first] == want)
+		first++;
+	while (last > first + 1 && at[last - 1] == want)
+		last--;
+	m.offset = (int64_t)((uintptr_t)at + first - e->ptr);
+	m.bytes = last - first;
+	m.seen_bytes = (uint16_t)(m.bytes < sizeof(m.seen) ? m.bytes : sizeof(m.seen));
+	for (unsigned i = 0; i < m.seen_bytes; i++)
+		m.seen[i] = at[first + i];
+	tell(&m);
+}
+
+/* The guards of a block that this thread has claimed. */
+static void check_guards(struct entry *e, struct call c)
+{
+	const uint8_t *front = (const uint8_t *)e->ptr - zone,
+		      *rear = (const uint8_t *)e->ptr + e->size;
+
+	if (e->told)
+		return;
+	if (mprof_unlikely(!is_all(front, zone, PATTERN))) {
+		e->told = 1;
+		tell_changed(MPROF_MISUSE_UNDERRUN, e, c, front, zone, PATTERN);
+	}
+	if (mprof_unlikely(!is_all(rear, rear_of(e->size), PATTERN))) {
+		e->told = 1;
+		tell_changed(MPROF_MISUSE_OVERRUN, e, c, rear, rear_of(e->size), PATTERN);
+	}
+}
+
+static size_t poisoned(const struct entry *e)
+{
+	return e->size < POISON_MOST ? e->size : POISON_MOST;
+}
+
+/* The same of a freed block. */
+static void check_poison(struct entry *e, struct call c)
+{
+	if (e->told || mprof_likely(is_all((const uint8_t *)e->ptr, poisoned(e), POISON)))
+		return;
+	e->told = 1;
+	tell_changed(MPROF_MISUSE_FREED_WRITE, e, c, (const uint8_t *)e->ptr, poisoned(e), POISON);
+}
+
+/* ---- blocks ---- */
+
+static void paint(const struct entry *e)
+{
+	__builtin_memset((char *)e->ptr - zone, PATTERN, zone);
+	__builtin_memset((char *)e->ptr + e->size, PATTERN, rear_of(e->size));
+}
+
+static void *no_memory(void)
+{
+	*mprof_core.error() = ENOMEM;
+	return NULL;
+}
+
+/* Without guards: there was no memory for what must be known of it. */
+static MPROF_COLD void *bare(size_t size, size_t align)
+{
+	if (align > ALIGN_LEAST)
+		return no_memory();
+	__atomic_fetch_add(&totals.bare, 1, RLX);
+	return behind.malloc(size);
+}
+
+/* align: a power of two.  fn: what it counts as where no hook says more. */
+static void *block_new(uint8_t fn, size_t size, size_t align, int zero)
+{
+	size_t more = align > ALIGN_LEAST ? align : 0, bytes;
+	uint32_t index;
+	struct entry *e;
+	char *base;
+
+	if (__builtin_add_overflow(size, 2 * zone + ALIGN_LEAST - 1, &bytes) ||
+	    __builtin_add_overflow(bytes & -(size_t)ALIGN_LEAST, more, &bytes))
+		return no_memory();
+	index = entry_take();
+	base = zero && own_calloc ? behind.calloc(1, bytes) : behind.malloc(bytes);
+	if (mprof_unlikely(!base || !index)) {
+		behind.free(base);
+		if (index)
+			entry_give(index);
+		return base && !zero ? bare(size, align) : no_memory();
+	}
+	e = entry_at(index);
+	e->base = (uintptr_t)base;
+	e->ptr = more ? (e->base + zone + align - 1) & -align : e->base + zone;
+	e->size = size;
+	e->allocated = e->freed = 0;
+	e->fn = fn;
+	e->thread = e->freed_thread = 0;
+	e->told = 0;
+	if (mprof_unlikely(slot_set(e->ptr, index) < 0)) {
+		behind.free(base);
+		entry_give(index);
+		return zero ? no_memory() : bare(size, align);
+	}
+	if (zero && !own_calloc)
+		__builtin_memset((void *)e->ptr, 0, size);
+	paint(e);
+	settle(e, STATE_LIVE);
+	__atomic_fetch_add(&totals.blocks, 1, RLX);
+	return (void *)e->ptr;
+}
+
+/* Back to the allocator: the entry is claimed. */
+static void block_end(struct entry *e, uint32_t index)
+{
+	void *base = (void *)e->base;
+	uint32_t *slot = slot_of(e->ptr);
+
+	__atomic_store_n(slot, 0, __ATOMIC_RELEASE);
+	e->ptr = 0;
+	settle(e, STATE_NONE);
+	entry_give(index);
+	behind.free(base);
+}
+
+/* ---- freed blocks that are kept ---- */
+
+static uint64_t kept_weight(const struct entry *e)
+{
+	return e->ptr - e->base + e->size + rear_of(e->size) + KEPT_OVERHEAD;
+}
+
+static void let_go(uint32_t index)
+{
+	const struct call none = { 0, 0, 0 };
+	struct entry *e;
+	uint8_t is;
+
+	if (!index)
+		return;
+	e = entry_at(index);
+	/* One that another thread was looking at when this process was forked stays. */
+	if (!claim(e, (void *)e->ptr, STATE_FREED, &is))
+		return;
+	check_poison(e, none);
+	__atomic_fetch_sub(&kept_bytes, kept_weight(e), RLX);
+	block_end(e, index);
+}
+
+/* The entry is claimed. */
+static void keep(struct entry *e, uint32_t index)
+{
+	uint64_t out, in;
+	uint32_t before;
+
+	e->told = 0;
+	__builtin_memset((void *)e->ptr, POISON, poisoned(e));
+	__atomic_fetch_add(&kept_bytes, kept_weight(e), RLX);
+	settle(e, STATE_FREED);
+	in = __atomic_fetch_add(&kept_in, 1, RLX);
+	before = __atomic_exchange_n(&kept[in % KEPT_MOST], index, __ATOMIC_ACQ_REL);
+	let_go(before);
+	for (int turn = 0; turn < 64 && __atomic_load_n(&kept_bytes, RLX) > kept_limit; turn++) {
+		out = __atomic_load_n(&kept_out, RLX);
+		if (in - out >= KEPT_MOST && in > out)
+			__atomic_store_n(&kept_out, in - KEPT_MOST + 1, RLX);
+		out = __atomic_fetch_add(&kept_out, 1, RLX);
+		let_go(__atomic_exchange_n(&kept[out % KEPT_MOST], 0, __ATOMIC_ACQ_REL));
+	}
+}
+
+/* ---- what is not a guarded block ---- */
+
+/*
+ * Nothing that an allocator handed out?  Then it is told, and left alone.  Else it goes to
+ * the allocator: a block from before us, or from a part of the program that calls the
+ * allocator past us.
+ */
+static MPROF_COLD int is_foreign(void *ptr, struct call c)
+{
+	uint32_t index = find_around((uintptr_t)ptr);
+	struct entry nothing = { .ptr = (uintptr_t)ptr };
+	struct mprof_misuse m;
+
+	if (index) {
+		m = misuse_of(MPROF_MISUSE_INTERIOR, entry_at(index), c);
+		m.offset = (int64_t)((uintptr_t)ptr - m.address);
+		tell(&m);
+		return 1;
+	}
+	m = misuse_of(MPROF_MISUSE_FOREIGN, &nothing, c);
+	m.place = host->place(ptr, *(void **)&behind.malloc);
+	if (!m.place && (uintptr_t)ptr % 8)
+		m.place = MPROF_PLACE_MISALIGNED;
+	if (m.place) {
+		tell(&m);
+		return 1;
+	}
+	__atomic_fetch_add(&totals.strangers, 1, RLX);
+	return 0;
+}
+
+static MPROF_COLD void tell_double(const struct entry *e, struct call c, uint8_t is)
+{
+	struct mprof_misuse m = misuse_of(MPROF_MISUSE_DOUBLE_FREE, e, c);
+
+	/* Of a process that was forked while another thread had the entry nothing is known. */
+	if (is == STATE_FREED)
+		tell(&m);
+}
+
+/* ---- the functions of the allocator ---- */
+
+static void free_claimed(struct entry *e, uint32_t index, struct call c)
+{
+	check_guards(e, c);
+	__atomic_fetch_add(&totals.freed, 1, RLX);
+	e->freed = c.stack;
+	e->freed_thread = c.thread;
+	e->freed_fn = c.fn;
+	if (kept_weight(e) <= kept_limit / 4)
+		keep(e, index);
+	else
+		block_end(e, index);
+}
+
+static void guard_free(void *ptr)
+{
+	const struct call c = call_take(MPROF_FN_FREE);
+	uint32_t index;
+	uint8_t is;
+
+	if (!ptr)
+		return;
+	index = find(ptr);
+	if (mprof_likely(index && claim(entry_at(index), ptr, STATE_LIVE, &is)))
+		free_claimed(entry_at(index), index, c);
+	else if (index && is != STATE_NONE)
+		tell_double(entry_at(index), c, is);
+	else if (!is_foreign(ptr, c))
+		behind.free(ptr);
+}
+
+static void *guard_malloc(size_t size)
+{
+	return block_new(MPROF_FN_MALLOC, size, 0, 0);
+}
+
+static void *guard_calloc(size_t count, size_t size)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(count, size, &bytes))
+		return no_memory();
+	return block_new(MPROF_FN_CALLOC, bytes, 0, 1);
+}
+
+static size_t guard_usable(void *ptr)
+{
+	uint32_t index = ptr ? find(ptr) : 0;
+
+	if (index)
+		return entry_at(index)->state == STATE_FREED ? 0 : entry_at(index)->size;
+	return ptr ? behind.malloc_usable_size(ptr) : 0;
+}
+
+/* By a new block and a copy.  The entry is claimed. */
+static void *realloc_by_copy(struct entry *e, uint32_t index, size_t size, struct call c)
+{
+	void *to = block_new(MPROF_FN_REALLOC, size, 0, 0);
+
+	if (!to) {
+		settle(e, STATE_LIVE);
+		return NULL;
+	}
+	__builtin_memcpy(to, (void *)e->ptr, e->size < size ? e->size : size);
+	free_claimed(e, index, c);
+	return to;
+}
+
+/* In place or by the allocator's own move, which for large blocks copies nothing. */
+static void *realloc_claimed(struct entry *e, uint32_t index, size_t size, struct call c)
+{
+	const size_t front = e->ptr - e->base;
+	uint32_t *slot = slot_of(e->ptr);
+	size_t bytes;
+	char *base;
+
+	if (__builtin_add_overflow(size, front + zone + ALIGN_LEAST - 1, &bytes)) {
+		settle(e, STATE_LIVE);
+		return no_memory();
+	}
+	if (!own_realloc || slot_make(e->ptr) == NULL)
+		return realloc_by_copy(e, index, size, c);
+	__atomic_store_n(slot, 0, __ATOMIC_RELEASE);
+	base = behind.realloc((void *)e->base, bytes & -(size_t)ALIGN_LEAST);
+	if (base) {
+		e->base = (uintptr_t)base;
+		e->ptr = e->base + front;
+		e->size = size;
+		e->told = 0;
+		paint(e);
+	}
+	if (slot_set(e->ptr, index) < 0) {
+		/* No memory for the new address: it goes on as a block without guards. */
+		__builtin_memmove(base, (void *)e->ptr, size);
+		settle(e, STATE_NONE);
+		entry_give(index);
+		__atomic_fetch_add(&totals.bare, 1, RLX);
+		return base;
+	}
+	settle(e, STATE_LIVE);
+	return base ? (void *)e->ptr : NULL;
+}
+
+/* Of a pointer that was wrong: a new block, with what there is to be copied. */
+static MPROF_COLD void *realloc_wrong(void *ptr, size_t size, uint32_t index)
+{
+	const struct entry *e = index ? entry_at(index) : NULL;
+	uintptr_t end = e ? e->ptr + e->size : 0, at = (uintptr_t)ptr;
+	void *to = block_new(MPROF_FN_REALLOC, size, 0, 0);
+
+	if (to && e && at >= e->ptr && at < end)
+		__builtin_memcpy(to, ptr, end - at < size ? end - at : size);
+	return to;
+}
+
+static void *guard_realloc(void *ptr, size_t size)
+{
+	const struct call c = call_take(MPROF_FN_REALLOC);
+	uint32_t index;
+	uint8_t is;
+
+	if (!ptr)
+		return block_new(MPROF_FN_REALLOC, size, 0, 0);
+	index = find(ptr);
+	if (mprof_likely(index && claim(entry_at(index), ptr, STATE_LIVE, &is))) {
+		if (!size && zero_frees) {
+			free_claimed(entry_at(index), index, c);
+			return NULL;
+		}
+		check_guards(entry_at(index), c);
+		return realloc_claimed(entry_at(index), index, size, c);
+	}
+	if (index && is != STATE_NONE) {
+		tell_double(entry_at(index), c, is);
+		return realloc_wrong(ptr, size, index);
+	}
+	if (is_foreign(ptr, c))
+		return realloc_wrong(ptr, size, find_around((uintptr_t)ptr));
+	return behind.realloc(ptr, size);
+}
+
+static void *guard_aligned(uint8_t fn, size_t align, size_t size)
+{
+	size_t power = ALIGN_LEAST;
+
+	/* The next power of two, as glibc has it. */
+	while (power < align && power << 1)
+		power <<= 1;
+	if (power < align) {
+		*mprof_core.error() = EINVAL;
+		return NULL;
+	}
+	return block_new(fn, size, power, 0);
+}
+
+static void *guard_memalign(size_t align, size_t size)
+{
+	return guard_aligned(MPROF_FN_MEMALIGN, align, size);
+}
+
+/* Allocators differ in what they refuse: a wrong alignment is for them to judge. */
+static void *guard_aligned_alloc(size_t align, size_t size)
+{
+	if (!align || align & (align - 1))
+		return behind.aligned_alloc(align, size);
+	return guard_aligned(MPROF_FN_ALIGNED_ALLOC, align, size);
+}
+
+static int guard_posix_memalign(void **out, size_t align, size_t size)
+{
+	int before = *mprof_core.error();
+	void *ptr;
+
+	if (align % sizeof(void *) || !align || align & (align - 1))
+		return EINVAL;
+	ptr = guard_aligned(MPROF_FN_POSIX_MEMALIGN, align, size);
+	*mprof_core.error() = before;
+	if (!ptr)
+		return ENOMEM;
+	*out = ptr;
+	return 0;
+}
+
+static void *guard_valloc(size_t size)
+{
+	return guard_aligned(MPROF_FN_VALLOC, *host->page_bytes, size);
+}
+
+static void *guard_pvalloc(size_t size)
+{
+	const size_t page = *host->page_bytes;
+
+	if (size > SIZE_MAX - page)
+		return no_memory();
+	return guard_aligned(MPROF_FN_PVALLOC, page, (size + page - 1) & -page);
+}
+
+/* ---- hooks: the stack of each call ---- */
+
+/* This thread's number in *thread, 0 if nothing is to be kept of the call. */
+static uint32_t stack_here(struct mprof_place at, uint32_t *thread)
+{
+	struct mprof_thread *t = mprof_self;
+	uint32_t id = 0;
+
+	*thread = 0;
+	if (mprof_unlikely(!t->number || t->busy)) {
+		t = host->enter();
+		if (!t)
+			return 0;
+	}
+	t->busy = mprof_stack();
+	__asm__ volatile("" ::: "memory");
+	if (mprof_core.capture)
+		id = mprof_core.capture(t, at.pc, at.sp, at.fp);
+	__asm__ volatile("" ::: "memory");
+	t->busy = 0;
+	*thread = t->number;
+	return id;
+}
+
+static __attribute__((noinline)) void allocated(unsigned fn, void *ptr, struct mprof_place at)
+{
+	uint32_t index = find(ptr);
+	struct entry *e;
+
+	if (!index)
+		return;
+	e = entry_at(index);
+	e->allocated = stack_here(at, &e->thread);
+	e->fn = (uint8_t)fn;
+}
+
+/* For guard_free and guard_realloc, which come next. */
+static __attribute__((noinline)) void calls(unsigned fn, struct mprof_place at)
+{
+	uint32_t thread, id = stack_here(at, &thread);
+
+	if (!thread)
+		return;
+	mprof_self->last_free_stack = id;
+	mprof_self->last_stack = fn;
+}
+
+MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
+{
+	(void)size, (void)arg;
+	allocated(fn, ptr, mprof_caller());
+}
+MPROF_HOT void on_fail(unsigned fn, size_t size, size_t arg, unsigned error)
+{
+	(void)fn, (void)size, (void)arg, (void)error;
+}
+MPROF_HOT void on_free(unsigned fn, void *ptr, size_t size, size_t arg)
+{
+	(void)size, (void)arg;
+	if (ptr)
+		calls(fn, mprof_caller());
+}
+MPROF_HOT void on_realloc_begin(unsigned fn, void *ptr, size_t size, size_t arg)
+{
+	(void)ptr, (void)size, (void)arg;
+	calls(fn, mprof_caller());
+}
+MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, size_t arg)
+{
+	(void)old, (void)size, (void)arg;
+	if (ptr)
+		allocated(fn, ptr, mprof_caller());
+}
+static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error)
+{
+	(void)fn, (void)ticks, (void)value, (void)error;
+}
+static void note_control(unsigned what, uint64_t value)
+{
+	(void)what, (void)value;
+}
+
+#include <mprof/template.h>
+
+/* ---- processes and threads ---- */
+
+/* Which functions of the allocator call others through us is tried out: those are not used. */
+static void know_allocator(void)
+{
+	struct mprof_real *r = &mprof_core.real;
+	void *ptr;
+
+	behind = *r;
+	r->malloc = guard_malloc;
+	r->free = guard_free;
+	r->malloc_usable_size = guard_usable;
+	r->memalign = guard_memalign;
+	ptr = behind.calloc(1, 1);
+	own_calloc = ptr && !find(ptr);
+	if (own_calloc)
+		behind.free(ptr);
+	else
+		guard_free(ptr);
+	ptr = behind.realloc(behind.malloc(64), 8192);
+	own_realloc = ptr && !find(ptr);
+	if (own_realloc)
+		behind.free(ptr);
+	else
+		guard_free(ptr);
+	ptr = own_realloc ? behind.realloc(behind.malloc(1), 0) : NULL;
+	zero_frees = own_realloc && !ptr;
+	if (ptr)
+		behind.free(ptr);
+	totals.blocks = totals.freed = 0;
+	r->calloc = guard_calloc;
+	r->realloc = guard_realloc;
+	r->posix_memalign = guard_posix_memalign;
+	r->aligned_alloc = guard_aligned_alloc;
+	r->valloc = guard_valloc;
+	r->pvalloc = guard_pvalloc;
+	mprof_core.chunk_headers = 0; /* a block's usable size is what was requested */
+}
+
+static int start(const struct mprof_host *h)
+{
+	int error;
+
+	host = h;
+	zone = (h->config->guard_bytes + ALIGN_LEAST - 1) & -(size_t)ALIGN_LEAST;
+	kept_limit = h->config->guard_keep;
+	totals.guard_bytes = zone;
+	h->stacks_start();
+	error = h->file_open(MPROF_MAGIC_TRACE, h->config->guard_path);
+	if (!error)
+		know_allocator();
+	return error;
+}
+
+/* Readers take the last one of a process. */
+static void write_totals(void)
+{
+	uint64_t now = totals.blocks + totals.freed + totals.errors + 1;
+
+	if (now != written)
+		host->put(MPROF_EXTENT_GUARDED, &totals, sizeof(totals));
+	written = now;
+}
+
+/* Of the first thread of a process: so that there is something in the file, whatever comes. */
+static void thread_start(struct mprof_thread *t)
+{
+	(void)t;
+	if (!__atomic_exchange_n(&begun, 1, RLX))
+		write_totals();
+}
+
+static void forked(void)
+{
+	__builtin_memset(&totals, 0, sizeof(totals));
+	totals.guard_bytes = zone;
+	begun = 0;
+	written = 0;
+}
+
+/* The process ends, or another program begins in it: all that lives is looked at. */
+static void flush(struct mprof_thread *t)
+{
+	const struct call at_end = { 0, t->number, 0 };
+	const uint32_t last = __atomic_load_n(&made, RLX);
+	struct entry *e;
+	uint8_t is;
+
+	for (uint32_t i = 1; i <= last; i++) {
+		if (!__atomic_load_n(&piece[i >> ENTRY_BITS], RLX))
+			continue;
+		e = entry_at(i);
+		is = __atomic_load_n(&e->state, RLX);
+		if (e->told || (is != STATE_LIVE && is != STATE_FREED) ||
+		    !__atomic_compare_exchange_n(&e->state, &is, STATE_BUSY, 0, __ATOMIC_ACQUIRE,
+						 RLX))
+			continue;
+		if (is == STATE_LIVE)
+			check_guards(e, at_end);
+		else
+			check_poison(e, at_end);
+		settle(e, is);
+	}
+	write_totals();
+}
+
+const struct mprof_mode_ops mprof_mode_guard MPROF_SHARED = {
+	.abi = MPROF_MODULE_ABI,
+	.name = "Guard",
+	.help = "errors in the use of the heap, in the file GUARD_PATH",
+	.api = &mode_api,
+	.start = start,
+	.thread_start = thread_start,
+	.flush = flush,
+	.forked = forked,
+};

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * misuse.c - what becomes of an error of the program that a MODE found: an extent of the
+ * file at once, so that it outlives whatever the error leads to; a line on stderr where
+ * no mprof tells of it; and, if GUARD=abort, the end of the process.
+ *
+ * Slow paths.  May run in any thread and in signal handlers.
+ */
+#include <errno.h>
+#include <link.h>
+#include <mprof/module.h>
+#include <signal.h>
+
+#include "config.h"
+#include "core.h"
+#include "file.h"
+#include "misuse.h"
+#include "sys.h"
+#include "text.h"
+#include "unwind.h"
+
+#define STACK_REACH (64u << 20) /* above sp: beyond it is not asked for */
+#define LINES_MOST  100u	/* on stderr */
+
+/* glibc 2.35 and later: takes no lock. */
+extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
+
+unsigned mp_memory_place(const void *ptr, const void *allocator)
+{
+	uintptr_t at = (uintptr_t)ptr, sp = mprof_stack();
+	struct dl_find_object found, its;
+	struct area area;
+
+	if (!sys_readable(ptr))
+		return MPROF_PLACE_UNMAPPED;
+	if (_dl_find_object && !_dl_find_object((void *)at, &found))
+		return !_dl_find_object((void *)(uintptr_t)allocator, &its) &&
+			       found.dlfo_link_map == its.dlfo_link_map
+			   ? MPROF_PLACE_HEAP
+			   : MPROF_PLACE_OBJECT;
+	if (at - sp < STACK_REACH && mp_area(sp, &area) == 0 && at >= area.low && at < area.high)
+		return MPROF_PLACE_STACK;
+	return MPROF_PLACE_HEAP;
+}
+
+static void misuse_put_what(struct text *t, const struct mprof_misuse *m)
+{
+	static const char *const words[MPROF_MISUSE_BEHIND] = {
+		[MPROF_MISUSE_OVERRUN] = "heap overrun: bytes were written after",
+		[MPROF_MISUSE_UNDERRUN] = "heap underrun: bytes were written before",
+		[MPROF_MISUSE_DOUBLE_FREE] = "double free of",
+		[MPROF_MISUSE_FREED_WRITE] = "write after free into",
+		[MPROF_MISUSE_INTERIOR] = "free of an address that is not the beginning of",
+		[MPROF_MISUSE_FOREIGN] = "free of an address that was not allocated",
+	};
+
+	text_string(t, "mprof: ");
+	text_string(t, words[m->what]);
+	if (m->what != MPROF_MISUSE_FOREIGN) {
+		text_string(t, " the ");
+		text_number(t, m->size);
+		text_string(t, "-byte block");
+	}
+	text_string(t, " at 0x");
+	text_hex(t, m->address, 12);
+}
+
+/* Names need the mprof program, which tells by itself where it is around. */
+static void misuse_tell(const struct mprof_misuse *m)
+{
+	static uint32_t lines;
+	char buffer[640];
+	struct text t = text_on(buffer, sizeof(buffer) - 1);
+	uint32_t n = __atomic_add_fetch(&lines, 1, __ATOMIC_RELAXED);
+
+	if (mp_known.notes[0] || n > LINES_MOST)
+		return;
+	misuse_put_what(&t, m);
+	text_string(&t, "; mprof report errors ");
+	text_string(&t, mp_config.guard_path);
+	buffer[t.used++] = '\n';
+	mp_write_quietly(2, buffer, t.used);
+}
+
+/* As abort() does it, but for the lock. */
+static void misuse_abort(void)
+{
+	const struct sigaction standard = { .sa_handler = SIG_DFL };
+	uint64_t abort_only = 1ull << (SIGABRT - 1);
+
+	mp_sys(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&abort_only, 0, 8, 0, 0);
+	mp_sys(SYS_tgkill, sys_getpid(), sys_gettid(), SIGABRT, 0, 0, 0);
+	sigaction(SIGABRT, &standard, NULL);
+	mp_sys(SYS_tgkill, sys_getpid(), sys_gettid(), SIGABRT, 0, 0, 0);
+}
+
+void mp_put(unsigned kind, const void *data, size_t bytes)
+{
+	if (mp_file.header && !mp_file.broken)
+		mp_extent_write(kind, 0, data, bytes, "", 0);
+}
+
+void mp_misuse(const struct mprof_misuse *m)
+{
+	mp_put(MPROF_EXTENT_MISUSE, m, sizeof(*m));
+	misuse_tell(m);
+	if (mp_config.guard[0] == 'a')
+		misuse_abort();
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * print_errors.h - errors in the use of the heap that MODE=Guard found, as text: one entry for
+ * those that are the same, with the call stacks of the allocation, of the free, and of what
+ * found it.
+ */
+#ifndef MPROF_PRINT_ERRORS_H
+#define MPROF_PRINT_ERRORS_H
+
+#include <stdio.h>
+
+#include "../profile/profile.h"
+#include "../trace/trace.h"
+
+/* Errors of the same kind and stacks, on blocks of one size. */
+struct error_group {
+	const struct trace_misuse *u; /* the first one */
+	size_t count;
+};
+
+struct errors {
+	struct profile *p; /* names */
+	struct error_group *group;
+	size_t count;
+	struct mprof_guarded sum;
+	bool guarded; /* the trace is one of MODE=Guard */
+};
+
+/* p: made, or profile_names(); must outlive e.  Never fails. */
+void errors_find(struct errors *e, struct profile *p);
+void errors_release(struct errors *e);
+/* "heap overrun: 3 bytes after the 24-byte block allocated by grow (mt.c:12)"; the caller's. */
+char *errors_title(const struct errors *e, const struct trace_misuse *u);
+/* Of m: "overrun", the word of JSON. */
+const char *errors_word(const struct mprof_misuse *m);
+/* "malloc", of enum mprof_fn. */
+const char *errors_function(unsigned fn);
+/* most, depth: 0 is all. */
+void errors_text(const struct errors *e, size_t most, unsigned depth, FILE *out);
+/* "Guard checked 1,234 blocks and found 2 errors." */
+void errors_summary(const struct errors *e, FILE *out);
+
+#endif

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+#
+# guard.sh - MODE=Guard: errors in the use of the heap, and programs that make none.
+
+guarded() { # [KEY=VALUE...] -- COMMAND...
+	local conf=
+	while [ "$1" != -- ]; do
+		conf="$conf $1"
+		shift
+	done
+	shift
+	run env "MPROF_CONF=$conf" "$mprof" -m Guard -- "$@"
+}
+
+# guard_finds ERROR KIND OFFSET BYTES FOUND: one error, of a block of grow(), by that call.
+guard_finds() {
+	guarded -- "$build/preload/misuse" "$1"
+	expect_status 3
+	expect_same "$1: output" "$(cat out)" 'still here'
+	"$mprof" report errors --json mprof.guard >answer || bad "no report of $1"
+	expect_same "$1" "$(json answer '.rows[] | "\(.kind) \(.offset) \(.bytes) \(.found.function) \(.allocated.stack[-1].function) \(.allocated.function)"')" \
+		"$2 $3 $4 $5 grow malloc"
+	expect_same "$1: who made it" \
+		"$(json answer "[.rows[0].allocated.stack[].function] | index(\"$6\") != null")" true
+	expect_same "$1: complete" "$(json answer .incomplete)" false
+}
+
+test_guard_errors() {
+	guard_finds overrun overrun 24 3 free overrun
+	guard_finds beyond overrun 29 1 free beyond
+	guard_finds underrun underrun -4 4 free underrun
+	guard_finds exit overrun 24 1 null at_exit
+	guard_finds realloc overrun 24 1 realloc at_realloc
+	guard_finds twice double-free 0 0 free twice
+	guard_finds realloc_freed double-free 0 0 realloc realloc_freed
+	guard_finds freed_write write-after-free 7 1 null freed_write
+	guard_finds inside inside-block 16 0 free inside
+	guard_finds inside_large inside-block 200000 0 free inside_large
+	guard_finds threads overrun 24 1 free in_thread
+	guard_finds fork overrun 24 1 free forked
+}
+
+test_guard_stacks() {
+	guarded -- "$build/preload/misuse" twice
+	expect_text err '1. double free of the 24-byte block allocated by grow (misuse.c:'
+	expect_text err 'Guard checked 1 block and found 1 error.'
+	"$mprof" report errors --json mprof.guard >answer
+	expect_same 'freed by' "$(json answer '.rows[0].freed.stack[-2:] | map(.function) | join(" ")')" 'twice drop'
+	expect_documented errors_view answer
+	guarded -- "$build/preload/misuse" threads
+	expect_same 'threads' "$("$mprof" report errors --json mprof.guard |
+		jq '.rows[0].allocated.thread != .rows[0].found.thread')" true
+	guarded -- "$build/preload/misuse" overrun
+	run "$mprof" report errors mprof.guard
+	expect_status 0
+	expect_text out 'heap overrun: 3 bytes written after the 24-byte block allocated by grow (misuse.c:'
+	expect_text out 'written: 78 78 78  "xxx"'
+	run "$mprof" report errors --depth 1 mprof.guard
+	expect_text out '... and'
+}
+
+test_guard_foreign() {
+	guarded -- "$build/preload/misuse" stack
+	expect_status 3
+	expect_text err 'never allocated: 0x'
+	expect_text err 'on the stack'
+	guarded -- "$build/preload/misuse" variable
+	expect_text err 'in a variable or code of the program'
+	guarded -- "$build/preload/misuse" unmapped
+	expect_text err 'where no memory is'
+}
+
+# Every function that hands out blocks, alignments, C++.
+test_guard_functions() {
+	guarded -- "$build/preload/misuse" ways
+	expect_status 3
+	expect_same functions "$("$mprof" report errors --json mprof.guard |
+		jq -r '[.rows[].allocated.function] | join(" ")')" \
+		'malloc calloc realloc reallocarray aligned_alloc memalign valloc malloc'
+	guarded -- "$build/preload/misuse" aligned
+	expect_status 3
+	expect_text err '4 times'
+	guarded -- "$build/preload/misuse_cxx"
+	expect_status 3
+	expect_text err 'heap overrun: 2 bytes written after the 16-byte block allocated by shop::take'
+	expect_text err 'heap overrun: 4 bytes written after the 20-byte block allocated by main'
+	expect_text err 'and found 2 errors'
+}
+
+test_guard_many_errors() {
+	guarded -- "$build/preload/misuse" many
+	expect_text err '500 times'
+	expect_text err 'found 1,000 errors'
+	expect_text err '500 were too many'
+}
+
+test_guard_keys() {
+	guarded GUARD=abort -- "$build/preload/misuse" overrun
+	expect_status 134
+	expect_text err 'heap overrun: 3 bytes'
+	expect_no_text out 'still here'
+	guarded GUARD_BYTES=64 -- "$build/preload/misuse" underrun
+	expect_text err 'heap underrun: 4 bytes written before'
+	guarded GUARD_KEEP=0 -- "$build/preload/misuse" freed_write
+	expect_status 3
+	expect_text err 'found no error'
+	guarded UNWIND=none -- "$build/preload/misuse" overrun
+	expect_text err 'heap overrun: 3 bytes written after the 24-byte block'
+	guarded GUARD=perhaps -- true
+	expect_status 2
+	expect_one_line_error
+	guarded GUARD_PATH=other -- "$build/preload/misuse" overrun
+	[ -s other ] || bad 'GUARD_PATH is not heeded'
+}
+
+# Without mprof around it: a line for each error, and the file.
+test_guard_by_hand() {
+	run env MPROF_CONF=MODE=Guard "LD_PRELOAD=$build/libmprof.so" "$build/preload/misuse" overrun
+	expect_status 3
+	expect_one_line_error
+	expect_text err 'heap overrun'
+	run "$mprof" report errors mprof.guard
+	expect_text out '1. heap overrun: 3 bytes'
+	run "$mprof" report mprof.guard
+	expect_status 0
+}
+
+guard_is_clean() { # COMMAND...
+	local native=0
+	"$@" >native 2>native.err </dev/null || native=$?
+	guarded -- "$@"
+	expect_status "$native"
+	cmp -s native out || bad "$*: another output"
+	expect_text err 'found no error'
+}
+
+test_guard_clean() {
+	guard_is_clean "$build/preload/misuse" clean
+	guarded INIT=SO_LOAD SO_PATH=libjemalloc.so.2 -- "$build/preload/misuse" clean
+	expect_status 3
+	expect_text err 'found no error'
+	guarded INIT=SO_LOAD "SO_PATH=$build/preload/lib/tiny_alloc.so" -- "$build/preload/misuse" overrun
+	expect_status 3
+	expect_text err 'found 1 error'
+	guard_is_clean "$build/preload/threads" 20 1000
+}
+
+# A trace that no Guard wrote says so.
+test_guard_of_other_trace() {
+	run "$mprof" record -o log -- true
+	run "$mprof" report errors log
+	expect_status 0
+	expect_text out 'nothing was checked'
+}
+
+test_guard_clean_programs() {
+	echo 'int main(void) { return 0; }' >t.c
+	echo 'int main() { auto f = [](auto x) { return x; }; return f(0); }' >t.cc
+	git init -q repo && echo text >repo/file && git -C repo add file
+	guard_is_clean python3 -c 'import json, re, sqlite3; print(len(json.dumps(list(range(20000)))))'
+	PYTHONMALLOC=malloc guard_is_clean python3 -c 'import json; print(len(json.dumps([{}] * 9999)))'
+	guard_is_clean perl -e 'my %h; $h{$_} = $_ for 1 .. 20000; print scalar keys %h'
+	guard_is_clean gcc -O2 -c t.c -o t.o
+	guard_is_clean g++ -O2 -c t.cc -o t.o
+	guard_is_clean git -C repo diff --cached
+	guard_is_clean sqlite3 :memory: 'create table t(a, b); with recursive c(x) as (select 1
+		union all select x + 1 from c where x < 9999) insert into t select x, hex(x) from c;
+		create index i on t(b); select count(*), sum(length(b)) from t;'
+	guard_is_clean bash -c 'for i in 1 2 3; do echo $i | tr 1 2 | sort; done'
+	if command -v node >node; then
+		guard_is_clean node -e 'let a = []; for (let i = 0; i < 1e5; i++) a.push({ i }); console.log(a.length)'
+	fi
+	if command -v redis-server >redis; then
+		guard_is_clean redis-server --version
+	fi
+}
