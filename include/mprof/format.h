@@ -149,7 +149,11 @@ struct mprof_file_header {
 	    paused; /* profile: 1 while mprof asked to keep no new blocks, and 2 for each clear */
 	uint64_t time_error; /* compressed file: ticks that times of events may be wrong */
 	uint64_t chunks;     /* EVENTS and STACKS extents written so far; 0: not known */
-	uint64_t reserved[9];
+	/* Of a run that keeps its last events only (FORMAT.md 3.1); 0: nothing was dropped. */
+	uint64_t dropped_to;	/* chunks before this offset were dropped, or may be */
+	uint64_t dropped_ticks; /* events up to here may be missing, later ones are all there */
+	uint64_t dropped_bytes; /* of chunks of events */
+	uint64_t reserved[6];
 	uint64_t free_slots[MPROF_FREE_SLOTS]; /* offset | log2(size), 0: empty */
 	uint8_t pad[MPROF_HEADER_SIZE - 64u * MPROF_PROCESS_TABLE - 240u - 8u * MPROF_FREE_SLOTS];
 	struct mprof_process_entry process[MPROF_PROCESS_TABLE];

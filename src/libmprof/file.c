@@ -23,6 +23,7 @@
 #include "local.h"
 #include "place.h"
 #include "process.h"
+#include "recent.h"
 #include "sys.h"
 #include "text.h"
 
@@ -111,13 +112,14 @@ static void file_reserve_ahead(uint64_t tail)
 {
 	struct statfs fs;
 	uint64_t *room = &mp_file.header->room, had = __atomic_load_n(room, __ATOMIC_RELAXED);
+	uint64_t kept = tail - __atomic_load_n(&mp_file.header->dropped_to, __ATOMIC_RELAXED);
 	uint64_t step = mp_config.log_qty * RECORD_BYTES, want;
 	int fd;
 
 	if (tail <= had)
 		return;
 	/* An eighth of what is there at least: asking costs about as much as writing 64 KiB. */
-	step = step > tail / 8 ? step : tail / 8;
+	step = step > kept / 8 ? step : kept / 8;
 	want = tail + (step < 65536 ? 65536 : step);
 	if (file_over_limit(want) ||
 	    !__atomic_compare_exchange_n(room, &had, want, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
@@ -461,6 +463,16 @@ const uint32_t *mp_file_paused(void)
 	return mp_file.header ? &mp_file.header->paused : &never;
 }
 
+/* A trace is to have its last events only: can it?  Else it has them all. */
+static void file_recent_start(void)
+{
+	if (!(mp_config.last_bytes | mp_config.last_seconds) || mp_recent_works() == 0)
+		return;
+	mp_config.last_bytes = mp_config.last_seconds = 0;
+	mp_note("the file system cannot free parts of a file: all events are kept, not only the "
+		"last ones");
+}
+
 int mp_file_open(const char *magic, const char *path)
 {
 	char buffer[512];
@@ -486,6 +498,7 @@ int mp_file_open(const char *magic, const char *path)
 	ret = mp_process_join(0, 0, sys_getppid());
 	if (!__builtin_memcmp(magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE))
 		mp_dumps_start();
+	file_recent_start();
 	if (ret < 0)
 		mp_note("the process could not join the run: the file has no room");
 	else if (mp_config.touched)

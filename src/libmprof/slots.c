@@ -27,6 +27,7 @@
 #include "local.h"
 #include "pools.h"
 #include "process.h"
+#include "recent.h"
 #include "slots.h"
 #include "sys.h"
 
@@ -307,6 +308,13 @@ static int slot_flush(struct mprof_thread *t)
 	return mp_slot_take(t);
 }
 
+/* A chunk was written: it may be the turn of an old one. */
+static void slot_written(void)
+{
+	if (mp_config.last_bytes | mp_config.last_seconds)
+		mp_recent_keep(mprof_ticks());
+}
+
 /* A handler that jumped out of the midst of it would leave half a chunk, or a slot in two. */
 int mp_slot_flush(struct mprof_thread *t)
 {
@@ -318,6 +326,7 @@ int mp_slot_flush(struct mprof_thread *t)
 	if (ret == 0) {
 		mp_sample_maybe();
 		mp_peak_look(1, mprof_ticks());
+		slot_written();
 	}
 	mp_signals_restore(&signals);
 	return ret;
@@ -331,8 +340,10 @@ int mp_slot_release(struct mprof_thread *t)
 	mp_signals_block(&signals);
 	mp_peak_look(1, mprof_ticks());
 	ret = t->slot ? slot_empty(t) : 0;
-	if (ret == 0)
+	if (ret == 0) {
 		slot_drop(t);
+		slot_written();
+	}
 	mp_signals_restore(&signals);
 	return ret;
 }

@@ -15,6 +15,7 @@
 #include "../trace/compact.h"
 #include "../run/library.h"
 #include "../run/settings.h"
+#include "../util/ranges.h"
 #include "run_keys.h"
 #include "run_messages.h"
 #include "cmd.h"
@@ -30,6 +31,30 @@ struct options {
 	char **argv;
 };
 
+#define LAST_LEAST (64u << 10) /* at least: a slot */
+
+/* Of a run, only its last calls.  A number that ends in a unit of time is a time. */
+static int take_last(const struct option_row *row, const char *arg, void *to, struct error *err)
+{
+	struct run_keys *keys = to;
+	uint64_t n, seconds = 0;
+
+	if (strchr("snh", arg[0] ? arg[strlen(arg) - 1] : 0) && !parse_time(arg, &n, NULL))
+		seconds = (n + 999999999) / 1000000000;
+	else if (parse_size(arg, &n, NULL) || n < LAST_LEAST)
+		n = 0;
+	if (!seconds && !n)
+		return option_invalid(err, row, arg,
+				      "a size from 64K or a time, for example 200M or 60s");
+	keys->given[CONF_LAST_SECONDS] = seconds != 0;
+	keys->given[CONF_LAST_BYTES] = !seconds;
+	keys->number[CONF_LAST_SECONDS] = seconds;
+	keys->number[CONF_LAST_BYTES] = n;
+	return 0;
+}
+
+static const struct option_type option_last = { "size or time", take_last, NULL, COMPLETE_NOTHING };
+
 #define OPTIONS struct options
 static const struct option_row options[] = {
 	OPTION_FILE('o', "output", "LOG", log,
@@ -44,6 +69,9 @@ static const struct option_row options[] = {
 		   "Grow the file by space for this many records"),
 	OPTION_KEY("cache-qty", "RECORDS", keys, CACHE_QTY,
 		   "Copy a thread's records to the file when there are this many"),
+	OPTION_CUSTOM(0, "last", "SIZE|TIME", struct run_keys, keys, &option_last,
+		      "Keep only the last calls: at least SIZE of trace or TIME, such as 200M or "
+		      "60s"),
 	OPTION_BIT(0, "exact", form, RECORD_EXACT,
 		   "Keep exact times; otherwise they are accurate to 1 us"),
 	OPTION_BIT(0, "best", form, RECORD_BEST,
@@ -114,8 +142,9 @@ bool record_finish(const struct run_plan *plan, const struct run_result *r, unsi
 			cmd_warn("%s", err.text);
 			return false;
 		}
+	} else {
+		event_count->bytes = bytes_of(r->path);
 	}
-	event_count->bytes = bytes_of(r->path);
 	run_messages_own(&event_count->own, r);
 	return true;
 }

@@ -325,6 +325,10 @@ static bool no_such_block(struct step *s, const struct event *e)
 		return true;
 	if (repair(s, effect_returns, 0))
 		return false;
+	if (s->h->from_the_middle) {
+		s->h->older_frees++;
+		return true;
+	}
 	problem(s->h, HEAP_UNMATCHED_FREE, e, s->number, 0);
 	s->n->problem = HEAP_UNMATCHED_FREE + 1;
 	return true;

@@ -175,6 +175,9 @@ struct heap {
 	uint64_t problems[HEAP_PROBLEM_KINDS];
 	struct heap_problem problem[HEAP_PROBLEMS];
 	size_t kept;
+	bool from_the_middle; /* the trace has no earlier events: a free of an unknown block
+				 is of an older one, and no problem */
+	uint64_t older_frees; /* of these */
 	uint32_t page_size;
 	bool count_pages;
 	bool no_runs; /* for tests: decide each event by itself; the result is the same */

@@ -44,7 +44,9 @@ struct recent {
 
 static void divide_run(struct sites *s, const struct walk *w)
 {
-	const uint64_t start = w->input.header->start_ticks;
+	const struct mprof_file_header *h = w->input.header;
+	const uint64_t start =
+	    h->dropped_ticks > h->start_ticks ? h->dropped_ticks : h->start_ticks;
 	const unsigned __int128 span = walk_end_ticks(&w->input, &w->until) - start;
 
 	for (size_t i = 0; i <= SITE_EPOCHS; i++)

@@ -294,6 +294,7 @@ int walk_run(struct walk *w, struct error *err)
 	    boundaries_make(&w->input, &w->boundary, &w->boundaries) < 0 ||
 	    (!w->input.names_blocks && !(w->names = names_new())))
 		return fail(err, -ENOMEM, "no memory to read the trace");
+	w->heap.from_the_middle = w->input.header->dropped_ticks;
 	for (i = 0; i < w->passes; i++)
 		if (w->pass[i].ops->start)
 			w->pass[i].ops->start(w->pass[i].self, w);

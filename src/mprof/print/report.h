@@ -57,6 +57,9 @@ int report_screen(const struct analysis *a, const struct report_options *o, FILE
 int report_sizes(const struct analysis *a, size_t most, FILE *out);
 bool report_has_compactness(const struct analysis *a);
 int report_compactness(const struct analysis *a, FILE *out);
+/* A run that kept its last calls only (--last), and the sentence that says so. */
+bool report_is_recent(const struct analysis *a);
+struct long_text report_recent(const struct analysis *a);
 /* Lines of two blanks and a sentence each. */
 bool report_is_incomplete(const struct analysis *a);
 int report_missing(const struct analysis *a, FILE *out);

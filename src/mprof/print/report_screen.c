@@ -118,6 +118,8 @@ static void tell_run(struct screen *s)
 	paragraph_add(&words, "; %s of trace in %s.", format_bytes(a->file_bytes).s, a->path);
 	if (image && !is_usual(image->allocator))
 		paragraph_add(&words, " Allocator: %s.", image->allocator);
+	if (report_is_recent(a))
+		paragraph_add(&words, " %s", report_recent(a).s);
 	say(s, &words, "  ", 2);
 }
 

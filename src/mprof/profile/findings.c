@@ -278,7 +278,16 @@ static void find_stack(struct finding *f, const struct kind_sites *k, struct pro
 
 /* ---- leaks ---- */
 
-static enum finding_growth growth_of(const struct site_values *v)
+/*
+ * A trace of the last calls only does not say what lived before: blocks that take the
+ * place of older ones look like growth.
+ */
+static bool growth_is_known(const struct analysis *a)
+{
+	return a->walk.heap.older_frees < a->never_freed.all.blocks / 10 + 1;
+}
+
+static enum finding_growth growth_of(const struct site_values *v, bool known)
 {
 	const uint64_t *e = v->epoch_bytes, end = e[SITE_EPOCHS - 1];
 	unsigned rising = 0, i;
@@ -287,6 +296,8 @@ static enum finding_growth growth_of(const struct site_values *v)
 		return GROWTH_ONCE;
 	for (i = 1; i < SITE_EPOCHS; i++)
 		rising += e[i] > e[i - 1];
+	if (!known && e[EPOCH_PART - 1] < end)
+		return GROWTH_OTHER;
 	if (rising >= SITE_EPOCHS * 3 / 4)
 		return GROWTH_STEADY;
 	if (e[EPOCH_PART - 1] >= end)
@@ -337,7 +348,7 @@ static void add_finding(struct findings *f, const struct analysis *a, const stru
 	if (new.lines == 1)
 		new.calls = new.at_line.calls;
 	new.blocks = kind == FINDING_LEAK ? t->v.live_calls : t->v.peak_calls;
-	new.growth = growth_of(&t->v);
+	new.growth = growth_of(&t->v, growth_is_known(a));
 	new.left = t->left;
 	new.rank = kinds[kind].weight *(double)t->part / (double)whole;
 	if (new.rank > kinds[kind].weight)

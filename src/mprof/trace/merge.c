@@ -64,6 +64,24 @@ static uint64_t limit_of_top(const struct trace *t)
 	return second->key + (heap[0].stream < second->stream);
 }
 
+/*
+ * Some events up to header.dropped_ticks are still there, of threads that rarely write.
+ * They would tell of a part of what happened: only who forked and what ended stays.
+ */
+static size_t without_dropped(const struct trace *t, struct event *events, size_t n)
+{
+	const uint64_t last = t->header.dropped_ticks;
+	size_t kept = 0;
+
+	if (!n || !last || events[0].ticks > last)
+		return n;
+	for (size_t i = 0; i < n; i++)
+		if (events[i].ticks > last || events[i].kind == EVENT_CONTROL ||
+		    events[i].kind == EVENT_LOST)
+			events[kept++] = events[i];
+	return kept;
+}
+
 size_t merge_run(struct trace *t, struct event *events, size_t n, uint32_t *stream)
 {
 	size_t got;
@@ -74,7 +92,7 @@ size_t merge_run(struct trace *t, struct event *events, size_t n, uint32_t *stre
 		t->heap[0] = t->heap[--t->heap_n];
 	if (t->heap_n > 1)
 		sift_down(t, 0);
-	return got;
+	return without_dropped(t, events, got);
 }
 
 size_t trace_next(struct trace *t, struct event *events, size_t n)

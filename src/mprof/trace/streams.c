@@ -81,13 +81,30 @@ size_t chunk_load(struct trace *t, const struct chunk *c, uint64_t **buf, size_t
 	return c->bytes / 8;
 }
 
+/*
+ * Of a program that runs: has it used the slot again, or dropped the chunk, since we found
+ * it?  Then it is not damaged.
+ */
+static bool chunk_is_gone(const struct trace *t, const struct chunk *c)
+{
+	const uint64_t at = offsetof(struct mprof_file_header, dropped_to);
+	struct mprof_extent now;
+	uint64_t dropped_to = 0;
+
+	if (c->slot)
+		return trace_read(t, &now, sizeof(now), chunk_offset(c)) == sizeof(now) &&
+		       (now.kind == MPROF_EXTENT_FREE || now.seq != c->seq);
+	return trace_read(t, &dropped_to, sizeof(dropped_to), at) == sizeof(dropped_to) &&
+	       chunk_offset(c) < dropped_to;
+}
+
 bool stream_load(struct trace *t, struct stream *s)
 {
 	while (s->next < s->last) {
 		const struct chunk *c = &t->chunk[s->next++];
 		size_t words = c->used || c->slot ? chunk_load(t, c, &s->buf, &s->room) : 0;
 
-		if (chunk_is_cut(t, c) || (!words && (c->used || c->slot)))
+		if (chunk_is_cut(t, c) || (!words && (c->used || c->slot) && !chunk_is_gone(t, c)))
 			trace_note_damage(t, &t->damage.chunks_bad, 1, chunk_offset(c));
 		if (!words)
 			continue;
@@ -109,9 +126,17 @@ bool stream_load(struct trace *t, struct stream *s)
 	return false;
 }
 
-static bool is_events(const struct extent *x)
+/* Of a run that keeps its last events: is this chunk older, and only still there? */
+static bool is_dropped(const struct trace *t, const struct extent *x)
 {
-	return x->head.kind == MPROF_EXTENT_EVENTS || x->head.kind == MPROF_EXTENT_SLOT;
+	return x->head.kind == MPROF_EXTENT_EVENTS &&
+	       x->head.last_ticks <= t->header.dropped_ticks && t->header.dropped_ticks;
+}
+
+static bool is_events(const struct trace *t, const struct extent *x)
+{
+	return (x->head.kind == MPROF_EXTENT_EVENTS || x->head.kind == MPROF_EXTENT_SLOT) &&
+	       !is_dropped(t, x);
 }
 
 static bool is_stacks(const struct extent *x)
@@ -219,7 +244,8 @@ static void fill_streams(struct trace *t)
 			open_stream(t, i);
 			seq = 0;
 		}
-		if (c->seq != seq + 1)
+		if (c->seq != seq + 1 && !t->is_changing &&
+		    !(t->header.dropped_ticks && c->first_ticks <= t->header.dropped_ticks))
 			trace_note_damage(t, &t->damage.chunks_missing, c->seq - seq - 1,
 					  chunk_offset(c));
 		seq = c->seq + c->seqs - 1;
@@ -259,7 +285,7 @@ int streams_build(struct trace *t, const struct extents *x, bool events)
 	size_t n = 0, stacks = 0;
 
 	for (size_t i = 0; i < x->n; i++) {
-		n += events && is_events(&x->item[i]);
+		n += events && is_events(t, &x->item[i]);
 		stacks += is_stacks(&x->item[i]);
 	}
 	t->chunk = calloc(n + 1, sizeof(*t->chunk));
@@ -267,7 +293,7 @@ int streams_build(struct trace *t, const struct extents *x, bool events)
 	if (!t->chunk || !t->stack_chunk)
 		return -ENOMEM;
 	for (size_t i = 0; i < x->n; i++)
-		if ((events && is_events(&x->item[i])) || is_stacks(&x->item[i]))
+		if ((events && is_events(t, &x->item[i])) || is_stacks(&x->item[i]))
 			take_chunk(t, &x->item[i]);
 	t->chunks = order_chunks(t, t->chunk, t->chunks);
 	t->stack_chunks = order_chunks(t, t->stack_chunk, t->stack_chunks);

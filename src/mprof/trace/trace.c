@@ -213,7 +213,7 @@ static void find_cuts(struct trace *t, const struct extents *x)
 	for (size_t i = 0; i < x->n; i++)
 		chunks += x->item[i].kind == MPROF_EXTENT_EVENTS ||
 			  x->item[i].kind == MPROF_EXTENT_STACKS;
-	if (chunks < h->chunks)
+	if (!t->is_changing && chunks < h->chunks)
 		t->damage.chunks_unseen = h->chunks - chunks;
 }
 
@@ -226,10 +226,62 @@ static int take_records(struct trace *t, const struct extents *x)
 	return ret ? ret : records_finish(t);
 }
 
+/* Of a run that goes on: were chunks dropped since we read the header? */
+static bool has_dropped_more(struct trace *t)
+{
+	struct mprof_file_header *h = &t->header;
+	const size_t at = offsetof(struct mprof_file_header, dropped_to);
+	uint64_t now[3];
+
+	_Static_assert(offsetof(struct mprof_file_header, dropped_bytes) == 16 + 168, "as read");
+	if (trace_read(t, now, sizeof(now), at) != sizeof(now) || now[2] == h->dropped_bytes)
+		return false;
+	h->dropped_to = now[0];
+	h->dropped_ticks = now[1];
+	h->dropped_bytes = now[2];
+	return true;
+}
+
+/* Was something written behind what we found? */
+static bool has_grown(const struct trace *t)
+{
+	const size_t at = offsetof(struct mprof_file_header, tail);
+	uint64_t tail;
+
+	return trace_read(t, &tail, sizeof(tail), at) == sizeof(tail) && tail > t->header.tail;
+}
+
+#define LOOKS 8 /* at a file from which chunks are dropped meanwhile */
+
+/*
+ * While a run drops its oldest chunks, those that we find may be gone when we have found
+ * the last one, and others have come behind the end: then we look again.
+ */
+static int find_extents(struct trace *t, struct extents *x)
+{
+	const struct trace_damage before = t->damage;
+	struct stat st;
+	bool dropped;
+	int ret, looks = 0;
+
+	for (;;) {
+		ret = extents_find(t, x);
+		dropped = !ret && has_dropped_more(t);
+		t->is_changing = dropped || has_grown(t);
+		if (!dropped || ++looks == LOOKS)
+			return ret;
+		if (!fstat(t->fd, &st))
+			t->file_bytes = (uint64_t)st.st_size;
+		t->damage = before;
+		free(x->item);
+		*x = (struct extents){ 0 };
+	}
+}
+
 static int read_all(struct trace *t)
 {
 	struct extents x = { 0 };
-	int ret = extents_find(t, &x);
+	int ret = find_extents(t, &x);
 	bool packed = packed_is_there(&x);
 
 	sum_lost(t);
@@ -375,6 +427,10 @@ const char *trace_path(const struct trace *t)
 }
 uint64_t trace_bytes(const struct trace *t)
 {
+	const struct mprof_file_header *h = &t->header;
+
+	if (!(h->flags & MPROF_FILE_COMPRESSED) && h->dropped_bytes < t->file_bytes)
+		return t->file_bytes - h->dropped_bytes;
 	return t->file_bytes;
 }
 const struct trace_damage *trace_damage(const struct trace *t)

@@ -215,7 +215,8 @@ const struct trace_source *trace_source(const struct trace *t);
 
 const struct mprof_file_header *trace_header(const struct trace *t);
 const char *trace_path(const struct trace *t);
-uint64_t trace_bytes(const struct trace *t); /* size of the file as it is on disk */
+/* Size of the file, without what was dropped of it. */
+uint64_t trace_bytes(const struct trace *t);
 
 /*
  * Up to n events in the order of time; 0 at the end.  At one time, what gives

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * recent.c - a run that keeps its last events only: LAST_BYTES, LAST_SECONDS.
+ *
+ * The thread that has just written a chunk drops the oldest ones: it frees their disk
+ * blocks.  Offsets are never used twice, so nothing moves, no writer waits, and a reader
+ * finds one FREE extent where chunks were.  Only chunks of events go; stacks, facts and
+ * samples stay.
+ *
+ * Any process drops any process's chunks.  header.dropped_to says how far that has gone;
+ * who moves it on owns the part in between.  If he is killed at it, some old chunks stay,
+ * which readers pass over, since dropped_ticks says from when on nothing is missing:
+ *
+ *   dropped_to moved -> dropped_ticks raised -> FREE header written -> blocks freed
+ *
+ * Some chunks may not be written yet by those who took the space.  Dropping waits for them;
+ * only when twice as much as is kept has come after, were they killed.
+ *
+ * Cost: two reads of 64 bytes for each chunk that is dropped, and one more call for many.
+ */
+#include <mprof/module.h>
+
+#include "config.h"
+#include "core.h"
+#include "file.h"
+#include "recent.h"
+#include "sys.h"
+
+#define FREE_BLOCKS 3 /* FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE */
+#define PARTS	    8 /* of what is kept, dropped at once */
+
+/* A part of the file: whole extents. */
+struct part {
+	uint64_t from, to; /* offsets; to: 0 if nothing can go */
+	uint64_t ticks;	   /* of the last event in its chunks */
+};
+
+static uint64_t next_look; /* in ticks: chunks may be too old then */
+
+static int recent_is_extent(const struct mprof_extent *x, uint64_t offset)
+{
+	return x->magic == MPROF_EXTENT_MAGIC && x->offset == offset && x->size >= sizeof(*x) &&
+	       x->size % MPROF_EXTENT_ALIGN == 0 && x->size <= MPROF_EXTENT_MAX &&
+	       !__builtin_memcmp(&x->run, mp_file.header->run_id, sizeof(x->run));
+}
+
+/*
+ * The first extent from *offset on that begins before `end`; 0: there is none.  Between
+ * extents is what somebody took and has not written yet, or never will.
+ */
+static int recent_extent(int fd, uint64_t *offset, uint64_t end, struct mprof_extent *x)
+{
+	for (; *offset < end; *offset += MPROF_EXTENT_ALIGN) {
+		if (sys_pread(fd, x, sizeof(*x), *offset) != (long)sizeof(*x))
+			return 0;
+		if (recent_is_extent(x, *offset))
+			return 1;
+	}
+	return 0;
+}
+
+/* times: 1, or how many times as old as it need be. */
+static int recent_is_old(const struct mprof_extent *x, uint64_t tail, uint64_t now, unsigned times)
+{
+	const uint64_t ticks = times * mp_config.last_seconds * mp_file.header->clock_hz;
+	const uint64_t bytes = times * mp_config.last_bytes;
+
+	if (bytes && tail - (x->offset + x->size) >= bytes)
+		return 1;
+	return ticks && x->last_ticks + ticks < now;
+}
+
+/* What can go, from part->from on.  0: nothing. */
+static int recent_measure(int fd, struct part *part, uint64_t tail, uint64_t now)
+{
+	struct mprof_extent x;
+	uint64_t at = part->from, end = at;
+
+	while (recent_extent(fd, &at, tail, &x)) {
+		/* Somebody is about to write in between, unless he was killed long ago. */
+		if (at != end && !recent_is_old(&x, tail, now, 2))
+			break;
+		if (x.kind == MPROF_EXTENT_EVENTS) {
+			if (!recent_is_old(&x, tail, now, 1))
+				break;
+			part->ticks = x.last_ticks > part->ticks ? x.last_ticks : part->ticks;
+			part->to = at + x.size;
+		}
+		end = at += x.size;
+	}
+	return part->to != 0;
+}
+
+/* One FREE extent from here to there. */
+static void recent_free(int fd, uint64_t from, uint64_t to)
+{
+	const uint64_t page = mp_page();
+	uint64_t first = (from + sizeof(struct mprof_extent) + page - 1) & -page, last = to & -page;
+	struct mprof_extent gap;
+
+	if (from == to)
+		return;
+	mp_extent_fill(&gap, MPROF_EXTENT_FREE, from, (uint32_t)(to - from), 0);
+	if (sys_pwrite(fd, &gap, sizeof(gap), from) == (long)sizeof(gap) && first < last)
+		sys_fallocate(fd, FREE_BLOCKS, first, last - first);
+}
+
+static void recent_drop(int fd, const struct part *part)
+{
+	uint64_t at = part->from, from = 0, to = 0; /* chunks that follow each other */
+	struct mprof_file_header *h = mp_file.header;
+	struct mprof_extent x;
+
+	while (recent_extent(fd, &at, part->to, &x)) {
+		/* Not one that has only now been written and that dropped_ticks does not cover. */
+		int chunk = x.kind == MPROF_EXTENT_EVENTS && x.last_ticks <= part->ticks;
+
+		if (chunk) {
+			__atomic_fetch_add(&h->dropped_bytes, x.size, __ATOMIC_RELAXED);
+			__atomic_fetch_sub(&h->chunks, 1, __ATOMIC_RELAXED);
+		}
+		if (!chunk || at != to || at + x.size - from > MPROF_EXTENT_MAX) {
+			recent_free(fd, from, to);
+			from = to = chunk ? at : 0;
+		}
+		at += x.size;
+		to = chunk ? at : to;
+	}
+	recent_free(fd, from, to);
+}
+
+static void recent_raise(uint64_t *to, uint64_t ticks)
+{
+	uint64_t was = __atomic_load_n(to, __ATOMIC_RELAXED);
+
+	while (was < ticks &&
+	       !__atomic_compare_exchange_n(to, &was, ticks, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
+}
+
+static void recent_trim(int fd, uint64_t tail, uint64_t now)
+{
+	struct mprof_file_header *h = mp_file.header;
+	uint64_t was = __atomic_load_n(&h->dropped_to, __ATOMIC_RELAXED);
+	struct part part = { .from = was ? was : MPROF_HEADER_SIZE };
+
+	if (!recent_measure(fd, &part, tail, now) ||
+	    !__atomic_compare_exchange_n(&h->dropped_to, &was, part.to, 0, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return;
+	recent_raise(&h->dropped_ticks, part.ticks);
+	recent_drop(fd, &part);
+}
+
+void mp_recent_keep(uint64_t now)
+{
+	const struct mprof_file_header *h = mp_file.header;
+	uint64_t tail = __atomic_load_n(&h->tail, __ATOMIC_RELAXED);
+	uint64_t kept = tail - __atomic_load_n(&h->dropped_to, __ATOMIC_RELAXED), due;
+	int fd;
+
+	due = mp_config.last_bytes &&
+	      kept > mp_config.last_bytes + mp_config.last_bytes / PARTS + MPROF_HEADER_SIZE;
+	if (mp_config.last_seconds && now >= __atomic_load_n(&next_look, __ATOMIC_RELAXED)) {
+		__atomic_store_n(&next_look, now + mp_config.last_seconds * h->clock_hz / PARTS,
+				 __ATOMIC_RELAXED);
+		due = 1;
+	}
+	if (!due)
+		return;
+	fd = mp_fd_hold();
+	if (fd < 0)
+		return;
+	recent_trim(fd, tail, now);
+	mp_fd_release();
+}
+
+int mp_recent_works(void)
+{
+	int fd = mp_fd_hold(), ret;
+
+	if (fd < 0)
+		return fd;
+	/* Behind the end: whether the file system can do it, and nothing else. */
+	ret = sys_fallocate(fd, FREE_BLOCKS, MPROF_EXTENT_MAX, mp_page());
+	mp_fd_release();
+	return ret;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * recent.h - a run that keeps its last events only (keys LAST_BYTES and LAST_SECONDS).
+ */
+#ifndef MP_RECENT_H
+#define MP_RECENT_H
+
+#include <stdint.h>
+
+/*
+ * Drops chunks that are too old; now: in ticks.  For a thread that has just written one,
+ * with signals blocked.  Never fails: what cannot be dropped stays.
+ */
+void mp_recent_keep(uint64_t now);
+/* Can the file system of our file free blocks inside a file?  0 or -errno. */
+int mp_recent_works(void);
+
+#endif

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+#
+# last.sh - mprof record --last: only the last calls, at any ending.
+
+# ./steps_up N [THREADS [SIGNAL]]: each thread allocates blocks of 1, 2 ... 5000 bytes over and
+# over, N of them, and frees each one when it has 100.  In the end SIGNAL.
+last_program() {
+	cat >steps_up.c <<'END'
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int n;
+static void *step(int i) { return malloc(i % 5000 + 1); }
+static void *steps(void *unused)
+{
+	void *keep[100] = { 0 };
+	for (int i = 0; i < n; i++) {
+		free(keep[i % 100]);
+		keep[i % 100] = step(i);
+	}
+	return unused;
+}
+static void *early(void) { return malloc(123456); }
+int main(int argc, char **argv)
+{
+	int threads = argc > 2 ? atoi(argv[2]) : 0;
+	pthread_t t[8];
+	void *old = early();
+	n = atoi(argv[1]);
+	if (threads > 4)
+		fork();
+	for (int i = 0; i < threads; i++)
+		pthread_create(&t[i], NULL, steps, NULL);
+	steps(NULL);
+	for (int i = 0; i < threads; i++)
+		pthread_join(t[i], NULL);
+	free(old);
+	wait(NULL);
+	if (argc > 3)
+		raise(atoi(argv[3]));
+	return 0;
+}
+END
+	cc -g -O1 -fno-inline -fno-builtin -pthread -o steps_up steps_up.c || bad 'does not compile'
+}
+
+# The sizes that `step` was asked for in LOG, one a line.
+last_sizes() { # LOG
+	"$mprof" dump --function malloc --json "$1" | jq -r 'select(.size <= 5000) | .size'
+}
+
+# What is there of a thread that did N steps: the last ones, none missing.
+expect_last_steps() { # LOG N LEAST
+	last_sizes "$1" >found
+	[ "$(wc -l <found)" -ge "$3" ] || bad "only $(wc -l <found) steps in $1"
+	[ "$(wc -l <found)" -lt "$2" ] || bad "all steps are in $1"
+	awk -v n="$2" -v have="$(wc -l <found)" '{ want = (n - have + NR - 1) % 5000 + 1 }
+		$1 != want { print "step " NR " is " $1 " instead of " want; exit 1 }' found ||
+		bad "of $1"
+}
+
+expect_sound() { # LOG
+	"$mprof" report --json "$1" >r.json 2>err || bad "$(cat err)"
+	expect_same problems "$(json r.json '[.problems.double_allocations,
+		.problems.unmatched_frees, .lost] | join(" ")')" '0 0 0'
+	expect_same damage "$(json r.json '[.damage[]] | add')" 0
+	[ "$(json r.json '.older_frees > 0 and .kept_from_ns > 0 and .dropped_bytes > 0')" = true ] ||
+		bad "$1 does not say that calls were dropped"
+}
+
+expect_small() { # LOG BYTES: on the disk
+	[ $(($(stat -c %b "$1") * 512)) -le "$2" ] || bad "$1 has $(stat -c %b "$1") blocks"
+}
+
+test_last_steps_are_all_there() {
+	local end
+	last_program
+	for end in '' 9 11 15; do
+		run "$mprof" record --last 256K --no-compress -o raw.log -- ./steps_up 400000 0 $end
+		expect_text err ' 0 lost'
+		expect_last_steps raw.log 400000 10000
+		expect_sound raw.log
+		expect_small raw.log 1500000
+	done
+	run "$mprof" record --last 256K -o packed.log -- ./steps_up 400000
+	expect_last_steps packed.log 400000 10000
+	expect_sound packed.log
+}
+
+test_last_said_in_a_report() {
+	last_program
+	run "$mprof" record --last 256K -o packed.log -- ./steps_up 400000
+	run "$mprof" report packed.log
+	expect_words out 'These are the last'
+	expect_words out '(--last):'
+	expect_words out 'of earlier calls were dropped, and blocks allocated before that are not counted.'
+	expect_no_text out contradicts
+	expect_no_text out growing
+	expect_no_text out early
+	run "$mprof" report --all packed.log
+	expect_words out 'of earlier calls were dropped'
+	run "$mprof" record -o all.log -- ./steps_up 4000
+	run "$mprof" report all.log
+	expect_no_text out '--last'
+}
+
+test_last_of_threads_and_processes() {
+	last_program
+	run "$mprof" record --last 1M -o raw.log --no-compress -- ./steps_up 100000 7
+	expect_text err ' 0 lost'
+	expect_sound raw.log
+	expect_small raw.log 6000000
+	cp --sparse=always raw.log packed.log
+	run "$mprof" compress packed.log
+	expect_status 0
+	expect_sound packed.log
+	"$mprof" report --json raw.log | jq 'del(.trace, .trace_bytes, .time_error_ns)
+		| [.calls, .bytes, .older_frees, .leaked_blocks, .total_blocks]' >raw.json
+	"$mprof" report --json packed.log | jq '[.calls, .bytes, .older_frees, .leaked_blocks,
+		.total_blocks]' >packed.json
+	cmp raw.json packed.json || bad 'raw and compressed differ'
+}
+
+test_last_can_be_played() {
+	last_program
+	run "$mprof" record --last 256K -o packed.log -- ./steps_up 400000
+	run "$mprof" sort -o last.play packed.log
+	expect_status 0
+	run "$mprof" replay --quick last.play
+	expect_status 0
+}
+
+test_last_seconds() {
+	cat >two.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+static void *before(void) { return malloc(100); }
+static void *behind(void) { return malloc(200); }
+int main(void)
+{
+	for (int i = 0; i < 100000; i++)
+		free(before());
+	sleep(3);
+	for (int i = 0; i < 20000; i++)
+		free(behind());
+	return 0;
+}
+END
+	cc -g -O1 -fno-inline -fno-builtin -o two two.c || bad 'does not compile'
+	run "$mprof" record --last 2s -o two.log -- ./two
+	run "$mprof" report --json two.log
+	cp out r.json
+	[ "$(json r.json '.dropped_bytes > 500000')" = true ] || bad 'nothing was dropped'
+	"$mprof" report hot --sort calls --json two.log >hot.json
+	expect_same 'calls of behind' "$(json hot.json '[.rows[] | select(.stack[-1].function == "behind") | .value] | add')" 20000
+}
+
+test_last_while_it_runs() {
+	last_program
+	sed -i 's/raise(.*;/while (access("stop", F_OK)) steps(NULL);/' steps_up.c
+	cc -g -O1 -fno-inline -fno-builtin -pthread -o steps_up steps_up.c || bad 'does not compile'
+	"$mprof" record --last 256K -o live.log --no-compress -- ./steps_up 300000 0 1 2>/dev/null &
+	wait_for test -s live.log
+	for _ in 1 2 3 4 5 6 7 8; do
+		"$mprof" report --json live.log >r.json 2>err || bad "$(cat err)"
+		expect_same 'damage while it runs' "$(json r.json '[.damage[]] | add')" 0
+	done
+	: >stop
+	wait
+}
+
+test_last_by_hand() {
+	last_program
+	MPROF_CONF="MODE=LogMmap LOG_PATH=hand.log LAST_BYTES=262144" \
+		LD_PRELOAD=$build/libmprof.so ./steps_up 400000
+	expect_last_steps hand.log 400000 10000
+	expect_sound hand.log
+}
+
+test_last_invalid() {
+	local value
+	for value in '' 5 1K 0s x 60x; do
+		run "$mprof" record --last "$value" -- true
+		expect_status 2
+		expect_one_line_error
+		expect_text err "expected a size from 64K or a time, for example 200M or 60s"
+	done
+}
