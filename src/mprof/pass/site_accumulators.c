@@ -162,7 +162,8 @@ void site_accumulator_values(const struct accumulator *accumulator, uint64_t pea
 	unsigned i;
 
 	*v = (struct site_values){
-#define COPY_SEAT(member) .member = accumulator->member,
+#define COPY_OFTEN(member) .member = accumulator->member,
+#define COPY_RARE(member)  COPY_OFTEN(member)
 #define COPY_MADE(member)
 #define FIGURE(member, unit, add, from, json, help) COPY_##from(member)
 #include "figures.def"

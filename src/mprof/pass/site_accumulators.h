@@ -13,6 +13,8 @@
 #include "maps.h"
 #include "sites.h"
 
+#define ACCUMULATOR_LINE 64u
+
 /* What lives, and what lived when most bytes did. */
 struct accumulator_count {
 	uint64_t calls, bytes;
@@ -40,13 +42,14 @@ struct accumulator {
 	/* seldom */
 	uint64_t rss_bytes, rss_number; /* of which moment of greatest RSS they are */
 	uint64_t live_calls, live_bytes, exec_calls, exec_bytes;
-	uint64_t reallocs, realloc_moved, realloc_bytes, map_calls, map_bytes;
 	uint64_t epoch_bytes[SITE_EPOCHS]; /* differences */
-	uint64_t pad[5];
-};
-#define ACCUMULATOR_LINE 64u
-_Static_assert(sizeof(struct accumulator) % ACCUMULATOR_LINE == 0 &&
-		   offsetof(struct accumulator, calls) == ACCUMULATOR_LINE &&
+#define RARE_OFTEN(member)
+#define RARE_MADE(member)
+#define RARE_RARE(member)			    uint64_t member;
+#define FIGURE(member, unit, add, from, json, help) RARE_##from(member)
+#include "figures.def"
+} __attribute__((aligned(ACCUMULATOR_LINE)));
+_Static_assert(offsetof(struct accumulator, calls) == ACCUMULATOR_LINE &&
 		   offsetof(struct accumulator, peak_number) == 2 * ACCUMULATOR_LINE,
 	       "accumulators share no cache line");
 
