@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * encode.h - event words: put by the library, got by the reader.
+ * encode.h - event words: how the library encodes and the reader decodes them.
  *
- * A chunk is a row of 64-bit words.  The low four bits of a word are its tag.
- * Most calls are one word; whatever does not fit is a LONG record of five, and
- * a gap in time is a TIME word of its own before the event.  A word is stored
- * whole, so after SIGKILL a slot is right up to its first zero word; a LONG
- * record's head is stored after its payload for the same reason.
+ * A chunk is a sequence of 64-bit words.  The low four bits of a word are its tag. Most calls
+ * take one word. A call that does not fit becomes a LONG record of five words, and a long pause
+ * becomes a TIME word before the event.  Each word is stored atomically, so after SIGKILL a
+ * slot is valid up to its first zero word; for the same reason, the head of a LONG record is
+ * stored after its payload.
  *
- * State while putting or getting one chunk: `ticks`, starting at the extent's
- * first_ticks, and `addr`, starting at 0: the address of the last block that
- * was returned (a short allocation, or a LONG of class ALLOC or a realloc's
- * end, when not NULL); frees and the mmap family do not change it.  Nothing
- * here allocates, locks or calls libc.  FORMAT.md section 5 specifies it.
+ * State while encoding or decoding a chunk: `ticks`, which starts at the extent's first_ticks,
+ * and `addr`, the address of the last block that was returned (by a short allocation, a LONG of
+ * class ALLOC, or the end of a realloc, if not NULL), which starts at 0; frees and the mmap
+ * family do not change it.  Nothing here allocates, locks or calls libc.  FORMAT.md section 5
+ * specifies it.
  */
 #ifndef MPROF_ENCODE_H
 #define MPROF_ENCODE_H
@@ -34,25 +34,25 @@ enum mprof_tag {
 	MPROF_TAG_THREAD = 11,	     /* following events belong to this thread number */
 	MPROF_TAG_CONTROL = 12,	     /* dt 12, enum mprof_control 8, value 40 */
 	MPROF_TAG_STACK = 13,	     /* flags 4, stack id 32, zero 24: of the events that follow */
-	MPROF_TAG_TOUCHED = 14,	     /* bytes 48, zero 12: of the block that is given back next */
+	MPROF_TAG_TOUCHED = 14,	     /* bytes 48, zero 12: of the block that is freed next */
 				     /* 15 is reserved: a reader rejects it */
 };
 
 /*
- * A STACK word says which stack the events behind it have, up to the next one
- * or the end of the chunk: those that hand memory out (allocations, ends of
- * reallocs, the mmap family), or, with this flag, those that give back (frees,
- * beginnings of reallocs).  At the beginning of a chunk both are 0: not known.
+ * A STACK word names the stack of the events after it, up to the next STACK word or the end of
+ * the chunk: of events that allocate (allocations, ends of reallocs, the mmap family) or, with
+ * this flag, of events that free (frees, beginnings of reallocs). At the beginning of a chunk
+ * both are 0: unknown.
  */
 #define MPROF_STACK_OF_FREES 1u
 
 /*
- * A TOUCHED word says how many bytes the program had used of the block that the
- * next event in this chunk gives back, as far as pages tell.
+ * A TOUCHED word says how many bytes the program had used of the block that the next event in
+ * this chunk frees, to the page.
  */
 #define MPROF_TOUCHED_MAX ((1ull << 48) - 1)
 
-/* What a CONTROL word says; its value in brackets. */
+/* What a CONTROL word means, with its value in brackets. */
 enum mprof_control {
 	MPROF_CONTROL_THREAD_CREATE = 1, /* about to create [thread number] */
 	MPROF_CONTROL_THREAD_START,	 /* first words of a thread [kernel tid] */
@@ -68,8 +68,8 @@ enum mprof_control {
 
 #define MPROF_DT_MAX	  4095u
 #define MPROF_SIZE_SHORT  8192u	       /* short allocations are smaller than this */
-#define MPROF_SLACK_SHORT 256u	       /* and have less unused room than this */
-#define MPROF_DELTA_SHORT (1ull << 29) /* and lie nearer to the last one than this */
+#define MPROF_SLACK_SHORT 256u	       /* and have less slack than this */
+#define MPROF_DELTA_SHORT (1ull << 29) /* and are closer to the last one than this */
 #define MPROF_TICKS_MASK  ((1ull << 60) - 1)
 
 static inline uint64_t mprof_word_time(uint64_t ticks)
@@ -77,7 +77,7 @@ static inline uint64_t mprof_word_time(uint64_t ticks)
 	return MPROF_TAG_TIME | ticks << 4;
 }
 
-/* Does a short allocation word hold this?  delta = address - last address. */
+/* Does this fit into a short allocation word?  delta = address - last address. */
 static inline int mprof_alloc_is_short(uint64_t dt, uint64_t size, uint64_t slack, uint64_t delta)
 {
 	return (dt <= MPROF_DT_MAX) & (size < MPROF_SIZE_SHORT) & (slack < MPROF_SLACK_SHORT) &
@@ -182,7 +182,7 @@ static inline uint32_t mprof_checksum(const void *data, uint64_t bytes)
 	uint64_t lane[4] = { bytes, k, ~bytes, k ^ bytes };
 	uint64_t w, i, n = bytes / 8, whole = n & ~3ull;
 
-	/* By fours, so that the lanes stay in registers and do not wait for each other. */
+	/* By fours: the lanes stay in registers and do not depend on each other. */
 	for (i = 0; i < whole; i += 4) {
 		uint64_t v[4];
 

@@ -2,15 +2,15 @@
 /*
  * format.h - the on-disk structs of traces, counts files and profiles.
  *
- * One file holds one run: every process of the tree maps the same file and
- * takes extents from it with one atomic add.  A file is a header of 64 KiB
- * followed by extents, each a multiple of 64 bytes, tiling the file from
- * MPROF_HEADER_SIZE to header.tail.  FORMAT.md is the specification, with
- * what a reader must reject.  Everything is little-endian and fixed-width.
+ * One file contains one run: every process of the tree maps the same file and takes extents
+ * from it with one atomic addition.  A file is a header of 64 KiB followed by extents, each a
+ * multiple of 64 bytes, tiling the file from MPROF_HEADER_SIZE to header.tail.  FORMAT.md is
+ * the specification and says what a reader must reject.  Everything is little-endian and
+ * fixed-width.
  *
- * "ticks" are counts of the run's clock already shifted right by
- * header.clock_shift.  "process" and "thread" are numbers given by this run,
- * from 1, never reused; 0 means none.  They are not pids and tids.
+ * "ticks" are counts of the run's clock already shifted right by header.clock_shift.  "process"
+ * and "thread" are numbers within this run, from 1, never reused; 0 means none.  They are not
+ * pids and tids.
  */
 #ifndef MPROF_FORMAT_H
 #define MPROF_FORMAT_H
@@ -39,7 +39,7 @@
 #define MPROF_MAGIC_PROFILE "mprofprf"
 #define MPROF_MAGIC_SIZE    8u
 
-/* What a file that begins like this is called; NULL: it is not one of ours. */
+/* The kind of a file with this magic; NULL: not a file of mprof. */
 static inline const char *mprof_kind_name(const char *magic)
 {
 	if (!__builtin_memcmp(magic, MPROF_MAGIC_TRACE, MPROF_MAGIC_SIZE))
@@ -60,7 +60,7 @@ enum mprof_fn {
 #define MPROF_FUNCTION(id, code, name, class) MPROF_FN_##id = code,
 #include <mprof/functions.def>
 #undef MPROF_FUNCTION
-	MPROF_FN_MAX = 32, /* room in struct mprof_counts; codes stay below */
+	MPROF_FN_MAX = 32, /* size of the arrays in struct mprof_counts; codes are below */
 };
 
 enum mprof_fn_class {
@@ -84,15 +84,16 @@ enum mprof_lost {
 	MPROF_LOST_FILE,       /* file gone, truncated or descriptor lost for good */
 	MPROF_LOST_EARLY,      /* before recording could start (boot arena) */
 	MPROF_LOST_PROCESS,    /* a whole process could not join the run */
-	MPROF_LOST_LOCKED,     /* the program locked itself in (seccomp): unrecorded from there */
-	MPROF_LOST_STACK,      /* the call is there, its stack is not (no memory or room for it) */
+	MPROF_LOST_LOCKED,     /* the program restricted its system calls (seccomp): unrecorded from
+				  then on */
+	MPROF_LOST_STACK, /* the call was recorded without its stack (no memory or space for it) */
 	MPROF_LOST_REASONS = 8,
 };
 
 /* header.flags */
 #define MPROF_FILE_COMPRESSED 1u /* rewritten by mprof; index at the end */
-#define MPROF_FILE_CLOSED     2u /* mprof saw the run end and wrote what it knew */
-#define MPROF_FILE_TOUCHED    4u /* a process notes how much of large blocks was touched */
+#define MPROF_FILE_CLOSED     2u /* mprof saw the run end and added its own facts */
+#define MPROF_FILE_TOUCHED    4u /* the touched bytes of large blocks are recorded */
 #define MPROF_FILE_FILTERED   8u /* some processes were left out on request */
 
 enum mprof_process_state {
@@ -104,20 +105,19 @@ enum mprof_process_state {
 };
 
 /*
- * One live entry per process, in the header, so that what it says survives
- * SIGKILL.  Found again after exec by (pid, start_time).  Process number n
- * has entry n - 1; processes beyond the table take over entries of ended ones,
- * so `number` says whose an entry is.
+ * One entry per process, mapped in the header, so that it survives SIGKILL.  Found again after
+ * exec by (pid, start_time).  Process number n has entry n - 1; if the table is full, entries
+ * of ended processes are reused, and `number` says whose an entry is.
  */
 struct mprof_process_entry {
 	uint32_t number; /* 0: unused */
 	int32_t pid;
 	uint64_t start_time; /* field 22 of /proc/PID/stat */
 	uint16_t state;	     /* enum mprof_process_state */
-	uint16_t image;	     /* how often it has called exec so far, modulo 65536 */
+	uint16_t image;	     /* number of exec calls so far, modulo 65536 */
 	int32_t status;
 	uint32_t lost[MPROF_LOST_REASONS]; /* events, saturating; enum mprof_lost */
-	uint64_t self_bytes;		   /* memory of ours in the process, now */
+	uint64_t self_bytes;		   /* memory of the library in the process, now */
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_process_entry) == 64, "on-disk layout");
 
@@ -134,20 +134,20 @@ struct mprof_file_header {
 	uint32_t clock;	      /* enum mprof_clock */
 	uint32_t clock_shift; /* ticks = counter >> clock_shift */
 	uint64_t clock_hz;    /* ticks a second, estimated at start; facts calibrate it */
-	uint64_t start_ticks; /* this triple was read together */
+	uint64_t start_ticks; /* these three were read together */
 	int64_t start_mono_ns;
 	int64_t start_real_ns;
-	/* From here on fields change while the run lasts, by atomic operations. */
+	/* The fields from here on change during the run, by atomic operations. */
 	uint64_t tail;			   /* offset of the first byte not given to an extent */
-	uint32_t processes;		   /* numbers given so far */
-	uint32_t threads;		   /* numbers given so far */
+	uint32_t processes;		   /* numbers assigned so far */
+	uint32_t threads;		   /* numbers assigned so far */
 	uint32_t lost[MPROF_LOST_REASONS]; /* of processes without an entry */
 	uint64_t index_offset;		   /* compressed file: where the index extent is */
-	uint64_t room;	  /* disk blocks were asked for up to here, ahead of need */
-	uint32_t filters; /* seccomp filters of the first process */
+	uint64_t room;			   /* disk blocks are reserved up to here */
+	uint32_t filters;		   /* seccomp filters of the first process */
 	uint32_t
 	    paused; /* profile: 1 while mprof asked to keep no new blocks, and 2 for each clear */
-	uint64_t time_error; /* compressed file: ticks that times of events may be wrong */
+	uint64_t time_error; /* compressed file: the error of event times, in ticks */
 	uint64_t chunks;     /* EVENTS and STACKS extents written so far; 0: not known */
 	/* Of a run that keeps its last events only (FORMAT.md 3.1); 0: nothing was dropped. */
 	uint64_t dropped_to;	/* chunks before this offset were dropped, or may be */
@@ -161,8 +161,8 @@ struct mprof_file_header {
 MPROF_STATIC_ASSERT(sizeof(struct mprof_file_header) == MPROF_HEADER_SIZE, "on-disk layout");
 
 /*
- * Has somebody cut off a part of this header?  A process has an entry before it takes
- * its first extent, and no extent begins inside the header.
+ * Was a part of this header truncated?  A process has an entry before it takes its first
+ * extent, and no extent begins inside the header.
  */
 static inline int mprof_header_is_cut(const struct mprof_file_header *h)
 {
@@ -175,7 +175,7 @@ static inline int mprof_header_is_cut(const struct mprof_file_header *h)
 }
 
 enum mprof_extent_kind {
-	MPROF_EXTENT_FREE = 1,	  /* padding, or a slot nobody holds */
+	MPROF_EXTENT_FREE = 1,	  /* padding, or an unused slot */
 	MPROF_EXTENT_SLOT,	  /* a thread's slot: event words up to the first zero word */
 	MPROF_EXTENT_EVENTS,	  /* a slot's copy: `used` bytes of event words */
 	MPROF_EXTENT_COUNTS,	  /* struct mprof_counts of one thread (thread 0: not taken) */
@@ -204,9 +204,9 @@ struct mprof_extent {
 	uint32_t magic;	 /* MPROF_EXTENT_MAGIC */
 	uint16_t kind;	 /* enum mprof_extent_kind */
 	uint16_t image;	 /* of its process: mprof_process_entry.image at the time */
-	uint64_t offset; /* where this header stands in the file */
+	uint64_t offset; /* offset of this header in the file */
 	uint32_t size;	 /* whole extent with this header; multiple of 64 */
-	uint32_t used;	 /* payload bytes that mean something; SLOT: 0 */
+	uint32_t used;	 /* bytes of payload in use; SLOT: 0 */
 	uint32_t process;
 	uint32_t thread;
 	uint32_t run;	      /* first four bytes of run_id */
@@ -220,49 +220,49 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_extent) == 64, "on-disk layout");
 /* One thread of a Count run.  Mapped and live; written by its thread only. */
 struct mprof_counts_fn {
 	uint64_t calls;
-	uint64_t bytes;	 /* asked for; product for calloc; length for the mmap family */
+	uint64_t bytes;	 /* requested; product for calloc; length for the mmap family */
 	uint64_t failed; /* calls that returned NULL or an error for a non-zero size */
 };
 struct mprof_counts {
 	uint64_t tid;	    /* kernel thread id */
 	uint64_t end_ticks; /* 0 while the thread lives */
-	uint64_t merged;    /* threads beyond this one summed up in here */
+	uint64_t merged;    /* further threads that are added up here */
 	uint64_t reserved[5];
 	struct mprof_counts_fn fn[MPROF_FN_MAX];
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_counts) == 832, "on-disk layout");
 
 /*
- * Totals, FORMAT.md section 10.  Mapped and live, as counts.  What one thread did with
- * the blocks of one stack: written by that thread only, with plain adds.  A free is
- * added to the cell of the thread that frees, so a block's two ends may be in two cells,
- * and only their sum over the lanes of a process says what lives.
+ * Totals, FORMAT.md section 10.  Mapped and live, as counts.  What one thread did with the
+ * blocks of one stack: written by that thread only, with plain adds.  A free is added to the
+ * cell of the thread that frees, so a block's two ends may be in two cells, and only their sum
+ * over the lanes of a process says what is live.
  */
 struct mprof_cell {
 	uint64_t calls, bytes;			/* that returned a block */
-	uint64_t freed_calls, freed_bytes;	/* given back, or to realloc */
+	uint64_t freed_calls, freed_bytes;	/* freed, or passed to realloc */
 	uint64_t lifetime;			/* of freed blocks, in ticks, their sum */
 	uint32_t lifetime_least, lifetime_most; /* mprof_rounded(), the least as ~; 0: none yet */
 	uint32_t size_least, size_most;		/* requested bytes, the same way */
 	int32_t unfolded_bytes, unfolded_calls; /* live here and not yet in its mprof_site_live */
 };
-/* What is rarer. */
+/* Rare events. */
 struct mprof_cell_more {
 	uint64_t temporary_calls, temporary_bytes; /* freed by the thread's very next call */
 	uint64_t reallocs, realloc_moved;	   /* of calls; of these, to another address */
 	uint64_t realloc_bytes;			   /* the most that moves copied */
-	int64_t realloc_grown;	       /* bytes by which blocks grew, less what they shrank */
+	int64_t realloc_grown; /* bytes by which blocks grew, minus bytes by which they shrank */
 	uint64_t map_calls, map_bytes; /* mmap, mremap, growth by brk and sbrk */
 };
 /*
- * Of all threads of a process: what lives, and what lived at the peak.  at_peak_* are
- * from before the last change after the peak numbered `stamp`; while that is not the
- * process's peak, live_* say it.
+ * Of all threads of a process: what is live, and what was live at the peak. at_peak_* are the
+ * live figures before the last change after the peak numbered `stamp`; if that is not the
+ * process's peak, live_* have not changed since the peak.
  */
 struct mprof_site_live {
 	int64_t live_bytes, live_calls;
 	int64_t at_peak_bytes, at_peak_calls;
-	int64_t local_bytes, local_calls; /* the most that lived at once of this stack */
+	int64_t local_bytes, local_calls; /* the peak of this stack's own live bytes */
 	int64_t stamp;
 	int64_t reserved;
 };
@@ -296,7 +296,7 @@ struct mprof_heap_totals {
 	int64_t live_bytes, live_calls; /* folded so far */
 	int64_t peak_bytes, peak_calls; /* peak_bytes is also the peak's number: it only rises */
 	uint64_t peak_ticks;
-	uint64_t peak_bound; /* how far peak and truth may differ, in bytes; 0: the peak is exact */
+	uint64_t peak_bound;	/* error bound of the peak, in bytes; 0: the peak is exact */
 	uint64_t began_ticks;	/* older blocks are the parent's */
 	uint32_t lanes;		/* the most in use at once */
 	uint32_t several;	/* 1 if the process ever had more than one thread */
@@ -306,16 +306,16 @@ struct mprof_heap_totals {
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_heap_totals) == 128, "on-disk layout");
 
-/* What a thread, and those that had its lane after it, did besides cells. */
+/* Figures of a thread, and of later threads that used its lane, that are not in cells. */
 #define MPROF_SIZE_BINS 48u /* 0: size 0; n: 2^(n-1) up to 2^n - 1; the last one: and more */
 struct mprof_lane {
-	uint32_t threads; /* that had it so far */
-	uint32_t owned;	  /* 1: one has it now */
+	uint32_t threads; /* that used it so far */
+	uint32_t owned;	  /* 1: a thread uses it now */
 	uint64_t missed; /* blocks whose free was not recorded: their address was allocated again */
-	uint64_t strange; /* blocks given back that we did not know */
+	uint64_t strange; /* frees of unknown blocks */
 	uint64_t reserved[5];
 	uint64_t sizes[MPROF_SIZE_BINS];       /* calls, by requested bytes */
-	uint64_t freed_sizes[MPROF_SIZE_BINS]; /* and those given back */
+	uint64_t freed_sizes[MPROF_SIZE_BINS]; /* and of freed blocks */
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_lane) == 832, "on-disk layout");
 
@@ -384,21 +384,22 @@ static inline uint64_t mprof_unrounded(uint32_t r)
 }
 
 /*
- * Facts: what is known of a process, in the order they were learnt.  After the
- * struct come NUL-terminated strings "key=value" up to `used`: exe, cwd, host,
- * arg (once for each argument, in order), allocator, init, mode, path, why.
+ * Facts about a process, in the order in which they became known.  After the struct come
+ * NUL-terminated strings "key=value" up to `used`: exe, cwd, host, arg (once for each argument,
+ * in order), allocator, init, mode, path, why.
  */
 enum mprof_fact_what {
-	MPROF_FACT_START = 1, /* a process began to be recorded */
+	MPROF_FACT_START = 1, /* recording of a process began */
 	MPROF_FACT_EXEC,      /* the same process runs another program from now on */
 	MPROF_FACT_END,	      /* it is about to end: status */
 	MPROF_FACT_WAITED,    /* its parent (or mprof) saw it end: status, signal, rusage */
 	MPROF_FACT_CHILD,     /* it made a child: child_pid; how = enum mprof_child_how */
-	MPROF_FACT_EXECING,   /* it calls exec of path= ; env_kept says if we are still preloaded */
-	MPROF_FACT_STOPPED,   /* recording ended early: why= */
-	MPROF_FACT_OUTSIDE,   /* mprof's own remark on the run: why= */
-	MPROF_FACT_DEEPBIND,  /* it loaded path= so that its malloc and free are libc's, past us */
-	MPROF_FACT_RESUMED,   /* what the last STOPPED saw coming did not come */
+	MPROF_FACT_EXECING, /* it calls exec of path= ; env_kept: is the library still preloaded? */
+	MPROF_FACT_STOPPED, /* recording ended early: why= */
+	MPROF_FACT_OUTSIDE, /* mprof's own remark on the run: why= */
+	MPROF_FACT_DEEPBIND, /* it loaded path= with RTLD_DEEPBIND: its malloc and free are libc's
+				and not recorded */
+	MPROF_FACT_RESUMED,  /* the cause of the last STOPPED did not occur */
 };
 enum mprof_child_how { MPROF_CHILD_FORK = 1, MPROF_CHILD_SPAWN, MPROF_CHILD_VFORK };
 
@@ -407,7 +408,7 @@ struct mprof_fact {
 	int32_t pid;
 	int32_t parent_pid;
 	uint32_t parent; /* process number of the parent, 0 if not recorded */
-	uint64_t ticks;	 /* this triple was read together: it calibrates the clock */
+	uint64_t ticks;	 /* these three were read together and calibrate the clock */
 	int64_t mono_ns;
 	int64_t real_ns;
 	uint64_t start_time; /* as in mprof_process_entry */
@@ -417,29 +418,29 @@ struct mprof_fact {
 	uint32_t how;	     /* CHILD: enum mprof_child_how.  START of a forked child:
 			      * MPROF_CHILD_FORK, or 0 when fork_ticks is only when
 			      * the child was first noticed (a raw clone) */
-	uint32_t env_kept;   /* CHILD by spawn, EXECING: 1 if LD_PRELOAD still names us */
+	uint32_t env_kept;   /* CHILD by spawn, EXECING: 1 if LD_PRELOAD still names the library */
 	uint32_t pad;
 	uint64_t fork_ticks;	     /* START of a forked child: when its parent called fork */
 	uint64_t peak_rss_bytes;     /* END, WAITED: ru_maxrss */
 	uint64_t user_ns, system_ns; /* END, WAITED */
-	uint64_t self_bytes;	     /* memory of ours in the process */
+	uint64_t self_bytes;	     /* memory of the library in the process */
 	uint64_t minor_faults, major_faults; /* END, WAITED */
 	uint32_t stacks;       /* START of a forked child: ids up to this are its parent's */
-	uint32_t stacks_image; /* and this was the parent's image then */
+	uint32_t stacks_image; /* image of the parent at that time */
 	uint64_t reserved[1];
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_fact) == 144, "on-disk layout");
 
-/* Memory of a process at one moment.  Bytes.  From inside or, by mprof, outside.  0: not known. */
+/* Memory of a process at one time, in bytes, read by the process itself or by mprof. 0: unknown. */
 struct mprof_sample {
 	uint64_t ticks;
 	uint64_t rss;
 	uint64_t rss_anon;
 	uint64_t virt;
 	uint64_t minor_faults; /* since its start */
-	uint64_t peak_rss;     /* the most so far of this program, as the kernel says */
+	uint64_t peak_rss;     /* the maximum so far of this program, from the kernel */
 	uint64_t cpu_ns;       /* user and system time of the process, with peak_rss */
-	uint64_t arena;	       /* by which the break has moved since the program began */
+	uint64_t arena;	       /* by which the break moved since the program started */
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_sample) == 64, "on-disk layout");
 
@@ -448,7 +449,7 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_sample) == 64, "on-disk layout");
  * `runs` of struct mprof_page_run, ascending, not overlapping: the resident ones.
  */
 struct mprof_residency {
-	uint64_t ticks_before, ticks_after; /* reading took place between these */
+	uint64_t ticks_before, ticks_after; /* start and end of the reading */
 	uint64_t rss;
 	uint64_t runs;
 };
@@ -469,8 +470,8 @@ struct mprof_packed {
 MPROF_STATIC_ASSERT(sizeof(struct mprof_packed) == 80, "on-disk layout");
 
 /*
- * Events of all threads in the order of time; then three zstd frames: what happened,
- * when, and at which addresses.  A reader may leave out the last two.
+ * Events of all threads in the order of time; then three zstd frames: what happened, when, and
+ * at which addresses.  A reader may skip the last two.
  */
 #define MPROF_GROUP_FRAMES 3u
 struct mprof_group {
@@ -501,7 +502,8 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_sorts) == 32, "on-disk layout");
 struct mprof_threads {
 	uint64_t events;
 	uint64_t groups;
-	uint64_t chunks_missing; /* what was wrong with the raw file, and cannot be seen any more */
+	uint64_t
+	    chunks_missing; /* damage of the raw file, which the compressed file does not show */
 	uint64_t stacks_missing;
 	uint64_t reserved[4];
 };
@@ -514,9 +516,9 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_threads) == 64, "on-disk layout");
 MPROF_STATIC_ASSERT(sizeof(struct mprof_thread_entry) == 32, "on-disk layout");
 
 /*
- * Stack records: rows of 64-bit words in STACKS and STACKS_SLOT, one stream for
- * each image of a process, in the order of seq (FORMAT.md section 6).  The first
- * word of a record is stored last; a zero word ends a slot.
+ * Stack records: sequences of 64-bit words in STACKS and STACKS_SLOT, one stream for each image
+ * of a process, in the order of seq (FORMAT.md section 6).  The first word of a record is
+ * stored last; a zero word ends a slot.
  *
  * STACK  type 4 | flags 4 | new frames 24 | id 32;  then one word: joined id 32 |
  *        depth 32;  then the new frames, outermost first.  The stack is the

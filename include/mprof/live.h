@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * live.h - what lives at which address: a table without locks for MODEs that keep
- * totals.
+ * live.h - the live blocks by address: a lock-free table for MODEs that keep totals.
  *
  * An address chooses a table (1 GiB of addresses each), the table a leaf (1 KiB), the
  * leaf an entry of 16 bytes.  Two loads, then the entry.  Where two small blocks cannot
@@ -9,11 +8,10 @@
  * LIVE_LARGE usable bytes or more begin that far apart and have leaves of their own, of
  * 64 KiB each.
  *
- * Nobody waits: leaves are put in place by compare-and-swap, and the loser keeps its
- * own for the next time.  Entries are written by whoever has the block, one thread at a
- * time; what hands a block from one to another orders the accesses.  So a fork, a jump
- * out of a signal handler or a kill leaves nothing held.  A forked child has the table
- * with the rest of its memory.
+ * No thread waits: leaves are installed by compare-and-swap, and a thread that loses keeps its
+ * leaf for the next time. Only the thread that owns a block writes its entry; passing the block
+ * to another thread orders the accesses. So a fork, a jump out of a signal handler or a kill
+ * leaves no lock held. A forked child inherits the table with its memory.
  */
 #ifndef MPROF_LIVE_H
 #define MPROF_LIVE_H
@@ -141,7 +139,7 @@ static MPROF_COLD struct live_entry *live_leaf_new(struct live_map *m, struct li
 	table = __atomic_load_n(&k->table[at >> LIVE_GIB], __ATOMIC_ACQUIRE);
 	if (!table) {
 		table = (struct live_entry **)m->memory(leaves, 4096);
-		/* The loser's table is leaked: address space without pages. */
+		/* The table of the loser is leaked: address space without pages. */
 		if (table && !__atomic_compare_exchange_n(&k->table[at >> LIVE_GIB], &none, table,
 							  0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 			table = none;

@@ -2,10 +2,10 @@
 /*
  * module.h - the contract of INIT and MODE modules, built in or in a .so.
  *
- * An INIT module finds the backing allocator.  A MODE module decides what is
- * kept of each call.  Every call of the program goes through one pointer to a
- * const table (struct mprof_api); a MODE's table is stamped by template.h from
- * the inline hooks that the module defines, so the path of one malloc is
+ * An INIT module finds the backing allocator.  A MODE module decides what to record of each
+ * call.  Every call of the program goes through one pointer to a const table (struct
+ * mprof_api); template.h generates the table of a MODE from the inline hooks that the module
+ * defines, so the path of a malloc call is
  *
  *   program -> libmprof's malloc -> table entry of the MODE -> real malloc
  *
@@ -20,11 +20,11 @@
  *   3. a case in tests/preload.
  * To add an INIT: the same with struct mprof_init_ops, called mprof_init.
  *
- * Rules for code in hooks and in anything marked [hot]: no libc call, no lock,
- * no allocation, errno untouched.  Code marked [slow] may use the services of
- * struct mprof_host and raw system calls; it runs with every signal possible
- * and must not call malloc, stdio, exit, abort or locale functions either.
- * A module never ends the program: what fails is passed to host->stop().
+ * Rules for code in hooks and in anything marked [hot]: no libc call, no lock, no allocation,
+ * errno untouched.  Code marked [slow] may use the services of struct mprof_host and raw system
+ * calls; it runs with every signal possible and must not call malloc, stdio, exit, abort or
+ * locale functions either. A module never ends the program: it reports failures to
+ * host->stop().
  */
 #ifndef MPROF_MODULE_H
 #define MPROF_MODULE_H
@@ -50,8 +50,8 @@
 #endif
 
 /*
- * The backing allocator: every pointer is set.  All are from the object that has its malloc,
- * or made from what that has (resolve.c).
+ * The backing allocator. Every pointer is set: to a function of the object that defines its
+ * malloc, or to one made from those (resolve.c).
  */
 #define MPROF_SIGNATURE(ret, name, params, args) ret(*name) params;
 struct mprof_real {
@@ -60,8 +60,8 @@ struct mprof_real {
 };
 
 /*
- * What the program's calls run through.  Entries may be called from any
- * thread, also before its first and after its last own instruction.
+ * The table that the program's calls go through. Entries may be called from any thread, also
+ * before its first and after its last instruction.
  */
 struct mprof_api {
 #define MPROF_MALLOC(id, code, name, class, shape, found) MPROF_CALL_##shape(MPROF_SIGNED, id, name)
@@ -71,12 +71,12 @@ struct mprof_api {
 	void (*note_free)(unsigned fn, void *ptr, size_t size);
 	/* The mmap family, values as for class MAP in FORMAT.md section 5.3.  ticks: when. */
 	void (*note_map)(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error);
-	/* Process and thread edges, enum mprof_control. */
+	/* Beginnings and ends of processes and threads, enum mprof_control. */
 	void (*note_control)(unsigned what, uint64_t value);
 };
 #undef MPROF_SIGNATURE
 
-/* MPROF_CONF, one field for each row of options.def.  Valid for ever. */
+/* MPROF_CONF, one field for each row of options.def.  Never changes and is never freed. */
 struct mprof_config {
 #define MPROF_OPTION_MODULE_INIT				 const char *
 #define MPROF_OPTION_MODULE_MODE				 const char *
@@ -95,25 +95,24 @@ struct mprof_config {
 };
 
 /*
- * What a thread carries.  In memory that a forked child finds zeroed, so that
- * a child, however it was made, has cur == end and data == NULL and falls into
- * the slow path by itself.  Before a thread's first event mprof_self points to a
- * record that is always zero.
+ * The record of a thread. A forked child finds this memory zeroed, so a child, however it was
+ * created, has cur == end and data == NULL and takes the slow path.  Before a thread's first
+ * event, mprof_self points to a record that is always zero.
  */
 struct mprof_thread {
 	/* [hot] written by this thread only */
 	uint64_t *cur, *end; /* room for event words in this thread's slot */
 	uint64_t last_ticks; /* state of the encoding, encode.h */
 	uint64_t last_addr;
-	void *data; /* the MODE's own; zero in a new thread */
+	void *data; /* for the MODE; zero in a new thread */
 	/*
-	 * While a record is being put: the stack pointer, so that one that was jumped
-	 * out of (siglongjmp) is recognised.  A signal handler's call is "nested".
+	 * While a record is being written: the stack pointer, so that a record abandoned by
+	 * siglongjmp is recognised. A call from a signal handler meanwhile is "nested".
 	 */
 	uintptr_t busy;
 	uint32_t number; /* in the run, from 1; 0: not a thread, a process's stack records */
-	uint32_t last_stack, last_free_stack; /* ids that the last STACK words in the slot said */
-	void *stack;			      /* mprof_core.capture's own */
+	uint32_t last_stack, last_free_stack; /* ids in the last STACK words of the slot */
+	void *stack;			      /* for mprof_core.capture */
 	/* [slow] */
 	uint32_t tid;
 	uint64_t seq;		   /* of the chunk in the slot */
@@ -121,43 +120,44 @@ struct mprof_thread {
 	uint64_t slot_offset;
 	uint32_t slot_bytes;
 	uint32_t flushes;
-	struct mprof_extent *home; /* the record's own slot in a crowd; NULL: none yet */
+	struct mprof_extent *home; /* the thread's slot if there are many threads; NULL: none yet */
 	uint64_t home_offset;
 	void *next; /* the next one in a list of records */
 };
 
 /*
- * The one object that hot paths read.  Written before the first event, then constant.  A MODE
- * that changes what blocks are (guard.c) replaces functions of `real` from its start().
+ * The only global object that hot paths read. Written before the first event, constant
+ * afterwards.  A MODE that changes what blocks are (guard.c) replaces functions of `real` from
+ * its start().
  */
 struct mprof_core_data {
 	struct mprof_real real;
 	uintptr_t boot_base; /* the boot arena: such blocks never reach the allocator */
 	size_t boot_bytes;
-	uint32_t chunk_headers; /* blocks have a size in front as glibc's do: mprof_usable() */
+	uint32_t chunk_headers; /* blocks have a size field in front, as in glibc: mprof_usable() */
 	uint32_t clock;		/* enum mprof_clock */
 	uint32_t clock_shift;
 	uint64_t (*clock_slow)(void); /* CLOCK_MONOTONIC in ns */
 	void *(*boot_realloc)(void *ptr, size_t size);
 	size_t (*boot_usable)(void *ptr);
-	int *(*error)(void); /* where errno is */
+	int *(*error)(void); /* the address of errno */
 	/*
 	 * [hot] The id of the call stack that ends with the call from `at`; 0: there is
 	 * none.  NULL: stacks are not kept.  The thread's record must be busy.
 	 */
 	uint32_t (*capture)(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp);
-	uint32_t free_stacks; /* also of what gives blocks back */
+	uint32_t free_stacks; /* also of calls that free */
 };
 
-/* A place in the program: where a call returns to, and sp and fp there. */
+/* A call site: the return address, and sp and fp there. */
 struct mprof_place {
 	uintptr_t pc, sp, fp;
 };
 #ifdef MPROF_BUILTIN
-#define mprof_core mprof_core_local /* the same object, without a detour through the GOT */
+#define mprof_core mprof_core_local /* the same object, without an access to the GOT */
 #endif
 extern struct mprof_core_data mprof_core MPROF_SHARED;
-/* initial-exec: another TLS model may call malloc on first touch, which is us. */
+/* initial-exec: other TLS models may call malloc, and so us, on first access. */
 extern __thread struct mprof_thread *mprof_self __attribute__((tls_model("initial-exec")));
 
 /* Services.  All [slow], safe from any thread; -errno on failure. */
@@ -165,14 +165,15 @@ struct mprof_host {
 	uint32_t abi;
 	const struct mprof_config *config;
 	/*
-	 * The record of the calling thread, made if it has none; NULL: keep nothing
-	 * of this call, which is then counted if it was the program's.  The record is
-	 * not busy, or was left so by something that is no longer on the stack.
+	 * The record of the calling thread, created if it has none; NULL: do not record this
+	 * call, which is then counted as lost if it was the program's.  The record is not busy,
+	 * or was left busy by a frame that is no longer on the stack.
 	 */
 	struct mprof_thread *(*enter)(void);
 	/* Creates the run's file at path or joins the one that the run has. */
 	int (*file_open)(const char *magic, const char *path);
-	/* A zeroed, mapped, live struct mprof_counts for this thread; NULL: none to be had. */
+	/* A zeroed struct mprof_counts for this thread, mapped from the file; NULL: none available.
+	 */
 	struct mprof_counts *(*counts_take)(struct mprof_thread *t);
 	void (*counts_give)(struct mprof_thread *t); /* the thread has ended */
 	/*
@@ -184,40 +185,41 @@ struct mprof_host {
 	void (*slot_release)(struct mprof_thread *t);
 	/* From start(): sets mprof_core.capture as UNWIND says. */
 	int (*stacks_start)(void);
-	/* Counts what is missing, for the report. */
+	/* Counts losses for the report. */
 	void (*lost)(unsigned reason, uint64_t events);
 	/*
-	 * A descriptor of the program's: open remembers which file it is, write writes
-	 * all of it at once or returns -EBADF if it is another file by now.
+	 * A descriptor of the program: open remembers which file it refers to; write writes
+	 * everything at once, or returns -EBADF if it now refers to another file.
 	 */
 	int (*fd_open)(int fd);
 	int (*fd_write)(int fd, const void *data, size_t bytes);
 	/* One line for the user: why this MODE cannot start. */
 	void (*note)(const char *why);
-	/* Turns recording off for good in this process. why: one sentence. */
+	/* Ends recording in this process. why: one sentence. */
 	void (*stop)(unsigned reason, const char *why);
 	/*
-	 * How much of a large block the program used, as far as pages tell: begin when it has
-	 * been handed out, end before it is freed.  Bytes; -errno: not known.  About 1.2 us
-	 * each, and 0.4 us more for each megabyte.
+	 * How much of a large block the program used, to the page: begin after it was
+	 * allocated, end before it is freed.  Bytes; -errno: not known.  About 1.2 us each, and
+	 * 0.4 us more for each megabyte.
 	 */
 	void (*resident_begin)(const void *block, size_t usable);
 	int64_t (*resident_end)(const void *block, size_t usable);
 	/*
-	 * Looks how large the process has been, if it is time to.  large: a block of 64 KiB
-	 * or more is about to go or has just come.  1: it did, which took some time.
+	 * Reads the peak size of the process, if it is time to. large: a block of 64 KiB or
+	 * more is about to be freed or was just allocated. 1: it was read, which took some
+	 * time.
 	 */
 	int (*look)(unsigned large, uint64_t now);
-	const uint64_t *(*look_times)(void); /* [large]: it is time to from then on */
+	const uint64_t *(*look_times)(void); /* [large]: it is time to read from then on */
 	/*
-	 * Zeroed memory that a forked child has with all else, for good; it will come to
-	 * `touched` bytes.  NULL: none to be had.
+	 * Zeroed memory that a forked child inherits and that is never freed; about `touched`
+	 * bytes of it will be used. NULL: none available.
 	 */
 	void *(*memory)(size_t bytes, size_t touched);
 	/*
-	 * A zeroed payload of an extent of this kind, mapped from the file: what is stored is
-	 * in the file at once.  Multiple of 64; a forked child does not have it.  NULL: no
-	 * room; recording has ended.
+	 * A zeroed payload of an extent of this kind, mapped from the file: stores go to the
+	 * file directly. A multiple of 64 bytes; not inherited by a forked child. NULL: no
+	 * space; recording has ended.
 	 */
 	void *(*live)(unsigned kind, uint32_t thread, uint64_t seq, size_t bytes);
 	const uint32_t *page_bytes;
@@ -247,8 +249,8 @@ struct mprof_init_ops {
 	/* 1: open() loads objects, so it waits until the loader is idle (our constructor) */
 	uint32_t loads;
 	/*
-	 * 1: symbol() says what the program would call without us: right also for what the
-	 * allocator lacks and nothing can be made from
+	 * 1: symbol() finds what the program would call without the library: also correct for
+	 * functions that the allocator lacks and that cannot be made from others
 	 */
 	uint32_t natural;
 	/* [slow, optional] once.  Returns 0, or -errno with a sentence in why[why_size]. */
@@ -269,15 +271,15 @@ struct mprof_init_ops {
 struct mprof_mode_ops {
 	uint32_t abi; /* MPROF_MODULE_ABI */
 	const char *name, *help;
-	const struct mprof_api *api; /* stamped by template.h */
-	/* 1: allocations are not looked at, so that they may go to the allocator directly */
+	const struct mprof_api *api; /* generated by template.h */
+	/* 1: the MODE ignores allocations, so they may go to the allocator directly */
 	uint32_t keeps_nothing;
 	/* [slow, optional] once in a process, before its first event.  -errno refuses: the
 	 * program runs unrecorded. */
 	int (*start)(const struct mprof_host *host);
-	/* [slow, optional] a thread's record is new; before its first event. */
+	/* [slow, optional] a thread has a new record; called before its first event. */
 	void (*thread_start)(struct mprof_thread *t);
-	/* [slow, optional] the thread is gone; called by another one. */
+	/* [slow, optional] the thread has ended; called by another thread. */
 	void (*thread_exit)(struct mprof_thread *t);
 	/* [slow, optional] the process is about to end or to exec; may run more than once. */
 	void (*flush)(struct mprof_thread *t);
@@ -299,8 +301,8 @@ MPROF_HOT uintptr_t mprof_stack(void)
 }
 
 /*
- * [hot] Who called the function that this ends up in.  Its frame pointer must
- * be set up, which __builtin_frame_address does.
+ * [hot] The caller of the function that this is inlined into. That function must set up its
+ * frame pointer, which __builtin_frame_address ensures.
  */
 MPROF_HOT struct mprof_place mprof_caller(void)
 {
@@ -333,9 +335,9 @@ MPROF_HOT uint64_t mprof_ticks(void)
 }
 
 /*
- * [hot] Of a live block that is not a boot block.  glibc's answer also looks at
- * the next chunk, often a cache miss; its own header says the same (bit 1: the
- * chunk is a mapping of its own).  Used only after a trial at start agreed.
+ * [hot] The usable size of a live block that is not in the boot arena. glibc's function also
+ * reads the next chunk, often a cache miss; the block's own header is enough (bit 1: the chunk
+ * is a separate mapping). Used only if a test at the start gave the same results.
  */
 MPROF_HOT size_t mprof_usable(void *ptr)
 {
@@ -348,7 +350,8 @@ MPROF_HOT size_t mprof_usable(void *ptr)
 	return mprof_core.real.malloc_usable_size(ptr);
 }
 
-/* [hot] Bytes that a call asked for, as template.h passes size and arg; SIZE_MAX: more than that.
+/* [hot] Bytes that a call requested, from size and arg as template.h passes them; SIZE_MAX:
+ * overflow.
  */
 MPROF_HOT size_t mprof_bytes(unsigned fn, size_t size, size_t arg)
 {
@@ -359,7 +362,7 @@ MPROF_HOT size_t mprof_bytes(unsigned fn, size_t size, size_t arg)
 	return __builtin_mul_overflow(size, arg, &bytes) ? SIZE_MAX : bytes;
 }
 
-/* [hot] A block of the boot arena? */
+/* [hot] Is the block in the boot arena? */
 MPROF_HOT int mprof_is_boot(const void *ptr)
 {
 	return mprof_unlikely((uintptr_t)ptr - mprof_core.boot_base < mprof_core.boot_bytes);

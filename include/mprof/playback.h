@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * playback.h - a playback file: what a program asked of its allocator, compiled
- * so that a runner can ask it of another one with a few instructions a call.
- * `mprof sort` writes it, the runner (src/runner) plays it.  PLAYBACK.md
- * specifies it, with what a reader must reject.
+ * playback.h - a playback file: the calls of a program, compiled so that a runner can repeat
+ * them on another allocator with a few instructions a call. `mprof sort` writes it, the runner
+ * (src/runner) plays it.  PLAYBACK.md is the specification and says what a reader must reject.
  *
  * Little-endian.  A header of one page, then sections, each 4096-aligned and
  * named by (offset, bytes) in the header.  Streams are rows of 64-bit words:
@@ -16,11 +15,10 @@
  * the ORDER stream (from 0; EXT and all others are not calls) is "op n": what
  * frames, samples and sites count in.
  *
- * Slots.  A block keeps its slot from birth to end, realloc included.  Slots
- * of ended blocks are reused: last freed first within a thread; a slot whose
- * last block was freed by another thread than the one that wants it next, or
- * whose thread has ended, rests for MPROF_PLAY_REST ops before.  With one
- * thread, `slots` is the greatest number of blocks alive at once.
+ * Slots.  A block keeps its slot from birth to end, realloc included.  Slots of freed blocks
+ * are reused, last freed first within a thread. A slot whose last block was freed by another
+ * thread than the one that needs it next, or by a thread that has ended, is not reused for
+ * MPROF_PLAY_REST ops.  With one thread, `slots` is the greatest number of blocks live at once.
  *
  * Two forms of the same calls:
  * - ORDER: all threads in the recorded order; a SWITCH word before the first
@@ -36,9 +34,9 @@
  *   CREATE stands where the thread begins, before that GONE for each thread
  *   that had ended by then and was not yet waited for.  EXIT ends a stream.
  *
- * ORDER has CREATE, GONE and EXIT too, among the words of the thread that they
- * stand in.  Every thread has one EXIT, behind its last call; every thread but
- * index 0 has one CREATE, before its first.  END follows the last word.
+ * ORDER has CREATE, GONE and EXIT too, among the words of the thread that they stand in.  Every
+ * thread has one EXIT, after its last call; every thread but index 0 has one CREATE, before its
+ * first call.  END follows the last word.
  */
 #ifndef MPROF_PLAYBACK_H
 #define MPROF_PLAYBACK_H
@@ -56,7 +54,7 @@
 #define MPROF_PLAY_SIZE_BITS   28u
 #define MPROF_PLAY_PAGE	       4096u
 #define MPROF_PLAY_LARGE       16384u /* from this size on a block may have a TOUCH word */
-/* TOUCH: the block was not looked at when it ended: take it as touched wholly. */
+/* TOUCH: the touched bytes are unknown: assume that the whole block was touched. */
 #define MPROF_PLAY_TOUCH_UNKNOWN ((1ull << 60) - 1)
 
 enum mprof_play {
@@ -151,27 +149,28 @@ struct mprof_play_thread {
 	uint32_t creator; /* index of the thread whose stream has the CREATE; own index: none */
 };
 
-/* What compiling found; figures of the program, not of a replay. */
+/* Figures of the program, from compiling; not figures of a replay. */
 struct mprof_play_summary {
 	uint64_t calls;	      /* ops */
 	uint64_t by_op[6];    /* indexed by enum mprof_play */
-	uint64_t asked_bytes; /* by all calls that ask for bytes */
+	uint64_t asked_bytes; /* by all calls that request bytes */
 	uint64_t peak_bytes, peak_blocks;
-	uint64_t peak_op; /* after this op peak_bytes are alive, for the first time */
-	uint64_t left_bytes, left_blocks; /* alive at the end */
+	uint64_t peak_op;		  /* the first op after which peak_bytes are live */
+	uint64_t left_bytes, left_blocks; /* live at the end */
 	uint64_t remote_frees; /* frees, reallocs: by another thread than the one that allocated */
 	uint64_t recorded_ns;  /* from the first event to the last */
 	uint64_t touched_blocks; /* TOUCH words */
-	/* Not played, or mended: */
+	/* Not played, or repaired: */
 	uint64_t failed;	     /* calls that had failed in the program */
-	uint64_t unknown_frees;	     /* of blocks that were never seen: left out */
+	uint64_t unknown_frees;	     /* of unknown blocks: left out */
 	uint64_t inherited_frees;    /* a forked child's, of its parent's blocks: left out */
-	uint64_t double_allocations; /* of an address that was still alive: a FREE was put before */
-	uint64_t inversions;	     /* events in the wrong order that were put right */
-	uint64_t lost;		     /* events that the recorder says it lost */
-	uint64_t damaged;	     /* places in the input that could not be read */
+	uint64_t double_allocations; /* of an address that was still live: a FREE was inserted */
+	uint64_t inversions;	     /* events in the wrong order, reordered */
+	uint64_t lost;		     /* events that the recorder counted as lost */
+	uint64_t damaged;	     /* unreadable parts of the input */
 	uint64_t null_frees;	     /* free(NULL): nothing to play */
-	uint64_t swept; /* FREEs put for blocks that went with exec or a process's end */
+	uint64_t
+	    swept; /* FREEs inserted for blocks that an exec or the end of a process discarded */
 	uint64_t reserved[6];
 };
 
@@ -181,8 +180,8 @@ enum mprof_play_flags {
 	MPROF_PLAY_HAS_TOUCH = 4,
 	MPROF_PLAY_CHANGED = 8, /* by a what-if: not what the program did */
 	MPROF_PLAY_CUT = 16,	/* the input ended in the middle */
-	/* The program had libstdc++, which some allocators bring with them: who compares what a
-	 * process needs before its first call must not count it twice. */
+	/* The program had libstdc++, which some allocators also load: do not count it twice
+	 * when comparing what processes need before the first call. */
 	MPROF_PLAY_LIBSTDCXX = 32,
 };
 
@@ -205,7 +204,7 @@ struct mprof_playback_header {
 	uint64_t check;	    /* of the header's bytes before this field */
 };
 
-/* A 64-bit FNV-1a over 64-bit words, the last one filled up with zeros: sections and header. */
+/* 64-bit FNV-1a over 64-bit words, the last one padded with zeros; used for sections and header. */
 static inline uint64_t mprof_play_check(uint64_t check, const void *data, uint64_t bytes)
 {
 	const unsigned char *p = (const unsigned char *)data;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * runner.h - what the runner is told and what it says.
+ * runner.h - arguments and results of the runner.
  *
  * `mprof_replay KEY=VALUE...` plays one playback file once, in a process of its
  * own, with whatever allocator is preloaded, and writes records to a descriptor.
@@ -41,7 +41,8 @@
 #ifndef MPROF_RUNNER_H
 #define MPROF_RUNNER_H
 
-/* Values of touch= and mode=, in the order of the runner's enumerators; also those of options. */
+/* Values of touch= and mode=, in the order of the runner's enumerators; options use the same words.
+ */
 #define MPROF_TOUCH_WORDS     "none", "first", "page", "full", "recorded"
 #define MPROF_PLAY_MODE_WORDS "serial", "threads", "ordered"
 
@@ -64,12 +65,12 @@ enum mprof_run_kind {
 	MPROF_RUN_SAMPLE = 2,	 /* struct mprof_run_sample */
 	MPROF_RUN_FRAME = 3,	 /* struct mprof_run_frame, then its ranges */
 	MPROF_RUN_RESULT = 4,	 /* struct mprof_run_result */
-	MPROF_RUN_ERROR = 5,	 /* text: why it could not be played */
+	MPROF_RUN_ERROR = 5,	 /* text: why the file could not be played */
 };
 
 struct mprof_run_record {
 	uint32_t kind, pad;
-	uint64_t bytes; /* behind this; a multiple of 8 */
+	uint64_t bytes; /* after this; a multiple of 8 */
 };
 
 /* Of the ops that return a block (MALLOC, CALLOC, REALLOC, ALIGNED), in their order. */
@@ -105,25 +106,25 @@ struct mprof_run_range {
 
 struct mprof_run_result {
 	uint64_t calls;
-	uint64_t failed; /* returned nothing for a size above 0 where the program's had a block */
+	uint64_t failed; /* returned NULL for a size above 0 where the program got a block */
 	uint64_t wall_ns, user_ns, sys_ns, minflt, majflt; /* of the calls, drain not included */
 	uint64_t base_rss, start_hwm; /* bytes, before the first call; start_hwm: VmHWM then */
 	uint64_t peak_rss;	      /* VmHWM at the end of the calls - base_rss, 0 if below */
 	uint64_t end_rss;	      /* above the baseline, after the last call */
-	uint64_t drained_rss;	      /* at once after freeing all that was left */
+	uint64_t drained_rss;	      /* immediately after freeing all that was left */
 	uint64_t drain_ms[MPROF_RUN_DRAINS], drain_rss[MPROF_RUN_DRAINS];
 	uint64_t waits;	  /* threads, ordered: calls that had to wait for another thread */
-	uint64_t late_ns; /* paced: the most that a call came too late */
+	uint64_t late_ns; /* paced: the greatest delay of a call */
 	uint64_t drain_user_ns, drain_sys_ns;
 	/* Sampled calls by class: bucket b counts ticks t with b = 4 * log2(t) + next two bits. */
 	uint64_t latency_ticks_per_s;
 	uint64_t latency[3][MPROF_RUN_LATENCY]; /* births, frees, reallocs */
 	uint64_t thp;	  /* 0 never, 1 madvise, 2 always, as the process saw it */
 	uint64_t touch;	  /* 0 none, 1 first, 2 page, 3 full, 4 recorded; null touches nothing */
-	uint64_t aslr;	  /* 0: addresses are not random */
-	uint64_t threads; /* that played, the first one included */
+	uint64_t aslr;	  /* 0: addresses are not randomisedised */
+	uint64_t threads; /* threads that played, including the first */
 	uint64_t late_stacks;	/* mapped after the baseline: more threads at once than foreseen */
-	uint64_t latency_empty; /* ticks that timing alone takes; not subtracted */
+	uint64_t latency_empty; /* ticks that reading the clock takes; not subtracted */
 	uint64_t reserved[3];
 };
 

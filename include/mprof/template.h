@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * template.h - stamps a struct mprof_api from a MODE's inline hooks.
+ * template.h - generates a struct mprof_api from a MODE's inline hooks.
  *
  * Define these first, all MPROF_HOT, then include this file once:
  *
@@ -11,15 +11,15 @@
  *   on_realloc_begin(fn, ptr, size, arg)     before; ptr != NULL
  *   on_realloc_end(fn, old, ptr, size, arg)  after; ptr is NULL when it failed or freed
  *
- * size and arg are what the call was given: arg is the alignment, or for calloc
- * and reallocarray the number of elements of which size is one's;
- * mprof_bytes(fn, size, arg) is what they come to.
+ * size and arg are the arguments of the call: arg is the alignment, or for calloc and
+ * reallocarray the number of elements of which size is one's; mprof_bytes(fn, size, arg) is the
+ * product.
  *
  * and, out of line, note_map(fn, ticks, value, error) and note_control(what, value).
  * The result is `static const struct mprof_api mode_api`.
  *
- * The real call is never inside a hook, so the allocator's errno and result
- * reach the program untouched, and what it calls itself is recorded.
+ * The real call is never inside a hook, so the program gets the allocator's errno and result
+ * unchanged, and calls that the allocator makes itself are recorded.
  */
 #include <mprof/module.h>
 
@@ -74,7 +74,7 @@ MPROF_HOT void *mode_allocated(unsigned fn, void *ptr, size_t size, size_t arg)
 		on_free(MPROF_FN_##id, ptr, size, arg);     \
 		mprof_core.real.name args;                  \
 	}
-/* Asks nothing of the heap: not an event. */
+/* Changes nothing in the heap: not an event. */
 #define MODE_QUERY(id, name, shape, params, args, size, arg)            \
 	static size_t mode_##name params                                \
 	{                                                               \
