@@ -280,7 +280,8 @@ struct mprof_sample_cell {
 	double heaviest_calls, heaviest_bytes; /* greatest sqrt(1-p)/p and sqrt(1-p) size/p */
 	double lifetime;		       /* ticks of freed samples, weighted */
 	uint32_t size_least, size_most;	       /* of samples, as in struct mprof_cell */
-	uint64_t reserved[2];
+	uint64_t elapsed; /* ticks of the thread since its sample before, without ours; their sum */
+	uint64_t reserved[1];
 };
 #define MPROF_SAMPLE_BYTES 1u
 #define MPROF_SAMPLE_CALLS 2u

@@ -20,7 +20,7 @@
 #define LANE_CELL_KIND MPROF_EXTENT_SAMPLES
 #define LANE_MORE     \
 	int64_t left; \
-	uint64_t random;
+	uint64_t random, since; /* since: the sample before */
 #include <mprof/lanes.h>
 
 #define FILTER_BITS 14
@@ -177,7 +177,7 @@ static void settle(struct lane *l, struct live_entry e, uint64_t now)
 	change_heap(-whole(w.bytes), -whole(w.calls), now);
 }
 
-static void keep(struct lane *l, uint32_t id, void *ptr, uint64_t size)
+static void keep(struct lane *l, uint32_t id, void *ptr, uint64_t size, uint64_t elapsed)
 {
 	const size_t usable = mprof_usable(ptr);
 	const uint64_t now = mprof_ticks();
@@ -200,6 +200,7 @@ static void keep(struct lane *l, uint32_t id, void *ptr, uint64_t size)
 	live_put(place, live_entry_of(id, size, now));
 	f = figures_of(s, id);
 	add_sums(&f.cell->made, &w);
+	f.cell->elapsed += elapsed;
 	if (root(w.spare) * w.calls > f.cell->heaviest_calls)
 		f.cell->heaviest_calls = root(w.spare) * w.calls;
 	if (root(w.spare) * w.bytes > f.cell->heaviest_bytes)
@@ -214,6 +215,7 @@ static void keep(struct lane *l, uint32_t id, void *ptr, uint64_t size)
 /* The countdown has expired or has not started. */
 static MPROF_COLD void sampled(void *ptr, uint64_t size, struct mprof_place at)
 {
+	const uint64_t now = mprof_ticks();
 	struct mprof_thread *t;
 	struct lane *l = begin(&t);
 
@@ -229,10 +231,11 @@ static MPROF_COLD void sampled(void *ptr, uint64_t size, struct mprof_place at)
 		/* Whatever is left of a gap that ends in this block, the next one is as any other.
 		 */
 		l->left = draw(l);
-		if (mprof_ticks() >= __atomic_load_n(dump_due, RLX))
-			host->dump(mprof_ticks(), heap);
+		if (now >= __atomic_load_n(dump_due, RLX))
+			host->dump(now, heap);
 		if (!lane_paused(l))
-			keep(l, stack_of(t, at, size), ptr, size);
+			keep(l, stack_of(t, at, size), ptr, size, now - l->since);
+		l->since = mprof_ticks(); /* what this took is not the program's */
 	}
 	end(t);
 }
@@ -366,6 +369,8 @@ static int start(const struct mprof_host *h)
 static void thread_start(struct mprof_thread *t)
 {
 	lane_start(t);
+	if (t->data)
+		((struct lane *)t->data)->since = mprof_ticks();
 	if (heap) {
 		heap->sample_period = (uint64_t)period;
 		heap->sample_unit = by_calls ? MPROF_SAMPLE_CALLS : MPROF_SAMPLE_BYTES;

@@ -11,6 +11,7 @@
 
 #include "config.h"
 #include "core.h"
+#include "file.h"
 #include "local.h"
 #include "process.h"
 #include "summary.h"
@@ -114,6 +115,9 @@ static void say_count(struct summary *s, int64_t v, size_t width)
 
 static int64_t value_of(const struct summary_values *v)
 {
+	if (text_same(mp_config.folded_value, "time"))
+		return (int64_t)((__int128)v->elapsed * 1000000 /
+				 (int64_t)mp_file.header->clock_hz);
 	switch (mp_config.folded_value[0]) {
 	case 't':
 		return v->bytes;

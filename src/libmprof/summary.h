@@ -25,6 +25,7 @@
 /* Figures of a stack, and of a node with all that is below it left out. */
 struct summary_values {
 	int64_t calls, bytes, live_calls, live_bytes, peak_bytes;
+	int64_t elapsed; /* of samples, ticks */
 };
 
 struct summary_object {

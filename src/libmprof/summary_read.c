@@ -371,6 +371,7 @@ static void add_sample(struct summary *s, const struct mprof_sample_cell *c, uin
 	v = values_of(s, id);
 	v->calls += whole(c->made.calls);
 	v->bytes += whole(c->made.bytes);
+	v->elapsed += (int64_t)c->elapsed;
 	v->live_calls += whole(c->made.calls) - whole(c->freed.calls);
 	v->live_bytes += whole(c->made.bytes) - whole(c->freed.bytes);
 }

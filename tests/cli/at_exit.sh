@@ -249,3 +249,61 @@ END
 	expect_status 0
 	expect_same 'before it locked itself in' "$(sed 's/.*;main;//' malloc.prof.*)" 'keep 5'
 }
+
+# Wall-clock time between samples, of each thread, against what the program measures itself.
+test_at_exit_time() {
+	cat >timed.c <<'END'
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+static long now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+static void busy(void) { for (int i = 0; i < 5000000; i++) free(malloc(32)); }
+static void waits(void) { for (int i = 0; i < 300; i++) { usleep(1000); free(malloc(32)); } }
+static long took;
+static void *thread(void *arg)
+{
+	long start = now();
+	waits();
+	took = now() - start;
+	return arg;
+}
+int main(int argc, char **argv)
+{
+	pthread_t t;
+	long start = now();
+	if (argc > 1) {
+		pthread_create(&t, NULL, thread, NULL);
+		pthread_join(t, NULL);
+		dprintf(1, "%ld\n", took);
+	} else {
+		busy();
+		dprintf(1, "%ld\n", now() - start);
+	}
+	return 0;
+}
+END
+	cc -g -O1 -fno-inline -fno-builtin -pthread -o timed timed.c || bad 'timed.c does not compile'
+	run preloaded 'MODE=Sample SAMPLE_CALLS=10000 FOLDED_VALUE=time AT_EXIT=folded' ./timed
+	expect_part busy 95 105
+	rm malloc.prof.*
+	run "$mprof" profile -q -o p --sample-calls 1 --at-exit folded --folded-value time -- ./timed thread
+	expect_part waits 95 105
+	run "$mprof" profile --folded-value tim -- true
+	expect_status 2
+	expect_one_line_error
+}
+
+expect_part() { # FUNCTION LEAST MOST: percentages of the microseconds in `out`
+	local n part
+	n=$(sed -n "s/.*;$1 //p" malloc.prof.*)
+	part=$((n * 100 / $(cat out)))
+	[ "$part" -ge "$2" ] && [ "$part" -le "$3" ] || bad "$1: $part % of $(cat out) us: $(cat malloc.prof.*)"
+}

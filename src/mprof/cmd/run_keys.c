@@ -79,6 +79,20 @@ static int take_amount(const struct option_row *row, const char *arg, void *to, 
 	return 0;
 }
 
+/* A key whose values are words. */
+static int take_word(const struct option_row *row, const char *arg, void *to, struct error *err)
+{
+	struct conf scratch = { { NULL } };
+	struct error why;
+	const int ret = conf_set(&scratch, (enum conf_key)row->least, arg, &why);
+
+	conf_release(&scratch);
+	if (ret)
+		return option_invalid(err, row, arg, "%s", keys[row->least].unit);
+	*(const char **)to = arg;
+	return 0;
+}
+
 static int take_setting(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
 	struct conf scratch = { { NULL } };
@@ -92,6 +106,7 @@ static int take_setting(const struct option_row *row, const char *arg, void *to,
 }
 
 const struct option_type option_amount = { "size", take_amount, NULL, COMPLETE_NOTHING };
+const struct option_type option_key_word = { "word", take_word, NULL, COMPLETE_NOTHING };
 const struct option_type option_ranges = { "numbers", take_ranges, NULL, COMPLETE_NOTHING };
 static const struct option_type setting_type = { "setting", take_setting, NULL, COMPLETE_NOTHING };
 const struct option_type option_signal = { "signal", take_signal, signals, COMPLETE_NOTHING };

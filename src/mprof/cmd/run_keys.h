@@ -18,7 +18,7 @@ struct run_keys {
 };
 
 /* A number with the bounds of its key. */
-extern const struct option_type option_ranges, option_amount, option_key;
+extern const struct option_type option_ranges, option_amount, option_key, option_key_word;
 /* The name or number of a signal that can request a dump, kept as text. */
 extern const struct option_type option_signal;
 

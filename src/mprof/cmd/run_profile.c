@@ -39,6 +39,11 @@ static const struct option_row options[] = {
 		   "Choose the same samples each time; 0: different ones [0]"),
 	OPTION_WORDS_TEXT(0, "at-exit", "WHAT", keys.word[CONF_AT_EXIT], words_EXIT_FORM,
 			  "Let each process also write %s when it ends; several with commas"),
+	OPTION_CUSTOM(0, "folded-value", "WORD", const char *, keys.word[CONF_FOLDED_VALUE],
+		      &option_key_word,
+		      "Write these numbers in folded: calls, total, live, peak, or of samples time"
+		      " [calls]",
+		      .least = CONF_FOLDED_VALUE),
 	OPTION_WORDS_TEXT(0, "dump", "WHAT", keys.word[CONF_DUMP], words_EXIT_FORM,
 			  "Write %s in dumps while it runs; several with commas [text]"),
 	OPTION_CUSTOM(0, "dump-signal", "SIGNAL", const char *, keys.word[CONF_DUMP_SIGNAL],
