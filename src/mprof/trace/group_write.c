@@ -423,7 +423,7 @@ static bool follow(struct group_writer *w, const struct event *e, size_t n)
 			p[i].cell = places_make(&p[i].home->places, e[i].addr);
 			if (!p[i].cell)
 				return false;
-			sorts_prefetch_sort(w->sorts, p[i].hash);
+			sorts_prefetch_sort(w->sorts, p[i].hash, e[i].stack);
 		} else if (p[i].effect == EFFECT_END) {
 			p[i].cell = places_find(&p[i].home->places, e[i].addr);
 		} else {

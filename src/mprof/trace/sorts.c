@@ -98,7 +98,10 @@ static bool grow_table(struct sorts *s)
 
 static uint32_t define(struct sorts *s, const struct event *e)
 {
-	if (s->n > UINT32_MAX - 2 || !room_for(s, s->n + 1, s->stacks))
+	uint32_t stack_number = sorts_stack(s, e->stack);
+
+	if (stack_number == UINT32_MAX || s->n > UINT32_MAX - 2 ||
+	    !room_for(s, s->n + 1, s->stacks))
 		return 0;
 	s->sort[s->n] = (struct sort){ .size = e->size,
 				       .usable = e->usable,
@@ -108,7 +111,8 @@ static uint32_t define(struct sorts *s, const struct event *e)
 				       .fn = e->fn,
 				       .kind = e->kind,
 				       .factors = e->factors,
-				       .pile = sort_pile(e->usable) };
+				       .pile = sort_pile(e->usable),
+				       .stack_number = stack_number };
 	return (uint32_t)s->n++;
 }
 
@@ -132,8 +136,6 @@ uint32_t sorts_number(struct sorts *s, const struct event *e, uint64_t hash)
 	number = define(s, e);
 	if (number)
 		s->table[at] = hash >> 32 << 32 | number;
-	if (number && sorts_stack(s, e->stack) == UINT32_MAX)
-		return 0;
 	return number;
 }
 
@@ -185,16 +187,15 @@ static void tell_sorts(struct sorts *s)
 
 	for (size_t i = s->told; i < s->n; i++) {
 		const struct sort *k = &s->sort[i];
-		uint32_t number = sorts_stack(s, k->stack);
 
 		column_put(&s->column[SORTS_FN], k->fn);
 		column_put(&s->column[SORTS_WHAT], k->kind | k->factors << 4);
-		column_varint(&s->column[SORTS_STACK], zigzag((uint64_t)number - stack));
+		column_varint(&s->column[SORTS_STACK], zigzag((uint64_t)k->stack_number - stack));
 		column_varint(&s->column[SORTS_SIZE], k->size);
 		column_varint(&s->column[SORTS_SLACK], zigzag(k->usable - k->size));
 		column_varint(&s->column[SORTS_ARG], k->arg);
 		column_varint(&s->column[SORTS_ERROR], k->error);
-		stack = number;
+		stack = k->stack_number;
 	}
 }
 

@@ -48,6 +48,7 @@ struct sort {
 	uint16_t pile; /* of addresses with this usable size, see group.h */
 	/* For guessing what comes after it, in one group: */
 	uint32_t next, next_group;
+	uint32_t stack_number; /* the writer's: of its stack, see sorts_stack() */
 };
 
 /* Who first had a stack of this node. */
@@ -101,11 +102,14 @@ PREFETCHES sorts_prefetch(const struct sorts *s, uint64_t hash)
 {
 	__builtin_prefetch(&s->table[hash & (s->table_room - 1)]);
 }
-PREFETCHES sorts_prefetch_sort(const struct sorts *s, uint64_t hash)
+PREFETCHES sorts_prefetch_sort(const struct sorts *s, uint64_t hash, uint32_t node)
 {
-	const struct sort *sort = &s->sort[(uint32_t)s->table[hash & (s->table_room - 1)]];
+	uint32_t number = (uint32_t)s->table[hash & (s->table_room - 1)];
 
-	__builtin_prefetch(sort);
+	if (number)
+		__builtin_prefetch(&s->sort[number]);
+	else if (s->number) /* it will be defined */
+		__builtin_prefetch(&s->number[node < s->nodes ? node : 0]);
 }
 /* The number of a node's stack, 0 of node 0; UINT32_MAX without memory. */
 uint32_t sorts_stack(struct sorts *s, uint32_t node);
