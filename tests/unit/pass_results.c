@@ -318,6 +318,20 @@ START_TEST(compactness_of_what_was_in_memory)
 	ck_assert_uint_eq(s->needed, 4);
 	ck_assert(s->compactness == 0.8);
 	ck_assert_uint_eq(s->rss, 123456);
+	feed_release();
+
+	/* The fullest sample is the first screen's: blocks that come and go later are not in it. */
+	feed_alloc(MPROF_FN_MALLOC, 0x10100, 100);
+	feed_free(0x10100);
+	feed_free(0x10800);
+	feed_alloc(MPROF_FN_MALLOC, 0x40000, 0x2000);
+	feed.read = 0;
+	feed.brief = true;
+	feed_run();
+	ck_assert_uint_eq(feed.a.residency.sample.count, 0);
+	ck_assert_uint_eq(feed.a.residency.compared, 1);
+	ck_assert_uint_eq(feed.a.residency.fullest.resident, 11);
+	ck_assert_uint_eq(feed.a.residency.fullest.under_live, 2 + 1 + 2);
 }
 END_TEST
 

@@ -50,12 +50,13 @@ int analysis_make(struct analysis *a, const struct analysis_source *source, stru
 	a->time_error_ns = source->time_error_ns;
 	a->damage = source->damage;
 	a->has_stacks = stacks && stacks->definitions > 0;
-	a->sizes.brief = a->compactness.brief = source->brief;
+	a->sizes.brief = a->compactness.brief = a->residency.brief = source->brief;
 	a->sites.options = (struct sites_options){ .filter = SITE_FILTER_ALL };
 	n = a->has_stacks ? PASSES : PASSES - OF_STACKS;
 	for (i = 0; i < n; i++)
 		list[i] = (struct walk_pass){ passes[i].ops, (char *)a + passes[i].offset };
 	walk_init(&a->walk, &source->input, list, n);
+	a->walk.no_pages = source->brief;
 	a->walk.progress = source->progress;
 	a->walk.progress_context = source->progress_context;
 	ret = walk_run(&a->walk, err);

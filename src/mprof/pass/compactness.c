@@ -44,14 +44,13 @@ static void state_begins(struct compactness_of *c, const struct live *now, uint6
 	}
 }
 
-static inline void look(struct compactness_of *c, const struct live *now, uint64_t ticks,
-			bool brief)
+static inline void look(struct compactness_of *c, const struct live *now, uint64_t ticks)
 {
-	if (!brief && (now->pages != c->touched || now->needed != c->needed)) {
+	if (now->pages != c->touched || now->needed != c->needed) {
 		state_ends(c, ticks);
 		state_begins(c, now, ticks);
 	}
-	c->run += !brief;
+	c->run++;
 	if (now->bytes > c->high_bytes) {
 		c->high_bytes = now->bytes;
 		c->high_needed = now->needed;
@@ -67,16 +66,44 @@ static void part(struct compactness *s)
 	s->apart = true;
 }
 
+static void brief_end(struct compactness *s, const struct note *n)
+{
+	if (n->did & (NOTE_ENDED | NOTE_DROPPED))
+		moment_ended(&s->moment, s->walk->heap.process[n->process]->pages.shift, n->process,
+			     &n->old);
+}
+
+static void brief_batch(struct compactness *s, const struct batch *b)
+{
+	size_t i;
+
+	for (i = 0; !b->grew && i < b->ends; i++)
+		brief_end(s, &b->note[b->end[i]]);
+	for (i = 0; b->grew && i < b->count; i++) {
+		const struct note *n = &b->note[i];
+
+		brief_end(s, n);
+		if (!(n->did & NOTE_BEGAN) || note_all_bytes(n) <= s->all.high_bytes)
+			continue;
+		s->all.high_bytes = note_all_bytes(n);
+		s->all.high_needed = n->own.needed + n->rest->needed;
+		moment_begin(&s->moment, b->event[i].ticks, b->number + i);
+	}
+}
+
 static void batch(void *self, const struct batch *b)
 {
 	struct compactness *s = self;
 	struct compactness_of *c = NULL;
 	const struct note *n = b->note;
-	const bool brief = s->brief;
 	uint32_t process = 0;
 	struct live all;
 	size_t i;
 
+	if (s->brief) {
+		brief_batch(s, b);
+		return;
+	}
 	if (s->walk->heap.processes > 1)
 		part(s);
 	for (i = 0; i < b->count; i++, n++) {
@@ -90,10 +117,10 @@ static void batch(void *self, const struct batch *b)
 				return;
 			}
 		}
-		look(c, &n->own, b->event[i].ticks, brief);
+		look(c, &n->own, b->event[i].ticks);
 		if (s->apart) {
 			all = note_all(n);
-			look(&s->all, &all, b->event[i].ticks, brief);
+			look(&s->all, &all, b->event[i].ticks);
 		}
 	}
 }
@@ -104,8 +131,11 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	struct compactness *s = self;
 	struct compactness_of *c;
 
-	(void)h;
 	(void)why;
+	if (s->brief) {
+		moment_gone(&s->moment, h, process);
+		return;
+	}
 	part(s);
 	c = array_at(&s->process, process, sizeof(*c));
 	if (!c) {
@@ -131,7 +161,10 @@ static void finish(void *self, struct walk *w)
 	struct compactness_of *c = s->process.item;
 	size_t i;
 
-	state_ends(&s->all, w->last_ticks);
+	if (s->brief)
+		s->all.high_touched = s->moment.pages;
+	else
+		state_ends(&s->all, w->last_ticks);
 	close_sums(&s->all);
 	for (i = 0; i < s->process.count; i++)
 		close_sums(&c[i]);
@@ -139,7 +172,10 @@ static void finish(void *self, struct walk *w)
 
 static void release(void *self)
 {
-	array_release(&((struct compactness *)self)->process);
+	struct compactness *s = self;
+
+	array_release(&s->process);
+	moment_release(&s->moment);
 }
 
 const struct pass_ops compactness_pass = {

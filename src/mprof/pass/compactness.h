@@ -19,6 +19,7 @@
 #define MPROF_PASS_COMPACTNESS_H
 
 #include "array.h"
+#include "moment.h"
 #include "walk.h"
 
 struct compactness_of {
@@ -38,7 +39,8 @@ struct compactness_of {
 
 struct compactness {
 	struct walk *walk;
-	bool brief; /* set before: only what is called high_, and at_peak */
+	bool brief; /* set before: of the run, what it had at its peak, and nothing else */
+	struct moment moment; /* that peak, when brief: the walk counts no pages */
 	struct compactness_of all;
 	struct array process; /* struct compactness_of, by index of the heap */
 	bool apart;	      /* `all` is kept; before that it is what the only process has */

@@ -50,17 +50,61 @@ static void add_shared_pages(struct residency_sample *s, const struct pages *p,
 	}
 }
 
+/* The fullest sample so far becomes the moment; the pages follow as its blocks end. */
+static void brief_sample(struct residency *all, const struct heap *h, uint32_t process,
+			 const struct trace_residency *r)
+{
+	const struct heap_process *p = h->process[process];
+
+	if (!p->live.bytes || p->live.bytes < all->fullest.live_bytes || !r->runs)
+		return;
+	all->fullest = (struct residency_sample){ .process = p->number,
+						  .ticks = r->head->ticks_before,
+						  .live_bytes = p->live.bytes,
+						  .resident = resident_all(r),
+						  .rss = r->head->rss };
+	all->process = process;
+	all->moment.within = r;
+	moment_begin(&all->moment, r->head->ticks_before, h->number);
+}
+
+static void batch(void *self, const struct batch *b)
+{
+	struct residency *all = self;
+	size_t i;
+
+	for (i = 0; all->moment.number && i < b->ends; i++) {
+		const struct note *n = &b->note[b->end[i]];
+
+		if (n->process == all->process && n->did & (NOTE_ENDED | NOTE_DROPPED))
+			moment_ended(&all->moment, all->walk->heap.process[n->process]->pages.shift,
+				     n->process, &n->old);
+	}
+}
+
+static void gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
+		 uint64_t ticks)
+{
+	struct residency *all = self;
+
+	(void)why;
+	(void)ticks;
+	if (all->moment.number && process == all->process)
+		moment_gone(&all->moment, h, process);
+}
+
 static void residency(void *self, const struct heap *h, uint32_t process,
 		      const struct trace_residency *r)
 {
 	struct residency *all = self;
 	const struct heap_process *p = h->process[process];
-	struct residency_sample *s = array_at(&all->sample, all->sample.count, sizeof(*s));
+	struct residency_sample *s;
 
-	if (!s) {
-		pass_failed(all->walk);
+	if (all->brief) {
+		brief_sample(all, h, process, r);
 		return;
 	}
+	s = array_at(&all->sample, all->sample.count, sizeof(*s));
 	s->process = p->number;
 	s->ticks = r->head->ticks_before;
 	s->live_bytes = p->live.bytes;
@@ -92,17 +136,26 @@ static void finish(void *self, struct walk *w)
 			all->fullest = s[i];
 		sum += s[i].compactness;
 	}
+	if (all->brief) {
+		all->fullest.under_live = all->moment.pages;
+		all->compared = all->moment.pages > 0;
+	}
 	all->mean = all->compared ? sum / (double)all->compared : 0;
 }
 
 static void release(void *self)
 {
-	array_release(&((struct residency *)self)->sample);
+	struct residency *all = self;
+
+	array_release(&all->sample);
+	moment_release(&all->moment);
 }
 
 const struct pass_ops residency_pass = {
 	.name = "residency",
 	.start = start,
+	.batch = batch,
+	.gone = gone,
 	.residency = residency,
 	.finish = finish,
 	.release = release,

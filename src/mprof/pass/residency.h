@@ -17,6 +17,7 @@
 #define MPROF_PASS_RESIDENCY_H
 
 #include "array.h"
+#include "moment.h"
 #include "walk.h"
 
 struct residency_sample {
@@ -30,8 +31,11 @@ struct residency_sample {
 
 struct residency {
 	struct walk *walk;
-	struct array sample; /* struct residency_sample, in the order of time */
-	size_t compared;     /* samples with under_live > 0 */
+	bool brief;	      /* set before: `fullest` only, of which the pages */
+	struct moment moment; /* that one, when brief */
+	uint32_t process;     /* index of its process */
+	struct array sample;  /* struct residency_sample, in the order of time */
+	size_t compared;      /* samples with under_live > 0 */
 	double min, max, mean;
 	struct residency_sample fullest; /* the one with most live bytes */
 };

@@ -25,6 +25,13 @@ static inline uint64_t resident_run(const struct trace_residency *r, uint64_t pa
 	return low;
 }
 
+static inline bool resident_has(const struct trace_residency *r, uint64_t page)
+{
+	const uint64_t run = resident_run(r, page, 0);
+
+	return run < r->runs && page >= r->run[run].first;
+}
+
 /* Bytes of [start, end) that lie on resident pages.  *near: the run where it began last time. */
 static inline uint64_t resident_bytes(const struct trace_residency *r, unsigned shift,
 				      uint64_t start, uint64_t end, uint64_t *near)

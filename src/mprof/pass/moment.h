@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * moment.h - the pages under the blocks that lived at one moment, added up as these end.
+ *
+ * Which moment will matter is known only later: a peak moves with nearly every call of a
+ * growing program.  So moments are numbered, and with a new one what was added up for the
+ * one before is worth nothing.  A block that ends lived at the moment if it began no later;
+ * blocks that outlive the walk end with it.
+ *
+ * Threads: one at a time.
+ */
+#ifndef MPROF_PASS_MOMENT_H
+#define MPROF_PASS_MOMENT_H
+
+#include "../heap/heap.h"
+#include "../util/hash.h"
+
+struct moment {
+	uint64_t ticks, event;		      /* its last event */
+	const struct trace_residency *within; /* count only pages that were resident; NULL */
+	uint64_t pages;			      /* under blocks that have ended */
+	/* Pages that blocks cover in part, and may share: */
+	struct moment_region *region;
+	size_t regions, room, last; /* last: the one at hand */
+	struct hash places;	    /* of a process and 512 pages: index of region + 1 */
+	uint32_t number;	    /* 0: there was none yet */
+};
+
+/* Later than any before. */
+static inline void moment_begin(struct moment *m, uint64_t ticks, uint64_t event)
+{
+	m->ticks = ticks;
+	m->event = event;
+	m->pages = 0;
+	m->number++;
+}
+
+void moment_add(struct moment *m, unsigned shift, uint32_t process, const struct block *b);
+
+/* An own block of the process with this index ended; pages are of 2^shift bytes. */
+static inline void moment_ended(struct moment *m, unsigned shift, uint32_t process,
+				const struct block *b)
+{
+	if (m->number && block_began_by(b, m->ticks, m->event))
+		moment_add(m, shift, process, b);
+}
+
+/* All of a process do. */
+void moment_gone(struct moment *m, const struct heap *h, uint32_t process);
+void moment_release(struct moment *m);
+
+#endif
