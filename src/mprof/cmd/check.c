@@ -126,8 +126,7 @@ static const struct usage usage = {
 /* ---- the answer ---- */
 
 static int to_file(const char *path, const struct checks *c, const struct check_print *how,
-		   int (*print)(const struct checks *, const struct check_print *, FILE *,
-				struct error *),
+		   void (*print)(const struct checks *, const struct check_print *, FILE *),
 		   struct error *err)
 {
 	struct export_file f;
@@ -138,17 +137,20 @@ static int to_file(const char *path, const struct checks *c, const struct check_
 	ret = export_file_open(&f, path, err);
 	if (ret < 0)
 		return ret;
-	return export_file_done(&f, print(c, how, f.out, err), err);
+	print(c, how, f.out);
+	return export_file_done(&f, 0, err);
 }
 
 static int answer(const struct checks *c, const struct options *o, struct error *err)
 {
 	const struct check_print how = { { o->log[DIFF_BEFORE], o->log[DIFF_AFTER] }, o->all };
-	int ret = o->json ? json_print(stdout, check_json(c, &how), err)
-			  : check_text(c, &how, stdout, err);
+	int ret;
 
-	if (!ret)
-		ret = to_file(o->junit, c, &how, check_junit, err);
+	if (o->json)
+		json_print(stdout, check_json(c, &how));
+	else
+		check_text(c, &how, stdout);
+	ret = to_file(o->junit, c, &how, check_junit, err);
 	if (!ret)
 		ret = to_file(o->markdown, c, &how, check_markdown, err);
 	return ret;

@@ -171,11 +171,10 @@ static int put_page(const struct replay_run *r, const struct replay_cli *cli, FI
 		return ret;
 	}
 	film_all(m, r, cli);
-	ret = replay_html_begin(&r->answer, out, err);
+	replay_html_begin(&r->answer, out);
+	ret = put_movie(m, o.title, out, err);
 	if (!ret)
-		ret = put_movie(m, o.title, out, err);
-	if (!ret)
-		ret = replay_html_end(&r->answer, out, err);
+		replay_html_end(&r->answer, out);
 	movie_free(m);
 	free(number);
 	return ret;
@@ -191,9 +190,12 @@ static int write_page(const struct replay_run *r, const struct options *o, struc
 	return STATUS_OK;
 }
 
-static int print(const struct replay_answer *a, bool as_json, struct error *err)
+static void print(const struct replay_answer *a, bool as_json)
 {
-	return as_json ? json_print(stdout, replay_json(a), err) : replay_brief(a, stdout, err);
+	if (as_json)
+		json_print(stdout, replay_json(a));
+	else
+		replay_brief(a, stdout);
 }
 
 /* The page is opened first: what takes minutes must not end at a name that cannot be. */
@@ -216,10 +218,10 @@ static int compare(struct options *o)
 	if (export_file_open(&page, o->output, &err) < 0)
 		return cmd_error(STATUS_FOUND, "%s", err.text);
 	status = replay_run_make(&run, o->path, &o->cli);
-	if (!status && print(&run.answer, o->json, &err))
-		status = cmd_error(STATUS_FOUND, "%s", err.text);
-	if (!status)
+	if (!status) {
+		print(&run.answer, o->json);
 		status = replay_run_status(&run);
+	}
 	if (!status)
 		status = write_page(&run, o, &page);
 	else

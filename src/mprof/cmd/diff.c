@@ -89,7 +89,7 @@ static const struct usage usage = {
 	.check = check,
 };
 
-static int print(const struct diff *d, const struct options *o, struct error *err)
+static void print(const struct diff *d, const struct options *o)
 {
 	const struct diff_print how = { { o->log.item[DIFF_BEFORE], o->log.item[DIFF_AFTER] },
 					o->all };
@@ -97,13 +97,15 @@ static int print(const struct diff *d, const struct options *o, struct error *er
 	switch (o->form) {
 	case TEXT:
 		pager_start();
-		return diff_text(d, &how, stdout, err);
+		diff_text(d, &how, stdout);
+		break;
 	case MARKDOWN:
-		return diff_markdown(d, &how, stdout, err);
+		diff_markdown(d, &how, stdout);
+		break;
 	case JSON:
+		json_print(stdout, diff_json(d, &how));
 		break;
 	}
-	return json_print(stdout, diff_json(d, &how), err);
 }
 
 static int compare(struct options *o, struct error *err)
@@ -117,12 +119,11 @@ static int compare(struct options *o, struct error *err)
 	for (side = 0; !status && side < DIFF_SIDES; side++)
 		if (profile_value_check(two.trace[side], o->diff.value, err))
 			status = STATUS_USAGE;
-	if (!status && (diff_make(&d, &two.profile[DIFF_BEFORE], &two.profile[DIFF_AFTER], &o->diff,
-				  err) < 0 ||
-			print(&d, o, err) < 0))
-		status = STATUS_FOUND;
-	if (!status)
+	if (!status) {
+		diff_make(&d, &two.profile[DIFF_BEFORE], &two.profile[DIFF_AFTER], &o->diff);
+		print(&d, o);
 		two_profiles_tell(&two);
+	}
 	diff_release(&d);
 	two_profiles_release(&two);
 	return status ? cmd_error(status, "%s", err->text) : STATUS_OK;

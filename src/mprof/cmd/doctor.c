@@ -297,7 +297,6 @@ int cmd_doctor(int argc, char **argv)
 	struct options o = { 0 };
 	json *list = json_object_new_array();
 	struct finding f;
-	struct error err;
 	int status = STATUS_OK;
 	size_t i;
 
@@ -314,9 +313,9 @@ int cmd_doctor(int argc, char **argv)
 		if (!o.json)
 			print_text(&f);
 	}
-	if (!o.json)
+	if (o.json)
+		json_print(stdout, list);
+	else
 		json_object_put(list);
-	else if (json_print(stdout, list, &err))
-		status = cmd_error(STATUS_FOUND, "%s", err.text);
 	return status;
 }

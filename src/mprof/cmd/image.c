@@ -274,10 +274,7 @@ static struct text colour(unsigned colour)
 static int print_json(struct picture *p, const struct picture_options *o, const size_t *frame,
 		      size_t panels)
 {
-	struct error err;
-
-	if (json_print(stdout, JSON_NEW(image, p, o, frame, panels), &err))
-		return cmd_error(STATUS_FOUND, "%s", err.text);
+	json_print(stdout, JSON_NEW(image, p, o, frame, panels));
 	return cmd_flush(STATUS_OK);
 }
 

@@ -41,23 +41,26 @@ static const struct usage usage = {
 	.check = check,
 };
 
-static int print(const struct replay_answer *a, bool as_json, struct error *err)
+static void print(const struct replay_answer *a, bool as_json)
 {
-	return as_json ? json_print(stdout, replay_json(a), err) : replay_text(a, stdout, err);
+	if (as_json)
+		json_print(stdout, replay_json(a));
+	else
+		replay_text(a, stdout);
 }
 
 static int replay(struct options *o)
 {
-	struct error err = { "" };
 	struct replay_run run;
 	int status;
 
 	if (o->change.rules)
 		return change_run(o->path, &o->change, &o->cli, o->json);
 	status = replay_run_make(&run, o->path, &o->cli);
-	if (!status)
-		status = print(&run.answer, o->json, &err) ? cmd_error(STATUS_FOUND, "%s", err.text)
-							   : replay_run_status(&run);
+	if (!status) {
+		print(&run.answer, o->json);
+		status = replay_run_status(&run);
+	}
 	replay_run_release(&run);
 	return status;
 }

@@ -186,9 +186,12 @@ static void close_both(struct both *b)
 
 /* ---- playing them ---- */
 
-static int print(const struct change_answer *a, bool as_json, struct error *err)
+static void print(const struct change_answer *a, bool as_json)
 {
-	return as_json ? json_print(stdout, change_json(a), err) : change_text(a, stdout, err);
+	if (as_json)
+		json_print(stdout, change_json(a));
+	else
+		change_text(a, stdout);
 }
 
 /* Without a list, on the allocator that nearly every program has. */
@@ -233,7 +236,7 @@ static int play_both(const char *path, const struct both *b, const struct change
 		ret = change_runs_make(&runs, &plan, glibc.n ? &glibc : &cli->variants, &err);
 	progress_done(&progress);
 	if (!ret)
-		ret = print(&a, as_json, &err);
+		print(&a, as_json);
 	for (i = 0; i < runs.n; i++)
 		played += !runs.row[i].status;
 	change_runs_release(&runs);

@@ -196,8 +196,11 @@ static int answer(void *options, const struct analysis *a, struct error *err)
 		return report_html(a, &o->cli.options, &o->html, err);
 	if (!o->view.request.json && !o->report.analyses)
 		pager_start();
-	return o->view.request.json ? report_json(a, stdout, err)
-				    : report_text(a, &o->report, stdout, err);
+	if (o->view.request.json)
+		report_json(a, stdout);
+	else
+		report_text(a, &o->report, stdout);
+	return 0;
 }
 
 /* ---- of a profile: totals, no events ---- */
@@ -206,13 +209,13 @@ static int print_profile(struct analysis *a, struct trace *t, struct profile_opt
 			 const struct report_options *report, bool json, struct error *err)
 {
 	struct print_totals totals = { .a = a };
-	struct site_lanes *lanes = calloc(1, sizeof(*lanes));
-	struct profile *p = calloc(1, sizeof(*p));
+	struct site_lanes *lanes = must_calloc(1, sizeof(*lanes));
+	struct profile *p = must_calloc(1, sizeof(*p));
 	struct rank_totals ranks = { .count = 0 };
-	int ret = lanes && p ? 0 : fail(err, -ENOMEM, "no memory to read '%s'", trace_path(t));
+	int ret = 0;
 
 	o->by = PROFILE_BY_FUNCTION;
-	if (!ret && rank_totals_read(&ranks, t))
+	if (rank_totals_read(&ranks, t))
 		ret = fail(err, -ENOMEM, "no memory to read '%s'", trace_path(t));
 	if (!ret)
 		ret = profile_make(p, t, o, err);
@@ -224,8 +227,10 @@ static int print_profile(struct analysis *a, struct trace *t, struct profile_opt
 		a->threads = lanes->threads;
 		totals.p = p;
 		totals.lanes = lanes;
-		ret = json ? totals_json(&totals, stdout, err)
-			   : totals_text(&totals, report, stdout, err);
+		if (json)
+			totals_json(&totals, stdout);
+		else
+			totals_text(&totals, report, stdout);
 		profile_release(p);
 	}
 	rank_totals_release(&ranks);

@@ -2,7 +2,6 @@
 /* report_html.c - see report_html.h. */
 #include "report_html.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -26,8 +25,7 @@ struct making {
 	const struct report_served *served; /* NULL: the page is a file */
 };
 
-static int with_profile(const struct making *m, struct profile *p, const struct cells *cells,
-			struct error *err)
+static void with_profile(const struct making *m, struct profile *p, const struct cells *cells)
 {
 	const struct report_served *s = m->served;
 	const struct html_source_data source = { p, cells, s ? SERVED_NODES : 0, !s, m->sources };
@@ -44,20 +42,18 @@ static int with_profile(const struct making *m, struct profile *p, const struct 
 					  .served = s,
 					  .traces = s ? s->traces : NULL,
 					  .index = s ? s->index : 0 };
-	int ret;
 
 	html_data_make(&data, &source, map);
-	ret = html_report(&page, m->out, err);
+	html_report(&page, m->out);
 	html_data_release(&data);
 	html_map_release(&own);
-	return ret;
 }
 
 int report_page(const struct analysis *a, const struct profile_options *options, FILE *out,
 		struct html_sources *sources, const struct report_served *served, struct error *err)
 {
 	struct profile_options o = *options;
-	struct profile *p = calloc(1, sizeof(*p));
+	struct profile *p = must_calloc(1, sizeof(*p));
 	struct cells cells = { .point = NULL };
 	struct cross_frees cross_frees = { .pair = NULL };
 	struct resident_parts resident = { .walk = NULL };
@@ -66,8 +62,7 @@ int report_page(const struct analysis *a, const struct profile_options *options,
 					  { &resident_parts_pass, &resident } };
 	struct progress progress;
 	struct trace *t = NULL;
-	int ret = p ? import_open(&t, a->path, MPROF_MAGIC_TRACE, err)
-		    : fail(err, -ENOMEM, "no memory to read '%s'", a->path);
+	int ret = import_open(&t, a->path, MPROF_MAGIC_TRACE, err);
 
 	if (ret < 0) {
 		free(p);
@@ -82,9 +77,8 @@ int report_page(const struct analysis *a, const struct profile_options *options,
 	ret = profile_make(p, t, &o, err);
 	progress_done(&progress);
 	if (!ret) {
-		ret = with_profile(
-		    &(struct making){ a, &cross_frees, &resident, out, sources, served }, p, &cells,
-		    err);
+		with_profile(&(struct making){ a, &cross_frees, &resident, out, sources, served },
+			     p, &cells);
 		profile_release(p);
 	}
 	trace_close(t);

@@ -117,8 +117,8 @@ static int answer(const char *path, const struct options *o, const struct playba
 		status = cmd_error(STATUS_FILE, "%s", err.text);
 	else if (!o->json)
 		print_text(p);
-	else if (json_print(stdout, JSON_NEW(playback, p, source), &err))
-		status = cmd_error(STATUS_FOUND, "%s", err.text);
+	else
+		json_print(stdout, JSON_NEW(playback, p, source));
 	playfile_close(p);
 	return status;
 }

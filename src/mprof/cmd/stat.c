@@ -250,7 +250,7 @@ static int answer(struct stat *s, const struct options *o)
 		print_text(file.out, s, o->argv, o->all);
 	} else {
 		mean_calls(s);
-		ret = json_print(file.out, JSON_NEW(stat, s, o->argv), &err);
+		json_print(file.out, JSON_NEW(stat, s, o->argv));
 	}
 	if (answer_done(&file, ret, &err) < 0)
 		return cmd_error(STATUS_FOUND, "%s", err.text);

@@ -10,7 +10,6 @@
  */
 #include "view_answers.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,8 +245,9 @@ static void give_source(const struct view_page *p, const struct serve_request *r
 
 	*to = (struct serve_answer){ .status = BAD, .type = JSON, .body = "{}", .bytes = 2 };
 	if (!number(r, "file", p->sources.files ? p->sources.files - 1 : 0, &file) ||
-	    !p->sources.files || html_source_read(&source, &p->sources, file) < 0)
+	    !p->sources.files)
 		return;
+	html_source_read(&source, &p->sources, file);
 	o = json_object_new_object();
 	if (source.text)
 		add_s(o, "text", source.text);

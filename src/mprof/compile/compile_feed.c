@@ -2,7 +2,6 @@
 /* compile_feed.c - what the heap decided of a walk's events, compiled. */
 #include "compile_feed.h"
 
-#include <errno.h>
 #include <mprof/functions.h>
 #include <stdlib.h>
 

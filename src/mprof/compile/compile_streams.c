@@ -6,7 +6,6 @@
  * them, each into its own place through a small buffer that goes with the
  * thread.  Both walks deal the same words.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

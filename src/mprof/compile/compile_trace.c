@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* compile_trace.c - which program of a trace is compiled, and what its header says. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -73,38 +73,35 @@ static void put_name(struct callgrind *c, const char *what, uint32_t id, const c
 }
 
 /* Ids are given in order, so one above the count of those told is new. */
-static bool put_key(struct callgrind *c, const char *what, struct names *names, const void *key,
+static void put_key(struct callgrind *c, const char *what, struct names *names, const void *key,
 		    size_t bytes, const char *name, uint32_t level)
 {
 	uint32_t id = interner_id(&names->keys, key, bytes);
 
-	if (!id)
-		return false;
 	put_name(c, what, id, id > names->told ? name : NULL, level);
 	if (id > names->told)
 		names->told = id;
-	return true;
 }
 
-static bool put_file(struct callgrind *c, const char *what, const struct sym_line *line)
+static void put_file(struct callgrind *c, const char *what, const struct sym_line *line)
 {
 	const char *name = *line->file ? line->file : "???";
 
-	return put_key(c, what, &c->files, name, strlen(name), name, 1);
+	put_key(c, what, &c->files, name, strlen(name), name, 1);
 }
 
-static bool put_object(struct callgrind *c, const char *what, const struct sym_line *line)
+static void put_object(struct callgrind *c, const char *what, const struct sym_line *line)
 {
 	const char *name = *line->module ? line->module : "?";
 
-	return put_key(c, what, &c->objects, name, strlen(name), name, 1);
+	put_key(c, what, &c->objects, name, strlen(name), name, 1);
 }
 
-static bool put_function(struct callgrind *c, const char *what, const struct callgraph_node *n)
+static void put_function(struct callgrind *c, const char *what, const struct callgraph_node *n)
 {
 	uint32_t key[2] = { n->function, n->level };
 
-	return put_key(c, what, &c->functions, key, sizeof(key), n->line->function, n->level);
+	put_key(c, what, &c->functions, key, sizeof(key), n->line->function, n->level);
 }
 
 /* ---- costs ---- */
@@ -119,17 +116,16 @@ static void put_costs(struct callgrind *c, uint32_t line, const uint64_t *v)
 	fputc('\n', c->out);
 }
 
-static bool put_call(struct callgrind *c, const struct callgraph_edge *e)
+static void put_call(struct callgrind *c, const struct callgraph_edge *e)
 {
 	const struct callgraph_node *from = &c->graph.node[e->from], *to = &c->graph.node[e->to];
 
-	if (!put_object(c, "cob", to->line) || !put_file(c, "cfi", to->line) ||
-	    !put_function(c, "cfn", to))
-		return false;
+	put_object(c, "cob", to->line);
+	put_file(c, "cfi", to->line);
+	put_function(c, "cfn", to);
 	/* How often it was called is not known, only how many of its calls allocated. */
 	fprintf(c->out, "calls=%" PRIu64 " %" PRIu32 "\n", e->v[0], to->line->line);
 	put_costs(c, from->line->line, e->v);
-	return true;
 }
 
 static size_t skip_calls(const struct callgrind *c, uint32_t i, size_t e)
@@ -140,12 +136,12 @@ static size_t skip_calls(const struct callgrind *c, uint32_t i, size_t e)
 }
 
 /* Edges from node i are next; returns the first one behind them. */
-static size_t put_calls(struct callgrind *c, uint32_t i, size_t e, bool *good)
+static size_t put_calls(struct callgrind *c, uint32_t i, size_t e)
 {
 	const struct callgraph *g = &c->graph;
 
 	for (; e < g->edges && g->edge[c->by_caller[e]].from == i; e++)
-		*good = *good && put_call(c, &g->edge[c->by_caller[e]]);
+		put_call(c, &g->edge[c->by_caller[e]]);
 	return e;
 }
 
@@ -159,14 +155,13 @@ static bool any(const uint64_t *v)
 	return false;
 }
 
-static bool put_graph(struct callgrind *c)
+static void put_graph(struct callgrind *c)
 {
 	const struct callgraph *g = &c->graph;
 	const struct callgraph_node *n, *last = NULL;
 	size_t i, e = 0;
-	bool good = true;
 
-	for (i = 0; i < g->nodes && good; i++) {
+	for (i = 0; i < g->nodes; i++) {
 		n = &g->node[c->by_function[i]];
 		/* Only seen in a loop that was cut out, or by mmap, which is no event here. */
 		if (!any(n->all)) {
@@ -175,20 +170,20 @@ static bool put_graph(struct callgrind *c)
 		}
 		if (!last || last->function != n->function || last->level != n->level) {
 			fputc('\n', c->out);
-			good = put_object(c, "ob", n->line) && put_file(c, "fl", n->line) &&
-			       put_function(c, "fn", n);
+			put_object(c, "ob", n->line);
+			put_file(c, "fl", n->line);
+			put_function(c, "fn", n);
 		} else if (strcmp(last->line->file, n->line->file)) {
-			good = put_file(c, "fi", n->line);
+			put_file(c, "fi", n->line);
 		}
 		/* callgrind_annotate wants one line with costs of each source file. */
 		if (any(n->own))
 			put_costs(c, n->line->line, n->own);
 		else
 			fprintf(c->out, "%" PRIu32 " 0\n", n->line->line);
-		e = put_calls(c, c->by_function[i], e, &good);
+		e = put_calls(c, c->by_function[i], e);
 		last = n;
 	}
-	return good;
 }
 
 /* ---- the whole ---- */
@@ -226,11 +221,9 @@ static int by_caller(const void *a, const void *b, void *graph)
 static uint32_t *sorted(size_t n, int (*order)(const void *, const void *, void *),
 			struct callgraph *g)
 {
-	uint32_t *index = calloc(n + 1, sizeof(*index));
+	uint32_t *index = must_calloc(n + 1, sizeof(*index));
 	size_t i;
 
-	if (!index)
-		return NULL;
 	for (i = 0; i < n; i++)
 		index[i] = (uint32_t)i;
 	qsort_r(index, n, sizeof(*index), order, g);
@@ -258,23 +251,19 @@ static void put_head(struct callgrind *c)
 	fputc('\n', c->out);
 }
 
-static bool put_all(struct callgrind *c)
+static void put_all(struct callgrind *c)
 {
 	struct callgraph *g = &c->graph;
 	size_t i;
 
 	c->by_function = sorted(g->nodes, by_function, g);
 	c->by_caller = sorted(g->edges, by_caller, g);
-	if (!c->by_function || !c->by_caller)
-		return false;
 	put_head(c);
-	if (!put_graph(c))
-		return false;
+	put_graph(c);
 	fputs("\ntotals:", c->out);
 	for (i = 0; i < EVENTS; i++)
 		fprintf(c->out, " %" PRIu64, g->total[i]);
 	fputc('\n', c->out);
-	return true;
 }
 
 int export_callgrind(struct export *x, struct error *err)
@@ -285,15 +274,15 @@ int export_callgrind(struct export *x, struct error *err)
 		.figures = EVENTS,
 	};
 	struct callgrind c = { .profile = x->profile, .out = x->out };
-	int ret = callgraph_make(&c.graph, x->profile, &o, figure, NULL, err);
 
-	if (!ret && !put_all(&c))
-		ret = fail(err, -ENOMEM, "no memory for the names of '%s'", x->profile->path);
+	(void)err;
+	callgraph_make(&c.graph, x->profile, &o, figure, NULL);
+	put_all(&c);
 	free(c.by_function);
 	free(c.by_caller);
 	interner_release(&c.files.keys);
 	interner_release(&c.objects.keys);
 	interner_release(&c.functions.keys);
 	callgraph_release(&c.graph);
-	return ret;
+	return 0;
 }

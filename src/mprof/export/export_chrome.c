@@ -11,7 +11,6 @@
  *
  * Times are microseconds with three digits, since the start of the run.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

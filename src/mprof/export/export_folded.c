@@ -6,7 +6,6 @@
  * Values are integers: flamegraph.pl and speedscope skip a line whose number has
  * an exponent, and so lose the largest stacks.
  */
-#include <errno.h>
 #include <inttypes.h>
 
 #include "../profile/merged.h"

@@ -2,7 +2,6 @@
 /* export_graph.c - the call graph of one value, and its legend. */
 #include "export_graph.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -155,16 +154,14 @@ static bool is_large(const struct graph *graph, uint64_t value)
 	       (double)value * 100 >= graph->x->options->min_percent * (double)graph->total;
 }
 
-static int choose(struct graph *graph)
+static void choose(struct graph *graph)
 {
 	const struct callgraph *g = &graph->g;
 	size_t i;
 
-	graph->node = calloc(g->nodes + 1, sizeof(*graph->node));
-	graph->shown = calloc(g->nodes + 1, sizeof(*graph->shown));
-	graph->edge = calloc(g->edges + 1, sizeof(*graph->edge));
-	if (!graph->node || !graph->shown || !graph->edge)
-		return -ENOMEM;
+	graph->node = must_calloc(g->nodes + 1, sizeof(*graph->node));
+	graph->shown = must_calloc(g->nodes + 1, sizeof(*graph->shown));
+	graph->edge = must_calloc(g->edges + 1, sizeof(*graph->edge));
 	for (i = 0; i < g->nodes; i++) {
 		graph->shown[i] = is_large(graph, *g->node[i].all);
 		if (graph->shown[i]) {
@@ -179,27 +176,20 @@ static int choose(struct graph *graph)
 			graph->edge[graph->edges++] = (uint32_t)i;
 	qsort_r(graph->node, graph->nodes, sizeof(*graph->node), by_size, graph);
 	qsort_r(graph->edge, graph->edges, sizeof(*graph->edge), by_caller, graph);
-	return 0;
 }
 
-int graph_make(struct graph *graph, struct export *x, struct error *err)
+void graph_make(struct graph *graph, struct export *x)
 {
 	const struct callgraph_options o = {
 		.same = LINE_LINE,
 		.figures = 1,
 	};
-	int ret;
 
 	*graph = (struct graph){ .x = x };
-	ret = callgraph_make(&graph->g, x->profile, &o, figure, x, err);
-	if (ret)
-		return ret;
+	callgraph_make(&graph->g, x->profile, &o, figure, x);
 	graph->total = *graph->g.total;
-	ret = choose(graph);
-	if (ret)
-		return fail(err, ret, "no memory for the call graph of '%s'", x->profile->path);
+	choose(graph);
 	make_legend(graph);
-	return 0;
 }
 
 void graph_release(struct graph *graph)

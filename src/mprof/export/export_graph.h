@@ -27,8 +27,7 @@ struct graph {
 	size_t legends;
 };
 
-/* 0, or -ENOMEM with err filled; release in both cases. */
-int graph_make(struct graph *graph, struct export *x, struct error *err);
+void graph_make(struct graph *graph, struct export *x);
 void graph_release(struct graph *graph);
 
 /* The value of x as text: 45.0 MiB, 1,234 or 1.25 us. */

@@ -8,7 +8,6 @@
  * one line with the sums of all.  A site is a line; sites whose names are the
  * same stay apart, because their greatest sizes cannot be added.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -7,7 +7,6 @@
  * The frames stand behind the profiles: they are known when all stacks were
  * written, and members of an object have no order.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
  * or a line end stands in quotes.  tsv has no quotes: what would end a field
  * becomes a blank.  The first row has the names of the columns.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /* html_report.c - see html_report.h. */
 #include "html_report.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +10,8 @@
 #include "../print/report.h"
 #include "../profile/suppressions.h"
 #include "../print/text.h"
+#include "../util/alloc.h"
+#include "../util/memory.h"
 
 #define CURVE_WIDTH  960
 #define CURVE_HEIGHT 120
@@ -34,7 +35,7 @@ void html_text(const char *text, FILE *out)
 	char *made;
 	const char *s = utf8_clean(text, &made);
 
-	for (; s && *s; s++)
+	for (; *s; s++)
 		if (strchr("<>&\"'", *s))
 			fprintf(out, "&#%d;", *s);
 		else
@@ -108,7 +109,7 @@ static void put_line(struct lines *l, const char *line)
 	put_text(l->report, line, l->out);
 }
 
-static int put_sections(const struct html_report *r, FILE *out, char *text)
+static void put_sections(const struct html_report *r, FILE *out, char *text)
 {
 	struct lines l = { .report = r, .out = out };
 	char *line, *rest = text;
@@ -116,22 +117,18 @@ static int put_sections(const struct html_report *r, FILE *out, char *text)
 	while ((line = strsep(&rest, "\n")))
 		put_line(&l, line);
 	end_list(&l);
-	return 0;
 }
 
-static int put_findings(const struct html_report *r, FILE *out)
+static void put_findings(const struct html_report *r, FILE *out)
 {
 	char *text = NULL;
 	size_t bytes;
-	FILE *to = open_memstream(&text, &bytes);
-	int ret = to ? report_findings(r->analysis, to) : -ENOMEM;
+	FILE *to = must_memstream(&text, &bytes);
 
-	if (to && fclose(to))
-		ret = -ENOMEM;
-	if (!ret)
-		ret = put_sections(r, out, text);
+	report_findings(r->analysis, to);
+	must_close(to);
+	put_sections(r, out, text);
 	free(text);
-	return ret;
 }
 
 /* What was started first, as it would be typed. */
@@ -381,17 +378,18 @@ static json *head_json(const struct html_report *r)
 }
 
 /* In a script element, of any type, "<" could end it or begin a comment. */
-static int put_json(json *o, FILE *out)
+static void put_json(json *o, FILE *out)
 {
 	const char *s = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN);
 
-	for (; s && *s; s++)
+	if (!s)
+		memory_out();
+	for (; *s; s++)
 		if (*s == '<' || *s == '>' || *s == '&')
 			fprintf(out, "\\u%04x", *s);
 		else
 			putc(*s, out);
 	json_object_put(o);
-	return s ? 0 : -ENOMEM;
 }
 
 /* ---- the page ---- */
@@ -422,14 +420,12 @@ static void put_head(const struct html_report *r, FILE *out)
 	fputs("</style>\n</head>\n<body>\n", out);
 }
 
-int html_report(const struct html_report *r, FILE *out, struct error *err)
+void html_report(const struct html_report *r, FILE *out)
 {
-	int ret;
-
 	put_head(r, out);
 	put_header(r, out);
 	fputs("<main id=\"plain\">\n<section id=\"findings\">\n", out);
-	ret = put_findings(r, out);
+	put_findings(r, out);
 	put_glossary(out);
 	fputs("</section>\n", out);
 	put_curve(r->cells, out);
@@ -437,12 +433,10 @@ int html_report(const struct html_report *r, FILE *out, struct error *err)
 	      "<code>mprof report</code> shows as text.</p></noscript>\n</main>\n"
 	      "<script type=\"application/json\" id=\"mprof-head\">",
 	      out);
-	if (!ret)
-		ret = put_json(head_json(r), out);
+	put_json(head_json(r), out);
 	fputs("</script>\n<script type=\"text/plain\" id=\"mprof-data\">", out);
 	blob_base64(r->data->blob.data, r->data->blob.used, out);
 	fputs("</script>\n<script>", out);
 	fwrite(html_script, 1, (size_t)(html_script_end - html_script), out);
 	fputs("</script>\n</body>\n</html>\n", out);
-	return ret < 0 ? fail(err, ret, "no memory for the page of '%s'", r->analysis->path) : 0;
 }

@@ -39,6 +39,6 @@ extern const char html_policy[], html_policy_served[], html_policy_header[];
 void html_text(const char *text, FILE *out);
 
 /* 0 or -errno with err filled. */
-int html_report(const struct html_report *r, FILE *out, struct error *err);
+void html_report(const struct html_report *r, FILE *out);
 
 #endif

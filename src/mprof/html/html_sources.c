@@ -61,15 +61,13 @@ static char *join(const struct source_text *s)
 	return text;
 }
 
-int html_source_read(struct html_source *to, const struct html_sources *s, size_t file)
+void html_source_read(struct html_source *to, const struct html_sources *s, size_t file)
 {
 	const struct html_source_file *f = &s->file[file];
 	struct source_text t;
-	int ret = source_text_read(&t, f->path, s->dir);
 
+	source_text_read(&t, f->path, s->dir);
 	*to = (struct html_source){ .why = t.why };
-	if (ret < 0)
-		return ret;
 	if (t.found) {
 		to->text = join(&t);
 		if (s->start_ns && t.change_ns > s->start_ns)
@@ -78,7 +76,6 @@ int html_source_read(struct html_source *to, const struct html_sources *s, size_
 			to->change = SOURCE_NEWER_THAN_BINARY;
 	}
 	source_text_release(&t);
-	return ret;
 }
 
 /* ---- home directories ---- */

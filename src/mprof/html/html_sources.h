@@ -50,8 +50,8 @@ struct html_source {
 	enum html_source_change change;
 };
 
-/* The text is the caller's to free.  0, also when there is none; -ENOMEM. */
-int html_source_read(struct html_source *to, const struct html_sources *s, size_t file);
+/* The text is the caller's to free. */
+void html_source_read(struct html_source *to, const struct html_sources *s, size_t file);
 
 /* A copy of text with "~" for home directories: of $HOME, /home/NAME and /root.  NULL: no memory.
  */

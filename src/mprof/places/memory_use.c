@@ -7,7 +7,6 @@
  */
 #include "memory_use.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

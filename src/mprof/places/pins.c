@@ -8,7 +8,6 @@
  */
 #include "pins.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
  */
 #include "print_check.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,19 +36,16 @@ static void put_xml(FILE *out, const char *text)
 	}
 }
 
-static int put_case(const struct checks *c, const struct check *k, const struct check_print *o,
-		    FILE *out)
+static void put_case(const struct checks *c, const struct check *k, const struct check_print *o,
+		     FILE *out)
 {
 	char *name = check_name(k), *sentence = check_sentence(k, o), *leak;
-	int ret = name && sentence ? 0 : -ENOMEM;
 	size_t i;
 
-	if (!ret) {
-		fputs("    <testcase classname=\"mprof.check\" name=\"", out);
-		put_xml(out, name);
-		fputs("\" time=\"0\"", out);
-	}
-	if (!ret && k->failed) {
+	fputs("    <testcase classname=\"mprof.check\" name=\"", out);
+	put_xml(out, name);
+	fputs("\" time=\"0\"", out);
+	if (k->failed) {
 		fputs(">\n      <failure type=\"limit\" message=\"", out);
 		put_xml(out, sentence);
 		fputs("\">", out);
@@ -57,22 +53,20 @@ static int put_case(const struct checks *c, const struct check *k, const struct 
 		for (i = 0; k->kind == CHECK_NEW_LEAKS && i < k->found && i < CHECK_LEAKS; i++) {
 			leak = check_leak(c, i);
 			fputs("\n", out);
-			put_xml(out, leak ? leak : "");
+			put_xml(out, leak);
 			free(leak);
 		}
 		fputs("</failure>\n    </testcase>\n", out);
-	} else if (!ret) {
+	} else {
 		fputs("/>\n", out);
 	}
 	free(name);
 	free(sentence);
-	return ret;
 }
 
-int check_junit(const struct checks *c, const struct check_print *o, FILE *out, struct error *err)
+void check_junit(const struct checks *c, const struct check_print *o, FILE *out)
 {
 	size_t i;
-	int ret = 0;
 
 	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", out);
 	fprintf(out, "<testsuites tests=\"%zu\" failures=\"%zu\" errors=\"0\" time=\"0\">\n",
@@ -90,32 +84,27 @@ int check_junit(const struct checks *c, const struct check_print *o, FILE *out, 
 		fputs("\"/>\n", out);
 	}
 	fputs("    </properties>\n", out);
-	for (i = 0; i < c->count && !ret; i++)
-		ret = put_case(c, &c->check[i], o, out);
+	for (i = 0; i < c->count; i++)
+		put_case(c, &c->check[i], o, out);
 	fputs("  </testsuite>\n</testsuites>\n", out);
-	return ret ? fail(err, ret, "no memory to print the checks") : 0;
 }
 
 /* ---- Markdown ---- */
 
-static int put_row(const struct check *k, const struct check_print *o, FILE *out)
+static void put_row(const struct check *k, const struct check_print *o, FILE *out)
 {
 	char *name = check_name(k), *sentence = check_sentence(k, o);
-	int ret = name && sentence ? 0 : -ENOMEM;
 
-	if (!ret) {
-		fprintf(out, "| %s | ", k->failed ? ":x:" : ":white_check_mark:");
-		markdown_code(out, name);
-		fputs(" | ", out);
-		markdown_text(out, sentence);
-		fputs(" |\n", out);
-	}
+	fprintf(out, "| %s | ", k->failed ? ":x:" : ":white_check_mark:");
+	markdown_code(out, name);
+	fputs(" | ", out);
+	markdown_text(out, sentence);
+	fputs(" |\n", out);
 	free(name);
 	free(sentence);
-	return ret;
 }
 
-static int put_leaks(const struct checks *c, const struct check *k, FILE *out)
+static void put_leaks(const struct checks *c, const struct check *k, FILE *out)
 {
 	size_t i;
 	char *leak;
@@ -123,8 +112,6 @@ static int put_leaks(const struct checks *c, const struct check *k, FILE *out)
 	fputs("\nNew leaks:\n\n", out);
 	for (i = 0; i < k->found && i < CHECK_LEAKS; i++) {
 		leak = check_leak(c, i);
-		if (!leak)
-			return -ENOMEM;
 		fputs("* ", out);
 		markdown_code(out, leak);
 		fputc('\n', out);
@@ -132,14 +119,11 @@ static int put_leaks(const struct checks *c, const struct check *k, FILE *out)
 	}
 	if (i < k->found)
 		fprintf(out, "* and %s more\n", format_count(k->found - i).s);
-	return 0;
 }
 
-int check_markdown(const struct checks *c, const struct check_print *o, FILE *out,
-		   struct error *err)
+void check_markdown(const struct checks *c, const struct check_print *o, FILE *out)
 {
 	size_t i;
-	int ret = 0;
 
 	fputs("### Memory of ", out);
 	markdown_code(out, text_base(o->name[DIFF_AFTER]));
@@ -148,10 +132,9 @@ int check_markdown(const struct checks *c, const struct check_print *o, FILE *ou
 	else
 		fprintf(out, ": %s", c->count == 1 ? "the check passed" : "all checks passed");
 	fputs("\n\n| | check | |\n|---|---|---|\n", out);
-	for (i = 0; i < c->count && !ret; i++)
-		ret = put_row(&c->check[i], o, out);
-	for (i = 0; i < c->count && !ret; i++)
+	for (i = 0; i < c->count; i++)
+		put_row(&c->check[i], o, out);
+	for (i = 0; i < c->count; i++)
 		if (c->check[i].kind == CHECK_NEW_LEAKS && c->check[i].failed)
-			ret = put_leaks(c, &c->check[i], out);
-	return ret ? fail(err, ret, "no memory to print the checks") : 0;
+			put_leaks(c, &c->check[i], out);
 }

@@ -2,9 +2,9 @@
 /* diff_markdown.c - a comparison of two traces as tables for a comment. */
 #include "print_diff.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
+#include "../util/alloc.h"
 #include "figures.h"
 #include "markdown.h"
 
@@ -24,43 +24,35 @@ static void put_totals(const struct diff *d, FILE *out)
 	}
 }
 
-static int put_group(const struct diff *d, const struct diff_group *g, FILE *out)
+static void put_group(const struct diff *d, const struct diff_group *g, FILE *out)
 {
 	char *text = NULL;
 	size_t n;
-	FILE *to = open_memstream(&text, &n);
+	FILE *to = must_memstream(&text, &n);
 
-	if (!to)
-		return -ENOMEM;
 	diff_put_group(to, d, g);
-	if (fclose(to)) {
-		free(text);
-		return -ENOMEM;
-	}
+	must_close(to);
 	markdown_code(out, text);
 	free(text);
-	return 0;
 }
 
-static int put_rows(const struct diff *d, size_t rows, FILE *out)
+static void put_rows(const struct diff *d, size_t rows, FILE *out)
 {
 	const enum profile_value v = d->options.value;
 	const struct diff_group *g;
-	int ret = 0;
 
 	fprintf(out, "\n| change | before | after | | %s |\n|---:|---:|---:|---|---|\n",
 		diff_by_name(d->options.by));
-	for (g = d->group; g < d->group + rows && !ret; g++) {
+	for (g = d->group; g < d->group + rows; g++) {
 		fprintf(out, "| %s | %s | %s | %s | ", figures_signed(v, diff_delta(g, v)).s,
 			figures_text(v, g->v[DIFF_BEFORE][v]).s,
 			figures_text(v, g->v[DIFF_AFTER][v]).s, diff_change_name(g->change));
-		ret = put_group(d, g, out);
+		put_group(d, g, out);
 		fputs(" |\n", out);
 	}
-	return ret;
 }
 
-int diff_markdown(const struct diff *d, const struct diff_print *o, FILE *out, struct error *err)
+void diff_markdown(const struct diff *d, const struct diff_print *o, FILE *out)
 {
 	size_t rows = diff_rows(d, o), i;
 
@@ -81,10 +73,9 @@ int diff_markdown(const struct diff *d, const struct diff_print *o, FILE *out, s
 		markdown_code(out, d->rename[i].line[DIFF_AFTER]->function);
 		fputs(".\n", out);
 	}
-	if (rows && put_rows(d, rows, out) < 0)
-		return fail(err, -ENOMEM, "no memory to print the comparison");
+	if (rows)
+		put_rows(d, rows, out);
 	if (rows < d->groups - d->changed[DIFF_SAME])
 		fprintf(out, "\n%s more changed.\n",
 			format_count(d->groups - d->changed[DIFF_SAME] - rows).s);
-	return 0;
 }

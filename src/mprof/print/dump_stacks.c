@@ -2,10 +2,10 @@
 /* dump_stacks.c - the printer of stacks for `mprof dump`. */
 #include "dump_stacks.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
 #include "json.h"
 #include "json_lines.h"
 
@@ -13,9 +13,9 @@
 static char *clean(const char *path, bool json)
 {
 	const unsigned char *s = (const unsigned char *)path;
-	char *text = malloc(6 * strlen(path) + 1), *to = text;
+	char *text = must_malloc(6 * strlen(path) + 1), *to = text;
 
-	while (text && *s) {
+	while (*s) {
 		int n = utf8_at(s);
 
 		if (n && *s >= ' ' && *s != 127 && !utf8_is_control(s) &&
@@ -32,29 +32,22 @@ static char *clean(const char *path, bool json)
 		}
 		s += n ? n : 1;
 	}
-	if (text)
-		*to = 0;
+	*to = 0;
 	return text;
 }
 
-int dump_stacks_start(struct dump_stacks *d, const struct stacks *stacks, bool json)
+void dump_stacks_start(struct dump_stacks *d, const struct stacks *stacks, bool json)
 {
 	*d = (struct dump_stacks){ .stacks = stacks, .json = json };
-	d->path = calloc(stacks->objects + 1, sizeof(*d->path));
-	d->told = calloc(stacks->nodes / 8 + 1, 1);
-	if (!d->path || !d->told)
-		return -ENOMEM;
-	for (size_t i = 0; i < stacks->objects; i++) {
+	d->path = must_calloc(stacks->objects + 1, sizeof(*d->path));
+	d->told = must_calloc(stacks->nodes / 8 + 1, 1);
+	for (size_t i = 0; i < stacks->objects; i++)
 		d->path[i] = clean(stacks->object[i].path, json);
-		if (!d->path[i])
-			return -ENOMEM;
-	}
-	return 0;
 }
 
 void dump_stacks_end(struct dump_stacks *d)
 {
-	for (size_t i = 0; d->path && i < d->stacks->objects; i++)
+	for (size_t i = 0; i < d->stacks->objects; i++)
 		free(d->path[i]);
 	free(d->path);
 	free(d->told);
@@ -120,27 +113,18 @@ static bool is_told(const struct dump_stacks *d, uint32_t node)
 	return d->told[node / 8] >> node % 8 & 1;
 }
 
-int dump_stacks_tell(struct dump_stacks *d, struct line *l, uint32_t node)
+void dump_stacks_tell(struct dump_stacks *d, struct line *l, uint32_t node)
 {
 	size_t n = 0;
 
 	for (; node && !is_told(d, node); node = d->stacks->node[node].parent) {
-		if (n == d->chain_room) {
-			size_t room = n ? 2 * n : 64;
-			uint32_t *bigger = reallocarray(d->chain, room, sizeof(*bigger));
-
-			if (!bigger)
-				return -ENOMEM;
-			d->chain = bigger;
-			d->chain_room = room;
-		}
+		GROW(d->chain, n + 1, d->chain_room);
 		d->chain[n++] = node;
 	}
 	while (n-- && line_room(l)) {
 		d->told[d->chain[n] / 8] |= (uint8_t)(1 << d->chain[n] % 8);
 		(d->json ? json_node : text_node)(d, l, d->chain[n]);
 	}
-	return 0;
 }
 
 static void text_file(const struct dump_stacks *d, struct line *l, size_t i)

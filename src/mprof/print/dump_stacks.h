@@ -30,11 +30,11 @@ struct dump_stacks {
 	bool json;
 };
 
-/* 0 or -ENOMEM; stacks live longer than d. */
-int dump_stacks_start(struct dump_stacks *d, const struct stacks *stacks, bool json);
+/* stacks live longer than d. */
+void dump_stacks_start(struct dump_stacks *d, const struct stacks *stacks, bool json);
 void dump_stacks_end(struct dump_stacks *d);
-/* The lines for a node and its callers, as far as they are new.  0 or -ENOMEM. */
-int dump_stacks_tell(struct dump_stacks *d, struct line *l, uint32_t node);
+/* The lines for a node and its callers, as far as they are new. */
+void dump_stacks_tell(struct dump_stacks *d, struct line *l, uint32_t node);
 /* One line for each file. */
 void dump_stacks_files(const struct dump_stacks *d, struct line *l);
 

@@ -76,15 +76,10 @@ char *figures_line_text(const struct sym_line *line, bool with_line)
 {
 	char *text = NULL;
 	size_t n;
-	FILE *out = open_memstream(&text, &n);
+	FILE *out = must_memstream(&text, &n);
 
-	if (!out)
-		return NULL;
 	figures_line(out, line, with_line);
-	if (fclose(out)) {
-		free(text);
-		return NULL;
-	}
+	must_close(out);
 	return text;
 }
 

@@ -2,7 +2,6 @@
 /* flat_view.c - views that are a list, as text. */
 #include "flat_view.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -152,7 +151,7 @@ static void print_about(const struct flat_view *f, const struct view_request *r,
 	paragraph_release(&p);
 }
 
-static int print_stacks(const struct flat_view *f, struct view_request *r, size_t rows, FILE *out)
+static void print_stacks(const struct flat_view *f, struct view_request *r, size_t rows, FILE *out)
 {
 	struct profile *p = r->profile;
 	const uint64_t total = profile_value_total(p, r->sort);
@@ -163,8 +162,6 @@ static int print_stacks(const struct flat_view *f, struct view_request *r, size_
 		const uint64_t n = profile_group_value(g, r->sort);
 		const struct profile_path *path = profile_path_once(p, g->stack);
 
-		if (!path)
-			return -ENOMEM;
 		print_heading(f, r, i, out);
 		fputc('\n', out);
 		terminal_style(out, STYLE_HEADING);
@@ -173,12 +170,11 @@ static int print_stacks(const struct flat_view *f, struct view_request *r, size_
 		print_about(f, r, g, out);
 		print_path(r, path, g->through, out);
 	}
-	return 0;
 }
 
 /* ---- tables ---- */
 
-/* What a row of a table is: a new string, NULL without memory. */
+/* What a row of a table is: a new string. */
 static char *name_of(const struct profile *p, const struct profile_group *g)
 {
 	const struct sym_line *line = g->line;
@@ -194,12 +190,12 @@ static char *name_of(const struct profile *p, const struct profile_group *g)
 	else if (!line)
 		snprintf(t.s, sizeof(t.s), "(no call stack)");
 	if (!line)
-		return strdup(t.s);
+		return must_strdup(t.s);
 	part.function = p->by == PROFILE_BY_FILE && *line->file ? line->file : line->module;
 	return figures_line_text(&part, false);
 }
 
-static int print_table(const struct flat_view *f, struct view_request *r, size_t rows, FILE *out)
+static void print_table(const struct flat_view *f, struct view_request *r, size_t rows, FILE *out)
 {
 	struct table t = TABLE(NULL);
 	struct profile *p = r->profile;
@@ -232,26 +228,25 @@ static int print_table(const struct flat_view *f, struct view_request *r, size_t
 			table_cell(&t, "%s", f->cell(r, g).s);
 		table_cell(&t, "%s", format_count(g->sites).s);
 		what = name_of(p, g);
-		table_cell(&t, "%s", what ? what : "");
-		t.failed |= !what;
+		table_cell(&t, "%s", what);
 		free(what);
 	}
-	return table_print(&t, out);
+	table_print(&t, out);
 }
 
-int flat_view_text(const struct flat_view *f, struct view_request *r, FILE *out, struct error *err)
+void flat_view_text(const struct flat_view *f, struct view_request *r, FILE *out)
 {
 	size_t more, rows = flat_view_rows(r, &more);
-	int ret;
 
 	r->notes_unnamed = true;
 	if (!rows) {
 		fprintf(out, "\n%s\n", f->nothing);
-		return 0;
+		return;
 	}
-	ret = r->profile->by == PROFILE_BY_STACK ? print_stacks(f, r, rows, out)
-						 : print_table(f, r, rows, out);
+	if (r->profile->by == PROFILE_BY_STACK)
+		print_stacks(f, r, rows, out);
+	else
+		print_table(f, r, rows, out);
 	if (more)
 		fprintf(out, "\n  ... and %s more; --top 0 shows all\n", format_count(more).s);
-	return ret ? fail(err, -ENOMEM, "no memory to print the view") : 0;
 }

@@ -24,7 +24,7 @@ struct flat_view {
 };
 
 /* Sorts, unless the view has, and prints the rows that have a value. */
-int flat_view_text(const struct flat_view *f, struct view_request *r, FILE *out, struct error *err);
+void flat_view_text(const struct flat_view *f, struct view_request *r, FILE *out);
 
 /* Members "total", of all that passes the filters, and how many rows there are. */
 int flat_view_json(struct view_request *r, json *o, struct error *err);

@@ -2,15 +2,16 @@
 /* json.c - strings that JSON accepts. */
 #include "json.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "../util/memory.h"
 
 json *json_string(const char *text)
 {
 	char *made;
 	const char *clean = utf8_clean(text, &made);
-	json *o = clean ? json_object_new_string(clean) : NULL;
+	json *o = json_object_new_string(clean);
 
 	free(made);
 	return o;
@@ -59,15 +60,14 @@ void json_put(FILE *out, const char *text)
 	fputc('"', out);
 }
 
-int json_print(FILE *out, json *o, struct error *err)
+void json_print(FILE *out, json *o)
 {
 	const char *text = o ? json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
 								     JSON_C_TO_STRING_NOSLASHESCAPE)
 			     : NULL;
-	int ret = text ? 0 : fail(err, -ENOMEM, "no memory to print the answer");
 
-	if (text)
-		fprintf(out, "%s\n", text);
+	if (!text)
+		memory_out();
+	fprintf(out, "%s\n", text);
 	json_object_put(o);
-	return ret;
 }

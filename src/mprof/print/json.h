@@ -20,12 +20,13 @@
 
 typedef struct json_object json;
 
-/* A new string, the caller's; NULL without memory. */
+/* A new string, the caller's. */
 json *json_string(const char *s);
 /* In quotes, onto a stream, without json-c: for what is written a piece at a time. */
 void json_put(FILE *out, const char *s);
-/* All of o, over lines, as a command's answer; o is released.  NULL: no memory, as everywhere. */
-int json_print(FILE *out, json *o, struct error *err);
+/* All of o, over lines, as a command's answer; o is released; NULL ends the program, as it means
+ * that memory ran out (../util/memory.h). */
+void json_print(FILE *out, json *o);
 
 /* A member of o, or for "group.name" of its member "group", which is made at need.  NULL: null. */
 void add(json *o, const char *name, json *v);

@@ -8,49 +8,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
+
 #define ELLIPSIS "..."
 #define LEAST	 20u /* columns of text, however narrow the terminal */
 
-static bool make_space(struct paragraph *p, size_t more)
+static void make_space(struct paragraph *p, size_t more)
 {
-	size_t room = p->room ? p->room : 256;
-	unsigned char *style;
-	char *text;
-
-	while (room < p->n + more + 1)
-		room *= 2;
-	if (room == p->room)
-		return true;
-	text = realloc(p->text, room);
-	if (text)
-		p->text = text;
-	style = realloc(p->style, room);
-	if (style)
-		p->style = style;
-	if (!text || !style)
-		return false;
-	p->room = room;
-	return true;
+	if (p->n + more < p->room)
+		return;
+	p->room = grow_room(p->n + more + 1, p->room);
+	p->text = must_reallocarray(p->text, p->room, 1);
+	p->style = must_reallocarray(p->style, p->room, 1);
 }
 
 static void add(struct paragraph *p, enum style style, const char *format, va_list args)
 {
-	char *text;
-	int n = vasprintf(&text, format, args), i;
+	char *text = must_vprintf(format, args);
+	const size_t n = strlen(text);
+	size_t i;
 
-	if (n < 0 || !make_space(p, (size_t)n)) {
-		p->failed = true;
-		if (n >= 0)
-			free(text);
-		return;
-	}
+	make_space(p, n);
 	for (i = 0; i < n; i++)
-		p->text[p->n + (size_t)i] = text[i] == '\n' || text[i] == '\t' ? ' '
-					    : (unsigned char)text[i] < ' ' || text[i] == 0x7f
-						? '?'
-						: text[i];
-	memset(p->style + p->n, style, (size_t)n);
-	p->n += (size_t)n;
+		p->text[p->n + i] = text[i] == '\n' || text[i] == '\t'		      ? ' '
+				    : (unsigned char)text[i] < ' ' || text[i] == 0x7f ? '?'
+										      : text[i];
+	memset(p->style + p->n, style, n);
+	p->n += n;
 	p->text[p->n] = '\0';
 	free(text);
 }

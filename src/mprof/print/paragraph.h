@@ -8,8 +8,7 @@
  *	paragraph_release(&p);
  *
  * A number stays on the line of its unit.  A word longer than a line is elided in
- * its middle.  Control characters become '?'.  Without memory, text is left out
- * and `failed` is set.
+ * its middle.  Control characters become '?'.
  */
 #ifndef MPROF_PARAGRAPH_H
 #define MPROF_PARAGRAPH_H
@@ -24,7 +23,6 @@ struct paragraph {
 	char *text;
 	unsigned char *style; /* of each byte */
 	size_t n, room;
-	bool failed;
 };
 
 struct paragraph_form {

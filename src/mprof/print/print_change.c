@@ -2,7 +2,6 @@
 /* print_change.c - what a change of a program's calls would save, in words and a table. */
 #include "print_change.h"
 
-#include <errno.h>
 #include <math.h>
 
 #include "figures.h"
@@ -175,7 +174,7 @@ static void row_cells(const struct change_answer *a, struct table *t, size_t i)
 		table_cell(t, "%s", format_count(row->side[s].memory.minflt).s);
 }
 
-static int print_table(const struct change_answer *a, FILE *out)
+static void print_table(const struct change_answer *a, FILE *out)
 {
 	struct table t = TABLE("<Allocator", ">Time", ">changed", ">noise", ">Peak memory",
 			       ">changed", ">Page use", ">changed", ">Faults", ">changed");
@@ -187,19 +186,17 @@ static int print_table(const struct change_answer *a, FILE *out)
 			n++;
 		}
 	if (!n)
-		return 0;
+		return;
 	fputs("\nRecorded and changed\n", out);
-	return table_print(&t, out);
+	table_print(&t, out);
 }
 
-int change_text(const struct change_answer *a, FILE *out, struct error *err)
+void change_text(const struct change_answer *a, FILE *out)
 {
-	int ret;
-
 	print_rules(a, out);
 	print_calls(a, out);
 	print_verdicts(a, out);
-	ret = print_table(a, out);
+	print_table(a, out);
 	fprintf(out,
 		"\n"
 		"How\n"
@@ -211,7 +208,6 @@ int change_text(const struct change_answer *a, FILE *out, struct error *err)
 		"bytes.\n",
 		a->runs->how[0].time_mode == RUNS_SERIAL ? ", by one thread" : "",
 		a->plan->side[0].reps);
-	return ret ? fail(err, ret, "no memory to print the answer") : 0;
 }
 
 /* ---- JSON ---- */

@@ -17,9 +17,8 @@ struct change_answer {
 	const struct change_runs_plan *plan;
 };
 
-/* 0, or -ENOMEM with *err. */
-int change_text(const struct change_answer *a, FILE *out, struct error *err);
-/* Names and units: src/mprof/json.  NULL: no memory. */
+void change_text(const struct change_answer *a, FILE *out);
+/* Names and units: src/mprof/json. */
 json *change_json(const struct change_answer *a);
 
 #endif

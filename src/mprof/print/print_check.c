@@ -2,58 +2,29 @@
 /* print_check.c - checks in words, one line each. */
 #include "print_check.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
 #include "print_diff.h"
 #include "figures.h"
 #include "json_rows.h"
 
-/* ---- strings ---- */
-
-struct string {
-	char *text;
-	size_t bytes;
-	FILE *out; /* NULL: no memory */
-};
-
-static void string_open(struct string *s)
-{
-	s->text = NULL;
-	s->out = open_memstream(&s->text, &s->bytes);
-}
-
-static char *string_done(struct string *s)
-{
-	if (s->out && !fclose(s->out))
-		return s->text;
-	free(s->text);
-	return NULL;
-}
-
 char *check_name(const struct check *k)
 {
 	const char *value = profile_value_name(k->value);
-	char *name;
-	int n;
 
 	switch (k->kind) {
 	case CHECK_LIMIT:
-		n = k->function ? asprintf(&name, "max-%s %s", value, k->function)
-				: asprintf(&name, "max-%s", value);
-		break;
+		return k->function ? must_printf("max-%s %s", value, k->function)
+				   : must_printf("max-%s", value);
 	case CHECK_BASELINE:
-		n = asprintf(&name, "baseline %s", value);
-		break;
+		return must_printf("baseline %s", value);
 	case CHECK_NEW_LEAKS:
-		n = asprintf(&name, "no-new-leaks");
-		break;
+		return must_strdup("no-new-leaks");
 	default:
-		n = asprintf(&name, "complete");
-		break;
+		return must_strdup("complete");
 	}
-	return n < 0 ? NULL : name;
 }
 
 /* Two figures that read the same are told to the byte. */
@@ -114,68 +85,60 @@ static void put_sentence(const struct check *k, const struct check_print *o, FIL
 
 char *check_sentence(const struct check *k, const struct check_print *o)
 {
-	struct string s;
+	char *text;
+	size_t bytes;
+	FILE *out = must_memstream(&text, &bytes);
 
-	string_open(&s);
-	if (s.out)
-		put_sentence(k, o, s.out);
-	return string_done(&s);
+	put_sentence(k, o, out);
+	must_close(out);
+	return text;
 }
 
 char *check_leak(const struct checks *c, size_t i)
 {
 	const struct diff_group *g = &c->leaks.group[i];
-	struct string s;
+	char *text;
+	size_t bytes;
+	FILE *out = must_memstream(&text, &bytes);
 
-	string_open(&s);
-	if (s.out) {
-		fprintf(s.out, "%s  ", figures_signed(VALUE_LEAKED, diff_delta(g, VALUE_LEAKED)).s);
-		diff_put_group(s.out, &c->leaks, g);
-	}
-	return string_done(&s);
+	fprintf(out, "%s  ", figures_signed(VALUE_LEAKED, diff_delta(g, VALUE_LEAKED)).s);
+	diff_put_group(out, &c->leaks, g);
+	must_close(out);
+	return text;
 }
 
 /* ---- text ---- */
 
-static int put_leaks(const struct checks *c, const struct check *k, FILE *out)
+static void put_leaks(const struct checks *c, const struct check *k, FILE *out)
 {
 	size_t i;
 	char *leak;
 
 	for (i = 0; i < k->found && i < CHECK_LEAKS; i++) {
 		leak = check_leak(c, i);
-		if (!leak)
-			return -ENOMEM;
 		fprintf(out, "  %s\n", leak);
 		free(leak);
 	}
 	if (i < k->found)
 		fprintf(out, "  and %s more\n", format_count(k->found - i).s);
-	return 0;
 }
 
-int check_text(const struct checks *c, const struct check_print *o, FILE *out, struct error *err)
+void check_text(const struct checks *c, const struct check_print *o, FILE *out)
 {
 	const struct check *k;
 	char *name, *sentence;
-	int ret = 0;
 
-	for (k = c->check; k < c->check + c->count && !ret; k++) {
+	for (k = c->check; k < c->check + c->count; k++) {
 		if (!k->failed && !o->all)
 			continue;
 		name = check_name(k);
 		sentence = check_sentence(k, o);
-		if (name && sentence)
-			fprintf(out, "%s %s: %s\n", k->failed ? "failed" : "passed", name,
-				sentence);
-		else
-			ret = -ENOMEM;
+		fprintf(out, "%s %s: %s\n", k->failed ? "failed" : "passed", name, sentence);
 		free(name);
 		free(sentence);
-		if (o->all && k->failed && k->kind == CHECK_NEW_LEAKS && !ret)
-			ret = put_leaks(c, k, out);
+		if (o->all && k->failed && k->kind == CHECK_NEW_LEAKS)
+			put_leaks(c, k, out);
 	}
-	return ret ? fail(err, ret, "no memory to print the checks") : 0;
 }
 
 /* ---- JSON ---- */

@@ -2,8 +2,6 @@
 /*
  * print_check.h - the printers of checks: one line for each that failed, JSON, JUnit's
  * XML and a table in Markdown.
- *
- * They return 0, or -errno with err filled when there was no memory.
  */
 #ifndef MPROF_PRINT_PRINT_CHECK_H
 #define MPROF_PRINT_PRINT_CHECK_H
@@ -18,15 +16,14 @@ struct check_print {
 	bool all;		      /* what passed too */
 };
 
-int check_text(const struct checks *c, const struct check_print *o, FILE *out, struct error *err);
-int check_markdown(const struct checks *c, const struct check_print *o, FILE *out,
-		   struct error *err);
+void check_text(const struct checks *c, const struct check_print *o, FILE *out);
+void check_markdown(const struct checks *c, const struct check_print *o, FILE *out);
 /* As Jenkins, GitLab and GitHub actions read it. */
-int check_junit(const struct checks *c, const struct check_print *o, FILE *out, struct error *err);
-/* A new object, the caller's; NULL without memory. */
+void check_junit(const struct checks *c, const struct check_print *o, FILE *out);
+/* A new object, the caller's. */
 json *check_json(const struct checks *c, const struct check_print *o);
 
-/* ---- shared by them: new strings, the caller's; NULL without memory ---- */
+/* ---- shared by them: new strings, the caller's ---- */
 
 char *check_name(const struct check *k); /* max-peak, max-calls parse_*, baseline peak */
 char *check_sentence(const struct check *k, const struct check_print *o); /* what was found */

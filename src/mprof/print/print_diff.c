@@ -3,7 +3,6 @@
 #include "print_diff.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,7 +114,7 @@ struct text diff_move(const struct diff *d, enum profile_value v)
 	return t;
 }
 
-static int put_totals(const struct diff *d, FILE *out)
+static void put_totals(const struct diff *d, FILE *out)
 {
 	struct table t = TABLE("<", ">before", ">after", ">change", ">");
 	enum profile_value v;
@@ -131,7 +130,7 @@ static int put_totals(const struct diff *d, FILE *out)
 		table_cell(&t, "%s", figures_signed(v, (int64_t)(b - a)).s);
 		table_cell(&t, "%s", diff_move(d, v).s);
 	}
-	return table_print(&t, out);
+	table_print(&t, out);
 }
 
 static void put_row(const struct diff *d, const struct diff_group *g, FILE *out)
@@ -177,8 +176,7 @@ static void put_cause(const struct diff *d, enum profile_value v, bool rose, uin
 	side = g->v[DIFF_AFTER][v] ? DIFF_AFTER : DIFF_BEFORE;
 	where = figures_line_text(g->line[g->lines - 1], g->sites[side] == 1);
 	paragraph_add(p, ", %sbecause of ", diff_distance(g, v) < by / 2 ? "partly " : "");
-	paragraph_add_styled(p, STYLE_PLACE, "%s", where ? where : "");
-	p->failed |= !where;
+	paragraph_add_styled(p, STYLE_PLACE, "%s", where);
 	free(where);
 }
 
@@ -203,7 +201,7 @@ static bool put_move(const char *name, enum profile_value v, uint64_t before, ui
 }
 
 /* What changed, and where most of that is, in a sentence. */
-static bool put_verdict(const struct diff *d, FILE *out)
+static void put_verdict(const struct diff *d, FILE *out)
 {
 	static const struct {
 		enum profile_value value;
@@ -216,7 +214,6 @@ static bool put_verdict(const struct diff *d, FILE *out)
 	};
 	const struct paragraph_form form = { .first = "", .width = terminal_text_width() };
 	struct paragraph p = { 0 };
-	bool failed;
 	size_t i;
 
 	for (i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
@@ -236,20 +233,16 @@ static bool put_verdict(const struct diff *d, FILE *out)
 	paragraph_add(&p, ".");
 	paragraph_print(&p, &form, out);
 	fputc('\n', out);
-	failed = p.failed;
 	paragraph_release(&p);
-	return !failed;
 }
 
-int diff_text(const struct diff *d, const struct diff_print *o, FILE *out, struct error *err)
+void diff_text(const struct diff *d, const struct diff_print *o, FILE *out)
 {
 	size_t rows = diff_rows(d, o), i;
 
-	if (!put_verdict(d, out))
-		return fail(err, -ENOMEM, "no memory to print the comparison");
+	put_verdict(d, out);
 	fprintf(out, "From %s to %s:\n\n", o->name[DIFF_BEFORE], o->name[DIFF_AFTER]);
-	if (put_totals(d, out) < 0)
-		return fail(err, -ENOMEM, "no memory to print the comparison");
+	put_totals(d, out);
 	fprintf(out, "\n%s by %s: ", profile_value_name(d->options.value),
 		words_DIFF_BY[d->options.by]);
 	diff_put_counts(out, d);
@@ -268,5 +261,4 @@ int diff_text(const struct diff *d, const struct diff_print *o, FILE *out, struc
 	if (rows < d->groups - d->changed[DIFF_SAME])
 		fprintf(out, "  %s more; --all shows them.\n",
 			format_count(d->groups - d->changed[DIFF_SAME] - rows).s);
-	return 0;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * print_diff.h - the printers of a comparison of two traces: text, JSON and Markdown.
- *
- * They return 0, or -errno with err filled when there was no memory.
  */
 #ifndef MPROF_PRINT_PRINT_DIFF_H
 #define MPROF_PRINT_PRINT_DIFF_H
@@ -20,9 +18,9 @@ struct diff_print {
 	bool all;		      /* every row, those that did not change too */
 };
 
-int diff_text(const struct diff *d, const struct diff_print *o, FILE *out, struct error *err);
-int diff_markdown(const struct diff *d, const struct diff_print *o, FILE *out, struct error *err);
-/* A new object, the caller's; NULL without memory. */
+void diff_text(const struct diff *d, const struct diff_print *o, FILE *out);
+void diff_markdown(const struct diff *d, const struct diff_print *o, FILE *out);
+/* A new object, the caller's. */
 json *diff_json(const struct diff *d, const struct diff_print *o);
 
 /* ---- shared by them ---- */
@@ -30,7 +28,6 @@ json *diff_json(const struct diff *d, const struct diff_print *o);
 /* "added", "grown" ... */
 const char *diff_change_name(enum diff_change change);
 const char *diff_by_name(enum diff_by by);
-/* -EINVAL with err naming the valid ones. */
 /* What a row stands for: a function, "f < caller < ...", a module. */
 void diff_put_group(FILE *out, const struct diff *d, const struct diff_group *g);
 /* Rows to show: those that changed, at most DIFF_ROWS, or all. */

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
 #include "dump_stacks.h"
 #include "json_lines.h"
 
@@ -149,7 +150,7 @@ static void learn_shapes(void)
 	}
 }
 
-static int learn_pids(struct dump *d)
+static void learn_pids(struct dump *d)
 {
 	const struct trace_fact *f;
 	size_t n = trace_facts(d->trace, &f), i;
@@ -157,13 +158,10 @@ static int learn_pids(struct dump *d)
 	for (i = 0; i < n; i++)
 		if (f[i].process >= d->pids && f[i].process < DUMP_NUMBERS)
 			d->pids = f[i].process + 1;
-	d->pid = calloc(d->pids + 1, sizeof(*d->pid));
-	if (!d->pid)
-		return -ENOMEM;
+	d->pid = must_calloc(d->pids + 1, sizeof(*d->pid));
 	for (i = 0; i < n; i++)
 		if (f[i].process < d->pids && f[i].fact->what == MPROF_FACT_START)
 			d->pid[f[i].process] = f[i].fact->pid;
-	return 0;
 }
 
 static int32_t pid_of(const struct dump *d, uint32_t process)
@@ -179,25 +177,12 @@ static int32_t pid_of(const struct dump *d, uint32_t process)
 	return 0;
 }
 
-static int remember_old(struct dump *d, uint32_t thread, struct old old)
+static void remember_old(struct dump *d, uint32_t thread, struct old old)
 {
-	size_t room = d->olds ? d->olds : 64;
-	struct old *grown;
-
 	if (thread >= DUMP_NUMBERS)
-		return 0;
-	while (room <= thread)
-		room *= 2;
-	if (room > d->olds) {
-		grown = realloc(d->old, room * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + d->olds, 0, (room - d->olds) * sizeof(*grown));
-		d->old = grown;
-		d->olds = room;
-	}
+		return;
+	GROW_ZEROED(d->old, thread + (size_t)1, d->olds);
 	d->old[thread] = old;
-	return 0;
 }
 
 /* A realloc without a first half was given no block. */
@@ -436,8 +421,8 @@ static const struct style {
 	{ json_who, json_call, json_mark },
 };
 
-/* 1: go on, 0: enough, or -ENOMEM. */
-static int dump_event(struct dump *d, const struct style *style, const struct event *e)
+/* false: enough. */
+static bool dump_event(struct dump *d, const struct style *style, const struct event *e)
 {
 	int64_t ns = trace_ns(d->trace, e->ticks);
 	struct old old = { 0 };
@@ -446,41 +431,41 @@ static int dump_event(struct dump *d, const struct style *style, const struct ev
 	d->met_thread |= e->thread == d->filter->thread;
 	if (ns >= d->filter->to_ns) {
 		d->stopped = true;
-		return 0;
+		return false;
 	}
-	if (e->kind == EVENT_REALLOC_BEGIN)
-		return remember_old(d, e->thread, (struct old){ e->addr, e->usable }) < 0 ? -ENOMEM
-											  : 1;
+	if (e->kind == EVENT_REALLOC_BEGIN) {
+		remember_old(d, e->thread, (struct old){ e->addr, e->usable });
+		return true;
+	}
 	if (e->kind == EVENT_REALLOC_END)
 		old = recall_old(d, e->thread);
 	if (!wanted(d, e, ns))
-		return 1;
+		return true;
 	d->written++;
-	if (d->filter->stacks && is_call(e) && dump_stacks_tell(&d->stacks, &d->line, e->stack) < 0)
-		return -ENOMEM;
+	if (d->filter->stacks && is_call(e))
+		dump_stacks_tell(&d->stacks, &d->line, e->stack);
 	if (!line_room(&d->line))
-		return 0;
+		return false;
 	style->who(d, e, ns);
 	if (is_call(e))
 		style->call(d, e, &old);
 	else
 		style->mark(d, e);
-	return 1;
+	return true;
 }
 
-static int dump_events(struct dump *d, const struct style *style)
+static void dump_events(struct dump *d, const struct style *style)
 {
-	int more = 1;
+	bool more = true;
 	size_t n, i;
 
 	if (d->filter->files)
 		dump_stacks_files(&d->stacks, &d->line);
-	while (more > 0 && (n = trace_next(d->trace, d->event, DUMP_BATCH))) {
-		for (i = 0; i < n && more > 0; i++)
+	while (more && (n = trace_next(d->trace, d->event, DUMP_BATCH))) {
+		for (i = 0; i < n && more; i++)
 			more = dump_event(d, style, &d->event[i]);
 	}
 	line_flush(&d->line);
-	return more < 0 ? more : 0;
 }
 
 static bool has_process(const struct dump *d, uint32_t number, int32_t pid)
@@ -523,22 +508,18 @@ static int nothing(const struct dump *d, struct error *err)
 int dump_print(struct trace *t, const struct dump_filter *filter, bool json, FILE *out,
 	       struct error *err)
 {
-	struct dump *d = calloc(1, sizeof(*d));
-	int ret = -ENOMEM;
+	struct dump *d = must_calloc(1, sizeof(*d));
+	int ret;
 
-	if (!d)
-		return fail(err, ret, "no memory to dump '%s'", trace_path(t));
 	d->filter = filter;
 	d->trace = t;
 	d->page_size = trace_header(t)->page_size;
 	line_init(&d->line, out);
 	learn_shapes();
-	if (!learn_pids(d) && !dump_stacks_start(&d->stacks, trace_stacks(t), json))
-		ret = dump_events(d, &styles[json]);
-	if (ret < 0)
-		fail(err, ret, "no memory to dump '%s'", trace_path(t));
-	else if (!d->written)
-		ret = nothing(d, err);
+	learn_pids(d);
+	dump_stacks_start(&d->stacks, trace_stacks(t), json);
+	dump_events(d, &styles[json]);
+	ret = d->written ? 0 : nothing(d, err);
 	free(d->pid);
 	free(d->old);
 	dump_stacks_end(&d->stacks);

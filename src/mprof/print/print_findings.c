@@ -166,13 +166,11 @@ void findings_path(const char *trace, FILE *out)
 	findings_quote(trace, out);
 }
 
-/* A function's name as a glob that matches just it; the caller's to free, NULL without memory. */
+/* A function's name as a glob that matches just it; the caller's to free. */
 static char *as_glob(const char *name)
 {
-	char *glob = malloc(2 * strlen(name) + 1), *to = glob;
+	char *glob = must_malloc(2 * strlen(name) + 1), *to = glob;
 
-	if (!glob)
-		return NULL;
 	for (; *name; name++) {
 		if (strchr("*?[\\", *name))
 			*to++ = '\\';
@@ -187,15 +185,14 @@ static char *as_glob(const char *name)
 static char *as_short_glob(const char *name, size_t most)
 {
 	const size_t n = strlen(name);
-	char *head, *begin, *end, *both = NULL;
+	char *head, *begin, *end, *both;
 
 	if (n <= most)
 		return as_glob(name);
-	head = strndup(name, most / 2);
-	begin = head ? as_glob(head) : NULL;
+	head = must_strndup(name, most / 2);
+	begin = as_glob(head);
 	end = as_glob(name + n - most / 2);
-	if (begin && end && asprintf(&both, "%s*%s", begin, end) < 0)
-		both = NULL;
+	both = must_printf("%s*%s", begin, end);
 	free(head);
 	free(begin);
 	free(end);
@@ -217,7 +214,7 @@ void findings_command(const struct finding *f, const char *trace, size_t most, F
 
 	fprintf(out, "mprof report %s", view[f->kind]);
 	if (f->kind != FINDING_THREADS) {
-		findings_quote(glob ? glob : f->line->function, out);
+		findings_quote(glob, out);
 		fputc(' ', out);
 	}
 	findings_path(trace, out);
@@ -242,18 +239,15 @@ bool findings_proposes(const struct finding *f)
 /* "read:29", or "stack:17" where no line is known. */
 static char *rule_of(const struct finding *f, const struct finding_proposal *p)
 {
-	char *glob, *rule = NULL;
+	char *glob, *rule;
 
 	if (!p->of_line)
-		return asprintf(&rule, "stack:%" PRIu32 "%s", f->at_stack.stack,
-				change[p->change].more) < 0
-			   ? NULL
-			   : rule;
+		return must_printf("stack:%" PRIu32 "%s", f->at_stack.stack,
+				   change[p->change].more);
 	glob = as_glob(f->line->function);
 	/* A function of this name is no number of a stack. */
-	if (glob && asprintf(&rule, "%s%s:%" PRIu32 "%s", strcmp(glob, "stack") ? "" : "\\", glob,
-			     f->line->line, change[p->change].more) < 0)
-		rule = NULL;
+	rule = must_printf("%s%s:%" PRIu32 "%s", strcmp(glob, "stack") ? "" : "\\", glob,
+			   f->line->line, change[p->change].more);
 	free(glob);
 	return rule;
 }
@@ -270,7 +264,7 @@ void findings_proof(const struct finding *f, const struct analysis *a, FILE *out
 	char *rule = rule_of(f, &p);
 
 	fprintf(out, "mprof replay %s ", change[p.change].option);
-	findings_quote(rule ? rule : "", out);
+	findings_quote(rule, out);
 	if (has_several(a))
 		fputs(" --process all", out);
 	fputc(' ', out);
@@ -309,19 +303,17 @@ static json *written(const struct finding *f, const struct analysis *a, enum par
 {
 	char *text = NULL;
 	size_t n;
-	FILE *out = open_memstream(&text, &n);
-	json *o = NULL;
+	FILE *out = must_memstream(&text, &n);
+	json *o;
 
-	if (!out)
-		return NULL;
 	if (part == PART_COMMAND)
 		findings_command(f, a->path, 0, out);
 	else if (part == PART_PROOF)
 		findings_proof(f, a, out);
 	else
 		findings_sentence(f, out);
-	if (!fclose(out))
-		o = json_string(text);
+	must_close(out);
+	o = json_string(text);
 	free(text);
 	return o;
 }

@@ -88,14 +88,12 @@ static json *sentence(const struct analysis *a, const struct outside *o)
 {
 	char *text = NULL;
 	size_t n;
-	FILE *out = open_memstream(&text, &n);
-	json *said = NULL;
+	FILE *out = must_memstream(&text, &n);
+	json *said;
 
-	if (!out)
-		return NULL;
 	outside_sentence(a, o, out);
-	if (!fclose(out))
-		said = json_string(text);
+	must_close(out);
+	said = json_string(text);
 	free(text);
 	return said;
 }

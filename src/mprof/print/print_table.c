@@ -2,38 +2,23 @@
 /* print_table.c - columns that line up. */
 #include "print_table.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
 #include "paragraph.h"
 
 #define NAME_LEAST 16u /* columns that a name keeps */
 
 void table_cell(struct table *t, const char *format, ...)
 {
-	size_t room = t->room ? 2 * t->room : 64;
-	char **grown, *text;
 	va_list args;
-	int n;
 
-	if (t->cells == t->room) {
-		grown = reallocarray(t->cell, room, sizeof(*grown));
-		if (!grown) {
-			t->failed = true;
-			return;
-		}
-		t->cell = grown;
-		t->room = room;
-	}
+	GROW(t->cell, t->cells + 1, t->room);
 	va_start(args, format);
-	n = vasprintf(&text, format, args);
+	t->cell[t->cells++] = must_vprintf(format, args);
 	va_end(args);
-	if (n < 0)
-		t->failed = true;
-	else
-		t->cell[t->cells++] = text;
 }
 
 size_t table_columns(const struct table *t)
@@ -59,7 +44,7 @@ static void pad(FILE *out, size_t n)
 /* A column that was narrowed may be narrower than s. */
 static void put_name(FILE *out, const char *s, size_t width)
 {
-	char *name = width_of(s) > width ? malloc(strlen(s) + 4) : NULL;
+	char *name = width_of(s) > width ? must_malloc(strlen(s) + 4) : NULL;
 
 	if (name)
 		paragraph_elide(name, s, width);
@@ -112,11 +97,10 @@ static void narrow(const struct table *t, size_t *width, size_t columns)
 	}
 }
 
-int table_print(struct table *t, FILE *out)
+void table_print(struct table *t, FILE *out)
 {
 	const size_t columns = table_columns(t);
 	size_t width[TABLE_COLUMNS] = { 0 }, i, w;
-	int ret = t->failed ? -ENOMEM : 0;
 
 	for (i = 0; i < columns; i++)
 		width[i] = width_of(t->title[i] + 1);
@@ -137,6 +121,4 @@ int table_print(struct table *t, FILE *out)
 	free(t->cell);
 	t->cell = NULL;
 	t->cells = t->room = 0;
-	t->failed = false;
-	return ret;
 }

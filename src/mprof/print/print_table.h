@@ -11,12 +11,11 @@
  * middle; figures never are.
  *
  * A title begins with < or >: how its column is aligned.  Cells fill rows from
- * left to right.  Without memory, cells are left out and `failed` is set.
+ * left to right.
  */
 #ifndef MPROF_PRINT_PRINT_TABLE_H
 #define MPROF_PRINT_PRINT_TABLE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -26,7 +25,6 @@ struct table {
 	const char *title[TABLE_COLUMNS];
 	char **cell;
 	size_t cells, room;
-	bool failed;
 };
 
 #define TABLE(...)                       \
@@ -36,7 +34,6 @@ struct table {
 
 void table_cell(struct table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 size_t table_columns(const struct table *t);
-/* 0 or -ENOMEM. */
-int table_print(struct table *t, FILE *out);
+void table_print(struct table *t, FILE *out);
 
 #endif

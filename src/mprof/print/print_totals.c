@@ -2,7 +2,6 @@
 /* print_totals.c - the report of a profile. */
 #include "print_totals.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,7 +89,7 @@ static void print_sums(const struct print_totals *t, FILE *out)
 			format_many(t->lanes->strange, "free", "frees").s);
 }
 
-static int print_functions(const struct print_totals *t, FILE *out)
+static void print_functions(const struct print_totals *t, FILE *out)
 {
 	struct table table = TABLE("<Function", ">Calls", ">Bytes", ">Failed");
 	const struct mprof_counts_fn *fn = t->lanes->fn;
@@ -106,10 +105,10 @@ static int print_functions(const struct print_totals *t, FILE *out)
 		table_cell(&table, "%s", format_count(fn[i].bytes).s);
 		table_cell(&table, "%s", format_count(fn[i].failed).s);
 	}
-	return table_print(&table, out);
+	table_print(&table, out);
 }
 
-static int print_sizes(const struct print_totals *t, FILE *out)
+static void print_sizes(const struct print_totals *t, FILE *out)
 {
 	struct table table = TABLE("<Bytes", ">Calls", ">Share", ">Live", "<Blocks");
 	const struct site_lanes *l = t->lanes;
@@ -130,11 +129,11 @@ static int print_sizes(const struct print_totals *t, FILE *out)
 		table_cell(&table, "%s", format_count(live).s);
 		table_cell(&table, "%s", text_bar(l->sizes[i], all, 30).s);
 	}
-	return table_print(&table, out);
+	table_print(&table, out);
 }
 
-static int print_top(const struct print_totals *t, enum profile_value value, const char *title,
-		     const char *view, const struct report_options *o, FILE *out)
+static void print_top(const struct print_totals *t, enum profile_value value, const char *title,
+		      const char *view, const struct report_options *o, FILE *out)
 {
 	const bool estimated = t->p->sites.totals.estimated;
 	struct table table =
@@ -143,7 +142,7 @@ static int print_top(const struct print_totals *t, enum profile_value value, con
 	size_t i;
 
 	if (!total)
-		return 0;
+		return;
 	profile_sort(t->p, value);
 	if (value == VALUE_CALLS)
 		table.title[0] = ">Calls";
@@ -168,12 +167,10 @@ static int print_top(const struct print_totals *t, enum profile_value value, con
 		table_cell(&table, "%s", name ? name : "(no call stack)");
 		free(name);
 	}
-	if (table_print(&table, out))
-		return -ENOMEM;
+	table_print(&table, out);
 	fprintf(out, "  With their stacks: mprof report %s ", view);
 	findings_quote(t->p->path, out);
 	fputc('\n', out);
-	return 0;
 }
 
 /* ---- ranks ---- */
@@ -207,7 +204,7 @@ static bool is_shown(const struct rank_totals *r, const struct rank_total *x,
 	return greater < ROWS;
 }
 
-static int print_ranks(const struct rank_totals *r, const struct report_options *o, FILE *out)
+static void print_ranks(const struct rank_totals *r, const struct report_options *o, FILE *out)
 {
 	struct table table = TABLE(">Rank", "<Host", ">Processes", ">Calls", ">Bytes", ">Peak",
 				   ">Never freed", ">Largest process");
@@ -233,8 +230,7 @@ static int print_ranks(const struct rank_totals *r, const struct report_options 
 		table_cell(&table, "%s", format_bytes(x->live_bytes).s);
 		table_cell(&table, "%s", format_count(x->process).s);
 	}
-	if (table_print(&table, out))
-		return -ENOMEM;
+	table_print(&table, out);
 	if (shown < r->count)
 		fprintf(out, "  And %s with smaller peaks (--all).\n",
 			format_many(r->count - shown, r->by_rank ? "rank" : "host",
@@ -242,7 +238,6 @@ static int print_ranks(const struct rank_totals *r, const struct report_options 
 			    .s);
 	if (r->outlier)
 		print_outlier(r, out);
-	return 0;
 }
 
 static void print_more(const struct print_totals *t, FILE *out)
@@ -252,34 +247,28 @@ static void print_more(const struct print_totals *t, FILE *out)
 	fputs("; views: mprof report --help\n", out);
 }
 
-int totals_text(const struct print_totals *t, const struct report_options *o, FILE *out,
-		struct error *err)
+void totals_text(const struct print_totals *t, const struct report_options *o, FILE *out)
 {
-	int ret = report_sections(report_run_sections, t->a, out);
-
+	report_sections(report_run_sections, t->a, out);
 	print_sums(t, out);
-	if (!ret && t->ranks->count)
-		ret = print_ranks(t->ranks, o, out);
-	if (!ret)
-		ret = print_top(t, VALUE_PEAK, "Largest at the peak", "peak", o, out);
-	if (!ret)
-		ret = print_top(t, VALUE_LEAKED, "Never freed", "leaks", o, out);
-	if (!ret)
-		ret = print_top(t, VALUE_CALLS, "Most frequent allocations", "hot", o, out);
-	if (!ret && o->all && t->lanes->calls)
-		ret = print_functions(t, out);
-	if (!ret && o->all && !t->p->sites.totals.estimated)
-		ret = print_sizes(t, out);
-	if (!ret && !o->all)
+	if (t->ranks->count)
+		print_ranks(t->ranks, o, out);
+	print_top(t, VALUE_PEAK, "Largest at the peak", "peak", o, out);
+	print_top(t, VALUE_LEAKED, "Never freed", "leaks", o, out);
+	print_top(t, VALUE_CALLS, "Most frequent allocations", "hot", o, out);
+	if (o->all && t->lanes->calls)
+		print_functions(t, out);
+	if (o->all && !t->p->sites.totals.estimated)
+		print_sizes(t, out);
+	if (!o->all)
 		print_more(t, out);
-	return ret ? fail(err, -ENOMEM, "no memory to print the report") : 0;
 }
 
 /* ---- JSON ---- */
 
 #include "../json/totals.def"
 
-int totals_json(const struct print_totals *t, FILE *out, struct error *err)
+void totals_json(const struct print_totals *t, FILE *out)
 {
-	return json_print(out, JSON_NEW(profile, t), err);
+	json_print(out, JSON_NEW(profile, t));
 }

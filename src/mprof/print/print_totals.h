@@ -2,7 +2,6 @@
 /*
  * print_totals.h - the report of a profile, which has totals and no events.
  *
- * Both return 0, or -errno with err filled when there was no memory.
  */
 #ifndef MPROF_PRINT_PRINT_TOTALS_H
 #define MPROF_PRINT_PRINT_TOTALS_H
@@ -21,9 +20,8 @@ struct print_totals {
 	const struct rank_totals *ranks;
 };
 
-int totals_text(const struct print_totals *t, const struct report_options *o, FILE *out,
-		struct error *err);
+void totals_text(const struct print_totals *t, const struct report_options *o, FILE *out);
 /* Names and units: src/mprof/json. */
-int totals_json(const struct print_totals *t, FILE *out, struct error *err);
+void totals_json(const struct print_totals *t, FILE *out);
 
 #endif

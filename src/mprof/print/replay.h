@@ -33,8 +33,7 @@ struct replay_answer {
 /* Sentences; each is the list's. */
 struct sentences {
 	char **line;
-	size_t n;
-	bool failed; /* no memory: some are missing */
+	size_t n, room;
 };
 void sentence_add(struct sentences *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -58,10 +57,10 @@ uint64_t replay_latency_calls(const struct runs_row *row);
 /* What of the pages that blocks lie on they asked for, at the peak; negative: not known. */
 double replay_page_use(const struct replay_answer *a, size_t row);
 
-/* The words and the table; and all there is.  0, or -ENOMEM with *err. */
-int replay_brief(const struct replay_answer *a, FILE *out, struct error *err);
-int replay_text(const struct replay_answer *a, FILE *out, struct error *err);
-/* Names and units: src/mprof/json.  NULL: no memory. */
+/* The words and the table; and all there is. */
+void replay_brief(const struct replay_answer *a, FILE *out);
+void replay_text(const struct replay_answer *a, FILE *out);
+/* Names and units: src/mprof/json. */
 json *replay_json(const struct replay_answer *a);
 
 #endif

@@ -2,10 +2,10 @@
 /* replay_html.c - a playback on several allocators as a page. */
 #include "replay_html.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
 #include "replay_table.h"
 
 /* Light and dark as the reader's system, or as the movie's button says. */
@@ -78,10 +78,9 @@ static void put_lines(FILE *out, const struct sentences *w, size_t from, const c
 	}
 }
 
-static int put_head(const struct replay_answer *a, FILE *out)
+static void put_head(const struct replay_answer *a, FILE *out)
 {
 	struct sentences w = { .n = 0 };
-	bool failed;
 
 	replay_what(a, &w);
 	fputs("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
@@ -93,24 +92,19 @@ static int put_head(const struct replay_answer *a, FILE *out)
 	replay_html_text(out, w.n ? w.line[0] : "");
 	fputs("</h1>\n", out);
 	put_lines(out, &w, 1, "<p class=\"dim\">", "</p>\n");
-	failed = w.failed;
 	sentences_free(&w);
-	return failed ? -ENOMEM : 0;
 }
 
-static int put_list(const struct replay_answer *a, const char *class,
-		    void (*say)(const struct replay_answer *a, struct sentences *w), FILE *out)
+static void put_list(const struct replay_answer *a, const char *class,
+		     void (*say)(const struct replay_answer *a, struct sentences *w), FILE *out)
 {
 	struct sentences w = { .n = 0 };
-	bool failed;
 
 	say(a, &w);
 	fprintf(out, "<ul class=\"%s\">\n", class);
 	put_lines(out, &w, 0, "<li>", "</li>\n");
 	fputs("</ul>\n", out);
-	failed = w.failed;
 	sentences_free(&w);
-	return failed ? -ENOMEM : 0;
 }
 
 /* ---- tables ---- */
@@ -133,10 +127,9 @@ static void put_swatch(FILE *out, const struct replay_answer *a, const char *nam
 }
 
 /* Prints and releases. */
-static int put_table(struct replay_table *t, const struct replay_answer *a, FILE *out)
+static void put_table(struct replay_table *t, const struct replay_answer *a, FILE *out)
 {
 	const size_t columns = table_columns(&t->table);
-	const int ret = t->table.failed ? -ENOMEM : 0;
 	size_t i, c;
 
 	if (t->table.cells) {
@@ -160,65 +153,49 @@ static int put_table(struct replay_table *t, const struct replay_answer *a, FILE
 	if (t->table.cells)
 		fputs("</tr>\n</table></div>\n", out);
 	free(t->table.cell);
-	return ret;
 }
 
-int replay_html_begin(const struct replay_answer *a, FILE *out, struct error *err)
+void replay_html_begin(const struct replay_answer *a, FILE *out)
 {
 	struct replay_table t;
-	int ret = put_head(a, out);
 
-	if (!ret)
-		ret = put_list(a, "findings", replay_verdict, out);
-	if (!ret) {
-		replay_table_rows(&t, a);
-		ret = put_table(&t, a, out);
-	}
-	if (!ret) {
-		replay_html_part(out, "Memory over the run");
-		replay_svg(a, out);
-		replay_table_latency(&t, a);
-		ret = put_table(&t, a, out);
-	}
-	return ret ? fail(err, ret, "no memory to write a page") : 0;
+	put_head(a, out);
+	put_list(a, "findings", replay_verdict, out);
+	replay_table_rows(&t, a);
+	put_table(&t, a, out);
+	replay_html_part(out, "Memory over the run");
+	replay_svg(a, out);
+	replay_table_latency(&t, a);
+	put_table(&t, a, out);
 }
 
 /* ---- the end ---- */
 
 /* What is told of heaps is text: it stays in its columns. */
-static int put_heaps(const struct replay_answer *a, FILE *out, struct error *err)
+static void put_heaps(const struct replay_answer *a, FILE *out)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *f;
-	int ret;
 
 	if (!a->heaps.memories)
-		return 0;
-	f = open_memstream(&text, &size);
-	if (!f)
-		return fail(err, -ENOMEM, "no memory to write a page");
-	ret = replay_memory_text(&a->heaps, f, err);
-	if (fclose(f) && !ret)
-		ret = fail(err, -ENOMEM, "no memory to write a page");
-	if (!ret && *text) {
+		return;
+	f = must_memstream(&text, &size);
+	replay_memory_text(&a->heaps, f);
+	must_close(f);
+	if (*text) {
 		replay_html_part(out, "Where blocks lie");
 		fputs("<pre>", out);
 		replay_html_text(out, text + strspn(text, "\n"));
 		fputs("</pre>\n", out);
 	}
 	free(text);
-	return ret;
 }
 
-int replay_html_end(const struct replay_answer *a, FILE *out, struct error *err)
+void replay_html_end(const struct replay_answer *a, FILE *out)
 {
-	int ret = put_heaps(a, out, err);
-
-	if (ret)
-		return ret;
+	put_heaps(a, out);
 	replay_html_part(out, "How");
-	ret = put_list(a, "dim", replay_how, out);
+	put_list(a, "dim", replay_how, out);
 	fputs("</body>\n</html>\n", out);
-	return ret ? fail(err, ret, "no memory to write a page") : 0;
 }

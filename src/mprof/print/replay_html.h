@@ -10,10 +10,10 @@
 
 #include "replay.h"
 
-/* Up to the tables.  0, or -ENOMEM with *err. */
-int replay_html_begin(const struct replay_answer *a, FILE *out, struct error *err);
+/* Up to the tables. */
+void replay_html_begin(const struct replay_answer *a, FILE *out);
 /* Where blocks lay, and how it was played. */
-int replay_html_end(const struct replay_answer *a, FILE *out, struct error *err);
+void replay_html_end(const struct replay_answer *a, FILE *out);
 
 /* A heading of a part between them; text in HTML. */
 void replay_html_part(FILE *out, const char *heading);

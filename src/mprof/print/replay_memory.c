@@ -73,13 +73,12 @@ static void tell_unknown(bool unknown, bool *told, FILE *out)
 	*told |= unknown;
 }
 
-static int print_use(const struct replay_memory *r, bool *told, FILE *out)
+static void print_use(const struct replay_memory *r, bool *told, FILE *out)
 {
 	struct table t = TABLE("<Allocator", ">Slack", ">4 KiB", ">64 KiB", ">2 MiB", ">Resident",
 			       ">4 KiB mean", ">Least", ">2 MiB mean", ">Least");
 	const struct memory *m, *any = NULL;
 	size_t i;
-	int ret;
 
 	for (i = 0; i <= r->memories->n; i++) {
 		m = memory_at(r, i);
@@ -89,17 +88,16 @@ static int print_use(const struct replay_memory *r, bool *told, FILE *out)
 		use_cells(&t, m);
 	}
 	if (!any)
-		return 0;
+		return;
 	fprintf(out,
 		"\n"
 		"Page use: requested bytes as a share of the pages with live blocks\n"
 		"  First at the peak of %s in %s, then over the whole run.\n",
 		format_bytes(any->moment[MEMORY_PEAK].at.requested).s,
 		format_many(any->moment[MEMORY_PEAK].at.blocks, "block", "blocks").s);
-	ret = table_print(&t, out);
+	table_print(&t, out);
 	m = memory_at(r, 0);
 	tell_unknown(m && !m->moment[MEMORY_PEAK].at.resident, told, out);
-	return ret;
 }
 
 static void kept_cells(struct table *t, const struct memory *m)
@@ -123,12 +121,11 @@ static bool lacks_residency(const struct memory *m)
 	return false;
 }
 
-static int print_kept(const struct replay_memory *r, bool *told, FILE *out)
+static void print_kept(const struct replay_memory *r, bool *told, FILE *out)
 {
 	struct table t = TABLE("<Allocator", ">Retained at the peak", ">pinned", ">Most retained",
 			       ">pinned", ">Retained at the end", ">pinned");
 	size_t i, n = 0;
-	int ret;
 
 	for (i = 0; i <= r->memories->n; i++)
 		if (memory_at(r, i)) {
@@ -136,24 +133,22 @@ static int print_kept(const struct replay_memory *r, bool *told, FILE *out)
 			n++;
 		}
 	if (!n)
-		return 0;
+		return;
 	fputs("\n"
 	      "Retained and pinned pages\n"
 	      "  Retained: resident, without any live byte.  Pinned: pages with fewer than 64 live "
 	      "bytes.\n",
 	      out);
-	ret = table_print(&t, out);
+	table_print(&t, out);
 	tell_unknown(lacks_residency(memory_at(r, 0)), told, out);
-	return ret;
 }
 
-static int print_fragmentation(const struct replay_memory *r, FILE *out)
+static void print_fragmentation(const struct replay_memory *r, FILE *out)
 {
 	struct table t = TABLE("<Allocator", ">Average", ">Where most is live",
 			       ">Where most is resident", ">Peak to peak");
 	const struct johnstone *j;
 	size_t i, n = 0, unknown = 0;
-	int ret;
 
 	for (i = 0; i <= r->memories->n; i++) {
 		if (!memory_at(r, i) || !memory_at(r, i)->fragmentation.known)
@@ -168,16 +163,15 @@ static int print_fragmentation(const struct replay_memory *r, FILE *out)
 		n++;
 	}
 	if (!n)
-		return 0;
+		return;
 	fputs("\nFragmentation: memory in use beyond what was requested (Johnstone and Wilson's"
 	      " four measures)\n",
 	      out);
-	ret = table_print(&t, out);
+	table_print(&t, out);
 	if (unknown)
 		fputs("  Where most is resident: '-' means that less than 4 MiB was live then, too "
 		      "little to compare.\n",
 		      out);
-	return ret;
 }
 
 /* ---- sentences ---- */
@@ -311,20 +305,14 @@ static void print_failures(const struct replay_memory *r, FILE *out)
 	}
 }
 
-int replay_memory_text(const struct replay_memory *r, FILE *out, struct error *err)
+void replay_memory_text(const struct replay_memory *r, FILE *out)
 {
 	bool told = false;
-	int ret = print_use(r, &told, out);
 
-	if (!ret)
-		ret = print_kept(r, &told, out);
-	if (!ret)
-		print_pins(r, out);
-	if (!ret)
-		ret = print_fragmentation(r, out);
-	if (!ret)
-		print_slack(r, out);
-	if (!ret)
-		print_failures(r, out);
-	return ret ? fail(err, ret, "no memory to print where blocks lay") : 0;
+	print_use(r, &told, out);
+	print_kept(r, &told, out);
+	print_pins(r, out);
+	print_fragmentation(r, out);
+	print_slack(r, out);
+	print_failures(r, out);
 }

@@ -17,9 +17,8 @@ struct replay_memory {
 	struct profile *names; /* of the trace's sites; NULL: not known */
 };
 
-/* Tables of page use, of what is kept and of fragmentation; then who holds pages.
- * 0, or -ENOMEM with *err. */
-int replay_memory_text(const struct replay_memory *r, FILE *out, struct error *err);
+/* Tables of page use, of what is kept and of fragmentation; then who holds pages. */
+void replay_memory_text(const struct replay_memory *r, FILE *out);
 
 /* Member `heap` of an allocator, or of `recorded`: src/mprof/json.  NULL for a run
  * that failed. */

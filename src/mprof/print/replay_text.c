@@ -2,8 +2,6 @@
 /* replay_text.c - a playback on several allocators as text: words, table, latency, how. */
 #include "replay.h"
 
-#include <errno.h>
-
 #include "paragraph.h"
 #include "replay_table.h"
 #include "report.h"
@@ -20,53 +18,42 @@ static void print_words(const struct sentences *w, const char *title, const char
 		paragraph_line(out, "  %s%s\n", bullet, w->line[i]);
 }
 
-static int section(const struct replay_answer *a, const char *title, const char *bullet,
-		   void (*say)(const struct replay_answer *a, struct sentences *w), FILE *out)
+static void section(const struct replay_answer *a, const char *title, const char *bullet,
+		    void (*say)(const struct replay_answer *a, struct sentences *w), FILE *out)
 {
 	struct sentences w = { .n = 0 };
-	bool failed;
 
 	say(a, &w);
 	print_words(&w, title, bullet, out);
-	failed = w.failed;
 	sentences_free(&w);
-	return failed ? -ENOMEM : 0;
 }
 
-static int print_table(struct replay_table *t, FILE *out)
+static void print_table(struct replay_table *t, FILE *out)
 {
 	if (!t->table.cells)
-		return 0;
+		return;
 	fprintf(out, "\n%s\n", t->title);
-	return table_print(&t->table, out);
+	table_print(&t->table, out);
 }
 
-int replay_brief(const struct replay_answer *a, FILE *out, struct error *err)
+void replay_brief(const struct replay_answer *a, FILE *out)
 {
 	struct replay_table t;
-	int ret = section(a, "What was played", "", replay_what, out);
 
-	if (!ret)
-		ret = section(a, "Findings", "* ", replay_verdict, out);
-	if (!ret) {
-		replay_table_rows(&t, a);
-		ret = print_table(&t, out);
-	}
-	return ret ? fail(err, ret, "no memory to print the answer") : 0;
+	section(a, "What was played", "", replay_what, out);
+	section(a, "Findings", "* ", replay_verdict, out);
+	replay_table_rows(&t, a);
+	print_table(&t, out);
 }
 
-int replay_text(const struct replay_answer *a, FILE *out, struct error *err)
+void replay_text(const struct replay_answer *a, FILE *out)
 {
 	struct replay_table t;
-	int ret = replay_brief(a, out, err);
 
-	if (ret)
-		return ret;
+	replay_brief(a, out);
 	replay_table_latency(&t, a);
-	ret = print_table(&t, out);
-	if (!ret && a->heaps.memories)
-		ret = replay_memory_text(&a->heaps, out, err);
-	if (!ret)
-		ret = section(a, "How", "", replay_how, out);
-	return ret ? fail(err, ret, "no memory to print the answer") : 0;
+	print_table(&t, out);
+	if (a->heaps.memories)
+		replay_memory_text(&a->heaps, out);
+	section(a, "How", "", replay_how, out);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
 #include "text.h"
 
 #define KEPT_PART  0.25 /* of the peak: what is kept after the end and is worth a sentence */
@@ -23,20 +24,13 @@ static void clean(char *s)
 
 void sentence_add(struct sentences *w, const char *format, ...)
 {
-	char **grown = reallocarray(w->line, w->n + 1, sizeof(*grown));
 	va_list args;
 
-	if (!grown) {
-		w->failed = true;
-		return;
-	}
-	w->line = grown;
+	GROW(w->line, w->n + 1, w->room);
 	va_start(args, format);
-	if (vasprintf(&w->line[w->n], format, args) < 0)
-		w->failed = true;
-	else
-		clean(w->line[w->n++]);
+	w->line[w->n] = must_vprintf(format, args);
 	va_end(args);
+	clean(w->line[w->n++]);
 }
 
 void sentences_free(struct sentences *w)
@@ -147,14 +141,10 @@ static void compare(const struct verdict *v, const struct told *t, struct senten
 {
 	char *text = NULL;
 	size_t size, i;
-	FILE *f = open_memstream(&text, &size);
+	FILE *f = must_memstream(&text, &size);
 	bool first = true;
 	int s;
 
-	if (!f) {
-		w->failed = true;
-		return;
-	}
 	for (s = -1; s <= 1; s += 2) {
 		if (s > 0) {
 			put_same(f, v, t, first);
@@ -168,9 +158,8 @@ static void compare(const struct verdict *v, const struct told *t, struct senten
 			first = false;
 		}
 	}
-	if (fclose(f))
-		w->failed = true;
-	else if (*text)
+	must_close(f);
+	if (*text)
 		sentence_add(w, "%s.", text);
 	free(text);
 }

@@ -23,24 +23,23 @@ struct report_options {
 };
 
 /* The first screen (report_screen.c), or everything. */
-int report_text(const struct analysis *a, const struct report_options *o, FILE *out,
-		struct error *err);
+void report_text(const struct analysis *a, const struct report_options *o, FILE *out);
 /* Names and units: src/mprof/json. */
-int report_json(const struct analysis *a, FILE *out, struct error *err);
-/* All of it: what report_json prints.  NULL or with nulls in it without memory. */
+void report_json(const struct analysis *a, FILE *out);
+/* All of it: what report_json prints.  */
 json *report_json_object(const struct analysis *a);
 
 /* Parts that other answers have, too (json/report.def). */
 void lost_fields(json *to, const uint64_t *lost);
 void process_fields(json *to, const struct analysis *a, const struct tree_process *p);
 
-/* ---- parts of report_text; below, `err`-less: 0 or -ENOMEM ---- */
+/* ---- parts of report_text; below ---- */
 
 struct report_section {
 	const char *title;
 	/* Does it have anything to say?  NULL: always. */
 	bool (*applies)(const struct analysis *a);
-	int (*print)(const struct analysis *a, FILE *out);
+	void (*print)(const struct analysis *a, FILE *out);
 };
 
 /* Ends with a row without a title. */
@@ -49,20 +48,20 @@ extern const struct report_section report_call_sections[];  /* functions, proces
 extern const struct report_section report_block_sections[]; /* peak to lifetimes */
 extern const struct report_section report_page_sections[];  /* compactness to problems */
 
-int report_sections(const struct report_section *s, const struct analysis *a, FILE *out);
-int report_findings(const struct analysis *a, FILE *out);
-int report_screen(const struct analysis *a, const struct report_options *o, FILE *out);
+void report_sections(const struct report_section *s, const struct analysis *a, FILE *out);
+void report_findings(const struct analysis *a, FILE *out);
+void report_screen(const struct analysis *a, const struct report_options *o, FILE *out);
 
 /* The size classes; most: those with the most bytes, 0 all of them. */
-int report_sizes(const struct analysis *a, size_t most, FILE *out);
+void report_sizes(const struct analysis *a, size_t most, FILE *out);
 bool report_has_compactness(const struct analysis *a);
-int report_compactness(const struct analysis *a, FILE *out);
+void report_compactness(const struct analysis *a, FILE *out);
 /* A run that kept its last calls only (--last), and the sentence that says so. */
 bool report_is_recent(const struct analysis *a);
 struct long_text report_recent(const struct analysis *a);
 /* Lines of two blanks and a sentence each. */
 bool report_is_incomplete(const struct analysis *a);
-int report_missing(const struct analysis *a, FILE *out);
+void report_missing(const struct analysis *a, FILE *out);
 void report_killed(const struct analysis *a, FILE *out);
 /* Calls that failed, contradictions of the trace: lines as those of report_findings. */
 void report_warnings(const struct analysis *a, FILE *out);

@@ -2,11 +2,11 @@
 /* report_blocks.c - the report on blocks: peak, never freed, sizes, realloc, lifetimes. */
 #include "report.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
 #include "print_findings.h"
 #include "print_table.h"
 #include "text.h"
@@ -24,7 +24,7 @@ static unsigned whole_percent(uint64_t part, uint64_t of)
 	return of ? (unsigned)((unsigned __int128)part * 100 / of) : 0;
 }
 
-static int print_peak(const struct analysis *a, FILE *out)
+static void print_peak(const struct analysis *a, FILE *out)
 {
 	const struct peak_of *p = &a->peak.all;
 
@@ -35,12 +35,11 @@ static int print_peak(const struct analysis *a, FILE *out)
 		report_since(a, p->block_ticks).s);
 	fprintf(out, "  At the peak, usable sizes exceeded the requested bytes by %s.\n",
 		format_exact(p->at.slack).s);
-	return 0;
 }
 
 /* ---- never freed ---- */
 
-static int print_left_classes(const struct analysis *a, FILE *out)
+static void print_left_classes(const struct analysis *a, FILE *out)
 {
 	const struct never_freed *n = &a->never_freed;
 	struct table t = TABLE(">Bytes", ">Count", ">All bytes", "<");
@@ -54,10 +53,10 @@ static int print_left_classes(const struct analysis *a, FILE *out)
 		table_cell(&t, "%s", format_count(bytes).s);
 		table_cell(&t, "%s", text_bar(bytes, n->all.bytes, BAR).s);
 	}
-	return table_print(&t, out);
+	table_print(&t, out);
 }
 
-static int print_left_oldest(const struct analysis *a, FILE *out)
+static void print_left_oldest(const struct analysis *a, FILE *out)
 {
 	const struct never_freed *n = &a->never_freed;
 	struct table t = TABLE(">Oldest at", ">Bytes", "<Address", ">Process", ">Thread");
@@ -72,13 +71,12 @@ static int print_left_oldest(const struct analysis *a, FILE *out)
 		table_cell(&t, "%" PRIu32, b->process);
 		table_cell(&t, "%" PRIu32, b->thread);
 	}
-	return table_print(&t, out);
+	table_print(&t, out);
 }
 
-static int print_left(const struct analysis *a, FILE *out)
+static void print_left(const struct analysis *a, FILE *out)
 {
 	const struct never_freed_process *n = &a->never_freed.all;
-	int ret = 0;
 
 	fprintf(out, "  %s, %s, were still live when %s ended.\n",
 		format_many(n->blocks, "block", "blocks").s, format_exact(n->bytes).s,
@@ -99,10 +97,9 @@ static int print_left(const struct analysis *a, FILE *out)
 		      "usually are.\n",
 		      out);
 	if (n->blocks)
-		ret = print_left_classes(a, out);
-	if (n->blocks && !ret)
-		ret = print_left_oldest(a, out);
-	return ret;
+		print_left_classes(a, out);
+	if (n->blocks)
+		print_left_oldest(a, out);
 }
 
 /* ---- sizes ---- */
@@ -156,17 +153,15 @@ static size_t choose_classes(const struct sizes *s, size_t most, const struct si
 	return shown;
 }
 
-int report_sizes(const struct analysis *a, size_t most, FILE *out)
+void report_sizes(const struct analysis *a, size_t most, FILE *out)
 {
 	const struct sizes *s = &a->sizes;
 	struct table t =
 	    TABLE(">Bytes", ">Count", ">%Size", ">%Qty", ">All bytes", ">Waste", ">Waste a block");
-	const struct size_class **chosen = calloc(s->classes + 1, sizeof(*chosen));
+	const struct size_class **chosen = must_calloc(s->classes + 1, sizeof(*chosen));
 	struct size_class rest = { .size = 0 };
 	size_t shown, i;
 
-	if (!chosen)
-		return -ENOMEM;
 	shown = choose_classes(s, most, chosen, &rest);
 	for (i = 0; i < shown; i++)
 		class_row(&t, s, format_count(chosen[i]->size).s, chosen[i],
@@ -175,20 +170,19 @@ int report_sizes(const struct analysis *a, size_t most, FILE *out)
 	if (rest.count)
 		class_row(&t, s, "others", &rest, rest.size);
 	class_row(&t, s, "Total", &s->total, s->bytes);
-	i = (size_t)table_print(&t, out);
+	table_print(&t, out);
 	if (rest.count)
 		fprintf(out, "  The %zu sizes with the most bytes, of %s.\n", shown,
 			format_count(s->classes).s);
 	fputs("  Waste: usable bytes beyond the requested bytes.\n", out);
-	return (int)i;
 }
 
-static int print_sizes(const struct analysis *a, FILE *out)
+static void print_sizes(const struct analysis *a, FILE *out)
 {
-	return report_sizes(a, 0, out);
+	report_sizes(a, 0, out);
 }
 
-static int print_powers(const struct analysis *a, FILE *out)
+static void print_powers(const struct analysis *a, FILE *out)
 {
 	const struct sizes *s = &a->sizes;
 	struct table t = TABLE("<Bytes", ">Count", ">%Qty", ">All bytes", ">%Size", "<Blocks");
@@ -206,7 +200,7 @@ static int print_powers(const struct analysis *a, FILE *out)
 		table_cell(&t, "%u", whole_percent(p->size, s->bytes));
 		table_cell(&t, "%s", text_bar(p->count, s->total.count, BAR).s);
 	}
-	return table_print(&t, out);
+	table_print(&t, out);
 }
 
 /* ---- realloc ---- */
@@ -216,7 +210,7 @@ static bool has_reallocs(const struct analysis *a)
 	return a->resizes.calls != 0;
 }
 
-static int print_realloc(const struct analysis *a, FILE *out)
+static void print_realloc(const struct analysis *a, FILE *out)
 {
 	const struct resizes *r = &a->resizes;
 	const struct {
@@ -235,7 +229,6 @@ static int print_realloc(const struct analysis *a, FILE *out)
 	};
 	struct table t = TABLE("<Result", ">Calls", ">Share", "<");
 	size_t i;
-	int ret;
 
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		if (!row[i].n)
@@ -245,14 +238,13 @@ static int print_realloc(const struct analysis *a, FILE *out)
 		table_cell(&t, "%s", format_percent(row[i].n, r->calls).s);
 		table_cell(&t, "%s", text_bar(row[i].n, r->calls, BAR).s);
 	}
-	ret = table_print(&t, out);
+	table_print(&t, out);
 	if (r->remapped)
 		fprintf(out, "  Moved by mremap, without copying: %s.\n",
 			format_many(r->remapped, "call", "calls").s);
 	fprintf(out, "  Copied by moves: at most %s.  Grown by %s, shrunk by %s in total.\n",
 		format_exact(r->copied_bytes).s, format_bytes(r->grown_bytes).s,
 		format_bytes(r->shrunk_bytes).s);
-	return ret;
 }
 
 static bool has_chains(const struct analysis *a)
@@ -260,12 +252,11 @@ static bool has_chains(const struct analysis *a)
 	return a->resizes.chains != 0;
 }
 
-static int print_chains(const struct analysis *a, FILE *out)
+static void print_chains(const struct analysis *a, FILE *out)
 {
 	const struct resizes *r = &a->resizes;
 	struct table t = TABLE("<Calls on one block", ">Blocks", "<");
 	unsigned i;
-	int ret;
 
 	for (i = 0; i < RESIZES_BUCKETS; i++) {
 		if (!r->chain[i])
@@ -278,11 +269,10 @@ static int print_chains(const struct analysis *a, FILE *out)
 		table_cell(&t, "%s", format_count(r->chain[i]).s);
 		table_cell(&t, "%s", text_bar(r->chain[i], r->chains, BAR).s);
 	}
-	ret = table_print(&t, out);
+	table_print(&t, out);
 	fprintf(out, "  The longest: %s of one block, which ended at %s; at most %s copied.\n",
 		format_many(r->longest, "realloc", "reallocs").s, format_bytes(r->longest_bytes).s,
 		format_bytes(r->longest_copied).s);
-	return ret;
 }
 
 /* ---- lifetimes ---- */
@@ -292,13 +282,12 @@ static bool has_lifetimes(const struct analysis *a)
 	return a->lifetimes.blocks != 0;
 }
 
-static int print_lifetimes(const struct analysis *a, FILE *out)
+static void print_lifetimes(const struct analysis *a, FILE *out)
 {
 	const struct lifetimes *l = &a->lifetimes;
 	struct table t = TABLE(">From", ">Below", ">Blocks", ">Share", "<");
 	unsigned i;
 	uint64_t n;
-	int ret;
 
 	for (i = 0; i < LIFETIMES_BUCKETS; i++) {
 		n = l->bucket[i];
@@ -310,7 +299,7 @@ static int print_lifetimes(const struct analysis *a, FILE *out)
 		table_cell(&t, "%s", format_percent(n, l->blocks).s);
 		table_cell(&t, "%s", text_bar(n, l->blocks, BAR).s);
 	}
-	ret = table_print(&t, out);
+	table_print(&t, out);
 	fprintf(out, "  Shortest %s, longest %s, mean %s.", format_ns(l->least_ns).s,
 		format_ns(l->most_ns).s, format_ns((uint64_t)(l->sum_ns / (double)l->blocks)).s);
 	fprintf(out, "  %s under 1 us, %s under 1 ms.\n", format_percent(l->under_1us, l->blocks).s,
@@ -318,7 +307,6 @@ static int print_lifetimes(const struct analysis *a, FILE *out)
 	fprintf(out, "  Freed by another thread: %s (%s).\n",
 		format_many(l->other_thread, "block", "blocks").s,
 		format_percent(l->other_thread, l->blocks).s);
-	return ret;
 }
 
 const struct report_section report_block_sections[] = {

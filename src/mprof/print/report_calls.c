@@ -2,10 +2,10 @@
 /* report_calls.c - the report's tables of functions, processes and threads. */
 #include "report.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "../util/alloc.h"
 #include "print_table.h"
 #include "text.h"
 
@@ -23,11 +23,11 @@ static void function_row(struct table *t, const char *name, const struct totals_
 	table_cell(t, "%s", format_count(f->failed).s);
 }
 
-static int print_functions(const struct analysis *a, FILE *out)
+static void print_functions(const struct analysis *a, FILE *out)
 {
 	const struct totals_sum *s = &a->totals.all;
 	struct table t = TABLE("<Function", ">Calls", ">Bytes", ">Failed");
-	int i, ret;
+	int i;
 
 	for (i = 0; i < MPROF_FN_MAX; i++)
 		if (s->fn[i].calls && names[i])
@@ -36,7 +36,7 @@ static int print_functions(const struct analysis *a, FILE *out)
 	table_cell(&t, "%s", format_count(s->calls).s);
 	table_cell(&t, "%s", format_count(s->allocated).s);
 	table_cell(&t, "%s", format_count(s->failed).s);
-	ret = table_print(&t, out);
+	table_print(&t, out);
 	fputs("  Bytes: requested, or freed by free and delete; the total is what was"
 	      " allocated.\n",
 	      out);
@@ -45,7 +45,6 @@ static int print_functions(const struct analysis *a, FILE *out)
 	if (s->null_frees)
 		fprintf(out, "  %s of these calls %s free(NULL), which does nothing.\n",
 			format_count(s->null_frees).s, s->null_frees == 1 ? "was" : "were");
-	return ret;
 }
 
 /* ---- processes ---- */
@@ -99,7 +98,7 @@ static void earlier_rows(struct table *t, const struct tree_process *p, int dept
 	}
 }
 
-static int print_processes(const struct analysis *a, FILE *out)
+static void print_processes(const struct analysis *a, FILE *out)
 {
 	struct table t = TABLE(">No", ">Pid", ">Threads", ">Calls", ">Allocated", ">Peak",
 			       ">Never freed", "<Program and end");
@@ -118,7 +117,7 @@ static int print_processes(const struct analysis *a, FILE *out)
 			   text_command(tree_image(p), room).s, text_end(p).s);
 		earlier_rows(&t, p, depth, room);
 	}
-	return table_print(&t, out);
+	table_print(&t, out);
 }
 
 static bool several_processes(const struct analysis *a)
@@ -151,23 +150,21 @@ static void thread_row(struct table *t, const struct analysis *a, const struct t
 	table_cell(t, "%s", format_ns(ns).s);
 }
 
-static int print_threads(const struct analysis *a, FILE *out)
+static void print_threads(const struct analysis *a, FILE *out)
 {
 	struct table t = TABLE(">No", ">Tid", ">Process", ">Calls", ">Allocated", ">Failed",
 			       ">From first to last call");
 	const struct totals_thread *thread = a->totals.thread.item;
 	size_t n = a->totals.thread.count, i;
-	const struct totals_thread **sorted = calloc(n + 1, sizeof(*sorted));
+	const struct totals_thread **sorted = must_calloc(n + 1, sizeof(*sorted));
 
-	if (!sorted)
-		return -ENOMEM;
 	for (i = 0; i < n; i++)
 		sorted[i] = &thread[i];
 	qsort(sorted, n, sizeof(*sorted), by_calls);
 	for (i = 0; i < n; i++)
 		thread_row(&t, a, sorted[i]);
 	free(sorted);
-	return table_print(&t, out);
+	table_print(&t, out);
 }
 
 static bool several_threads(const struct analysis *a)

@@ -8,11 +8,11 @@
  */
 #include "report.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
 #include "paragraph.h"
 #include "print_findings.h"
 #include "print_outside.h"
@@ -250,7 +250,7 @@ static void tell_all(const struct analysis *a, FILE *out)
 }
 
 /* On a terminal, sentences are broken where its lines end. */
-int report_findings(const struct analysis *a, FILE *out)
+void report_findings(const struct analysis *a, FILE *out)
 {
 	char *text = NULL, *line, *rest;
 	size_t n;
@@ -258,21 +258,15 @@ int report_findings(const struct analysis *a, FILE *out)
 
 	if (!terminal_is()) {
 		tell_all(a, out);
-		return 0;
+		return;
 	}
-	to = open_memstream(&text, &n);
-	if (!to)
-		return -ENOMEM;
+	to = must_memstream(&text, &n);
 	tell_all(a, to);
-	if (fclose(to)) {
-		free(text);
-		return -ENOMEM;
-	}
+	must_close(to);
 	for (rest = text; (line = strsep(&rest, "\n")) && rest;)
 		if (*line && strncmp(line, "      mprof ", 12) != 0)
 			paragraph_line(out, "%s\n", line);
 		else
 			fprintf(out, "%s\n", line); /* a command is copied */
 	free(text);
-	return 0;
 }

@@ -43,7 +43,7 @@ json *report_json_object(const struct analysis *a)
 	return JSON_NEW(run, a);
 }
 
-int report_json(const struct analysis *a, FILE *out, struct error *err)
+void report_json(const struct analysis *a, FILE *out)
 {
-	return json_print(out, report_json_object(a), err);
+	json_print(out, report_json_object(a));
 }

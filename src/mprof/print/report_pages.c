@@ -14,7 +14,7 @@ bool report_has_compactness(const struct analysis *a)
 	return a->compactness.all.states != 0;
 }
 
-int report_compactness(const struct analysis *a, FILE *out)
+void report_compactness(const struct analysis *a, FILE *out)
 {
 	const struct compactness_of *c = &a->compactness.all;
 
@@ -26,7 +26,7 @@ int report_compactness(const struct analysis *a, FILE *out)
 	fprintf(out, "  Mean over time: %.2f.  At the peak of live bytes: %.2f.\n",
 		c->mean_over_time, c->at_peak);
 	fputs("  1.00: live blocks fill their pages; 0.10: they occupy ten times as many.\n", out);
-	return 0;
+	return;
 }
 
 static bool has_samples(const struct analysis *a)
@@ -48,30 +48,28 @@ static void sample_row(struct table *t, const struct analysis *a, const struct r
 	table_cell(t, "%s", s->under_live ? format_ratio(s->compactness).s : "-");
 }
 
-static int print_samples(const struct analysis *a, FILE *out)
+static void print_samples(const struct analysis *a, FILE *out)
 {
 	const struct residency *r = &a->residency;
 	const struct residency_sample *s = r->sample.item;
 	struct table t = TABLE(">At", ">Process", ">RSS", ">Private", ">With blocks", ">Live",
 			       ">Live resident", ">Compactness");
 	size_t n = r->sample.count, i;
-	int ret;
 
 	for (i = 0; i < n; i++)
 		sample_row(&t, a, &s[i]);
-	ret = table_print(&t, out);
+	table_print(&t, out);
 	if (r->compared)
 		fprintf(out, "  Compactness of resident pages: min: %.2f  max: %.2f  mean: %.2f\n",
 			r->min, r->max, r->mean);
 	fputs("  Private: resident pages of writable mappings.  With blocks: those with part of a "
 	      "live block.\n",
 	      out);
-	return ret;
 }
 
 /* ---- resident set ---- */
 
-static int print_rss(const struct analysis *a, FILE *out)
+static void print_rss(const struct analysis *a, FILE *out)
 {
 	struct table t = TABLE(">Process", ">Samples", ">Most sampled", ">Most anonymous",
 			       ">Peak RSS", ">User", ">System", ">mprof's own");
@@ -90,7 +88,7 @@ static int print_rss(const struct analysis *a, FILE *out)
 		table_cell(&t, "%s", format_ns(p->system_ns).s);
 		table_cell(&t, "%s", format_bytes(p->self_bytes).s);
 	}
-	return table_print(&t, out);
+	table_print(&t, out);
 }
 
 static bool has_rss(const struct analysis *a)
@@ -115,7 +113,7 @@ static bool has_maps(const struct analysis *a)
 	return false;
 }
 
-static int print_maps(const struct analysis *a, FILE *out)
+static void print_maps(const struct analysis *a, FILE *out)
 {
 	const struct maps_of *m = &a->maps.all;
 
@@ -132,7 +130,6 @@ static int print_maps(const struct analysis *a, FILE *out)
 	if (m->break_peak || m->break_now)
 		fprintf(out, "  Break moved by brk and sbrk: %s bytes at the end, most %s.\n",
 			format_signed(m->break_now).s, format_signed(m->break_peak).s);
-	return 0;
 }
 
 /* ---- problems ---- */
@@ -143,13 +140,12 @@ static const char *const problem_words[HEAP_PROBLEM_KINDS] = {
 	[HEAP_INVERSION] = "time inversion: two events are in the wrong order; repaired",
 };
 
-static int print_problems(const struct analysis *a, FILE *out)
+static void print_problems(const struct analysis *a, FILE *out)
 {
 	const struct heap *h = &a->walk.heap;
 	struct table t = TABLE(">Event", ">At", "<Address", ">Process", ">Thread", "<What");
 	uint64_t all = h->problems[0] + h->problems[1] + h->problems[2];
 	size_t shown = h->kept, i;
-	int ret = 0;
 
 	fprintf(
 	    out, "  %s, %s, %s.\n",
@@ -169,7 +165,7 @@ static int print_problems(const struct analysis *a, FILE *out)
 		table_cell(&t, "%s", problem_words[p->kind]);
 	}
 	if (shown)
-		ret = table_print(&t, out);
+		table_print(&t, out);
 	if (shown < all)
 		fprintf(out, "  and %s more.\n", format_count(all - shown).s);
 	for (i = 0; all && i < a->tree.processes; i++)
@@ -181,7 +177,6 @@ static int print_problems(const struct analysis *a, FILE *out)
 				a->tree.process[i].number, a->tree.process[i].deepbind);
 	if (all)
 		fputs("  mprof dump --numbers shows what happened around an event.\n", out);
-	return ret;
 }
 
 const struct report_section report_page_sections[] = {

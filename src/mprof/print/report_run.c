@@ -63,7 +63,7 @@ struct long_text report_recent(const struct analysis *a)
 	return t;
 }
 
-static int print_run(const struct analysis *a, FILE *out)
+static void print_run(const struct analysis *a, FILE *out)
 {
 	const struct tree_process *p = first_process(a);
 	const struct trace_fact *image = p ? tree_image(p) : NULL;
@@ -90,7 +90,6 @@ static int print_run(const struct analysis *a, FILE *out)
 	report_killed(a, out);
 	if (image && *image->allocator)
 		fprintf(out, "  Allocator: %s.\n", image->allocator);
-	return 0;
 }
 
 /* ---- what is missing ---- */
@@ -204,12 +203,11 @@ static void print_missing(const struct analysis *a, FILE *out)
 		fprintf(out, "  Remark: %s.\n", r->remark[i]);
 }
 
-int report_missing(const struct analysis *a, FILE *out)
+void report_missing(const struct analysis *a, FILE *out)
 {
 	print_lost(a, out);
 	print_damage(a->damage, out);
 	print_missing(a, out);
-	return 0;
 }
 
 static bool is_damaged(const struct trace_damage *d)

@@ -8,7 +8,6 @@
  */
 #include "report.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +33,6 @@ struct screen {
 	FILE *out;
 	unsigned width;
 	size_t left; /* lines */
-	bool failed;
 };
 
 void report_title(const char *title, FILE *out)
@@ -59,7 +57,6 @@ static void say(struct screen *s, struct paragraph *p, const char *first, unsign
 
 	if (p->n)
 		s->left -= paragraph_print(p, &form, s->out);
-	s->failed |= p->failed;
 	paragraph_release(p);
 }
 
@@ -208,12 +205,11 @@ static void tell_program(struct screen *s, const struct program *p)
 /* Of a tree, the programs that matter. */
 static void tell_processes(struct screen *s)
 {
-	struct program *program = calloc(s->a->totals.process.count + 1, sizeof(*program));
+	struct program *program = must_calloc(s->a->totals.process.count + 1, sizeof(*program));
 	struct paragraph words = { 0 };
 	size_t rows, i;
 
-	s->failed |= !program;
-	if (program && s->a->totals.process.count > 1) {
+	if (s->a->totals.process.count > 1) {
 		rows = find_programs(program, s);
 		paragraph_add(&words,
 			      rows > LARGEST ? "Of %zu programs, these allocated most:"
@@ -262,23 +258,21 @@ static void tell_warnings(struct screen *s)
 {
 	char *missing = NULL, *other = NULL;
 	size_t n;
-	FILE *to = open_memstream(&missing, &n);
+	FILE *to = must_memstream(&missing, &n);
 
-	if (to && report_is_incomplete(s->a))
+	if (report_is_incomplete(s->a))
 		report_missing(s->a, to);
-	s->failed |= !to || fclose(to);
-	to = open_memstream(&other, &n);
-	if (to) {
-		report_killed(s->a, to);
-		report_warnings(s->a, to);
-	}
-	s->failed |= !to || fclose(to);
-	if (missing && *missing) {
+	must_close(to);
+	to = must_memstream(&other, &n);
+	report_killed(s->a, to);
+	report_warnings(s->a, to);
+	must_close(to);
+	if (*missing) {
 		title(s, "What is missing from this trace");
 		tell_lines(s, missing, MISSING_LINES);
 	}
-	if (other && *other) {
-		if (!missing || !*missing)
+	if (*other) {
+		if (!*missing)
 			title(s, "Warnings");
 		tell_lines(s, other, WARNING_LINES);
 	}
@@ -363,23 +357,22 @@ struct item {
 
 static void put_text(struct paragraph *p, enum style style, char *text)
 {
-	if (text)
-		paragraph_add_styled(p, style, "%s", text);
-	else
-		p->failed = true;
+	paragraph_add_styled(p, style, "%s", text);
 	free(text);
 }
 
 static void mark_place(struct paragraph *p, const struct sym_line *line)
 {
-	char *place = line ? figures_line_text(line, true) : NULL;
+	char *place;
 
-	if (place && *place && p->n && !strstr(p->text, place)) {
+	if (!line)
+		return;
+	place = figures_line_text(line, true);
+	if (*place && p->n && !strstr(p->text, place)) {
 		free(place);
 		place = figures_line_text(line, false);
 	}
-	if (place)
-		paragraph_mark(p, place, STYLE_PLACE);
+	paragraph_mark(p, place, STYLE_PLACE);
 	free(place);
 }
 
@@ -388,23 +381,18 @@ static void outside_item(struct item *x, const struct analysis *a)
 	const struct outside *o = &a->findings->outside;
 	char *text = NULL;
 	size_t n;
-	FILE *to = open_memstream(&text, &n);
+	FILE *to = must_memstream(&text, &n);
 
-	if (to) {
-		outside_sentence(a, o, to);
-		x->words.failed |= fclose(to) != 0;
-	}
+	outside_sentence(a, o, to);
+	must_close(to);
 	put_text(&x->words, STYLE_PLAIN, text);
 	mark_place(&x->words, o->who.line);
 	if (!o->looked || !a->has_stacks)
 		return;
-	text = NULL;
-	to = open_memstream(&text, &n);
-	if (to) {
-		fputs("mprof report peak-rss ", to);
-		findings_path(a->path, to);
-		x->command.failed |= fclose(to) != 0;
-	}
+	to = must_memstream(&text, &n);
+	fputs("mprof report peak-rss ", to);
+	findings_path(a->path, to);
+	must_close(to);
 	put_text(&x->command, STYLE_FAINT, text);
 }
 
@@ -415,19 +403,15 @@ static void finding_item(struct item *x, const struct finding *f, const struct a
 
 	x->finding = f;
 	for (i = 0; i < 3; i++) {
-		FILE *to = open_memstream(&text[i], &n);
+		FILE *to = must_memstream(&text[i], &n);
 
-		if (!to) {
-			x->words.failed = true;
-			continue;
-		}
 		if (!i)
 			findings_sentence(f, to);
 		else if (i == 1)
 			findings_command(f, a->path, NAME_MOST, to);
 		else if (findings_proposes(f))
 			findings_proof(f, a, to);
-		x->words.failed |= fclose(to) != 0;
+		must_close(to);
 	}
 	put_text(&x->words, STYLE_PLAIN, text[0]);
 	mark_place(&x->words, f->line);
@@ -547,17 +531,16 @@ static void tell_more(struct screen *s, size_t findings)
 	struct paragraph words = { 0 };
 	char *path = NULL;
 	size_t n;
-	FILE *to = open_memstream(&path, &n);
+	FILE *to = must_memstream(&path, &n);
 
-	if (to)
-		findings_path(s->a->path, to);
-	s->failed |= !to || fclose(to);
+	findings_path(s->a->path, to);
+	must_close(to);
 	if (findings)
 		paragraph_add_styled(&words, STYLE_FAINT, "%s and all tables",
 				     format_many(findings, "more finding", "more findings").s);
 	else
 		paragraph_add_styled(&words, STYLE_FAINT, "All tables");
-	paragraph_add_styled(&words, STYLE_FAINT, ": mprof report --all %s", path ? path : "");
+	paragraph_add_styled(&words, STYLE_FAINT, ": mprof report --all %s", path);
 	if (words.n && paragraph_columns(words.text, words.n) + sizeof(VIEWS) <= s->width)
 		paragraph_add_styled(&words, STYLE_FAINT, VIEWS);
 	free(path);
@@ -581,7 +564,6 @@ static void tell_findings(struct screen *s)
 		print_item(s, &item[i], i + 1);
 	tell_unnamed(s, item, shown);
 	for (i = 0; i < n; i++) {
-		s->failed |= item[i].words.failed | item[i].command.failed | item[i].proof.failed;
 		paragraph_release(&item[i].words);
 		paragraph_release(&item[i].command);
 		paragraph_release(&item[i].proof);
@@ -600,17 +582,15 @@ static void tell_nothing(struct screen *s)
 {
 	char *text = NULL;
 	size_t n;
-	FILE *to = open_memstream(&text, &n);
+	FILE *to = must_memstream(&text, &n);
 
-	if (to)
-		report_nothing(s->a, to);
-	s->failed |= !to || fclose(to);
-	if (text)
-		tell_lines(s, text, 3);
+	report_nothing(s->a, to);
+	must_close(to);
+	tell_lines(s, text, 3);
 	free(text);
 }
 
-int report_screen(const struct analysis *a, const struct report_options *o, FILE *out)
+void report_screen(const struct analysis *a, const struct report_options *o, FILE *out)
 {
 	struct screen s = { .a = a, .out = out, .width = o->width, .left = SCREEN_LINES };
 
@@ -625,5 +605,4 @@ int report_screen(const struct analysis *a, const struct report_options *o, FILE
 		tell_nothing(&s);
 	}
 	tell_findings(&s);
-	return s.failed ? -ENOMEM : 0;
 }

@@ -5,26 +5,21 @@
  */
 #include "report.h"
 
-#include <errno.h>
-
-int report_sections(const struct report_section *s, const struct analysis *a, FILE *out)
+void report_sections(const struct report_section *s, const struct analysis *a, FILE *out)
 {
-	int ret = 0;
-
-	for (; s->title && !ret; s++) {
+	for (; s->title; s++) {
 		if (s->applies && !s->applies(a))
 			continue;
 		fputc('\n', out);
 		report_title(s->title, out);
-		ret = s->print(a, out);
+		s->print(a, out);
 	}
-	return ret;
 }
 
 /* What mprof -t has always answered. */
-static int print_ten_sizes(const struct analysis *a, FILE *out)
+static void print_ten_sizes(const struct analysis *a, FILE *out)
 {
-	return report_sizes(a, 10, out);
+	report_sizes(a, 10, out);
 }
 
 static bool has_blocks(const struct analysis *a)
@@ -32,19 +27,20 @@ static bool has_blocks(const struct analysis *a)
 	return a->sizes.total.count != 0;
 }
 
-static int print_first(const struct analysis *a, const struct report_options *o, FILE *out)
+static void print_first(const struct analysis *a, const struct report_options *o, FILE *out)
 {
 	static const struct report_section analyses[] = {
 		{ "Size classes", has_blocks, print_ten_sizes },
 		{ "Compactness", report_has_compactness, report_compactness },
 		{ NULL, NULL, NULL },
 	};
-	int ret = report_screen(a, o, out);
 
-	return ret || !o->analyses ? ret : report_sections(analyses, a, out);
+	report_screen(a, o, out);
+	if (o->analyses)
+		report_sections(analyses, a, out);
 }
 
-static int print_all(const struct analysis *a, FILE *out)
+static void print_all(const struct analysis *a, FILE *out)
 {
 	static const struct report_section findings[] = {
 		{ "Findings", NULL, report_findings },
@@ -55,17 +51,15 @@ static int print_all(const struct analysis *a, FILE *out)
 		report_page_sections,
 	};
 	size_t i;
-	int ret = 0;
 
-	for (i = 0; i < sizeof(part) / sizeof(part[0]) && !ret; i++)
-		ret = report_sections(part[i], a, out);
-	return ret;
+	for (i = 0; i < sizeof(part) / sizeof(part[0]); i++)
+		report_sections(part[i], a, out);
 }
 
-int report_text(const struct analysis *a, const struct report_options *o, FILE *out,
-		struct error *err)
+void report_text(const struct analysis *a, const struct report_options *o, FILE *out)
 {
-	int ret = o->all ? print_all(a, out) : print_first(a, o, out);
-
-	return ret ? fail(err, -ENOMEM, "no memory to print the report") : 0;
+	if (o->all)
+		print_all(a, out);
+	else
+		print_first(a, o, out);
 }

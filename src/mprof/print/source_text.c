@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../util/alloc.h"
+
 #define TOO_LARGE (64 << 20)
 
 /* The open file, or -errno. */
@@ -36,10 +38,7 @@ static int open_below(const char *dir, const char *path, char **found, struct st
 	for (; part && fd < 0; part = strchr(part, '/')) {
 		part += strspn(part, "/");
 		free(*found);
-		if (asprintf(found, "%s/%s", dir, part) < 0) {
-			*found = NULL;
-			return -ENOMEM;
-		}
+		*found = must_printf("%s/%s", dir, part);
 		fd = open_regular(*found, st);
 	}
 	return fd;
@@ -50,24 +49,24 @@ static int open_source(struct source_text *s, const char *path, const char *cons
 {
 	int fd = -ENOENT;
 
-	for (; dir && *dir && fd < 0 && fd != -ENOMEM; dir++)
+	for (; dir && *dir && fd < 0; dir++)
 		fd = open_below(*dir, path, &s->found, st);
-	if (fd >= 0 || fd == -ENOMEM)
+	if (fd >= 0)
 		return fd;
 	free(s->found);
-	s->found = strdup(path);
-	return s->found ? open_regular(path, st) : -ENOMEM;
+	s->found = must_strdup(path);
+	return open_regular(path, st);
 }
 
-static bool split(struct source_text *s, size_t bytes)
+static void split(struct source_text *s, size_t bytes)
 {
 	char *at = s->text, *end = s->text + bytes, *next;
 	size_t n = 1, i;
 
 	for (i = 0; i < bytes; i++)
 		n += s->text[i] == '\n';
-	s->line = calloc(n, sizeof(*s->line));
-	for (; s->line && at < end; at = next + 1) {
+	s->line = must_calloc(n, sizeof(*s->line));
+	for (; at < end; at = next + 1) {
 		next = memchr(at, '\n', (size_t)(end - at));
 		next = next ? next : end;
 		*next = '\0';
@@ -75,30 +74,27 @@ static bool split(struct source_text *s, size_t bytes)
 			next[-1] = '\0';
 		s->line[s->lines++] = at;
 	}
-	return s->line;
 }
 
-static int read_all(struct source_text *s, int fd, const struct stat *st)
+static void read_all(struct source_text *s, int fd, const struct stat *st)
 {
 	size_t size = (size_t)st->st_size, got = 0;
 	ssize_t n = 1;
 
 	s->change_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-	s->text = malloc(size + 1);
-	if (!s->text)
-		return -ENOMEM;
+	s->text = must_malloc(size + 1);
 	while (got < size && n > 0) {
 		n = read(fd, s->text + got, size - got);
 		got += n > 0 ? (size_t)n : 0;
 	}
 	s->text[got] = '\0';
-	return split(s, got) ? 0 : -ENOMEM;
+	split(s, got);
 }
 
-int source_text_read(struct source_text *s, const char *path, const char *const *dir)
+void source_text_read(struct source_text *s, const char *path, const char *const *dir)
 {
 	struct stat st;
-	int fd, ret;
+	int fd;
 
 	*s = (struct source_text){ .found = NULL };
 	fd = open_source(s, path, dir, &st);
@@ -106,11 +102,10 @@ int source_text_read(struct source_text *s, const char *path, const char *const 
 		free(s->found);
 		s->found = NULL;
 		s->why = fd == -EINVAL ? "no regular file, or too large" : strerror(-fd);
-		return fd == -ENOMEM ? fd : 0;
+		return;
 	}
-	ret = read_all(s, fd, &st);
+	read_all(s, fd, &st);
 	close(fd);
-	return ret;
 }
 
 void source_text_release(struct source_text *s)

@@ -20,8 +20,7 @@ struct source_text {
 	const char *why; /* it is not there: one clause, e.g. "No such file or directory" */
 };
 
-/* 0, also when it was not found; -ENOMEM. */
-int source_text_read(struct source_text *s, const char *path, const char *const *dir);
+void source_text_read(struct source_text *s, const char *path, const char *const *dir);
 void source_text_release(struct source_text *s);
 
 #endif

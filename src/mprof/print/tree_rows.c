@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../util/alloc.h"
 #include "figures.h"
 #include "json_rows.h"
 
@@ -75,18 +76,7 @@ static bool same_figures(const struct calltree *t, uint32_t parent, uint32_t chi
 
 static void add_row(struct tree_rows *t, const struct tree_row *row)
 {
-	size_t room = t->room ? 2 * t->room : 64;
-	struct tree_row *grown;
-
-	if (t->count == t->room) {
-		grown = reallocarray(t->row, room, sizeof(*grown));
-		if (!grown) {
-			t->failed = true;
-			return;
-		}
-		t->row = grown;
-		t->room = room;
-	}
+	GROW(t->row, t->count + 1, t->room);
 	t->row[t->count++] = *row;
 }
 
@@ -111,7 +101,7 @@ static void add_rows(struct tree_rows *t)
 	const struct calltree_node *n = t->tree.node;
 	uint32_t at = n[0].child, above = 0;
 
-	while (at && !t->failed) {
+	while (at) {
 		const struct tree_row row = row_of(t, at, above);
 		const bool shown = is_shown(t, at, row.depth);
 
@@ -130,24 +120,21 @@ static void add_rows(struct tree_rows *t)
 	}
 }
 
-int tree_rows_make(struct tree_rows *t, const struct view_request *r,
-		   enum calltree_direction direction, const char *function, struct error *err)
+void tree_rows_make(struct tree_rows *t, const struct view_request *r,
+		    enum calltree_direction direction, const char *function)
 {
 	struct calltree_options o = { .same = same_of[r->by], .value = { r->sort }, .values = 1 };
-	int k, ret;
+	int k;
 
 	for (k = 0; k < VALUE_COUNT; k++)
 		if (k != (int)r->sort)
 			o.value[o.values++] = (enum profile_value)k;
-	ret = calltree_make(&t->tree, r->profile, &o, direction, function, err);
-	if (ret < 0)
-		return ret;
+	calltree_make(&t->tree, r->profile, &o, direction, function);
 	t->value = r->sort;
 	t->min_percent = r->min_percent;
 	t->depth = r->depth;
 	t->total = profile_value_total(r->profile, r->sort);
 	add_rows(t);
-	return t->failed ? fail(err, -ENOMEM, "no memory to print the tree") : 0;
 }
 
 void tree_rows_release(struct tree_rows *t)

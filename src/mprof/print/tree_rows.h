@@ -2,8 +2,6 @@
 /*
  * tree_rows.h - a call tree as the rows of an answer: callers before what they
  * call, small and deep nodes left out.
- *
- * Errors: -errno with err filled.
  */
 #ifndef MPROF_PRINT_TREE_ROWS_H
 #define MPROF_PRINT_TREE_ROWS_H
@@ -28,12 +26,11 @@ struct tree_rows {
 	struct tree_row *row;
 	size_t count, room;
 	uint64_t hidden; /* nodes left out */
-	bool failed;
 };
 
 /* r: sort, by, min_percent, depth.  Release in any case; zeroed before. */
-int tree_rows_make(struct tree_rows *t, const struct view_request *r,
-		   enum calltree_direction direction, const char *function, struct error *err);
+void tree_rows_make(struct tree_rows *t, const struct view_request *r,
+		    enum calltree_direction direction, const char *function);
 void tree_rows_release(struct tree_rows *t);
 
 void tree_rows_text(const struct tree_rows *t, FILE *out);

@@ -115,15 +115,13 @@ static bool is_newer(const struct profile *p, const struct source_text *s)
 	return s->found && p->header && s->change_ns > p->header->start_real_ns;
 }
 
-static int put_file(const struct margin *m, const struct source_file *f)
+static void put_file(const struct margin *m, const struct source_file *f)
 {
 	const enum profile_value v = m->request->sort;
 	const uint64_t total = profile_value_total(m->profile, v);
 	struct source_text s;
-	int ret = source_text_read(&s, f->path, m->request->source);
 
-	if (ret < 0)
-		return ret;
+	source_text_read(&s, f->path, m->request->source);
 	figures_name(m->out, f->path);
 	fprintf(m->out, ": %s of the %s (%s)", format_percent(f->inclusive[v], total).s,
 		profile_value_name(v), figures_text(v, f->inclusive[v]).s);
@@ -141,7 +139,6 @@ static int put_file(const struct margin *m, const struct source_file *f)
 	else
 		put_lines_alone(m, f);
 	source_text_release(&s);
-	return 0;
 }
 
 /* Where most is asked for. */
@@ -158,14 +155,15 @@ static const char *busiest(const struct sources *s, enum profile_value v)
 static int no_such_file(const struct view_request *r, struct error *err)
 {
 	struct sources all;
-	int ret = sources_make(&all, r->profile, NULL, r->sort, err);
+	int ret;
 
-	if (!ret && all.files)
+	sources_make(&all, r->profile, NULL, r->sort);
+	if (all.files)
 		ret = fail(err, -EINVAL,
 			   "no stack in '%s' goes through a source file '%.200s'; most is requested"
 			   " in '%.200s'",
 			   r->profile->path, r->arg, busiest(&all, r->sort));
-	else if (!ret)
+	else
 		ret = fail(err, -EINVAL,
 			   "no source file is known for any stack in '%s': its programs were built"
 			   " without -g, or their debug files are not here",
@@ -176,8 +174,9 @@ static int no_such_file(const struct view_request *r, struct error *err)
 
 static int prepare(struct view_request *r, struct error *err)
 {
-	r->own = calloc(1, sizeof(struct sources));
-	return r->own ? 0 : fail(err, -ENOMEM, "no memory for source lines");
+	(void)err;
+	r->own = must_calloc(1, sizeof(struct sources));
+	return 0;
 }
 
 static void release(struct view_request *r)
@@ -191,9 +190,9 @@ static void release(struct view_request *r)
 static int make(struct view_request *r, struct error *err)
 {
 	struct sources *s = r->own;
-	int ret = sources_make(s, r->profile, r->arg, r->sort, err);
 
-	return !ret && !s->files ? no_such_file(r, err) : ret;
+	sources_make(s, r->profile, r->arg, r->sort);
+	return s->files ? 0 : no_such_file(r, err);
 }
 
 static int text(struct view_request *r, FILE *out, struct error *err)
@@ -206,9 +205,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	for (i = 0; i < s->files && !ret; i++) {
 		if (i)
 			fputc('\n', out);
-		ret = put_file(&m, &s->file[i]);
-		if (ret < 0)
-			fail(err, ret, "no memory for the source '%s'", s->file[i].path);
+		put_file(&m, &s->file[i]);
 	}
 	return ret;
 }
@@ -224,8 +221,7 @@ static json *file_json(struct view_request *r, size_t at)
 	struct source_text s;
 	json *o;
 
-	if (source_text_read(&s, f->path, r->source) < 0)
-		return NULL;
+	source_text_read(&s, f->path, r->source);
 	o = JSON_NEW(source_file, r, f, &s, all->line);
 	source_text_release(&s);
 	return o;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../profile/filters.h"
+#include "../util/alloc.h"
 #include "figures.h"
 #include "tree_rows.h"
 #include "paragraph.h"
@@ -22,8 +23,8 @@ static int prepare(struct view_request *r, struct error *err)
 
 	if (ret < 0)
 		return ret;
-	r->own = calloc(1, sizeof(struct both));
-	return r->own ? 0 : fail(err, -ENOMEM, "no memory for a call tree");
+	r->own = must_calloc(1, sizeof(struct both));
+	return 0;
 }
 
 static void release(struct view_request *r)
@@ -41,15 +42,16 @@ static void release(struct view_request *r)
 static int make(struct view_request *r, struct error *err)
 {
 	struct both *b = r->own;
-	int ret = tree_rows_make(&b->callers, r, CALLTREE_CALLERS, r->arg, err);
 
-	if (!ret && !b->callers.tree.node[0].sites)
+	tree_rows_make(&b->callers, r, CALLTREE_CALLERS, r->arg);
+	if (!b->callers.tree.node[0].sites)
 		return profile_knows_function(r->profile, r->arg, err)
 			   ? -EINVAL
 			   : fail(err, -EINVAL,
 				  "no block that passes the filters was allocated through '%.200s'",
 				  r->arg);
-	return ret ? ret : tree_rows_make(&b->callees, r, CALLTREE_CALLEES, r->arg, err);
+	tree_rows_make(&b->callees, r, CALLTREE_CALLEES, r->arg);
+	return 0;
 }
 
 static int text(struct view_request *r, FILE *out, struct error *err)

@@ -4,7 +4,6 @@
  * then every function on them with what was held through it and through those it
  * called.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,23 +124,17 @@ static void print_functions(const struct view_request *r, struct callgraph *g, u
 	}
 }
 
-static int functions(struct view_request *r, FILE *out, struct error *err)
+static void functions(struct view_request *r, FILE *out)
 {
 	const struct callgraph_options o = { .same = LINE_FUNCTION, .figures = 1 };
 	struct callgraph g;
 	uint32_t *order;
-	int ret = callgraph_make(&g, r->profile, &o, figure, NULL, err);
 
-	if (!ret) {
-		order = calloc(g.nodes + 1, sizeof(*order));
-		if (order)
-			print_functions(r, &g, order, out);
-		else
-			ret = fail(err, -ENOMEM, "no memory to print the view");
-		free(order);
-	}
+	callgraph_make(&g, r->profile, &o, figure, NULL);
+	order = must_calloc(g.nodes + 1, sizeof(*order));
+	print_functions(r, &g, order, out);
+	free(order);
 	callgraph_release(&g);
-	return ret;
 }
 
 /* The one that ran, or which one of several, and what it ran last. */
@@ -233,8 +226,8 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 		.title = ">blocks",
 		.cell = cell,
 	};
-	int ret;
 
+	(void)err;
 	if (!p->sites.rss.rss) {
 		fputs(
 		    "The size of the process over time is unknown (an older version recorded it).\n"
@@ -243,10 +236,10 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 		return 0;
 	}
 	print_moment(r, out);
-	ret = flat_view_text(&flat, r, out, err);
-	if (!ret && p->total.rss_bytes && p->by == PROFILE_BY_STACK && p->has_stacks)
-		ret = functions(r, out, err);
-	return ret;
+	flat_view_text(&flat, r, out);
+	if (p->total.rss_bytes && p->by == PROFILE_BY_STACK && p->has_stacks)
+		functions(r, out);
+	return 0;
 }
 
 const struct view_ops view_peak_rss = {

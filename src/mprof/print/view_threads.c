@@ -3,10 +3,10 @@
  * view_threads.c - the view threads: which thread gives back whose blocks, as a
  * matrix of producers and consumers, and the sites whose blocks travel.
  */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "../pass/cross_frees.h"
+#include "../util/alloc.h"
 #include "figures.h"
 #include "json_rows.h"
 #include "print_table.h"
@@ -23,10 +23,9 @@ struct threads {
 
 static int prepare(struct view_request *r, struct error *err)
 {
-	struct threads *t = calloc(1, sizeof(*t));
+	struct threads *t = must_calloc(1, sizeof(*t));
 
-	if (!t)
-		return fail(err, -ENOMEM, "no memory for threads");
+	(void)err;
 	t->pass = (struct walk_pass){ &cross_free_pass, &t->cross_frees };
 	r->own = t;
 	r->options->pass = &t->pass;
@@ -60,18 +59,17 @@ static int by_bytes(const void *a, const void *b, void *cross_frees)
 /* Indices of those that did anything, busiest first; the caller's to free. */
 static size_t *busiest(const struct cross_frees *h, size_t *n)
 {
-	size_t *index = calloc(h->thread.count + 1, sizeof(*index)), i;
+	size_t *index = must_calloc(h->thread.count + 1, sizeof(*index)), i;
 
 	*n = 0;
-	for (i = 0; index && i < h->thread.count; i++)
+	for (i = 0; i < h->thread.count; i++)
 		if (thread_at(h, i)->allocated.blocks || thread_at(h, i)->of_others.blocks)
 			index[(*n)++] = i;
-	if (index)
-		qsort_r(index, *n, sizeof(*index), by_bytes, (void *)h);
+	qsort_r(index, *n, sizeof(*index), by_bytes, (void *)h);
 	return index;
 }
 
-static int put_threads(const struct cross_frees *h, const size_t *index, size_t n, FILE *out)
+static void put_threads(const struct cross_frees *h, const size_t *index, size_t n, FILE *out)
 {
 	struct table t = TABLE(">thread", ">tid", ">process", ">allocated", ">freed itself",
 			       ">freed by others", ">freed for others", ">not freed");
@@ -94,7 +92,7 @@ static int put_threads(const struct cross_frees *h, const size_t *index, size_t 
 		    &t, "%s",
 		    format_bytes(h1->allocated.bytes - h1->own.bytes - h1->by_others.bytes).s);
 	}
-	return table_print(&t, out);
+	table_print(&t, out);
 }
 
 /* One row for each producer, one column for each consumer. */
@@ -143,8 +141,8 @@ static int by_foreign(const void *a, const void *b)
 	return (x->blocks < y->blocks) - (x->blocks > y->blocks);
 }
 
-/* Most first; false without memory.  of is the caller's to free. */
-static bool find_travellers(struct profile *p, struct travellers *t)
+/* Most first.  of is the caller's to free. */
+static void find_travellers(struct profile *p, struct travellers *t)
 {
 	struct line_interner lines = { .same = LINE_LINE };
 	const struct profile_path *path = NULL;
@@ -152,39 +150,29 @@ static bool find_travellers(struct profile *p, struct travellers *t)
 	size_t i;
 
 	t->count = 0;
-	t->of = calloc(p->count + 2, sizeof(*t->of));
-	for (i = 0; t->of && i < p->count; i++) {
+	t->of = must_calloc(p->count + 2, sizeof(*t->of));
+	for (i = 0; i < p->count; i++) {
 		if (!p->site[i].v.foreign_frees)
 			continue;
 		path = profile_path_once(p, p->site[i].key);
-		if (!path)
-			break;
 		id = path->count ? line_interner_id(&lines, path->line[path->asked - 1]) : 0;
 		t->of[id].line = id ? line_interner_line(&lines, id) : NULL;
 		t->of[id].blocks += p->site[i].v.calls;
 		t->of[id].foreign += p->site[i].v.foreign_frees;
 	}
-	if (t->of && i == p->count) {
-		t->count = lines.keys.count + 1;
-		qsort(t->of, t->count, sizeof(*t->of), by_foreign);
-		while (t->count && !t->of[t->count - 1].foreign)
-			t->count--;
-		line_interner_release(&lines);
-		return true;
-	}
+	t->count = lines.keys.count + 1;
+	qsort(t->of, t->count, sizeof(*t->of), by_foreign);
+	while (t->count && !t->of[t->count - 1].foreign)
+		t->count--;
 	line_interner_release(&lines);
-	free(t->of);
-	t->of = NULL;
-	return false;
 }
 
-static int put_sites(struct profile *p, size_t most, FILE *out)
+static void put_sites(struct profile *p, size_t most, FILE *out)
 {
 	struct travellers t;
 	size_t i;
 
-	if (!find_travellers(p, &t))
-		return -ENOMEM;
+	find_travellers(p, &t);
 	if (t.count)
 		fputs("\nBlocks that other threads free are allocated by:\n\n", out);
 	for (i = 0; i < t.count && (!most || i < most); i++) {
@@ -197,37 +185,35 @@ static int put_sites(struct profile *p, size_t most, FILE *out)
 		fputc('\n', out);
 	}
 	free(t.of);
-	return 0;
 }
 
 static int text(struct view_request *r, FILE *out, struct error *err)
 {
 	const struct cross_frees *h = &((struct threads *)r->own)->cross_frees;
 	size_t n, shown, *index = busiest(h, &n);
-	int ret = index ? 0 : -ENOMEM;
 
+	(void)err;
 	shown = r->top && r->top < n ? r->top : n;
 	paragraph_line(
 	    out, "Of %s, %s (%s) were freed by another thread than the one that allocated them.\n",
 	    format_many(r->profile->total.freed_calls, "freed block", "freed blocks").s,
 	    format_count(h->all.blocks).s, format_bytes(h->all.bytes).s);
 	fputc('\n', out);
-	if (!ret)
-		ret = put_threads(h, index, shown, out);
+	put_threads(h, index, shown, out);
 	if (shown < n)
 		fprintf(out, "  and %s with less; --top 0 shows all\n",
 			format_many(n - shown, "thread", "threads").s);
-	if (!ret && h->pairs) {
+	if (h->pairs) {
 		fputs("\nBlocks freed by other threads:\n\n", out);
 		put_matrix(h, index, n < MATRIX ? n : MATRIX, out);
 		if (h->rest.blocks)
 			fprintf(out, "  Further pairs of threads: %s in %s.\n",
 				format_bytes(h->rest.bytes).s,
 				format_many(h->rest.blocks, "block", "blocks").s);
-		ret = put_sites(r->profile, SITES, out);
+		put_sites(r->profile, SITES, out);
 	}
 	free(index);
-	return ret < 0 ? fail(err, -ENOMEM, "no memory to print the threads") : 0;
+	return 0;
 }
 
 /* ---- JSON: rows are pairs ---- */
@@ -239,8 +225,8 @@ static int members(struct view_request *r, json *o, struct error *err)
 	const struct cross_frees *h = &((struct threads *)r->own)->cross_frees;
 	struct travellers t;
 
-	if (!find_travellers(r->profile, &t))
-		return fail(err, -ENOMEM, "no memory to print the threads");
+	(void)err;
+	find_travellers(r->profile, &t);
 	threads_view_fields(o, h, &t, r->top && r->top < t.count ? r->top : t.count);
 	free(t.of);
 	return 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* view_trees.c - the views top-down and bottom-up. */
-#include <errno.h>
 #include <stdlib.h>
 
+#include "../util/alloc.h"
 #include "figures.h"
 #include "tree_rows.h"
 #include "paragraph.h"
@@ -13,8 +13,8 @@ static int prepare(struct view_request *r, struct error *err)
 
 	if (ret < 0)
 		return ret;
-	r->own = calloc(1, sizeof(struct tree_rows));
-	return r->own ? 0 : fail(err, -ENOMEM, "no memory for a call tree");
+	r->own = must_calloc(1, sizeof(struct tree_rows));
+	return 0;
 }
 
 static void release(struct view_request *r)
@@ -25,53 +25,53 @@ static void release(struct view_request *r)
 	r->own = NULL;
 }
 
-static int text(struct view_request *r, enum calltree_direction direction, const char *what,
-		FILE *out, struct error *err)
+static void text(struct view_request *r, enum calltree_direction direction, const char *what,
+		 FILE *out)
 {
 	struct tree_rows *t = r->own;
-	int ret = tree_rows_make(t, r, direction, NULL, err);
 
-	if (ret < 0)
-		return ret;
+	tree_rows_make(t, r, direction, NULL);
 	paragraph_line(out, "%s; %s: %s in %s.\n", what, profile_value_name(t->value),
 		       figures_text(t->value, t->total).s,
 		       format_many(r->profile->count, "call stack", "call stacks").s);
 	fputc('\n', out);
 	tree_rows_text(t, out);
-	return 0;
 }
 
-static int members(struct view_request *r, enum calltree_direction direction, json *o,
-		   struct error *err)
+static void members(struct view_request *r, enum calltree_direction direction, json *o)
 {
 	struct tree_rows *t = r->own;
-	int ret = tree_rows_make(t, r, direction, NULL, err);
 
-	if (ret < 0)
-		return ret;
+	tree_rows_make(t, r, direction, NULL);
 	tree_view_fields(o, t);
-	return 0;
 }
 
 static int text_inward(struct view_request *r, FILE *out, struct error *err)
 {
-	return text(r, CALLTREE_TOP_DOWN, "From the outermost caller inward", out, err);
+	(void)err;
+	text(r, CALLTREE_TOP_DOWN, "From the outermost caller inward", out);
+	return 0;
 }
 
 static int text_outward(struct view_request *r, FILE *out, struct error *err)
 {
-	return text(r, CALLTREE_BOTTOM_UP, "From the allocating function outward to its callers",
-		    out, err);
+	(void)err;
+	text(r, CALLTREE_BOTTOM_UP, "From the allocating function outward to its callers", out);
+	return 0;
 }
 
 static int members_inward(struct view_request *r, json *o, struct error *err)
 {
-	return members(r, CALLTREE_TOP_DOWN, o, err);
+	(void)err;
+	members(r, CALLTREE_TOP_DOWN, o);
+	return 0;
 }
 
 static int members_outward(struct view_request *r, json *o, struct error *err)
 {
-	return members(r, CALLTREE_BOTTOM_UP, o, err);
+	(void)err;
+	members(r, CALLTREE_BOTTOM_UP, o);
+	return 0;
 }
 
 static json *row(struct view_request *r, size_t i)

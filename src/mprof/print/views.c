@@ -2,9 +2,9 @@
 /* views.c - the table of views, and the frame of their answers. */
 #include "views.h"
 
-#include <errno.h>
 #include <string.h>
 
+#include "../util/memory.h"
 #include "../util/word_list.h"
 #include "figures.h"
 #include "json_rows.h"
@@ -62,28 +62,27 @@ int view_text(const struct view *v, struct view_request *r, FILE *out, struct er
 
 #include "../json/view.def"
 
-static int put(json *o, const char *before, FILE *out)
+static const char *text_of(json *o)
 {
 	const char *text = o ? json_object_to_json_string_ext(o, PLAIN) : NULL;
 
 	if (!text)
-		return -ENOMEM;
-	fputs(before, out);
-	fputs(text, out);
-	json_object_put(o);
-	return 0;
+		memory_out();
+	return text;
 }
 
-static int put_rows(const struct view *v, struct view_request *r, FILE *out)
+static void put_rows(const struct view *v, struct view_request *r, FILE *out)
 {
 	size_t n = v->ops->json_rows(r), i;
+	json *o;
 
 	fputs(",\"rows\":[", out);
-	for (i = 0; i < n; i++)
-		if (put(v->ops->json_row(r, i), i ? ",\n" : "\n", out) < 0)
-			return -ENOMEM;
+	for (i = 0; i < n; i++) {
+		o = v->ops->json_row(r, i);
+		fprintf(out, "%s\n%s", i ? "," : "", text_of(o));
+		json_object_put(o);
+	}
 	fputs("]", out);
-	return 0;
 }
 
 /* Rows may be many: they are written one by one, behind the members, in one object. */
@@ -93,18 +92,15 @@ int view_json(const struct view *v, struct view_request *r, FILE *out, struct er
 	const char *text;
 	int ret;
 
-	if (!o)
-		return fail(err, -ENOMEM, "no memory to print the view");
 	view_fields(o, v, r);
 	ret = v->ops->json(r, o, err);
-	text = ret ? NULL : json_object_to_json_string_ext(o, PLAIN);
-	if (text) {
+	if (!ret) {
+		text = text_of(o);
 		fprintf(out, "%.*s", (int)strlen(text) - 1, text);
-		ret = v->ops->json_row ? put_rows(v, r, out) : 0;
+		if (v->ops->json_row)
+			put_rows(v, r, out);
 		fputs("}\n", out);
 	}
 	json_object_put(o);
-	if (!text && !ret)
-		ret = -ENOMEM;
-	return ret == -ENOMEM ? fail(err, ret, "no memory to print the view") : ret;
+	return ret;
 }

@@ -55,7 +55,7 @@ struct view_ops {
 	/* Adds members to o. */
 	int (*json)(struct view_request *r, json *o, struct error *err);
 	/* Row i of the member "rows", a new object, which is written before the next is asked
-	 * for; NULL: no memory.  NULL pointer, or no rows: no such member. */
+	 * for.  NULL pointer, or no rows: no such member. */
 	json *(*json_row)(struct view_request *r, size_t i);
 	size_t (*json_rows)(const struct view_request *r);
 	void (*release)(struct view_request *r); /* after `prepare`; may be NULL */

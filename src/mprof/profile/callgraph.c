@@ -166,19 +166,17 @@ static void add_site(struct callgraph *g, struct profile *p, size_t i, struct ca
 	callgraph_add(g, path->line, path->count, known->frame, known->count, v);
 }
 
-int callgraph_make(struct callgraph *g, struct profile *p, const struct callgraph_options *o,
-		   callgraph_figure *figure, const void *context, struct error *err)
+void callgraph_make(struct callgraph *g, struct profile *p, const struct callgraph_options *o,
+		    callgraph_figure *figure, const void *context)
 {
 	struct calltree_path path = { .line = NULL };
 	uint64_t v[CALLGRAPH_FIGURES];
 	size_t i;
 
-	(void)err;
 	callgraph_init(g, o);
 	for (i = 0; i < p->count; i++) {
 		figure(context, p, i, v);
 		add_site(g, p, i, &path, v);
 	}
 	free(path.line);
-	return 0;
 }

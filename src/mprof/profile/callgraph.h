@@ -83,7 +83,7 @@ void callgraph_release(struct callgraph *g);
 typedef void callgraph_figure(const void *context, const struct profile *p, size_t i, uint64_t *to);
 
 /* Initialises g and adds all sites.  0, or -ENOMEM with err filled; release in both cases. */
-int callgraph_make(struct callgraph *g, struct profile *p, const struct callgraph_options *o,
-		   callgraph_figure *figure, const void *context, struct error *err);
+void callgraph_make(struct callgraph *g, struct profile *p, const struct callgraph_options *o,
+		    callgraph_figure *figure, const void *context);
 
 #endif

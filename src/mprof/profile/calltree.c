@@ -243,14 +243,13 @@ static void add_site(struct calltree *t, const struct calltree_path *path,
 	}
 }
 
-int calltree_make(struct calltree *t, struct profile *p, const struct calltree_options *o,
-		  enum calltree_direction direction, const char *function, struct error *err)
+void calltree_make(struct calltree *t, struct profile *p, const struct calltree_options *o,
+		   enum calltree_direction direction, const char *function)
 {
 	struct calltree_path path = { .line = NULL };
 	uint64_t value[VALUE_COUNT];
 	size_t i, k;
 
-	(void)err;
 	calltree_init(t, o);
 	if (direction == CALLTREE_TOP_DOWN || direction == CALLTREE_BOTTOM_UP)
 		function = NULL;
@@ -262,5 +261,4 @@ int calltree_make(struct calltree *t, struct profile *p, const struct calltree_o
 	}
 	free(path.line);
 	calltree_finish(t);
-	return 0;
 }

@@ -78,8 +78,8 @@ enum calltree_direction {
 
 /* function: a glob, for the last two, matched with or without parameters.
  * 0, or -ENOMEM with err filled; release in both cases. */
-int calltree_make(struct calltree *t, struct profile *p, const struct calltree_options *o,
-		  enum calltree_direction direction, const char *function, struct error *err);
+void calltree_make(struct calltree *t, struct profile *p, const struct calltree_options *o,
+		   enum calltree_direction direction, const char *function);
 
 /* How many lines at the outer end only start a program or a thread (_start, start_thread); at
  * least one line is left. */

@@ -299,10 +299,9 @@ static void find_ranges(struct diff *d, enum diff_side side, const struct profil
 	}
 }
 
-int diff_make(struct diff *d, struct profile *before, struct profile *after,
-	      const struct diff_options *o, struct error *err)
+void diff_make(struct diff *d, struct profile *before, struct profile *after,
+	       const struct diff_options *o)
 {
-	(void)err;
 	diff_init(d, o);
 	d->options.program[DIFF_BEFORE] = program_of(before);
 	d->options.program[DIFF_AFTER] = program_of(after);
@@ -314,5 +313,4 @@ int diff_make(struct diff *d, struct profile *before, struct profile *after,
 	find_ranges(d, DIFF_BEFORE, before);
 	find_ranges(d, DIFF_AFTER, after);
 	diff_finish(d);
-	return 0;
 }

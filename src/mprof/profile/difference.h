@@ -92,8 +92,8 @@ void diff_finish(struct diff *d);
 void diff_release(struct diff *d);
 
 /* All of the above of two profiles; release in any case. */
-int diff_make(struct diff *d, struct profile *before, struct profile *after,
-	      const struct diff_options *o, struct error *err);
+void diff_make(struct diff *d, struct profile *before, struct profile *after,
+	       const struct diff_options *o);
 
 /* The name of a group's innermost function: a number from 1 to d->names.count, the same for both
  * sides and for a function that was renamed. */

@@ -46,26 +46,23 @@ static int look_at_limit(struct check *k, struct profile *p, struct profile *bas
 	struct calltree_options o = { .same = LINE_FUNCTION, .value = { k->value }, .values = 1 };
 	struct calltree t;
 	uint32_t first;
-	int ret;
+	int ret = 0;
 
 	/* Who asked, below the function if there is one. */
 	if (k->function) {
-		ret = calltree_make(&t, p, &o, CALLTREE_CALLEES, k->function, err);
-		if (!ret)
-			k->found = calltree_inclusive(&t, 0, 0);
-		if (!ret && !t.node[0].sites && !allow_missing)
+		calltree_make(&t, p, &o, CALLTREE_CALLEES, k->function);
+		k->found = calltree_inclusive(&t, 0, 0);
+		if (!t.node[0].sites && !allow_missing)
 			ret = missing(p, baseline, k->function, err);
 		calltree_release(&t);
 		return ret;
 	}
-	ret = calltree_make(&t, p, &o, CALLTREE_BOTTOM_UP, NULL, err);
-	if (!ret) {
-		first = t.node[0].child;
-		k->blame = first ? t.node[first].line : NULL;
-		k->blamed = first ? calltree_inclusive(&t, first, 0) : 0;
-	}
+	calltree_make(&t, p, &o, CALLTREE_BOTTOM_UP, NULL);
+	first = t.node[0].child;
+	k->blame = first ? t.node[first].line : NULL;
+	k->blamed = first ? calltree_inclusive(&t, first, 0) : 0;
 	calltree_release(&t);
-	return ret;
+	return 0;
 }
 
 static int check_limit(struct checks *c, struct profile *p, struct profile *baseline,
@@ -86,26 +83,24 @@ static int check_limit(struct checks *c, struct profile *p, struct profile *base
 
 /* ---- the baseline ---- */
 
-static int blame_growth(struct check *k, struct profile *p, struct profile *baseline,
-			struct error *err)
+static void blame_growth(struct check *k, struct profile *p, struct profile *baseline)
 {
 	const struct diff_options o = { .by = DIFF_BY_FUNCTION, .value = k->value };
 	struct diff d;
-	int ret = diff_make(&d, baseline, p, &o, err);
 	size_t i;
 
-	for (i = 0; i < d.groups && !ret; i++)
+	diff_make(&d, baseline, p, &o);
+	for (i = 0; i < d.groups; i++)
 		if (diff_delta(&d.group[i], k->value) > 0) {
 			k->blame = d.group[i].line[d.group[i].lines - 1];
 			k->blamed = (uint64_t)diff_delta(&d.group[i], k->value);
 			break;
 		}
 	diff_release(&d);
-	return ret;
 }
 
-static int check_growth(struct checks *c, struct profile *p, struct profile *baseline,
-			enum profile_value value, const struct check_options *o, struct error *err)
+static void check_growth(struct checks *c, struct profile *p, struct profile *baseline,
+			 enum profile_value value, const struct check_options *o)
 {
 	struct check *k = add_check(c, CHECK_BASELINE, value);
 
@@ -113,7 +108,8 @@ static int check_growth(struct checks *c, struct profile *p, struct profile *bas
 	k->before = profile_value_total(baseline, value);
 	k->most = k->before + (uint64_t)((double)k->before * o->tolerance / 100);
 	k->failed = k->found > k->most;
-	return k->failed ? blame_growth(k, p, baseline, err) : 0;
+	if (k->failed)
+		blame_growth(k, p, baseline);
 }
 
 static bool is_more(uint64_t before, uint64_t after, double tolerance)
@@ -152,23 +148,20 @@ static void gather_leaks(struct diff *d, double tolerance, uint64_t *found)
 	free(leaked);
 }
 
-static int check_leaks(struct checks *c, struct profile *p, struct profile *baseline,
-		       double tolerance, struct error *err)
+static void check_leaks(struct checks *c, struct profile *p, struct profile *baseline,
+			double tolerance)
 {
 	const struct diff_options o = { .by = DIFF_BY_STACK, .value = VALUE_LEAKED };
 	struct check *k = add_check(c, CHECK_NEW_LEAKS, VALUE_LEAKED);
-	int ret = diff_make(&c->leaks, baseline, p, &o, err);
 
+	diff_make(&c->leaks, baseline, p, &o);
 	c->compared = true;
-	if (ret < 0)
-		return ret;
 	gather_leaks(&c->leaks, tolerance, &k->found);
 	k->failed = k->found;
 	if (k->failed) {
 		k->blame = c->leaks.group[0].line[c->leaks.group[0].lines - 1];
 		k->blamed = (uint64_t)diff_delta(&c->leaks.group[0], VALUE_LEAKED);
 	}
-	return 0;
 }
 
 /* ---- all ---- */
@@ -191,9 +184,9 @@ static int make(struct checks *c, struct profile *p, struct profile *baseline,
 		ret = check_limit(c, p, baseline, o, &o->limit[i], err);
 	for (i = 0; i < VALUE_COUNT && baseline && !ret; i++)
 		if (profile_values_of(ROLE_GROWTH) >> i & 1)
-			ret = check_growth(c, p, baseline, (enum profile_value)i, o, err);
+			check_growth(c, p, baseline, (enum profile_value)i, o);
 	if (!ret && baseline && o->no_new_leaks)
-		ret = check_leaks(c, p, baseline, o->tolerance, err);
+		check_leaks(c, p, baseline, o->tolerance);
 	if (!ret && !o->allow_lost)
 		check_complete(c, p);
 	return ret;

@@ -123,14 +123,13 @@ static void put_in_order(struct sources *s, enum profile_value value)
 	qsort_r(s->file, s->files, sizeof(*s->file), by_inclusive, &value);
 }
 
-int sources_make(struct sources *s, struct profile *p, const char *pattern,
-		 enum profile_value value, struct error *err)
+void sources_make(struct sources *s, struct profile *p, const char *pattern,
+		  enum profile_value value)
 {
 	struct calltree_path path = { .line = NULL };
 	uint64_t v[VALUE_COUNT];
 	size_t i, k;
 
-	(void)err;
 	*s = (struct sources){ .line = NULL };
 	for (i = 0; i < p->count; i++) {
 		calltree_path_of(&path, p, i);
@@ -141,7 +140,6 @@ int sources_make(struct sources *s, struct profile *p, const char *pattern,
 	}
 	free(path.line);
 	put_in_order(s, value);
-	return 0;
 }
 
 void sources_release(struct sources *s)

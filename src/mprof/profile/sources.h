@@ -42,8 +42,8 @@ struct sources {
  * Files whose path is the pattern, ends with "/pattern", or matches it as a
  * glob, whole or by its last part; NULL: all.  Release in any case.
  */
-int sources_make(struct sources *s, struct profile *p, const char *pattern,
-		 enum profile_value value, struct error *err);
+void sources_make(struct sources *s, struct profile *p, const char *pattern,
+		  enum profile_value value);
 void sources_release(struct sources *s);
 
 bool sources_match(const char *pattern, const char *path);

@@ -15,7 +15,7 @@ static inline int utf8_is_control(const unsigned char *s)
 /*
  * s itself when it is well-formed, else a copy with U+FFFD for each invalid byte (and for DEL
  * and U+0080 to U+009F, which JSON does not escape and a terminal obeys), which the caller frees
- * from *made (NULL when s is returned).  NULL: no memory.
+ * from *made (NULL when s is returned).
  */
 const char *utf8_clean(const char *s, char **made);
 
