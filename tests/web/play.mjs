@@ -471,6 +471,21 @@ const tests = {
       await page.close();
     }
   },
+  "the page of compare: pictures at their size, versions beside names, narrow and dark": async () => {
+    for (const [width, colorScheme] of [[1280, "light"], [420, "dark"]]) {
+      const page = await open("compare.html", { viewport: { width, height: 860 }, colorScheme });
+      const seen = await page.evaluate(() => ({ wide: document.documentElement.scrollWidth, name: document.querySelector("td").innerText,
+        image: ((i) => [i.clientWidth, i.naturalWidth, i.parentElement.clientWidth])(document.querySelector(".wide img")),
+        curve: parseFloat(getComputedStyle(document.querySelector(".wide svg")).width), back: getComputedStyle(document.body).backgroundColor }));
+      assert.ok(seen.wide <= width, `${seen.wide} pixels wide`);
+      assert.equal(seen.image[0], seen.image[1]); // labels have their size, and what does not fit scrolls
+      assert.ok(seen.curve >= 820);
+      assert.match(seen.name, /^glibc\s+\d+\.\d+/);
+      assert.equal(/rgb\((\d+)/.exec(seen.back)[1] < 128, colorScheme === "dark");
+      assert.deepEqual(page.problems, []);
+      await page.close();
+    }
+  },
 };
 
 const results = [];

@@ -93,6 +93,9 @@ static void film_all(struct movie *m, const struct replay_run *r, const struct r
 
 /* ---- the page ---- */
 
+#define PICTURE_PAGE 1214 /* pixels: the width of the page's text (replay_html.c) */
+#define PICTURE_ROW  560  /* height of a row of panels */
+
 static int put_canvas(FILE *out, struct canvas *c, struct error *err)
 {
 	char *text = NULL;
@@ -106,30 +109,40 @@ static int put_canvas(FILE *out, struct canvas *c, struct error *err)
 	if (fclose(f) && !ret)
 		ret = fail(err, -ENOMEM, "no memory for a picture");
 	if (!ret) {
-		fputs("<img alt=\"The heap of each allocator, time from left to right, addresses "
-		      "from the bottom up\" src=\"data:image/png;base64,",
-		      out);
+		fputs(
+		    "<div class=\"wide\"><img alt=\"The heap of each allocator, time from left to "
+		    "right, addresses from the bottom up\" src=\"data:image/png;base64,",
+		    out);
 		blob_base64(text, size, out);
-		fputs("\">\n", out);
+		fprintf(out, "\" width=\"%d\" height=\"%d\"></div>\n", c->width, c->height);
 	}
 	free(text);
 	return ret;
 }
 
-/* Time from left to right, addresses upwards: all of a run in one picture. */
+/*
+ * Time from left to right, addresses upwards: all of a run in one picture, as large as the page
+ * shows it, so that its labels are.
+ */
 static int put_picture(struct movie *m, const char *title, FILE *out, struct error *err)
 {
-	const struct picture_options o = { .layout = LAYOUT_TIME, .title = title };
-	struct picture_panel *panel = calloc(movie_films(m) + 1, sizeof(*panel));
+	const size_t n = movie_films(m);
+	const int per_row = n > 1 ? 2 : 1, rows = (int)(n + 1) / per_row;
+	const struct picture_options o = { .layout = LAYOUT_TIME,
+					   .title = title,
+					   .per_row = per_row,
+					   .width = PICTURE_PAGE,
+					   .height = (rows ? rows : 1) * PICTURE_ROW };
+	struct picture_panel *panel = calloc(n + 1, sizeof(*panel));
 	struct picture *p = NULL;
 	size_t i;
 	int ret;
 
 	if (!panel)
 		return fail(err, -ENOMEM, "no memory for a picture");
-	for (i = 0; i < movie_films(m); i++)
+	for (i = 0; i < n; i++)
 		panel[i] = (struct picture_panel){ movie_film_name(m, i), movie_film(m, i) };
-	ret = picture_new(&p, &o, panel, movie_films(m), NULL, err);
+	ret = picture_new(&p, &o, panel, n, NULL, err);
 	if (!ret)
 		ret = picture_draw(p, NULL, err);
 	if (!ret)

@@ -211,7 +211,7 @@ static int per_row(size_t panels)
 static void place_across(struct picture *p)
 {
 	p->o.width = p->o.width ? p->o.width : default_width(p->panels);
-	p->per_row = per_row(p->panels);
+	p->per_row = p->o.per_row ? p->o.per_row : per_row(p->panels);
 	p->axis = p->per_row <= AXIS_PANELS && p->o.layout != LAYOUT_HILBERT ? PICTURE_AXIS : 0;
 	p->panel_width =
 	    (p->o.width - 2 * PICTURE_MARGIN - (p->per_row - 1) * PICTURE_BETWEEN) / p->per_row;

@@ -8,28 +8,37 @@
 #include "../util/alloc.h"
 #include "replay_table.h"
 
-/* Light and dark as the reader's system, or as the movie's button says. */
+/*
+ * Light and dark as the reader's system, or as the movie's button says; colours are those of the
+ * report (src/web/report/report.css).  What has a size of its own scrolls within the page.
+ */
 static const char style[] =
     "<style>\n"
-    ":root{--back:#fff;--text:#1b2430;--dim:#5d6a7a;--rule:#dfe4ea;--soft:#f4f6f9;"
-    "--area:#c9d3df}\n"
-    "@media(prefers-color-scheme:dark){html:not([data-mp-theme=light]){--back:#0e1218;"
-    "--text:#e5eaf1;--dim:#94a1b2;--rule:#262e39;--soft:#161c25;--area:#313c4a}}\n"
-    "html[data-mp-theme=dark]{--back:#0e1218;--text:#e5eaf1;--dim:#94a1b2;--rule:#262e39;"
-    "--soft:#161c25;--area:#313c4a}\n"
-    "body{font:15px/1.5 system-ui,-apple-system,\"Segoe UI\",\"Noto Sans\",sans-serif;"
-    "color:var(--text);background:var(--back);margin:0 auto;padding:24px;max-width:1240px;"
+    ":root{--back:#f6f7f8;--card:#fff;--text:#1c2126;--dim:#59626b;--rule:#d9dde1;--area:#c9d3df;"
+    "color-scheme:light}\n"
+    "@media(prefers-color-scheme:dark){html:not([data-mp-theme=light]){--back:#15181c;"
+    "--card:#1d2126;--text:#e6e8ea;--dim:#a2abb3;--rule:#343b42;--area:#39434f;"
+    "color-scheme:dark}}\n"
+    "html[data-mp-theme=dark]{--back:#15181c;--card:#1d2126;--text:#e6e8ea;--dim:#a2abb3;"
+    "--rule:#343b42;--area:#39434f;color-scheme:dark}\n"
+    "body{font:14px/1.45 system-ui,\"DejaVu Sans\",sans-serif;color:var(--text);"
+    "background:var(--back);margin:0 auto;padding:16px 20px;max-width:1216px;"
     "font-variant-numeric:tabular-nums}\n"
-    "h1{font-size:24px;margin:0 0 4px;overflow-wrap:anywhere}h2{font-size:18px;margin:32px 0 8px}"
-    "p.dim,ul.dim,svg .dim{color:var(--dim);fill:var(--dim)}p{margin:4px 0}\n"
-    "ul.findings{background:var(--soft);border-radius:10px;padding:14px 18px 14px 34px;margin:16px "
-    "0}ul.findings li:first-child{font-weight:600}\n"
-    ".wide{overflow-x:auto}table{border-collapse:collapse}td,th{padding:5px 14px 5px 0;"
-    "white-space:nowrap;border-bottom:1px solid var(--rule)}th{color:var(--dim);font-weight:500;"
-    "vertical-align:bottom}td.n,th.n{text-align:right}\n"
+    "h1{font-size:18px;margin:0 0 4px;overflow-wrap:anywhere}h2{font-size:15px;margin:24px 0 6px}"
+    "p.dim,ul.dim,svg .dim,td small{color:var(--dim);fill:var(--dim)}p,li{margin:4px 0;"
+    "overflow-wrap:anywhere}\n"
+    "ul.findings,.wide,pre{background:var(--card);border:1px solid var(--rule);border-radius:6px;"
+    "padding:6px 12px}ul.findings{padding-left:30px}ul.findings "
+    "li:first-child{font-weight:600}\n"
+    ".wide{overflow-x:auto}table{border-collapse:collapse}td,th{padding:4px 14px 4px 0;"
+    "border-bottom:1px solid var(--rule);text-align:left}td.n{white-space:nowrap}"
+    "th{color:var(--dim);font-weight:500;vertical-align:bottom}td.n,th.n{text-align:right}"
+    "td small{display:block;overflow-wrap:anywhere}\n"
     "td i{display:inline-block;width:11px;height:11px;border-radius:3px;margin-right:7px}\n"
-    "svg{width:100%;height:auto;display:block}svg text{font-size:12px}pre{font-size:13px;"
-    "overflow-x:auto}img{max-width:100%;height:auto}\n"
+    "svg{width:100%;height:auto;display:block}.wide>svg{min-width:820px}svg text{font-size:13px}"
+    "pre{font-size:13px;overflow-x:auto}.wide:has(img){padding:0}img{display:block}\n"
+    "@media(max-width:600px){body{padding:10px}td,th{padding:3px 6px 3px 0;font-size:12px}"
+    "ul.findings,.wide,pre{padding:6px 8px}ul.findings{padding-left:22px}}\n"
     "</style>\n";
 
 void replay_html_text(FILE *out, const char *s)
@@ -85,7 +94,10 @@ static void put_head(const struct replay_answer *a, FILE *out)
 	replay_what(a, &w);
 	fputs("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
 	      "<meta name=\"generator\" content=\"mprof " MPROF_VERSION "\">\n"
-	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
+	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+	      "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:\">\n"
+	      "<link rel=\"icon\" href=\"data:,\">\n<title>",
 	      out);
 	replay_html_text(out, w.n ? w.line[0] : "");
 	fprintf(out, " on %zu allocators</title>\n%s<body>\n<h1>", a->runs->n, style);
@@ -116,14 +128,26 @@ static void put_cell(FILE *out, const char *tag, char align, const char *text)
 	fprintf(out, "</%s>", tag);
 }
 
-/* Which colour a row has in the curves: its name decides, some rows may be left out. */
-static void put_swatch(FILE *out, const struct replay_answer *a, const char *name)
+/* The first cell of a row: name and version, with the colour of the row in the curves.  Its name
+ * decides, some rows may be left out. */
+static void put_name(FILE *out, const struct replay_answer *a, const char *name)
 {
+	const struct variant *v = NULL;
 	size_t i;
 
-	for (i = 0; i < a->runs->n; i++)
-		if (!strcmp(a->runs->row[i].variant->name, name))
+	fputs("<td>", out);
+	for (i = 0; i < a->runs->n && !v; i++)
+		if (!strcmp(a->runs->row[i].variant->name, name)) {
+			v = a->runs->row[i].variant;
 			fprintf(out, "<i style=\"background:%s\"></i>", replay_colour(i));
+		}
+	replay_html_text(out, name);
+	if (v && v->version && *v->version) {
+		fputs("<small>", out);
+		replay_html_text(out, v->version);
+		fputs("</small>", out);
+	}
+	fputs("</td>", out);
 }
 
 /* Prints and releases. */
@@ -141,10 +165,8 @@ static void put_table(struct replay_table *t, const struct replay_answer *a, FIL
 	for (i = 0; i < t->table.cells; i++) {
 		c = i % columns;
 		if (!c) {
-			fputs("</tr>\n<tr><td>", out);
-			put_swatch(out, a, t->table.cell[i]);
-			replay_html_text(out, t->table.cell[i]);
-			fputs("</td>", out);
+			fputs("</tr>\n<tr>", out);
+			put_name(out, a, t->table.cell[i]);
 		} else {
 			put_cell(out, "td", *t->table.title[c], t->table.cell[i]);
 		}

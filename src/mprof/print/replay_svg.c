@@ -120,15 +120,17 @@ void replay_svg(const struct replay_answer *a, FILE *out)
 	size_t i;
 
 	fprintf(out,
-		"<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Memory over the run\">\n",
+		"<div class=\"wide\"><svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Memory "
+		"over the run\">\n",
 		WIDTH, HEIGHT);
 	put_live(a, &x, out);
 	put_grid(&x, out);
 	for (i = 0; i < a->runs->n; i++)
 		if (!a->runs->row[i].status)
 			put_curve(&a->runs->row[i], i, &x, out);
-	fputs("</svg>\n<p class=\"dim\">Lines: in memory, with the colours of the table. Area: "
-	      "requested "
-	      "by the program and not freed.</p>\n",
-	      out);
+	fputs(
+	    "</svg></div>\n<p class=\"dim\">Lines: in memory, with the colours of the table. Area: "
+	    "requested "
+	    "by the program and not freed.</p>\n",
+	    out);
 }
