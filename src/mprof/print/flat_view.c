@@ -39,7 +39,7 @@ size_t flat_view_rows(const struct view_request *r, size_t *more)
 		n += profile_group_value(&p->group[i], r->sort) > 0;
 	if (more)
 		*more = r->top && n > r->top ? n - r->top : 0;
-	return r->top && n > r->top ? r->top : n;
+	return view_shown(r, n);
 }
 
 /* ---- paths ---- */

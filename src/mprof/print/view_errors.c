@@ -63,7 +63,7 @@ static size_t rows(const struct view_request *r)
 {
 	const struct errors *e = r->own;
 
-	return r->top && r->top < e->count ? r->top : e->count;
+	return view_shown(r, e->count);
 }
 
 const struct view_ops view_errors = {

@@ -134,7 +134,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 			"copy and a free",
 			format_count(g->growth.copies).s);
 	fputs(".\n", out);
-	n = r->top && r->top < g->sites ? r->top : g->sites;
+	n = view_shown(r, g->sites);
 	for (i = 0; i < n; i++)
 		put_site(r->profile, &g->site[i], out);
 	if (n < g->sites)
@@ -166,7 +166,7 @@ static size_t rows(const struct view_request *r)
 {
 	const struct grown *g = r->own;
 
-	return r->top && r->top < g->sites ? r->top : g->sites;
+	return view_shown(r, g->sites);
 }
 
 const struct view_ops view_realloc = {

@@ -193,7 +193,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	size_t n, shown, *index = busiest(h, &n);
 
 	(void)err;
-	shown = r->top && r->top < n ? r->top : n;
+	shown = view_shown(r, n);
 	paragraph_line(
 	    out, "Of %s, %s (%s) were freed by another thread than the one that allocated them.\n",
 	    format_many(r->profile->total.freed_calls, "freed block", "freed blocks").s,
@@ -227,7 +227,7 @@ static int members(struct view_request *r, json *o, struct error *err)
 
 	(void)err;
 	find_travellers(r->profile, &t);
-	threads_view_fields(o, h, &t, r->top && r->top < t.count ? r->top : t.count);
+	threads_view_fields(o, h, &t, view_shown(r, t.count));
 	free(t.of);
 	return 0;
 }

@@ -74,6 +74,12 @@ struct view {
 
 extern const struct view view_table[]; /* ends with a row whose name is NULL */
 
+/* How many of n rows --top leaves. */
+static inline size_t view_shown(const struct view_request *r, size_t n)
+{
+	return r->top && r->top < n ? r->top : n;
+}
+
 /* Exact name, else NULL. */
 const struct view *view_find(const char *name);
 /* -EINVAL and err, which names the views. */
