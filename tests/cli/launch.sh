@@ -416,7 +416,7 @@ test_file_size_limit() {
 	(ulimit -f 100 && exec "$mprof" record -o log -- perl -e 'my @a = map { "x" x $_ } 1 .. 50000;
 		print "fine\n"') >out 2>err
 	expect_same output "$(cat out)" fine
-	expect_text err 'recording ended early in 1 process: no room'
+	expect_text err 'recording ended early in 1 process: the disk is full, or'
 	run "$mprof" report log
 	expect_status 0
 }

@@ -186,7 +186,7 @@ test_views_calls_and_lifetimes() {
 	list waste --by function
 	expect_same 'waste adds up' "$(json answer '([.rows[].value] | add) == .total.figures.waste')" true
 	run "$mprof" report hot log
-	expect_text out '500 calls   87 %  for 11.7 KiB of 24 bytes each; 500 times what it held at once'
+	expect_text out '500 calls   87 %  for 11.7 KiB of 24 bytes each; 500 times its own peak'
 	expect_text out 'deep (store.c:24), 9 times'
 	run "$mprof" report hot --depth 1 --top 2 log
 	expect_text out '... and 1 caller'
@@ -403,8 +403,8 @@ test_views_words() {
 		peak --temporary 0 log # expected 1 to
 		peak --top -1 log # invalid --top '-1'
 		--by function log # needs a view
-		callers log # which FUNCTION? for example: mprof report callers main log
-		callers # which FUNCTION? for example: mprof report callers main mprof.log
+		callers log # no FUNCTION given; for example: mprof report callers main log
+		callers # no FUNCTION given; for example: mprof report callers main mprof.log
 		log log # expected one trace
 	END
 	run "$mprof" report peak no.log

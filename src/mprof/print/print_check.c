@@ -38,7 +38,7 @@ static void put_figures(const struct check *k, FILE *out)
 		fprintf(out, "%s exceeds the %s", format_count(k->found).s,
 			format_count(k->most).s);
 	else
-		fprintf(out, "%s is %s the %s", found.s, over ? "more than" : "within", most.s);
+		fprintf(out, "%s %s the %s", found.s, over ? "exceeds" : "is within", most.s);
 }
 
 static void put_blame(const struct check *k, FILE *out)
