@@ -124,6 +124,12 @@ test_guard_by_hand() {
 	expect_text out '1. heap overrun: 3 bytes'
 	run "$mprof" report mprof.guard
 	expect_status 0
+	expect_text out '1. heap overrun: 3 bytes'
+	run "$mprof" report --json mprof.guard
+	expect_same 'as JSON' "$(json out '.view, .errors')" $'errors\n1'
+	"$mprof" compress mprof.guard 2>err || bad "not compressed: $(cat err)"
+	run "$mprof" report mprof.guard
+	expect_text out '1. heap overrun: 3 bytes'
 }
 
 guard_is_clean() { # COMMAND...

@@ -568,6 +568,44 @@ START_TEST(residency_is_checked)
 }
 END_TEST
 
+/* One that means nothing is skipped; of what an image said of itself the last counts. */
+START_TEST(misuses_are_checked)
+{
+	struct mprof_misuse good = { .what = MPROF_MISUSE_OVERRUN, .ticks = 20, .size = 24 },
+			    early = { .what = MPROF_MISUSE_FOREIGN, .ticks = 10 },
+			    what = { .what = MPROF_MISUSE_BEHIND },
+			    seen = { .what = MPROF_MISUSE_OVERRUN, .seen_bytes = 17 };
+	struct mprof_guarded first = { .blocks = 1 }, last = { .blocks = 5, .unwritten = 2 };
+	const struct trace_misuse *u;
+	struct mprof_guarded sum;
+	struct error err;
+	struct trace *t;
+	int fd;
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	build_extent(&b, MPROF_EXTENT_GUARDED, 1, 0, &first, sizeof(first), 0);
+	build_extent(&b, MPROF_EXTENT_MISUSE, 1, 0, &good, sizeof(good), 0);
+	build_extent(&b, MPROF_EXTENT_MISUSE, 1, 0, &what, sizeof(what), 0);
+	build_extent(&b, MPROF_EXTENT_MISUSE, 1, 0, &seen, sizeof(seen), 0);
+	build_extent(&b, MPROF_EXTENT_MISUSE, 2, 0, &early, sizeof(early), 0);
+	build_extent(&b, MPROF_EXTENT_MISUSE, 1, 0, &good, sizeof(good) - 8, 0);
+	build_extent(&b, MPROF_EXTENT_GUARDED, 1, 0, &last, sizeof(last), 0);
+	build_extent(&b, MPROF_EXTENT_GUARDED, 2, 0, &first, sizeof(first), 0);
+	t = open_prefix(b.n, &fd, &err);
+	ck_assert_uint_eq(trace_misuses(t, &u), 2);
+	ck_assert_uint_eq(u[0].m->what, MPROF_MISUSE_FOREIGN);
+	ck_assert_uint_eq(u[0].process, 2);
+	ck_assert_uint_eq(u[1].m->size, 24);
+	ck_assert(trace_guarded(t, &sum));
+	ck_assert_uint_eq(sum.blocks, 6);
+	ck_assert_uint_eq(sum.errors, 4);
+	ck_assert_uint_eq(trace_damage(t)->chunks_bad, 3);
+	trace_close(t);
+	close(fd);
+	build_free(&b);
+}
+END_TEST
+
 START_TEST(counts_of_threads)
 {
 	struct mprof_counts counts = { .tid = 77 };
@@ -622,6 +660,7 @@ Suite *trace_damage_suite(void)
 	tcase_add_test(tc, file_grows_while_it_is_read);
 	tcase_add_test(tc, losses_are_summed);
 	tcase_add_test(tc, residency_is_checked);
+	tcase_add_test(tc, misuses_are_checked);
 	tcase_add_test(tc, counts_of_threads);
 	suite_add_tcase(s, tc);
 	return s;

@@ -277,6 +277,7 @@ static int whole(struct trace *t, struct options *o, struct error *err)
 static int report(struct options *o)
 {
 	struct error err = { "" };
+	struct mprof_guarded guarded;
 	char *log = NULL;
 	struct trace *t;
 	size_t of;
@@ -290,6 +291,9 @@ static int report(struct options *o)
 	free(log);
 	if (ret < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
+	/* A file of MODE=Guard has no events, so there is nothing else to tell. */
+	if (!o->view.view && !o->html.path && trace_guarded(t, &guarded))
+		o->view.view = view_find("errors");
 	if (o->view.view) {
 		status = report_view(&o->view, t);
 	} else {
