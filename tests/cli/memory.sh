@@ -17,11 +17,12 @@ test_memory_ends() {
 	"$mprof" export --to pprof -o x.pb.gz log >/dev/null 2>&1
 	rm -f x.pb.gz
 	for command in report 'report peak' 'report leaks' dump 'export --to folded -o x.folded' \
-		'export --to heaptrack -o x.zst' 'export --to pprof -o x.pb.gz' 'sort -o x.play'; do
+		'export --to heaptrack -o x.zst' 'export --to pprof -o x.pb.gz' 'sort -o x.play' \
+		'export --to callgrind -o x.callgrind' 'report --html=x.html' 'movie -o x.html'; do
 		for n in 60 200 350 500 700 1000 1500; do
 			# shellcheck disable=SC2086
 			scarce $n "$mprof" $command log
-			rm -f x.folded x.zst x.pb.gz x.play
+			rm -f x.folded x.zst x.pb.gz x.play x.callgrind x.html
 			expect_same "files after $command with $n" "$(echo *)" 'err log out'
 			[ "$status" != 0 ] || continue
 			[ "$status" = 1 ] || [ "$status" = 2 ] || [ "$status" = 3 ] ||

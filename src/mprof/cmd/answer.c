@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../util/alloc.h"
 #include "cmd.h"
 
 #define HEAD 64
@@ -58,9 +59,7 @@ static bool may_go(const char *old, const struct answer_kind *kind)
 
 static char *old_of(const char *path)
 {
-	char *old = NULL;
-
-	return asprintf(&old, "%s.old", path) < 0 ? NULL : old;
+	return must_printf("%s.old", path);
 }
 
 int answer_look(const char *path, const struct answer_kind *kind, struct error *err)

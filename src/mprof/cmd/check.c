@@ -11,6 +11,7 @@
 #include "../print/print_check.h"
 #include "../export/exports.h"
 #include "../util/ranges.h"
+#include "../util/alloc.h"
 #include "cmd.h"
 #include "profile_options.h"
 #include "two_profiles.h"
@@ -23,6 +24,7 @@ struct options {
 	struct profile_cli cli;
 	struct check_options check;
 	struct check_limit *limit;
+	size_t limit_room;
 	bool all, json;
 	const char *junit, *markdown;
 };
@@ -36,21 +38,17 @@ static int take_limit(const struct option_row *row, const char *arg, void *to, s
 	const bool bytes = *profile_value_unit(value) == 'b';
 	struct options *o = to;
 	const char *equals = strrchr(arg, '='), *amount = equals ? equals + 1 : arg;
-	struct check_limit *grown;
 	uint64_t most;
 
 	if (bytes ? parse_size(amount, &most, NULL) : parse_whole(amount, 0, UINT64_MAX, &most))
 		return option_invalid(err, row, arg, "%s, or FUNCTION= and that",
 				      bytes ? "a size such as 64K or 1.5M"
 					    : "a number such as 1000");
-	grown = reallocarray(o->limit, o->check.limits + 1, sizeof(*o->limit));
-	if (!grown)
-		return fail(err, -ENOMEM, "no memory for the options");
-	o->limit = grown;
-	o->check.limit = grown;
-	grown[o->check.limits++] = (struct check_limit){
+	GROW(o->limit, o->check.limits + 1, o->limit_room);
+	o->check.limit = o->limit;
+	o->limit[o->check.limits++] = (struct check_limit){
 		.value = value,
-		.function = equals ? strndup(arg, (size_t)(equals - arg)) : NULL,
+		.function = equals ? must_strndup(arg, (size_t)(equals - arg)) : NULL,
 		.most = most,
 	};
 	return 0;

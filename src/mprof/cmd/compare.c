@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* compare.c - `mprof compare`: a recording on every allocator here, as a table and a page. */
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "../print/replay_html.h"
 #include "../places/place_run.h"
 #include "../util/blob.h"
+#include "../util/alloc.h"
 #include "cmd.h"
 #include "films.h"
 #include "output.h"
@@ -100,14 +100,10 @@ static int put_canvas(FILE *out, struct canvas *c, struct error *err)
 {
 	char *text = NULL;
 	size_t size = 0;
-	FILE *f = open_memstream(&text, &size);
-	int ret;
+	FILE *f = must_memstream(&text, &size);
+	const int ret = canvas_write(c, f, err);
 
-	if (!f)
-		return fail(err, -ENOMEM, "no memory for a picture");
-	ret = canvas_write(c, f, err);
-	if (fclose(f) && !ret)
-		ret = fail(err, -ENOMEM, "no memory for a picture");
+	must_close(f);
 	if (!ret) {
 		fputs(
 		    "<div class=\"wide\"><img alt=\"The heap of each allocator, time from left to "
@@ -133,13 +129,11 @@ static int put_picture(struct movie *m, const char *title, FILE *out, struct err
 					   .per_row = per_row,
 					   .width = PICTURE_PAGE,
 					   .height = (rows ? rows : 1) * PICTURE_ROW };
-	struct picture_panel *panel = calloc(n + 1, sizeof(*panel));
+	struct picture_panel *panel = must_calloc(n + 1, sizeof(*panel));
 	struct picture *p = NULL;
 	size_t i;
 	int ret;
 
-	if (!panel)
-		return fail(err, -ENOMEM, "no memory for a picture");
 	for (i = 0; i < n; i++)
 		panel[i] = (struct picture_panel){ movie_film_name(m, i), movie_film(m, i) };
 	ret = picture_new(&p, &o, panel, n, NULL, err);

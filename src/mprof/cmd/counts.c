@@ -5,7 +5,6 @@
  */
 #include "counts.h"
 
-#include <errno.h>
 #include <glob.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -14,6 +13,7 @@
 
 #include "../print/json_rows.h"
 #include "../run/process.h"
+#include "../util/alloc.h"
 #include "run_messages.h"
 #include "cmd.h"
 #include "usage.h"
@@ -45,19 +45,13 @@ static void sum_up(struct counts_sum *to, const struct mprof_counts_fn *fn)
 
 static struct counts_process *process_of(struct counts *c, uint32_t number)
 {
-	struct counts_process *more;
 	size_t i;
 
 	/* Threads come by process, so the last one is nearly always meant. */
 	for (i = c->processes; i > 0; i--)
 		if (c->process[i - 1].number == number)
 			return &c->process[i - 1];
-	if (!(c->processes & (c->processes + 1))) {
-		more = realloc(c->process, 2 * (c->processes + 1) * sizeof(*more));
-		if (!more)
-			return NULL;
-		c->process = more;
-	}
+	GROW(c->process, c->processes + 1, c->room);
 	c->process[c->processes] = (struct counts_process){ .number = number };
 	return &c->process[c->processes++];
 }
@@ -67,15 +61,13 @@ static char *command_of(const struct trace_fact *f)
 {
 	char *text = NULL;
 	size_t size, i;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = must_memstream(&text, &size);
 
-	if (!out)
-		return NULL;
 	for (i = 0; i < f->argc; i++)
 		fprintf(out, "%s%s", i ? " " : "", f->argv[i]);
 	if (!f->argc)
 		fputs(f->exe, out);
-	fclose(out);
+	must_close(out);
 	return text;
 }
 
@@ -86,8 +78,6 @@ static void take_fact(struct counts *c, const struct trace_fact *f)
 	if (f->fact->what != MPROF_FACT_START && f->fact->what != MPROF_FACT_EXEC)
 		return;
 	p = process_of(c, f->process);
-	if (!p)
-		return;
 	p->pid = f->fact->pid;
 	p->parent_pid = f->fact->parent_pid;
 	free(p->command);
@@ -121,7 +111,7 @@ static void take_header(struct counts *c, const struct mprof_file_header *h)
 	}
 }
 
-static int take_threads(struct counts *c, const struct trace *t)
+static void take_threads(struct counts *c, const struct trace *t)
 {
 	const struct mprof_counts *record;
 	struct counts_thread *row;
@@ -131,14 +121,10 @@ static int take_threads(struct counts *c, const struct trace *t)
 
 	while (trace_counts(t, n, &process, &thread))
 		n++;
-	c->thread = calloc(n ? n : 1, sizeof(*c->thread));
-	if (!c->thread)
-		return -ENOMEM;
+	c->thread = must_calloc(n, sizeof(*c->thread));
 	for (i = 0; i < n; i++) {
 		record = trace_counts(t, i, &process, &thread);
 		p = process_of(c, process);
-		if (!p)
-			return -ENOMEM;
 		row = &c->thread[c->threads++];
 		row->number = thread;
 		row->process = process;
@@ -150,7 +136,6 @@ static int take_threads(struct counts *c, const struct trace *t)
 		p->threads += 1 + (uint32_t)record->merged;
 		c->all_threads += 1 + record->merged;
 	}
-	return 0;
 }
 
 static int by_process(const void *a, const void *b)
@@ -210,13 +195,9 @@ int counts_read(struct counts *c, const char *path, struct error *err)
 		event_count_own(&c->own, &fact[i]);
 	}
 	take_header(c, trace_header(t));
-	code = take_threads(c, t);
+	take_threads(c, t);
 	memcpy(c->lost, trace_damage(t)->lost, sizeof(c->lost));
 	trace_close(t);
-	if (code) {
-		counts_release(c);
-		return fail(err, code, "no memory to read '%s'", path);
-	}
 	qsort(c->thread, c->threads, sizeof(*c->thread), by_process);
 	join_execs(c);
 	if (c->processes)

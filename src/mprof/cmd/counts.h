@@ -41,7 +41,7 @@ struct counts {
 	struct counts_thread *thread; /* by process, then number */
 	size_t threads;
 	struct counts_process *process; /* by number */
-	size_t processes;
+	size_t processes, room;
 	uint64_t all_threads; /* with the merged ones */
 	struct counts_sum all;
 	uint64_t lost[MPROF_LOST_REASONS];

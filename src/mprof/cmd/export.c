@@ -11,6 +11,7 @@
 
 #include "../export/exports.h"
 #include "../profile/filters.h"
+#include "../util/alloc.h"
 #include "cmd.h"
 #include "export_files.h"
 #include "export_series.h"
@@ -204,8 +205,6 @@ static int write_one(struct writing *w, enum profile_value value, struct error *
 	struct export *x = &w->x;
 	int ret;
 
-	if (w->o->output && !name)
-		return fail(err, -ENOMEM, "no memory to write '%s'", w->o->output);
 	ret = export_file_open(&file, name, err);
 	if (ret < 0) {
 		free(name);
@@ -282,9 +281,7 @@ static int make(const struct writing *w, int which, struct profile **made, struc
 	/* Without any block that could pass there is still a profile to write. */
 	if (!limit(&options, &o->export, which) && which != MAIN)
 		return 0;
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		return fail(err, -ENOMEM, "no memory to read '%s'", trace_path(t));
+	p = must_calloc(1, sizeof(*p));
 	options.progress = progress_start(&progress);
 	options.progress_context = &progress;
 	ret = profile_make(p, t, &options, err);

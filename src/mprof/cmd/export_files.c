@@ -17,6 +17,7 @@
 
 #include "../pass/tree.h"
 #include "../import/import.h"
+#include "../util/alloc.h"
 
 /* ---- the largest ---- */
 
@@ -72,8 +73,8 @@ static int pick_largest(const glob_t *all, char **picked, struct error *err)
 			best = i;
 		}
 	}
-	*picked = strdup(all->gl_pathv[best]);
-	return *picked ? 0 : fail(err, -ENOMEM, "no memory for '%s'", all->gl_pathv[best]);
+	*picked = must_strdup(all->gl_pathv[best]);
+	return 0;
 }
 
 int export_pick(char *const *log, size_t logs, char **picked, size_t *of, struct error *err)
@@ -90,8 +91,8 @@ int export_pick(char *const *log, size_t logs, char **picked, size_t *of, struct
 		*of = all.gl_pathc;
 		ret = pick_largest(&all, picked, err);
 	} else if (ret >= 0) {
-		*picked = strdup(ret ? log[0] : all.gl_pathv[0]);
-		ret = *picked ? 0 : fail(err, -ENOMEM, "no memory for '%s'", log[0]);
+		*picked = must_strdup(ret ? log[0] : all.gl_pathv[0]);
+		ret = 0;
 	}
 	globfree(&all);
 	return ret;
@@ -126,9 +127,7 @@ char *export_newest(void)
 		if (stat(entry->d_name, &st) < 0 || !S_ISREG(st.st_mode) ||
 		    (newest && !is_later(&st.st_mtim, &latest)) || !export_is_trace(entry->d_name))
 			continue;
-		name = strdup(entry->d_name);
-		if (!name)
-			break;
+		name = must_strdup(entry->d_name);
 		free(newest);
 		newest = name;
 		latest = st.st_mtim;
@@ -164,23 +163,19 @@ char *export_file_name(const char *output, bool directory, const char *log, cons
 	const char *base = base_of(directory ? log : output), *dot = strrchr(base, '.');
 	size_t n = strlen(base), e = strlen(extension);
 	const char *slash = directory && output[strlen(output) - 1] != '/' ? "/" : "";
-	char *name = NULL;
-	int ret;
 
 	if (directory) {
 		if (n > 4 && !strcmp(base + n - 4, ".log"))
 			n -= 4;
-		ret = asprintf(&name, "%s%s%.*s%s%s.%s", output, slash, (int)n, base,
-			       value ? "." : "", value ? value : "", extension);
-		return ret < 0 ? NULL : name;
+		return must_printf("%s%s%.*s%s%s.%s", output, slash, (int)n, base, value ? "." : "",
+				   value ? value : "", extension);
 	}
 	if (!value)
-		return strdup(output);
+		return must_strdup(output);
 	/* Extensions may have two parts. */
 	if (n > e + 1 && !strcmp(base + n - e, extension) && base[n - e - 1] == '.')
 		dot = base + n - e - 1;
 	if (!dot || dot == base)
 		dot = base + n;
-	ret = asprintf(&name, "%.*s.%s%s", (int)(dot - output), output, value, dot);
-	return ret < 0 ? NULL : name;
+	return must_printf("%.*s.%s%s", (int)(dot - output), output, value, dot);
 }

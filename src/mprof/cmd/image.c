@@ -14,6 +14,7 @@
 #include "../export/exports.h"
 #include "../print/json_rows.h"
 #include "../util/format.h"
+#include "../util/alloc.h"
 #include "cmd.h"
 #include "films.h"
 #include "output.h"
@@ -200,12 +201,10 @@ static int take_all(struct work *w)
 	size_t i, n = w->films.count;
 	int ret;
 
-	w->film = calloc(n, sizeof(struct film *));
-	w->name = calloc(n, sizeof(*w->name));
-	w->panel = calloc(n, sizeof(*w->panel));
-	w->frame = calloc(n, sizeof(*w->frame));
-	if (!w->film || !w->name || !w->panel || !w->frame)
-		return cmd_error(STATUS_FOUND, "no memory for a picture");
+	w->film = must_calloc(n, sizeof(struct film *));
+	w->name = must_calloc(n, sizeof(*w->name));
+	w->panel = must_calloc(n, sizeof(*w->panel));
+	w->frame = must_calloc(n, sizeof(*w->frame));
 	for (i = 0; i < n; i++) {
 		ret = take(w, i, &err);
 		if (ret < 0 && films_fault(&w->films, ret))

@@ -12,6 +12,7 @@
 #include "../draw/movie_make.h"
 #include "../draw/movie_video.h"
 #include "../export/exports.h"
+#include "../util/alloc.h"
 #include "cmd.h"
 #include "films.h"
 #include "output.h"
@@ -188,9 +189,7 @@ static int open_movie(struct work *w)
 	size_t i;
 	int ret;
 
-	w->name = calloc(w->films.count, sizeof(*w->name));
-	if (!w->name)
-		return cmd_error(STATUS_FOUND, "no memory for a movie");
+	w->name = must_calloc(w->films.count, sizeof(*w->name));
 	for (i = 0; i < w->films.count; i++)
 		films_name(&w->films, i, w->name[i], sizeof(w->name[i]));
 	ret = films_names(&w->films, &w->o->names.options, &o.names);
@@ -245,11 +244,9 @@ static int check_output(const struct options *o, const char *target)
 
 static int run(const struct options *o)
 {
-	struct work *w = calloc(1, sizeof(*w));
+	struct work *w = must_calloc(1, sizeof(*w));
 	int ret;
 
-	if (!w)
-		return cmd_error(STATUS_FOUND, "no memory for a movie");
 	w->o = o;
 	films_output(o->log, "movie.html", w->output, sizeof(w->output));
 	ret = check_output(o, target_of(w));

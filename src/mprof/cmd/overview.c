@@ -2,7 +2,6 @@
 /* overview.c - see overview.h. */
 #include "overview.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,6 +9,7 @@
 #include "../run/elf.h"
 #include "../run/own_malloc.h"
 #include "../run/target.h"
+#include "../util/alloc.h"
 #include "progress.h"
 
 /* Why the programs that are missing could not be recorded, as their files say now. */
@@ -59,17 +59,12 @@ int overview_make(struct trace *t, const struct profile_options *o, bool brief,
 		  int (*then)(void *context, const struct analysis *a, struct error *err),
 		  void *context, struct error *err)
 {
-	struct analysis *a = calloc(1, sizeof(*a));
-	struct findings *f = calloc(1, sizeof(*f));
+	struct analysis *a = must_calloc(1, sizeof(*a));
+	struct findings *f = must_calloc(1, sizeof(*f));
 	struct analysis_source source;
 	struct progress progress;
 	int ret;
 
-	if (!a || !f) {
-		free(a);
-		free(f);
-		return fail(err, -ENOMEM, "no memory to read '%s'", trace_path(t));
-	}
 	analysis_source_of(&source, t);
 	source.brief = brief;
 	source.progress = progress_start(&progress);

@@ -16,6 +16,7 @@
 #include "../print/report.h"
 #include "../util/pager.h"
 #include "../util/terminal.h"
+#include "../util/alloc.h"
 #include "cmd.h"
 #include "export_files.h"
 #include "foreign.h"
@@ -163,15 +164,14 @@ static char *list_views(void)
 	const struct view *v;
 	char *list = NULL;
 	size_t n;
-	FILE *out = open_memstream(&list, &n);
+	FILE *out = must_memstream(&list, &n);
 
-	if (!out)
-		return NULL;
 	fputs("Views:\n", out);
 	for (v = view_table; v->name; v++)
 		fprintf(out, "  %s%s%-*s %s\n", v->name, *v->arg ? " " : "",
 			17 - (int)strlen(v->name) - (*v->arg != 0), v->arg, v->help);
-	return fclose(out) ? NULL : list;
+	must_close(out);
+	return list;
 }
 
 static const struct usage usage = {
@@ -242,12 +242,10 @@ static int print_profile(struct analysis *a, struct trace *t, struct profile_opt
 static int report_totals(struct trace *t, struct profile_options *o,
 			 const struct report_options *report, bool json, struct error *err)
 {
-	struct analysis *a = calloc(1, sizeof(*a));
+	struct analysis *a = must_calloc(1, sizeof(*a));
 	struct analysis_source source;
 	int ret;
 
-	if (!a)
-		return fail(err, -ENOMEM, "no memory to read '%s'", trace_path(t));
 	analysis_source_of(&source, t);
 	ret = analysis_make(a, &source, err);
 	if (!ret) {

@@ -10,6 +10,7 @@
 
 #include "../profile/filters.h"
 #include "../util/pager.h"
+#include "../util/alloc.h"
 #include "cmd.h"
 #include "progress.h"
 
@@ -77,9 +78,7 @@ static int answer(struct report_view *v, struct trace *t, struct error *err)
 	struct progress progress;
 	int ret;
 
-	r->profile = calloc(1, sizeof(*r->profile));
-	if (!r->profile)
-		return fail(err, -ENOMEM, "no memory to read '%s'", trace_path(t));
+	r->profile = must_calloc(1, sizeof(*r->profile));
 	r->options->progress = progress_start(&progress);
 	r->options->progress_context = &progress;
 	ret = profile_make(r->profile, t, r->options, err);

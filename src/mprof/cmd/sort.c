@@ -13,6 +13,7 @@
 #include "../export/exports.h"
 #include "../print/json_rows.h"
 #include "../print/text.h"
+#include "../util/alloc.h"
 #include "cmd.h"
 #include "output.h"
 #include "playback_input.h"
@@ -135,11 +136,9 @@ static int compile(const struct options *o)
 				 "'%s' is already a playback file; mprof sort --check checks it",
 				 o->log);
 	if (o->output)
-		path = strdup(o->output);
-	else if (asprintf(&path, "%s.play", o->log) < 0)
-		path = NULL;
-	if (!path)
-		return cmd_error(STATUS_FOUND, "no memory for a name");
+		path = must_strdup(o->output);
+	else
+		path = must_printf("%s.play", o->log);
 	status = output_check(path, o->log, o->output);
 	if (!status)
 		status = playback_compile(o->log, path, -1, &o->playback, &source, &sum);

@@ -13,6 +13,7 @@
 #include "../import/import.h"
 #include "../print/json.h"
 #include "../print/text.h"
+#include "../util/alloc.h"
 #include "cmd.h"
 #include "overview.h"
 #include "profile_options.h"
@@ -80,18 +81,15 @@ static int make_page(void *context, const struct analysis *a, struct error *err)
 {
 	const struct making *m = context;
 	struct view_page *p = m->page;
-	FILE *out = open_memstream(&p->html, &p->bytes);
+	FILE *out = must_memstream(&p->html, &p->bytes);
 	struct report_served served;
 	int ret;
 
-	if (!out)
-		return fail(err, -ENOMEM, "no memory for the page of '%s'", p->path);
 	p->events = a->walk.events;
 	served = (struct report_served){ &p->map, m->o->traces, m->index };
 	p->sources.dir = m->o->source_dir;
 	ret = report_page(a, &m->o->cli.options, out, &p->sources, &served, err);
-	if (fclose(out) && !ret)
-		ret = fail(err, -ENOMEM, "no memory for the page of '%s'", p->path);
+	must_close(out);
 	return ret;
 }
 
@@ -174,8 +172,8 @@ static void hold_signals(void)
 
 static int view(struct options *o)
 {
-	struct view_page *page = calloc(o->log.count, sizeof(*page));
-	int status = page ? STATUS_OK : cmd_error(STATUS_FOUND, "no memory to serve pages");
+	struct view_page *page = must_calloc(o->log.count, sizeof(*page));
+	int status = STATUS_OK;
 	size_t i;
 
 	o->traces = o->log.count > 1 ? json_object_new_array() : NULL;
@@ -187,7 +185,7 @@ static int view(struct options *o)
 		hold_signals();
 		status = serve(o, page);
 	}
-	for (i = 0; page && i < o->log.count; i++) {
+	for (i = 0; i < o->log.count; i++) {
 		free(page[i].html);
 		html_map_release(&page[i].map);
 		html_sources_release(&page[i].sources);
