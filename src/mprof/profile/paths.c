@@ -60,15 +60,18 @@ static bool add_frame(struct profile_paths *t, uint32_t frame)
 	return true;
 }
 
-enum paths_part paths_part_of(const struct profile_paths *t, uint32_t frame,
-			      const struct sym_line *line)
+enum paths_part paths_part_of(struct profile_paths *t, uint32_t frame, const struct sym_line *line)
 {
 	const struct sym_lines *lines = sym_frame(t->sym, frame);
 	uint8_t *mark = &t->mark[frame];
 	enum paths_part part;
+	uint64_t *known;
 
-	if (lines->count != 1)
-		return paths_part(line);
+	if (lines->count != 1) {
+		known = hash_at(&t->part, (uintptr_t)line);
+		*known = *known ? *known : paths_part(line) + 1u;
+		return (enum paths_part)(*known - 1);
+	}
 	if (*mark >= PATH_MARK_PART)
 		return (enum paths_part)(*mark / PATH_MARK_PART - 1);
 	part = paths_part(line);
@@ -76,14 +79,13 @@ enum paths_part paths_part_of(const struct profile_paths *t, uint32_t frame,
 	return part;
 }
 
-static enum paths_part part_of(const struct profile_paths *t, const struct profile_path *path,
-			       size_t i)
+static enum paths_part part_of(struct profile_paths *t, const struct profile_path *path, size_t i)
 {
 	return paths_part_of(t, path->frame[i], path->line[i]);
 }
 
 /* Who asked, and what is folded away inside of that. */
-static void fold(const struct profile_paths *t, struct profile_path *path)
+static void fold(struct profile_paths *t, struct profile_path *path)
 {
 	size_t i = path->all = path->count;
 
@@ -258,6 +260,7 @@ void paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym
 void paths_release(struct profile_paths *t)
 {
 	hash_release(&t->kept);
+	hash_release(&t->part);
 	arena_release(&t->arena);
 	free(t->mark);
 	free(t->scratch.path.line);

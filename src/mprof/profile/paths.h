@@ -49,6 +49,7 @@ struct profile_paths {
 	bool library, wrappers;
 	uint8_t *mark;	  /* by frame of one line: enum path_mark */
 	struct hash kept; /* stack -> struct profile_path, in the arena */
+	struct hash part; /* line of a frame that has several -> enum paths_part, plus 1 */
 	struct arena arena;
 	struct path_scratch scratch;
 };
@@ -70,8 +71,7 @@ bool paths_is_file(const char *pattern, const char *file);
 bool paths_has_function(const struct profile_path *path, const char *pattern);
 enum paths_part paths_part(const struct sym_line *line);
 /* The same of a line of this frame, remembered where the frame has one line. */
-enum paths_part paths_part_of(const struct profile_paths *t, uint32_t frame,
-			      const struct sym_line *line);
+enum paths_part paths_part_of(struct profile_paths *t, uint32_t frame, const struct sym_line *line);
 bool paths_is_start(const struct sym_line *line);
 
 /* ---- stacks that read the same ---- */
