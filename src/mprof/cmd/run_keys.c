@@ -113,8 +113,6 @@ const struct option_type option_signal = { "signal", take_signal, signals, COMPL
 const struct option_type option_key = { "number", take_key, NULL, COMPLETE_NOTHING };
 
 #define OPTIONS struct run_keys
-#define OPTION_KEY_HERE_SET(name, key, value, help) \
-	OPTION_SET(0, name, number[CONF_##key], value, help, .given = OPTION_AT(given[CONF_##key]))
 const struct option_row option_run_stacks[] = {
 	OPTION_WORD_TEXT(0, "unwind", "HOW", word[CONF_UNWIND], unwinders,
 			 "Find call stacks by %s [auto]"),

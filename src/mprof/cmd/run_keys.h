@@ -27,6 +27,12 @@ extern const struct option_type option_signal;
 	OPTION_CUSTOM(0, name, arg, uint64_t, keys.number[CONF_##key], &option_key, help, \
 		      .least = CONF_##key, .given = OPTION_AT(keys.given[CONF_##key]),    \
 		      __VA_ARGS__)
+/* The same in a table whose OPTIONS is struct run_keys. */
+#define OPTION_KEY_HERE(name, arg, key, help, ...)                                   \
+	OPTION_CUSTOM(0, name, arg, uint64_t, number[CONF_##key], &option_key, help, \
+		      .least = CONF_##key, .given = OPTION_AT(given[CONF_##key]), __VA_ARGS__)
+#define OPTION_KEY_HERE_SET(name, key, value, help) \
+	OPTION_SET(0, name, number[CONF_##key], value, help, .given = OPTION_AT(given[CONF_##key]))
 #define OPTION_KEY_SET(name, keys, key, value, help)              \
 	OPTION_SET(0, name, keys.number[CONF_##key], value, help, \
 		   .given = OPTION_AT(keys.given[CONF_##key]))
