@@ -241,6 +241,8 @@ struct mprof_host {
 	 * has this function may hand out variables of its own.
 	 */
 	unsigned (*place)(const void *ptr, const void *allocator);
+	/* 0: recording has ended for good, and nothing of ours may make a system call. */
+	int (*recording)(void);
 };
 
 struct mprof_init_ops {

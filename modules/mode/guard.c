@@ -122,7 +122,8 @@ static struct mprof_misuse misuse_of(unsigned what, const struct entry *e, struc
 {
 	struct mprof_misuse m = {
 		.what = what,
-		.ticks = mprof_ticks(),
+		/* A sandbox may also forbid to read the clock. */
+		.ticks = host->recording() ? mprof_ticks() : 0,
 		.address = e->ptr,
 		.size = e->size,
 		.found = c.stack,
@@ -145,7 +146,7 @@ static void tell(const struct mprof_misuse *m)
 {
 	if (__atomic_add_fetch(&totals.errors, 1, RLX) > WRITTEN_MOST)
 		__atomic_fetch_add(&totals.unwritten, 1, RLX);
-	else
+	else if (host->recording())
 		host->misuse(m);
 }
 
@@ -237,6 +238,19 @@ static MPROF_COLD void *bare(size_t size, size_t align)
 	return behind.malloc(size);
 }
 
+/*
+ * After the end of recording, as in a sandbox: memory for what must be known of a block would
+ * take a system call that may be forbidden by now.
+ */
+static MPROF_COLD void *block_unguarded(size_t size, int zero)
+{
+	void *ptr = zero && own_calloc ? behind.calloc(1, size) : behind.malloc(size);
+
+	if (ptr && zero && !own_calloc)
+		__builtin_memset(ptr, 0, size);
+	return ptr;
+}
+
 /* align: a power of two.  fn: what it counts as where no hook says more. */
 static void *block_new(uint8_t fn, size_t size, size_t align, int zero)
 {
@@ -245,6 +259,8 @@ static void *block_new(uint8_t fn, size_t size, size_t align, int zero)
 	struct entry *e;
 	char *base;
 
+	if (mprof_unlikely(!host->recording()) && !more)
+		return block_unguarded(size, zero);
 	if (__builtin_add_overflow(size, 2 * zone + ALIGN_LEAST - 1, &bytes) ||
 	    __builtin_add_overflow(bytes & -(size_t)ALIGN_LEAST, more, &bytes))
 		return no_memory();
@@ -356,7 +372,7 @@ static MPROF_COLD int is_foreign(void *ptr, struct call c)
 		return 1;
 	}
 	m = misuse_of(MPROF_MISUSE_FOREIGN, &nothing, c);
-	m.place = host->place(ptr, *(void **)&behind.malloc);
+	m.place = host->recording() ? host->place(ptr, *(void **)&behind.malloc) : 0;
 	if (!m.place && (uintptr_t)ptr % 8)
 		m.place = MPROF_PLACE_MISALIGNED;
 	if (m.place) {
@@ -457,7 +473,7 @@ static void *realloc_claimed(struct entry *e, uint32_t index, size_t size, struc
 		settle(e, STATE_LIVE);
 		return no_memory();
 	}
-	if (!own_realloc || slot_make(e->ptr) == NULL)
+	if (!own_realloc || !host->recording())
 		return realloc_by_copy(e, index, size, c);
 	__atomic_store_n(slot, 0, __ATOMIC_RELEASE);
 	base = behind.realloc((void *)e->base, bytes & -(size_t)ALIGN_LEAST);

@@ -243,6 +243,7 @@ const struct mprof_host mp_host MP_HIDDEN = {
 	.misuse = mp_misuse,
 	.put = mp_put,
 	.place = mp_memory_place,
+	.recording = mp_recording,
 };
 
 /* ---- the start ---- */

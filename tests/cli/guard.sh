@@ -152,6 +152,15 @@ test_guard_clean() {
 	guard_is_clean "$build/preload/threads" 20 1000
 }
 
+# Recording has ended there, so that no system call of ours ends the program.
+test_guard_in_a_sandbox() {
+	run "$build/preload/misuse" sandbox
+	expect_status 3
+	guarded -- "$build/preload/misuse" sandbox
+	expect_status 3
+	expect_same output "$(cat out)" 'still here'
+}
+
 # A trace that no Guard wrote says so.
 test_guard_of_other_trace() {
 	run "$mprof" record -o log -- true

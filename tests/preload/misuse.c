@@ -6,8 +6,11 @@
  * another size is of the essence.  It ends with status 3, whatever it did.
  */
 #include <malloc.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "victim.h"
@@ -234,6 +237,25 @@ static APART void clean(void)
 	drop(NULL);
 }
 
+/* Only read, write and exit from here on: the heap has room, and nothing may be mapped. */
+static APART void sandbox(void)
+{
+	static char *volatile p[20000];
+
+	mallopt(M_TRIM_THRESHOLD, 64 << 20);
+	for (int i = 0; i < 200; i++)
+		p[i] = grow(100000);
+	for (int i = 0; i < 200; i++)
+		drop(p[i]);
+	must(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT));
+	for (int i = 0; i < 20000; i++)
+		p[i] = grow(64);
+	for (int i = 0; i < 20000; i++)
+		drop(p[i]);
+	say("still here");
+	syscall(SYS_exit, 3);
+}
+
 static const struct {
 	const char *name;
 	void (*make)(void);
@@ -257,6 +279,7 @@ static const struct {
 	{ "fork", forked },
 	{ "many", many },
 	{ "clean", clean },
+	{ "sandbox", sandbox },
 };
 
 int main(int argc, char **argv)
