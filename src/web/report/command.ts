@@ -55,13 +55,13 @@ function view(s: State, d: Data, sort: string): string {
 export function command(s: State, d: Data): string {
 	const f = s.filter, at = moment(s, d), words = ["mprof report", view(s, d, s.measure.sorted ? ` --sort ${s.measure.sort}` : "")];
 	if (s.measure.value) // of the whole run
-		return [...words, ...nameFilters(f), d.head.trace].join(" ");
+		return [...words, ...nameFilters(f), quote(d.head.trace)].join(" ");
 	if (at >= 0)
 		words.push(`--at ${seconds(at)}`);
 	const from = s.exact ? s.exact.from : s.from < 0 ? -1 : d.point.ns[s.from], to = s.exact ? s.exact.to : d.point.ns[s.to];
 	if (s.measure.key == "kept" ? from > 0 : at < 0 && s.measure.key != "peak" && (from > 0 || s.exact || s.to < d.points - 1))
 		words.push(`--time ${from > 0 ? seconds(from + 1) : ""}..${s.measure.key == "kept" ? "" : seconds(to)}`);
-	return [...words, ...blockFilters(f, d), ...nameFilters(f), d.head.trace].join(" ");
+	return [...words, ...blockFilters(f, d), ...nameFilters(f), quote(d.head.trace)].join(" ");
 }
 
 // Why no one command gives the same; "" if it does.

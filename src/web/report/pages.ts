@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // pages.ts - the pages: each makes its elements from the state and the answer to its question.
+import { quote } from "./command";
 import { bytes, count, duration, many, percent } from "../words";
 import { sizeName } from "./bar";
 import { callers } from "./callgraph";
@@ -331,7 +332,7 @@ function realloc(v: View): HTMLElement {
 		sortable(["in_place", "moved"], [
 			{ key: "what", title: "", text: k => k == "moved" ? "moved" : "in place" },
 			...kinds.map(kind => ({ key: kind, title: kind, number: true, text: (k: string) => count(r[k][kind]), value: (k: string) => r[k][kind] })),
-		], "what", () => {}, "realloc"), resizePairs(r.pairs), el("p", {}, el("code", {}, `mprof report realloc ${v.d.head.trace}`)));
+		], "what", () => {}, "realloc"), resizePairs(r.pairs), el("p", {}, el("code", {}, `mprof report realloc ${quote(v.d.head.trace)}`)));
 }
 
 // Old sizes are rows, new ones columns: below the diagonal blocks shrink, above it they grow.
@@ -363,7 +364,7 @@ function suppressed(v: View): HTMLElement {
 		{ key: "why", title: "Why", text: s => s.why || "as a file says" },
 		{ key: "pattern", title: "Pattern", text: s => s.pattern },
 	], "bytes", () => {}, "suppressed") : el("p", {}, "Nothing was suppressed."),
-		el("p", {}, "To leave out more: ", el("code", {}, `mprof report leaks --suppressions FILE ${v.d.head.trace}`)));
+		el("p", {}, "To leave out more: ", el("code", {}, `mprof report leaks --suppressions FILE ${quote(v.d.head.trace)}`)));
 }
 
 function leaks(v: View): HTMLElement {
@@ -424,7 +425,7 @@ function threads(v: View): HTMLElement {
 		{ key: "last", title: "Last call", number: true, text: t => duration(t.last_ns), value: t => t.last_ns },
 	], v.s.sort == "own" ? "bytes" : v.s.sort, sort => v.set({ sort }), "threads"),
 		callBars(list), matrix(v),
-		el("p", {}, el("code", {}, `mprof report threads ${v.d.head.trace}`), " names the functions whose blocks other threads free."));
+		el("p", {}, el("code", {}, `mprof report threads ${quote(v.d.head.trace)}`), " names the functions whose blocks other threads free."));
 }
 
 const MATRIX = 16; // threads

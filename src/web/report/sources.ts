@@ -2,6 +2,7 @@
 // sources.ts - source files with the figures of each line beside it.  The text is in the page when
 // `mprof report --html --sources` wrote it, or comes from `mprof view`; otherwise only the lines
 // that have figures are listed.
+import { quote } from "./command";
 import type { Data } from "./data";
 import { el, sortable } from "./element";
 import { fullTable, nameOf, owned, table } from "./model";
@@ -121,8 +122,8 @@ function remarks(v: View, file: string, s: Source | null): HTMLElement | null {
 	if (!s)
 		return note(`Reading ${file} \u2026`);
 	if (!head.served && !head.sources)
-		return note("This page was written without source text. To see it: ", el("code", {}, `mprof view ${head.trace}`), ", or ",
-			el("code", {}, `mprof report --html FILE --sources ${head.trace}`));
+		return note("This page was written without source text. To see it: ", el("code", {}, `mprof view ${quote(head.trace)}`), ", or ",
+			el("code", {}, `mprof report --html FILE --sources ${quote(head.trace)}`));
 	if (s.why)
 		return note(`${file} cannot be shown: ${s.why}. `, el("code", {}, "--source-dir DIR"), " says where sources are.");
 	return s.change ? note(`${file} ${s.change == 1 ? "was changed after the program ran" : "is newer than the program"}: figures may stand beside the wrong lines.`) : null;
