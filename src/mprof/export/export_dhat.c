@@ -8,13 +8,13 @@
  * disables what is sorted by them.  A block that was never freed lived until its process or
  * the run ended, as in DHAT.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "../profile/flow.h"
 #include "exports.h"
 #include "../print/json.h"
+#include "../util/alloc.h"
 #include "path_frames.h"
 
 #define SHORT_LIVED_US 500u /* the viewer's "short-lived"; DHAT has 500 instructions */
@@ -83,32 +83,25 @@ static void put_number(FILE *out, const char *name, uint64_t n)
 }
 
 /* Innermost frame first. */
-static int put_frames(struct dhat *d, size_t i, FILE *out)
+static void put_frames(struct dhat *d, size_t i, FILE *out)
 {
 	const struct profile_path *path = profile_path_once(d->profile, d->profile->site[i].key);
 	uint32_t id;
 	size_t k;
 
-	if (!path)
-		return -ENOMEM;
 	fputs(",\"fs\":[", out);
 	for (k = path->count; k; k--) {
 		id = line_interner_id(&d->lines, path->line[k - 1]);
-		if (!id)
-			return -ENOMEM;
 		fprintf(out, "%" PRIu32 "%s", id, k > 1 ? "," : "");
 	}
 	if (!path->count || path->truncated) {
 		id = line_interner_id(&d->lines, path->count ? &calltree_cut : &calltree_no_stack);
-		if (!id)
-			return -ENOMEM;
 		fprintf(out, "%s%" PRIu32, path->count ? "," : "", id);
 	}
 	fputs("]}", out);
-	return 0;
 }
 
-static int put_point(struct dhat *d, size_t i, FILE *out)
+static void put_point(struct dhat *d, size_t i, FILE *out)
 {
 	const struct site_values *v = &d->profile->site[i].v;
 	const struct point *p = &d->point[i];
@@ -122,25 +115,23 @@ static int put_point(struct dhat *d, size_t i, FILE *out)
 	put_number(out, "gbk", v->peak_calls);
 	put_number(out, "eb", p->end_bytes);
 	put_number(out, "ebk", p->end_blocks);
-	return put_frames(d, i, out);
+	put_frames(d, i, out);
 }
 
-static int put_points(struct dhat *d, FILE *out)
+static void put_points(struct dhat *d, FILE *out)
 {
 	const char *comma = "\n";
-	int ret = 0;
 	size_t i;
 
 	fputs(",\"pps\":[", out);
-	for (i = 0; i < d->profile->count && !ret; i++) {
+	for (i = 0; i < d->profile->count; i++) {
 		if (!d->profile->site[i].v.calls)
 			continue;
 		fputs(comma, out);
 		comma = ",\n";
-		ret = put_point(d, i, out);
+		put_point(d, i, out);
 	}
 	fputs("]", out);
-	return ret;
 }
 
 static void put_table(const struct dhat *d, FILE *out)
@@ -176,31 +167,28 @@ static uint64_t us_of(int64_t ns)
 	return ns > 0 ? (uint64_t)ns / 1000 : 0;
 }
 
-static int put_head(const struct dhat *d, FILE *out, struct error *err)
+static void put_head(const struct dhat *d, FILE *out)
 {
 	const struct profile *p = d->profile;
 	const uint64_t end = us_of(walk_ns(&p->walk, d->end_ticks)) + 1;
 	char *command = NULL;
 	size_t bytes;
-	FILE *text = open_memstream(&command, &bytes);
+	FILE *text = must_memstream(&command, &bytes);
 
-	if (!text)
-		return fail(err, -ENOMEM, "no memory to export '%s'", p->path);
 	place_command(text, p);
-	fclose(text);
+	must_close(text);
 	fputs("{\"dhatFileVersion\":2,\"mode\":\"heap\",\"verb\":\"Allocated\",\"bklt\":true,"
 	      "\"bkacc\":false,\"tu\":\"\xc2\xb5s\",\"Mtu\":\"s\"",
 	      out);
 	put_number(out, "tuth", SHORT_LIVED_US);
 	fputs(",\"cmd\":", out);
-	json_put(out, command ? command : "");
+	json_put(out, command);
 	put_number(
 	    out, "pid",
 	    p->tree.processes && p->tree.process[0].pid > 0 ? (uint64_t)p->tree.process[0].pid : 0);
 	put_number(out, "tg", us_of(p->sites.peak.ns));
 	put_number(out, "te", end);
 	free(command);
-	return 0;
 }
 
 int export_dhat(struct export *x, struct error *err)
@@ -211,17 +199,12 @@ int export_dhat(struct export *x, struct error *err)
 	struct flow f;
 	int ret = 0;
 
-	d.point = calloc(x->profile->count + 1, sizeof(*d.point));
-	if (!d.point)
-		return fail(err, -ENOMEM, "no memory to export '%s'", x->profile->path);
+	d.point = must_calloc(x->profile->count + 1, sizeof(*d.point));
 	ret = flow_run(&f, x->trace, x->profile, x->options->profile, &ops, &d, err);
-	if (!ret)
-		ret = put_head(&d, x->out, err);
 	if (!ret) {
-		ret = put_points(&d, x->out);
+		put_head(&d, x->out);
+		put_points(&d, x->out);
 		put_table(&d, x->out);
-		if (ret < 0)
-			fail(err, ret, "no memory to export '%s'", x->profile->path);
 	}
 	line_interner_release(&d.lines);
 	free(d.point);

@@ -86,13 +86,11 @@ static void put_line(FILE *out, const struct sym_line *l)
 	fputc('}', out);
 }
 
-static int put_site(FILE *out, struct profile *p, size_t i)
+static void put_site(FILE *out, struct profile *p, size_t i)
 {
 	const struct profile_path *path = profile_path(p, p->site[i].key);
 	size_t k;
 
-	if (!path)
-		return -ENOMEM;
 	put_type(out, "site");
 	put_n(out, "site", i + 1);
 	for (k = 0; k < sizeof(column) / sizeof(column[0]); k++)
@@ -106,7 +104,6 @@ static int put_site(FILE *out, struct profile *p, size_t i)
 			fputc(',', out);
 	}
 	fprintf(out, "]%s}\n", path->truncated ? ",\"truncated\":true" : "");
-	return 0;
 }
 
 /* ---- events ---- */
@@ -161,11 +158,9 @@ int export_jsonl(struct export *x, struct error *err)
 	if (!out)
 		return fail(err, -ENOMEM, "no memory to compress '%s'", x->target);
 	put_run(out, x->profile);
-	for (i = 0; i < x->profile->count && !ret; i++)
-		ret = put_site(out, x->profile, i);
-	if (ret < 0)
-		fail(err, ret, "no memory for the stacks of '%s'", x->profile->path);
-	else if (x->options->events)
+	for (i = 0; i < x->profile->count; i++)
+		put_site(out, x->profile, i);
+	if (x->options->events)
 		ret = flow_run(&f, x->trace, x->profile, x->options->profile, &ops, out, err);
 	if (compressed_close(out, x->out) < 0 && !ret)
 		ret = fail(err, -EIO, "cannot write '%s' completely", x->target);
