@@ -11,6 +11,11 @@
 #include <mprof/functions.h>
 #include "call.h"
 
+/* Weak: libc need not have them all. */
+#define MPROF_SIGNATURE(type, name, params, args)	  type name params __attribute__((weak));
+#define MPROF_MALLOC(id, code, name, class, shape, found) MPROF_CALL_##shape(MPROF_SIGNED, id, name)
+#include <mprof/functions.def>
+
 /* By code: does the allocator have it?  A function that only asks has code 0. */
 static bool has[MPROF_FN_MAX];
 
@@ -25,7 +30,7 @@ void functions_find(void)
 {
 	const void *its = object_of((const void *)malloc);
 
-#define FIND_ALLOC(code, name, ...) has[code] = object_of((const void *)name) == its;
+#define FIND_ALLOC(code, name, ...) has[code] = name && object_of((const void *)name) == its;
 #define FIND_OUT(code, name, ...)   FIND_ALLOC(code, name)
 #define FIND_QUERY(code, name, ...) FIND_ALLOC(code, name)
 #define FIND_REALLOC(...)
