@@ -12,9 +12,8 @@
 #include "print_outside.h"
 
 static const char *const kind_names[FINDING_KINDS] = {
-	[FINDING_PEAK] = "peak",	   [FINDING_LEAK] = "leak",	[FINDING_HOT] = "hot",
-	[FINDING_TEMPORARY] = "temporary", [FINDING_GROWN] = "realloc", [FINDING_WASTE] = "waste",
-	[FINDING_THREADS] = "threads",
+#define FINDING(id, name, ...) [FINDING_##id] = name,
+#include "../profile/finding_kinds.def"
 };
 
 static const char *const growth_words[] = {
@@ -34,10 +33,14 @@ static const char *const growth_names[] = {
 
 static struct text amount(const struct finding *f, uint64_t n)
 {
-	const bool bytes =
-	    f->kind == FINDING_PEAK || f->kind == FINDING_LEAK || f->kind == FINDING_WASTE;
+	static const struct {
+		bool BYTES, CALLS;
+	} unit[FINDING_KINDS] = {
+#define FINDING(id, name, sentence, figure, whole, unit, ...) [FINDING_##id] = { .unit = true },
+#include "../profile/finding_kinds.def"
+	};
 
-	return bytes ? format_bytes(n) : format_count(n);
+	return unit[f->kind].BYTES ? format_bytes(n) : format_count(n);
 }
 
 /* The function, and which of its lines the figure is of, or mostly of. */
@@ -124,10 +127,8 @@ static void put_threads(const struct finding *f, FILE *out)
 void findings_sentence(const struct finding *f, FILE *out)
 {
 	static void (*const put[FINDING_KINDS])(const struct finding *, FILE *) = {
-		[FINDING_PEAK] = put_peak,	 [FINDING_LEAK] = put_leak,
-		[FINDING_HOT] = put_hot,	 [FINDING_TEMPORARY] = put_temporary,
-		[FINDING_GROWN] = put_grown,	 [FINDING_WASTE] = put_waste,
-		[FINDING_THREADS] = put_threads,
+#define FINDING(id, name, sentence, ...) [FINDING_##id] = sentence,
+#include "../profile/finding_kinds.def"
 	};
 
 	put[f->kind](f, out);
@@ -202,18 +203,16 @@ static char *as_short_glob(const char *name, size_t most)
 void findings_command(const struct finding *f, const char *trace, size_t most, FILE *out)
 {
 	static const char *const view[FINDING_KINDS] = {
-		[FINDING_PEAK] = "callers ",
-		[FINDING_LEAK] = "leaks --function ",
-		[FINDING_HOT] = "callers --sort calls ",
-		[FINDING_TEMPORARY] = "temporary --function ",
-		[FINDING_GROWN] = "realloc --function ",
-		[FINDING_WASTE] = "waste --function ",
-		[FINDING_THREADS] = "threads ",
+#define FINDING(id, name, sentence, figure, whole, unit, percent, least, most, weight, change, \
+		view)                                                                          \
+	[FINDING_##id] = view,
+#include "../profile/finding_kinds.def"
 	};
 	char *glob = most ? as_short_glob(f->line->function, most) : as_glob(f->line->function);
+	const bool of_function = view[f->kind][strlen(view[f->kind]) - 1] == ' ';
 
-	fprintf(out, "mprof report %s", view[f->kind]);
-	if (f->kind != FINDING_THREADS) {
+	fprintf(out, "mprof report %s%s", view[f->kind], of_function ? "" : " ");
+	if (of_function) {
 		findings_quote(glob, out);
 		fputc(' ', out);
 	}

@@ -14,21 +14,24 @@
 #define NAMED_SITES 1000000u /* of more, those with fewest bytes are nobody's */
 #define EPOCH_PART  (SITE_EPOCHS / 4)
 
-/* A kind: its figure of a site, the least part that is told, what it weighs. */
 static const struct {
-	size_t field; /* in struct site_values */
+	size_t field, whole; /* in struct site_values */
 	unsigned least_percent;
-	uint64_t least; /* less is not worth telling, whatever part it is */
+	uint64_t least;
 	unsigned most;
 	double weight;
+	enum finding_change change;
 } kinds[FINDING_KINDS] = {
-	[FINDING_PEAK] = { offsetof(struct site_values, peak_bytes), 10, 1024, 3, 1.0 },
-	[FINDING_LEAK] = { offsetof(struct site_values, live_bytes), 1, 1024, 3, 1.2 },
-	[FINDING_HOT] = { offsetof(struct site_values, calls), 15, 100, 2, 0.5 },
-	[FINDING_TEMPORARY] = { offsetof(struct site_values, temporary_calls), 5, 100, 2, 0.9 },
-	[FINDING_GROWN] = { 0, 1, 8, 2, 0.9 },
-	[FINDING_WASTE] = { offsetof(struct site_values, peak_slack), 3, 4096, 1, 1.0 },
-	[FINDING_THREADS] = { offsetof(struct site_values, foreign_frees), 10, 10, 1, 0.3 },
+#define FINDING(id, name, sentence, figure, total, unit, percent, fewest, times, part, proposes, \
+		view)                                                                            \
+	[FINDING_##id] = { .field = offsetof(struct site_values, figure),                        \
+			   .whole = offsetof(struct site_values, total),                         \
+			   .least_percent = percent,                                             \
+			   .least = fewest,                                                      \
+			   .most = times,                                                        \
+			   .weight = part,                                                       \
+			   .change = PROPOSES_##proposes },
+#include "finding_kinds.def"
 };
 
 static uint64_t value_of(const struct site *s, enum finding_kind kind)
@@ -39,17 +42,7 @@ static uint64_t value_of(const struct site *s, enum finding_kind kind)
 /* What a kind's parts are parts of. */
 static uint64_t whole_of(const struct analysis *a, enum finding_kind kind)
 {
-	const struct site_values *v = &a->sites.total;
-
-	switch (kind) {
-	case FINDING_HOT:
-	case FINDING_TEMPORARY:
-		return v->calls;
-	case FINDING_THREADS:
-		return v->freed_calls;
-	default:
-		return v->peak_bytes;
-	}
+	return *(const uint64_t *)((const char *)&a->sites.total + kinds[kind].whole);
 }
 
 /* ---- who asked ---- */
@@ -474,12 +467,7 @@ static bool find_grown(struct findings *f, const struct analysis *a)
 
 struct finding_proposal finding_proposal(const struct finding *f)
 {
-	static const enum finding_change change[FINDING_KINDS] = {
-		[FINDING_HOT] = PROPOSES_POOL,
-		[FINDING_TEMPORARY] = PROPOSES_DROP,
-		[FINDING_GROWN] = PROPOSES_RESERVE,
-	};
-	struct finding_proposal p = { .change = change[f->kind], .of_line = f->line->line };
+	struct finding_proposal p = { .change = kinds[f->kind].change, .of_line = f->line->line };
 	const struct finding_part *part = p.of_line ? &f->at_line : &f->at_stack;
 
 	p.calls = f->kind == FINDING_GROWN ? f->grown.chains : part->calls;

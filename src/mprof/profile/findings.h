@@ -26,13 +26,8 @@
 #define FINDINGS_POOLED 16384u /* bytes: a pool of replay/change.h takes blocks up to this size */
 
 enum finding_kind {
-	FINDING_PEAK,	   /* who held memory at the peak */
-	FINDING_LEAK,	   /* who left most */
-	FINDING_HOT,	   /* who calls most */
-	FINDING_TEMPORARY, /* whose blocks are freed at once */
-	FINDING_GROWN,	   /* blocks grown step by step */
-	FINDING_WASTE,	   /* whose blocks were rounded up most, at the peak */
-	FINDING_THREADS,   /* whose blocks are freed by other threads */
+#define FINDING(id, ...) FINDING_##id,
+#include "finding_kinds.def"
 	FINDING_KINDS,
 };
 
