@@ -110,8 +110,8 @@ class Program:
         files = [path for path in launch.files if os.path.exists(path)]
         if files:
             self.sizes[name] = os.path.getsize(files[-1])
-        if name == "LogMmap" and not self.calls:
-            self.calls = part_programs.calls_of(launch.files[-1])
+        if name == "LogMmap" and files and not self.calls:
+            self.calls = part_programs.calls_of(files[-1])
         return ns
 
     def per(self, which, name):
