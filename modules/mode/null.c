@@ -39,7 +39,7 @@ static void note_control(unsigned what, uint64_t value)
 const struct mprof_mode_ops mprof_mode_null MPROF_SHARED = {
 	.abi = MPROF_MODULE_ABI,
 	.name = "Null",
-	.help = "keeps nothing",
+	.help = "records nothing",
 	.api = &mode_api,
 	.keeps_nothing = 1,
 };

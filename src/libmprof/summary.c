@@ -265,7 +265,7 @@ static void write_text(struct summary *s, int number, const char *why)
 	say_count(s, s->heap.peak_calls, 0);
 	say(s, " blocks");
 	if (s->heap.peak_bound) {
-		say(s, ", right to ");
+		say(s, ", accurate to ");
 		say_count(s, (int64_t)s->heap.peak_bound, 0);
 		say(s, " bytes");
 	}

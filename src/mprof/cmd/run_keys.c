@@ -131,14 +131,15 @@ const struct option_row option_run_settings[] = {
 		      "Record only these MPI ranks, such as 0,4-7"),
 	OPTION_TITLE("Settings:"),
 	OPTION_WORD_TEXT(0, "preset", "NAME", preset, settings_presets,
-			 "Begin with settings for a purpose: %s"),
+			 "Start from settings for a purpose: %s"),
 	OPTION_FILE(0, "config", "FILE", config, "Read settings from FILE"),
 	OPTION_LIST(0, "set", "SECTION:KEY=VALUE", set, &setting_type,
 		    "Set a key of MPROF_CONF; may be repeated"),
 	OPTION_FLAG(0, "show-config", show,
 		    "Print the settings, as --config reads them, and run nothing"),
-	OPTION_KEY_HERE_SET("anonymous", ANONYMOUS, 1,
-			    "Keep out the host, the arguments and the directory of the program"),
+	OPTION_KEY_HERE_SET(
+	    "anonymous", ANONYMOUS, 1,
+	    "Leave the host, arguments and directory of the program out of the file"),
 	OPTION_FLAG('q', "quiet", quiet, "Print errors only"),
 	OPTION_END,
 };

@@ -110,7 +110,7 @@ static void put_overrun(const struct errors *e, const struct trace_misuse *u, FI
 	put_bytes(u->m->bytes, out);
 	fputs(" written ", out);
 	if (gap)
-		fprintf(out, "%" PRIu64 " behind the end of ", gap);
+		fprintf(out, "%" PRIu64 " after the end of ", gap);
 	else
 		fputs("after ", out);
 	put_block(e, u, out);
@@ -244,7 +244,7 @@ static void put_error(const struct errors *e, const struct error_group *g, unsig
 	if (m->found_fn)
 		put_stack(e, "found", m->found_fn, m->found_thread, u->found, depth, out);
 	else if (m->what == MPROF_MISUSE_FREED_WRITE)
-		fputs("     found later: who wrote is not known\n", out);
+		fputs("     found later: the writing code is unknown\n", out);
 	else
 		fputs("     found when the process ended or ran another program\n", out);
 	if (m->freed_fn)
@@ -257,17 +257,17 @@ static void put_error(const struct errors *e, const struct error_group *g, unsig
 void errors_summary(const struct errors *e, FILE *out)
 {
 	if (!e->guarded) {
-		fprintf(out, "This is no file of MODE=Guard: nothing was checked.\n");
+		fprintf(out, "This is not a file of MODE=Guard: nothing was checked.\n");
 		return;
 	}
 	fprintf(out, "Guard checked %s", format_many(e->sum.blocks, "block", "blocks").s);
 	fprintf(out, " and found %s.\n",
 		e->sum.errors ? format_many(e->sum.errors, "error", "errors").s : "no error");
 	if (e->sum.unwritten)
-		fprintf(out, "%s were too many to be written down.\n",
+		fprintf(out, "%s were not written down: too many errors.\n",
 			format_count(e->sum.unwritten).s);
 	if (e->sum.bare)
-		fprintf(out, "%s unguarded: there was no memory for what must be known of them.\n",
+		fprintf(out, "%s unguarded: no memory for their records.\n",
 			format_many(e->sum.bare, "block was", "blocks were").s);
 }
 
