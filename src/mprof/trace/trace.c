@@ -242,33 +242,39 @@ static bool has_dropped_more(struct trace *t)
 	return true;
 }
 
-/* Was something written behind what we found? */
+/* Has something been written after what we found? */
 static bool has_grown(const struct trace *t)
 {
 	const size_t at = offsetof(struct mprof_file_header, tail);
+	struct stat st;
 	uint64_t tail;
 
+	if (!fstat(t->fd, &st) && (uint64_t)st.st_size > t->file_bytes)
+		return true;
 	return trace_read(t, &tail, sizeof(tail), at) == sizeof(tail) && tail > t->header.tail;
 }
 
-#define LOOKS 8 /* at a file from which chunks are dropped meanwhile */
+#define LOOKS 8 /* at a file that changes meanwhile */
 
 /*
- * While a run drops its oldest chunks, those that we find may be gone when we have found
- * the last one, and others have come behind the end: then we look again.
+ * While a run drops its oldest chunks, those that we find may be gone by the time we have
+ * found the last one, and others are beyond the end.  A chunk at the end may be half written.
+ * Then we look again.
  */
 static int find_extents(struct trace *t, struct extents *x)
 {
 	const struct trace_damage before = t->damage;
 	struct stat st;
-	bool dropped;
+	bool dropped, half;
 	int ret, looks = 0;
 
 	for (;;) {
 		ret = extents_find(t, x);
 		dropped = !ret && has_dropped_more(t);
-		t->is_changing = dropped || has_grown(t);
-		if (!dropped || ++looks == LOOKS)
+		t->is_changing = !ret && has_grown(t);
+		half = t->is_changing && t->damage.bytes_missing > before.bytes_missing;
+		t->is_changing |= dropped;
+		if (!(dropped || half) || ++looks == LOOKS)
 			return ret;
 		if (!fstat(t->fd, &st))
 			t->file_bytes = (uint64_t)st.st_size;
