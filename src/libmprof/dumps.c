@@ -83,17 +83,24 @@ static void dump_passed(struct trigger *t, uint64_t now)
 	dump(buffer);
 }
 
+/* One dump a second at most; but what fell in between is seen. */
+static int may_dump(uint64_t now)
+{
+	return !last || now - last >= second;
+}
+
 static void look_at(struct trigger *t, uint64_t value, uint64_t now)
 {
 	if (value < t->limit - t->limit / 10)
 		__atomic_store_n(&t->passed, 0, __ATOMIC_RELAXED);
-	else if (value > t->limit && !__atomic_exchange_n(&t->passed, 1, __ATOMIC_RELAXED))
+	else if (value > t->limit && may_dump(now) &&
+		 !__atomic_exchange_n(&t->passed, 1, __ATOMIC_RELAXED))
 		dump_passed(t, now);
 }
 
 static void look_at_peak(int64_t peak, uint64_t now)
 {
-	if (!mp_config.dump_peak || peak <= 0 ||
+	if (!mp_config.dump_peak || peak <= 0 || !may_dump(now) ||
 	    (last_peak &&
 	     (peak - last_peak) / (double)last_peak * 100 < (double)mp_config.dump_peak))
 		return;
@@ -107,8 +114,6 @@ static void look(uint64_t now, const struct mprof_heap_totals *heap)
 	const int64_t live = __atomic_load_n(&heap->live_bytes, __ATOMIC_RELAXED);
 	uint64_t mapped, resident, used;
 
-	if (last && now - last < second)
-		return;
 	if (triggers[REQUESTED].limit)
 		look_at(&triggers[REQUESTED], live > 0 ? (uint64_t)live : 0, now);
 	if ((triggers[RSS].limit || triggers[VIRTUAL].limit) &&
