@@ -13,6 +13,7 @@
 #ifndef MPROF_GUARDED_H
 #define MPROF_GUARDED_H
 
+#include <errno.h>
 #include <mprof/module.h>
 
 #define RLX __ATOMIC_RELAXED
@@ -20,6 +21,7 @@
 #define ENTRY_BITS 13 /* entries in a piece */
 #define PIECES	   (1u << 16)
 #define GIB_BITS   30
+#define GIBS	   (1u << (48 - GIB_BITS))
 #define LEAF_BITS  16 /* of addresses */
 #define LEAF_SLOTS (1u << (LEAF_BITS - SLOT_BITS))
 #define SLOT_BITS  5 /* two guarded blocks begin at least that far apart */
@@ -39,10 +41,19 @@ struct entry {
 };
 
 static const struct mprof_host *host;
-static struct entry *piece[PIECES];
-static uint32_t made;			      /* entries, from 1 */
-static uint64_t unused;			      /* the first one | changes << 32 */
-static uint32_t **gib[1u << (48 - GIB_BITS)]; /* by address: leaves, then slots */
+static uint32_t made;	/* entries, from 1 */
+static uint64_t unused; /* the first one | changes << 32 */
+/* Constant after guarded_start().  Not in the library, where every program would map them. */
+static struct entry **piece; /* PIECES */
+static uint32_t ***gib;	     /* GIBS, by address: leaves, then slots */
+
+/* Before anything else.  0 or -ENOMEM. */
+static int guarded_start(void)
+{
+	piece = (struct entry **)host->memory(PIECES * sizeof(struct entry *), 0);
+	gib = (uint32_t ***)host->memory(GIBS * sizeof(uint32_t **), 0);
+	return piece && gib ? 0 : -ENOMEM;
+}
 
 /* ---- entries ---- */
 

@@ -79,7 +79,7 @@ static uint64_t began;	 /* blocks from before are the parent's */
 static struct mprof_heap_totals *heap;
 static struct lane *lanes; /* all there are */
 static uint32_t lanes_made, lanes_owned;
-static struct mprof_site_live **site_row[ROWS];
+static struct mprof_site_live ***site_row;	      /* ROWS */
 static uint32_t site_rows;			      /* used so far: above there are none */
 static uint64_t stack_least, stack_span = UINT64_MAX; /* sizes of blocks with a stack */
 static uint32_t threads_seen;
@@ -300,7 +300,9 @@ static inline int lanes_start(const struct mprof_host *h)
 
 	host = h;
 	h->stacks_start(); /* without memory for them, there is one site */
-	if (live_start(&map, h->memory) < 0) {
+	/* Not in the library, where every program would map it. */
+	site_row = (struct mprof_site_live ***)h->memory(ROWS * sizeof(*site_row), 4096);
+	if (!site_row || live_start(&map, h->memory) < 0) {
 		h->note("no memory for the table of live blocks");
 		return -ENOMEM;
 	}

@@ -14,8 +14,6 @@ static void *ld_next_symbol(const char *name)
 
 const struct mprof_init_ops mprof_init_ld_next MPROF_SHARED = {
 	.abi = MPROF_MODULE_ABI,
-	.name = "LD_NEXT",
-	.help = "the next allocator in the loader's order",
 	.natural = 1,
 	.symbol = ld_next_symbol,
 };

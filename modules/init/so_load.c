@@ -76,8 +76,6 @@ static void *so_load_symbol(const char *name)
 
 const struct mprof_init_ops mprof_init_so_load MPROF_SHARED = {
 	.abi = MPROF_MODULE_ABI,
-	.name = "SO_LOAD",
-	.help = "the allocator in the shared object SO_PATH",
 	.loads = 1,
 	.open = so_load_open,
 	.symbol = so_load_symbol,

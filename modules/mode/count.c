@@ -99,8 +99,6 @@ static void count_thread_exit(struct mprof_thread *t)
 
 const struct mprof_mode_ops mprof_mode_count MPROF_SHARED = {
 	.abi = MPROF_MODULE_ABI,
-	.name = "Count",
-	.help = "calls, bytes and failures for each thread and function",
 	.api = &mode_api,
 	.start = count_start,
 	.thread_start = count_thread_start,

@@ -41,10 +41,10 @@ static struct mprof_guarded totals; /* of this process */
 static uint32_t begun;
 static uint64_t written; /* blocks, frees and errors when they were last written */
 
-static uint32_t kept[KEPT_MOST]; /* freed blocks, in a ring */
+static uint32_t *kept; /* KEPT_MOST freed blocks, in a ring */
 static uint64_t kept_in, kept_out, kept_bytes, kept_limit;
 
-static size_t rear_of(uint64_t size)
+static size_t guard_rear_of(uint64_t size)
 {
 	return zone + (-size & (ALIGN_LEAST - 1));
 }
@@ -53,7 +53,7 @@ static size_t rear_of(uint64_t size)
  * The block that has the address in it or in its guards; 0: none.  Of all blocks only
  * the last one that begins before can.  Not further than the GiB of the address.
  */
-static uint32_t find_around(uintptr_t at)
+static uint32_t guard_find_around(uintptr_t at)
 {
 	const uintptr_t first = at >> GIB_BITS << (GIB_BITS - SLOT_BITS);
 
@@ -63,8 +63,9 @@ static uint32_t find_around(uintptr_t at)
 		const struct entry *e = index ? entry_at(index) : NULL;
 
 		if (e && e->ptr - zone <= at)
-			return at - e->base < e->ptr - e->base + e->size + rear_of(e->size) ? index
-											    : 0;
+			return at - e->base < e->ptr - e->base + e->size + guard_rear_of(e->size)
+				   ? index
+				   : 0;
 		if (!place) /* nor in all of its leaf */
 			slot = slot / LEAF_SLOTS * LEAF_SLOTS;
 		if (slot <= first)
@@ -73,7 +74,7 @@ static uint32_t find_around(uintptr_t at)
 }
 
 /* Claims an entry in the state `from`.  0: it is in another one now, which *is says. */
-static int claim(struct entry *e, const void *ptr, uint8_t from, uint8_t *is)
+static int guard_claim(struct entry *e, const void *ptr, uint8_t from, uint8_t *is)
 {
 	for (unsigned turn = 0; turn < PATIENCE; turn++) {
 		*is = from;
@@ -91,7 +92,7 @@ static int claim(struct entry *e, const void *ptr, uint8_t from, uint8_t *is)
 	return 0;
 }
 
-static void settle(struct entry *e, uint8_t state)
+static void guard_settle(struct entry *e, uint8_t state)
 {
 	__atomic_store_n(&e->state, state, __ATOMIC_RELEASE);
 }
@@ -105,7 +106,7 @@ struct call {
 };
 
 /* What a hook left in the thread's record.  fn: what it must have been, if none did. */
-static struct call call_take(uint8_t fn)
+static struct call guard_call_take(uint8_t fn)
 {
 	struct mprof_thread *t = mprof_self;
 	struct call c = { 0, t->number, fn };
@@ -118,7 +119,7 @@ static struct call call_take(uint8_t fn)
 	return c;
 }
 
-static struct mprof_misuse misuse_of(unsigned what, const struct entry *e, struct call c)
+static struct mprof_misuse guard_misuse_of(unsigned what, const struct entry *e, struct call c)
 {
 	struct mprof_misuse m = {
 		.what = what,
@@ -142,7 +143,7 @@ static struct mprof_misuse misuse_of(unsigned what, const struct entry *e, struc
 	return m;
 }
 
-static void tell(const struct mprof_misuse *m)
+static void guard_tell(const struct mprof_misuse *m)
 {
 	if (__atomic_add_fetch(&totals.errors, 1, RLX) > WRITTEN_MOST)
 		__atomic_fetch_add(&totals.unwritten, 1, RLX);
@@ -151,7 +152,7 @@ static void tell(const struct mprof_misuse *m)
 }
 
 /* [hot] Are all bytes the same as the one wanted? */
-MPROF_HOT int is_all(const uint8_t *at, size_t n, uint8_t want)
+MPROF_HOT int guard_is_all(const uint8_t *at, size_t n, uint8_t want)
 {
 	const uint64_t word = 0x0101010101010101ull * want;
 	uint64_t other = 0, here;
@@ -165,10 +166,10 @@ MPROF_HOT int is_all(const uint8_t *at, size_t n, uint8_t want)
 	return !other;
 }
 
-static MPROF_COLD void tell_changed(unsigned what, const struct entry *e, struct call c,
-				    const uint8_t *at, size_t n, uint8_t want)
+static MPROF_COLD void guard_tell_changed(unsigned what, const struct entry *e, struct call c,
+					  const uint8_t *at, size_t n, uint8_t want)
 {
-	struct mprof_misuse m = misuse_of(what, e, c);
+	struct mprof_misuse m = guard_misuse_of(what, e, c);
 	size_t first = 0, last = n;
 
 	while (first < n && at[first] == want)
@@ -180,60 +181,63 @@ static MPROF_COLD void tell_changed(unsigned what, const struct entry *e, struct
 	m.seen_bytes = (uint16_t)(m.bytes < sizeof(m.seen) ? m.bytes : sizeof(m.seen));
 	for (unsigned i = 0; i < m.seen_bytes; i++)
 		m.seen[i] = at[first + i];
-	tell(&m);
+	guard_tell(&m);
 }
 
 /* The guards of a block that this thread has claimed. */
-static void check_guards(struct entry *e, struct call c)
+static void guard_check_guards(struct entry *e, struct call c)
 {
 	const uint8_t *front = (const uint8_t *)e->ptr - zone,
 		      *rear = (const uint8_t *)e->ptr + e->size;
 
 	if (e->told)
 		return;
-	if (mprof_unlikely(!is_all(front, zone, PATTERN))) {
+	if (mprof_unlikely(!guard_is_all(front, zone, PATTERN))) {
 		e->told = 1;
-		tell_changed(MPROF_MISUSE_UNDERRUN, e, c, front, zone, PATTERN);
+		guard_tell_changed(MPROF_MISUSE_UNDERRUN, e, c, front, zone, PATTERN);
 	}
-	if (mprof_unlikely(!is_all(rear, rear_of(e->size), PATTERN))) {
+	if (mprof_unlikely(!guard_is_all(rear, guard_rear_of(e->size), PATTERN))) {
 		e->told = 1;
-		tell_changed(MPROF_MISUSE_OVERRUN, e, c, rear, rear_of(e->size), PATTERN);
+		guard_tell_changed(MPROF_MISUSE_OVERRUN, e, c, rear, guard_rear_of(e->size),
+				   PATTERN);
 	}
 }
 
-static size_t poisoned(const struct entry *e)
+static size_t guard_poisoned(const struct entry *e)
 {
 	return e->size < POISON_MOST ? e->size : POISON_MOST;
 }
 
 /* The same of a freed block. */
-static void check_poison(struct entry *e, struct call c)
+static void guard_check_poison(struct entry *e, struct call c)
 {
-	if (e->told || mprof_likely(is_all((const uint8_t *)e->ptr, poisoned(e), POISON)))
+	if (e->told ||
+	    mprof_likely(guard_is_all((const uint8_t *)e->ptr, guard_poisoned(e), POISON)))
 		return;
 	e->told = 1;
-	tell_changed(MPROF_MISUSE_FREED_WRITE, e, c, (const uint8_t *)e->ptr, poisoned(e), POISON);
+	guard_tell_changed(MPROF_MISUSE_FREED_WRITE, e, c, (const uint8_t *)e->ptr,
+			   guard_poisoned(e), POISON);
 }
 
 /* ---- blocks ---- */
 
-static void paint(const struct entry *e)
+static void guard_paint(const struct entry *e)
 {
 	__builtin_memset((char *)e->ptr - zone, PATTERN, zone);
-	__builtin_memset((char *)e->ptr + e->size, PATTERN, rear_of(e->size));
+	__builtin_memset((char *)e->ptr + e->size, PATTERN, guard_rear_of(e->size));
 }
 
-static void *no_memory(void)
+static void *guard_no_memory(void)
 {
 	*mprof_core.error() = ENOMEM;
 	return NULL;
 }
 
 /* Without guards: there was no memory for what must be known of it. */
-static MPROF_COLD void *bare(size_t size, size_t align)
+static MPROF_COLD void *guard_bare(size_t size, size_t align)
 {
 	if (align > ALIGN_LEAST)
-		return no_memory();
+		return guard_no_memory();
 	__atomic_fetch_add(&totals.bare, 1, RLX);
 	return behind.malloc(size);
 }
@@ -242,7 +246,7 @@ static MPROF_COLD void *bare(size_t size, size_t align)
  * After the end of recording, as in a sandbox: memory for what must be known of a block would
  * take a system call that may be forbidden by now.
  */
-static MPROF_COLD void *block_unguarded(size_t size, int zero)
+static MPROF_COLD void *guard_block_unguarded(size_t size, int zero)
 {
 	void *ptr = zero && own_calloc ? behind.calloc(1, size) : behind.malloc(size);
 
@@ -252,7 +256,7 @@ static MPROF_COLD void *block_unguarded(size_t size, int zero)
 }
 
 /* align: a power of two.  fn: what it counts as where no hook says more. */
-static void *block_new(uint8_t fn, size_t size, size_t align, int zero)
+static void *guard_block_new(uint8_t fn, size_t size, size_t align, int zero)
 {
 	size_t more = align > ALIGN_LEAST ? align : 0, bytes;
 	uint32_t index;
@@ -260,17 +264,17 @@ static void *block_new(uint8_t fn, size_t size, size_t align, int zero)
 	char *base;
 
 	if (mprof_unlikely(!host->recording()) && !more)
-		return block_unguarded(size, zero);
+		return guard_block_unguarded(size, zero);
 	if (__builtin_add_overflow(size, 2 * zone + ALIGN_LEAST - 1, &bytes) ||
 	    __builtin_add_overflow(bytes & -(size_t)ALIGN_LEAST, more, &bytes))
-		return no_memory();
+		return guard_no_memory();
 	index = entry_take();
 	base = zero && own_calloc ? behind.calloc(1, bytes) : behind.malloc(bytes);
 	if (mprof_unlikely(!base || !index)) {
 		behind.free(base);
 		if (index)
 			entry_give(index);
-		return base && !zero ? bare(size, align) : no_memory();
+		return base && !zero ? guard_bare(size, align) : guard_no_memory();
 	}
 	e = entry_at(index);
 	e->base = (uintptr_t)base;
@@ -283,37 +287,37 @@ static void *block_new(uint8_t fn, size_t size, size_t align, int zero)
 	if (mprof_unlikely(slot_set(e->ptr, index) < 0)) {
 		behind.free(base);
 		entry_give(index);
-		return zero ? no_memory() : bare(size, align);
+		return zero ? guard_no_memory() : guard_bare(size, align);
 	}
 	if (zero && !own_calloc)
 		__builtin_memset((void *)e->ptr, 0, size);
-	paint(e);
-	settle(e, STATE_LIVE);
+	guard_paint(e);
+	guard_settle(e, STATE_LIVE);
 	__atomic_fetch_add(&totals.blocks, 1, RLX);
 	return (void *)e->ptr;
 }
 
 /* Back to the allocator: the entry is claimed. */
-static void block_end(struct entry *e, uint32_t index)
+static void guard_block_end(struct entry *e, uint32_t index)
 {
 	void *base = (void *)e->base;
 	uint32_t *slot = slot_of(e->ptr);
 
 	__atomic_store_n(slot, 0, __ATOMIC_RELEASE);
 	e->ptr = 0;
-	settle(e, STATE_NONE);
+	guard_settle(e, STATE_NONE);
 	entry_give(index);
 	behind.free(base);
 }
 
 /* ---- freed blocks that are kept ---- */
 
-static uint64_t kept_weight(const struct entry *e)
+static uint64_t guard_kept_weight(const struct entry *e)
 {
-	return e->ptr - e->base + e->size + rear_of(e->size) + KEPT_OVERHEAD;
+	return e->ptr - e->base + e->size + guard_rear_of(e->size) + KEPT_OVERHEAD;
 }
 
-static void let_go(uint32_t index)
+static void guard_let_go(uint32_t index)
 {
 	const struct call none = { 0, 0, 0 };
 	struct entry *e;
@@ -323,32 +327,32 @@ static void let_go(uint32_t index)
 		return;
 	e = entry_at(index);
 	/* One that another thread was looking at when this process was forked stays. */
-	if (!claim(e, (void *)e->ptr, STATE_FREED, &is))
+	if (!guard_claim(e, (void *)e->ptr, STATE_FREED, &is))
 		return;
-	check_poison(e, none);
-	__atomic_fetch_sub(&kept_bytes, kept_weight(e), RLX);
-	block_end(e, index);
+	guard_check_poison(e, none);
+	__atomic_fetch_sub(&kept_bytes, guard_kept_weight(e), RLX);
+	guard_block_end(e, index);
 }
 
 /* The entry is claimed. */
-static void keep(struct entry *e, uint32_t index)
+static void guard_keep(struct entry *e, uint32_t index)
 {
 	uint64_t out, in;
 	uint32_t before;
 
 	e->told = 0;
-	__builtin_memset((void *)e->ptr, POISON, poisoned(e));
-	__atomic_fetch_add(&kept_bytes, kept_weight(e), RLX);
-	settle(e, STATE_FREED);
+	__builtin_memset((void *)e->ptr, POISON, guard_poisoned(e));
+	__atomic_fetch_add(&kept_bytes, guard_kept_weight(e), RLX);
+	guard_settle(e, STATE_FREED);
 	in = __atomic_fetch_add(&kept_in, 1, RLX);
 	before = __atomic_exchange_n(&kept[in % KEPT_MOST], index, __ATOMIC_ACQ_REL);
-	let_go(before);
+	guard_let_go(before);
 	for (int turn = 0; turn < 64 && __atomic_load_n(&kept_bytes, RLX) > kept_limit; turn++) {
 		out = __atomic_load_n(&kept_out, RLX);
 		if (in - out >= KEPT_MOST && in > out)
 			__atomic_store_n(&kept_out, in - KEPT_MOST + 1, RLX);
 		out = __atomic_fetch_add(&kept_out, 1, RLX);
-		let_go(__atomic_exchange_n(&kept[out % KEPT_MOST], 0, __ATOMIC_ACQ_REL));
+		guard_let_go(__atomic_exchange_n(&kept[out % KEPT_MOST], 0, __ATOMIC_ACQ_REL));
 	}
 }
 
@@ -359,74 +363,74 @@ static void keep(struct entry *e, uint32_t index)
  * the allocator: a block from before us, or from a part of the program that calls the
  * allocator past us.
  */
-static MPROF_COLD int is_foreign(void *ptr, struct call c)
+static MPROF_COLD int guard_is_foreign(void *ptr, struct call c)
 {
-	uint32_t index = find_around((uintptr_t)ptr);
+	uint32_t index = guard_find_around((uintptr_t)ptr);
 	struct entry nothing = { .ptr = (uintptr_t)ptr };
 	struct mprof_misuse m;
 
 	if (index) {
-		m = misuse_of(MPROF_MISUSE_INTERIOR, entry_at(index), c);
+		m = guard_misuse_of(MPROF_MISUSE_INTERIOR, entry_at(index), c);
 		m.offset = (int64_t)((uintptr_t)ptr - m.address);
-		tell(&m);
+		guard_tell(&m);
 		return 1;
 	}
-	m = misuse_of(MPROF_MISUSE_FOREIGN, &nothing, c);
+	m = guard_misuse_of(MPROF_MISUSE_FOREIGN, &nothing, c);
 	m.place = host->recording() ? host->place(ptr, *(void **)&behind.malloc) : 0;
 	if (!m.place && (uintptr_t)ptr % 8)
 		m.place = MPROF_PLACE_MISALIGNED;
 	if (m.place) {
-		tell(&m);
+		guard_tell(&m);
 		return 1;
 	}
 	__atomic_fetch_add(&totals.strangers, 1, RLX);
 	return 0;
 }
 
-static MPROF_COLD void tell_double(const struct entry *e, struct call c, uint8_t is)
+static MPROF_COLD void guard_tell_double(const struct entry *e, struct call c, uint8_t is)
 {
-	struct mprof_misuse m = misuse_of(MPROF_MISUSE_DOUBLE_FREE, e, c);
+	struct mprof_misuse m = guard_misuse_of(MPROF_MISUSE_DOUBLE_FREE, e, c);
 
 	/* Of a process that was forked while another thread had the entry nothing is known. */
 	if (is == STATE_FREED)
-		tell(&m);
+		guard_tell(&m);
 }
 
 /* ---- the functions of the allocator ---- */
 
-static void free_claimed(struct entry *e, uint32_t index, struct call c)
+static void guard_free_claimed(struct entry *e, uint32_t index, struct call c)
 {
-	check_guards(e, c);
+	guard_check_guards(e, c);
 	__atomic_fetch_add(&totals.freed, 1, RLX);
 	e->freed = c.stack;
 	e->freed_thread = c.thread;
 	e->freed_fn = c.fn;
-	if (kept_weight(e) <= kept_limit / 4)
-		keep(e, index);
+	if (guard_kept_weight(e) <= kept_limit / 4)
+		guard_keep(e, index);
 	else
-		block_end(e, index);
+		guard_block_end(e, index);
 }
 
 static void guard_free(void *ptr)
 {
-	const struct call c = call_take(MPROF_FN_FREE);
+	const struct call c = guard_call_take(MPROF_FN_FREE);
 	uint32_t index;
 	uint8_t is;
 
 	if (!ptr)
 		return;
 	index = find(ptr);
-	if (mprof_likely(index && claim(entry_at(index), ptr, STATE_LIVE, &is)))
-		free_claimed(entry_at(index), index, c);
+	if (mprof_likely(index && guard_claim(entry_at(index), ptr, STATE_LIVE, &is)))
+		guard_free_claimed(entry_at(index), index, c);
 	else if (index && is != STATE_NONE)
-		tell_double(entry_at(index), c, is);
-	else if (!is_foreign(ptr, c))
+		guard_tell_double(entry_at(index), c, is);
+	else if (!guard_is_foreign(ptr, c))
 		behind.free(ptr);
 }
 
 static void *guard_malloc(size_t size)
 {
-	return block_new(MPROF_FN_MALLOC, size, 0, 0);
+	return guard_block_new(MPROF_FN_MALLOC, size, 0, 0);
 }
 
 static void *guard_calloc(size_t count, size_t size)
@@ -434,8 +438,8 @@ static void *guard_calloc(size_t count, size_t size)
 	size_t bytes;
 
 	if (__builtin_mul_overflow(count, size, &bytes))
-		return no_memory();
-	return block_new(MPROF_FN_CALLOC, bytes, 0, 1);
+		return guard_no_memory();
+	return guard_block_new(MPROF_FN_CALLOC, bytes, 0, 1);
 }
 
 static size_t guard_usable(void *ptr)
@@ -448,21 +452,21 @@ static size_t guard_usable(void *ptr)
 }
 
 /* By a new block and a copy.  The entry is claimed. */
-static void *realloc_by_copy(struct entry *e, uint32_t index, size_t size, struct call c)
+static void *guard_realloc_by_copy(struct entry *e, uint32_t index, size_t size, struct call c)
 {
-	void *to = block_new(MPROF_FN_REALLOC, size, 0, 0);
+	void *to = guard_block_new(MPROF_FN_REALLOC, size, 0, 0);
 
 	if (!to) {
-		settle(e, STATE_LIVE);
+		guard_settle(e, STATE_LIVE);
 		return NULL;
 	}
 	__builtin_memcpy(to, (void *)e->ptr, e->size < size ? e->size : size);
-	free_claimed(e, index, c);
+	guard_free_claimed(e, index, c);
 	return to;
 }
 
 /* In place or by the allocator's own move, which for large blocks copies nothing. */
-static void *realloc_claimed(struct entry *e, uint32_t index, size_t size, struct call c)
+static void *guard_realloc_claimed(struct entry *e, uint32_t index, size_t size, struct call c)
 {
 	const size_t front = e->ptr - e->base;
 	uint32_t *slot = slot_of(e->ptr);
@@ -470,11 +474,11 @@ static void *realloc_claimed(struct entry *e, uint32_t index, size_t size, struc
 	char *base;
 
 	if (__builtin_add_overflow(size, front + zone + ALIGN_LEAST - 1, &bytes)) {
-		settle(e, STATE_LIVE);
-		return no_memory();
+		guard_settle(e, STATE_LIVE);
+		return guard_no_memory();
 	}
 	if (!own_realloc || !host->recording())
-		return realloc_by_copy(e, index, size, c);
+		return guard_realloc_by_copy(e, index, size, c);
 	__atomic_store_n(slot, 0, __ATOMIC_RELEASE);
 	base = behind.realloc((void *)e->base, bytes & -(size_t)ALIGN_LEAST);
 	if (base) {
@@ -482,26 +486,26 @@ static void *realloc_claimed(struct entry *e, uint32_t index, size_t size, struc
 		e->ptr = e->base + front;
 		e->size = size;
 		e->told = 0;
-		paint(e);
+		guard_paint(e);
 	}
 	if (slot_set(e->ptr, index) < 0) {
 		/* No memory for the new address: it goes on as a block without guards. */
 		__builtin_memmove(base, (void *)e->ptr, size);
-		settle(e, STATE_NONE);
+		guard_settle(e, STATE_NONE);
 		entry_give(index);
 		__atomic_fetch_add(&totals.bare, 1, RLX);
 		return base;
 	}
-	settle(e, STATE_LIVE);
+	guard_settle(e, STATE_LIVE);
 	return base ? (void *)e->ptr : NULL;
 }
 
 /* Of a pointer that was wrong: a new block, with what there is to be copied. */
-static MPROF_COLD void *realloc_wrong(void *ptr, size_t size, uint32_t index)
+static MPROF_COLD void *guard_realloc_wrong(void *ptr, size_t size, uint32_t index)
 {
 	const struct entry *e = index ? entry_at(index) : NULL;
 	uintptr_t end = e ? e->ptr + e->size : 0, at = (uintptr_t)ptr;
-	void *to = block_new(MPROF_FN_REALLOC, size, 0, 0);
+	void *to = guard_block_new(MPROF_FN_REALLOC, size, 0, 0);
 
 	if (to && e && at >= e->ptr && at < end)
 		__builtin_memcpy(to, ptr, end - at < size ? end - at : size);
@@ -510,27 +514,27 @@ static MPROF_COLD void *realloc_wrong(void *ptr, size_t size, uint32_t index)
 
 static void *guard_realloc(void *ptr, size_t size)
 {
-	const struct call c = call_take(MPROF_FN_REALLOC);
+	const struct call c = guard_call_take(MPROF_FN_REALLOC);
 	uint32_t index;
 	uint8_t is;
 
 	if (!ptr)
-		return block_new(MPROF_FN_REALLOC, size, 0, 0);
+		return guard_block_new(MPROF_FN_REALLOC, size, 0, 0);
 	index = find(ptr);
-	if (mprof_likely(index && claim(entry_at(index), ptr, STATE_LIVE, &is))) {
+	if (mprof_likely(index && guard_claim(entry_at(index), ptr, STATE_LIVE, &is))) {
 		if (!size && zero_frees) {
-			free_claimed(entry_at(index), index, c);
+			guard_free_claimed(entry_at(index), index, c);
 			return NULL;
 		}
-		check_guards(entry_at(index), c);
-		return realloc_claimed(entry_at(index), index, size, c);
+		guard_check_guards(entry_at(index), c);
+		return guard_realloc_claimed(entry_at(index), index, size, c);
 	}
 	if (index && is != STATE_NONE) {
-		tell_double(entry_at(index), c, is);
-		return realloc_wrong(ptr, size, index);
+		guard_tell_double(entry_at(index), c, is);
+		return guard_realloc_wrong(ptr, size, index);
 	}
-	if (is_foreign(ptr, c))
-		return realloc_wrong(ptr, size, find_around((uintptr_t)ptr));
+	if (guard_is_foreign(ptr, c))
+		return guard_realloc_wrong(ptr, size, guard_find_around((uintptr_t)ptr));
 	return behind.realloc(ptr, size);
 }
 
@@ -545,7 +549,7 @@ static void *guard_aligned(uint8_t fn, size_t align, size_t size)
 		*mprof_core.error() = EINVAL;
 		return NULL;
 	}
-	return block_new(fn, size, power, 0);
+	return guard_block_new(fn, size, power, 0);
 }
 
 static void *guard_memalign(size_t align, size_t size)
@@ -586,14 +590,14 @@ static void *guard_pvalloc(size_t size)
 	const size_t page = *host->page_bytes;
 
 	if (size > SIZE_MAX - page)
-		return no_memory();
+		return guard_no_memory();
 	return guard_aligned(MPROF_FN_PVALLOC, page, (size + page - 1) & -page);
 }
 
 /* ---- hooks: the stack of each call ---- */
 
 /* This thread's number in *thread, 0 if nothing is to be kept of the call. */
-static uint32_t stack_here(struct mprof_place at, uint32_t *thread)
+static uint32_t guard_stack_here(struct mprof_place at, uint32_t *thread)
 {
 	struct mprof_thread *t = mprof_self;
 	uint32_t id = 0;
@@ -614,7 +618,7 @@ static uint32_t stack_here(struct mprof_place at, uint32_t *thread)
 	return id;
 }
 
-static __attribute__((noinline)) void allocated(unsigned fn, void *ptr, struct mprof_place at)
+static __attribute__((noinline)) void guard_allocated(unsigned fn, void *ptr, struct mprof_place at)
 {
 	uint32_t index = find(ptr);
 	struct entry *e;
@@ -622,14 +626,14 @@ static __attribute__((noinline)) void allocated(unsigned fn, void *ptr, struct m
 	if (!index)
 		return;
 	e = entry_at(index);
-	e->allocated = stack_here(at, &e->thread);
+	e->allocated = guard_stack_here(at, &e->thread);
 	e->fn = (uint8_t)fn;
 }
 
 /* For guard_free and guard_realloc, which come next. */
-static __attribute__((noinline)) void calls(unsigned fn, struct mprof_place at)
+static __attribute__((noinline)) void guard_calls(unsigned fn, struct mprof_place at)
 {
-	uint32_t thread, id = stack_here(at, &thread);
+	uint32_t thread, id = guard_stack_here(at, &thread);
 
 	if (!thread)
 		return;
@@ -640,7 +644,7 @@ static __attribute__((noinline)) void calls(unsigned fn, struct mprof_place at)
 MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
 {
 	(void)size, (void)arg;
-	allocated(fn, ptr, mprof_caller());
+	guard_allocated(fn, ptr, mprof_caller());
 }
 MPROF_HOT void on_fail(unsigned fn, size_t size, size_t arg, unsigned error)
 {
@@ -650,18 +654,18 @@ MPROF_HOT void on_free(unsigned fn, void *ptr, size_t size, size_t arg)
 {
 	(void)size, (void)arg;
 	if (ptr)
-		calls(fn, mprof_caller());
+		guard_calls(fn, mprof_caller());
 }
 MPROF_HOT void on_realloc_begin(unsigned fn, void *ptr, size_t size, size_t arg)
 {
 	(void)ptr, (void)size, (void)arg;
-	calls(fn, mprof_caller());
+	guard_calls(fn, mprof_caller());
 }
 MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, size_t arg)
 {
 	(void)old, (void)size, (void)arg;
 	if (ptr)
-		allocated(fn, ptr, mprof_caller());
+		guard_allocated(fn, ptr, mprof_caller());
 }
 static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error)
 {
@@ -677,7 +681,7 @@ static void note_control(unsigned what, uint64_t value)
 /* ---- processes and threads ---- */
 
 /* Which functions of the allocator call others through us is tried out: those are not used. */
-static void know_allocator(void)
+static void guard_know_allocator(void)
 {
 	struct mprof_real *r = &mprof_core.real;
 	void *ptr;
@@ -713,7 +717,7 @@ static void know_allocator(void)
 	mprof_core.chunk_headers = 0; /* a block's usable size is what was requested */
 }
 
-static int start(const struct mprof_host *h)
+static int guard_start(const struct mprof_host *h)
 {
 	int error;
 
@@ -722,14 +726,17 @@ static int start(const struct mprof_host *h)
 	kept_limit = h->config->guard_keep;
 	totals.guard_bytes = zone;
 	h->stacks_start();
-	error = h->file_open(MPROF_MAGIC_TRACE, h->config->guard_path);
+	kept = h->memory(KEPT_MOST * sizeof(*kept), KEPT_MOST * sizeof(*kept));
+	error = kept ? guarded_start() : -ENOMEM;
 	if (!error)
-		know_allocator();
+		error = h->file_open(MPROF_MAGIC_TRACE, h->config->guard_path);
+	if (!error)
+		guard_know_allocator();
 	return error;
 }
 
 /* Readers take the last one of a process. */
-static void write_totals(void)
+static void guard_write_totals(void)
 {
 	uint64_t now = totals.blocks + totals.freed + totals.errors + 1;
 
@@ -739,14 +746,14 @@ static void write_totals(void)
 }
 
 /* Of the first thread of a process: so that there is something in the file, whatever comes. */
-static void thread_start(struct mprof_thread *t)
+static void guard_thread_start(struct mprof_thread *t)
 {
 	(void)t;
 	if (!__atomic_exchange_n(&begun, 1, RLX))
-		write_totals();
+		guard_write_totals();
 }
 
-static void forked(void)
+static void guard_forked(void)
 {
 	__builtin_memset(&totals, 0, sizeof(totals));
 	totals.guard_bytes = zone;
@@ -755,7 +762,7 @@ static void forked(void)
 }
 
 /* The process ends, or another program begins in it: all that lives is looked at. */
-static void flush(struct mprof_thread *t)
+static void guard_flush(struct mprof_thread *t)
 {
 	const struct call at_end = { 0, t->number, 0 };
 	const uint32_t last = __atomic_load_n(&made, RLX);
@@ -772,21 +779,19 @@ static void flush(struct mprof_thread *t)
 						 RLX))
 			continue;
 		if (is == STATE_LIVE)
-			check_guards(e, at_end);
+			guard_check_guards(e, at_end);
 		else
-			check_poison(e, at_end);
-		settle(e, is);
+			guard_check_poison(e, at_end);
+		guard_settle(e, is);
 	}
-	write_totals();
+	guard_write_totals();
 }
 
 const struct mprof_mode_ops mprof_mode_guard MPROF_SHARED = {
 	.abi = MPROF_MODULE_ABI,
-	.name = "Guard",
-	.help = "errors in the use of the heap, in the file GUARD_PATH",
 	.api = &mode_api,
-	.start = start,
-	.thread_start = thread_start,
-	.flush = flush,
-	.forked = forked,
+	.start = guard_start,
+	.thread_start = guard_thread_start,
+	.flush = guard_flush,
+	.forked = guard_forked,
 };

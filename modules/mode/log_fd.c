@@ -158,8 +158,6 @@ static int log_fd_start(const struct mprof_host *h)
 
 const struct mprof_mode_ops mprof_mode_log_fd MPROF_SHARED = {
 	.abi = MPROF_MODULE_ABI,
-	.name = "LogFD",
-	.help = "one line of text for each call",
 	.api = &mode_api,
 	.start = log_fd_start,
 };

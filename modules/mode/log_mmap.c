@@ -393,8 +393,6 @@ static void log_release(struct mprof_thread *t)
 
 const struct mprof_mode_ops mprof_mode_log_mmap MPROF_SHARED = {
 	.abi = MPROF_MODULE_ABI,
-	.name = "LogMmap",
-	.help = "every call with arguments, result, thread and time in the trace",
 	.api = &mode_api,
 	.start = log_start,
 	.thread_start = log_thread_start,

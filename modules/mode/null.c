@@ -38,8 +38,6 @@ static void note_control(unsigned what, uint64_t value)
 
 const struct mprof_mode_ops mprof_mode_null MPROF_SHARED = {
 	.abi = MPROF_MODULE_ABI,
-	.name = "Null",
-	.help = "records nothing",
 	.api = &mode_api,
 	.keeps_nothing = 1,
 };

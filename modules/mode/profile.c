@@ -31,7 +31,8 @@ static const uint64_t *dump_due;
 /* ---- the peak ---- */
 
 /* [hot] For a process with one thread: no atomics. */
-MPROF_HOT void change_alone(struct mprof_site_live *s, int64_t bytes, int64_t calls, uint64_t now)
+MPROF_HOT void profile_change_alone(struct mprof_site_live *s, int64_t bytes, int64_t calls,
+				    uint64_t now)
 {
 	note_peak(s);
 	s->live_bytes += bytes;
@@ -50,7 +51,7 @@ MPROF_HOT void change_alone(struct mprof_site_live *s, int64_t bytes, int64_t ca
 }
 
 /* How much a thread may keep to itself, and what that means for the peak. */
-static void set_fold(void)
+static void profile_set_fold(void)
 {
 	uint32_t n = __atomic_load_n(&lanes_owned, RLX);
 	int64_t bytes = __atomic_load_n(&heap->peak_bytes, RLX) / (PEAK_PART * (n ? n : 1));
@@ -61,7 +62,7 @@ static void set_fold(void)
 }
 
 /* Sites first: until the heap has risen, what they were belongs to the peak before. */
-static void fold_lane(struct lane *l, uint64_t now)
+static void profile_fold_lane(struct lane *l, uint64_t now)
 {
 	for (uint32_t i = 0; i < l->touched_count; i++) {
 		struct figures *f = &l->touched[i];
@@ -75,47 +76,48 @@ static void fold_lane(struct lane *l, uint64_t now)
 	if (l->unfolded_bytes || l->unfolded_calls)
 		change_heap(l->unfolded_bytes, l->unfolded_calls, now);
 	l->unfolded_bytes = l->unfolded_calls = 0;
-	set_fold();
+	profile_set_fold();
 }
 
-MPROF_HOT int is_beyond(int64_t v, int64_t most)
+MPROF_HOT int profile_is_beyond(int64_t v, int64_t most)
 {
 	return v >= most || v <= -most;
 }
 
-static void change_among(struct lane *l, struct figures f, int64_t bytes, int64_t calls,
-			 uint64_t now)
+static void profile_change_among(struct lane *l, struct figures f, int64_t bytes, int64_t calls,
+				 uint64_t now)
 {
 	int64_t most = __atomic_load_n(&fold, RLX);
 
-	if (is_beyond(bytes, most)) {
-		fold_lane(l, now);
+	if (profile_is_beyond(bytes, most)) {
+		profile_fold_lane(l, now);
 		change_site(f.site, bytes, calls);
 		change_heap(bytes, calls, now);
 		return;
 	}
 	if (!f.cell->unfolded_bytes && !f.cell->unfolded_calls) {
 		if (l->touched_count == LANE_TOUCHED)
-			fold_lane(l, now);
+			profile_fold_lane(l, now);
 		l->touched[l->touched_count++] = f;
 	}
 	f.cell->unfolded_bytes += (int32_t)bytes;
 	f.cell->unfolded_calls += (int32_t)calls;
 	l->unfolded_bytes += bytes;
 	l->unfolded_calls += calls;
-	if (is_beyond(l->unfolded_bytes, most))
-		fold_lane(l, now);
+	if (profile_is_beyond(l->unfolded_bytes, most))
+		profile_fold_lane(l, now);
 }
 
-MPROF_HOT void change(struct lane *l, struct figures f, int64_t bytes, int64_t calls, uint64_t now)
+MPROF_HOT void profile_change(struct lane *l, struct figures f, int64_t bytes, int64_t calls,
+			      uint64_t now)
 {
 	if (mprof_likely(!several))
-		change_alone(f.site, bytes, calls, now);
+		profile_change_alone(f.site, bytes, calls, now);
 	else
-		change_among(l, f, bytes, calls, now);
+		profile_change_among(l, f, bytes, calls, now);
 }
 
-static struct mprof_cell_more *more_of(struct lane *l, struct accumulator *s, uint32_t id)
+static struct mprof_cell_more *profile_more_of(struct lane *l, struct accumulator *s, uint32_t id)
 {
 	if (mprof_unlikely(!s->more))
 		s->more =
@@ -125,7 +127,7 @@ static struct mprof_cell_more *more_of(struct lane *l, struct accumulator *s, ui
 
 /* ---- one block ---- */
 
-MPROF_HOT unsigned bin_of(uint64_t size)
+MPROF_HOT unsigned profile_bin_of(uint64_t size)
 {
 	unsigned bin = size ? 64 - (unsigned)__builtin_clzll(size) : 0;
 
@@ -133,7 +135,7 @@ MPROF_HOT unsigned bin_of(uint64_t size)
 }
 
 /* A block has ended.  temporary: its thread's last call handed it out. */
-static void settle(struct lane *l, struct live_entry e, uint64_t now, int temporary)
+static void profile_settle(struct lane *l, struct live_entry e, uint64_t now, int temporary)
 {
 	const uint32_t id = live_id(e);
 	const uint64_t size = live_size(e), age = live_age(e, now);
@@ -159,18 +161,18 @@ static void settle(struct lane *l, struct live_entry e, uint64_t now, int tempor
 	} else {
 		note_range(&f.cell->lifetime_least, &f.cell->lifetime_most, 0);
 	}
-	l->disk->freed_sizes[bin_of(size)]++;
-	change(l, f, -(int64_t)size, -1, now);
+	l->disk->freed_sizes[profile_bin_of(size)]++;
+	profile_change(l, f, -(int64_t)size, -1, now);
 	if (!temporary)
 		return;
-	more = more_of(l, s, id);
+	more = profile_more_of(l, s, id);
 	if (more) {
 		more->temporary_calls++;
 		more->temporary_bytes += size;
 	}
 }
 
-static void count(struct lane *l, unsigned fn, uint64_t bytes, unsigned failed)
+static void profile_count(struct lane *l, unsigned fn, uint64_t bytes, unsigned failed)
 {
 	l->counts->fn[fn].calls++;
 	l->counts->fn[fn].bytes += bytes;
@@ -178,7 +180,7 @@ static void count(struct lane *l, unsigned fn, uint64_t bytes, unsigned failed)
 }
 
 /* Counts a new block.  Returns its accumulator; NULL if its figures do not fit. */
-static struct accumulator *settle_in(struct lane *l, uint32_t id, void *ptr, uint64_t size)
+static struct accumulator *profile_settle_in(struct lane *l, uint32_t id, void *ptr, uint64_t size)
 {
 	const size_t usable = mprof_usable(ptr);
 	const uint64_t now = mprof_ticks();
@@ -195,21 +197,21 @@ static struct accumulator *settle_in(struct lane *l, uint32_t id, void *ptr, uin
 	before = *place;
 	if (mprof_unlikely(before.a)) {
 		l->disk->missed++;
-		settle(l, before, now, 0);
+		profile_settle(l, before, now, 0);
 	}
 	live_put(place, live_entry_of(id, size, now));
 	f = figures_of(s, id);
 	f.cell->calls++;
 	f.cell->bytes += size;
 	note_range(&f.cell->size_least, &f.cell->size_most, size);
-	l->disk->sizes[bin_of(size)]++;
-	change(l, f, (int64_t)size, 1, now);
+	l->disk->sizes[profile_bin_of(size)]++;
+	profile_change(l, f, (int64_t)size, 1, now);
 	l->last = ptr;
 	return s;
 }
 
-static __attribute__((noinline)) void allocated(unsigned fn, void *ptr, uint64_t size,
-						struct mprof_place at)
+static __attribute__((noinline)) void profile_allocated(unsigned fn, void *ptr, uint64_t size,
+							struct mprof_place at)
 {
 	struct mprof_thread *t;
 	struct lane *l = begin(&t);
@@ -221,12 +223,12 @@ static __attribute__((noinline)) void allocated(unsigned fn, void *ptr, uint64_t
 		end(t);
 		return;
 	}
-	count(l, fn, size, 0);
-	settle_in(l, stack_of(t, at, size), ptr, size);
+	profile_count(l, fn, size, 0);
+	profile_settle_in(l, stack_of(t, at, size), ptr, size);
 	end(t);
 }
 
-static __attribute__((noinline)) void freed(unsigned fn, void *ptr)
+static __attribute__((noinline)) void profile_freed(unsigned fn, void *ptr)
 {
 	struct mprof_thread *t;
 	struct lane *l = begin(&t);
@@ -235,11 +237,11 @@ static __attribute__((noinline)) void freed(unsigned fn, void *ptr)
 	if (mprof_unlikely(!l))
 		return;
 	lane_paused(l);
-	count(l, fn, 0, 0);
+	profile_count(l, fn, 0, 0);
 	if (ptr) {
 		e = live_take(&map, ptr, mprof_usable(ptr));
 		if (mprof_likely(e.a))
-			settle(l, e, mprof_ticks(), l->last == ptr);
+			profile_settle(l, e, mprof_ticks(), l->last == ptr);
 		else
 			l->disk->strange++;
 	}
@@ -247,14 +249,14 @@ static __attribute__((noinline)) void freed(unsigned fn, void *ptr)
 	end(t);
 }
 
-static MPROF_COLD void failed(unsigned fn, uint64_t bytes)
+static MPROF_COLD void profile_failed(unsigned fn, uint64_t bytes)
 {
 	struct mprof_thread *t;
 	struct lane *l = begin(&t);
 
 	if (!l)
 		return;
-	count(l, fn, 0, bytes != 0);
+	profile_count(l, fn, 0, bytes != 0);
 	l->last = NULL;
 	end(t);
 }
@@ -265,7 +267,7 @@ static MPROF_COLD void failed(unsigned fn, uint64_t bytes)
  * The old block is taken out at once, because from then on another thread may be given
  * its address; its figures change when the call is over, because until then it lives.
  */
-static __attribute__((noinline)) void resize_begins(void *ptr)
+static __attribute__((noinline)) void profile_resize_begins(void *ptr)
 {
 	struct mprof_thread *t;
 	struct lane *l = begin(&t);
@@ -281,17 +283,17 @@ static __attribute__((noinline)) void resize_begins(void *ptr)
 }
 
 /* A mapping of its own, which glibc moves without a copy (see the reader's heap.h). */
-static int is_own_mapping(const void *ptr, size_t usable)
+static int profile_is_own_mapping(const void *ptr, size_t usable)
 {
 	const uintptr_t page = *host->page_bytes;
 
 	return ((uintptr_t)ptr & (page - 1)) == 16 && ((usable + 16) & (page - 1)) == 0;
 }
 
-static void note_resize(struct lane *l, struct accumulator *s, uint32_t id, const void *old,
-			const void *ptr, uint64_t size)
+static void profile_note_resize(struct lane *l, struct accumulator *s, uint32_t id, const void *old,
+				const void *ptr, uint64_t size)
 {
-	struct mprof_cell_more *more = s ? more_of(l, s, id) : NULL;
+	struct mprof_cell_more *more = s ? profile_more_of(l, s, id) : NULL;
 	const uint64_t before = live_size(l->old);
 
 	/* A block of the parent replaces none of ours. */
@@ -302,12 +304,12 @@ static void note_resize(struct lane *l, struct accumulator *s, uint32_t id, cons
 	if (old == ptr)
 		return;
 	more->realloc_moved++;
-	if (!is_own_mapping(old, l->old_usable) ||
-	    !is_own_mapping(ptr, mprof_usable((void *)(uintptr_t)ptr)))
+	if (!profile_is_own_mapping(old, l->old_usable) ||
+	    !profile_is_own_mapping(ptr, mprof_usable((void *)(uintptr_t)ptr)))
 		more->realloc_bytes += size < before ? size : before;
 }
 
-static void put_back(struct lane *l, void *old)
+static void profile_put_back(struct lane *l, void *old)
 {
 	struct live_entry *place = live_place(&map, &l->room, old, l->old_usable);
 
@@ -315,8 +317,8 @@ static void put_back(struct lane *l, void *old)
 		live_put(place, l->old);
 }
 
-static __attribute__((noinline)) void resized(unsigned fn, void *old, void *ptr, uint64_t size,
-					      struct mprof_place at)
+static __attribute__((noinline)) void profile_resized(unsigned fn, void *old, void *ptr,
+						      uint64_t size, struct mprof_place at)
 {
 	struct mprof_thread *t;
 	struct lane *l = begin(&t);
@@ -328,19 +330,19 @@ static __attribute__((noinline)) void resized(unsigned fn, void *old, void *ptr,
 	e = l->old;
 	if (!old)
 		e.a = 0;
-	count(l, fn, ptr ? size : 0, !ptr && size);
+	profile_count(l, fn, ptr ? size : 0, !ptr && size);
 	l->last = NULL;
 	if (mprof_unlikely(!ptr && size && e.a))
-		put_back(l, old);
+		profile_put_back(l, old);
 	else if (e.a)
-		settle(l, e, l->old_ticks, 0);
+		profile_settle(l, e, l->old_ticks, 0);
 	if (ptr && !lane_paused(l)) {
 		struct accumulator *s;
 
 		id = stack_of(t, at, size);
-		s = settle_in(l, id, ptr, size);
+		s = profile_settle_in(l, id, ptr, size);
 		if (e.a)
-			note_resize(l, s, id, old, ptr, size);
+			profile_note_resize(l, s, id, old, ptr, size);
 	}
 	l->old.a = 0;
 	end(t);
@@ -350,30 +352,30 @@ static __attribute__((noinline)) void resized(unsigned fn, void *old, void *ptr,
 
 MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
 {
-	allocated(fn, ptr, mprof_bytes(fn, size, arg), mprof_caller());
+	profile_allocated(fn, ptr, mprof_bytes(fn, size, arg), mprof_caller());
 }
 MPROF_HOT void on_fail(unsigned fn, size_t size, size_t arg, unsigned error)
 {
 	(void)error;
-	failed(fn, mprof_bytes(fn, size, arg));
+	profile_failed(fn, mprof_bytes(fn, size, arg));
 }
 MPROF_HOT void on_free(unsigned fn, void *ptr, size_t size, size_t arg)
 {
 	(void)size, (void)arg;
-	freed(fn, ptr);
+	profile_freed(fn, ptr);
 }
 MPROF_HOT void on_realloc_begin(unsigned fn, void *ptr, size_t size, size_t arg)
 {
 	(void)fn, (void)size, (void)arg;
-	resize_begins(ptr);
+	profile_resize_begins(ptr);
 }
 MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, size_t arg)
 {
-	resized(fn, old, ptr, mprof_bytes(fn, size, arg), mprof_caller());
+	profile_resized(fn, old, ptr, mprof_bytes(fn, size, arg), mprof_caller());
 }
 
 /* Memory that goes is counted by function only. */
-static int is_growth(unsigned fn, const uint64_t value[4], unsigned error)
+static int profile_is_growth(unsigned fn, const uint64_t value[4], unsigned error)
 {
 	return !error && fn != MPROF_FN_MUNMAP && (fn < MPROF_FN_BRK || value[0] > value[2]);
 }
@@ -389,11 +391,11 @@ static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsig
 	(void)ticks;
 	if (!l)
 		return;
-	count(l, fn, error ? 0 : value[1], error != 0);
-	if (is_growth(fn, value, error)) {
+	profile_count(l, fn, error ? 0 : value[1], error != 0);
+	if (profile_is_growth(fn, value, error)) {
 		id = stack_of(t, mprof_caller(), stack_least);
 		s = accumulator_of(l, id);
-		more = s ? more_of(l, s, id) : NULL;
+		more = s ? profile_more_of(l, s, id) : NULL;
 		if (more) {
 			more->map_calls++;
 			more->map_bytes += value[1];
@@ -419,7 +421,7 @@ static void note_control(unsigned what, uint64_t value)
 
 /* ---- processes and threads ---- */
 
-static int start(const struct mprof_host *h)
+static int profile_start(const struct mprof_host *h)
 {
 	int error;
 
@@ -429,38 +431,36 @@ static int start(const struct mprof_host *h)
 	return error;
 }
 
-static void forked(void)
+static void profile_forked(void)
 {
 	fold = FOLD_LEAST;
 	lanes_forked();
 }
 
 /* Folds what the calling thread has not folded yet. */
-static void flush(struct mprof_thread *t)
+static void profile_flush(struct mprof_thread *t)
 {
 	if (t->data && several)
-		fold_lane(t->data, mprof_ticks());
+		profile_fold_lane(t->data, mprof_ticks());
 }
 
-static void thread_start(struct mprof_thread *t)
+static void profile_thread_start(struct mprof_thread *t)
 {
 	lane_start(t);
 }
 
-static void thread_exit(struct mprof_thread *t)
+static void profile_thread_exit(struct mprof_thread *t)
 {
-	flush(t);
+	profile_flush(t);
 	lane_exit(t);
 }
 
 const struct mprof_mode_ops mprof_mode_profile MPROF_SHARED = {
 	.abi = MPROF_MODULE_ABI,
-	.name = "Profile",
-	.help = "totals of every call stack, in the profile PROFILE_PATH",
 	.api = &mode_api,
-	.start = start,
-	.thread_start = thread_start,
-	.thread_exit = thread_exit,
-	.flush = flush,
-	.forked = forked,
+	.start = profile_start,
+	.thread_start = profile_thread_start,
+	.thread_exit = profile_thread_exit,
+	.flush = profile_flush,
+	.forked = profile_forked,
 };

@@ -35,7 +35,7 @@ static const uint64_t *dump_due;
 /* ---- chance and weight ---- */
 
 /* xorshift64*, Vigna 2016. */
-static uint64_t next_random(struct lane *l)
+static uint64_t sample_next_random(struct lane *l)
 {
 	l->random ^= l->random >> 12;
 	l->random ^= l->random << 25;
@@ -44,7 +44,7 @@ static uint64_t next_random(struct lane *l)
 }
 
 /* -ln of a number from 2^-53 to 1; the error is below 1e-9. */
-static double minus_log(uint64_t random)
+static double sample_minus_log(uint64_t random)
 {
 	const double ln2 = 0.693147180559945309;
 	union {
@@ -67,7 +67,7 @@ static double minus_log(uint64_t random)
 }
 
 /* 1 - exp(-x), without the loss that a difference from 1 would have. */
-static double chance_of(double x)
+static double sample_chance_of(double x)
 {
 	int halved = 0;
 	double f;
@@ -84,30 +84,30 @@ static double chance_of(double x)
 }
 
 /* Bytes or calls to the next sample. */
-static int64_t draw(struct lane *l)
+static int64_t sample_draw(struct lane *l)
 {
-	uint64_t random = next_random(l);
+	uint64_t random = sample_next_random(l);
 	uint64_t n = (uint64_t)period;
 
 	if (by_calls)
 		return 1 + (int64_t)((unsigned __int128)random * (2 * n - 1) >> 64);
-	return 1 + (int64_t)(minus_log(random) * period);
+	return 1 + (int64_t)(sample_minus_log(random) * period);
 }
 
 struct weight {
 	double calls, bytes, spare; /* 1/p, size/p, 1-p */
 };
 
-static struct weight weight_of(uint64_t size)
+static struct weight sample_weight_of(uint64_t size)
 {
-	const double p = by_calls ? 1 / period : chance_of((double)size / period);
+	const double p = by_calls ? 1 / period : sample_chance_of((double)size / period);
 
 	return p > 0 ? (struct weight){ 1 / p, (double)size / p, 1 - p }
 		     : (struct weight){ 0, 0, 0 };
 }
 
 /* One instruction, no call of the C library. */
-static double root(double x)
+static double sample_root(double x)
 {
 	double r;
 
@@ -121,7 +121,7 @@ static double root(double x)
 	return r;
 }
 
-static void add_sums(struct mprof_sample_sums *to, const struct weight *w)
+static void sample_add_sums(struct mprof_sample_sums *to, const struct weight *w)
 {
 	to->samples++;
 	to->calls += w->calls;
@@ -130,22 +130,22 @@ static void add_sums(struct mprof_sample_sums *to, const struct weight *w)
 	to->bytes_variance += w->spare * w->bytes * w->bytes;
 }
 
-static int64_t whole(double v)
+static int64_t sample_whole(double v)
 {
 	return v < 0x1p62 ? (int64_t)(v + 0.5) : (int64_t)1 << 62;
 }
 
 /* ---- live samples ---- */
 
-MPROF_HOT uint8_t *filter_of(const void *ptr)
+MPROF_HOT uint8_t *sample_filter_of(const void *ptr)
 {
 	return &filter[((uintptr_t)ptr >> 3) * 0x9e3779b97f4a7c15ull >> (64 - FILTER_BITS)];
 }
 
 /* by: 1 or -1. */
-static void filter_change(const void *ptr, int by)
+static void sample_filter_change(const void *ptr, int by)
 {
-	uint8_t *place = filter_of(ptr), had = __atomic_load_n(place, RLX);
+	uint8_t *place = sample_filter_of(ptr), had = __atomic_load_n(place, RLX);
 
 	while (had != FILTER_FULL &&
 	       !__atomic_compare_exchange_n(place, &had, (uint8_t)(had + by), 0, RLX, RLX))
@@ -153,11 +153,11 @@ static void filter_change(const void *ptr, int by)
 }
 
 /* A sample has ended. */
-static void settle(struct lane *l, struct live_entry e, uint64_t now)
+static void sample_settle(struct lane *l, struct live_entry e, uint64_t now)
 {
 	const uint32_t id = live_id(e);
 	const uint64_t size = live_size(e), age = live_age(e, now);
-	const struct weight w = weight_of(size);
+	const struct weight w = sample_weight_of(size);
 	struct accumulator *s;
 	struct figures f;
 
@@ -170,18 +170,18 @@ static void settle(struct lane *l, struct live_entry e, uint64_t now)
 		return;
 	}
 	f = figures_of(s, id);
-	add_sums(&f.cell->freed, &w);
+	sample_add_sums(&f.cell->freed, &w);
 	if (!(age >> 55))
 		f.cell->lifetime += (double)age * w.calls;
-	change_site(f.site, -whole(w.bytes), -whole(w.calls));
-	change_heap(-whole(w.bytes), -whole(w.calls), now);
+	change_site(f.site, -sample_whole(w.bytes), -sample_whole(w.calls));
+	change_heap(-sample_whole(w.bytes), -sample_whole(w.calls), now);
 }
 
-static void keep(struct lane *l, uint32_t id, void *ptr, uint64_t size, uint64_t elapsed)
+static void sample_keep(struct lane *l, uint32_t id, void *ptr, uint64_t size, uint64_t elapsed)
 {
 	const size_t usable = mprof_usable(ptr);
 	const uint64_t now = mprof_ticks();
-	const struct weight w = weight_of(size);
+	const struct weight w = sample_weight_of(size);
 	struct live_entry *place = live_place(&map, &l->room, ptr, usable), before;
 	struct accumulator *s = accumulator_of(l, id);
 	struct figures f;
@@ -193,27 +193,27 @@ static void keep(struct lane *l, uint32_t id, void *ptr, uint64_t size, uint64_t
 	before = *place;
 	if (before.a) {
 		l->disk->missed++;
-		filter_change(ptr, -1);
-		settle(l, before, now);
+		sample_filter_change(ptr, -1);
+		sample_settle(l, before, now);
 	}
-	filter_change(ptr, 1);
+	sample_filter_change(ptr, 1);
 	live_put(place, live_entry_of(id, size, now));
 	f = figures_of(s, id);
-	add_sums(&f.cell->made, &w);
+	sample_add_sums(&f.cell->made, &w);
 	f.cell->elapsed += elapsed;
-	if (root(w.spare) * w.calls > f.cell->heaviest_calls)
-		f.cell->heaviest_calls = root(w.spare) * w.calls;
-	if (root(w.spare) * w.bytes > f.cell->heaviest_bytes)
-		f.cell->heaviest_bytes = root(w.spare) * w.bytes;
+	if (sample_root(w.spare) * w.calls > f.cell->heaviest_calls)
+		f.cell->heaviest_calls = sample_root(w.spare) * w.calls;
+	if (sample_root(w.spare) * w.bytes > f.cell->heaviest_bytes)
+		f.cell->heaviest_bytes = sample_root(w.spare) * w.bytes;
 	note_range(&f.cell->size_least, &f.cell->size_most, size);
-	change_site(f.site, whole(w.bytes), whole(w.calls));
-	change_heap(whole(w.bytes), whole(w.calls), now);
+	change_site(f.site, sample_whole(w.bytes), sample_whole(w.calls));
+	change_heap(sample_whole(w.bytes), sample_whole(w.calls), now);
 }
 
 /* ---- calls ---- */
 
 /* The countdown has expired or has not started. */
-static MPROF_COLD void sampled(void *ptr, uint64_t size, struct mprof_place at)
+static MPROF_COLD void sample_sampled(void *ptr, uint64_t size, struct mprof_place at)
 {
 	const uint64_t now = mprof_ticks();
 	struct mprof_thread *t;
@@ -224,23 +224,23 @@ static MPROF_COLD void sampled(void *ptr, uint64_t size, struct mprof_place at)
 	if (!l->random) {
 		l->random = (seeds ? seeds : mprof_ticks()) + l->number * 0x9e3779b97f4a7c15ull;
 		l->random |= !l->random;
-		next_random(l);
-		l->left = draw(l) - (by_calls ? 1 : (int64_t)size);
+		sample_next_random(l);
+		l->left = sample_draw(l) - (by_calls ? 1 : (int64_t)size);
 	}
 	if (l->left <= 0) {
 		/* Whatever is left of a gap that ends in this block, the next one is as any other.
 		 */
-		l->left = draw(l);
+		l->left = sample_draw(l);
 		if (now >= __atomic_load_n(dump_due, RLX))
 			host->dump(now, heap);
 		if (!lane_paused(l))
-			keep(l, stack_of(t, at, size), ptr, size, now - l->since);
+			sample_keep(l, stack_of(t, at, size), ptr, size, now - l->since);
 		l->since = mprof_ticks(); /* what this took is not the program's */
 	}
 	end(t);
 }
 
-MPROF_HOT void look(void *ptr, uint64_t size, struct mprof_place at)
+MPROF_HOT void sample_look(void *ptr, uint64_t size, struct mprof_place at)
 {
 	struct lane *l = mprof_self->data;
 
@@ -249,10 +249,10 @@ MPROF_HOT void look(void *ptr, uint64_t size, struct mprof_place at)
 		if (mprof_likely(l->left > 0))
 			return;
 	}
-	sampled(ptr, size, at);
+	sample_sampled(ptr, size, at);
 }
 
-static MPROF_COLD void maybe_freed(void *ptr)
+static MPROF_COLD void sample_maybe_freed(void *ptr)
 {
 	struct mprof_thread *t;
 	struct lane *l = begin(&t);
@@ -263,14 +263,14 @@ static MPROF_COLD void maybe_freed(void *ptr)
 	lane_paused(l);
 	e = live_take(&map, ptr, mprof_usable(ptr));
 	if (e.a) {
-		filter_change(ptr, -1);
-		settle(l, e, mprof_ticks());
+		sample_filter_change(ptr, -1);
+		sample_settle(l, e, mprof_ticks());
 	}
 	end(t);
 }
 
 /* Before a realloc: whoever is given the address from then on must not find this sample. */
-static MPROF_COLD void maybe_resized(void *ptr)
+static MPROF_COLD void sample_maybe_resized(void *ptr)
 {
 	struct mprof_thread *t;
 	struct lane *l = begin(&t);
@@ -282,12 +282,12 @@ static MPROF_COLD void maybe_resized(void *ptr)
 	l->old_ticks = mprof_ticks();
 	l->old = live_take(&map, ptr, l->old_usable);
 	if (l->old.a)
-		filter_change(ptr, -1);
+		sample_filter_change(ptr, -1);
 	end(t);
 }
 
 /* After it. */
-static MPROF_COLD void old_ended(void *old, int failed)
+static MPROF_COLD void sample_old_ended(void *old, int failed)
 {
 	struct mprof_thread *t;
 	struct lane *l = begin(&t);
@@ -296,11 +296,11 @@ static MPROF_COLD void old_ended(void *old, int failed)
 	if (!l)
 		return;
 	if (!failed) {
-		settle(l, l->old, l->old_ticks);
+		sample_settle(l, l->old, l->old_ticks);
 	} else {
 		place = live_place(&map, &l->room, old, l->old_usable);
 		if (place) {
-			filter_change(old, 1);
+			sample_filter_change(old, 1);
 			live_put(place, l->old);
 		}
 	}
@@ -308,14 +308,14 @@ static MPROF_COLD void old_ended(void *old, int failed)
 	end(t);
 }
 
-MPROF_HOT int is_sampled(const void *ptr)
+MPROF_HOT int sample_is_sampled(const void *ptr)
 {
-	return mprof_unlikely(__atomic_load_n(filter_of(ptr), RLX));
+	return mprof_unlikely(__atomic_load_n(sample_filter_of(ptr), RLX));
 }
 
 MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
 {
-	look(ptr, mprof_bytes(fn, size, arg), mprof_caller());
+	sample_look(ptr, mprof_bytes(fn, size, arg), mprof_caller());
 }
 MPROF_HOT void on_fail(unsigned fn, size_t size, size_t arg, unsigned error)
 {
@@ -324,14 +324,14 @@ MPROF_HOT void on_fail(unsigned fn, size_t size, size_t arg, unsigned error)
 MPROF_HOT void on_free(unsigned fn, void *ptr, size_t size, size_t arg)
 {
 	(void)fn, (void)size, (void)arg;
-	if (is_sampled(ptr) && ptr)
-		maybe_freed(ptr);
+	if (sample_is_sampled(ptr) && ptr)
+		sample_maybe_freed(ptr);
 }
 MPROF_HOT void on_realloc_begin(unsigned fn, void *ptr, size_t size, size_t arg)
 {
 	(void)fn, (void)size, (void)arg;
-	if (is_sampled(ptr))
-		maybe_resized(ptr);
+	if (sample_is_sampled(ptr))
+		sample_maybe_resized(ptr);
 }
 MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, size_t arg)
 {
@@ -339,9 +339,9 @@ MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, si
 
 	size = mprof_bytes(fn, size, arg);
 	if (mprof_unlikely(l && l->old.a))
-		old_ended(old, !ptr && size);
+		sample_old_ended(old, !ptr && size);
 	if (ptr)
-		look(ptr, size, mprof_caller());
+		sample_look(ptr, size, mprof_caller());
 }
 static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error)
 {
@@ -354,7 +354,7 @@ static void note_control(unsigned what, uint64_t value)
 
 #include <mprof/template.h>
 
-static int start(const struct mprof_host *h)
+static int sample_start(const struct mprof_host *h)
 {
 	int error;
 
@@ -366,7 +366,7 @@ static int start(const struct mprof_host *h)
 	return error;
 }
 
-static void thread_start(struct mprof_thread *t)
+static void sample_thread_start(struct mprof_thread *t)
 {
 	lane_start(t);
 	if (t->data)
@@ -379,11 +379,9 @@ static void thread_start(struct mprof_thread *t)
 
 const struct mprof_mode_ops mprof_mode_sample MPROF_SHARED = {
 	.abi = MPROF_MODULE_ABI,
-	.name = "Sample",
-	.help = "estimated totals of every call stack, from samples, in the profile PROFILE_PATH",
 	.api = &mode_api,
-	.start = start,
-	.thread_start = thread_start,
+	.start = sample_start,
+	.thread_start = sample_thread_start,
 	.thread_exit = lane_exit,
 	.forked = lanes_forked,
 };

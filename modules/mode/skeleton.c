@@ -89,8 +89,6 @@ __attribute__((destructor)) static void say(void)
 
 const struct mprof_mode_ops mprof_mode = {
 	.abi = MPROF_MODULE_ABI,
-	.name = "skeleton",
-	.help = "the largest request, written to LOG_FD at the end",
 	.api = &mode_api,
 	.start = skeleton_start,
 };

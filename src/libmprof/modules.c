@@ -14,13 +14,19 @@
 #undef MPROF_INIT
 #undef MPROF_MODE
 
-static const struct mprof_init_ops *const inits[] = {
-#define MPROF_INIT(name, ops, help) &ops,
+/* A built-in module.  ops: what its kind of module is. */
+struct module {
+	const char *name;
+	const void *ops;
+};
+
+static const struct module inits[] = {
+#define MPROF_INIT(name, ops, help) { #name, &ops },
 #include <mprof/modules.def>
 #undef MPROF_INIT
 };
-static const struct mprof_mode_ops *const modes[] = {
-#define MPROF_MODE(name, ops, key, kind, help) &ops,
+static const struct module modes[] = {
+#define MPROF_MODE(name, ops, key, kind, help) { #name, &ops },
 #include <mprof/modules.def>
 #undef MPROF_MODE
 };
@@ -76,46 +82,35 @@ static const void *module_load(const char *key, const char *path, const char *sy
 	return NULL;
 }
 
-static void module_unknown(const char *key, const char *name, struct text *why)
+/* By its name in a table of n, or by a path to a .so that has `symbol`. */
+static const void *module_find(const struct module *table, size_t n, const char *key,
+			       const char *name, const char *symbol, struct text *why)
 {
+	size_t i;
+
+	if (has_slash(name))
+		return module_load(key, name, symbol, why);
+	for (i = 0; i < n; i++)
+		if (text_same(table[i].name, name))
+			return table[i].ops;
 	text_string(why, key);
 	text_string(why, "='");
 	text_string(why, name);
 	text_string(why, "' is unknown; valid: ");
+	for (i = 0; i < n; i++) {
+		text_string(why, table[i].name);
+		text_string(why, ", ");
+	}
+	text_string(why, "or a path to a .so");
+	return NULL;
 }
 
 const struct mprof_init_ops *mp_find_init(const char *name, struct text *why)
 {
-	size_t i;
-
-	if (has_slash(name))
-		return module_load("INIT", name, "mprof_init", why);
-	for (i = 0; i < COUNT(inits); i++)
-		if (text_same(inits[i]->name, name))
-			return inits[i];
-	module_unknown("INIT", name, why);
-	for (i = 0; i < COUNT(inits); i++) {
-		text_string(why, inits[i]->name);
-		text_string(why, ", ");
-	}
-	text_string(why, "or a path to a .so");
-	return NULL;
+	return module_find(inits, COUNT(inits), "INIT", name, "mprof_init", why);
 }
 
 const struct mprof_mode_ops *mp_find_mode(const char *name, struct text *why)
 {
-	size_t i;
-
-	if (has_slash(name))
-		return module_load("MODE", name, "mprof_mode", why);
-	for (i = 0; i < COUNT(modes); i++)
-		if (text_same(modes[i]->name, name))
-			return modes[i];
-	module_unknown("MODE", name, why);
-	for (i = 0; i < COUNT(modes); i++) {
-		text_string(why, modes[i]->name);
-		text_string(why, ", ");
-	}
-	text_string(why, "or a path to a .so");
-	return NULL;
+	return module_find(modes, COUNT(modes), "MODE", name, "mprof_mode", why);
 }

@@ -15,6 +15,7 @@
 #include <errno.h>
 
 #include "allocator.h"
+#include "config.h"
 #include "text.h"
 
 typedef void any_fn(void);
@@ -275,7 +276,7 @@ int mp_resolve(const struct mprof_init_ops *init, struct text *why)
 		}
 	}
 	text_string(why, "INIT=");
-	text_string(why, init->name);
+	text_string(why, mp_config.init);
 	text_string(why, " found no ");
 	text_string(why, missing ? missing
 				 : "allocator: malloc, free and realloc must come from one object");
