@@ -175,7 +175,7 @@ test_keep_strangers_named_old() {
 		before=$(look_of run.log.old; look_of counts.old; look_of answer.old)
 		run "$mprof" record -o run.log -- touch started
 		expect_status 2
-		expect_text err "'run.log' would be to 'run.log.old'"
+		expect_text err "'run.log' would be kept as 'run.log.old'"
 		run "$mprof" stat -c counts -- touch started
 		expect_status 2
 		case $kind in link | fifo) ;; *)

@@ -313,7 +313,7 @@ def test_exec(scratch):
     play = os.path.join(scratch, "play")
     said, words = sort(log, play)
     if said["threads"] != 1 or not said["program"].endswith(" second") or \
-            "one of 2 programs" not in words:
+            "one of the 2 programs" not in words:
         wrong.append(f"{said['threads']} threads of '{said['program']}': {words}")
     if [(p["image"], p["chosen"]) for p in said["processes"]] != [(1, True), (0, False)]:
         wrong.append(f"processes: {said['processes']}")

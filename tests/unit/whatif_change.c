@@ -101,7 +101,6 @@ static const char *changed(void)
 	struct compile_change hook;
 	struct change *c = change_new(&plan);
 
-	change_new(&plan);
 	if (change_needs_collect(c)) {
 		hook = change_collect(c);
 		play(&hook);
