@@ -45,12 +45,13 @@ int main(int argc, char **argv)
 		for (;;)
 			pause();
 	}
+	/* The run is over with the first process: nobody waits for those that it leaves behind. */
+	while (wait(NULL) > 0)
+		;
 	if (!strcmp(argv[1], "abort"))
 		abort();
 	if (atoi(argv[1]))
 		raise(atoi(argv[1]));
-	while (wait(NULL) > 0)
-		;
 	return 0;
 }
 END
