@@ -80,7 +80,7 @@ struct trace {
 	struct mprof_file_header header; /* a copy; the one in the file may be live */
 	uint64_t header_bytes;		 /* that it has in the file */
 	uint64_t first_empty;		 /* offset of the first of damage.bytes_empty */
-	bool is_changing;		 /* a run goes on: what we found is not of one moment */
+	bool is_changing; /* chunks are dropped while we read: some are no longer there */
 
 	struct chunk *chunk;
 	size_t chunks;

@@ -82,8 +82,8 @@ size_t chunk_load(struct trace *t, const struct chunk *c, uint64_t **buf, size_t
 }
 
 /*
- * Of a program that runs: has it used the slot again, or dropped the chunk, since we found
- * it?  Then it is not damaged.
+ * Of a run that keeps its last events and goes on: has it used the slot again, or dropped the
+ * chunk, since we found it?  Then it is not damaged.
  */
 static bool chunk_is_gone(const struct trace *t, const struct chunk *c)
 {
@@ -91,6 +91,8 @@ static bool chunk_is_gone(const struct trace *t, const struct chunk *c)
 	struct mprof_extent now;
 	uint64_t dropped_to = 0;
 
+	if (!t->header.dropped_ticks)
+		return false;
 	if (c->slot)
 		return trace_read(t, &now, sizeof(now), chunk_offset(c)) == sizeof(now) &&
 		       (now.kind == MPROF_EXTENT_FREE || now.seq != c->seq);

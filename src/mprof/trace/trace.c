@@ -265,15 +265,15 @@ static int find_extents(struct trace *t, struct extents *x)
 {
 	const struct trace_damage before = t->damage;
 	struct stat st;
-	bool dropped, half;
+	bool dropped, grown, half;
 	int ret, looks = 0;
 
 	for (;;) {
 		ret = extents_find(t, x);
 		dropped = !ret && has_dropped_more(t);
-		t->is_changing = !ret && has_grown(t);
-		half = t->is_changing && t->damage.bytes_missing > before.bytes_missing;
-		t->is_changing |= dropped;
+		grown = !ret && has_grown(t);
+		half = grown && t->damage.bytes_missing > before.bytes_missing;
+		t->is_changing = t->header.dropped_ticks && (grown || dropped);
 		if (!(dropped || half) || ++looks == LOOKS)
 			return ret;
 		if (!fstat(t->fd, &st))
