@@ -83,7 +83,7 @@ test_last_steps_are_all_there() {
 		expect_text err ' 0 lost'
 		expect_last_steps raw.log 400000 10000
 		expect_sound raw.log
-		expect_small raw.log 1500000
+		expect_small raw.log 3000000
 	done
 	run "$mprof" record --last 256K -o packed.log -- ./steps_up 400000
 	expect_last_steps packed.log 400000 10000
@@ -112,7 +112,7 @@ test_last_of_threads_and_processes() {
 	run "$mprof" record --last 1M -o raw.log --no-compress -- ./steps_up 100000 7
 	expect_text err ' 0 lost'
 	expect_sound raw.log
-	expect_small raw.log 6000000
+	expect_small raw.log 12000000
 	cp --sparse=always raw.log packed.log
 	run "$mprof" compress packed.log
 	expect_status 0
