@@ -18,7 +18,6 @@
 #include "core.h"
 #include "file.h"
 #include "local.h"
-#include "misuse.h"
 #include "process.h"
 #include "real_libc.h"
 #include "slots.h"

@@ -73,4 +73,9 @@ void mp_give_up(const char *why) __attribute__((noreturn));
 /* write without the signals that a dead pipe or a file size limit would send.  Bytes or -errno. */
 long mp_write_quietly(int fd, const void *data, size_t bytes);
 
+/* misuse.c: services for MODE=Guard, see struct mprof_host. */
+void mp_put(unsigned kind, const void *data, size_t bytes);
+void mp_misuse(const struct mprof_misuse *m);
+unsigned mp_memory_place(const void *ptr, const void *allocator);
+
 #endif

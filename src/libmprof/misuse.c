@@ -14,7 +14,6 @@
 #include "config.h"
 #include "core.h"
 #include "file.h"
-#include "misuse.h"
 #include "sys.h"
 #include "text.h"
 #include "unwind.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* defines.c - looks a function up in an object's dynamic symbols. */
-#include "defines.h"
+#include "library.h"
 
 #include <fcntl.h>
 #include <gelf.h>

@@ -15,7 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "defines.h"
 #include "elf.h"
 #include "ldcache.h"
 

@@ -55,4 +55,10 @@ const char *allocator_name(const char *path);
  */
 char *allocator_resolve(const char *name, struct error *err);
 
+/*
+ * defines.c: 1 if others get this function from the object; 0 if not; -1: the file has no
+ * table of dynamic symbols that can be read.
+ */
+int defines_function(const char *path, const char *name);
+
 #endif

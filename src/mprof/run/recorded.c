@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* recorded.c - is there anything in a file that a run has written? */
-#include "recorded.h"
+#include "run.h"
 
 #include <string.h>
 

@@ -26,7 +26,6 @@
 #include "elf.h"
 #include "library.h"
 #include "process.h"
-#include "recorded.h"
 #include "sampler.h"
 #include "../util/memory.h"
 #include "../util/alloc.h"

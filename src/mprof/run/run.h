@@ -74,4 +74,10 @@ void run_undo(struct run_result *result);
 /* The exit status to pass on: the program's, or 128 and the signal. */
 int run_status(const struct run_result *result);
 
+/*
+ * recorded.c: is there at least one call in the file of a run?  magic: MPROF_MAGIC_*.  True
+ * also when the file cannot be read.
+ */
+bool recorded_anything(const char *path, const char *magic);
+
 #endif
