@@ -62,7 +62,7 @@ static inline int mprof_range_number(const char **s, uint64_t *n)
 	return digits && digits < 19;
 }
 
-/* Is n in "0,4-7"?  -1: that is no such list. */
+/* 1 if the list, such as "0,4-7", contains n; 0 if not; -1: the list is invalid. */
 static inline int mprof_ranges_have(const char *list, uint64_t n)
 {
 	int found = 0;

@@ -166,8 +166,8 @@ struct mprof_host {
 	const struct mprof_config *config;
 	/*
 	 * The record of the calling thread, created if it has none; NULL: do not record this
-	 * call, which is then counted as lost if it was the program's.  The record is not busy,
-	 * or was left busy by a frame that is no longer on the stack.
+	 * call, which is then counted as lost if it was the program's.  If the record is busy,
+	 * the function that set it has been left by longjmp.
 	 */
 	struct mprof_thread *(*enter)(void);
 	/* Creates the run's file at path or joins the one that the run has. */

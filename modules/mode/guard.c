@@ -10,10 +10,9 @@
  * that each byte behind it can be checked.  Alignment is made here, from the allocator's
  * malloc alone.
  *
- * What is known of a block is not beside it, where a program may write over it, but in an entry
- * that the address leads to (slot_of).  So any pointer can be looked up without reading
- * memory that it points to, and what was allocated before us, or past us, goes to the
- * allocator as it came.
+ * Metadata is kept apart from the block, which the program may overrun, in an entry found by
+ * address (slot_of).  So any pointer can be looked up without reading the memory it points
+ * to, and blocks that Guard did not allocate are passed to the allocator unchanged.
  *
  * The functions of mprof_core.real are replaced, so guarded blocks are treated rightly
  * whichever table is in place, also when recording has ended.  The hooks only note stacks.
@@ -233,7 +232,7 @@ static void *guard_no_memory(void)
 	return NULL;
 }
 
-/* Without guards: there was no memory for what must be known of it. */
+/* Without guards, because no memory was left for its entry. */
 static MPROF_COLD void *guard_bare(size_t size, size_t align)
 {
 	if (align > ALIGN_LEAST)

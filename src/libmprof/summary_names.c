@@ -4,8 +4,8 @@
  *
  * dladdr knows exported functions only and takes the loader's lock.  So the .symtab of each
  * object (else its .dynsym) is read, and one pass over it looks each symbol up among the
- * sorted addresses of that object: nothing of it is sorted or kept but the names.  Where
- * there is no symbol, or the file has been replaced since, the name is object+0xoffset.
+ * sorted addresses of that object; only the names are kept.  An address without a symbol,
+ * or in a file that has been replaced, is named object+0xoffset.
  */
 #include <elf.h>
 #include <errno.h>

@@ -124,8 +124,8 @@ static int open_as_it_is(struct both *b, const char *path, uint32_t process)
 		return status;
 	if (!b->in[0].trace || !trace_stacks(b->in[0].trace)->definitions)
 		return cmd_error(STATUS_FILE,
-				 "'%s' has no call stacks, so there are no functions to change; "
-				 "use a trace from mprof record",
+				 "'%s' has no call stacks, which name the functions to change; "
+				 "use a trace recorded with call stacks",
 				 path);
 	if (profile_names(&b->names, b->in[0].trace, &names, &err))
 		return cmd_error(STATUS_FOUND, "%s", err.text);

@@ -122,7 +122,7 @@ static inline uint64_t compile_size(const struct compile_call *call)
 
 /* ---- compile_slots.c ---- */
 
-/* COMPILE_NONE: there are no more; c->full says so. */
+/* COMPILE_NONE when no slot is left; c->full is then set. */
 uint32_t compile_slot_take(struct compile *c, struct compile_thread *t);
 void compile_slot_give(struct compile *c, struct compile_thread *t, uint32_t slot);
 void compile_pool_rests(struct compile *c, struct compile_thread *t);

@@ -23,7 +23,7 @@ struct moment {
 	struct moment_region *region;
 	size_t regions, room, last; /* last: the one at hand */
 	struct hash places;	    /* of a process and 512 pages: index of region + 1 */
-	uint32_t number;	    /* 0: there was none yet */
+	uint32_t number;	    /* of moments so far */
 };
 
 /* Later than any before. */

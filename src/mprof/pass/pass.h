@@ -24,7 +24,7 @@ struct batch {
 	size_t count;
 	uint64_t number;     /* of the first event, from 1 */
 	bool plain;	     /* all are, see heap_apply */
-	bool grew;	     /* see struct heap: else there is no new peak in it */
+	bool grew;	     /* false: no event here sets a new peak; see struct heap */
 	const uint16_t *end; /* events with NOTE_ENDED or NOTE_DROPPED, by place */
 	size_t ends;
 };
