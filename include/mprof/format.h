@@ -361,12 +361,12 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_misuse) == 112, "on-disk layout");
 
 /* What MODE=Guard did in a process; the last one counts. */
 struct mprof_guarded {
-	uint64_t blocks;    /* allocated with guards */
-	uint64_t freed;	    /* of these, freed */
-	uint64_t bare;	    /* allocated without guards, because no memory was left for them */
-	uint64_t strangers; /* frees of blocks that Guard did not allocate, passed to the allocator */
-	uint64_t errors;    /* found */
-	uint64_t unwritten; /* of these, not in the file: there were too many */
+	uint64_t blocks;      /* allocated with guards */
+	uint64_t freed;	      /* of these, freed */
+	uint64_t bare;	      /* allocated without guards, because no memory was left for them */
+	uint64_t strangers;   /* frees of others' blocks, passed to the allocator */
+	uint64_t errors;      /* found */
+	uint64_t unwritten;   /* of these, not in the file: there were too many */
 	uint64_t guard_bytes; /* before and behind each block */
 	uint64_t reserved;
 };
