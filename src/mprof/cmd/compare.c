@@ -170,13 +170,9 @@ static int put_page(const struct replay_run *r, const struct replay_cli *cli, FI
 					 .thread = number,
 					 .threads = cli->plan.head->threads,
 					 .units = film_units_for(2 * r->runs.n) };
-	struct movie *m = NULL;
-	int ret = movie_new(&m, &o, err);
+	struct movie *m = movie_new(&o);
+	int ret;
 
-	if (ret) {
-		free(number);
-		return ret;
-	}
 	film_all(m, r, cli);
 	replay_html_begin(&r->answer, out);
 	ret = put_movie(m, o.title, out, err);

@@ -21,6 +21,7 @@
 #include "../pass/site_totals.h"
 #include "../trace/append.h"
 #include "../trace/combine.h"
+#include "../util/alloc.h"
 #include "../util/format.h"
 #include "../util/ranges.h"
 #include "cmd.h"
@@ -107,8 +108,7 @@ static char *free_name(const char *path)
 	char *name;
 
 	for (unsigned i = 1; i < NUMBER_MAX; i++) {
-		if (asprintf(&name, "%s.%u", path, i) < 0)
-			return NULL;
+		name = must_printf("%s.%u", path, i);
 		if (access(name, F_OK))
 			return name;
 		free(name);
@@ -136,8 +136,12 @@ static int copy(struct target *t, const char *name, struct error *err)
 
 static int dump(struct target *t, const struct options *o, struct error *err)
 {
-	char *name = o->output ? strdup(o->output) : free_name(t->path);
-	int ret = name ? copy(t, name, err) : fail(err, -ENOMEM, "no unused name for a dump");
+	char *name = o->output ? must_strdup(o->output) : free_name(t->path);
+	int ret =
+	    name ? copy(t, name, err)
+		 : fail(err, -EEXIST,
+			"'%s.1' to '%s.%u' exist; delete some, or name another file with -o FILE",
+			t->path, t->path, NUMBER_MAX - 1);
 
 	if (!ret)
 		fprintf(stderr, "mprof: next: mprof report %s\n", cmd_path(name));

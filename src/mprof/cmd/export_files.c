@@ -18,6 +18,7 @@
 #include "../pass/tree.h"
 #include "../import/import.h"
 #include "../util/alloc.h"
+#include "../util/memory.h"
 
 /* ---- the largest ---- */
 
@@ -41,7 +42,7 @@ static uint64_t most_resident(struct trace *t)
 	return most;
 }
 
-static int add_names(glob_t *all, const char *log, struct error *err)
+static int add_names(glob_t *all, const char *log)
 {
 	struct stat st;
 	int flags = GLOB_NOCHECK | (all->gl_pathc ? GLOB_APPEND : 0);
@@ -52,7 +53,9 @@ static int add_names(glob_t *all, const char *log, struct error *err)
 		if (strpbrk(log, "*?["))
 			return 1;
 	}
-	return glob(log, flags, NULL, all) ? fail(err, -ENOMEM, "no memory for '%s'", log) : 0;
+	if (glob(log, flags, NULL, all))
+		memory_out();
+	return 0;
 }
 
 static int pick_largest(const glob_t *all, char **picked, struct error *err)
@@ -86,7 +89,7 @@ int export_pick(char *const *log, size_t logs, char **picked, size_t *of, struct
 	*picked = NULL;
 	*of = 1;
 	for (i = 0; i < logs && !ret; i++)
-		ret = add_names(&all, log[i], err);
+		ret = add_names(&all, log[i]);
 	if (!ret && all.gl_pathc > 1) {
 		*of = all.gl_pathc;
 		ret = pick_largest(&all, picked, err);

@@ -185,7 +185,6 @@ static int open_movie(struct work *w)
 		.threads = w->films.threads,
 		.units = film_units_for(2 * w->films.count),
 	};
-	struct error err = { "" };
 	size_t i;
 	int ret;
 
@@ -193,8 +192,8 @@ static int open_movie(struct work *w)
 	for (i = 0; i < w->films.count; i++)
 		films_name(&w->films, i, w->name[i], sizeof(w->name[i]));
 	ret = films_names(&w->films, &w->o->names.options, &o.names);
-	if (!ret && movie_new(&w->movie, &o, &err) < 0)
-		return cmd_error(STATUS_FOUND, "%s", err.text);
+	if (!ret)
+		w->movie = movie_new(&o);
 	return ret;
 }
 

@@ -11,6 +11,7 @@
 
 #include <mprof/runner.h>
 
+#include "../util/alloc.h"
 #include "../util/memory.h"
 #include "../util/pager.h"
 #include "../util/ranges.h"
@@ -249,26 +250,24 @@ static int take_text(const struct option_row *row, const char *arg, void *to, st
 	return 0;
 }
 
-int option_add(const char *const **list, const char *item, struct error *err)
+void option_add(const char *const **list, const char *item)
 {
 	const char **grown;
 	size_t n = 0;
 
 	while (*list && (*list)[n])
 		n++;
-	grown = reallocarray((void *)*list, n + 2, sizeof(*grown));
-	if (!grown)
-		return fail(err, -ENOMEM, "no memory for the options");
+	grown = must_reallocarray((void *)*list, n + 2, sizeof(*grown));
 	grown[n] = item;
 	grown[n + 1] = NULL;
 	*list = grown;
-	return 0;
 }
 
 static int take_texts(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
-	(void)row;
-	return option_add(to, arg, err);
+	(void)row, (void)err;
+	option_add(to, arg);
+	return 0;
 }
 
 static int take_path(const struct option_row *row, const char *arg, void *to, struct error *err)

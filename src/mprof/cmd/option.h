@@ -233,7 +233,7 @@ extern const struct option_row option_terminal[];
 
 /*
  * Takes arg (NULL: none was given) as the value of a row, into the struct at `options`.
- * 0, or -EINVAL or -ENOMEM with *err.
+ * 0, or -EINVAL with *err.
  */
 int option_take(const struct option_row *row, const char *arg, void *options, struct error *err);
 
@@ -244,7 +244,7 @@ int option_invalid(struct error *err, const struct option_row *row, const char *
 int option_unknown(struct error *err, const struct option_row *row, const char *word,
 		   const char *const *list);
 
-/* Adds an item to a list of OPTION_LIST.  0, or -ENOMEM with *err. */
-int option_add(const char *const **list, const char *item, struct error *err);
+/* Adds an item to a list of OPTION_LIST. */
+void option_add(const char *const **list, const char *item);
 
 #endif

@@ -70,7 +70,10 @@ static int take_rewrite(const struct option_row *row, const char *arg, void *to,
 	int ret = row->type == &rewrite_type ? rewrite_check_rule(arg, &expected)
 					     : rewrite_check_stop(arg, &expected);
 
-	return ret ? option_invalid(err, row, arg, "%s", expected.text) : option_add(to, arg, err);
+	if (ret)
+		return option_invalid(err, row, arg, "%s", expected.text);
+	option_add(to, arg);
+	return 0;
 }
 
 static const struct option_type rewrite_type = { "rule", take_rewrite, NULL, COMPLETE_NOTHING };

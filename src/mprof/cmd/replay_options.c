@@ -86,8 +86,10 @@ static int take_limit(const struct option_row *row, const char *arg, void *to, s
 
 static int take_setting(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
-	return variant_setting(arg) ? option_add(to, arg, err)
-				    : option_invalid(err, row, arg, "NAME=VALUE");
+	if (!variant_setting(arg))
+		return option_invalid(err, row, arg, "NAME=VALUE");
+	option_add(to, arg);
+	return 0;
 }
 
 static const char *const any[] = { "any", NULL };

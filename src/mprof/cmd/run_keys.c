@@ -102,7 +102,8 @@ static int take_setting(const struct option_row *row, const char *arg, void *to,
 	conf_release(&scratch);
 	if (ret)
 		return fail(err, ret, "invalid --%s '%s': %s", row->name, arg, why.text);
-	return option_add(to, arg, err);
+	option_add(to, arg);
+	return 0;
 }
 
 const struct option_type option_amount = { "size", take_amount, NULL, COMPLETE_NOTHING };

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../util/alloc.h"
 #include "../util/format.h"
 #include "../print/json_rows.h"
 #include "../util/spread.h"
@@ -207,10 +208,8 @@ static void mean_calls(struct stat *s)
 static char *make_room(void)
 {
 	const char *base = getenv("TMPDIR");
-	char *path = NULL;
+	char *path = must_printf("%s/mprof-XXXXXX", base && *base ? base : "/tmp");
 
-	if (asprintf(&path, "%s/mprof-XXXXXX", base && *base ? base : "/tmp") < 0)
-		return NULL;
 	if (mkdtemp(path))
 		return path;
 	cmd_error(0,
@@ -302,8 +301,8 @@ static int run_kept_or_not(const struct options *o, struct run_plan *plan)
 
 	if (!room && !o->counts)
 		return STATUS_FOUND;
-	if (room && asprintf(&path, "%s/counts", room) < 0)
-		path = NULL;
+	if (room)
+		path = must_printf("%s/counts", room);
 	if (!run_messages_plan(plan, o->argv, "Count", CONF_COUNTS_PATH,
 			       o->counts ? o->counts : path) ||
 	    !run_messages_allocator(plan, o->allocator))

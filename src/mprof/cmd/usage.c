@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
 #include "../util/nearest.h"
 #include "cmd.h"
 
@@ -165,14 +166,12 @@ static size_t help_names(FILE *out, const struct rows *r, size_t i, const char *
 {
 	char *line = NULL;
 	size_t n;
-	FILE *f = open_memstream(&line, &n);
+	FILE *f = must_memstream(&line, &n);
 
-	if (!f)
-		return r->n;
 	fprintf(f, "%s", title);
 	for (; i < r->n && r->row[i].option->name; i++)
 		fprintf(f, " --%s", r->row[i].option->name);
-	fclose(f);
+	must_close(f);
 	wrap(out, line, 0, 4);
 	free(line);
 	return i;
@@ -282,11 +281,9 @@ static void help(FILE *out, const char *name, const struct usage *u, const struc
 	for (names = rows->n; !fits; names--) {
 		if (names && names < rows->n && rows->row[names].option->name)
 			continue;
-		f = open_memstream(&text, &size);
-		if (!f)
-			return;
+		f = must_memstream(&text, &size);
 		print_help(f, name, u, rows, names);
-		fclose(f);
+		must_close(f);
 		fits = all || !names || lines_of(text) <= HELP_LINES;
 		if (fits)
 			fputs(text, out);
@@ -552,5 +549,5 @@ int usage_take(const struct usage *usage, int argc, char **argv, void *options)
 		return STATUS_OK;
 	fflush(stdout);
 	fprintf(stderr, "%s: %s\n", argv[0], *p.err.text ? p.err.text : strerror(-ret));
-	return ret == -ENOMEM ? STATUS_FOUND : STATUS_USAGE;
+	return STATUS_USAGE;
 }

@@ -140,7 +140,7 @@ static int serve(struct options *o, struct view_page *page)
 	int signal;
 
 	if (!answers)
-		return cmd_error(STATUS_FOUND, "no memory to serve pages");
+		return cmd_error(STATUS_FOUND, "cannot start a thread for the answers");
 	o->serve.answer = view_answer;
 	o->serve.context = answers;
 	if (serve_start(&s, &o->serve, &err) < 0) {

@@ -18,6 +18,7 @@
 #include "../import/import.h"
 #include "../print/json.h"
 #include "../print/text.h"
+#include "../util/alloc.h"
 #include "../util/ranges.h"
 
 #define OK	 200u
@@ -62,7 +63,7 @@ static void progress(void *self, const struct walk *w)
 static char *text_of(json *o)
 {
 	const char *s = o ? json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN) : NULL;
-	char *copy = s ? strdup(s) : NULL;
+	char *copy = must_strdup(s ? s : "{}");
 
 	json_object_put(o);
 	return copy;
@@ -215,7 +216,7 @@ static void tell(struct view_answers *a, const struct serve_request *r, struct s
 		return;
 	pthread_mutex_lock(&a->lock);
 	if (a->done == id && a->said) {
-		to->body = strdup(a->said);
+		to->body = must_strdup(a->said);
 	} else {
 		o = json_object_new_object();
 		add_n(o, "id", id);
@@ -227,8 +228,6 @@ static void tell(struct view_answers *a, const struct serve_request *r, struct s
 		to->body = text_of(o);
 	}
 	pthread_mutex_unlock(&a->lock);
-	if (!to->body)
-		return;
 	to->status = OK;
 	to->bytes = strlen(to->body);
 	to->owned = true;
@@ -256,8 +255,6 @@ static void give_source(const struct view_page *p, const struct serve_request *r
 	add_n(o, "change", source.change);
 	free(source.text);
 	to->body = text_of(o);
-	if (!to->body)
-		return;
 	to->status = OK;
 	to->bytes = strlen(to->body);
 	to->owned = true;
@@ -268,11 +265,9 @@ static void give_source(const struct view_page *p, const struct serve_request *r
 static char *make_index(const struct view_answers *a, size_t *bytes)
 {
 	char *text = NULL;
-	FILE *out = open_memstream(&text, bytes);
+	FILE *out = must_memstream(&text, bytes);
 	size_t i;
 
-	if (!out)
-		return NULL;
 	fputs("<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>mprof</title>"
 	      "<h1>Traces</h1>\n<ul>\n",
 	      out);
@@ -282,7 +277,8 @@ static char *make_index(const struct view_answers *a, size_t *bytes)
 		fputs("</a></li>\n", out);
 	}
 	fputs("</ul>\n</html>\n", out);
-	return fclose(out) ? NULL : text;
+	must_close(out);
+	return text;
 }
 
 static void give_page(const struct view_page *p, struct serve_answer *to)
@@ -328,17 +324,15 @@ void view_answer(void *answers, const struct serve_request *r, struct serve_answ
 struct view_answers *view_answers_new(struct view_page *page, size_t pages,
 				      const struct site_filter *filter)
 {
-	struct view_answers *a = calloc(1, sizeof(*a));
+	struct view_answers *a = must_calloc(1, sizeof(*a));
 
-	if (!a)
-		return NULL;
 	a->page = page;
 	a->pages = pages;
 	a->filter = *filter;
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->asked, NULL);
 	a->index = make_index(a, &a->index_bytes);
-	a->started = a->index && !pthread_create(&a->worker, NULL, work, a);
+	a->started = !pthread_create(&a->worker, NULL, work, a);
 	if (a->started)
 		return a;
 	view_answers_free(a);

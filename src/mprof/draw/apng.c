@@ -11,6 +11,9 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "../util/alloc.h"
+#include "../util/memory.h"
+
 struct area {
 	int x, y, width, height;
 };
@@ -86,17 +89,14 @@ static int put_header(struct apng *a, const struct canvas *c, struct error *err)
 	return put_control(a, a->planned, err);
 }
 
-int apng_new(struct apng **out, FILE *file, unsigned frames, unsigned ms, struct error *err)
+struct apng *apng_new(FILE *file, unsigned frames, unsigned ms)
 {
-	struct apng *a = calloc(1, sizeof(*a));
+	struct apng *a = must_calloc(1, sizeof(*a));
 
-	*out = a;
-	if (!a)
-		return fail(err, -ENOMEM, "no memory for a movie");
 	a->file = file;
 	a->planned = frames;
 	a->ms = ms;
-	return 0;
+	return a;
 }
 
 void apng_free(struct apng *a)
@@ -115,10 +115,10 @@ static int make_room(struct apng *a, const struct canvas *c, struct error *err)
 	size_t raw = ((size_t)c->width * 3 + 1) * (size_t)c->height;
 
 	a->packed_room = compressBound(raw) + 4;
-	a->raw = malloc(raw);
-	a->packed = malloc(a->packed_room);
-	if (!a->raw || !a->packed || canvas_new(&a->last, CANVAS_PNG, c->width, c->height) < 0)
-		return fail(err, -ENOMEM, "no memory for a movie of %d by %d", c->width, c->height);
+	a->raw = must_malloc(raw);
+	a->packed = must_malloc(a->packed_room);
+	if (canvas_new(&a->last, CANVAS_PNG, c->width, c->height) < 0)
+		return fail(err, -EINVAL, "cannot draw a movie of %d by %d", c->width, c->height);
 	a->area = (struct area){ 0, 0, c->width, c->height };
 	return put_header(a, c, err);
 }
@@ -180,7 +180,7 @@ static int put_frame(struct apng *a, struct error *err)
 	if (put_frame_control(a, err) < 0)
 		return -EIO;
 	if (compress2(a->packed + skip, &bytes, a->raw, row * (size_t)a->area.height, 9) != Z_OK)
-		return fail(err, -ENOMEM, "no memory for a frame of the movie");
+		memory_out();
 	a->waiting = false;
 	if (!a->written++)
 		return chunk(a, "IDAT", a->packed, bytes, err);

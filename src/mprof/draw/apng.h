@@ -24,7 +24,7 @@
 struct apng;
 
 /* frames: how many will come, at most; ms: how long each is shown. */
-int apng_new(struct apng **out, FILE *file, unsigned frames, unsigned ms, struct error *err);
+struct apng *apng_new(FILE *file, unsigned frames, unsigned ms);
 /* The canvas may be changed afterwards.  The last one may be held longer: see apng_hold. */
 int apng_add(struct apng *a, const struct canvas *c, struct error *err);
 /* The frame that was added last stays so many ms longer before the movie begins again. */

@@ -9,6 +9,9 @@
 #include <strings.h>
 #include <zlib.h>
 
+#include "../util/alloc.h"
+#include "../util/memory.h"
+
 #include "cairo_late.h"
 
 struct cairo_functions cairo;
@@ -57,19 +60,15 @@ int canvas_new(struct canvas *c, enum canvas_format format, int width, int heigh
 	*c = (struct canvas){ .width = width, .height = height, .format = format };
 	if (width < 1 || height < 1 || width > CANVAS_MOST || height > CANVAS_MOST)
 		return -EINVAL;
-	c->pixel = malloc((size_t)width * (size_t)height * sizeof(*c->pixel));
-	if (!c->pixel)
-		return -ENOMEM;
+	c->pixel = must_malloc((size_t)width * (size_t)height * sizeof(*c->pixel));
 	/* RGB24 needs no padding: its stride is 4 bytes a pixel for every width. */
 	c->image = cairo.image_surface_create_for_data(
 	    (unsigned char *)c->pixel, CAIRO_FORMAT_RGB24, width, height, width * 4);
 	over = format == CANVAS_PNG ? cairo.surface_reference(c->image) : recording(width, height);
 	c->cairo = cairo.create(over);
 	cairo.surface_destroy(over);
-	if (cairo.status(c->cairo)) {
-		canvas_free(c);
-		return -ENOMEM;
-	}
+	if (cairo.status(c->cairo))
+		memory_out();
 	canvas_clear(c);
 	return 0;
 }

@@ -42,7 +42,7 @@ int canvas_format_of(const char *path);
 
 /* Before anything else is drawn or measured: loads Cairo.  0 or -errno with err filled. */
 int canvas_start(struct error *err);
-/* A blank one.  0 or -ENOMEM, -EINVAL beyond CANVAS_MOST. */
+/* A blank one.  0, or -EINVAL beyond CANVAS_MOST. */
 int canvas_new(struct canvas *c, enum canvas_format format, int width, int height);
 void canvas_free(struct canvas *c);
 void canvas_clear(struct canvas *c);

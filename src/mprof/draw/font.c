@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
 #include "../util/utf8.h"
 #include "cairo_late.h"
 
@@ -132,10 +133,8 @@ int canvas_text_cut(struct canvas *c, enum font font, int x, int y, int most, ui
 		return canvas_text(c, font, x, y, colour, text);
 	if (room <= 0)
 		return x;
-	copy = strdup(clean(text, &made));
+	copy = must_strdup(clean(text, &made));
 	free(made);
-	if (!copy)
-		return x;
 	end = fitting(font, copy, room);
 	copy[end] = '\0';
 	x = canvas_text(c, font, x, y, colour, copy);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* layout.c - strips and Hilbert's curve; see layout.h. */
 #include "layout.h"
+#include "../util/alloc.h"
 #include "../util/word_list.h"
 
 #include <errno.h>
@@ -190,21 +191,17 @@ int layout_fit(struct layout *l, enum layout_kind kind, const struct film *const
 
 /* ---- the places of one film ---- */
 
-int layout_map_new(struct layout_map *m, const struct layout *l, const struct film *f)
+void layout_map_new(struct layout_map *m, const struct layout *l, const struct film *f)
 {
 	struct flow w = flow_start(l);
 	size_t i, at = 0;
 
 	*m = (struct layout_map){ .layout = l, .film = f };
 	if (l->kind == LAYOUT_HILBERT)
-		return 0;
+		return;
 	m->rows = flow_film(l, f, &w, NULL);
-	m->row = calloc(m->rows + 1, sizeof(*m->row));
-	m->row_of = calloc(f->units + 1, sizeof(*m->row_of));
-	if (!m->row || !m->row_of) {
-		layout_map_release(m);
-		return -ENOMEM;
-	}
+	m->row = must_calloc(m->rows + 1, sizeof(*m->row));
+	m->row_of = must_calloc(f->units + 1, sizeof(*m->row_of));
 	w = flow_start(l);
 	flow_film(l, f, &w, m->row);
 	for (i = 0; i < f->units; i++) {
@@ -212,7 +209,6 @@ int layout_map_new(struct layout_map *m, const struct layout *l, const struct fi
 			at++;
 		m->row_of[i] = (uint32_t)at;
 	}
-	return 0;
 }
 
 void layout_map_release(struct layout_map *m)

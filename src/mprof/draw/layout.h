@@ -62,7 +62,7 @@ struct layout_map {
 int layout_fit(struct layout *l, enum layout_kind kind, const struct film *const *film, size_t n,
 	       unsigned width, unsigned height);
 
-int layout_map_new(struct layout_map *m, const struct layout *l, const struct film *f);
+void layout_map_new(struct layout_map *m, const struct layout *l, const struct film *f);
 void layout_map_release(struct layout_map *m);
 
 /* The pixel of the square of a cell (unit * 16 + page). */

@@ -36,20 +36,17 @@ struct movie {
 
 /* ---- films ---- */
 
-int movie_new(struct movie **out, const struct movie_options *o, struct error *err)
+struct movie *movie_new(const struct movie_options *o)
 {
-	struct movie *m = calloc(1, sizeof(*m));
+	struct movie *m = must_calloc(1, sizeof(*m));
 
-	if (!m)
-		return fail(err, -ENOMEM, "no memory for a movie");
 	m->options = *o;
 	if (!m->options.limit)
 		m->options.limit = MOVIE_LIMIT;
 	if (m->options.fps <= 0)
 		m->options.fps = 20;
 	m->sites.names = o->names;
-	*out = m;
-	return 0;
+	return m;
 }
 
 void movie_drop(struct movie *m)

@@ -3,7 +3,7 @@
  * movie_make.h - the heap as it lived, under one allocator or several side by side:
  * an HTML player that carries its data (src/web), or a part of another page.
  *
- *	movie_new(&m, &options, err);
+ *	m = movie_new(&options);
  *	for each allocator:
  *		movie_add(m, "jemalloc", &sink);
  *		place_run(..., &sink, 1, ...) or place_trace(...)
@@ -48,7 +48,7 @@ struct movie_options {
 };
 
 /* names, strings and arrays must live until movie_free. */
-int movie_new(struct movie **out, const struct movie_options *o, struct error *err);
+struct movie *movie_new(const struct movie_options *o);
 void movie_free(struct movie *m);
 
 /* One more film.  *sink is good for one source, until the next movie_add or movie_free. */

@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../util/alloc.h"
 #include "../util/memory.h"
 #include "apng.h"
 #include "picture.h"
@@ -115,16 +116,12 @@ static int video_open(struct video *v, struct movie *m, struct error *err)
 				     .names = mo->names,
 				     .thread = mo->thread,
 				     .threads = mo->threads };
-	struct picture_panel *panel = calloc(movie_films(m), sizeof(*panel));
+	struct picture_panel *panel = must_calloc(movie_films(m), sizeof(*panel));
 	size_t i;
 	int ret;
 
 	*v = (struct video){ .movie = m, .err = err };
-	v->frame = calloc(movie_films(m), sizeof(*v->frame));
-	if (!panel || !v->frame) {
-		free(panel);
-		return fail(err, -ENOMEM, "no memory for a movie");
-	}
+	v->frame = must_calloc(movie_films(m), sizeof(*v->frame));
 	for (i = 0; i < movie_films(m); i++)
 		panel[i] = (struct picture_panel){ movie_film_name(m, i), movie_film(m, i) };
 	ret = picture_new(&v->picture, &o, panel, movie_films(m), NULL, err);
@@ -158,11 +155,9 @@ static int write_apng(struct video *v, FILE *out, double fps, struct error *err)
 {
 	size_t frames = movie_film(v->movie, 0)->frames, i;
 	const struct canvas *c;
-	struct apng *a;
-	int ret = apng_new(&a, out, (unsigned)frames, (unsigned)(1000 / fps + 0.5), err);
+	struct apng *a = apng_new(out, (unsigned)frames, (unsigned)(1000 / fps + 0.5));
+	int ret = 0;
 
-	if (ret < 0)
-		return ret;
 	for (i = 0; i < frames && !ret; i++) {
 		c = video_draw(v, i);
 		ret = c ? apng_add(a, c, err) : -EIO;
@@ -242,18 +237,22 @@ static int start_ffmpeg(struct ffmpeg *f, FILE **to, FILE *out, struct error *er
 	if (!f->pid)
 		become_ffmpeg(f, fileno(out), self);
 	close(fd[0]);
-	*to = f->pid > 0 ? fdopen(fd[1], "w") : NULL;
-	if (!*to)
+	if (f->pid < 0) {
 		close(fd[1]);
-	return f->pid > 0 ? 0 : fail(err, -errno, "ffmpeg could not be started: %m");
+		return fail(err, -errno, "ffmpeg could not be started: %m");
+	}
+	*to = fdopen(fd[1], "w");
+	if (!*to)
+		memory_out();
+	return 0;
 }
 
 static int send_frames(struct video *v, FILE *to)
 {
 	const struct canvas *c = picture_canvas(v->picture);
 	size_t frames = movie_film(v->movie, 0)->frames, i;
-	uint8_t *row = malloc(3 * (size_t)(c->width + 1));
-	int ret = row && to ? 0 : fail(v->err, -ENOMEM, "no memory for a frame");
+	uint8_t *row = must_malloc(3 * (size_t)(c->width + 1));
+	int ret = 0;
 
 	for (i = 0; i < frames && !ret; i++) {
 		c = video_draw(v, i);

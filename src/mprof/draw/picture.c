@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "picture_parts.h"
+#include "../util/alloc.h"
 #include "../util/format.h"
 
 #define PER_ROW_MOST 6	 /* panels */
@@ -117,16 +118,16 @@ static void draw_borders(struct picture *p, const struct panel *a, int left, int
 {
 	unsigned side = p->layout.side, x, y;
 	int px = (int)p->layout.px;
-	uint32_t *of = calloc((size_t)side * side, sizeof(*of)), here;
+	uint32_t *of = must_calloc((size_t)side * side, sizeof(*of)), here;
 	size_t r, i;
 
-	for (r = 0; of && r < a->film->regions; r++)
+	for (r = 0; r < a->film->regions; r++)
 		for (i = 0; i < a->film->region[r].units * FILM_UNIT_PAGES; i++) {
 			layout_place(&a->map, a->film->region[r].unit * FILM_UNIT_PAGES + i, &x,
 				     &y);
 			of[(size_t)(y / p->layout.px) * side + x / p->layout.px] = (uint32_t)r + 1;
 		}
-	for (y = 0; of && y < side; y++)
+	for (y = 0; y < side; y++)
 		for (x = 0; x < side; x++) {
 			here = of[(size_t)y * side + x];
 			if (here && x + 1 < side && of[(size_t)y * side + x + 1] != here)
@@ -227,12 +228,10 @@ unsigned picture_columns(const struct picture_options *o, size_t panels)
 
 static int fit_map(struct picture *p, int room, struct error *err)
 {
-	const struct film **film = calloc(p->panels, sizeof(*film));
+	const struct film **film = must_calloc(p->panels, sizeof(*film));
 	size_t i;
 	int ret;
 
-	if (!film)
-		return fail(err, -ENOMEM, "no memory for a picture");
 	for (i = 0; i < p->panels; i++)
 		film[i] = p->panel[i].film;
 	ret = layout_fit(&p->layout, p->o.layout, film, p->panels,
@@ -273,7 +272,7 @@ static int place_down(struct picture *p, struct error *err)
 	return 0;
 }
 
-static int place_panels(struct picture *p, struct error *err)
+static void place_panels(struct picture *p)
 {
 	const struct film *f;
 	struct panel *a;
@@ -295,10 +294,8 @@ static int place_panels(struct picture *p, struct error *err)
 		}
 		if (p->o.layout == LAYOUT_TIME)
 			continue;
-		if (layout_map_new(&a->map, &p->layout, f) < 0)
-			return fail(err, -ENOMEM, "no memory for a picture");
+		layout_map_new(&a->map, &p->layout, f);
 	}
-	return 0;
 }
 
 static void find_gaps(struct picture *p)
@@ -323,10 +320,11 @@ static int set_up(struct picture *p, const struct picture_panel *panel, const si
 	}
 	find_gaps(p);
 	place_across(p);
-	if (survey(p, frame, err) < 0 || place_down(p, err) < 0 || place_panels(p, err) < 0)
+	if (survey(p, frame, err) < 0 || place_down(p, err) < 0)
 		return -EINVAL;
+	place_panels(p);
 	if (canvas_new(&p->canvas, p->o.format, p->o.width, p->o.height) < 0)
-		return fail(err, -ENOMEM, "cannot draw a picture of %d by %d", p->o.width,
+		return fail(err, -EINVAL, "cannot draw a picture of %d by %d", p->o.width,
 			    p->o.height);
 	return 0;
 }
@@ -340,13 +338,8 @@ int picture_new(struct picture **out, const struct picture_options *o,
 	*out = NULL;
 	if (ret < 0)
 		return ret;
-	p = calloc(1, sizeof(*p));
-	if (p)
-		p->panel = calloc(n, sizeof(*p->panel));
-	if (!p || !p->panel) {
-		free(p);
-		return fail(err, -ENOMEM, "no memory for a picture");
-	}
+	p = must_calloc(1, sizeof(*p));
+	p->panel = must_calloc(n, sizeof(*p->panel));
 	p->o = *o;
 	p->panels = n;
 	classes_init(&p->classes, o->by, o->names);
@@ -431,7 +424,7 @@ static int draw_panel(struct picture *p, struct panel *a, const size_t *frame, s
 
 	if (p->o.layout == LAYOUT_TIME) {
 		if (picture_draw_time(p, a, map, err) < 0)
-			return -ENOMEM;
+			return -EIO;
 	} else {
 		if (film_seek(a->cursor, frame[i], err) < 0)
 			return -EIO;
