@@ -8,10 +8,15 @@
  * LIVE_LARGE usable bytes or more begin that far apart and have leaves of their own, of
  * 64 KiB each.
  *
- * No thread waits: leaves are installed by compare-and-swap, and a thread that loses keeps its
- * leaf for the next time. Only the thread that owns a block writes its entry; passing the block
- * to another thread orders the accesses. So a fork, a jump out of a signal handler or a kill
- * leaves no lock held. A forked child inherits the table with its memory.
+ * A word of the table is a leaf and how many of its entries are in use. Who adds a block counts
+ * first, so a leaf that others fill stays where it is; who removes the last one leaves the leaf
+ * for a while, then hands it to whoever needs one. So the table is as large as the memory that
+ * has live blocks, wherever that was before.
+ *
+ * No thread waits: leaves come and go by compare-and-swap. Only the thread that owns a block
+ * writes its entry; passing the block to another thread orders the accesses. So a fork, a jump out
+ * of a signal handler or a kill leaves no lock held. A forked child inherits the table with its
+ * memory.
  */
 #ifndef MPROF_LIVE_H
 #define MPROF_LIVE_H
@@ -28,6 +33,9 @@
 #define LIVE_ENTRY	16u
 #define LIVE_SMALL_BITS 10 /* of addresses in one leaf */
 #define LIVE_LARGE_BITS 16
+#define LIVE_LEAF	((1ull << 48) - 1) /* of a word in a table; above it, entries in use */
+#define LIVE_ONE	(1ull << 48)
+#define LIVE_EMPTIED	8u /* a power of two */
 
 /* Two words: id 28 | size + 1, its lower 36;  ticks of birth 56 | size + 1, its upper 8. */
 struct live_entry {
@@ -36,8 +44,9 @@ struct live_entry {
 
 /* Leaves of small blocks, of large ones. */
 struct live_kind {
-	struct live_entry ***table; /* by address / 1 GiB, then by region, then by granule */
-	unsigned region, granule;   /* bits of an address */
+	uint64_t **table; /* by address / 1 GiB, then by region */
+	uint64_t unused;  /* leaves, linked by b of their first entry; above, changes so far */
+	unsigned region, granule; /* bits of an address */
 };
 struct live_map {
 	struct live_kind kind[2];
@@ -47,7 +56,8 @@ struct live_map {
 /* A thread's own part. */
 struct live_room {
 	char *at, *end;
-	void *spare[2]; /* a leaf of each kind, made in vain */
+	struct live_entry *spare[2];	    /* a leaf of each kind, made in vain */
+	uint64_t *emptied[2][LIVE_EMPTIED]; /* words whose leaves were empty, by their address */
 };
 
 static inline uint32_t live_id(struct live_entry e)
@@ -84,30 +94,28 @@ static inline int live_start(struct live_map *m, void *(*memory)(size_t bytes, s
 	m->kind[1].region = LIVE_LARGE_BITS;
 	m->kind[1].granule = LIVE_SMALL_BITS;
 	for (int i = 0; i < 2; i++) {
-		m->kind[i].table =
-		    (struct live_entry ***)memory(LIVE_TABLES * sizeof(void *), 4096);
+		m->kind[i].table = (uint64_t **)memory(LIVE_TABLES * sizeof(void *), 4096);
 		if (!m->kind[i].table)
 			return -1;
 	}
 	return 0;
 }
 
-/* [hot] The leaf that covers an address; NULL if none is allocated yet. */
-MPROF_HOT struct live_entry *live_leaf(const struct live_kind *k, uintptr_t at)
+/* [hot] The word of an address; NULL if it has no table yet. */
+MPROF_HOT uint64_t *live_word(const struct live_kind *k, uintptr_t at)
 {
-	struct live_entry **table;
+	uint64_t *table;
 
 	if (mprof_unlikely(at >> 48))
 		return NULL;
 	table = __atomic_load_n(&k->table[at >> LIVE_GIB], __ATOMIC_ACQUIRE);
-	return table ? __atomic_load_n(&table[(at & ((1u << LIVE_GIB) - 1)) >> k->region],
-				       __ATOMIC_ACQUIRE)
-		     : NULL;
+	return table ? &table[(at & ((1u << LIVE_GIB) - 1)) >> k->region] : NULL;
 }
 
-MPROF_HOT struct live_entry *live_in_leaf(const struct live_kind *k, struct live_entry *leaf,
-					  uintptr_t at)
+MPROF_HOT struct live_entry *live_in_leaf(const struct live_kind *k, uint64_t word, uintptr_t at)
 {
+	struct live_entry *leaf = (struct live_entry *)(uintptr_t)(word & LIVE_LEAF);
+
 	return &leaf[(at & ((1u << k->region) - 1)) >> k->granule];
 }
 
@@ -126,76 +134,201 @@ static inline void *live_memory(const struct live_map *m, struct live_room *r, s
 	return got;
 }
 
-/* Makes the leaf; NULL: no memory, or no address of a program's. */
-static MPROF_COLD struct live_entry *live_leaf_new(struct live_map *m, struct live_room *r,
-						   int kind, uintptr_t at)
+/* ---- leaves that nobody uses ---- */
+
+static inline void live_leaf_keep(struct live_kind *k, struct live_entry *leaf)
+{
+	uint64_t had = __atomic_load_n(&k->unused, __ATOMIC_RELAXED), now;
+
+	do {
+		__atomic_store_n(&leaf->b, had & LIVE_LEAF, __ATOMIC_RELAXED);
+		now = (uintptr_t)leaf | ((had & ~LIVE_LEAF) + LIVE_ONE);
+	} while (!__atomic_compare_exchange_n(&k->unused, &had, now, 1, __ATOMIC_RELEASE,
+					      __ATOMIC_RELAXED));
+}
+
+static inline struct live_entry *live_leaf_kept(struct live_kind *k)
+{
+	uint64_t had = __atomic_load_n(&k->unused, __ATOMIC_ACQUIRE), now;
+	struct live_entry *leaf;
+
+	do {
+		leaf = (struct live_entry *)(uintptr_t)(had & LIVE_LEAF);
+		if (!leaf)
+			return NULL;
+		/* Another thread may have it already: then the list has changed. */
+		now = (__atomic_load_n(&leaf->b, __ATOMIC_RELAXED) & LIVE_LEAF) |
+		      ((had & ~LIVE_LEAF) + LIVE_ONE);
+	} while (!__atomic_compare_exchange_n(&k->unused, &had, now, 1, __ATOMIC_ACQUIRE,
+					      __ATOMIC_ACQUIRE));
+	return leaf;
+}
+
+/* Takes a leaf out of its table if it is still empty. */
+static inline void live_leaf_retire(struct live_kind *k, uint64_t *word)
+{
+	uint64_t had = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+	struct live_entry *leaf = (struct live_entry *)(uintptr_t)had;
+
+	if (!had || had >> 48)
+		return;
+	/* Where a thread was made behind our back, the count may be too small. */
+	for (unsigned i = 0; i < 1u << (k->region - k->granule); i++)
+		if (__atomic_load_n(&leaf[i].a, __ATOMIC_RELAXED))
+			return;
+	if (__atomic_compare_exchange_n(word, &had, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		live_leaf_keep(k, leaf);
+}
+
+/*
+ * A block that comes and goes by itself would take its leaf along each time: a few that were
+ * emptied last stay.
+ */
+static __attribute__((noinline)) void live_leaf_emptied(struct live_map *m, struct live_room *r,
+							int kind, uint64_t *word)
+{
+	uint64_t **place = &r->emptied[kind][(uintptr_t)word / sizeof(*word) % LIVE_EMPTIED];
+
+	if (*place == word)
+		return;
+	if (*place)
+		live_leaf_retire(&m->kind[kind], *place);
+	*place = word;
+}
+
+static inline struct live_entry *live_leaf_new(struct live_map *m, struct live_room *r, int kind)
 {
 	struct live_kind *k = &m->kind[kind];
-	struct live_entry **table, **none = NULL, *leaf, *nothing = NULL;
-	size_t leaves = sizeof(void *) << (LIVE_GIB - k->region);
+	struct live_entry *leaf = r->spare[kind];
 
-	if (at >> 48)
-		return NULL;
-	table = __atomic_load_n(&k->table[at >> LIVE_GIB], __ATOMIC_ACQUIRE);
-	if (!table) {
-		table = (struct live_entry **)m->memory(leaves, 4096);
-		/* The table of the loser is leaked: address space without pages. */
-		if (table && !__atomic_compare_exchange_n(&k->table[at >> LIVE_GIB], &none, table,
-							  0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-			table = none;
-	}
-	leaf = r->spare[kind] ? (struct live_entry *)r->spare[kind]
-			      : (struct live_entry *)live_memory(
-				    m, r, (size_t)LIVE_ENTRY << (k->region - k->granule));
 	r->spare[kind] = NULL;
-	if (!table || !leaf)
-		return NULL;
-	table += (at & ((1u << LIVE_GIB) - 1)) >> k->region;
-	if (__atomic_compare_exchange_n(table, &nothing, leaf, 0, __ATOMIC_ACQ_REL,
-					__ATOMIC_ACQUIRE))
-		return leaf;
-	r->spare[kind] = leaf;
-	return nothing;
+	if (!leaf)
+		leaf = live_leaf_kept(k);
+	if (!leaf)
+		leaf = (struct live_entry *)live_memory(
+		    m, r, (size_t)LIVE_ENTRY << (k->region - k->granule));
+	return leaf;
 }
+
+static inline uint64_t *live_word_new(struct live_map *m, struct live_kind *k, uintptr_t at)
+{
+	uint64_t **place = &k->table[at >> LIVE_GIB], *table, *none = NULL;
+
+	table = (uint64_t *)m->memory(sizeof(*table) << (LIVE_GIB - k->region), 4096);
+	/* The table of the loser is leaked: address space without pages. */
+	if (table)
+		__atomic_compare_exchange_n(place, &none, table, 0, __ATOMIC_ACQ_REL,
+					    __ATOMIC_ACQUIRE);
+	return live_word(k, at);
+}
+
+/* Counts one more block, in a leaf that may have to be made; NULL: no memory, or no address. */
+static __attribute__((noinline)) struct live_entry *
+live_claim(struct live_map *m, struct live_room *r, int kind, uintptr_t at)
+{
+	struct live_kind *k = &m->kind[kind];
+	uint64_t *word = live_word(k, at), had;
+	struct live_entry *leaf;
+
+	if (!word && !(at >> 48))
+		word = live_word_new(m, k, at);
+	if (!word)
+		return NULL;
+	had = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+	for (;;) {
+		if (had) {
+			if (__atomic_compare_exchange_n(word, &had, had + LIVE_ONE, 1,
+							__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+				return live_in_leaf(k, had, at);
+			continue;
+		}
+		leaf = live_leaf_new(m, r, kind);
+		if (!leaf)
+			return NULL;
+		if (__atomic_compare_exchange_n(word, &had, (uintptr_t)leaf | LIVE_ONE, 0,
+						__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			return live_in_leaf(k, (uintptr_t)leaf, at);
+		r->spare[kind] = leaf;
+	}
+}
+
+/* ---- blocks ---- */
 
 MPROF_HOT int live_kind_of(size_t usable)
 {
 	return usable >= LIVE_LARGE;
 }
 
-/* [hot] The entry of a block that its owner is about to describe; NULL: no memory. */
-MPROF_HOT struct live_entry *live_place(struct live_map *m, struct live_room *r, void *ptr,
-					size_t usable)
+/* [hot] alone: the process has one thread.  Returns the entries that are left in the leaf. */
+MPROF_HOT uint64_t live_uncount(uint64_t *word, int alone)
+{
+	uint64_t now;
+
+	if (mprof_likely(alone)) {
+		now = __atomic_load_n(word, __ATOMIC_RELAXED) - LIVE_ONE;
+		__atomic_store_n(word, now, __ATOMIC_RELAXED);
+	} else {
+		now = __atomic_sub_fetch(word, LIVE_ONE, __ATOMIC_RELEASE);
+	}
+	return now >> 48;
+}
+
+/*
+ * [hot] Adds a block.  before: what the table had at its address, an end that was missed, if a is
+ * not 0.  -1: no memory.
+ */
+MPROF_HOT int live_put(struct live_map *m, struct live_room *r, void *ptr, size_t usable,
+		       struct live_entry e, int alone, struct live_entry *before)
 {
 	const int kind = live_kind_of(usable);
-	uintptr_t at = (uintptr_t)ptr;
-	struct live_entry *leaf = live_leaf(&m->kind[kind], at);
+	const uintptr_t at = (uintptr_t)ptr;
+	uint64_t *word = live_word(&m->kind[kind], at);
+	uint64_t had = word ? __atomic_load_n(word, __ATOMIC_RELAXED) : 0;
+	struct live_entry *to;
 
-	if (mprof_unlikely(!leaf))
-		leaf = live_leaf_new(m, r, kind, at);
-	return leaf ? live_in_leaf(&m->kind[kind], leaf, at) : NULL;
+	if (mprof_likely(had && alone)) {
+		__atomic_store_n(word, had + LIVE_ONE, __ATOMIC_RELAXED);
+		to = live_in_leaf(&m->kind[kind], had, at);
+	} else {
+		to = live_claim(m, r, kind, at);
+		if (mprof_unlikely(!to))
+			return -1;
+	}
+	before->a = __atomic_load_n(&to->a, __ATOMIC_RELAXED);
+	before->b = __atomic_load_n(&to->b, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->b, e.b, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->a, e.a, __ATOMIC_RELAXED);
+	if (mprof_unlikely(before->a))
+		live_uncount(live_word(&m->kind[kind], at), alone);
+	return 0;
 }
 
 /* [hot] Removes the block; a is 0 if the table does not have it. */
-MPROF_HOT struct live_entry live_take(const struct live_map *m, void *ptr, size_t usable)
+MPROF_HOT struct live_entry live_take(struct live_map *m, struct live_room *r, void *ptr,
+				      size_t usable, int alone)
 {
-	const struct live_kind *k = &m->kind[live_kind_of(usable)];
-	uintptr_t at = (uintptr_t)ptr;
-	struct live_entry *e = live_leaf(k, at), got = { 0, 0 };
+	const int kind = live_kind_of(usable);
+	const uintptr_t at = (uintptr_t)ptr;
+	uint64_t *word = live_word(&m->kind[kind], at);
+	uint64_t had = word ? __atomic_load_n(word, __ATOMIC_ACQUIRE) : 0;
+	struct live_entry *e, got = { 0, 0 };
 
-	if (mprof_unlikely(!e))
+	if (mprof_unlikely(!had))
 		return got;
-	e = live_in_leaf(k, e, at);
-	got.a = __atomic_load_n(&e->a, __ATOMIC_RELAXED);
+	e = live_in_leaf(&m->kind[kind], had, at);
+	got.a = __atomic_load_n(&e->a, __ATOMIC_ACQUIRE);
 	got.b = __atomic_load_n(&e->b, __ATOMIC_RELAXED);
+	if (mprof_unlikely(!got.a))
+		return got;
+	/* A block that the table does not have: the leaf may be another region's by now. */
+	if (!alone && (__atomic_load_n(word, __ATOMIC_RELAXED) ^ had) & LIVE_LEAF) {
+		got.a = 0;
+		return got;
+	}
 	__atomic_store_n(&e->a, 0, __ATOMIC_RELAXED);
+	if (mprof_unlikely(!live_uncount(word, alone)))
+		live_leaf_emptied(m, r, kind, word);
 	return got;
-}
-
-MPROF_HOT void live_put(struct live_entry *to, struct live_entry e)
-{
-	__atomic_store_n(&to->b, e.b, __ATOMIC_RELAXED);
-	__atomic_store_n(&to->a, e.a, __ATOMIC_RELAXED);
 }
 
 #endif

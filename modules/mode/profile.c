@@ -184,22 +184,21 @@ static struct accumulator *profile_settle_in(struct lane *l, uint32_t id, void *
 {
 	const size_t usable = mprof_usable(ptr);
 	const uint64_t now = mprof_ticks();
-	struct live_entry *place = live_place(&map, &l->room, ptr, usable), before;
 	struct accumulator *s = accumulator_of(l, id);
+	struct live_entry before;
 	struct figures f;
 
-	if (mprof_unlikely(!place || !s)) {
+	if (mprof_unlikely(now >= __atomic_load_n(dump_due, RLX)))
+		host->dump(now, heap);
+	if (mprof_unlikely(!s || live_put(&map, &l->room, ptr, usable, live_entry_of(id, size, now),
+					  !several, &before))) {
 		no_room();
 		return NULL;
 	}
-	if (mprof_unlikely(now >= __atomic_load_n(dump_due, RLX)))
-		host->dump(now, heap);
-	before = *place;
 	if (mprof_unlikely(before.a)) {
 		l->disk->missed++;
 		profile_settle(l, before, now, 0);
 	}
-	live_put(place, live_entry_of(id, size, now));
 	f = figures_of(s, id);
 	f.cell->calls++;
 	f.cell->bytes += size;
@@ -239,7 +238,7 @@ static __attribute__((noinline)) void profile_freed(unsigned fn, void *ptr)
 	lane_paused(l);
 	profile_count(l, fn, 0, 0);
 	if (ptr) {
-		e = live_take(&map, ptr, mprof_usable(ptr));
+		e = live_take(&map, &l->room, ptr, mprof_usable(ptr), !several);
 		if (mprof_likely(e.a))
 			profile_settle(l, e, mprof_ticks(), l->last == ptr);
 		else
@@ -277,7 +276,7 @@ static __attribute__((noinline)) void profile_resize_begins(void *ptr)
 	lane_paused(l);
 	l->old_usable = mprof_usable(ptr);
 	l->old_ticks = mprof_ticks();
-	l->old = live_take(&map, ptr, l->old_usable);
+	l->old = live_take(&map, &l->room, ptr, l->old_usable, !several);
 	l->disk->strange += !l->old.a;
 	end(t);
 }
@@ -311,10 +310,9 @@ static void profile_note_resize(struct lane *l, struct accumulator *s, uint32_t 
 
 static void profile_put_back(struct lane *l, void *old)
 {
-	struct live_entry *place = live_place(&map, &l->room, old, l->old_usable);
+	struct live_entry none;
 
-	if (place)
-		live_put(place, l->old);
+	live_put(&map, &l->room, old, l->old_usable, l->old, !several, &none);
 }
 
 static __attribute__((noinline)) void profile_resized(unsigned fn, void *old, void *ptr,

@@ -182,22 +182,21 @@ static void sample_keep(struct lane *l, uint32_t id, void *ptr, uint64_t size, u
 	const size_t usable = mprof_usable(ptr);
 	const uint64_t now = mprof_ticks();
 	const struct weight w = sample_weight_of(size);
-	struct live_entry *place = live_place(&map, &l->room, ptr, usable), before;
 	struct accumulator *s = accumulator_of(l, id);
+	struct live_entry before;
 	struct figures f;
 
-	if (!place || !s) {
+	sample_filter_change(ptr, 1);
+	if (!s || live_put(&map, &l->room, ptr, usable, live_entry_of(id, size, now), 0, &before)) {
+		sample_filter_change(ptr, -1);
 		no_room();
 		return;
 	}
-	before = *place;
 	if (before.a) {
 		l->disk->missed++;
 		sample_filter_change(ptr, -1);
 		sample_settle(l, before, now);
 	}
-	sample_filter_change(ptr, 1);
-	live_put(place, live_entry_of(id, size, now));
 	f = figures_of(s, id);
 	sample_add_sums(&f.cell->made, &w);
 	f.cell->elapsed += elapsed;
@@ -261,7 +260,7 @@ static MPROF_COLD void sample_maybe_freed(void *ptr)
 	if (!l)
 		return;
 	lane_paused(l);
-	e = live_take(&map, ptr, mprof_usable(ptr));
+	e = live_take(&map, &l->room, ptr, mprof_usable(ptr), 0);
 	if (e.a) {
 		sample_filter_change(ptr, -1);
 		sample_settle(l, e, mprof_ticks());
@@ -280,7 +279,7 @@ static MPROF_COLD void sample_maybe_resized(void *ptr)
 	lane_paused(l);
 	l->old_usable = mprof_usable(ptr);
 	l->old_ticks = mprof_ticks();
-	l->old = live_take(&map, ptr, l->old_usable);
+	l->old = live_take(&map, &l->room, ptr, l->old_usable, 0);
 	if (l->old.a)
 		sample_filter_change(ptr, -1);
 	end(t);
@@ -291,18 +290,16 @@ static MPROF_COLD void sample_old_ended(void *old, int failed)
 {
 	struct mprof_thread *t;
 	struct lane *l = begin(&t);
-	struct live_entry *place;
+	struct live_entry none;
 
 	if (!l)
 		return;
 	if (!failed) {
 		sample_settle(l, l->old, l->old_ticks);
 	} else {
-		place = live_place(&map, &l->room, old, l->old_usable);
-		if (place) {
-			sample_filter_change(old, 1);
-			live_put(place, l->old);
-		}
+		sample_filter_change(old, 1);
+		if (live_put(&map, &l->room, old, l->old_usable, l->old, 0, &none))
+			sample_filter_change(old, -1);
 	}
 	l->old.a = 0;
 	end(t);

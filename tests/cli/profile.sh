@@ -342,3 +342,76 @@ test_profile_samples_of_all_calls() {
 	expect_status 2
 	expect_one_line_error
 }
+
+# Its memory is that of a heap that is small everywhere it goes, not of all places where it was.
+test_profile_memory_follows_the_heap() {
+	local without with conf
+	cat >wanders.c <<'END2'
+#include <malloc.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void *block[200000];
+static int blocks, other;
+static sem_t full, empty;
+static void all_freed(void)
+{
+	for (int i = 0; i < blocks; i++)
+		free(block[i]);
+}
+static void *frees(void *arg)
+{
+	for (;;) {
+		sem_wait(&full);
+		all_freed();
+		sem_post(&empty);
+	}
+	return arg;
+}
+static void fill(int n, size_t size)
+{
+	for (blocks = 0; blocks < n; blocks++)
+		block[blocks] = malloc(size);
+	if (!other) {
+		all_freed();
+		return;
+	}
+	sem_post(&full);
+	sem_wait(&empty);
+}
+int main(int argc, char **argv)
+{
+	static char line[256];
+	pthread_t t;
+	FILE *f;
+	other = argc > 1 && argv[1][0] == 't';
+	if (other)
+		pthread_create(&t, NULL, frees, NULL);
+	mallopt(M_MMAP_THRESHOLD, 1 << 30);
+	for (int round = 0; round < 40; round++) {
+		fill(200000, 24);
+		fill(6400000 / (1500 + 100 * round), 1500 + 100 * round);
+		malloc_trim(0);
+		if (sbrk(1 << 23) == (void *)-1) /* the heap goes on behind it */
+			return 1;
+	}
+	f = fopen("/proc/self/status", "r");
+	while (fgets(line, sizeof(line), f))
+		if (!strncmp(line, "VmHWM", 5))
+			printf("%d\n", atoi(line + 6));
+	return 0;
+}
+END2
+	cc -O1 -fno-builtin -pthread -o wanders wanders.c || bad 'wanders.c does not compile'
+	for conf in - threads; do
+		without=$(./wanders $conf)
+		with=$("$mprof" profile -o file -- ./wanders $conf 2>err)
+		[ $((with - without)) -lt 24000 ] || bad "$conf: $without kB became $with kB"
+		run "$mprof" report hot --by function --json file
+		expect_same "$conf: calls, live" "$(jq -c '.rows[] | select(.function == "fill") |
+			.figures | [.calls > 8000000, .live]' out)" '[true,0]'
+	done
+}
