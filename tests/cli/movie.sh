@@ -36,7 +36,7 @@ test_movie_names_are_quoted() {
 	run "$mprof" record -o run.log -- './<b>&amp;"x' -u /etc/services
 	run "$mprof" movie run.log -o -
 	expect_status 0
-	expect_text out '<title>./&#60;b&#62;&#38;amp;&#34;x -u'
+	expect_text out '<title>./&lt;b&gt;&amp;amp;&quot;x -u'
 	expect_text out '"title":"./\u003cb\u003e\u0026amp;\u0022x -u'
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * util_plain.c - what reaches a terminal: text as it is, everything else as \xNN, however the
- * bytes are cut into writes.
+ * bytes are cut into writes; and what a page has of it.
  */
 #include "suites.h"
 
@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "util/markup.h"
 #include "util/plain.h"
 
 /* What stdout, or stderr, makes of n bytes that come in pieces of `step`. */
@@ -96,6 +97,28 @@ START_TEST(much)
 }
 END_TEST
 
+START_TEST(markup)
+{
+	static const struct {
+		const char *in, *out;
+	} names[] = {
+		{ "</script>", "&lt;/script&gt;" },
+		{ "a & \"b\" 'c'\n", "a &amp; &quot;b&quot; &#39;c&#39;&#10;" },
+		{ "gr\303\274n", "gr\303\274n" },
+		{ "\xff\033[0m", "\357\277\275\357\277\275[0m" },
+		{ "\302\233x\x7f", "\357\277\275x\357\277\275" },	    /* CSI of eight bits */
+		{ "\355\240\200", "\357\277\275\357\277\275\357\277\275" }, /* a surrogate */
+		{ "\357\277\276", "\357\277\275" },			    /* U+FFFE */
+	};
+	char text[64] = "";
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	markup_text(names[_i].in, out);
+	fclose(out);
+	ck_assert_str_eq(text, names[_i].out);
+}
+END_TEST
+
 Suite *util_plain_suite(void)
 {
 	Suite *s = suite_create("util_plain");
@@ -103,6 +126,7 @@ Suite *util_plain_suite(void)
 
 	tcase_add_loop_test(tc, bytes, 0, sizeof(cases) / sizeof(cases[0]));
 	tcase_add_test(tc, much);
+	tcase_add_loop_test(tc, markup, 0, 7);
 	suite_add_tcase(s, tc);
 	return s;
 }

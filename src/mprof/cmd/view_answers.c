@@ -19,6 +19,7 @@
 #include "../print/json.h"
 #include "../print/text.h"
 #include "../util/alloc.h"
+#include "../util/markup.h"
 #include "../util/ranges.h"
 
 #define OK	 200u
@@ -273,7 +274,7 @@ static char *make_index(const struct view_answers *a, size_t *bytes)
 	      out);
 	for (i = 0; i < a->pages; i++) {
 		fprintf(out, "<li><a href=\"%zu/\">", i);
-		html_text(text_base(a->page[i].path), out);
+		markup_text(text_base(a->page[i].path), out);
 		fputs("</a></li>\n", out);
 	}
 	fputs("</ul>\n</html>\n", out);

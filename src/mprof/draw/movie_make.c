@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/markup.h"
 #include "film.h"
 #include "movie_pack.h"
 #include "movie_sites.h"
@@ -362,15 +363,6 @@ int movie_write_player(FILE *out, struct error *err)
 	return done(out, 0, err);
 }
 
-static void write_title(FILE *out, const char *title)
-{
-	for (; *title; title++)
-		if (strchr("<>&\"", *title))
-			fprintf(out, "&#%d;", *title);
-		else
-			putc(*title, out);
-}
-
 int movie_write_page(struct movie *m, FILE *out, struct error *err)
 {
 	int ret;
@@ -382,7 +374,7 @@ int movie_write_page(struct movie *m, FILE *out, struct error *err)
 	      "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">\n"
 	      "<link rel=\"icon\" href=\"data:,\">\n<title>",
 	      out);
-	write_title(out, m->options.title ? m->options.title : "mprof movie");
+	markup_text(m->options.title ? m->options.title : "mprof movie", out);
 	fputs("</title>\n<style>body { margin: 0; } .mprof-movie { min-height: 100vh; }</style>\n"
 	      "</head>\n<body>\n",
 	      out);

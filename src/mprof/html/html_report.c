@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/markup.h"
 #include "html_data.h"
 #include "html_hashes.h" /* made by the Makefile: HTML_STYLE_SHA256, HTML_SCRIPT_SHA256 */
 #include "../print/report.h"
@@ -30,24 +31,11 @@ extern const char html_style[], html_style_end[], html_script[], html_script_end
 
 /* ---- text in HTML ---- */
 
-void html_text(const char *text, FILE *out)
-{
-	char *made;
-	const char *s = utf8_clean(text, &made);
-
-	for (; *s; s++)
-		if (strchr("<>&\"'", *s))
-			fprintf(out, "&#%d;", *s);
-		else
-			putc((unsigned char)*s < ' ' ? ' ' : *s, out);
-	free(made);
-}
-
 static void put_text(const struct html_report *r, const char *text, FILE *out)
 {
 	char *hidden = r->served ? NULL : html_hide_home(text);
 
-	html_text(hidden ? hidden : text, out);
+	markup_text(hidden ? hidden : text, out);
 	free(hidden);
 }
 
@@ -154,7 +142,7 @@ static void put_header(const struct html_report *r, FILE *out)
 	fputs("<header id=\"run\"><h1>", out);
 	put_text(r, command_of(a).s, out);
 	fputs("</h1>\n<p>", out);
-	html_text(base_of(a->path), out);
+	markup_text(base_of(a->path), out);
 	fprintf(out, "; %s in %s, %s; peak %s; %s never freed",
 		format_many(a->totals.all.calls, "call", "calls").s,
 		format_many(a->tree.processes, "process", "processes").s,
@@ -185,9 +173,9 @@ static void put_glossary(FILE *out)
 	fputs("<details id=\"glossary\"><summary>Glossary</summary><dl>\n", out);
 	for (i = 0; i < WORDS; i++) {
 		fputs("<dt>", out);
-		html_text(glossary[i].word, out);
+		markup_text(glossary[i].word, out);
 		fputs("</dt><dd>", out);
-		html_text(glossary[i].meaning, out);
+		markup_text(glossary[i].meaning, out);
 		fputs("</dd>\n", out);
 	}
 	fputs("</dl></details>\n", out);

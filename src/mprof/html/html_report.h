@@ -34,10 +34,6 @@ struct html_report {
 /* Content security policies: of a page, of one that is served, and in its header. */
 extern const char html_policy[], html_policy_served[], html_policy_header[];
 
-/* A page that is not served hides home directories: it may be passed on.
- * Text of a trace, as text of HTML. */
-void html_text(const char *text, FILE *out);
-
 /* 0 or -errno with err filled. */
 void html_report(const struct html_report *r, FILE *out);
 

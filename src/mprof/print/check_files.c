@@ -10,31 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/markup.h"
 #include "markdown.h"
 #include "text.h"
-
-/* ---- XML ---- */
-
-static void put_xml(FILE *out, const char *text)
-{
-	const unsigned char *s = (const unsigned char *)text;
-	static const char *const name[] = {
-		['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\n'] = "&#10;",
-	};
-	int n;
-
-	for (; *s; s += n ? n : 1) {
-		n = utf8_at(s);
-		if (*s < sizeof(name) / sizeof(name[0]) && name[*s])
-			fputs(name[*s], out);
-		/* U+FFFE and U+FFFF are no characters of XML. */
-		else if (!n || *s < ' ' || *s == 0x7f || utf8_is_control(s) ||
-			 (n == 3 && s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe))
-			fputs(UTF8_REPLACEMENT, out);
-		else
-			fwrite(s, 1, (size_t)n, out);
-	}
-}
 
 static void put_case(const struct checks *c, const struct check *k, const struct check_print *o,
 		     FILE *out)
@@ -43,17 +21,17 @@ static void put_case(const struct checks *c, const struct check *k, const struct
 	size_t i;
 
 	fputs("    <testcase classname=\"mprof.check\" name=\"", out);
-	put_xml(out, name);
+	markup_text(name, out);
 	fputs("\" time=\"0\"", out);
 	if (k->failed) {
 		fputs(">\n      <failure type=\"limit\" message=\"", out);
-		put_xml(out, sentence);
+		markup_text(sentence, out);
 		fputs("\">", out);
-		put_xml(out, sentence);
+		markup_text(sentence, out);
 		for (i = 0; k->kind == CHECK_NEW_LEAKS && i < k->found && i < CHECK_LEAKS; i++) {
 			leak = check_leak(c, i);
 			fputs("\n", out);
-			put_xml(out, leak);
+			markup_text(leak, out);
 			free(leak);
 		}
 		fputs("</failure>\n    </testcase>\n", out);
@@ -76,11 +54,11 @@ void check_junit(const struct checks *c, const struct check_print *o, FILE *out)
 	    "  <testsuite name=\"mprof check\" tests=\"%zu\" failures=\"%zu\" errors=\"0\""
 	    " skipped=\"0\" time=\"0\">\n    <properties>\n      <property name=\"trace\" value=\"",
 	    c->count, c->failed);
-	put_xml(out, o->name[DIFF_AFTER]);
+	markup_text(o->name[DIFF_AFTER], out);
 	fputs("\"/>\n", out);
 	if (o->name[DIFF_BEFORE]) {
 		fputs("      <property name=\"baseline\" value=\"", out);
-		put_xml(out, o->name[DIFF_BEFORE]);
+		markup_text(o->name[DIFF_BEFORE], out);
 		fputs("\"/>\n", out);
 	}
 	fputs("    </properties>\n", out);

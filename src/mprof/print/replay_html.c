@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../util/alloc.h"
+#include "../util/markup.h"
 #include "replay_table.h"
 
 /*
@@ -41,37 +42,25 @@ static const char style[] =
     "ul.findings,.wide,pre{padding:6px 8px}ul.findings{padding-left:22px}}\n"
     "</style>\n";
 
-void replay_html_text(FILE *out, const char *s)
+/* Sentences have "+-" for want of the sign. */
+static void put_text(FILE *out, const char *s)
 {
-	for (; *s; s++)
-		switch (*s) {
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		case '+':
-			/* As text has it for want of the sign. */
-			fputs(s[1] == '-' ? "\xc2\xb1" : "+", out);
-			s += s[1] == '-';
-			break;
-		default:
-			/* A command line may have anything in it. */
-			fputc((unsigned char)*s < ' ' && *s != '\n' ? ' ' : *s, out);
-		}
+	const char *sign;
+	char *before;
+
+	for (; (sign = strstr(s, "+-")); s = sign + 2) {
+		before = must_strndup(s, (size_t)(sign - s));
+		markup_text(before, out);
+		free(before);
+		fputs("\xc2\xb1", out);
+	}
+	markup_text(s, out);
 }
 
 void replay_html_part(FILE *out, const char *heading)
 {
 	fputs("<h2>", out);
-	replay_html_text(out, heading);
+	put_text(out, heading);
 	fputs("</h2>\n", out);
 }
 
@@ -82,7 +71,7 @@ static void put_lines(FILE *out, const struct sentences *w, size_t from, const c
 {
 	for (; from < w->n; from++) {
 		fputs(before, out);
-		replay_html_text(out, w->line[from]);
+		put_text(out, w->line[from]);
 		fputs(after, out);
 	}
 }
@@ -99,9 +88,9 @@ static void put_head(const struct replay_answer *a, FILE *out)
 	      "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:\">\n"
 	      "<link rel=\"icon\" href=\"data:,\">\n<title>",
 	      out);
-	replay_html_text(out, w.n ? w.line[0] : "");
+	put_text(out, w.n ? w.line[0] : "");
 	fprintf(out, " on %zu allocators</title>\n%s<body>\n<h1>", a->runs->n, style);
-	replay_html_text(out, w.n ? w.line[0] : "");
+	put_text(out, w.n ? w.line[0] : "");
 	fputs("</h1>\n", out);
 	put_lines(out, &w, 1, "<p class=\"dim\">", "</p>\n");
 	sentences_free(&w);
@@ -124,7 +113,7 @@ static void put_list(const struct replay_answer *a, const char *class,
 static void put_cell(FILE *out, const char *tag, char align, const char *text)
 {
 	fprintf(out, "<%s%s>", tag, align == '>' ? " class=\"n\"" : "");
-	replay_html_text(out, text);
+	put_text(out, text);
 	fprintf(out, "</%s>", tag);
 }
 
@@ -141,10 +130,10 @@ static void put_name(FILE *out, const struct replay_answer *a, const char *name)
 			v = a->runs->row[i].variant;
 			fprintf(out, "<i style=\"background:%s\"></i>", replay_colour(i));
 		}
-	replay_html_text(out, name);
+	put_text(out, name);
 	if (v && v->version && *v->version) {
 		fputs("<small>", out);
-		replay_html_text(out, v->version);
+		put_text(out, v->version);
 		fputs("</small>", out);
 	}
 	fputs("</td>", out);
@@ -208,7 +197,7 @@ static void put_heaps(const struct replay_answer *a, FILE *out)
 	if (*text) {
 		replay_html_part(out, "Where blocks lie");
 		fputs("<pre>", out);
-		replay_html_text(out, text + strspn(text, "\n"));
+		put_text(out, text + strspn(text, "\n"));
 		fputs("</pre>\n", out);
 	}
 	free(text);

@@ -15,9 +15,8 @@ void replay_html_begin(const struct replay_answer *a, FILE *out);
 /* Where blocks lay, and how it was played. */
 void replay_html_end(const struct replay_answer *a, FILE *out);
 
-/* A heading of a part between them; text in HTML. */
+/* A heading of a part between them. */
 void replay_html_part(FILE *out, const char *heading);
-void replay_html_text(FILE *out, const char *text);
 
 /* The curves of memory as an image in the page. */
 void replay_svg(const struct replay_answer *a, FILE *out);

@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "../util/markup.h"
 #include "replay_html.h"
 #include "text.h"
 
@@ -110,7 +111,7 @@ static void put_curve(const struct runs_row *row, size_t i, const struct axes *x
 		fprintf(out, "L%.1f %.1f", x_of(x, row->sample[k].op),
 			y_of(x, row->sample[k].rss + row->startup));
 	fputs("\"><title>", out);
-	replay_html_text(out, row->variant->name);
+	markup_text(row->variant->name, out);
 	fputs("</title></path>\n", out);
 }
 

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* markup.h - text of a trace in HTML, SVG or XML, where a name can be anything. */
+#ifndef MPROF_UTIL_MARKUP_H
+#define MPROF_UTIL_MARKUP_H
+
+#include <stdio.h>
+
+/*
+ * As text or as the value of an attribute in double quotes.  What XML 1.0 (section 2.2) does not
+ * allow, even escaped, becomes U+FFFD: invalid UTF-8, control characters, U+FFFE and U+FFFF.
+ */
+void markup_text(const char *text, FILE *out);
+
+#endif
