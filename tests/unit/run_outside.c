@@ -21,6 +21,7 @@
 #include "run/elf.h"
 #include "run/ldcache.h"
 #include "run/process.h"
+#include "run/program.h"
 #include "run/resident.h"
 #include "trace/append.h"
 

@@ -20,6 +20,7 @@
 #include "../print/json_rows.h"
 #include "../print/paragraph.h"
 #include "../profile/outside.h"
+#include "../run/elf.h"
 #include "../run/library.h"
 #include "../run/needed.h"
 #include "../run/run.h"

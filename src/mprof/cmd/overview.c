@@ -7,6 +7,7 @@
 
 #include "../profile/findings.h"
 #include "../run/elf.h"
+#include "../run/program.h"
 #include "../run/own_malloc.h"
 #include "../run/target.h"
 #include "../util/alloc.h"

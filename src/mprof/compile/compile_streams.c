@@ -139,7 +139,7 @@ static void walk(struct dealer *d, uint64_t slots, uint64_t words)
 	d->time = MPROF_PLAY_TIME;
 	for (done = 0; done < words && !d->w->error; done += n) {
 		n = words - done < WRITER_WORDS ? words - done : WRITER_WORDS;
-		if (writer_pread(d->w, d->w->word, n * sizeof(*d->w->word),
+		if (writer_pread(d->w, d->w->fd, d->w->word, n * sizeof(*d->w->word),
 				 MPROF_PLAY_PAGE + done * sizeof(*d->w->word)))
 			return;
 		for (i = 0; i < n; i++)

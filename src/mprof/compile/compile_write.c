@@ -14,11 +14,6 @@
 #include "../util/alloc.h"
 #include "../util/unfinished.h"
 
-static uint64_t page_up(uint64_t bytes)
-{
-	return (bytes + MPROF_PLAY_PAGE - 1) & -(uint64_t)MPROF_PLAY_PAGE;
-}
-
 /* ---- files ---- */
 
 int writer_pwrite(struct writer *w, const void *from, size_t bytes, uint64_t offset)
@@ -38,28 +33,21 @@ int writer_pwrite(struct writer *w, const void *from, size_t bytes, uint64_t off
 	return w->error;
 }
 
-static int read_all(int fd, void *to, size_t bytes, uint64_t offset)
+int writer_pread(struct writer *w, int fd, void *to, size_t bytes, uint64_t offset)
 {
 	char *p = to;
 	ssize_t n;
 
-	for (; bytes; p += n, bytes -= (size_t)n, offset += (uint64_t)n) {
+	for (; bytes && !w->error; p += n, bytes -= (size_t)n, offset += (uint64_t)n) {
 		n = pread(fd, p, bytes, (off_t)offset);
 		if (n < 0 && errno == EINTR)
 			n = 0;
 		else if (n <= 0)
-			return n ? -errno : -EIO;
+			w->error = n ? -errno : -EIO;
+		if (w->error)
+			break;
 	}
-	return 0;
-}
-
-int writer_pread(struct writer *w, void *to, size_t bytes, uint64_t offset)
-{
-	int ret = w->error ? w->error : read_all(w->fd, to, bytes, offset);
-
-	if (ret && !w->error)
-		w->error = ret;
-	return ret;
+	return w->error;
 }
 
 /*
@@ -91,28 +79,6 @@ static int open_beside(struct writer *w, const char *path, struct error *err)
 
 		return fail(err, code, "cannot write '%s': %s", path, strerror(-code));
 	}
-	return 0;
-}
-
-/* Under a name of its own first, since only rename() takes the place of another file. */
-static int name_it(struct writer *w)
-{
-	char self[64];
-	int tries;
-
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", w->fd);
-	for (tries = 0; !w->named; tries++) {
-		char *end = w->temporary + strlen(w->temporary) - 6;
-
-		snprintf(end, 7, "%06x", ((unsigned)getpid() * 64 + (unsigned)tries) & 0xffffff);
-		w->named = !linkat(AT_FDCWD, self, AT_FDCWD, w->temporary, AT_SYMLINK_FOLLOW);
-		if (!w->named && (errno != EEXIST || tries == 64))
-			return -errno;
-	}
-	if (rename(w->temporary, w->path) < 0)
-		return -errno;
-	w->named = false;
-	unfinished_forget(w->temporary);
 	return 0;
 }
 
@@ -201,107 +167,3 @@ void writer_patch(struct writer *w, uint64_t position, uint64_t word)
 }
 
 /* ---- the rest of the file ---- */
-
-static uint64_t check_again(struct writer *w, uint64_t offset, uint64_t bytes)
-{
-	uint64_t check = MPROF_PLAY_CHECK_START;
-	size_t n, room = WRITER_WORDS * sizeof(*w->word);
-
-	for (; bytes; bytes -= n, offset += n) {
-		n = bytes < room ? bytes : room;
-		if (writer_pread(w, w->word, n, offset))
-			return 0;
-		check = mprof_play_check(check, w->word, n);
-	}
-	return check;
-}
-
-static void section_begins(struct writer *w, struct mprof_play_section *s, uint64_t bytes)
-{
-	s->offset = w->end;
-	s->bytes = bytes;
-	w->end = page_up(w->end + bytes);
-}
-
-static void finish_order(struct writer *w, struct mprof_playback_header *h)
-{
-	writer_flush(w);
-	section_begins(w, &h->order, w->flushed * sizeof(*w->word));
-	h->order.check = w->patched ? check_again(w, h->order.offset, h->order.bytes) : w->check;
-}
-
-static void finish_sites(struct writer *w, struct mprof_playback_header *h)
-{
-	uint64_t done, n, bytes;
-	int ret;
-
-	if (w->sites_fd < 0)
-		return;
-	writer_flush_sites(w);
-	bytes = w->sites_flushed * sizeof(*w->site);
-	section_begins(w, &h->sites, bytes);
-	h->sites.check = w->sites_check;
-	for (done = 0; done < bytes && !w->error; done += n) {
-		n = bytes - done;
-		if (n > WRITER_WORDS * sizeof(*w->word))
-			n = WRITER_WORDS * sizeof(*w->word);
-		ret = read_all(w->sites_fd, w->word, n, done);
-		if (ret)
-			w->error = ret;
-		writer_pwrite(w, w->word, n, h->sites.offset + done);
-	}
-}
-
-static int finish_streams(struct writer *w, struct mprof_playback_header *h,
-			  struct mprof_play_thread *thread)
-{
-	uint64_t words = 0;
-	uint32_t i;
-
-	if (h->threads < 2) {
-		thread[0].words = w->flushed;
-		return 0;
-	}
-	if (streams_write(w, h, thread))
-		return w->error;
-	for (i = 0; i < h->threads; i++)
-		words += thread[i].words;
-	section_begins(w, &h->streams, words * sizeof(*w->word));
-	h->streams.check = check_again(w, h->streams.offset, h->streams.bytes);
-	return w->error;
-}
-
-static int write_rest(struct writer *w, struct mprof_playback_header *h,
-		      struct mprof_play_thread *thread)
-{
-	size_t bytes = h->threads * sizeof(*thread);
-
-	finish_order(w, h);
-	finish_sites(w, h);
-	if (finish_streams(w, h, thread))
-		return w->error;
-	section_begins(w, &h->thread, bytes);
-	h->thread.check = mprof_play_check(MPROF_PLAY_CHECK_START, thread, bytes);
-	writer_pwrite(w, thread, bytes, h->thread.offset);
-	h->file_bytes = w->end;
-	h->check = mprof_play_check(MPROF_PLAY_CHECK_START, h,
-				    offsetof(struct mprof_playback_header, check));
-	writer_pwrite(w, h, sizeof(*h), 0);
-	if (!w->error && ftruncate(w->fd, (off_t)w->end) < 0)
-		w->error = -errno;
-	return w->error;
-}
-
-int writer_finish(struct writer *w, struct mprof_playback_header *h,
-		  struct mprof_play_thread *thread, struct error *err)
-{
-	const char *name = w->path ? w->path : "a temporary file";
-
-	if (write_rest(w, h, thread))
-		return fail(err, w->error, "cannot write '%s': %s", name, strerror(-w->error));
-	if (w->path)
-		w->error = name_it(w);
-	if (w->error)
-		return fail(err, w->error, "cannot write '%s': %s", name, strerror(-w->error));
-	return 0;
-}

@@ -75,20 +75,22 @@ static inline void writer_site(struct writer *w, uint32_t site)
 
 void writer_patch(struct writer *w, uint64_t position, uint64_t word);
 
-/* Everything behind ORDER; fills the sections of h and writes it.  Says what failed. */
-int writer_finish(struct writer *w, struct mprof_playback_header *h,
-		  struct mprof_play_thread *thread, struct error *err);
 /* Frees; without finish, or after one that failed, the file is removed. */
 void writer_release(struct writer *w);
 
-/* ---- for the streams ---- */
+/* ---- the rest of the file ---- */
 
 int writer_pwrite(struct writer *w, const void *from, size_t bytes, uint64_t offset);
-/* Exactly so many bytes, else -EIO. */
-int writer_pread(struct writer *w, void *to, size_t bytes, uint64_t offset);
+/* Exactly so many bytes of fd, else -EIO. */
+int writer_pread(struct writer *w, int fd, void *to, size_t bytes, uint64_t offset);
 
 /* compile_streams.c: the THREAD streams, made from ORDER.  thread[].words and offset are filled. */
 int streams_write(struct writer *w, struct mprof_playback_header *h,
 		  struct mprof_play_thread *thread);
+
+/* compile_finish.c: everything behind ORDER; fills the sections of h and writes it.  Says what
+ * failed. */
+int writer_finish(struct writer *w, struct mprof_playback_header *h,
+		  struct mprof_play_thread *thread, struct error *err);
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../profile/paths.h"
 #include "../util/alloc.h"
 #include "../util/memory.h"
 
@@ -78,7 +79,7 @@ static void make_tree(struct writer *w)
 		for (k = 0; k < o.values; k++)
 			value[k] = profile_value(p, i, o.value[k]);
 		calltree_path_of(&path, p, i);
-		skip = calltree_start_lines(path.line, path.count);
+		skip = paths_start_lines(path.line, path.count);
 		w->node_of[i] =
 		    calltree_add(&w->tree, path.line + skip, path.count - skip, false, true, value);
 		note_starts(w, path.line, skip, w->node_of[i]);

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,12 +25,6 @@ static const struct import_ops *const ops[] = {
 #define IMPORT_FORMAT(name, title, lines) &import_##name,
 #include "import.def"
 #undef IMPORT_FORMAT
-};
-
-static const uint8_t class_of[MPROF_FN_MAX] = {
-#define MPROF_FUNCTION(id, code, name, class) [code] = MPROF_CLASS_##class,
-#include <mprof/functions.def>
-#undef MPROF_FUNCTION
 };
 
 #define FORMATS (sizeof(formats) / sizeof(formats[0]))
@@ -82,91 +75,7 @@ const struct import_format *import_recognise(const char *path)
 	return found;
 }
 
-/* ---- what formats use ---- */
-
-/* Times never go backwards; without any, calls are counted. */
-static uint64_t ticks_of(struct importer *im, uint64_t ns)
-{
-	uint64_t ticks = im->ticks + TRACE_UNTIMED;
-
-	if (!im->begun) {
-		im->begun = true;
-		im->timed = ns != 0;
-		im->base_ns = ns;
-		ticks = 1;
-	} else if (im->timed) {
-		ticks = ns >= im->base_ns ? ns - im->base_ns + 1 : 1;
-	}
-	if (ticks > im->ticks)
-		im->ticks = ticks;
-	return im->ticks;
-}
-
-static struct event *new_event(struct importer *im, enum event_kind kind, uint8_t fn,
-			       uint32_t thread, uint64_t ns)
-{
-	struct event *e = &im->event[im->events++];
-
-	*e = (struct event){
-		.ticks = ticks_of(im, ns),
-		.process = 1,
-		.thread = thread,
-		.kind = (uint8_t)kind,
-		.fn = fn,
-	};
-	return e;
-}
-
-/* The size of all elements, and what event_factors() makes of the rest. */
-static void set_size(struct event *e, const struct import_call *c)
-{
-	const bool overflow =
-	    __builtin_mul_overflow(c->size, c->has_elements ? c->elements : 1, &e->size);
-
-	e->arg = c->align;
-	e->usable = e->addr ? e->size : 0;
-	if (overflow) {
-		e->size = UINT64_MAX;
-		e->usable = e->addr ? UINT64_MAX : c->size;
-	}
-	if (!c->has_elements)
-		return;
-	e->arg = c->elements ? c->elements : c->size;
-	e->factors = !c->elements ? FACTORS_NO_COUNT
-		     : !overflow  ? FACTORS_COUNT
-		     : e->addr	  ? FACTORS_LOST
-				  : FACTORS_OVERFLOW;
-}
-
-void import_call(struct importer *im, const struct import_call *c)
-{
-	struct event *e;
-
-	im->report.calls++;
-	if (class_of[c->fn] == MPROF_CLASS_REALLOC) {
-		if (c->old) {
-			e = new_event(im, EVENT_REALLOC_BEGIN, c->fn, c->thread, c->ns);
-			e->addr = c->old;
-			e->size = c->size;
-		}
-		e = new_event(im, EVENT_REALLOC_END, c->fn, c->thread, c->ns);
-	} else {
-		e = new_event(im, EVENT_CALL, c->fn, c->thread, c->ns);
-	}
-	e->addr = class_of[c->fn] == MPROF_CLASS_FREE ? c->old : c->addr;
-	if (class_of[c->fn] != MPROF_CLASS_FREE)
-		set_size(e, c);
-}
-
-void import_thread_end(struct importer *im, uint32_t thread, uint64_t ns)
-{
-	new_event(im, EVENT_CONTROL, 0, thread, ns)->control = MPROF_CONTROL_THREAD_END;
-}
-
-static char *next_remark(struct import_report *r)
-{
-	return r->remarks < IMPORT_REMARKS ? r->remark[r->remarks++] : NULL;
-}
+/* ---- remarks ---- */
 
 /* Always reports what ended it. */
 static void stopped_reading(struct importer *im, const char *why)
@@ -178,23 +87,10 @@ static void stopped_reading(struct importer *im, const char *why)
 	import_missing(im, 1, "after line %" PRIu64 ": %s", im->number, why);
 }
 
-void import_missing(struct importer *im, uint64_t how_many, const char *format, ...)
-{
-	char *remark = next_remark(&im->report);
-	va_list ap;
-
-	im->report.bad += how_many;
-	if (!remark)
-		return;
-	va_start(ap, format);
-	vsnprintf(remark, sizeof(im->report.remark[0]), format, ap);
-	va_end(ap);
-}
-
 /* The beginning of the line, as far as it can be shown. */
 static void bad_line(struct importer *im, const char *line, const char *right)
 {
-	char shown[64], *remark = next_remark(&im->report);
+	char shown[64], *remark = import_remark(&im->report);
 	size_t n = 0;
 
 	im->report.bad++;
@@ -208,31 +104,6 @@ static void bad_line(struct importer *im, const char *line, const char *right)
 	strcpy(shown + n, *line ? "..." : "");
 	snprintf(remark, sizeof(im->report.remark[0]), "line %" PRIu64 ": '%s' should be %s",
 		 im->number, shown, right);
-}
-
-static bool scan_one(const char **at, char what, struct import_call *call)
-{
-	switch (what) {
-	case 'r':
-		return scan_next(at, 16, &call->addr);
-	case 'o':
-		return scan_next(at, 16, &call->old);
-	case 's':
-		return scan_next(at, 10, &call->size);
-	case 'n':
-		call->has_elements = true;
-		return scan_next(at, 10, &call->elements);
-	default:
-		return scan_next(at, 10, &call->align);
-	}
-}
-
-bool scan_call(const char **at, const char *shape, struct import_call *call)
-{
-	for (; *shape; shape++)
-		if (!scan_one(at, *shape, call))
-			return false;
-	return true;
 }
 
 /* ---- the events ---- */

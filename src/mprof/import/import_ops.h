@@ -66,6 +66,9 @@ void import_thread_end(struct importer *im, uint32_t thread, uint64_t ns);
 void import_missing(struct importer *im, uint64_t how_many, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Room for the next remark; NULL: there are enough. */
+char *import_remark(struct import_report *r);
+
 /* ---- scanning: *at moves behind what was found ---- */
 
 static inline void scan_blanks(const char **at)

@@ -19,13 +19,6 @@
 #include "room.h"
 #include "runs_args.h"
 
-const char *runs_mode_name(enum runs_mode m)
-{
-	static const char *const name[] = { "auto", "serial", "threads", "ordered" };
-
-	return name[m];
-}
-
 /* ---- start-up ---- */
 
 /* The least of a few: the kernel counts resident pages in batches. */

@@ -9,6 +9,13 @@
 #define LEAST_LIMIT_MS 20000
 #define LIMIT_TIMES    50 /* of what the fastest memory run took */
 
+const char *runs_mode_name(enum runs_mode m)
+{
+	static const char *const name[] = { "auto", "serial", "threads", "ordered" };
+
+	return name[m];
+}
+
 /* What every run is told. */
 static void common(struct play_args *a, const struct runs_plan *p, const char *mode)
 {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../profile/calltree.h"
+#include "../profile/paths.h"
 #include "paragraph.h"
 #include "print_table.h"
 #include "report.h"
@@ -92,8 +93,7 @@ static void print_path(struct view_request *r, const struct profile_path *path,
 		       const struct sym_line *through, FILE *out)
 {
 	const size_t depth = r->depth ? r->depth : DEPTH;
-	const size_t outer =
-	    r->options->wrappers ? 0 : calltree_start_lines(path->line, path->count);
+	const size_t outer = r->options->wrappers ? 0 : paths_start_lines(path->line, path->count);
 	size_t i = path->count, first, shown = 0;
 
 	if (!i && !path->truncated)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../profile/calltree.h"
+#include "../profile/paths.h"
 #include "../util/alloc.h"
 #include "figures.h"
 #include "paragraph.h"
@@ -205,7 +206,7 @@ static void put_stack(const struct errors *e, const char *what, uint32_t fn, uin
 	if (thread)
 		fprintf(out, " in thread %" PRIu32, thread);
 	fputs(i ? ":\n" : "; the call stack is not known\n", out);
-	outer = i ? calltree_start_lines(path->line, path->count) : 0;
+	outer = i ? paths_start_lines(path->line, path->count) : 0;
 	while (i > outer && shown++ < depth) {
 		fputs("       ", out);
 		figures_line(out, path->line[--i], true);

@@ -10,6 +10,8 @@
 
 #include <stdio.h>
 
+#include "sentences.h"
+
 #include "../play/runs.h"
 #include "../play/verdict.h"
 #include "json.h"
@@ -29,15 +31,6 @@ struct replay_answer {
 	/* For each of the runs' rows; NULL: the same, or that row failed. */
 	const struct memories_row **heap;
 };
-
-/* Sentences; each is the list's. */
-struct sentences {
-	char **line;
-	size_t n, room;
-};
-void sentence_add(struct sentences *w, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-void sentences_free(struct sentences *w);
 
 void replay_what(const struct replay_answer *a, struct sentences *w);	 /* what was played */
 void replay_verdict(const struct replay_answer *a, struct sentences *w); /* what came out */

@@ -14,33 +14,6 @@
 #define KEPT_BYTES (4u << 20)
 #define NOISE_TOLD 5 /* percent: smaller differences need no explanation */
 
-/* Command lines and what allocators say may hold what a terminal acts upon. */
-static void clean(char *s)
-{
-	for (; *s; s++)
-		if ((unsigned char)*s < ' ' || *s == 0x7f)
-			*s = ' ';
-}
-
-void sentence_add(struct sentences *w, const char *format, ...)
-{
-	va_list args;
-
-	GROW(w->line, w->n + 1, w->room);
-	va_start(args, format);
-	w->line[w->n] = must_vprintf(format, args);
-	va_end(args);
-	clean(w->line[w->n++]);
-}
-
-void sentences_free(struct sentences *w)
-{
-	while (w->n)
-		free(w->line[--w->n]);
-	free(w->line);
-	*w = (struct sentences){ 0 };
-}
-
 /* ---- one figure of all rows against the reference ---- */
 
 /* How a figure is told. */

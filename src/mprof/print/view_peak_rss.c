@@ -10,6 +10,7 @@
 
 #include "../profile/callgraph.h"
 #include "../pass/rss.h"
+#include "../profile/paths.h"
 #include "flat_view.h"
 
 static struct long_text about(const struct view_request *r, const struct profile_group *g)
@@ -97,7 +98,7 @@ static bool only_starts(const struct sym_line *line)
 {
 	const struct sym_line *const twice[] = { line, line };
 
-	return calltree_start_lines(twice, 2) > 0;
+	return paths_start_lines(twice, 2) > 0;
 }
 
 static void print_functions(const struct view_request *r, struct callgraph *g, uint32_t *order,

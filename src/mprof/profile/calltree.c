@@ -154,36 +154,6 @@ void calltree_release(struct calltree *t)
 
 /* ---- from a profile ---- */
 
-bool calltree_matches(const char *pattern, const char *function)
-{
-	const char *parameters = strchr(function, '(');
-	char name[512];
-	size_t n;
-
-	if (!strcmp(pattern, function) || !fnmatch(pattern, function, 0))
-		return true;
-	/* Not of "(anonymous namespace)::f". */
-	while (parameters && (parameters == function || parameters[-1] == ':'))
-		parameters = strchr(parameters + 1, '(');
-	if (!parameters)
-		return false;
-	n = (size_t)(parameters - function);
-	if (n >= sizeof(name))
-		return false;
-	memcpy(name, function, n);
-	name[n] = '\0';
-	return !fnmatch(pattern, name, 0);
-}
-
-size_t calltree_start_lines(const struct sym_line *const *line, size_t n)
-{
-	size_t i = 0;
-
-	while (i + 1 < n && paths_is_start(line[i]))
-		i++;
-	return i;
-}
-
 void calltree_path_of(struct calltree_path *to, struct profile *p, size_t i)
 {
 	const struct profile_path *path = profile_path(p, p->site[i].key);
@@ -217,7 +187,7 @@ static void add_site(struct calltree *t, const struct calltree_path *path,
 		     enum calltree_direction direction, const char *function, const uint64_t *value)
 {
 	size_t at = function ? find_function(path, function) : 0;
-	size_t start = calltree_start_lines(path->line, path->count);
+	size_t start = paths_start_lines(path->line, path->count);
 	/* What is folded away is shown to who asks for a line of it. */
 	const size_t end = at < path->count   ? path->count
 			   : at < path->inner ? path->inner

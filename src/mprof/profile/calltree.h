@@ -81,13 +81,6 @@ enum calltree_direction {
 void calltree_make(struct calltree *t, struct profile *p, const struct calltree_options *o,
 		   enum calltree_direction direction, const char *function);
 
-/* How many lines at the outer end only start a program or a thread (_start, start_thread); at
- * least one line is left. */
-size_t calltree_start_lines(const struct sym_line *const *line, size_t n);
-
-/* Does the pattern name this function?  Its name, with or without parameters, or a glob. */
-bool calltree_matches(const char *pattern, const char *function);
-
 /* The path of site i of p with the lines above put in where they belong.  The array is the caller's
  * to keep and free. */
 struct calltree_path {

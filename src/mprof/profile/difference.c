@@ -8,6 +8,7 @@
 #include "calltree.h"
 #include "difference_names.h"
 #include "../util/alloc.h"
+#include "paths.h"
 
 /* ---- collecting ---- */
 
@@ -282,7 +283,7 @@ static void add_profile(struct diff *d, enum diff_side side, struct profile *p)
 			v[k] = diff_has(d, (enum profile_value)k)
 				   ? profile_value(p, i, (enum profile_value)k)
 				   : 0;
-		start = calltree_start_lines(path.line, path.count);
+		start = paths_start_lines(path.line, path.count);
 		diff_add(d, side, path.line + start, path.count - start, v);
 	}
 	free(path.line);

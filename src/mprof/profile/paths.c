@@ -153,6 +153,27 @@ const struct profile_path *paths_keep(struct profile_paths *t, uint32_t stack)
 /* ---- matching ---- */
 
 /* A pattern without a slash is for the last part of the path. */
+bool paths_name_matches(const char *pattern, const char *function)
+{
+	const char *parameters = strchr(function, '(');
+	char name[512];
+	size_t n;
+
+	if (!strcmp(pattern, function) || !fnmatch(pattern, function, 0))
+		return true;
+	/* Not of "(anonymous namespace)::f". */
+	while (parameters && (parameters == function || parameters[-1] == ':'))
+		parameters = strchr(parameters + 1, '(');
+	if (!parameters)
+		return false;
+	n = (size_t)(parameters - function);
+	if (n >= sizeof(name))
+		return false;
+	memcpy(name, function, n);
+	name[n] = '\0';
+	return !fnmatch(pattern, name, 0);
+}
+
 bool paths_is_file(const char *pattern, const char *file)
 {
 	const char *slash = strrchr(file, '/');
@@ -165,7 +186,7 @@ bool paths_is_file(const char *pattern, const char *file)
 /* By the name in the symbol table, too. */
 bool paths_is_function(const char *pattern, const struct sym_line *line)
 {
-	return calltree_matches(pattern, line->function) || !fnmatch(pattern, line->raw, 0);
+	return paths_name_matches(pattern, line->function) || !fnmatch(pattern, line->raw, 0);
 }
 
 bool paths_has_function(const struct profile_path *path, const char *pattern)
@@ -191,6 +212,15 @@ static uint8_t mark_line(const struct profile_paths *t, const struct sym_line *l
 	if (t->without && paths_is_function(t->without, line))
 		mark |= PATH_MARK_WITHOUT;
 	return mark;
+}
+
+size_t paths_start_lines(const struct sym_line *const *line, size_t n)
+{
+	size_t i = 0;
+
+	while (i + 1 < n && paths_is_start(line[i]))
+		i++;
+	return i;
 }
 
 bool paths_match(struct profile_paths *t, const struct profile_path *path)
@@ -221,7 +251,7 @@ bool paths_match(struct profile_paths *t, const struct profile_path *path)
 
 uint32_t path_interner_id(struct path_interner *k, const struct profile_path *path, size_t n)
 {
-	size_t i = calltree_start_lines(path->line, path->count), ids = 0;
+	size_t i = paths_start_lines(path->line, path->count), ids = 0;
 
 	GROW(k->id, n + 1, k->room);
 	k->id[ids++] = path->truncated;

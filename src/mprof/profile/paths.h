@@ -64,6 +64,11 @@ const struct profile_path *paths_look(struct profile_paths *t, uint32_t stack);
 const struct profile_path *paths_keep(struct profile_paths *t, uint32_t stack);
 /* Do --function, --file and --module each match a line of it, and --without none? */
 bool paths_match(struct profile_paths *t, const struct profile_path *path);
+/* How many lines at the outer end only start a program or a thread (_start, start_thread); at
+ * least one line is left. */
+size_t paths_start_lines(const struct sym_line *const *line, size_t n);
+/* Does the pattern name this function?  Its name, with or without parameters, or a glob. */
+bool paths_name_matches(const char *pattern, const char *function);
 /* Does the pattern name this line, as --function does; the file or module, as --file does? */
 bool paths_is_function(const char *pattern, const struct sym_line *line);
 bool paths_is_file(const char *pattern, const char *file);

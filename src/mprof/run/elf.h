@@ -10,8 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../util/error.h"
-
 enum elf_type { ELF_NONE, ELF_PROGRAM, ELF_SHARED };
 
 struct elf_facts {
@@ -28,21 +26,5 @@ int elf_read(const char *path, struct elf_facts *facts);
 
 /* The text that a shared object exports as symbol.  0, or -errno. */
 int elf_string(const char *path, const char *symbol, char *text, size_t size);
-
-/* A program as exec will find it. */
-struct program {
-	char path[PATH_MAX];  /* what the shell or execvp would start */
-	char image[PATH_MAX]; /* the ELF file that runs: path, or its script's interpreter */
-	char why_not[512];    /* why libmprof.so will not be loaded; "" if it will */
-	char past[1024];      /* whose calls go past libmprof.so, and why; "": nobody's */
-	bool past_all;	      /* those of the whole program */
-	bool alone;	      /* it would not even run with libmprof.so preloaded */
-};
-
-/*
- * Looks name up as execvp does and follows #! lines.  0, or -ENOENT (not
- * found) or -EACCES (found, not executable) with *err.
- */
-int program_find(const char *name, struct program *program, struct error *err);
 
 #endif

@@ -15,7 +15,7 @@
 #include "../trace/append.h"
 #include "../util/error.h"
 #include "conf.h"
-#include "elf.h"
+#include "program.h"
 #include "launch.h"
 #include "target.h"
 

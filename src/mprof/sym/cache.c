@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * cache.c - what was found in an object, kept on disk: finding, reading, adding.
+ * cache.c - what was found in an object, kept on disk: reading, finding, adding.
  *
- * cache_write.c writes.  The layout is in cache_format.h.  Everything in a file is
- * checked once when it is loaded, so that cache_find need not.
+ * cache_write.c writes, cache_directory.c keeps the directory.  The layout is in cache_format.h.
+ * Everything in a file is checked once when it is loaded, so that cache_find need not.
  */
 #include "cache.h"
 
@@ -18,68 +18,6 @@
 
 #include "cache_format.h"
 #include "../util/alloc.h"
-
-/* ---- the directory ---- */
-
-/* A directory that is ours; -1 if it is not. */
-static int open_ours(int parent, const char *name)
-{
-	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct stat st;
-
-	if (fd >= 0 && (fstat(fd, &st) || st.st_uid != geteuid())) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
-}
-
-static int enter(int parent, const char *name)
-{
-	mkdirat(parent, name, 0700);
-	return open_ours(parent, name);
-}
-
-static int enter_and_leave(int parent, const char *name)
-{
-	int fd = parent < 0 ? -1 : enter(parent, name);
-
-	if (parent >= 0)
-		close(parent);
-	return fd;
-}
-
-static int base_directory(void)
-{
-	const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-
-	if (base && *base == '/')
-		return enter(AT_FDCWD, base);
-	return home && *home == '/' ? enter_and_leave(open_ours(AT_FDCWD, home), ".cache") : -1;
-}
-
-struct cache *cache_open(void)
-{
-	struct cache *c = must_calloc(1, sizeof(*c));
-	char name[32];
-
-	snprintf(name, sizeof(name), "symbols-%d", CACHE_FORMAT);
-	c->directory = enter_and_leave(enter_and_leave(base_directory(), "mprof"), name);
-	if (c->directory >= 0)
-		return c;
-	free(c);
-	return NULL;
-}
-
-void cache_close(struct cache *c)
-{
-	if (!c)
-		return;
-	if (c->wrote)
-		cache_trim(c);
-	close(c->directory);
-	free(c);
-}
 
 bool cache_name(struct build_id id, char name[CACHE_NAME])
 {
@@ -208,7 +146,7 @@ void cache_load(struct cache *c, struct cache_file *f, const struct cache_key *k
 	if (f->loaded) {
 		f->quality = cache_view(f->loaded).head->quality;
 		f->doubtful = is_of_other_file(f, &key->there);
-		futimens(fd, NULL); /* it is in use: see cache_trim */
+		futimens(fd, NULL); /* it is in use: see cache_directory.c */
 	}
 	close(fd);
 }

@@ -59,7 +59,5 @@ struct cache_entry {
 struct cache_view cache_view(const char *bytes);
 /* False: an id that no file is named after. */
 bool cache_name(struct build_id id, char name[CACHE_NAME]);
-/* Removes what was not used for longest. */
-void cache_trim(struct cache *c);
 
 #endif

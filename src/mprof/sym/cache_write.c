@@ -5,7 +5,6 @@
  * The new file is written beside the old one under a name of its own and then
  * takes its place, so nobody ever sees a part of it.
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +17,6 @@
 #include "cache_format.h"
 #include "../util/alloc.h"
 #include "../util/arena.h"
-
-#define STALE_SECONDS 3600 /* what a writer that died left behind */
 
 struct writer {
 	struct cache_stored *entry;
@@ -177,66 +174,4 @@ void cache_store(struct cache *c, struct cache_file *f, const struct cache_key *
 	free(w.strings);
 	hash_release(&w.offset);
 	arena_release(&w.arena);
-}
-
-/* ---- what was not used for longest goes ---- */
-
-struct aged {
-	char name[256];
-	time_t used;
-	uint64_t bytes;
-};
-
-static int by_age(const void *a, const void *b)
-{
-	const struct aged *x = a, *y = b;
-
-	return x->used < y->used ? -1 : x->used > y->used;
-}
-
-static struct aged *list(struct cache *c, size_t *count, uint64_t *bytes)
-{
-	int fd = openat(c->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct aged *all = NULL;
-	size_t room = 0;
-	struct dirent *d;
-	struct stat st;
-
-	while (dir && (d = readdir(dir))) {
-		if (fstatat(c->directory, d->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
-		    !S_ISREG(st.st_mode))
-			continue;
-		GROW(all, *count + 1, room);
-		snprintf(all[*count].name, sizeof(all->name), "%s", d->d_name);
-		all[*count].used = st.st_mtime;
-		all[(*count)++].bytes = (uint64_t)st.st_size;
-		*bytes += (uint64_t)st.st_size;
-	}
-	if (dir)
-		closedir(dir);
-	else if (fd >= 0)
-		close(fd);
-	return all;
-}
-
-void cache_trim(struct cache *c)
-{
-	uint64_t bytes = 0;
-	size_t i, count = 0;
-	struct aged *all = list(c, &count, &bytes);
-	bool much = bytes > CACHE_BYTES;
-	time_t now = time(NULL);
-
-	if (count)
-		qsort(all, count, sizeof(*all), by_age);
-	for (i = 0; i < count; i++) {
-		bool left = strchr(all[i].name, '.') && all[i].used < now - STALE_SECONDS;
-
-		if (!left && !(much && bytes > CACHE_BYTES / 4 * 3))
-			continue;
-		unlinkat(c->directory, all[i].name, 0);
-		bytes -= all[i].bytes;
-	}
-	free(all);
 }

@@ -24,85 +24,6 @@
 #include "../util/large.h"
 #include "../util/unfinished.h"
 
-static int write_at(const struct job *j, const void *data, size_t bytes, uint64_t offset)
-{
-	size_t done = 0;
-
-	while (done < bytes) {
-		ssize_t n =
-		    pwrite(j->fd, (const char *)data + done, bytes - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -ENOSPC;
-		done += (size_t)n;
-	}
-	return 0;
-}
-
-static int grow(void **buf, size_t *room, size_t bytes)
-{
-	if (*room < bytes) {
-		free(*buf);
-		*buf = malloc(bytes);
-		*room = *buf ? bytes : 0;
-	}
-	return *buf ? 0 : -ENOMEM;
-}
-
-unsigned char *job_payload(struct job *j, size_t bytes)
-{
-	return grow((void **)&j->out, &j->out_room,
-		    sizeof(struct mprof_extent) + bytes + MPROF_EXTENT_ALIGN)
-		   ? NULL
-		   : j->out + sizeof(struct mprof_extent);
-}
-
-int job_add_extent(struct job *j, struct mprof_extent head, size_t used)
-{
-	size_t size = (sizeof(head) + used + MPROF_EXTENT_ALIGN - 1) / MPROF_EXTENT_ALIGN *
-		      MPROF_EXTENT_ALIGN;
-	int ret;
-
-	head.offset = j->tail;
-	head.size = (uint32_t)size;
-	memcpy(j->out, &head, sizeof(head));
-	memset(j->out + sizeof(head) + used, 0, size - sizeof(head) - used);
-	ret = write_at(j, j->out, size, j->tail);
-	j->tail += size;
-	return ret;
-}
-
-int job_add_own(struct job *j, enum mprof_extent_kind kind, size_t used, uint64_t seq,
-		const uint64_t *ticks)
-{
-	struct mprof_extent head = { .magic = MPROF_EXTENT_MAGIC,
-				     .kind = (uint16_t)kind,
-				     .used = (uint32_t)used,
-				     .seq = seq,
-				     .first_ticks = ticks ? ticks[0] : 0,
-				     .last_ticks = ticks ? ticks[1] : 0 };
-
-	if (used > MPROF_EXTENT_MAX / 2)
-		return -EFBIG;
-	memcpy(&head.run, j->from->header.run_id, sizeof(head.run));
-	head.check = mprof_checksum(j->out + sizeof(head), used);
-	return job_add_extent(j, head, used);
-}
-
-int job_go_on(const struct job *j)
-{
-	const struct compact_options *o = j->options;
-	uint64_t done = 8 * j->events, all = j->from->file_bytes;
-
-	if (o->stop && *o->stop)
-		return -EINTR;
-	if (o->progress)
-		o->progress(o->context, done < all ? done : all, all);
-	return 0;
-}
-
 /* ---- what is neither events nor stacks ---- */
 
 static int copy_extent(struct job *j, const struct extent *x)
@@ -172,10 +93,10 @@ static int write_header(struct job *j, uint64_t index_offset)
 	h->index_offset = index_offset;
 	h->time_error = j->options->exact ? 0 : 1u << j->shift;
 	memset(h->free_slots, 0, sizeof(h->free_slots));
-	ret = write_at(j, h, MPROF_HEADER_SHORT, 0);
+	ret = job_write(j, h, MPROF_HEADER_SHORT, 0);
 	if (!ret)
-		ret = write_at(j, h->process, h->header_size - MPROF_HEADER_SHORT,
-			       MPROF_HEADER_SHORT);
+		ret = job_write(j, h->process, h->header_size - MPROF_HEADER_SHORT,
+				MPROF_HEADER_SHORT);
 	return ret;
 }
 

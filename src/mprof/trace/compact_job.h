@@ -29,6 +29,8 @@ struct job {
 	size_t out_room;
 };
 
+/* Bytes of the new file, wherever.  0 or -errno. */
+int job_write(const struct job *j, const void *data, size_t bytes, uint64_t offset);
 /* Room for the payload of the next extent; what was there is lost.  NULL without memory. */
 unsigned char *job_payload(struct job *j, size_t bytes);
 /* Writes the next extent, with `used` bytes of payload.  0 or -errno. */

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * messages.c - what every command needs to speak: see cmd.h.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../util/pager.h"
+#include "../util/plain.h"
+#include "cmd.h"
+
+int cmd_error(int status, const char *format, ...)
+{
+	va_list args;
+
+	fflush(stdout);
+	fputs("mprof: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return status;
+}
+
+void cmd_warn(const char *format, ...)
+{
+	va_list args;
+
+	fflush(stdout);
+	fputs("mprof: warning: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+const char *cmd_path(const char *path)
+{
+	static char here[PATH_MAX];
+	size_t n;
+
+	if (!getcwd(here, sizeof(here)))
+		return path;
+	n = strlen(here);
+	/* Not one that would be taken for an option. */
+	if (strncmp(path, here, n) || path[n] != '/' || path[n + 1] == '-')
+		return path;
+	return path + n + 1;
+}
+
+int cmd_flush(int status)
+{
+	int failed, code;
+
+	/* plain_raw() flushes stdout as well, so check for errors last. */
+	errno = 0;
+	failed = fflush(stdout) || fflush(plain_raw());
+	code = failed ? errno : 0;
+	if ((!failed && !ferror(stdout) && !ferror(plain_raw())) || pager_left())
+		return status;
+	cmd_error(0, "the output is incomplete: cannot write to standard output%s%s",
+		  code ? ": " : "", code ? strerror(code) : "");
+	return status ? status : STATUS_FOUND;
+}

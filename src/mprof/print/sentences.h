@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* sentences.h - a list of sentences, made before it is known where they are printed. */
+#ifndef MPROF_PRINT_SENTENCES_H
+#define MPROF_PRINT_SENTENCES_H
+
+#include <stddef.h>
+
+/* Each is the list's. */
+struct sentences {
+	char **line;
+	size_t n, room;
+};
+void sentence_add(struct sentences *w, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void sentences_free(struct sentences *w);
+
+#endif

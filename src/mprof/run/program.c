@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * program.c - looks a program up and tells whether it can be preloaded.
+ */
+#include "program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "elf.h"
+#include "needed.h"
+#include "own_malloc.h"
+
+#define SCRIPTS_MAX 5 /* as many #! lines in a row as the kernel follows */
+
+/* Would the kernel switch privileges, so that the linker ignores LD_PRELOAD? */
+static const char *privileges(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return NULL;
+	if (st.st_mode & S_ISUID && st.st_uid != getuid())
+		return "it is setuid";
+	if ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != getgid())
+		return "it is setgid";
+	if (getuid() && getxattr(path, "security.capability", NULL, 0) > 0)
+		return "it has file capabilities";
+	return NULL;
+}
+
+/* The run-time of gcc's sanitizers refuses, or does not survive, to come second. */
+static bool is_sanitized(const char *path)
+{
+	static const char *const runtimes[] = { "libasan.so", "libtsan.so", "liblsan.so",
+						"libhwasan.so" };
+	size_t i;
+
+	for (i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
+		if (needed_begins(path, runtimes[i]))
+			return true;
+	return false;
+}
+
+static void judge(struct program *p)
+{
+	const char *why = privileges(p->image);
+	struct elf_facts elf;
+	char say[256] = "";
+
+	if (elf_read(p->image, &elf))
+		return; /* executable but unreadable: try, MPROF_NOTES will tell */
+	if (why)
+		snprintf(say, sizeof(say),
+			 "%s, and the dynamic linker ignores LD_PRELOAD for such a program", why);
+	else if (elf.type == ELF_NONE)
+		return; /* execvp gives it to /bin/sh */
+	else if (!elf.ours)
+		snprintf(say, sizeof(say), "it is built for another machine than libmprof.so");
+	else if (!elf.has_loader)
+		snprintf(say, sizeof(say), "it is statically linked, so nothing can be preloaded");
+	else if (strstr(elf.loader, "musl"))
+		snprintf(say, sizeof(say),
+			 "its C library is musl, but libmprof.so is built for glibc");
+	else if ((p->alone = is_sanitized(p->image)))
+		snprintf(say, sizeof(say),
+			 "it is built with a sanitizer, whose own allocator must come first");
+	if (*say)
+		snprintf(p->why_not, sizeof(p->why_not), "'%.200s' cannot be recorded: %s",
+			 p->image, say);
+}
+
+/* If image is a script: its interpreter becomes the image.  Was it one? */
+static bool follow_script(struct program *p)
+{
+	char line[PATH_MAX], *at, *end;
+	int fd = open(p->image, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = pread(fd, line, sizeof(line) - 1, 0);
+	close(fd);
+	if (n < 3 || line[0] != '#' || line[1] != '!')
+		return false;
+	line[n] = '\0';
+	at = line + 2 + strspn(line + 2, " \t");
+	end = at + strcspn(at, " \t\n");
+	*end = '\0';
+	snprintf(p->image, sizeof(p->image), "%s", at);
+	return true;
+}
+
+static bool runnable(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
+}
+
+/* Searches PATH.  0, -EACCES if one is there that is not executable, -ENOENT. */
+static int search(const char *name, char *found, size_t size)
+{
+	const char *path = getenv("PATH"), *p;
+	int code = -ENOENT;
+	size_t n;
+
+	for (p = path ? path : "/bin:/usr/bin"; p; p = p[n] ? p + n + 1 : NULL) {
+		n = strcspn(p, ":");
+		if ((size_t)snprintf(found, size, "%.*s%s%s", (int)n, p, n ? "/" : "", name) >=
+		    size)
+			continue;
+		if (runnable(found))
+			return 0;
+		if (!access(found, F_OK))
+			code = -EACCES;
+	}
+	return code;
+}
+
+static int locate(const char *name, struct program *p, struct error *err)
+{
+	struct stat st;
+	int code;
+
+	if (!strchr(name, '/')) {
+		code = *name ? search(name, p->path, sizeof(p->path)) : -ENOENT;
+		if (code == -EACCES)
+			return fail(err, code, "'%s' is in PATH, but not executable", name);
+		return code ? fail(err, code, "there is no program '%s' in PATH", name) : 0;
+	}
+	snprintf(p->path, sizeof(p->path), "%s", name);
+	if (stat(name, &st))
+		return fail(err, errno == EACCES ? -EACCES : -ENOENT, "cannot run '%s': %s", name,
+			    strerror(errno));
+	if (S_ISDIR(st.st_mode))
+		return fail(err, -EACCES, "cannot run '%s': it is a directory", name);
+	return runnable(name) ? 0 : fail(err, -EACCES, "cannot run '%s': not executable", name);
+}
+
+/* Without it exec says "no such file" of a file that is there. */
+static int has_its_loader(const struct program *p, struct error *err)
+{
+	struct elf_facts elf;
+
+	if (elf_read(p->image, &elf) || !elf.has_loader || !access(elf.loader, X_OK))
+		return 0;
+	return fail(err, -ENOENT, "cannot run '%s': its dynamic linker '%s' is missing", p->image,
+		    elf.loader);
+}
+
+/* An allocator of its own that a preloaded one does not replace. */
+static void find_past(struct program *p)
+{
+	struct own_malloc own;
+
+	if (!own_malloc_find(p->image, &own))
+		return;
+	own_malloc_words(&own, p->past, sizeof(p->past));
+	p->past_all = own.how == OWN_FIRST;
+}
+
+int program_find(const char *name, struct program *p, struct error *err)
+{
+	int code = locate(name, p, err), i;
+
+	p->why_not[0] = p->past[0] = '\0';
+	p->past_all = false;
+	p->alone = false;
+	if (code)
+		return code;
+	snprintf(p->image, sizeof(p->image), "%s", p->path);
+	for (i = 0; i < SCRIPTS_MAX && follow_script(p); i++)
+		;
+	if (i && access(p->image, X_OK))
+		return fail(err, -ENOENT, "cannot run '%s': its interpreter '%s' is missing",
+			    p->path, p->image);
+	judge(p);
+	if (!*p->why_not)
+		find_past(p);
+	return has_its_loader(p, err);
+}

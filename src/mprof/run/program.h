@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * program.h - the program that a command names, and whether libmprof.so can be preloaded into it.
+ */
+#ifndef MPROF_RUN_PROGRAM_H
+#define MPROF_RUN_PROGRAM_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "../util/error.h"
+
+/* A program as exec will find it. */
+struct program {
+	char path[PATH_MAX];  /* what the shell or execvp would start */
+	char image[PATH_MAX]; /* the ELF file that runs: path, or its script's interpreter */
+	char why_not[512];    /* why libmprof.so will not be loaded; "" if it will */
+	char past[1024];      /* whose calls go past libmprof.so, and why; "": nobody's */
+	bool past_all;	      /* those of the whole program */
+	bool alone;	      /* it would not even run with libmprof.so preloaded */
+};
+
+/*
+ * Looks name up as execvp does and follows #! lines.  0, or -ENOENT (not
+ * found) or -EACCES (found, not executable) with *err.
+ */
+int program_find(const char *name, struct program *program, struct error *err);
+
+#endif
