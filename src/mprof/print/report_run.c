@@ -130,22 +130,34 @@ static void print_damage(const struct trace_damage *d, FILE *out)
 {
 	const struct {
 		uint64_t n;
-		const char *words;
+		const char *one, *many;
 	} row[] = {
-		{ d->header_cut, "header has lost its table of processes: the file was truncated" },
-		{ d->bytes_cut, "bytes are empty: truncated away, or never written" },
-		{ d->chunks_unseen, "parts were written but are missing from the file" },
-		{ d->bytes_missing, "bytes are missing at the end of the file" },
-		{ d->bytes_skipped, "bytes between its parts are not readable" },
-		{ d->bytes_empty, "bytes were reserved and never written" },
-		{ d->chunks_bad, "parts fail their checksum or reach beyond their bounds" },
-		{ d->chunks_missing, "parts are missing in the middle" },
-		{ d->words_bad, "parts end at an invalid event" },
-		{ d->lines_bad, "lines are invalid and were skipped" },
-		{ d->lines_cut, "line at the end is incomplete" },
-		{ d->sizes_bad, "parts overlap others" },
-		{ d->stacks_bad, "descriptions of call stacks are invalid" },
-		{ d->stacks_missing, "references to call stacks that are not defined" },
+		{ d->header_cut, "table of processes is cut off: the file was truncated",
+		  "tables of processes are cut off: the files were truncated" },
+		{ d->bytes_cut, "byte is empty: truncated away, or never written",
+		  "bytes are empty: truncated away, or never written" },
+		{ d->chunks_unseen, "part was written but is missing from the file",
+		  "parts were written but are missing from the file" },
+		{ d->bytes_missing, "byte is missing at the end of the file",
+		  "bytes are missing at the end of the file" },
+		{ d->bytes_skipped, "byte between its parts is not readable",
+		  "bytes between its parts are not readable" },
+		{ d->bytes_empty, "byte was reserved and never written",
+		  "bytes were reserved and never written" },
+		{ d->chunks_bad, "part fails its checksum or reaches beyond its bounds",
+		  "parts fail their checksum or reach beyond their bounds" },
+		{ d->chunks_missing, "part is missing in the middle",
+		  "parts are missing in the middle" },
+		{ d->words_bad, "part ends at an invalid event", "parts end at an invalid event" },
+		{ d->lines_bad, "line is invalid and was skipped",
+		  "lines are invalid and were skipped" },
+		{ d->lines_cut, "line at the end is incomplete",
+		  "lines at the end are incomplete" },
+		{ d->sizes_bad, "part overlaps another", "parts overlap others" },
+		{ d->stacks_bad, "description of a call stack is invalid",
+		  "descriptions of call stacks are invalid" },
+		{ d->stacks_missing, "reference to a call stack that is not defined",
+		  "references to call stacks that are not defined" },
 	};
 	bool any = false;
 	size_t i;
@@ -161,7 +173,8 @@ static void print_damage(const struct trace_damage *d, FILE *out)
 		fprintf(out, "  The trace is not complete:\n");
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++)
 		if (row[i].n)
-			fprintf(out, "    %s %s\n", format_count(row[i].n).s, row[i].words);
+			fprintf(out, "    %s %s\n", format_count(row[i].n).s,
+				row[i].n == 1 ? row[i].one : row[i].many);
 }
 
 static const char *why_missing(const struct tree_missing *m)
