@@ -151,7 +151,7 @@ $(O)/src/mprof/draw/movie_player.o: $(O)/gen/movie.js
 $(O)/src/mprof/draw/movie_player.o: CLI_CFLAGS += -Wa,-I,$(O)/gen
 
 # The report's page: style and script, and their hashes for its content security policy.
-WEB_REPORT := $(wildcard src/web/*.ts src/web/report/*.ts src/web/report/*.css)
+WEB_REPORT := $(wildcard src/web/*.ts src/web/*.css src/web/report/*.ts src/web/report/*.css)
 $(O)/gen/report.js: $(WEB_REPORT)
 	$(call say,BUNDLE,$@)
 	$(Q)mkdir -p $(@D) && esbuild src/web/report/main.ts --bundle --minify --format=iife \
@@ -160,9 +160,12 @@ $(O)/gen/report.css: $(WEB_REPORT)
 	$(Q)mkdir -p $(@D) && esbuild src/web/report/report.css --bundle --minify --charset=utf8 \
 		--log-level=warning --outfile=$@
 sha256 = $$(sha256sum $(1) | cut -c-64 | tr a-f A-F | basenc --decode --base16 | base64 -w0)
-$(O)/gen/html_hashes.h: $(O)/gen/report.js $(O)/gen/report.css
-	$(Q)printf '#define HTML_SCRIPT_SHA256 "%s"\n#define HTML_STYLE_SHA256 "%s"\n' \
-		"$(call sha256,$(O)/gen/report.js)" "$(call sha256,$(O)/gen/report.css)" >$@
+$(O)/gen/unpack.js: src/web/report/unpack.ts
+	$(Q)mkdir -p $(@D) && esbuild src/web/report/unpack.ts --bundle --minify --format=iife \
+		--target=es2022 --charset=utf8 --log-level=warning --outfile=$@
+$(O)/gen/html_hashes.h: $(O)/gen/report.js $(O)/gen/unpack.js $(O)/gen/report.css
+	$(Q)printf '#define HTML_%s_SHA256 "%s"\n' SCRIPT "$(call sha256,$(O)/gen/report.js)" \
+		UNPACK "$(call sha256,$(O)/gen/unpack.js)" STYLE "$(call sha256,$(O)/gen/report.css)" >$@
 $(O)/src/mprof/html/html_report.o: $(O)/gen/html_hashes.h
 $(O)/src/mprof/html/html_report.o: CLI_CFLAGS += -I$(O)/gen -Wa,-I,$(O)/gen
 

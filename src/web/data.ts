@@ -29,6 +29,7 @@ export interface MovieData {
 	note: string;
 	ops: number;
 	ns: number; // of the recorded run; 0 not known
+	begin_ns: number; // of the first call, since the start of the run; 0 not known
 	fps: number;
 	by: string;
 	peak_op: number; // -1 not known

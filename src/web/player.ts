@@ -130,7 +130,9 @@ export class Player {
 	}
 
 	/** The panels get the height that nothing else needs. */
-	private arrange(): void {
+	arrange(): void {
+		if (!this.root.isConnected)
+			return;
 		this.chart.size(this.get("chart-box").clientWidth, 170);
 		const root = this.root.getBoundingClientRect();
 		const panels = this.get("panels").getBoundingClientRect();
@@ -144,6 +146,22 @@ export class Player {
 
 	private peakFrame(): number {
 		return this.data.peak_op >= 0 ? this.films[0].frameAt(this.data.peak_op + 1) : 0;
+	}
+
+	/** The frame at a time of the run; -1: at the peak. */
+	seekTime(ns: number): void {
+		const { ns: at } = this.films[0].figures;
+		let frame = 0;
+		while (frame + 1 < this.frames && at[frame + 1] + this.data.begin_ns <= ns)
+			frame++;
+		this.pausedGoto(ns < 0 ? this.peakFrame() : frame);
+	}
+
+	/** What each frame of the first film has, with a line of titles. */
+	table(): (string | number)[][] {
+		const f = this.films[0].figures;
+		return [["calls", "seconds", "requested bytes", "usable bytes", "blocks", "pages with a live byte", "resident bytes"],
+			...Array.from({ length: this.frames }, (_, i) => [f.op[i], (f.ns[i] + this.data.begin_ns) / 1e9, f.requested[i], f.usable[i], f.blocks[i], f.pages[i], f.resident[i]])];
 	}
 
 	private goto(frame: number): void {
@@ -162,7 +180,7 @@ export class Player {
 		film.seek(film === first ? this.frame : film.frameAt(first.figures.op[this.frame]));
 	}
 
-	private play(on: boolean): void {
+	play(on: boolean): void {
 		if (on && this.frame === this.frames - 1)
 			this.goto(0);
 		if (on === this.playing)
@@ -197,7 +215,7 @@ export class Player {
 
 	/** Once, however often it was asked for. */
 	private draw(): void {
-		if (this.asked)
+		if (this.asked || !this.root.isConnected)
 			return;
 		this.asked = true;
 		requestAnimationFrame(() => {

@@ -12,7 +12,7 @@ const [executablePath, worldFile, ...words] = process.argv.slice(2);
 const world = JSON.parse(await readFile(worldFile, "utf8"));
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"], timeout: 30000 });
 const PAGES = ["overview", "flame", "tables", "tree", "callers", "sources", "resident", "leaks", "sizes", "lifetimes", "realloc",
-  "threads", "processes", "run"];
+  "threads", "processes", "heap", "run"];
 
 const poll = async (page, test, what) => { // the page's policy forbids eval, which waitForFunction needs
   for (let i = 0; i < 400; i++) {
@@ -600,6 +600,43 @@ each("the matrix of threads has the blocks that mprof report hands over", async 
   await page.close();
 });
 
+// Pages of several processes say whose heap it is: that of the most calls.
+const heapReady = (page) => poll(page, () => document.querySelector("#page .mprof-movie.mp-ready") !== null, "the heap");
+const heapSays = (page) => page.locator("#page .mp-now").innerText();
+const drawn = (page) => page.evaluate(() => new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 50)));
+
+each("the heap map shows the peak, and follows the window", async (r) => {
+  const page = await open(r, "page=heap"), all = r.said[""].processes.filter((p) => p.events > 0);
+  const most = all.reduce((x, p) => p.events > x.events ? p : x);
+  await heapReady(page);
+  await drawn(page);
+  // A block that realloc moves is no block to the map meanwhile, so the numbers of blocks may differ by it.
+  const said = /(\S+ \S+) live in/.exec(await heapSays(page))[1];
+  if (most.programs.length === 1)
+    assert.equal(said, bytes(most.peak_bytes));
+  assert.ok(await page.evaluate(() => {
+    const c = document.querySelector("#page .mp-panel canvas"), p = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+    return new Set(Array.from({ length: p.length / 4 }, (_, i) => p[4 * i] << 16 | p[4 * i + 1] << 8 | p[4 * i + 2])).size > 2;
+  }), "a picture");
+  // Another page and back: it is where it was left. At the end it has what was never freed.
+  await page.locator("#page .mp-back").click();
+  await drawn(page);
+  const left = await heapSays(page);
+  await go(page, "page=flame");
+  await go(page, "page=heap");
+  await drawn(page);
+  assert.equal(await heapSays(page), left);
+  await go(page, "page=heap&figure=end");
+  await drawn(page);
+  if (all.length === 1 && most.programs.length === 1)
+    assert.ok((await heapSays(page)).includes(`${bytes(r.said[""].never_freed.bytes)} live`), await heapSays(page));
+  const [file] = await Promise.all([page.waitForEvent("download"), page.locator("#page").getByRole("button", { name: "Save CSV" }).click()]);
+  const lines = (await readFile(await file.path(), "utf8")).trim().split("\r\n");
+  assert.ok(lines.length > 2 && lines.every((line) => line.split(",").length === 7), lines[0]);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
 const served = (name, run) => tests.push([`view: ${name}`, () => run(world.view)]);
 
 served("every page is drawn without a complaint, and only its server is asked", async (v) => {
@@ -647,6 +684,23 @@ served("source files that the trace names are shown, and no others", async (v) =
   assert.equal(await status("source?file=/etc/passwd"), 400);
   assert.equal(await status("source/etc/passwd"), 404);
   assert.deepEqual(page.problems.filter((p) => !/40[04]/.test(p)), []);
+  await page.close();
+});
+
+served("heaps are made when they are asked for", async (v) => {
+  const page = await open({ url: v.url + "0/" }, "page=heap");
+  await heapReady(page);
+  await drawn(page);
+  assert.ok((await heapSays(page)).includes(`${bytes(v.peak)} live`), await heapSays(page));
+  const told = (what) => page.evaluate((w) => fetch(w).then(async (r) => [r.status, r.status === 200 ? await r.json() : null]), what);
+  for (const bad of ["heap", "heap?process=0", "heap?process=-1", "heap?process=a"])
+    assert.deepEqual(await told(bad), [400, null], bad);
+  let [status, none] = await told("heap?process=7"), tries = 0;
+  while (none.percent !== undefined && tries++ < 400)
+    [status, none] = await told("heap?process=7");
+  assert.equal(status, 200);
+  assert.match(none.error, /process 7/);
+  assert.deepEqual(page.problems.filter((p) => !/400/.test(p)), []);
   await page.close();
 });
 

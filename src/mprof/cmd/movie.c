@@ -17,6 +17,7 @@
 #include "films.h"
 #include "output.h"
 #include "profile_options.h"
+#include "recorded_movie.h"
 #include "usage.h"
 
 #define FRAMES_MOST 100000
@@ -84,69 +85,17 @@ struct work {
 	struct movie *movie;
 };
 
-/*
- * The recorder looked now and then which pages are resident; a trace gives frames
- * of their own for that.  Between frames of which it is not known they would
- * flicker, so they are left out.
- */
-static void planned_start(void *self, const struct place_start *s)
-{
-	const struct place_sink *film = self;
-
-	film->ops->start(film->self, s);
-}
-
-static void planned_begin(void *self, const struct place_block *b)
-{
-	const struct place_sink *film = self;
-
-	film->ops->begin(film->self, b);
-}
-
-static void planned_end(void *self, const struct place_block *b, uint64_t op)
-{
-	const struct place_sink *film = self;
-
-	film->ops->end(film->self, b, op);
-}
-
-static void planned_sample(void *self, const struct place_sample *s)
-{
-	const struct place_sink *film = self;
-
-	film->ops->sample(film->self, s);
-}
-
-static void planned_frame(void *self, const struct place_sample *s, const struct place_range *r,
-			  size_t n)
-{
-	const struct place_sink *film = self;
-
-	if (!n)
-		film->ops->frame(film->self, s, r, n);
-}
-
-static void planned_finish(void *self)
-{
-	const struct place_sink *film = self;
-
-	film->ops->finish(film->self);
-}
-
-static const struct place_ops planned = {
-	planned_start, planned_begin, planned_end, planned_sample, planned_frame, planned_finish,
-};
-
 static int film_one(struct work *w, size_t i, struct error *err)
 {
 	const struct place_plan plan = { .frames = w->o->frames,
 					 .samples = w->o->frames * 2,
 					 .at = PLACE_NOWHERE };
-	struct place_sink film, sink = { .ops = &planned, .self = &film };
+	struct place_sink film, sink;
 	int ret;
 
 	movie_add(w->movie, w->name[i], &film);
-	ret = films_take(&w->films, i, &plan, w->films.played ? &film : &sink, 1, err);
+	sink = w->films.played ? film : recorded_movie_sink(&film);
+	ret = films_take(&w->films, i, &plan, &sink, 1, err);
 	if (ret < 0)
 		movie_drop(w->movie);
 	return ret;
@@ -177,7 +126,7 @@ static int open_movie(struct work *w)
 {
 	struct movie_options o = {
 		.title = w->films.title,
-		.note = *w->films.note ? w->films.note : "as recorded; resident pages are unknown",
+		.note = *w->films.note ? w->films.note : RECORDED_MOVIE_NOTE,
 		.by = w->o->by,
 		.fps = w->o->fps,
 		.limit = w->o->limit,

@@ -2,6 +2,7 @@
 /* report_html.c - see report_html.h. */
 #include "report_html.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -10,14 +11,21 @@
 #include "../export/exports.h"
 #include "../html/html_report.h"
 #include "../import/import.h"
+#include "../print/text.h"
+#include "../util/alloc.h"
+#include "cmd.h"
 #include "progress.h"
+#include "recorded_movie.h"
 
 #define SERVED_NODES 4000000u /* of a page that is not kept */
+#define HEAP_FRAMES  100
+#define HEAP_LIMIT   (4u << 20) /* bytes */
 
 /* ---- the page ---- */
 
 struct making {
 	const struct analysis *analysis;
+	struct trace *trace;
 	const struct cross_frees *cross_frees;
 	const struct resident_parts *resident;
 	FILE *out;
@@ -25,27 +33,76 @@ struct making {
 	const struct report_served *served; /* NULL: the page is a file */
 };
 
+/* The process with most calls; 0: none has any. */
+static uint32_t busiest(const struct analysis *a)
+{
+	const struct totals_process *t = a->totals.process.item;
+	size_t i, best = 0;
+
+	for (i = 1; i < a->totals.process.count; i++)
+		if (t[i].sum.calls > t[best].sum.calls)
+			best = i;
+	return a->totals.process.count ? t[best].number : 0;
+}
+
+/* The map of one heap.  A page without it is worth a warning, not a failure. */
+static void take_heap(const struct making *m, struct profile *p, struct html_report *page,
+		      struct blob *heap)
+{
+	const uint32_t process = busiest(m->analysis);
+	const struct tree_process *of = tree_find(&m->analysis->tree, process);
+	struct progress progress;
+	char *text = NULL, *title = html_hide_home(text_command(of ? tree_image(of) : NULL, 200).s);
+	size_t bytes = 0;
+	FILE *out = must_memstream(&text, &bytes);
+	const struct recorded_movie o = { .title = title,
+					  .process = process,
+					  .names = p,
+					  .frames = HEAP_FRAMES,
+					  .limit = HEAP_LIMIT };
+	struct error err = { "" };
+	int ret;
+
+	progress_start(&progress);
+	ret = process ? recorded_movie_write(&o, m->trace, out, &err) : -ENOENT;
+	progress_done(&progress);
+	must_close(out);
+	if (!ret) {
+		blob_add(heap, text, bytes);
+		page->heap = heap;
+		page->heap_process = process;
+	} else if (process && ret != -ENOENT) {
+		cmd_warn("the page has no map of the heap: %s", err.text);
+	}
+	free(text);
+	free(title);
+}
+
 static void with_profile(const struct making *m, struct profile *p, const struct cells *cells)
 {
 	const struct report_served *s = m->served;
 	const struct html_source_data source = { p, cells, s ? SERVED_NODES : 0, !s, m->sources };
 	struct html_map own = { .node_of = NULL }, *map = s ? s->map : &own;
 	struct html_data data;
-	const struct html_report page = { .analysis = m->analysis,
-					  .cells = cells,
-					  .data = &data,
-					  .cross_frees = m->cross_frees,
-					  .map = map,
-					  .resident = m->resident,
-					  .suppressions = p->suppressions,
-					  .sources = m->sources->embed,
-					  .served = s,
-					  .traces = s ? s->traces : NULL,
-					  .index = s ? s->index : 0 };
+	struct blob heap = { .data = NULL };
+	struct html_report page = { .analysis = m->analysis,
+				    .cells = cells,
+				    .data = &data,
+				    .cross_frees = m->cross_frees,
+				    .map = map,
+				    .resident = m->resident,
+				    .suppressions = p->suppressions,
+				    .sources = m->sources->embed,
+				    .served = s,
+				    .traces = s ? s->traces : NULL,
+				    .index = s ? s->index : 0 };
 
 	html_data_make(&data, &source, map);
+	if (!s)
+		take_heap(m, p, &page, &heap);
 	html_report(&page, m->out);
 	html_data_release(&data);
+	blob_release(&heap);
 	html_map_release(&own);
 }
 
@@ -77,8 +134,9 @@ int report_page(const struct analysis *a, const struct profile_options *options,
 	ret = profile_make(p, t, &o, err);
 	progress_done(&progress);
 	if (!ret) {
-		with_profile(&(struct making){ a, &cross_frees, &resident, out, sources, served },
-			     p, &cells);
+		with_profile(
+		    &(struct making){ a, t, &cross_frees, &resident, out, sources, served }, p,
+		    &cells);
 		profile_release(p);
 	}
 	trace_close(t);

@@ -132,8 +132,7 @@ static void announce(const struct options *o, const char *root)
 
 static int serve(struct options *o, struct view_page *page)
 {
-	struct view_answers *answers =
-	    view_answers_new(page, o->log.count, &o->cli.options.sites.filter);
+	struct view_answers *answers = view_answers_new(page, o->log.count, &o->cli.options);
 	struct error err = { "" };
 	struct serve *s;
 	sigset_t ends;

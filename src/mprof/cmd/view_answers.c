@@ -4,7 +4,8 @@
  *
  * Addresses behind the token: "" or "N/" is the page of the first or N-th trace; "N/ask?..." begins
  * a question and says nothing; "N/answer?id=ID" says how far it is, or the answer;
- * "N/source?file=K" is the text of the K-th source file that the page names.
+ * "N/source?file=K" is the text of the K-th source file that the page names; "N/heap?process=P" the
+ * movie of a process's heap (view_heap.h).
  *
  * `lock` protects everything below it; the trace and the walk are the worker's alone.
  */
@@ -21,6 +22,7 @@
 #include "../util/alloc.h"
 #include "../util/markup.h"
 #include "../util/ranges.h"
+#include "view_heap.h"
 
 #define OK	 200u
 #define BAD	 400u
@@ -38,6 +40,7 @@ struct view_answers {
 	struct view_page *page;
 	size_t pages;
 	struct site_filter filter;
+	struct view_heap *heap;
 	char *index; /* the list of pages, if there are several */
 	size_t index_bytes;
 	pthread_t worker;
@@ -318,22 +321,25 @@ void view_answer(void *answers, const struct serve_request *r, struct serve_answ
 		tell(a, r, to);
 	else if (!strcmp(end, "source"))
 		give_source(&a->page[page], r, to);
+	else if (!strcmp(end, "heap"))
+		view_heap_answer(a->heap, a->page[page].path, r, to);
 }
 
 /* ---- the whole ---- */
 
 struct view_answers *view_answers_new(struct view_page *page, size_t pages,
-				      const struct site_filter *filter)
+				      const struct profile_options *options)
 {
 	struct view_answers *a = must_calloc(1, sizeof(*a));
 
 	a->page = page;
 	a->pages = pages;
-	a->filter = *filter;
+	a->filter = options->sites.filter;
+	a->heap = view_heap_new(options);
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->asked, NULL);
 	a->index = make_index(a, &a->index_bytes);
-	a->started = !pthread_create(&a->worker, NULL, work, a);
+	a->started = a->heap && !pthread_create(&a->worker, NULL, work, a);
 	if (a->started)
 		return a;
 	view_answers_free(a);
@@ -352,6 +358,7 @@ void view_answers_free(struct view_answers *a)
 	}
 	pthread_mutex_destroy(&a->lock);
 	pthread_cond_destroy(&a->asked);
+	view_heap_free(a->heap);
 	free(a->index);
 	free(a->said);
 	free(a);

@@ -11,6 +11,7 @@
 
 #include "../html/html_window.h"
 #include "../html/serve.h"
+#include "../profile/profile.h"
 
 struct view_page {
 	const char *path; /* of the trace */
@@ -23,9 +24,10 @@ struct view_page {
 
 struct view_answers;
 
-/* pages stay the caller's.  filter: what --size and its kin choose.  NULL without memory. */
+/* pages stay the caller's, and options: what --size and its kin choose, and how sites are named.
+ * NULL without memory. */
 struct view_answers *view_answers_new(struct view_page *page, size_t pages,
-				      const struct site_filter *filter);
+				      const struct profile_options *options);
 void view_answers_free(struct view_answers *a);
 
 /* For serve_options.answer. */

@@ -102,6 +102,7 @@ static void film_start(void *self, const struct place_start *s)
 	snprintf(f->title, sizeof(f->title), "%s", s->title ? s->title : "");
 	f->ops = s->ops;
 	f->ns = s->ns;
+	f->begin_ns = s->begin_ns;
 	f->peak_op = s->peak_op;
 	f->peak_bytes = s->peak_bytes;
 	if (f->options.points > s->ops) /* so that no two stand at the same op */

@@ -217,9 +217,10 @@ static void write_head(FILE *out, const struct movie *m, const char *left_out)
 	const struct movie_options *o = &m->options;
 	const struct film *f = m->films ? m->film[0].film : NULL;
 
-	fprintf(out, "{\"format\":1,\"ops\":%llu,\"ns\":%llu,\"fps\":%g,\"by\":\"%s\"",
-		f ? (unsigned long long)f->ops : 0, f ? (unsigned long long)f->ns : 0, o->fps,
-		picture_by_name(o->by));
+	fprintf(out,
+		"{\"format\":1,\"ops\":%llu,\"ns\":%llu,\"begin_ns\":%lld,\"fps\":%g,\"by\":\"%s\"",
+		f ? (unsigned long long)f->ops : 0, f ? (unsigned long long)f->ns : 0,
+		f ? (long long)f->begin_ns : 0, o->fps, picture_by_name(o->by));
 	if (f && f->peak_op != UINT64_MAX)
 		fprintf(out, ",\"peak_op\":%llu,\"peak_bytes\":%llu",
 			(unsigned long long)f->peak_op, (unsigned long long)f->peak_bytes);
@@ -316,7 +317,7 @@ static void say_left_out(const struct fit *f, char *text, size_t room)
 			 "age, size, thread and site of the blocks were left out.");
 }
 
-static void write_data(struct movie *m, FILE *out, bool detail, const char *left_out)
+static void put_data(struct movie *m, FILE *out, bool detail, const char *left_out)
 {
 	size_t i;
 
@@ -338,7 +339,7 @@ static int done(FILE *out, int ret, struct error *err)
 	return ret;
 }
 
-int movie_write_part(struct movie *m, FILE *out, struct error *err)
+int movie_write_data(struct movie *m, FILE *out, struct error *err)
 {
 	struct fit f;
 	char left_out[200];
@@ -347,8 +348,18 @@ int movie_write_part(struct movie *m, FILE *out, struct error *err)
 	if (ret < 0)
 		return ret;
 	say_left_out(&f, left_out, sizeof(left_out));
+	put_data(m, out, f.detail, left_out);
+	return done(out, ret, err);
+}
+
+int movie_write_part(struct movie *m, FILE *out, struct error *err)
+{
+	int ret;
+
 	fputs("<div class=\"mprof-movie\"><script type=\"application/json\">\n", out);
-	write_data(m, out, f.detail, left_out);
+	ret = movie_write_data(m, out, err);
+	if (ret < 0)
+		return ret;
 	fputs(
 	    "\n</script><noscript>This movie of a heap is played by JavaScript.</noscript></div>\n",
 	    out);

@@ -65,6 +65,9 @@ const char *movie_film_name(const struct movie *m, size_t i);
 /* A complete page. */
 int movie_write_page(struct movie *m, FILE *out, struct error *err);
 
+/* The data alone, as one JSON object: for a page that has a player of its own. */
+int movie_write_data(struct movie *m, FILE *out, struct error *err);
+
 /*
  * For pages that have more than a movie: the player's style and script, once,
  * anywhere before the end of the body; and each movie where it is to appear.

@@ -7,7 +7,7 @@
 
 #include "../util/markup.h"
 #include "html_data.h"
-#include "html_hashes.h" /* made by the Makefile: HTML_STYLE_SHA256, HTML_SCRIPT_SHA256 */
+#include "html_hashes.h" /* made by the Makefile: HTML_STYLE_SHA256 and so on */
 #include "../print/report.h"
 #include "../profile/suppressions.h"
 #include "../print/text.h"
@@ -20,14 +20,17 @@
 #define PAIRS_MOST   4096
 #define RSS_MOST     2000 /* samples */
 
-/* Style and script of the page, bundled from src/web/report; the Makefile says where they are. */
+/* Style and scripts of the page, bundled from src/web/report; the Makefile says where they are. */
 __asm__(".section .rodata\n"
 	"html_style: .incbin \"report.css\"\n"
 	"html_style_end: .byte 0\n"
 	"html_script: .incbin \"report.js\"\n"
 	"html_script_end: .byte 0\n"
+	"html_unpack: .incbin \"unpack.js\"\n"
+	"html_unpack_end: .byte 0\n"
 	".previous\n");
 extern const char html_style[], html_style_end[], html_script[], html_script_end[];
+extern const char html_unpack[], html_unpack_end[];
 
 /* ---- text in HTML ---- */
 
@@ -345,6 +348,8 @@ static json *head_json(const struct html_report *r)
 	add_b(o, "coarse", r->cells->coarse);
 	add_b(o, "served", r->served);
 	add_b(o, "sources", r->sources);
+	if (r->heap)
+		add_n(o, "heap", r->heap_process);
 	if (r->traces) {
 		add(o, "traces", json_object_get(r->traces));
 		add_n(o, "index", r->index);
@@ -382,9 +387,14 @@ static void put_json(json *o, FILE *out)
 
 /* ---- the page ---- */
 
-#define POLICY                                                                                \
-	"default-src 'none'; script-src 'sha256-" HTML_SCRIPT_SHA256                          \
-	"'; style-src 'sha256-" HTML_STYLE_SHA256 "'; img-src data: blob:; base-uri 'none'; " \
+/*
+ * The script is packed in the page; this unpacks it.  Its hash is in the policy as well, which is
+ * what lets a script that is added later run.
+ */
+#define POLICY                                                                    \
+	"default-src 'none'; script-src 'sha256-" HTML_UNPACK_SHA256              \
+	"' 'sha256-" HTML_SCRIPT_SHA256 "'; style-src 'sha256-" HTML_STYLE_SHA256 \
+	"'; img-src data: blob:; base-uri 'none'; "                               \
 	"form-action 'none'"
 
 const char html_policy[] = POLICY;
@@ -408,6 +418,30 @@ static void put_head(const struct html_report *r, FILE *out)
 	fputs("</style>\n</head>\n<body>\n", out);
 }
 
+/* The JSON of a movie has no "<" in it. */
+static void put_heap(const struct html_report *r, FILE *out)
+{
+	if (!r->heap)
+		return;
+	fputs("<script type=\"application/json\" id=\"mprof-heap\">", out);
+	fwrite(r->heap->data, 1, r->heap->used, out);
+	fputs("</script>\n", out);
+}
+
+static void put_script(FILE *out)
+{
+	struct blob b = { .data = NULL };
+
+	blob_add(&b, html_script, (size_t)(html_script_end - html_script));
+	blob_deflate(&b);
+	fputs("<script type=\"text/plain\" id=\"mprof-script\">", out);
+	blob_base64(b.data, b.used, out);
+	blob_release(&b);
+	fputs("</script>\n<script>", out);
+	fwrite(html_unpack, 1, (size_t)(html_unpack_end - html_unpack), out);
+	fputs("</script>\n", out);
+}
+
 void html_report(const struct html_report *r, FILE *out)
 {
 	put_head(r, out);
@@ -424,7 +458,8 @@ void html_report(const struct html_report *r, FILE *out)
 	put_json(head_json(r), out);
 	fputs("</script>\n<script type=\"text/plain\" id=\"mprof-data\">", out);
 	blob_base64(r->data->blob.data, r->data->blob.used, out);
-	fputs("</script>\n<script>", out);
-	fwrite(html_script, 1, (size_t)(html_script_end - html_script), out);
-	fputs("</script>\n</body>\n</html>\n", out);
+	fputs("</script>\n", out);
+	put_heap(r, out);
+	put_script(out);
+	fputs("</body>\n</html>\n", out);
 }

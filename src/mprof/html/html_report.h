@@ -15,6 +15,7 @@
 #include "../pass/analysis.h"
 #include "../pass/cross_frees.h"
 #include "../pass/resident_parts.h"
+#include "../util/blob.h"
 #include "html_data.h"
 
 struct html_report {
@@ -26,6 +27,8 @@ struct html_report {
 	const struct resident_parts *resident;	 /* what resident memory consisted of */
 	const struct suppressions *suppressions; /* with what each suppressed */
 	bool sources;				 /* embedded */
+	const struct blob *heap;		 /* JSON of a movie (src/web/README.md); NULL */
+	uint32_t heap_process;			 /* whose heap that is */
 	bool served;				 /* by mprof view, which the page may ask */
 	json *traces; /* names of those that it serves, if they are several; else NULL */
 	size_t index; /* of this one */

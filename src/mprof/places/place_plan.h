@@ -27,6 +27,7 @@ struct place_plan {
 	/* Called now and then with the calls done so far; may be NULL. */
 	void (*progress)(void *context, uint64_t op, uint64_t ops);
 	void *progress_context;
+	const bool *cancel; /* of a trace: another thread may set it, -ECANCELED follows; NULL */
 };
 
 #endif

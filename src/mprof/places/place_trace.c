@@ -363,6 +363,7 @@ static void tell_start(struct recorded *r, struct trace *t)
 		.title = "recorded",
 		.ops = r->of.ops,
 		.ns = ns_at(r, r->of.last_ticks),
+		.begin_ns = (int64_t)r->first_ns,
 		.peak_op = r->of.peak_bytes ? r->of.peak_op : UINT64_MAX,
 		.peak_bytes = r->of.peak_bytes,
 		.has_residency = has_residency(t, r->of.number),
@@ -385,6 +386,7 @@ static void recorded_start(void *self, struct walk *w)
 	struct recorded *r = self;
 
 	r->walk = w;
+	w->cancel = r->plan.cancel;
 	r->first_ns = (uint64_t)trace_ns(r->trace, r->of.first_ticks);
 	r->samples = trace_samples(r->trace, r->of.number, &r->sample);
 	/* Those of its own time; the first program's from before its first call on. */

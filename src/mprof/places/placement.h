@@ -45,6 +45,7 @@ struct place_start {
 	const char *title; /* "recorded", "jemalloc", ... */
 	uint64_t ops;	   /* in all */
 	uint64_t ns;	   /* of the recorded run; 0 not known */
+	int64_t begin_ns;  /* when it begins in the trace, since the start of that; else 0 */
 	uint64_t peak_op;  /* most requested bytes are live after it; UINT64_MAX not known */
 	uint64_t peak_bytes;
 	bool has_residency; /* frames come with ranges */

@@ -24,6 +24,7 @@ export interface Head {
 	resident: Sample[]; // in the order of time
 	served: boolean; // by mprof view, which can be asked
 	sources: boolean; // their text is in the page
+	heap?: number; // the process whose heap is in the page
 	traces?: string[]; // that it serves, if they are several; this is number index
 	index?: number;
 	never_freed: number;

@@ -10,6 +10,7 @@ import { load } from "./data";
 import type { Data } from "./data";
 import { download, el } from "./element";
 import { Flame } from "./flame";
+import { Heap } from "./heap";
 import { ask, frameTree, functionColor, functionKeys, isWhole, literal, measures, mergedLines, nameOf, placeOf, stackOf, wholeFilter } from "./model";
 import type { Answer, Filter, Frame } from "./model";
 import { figure, pages } from "./pages";
@@ -37,6 +38,7 @@ class App {
 	private server: Server;
 	private others = new Others(() => this.show());
 	private texts: Texts;
+	private heap: Heap;
 	private tips: HTMLElement;
 	private asking = ""; // the question that the server has
 	private waiting = ""; // what is said meanwhile
@@ -65,6 +67,7 @@ class App {
 		const tip = el("div", { class: "tip", role: "tooltip", hidden: true });
 		this.tips = tip;
 		this.texts = new Texts(d, () => this.show());
+		this.heap = new Heap(d, () => this.show());
 		this.keys = functionKeys(d);
 		this.lines = Uint32Array.from(d.line.line, (_, i) => i);
 		this.s = fromHash(location.hash, d);
@@ -85,7 +88,9 @@ class App {
 			this.show();
 		});
 		addEventListener("keydown", e => this.key(e));
-		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.layered = ""; this.show(); });
+		const recolour = () => { this.layered = ""; this.show(); };
+		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
+		addEventListener("mp-theme", recolour);
 		this.show();
 	}
 
@@ -116,7 +121,7 @@ class App {
 
 	private view(): View {
 		return { d: this.d, s: this.s, a: this.answer, keys: this.keys, lines: this.lines,
-			set: c => this.set(c), flame: () => this.graph, texts: this.texts, others: this.others, tip: this.tips };
+			set: c => this.set(c), flame: () => this.graph, texts: this.texts, others: this.others, heap: this.heap, tip: this.tips };
 	}
 
 	private show(): void {
@@ -285,6 +290,8 @@ class App {
 
 	private key(e: KeyboardEvent): void {
 		const target = e.target as HTMLElement;
+		if (e.defaultPrevented) // by what is shown on the page
+			return;
 		if (e.ctrlKey || e.metaKey || e.altKey || this.help.open || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) {
 			if (e.key == "Escape")
 				target.blur();

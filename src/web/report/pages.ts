@@ -6,6 +6,7 @@ import { sizeName } from "./bar";
 import { callers } from "./callgraph";
 import { compare } from "./compare";
 import type { Others } from "./compare";
+import type { Heap } from "./heap";
 import type { Data } from "./data";
 import { el, sortable } from "./element";
 import type { Column } from "./element";
@@ -26,6 +27,7 @@ export interface View {
 	flame(): HTMLElement; // the graph with its toolbar
 	texts: Texts; // of source files
 	others: Others; // traces that are served beside this one
+	heap: Heap;
 	tip: HTMLElement; // beside the pointer
 }
 
@@ -570,5 +572,6 @@ export const pages: { key: string; title: string; group: string; make(v: View): 
 	{ key: "realloc", title: "Realloc", group: "Blocks", make: realloc, whole: true },
 	{ key: "threads", title: "Threads", group: "Run", make: threads, whole: true },
 	{ key: "processes", title: "Processes", group: "Run", make: processes, whole: true },
+	{ key: "heap", title: "Heap map", group: "Run", make: v => v.heap.page(v) },
 	{ key: "run", title: "Run", group: "Run", make: runPage, whole: true },
 ];

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* recorded_movie.h - the heap of one process as it was recorded, as a movie: for `mprof movie` and
+ * for the heap page of the report. */
+#ifndef MPROF_CMD_RECORDED_MOVIE_H
+#define MPROF_CMD_RECORDED_MOVIE_H
+
+#include <stdio.h>
+
+#include "../places/place_plan.h"
+#include "../places/placement.h"
+#include "../profile/profile.h"
+
+#define RECORDED_MOVIE_NOTE "as recorded; resident pages are unknown"
+
+/*
+ * The recorder looked now and then which pages are resident; a trace gives frames
+ * of their own for that.  Between frames of which it is not known they would
+ * flicker, so this sink leaves them out.  *film must live as long as it.
+ */
+struct place_sink recorded_movie_sink(struct place_sink *film);
+
+struct recorded_movie {
+	const char *title;	/* the program's command line */
+	uint32_t process;	/* its number in the run */
+	struct profile *names;	/* of the trace; NULL: sites are numbers */
+	unsigned frames;	/* and one at the peak */
+	uint64_t limit;		/* bytes of the data: what is left out to meet it, the data say */
+	struct place_plan plan; /* its progress and cancel; the others are set here */
+};
+
+/* The data of one movie (src/web/README.md) as JSON.  0 or -errno; nothing is written then. */
+int recorded_movie_write(const struct recorded_movie *o, struct trace *t, FILE *out,
+			 struct error *err);
+
+#endif
