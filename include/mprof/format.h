@@ -197,6 +197,7 @@ enum mprof_extent_kind {
 	MPROF_EXTENT_SAMPLES, /* profile: struct mprof_sample_cell of a lane, as CELLS */
 	MPROF_EXTENT_MISUSE,  /* struct mprof_misuse: an error that MODE=Guard found */
 	MPROF_EXTENT_GUARDED, /* struct mprof_guarded of a process: what MODE=Guard did */
+	MPROF_EXTENT_COURSE,  /* profile: struct mprof_course of one image of a process */
 	MPROF_EXTENT_BEHIND,  /* kinds are below */
 };
 
@@ -303,9 +304,33 @@ struct mprof_heap_totals {
 	uint32_t several;	/* 1 if the process ever had more than one thread */
 	uint64_t sample_period; /* MODE=Sample: mean distance between samples, in sample_unit */
 	uint64_t sample_unit;	/* MPROF_SAMPLE_BYTES or MPROF_SAMPLE_CALLS; 0: every call counts */
-	uint64_t reserved[6];
+	/* The step of the course that is not over: the most that lived in it, when, and the stack
+	 * that allocated then; 0: none did. */
+	int64_t step_bytes, step_calls;
+	uint64_t step_ticks;
+	uint64_t step_stack;
+	uint64_t calls, bytes; /* blocks allocated and their bytes, when the last step ended */
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_heap_totals) == 128, "on-disk layout");
+
+/* How the heap of one image of a process changed over time: steps of equal length. */
+#define MPROF_STEPS 256u /* when there are more, two become one */
+struct mprof_step {
+	int64_t live_bytes, live_calls; /* the most that lived in it */
+	uint64_t ticks;			/* when */
+	uint64_t resident, mapped; /* memory of the process, in bytes, when it ended; 0: unknown */
+	uint64_t calls, bytes;	   /* blocks allocated from the start to its end */
+	uint32_t stack;		   /* that allocated then; 0: nothing was, or not known */
+	uint32_t reserved;
+};
+struct mprof_course {
+	uint64_t began_ticks, step_ticks; /* of the first step; of each */
+	uint32_t steps;			  /* that are over */
+	uint32_t reserved[11];
+	struct mprof_step step[MPROF_STEPS];
+};
+MPROF_STATIC_ASSERT(sizeof(struct mprof_step) == 64, "on-disk layout");
+MPROF_STATIC_ASSERT(sizeof(struct mprof_course) == 64 + 64 * MPROF_STEPS, "on-disk layout");
 
 /* Figures of a thread, and of later threads that used its lane, that are not in cells. */
 #define MPROF_SIZE_BINS 48u /* 0: size 0; n: 2^(n-1) up to 2^n - 1; the last one: and more */

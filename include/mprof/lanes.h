@@ -125,16 +125,43 @@ static inline void change_site(struct mprof_site_live *s, int64_t bytes, int64_t
 		__atomic_store_n(&s->local_calls, calls, RLX);
 }
 
-static inline void change_heap(int64_t bytes, int64_t calls, uint64_t now)
+/* id: of the stack that allocated last; 0: none did. */
+static inline void change_heap(int64_t bytes, int64_t calls, uint64_t now, uint32_t id)
 {
 	int64_t live;
 
 	calls = __atomic_add_fetch(&heap->live_calls, calls, RLX);
 	live = __atomic_add_fetch(&heap->live_bytes, bytes, RLX);
+	if (rise(&heap->step_bytes, live)) {
+		__atomic_store_n(&heap->step_calls, calls, RLX);
+		__atomic_store_n(&heap->step_ticks, now, RLX);
+		__atomic_store_n(&heap->step_stack, id, RLX);
+	}
 	if (!rise(&heap->peak_bytes, live))
 		return;
 	__atomic_store_n(&heap->peak_calls, calls, RLX);
 	__atomic_store_n(&heap->peak_ticks, now, RLX);
+}
+
+/* ---- dumps, and the course of time ---- */
+
+/* What has been counted so far. */
+static inline void note_sums(void)
+{
+	uint64_t calls = 0, bytes = 0;
+
+	for (const struct lane *l = __atomic_load_n(&lanes, __ATOMIC_ACQUIRE); l; l = l->next) {
+		const struct mprof_counts_fn *fn = l->counts->fn;
+
+#define SUM_ALLOC(code)	  calls += fn[code].calls - fn[code].failed, bytes += fn[code].bytes;
+#define SUM_REALLOC(code) SUM_ALLOC(code)
+#define SUM_FREE(code)
+#define SUM_MAP(code)
+#define MPROF_FUNCTION(id, code, name, class) SUM_##class(code)
+#include <mprof/functions.def>
+	}
+	heap->calls = calls;
+	heap->bytes = bytes;
 }
 
 /* ---- where the figures are ---- */
@@ -432,6 +459,8 @@ static void all_clear(void)
 	__atomic_store_n(&heap->peak_bytes, 0, RLX);
 	__atomic_store_n(&heap->peak_calls, 0, RLX);
 	heap->peak_bound = heap->peak_ticks = 0;
+	__atomic_store_n(&heap->step_bytes, 0, RLX);
+	__atomic_store_n(&heap->step_stack, 0, RLX);
 }
 
 /* The word is not what the lane expects.  1: keep no new blocks. */

@@ -226,9 +226,9 @@ struct mprof_host {
 	/* Of a run with a file, once it is open.  1: mprof asked to keep no new blocks; 2 more: to
 	 * clear. */
 	const uint32_t *(*paused)(void);
-	/* It is time to call dump(now) from then on. */
+	/* It is time to call dump(now) from then on; sum: sets calls and bytes of heap; or NULL. */
 	const uint64_t *(*dump_due)(void);
-	void (*dump)(uint64_t now, const struct mprof_heap_totals *heap);
+	void (*dump)(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void));
 	/*
 	 * Writes an error of the program to the file, tells it where no mprof will, and ends
 	 * the process if GUARD says so.

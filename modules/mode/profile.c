@@ -31,8 +31,8 @@ static const uint64_t *dump_due;
 /* ---- the peak ---- */
 
 /* [hot] For a process with one thread: no atomics. */
-MPROF_HOT void profile_change_alone(struct mprof_site_live *s, int64_t bytes, int64_t calls,
-				    uint64_t now)
+MPROF_HOT void profile_change_alone(struct mprof_site_live *s, uint32_t id, int64_t bytes,
+				    int64_t calls, uint64_t now)
 {
 	note_peak(s);
 	s->live_bytes += bytes;
@@ -43,6 +43,12 @@ MPROF_HOT void profile_change_alone(struct mprof_site_live *s, int64_t bytes, in
 	}
 	heap->live_bytes += bytes;
 	heap->live_calls += calls;
+	if (heap->live_bytes <= heap->step_bytes)
+		return;
+	heap->step_bytes = heap->live_bytes;
+	heap->step_calls = heap->live_calls;
+	heap->step_ticks = now;
+	heap->step_stack = id;
 	if (heap->live_bytes > heap->peak_bytes) {
 		heap->peak_bytes = heap->live_bytes;
 		heap->peak_calls = heap->live_calls;
@@ -62,7 +68,7 @@ static void profile_set_fold(void)
 }
 
 /* Sites first: until the heap has risen, what they were belongs to the peak before. */
-static void profile_fold_lane(struct lane *l, uint64_t now)
+static void profile_fold_lane(struct lane *l, uint64_t now, uint32_t id)
 {
 	for (uint32_t i = 0; i < l->touched_count; i++) {
 		struct figures *f = &l->touched[i];
@@ -74,7 +80,7 @@ static void profile_fold_lane(struct lane *l, uint64_t now)
 	}
 	l->touched_count = 0;
 	if (l->unfolded_bytes || l->unfolded_calls)
-		change_heap(l->unfolded_bytes, l->unfolded_calls, now);
+		change_heap(l->unfolded_bytes, l->unfolded_calls, now, id);
 	l->unfolded_bytes = l->unfolded_calls = 0;
 	profile_set_fold();
 }
@@ -84,20 +90,20 @@ MPROF_HOT int profile_is_beyond(int64_t v, int64_t most)
 	return v >= most || v <= -most;
 }
 
-static void profile_change_among(struct lane *l, struct figures f, int64_t bytes, int64_t calls,
-				 uint64_t now)
+static void profile_change_among(struct lane *l, struct figures f, uint32_t id, int64_t bytes,
+				 int64_t calls, uint64_t now)
 {
 	int64_t most = __atomic_load_n(&fold, RLX);
 
 	if (profile_is_beyond(bytes, most)) {
-		profile_fold_lane(l, now);
+		profile_fold_lane(l, now, 0);
 		change_site(f.site, bytes, calls);
-		change_heap(bytes, calls, now);
+		change_heap(bytes, calls, now, id);
 		return;
 	}
 	if (!f.cell->unfolded_bytes && !f.cell->unfolded_calls) {
 		if (l->touched_count == LANE_TOUCHED)
-			profile_fold_lane(l, now);
+			profile_fold_lane(l, now, 0);
 		l->touched[l->touched_count++] = f;
 	}
 	f.cell->unfolded_bytes += (int32_t)bytes;
@@ -105,16 +111,16 @@ static void profile_change_among(struct lane *l, struct figures f, int64_t bytes
 	l->unfolded_bytes += bytes;
 	l->unfolded_calls += calls;
 	if (profile_is_beyond(l->unfolded_bytes, most))
-		profile_fold_lane(l, now);
+		profile_fold_lane(l, now, id);
 }
 
-MPROF_HOT void profile_change(struct lane *l, struct figures f, int64_t bytes, int64_t calls,
-			      uint64_t now)
+MPROF_HOT void profile_change(struct lane *l, struct figures f, uint32_t id, int64_t bytes,
+			      int64_t calls, uint64_t now)
 {
 	if (mprof_likely(!several))
-		profile_change_alone(f.site, bytes, calls, now);
+		profile_change_alone(f.site, id, bytes, calls, now);
 	else
-		profile_change_among(l, f, bytes, calls, now);
+		profile_change_among(l, f, id, bytes, calls, now);
 }
 
 static struct mprof_cell_more *profile_more_of(struct lane *l, struct accumulator *s, uint32_t id)
@@ -162,7 +168,7 @@ static void profile_settle(struct lane *l, struct live_entry e, uint64_t now, in
 		note_range(&f.cell->lifetime_least, &f.cell->lifetime_most, 0);
 	}
 	l->disk->freed_sizes[profile_bin_of(size)]++;
-	profile_change(l, f, -(int64_t)size, -1, now);
+	profile_change(l, f, id, -(int64_t)size, -1, now);
 	if (!temporary)
 		return;
 	more = profile_more_of(l, s, id);
@@ -189,7 +195,7 @@ static struct accumulator *profile_settle_in(struct lane *l, uint32_t id, void *
 	struct figures f;
 
 	if (mprof_unlikely(now >= __atomic_load_n(dump_due, RLX)))
-		host->dump(now, heap);
+		host->dump(now, heap, note_sums);
 	if (mprof_unlikely(!s || live_put(&map, &l->room, ptr, usable, live_entry_of(id, size, now),
 					  !several, &before))) {
 		no_room();
@@ -204,7 +210,7 @@ static struct accumulator *profile_settle_in(struct lane *l, uint32_t id, void *
 	f.cell->bytes += size;
 	note_range(&f.cell->size_least, &f.cell->size_most, size);
 	l->disk->sizes[profile_bin_of(size)]++;
-	profile_change(l, f, (int64_t)size, 1, now);
+	profile_change(l, f, id, (int64_t)size, 1, now);
 	l->last = ptr;
 	return s;
 }
@@ -439,7 +445,7 @@ static void profile_forked(void)
 static void profile_flush(struct mprof_thread *t)
 {
 	if (t->data && several)
-		profile_fold_lane(t->data, mprof_ticks());
+		profile_fold_lane(t->data, mprof_ticks(), 0);
 }
 
 static void profile_thread_start(struct mprof_thread *t)

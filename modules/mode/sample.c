@@ -174,7 +174,7 @@ static void sample_settle(struct lane *l, struct live_entry e, uint64_t now)
 	if (!(age >> 55))
 		f.cell->lifetime += (double)age * w.calls;
 	change_site(f.site, -sample_whole(w.bytes), -sample_whole(w.calls));
-	change_heap(-sample_whole(w.bytes), -sample_whole(w.calls), now);
+	change_heap(-sample_whole(w.bytes), -sample_whole(w.calls), now, 0);
 }
 
 static void sample_keep(struct lane *l, uint32_t id, void *ptr, uint64_t size, uint64_t elapsed)
@@ -206,7 +206,7 @@ static void sample_keep(struct lane *l, uint32_t id, void *ptr, uint64_t size, u
 		f.cell->heaviest_bytes = sample_root(w.spare) * w.bytes;
 	note_range(&f.cell->size_least, &f.cell->size_most, size);
 	change_site(f.site, sample_whole(w.bytes), sample_whole(w.calls));
-	change_heap(sample_whole(w.bytes), sample_whole(w.calls), now);
+	change_heap(sample_whole(w.bytes), sample_whole(w.calls), now, id);
 }
 
 /* ---- calls ---- */
@@ -231,7 +231,7 @@ static MPROF_COLD void sample_sampled(void *ptr, uint64_t size, struct mprof_pla
 		 */
 		l->left = sample_draw(l);
 		if (now >= __atomic_load_n(dump_due, RLX))
-			host->dump(now, heap);
+			host->dump(now, heap, NULL);
 		if (!lane_paused(l))
 			sample_keep(l, stack_of(t, at, size), ptr, size, now - l->since);
 		l->since = mprof_ticks(); /* what this took is not the program's */

@@ -41,7 +41,8 @@ static struct trigger triggers[TRIGGERS] = {
 
 static uint64_t second; /* all in ticks */
 static uint64_t due = UINT64_MAX, next_time = UINT64_MAX, next_look = UINT64_MAX;
-static uint64_t period, last; /* when a limit or peak made the last dump */
+static uint64_t next_step = UINT64_MAX; /* UINT64_MAX also while a thread is at it */
+static uint64_t period, last;		/* when a limit or peak made the last dump */
 static uint32_t each_call;
 static uint64_t calls;
 static int64_t last_peak;
@@ -158,7 +159,24 @@ static int is_due(uint64_t *at, uint64_t now, uint64_t step)
 							  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-void mp_dump(uint64_t now, const struct mprof_heap_totals *heap)
+static void look_at_time(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void))
+{
+	uint64_t then = __atomic_load_n(&next_step, __ATOMIC_RELAXED);
+
+	if (now >= then && __atomic_compare_exchange_n(&next_step, &then, UINT64_MAX, 0,
+						       __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		__atomic_store_n(&next_step, mp_course_look(now, heap, sum), __ATOMIC_RELEASE);
+}
+
+static void set_due(void)
+{
+	uint64_t next = next_look < next_time ? next_look : next_time;
+
+	next = next_step < next ? next_step : next;
+	__atomic_store_n(&due, each_call ? 0 : next, __ATOMIC_RELAXED);
+}
+
+void mp_dump(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void))
 {
 	if (triggers[STACK].limit)
 		look_at_stack(now);
@@ -172,11 +190,15 @@ void mp_dump(uint64_t now, const struct mprof_heap_totals *heap)
 		dump(NULL);
 	if (is_due(&next_look, now, second / LOOKS))
 		look(now, heap);
-	__atomic_store_n(&due,
-			 each_call		 ? 0
-			 : next_look < next_time ? next_look
-						 : next_time,
-			 __ATOMIC_RELAXED);
+	look_at_time(now, heap, sum);
+	set_due();
+}
+
+/* The thread that was closing a step in the parent is not there. */
+void mp_dumps_forked(void)
+{
+	next_step = 0;
+	due = 0;
 }
 
 static void limits_start(void)
@@ -210,7 +232,7 @@ void mp_dumps_start(void)
 		next_time = mprof_ticks() + period;
 	}
 	limits_start();
-	due = each_call || !next_look ? 0 : next_time;
+	next_step = due = 0;
 	if (number > 0 && sigaction(number, NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) &&
 	    (old.sa_handler == SIG_DFL || old.sa_handler == SIG_IGN))
 		sigaction(number, &ours, NULL);

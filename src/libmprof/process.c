@@ -132,6 +132,7 @@ static int process_join_as_child(uint64_t when)
 	mp_threads_forked();
 	mp_suspend_forked();
 	mp_rules_forked();
+	mp_dumps_forked();
 	if (mp_mode->forked)
 		mp_mode->forked();
 	mp_local->how = when ? MPROF_CHILD_FORK : 0;

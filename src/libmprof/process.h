@@ -53,9 +53,14 @@ void mp_fact_remark(const char *why);
 /* ---- dumps.c ---- */
 
 void mp_dumps_start(void);
+void mp_dumps_forked(void);
 const uint64_t *mp_dump_due(void); /* module.h */
 struct mprof_heap_totals;
-void mp_dump(uint64_t now, const struct mprof_heap_totals *heap); /* module.h */
+void mp_dump(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void)); /* module.h */
+
+/* ---- course.c: memory over time ---- */
+
+uint64_t mp_course_look(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void));
 
 /* ---- summary.c: files of a process's own, from its profile ---- */
 

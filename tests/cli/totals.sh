@@ -156,3 +156,67 @@ test_totals_of_fixture_a() {
 	expect_same 'peak' "$(jq .peak.bytes json)" 1089
 	expect_same 'leak' "$(jq '[.total.blocks.leaked, .total.figures.leaked]' -c json)" '[1,55]'
 }
+
+# Over time: steps cover the run, their calls add up, and the highest one is the peak, with its stack.
+test_totals_over_time() {
+	local f
+	patterns
+	cat >waves.c <<'END2'
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *box[1000];
+static void *low(void) { return malloc(1000); }
+static void *high(void) { return malloc(5000); }
+static void *middle(void) { return malloc(3000); }
+static void wave(void *(*make)(void))
+{
+	for (int i = 0; i < 1000; i++)
+		box[i] = make();
+	usleep(21000); /* more than a step */
+	for (int i = 0; i < 1000; i++)
+		free(box[i]);
+}
+int main(int argc, char **argv)
+{
+	wave(low);
+	if (argc > 1) {
+		if (!fork())
+			wave(high);
+		wait(NULL);
+		_exit(argv[1] == NULL);
+	}
+	wave(high);
+	for (int i = 0; i < 150; i++) { /* more steps than there is room for */
+		usleep(20000);
+		free(low());
+	}
+	wave(middle);
+	return 0;
+}
+END2
+	cc -g -O1 -fno-inline -fno-builtin -o waves waves.c || bad 'waves.c does not compile'
+	profile_of ./waves
+	expect_same 'the highest step' "$(jq -c '[(.course | max_by(.bytes)) | .bytes, .blocks, .stack[-1].function], [.peak.bytes, .peak.blocks, "high"]' json | uniq | wc -l)" 1
+	expect_same 'calls, bytes' "$(jq -c '.course | [(map(.calls) | add), (map(.allocated_bytes) | add)]' json)" \
+		"$(jq -c '[.total.figures.calls, .total.figures.total]' json)"
+	expect_same 'no gap' "$(jq '[.course as $c | range(1; $c | length) | $c[.].from_ns - $c[. - 1].to_ns | select(. != 0)] | length' json)" 0
+	expect_same 'order of the waves' "$(jq -r '.course[] | select(.bytes > 800000) | .stack[-1].function // empty' json | uniq | tr '\n' ' ')" 'low high middle '
+	expect_same 'steps' "$(jq '.course | length > 128 and length <= 257' json)" true
+	expect_same 'memory' "$(jq '.course[1] | .resident_bytes > 1000000 and .virtual_bytes > .resident_bytes' json)" true
+	run "$mprof" report --all file
+	expect_text out 'Over time'
+	grep -q 'high (waves.c' out || bad "$(tail -20 out)"
+	# Of a merged file, the largest process; times are those of one clock.
+	mv file waves.profile
+	"$mprof" profile -o other -- ./patterns leak >/dev/null 2>err
+	"$mprof" merge other waves.profile -o both 2>err || bad "merge: $(cat err)"
+	"$mprof" report --json both >merged
+	for f in bytes calls 'stack[-1].function'; do
+		expect_same "merged: $f" "$(jq -c "[.course[].$f]" merged)" "$(jq -c "[.course[].$f]" json)"
+	done
+	# A forked child has its own.
+	profile_of ./waves fork
+	expect_same 'a child' "$(jq -c '[.course_process, (.course | max_by(.bytes) | .bytes, .stack[-1].function)]' json)" \
+		'[2,5000000,"high"]'
+}

@@ -212,6 +212,7 @@ static int print_profile(struct analysis *a, struct trace *t, struct profile_opt
 	struct site_lanes *lanes = must_calloc(1, sizeof(*lanes));
 	struct profile *p = must_calloc(1, sizeof(*p));
 	struct rank_totals ranks = { .count = 0 };
+	struct course course = { .count = 0 };
 	int ret = 0;
 
 	o->by = PROFILE_BY_FUNCTION;
@@ -221,6 +222,8 @@ static int print_profile(struct analysis *a, struct trace *t, struct profile_opt
 		ret = profile_make(p, t, o, err);
 	if (!ret) {
 		totals.ranks = &ranks;
+		totals.course = &course;
+		course_read(&course, t, o->sites.filter.process);
 		site_lanes_read(lanes, t);
 		a->sampled = p->sites.totals.estimated;
 		a->calls = a->sampled ? p->total.error.samples : lanes->calls;

@@ -2,6 +2,7 @@
 /* print_totals.c - the report of a profile. */
 #include "print_totals.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 
 #define ROWS	    5u /* of each list, without --all */
 #define RANKS_SHOWN 16u
+#define COURSE_ROWS 16u
 
 static const char *const names[MPROF_FN_MAX] = {
 #define MPROF_FUNCTION(id, code, name, class) [code] = name,
@@ -247,6 +249,71 @@ static void print_more(const struct print_totals *t, FILE *out)
 	fputs("; views: mprof report --help\n", out);
 }
 
+/* ---- the course of time ---- */
+
+/* Several steps as one. */
+static struct course_step joined(const struct course_step *s, size_t n)
+{
+	struct course_step all = s[0];
+
+	for (size_t i = 1; i < n; i++) {
+		const uint64_t calls = all.calls + s[i].calls, bytes = all.bytes + s[i].bytes;
+		const uint64_t resident =
+		    s[i].resident > all.resident ? s[i].resident : all.resident;
+		const uint64_t mapped = s[i].mapped > all.mapped ? s[i].mapped : all.mapped;
+		const int64_t from = all.from_ns;
+
+		if (s[i].live_bytes > all.live_bytes)
+			all = s[i];
+		all.from_ns = from;
+		all.to_ns = s[i].to_ns;
+		all.calls = calls;
+		all.bytes = bytes;
+		all.resident = resident;
+		all.mapped = mapped;
+	}
+	return all;
+}
+
+/* A rate, or nothing where it is not known. */
+static void rate_cell(struct table *table, uint64_t n, const struct course_step *s, bool bytes)
+{
+	const double seconds = (double)(s->to_ns - s->from_ns) / 1e9;
+	const uint64_t rate = seconds > 0 ? (uint64_t)((double)n / seconds) : 0;
+
+	table_cell(table, "%s", bytes ? format_bytes(rate).s : format_count(rate).s);
+}
+
+static void print_course(const struct print_totals *t, FILE *out)
+{
+	struct table table = TABLE(">Until", ">Live", ">Blocks", ">Resident", ">Virtual",
+				   ">Calls/s", ">Bytes/s", "<Function that allocated at most live");
+	const struct course *c = t->course;
+	const size_t together = (c->count + COURSE_ROWS - 1) / COURSE_ROWS;
+
+	fputc('\n', out);
+	report_title("Over time", out);
+	for (size_t i = 0; i < c->count; i += together) {
+		const struct course_step s =
+		    joined(&c->step[i], c->count - i < together ? c->count - i : together);
+		const struct sym_line *line = s.stack ? profile_asked(t->p, s.stack).line : NULL;
+		char *name = line ? figures_line_text(line, false) : NULL;
+
+		table_cell(&table, "%s", format_ns((uint64_t)(s.to_ns > 0 ? s.to_ns : 0)).s);
+		table_cell(&table, "%s", format_bytes(s.live_bytes).s);
+		table_cell(&table, "%s", format_count(s.live_calls).s);
+		table_cell(&table, "%s", s.resident ? format_bytes(s.resident).s : "-");
+		table_cell(&table, "%s", s.mapped ? format_bytes(s.mapped).s : "-");
+		rate_cell(&table, s.calls, &s, false);
+		rate_cell(&table, s.bytes, &s, true);
+		table_cell(&table, "%s", name ? name : "-");
+		free(name);
+	}
+	table_print(&table, out);
+	if (t->p->sites.totals.process)
+		fprintf(out, "  Of process %" PRIu32 ", which has the highest peak.\n", c->process);
+}
+
 void totals_text(const struct print_totals *t, const struct report_options *o, FILE *out)
 {
 	report_sections(report_run_sections, t->a, out);
@@ -260,6 +327,8 @@ void totals_text(const struct print_totals *t, const struct report_options *o, F
 		print_functions(t, out);
 	if (o->all && !t->p->sites.totals.estimated)
 		print_sizes(t, out);
+	if (o->all && t->course->count)
+		print_course(t, out);
 	if (!o->all)
 		print_more(t, out);
 }

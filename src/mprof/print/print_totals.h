@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "../pass/course.h"
 #include "../pass/rank_totals.h"
 #include "../pass/site_totals.h"
 #include "../profile/profile.h"
@@ -18,6 +19,7 @@ struct print_totals {
 	struct profile *p;	  /* by function */
 	const struct site_lanes *lanes;
 	const struct rank_totals *ranks;
+	const struct course *course; /* of the process with the highest peak */
 };
 
 void totals_text(const struct print_totals *t, const struct report_options *o, FILE *out);

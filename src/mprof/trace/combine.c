@@ -481,6 +481,15 @@ static void convert_cell(const struct combining *c, struct mprof_cell *cell)
 	cell->lifetime_most = rounded_span(c, cell->lifetime_most, false);
 }
 
+static void convert_course(const struct combining *c, struct mprof_course *course)
+{
+	course->began_ticks = time_of(c, course->began_ticks);
+	course->step_ticks = span_of(c, course->step_ticks);
+	for (size_t i = 0; i < MPROF_STEPS; i++)
+		if (i < course->steps)
+			course->step[i].ticks = time_of(c, course->step[i].ticks);
+}
+
 static void convert_total(const struct combining *c, uint16_t kind, void *data)
 {
 	struct mprof_cell *cell = data;
@@ -490,7 +499,10 @@ static void convert_total(const struct combining *c, uint16_t kind, void *data)
 	if (kind == MPROF_EXTENT_HEAP) {
 		heap->peak_ticks = time_of(c, heap->peak_ticks);
 		heap->began_ticks = time_of(c, heap->began_ticks);
+		heap->step_ticks = time_of(c, heap->step_ticks);
 	}
+	if (kind == MPROF_EXTENT_COURSE)
+		convert_course(c, data);
 	for (size_t i = 0; i < MPROF_CELLS; i++) {
 		if (kind == MPROF_EXTENT_CELLS)
 			convert_cell(c, &cell[i]);

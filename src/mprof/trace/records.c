@@ -37,6 +37,8 @@ size_t records_total_bytes(uint16_t kind)
 	switch (kind) {
 	case MPROF_EXTENT_HEAP:
 		return sizeof(struct mprof_heap_totals);
+	case MPROF_EXTENT_COURSE:
+		return sizeof(struct mprof_course);
 	case MPROF_EXTENT_LANE:
 		return sizeof(struct mprof_lane);
 	case MPROF_EXTENT_CELLS:

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * course.c - how the heap of a profiled process changed over time.
+ *
+ * The run is cut into equal steps. A MODE keeps the most that lived in the present one, with the
+ * stack that allocated then, in its heap totals; the first call after its end closes it here, and
+ * asks the kernel how large the process is. When all steps are used up, two become one, so the
+ * size is constant and a step costs the less the longer a program runs.
+ */
+#include <mprof/module.h>
+
+#include "core.h"
+#include "file.h"
+#include "local.h"
+#include "process.h"
+#include "slots.h"
+#include "sys.h"
+
+#define FIRST_NS 10000000u /* of a step, at the start */
+
+static struct mprof_course *course;
+static const struct mprof_heap_totals *course_heap; /* whose it is */
+
+static struct mprof_step merged(const struct mprof_step *a, const struct mprof_step *b)
+{
+	struct mprof_step s = b->live_bytes > a->live_bytes ? *b : *a;
+
+	s.resident = a->resident > b->resident ? a->resident : b->resident;
+	s.mapped = a->mapped > b->mapped ? a->mapped : b->mapped;
+	s.calls = b->calls;
+	s.bytes = b->bytes;
+	return s;
+}
+
+static void halve(struct mprof_course *c)
+{
+	for (uint32_t i = 0; i < MPROF_STEPS / 2; i++)
+		c->step[i] = merged(&c->step[2 * i], &c->step[2 * i + 1]);
+	__atomic_store_n(&c->steps, MPROF_STEPS / 2, __ATOMIC_RELEASE);
+	c->step_ticks *= 2;
+	for (uint32_t i = MPROF_STEPS / 2; i < MPROF_STEPS; i++)
+		c->step[i] = (struct mprof_step){ .ticks = 0 };
+}
+
+static uint64_t step_end(const struct mprof_course *c)
+{
+	return c->began_ticks + (c->steps + 1) * c->step_ticks;
+}
+
+static void close_step(struct mprof_course *c, const struct mprof_step *s)
+{
+	c->step[c->steps] = *s;
+	__atomic_store_n(&c->steps, c->steps + 1, __ATOMIC_RELEASE);
+	if (c->steps == MPROF_STEPS)
+		halve(c);
+}
+
+/* Another process, or the first call of this one. */
+static struct mprof_course *course_new(struct mprof_heap_totals *heap)
+{
+	int error;
+	struct mprof_course *c =
+	    mp_live_take(MPROF_EXTENT_COURSE, 0, 0, sizeof(struct mprof_course), &error);
+
+	course = c;
+	course_heap = heap;
+	if (!c)
+		return NULL;
+	c->began_ticks = heap->began_ticks;
+	c->step_ticks = mp_file.header->clock_hz / (1000000000u / FIRST_NS);
+	c->step_ticks += !c->step_ticks;
+	return c;
+}
+
+/* Closes the steps that are over.  Returns when the present one ends. */
+uint64_t mp_course_look(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void))
+{
+	struct mprof_course *c = course_heap == heap ? course : course_new(heap);
+	struct mprof_step s;
+	uint64_t resident, mapped;
+
+	if (!c)
+		return UINT64_MAX;
+	if (heap->began_ticks != c->began_ticks) { /* mprof ctl clear */
+		c->steps = 0;
+		c->began_ticks = heap->began_ticks;
+	}
+	if (now < step_end(c))
+		return step_end(c);
+	if (sum)
+		sum();
+	s = (struct mprof_step){ .live_bytes = heap->step_bytes,
+				 .live_calls = heap->step_calls,
+				 .ticks = heap->step_ticks,
+				 .stack = (uint32_t)heap->step_stack,
+				 .calls = heap->calls,
+				 .bytes = heap->bytes };
+	if (mp_memory_pages(&mapped, &resident) == 0) {
+		s.mapped = mapped * mp_page();
+		s.resident = resident * mp_page();
+	}
+	close_step(c, &s);
+	/* Since then nothing was called. */
+	s.live_bytes = __atomic_load_n(&heap->live_bytes, __ATOMIC_RELAXED);
+	s.live_calls = __atomic_load_n(&heap->live_calls, __ATOMIC_RELAXED);
+	s.stack = 0;
+	while (now >= step_end(c)) {
+		s.ticks = step_end(c) - c->step_ticks;
+		close_step(c, &s);
+	}
+	heap->step_calls = s.live_calls;
+	heap->step_ticks = now;
+	heap->step_stack = 0;
+	__atomic_store_n(&heap->step_bytes, s.live_bytes, __ATOMIC_RELAXED);
+	return step_end(c);
+}
