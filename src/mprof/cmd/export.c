@@ -180,13 +180,27 @@ static const struct usage usage = {
 
 /* ---- writing ---- */
 
+enum { MAIN, SMALLER, LARGER, PROFILES };
+
 struct writing {
 	const struct options *o;
 	struct export x;
+	struct profile *profile[PROFILES]; /* NULL: without any block that could pass */
 	struct walk_until until;
 	bool directory;
 	const char *log;
 };
+
+/* An empty file is told; one for a mistyped name is not written. */
+static int check_filters(const struct writing *w, struct error *err)
+{
+	struct error nothing;
+	int ret = filters_check(w->profile, PROFILES, &w->o->cli.options, &nothing, err);
+
+	if (!ret && *nothing.text)
+		cmd_warn("%s", nothing.text);
+	return ret;
+}
 
 static char *name_of(const struct writing *w, enum profile_value value)
 {
@@ -215,6 +229,8 @@ static int write_one(struct writing *w, enum profile_value value, struct error *
 	x->path = file.temporary ? file.temporary : file.target;
 	x->out = x->exporter->flags & EXPORT_PATH ? NULL : file.out;
 	ret = x->exporter->write(x, err);
+	if (!ret && x->exporter->flags & EXPORT_WALKS)
+		ret = check_filters(w, err);
 	ret = export_file_done(&file, ret, err);
 	if (!ret && w->directory)
 		fprintf(stderr, "mprof: wrote %s\n", name);
@@ -237,8 +253,6 @@ static int write_all(struct writing *w, struct error *err)
 }
 
 /* ---- profiles ---- */
-
-enum { MAIN, SMALLER, LARGER, PROFILES };
 
 static uint32_t one_group(void *context, uint32_t stack, uint64_t part)
 {
@@ -268,45 +282,66 @@ static bool limit(struct profile_options *p, const struct export_options *e, int
 		(which == SMALLER ? e->stack_min_size > 0 : e->stack_max_size < UINT64_MAX));
 }
 
-static int make(const struct writing *w, int which, struct profile **made, struct error *err)
+/* The options of profiles, and what shows how far one is. */
+static struct profile_options options_of(const struct writing *w, struct progress *progress)
 {
-	const struct options *o = w->o;
-	struct profile_options options = o->cli.options;
-	struct trace *t = w->x.trace;
-	struct progress progress;
-	struct profile *p;
-	int ret;
+	struct profile_options options = w->o->cli.options;
 
 	options.sites.until = w->until;
+	options.progress = progress_start(progress);
+	options.progress_context = progress;
+	return options;
+}
+
+static int make(struct writing *w, int which, struct error *err)
+{
+	struct progress progress;
+	struct profile_options options = options_of(w, &progress);
+	struct trace *t = w->x.trace;
+	struct profile *p;
+	int ret = 0;
+
 	/* Without any block that could pass there is still a profile to write. */
-	if (!limit(&options, &o->export, which) && which != MAIN)
-		return 0;
-	p = must_calloc(1, sizeof(*p));
-	options.progress = progress_start(&progress);
-	options.progress_context = &progress;
-	ret = profile_make(p, t, &options, err);
+	if (limit(&options, &w->o->export, which) || which == MAIN) {
+		p = must_calloc(1, sizeof(*p));
+		ret = profile_make(p, t, &options, err);
+		if (ret < 0)
+			free(p);
+		else
+			w->profile[which] = p;
+		trace_rewind(t);
+	}
 	progress_done(&progress);
-	if (ret < 0)
-		free(p);
-	else
-		*made = p;
-	trace_rewind(t);
 	return ret;
 }
 
-/* Some formats walk the trace again while they write. */
-static int write_and_tell(struct writing *w, struct error *err)
+static int make_and_write(struct writing *w, struct error *err)
 {
-	struct export_options export = w->o->export;
-	struct profile_options options = *export.profile;
+	int ret = 0, i;
+
+	for (i = 0; i < PROFILES && !ret; i++)
+		ret = make(w, i, err);
+	if (!ret)
+		ret = check_filters(w, err);
+	w->x.profile = w->profile[MAIN];
+	w->x.small = w->profile[SMALLER];
+	w->x.large = w->profile[LARGER];
+	return ret ? ret : write_all(w, err);
+}
+
+/* The format makes the profile itself. */
+static int walk_and_write(struct writing *w, struct error *err)
+{
 	struct progress progress;
+	struct profile_options options = options_of(w, &progress);
+	struct export_options export = w->o->export;
 	int ret;
 
 	export.profile = &options;
 	w->x.options = &export;
-	options.progress = progress_start(&progress);
-	options.progress_context = &progress;
-	ret = write_all(w, err);
+	w->x.profile = w->profile[MAIN] = must_calloc(1, sizeof(*w->x.profile));
+	ret = write_one(w, VALUE_PEAK, err);
+	w->x.options = &w->o->export;
 	progress_done(&progress);
 	return ret;
 }
@@ -337,44 +372,29 @@ static void tell_unknown(const struct options *o, const struct profile *p)
 	profile_tell_remarks(p);
 }
 
-/* An empty file is told; one for a mistyped name is not written. */
-static int check_filters(const struct options *o, struct profile *const *p, struct error *err)
+static void tell(const struct writing *w)
 {
-	struct error nothing;
-	int ret = p[MAIN] ? filters_check(p, PROFILES, &o->cli.options, &nothing, err) : 0;
+	const struct profile *p = w->profile[MAIN];
 
-	if (!ret && p[MAIN] && *nothing.text)
-		cmd_warn("%s", nothing.text);
-	return ret;
+	foreign_tell_times(w->x.trace);
+	tell_losses(w->x.trace);
+	profile_tell_estimates(p);
+	tell_unknown(w->o, p);
 }
 
 static int export(struct writing *w, struct error *err)
 {
-	struct profile *p[PROFILES] = { NULL };
 	int ret = when_find(&w->o->at, w->x.trace, &w->until, err), i;
 
-	if (!ret && !(w->o->exporter->flags & EXPORT_EVENTS))
-		for (i = 0; i < PROFILES && !ret; i++)
-			ret = make(w, i, &p[i], err);
 	if (!ret)
-		ret = check_filters(w->o, p, err);
-	w->x.profile = p[MAIN];
-	w->x.small = p[SMALLER];
-	w->x.large = p[LARGER];
+		ret = w->x.exporter->flags & EXPORT_WALKS ? walk_and_write(w, err)
+							  : make_and_write(w, err);
 	if (!ret)
-		ret = write_and_tell(w, err);
-	if (!ret)
-		foreign_tell_times(w->x.trace);
-	if (!ret)
-		tell_losses(w->x.trace);
-	if (!ret && p[MAIN])
-		profile_tell_estimates(p[MAIN]);
-	if (!ret && p[MAIN])
-		tell_unknown(w->o, p[MAIN]);
+		tell(w);
 	for (i = 0; i < PROFILES; i++) {
-		if (p[i])
-			profile_release(p[i]);
-		free(p[i]);
+		if (w->profile[i])
+			profile_release(w->profile[i]);
+		free(w->profile[i]);
 	}
 	return ret;
 }

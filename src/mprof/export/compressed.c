@@ -9,6 +9,9 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "../util/alloc.h"
+#include "../util/memory.h"
+
 #define PIECE	   (64u << 10)
 #define ZSTD_LEVEL 3
 #define GZIP_BITS  (15 + 16) /* the greatest window, and gzip's header instead of zlib's */
@@ -101,22 +104,14 @@ FILE *compressed_open(FILE *out, enum compressed how)
 
 	if (how == SQUEEZE_NOT)
 		return out;
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return NULL;
+	s = must_calloc(1, sizeof(*s));
 	s->out = out;
 	if (begin(s, how))
 		f = fopencookie(s, "w", (cookie_io_functions_t){ .write = put, .close = end });
-	if (f) {
-		setvbuf(f, NULL, _IOFBF, PIECE);
-		return f;
-	}
-	if (s->zstd)
-		ZSTD_freeCCtx(s->zstd);
-	else if (how == SQUEEZE_GZIP)
-		deflateEnd(&s->gzip);
-	free(s);
-	return NULL;
+	if (!f)
+		memory_out();
+	setvbuf(f, NULL, _IOFBF, PIECE);
+	return f;
 }
 
 int compressed_close(FILE *s, FILE *out)

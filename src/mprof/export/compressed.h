@@ -16,7 +16,7 @@ enum compressed { SQUEEZE_NOT, SQUEEZE_GZIP, SQUEEZE_ZSTD };
 /* By the name's end: .gz, .zst, else not at all.  NULL: not at all. */
 enum compressed compressed_of(const char *name);
 
-/* SQUEEZE_NOT gives `out` itself.  NULL without memory. */
+/* SQUEEZE_NOT gives `out` itself.  Without memory the program ends. */
 FILE *compressed_open(FILE *out, enum compressed how);
 /* 0, or -errno when it could not be completed.  s may be `out` itself. */
 int compressed_close(FILE *s, FILE *out);

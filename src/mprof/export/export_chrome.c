@@ -205,8 +205,19 @@ static void left(void *self, struct flow *f, const struct flow_block *b, enum pr
 	changes(self, b->process, b->ticks, -b->block->size, UINT64_MAX);
 }
 
+static void start(void *self, struct flow *f)
+{
+	struct chrome *c = self;
+	const uint64_t end = walk_end_ticks(&f->walk->input, &f->walk->until);
+
+	c->start = c->profile->header->start_ticks;
+	c->width = (end - c->start) / c->points + 1;
+	c->several = c->profile->tree.processes > 1;
+}
+
 static const struct flow_ops ops = {
 	.threads = true,
+	.start = start,
 	.time = put_held,
 	.began = began,
 	.ended = ended,
@@ -325,19 +336,15 @@ static void put_rest(struct chrome *c, const struct array *threads)
 
 int export_chrome(struct export *x, struct error *err)
 {
-	const struct profile *p = x->profile;
 	struct chrome c = {
 		.out = x->out,
 		.profile = x->profile,
 		.trace = x->trace,
-		.start = p->header->start_ticks,
 		.points = x->options->points ? x->options->points : POINTS,
-		.several = p->tree.processes > 1,
 	};
 	struct flow f;
 	int ret;
 
-	c.width = p->walk.last_ticks > c.start ? (p->walk.last_ticks - c.start) / c.points + 1 : 1;
 	fputs("{\"displayTimeUnit\":\"ms\",\"otherData\":{\"recorded_by\":\"mprof " MPROF_VERSION
 	      "\"},\"traceEvents\":[",
 	      c.out);
@@ -346,6 +353,6 @@ int export_chrome(struct export *x, struct error *err)
 		put_rest(&c, &f.thread);
 	fputs("\n]}\n", c.out);
 	array_release(&c.counter);
-	array_release(&f.thread);
+	flow_release(&f);
 	return ret;
 }

@@ -19,61 +19,27 @@
 
 #define SHORT_LIVED_US 500u /* the viewer's "short-lived"; DHAT has 500 instructions */
 
-/* What a second walk finds of a site. */
-struct point {
-	uint64_t bytes, blocks; /* alive */
-	uint64_t most_bytes, most_blocks;
-	uint64_t end_bytes, end_blocks;
-	unsigned __int128 lived_ns;
-};
-
 struct dhat {
 	struct profile *profile;
-	struct point *point;	    /* by site */
+	struct array left_ns;	    /* unsigned __int128 by group: lives of what was never freed */
 	uint64_t end_ticks;	    /* the end of the last process that left a block, or event */
 	struct line_interner lines; /* frames; 0 is the root's */
 };
 
-/* ---- the walk ---- */
-
-static void began(void *self, struct flow *f, const struct flow_block *b)
-{
-	struct point *p = &((struct dhat *)self)->point[b->site];
-
-	(void)f;
-	p->bytes += b->block->size;
-	p->blocks++;
-	if (p->bytes > p->most_bytes || !p->most_blocks) {
-		p->most_bytes = p->bytes;
-		p->most_blocks = p->blocks;
-	}
-}
-
-static void ended(void *self, struct flow *f, const struct flow_block *b)
+/* Of blocks that were freed the profile knows how long they lived. */
+static void left(void *self, struct flow *f, const struct flow_block *b, enum process_gone why)
 {
 	struct dhat *d = self;
-	struct point *p = &d->point[b->site];
+	unsigned __int128 *ns = array_at(&d->left_ns, b->group, sizeof(*ns));
 
-	p->bytes -= b->block->size;
-	p->blocks--;
+	(void)why;
 	if (b->ticks > d->end_ticks)
 		d->end_ticks = b->ticks;
 	if (b->ticks > b->block->start)
-		p->lived_ns += walk_duration_ns(&f->walk, b->ticks - b->block->start);
+		*ns += walk_duration_ns(f->walk, b->ticks - b->block->start);
 }
 
-static void left(void *self, struct flow *f, const struct flow_block *b, enum process_gone why)
-{
-	struct point *p = &((struct dhat *)self)->point[b->site];
-
-	ended(self, f, b);
-	if (why == GONE_EXEC)
-		return;
-	p->end_bytes += b->block->size;
-	p->end_blocks++;
-}
-
-static const struct flow_ops ops = { .began = began, .ended = ended, .left = left };
+static const struct flow_ops ops = { .left = left };
 
 /* ---- the file ---- */
 
@@ -103,18 +69,20 @@ static void put_frames(struct dhat *d, size_t i, FILE *out)
 
 static void put_point(struct dhat *d, size_t i, FILE *out)
 {
-	const struct site_values *v = &d->profile->site[i].v;
-	const struct point *p = &d->point[i];
+	const struct site *site = &d->profile->site[i];
+	const struct site_values *v = &site->v;
+	const struct site_local *local = &d->profile->sites.local[site->group];
+	const unsigned __int128 *left_ns = array_at(&d->left_ns, site->group, sizeof(*left_ns));
 
 	fprintf(out, "{\"tb\":%" PRIu64, v->bytes);
 	put_number(out, "tbk", v->calls);
-	put_number(out, "tl", (uint64_t)(p->lived_ns / 1000));
-	put_number(out, "mb", p->most_bytes);
-	put_number(out, "mbk", p->most_blocks);
+	put_number(out, "tl", (uint64_t)((v->lifetime_ns + *left_ns) / 1000));
+	put_number(out, "mb", local->bytes);
+	put_number(out, "mbk", local->calls);
 	put_number(out, "gb", v->peak_bytes);
 	put_number(out, "gbk", v->peak_calls);
-	put_number(out, "eb", p->end_bytes);
-	put_number(out, "ebk", p->end_blocks);
+	put_number(out, "eb", v->live_bytes);
+	put_number(out, "ebk", v->live_calls);
 	put_frames(d, i, out);
 }
 
@@ -145,18 +113,15 @@ static void put_table(const struct dhat *d, FILE *out)
 	fputs(",\"ftbl\":[\"[root]\"", out);
 	for (id = 1; id <= d->lines.keys.count; id++) {
 		line = line_interner_line(&d->lines, id);
-		text = NULL;
-		name = open_memstream(&text, &bytes);
-		if (name) {
-			fputs(line->function, name);
-			if (*line->file)
-				fprintf(name, " (%s:%u)", line->file, line->line);
-			else if (*line->module)
-				fprintf(name, " (in %s)", line->module);
-			fclose(name);
-		}
+		name = must_memstream(&text, &bytes);
+		fputs(line->function, name);
+		if (*line->file)
+			fprintf(name, " (%s:%u)", line->file, line->line);
+		else if (*line->module)
+			fprintf(name, " (in %s)", line->module);
+		must_close(name);
 		fputs(",\n", out);
-		json_put(out, text ? text : line->function);
+		json_put(out, text);
 		free(text);
 	}
 	fputs("]}\n", out);
@@ -193,20 +158,20 @@ static void put_head(const struct dhat *d, FILE *out)
 
 int export_dhat(struct export *x, struct error *err)
 {
-	struct dhat d = { .profile = x->profile,
-			  .end_ticks = x->profile->walk.last_ticks,
-			  .lines = { .same = LINE_LINE } };
+	struct dhat d = { .profile = x->profile, .lines = { .same = LINE_LINE } };
 	struct flow f;
-	int ret = 0;
+	int ret;
 
-	d.point = must_calloc(x->profile->count + 1, sizeof(*d.point));
 	ret = flow_run(&f, x->trace, x->profile, x->options->profile, &ops, &d, err);
 	if (!ret) {
+		if (d.end_ticks < x->profile->walk.last_ticks)
+			d.end_ticks = x->profile->walk.last_ticks;
 		put_head(&d, x->out);
 		put_points(&d, x->out);
 		put_table(&d, x->out);
 	}
 	line_interner_release(&d.lines);
-	free(d.point);
+	array_release(&d.left_ns);
+	flow_release(&f);
 	return ret;
 }

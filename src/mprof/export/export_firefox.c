@@ -47,7 +47,6 @@ struct firefox {
 	FILE *out;
 	struct profile *profile;
 	struct trace *trace;
-	struct walk walk; /* knows whose a thread is */
 	struct cells cells;
 	struct interner strings;
 	struct line_interner frames, functions;
@@ -352,14 +351,12 @@ static void add_row(struct firefox *x, const struct row *like, uint16_t point, e
 	r->phase = (uint8_t)phase;
 }
 
-static int make_rows(struct firefox *x)
+static void make_rows(struct firefox *x)
 {
-	const struct heap *h = &x->walk.heap;
+	const struct heap *h = &x->profile->walk.heap;
 	size_t i;
 
-	x->row = calloc(2 * x->cells.count + 1, sizeof(*x->row));
-	if (!x->row)
-		return -ENOMEM;
+	x->row = must_calloc(2 * x->cells.count + 1, sizeof(*x->row));
 	for (i = 0; i < x->cells.count; i++) {
 		const struct cell *c = &x->cells.cell[i];
 		const uint32_t site = x->profile->site_of[c->stack];
@@ -379,7 +376,6 @@ static int make_rows(struct firefox *x)
 	}
 	if (x->rows)
 		qsort(x->row, x->rows, sizeof(*x->row), by_time);
-	return 0;
 }
 
 static bool is_begin(const struct row *r)
@@ -416,7 +412,8 @@ static void put_row_address(struct firefox *x, const struct row *r)
 
 static void put_row_thread(struct firefox *x, const struct row *r)
 {
-	fprintf(x->out, "%" PRIu32, x->walk.heap.thread[x->cells.cell[r->cell].thread].number);
+	fprintf(x->out, "%" PRIu32,
+		x->profile->walk.heap.thread[x->cells.cell[r->cell].thread].number);
 }
 
 /* The rows of one process, all or only those that begin; returns how many. */
@@ -447,14 +444,14 @@ static void put_process(struct firefox *x, const struct tree_process *p)
 	size_t n;
 
 	fputs("{\"processType\":\"default\",\"processStartupTime\":", x->out);
-	put_ms(x->out, start ? walk_ns(&x->walk, start) : 0);
+	put_ms(x->out, start ? walk_ns(&x->profile->walk, start) : 0);
 	fputs(",\"processShutdownTime\":", x->out);
 	if (p->end_ticks)
-		put_ms(x->out, walk_ns(&x->walk, p->end_ticks));
+		put_ms(x->out, walk_ns(&x->profile->walk, p->end_ticks));
 	else
 		fputs("null", x->out);
 	fputs(",\"registerTime\":", x->out);
-	put_ms(x->out, start ? walk_ns(&x->walk, start) : 0);
+	put_ms(x->out, start ? walk_ns(&x->profile->walk, start) : 0);
 	fputs(",\"unregisterTime\":null,\"pausedRanges\":[],\"isMainThread\":true,\"name\":",
 	      x->out);
 	json_put(x->out, name);
@@ -536,7 +533,7 @@ static void put_resident(struct firefox *x, const struct tree_process *p, size_t
 	fputs("\"time\":[", x->out);
 	for (i = 0; i < n; i++) {
 		fputs(i ? "," : "", x->out);
-		put_ms(x->out, walk_ns(&x->walk, s[i].ticks));
+		put_ms(x->out, walk_ns(&x->profile->walk, s[i].ticks));
 	}
 	fputs("],\n\"count\":[", x->out);
 	for (i = 0; i < n; i++)
@@ -553,15 +550,13 @@ static void put_meta(struct firefox *x)
 {
 	const struct profile *p = x->profile;
 	const struct trace_fact *image = p->tree.processes ? tree_image(&p->tree.process[0]) : NULL;
-	const int64_t end = walk_ns(&x->walk, x->walk.last_ticks);
+	const int64_t end = walk_ns(&x->profile->walk, x->profile->walk.last_ticks);
 	char *command = NULL;
 	size_t bytes;
-	FILE *text = open_memstream(&command, &bytes);
+	FILE *text = must_memstream(&command, &bytes);
 
-	if (text) {
-		place_command(text, p);
-		fclose(text);
-	}
+	place_command(text, p);
+	must_close(text);
 	fputs("{\"meta\":{\"interval\":", x->out);
 	put_ms(x->out, x->cells.points ? end / (int64_t)x->cells.points : 1000000);
 	fputs(",\"startTime\":", x->out);
@@ -572,7 +567,7 @@ static void put_meta(struct firefox *x)
 		GECKO_VERSION, FORMAT_VERSION);
 	json_put(x->out, image ? text_base(image->exe) : "mprof");
 	fputs(",\"arguments\":", x->out);
-	json_put(x->out, command ? command : "");
+	json_put(x->out, command);
 	fputs(",\"importedFrom\":\"mprof " MPROF_VERSION "\",\"symbolicated\":true,"
 	      "\"symbolicationNotSupported\":true,\"usesOnlyOneStackType\":true,"
 	      "\"sourceCodeIsNotOnSearchfox\":true,\"markerSchema\":[],\n\"categories\":["
@@ -604,31 +599,8 @@ static void put_all(struct firefox *x)
 	fputs("]}\n", x->out);
 }
 
-static int find_cells(struct firefox *x, const struct export_options *o, struct error *err)
-{
-	const struct walk_pass pass = { &cells_pass, &x->cells };
-	struct walk_input in;
-	int ret;
-
-	x->cells.filter = &o->profile->sites.filter;
-	x->cells.steps = o->points ? o->points : POINTS;
-	if (x->cells.steps > CELLS_STEPS_MOST)
-		x->cells.steps = CELLS_STEPS_MOST;
-	x->cells.by_thread_only = true;
-	trace_rewind(x->trace);
-	walk_input_from_trace(&in, x->trace);
-	walk_init(&x->walk, &in, &pass, 1);
-	x->walk.no_pages = true;
-	x->walk.progress = o->profile->progress;
-	x->walk.progress_context = o->profile->progress_context;
-	ret = walk_run(&x->walk, err);
-	x->walk.passes = 0; /* the list is gone */
-	return ret;
-}
-
 static void release(struct firefox *x)
 {
-	walk_release(&x->walk);
 	cells_pass.release(&x->cells);
 	interner_release(&x->strings);
 	interner_release(&x->modules);
@@ -643,21 +615,28 @@ static void release(struct firefox *x)
 
 int export_firefox(struct export *e, struct error *err)
 {
+	const struct export_options *o = e->options;
 	struct firefox x = {
 		.out = e->out,
 		.profile = e->profile,
 		.trace = e->trace,
+		.cells = { .filter = &o->profile->sites.filter,
+			   .steps = o->points ? o->points : POINTS,
+			   .by_thread_only = true },
 		.frames = { .same = LINE_LINE },
 		.functions = { .same = LINE_FUNCTION },
 	};
-	int ret = find_cells(&x, e->options, err);
+	const struct walk_pass cells = { &cells_pass, &x.cells };
+	int ret;
 
-	if (!ret)
-		make_tables(&x);
-	if (!ret && make_rows(&x) < 0)
-		ret = fail(err, -ENOMEM, "no memory to export '%s'", e->profile->path);
-	if (!ret)
-		put_all(&x);
+	if (x.cells.steps > CELLS_STEPS_MOST)
+		x.cells.steps = CELLS_STEPS_MOST;
+	ret = profile_with(e->profile, e->trace, o->profile, &cells, err);
+	if (ret)
+		return ret;
+	make_tables(&x);
+	make_rows(&x);
+	put_all(&x);
 	release(&x);
-	return ret;
+	return 0;
 }

@@ -63,7 +63,7 @@ struct heaptrack {
 	FILE *out;
 	struct profile *profile;
 	struct interner strings, ips, traces; /* ids are numbers in the file */
-	uint32_t *trace_of;		      /* by site: number of its `t` */
+	struct array trace_of;		      /* uint32_t by group: number of its `t` */
 	struct info *info;
 	size_t used, room, forget_at;
 	struct hash known;     /* of size and trace -> index + 1 of the last info */
@@ -75,6 +75,7 @@ struct heaptrack {
 	uint64_t left;	       /* blocks of ended processes that were not taken away yet */
 	struct array gone;     /* uint64_t by trace: bytes that were */
 	uint64_t ms;	       /* of the last `c` */
+	uint64_t quiet;	       /* ticks: none is due up to then */
 	struct memory *memory; /* by process of the tree */
 	size_t samples;
 	uint64_t rss; /* of all processes */
@@ -190,9 +191,9 @@ static uint32_t trace_of(struct heaptrack *h, uint32_t ip, uint32_t caller)
 }
 
 /* Traces are told from the outermost frame inward. */
-static uint32_t trace_of_site(struct heaptrack *h, uint32_t site)
+static uint32_t trace_of_stack(struct heaptrack *h, uint32_t stack)
 {
-	const struct profile_path *path = profile_path(h->profile, h->profile->site[site].key);
+	const struct profile_path *path = profile_path_once(h->profile, stack);
 	struct place *place = must_calloc(path->count + 1, sizeof(*place));
 	size_t at = path->count, n = 0;
 	uint32_t trace = 0;
@@ -243,11 +244,12 @@ static void forget(struct heaptrack *h)
 static struct info *info_of(struct heaptrack *h, const struct flow_block *b)
 {
 	const uint64_t size = b->block->size;
-	uint32_t trace = h->trace_of[b->site], i;
+	uint32_t *trace_of = array_at(&h->trace_of, b->group, sizeof(*trace_of)), trace, i;
 	uint64_t *last;
 
-	if (!trace)
-		trace = h->trace_of[b->site] = trace_of_site(h, b->site);
+	if (!*trace_of)
+		*trace_of = trace_of_stack(h, b->block->stack);
+	trace = *trace_of;
 	if (h->used >= KNOWN && h->used >= h->forget_at)
 		forget(h);
 	last = hash_at(&h->known, key_of(size, trace));
@@ -297,25 +299,28 @@ static void take_samples(struct heaptrack *h, uint64_t ticks)
 static void at_time(void *self, struct flow *f, uint64_t ticks, uint64_t number)
 {
 	struct heaptrack *h = self;
-	uint64_t ms = flow_ns(f, ticks) / 1000000;
+	uint64_t ms;
 
 	(void)number;
-	if (ms < h->ms + TICK_MS)
+	if (ticks <= h->quiet)
 		return;
+	ms = flow_ns(f, ticks) / 1000000;
 	h->ms = ms - ms % TICK_MS;
+	h->quiet = trace_ticks(f->profile->trace, (h->ms + TICK_MS) * 1000000 - 1);
 	put_one(h, 'c', h->ms);
 	take_samples(h, ticks);
 }
 
-static void find_samples(struct heaptrack *h, struct trace *t)
+static void find_samples(struct heaptrack *h)
 {
-	const struct tree *tree = &h->profile->tree;
+	const struct profile *p = h->profile;
 	struct memory *s;
 
-	h->memory = must_calloc(tree->processes + 1, sizeof(*h->memory));
-	h->samples = tree->processes;
+	h->memory = must_calloc(p->tree.processes + 1, sizeof(*h->memory));
+	h->samples = p->tree.processes;
 	for (s = h->memory; s < h->memory + h->samples; s++)
-		s->count = trace_samples(t, tree->process[s - h->memory].number, &s->sample);
+		s->count =
+		    trace_samples(p->trace, p->tree.process[s - h->memory].number, &s->sample);
 }
 
 /* ---- blocks ---- */
@@ -435,15 +440,6 @@ static void gone(void *self, struct flow *f, uint32_t process, enum process_gone
 	s->next = s->count;
 }
 
-static const struct flow_ops ops = {
-	.event = called,
-	.time = at_time,
-	.began = began,
-	.ended = ended,
-	.left = left,
-	.gone = gone,
-};
-
 /* ---- the file ---- */
 
 static void put_head(struct heaptrack *h)
@@ -455,6 +451,25 @@ static void put_head(struct heaptrack *h)
 	/* How many pages the machine had is not known; nothing is made of it but a line. */
 	fprintf(h->out, "\nI %x %x\na 0 0\n", header->page_size, 0);
 }
+
+static void start(void *self, struct flow *f)
+{
+	struct heaptrack *h = self;
+
+	put_head(h);
+	find_samples(h);
+	h->quiet = trace_ticks(f->profile->trace, TICK_MS * 1000000 - 1);
+}
+
+static const struct flow_ops ops = {
+	.start = start,
+	.event = called,
+	.time = at_time,
+	.began = began,
+	.ended = ended,
+	.left = left,
+	.gone = gone,
+};
 
 static void put_tail(struct heaptrack *h)
 {
@@ -473,19 +488,11 @@ static void release(struct heaptrack *h)
 	interner_release(&h->ips);
 	interner_release(&h->traces);
 	array_release(&h->gone);
-	free(h->trace_of);
+	array_release(&h->trace_of);
 	free(h->info);
 	hash_release(&h->known);
 	free(h->memory);
 	free(h->line);
-}
-
-static void prepare(struct heaptrack *h, struct trace *t)
-{
-	h->line = must_malloc(sizeof(*h->line));
-	h->trace_of = must_calloc(h->profile->count + 1, sizeof(*h->trace_of));
-	line_init(h->line, h->out);
-	find_samples(h, t);
 }
 
 int export_heaptrack(struct export *x, struct error *err)
@@ -495,16 +502,15 @@ int export_heaptrack(struct export *x, struct error *err)
 	int ret;
 
 	h.out = compressed_open(x->out, compressed_of(x->target));
-	if (!h.out)
-		return fail(err, -ENOMEM, "no memory to compress '%s'", x->target);
-	prepare(&h, x->trace);
-	put_head(&h);
+	h.line = must_malloc(sizeof(*h.line));
+	line_init(h.line, h.out);
 	ret = flow_run(&f, x->trace, x->profile, x->options->profile, &ops, &h, err);
 	if (!ret)
 		put_tail(&h);
 	if (compressed_close(h.out, x->out) < 0 && !ret)
 		ret = fail(err, -EIO, "cannot write '%s' completely",
 			   x->target ? x->target : "the standard output");
+	flow_release(&f);
 	release(&h);
 	return ret;
 }

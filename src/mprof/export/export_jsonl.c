@@ -5,11 +5,12 @@
  *
  * A line says in "type" what it is: run, site, began, ended, left.  Sites have
  * their stack, innermost line first, and all their figures; events name the
- * site by its number.  Written as it goes, nothing is kept.
+ * site by its number, so they are told when sites have theirs (flow.h).
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "../profile/flow.h"
 #include "exports.h"
@@ -88,7 +89,7 @@ static void put_line(FILE *out, const struct sym_line *l)
 
 static void put_site(FILE *out, struct profile *p, size_t i)
 {
-	const struct profile_path *path = profile_path(p, p->site[i].key);
+	const struct profile_path *path = profile_path_once(p, p->site[i].key);
 	size_t k;
 
 	put_type(out, "site");
@@ -108,15 +109,40 @@ static void put_site(FILE *out, struct profile *p, size_t i)
 
 /* ---- events ---- */
 
-static void put_event(FILE *out, const char *type, const struct flow *f, const struct flow_block *b)
+struct jsonl {
+	FILE *out;
+	uint32_t *site; /* by group */
+};
+
+static void put_profile(FILE *out, struct profile *p)
 {
+	size_t i;
+
+	put_run(out, p);
+	for (i = 0; i < p->count; i++)
+		put_site(out, p, i);
+}
+
+static void start(void *self, struct flow *f)
+{
+	struct jsonl *j = self;
+
+	put_profile(j->out, f->profile);
+	j->site = flow_sites(f->profile);
+}
+
+static void put_event(const struct jsonl *j, const char *type, const struct flow *f,
+		      const struct flow_block *b)
+{
+	FILE *out = j->out;
+
 	put_type(out, type);
 	if (b->number)
 		put_n(out, "event", b->number);
 	put_n(out, "ns", flow_ns(f, b->ticks));
 	put_n(out, "process", b->process);
 	put_n(out, "thread", b->thread);
-	put_n(out, "site", b->site + 1);
+	put_n(out, "site", j->site[b->group] + 1);
 	if (b->number)
 		put_s(out, "function", place_function(b->fn));
 	fprintf(out, ",\"address\":\"%" PRIx64 "\"", b->block->addr);
@@ -124,45 +150,62 @@ static void put_event(FILE *out, const char *type, const struct flow *f, const s
 	put_n(out, "slack", b->block->slack);
 }
 
-static void began(void *out, struct flow *f, const struct flow_block *b)
+static void began(void *self, struct flow *f, const struct flow_block *b)
 {
-	put_event(out, "began", f, b);
-	fputs("}\n", out);
+	const struct jsonl *j = self;
+
+	put_event(j, "began", f, b);
+	fputs("}\n", j->out);
 }
 
-static void ended(void *out, struct flow *f, const struct flow_block *b)
+static void ended(void *self, struct flow *f, const struct flow_block *b)
 {
+	const struct jsonl *j = self;
 	uint64_t ticks = b->ticks > b->block->start ? b->ticks - b->block->start : 0;
 
-	put_event(out, "ended", f, b);
-	put_n(out, "lifetime_ns", walk_duration_ns(&f->walk, ticks));
-	fputs("}\n", out);
+	put_event(j, "ended", f, b);
+	put_n(j->out, "lifetime_ns", walk_duration_ns(f->walk, ticks));
+	fputs("}\n", j->out);
 }
 
-static void left(void *out, struct flow *f, const struct flow_block *b, enum process_gone why)
+static void left(void *self, struct flow *f, const struct flow_block *b, enum process_gone why)
 {
-	put_event(out, "left", f, b);
-	put_s(out, "by", why == GONE_EXEC ? "exec" : "end");
-	fputs("}\n", out);
+	const struct jsonl *j = self;
+
+	put_event(j, "left", f, b);
+	put_s(j->out, "by", why == GONE_EXEC ? "exec" : "end");
+	fputs("}\n", j->out);
 }
 
-static const struct flow_ops ops = { .began = began, .ended = ended, .left = left };
+static const struct flow_ops ops = {
+	.later = true, .start = start, .began = began, .ended = ended, .left = left
+};
+
+static int put_events(struct export *x, FILE *out, struct error *err)
+{
+	struct jsonl j = { .out = out };
+	struct flow f;
+	int ret = flow_run(&f, x->trace, x->profile, x->options->profile, &ops, &j, err);
+
+	flow_release(&f);
+	free(j.site);
+	return ret;
+}
 
 int export_jsonl(struct export *x, struct error *err)
 {
 	FILE *out = compressed_open(x->out, compressed_of(x->target));
-	struct flow f;
-	size_t i;
-	int ret = 0;
+	int ret;
 
-	if (!out)
-		return fail(err, -ENOMEM, "no memory to compress '%s'", x->target);
-	put_run(out, x->profile);
-	for (i = 0; i < x->profile->count; i++)
-		put_site(out, x->profile, i);
-	if (x->options->events)
-		ret = flow_run(&f, x->trace, x->profile, x->options->profile, &ops, out, err);
+	if (x->options->events) {
+		ret = put_events(x, out, err);
+	} else {
+		ret = profile_make(x->profile, x->trace, x->options->profile, err);
+		if (!ret)
+			put_profile(out, x->profile);
+	}
 	if (compressed_close(out, x->out) < 0 && !ret)
-		ret = fail(err, -EIO, "cannot write '%s' completely", x->target);
+		ret = fail(err, -EIO, "cannot write '%s' completely",
+			   x->target ? x->target : "the standard output");
 	return ret;
 }

@@ -4,9 +4,14 @@
  * and the peak, with the tree of who had asked for it.
  *
  * Points lie at equal distances between the first and the last event, in ms, in
- * bytes handed out and given back, or in events ("i", of which massif counts
- * instructions: a trace has none).  What lives is known by site while blocks
- * pass, so a point is written when time comes to it and nothing is kept.
+ * bytes allocated and freed, or in events ("i", of which massif counts
+ * instructions: a trace has none).
+ *
+ * When the run ends is known before its events, so points in ms are taken while the trace is
+ * read.  How many bytes or events there will be is not: blocks are told later then
+ * (flow.h).  Nor is it known which moment is the peak, and so how a point is numbered, before
+ * the run is over.  So points are kept, with what lived of each stack if they may get a tree, and
+ * written at the end; the tree of the peak is the profile's.
  *
  * Bytes of a node are those of its children to the last one: what falls below
  * --min-percent stands in one line, as massif has it, and so does what has no
@@ -32,20 +37,185 @@ struct node {
 	uint64_t bytes;			 /* at the point at hand, with those above it */
 };
 
+/* What lived of a stack. */
+struct part {
+	uint64_t bytes;
+	uint32_t group;
+};
+
+struct point {
+	uint64_t time; /* ms are counted as ns */
+	uint64_t bytes, slack;
+	size_t first, parts; /* of massif.part */
+};
+
 struct massif {
 	FILE *out;
 	struct profile *profile;
 	const struct export_options *options;
+	/* What was: */
+	struct array live; /* uint64_t by group: bytes */
+	struct point *point, peak;
+	size_t count, room, before_peak; /* points; those before the peak, + 1 */
+	struct part *part;
+	size_t parts, part_room;
+	uint64_t moved; /* bytes allocated and freed */
+	uint64_t end;	/* of the run, in the unit of time */
+	uint64_t quiet; /* no point is due at a time up to these ticks */
+	unsigned wanted, next;
+	bool last; /* was taken */
+	/* What is written: */
 	struct interner keys; /* of nodes: parent and line; ids are nodes */
 	struct node *node;
-	size_t nodes, room;
-	uint32_t *leaf;	 /* by site: the node of its outermost line */
-	uint64_t *bytes; /* by site: alive */
-	uint64_t moved;	 /* bytes handed out and given back */
-	uint64_t end;	 /* of the run, in the unit of time */
-	uint64_t time;	 /* of the point before; ms are counted as ns */
-	unsigned points, next, written;
-	bool last; /* was written */
+	size_t nodes, node_room;
+	uint32_t *leaf; /* by site: the node of its outermost line */
+	uint32_t *site; /* by group */
+	uint64_t time;	/* of the point before */
+	unsigned written;
+};
+
+/* ---- points ---- */
+
+/* Is the nth point of the file one with a tree? */
+static bool is_detailed(const struct massif *m, size_t n)
+{
+	const unsigned every = m->options->detailed;
+
+	return every && n % every == every - 1;
+}
+
+static void add_parts(struct massif *m, struct point *p)
+{
+	const uint64_t *bytes = m->live.item;
+	size_t i;
+
+	p->first = m->parts;
+	for (i = 0; i < m->live.count; i++) {
+		if (!bytes[i])
+			continue;
+		GROW(m->part, m->parts + 1, m->part_room);
+		m->part[m->parts++] = (struct part){ bytes[i], (uint32_t)i };
+	}
+	p->parts = m->parts - p->first;
+}
+
+static void add_point(struct massif *m, const struct flow *f, uint64_t time)
+{
+	struct point p = { time, f->live.bytes, f->live.slack, 0, 0 };
+
+	/* Behind the peak it will be the next one. */
+	if (is_detailed(m, m->count) || is_detailed(m, m->count + 1))
+		add_parts(m, &p);
+	GROW(m->point, m->count + 1, m->room);
+	m->point[m->count++] = p;
+}
+
+static uint64_t end_of(const struct massif *m, const struct flow *f)
+{
+	const struct profile *p = m->profile;
+
+	switch (m->options->time) {
+	case EXPORT_TIME_BYTES:
+		return p->total.bytes + p->total.freed_bytes;
+	case EXPORT_TIME_CALLS:
+		return p->walk.events;
+	default:
+		return flow_ns(f, walk_end_ticks(&f->walk->input, &f->walk->until));
+	}
+}
+
+static uint64_t time_at(const struct massif *m, const struct flow *f, uint64_t ticks,
+			uint64_t number)
+{
+	switch (m->options->time) {
+	case EXPORT_TIME_BYTES:
+		return m->moved;
+	case EXPORT_TIME_CALLS:
+		return number ? number : f->events;
+	default:
+		return flow_ns(f, ticks);
+	}
+}
+
+/* Points that lie before what is about to happen. */
+static void before(void *self, struct flow *f, uint64_t ticks, uint64_t number)
+{
+	struct massif *m = self;
+	uint64_t now, due;
+
+	if (number && ticks <= m->quiet)
+		return;
+	if (!m->end)
+		m->end = end_of(m, f);
+	now = time_at(m, f, ticks, number);
+	for (; m->next + 1 < m->wanted; m->next++) { /* the last one is below */
+		due = (uint64_t)((unsigned __int128)m->end * m->next / (m->wanted - 1));
+		if (due >= now && m->next) { /* the first one shows that there was nothing */
+			if (m->options->time == EXPORT_TIME_MS)
+				m->quiet = trace_ticks(m->profile->trace, due);
+			break;
+		}
+		add_point(m, f, due);
+	}
+	/* The first process that goes when all events have been. */
+	if (f->over && !m->last) {
+		m->last = true;
+		add_point(m, f, m->end);
+	}
+}
+
+static void began(void *self, struct flow *f, const struct flow_block *b)
+{
+	struct massif *m = self;
+	uint64_t *bytes = array_at(&m->live, b->group, sizeof(*bytes));
+
+	(void)f;
+	*bytes += b->block->size;
+	m->moved += b->block->size;
+}
+
+static void ended(void *self, struct flow *f, const struct flow_block *b)
+{
+	struct massif *m = self;
+	uint64_t *bytes = array_at(&m->live, b->group, sizeof(*bytes));
+
+	(void)f;
+	*bytes -= b->block->size;
+	m->moved += b->block->size;
+}
+
+static void left(void *self, struct flow *f, const struct flow_block *b, enum process_gone why)
+{
+	struct massif *m = self;
+	uint64_t *bytes = array_at(&m->live, b->group, sizeof(*bytes));
+
+	(void)f;
+	(void)why;
+	*bytes -= b->block->size;
+}
+
+static void most(void *self, struct flow *f, uint64_t ticks, uint64_t number)
+{
+	struct massif *m = self;
+
+	m->peak =
+	    (struct point){ time_at(m, f, ticks, number), f->live.bytes, f->live.slack, 0, 0 };
+	m->before_peak = m->count + 1;
+}
+
+static const struct flow_ops ops = {
+	.time = before,
+	.began = began,
+	.ended = ended,
+	.left = left,
+	.most = most,
+}, ops_later = {
+	.later = true,
+	.time = before,
+	.began = began,
+	.ended = ended,
+	.left = left,
+	.most = most,
 };
 
 /* ---- the tree, once for all points ---- */
@@ -57,20 +227,12 @@ static uint32_t node_of(struct massif *m, uint32_t parent, const struct sym_line
 		const struct sym_line *line;
 		uint64_t parent;
 	} key = { line, parent };
-	size_t known = m->keys.count, room;
+	size_t known = m->keys.count;
 	uint32_t id = interner_id(&m->keys, &key, sizeof(key));
-	struct node *grown;
 
-	if (!id || m->keys.count == known)
+	if (m->keys.count == known)
 		return id;
-	if (id >= m->room) {
-		room = 2 * (size_t)id + 64;
-		grown = reallocarray(m->node, room, sizeof(*grown));
-		if (!grown)
-			return 0;
-		m->node = grown;
-		m->room = room;
-	}
+	GROW(m->node, (size_t)id + 1, m->node_room);
 	m->node[id] = (struct node){ .line = line, .frame = frame, .parent = parent };
 	if (parent) {
 		m->node[id].sibling = m->node[parent].child;
@@ -81,52 +243,45 @@ static uint32_t node_of(struct massif *m, uint32_t parent, const struct sym_line
 }
 
 /* Node 1 is the root: all that lives. */
-static int add_site(struct massif *m, size_t i)
+static void add_site(struct massif *m, size_t i)
 {
-	const struct profile_path *path = profile_path(m->profile, m->profile->site[i].key);
+	const struct profile_path *path = profile_path_once(m->profile, m->profile->site[i].key);
+	const size_t end = path->count > DEPTH ? path->count - DEPTH : 0;
 	uint32_t at = 1;
-	size_t k, end;
+	size_t k;
 
-	if (!path)
-		return -ENOMEM;
-	end = path->count > DEPTH ? path->count - DEPTH : 0;
-	for (k = path->count; at && k > end; k--)
+	for (k = path->count; k > end; k--)
 		at = node_of(m, at, path->line[k - 1], path->frame[k - 1]);
-	if (at && !path->count)
+	if (!path->count)
 		at = node_of(m, at, &calltree_no_stack, 0);
-	if (at && (path->truncated || end))
+	if (path->truncated || end)
 		at = node_of(m, at, &calltree_cut, 0);
 	m->leaf[i] = at;
-	return at ? 0 : -ENOMEM;
 }
 
-static int make_tree(struct massif *m)
+static void make_tree(struct massif *m)
 {
-	size_t n = m->profile->count, i;
-	int ret;
+	size_t i;
 
-	m->leaf = calloc(n + 1, sizeof(*m->leaf));
-	m->bytes = calloc(n + 1, sizeof(*m->bytes));
-	if (!m->leaf || !m->bytes || !node_of(m, 0, NULL, 0))
-		return -ENOMEM;
-	for (i = 0; i < n; i++) {
-		ret = add_site(m, i);
-		if (ret < 0)
-			return ret;
-	}
-	return 0;
+	m->leaf = must_calloc(m->profile->count + 1, sizeof(*m->leaf));
+	m->site = flow_sites(m->profile);
+	node_of(m, 0, NULL, 0);
+	for (i = 0; i < m->profile->count; i++)
+		add_site(m, i);
 }
 
 /* ---- one tree ---- */
 
-static void sum_up(struct massif *m)
+static void sum_up(struct massif *m, const struct point *p)
 {
 	size_t i;
 
 	for (i = 1; i < m->nodes; i++)
 		m->node[i].bytes = 0;
-	for (i = 0; i < m->profile->count; i++)
-		m->node[m->leaf[i]].bytes += m->bytes[i];
+	for (i = p->first; i < p->first + p->parts; i++)
+		m->node[m->leaf[m->site[m->part[i].group]]].bytes += m->part[i].bytes;
+	for (i = 0; p == &m->peak && i < m->profile->count; i++)
+		m->node[m->leaf[i]].bytes += m->profile->site[i].v.peak_bytes;
 	/* A child has a higher number than its parent. */
 	for (i = m->nodes - 1; i > 1; i--)
 		m->node[m->node[i].parent].bytes += m->node[i].bytes;
@@ -225,115 +380,26 @@ static void put_node(struct massif *m, uint32_t node, unsigned depth)
 			m->options->min_percent);
 }
 
-/* ---- points ---- */
+/* ---- the file ---- */
 
-static void put_point(struct massif *m, const struct flow *f, uint64_t time, bool peak)
+static void put_point(struct massif *m, const struct point *p)
 {
-	const unsigned n = m->written++, every = m->options->detailed;
-	const bool detailed = peak || (every && n % every == every - 1);
+	const unsigned n = m->written++;
+	const bool peak = p == &m->peak, detailed = peak || is_detailed(m, n);
 
-	m->time = time > m->time ? time : m->time;
+	m->time = p->time > m->time ? p->time : m->time;
 	fprintf(m->out,
 		"#-----------\nsnapshot=%u\n#-----------\ntime=%" PRIu64 "\nmem_heap_B=%" PRIu64
 		"\nmem_heap_extra_B=%" PRIu64 "\nmem_stacks_B=0\nheap_tree=%s\n",
-		n, m->options->time == EXPORT_TIME_MS ? m->time / 1000000 : m->time, f->live.bytes,
-		f->live.slack,
+		n, m->options->time == EXPORT_TIME_MS ? m->time / 1000000 : m->time, p->bytes,
+		p->slack,
 		peak	   ? "peak"
 		: detailed ? "detailed"
 			   : "empty");
 	if (!detailed)
 		return;
-	sum_up(m);
+	sum_up(m, p);
 	put_node(m, 1, 0);
-}
-
-static uint64_t time_at(const struct massif *m, const struct flow *f, uint64_t ticks,
-			uint64_t number)
-{
-	switch (m->options->time) {
-	case EXPORT_TIME_BYTES:
-		return m->moved;
-	case EXPORT_TIME_CALLS:
-		return number ? number : f->walk.events;
-	default:
-		return flow_ns(f, ticks);
-	}
-}
-
-/* Points that lie before what is about to happen. */
-static void before(void *self, struct flow *f, uint64_t ticks, uint64_t number)
-{
-	struct massif *m = self;
-	uint64_t now = time_at(m, f, ticks, number), due;
-
-	for (; m->next + 1 < m->points; m->next++) { /* the last one is below */
-		due = (uint64_t)((unsigned __int128)m->end * m->next / (m->points - 1));
-		if (due >= now && m->next) /* the first one shows that there was nothing */
-			break;
-		put_point(m, f, due, false);
-	}
-	/* The first process that goes when all events have been. */
-	if (!number && !m->last && ticks >= m->profile->walk.last_ticks) {
-		m->last = true;
-		m->next = m->points;
-		put_point(m, f, m->end, false);
-	}
-}
-
-static void began(void *self, struct flow *f, const struct flow_block *b)
-{
-	struct massif *m = self;
-
-	(void)f;
-	m->bytes[b->site] += b->block->size;
-	m->moved += b->block->size;
-}
-
-static void ended(void *self, struct flow *f, const struct flow_block *b)
-{
-	struct massif *m = self;
-
-	(void)f;
-	m->bytes[b->site] -= b->block->size;
-	m->moved += b->block->size;
-}
-
-static void left(void *self, struct flow *f, const struct flow_block *b, enum process_gone why)
-{
-	struct massif *m = self;
-
-	(void)f;
-	(void)why;
-	m->bytes[b->site] -= b->block->size;
-}
-
-static void peak(void *self, struct flow *f, uint64_t ticks, uint64_t number)
-{
-	put_point(self, f, time_at(self, f, ticks, number), true);
-}
-
-static const struct flow_ops ops = {
-	.time = before,
-	.began = began,
-	.ended = ended,
-	.left = left,
-	.peak = peak,
-};
-
-static uint64_t end_of(const struct massif *m)
-{
-	const struct profile *p = m->profile;
-	int64_t ns;
-
-	switch (m->options->time) {
-	case EXPORT_TIME_BYTES:
-		return p->total.bytes + p->total.freed_bytes;
-	case EXPORT_TIME_CALLS:
-		return p->walk.events;
-	default:
-		ns = walk_ns(&p->walk, p->walk.last_ticks);
-		return ns > 0 ? (uint64_t)ns : 0;
-	}
 }
 
 static void put_head(struct massif *m)
@@ -345,29 +411,50 @@ static void put_head(struct massif *m)
 	fprintf(m->out, "\ntime_unit: %s\n", units[m->options->time]);
 }
 
+static void put_points(struct massif *m)
+{
+	size_t i;
+
+	for (i = 0; i <= m->count; i++) {
+		if (m->before_peak == i + 1)
+			put_point(m, &m->peak);
+		if (i < m->count)
+			put_point(m, &m->point[i]);
+	}
+}
+
+static void release(struct massif *m)
+{
+	array_release(&m->live);
+	interner_release(&m->keys);
+	free(m->point);
+	free(m->part);
+	free(m->node);
+	free(m->leaf);
+	free(m->site);
+}
+
 int export_massif(struct export *x, struct error *err)
 {
+	const bool in_ms = x->options->time == EXPORT_TIME_MS;
 	struct massif m = {
 		.out = x->out,
 		.profile = x->profile,
 		.options = x->options,
-		.points = x->options->points ? x->options->points : POINTS,
+		.wanted = x->options->points ? x->options->points : POINTS,
 	};
 	struct flow f;
-	int ret = make_tree(&m);
+	int ret = flow_run(&f, x->trace, x->profile, x->options->profile, in_ms ? &ops : &ops_later,
+			   &m, err);
 
-	if (ret < 0) {
-		fail(err, ret, "no memory for the stacks of '%s'", x->profile->path);
-	} else {
-		m.end = end_of(&m);
+	if (!ret) {
+		if (!m.last)
+			add_point(&m, &f, end_of(&m, &f));
+		make_tree(&m);
 		put_head(&m);
-		ret = flow_run(&f, x->trace, x->profile, x->options->profile, &ops, &m, err);
-		if (!ret && !m.last)
-			put_point(&m, &f, m.end, false);
+		put_points(&m);
 	}
-	interner_release(&m.keys);
-	free(m.node);
-	free(m.leaf);
-	free(m.bytes);
+	flow_release(&f);
+	release(&m);
 	return ret;
 }

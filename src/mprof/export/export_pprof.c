@@ -249,7 +249,7 @@ static size_t locations_of(struct part *p, const struct profile_path *path)
 static void put_sample(struct part *p, size_t i)
 {
 	struct profile *profile = p->x->profile;
-	const struct profile_path *path = profile_path(profile, profile->site[i].key);
+	const struct profile_path *path = profile_path_once(profile, profile->site[i].key);
 	int64_t value[] = {
 		(int64_t)profile->site[i].v.calls,
 		(int64_t)profile->site[i].v.bytes,
@@ -317,16 +317,13 @@ static void put_head(struct part *p)
 	put(p, &m);
 }
 
-static int part_begin(struct part *p, struct export *x, FILE *out, const uint8_t *has)
+static void part_begin(struct part *p, struct export *x, FILE *out, const uint8_t *has)
 {
 	memset(p, 0, sizeof(*p));
 	p->x = x;
 	p->has = has;
 	p->out = compressed_open(out, SQUEEZE_GZIP);
-	if (!p->out)
-		return -ENOMEM;
 	put_head(p);
-	return 0;
 }
 
 static void part_write(struct part *p)
@@ -338,7 +335,7 @@ static void part_write(struct part *p)
 
 static int part_end(struct part *p, FILE *out)
 {
-	int ret = p->out ? compressed_close(p->out, out) : 0;
+	int ret = compressed_close(p->out, out);
 
 	interner_release(&p->strings);
 	interner_release(&p->mappings);
@@ -356,12 +353,12 @@ static bool part_is_full(const struct part *p)
 }
 
 /* Writes samples from *i on; what does not fit any more is left for the next part. */
-static int write_part(struct export *x, FILE *out, const uint8_t *has, size_t *i)
+static int write_part(struct export *x, FILE *out, const uint8_t *has, size_t *i, struct error *err)
 {
 	struct part p;
-	int ret = part_begin(&p, x, out, has), closed;
 
-	while (!ret && *i < x->profile->count) {
+	part_begin(&p, x, out, has);
+	while (*i < x->profile->count) {
 		put_sample(&p, *i);
 		if (part_is_full(&p))
 			break;
@@ -369,10 +366,12 @@ static int write_part(struct export *x, FILE *out, const uint8_t *has, size_t *i
 		p.samples++;
 		(*i)++;
 	}
-	if (!ret && !p.samples) /* no site at all: the head alone */
+	if (!p.samples) /* no site at all: the head alone */
 		part_write(&p);
-	closed = part_end(&p, out);
-	return ret < 0 ? ret : closed;
+	if (part_end(&p, out) < 0)
+		return fail(err, -EIO, "cannot write '%s' completely",
+			    x->target ? x->target : "the standard output");
+	return 0;
 }
 
 /* The n-th file, from 2: NAME.n.EXTENSIONS. */
@@ -392,9 +391,7 @@ static int write_next(struct export *x, unsigned n, const uint8_t *has, size_t *
 	free(name);
 	if (ret < 0)
 		return ret;
-	ret = write_part(x, file.out, has, i);
-	if (ret)
-		fail(err, ret, "no memory for the names of '%s'", x->profile->path);
+	ret = write_part(x, file.out, has, i, err);
 	return export_file_done(&file, ret, err);
 }
 
@@ -407,7 +404,7 @@ static uint8_t *look_at_objects(struct profile *p)
 	size_t i, k;
 
 	for (i = 0; i < p->count; i++) {
-		path = profile_path(p, p->site[i].key);
+		path = profile_path_once(p, p->site[i].key);
 		for (k = 0; k < path->count; k++) {
 			l = path->line[k];
 			has[p->stacks->frame[path->frame[k]].object] |=
@@ -444,9 +441,7 @@ int export_pprof(struct export *x, struct error *err)
 	if (!x->options->values)
 		x->value = VALUE_PEAK;
 	has = look_at_objects(x->profile);
-	ret = has ? write_part(x, x->out, has, &i) : -ENOMEM;
-	if (ret < 0)
-		fail(err, ret, "no memory for the names of '%s'", x->profile->path);
+	ret = write_part(x, x->out, has, &i, err);
 	while (!ret && i < x->profile->count)
 		ret = write_next(x, ++n, has, &i, err);
 	free(has);

@@ -55,11 +55,11 @@ static const size_t column[] = {
 struct base {
 	sqlite3 *db;
 	struct profile *profile;
-	const struct export_options *options;
 	sqlite3_stmt *object, *frame, *stack, *event;
 	struct interner frames; /* of line and frame; ids are rows */
 	bool *object_told;
-	int failed; /* the first code of SQLite that is not SQLITE_OK */
+	uint32_t *site; /* by group, of events */
+	int failed;	/* the first code of SQLite that is not SQLITE_OK */
 };
 
 /* ---- rows ---- */
@@ -97,8 +97,6 @@ static void put_s(struct base *b, sqlite3_stmt *s, int i, const char *text)
 	char *made;
 
 	text = utf8_clean(text, &made);
-	if (!text)
-		check(b, SQLITE_NOMEM);
 	if (!b->failed)
 		check(b, sqlite3_bind_text(s, i, text, -1, SQLITE_TRANSIENT));
 	free(made);
@@ -136,15 +134,13 @@ static void put_run(struct base *b)
 	sqlite3_stmt *s = prepare(b, "INSERT INTO run VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)");
 	char *command = NULL;
 	size_t n;
-	FILE *f = open_memstream(&command, &n);
+	FILE *f = must_memstream(&command, &n);
 
-	if (f) {
-		place_command(f, p);
-		fclose(f);
-	}
+	place_command(f, p);
+	must_close(f);
 	put_s(b, s, 1, "mprof " MPROF_VERSION);
 	put_s(b, s, 2, p->path);
-	put_s(b, s, 3, command ? command : "");
+	put_s(b, s, 3, command);
 	put_n(b, s, 4, (uint64_t)p->header->start_real_ns);
 	put_n(b, s, 5, ns_of(b, p->walk.last_ticks));
 	put_n(b, s, 6, p->walk.events);
@@ -250,8 +246,6 @@ static uint32_t frame_of(struct base *b, const struct sym_line *l, uint32_t fram
 	size_t known = b->frames.count;
 	uint32_t id = interner_id(&b->frames, &key, sizeof(key));
 
-	if (!id)
-		check(b, SQLITE_NOMEM);
 	if (b->frames.count == known)
 		return id;
 	if (frame)
@@ -286,13 +280,9 @@ static void put_depth(struct base *b, size_t site, size_t depth, const struct sy
 static void put_site(struct base *b, sqlite3_stmt *s, size_t i)
 {
 	struct profile *p = b->profile;
-	const struct profile_path *path = profile_path(p, p->site[i].key);
+	const struct profile_path *path = profile_path_once(p, p->site[i].key);
 	size_t k;
 
-	if (!path) {
-		check(b, SQLITE_NOMEM);
-		return;
-	}
 	put_n(b, s, 1, i + 1);
 	put_n(b, s, 2, path->count);
 	put_n(b, s, 3, path->truncated);
@@ -347,7 +337,7 @@ static void put_event(struct base *b, const char *what, const struct flow *f,
 	put_n(b, s, 3, flow_ns(f, at->ticks));
 	put_n(b, s, 4, at->process);
 	put_n(b, s, 5, at->thread);
-	put_n(b, s, 6, at->site + 1);
+	put_n(b, s, 6, b->site[at->group] + 1);
 	if (at->number)
 		put_s(b, s, 7, place_function(at->fn));
 	else
@@ -360,7 +350,7 @@ static void put_event(struct base *b, const char *what, const struct flow *f,
 		put_null(b, s, 12);
 	else
 		put_n(b, s, 12,
-		      walk_duration_ns(&f->walk, at->ticks > start ? at->ticks - start : 0));
+		      walk_duration_ns(f->walk, at->ticks > start ? at->ticks - start : 0));
 	put_row(b, s);
 }
 
@@ -379,62 +369,72 @@ static void left(void *self, struct flow *f, const struct flow_block *at, enum p
 	put_event(self, why == GONE_EXEC ? "exec" : "left", f, at, false);
 }
 
-static const struct flow_ops ops = {
+/* ---- the whole ---- */
+
+static void put_profile(struct base *b)
+{
+	b->object_told = must_calloc(b->profile->stacks->objects + 1, sizeof(*b->object_told));
+	put_run(b);
+	put_processes(b);
+	put_sites(b);
+}
+
+static void start(void *self, struct flow *f)
+{
+	struct base *b = self;
+
+	put_profile(b);
+	b->site = flow_sites(f->profile);
+	check(b, sqlite3_exec(b->db, schema_of_events, NULL, NULL, NULL));
+	b->event = prepare(b, "INSERT INTO event VALUES(?,?,?,?,?,?,?,?,?,?,?,?)");
+}
+
+static const struct flow_ops ops = { .threads = true }, ops_of_events = {
 	.threads = true,
+	.later = true,
+	.start = start,
 	.began = began,
 	.ended = ended,
 	.left = left,
 };
 
-static int put_events(struct base *b, struct trace *t, struct error *err)
+static void open_base(struct base *b, const char *path)
 {
-	struct flow f;
-	int ret;
-
-	if (b->options->events) {
-		check(b, sqlite3_exec(b->db, schema_of_events, NULL, NULL, NULL));
-		b->event = prepare(b, "INSERT INTO event VALUES(?,?,?,?,?,?,?,?,?,?,?,?)");
-	}
-	ret = flow_run(&f, t, b->profile, b->options->profile, &ops, b, err);
-	sqlite3_finalize(b->event);
-	if (!ret)
-		put_threads(b, &f.thread);
-	array_release(&f.thread);
-	return ret;
-}
-
-/* ---- the whole ---- */
-
-static int fill(struct base *b, struct trace *t, const char *path, struct error *err)
-{
-	int ret;
-
 	check(b, sqlite3_open_v2(path, &b->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL));
 	if (!b->failed)
 		check(b, sqlite3_exec(b->db, schema, NULL, NULL, NULL));
-	put_run(b);
-	put_processes(b);
-	put_sites(b);
-	ret = b->failed ? 0 : put_events(b, t, err);
+}
+
+static void finish_base(struct base *b)
+{
 	if (!b->failed)
 		check(b, sqlite3_exec(b->db, "CREATE INDEX stack_frame ON stack(frame); COMMIT;",
 				      NULL, NULL, NULL));
-	return ret;
 }
 
 int export_sqlite(struct export *x, struct error *err)
 {
-	struct base b = { .profile = x->profile, .options = x->options };
+	const bool events = x->options->events;
+	struct base b = { .profile = x->profile };
+	struct flow f;
 	int ret;
 
-	b.object_told = calloc(x->profile->stacks->objects + 1, sizeof(bool));
-	if (!b.object_told)
-		return fail(err, -ENOMEM, "no memory for the stacks of '%s'", x->profile->path);
-	ret = fill(&b, x->trace, x->path, err);
+	open_base(&b, x->path);
+	ret = flow_run(&f, x->trace, x->profile, x->options->profile,
+		       events ? &ops_of_events : &ops, &b, err);
+	if (!ret) {
+		if (!events)
+			put_profile(&b);
+		sqlite3_finalize(b.event);
+		put_threads(&b, &f.thread);
+		finish_base(&b);
+	}
 	if (!ret && b.failed)
 		ret = fail(err, -EIO, "cannot write '%s': %s", x->target, sqlite3_errstr(b.failed));
 	sqlite3_close(b.db);
+	flow_release(&f);
 	interner_release(&b.frames);
 	free(b.object_told);
+	free(b.site);
 	return ret;
 }

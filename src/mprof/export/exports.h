@@ -7,8 +7,18 @@
  * file with the tool that it is made for.
  *
  * An exporter writes what it is given and keeps no more in memory than sites,
- * names and live blocks.  Sums over what it writes are the totals of the
+ * names, live blocks and points in time.  Sums over what it writes are the totals of the
  * profile: nothing is dropped without a line that stands for it.
+ *
+ * The trace is read once.  A format that tells of single blocks or of times (EXPORT_WALKS) makes
+ * the profile itself, with a pass of its own beside that of sites: flow.h, or profile_with().
+ * What a file must have first, but is known last, decides how:
+ * - heaptrack and chrome have no such thing and are written while the trace is read;
+ * - massif keeps its points in time, firefox its cells (cells.h), and dhat how long the blocks of
+ *   a stack lived that were never freed, until figures and peak are known;
+ * - blocks one by one in jsonl and sqlite refer to sites by their rank, and massif's points in
+ *   bytes or events lie at equal distances up to an end that only the last event tells: these
+ *   blocks wait in a temporary file (flow_ops.later).
  *
  * Exporters return 0, or -errno with err filled.  Whether `out` took everything
  * is for the caller to check when it closes it.
@@ -24,7 +34,7 @@
 
 enum export_flags {
 	EXPORT_BINARY = 1,    /* refused on a terminal */
-	EXPORT_EVENTS = 2,    /* walks the trace itself: `profile` is NULL */
+	EXPORT_WALKS = 2,     /* makes `profile`, which is empty, while it writes */
 	EXPORT_PATH = 4,      /* opens `path` itself: `out` is NULL, -o is needed */
 	EXPORT_ONE_VALUE = 8, /* one value a file: several values are several files */
 	EXPORT_SMALL = 16,    /* knows --stack-min-size and --hide-zero-live */
@@ -53,7 +63,7 @@ struct export_options {
 	unsigned points;	 /* in time, EXPORT_POINTS; 0: the format's own */
 	unsigned detailed;	 /* every n-th of them has a tree, EXPORT_TREES; 0: only the peak */
 	enum export_time time;	 /* EXPORT_TREES */
-	const struct profile_options *profile; /* filters and names, for EXPORT_EVENTS too */
+	const struct profile_options *profile; /* what `profile` is made with */
 };
 
 struct exporter;

@@ -55,7 +55,6 @@ static void divide_run(struct sites *s, const struct walk *w)
 
 static void start(void *self, struct walk *w)
 {
-	const struct site_filter all = SITE_FILTER_ALL;
 	struct sites *s = self;
 	struct site_filter *f = &s->options.filter;
 	struct work *k = calloc(1, sizeof(*k));
@@ -67,8 +66,7 @@ static void start(void *self, struct walk *w)
 		return;
 	}
 	site_accumulators_init(&k->accumulators, &s->options);
-	k->plain = !f->process && !f->thread && !f->functions && !f->size_min &&
-		   f->size_max == UINT64_MAX && f->from_ns == all.from_ns && f->to_ns == all.to_ns;
+	k->plain = site_filter_is_plain(f);
 	k->all_lifetimes = !f->lifetime_min_ns && f->lifetime_max_ns == UINT64_MAX;
 	k->look_back =
 	    s->options.temporary_events ? s->options.temporary_events : SITE_TEMPORARY_EVENTS;

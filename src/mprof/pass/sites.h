@@ -150,6 +150,13 @@ extern const struct pass_ops sites_pass;
 bool site_filter_passes(const struct site_filter *f, const struct walk *w, const struct block *b,
 			uint32_t process);
 
+/* Does every block pass, but for its lifetime? */
+static inline bool site_filter_is_plain(const struct site_filter *f)
+{
+	return !f->process && !f->thread && !f->functions && !f->size_min &&
+	       f->size_max == UINT64_MAX && f->from_ns == INT64_MIN && f->to_ns == INT64_MAX;
+}
+
 /* to gets from's figures added; extremes are merged, local peaks are summed (an upper bound). */
 void site_values_add(struct site_values *to, const struct site_values *from);
 

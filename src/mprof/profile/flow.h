@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * flow.h - a second walk, for what tells of blocks one by one: every block that
- * passes the profile's filter, as it begins and ends, in the order of time.
+ * flow.h - blocks one by one, in the walk that makes a profile: each block that passes the
+ * profile's filter, as it begins and ends, in the order of time.
  *
  * What begins and ends adds up to the profile's figures: calls and bytes that
  * began are its calls and bytes, what ended is freed, what was left behind is
- * live (but for what exec left).  A filter of lifetimes cannot be kept here: a
+ * live (except what exec left).  A filter of lifetimes cannot be kept here: a
  * block's end is not known when it begins.
  *
- * Memory: by stacks, plus the walk's own.  Errors: -errno with err filled.
- * Threads: one at a time.
+ * While the walk runs, names and processes (profile->tree) are known; figures, their order
+ * and the peak are not.  A stack is therefore named by its group, a number from 1 that stacks which
+ * read the same share, in the order in which they were first seen: site.group.  Who needs the
+ * figures first sets ops.later: what happened is kept in a temporary file (72 bytes for
+ * each) until the profile is made, and told then.
+ *
+ * Memory: 4 bytes a stack.  Errors: -errno with err filled.  Threads: one at a time.
  */
 #ifndef MPROF_PROFILE_FLOW_H
 #define MPROF_PROFILE_FLOW_H
+
+#include <stdio.h>
 
 #include "profile.h"
 
@@ -20,9 +27,8 @@ struct flow_block {
 	const struct block *block;
 	uint64_t ticks;		  /* of the event */
 	uint64_t number;	  /* of the event in the trace, from 1; as dump --numbers */
-	uint32_t process, thread; /* that asked, or gave back; numbers of the run */
-	uint32_t site;		  /* index of profile->site */
-	uint32_t index;		  /* of the process in the heap */
+	uint32_t process, thread; /* that allocated or freed; numbers of the run */
+	uint32_t group;		  /* of its stack */
 	uint8_t fn;		  /* of the event */
 	bool resized;		  /* began: by a realloc of a block; ended: by a realloc */
 };
@@ -36,9 +42,12 @@ struct flow_thread {
 	uint64_t first, last, events;
 };
 
-/* Every hook is optional.  A hook without memory calls flow_failed(). */
+/* Every hook is optional. */
 struct flow_ops {
 	bool threads; /* fill flow.thread */
+	bool later;   /* call the hooks when the profile is made; not `event` */
+	/* Before all others; the profile's names and tree are there. */
+	void (*start)(void *context, struct flow *f);
 	/* Every event, whatever it is, before what it does to blocks. */
 	void (*event)(void *context, struct flow *f, const struct event *e, uint64_t number);
 	/* Before each block that passes, whatever it does; and before a process goes. */
@@ -51,35 +60,39 @@ struct flow_ops {
 	/* All its blocks have been left. */
 	void (*gone)(void *context, struct flow *f, uint32_t process, enum process_gone why,
 		     uint64_t ticks);
-	/* The run is at its peak: behind the event that made it, once. */
-	void (*peak)(void *context, struct flow *f, uint64_t ticks, uint64_t number);
+	/* More lives in the run than ever before: behind the event that made it so.  The last
+	 * one is the peak. */
+	void (*most)(void *context, struct flow *f, uint64_t ticks, uint64_t number);
 };
 
 struct flow {
-	struct array thread; /* struct flow_thread, by number: the caller's to release, if wanted */
 	struct profile *profile;
-	const struct site_filter *filter;
+	const struct walk *walk;
 	const struct flow_ops *ops;
 	void *context;
-	struct walk walk;
-	const uint32_t *site; /* the profile's site_of */
-	struct live live;     /* of what passes: bytes, blocks, slack; after the event at hand */
-	bool at_peak;	      /* was there already */
+	struct live live;    /* of what passes: bytes, blocks, slack; after the event at hand */
+	struct array thread; /* struct flow_thread, by number */
+	uint64_t events;     /* that came before the process that goes */
+	bool over;	     /* there are no more events; what still comes are ends of processes */
+	/* The pass's own: */
+	const struct site_filter *filter; /* NULL: everything passes */
+	struct array group;		  /* uint32_t by stack: group + 1, 0: not asked yet */
+	uint64_t most;			  /* bytes that lived at once so far, + 1 */
+	FILE *later;
 };
 
-/* o: those that p was made with; their filter and progress count here.  0, or -errno with err
- * filled: no memory, or a filter that cannot be kept. */
+/* Makes p, as profile_make(), and calls the hooks.  0, or -errno with err filled; flow_release in
+ * both cases. */
 int flow_run(struct flow *f, struct trace *t, struct profile *p, const struct profile_options *o,
 	     const struct flow_ops *ops, void *context, struct error *err);
+void flow_release(struct flow *f);
 
-static inline void flow_failed(struct flow *f)
-{
-	pass_failed(&f->walk);
-}
+/* By group, when p is made: index of p->site; the caller's to free. */
+uint32_t *flow_sites(const struct profile *p);
 
 static inline uint64_t flow_ns(const struct flow *f, uint64_t ticks)
 {
-	int64_t ns = walk_ns(&f->walk, ticks);
+	int64_t ns = walk_ns(f->walk, ticks);
 
 	return ns > 0 ? (uint64_t)ns : 0;
 }

@@ -99,18 +99,19 @@ static int run_walk(struct profile *p, struct trace *t, const struct profile_opt
 	walk_input_from_trace(&input, t);
 	input.stacks = p->stacks;
 	walk_init(&p->walk, &input, p->pass, o->passes + 1);
-	p->walk.no_pages = !o->passes;
+	p->walk.no_pages = !o->passes || o->no_pages;
 	p->walk.until = o->sites.until;
 	p->walk.progress = o->progress;
 	p->walk.progress_context = o->progress_context;
+	if (tree_make(&p->tree, &input, 0, trace_damage(t)->lost) < 0)
+		return fail(err, -ENOMEM, "no memory for the processes of '%s'", p->path);
 	ret = walk_run(&p->walk, err);
 	if (!ret && !trace_has_events(t))
 		ret = read_totals(p, t, err);
-	if (ret)
-		return ret;
-	if (tree_make(&p->tree, &input, p->walk.last_ticks, trace_damage(t)->lost) < 0)
-		return fail(err, -ENOMEM, "no memory for the processes of '%s'", p->path);
-	return 0;
+	/* A program that still runs went on. */
+	if (p->walk.last_ticks > p->tree.end_ticks)
+		p->tree.end_ticks = p->walk.last_ticks;
+	return ret;
 }
 
 /* ---- sites that pass ---- */
@@ -485,6 +486,21 @@ int profile_make(struct profile *p, struct trace *t, const struct profile_option
 	if (ret < 0)
 		profile_release(p);
 	return ret < 0 ? ret : 0;
+}
+
+int profile_with(struct profile *p, struct trace *t, const struct profile_options *o,
+		 const struct walk_pass *pass, struct error *err)
+{
+	struct profile_options with = *o;
+	int ret;
+
+	with.pass = pass;
+	with.passes = 1;
+	with.no_pages = true;
+	ret = profile_make(p, t, &with, err);
+	if (!ret)
+		p->walk.passes--;
+	return ret;
 }
 
 void profile_release(struct profile *p)

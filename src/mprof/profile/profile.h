@@ -50,6 +50,7 @@ struct profile_options {
 	 * are nodes of p->stacks. */
 	const struct walk_pass *pass;
 	size_t passes;
+	bool no_pages; /* none of them looks at live.pages */
 	void (*progress)(void *context, const struct walk *w);
 	void *progress_context;
 };
@@ -98,6 +99,13 @@ struct profile {
 /* Walks the trace once.  p is not moved until profile_release. */
 int profile_make(struct profile *p, struct trace *t, const struct profile_options *o,
 		 struct error *err);
+/*
+ * The same, and one more pass sees the walk, which stays the caller's to release (unless there is
+ * an error).  When it starts, names, tree and site.group's numbers (options.group) can be asked
+ * for.  Pages are not counted.
+ */
+int profile_with(struct profile *p, struct trace *t, const struct profile_options *o,
+		 const struct walk_pass *pass, struct error *err);
 void profile_release(struct profile *p);
 
 struct profile_path {
