@@ -6,7 +6,7 @@
  */
 #include "run.h"
 
-struct place {
+struct slot_use {
 	uint64_t generation; /* as in playback.h */
 	uint64_t last;	     /* thread + 1 that used it last */
 };
@@ -18,7 +18,7 @@ struct one {
 };
 
 struct walk {
-	struct place *place;
+	struct slot_use *slot;
 	struct one *one;
 	uint32_t *active; /* began and not ended */
 	size_t active_n;
@@ -50,7 +50,7 @@ static bool call(struct walk *w, uint64_t word, uint64_t ext)
 {
 	uint32_t slot = mprof_play_slot(word);
 	unsigned wait = mprof_play_wait(ext), op = mprof_play_op(word);
-	struct place *p = &w->place[slot];
+	struct slot_use *p = &w->slot[slot];
 	bool alive;
 
 	if (slot >= playback.head.slots)
@@ -141,11 +141,11 @@ static void check_plain(struct walk *w, struct one *t)
 {
 	const uint64_t *begin = t->words + t->i, *end = t->words + t->n - 1, *p;
 	uint64_t me = w->me + 1, slots = playback.head.slots;
-	struct place *place = w->place;
+	struct slot_use *slot = w->slot;
 
 	for (p = begin; p < end && mprof_play_op(p[1]) != MPROF_PLAY_TOUCH; p++) {
 		unsigned op = mprof_play_op(*p), alive;
-		struct place *at = &place[mprof_play_slot(*p)];
+		struct slot_use *at = &slot[mprof_play_slot(*p)];
 
 		if (op - MPROF_PLAY_MALLOC > MPROF_PLAY_REALLOC - MPROF_PLAY_MALLOC ||
 		    mprof_play_slot(*p) >= slots || (at->last && at->last != me))
@@ -153,7 +153,7 @@ static void check_plain(struct walk *w, struct one *t)
 		alive = at->generation & 1;
 		if (op == MPROF_PLAY_FREE ? !alive : alive && op != MPROF_PLAY_REALLOC)
 			break;
-		*at = (struct place){ after(at->generation, op), me };
+		*at = (struct slot_use){ after(at->generation, op), me };
 	}
 	t->i += (uint64_t)(p - begin);
 	t->calls += (uint64_t)(p - begin);
@@ -211,7 +211,7 @@ void check_threads(const struct order *order, uint64_t *scratch)
 {
 	struct mprof_play_section s = playback.head.streams;
 	const uint64_t *words = file_map(s.offset, s.bytes);
-	struct walk w = { .place = (struct place *)scratch };
+	struct walk w = { .slot = (struct slot_use *)scratch };
 
 	if (mprof_play_check(MPROF_PLAY_CHECK_START, words, s.bytes) != s.check)
 		die(STATUS_FILE, "%s: damaged: the checksum of section streams is wrong",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * thread_pool.c - see thread_pool.h.  `lock` guards the list of free places; nothing is called
+ * thread_pool.c - see thread_pool.h.  `lock` guards the list of free workspaces; nothing is called
  * under it.
  */
 #include <linux/futex.h>
@@ -16,11 +16,11 @@
 #define MANY  256	 /* threads; above, their buffers are small */
 
 struct thread *threads;
-size_t place_words;
+size_t workspace_words;
 uint64_t thread_pool_late;
 
-static size_t place_bytes, stack_bytes;
-static struct place *free_places;
+static size_t workspace_bytes, stack_bytes;
+static struct workspace *free_workspaces;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void (*thread_main)(struct thread *);
 
@@ -52,22 +52,22 @@ static uint32_t state_of(struct thread *t)
 	return __atomic_load_n(&t->state, __ATOMIC_ACQUIRE);
 }
 
-static void put_place(struct place *p)
+static void put_workspace(struct workspace *p)
 {
 	pthread_mutex_lock(&lock);
-	p->next = free_places;
-	free_places = p;
+	p->next = free_workspaces;
+	free_workspaces = p;
 	pthread_mutex_unlock(&lock);
 }
 
-static struct place *get_place(void)
+static struct workspace *get_workspace(void)
 {
-	struct place *p;
+	struct workspace *p;
 
 	pthread_mutex_lock(&lock);
-	p = free_places;
+	p = free_workspaces;
 	if (p)
-		free_places = p->next;
+		free_workspaces = p->next;
 	pthread_mutex_unlock(&lock);
 	return p;
 }
@@ -77,31 +77,31 @@ static size_t up(size_t n)
 	return (n + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
 
-/* A stack, growing down to its base; above it the place's own words and its buffer. */
-static void make_place(char *at)
+/* A stack, growing down to its base; above it the workspace's own words and its buffer. */
+static void make_workspace(char *at)
 {
-	struct place *p = (struct place *)(at + stack_bytes);
+	struct workspace *p = (struct workspace *)(at + stack_bytes);
 
 	p->stack = at;
 	p->buffer = (uint64_t *)(at + stack_bytes + up(sizeof(*p)));
-	put_place(p);
+	put_workspace(p);
 }
 
 /* What lies unused at a stack's bottom is not filled, and never counts. */
-static void map_places(size_t n, size_t filled)
+static void map_workspaces(size_t n, size_t filled)
 {
-	char *at = own_reserve(n * place_bytes);
+	char *at = own_reserve(n * workspace_bytes);
 
 	for (size_t i = 0; i < n; i++) {
-		for (size_t b = place_bytes - filled; b < place_bytes; b += PAGE)
-			*(volatile char *)(at + i * place_bytes + b) = 0;
-		make_place(at + i * place_bytes);
+		for (size_t b = workspace_bytes - filled; b < workspace_bytes; b += PAGE)
+			*(volatile char *)(at + i * workspace_bytes + b) = 0;
+		make_workspace(at + i * workspace_bytes);
 	}
 }
 
 static size_t filled_bytes(void)
 {
-	return place_bytes - stack_bytes + up((size_t)sysconf(_SC_THREAD_STACK_MIN) + DEEP);
+	return workspace_bytes - stack_bytes + up((size_t)sysconf(_SC_THREAD_STACK_MIN) + DEEP);
 }
 
 void thread_pool_prepare(uint32_t most, void (*begin)(struct thread *))
@@ -110,25 +110,25 @@ void thread_pool_prepare(uint32_t most, void (*begin)(struct thread *))
 	threads = own_map(playback.head.threads * sizeof(*threads));
 	for (uint32_t i = 0; i < playback.head.threads; i++)
 		threads[i].index = i;
-	place_words = most > MANY ? PLACE_WORDS / 4 : PLACE_WORDS;
+	workspace_words = most > MANY ? WORKSPACE_WORDS / 4 : WORKSPACE_WORDS;
 	stack_bytes = up((size_t)sysconf(_SC_THREAD_STACK_MIN) + STACK);
-	place_bytes = stack_bytes + up(sizeof(struct place)) + up(place_words * 8);
-	map_places(most + most / 4 + SPARE, filled_bytes());
+	workspace_bytes = stack_bytes + up(sizeof(struct workspace)) + up(workspace_words * 8);
+	map_workspaces(most + most / 4 + SPARE, filled_bytes());
 	threads[0].state = RUNS;
 }
 
 /* One of a thread that has ended and that nobody waits for, or a new one. */
-static struct place *find_place(void)
+static struct workspace *find_workspace(void)
 {
-	struct place *p;
+	struct workspace *p;
 
-	for (uint32_t i = 1; !(p = get_place()) && i < playback.head.threads; i++)
+	for (uint32_t i = 1; !(p = get_workspace()) && i < playback.head.threads; i++)
 		if (state_of(&threads[i]) == ENDED)
 			thread_pool_join(&threads[i]);
 	while (!p) {
 		__atomic_fetch_add(&thread_pool_late, 1, __ATOMIC_RELAXED);
-		map_places(1, filled_bytes());
-		p = get_place();
+		map_workspaces(1, filled_bytes());
+		p = get_workspace();
 	}
 	return p;
 }
@@ -147,9 +147,9 @@ void thread_pool_begin(struct thread *t)
 	pthread_attr_t attr;
 	int error;
 
-	t->place = find_place();
+	t->workspace = find_workspace();
 	pthread_attr_init(&attr);
-	pthread_attr_setstack(&attr, t->place->stack, stack_bytes);
+	pthread_attr_setstack(&attr, t->workspace->stack, stack_bytes);
 	set_state(t, RUNS);
 	error = pthread_create(&t->id, &attr, run_thread, t);
 	if (error)
@@ -188,7 +188,7 @@ void thread_pool_join(struct thread *t)
 	if (__atomic_compare_exchange_n(&t->state, &ended, JOINS, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE)) {
 		pthread_join(t->id, NULL);
-		put_place(t->place);
+		put_workspace(t->workspace);
 		set_state(t, JOINED);
 		watch_moved();
 	}

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * thread_pool.h - the threads of a playback: real ones, on places (a stack and a buffer) that were
- * mapped and filled before the baseline.  A thread that has ended is joined, so that its allocator
- * has seen it go, and its place is the next one's.
+ * thread_pool.h - the threads of a playback: real ones, on workspaces (a stack and a buffer) that
+ * were mapped and filled before the baseline.  A thread that has ended is joined, so that its
+ * allocator has seen it go, and its workspace is the next one's.
  *
  * The first thread is the process's own.  States only go up.
  */
-#ifndef RUNNER_CROWD_H
-#define RUNNER_CROWD_H
+#ifndef RUNNER_THREAD_POOL_H
+#define RUNNER_THREAD_POOL_H
 
 #include <pthread.h>
 #include "call.h"
 #include "stream.h"
 
-#define PLACE_WORDS 2048 /* at most, of a buffer */
+#define WORKSPACE_WORDS 2048 /* at most, of a buffer */
 
 enum state { NOT_YET, RUNS, PARKED, ENDED, JOINS, JOINED };
 
@@ -21,22 +21,22 @@ enum state { NOT_YET, RUNS, PARKED, ENDED, JOINS, JOINED };
 struct thread {
 	uint32_t state, turn, index;
 	pthread_t id;
-	struct place *place;
+	struct workspace *workspace;
 	struct player player; /* threads.c's, like those below */
 	struct stream stream;
 	uint64_t waits, late_ns;
 };
 
-struct place {
-	struct place *next;
+struct workspace {
+	struct workspace *next;
 	uint64_t *buffer;
 	char *stack;
 	struct notes notes;
 };
 
 extern struct thread *threads;	  /* playback.head.threads of them */
-extern size_t place_words;	  /* of a buffer */
-extern uint64_t thread_pool_late; /* places that had to be mapped late */
+extern size_t workspace_words;	  /* of a buffer */
+extern uint64_t thread_pool_late; /* workspaces that had to be mapped late */
 
 /* Places for so many at once; before the baseline.  begin runs as each thread but the first. */
 void thread_pool_prepare(uint32_t most, void (*begin)(struct thread *));

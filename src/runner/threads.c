@@ -183,7 +183,7 @@ static bool play_thread(struct thread *t, uint64_t *buffer, struct notes *notes)
 			 (settings.speed ? 1u << MPROF_PLAY_TIME : 0);
 	if (settings.latency)
 		notes_start(notes, t->index);
-	stream_open(&t->stream, buffer, place_words, its->offset, its->words - 1);
+	stream_open(&t->stream, buffer, workspace_words, its->offset, its->words - 1);
 	stays = play_stream(t);
 	if (settings.latency) {
 		pthread_mutex_lock(&all.lock);
@@ -195,13 +195,13 @@ static bool play_thread(struct thread *t, uint64_t *buffer, struct notes *notes)
 
 void threads_begin(struct thread *t)
 {
-	if (play_thread(t, t->place->buffer, &t->place->notes))
+	if (play_thread(t, t->workspace->buffer, &t->workspace->notes))
 		thread_pool_park(t);
 }
 
 static void play_all(void)
 {
-	static uint64_t buffer[PLACE_WORDS];
+	static uint64_t buffer[WORKSPACE_WORDS];
 	static struct notes notes;
 
 	tell_up_to(0);

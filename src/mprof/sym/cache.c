@@ -56,7 +56,7 @@ static bool entries_are_sound(const struct cache_view *v)
 	for (i = 0; i < v->head->entries; i++) {
 		const struct cache_stored *e = &v->entry[i];
 
-		if (e->n > PLACES_MOST || e->first > v->head->lines ||
+		if (e->n > LOCATIONS_MOST || e->first > v->head->lines ||
 		    e->n > v->head->lines - e->first)
 			return false;
 		if (i && e->address <= v->entry[i - 1].address)
@@ -164,7 +164,7 @@ void cache_release(struct cache_file *f)
 	size_t i;
 
 	for (i = 0; i < f->count; i++)
-		free(f->added[i].place);
+		free(f->added[i].location);
 	free(f->added);
 	free(f->loaded);
 	memset(f, 0, sizeof(*f));
@@ -186,8 +186,8 @@ static const struct cache_stored *search(const struct cache_view *v, uint64_t ad
 	return NULL;
 }
 
-bool cache_find(const struct cache_file *f, uint64_t address, struct place place[PLACES_MOST],
-		size_t *n)
+bool cache_find(const struct cache_file *f, uint64_t address,
+		struct location location[LOCATIONS_MOST], size_t *n)
 {
 	const struct cache_stored *e;
 	struct cache_view v;
@@ -200,19 +200,19 @@ bool cache_find(const struct cache_file *f, uint64_t address, struct place place
 	if (!e)
 		return false;
 	for (i = 0; i < e->n; i++)
-		place[i] = (struct place){ .raw = v.strings + v.line[e->first + i].raw,
-					   .file = v.strings + v.line[e->first + i].file,
-					   .line = v.line[e->first + i].line,
-					   .inlined = i + 1 < e->n,
-					   .offset = v.line[e->first + i].offset };
+		location[i] = (struct location){ .raw = v.strings + v.line[e->first + i].raw,
+						 .file = v.strings + v.line[e->first + i].file,
+						 .line = v.line[e->first + i].line,
+						 .inlined = i + 1 < e->n,
+						 .offset = v.line[e->first + i].offset };
 	*n = e->n;
 	return true;
 }
 
-void cache_add(struct cache_file *f, uint64_t address, const struct place *place, size_t n)
+void cache_add(struct cache_file *f, uint64_t address, const struct location *location, size_t n)
 {
 	GROW(f->added, f->count + 1, f->room);
 	f->added[f->count++] = (struct cache_entry){
-		.address = address, .n = n, .place = must_memdup(place, n * sizeof(*place))
+		.address = address, .n = n, .location = must_memdup(location, n * sizeof(*location))
 	};
 }

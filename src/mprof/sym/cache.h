@@ -66,9 +66,9 @@ void cache_release(struct cache_file *f);
 void cache_forget(struct cache_file *f);
 
 /* Only what was loaded is found; strings live until cache_release. */
-bool cache_find(const struct cache_file *f, uint64_t address, struct place place[PLACES_MOST],
-		size_t *n);
+bool cache_find(const struct cache_file *f, uint64_t address,
+		struct location location[LOCATIONS_MOST], size_t *n);
 /* Strings must live until cache_store. */
-void cache_add(struct cache_file *f, uint64_t address, const struct place *place, size_t n);
+void cache_add(struct cache_file *f, uint64_t address, const struct location *location, size_t n);
 
 #endif

@@ -49,10 +49,10 @@ struct cache {
 	bool wrote;
 };
 
-/* What is new: the places are its own, their strings are not. */
+/* What is new: the locations are its own, their strings are not. */
 struct cache_entry {
 	uint64_t address;
-	struct place *place;
+	struct location *location;
 	size_t n;
 };
 

@@ -43,7 +43,7 @@ static uint32_t put_string(struct writer *w, const char *text)
 	return (uint32_t)(*known - 1);
 }
 
-static void put_place(struct writer *w, const struct place *p)
+static void put_location(struct writer *w, const struct location *p)
 {
 	uint32_t raw = put_string(w, p->raw), file = put_string(w, p->file);
 
@@ -52,7 +52,7 @@ static void put_place(struct writer *w, const struct place *p)
 	    (struct cache_line){ .raw = raw, .file = file, .line = p->line, .offset = p->offset };
 }
 
-static void put_entry(struct writer *w, uint64_t address, const struct place *place, size_t n)
+static void put_entry(struct writer *w, uint64_t address, const struct location *location, size_t n)
 {
 	size_t i;
 
@@ -61,7 +61,7 @@ static void put_entry(struct writer *w, uint64_t address, const struct place *pl
 							.first = (uint32_t)w->lines,
 							.n = (uint32_t)n };
 	for (i = 0; i < n; i++)
-		put_place(w, &place[i]);
+		put_location(w, &location[i]);
 }
 
 static int by_address(const void *a, const void *b)
@@ -75,7 +75,7 @@ static int by_address(const void *a, const void *b)
 static void merge(struct writer *w, struct cache_file *f, bool keep_loaded)
 {
 	struct cache_view v = { 0 };
-	struct place place[PLACES_MOST];
+	struct location location[LOCATIONS_MOST];
 	size_t i, old = 0, count, n;
 
 	if (keep_loaded)
@@ -85,13 +85,13 @@ static void merge(struct writer *w, struct cache_file *f, bool keep_loaded)
 	put_string(w, "");
 	for (i = 0; i < f->count || old < count;) {
 		if (old < count && (i == f->count || v.entry[old].address < f->added[i].address)) {
-			if (cache_find(f, v.entry[old].address, place, &n))
-				put_entry(w, v.entry[old].address, place, n);
+			if (cache_find(f, v.entry[old].address, location, &n))
+				put_entry(w, v.entry[old].address, location, n);
 			old++;
 			continue;
 		}
 		if (!i || f->added[i].address != f->added[i - 1].address)
-			put_entry(w, f->added[i].address, f->added[i].place, f->added[i].n);
+			put_entry(w, f->added[i].address, f->added[i].location, f->added[i].n);
 		old += old < count && v.entry[old].address == f->added[i].address;
 		i++;
 	}

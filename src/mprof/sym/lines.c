@@ -348,7 +348,7 @@ static const char *name_of(struct lines *l, Dwarf_Die *die)
 /* ---- one address ---- */
 
 struct chain {
-	Dwarf_Die die[PLACES_MOST]; /* the function, then what was inlined, inwards */
+	Dwarf_Die die[LOCATIONS_MOST]; /* the function, then what was inlined, inwards */
 	size_t count;
 };
 
@@ -367,7 +367,7 @@ static bool step_inwards(Dwarf_Die *in, uint64_t address, struct chain *c, unsig
 		    tag != DW_TAG_try_block && tag != DW_TAG_catch_block)
 			continue;
 		if (dwarf_haspc(&die, address) > 0) {
-			if (tag == DW_TAG_inlined_subroutine && c->count < PLACES_MOST)
+			if (tag == DW_TAG_inlined_subroutine && c->count < LOCATIONS_MOST)
 				c->die[c->count++] = die;
 			step_inwards(&die, address, c, depth + 1);
 			return true;
@@ -380,7 +380,7 @@ static bool step_inwards(Dwarf_Die *in, uint64_t address, struct chain *c, unsig
 }
 
 /* Where the function of an inlined call was called. */
-static void call_place(struct unit *u, Dwarf_Die *call, struct place *place)
+static void call_location(struct unit *u, Dwarf_Die *call, struct location *location)
 {
 	Dwarf_Attribute a;
 	Dwarf_Files *files;
@@ -389,15 +389,15 @@ static void call_place(struct unit *u, Dwarf_Die *call, struct place *place)
 	size_t count;
 
 	if (!dwarf_formudata(dwarf_attr(call, DW_AT_call_line, &a), &number))
-		place->line = (uint32_t)number;
+		location->line = (uint32_t)number;
 	if (!dwarf_formudata(dwarf_attr(call, DW_AT_call_file, &a), &number) &&
 	    !dwarf_getsrcfiles(scopes_of(u), &files, &count) && number < count)
 		file = dwarf_filesrc(files, number, NULL, NULL);
 	if (file)
-		place->file = file;
+		location->file = file;
 }
 
-static bool line_place(struct unit *u, uint64_t address, struct place *place)
+static bool line_location(struct unit *u, uint64_t address, struct location *location)
 {
 	Dwarf_Line *line = dwarf_getsrc_die(&u->die, address);
 	const char *file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
@@ -405,12 +405,12 @@ static bool line_place(struct unit *u, uint64_t address, struct place *place)
 
 	if (!file || dwarf_lineno(line, &number))
 		return false;
-	place->file = file;
-	place->line = number > 0 ? (uint32_t)number : 0;
+	location->file = file;
+	location->line = number > 0 ? (uint32_t)number : 0;
 	return true;
 }
 
-size_t lines_find(struct lines *l, uint64_t address, struct place places[PLACES_MOST])
+size_t lines_find(struct lines *l, uint64_t address, struct location locations[LOCATIONS_MOST])
 {
 	const struct span *s = spans_find(&l->spans, address);
 	struct unit *u = s ? &l->unit[s->what] : NULL;
@@ -421,24 +421,24 @@ size_t lines_find(struct lines *l, uint64_t address, struct place places[PLACES_
 
 	if (!u)
 		return 0;
-	places[0] = (struct place){ .raw = "", .file = "" };
+	locations[0] = (struct location){ .raw = "", .file = "" };
 	if (!function)
-		return line_place(u, address, &places[0]);
+		return line_location(u, address, &locations[0]);
 	c.die[0] = *function;
 	c.count = 1;
 	step_inwards(function, address, &c, 0);
 	for (i = 0; i < c.count; i++) {
 		Dwarf_Die *die = &c.die[c.count - 1 - i];
 
-		places[i] = (struct place){ .raw = name_of(l, die),
-					    .file = "",
-					    .inlined = i + 1 < c.count };
+		locations[i] = (struct location){ .raw = name_of(l, die),
+						  .file = "",
+						  .inlined = i + 1 < c.count };
 		if (i == 0)
-			line_place(u, address, &places[0]);
+			line_location(u, address, &locations[0]);
 		else
-			call_place(u, &c.die[c.count - i], &places[i]);
+			call_location(u, &c.die[c.count - i], &locations[i]);
 	}
 	if (!dwarf_lowpc(function, &low) && low <= address)
-		places[c.count - 1].offset = address - low;
+		locations[c.count - 1].offset = address - low;
 	return c.count;
 }

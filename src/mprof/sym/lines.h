@@ -34,9 +34,9 @@ void lines_make(struct lines *l, Dwarf *dwarf, const char *file, struct arena *a
 void lines_release(struct lines *l);
 
 /*
- * Addresses are those of the DWARF.  How many places, innermost first; 0: nothing is known
+ * Addresses are those of the DWARF.  How many locations, innermost first; 0: nothing is known
  * of it.  Strings are libdw's, or in the arena.
  */
-size_t lines_find(struct lines *l, uint64_t address, struct place places[PLACES_MOST]);
+size_t lines_find(struct lines *l, uint64_t address, struct location locations[LOCATIONS_MOST]);
 
 #endif

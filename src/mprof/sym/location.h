@@ -10,13 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PLACES_MOST 64 /* at one address; what is inlined deeper counts as the last */
+#define LOCATIONS_MOST 64 /* at one address; what is inlined deeper counts as the last */
 
-struct place {
+struct location {
 	const char *raw;  /* linkage name, or as spelled in the source; "" not known */
 	const char *file; /* source file; "" not known */
 	uint32_t line;	  /* 0 not known */
-	bool inlined;	  /* into the next place */
+	bool inlined;	  /* into the next location */
 	uint64_t offset;  /* from the begin of the function; 0 if inlined */
 };
 

@@ -266,37 +266,38 @@ static const char *keep_symbol(struct object *o, const char *name)
 	return keep_n(o, name, strcspn(name, "@"));
 }
 
-static size_t ask(struct object *o, uint64_t address, struct place place[PLACES_MOST])
+static size_t ask(struct object *o, uint64_t address, struct location location[LOCATIONS_MOST])
 {
 	size_t i, n = 0;
 	uint64_t offset = 0, at = address + o->bias;
 	const char *symbol = symtab_find(&o->symtab, at, &offset);
 
 	if (o->lines.dwarf)
-		n = lines_find(&o->lines, at - o->dwarf_bias, place);
+		n = lines_find(&o->lines, at - o->dwarf_bias, location);
 	for (i = 0; i < n; i++) {
-		place[i].raw = keep(o, place[i].raw);
-		place[i].file = keep(o, place[i].file);
+		location[i].raw = keep(o, location[i].raw);
+		location[i].file = keep(o, location[i].file);
 	}
 	if (!symbol)
 		return n;
 	if (!n)
-		place[n++] = (struct place){ .file = "" };
-	place[n - 1].raw = keep_symbol(o, symbol);
-	place[n - 1].offset = offset;
+		location[n++] = (struct location){ .file = "" };
+	location[n - 1].raw = keep_symbol(o, symbol);
+	location[n - 1].offset = offset;
 	return n;
 }
 
 /* From the cache, if it knows this address. */
-static bool recall(struct object *o, uint64_t address, struct place place[PLACES_MOST], size_t *n)
+static bool recall(struct object *o, uint64_t address, struct location location[LOCATIONS_MOST],
+		   size_t *n)
 {
 	size_t i;
 
-	if (!cache_find(&o->cached, address, place, n))
+	if (!cache_find(&o->cached, address, location, n))
 		return false;
 	for (i = 0; i < *n; i++) {
-		place[i].raw = keep(o, place[i].raw);
-		place[i].file = keep(o, place[i].file);
+		location[i].raw = keep(o, location[i].raw);
+		location[i].file = keep(o, location[i].file);
 	}
 	return true;
 }
@@ -318,31 +319,33 @@ static void ask_cache(struct object *o)
 		cache_forget(&o->cached);
 }
 
-static size_t places(struct object *o, uint64_t address, struct place place[PLACES_MOST])
+static size_t locations(struct object *o, uint64_t address,
+			struct location location[LOCATIONS_MOST])
 {
 	size_t n = 0;
 
 	if (!o->asked)
 		ask_cache(o);
-	if (o->cached.quality == CACHE_LINES && recall(o, address, place, &n))
+	if (o->cached.quality == CACHE_LINES && recall(o, address, location, &n))
 		return n;
 	if (!o->opened)
 		open_object(o);
-	if (o->cached.quality > o->quality && recall(o, address, place, &n))
+	if (o->cached.quality > o->quality && recall(o, address, location, &n))
 		return n;
 	if (o->quality == CACHE_NOTHING)
 		return 0;
-	n = ask(o, address, place);
-	cache_add(&o->cached, address, place, n);
+	n = ask(o, address, location);
+	cache_add(&o->cached, address, location, n);
 	return n;
 }
 
-size_t object_places(struct object *o, uint64_t address, struct place place[PLACES_MOST])
+size_t object_locations(struct object *o, uint64_t address,
+			struct location location[LOCATIONS_MOST])
 {
-	size_t n = places(o, address, place);
+	size_t n = locations(o, address, location);
 
 	o->frames++;
-	o->unknown += !n || !*place[n - 1].raw;
+	o->unknown += !n || !*location[n - 1].raw;
 	return n;
 }
 

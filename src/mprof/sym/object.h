@@ -56,8 +56,9 @@ const char *object_why(const struct object *o);
 
 /*
  * Functions at an address of the file, innermost first, the real one last; 0: nothing known.
- * place[].inlined is false only for the last.
+ * location[].inlined is false only for the last.
  */
-size_t object_places(struct object *o, uint64_t address, struct place place[PLACES_MOST]);
+size_t object_locations(struct object *o, uint64_t address,
+			struct location location[LOCATIONS_MOST]);
 
 #endif

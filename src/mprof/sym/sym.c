@@ -197,21 +197,21 @@ static void show_address(struct sym *s, struct sym_line *line, const struct stac
 static const struct sym_lines *make_lines(struct sym *s, const struct stack_frame *f)
 {
 	struct object *o = &s->object[f->object];
-	struct place place[PLACES_MOST];
+	struct location location[LOCATIONS_MOST];
 	uint64_t back = !(f->flags & STACK_FRAME_EXACT) && f->address;
-	size_t i, n = f->object ? object_places(o, f->address - back, place) : 0;
+	size_t i, n = f->object ? object_locations(o, f->address - back, location) : 0;
 	struct sym_lines *lines = new_lines(s, f->object ? o->module : "?", n ? n : 1);
 	struct sym_line *line = (struct sym_line *)lines->line;
 
 	for (i = 0; i < n; i++) {
-		line[i].raw = line[i].function = place[i].raw;
-		line[i].file = place[i].file;
-		line[i].line = place[i].line;
-		line[i].inlined = place[i].inlined;
-		line[i].known = *place[i].raw;
-		line[i].offset = place[i].inlined ? 0 : place[i].offset + back;
+		line[i].raw = line[i].function = location[i].raw;
+		line[i].file = location[i].file;
+		line[i].line = location[i].line;
+		line[i].inlined = location[i].inlined;
+		line[i].known = *location[i].raw;
+		line[i].offset = location[i].inlined ? 0 : location[i].offset + back;
 		if (line[i].known)
-			show(s, &line[i], place[i].raw);
+			show(s, &line[i], location[i].raw);
 	}
 	for (i = 0; i < lines->count; i++)
 		if (!line[i].known)
