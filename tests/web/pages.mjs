@@ -637,6 +637,111 @@ each("the heap map shows the peak, and follows the window", async (r) => {
   await page.close();
 });
 
+only("c++", "a search takes a regular expression", async (r) => {
+  const page = await open(r, "page=tables"), names = async () => (await rows(page, 200)).map((row) => row[5]);
+  const all = await names();
+  await go(page, `page=tables&search=${encodeURIComponent("/^(read|main)$/")}`);
+  const some = await names();
+  assert.ok(some.length && some.length < all.length && some.every((n) => /^(read|main)$/.test(n)), String(some));
+  // One that is no regular expression, as while it is typed, is text.
+  await go(page, `page=tables&search=${encodeURIComponent("/read(")}`);
+  assert.deepEqual(await names(), []);
+  await go(page, `page=flame&search=${encodeURIComponent("/^(read|main)$")}`);
+  assert.match(await page.locator(".found").innerText(), /^(100|>99|\d\d) % in matches$/);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+each("more columns have the figures that they have alone", async (r) => {
+  const page = await open(r, "page=tables&figure=total&sort=own"), alone = new Map((await rows(page, 50)).map((row) => [row.at(-2) + row.at(-1), row[0]]));
+  await go(page, "page=tables&figure=calls&sort=own&also=total");
+  const column = await page.evaluate(() => [...document.querySelectorAll("#page th")].findIndex((th) => th.innerText === "Allocated"));
+  assert.ok(column > 0);
+  for (const row of await rows(page, 50))
+    if (alone.has(row.at(-2) + row.at(-1)))
+      assert.equal(row[column], alone.get(row.at(-2) + row.at(-1)), row.at(-2));
+  for (const inverted of r.name !== "c++" ? [] : ["", "&inverted=1"]) { // the outermost rows of the tree together are all
+    await go(page, `page=tree&figure=calls&also=calls total${inverted}`);
+    const first = await page.evaluate(() => [...document.querySelectorAll(".tree > li > .row")].map((row) => [...row.querySelectorAll(".n")].map((n) => n.innerText)));
+    assert.ok(first.every((n) => n.length === 3), String(first[0]));
+    await go(page, `page=tree&figure=total&also=calls${inverted}`);
+    const other = await page.evaluate(() => [...document.querySelectorAll(".tree > li > .row")].map((row) => [...row.querySelectorAll(".n")].map((n) => n.innerText)));
+    for (const [calls, , bytes_] of first.slice(0, 3))
+      assert.ok(other.some((o) => o[0] === bytes_ && o[2] === calls), `${calls} ${bytes_}`);
+  }
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+each("what changed in a window: live memory at both ends, as mprof report has it", async (r) => {
+  const page = await open(r, "page=compare"), last = await page.evaluate(() => +document.querySelector("#timeline input").max);
+  const text = () => page.locator(".change").innerText();
+  assert.match(await text(), /^Live at the end: 0 bytes before, /);
+  if (last > 4) {
+    await go(page, `page=compare&from=${last >> 2}&to=${last >> 1}`);
+    const [before, after] = await page.evaluate(() => [...document.querySelectorAll("#page section > p:last-child code")].map((c) => c.innerText));
+    const said = /: (.*) before, (.*) after/.exec(await text());
+    assert.equal(said[1], bytes(ran(before).moment_of_peak.bytes), before);
+    assert.equal(said[2], bytes(ran(after).moment_of_peak.bytes), after);
+  }
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+only("c++", "a line opens in an editor that the reader chose, and in no other", async (r) => {
+  const page = await open({ url: world.view.url + "0/" }, "page=sources");
+  await poll(page, () => document.querySelectorAll(".source tbody tr").length > 30, "the text");
+  assert.equal(await page.locator("a.editor").count(), 0);
+  for (const bad of ["javascript:alert(1)//{file}", "https://example.org/{file}", "no scheme"]) {
+    await page.getByLabel("Editor").fill(bad);
+    await page.getByLabel("Editor").press("Enter");
+    await page.getByLabel("Editor").blur();
+    assert.equal(await page.locator("a.editor").count(), 0, bad);
+  }
+  await page.getByLabel("Editor").fill("vscode://file/{file}:{line}");
+  await page.getByLabel("Editor").blur();
+  assert.match(await page.locator("a.editor").getAttribute("href"), /^vscode:\/\/file\/\/.*words\.cc:\d+$/);
+  await page.reload();
+  await poll(page, () => document.querySelector("a.editor") !== null, "the link, after the page was loaded again");
+  await page.getByLabel("Editor").fill("");
+  await page.getByLabel("Editor").blur();
+  assert.equal(await page.locator("a.editor").count(), 0);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+  assert.ok(r);
+});
+
+// The colour of a corner of a saved picture.
+const corner = (page, file) => readFile(file, "base64").then((data) => page.evaluate(async (d) => {
+  const image = new Image();
+  image.src = "data:image/png;base64," + d;
+  await image.decode();
+  const c = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }), g = c.getContext("2d");
+  g.drawImage(image, 0, 0);
+  return [...g.getImageData(0, 0, 1, 1).data];
+}, data));
+
+only("c++", "light and dark by a button, in saved pictures, too", async (r) => {
+  const page = await open(r, "page=flame", { colorScheme: "light" }), saved = async (button) => {
+    const [file] = await Promise.all([page.waitForEvent("download"), button.click()]);
+    return file.path();
+  };
+  const button = (name) => page.getByRole("button", { name, exact: true });
+  for (const [dark, times] of [[false, 0], [true, 1], [false, 1]]) {
+    for (let i = 0; i < times; i++)
+      await button("Light or dark").click();
+    for (const name of ["Save PNG", "PNG"]) {
+      const [red, green, blue, alpha] = await corner(page, await saved(button(name)));
+      assert.equal(alpha, 255, name);
+      assert.equal(red + green + blue < 200, dark, `${name}: ${red} ${green} ${blue}`);
+    }
+    for (const name of ["Save SVG", "SVG"])
+      assert.ok((await readFile(await saved(button(name)), "utf8")).includes(dark ? "#1d2126" : "#fff"), name);
+  }
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
 const served = (name, run) => tests.push([`view: ${name}`, () => run(world.view)]);
 
 served("every page is drawn without a complaint, and only its server is asked", async (v) => {
@@ -652,7 +757,7 @@ served("every page is drawn without a complaint, and only its server is asked", 
 
 served("an exact window is answered by the trace, as mprof report does", async (v) => {
   const page = await open({ url: v.url + "0/" }, "figure=end");
-  await page.getByLabel("Exact begin in seconds").fill("0");
+  await page.getByLabel("Exact start in seconds").fill("0");
   await page.getByLabel("Exact end in seconds").fill(String(v.at_ns / 1e9));
   await page.getByRole("button", { name: "Ask the trace" }).click();
   const settled = () => poll(page, () => document.getElementById("waiting").textContent === "", "the answer");

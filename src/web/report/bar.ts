@@ -37,7 +37,7 @@ export class Bar {
 	private filters = el("details", { class: "filters" });
 	private lists = el("div", { hidden: true });
 
-	constructor(private d: Data, private set: Setter, private keys: () => void) {
+	constructor(private d: Data, private set: Setter, private keys: () => void, private theme: () => void) {
 		this.filters.open = innerWidth >= 900;
 		this.lists.append(...(["function", "file", "module"] as const).map(of => el("datalist", { id: "names-" + of },
 			...this.names(of).map(name => el("option", { value: name })))));
@@ -83,7 +83,8 @@ export class Bar {
 			el("label", { title: "Show frames of libraries and containers (l)" }, el("input", { type: "checkbox", checked: !s.foldLibraries,
 				change: () => set({ foldLibraries: !s.foldLibraries }) }), " Library frames"),
 			...this.chips(s, filter), el("strong", { class: "total" }, figure(s.measure.unit, a.total)),
-			el("button", { type: "button", "aria-label": "Keys", click: this.keys }, "?"), this.filters, ...(more ? [more] : []), this.lists);
+			el("button", { type: "button", title: "Light or dark", "aria-label": "Light or dark", click: this.theme }, "\u25d0"),
+			el("button", { type: "button", title: "Keys (?)", "aria-label": "Keys", click: this.keys }, "?"), this.filters, ...(more ? [more] : []), this.lists);
 	}
 
 	// What is set, each to be taken away by a click.

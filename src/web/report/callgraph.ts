@@ -3,6 +3,7 @@
 // A box at distance n counts what goes through it and the function over n calls, so the boxes of one
 // column never count a block twice.
 import { percent } from "../words";
+import { quote } from "./command";
 import type { Data } from "./data";
 import { el, sortable } from "./element";
 import { cut } from "./flame";
@@ -259,5 +260,5 @@ export function callers(v: View): HTMLElement {
 		all.total ? graph.root : el("p", { class: "note" }, "Nothing that passes the window and the filters goes through this function."),
 		el("div", { class: "two" }, neighbours(v, "Called by", all.level.get(-1), all.total, 0),
 			neighbours(v, "Calls", all.level.get(1), all.total, all.own)),
-		el("p", {}, el("code", {}, `mprof report callers '${nameOf(d, line)}' ${d.head.trace}`)));
+		el("p", {}, el("code", {}, `mprof report callers ${quote(nameOf(d, line))} ${quote(d.head.trace)}`)));
 }

@@ -9,7 +9,7 @@ import type { State } from "./state";
 export const quote = (word: string): string =>
 	/^[\w@%+=:,./-]+$/.test(word) ? word : "'" + word.replace(/'/g, "'\\''") + "'";
 
-const seconds = (ns: number) => (ns / 1e9).toFixed(9).replace(/0+$/, "").replace(/\.$/, "") + "s";
+export const seconds = (ns: number) => (ns / 1e9).toFixed(9).replace(/0+$/, "").replace(/\.$/, "") + "s";
 
 // The moment that the figure is of, in ns; -1: none, or the whole run's peak.
 function moment(s: State, d: Data): number {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// compare.ts - two traces of `mprof view` side by side: a flame graph whose colours tell what grew,
-// and functions by what changed.  Both are of the whole run, for the figure that is chosen.
-import { percent } from "../words";
+// compare.ts - what changed: from the start of the window to its end, or from another trace of
+// `mprof view` to this one: a flame graph whose colours tell what grew, and functions by change.
+// Traces are compared over the whole run, for the figure that is chosen.
+import { quote, seconds } from "./command";
+import { duration, percent } from "../words";
 import { load } from "./data";
 import type { Data } from "./data";
 import { el, sortable } from "./element";
 import { Flame } from "./flame";
-import { arrange, ask, frameTree, functionKeys, nameOf, placeOf, table, wholeFilter } from "./model";
+import { arrange, ask, frameTree, functionKeys, isWhole, measures, nameOf, owned, placeOf, table, wholeFilter } from "./model";
 import type { Answer, Frame, Measure } from "./model";
 import { figure } from "./pages";
 import type { View } from "./pages";
@@ -101,16 +103,18 @@ function color(p: Pair): string {
 
 // ---- functions ----
 
-interface Change { name: string; place: string; before: number; after: number; sumBefore: number; sumAfter: number }
+interface Change { name: string; place: string; line: number; before: number; after: number; sumBefore: number; sumAfter: number }
 
-function changes(sides: [Data, Answer, boolean][]): Change[] {
+function changes(foldLibraries: boolean, sides: [Data, Answer, boolean][]): Change[] {
 	const rows = new Map<string, Change>();
 	for (const [d, a, before] of sides)
-		for (const r of table(d, a, functionKeys(d))) {
+		for (const r of table(d, owned(d, a, foldLibraries), functionKeys(d))) {
 			const key = keyOf(d, r.line);
 			let row = rows.get(key);
 			if (!row)
-				rows.set(key, row = { name: nameOf(d, r.line), place: placeOf(d, r.line), before: 0, after: 0, sumBefore: 0, sumAfter: 0 });
+				rows.set(key, row = { name: nameOf(d, r.line), place: placeOf(d, r.line), line: 0, before: 0, after: 0, sumBefore: 0, sumAfter: 0 });
+			if (!before)
+				row.line = r.line;
 			row[before ? "before" : "after"] += r.own;
 			row[before ? "sumBefore" : "sumAfter"] += r.sum;
 		}
@@ -138,30 +142,45 @@ function graph(v: View, other: Data, mine: Answer, theirs: Answer, tip: HTMLElem
 		"; a frame is as wide as the larger of both."), flame.live, flame.canvas);
 }
 
+// Live memory at one end of the window, of the blocks that pass the filters.
+function liveAt(v: View, point: number): Answer {
+	const measure = measures.find(m => m.key == "end")!;
+	if (point >= 0)
+		return ask(v.d, { ...v.s, measure, from: -1, to: point });
+	const none = new Float64Array(v.d.head.nodes);
+	return { own: none, blocks: none, sum: none, total: 0, exact: true };
+}
+
+const atTime = (d: Data, point: number): string => `--at ${seconds(point < 0 ? 0 : d.point.ns[point])} ${quote(d.head.trace)}`;
+
 export function compare(v: View): HTMLElement {
-	const { d, s } = v, names = d.head.traces ?? [], unit = s.measure.unit;
-	const choose = el("select", { change: (e: Event) => v.set({ with: +(e.target as HTMLSelectElement).value }) },
-		el("option", { value: -1 }, "another trace"),
+	const { d, names } = { d: v.d, names: v.d.head.traces ?? [] }, traces = v.s.with >= 0 && v.s.with < names.length && v.s.with != d.head.index;
+	const s = traces ? v.s : { ...v.s, measure: measures.find(m => m.key == "end")! }, unit = s.measure.unit;
+	const choose = el("select", { "aria-label": "Compare with", change: (e: Event) => v.set({ with: +(e.target as HTMLSelectElement).value }) },
+		el("option", { value: -1 }, "the start of the window"),
 		...names.map((n, i) => i == d.head.index ? null : el("option", { value: i, selected: i == s.with }, n)));
-	const head = [el("h2", {}, "What changed"), el("p", {}, `${d.head.trace}, compared with `, choose, ".")];
-	if (s.with < 0 || s.with >= names.length || s.with == d.head.index)
-		return el("section", {}, ...head);
-	const other = v.others.get(s.with);
+	const ns = (point: number) => duration(point < 0 ? 0 : d.point.ns[point]);
+	const head = [el("h2", {}, "What changed"), el("p", {}, traces ? `${d.head.trace}, compared with ` : `Live memory at ${ns(s.to)}, the end of the window, compared with `,
+		names.length > 1 ? choose : "its start", traces ? "." : ` at ${ns(s.from)}. The two sliders choose both.`)];
+	const other = traces ? v.others.get(s.with) : d;
 	if (other === null || typeof other == "string")
 		return el("section", {}, ...head, el("p", { role: "status" }, other ?? "Reading the other trace \u2026"));
-	const mine = whole(d, s.measure), theirs = whole(other, s.measure), delta = mine.total - theirs.total;
+	const mine = traces ? whole(d, s.measure) : liveAt(v, s.to), theirs = traces ? whole(other, s.measure) : liveAt(v, s.from), delta = mine.total - theirs.total;
 	return el("section", { class: "compare" }, ...head,
+		traces && !isWhole(d, s) && el("p", { class: "note" }, "Traces are compared over the whole run, whatever window and filters say."),
 		el("p", { class: "change" }, `${s.measure.title}: ${figure(unit, theirs.total)} before, ${figure(unit, mine.total)} after, `,
 			el("strong", {}, signed(unit, delta)), theirs.total ? ` (${percent(Math.abs(delta), theirs.total)}).` : "."),
-		graph(v, other, mine, theirs, v.tip),
-		sortable(changes([[other, theirs, true], [d, mine, false]]), [
+		graph({ ...v, s }, other, mine, theirs, v.tip),
+		sortable(changes(s.foldLibraries, [[other, theirs, true], [d, mine, false]]), [
 			{ key: "change", title: "Change", number: true, text: r => signed(unit, r.after - r.before), value: r => Math.abs(r.after - r.before) },
 			{ key: "before", title: "Own before", number: true, text: r => figure(unit, r.before), value: r => r.before },
 			{ key: "after", title: "Own after", number: true, text: r => figure(unit, r.after), value: r => r.after },
 			{ key: "callees", title: "Change with callees", number: true, text: r => signed(unit, r.sumAfter - r.sumBefore),
 				value: r => Math.abs(r.sumAfter - r.sumBefore) },
-			{ key: "name", title: "Function", text: r => r.name },
+			{ key: "name", title: "Function", text: r => r.name, node: r => r.line ? el("button", { type: "button", class: "name",
+				title: "Who calls it, and what it calls", click: () => v.set({ page: "callers", chosen: r.line }) }, r.name) : el("span", {}, r.name) },
 			{ key: "place", title: "Where", text: r => r.place },
 		], "change", () => {}, "changes"),
-		el("p", {}, el("code", {}, `mprof diff ${names[s.with]} ${d.head.trace}`)));
+		el("p", {}, ...(traces ? [el("code", {}, `mprof diff ${quote(names[s.with])} ${quote(d.head.trace)}`)]
+			: [el("code", {}, `mprof report peak ${atTime(d, s.from)}`), " ", el("code", {}, `mprof report peak ${atTime(d, s.to)}`)])));
 }

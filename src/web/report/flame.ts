@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // flame.ts - a flame graph on a canvas.  Drawing costs by pixels, not by nodes: frames narrower
 // than half a pixel are skipped with all they hold.
+import { searchTest } from "./model";
 import type { Frame } from "./model";
 
 export interface FlameText { name(f: Frame): string; color(f: Frame): string; tip(f: Frame): string }
@@ -53,13 +54,13 @@ export class Flame {
 	}
 
 	get matches(): number { // share of the total in frames that match, each stack once
-		const wanted = this.search.toLowerCase(), total = this.frames[0]?.sum || 1;
+		const wanted = searchTest(this.search), total = this.frames[0]?.sum || 1;
 		if (!wanted)
 			return 0;
 		let sum = 0;
 		const walk = (i: number) => {
 			const f = this.frames[i];
-			if (i && this.text.name(f).toLowerCase().includes(wanted)) {
+			if (i && wanted(this.text.name(f))) {
 				sum += f.sum;
 				return;
 			}
@@ -108,6 +109,8 @@ export class Flame {
 		c.height = Math.round(height * ratio);
 		const g = c.getContext("2d")!;
 		g.scale(ratio, ratio);
+		g.fillStyle = getComputedStyle(c).getPropertyValue("--card"); // saved pictures have it, too
+		g.fillRect(0, 0, width, height);
 		this.paint(g, height);
 	}
 
@@ -117,12 +120,12 @@ export class Flame {
 
 	private paint(g: CanvasRenderingContext2D, height: number): void {
 		const style = getComputedStyle(this.canvas), ink = style.getPropertyValue("--flame-ink"),
-			edge = style.getPropertyValue("--accent"), wanted = this.search.toLowerCase();
+			edge = style.getPropertyValue("--accent"), wanted = searchTest(this.search);
 		g.font = "12px system-ui, sans-serif";
 		g.textBaseline = "middle";
 		for (const b of this.boxes) {
 			const f = this.frames[b.frame], y = this.top(b, height), name = this.text.name(f);
-			g.globalAlpha = wanted && !name.toLowerCase().includes(wanted) ? 0.25 : 1;
+			g.globalAlpha = wanted && !wanted(name) ? 0.25 : 1;
 			g.fillStyle = this.text.color(f);
 			g.fillRect(b.x, y, Math.max(b.width - 0.5, 0.5), ROW - 1);
 			if (b.frame == this.hover || b.frame == this.focus) {
@@ -215,7 +218,7 @@ export class Flame {
 				? `<text x="${(b.x + 4).toFixed(1)}" y="${y + 13}">${esc(cut(g, this.text.name(f), b.width - 8))}</text>` : "") + "</g>";
 		});
 		return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" font-family="sans-serif"` +
-			` font-size="12"><title>${esc(title)}</title>${boxes.join("\n")}</svg>\n`;
+			` font-size="12"><title>${esc(title)}</title><rect width="${width}" height="${height}" fill="${getComputedStyle(this.canvas).getPropertyValue("--card")}"/>${boxes.join("\n")}</svg>\n`;
 	}
 }
 

@@ -9,6 +9,7 @@ import type { Curve } from "./curves";
 import { load } from "./data";
 import type { Data } from "./data";
 import { download, el } from "./element";
+import { openInEditor } from "./editor";
 import { Flame } from "./flame";
 import { Heap } from "./heap";
 import { ask, frameTree, functionColor, functionKeys, isWhole, literal, measures, mergedLines, nameOf, placeOf, stackOf, wholeFilter } from "./model";
@@ -25,7 +26,7 @@ import type { Layer } from "./timeline";
 
 const KEYS: [string, string][] = [
 	["click, Enter, F", "zoom into a frame"], ["Esc, 0", "show all"], ["arrows, Home", "move from frame to frame"],
-	["double click, c", "call graph around the frame's function"], ["s", "its source line"], ["f", "only stacks through it"],
+	["double click, c", "call graph around the frame's function"], ["s, e", "its source line, here and in an editor (chosen on the page Sources)"], ["f", "only stacks through it"],
 	["d", "no stacks through it"], ["m, C", "make it, or its whole module, part of its callers"], ["Ctrl-C, S", "copy its name, its stack"],
 	["/, Ctrl-F", "search"], ["1 to 9", "choose the figure"], ["i", "bottom-up"], ["v", "root on top"], ["l", "library frames"], ["r", "fold recursion"],
 	["t, T", "next thread, previous thread"], ["x", "swap two traces that are compared"], ["*", "open all below a row of the tree"],
@@ -53,7 +54,7 @@ class App {
 	private timeline: Timeline;
 	private graph = el("div", { class: "graph" });
 	private found = el("output", { class: "found" });
-	private search = el("input", { type: "search", "aria-label": "Search functions", placeholder: "Search (/)", size: 18, autocomplete: "off",
+	private search = el("input", { type: "search", "aria-label": "Search functions", placeholder: "Search or /regexp/", title: "A part of a name, or a regular expression between slashes (/)", size: 18, autocomplete: "off",
 		input: () => this.set({ search: this.search.value }, true) });
 	private nav = el("nav", { "aria-label": "Pages" });
 	private bar: Bar;
@@ -75,7 +76,7 @@ class App {
 		this.flame.onZoom = node => this.set({ zoom: node });
 		this.flame.onKey = (key, f) => this.frameKey(key, f);
 		this.flame.onOpen = f => this.set({ page: "callers", chosen: f.line });
-		this.bar = new Bar(d, c => this.set(c), () => this.help.showModal());
+		this.bar = new Bar(d, c => this.set(c), () => this.help.showModal(), () => theme());
 		this.timeline = new Timeline(d, tip);
 		this.timeline.onCurve = (curve, band) => this.set({ curve, band });
 		this.timeline.onWindow = (from, to) => this.set({ from, to, exact: null }, true);
@@ -182,12 +183,12 @@ class App {
 		document.getElementById("waiting")!.textContent = text;
 	}
 
-	// Begin and end of a window in seconds, for the trace itself to answer.
+	// Start and end of a window in seconds, for the trace itself to answer.
 	private exactWindow(): HTMLElement {
 		const { s, d } = this, x = s.exact, at = (n: number) => n < 0 ? 0 : d.point.ns[n];
 		const field = (label: string, ns: number) => el("input", { type: "number", step: "any", min: 0, size: 10, "aria-label": label,
 			value: (ns / 1e9).toString() });
-		const from = field("Exact begin in seconds", x ? x.from : at(s.from)), to = field("Exact end in seconds", x ? x.to : at(s.to));
+		const from = field("Exact start in seconds", x ? x.from : at(s.from)), to = field("Exact end in seconds", x ? x.to : at(s.to));
 		const ask = () => {
 			const a = Math.round(+from.value * 1e9), b = Math.round(+to.value * 1e9);
 			if (a >= 0 && b > a)
@@ -200,7 +201,7 @@ class App {
 
 	private showNav(): void {
 		let group = "";
-		this.nav.replaceChildren(...pages.filter(p => !p.several || this.d.head.traces).flatMap(p => {
+		this.nav.replaceChildren(...pages.flatMap(p => {
 			const link = el("a", { href: "#" + toHash({ ...this.s, page: p.key, zoom: 0 }, this.d),
 				"aria-current": p.key == this.s.page ? "page" : null }, p.title);
 			const head = p.group != group && p.group ? [el("h2", {}, p.group)] : [];
@@ -268,6 +269,8 @@ class App {
 			return false;
 		else if (key == "s" && d.line.file[f.line])
 			this.set({ page: "sources", chosen: f.line });
+		else if (key == "e")
+			return openInEditor(d.text[d.line.file[f.line]], d.line.line[f.line]);
 		else if (key == "f")
 			filter({ function: literal(name) });
 		else if (key == "d")
@@ -320,6 +323,13 @@ class App {
 		else return;
 		e.preventDefault();
 	}
+}
+
+// The other one of light and dark, whatever the system says.
+function theme(): void {
+	const chosen = document.documentElement.dataset, dark = chosen.mpTheme ? chosen.mpTheme == "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+	chosen.mpTheme = dark ? "light" : "dark";
+	dispatchEvent(new Event("mp-theme"));
 }
 
 const copy = (text: string): void => void navigator.clipboard?.writeText(text).catch(() => {}); // it may be forbidden

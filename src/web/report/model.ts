@@ -137,6 +137,22 @@ export function glob(pattern: string): (name: string) => boolean {
 	return name => compiled.test(name);
 }
 
+// What was typed into a search field: a part of a name, or between slashes a regular expression.
+export function searchTest(text: string): ((name: string) => boolean) | null {
+	if (!text)
+		return null;
+	const typed = /^\/(.+?)\/?$/s.exec(text);
+	try {
+		const compiled = typed && new RegExp(typed[1], "iu");
+		if (compiled)
+			return name => compiled.test(name);
+	} catch {
+		// not finished yet: the text itself
+	}
+	const wanted = text.toLowerCase();
+	return name => name.toLowerCase().includes(wanted);
+}
+
 // The name as a pattern that matches it and no other.
 export const literal = (name: string): string => name.replace(/[*?[\]\\]/g, "\\$&");
 
@@ -279,6 +295,7 @@ export interface Frame {
 	children: number;
 	depth: number;
 	node: number; // of data: the heaviest one in it
+	also?: number[]; // figures of TreeOptions.also, own and below
 }
 
 // Number of each line's function and module.
@@ -295,6 +312,7 @@ export interface TreeOptions {
 	inverted: boolean; foldLibraries: boolean; least: number;
 	foldRecursion?: boolean; // a function called again below itself is one frame
 	merged?: Uint8Array; // by line: part of their callers
+	also?: Answer[]; // further figures of each frame
 }
 
 class Builder {
@@ -347,10 +365,14 @@ export function frameTree(d: Data, a: Answer, keys: Uint32Array, o: TreeOptions)
 	const b = new Builder(), n = d.head.nodes, at = new Uint32Array(n), library = (line: number) =>
 		o.foldLibraries && d.line.library[line] == 1;
 	const merged = (line: number) => o.merged !== undefined && o.merged[line] == 1;
+	const also = o.also ?? [], add = (f: number, i: number) => {
+		if (also.length)
+			(b.frames[f].also ??= also.map(() => 0)).forEach((_, k, all) => all[k] += also[k].own[i]);
+	};
 	if (!o.inverted) {
 		for (let i = 1; i < n; i++) {
 			const above = at[d.parent[i]], key = keys[d.lineOf[i]];
-			if (!a.sum[i] || merged(d.lineOf[i])) {
+			if (!(a.sum[i] || also.some(x => x.sum[i])) || merged(d.lineOf[i])) {
 				at[i] = above;
 				continue;
 			}
@@ -361,18 +383,20 @@ export function frameTree(d: Data, a: Answer, keys: Uint32Array, o: TreeOptions)
 		for (let i = 0; i < n; i++) {
 			b.frames[at[i]].own += a.own[i];
 			b.frames[at[i]].blocks += a.blocks[i];
+			add(at[i], i);
 		}
 		for (let i = b.frames.length - 1; i >= 0; i--) {
 			b.frames[i].sum += b.frames[i].own;
 			if (i) {
 				b.frames[b.frames[i].parent].sum += b.frames[i].sum;
 				b.frames[b.frames[i].parent].blocks += b.frames[i].blocks;
+				b.frames[i].also?.forEach((x, k) => (b.frames[b.frames[i].parent].also ??= also.map(() => 0))[k] += x);
 			}
 		}
 		return arrange(b.frames, o.least);
 	}
 	for (let i = 0; i < n; i++) {
-		if (!a.own[i])
+		if (!a.own[i] && !also.some(x => x.own[i]))
 			continue;
 		let f = 0;
 		b.frames[0].sum += a.own[i];
@@ -385,6 +409,7 @@ export function frameTree(d: Data, a: Answer, keys: Uint32Array, o: TreeOptions)
 			f = b.child(f, key, d.lineOf[k], k);
 			b.frames[f].sum += a.own[i];
 			b.frames[f].blocks += a.blocks[i];
+			add(f, i);
 			if (b.frames[f].depth == 1)
 				b.frames[f].own += a.own[i];
 		}

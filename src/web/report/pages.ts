@@ -10,8 +10,8 @@ import type { Heap } from "./heap";
 import type { Data } from "./data";
 import { el, sortable } from "./element";
 import type { Column } from "./element";
-import { applyNames, ask, frameTree, fullTable, measures, mergedLines, nameOf, owned, placeOf, table, threadTest } from "./model";
-import type { Answer, Frame, FullRow, Row } from "./model";
+import { applyNames, ask, frameTree, fullTable, measures, mergedLines, nameOf, owned, placeOf, searchTest, table, threadTest } from "./model";
+import type { Answer, Frame, FullRow, Measure, Row } from "./model";
 import { resident } from "./resident";
 import { sources } from "./sources";
 import type { Texts } from "./sources";
@@ -61,9 +61,9 @@ function rowColumns(v: View): Column<Row>[] {
 
 // All of them, as MALT and DHAT list them; of the whole run, because cells do not tell.
 function fullRows(v: View): HTMLElement {
-	const { d, s } = v, wanted = s.search.toLowerCase();
+	const { d, s } = v, wanted = searchTest(s.search);
 	const rows = fullTable(d, s.filter, s.byLine ? v.lines : v.keys, s.foldLibraries).filter(r =>
-		!wanted || (nameOf(d, r.line) + placeOf(d, r.line)).toLowerCase().includes(wanted));
+		!wanted || wanted(nameOf(d, r.line)) || wanted(placeOf(d, r.line)));
 	const column = (key: string, title: string, unit: string, value: (r: FullRow) => number): Column<FullRow> =>
 		({ key, title, number: true, text: r => isFinite(value(r)) ? figure(unit, value(r)) : "", value: r => isFinite(value(r)) ? value(r) : -1 });
 	const own = (key: string, title: string, unit: string) => column(key, title, unit, r => r.own[key]);
@@ -79,29 +79,47 @@ function fullRows(v: View): HTMLElement {
 	], s.sort == "own" || s.sort == "sum" ? "calls" : s.sort, sort => v.set({ sort }), s.byLine ? "lines" : "functions");
 }
 
+// Further figures beside the chosen one, in tables and the call tree.
+const alsoMeasures = (v: View): Measure[] => measures.filter(m => v.s.also.includes(m.key) && m.key != v.s.measure.key);
+
+function alsoColumns(v: View): Column<Row>[] {
+	return alsoMeasures(v).map(m => {
+		const a = owned(v.d, ask(v.d, { ...v.s, measure: m }), v.s.foldLibraries), rows = new Map(table(v.d, a, v.s.byLine ? v.lines : v.keys).map(r => [r.key, r]));
+		return { key: "also-" + m.key, title: m.title, help: m.help, number: true, text: (r: Row) => figure(m.unit, rows.get(r.key)?.own ?? 0),
+			value: (r: Row) => rows.get(r.key)?.own ?? 0 };
+	});
+}
+
+const chooseAlso = (v: View): HTMLElement => el("details", { class: "also", open: v.s.also.length > 0 }, el("summary", {}, "Columns"),
+	el("div", {}, ...measures.map(m => el("label", { title: m.help }, el("input", { type: "checkbox", checked: m == v.s.measure || v.s.also.includes(m.key),
+		disabled: m == v.s.measure, change: (e: Event) => v.set({ also: measures.map(o => o.key).filter(key =>
+			key == m.key ? (e.target as HTMLInputElement).checked : v.s.also.includes(key)) }) }), " " + m.title))));
+
 function tables(v: View): HTMLElement {
 	const check = (label: string, key: "byLine" | "full") => el("label", {}, el("input", { type: "checkbox", checked: v.s[key],
 		change: (e: Event) => v.set({ [key]: (e.target as HTMLInputElement).checked }) }), " " + label);
 	return el("section", {}, el("h2", {}, v.s.byLine ? "Lines" : "Functions"),
-		el("div", { class: "bar2" }, check("By line", "byLine"), check("Every figure, of the whole run", "full")),
+		el("div", { class: "bar2" }, check("By line", "byLine"), check("Every figure, of the whole run", "full"), !v.s.full && chooseAlso(v)),
 		v.s.full ? fullRows(v) : functionRows(v));
 }
 
 // Functions or lines by the chosen figure.
 function functionRows(v: View, most = Infinity): HTMLElement {
-	const wanted = v.s.search.toLowerCase(), a = owned(v.d, v.a, v.s.foldLibraries);
+	const wanted = searchTest(v.s.search), a = owned(v.d, v.a, v.s.foldLibraries);
 	const rows = table(v.d, a, v.s.byLine ? v.lines : v.keys).filter(r =>
 		(!v.s.foldLibraries || !v.d.line.library[r.line] || r.own > 0) &&
-		(!wanted || (nameOf(v.d, r.line) + placeOf(v.d, r.line)).toLowerCase().includes(wanted)));
-	return sortable(most < rows.length ? rows.sort((x, y) => y.own - x.own).slice(0, most) : rows, rowColumns(v), v.s.sort, sort => v.set({ sort }), "functions");
+		(!wanted || wanted(nameOf(v.d, r.line)) || wanted(placeOf(v.d, r.line))));
+	const also = alsoColumns(v);
+	return sortable(most < rows.length ? rows.sort((x, y) => y.own - x.own).slice(0, most) : rows, [...rowColumns(v).slice(0, -2), ...also, ...rowColumns(v).slice(-2)], v.s.sort, sort => v.set({ sort }), "functions");
 }
 
 function treeRow(v: View, frames: Frame[], i: number, total: number): HTMLElement {
 	const f = frames[i], kids = el("ul", { role: "group" }), item = el("li", { role: "treeitem" });
 	const row = el("div", { class: "row" }, el("span", { class: "n" }, figure(v.s.measure.unit, f.sum)),
-		el("span", { class: "n" }, percent(f.sum, total)), el("b", {}, nameOf(v.d, f.line)), " ",
+		el("span", { class: "n" }, percent(f.sum, total)), ...alsoMeasures(v).map((m, k) => el("span", { class: "n", title: m.title }, figure(m.unit, f.also?.[k] ?? 0))), el("b", {}, nameOf(v.d, f.line)), " ",
 		el("small", {}, placeOf(v.d, f.line)));
 	item.append(row);
+	row.style.setProperty("--depth", String(f.depth));
 	row.tabIndex = 0;
 	if (!f.children)
 		return item;
@@ -155,14 +173,16 @@ function walkTree(e: KeyboardEvent): void {
 }
 
 function tree(v: View): HTMLElement {
-	const frames = frameTree(v.d, v.a, v.keys, { inverted: v.s.inverted, foldLibraries: v.s.foldLibraries, least: Math.max(0.0005, v.s.share / 100),
+	const also = alsoMeasures(v), frames = frameTree(v.d, v.a, v.keys, { also: also.map(measure => ask(v.d, { ...v.s, measure })), inverted: v.s.inverted, foldLibraries: v.s.foldLibraries, least: Math.max(0.0005, v.s.share / 100),
 		foldRecursion: v.s.foldRecursion, merged: mergedLines(v.d, v.s.merged) });
 	const list = el("ul", { role: "tree", class: "tree", keydown: walkTree });
 	for (let k = frames[0].child; k < frames[0].child + frames[0].children; k++)
 		list.append(treeRow(v, frames, k, v.a.total || 1));
 	return el("section", {}, el("h2", {}, v.s.inverted ? "Call tree, bottom-up" : "Call tree, top-down"),
 		el("div", { class: "bar2" }, el("label", {}, el("input", { type: "checkbox", checked: v.s.inverted,
-			change: (e: Event) => v.set({ inverted: (e.target as HTMLInputElement).checked }) }), " Bottom-up")), list);
+			change: (e: Event) => v.set({ inverted: (e.target as HTMLInputElement).checked }) }), " Bottom-up"), chooseAlso(v)),
+		el("div", { class: "row titles" }, el("span", { class: "n" }, v.s.measure.title), el("span", { class: "n" }, "%"),
+			...also.map(m => el("span", { class: "n" }, m.title))), list);
 }
 
 function histogram(rows: { from: number; count: number; bytes?: number }[], label: (n: number) => string, what: string): HTMLElement {
@@ -557,14 +577,14 @@ function tops(v: View): HTMLElement {
 
 const measureOf = (key: string) => measures.find(m => m.key == key) ?? measures[0];
 
-export const pages: { key: string; title: string; group: string; make(v: View): HTMLElement; whole?: boolean; several?: boolean }[] = [
+export const pages: { key: string; title: string; group: string; make(v: View): HTMLElement; whole?: boolean }[] = [
 	{ key: "overview", title: "Overview", group: "", make: overview },
 	{ key: "flame", title: "Flame graph", group: "Who", make: flamePage },
 	{ key: "tables", title: "Functions", group: "Who", make: tables },
 	{ key: "tree", title: "Call tree", group: "Who", make: tree },
 	{ key: "callers", title: "Call graph", group: "Who", make: callers },
 	{ key: "sources", title: "Sources", group: "Who", make: sources },
-	{ key: "compare", title: "Compare", group: "Who", make: compare, whole: true, several: true },
+	{ key: "compare", title: "Compare", group: "Who", make: compare },
 	{ key: "resident", title: "Resident memory", group: "Blocks", make: resident, whole: true },
 	{ key: "leaks", title: "Never freed", group: "Blocks", make: leaks },
 	{ key: "sizes", title: "Sizes", group: "Blocks", make: sizes },

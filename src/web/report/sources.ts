@@ -4,6 +4,7 @@
 // that have figures are listed.
 import { quote } from "./command";
 import type { Data } from "./data";
+import { editorField, editorLink } from "./editor";
 import { el, sortable } from "./element";
 import { fullTable, nameOf, owned, table } from "./model";
 import type { FullRow, Row } from "./model";
@@ -140,9 +141,11 @@ export function sources(v: View): HTMLElement {
 	const rows = new Map(byKey(v, lineKeys(d)).filter(r => d.line.file[r.line] == file).map(r => [d.line.line[r.line], r] as const));
 	const full = new Map(fullTable(d, s.filter, lineKeys(d), s.foldLibraries).filter(r => r.key && d.line.file[r.line] == file).map(r => [d.line.line[r.line], r] as const));
 	const text = source?.text ? source.text.replace(/\n$/, "").split("\n") : [];
-	const page = el("section", {}, el("h2", {}, path), remarks(v, base(path), source),
+	const link = editorLink(path, chosen ? d.line.line[chosen] : d.line.line[files[0].line]);
+	const page = el("section", {}, el("h2", {}, path), el("div", { class: "bar2" }, link && el("a", { href: link, rel: "noreferrer", class: "editor" }, "Open in the editor"),
+		editorField(() => v.set({}))), remarks(v, base(path), source),
 		el("div", { class: "sources" }, fileList(v, files), listing(v, rows, full, text, chosen ? d.line.line[chosen] : -1)),
-		el("p", {}, el("code", {}, `mprof report annotate ${base(path)} ${d.head.trace}`)));
+		el("p", {}, el("code", {}, `mprof report annotate ${quote(base(path))} ${quote(d.head.trace)}`)));
 	if (chosen)
 		requestAnimationFrame(() => document.getElementById("chosen")?.scrollIntoView({ block: "nearest" }));
 	return page;

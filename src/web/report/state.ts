@@ -16,13 +16,14 @@ export interface State extends Question {
 	levels: number; // of the call graph, to each side
 	least: number; // percent: smaller boxes of the call graph are left out
 	sort: string; // column of the tables
+	also: string[]; // figures beside the chosen one
 	search: string;
 	foldRecursion: boolean;
 	share: number; // percent of the total: smaller frames of graph and tree are left out
 	merged: string[]; // functions and "/modules" whose frames are part of their callers
 	curve: string; // what the timeline draws
 	band: string; // and what it is divided by
-	with: number; // the trace that Compare compares with; -1 none
+	with: number; // the trace that Compare compares with; -1: the start of the window
 	exact: Exact | null; // a window that the server answers, instead of from and to
 }
 
@@ -31,7 +32,7 @@ export const SHARES = [0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
 
 export const start = (d: Data): State => ({
 	page: "overview", measure: measures[0], from: -1, to: d.points - 1, filter: wholeFilter(), foldLibraries: true,
-	inverted: false, icicle: false, byLine: false, full: false, zoom: 0, chosen: 0, levels: 2, least: 1, sort: "own", search: "", foldRecursion: false, share: 0, merged: [], curve: "live", band: "owner", with: -1, exact: null,
+	inverted: false, icicle: false, byLine: false, full: false, zoom: 0, chosen: 0, levels: 2, least: 1, sort: "own", also: [], search: "", foldRecursion: false, share: 0, merged: [], curve: "live", band: "owner", with: -1, exact: null,
 });
 
 export function toHash(s: State, d: Data): string {
@@ -63,6 +64,7 @@ export function toHash(s: State, d: Data): string {
 	put("levels", s.levels, o.levels);
 	put("least", s.least, o.least);
 	put("sort", s.sort, o.sort);
+	put("also", s.also.join(" "), "");
 	put("search", s.search, "");
 	put("with", s.with, -1);
 	put("exact", s.exact ? `${s.exact.from}-${s.exact.to}` : "", "");
@@ -104,6 +106,7 @@ export function fromHash(hash: string, d: Data): State {
 	s.levels = whole("levels", s.levels, 1, 64);
 	s.least = whole("least", s.least, 0, 100);
 	s.sort = p.get("sort") ?? s.sort;
+	s.also = measures.map(m => m.key).filter(key => (p.get("also") ?? "").split(" ").includes(key));
 	s.search = p.get("search") ?? "";
 	s.with = whole("with", -1, 0, (d.head.traces?.length ?? 0) - 1);
 	const exact = /^(\d+)-(\d+)$/.exec(p.get("exact") ?? "");

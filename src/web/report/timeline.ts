@@ -30,7 +30,7 @@ export class Timeline {
 	constructor(private d: Data, private tip: HTMLElement) {
 		const slider = (label: string) => el("input", { type: "range", min: -1, max: d.points - 1, step: 1,
 			"aria-label": label, input: () => this.changed() });
-		this.from = slider("Begin of the window");
+		this.from = slider("Start of the window");
 		this.to = slider("End of the window");
 		this.root = el("section", { id: "timeline", "aria-label": "Timeline" }, this.choices, this.canvas,
 			el("div", { class: "sliders" }, this.from, this.to), this.said, this.legend,
@@ -116,7 +116,7 @@ export class Timeline {
 		this.layers.forEach((l, i) => parts.push(svg("rect", { x: 2, y: HEIGHT + 8 + 16 * i, width: 10, height: 10, fill: l.color }), text(18, HEIGHT + 17 + 16 * i, l.name)));
 		const height = HEIGHT + 12 + 16 * this.layers.length;
 		download("timeline.svg", "image/svg+xml", svg("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}`,
-			"font-family": "sans-serif", "font-size": 12 }, ...parts, text(2, 11, this.value(this.most())), text(2, HEIGHT - 1, "0"),
+			"font-family": "sans-serif", "font-size": 12 }, svg("rect", { width, height, fill: style.getPropertyValue("--card") }), ...parts, text(2, 11, this.value(this.most())), text(2, HEIGHT - 1, "0"),
 			text(width - 2, HEIGHT - 1, duration(d.point.ns[d.points - 1]), "end")).outerHTML + "\n");
 	}
 
@@ -191,6 +191,8 @@ export class Timeline {
 		const g = c.getContext("2d")!, style = getComputedStyle(c), [begin, end] = this.span();
 		const most = this.most(), x = (i: number) => (d.point.ns[i] - begin) / (end - begin) * width, y = (n: number) => this.y(n, most);
 		g.scale(ratio, ratio);
+		g.fillStyle = style.getPropertyValue("--card");
+		g.fillRect(0, 0, width, HEIGHT);
 		this.areas(width, (layer, path) => {
 			g.beginPath();
 			for (const [px, py] of path)
