@@ -165,8 +165,10 @@ static void decode_stack(struct trace *t, struct stream *s, uint64_t word)
 	uint32_t node = stack_map_node(s->map, (uint32_t)(word >> 8));
 
 	if (node == STACK_UNDEFINED) {
-		trace_note_damage(t, &t->damage.stacks_missing, 1,
-				  chunk_offset(&t->chunk[s->next - 1]));
+		/* Of a live trace it may be that of an event that is not shown. */
+		if (!t->until_ticks)
+			trace_note_damage(t, &t->damage.stacks_missing, 1,
+					  chunk_offset(&t->chunk[s->next - 1]));
 		node = 0;
 	}
 	if (word >> 4 & MPROF_STACK_OF_FREES)

@@ -91,6 +91,7 @@ static bool extent_at(struct window *w, uint64_t offset, struct extent *x)
 	x->head = *h;
 	x->kind = h->kind;
 	x->chunks = 1;
+	x->copy = NULL;
 	x->payload = offset + sizeof(*h);
 	want = used_is_all(x->kind) ? h->used : h->size - sizeof(*h);
 	there = w->t->file_bytes > x->payload ? w->t->file_bytes - x->payload : 0;

@@ -51,17 +51,25 @@ int merge_start(struct trace *t)
 	return 0;
 }
 
+/* The first key behind the picture of a trace that somebody still writes. */
+static uint64_t key_of_end(const struct trace *t)
+{
+	return t->until_ticks ? (t->until_ticks + 1) << 2 : KEY_END;
+}
+
 /* Keys the top may reach: below the runner-up's, or equal when it comes first at a tie. */
 static uint64_t limit_of_top(const struct trace *t)
 {
 	const struct merge_entry *heap = t->heap, *second;
+	uint64_t limit, end = key_of_end(t);
 
 	if (t->heap_n < 2)
-		return KEY_END;
+		return end;
 	second = &heap[1];
 	if (t->heap_n > 2 && before(&heap[2], second))
 		second = &heap[2];
-	return second->key + (heap[0].stream < second->stream);
+	limit = second->key + (heap[0].stream < second->stream);
+	return limit < end ? limit : end;
 }
 
 /*
@@ -87,6 +95,10 @@ size_t merge_run(struct trace *t, struct event *events, size_t n, uint32_t *stre
 	size_t got;
 
 	*stream = t->heap[0].stream;
+	if (t->heap[0].key >= key_of_end(t)) {
+		t->heap_n = 0;
+		return 0;
+	}
 	got = stream_decode(t, &t->stream[*stream], events, n, limit_of_top(t), &t->heap[0].key);
 	if (t->heap[0].key == KEY_END)
 		t->heap[0] = t->heap[--t->heap_n];

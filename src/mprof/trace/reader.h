@@ -2,11 +2,11 @@
 /*
  * reader.h - what the parts of the trace reader share; nobody else includes it.
  *
- * trace_open reads the header, lists the extents (extents.c), copies the small
- * ones (records.c), calibrates the clock (clock.c), sorts the chunks into
- * streams, one for each thread (streams.c), and reads the stacks of all
- * processes (stacks.c).  trace_next merges the streams by time (merge.c), each
- * of which loads one chunk at a time and decodes it (decode.c).  Of a compressed
+ * trace_open reads the header, lists the extents (extents.c), copies the slots of
+ * threads that may still run (live.c) and the small records (records.c), calibrates
+ * the clock (clock.c), sorts the chunks into streams, one for each thread (streams.c),
+ * and reads the stacks of all processes (stacks.c).  trace_next merges the streams by time
+ * (merge.c), each of which loads one chunk at a time and decodes it (decode.c).  Of a compressed
  * trace it reads one group after the other (packed.c).
  *
  * The file is read with pread, never mapped: somebody may truncate it or go on
@@ -22,11 +22,13 @@
 /* An extent whose header was found and is in bounds. */
 struct extent {
 	struct mprof_extent
-	    head;	  /* of a PACKED one: the original's, offset and size as they are here */
-	uint64_t payload; /* offset of its payload in the file */
-	uint64_t bytes;	  /* payload bytes that are really in the file */
-	uint32_t chunks;  /* that it was made from */
-	uint16_t kind;	  /* as in the file: PACKED stays PACKED */
+	    head;	    /* of a PACKED one: the original's, offset and size as they are here */
+	uint64_t payload;   /* offset of its payload in the file */
+	uint64_t bytes;	    /* payload bytes that are really in the file, or in `copy` */
+	uint64_t *copy;	    /* the words of a slot when the trace was opened; NULL: in the file */
+	uint64_t all_bytes; /* with `copy`: payload bytes in the file */
+	uint32_t chunks;    /* that it was made from */
+	uint16_t kind;	    /* as in the file: PACKED stays PACKED */
 };
 
 struct extents {
@@ -37,8 +39,9 @@ struct extents {
 /* One EVENTS, SLOT, STACKS, STACKS_SLOT or PACKED extent (of stacks), ready to be loaded. */
 struct chunk {
 	uint64_t payload;
-	uint32_t bytes; /* in the file */
-	uint32_t used;	/* as its header says; more than bytes when cut off */
+	const uint64_t *copy; /* its words; NULL: in the file */
+	uint32_t bytes;	      /* in the file, or in `copy` */
+	uint32_t used;	      /* as its header says; more than bytes when cut off */
 	uint32_t check;
 	uint16_t kind, image;
 	bool slot;     /* words end at the first zero; packed ones too */
@@ -80,7 +83,10 @@ struct trace {
 	struct mprof_file_header header; /* a copy; the one in the file may be live */
 	uint64_t header_bytes;		 /* that it has in the file */
 	uint64_t first_empty;		 /* offset of the first of damage.bytes_empty */
-	bool is_changing; /* chunks are dropped while we read: some are no longer there */
+	bool is_changing;	/* chunks are dropped while we read: some are no longer there */
+	bool is_live;		/* somebody wrote while it was opened */
+	uint64_t until_ticks;	/* of a live one: the last time that is shown; 0: all are */
+	unsigned chunk_rereads; /* of a live one: of chunks that were not complete */
 
 	struct chunk *chunk;
 	size_t chunks;
@@ -151,6 +157,11 @@ void trace_note_damage(struct trace *t, uint64_t *counter, uint64_t by, uint64_t
 
 /* extents.c: 0 or -ENOMEM.  The caller frees x->item. */
 int extents_find(struct trace *t, struct extents *x);
+
+/* live.c: the same, of a file that may still be written, with the words of its slots. */
+int live_find_extents(struct trace *t, struct extents *x);
+/* A chunk is damaged: true after a pause if it may only be incomplete as yet. */
+bool live_reread(struct trace *t);
 
 /* records.c: keeps one extent of a kind that is not events.  0 or -ENOMEM. */
 int records_take(struct trace *t, const struct extent *x);

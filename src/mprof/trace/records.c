@@ -16,19 +16,23 @@
 
 /*
  * Samples of a process that runs may have been written over since their header was
- * read.  Both come from one write, so that reading both at once tells.
+ * read.  Both come from one write, so that reading both at once tells.  What a live trace
+ * had last may not have been complete.
  */
 static bool is_rewritten(struct trace *t, const struct extent *x, unsigned char *copy)
 {
 	struct mprof_extent head;
 
-	if (x->kind != MPROF_EXTENT_SAMPLE || t->header.flags & MPROF_FILE_COMPRESSED)
+	if (t->header.flags & MPROF_FILE_COMPRESSED ||
+	    !(x->kind == MPROF_EXTENT_SAMPLE || t->is_live))
 		return false;
 	for (int turn = 0; turn < 100 && t->rereads < REREADS; turn++, t->rereads++)
 		if (trace_read(t, &head, sizeof(head), x->head.offset) == sizeof(head) &&
 		    trace_read(t, copy, x->bytes, x->payload) == x->bytes &&
 		    mprof_checksum(copy, x->bytes) == head.check)
 			return true;
+		else if (x->kind != MPROF_EXTENT_SAMPLE && !live_reread(t))
+			return false;
 	return false;
 }
 
@@ -134,6 +138,16 @@ static size_t count_args(const char *s, const char *end)
 	return n;
 }
 
+/* Does it tell of what came after the picture of a live trace?  A fork comes before its START. */
+static bool is_later(const struct trace *t, const struct extent *x, const struct mprof_fact *fact)
+{
+	uint64_t ticks = x->head.first_ticks;
+
+	if (fact->fork_ticks && fact->fork_ticks < ticks)
+		ticks = fact->fork_ticks;
+	return t->until_ticks && (ticks & MPROF_TICKS_MASK) > t->until_ticks;
+}
+
 static int take_fact(struct trace *t, const struct extent *x)
 {
 	int ret;
@@ -141,7 +155,7 @@ static int take_fact(struct trace *t, const struct extent *x)
 	const char *s, *end;
 	struct trace_fact *f;
 
-	if (!fact)
+	if (!fact || is_later(t, x, fact))
 		return ret;
 	f = trace_grow((void **)&t->fact, &t->facts, &t->facts_room, sizeof(*f));
 	if (!f)

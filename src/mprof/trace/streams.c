@@ -50,7 +50,7 @@ static int grow_buffer(uint64_t **buf, size_t *room, size_t bytes)
 	return 0;
 }
 
-/* A live slot may have been given to other words since its header was read. */
+/* Of a profile, whose slots are not copied: it may have other words since its header was read. */
 static bool slot_is_still(const struct trace *t, const struct chunk *c)
 {
 	struct mprof_extent now;
@@ -65,10 +65,16 @@ bool chunk_is_cut(const struct trace *t, const struct chunk *c)
 	return c->bytes < c->used && c->payload + c->bytes == t->file_bytes;
 }
 
-size_t chunk_load(struct trace *t, const struct chunk *c, uint64_t **buf, size_t *room)
+/* The words of a chunk as they are now; 0: they are not what its header says. */
+static size_t chunk_load_now(struct trace *t, const struct chunk *c, uint64_t **buf, size_t *room)
 {
-	if (!c->bytes || c->bytes > CHUNK_BYTES_MAX || grow_buffer(buf, room, c->bytes + 8) ||
-	    trace_read(t, *buf, c->bytes, c->payload) != c->bytes)
+	if (!c->bytes || c->bytes > CHUNK_BYTES_MAX || grow_buffer(buf, room, c->bytes + 8))
+		return 0;
+	if (c->copy) {
+		memcpy(*buf, c->copy, c->bytes);
+		return c->bytes / 8;
+	}
+	if (trace_read(t, *buf, c->bytes, c->payload) != c->bytes)
 		return 0;
 	if (c->kind == MPROF_EXTENT_SLOT || c->kind == MPROF_EXTENT_STACKS_SLOT)
 		return slot_is_still(t, c) ? c->bytes / 8 : 0;
@@ -82,22 +88,29 @@ size_t chunk_load(struct trace *t, const struct chunk *c, uint64_t **buf, size_t
 }
 
 /*
- * Of a run that keeps its last events and goes on: has it used the slot again, or dropped the
- * chunk, since we found it?  Then it is not damaged.
+ * Of a run that keeps its last events and goes on: has it dropped the chunk since we found
+ * it?  Then it is not damaged.
  */
 static bool chunk_is_gone(const struct trace *t, const struct chunk *c)
 {
 	const uint64_t at = offsetof(struct mprof_file_header, dropped_to);
-	struct mprof_extent now;
 	uint64_t dropped_to = 0;
 
-	if (!t->header.dropped_ticks)
+	if (!t->header.dropped_ticks || c->slot)
 		return false;
-	if (c->slot)
-		return trace_read(t, &now, sizeof(now), chunk_offset(c)) == sizeof(now) &&
-		       (now.kind == MPROF_EXTENT_FREE || now.seq != c->seq);
 	return trace_read(t, &dropped_to, sizeof(dropped_to), at) == sizeof(dropped_to) &&
 	       chunk_offset(c) < dropped_to;
+}
+
+/* The last chunks of a live trace may not be written to their end. */
+size_t chunk_load(struct trace *t, const struct chunk *c, uint64_t **buf, size_t *room)
+{
+	size_t words;
+
+	do
+		words = chunk_load_now(t, c, buf, room);
+	while (!words && c->used && !chunk_is_gone(t, c) && live_reread(t));
+	return words;
 }
 
 bool stream_load(struct trace *t, struct stream *s)
@@ -135,10 +148,16 @@ static bool is_dropped(const struct trace *t, const struct extent *x)
 	       x->head.last_ticks <= t->header.dropped_ticks && t->header.dropped_ticks;
 }
 
+/* All of it happened after the time at which the picture of a live trace ends. */
+static bool is_later(const struct trace *t, const struct extent *x)
+{
+	return t->until_ticks && (x->head.first_ticks & MPROF_TICKS_MASK) > t->until_ticks;
+}
+
 static bool is_events(const struct trace *t, const struct extent *x)
 {
 	return (x->head.kind == MPROF_EXTENT_EVENTS || x->head.kind == MPROF_EXTENT_SLOT) &&
-	       !is_dropped(t, x);
+	       !is_dropped(t, x) && !is_later(t, x);
 }
 
 static bool is_stacks(const struct extent *x)
@@ -151,6 +170,7 @@ static void take_chunk(struct trace *t, const struct extent *x)
 	bool stacks = is_stacks(x);
 	struct chunk c = {
 		.payload = x->payload,
+		.copy = x->copy,
 		.bytes = (uint32_t)x->bytes,
 		.used = x->head.used,
 		.check = x->head.check,
@@ -175,8 +195,8 @@ static void take_chunk(struct trace *t, const struct extent *x)
 }
 
 /*
- * Killed in the middle of copying: the slot still has all that the copy should have, so
- * that nothing is missing.
+ * Killed in the middle of copying, or still at it: the slot still has all that the copy
+ * should have, so that nothing is missing.
  */
 static bool slot_has_all(struct trace *t, const struct chunk *copy, const struct chunk *slot)
 {
@@ -278,6 +298,8 @@ static void read_last_ticks(struct trace *t)
 			if (last > t->thread[i].last_ticks)
 				t->thread[i].last_ticks = last;
 		}
+		if (t->until_ticks && t->thread[i].last_ticks > t->until_ticks)
+			t->thread[i].last_ticks = t->until_ticks;
 	}
 	free(buf);
 }

@@ -226,68 +226,10 @@ static int take_records(struct trace *t, const struct extents *x)
 	return ret ? ret : records_finish(t);
 }
 
-/* Of a run that goes on: were chunks dropped since we read the header? */
-static bool has_dropped_more(struct trace *t)
-{
-	struct mprof_file_header *h = &t->header;
-	const size_t at = offsetof(struct mprof_file_header, dropped_to);
-	uint64_t now[3];
-
-	_Static_assert(offsetof(struct mprof_file_header, dropped_bytes) == 16 + 168, "as read");
-	if (trace_read(t, now, sizeof(now), at) != sizeof(now) || now[2] == h->dropped_bytes)
-		return false;
-	h->dropped_to = now[0];
-	h->dropped_ticks = now[1];
-	h->dropped_bytes = now[2];
-	return true;
-}
-
-/* Has something been written after what we found? */
-static bool has_grown(const struct trace *t)
-{
-	const size_t at = offsetof(struct mprof_file_header, tail);
-	struct stat st;
-	uint64_t tail;
-
-	if (!fstat(t->fd, &st) && (uint64_t)st.st_size > t->file_bytes)
-		return true;
-	return trace_read(t, &tail, sizeof(tail), at) == sizeof(tail) && tail > t->header.tail;
-}
-
-#define LOOKS 8 /* at a file that changes meanwhile */
-
-/*
- * While a run drops its oldest chunks, those that we find may be gone by the time we have
- * found the last one, and others are beyond the end.  A chunk at the end may be half written.
- * Then we look again.
- */
-static int find_extents(struct trace *t, struct extents *x)
-{
-	const struct trace_damage before = t->damage;
-	struct stat st;
-	bool dropped, grown, half;
-	int ret, looks = 0;
-
-	for (;;) {
-		ret = extents_find(t, x);
-		dropped = !ret && has_dropped_more(t);
-		grown = !ret && has_grown(t);
-		half = grown && t->damage.bytes_missing > before.bytes_missing;
-		t->is_changing = t->header.dropped_ticks && (grown || dropped);
-		if (!(dropped || half) || ++looks == LOOKS)
-			return ret;
-		if (!fstat(t->fd, &st))
-			t->file_bytes = (uint64_t)st.st_size;
-		t->damage = before;
-		free(x->item);
-		*x = (struct extents){ 0 };
-	}
-}
-
 static int read_all(struct trace *t)
 {
 	struct extents x = { 0 };
-	int ret = find_extents(t, &x);
+	int ret = live_find_extents(t, &x);
 	bool packed = packed_is_there(&x);
 
 	sum_lost(t);

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * live.c - one picture of a file that somebody still writes.
+ *
+ * Words move while we read: a thread empties its slot into a new chunk, gives the slot
+ * back, takes another.  So slots are copied when the file is opened, and in an order that
+ * leaves nothing out:
+ *
+ *   walk, slots      the latest time that they and
+ *   walk             the chunks and facts of a second walk tell: T
+ *   walk, slots      the words that are kept
+ *   walk, slots      the same of stack records: each was there before a word named it
+ *   walk             what was copied to chunks in the meantime
+ *
+ * The picture ends at T.  An event up to T was in a slot or a chunk before the second copy
+ * began, unless its thread had its time and had not stored it yet; such a thread has not
+ * returned from the call, so that nothing that is shown depends on it.  Therefore a block
+ * is never freed in the picture without having been allocated there.  Of a run that drops
+ * its oldest chunks T might be gone by then, and all that is found is kept.
+ *
+ * A file in which nothing changed between two looks at its slots needs none of that.
+ */
+#include "reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define LOOKS	     8	  /* at the extents of a file that changes meanwhile */
+#define LOOKS_AT_END 30	  /* while one of them is beyond the end: its writer is about to write */
+#define SLOT_LOOKS   1000 /* at one slot: less than it takes to fill one is enough */
+#define ZEROS_KEPT   8u	  /* behind the last word: the values of a LONG record may be 0 */
+#define REREADS_MAX  100u /* of chunks that are not written to their end yet */
+
+static void wait_a_little(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+}
+
+bool live_reread(struct trace *t)
+{
+	if (!t->is_live || t->chunk_rereads >= REREADS_MAX)
+		return false;
+	t->chunk_rereads++;
+	wait_a_little();
+	return true;
+}
+
+/* Of a run that goes on: were chunks dropped since we read the header? */
+static bool has_dropped_more(struct trace *t)
+{
+	struct mprof_file_header *h = &t->header;
+	const size_t at = offsetof(struct mprof_file_header, dropped_to);
+	uint64_t now[3];
+
+	_Static_assert(offsetof(struct mprof_file_header, dropped_bytes) == 16 + 168, "as read");
+	if (trace_read(t, now, sizeof(now), at) != sizeof(now) || now[2] == h->dropped_bytes)
+		return false;
+	h->dropped_to = now[0];
+	h->dropped_ticks = now[1];
+	h->dropped_bytes = now[2];
+	return true;
+}
+
+/* Has something been written after what we found? */
+static bool has_grown(const struct trace *t)
+{
+	const size_t at = offsetof(struct mprof_file_header, tail);
+	struct stat st;
+	uint64_t tail;
+
+	if (!fstat(t->fd, &st) && (uint64_t)st.st_size > t->file_bytes)
+		return true;
+	return trace_read(t, &tail, sizeof(tail), at) == sizeof(tail) && tail > t->header.tail;
+}
+
+/* Lists the extents from scratch, of the file as long as it is now. */
+static int walk(struct trace *t, struct extents *x, const struct trace_damage *before)
+{
+	struct stat st;
+
+	if (!fstat(t->fd, &st))
+		t->file_bytes = (uint64_t)st.st_size;
+	t->damage = *before;
+	x->n = 0;
+	return extents_find(t, x);
+}
+
+/*
+ * While a run drops its oldest chunks, those that we find may be gone by the time we have
+ * found the last one, and others are beyond the end.  An extent that was taken and is not
+ * written yet looks like damage.  Then we look again.
+ */
+static int walk_until_sound(struct trace *t, struct extents *x, const struct trace_damage *before)
+{
+	bool dropped, grown, half, missing;
+
+	for (int looks = 1;; looks++) {
+		int ret = walk(t, x, before);
+
+		dropped = !ret && has_dropped_more(t);
+		grown = !ret && has_grown(t);
+		half = grown && memcmp(&t->damage, before, sizeof(*before)) != 0;
+		missing = half && t->damage.bytes_missing > before->bytes_missing;
+		t->is_changing = t->header.dropped_ticks && (grown || dropped);
+		if (!(dropped || half) || looks >= (missing ? LOOKS_AT_END : LOOKS))
+			return ret;
+		if (half)
+			wait_a_little();
+	}
+}
+
+/* ---- slots ---- */
+
+static bool is_slot(uint16_t kind)
+{
+	return kind == MPROF_EXTENT_SLOT || kind == MPROF_EXTENT_STACKS_SLOT;
+}
+
+static size_t words_used(const uint64_t *word, size_t n)
+{
+	size_t used = n;
+
+	while (used && !word[used - 1])
+		used--;
+	return used + ZEROS_KEPT < n ? used + ZEROS_KEPT : n;
+}
+
+/*
+ * The words of a slot, with the header that they belong to: it is the same before and
+ * after.  0: it is none any more, or it is being made.
+ */
+static size_t slot_read(const struct trace *t, struct extent *x, uint64_t *words)
+{
+	struct mprof_extent before, after;
+	const uint64_t at = x->head.offset;
+	size_t got;
+
+	for (int looks = 0; looks < SLOT_LOOKS; looks++) {
+		if (trace_read(t, &before, sizeof(before), at) != sizeof(before) ||
+		    before.magic != MPROF_EXTENT_MAGIC || !is_slot(before.kind) || !before.seq)
+			return 0;
+		got = trace_read(t, words, x->bytes, x->payload);
+		if (trace_read(t, &after, sizeof(after), at) != sizeof(after))
+			return 0;
+		if (memcmp(&before, &after, sizeof(before)))
+			continue;
+		before.size = x->head.size; /* another extent may begin inside it */
+		x->head = before;
+		x->kind = before.kind;
+		return words_used(words, got / 8);
+	}
+	return 0;
+}
+
+/* Room for the words of the largest slot. */
+static uint64_t *make_buffer(const struct extents *x)
+{
+	size_t most = 0, size;
+
+	for (size_t i = 0; i < x->n; i++) {
+		size = x->item[i].copy ? x->item[i].all_bytes : x->item[i].bytes;
+		if (is_slot(x->item[i].kind) && size <= CHUNK_BYTES_MAX && size > most)
+			most = size;
+	}
+	return malloc(most + 8);
+}
+
+/* The words of all slots as they are now, each with its header. */
+static int slots_copy(struct trace *t, struct extents *x)
+{
+	uint64_t *words = make_buffer(x);
+	int ret = words ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !ret && i < x->n; i++) {
+		struct extent *slot = &x->item[i];
+		size_t n = is_slot(slot->kind) && slot->bytes <= CHUNK_BYTES_MAX
+			       ? slot_read(t, slot, words)
+			       : 0;
+
+		if (!n)
+			continue;
+		slot->copy = malloc(n * 8);
+		if (!slot->copy) {
+			ret = -ENOMEM;
+			continue;
+		}
+		memcpy(slot->copy, words, n * 8);
+		slot->all_bytes = slot->bytes;
+		slot->bytes = n * 8;
+	}
+	free(words);
+	return ret;
+}
+
+static bool slot_is_same(const struct trace *t, const struct extent *slot, uint64_t *words)
+{
+	struct extent now = *slot;
+
+	now.bytes = slot->all_bytes;
+	return slot_read(t, &now, words) * 8 == slot->bytes &&
+	       !memcmp(&now.head, &slot->head, sizeof(now.head)) &&
+	       !memcmp(words, slot->copy, slot->bytes);
+}
+
+/* Has nobody stored anything since the slots were copied? */
+static bool slots_are_same(const struct trace *t, const struct extents *x)
+{
+	uint64_t *words = make_buffer(x);
+	bool same = words && !has_grown(t);
+
+	for (size_t i = 0; same && i < x->n; i++)
+		same = !x->item[i].copy || slot_is_same(t, &x->item[i], words);
+	free(words);
+	return same;
+}
+
+static void forget(struct extents *x)
+{
+	for (size_t i = 0; i < x->n; i++)
+		free(x->item[i].copy);
+	free(x->item);
+	*x = (struct extents){ 0 };
+}
+
+/* ---- the picture ---- */
+
+/* The latest time that is certain to be over: of events in slots that were copied. */
+static uint64_t last_of_slots(const struct extents *x)
+{
+	uint64_t last = 0;
+
+	for (size_t i = 0; i < x->n; i++) {
+		const struct extent *s = &x->item[i];
+		uint64_t ticks = 0;
+
+		if (s->copy && s->kind == MPROF_EXTENT_SLOT)
+			ticks = words_last_ticks(s->copy, s->bytes / 8,
+						 s->head.first_ticks & MPROF_TICKS_MASK);
+		if (ticks > last)
+			last = ticks;
+	}
+	return last;
+}
+
+/* The same of chunks and facts, or `last`. */
+static uint64_t last_of_chunks(const struct extents *x, uint64_t last)
+{
+	for (size_t i = 0; i < x->n; i++) {
+		const struct mprof_extent *h = &x->item[i].head;
+		uint64_t ticks = h->kind == MPROF_EXTENT_EVENTS ? h->last_ticks
+				 : h->kind == MPROF_EXTENT_FACT ? h->first_ticks
+								: 0;
+
+		if ((ticks & MPROF_TICKS_MASK) > last)
+			last = ticks & MPROF_TICKS_MASK;
+	}
+	return last;
+}
+
+/* Moves the slots of one kind from one list to another. */
+static int slots_move(struct extents *from, uint16_t kind, struct extents *to)
+{
+	for (size_t i = 0; i < from->n; i++) {
+		struct extent *slot = &from->item[i], *item;
+
+		if (!slot->copy || slot->kind != kind)
+			continue;
+		item = trace_grow((void **)&to->item, &to->n, &to->room, sizeof(*item));
+		if (!item)
+			return -ENOMEM;
+		*item = *slot;
+		slot->copy = NULL;
+	}
+	return 0;
+}
+
+static void slots_leave(struct extents *x)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < x->n; i++)
+		if (!is_slot(x->item[i].kind))
+			x->item[kept++] = x->item[i];
+	x->n = kept;
+}
+
+/* x: what the first look found. */
+static int look_again(struct trace *t, struct extents *x, const struct trace_damage *before)
+{
+	struct extents events = { 0 }, stacks = { 0 };
+	int ret;
+
+	t->is_live = true;
+	t->until_ticks = last_of_slots(x);
+	forget(x);
+	ret = walk(t, x, before);
+	t->until_ticks = last_of_chunks(x, t->until_ticks);
+	if (!ret)
+		ret = walk(t, &events, before);
+	if (!ret)
+		ret = slots_copy(t, &events);
+	if (!ret)
+		ret = walk(t, &stacks, before);
+	if (!ret)
+		ret = slots_copy(t, &stacks);
+	if (!ret)
+		ret = walk_until_sound(t, x, before);
+	slots_leave(x);
+	if (!ret)
+		ret = slots_move(&events, MPROF_EXTENT_SLOT, x);
+	if (!ret)
+		ret = slots_move(&stacks, MPROF_EXTENT_STACKS_SLOT, x);
+	if (t->header.dropped_ticks)
+		t->until_ticks = 0;
+	forget(&events);
+	forget(&stacks);
+	return ret;
+}
+
+/* The copies live as long as the trace. */
+static int copies_keep(struct trace *t, struct extents *x)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < x->n; i++) {
+		void **kept;
+
+		if (!x->item[i].copy)
+			continue;
+		kept = trace_grow((void **)&t->copy, &t->copies, &t->copies_room, sizeof(*kept));
+		if (kept) {
+			*kept = x->item[i].copy;
+		} else {
+			free(x->item[i].copy);
+			x->item[i].copy = NULL;
+			ret = -ENOMEM;
+		}
+	}
+	return ret;
+}
+
+int live_find_extents(struct trace *t, struct extents *x)
+{
+	const struct trace_damage before = t->damage;
+	int ret = walk_until_sound(t, x, &before), kept;
+
+	if (!trace_has_events(t) || t->header.flags & (MPROF_FILE_COMPRESSED | MPROF_FILE_CLOSED))
+		return ret;
+	if (!ret)
+		ret = slots_copy(t, x);
+	if (!ret && !slots_are_same(t, x))
+		ret = look_again(t, x, &before);
+	kept = copies_keep(t, x);
+	return ret ? ret : kept;
+}

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+#
+# live.sh - what a report says of a program that still runs.
+
+# ./passes THREADS [PROCESSES]: threads begin and end all the time; each frees what the one
+# before it left, and leaves blocks to the next one.  A forked child frees some of them, too.
+live_program() {
+	cat >passes.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *left[16][50];
+static void *pass(void *arg)
+{
+	void **mine = arg;
+	for (int i = 0; i < 1000; i++) {
+		free(mine[i % 50]);
+		mine[i % 50] = malloc((size_t)i % 500 + 1);
+	}
+	return NULL;
+}
+int main(int argc, char **argv)
+{
+	int threads = atoi(argv[1]), processes = argc > 2;
+	pthread_t t[16];
+	for (;;) {
+		if (processes && !fork()) {
+			pass(left[0]);
+			exit(0);
+		}
+		for (int i = 0; i < threads; i++)
+			pthread_create(&t[i], NULL, pass, left[i]);
+		for (int i = 0; i < threads; i++)
+			pthread_join(t[i], NULL);
+		if (processes)
+			wait(NULL);
+		usleep(20000);
+	}
+}
+END
+	cc -g -O1 -pthread -o passes passes.c || bad 'does not compile'
+}
+
+# 20 reports of LOG while it is written: sound, and each has all that the one before had.
+expect_live() { # LOG
+	local i now
+	live_events=0
+	wait_for eval '[ "$(stat -c %s '"$1"')" -gt 200000 ]'
+	for ((i = 0; i < 20; i++)); do
+		"$mprof" report --json "$1" >r.json 2>err || bad "$(cat err)"
+		expect_same "problems of reading $i" "$(json r.json '[.problems.double_allocations,
+			.problems.unmatched_frees, .problems.inversions, .lost] | join(" ")')" '0 0 0 0'
+		expect_same "damage of reading $i" "$(json r.json '[.damage[]] | add')" 0
+		now=$(json r.json .events)
+		[ "$now" -ge "$live_events" ] || bad "reading $i has $now events, the one before $live_events"
+		live_events=$now
+	done
+	[ "$live_events" -gt 0 ] || bad 'no events'
+}
+
+live_run() { # ARGUMENTS OF passes...
+	local pid
+	live_program
+	"$mprof" record --no-compress -o live.log -- ./passes "$@" >/dev/null 2>&1 &
+	pid=$!
+	expect_live live.log
+	pkill -KILL -P "$pid" passes
+	wait "$pid"
+	"$mprof" report --json live.log >r.json
+	expect_same 'problems after the end' "$(json r.json '[.problems[] | numbers] | add')" 0
+	[ "$(json r.json .events)" -ge "$live_events" ] || bad 'events are missing after the end'
+}
+
+test_live_threads_come_and_go() {
+	live_run 4
+}
+
+test_live_processes_come_and_go() {
+	live_run 1 processes
+}
