@@ -146,7 +146,8 @@ void feed_run(void)
 {
 	struct analysis_source source = { .damage = &feed.damage,
 					  .path = "test",
-					  .brief = feed.brief };
+					  .brief = feed.brief,
+					  .one_by_one = feed.one_by_one };
 	struct error err;
 
 	fill_input(&source.input);

@@ -34,7 +34,7 @@ struct feed {
 	struct mprof_file_header header;
 	struct trace_damage damage;
 	const struct stacks *stacks;
-	bool brief; /* of the analysis */
+	bool brief, one_by_one; /* of the analysis */
 	struct analysis a;
 };
 

@@ -6,41 +6,12 @@
  * from then on another thread may be given the address; counters change at
  * its second half, because until then the block lives.
  */
-#include "heap.h"
+#include "event_run.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* What has to be inlined so that figures stay in registers. */
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-
 #define REPAIRS_MAX 4u /* events pulled to one place */
-
-enum effect { EFFECT_NONE, EFFECT_ALLOC, EFFECT_FREE, EFFECT_BEGIN, EFFECT_END, EFFECT_MAP };
-
-/* Of a call, by class of its function. */
-enum {
-	EFFECT_OF_ALLOC = EFFECT_ALLOC,
-	EFFECT_OF_FREE = EFFECT_FREE,
-	EFFECT_OF_REALLOC = EFFECT_END,
-	EFFECT_OF_MAP = EFFECT_MAP,
-};
-
-/* By function, one load instead of a chain of tests. */
-static const uint8_t effect_of_call[MPROF_FN_MAX] = {
-#define MPROF_FUNCTION(id, code, name, class) [code] = EFFECT_OF_##class,
-#include <mprof/functions.def>
-#undef MPROF_FUNCTION
-};
-
-static inline enum effect effect_of(const struct event *e)
-{
-	if (e->kind == EVENT_CALL)
-		return e->fn < MPROF_FN_MAX ? effect_of_call[e->fn] : EFFECT_NONE;
-	if (e->kind == EVENT_REALLOC_BEGIN)
-		return EFFECT_BEGIN;
-	return e->kind == EVENT_REALLOC_END ? EFFECT_END : EFFECT_NONE;
-}
 
 static inline bool effect_returns(enum effect f)
 {
@@ -54,28 +25,12 @@ static inline bool effect_gives_back(enum effect f)
 
 /* ---- counters ---- */
 
-/* A block began (sign 1) or ended (-1): what lives then, of its process. */
-ALWAYS_INLINE void live_step(const struct heap *h, struct pages *pages, struct live *own,
-			     const struct block *b, int sign)
-{
-	own->bytes += sign > 0 ? b->size : -b->size;
-	own->blocks += sign > 0 ? 1 : UINT64_MAX;
-	own->slack += sign > 0 ? b->slack : -(uint64_t)b->slack;
-	own->needed = (own->bytes + (h->page_size - 1)) >> pages->shift;
-	if (!h->count_pages)
-		return;
-	if (sign > 0)
-		pages_add(pages, b->addr, b->size);
-	else
-		pages_remove(pages, b->addr, b->size);
-	own->pages = pages->touched;
-}
-
 static void live_add(struct heap *h, struct heap_process *p, const struct block *b, int sign)
 {
 	struct live own = p->live;
 
-	live_step(h, &p->pages, &own, b, sign);
+	live_step(&p->pages, &own, b, sign, h->count_pages);
+	own.needed = live_needed(&own, &p->pages);
 	h->all = live_sum(&h->all, &own, &p->live);
 	p->live = own;
 }
@@ -132,8 +87,6 @@ static void pull_thread(struct window *w, size_t i, size_t j)
 		if (window_at(w, k)->thread == thread)
 			window_pull(w, i++, k);
 }
-
-#define NAMELESS 0x80000000u /* in event.block: that number is another block's now */
 
 /*
  * e and `first` were named in their order, and now `first` goes first.  An end that waited
@@ -268,22 +221,6 @@ static bool make_room(struct step *s, const struct event *e, struct block *taken
 	}
 	take_out(s, taken);
 	return true;
-}
-
-static inline struct block block_of(const struct event *e, uint32_t owner, uint64_t number)
-{
-	const uint64_t slack = e->usable > e->size ? e->usable - e->size : 0;
-
-	return (struct block){
-		.addr = e->addr,
-		.size = e->size,
-		.start = e->ticks,
-		.slack = slack > UINT32_MAX ? UINT32_MAX : (uint32_t)slack,
-		.owner = owner,
-		.stack = e->stack,
-		.fn = e->fn,
-		.order = number & 0xffffff,
-	};
 }
 
 /* Returns false when the event must be read again. */
@@ -445,13 +382,6 @@ static inline void find_who(struct step *s, const struct event *e)
 	s->n->thread = (uint32_t)(s->t - s->h->thread);
 }
 
-#define AHEAD 12 /* events: memory has answered by then */
-
-PREFETCHES look_ahead(const struct step *s, size_t at)
-{
-	own_prefetch(&s->p->own, window_at(s->w, at + AHEAD)->block);
-}
-
 static void apply_one(struct step *s)
 {
 	const struct event *e;
@@ -465,7 +395,7 @@ static void apply_one(struct step *s)
 		s->n->did = 0;
 		s->n->problem = 0;
 		s->n->ended = 0;
-		look_ahead(s, s->at);
+		run_look_ahead(s->p, s->w, s->at);
 		if (s->p->state == HEAP_ENDED) {
 			s->p->late++;
 			break;
@@ -477,175 +407,50 @@ static void apply_one(struct step *s)
 	s->n->rest = s->rest;
 }
 
-/* Most of all events: of one thread, and nothing has to be decided for them. */
-struct run {
-	struct heap *h;
-	struct heap_process *p;
-	struct heap_thread *t;
-	struct live own; /* live blocks of p */
-	uint64_t number;
-	uint64_t most_bytes, most_blocks; /* of `own` after any of its events */
-	bool odd;			  /* one is not plain, see heap_apply */
-};
-
-ALWAYS_INLINE void run_begins(struct run *r, const struct event *e, struct block *to,
-			      uint32_t flags)
-{
-	*to = block_of(e, ((uint32_t)(r->t - r->h->thread) & BLOCK_THREAD) | flags, r->number);
-	live_step(r->h, &r->p->pages, &r->own, to, 1);
-}
-
-ALWAYS_INLINE void run_ends(struct run *r, struct note *n, uint32_t number)
-{
-	n->ended = number;
-	r->odd |= n->old.owner & BLOCK_RESIZED;
-	live_step(r->h, &r->p->pages, &r->own, &n->old, -1);
-}
-
-/* The block that an event is about, in its place in the table; NULL: go the long way. */
-ALWAYS_INLINE struct block *run_place(const struct run *r, const struct event *e, bool live)
-{
-	struct block *b;
-
-	if (e->block - 1 >= r->p->own.n)
-		return NULL;
-	b = &r->p->own.block[e->block - 1];
-	if ((b->addr != 0) != live)
-		return NULL;
-	return live && b->owner & BLOCK_INHERITED ? NULL : b;
-}
-
-ALWAYS_INLINE bool run_realloc_begins(struct run *r, const struct event *e, struct note *n)
-{
-	struct block *b = e->addr || e->block ? run_place(r, e, true) : NULL;
-
-	if (!b && (e->addr || e->block))
-		return false;
-	r->odd = true;
-	r->t->pending = true;
-	r->t->pending_old = b != NULL;
-	n->taken = e->block;
-	if (b) {
-		r->t->old = *b;
-		r->t->number_old = e->block;
-		b->addr = 0;
-	}
-	return true;
-}
-
-ALWAYS_INLINE bool run_realloc_ends(struct run *r, const struct event *e, struct note *n)
-{
-	const bool old = r->t->pending && r->t->pending_old;
-	struct block *b = e->addr ? run_place(r, e, false) : NULL;
-
-	if (!b || (old && r->t->old.owner & BLOCK_INHERITED))
-		return false;
-	r->odd = true;
-	r->t->pending = false;
-	run_begins(r, e, b, old ? BLOCK_RESIZED : 0);
-	n->did = NOTE_BEGAN;
-	if (old) {
-		n->old = r->t->old;
-		run_ends(r, n, r->t->number_old);
-		n->did = NOTE_BEGAN | NOTE_ENDED | NOTE_HAD_OLD;
-	}
-	return true;
-}
-
-/* False when the event has to be decided: nothing was done with it. */
-ALWAYS_INLINE bool run_event(struct run *r, const struct event *e, struct note *n)
-{
-	struct block *b;
-
-	n->did = 0;
-	n->ended = 0;
-	switch (effect_of(e)) {
-	case EFFECT_ALLOC:
-		b = e->addr ? run_place(r, e, false) : NULL;
-		if (!b)
-			return false;
-		run_begins(r, e, b, 0);
-		n->did = NOTE_BEGAN;
-		return true;
-	case EFFECT_FREE:
-		if (!e->addr && !e->block)
-			return true;
-		b = run_place(r, e, true);
-		if (!b)
-			return false;
-		n->old = *b;
-		b->addr = 0;
-		run_ends(r, n, e->block);
-		n->did = NOTE_ENDED;
-		return true;
-	case EFFECT_BEGIN:
-		return run_realloc_begins(r, e, n);
-	case EFFECT_END:
-		return run_realloc_ends(r, e, n);
-	default:
-		return false;
-	}
-}
-
-/* Is this the most that ever was live in the process, or in the run? */
 static inline void note_most(const struct step *s, uint64_t bytes, uint64_t blocks)
 {
-	const uint64_t all_bytes = bytes + s->rest->bytes, all_blocks = blocks + s->rest->blocks;
-	struct heap_process *p = s->p;
-	struct heap *h = s->h;
-
-	if (__builtin_expect(bytes <= p->most_bytes && blocks <= p->most_blocks &&
-				 all_bytes <= h->most_bytes && all_blocks <= h->most_blocks,
-			     1))
-		return;
-	h->grew = true;
-	p->most_bytes = bytes > p->most_bytes ? bytes : p->most_bytes;
-	p->most_blocks = blocks > p->most_blocks ? blocks : p->most_blocks;
-	h->most_bytes = all_bytes > h->most_bytes ? all_bytes : h->most_bytes;
-	h->most_blocks = all_blocks > h->most_blocks ? all_blocks : h->most_blocks;
+	heap_note_most(s->h, s->p, s->rest, bytes, blocks);
 }
 
-/* A run from s->at on, if there is one.  Returns its length. */
+/* A run from s->at on, if there is one, with a note of each event.  Returns its length. */
 static size_t apply_run(struct step *s, size_t done, size_t n, bool *odd)
 {
-	struct run r = {
-		.h = s->h, .p = s->p, .t = s->t, .own = s->p->live, .number = s->h->number
-	};
-	static const struct live none;
 	const struct live *rest = s->rest;
 	uint16_t *end = s->h->end + s->h->ends;
-	const uint32_t process = s->t->process, thread = (uint32_t)(s->t - s->h->thread);
+	const uint32_t process = s->t->process;
 	const struct event *e = window_at(s->w, s->at);
+	uint64_t most_bytes = 0, most_blocks = 0;
 	struct note *to = s->n;
+	struct run_did d;
+	struct run r;
 	size_t i;
 
-	/* An address may be that of an inherited block. */
-	if (r.p->state == HEAP_ENDED || r.p->others.used || s->h->no_runs)
+	if (!run_start(&r, s->h, s->p, s->t))
 		return 0;
-	for (i = 0; i < n && e->thread == r.t->number && e->process == r.p->number; i++) {
-		look_ahead(s, s->at + i);
-		r.number++;
-		if (!run_event(&r, e, to)) {
-			r.number--;
+	for (i = 0; i < n && run_is_of(&r, e); i++, e++, to++, r.number++) {
+		run_look_ahead(r.p, s->w, s->at + i);
+		if (!run_event(&r, e, &d))
 			break;
-		}
+		r.own.needed = live_needed(&r.own, &r.p->pages);
 		to->process = process;
-		to->thread = thread;
+		to->thread = r.thread;
+		to->did = (uint16_t)d.did;
 		to->problem = 0;
+		to->ended = d.ended;
+		to->taken = d.taken;
+		if (d.did & NOTE_ENDED) {
+			to->old = *d.old;
+			run_over(&d);
+			*end++ = (uint16_t)(done + i);
+		}
 		to->own = r.own;
 		to->rest = rest;
-		r.most_bytes = r.own.bytes > r.most_bytes ? r.own.bytes : r.most_bytes;
-		r.most_blocks = r.own.blocks > r.most_blocks ? r.own.blocks : r.most_blocks;
-		*end = (uint16_t)(done + i);
-		end += to->did / NOTE_ENDED & 1;
-		e++;
-		to++;
+		most_bytes = r.own.bytes > most_bytes ? r.own.bytes : most_bytes;
+		most_blocks = r.own.blocks > most_blocks ? r.own.blocks : most_blocks;
 	}
-	s->p->live = r.own;
-	s->h->all = live_sum(&r.own, rest, &none);
+	run_end(&r, rest);
 	s->h->ends = (size_t)(end - s->h->end);
-	note_most(s, r.most_bytes, r.most_blocks);
-	s->h->number = r.number;
+	note_most(s, most_bytes, most_blocks);
 	*odd |= r.odd;
 	return i;
 }

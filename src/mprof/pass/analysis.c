@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* analysis.c - all passes over one walk. */
-#include "analysis.h"
+#include "fused.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -57,6 +57,10 @@ int analysis_make(struct analysis *a, const struct analysis_source *source, stru
 		list[i] = (struct walk_pass){ passes[i].ops, (char *)a + passes[i].offset };
 	walk_init(&a->walk, &source->input, list, n);
 	a->walk.no_pages = source->brief;
+	if (source->brief && a->has_stacks && !source->one_by_one) {
+		a->walk.fused = fused_analysis;
+		a->walk.fused_self = a;
+	}
 	a->walk.progress = source->progress;
 	a->walk.progress_context = source->progress_context;
 	ret = walk_run(&a->walk, err);

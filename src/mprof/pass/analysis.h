@@ -55,7 +55,8 @@ struct analysis_source {
 	const char *path;
 	uint64_t file_bytes;
 	uint64_t time_error_ns;
-	bool brief; /* leave out what the first screen of a report does not print */
+	bool brief;	 /* leave out what the first screen of a report does not print */
+	bool one_by_one; /* for tests: no fused loop; the result is the same */
 	void (*progress)(void *context, const struct walk *w);
 	void *progress_context;
 };

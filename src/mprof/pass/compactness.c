@@ -66,6 +66,16 @@ static void part(struct compactness *s)
 	s->apart = true;
 }
 
+void compactness_brief(struct compactness *s, const struct live *all, uint64_t ticks,
+		       uint64_t number)
+{
+	if (all->bytes <= s->all.high_bytes)
+		return;
+	s->all.high_bytes = all->bytes;
+	s->all.high_needed = all->needed;
+	moment_begin(&s->moment, ticks, number);
+}
+
 static void brief_end(struct compactness *s, const struct note *n)
 {
 	if (n->did & (NOTE_ENDED | NOTE_DROPPED))
@@ -75,19 +85,17 @@ static void brief_end(struct compactness *s, const struct note *n)
 
 static void brief_batch(struct compactness *s, const struct batch *b)
 {
+	struct live all;
 	size_t i;
 
 	for (i = 0; !b->grew && i < b->ends; i++)
 		brief_end(s, &b->note[b->end[i]]);
 	for (i = 0; b->grew && i < b->count; i++) {
-		const struct note *n = &b->note[i];
-
-		brief_end(s, n);
-		if (!(n->did & NOTE_BEGAN) || note_all_bytes(n) <= s->all.high_bytes)
+		brief_end(s, &b->note[i]);
+		if (!(b->note[i].did & NOTE_BEGAN))
 			continue;
-		s->all.high_bytes = note_all_bytes(n);
-		s->all.high_needed = n->own.needed + n->rest->needed;
-		moment_begin(&s->moment, b->event[i].ticks, b->number + i);
+		all = note_all(&b->note[i]);
+		compactness_brief(s, &all, b->event[i].ticks, b->number + i);
 	}
 }
 

@@ -48,4 +48,8 @@ struct compactness {
 
 extern const struct pass_ops compactness_pass;
 
+/* When brief: what lives in the run after a block began, if no event before had more bytes. */
+void compactness_brief(struct compactness *s, const struct live *all, uint64_t ticks,
+		       uint64_t number);
+
 #endif

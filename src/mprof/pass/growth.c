@@ -10,13 +10,6 @@
 #define COPY_TIMES 4u
 #define COPY_MORE  64u
 
-/* What a thread did last. */
-struct handed_out {
-	uint64_t addr, size;
-	uint32_t stack, process, number;
-	bool valid;
-};
-
 static void start(void *self, struct walk *w)
 {
 	((struct growth *)self)->walk = w;
@@ -83,13 +76,14 @@ static void count_chain(struct growth *g, const struct growth_chain *c)
 
 /* ---- chains ---- */
 
-static struct array *open_of(struct growth *g, uint32_t process)
+struct array *growth_open(struct growth *g, uint32_t process)
 {
-	struct array *t = array_at(&g->open, process, sizeof(*t));
+	return array_at(&g->open, process, sizeof(struct array));
+}
 
-	if (!t)
-		pass_failed(g->walk);
-	return t;
+struct growth_handed *growth_last(struct growth *g, uint32_t thread)
+{
+	return array_at(&g->last, thread, sizeof(struct growth_handed));
 }
 
 static struct growth_chain *chain_at(struct growth *g, uint32_t i)
@@ -145,7 +139,7 @@ static __attribute__((noinline)) void close_chain(struct growth *g, uint32_t i)
 	drop_chain(g, i);
 }
 
-static inline void end_chain(struct growth *g, struct array *t, uint32_t number)
+void growth_end_chain(struct growth *g, struct array *t, uint32_t number)
 {
 	uint32_t i = take_chain(t, number);
 
@@ -160,14 +154,14 @@ struct became {
 	const struct event *end; /* of a realloc, or NULL */
 };
 
-/* One step: the block that ended became another one. */
-static void step(struct growth *g, struct array *t, const struct note *n, const struct became *b)
+/* One step: the block that ended, which had this number, became another one. */
+static void step(struct growth *g, struct array *t, const struct block *old, uint32_t number,
+		 const struct became *b)
 {
-	const struct block *old = &n->old;
 	struct growth_chain *c;
-	uint32_t i = take_chain(t, n->ended), *entry;
+	uint32_t i = take_chain(t, number), *entry;
 
-	end_chain(g, t, b->number); /* of a block that was overwritten */
+	growth_end_chain(g, t, b->number); /* of a block that was overwritten */
 	if (i == NONE && b->size > old->size)
 		i = new_chain(g, b->stack, old->size);
 	if (i == NONE)
@@ -209,44 +203,24 @@ bool growth_is_copy(const struct stacks *s, uint64_t old_size, uint32_t old_site
 	       same_place(s, new_site, old_site);
 }
 
-static void block_ended(struct growth *g, const struct handed_out *last, const struct note *n)
+void growth_copied(struct growth *g, struct array *t, const struct growth_handed *last,
+		   const struct block *old, uint32_t number)
 {
-	struct array *t = open_of(g, n->process);
-
-	if (!t)
-		return;
-	/* The cheapest question first: few blocks end behind one that is larger. */
-	if (last->valid && last->size > n->old.size && last->process == n->process &&
-	    growth_is_copy(g->walk->input.stacks, n->old.size, n->old.stack, last->size,
-			   last->stack))
-		step(g, t, n,
+	if (growth_is_copy(g->walk->input.stacks, old->size, old->stack, last->size, last->stack))
+		step(g, t, old, number,
 		     &(struct became){ last->addr, last->size, last->stack, last->number, NULL });
 	else
-		end_chain(g, t, n->ended);
+		growth_end_chain(g, t, number);
 }
 
-static void realloc_ended(struct growth *g, const struct event *e, const struct note *n)
+void growth_resized(struct growth *g, struct array *t, const struct event *e,
+		    const struct block *old, uint32_t number)
 {
-	struct array *t = open_of(g, n->process);
-
-	if (!t)
-		return;
 	if (!e->addr)
-		end_chain(g, t, n->ended);
+		growth_end_chain(g, t, number);
 	else
-		step(g, t, n, &(struct became){ e->addr, e->size, e->stack, e->block, e });
-}
-
-static inline struct handed_out handed_out(const struct event *e, const struct note *n)
-{
-	return (struct handed_out){
-		.valid = n->did & NOTE_BEGAN && e->kind == EVENT_CALL,
-		.addr = e->addr,
-		.size = e->size,
-		.stack = e->stack,
-		.number = e->block,
-		.process = n->process,
-	};
+		step(g, t, old, number,
+		     &(struct became){ e->addr, e->size, e->stack, e->block, e });
 }
 
 #define AHEAD 4u /* ends */
@@ -265,7 +239,7 @@ PREFETCHES look_ahead(const struct growth *g, const struct note *n)
  * k: the first that ended a block.  Returns the first one behind.
  */
 static size_t one_thread(struct growth *g, const struct batch *b, size_t from, size_t to, size_t k,
-			 struct handed_out *last)
+			 struct growth_handed *last)
 {
 	for (; k < b->ends && b->end[k] < to; k++) {
 		const struct event *e = &b->event[b->end[k]];
@@ -276,20 +250,21 @@ static size_t one_thread(struct growth *g, const struct batch *b, size_t from, s
 		if (k + AHEAD < b->ends)
 			look_ahead(g, &b->note[b->end[k + AHEAD]]);
 		if (b->end[k] > from)
-			*last = handed_out(e - 1, n - 1);
+			*last = growth_handed(e - 1, n[-1].process, n[-1].did);
 		if (e->kind == EVENT_REALLOC_END)
-			realloc_ended(g, e, n);
+			growth_resized(g, growth_open(g, n->process), e, &n->old, n->ended);
 		else
-			block_ended(g, last, n);
+			growth_freed(g, growth_open(g, n->process), last, n->process, &n->old,
+				     n->ended);
 	}
-	*last = handed_out(&b->event[to - 1], &b->note[to - 1]);
+	*last = growth_handed(&b->event[to - 1], b->note[to - 1].process, b->note[to - 1].did);
 	return k;
 }
 
 static void batch(void *self, const struct batch *b)
 {
 	struct growth *g = self;
-	struct handed_out *last;
+	struct growth_handed *last;
 	size_t from, to, k = 0;
 
 	for (from = 0; from < b->count; from = to) {
@@ -297,11 +272,7 @@ static void batch(void *self, const struct batch *b)
 
 		for (to = from + 1; to < b->count && b->note[to].thread == thread;)
 			to++;
-		last = array_at(&g->last, thread, sizeof(*last));
-		if (!last) {
-			pass_failed(g->walk);
-			return;
-		}
+		last = growth_last(g, thread);
 		k = one_thread(g, b, from, to, k, last);
 	}
 }
@@ -310,15 +281,13 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 		 uint64_t ticks)
 {
 	struct growth *g = self;
-	struct array *t = open_of(g, process);
+	struct array *t = growth_open(g, process);
 
 	(void)h;
 	(void)why;
 	(void)ticks;
-	if (!t)
-		return;
 	for (uint32_t number = 0; number < t->count; number++)
-		end_chain(g, t, number);
+		growth_end_chain(g, t, number);
 	array_release(t);
 }
 

@@ -71,6 +71,50 @@ struct growth {
 
 extern const struct pass_ops growth_pass;
 
+/* ---- for the loops of growth.c and fused.c ---- */
+
+/* What a thread did last. */
+struct growth_handed {
+	uint64_t addr, size;
+	uint32_t stack, process, number;
+	bool valid;
+};
+
+struct growth_handed *growth_last(struct growth *g, uint32_t thread);
+/* Chains of a process: uint32_t by number of the block, chain + 1. */
+struct array *growth_open(struct growth *g, uint32_t process);
+void growth_end_chain(struct growth *g, struct array *chains, uint32_t number);
+/* `old` was freed just behind a larger one that was handed out: was it copied? */
+void growth_copied(struct growth *g, struct array *chains, const struct growth_handed *last,
+		   const struct block *old, uint32_t number);
+/* The end of a realloc that was given `old`. */
+void growth_resized(struct growth *g, struct array *chains, const struct event *e,
+		    const struct block *old, uint32_t number);
+
+static inline struct growth_handed growth_handed(const struct event *e, uint32_t process,
+						 unsigned did)
+{
+	return (struct growth_handed){
+		.valid = did & NOTE_BEGAN && e->kind == EVENT_CALL,
+		.addr = e->addr,
+		.size = e->size,
+		.stack = e->stack,
+		.number = e->block,
+		.process = process,
+	};
+}
+
+/* The block with this number was freed.  Few are freed behind one that is larger. */
+static inline void growth_freed(struct growth *g, struct array *chains,
+				const struct growth_handed *last, uint32_t process,
+				const struct block *old, uint32_t number)
+{
+	if (last->valid && last->size > old->size && last->process == process)
+		growth_copied(g, chains, last, old, number);
+	else if (number < chains->count && ((const uint32_t *)chains->item)[number])
+		growth_end_chain(g, chains, number);
+}
+
 /* Sites whose stacks have the same key as one, with sums and advice of all of them, in the order
  * of growth.site; those with key 0 are left out.  A new array of *n, the caller's; NULL without
  * memory. */

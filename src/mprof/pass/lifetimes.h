@@ -18,7 +18,7 @@ struct lifetimes {
 	struct walk *walk;
 	/* [0]: 0 and 1 ns; [i]: from 2^i to below 2^(i + 1) ns */
 	uint64_t bucket[LIFETIMES_BUCKETS];
-	uint64_t blocks;
+	uint64_t blocks; /* made by finish */
 	uint64_t under_1us, under_1ms;
 	uint64_t other_thread; /* given back by another thread than the one that got it */
 	uint64_t least_ns, most_ns;
@@ -26,5 +26,17 @@ struct lifetimes {
 };
 
 extern const struct pass_ops lifetimes_pass;
+
+/* A block ended; other: another thread gave it back. */
+static inline void lifetimes_add(struct lifetimes *s, uint64_t ns, bool other)
+{
+	s->bucket[63 - __builtin_clzll(ns | 1)]++;
+	s->under_1us += ns < 1000;
+	s->under_1ms += ns < 1000000;
+	s->other_thread += other;
+	s->least_ns = ns < s->least_ns ? ns : s->least_ns;
+	s->most_ns = ns > s->most_ns ? ns : s->most_ns;
+	s->sum_ns += (double)ns;
+}
 
 #endif

@@ -30,34 +30,31 @@ static void part(struct peak *s)
 	s->apart = true;
 }
 
-static void batch(void *self, const struct batch *b)
+void peak_look(struct peak *s, uint32_t process, const struct live *own, const struct live *all,
+	       const struct event *e, uint64_t number)
 {
-	struct peak *s = self;
-	struct peak_of *p = NULL;
-	uint32_t process = 0;
-	size_t i;
+	struct peak_of *p = array_at(&s->process, process, sizeof(*p));
 
 	if (s->walk->heap.processes > 1)
 		part(s);
+	p = s->process.item;
+	look(&p[process], own, e->ticks, number);
+	if (s->apart)
+		look(&s->all, all, e->ticks, number);
+}
+
+static void batch(void *self, const struct batch *b)
+{
+	struct live all;
+	size_t i;
+
 	for (i = 0; b->grew && i < b->count; i++) {
 		const struct note *n = &b->note[i];
-		struct live all;
 
 		if (!(n->did & NOTE_BEGAN))
 			continue;
-		if (!p || n->process != process) {
-			process = n->process;
-			p = array_at(&s->process, process, sizeof(*p));
-			if (!p) {
-				pass_failed(s->walk);
-				return;
-			}
-		}
-		look(p, &n->own, b->event[i].ticks, b->number + i);
-		if (s->apart) {
-			all = note_all(n);
-			look(&s->all, &all, b->event[i].ticks, b->number + i);
-		}
+		all = note_all(n);
+		peak_look(self, n->process, &n->own, &all, &b->event[i], b->number + i);
 	}
 }
 

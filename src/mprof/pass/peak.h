@@ -29,4 +29,8 @@ struct peak {
 
 extern const struct pass_ops peak_pass;
 
+/* What lives after a block began, of its process (an index) and of the run. */
+void peak_look(struct peak *s, uint32_t process, const struct live *own, const struct live *all,
+	       const struct event *e, uint64_t number);
+
 #endif

@@ -51,7 +51,7 @@ static void chain_ends(struct resizes *s, const struct chain *chain, uint64_t si
 	s->longest_copied = chain->copied;
 }
 
-static void end_of(struct resizes *s, uint32_t process, const struct block *b, uint32_t number)
+void resizes_ended(struct resizes *s, uint32_t process, const struct block *b, uint32_t number)
 {
 	struct array *t = open_of(s, process);
 	struct chain chain;
@@ -67,28 +67,29 @@ static unsigned bits(uint64_t n)
 	return n ? 64u - (unsigned)__builtin_clzll(n) : 0;
 }
 
-static void resized(struct resizes *s, const struct event *e, const struct note *n)
+static void resized(struct resizes *s, const struct event *e, uint32_t process,
+		    const struct block *old, uint32_t number)
 {
-	struct resizes_sort *sort = e->addr == n->old.addr ? &s->in_place : &s->moved;
-	struct array *t = open_of(s, n->process);
+	struct resizes_sort *sort = e->addr == old->addr ? &s->in_place : &s->moved;
+	struct array *t = open_of(s, process);
 	struct chain chain = { .calls = 0 }, *to;
 	const uint32_t page = s->walk->heap.page_size;
-	const uint64_t copied = heap_copied(&n->old, e, page);
+	const uint64_t copied = heap_copied(old, e, page);
 
-	if (e->size > n->old.size)
-		s->grown_bytes += e->size - n->old.size;
+	if (e->size > old->size)
+		s->grown_bytes += e->size - old->size;
 	else
-		s->shrunk_bytes += n->old.size - e->size;
-	s->pair[bits(n->old.size)][bits(e->size)]++;
-	sort->grew += e->size > n->old.size;
-	sort->shrank += e->size < n->old.size;
-	sort->same += e->size == n->old.size;
-	s->remapped += heap_moved_pages(&n->old, e, page);
+		s->shrunk_bytes += old->size - e->size;
+	s->pair[bits(old->size)][bits(e->size)]++;
+	sort->grew += e->size > old->size;
+	sort->shrank += e->size < old->size;
+	sort->same += e->size == old->size;
+	s->remapped += heap_moved_pages(old, e, page);
 	s->copied_bytes += copied;
 	if (!t)
 		return;
-	if (n->old.owner & BLOCK_RESIZED)
-		chain = take_chain(t, n->ended);
+	if (old->owner & BLOCK_RESIZED)
+		chain = take_chain(t, number);
 	chain.copied += copied;
 	chain.calls += chain.calls < UINT32_MAX;
 	to = array_at(t, e->block, sizeof(*to));
@@ -98,18 +99,20 @@ static void resized(struct resizes *s, const struct event *e, const struct note 
 		pass_failed(s->walk);
 }
 
-static void look_at_realloc(struct resizes *s, const struct event *e, const struct note *n)
+void resizes_call(struct resizes *s, const struct event *e, uint32_t process,
+		  const struct block *old, uint32_t number)
 {
 	s->calls++;
-	if (e->addr && !(n->did & NOTE_HAD_OLD)) {
+	if (e->addr && !old) {
 		s->of_nothing++;
 	} else if (e->addr) {
-		resized(s, e, n);
+		resized(s, e, process, old, number);
 	} else if (e->size) {
 		s->failed++;
 	} else {
 		s->freed++;
-		end_of(s, n->process, &n->old, n->ended);
+		if (old)
+			resizes_ended(s, process, old, number);
 	}
 }
 
@@ -121,9 +124,10 @@ static void batch(void *self, const struct batch *b)
 
 	for (i = 0; i < b->count && !b->plain; i++, n++) {
 		if (b->event[i].kind == EVENT_REALLOC_END)
-			look_at_realloc(s, &b->event[i], n);
+			resizes_call(s, &b->event[i], n->process,
+				     n->did & NOTE_HAD_OLD ? &n->old : NULL, n->ended);
 		else if (n->did & NOTE_ENDED && n->old.owner & BLOCK_RESIZED)
-			end_of(s, n->process, &n->old, n->ended);
+			resizes_ended(s, n->process, &n->old, n->ended);
 	}
 }
 
@@ -141,7 +145,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 		return;
 	while ((b = heap_next_block(p, b)))
 		if (!(b->owner & BLOCK_INHERITED))
-			end_of(s, process, b, heap_block_number(p, b));
+			resizes_ended(s, process, b, heap_block_number(p, b));
 	array_release(t);
 }
 

@@ -47,4 +47,12 @@ struct resizes {
 
 extern const struct pass_ops resizes_pass;
 
+/* ---- for the loops of resizes.c and fused.c ---- */
+
+/* A realloc ended, which was given the block `old` with this number; NULL: none. */
+void resizes_call(struct resizes *s, const struct event *e, uint32_t process,
+		  const struct block *old, uint32_t number);
+/* A block ended otherwise. */
+void resizes_ended(struct resizes *s, uint32_t process, const struct block *b, uint32_t number);
+
 #endif

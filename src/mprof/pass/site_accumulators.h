@@ -3,7 +3,7 @@
  * site_accumulators.h - the sites in the making: one for each stack, or for each stack
  * and part of it, found by both; with what lives of it now.
  *
- * Nobody but sites.c includes it.  Errors: without memory a accumulator is NULL.
+ * Nobody but sites.c and sites_count.h includes it.  Errors: without memory a accumulator is NULL.
  * Threads: one at a time.
  */
 #ifndef MPROF_PASS_SITE_ACCUMULATORS_H
@@ -81,17 +81,15 @@ struct accumulator *site_accumulator_new(struct site_accumulators *t, uint32_t s
 struct accumulator *site_accumulator_by_part(struct site_accumulators *t, uint32_t stack,
 					     uint64_t part);
 
-/* Valid until the next question. */
-static inline struct accumulator *site_accumulator(struct site_accumulators *t, uint32_t stack,
-						   uint64_t part)
+/* Of a stack, where there are no parts.  Valid until the next question. */
+static inline struct accumulator *site_accumulator_whole(struct site_accumulators *t,
+							 uint32_t stack)
 {
 	const uint32_t *known = t->by_stack.item;
 
-	if (t->options->part != SITE_WHOLE)
-		return site_accumulator_by_part(t, stack, part);
 	if (__builtin_expect(stack < t->by_stack.count && known[stack], 1))
 		return &t->accumulator[known[stack] - 1];
-	return site_accumulator_new(t, stack, part);
+	return site_accumulator_new(t, stack, 0);
 }
 
 #define ACCUMULATOR_NEAR 256u /* fewer than this stay in the first caches without prefetching */
@@ -110,7 +108,8 @@ PREFETCHES site_accumulator_prefetch(const struct site_accumulators *t, uint32_t
 		__builtin_prefetch(at, 1);
 }
 
-static inline void accumulator_count_add(struct accumulator_count *c, int sign, uint64_t bytes)
+static inline __attribute__((always_inline)) void accumulator_count_add(struct accumulator_count *c,
+									int sign, uint64_t bytes)
 {
 	if (sign < 0) {
 		c->calls--;
@@ -133,12 +132,13 @@ static inline void site_accumulator_called(struct accumulator *accumulator, uint
 		accumulator->last_ticks = ticks;
 }
 
-/* A block of it began (1) or ended (-1). */
-static inline void site_accumulator_live(struct site_accumulators *t,
-					 struct accumulator *accumulator, int sign, uint64_t bytes)
+/* A block of it began (1) or ended (-1); alone: there are no groups. */
+static inline __attribute__((always_inline)) void
+site_accumulator_live(struct site_accumulators *t, struct accumulator *accumulator, int sign,
+		      uint64_t bytes, bool alone)
 {
 	accumulator_count_add(&accumulator->local, sign, bytes);
-	if (t->group)
+	if (!alone && t->group)
 		accumulator_count_add(&t->group[accumulator->group], sign, bytes);
 }
 

@@ -10,35 +10,10 @@
  *
  * Epochs are kept as differences until finish.
  */
-#include "sites.h"
+#include "sites_count.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-#include "rss.h"
-#include "site_accumulators.h"
-
-struct work {
-	struct site_accumulators accumulators;
-	bool plain;	    /* every block passes the filter but for its lifetime */
-	bool all_lifetimes; /* it has none for these either */
-	uint64_t peak_number;
-	uint64_t peak_event;	    /* its number in the trace */
-	uint64_t epoch, epoch_ends; /* the one at hand; ticks */
-	uint64_t look_back;	    /* calls within which a block is temporary */
-	struct array recent;	    /* by thread: struct recent, each with look_back addresses */
-	struct rss_moment rss;	    /* where the greatest RSS is looked for */
-	uint64_t rss_number, rss_event; /* of the moments in there; 0: where it begins */
-	uint64_t rss_live, rss_most;	/* live bytes now; with mapped ones, at the latest moment */
-	uint64_t rss_later;		/* the most after the time in question */
-	uint64_t rss_mapped, rss_break; /* bytes mapped, and by which the break was moved, now */
-};
-
-/* What a thread's last calls handed out, 0 for those that did not: a ring. */
-struct recent {
-	uint64_t next; /* place of the next one */
-	uint64_t addr[];
-};
 
 /* ---- before the walk ---- */
 
@@ -72,6 +47,10 @@ static void start(void *self, struct walk *w)
 	    s->options.temporary_events ? s->options.temporary_events : SITE_TEMPORARY_EVENTS;
 	if (k->look_back > SITE_TEMPORARY_MOST)
 		k->look_back = SITE_TEMPORARY_MOST;
+	k->usual = k->plain && k->all_lifetimes && s->options.part == SITE_WHOLE &&
+		   !s->options.group && k->look_back == 1;
+	if (!k->usual)
+		w->fused = NULL;
 	if (!s->options.until.set && rss_find(&k->rss, &w->input) < 0)
 		pass_failed(w);
 	s->rss = (struct site_snapshot){ .ticks = k->rss.from_ticks,
@@ -101,14 +80,7 @@ bool site_filter_passes(const struct site_filter *f, const struct walk *w, const
 	return ns >= f->from_ns && ns <= f->to_ns;
 }
 
-static inline bool passes(const struct sites *s, const struct block *b, uint32_t process)
-{
-	const struct work *k = s->work;
-
-	return k->plain || site_filter_passes(&s->options.filter, s->walk, b, process);
-}
-
-static __attribute__((noinline)) uint64_t part_of(const struct sites *s, const struct block *b)
+uint64_t sites_part(const struct sites *s, const struct block *b)
 {
 	switch (s->options.part) {
 	case SITE_BY_THREAD:
@@ -120,159 +92,48 @@ static __attribute__((noinline)) uint64_t part_of(const struct sites *s, const s
 	}
 }
 
-static inline struct accumulator *accumulator_of(struct sites *s, const struct block *b)
-{
-	struct work *k = s->work;
-	const bool whole = __builtin_expect(s->options.part == SITE_WHOLE, 1);
-	struct accumulator *accumulator =
-	    site_accumulator(&k->accumulators, b->stack, whole ? 0 : part_of(s, b));
-
-	if (__builtin_expect(!accumulator, 0))
-		pass_failed(s->walk);
-	return accumulator;
-}
-
 /* ---- a block ends ---- */
 
-enum ending { FREED, GONE_WITH_EXEC, NEVER_FREED };
-
-struct end {
-	const struct block *block;
-	uint32_t process, number; /* of it: index, number in the run */
-	uint64_t ticks;
-	enum ending how;
-	uint32_t thread; /* index of who freed it */
-	bool temporary;	 /* it was freed soon enough, if by its own thread */
-};
-
 /* The epochs at whose ends the block lived. */
-static void add_epochs(struct sites *s, struct accumulator *accumulator, const struct end *e)
+void sites_add_epochs(const struct sites *s, struct accumulator *accumulator, const struct block *b,
+		      enum ending how)
 {
 	const struct work *k = s->work;
-	uint64_t first = 0, behind = e->how == NEVER_FREED ? SITE_EPOCHS : k->epoch;
+	uint64_t first = 0, behind = how == NEVER_FREED ? SITE_EPOCHS : k->epoch;
 
-	if (behind < SITE_EPOCHS && e->block->start >= s->epoch_ticks[behind])
+	if (behind < SITE_EPOCHS && b->start >= s->epoch_ticks[behind])
 		return;
-	while (first + 1 < SITE_EPOCHS && e->block->start >= s->epoch_ticks[first + 1])
+	while (first + 1 < SITE_EPOCHS && b->start >= s->epoch_ticks[first + 1])
 		first++;
-	accumulator->epoch_bytes[first] += e->block->size;
+	accumulator->epoch_bytes[first] += b->size;
 	if (behind < SITE_EPOCHS)
-		accumulator->epoch_bytes[behind] -= e->block->size;
+		accumulator->epoch_bytes[behind] -= b->size;
 }
 
-static inline bool lived_at_rss(const struct sites *s, const struct end *e)
+void sites_add_remains(struct accumulator *accumulator, const struct block *b, enum ending how)
 {
-	const struct work *k = s->work;
-
-	if (e->number != s->rss.process)
-		return false;
-	if (k->rss_number) /* it is past, so what ends only now lived then */
-		return block_began_by(e->block, s->rss.ticks, k->rss_event);
-	return e->block->start <= s->rss.ticks && e->ticks > s->rss.ticks;
-}
-
-static inline void add_boundaries(struct sites *s, struct accumulator *accumulator,
-				  const struct end *e, bool at_rss)
-{
-	const struct work *k = s->work;
-	const struct block *b = e->block;
-
-	if (k->peak_number && block_began_by(b, s->peak.ticks, k->peak_event)) {
-		if (accumulator->peak_number != k->peak_number) {
-			accumulator->peak_number = k->peak_number;
-			accumulator->peak_calls = accumulator->peak_bytes =
-			    accumulator->peak_slack = 0;
-		}
-		accumulator->peak_calls++;
-		accumulator->peak_bytes += b->size;
-		accumulator->peak_slack += b->slack;
-	}
-	if (at_rss) {
-		if (accumulator->rss_number != k->rss_number) {
-			accumulator->rss_number = k->rss_number;
-			accumulator->rss_calls = accumulator->rss_bytes = 0;
-		}
-		accumulator->rss_calls++;
-		accumulator->rss_bytes += b->size;
-	}
-}
-
-static inline void add_block(struct accumulator *accumulator, const struct block *b)
-{
-	accumulator->calls++;
-	accumulator->bytes += b->size;
-	accumulator->slack += b->slack;
-	if (b->size < accumulator->size_min)
-		accumulator->size_min = b->size;
-	if (b->size > accumulator->size_max)
-		accumulator->size_max = b->size;
-}
-
-static inline void add_free(const struct sites *s, struct accumulator *accumulator,
-			    const struct end *e, uint64_t ns)
-{
-	const struct block *b = e->block;
-
-	accumulator->lifetime_ns += ns;
-	if (ns < accumulator->lifetime_min_ns)
-		accumulator->lifetime_min_ns = ns;
-	if (ns > accumulator->lifetime_max_ns)
-		accumulator->lifetime_max_ns = ns;
-	if ((b->owner & BLOCK_THREAD) != e->thread) {
-		accumulator->foreign_frees++;
-	} else if (e->temporary || ns < s->options.temporary_ns) {
-		accumulator->temporary_calls++;
-		accumulator->temporary_bytes += b->size;
-	}
-}
-
-static void add_remains(struct accumulator *accumulator, const struct end *e)
-{
-	if (e->how == NEVER_FREED) {
+	if (how == NEVER_FREED) {
 		accumulator->live_calls++;
-		accumulator->live_bytes += e->block->size;
+		accumulator->live_bytes += b->size;
 	} else {
 		accumulator->exec_calls++;
-		accumulator->exec_bytes += e->block->size;
+		accumulator->exec_bytes += b->size;
 	}
-}
-
-static inline __attribute__((always_inline)) void block_ends(struct sites *s, const struct end *e)
-{
-	const struct site_filter *f = &s->options.filter;
-	const struct block *b = e->block;
-	struct work *k = s->work;
-	struct accumulator *accumulator;
-	const bool at_rss = lived_at_rss(s, e);
-	uint64_t ns = UINT64_MAX;
-
-	if (at_rss) {
-		s->rss.calls++;
-		s->rss.bytes += b->size;
-	}
-	if (!passes(s, b, e->process))
-		return;
-	accumulator = accumulator_of(s, b);
-	if (!accumulator)
-		return;
-	site_accumulator_live(&k->accumulators, accumulator, -1, b->size);
-	if (e->how == FREED)
-		ns = e->ticks > b->start ? walk_duration_ns(s->walk, e->ticks - b->start) : 0;
-	if (!k->all_lifetimes && (ns < f->lifetime_min_ns || ns > f->lifetime_max_ns))
-		return;
-	add_block(accumulator, b);
-	add_boundaries(s, accumulator, e, at_rss);
-	if (e->how == FREED)
-		add_free(s, accumulator, e, ns);
-	else
-		add_remains(accumulator, e);
-	if (e->how == NEVER_FREED || b->start < s->epoch_ticks[k->epoch])
-		add_epochs(s, accumulator, e);
 }
 
 /* ---- one event ---- */
 
-static struct recent *recent_of(struct sites *s, uint32_t thread)
+void sites_next_epoch(const struct sites *s, uint64_t ticks)
+{
+	struct work *k = s->work;
+
+	while (ticks >= k->epoch_ends && k->epoch + 1 < SITE_EPOCHS)
+		k->epoch_ends = s->epoch_ticks[++k->epoch + 1];
+	if (ticks >= k->epoch_ends)
+		k->epoch_ends = UINT64_MAX; /* the last one goes on */
+}
+
+struct recent *sites_recent(struct sites *s, uint32_t thread)
 {
 	struct work *k = s->work;
 	struct recent *r =
@@ -283,59 +144,22 @@ static struct recent *recent_of(struct sites *s, uint32_t thread)
 	return r;
 }
 
-/* Did one of its thread's last calls hand the block out?  Times do not tell: several calls
- * may have the same. */
-static inline bool is_recent(const struct work *k, const struct recent *r, const struct block *b)
+/* A realloc returned a block for another one. */
+void sites_resized(struct sites *s, struct accumulator *a, const struct event *e,
+		   const struct block *old)
 {
-	uint64_t i;
-
-	for (i = 0; i < k->look_back; i++)
-		if (r->addr[i] == b->addr)
-			return true;
-	return false;
-}
-
-static inline void note_call(const struct work *k, struct recent *r, uint64_t addr)
-{
-	r->addr[r->next] = addr;
-	if (k->look_back > 1)
-		r->next = r->next + 1 < k->look_back ? r->next + 1 : 0;
-}
-
-static void block_begins(struct sites *s, const struct event *e, const struct note *n)
-{
-	const struct block b = {
-		.size = e->size,
-		.start = e->ticks,
-		.owner = n->thread & BLOCK_THREAD,
-		.stack = e->stack,
-		.fn = e->fn,
-	};
-	struct work *k = s->work;
-	struct accumulator *accumulator;
-
-	if (!passes(s, &b, n->process))
+	a->reallocs++;
+	if (old->addr == e->addr)
 		return;
-	accumulator = accumulator_of(s, &b);
-	if (!accumulator)
-		return;
-	site_accumulator_live(&k->accumulators, accumulator, 1, e->size);
-	site_accumulator_called(accumulator, e->ticks);
-	if (!(n->did & NOTE_HAD_OLD))
-		return;
-	accumulator->reallocs++;
-	if (n->old.addr != e->addr) {
-		accumulator->realloc_moved++;
-		accumulator->realloc_bytes += heap_copied(&n->old, e, s->walk->heap.page_size);
-	}
+	a->realloc_moved++;
+	a->realloc_bytes += heap_copied(old, e, s->walk->heap.page_size);
 }
 
 /*
  * What is live or mapped where the time of the greatest RSS begins, and within it
  * whenever that is as much again: memory only grew until then, as far as was seen.
  */
-static __attribute__((noinline)) void rss_moment(struct sites *s, uint64_t ticks, uint64_t number,
-						 bool within)
+void sites_rss_moment(struct sites *s, uint64_t ticks, uint64_t number, bool within)
 {
 	struct work *k = s->work;
 
@@ -348,18 +172,6 @@ static __attribute__((noinline)) void rss_moment(struct sites *s, uint64_t ticks
 	k->rss_event = number;
 	s->rss.ticks = ticks;
 	s->rss.calls = s->rss.bytes = 0;
-}
-
-static inline void note_rss(struct sites *s, uint64_t ticks, uint64_t number)
-{
-	struct work *k = s->work;
-	const uint64_t now = k->rss_live + k->rss_mapped + k->rss_break;
-	const bool within = ticks > k->rss.from_ticks;
-
-	if (ticks > k->rss.to_ticks)
-		k->rss_later = now > k->rss_later ? now : k->rss_later;
-	else if (!within || now >= k->rss_most)
-		rss_moment(s, ticks, number, within);
 }
 
 static inline bool is_of_rss(const struct sites *s, uint32_t process)
@@ -391,31 +203,15 @@ static void map_call(struct sites *s, const struct event *e, const struct note *
 		note_rss(s, e->ticks, number);
 	}
 	if (e->fn == MPROF_FN_MUNMAP || (e->fn >= MPROF_FN_BRK && e->addr <= e->usable) ||
-	    !passes(s, &b, n->process))
+	    !passes(s, &b, n->process, false))
 		return;
-	accumulator = accumulator_of(s, &b);
+	accumulator = accumulator_of(s, &b, false);
 	if (!accumulator)
 		return;
 	site_accumulator_called(accumulator, e->ticks);
 	accumulator->map_calls++;
 	accumulator->map_bytes += e->size;
 }
-
-static inline void note_peak(struct sites *s, const struct event *e, const struct note *n,
-			     uint64_t number)
-{
-	struct work *k = s->work;
-
-	if (note_all_bytes(n) <= s->peak.bytes || s->options.until.set)
-		return;
-	k->peak_number++;
-	s->peak.bytes = note_all_bytes(n);
-	s->peak.calls = n->own.blocks + n->rest->blocks;
-	s->peak.ticks = e->ticks;
-	k->peak_event = number;
-}
-
-#define AHEAD 6u /* events */
 
 /* With many stacks, most of the time goes into waiting for memory. */
 PREFETCHES look_ahead(const struct work *k, const struct batch *b, size_t i)
@@ -438,15 +234,16 @@ static void batch(void *self, const struct batch *b)
 	const struct event *e = b->event;
 	const struct note *n = b->note;
 	uint32_t thread = 0;
+	struct live all;
 	size_t i;
 
 	if (s->walk->failed)
 		return;
 	for (i = 0; i < b->count; i++, e++, n++) {
-		if (ahead && i + AHEAD < b->count)
-			look_ahead(k, b, i + AHEAD);
-		while (e->ticks >= k->epoch_ends && k->epoch + 1 < SITE_EPOCHS)
-			k->epoch_ends = s->epoch_ticks[++k->epoch + 1];
+		if (ahead && i + SITES_AHEAD < b->count)
+			look_ahead(k, b, i + SITES_AHEAD);
+		if (e->ticks >= k->epoch_ends)
+			sites_next_epoch(s, e->ticks);
 		if (!b->plain && !event_is_call(e)) {
 			if (e->fn >= MPROF_FN_MMAP)
 				map_call(s, e, n, b->number + i);
@@ -454,24 +251,29 @@ static void batch(void *self, const struct batch *b)
 		}
 		if (!recent || n->thread != thread) {
 			thread = n->thread;
-			recent = recent_of(s, thread);
+			recent = sites_recent(s, thread);
 			if (!recent)
 				return;
 		}
 		if (n->did & (NOTE_ENDED | NOTE_DROPPED))
-			block_ends(s, &(struct end){ .block = &n->old,
-						     .process = n->process,
-						     .number = e->process,
-						     .ticks = e->ticks,
-						     .how = FREED,
-						     .thread = n->thread,
-						     .temporary = e->kind == EVENT_CALL &&
-								  is_recent(k, recent, &n->old) });
+			block_ends(s,
+				   &(struct end){ .block = &n->old,
+						  .process = n->process,
+						  .number = e->process,
+						  .ticks = e->ticks,
+						  .how = FREED,
+						  .thread = n->thread,
+						  .temporary = e->kind == EVENT_CALL &&
+							       is_recent(k, recent, &n->old) },
+				   false);
 		note_call(k, recent, n->did & NOTE_BEGAN ? e->addr : 0);
 		if (n->did & NOTE_BEGAN) {
-			block_begins(s, e, n);
-			if (b->grew)
-				note_peak(s, e, n, b->number + i);
+			block_begins(s, e, n->process, n->thread,
+				     n->did & NOTE_HAD_OLD ? &n->old : NULL, false);
+			if (b->grew) {
+				all = note_all(n);
+				note_peak(s, e, &all, b->number + i);
+			}
 		}
 		if (of_rss == e->process && n->did & (NOTE_BEGAN | NOTE_ENDED)) {
 			k->rss_live = n->own.bytes;
@@ -503,13 +305,15 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 		at_moment(s, h->process[process]);
 	while (k && (b = heap_next_block(h->process[process], b)))
 		if (!(b->owner & BLOCK_INHERITED))
-			block_ends(s, &(struct end){
-					  .block = b,
-					  .process = process,
-					  .number = h->process[process]->number,
-					  .ticks = why == GONE_EXEC ? ticks : UINT64_MAX,
-					  .how = why == GONE_EXEC ? GONE_WITH_EXEC : NEVER_FREED,
-				      });
+			block_ends(s,
+				   &(struct end){
+				       .block = b,
+				       .process = process,
+				       .number = h->process[process]->number,
+				       .ticks = why == GONE_EXEC ? ticks : UINT64_MAX,
+				       .how = why == GONE_EXEC ? GONE_WITH_EXEC : NEVER_FREED,
+				   },
+				   false);
 	if (k && why == GONE_EXEC && is_of_rss(s, h->process[process]->number))
 		k->rss_live = k->rss_mapped = k->rss_break = 0;
 }

@@ -109,36 +109,16 @@ static void start(void *self, struct walk *w)
 		pass_failed(w);
 }
 
-static void add_up(struct sizes *s, const struct batch *b)
-{
-	uint64_t count = 0, bytes = 0, waste = 0;
-	size_t i;
-
-	for (i = 0; i < b->count; i++) {
-		const struct event *e = &b->event[i];
-
-		if (!(b->note[i].did & NOTE_BEGAN))
-			continue;
-		count++;
-		bytes += e->size;
-		waste += e->usable > e->size ? e->usable - e->size : 0;
-	}
-	s->total.count += count;
-	s->total.waste += waste;
-	s->bytes += bytes;
-}
-
 static void batch(void *self, const struct batch *b)
 {
 	struct sizes *s = self;
 	struct size_class *const small = s->table.small;
 	size_t i;
 
-	if (s->brief)
-		add_up(s, b);
-	if (!small || s->brief)
-		return;
-	for (i = 0; i < b->count; i++) {
+	for (i = 0; s->brief && i < b->count; i++)
+		if (b->note[i].did & NOTE_BEGAN)
+			sizes_brief(s, &b->event[i]);
+	for (i = 0; small && !s->brief && i < b->count; i++) {
 		const struct event *e = &b->event[i];
 		uint64_t waste = e->usable > e->size ? e->usable - e->size : 0;
 

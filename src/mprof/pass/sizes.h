@@ -49,4 +49,12 @@ struct sizes {
 
 extern const struct pass_ops sizes_pass;
 
+/* A call handed out a block, and the pass is brief. */
+static inline void sizes_brief(struct sizes *s, const struct event *e)
+{
+	s->total.count++;
+	s->total.waste += e->usable > e->size ? e->usable - e->size : 0;
+	s->bytes += e->size;
+}
+
 #endif

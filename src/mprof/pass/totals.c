@@ -48,15 +48,10 @@ static void note_control(struct totals *s, struct totals_thread *t, const struct
 		t->ended = true;
 }
 
-static struct totals_thread *find_thread(struct totals *s, const struct event *e,
-					 const struct note *n)
+struct totals_thread *totals_thread(struct totals *s, const struct event *e, uint32_t thread)
 {
-	struct totals_thread *t = array_at(&s->thread, n->thread, sizeof(*t));
+	struct totals_thread *t = array_at(&s->thread, thread, sizeof(*t));
 
-	if (!t) {
-		pass_failed(s->walk);
-		return NULL;
-	}
 	if (!t->number) {
 		t->number = e->thread;
 		t->process = e->process;
@@ -74,11 +69,8 @@ static void batch(void *self, const struct batch *b)
 	size_t i;
 
 	for (i = 0; i < b->count; i++, e++, n++) {
-		if (!t || t->number != e->thread) {
-			t = find_thread(s, e, n);
-			if (!t)
-				return;
-		}
+		if (!t || t->number != e->thread)
+			t = totals_thread(s, e, n->thread);
 		t->last_ticks = e->ticks;
 		if (b->plain || e->kind == EVENT_CALL || e->kind == EVENT_REALLOC_END) {
 			if (e->fn < MPROF_FN_MAX)

@@ -55,4 +55,7 @@ struct totals {
 
 extern const struct pass_ops totals_pass;
 
+/* The row of the thread of an event with this index; of its first event, too. */
+struct totals_thread *totals_thread(struct totals *s, const struct event *e, uint32_t thread);
+
 #endif

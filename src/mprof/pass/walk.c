@@ -137,7 +137,7 @@ static size_t before_boundary(struct walk *w, size_t first, size_t n)
 	return n;
 }
 
-static void hand_out(struct walk *w, size_t first, size_t n)
+static void tell_passes(struct walk *w, size_t first, size_t n)
 {
 	struct batch b = {
 		.event = window_at(&w->window, first),
@@ -155,6 +155,27 @@ static void hand_out(struct walk *w, size_t first, size_t n)
 		if (w->pass[i].ops->batch)
 			w->pass[i].ops->batch(w->pass[i].self, &b);
 	w->events += n;
+}
+
+#define DECIDED_AT_ONCE 32u /* events behind one that the fused loop left */
+
+static void hand_out(struct walk *w, size_t first, size_t n)
+{
+	size_t now;
+
+	while (w->fused && n) {
+		now = w->fused(w->fused_self, w, first, n);
+		w->events += now;
+		first += now;
+		n -= now;
+		now = n < DECIDED_AT_ONCE ? n : DECIDED_AT_ONCE;
+		if (now)
+			tell_passes(w, first, now);
+		first += now;
+		n -= now;
+	}
+	if (n)
+		tell_passes(w, first, n);
 }
 
 static void run_batch(struct walk *w, size_t n)

@@ -76,6 +76,10 @@ struct walk {
 	bool stopped;  /* it ended there: blocks that were live are reported as GONE_TRACE_ENDS */
 	bool over;     /* all events were handed out; what still comes are ends of processes */
 	bool no_pages; /* set before walk_run: no pass looks at live.pages, do not count them */
+	/* Set before walk_run, may be NULL: from `first` on, tells all passes of up to n events in
+	 * its own way.  Returns of how many; what it leaves goes to the passes' batch(). */
+	size_t (*fused)(void *self, struct walk *w, size_t first, size_t n);
+	void *fused_self;
 };
 
 void walk_input_from_trace(struct walk_input *in, struct trace *t);
@@ -99,6 +103,12 @@ static inline void pass_failed(struct walk *w)
 static inline uint64_t walk_duration_ns(const struct walk *w, uint64_t ticks)
 {
 	return (uint64_t)((unsigned __int128)ticks * w->ns_mult >> 32);
+}
+
+/* Of a block that ends at `ticks`. */
+static inline uint64_t walk_lifetime_ns(const struct walk *w, const struct block *b, uint64_t ticks)
+{
+	return ticks > b->start ? walk_duration_ns(w, ticks - b->start) : 0;
 }
 
 static inline int64_t walk_ns(const struct walk *w, uint64_t ticks)

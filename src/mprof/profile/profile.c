@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../pass/fused.h"
 #include "../pass/interner.h"
 #include "../pass/site_totals.h"
 #include "paths.h"
@@ -101,6 +102,10 @@ static int run_walk(struct profile *p, struct trace *t, const struct profile_opt
 	walk_init(&p->walk, &input, p->pass, o->passes + 1);
 	p->walk.no_pages = !o->passes || o->no_pages;
 	p->walk.until = o->sites.until;
+	if (!o->passes) {
+		p->walk.fused = fused_sites;
+		p->walk.fused_self = &p->sites;
+	}
 	p->walk.progress = o->progress;
 	p->walk.progress_context = o->progress_context;
 	if (tree_make(&p->tree, &input, 0, trace_damage(t)->lost) < 0)

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * event_run.h - a run: events of one thread in a row for which nothing has to be decided.  That is
+ * most of all events, so this is inlined into the loops that need it: that of heap.c, which
+ * writes a note of each event, and that of pass/fused.c, which needs none.
+ *
+ * An event that does not fit is left alone: it goes through heap_apply, which decides.  The
+ * result is the same for one that fits (struct heap.no_runs).
+ *
+ * Threads: one at a time.
+ */
+#ifndef MPROF_HEAP_EVENT_RUN_H
+#define MPROF_HEAP_EVENT_RUN_H
+
+#include "heap.h"
+
+/* What has to be inlined so that figures stay in registers. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+#define NAMELESS 0x80000000u /* in event.block: that number is another block's now */
+
+enum effect { EFFECT_NONE, EFFECT_ALLOC, EFFECT_FREE, EFFECT_BEGIN, EFFECT_END, EFFECT_MAP };
+
+/* Of a call, by class of its function. */
+enum {
+	EFFECT_OF_ALLOC = EFFECT_ALLOC,
+	EFFECT_OF_FREE = EFFECT_FREE,
+	EFFECT_OF_REALLOC = EFFECT_END,
+	EFFECT_OF_MAP = EFFECT_MAP,
+};
+
+/* By function, one load instead of a chain of tests. */
+static const uint8_t effect_of_call[MPROF_FN_MAX] = {
+#define MPROF_FUNCTION(id, code, name, class) [code] = EFFECT_OF_##class,
+#include <mprof/functions.def>
+#undef MPROF_FUNCTION
+};
+
+static inline enum effect effect_of(const struct event *e)
+{
+	if (e->kind == EVENT_CALL)
+		return e->fn < MPROF_FN_MAX ? effect_of_call[e->fn] : EFFECT_NONE;
+	if (e->kind == EVENT_REALLOC_BEGIN)
+		return EFFECT_BEGIN;
+	return e->kind == EVENT_REALLOC_END ? EFFECT_END : EFFECT_NONE;
+}
+
+static inline struct block block_of(const struct event *e, uint32_t owner, uint64_t number)
+{
+	const uint64_t slack = e->usable > e->size ? e->usable - e->size : 0;
+
+	return (struct block){
+		.addr = e->addr,
+		.size = e->size,
+		.start = e->ticks,
+		.slack = slack > UINT32_MAX ? UINT32_MAX : (uint32_t)slack,
+		.owner = owner,
+		.stack = e->stack,
+		.fn = e->fn,
+		.order = number & 0xffffff,
+	};
+}
+
+/* A block began (sign 1) or ended (-1): what lives then, of its process. */
+ALWAYS_INLINE void live_step(struct pages *pages, struct live *own, const struct block *b, int sign,
+			     bool count_pages)
+{
+	own->bytes += sign > 0 ? b->size : -b->size;
+	own->blocks += sign > 0 ? 1 : UINT64_MAX;
+	own->slack += sign > 0 ? b->slack : -(uint64_t)b->slack;
+	if (!count_pages)
+		return;
+	if (sign > 0)
+		pages_add(pages, b->addr, b->size);
+	else
+		pages_remove(pages, b->addr, b->size);
+	own->pages = pages->touched;
+}
+
+static inline uint64_t live_needed(const struct live *own, const struct pages *pages)
+{
+	return (own->bytes + (1ull << pages->shift) - 1) >> pages->shift;
+}
+
+/* Is this the most that ever was live in process p, or, with the rest, in the run? */
+static inline void heap_note_most(struct heap *h, struct heap_process *p, const struct live *rest,
+				  uint64_t bytes, uint64_t blocks)
+{
+	const uint64_t all_bytes = bytes + rest->bytes, all_blocks = blocks + rest->blocks;
+
+	if (__builtin_expect(bytes <= p->most_bytes && blocks <= p->most_blocks &&
+				 all_bytes <= h->most_bytes && all_blocks <= h->most_blocks,
+			     1))
+		return;
+	h->grew = true;
+	p->most_bytes = bytes > p->most_bytes ? bytes : p->most_bytes;
+	p->most_blocks = blocks > p->most_blocks ? blocks : p->most_blocks;
+	h->most_bytes = all_bytes > h->most_bytes ? all_bytes : h->most_bytes;
+	h->most_blocks = all_blocks > h->most_blocks ? all_blocks : h->most_blocks;
+}
+
+struct run {
+	struct heap *h;
+	struct heap_process *p;
+	struct heap_thread *t;
+	struct live own; /* live blocks of p, but for `needed` */
+	uint64_t number; /* of the event at hand */
+	uint32_t thread; /* index */
+	bool pages;	 /* count them */
+	bool odd;	 /* an event was not plain, see heap_apply */
+};
+
+/* What an event did: as in a note. */
+struct run_did {
+	unsigned did;	   /* enum note_did */
+	struct block *old; /* that ended; whoever has looked at it calls run_over() */
+	uint32_t ended;	   /* its number */
+	uint32_t taken;	   /* of a realloc's first half: number of the block that it was given */
+};
+
+/* Begins a run of thread t of process p; false: there is none. */
+ALWAYS_INLINE bool run_start(struct run *r, struct heap *h, struct heap_process *p,
+			     struct heap_thread *t)
+{
+	*r = (struct run){
+		.h = h,
+		.p = p,
+		.t = t,
+		.own = p->live,
+		.number = h->number + 1,
+		.thread = (uint32_t)(t - h->thread),
+		.pages = h->count_pages,
+	};
+	/* An address may be that of an inherited block. */
+	return p->state != HEAP_ENDED && !p->others.used && !h->no_runs;
+}
+
+/* rest: what lives in the other processes. */
+ALWAYS_INLINE void run_end(struct run *r, const struct live *rest)
+{
+	r->own.needed = live_needed(&r->own, &r->p->pages);
+	r->p->live = r->own;
+	r->h->all = live_sum(&r->own, rest, &(const struct live){ .bytes = 0 });
+	r->h->number = r->number - 1;
+}
+
+ALWAYS_INLINE bool run_is_of(const struct run *r, const struct event *e)
+{
+	return e->thread == r->t->number && e->process == r->p->number;
+}
+
+ALWAYS_INLINE void run_begins(struct run *r, const struct event *e, struct block *to,
+			      uint32_t flags)
+{
+	*to = block_of(e, (r->thread & BLOCK_THREAD) | flags, r->number);
+	live_step(&r->p->pages, &r->own, to, 1, r->pages);
+}
+
+ALWAYS_INLINE void run_ends(struct run *r, struct run_did *d, struct block *b, uint32_t number)
+{
+	d->old = b;
+	d->ended = number;
+	r->odd |= (b->owner & BLOCK_RESIZED) != 0;
+	live_step(&r->p->pages, &r->own, b, -1, r->pages);
+}
+
+/* Its number may be another block's from here on. */
+ALWAYS_INLINE void run_over(const struct run_did *d)
+{
+	d->old->addr = 0;
+}
+
+/* The place of a live block that an event is about; NULL: it has to be decided. */
+ALWAYS_INLINE struct block *run_live(const struct run *r, const struct event *e)
+{
+	struct block *b;
+
+	if (e->block - 1 >= r->p->own.n)
+		return NULL;
+	b = &r->p->own.block[e->block - 1];
+	return b->addr && !(b->owner & BLOCK_INHERITED) ? b : NULL;
+}
+
+/* The place of a new one. */
+ALWAYS_INLINE struct block *run_free(const struct run *r, const struct event *e)
+{
+	struct block *b;
+
+	if (__builtin_expect(e->block - 1 >= r->p->own.n, 0) &&
+	    (e->block & NAMELESS || own_grow(&r->p->own, e->block) < 0))
+		return NULL;
+	b = &r->p->own.block[e->block - 1];
+	return b->addr ? NULL : b;
+}
+
+ALWAYS_INLINE bool run_realloc_begins(struct run *r, const struct event *e, struct run_did *d)
+{
+	struct block *b = e->addr || e->block ? run_live(r, e) : NULL;
+
+	if (!b && (e->addr || e->block))
+		return false;
+	r->odd = true;
+	r->t->pending = true;
+	r->t->pending_old = b != NULL;
+	d->taken = e->block;
+	if (b) {
+		r->t->old = *b;
+		r->t->number_old = e->block;
+		b->addr = 0;
+	}
+	return true;
+}
+
+ALWAYS_INLINE bool run_realloc_ends(struct run *r, const struct event *e, struct run_did *d)
+{
+	const bool old = r->t->pending && r->t->pending_old;
+	struct block *b = e->addr ? run_free(r, e) : NULL;
+
+	if (!b || (old && r->t->old.owner & BLOCK_INHERITED))
+		return false;
+	r->odd = true;
+	r->t->pending = false;
+	run_begins(r, e, b, old ? BLOCK_RESIZED : 0);
+	d->did = NOTE_BEGAN;
+	if (old) {
+		run_ends(r, d, &r->t->old, r->t->number_old);
+		d->did = NOTE_BEGAN | NOTE_ENDED | NOTE_HAD_OLD;
+	}
+	return true;
+}
+
+ALWAYS_INLINE bool run_allocates(struct run *r, const struct event *e)
+{
+	struct block *b = e->addr ? run_free(r, e) : NULL;
+
+	if (b)
+		run_begins(r, e, b, 0);
+	return b;
+}
+
+/* d->old is NULL behind free(NULL). */
+ALWAYS_INLINE bool run_frees(struct run *r, const struct event *e, struct run_did *d)
+{
+	struct block *b = run_live(r, e);
+
+	d->old = NULL;
+	if (!b)
+		return !e->addr && !e->block;
+	run_ends(r, d, b, e->block);
+	return true;
+}
+
+/*
+ * One event.  False when it has to be decided: nothing was done with it.  Like the four above,
+ * of which it is one, it leaves it to the caller to count events.
+ */
+ALWAYS_INLINE bool run_event(struct run *r, const struct event *e, struct run_did *d)
+{
+	*d = (struct run_did){ .did = 0 };
+	switch (effect_of(e)) {
+	case EFFECT_ALLOC:
+		d->did = NOTE_BEGAN;
+		return run_allocates(r, e);
+	case EFFECT_FREE:
+		if (!run_frees(r, e, d))
+			return false;
+		d->did = d->old ? NOTE_ENDED : 0;
+		return true;
+	case EFFECT_BEGIN:
+		return run_realloc_begins(r, e, d);
+	case EFFECT_END:
+		return run_realloc_ends(r, e, d);
+	default:
+		return false;
+	}
+}
+
+#define RUN_AHEAD 12 /* events: memory has answered by then */
+
+PREFETCHES run_look_ahead(const struct heap_process *p, struct window *w, size_t at)
+{
+	own_prefetch(&p->own, window_at(w, at + RUN_AHEAD)->block);
+}
+
+#endif

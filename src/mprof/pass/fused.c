@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * fused.c - one loop instead of many.
+ *
+ * Most events change no more than counters.  What else may be of an event is behind one
+ * comparison each: with the latest peak, with the next moment of interest.
+ */
+#include "fused.h"
+
+#include "sites_count.h"
+
+/* A run, and what is at hand of its thread and process while it lasts. */
+struct loop {
+	struct run run;
+	struct walk *w;
+	struct analysis *a; /* NULL: sites alone */
+	struct sites *s;
+	struct work *k;			  /* of s */
+	uint32_t process;		  /* index */
+	struct live rest;		  /* of other processes */
+	uint64_t bytes_most, blocks_most; /* more than this in the process is a new peak */
+	uint64_t moment;		  /* what began later did not live at any */
+	uint64_t next; /* the first ticks that end an epoch or what is before the greatest RSS */
+	bool of_rss, before; /* this process has the greatest RSS; that is yet to come */
+	struct totals_thread *totals;
+	struct growth_handed *handed;
+	struct array *chains; /* of growth */
+	/*
+	 * The thread's latest call.  One that handed out nothing is `nothing`; of one that
+	 * growth does not count, a copy in `other` has its address.
+	 */
+	const struct event *last;
+};
+
+static const struct event nothing;
+
+/* ---- beginning and end ---- */
+
+static inline uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline uint64_t most(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+ALWAYS_INLINE void set_peak(struct loop *l)
+{
+	const struct heap *h = l->run.h;
+	const struct heap_process *p = l->run.p;
+
+	l->bytes_most = least(p->most_bytes, h->most_bytes - l->rest.bytes);
+	l->blocks_most = least(p->most_blocks, h->most_blocks - l->rest.blocks);
+	l->moment = l->s->peak.ticks;
+	if (l->a)
+		l->moment = most(
+		    l->moment, most(l->a->compactness.moment.ticks, l->a->residency.moment.ticks));
+}
+
+ALWAYS_INLINE void set_next(struct loop *l)
+{
+	l->next = l->k->epoch_ends;
+	if (l->before)
+		l->next = least(l->next, l->k->rss.from_ticks + 1);
+}
+
+ALWAYS_INLINE bool begin(struct loop *l, const struct event *e, struct event *other)
+{
+	struct heap *h = &l->w->heap;
+	const uint32_t process = heap_process(h, e->process);
+	const uint32_t thread = heap_thread(h, e->thread, process); /* may move the array */
+
+	h->thread[thread].process = process;
+	if (!run_start(&l->run, h, h->process[process], &h->thread[thread]) || h->count_pages ||
+	    !run_is_of(&l->run, e))
+		return false;
+	l->run.pages = false;
+	l->process = process;
+	l->rest = live_sum(&h->all, &(const struct live){ .bytes = 0 }, &l->run.own);
+	set_peak(l);
+	l->of_rss = l->k->rss.rss && e->process == l->k->rss.process;
+	l->before = l->of_rss && e->ticks <= l->k->rss.from_ticks;
+	set_next(l);
+	l->last = other;
+	*other = (struct event){ .addr = sites_recent(l->s, thread)->addr[0] };
+	if (!l->a)
+		return true;
+	l->totals = totals_thread(&l->a->totals, e, thread);
+	l->chains = growth_open(&l->a->growth, process);
+	l->handed = growth_last(&l->a->growth, thread);
+	if (!l->handed->valid || l->handed->process != process)
+		return true;
+	other->size = l->handed->size;
+	other->stack = l->handed->stack;
+	other->block = l->handed->number;
+	return true;
+}
+
+/* All of the run so far was before the time of the greatest RSS. */
+ALWAYS_INLINE void note_before(struct loop *l)
+{
+	l->k->rss_live = l->run.own.bytes;
+	sites_rss_moment(l->s, 0, 0, false);
+	l->before = false;
+}
+
+/* last: of its events. */
+ALWAYS_INLINE void finish(struct loop *l, const struct event *last)
+{
+	sites_recent(l->s, l->run.thread)->addr[0] = l->last->addr;
+	if (l->before)
+		note_before(l);
+	run_end(&l->run, &l->rest);
+	if (!l->a)
+		return;
+	l->totals->last_ticks = last->ticks;
+	*l->handed = growth_handed(last, l->process, l->last == last ? NOTE_BEGAN : 0);
+}
+
+/* ---- a block ends ---- */
+
+ALWAYS_INLINE void end_growth(struct loop *l, const struct event *e, const struct run_did *d)
+{
+	struct growth *g = &l->a->growth;
+	struct growth_handed last;
+
+	if (e->kind == EVENT_REALLOC_END) {
+		growth_resized(g, l->chains, e, d->old, d->ended);
+	} else if (l->last->size > d->old->size) {
+		last = growth_handed(l->last, l->process, NOTE_BEGAN);
+		growth_copied(g, l->chains, &last, d->old, d->ended);
+	} else if (d->ended < l->chains->count && ((const uint32_t *)l->chains->item)[d->ended]) {
+		growth_end_chain(g, l->chains, d->ended);
+	}
+}
+
+ALWAYS_INLINE void end_in_analysis(struct loop *l, const struct event *e, const struct run_did *d,
+				   bool at_no_moment)
+{
+	struct analysis *a = l->a;
+	const struct block *old = d->old;
+	const unsigned shift = l->run.p->pages.shift;
+
+	lifetimes_add(&a->lifetimes, walk_lifetime_ns(l->w, old, e->ticks),
+		      (old->owner & BLOCK_THREAD) != l->run.thread);
+	if (!at_no_moment)
+		moment_ended(&a->compactness.moment, shift, l->process, old);
+	if (!at_no_moment && l->process == a->residency.process)
+		moment_ended(&a->residency.moment, shift, l->process, old);
+	if (e->kind == EVENT_CALL && old->owner & BLOCK_RESIZED)
+		resizes_ended(&a->resizes, l->process, old, d->ended);
+	end_growth(l, e, d);
+}
+
+ALWAYS_INLINE void end_block(struct loop *l, const struct event *e, const struct run_did *d)
+{
+	const struct end end = {
+		.block = d->old,
+		.process = l->process,
+		.number = e->process,
+		.ticks = e->ticks,
+		.how = FREED,
+		.thread = l->run.thread,
+		.temporary = e->kind == EVENT_CALL && l->last->addr == d->old->addr,
+		.of_no_peak = d->old->start > l->moment,
+		.of_no_rss = l->before || !l->of_rss,
+	};
+
+	block_ends(l->s, &end, true);
+	if (l->a)
+		end_in_analysis(l, e, d, end.of_no_peak);
+}
+
+/* ---- a block begins ---- */
+
+/* Rare once a program has reached its size. */
+static __attribute__((noinline)) void new_peak(struct analysis *a, struct sites *s,
+					       uint32_t process, struct live own, struct live rest,
+					       const struct event *e, uint64_t number)
+{
+	struct heap *h = &s->walk->heap;
+	struct live all;
+
+	own.needed = live_needed(&own, &h->process[process]->pages);
+	all = live_sum(&own, &rest, &(const struct live){ .bytes = 0 });
+	heap_note_most(h, h->process[process], &rest, own.bytes, own.blocks);
+	note_peak(s, e, &all, number);
+	if (!a)
+		return;
+	peak_look(&a->peak, process, &own, &all, e, number);
+	compactness_brief(&a->compactness, &all, e->ticks, number);
+}
+
+ALWAYS_INLINE void begin_block(struct loop *l, const struct event *e, const struct block *resized)
+{
+	const struct run *r = &l->run;
+
+	block_begins(l->s, e, l->process, r->thread, resized, true);
+	if (l->a)
+		sizes_brief(&l->a->sizes, e);
+	if (__builtin_expect(r->own.bytes > l->bytes_most || r->own.blocks > l->blocks_most, 0)) {
+		new_peak(l->a, l->s, l->process, r->own, l->rest, e, r->number);
+		set_peak(l);
+	}
+}
+
+/* ---- one event ---- */
+
+ALWAYS_INLINE void count_call(struct loop *l, const struct event *e, uint64_t bytes)
+{
+	struct totals_fn *f;
+
+	if (!l->a)
+		return;
+	f = &l->totals->sum.fn[e->fn];
+	f->calls++;
+	f->bytes += bytes;
+}
+
+ALWAYS_INLINE void look_at_rss(struct loop *l, const struct event *e)
+{
+	if (l->before || !l->of_rss)
+		return;
+	l->k->rss_live = l->run.own.bytes;
+	note_rss(l->s, e->ticks, l->run.number);
+}
+
+ALWAYS_INLINE bool allocates(struct loop *l, const struct event *e)
+{
+	if (!run_allocates(&l->run, e))
+		return false;
+	count_call(l, e, e->size);
+	begin_block(l, e, NULL);
+	l->last = e;
+	look_at_rss(l, e);
+	return true;
+}
+
+ALWAYS_INLINE bool frees(struct loop *l, const struct event *e)
+{
+	struct run_did d;
+
+	if (!run_frees(&l->run, e, &d))
+		return false;
+	count_call(l, e, d.old ? d.old->size : 0);
+	if (l->a)
+		l->totals->sum.null_frees += !e->addr;
+	if (d.old)
+		end_block(l, e, &d);
+	l->last = &nothing;
+	if (d.old)
+		look_at_rss(l, e);
+	if (d.old)
+		run_over(&d);
+	return true;
+}
+
+ALWAYS_INLINE bool resizes(struct loop *l, const struct event *e, struct event *other)
+{
+	struct run_did d;
+
+	if (!run_event(&l->run, e, &d))
+		return false;
+	if (e->kind == EVENT_REALLOC_BEGIN) {
+		*other = (struct event){ .addr = l->last->addr };
+		l->last = other;
+		return true;
+	}
+	count_call(l, e, e->size);
+	if (l->a)
+		resizes_call(&l->a->resizes, e, l->process, d.old, d.ended);
+	if (d.old)
+		end_block(l, e, &d);
+	begin_block(l, e, d.old);
+	*other = (struct event){ .addr = e->addr };
+	l->last = other;
+	look_at_rss(l, e);
+	return true;
+}
+
+/* It was not applied yet. */
+ALWAYS_INLINE bool take_event(struct loop *l, const struct event *e, struct event *other)
+{
+	if (__builtin_expect(e->ticks >= l->next, 0)) {
+		if (e->ticks >= l->k->epoch_ends)
+			sites_next_epoch(l->s, e->ticks);
+		if (l->before && e->ticks > l->k->rss.from_ticks)
+			note_before(l);
+		set_next(l);
+	}
+	switch (effect_of(e)) {
+	case EFFECT_ALLOC:
+		return allocates(l, e);
+	case EFFECT_FREE:
+		return frees(l, e);
+	default:
+		return resizes(l, e, other);
+	}
+}
+
+/* With many stacks, most of the time goes into waiting for memory. */
+PREFETCHES look_ahead(const struct loop *l, size_t at)
+{
+	const struct event *e = window_at(&l->w->window, at + SITES_AHEAD);
+	const struct own_blocks *own = &l->run.p->own;
+
+	if (effect_of(e) == EFFECT_ALLOC)
+		site_accumulator_prefetch(&l->k->accumulators, e->stack, 1);
+	else if (e->block - 1 < own->n)
+		site_accumulator_prefetch(&l->k->accumulators, own->block[e->block - 1].stack, 2);
+}
+
+ALWAYS_INLINE size_t take_run(struct analysis *a, struct sites *s, struct walk *w, size_t first,
+			      size_t n)
+{
+	const struct event *e = window_at(&w->window, first);
+	struct loop l = { .w = w, .a = a, .s = s, .k = s->work };
+	const bool ahead = l.k->accumulators.count >= ACCUMULATOR_NEAR;
+	struct event other;
+	size_t i;
+
+	if (!begin(&l, e, &other))
+		return 0;
+	for (i = 0; i < n && run_is_of(&l.run, e); i++, e++, l.run.number++) {
+		run_look_ahead(l.run.p, &w->window, first + i);
+		if (ahead)
+			look_ahead(&l, first + i);
+		if (!take_event(&l, e, &other))
+			break;
+	}
+	if (i)
+		finish(&l, e - 1);
+	return i;
+}
+
+/* Run after run; nothing of one stays in registers until the next. */
+#define TAKE_RUNS(a, s)                                                \
+	do {                                                           \
+		size_t i = 0, now = 1;                                 \
+                                                                       \
+		for (; i < n && now && !w->failed; i += now)           \
+			now = take_run((a), (s), w, first + i, n - i); \
+		return i;                                              \
+	} while (0)
+
+size_t fused_analysis(void *analysis, struct walk *w, size_t first, size_t n)
+{
+	struct analysis *a = analysis;
+
+	TAKE_RUNS(a, &a->sites);
+}
+
+size_t fused_sites(void *sites, struct walk *w, size_t first, size_t n)
+{
+	TAKE_RUNS(NULL, sites);
+}

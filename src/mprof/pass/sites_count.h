@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * sites_count.h - what the beginning and the end of a block add to the figures of its call
+ * stack: inlined into the loop of sites.c, and into that of fused.c, where it is
+ * known that sites are counted as usual.  Nobody else includes it.
+ */
+#ifndef MPROF_PASS_SITES_COUNT_H
+#define MPROF_PASS_SITES_COUNT_H
+
+#include "../heap/event_run.h"
+#include "rss.h"
+#include "site_accumulators.h"
+
+struct work {
+	struct site_accumulators accumulators;
+	bool plain;	    /* every block passes the filter but for its lifetime */
+	bool all_lifetimes; /* it has none for these either */
+	bool usual;	    /* both, sites are whole stacks, and nothing else is asked */
+	uint64_t peak_number;
+	uint64_t peak_event;	    /* its number in the trace */
+	uint64_t epoch, epoch_ends; /* the one at hand; ticks */
+	uint64_t look_back;	    /* calls within which a block is temporary */
+	struct array recent;	    /* by thread: struct recent, each with look_back addresses */
+	struct rss_moment rss;	    /* where the greatest RSS is looked for */
+	uint64_t rss_number, rss_event; /* of the moments in there; 0: where it begins */
+	uint64_t rss_live, rss_most;	/* live bytes now; with mapped ones, at the latest moment */
+	uint64_t rss_later;		/* the most after the time in question */
+	uint64_t rss_mapped, rss_break; /* bytes mapped, and by which the break was moved, now */
+};
+
+/* What a thread's last calls handed out, 0 for those that did not: a ring. */
+struct recent {
+	uint64_t next; /* place of the next one */
+	uint64_t addr[];
+};
+
+enum ending { FREED, GONE_WITH_EXEC, NEVER_FREED };
+
+struct end {
+	const struct block *block;
+	uint32_t process, number; /* of it: index, number in the run */
+	uint64_t ticks;
+	enum ending how;
+	uint32_t thread;	    /* index of who freed it */
+	bool temporary;		    /* it was freed soon enough, if by its own thread */
+	bool of_no_peak, of_no_rss; /* it is known that it did not live then */
+};
+
+/* By value, so that struct end stays in registers. */
+void sites_add_epochs(const struct sites *s, struct accumulator *accumulator, const struct block *b,
+		      enum ending how);
+void sites_add_remains(struct accumulator *accumulator, const struct block *b, enum ending how);
+uint64_t sites_part(const struct sites *s, const struct block *b);
+struct recent *sites_recent(struct sites *s, uint32_t thread);
+void sites_resized(struct sites *s, struct accumulator *a, const struct event *e,
+		   const struct block *old);
+void sites_next_epoch(const struct sites *s, uint64_t ticks);
+void sites_rss_moment(struct sites *s, uint64_t ticks, uint64_t number, bool within);
+
+/* ---- which blocks count; usual: it is known that struct work.usual is set ---- */
+
+ALWAYS_INLINE bool passes(const struct sites *s, const struct block *b, uint32_t process,
+			  bool usual)
+{
+	const struct work *k = s->work;
+
+	return usual || k->plain || site_filter_passes(&s->options.filter, s->walk, b, process);
+}
+
+ALWAYS_INLINE struct accumulator *accumulator_of(struct sites *s, const struct block *b, bool usual)
+{
+	struct work *k = s->work;
+	const bool whole = usual || __builtin_expect(s->options.part == SITE_WHOLE, 1);
+	struct accumulator *accumulator =
+	    whole ? site_accumulator_whole(&k->accumulators, b->stack)
+		  : site_accumulator_by_part(&k->accumulators, b->stack, sites_part(s, b));
+
+	if (__builtin_expect(!accumulator, 0))
+		pass_failed(s->walk);
+	return accumulator;
+}
+
+/* ---- a block ends ---- */
+
+ALWAYS_INLINE bool lived_at_rss(const struct sites *s, const struct end *e)
+{
+	const struct work *k = s->work;
+
+	if (e->number != s->rss.process)
+		return false;
+	if (k->rss_number) /* it is past, so what ends only now lived then */
+		return block_began_by(e->block, s->rss.ticks, k->rss_event);
+	return e->block->start <= s->rss.ticks && e->ticks > s->rss.ticks;
+}
+
+ALWAYS_INLINE void add_peak(const struct sites *s, struct accumulator *accumulator,
+			    const struct block *b)
+{
+	const struct work *k = s->work;
+
+	if (!k->peak_number || !block_began_by(b, s->peak.ticks, k->peak_event))
+		return;
+	if (accumulator->peak_number != k->peak_number) {
+		accumulator->peak_number = k->peak_number;
+		accumulator->peak_calls = accumulator->peak_bytes = accumulator->peak_slack = 0;
+	}
+	accumulator->peak_calls++;
+	accumulator->peak_bytes += b->size;
+	accumulator->peak_slack += b->slack;
+}
+
+static inline void add_rss(const struct work *k, struct accumulator *accumulator,
+			   const struct block *b)
+{
+	if (accumulator->rss_number != k->rss_number) {
+		accumulator->rss_number = k->rss_number;
+		accumulator->rss_calls = accumulator->rss_bytes = 0;
+	}
+	accumulator->rss_calls++;
+	accumulator->rss_bytes += b->size;
+}
+
+ALWAYS_INLINE void add_block(struct accumulator *accumulator, const struct block *b)
+{
+	accumulator->calls++;
+	accumulator->bytes += b->size;
+	accumulator->slack += b->slack;
+	if (b->size < accumulator->size_min)
+		accumulator->size_min = b->size;
+	if (b->size > accumulator->size_max)
+		accumulator->size_max = b->size;
+}
+
+ALWAYS_INLINE void add_free(const struct sites *s, struct accumulator *accumulator,
+			    const struct end *e, uint64_t ns)
+{
+	const struct block *b = e->block;
+
+	accumulator->lifetime_ns += ns;
+	if (ns < accumulator->lifetime_min_ns)
+		accumulator->lifetime_min_ns = ns;
+	if (ns > accumulator->lifetime_max_ns)
+		accumulator->lifetime_max_ns = ns;
+	if ((b->owner & BLOCK_THREAD) != e->thread) {
+		accumulator->foreign_frees++;
+	} else if (e->temporary || ns < s->options.temporary_ns) {
+		accumulator->temporary_calls++;
+		accumulator->temporary_bytes += b->size;
+	}
+}
+
+ALWAYS_INLINE void block_ends(struct sites *s, const struct end *e, bool usual)
+{
+	const struct site_filter *f = &s->options.filter;
+	const struct block *b = e->block;
+	struct work *k = s->work;
+	struct accumulator *accumulator;
+	const bool at_rss = !e->of_no_rss && lived_at_rss(s, e);
+	uint64_t ns = UINT64_MAX;
+
+	if (at_rss) {
+		s->rss.calls++;
+		s->rss.bytes += b->size;
+	}
+	if (!passes(s, b, e->process, usual))
+		return;
+	accumulator = accumulator_of(s, b, usual);
+	if (!accumulator)
+		return;
+	site_accumulator_live(&k->accumulators, accumulator, -1, b->size, usual);
+	if (e->how == FREED)
+		ns = walk_lifetime_ns(s->walk, b, e->ticks);
+	if (!usual && !k->all_lifetimes && (ns < f->lifetime_min_ns || ns > f->lifetime_max_ns))
+		return;
+	add_block(accumulator, b);
+	if (!e->of_no_peak)
+		add_peak(s, accumulator, b);
+	if (at_rss)
+		add_rss(k, accumulator, b);
+	if (e->how == FREED)
+		add_free(s, accumulator, e, ns);
+	else
+		sites_add_remains(accumulator, b, e->how);
+	if (e->how == NEVER_FREED || b->start < s->epoch_ticks[k->epoch])
+		sites_add_epochs(s, accumulator, b, e->how);
+}
+
+/* ---- one event ---- */
+
+/* Did one of its thread's last calls hand the block out?  Times do not tell: several calls
+ * may have the same. */
+static inline bool is_recent(const struct work *k, const struct recent *r, const struct block *b)
+{
+	uint64_t i;
+
+	for (i = 0; i < k->look_back; i++)
+		if (r->addr[i] == b->addr)
+			return true;
+	return false;
+}
+
+static inline void note_call(const struct work *k, struct recent *r, uint64_t addr)
+{
+	r->addr[r->next] = addr;
+	if (k->look_back > 1)
+		r->next = r->next + 1 < k->look_back ? r->next + 1 : 0;
+}
+
+ALWAYS_INLINE void block_begins(struct sites *s, const struct event *e, uint32_t process,
+				uint32_t thread, const struct block *resized, bool usual)
+{
+	const struct block b = {
+		.size = e->size,
+		.start = e->ticks,
+		.owner = thread & BLOCK_THREAD,
+		.stack = e->stack,
+		.fn = e->fn,
+	};
+	struct work *k = s->work;
+	struct accumulator *accumulator;
+
+	if (!passes(s, &b, process, usual))
+		return;
+	accumulator = accumulator_of(s, &b, usual);
+	if (!accumulator)
+		return;
+	site_accumulator_live(&k->accumulators, accumulator, 1, e->size, usual);
+	site_accumulator_called(accumulator, e->ticks);
+	if (resized)
+		sites_resized(s, accumulator, e, resized);
+}
+
+static inline void note_rss(struct sites *s, uint64_t ticks, uint64_t number)
+{
+	struct work *k = s->work;
+	const uint64_t now = k->rss_live + k->rss_mapped + k->rss_break;
+	const bool within = ticks > k->rss.from_ticks;
+
+	if (ticks > k->rss.to_ticks)
+		k->rss_later = now > k->rss_later ? now : k->rss_later;
+	else if (!within || now >= k->rss_most)
+		sites_rss_moment(s, ticks, number, within);
+}
+
+static inline void note_peak(struct sites *s, const struct event *e, const struct live *all,
+			     uint64_t number)
+{
+	struct work *k = s->work;
+
+	if (all->bytes <= s->peak.bytes || s->options.until.set)
+		return;
+	k->peak_number++;
+	s->peak.bytes = all->bytes;
+	s->peak.calls = all->blocks;
+	s->peak.ticks = e->ticks;
+	k->peak_event = number;
+}
+
+#define SITES_AHEAD 6u /* events */
+
+#endif

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* pass_fused.c - the fused loop has the results of the passes' own loops. */
+#include "suites.h"
+
+#include <string.h>
+
+#include "feed.h"
+
+#define EVENTS 30000u
+#define BLOCKS 300u
+#define SITES  8u
+#define NODES  (2 * SITES + 1)
+
+static uint64_t random_number(void)
+{
+	static uint64_t state = 88172645463325252ull;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+/* Sizes rise at first and in the middle, so that peaks come late, too. */
+static uint64_t any_size(void)
+{
+	return random_number() % (feed.n / 4 + 100);
+}
+
+static void stack(uint32_t number)
+{
+	feed.event[feed.n - 1].stack = number;
+}
+
+/* A call of the process's own block k. */
+static void any_call(bool *lives, uint64_t k)
+{
+	const uint64_t addr = 0x100000 + (k + BLOCKS * feed.process) * 0x10000;
+	const uint32_t site = 1 + (uint32_t)(random_number() % (NODES - 1));
+
+	if (!lives[k]) {
+		feed_alloc(random_number() & 1 ? MPROF_FN_MALLOC : MPROF_FN_CALLOC, addr,
+			   any_size());
+		lives[k] = true;
+	} else if (random_number() % 4) {
+		feed_free(addr);
+		lives[k] = false;
+	} else {
+		feed_realloc(addr, addr + 16 * (random_number() & 1), any_size());
+		lives[k] = feed.event[feed.n - 1].addr == addr;
+		if (!lives[k])
+			feed_free(addr + 16);
+	}
+	stack(site);
+}
+
+/* What a vector does: a larger block of the same place, then the smaller one is freed. */
+static void copies(bool *lives, uint64_t k)
+{
+	const uint64_t addr = 0x100000 + (k + BLOCKS * feed.process) * 0x10000;
+
+	if (lives[k] || lives[k + 1])
+		return;
+	feed_alloc(MPROF_FN_MALLOC, addr, 100 + k);
+	stack(1);
+	feed_alloc(MPROF_FN_MALLOC, addr + 0x10000, 150 + k);
+	stack(1 + (uint32_t)(k & 1));
+	feed_free(addr);
+	feed_free(addr + 0x10000);
+}
+
+/* What has to be decided. */
+static void odd_event(void)
+{
+	switch (random_number() % 6) {
+	case 0:
+		feed_free(0);
+		break;
+	case 1:
+		feed_free(0x77770000); /* nobody has it */
+		break;
+	case 2:
+		feed_alloc(MPROF_FN_MALLOC, 0, 1ull << 60);
+		break;
+	case 3:
+		feed_alloc(MPROF_FN_MALLOC, 0x55550000, any_size()); /* and again */
+		break;
+	case 4:
+		feed_realloc(0, 0, 1ull << 60);
+		break;
+	default:
+		feed_event(EVENT_CALL, MPROF_FN_MMAP, 0x7f0000000000 + feed.n * 0x1000, 0x1000)
+		    ->usable = 3 | 0x22ull << 32;
+	}
+}
+
+/* Two threads of one process, one of another, and a child that inherits. */
+static void any_events(void)
+{
+	static bool lives[4][BLOCKS + 1];
+	struct mprof_fact *fork;
+	uint64_t r;
+
+	feed_fact(MPROF_FACT_START, 1);
+	feed_fact(MPROF_FACT_START, 2);
+	while (feed.n < EVENTS) {
+		if (feed.n > EVENTS / 3 && feed.fact_count == 2) {
+			fork = feed_fact(MPROF_FACT_START, 3);
+			fork->parent = 1;
+			fork->fork_ticks = fork->ticks - 1;
+		}
+		if (random_number() % 300 == 0) {
+			feed.thread = 1 + (uint32_t)(random_number() % (feed.fact_count + 1));
+			feed.process = feed.thread == 1 ? 1 : feed.thread - 1;
+		}
+		r = random_number();
+		if (r % 50 == 0)
+			odd_event();
+		else if (r % 50 < 5)
+			copies(lives[feed.process], random_number() % (BLOCKS - 1));
+		else
+			any_call(lives[feed.process], random_number() % BLOCKS);
+	}
+}
+
+#define SAME(member) \
+	ck_assert_msg(!memcmp(&a->member, &b->member, sizeof(a->member)), "%s differs", #member)
+
+static void same_sites(const struct sites *a, const struct sites *b)
+{
+	size_t i;
+
+	ck_assert_uint_eq(a->count, b->count);
+	for (i = 0; i < a->count; i++) {
+		ck_assert_uint_eq(a->site[i].key, b->site[i].key);
+#define FIGURE(member, unit, add, from, json, help) \
+	ck_assert_msg(a->site[i].v.member == b->site[i].v.member, #member " of a site differs");
+#include "pass/figures.def"
+		ck_assert(!memcmp(a->site[i].v.epoch_bytes, b->site[i].v.epoch_bytes,
+				  sizeof(a->site[i].v.epoch_bytes)));
+		ck_assert_uint_eq(a->site[i].v.first_ticks, b->site[i].v.first_ticks);
+		ck_assert_uint_eq(a->site[i].v.last_ticks, b->site[i].v.last_ticks);
+	}
+	SAME(peak.bytes);
+	SAME(peak.calls);
+	SAME(peak.ticks);
+	SAME(rss.bytes);
+	SAME(rss.calls);
+	SAME(rss.ticks);
+	SAME(rss.mapped);
+	SAME(rss.unseen);
+}
+
+static void same_growth(const struct growth *a, const struct growth *b)
+{
+	size_t i;
+
+	SAME(sites);
+	SAME(chains);
+	SAME(steps);
+	SAME(copies);
+	SAME(copied);
+	for (i = 0; i < a->sites; i++) {
+		SAME(site[i].stack);
+		SAME(site[i].chains);
+		SAME(site[i].steps);
+		SAME(site[i].moved);
+		SAME(site[i].copied);
+		SAME(site[i].longest);
+		SAME(site[i].greatest);
+	}
+}
+
+static void same(const struct analysis *a, const struct analysis *b)
+{
+	SAME(totals.all);
+	SAME(totals.thread.count);
+	SAME(peak.all.at);
+	SAME(peak.all.event);
+	SAME(peak.all.block_ticks);
+	SAME(sizes.total);
+	SAME(sizes.bytes);
+	SAME(never_freed.all);
+	SAME(resizes.calls);
+	SAME(resizes.grown_bytes);
+	SAME(resizes.copied_bytes);
+	SAME(resizes.pair);
+	SAME(resizes.chain);
+	SAME(resizes.longest);
+	SAME(lifetimes.bucket);
+	SAME(lifetimes.blocks);
+	SAME(lifetimes.under_1us);
+	SAME(lifetimes.other_thread);
+	SAME(lifetimes.least_ns);
+	SAME(lifetimes.sum_ns);
+	SAME(compactness.all.at_peak);
+	SAME(compactness.all.high_touched);
+	SAME(residency.fullest);
+	SAME(walk.heap.problems);
+	same_sites(&a->sites, &b->sites);
+	same_growth(&a->growth, &b->growth);
+}
+
+START_TEST(one_loop_has_the_results_of_many)
+{
+	static struct stack_node node[NODES];
+	static struct stacks stacks = { .node = node, .nodes = NODES, .definitions = NODES };
+	static struct analysis fused;
+	const struct mprof_page_run pages = { 0x100, 0x4000 };
+	const struct mprof_residency head = { .ticks_before = 500000, .ticks_after = 500001 };
+
+	for (uint32_t i = 1; i < NODES; i++)
+		node[i] = (struct stack_node){ .parent = i > SITES ? i - SITES : 0,
+					       .frame = 1 + i % SITES };
+	feed.stacks = &stacks;
+	feed.residency[feed.residency_count++] =
+	    (struct trace_residency){ .process = 1, .head = &head, .run = &pages, .runs = 1 };
+	feed.peak[feed.peak_count++] = (struct trace_peak){
+		.process = 1, .from_ticks = 700000, .ticks = 1500000, .rss = 50 << 20
+	};
+	feed.brief = true;
+	any_events();
+	feed_run();
+	ck_assert(feed.a.walk.fused);
+	fused = feed.a;
+	feed.read = 0;
+	feed.one_by_one = true;
+	feed_run();
+	ck_assert(!feed.a.walk.fused);
+	same(&fused, &feed.a);
+	/* It was worth it. */
+	ck_assert_uint_gt(fused.growth.chains, 0);
+	ck_assert_uint_gt(fused.sites.rss.calls, 0);
+	ck_assert_uint_gt(fused.residency.fullest.under_live, 0);
+	ck_assert_uint_gt(fused.resizes.chains, 0);
+	ck_assert_uint_gt(fused.walk.heap.problems[HEAP_UNMATCHED_FREE], 0);
+	feed_release();
+	feed.a = fused;
+	feed_release();
+}
+END_TEST
+
+Suite *pass_fused_suite(void)
+{
+	Suite *s = suite_create("pass_fused");
+	TCase *c = tcase_create("random");
+
+	tcase_add_checked_fixture(c, feed_start, NULL);
+	tcase_add_test(c, one_loop_has_the_results_of_many);
+	suite_add_tcase(s, c);
+	return s;
+}
