@@ -114,6 +114,116 @@ test_view_answers() {
 	view_end
 }
 
+# Threads that hand each other blocks, and children that go on with what they inherited.
+view_source() {
+	cat <<'END'
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+enum { BLOCKS = 2000, CALLS = 25000 };
+static void *shared[64];
+static void *one(size_t n) { return malloc(n); }
+static void *two(size_t n) { return calloc(1, n); }
+static void *three(void *p, size_t n) { return realloc(p, n); }
+static void hand_over(void *p, unsigned k)
+{
+	free(__atomic_exchange_n(&shared[k % 64], p, __ATOMIC_ACQ_REL));
+}
+static void churn(void **p, uint64_t *s, int calls)
+{
+	for (int i = 0; i < calls; i++) {
+		uint64_t r = *s = *s * 6364136223846793005u + 1442695040888963407u;
+		size_t k = (r >> 33) % BLOCKS, n = 1 + (r >> 20) % 700;
+		switch (r >> 60) {
+		case 0: hand_over(one(n), (unsigned)k); break;
+		case 1: free(p[k]); p[k] = NULL; break;
+		case 2: case 3: p[k] = three(p[k], n); break;
+		case 4: case 5: free(p[k]); p[k] = two(n); break;
+		default: free(p[k]); p[k] = one(n);
+		}
+	}
+}
+static void *run(void *arg)
+{
+	void **p = calloc(BLOCKS, sizeof(*p));
+	uint64_t s = (uintptr_t)arg;
+	for (int i = 0; i < 4; i++) {
+		churn(p, &s, CALLS);
+		if ((uintptr_t)arg > 2)
+			continue;
+		if (!fork()) {
+			churn(p, &s, CALLS / 4);
+			if (i == 1)
+				execl("/bin/true", "true", (char *)NULL);
+			_exit(0);
+		}
+		wait(NULL);
+	}
+	return p;
+}
+int main(void)
+{
+	pthread_t t[8];
+	for (uintptr_t i = 0; i < 8; i++)
+		pthread_create(&t[i], NULL, run, (void *)(i + 1));
+	for (int i = 0; i < 8; i++)
+		pthread_join(t[i], NULL);
+	return 0;
+}
+END
+}
+
+# A compressed trace is answered from snapshots, one that is not by a walk from its beginning.
+test_view_windows() {
+	command -v curl >/dev/null || return 0
+	view_source >windows.c
+	cc -g -O0 -fno-builtin -pthread -o windows windows.c || bad 'windows.c does not compile'
+	run "$mprof" record --no-compress -o raw -- ./windows
+	expect_status 0
+	cp raw packed
+	run "$mprof" compress --exact packed
+	expect_status 0
+	run "$mprof" report raw --json
+	view_start raw packed
+	python3 - "$url" "$(json out .duration_ns)" >out 2>&1 <<'END' || bad "$(tail -5 out)"
+import json, random, sys, time, urllib.request
+root, end = sys.argv[1], int(sys.argv[2])
+questions = 0
+
+def get(path):
+    return urllib.request.urlopen(root + path).read()
+
+def ask(page, query):
+    global questions
+    questions += 1
+    get(f'{page}/ask?id={questions}&{query}')
+    while True:
+        answer = json.loads(get(f'{page}/answer?id={questions}'))
+        if 'percent' not in answer:
+            del answer['id']
+            return answer
+        time.sleep(0.01)
+
+random.seed(1)
+blocks = 0
+filters = ['', '', '', '&thread=3', '&process=1', '&process=2', '&size_from=64&size_to=255',
+           '&size_from=100&size_to=199']
+for i in range(40):
+    begin, last = sorted(random.randrange(end) for _ in range(2))
+    if i % 5 == 0:
+        last = begin + random.randrange(end // 100) + 1
+    kind = ['end', 'kept', 'total', 'peak'][i % 4]
+    query = f'kind={kind}&from={begin}&to={last}{random.choice(filters)}'
+    raw, packed = ask(0, query), ask(1, query)
+    assert raw == packed, f'{query}: {raw} but {packed}'
+    blocks += packed['total_blocks']
+assert blocks > 10000, blocks
+END
+	view_end
+}
+
 test_view_socket_and_several() {
 	command -v curl >/dev/null || return 0
 	at_record

@@ -116,7 +116,8 @@ int report_page(const struct analysis *a, const struct profile_options *options,
 	struct resident_parts resident = { .walk = NULL };
 	const struct walk_pass pass[] = { { &cells_pass, &cells },
 					  { &cross_free_pass, &cross_frees },
-					  { &resident_parts_pass, &resident } };
+					  { &resident_parts_pass, &resident },
+					  { &snapshots_pass, served ? served->snapshots : NULL } };
 	struct progress progress;
 	struct trace *t = NULL;
 	int ret = import_open(&t, a->path, MPROF_MAGIC_TRACE, err);
@@ -128,7 +129,9 @@ int report_page(const struct analysis *a, const struct profile_options *options,
 	o.by = PROFILE_BY_STACK;
 	o.library = true; /* the page folds it away */
 	o.pass = pass;
-	o.passes = sizeof(pass) / sizeof(pass[0]);
+	o.passes = sizeof(pass) / sizeof(pass[0]) - !served;
+	if (served)
+		served->snapshots->trace = t;
 	o.progress = progress_start(&progress);
 	o.progress_context = &progress;
 	ret = profile_make(p, t, &o, err);

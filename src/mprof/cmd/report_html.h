@@ -8,6 +8,7 @@
 
 #include "../html/html_data.h"
 #include "../pass/analysis.h"
+#include "../pass/snapshots.h"
 #include "profile_options.h"
 
 /*
@@ -25,8 +26,9 @@ int report_html(const struct analysis *a, const struct profile_options *options,
 
 /* What `mprof view` adds to a page. */
 struct report_served {
-	struct html_map *map; /* filled, the caller's to release */
-	json *traces;	      /* names of all that it serves, if they are several; else NULL */
+	struct html_map *map;	     /* filled, the caller's to release */
+	struct snapshots *snapshots; /* the same; of the whole trace */
+	json *traces; /* names of all that it serves, if they are several; else NULL */
 	size_t index;
 };
 

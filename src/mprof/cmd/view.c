@@ -86,7 +86,7 @@ static int make_page(void *context, const struct analysis *a, struct error *err)
 	int ret;
 
 	p->events = a->walk.events;
-	served = (struct report_served){ &p->map, m->o->traces, m->index };
+	served = (struct report_served){ &p->map, &p->snapshots, m->o->traces, m->index };
 	p->sources.dir = m->o->source_dir;
 	ret = report_page(a, &m->o->cli.options, out, &p->sources, &served, err);
 	must_close(out);
@@ -98,14 +98,13 @@ static int open_page(const struct options *o, struct view_page *page, size_t ind
 	const char *log = o->log.item[index];
 	struct making m = { o, page, index };
 	struct error err = { "" };
-	struct trace *t;
 	int ret;
 
 	page->path = log;
-	if (import_open(&t, log, MPROF_MAGIC_TRACE, &err) < 0)
+	if (import_open(&page->trace, log, MPROF_MAGIC_TRACE, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
-	ret = overview_make(t, &o->cli.options, false, make_page, &m, &err);
-	trace_close(t);
+	page->snapshots.functions = o->cli.options.sites.filter.functions;
+	ret = overview_make(page->trace, &o->cli.options, false, make_page, &m, &err);
 	return ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : STATUS_OK;
 }
 
@@ -188,6 +187,8 @@ static int view(struct options *o)
 		free(page[i].html);
 		html_map_release(&page[i].map);
 		html_sources_release(&page[i].sources);
+		snapshots_release(&page[i].snapshots);
+		trace_close(page[i].trace);
 	}
 	free(page);
 	json_object_put(o->traces);

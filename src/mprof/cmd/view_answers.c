@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "../html/html_report.h"
-#include "../import/import.h"
 #include "../print/json.h"
 #include "../print/text.h"
 #include "../util/alloc.h"
@@ -101,17 +100,14 @@ static char *work_out(struct view_answers *a, const struct task *t)
 	struct view_page *page = &a->page[t->page];
 	struct window_question q = t->q;
 	struct window_answer answer;
-	struct trace *trace = NULL;
 	struct error err = { "" };
 	json *o;
-	int ret = import_open(&trace, page->path, MPROF_MAGIC_TRACE, &err);
+	int ret;
 
 	q.cancel = &a->cancel;
 	q.progress = progress;
 	q.progress_context = a;
-	if (!ret)
-		ret = window_ask(&answer, trace, &page->map, &q, &err);
-	trace_close(trace);
+	ret = window_ask(&answer, page->trace, &page->snapshots, &page->map, &q, &err);
 	if (!ret) {
 		o = answer_json(t, &answer);
 		window_answer_release(&answer);

@@ -20,6 +20,8 @@ struct view_page {
 	struct html_map map;
 	struct html_sources sources; /* the only files that are read for the page */
 	uint64_t events;
+	struct trace *trace;	    /* for questions: the worker's while there is one */
+	struct snapshots snapshots; /* of it */
 };
 
 struct view_answers;

@@ -41,54 +41,128 @@ static const struct pass_ops highest_pass = { .name = "highest", .batch = look }
 
 /* ---- one walk ---- */
 
-static int run(struct trace *t, const struct window_question *q, const struct walk_pass *pass,
-	       const struct walk_until *until, struct walk *w, struct error *err)
+/* A question, and what it is answered from. */
+struct asking {
+	struct window_answer *answer;
+	struct trace *trace;
+	const struct snapshot_slice *slice; /* one or more */
+	size_t slices;
+	const struct snapshots *snapshots;
+	const struct html_map *map;
+	const struct window_question *q;
+	const struct site_filter *filter; /* with the times of blocks that count */
+	struct walk walk;
+};
+
+/* With one pass, from the beginning of a slice on. */
+static int run(struct asking *a, size_t slice, const struct pass_ops *ops, void *self,
+	       const struct walk_until *until, struct error *err)
 {
+	struct snapshot_start from = { a->snapshots, slice, a->trace };
+	const struct walk_pass pass = { ops, self };
+	struct walk *w = &a->walk;
 	struct walk_input in;
 	int ret;
 
-	trace_rewind(t);
-	walk_input_from_trace(&in, t);
-	in.stacks = trace_stacks(t);
-	walk_init(w, &in, pass, 1);
+	trace_rewind(a->trace);
+	walk_input_from_trace(&in, a->trace);
+	in.stacks = trace_stacks(a->trace);
+	walk_init(w, &in, &pass, 1);
 	w->no_pages = true;
 	w->until = *until;
-	w->cancel = q->cancel;
-	w->progress = q->progress;
-	w->progress_context = q->progress_context;
+	w->cancel = a->q->cancel;
+	w->progress = a->q->progress;
+	w->progress_context = a->q->progress_context;
+	snapshots_begin(w, &from);
 	ret = walk_run(w, err);
-	w->passes = 0; /* the list is the caller's */
+	walk_release(w);
 	return ret;
 }
 
-/* Where the walk for the answer has to end. */
-static int find_moment(struct trace *t, const struct window_question *q, struct walk_until *until,
-		       struct error *err)
+static int64_t ns_of(const struct asking *a, uint64_t ticks)
 {
-	struct highest h = { .from = q->from_ns < 0 ? 0 : trace_ticks(t, (uint64_t)q->from_ns),
-			     .to = trace_ticks(t, q->to_ns < 0 ? 0 : (uint64_t)q->to_ns) };
-	const struct walk_pass pass = { &highest_pass, &h };
-	struct walk w;
-	int ret;
+	return trace_ns(a->trace, ticks);
+}
 
-	*until = (struct walk_until){ .set = true, .ticks = h.to };
-	if (q->kind != WINDOW_PEAK)
-		return 0;
-	ret = run(t, q, &pass, until, &w, err);
-	walk_release(&w);
-	if (!ret && h.at.set)
+static uint64_t ticks_of(const struct asking *a, int64_t ns)
+{
+	return ns < 0 ? 0 : trace_ticks(a->trace, (uint64_t)ns);
+}
+
+static uint64_t to_ticks(const struct asking *a)
+{
+	return trace_ticks(a->trace, a->q->to_ns < 0 ? 0 : (uint64_t)a->q->to_ns);
+}
+
+/* The last slice from which a walk comes to its end, as it would from the beginning. */
+static size_t slice_before(const struct asking *a, const struct walk_until *until)
+{
+	size_t i = a->slices;
+
+	while (--i)
+		if (until->event ? a->slice[i].before < until->event
+				 : a->slice[i].most_ticks <= until->ticks)
+			break;
+	return i;
+}
+
+/* ---- the peak ---- */
+
+/* A slice of which some events may lie in the window and some not; *over: none does behind it. */
+static int look_into(struct asking *a, struct highest *h, size_t i, bool *over, struct error *err)
+{
+	struct walk_until until = { .set = true, .ticks = h->to };
+
+	*over = i + 1 == a->slices || a->slice[i].last_ticks > h->to;
+	if (!*over)
+		until.event = a->slice[i + 1].before;
+	return run(a, i, &highest_pass, h, &until, err);
+}
+
+/* A slice that lies in the window wholly. */
+static void look_at(struct highest *h, const struct snapshot_slice *s)
+{
+	if (!s->highest.at.set)
+		return;
+	if (!h->in_window || !h->at.set || s->highest.live_bytes > h->bytes) {
+		h->bytes = s->highest.live_bytes;
+		h->at = s->highest.at;
+	}
+	h->in_window = true;
+}
+
+/* Where the highest moment of the window is. */
+static int find_peak(struct asking *a, struct walk_until *until, struct error *err)
+{
+	const uint64_t from = ticks_of(a, a->q->from_ns);
+	const struct walk_until begin = { .ticks = from };
+	size_t i = slice_before(a, &begin);
+	struct highest h = { .from = from,
+			     .to = until->ticks,
+			     .at = a->slice[i].last.at,
+			     .bytes = a->slice[i].last.live_bytes };
+	bool over = false;
+	int ret = 0;
+
+	for (; i < a->slices && !over && !ret; i++) {
+		const struct snapshot_slice *s = &a->slice[i];
+
+		if (s->first_ticks > from && s->last_ticks <= h.to && a->slices > 1)
+			look_at(&h, s);
+		else
+			ret = look_into(a, &h, i, &over, err);
+	}
+	if (h.at.set)
 		*until = h.at;
 	return ret;
 }
 
-/* ---- the answer ---- */
+/* ---- what lives at a moment ---- */
 
-static void add_site(struct window_answer *a, const struct html_map *map, const struct site *s,
-		     bool moment)
+static void count(struct window_answer *a, const struct html_map *map, uint32_t stack,
+		  uint64_t blocks, uint64_t bytes)
 {
-	const uint64_t bytes = moment ? s->v.peak_bytes : s->v.bytes;
-	const uint64_t blocks = moment ? s->v.peak_calls : s->v.calls;
-	uint32_t node = s->key < map->stacks ? map->node_of[s->key] : HTML_NO_NODE;
+	const uint32_t node = stack < map->stacks ? map->node_of[stack] : HTML_NO_NODE;
 
 	if (!blocks || node == HTML_NO_NODE)
 		return;
@@ -98,65 +172,208 @@ static void add_site(struct window_answer *a, const struct html_map *map, const 
 	a->node_blocks[node] += blocks;
 }
 
+static void add_live(void *self, const struct heap *h, uint32_t process, enum process_gone why,
+		     uint64_t ticks)
+{
+	const struct block *b = NULL;
+	struct asking *a = self;
+
+	if (why != GONE_TRACE_ENDS)
+		return;
+	a->answer->ns = ns_of(a, ticks);
+	while ((b = heap_next_block(h->process[process], b)))
+		if (!(b->owner & BLOCK_INHERITED) &&
+		    site_filter_passes(a->filter, &a->walk, b, process))
+			count(a->answer, a->map, b->stack, 1, b->size);
+}
+
+static const struct pass_ops live_pass = { .name = "live", .gone = add_live };
+
+static int ask_moment(struct asking *a, struct error *err)
+{
+	struct walk_until until = { .set = true, .ticks = to_ticks(a) };
+	int ret = a->q->kind == WINDOW_PEAK ? find_peak(a, &until, err) : 0;
+
+	return ret ? ret : run(a, slice_before(a, &until), &live_pass, a, &until, err);
+}
+
+/* ---- what was allocated ---- */
+
+static void add_births(void *self, const struct batch *b)
+{
+	struct asking *a = self;
+
+	for (size_t i = 0; i < b->count; i++) {
+		const struct event *e = &b->event[i];
+		const struct note *n = &b->note[i];
+		const struct block born = { .size = e->size,
+					    .start = e->ticks,
+					    .owner = n->thread & BLOCK_THREAD,
+					    .fn = e->fn };
+
+		if (n->did & NOTE_BEGAN &&
+		    site_filter_passes(a->filter, &a->walk, &born, n->process))
+			count(a->answer, a->map, e->stack, 1, e->size);
+	}
+}
+
+static const struct pass_ops births_pass = { .name = "births", .batch = add_births };
+
+static bool is_power(uint64_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+/* Do its limits lie between classes of sizes? */
+static bool is_of_classes(const struct site_filter *f)
+{
+	return (!f->size_min || is_power(f->size_min)) &&
+	       (f->size_max == UINT64_MAX || is_power(f->size_max + 1));
+}
+
+static bool is_known(const struct asking *a, const struct snapshot_slice *s)
+{
+	const struct site_filter *f = a->filter;
+
+	return a->slices > 1 && f->functions == a->snapshots->functions && is_of_classes(f) &&
+	       ns_of(a, s->first_ticks) >= f->from_ns && ns_of(a, s->last_ticks) <= f->to_ns;
+}
+
+static int add_known(struct asking *a, const struct snapshot_slice *s, struct error *err)
+{
+	struct snapshot_births *b = snapshots_births(s);
+	const struct site_filter *f = a->filter;
+
+	if (!b)
+		return fail(err, -ENOMEM, "no memory to read the trace");
+	for (size_t i = 0; i < s->birth_rows; i++)
+		if ((!f->process || b[i].process == f->process) &&
+		    (!f->thread || b[i].thread == f->thread) &&
+		    b[i].size_class >= snapshot_class(f->size_min) &&
+		    b[i].size_class <= snapshot_class(f->size_max))
+			count(a->answer, a->map, (uint32_t)b[i].stack, b[i].blocks, b[i].bytes);
+	free(b);
+	return 0;
+}
+
+static int ask_total(struct asking *a, struct error *err)
+{
+	const struct site_filter *f = a->filter;
+	int ret = 0;
+
+	for (size_t i = 0; i < a->slices && !ret; i++) {
+		const struct snapshot_slice *s = &a->slice[i];
+		struct walk_until until = { .set = true, .ticks = to_ticks(a) };
+
+		if (ns_of(a, s->last_ticks) < f->from_ns || ns_of(a, s->first_ticks) > f->to_ns)
+			continue;
+		if (i + 1 < a->slices && s->last_ticks <= until.ticks)
+			until.event = a->slice[i + 1].before;
+		ret =
+		    is_known(a, s) ? add_known(a, s, err) : run(a, i, &births_pass, a, &until, err);
+	}
+	a->answer->ns = a->q->to_ns;
+	return ret;
+}
+
+/* ---- what was allocated, of some lifetimes: that shows when blocks end ---- */
+
+static void add_ended(struct asking *a, const struct block *b, uint32_t process, uint64_t ns)
+{
+	const struct site_filter *f = a->filter;
+
+	if (ns >= f->lifetime_min_ns && ns <= f->lifetime_max_ns &&
+	    site_filter_passes(f, &a->walk, b, process))
+		count(a->answer, a->map, b->stack, 1, b->size);
+}
+
+static void add_endings(void *self, const struct batch *b)
+{
+	struct asking *a = self;
+
+	for (size_t i = 0; i < b->ends; i++) {
+		const struct note *n = &b->note[b->end[i]];
+		const uint64_t ticks = b->event[b->end[i]].ticks, start = n->old.start;
+
+		add_ended(a, &n->old, n->process,
+			  ticks > start ? walk_duration_ns(&a->walk, ticks - start) : 0);
+	}
+}
+
+static void add_remains(void *self, const struct heap *h, uint32_t process, enum process_gone why,
+			uint64_t ticks)
+{
+	const struct block *b = NULL;
+
+	(void)why;
+	(void)ticks;
+	while ((b = heap_next_block(h->process[process], b)))
+		if (!(b->owner & BLOCK_INHERITED))
+			add_ended(self, b, process, UINT64_MAX);
+}
+
+static const struct pass_ops endings_pass = { .name = "endings",
+					      .batch = add_endings,
+					      .gone = add_remains };
+
+static int ask_lifetimes(struct asking *a, struct error *err)
+{
+	const struct walk_until begin = { .ticks = ticks_of(a, a->filter->from_ns - 1) };
+	const struct walk_until until = { .set = false };
+
+	a->answer->ns = a->q->to_ns;
+	return run(a, slice_before(a, &begin), &endings_pass, a, &until, err);
+}
+
+/* ---- the answer ---- */
+
+static bool has_lifetimes(const struct site_filter *f)
+{
+	return f->lifetime_min_ns || f->lifetime_max_ns != UINT64_MAX;
+}
+
 static int check(const struct window_question *q, struct error *err)
 {
-	const struct site_filter *f = &q->filter;
-	const bool lifetimes = f->lifetime_min_ns || f->lifetime_max_ns != UINT64_MAX;
-
-	if (lifetimes && q->kind != WINDOW_TOTAL)
+	if (has_lifetimes(&q->filter) && q->kind != WINDOW_TOTAL)
 		return fail(err, -EINVAL, "the lifetime of a live block is not known yet");
 	if (q->from_ns >= q->to_ns)
 		return fail(err, -EINVAL, "the window ends before it begins");
 	return 0;
 }
 
-static void take(struct window_answer *a, const struct html_map *map, const struct sites *sites,
-		 bool moment)
+int window_ask(struct window_answer *answer, struct trace *t, const struct snapshots *snapshots,
+	       const struct html_map *map, const struct window_question *q, struct error *err)
 {
-	size_t i;
-
-	a->nodes = map->nodes;
-	a->node_bytes = must_calloc(map->nodes + 1, sizeof(*a->node_bytes));
-	a->node_blocks = must_calloc(map->nodes + 1, sizeof(*a->node_blocks));
-	for (i = 0; i < sites->count; i++)
-		add_site(a, map, &sites->site[i], moment);
-}
-
-int window_ask(struct window_answer *a, struct trace *t, const struct html_map *map,
-	       const struct window_question *q, struct error *err)
-{
-	const bool moment = q->kind != WINDOW_TOTAL;
-	struct sites sites = { .options = { .filter = q->filter } };
-	struct site_filter *f = &sites.options.filter;
-	const struct walk_pass pass = { &sites_pass, &sites };
-	struct walk_until until;
-	struct walk w;
+	static const struct snapshot_slice whole = { .last_ticks = INT64_MAX };
+	struct site_filter filter = q->filter;
+	struct asking *a;
 	int ret = check(q, err);
 
-	memset(a, 0, sizeof(*a));
-	if (!ret)
-		ret = find_moment(t, q, &until, err);
+	memset(answer, 0, sizeof(*answer));
 	if (ret)
 		return ret;
-	f->from_ns = INT64_MIN;
-	f->to_ns = INT64_MAX;
-	if (!moment || q->kind == WINDOW_KEPT)
-		f->from_ns = q->from_ns + 1;
-	if (!moment) {
-		f->to_ns = q->to_ns;
-		/* Whether a block lived long enough shows later. */
-		if (f->lifetime_min_ns || f->lifetime_max_ns != UINT64_MAX)
-			until.set = false;
-	}
-	sites.options.until = until;
-	ret = run(t, q, &pass, &until, &w, err);
-	if (!ret)
-		take(a, map, &sites, moment);
-	a->ns = moment && !ret ? sites.peak.ns : q->to_ns;
-	sites_pass.release(&sites);
-	walk_release(&w);
+	filter.from_ns =
+	    q->kind == WINDOW_TOTAL || q->kind == WINDOW_KEPT ? q->from_ns + 1 : INT64_MIN;
+	filter.to_ns = q->kind == WINDOW_TOTAL ? q->to_ns : INT64_MAX;
+	answer->nodes = map->nodes;
+	answer->node_bytes = must_calloc(map->nodes + 1, sizeof(*answer->node_bytes));
+	answer->node_blocks = must_calloc(map->nodes + 1, sizeof(*answer->node_blocks));
+	a = must_calloc(1, sizeof(*a)); /* it has two batches of events in it */
+	a->answer = answer;
+	a->trace = t;
+	a->snapshots = snapshots;
+	a->slice = snapshots && snapshots->slices ? snapshots->slice : &whole;
+	a->slices = snapshots && snapshots->slices ? snapshots->slices : 1;
+	a->map = map;
+	a->q = q;
+	a->filter = &filter;
+	if (q->kind != WINDOW_TOTAL)
+		ret = ask_moment(a, err);
+	else
+		ret = has_lifetimes(&filter) ? ask_lifetimes(a, err) : ask_total(a, err);
+	free(a);
 	if (ret)
-		window_answer_release(a);
+		window_answer_release(answer);
 	return ret;
 }
 

@@ -4,8 +4,9 @@
  * points of the page are not where the question begins or ends.
  *
  * A window is (from, to], in ns since the start of the run.  Its peak is the highest moment in it,
- * the state at its beginning included.  The trace is walked up to the end of the window, for the
- * peak twice.  A filter of lifetimes cannot be combined with a moment.
+ * the state at its beginning included.  With snapshots, only the slices of the trace are walked
+ * that the ends of the window and its peak lie in; without, all of it up to the end of the window,
+ * for the peak twice.  A filter of lifetimes cannot be combined with a moment.
  *
  * Errors: -errno with err filled; -ECANCELED when *cancel became true.  Threads: one at a time.
  */
@@ -13,6 +14,7 @@
 #define MPROF_HTML_HTML_WINDOW_H
 
 #include "../pass/sites.h"
+#include "../pass/snapshots.h"
 #include "html_data.h"
 
 enum window_kind {
@@ -38,8 +40,10 @@ struct window_answer {
 	size_t nodes;
 };
 
-int window_ask(struct window_answer *a, struct trace *t, const struct html_map *map,
-	       const struct window_question *q, struct error *err);
+/* snapshots: of this trace, of a walk in which births were of the filter's functions; NULL: none.
+ * t: as it was opened, or as another question left it. */
+int window_ask(struct window_answer *a, struct trace *t, const struct snapshots *snapshots,
+	       const struct html_map *map, const struct window_question *q, struct error *err);
 void window_answer_release(struct window_answer *a);
 
 #endif

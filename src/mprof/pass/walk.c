@@ -235,14 +235,24 @@ static bool is_cancelled(const struct walk *w)
 	return w->cancel && __atomic_load_n(w->cancel, __ATOMIC_RELAXED);
 }
 
-static void run_batches(struct walk *w)
+/* The first batch; *here: its events. */
+static int begin(struct walk *w, size_t *here)
 {
-	size_t here, next = 0;
-	uint64_t told = 0;
-
 	w->window.base = 0;
-	for (here = read_batch(w, 0); here && !w->heap.error && !w->failed && !is_cancelled(w);
-	     here = next) {
+	if (w->resume)
+		return w->resume(w->resume_context, w, here);
+	*here = read_batch(w, 0);
+	return 0;
+}
+
+static void run_batches(struct walk *w, size_t here)
+{
+	uint64_t told = w->events;
+	size_t next = 0;
+
+	for (; here && !w->heap.error && !w->failed && !is_cancelled(w); here = next) {
+		if (w->between)
+			w->between(w->between_context, w, here);
 		next = here == WINDOW_BATCH ? read_batch(w, w->window.base ^ WINDOW_BATCH) : 0;
 		w->window.count = here + next;
 		here = before_end(w, here);
@@ -309,7 +319,7 @@ void walk_init(struct walk *w, const struct walk_input *in, const struct walk_pa
 int walk_run(struct walk *w, struct error *err)
 {
 	uint64_t inversion = (uint64_t)(((unsigned __int128)HEAP_INVERSION_NS << 32) / w->ns_mult);
-	size_t i;
+	size_t i, here;
 
 	if (heap_init(&w->heap, w->input.header->page_size, inversion, !w->no_pages) < 0 ||
 	    boundaries_make(&w->input, &w->boundary, &w->boundaries) < 0 ||
@@ -319,7 +329,9 @@ int walk_run(struct walk *w, struct error *err)
 	for (i = 0; i < w->passes; i++)
 		if (w->pass[i].ops->start)
 			w->pass[i].ops->start(w->pass[i].self, w);
-	run_batches(w);
+	if (begin(w, &here) < 0)
+		return fail(err, -ENOMEM, "no memory to read the trace");
+	run_batches(w, here);
 	if (is_cancelled(w))
 		return fail(err, -ECANCELED, "cancelled");
 	run_out(w);

@@ -70,6 +70,13 @@ struct walk {
 	/* Called now and then; may be NULL. */
 	void (*progress)(void *context, const struct walk *w);
 	void *progress_context;
+	/* Between two batches: `here` events of the next one are in the window; may be NULL. */
+	void (*between)(void *context, struct walk *w, size_t here);
+	void *between_context;
+	/* Begins in the middle, see snapshots.h: heap, window and what follows in this struct are
+	 * set to be where they were between two batches.  0 or -errno.  NULL: at the beginning. */
+	int (*resume)(void *context, struct walk *w, size_t *here);
+	void *resume_context;
 	bool failed;		 /* a pass had no memory */
 	const bool *cancel;	 /* another thread may set it: the walk ends soon; NULL */
 	struct walk_until until; /* set before walk_run */

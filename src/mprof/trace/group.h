@@ -271,8 +271,16 @@ struct group_reader;
 /* NULL without memory.  sorts stays the caller's. */
 struct group_reader *group_reader_new(struct sorts *sorts);
 void group_reader_free(struct group_reader *r);
-/* As if nothing had been read. */
-void group_reader_rewind(struct group_reader *r);
+/* As if the event with the number `follows` came next, and nothing were known of those before; 1:
+ * as if nothing had been read; 0: some of those before cannot be read. */
+void group_reader_rewind(struct group_reader *r, uint64_t follows);
+/* Fills in where the reader stands in the group at hand, but for the group. */
+void group_place(const struct group_reader *r, struct trace_place *place);
+/* Before a group is opened: a block that lives in it, slot + 1 of which is its number, has this
+ * address.  False without memory. */
+bool group_set_address(struct group_reader *r, uint32_t process, uint32_t slot, uint64_t addr);
+/* 0: not known. */
+uint64_t group_address(const struct group_reader *r, uint32_t process, uint32_t slot);
 /*
  * Begins a group of which the frames were unpacked; plain stays the caller's until
  * the group's end.  False when it makes no sense.

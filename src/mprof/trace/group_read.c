@@ -31,8 +31,10 @@ struct group_reader {
 	struct wide sort, slot, near;
 	struct parts parts[256];
 	uint32_t left;	  /* events */
-	uint64_t after;	  /* number of the event behind this group */
+	uint64_t first;	  /* number of the group's first event */
+	uint64_t after;	  /* and of the one behind it */
 	uint64_t follows; /* the one before which all was read; else 0 */
+	bool whole;	  /* all groups before this one were read */
 	bool bad;
 	/* The lane in work, and its kinds until its turn ends. */
 	struct lane *lane;
@@ -540,9 +542,11 @@ static void forget(struct group_reader *r)
 bool group_open(struct group_reader *r, const struct mprof_group *head, uint64_t first_ticks,
 		uint8_t *const *plain)
 {
-	if (head->first_event != r->follows)
+	r->whole = head->first_event == r->follows;
+	if (!r->whole)
 		forget(r);
 	r->follows = 0;
+	r->first = head->first_event;
 	r->after = head->first_event + head->events;
 	r->left = head->events;
 	r->bad = true;
@@ -587,7 +591,7 @@ struct group_reader *group_reader_new(struct sorts *sorts)
 	if (!r)
 		return NULL;
 	r->sorts = sorts;
-	r->follows = 1;
+	r->follows = r->after = 1;
 	for (unsigned i = 0; i < KIND_END; i++)
 		r->parts[i] = (struct parts){ (uint8_t)(i / NAMES), (uint8_t)(i % NAMES) };
 	for (unsigned i = KIND_END; i < KIND_AGAIN; i++)
@@ -596,13 +600,40 @@ struct group_reader *group_reader_new(struct sorts *sorts)
 	return r;
 }
 
-void group_reader_rewind(struct group_reader *r)
+void group_reader_rewind(struct group_reader *r, uint64_t follows)
 {
 	slots_free(&r->slots);
 	for (size_t i = 0; i < r->sorts->n; i++)
 		r->sorts->sort[i].next_group = 0;
 	r->left = 0;
-	r->follows = 1;
+	r->follows = r->after = follows;
+}
+
+void group_place(const struct group_reader *r, struct trace_place *place)
+{
+	place->first_event = r->first;
+	place->events = (uint32_t)(r->after - r->first) - r->left;
+	place->whole = r->whole;
+}
+
+bool group_set_address(struct group_reader *r, uint32_t process, uint32_t slot, uint64_t addr)
+{
+	struct home *h = slots_home(&r->slots, process);
+
+	if (!h || !home_room(h, slot + 1))
+		return false;
+	if (slot >= h->n)
+		h->n = slot + 1;
+	h->slot[slot].addr = addr;
+	h->live[slot >> 6] |= 1ull << (slot & 63);
+	return true;
+}
+
+uint64_t group_address(const struct group_reader *r, uint32_t process, uint32_t slot)
+{
+	const struct home *h = slots_known(&r->slots, process);
+
+	return h && slot_is_live(h, slot) ? h->slot[slot].addr : 0;
 }
 
 void group_reader_free(struct group_reader *r)

@@ -26,6 +26,7 @@ struct packed {
 	uint64_t defined; /* where the first extent of them is */
 	struct packed_group *group;
 	size_t groups, room, next;
+	uint32_t skip; /* events of the next group that were read before */
 	struct group_reader *reader;
 	struct unpacker *unpacker;
 	uint8_t *buf;
@@ -294,12 +295,28 @@ static bool open_group(struct trace *t, const struct packed_group *g)
 	       group_open(p->reader, &head, g->first_ticks, p->plain);
 }
 
+/* Events that were handed out before: what the reader makes of them, those behind need. */
+static void skip(struct packed *p)
+{
+	struct event unused[256];
+	size_t got = 1;
+
+	while (p->skip && got) {
+		got = p->skip < 256 ? p->skip : 256;
+		got = group_read(p->reader, unused, got);
+		p->skip -= (uint32_t)got;
+	}
+	p->skip = 0;
+}
+
 size_t packed_next(struct trace *t, struct event *e, size_t n)
 {
 	struct packed *p = t->packed;
 	size_t got = 0;
 
 	for (;;) {
+		if (__builtin_expect(p->skip && group_left(p->reader), 0))
+			skip(p);
 		got += group_read(p->reader, e + got, n - got);
 		if (got == n)
 			return got;
@@ -319,5 +336,34 @@ size_t packed_next(struct trace *t, struct event *e, size_t n)
 void packed_rewind(struct trace *t)
 {
 	t->packed->next = 0;
-	group_reader_rewind(t->packed->reader);
+	t->packed->skip = 0;
+	group_reader_rewind(t->packed->reader, 1);
+}
+
+/* ---- places ---- */
+
+bool packed_place(const struct packed *p, struct trace_place *place)
+{
+	if (!p->next || !group_left(p->reader))
+		return false;
+	*place = (struct trace_place){ .group = p->next - 1 };
+	group_place(p->reader, place);
+	return true;
+}
+
+void packed_go(struct packed *p, const struct trace_place *place)
+{
+	p->next = place->group;
+	p->skip = place->events;
+	group_reader_rewind(p->reader, place->whole ? place->first_event : 0);
+}
+
+bool packed_set_address(struct packed *p, uint32_t process, uint32_t block, uint64_t addr)
+{
+	return group_set_address(p->reader, process, block - 1, addr);
+}
+
+uint64_t packed_address(const struct packed *p, uint32_t process, uint32_t block)
+{
+	return group_address(p->reader, process, block - 1);
 }

@@ -5,11 +5,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct extents;
 struct event;
 struct packed;
 struct trace;
+struct trace_place;
 
 /* Is there anything in it that only a compressed trace has? */
 bool packed_is_there(const struct extents *x);
@@ -19,5 +21,11 @@ void packed_close(struct packed *p);
 void packed_rewind(struct trace *t);
 /* As trace_next. */
 size_t packed_next(struct trace *t, struct event *e, size_t n);
+
+/* As trace_place and its like. */
+bool packed_place(const struct packed *p, struct trace_place *place);
+void packed_go(struct packed *p, const struct trace_place *place);
+bool packed_set_address(struct packed *p, uint32_t process, uint32_t block, uint64_t addr);
+uint64_t packed_address(const struct packed *p, uint32_t process, uint32_t block);
 
 #endif

@@ -132,13 +132,25 @@ static void home_empty(struct home *h)
 	h->n = h->room = 0;
 }
 
-void slots_forget(struct slots *s, uint32_t process)
+static struct home *known(const struct slots *s, uint32_t process)
 {
-	uint32_t *at =
+	const uint32_t *at =
 	    s->homes ? find(s, s->by_process, s->by_process_room, process, key_of_home) : NULL;
 
-	if (at && *at)
-		home_empty(s->home[*at - 1]);
+	return at && *at ? s->home[*at - 1] : NULL;
+}
+
+const struct home *slots_known(const struct slots *s, uint32_t process)
+{
+	return known(s, process);
+}
+
+void slots_forget(struct slots *s, uint32_t process)
+{
+	struct home *h = known(s, process);
+
+	if (h)
+		home_empty(h);
 }
 
 struct home *slots_home(struct slots *s, uint32_t process)

@@ -79,6 +79,8 @@ void slots_free(struct slots *s);
 void slots_begin(struct slots *s);
 /* Those of this group, made when they are not there; NULL without memory. */
 struct home *slots_home(struct slots *s, uint32_t process);
+/* Its slots, of this group or an earlier one; NULL: it has none. */
+const struct home *slots_known(const struct slots *s, uint32_t process);
 struct lane *slots_lane(struct slots *s, uint32_t process, uint32_t thread);
 /* Between groups: this process takes part in none any more. */
 void slots_forget(struct slots *s, uint32_t process);

@@ -360,6 +360,27 @@ void trace_rewind(struct trace *t)
 		t->source.rewind(t->source.self);
 }
 
+bool trace_place(const struct trace *t, struct trace_place *place)
+{
+	return t->packed && packed_place(t->packed, place);
+}
+
+void trace_go(struct trace *t, const struct trace_place *place)
+{
+	t->damage = t->damage_opened;
+	packed_go(t->packed, place);
+}
+
+bool trace_set_address(struct trace *t, uint32_t process, uint32_t block, uint64_t addr)
+{
+	return packed_set_address(t->packed, process, block, addr);
+}
+
+uint64_t trace_address(const struct trace *t, uint32_t process, uint32_t block)
+{
+	return packed_address(t->packed, process, block);
+}
+
 bool trace_names_blocks(const struct trace *t)
 {
 	return t->packed;

@@ -234,6 +234,26 @@ bool trace_names_blocks(const struct trace *t);
 /* Back to the first event. */
 void trace_rewind(struct trace *t);
 
+/* Where reading stands in a compressed trace. */
+struct trace_place {
+	size_t group;	      /* the one at hand */
+	uint64_t first_event; /* its number */
+	uint32_t events;      /* that were read of it */
+	bool whole;	      /* all groups before it were read */
+};
+
+/* False: it stands nowhere that one can return to, as in a trace that is not compressed. */
+bool trace_place(const struct trace *t, struct trace_place *place);
+/*
+ * Goes there, in a trace that names blocks.  Of those that were handed out before, the addresses
+ * are not known until trace_set_address says them, which is before the next event is read; false
+ * without memory.
+ */
+void trace_go(struct trace *t, const struct trace_place *place);
+bool trace_set_address(struct trace *t, uint32_t process, uint32_t block, uint64_t addr);
+/* Of the block that has this number (event.block) where reading stands; 0: not known. */
+uint64_t trace_address(const struct trace *t, uint32_t process, uint32_t block);
+
 size_t trace_facts(const struct trace *t, const struct trace_fact **facts);
 size_t trace_threads(const struct trace *t, const struct trace_thread **threads);
 /* What was resident at some moments, in the order of time. */

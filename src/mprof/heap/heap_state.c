@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* heap_state.c - see heap_state.h. */
+#include "heap_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void state_put(struct byte_column *to, const void *bytes, size_t n)
+{
+	if (!n || !column_room(to, n))
+		return;
+	memcpy(to->byte + to->n, bytes, n);
+	to->n += n;
+}
+
+void state_get(struct cursor *from, void *bytes, size_t n)
+{
+	const size_t there = (size_t)(from->end - from->p) < n ? (size_t)(from->end - from->p) : n;
+
+	memset(bytes, 0, n);
+	if (there)
+		memcpy(bytes, from->p, there);
+	from->p += there;
+}
+
+void state_put_rows(struct byte_column *to, const uint64_t *row, size_t n, unsigned numbers)
+{
+	for (unsigned i = 0; i < numbers; i++) {
+		uint64_t before = 0;
+
+		for (size_t k = 0; k < n && column_room(to, 10); k++) {
+			column_add_varint(to, zigzag(row[k * numbers + i] - before));
+			before = row[k * numbers + i];
+		}
+	}
+}
+
+void state_get_rows(struct cursor *from, uint64_t *row, size_t n, unsigned numbers)
+{
+	for (unsigned i = 0; i < numbers; i++)
+		for (uint64_t k = 0, before = 0; k < n; k++)
+			row[k * numbers + i] = before += unzigzag(cursor_varint(from));
+}
+
+/* ---- blocks ---- */
+
+#define NUMBERS 8u /* that tell a block */
+
+static void tell(const struct block *b, uint64_t number, uint64_t *row)
+{
+	row[0] = number;
+	row[1] = b->addr;
+	row[2] = b->size;
+	row[3] = b->start;
+	row[4] = b->slack;
+	row[5] = b->owner;
+	row[6] = b->stack;
+	row[7] = (uint64_t)b->order << 8 | b->fn;
+}
+
+static struct block told(const uint64_t *row)
+{
+	return (struct block){
+		.addr = row[1],
+		.size = row[2],
+		.start = row[3],
+		.slack = (uint32_t)row[4],
+		.owner = (uint32_t)row[5],
+		.stack = (uint32_t)row[6],
+		.fn = (uint8_t)row[7],
+		.order = row[7] >> 8 & 0xffffff,
+	};
+}
+
+static uint64_t *rows_of(size_t n)
+{
+	return calloc(n + 1, NUMBERS * sizeof(uint64_t));
+}
+
+static void put_rows(struct byte_column *to, uint64_t *row, size_t n)
+{
+	column_varint(to, n);
+	state_put_rows(to, row, n, NUMBERS);
+	free(row);
+}
+
+static void put_own(struct byte_column *to, const struct own_blocks *own)
+{
+	uint64_t *row = rows_of(own->n);
+	size_t n = 0;
+
+	to->failed |= !row;
+	for (uint32_t i = 0; row && i < own->n; i++)
+		if (own->block[i].addr)
+			tell(&own->block[i], i + 1, row + NUMBERS * n++);
+	column_varint(to, own->n);
+	put_rows(to, row, n);
+}
+
+static void put_others(struct byte_column *to, const struct blocks *others)
+{
+	uint64_t *row = rows_of(others->used);
+	const struct block *b = NULL;
+	size_t n = 0;
+
+	to->failed |= !row;
+	while (row && (b = blocks_next(others, b)))
+		tell(b, 0, row + NUMBERS * n++);
+	put_rows(to, row, n);
+}
+
+static uint64_t *get_rows(struct cursor *from, size_t *n)
+{
+	uint64_t *row;
+
+	*n = cursor_varint(from);
+	row = rows_of(*n);
+	if (row)
+		state_get_rows(from, row, *n, NUMBERS);
+	return row;
+}
+
+static int get_own(struct cursor *from, struct own_blocks *own)
+{
+	const uint32_t numbers = (uint32_t)cursor_varint(from);
+	size_t n;
+	uint64_t *row = get_rows(from, &n);
+	const bool room = row && (!numbers || own_place(own, numbers));
+
+	for (size_t i = 0; room && i < n; i++)
+		own->block[row[NUMBERS * i] - 1] = told(row + NUMBERS * i);
+	free(row);
+	return room ? 0 : -ENOMEM;
+}
+
+static int get_others(struct cursor *from, struct blocks *others)
+{
+	size_t n;
+	uint64_t *row = get_rows(from, &n);
+	int ret = row ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && !ret; i++) {
+		const struct block b = told(row + NUMBERS * i);
+
+		ret = blocks_put(others, &b);
+	}
+	free(row);
+	return ret;
+}
+
+/* ---- what is mapped ---- */
+
+static void put_maps(struct byte_column *to, const struct map_set *s)
+{
+	column_varint(to, s->count);
+	state_put(to, s->range, s->count * sizeof(*s->range));
+	state_put(to, s->bytes, sizeof(s->bytes));
+}
+
+static int get_maps(struct cursor *from, struct map_set *s)
+{
+	s->count = s->room = cursor_varint(from);
+	s->range = s->count ? calloc(s->count, sizeof(*s->range)) : NULL;
+	if (s->count && !s->range) {
+		s->count = s->room = 0;
+		return -ENOMEM;
+	}
+	if (s->count)
+		state_get(from, s->range, s->count * sizeof(*s->range));
+	state_get(from, s->bytes, sizeof(s->bytes));
+	return 0;
+}
+
+/* ---- processes and threads ---- */
+
+static void put_process(struct byte_column *to, const struct heap_process *p)
+{
+	state_put(to, p, sizeof(*p)); /* its pointers are not read */
+	put_own(to, &p->own);
+	put_others(to, &p->others);
+	put_others(to, &p->forked);
+	put_maps(to, &p->space.mapped);
+	put_maps(to, &p->space.gone);
+}
+
+static int get_process(struct cursor *from, struct heap *h)
+{
+	struct heap_process saved, *p;
+	int ret;
+
+	state_get(from, &saved, sizeof(saved));
+	p = h->process[heap_process(h, saved.number)];
+	if (h->error)
+		return h->error;
+	p->parent = saved.parent;
+	p->state = saved.state;
+	p->fork_ticks = saved.fork_ticks;
+	p->start_ticks = saved.start_ticks;
+	p->forked_known = saved.forked_known;
+	p->live = saved.live;
+	p->live.pages = 0;
+	p->most_bytes = saved.most_bytes;
+	p->most_blocks = saved.most_blocks;
+	p->late = saved.late;
+	p->inversions = saved.inversions;
+	p->space.moved_break = saved.space.moved_break;
+	ret = get_own(from, &p->own);
+	ret = ret ? ret : get_others(from, &p->others);
+	ret = ret ? ret : get_others(from, &p->forked);
+	ret = ret ? ret : get_maps(from, &p->space.mapped);
+	return ret ? ret : get_maps(from, &p->space.gone);
+}
+
+/* ---- the whole ---- */
+
+void heap_save(const struct heap *h, struct byte_column *to)
+{
+	state_put(to, &h->all, sizeof(h->all));
+	column_varint(to, h->most_bytes);
+	column_varint(to, h->most_blocks);
+	column_varint(to, h->number);
+	column_varint(to, h->older_frees);
+	state_put(to, h->problems, sizeof(h->problems));
+	column_varint(to, h->kept);
+	state_put(to, h->problem, h->kept * sizeof(*h->problem));
+	column_varint(to, h->processes);
+	for (size_t i = 0; i < h->processes; i++)
+		put_process(to, h->process[i]);
+	column_varint(to, h->threads);
+	state_put(to, h->thread, h->threads * sizeof(*h->thread));
+}
+
+int heap_load(struct heap *h, struct cursor *from)
+{
+	struct heap_thread thread;
+	uint64_t n;
+	int ret = 0;
+
+	state_get(from, &h->all, sizeof(h->all));
+	h->all.pages = 0;
+	h->most_bytes = cursor_varint(from);
+	h->most_blocks = cursor_varint(from);
+	h->number = cursor_varint(from);
+	h->older_frees = cursor_varint(from);
+	state_get(from, h->problems, sizeof(h->problems));
+	h->kept = cursor_varint(from);
+	state_get(from, h->problem, h->kept * sizeof(*h->problem));
+	for (n = cursor_varint(from); n && !ret; n--)
+		ret = get_process(from, h);
+	for (n = ret ? 0 : cursor_varint(from); n && !ret; n--) {
+		state_get(from, &thread, sizeof(thread));
+		h->thread[heap_thread(h, thread.number, thread.process)] = thread;
+		ret = h->error;
+	}
+	return ret;
+}

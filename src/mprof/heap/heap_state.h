@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * heap_state.h - a heap as bytes, so that a walk can go on from the middle of a trace.
+ *
+ * The bytes are for the process that made them, not for a file: values of the same kind follow
+ * each other, as varints, so that they compress well.  Pages are left out.
+ */
+#ifndef MPROF_HEAP_HEAP_STATE_H
+#define MPROF_HEAP_HEAP_STATE_H
+
+#include "../trace/bytes.h"
+#include "heap.h"
+
+/* Without memory, `to` has failed. */
+void heap_save(const struct heap *h, struct byte_column *to);
+/* Into a heap that heap_init() has begun, without pages.  0 or -ENOMEM. */
+int heap_load(struct heap *h, struct cursor *from);
+
+/* n bytes as they are. */
+void state_put(struct byte_column *to, const void *bytes, size_t n);
+void state_get(struct cursor *from, void *bytes, size_t n);
+/* n rows of so many numbers, each told by its difference from the one in the row before. */
+void state_put_rows(struct byte_column *to, const uint64_t *row, size_t n, unsigned numbers);
+void state_get_rows(struct cursor *from, uint64_t *row, size_t n, unsigned numbers);
+
+#endif

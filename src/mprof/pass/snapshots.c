@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * snapshots.c - see snapshots.h.
+ *
+ * A snapshot is taken between two batches: the heap has every event before the window, and the
+ * reader stands behind the window.  So the window is part of it: events in there may have been
+ * pulled forward.
+ *
+ * The reader needs addresses of blocks.  They are those of the heap, but for blocks that begin or
+ * end in the window; these are told one by one.
+ */
+#include "snapshots.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../heap/heap_state.h"
+#include "../trace/pack.h"
+
+_Static_assert(sizeof(struct snapshot_births) == SNAPSHOT_NUMBERS * sizeof(uint64_t),
+	       "written as rows of numbers");
+
+struct work {
+	struct walk *walk;
+	struct packer *packer;
+	struct byte_column plain;
+	struct snapshot_births *birth; /* open addressing; blocks 0: empty */
+	size_t births, room;	       /* room: a power of two */
+	uint64_t every, most;
+	size_t kept; /* bytes of all frames */
+	size_t slices_room;
+	struct snapshot_moment last;
+	uint64_t most_ticks;
+	bool failed;
+};
+
+/* ---- frames ---- */
+
+static bool whole(void *from, size_t i, const void **data, size_t *bytes)
+{
+	const struct byte_column *c = from;
+
+	*data = c->byte;
+	*bytes = c->n;
+	return !i;
+}
+
+/* Of k->plain, which is empty then. */
+static void make_frame(struct work *k, struct snapshot_frame *f)
+{
+	size_t room;
+
+	*f = (struct snapshot_frame){ .plain = (size_t)pieces_bytes(whole, &k->plain, &room) };
+	f->bytes = malloc(room);
+	if (f->bytes && !k->plain.failed)
+		f->count = packer_frame(k->packer, whole, &k->plain, f->bytes, room);
+	if (!f->count) {
+		free(f->bytes);
+		f->bytes = NULL;
+		k->failed = true;
+		return;
+	}
+	f->bytes = realloc(f->bytes, f->count);
+	k->kept += f->count;
+	columns_clear(&k->plain, 1);
+}
+
+static void drop_frame(struct work *k, struct snapshot_frame *f)
+{
+	if (k)
+		k->kept -= f->count;
+	free(f->bytes);
+	*f = (struct snapshot_frame){ .bytes = NULL };
+}
+
+/* For free(); NULL without memory. */
+static uint8_t *plain_of(const struct snapshot_frame *f)
+{
+	struct unpacker *u = unpacker_new();
+	uint8_t *plain = malloc(f->plain + 1);
+
+	if (!u || !plain || !unpacker_frame(u, f->bytes, f->count, plain, f->plain)) {
+		free(plain);
+		plain = NULL;
+	}
+	unpacker_free(u);
+	return plain;
+}
+
+/* ---- births ---- */
+
+static uint64_t hash(const struct snapshot_births *b)
+{
+	uint64_t h = (b->stack << 32 | b->thread) * 0xff51afd7ed558ccdull;
+
+	return (h ^ h >> 29 ^ (b->process << 8 | b->size_class)) * 0x9e3779b97f4a7c15ull;
+}
+
+static bool is_same(const struct snapshot_births *a, const struct snapshot_births *b)
+{
+	return a->stack == b->stack && a->thread == b->thread && a->process == b->process &&
+	       a->size_class == b->size_class;
+}
+
+static struct snapshot_births *find(const struct work *k, const struct snapshot_births *b)
+{
+	size_t i = hash(b) >> 20 & (k->room - 1);
+
+	while (k->birth[i].blocks && !is_same(&k->birth[i], b))
+		i = (i + 1) & (k->room - 1);
+	return &k->birth[i];
+}
+
+static bool grow(struct work *k)
+{
+	struct snapshot_births *old = k->birth;
+	const size_t room = k->room;
+
+	k->birth = calloc(room ? 2 * room : 1u << 12, sizeof(*k->birth));
+	if (!k->birth) {
+		k->birth = old;
+		k->failed = true;
+		return false;
+	}
+	k->room = room ? 2 * room : 1u << 12;
+	for (size_t i = 0; i < room; i++)
+		if (old[i].blocks)
+			*find(k, &old[i]) = old[i];
+	free(old);
+	return true;
+}
+
+static void add(struct work *k, const struct snapshot_births *b)
+{
+	struct snapshot_births *to;
+
+	if (k->births >= k->room / 2 && !grow(k))
+		return;
+	to = find(k, b);
+	if (!to->blocks) {
+		*to = *b;
+		k->births++;
+		return;
+	}
+	to->blocks += b->blocks;
+	to->bytes += b->bytes;
+}
+
+static int by_key(const void *x, const void *y)
+{
+	const struct snapshot_births *a = x, *b = y;
+
+#define BY(field)                 \
+	if (a->field != b->field) \
+	return a->field < b->field ? -1 : 1
+	BY(stack);
+	BY(thread);
+	BY(process);
+	BY(size_class);
+#undef BY
+	return 0;
+}
+
+/* The table becomes the slice's frame, and is empty. */
+static void keep_births(struct work *k, struct snapshot_slice *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < k->room; i++)
+		if (k->birth[i].blocks)
+			k->birth[n++] = k->birth[i];
+	if (n)
+		qsort(k->birth, n, sizeof(*k->birth), by_key);
+	s->birth_rows = n;
+	state_put_rows(&k->plain, &k->birth->stack, n, SNAPSHOT_NUMBERS);
+	make_frame(k, &s->births);
+	memset(k->birth, 0, k->room * sizeof(*k->birth));
+	k->births = 0;
+}
+
+struct snapshot_births *snapshots_births(const struct snapshot_slice *s)
+{
+	struct snapshot_births *b = calloc(s->birth_rows + 1, sizeof(*b));
+	uint8_t *plain = b ? plain_of(&s->births) : NULL;
+	struct cursor from = { plain, plain + s->births.plain };
+
+	if (!plain) {
+		free(b);
+		return NULL;
+	}
+	state_get_rows(&from, &b->stack, s->birth_rows, SNAPSHOT_NUMBERS);
+	free(plain);
+	return b;
+}
+
+/* ---- taking a snapshot ---- */
+
+/* Where the reader has another address than the heap. */
+static void put_addresses(const struct snapshots *s, const struct walk *w, struct byte_column *to)
+{
+	for (size_t i = 0; i < w->heap.processes; i++) {
+		const struct heap_process *p = w->heap.process[i];
+		const uint32_t ahead = p->state == HEAP_ENDED ? 0 : WINDOW_BATCH;
+		const uint32_t n = p->own.n + ahead; /* by what the reader is ahead */
+
+		for (uint32_t k = 1; k <= n; k++) {
+			const struct block *b = own_find(&p->own, k);
+			const uint64_t addr = trace_address(s->trace, p->number, k);
+
+			if (addr == (b ? b->addr : 0))
+				continue;
+			column_varint(to, k);
+			column_varint(to, addr);
+		}
+		column_varint(to, 0);
+	}
+}
+
+static void put_walk(const struct walk *w, size_t here, struct byte_column *to)
+{
+	column_varint(to, w->events);
+	column_varint(to, w->first_ticks);
+	column_varint(to, w->last_ticks);
+	column_varint(to, w->next_boundary);
+	column_varint(to, here);
+	state_put(to, window_at((struct window *)&w->window, 0), here * sizeof(struct event));
+}
+
+static struct snapshot_slice *next_slice(struct snapshots *s)
+{
+	struct work *k = s->work;
+	const size_t room = k->slices_room ? 2 * k->slices_room : 64;
+	struct snapshot_slice *more;
+
+	if (s->slices == k->slices_room) {
+		more = reallocarray(s->slice, room, sizeof(*more));
+		if (!more) {
+			k->failed = true;
+			return NULL;
+		}
+		s->slice = more;
+		k->slices_room = room;
+	}
+	more = &s->slice[s->slices++];
+	*more = (struct snapshot_slice){ .first_ticks = UINT64_MAX,
+					 .before = k->walk->events,
+					 .most_ticks = k->most_ticks,
+					 .last = k->last };
+	return more;
+}
+
+/* ---- fewer of them ---- */
+
+static void add_rows(struct work *k, const struct snapshot_slice *s)
+{
+	struct snapshot_births *b = snapshots_births(s);
+
+	for (size_t i = 0; b && i < s->birth_rows; i++)
+		add(k, &b[i]);
+	k->failed |= !b;
+	free(b);
+}
+
+/* b, which follows a, becomes part of it. */
+static void join(struct work *k, struct snapshot_slice *a, struct snapshot_slice *b)
+{
+	add_rows(k, a);
+	add_rows(k, b);
+	drop_frame(k, &a->births);
+	drop_frame(k, &b->births);
+	drop_frame(k, &b->state);
+	keep_births(k, a);
+	if (b->first_ticks < a->first_ticks)
+		a->first_ticks = b->first_ticks;
+	if (b->last_ticks > a->last_ticks)
+		a->last_ticks = b->last_ticks;
+	if (!a->highest.at.set ||
+	    (b->highest.at.set && b->highest.live_bytes > a->highest.live_bytes))
+		a->highest = b->highest;
+}
+
+/* Every second snapshot goes; all slices are complete. */
+static void thin(struct snapshots *s)
+{
+	struct work *k = s->work;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->slices && !k->failed; i += 2) {
+		if (i + 1 < s->slices)
+			join(k, &s->slice[i], &s->slice[i + 1]);
+		s->slice[n++] = s->slice[i];
+	}
+	s->slices = k->failed ? s->slices : n;
+	k->every *= 2;
+}
+
+/* ---- the walk ---- */
+
+static void cut(struct snapshots *s, struct walk *w, size_t here, const struct trace_place *place)
+{
+	struct work *k = s->work;
+	struct snapshot_slice *slice;
+
+	keep_births(k, &s->slice[s->slices - 1]);
+	while (k->kept > k->most && s->slices > 1 && !k->failed)
+		thin(s);
+	slice = k->failed ? NULL : next_slice(s);
+	if (!slice)
+		return;
+	slice->place = *place;
+	put_walk(w, here, &k->plain);
+	heap_save(&w->heap, &k->plain);
+	put_addresses(s, w, &k->plain);
+	make_frame(k, &slice->state);
+}
+
+static void between(void *self, struct walk *w, size_t here)
+{
+	struct snapshots *s = self;
+	struct work *k = s->work;
+	struct trace_place place;
+
+	if (!k || k->failed)
+		return;
+	if (w->events && w->last_ticks > k->most_ticks)
+		k->most_ticks = w->last_ticks;
+	if (w->events - s->slice[s->slices - 1].before >= k->every && trace_place(s->trace, &place))
+		cut(s, w, here, &place);
+}
+
+static void drop_work(struct snapshots *s)
+{
+	struct work *k = s->work;
+
+	if (!k)
+		return;
+	packer_free(k->packer);
+	columns_free(&k->plain, 1);
+	free(k->birth);
+	free(k);
+	s->work = NULL;
+}
+
+static void start(void *self, struct walk *w)
+{
+	struct snapshots *s = self;
+	struct work *k = calloc(1, sizeof(*k));
+
+	s->work = k;
+	if (!k)
+		return;
+	k->walk = w;
+	k->every = s->every ? s->every : SNAPSHOTS_EVERY;
+	k->most = s->most ? s->most : SNAPSHOTS_MOST;
+	k->packer = packer_new(1);
+	k->failed = !k->packer || !next_slice(s) || !grow(k);
+	w->between = between;
+	w->between_context = s;
+}
+
+static void note(struct snapshots *s, const struct event *e, const struct note *n, uint64_t number)
+{
+	struct work *k = s->work;
+	struct snapshot_moment *highest = &s->slice[s->slices - 1].highest;
+
+	k->last = (struct snapshot_moment){
+		.at = { .set = true, .ticks = e->ticks, .event = number },
+		.live_bytes = note_all_bytes(n),
+	};
+	if (!highest->at.set || k->last.live_bytes > highest->live_bytes)
+		*highest = k->last;
+	if (!(n->did & NOTE_BEGAN) || (s->functions && !(s->functions >> (e->fn & 31) & 1)))
+		return;
+	add(k, &(struct snapshot_births){
+		   .stack = e->stack,
+		   .thread = e->thread,
+		   .process = e->process,
+		   .size_class = snapshot_class(e->size),
+		   .blocks = 1,
+		   .bytes = e->size,
+	       });
+}
+
+static void batch(void *self, const struct batch *b)
+{
+	struct snapshots *s = self;
+	struct work *k = s->work;
+	struct snapshot_slice *slice;
+
+	if (!k || k->failed)
+		return;
+	slice = &s->slice[s->slices - 1];
+	for (size_t i = 0; i < b->count; i++) {
+		const struct event *e = &b->event[i];
+
+		if (e->ticks < slice->first_ticks)
+			slice->first_ticks = e->ticks;
+		if (e->ticks > slice->last_ticks)
+			slice->last_ticks = e->ticks;
+		if (b->note[i].did & (NOTE_BEGAN | NOTE_ENDED))
+			note(s, e, &b->note[i], b->number + i);
+	}
+}
+
+static void finish(void *self, struct walk *w)
+{
+	struct snapshots *s = self;
+	struct work *k = s->work;
+
+	w->between = NULL;
+	s->trace = NULL;
+	if (k && !k->failed)
+		keep_births(k, &s->slice[s->slices - 1]);
+	if (!k || k->failed)
+		snapshots_release(s);
+	drop_work(s);
+}
+
+const struct pass_ops snapshots_pass = {
+	.name = "snapshots",
+	.start = start,
+	.batch = batch,
+	.finish = finish,
+};
+
+void snapshots_release(struct snapshots *s)
+{
+	for (size_t i = 0; i < s->slices; i++) {
+		drop_frame(NULL, &s->slice[i].state);
+		drop_frame(NULL, &s->slice[i].births);
+	}
+	free(s->slice);
+	s->slice = NULL;
+	s->slices = 0;
+	drop_work(s);
+}
+
+/* ---- going on from one ---- */
+
+static size_t get_walk(struct cursor *from, struct walk *w)
+{
+	size_t here;
+
+	w->events = cursor_varint(from);
+	w->first_ticks = cursor_varint(from);
+	w->last_ticks = cursor_varint(from);
+	w->next_boundary = cursor_varint(from);
+	here = cursor_varint(from);
+	here = here < WINDOW_BATCH ? here : WINDOW_BATCH;
+	state_get(from, w->window.event, here * sizeof(struct event));
+	return here;
+}
+
+static bool get_addresses(struct trace *t, const struct walk *w, struct cursor *from)
+{
+	bool sound = true;
+	uint64_t number;
+
+	for (size_t i = 0; i < w->heap.processes; i++) {
+		const struct heap_process *p = w->heap.process[i];
+
+		for (uint32_t k = 0; k < p->own.n && sound; k++)
+			if (p->own.block[k].addr)
+				sound =
+				    trace_set_address(t, p->number, k + 1, p->own.block[k].addr);
+		while ((number = cursor_varint(from)) && sound)
+			sound =
+			    trace_set_address(t, p->number, (uint32_t)number, cursor_varint(from));
+	}
+	return sound;
+}
+
+static int resume(void *self, struct walk *w, size_t *here)
+{
+	const struct snapshot_start *at = self;
+	const struct snapshot_slice *s = &at->snapshots->slice[at->slice];
+	uint8_t *plain = plain_of(&s->state);
+	struct cursor from = { plain, plain + s->state.plain };
+	bool sound = plain;
+
+	if (sound) {
+		*here = get_walk(&from, w);
+		trace_go(at->trace, &s->place);
+		sound = !heap_load(&w->heap, &from) && get_addresses(at->trace, w, &from);
+	}
+	free(plain);
+	return sound ? 0 : -ENOMEM;
+}
+
+void snapshots_begin(struct walk *w, struct snapshot_start *from)
+{
+	if (!from->slice)
+		return;
+	w->resume = resume;
+	w->resume_context = from;
+}

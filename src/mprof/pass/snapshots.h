@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * snapshots.h - the pass behind `mprof view`: the state of a walk at many moments, from which a
+ * later walk of the same trace goes on, and what happened between them.
+ *
+ * A slice is the part of a trace between two snapshots.  So a question about a window of time
+ * walks the two slices that its ends lie in; of those between it takes what is known of each: the
+ * highest moment, and the blocks that began in it, by stack, thread, process and class of size.
+ *
+ * Only of a compressed trace, in which reading can begin in the middle; of another one there is
+ * one slice, the whole.
+ *
+ * Memory: SNAPSHOTS_MOST, and two snapshots more.  Beyond that, every second snapshot is dropped,
+ * and slices become twice as long.  A snapshot takes some 10 bytes a live block.
+ *
+ * Errors: without memory there is one slice.  Threads: one at a time.
+ */
+#ifndef MPROF_PASS_SNAPSHOTS_H
+#define MPROF_PASS_SNAPSHOTS_H
+
+#include "walk.h"
+
+#define SNAPSHOTS_EVERY (1u << 18) /* events */
+#define SNAPSHOTS_MOST	((size_t)128 << 20)
+
+/* zstd frames of bytes that only this process reads. */
+struct snapshot_frame {
+	uint8_t *bytes;
+	size_t count, plain;
+};
+
+/* The latest or highest moment of some events; `at` is not set: nothing began or ended. */
+struct snapshot_moment {
+	struct walk_until at;
+	uint64_t live_bytes; /* of the run */
+};
+
+struct snapshot_slice {
+	/* Where it begins: */
+	struct trace_place place;
+	struct snapshot_frame state; /* none of the first one */
+	uint64_t before;	     /* number of the event before it */
+	uint64_t most_ticks;	     /* latest time at the end of a batch before it */
+	struct snapshot_moment last; /* before it */
+	/* What happened in it: */
+	uint64_t first_ticks, last_ticks; /* earliest and latest time of its events */
+	struct snapshot_moment highest;	  /* first one */
+	struct snapshot_frame births;
+	size_t birth_rows;
+};
+
+/* Blocks that began in a slice. */
+struct snapshot_births {
+	uint64_t stack;		  /* node of stacks.h, 0 not known */
+	uint64_t thread, process; /* numbers of the run */
+	uint64_t size_class;	  /* bits of the size: 0 for 0 bytes, n for 2^(n-1) to 2^n - 1 */
+	uint64_t blocks, bytes;
+};
+#define SNAPSHOT_NUMBERS 6u
+
+struct snapshots {
+	/* Set before the walk: */
+	struct trace *trace;  /* the one that is walked */
+	uint32_t functions;   /* as in struct site_filter: births of others are left out */
+	uint64_t every, most; /* events, bytes; 0: those above */
+	/* The result: */
+	struct snapshot_slice *slice;
+	size_t slices;
+	void *work; /* the pass's own */
+};
+
+/* Releases nothing with the walk. */
+extern const struct pass_ops snapshots_pass;
+void snapshots_release(struct snapshots *s);
+
+/* Makes a walk of `trace`, which has the same file, begin with this slice.  walk_init was called;
+ * `from` must outlive the walk. */
+struct snapshot_start {
+	const struct snapshots *snapshots;
+	size_t slice;
+	struct trace *trace;
+};
+void snapshots_begin(struct walk *w, struct snapshot_start *from);
+
+/* The births of a slice, birth_rows of them, for free(); NULL without memory. */
+struct snapshot_births *snapshots_births(const struct snapshot_slice *s);
+
+static inline unsigned snapshot_class(uint64_t size)
+{
+	return size ? 64u - (unsigned)__builtin_clzll(size) : 0;
+}
+
+#endif

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * pass_snapshots.c - a walk that begins at a snapshot sees what one from the beginning sees there:
+ * the same events, which did the same to the same heap, and the same blocks live at the end.
+ */
+#include "suites.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pass/snapshots.h"
+#include "trace/compact.h"
+#include "trace/group.h"
+#include "trace_build.h"
+
+#define THREADS	  8u /* the last two are of a child */
+#define OF_PARENT 6u
+#define STEPS	  950000u
+#define BLOCKS	  600u
+#define EVERY	  50000u
+#define FORKED	  (STEPS / 2)
+
+static struct build b;
+static char directory[32], path[64];
+static uint64_t random_state;
+
+static uint64_t random_next(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+/* ---- a trace ---- */
+
+struct writer {
+	struct words w;
+	uint64_t seq;
+};
+
+static struct writer to[THREADS];
+
+static void flush(unsigned thread, bool end)
+{
+	struct words *w = &to[thread].w;
+	const uint64_t ticks = w->ticks;
+
+	if (w->n < 2000 && !end)
+		return;
+	if (w->n)
+		build_chunk(&b, thread < OF_PARENT ? 1 : 2, thread + 1, ++to[thread].seq, w);
+	words_free(w);
+	words_start(w, ticks);
+}
+
+static void take(unsigned thread, uint64_t ticks, uint64_t addr, unsigned tag)
+{
+	struct words *w = &to[thread].w;
+	const uint64_t r = random_next(), size = r & 7 ? 24 + 16 * (r >> 4 & 15) : r >> 4 & 0xffff;
+
+	words_stack(w, 0, r >> 24 & 15);
+	words_alloc(w, tag, ticks, addr, size, size + 8);
+	flush(thread, false);
+}
+
+static void give(unsigned thread, uint64_t ticks, uint64_t addr, unsigned tag)
+{
+	words_give(&to[thread].w, tag, ticks, addr);
+	flush(thread, false);
+}
+
+static uint64_t address(uint64_t i)
+{
+	return 0x7f0000000010 + 0x10000 * i;
+}
+
+/* One step with block i: it begins, ends, is resized, or changes hands against the order. */
+static void step(bool *live, uint64_t i, unsigned thread, unsigned other, uint64_t *ticks)
+{
+	const uint64_t r = random_next();
+
+	*ticks += 20 + (r >> 50 & 255);
+	if (!*live) {
+		take(thread, *ticks, address(i), r & 1 ? MPROF_TAG_MALLOC : MPROF_TAG_CALLOC);
+		*live = true;
+	} else if (r >> 8 & 3) {
+		give(thread, *ticks, address(i), MPROF_TAG_FREE);
+		*live = false;
+	} else if (r >> 10 & 1) {
+		give(thread, *ticks, address(i), MPROF_TAG_REALLOC_BEGIN);
+		take(thread, *ticks + 5, address(i), MPROF_TAG_REALLOC_END);
+		*ticks += 5;
+	} else {
+		/* An inversion: its address was handed out again before, as the clocks say. */
+		take(other, *ticks + 10, address(i), MPROF_TAG_MALLOC);
+		give(thread, *ticks + 50, address(i), MPROF_TAG_FREE);
+		*ticks += 60;
+	}
+}
+
+static void build_run(void)
+{
+	bool live[BLOCKS] = { false }, of_child[BLOCKS] = { false };
+	struct mprof_fact fork = { .what = MPROF_FACT_START, .parent = 1 };
+	uint64_t ticks = 1000;
+
+	for (unsigned i = 0; i < THREADS; i++)
+		words_start(&to[i].w, ticks);
+	for (unsigned n = 0; n < STEPS; n++) {
+		const uint64_t r = random_next(), i = r % BLOCKS;
+		const unsigned threads = n < FORKED ? OF_PARENT : THREADS;
+		const unsigned thread = (unsigned)(r >> 40) % threads;
+		const bool child = thread >= OF_PARENT;
+		const unsigned other =
+		    child ? 2 * OF_PARENT + 1 - thread : (thread + 1) % OF_PARENT;
+
+		if (n == FORKED) {
+			fork.fork_ticks = ticks += 1000;
+			fork.ticks = ticks += 1000;
+			memcpy(of_child, live, sizeof(live));
+			ticks += 1000;
+		}
+		step(child ? &of_child[i] : &live[i], i, thread, other, &ticks);
+	}
+	for (unsigned i = 0; i < THREADS; i++) {
+		flush(i, true);
+		words_free(&to[i].w);
+	}
+	build_fact(&b, 2, &fork, "", 0);
+}
+
+static void setup(void)
+{
+	FILE *f;
+	struct error err = { "" };
+
+	strcpy(directory, "/tmp/mprof-unit-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/t.log", directory);
+	build_start(&b, MPROF_MAGIC_TRACE);
+	random_state = 88172645463325252u;
+	build_run();
+	f = fopen(path, "w");
+	ck_assert_ptr_nonnull(f);
+	ck_assert_uint_eq(fwrite(b.bytes, 1, b.n, f), b.n);
+	ck_assert_int_eq(fclose(f), 0);
+	ck_assert_msg(!trace_compress(path,
+				      &(struct compact_options){ .level = COMPACT_LEVEL_DEFAULT,
+								 .exact = true },
+				      &err),
+		      "%s", err.text);
+}
+
+static void teardown(void)
+{
+	unlink(path);
+	ck_assert_int_eq(rmdir(directory), 0);
+	build_free(&b);
+}
+
+/* ---- what a walk saw ---- */
+
+struct seen {
+	uint64_t event[2 * STEPS]; /* by number: what it was and did */
+	uint64_t first, count;	   /* numbers of the first and of the last one */
+	uint64_t remains;	   /* blocks that were live at the end */
+	uint64_t blocks;
+};
+
+static uint64_t mix(uint64_t h, uint64_t n)
+{
+	h = (h ^ n) * 0x9e3779b97f4a7c15ull;
+	return h ^ h >> 29;
+}
+
+static uint64_t of_block(uint64_t h, const struct block *at)
+{
+	h = mix(mix(mix(h, at->addr), at->size), at->start);
+	return mix(mix(mix(h, at->owner), at->stack), at->slack);
+}
+
+static void look(void *self, const struct batch *events)
+{
+	struct seen *s = self;
+
+	for (size_t i = 0; i < events->count; i++) {
+		const struct event *e = &events->event[i];
+		const struct note *n = &events->note[i];
+		uint64_t h = mix(mix(mix(n->did, e->ticks), e->addr), e->size);
+
+		h = mix(mix(mix(h, n->process), n->thread), n->problem);
+		if (n->did & (NOTE_ENDED | NOTE_INHERITED | NOTE_DROPPED | NOTE_RESTORED))
+			h = of_block(h, &n->old);
+		if (n->did & (NOTE_BEGAN | NOTE_ENDED))
+			h = mix(mix(h, note_all_bytes(n)), n->own.blocks);
+		s->count = events->number + i;
+		s->first = s->first ? s->first : s->count;
+		s->event[s->count] = h;
+	}
+}
+
+static void remain(void *self, const struct heap *h, uint32_t process, enum process_gone why,
+		   uint64_t ticks)
+{
+	const struct block *at = NULL;
+	struct seen *s = self;
+
+	(void)why;
+	ck_assert(heap_is_valid(h));
+	while ((at = heap_next_block(h->process[process], at))) {
+		s->remains += of_block(mix(ticks, process), at);
+		s->blocks++;
+	}
+}
+
+static const struct pass_ops seen_pass = { .name = "seen", .batch = look, .gone = remain };
+static struct seen all, some;
+static struct walk walk;
+
+static void run(struct trace *t, const struct walk_pass *pass, size_t passes,
+		struct snapshot_start *from)
+{
+	struct error err = { "" };
+	struct walk_input in;
+
+	trace_rewind(t);
+	walk_input_from_trace(&in, t);
+	walk_init(&walk, &in, pass, passes);
+	walk.no_pages = true;
+	if (from)
+		snapshots_begin(&walk, from);
+	ck_assert_msg(!walk_run(&walk, &err), "%s", err.text);
+	walk_release(&walk);
+}
+
+static struct trace *reopen(void)
+{
+	struct error err;
+	struct trace *t;
+
+	ck_assert_msg(!trace_open(&t, path, MPROF_MAGIC_TRACE, &err), "%s", err.text);
+	return t;
+}
+
+/* From every third slice on, compares what is seen; returns the number of slices. */
+static size_t go_on_from_each(struct snapshots *s)
+{
+	struct trace *t = reopen();
+	const struct walk_pass both[] = { { &seen_pass, &all }, { &snapshots_pass, s } };
+	const struct walk_pass one = { &seen_pass, &some };
+	size_t slices;
+
+	s->trace = t;
+	memset(&all, 0, sizeof(all));
+	run(t, both, 2, NULL);
+	trace_close(t);
+	t = reopen();
+	slices = s->slices;
+	for (size_t i = slices - 1; i < slices; i -= 3) { /* the reader has been further on */
+		struct snapshot_start from = { s, i, t };
+
+		memset(&some, 0, sizeof(some));
+		run(t, &one, 1, &from);
+		ck_assert_uint_eq(some.first, s->slice[i].before + 1);
+		ck_assert_uint_eq(some.count, all.count);
+		for (uint64_t k = some.first; k <= some.count; k++)
+			ck_assert_msg(some.event[k] == all.event[k], "slice %zu, event %lu", i,
+				      (unsigned long)k);
+		ck_assert_uint_eq(some.remains, all.remains);
+		ck_assert_uint_eq(some.blocks, all.blocks);
+	}
+	trace_close(t);
+	return slices;
+}
+
+START_TEST(a_walk_goes_on_from_each)
+{
+	struct snapshots s = { .every = EVERY };
+
+	ck_assert_uint_gt(go_on_from_each(&s), 20);
+	ck_assert_uint_gt(all.count, GROUP_EVENTS);
+	ck_assert_uint_gt(all.blocks, 500);
+	snapshots_release(&s);
+}
+END_TEST
+
+START_TEST(fewer_of_them_tell_the_same)
+{
+	struct snapshots many = { .every = EVERY }, few = { .every = EVERY, .most = 100000 };
+	uint64_t blocks[2] = { 0 }, bytes[2] = { 0 }, highest[2] = { 0 };
+	const struct snapshots *s = &many;
+
+	go_on_from_each(&many);
+	ck_assert_uint_gt(go_on_from_each(&few), 2);
+	ck_assert_uint_lt(few.slices, many.slices / 2);
+	for (unsigned k = 0; k < 2; k++, s = &few) {
+		for (size_t i = 0; i < s->slices; i++) {
+			struct snapshot_births *born = snapshots_births(&s->slice[i]);
+
+			for (size_t n = 0; n < s->slice[i].birth_rows; n++) {
+				blocks[k] += born[n].blocks;
+				bytes[k] += born[n].bytes;
+			}
+			if (s->slice[i].highest.live_bytes > highest[k])
+				highest[k] = s->slice[i].highest.live_bytes;
+			free(born);
+		}
+	}
+	ck_assert_uint_gt(blocks[0], 10000);
+	ck_assert_uint_eq(blocks[0], blocks[1]);
+	ck_assert_uint_eq(bytes[0], bytes[1]);
+	ck_assert_uint_eq(highest[0], highest[1]);
+	snapshots_release(&many);
+	snapshots_release(&few);
+}
+END_TEST
+
+Suite *pass_snapshots_suite(void)
+{
+	Suite *suite = suite_create("pass_snapshots");
+	TCase *c = tcase_create("pass_snapshots");
+
+	tcase_set_timeout(c, 120);
+	tcase_add_checked_fixture(c, setup, teardown);
+	tcase_add_test(c, a_walk_goes_on_from_each);
+	tcase_add_test(c, fewer_of_them_tell_the_same);
+	suite_add_tcase(suite, c);
+	return suite;
+}
