@@ -198,7 +198,9 @@ enum mprof_extent_kind {
 	MPROF_EXTENT_MISUSE,  /* struct mprof_misuse: an error that MODE=Guard found */
 	MPROF_EXTENT_GUARDED, /* struct mprof_guarded of a process: what MODE=Guard did */
 	MPROF_EXTENT_COURSE,  /* profile: struct mprof_course of one image of a process */
-	MPROF_EXTENT_BEHIND,  /* kinds are below */
+	MPROF_EXTENT_STACK_USE, /* struct mprof_stack_use of one thread; mapped and live */
+	MPROF_EXTENT_VARIABLES, /* struct mprof_residency and runs, of the variables of objects */
+	MPROF_EXTENT_BEHIND,	/* kinds are below */
 };
 
 struct mprof_extent {
@@ -484,6 +486,28 @@ struct mprof_page_run {
 	uint64_t count;
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_residency) == 32, "on-disk layout");
+
+/*
+ * How much of its stack a thread used.  `deepest` is known at recorded calls, `touched` and
+ * `resident` when the thread ended, or at looked_ticks.
+ */
+struct mprof_stack_use {
+	uint64_t tid;
+	uint64_t high;	  /* end of the stack: where the thread began */
+	uint64_t limit;	  /* bytes below `high` that it may use; 0: no limit, or not known */
+	uint64_t deepest; /* bytes from `high` to the lowest stack pointer seen; 0: none was */
+	uint64_t deepest_ticks; /* then */
+	uint64_t touched;	/* bytes from `high` to the lowest resident page */
+	uint64_t resident;	/* bytes in resident pages of it */
+	uint64_t looked_ticks;	/* when these two were read; 0: never */
+	uint64_t begin_ticks;
+	uint64_t end_ticks;	 /* 0: the thread still runs, or was killed */
+	uint64_t thread_pointer; /* that thread-local variables are found from */
+	uint32_t stack;		 /* call stack at deepest_ticks */
+	uint32_t others;	 /* ended threads that used no more, and have no record */
+	uint64_t reserved[4];
+};
+MPROF_STATIC_ASSERT(sizeof(struct mprof_stack_use) == 128, "on-disk layout");
 
 /* Compressed stack records: the original header, then a frame of packed payload. */
 struct mprof_packed {

@@ -341,7 +341,8 @@ __attribute__((noinline)) uint32_t mp_capture_full(struct mprof_thread *t, uintp
 	c = mp_fresh_begin(t, sp);
 	if (!c)
 		return mp_stacks_none();
-	x.low = c->area.low;
+	/* From our own frame on, which is further down than any caller's. */
+	x.low = c->area.high == c->home.high ? c->home.low : c->area.low;
 	x.high = c->area.high;
 	if (!walk_all(c, &x, pc, sp))
 		mp_fresh_add(c, pc);

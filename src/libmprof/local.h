@@ -16,6 +16,7 @@
 #include "pools.h"
 
 struct mprof_counts;
+struct mprof_stack_use;
 struct mp_stream;
 struct stack_cache;
 
@@ -44,7 +45,7 @@ struct mp_local {
 	struct mp_list ended;	/* the last one first */
 	struct mp_list zombies; /* those before them, oldest first */
 	struct mp_list starts;
-	struct mp_pool lines, slots, counts, caches, live, memory;
+	struct mp_pool lines, slots, counts, caches, live, memory, uses;
 	uint64_t self_bytes; /* our memory in this process */
 	uint64_t last_sample_ns;
 	struct mp_peak peak;
@@ -54,7 +55,10 @@ struct mp_local {
 	uint32_t counts_lock;		    /* of the merged record and those to be used again */
 	struct mprof_counts *counts_merged; /* takes over ended threads' sums */
 	struct mprof_counts *counts_unused[MP_COUNTS_UNUSED]; /* to be used again */
-	uint32_t image;					      /* mprof_process_entry.image */
+	uint32_t uses_taken, uses_lock;
+	struct mprof_stack_use *uses_most; /* of the ended threads beyond those kept */
+	struct mprof_stack_use *uses_unused[MP_COUNTS_UNUSED]; /* to be used again */
+	uint32_t image;					       /* mprof_process_entry.image */
 	uint32_t suspend_lock, suspended; /* threads between mp_suspend() and mp_resume() */
 	uint32_t stacks_lock;
 	uint32_t stream_begun;	  /* there are stack records of this process */

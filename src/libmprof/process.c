@@ -21,6 +21,7 @@
 #include "local.h"
 #include "process.h"
 #include "real_libc.h"
+#include "stack_use.h"
 #include "stacks.h"
 #include "sys.h"
 #include "thread.h"
@@ -193,6 +194,7 @@ static void process_ending(int status)
 		mp_summary_write(mp_config.at_exit, 0, NULL);
 	}
 	mp_failed(mp_stacks_flush());
+	mp_stack_use_look();
 	mp_fact_end(status);
 }
 
@@ -310,6 +312,7 @@ static void process_exec_begins(const char *path, char *const envp[])
 		return;
 	}
 	mp_peak_last();
+	mp_stack_use_look();
 	mp_table()->note_control(MPROF_CONTROL_EXEC, 0);
 	mp_fact_exec(0, path, process_keeps_us(envp));
 	mp_process_flush();

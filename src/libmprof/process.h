@@ -29,6 +29,7 @@ int mp_system_used(uint64_t *bytes); /* of the machine.  0, or -1 without /proc 
 uint64_t mp_system_memory(void);     /* in all */
 int mp_memory_pages(uint64_t *mapped, uint64_t *resident); /* 0 or -1 */
 uint64_t mp_break_start(void); /* where the break was when the program began, 0: not known */
+uint64_t mp_stack_start(void); /* where the main thread's stack begins, 0: not known */
 uint64_t mp_high_water(void);  /* VmHWM in bytes, 0: not known */
 
 /* ---- facts.c ---- */

@@ -16,6 +16,7 @@
 #include "local.h"
 #include "pools.h"
 #include "slots.h"
+#include "stack_use.h"
 #include "stacks.h"
 #include "sys.h"
 #include "unwind.h"
@@ -219,19 +220,27 @@ static int cache_is_near_top(uintptr_t sp, struct area *out)
 	return 1;
 }
 
-/* The stack it began on goes further down: as far as there is no gap, it is one with the rest. */
+/*
+ * The stack it began on goes further down: as far as there is no gap, it is one with the rest.
+ * area.low is the lowest sp so far, so that no call pays for finding out which one is.
+ */
 static int cache_has_grown(struct stack_cache *c, uintptr_t sp)
 {
 	enum { LITTLE = 16 };
-	uintptr_t low = sp & -(uintptr_t)mp_page(), at = c->area.low;
+	uintptr_t low = sp & -(uintptr_t)mp_page(), at = c->home.low;
 
-	if (low >= at || at - low > LITTLE * mp_page() || !cache_is_home(&c->area) ||
-	    !cache_are_readable(low, at))
+	if (sp >= c->area.low || c->area.high != c->home.high)
 		return 0;
+	if (low < at) {
+		if (at - low > LITTLE * mp_page() || !cache_are_readable(low, at))
+			return 0;
+		c->home.low = low;
+	}
 	for (uint32_t i = 0; i < c->areas; i++)
 		if (c->seen[i].high == c->area.high)
-			c->seen[i].low = low;
-	c->area.low = low;
+			c->seen[i].low = sp;
+	c->area.low = sp;
+	c->deeper = 1;
 	return 1;
 }
 
@@ -243,6 +252,10 @@ static int cache_find_area(struct stack_cache *c, uintptr_t sp, struct area *out
 {
 	enum { BLIND_MOST = 4095 };
 
+	if (mp_stack_use_home(sp, &out->low, &out->high)) {
+		out->flags = AREA_READABLE | 2;
+		return 1;
+	}
 	if (cache_is_near_top(sp, out))
 		return 1;
 	if (c->blind_left) {
@@ -270,8 +283,13 @@ int mp_cache_area(struct stack_cache *c, uintptr_t sp)
 		}
 	if (!cache_find_area(c, sp, &a))
 		return 0;
-	if (!c->listens && !cache_is_home(&a))
+	if (cache_is_home(&a)) {
+		c->home = a;
+		a.low = sp;
+		c->deeper = 1;
+	} else if (!c->listens) {
 		cache_listen(c);
+	}
 	/* The main thread's stack has grown: its old bounds are of no use any more. */
 	for (uint32_t i = 0; i < c->areas; i++)
 		if (c->seen[i].high == a.high) {
@@ -317,7 +335,7 @@ struct stack_cache *mp_cache_prepare(struct mprof_thread *t, uintptr_t sp)
 		if (c->near != mp_rules_shared)
 			__builtin_memset(c->near, 0, RULES_NEAR * sizeof(*c->near));
 		/* None of these counts any more, even if it is not known where we are now. */
-		c->area = c->code = (struct area){ 0, 0, 0 };
+		c->area = c->code = c->home = (struct area){ 0, 0, 0 };
 		c->areas = c->next_area = 0;
 		__builtin_memset(c->seen, 0, sizeof(c->seen));
 		c->generation = mp_rules_generation;

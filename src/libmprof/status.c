@@ -42,6 +42,11 @@ uint64_t mp_start_time(void)
 	return status_stat_number(22);
 }
 
+uint64_t mp_stack_start(void)
+{
+	return status_stat_number(28);
+}
+
 uint64_t mp_break_start(void)
 {
 	return status_stat_number(47);

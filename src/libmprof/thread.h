@@ -11,8 +11,10 @@
 #include <mprof/module.h>
 #include <stdint.h>
 
-extern struct mprof_thread mp_nobody;	/* always zero */
-void mp_thread_begins(uint32_t number); /* in a new thread: the number its creator gave it */
+extern struct mprof_thread mp_nobody; /* always zero */
+struct mp_stack_room;
+/* In a new thread, from its first function: what its creator gave it. */
+void mp_thread_begins(uint32_t number, const struct mp_stack_room *room);
 /* Between these, what this thread calls of the malloc family is not recorded; end: was any? */
 void mp_trial_begin(struct mprof_thread **before);
 int mp_trial_end(struct mprof_thread *before);

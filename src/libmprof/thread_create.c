@@ -12,6 +12,7 @@
 #include "lists.h"
 #include "local.h"
 #include "real_libc.h"
+#include "stack_use.h"
 #include "thread.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -24,6 +25,7 @@ struct mp_start {
 	};
 	void *arg;
 	uint32_t number;
+	struct mp_stack_room room;
 };
 
 static struct mp_start *start_new(void)
@@ -38,26 +40,39 @@ static void start_release(struct mp_start *s)
 	mp_list_put(&mp_local->starts, &s->next);
 }
 
-static void *start_run(void *given)
+/* Not inlined: its caller ends with a jump, so that no stack of the program goes through it. */
+static __attribute__((noinline)) void start_begin(struct mp_start *given, uintptr_t from)
 {
-	struct mp_start s = *(struct mp_start *)given;
+	struct mp_stack_room room = given->room;
+	uint32_t number = given->number;
 
 	start_release(given);
-	mp_thread_begins(s.number);
-	return s.routine(s.arg);
+	room.from = from;
+	mp_thread_begins(number, &room);
+}
+
+static void *start_run(void *given)
+{
+	struct mp_start *s = given;
+	void *(*routine)(void *) = s->routine;
+	void *arg = s->arg;
+
+	start_begin(s, (uintptr_t)__builtin_dwarf_cfa());
+	return routine(arg);
 }
 
 static int start_run_thrd(void *given)
 {
-	struct mp_start s = *(struct mp_start *)given;
+	struct mp_start *s = given;
+	thrd_start_t routine = s->thrd;
+	void *arg = s->arg;
 
-	start_release(given);
-	mp_thread_begins(s.number);
-	return s.thrd(s.arg);
+	start_begin(s, (uintptr_t)__builtin_dwarf_cfa());
+	return routine(arg);
 }
 
 /* NULL: nothing to tell, or no memory for it. */
-static struct mp_start *start_about_to(void *arg)
+static struct mp_start *start_about_to(void *arg, const pthread_attr_t *attr)
 {
 	struct mp_start *s = NULL;
 
@@ -67,6 +82,7 @@ static struct mp_start *start_about_to(void *arg)
 		return NULL;
 	mp_local->threaded = 1;
 	s->arg = arg;
+	s->room = mp_stack_room(attr);
 	s->number = __atomic_add_fetch(&mp_file.header->threads, 1, __ATOMIC_RELAXED);
 	mp_table()->note_control(MPROF_CONTROL_THREAD_CREATE, s->number);
 	return s;
@@ -75,7 +91,7 @@ static struct mp_start *start_about_to(void *arg)
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine)(void *),
 			  void *arg)
 {
-	struct mp_start *s = start_about_to(arg);
+	struct mp_start *s = start_about_to(arg, attr);
 	int ret;
 
 	if (!s)
@@ -90,7 +106,7 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 /* libc's does not go through pthread_create. */
 EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *arg)
 {
-	struct mp_start *s = start_about_to(arg);
+	struct mp_start *s = start_about_to(arg, NULL);
 	int ret;
 
 	if (!s)

@@ -32,6 +32,7 @@
 #include "pools.h"
 #include "process.h"
 #include "slots.h"
+#include "stack_use.h"
 #include "stacks.h"
 #include "sys.h"
 #include "thread.h"
@@ -226,6 +227,7 @@ static void thread_end(void *record)
 	/* Again in the next round: other destructors may allocate after this one. */
 	if (++rounds < PTHREAD_DESTRUCTOR_ITERATIONS && !pthread_setspecific(key, record))
 		return;
+	mp_stack_use_end();
 	if (t != mprof_self || !t->number || !mp_recording())
 		return;
 	mp_table()->note_control(MPROF_CONTROL_THREAD_END, 0);
@@ -235,9 +237,10 @@ static void thread_end(void *record)
 }
 
 /* From a thread's first instruction on: its end must be seen even if it never allocates. */
-void mp_thread_begins(uint32_t number)
+void mp_thread_begins(uint32_t number, const struct mp_stack_room *room)
 {
 	given_number = number;
+	mp_stack_use_begin(number, room);
 	if (key_made)
 		pthread_setspecific(key, &mp_nobody);
 }
@@ -266,6 +269,7 @@ void mp_threads_forked(void)
 	mprof_self = &mp_nobody;
 	given_number = 0;
 	entering = 0;
+	mp_stack_use_forked();
 }
 
 /* 0 or -errno. */
@@ -284,6 +288,7 @@ static int thread_new(void)
 	__atomic_fetch_add(&mp_local->live_threads, 1, __ATOMIC_RELAXED);
 	if (mp_mode->thread_start)
 		mp_mode->thread_start(t);
+	mp_stack_use_begin(t->number, NULL);
 	mprof_self = t;
 	if (rounds >= PTHREAD_DESTRUCTOR_ITERATIONS)
 		thread_leave_behind(t); /* its first event comes after its destructors */

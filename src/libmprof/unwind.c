@@ -21,6 +21,7 @@
 
 #include "core.h"
 #include "local.h"
+#include "stack_use.h"
 #include "stacks.h"
 #include "unwind.h"
 
@@ -414,6 +415,13 @@ static MPROF_COLD void unwind_leave_own(struct stack_cache *c, struct state *s)
 	}
 }
 
+/* The thread's own stack never was deeper than now, beneath the stack `id`. */
+static MPROF_COLD void unwind_note_depth(struct stack_cache *c, uintptr_t sp, uint32_t id)
+{
+	c->deeper = 0;
+	mp_stack_use_deeper(sp, id);
+}
+
 uint32_t mp_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
 	struct stack_cache *c = t->stack;
@@ -443,8 +451,12 @@ uint32_t mp_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_
 		mp_cache_spend(c, c->n + 16ull * c->fresh_n);
 	if (kept == c->n && !c->fresh_n && c->id)
 		return c->id;
-	if (mprof_unlikely(c->complex))
-		return mp_capture_full(t, pc, sp);
+	if (mprof_unlikely(c->complex)) {
+		kept = mp_capture_full(t, pc, sp);
+		if (c->deeper)
+			unwind_note_depth(c, sp, kept);
+		return kept;
+	}
 	if (mprof_unlikely(c->broken && mp_stacks_signals())) {
 		c->fresh_n = c->broken;
 		c->flags |= MPROF_STACK_TRUNCATED;
@@ -457,6 +469,8 @@ uint32_t mp_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_
 		c->n = c->slots = c->id = 0;
 	compiler_barrier();
 	c->dirty = 0;
+	if (mprof_unlikely(c->deeper))
+		unwind_note_depth(c, sp, kept);
 	return kept;
 }
 

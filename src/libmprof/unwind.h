@@ -233,7 +233,9 @@ struct stack_cache {
 	uint32_t dirty;	  /* being changed; STACK_MOVING: the arrays are */
 	uint32_t areas, next_area;
 	uint32_t blind, blind_left; /* see cache_find_area() */
-	struct area area;	    /* that the stack lies in */
+	uint32_t deeper;	    /* sp is lower than ever on the thread's own stack */
+	struct area area;	    /* that the stack lies in; of its own, no lower than sp was */
+	struct area home;	    /* its own stack as it is mapped */
 	struct stack_frame *frame;
 	struct stack_meta *meta;
 	struct stack_slot *slot; /* ascending by frame; room for 2 * room */

@@ -10,6 +10,7 @@
 #include "figures.h"
 #include "json_rows.h"
 #include "print_outside.h"
+#include "print_stack_findings.h"
 
 static const char *const kind_names[FINDING_KINDS] = {
 #define FINDING(id, name, ...) [FINDING_##id] = name,
@@ -327,6 +328,9 @@ json *findings_json(const struct analysis *a)
 	one = a->findings ? outside_json(a, &a->findings->outside) : NULL;
 	if (one)
 		json_object_array_add(list, one);
+	for (i = 0; a->findings && i < STACK_FINDINGS; i++)
+		if (stack_finding_is(&a->findings->stacks, i))
+			json_object_array_add(list, stack_finding_json(a, &a->findings->stacks, i));
 	for (i = 0; a->findings && i < a->findings->count; i++) {
 		one = json_object_new_object();
 		finding_fields(one, a, &a->findings->item[i]);

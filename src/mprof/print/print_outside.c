@@ -42,18 +42,19 @@ static void put_mapped(const struct outside *o, FILE *out)
 		fputs(", and blocks inside that memory are not recorded", out);
 }
 
-static void put_unseen(const struct analysis *a, const struct outside *o, FILE *out)
+static void put_unseen(const struct outside *o, FILE *out)
 {
 	fprintf(out, "no recorded call mapped %s", o->mapped ? format_bytes(o->unseen).s : "it");
 	if (o->mapper && !o->mapped) {
 		fprintf(out, " (%s; %s)", o->mapper->whose, o->mapper->remedy);
 		return;
 	}
-	if (o->globals >= o->unseen / 2)
+	if (o->stacks >= o->unseen / 4)
+		fprintf(out, "; stacks of threads had %s", format_bytes(o->stacks).s);
+	if (o->globals >= o->unseen / 4)
 		fprintf(out, "; the program has %s of variables", format_bytes(o->globals).s);
-	else
-		fprintf(out, "; it may come from direct system calls%s",
-			a->totals.thread.count > 1 ? " or thread stacks" : "");
+	if (o->stacks + o->globals < o->unseen / 2)
+		fputs("; it may come from direct system calls", out);
 }
 
 void outside_sentence(const struct analysis *a, const struct outside *o, FILE *out)
@@ -80,7 +81,7 @@ void outside_sentence(const struct analysis *a, const struct outside *o, FILE *o
 	if (o->by_who && o->unseen)
 		fputs("; ", out);
 	if (o->unseen)
-		put_unseen(a, o, out);
+		put_unseen(o, out);
 	fputc('.', out);
 }
 

@@ -16,6 +16,7 @@
 #include "paragraph.h"
 #include "print_findings.h"
 #include "print_outside.h"
+#include "print_stack_findings.h"
 #include "text.h"
 
 #define KEPT_TOLD	 4u /* reasons */
@@ -40,6 +41,19 @@ static void tell_outside(const struct analysis *a, FILE *out)
 	fputs("  * ", out);
 	outside_sentence(a, &a->findings->outside, out);
 	fputc('\n', out);
+}
+
+static void tell_stack_uses(const struct analysis *a, FILE *out)
+{
+	size_t i;
+
+	for (i = 0; a->findings && i < STACK_FINDINGS; i++) {
+		if (!stack_finding_is(&a->findings->stacks, i))
+			continue;
+		fputs("  * ", out);
+		stack_finding_sentence(a, &a->findings->stacks, i, out);
+		fputc('\n', out);
+	}
 }
 
 static void tell_peak(const struct analysis *a, FILE *out)
@@ -239,9 +253,9 @@ static void tell_stacks(const struct analysis *a, FILE *out)
 static void tell_all(const struct analysis *a, FILE *out)
 {
 	static void (*const sentence[])(const struct analysis *a, FILE *out) = {
-		tell_outside,	report_nothing, tell_peak,	  tell_never_freed, tell_kept,
-		tell_lifetimes, tell_waste,	tell_compactness, tell_resident,    tell_maps,
-		tell_realloc,	tell_failures,	tell_problems,	  tell_stacks,
+		tell_outside, tell_stack_uses, report_nothing, tell_peak,	 tell_never_freed,
+		tell_kept,    tell_lifetimes,  tell_waste,     tell_compactness, tell_resident,
+		tell_maps,    tell_realloc,    tell_failures,  tell_problems,	 tell_stacks,
 	};
 	size_t i;
 

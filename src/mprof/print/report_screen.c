@@ -15,6 +15,7 @@
 #include "figures.h"
 #include "print_findings.h"
 #include "print_outside.h"
+#include "print_stack_findings.h"
 #include "paragraph.h"
 
 #define SCREEN_LINES   40u
@@ -396,6 +397,22 @@ static void outside_item(struct item *x, const struct analysis *a)
 	put_text(&x->command, STYLE_FAINT, text);
 }
 
+static void stacks_item(struct item *x, const struct analysis *a, size_t which)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *to = must_memstream(&text, &n);
+
+	stack_finding_sentence(a, &a->findings->stacks, which, to);
+	must_close(to);
+	put_text(&x->words, STYLE_PLAIN, text);
+	to = must_memstream(&text, &n);
+	fputs("mprof report threads ", to);
+	findings_path(a->path, to);
+	must_close(to);
+	put_text(&x->command, STYLE_FAINT, text);
+}
+
 static void finding_item(struct item *x, const struct finding *f, const struct analysis *a)
 {
 	char *text[3] = { NULL };
@@ -441,6 +458,9 @@ static size_t make_items(struct item *item, const struct analysis *a)
 
 	if (f && f->outside.process)
 		outside_item(&item[n++], a);
+	for (i = 0; f && i < STACK_FINDINGS; i++)
+		if (stack_finding_is(&f->stacks, i))
+			stacks_item(&item[n++], a, i);
 	for (i = 0; f && i < f->count; i++)
 		if (!is_told(f, i))
 			finding_item(&item[n++], &f->item[i], a);
@@ -551,7 +571,7 @@ static void tell_more(struct screen *s, size_t findings)
 
 static void tell_findings(struct screen *s)
 {
-	struct item item[FINDINGS + 1] = { { .finding = NULL } };
+	struct item item[FINDINGS + STACK_FINDINGS + 1] = { { .finding = NULL } };
 	const size_t n = make_items(item, s->a);
 	const size_t reserved = 2 /* title */ + 3 /* unnamed */ + 2 /* tell_more */;
 	const size_t shown = choose(s, item, n, s->left > reserved ? s->left - reserved : 0);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * view_threads.c - the view threads: which thread gives back whose blocks, as a
- * matrix of producers and consumers, and the sites whose blocks travel.
+ * view_threads.c - the view threads: which thread frees whose blocks, as a
+ * matrix of producers and consumers, the sites whose blocks travel, and how much of its
+ * stack each thread used.  Of a profile, which has no events, the stacks only.
  */
 #include <stdlib.h>
 
@@ -9,6 +10,7 @@
 #include "../util/alloc.h"
 #include "figures.h"
 #include "json_rows.h"
+#include "print_stack_uses.h"
 #include "print_table.h"
 #include "views.h"
 #include "paragraph.h"
@@ -19,6 +21,7 @@
 struct threads {
 	struct cross_frees cross_frees;
 	struct walk_pass pass;
+	struct stack_uses stacks;
 };
 
 static int prepare(struct view_request *r, struct error *err)
@@ -35,6 +38,7 @@ static int prepare(struct view_request *r, struct error *err)
 
 static void release(struct view_request *r)
 {
+	stack_uses_release(&((struct threads *)r->own)->stacks);
 	free(r->own);
 	r->own = NULL;
 }
@@ -187,12 +191,10 @@ static void put_sites(struct profile *p, size_t most, FILE *out)
 	free(t.of);
 }
 
-static int text(struct view_request *r, FILE *out, struct error *err)
+static void put_frees(struct view_request *r, const struct cross_frees *h, FILE *out)
 {
-	const struct cross_frees *h = &((struct threads *)r->own)->cross_frees;
 	size_t n, shown, *index = busiest(h, &n);
 
-	(void)err;
 	shown = view_shown(r, n);
 	paragraph_line(
 	    out, "Of %s, %s (%s) were freed by another thread than the one that allocated them.\n",
@@ -213,6 +215,23 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 		put_sites(r->profile, SITES, out);
 	}
 	free(index);
+}
+
+static int text(struct view_request *r, FILE *out, struct error *err)
+{
+	struct threads *t = r->own;
+	const bool events = trace_has_events(r->profile->trace);
+
+	(void)err;
+	stack_uses_find(&t->stacks, r->profile->trace);
+	if (events)
+		put_frees(r, &t->cross_frees, out);
+	else if (!t->stacks.count)
+		fputs("This profile does not say how much of their stacks its threads used.\n",
+		      out);
+	if (events && t->stacks.count)
+		fputc('\n', out);
+	stack_uses_print(&t->stacks, r->profile, r->top, out);
 	return 0;
 }
 
@@ -222,12 +241,13 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 
 static int members(struct view_request *r, json *o, struct error *err)
 {
-	const struct cross_frees *h = &((struct threads *)r->own)->cross_frees;
+	struct threads *v = r->own;
 	struct travellers t;
 
 	(void)err;
+	stack_uses_find(&v->stacks, r->profile->trace);
 	find_travellers(r->profile, &t);
-	threads_view_fields(o, h, &t, view_shown(r, t.count));
+	threads_view_fields(o, &v->cross_frees, &t, view_shown(r, t.count), &v->stacks, r->profile);
 	free(t.of);
 	return 0;
 }
@@ -245,6 +265,7 @@ static size_t pairs(const struct view_request *r)
 const struct view_ops view_threads = {
 	.sort = VALUE_TOTAL,
 	.by = PROFILE_BY_STACK,
+	.totals = true,
 	.prepare = prepare,
 	.text = text,
 	.json = members,

@@ -532,15 +532,16 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 	f->count = 0;
 	f->named = false;
 	f->kept = (struct kept){ .rows = 0 };
+	stack_findings_make(&f->stacks, a, t);
 	if (!a->has_stacks) {
-		outside_find(&f->outside, a, NULL);
+		outside_find(&f->outside, a, t, &f->stacks.uses, NULL);
 		return 0;
 	}
 	ret = profile_names(&f->names, t, o, err);
 	if (ret < 0)
 		return ret;
 	f->named = true;
-	outside_find(&f->outside, a, &f->names);
+	outside_find(&f->outside, a, t, &f->stacks.uses, &f->names);
 	kept_find(&f->kept, &a->sites, &f->names);
 	find_askers(&askers, &a->sites, &f->names);
 	for (kind = 0; kind < FINDING_KINDS && good; kind++)
@@ -559,4 +560,5 @@ void findings_release(struct findings *f)
 		profile_release(&f->names);
 	f->named = false;
 	f->count = 0;
+	stack_findings_release(&f->stacks);
 }

@@ -21,6 +21,7 @@
 #include "kept.h"
 #include "outside.h"
 #include "profile.h"
+#include "stack_findings.h"
 
 #define FINDINGS	10u
 #define FINDINGS_POOLED 16384u /* bytes: a pool of replay/change.h takes blocks up to this size */
@@ -81,14 +82,15 @@ struct finding_proposal finding_proposal(const struct finding *f);
 struct findings {
 	struct finding item[FINDINGS]; /* highest rank first */
 	size_t count;
-	struct outside outside; /* comes before all others; of a trace without stacks, too */
-	struct kept kept;	/* not the program's: in no finding of the peak, waste or leaks */
-	struct profile names;	/* for profile_path */
+	struct outside outside;	      /* comes before all others; of a trace without stacks, too */
+	struct stack_findings stacks; /* the same */
+	struct kept kept;     /* not the program's: in no finding of the peak, waste or leaks */
+	struct profile names; /* for profile_path */
 	bool named;
 };
 
-/* Fills f, and nothing but `outside` of a trace without stacks.  f is not moved; release in any
- * case. */
+/* Fills f, and nothing but `outside` and `stacks` of a trace without stacks.  f is not moved;
+ * release in any case. */
 int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 		  const struct profile_options *o, struct error *err);
 void findings_release(struct findings *f);

@@ -171,7 +171,19 @@ static const struct mapper *find_mapper(const struct outside *o, const struct lo
 	return image ? mapper_of_module(base_of(image->exe)) : NULL;
 }
 
-void outside_find(struct outside *o, const struct analysis *a, struct profile *names)
+/* At the moment at which the pages were looked at. */
+static void find_stacks(struct outside *o, const struct trace *t, const struct stack_uses *stacks)
+{
+	const struct trace_residency *r;
+	size_t n = trace_residencies(t, &r), i;
+
+	for (i = 0; i < n && o->looked && o->unseen; i++)
+		if (r[i].process == o->process && r[i].head->ticks_before == o->ticks)
+			o->stacks = stack_uses_resident(stacks, t, &r[i]);
+}
+
+void outside_find(struct outside *o, const struct analysis *a, const struct trace *t,
+		  const struct stack_uses *stacks, struct profile *names)
 {
 	static const struct maps_of no_maps;
 	static const struct live no_blocks;
@@ -198,6 +210,7 @@ void outside_find(struct outside *o, const struct analysis *a, struct profile *n
 	}
 	if (!o->process)
 		return;
+	find_stacks(o, t, stacks);
 	find_most(o, &best);
 	if (names && o->stack)
 		o->who = profile_asked(names, o->stack);

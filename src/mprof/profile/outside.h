@@ -22,6 +22,7 @@
 #define MPROF_PROFILE_OUTSIDE_H
 
 #include "../pass/analysis.h"
+#include "../pass/stack_uses.h"
 #include "profile.h"
 
 #define OUTSIDE_LEAST  (1u << 20)
@@ -41,8 +42,8 @@ struct outside {
 	bool looked;	  /* at pages */
 	uint64_t ticks;	  /* then */
 	uint64_t memory, outside, mapped, unseen;
-	uint64_t
-	    globals; /* of the program: bytes of variables without initial value; 0 not known */
+	uint64_t globals; /* of `unseen`: of variables without initial value; 0 not known */
+	uint64_t stacks;  /* of `unseen`: of threads; 0 not known */
 	/* Who mapped most of `mapped`, how much that was, and the stack with most of it. */
 	uint64_t by_who;
 	uint32_t stack;
@@ -51,6 +52,7 @@ struct outside {
 };
 
 /* names: NULL without call stacks. */
-void outside_find(struct outside *o, const struct analysis *a, struct profile *names);
+void outside_find(struct outside *o, const struct analysis *a, const struct trace *t,
+		  const struct stack_uses *stacks, struct profile *names);
 
 #endif

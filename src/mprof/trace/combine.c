@@ -232,6 +232,8 @@ static int list_workers(struct combining *c)
 		ret = add_worker(c, t->total[i].process, t->total[i].thread);
 	for (size_t i = 0; i < t->counts_n && !ret; i++)
 		ret = add_worker(c, t->counts[i].process, t->counts[i].thread);
+	for (size_t i = 0; i < t->uses && !ret; i++)
+		ret = add_worker(c, t->use[i].process, t->use[i].thread);
 	return ret;
 }
 
@@ -451,7 +453,8 @@ static int put(struct combining *c, struct mprof_extent head, size_t used)
 				    c->path[c->file]);
 	}
 	memcpy(&head.run, c->header.run_id, sizeof(head.run));
-	head.check = head.kind == MPROF_EXTENT_COUNTS || head.kind >= MPROF_EXTENT_HEAP
+	head.check = head.kind == MPROF_EXTENT_COUNTS ||
+			     (head.kind >= MPROF_EXTENT_HEAP && head.kind != MPROF_EXTENT_VARIABLES)
 			 ? 0
 			 : mprof_checksum(c->buf, used);
 	head.first_ticks = time_of(c, head.first_ticks);
@@ -627,11 +630,22 @@ static void convert_fact(const struct combining *c, struct mprof_fact *f)
 	f->parent = process_of(c, f->parent);
 }
 
+/* A time of 0 means that there was none. */
+static void convert_stack_use(const struct combining *c, struct mprof_stack_use *u)
+{
+	uint64_t *const ticks[] = { &u->deepest_ticks, &u->looked_ticks, &u->begin_ticks,
+				    &u->end_ticks };
+
+	for (size_t i = 0; i < sizeof(ticks) / sizeof(ticks[0]); i++)
+		*ticks[i] = *ticks[i] ? time_of(c, *ticks[i]) : 0;
+}
+
 static int put_record(struct combining *c, const struct extent *x)
 {
 	struct mprof_fact *fact;
 	struct mprof_sample *sample;
 	struct mprof_residency *residency;
+	struct mprof_stack_use *use;
 	int ret;
 	const void *from = records_payload(c->t, x, 0, &ret);
 
@@ -648,10 +662,14 @@ static int put_record(struct combining *c, const struct extent *x)
 	for (size_t i = 0; x->kind == MPROF_EXTENT_SAMPLE && i < x->head.used / sizeof(*sample);
 	     i++)
 		sample[i].ticks = time_of(c, sample[i].ticks);
-	if (x->kind == MPROF_EXTENT_RESIDENCY && x->head.used >= sizeof(*residency)) {
+	if ((x->kind == MPROF_EXTENT_RESIDENCY || x->kind == MPROF_EXTENT_VARIABLES) &&
+	    x->head.used >= sizeof(*residency)) {
 		residency->ticks_before = time_of(c, residency->ticks_before);
 		residency->ticks_after = time_of(c, residency->ticks_after);
 	}
+	use = (void *)c->buf;
+	if (x->kind == MPROF_EXTENT_STACK_USE && x->head.used >= sizeof(*use))
+		convert_stack_use(c, use);
 	return put(c, x->head, x->head.used);
 }
 
@@ -664,7 +682,9 @@ static int put_records(struct combining *c)
 	c->t->damage = before;
 	for (size_t i = 0; i < x.n && !ret; i++)
 		if (x.item[i].kind == MPROF_EXTENT_FACT || x.item[i].kind == MPROF_EXTENT_SAMPLE ||
-		    x.item[i].kind == MPROF_EXTENT_RESIDENCY)
+		    x.item[i].kind == MPROF_EXTENT_RESIDENCY ||
+		    x.item[i].kind == MPROF_EXTENT_VARIABLES ||
+		    x.item[i].kind == MPROF_EXTENT_STACK_USE)
 			ret = put_record(c, &x.item[i]);
 	free(x.item);
 	return ret;

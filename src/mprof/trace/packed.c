@@ -66,7 +66,8 @@ static bool load(struct trace *t, uint64_t payload, uint32_t bytes, uint32_t che
 bool packed_is_there(const struct extents *x)
 {
 	for (size_t i = 0; i < x->n; i++)
-		if (x->item[i].kind >= MPROF_EXTENT_GROUP)
+		if (x->item[i].kind >= MPROF_EXTENT_GROUP &&
+		    x->item[i].kind <= MPROF_EXTENT_THREADS)
 			return true;
 	return false;
 }

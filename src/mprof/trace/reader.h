@@ -113,6 +113,10 @@ struct trace {
 	size_t peaks, peaks_room;
 	struct trace_residency *residency;
 	size_t residencies, residencies_room;
+	struct trace_residency *variables;
+	size_t variables_n, variables_room;
+	struct trace_stack_use *use;
+	size_t uses, uses_room;
 	struct trace_misuse *misuse;
 	size_t misuses, misuses_room;
 	struct guarded_record *guarded;

@@ -65,7 +65,8 @@ static bool is_total(uint16_t kind)
 
 void *records_payload(struct trace *t, const struct extent *x, size_t least, int *ret)
 {
-	bool live = x->kind == MPROF_EXTENT_COUNTS || is_total(x->kind);
+	bool live = x->kind == MPROF_EXTENT_COUNTS || x->kind == MPROF_EXTENT_STACK_USE ||
+		    is_total(x->kind);
 	unsigned char *copy;
 	void **slot;
 
@@ -245,6 +246,7 @@ static uint64_t good_runs(const struct mprof_page_run *run, uint64_t n)
 
 static int take_residency(struct trace *t, const struct extent *x)
 {
+	const bool variables = x->kind == MPROF_EXTENT_VARIABLES;
 	int ret;
 	const struct mprof_residency *head = records_payload(t, x, sizeof(*head), &ret);
 	struct trace_residency *r;
@@ -252,16 +254,40 @@ static int take_residency(struct trace *t, const struct extent *x)
 
 	if (!head)
 		return ret;
-	r = trace_grow((void **)&t->residency, &t->residencies, &t->residencies_room, sizeof(*r));
+	if (variables)
+		r = trace_grow((void **)&t->variables, &t->variables_n, &t->variables_room,
+			       sizeof(*r));
+	else
+		r = trace_grow((void **)&t->residency, &t->residencies, &t->residencies_room,
+			       sizeof(*r));
 	if (!r)
 		return -ENOMEM;
 	room = (x->bytes - sizeof(*head)) / sizeof(*r->run);
 	r->process = x->head.process;
+	r->image = variables ? x->head.image : 0;
 	r->head = head;
 	r->run = (const struct mprof_page_run *)(head + 1);
 	r->runs = good_runs(r->run, head->runs < room ? head->runs : room);
 	if (r->runs != head->runs)
 		trace_note_damage(t, &t->damage.chunks_bad, 1, x->head.offset);
+	return 0;
+}
+
+static int take_stack_use(struct trace *t, const struct extent *x)
+{
+	struct trace_stack_use *to;
+	const struct mprof_stack_use *u;
+	int ret;
+
+	if (!x->head.used)
+		return 0;
+	u = records_payload(t, x, sizeof(*u), &ret);
+	if (!u || !u->high) /* its thread is about to begin */
+		return ret;
+	to = trace_grow((void **)&t->use, &t->uses, &t->uses_room, sizeof(*to));
+	if (!to)
+		return -ENOMEM;
+	*to = (struct trace_stack_use){ u, x->head.process, x->head.image, x->head.thread };
 	return 0;
 }
 
@@ -363,7 +389,10 @@ int records_take(struct trace *t, const struct extent *x)
 	case MPROF_EXTENT_SAMPLE:
 		return take_samples(t, x);
 	case MPROF_EXTENT_RESIDENCY:
+	case MPROF_EXTENT_VARIABLES:
 		return take_residency(t, x);
+	case MPROF_EXTENT_STACK_USE:
+		return take_stack_use(t, x);
 	case MPROF_EXTENT_MISUSE:
 		return take_misuse(t, x);
 	case MPROF_EXTENT_GUARDED:
@@ -409,6 +438,17 @@ static int by_misuse(const void *a, const void *b)
 	if (x->m->ticks != y->m->ticks)
 		return x->m->ticks < y->m->ticks ? -1 : 1;
 	return (x->process > y->process) - (x->process < y->process);
+}
+
+static int by_thread(const void *a, const void *b)
+{
+	const struct trace_stack_use *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->image != y->image)
+		return x->image < y->image ? -1 : 1;
+	return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
 static int by_counts(const void *a, const void *b)
@@ -481,6 +521,8 @@ int records_finish(struct trace *t)
 	sort(t->fact, t->facts, sizeof(*t->fact), by_fact);
 	sort(t->sample, t->samples, sizeof(*t->sample), by_sample);
 	sort(t->residency, t->residencies, sizeof(*t->residency), by_residency);
+	sort(t->variables, t->variables_n, sizeof(*t->variables), by_residency);
+	sort(t->use, t->uses, sizeof(*t->use), by_thread);
 	sort(t->misuse, t->misuses, sizeof(*t->misuse), by_misuse);
 	sort(t->peak, t->peaks, sizeof(*t->peak), by_look);
 	keep_rises(t);
@@ -516,6 +558,8 @@ void records_free(struct trace *t)
 	free(t->sample);
 	free(t->sample_flat);
 	free(t->residency);
+	free(t->variables);
+	free(t->use);
 	free(t->misuse);
 	free(t->guarded);
 	free(t->peak);
@@ -545,6 +589,18 @@ size_t trace_samples(const struct trace *t, uint32_t process, const struct mprof
 
 	*samples = t->sample_flat + first;
 	return lower_sample(t, (uint64_t)process + 1) - first;
+}
+
+size_t trace_variables(const struct trace *t, const struct trace_residency **r)
+{
+	*r = t->variables;
+	return t->variables_n;
+}
+
+size_t trace_stack_uses(const struct trace *t, const struct trace_stack_use **uses)
+{
+	*uses = t->use;
+	return t->uses;
 }
 
 size_t trace_misuses(const struct trace *t, const struct trace_misuse **misuses)

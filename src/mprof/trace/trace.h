@@ -127,8 +127,15 @@ struct trace_misuse {
 	uint32_t found, allocated, freed;
 };
 
+/* How much of its stack a thread used. */
+struct trace_stack_use {
+	const struct mprof_stack_use *u;
+	uint32_t process, image, thread;
+};
+
 struct trace_residency {
 	uint32_t process;
+	uint16_t image; /* VARIABLES: of the process; else 0 */
 	const struct mprof_residency *head;
 	const struct mprof_page_run *run;
 	uint64_t runs; /* checked against the extent's size */
@@ -261,6 +268,10 @@ size_t trace_samples(const struct trace *t, uint32_t process, const struct mprof
 /* Of all processes, one for each of their programs, in the order of process and image. */
 size_t trace_peaks(const struct trace *t, const struct trace_peak **peaks);
 size_t trace_residencies(const struct trace *t, const struct trace_residency **r);
+/* Of the variables of objects: pages as in a residency, in the order of time. */
+size_t trace_variables(const struct trace *t, const struct trace_residency **r);
+/* Of all processes, in the order of process, image and thread. */
+size_t trace_stack_uses(const struct trace *t, const struct trace_stack_use **uses);
 /* Errors that MODE=Guard found, in the order of time. */
 size_t trace_misuses(const struct trace *t, const struct trace_misuse **misuses);
 /* And what it did, of all processes; false: it is not a file of that MODE. */

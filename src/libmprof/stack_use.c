@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * stack_use.c - how much of its stack each thread uses.
+ *
+ * Nothing is measured on the path of a call: the cache of a thread's last stack ends at the
+ * lowest sp so far, so a call from deeper down misses it anyway (stack_cache.c), and tells us.
+ * What calls do not show, mincore does: which pages of the stack are resident when the thread
+ * or the process ends.  Pages are never returned while a stack is in use, so the lowest of them
+ * is how deep the thread ever was.
+ *
+ * glibc puts a thread's descriptor and its thread-local variables on top of its stack and takes
+ * them off its size; the mapping ends with the page of the descriptor.
+ */
+#include "stack_use.h"
+
+#include <mprof/module.h>
+
+#include "core.h"
+#include "file.h"
+#include "local.h"
+#include "pools.h"
+#include "process.h"
+#include "slots.h"
+#include "sys.h"
+
+#define RECORD	      (sizeof(struct mprof_extent) + sizeof(struct mprof_stack_use))
+#define FIRST	      21u   /* as many as one page of 4096 holds */
+#define KEPT	      4096u /* of ended threads; of more, only the one that used most */
+#define LOOKED_AT     4096u /* threads that run when the process ends */
+#define PAGES_AT_ONCE 512u
+#define WINDOWS_MAX   4096u /* of so many pages: a stack of 8 GiB */
+
+static __thread struct mprof_stack_use *use; /* in the file; NULL: none */
+static __thread uint32_t over;		     /* it was finished: libc frees memory after that */
+/* Stay as they are in a forked child. */
+static __thread uintptr_t stack_high;	     /* 0: not known */
+static __thread uintptr_t stack_low, mapped; /* 0: not known; where the mapping ends */
+
+struct mp_stack_room mp_stack_room(const pthread_attr_t *attr)
+{
+	struct mp_stack_room room = { .top = 0 };
+	pthread_attr_t standard;
+	void *at = NULL;
+	size_t bytes = 0;
+
+	/* Of attributes without a stack, libc says that it ends at 0. */
+	if (attr && pthread_attr_getstack(attr, &at, &bytes) == 0 && (uintptr_t)at + bytes)
+		return (struct mp_stack_room){ .top = (uintptr_t)at + bytes, .bytes = bytes };
+	if (!attr && pthread_attr_init(&standard) == 0)
+		attr = &standard;
+	if (!attr || pthread_attr_getstacksize(attr, &room.bytes))
+		room.bytes = 0;
+	return room;
+}
+
+static uintptr_t thread_pointer(void)
+{
+	return (uintptr_t)__builtin_thread_pointer();
+}
+
+/* ---- the stack of this thread ---- */
+
+static void bounds_of_main(void)
+{
+	struct rlimit limit;
+
+	stack_high = mp_stack_start();
+	mapped = 0; /* the kernel's mapping grows: areas.c finds it */
+	if (stack_high && sys_getrlimit(RLIMIT_STACK, &limit) == 0 &&
+	    limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < stack_high)
+		stack_low = stack_high - limit.rlim_cur;
+}
+
+static void bounds_of_thread(const struct mp_stack_room *room)
+{
+	const uintptr_t page = mp_page(), variable = (uintptr_t)&use, tp = thread_pointer();
+
+	stack_high = room ? room->from : mprof_stack();
+	mapped = room ? room->top : 0;
+	if (!mapped)
+		mapped = ((variable > tp ? variable : tp) & -page) + page;
+	if (room && room->bytes > page && room->bytes < mapped && mapped - room->bytes < stack_high)
+		stack_low = (mapped - room->bytes + page - 1) & -page;
+	else
+		mapped = 0;
+}
+
+int mp_stack_use_home(uintptr_t sp, uintptr_t *low, uintptr_t *high)
+{
+	if (!mapped || sp < stack_low || sp >= mapped)
+		return 0;
+	*low = stack_low;
+	*high = mapped;
+	return 1;
+}
+
+/* ---- records ---- */
+
+static int uses_map(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
+{
+	uint64_t used = (uint64_t)units * kind->unit,
+		 bytes = (used + mp_page() - 1) & -(uint64_t)mp_page();
+	int ret = mp_slots_map_new(bytes, &out->offset, &out->at);
+
+	if (ret < 0)
+		return ret;
+	for (uint64_t at = 0; at < used; at += kind->unit)
+		mp_extent_fill((struct mprof_extent *)(out->at + at), MPROF_EXTENT_FREE,
+			       out->offset + at, kind->unit, 0);
+	if (bytes > used)
+		mp_extent_fill((struct mprof_extent *)(out->at + used), MPROF_EXTENT_FREE,
+			       out->offset + used, (uint32_t)(bytes - used), 0);
+	return 0;
+}
+
+static struct mprof_stack_use *use_take_used(struct mp_local *l)
+{
+	struct mprof_stack_use *u = NULL;
+	uint64_t signals;
+
+	if (!__atomic_load_n(&l->uses_most, __ATOMIC_RELAXED))
+		return NULL;
+	mp_lock_blocking(&l->uses_lock, &signals);
+	for (unsigned i = 0; i < MP_COUNTS_UNUSED && !u; i++)
+		if (l->uses_unused[i]) {
+			u = l->uses_unused[i];
+			l->uses_unused[i] = NULL;
+		}
+	mp_unlock_blocking(&l->uses_lock, &signals);
+	return u;
+}
+
+static struct mprof_stack_use *use_take(uint32_t number)
+{
+	static const struct mp_pool_kind kind = { RECORD, FIRST, uses_map };
+	struct mprof_stack_use *u = use_take_used(mp_local);
+	struct mprof_extent *x;
+	uint64_t offset;
+	int error;
+
+	if (u) {
+		x = (struct mprof_extent *)u - 1;
+		offset = x->offset;
+	} else {
+		x = mp_pool_take(&mp_local->uses, &kind, 1, &offset, &error);
+		if (!x)
+			return NULL;
+		__atomic_fetch_add(&mp_local->uses_taken, 1, __ATOMIC_RELAXED);
+	}
+	u = (struct mprof_stack_use *)(x + 1);
+	mp_extent_fill(x, MPROF_EXTENT_STACK_USE, offset, RECORD, number);
+	x->used = sizeof(*u);
+	return u;
+}
+
+/* Totals and traces have them; of counts there is no call stack, and no view. */
+static int uses_are_kept(void)
+{
+	return mp_recording() && mp_file.header && !mp_file.broken && mp_local->alive &&
+	       mp_local->process &&
+	       __builtin_memcmp(mp_file.header->magic, MPROF_MAGIC_COUNTS, MPROF_MAGIC_SIZE);
+}
+
+void mp_stack_use_begin(uint32_t number, const struct mp_stack_room *room)
+{
+	struct mprof_stack_use *u;
+	uint32_t tid;
+
+	if (use || over || !uses_are_kept())
+		return;
+	tid = (uint32_t)sys_gettid();
+	if (!stack_high && (int)tid == mp_local->pid)
+		bounds_of_main();
+	else if (!stack_high)
+		bounds_of_thread(room);
+	u = stack_high ? use_take(number) : NULL;
+	if (!u)
+		return;
+	u->tid = tid;
+	u->high = stack_high;
+	u->limit = stack_low ? stack_high - stack_low : 0;
+	u->begin_ticks = mprof_ticks();
+	u->thread_pointer = thread_pointer();
+	use = u;
+}
+
+void mp_stack_use_deeper(uintptr_t sp, uint32_t id)
+{
+	struct mprof_stack_use *u = use;
+
+	if (!u || sp >= u->high || u->high - sp <= u->deepest ||
+	    (u->limit && u->high - sp > u->limit))
+		return;
+	u->deepest = u->high - sp;
+	u->deepest_ticks = mprof_ticks();
+	u->stack = id;
+}
+
+void mp_stack_use_forked(void)
+{
+	use = NULL;
+}
+
+/* ---- pages ---- */
+
+/* What was found in pages below `at`, of a stack that ends at `high`. */
+struct found {
+	uintptr_t high, lowest;
+	uint64_t bytes;
+};
+
+static void count_pages(struct found *f, uintptr_t from, const unsigned char *pages, size_t n)
+{
+	const uintptr_t page = mp_page();
+
+	for (size_t i = n; i-- > 0;) {
+		uintptr_t at = from + i * page;
+
+		if (!(pages[i] & 1))
+			continue;
+		f->bytes += at + page < f->high ? page : f->high - at;
+		f->lowest = at;
+	}
+}
+
+/*
+ * From the top down to low, or to where nothing is mapped: of a range with a gap the kernel says
+ * nothing, so ranges are halved there.
+ */
+static void look_at_pages(struct found *f, uintptr_t low)
+{
+	const uintptr_t page = mp_page();
+	uintptr_t at = (f->high + page - 1) & -page;
+	size_t most = PAGES_AT_ONCE, n;
+	unsigned char pages[PAGES_AT_ONCE];
+
+	for (unsigned i = 0; i < WINDOWS_MAX && at > low && most; i++) {
+		n = (at - low) / page < most ? (at - low) / page : most;
+		if (!n)
+			return;
+		if (sys_mincore(at - n * page, n * page, pages) < 0) {
+			most = n / 2;
+			continue;
+		}
+		count_pages(f, at - n * page, pages, n);
+		at -= n * page;
+	}
+}
+
+static void use_look(struct mprof_stack_use *u)
+{
+	struct found f = { .high = u->high, .lowest = u->high };
+	/* Of a stack with unknown bounds: not beyond what is known to be its. */
+	uint64_t bytes = u->limit ? u->limit : u->deepest;
+
+	if (!bytes && (int)u->tid == mp_local->pid)
+		bytes = u->high; /* no limit: as far as it is mapped */
+	look_at_pages(&f, (u->high - bytes) & -(uintptr_t)mp_page());
+	u->resident = f.bytes;
+	u->touched = u->high - f.lowest;
+	u->looked_ticks = mprof_ticks();
+}
+
+static uint64_t most_of(const struct mprof_stack_use *u)
+{
+	return u->touched > u->deepest ? u->touched : u->deepest;
+}
+
+/* Of threads beyond KEPT stays the one that used most. */
+static void use_release_locked(struct mp_local *l, struct mprof_stack_use *u)
+{
+	struct mprof_stack_use *less = u, *most = l->uses_most;
+
+	if (!most) {
+		__atomic_store_n(&l->uses_most, u, __ATOMIC_RELAXED);
+		return;
+	}
+	for (unsigned i = 0; i < MP_COUNTS_UNUSED; i++) {
+		if (l->uses_unused[i])
+			continue;
+		if (most_of(u) > most_of(most)) {
+			less = most;
+			most = l->uses_most = u;
+		}
+		most->others += 1 + less->others;
+		((struct mprof_extent *)less - 1)->kind = MPROF_EXTENT_FREE;
+		__builtin_memset(less, 0, sizeof(*less));
+		l->uses_unused[i] = less;
+		return;
+	}
+}
+
+void mp_stack_use_end(void)
+{
+	struct mprof_stack_use *u = use;
+	uint64_t signals;
+
+	/* In a forked child that has not joined the run, the record is its parent's. */
+	if (!u || !uses_are_kept() || (int)u->tid == mp_local->pid)
+		return;
+	use = NULL;
+	over = 1;
+	use_look(u);
+	u->end_ticks = u->looked_ticks;
+	if (__atomic_load_n(&mp_local->uses_taken, __ATOMIC_RELAXED) <= KEPT)
+		return;
+	mp_lock_blocking(&mp_local->uses_lock, &signals);
+	use_release_locked(mp_local, u);
+	mp_unlock_blocking(&mp_local->uses_lock, &signals);
+}
+
+/* 1: a thread that runs. */
+static int use_is_live(const struct mprof_extent *x)
+{
+	const struct mprof_stack_use *u = (const struct mprof_stack_use *)(x + 1);
+
+	return x->kind == MPROF_EXTENT_STACK_USE && u->high && !u->end_ticks &&
+	       mp_sys(SYS_tgkill, mp_local->pid, (long)u->tid, 0, 0, 0, 0) == 0;
+}
+
+void mp_stack_use_look(void)
+{
+	struct mp_pool *pool = &mp_local->uses;
+	uint32_t looks = 0;
+
+	if (!uses_are_kept())
+		return;
+	for (uint32_t i = 0; i < MP_PIECES; i++) {
+		const struct mp_piece *p = &pool->piece[i];
+		char *at = __atomic_load_n(&p->at, __ATOMIC_ACQUIRE);
+		uint32_t n = __atomic_load_n(&p->used, __ATOMIC_RELAXED);
+
+		for (uint32_t k = 0; at && k < n && k < p->units && looks < LOOKED_AT; k++) {
+			struct mprof_extent *x = (struct mprof_extent *)(at + k * RECORD);
+
+			if (use_is_live(x)) {
+				use_look((struct mprof_stack_use *)(x + 1));
+				looks++;
+			}
+		}
+	}
+}

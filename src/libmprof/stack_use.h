@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * stack_use.h - how much of its stack each thread uses: struct mprof_stack_use in the file.
+ *
+ * A thread's record is its own while it runs; at the end of the process the thread that ends it
+ * reads the pages of all.  Nothing here fails: a thread without a record is not in the file.
+ */
+#ifndef MP_STACK_USE_H
+#define MP_STACK_USE_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What the creator of a thread knows of its stack. */
+struct mp_stack_room {
+	uintptr_t top;	/* given by the program; 0: libc maps one */
+	size_t bytes;	/* 0: not known */
+	uintptr_t from; /* the frame of the thread's first function */
+};
+struct mp_stack_room mp_stack_room(const pthread_attr_t *attr); /* NULL: the default */
+
+/* In a thread, before it runs anything of the program's; room NULL: its creator was not seen. */
+void mp_stack_use_begin(uint32_t number, const struct mp_stack_room *room);
+/* This thread's own stack, as it is mapped, if sp lies on it and its bounds are known: 1, else 0 */
+int mp_stack_use_home(uintptr_t sp, uintptr_t *low, uintptr_t *high);
+/* The call stack `id` has the lowest sp that its thread ever had on its own stack. */
+void mp_stack_use_deeper(uintptr_t sp, uint32_t id);
+void mp_stack_use_end(void);	/* this thread has run its destructors */
+void mp_stack_use_look(void);	/* the process is about to end or to exec */
+void mp_stack_use_forked(void); /* in a child: its thread has another record */
+
+#endif

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* stack_uses.c - how much of its stack each thread used. */
+#include "stack_uses.h"
+
+#include <stdlib.h>
+
+#include "../util/alloc.h"
+#include "resident_pages.h"
+
+static unsigned page_shift(const struct trace *t)
+{
+	return (unsigned)__builtin_ctz(trace_header(t)->page_size);
+}
+
+static bool ran_at(const struct stack_of *s, uint64_t ticks)
+{
+	return s->begin_ticks <= ticks && (!s->end_ticks || ticks <= s->end_ticks);
+}
+
+/* The last reading of the process's pages while the thread ran. */
+static const struct trace_residency *last_reading(const struct trace *t, const struct stack_of *s)
+{
+	const struct trace_residency *r, *last = NULL;
+	size_t n = trace_residencies(t, &r), i;
+
+	for (i = 0; i < n; i++)
+		if (r[i].process == s->process && ran_at(s, r[i].head->ticks_before))
+			last = &r[i];
+	return last;
+}
+
+/* Pages as mprof saw them from outside; bottom: the lowest address that the stack can have. */
+static void take_reading(struct stack_of *s, const struct trace *t, uint64_t bottom)
+{
+	const struct trace_residency *r = last_reading(t, s);
+	const unsigned shift = page_shift(t);
+	uint64_t near = 0, run;
+
+	if (!r)
+		return;
+	s->resident = resident_bytes(r, shift, bottom, s->high, &near);
+	run = resident_run(r, bottom >> shift, 0);
+	s->looked_ticks = r->head->ticks_before;
+	if (!s->resident || run == r->runs)
+		return;
+	s->low = r->run[run].first << shift;
+	s->low = s->low > bottom ? s->low : bottom;
+	s->touched = s->high - s->low;
+}
+
+static void take(struct stack_of *s, const struct trace *t, const struct trace_stack_use *x)
+{
+	const struct mprof_stack_use *u = x->u;
+	const uint64_t most = u->limit && u->limit < u->high ? u->limit : u->deepest;
+
+	*s = (struct stack_of){ .process = x->process,
+				.thread = x->thread,
+				.tid = u->tid,
+				.limit = u->limit,
+				.deepest = u->deepest < u->high ? u->deepest : 0,
+				.deepest_ticks = u->deepest_ticks,
+				.touched = u->touched < u->high ? u->touched : 0,
+				.resident = u->resident,
+				.looked_ticks = u->looked_ticks,
+				.begin_ticks = u->begin_ticks,
+				.end_ticks = u->end_ticks,
+				.others = u->others,
+				.high = u->high };
+	if (u->stack)
+		s->stack = trace_stack_node(t, x->process, x->image, u->stack);
+	s->low = s->high - s->touched;
+	if (!s->looked_ticks && most)
+		take_reading(s, t, s->high - (most < s->high ? most : 0));
+	s->used = s->touched > s->deepest ? s->touched : s->deepest;
+	s->low = s->high - s->used;
+}
+
+/* The main thread has the number of the process. */
+static void mark_main(struct stack_of *s, const struct trace *t)
+{
+	const struct trace_fact *fact;
+	size_t n = trace_facts(t, &fact), i;
+
+	for (i = 0; i < n; i++)
+		if (fact[i].process == s->process && fact[i].fact->what <= MPROF_FACT_EXEC &&
+		    (uint64_t)fact[i].fact->pid == s->tid)
+			s->main = true;
+}
+
+static int by_use(const void *a, const void *b)
+{
+	const struct stack_of *x = a, *y = b;
+
+	if (x->used != y->used)
+		return x->used > y->used ? -1 : 1;
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return (x->thread > y->thread) - (x->thread < y->thread);
+}
+
+void stack_uses_find(struct stack_uses *s, const struct trace *t)
+{
+	const struct trace_stack_use *use;
+	size_t n = trace_stack_uses(t, &use), i;
+
+	*s = (struct stack_uses){ .of = must_calloc(n + 1, sizeof(*s->of)), .count = n };
+	for (i = 0; i < n; i++) {
+		take(&s->of[i], t, &use[i]);
+		mark_main(&s->of[i], t);
+		s->threads += 1 + s->of[i].others;
+	}
+	qsort(s->of, n, sizeof(*s->of), by_use);
+}
+
+void stack_uses_release(struct stack_uses *s)
+{
+	free(s->of);
+	*s = (struct stack_uses){ .count = 0 };
+}
+
+bool stack_is_nearly_full(const struct stack_of *s)
+{
+	return s->limit && s->used >= s->limit - s->limit / 10;
+}
+
+uint64_t stack_uses_resident(const struct stack_uses *s, const struct trace *t,
+			     const struct trace_residency *r)
+{
+	const unsigned shift = page_shift(t);
+	uint64_t sum = 0, near = 0;
+	size_t i;
+
+	for (i = 0; i < s->count; i++)
+		if (s->of[i].process == r->process && ran_at(&s->of[i], r->head->ticks_before))
+			sum += resident_bytes(r, shift, s->of[i].low, s->of[i].high, &near);
+	return sum;
+}

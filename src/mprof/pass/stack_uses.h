@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * stack_uses.h - how much of its stack each thread used, and what all of them had resident.
+ *
+ *   deepest   from the end of the stack to the lowest stack pointer at a recorded call
+ *   touched   to the lowest page that was resident when the thread or its process ended; of one
+ *             that was killed or still runs, when mprof read its pages last
+ *   used      the greater of both
+ *   resident  bytes in resident pages, at the same time as `touched`
+ *
+ * Of a forked child, the stack of the thread that forked has pages of its parent.
+ */
+#ifndef MPROF_PASS_STACK_USES_H
+#define MPROF_PASS_STACK_USES_H
+
+#include "../trace/trace.h"
+
+struct stack_of {
+	uint32_t process, thread; /* numbers of the run */
+	uint64_t tid;
+	bool main;	      /* the first thread of its process */
+	uint64_t used, limit; /* 0: no limit, or not known */
+	uint64_t deepest, deepest_ticks;
+	uint64_t touched, resident, looked_ticks; /* looked_ticks 0: pages not known */
+	uint64_t begin_ticks, end_ticks;	  /* end_ticks 0: it ran until the end */
+	uint32_t stack;				  /* node at deepest_ticks; 0: not known */
+	uint32_t others;			  /* further threads that used no more */
+	uint64_t low, high;			  /* addresses, of what was used */
+};
+
+struct stack_uses {
+	struct stack_of *of; /* those that used most first */
+	size_t count;
+	uint64_t threads; /* with `others` */
+};
+
+void stack_uses_find(struct stack_uses *s, const struct trace *t);
+void stack_uses_release(struct stack_uses *s);
+/* Is less than a tenth of its stack left? */
+bool stack_is_nearly_full(const struct stack_of *s);
+/* Bytes of stacks of threads of r's process, in pages that r has. */
+uint64_t stack_uses_resident(const struct stack_uses *s, const struct trace *t,
+			     const struct trace_residency *r);
+
+#endif

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* print_stack_findings.c - findings about the stacks of threads, in words and as JSON. */
+#include "print_stack_findings.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "figures.h"
+#include "json_rows.h"
+#include "print_findings.h"
+
+enum { FULL, LARGE };
+
+bool stack_finding_is(const struct stack_findings *s, size_t which)
+{
+	return which == FULL ? s->fullest != NULL : s->process != 0;
+}
+
+static void put_thread(const struct stack_of *x, const char *the, FILE *out)
+{
+	fprintf(out, "%s %" PRIu32, the, x->thread);
+	if (x->main)
+		fputs(" (main)", out);
+}
+
+static void put_full(const struct stack_findings *s, FILE *out)
+{
+	const struct stack_of *x = s->fullest;
+
+	put_thread(x, "Thread", out);
+	fprintf(out, " used %s of %s of stack (%s)", format_bytes(x->used).s,
+		format_bytes(x->limit).s, format_percent(x->used, x->limit).s);
+	if (s->full > 1)
+		fprintf(out, ", and %s less than a tenth",
+			s->full == 2 ? "another thread left" : "others left");
+	fputs(": it may run out of stack.", out);
+}
+
+static void put_large(const struct analysis *a, const struct stack_findings *s, FILE *out)
+{
+	fprintf(out, "%s took %s, %s of the most that ",
+		s->threads == 1 ? "The stack of a thread" : "Stacks of threads",
+		format_bytes(s->bytes).s, format_percent(s->bytes, s->memory).s);
+	if (a->tree.processes > 1)
+		fprintf(out, "process %" PRIu32, s->process);
+	else
+		fputs("the program", out);
+	fprintf(out, " had resident (%s)", format_bytes(s->memory).s);
+	if (s->threads > 1)
+		fprintf(out, ": %" PRIu64 " threads ran at once, and ", s->threads);
+	else
+		fputs(": ", out);
+	if (s->largest) {
+		put_thread(s->largest, "thread", out);
+		fprintf(out, " used %s%s", s->threads > 1 ? "most, " : "",
+			format_bytes(s->largest->used).s);
+	}
+	fputc('.', out);
+}
+
+void stack_finding_sentence(const struct analysis *a, const struct stack_findings *s, size_t which,
+			    FILE *out)
+{
+	if (which == FULL)
+		put_full(s, out);
+	else
+		put_large(a, s, out);
+}
+
+static json *text_of(const struct analysis *a, const struct stack_findings *s, size_t which,
+		     bool command)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *out = must_memstream(&text, &n);
+	json *said;
+
+	if (command) {
+		fputs("mprof report threads ", out);
+		findings_path(a->path, out);
+	} else {
+		stack_finding_sentence(a, s, which, out);
+	}
+	must_close(out);
+	said = json_string(text);
+	free(text);
+	return said;
+}
+
+#include "../json/stacks.def"
+
+json *stack_finding_json(const struct analysis *a, const struct stack_findings *s, size_t which)
+{
+	const struct stack_of *x = which == FULL ? s->fullest : s->largest;
+	const uint64_t part = which == FULL ? x->used : s->bytes,
+		       of = which == FULL ? x->limit : s->memory;
+
+	return JSON_NEW(stacks, a, s, which, x, part, of);
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* stack_findings.c - what there is to say about the stacks of threads. */
+#include "stack_findings.h"
+
+#include <stdlib.h>
+
+#include "../util/alloc.h"
+
+static void find_fullest(struct stack_findings *s)
+{
+	const struct stack_of *x, *best = NULL;
+
+	for (size_t i = 0; i < s->uses.count; i++) {
+		x = &s->uses.of[i];
+		if (!stack_is_nearly_full(x))
+			continue;
+		s->full++;
+		if (!best ||
+		    (double)x->used / (double)x->limit > (double)best->used / (double)best->limit)
+			best = x;
+	}
+	s->fullest = best;
+}
+
+/* The beginning of a thread, or its end. */
+struct turn {
+	uint64_t ticks;
+	const struct stack_of *of;
+	bool end;
+};
+
+/* By process; who ends makes room for who begins. */
+static int by_time(const void *a, const void *b)
+{
+	const struct turn *x = a, *y = b;
+
+	if (x->of->process != y->of->process)
+		return x->of->process < y->of->process ? -1 : 1;
+	if (x->ticks != y->ticks)
+		return x->ticks < y->ticks ? -1 : 1;
+	return (int)y->end - (int)x->end;
+}
+
+static uint64_t bytes_of(const struct stack_of *x)
+{
+	return x->looked_ticks ? x->resident : x->deepest;
+}
+
+static const struct stack_of *largest_at(const struct stack_uses *uses, uint32_t process,
+					 uint64_t ticks)
+{
+	for (size_t i = 0; i < uses->count; i++)
+		if (uses->of[i].process == process && uses->of[i].begin_ticks <= ticks &&
+		    (!uses->of[i].end_ticks || uses->of[i].end_ticks > ticks))
+			return &uses->of[i];
+	return NULL;
+}
+
+static void take_most(struct stack_findings *s, const struct analysis *a, const struct turn *at,
+		      uint64_t bytes, uint64_t threads)
+{
+	const struct tree_process *p = tree_find(&a->tree, at->of->process);
+	const uint64_t memory = p ? p->peak_rss_bytes : 0;
+
+	if (bytes <= s->bytes || bytes < STACKS_LEAST || !memory || bytes < memory / 4)
+		return;
+	s->process = at->of->process;
+	s->bytes = bytes;
+	s->memory = memory;
+	s->threads = threads;
+	s->largest = largest_at(&s->uses, s->process, at->ticks);
+}
+
+static void find_most(struct stack_findings *s, const struct analysis *a)
+{
+	struct turn *turn = must_calloc(2 * s->uses.count + 1, sizeof(*turn));
+	uint64_t bytes = 0, threads = 0;
+	size_t n = 0, i;
+
+	for (i = 0; i < s->uses.count; i++) {
+		const struct stack_of *x = &s->uses.of[i];
+
+		turn[n++] = (struct turn){ x->begin_ticks, x, false };
+		turn[n++] = (struct turn){ x->end_ticks ? x->end_ticks : UINT64_MAX, x, true };
+	}
+	qsort(turn, n, sizeof(*turn), by_time);
+	for (i = 0; i < n; i++) {
+		if (i && turn[i].of->process != turn[i - 1].of->process)
+			bytes = threads = 0;
+		bytes = turn[i].end ? bytes - bytes_of(turn[i].of) : bytes + bytes_of(turn[i].of);
+		threads = turn[i].end ? threads - 1 : threads + 1;
+		if (!turn[i].end)
+			take_most(s, a, &turn[i], bytes, threads);
+	}
+	free(turn);
+}
+
+void stack_findings_make(struct stack_findings *s, const struct analysis *a, const struct trace *t)
+{
+	*s = (struct stack_findings){ .process = 0 };
+	stack_uses_find(&s->uses, t);
+	find_fullest(s);
+	find_most(s, a);
+}
+
+void stack_findings_release(struct stack_findings *s)
+{
+	stack_uses_release(&s->uses);
+}

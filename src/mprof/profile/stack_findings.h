@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * stack_findings.h - what there is to say about the stacks of threads.
+ *
+ *   fullest   the thread that left least of its stack, if that is less than a tenth
+ *   bytes     of resident pages of all threads of one process that ran at once, counting for
+ *             each what it had when it ended; told if that is STACKS_LEAST and a quarter of
+ *             the greatest RSS of the process
+ */
+#ifndef MPROF_PROFILE_STACK_FINDINGS_H
+#define MPROF_PROFILE_STACK_FINDINGS_H
+
+#include "../pass/analysis.h"
+#include "../pass/stack_uses.h"
+
+#define STACKS_LEAST (1u << 20)
+
+struct stack_findings {
+	struct stack_uses uses;
+	const struct stack_of *fullest; /* NULL: none */
+	size_t full;			/* threads with less than a tenth left */
+	uint32_t process;		/* number of the run; 0: stacks were small */
+	uint64_t bytes, memory;		/* of its stacks; its greatest RSS */
+	uint64_t threads;		/* that ran at once then */
+	const struct stack_of *largest; /* of these */
+};
+
+void stack_findings_make(struct stack_findings *s, const struct analysis *a, const struct trace *t);
+void stack_findings_release(struct stack_findings *s);
+
+#endif

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2016
+#
+# stacks.sh - how much of its stack each thread used, and variables, against programs that print
+# the truth about themselves.
+
+# Each thread used what the victim says, up to a page below and what its frames need above;
+# `exact` says whether pages were read.
+expect_stacks() { # WHAT TRACE SAID
+	"$mprof" report threads --json --top 0 "$2" >answer 2>err || bad "$1: $(head -c 300 err)"
+	sed -n 's/^\([a-z]*\) tid=\([0-9]*\) used=\([0-9]*\)$/\1 \2 \3/p' "$3" >truth
+	expect_lines truth 5
+	while read -r name tid used; do
+		expect_same "$1: $name" "$(jq -r --arg tid "$tid" --argjson used "$used" '
+			[.stacks[] | select(.tid == ($tid | tonumber)) | .used_bytes - $used |
+			. >= 0 and . < 8192] | join(" ")' answer)" true
+	done <truth
+}
+
+test_stacks_of_threads() {
+	run "$mprof" record -o log -- "$build/preload/deep_stacks" exit
+	expect_status 0
+	expect_stacks exit log out
+	expect_same 'which is main' "$(json answer '[.stacks[] | select(.main)] | length')" 1
+	# The calls: of main below 16 frames of 4 KiB and 3 MiB, of the others where they called.
+	expect_same 'frames of main' "$(json answer '[.stacks[] | select(.main) | .stack[] |
+		select(.function == "nested")] | length')" 16
+	expect_same 'where main was deepest' \
+		"$(json answer '.stacks[] | select(.main) | .stack[-1].function')" use
+	expect_same 'calls' "$(json answer '[.stacks[] | select(.deepest_bytes)] | length')" 4
+	expect_same 'limits' "$(json answer '[.stacks[] | .limit_bytes / 131072 | ceil] | sort | join(" ")')" \
+		'2 8 16 64 64'
+	expect_documented threads_view answer
+	run "$mprof" report threads log
+	expect_text out 'used most, up to 5.0 MiB of 8.0 MiB'
+	expect_text out 'was deepest at a recorded call, 3.1 MiB down, in'
+	run "$mprof" report --json log
+	expect_same 'the full one' "$(json out '.findings[] | select(.finding == "stack-full") |
+		.part > 240000 and .of < 262144')" true
+	expect_same 'all of them' "$(json out '.findings[] | select(.finding == "stacks") | .threads')" 5
+	expect_same 'and memory beyond malloc' \
+		"$(json out '[.findings[] | select(.finding == "outside") | .stacks > 3000000] | all')" true
+	expect_documented run out
+	run "$mprof" report log
+	expect_words out 'KiB of stack (97 %): it may run out of stack.'
+	expect_words out '5 threads ran at once, and thread'
+}
+
+# The last reading from outside is what is known of one that was killed or still runs.
+test_stacks_after_any_end() {
+	local pid
+	run "$mprof" record -o log -- "$build/preload/deep_stacks" kill
+	expect_stacks 'killed' log out
+	"$mprof" record -o live -- "$build/preload/deep_stacks" wait >said 2>err &
+	pid=$!
+	wait_for grep -q ready said
+	sleep 0.3
+	expect_stacks 'running' live said
+	kill -9 "$(sed -n 's/^main tid=\([0-9]*\) .*/\1/p' said)"
+	wait "$pid"
+	expect_stacks 'killed later' live said
+}
+
+# Without mprof around there is no reading of pages, but the calls are there.
+test_stacks_by_hand() {
+	MPROF_CONF='MODE=LogMmap LOG_PATH=log' LD_PRELOAD=$build/libmprof.so \
+		"$build/preload/deep_stacks" exit >said 2>err
+	expect_stacks 'by hand' log said
+	MPROF_CONF='MODE=LogMmap LOG_PATH=killed' LD_PRELOAD=$build/libmprof.so \
+		"$build/preload/deep_stacks" kill >said 2>err
+	run "$mprof" report threads --json killed
+	expect_same 'nobody looked' "$(json out '[.stacks[].touched_bytes] | unique | join(" ")')" ''
+	expect_same 'calls' "$(json out '[.stacks[] | .deepest_bytes // 0 | . / 1024 | floor] | sort |
+		.[2:] | map(. >= 240) | join(" ")')" 'true true true'
+}
+
+test_stacks_in_a_profile() {
+	run "$mprof" profile -o one -- "$build/preload/deep_stacks" exit
+	expect_stacks profile one out
+	run "$mprof" report threads one
+	expect_text out 'used most, up to 5.0 MiB of 8.0 MiB'
+	"$mprof" profile -o two -- "$build/preload/deep_stacks" exit >/dev/null 2>&1
+	run "$mprof" merge one two -o both
+	expect_status 0
+	run "$mprof" report threads --json both
+	expect_same 'of both' "$(json out '.stacks | length')" 10
+	expect_same 'names' "$(json out '[.stacks[] | select(.main) | .stack[-1].function] | join(" ")')" 'use use'
+}
+
+# A forked child goes on where its parent's thread was; more threads than have records of their own.
+test_stacks_of_children_and_crowds() {
+	cat >crowd.c <<'END'
+#include <alloca.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static __attribute__((noinline)) void use(size_t bytes)
+{
+	char *volatile p = alloca(bytes);
+	memset(p, 1, bytes);
+	free(malloc(10));
+}
+static void *child(void *arg)
+{
+	free(malloc(10));
+	if (!fork()) {
+		use(300000);
+		_exit(0);
+	}
+	wait(NULL);
+	return arg;
+}
+static void *one(void *arg)
+{
+	use(*(size_t *)arg);
+	return arg;
+}
+int main(int argc, char **argv)
+{
+	size_t n = strtoul(argv[1], NULL, 0), bytes = 20000, most = 700000;
+	pthread_t t;
+	pthread_create(&t, NULL, child, NULL);
+	pthread_join(t, NULL);
+	for (size_t i = 0; i < n; i++) {
+		pthread_create(&t, NULL, one, i == n - 10 ? &most : &bytes);
+		pthread_join(t, NULL);
+	}
+	return argc - 2;
+}
+END
+	cc -g -O0 -fno-builtin -pthread -o crowd crowd.c || bad 'crowd.c does not compile'
+	run "$mprof" record -o log -- ./crowd 6000
+	expect_status 0
+	run "$mprof" report threads --json --top 0 log
+	expect_same 'the child' "$(json out '[.stacks[] | select(.process == 2) | .used_bytes | . > 300000 and . < 330000] | join(" ")')" true
+	expect_same 'threads' "$(json out '[.stacks[] | select(.process == 1) | 1 + .others] | add')" 6002
+	expect_same 'records' "$(json out '.stacks | length | . < 4200')" true
+	expect_same 'the largest' "$(json out '.stacks[0].used_bytes | . > 700000 and . < 710000')" true
+}
