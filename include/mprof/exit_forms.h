@@ -6,7 +6,7 @@
 #define MPROF_EXIT_FORMS_H
 
 /* With AND between them: a string literal, or MPROF_COMMA for a list. */
-#define MPROF_EXIT_FORMS(AND) "folded" AND "text"
+#define MPROF_EXIT_FORMS(AND) "folded" AND "text" AND "stat"
 #define MPROF_COMMA	      ,
 
 #endif

@@ -14,6 +14,7 @@
 #include <link.h>
 #include <mprof/module.h>
 
+#include "config.h"
 #include "local.h"
 #include "sys.h"
 #include "text.h"
@@ -141,6 +142,17 @@ static void loaded_read_path(struct facts *f, const char *name)
 	text_string(&t, name);
 }
 
+/* Where the program and its own libraries are is left out; the build-id finds them again. */
+static void loaded_hide_directory(struct facts *f)
+{
+	const char *base = text_base(f->path);
+
+	if (!mp_config.anonymous || !__builtin_strncmp(f->path, "/usr/", 5) ||
+	    !__builtin_strncmp(f->path, "/lib", 4))
+		return;
+	__builtin_memmove(f->path, base, text_length(base) + 1);
+}
+
 static uint64_t loaded_identity(const struct facts *f)
 {
 	return (uint64_t)mprof_checksum(f->path, text_length(f->path)) << 32 ^
@@ -234,6 +246,7 @@ static const struct facts *loaded_read_facts(const struct eh_object *o)
 	f.id_bytes = f.segments = 0;
 	loaded_read_headers(&f, o);
 	loaded_read_path(&f, o->name);
+	loaded_hide_directory(&f);
 	return &f;
 }
 

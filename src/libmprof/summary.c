@@ -21,7 +21,8 @@
 #define TOP	   10u
 #define TOP_FRAMES 8u
 
-static char folded_path[4096], text_path[4096]; /* absolute, escapes not expanded */
+static char folded_path[4096], text_path[4096],
+    stat_path[4096]; /* absolute, escapes not expanded */
 
 /* ---- settings ---- */
 
@@ -48,6 +49,7 @@ void mp_summary_start(void)
 {
 	know_path(folded_path, mp_config.folded_path);
 	know_path(text_path, mp_config.text_path);
+	know_path(stat_path, mp_config.stat_path);
 }
 
 /* ---- output ---- */
@@ -136,7 +138,7 @@ static void write_folded(struct summary *s)
 		const int64_t value = value_of(&s->node[i].v);
 		uint32_t n = 0;
 
-		if (value <= 0)
+		if (value <= 0 || (mp_config.hide_zero_live && s->node[i].v.live_calls <= 0))
 			continue;
 		for (uint32_t node = i; node && n < 65536; node = s->node[node].parent)
 			s->line[n++] = node;
@@ -281,6 +283,43 @@ static void write_text(struct summary *s, int number, const char *why)
 	write_sizes(s);
 }
 
+/* ---- a line of figures ---- */
+
+#define BINS 64u /* columns of a histogram */
+
+static void say_bins(struct summary *s, const uint64_t *calls, const uint64_t *less)
+{
+	for (unsigned i = 0; i < BINS; i++) {
+		const uint64_t n = i < MPROF_SIZE_BINS ? calls[i] : 0;
+		const uint64_t gone = i < MPROF_SIZE_BINS && less ? less[i] : 0;
+
+		say(s, i ? "," : "\t");
+		say_number(s, n > gone ? n - gone : 0);
+	}
+}
+
+/* With a line of titles where the file is new. */
+static void write_stat(struct summary *s, int new)
+{
+	const uint64_t hz = mp_file.header->clock_hz, ticks = mprof_ticks() - s->heap.began_ticks;
+	const uint64_t ms = (uint64_t)((unsigned __int128)ticks * 1000 / (hz ? hz : 1));
+	const int64_t figure[] = { s->total.calls, s->total.bytes, s->total.live_bytes,
+				   s->heap.peak_bytes };
+
+	if (new)
+		say(s, "seconds\tcalls\tbytes\tlive_bytes\tpeak_bytes\tsizes\tlive_sizes\n");
+	say_number(s, ms / 1000);
+	say(s, ms % 1000 < 10 ? ".00" : ms % 1000 < 100 ? ".0" : ".");
+	say_number(s, ms % 1000);
+	for (unsigned i = 0; i < sizeof(figure) / sizeof(*figure); i++) {
+		say(s, "\t");
+		say_number(s, figure[i] > 0 ? (uint64_t)figure[i] : 0);
+	}
+	say_bins(s, s->sizes, NULL);
+	say_bins(s, s->sizes, s->freed_sizes);
+	say(s, "\n");
+}
+
 /* ---- files ---- */
 
 static void remark(const char *path, long error)
@@ -364,26 +403,72 @@ static void write_file(struct summary *s, const char *path, int text, int number
 		remark(path, s->error);
 }
 
+/* Lines are appended: a process that goes on after an exec continues its table. */
+static void append_stat(struct summary *s)
+{
+	struct text t = text_on(s->path, sizeof(s->path));
+	struct stat st = { .st_size = 0 };
+	int failed = mp_path_number(stat_path, 0, &t) < 0 || !stat_path[0];
+
+	if (!failed && !open_other(s))
+		s->fd = sys_open(s->path,
+				 O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW,
+				 0600);
+	s->error = failed ? -ENAMETOOLONG : s->fd < 0 ? s->fd : 0;
+	s->used = 0;
+	if (!s->error) {
+		write_stat(s, sys_fstat(s->fd, &st) < 0 || !st.st_size);
+		flush(s);
+		sys_close(s->fd);
+	}
+	if (s->error)
+		remark(stat_path, s->error);
+}
+
+static int is_wanted(const struct summary *s, int number)
+{
+	return number || (uint64_t)s->total.calls >= mp_config.exit_min_calls;
+}
+
+static void write_sums(int number)
+{
+	struct summary *s = summary_sums();
+
+	if (!s)
+		return;
+	if (is_wanted(s, number))
+		append_stat(s);
+	summary_end(s);
+}
+
+static void write_stacks(int folded, int text, int number, const char *why)
+{
+	struct summary *s = summary_begin();
+
+	if (!s)
+		return;
+	if (folded && is_wanted(s, number))
+		write_file(s, folded_path, 0, number, why);
+	if (text && is_wanted(s, number))
+		write_file(s, text_path, 1, number, why);
+	summary_end(s);
+}
+
 /* ---- when ---- */
 
 void mp_summary_write(const char *what, int number, const char *why)
 {
 	const int folded = mp_has_word(what, "folded"), text = mp_has_word(what, "text");
+	const int stat = mp_has_word(what, "stat");
 	uint32_t *lock = &mp_local->summary_lock, none = 0;
-	struct summary *s;
 
 	/* A dump that a signal asked for within another one is left out. */
-	if ((!folded && !text) ||
+	if ((!folded && !text && !stat) ||
 	    !__atomic_compare_exchange_n(lock, &none, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
-	s = summary_begin();
-	if (s && (number || (uint64_t)s->total.calls >= mp_config.exit_min_calls)) {
-		if (folded)
-			write_file(s, folded_path, 0, number, why);
-		if (text)
-			write_file(s, text_path, 1, number, why);
-	}
-	if (s)
-		summary_end(s);
+	if (stat)
+		write_sums(number);
+	if (folded || text)
+		write_stacks(folded, text, number, why);
 	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
 }

@@ -84,9 +84,10 @@ struct summary {
 	char *text; /* of names that are made up */
 	size_t text_used, text_bytes;
 	struct mprof_heap_totals heap;
-	uint64_t sizes[MPROF_SIZE_BINS];
+	uint64_t sizes[MPROF_SIZE_BINS], freed_sizes[MPROF_SIZE_BINS];
 	struct summary_values total;
 	int estimated;
+	int sums_only; /* there are no nodes: all counts in `total` */
 	uint64_t began_ns;
 	/* Writing. */
 	int fd;
@@ -103,6 +104,8 @@ uint32_t summary_name(struct summary *s, const char *name, size_t bytes);
 
 /* summary_read.c: of the run's file, for this process.  NULL: it is not there. */
 struct summary *summary_begin(void);
+/* Sums only, without stacks. */
+struct summary *summary_sums(void);
 void summary_end(struct summary *s);
 
 /* summary_names.c: the names of all frames. */

@@ -335,6 +335,8 @@ static void make_tables(struct summary *s)
 
 static struct summary_values *values_of(struct summary *s, uint64_t id)
 {
+	if (s->sums_only)
+		return &s->total;
 	uint32_t node = id && id <= s->stacks ? s->node_of[id] : 0;
 
 	/* Blocks without a stack have a node, too. */
@@ -390,8 +392,10 @@ static void add_extent(struct summary *s, const struct mprof_extent *x)
 	const struct mprof_lane *lane = data;
 
 	if (x->kind == MPROF_EXTENT_LANE && x->used >= sizeof(*lane))
-		for (unsigned i = 0; i < MPROF_SIZE_BINS; i++)
+		for (unsigned i = 0; i < MPROF_SIZE_BINS; i++) {
 			s->sizes[i] += lane->sizes[i];
+			s->freed_sizes[i] += lane->freed_sizes[i];
+		}
 	for (unsigned i = 0; i < MPROF_CELLS; i++) {
 		if (x->kind == MPROF_EXTENT_CELLS)
 			add_cell(s, (const struct mprof_cell *)data + i, x->seq + i);
@@ -445,7 +449,7 @@ static void add_totals(struct summary *s)
 
 /* ---- the whole ---- */
 
-struct summary *summary_begin(void)
+static struct summary *summary_new(void)
 {
 	struct summary *s;
 
@@ -457,8 +461,30 @@ struct summary *summary_begin(void)
 		return NULL;
 	s->fd = -1;
 	s->began_ns = mp_clock_monotonic_ns();
-	if (read_file(s) < 0)
-		goto failed;
+	if (read_file(s) < 0) {
+		summary_end(s);
+		return NULL;
+	}
+	return s;
+}
+
+struct summary *summary_sums(void)
+{
+	struct summary *s = summary_new();
+
+	if (!s)
+		return NULL;
+	s->sums_only = 1;
+	add_totals(s);
+	return s;
+}
+
+struct summary *summary_begin(void)
+{
+	struct summary *s = summary_new();
+
+	if (!s)
+		return NULL;
 	s->chain[0] =
 	    (struct summary_source){ mp_local->process, (uint16_t)mp_local->image, UINT32_MAX };
 	s->links = 1;

@@ -220,7 +220,7 @@ test_at_exit_files() {
 	done
 	run "$mprof" profile --at-exit=foldd -- ./ends return
 	expect_status 2
-	expect_text err "invalid --at-exit 'foldd': expected folded, text"
+	expect_text err "invalid --at-exit 'foldd': expected folded, text, stat"
 	run "$mprof" profile --at-exit=folded,text -o file -- ./ends return
 	expect_status 7
 	expect_same 'both' "$(ls -d malloc.prof.* mprof.*.txt | wc -l)" 2

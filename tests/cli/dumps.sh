@@ -361,3 +361,60 @@ test_dump_at_stacks_and_peaks() {
 	expect_text d.1 '1 (new peak)'
 	[ ! -e d.9 ] || bad 'too many dumps'
 }
+
+# Figures and histograms over time in one table: each dump appends a line, so does the end.
+test_dump_stat() {
+	local n bins
+	cat >zeros.c <<'END2'
+#include <stdlib.h>
+static void *keep(int n) { return malloc(n); }
+int main(void)
+{
+	for (int i = 0; i < 100; i++) {
+		free(keep(0));
+		keep(100);
+		keep(1000);
+	}
+	return 0;
+}
+END2
+	cc -g -O1 -fno-inline -fno-builtin -o zeros zeros.c || bad 'zeros.c does not compile'
+	run env MPROF_CONF='MODE=Profile DUMP=stat DUMP_CALLS=100 AT_EXIT=stat STAT_PATH=s' LD_PRELOAD="$build/libmprof.so" ./zeros
+	expect_status 0
+	expect_same 'titles' "$(head -1 s)" "$(printf 'seconds\tcalls\tbytes\tlive_bytes\tpeak_bytes\tsizes\tlive_sizes')"
+	expect_same 'calls' "$(tail -n +2 s | cut -f 2 | tr '\n' ' ')" '100 200 300 '
+	expect_same 'bytes, live, peak at the end' "$(tail -1 s | cut -f 3-5)" "$(printf '110000\t110000\t110000')"
+	for n in 6 7; do
+		expect_same 'bins' "$(tail -n +2 s | cut -f $n | awk -F, '{print NF}' | uniq)" 64
+	done
+	bins=$(tail -1 s | cut -f 6)
+	expect_same 'malloc(0), 64 to 127, 512 to 1023' "$(echo "$bins" | cut -d, -f 1,8,11)" 100,100,100
+	expect_same 'all sizes are calls' "$(tail -n +2 s | cut -f 6 | awk -F, '{n = 0; for (i = 1; i <= NF; i++) n += $i; print n}' | tr '\n' ' ')" '100 200 300 '
+	expect_same 'live sizes' "$(tail -1 s | cut -f 7 | cut -d, -f 1,8,11)" 0,100,100
+	cut -f 1 s | tail -n +2 | sort -n -c || bad "times: $(cut -f 1 s)"
+	run "$mprof" profile -q -o p --dump stat --dump-every 1 --at-exit stat -- ./zeros
+	expect_lines mprof.*.stat 2
+}
+
+# What is all freed is left out on demand.
+test_dump_hide_zero_live() {
+	cat >half.c <<'END2'
+#include <stdlib.h>
+static void *kept(int n) { return malloc(n); }
+static void *gone(int n) { return malloc(n); }
+int main(void) { for (int i = 0; i < 10; i++) { kept(100); free(gone(100)); } return 0; }
+END2
+	cc -g -O1 -fno-inline -fno-builtin -o half half.c || bad 'half.c does not compile'
+	run "$mprof" profile -q -o p --at-exit folded --hide-zero-live -- ./half
+	grep -q ';kept 10$' malloc.prof.* || bad "kept is missing: $(cat malloc.prof.*)"
+	! grep -q 'gone' malloc.prof.* || bad 'gone is there'
+	run "$mprof" export --to folded --value calls p
+	expect_text out gone
+	for view in calls total live peak; do
+		"$mprof" export --to folded --hide-zero-live --value $view p >out 2>err
+		! grep -q gone out || bad "$view: gone is there"
+		grep -q ';kept 10' out || bad "$view: kept is missing"
+	done
+	"$mprof" report hot --by function --hide-zero-live --json p >out 2>err
+	expect_same 'rows' "$(jq -c '[.rows[] | .function] | index("gone")' out)" null
+}

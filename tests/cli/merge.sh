@@ -126,6 +126,39 @@ test_merge_keeps_processes_and_ranks() {
 	expect_no_text out 'Hosts'
 }
 
+# Rank, process and thread as what a row is.
+test_merge_by_rank() {
+	local i
+	ranked
+	for i in 0 1 2; do
+		PMIX_RANK=$i "$mprof" profile -q -o "$i.profile" -- ./ranked $i more >/dev/null 2>err
+	done
+	run "$mprof" merge 0.profile 1.profile 2.profile -o all.profile
+	"$mprof" report hot --by rank --json --function keep all.profile >by_rank 2>err
+	for i in 0 1 2; do
+		expect_same "calls of rank $i" "$(jq ".rows[] | select(.rank == $i) | .figures.calls" by_rank)" \
+			"$("$mprof" report hot --json --function keep $i.profile 2>err | jq .total.figures.calls)"
+		# Each process has a peak of its own, and that of the rank is their sum.
+		expect_same "its peak" "$("$mprof" report peak --by rank --json all.profile 2>err | jq ".rows[] | select(.rank == $i) | .figures.peak")" \
+			"$("$mprof" report peak --by process --json $i.profile 2>err | jq '[.rows[].figures.peak] | add')"
+		expect_same "of its first process" "$("$mprof" report peak --by process --json $i.profile 2>err | jq '.rows[] | select(.process == 1) | .figures.peak')" \
+			"$("$mprof" report --json $i.profile | jq .peak.bytes)"
+	done
+	run "$mprof" report hot --by rank all.profile
+	expect_text out 'rank 2'
+	run "$mprof" report peak --by process all.profile
+	expect_text out 'process 1'
+	"$mprof" report hot --by thread --json 1.profile 2>err | jq -c '[.rows[] | .figures.calls] | add' >out
+	expect_same 'threads add up' "$(cat out)" "$("$mprof" report hot --json 1.profile 2>err | jq .total.figures.calls)"
+	run "$mprof" report leaks --by thread 1.profile
+	expect_status 2
+	expect_text err "'leaked' by thread needs a trace"
+	# Of a trace, too.
+	PMIX_RANK=1 "$mprof" record -o log -- ./ranked 1 more >/dev/null 2>err
+	expect_same 'of a trace' "$("$mprof" report hot --by rank --json log 2>err | jq -c '[.rows[] | .rank, .figures.calls]')" \
+		"$("$mprof" report hot --by rank --json 1.profile 2>err | jq -c '[.rows[] | .rank, .figures.calls]')"
+}
+
 test_merge_refuses() {
 	ranked
 	"$mprof" profile -o exact -- ./ranked 1 >/dev/null 2>err

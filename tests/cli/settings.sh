@@ -156,6 +156,21 @@ test_settings_anonymous() {
 	! grep -qa 'job77' p || bad 'the job is there'
 	! grep -qa 'arg=' p || bad 'arguments are there'
 	head -1 mprof.*.txt | grep -q '^mprof: other, process' || bad "$(head -1 mprof.*.txt)"
+	! grep -qa "$PWD" p || bad "the directory is there: $(grep -oa "$PWD.\{0,20\}" p | head -3)"
+	grep -q small mprof.*.txt || bad "no names at exit: $(head -20 mprof.*.txt)"
+	expect_same 'names from the build-id' "$(chosen_figure p calls small)" 20
+}
+
+test_settings_of_stat() {
+	chosen
+	run "$mprof" stat --json -q --only nothing -- ./chosen
+	expect_same 'not chosen' "$(json out .calls.malloc)" 0
+	run "$mprof" stat --show-config --set file:log_qty=7
+	expect_text out 'MODE = Count'
+	expect_text out 'LOG_QTY = 7'
+	run "$mprof" stat
+	expect_status 2
+	expect_text err 'no program given; for example: mprof stat -- ls -l'
 }
 
 test_settings_sources() {

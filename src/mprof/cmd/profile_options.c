@@ -118,6 +118,8 @@ const struct option_row option_profile[] = {
 		    "Only stacks through a program or library that matches GLOB", FILTER),
 	OPTION_TEXT(0, "without", "GLOB", options.without,
 		    "Only stacks without a function that matches GLOB", FILTER),
+	OPTION_FLAG(0, "hide-zero-live", options.hide_zero_live,
+		    "Only stacks whose blocks are not all freed", FILTER),
 	OPTION_NUMBER(0, "thread", "NUMBER", options.sites.filter.thread, 1, UINT32_MAX,
 		      "Only blocks that this thread allocated (its number in the run)", FILTER),
 	OPTION_NUMBER(0, "process", "NUMBER", options.sites.filter.process, 1, UINT32_MAX,

@@ -94,6 +94,13 @@ static int answer(struct report_view *v, struct trace *t, struct error *err)
 /* What a profile cannot answer. */
 static int check_totals(const struct report_view *v, const struct trace *t, struct error *err)
 {
+	if (!trace_has_events(t) && v->request.by == PROFILE_BY_THREAD &&
+	    v->request.sort != VALUE_CALLS && v->request.sort != VALUE_TOTAL &&
+	    v->request.sort != VALUE_TEMPORARY)
+		return fail(err, -EINVAL,
+			    "'%s' contains totals, not events: '%s' by thread needs a trace from "
+			    "mprof record; expected --sort calls, total or temporary",
+			    trace_path(t), profile_value_name(v->request.sort));
 	if (trace_has_events(t) || v->view->ops->totals)
 		return profile_value_check(t, v->request.sort, err);
 	return fail(err, -EINVAL,

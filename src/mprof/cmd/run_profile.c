@@ -31,6 +31,8 @@ static const struct option_row option_dumps[] = {
 	OPTION_KEY_HERE("stack-min-size", "BYTES", STACK_MIN_SIZE,
 			"Count smaller blocks together, without a stack"),
 	OPTION_KEY_HERE("stack-max-size", "BYTES", STACK_MAX_SIZE, "Count larger blocks together"),
+	OPTION_KEY_HERE_SET("hide-zero-live", HIDE_ZERO_LIVE, 1,
+			    "Leave stacks without live blocks out of folded"),
 	OPTION_KEY_HERE_SET("paused", PAUSED, 1, "Count no blocks until mprof ctl PID resume"),
 	OPTION_TITLE("Dumps while it runs:"),
 	OPTION_WORDS_TEXT(0, "dump", "WHAT", word[CONF_DUMP], words_EXIT_FORM,

@@ -23,6 +23,8 @@
 #include "../run/library.h"
 #include "run_messages.h"
 #include "cmd.h"
+#include "run_keys.h"
+#include "../run/settings.h"
 #include "counts.h"
 #include "usage.h"
 
@@ -37,6 +39,7 @@ struct options {
 	const char *answer, *counts, *allocator;
 	unsigned runs;
 	bool json, all;
+	struct run_keys keys;
 	char **argv;
 };
 
@@ -49,8 +52,17 @@ static const struct option_row options[] = {
 	OPTION_JSON(json),
 	OPTION_FLAG(0, "all", all, "Print all threads, not only the first ten of each process"),
 	OPTION_ALLOCATOR(allocator),
+	OPTION_RUN_SETTINGS(keys),
 	OPTION_END,
 };
+
+static int check(void *to, struct error *err)
+{
+	const struct options *o = to;
+
+	return run_keys_check(&o->keys, o->argv,
+			      "no program given; for example: mprof stat -- ls -l", err);
+}
 
 static const struct usage usage = {
 	.options = options,
@@ -60,7 +72,7 @@ static const struct usage usage = {
 	       "program used.\vThe exit status is that of the program.",
 	.words = USAGE_PROGRAM,
 	.at = offsetof(struct options, argv),
-	.missing = "no program given; for example: mprof stat -- ls -l",
+	.check = check,
 };
 
 /* What every run adds up to; the last one's counts and result are shown whole. */
@@ -305,11 +317,14 @@ static int run_kept_or_not(const struct options *o, struct run_plan *plan)
 		path = must_printf("%s/counts", room);
 	if (!run_messages_plan(plan, o->argv, "Count", CONF_COUNTS_PATH,
 			       o->counts ? o->counts : path) ||
+	    !run_keys_set(plan, &o->keys, "Count", CONF_COUNTS_PATH, NULL) ||
 	    !run_messages_allocator(plan, o->allocator))
 		status = STATUS_USAGE;
+	else if (o->keys.show)
+		settings_print(&plan->conf, stdout);
 	else
 		status = check_files(o, plan);
-	if (!status)
+	if (!status && !o->keys.show)
 		status = run_all(o, plan);
 	if (room) {
 		unlink(path);
@@ -330,5 +345,6 @@ int cmd_stat(int argc, char **argv)
 		return STATUS_USAGE;
 	status = run_kept_or_not(&o, &plan);
 	run_messages_release(&plan);
+	run_keys_release(&o.keys);
 	return status;
 }

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../util/hash.h"
+
 /* Of samples, in the making. */
 struct estimate {
 	double calls, bytes, freed_calls, freed_bytes, live_calls, live_bytes, lifetime;
@@ -18,8 +20,7 @@ struct making {
 	const struct trace *t;
 	const struct trace_totals *part;
 	size_t parts;
-	uint32_t *index; /* by node: index of s->site + 1 */
-	uint32_t nodes;
+	struct hash index; /* by node and part: index of s->site + 1 */
 	size_t room;
 };
 
@@ -36,8 +37,6 @@ const char *site_totals_lack(const struct sites_options *o)
 {
 	const struct site_filter all = SITE_FILTER_ALL, *f = &o->filter;
 
-	if (o->part == SITE_BY_THREAD)
-		return "by thread";
 	if (o->part == SITE_BY_SIZE)
 		return "by size";
 	if (o->until.set)
@@ -144,9 +143,25 @@ static struct owner *list_owners(const struct making *m, size_t *n)
 	return list;
 }
 
-/* Which programs ended, and whose peak is shown. */
-static void rank_owners(struct owner *list, size_t n, const struct trace *t, uint32_t process)
+/* The peak of each process, of whichever of its programs. */
+static void rank_images(struct owner *list, size_t n)
 {
+	struct owner *best = list;
+
+	for (struct owner *o = list; o < list + n; o++) {
+		if (o->process != best->process)
+			best = o;
+		if (peak_of(o) > peak_of(best))
+			best->at_peak = false, best = o;
+		best->at_peak = true;
+	}
+}
+
+/* Which programs ended, and whose peak is shown. */
+static void rank_owners(struct owner *list, size_t n, const struct trace *t,
+			const struct sites_options *options)
+{
+	const uint32_t process = options->filter.process;
 	const struct trace_fact *fact;
 	const size_t facts = trace_facts(t, &fact);
 	struct owner *best = NULL, *o;
@@ -162,6 +177,8 @@ static void rank_owners(struct owner *list, size_t n, const struct trace *t, uin
 	}
 	if (best)
 		best->at_peak = true;
+	if (options->part == SITE_BY_PROCESS)
+		rank_images(list, n);
 }
 
 /* ---- sites ---- */
@@ -171,10 +188,14 @@ static struct site *site_of(struct making *m, const struct trace_totals *x, uint
 {
 	const uint32_t node = trace_stack_node(m->t, x->process, x->image, x->first + i);
 	struct sites *s = m->s;
+	const uint32_t part = s->options.part == SITE_BY_THREAD	   ? x->thread
+			      : s->options.part == SITE_BY_PROCESS ? x->process
+								   : 0;
+	uint64_t *index = hash_at(&m->index, (uint64_t)part << 32 | node);
 	struct site *grown;
 
-	if (m->index[node])
-		return &s->site[m->index[node] - 1];
+	if (*index)
+		return &s->site[*index - 1];
 	if (s->count == m->room) {
 		m->room = m->room ? 2 * m->room : 64;
 		grown = reallocarray(s->site, m->room, sizeof(*grown));
@@ -182,8 +203,8 @@ static struct site *site_of(struct making *m, const struct trace_totals *x, uint
 			return NULL;
 		s->site = grown;
 	}
-	s->site[s->count] = (struct site){ .key = node };
-	m->index[node] = (uint32_t)++s->count;
+	s->site[s->count] = (struct site){ .key = node, .part = part };
+	*index = ++s->count;
 	return &s->site[s->count - 1];
 }
 
@@ -210,7 +231,7 @@ static bool add_cell(struct making *m, const struct owner *o, const struct trace
 		v.lifetime_max_ns = walk_duration_ns(m->s->walk, mprof_unrounded(c->lifetime_most));
 	}
 	/* What one cell frees, another one may have handed out: only the sum cannot be negative. */
-	if (!o->replaced) {
+	if (!o->replaced && m->s->options.part != SITE_BY_THREAD) {
 		v.live_calls = c->calls - c->freed_calls;
 		v.live_bytes = c->bytes - c->freed_bytes;
 	}
@@ -268,7 +289,7 @@ static bool add_sample(struct making *m, const struct owner *o, const struct tra
 	e->freed_calls += tamed(c->freed.calls);
 	e->freed_bytes += tamed(c->freed.bytes);
 	e->lifetime += tamed(c->lifetime);
-	if (o->replaced)
+	if (o->replaced || m->s->options.part == SITE_BY_THREAD)
 		return true;
 	e->live_calls += tamed(c->made.calls) - tamed(c->freed.calls);
 	e->live_bytes += tamed(c->made.bytes) - tamed(c->freed.bytes);
@@ -324,7 +345,8 @@ static bool add_live(struct making *m, const struct owner *o, const struct trace
 	struct site *site;
 	bool is_past;
 
-	if (!l->local_bytes && !l->live_calls && !l->stamp)
+	if ((!l->local_bytes && !l->live_calls && !l->stamp) ||
+	    m->s->options.part == SITE_BY_THREAD)
 		return true;
 	if (o->at_peak && o->heap) {
 		is_past = l->stamp == o->heap->peak_bytes;
@@ -357,7 +379,7 @@ static bool add_part(struct making *m, const struct owner *o, const struct trace
 
 static void add_peak(struct sites *s, const struct owner *o, bool only)
 {
-	if (!o->at_peak || !o->heap)
+	if (!o->at_peak || !o->heap || (s->peak.ticks && peak_of(o) <= s->peak.bytes))
 		return;
 	s->peak.ticks = o->heap->peak_ticks;
 	s->peak.bytes = peak_of(o);
@@ -392,10 +414,12 @@ static int by_bytes(const void *a, const void *b)
 }
 
 /* While the program runs, or was killed within a call, a free may have come first. */
-static void tame(struct site_values *v)
+static void tame(struct site_values *v, bool foreign)
 {
 	v->live_calls = above((int64_t)v->live_calls);
 	v->live_bytes = above((int64_t)v->live_bytes);
+	if (foreign)
+		return;
 	if (v->freed_calls > v->calls)
 		v->freed_calls = v->calls;
 	if (v->freed_bytes > v->bytes)
@@ -408,7 +432,7 @@ static bool make_groups(struct sites *s)
 	struct site *site;
 
 	for (site = s->site; site < s->site + s->count && o->group; site++) {
-		site->group = o->group(o->group_context, site->key, 0);
+		site->group = o->group(o->group_context, site->key, site->part);
 		if (site->group >= s->groups)
 			s->groups = (size_t)site->group + 1;
 	}
@@ -430,14 +454,15 @@ static void finish(struct sites *s, const struct making *m)
 	for (i = 0; i < s->count; i++) {
 		if (i < m->estimate.count && s->site[i].v.error.samples)
 			round_estimate(s, &s->site[i].v, &e[i]);
-		tame(&s->site[i].v);
+		tame(&s->site[i].v, s->options.part == SITE_BY_THREAD);
 		site_values_add(&s->total, &s->site[i].v);
 		placed += s->site[i].v.peak_bytes;
 	}
 	if (s->count)
 		qsort(s->site, s->count, sizeof(*s->site), by_bytes);
 	s->peak.ns = s->peak.ticks ? walk_ns(s->walk, s->peak.ticks) : 0;
-	s->totals.unplaced = (int64_t)(s->peak.bytes - placed);
+	if (s->options.part == SITE_WHOLE)
+		s->totals.unplaced = (int64_t)(s->peak.bytes - placed);
 }
 
 int site_totals_read(struct sites *s, const struct trace *t)
@@ -448,16 +473,14 @@ int site_totals_read(struct sites *s, const struct trace *t)
 	size_t i, n;
 
 	m.parts = trace_totals(t, &m.part);
-	m.nodes = trace_stacks(t)->nodes;
-	m.index = calloc((size_t)m.nodes + 1, sizeof(*m.index));
 	list = list_owners(&m, &n);
 	free(s->site);
 	s->site = NULL;
 	s->count = s->groups = 0;
 	s->totals.read = true;
-	good = list && m.index;
+	good = list;
 	if (good)
-		rank_owners(list, n, t, s->options.filter.process);
+		rank_owners(list, n, t, &s->options);
 	for (i = 0; i < n && good; i++)
 		good = add_owner(&m, &list[i], n == 1);
 	if (good && !s->site)
@@ -467,7 +490,7 @@ int site_totals_read(struct sites *s, const struct trace *t)
 		good = make_groups(s);
 	}
 	array_release(&m.estimate);
-	free(m.index);
+	hash_release(&m.index);
 	free(list);
 	return good ? 0 : -ENOMEM;
 }

@@ -24,7 +24,11 @@
 
 /*
  * After the walk of a profile, which has no events: fills s.  Of its options, part must
- * be SITE_WHOLE, and the filter may name a process only.  0 or -ENOMEM.
+ * not be SITE_BY_SIZE, and the filter may name a process only.  0 or -ENOMEM.
+ *
+ * By process, what lived at the peak is what lived at the peak of each process.  By thread, a
+ * site has what the thread allocated and what it freed, whoever allocated that: what lives of
+ * it is not known, and 0.
  */
 int site_totals_read(struct sites *s, const struct trace *t);
 

@@ -85,6 +85,9 @@ uint64_t sites_part(const struct sites *s, const struct block *b)
 	switch (s->options.part) {
 	case SITE_BY_THREAD:
 		return s->walk->heap.thread[b->owner & BLOCK_THREAD].number;
+	case SITE_BY_PROCESS:
+		return s->walk->heap.process[s->walk->heap.thread[b->owner & BLOCK_THREAD].process]
+		    ->number;
 	case SITE_BY_SIZE:
 		return b->size;
 	default:

@@ -40,8 +40,9 @@
 /* What the blocks of one stack are kept apart by. */
 enum site_part {
 	SITE_WHOLE,
-	SITE_BY_THREAD, /* that allocated, its number in the run */
-	SITE_BY_SIZE,	/* bytes asked for, exactly */
+	SITE_BY_THREAD,	 /* that allocated, its number in the run */
+	SITE_BY_SIZE,	 /* bytes asked for, exactly */
+	SITE_BY_PROCESS, /* that allocated, its number in the run */
 };
 
 /* Of figures that are estimated from samples: sums of variances, in bytes^2 and calls^2. */
@@ -68,7 +69,7 @@ struct site_values {
 struct site {
 	uint32_t key;	/* node of stacks.h, 0 unknown */
 	uint32_t group; /* as sites_options.group said, 0 without it */
-	uint64_t part;	/* SITE_BY_THREAD: thread; SITE_BY_SIZE: size; else 0 */
+	uint64_t part;	/* SITE_BY_THREAD: thread; SITE_BY_SIZE: size; SITE_BY_PROCESS; else 0 */
 	struct site_values v;
 };
 

@@ -183,6 +183,12 @@ static char *name_of(const struct profile *p, const struct profile_group *g)
 
 	if (p->by == PROFILE_BY_THREAD)
 		snprintf(t.s, sizeof(t.s), "thread %" PRIu64, g->part);
+	else if (p->by == PROFILE_BY_PROCESS)
+		snprintf(t.s, sizeof(t.s), "process %" PRIu64, g->part);
+	else if (p->by == PROFILE_BY_RANK && g->part == PROFILE_NO_RANK)
+		snprintf(t.s, sizeof(t.s), "(no rank)");
+	else if (p->by == PROFILE_BY_RANK)
+		snprintf(t.s, sizeof(t.s), "rank %" PRIu64, g->part);
 	else if (p->by == PROFILE_BY_SIZE)
 		t = format_exact(g->part);
 	else if (line && (p->by == PROFILE_BY_FUNCTION || p->by == PROFILE_BY_LINE))

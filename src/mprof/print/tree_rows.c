@@ -24,7 +24,7 @@ static const enum line_same same_of[PROFILE_BY_COUNT] = {
 
 int tree_rows_by(const struct view_request *r, struct error *err)
 {
-	if (r->by != PROFILE_BY_THREAD && r->by != PROFILE_BY_SIZE)
+	if (!profile_by_part(r->by))
 		return 0;
 	return fail(err, -EINVAL, "a tree is --by function, line, file or module, not by %s",
 		    profile_by_name(r->by));

@@ -27,6 +27,7 @@ struct grouping {
 	struct line_interner lines;
 	struct interner parts;
 	struct path_interner paths;
+	struct hash ranks; /* by process: its rank + 1 */
 };
 
 static bool passes(struct profile *p, const struct profile_path *path)
@@ -35,6 +36,28 @@ static bool passes(struct profile *p, const struct profile_path *path)
 
 	return (!t->function && !t->file && !t->module && !t->without) ||
 	       paths_match(p->paths, path);
+}
+
+static void find_ranks(struct grouping *g, const struct trace *t)
+{
+	const struct trace_fact *fact;
+	const size_t n = trace_facts(t, &fact);
+
+	for (size_t i = 0; i < n; i++)
+		if (*fact[i].rank)
+			*hash_at(&g->ranks, fact[i].process) = strtoul(fact[i].rank, NULL, 10) + 1;
+}
+
+static uint64_t rank_of(const struct grouping *g, uint64_t process)
+{
+	const uint64_t rank = hash_get(&g->ranks, process);
+
+	return rank ? rank - 1 : PROFILE_NO_RANK;
+}
+
+bool profile_by_part(enum profile_by by)
+{
+	return by >= PROFILE_BY_THREAD;
 }
 
 static uint32_t group_of(void *context, uint32_t stack, uint64_t part)
@@ -46,7 +69,9 @@ static uint32_t group_of(void *context, uint32_t stack, uint64_t part)
 		return 0;
 	if (g->by == PROFILE_BY_STACK)
 		return path_interner_id(&g->paths, path, path->count);
-	if (g->by == PROFILE_BY_THREAD || g->by == PROFILE_BY_SIZE)
+	if (g->by == PROFILE_BY_RANK)
+		part = rank_of(g, part);
+	if (profile_by_part(g->by))
 		return interner_id(&g->parts, &part, sizeof(part));
 	return path->count ? line_interner_id(&g->lines, path->line[path->asked - 1]) : 0;
 }
@@ -67,12 +92,15 @@ static void set_grouping(struct profile *p, struct grouping *g, enum profile_by 
 	p->by = by;
 	o->part = by == PROFILE_BY_THREAD ? SITE_BY_THREAD
 		  : by == PROFILE_BY_SIZE ? SITE_BY_SIZE
+		  : profile_by_part(by)	  ? SITE_BY_PROCESS
 					  : SITE_WHOLE;
 	/* A command may have groups of its own. */
 	if (by == PROFILE_BY_STACK && o->group)
 		return;
 	o->group = group_of;
 	o->group_context = g;
+	if (by == PROFILE_BY_RANK)
+		find_ranks(g, p->trace);
 }
 
 /* ---- the walk ---- */
@@ -194,6 +222,8 @@ static void select_sites(struct profile *p, struct grouping *by)
 	p->site = p->sites.site;
 	p->site_of = must_calloc(p->stacks->nodes + 1, sizeof(*p->site_of));
 	for (i = 0; i < p->sites.count; i++) {
+		if (p->hide_zero_live && !p->site[i].v.live_calls)
+			continue;
 		path = paths_look(p->paths, p->site[i].key);
 		/* Lines that nobody is shown make no difference; folded ones are asked for. */
 		if (passes(p, path))
@@ -291,6 +321,8 @@ static void make_groups(struct profile *p, struct grouping *by)
 			g->v.local_calls = p->sites.local[i].calls;
 			g->v.local_bytes = p->sites.local[i].bytes;
 		}
+		if (p->by == PROFILE_BY_RANK)
+			g->part = rank_of(by, g->part);
 		if (i && by->lines.keys.count)
 			g->line = line_interner_line(&by->lines, (uint32_t)i);
 		p->group[n++] = *g;
@@ -341,6 +373,7 @@ static int make(struct profile *p, struct trace *t, const struct profile_options
 	if (ret)
 		return ret;
 	p->sites.options = o->sites;
+	p->hide_zero_live = o->hide_zero_live;
 	set_grouping(p, by, o->by);
 	if (!trace_has_events(t) && site_totals_lack(&p->sites.options))
 		return fail(

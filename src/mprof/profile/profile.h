@@ -44,8 +44,9 @@ struct profile_options {
 	const char *without;		      /* a glob that no function of it may match; NULL */
 	const char *const *suppressions; /* files in LSan syntax, NULL-ended; NULL: only built-in */
 	bool no_builtin_suppressions;
-	bool library;  /* show what who asked called of libraries, down to the wrappers */
-	bool wrappers; /* fold nothing: who asked is malloc's caller, or malloc */
+	bool library;	     /* show what who asked called of libraries, down to the wrappers */
+	bool hide_zero_live; /* leave out stacks without live blocks at the end */
+	bool wrappers;	     /* fold nothing: who asked is malloc's caller, or malloc */
 	/* More passes over the same walk, released with the profile.  event.stack and block.stack
 	 * are nodes of p->stacks. */
 	const struct walk_pass *pass;
@@ -66,7 +67,7 @@ struct profile_group {
 	    *through;	/* by stack: as profile_path_through, if all have the same */
 	uint32_t stack; /* of its site with most bytes */
 	uint32_t sites;
-	uint64_t part; /* thread or size */
+	uint64_t part; /* thread, size, process or rank */
 };
 
 struct suppressions;
@@ -93,6 +94,7 @@ struct profile {
 	const struct trace *trace;
 	const char *path; /* of the trace */
 	const struct mprof_file_header *header;
+	bool hide_zero_live;
 	bool has_stacks; /* false: recorded with UNWIND=none, everything is one site */
 };
 
@@ -176,6 +178,9 @@ enum {
 };
 unsigned profile_values_of(unsigned roles);
 extern const char *const profile_by_names[PROFILE_BY_COUNT + 1];
+/* Is a row what profile_group.part says, not a line of a stack? */
+bool profile_by_part(enum profile_by by);
+#define PROFILE_NO_RANK UINT64_MAX /* part, by rank */
 const char *profile_by_name(enum profile_by by);
 /* Groups by falling value; equal ones by falling bytes, then as they were first seen. */
 void profile_sort(struct profile *p, enum profile_value value);
