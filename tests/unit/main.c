@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* main.c - runs every suite of suites.h, each test in a process of its own. */
+/*
+ * main.c - runs every suite of suites.h, each test in a process of its own.  `unit K N`: the K-th
+ * of N parts, which may run at once.
+ */
 #include "suites.h"
 
 #include <stdlib.h>
 
-int main(void)
+int main(int argc, char **argv)
 {
+	const size_t parts = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
+	const size_t part = argc > 2 ? strtoul(argv[1], NULL, 10) - 1 : 0;
 	static Suite *(*const suites[])(void) = {
 #define SUITE(name) name##_suite,
 #include "suites.def"
@@ -15,7 +20,8 @@ int main(void)
 	int failed;
 
 	for (size_t i = 0; i < sizeof(suites) / sizeof(suites[0]); i++)
-		srunner_add_suite(runner, suites[i]());
+		if (i % parts == part)
+			srunner_add_suite(runner, suites[i]());
 	srunner_set_fork_status(runner, CK_FORK);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
