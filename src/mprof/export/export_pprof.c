@@ -124,20 +124,40 @@ static void put_mapping(struct part *p, uint32_t object, const struct stack_segm
 	put(p, &m);
 }
 
-static uint64_t mapping_of(struct part *p, const struct stack_frame *f, uint64_t address)
+static uint64_t mapping_of(struct part *p, uint32_t object, const struct stack_segment *s)
 {
-	const struct stack_object *o = &p->x->profile->stacks->object[f->object];
-	const struct stack_segment *s = segment_of(o, address);
-	uint64_t key[2] = { f->object, s ? (uint64_t)(s - o->segment) + 1 : 0 };
+	const struct stack_object *o = &p->x->profile->stacks->object[object];
+	uint64_t key[2] = { object, s ? (uint64_t)(s - o->segment) + 1 : 0 };
 	size_t known = p->mappings.count;
 	uint32_t id;
 
-	if (!f->object)
+	if (!object)
 		return 0;
 	id = interner_id(&p->mappings, key, sizeof(key));
 	if (p->mappings.count > known)
-		put_mapping(p, f->object, s, id);
+		put_mapping(p, object, s, id);
 	return id;
+}
+
+/* Readers take the first mapping for that of the program. */
+static void put_program(struct part *p)
+{
+	const struct profile *profile = p->x->profile;
+	const struct stacks *stacks = profile->stacks;
+	const struct tree *t = &profile->tree;
+	const char *exe = t->processes && t->process[0].images ? t->process[0].image[0]->exe : "";
+	const struct stack_object *o;
+	size_t i, k;
+
+	for (i = 1; *exe && stacks && i < stacks->objects; i++) {
+		o = &stacks->object[i];
+		for (k = 0; k < o->segments && !(o->segment[k].flags & 1); k++)
+			;
+		if (k < o->segments && !strcmp(o->path, exe)) {
+			mapping_of(p, (uint32_t)i, &o->segment[k]);
+			return;
+		}
+	}
 }
 
 static uint64_t function_of(struct part *p, const char *name, const char *raw, const char *file)
@@ -188,7 +208,7 @@ static void put_place(struct part *p, const struct place *place, uint64_t id)
 	}
 	location.id = id;
 	location.address = place_address(f) + (f->object ? o->bias : 0);
-	location.mapping_id = mapping_of(p, f, place_address(f));
+	location.mapping_id = mapping_of(p, f->object, segment_of(o, place_address(f)));
 	location.n_line = place->lines;
 	location.line = pointer;
 	put_location(p, &location);
@@ -315,6 +335,7 @@ static void put_head(struct part *p)
 	m.n_comment = 1;
 	m.comment = &comment;
 	put(p, &m);
+	put_program(p);
 }
 
 static void part_begin(struct part *p, struct export *x, FILE *out, const uint8_t *has)
