@@ -117,7 +117,7 @@ static const struct {
 	{ "@FORMATS@", formats, "Cm", "" },
 	{ "@ALLOCATORS@", allocators, "Cm", "" },
 	{ "@VALUES@", values, "Cm", "" },
-	{ "@COLUMNS@", columns, "", "" },
+	{ "@COLUMNS@", columns, "Sy", "" },
 	{ "@BY@", by, "Cm", "" },
 	{ "@VERSION@", NULL, "", "" },
 };
@@ -152,7 +152,7 @@ static void put_args(const char *args)
 
 static void put_mdoc(size_t table, const struct row *r)
 {
-	if (tables[table].rows == functions || tables[table].rows == columns) {
+	if (tables[table].rows == functions) {
 		printf("%s%s", r == tables[table].rows ? "" : ",\n", r->name);
 		return;
 	}

@@ -84,6 +84,27 @@ def test_sqlite_queries_of_the_manual(w):
     return problems
 
 
+def recipes():
+    """Shell commands of the manual page on x.csv and x.jsonl."""
+    with open(os.path.join(harness.ROOT, "man", "mprof-export.1.in"), encoding="utf-8") as f:
+        text = f.read().replace("\\e", "\\")
+    blocks = re.findall(r"^\.Bd -literal.*?\n(.*?)\n\.Ed", text, re.M | re.S)
+    return [b for b in blocks if "x.csv" in b or "x.jsonl" in b]
+
+
+def test_recipes_of_the_manual(w):
+    need("jq", "jq")
+    need("sqlite3", "sqlite3")
+    w.exported("csv", "-o", w.path("x.csv"))
+    w.exported("jsonl", "-o", w.path("x.jsonl"))
+    problems = differ("recipes", len(recipes()), 2)
+    for recipe, wanted in zip(recipes(), (f"{20 * 131072}", "phase")):
+        ran = harness.run(["sh", "-c", recipe], cwd=w.top)
+        problems += differ(f"the status of {recipe[:30]!r}", (ran.status, ran.err), (0, b""))
+        problems += missing(f"{recipe[:30]!r}", ran.out.decode(), wanted)
+    return problems
+
+
 def test_sqlite_full_disk(w):
     """A file may grow to 8 KiB only: as on a full disk, writing fails."""
     ran = harness.run(["sh", "-c", 'trap "" XFSZ; ulimit -f 16; exec "$@"', "sh", harness.MPROF,

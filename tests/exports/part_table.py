@@ -4,6 +4,7 @@
 import csv
 import io
 
+import harness
 from world import differ
 
 
@@ -68,3 +69,17 @@ def test_csv_filtered(w):
     rows += rows_of(w.exported("csv", "--size", "65537..").decode())
     return problems + differ("the sum of three parts", sum(int(r["bytes"]) for r in rows),
                              w.totals["total"])
+
+
+def test_columns(w):
+    """--columns names what csv and sqlite have, each with a unit."""
+    ran = harness.run([harness.MPROF, "export", "--columns"])
+    rows = [line.split(None, 2) for line in ran.out.decode().splitlines()]
+    header = w.exported("csv").decode().splitlines()[0].split(",")
+    problems = differ("names of --columns", [r[0] for r in rows], header)
+    problems += differ("the status of --columns", (ran.status, ran.err), (0, b""))
+    problems += differ("units", {r[1] for r in rows}, {"number", "bytes", "ns", "text"})
+    for name, unit, _ in rows:
+        if name.endswith(("_bytes", "_ns")):
+            problems += differ(f"the unit of {name}", unit, name.rpartition("_")[2])
+    return problems

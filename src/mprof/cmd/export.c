@@ -28,6 +28,7 @@ struct options {
 	const struct exporter *exporter;
 	struct export_options export;
 	bool cut; /* --min-percent was given */
+	bool columns;
 	struct when at;
 	struct profile_cli cli;
 };
@@ -47,6 +48,25 @@ static void list_values(void)
 	for (int i = 0; i < VALUE_COUNT; i++)
 		printf("%-15s %s\n", profile_value_name((enum profile_value)i),
 		       profile_value_help((enum profile_value)i));
+}
+
+static void list_columns(void)
+{
+	static const struct export_column others[] = {
+		{ "site", "number", "the call stack; 1 has most bytes", 0 },
+		{ "function", "text", "the function that allocated", 0 },
+		{ "file", "text", "its source file", 0 },
+		{ "line", "number", "the source line of the call", 0 },
+		{ "module", "text", "its program or library", 0 },
+	};
+	const struct export_column *c;
+	size_t i;
+
+	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		printf("%-16s %-7s %s\n", others[i].name, others[i].unit, others[i].help);
+	for (c = export_columns; c->name; c++)
+		printf("%-16s %-7s %s\n", c->name, c->unit, c->help);
+	printf("%-16s %-7s %s\n", "stack", "text", "all functions of the stack, outermost first");
 }
 
 static int take_format(const struct option_row *row, const char *arg, void *to, struct error *err)
@@ -121,6 +141,10 @@ static int check(void *options, struct error *err)
 	unsigned flags = o->exporter ? o->exporter->flags : 0;
 	const char *unknown = unheeded(o, flags), *name = o->exporter ? o->exporter->name : NULL;
 
+	if (o->columns) {
+		list_columns();
+		exit(STATUS_OK);
+	}
 	o->output = o->output && strcmp(o->output, "-") ? o->output : NULL;
 	if (!name)
 		return fail(err, -EINVAL,
@@ -151,6 +175,8 @@ static const struct option_row options[] = {
 	OPTION_CUSTOM(0, "value", "VALUE[,VALUE...]", unsigned, export.values, &values_type,
 		      "Export this figure, or all; --value help lists them [peak]",
 		      .words = profile_value_names),
+	OPTION_FLAG(0, "columns", columns,
+		    "List the columns of csv, tsv, sqlite and jsonl with their units"),
 	OPTION_WHEN(at, "Treat this point as the peak: "),
 	OPTION_FILE('o', "output", "FILE", output, "Write to FILE instead of standard output (-)"),
 	OPTION_SIZE_FROM(0, "stack-min-size", "BYTES", export.stack_min_size, 0,

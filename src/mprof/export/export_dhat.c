@@ -136,12 +136,8 @@ static void put_head(const struct dhat *d, FILE *out)
 {
 	const struct profile *p = d->profile;
 	const uint64_t end = us_of(walk_ns(&p->walk, d->end_ticks)) + 1;
-	char *command = NULL;
-	size_t bytes;
-	FILE *text = must_memstream(&command, &bytes);
+	char *command = place_command_text(p);
 
-	place_command(text, p);
-	must_close(text);
 	fputs("{\"dhatFileVersion\":2,\"mode\":\"heap\",\"verb\":\"Allocated\",\"bklt\":true,"
 	      "\"bkacc\":false,\"tu\":\"\xc2\xb5s\",\"Mtu\":\"s\"",
 	      out);

@@ -551,12 +551,8 @@ static void put_meta(struct firefox *x)
 	const struct profile *p = x->profile;
 	const struct trace_fact *image = p->tree.processes ? tree_image(&p->tree.process[0]) : NULL;
 	const int64_t end = walk_ns(&x->profile->walk, x->profile->walk.last_ticks);
-	char *command = NULL;
-	size_t bytes;
-	FILE *text = must_memstream(&command, &bytes);
+	char *command = place_command_text(p);
 
-	place_command(text, p);
-	must_close(text);
 	fputs("{\"meta\":{\"interval\":", x->out);
 	put_ms(x->out, x->cells.points ? end / (int64_t)x->cells.points : 1000000);
 	fputs(",\"startTime\":", x->out);

@@ -40,6 +40,7 @@
 #define VERSION 0x10400u /* of heaptrack, and of its format */
 #define FORMAT	3u
 #define TICK_MS 10u	   /* between `c` lines, as heaptrack's own */
+#define NEAR	4096u	   /* places in the table of infos asked for last */
 #define KNOWN	(1u << 20) /* `a` numbers kept at least, before unused ones are forgotten */
 
 /* One `a`: how many blocks of it live, and how many ended processes left behind. */
@@ -67,6 +68,7 @@ struct heaptrack {
 	struct info *info;
 	size_t used, room, forget_at;
 	struct hash known;     /* of size and trace -> index + 1 of the last info */
+	uint32_t near[NEAR];   /* the same for those asked for last, without regard to others */
 	uint32_t infos;	       /* numbers given */
 	uint32_t last_info;    /* `a` of the last `+`, 0: a `-` came behind it */
 	uint32_t last_thread;  /* whose that block is, */
@@ -234,6 +236,7 @@ static void forget(struct heaptrack *h)
 	h->used = kept;
 	h->forget_at = 2 * kept > KNOWN ? 2 * kept : KNOWN;
 	hash_release(&h->known);
+	memset(h->near, 0, sizeof(h->near));
 	for (i = 0; i < kept; i++) {
 		last = hash_at(&h->known, key_of(h->info[i].size, h->info[i].trace));
 		h->info[i].same_hash = (uint32_t)*last;
@@ -244,23 +247,29 @@ static void forget(struct heaptrack *h)
 static struct info *info_of(struct heaptrack *h, const struct flow_block *b)
 {
 	const uint64_t size = b->block->size;
-	uint32_t *trace_of = array_at(&h->trace_of, b->group, sizeof(*trace_of)), trace, i;
+	uint32_t *trace_of = array_at(&h->trace_of, b->group, sizeof(*trace_of)), *near, trace, i;
 	uint64_t *last;
 
 	if (!*trace_of)
 		*trace_of = trace_of_stack(h, b->block->stack);
 	trace = *trace_of;
+	near = &h->near[((size ^ (uint64_t)trace << 32) * 0x9e3779b97f4a7c15ull >> 32) % NEAR];
+	if (*near && h->info[*near - 1].size == size && h->info[*near - 1].trace == trace)
+		return &h->info[*near - 1];
 	if (h->used >= KNOWN && h->used >= h->forget_at)
 		forget(h);
 	last = hash_at(&h->known, key_of(size, trace));
 	for (i = (uint32_t)*last; i; i = h->info[i - 1].same_hash)
-		if (h->info[i - 1].size == size && h->info[i - 1].trace == trace)
+		if (h->info[i - 1].size == size && h->info[i - 1].trace == trace) {
+			*near = i;
 			return &h->info[i - 1];
+		}
 	GROW(h->info, h->used + 1, h->room);
 	h->info[h->used] = (struct info){
 		.size = size, .trace = trace, .number = ++h->infos, .same_hash = (uint32_t)*last
 	};
-	*last = h->used + 1;
+	*near = (uint32_t)h->used + 1;
+	*last = *near;
 	put_pair(h, 'a', size, trace);
 	return &h->info[h->used++];
 }

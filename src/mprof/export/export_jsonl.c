@@ -9,7 +9,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdlib.h>
 
 #include "../profile/flow.h"
@@ -17,15 +16,6 @@
 #include "../print/json.h"
 #include "path_frames.h"
 #include "compressed.h"
-
-static const struct {
-	const char *name;
-	size_t offset; /* in struct site_values */
-} column[] = {
-#define FIGURE(member, unit, add, from, json, help) \
-	{ #member, offsetof(struct site_values, member) },
-#include "../pass/figures.def"
-};
 
 /* ---- members: each but the first of an object begins with a comma ---- */
 
@@ -90,13 +80,13 @@ static void put_line(FILE *out, const struct sym_line *l)
 static void put_site(FILE *out, struct profile *p, size_t i)
 {
 	const struct profile_path *path = profile_path_once(p, p->site[i].key);
+	const struct export_column *c;
 	size_t k;
 
 	put_type(out, "site");
 	put_n(out, "site", i + 1);
-	for (k = 0; k < sizeof(column) / sizeof(column[0]); k++)
-		put_n(out, column[k].name,
-		      *(const uint64_t *)((const char *)&p->site[i].v + column[k].offset));
+	for (c = export_columns; c->name; c++)
+		put_n(out, c->name, export_figure(c, &p->site[i].v));
 	put_n(out, "asked", path->count - path->asked);
 	fputs(",\"stack\":[", out);
 	for (k = path->count; k; k--) {

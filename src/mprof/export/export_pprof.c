@@ -74,17 +74,6 @@ static int64_t string_of(struct part *p, const char *s)
 	return id;
 }
 
-static void hexadecimal(const uint8_t *data, size_t n, char *to, size_t room)
-{
-	size_t i;
-
-	for (i = 0; i < n && 2 * i + 2 < room; i++) {
-		to[2 * i] = "0123456789abcdef"[data[i] >> 4];
-		to[2 * i + 1] = "0123456789abcdef"[data[i] & 15];
-	}
-	to[2 * i] = '\0';
-}
-
 /* ---- what samples name ---- */
 
 /* Its segment that holds the address, or NULL. */
@@ -104,9 +93,8 @@ static void put_mapping(struct part *p, uint32_t object, const struct stack_segm
 	const uint64_t page = p->x->profile->header->page_size;
 	Pprof__Mapping mapping = PPROF__MAPPING__INIT, *pointer = &mapping;
 	Pprof__Profile m = PPROF__PROFILE__INIT;
-	char build_id[129];
+	char build_id[BUILD_ID_TEXT];
 
-	hexadecimal(o->build_id, o->build_id ? o->build_id_bytes : 0, build_id, sizeof(build_id));
 	mapping.id = id;
 	if (s) { /* as the kernel maps it: whole pages */
 		mapping.memory_start = (s->address + o->bias) & ~(page - 1);
@@ -114,7 +102,7 @@ static void put_mapping(struct part *p, uint32_t object, const struct stack_segm
 		mapping.file_offset = s->offset & ~(page - 1);
 	}
 	mapping.filename = string_of(p, o->path);
-	mapping.build_id = string_of(p, build_id);
+	mapping.build_id = string_of(p, place_build_id(o, build_id));
 	mapping.has_functions = p->has[object] & HAS_FUNCTIONS;
 	mapping.has_filenames = p->has[object] & HAS_FILES;
 	mapping.has_line_numbers = p->has[object] & HAS_LINES;

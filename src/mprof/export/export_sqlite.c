@@ -9,7 +9,6 @@
  */
 #include <errno.h>
 #include <sqlite3.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,12 +44,6 @@ static const char schema_of_events[] =
     "CREATE TABLE event(event INTEGER, what TEXT, ns INTEGER, process INTEGER REFERENCES process,"
     " thread INTEGER REFERENCES thread, site INTEGER REFERENCES site, function TEXT,"
     " address INTEGER, size INTEGER, slack INTEGER, change INTEGER, lifetime_ns INTEGER);";
-
-static const size_t column[] = {
-#define FIGURE(member, unit, add, from, json, help) offsetof(struct site_values, member),
-#include "../pass/figures.def"
-};
-#define COLUMNS (sizeof(column) / sizeof(column[0]))
 
 struct base {
 	sqlite3 *db;
@@ -132,12 +125,8 @@ static void put_run(struct base *b)
 {
 	const struct profile *p = b->profile;
 	sqlite3_stmt *s = prepare(b, "INSERT INTO run VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)");
-	char *command = NULL;
-	size_t n;
-	FILE *f = must_memstream(&command, &n);
+	char *command = place_command_text(p);
 
-	place_command(f, p);
-	must_close(f);
 	put_s(b, s, 1, "mprof " MPROF_VERSION);
 	put_s(b, s, 2, p->path);
 	put_s(b, s, 3, command);
@@ -219,18 +208,14 @@ static void put_threads(struct base *b, const struct array *threads)
 static void put_object(struct base *b, uint32_t number)
 {
 	const struct stack_object *o = &b->profile->stacks->object[number];
-	char build_id[129];
-	size_t i;
+	char build_id[BUILD_ID_TEXT];
 
 	if (b->object_told[number])
 		return;
 	b->object_told[number] = true;
-	for (i = 0; o->build_id && i < o->build_id_bytes && i < 64; i++)
-		snprintf(build_id + 2 * i, 3, "%02x", o->build_id[i]);
-	build_id[2 * i] = '\0';
 	put_n(b, b->object, 1, number);
 	put_known(b, b->object, 2, o->path);
-	put_known(b, b->object, 3, build_id);
+	put_known(b, b->object, 3, place_build_id(o, build_id));
 	put_row(b, b->object);
 }
 
@@ -281,15 +266,16 @@ static void put_site(struct base *b, sqlite3_stmt *s, size_t i)
 {
 	struct profile *p = b->profile;
 	const struct profile_path *path = profile_path_once(p, p->site[i].key);
+	const struct export_column *c;
+	int at = 4;
 	size_t k;
 
 	put_n(b, s, 1, i + 1);
 	put_n(b, s, 2, path->count);
 	put_n(b, s, 3, path->truncated);
-	for (k = 0; k < COLUMNS; k++)
-		put_n(b, s, (int)k + 4,
-		      *(const uint64_t *)((const char *)&p->site[i].v + column[k]));
-	put_n(b, s, (int)COLUMNS + 4, path->count - path->asked);
+	for (c = export_columns; c->name; c++)
+		put_n(b, s, at++, export_figure(c, &p->site[i].v));
+	put_n(b, s, at, path->count - path->asked);
 	put_row(b, s);
 	for (k = 0; k < path->count; k++)
 		put_depth(b, i, k, path->line[path->count - 1 - k],
@@ -300,14 +286,13 @@ static void put_site(struct base *b, sqlite3_stmt *s, size_t i)
 
 static void put_sites(struct base *b)
 {
-	char sql[256] = "INSERT INTO site VALUES(?";
-	sqlite3_stmt *s;
+	static const char sql[] = "INSERT INTO site VALUES(?,?,?"
+#define FIGURE(member, unit, add, from, json, help) ",?"
+#include "../pass/figures.def"
+				  ",?)";
+	sqlite3_stmt *s = prepare(b, sql);
 	size_t i;
 
-	for (i = 0; i < COLUMNS + 3; i++)
-		strcat(sql, ",?");
-	strcat(sql, ")");
-	s = prepare(b, sql);
 	b->object = prepare(b, "INSERT INTO object VALUES(?,?,?)");
 	b->frame = prepare(b, "INSERT INTO frame VALUES(?,?,?,?,?,?,?,?,?)");
 	b->stack = prepare(b, "INSERT INTO stack VALUES(?,?,?)");

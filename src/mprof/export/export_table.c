@@ -12,19 +12,9 @@
 #include <string.h>
 
 #include "../profile/calltree.h"
+#include "../util/alloc.h"
 #include "exports.h"
 #include "../print/json.h"
-
-static const struct {
-	const char *name;
-	size_t offset; /* in struct site_values, of an uint64_t */
-} figure[] = {
-#define FIGURE(member, unit, add, from, json, help) \
-	{ #member, offsetof(struct site_values, member) },
-#include "../pass/figures.def"
-#include "../util/alloc.h"
-};
-#define FIGURES (sizeof(figure) / sizeof(figure[0]))
 
 struct rows {
 	FILE *out;
@@ -95,12 +85,13 @@ static void end_row(struct rows *r)
 static void put_titles(struct rows *r)
 {
 	static const char *const words[] = { "site", "function", "file", "line", "module" };
+	const struct export_column *c;
 	size_t i;
 
 	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		put_text(r, words[i]);
-	for (i = 0; i < FIGURES; i++)
-		put_text(r, figure[i].name);
+	for (c = export_columns; c->name; c++)
+		put_text(r, c->name);
 	put_text(r, "stack");
 	end_row(r);
 }
@@ -127,8 +118,8 @@ static const char *stack_of(struct rows *r)
 static void put_site(struct rows *r, struct profile *p, size_t i)
 {
 	const struct sym_line *line;
+	const struct export_column *c;
 	const char *stack;
-	size_t k;
 
 	calltree_path_of(&r->path, p, i);
 	stack = stack_of(r);
@@ -138,8 +129,8 @@ static void put_site(struct rows *r, struct profile *p, size_t i)
 	put_text(r, line->file);
 	put_number(r, line->line);
 	put_text(r, line->module);
-	for (k = 0; k < FIGURES; k++)
-		put_number(r, *(const uint64_t *)((const char *)&p->site[i].v + figure[k].offset));
+	for (c = export_columns; c->name; c++)
+		put_number(r, export_figure(c, &p->site[i].v));
 	put_text(r, stack);
 	end_row(r);
 }

@@ -30,6 +30,16 @@ const char *const export_names[] = {
 	NULL,
 };
 
+#define UNIT_CALLS "number"
+#define UNIT_BYTES "bytes"
+#define UNIT_NS	   "ns"
+const struct export_column export_columns[] = {
+#define FIGURE(member, unit, add, from, json, help) \
+	{ #member, UNIT_##unit, help, offsetof(struct site_values, member) },
+#include "../pass/figures.def"
+	{ NULL, NULL, NULL, 0 },
+};
+
 const struct exporter *export_find(const char *name)
 {
 	const struct exporter *e = export_table;

@@ -27,6 +27,7 @@
 #define MPROF_EXPORT_EXPORTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -102,6 +103,18 @@ extern const char *const export_names[];
 static inline bool export_wants(const struct export *x, enum profile_value value)
 {
 	return !x->options->values || x->options->values >> value & 1;
+}
+
+/* A figure of a site: a column of csv, tsv, sqlite and jsonl. */
+struct export_column {
+	const char *name, *unit, *help;
+	size_t offset; /* in struct site_values, of an uint64_t */
+};
+extern const struct export_column export_columns[]; /* the last one has no name */
+
+static inline uint64_t export_figure(const struct export_column *c, const struct site_values *v)
+{
+	return *(const uint64_t *)((const char *)v + c->offset);
 }
 
 /*

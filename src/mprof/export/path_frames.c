@@ -2,6 +2,7 @@
 /* path_frames.c - a path frame by frame. */
 #include "path_frames.h"
 
+#include "../util/alloc.h"
 #include "exports.h"
 
 bool place_next(const struct profile_path *path, size_t *at, struct place *to)
@@ -37,6 +38,29 @@ void place_command(FILE *out, const struct profile *p)
 			fputc(' ', out);
 		export_name(out, f->argv[i], "", ' ');
 	}
+}
+
+char *place_command_text(const struct profile *p)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *f = must_memstream(&text, &bytes);
+
+	place_command(f, p);
+	must_close(f);
+	return text;
+}
+
+const char *place_build_id(const struct stack_object *o, char to[BUILD_ID_TEXT])
+{
+	size_t i;
+
+	for (i = 0; o->build_id && i < o->build_id_bytes && 2 * i + 2 < BUILD_ID_TEXT; i++) {
+		to[2 * i] = "0123456789abcdef"[o->build_id[i] >> 4];
+		to[2 * i + 1] = "0123456789abcdef"[o->build_id[i] & 15];
+	}
+	to[2 * i] = '\0';
+	return to;
 }
 
 const char *place_function(unsigned fn)

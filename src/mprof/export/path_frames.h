@@ -36,6 +36,13 @@ static inline uint64_t place_address(const struct stack_frame *f)
 /* The first program of the run and its arguments, in one line without its end. */
 void place_command(FILE *out, const struct profile *p);
 
+/* The same as a string; the caller's. */
+char *place_command_text(const struct profile *p);
+
+#define BUILD_ID_TEXT 129u
+/* The build-id in hexadecimal, "" for none; `to` itself. */
+const char *place_build_id(const struct stack_object *o, char to[BUILD_ID_TEXT]);
+
 /* "malloc" for MPROF_FN_MALLOC; "?" for what there is not. */
 const char *place_function(unsigned fn);
 
