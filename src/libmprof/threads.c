@@ -317,16 +317,20 @@ static MPROF_COLD int thread_first_event(void)
 	return ret;
 }
 
+/* The kernel's frame between what was interrupted and its handler is never smaller. */
+#define SIGNAL_FRAME_LEAST 1024u
+
 /*
  * Is what was marked at stack pointer `mark` still on the stack below us?  A jump
  * out of a signal handler leaves marks behind that would silence the thread for
  * ever.  On an alternate stack pointers compare for nothing: then it is.
+ * between: bytes that are on the stack between the mark and us, if it is.
  */
-static int thread_is_under_way(uintptr_t mark)
+static int thread_is_under_way(uintptr_t mark, uintptr_t between)
 {
 	stack_t now;
 
-	if (!mark || mprof_stack() <= mark)
+	if (!mark || mprof_stack() <= mark - between)
 		return mark != 0;
 	return mp_sys(SYS_sigaltstack, 0, (long)&now, 0, 0, 0, 0) < 0 || now.ss_flags & SS_ONSTACK;
 }
@@ -339,7 +343,7 @@ int mp_enter(struct mprof_thread **out)
 	*out = NULL;
 	if (!mp_recording())
 		return 0;
-	if (t == &trial && quiet && !thread_is_under_way(quiet)) {
+	if (t == &trial && quiet && !thread_is_under_way(quiet, 0)) {
 		quiet = 0;
 		t = mprof_self = quiet_self;
 	}
@@ -347,7 +351,8 @@ int mp_enter(struct mprof_thread **out)
 		reached = 1;
 		return 0;
 	}
-	if (thread_is_under_way(t->busy) || thread_is_under_way(entering)) {
+	/* While it is busy a thread calls nothing that allocates: only a handler can be here. */
+	if (thread_is_under_way(t->busy, SIGNAL_FRAME_LEAST) || thread_is_under_way(entering, 0)) {
 		mp_lost(MPROF_LOST_NESTED, 1);
 		return 0;
 	}
