@@ -101,7 +101,7 @@ test_at_views_and_exports() {
 	at_record
 	run "$mprof" report peak --at 20 raw
 	expect_status 0
-	expect_text out ' after the start, all processes together held 15,000 bytes (14.6 KiB) in 10 blocks.'
+	expect_words out ' after the start, all processes together held 15,000 bytes (14.6 KiB) in 10 blocks.'
 	expect_no_text out 'At the peak'
 	for view in top-down bottom-up 'callers main' 'annotate at.c'; do
 		run "$mprof" report $view --at 20 raw

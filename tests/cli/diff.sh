@@ -169,7 +169,7 @@ test_check_baseline() {
 	expect_lines out 4
 	expect_text out 'failed baseline total:'
 	expect_text out 'failed baseline leaked:'
-	expect_text out 'failed no-new-leaks: 1 call stack leaks more than in old.log; largest increase, 4.0 KiB, by lost (sheet.c:'
+	expect_words out 'failed no-new-leaks: 1 call stack leaks more than in old.log; largest increase, 4.0 KiB, by lost (sheet.c:'
 	held --baseline old.log --tolerance 400
 	expect_status 0
 	held --all --baseline old.log --no-new-leaks
@@ -252,7 +252,7 @@ END
 	expect_status 0
 	run "$mprof" check --all --baseline a100.log --tolerance 0 --no-new-leaks b101.log
 	expect_status 1
-	expect_text out 'failed no-new-leaks: 1 call stack leaks more than in a100.log; largest increase, 101 bytes, by page (moved.c:2)'
+	expect_words out 'failed no-new-leaks: 1 call stack leaks more than in a100.log; largest increase, 101 bytes, by page (moved.c:2)'
 	expect_text out '  +101 bytes  page (moved.c:2) < b < main'
 }
 
@@ -269,8 +269,8 @@ END
 	run "$mprof" record -o old.log -- ./deep 3
 	run "$mprof" record -o new.log -- ./deep 30
 	run "$mprof" diff --by stack --value calls old.log new.log
-	expect_text out 'f (deep.c:4) < g < f < g < f < g < f < main'
-	expect_text out 'f (deep.c:4) < g < f < g < f < g < f < g < f < g < f < g < f < 49 more'
+	expect_words out 'f (deep.c:4) < g < f < g < f < g < f < main'
+	expect_words out 'f (deep.c:4) < g < f < g < f < g < f < g < f < g < f < g < f < 49 more'
 	differ --by stack --value calls
 	expect_same depths "$(json answer '[.rows[].stack | length] | sort | join(" ")')" '8 62'
 }

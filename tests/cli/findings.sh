@@ -248,7 +248,7 @@ expect_proposals() { # FILE
 test_findings_propose_what_can_be_done() {
 	two_lines
 	run "$mprof" report --all log
-	expect_text out 'mprof replay --drop-site both:11 log  # what it would save if this line did not allocate its 1,600 blocks'
+	expect_words out 'To see what it would save if this line did not allocate its 1,600 blocks: mprof replay --drop-site both:11 log'
 	expect_proposals out
 	run "$mprof" report log
 	expect_text out 'mprof replay --drop-site both:11 log # what that would save'
@@ -408,7 +408,7 @@ test_filters_that_match_nothing() {
 	# What is there, but not together, is an answer.
 	run "$mprof" report hot --function once --size 1M.. log
 	expect_status 0
-	expect_text out 'No block passes --function once --size: the trace has each, but no block has all of it.'
+	expect_words out 'No block passes --function once --size: the trace has each, but no block has all of it.'
 	run "$mprof" check --max-calls 10 --function once --size 1M.. log
 	expect_status 0
 	expect_text err 'no block passes --function once --size'

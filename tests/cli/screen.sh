@@ -121,7 +121,7 @@ test_screen_of_long_names() {
 	expect_screen log
 	grep -A1 '^ *mprof report leaks ' out | sed '/[^\\]$/q' >command
 	PATH=$build:$PATH sh -c "$(cat command)" >said 2>&1 || bad "$(cat command): $(cat said)"
-	expect_text said "$(printf '%.90s' "$name")"
+	expect_text said "$(printf '%.30s' "$name")"
 }
 
 # Stripped: names that are missing, and what to do.

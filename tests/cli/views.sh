@@ -96,7 +96,7 @@ test_views_peak() {
 	expect_same 'local by stack' "$(json answer '[.rows[:4][] | .value] | join(" ")')" \
 		'5242880 4194304 3145728 3145728'
 	run "$mprof" report peak log
-	expect_text out 'the program held 9,437,184 bytes (9.0 MiB) in 2 blocks.'
+	expect_words out 'the program held 9,437,184 bytes (9.0 MiB) in 2 blocks.'
 	expect_text out '     5.0 MiB   56 %  in 1 block'
 	expect_text out '        B (store.c:11)'
 	expect_text out '        main (store.c:31)'

@@ -12,6 +12,7 @@
 #include "../export/exports.h"
 #include "../util/ranges.h"
 #include "../util/alloc.h"
+#include "../util/terminal.h"
 #include "cmd.h"
 #include "profile_options.h"
 #include "two_profiles.h"
@@ -144,10 +145,12 @@ static int answer(const struct checks *c, const struct options *o, struct error 
 	const struct check_print how = { { o->log[DIFF_BEFORE], o->log[DIFF_AFTER] }, o->all };
 	int ret;
 
-	if (o->json)
+	if (o->json) {
 		json_print(stdout, check_json(c, &how));
-	else
+	} else {
+		terminal_fit();
 		check_text(c, &how, stdout);
+	}
 	ret = to_file(o->junit, c, &how, check_junit, err);
 	if (!ret)
 		ret = to_file(o->markdown, c, &how, check_markdown, err);

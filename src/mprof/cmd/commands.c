@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../print/paragraph.h"
 #include "../util/memory.h"
 #include "../util/nearest.h"
+#include "../util/terminal.h"
 #include "cmd.h"
 #include "help.h"
 #include "usage.h"
@@ -109,6 +111,22 @@ static const struct {
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
+/* What stands left, then its explanation in as many lines as it needs. */
+static void print_row(FILE *out, unsigned width, const char *left, const char *help,
+		      const char *value)
+{
+	char first[80];
+	const struct paragraph_form form = { first, width + 3, terminal_text_width(), false };
+	struct paragraph p = { 0 };
+
+	snprintf(first, sizeof(first), "  %-*.60s ", (int)width, left);
+	paragraph_add(&p, "%s", help);
+	if (*value)
+		paragraph_add(&p, " [%s]", value);
+	paragraph_print(&p, &form, out);
+	paragraph_release(&p);
+}
+
 void help_commands(FILE *out)
 {
 	const struct command *c;
@@ -118,7 +136,7 @@ void help_commands(FILE *out)
 		if (strcmp(group, c->group))
 			fprintf(out, "%s%s:\n", *group ? "\n" : "", c->group);
 		group = c->group;
-		fprintf(out, "  %-9s %s\n", c->name, c->help);
+		print_row(out, 9, c->name, c->help, "");
 	}
 }
 
@@ -127,13 +145,13 @@ static void print_rows(FILE *out, const struct row *row, size_t n)
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		fprintf(out, "  %-9s %s\n", row[i].name, row[i].help);
+		print_row(out, 9, row[i].name, row[i].help, "");
 }
 
 void help_modes(FILE *out)
 {
 	print_rows(out, modes, COUNT(modes));
-	fputs("  FILE.so   a module of your own, built against mprof/module.h\n", out);
+	print_row(out, 9, "FILE.so", "a module of your own, built against mprof/module.h", "");
 }
 
 void help_keys(FILE *out)
@@ -143,10 +161,7 @@ void help_keys(FILE *out)
 
 	for (i = 0; i < COUNT(options); i++) {
 		snprintf(left, sizeof(left), "%s=%s", options[i].key, options[i].arg);
-		fprintf(out, "  %-18s %s", left, options[i].help);
-		if (*options[i].value)
-			fprintf(out, " [%s]", options[i].value);
-		fputc('\n', out);
+		print_row(out, 18, left, options[i].help, options[i].value);
 	}
 }
 
@@ -207,6 +222,7 @@ int cmd_help(int argc, char **argv)
 	char *args[] = { title, option, NULL };
 
 	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		terminal_fit();
 		help_all(stdout);
 		return STATUS_OK;
 	}

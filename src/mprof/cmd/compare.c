@@ -13,6 +13,7 @@
 #include "../places/place_run.h"
 #include "../util/blob.h"
 #include "../util/alloc.h"
+#include "../util/terminal.h"
 #include "cmd.h"
 #include "films.h"
 #include "output.h"
@@ -195,10 +196,12 @@ static int write_page(const struct replay_run *r, const struct options *o, struc
 
 static void print(const struct replay_answer *a, bool as_json)
 {
-	if (as_json)
+	if (as_json) {
 		json_print(stdout, replay_json(a));
-	else
-		replay_brief(a, stdout);
+		return;
+	}
+	terminal_fit();
+	replay_brief(a, stdout);
 }
 
 /* The page is opened first: what takes minutes must not end at a name that cannot be. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../print/json_rows.h"
+#include "../util/terminal.h"
 #include "run_messages.h"
 #include "cmd.h"
 #include "usage.h"
@@ -46,6 +47,7 @@ static int show(const char *path, bool as_json)
 	if (as_json) {
 		json_print(stdout, JSON_NEW(counts, path, &c));
 	} else {
+		terminal_fit();
 		printf("%s\n", path);
 		counts_print(stdout, &c, 0);
 		fflush(stdout);

@@ -11,6 +11,7 @@
 #include "../print/print_diff.h"
 #include "../util/ranges.h"
 #include "../util/pager.h"
+#include "../util/terminal.h"
 #include "cmd.h"
 #include "profile_options.h"
 #include "two_profiles.h"
@@ -97,6 +98,7 @@ static void print(const struct diff *d, const struct options *o)
 	switch (o->form) {
 	case TEXT:
 		pager_start();
+		terminal_fit();
 		diff_text(d, &how, stdout);
 		break;
 	case MARKDOWN:

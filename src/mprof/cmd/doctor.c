@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +23,7 @@
 #include "../run/library.h"
 #include "../run/needed.h"
 #include "../run/run.h"
+#include "../util/terminal.h"
 #include "cmd.h"
 #include "usage.h"
 
@@ -279,8 +279,7 @@ static void print_text(const struct finding *f)
 	const struct paragraph_form form = {
 		.first = "",
 		.indent = 6,
-		/* In a pipe a line stays whole, for whoever looks for a path. */
-		.width = terminal_is() ? terminal_text_width() - 6 : UINT_MAX,
+		.width = terminal_text_width() - 6,
 	};
 	const size_t n = strlen(f->text);
 	struct paragraph p = { 0 };

@@ -11,18 +11,16 @@
 
 #include "../util/pager.h"
 #include "../util/plain.h"
+#include "../util/terminal.h"
 #include "cmd.h"
 
 int cmd_error(int status, const char *format, ...)
 {
 	va_list args;
 
-	fflush(stdout);
-	fputs("mprof: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	terminal_say("mprof: ", format, args);
 	va_end(args);
-	fputc('\n', stderr);
 	return status;
 }
 
@@ -30,12 +28,9 @@ void cmd_warn(const char *format, ...)
 {
 	va_list args;
 
-	fflush(stdout);
-	fputs("mprof: warning: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	terminal_say("mprof: warning: ", format, args);
 	va_end(args);
-	fputc('\n', stderr);
 }
 
 const char *cmd_path(const char *path)

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "../util/terminal.h"
 #include "cmd.h"
 #include "replay_change.h"
 #include "replay_run.h"
@@ -43,10 +44,12 @@ static const struct usage usage = {
 
 static void print(const struct replay_answer *a, bool as_json)
 {
-	if (as_json)
+	if (as_json) {
 		json_print(stdout, replay_json(a));
-	else
-		replay_text(a, stdout);
+		return;
+	}
+	terminal_fit();
+	replay_text(a, stdout);
 }
 
 static int replay(struct options *o)

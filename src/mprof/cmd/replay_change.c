@@ -15,6 +15,7 @@
 #include "../print/text.h"
 #include "../profile/filters.h"
 #include "../profile/paths.h"
+#include "../util/terminal.h"
 #include "cmd.h"
 #include "playback_input.h"
 #include "progress.h"
@@ -188,10 +189,12 @@ static void close_both(struct both *b)
 
 static void print(const struct change_answer *a, bool as_json)
 {
-	if (as_json)
+	if (as_json) {
 		json_print(stdout, change_json(a));
-	else
-		change_text(a, stdout);
+		return;
+	}
+	terminal_fit();
+	change_text(a, stdout);
 }
 
 /* Without a list, on the allocator that nearly every program has. */

@@ -15,8 +15,8 @@
 #include "../print/print_totals.h"
 #include "../print/report.h"
 #include "../util/pager.h"
-#include "../util/terminal.h"
 #include "../util/alloc.h"
+#include "../util/terminal.h"
 #include "cmd.h"
 #include "export_files.h"
 #include "foreign.h"
@@ -194,12 +194,14 @@ static int answer(void *options, const struct analysis *a, struct error *err)
 
 	if (o->html.path)
 		return report_html(a, &o->cli.options, &o->html, err);
-	if (!o->view.request.json && !o->report.analyses)
-		pager_start();
-	if (o->view.request.json)
+	if (o->view.request.json) {
 		report_json(a, stdout);
-	else
-		report_text(a, &o->report, stdout);
+		return 0;
+	}
+	if (!o->report.analyses)
+		pager_start();
+	terminal_fit();
+	report_text(a, &o->report, stdout);
 	return 0;
 }
 
@@ -230,6 +232,8 @@ static int print_profile(struct analysis *a, struct trace *t, struct profile_opt
 		a->threads = lanes->threads;
 		totals.p = p;
 		totals.lanes = lanes;
+		if (!json)
+			terminal_fit();
 		if (json)
 			totals_json(&totals, stdout);
 		else

@@ -11,6 +11,7 @@
 #include "../profile/filters.h"
 #include "../util/pager.h"
 #include "../util/alloc.h"
+#include "../util/terminal.h"
 #include "cmd.h"
 #include "progress.h"
 
@@ -56,6 +57,8 @@ static int print(struct report_view *v, struct trace *t, struct error *err)
 	if (ret)
 		return ret;
 	tell_losses(r, t);
+	if (!r->json)
+		terminal_fit();
 	if (*nothing.text && !r->json) {
 		*nothing.text = (char)toupper(*nothing.text);
 		printf("%s.\n", nothing.text);

@@ -14,6 +14,7 @@
 #include "../print/json_rows.h"
 #include "../print/text.h"
 #include "../util/alloc.h"
+#include "../util/terminal.h"
 #include "cmd.h"
 #include "output.h"
 #include "playback_input.h"
@@ -75,6 +76,7 @@ static void print_text(const struct playfile *p)
 	const char *comma = "";
 	unsigned op;
 
+	terminal_fit();
 	printf("%s: %s", playfile_path(p), format_many(s->calls, "call", "calls").s);
 	if (*h->program)
 		printf(" of '%.60s%s'", h->program, strlen(h->program) > 60 ? "..." : "");
@@ -116,10 +118,10 @@ static int answer(const char *path, const struct options *o, const struct playba
 		return cmd_error(STATUS_FILE, "%s", err.text);
 	if (o->check && playfile_check(p, &err))
 		status = cmd_error(STATUS_FILE, "%s", err.text);
-	else if (!o->json)
-		print_text(p);
-	else
+	else if (o->json)
 		json_print(stdout, JSON_NEW(playback, p, source));
+	else
+		print_text(p);
 	playfile_close(p);
 	return status;
 }

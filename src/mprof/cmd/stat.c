@@ -18,10 +18,12 @@
 #include "../util/alloc.h"
 #include "../util/format.h"
 #include "../print/json_rows.h"
+#include "../print/print_table.h"
 #include "../util/spread.h"
 #include "answer.h"
 #include "../run/library.h"
 #include "run_messages.h"
+#include "../util/terminal.h"
 #include "cmd.h"
 #include "run_keys.h"
 #include "../run/settings.h"
@@ -126,24 +128,31 @@ static struct text mean_text(const struct spread *s, double seconds)
 	return format_count(seconds > 0 ? (uint64_t)llround(spread_mean(s) / seconds) : 0);
 }
 
+static void function_row(struct table *t, const char *name, const struct spread *calls,
+			 const struct spread *bytes, const struct spread *failed, double wall)
+{
+	table_cell(t, "%s", name);
+	table_cell(t, "%s", mean_text(calls, 1).s);
+	table_cell(t, "%s", bytes ? mean_text(bytes, 1).s : "");
+	table_cell(t, "%s", failed ? mean_text(failed, 1).s : "");
+	table_cell(t, "%s", mean_text(calls, wall).s);
+	if (t->title[5])
+		table_cell(t, "( +- %.2f%% )", spread_percent(calls));
+}
+
 static void print_functions(FILE *out, const struct stat *s)
 {
+	struct table t = TABLE("<function", ">calls", ">bytes requested", ">failed", ">calls/s",
+			       s->runs > 1 ? "<spread" : NULL);
 	double wall = spread_mean(&s->wall);
 	unsigned i;
 
-	fprintf(out, "  %-20s %14s %18s %10s %14s\n", "", "calls", "bytes requested", "failed",
-		"calls/s");
-	for (i = 0; i < MPROF_FN_MAX; i++) {
-		if (!counts_function(i) || !spread_mean(&s->calls[i]))
-			continue;
-		fprintf(out, "  %-20s %14s %18s %10s %14s", counts_function(i),
-			mean_text(&s->calls[i], 1).s, mean_text(&s->bytes[i], 1).s,
-			mean_text(&s->failed[i], 1).s, mean_text(&s->calls[i], wall).s);
-		print_spread(out, &s->calls[i]);
-	}
-	fprintf(out, "  %-20s %14s %18s %10s %14s", "Total", mean_text(&s->total, 1).s, "", "",
-		mean_text(&s->total, wall).s);
-	print_spread(out, &s->total);
+	for (i = 0; i < MPROF_FN_MAX; i++)
+		if (counts_function(i) && spread_mean(&s->calls[i]))
+			function_row(&t, counts_function(i), &s->calls[i], &s->bytes[i],
+				     &s->failed[i], wall);
+	function_row(&t, "Total", &s->total, NULL, NULL, wall);
+	table_print(&t, out);
 }
 
 static void print_resource(FILE *out, const char *what, const char *unit, int decimals,
@@ -258,7 +267,8 @@ static int answer(struct stat *s, const struct options *o)
 	if (ret < 0)
 		return cmd_error(STATUS_FOUND, "%s", err.text);
 	if (!o->json) {
-		print_text(file.out, s, o->argv, o->all);
+		terminal_fit();
+		print_text(o->answer ? file.out : stdout, s, o->argv, o->all);
 	} else {
 		mean_calls(s);
 		json_print(file.out, JSON_NEW(stat, s, o->argv));

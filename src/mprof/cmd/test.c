@@ -21,6 +21,7 @@
 #include "event_count.h"
 #include "usage.h"
 #include "../util/memory.h"
+#include "../util/terminal.h"
 
 #define RECORDS_PER_THREAD 100 /* room besides its calls */
 #define CACHE_RECORDS	   100
@@ -192,12 +193,13 @@ static void compare(const struct counted *counted, const struct run_result *r,
 	    (!differ(c->all.calls, event_count->all + event_count->lost) &&
 	     !differ(bytes, event_count->asked) && !differ(c->processes, event_count->processes)))
 		return;
+	terminal_fit();
 	fputs("The two runs differ: ", stdout);
 	put_run("run 1", c->all.calls, bytes, c->processes);
 	put_run(", run 2", event_count->all, event_count->asked, event_count->processes);
 	fputs(
 	    ".\nThis report is about run 2. If the command cannot do the same work twice, undo its"
-	    " work and record one run:\n  ",
+	    " work and record one run:\n      ",
 	    stdout);
 	put_command(argv, line);
 }

@@ -3,7 +3,6 @@
 #include "flat_view.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,14 +62,13 @@ static void note_name(struct view_request *r, const struct sym_line *line)
 	r->unnamed[r->unnamed_count++] = line->module;
 }
 
-/* In a pipe a line stays whole, for whoever looks for a name. */
 static void print_line(const struct sym_line *line, size_t times, const struct sym_line *through,
 		       enum style style, FILE *out)
 {
 	const struct paragraph_form form = {
 		.first = "        ",
 		.indent = 10,
-		.width = terminal_is() ? terminal_width() : UINT_MAX,
+		.width = terminal_width(),
 	};
 	char *where = figures_line_text(line, true), *what = NULL;
 	struct paragraph p = { 0 };
@@ -132,7 +130,7 @@ static void print_about(const struct flat_view *f, const struct view_request *r,
 	const struct paragraph_form form = {
 		.first = "  ",
 		.indent = 8,
-		.width = terminal_is() ? terminal_width() - FIGURES_WIDE : UINT_MAX,
+		.width = terminal_width() - FIGURES_WIDE,
 	};
 	struct paragraph p = { 0 };
 

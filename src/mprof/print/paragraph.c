@@ -3,15 +3,14 @@
 #include "paragraph.h"
 
 #include <ctype.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../util/alloc.h"
+#include "../util/columns.h"
 
-#define ELLIPSIS "..."
-#define LEAST	 20u /* columns of text, however narrow the terminal */
+#define LEAST 20u /* columns of text, however narrow the terminal */
 
 static void make_space(struct paragraph *p, size_t more)
 {
@@ -72,66 +71,6 @@ void paragraph_release(struct paragraph *p)
 	*p = (struct paragraph){ 0 };
 }
 
-/* ---- columns ---- */
-
-static bool continues(char c)
-{
-	return ((unsigned char)c & 0xc0) == 0x80;
-}
-
-size_t paragraph_columns(const char *s, size_t bytes)
-{
-	size_t columns = 0, i;
-
-	for (i = 0; i < bytes && s[i]; i++)
-		columns += !continues(s[i]);
-	return columns;
-}
-
-/* Bytes of the first, or of the last, `columns` characters of s. */
-static size_t head_bytes(const char *s, size_t bytes, size_t columns)
-{
-	size_t i = 0;
-
-	for (; i < bytes; i++)
-		if (!continues(s[i]) && !columns--)
-			break;
-	return i;
-}
-
-static size_t tail_bytes(const char *s, size_t bytes, size_t columns)
-{
-	size_t i = bytes;
-
-	while (i && columns)
-		columns -= !continues(s[--i]);
-	return bytes - i;
-}
-
-/* How much of the head and of the tail stays, in bytes. */
-static void elide(const char *s, size_t bytes, size_t columns, size_t *head, size_t *tail)
-{
-	const size_t keep = columns > strlen(ELLIPSIS) ? columns - strlen(ELLIPSIS) : 1;
-
-	*tail = tail_bytes(s, bytes, keep / 2);
-	*head = head_bytes(s, bytes, keep - keep / 2);
-}
-
-void paragraph_elide(char *to, const char *s, size_t columns)
-{
-	const size_t bytes = strlen(s);
-	size_t head, tail;
-
-	if (paragraph_columns(s, bytes) <= columns) {
-		memcpy(to, s, bytes + 1);
-		return;
-	}
-	elide(s, bytes, columns, &head, &tail);
-	memcpy(to, s, head);
-	strcpy(to + head, ELLIPSIS);
-	strcpy(to + head + strlen(ELLIPSIS), s + bytes - tail);
-}
-
 /* ---- lines ---- */
 
 struct writer {
@@ -167,20 +106,6 @@ static void indent(struct writer *w, unsigned n)
 		fputc(' ', w->out);
 }
 
-static bool is_unit(const char *s, size_t n)
-{
-	static const char *const unit[] = { "%",   "byte", "bytes", "KiB", "MiB", "GiB",
-					    "TiB", "ns",   "us",    "ms",  "s" };
-	size_t i, k = n;
-
-	while (k && strchr(",.;:)", s[k - 1]))
-		k--;
-	for (i = 0; i < sizeof(unit) / sizeof(unit[0]); i++)
-		if (strlen(unit[i]) == k && !memcmp(s, unit[i], k))
-			return true;
-	return false;
-}
-
 static size_t word_end(const char *s, size_t at, bool quotes)
 {
 	bool quoted = false;
@@ -199,23 +124,26 @@ static size_t whole_end(const char *s, size_t at, bool command)
 	if (command || !s[end] || end == at || !isdigit((unsigned char)s[end - 1]))
 		return end;
 	next = word_end(s, end + 1, false);
-	return is_unit(s + end + 1, next - end - 1) ? next : end;
+	return columns_is_unit(s + end + 1, next - end - 1) ? next : end;
 }
 
-static void put_elided(struct writer *w, size_t from, size_t to, size_t columns)
+/* Returns the columns that it took. */
+static size_t put_elided(struct writer *w, size_t from, size_t to, size_t columns)
 {
 	size_t head, tail;
 
-	elide(w->p->text + from, to - from, columns, &head, &tail);
+	columns_cut(w->p->text + from, to - from, columns, &head, &tail);
 	put(w, from, from + head);
-	put_plain(w, ELLIPSIS);
+	put_plain(w, COLUMNS_ELLIPSIS);
 	put(w, to - tail, to);
+	return columns_of(w->p->text + from, head) + strlen(COLUMNS_ELLIPSIS) +
+	       columns_of(w->p->text + to - tail, tail);
 }
 
 size_t paragraph_print(const struct paragraph *p, const struct paragraph_form *form, FILE *out)
 {
 	struct writer w = { p, out, STYLE_PLAIN };
-	const size_t first = paragraph_columns(form->first, strlen(form->first));
+	const size_t first = columns_of(form->first, strlen(form->first));
 	const size_t least = form->indent + LEAST, usable = form->width - (form->command ? 2 : 0);
 	const size_t width = usable > least ? usable : least;
 	size_t at = 0, end, column = first, lines = 1, n;
@@ -228,7 +156,7 @@ size_t paragraph_print(const struct paragraph *p, const struct paragraph_form *f
 			continue;
 		}
 		end = whole_end(p->text, at, form->command);
-		n = paragraph_columns(p->text + at, end - at);
+		n = columns_of(p->text + at, end - at);
 		if (begun && column + 1 + n > width) {
 			put_plain(&w, form->command ? " \\\n" : "\n");
 			indent(&w, form->indent);
@@ -240,8 +168,7 @@ size_t paragraph_print(const struct paragraph *p, const struct paragraph_form *f
 			put(&w, at - 1, at);
 		column += begun;
 		if (column + n > width && !form->command) {
-			put_elided(&w, at, end, width - column);
-			n = width - column;
+			n = put_elided(&w, at, end, width - column);
 		} else {
 			put(&w, at, end);
 		}
@@ -251,28 +178,4 @@ size_t paragraph_print(const struct paragraph *p, const struct paragraph_form *f
 	}
 	put_plain(&w, "\n");
 	return lines;
-}
-
-void paragraph_line(FILE *out, const char *format, ...)
-{
-	struct paragraph p = { 0 };
-	char first[32] = "";
-	size_t deep;
-	va_list args;
-
-	va_start(args, format);
-	if (!terminal_is()) {
-		vfprintf(out, format, args);
-		va_end(args);
-		return;
-	}
-	add(&p, STYLE_PLAIN, format, args);
-	va_end(args);
-	deep = p.n ? strspn(p.text, " ") : 0;
-	memset(first, ' ', deep < sizeof(first) - 1 ? deep : sizeof(first) - 1);
-	paragraph_print(&p,
-			&(struct paragraph_form){ first, (unsigned)strlen(first) + 2,
-						  terminal_text_width(), false },
-			out);
-	paragraph_release(&p);
 }

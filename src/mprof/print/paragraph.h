@@ -42,12 +42,4 @@ void paragraph_mark(struct paragraph *p, const char *words, enum style style);
 size_t paragraph_print(const struct paragraph *p, const struct paragraph_form *form, FILE *out);
 void paragraph_release(struct paragraph *p);
 
-/* A line with its end, broken where a terminal ends; in a pipe it stays whole. */
-void paragraph_line(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* Columns that s takes: characters, not bytes. */
-size_t paragraph_columns(const char *s, size_t bytes);
-/* s in at most `columns`, its middle elided if it must be; to holds strlen(s) + 4 bytes. */
-void paragraph_elide(char *to, const char *s, size_t columns);
-
 #endif

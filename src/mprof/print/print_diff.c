@@ -116,7 +116,7 @@ struct text diff_move(const struct diff *d, enum profile_value v)
 
 static void put_totals(const struct diff *d, FILE *out)
 {
-	struct table t = TABLE("<", ">before", ">after", ">change", ">");
+	struct table t = TABLE("<figure", ">before", ">after", ">change", ">");
 	enum profile_value v;
 
 	for (v = 0; v < VALUE_COUNT; v++) {

@@ -3,13 +3,20 @@
 #include "print_table.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../util/alloc.h"
-#include "paragraph.h"
+#include "../util/columns.h"
+#include "../util/terminal.h"
 
-#define NAME_LEAST 16u /* columns that a name keeps */
+#define NAME_LEAST   16u /* columns that a name keeps */
+#define LAST_LEAST   28u /* what the last column keeps; else it goes on below */
+#define BAR_LEAST    8u
+#define GAP	     2u
+#define CONTINUATION 4u /* more indentation of columns that go on below */
 
 void table_cell(struct table *t, const char *format, ...)
 {
@@ -32,7 +39,7 @@ size_t table_columns(const struct table *t)
 
 static size_t width_of(const char *s)
 {
-	return paragraph_columns(s, strlen(s));
+	return columns_of(s, strlen(s));
 }
 
 static void pad(FILE *out, size_t n)
@@ -41,81 +48,258 @@ static void pad(FILE *out, size_t n)
 		fputc(' ', out);
 }
 
+/* A column without a title holds bars. */
+static bool is_bar(const struct table *t, size_t column)
+{
+	return !strcmp(t->title[column], "<");
+}
+
+static bool is_name(const struct table *t, size_t column)
+{
+	return *t->title[column] == '<' && !is_bar(t, column);
+}
+
+/* ---- titles, in as many lines as narrow columns need ---- */
+
+/* Bytes of the words of s that fit into width, at least one; *rest: where the next begins. */
+static size_t title_line(const char *s, size_t width, const char **rest)
+{
+	size_t n = strcspn(s, " "), more;
+
+	while (s[n]) {
+		more = n + 1 + strcspn(s + n + 1, " ");
+		if (columns_of(s, more) > width)
+			break;
+		n = more;
+	}
+	*rest = s[n] ? s + n + 1 : s + n;
+	return n;
+}
+
+static size_t title_lines(const char *s, size_t width)
+{
+	size_t n = 0;
+
+	do
+		title_line(s, width, &s);
+	while (++n && *s);
+	return n;
+}
+
+static size_t longest_word(const char *s)
+{
+	size_t most = 0, n;
+
+	for (; *s; s += s[n] ? n + 1 : n) {
+		n = strcspn(s, " ");
+		if (columns_of(s, n) > most)
+			most = columns_of(s, n);
+	}
+	return most;
+}
+
+/* ---- widths ---- */
+
+struct widths {
+	size_t now[TABLE_COLUMNS];  /* of each column */
+	size_t wide[TABLE_COLUMNS]; /* that its cells would need */
+	size_t columns;
+	bool below; /* the last column has a line of its own */
+};
+
+static size_t line_width(const struct widths *w)
+{
+	size_t all = 0, i;
+
+	for (i = 0; i + w->below < w->columns; i++)
+		all += w->now[i] + GAP;
+	return all;
+}
+
+/* The widest column that may become narrower, as least[] allows; false: none may. */
+static bool shrink_widest(struct widths *w, const size_t *least)
+{
+	size_t widest = w->columns, i;
+
+	for (i = 0; i + w->below < w->columns; i++)
+		if (w->now[i] > least[i] && (widest == w->columns || w->now[i] > w->now[widest]))
+			widest = i;
+	if (widest == w->columns)
+		return false;
+	w->now[widest]--;
+	return true;
+}
+
+/* A last column of names that would be hard to read has a line of its own. */
+static void put_below(const struct table *t, struct widths *w, const size_t *full, size_t most)
+{
+	const size_t last = w->columns - 1;
+
+	if (!last || !is_name(t, last) || w->now[last] >= LAST_LEAST ||
+	    w->wide[last] <= w->now[last])
+		return;
+	memcpy(w->now, full, sizeof(w->now));
+	w->below = true;
+	if (w->now[last] > most - GAP - CONTINUATION)
+		w->now[last] = most - GAP - CONTINUATION;
+}
+
+/* First titles give way, which break between words; then bars; then names, whose middle is
+ * elided.  Figures never do. */
+static void narrow(const struct table *t, struct widths *w, size_t most)
+{
+	size_t least[3][TABLE_COLUMNS], full[TABLE_COLUMNS], step, i;
+
+	memcpy(full, w->now, sizeof(full));
+	for (i = 0; i < w->columns; i++) {
+		const size_t word = longest_word(t->title[i] + 1);
+
+		least[0][i] = w->wide[i] > word ? w->wide[i] : word;
+		least[1][i] = is_bar(t, i) && w->wide[i] > BAR_LEAST ? BAR_LEAST : least[0][i];
+		least[2][i] = !is_name(t, i)		? least[1][i]
+			      : w->wide[i] > NAME_LEAST ? NAME_LEAST
+							: least[0][i];
+	}
+	for (step = 0; step < 3; step++)
+		while (line_width(w) > most && shrink_widest(w, least[step]))
+			;
+	put_below(t, w, full, most);
+	for (step = 0; w->below && step < 3; step++)
+		while (line_width(w) > most && shrink_widest(w, least[step]))
+			;
+}
+
+/* ---- cells ---- */
+
 /* A column that was narrowed may be narrower than s. */
 static void put_name(FILE *out, const char *s, size_t width)
 {
 	char *name = width_of(s) > width ? must_malloc(strlen(s) + 4) : NULL;
 
 	if (name)
-		paragraph_elide(name, s, width);
+		columns_elide(name, s, width);
 	fputs(name ? name : s, out);
 	free(name);
 }
 
-static void print_cell(FILE *out, const char *s, char align, size_t width, bool last)
+/* As much of a bar as its column has room for; returns its columns. */
+static size_t put_bar(FILE *out, const char *s, size_t width, size_t full)
 {
 	const size_t wide = width_of(s);
-	size_t fill = width > wide ? width - wide : 0;
+	size_t n = width < full ? (wide * width + full - 1) / full : wide, i;
 
-	if (align == '>')
-		pad(out, fill);
-	put_name(out, s, width);
-	if (align == '<' && !last)
-		pad(out, fill);
-	fputs(last ? "\n" : "  ", out);
+	for (i = 0; s[i]; i++) {
+		if (((unsigned char)s[i] & 0xc0) != 0x80 && !n--)
+			break;
+		fputc(s[i], out);
+	}
+	return columns_of(s, i);
 }
 
-static void print_row(const struct table *t, FILE *out, char **cell, const size_t *width,
-		      size_t columns)
+static void put_cell(FILE *out, const struct table *t, const struct widths *w, size_t column,
+		     const char *s, bool last)
 {
-	size_t i;
+	const size_t width = w->now[column], wide = width_of(s);
+	size_t used = wide < width ? wide : width;
 
-	fputs("  ", out);
-	for (i = 0; i < columns; i++)
-		print_cell(out, cell ? cell[i] : t->title[i] + 1, *t->title[i], width[i],
-			   i + 1 == columns);
+	if (*t->title[column] == '>')
+		pad(out, width - used);
+	if (is_bar(t, column))
+		used = put_bar(out, s, width, w->wide[column]);
+	else
+		put_name(out, s, width);
+	if (*t->title[column] == '<' && !last)
+		pad(out, width > used ? width - used : 0);
+	if (!last)
+		pad(out, GAP);
 }
 
-/* The widest column of names gives way first, as long as it is one. */
-static void narrow(const struct table *t, size_t *width, size_t columns)
+/* The end of the columns from `first` that fit into one line. */
+static size_t group_end(const struct widths *w, size_t first, size_t most)
 {
-	const size_t most = terminal_width();
-	size_t all = 2, widest, i;
+	size_t used = GAP + (first ? CONTINUATION : 0) + w->now[first], end = first + 1;
 
-	for (i = 0; i < columns; i++)
-		all += width[i] + (i ? 2 : 0);
-	while (all > most) {
-		widest = columns;
-		for (i = 0; i < columns; i++)
-			if (*t->title[i] == '<' && width[i] > NAME_LEAST &&
-			    (widest == columns || width[i] > width[widest]))
-				widest = i;
-		if (widest == columns)
-			return;
-		width[widest]--;
-		all--;
+	while (end + w->below < w->columns && used + GAP + w->now[end] <= most)
+		used += GAP + w->now[end++];
+	return end;
+}
+
+static void put_titles(FILE *out, const struct table *t, const struct widths *w, size_t first,
+		       size_t end)
+{
+	const char *rest[TABLE_COLUMNS];
+	size_t lines = 1, line, i, n;
+	char *text;
+
+	for (i = first; i < end; i++) {
+		rest[i] = t->title[i] + 1;
+		n = title_lines(rest[i], w->now[i]);
+		lines = n > lines ? n : lines;
+	}
+	for (line = lines; line--;) {
+		pad(out, GAP + (first ? CONTINUATION : 0));
+		for (i = first; i < end; i++) {
+			/* Below each other at the bottom. */
+			const bool now = title_lines(rest[i], w->now[i]) > line;
+			const char *from = rest[i];
+
+			n = now ? title_line(from, w->now[i], &rest[i]) : 0;
+			text = must_strndup(from, n);
+			put_cell(out, t, w, i, text, i + 1 == end);
+			free(text);
+		}
+		fputc('\n', out);
+	}
+}
+
+static bool is_empty(char **cell, size_t first, size_t end)
+{
+	for (; first < end; first++)
+		if (cell[first][strspn(cell[first], " ")])
+			return false;
+	return true;
+}
+
+static void put_row(FILE *out, const struct table *t, const struct widths *w, char **cell,
+		    size_t most)
+{
+	size_t first, end, i;
+
+	for (first = 0; first < w->columns; first = end) {
+		end = group_end(w, first, most);
+		if (end - first < w->columns && is_empty(cell, first, end))
+			continue;
+		pad(out, GAP + (first ? CONTINUATION : 0));
+		for (i = first; i < end; i++)
+			put_cell(out, t, w, i, cell[i], i + 1 == end);
+		fputc('\n', out);
 	}
 }
 
 void table_print(struct table *t, FILE *out)
 {
-	const size_t columns = table_columns(t);
-	size_t width[TABLE_COLUMNS] = { 0 }, i, w;
+	const size_t most = out == stdout ? terminal_width() : SIZE_MAX;
+	struct widths w = { .columns = table_columns(t) };
+	size_t i, n, first, end;
 
-	for (i = 0; i < columns; i++)
-		width[i] = width_of(t->title[i] + 1);
 	for (i = 0; i < t->cells; i++) {
-		w = width_of(t->cell[i]);
-		if (w > width[i % columns])
-			width[i % columns] = w;
+		n = width_of(t->cell[i]);
+		if (n > w.wide[i % w.columns])
+			w.wide[i % w.columns] = n;
 	}
-	if (out == stdout && terminal_is())
-		narrow(t, width, columns);
+	for (i = 0; i < w.columns; i++) {
+		n = width_of(t->title[i] + 1);
+		w.now[i] = w.wide[i] > n ? w.wide[i] : n;
+	}
+	narrow(t, &w, most);
 	terminal_style(out, STYLE_HEADING);
-	print_row(t, out, NULL, width, columns);
+	for (first = 0; first < w.columns; first = end) {
+		end = group_end(&w, first, most);
+		put_titles(out, t, &w, first, end);
+	}
 	terminal_style(out, STYLE_PLAIN);
-	for (i = 0; i + columns <= t->cells; i += columns)
-		print_row(t, out, t->cell + i, width, columns);
+	for (i = 0; i + w.columns <= t->cells; i += w.columns)
+		put_row(out, t, &w, t->cell + i, most);
 	for (i = 0; i < t->cells; i++)
 		free(t->cell[i]);
 	free(t->cell);

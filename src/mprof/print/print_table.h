@@ -7,11 +7,12 @@
  *	table_cell(&t, "%s", name); table_cell(&t, "%s", format_count(n).s);
  *	table_print(&t, out);   // and is empty again
  *
- * On a terminal that is too narrow, names (columns aligned by <) are elided in their
- * middle; figures never are.
+ * Where the screen is too narrow, titles break between words, bars become shorter and
+ * names (columns aligned by <) are elided in their middle.  Figures stay whole: columns
+ * for which there is still no room go on below.
  *
- * A title begins with < or >: how its column is aligned.  Cells fill rows from
- * left to right.
+ * A title begins with < or >: how its column is aligned; "<" alone is a column of
+ * bars.  Cells fill rows from left to right.
  */
 #ifndef MPROF_PRINT_PRINT_TABLE_H
 #define MPROF_PRINT_PRINT_TABLE_H

@@ -15,7 +15,7 @@ static void print_words(const struct sentences *w, const char *title, const char
 		report_title(title, out);
 	}
 	for (i = 0; i < w->n; i++)
-		paragraph_line(out, "  %s%s\n", bullet, w->line[i]);
+		fprintf(out, "  %s%s\n", bullet, w->line[i]);
 }
 
 static void section(const struct replay_answer *a, const char *title, const char *bullet,

@@ -242,15 +242,15 @@ static void tell_stacks(const struct analysis *a, FILE *out)
 		fputc('\n', out);
 		if (!findings_proposes(&f->item[i]))
 			continue;
-		fputs("      ", out);
-		findings_proof(&f->item[i], a, out);
-		fputs("  # ", out);
+		fputs("    To see ", out);
 		findings_what_if(&f->item[i], out);
+		fputs(":\n      ", out);
+		findings_proof(&f->item[i], a, out);
 		fputc('\n', out);
 	}
 }
 
-static void tell_all(const struct analysis *a, FILE *out)
+void report_findings(const struct analysis *a, FILE *out)
 {
 	static void (*const sentence[])(const struct analysis *a, FILE *out) = {
 		tell_outside, tell_stack_uses, report_nothing, tell_peak,	 tell_never_freed,
@@ -261,26 +261,4 @@ static void tell_all(const struct analysis *a, FILE *out)
 
 	for (i = 0; i < sizeof(sentence) / sizeof(sentence[0]); i++)
 		sentence[i](a, out);
-}
-
-/* On a terminal, sentences are broken where its lines end. */
-void report_findings(const struct analysis *a, FILE *out)
-{
-	char *text = NULL, *line, *rest;
-	size_t n;
-	FILE *to;
-
-	if (!terminal_is()) {
-		tell_all(a, out);
-		return;
-	}
-	to = must_memstream(&text, &n);
-	tell_all(a, to);
-	must_close(to);
-	for (rest = text; (line = strsep(&rest, "\n")) && rest;)
-		if (*line && strncmp(line, "      mprof ", 12) != 0)
-			paragraph_line(out, "%s\n", line);
-		else
-			fprintf(out, "%s\n", line); /* a command is copied */
-	free(text);
 }

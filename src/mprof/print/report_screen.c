@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/columns.h"
 #include "figures.h"
 #include "print_findings.h"
 #include "print_outside.h"
@@ -69,7 +70,7 @@ static void tell_command(struct screen *s, const char *before, const struct trac
 	struct paragraph p = { 0 };
 	char line[sizeof(whole.s) + 4];
 
-	paragraph_elide(line, whole.s, s->width - strlen(before));
+	columns_elide(line, whole.s, s->width - strlen(before));
 	paragraph_add_styled(&p, STYLE_HEADING, "%s%s", before, line);
 	say(s, &p, "", 0);
 }
@@ -198,7 +199,7 @@ static void tell_program(struct screen *s, const struct program *p)
 		who = format_many(p->processes, "process", "processes");
 	paragraph_add(&words, "%s in %s: ", format_bytes(p->allocated).s, who.s);
 	taken = PROGRAM_INDENT + words.n;
-	paragraph_elide(name, p->name, taken + 8 < s->width ? s->width - taken : 8);
+	columns_elide(name, p->name, taken + 8 < s->width ? s->width - taken : 8);
 	paragraph_add_styled(&words, STYLE_PLACE, "%s", name);
 	say(s, &words, "    ", PROGRAM_INDENT + 2);
 }
@@ -487,7 +488,7 @@ static size_t choose(const struct screen *s, struct item *item, size_t n, size_t
 			x->lines += paragraph_print(&x->command, &command, NULL);
 		/* A comment of a shell cannot go on on the next line. */
 		if (x->proof.n &&
-		    7 + paragraph_columns(x->proof.text, x->proof.n) + sizeof(REMARK) <= s->width)
+		    7 + columns_of(x->proof.text, x->proof.n) + sizeof(REMARK) <= s->width)
 			paragraph_add_styled(&x->proof, STYLE_FAINT, REMARK);
 		if (x->proof.n > PROOF_MOST)
 			paragraph_release(&x->proof);
@@ -561,7 +562,7 @@ static void tell_more(struct screen *s, size_t findings)
 	else
 		paragraph_add_styled(&words, STYLE_FAINT, "All tables");
 	paragraph_add_styled(&words, STYLE_FAINT, ": mprof report --all %s", path);
-	if (words.n && paragraph_columns(words.text, words.n) + sizeof(VIEWS) <= s->width)
+	if (words.n && columns_of(words.text, words.n) + sizeof(VIEWS) <= s->width)
 		paragraph_add_styled(&words, STYLE_FAINT, VIEWS);
 	free(path);
 	fputc('\n', s->out);

@@ -9,12 +9,17 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../util/alloc.h"
+#include "../util/columns.h"
+#include "../util/terminal.h"
 #include "figures.h"
 #include "json_rows.h"
 
-#define MARGIN 64 /* columns of indentation at most */
+/* Columns that a name keeps, however deep it is; on a screen of less than 80 columns. */
+#define NAME_LEAST   28u
+#define NARROW_LEAST 16u
 
 static const enum line_same same_of[PROFILE_BY_COUNT] = {
 	[PROFILE_BY_STACK] = LINE_LINE,	   [PROFILE_BY_FUNCTION] = LINE_FUNCTION,
@@ -146,8 +151,13 @@ void tree_rows_release(struct tree_rows *t)
 
 /* ---- text ---- */
 
-static void put_name(FILE *out, const struct tree_rows *t, const struct sym_line *line)
+/* The name of a row, without its file where there is no room for both. */
+static char *name_of(const struct tree_rows *t, const struct sym_line *line, bool with_file)
 {
+	char *name = NULL;
+	size_t n;
+	FILE *out = must_memstream(&name, &n);
+
 	switch (t->tree.options.same) {
 	case LINE_MODULE:
 		figures_name(out, line->module);
@@ -156,40 +166,107 @@ static void put_name(FILE *out, const struct tree_rows *t, const struct sym_line
 		figures_name(out, *line->file ? text_base(line->file) : line->module);
 		break;
 	default:
-		figures_line(out, line, t->tree.options.same == LINE_LINE);
+		if (with_file)
+			figures_line(out, line, t->tree.options.same == LINE_LINE);
+		else
+			figures_name(out, line->function);
 		break;
 	}
+	must_close(out);
+	return name;
 }
 
-static void put_row(const struct tree_rows *t, const struct tree_row *row, bool calls, FILE *out)
+/* The cells of a row before its name: share, value, self, calls. */
+#define CELLS 4u
+
+struct cells {
+	struct text cell[CELLS];
+};
+
+static size_t cells_of(const struct tree_rows *t)
+{
+	return t->value != VALUE_CALLS ? CELLS : CELLS - 1;
+}
+
+static void fill_cells(const struct tree_rows *t, const struct tree_row *row, struct cells *c)
 {
 	const uint64_t in = calltree_inclusive(&t->tree, row->node, 0);
 	const uint64_t own = calltree_exclusive(&t->tree, row->node, 0);
-	const bool figures = !row->same;
 
-	fprintf(out, "  %6s %11s %11s", figures ? format_percent(in, t->total).s : "",
-		figures ? figures_text(t->value, in).s : "",
-		figures && own ? figures_text(t->value, own).s : "");
-	if (calls)
-		fprintf(out, " %11s",
-			figures ? format_count(calltree_inclusive(&t->tree, row->node, 1)).s : "");
-	fprintf(out, "  %*s", (int)(row->indent < MARGIN ? row->indent : MARGIN), "");
-	put_name(out, t, t->tree.node[row->node].line);
-	fputc('\n', out);
+	*c = (struct cells){ .cell = { { "" } } };
+	if (row->same)
+		return;
+	c->cell[0] = format_percent(in, t->total);
+	c->cell[1] = figures_text(t->value, in);
+	if (own)
+		c->cell[2] = figures_text(t->value, own);
+	if (cells_of(t) == CELLS)
+		c->cell[3] = format_count(calltree_inclusive(&t->tree, row->node, 1));
+}
+
+/* Returns the columns that they take. */
+static size_t put_cells(const struct cells *c, const size_t *width, size_t n, FILE *out)
+{
+	size_t columns = 0, i;
+
+	for (i = 0; i < n; i++) {
+		fprintf(out, "  %*s", (int)width[i], c->cell[i].s);
+		columns += 2 + width[i];
+	}
+	return columns;
+}
+
+/* Where the screen ends the tree goes straight down; +N stands for N levels more. */
+static void put_row(const struct tree_rows *t, const struct tree_row *row, const size_t *width,
+		    FILE *out)
+{
+	const size_t least = terminal_width() < TERMINAL_WIDTH ? NARROW_LEAST : NAME_LEAST;
+	const struct sym_line *line = t->tree.node[row->node].line;
+	char *name = name_of(t, line, true), *fits;
+	size_t used, room, margin;
+	struct cells c;
+
+	fill_cells(t, row, &c);
+	used = put_cells(&c, width, cells_of(t), out) + 2;
+	room = terminal_width() > used + least ? terminal_width() - used : least;
+	margin = row->indent < room - least ? row->indent : (room - least) & ~1ul;
+	fprintf(out, "  %*s", (int)margin, "");
+	room -= margin;
+	if (margin < row->indent)
+		room -= (size_t)fprintf(out, "+%zu ", (row->indent - margin) / 2);
+	if (columns_of(name, strlen(name)) > room) {
+		free(name);
+		name = name_of(t, line, false);
+	}
+	fits = must_malloc(strlen(name) + 4);
+	columns_elide(fits, name, room);
+	fprintf(out, "%s\n", fits);
+	free(fits);
+	free(name);
 }
 
 void tree_rows_text(const struct tree_rows *t, FILE *out)
 {
 	static const char *const what[] = { "function", "function (file:line)", "file", "module" };
-	const bool calls = t->value != VALUE_CALLS;
-	size_t i;
+	struct cells title = { { { "share" }, { "" }, { "self" }, { "calls" } } }, c;
+	size_t width[CELLS], i, k, n;
 
-	fprintf(out, "  %6s %11s %11s", "share", profile_value_name(t->value), "self");
-	if (calls)
-		fprintf(out, " %11s", "calls");
+	snprintf(title.cell[1].s, sizeof(title.cell[1].s), "%s", profile_value_name(t->value));
+	for (k = 0; k < CELLS; k++)
+		width[k] = strlen(title.cell[k].s);
+	for (i = 0; i < t->count; i++) {
+		fill_cells(t, &t->row[i], &c);
+		for (k = 0; k < CELLS; k++) {
+			n = strlen(c.cell[k].s);
+			width[k] = n > width[k] ? n : width[k];
+		}
+	}
+	terminal_style(out, STYLE_HEADING);
+	put_cells(&title, width, cells_of(t), out);
 	fprintf(out, "  %s\n", what[t->tree.options.same]);
+	terminal_style(out, STYLE_PLAIN);
 	for (i = 0; i < t->count; i++)
-		put_row(t, &t->row[i], calls, out);
+		put_row(t, &t->row[i], width, out);
 	if (t->hidden)
 		fprintf(
 		    out, "  %s not shown; --min-percent 0 shows all.\n",

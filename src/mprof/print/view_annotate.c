@@ -5,34 +5,65 @@
 #include <string.h>
 
 #include "../profile/sources.h"
+#include "../util/columns.h"
+#include "../util/terminal.h"
 #include "figures.h"
 #include "json_rows.h"
 #include "source_text.h"
 #include "views.h"
 
-#define AROUND 3 /* lines shown before and behind one with figures */
+#define AROUND	     3 /* lines shown before and behind one with figures */
+#define TAB	     8
+#define FIGURE_LEAST 6u
+#define NUMBER_WIDE  9u /* columns of a line's number */
 
 struct margin {
 	const struct view_request *request;
 	const struct profile *profile;
 	const struct sources *sources;
 	FILE *out;
-	bool calls; /* a column of its own */
+	bool calls;	/* a column of its own */
+	size_t figure;	/* columns of a figure */
+	size_t columns; /* before the source */
 };
 
-static void put_figure(FILE *out, struct text t, bool any)
+static void put_figure(const struct margin *m, struct text t, bool any)
 {
-	fprintf(out, " %11s", any ? t.s : "");
+	fprintf(m->out, " %*s", (int)m->figure, any ? t.s : "");
+}
+
+/* How wide the figures of all lines are. */
+static void measure(struct margin *m)
+{
+	const enum profile_value v = m->request->sort;
+	size_t most = strlen(profile_value_name(v)), i, k, n;
+
+	for (i = 0; i < m->sources->files; i++) {
+		const struct source_file *f = &m->sources->file[i];
+
+		for (k = f->first; k < f->first + f->count; k++) {
+			const struct source_line *l = &m->sources->line[k];
+
+			n = strlen(figures_text(v, l->inclusive[v]).s);
+			most = n > most ? n : most;
+			n = strlen(figures_text(v, l->exclusive[v]).s);
+			most = n > most ? n : most;
+			n = strlen(format_count(l->inclusive[VALUE_CALLS]).s);
+			most = n > most ? n : most;
+		}
+	}
+	m->figure = most > FIGURE_LEAST ? most : FIGURE_LEAST;
+	m->columns = (m->calls ? 3 : 2) * (m->figure + 1) + NUMBER_WIDE;
 }
 
 static void put_margin(const struct margin *m, const struct source_line *l, uint64_t number)
 {
 	const enum profile_value v = m->request->sort;
 
-	put_figure(m->out, figures_text(v, l ? l->exclusive[v] : 0), l && l->exclusive[v]);
-	put_figure(m->out, figures_text(v, l ? l->inclusive[v] : 0), l && l->inclusive[v]);
+	put_figure(m, figures_text(v, l ? l->exclusive[v] : 0), l && l->exclusive[v]);
+	put_figure(m, figures_text(v, l ? l->inclusive[v] : 0), l && l->inclusive[v]);
 	if (m->calls)
-		put_figure(m->out, format_count(l ? l->inclusive[VALUE_CALLS] : 0),
+		put_figure(m, format_count(l ? l->inclusive[VALUE_CALLS] : 0),
 			   l && l->inclusive[VALUE_CALLS]);
 	if (number)
 		fprintf(m->out, " %6" PRIu64 "  ", number);
@@ -40,19 +71,55 @@ static void put_margin(const struct margin *m, const struct source_line *l, uint
 		fprintf(m->out, " %6s  ", "?");
 }
 
-/* Tabs stay; other control characters of a file are not for a terminal. */
-static void put_source(FILE *out, const char *s)
+/* With blanks for tabs; control characters of a file are not for a terminal. */
+static char *readable(const char *s)
 {
-	for (; *s; s++)
-		fputc((*s > 0 && *s < ' ' && *s != '\t') || *s == 0x7f ? '?' : *s, out);
-	fputc('\n', out);
+	char *text = NULL;
+	unsigned column = 0;
+	size_t n;
+	FILE *to = must_memstream(&text, &n);
+
+	for (; *s; s++) {
+		if (*s == '\t') {
+			do
+				fputc(' ', to);
+			while (++column % TAB);
+			continue;
+		}
+		fputc((*s > 0 && *s < ' ') || *s == 0x7f ? '?' : *s, to);
+		column += (*s & 0xc0) != 0x80;
+	}
+	must_close(to);
+	return text;
+}
+
+/* As much of the line as the screen has room for. */
+static void put_source(const struct margin *m, const char *s)
+{
+	const size_t most = terminal_width() > m->columns + FIGURE_LEAST
+				? terminal_width() - m->columns
+				: FIGURE_LEAST;
+	char *text = readable(s);
+	size_t n = strlen(text);
+
+	if (columns_of(text, n) <= most) {
+		fprintf(m->out, "%s\n", text);
+	} else {
+		while (n && columns_of(text, n) + strlen(COLUMNS_ELLIPSIS) > most)
+			for (n--; n && (text[n] & 0xc0) == 0x80; n--)
+				;
+		fprintf(m->out, "%.*s%s\n", (int)n, text, COLUMNS_ELLIPSIS);
+	}
+	free(text);
 }
 
 static void put_titles(const struct margin *m)
 {
-	fprintf(m->out, " %11s %11s", "self", profile_value_name(m->request->sort));
+	const int figure = (int)m->figure;
+
+	fprintf(m->out, " %*s %*s", figure, "self", figure, profile_value_name(m->request->sort));
 	if (m->calls)
-		fprintf(m->out, " %11s", "calls");
+		fprintf(m->out, " %*s", figure, "calls");
 	fprintf(m->out, " %6s  \n", "line");
 }
 
@@ -102,7 +169,7 @@ static void put_text(const struct margin *m, const struct source_file *f,
 		gap = false;
 		here = at < end && l[at].line == n ? &l[at++] : NULL;
 		put_margin(m, here, n);
-		put_source(m->out, s->line[n - 1]);
+		put_source(m, s->line[n - 1]);
 	}
 	for (; at < end; at++) {
 		put_margin(m, &l[at], l[at].line);
@@ -198,10 +265,11 @@ static int make(struct view_request *r, struct error *err)
 static int text(struct view_request *r, FILE *out, struct error *err)
 {
 	struct sources *s = r->own;
-	const struct margin m = { r, r->profile, s, out, r->sort != VALUE_CALLS };
+	struct margin m = { r, r->profile, s, out, r->sort != VALUE_CALLS, 0, 0 };
 	int ret = make(r, err);
 	size_t i;
 
+	measure(&m);
 	for (i = 0; i < s->files && !ret; i++) {
 		if (i)
 			fputc('\n', out);

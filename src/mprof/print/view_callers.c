@@ -61,10 +61,9 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 
 	if (ret < 0)
 		return ret;
-	paragraph_line(
-	    out, "Callers of '%s', outward; %s of the %s goes through it.\n", r->arg,
-	    format_percent(calltree_inclusive(&b->callers.tree, 0, 0), b->callers.total).s,
-	    profile_value_name(r->sort));
+	fprintf(out, "Callers of '%s', outward; %s of the %s goes through it.\n", r->arg,
+		format_percent(calltree_inclusive(&b->callers.tree, 0, 0), b->callers.total).s,
+		profile_value_name(r->sort));
 	fputc('\n', out);
 	tree_rows_text(&b->callers, out);
 	fprintf(out, "\nCallees of '%s', inward.\n\n", r->arg);

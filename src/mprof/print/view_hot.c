@@ -44,14 +44,13 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 		.cell = cell,
 	};
 
-	paragraph_line(out, "%s allocated %s: %s on average, from %s to %s.\n",
-		       format_many(v->calls, "call", "calls").s, format_exact(v->bytes).s,
-		       format_bytes(v->calls ? v->bytes / v->calls : 0).s,
-		       format_bytes(v->size_min).s, format_bytes(v->size_max).s);
+	fprintf(out, "%s allocated %s: %s on average, from %s to %s.\n",
+		format_many(v->calls, "call", "calls").s, format_exact(v->bytes).s,
+		format_bytes(v->calls ? v->bytes / v->calls : 0).s, format_bytes(v->size_min).s,
+		format_bytes(v->size_max).s);
 	if (v->map_calls)
-		paragraph_line(out, "In addition, %s mapped %s.\n",
-			       format_many(v->map_calls, "call", "calls").s,
-			       format_bytes(v->map_bytes).s);
+		fprintf(out, "In addition, %s mapped %s.\n",
+			format_many(v->map_calls, "call", "calls").s, format_bytes(v->map_bytes).s);
 	(void)err;
 	flat_view_text(&flat, r, out);
 	return 0;

@@ -114,9 +114,9 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 
 	(void)err;
 	if (p->total.leaked_calls)
-		paragraph_line(out, "%s never freed: %s.\n",
-			       format_many(p->total.leaked_calls, "block was", "blocks were").s,
-			       format_exact(p->total.leaked_bytes).s);
+		fprintf(out, "%s never freed: %s.\n",
+			format_many(p->total.leaked_calls, "block was", "blocks were").s,
+			format_exact(p->total.leaked_bytes).s);
 	if (!r->sorted)
 		leaks_rank(r->profile);
 	flat_view_text(&flat, r, out);

@@ -60,13 +60,12 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	};
 
 	if (v->freed_calls)
-		paragraph_line(out, "%s lived %s%s on average; %s never freed.\n",
-			       format_many(v->freed_calls, "freed block", "freed blocks").s,
-			       span_of(r, v).s, mean_of(v).s,
-			       format_many(v->live_calls, "was", "were").s);
+		fprintf(out, "%s lived %s%s on average; %s never freed.\n",
+			format_many(v->freed_calls, "freed block", "freed blocks").s,
+			span_of(r, v).s, mean_of(v).s, format_many(v->live_calls, "was", "were").s);
 	else
-		paragraph_line(out, "No block was freed; %s.\n",
-			       format_many(v->live_calls, "block lives on", "blocks live on").s);
+		fprintf(out, "No block was freed; %s.\n",
+			format_many(v->live_calls, "block lives on", "blocks live on").s);
 	(void)err;
 	flat_view_text(&flat, r, out);
 	return 0;

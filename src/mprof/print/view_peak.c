@@ -70,15 +70,14 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 		.cell = cell,
 	};
 
-	paragraph_line(
-	    out, "%s%s, %s held %s in %s.\n", p->sites.options.until.set ? "" : "At the peak, ",
-	    flat_moment(p->sites.peak.ns).s, who_of(p).s, format_exact(p->sites.peak.bytes).s,
-	    format_many(p->sites.peak.calls, "block", "blocks").s);
+	fprintf(out, "%s%s, %s held %s in %s.\n", p->sites.options.until.set ? "" : "At the peak, ",
+		flat_moment(p->sites.peak.ns).s, who_of(p).s, format_exact(p->sites.peak.bytes).s,
+		format_many(p->sites.peak.calls, "block", "blocks").s);
 	if (p->total.peak_bytes != p->sites.peak.bytes)
-		paragraph_line(out, "The selected blocks held %s of that (%s) in %s.\n",
-			       format_exact(p->total.peak_bytes).s,
-			       format_percent(p->total.peak_bytes, p->sites.peak.bytes).s,
-			       format_many(p->total.peak_calls, "block", "blocks").s);
+		fprintf(out, "The selected blocks held %s of that (%s) in %s.\n",
+			format_exact(p->total.peak_bytes).s,
+			format_percent(p->total.peak_bytes, p->sites.peak.bytes).s,
+			format_many(p->total.peak_calls, "block", "blocks").s);
 	print_bound(&p->sites, out);
 	if (r->sort == VALUE_LOCAL)
 		fputs("Each row has its own peak, which may be at another time.\n", out);

@@ -196,10 +196,10 @@ static void put_frees(struct view_request *r, const struct cross_frees *h, FILE 
 	size_t n, shown, *index = busiest(h, &n);
 
 	shown = view_shown(r, n);
-	paragraph_line(
-	    out, "Of %s, %s (%s) were freed by another thread than the one that allocated them.\n",
-	    format_many(r->profile->total.freed_calls, "freed block", "freed blocks").s,
-	    format_count(h->all.blocks).s, format_bytes(h->all.bytes).s);
+	fprintf(out,
+		"Of %s, %s (%s) were freed by another thread than the one that allocated them.\n",
+		format_many(r->profile->total.freed_calls, "freed block", "freed blocks").s,
+		format_count(h->all.blocks).s, format_bytes(h->all.bytes).s);
 	fputc('\n', out);
 	put_threads(h, index, shown, out);
 	if (shown < n)

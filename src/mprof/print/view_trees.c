@@ -31,9 +31,9 @@ static void text(struct view_request *r, enum calltree_direction direction, cons
 	struct tree_rows *t = r->own;
 
 	tree_rows_make(t, r, direction, NULL);
-	paragraph_line(out, "%s; %s: %s in %s.\n", what, profile_value_name(t->value),
-		       figures_text(t->value, t->total).s,
-		       format_many(r->profile->count, "call stack", "call stacks").s);
+	fprintf(out, "%s; %s: %s in %s.\n", what, profile_value_name(t->value),
+		figures_text(t->value, t->total).s,
+		format_many(r->profile->count, "call stack", "call stacks").s);
 	fputc('\n', out);
 	tree_rows_text(t, out);
 }

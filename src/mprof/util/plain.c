@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fit.h"
 #include "utf8.h"
 
 #define LETTER_MOST 4 /* bytes */
@@ -25,9 +26,12 @@ struct filter {
 	size_t begun_n;
 	char out[ROOM];
 	size_t n;
+	bool failed;	/* to write lines that were fitted */
+	struct fit fit; /* its width is 0 where lines may have any */
 };
 
 static FILE *raw;
+static struct filter out_filter, err_filter;
 
 static int put_out(struct filter *f)
 {
@@ -46,15 +50,39 @@ static int put_out(struct filter *f)
 	return 0;
 }
 
-static void put_escaped(struct filter *f, unsigned char c)
+/* From the fitted lines, which may be longer than what made them. */
+static void put_fitted(void *to, const char *s, size_t n)
 {
-	f->n += (size_t)snprintf(f->out + f->n, ESCAPE_MOST, "\\x%02x", c);
+	struct filter *f = to;
+	size_t some;
+
+	for (; n; s += some, n -= some) {
+		if (f->n == ROOM && put_out(f)) {
+			f->failed = true;
+			f->n = 0;
+		}
+		some = n < ROOM - f->n ? n : ROOM - f->n;
+		memcpy(f->out + f->n, s, some);
+		f->n += some;
+	}
 }
 
+/* Without fitting there is room: filter_some() sees to it. */
 static void put(struct filter *f, const unsigned char *s, size_t n)
 {
+	if (f->fit.width) {
+		fit_text(&f->fit, (const char *)s, n);
+		return;
+	}
 	memcpy(f->out + f->n, s, n);
 	f->n += n;
+}
+
+static void put_escaped(struct filter *f, unsigned char c)
+{
+	char text[ESCAPE_MOST];
+
+	put(f, (const unsigned char *)text, (size_t)snprintf(text, sizeof(text), "\\x%02x", c));
 }
 
 /* How many bytes of plain ASCII there are. */
@@ -136,7 +164,7 @@ static ssize_t filter_some(struct filter *f, const unsigned char *s, size_t n)
 			break;
 		at += more;
 	}
-	return put_out(f) ? -1 : (ssize_t)at;
+	return put_out(f) || f->failed ? -1 : (ssize_t)at;
 }
 
 /* A letter that began in the last write, with what comes now. */
@@ -188,9 +216,8 @@ static FILE *open_filter(struct filter *f, int fd, bool progress)
 
 void plain_streams(void)
 {
-	static struct filter out, err;
-	FILE *new_out = open_filter(&out, STDOUT_FILENO, false);
-	FILE *new_err = open_filter(&err, STDERR_FILENO, true);
+	FILE *new_out = open_filter(&out_filter, STDOUT_FILENO, false);
+	FILE *new_err = open_filter(&err_filter, STDERR_FILENO, true);
 
 	raw = stdout;
 	if (!new_out || !new_err)
@@ -201,19 +228,31 @@ void plain_streams(void)
 	stderr = new_err;
 }
 
+void plain_fit(unsigned width)
+{
+	if (fflush(stdout) || stdout == raw)
+		return;
+	if (!width)
+		fit_end(&out_filter.fit);
+	put_out(&out_filter);
+	out_filter.fit = (struct fit){ .width = width, .put = put_fitted, .to = &out_filter };
+}
+
 void plain_escape(const char *sequence)
 {
-	static struct filter past = { .fd = STDOUT_FILENO };
-
 	if (fflush(stdout))
 		return;
-	past.n = 0;
-	put(&past, (const unsigned char *)sequence, strlen(sequence));
-	put_out(&past);
+	if (out_filter.fit.width)
+		fit_escape(&out_filter.fit, sequence);
+	else
+		put(&out_filter, (const unsigned char *)sequence, strlen(sequence));
+	put_out(&out_filter);
 }
 
 FILE *plain_raw(void)
 {
 	fflush(stdout);
+	if (out_filter.fit.width)
+		plain_fit(0);
 	return raw ? raw : stdout;
 }

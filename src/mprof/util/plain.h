@@ -18,6 +18,10 @@
 /* Call before any output.  Out of memory, output is not filtered. */
 void plain_streams(void);
 
+/* From here on, lines of stdout are broken between words (fit.h) where they are wider than that;
+ * 0: no more. */
+void plain_fit(unsigned width);
+
 /* Puts an escape sequence of ours to standard output, past the filter, behind what was written. */
 void plain_escape(const char *sequence);
 

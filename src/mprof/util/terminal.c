@@ -8,9 +8,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "fit.h"
 #include "plain.h"
 
-#define LEAST 40u /* columns: what is narrower is not asked to hold a table */
+#define LEAST 40u     /* columns: what is narrower is not asked to hold a table */
+#define MOST  100000u /* columns that COLUMNS may say */
 
 static struct {
 	bool is, colour, unicode;
@@ -36,13 +38,28 @@ static bool wants_colour(void)
 	return terminal.is && (!no || !*no) && term && strcmp(term, "dumb") != 0;
 }
 
+/* 0: not known. */
+static unsigned columns(void)
+{
+	const char *value = getenv("COLUMNS");
+	struct winsize size;
+	unsigned long n;
+	char *end;
+
+	if (terminal.is)
+		return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
+	n = value && *value >= '0' && *value <= '9' ? strtoul(value, &end, 10) : 0;
+	return n && !*end ? (unsigned)(n < MOST ? n : MOST) : 0;
+}
+
 void terminal_start(void)
 {
-	struct winsize size;
+	unsigned n;
 
 	terminal.is = isatty(STDOUT_FILENO);
-	if (terminal.is && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col)
-		terminal.width = size.ws_col < LEAST ? LEAST : size.ws_col;
+	n = columns();
+	if (n)
+		terminal.width = n < LEAST ? LEAST : n;
 	terminal.unicode = terminal.is && has_utf8();
 	terminal.colour = wants_colour();
 }
@@ -73,6 +90,40 @@ unsigned terminal_width(void)
 unsigned terminal_text_width(void)
 {
 	return terminal.width < TERMINAL_TEXT ? terminal.width : TERMINAL_TEXT;
+}
+
+void terminal_fit(void)
+{
+	plain_fit(terminal.width);
+}
+
+static void put_said(void *to, const char *s, size_t n)
+{
+	fwrite(s, 1, n, to);
+}
+
+void terminal_say(const char *first, const char *format, va_list args)
+{
+	struct fit fit = { .put = put_said, .to = stderr };
+	struct winsize size;
+	char *text;
+
+	fflush(stdout);
+	if (isatty(STDERR_FILENO) && !ioctl(STDERR_FILENO, TIOCGWINSZ, &size))
+		fit.width = size.ws_col;
+	/* What the pager gets is for the terminal behind it. */
+	else if (terminal.is)
+		fit.width = terminal.width;
+	if (!fit.width || vasprintf(&text, format, args) < 0) {
+		fputs(first, stderr);
+		vfprintf(stderr, format, args);
+		fputc('\n', stderr);
+		return;
+	}
+	fit_text(&fit, first, strlen(first));
+	fit_text(&fit, text, strlen(text));
+	fit_text(&fit, "\n", 1);
+	free(text);
 }
 
 bool terminal_unicode(void)

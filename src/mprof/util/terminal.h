@@ -2,14 +2,15 @@
 /*
  * terminal.h - what standard output can show: its width, colour, letters beyond ASCII.
  *
- * A pipe or a file gets 80 columns of plain text, so that an answer is the same
- * wherever it is kept.  Styles never travel through the text: terminal_style()
+ * A pipe or a file gets 80 columns of plain text, or as many as COLUMNS says, so that an
+ * answer is the same wherever it is kept.  Styles never travel through the text: terminal_style()
  * hands its escape sequence to util/plain.h beside the stream, whose filter goes
  * on to take escapes out of everything that a trace says.
  */
 #ifndef MPROF_UTIL_TERMINAL_H
 #define MPROF_UTIL_TERMINAL_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -32,6 +33,11 @@ bool terminal_set_colour(const char *when);
 bool terminal_is(void);
 /* Columns of standard output, and of text on it. */
 unsigned terminal_width(void);
+/* What is printed from here on is text for people: no line is wider than terminal_width(). */
+void terminal_fit(void);
+/* A line on stderr, behind all of stdout: on a terminal broken between words, else whole. */
+void terminal_say(const char *first, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
 unsigned terminal_text_width(void);
 /* May what is printed hold block elements?  Of a terminal in a UTF-8 locale. */
 bool terminal_unicode(void);

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* columns.c - how wide text is on a screen, and names that are too wide for their place. */
+#include "columns.h"
+
+#include <string.h>
+
+#define PIECE_LEAST 3u /* letters of a word that was cut */
+
+static bool continues(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+size_t columns_of(const char *s, size_t bytes)
+{
+	size_t columns = 0, i;
+
+	for (i = 0; i < bytes && s[i]; i++)
+		columns += !continues(s[i]);
+	return columns;
+}
+
+/* Bytes of the first, or of the last, `columns` characters of s. */
+static size_t head_bytes(const char *s, size_t bytes, size_t columns)
+{
+	size_t i = 0;
+
+	for (; i < bytes; i++)
+		if (!continues(s[i]) && !columns--)
+			break;
+	return i;
+}
+
+static size_t tail_bytes(const char *s, size_t bytes, size_t columns)
+{
+	size_t i = bytes;
+
+	while (i && columns)
+		columns -= !continues(s[--i]);
+	return bytes - i;
+}
+
+static bool is_word(char c)
+{
+	return c == '_' || c == '~' || (unsigned char)c >= 0x80 || (c >= '0' && c <= '9') ||
+	       ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
+/* May a name be cut before s[i]?  Behind a separator, or before an opening one. */
+static bool is_seam(const char *s, size_t bytes, size_t i)
+{
+	if (!i || i >= bytes)
+		return true;
+	if (strchr(".>", s[i]) || !strncmp(s + i - 1, "...", bytes - i + 1 < 3 ? bytes - i + 1 : 3))
+		return false; /* "<...>" was folded before */
+	return (strchr(":/(<, .-", s[i - 1]) && s[i] != ':') ||
+	       (strchr("/(<, ", s[i]) && s[i - 1] != ' ') || (s[i] == ':' && s[i - 1] != ':');
+}
+
+/* The bytes of the head, shortened to a seam or by a piece of a word. */
+static size_t trim_head(const char *s, size_t bytes, size_t head)
+{
+	size_t i, word;
+
+	for (i = head; 2 * i >= head; i--)
+		if (is_seam(s, bytes, i))
+			return i;
+	for (word = head; word && is_word(s[word - 1]); word--)
+		;
+	return head - word < PIECE_LEAST && word && is_word(s[head]) ? word : head;
+}
+
+static size_t trim_tail(const char *s, size_t bytes, size_t tail)
+{
+	const size_t begin = bytes - tail;
+	size_t i, word;
+
+	for (i = begin; 2 * (bytes - i) >= tail; i++)
+		if (is_seam(s, bytes, i))
+			return bytes - i;
+	for (word = begin; word < bytes && is_word(s[word]); word++)
+		;
+	return word - begin < PIECE_LEAST && word < bytes && is_word(s[begin - 1]) ? bytes - word
+										   : tail;
+}
+
+void columns_cut(const char *s, size_t bytes, size_t columns, size_t *head, size_t *tail)
+{
+	const size_t dots = strlen(COLUMNS_ELLIPSIS);
+	const size_t keep = columns > dots ? columns - dots : 1;
+
+	*head = trim_head(s, bytes, head_bytes(s, bytes, keep - keep / 2));
+	*tail = tail_bytes(s, bytes, keep - columns_of(s, *head));
+	if (*tail)
+		*tail = trim_tail(s, bytes, *tail);
+}
+
+void columns_elide(char *to, const char *s, size_t columns)
+{
+	const size_t bytes = strlen(s);
+	size_t head, tail;
+
+	if (columns_of(s, bytes) <= columns) {
+		memcpy(to, s, bytes + 1);
+		return;
+	}
+	columns_cut(s, bytes, columns, &head, &tail);
+	memcpy(to, s, head);
+	strcpy(to + head, COLUMNS_ELLIPSIS);
+	strcpy(to + head + strlen(COLUMNS_ELLIPSIS), s + bytes - tail);
+}
+
+bool columns_is_unit(const char *s, size_t n)
+{
+	static const char *const unit[] = { "%",   "byte", "bytes", "KiB", "MiB", "GiB", "TiB",
+					    "PiB", "EiB",  "ns",    "us",  "ms",  "s",	 "min" };
+	size_t i;
+
+	while (n && strchr(",.;:)", s[n - 1]))
+		n--;
+	for (i = 0; i < sizeof(unit) / sizeof(unit[0]); i++)
+		if (strlen(unit[i]) == n && !memcmp(s, unit[i], n))
+			return true;
+	return false;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* columns.h - how wide text is on a screen, and names that are too wide for their place. */
+#ifndef MPROF_UTIL_COLUMNS_H
+#define MPROF_UTIL_COLUMNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define COLUMNS_ELLIPSIS "..."
+
+/* Columns that s takes: characters, not bytes. */
+size_t columns_of(const char *s, size_t bytes);
+/* s in at most `columns`, its middle elided if it must be; to holds strlen(s) + 4 bytes. */
+void columns_elide(char *to, const char *s, size_t columns);
+/*
+ * How many bytes at the beginning and at the end of s to keep when columns_elide()
+ * elides it.  It cuts between the parts of a name (behind "::", "/", "(", "<" ...)
+ * where that costs at most half of what fits, and never leaves a piece of a word that
+ * is shorter than three letters.
+ */
+void columns_cut(const char *s, size_t bytes, size_t columns, size_t *head, size_t *tail);
+/* Is it a unit, such as MiB or %, that belongs to the number before it? */
+bool columns_is_unit(const char *s, size_t bytes);
+
+#endif

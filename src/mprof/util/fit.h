@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * fit.h - breaks the lines of a stream between words, so that none is wider than
+ * the screen.
+ *
+ * A line that fits passes unchanged, blanks included: tables do.  A longer one goes on
+ * below, two columns further in than it began; a sentence at the left edge goes on there.  A number
+ * stays on the line of its unit.  A word that is wider than the screen is elided in its
+ * middle, unless it is a path.  A line that begins with six blanks and "mprof" is a
+ * command: it is broken with " \", as a shell reads it, and never elided.
+ */
+#ifndef MPROF_UTIL_FIT_H
+#define MPROF_UTIL_FIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define FIT_HELD 2048 /* bytes of a word that are held back until its end is known */
+
+struct fit {
+	unsigned width; /* columns; 0: lines pass as they come */
+	void (*put)(void *to, const char *s, size_t n);
+	void *to;
+	/* the line */
+	unsigned column, indent, blanks; /* blanks: behind the last word, not yet written */
+	bool begun, command, quoted, comment;
+	/* the word, or a number and the word behind it */
+	char held[FIT_HELD];
+	size_t n, number; /* number: bytes of the number, 0: none */
+};
+
+/* s without control characters other than line feeds. */
+void fit_text(struct fit *f, const char *s, size_t n);
+/* A sequence that takes no columns, at this place of the line. */
+void fit_escape(struct fit *f, const char *s);
+/* What is held of a line without an end. */
+void fit_end(struct fit *f);
+
+#endif
