@@ -28,7 +28,7 @@ export function percent(part: number, whole: number): string {
 		return "-";
 	if (part && p < 1)
 		return "<1 %";
-	return part < whole && p > 99 ? ">99 %" : `${p.toFixed(0)} %`;
+	return part < whole && p > 99 ? ">99 %" : `${count(p)} %`;
 }
 
 /** 1254 -> "1.25 us", 125e9 -> "2 min 5 s" */

@@ -291,7 +291,7 @@ test_replay_of_lines_and_stacks() {
 	run "$mprof" replay --pool-site large,chunk=512K --allocator glibc --reps 0 --no-heaps large.log
 	expect_status 0
 	run "$mprof" replay --pool-site both --allocator glibc --reps 0 --no-heaps log
-	expect_text out '100 others of 9.5 MiB did not, being larger than 16.0 KiB'
+	expect_words out '100 others of 9.5 MiB did not, being larger than 16.0 KiB'
 }
 
 # ---- rows merge by what they show ----

@@ -54,7 +54,7 @@ test_guard_stacks() {
 	guarded -- "$build/preload/misuse" overrun
 	run "$mprof" report errors mprof.guard
 	expect_status 0
-	expect_text out 'heap overrun: 3 bytes written after the 24-byte block allocated by grow (misuse.c:'
+	expect_words out 'heap overrun: 3 bytes written after the 24-byte block allocated by grow (misuse.c:'
 	expect_text out 'written: 78 78 78  "xxx"'
 	run "$mprof" report errors --depth 1 mprof.guard
 	expect_text out '... and'

@@ -322,7 +322,7 @@ test_memory_of_a_runtime() {
 	expect_no_text out 'not allocated through malloc'
 	run env -u PYTHONMALLOC "$mprof" doctor "$python"
 	expect_status 0
-	expect_text out "CPython's own allocator maps its memory itself: PYTHONMALLOC=malloc would show its blocks"
+	expect_words out "CPython's own allocator maps its memory itself: PYTHONMALLOC=malloc would show its blocks"
 	run env PYTHONMALLOC=malloc "$mprof" doctor "$python"
 	expect_no_text out 'allocator maps'
 }
@@ -359,7 +359,7 @@ END
 		expect_same "$program: the rest is the program's" "$(json out '.live_bytes - .kept.live_bytes')" 145408
 		run "$mprof" report --all log
 		expect_text out '  * Not in your code: run-time libraries keep '
-		expect_text out "libstdc++'s pool for exceptions without memory (71.0 KiB)"
+		expect_words out "libstdc++'s pool for exceptions without memory (71.0 KiB)"
 		expect_text out 'kept by run-time libraries, not by the program.'
 		run "$mprof" report leaks --json log
 		expect_same "$program: leaks" "$(json out '[.rows[] | "\(.stack[-1].function) \(.value)"] | join(", ")')" 'mine 72704, mine 72704'

@@ -198,7 +198,7 @@ test_replay_cannot_be_preloaded() {
 	printf '\x01' | dd of=half.so bs=1 seek=54 conv=notrunc 2>/dev/null # size of a program header
 	replay --no-heaps -a ./half.so,glibc
 	expect_text out 'half.so could not be compared'
-	expect_text out 'cannot be loaded'
+	expect_words out 'cannot be loaded'
 }
 
 # It would be glibc's malloc under its name.

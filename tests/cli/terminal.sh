@@ -77,9 +77,10 @@ test_terminal_names_are_elided_in_their_middle() {
 	"$mprof" record -o log -- ./long 2>/dev/null
 	on 24x80 report hot --by function --no-pager --color=never log
 	expect_width 80
-	grep -q 'begins_.*\.\.\..*ends (long.c)$' out || bad "not elided: $(cat out)"
+	grep -q 'begins_.*….*ends (long.c)$' out || bad "not elided: $(cat out)"
 	"$mprof" report hot --by function log >pipe
-	expect_same 'a pipe' "$(cat pipe)" "$(cat plain)"
+	on 24x80 LC_ALL=C report hot --by function --no-pager --color=never log
+	expect_same 'a pipe' "$(cat pipe)" "$(cat out)"
 	# Whoever wants the names whole says how wide the answer may be.
 	COLUMNS=300 run "$mprof" report hot --by function log
 	expect_text out "$name"
@@ -135,6 +136,26 @@ test_terminal_bars() {
 	! grep -q '█' out || bad 'blocks in the C locale'
 	run "$mprof" report --all log
 	grep -q '##' out || bad 'no bars in a pipe'
+}
+
+# Letters beyond ASCII only where the locale has them: bars, and the ellipsis of a name.
+test_terminal_letters() {
+	local locale
+	words
+	for locale in LC_ALL=C 'LC_ALL= LC_CTYPE=POSIX' 'LC_ALL= LC_CTYPE= LANG=de_DE.ISO-8859-1'; do
+		for view in --all hot 'top-down --min-percent 0'; do
+			# shellcheck disable=SC2086
+			on 24x60 $locale --no-pager --color=never report $view log
+			! LC_ALL=C grep -q '[^ -~]' out || bad "not ASCII with $locale: $(LC_ALL=C grep -m1 '[^ -~]' out)"
+		done
+		expect_text out '...'
+	done
+	on 24x60 LC_ALL= LC_CTYPE= LANG=de_DE.UTF-8 --no-pager report 'top-down' --min-percent 0 log
+	expect_text out '…'
+	on 24x60 LC_ALL= LANG=C.utf8 --no-pager report --all log
+	grep -q '█' out || bad 'no blocks'
+	run "$mprof" report --all log
+	! LC_ALL=C grep -q '[^ -~]' out || bad 'not ASCII in a pipe'
 }
 
 test_pager() {

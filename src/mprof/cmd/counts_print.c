@@ -70,8 +70,8 @@ static void print_thread(FILE *out, const struct columns *c, const struct counts
 	char what[80];
 
 	if (t->merged)
-		snprintf(what, sizeof(what), "  threads %" PRIu32 " and %" PRIu64 " more",
-			 t->number, t->merged);
+		snprintf(what, sizeof(what), "  threads %" PRIu32 " and %.30s more", t->number,
+			 format_count(t->merged).s);
 	else if (t->tid)
 		snprintf(what, sizeof(what), "  thread %" PRIu32 " (%" PRIu64 ")", t->number,
 			 t->tid);
@@ -98,7 +98,7 @@ static void print_process(FILE *out, const struct columns *columns, const struct
 		shown++;
 	}
 	if (left)
-		fprintf(out, "    and %zu more threads\n", left);
+		fprintf(out, "    and %s\n", format_many(left, "more thread", "more threads").s);
 	print_row(out, columns, "process", &p->sum);
 }
 

@@ -12,6 +12,7 @@
 #include "../export/exports.h"
 #include "../profile/filters.h"
 #include "../util/alloc.h"
+#include "../util/format.h"
 #include "cmd.h"
 #include "export_files.h"
 #include "export_series.h"
@@ -477,7 +478,8 @@ static int export_any(const struct options *o)
 	if (export_pick(o->log.item, o->log.count, &log, &of, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
 	if (of > 1)
-		fprintf(stderr, "mprof: the largest of %zu traces is '%s'\n", of, log);
+		fprintf(stderr, "mprof: the largest of %s traces is '%s'\n", format_count(of).s,
+			log);
 	if (export_directory(o->output, &directory, &err) < 0)
 		ret = cmd_error(STATUS_USAGE, "%s", err.text);
 	else

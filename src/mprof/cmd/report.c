@@ -290,7 +290,8 @@ static int report(struct options *o)
 
 	ret = export_pick(o->log.item, o->log.count, &log, &of, &err);
 	if (!ret && of > 1)
-		fprintf(stderr, "mprof: the largest of %zu traces is '%s'\n", of, log);
+		fprintf(stderr, "mprof: the largest of %s traces is '%s'\n", format_count(of).s,
+			log);
 	if (!ret)
 		ret = import_open(&t, log, NULL, &err);
 	free(log);

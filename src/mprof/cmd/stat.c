@@ -194,7 +194,7 @@ static void print_text(FILE *out, const struct stat *s, char **argv, bool all)
 	else
 		fprintf(out, ", exit status %d", WEXITSTATUS(status));
 	if (s->runs > 1)
-		fprintf(out, " (%u runs)", s->runs);
+		fprintf(out, " (%s)", format_many(s->runs, "run", "runs").s);
 	fprintf(out, "\n\n");
 	print_functions(out, s);
 	fprintf(out, "\n%s, %s with calls%s\n",

@@ -106,7 +106,8 @@ void check_markdown(const struct checks *c, const struct check_print *o, FILE *o
 	fputs("### Memory of ", out);
 	markdown_code(out, text_base(o->name[DIFF_AFTER]));
 	if (c->failed)
-		fprintf(out, ": %zu of %zu checks failed", c->failed, c->count);
+		fprintf(out, ": %s of %s failed", format_count(c->failed).s,
+			format_many(c->count, "check", "checks").s);
 	else
 		fprintf(out, ": %s", c->count == 1 ? "the check passed" : "all checks passed");
 	fputs("\n\n| | check | |\n|---|---|---|\n", out);

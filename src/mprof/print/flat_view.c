@@ -75,7 +75,7 @@ static void print_line(const struct sym_line *line, size_t times, const struct s
 
 	paragraph_add_styled(&p, style, "%s", where ? where : "");
 	if (times > 1)
-		paragraph_add(&p, ", %zu times", times);
+		paragraph_add(&p, ", %s times", format_count(times).s);
 	if (through) {
 		what = figures_line_text(through, false);
 		paragraph_add(&p, ", through %s", what ? what : "");

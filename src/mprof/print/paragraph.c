@@ -134,9 +134,9 @@ static size_t put_elided(struct writer *w, size_t from, size_t to, size_t column
 
 	columns_cut(w->p->text + from, to - from, columns, &head, &tail);
 	put(w, from, from + head);
-	put_plain(w, COLUMNS_ELLIPSIS);
+	put_plain(w, terminal_ellipsis());
 	put(w, to - tail, to);
-	return columns_of(w->p->text + from, head) + strlen(COLUMNS_ELLIPSIS) +
+	return columns_of(w->p->text + from, head) + columns_ellipsis() +
 	       columns_of(w->p->text + to - tail, tail);
 }
 

@@ -51,7 +51,7 @@ void diff_put_group(FILE *out, const struct diff *d, const struct diff_group *g)
 			figures_name(out, g->line[i - 1]->function);
 		}
 		if (i)
-			fprintf(out, " < %zu more", i);
+			fprintf(out, " < %s more", format_count(i).s);
 		break;
 	}
 }

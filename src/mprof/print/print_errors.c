@@ -91,7 +91,7 @@ static void put_block(const struct errors *e, const struct trace_misuse *u, FILE
 {
 	const struct sym_line *line = u->allocated ? profile_asked(e->p, u->allocated).line : NULL;
 
-	fprintf(out, "the %" PRIu64 "-byte block", u->m->size);
+	fprintf(out, "the %s-byte block", format_count(u->m->size).s);
 	if (line) {
 		fputs(" allocated by ", out);
 		figures_line(out, line, true);
@@ -100,7 +100,7 @@ static void put_block(const struct errors *e, const struct trace_misuse *u, FILE
 
 static void put_bytes(uint64_t n, FILE *out)
 {
-	fprintf(out, "%" PRIu64 " byte%s", n, n == 1 ? "" : "s");
+	fputs(format_many(n, "byte", "bytes").s, out);
 }
 
 static void put_overrun(const struct errors *e, const struct trace_misuse *u, FILE *out)
@@ -111,7 +111,7 @@ static void put_overrun(const struct errors *e, const struct trace_misuse *u, FI
 	put_bytes(u->m->bytes, out);
 	fputs(" written ", out);
 	if (gap)
-		fprintf(out, "%" PRIu64 " after the end of ", gap);
+		fprintf(out, "%s after the end of ", format_count(gap).s);
 	else
 		fputs("after ", out);
 	put_block(e, u, out);
@@ -125,7 +125,7 @@ static void put_underrun(const struct errors *e, const struct trace_misuse *u, F
 	put_bytes(u->m->bytes, out);
 	fputs(" written ", out);
 	if (before > u->m->bytes)
-		fprintf(out, "%" PRIu64 " before the beginning of ", before);
+		fprintf(out, "%s before the beginning of ", format_count(before).s);
 	else
 		fputs("before ", out);
 	put_block(e, u, out);

@@ -6,11 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/columns.h"
 #include "../whatif/change.h"
 #include "figures.h"
 #include "json_rows.h"
 #include "print_outside.h"
 #include "print_stack_findings.h"
+
+#define OTHER_MOST 34u /* columns of a name beside the subject's, where names are short */
 
 static const char *const kind_names[FINDING_KINDS] = {
 #define FINDING(id, name, ...) [FINDING_##id] = name,
@@ -44,95 +47,118 @@ static struct text amount(const struct finding *f, uint64_t n)
 	return unit[f->kind].BYTES ? format_bytes(n) : format_count(n);
 }
 
-/* The function, and which of its lines the figure is of, or mostly of. */
-static void put_who(const struct finding *f, FILE *out)
+/* A function, with its line if it is the subject; most: columns of its name, 0: any. */
+static void put_function(const struct sym_line *line, size_t most, bool with_line, FILE *out)
 {
-	figures_line(out, f->line, f->lines == 1);
+	struct sym_line shorter = *line;
+	char *name = must_malloc(strlen(line->function) + 4);
+
+	columns_elide(name, line->function, most ? most : SIZE_MAX);
+	shorter.function = name;
+	figures_line(out, &shorter, with_line);
+	free(name);
+}
+
+/* A function beside the subject: what is the same of both is said once. */
+static void put_other(const struct finding *f, const struct sym_line *line, size_t most,
+		      bool with_line, FILE *out)
+{
+	struct sym_line plain = *line;
+
+	if (!*line->file && !strcmp(line->module, f->line->module))
+		plain.known = false; /* so its module is not named */
+	put_function(&plain, most ? OTHER_MOST : 0, with_line, out);
+}
+
+/* The function, and which of its lines the figure is of, or mostly of. */
+static void put_who(const struct finding *f, size_t most, FILE *out)
+{
+	put_function(f->line, most, f->lines == 1, out);
 	if (f->lines > 1 && f->line->line)
 		fprintf(out, ", %s line %" PRIu32 " (%s of %s)",
 			f->at_line.part > f->part / 2 ? "mostly" : "most by", f->line->line,
 			amount(f, f->at_line.part).s, amount(f, f->part).s);
 	if (f->through) {
 		fprintf(out, ", %sthrough ", f->all_through ? "" : "mostly ");
-		figures_line(out, f->through, false);
+		put_other(f, f->through, most, false, out);
 	}
 	if (f->caller) {
 		fprintf(out, ", %scalled by ", f->all_by_caller ? "" : "mostly ");
-		figures_line(out, f->caller, true);
+		put_other(f, f->caller, most, true, out);
 	}
 }
 
-static void put_peak(const struct finding *f, FILE *out)
+static void put_peak(const struct finding *f, size_t most, FILE *out)
 {
 	fprintf(out, "%s of the peak (%s in %s) was allocated by ",
 		format_percent(f->part, f->of).s, format_bytes(f->part).s,
 		format_many(f->blocks, "block", "blocks").s);
-	put_who(f, out);
+	put_who(f, most, out);
 	if (f->left && f->left >= f->part / 2)
 		fprintf(out, "; %s of its blocks were never freed", format_bytes(f->left).s);
 }
 
-static void put_leak(const struct finding *f, FILE *out)
+static void put_leak(const struct finding *f, size_t most, FILE *out)
 {
 	fprintf(out, "%s was never freed%s: %s of %s allocated by ", format_bytes(f->part).s,
 		growth_words[f->growth], format_count(f->blocks).s,
 		format_many(f->calls, "block", "blocks").s);
-	put_who(f, out);
+	put_who(f, most, out);
 }
 
-static void put_hot(const struct finding *f, FILE *out)
+static void put_hot(const struct finding *f, size_t most, FILE *out)
 {
 	fprintf(out, "%s of all allocations (%s) come from ", format_percent(f->part, f->of).s,
 		format_count(f->part).s);
-	put_who(f, out);
+	put_who(f, most, out);
 }
 
-static void put_temporary(const struct finding *f, FILE *out)
+static void put_temporary(const struct finding *f, size_t most, FILE *out)
 {
 	fprintf(out, "%s of all allocations are freed at once: %s of the %s by ",
 		format_percent(f->part, f->of).s, format_count(f->part).s,
 		format_count(f->calls).s);
-	put_who(f, out);
+	put_who(f, most, out);
 }
 
-static void put_grown(const struct finding *f, FILE *out)
+static void put_grown(const struct finding *f, size_t most, FILE *out)
 {
 	const struct growth_site *g = &f->grown;
 
 	fprintf(out, "%s in %s%s, by ", format_many(g->chains, "block grows", "blocks grow").s,
 		format_many(g->steps, "step", "steps").s,
 		g->copies == g->steps ? " of a new block, a copy and a free" : " of realloc");
-	put_who(f, out);
+	put_who(f, most, out);
 	fprintf(out, ": reserving %s would save %s", format_bytes(g->reserve).s,
 		format_many(g->saved_steps, "call", "calls").s);
 	if (g->saved_copied)
 		fprintf(out, " and up to %s of copying", format_bytes(g->saved_copied).s);
 }
 
-static void put_waste(const struct finding *f, FILE *out)
+static void put_waste(const struct finding *f, size_t most, FILE *out)
 {
 	fprintf(out, "At the peak, the allocator's rounding adds %s to the blocks of ",
 		format_bytes(f->part).s);
-	put_who(f, out);
+	put_who(f, most, out);
 }
 
-static void put_threads(const struct finding *f, FILE *out)
+static void put_threads(const struct finding *f, size_t most, FILE *out)
 {
 	fprintf(out,
 		"%s of freed blocks (%s) were freed by a thread that had not allocated them:"
 		" blocks of ",
 		format_percent(f->part, f->of).s, format_count(f->part).s);
-	put_who(f, out);
+	put_who(f, most, out);
 }
 
-void findings_sentence(const struct finding *f, FILE *out)
+void findings_sentence(const struct finding *f, size_t most, FILE *out)
 {
-	static void (*const put[FINDING_KINDS])(const struct finding *, FILE *) = {
+	static void (*const put[FINDING_KINDS])(const struct finding *, size_t most, FILE *) = {
 #define FINDING(id, name, sentence, ...) [FINDING_##id] = sentence,
 #include "../profile/finding_kinds.def"
 	};
 
-	put[f->kind](f, out);
+	put[f->kind](f, most, out);
 	fputc('.', out);
 }
 
@@ -187,15 +213,17 @@ static char *as_glob(const char *name)
 static char *as_short_glob(const char *name, size_t most)
 {
 	const size_t n = strlen(name);
-	char *head, *begin, *end, *both;
+	char *first, *begin, *end, *both;
+	size_t head, tail;
 
 	if (n <= most)
 		return as_glob(name);
-	head = must_strndup(name, most / 2);
-	begin = as_glob(head);
-	end = as_glob(name + n - most / 2);
+	columns_cut(name, n, most, &head, &tail);
+	first = must_strndup(name, head);
+	begin = as_glob(first);
+	end = as_glob(name + n - tail);
 	both = must_printf("%s*%s", begin, end);
-	free(head);
+	free(first);
 	free(begin);
 	free(end);
 	return both;
@@ -311,7 +339,7 @@ static json *written(const struct finding *f, const struct analysis *a, enum par
 	else if (part == PART_PROOF)
 		findings_proof(f, a, out);
 	else
-		findings_sentence(f, out);
+		findings_sentence(f, 0, out);
 	must_close(out);
 	o = json_string(text);
 	free(text);

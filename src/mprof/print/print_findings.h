@@ -10,7 +10,8 @@
 #include "../profile/findings.h"
 #include "json.h"
 
-void findings_sentence(const struct finding *f, FILE *out);
+/* most: columns of the name of a function, 0: any. */
+void findings_sentence(const struct finding *f, size_t most, FILE *out);
 /* As it can be typed in a shell, the trace's path included; a name of more than `most` letters,
  * unless that is 0, with a * in its middle. */
 void findings_command(const struct finding *f, const char *trace, size_t most, FILE *out);

@@ -34,7 +34,7 @@ static void put_who(const struct outside *o, FILE *out)
 static void put_mapped(const struct outside *o, FILE *out)
 {
 	fprintf(out, "%s%s mapped by ", format_bytes(o->by_who).s,
-		o->by_who < o->mapped ? " of it were" : " were");
+		o->by_who < o->mapped ? " of it was" : " was");
 	put_who(o, out);
 	if (o->mapper)
 		fprintf(out, "; %s", o->mapper->remedy);

@@ -20,8 +20,8 @@ static struct text against(const struct verdict *v, size_t row, bool differ, dou
 		return (struct text){ "-" };
 	percent = lround(100 * (figure / reference - 1));
 	/* No sign stands before 0. */
-	snprintf(t.s, sizeof(t.s), "%s%s%ld %%%s", differ ? "" : "(", percent > 0 ? "+" : "",
-		 percent, differ ? " " : ")");
+	snprintf(t.s, sizeof(t.s), "%s%s%.50s %%%s", differ ? "" : "(", percent > 0 ? "+" : "",
+		 format_signed(percent).s, differ ? " " : ")");
 	return t;
 }
 

@@ -59,11 +59,11 @@ static int side(const struct verdict *v, const struct told *t, size_t row)
 }
 
 /* "less" and "more" as parts of the reference. */
-static int percent(const struct verdict *v, const struct told *t, size_t row)
+static uint64_t percent(const struct verdict *v, const struct told *t, size_t row)
 {
 	const double of = t->figure(&v->runs->row[v->reference]);
 
-	return of > 0 ? (int)lround(100 * fabs(t->figure(&v->runs->row[row]) / of - 1)) : 0;
+	return of > 0 ? (uint64_t)lround(100 * fabs(t->figure(&v->runs->row[row]) / of - 1)) : 0;
 }
 
 /* One row's part of the sentence. */
@@ -75,12 +75,12 @@ static void put_clause(FILE *f, const struct verdict *v, const struct told *t, s
 
 	fprintf(f, "%s%s", first ? "" : "; ", r->variant->name);
 	if (first && s)
-		fprintf(f, " %s %d %% %s %s than %s (%s instead of %s)", t->would,
-			percent(v, t, row), s < 0 ? "less" : "more", t->what, ref->variant->name,
-			t->text(r).s, t->text(ref).s);
+		fprintf(f, " %s %s %% %s %s than %s (%s instead of %s)", t->would,
+			format_count(percent(v, t, row)).s, s < 0 ? "less" : "more", t->what,
+			ref->variant->name, t->text(r).s, t->text(ref).s);
 	else if (s)
-		fprintf(f, " %d %% %s (%s)", percent(v, t, row), s < 0 ? "less" : "more",
-			t->text(r).s);
+		fprintf(f, " %s %% %s (%s)", format_count(percent(v, t, row)).s,
+			s < 0 ? "less" : "more", t->text(r).s);
 }
 
 /* Names of the rows that cannot be told apart from the reference. */
@@ -183,17 +183,18 @@ static void tell_noise(const struct verdict *v, const struct told *t, struct sen
 			continue;
 		if (noise > 1.001 * fmax(v->control, VERDICT_FLOOR) * least)
 			sentence_add(w,
-				     "%s took %d %% %s time than %s, which is within the noise: "
+				     "%s took %s %% %s time than %s, which is within the noise: "
 				     "runs of one allocator vary by %.1f ns a call, so differences "
 				     "below %.1f ns do not count.",
-				     r->variant->name, percent(v, t, row), more, ref->variant->name,
-				     vary, noise);
+				     r->variant->name, format_count(percent(v, t, row)).s, more,
+				     ref->variant->name, vary, noise);
 		else
 			sentence_add(w,
-				     "%s took %d %% %s time than %s, which is within the noise: "
+				     "%s took %s %% %s time than %s, which is within the noise: "
 				     "%s differs from itself by %.0f %% when it is played again.",
-				     r->variant->name, percent(v, t, row), more, ref->variant->name,
-				     v->runs->control.variant->name, 100 * v->control);
+				     r->variant->name, format_count(percent(v, t, row)).s, more,
+				     ref->variant->name, v->runs->control.variant->name,
+				     100 * v->control);
 	}
 }
 
@@ -208,10 +209,11 @@ static void tell_small_difference(const struct verdict *v, const struct told *t,
 
 		if (row != v->reference && !side(v, t, row) && percent(v, t, row) >= NOISE_TOLD)
 			sentence_add(w,
-				     "%s's peak differs from that of %s by %d %%, but by less than "
+				     "%s's peak differs from that of %s by %s %%, but by less than "
 				     "%s, by which two runs can differ.",
 				     v->runs->row[row].variant->name,
-				     v->runs->row[v->reference].variant->name, percent(v, t, row),
+				     v->runs->row[v->reference].variant->name,
+				     format_count(percent(v, t, row)).s,
 				     format_bytes(VERDICT_BYTES).s);
 	}
 }

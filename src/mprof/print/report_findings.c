@@ -67,11 +67,12 @@ static void tell_peak(const struct analysis *a, FILE *out)
 		a->tree.processes > 1 ? "all processes together" : "the program",
 		format_exact(p->at.bytes).s, format_many(p->at.blocks, "block", "blocks").s);
 	if (a->sizes.bytes / PEAK_FACTOR_TOLD >= p->at.bytes && p->at.bytes)
-		fprintf(out, "  * In total it allocated %s in %s: %.*f times its peak.\n",
+		fprintf(out, "  * In total it allocated %s in %s: %s times its peak.\n",
 			format_exact(a->sizes.bytes).s,
 			format_many(a->sizes.total.count, "block", "blocks").s,
-			a->sizes.bytes / p->at.bytes < 10 ? 1 : 0,
-			(double)a->sizes.bytes / (double)p->at.bytes);
+			a->sizes.bytes / p->at.bytes < 10
+			    ? format_mean(a->sizes.bytes, p->at.bytes).s
+			    : format_count(a->sizes.bytes / p->at.bytes).s);
 }
 
 /* Calls are missing, and frees may be among them. */
@@ -236,7 +237,7 @@ static void tell_stacks(const struct analysis *a, FILE *out)
 
 	for (i = 0; f && i < f->count; i++) {
 		fputs(i ? "  * " : "\nWhere memory is allocated\n  * ", out);
-		findings_sentence(&f->item[i], out);
+		findings_sentence(&f->item[i], 0, out);
 		fputs("\n      ", out);
 		findings_command(&f->item[i], a->path, 0, out);
 		fputc('\n', out);

@@ -25,6 +25,7 @@
 #define WARNING_LINES  2u
 #define LARGEST	       3u   /* processes */
 #define NAME_MOST      34u  /* letters of a function in a command */
+#define SUBJECT_MOST   60u  /* columns of a function in a finding */
 #define PROOF_MOST     100u /* letters: a longer command is for --all */
 #define MODULES_NAMED  3u
 #define VIEWS	       "; views: mprof report --help"
@@ -424,7 +425,7 @@ static void finding_item(struct item *x, const struct finding *f, const struct a
 		FILE *to = must_memstream(&text[i], &n);
 
 		if (!i)
-			findings_sentence(f, to);
+			findings_sentence(f, SUBJECT_MOST, to);
 		else if (i == 1)
 			findings_command(f, a->path, NAME_MOST, to);
 		else if (findings_proposes(f))
@@ -509,7 +510,7 @@ static size_t choose(const struct screen *s, struct item *item, size_t n, size_t
 static void print_item(struct screen *s, struct item *x, size_t number)
 {
 	const struct paragraph_form command = command_form(s);
-	char first[16];
+	char first[32];
 
 	snprintf(first, sizeof(first), "%3zu. ", number);
 	say(s, &x->words, first, 5);

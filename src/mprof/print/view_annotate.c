@@ -105,10 +105,10 @@ static void put_source(const struct margin *m, const char *s)
 	if (columns_of(text, n) <= most) {
 		fprintf(m->out, "%s\n", text);
 	} else {
-		while (n && columns_of(text, n) + strlen(COLUMNS_ELLIPSIS) > most)
+		while (n && columns_of(text, n) + columns_ellipsis() > most)
 			for (n--; n && (text[n] & 0xc0) == 0x80; n--)
 				;
-		fprintf(m->out, "%.*s%s\n", (int)n, text, COLUMNS_ELLIPSIS);
+		fprintf(m->out, "%.*s%s\n", (int)n, text, terminal_ellipsis());
 	}
 	free(text);
 }

@@ -273,11 +273,19 @@ static void find_stack(struct finding *f, const struct kind_sites *k, struct pro
 
 /*
  * A trace of the last calls only does not say what lived before: blocks that take the
- * place of older ones look like growth.
+ * place of older ones look like growth.  So do the blocks of many processes that each
+ * leave a little: then no process has half of all.
  */
 static bool growth_is_known(const struct analysis *a)
 {
-	return a->walk.heap.older_frees < a->never_freed.all.blocks / 10 + 1;
+	const struct never_freed_process *p = a->never_freed.process.item;
+	uint64_t most = 0;
+	size_t i;
+
+	for (i = 0; i < a->never_freed.process.count; i++)
+		most = p[i].bytes > most ? p[i].bytes : most;
+	return a->walk.heap.older_frees < a->never_freed.all.blocks / 10 + 1 &&
+	       most >= a->never_freed.all.bytes / 2;
 }
 
 static enum finding_growth growth_of(const struct site_values *v, bool known)
@@ -289,8 +297,8 @@ static enum finding_growth growth_of(const struct site_values *v, bool known)
 		return GROWTH_ONCE;
 	for (i = 1; i < SITE_EPOCHS; i++)
 		rising += e[i] > e[i - 1];
-	if (!known && e[EPOCH_PART - 1] < end)
-		return GROWTH_OTHER;
+	if (!known)
+		return e[EPOCH_PART - 1] < end ? GROWTH_OTHER : GROWTH_EARLY;
 	if (rising >= SITE_EPOCHS * 3 / 4)
 		return GROWTH_STEADY;
 	if (e[EPOCH_PART - 1] >= end)
@@ -465,6 +473,15 @@ static bool find_grown(struct findings *f, const struct analysis *a)
 
 /* ---- what can be tried ---- */
 
+/* What it allocates for its callers, they cannot take from a pool. */
+static bool is_c_library(const struct sym_line *line)
+{
+	const char *slash = strrchr(line->module, '/');
+	const char *name = slash ? slash + 1 : line->module;
+
+	return !strncmp(name, "libc.", 5) || !strncmp(name, "libc-", 5) || !strncmp(name, "ld-", 3);
+}
+
 struct finding_proposal finding_proposal(const struct finding *f)
 {
 	struct finding_proposal p = { .change = kinds[f->kind].change, .of_line = f->line->line };
@@ -479,7 +496,8 @@ struct finding_proposal finding_proposal(const struct finding *f)
 	if (p.change == PROPOSES_DROP &&
 	    (part->part < part->calls / 2 || (double)part->calls > 0.9 * (double)f->of))
 		p.change = PROPOSES_NOTHING;
-	if (p.change == PROPOSES_POOL && part->bytes / part->calls > FINDINGS_POOLED)
+	if (p.change == PROPOSES_POOL && (part->bytes / part->calls > FINDINGS_POOLED ||
+					  (f->through && is_c_library(f->through))))
 		p.change = PROPOSES_NOTHING;
 	return p;
 }

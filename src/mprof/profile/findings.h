@@ -76,7 +76,8 @@ struct finding_proposal {
 	uint64_t calls; /* that it changes; RESERVE: blocks */
 };
 /* Nothing where it would be no advice: the part with a name is less than half of the finding, the
- * program would do nothing else, blocks do not fit into a pool, or nobody of the program asked. */
+ * program would do nothing else, blocks do not fit into a pool or the C library allocates them, or
+ * nobody of the program asked. */
 struct finding_proposal finding_proposal(const struct finding *f);
 
 struct findings {

@@ -2,7 +2,10 @@
 /* columns.c - how wide text is on a screen, and names that are too wide for their place. */
 #include "columns.h"
 
+#include <stdint.h>
 #include <string.h>
+
+#include "terminal.h"
 
 #define PIECE_LEAST 3u /* letters of a word that was cut */
 
@@ -18,6 +21,11 @@ size_t columns_of(const char *s, size_t bytes)
 	for (i = 0; i < bytes && s[i]; i++)
 		columns += !continues(s[i]);
 	return columns;
+}
+
+size_t columns_ellipsis(void)
+{
+	return columns_of(terminal_ellipsis(), SIZE_MAX);
 }
 
 /* Bytes of the first, or of the last, `columns` characters of s. */
@@ -86,7 +94,7 @@ static size_t trim_tail(const char *s, size_t bytes, size_t tail)
 
 void columns_cut(const char *s, size_t bytes, size_t columns, size_t *head, size_t *tail)
 {
-	const size_t dots = strlen(COLUMNS_ELLIPSIS);
+	const size_t dots = columns_ellipsis();
 	const size_t keep = columns > dots ? columns - dots : 1;
 
 	*head = trim_head(s, bytes, head_bytes(s, bytes, keep - keep / 2));
@@ -106,8 +114,7 @@ void columns_elide(char *to, const char *s, size_t columns)
 	}
 	columns_cut(s, bytes, columns, &head, &tail);
 	memcpy(to, s, head);
-	strcpy(to + head, COLUMNS_ELLIPSIS);
-	strcpy(to + head + strlen(COLUMNS_ELLIPSIS), s + bytes - tail);
+	strcpy(stpcpy(to + head, terminal_ellipsis()), s + bytes - tail);
 }
 
 bool columns_is_unit(const char *s, size_t n)

@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define COLUMNS_ELLIPSIS "..."
-
 /* Columns that s takes: characters, not bytes. */
 size_t columns_of(const char *s, size_t bytes);
+/* Those of what stands for an elided middle: terminal_ellipsis(). */
+size_t columns_ellipsis(void);
 /* s in at most `columns`, its middle elided if it must be; to holds strlen(s) + 4 bytes. */
 void columns_elide(char *to, const char *s, size_t columns);
 /*

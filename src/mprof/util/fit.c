@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "columns.h"
+#include "terminal.h"
 
 #define COMMAND	       "mprof"
 #define COMMAND_INDENT 6u  /* blanks before a command */
@@ -81,9 +82,9 @@ static void put_word(struct fit *f, size_t from, size_t to)
 	} else {
 		columns_cut(f->held + from, to - from, room, &head, &tail);
 		f->put(f->to, f->held + from, head);
-		f->put(f->to, COLUMNS_ELLIPSIS, strlen(COLUMNS_ELLIPSIS));
+		f->put(f->to, terminal_ellipsis(), strlen(terminal_ellipsis()));
 		f->put(f->to, f->held + to - tail, tail);
-		columns = (unsigned)(columns_of(f->held + from, head) + strlen(COLUMNS_ELLIPSIS) +
+		columns = (unsigned)(columns_of(f->held + from, head) + columns_ellipsis() +
 				     columns_of(f->held + to - tail, tail));
 	}
 	f->column += columns;

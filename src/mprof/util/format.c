@@ -113,8 +113,11 @@ struct text format_percent(uint64_t part, uint64_t of)
 		snprintf(t.s, sizeof(t.s), "<1 %%");
 	else if (part < of && p > 99)
 		snprintf(t.s, sizeof(t.s), ">99 %%");
-	else
+	else if (p < 999.5)
 		snprintf(t.s, sizeof(t.s), "%.0f %%", p);
+	else
+		snprintf(t.s, sizeof(t.s), "%.58s %%",
+			 format_count(p < 1e18 ? (uint64_t)(p + 0.5) : UINT64_MAX).s);
 	return t;
 }
 

@@ -131,6 +131,11 @@ bool terminal_unicode(void)
 	return terminal.unicode;
 }
 
+const char *terminal_ellipsis(void)
+{
+	return terminal.unicode ? "\u2026" : "...";
+}
+
 void terminal_style(FILE *out, enum style style)
 {
 	static const char *const sequence[] = {

@@ -41,6 +41,8 @@ void terminal_say(const char *first, const char *format, va_list args)
 unsigned terminal_text_width(void);
 /* May what is printed hold block elements?  Of a terminal in a UTF-8 locale. */
 bool terminal_unicode(void);
+/* In place of what does not fit into a line: one letter where terminal_unicode(). */
+const char *terminal_ellipsis(void);
 /* From here on, on stdout; nothing where colours are off or out is another stream. */
 void terminal_style(FILE *out, enum style style);
 
