@@ -313,7 +313,7 @@ test_memory_of_a_runtime() {
 	python=$(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))')
 	run env -u PYTHONMALLOC "$mprof" record -o log -- "$python" -c 'x = [str(i) for i in range(600000)]'
 	run "$mprof" report log
-	expect_words out 'were mapped by CPython'"'"'s own allocator'
+	expect_words out 'was mapped by CPython'"'"'s own allocator'
 	expect_words out '; PYTHONMALLOC=malloc would show its blocks.'
 	run "$mprof" report --json log
 	expect_same remedy "$(json out '.findings[0].remedy')" 'PYTHONMALLOC=malloc would show its blocks'
@@ -360,7 +360,7 @@ END
 		run "$mprof" report --all log
 		expect_text out '  * Not in your code: run-time libraries keep '
 		expect_words out "libstdc++'s pool for exceptions without memory (71.0 KiB)"
-		expect_text out 'kept by run-time libraries, not by the program.'
+		expect_words out 'kept by run-time libraries, not by the program.'
 		run "$mprof" report leaks --json log
 		expect_same "$program: leaks" "$(json out '[.rows[] | "\(.stack[-1].function) \(.value)"] | join(", ")')" 'mine 72704, mine 72704'
 	done

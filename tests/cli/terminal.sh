@@ -6,7 +6,7 @@
 
 # on SIZE [VAR=VALUE...] ARGUMENTS...: mprof on a terminal; what it showed in out, its end in err.
 on() {
-	local size=$1 setting=(TERM=xterm LC_ALL=C.UTF-8)
+	local size=$1 setting=(TERM=xterm LC_ALL=C.UTF-8 PYTHONCOERCECLOCALE=0)
 	shift
 	while [[ $1 == *=* && $1 != -* ]]; do
 		setting+=("$1")
@@ -68,13 +68,18 @@ test_terminal_narrow() {
 	expect_text plain 'sort -rn'
 }
 
-test_terminal_names_are_elided_in_their_middle() {
-	local name
+# A function whose name is longer than a line; its trace is log.
+long_name() {
 	name=begins_$(printf 'goes_on_%.0s' {1..10})ends
 	printf '#include <stdlib.h>\nvoid *p[9];\nvoid %s(int i) { p[i] = malloc(900); }\nint main(void) { for (int i = 0; i < 9; i++) %s(i); return 0; }\n' \
 		"$name" "$name" >long.c
 	cc -g -O0 -fno-builtin -o long long.c
 	"$mprof" record -o log -- ./long 2>/dev/null
+}
+
+test_terminal_names_are_elided_in_their_middle() {
+	local name
+	long_name
 	on 24x80 report hot --by function --no-pager --color=never log
 	expect_width 80
 	grep -q 'begins_.*….*ends (long.c)$' out || bad "not elided: $(cat out)"
@@ -140,17 +145,17 @@ test_terminal_bars() {
 
 # Letters beyond ASCII only where the locale has them: bars, and the ellipsis of a name.
 test_terminal_letters() {
-	local locale
-	words
+	local locale name
+	long_name
 	for locale in LC_ALL=C 'LC_ALL= LC_CTYPE=POSIX' 'LC_ALL= LC_CTYPE= LANG=de_DE.ISO-8859-1'; do
-		for view in --all hot 'top-down --min-percent 0'; do
+		for view in --all top-down hot; do
 			# shellcheck disable=SC2086
 			on 24x60 $locale --no-pager --color=never report $view log
 			! LC_ALL=C grep -q '[^ -~]' out || bad "not ASCII with $locale: $(LC_ALL=C grep -m1 '[^ -~]' out)"
 		done
 		expect_text out '...'
 	done
-	on 24x60 LC_ALL= LC_CTYPE= LANG=de_DE.UTF-8 --no-pager report 'top-down' --min-percent 0 log
+	on 24x60 LC_ALL= LC_CTYPE= LANG=de_DE.UTF-8 --no-pager report hot log
 	expect_text out '…'
 	on 24x60 LC_ALL= LANG=C.utf8 --no-pager report --all log
 	grep -q '█' out || bad 'no blocks'
