@@ -27,8 +27,9 @@
 
 struct loaded {
 	uintptr_t start, end, bias;
-	uint64_t identity; /* of path and build-id */
-	uint32_t number;   /* in this process's stream, 0: not in it yet */
+	uintptr_t data, data_end; /* its writable segments */
+	uint64_t identity;	  /* of path and build-id */
+	uint32_t number;	  /* in this process's stream, 0: not in it yet */
 	uint32_t gone;
 	uint32_t checked; /* generation of rules in which it was looked at; stored last */
 };
@@ -227,6 +228,18 @@ static struct loaded *loaded_place(void)
 	return loaded && count < OBJECTS ? &loaded[count++] : NULL;
 }
 
+static void loaded_find_data(struct loaded *l, const struct facts *f)
+{
+	for (uint32_t i = 0; i < f->segments; i++) {
+		uintptr_t at = f->segment[i][0], end = at + f->segment[i][1];
+
+		if (!(f->segment[i][2] >> 60 & PF_W))
+			continue;
+		l->data = l->data_end && l->data < at ? l->data : at;
+		l->data_end = l->data_end > end ? l->data_end : end;
+	}
+}
+
 /* A place for o, with its record in the stream.  0 or -errno. */
 static int loaded_take_place(const struct eh_object *o, const struct facts *f, int *others)
 {
@@ -235,7 +248,10 @@ static int loaded_take_place(const struct eh_object *o, const struct facts *f, i
 
 	if (!l)
 		return ret;
-	*l = (struct loaded){ o->start, o->end, o->bias, loaded_identity(f), 0, 0, 0 };
+	*l = (struct loaded){
+		.start = o->start, .end = o->end, .bias = o->bias, .identity = loaded_identity(f)
+	};
+	loaded_find_data(l, f);
 	return ret < 0 ? ret : loaded_record(l, f);
 }
 
@@ -291,4 +307,13 @@ int mp_loaded_again(void)
 		ret = loaded_record(&loaded[i], loaded_read_facts(&o));
 	}
 	return ret;
+}
+
+int mp_loaded_data(uint32_t i, uintptr_t *start, uintptr_t *end)
+{
+	if (i >= count)
+		return 0;
+	*start = loaded[i].data;
+	*end = loaded[i].gone ? loaded[i].data : loaded[i].data_end;
+	return 1;
 }

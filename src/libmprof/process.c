@@ -195,6 +195,7 @@ static void process_ending(int status)
 	}
 	mp_failed(mp_stacks_flush());
 	mp_stack_use_look();
+	mp_variables_look();
 	mp_fact_end(status);
 }
 
@@ -313,6 +314,7 @@ static void process_exec_begins(const char *path, char *const envp[])
 	}
 	mp_peak_last();
 	mp_stack_use_look();
+	mp_variables_look();
 	mp_table()->note_control(MPROF_CONTROL_EXEC, 0);
 	mp_fact_exec(0, path, process_keeps_us(envp));
 	mp_process_flush();

@@ -78,6 +78,10 @@ const uint64_t *mp_peak_times(void);		/* module.h */
 void mp_peak_falls(size_t bytes);		/* that many are about to be unmapped */
 uint64_t mp_peak_last(void); /* the program is about to end: the mark, 0: not known */
 
+/* ---- variables.c ---- */
+
+void mp_variables_look(void); /* the program is about to end */
+
 /* ---- resident.c ---- */
 
 void mp_resident_begin(const void *block, size_t usable); /* module.h */

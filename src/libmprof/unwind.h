@@ -157,6 +157,8 @@ int mp_full_interrupted(const struct area *stack, uintptr_t at, uintptr_t high, 
  * before, whose rules and numbers the caller has to forget.  0 or -errno.
  */
 int mp_loaded_seen(const struct eh_object *o, int *others);
+/* Addresses of the variables of the i-th object that was met, none if it is gone.  0: no more. */
+int mp_loaded_data(uint32_t i, uintptr_t *start, uintptr_t *end);
 /* All that is loaded, into a stream that begins.  stacks_lock held.  0 or -errno. */
 int mp_loaded_again(void);
 

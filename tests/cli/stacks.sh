@@ -140,3 +140,112 @@ END
 	expect_same 'records' "$(json out '.stacks | length | . < 4200')" true
 	expect_same 'the largest' "$(json out '.stacks[0].used_bytes | . > 700000 and . < 710000')" true
 }
+
+# ---- variables ----
+
+variables_source() {
+	cat <<'END'
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#define MIB (1 << 20)
+char whole[64 * MIB] __attribute__((aligned(4096)));
+static char part[32 * MIB] __attribute__((aligned(4096)));
+char starts_as_one[8 * MIB] __attribute__((aligned(4096))) = { 1 };
+__thread char local[MIB];
+extern char *of_library(void);
+static pthread_barrier_t all;
+static void *run(void *arg)
+{
+	memset(local, 1, sizeof(local));
+	free(malloc(10));
+	pthread_barrier_wait(&all);
+	return arg;
+}
+int main(int argc, char **argv)
+{
+	static int inside[1000];
+	pthread_t t[3];
+	inside[3] = 1;
+	memset(whole, 1, sizeof(whole));
+	memset(part + MIB, 1, 3 * MIB);
+	memset(starts_as_one, 2, 2 * MIB);
+	pthread_barrier_init(&all, NULL, 4);
+	for (int i = 0; i < 3; i++)
+		pthread_create(&t[i], NULL, run, NULL);
+	pthread_barrier_wait(&all);
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
+	pthread_barrier_init(&all, NULL, 1);
+	for (int i = 0; i < 5; i++) {
+		pthread_create(&t[0], NULL, run, NULL);
+		pthread_join(t[0], NULL);
+	}
+	free(of_library());
+	if (argc > 1) {
+		sleep(1);
+		raise(SIGKILL);
+	}
+	return inside[3] - 1;
+}
+END
+}
+
+# NAME: "bytes resident line", of the variable.
+variable() {
+	json out ".rows[] | select(.name == \"$1\") | \"\(.bytes) \(.resident_bytes) \(.line)\""
+}
+
+test_globals() {
+	local build_of how
+	variables_source >variables.c
+	echo '#include <stdlib.h>
+char *of_library(void);
+char in_library[4 << 20] __attribute__((aligned(4096)));
+static char hidden[2 << 20] __attribute__((aligned(4096)));
+char *of_library(void) { hidden[9] = 1; for (int i = 0; i < 1 << 20; i++) in_library[i] = 1; return malloc(77); }' >library.c
+	cc -g -O0 -fPIC -shared -o libvariables.so library.c || bad 'library.c does not compile'
+	for build_of in '-pie -fPIE' '-no-pie'; do
+		# shellcheck disable=SC2086
+		cc -g -O0 -fno-builtin $build_of -pthread -o variables variables.c -L. -lvariables \
+			-Wl,-rpath,"$PWD" || bad 'variables.c does not compile'
+		for how in record profile; do
+			run "$mprof" "$how" -o log -- ./variables
+			run "$mprof" report globals --json --top 0 log
+			expect_same "$build_of: whole" "$(variable whole)" '67108864 67108864 8'
+			expect_same "$build_of: part" "$(variable part)" '33554432 3145728 9'
+			expect_same "$build_of: initial" "$(variable starts_as_one)" '8388608 2097152 10'
+			expect_same "$build_of: local" "$(variable local)" '1048576 null 11'
+			expect_same "$build_of: static of a function" "$(variable inside.0 | cut -d' ' -f1,3)" '4000 23'
+			expect_same "$build_of: of a library" "$(variable in_library)" '4194304 1048576 3'
+			expect_same "$build_of: hidden" "$(variable hidden)" '2097152 4096 4'
+			expect_same "$build_of: threads" "$(json out '[.objects[] |
+				select(.object | endswith("/variables")) |
+				"\(.threads) \(.thread_local_bytes) \(.bytes > 109051904)"] | join("")')" \
+				'4 1048576 true'
+			expect_documented globals_view out
+		done
+	done
+	run "$mprof" record -o log -- ./variables
+	run "$mprof" report globals log
+	expect_text out 'variables.c:8'
+	run "$mprof" report --json log
+	expect_same finding "$(json out '[.findings[] | select(.finding == "variables") | .part > 70000000] | join("")')" true
+	expect_documented run out
+	# Only what it exports is left of a stripped library, and that is said.
+	strip libvariables.so
+	run "$mprof" record -o log -- ./variables
+	run "$mprof" report globals --json --top 0 log
+	expect_same 'stripped: exported' "$(variable in_library)" '4194304 1048576 null'
+	expect_same 'stripped: hidden' "$(variable hidden)" ''
+	expect_same 'stripped, and told' "$(json out '[.objects[] | select(.stripped) | .object | split("/") | last] |
+		index("libvariables.so") != null')" true
+	# Of one that was killed: pages as they were read last, which are those without initial value.
+	run "$mprof" record -o log -- ./variables kill
+	run "$mprof" report globals --json --top 0 log
+	expect_same 'killed: whole' "$(variable whole)" '67108864 67108864 8'
+	expect_same 'killed: part' "$(variable part)" '33554432 3145728 9'
+}

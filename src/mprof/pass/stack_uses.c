@@ -135,3 +135,33 @@ uint64_t stack_uses_resident(const struct stack_uses *s, const struct trace *t,
 			sum += resident_bytes(r, shift, s->of[i].low, s->of[i].high, &near);
 	return sum;
 }
+
+static int by_number(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+uint64_t stack_uses_at_once(const struct stack_uses *s, uint32_t process)
+{
+	uint64_t *begin = must_calloc(2 * s->count + 1, sizeof(*begin)), *end = begin + s->count;
+	uint64_t most = 1;
+	size_t n = 0, ended = 0, i;
+
+	for (i = 0; i < s->count; i++) {
+		if (s->of[i].process != process)
+			continue;
+		begin[n] = s->of[i].begin_ticks;
+		end[n++] = s->of[i].end_ticks ? s->of[i].end_ticks : UINT64_MAX;
+	}
+	qsort(begin, n, sizeof(*begin), by_number);
+	qsort(end, n, sizeof(*end), by_number);
+	for (i = 0; i < n; i++) {
+		while (end[ended] <= begin[i])
+			ended++;
+		most = i + 1 - ended > most ? i + 1 - ended : most;
+	}
+	free(begin);
+	return most;
+}

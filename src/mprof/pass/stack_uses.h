@@ -36,6 +36,8 @@ struct stack_uses {
 
 void stack_uses_find(struct stack_uses *s, const struct trace *t);
 void stack_uses_release(struct stack_uses *s);
+/* Threads of the process that ran at the same time, at most; at least 1. */
+uint64_t stack_uses_at_once(const struct stack_uses *s, uint32_t process);
 /* Is less than a tenth of its stack left? */
 bool stack_is_nearly_full(const struct stack_of *s);
 /* Bytes of stacks of threads of r's process, in pages that r has. */

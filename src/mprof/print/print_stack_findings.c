@@ -9,11 +9,18 @@
 #include "json_rows.h"
 #include "print_findings.h"
 
-enum { FULL, LARGE };
+enum { FULL, LARGE, VARIABLES };
+
+const char *stack_finding_command(size_t which)
+{
+	return which == VARIABLES ? "mprof report globals " : "mprof report threads ";
+}
 
 bool stack_finding_is(const struct stack_findings *s, size_t which)
 {
-	return which == FULL ? s->fullest != NULL : s->process != 0;
+	return which == FULL	? s->fullest != NULL
+	       : which == LARGE ? s->process != 0
+				: s->variables_process != 0;
 }
 
 static void put_thread(const struct stack_of *x, const char *the, FILE *out)
@@ -58,13 +65,26 @@ static void put_large(const struct analysis *a, const struct stack_findings *s, 
 	fputc('.', out);
 }
 
+static void put_variables(const struct analysis *a, const struct stack_findings *s, FILE *out)
+{
+	fprintf(out, "Variables took %s, %s of the most that ", format_bytes(s->variables).s,
+		format_percent(s->variables, s->variables_memory).s);
+	if (a->tree.processes > 1)
+		fprintf(out, "process %" PRIu32, s->variables_process);
+	else
+		fputs("the program", out);
+	fprintf(out, " had resident (%s).", format_bytes(s->variables_memory).s);
+}
+
 void stack_finding_sentence(const struct analysis *a, const struct stack_findings *s, size_t which,
 			    FILE *out)
 {
 	if (which == FULL)
 		put_full(s, out);
-	else
+	else if (which == LARGE)
 		put_large(a, s, out);
+	else
+		put_variables(a, s, out);
 }
 
 static json *text_of(const struct analysis *a, const struct stack_findings *s, size_t which,
@@ -76,7 +96,7 @@ static json *text_of(const struct analysis *a, const struct stack_findings *s, s
 	json *said;
 
 	if (command) {
-		fputs("mprof report threads ", out);
+		fputs(stack_finding_command(which), out);
 		findings_path(a->path, out);
 	} else {
 		stack_finding_sentence(a, s, which, out);
@@ -91,9 +111,15 @@ static json *text_of(const struct analysis *a, const struct stack_findings *s, s
 
 json *stack_finding_json(const struct analysis *a, const struct stack_findings *s, size_t which)
 {
-	const struct stack_of *x = which == FULL ? s->fullest : s->largest;
-	const uint64_t part = which == FULL ? x->used : s->bytes,
-		       of = which == FULL ? x->limit : s->memory;
+	const struct stack_of *x = which == FULL ? s->fullest : which == LARGE ? s->largest : NULL;
 
-	return JSON_NEW(stacks, a, s, which, x, part, of);
+	switch (which) {
+	case FULL:
+		return JSON_NEW(stacks, a, s, which, "stack-full", x, x->used, x->limit, s->full);
+	case LARGE:
+		return JSON_NEW(stacks, a, s, which, "stacks", x, s->bytes, s->memory, s->threads);
+	default:
+		return JSON_NEW(stacks, a, s, which, "variables", x, s->variables,
+				s->variables_memory, 0);
+	}
 }

@@ -409,7 +409,7 @@ static void stacks_item(struct item *x, const struct analysis *a, size_t which)
 	must_close(to);
 	put_text(&x->words, STYLE_PLAIN, text);
 	to = must_memstream(&text, &n);
-	fputs("mprof report threads ", to);
+	fputs(stack_finding_command(which), to);
 	findings_path(a->path, to);
 	must_close(to);
 	put_text(&x->command, STYLE_FAINT, text);

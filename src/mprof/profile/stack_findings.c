@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "../util/alloc.h"
+#include "variables.h"
 
 static void find_fullest(struct stack_findings *s)
 {
@@ -95,12 +96,30 @@ static void find_most(struct stack_findings *s, const struct analysis *a)
 	free(turn);
 }
 
+static void find_variables(struct stack_findings *s, const struct analysis *a,
+			   const struct trace *t)
+{
+	for (size_t i = 0; i < a->walk.heap.processes; i++) {
+		const uint32_t number = a->walk.heap.process[i]->number;
+		const struct tree_process *p = tree_find(&a->tree, number);
+		const uint64_t bytes = variables_resident(t, number);
+
+		if (!p || bytes < STACKS_LEAST || bytes < p->peak_rss_bytes / 4 ||
+		    bytes <= s->variables || !p->peak_rss_bytes)
+			continue;
+		s->variables_process = number;
+		s->variables = bytes;
+		s->variables_memory = p->peak_rss_bytes;
+	}
+}
+
 void stack_findings_make(struct stack_findings *s, const struct analysis *a, const struct trace *t)
 {
 	*s = (struct stack_findings){ .process = 0 };
 	stack_uses_find(&s->uses, t);
 	find_fullest(s);
 	find_most(s, a);
+	find_variables(s, a, t);
 }
 
 void stack_findings_release(struct stack_findings *s)

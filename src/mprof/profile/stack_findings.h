@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * stack_findings.h - what there is to say about the stacks of threads.
+ * stack_findings.h - what there is to say about the stacks of threads and about variables.
  *
  *   fullest   the thread that left least of its stack, if that is less than a tenth
  *   bytes     of resident pages of all threads of one process that ran at once, counting for
  *             each what it had when it ended; told if that is STACKS_LEAST and a quarter of
  *             the greatest RSS of the process
+ *   variables resident bytes of those of the program and its libraries, by the same rule
  */
 #ifndef MPROF_PROFILE_STACK_FINDINGS_H
 #define MPROF_PROFILE_STACK_FINDINGS_H
@@ -23,6 +24,9 @@ struct stack_findings {
 	uint64_t bytes, memory;		/* of its stacks; its greatest RSS */
 	uint64_t threads;		/* that ran at once then */
 	const struct stack_of *largest; /* of these */
+	/* Of variables of a process, the same way; 0: they were small, or not known. */
+	uint32_t variables_process;
+	uint64_t variables, variables_memory;
 };
 
 void stack_findings_make(struct stack_findings *s, const struct analysis *a, const struct trace *t);

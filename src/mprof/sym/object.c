@@ -239,6 +239,12 @@ static void open_object(struct object *o)
 		o->quality = o->symtab.has_locals ? CACHE_SYMBOLS : CACHE_EXPORTED;
 }
 
+void object_open(struct object *o)
+{
+	if (!o->opened)
+		open_object(o);
+}
+
 /* What a file says is not believed: names are shown on terminals, and one to a line. */
 static const char *keep_n(struct object *o, const char *text, size_t n)
 {

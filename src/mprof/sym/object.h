@@ -51,6 +51,20 @@ void object_init(struct object *o, const struct stack_object *of,
 		 const struct object_context *context);
 /* Writes to the cache what is new. */
 void object_close(struct object *o);
+/* A data symbol.  name is libdwfl's; place as in struct sym_variable, file "" and line 0 if not
+ * known. */
+struct object_variable {
+	const char *name, *file;
+	uint32_t line;
+	bool tls;
+	uint64_t address, size;
+};
+/* Each once, in the order of addresses; *stripped: local ones are missing.  The caller's to free.
+ */
+struct object_variable *object_variables(struct object *o, size_t *count, bool *stripped);
+/* Opens its files, if that was not done before. */
+void object_open(struct object *o);
+
 /* What a user should know of it; NULL: nothing. */
 const char *object_why(const struct object *o);
 

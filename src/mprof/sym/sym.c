@@ -18,6 +18,7 @@
 #include "names.h"
 #include "object.h"
 #include "rewrite.h"
+#include "data_symbols.h"
 #include "../util/alloc.h"
 
 /* A name in the form that was asked for. */
@@ -272,4 +273,33 @@ size_t sym_remarks(struct sym *s, const struct sym_remark **remarks)
 	qsort(s->remark, n, sizeof(*s->remark), most_frames);
 	*remarks = s->remark;
 	return n;
+}
+
+/* ---- variables ---- */
+
+static const char *clean(struct sym *s, const char *text)
+{
+	text_clear(&s->scratch);
+	text_add_clean(&s->scratch, text);
+	return s->scratch.failed ? "" : arena_intern(&s->arena, text_string(&s->scratch));
+}
+
+void sym_variables(struct sym *s, uint32_t object, struct sym_variables *v)
+{
+	struct object_variable *found =
+	    object_variables(&s->object[object], &v->count, &v->stripped);
+
+	v->of = must_calloc(v->count + 1, sizeof(*v->of));
+	for (size_t i = 0; i < v->count; i++) {
+		const struct name *name = form(s, clean(s, found[i].name));
+
+		v->of[i] = (struct sym_variable){ .name = name ? name->shown : "?",
+						  .file = clean(s, found[i].file),
+						  .line = found[i].line,
+						  .object = object,
+						  .tls = found[i].tls,
+						  .address = found[i].address,
+						  .size = found[i].size };
+	}
+	free(found);
 }

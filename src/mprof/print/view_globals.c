@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* view_globals.c - the view globals: variables of the program and its libraries. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../profile/variables.h"
+#include "../util/alloc.h"
+#include "figures.h"
+#include "json_rows.h"
+#include "paragraph.h"
+#include "print_table.h"
+#include "views.h"
+
+static int prepare(struct view_request *r, struct error *err)
+{
+	(void)err;
+	r->own = must_calloc(1, sizeof(struct variables));
+	return 0;
+}
+
+static void release(struct view_request *r)
+{
+	variables_release(r->own);
+	free(r->own);
+	r->own = NULL;
+}
+
+static const char *path_of(const struct profile *p, uint32_t object)
+{
+	return p->stacks->object[object].path;
+}
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void put_objects(const struct variables *v, const struct profile *p, FILE *out)
+{
+	struct table t =
+	    TABLE("<object", ">variables", ">bytes", ">resident", ">thread-local", ">threads");
+
+	for (size_t i = 0; i < v->objects; i++) {
+		const struct variable_object *o = &v->object[i];
+
+		table_cell(&t, "%s%s", base_of(path_of(p, o->object)),
+			   o->stripped ? " (stripped)" : "");
+		table_cell(&t, "%s", format_count(o->count).s);
+		table_cell(&t, "%s", format_bytes(o->bytes).s);
+		table_cell(&t, "%s", o->known ? format_bytes(o->resident).s : "-");
+		table_cell(&t, "%s", o->tls ? format_bytes(o->tls).s : "-");
+		table_cell(&t, "%s", o->tls ? format_count(o->threads).s : "-");
+	}
+	table_print(&t, out);
+}
+
+static void put_variables(const struct variables *v, const struct profile *p, size_t shown,
+			  FILE *out)
+{
+	struct table t = TABLE(">bytes", ">resident", "<variable", "<object", "<declared at");
+
+	for (size_t i = 0; i < shown; i++) {
+		const struct variable *x = &v->of[i];
+
+		table_cell(&t, "%s", format_bytes(x->v.size).s);
+		if (x->v.tls)
+			table_cell(&t, "per thread");
+		else
+			table_cell(&t, "%s", x->known ? format_bytes(x->resident).s : "-");
+		table_cell(&t, "%s", x->v.name);
+		table_cell(&t, "%s", base_of(path_of(p, x->v.object)));
+		if (*x->v.file)
+			table_cell(&t, "%s:%" PRIu32, base_of(x->v.file), x->v.line);
+		else
+			table_cell(&t, "-");
+	}
+	table_print(&t, out);
+}
+
+static int text(struct view_request *r, FILE *out, struct error *err)
+{
+	struct variables *v = r->own;
+	size_t shown;
+
+	(void)err;
+	variables_find(v, r->profile);
+	if (!v->objects) {
+		fputs("No object is known: variables need a trace with call stacks.\n", out);
+		return 0;
+	}
+	shown = view_shown(r, v->count);
+	paragraph_line(out,
+		       "Variables: %s, of which %s were resident; thread-local: %s in each "
+		       "thread, %s in all that ran at once.\n",
+		       format_bytes(v->bytes).s, format_bytes(v->resident).s,
+		       format_bytes(v->tls).s, format_bytes(v->tls_all).s);
+	fputc('\n', out);
+	put_objects(v, r->profile, out);
+	fputc('\n', out);
+	put_variables(v, r->profile, shown, out);
+	if (shown < v->count)
+		fprintf(out, "  and %s that are smaller; --top 0 shows all\n",
+			format_many(v->count - shown, "variable", "variables").s);
+	return 0;
+}
+
+/* ---- JSON ---- */
+
+#include "../json/globals.def"
+
+static int members(struct view_request *r, json *o, struct error *err)
+{
+	struct variables *v = r->own;
+
+	(void)err;
+	variables_find(v, r->profile);
+	globals_view_fields(o, v, r->profile);
+	return 0;
+}
+
+static json *row(struct view_request *r, size_t i)
+{
+	const struct variable *x = &((const struct variables *)r->own)->of[i];
+
+	return JSON_NEW(variable, x, path_of(r->profile, x->v.object));
+}
+
+static size_t rows(const struct view_request *r)
+{
+	return view_shown(r, ((const struct variables *)r->own)->count);
+}
+
+const struct view_ops view_globals = {
+	.sort = VALUE_TOTAL,
+	.by = PROFILE_BY_STACK,
+	.totals = true,
+	.prepare = prepare,
+	.text = text,
+	.json = members,
+	.json_row = row,
+	.json_rows = rows,
+	.release = release,
+};

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* variables.c - global and thread-local variables, and how much of them is resident. */
+#include "variables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../pass/resident_pages.h"
+#include "../pass/stack_uses.h"
+#include "../util/alloc.h"
+
+/* Readings of one moment: those of a process's end, or one from outside. */
+struct readings {
+	const struct trace_residency *r;
+	size_t n;
+	uint64_t ticks;
+	uint32_t process;
+	bool whole; /* pages of files, too */
+};
+
+static void find_last(struct readings *x)
+{
+	for (size_t i = 0; i < x->n; i++)
+		if (x->r[i].process == x->process && x->r[i].head->ticks_before > x->ticks)
+			x->ticks = x->r[i].head->ticks_before;
+}
+
+static struct readings readings_of(const struct trace *t, uint32_t process)
+{
+	struct readings x = { .process = process, .whole = true };
+
+	x.n = trace_variables(t, &x.r);
+	find_last(&x);
+	if (x.ticks)
+		return x;
+	x.whole = false;
+	x.n = trace_residencies(t, &x.r);
+	find_last(&x);
+	return x;
+}
+
+static bool is_of(const struct readings *x, size_t i)
+{
+	return x->ticks && x->r[i].process == x->process && x->r[i].head->ticks_before == x->ticks;
+}
+
+static uint64_t resident_in(const struct readings *x, unsigned shift, uint64_t start, uint64_t end)
+{
+	uint64_t sum = 0, near = 0;
+
+	for (size_t i = 0; i < x->n; i++)
+		if (is_of(x, i))
+			sum += resident_bytes(&x->r[i], shift, start, end, &near);
+	return sum;
+}
+
+uint64_t variables_resident(const struct trace *t, uint32_t process)
+{
+	const struct readings x = readings_of(t, process);
+	uint64_t pages = 0;
+
+	for (size_t i = 0; x.whole && i < x.n; i++)
+		if (is_of(&x, i))
+			pages += resident_all(&x.r[i]);
+	return pages * trace_header(t)->page_size;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct variable *x = a, *y = b;
+
+	if (x->v.size != y->v.size)
+		return x->v.size > y->v.size ? -1 : 1;
+	if (x->v.object != y->v.object)
+		return x->v.object < y->v.object ? -1 : 1;
+	return (x->v.address > y->v.address) - (x->v.address < y->v.address);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct variable_object *x = a, *y = b;
+	const uint64_t bx = x->bytes + x->tls, by = y->bytes + y->tls;
+
+	if (bx != by)
+		return bx > by ? -1 : 1;
+	return (x->object > y->object) - (x->object < y->object);
+}
+
+static void add_one(struct variables *v, struct variable_object *o, const struct sym_variable *x,
+		    const struct stack_object *file, const struct readings *r, unsigned shift)
+{
+	struct variable *to = &v->of[v->count++];
+
+	*to = (struct variable){ .v = *x };
+	o->count++;
+	if (x->tls) {
+		o->tls += x->size;
+		return;
+	}
+	to->known = o->known;
+	to->resident =
+	    resident_in(r, shift, file->bias + x->address, file->bias + x->address + x->size);
+	o->bytes += x->size;
+	o->resident += to->resident;
+}
+
+/* What cannot be written is no variable; of an object without segments all symbols count. */
+static bool is_writable(const struct stack_object *file, const struct sym_variable *x)
+{
+	for (size_t i = 0; i < file->segments; i++)
+		if (x->address >= file->segment[i].address &&
+		    x->address - file->segment[i].address < file->segment[i].bytes)
+			return file->segment[i].flags & 2;
+	return !file->segments;
+}
+
+/* Our library in the program is not of the program, nor are pseudo files. */
+static bool is_ours(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return *path != '/' || !strncmp(slash + 1, "libmprof", 8);
+}
+
+static void add_object(struct variables *v, const struct profile *p, uint32_t object)
+{
+	const struct stack_object *file = &p->stacks->object[object];
+	const unsigned shift = (unsigned)__builtin_ctz(p->header->page_size);
+	const struct readings r = readings_of(p->trace, file->first_process);
+	struct variable_object *o = &v->object[v->objects];
+	struct sym_variables found;
+
+	*o = (struct variable_object){ .object = object, .known = r.ticks != 0 };
+	sym_variables(p->sym, object, &found);
+	o->stripped = found.stripped;
+	v->of = must_reallocarray(v->of, v->count + found.count + 1, sizeof(*v->of));
+	for (size_t i = 0; i < found.count; i++)
+		if (found.of[i].tls || is_writable(file, &found.of[i]))
+			add_one(v, o, &found.of[i], file, &r, shift);
+	free(found.of);
+	v->objects++;
+}
+
+void variables_find(struct variables *v, const struct profile *p)
+{
+	struct stack_uses stacks;
+
+	*v = (struct variables){ .count = 0 };
+	v->object = must_calloc(p->stacks->objects + 1, sizeof(*v->object));
+	stack_uses_find(&stacks, p->trace);
+	for (uint32_t i = 1; i < p->stacks->objects; i++) {
+		struct variable_object *o = &v->object[v->objects];
+
+		if (is_ours(p->stacks->object[i].path))
+			continue;
+		add_object(v, p, i);
+		o->threads = stack_uses_at_once(&stacks, p->stacks->object[i].first_process);
+		v->bytes += o->bytes;
+		v->resident += o->resident;
+		v->tls += o->tls;
+		v->tls_all += o->tls * o->threads;
+	}
+	stack_uses_release(&stacks);
+	if (v->count)
+		qsort(v->of, v->count, sizeof(*v->of), by_size);
+	qsort(v->object, v->objects, sizeof(*v->object), by_bytes);
+}
+
+void variables_release(struct variables *v)
+{
+	free(v->of);
+	free(v->object);
+	*v = (struct variables){ .count = 0 };
+}

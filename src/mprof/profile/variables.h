@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * variables.h - global and thread-local variables of the objects that call stacks name.
+ *
+ * Of an object, the process that had it first counts; what is resident is as of the end of that
+ * process, or, if it was killed or still runs, of the last time that mprof read its pages (then
+ * of variables with an initial value nothing is known).
+ */
+#ifndef MPROF_PROFILE_VARIABLES_H
+#define MPROF_PROFILE_VARIABLES_H
+
+#include "../sym/data_symbols.h"
+#include "profile.h"
+
+struct variable {
+	struct sym_variable v;
+	uint64_t resident; /* bytes on resident pages; not of thread-local ones */
+	bool known;	   /* resident is */
+};
+
+struct variable_object {
+	uint32_t object; /* of stacks.h */
+	uint64_t count, bytes, resident, tls;
+	bool stripped, known;
+	uint64_t threads; /* of its process that ran at once, at most */
+};
+
+struct variables {
+	struct variable *of; /* largest first */
+	size_t count;
+	struct variable_object *object; /* most bytes first */
+	size_t objects;
+	uint64_t bytes, resident; /* not thread-local */
+	uint64_t tls, tls_all;	  /* of one thread; of all that ran at once */
+};
+
+void variables_find(struct variables *v, const struct profile *p);
+void variables_release(struct variables *v);
+/* Bytes of pages of variables that the process had resident at its end; 0: not known. */
+uint64_t variables_resident(const struct trace *t, uint32_t process);
+
+#endif

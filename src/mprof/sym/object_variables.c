@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * object_variables.c - the data symbols of an object, and where its source declares them.
+ *
+ * DWARF is asked once for all of them: declarations of a unit, of namespaces, and static ones of
+ * functions.
+ */
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../util/alloc.h"
+#include "object.h"
+
+#define DIES_MAX  4000000u /* that are looked at in one object */
+#define DEPTH_MAX 16
+
+struct list {
+	struct object_variable *of;
+	size_t n, room;
+	unsigned dies;
+};
+
+static int by_address(const void *a, const void *b)
+{
+	const struct object_variable *x = a, *y = b;
+
+	if (x->tls != y->tls)
+		return x->tls ? 1 : -1;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->size != y->size ? (x->size > y->size ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+static void add(struct list *l, const char *name, const GElf_Sym *sym)
+{
+	const int type = GELF_ST_TYPE(sym->st_info);
+
+	if (!name || !*name || !sym->st_size || sym->st_shndx == SHN_UNDEF ||
+	    (type != STT_OBJECT && type != STT_TLS))
+		return;
+	GROW(l->of, l->n + 1, l->room);
+	l->of[l->n++] = (struct object_variable){ .name = name,
+						  .file = "",
+						  .tls = type == STT_TLS,
+						  .address = sym->st_value,
+						  .size = sym->st_size };
+}
+
+/* Fewest underscores first: of environ and __environ, which are one. */
+static size_t underscores(const char *name)
+{
+	return strspn(name, "_");
+}
+
+static void drop_aliases(struct list *l)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		struct object_variable *last = kept ? &l->of[kept - 1] : NULL, *x = &l->of[i];
+
+		if (!last || last->tls != x->tls || last->address != x->address)
+			l->of[kept++] = *x;
+		else if (underscores(x->name) < underscores(last->name))
+			last->name = x->name;
+	}
+	l->n = kept;
+}
+
+/* ---- declarations ---- */
+
+/* The address of a variable, or its place in the TLS of its object. */
+static bool place_of(Dwarf_Die *die, uint64_t *address, bool *tls)
+{
+	Dwarf_Attribute location, indexed;
+	Dwarf_Op *op;
+	size_t n;
+
+	if (!dwarf_attr(die, DW_AT_location, &location) || dwarf_getlocation(&location, &op, &n) ||
+	    !n || n > 2)
+		return false;
+	*tls = n == 2;
+	*address = op[0].number;
+	if (*tls)
+		return op[1].atom == DW_OP_GNU_push_tls_address ||
+		       op[1].atom == DW_OP_form_tls_address;
+	if (op[0].atom == DW_OP_addrx || op[0].atom == DW_OP_GNU_addr_index)
+		return !dwarf_getlocation_attr(&location, op, &indexed) &&
+		       !dwarf_formaddr(&indexed, address);
+	return op[0].atom == DW_OP_addr;
+}
+
+static void declare(struct list *l, Dwarf_Die *die, uint64_t bias)
+{
+	struct object_variable key = { .name = "", .size = UINT64_MAX }, *x;
+	size_t low = 0, high = l->n, mid;
+	const char *file;
+	int line = 0;
+
+	if (!place_of(die, &key.address, &key.tls))
+		return;
+	key.address += key.tls ? 0 : bias;
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (by_address(&l->of[mid], &key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	x = low < l->n ? &l->of[low] : NULL;
+	if (!x || x->tls != key.tls || x->address != key.address)
+		return;
+	file = dwarf_decl_file(die);
+	dwarf_decl_line(die, &line);
+	x->file = file ? file : "";
+	x->line = line > 0 ? (uint32_t)line : 0;
+}
+
+static void search(struct list *l, Dwarf_Die *parent, uint64_t bias, int depth)
+{
+	Dwarf_Die die;
+
+	if (depth == DEPTH_MAX || dwarf_child(parent, &die))
+		return;
+	do {
+		if (++l->dies > DIES_MAX)
+			return;
+		switch (dwarf_tag(&die)) {
+		case DW_TAG_variable:
+			declare(l, &die, bias);
+			break;
+		case DW_TAG_namespace:
+		case DW_TAG_module:
+		case DW_TAG_subprogram:
+		case DW_TAG_lexical_block:
+			search(l, &die, bias, depth + 1);
+			break;
+		}
+	} while (!dwarf_siblingof(&die, &die));
+}
+
+static void declare_all(struct list *l, struct object *o)
+{
+	Dwarf_CU *unit = NULL;
+	Dwarf_Die die;
+
+	while (o->lines.dwarf &&
+	       dwarf_get_units(o->lines.dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0)
+		search(l, &die, o->dwarf_bias - o->bias, 0);
+}
+
+struct object_variable *object_variables(struct object *o, size_t *count, bool *stripped)
+{
+	struct list l = { .n = 0 };
+	GElf_Sym sym;
+	GElf_Addr address;
+	int i, n;
+
+	object_open(o);
+	n = o->dwfl_module ? dwfl_module_getsymtab(o->dwfl_module) : 0;
+	for (i = 1; i < n; i++)
+		add(&l,
+		    dwfl_module_getsym_info(o->dwfl_module, i, &sym, &address, NULL, NULL, NULL),
+		    &sym);
+	if (l.n)
+		qsort(l.of, l.n, sizeof(*l.of), by_address);
+	drop_aliases(&l);
+	declare_all(&l, o);
+	*count = l.n;
+	*stripped = !o->symtab.has_locals;
+	return l.of;
+}
