@@ -415,3 +415,70 @@ END2
 			.figures | [.calls > 8000000, .live]' out)" '[true,0]'
 	done
 }
+
+# Six programs and their input; what they allocate depends on nothing else.
+real_programs() {
+	cat >p.py <<'END2'
+import json
+d = json.loads(json.dumps([{"a%d" % i: list(range(i % 50)), "s": "x" * (i % 300)} for i in range(20000)]))
+print(len(d), sum(len(x["s"]) for x in d))
+END2
+	cat >p.pl <<'END2'
+my %h;
+for my $i (1..60000) { $h{"key$i"} = "v" x ($i % 200); push @{$h{list}{$i % 100}}, $i; }
+print scalar(keys %h), "\n";
+END2
+	cat >p.sql <<'END2'
+create table t(a integer primary key, b text);
+with recursive c(x) as (select 1 union all select x + 1 from c where x < 60000) insert into t select x, hex(x) || printf('%0100d', x) from c;
+create index i on t(b);
+select count(*), max(b) from t where b like '%77%';
+select b from t order by substr(b, 3) limit 1;
+END2
+	jq -nc '[range(30000) | {a: ., b: ("\(.)" * 10)}]' >in.json
+	seq 1 200000 >lines
+	awk 'BEGIN {
+		print "unsigned long strlen(const char *);\nint f0(int x, const char *s) { return x + (int)strlen(s); }"
+		for (i = 1; i < 500; i++)
+			printf "int f%d(int x, const char *s) { int n = 0; for (int i = 0; i < x; i++) { if (s[i] == %d) n += i * %d; else n ^= strlen(s + i) + f%d(x - 1, s); } return n; }\n", i, i % 90, i, i - 1
+	}' >in.c
+}
+
+real_program() { # NAME COMMAND...: COMMAND with the program of this name
+	local name=$1
+	shift
+	case $name in
+	python) PYTHONMALLOC=malloc PYTHONHASHSEED=0 "$@" /usr/bin/python3 p.py ;;
+	perl) PERL_HASH_SEED=0 "$@" perl p.pl ;;
+	sqlite) "$@" sqlite3 -batch :memory: -init p.sql .quit ;;
+	jq) "$@" jq -c 'map(select(.a > 5)) | group_by(.a % 100) | length' in.json ;;
+	cc1) "$@" "$(gcc -print-prog-name=cc1)" -quiet -O1 in.c -o out.s ;;
+	awk) "$@" awk '{ a[$1 % 5000] = a[$1 % 5000] "x" $0 } END { print length(a) }' lines ;;
+	esac >/dev/null 2>err </dev/null
+}
+
+# Bytes in total and in use, of functions that have a hundredth of all and two samples or more: 95
+# of 100 are within their ranges, less what chance takes away from some 130 of them.
+test_profile_samples_of_programs() {
+	local name seed within=0 of=0 row
+	real_programs
+	for name in python perl sqlite jq cc1 awk; do
+		real_program $name "$mprof" profile -q -o exact -- || bad "$name: $(cat err)"
+		"$mprof" report hot --by function --json --top 0 exact >truth 2>err
+		for seed in 1 2; do
+			real_program $name "$mprof" profile -q --sample=64K --seed $seed -o file --
+			"$mprof" report hot --by function --json --top 0 file >estimate 2>err
+			row=$(jq -nr --slurpfile t truth --slurpfile e estimate '$t[0].total.figures as $all |
+				["total", "live"] | map(. as $v |
+				[($t[0].rows[] | select(.figures[$v] * 100 > $all[$v] and .figures[$v] >= 131072)) as $true |
+				 (first($e[0].rows[] | select(.function == $true.function and .module == $true.module)) // {}) as $est |
+				 ($est.ranges[$v] // [0, 0]) as $r |
+				 $true.figures[$v] >= $r[0] and $true.figures[$v] <= $r[1]]) | add |
+				"\(map(select(.)) | length) \(length)"')
+			within=$((within + ${row% *}))
+			of=$((of + ${row#* }))
+		done
+	done
+	[ "$of" -ge 80 ] || bad "only $of figures were estimated"
+	[ $((within * 100)) -ge $((of * 92)) ] || bad "$within of $of figures are within their ranges"
+}
