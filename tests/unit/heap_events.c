@@ -87,6 +87,11 @@ START_TEST(realloc_that_moves)
 	ck_assert_uint_eq(feed.a.resizes.chains, 1);
 	ck_assert_uint_eq(feed.a.resizes.longest, 3);
 	ck_assert_uint_eq(feed.a.resizes.longest_bytes, 50);
+	ck_assert_uint_eq(feed.a.resizes.mosts, 3);
+	ck_assert_uint_eq(feed.a.resizes.most[2].from, 300);
+	ck_assert_uint_eq(feed.a.resizes.most[2].to, 200);
+	ck_assert_uint_eq(feed.a.resizes.most[2].calls, 1);
+	ck_assert_uint_eq(feed.a.resizes.more_calls, 0);
 	ck_assert_uint_eq(left()->blocks, 1);
 	ck_assert_uint_eq(left()->bytes, 50);
 	ck_assert_uint_eq(feed.a.peak.all.at.bytes, 300);

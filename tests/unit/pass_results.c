@@ -138,6 +138,11 @@ START_TEST(a_chain_of_reallocs)
 	ck_assert_uint_eq(r->calls, 4094);
 	ck_assert_uint_eq(r->in_place.grew, 4094);
 	ck_assert_uint_eq(r->grown_bytes, 1048064);
+	/* Each pair of sizes once: the first ones are told, the others counted. */
+	ck_assert_uint_eq(r->mosts, RESIZES_MOST);
+	ck_assert_uint_eq(r->most[0].from, 512);
+	ck_assert_uint_eq(r->most[0].to, 768);
+	ck_assert_uint_eq(r->more_calls, 4094 - RESIZES_MOST);
 	ck_assert_uint_eq(r->copied_bytes, 0);
 	ck_assert_uint_eq(r->longest, 4094);
 	ck_assert_uint_eq(r->chain[11], 1);

@@ -637,6 +637,174 @@ each("the heap map shows the peak, and follows the window", async (r) => {
   await page.close();
 });
 
+each("exact sizes of realloc add up, and differences follow from them", async (r) => {
+  const page = await open(r, "page=realloc"), { sizes, sizes_left_out: more, pairs } = r.said[""].realloc;
+  assert.equal(sizes.reduce((n, p) => n + p.calls, 0) + more, pairs.reduce((n, p) => n + p.calls, 0));
+  if (sizes.length) {
+    const shown = await page.evaluate(() => [...document.querySelectorAll(".exact-sizes tbody")].map((b) => [...b.rows].map((row) => [...row.cells].map((c) => c.innerText.trim()))));
+    assert.deepEqual(shown[0].slice(0, 1), [[count(sizes[0].calls), count(sizes[0].from), count(sizes[0].to)]]);
+    const [calls, by] = shown[1][0], gap = +by.replace("\u2212", "-").replaceAll(",", "");
+    assert.equal(sizes.filter((p) => p.to - p.from === gap).reduce((n, p) => n + p.calls, 0), +calls.replaceAll(",", ""));
+  }
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+// The interactions that profilers have in common; each by its key or its click.
+only("c++", "the 25 interactions", async (r) => {
+  const page = await open({ url: world.view.url }, "", { path: "0/#page=flame&libraries=1" }), hash = async () => decodeURIComponent(await page.evaluate(() => location.hash));
+  const graph = page.locator(".graph canvas"), spoken = () => page.locator("#page [aria-live]").first().innerText(), body = page.locator("body"), done = [];
+  const box = async () => { const b = await graph.boundingBox(); return { x: b.x + b.width / 3, y: b.y + b.height - 27 }; }; // the row above the root
+  const it = async (number, what, test) => { try { assert.ok(await test()); done.push(number); } catch (error) { throw new Error(`${number} ${what}: ${error.message}`); } };
+  const press = async (key, on = body) => { await on.press(key); return hash(); };
+  await it(1, "zoom by a click, and by Enter", async () => {
+    const { x, y } = await box();
+    await page.mouse.click(x, y);
+    const clicked = /zoom=\d+/.test(await hash());
+    await press("Escape");
+    await graph.focus();
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Enter");
+    return clicked && /zoom=\d+/.test(await hash());
+  });
+  await it(2, "what a frame is, under the pointer and for the chosen frame", async () => {
+    const { x, y } = await box();
+    await page.mouse.move(x, y);
+    const tip = await page.locator(".tip").innerText();
+    return /^main\n.*:\d+\n.* in [\d,]+ blocks? \(\S+ %\)/.test(tip) && /main/.test(await spoken());
+  });
+  await it(3, "all again", async () => !/zoom/.test(await press("Escape")) && !/zoom/.test(await press("0")));
+  await it(4, "search, with the sum of matches", async () => {
+    await body.press("/");
+    await page.keyboard.type("add");
+    const found = await page.locator(".found").innerText();
+    await page.keyboard.press("Escape");
+    await page.locator(".graph input[type=search]").fill("");
+    await graph.focus();
+    await page.keyboard.press("Control+f");
+    return / % in matches/.test(found) && await page.evaluate(() => document.activeElement.type === "search");
+  });
+  await page.keyboard.press("Escape");
+  await it(5, "the figure", async () => /figure=calls/.test(await press("5")) && !/figure/.test(await press("1")));
+  await it(6, "a window", async () => {
+    await page.getByLabel("End of the window").fill("10");
+    const set = /to=10/.test(await hash());
+    await page.getByRole("button", { name: "Whole run" }).click();
+    return set && !/to=10/.test(await hash());
+  });
+  await it(7, "any column sorts a table, by a click and by Enter", async () => {
+    await go(page, "page=tables");
+    for (const [name, number] of [["With callees", true], ["Function", false]]) {
+      const header = page.locator("#page th button", { hasText: name }).first();
+      await header.focus();
+      await page.keyboard.press("Enter");
+      const order = () => page.locator("#page th", { hasText: name }).first().getAttribute("aria-sort");
+      assert.equal(await order(), number ? "descending" : "ascending");
+      await page.keyboard.press("Enter");
+      assert.equal(await order(), number ? "ascending" : "descending");
+    }
+    return true;
+  });
+  await go(page, "page=flame&libraries=1");
+  await it(8, "bottom-up", async () => /inverted=1/.test(await press("i")) && !/inverted/.test(await press("i")));
+  await it(9, "icicle", async () => /icicle=1/.test(await press("v")) && !/icicle/.test(await press("v")));
+  await it(10, "back and forward", async () => {
+    const { x, y } = await box();
+    await page.mouse.click(x, y);
+    await page.goBack();
+    const back = !/zoom/.test(await hash());
+    await page.goForward();
+    return back && /zoom/.test(await hash());
+  });
+  await press("Escape");
+  await it(11, "library frames", async () => !/libraries=1/.test(await press("l")) && /libraries=1/.test(await press("l")));
+  const choose = async () => { await graph.focus(); await page.keyboard.press("Home"); await page.keyboard.press("ArrowUp"); await page.keyboard.press("ArrowUp"); };
+  await it(12, "callers and callees", async () => { await choose(); return /page=callers&.*of=\d+/.test(await press("c", graph)); });
+  await page.goBack();
+  await it(13, "the source line", async () => { await choose(); return /page=sources&.*of=\d+/.test(await press("s", graph)); });
+  await page.goBack();
+  await it(14, "threads", async () => /thread=1/.test(await press("t")) && !/thread=/.test(await press("T")));
+  await it(15, "recursion", async () => /recursion=0/.test(await press("r")) && !/recursion/.test(await press("r")));
+  await it(16, "only what goes through a function, or its subtree", async () => {
+    await choose();
+    const only_ = /function=/.test(await press("f", graph));
+    await press("u");
+    await choose();
+    return only_ && /zoom=\d+/.test(await press("F", graph));
+  });
+  await press("Escape");
+  await it(17, "drop, merge, merge a module", async () => {
+    for (const [key, what] of [["d", /without=/], ["m", /merged=/], ["C", /merged=\//]]) {
+      await choose();
+      assert.match(await press(key, graph), what);
+      await press("u");
+    }
+    return true;
+  });
+  await it(18, "a link shows the same", async () => {
+    await go(page, "page=tables&figure=calls&sort=sum&thread=1");
+    const other = await browser.newPage();
+    await other.goto(page.url());
+    await poll(other, () => document.documentElement.dataset.ready === "1", "the link");
+    const same = await total(other) === await total(page) && await other.locator("#page").innerText() === await page.locator("#page").innerText();
+    await other.close();
+    return same;
+  });
+  await go(page, "page=flame&libraries=1");
+  await it(19, "a least share", async () => { await page.getByLabel("Least share of a frame").fill("9"); return /share=5/.test(await hash()); });
+  await go(page, "page=flame&libraries=1");
+  await it(20, "from frame to frame", async () => {
+    await choose();
+    const first = await spoken();
+    await page.keyboard.press("ArrowDown");
+    const second = await spoken();
+    await page.keyboard.press("Home");
+    return first !== second && /^all/.test(await spoken());
+  });
+  await it(21, "copy a name, and a stack", async () => {
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    const copied = () => page.evaluate(() => navigator.clipboard.readText());
+    await choose();
+    await page.keyboard.press("Control+c");
+    const name = await copied();
+    await page.keyboard.press("Shift+S");
+    return /^\S+$/.test(name) && (await copied()).split("\n").length > 1;
+  });
+  await it(22, "open a tree", async () => {
+    await go(page, "page=tree&libraries=1");
+    const open_ = () => page.locator(".tree [aria-expanded=true]").count(), first = page.locator(".tree .row").first();
+    await first.focus();
+    await page.keyboard.press("ArrowLeft");
+    const none = await open_();
+    await page.keyboard.press("ArrowRight");
+    const one = await open_();
+    await page.keyboard.press("*");
+    return one > none && await open_() > one;
+  });
+  await it(23, "compare, and swap", async () => {
+    await go(page, "page=compare&with=1");
+    await poll(page, () => document.querySelector(".change") !== null, "the other trace");
+    await Promise.all([page.waitForURL(/\/1\/#/), body.press("x")]);
+    await poll(page, () => document.documentElement.dataset.ready === "1" && document.querySelector(".change") !== null, "the swapped page");
+    return /with=0/.test(await hash());
+  });
+  await page.goto(world.view.url + "0/#page=flame");
+  await poll(page, () => document.documentElement.dataset.ready === "1", "the page");
+  await it(24, "the list of keys", async () => { await body.press("?"); return page.locator("dialog").isVisible(); });
+  await page.keyboard.press("Escape");
+  await it(25, "pictures, figures, and the command", async () => {
+    for (const [name, kind] of [["Save SVG", /svg/], ["Save PNG", /png/], ["CSV", /csv/]]) {
+      const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name, exact: true }).click()]);
+      assert.match(file.suggestedFilename(), kind);
+    }
+    return /^mprof report peak/.test(await page.locator("footer code").innerText());
+  });
+  assert.equal(done.length, 25);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+  assert.ok(r);
+});
+
 only("c++", "a search takes a regular expression", async (r) => {
   const page = await open(r, "page=tables"), names = async () => (await rows(page, 200)).map((row) => row[5]);
   const all = await names();

@@ -7,6 +7,10 @@
  */
 #include "resizes.h"
 
+#include <stdlib.h>
+
+#include "../util/alloc.h"
+
 struct chain {
 	uint64_t copied; /* bytes so far */
 	uint32_t calls;	 /* so far; 0: no chain */
@@ -67,6 +71,17 @@ static unsigned bits(uint64_t n)
 	return n ? 64u - (unsigned)__builtin_clzll(n) : 0;
 }
 
+/* Sizes of 4 GiB and more, and pairs beyond the limit, are not told apart. */
+static void count_exact(struct resizes *s, uint64_t from, uint64_t to)
+{
+	const uint64_t key = from << 32 | to;
+
+	if ((from | to) >> 32 || (s->exact.used >= RESIZES_PAIRS && !hash_get(&s->exact, key)))
+		s->more_calls++;
+	else
+		(*hash_at(&s->exact, key))++;
+}
+
 static void resized(struct resizes *s, const struct event *e, uint32_t process,
 		    const struct block *old, uint32_t number)
 {
@@ -81,6 +96,7 @@ static void resized(struct resizes *s, const struct event *e, uint32_t process,
 	else
 		s->shrunk_bytes += old->size - e->size;
 	s->pair[bits(old->size)][bits(e->size)]++;
+	count_exact(s, old->size, e->size);
 	sort->grew += e->size > old->size;
 	sort->shrank += e->size < old->size;
 	sort->same += e->size == old->size;
@@ -149,6 +165,37 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	array_release(t);
 }
 
+static int by_calls(const void *a, const void *b)
+{
+	const struct resizes_exact *x = a, *y = b;
+
+	if (x->calls != y->calls)
+		return x->calls < y->calls ? 1 : -1;
+	if (x->from != y->from)
+		return x->from > y->from ? 1 : -1;
+	return (x->to > y->to) - (x->to < y->to);
+}
+
+static void finish(void *self, struct walk *w)
+{
+	struct resizes *s = self;
+	size_t i;
+
+	(void)w;
+	s->most = must_malloc((s->exact.used + 1) * sizeof(*s->most));
+	for (i = 0; i < s->exact.slots; i++) {
+		const struct hash_slot *h = &s->exact.slot[i];
+
+		if (h->value)
+			s->most[s->mosts++] =
+			    (struct resizes_exact){ h->key >> 32, h->key & UINT32_MAX, h->value };
+	}
+	hash_release(&s->exact);
+	qsort(s->most, s->mosts, sizeof(*s->most), by_calls);
+	while (s->mosts > RESIZES_MOST)
+		s->more_calls += s->most[--s->mosts].calls;
+}
+
 static void release(void *self)
 {
 	struct resizes *s = self;
@@ -158,6 +205,8 @@ static void release(void *self)
 	for (i = 0; i < s->open.count; i++)
 		array_release(&t[i]);
 	array_release(&s->open);
+	hash_release(&s->exact);
+	free(s->most);
 }
 
 const struct pass_ops resizes_pass = {
@@ -165,5 +214,6 @@ const struct pass_ops resizes_pass = {
 	.start = start,
 	.batch = batch,
 	.gone = gone,
+	.finish = finish,
 	.release = release,
 };

@@ -13,11 +13,20 @@
 #ifndef MPROF_PASS_RESIZES_H
 #define MPROF_PASS_RESIZES_H
 
+#include "../util/hash.h"
 #include "array.h"
 #include "walk.h"
 
 #define RESIZES_BUCKETS 33u
 #define RESIZES_SIZES	65u
+
+#define RESIZES_PAIRS 65536u /* of exact sizes that are kept */
+#define RESIZES_MOST  500u   /* that are told */
+
+/* Calls of blocks of one size for exactly another one. */
+struct resizes_exact {
+	uint64_t from, to, calls;
+};
 
 struct resizes_sort {
 	uint64_t grew, shrank, same; /* calls */
@@ -36,6 +45,11 @@ struct resizes {
 	/* calls of a block, by bits of its old and its new size: 0 for 0 bytes, n for 2^(n-1) to
 	 * 2^n - 1 */
 	uint64_t pair[RESIZES_SIZES][RESIZES_SIZES];
+	struct hash exact; /* while walking: calls, by old size << 32 | new size */
+	/* when it is over: those of most calls first, and the calls that none of them has */
+	struct resizes_exact *most;
+	size_t mosts;
+	uint64_t more_calls;
 	/* [i]: chains of 2^i to below 2^(i + 1) calls */
 	uint64_t chain[RESIZES_BUCKETS];
 	uint64_t chains;

@@ -46,17 +46,12 @@ const ROWS = 200;
 
 // A sortable table that shows its first rows, and more when asked.
 export function sortable<R>(rows: R[], columns: Column<R>[], sort: string, onSort: (key: string) => void,
-		name: string): HTMLElement {
-	const by = columns.find(c => c.key == sort) ?? columns[0], body = el("tbody");
-	const value = (r: R, c: Column<R>) => c.value ? c.value(r) : c.text(r);
-	const sorted = [...rows].sort((x, y) => {
-		const a = value(x, by), b = value(y, by);
-		return by.number ? (b as number) - (a as number) : String(a).localeCompare(String(b));
-	});
-	const more = el("button", { type: "button", click: () => add() });
-	let shown = 0;
-	const add = () => {
-		for (const r of sorted.slice(shown, shown + ROWS))
+		name: string, first = ROWS): HTMLElement {
+	const body = el("tbody"), head = el("tr"), value = (r: R, c: Column<R>) => c.value ? c.value(r) : c.text(r);
+	const more = el("button", { type: "button", click: () => add(ROWS) });
+	let by = columns.find(c => c.key == sort) ?? columns[0], upward = !by.number, sorted: R[] = [], shown = 0;
+	const add = (most: number) => {
+		for (const r of sorted.slice(shown, shown + most))
 			body.append(el("tr", {}, ...columns.map(c => {
 				const cell = el("td", { class: c.number ? "n" : null }, c.node ? c.node(r) : c.text(r));
 				if (c.share) {
@@ -66,14 +61,34 @@ export function sortable<R>(rows: R[], columns: Column<R>[], sort: string, onSor
 				}
 				return cell;
 			})));
-		shown = Math.min(sorted.length, shown + ROWS);
+		shown = Math.min(sorted.length, shown + most);
 		more.textContent = `Show ${Math.min(ROWS, sorted.length - shown)} more of ${sorted.length}`;
 		more.hidden = shown == sorted.length;
 	};
-	add();
-	const head = el("tr", {}, ...columns.map(c => el("th", { scope: "col", class: c.number ? "n" : null,
-		"aria-sort": c == by ? (c.number ? "descending" : "ascending") : "none" },
-		el("button", { type: "button", title: c.help ?? meaning(c.title), click: () => onSort(c.key) }, c.title))));
+	const order = () => {
+		const sign = upward ? 1 : -1;
+		sorted = [...rows].sort((x, y) => {
+			const a = value(x, by), b = value(y, by);
+			return sign * (by.number ? (a as number) - (b as number) : String(a).localeCompare(String(b)));
+		});
+		head.replaceChildren(...columns.map(c => el("th", { scope: "col", class: c.number ? "n" : null,
+			"aria-sort": c == by ? (upward ? "ascending" : "descending") : "none" },
+			el("button", { type: "button", title: c.help ?? meaning(c.title), click: () => choose(c) }, c.title))));
+		body.replaceChildren();
+		shown = 0;
+		add(first);
+	};
+	// A second click turns the order round.
+	const choose = (c: Column<R>) => {
+		const same = c == by;
+		upward = same ? !upward : !c.number;
+		by = c;
+		order();
+		head.querySelectorAll("button")[columns.indexOf(c)].focus();
+		if (!same)
+			onSort(c.key);
+	};
+	order();
 	const csv = () => [columns.map(c => c.title), ...sorted.map(r => columns.map(c => String(value(r, c))))]
 		.map(line => line.map(quoteCsv).join(",")).join("\r\n") + "\r\n";
 	return el("div", { class: "table" },

@@ -142,6 +142,7 @@ class App {
 		this.bar.show(s, this.answer, d.head.served ? this.exactWindow() : null);
 		this.showGraph();
 		const page = pages.find(p => p.key == s.page) ?? pages[0], focus = document.activeElement == this.search;
+		const column = this.main.contains(document.activeElement) && document.activeElement!.closest("th")?.textContent;
 		this.main.replaceChildren(page.make(this.view()));
 		if (page.whole && !isWhole(d, s))
 			this.main.prepend(el("p", { class: "note" }, "This page is about the whole run, whatever window and filters say."));
@@ -149,6 +150,8 @@ class App {
 			this.main.prepend(el("p", { class: "note" }, `"${s.measure.title}" is known of the whole run only.`));
 		if (focus)
 			this.search.focus();
+		if (column)
+			[...this.main.querySelectorAll<HTMLElement>("th button")].find(b => b.textContent == column)?.focus();
 		this.command.textContent = command(s, d);
 		this.uncommanded.textContent = noCommand(s, d);
 		this.flame.draw();

@@ -354,7 +354,26 @@ function realloc(v: View): HTMLElement {
 		sortable(["in_place", "moved"], [
 			{ key: "what", title: "", text: k => k == "moved" ? "moved" : "in place" },
 			...kinds.map(kind => ({ key: kind, title: kind, number: true, text: (k: string) => count(r[k][kind]), value: (k: string) => r[k][kind] })),
-		], "what", () => {}, "realloc"), resizePairs(r.pairs), el("p", {}, el("code", {}, `mprof report realloc ${quote(v.d.head.trace)}`)));
+		], "what", () => {}, "realloc"), resizePairs(r.pairs), exactResizes(r.sizes, r.sizes_left_out), el("p", {}, el("code", {}, `mprof report realloc ${quote(v.d.head.trace)}`)));
+}
+
+interface Resize { from: number; to: number; calls: number }
+
+// Which sizes follow each other, and by how much blocks grow or shrink.
+function exactResizes(sizes: Resize[], more: number): HTMLElement | null {
+	if (!sizes.length)
+		return null;
+	const gaps = new Map<number, number>(), all = sizes.reduce((n, p) => n + p.calls, 0) + more;
+	for (const p of sizes)
+		gaps.set(p.to - p.from, (gaps.get(p.to - p.from) ?? 0) + p.calls);
+	const by = (n: number) => (n > 0 ? "+" : n < 0 ? "\u2212" : "") + count(Math.abs(n)), calls = <R extends { calls: number }>(): Column<R> =>
+		({ key: "calls", title: "Calls", number: true, text: r => count(r.calls), value: r => r.calls, share: r => r.calls / all });
+	return el("div", { class: "two exact-sizes" }, el("div", {}, el("h3", {}, "Most frequent sizes, in bytes"), sortable(sizes, [calls<Resize>(),
+		{ key: "from", title: "From", number: true, text: p => count(p.from), value: p => p.from }, { key: "to", title: "To", number: true, text: p => count(p.to), value: p => p.to },
+	], "calls", () => {}, "realloc-sizes", 20)), el("div", {}, el("h3", {}, "Most frequent differences, in bytes"),
+		sortable([...gaps].map(([gap, n]) => ({ gap, calls: n })), [calls<{ gap: number; calls: number }>(),
+			{ key: "gap", title: "Difference", number: true, text: g => by(g.gap), value: g => g.gap }], "calls", () => {}, "realloc-differences", 20),
+		more > 0 && el("p", {}, `${many(more, "call")} of other sizes.`)));
 }
 
 // Old sizes are rows, new ones columns: below the diagonal blocks shrink, above it they grow.
