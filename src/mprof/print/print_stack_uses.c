@@ -5,7 +5,6 @@
 #include <inttypes.h>
 
 #include "figures.h"
-#include "paragraph.h"
 #include "print_table.h"
 
 static struct text since(const struct profile *p, uint64_t ticks)
@@ -52,9 +51,9 @@ static void put_largest(const struct stack_of *s, struct profile *p, FILE *out)
 	if (s->deepest)
 		snprintf(when, sizeof(when), "; its deepest recorded call came %s after the start",
 			 since(p, s->deepest_ticks).s);
-	paragraph_line(out, "Stacks: thread %" PRIu32 "%s used most, %s %s%s%s.\n", s->thread,
-		       s->main ? " (main)" : "", s->looked_ticks ? "up to" : "at least",
-		       format_bytes(s->used).s, limit, when);
+	fprintf(out, "Stacks: thread %" PRIu32 "%s used most, %s %s%s%s.\n", s->thread,
+		s->main ? " (main)" : "", s->looked_ticks ? "up to" : "at least",
+		format_bytes(s->used).s, limit, when);
 }
 
 void stack_uses_print(const struct stack_uses *s, struct profile *p, size_t most, FILE *out)

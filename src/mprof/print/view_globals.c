@@ -8,7 +8,6 @@
 #include "../util/alloc.h"
 #include "figures.h"
 #include "json_rows.h"
-#include "paragraph.h"
 #include "print_table.h"
 #include "views.h"
 
@@ -92,11 +91,11 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 		return 0;
 	}
 	shown = view_shown(r, v->count);
-	paragraph_line(out,
-		       "Variables: %s, of which %s were resident; thread-local: %s in each "
-		       "thread, %s in all that ran at once.\n",
-		       format_bytes(v->bytes).s, format_bytes(v->resident).s,
-		       format_bytes(v->tls).s, format_bytes(v->tls_all).s);
+	fprintf(out,
+		"Variables: %s, of which %s were resident; thread-local: %s in each "
+		"thread, %s in all that ran at once.\n",
+		format_bytes(v->bytes).s, format_bytes(v->resident).s, format_bytes(v->tls).s,
+		format_bytes(v->tls_all).s);
 	fputc('\n', out);
 	put_objects(v, r->profile, out);
 	fputc('\n', out);
