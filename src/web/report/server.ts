@@ -9,7 +9,7 @@ export interface Exact { from: number; to: number } // ns since the start of the
 export interface Waiting { percent: number; error?: string }
 
 const KINDS: { [measure: string]: string } = { peak: "peak", end: "end", kept: "kept", total: "total", calls: "total" };
-const POLL = 60; // ms
+const POLL = 10, POLL_MOST = 160; // ms until the first look, and between late ones
 
 // Why the trace cannot be asked this; "" if it can.
 export function refusal(q: Question): string {
@@ -42,7 +42,7 @@ export class Server {
 		const id = this.id = Math.floor(Math.random() * 2 ** 52) + 1;
 		const get = async (what: string): Promise<Told> => (await fetch(what)).json();
 		await get("ask?" + parameters(q, x, id));
-		for (;;) {
+		for (let wait = POLL;; wait = Math.min(2 * wait, POLL_MOST)) {
 			const told = await get("answer?id=" + id);
 			if (id != this.id)
 				return null;
@@ -53,7 +53,7 @@ export class Server {
 			if (told.node)
 				return this.answer(q, told as Required<Told>);
 			waiting({ percent: told.percent ?? 0 });
-			await new Promise(done => setTimeout(done, POLL));
+			await new Promise(done => setTimeout(done, wait));
 		}
 	}
 
