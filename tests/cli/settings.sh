@@ -227,3 +227,19 @@ expect_settings_error() { # TEXT FILE
 	expect_one_line_error
 	expect_text err "$1"
 }
+
+# CONTRIBUTING.md: an INIT module of one's own may be a copy of so_load.c; what SO_PATH needs of
+# static TLS is kept for it, too.
+test_settings_copied_init() {
+	local so
+	so=$(ldconfig -p | sed -n 's/.*libjemalloc\.so\.2 .*=> //p' | head -1)
+	[ -n "$so" ] || return 0
+	sed 's/mprof_init_so_load/mprof_init/' "$root/modules/init/so_load.c" >own_load.c
+	cc -D_GNU_SOURCE -shared -fPIC -I"$root/include" -o own_load.so own_load.c ||
+		bad 'own_load.c does not compile'
+	run env MPROF_CONF="INIT=$PWD/own_load.so SO_PATH=$so" "$mprof" record -o l.log -- true
+	expect_status 0
+	expect_no_text err 'static TLS'
+	run "$mprof" report l.log
+	expect_text out jemalloc
+}

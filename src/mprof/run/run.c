@@ -62,7 +62,7 @@ static int make_preload(struct session *s, struct error *err)
 }
 
 /*
- * An allocator that is loaded late may need more static TLS than the loader
+ * An allocator that an INIT module loads late may need more static TLS than the loader
  * keeps (jemalloc).  No more than that is asked for: it is taken from every
  * thread's stack, and the smallest stack that a thread can have grows by it.
  */
@@ -75,7 +75,8 @@ static int make_tunables(struct session *s, struct error *err)
 	char *path;
 	int unknown;
 
-	if (strcmp(conf_get(&s->plan->conf, CONF_INIT), "SO_LOAD"))
+	if (!*conf_get(&s->plan->conf, CONF_SO_PATH) ||
+	    !strcmp(conf_get(&s->plan->conf, CONF_INIT), "LD_NEXT"))
 		return 0;
 	path = library_path(conf_get(&s->plan->conf, CONF_SO_PATH));
 	unknown = !path || elf_read(path, &elf);
