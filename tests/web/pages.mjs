@@ -637,6 +637,19 @@ each("the heap map shows the peak, and follows the window", async (r) => {
   await page.close();
 });
 
+only("c++", "the bad reserve and what changed between two builds in three clicks", async (r) => {
+  const page = await open({ url: world.view.url }, "", { path: "0/" }), best = r.said.realloc.rows[0];
+  await page.locator("nav a", { hasText: "Realloc" }).click();
+  const [row] = await rows(page, 1);
+  assert.deepEqual([row[2], row[9]], [bytes(best.reserve_bytes), best.function]);
+  await page.locator("nav a", { hasText: "Overview" }).click();
+  await page.locator("nav a", { hasText: "Compare" }).click();
+  await page.getByLabel("Compare with").selectOption({ index: 1 });
+  await poll(page, () => /before, /.test(document.querySelector(".change")?.textContent ?? "") && document.querySelector("#page th")?.textContent === "Change", "what changed");
+  assert.match((await rows(page, 1))[0][0], /^[+\u2212]\d/);
+  await page.close();
+});
+
 each("exact sizes of realloc add up, and differences follow from them", async (r) => {
   const page = await open(r, "page=realloc"), { sizes, sizes_left_out: more, pairs } = r.said[""].realloc;
   assert.equal(sizes.reduce((n, p) => n + p.calls, 0) + more, pairs.reduce((n, p) => n + p.calls, 0));
