@@ -294,3 +294,18 @@ def test_of_nothing(w):
         ran = w.export(form, "-o", w.path("empty." + form), "--size", "123456789..")
         problems += differ(f"status of {form}: {ran.err.decode()}", ran.status, 0)
     return problems
+
+
+def test_lifetimes(w):
+    """Only what tells of single blocks cannot select them by lifetime."""
+    problems = []
+    for form, words in (("csv", []), ("jsonl", []), ("sqlite", ["-o", w.path("lived")]),
+                        ("firefox", [])):
+        ran = w.export(form, "--lifetime", "..1s", *words)
+        problems += differ(f"the status of {form} --lifetime", ran.status, 0)
+    for form, words in (("jsonl", ["--events"]), ("heaptrack", []), ("massif", []),
+                        ("dhat", []), ("chrome", [])):
+        ran = w.export(form, "--lifetime", "..1s", *words)
+        problems += differ(f"the status of {form} --lifetime", ran.status, 2)
+        problems += missing("its message", ran.err.decode(), "leave out --lifetime")
+    return problems

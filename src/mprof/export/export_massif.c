@@ -8,10 +8,10 @@
  * instructions: a trace has none).
  *
  * When the run ends is known before its events, so points in ms are taken while the trace is
- * read.  How many bytes or events there will be is not: blocks are told later then
- * (flow.h).  Nor is it known which moment is the peak, and so how a point is numbered, before
- * the run is over.  So points are kept, with what lived of each stack if they may get a tree, and
- * written at the end; the tree of the peak is the profile's.
+ * read.  How many bytes or events there will be is not: the trace is read twice then
+ * (flow_ops.later).  Nor is it known which moment is the peak, and so how a point is numbered,
+ * before the run is over.  So points are kept, with what lived of each stack if they may get a
+ * tree, and written at the end; the tree of the peak is the profile's.
  *
  * Bytes of a node are those of its children to the last one: what falls below
  * --min-percent stands in one line, as massif has it, and so does what has no

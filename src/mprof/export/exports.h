@@ -16,9 +16,9 @@
  * - heaptrack and chrome have no such thing and are written while the trace is read;
  * - massif keeps its points in time, firefox its cells (cells.h), and dhat how long the blocks of
  *   a stack lived that were never freed, until figures and peak are known;
- * - blocks one by one in jsonl and sqlite refer to sites by their rank, and massif's points in
- *   bytes or events lie at equal distances up to an end that only the last event tells: these
- *   blocks wait in a temporary file (flow_ops.later).
+ * - --events of jsonl and sqlite refers to sites by their rank, and massif's points in bytes or
+ *   events lie at equal distances up to an end that only the last event tells: these read the
+ *   trace twice (flow_ops.later).
  *
  * Exporters return 0, or -errno with err filled.  Whether `out` took everything
  * is for the caller to check when it closes it.

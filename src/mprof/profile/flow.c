@@ -5,9 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#include "../util/temporary.h"
 
 enum step { BEGAN, ENDED, GOING, LEFT, GONE, MOST };
 
@@ -57,91 +54,13 @@ static void tell(struct flow *f, enum step step, const struct flow_block *at, en
 	}
 }
 
-/* ---- what is told later ---- */
-
-struct kept {
-	struct block block; /* its `stack` is the group */
-	uint64_t ticks, number;
-	uint32_t process, thread;
-	uint8_t step, fn, why;
-	uint8_t resized : 1, over : 1;
-};
-
-static void keep(struct flow *f, enum step step, const struct flow_block *at, enum process_gone why)
-{
-	struct kept k = {
-		.ticks = at->ticks,
-		.number = at->number,
-		.process = at->process,
-		.thread = at->thread,
-		.step = (uint8_t)step,
-		.fn = at->fn,
-		.why = (uint8_t)why,
-		.resized = at->resized,
-		.over = f->over,
-	};
-
-	if (at->block) {
-		k.block = *at->block;
-		k.block.stack = at->group;
-	}
-	fwrite(&k, sizeof(k), 1, f->later);
-}
-
-static void tell_kept(struct flow *f, const struct kept *k)
-{
-	const struct flow_block at = {
-		.block = &k->block,
-		.ticks = k->ticks,
-		.number = k->number,
-		.process = k->process,
-		.thread = k->thread,
-		.group = k->block.stack,
-		.fn = k->fn,
-		.resized = k->resized,
-	};
-
-	f->over = k->over;
-	tell(f, k->step, &at, k->why);
-}
-
-static int tell_later(struct flow *f, struct error *err)
-{
-	struct kept k;
-
-	/* fseek() writes what is left; both leave a failure in the stream. */
-	if (fseek(f->later, 0, SEEK_SET) || ferror(f->later))
-		return fail(err, -EIO, "cannot write a temporary file: %m");
-	if (f->ops->start)
-		f->ops->start(f->context, f);
-	while (fread(&k, sizeof(k), 1, f->later))
-		tell_kept(f, &k);
-	return ferror(f->later) ? fail(err, -EIO, "cannot read a temporary file: %m") : 0;
-}
-
-static int open_later(struct flow *f, struct error *err)
-{
-	int fd = temporary_file(NULL);
-
-	if (fd >= 0)
-		f->later = fdopen(fd, "w+");
-	return f->later
-		   ? 0
-		   : fail(err, fd < 0 ? fd : -errno,
-			  "cannot create a temporary file: %s; set TMPDIR to another directory",
-			  strerror(fd < 0 ? -fd : errno));
-}
-
-static void pass_on(struct flow *f, enum step step, const struct flow_block *at,
-		    enum process_gone why)
-{
-	if (f->later)
-		keep(f, step, at, why);
-	else
-		tell(f, step, at, why);
-}
-
 /* ---- the pass ---- */
+
+/* The group of a stack when the profile is made. */
+static uint32_t group_made(const struct profile *p, uint32_t stack)
+{
+	return p->site_of[stack] ? p->site[p->site_of[stack] - 1].group : 0;
+}
 
 /* Fills what is known of the block; false when it does not pass. */
 static bool block_of(struct flow *f, const struct block *b, uint32_t process, struct flow_block *to)
@@ -150,7 +69,8 @@ static bool block_of(struct flow *f, const struct block *b, uint32_t process, st
 	const struct sites_options *o = &f->profile->sites.options;
 
 	if (!*group)
-		*group = 1 + o->group(o->group_context, b->stack, 0);
+		*group = 1 + (o->group ? o->group(o->group_context, b->stack, 0)
+				       : group_made(f->profile, b->stack));
 	if (*group == 1 || (f->filter && !site_filter_passes(f->filter, f->walk, b, process)))
 		return false;
 	to->block = b;
@@ -164,7 +84,7 @@ static void ended(struct flow *f, const struct note *n, struct flow_block *at)
 	if (!block_of(f, &n->old, n->process, at))
 		return;
 	at->resized = n->did & NOTE_HAD_OLD;
-	pass_on(f, ENDED, at, 0);
+	tell(f, ENDED, at, 0);
 }
 
 static void began(struct flow *f, const struct event *e, const struct note *n,
@@ -184,7 +104,7 @@ static void began(struct flow *f, const struct event *e, const struct note *n,
 	if (!block_of(f, &b, n->process, at))
 		return;
 	at->resized = n->did & NOTE_HAD_OLD;
-	pass_on(f, BEGAN, at, 0);
+	tell(f, BEGAN, at, 0);
 }
 
 static void note_thread(struct flow *f, const struct event *e)
@@ -230,7 +150,7 @@ static void batch(void *self, const struct batch *b)
 		began(f, e, n, &at);
 		if (b->grew && note_all_bytes(n) >= f->most) {
 			f->most = note_all_bytes(n) + 1;
-			pass_on(f, MOST, &at, 0);
+			tell(f, MOST, &at, 0);
 		}
 	}
 }
@@ -243,16 +163,16 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	struct flow_block at = { .ticks = ticks, .number = f->walk->events };
 
 	f->over = f->walk->over;
-	pass_on(f, GOING, &at, why);
+	tell(f, GOING, &at, why);
 	at.number = 0;
 	while ((b = heap_next_block(h->process[process], b))) {
 		if (b->owner & BLOCK_INHERITED || !block_of(f, b, process, &at))
 			continue;
 		at.thread = h->thread[b->owner & BLOCK_THREAD].number;
-		pass_on(f, LEFT, &at, why);
+		tell(f, LEFT, &at, why);
 	}
 	at = (struct flow_block){ .ticks = ticks, .process = h->process[process]->number };
-	pass_on(f, GONE, &at, why);
+	tell(f, GONE, &at, why);
 }
 
 static void start(void *self, struct walk *w)
@@ -260,7 +180,7 @@ static void start(void *self, struct walk *w)
 	struct flow *f = self;
 
 	f->walk = w;
-	if (f->ops->start && !f->later)
+	if (f->ops->start)
 		f->ops->start(f->context, f);
 }
 
@@ -289,16 +209,17 @@ int flow_run(struct flow *f, struct trace *t, struct profile *p, const struct pr
 	if (ops->left && (filter->lifetime_min_ns || filter->lifetime_max_ns != UINT64_MAX))
 		return fail(err, -EINVAL,
 			    "single blocks cannot be selected by lifetime: leave out --lifetime");
-	ret = ops->later ? open_later(f, err) : 0;
+	if (!ops->later)
+		return profile_with(p, t, o, &pass, err);
+	ret = profile_make(p, t, o, err);
 	if (!ret)
-		ret = profile_with(p, t, o, &pass, err);
-	return !ret && f->later ? tell_later(f, err) : ret;
+		ret = walk_trace(t, &flow_pass, f, o->progress, o->progress_context, err);
+	f->walk = &p->walk;
+	return ret;
 }
 
 void flow_release(struct flow *f)
 {
-	if (f->later)
-		fclose(f->later);
 	array_release(&f->group);
 	array_release(&f->thread);
 }

@@ -11,15 +11,13 @@
  * While the walk runs, names and processes (profile->tree) are known; figures, their order
  * and the peak are not.  A stack is therefore named by its group, a number from 1 that stacks which
  * read the same share, in the order in which they were first seen: site.group.  Who needs the
- * figures first sets ops.later: what happened is kept in a temporary file (72 bytes for
- * each) until the profile is made, and told then.
+ * figures first sets ops.later: the trace is then walked once more when the profile is made.  (To
+ * keep the blocks in a temporary file meanwhile takes four times as long as that walk.)
  *
  * Memory: 4 bytes a stack.  Errors: -errno with err filled.  Threads: one at a time.
  */
 #ifndef MPROF_PROFILE_FLOW_H
 #define MPROF_PROFILE_FLOW_H
-
-#include <stdio.h>
 
 #include "profile.h"
 
@@ -45,7 +43,7 @@ struct flow_thread {
 /* Every hook is optional. */
 struct flow_ops {
 	bool threads; /* fill flow.thread */
-	bool later;   /* call the hooks when the profile is made; not `event` */
+	bool later;   /* call the hooks when the profile is made, in a second walk */
 	/* Before all others; the profile's names and tree are there. */
 	void (*start)(void *context, struct flow *f);
 	/* Every event, whatever it is, before what it does to blocks. */
@@ -78,7 +76,6 @@ struct flow {
 	const struct site_filter *filter; /* NULL: everything passes */
 	struct array group;		  /* uint32_t by stack: group + 1, 0: not asked yet */
 	uint64_t most;			  /* bytes that lived at once so far, + 1 */
-	FILE *later;
 };
 
 /* Makes p, as profile_make(), and calls the hooks.  0, or -errno with err filled; flow_release in
