@@ -162,7 +162,7 @@ test_profile_needs_events() {
 	run "$mprof" profile -o file -- ./totalled -
 	expect_status 0
 	expect_text err 'next: mprof report file'
-	for view in peak-rss waste realloc threads; do
+	for view in peak-rss waste realloc; do
 		run "$mprof" report $view file
 		expect_status 2
 		expect_one_line_error
