@@ -12,6 +12,7 @@
 #include "json_rows.h"
 #include "print_outside.h"
 #include "print_stack_findings.h"
+#include "shell.h"
 
 #define OTHER_MOST 34u /* columns of a name beside the subject's, where names are short */
 
@@ -164,36 +165,6 @@ void findings_sentence(const struct finding *f, size_t most, FILE *out)
 
 /* ---- the command ---- */
 
-static bool is_plain(const char *s)
-{
-	for (; *s; s++)
-		if (!isalnum((unsigned char)*s) && !strchr("/._-+:,@%=", *s))
-			return false;
-	return true;
-}
-
-void findings_quote(const char *word, FILE *out)
-{
-	if (*word && is_plain(word)) {
-		fputs(word, out);
-		return;
-	}
-	fputc('\'', out);
-	for (; *word; word++)
-		if (*word == '\'')
-			fputs("'\\''", out);
-		else
-			fputc((unsigned char)*word < ' ' || *word == 0x7f ? '?' : *word, out);
-	fputc('\'', out);
-}
-
-void findings_path(const char *trace, FILE *out)
-{
-	if (*trace == '-')
-		fputs("./", out);
-	findings_quote(trace, out);
-}
-
 /* A function's name as a glob that matches just it; the caller's to free. */
 static char *as_glob(const char *name)
 {
@@ -242,10 +213,10 @@ void findings_command(const struct finding *f, const char *trace, size_t most, F
 
 	fprintf(out, "mprof report %s%s", view[f->kind], of_function ? "" : " ");
 	if (of_function) {
-		findings_quote(glob, out);
+		shell_word(glob, out);
 		fputc(' ', out);
 	}
-	findings_path(trace, out);
+	shell_path(trace, out);
 	free(glob);
 }
 
@@ -292,11 +263,11 @@ void findings_proof(const struct finding *f, const struct analysis *a, FILE *out
 	char *rule = rule_of(f, &p);
 
 	fprintf(out, "mprof replay %s ", change[p.change].option);
-	findings_quote(rule, out);
+	shell_word(rule, out);
 	if (has_several(a))
 		fputs(" --process all", out);
 	fputc(' ', out);
-	findings_path(a->path, out);
+	shell_path(a->path, out);
 	free(rule);
 }
 

@@ -26,9 +26,4 @@ json *findings_json(const struct analysis *a);
 /* What run-time libraries keep (json/findings.def). */
 void kept_fields(json *to, const struct kept *k);
 
-/* The path of a trace as a shell takes it, and as no option. */
-void findings_path(const char *trace, FILE *out);
-/* A word as a shell takes it for one, in quotes if it must be. */
-void findings_quote(const char *word, FILE *out);
-
 #endif

@@ -8,6 +8,7 @@
 #include "figures.h"
 #include "json_rows.h"
 #include "print_findings.h"
+#include "shell.h"
 
 enum { FULL, LARGE, VARIABLES };
 
@@ -97,7 +98,7 @@ static json *text_of(const struct analysis *a, const struct stack_findings *s, s
 
 	if (command) {
 		fputs(stack_finding_command(which), out);
-		findings_path(a->path, out);
+		shell_path(a->path, out);
 	} else {
 		stack_finding_sentence(a, s, which, out);
 	}

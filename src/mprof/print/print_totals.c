@@ -11,6 +11,7 @@
 #include "print_findings.h"
 #include "print_table.h"
 #include "report.h"
+#include "shell.h"
 
 #define ROWS	    5u /* of each list, without --all */
 #define RANKS_SHOWN 16u
@@ -171,7 +172,7 @@ static void print_top(const struct print_totals *t, enum profile_value value, co
 	}
 	table_print(&table, out);
 	fprintf(out, "  With their stacks: mprof report %s ", view);
-	findings_quote(t->p->path, out);
+	shell_word(t->p->path, out);
 	fputc('\n', out);
 }
 
@@ -245,7 +246,7 @@ static void print_ranks(const struct rank_totals *r, const struct report_options
 static void print_more(const struct print_totals *t, FILE *out)
 {
 	fputs("\nAll tables: mprof report --all ", out);
-	findings_quote(t->p->path, out);
+	shell_word(t->p->path, out);
 	fputs("; views: mprof report --help\n", out);
 }
 

@@ -18,6 +18,7 @@
 #include "print_outside.h"
 #include "print_stack_findings.h"
 #include "paragraph.h"
+#include "shell.h"
 
 #define SCREEN_LINES   40u
 #define FINDINGS_SHOWN 8u
@@ -394,7 +395,7 @@ static void outside_item(struct item *x, const struct analysis *a)
 		return;
 	to = must_memstream(&text, &n);
 	fputs("mprof report peak-rss ", to);
-	findings_path(a->path, to);
+	shell_path(a->path, to);
 	must_close(to);
 	put_text(&x->command, STYLE_FAINT, text);
 }
@@ -410,7 +411,7 @@ static void stacks_item(struct item *x, const struct analysis *a, size_t which)
 	put_text(&x->words, STYLE_PLAIN, text);
 	to = must_memstream(&text, &n);
 	fputs(stack_finding_command(which), to);
-	findings_path(a->path, to);
+	shell_path(a->path, to);
 	must_close(to);
 	put_text(&x->command, STYLE_FAINT, text);
 }
@@ -555,7 +556,7 @@ static void tell_more(struct screen *s, size_t findings)
 	size_t n;
 	FILE *to = must_memstream(&path, &n);
 
-	findings_path(s->a->path, to);
+	shell_path(s->a->path, to);
 	must_close(to);
 	if (findings)
 		paragraph_add_styled(&words, STYLE_FAINT, "%s and all tables",

@@ -13,6 +13,7 @@
  */
 #include "reader.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "stack_map.h"
@@ -253,25 +254,6 @@ decode_rare(struct trace *t, struct stream *s, struct event *e, size_t *words, u
 	return RARE_EVENT;
 }
 
-uint64_t words_last_ticks(const uint64_t *word, size_t n, uint64_t ticks)
-{
-	uint64_t last = 0;
-	size_t i = 0, step;
-
-	for (; i < n; i += step) {
-		unsigned tag = mprof_word_tag(word[i]);
-
-		if (!tag || tag > MPROF_TAG_TOUCHED)
-			break; /* the decoder stops here, too */
-		step = tag == MPROF_TAG_LONG ? MPROF_LONG_WORDS : 1;
-		if (tag == MPROF_TAG_TIME)
-			ticks = word[i] >> 4;
-		else if ((tag <= MPROF_TAG_LONG || tag == MPROF_TAG_CONTROL) && step <= n - i)
-			last = ticks = (ticks + mprof_word_dt(word[i])) & MPROF_TICKS_MASK;
-	}
-	return last;
-}
-
 static bool is_alloc_tag(unsigned tag)
 {
 	return tag - MPROF_TAG_MALLOC <= MPROF_TAG_NEW - MPROF_TAG_MALLOC;
@@ -352,6 +334,34 @@ static size_t decode_short(struct stream *s, struct event *events, size_t n, uin
 	s->touched = touched;
 	s->alloc_stack = takes;
 	return (size_t)(e - events);
+}
+
+static bool stream_load(struct trace *t, struct stream *s)
+{
+	while (s->next < s->last) {
+		const struct chunk *c = &t->chunk[s->next++];
+		size_t words = c->used || c->slot ? chunk_load(t, c, &s->buf, &s->room) : 0;
+
+		if (chunk_is_cut(t, c) || (!words && (c->used || c->slot) && !chunk_is_gone(t, c)))
+			trace_note_damage(t, &t->damage.chunks_bad, 1, chunk_offset(c));
+		if (!words)
+			continue;
+		s->pos = s->buf;
+		s->end = s->buf + words;
+		s->ticks = c->first_ticks & MPROF_TICKS_MASK;
+		s->addr = 0;
+		s->alloc_stack = s->free_stack = 0;
+		s->touched = 0;
+		s->map = stack_map_find(t, c->process, c->image);
+		s->process = c->process;
+		s->thread = c->thread;
+		return true;
+	}
+	free(s->buf);
+	s->buf = NULL;
+	s->room = 0;
+	s->pos = s->end = NULL;
+	return false;
 }
 
 size_t stream_decode(struct trace *t, struct stream *s, struct event *events, size_t n,

@@ -26,27 +26,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #define LOOKS	     8	  /* at the extents of a file that changes meanwhile */
 #define LOOKS_AT_END 30	  /* while one of them is beyond the end: its writer is about to write */
 #define SLOT_LOOKS   1000 /* at one slot: less than it takes to fill one is enough */
 #define ZEROS_KEPT   8u	  /* behind the last word: the values of a LONG record may be 0 */
-#define REREADS_MAX  100u /* of chunks that are not written to their end yet */
-
-static void wait_a_little(void)
-{
-	nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-}
-
-bool live_reread(struct trace *t)
-{
-	if (!t->is_live || t->chunk_rereads >= REREADS_MAX)
-		return false;
-	t->chunk_rereads++;
-	wait_a_little();
-	return true;
-}
 
 /* Of a run that goes on: were chunks dropped since we read the header? */
 static bool has_dropped_more(struct trace *t)
@@ -108,7 +92,7 @@ static int walk_until_sound(struct trace *t, struct extents *x, const struct tra
 		if (!(dropped || half) || looks >= (missing ? LOOKS_AT_END : LOOKS))
 			return ret;
 		if (half)
-			wait_a_little();
+			trace_wait();
 	}
 }
 

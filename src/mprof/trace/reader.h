@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * reader.h - what the parts of the trace reader share; nobody else includes it.
+ * reader.h - what the parts of the trace reader share (reader.c); nobody else includes it.
  *
  * trace_open reads the header, lists the extents (extents.c), copies the slots of
  * threads that may still run (live.c) and the small records (records.c), calibrates
@@ -159,13 +159,16 @@ size_t trace_read(const struct trace *t, void *to, size_t bytes, uint64_t offset
 
 void trace_note_damage(struct trace *t, uint64_t *counter, uint64_t by, uint64_t offset);
 
+/* For what a file that is being written does not have yet. */
+void trace_wait(void);
+/* A chunk is damaged: true after a pause if it may only be incomplete as yet. */
+bool trace_reread(struct trace *t);
+
 /* extents.c: 0 or -ENOMEM.  The caller frees x->item. */
 int extents_find(struct trace *t, struct extents *x);
 
 /* live.c: the same, of a file that may still be written, with the words of its slots. */
 int live_find_extents(struct trace *t, struct extents *x);
-/* A chunk is damaged: true after a pause if it may only be incomplete as yet. */
-bool live_reread(struct trace *t);
 
 /* records.c: keeps one extent of a kind that is not events.  0 or -ENOMEM. */
 int records_take(struct trace *t, const struct extent *x);
@@ -187,12 +190,15 @@ void stacks_free(struct trace *t);
 /* streams.c: 0 or -ENOMEM.  Without events, of stack records only. */
 int streams_build(struct trace *t, const struct extents *x, bool events);
 void streams_free(struct trace *t);
-/* Loads the stream's next good chunk; false at its end. */
-bool stream_load(struct trace *t, struct stream *s);
-/* The end of the file cut it, so what there is of it is right as far as it goes. */
+
+/* chunks.c.  The end of the file cut it, so what there is of it is right as far as it goes. */
 bool chunk_is_cut(const struct trace *t, const struct chunk *c);
 /* The words of one chunk into *buf (grown as needed); returns how many, 0 when bad. */
 size_t chunk_load(struct trace *t, const struct chunk *c, uint64_t **buf, size_t *room);
+/* The time of the last event in a chunk whose first dt is counted from `ticks`; 0: it has none. */
+uint64_t words_last_ticks(const uint64_t *word, size_t n, uint64_t ticks);
+/* Of a run that goes on, and dropped it meanwhile. */
+bool chunk_is_gone(const struct trace *t, const struct chunk *c);
 
 /*
  * decode.c: up to n events of one stream, as long as their keys are below
@@ -202,9 +208,6 @@ size_t chunk_load(struct trace *t, const struct chunk *c, uint64_t **buf, size_t
 #define KEY_END UINT64_MAX
 size_t stream_decode(struct trace *t, struct stream *s, struct event *events, size_t n,
 		     uint64_t limit, uint64_t *key);
-
-/* The time of the last event in a chunk whose first dt is counted from `ticks`; 0: it has none. */
-uint64_t words_last_ticks(const uint64_t *word, size_t n, uint64_t ticks);
 
 /* merge.c: 0 or -ENOMEM. */
 int merge_start(struct trace *t);

@@ -31,7 +31,7 @@ static bool is_rewritten(struct trace *t, const struct extent *x, unsigned char 
 		    trace_read(t, copy, x->bytes, x->payload) == x->bytes &&
 		    mprof_checksum(copy, x->bytes) == head.check)
 			return true;
-		else if (x->kind != MPROF_EXTENT_SAMPLE && !live_reread(t))
+		else if (x->kind != MPROF_EXTENT_SAMPLE && !trace_reread(t))
 			return false;
 	return false;
 }

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pack.h"
 #include "stack_map.h"
 
 static int by_place(const void *a, const void *b)
@@ -35,110 +34,6 @@ static int by_place(const void *a, const void *b)
 static bool same_thread(const struct chunk *a, const struct chunk *b)
 {
 	return a->process == b->process && a->thread == b->thread;
-}
-
-static int grow_buffer(uint64_t **buf, size_t *room, size_t bytes)
-{
-	if (*room < bytes) {
-		free(*buf);
-		*room = 0;
-		*buf = malloc(bytes);
-		if (!*buf)
-			return -ENOMEM;
-		*room = bytes;
-	}
-	return 0;
-}
-
-/* Of a profile, whose slots are not copied: it may have other words since its header was read. */
-static bool slot_is_still(const struct trace *t, const struct chunk *c)
-{
-	struct mprof_extent now;
-
-	return trace_read(t, &now, sizeof(now), c->payload - sizeof(now)) == sizeof(now) &&
-	       now.kind == c->kind && now.seq == c->seq && now.process == c->process &&
-	       (c->kind == MPROF_EXTENT_SLOT ? now.thread == c->thread : now.image == c->image);
-}
-
-bool chunk_is_cut(const struct trace *t, const struct chunk *c)
-{
-	return c->bytes < c->used && c->payload + c->bytes == t->file_bytes;
-}
-
-/* The words of a chunk as they are now; 0: they are not what its header says. */
-static size_t chunk_load_now(struct trace *t, const struct chunk *c, uint64_t **buf, size_t *room)
-{
-	if (!c->bytes || c->bytes > CHUNK_BYTES_MAX || grow_buffer(buf, room, c->bytes + 8))
-		return 0;
-	if (c->copy) {
-		memcpy(*buf, c->copy, c->bytes);
-		return c->bytes / 8;
-	}
-	if (trace_read(t, *buf, c->bytes, c->payload) != c->bytes)
-		return 0;
-	if (c->kind == MPROF_EXTENT_SLOT || c->kind == MPROF_EXTENT_STACKS_SLOT)
-		return slot_is_still(t, c) ? c->bytes / 8 : 0;
-	if (chunk_is_cut(t, c))
-		return c->kind != MPROF_EXTENT_PACKED ? c->bytes / 8 : 0;
-	if (c->bytes != c->used || mprof_checksum(*buf, c->bytes) != c->check)
-		return 0;
-	if (c->kind == MPROF_EXTENT_PACKED)
-		return unpacker_chunk(&t->unpacker, buf, room, c->bytes);
-	return c->bytes / 8;
-}
-
-/*
- * Of a run that keeps its last events and goes on: has it dropped the chunk since we found
- * it?  Then it is not damaged.
- */
-static bool chunk_is_gone(const struct trace *t, const struct chunk *c)
-{
-	const uint64_t at = offsetof(struct mprof_file_header, dropped_to);
-	uint64_t dropped_to = 0;
-
-	if (!t->header.dropped_ticks || c->slot)
-		return false;
-	return trace_read(t, &dropped_to, sizeof(dropped_to), at) == sizeof(dropped_to) &&
-	       chunk_offset(c) < dropped_to;
-}
-
-/* The last chunks of a live trace may not be written to their end. */
-size_t chunk_load(struct trace *t, const struct chunk *c, uint64_t **buf, size_t *room)
-{
-	size_t words;
-
-	do
-		words = chunk_load_now(t, c, buf, room);
-	while (!words && c->used && !chunk_is_gone(t, c) && live_reread(t));
-	return words;
-}
-
-bool stream_load(struct trace *t, struct stream *s)
-{
-	while (s->next < s->last) {
-		const struct chunk *c = &t->chunk[s->next++];
-		size_t words = c->used || c->slot ? chunk_load(t, c, &s->buf, &s->room) : 0;
-
-		if (chunk_is_cut(t, c) || (!words && (c->used || c->slot) && !chunk_is_gone(t, c)))
-			trace_note_damage(t, &t->damage.chunks_bad, 1, chunk_offset(c));
-		if (!words)
-			continue;
-		s->pos = s->buf;
-		s->end = s->buf + words;
-		s->ticks = c->first_ticks & MPROF_TICKS_MASK;
-		s->addr = 0;
-		s->alloc_stack = s->free_stack = 0;
-		s->touched = 0;
-		s->map = stack_map_find(t, c->process, c->image);
-		s->process = c->process;
-		s->thread = c->thread;
-		return true;
-	}
-	free(s->buf);
-	s->buf = NULL;
-	s->room = 0;
-	s->pos = s->end = NULL;
-	return false;
 }
 
 /* Of a run that keeps its last events: is this chunk older, and only still there? */

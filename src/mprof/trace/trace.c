@@ -19,49 +19,6 @@
 #include "pack.h"
 #include "packed.h"
 
-void *trace_grow(void **array, size_t *n, size_t *room, size_t item_bytes)
-{
-	char *item;
-
-	if (*n == *room) {
-		size_t more = *room ? 2 * *room : 16;
-		void *bigger = reallocarray(*array, more, item_bytes);
-
-		if (!bigger)
-			return NULL;
-		*array = bigger;
-		*room = more;
-	}
-	item = (char *)*array + *n * item_bytes;
-	memset(item, 0, item_bytes);
-	++*n;
-	return item;
-}
-
-size_t trace_read(const struct trace *t, void *to, size_t bytes, uint64_t offset)
-{
-	size_t got = 0;
-
-	while (got < bytes && offset + got <= INT64_MAX) {
-		ssize_t n = pread(t->fd, (char *)to + got, bytes - got, (off_t)(offset + got));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		got += (size_t)n;
-	}
-	return got;
-}
-
-void trace_note_damage(struct trace *t, uint64_t *counter, uint64_t by, uint64_t offset)
-{
-	if (__builtin_add_overflow(*counter, by, counter))
-		*counter = UINT64_MAX;
-	if (!t->damage.first_bad_offset || offset < t->damage.first_bad_offset)
-		t->damage.first_bad_offset = offset;
-}
-
 static int open_file(struct trace *t, struct error *err)
 {
 	struct stat st;
@@ -405,11 +362,6 @@ uint64_t trace_bytes(const struct trace *t)
 const struct trace_damage *trace_damage(const struct trace *t)
 {
 	return &t->damage;
-}
-
-bool trace_has_events(const struct trace *t)
-{
-	return !memcmp(t->header.magic, MPROF_MAGIC_TRACE, MPROF_MAGIC_SIZE);
 }
 
 bool trace_is_sampled(const struct trace *t)

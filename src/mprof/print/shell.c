@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* shell.c - words of command lines that mprof proposes. */
+#include "shell.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+static bool is_plain(const char *s)
+{
+	for (; *s; s++)
+		if (!isalnum((unsigned char)*s) && !strchr("/._-+:,@%=", *s))
+			return false;
+	return true;
+}
+
+void shell_word(const char *word, FILE *out)
+{
+	if (*word && is_plain(word)) {
+		fputs(word, out);
+		return;
+	}
+	fputc('\'', out);
+	for (; *word; word++)
+		if (*word == '\'')
+			fputs("'\\''", out);
+		else
+			fputc((unsigned char)*word < ' ' || *word == 0x7f ? '?' : *word, out);
+	fputc('\'', out);
+}
+
+void shell_path(const char *trace, FILE *out)
+{
+	if (*trace == '-')
+		fputs("./", out);
+	shell_word(trace, out);
+}

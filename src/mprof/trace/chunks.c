@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* chunks.c - the words of one chunk: loaded, checked, and their last time. */
+#include "reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mprof/encode.h>
+
+#include "pack.h"
+
+static int grow_buffer(uint64_t **buf, size_t *room, size_t bytes)
+{
+	if (*room < bytes) {
+		free(*buf);
+		*room = 0;
+		*buf = malloc(bytes);
+		if (!*buf)
+			return -ENOMEM;
+		*room = bytes;
+	}
+	return 0;
+}
+
+/* Of a profile, whose slots are not copied: it may have other words since its header was read. */
+static bool slot_is_still(const struct trace *t, const struct chunk *c)
+{
+	struct mprof_extent now;
+
+	return trace_read(t, &now, sizeof(now), c->payload - sizeof(now)) == sizeof(now) &&
+	       now.kind == c->kind && now.seq == c->seq && now.process == c->process &&
+	       (c->kind == MPROF_EXTENT_SLOT ? now.thread == c->thread : now.image == c->image);
+}
+
+bool chunk_is_cut(const struct trace *t, const struct chunk *c)
+{
+	return c->bytes < c->used && c->payload + c->bytes == t->file_bytes;
+}
+
+/* The words of a chunk as they are now; 0: they are not what its header says. */
+static size_t chunk_load_now(struct trace *t, const struct chunk *c, uint64_t **buf, size_t *room)
+{
+	if (!c->bytes || c->bytes > CHUNK_BYTES_MAX || grow_buffer(buf, room, c->bytes + 8))
+		return 0;
+	if (c->copy) {
+		memcpy(*buf, c->copy, c->bytes);
+		return c->bytes / 8;
+	}
+	if (trace_read(t, *buf, c->bytes, c->payload) != c->bytes)
+		return 0;
+	if (c->kind == MPROF_EXTENT_SLOT || c->kind == MPROF_EXTENT_STACKS_SLOT)
+		return slot_is_still(t, c) ? c->bytes / 8 : 0;
+	if (chunk_is_cut(t, c))
+		return c->kind != MPROF_EXTENT_PACKED ? c->bytes / 8 : 0;
+	if (c->bytes != c->used || mprof_checksum(*buf, c->bytes) != c->check)
+		return 0;
+	if (c->kind == MPROF_EXTENT_PACKED)
+		return unpacker_chunk(&t->unpacker, buf, room, c->bytes);
+	return c->bytes / 8;
+}
+
+/*
+ * Of a run that keeps its last events and goes on: has it dropped the chunk since we found
+ * it?  Then it is not damaged.
+ */
+bool chunk_is_gone(const struct trace *t, const struct chunk *c)
+{
+	const uint64_t at = offsetof(struct mprof_file_header, dropped_to);
+	uint64_t dropped_to = 0;
+
+	if (!t->header.dropped_ticks || c->slot)
+		return false;
+	return trace_read(t, &dropped_to, sizeof(dropped_to), at) == sizeof(dropped_to) &&
+	       chunk_offset(c) < dropped_to;
+}
+
+/* The last chunks of a live trace may not be written to their end. */
+size_t chunk_load(struct trace *t, const struct chunk *c, uint64_t **buf, size_t *room)
+{
+	size_t words;
+
+	do
+		words = chunk_load_now(t, c, buf, room);
+	while (!words && c->used && !chunk_is_gone(t, c) && trace_reread(t));
+	return words;
+}
+
+uint64_t words_last_ticks(const uint64_t *word, size_t n, uint64_t ticks)
+{
+	uint64_t last = 0;
+	size_t i = 0, step;
+
+	for (; i < n; i += step) {
+		unsigned tag = mprof_word_tag(word[i]);
+
+		if (!tag || tag > MPROF_TAG_TOUCHED)
+			break; /* the decoder stops here, too */
+		step = tag == MPROF_TAG_LONG ? MPROF_LONG_WORDS : 1;
+		if (tag == MPROF_TAG_TIME)
+			ticks = word[i] >> 4;
+		else if ((tag <= MPROF_TAG_LONG || tag == MPROF_TAG_CONTROL) && step <= n - i)
+			last = ticks = (ticks + mprof_word_dt(word[i])) & MPROF_TICKS_MASK;
+	}
+	return last;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* reader.c - what all parts of the reader use: arrays, the file, and what is wrong with it. */
+#include "reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define REREADS_MAX 100u /* of chunks that are not written to their end yet */
+
+void *trace_grow(void **array, size_t *n, size_t *room, size_t item_bytes)
+{
+	char *item;
+
+	if (*n == *room) {
+		size_t more = *room ? 2 * *room : 16;
+		void *bigger = reallocarray(*array, more, item_bytes);
+
+		if (!bigger)
+			return NULL;
+		*array = bigger;
+		*room = more;
+	}
+	item = (char *)*array + *n * item_bytes;
+	memset(item, 0, item_bytes);
+	++*n;
+	return item;
+}
+
+size_t trace_read(const struct trace *t, void *to, size_t bytes, uint64_t offset)
+{
+	size_t got = 0;
+
+	while (got < bytes && offset + got <= INT64_MAX) {
+		ssize_t n = pread(t->fd, (char *)to + got, bytes - got, (off_t)(offset + got));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		got += (size_t)n;
+	}
+	return got;
+}
+
+void trace_note_damage(struct trace *t, uint64_t *counter, uint64_t by, uint64_t offset)
+{
+	if (__builtin_add_overflow(*counter, by, counter))
+		*counter = UINT64_MAX;
+	if (!t->damage.first_bad_offset || offset < t->damage.first_bad_offset)
+		t->damage.first_bad_offset = offset;
+}
+
+bool trace_has_events(const struct trace *t)
+{
+	return !memcmp(t->header.magic, MPROF_MAGIC_TRACE, MPROF_MAGIC_SIZE);
+}
+
+void trace_wait(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+}
+
+bool trace_reread(struct trace *t)
+{
+	if (!t->is_live || t->chunk_rereads >= REREADS_MAX)
+		return false;
+	t->chunk_rereads++;
+	trace_wait();
+	return true;
+}
