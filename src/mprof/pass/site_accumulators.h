@@ -132,13 +132,13 @@ static inline void site_accumulator_called(struct accumulator *accumulator, uint
 		accumulator->last_ticks = ticks;
 }
 
-/* A block of it began (1) or ended (-1); alone: there are no groups. */
+/* A block of it began (1) or ended (-1). */
 static inline __attribute__((always_inline)) void
 site_accumulator_live(struct site_accumulators *t, struct accumulator *accumulator, int sign,
-		      uint64_t bytes, bool alone)
+		      uint64_t bytes)
 {
 	accumulator_count_add(&accumulator->local, sign, bytes);
-	if (!alone && t->group)
+	if (t->group)
 		accumulator_count_add(&t->group[accumulator->group], sign, bytes);
 }
 

@@ -47,8 +47,8 @@ static void start(void *self, struct walk *w)
 	    s->options.temporary_events ? s->options.temporary_events : SITE_TEMPORARY_EVENTS;
 	if (k->look_back > SITE_TEMPORARY_MOST)
 		k->look_back = SITE_TEMPORARY_MOST;
-	k->usual = k->plain && k->all_lifetimes && s->options.part == SITE_WHOLE &&
-		   !s->options.group && k->look_back == 1;
+	k->usual =
+	    k->plain && k->all_lifetimes && s->options.part == SITE_WHOLE && k->look_back == 1;
 	if (!k->usual)
 		w->fused = NULL;
 	if (!s->options.until.set && rss_find(&k->rss, &w->input) < 0)

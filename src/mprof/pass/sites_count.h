@@ -167,7 +167,7 @@ ALWAYS_INLINE void block_ends(struct sites *s, const struct end *e, bool usual)
 	accumulator = accumulator_of(s, b, usual);
 	if (!accumulator)
 		return;
-	site_accumulator_live(&k->accumulators, accumulator, -1, b->size, usual);
+	site_accumulator_live(&k->accumulators, accumulator, -1, b->size);
 	if (e->how == FREED)
 		ns = walk_lifetime_ns(s->walk, b, e->ticks);
 	if (!usual && !k->all_lifetimes && (ns < f->lifetime_min_ns || ns > f->lifetime_max_ns))
@@ -224,7 +224,7 @@ ALWAYS_INLINE void block_begins(struct sites *s, const struct event *e, uint32_t
 	accumulator = accumulator_of(s, &b, usual);
 	if (!accumulator)
 		return;
-	site_accumulator_live(&k->accumulators, accumulator, 1, e->size, usual);
+	site_accumulator_live(&k->accumulators, accumulator, 1, e->size);
 	site_accumulator_called(accumulator, e->ticks);
 	if (resized)
 		sites_resized(s, accumulator, e, resized);
