@@ -8,12 +8,15 @@
 #include <unistd.h>
 #include "run.h"
 
+uint64_t records_telling;
+int records_to = 1;
+
 /* A reader may take its time: that is no stall. */
 void record_bytes(const void *data, size_t bytes)
 {
-	__atomic_fetch_add(&watch_telling, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&records_telling, 1, __ATOMIC_RELAXED);
 	while (bytes) {
-		ssize_t n = write((int)settings.out, data, bytes);
+		ssize_t n = write(records_to, data, bytes);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -22,7 +25,7 @@ void record_bytes(const void *data, size_t bytes)
 		data = (const char *)data + n;
 		bytes -= (size_t)n;
 	}
-	__atomic_fetch_sub(&watch_telling, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&records_telling, 1, __ATOMIC_RELAXED);
 }
 
 void record_begin(uint32_t kind, uint64_t bytes)

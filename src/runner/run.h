@@ -123,12 +123,13 @@ void record_begin(uint32_t kind, uint64_t bytes); /* followed by record_bytes of
 void record_bytes(const void *data, size_t bytes);
 _Noreturn void die(int status, const char *what, ...); /* %s, %u (uint64_t) and %% only */
 _Noreturn void die_errno(int status, const char *what, const char *name);
+extern uint64_t records_telling; /* so many wait for the reader of our records */
+extern int records_to;		 /* the descriptor, from the settings */
 
 /* watch.c: ends the process when nothing moves. */
 void watch_start(void);
 void watch_stop(void);
-extern uint64_t watch_moves;   /* anybody who gets on adds to it, now and then */
-extern uint64_t watch_telling; /* so many wait for the reader of our records */
+extern uint64_t watch_moves; /* anybody who gets on adds to it, now and then */
 static inline void watch_moved(void)
 {
 	__atomic_fetch_add(&watch_moves, 1, __ATOMIC_RELAXED);

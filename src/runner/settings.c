@@ -148,5 +148,6 @@ void settings_read(int argc, char **argv)
 		setting(argv[i]);
 	if (!settings.passes)
 		settings.passes = 1;
+	records_to = (int)settings.out;
 	agree();
 }

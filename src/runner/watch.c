@@ -9,7 +9,7 @@
 
 #define LOOKS 8 /* in the time of a stall */
 
-uint64_t watch_moves, watch_telling;
+uint64_t watch_moves;
 
 static void look(int signal)
 {
@@ -18,7 +18,7 @@ static void look(int signal)
 	uint64_t moves = __atomic_load_n(&watch_moves, __ATOMIC_RELAXED);
 
 	(void)signal;
-	idle = moves == last && !__atomic_load_n(&watch_telling, __ATOMIC_RELAXED) ? idle + 1 : 0;
+	idle = moves == last && !__atomic_load_n(&records_telling, __ATOMIC_RELAXED) ? idle + 1 : 0;
 	last = moves;
 	if (idle >= LOOKS)
 		die(STATUS_RUN, "no progress for %u seconds (stall=)", settings.stall);

@@ -12,7 +12,7 @@
 #include "../export/exports.h"
 #include "../util/ranges.h"
 #include "../util/alloc.h"
-#include "../util/terminal.h"
+#include "../util/styled.h"
 #include "cmd.h"
 #include "profile_options.h"
 #include "two_profiles.h"

@@ -9,6 +9,7 @@
 #include "../print/paragraph.h"
 #include "../util/memory.h"
 #include "../util/nearest.h"
+#include "../util/styled.h"
 #include "../util/terminal.h"
 #include "cmd.h"
 #include "help.h"

@@ -13,7 +13,7 @@
 #include "../places/place_run.h"
 #include "../util/blob.h"
 #include "../util/alloc.h"
-#include "../util/terminal.h"
+#include "../util/styled.h"
 #include "cmd.h"
 #include "films.h"
 #include "output.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../print/json_rows.h"
-#include "../util/terminal.h"
+#include "../util/styled.h"
 #include "run_messages.h"
 #include "cmd.h"
 #include "usage.h"

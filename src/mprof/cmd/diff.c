@@ -11,7 +11,7 @@
 #include "../print/print_diff.h"
 #include "../util/ranges.h"
 #include "../util/pager.h"
-#include "../util/terminal.h"
+#include "../util/styled.h"
 #include "cmd.h"
 #include "profile_options.h"
 #include "two_profiles.h"

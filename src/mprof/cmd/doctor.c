@@ -23,6 +23,7 @@
 #include "../run/library.h"
 #include "../run/needed.h"
 #include "../run/run.h"
+#include "../util/styled.h"
 #include "../util/terminal.h"
 #include "cmd.h"
 #include "usage.h"

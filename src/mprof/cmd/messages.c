@@ -11,7 +11,7 @@
 
 #include "../util/pager.h"
 #include "../util/plain.h"
-#include "../util/terminal.h"
+#include "../util/styled.h"
 #include "cmd.h"
 
 int cmd_error(int status, const char *format, ...)

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "../util/terminal.h"
+#include "../util/styled.h"
 #include "cmd.h"
 #include "replay_change.h"
 #include "replay_run.h"

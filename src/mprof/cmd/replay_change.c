@@ -15,7 +15,7 @@
 #include "../print/text.h"
 #include "../profile/filters.h"
 #include "../profile/paths.h"
-#include "../util/terminal.h"
+#include "../util/styled.h"
 #include "cmd.h"
 #include "playback_input.h"
 #include "progress.h"

@@ -16,6 +16,7 @@
 #include "../print/report.h"
 #include "../util/pager.h"
 #include "../util/alloc.h"
+#include "../util/styled.h"
 #include "../util/terminal.h"
 #include "cmd.h"
 #include "export_files.h"

@@ -11,7 +11,7 @@
 #include "../profile/filters.h"
 #include "../util/pager.h"
 #include "../util/alloc.h"
-#include "../util/terminal.h"
+#include "../util/styled.h"
 #include "cmd.h"
 #include "progress.h"
 

@@ -14,7 +14,7 @@
 #include "../print/json_rows.h"
 #include "../print/text.h"
 #include "../util/alloc.h"
-#include "../util/terminal.h"
+#include "../util/styled.h"
 #include "cmd.h"
 #include "output.h"
 #include "playback_input.h"

@@ -23,7 +23,7 @@
 #include "answer.h"
 #include "../run/library.h"
 #include "run_messages.h"
-#include "../util/terminal.h"
+#include "../util/styled.h"
 #include "cmd.h"
 #include "run_keys.h"
 #include "../run/settings.h"

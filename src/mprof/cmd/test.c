@@ -21,7 +21,7 @@
 #include "event_count.h"
 #include "usage.h"
 #include "../util/memory.h"
-#include "../util/terminal.h"
+#include "../util/styled.h"
 
 #define RECORDS_PER_THREAD 100 /* room besides its calls */
 #define CACHE_RECORDS	   100

@@ -8,6 +8,7 @@
 
 #include "../profile/calltree.h"
 #include "../profile/paths.h"
+#include "../util/terminal.h"
 #include "paragraph.h"
 #include "print_table.h"
 #include "report.h"

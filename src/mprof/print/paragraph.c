@@ -9,6 +9,7 @@
 
 #include "../util/alloc.h"
 #include "../util/columns.h"
+#include "../util/terminal.h"
 
 #define LEAST 20u /* columns of text, however narrow the terminal */
 

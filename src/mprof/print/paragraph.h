@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "../util/terminal.h"
+#include "../util/styled.h"
 
 struct paragraph {
 	char *text;

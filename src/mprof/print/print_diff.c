@@ -10,6 +10,7 @@
 #include "paragraph.h"
 #include "print_table.h"
 #include "../util/word_list.h"
+#include "../util/terminal.h"
 
 static const char *const change_names[DIFF_CHANGES] = {
 	[DIFF_ADDED] = "added",	    [DIFF_GROWN] = "grown", [DIFF_SHRUNK] = "shrunk",

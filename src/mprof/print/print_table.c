@@ -10,6 +10,7 @@
 
 #include "../util/alloc.h"
 #include "../util/columns.h"
+#include "../util/styled.h"
 #include "../util/terminal.h"
 
 #define NAME_LEAST   16u /* columns that a name keeps */

@@ -13,6 +13,7 @@
 
 #include "../util/alloc.h"
 #include "../util/columns.h"
+#include "../util/styled.h"
 #include "../util/terminal.h"
 #include "figures.h"
 #include "json_rows.h"

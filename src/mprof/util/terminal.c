@@ -8,9 +8,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "fit.h"
-#include "plain.h"
-
 #define LEAST 40u     /* columns: what is narrower is not asked to hold a table */
 #define MOST  100000u /* columns that COLUMNS may say */
 
@@ -92,38 +89,9 @@ unsigned terminal_text_width(void)
 	return terminal.width < TERMINAL_TEXT ? terminal.width : TERMINAL_TEXT;
 }
 
-void terminal_fit(void)
+bool terminal_colour(void)
 {
-	plain_fit(terminal.width);
-}
-
-static void put_said(void *to, const char *s, size_t n)
-{
-	fwrite(s, 1, n, to);
-}
-
-void terminal_say(const char *first, const char *format, va_list args)
-{
-	struct fit fit = { .put = put_said, .to = stderr };
-	struct winsize size;
-	char *text;
-
-	fflush(stdout);
-	if (isatty(STDERR_FILENO) && !ioctl(STDERR_FILENO, TIOCGWINSZ, &size))
-		fit.width = size.ws_col;
-	/* What the pager gets is for the terminal behind it. */
-	else if (terminal.is)
-		fit.width = terminal.width;
-	if (!fit.width || vasprintf(&text, format, args) < 0) {
-		fputs(first, stderr);
-		vfprintf(stderr, format, args);
-		fputc('\n', stderr);
-		return;
-	}
-	fit_text(&fit, first, strlen(first));
-	fit_text(&fit, text, strlen(text));
-	fit_text(&fit, "\n", 1);
-	free(text);
+	return terminal.colour;
 }
 
 bool terminal_unicode(void)
@@ -134,19 +102,4 @@ bool terminal_unicode(void)
 const char *terminal_ellipsis(void)
 {
 	return terminal.unicode ? "\u2026" : "...";
-}
-
-void terminal_style(FILE *out, enum style style)
-{
-	static const char *const sequence[] = {
-		[STYLE_PLAIN] = "\033[m",   [STYLE_HEADING] = "\033[1m",
-		[STYLE_PLACE] = "\033[36m", [STYLE_WARNING] = "\033[33m",
-		[STYLE_FAINT] = "\033[2m",
-	};
-
-	if (!terminal.colour || out != stdout)
-		return;
-	plain_escape(sequence[STYLE_PLAIN]);
-	if (style != STYLE_PLAIN)
-		plain_escape(sequence[style]);
 }

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* export_file.c - the way of an export onto the disk. */
+#include "exports.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../util/alloc.h"
+#include "../util/directories.h"
+#include "../util/plain.h"
+#include "../util/unfinished.h"
+
+static bool is_ours(const char *path)
+{
+	char magic[sizeof(((struct mprof_file_header *)0)->magic)] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, magic, sizeof(magic));
+	close(fd);
+	return n == sizeof(magic) && mprof_is_magic(magic);
+}
+
+/* The descriptor that somebody named by a path, -1: none. */
+static int descriptor_of(const char *target)
+{
+	int fd = -1, end = 0;
+
+	if (!strcmp(target, "/dev/stdout"))
+		return STDOUT_FILENO;
+	if (!strcmp(target, "/dev/stderr"))
+		return STDERR_FILENO;
+	if ((sscanf(target, "/dev/fd/%d%n", &fd, &end) == 1 && !target[end]) ||
+	    (sscanf(target, "/proc/self/fd/%d%n", &fd, &end) == 1 && !target[end]))
+		return fd;
+	return -1;
+}
+
+int export_file_look(const char *target, struct error *err)
+{
+	struct stat st;
+
+	if (descriptor_of(target) >= 0)
+		return 1;
+	if (stat(target, &st) < 0 && errno == ENOENT && !lstat(target, &st))
+		return fail(
+		    err, -ENOENT,
+		    "cannot write '%s': it is a symbolic link to a file that does not exist",
+		    target);
+	if (stat(target, &st) < 0)
+		return errno == ENOENT ? 0 : fail(err, -errno, "cannot write '%s': %m", target);
+	if (S_ISDIR(st.st_mode))
+		return fail(err, -EISDIR, "cannot write '%s': it is a directory", target);
+	if (!S_ISREG(st.st_mode))
+		return 1;
+	if (is_ours(target))
+		return fail(err, -EEXIST,
+			    "'%s' is a recording of mprof and is not replaced; choose another file",
+			    target);
+	return 0;
+}
+
+/* As it is, with the place where it is written now. */
+static FILE *open_into(const char *target)
+{
+	int fd = descriptor_of(target);
+
+	if (fd < 0)
+		return fopen(target, "we");
+	fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? NULL : fdopen(fd, "w");
+}
+
+static int open_beside(struct export_file *f, struct error *err)
+{
+	mode_t mask;
+	int fd = directories_make(f->target, err);
+
+	if (fd < 0)
+		return fd;
+	f->temporary = must_printf("%s.XXXXXX", f->target);
+	fd = mkostemp(f->temporary, O_CLOEXEC);
+	if (fd < 0) {
+		fd = -errno;
+		free(f->temporary);
+		f->temporary = NULL;
+		return fail(err, fd, "cannot write '%s': %s", f->target, strerror(-fd));
+	}
+	unfinished_add(f->temporary);
+	unfinished_watch();
+	mask = umask(0);
+	umask(mask);
+	fchmod(fd, 0666 & ~mask);
+	f->out = fdopen(fd, "w");
+	return 0;
+}
+
+int export_file_try(const char *target, struct error *err)
+{
+	struct export_file f;
+	int ret = export_file_look(target, err);
+
+	if (ret)
+		return ret < 0 ? ret : 0;
+	ret = export_file_open(&f, target, err);
+	if (!ret)
+		export_file_drop(&f);
+	return ret;
+}
+
+int export_file_open(struct export_file *f, const char *target, struct error *err)
+{
+	char *real;
+	int ret;
+
+	memset(f, 0, sizeof(*f));
+	if (!target) {
+		f->out = plain_raw();
+		return 0;
+	}
+	ret = export_file_look(target, err);
+	if (ret < 0)
+		return ret;
+	/* Through a symbolic link, so that the link stays. */
+	real = realpath(target, NULL);
+	f->target = real ? real : must_strdup(target);
+	if (ret)
+		f->out = open_into(target);
+	else
+		ret = open_beside(f, err);
+	if (ret >= 0 && !f->out)
+		ret = fail(err, -errno, "cannot write '%s': %m", target);
+	if (ret < 0)
+		export_file_drop(f);
+	return ret < 0 ? ret : 0;
+}
+
+int export_file_done(struct export_file *f, int ret, struct error *err)
+{
+	if (ret < 0) {
+		export_file_drop(f);
+		return ret;
+	}
+	ret = 0;
+	if (f->out == plain_raw())
+		return 0; /* flushed and checked by main */
+	if (ferror(f->out))
+		ret = fail(err, -EIO, "cannot write '%s' completely", f->target);
+	if (fclose(f->out) && !ret)
+		ret = fail(err, -errno, "cannot write '%s': %m", f->target);
+	f->out = NULL;
+	if (!ret && f->temporary && rename(f->temporary, f->target) < 0)
+		ret = fail(err, -errno, "cannot write '%s': %m", f->target);
+	if (!ret && f->temporary) {
+		unfinished_forget(f->temporary);
+		free(f->temporary);
+		f->temporary = NULL;
+	}
+	export_file_drop(f);
+	return ret;
+}
+
+void export_file_drop(struct export_file *f)
+{
+	if (f->out && f->out != plain_raw())
+		fclose(f->out);
+	if (f->temporary) {
+		unlink(f->temporary);
+		unfinished_forget(f->temporary);
+	}
+	free(f->temporary);
+	free(f->target);
+	memset(f, 0, sizeof(*f));
+}

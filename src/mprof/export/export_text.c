@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* export_text.c - what formats of text share: names, and columns of figures. */
+#include "exports.h"
+
+#include <string.h>
+
+#include "../util/utf8.h"
+
+#define UNIT_CALLS "number"
+#define UNIT_BYTES "bytes"
+#define UNIT_NS	   "ns"
+const struct export_column export_columns[] = {
+#define FIGURE(member, unit, add, from, json, help) \
+	{ #member, UNIT_##unit, help, offsetof(struct site_values, member) },
+#include "../pass/figures.def"
+	{ NULL, NULL, NULL, 0 },
+};
+
+void export_name(FILE *out, const char *name, const char *bad, char instead)
+{
+	const unsigned char *s = (const unsigned char *)name;
+	int n;
+
+	for (; *s; s += n) {
+		n = utf8_at(s);
+		if (!n)
+			fputs(UTF8_REPLACEMENT, out);
+		else if (n == 1)
+			fputc(*s < ' ' || *s == 0x7f ? ' ' : strchr(bad, *s) ? instead : *s, out);
+		else if (utf8_is_control(s))
+			fputc(' ', out);
+		else
+			fwrite(s, 1, (size_t)n, out);
+		n += !n;
+	}
+}
