@@ -232,6 +232,45 @@ START_TEST(early_reading_of_the_clock_is_no_inversion)
 }
 END_TEST
 
+/*
+ * Thread 2 exchanges a pointer with thread 1, and frees what it gets: a block that thread 1
+ * allocated at the address that it had just freed.  Thread 2 read its clock before the exchange
+ * was over, so that its free stands before that of thread 1.
+ */
+START_TEST(early_free_of_the_next_block)
+{
+	feed_alloc(MPROF_FN_MALLOC, 0x1000, 100);
+	feed.thread = 2;
+	feed_free(0x1000);
+	feed.thread = 1;
+	feed_free(0x1000);
+	feed_alloc(MPROF_FN_MALLOC, 0x1000, 60);
+	feed_alloc(MPROF_FN_MALLOC, 0x2000, 10);
+	feed_alloc(MPROF_FN_MALLOC, 0x1000, 70);
+	feed_free(0x1000);
+	feed_run();
+	no_problems();
+	ck_assert_uint_eq(left()->blocks, 1);
+	ck_assert_uint_eq(feed.a.totals.all.calls, 7);
+	ck_assert_uint_eq(feed.a.totals.all.fn[MPROF_FN_FREE].calls, 3);
+	ck_assert_uint_eq(feed.a.lifetimes.blocks, 3);
+}
+END_TEST
+
+/* Without the other thread's free it is what the program did. */
+START_TEST(second_free_stays_unmatched)
+{
+	feed_alloc(MPROF_FN_MALLOC, 0x1000, 100);
+	feed_free(0x1000);
+	feed_free(0x1000);
+	feed_alloc(MPROF_FN_MALLOC, 0x1000, 60);
+	feed_run();
+	ck_assert_uint_eq(heap()->problems[HEAP_UNMATCHED_FREE], 1);
+	ck_assert_uint_eq(heap()->problem[0].event, 3);
+	ck_assert_uint_eq(left()->blocks, 1);
+}
+END_TEST
+
 /* The same distance in time, but across the border between two batches. */
 START_TEST(inversions_are_found_across_batches)
 {
@@ -630,6 +669,8 @@ Suite *heap_events_suite(void)
 	tcase_add_test(c, late_free_of_another_thread_is_an_inversion);
 	tcase_add_test(c, early_free_is_an_inversion);
 	tcase_add_test(c, early_reading_of_the_clock_is_no_inversion);
+	tcase_add_test(c, early_free_of_the_next_block);
+	tcase_add_test(c, second_free_stays_unmatched);
 	tcase_add_test(c, inversions_are_found_across_batches);
 	tcase_add_test(c, contradictions_both_ways_come_to_an_end);
 	tcase_add_test(c, too_late_is_no_inversion);

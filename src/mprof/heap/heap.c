@@ -140,6 +140,63 @@ static bool repair(struct step *s, bool (*wanted)(enum effect), uint32_t taken)
 	return false;
 }
 
+/* Did another thread give back this address, at most inversion_ticks before the event at hand? */
+static const struct event *freed_before(const struct step *s)
+{
+	const struct event *e = window_at(s->w, s->at), *other;
+	size_t i;
+
+	for (i = s->at; i--;) {
+		other = window_at(s->w, i);
+		if (e->ticks > other->ticks + s->h->inversion_ticks)
+			return NULL;
+		if (other->process == e->process && other->addr == e->addr &&
+		    other->thread != e->thread && effect_gives_back(effect_of(other)))
+			return other;
+	}
+	return NULL;
+}
+
+/*
+ * A free of what another thread has just freed.  When the address is allocated right after
+ * it, the other thread read its clock too early: it freed the block that begins there.  So
+ * this free is taken for that one, and goes behind the allocation; which of the two was
+ * which cannot be told.
+ */
+static bool put_off(struct step *s)
+{
+	struct event *e = window_at(s->w, s->at), late;
+	const struct event *early, *next = NULL;
+	size_t i, j;
+
+	if (e->kind != EVENT_CALL || s->repairs == REPAIRS_MAX)
+		return false;
+	for (j = s->at + 1; j < s->w->count; j++) {
+		next = window_at(s->w, j);
+		if (next->ticks > e->ticks + s->h->inversion_ticks)
+			return false;
+		if (next->process == e->process && next->addr == e->addr)
+			break;
+	}
+	if (j == s->w->count || !effect_returns(effect_of(next)))
+		return false;
+	early = freed_before(s);
+	if (!early)
+		return false;
+	if (next->ticks > early->ticks + s->h->clock_ticks) {
+		problem(s->h, HEAP_INVERSION, e, s->number, next->ticks - early->ticks);
+		s->p->inversions++;
+	}
+	late = *e;
+	late.thread = early->thread;
+	late.block = next->block;
+	for (i = s->at; i < j; i++)
+		*window_at(s->w, i) = *window_at(s->w, i + 1);
+	*window_at(s->w, j) = late;
+	s->repairs++;
+	return true;
+}
+
 /* ---- blocks ---- */
 
 /* The block that an event is about: by number; what came with fork or has none, by address. */
@@ -260,7 +317,7 @@ static bool no_such_block(struct step *s, const struct event *e)
 {
 	if (came_with_fork(s, e->addr))
 		return true;
-	if (repair(s, effect_returns, 0))
+	if (repair(s, effect_returns, 0) || put_off(s))
 		return false;
 	if (s->h->from_the_middle) {
 		s->h->older_frees++;

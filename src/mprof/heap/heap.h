@@ -20,8 +20,9 @@
  * block is always earlier than the one that reuses its address.  When it is
  * not, the window is searched for the missing event of another thread at most
  * HEAP_INVERSION_NS later: found, it is pulled forward and counted as an
- * inversion; else the event is a double allocation (the older block is
- * dropped) or an unmatched free.  Within HEAP_CLOCK_NS it is not counted: a
+ * inversion; else, of two frees before an allocation, the later one is put behind
+ * it; else the event is a double allocation (the older block is dropped) or an
+ * unmatched free.  Within HEAP_CLOCK_NS it is not counted: a
  * processor may read its clock that much before an earlier load has ended.
  *
  * Threads and processes are known here by index: dense, from 0, in the order
