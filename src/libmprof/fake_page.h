@@ -42,4 +42,28 @@ static inline void *fake_mmap(void *at, size_t n, int prot, int flags, int fd, u
 	return (void *)mp_sys(SYS_mmap, start, (long)n, prot, flags | MAP_FIXED, fd, (long)offset);
 }
 
+/* A large page is resident when a part of it is, and mapped likewise. */
+static inline int fake_mincore(uintptr_t at, size_t n, unsigned char *pages)
+{
+	const size_t small = 4096;
+	unsigned char one;
+
+	if (at % MP_FAKE_PAGE)
+		return -EINVAL;
+	for (size_t i = 0; i < fake_length(n) / MP_FAKE_PAGE; i++) {
+		int mapped = 0;
+
+		pages[i] = 0;
+		for (size_t k = 0; k < MP_FAKE_PAGE; k += small)
+			if (!mp_sys(SYS_mincore, (long)(at + i * MP_FAKE_PAGE + k), (long)small,
+				    (long)&one, 0, 0, 0)) {
+				mapped = 1;
+				pages[i] |= one & 1;
+			}
+		if (!mapped)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 #endif

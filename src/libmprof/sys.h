@@ -112,6 +112,9 @@ static inline int sys_madvise(void *at, size_t n, int advice)
 /* One byte a page into pages[]; bit 0: it is resident.  at: of a page's beginning. */
 static inline int sys_mincore(uintptr_t at, size_t n, unsigned char *pages)
 {
+#ifdef MP_FAKE_PAGE
+	return fake_mincore(at, n, pages);
+#endif
 	return (int)mp_sys(SYS_mincore, (long)at, (long)n, (long)pages, 0, 0, 0);
 }
 static inline int sys_fstat(int fd, struct stat *st)
