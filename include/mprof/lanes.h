@@ -84,8 +84,10 @@ static uint32_t site_rows;			      /* used so far: above there are none */
 static uint64_t stack_least, stack_span = UINT64_MAX; /* sizes of blocks with a stack */
 static uint32_t threads_seen;
 static const uint32_t *word; /* header.paused: 1 paused, and 2 for each clear */
-static uint32_t cleared;     /* what of it this process has noticed */
+static uint32_t cleared;     /* what of it this process has noticed ... */
+static uint32_t cleared_all; /* ... and done */
 #define EPOCH_NEVER UINT32_MAX
+#define CLEAR_LOOKS (1u << 17) /* some milliseconds */
 
 #define compiler_barrier() __asm__ volatile("" ::: "memory")
 
@@ -463,6 +465,23 @@ static void all_clear(void)
 	__atomic_store_n(&heap->step_stack, 0, RLX);
 }
 
+/*
+ * Until the thread that clears is done: what is counted before would be lost.  Bounded, as that
+ * thread may not run, or be the parent's.
+ */
+static void wait_for_clear(uint32_t number)
+{
+	for (uint32_t i = 0; i < CLEAR_LOOKS; i++) {
+		if (__atomic_load_n(&cleared_all, __ATOMIC_ACQUIRE) == number)
+			return;
+#if defined(__x86_64__)
+		__builtin_ia32_pause();
+#elif defined(__aarch64__)
+		__asm__ volatile("isb" ::: "memory");
+#endif
+	}
+}
+
 /* The word is not what the lane expects.  1: keep no new blocks. */
 static MPROF_COLD int lane_attend(struct lane *l)
 {
@@ -470,10 +489,13 @@ static MPROF_COLD int lane_attend(struct lane *l)
 
 	if (l->cleared != now >> 1) {
 		if (had != now >> 1 &&
-		    __atomic_compare_exchange_n(&cleared, &had, now >> 1, 0, RLX, RLX))
+		    __atomic_compare_exchange_n(&cleared, &had, now >> 1, 0, RLX, RLX)) {
 			all_clear();
-		else
+			__atomic_store_n(&cleared_all, now >> 1, __ATOMIC_RELEASE);
+		} else {
+			wait_for_clear(now >> 1);
 			lane_clear(l);
+		}
 		l->unfolded_bytes = l->unfolded_calls = 0;
 		l->touched_count = 0;
 		l->last = NULL;

@@ -414,6 +414,18 @@ uint64_t mp_clock_monotonic_ns(void)
 	return 1;
 }
 
+/* Nothing is known of a thread's stack before. */
+int mp_stack_use_home(uintptr_t sp, uintptr_t *low, uintptr_t *high)
+{
+	(void)sp, (void)low, (void)high;
+	return 0;
+}
+
+void mp_stack_use_deeper(uintptr_t sp, uint32_t id)
+{
+	(void)sp, (void)id;
+}
+
 /* The kernel's list of mappings. */
 int mp_area(uintptr_t addr, struct area *out)
 {
