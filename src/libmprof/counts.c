@@ -29,22 +29,9 @@ static void counts_merge(struct mprof_counts *into, const struct mprof_counts *f
 	into->merged++;
 }
 
-/* A pool's map: whole pages of records, the end of the last one left free. */
 static int counts_map(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
 {
-	uint64_t used = (uint64_t)units * kind->unit,
-		 bytes = (used + mp_page() - 1) & -(uint64_t)mp_page();
-	int ret = mp_slots_map_new(bytes, &out->offset, &out->at);
-
-	if (ret < 0)
-		return ret;
-	for (uint64_t at = 0; at < used; at += kind->unit)
-		mp_extent_fill((struct mprof_extent *)(out->at + at), MPROF_EXTENT_COUNTS,
-			       out->offset + at, kind->unit, 0);
-	if (bytes > used)
-		mp_extent_fill((struct mprof_extent *)(out->at + used), MPROF_EXTENT_FREE,
-			       out->offset + used, (uint32_t)(bytes - used), 0);
-	return 0;
+	return mp_slots_map_records(kind, units, MPROF_EXTENT_COUNTS, out);
 }
 
 /* One that was summed up in another one, or NULL. */

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pools.h"
+
 /* ---- slots.c ---- */
 
 /* Counts bytes of ours in this process, fewer if negative.  Any thread. */
@@ -27,6 +29,12 @@ int mp_slot_release(struct mprof_thread *t);
 int mp_slots_map(uint64_t offset, uint64_t bytes, char **out);
 /* Takes a new part of the file, reserves and maps it: a store to it cannot fail. */
 int mp_slots_map_new(uint64_t bytes, uint64_t *offset, char **out);
+/*
+ * For the map of a pool: whole pages of records, each an extent of the kind `as`; the end of the
+ * last page is a free extent.  0 or -errno.
+ */
+int mp_slots_map_records(const struct mp_pool_kind *kind, uint32_t units, enum mprof_extent_kind as,
+			 struct mp_piece *out);
 
 /* ---- counts.c: module.h ---- */
 

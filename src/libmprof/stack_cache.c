@@ -221,8 +221,8 @@ static int cache_is_near_top(uintptr_t sp, struct area *out)
 }
 
 /*
- * The stack it began on goes further down: as far as there is no gap, it is one with the rest.
- * area.low is the lowest sp so far, so that no call pays for finding out which one is.
+ * The thread's own stack has grown below area.low: extends the area if the pages between are
+ * readable.  area.low is the lowest stack pointer so far, so other calls need no test for it.
  */
 static int cache_has_grown(struct stack_cache *c, uintptr_t sp)
 {

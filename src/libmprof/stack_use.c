@@ -28,11 +28,11 @@
 #define KEPT	      4096u /* of ended threads; of more, only the one that used most */
 #define LOOKED_AT     4096u /* threads that run when the process ends */
 #define PAGES_AT_ONCE 512u
-#define WINDOWS_MAX   4096u /* of so many pages: a stack of 8 GiB */
+#define WINDOWS_MAX   4096u /* of PAGES_AT_ONCE pages each: covers a stack of 8 GiB */
 
 static __thread struct mprof_stack_use *use; /* in the file; NULL: none */
 static __thread uint32_t over;		     /* it was finished: libc frees memory after that */
-/* Stay as they are in a forked child. */
+/* A forked child keeps these values: its thread runs on the same stack. */
 static __thread uintptr_t stack_high;	     /* 0: not known */
 static __thread uintptr_t stack_low, mapped; /* 0: not known; where the mapping ends */
 
@@ -98,19 +98,7 @@ int mp_stack_use_home(uintptr_t sp, uintptr_t *low, uintptr_t *high)
 
 static int uses_map(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
 {
-	uint64_t used = (uint64_t)units * kind->unit,
-		 bytes = (used + mp_page() - 1) & -(uint64_t)mp_page();
-	int ret = mp_slots_map_new(bytes, &out->offset, &out->at);
-
-	if (ret < 0)
-		return ret;
-	for (uint64_t at = 0; at < used; at += kind->unit)
-		mp_extent_fill((struct mprof_extent *)(out->at + at), MPROF_EXTENT_FREE,
-			       out->offset + at, kind->unit, 0);
-	if (bytes > used)
-		mp_extent_fill((struct mprof_extent *)(out->at + used), MPROF_EXTENT_FREE,
-			       out->offset + used, (uint32_t)(bytes - used), 0);
-	return 0;
+	return mp_slots_map_records(kind, units, MPROF_EXTENT_FREE, out);
 }
 
 static struct mprof_stack_use *use_take_used(struct mp_local *l)
@@ -153,7 +141,7 @@ static struct mprof_stack_use *use_take(uint32_t number)
 	return u;
 }
 
-/* Totals and traces have them; of counts there is no call stack, and no view. */
+/* Traces and profiles hold records of stack use; counts files do not. */
 static int uses_are_kept(void)
 {
 	return mp_recording() && mp_file.header && !mp_file.broken && mp_local->alive &&

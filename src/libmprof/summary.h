@@ -87,7 +87,7 @@ struct summary {
 	uint64_t sizes[MPROF_SIZE_BINS], freed_sizes[MPROF_SIZE_BINS];
 	struct summary_values total;
 	int estimated;
-	int sums_only; /* there are no nodes: all counts in `total` */
+	int sums_only; /* made by summary_sums(): only `total` is filled */
 	uint64_t began_ns;
 	/* Writing. */
 	int fd;

@@ -3,7 +3,6 @@
  * commands.c - the table of commands; `mprof help [COMMAND]`, and the lists that --help prints.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../print/paragraph.h"

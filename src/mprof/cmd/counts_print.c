@@ -6,7 +6,6 @@
  * functions.def; the fields of the JSON are in json/counts.def.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../util/format.h"

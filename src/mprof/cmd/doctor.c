@@ -6,7 +6,6 @@
  * fine, worth knowing, or in the way of recording.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,11 +2,9 @@
 /*
  * run_profile.c - `mprof profile`: runs a program and keeps totals of its call stacks.
  */
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "../util/format.h"
 #include "../pass/site_totals.h"

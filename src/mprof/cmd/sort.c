@@ -3,12 +3,10 @@
  * sort.c - `mprof sort`: compiles a trace to a playback file, or checks one.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "../export/exports.h"
 #include "../print/json_rows.h"

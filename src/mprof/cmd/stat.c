@@ -7,7 +7,6 @@
  * With -r the program runs N times: figures are means, with their spread.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

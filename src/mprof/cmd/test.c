@@ -8,7 +8,6 @@
  */
 #include "forms.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>

@@ -7,7 +7,6 @@
  * thread.  Both walks deal the same words.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "../util/alloc.h"
 #include "compile_write.h"

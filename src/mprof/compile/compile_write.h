@@ -81,7 +81,7 @@ void writer_release(struct writer *w);
 /* ---- the rest of the file ---- */
 
 int writer_pwrite(struct writer *w, const void *from, size_t bytes, uint64_t offset);
-/* Exactly so many bytes of fd, else -EIO. */
+/* Reads exactly `bytes` from fd; a short read is -EIO. */
 int writer_pread(struct writer *w, int fd, void *to, size_t bytes, uint64_t offset);
 
 /* compile_streams.c: the THREAD streams, made from ORDER.  thread[].words and offset are filled. */

@@ -12,8 +12,6 @@
  * Times are microseconds with three digits, since the start of the run.
  */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../profile/flow.h"
 #include "exports.h"

@@ -14,7 +14,6 @@
  * Samples of a process are its allocations weighted by bytes, so that the call tree, which is
  * what the profiler shows first, is that of all memory that was requested.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

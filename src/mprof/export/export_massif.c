@@ -17,7 +17,6 @@
  * --min-percent stands in one line, as massif has it, and so does what has no
  * caller among nodes that have some.  A tree is cut at DEPTH lines.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

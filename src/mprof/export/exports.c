@@ -3,14 +3,9 @@
 #include "exports.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "../util/alloc.h"
-#include "../util/directories.h"
 #include "../util/plain.h"
 #include "../util/unfinished.h"
 #include "../util/word_list.h"

@@ -9,7 +9,6 @@
 #include "event_run.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #define REPAIRS_MAX 4u /* events pulled to one place */
 
@@ -140,7 +139,7 @@ static bool repair(struct step *s, bool (*wanted)(enum effect), uint32_t taken)
 	return false;
 }
 
-/* Did another thread give back this address, at most inversion_ticks before the event at hand? */
+/* The last free of this address by another thread within inversion_ticks before; NULL: none. */
 static const struct event *freed_before(const struct step *s)
 {
 	const struct event *e = window_at(s->w, s->at), *other;

@@ -2,8 +2,6 @@
 /* analysis.c - all passes over one walk. */
 #include "fused.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define PASS(field)                                             \

@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-#include "../util/large.h"
-
 #define NONE	   UINT32_MAX
 #define COPY_TIMES 4u
 #define COPY_MORE  64u

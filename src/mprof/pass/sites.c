@@ -12,7 +12,6 @@
  */
 #include "sites_count.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 /* ---- before the walk ---- */

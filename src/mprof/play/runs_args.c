@@ -3,7 +3,6 @@
 #include "runs_args.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #define FIRST_LIMIT_MS 60000 /* of a run whose length is not known, and 20 us for each call */
 #define LEAST_LIMIT_MS 20000

@@ -8,7 +8,6 @@
 #include "print_check.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "../util/markup.h"
 #include "markdown.h"

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../profile/calltree.h"
 #include "../profile/paths.h"

@@ -2,7 +2,6 @@
 /* print_findings.c - findings of call stacks in words. */
 #include "print_findings.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,9 +3,7 @@
 #include "replay.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../util/alloc.h"
 #include "text.h"

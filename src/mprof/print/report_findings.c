@@ -9,10 +9,7 @@
 #include "report.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "../util/alloc.h"
 #include "paragraph.h"
 #include "print_findings.h"
 #include "print_outside.h"

@@ -3,7 +3,6 @@
 #include "report.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "../trace/lost.h"
 #include "text.h"

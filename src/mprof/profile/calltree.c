@@ -2,7 +2,6 @@
 /* calltree.c - stacks merged into a tree. */
 #include "calltree.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 

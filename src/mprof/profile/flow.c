@@ -3,8 +3,6 @@
 #include "flow.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum step { BEGAN, ENDED, GOING, LEFT, GONE, MOST };
 

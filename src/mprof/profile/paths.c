@@ -2,7 +2,6 @@
 /* paths.c - stacks as lines. */
 #include "paths.h"
 
-#include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,6 @@
 /* recorded.c - is there anything in a file that a run has written? */
 #include "run.h"
 
-#include <string.h>
-
 #include "../trace/trace.h"
 
 #define BATCH 256

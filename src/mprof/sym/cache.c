@@ -7,7 +7,6 @@
  */
 #include "cache.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,8 +9,6 @@
 #include "object.h"
 
 #include <elfutils/libdwelf.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -7,7 +7,6 @@
  */
 #include "sym.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,7 +14,6 @@
 #include "reader.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
