@@ -49,7 +49,8 @@ static void put_objects(const struct variables *v, const struct profile *p, FILE
 			   o->stripped ? " (stripped)" : "");
 		table_cell(&t, "%s", format_count(o->count).s);
 		table_cell(&t, "%s", format_bytes(o->bytes).s);
-		table_cell(&t, "%s", o->known ? format_bytes(o->resident).s : "-");
+		table_cell(&t, "%s%s", o->known && o->at_least ? ">= " : "",
+			   o->known ? format_bytes(o->resident).s : "-");
 		table_cell(&t, "%s", o->tls ? format_bytes(o->tls).s : "-");
 		table_cell(&t, "%s", o->tls ? format_count(o->threads).s : "-");
 	}
@@ -92,10 +93,10 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	}
 	shown = view_shown(r, v->count);
 	fprintf(out,
-		"Variables: %s, of which %s were resident; thread-local: %s in each "
+		"Variables: %s, of which %s%s were resident; thread-local: %s in each "
 		"thread, %s in all that ran at once.\n",
-		format_bytes(v->bytes).s, format_bytes(v->resident).s, format_bytes(v->tls).s,
-		format_bytes(v->tls_all).s);
+		format_bytes(v->bytes).s, v->at_least ? "at least " : "",
+		format_bytes(v->resident).s, format_bytes(v->tls).s, format_bytes(v->tls_all).s);
 	fputc('\n', out);
 	put_objects(v, r->profile, out);
 	fputc('\n', out);

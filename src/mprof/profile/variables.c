@@ -97,9 +97,10 @@ static void add_one(struct variables *v, struct variable_object *o, const struct
 		o->tls += x->size;
 		return;
 	}
-	to->known = o->known;
 	to->resident =
 	    resident_in(r, shift, file->bias + x->address, file->bias + x->address + x->size);
+	/* A reading from outside leaves out the pages of initialised variables. */
+	to->known = o->known && (r->whole || to->resident);
 	o->bytes += x->size;
 	o->resident += to->resident;
 }
@@ -130,7 +131,9 @@ static void add_object(struct variables *v, const struct profile *p, uint32_t ob
 	struct variable_object *o = &v->object[v->objects];
 	struct sym_variables found;
 
-	*o = (struct variable_object){ .object = object, .known = r.ticks != 0 };
+	*o = (struct variable_object){ .object = object,
+				       .known = r.ticks != 0,
+				       .at_least = !r.whole };
 	sym_variables(p->sym, object, &found);
 	o->stripped = found.stripped;
 	v->of = must_reallocarray(v->of, v->count + found.count + 1, sizeof(*v->of));
@@ -157,6 +160,7 @@ void variables_find(struct variables *v, const struct profile *p)
 		o->threads = stack_uses_at_once(&stacks, p->stacks->object[i].first_process);
 		v->bytes += o->bytes;
 		v->resident += o->resident;
+		v->at_least |= o->at_least;
 		v->tls += o->tls;
 		v->tls_all += o->tls * o->threads;
 	}

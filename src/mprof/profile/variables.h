@@ -22,6 +22,7 @@ struct variable_object {
 	uint32_t object; /* of stacks.h */
 	uint64_t count, bytes, resident, tls;
 	bool stripped, known;
+	bool at_least;	  /* pages of initialised variables were not read */
 	uint64_t threads; /* of its process that ran at once, at most */
 };
 
@@ -31,6 +32,7 @@ struct variables {
 	struct variable_object *object; /* most bytes first */
 	size_t objects;
 	uint64_t bytes, resident; /* not thread-local */
+	bool at_least;		  /* resident is, see above */
 	uint64_t tls, tls_all;	  /* of one thread; of all that ran at once */
 };
 
