@@ -222,6 +222,22 @@ test_report_bad_files() {
 	expect_status 2
 }
 
+test_report_html_without_heap_map() {
+	record "$build/preload/fixture_a"
+	run "$mprof" report --html with.html log
+	expect_status 0
+	expect_text with.html 'id="mprof-heap"'
+	run "$mprof" report --html without.html --no-heap-map log
+	expect_status 0
+	expect_no_text without.html 'id="mprof-heap"'
+	# Nothing else is missing.
+	expect_same 'the data' "$(grep -c mprof-data without.html)" "$(grep -c mprof-data with.html)"
+	run "$mprof" report --no-heap-map log
+	expect_status 2
+	expect_one_line_error
+	expect_text err '--no-heap-map needs --html FILE'
+}
+
 # Two modes, one program, the same addresses: the lines are the same but for errno.
 test_dump_is_what_logfd_said() {
 	local program

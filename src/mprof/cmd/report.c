@@ -44,6 +44,8 @@ static const struct option_row options[] = {
 		    "Write one HTML page with flame graphs and tables"),
 	OPTION_FLAG(0, "open", html.open, "Open the page in the desktop's browser"),
 	OPTION_FLAG(0, "sources", html.sources, "Put the text of the source files into the page"),
+	OPTION_FLAG(0, "no-heap-map", html.no_heap_map,
+		    "Leave out the heap map, which takes about a third of the time"),
 	OPTION_JSON(view.request.json),
 	OPTION_TITLE("Options of a view:"),
 	OPTION_WHEN(view.at, "Show what was live at this point: ", OF_VIEWS),
@@ -155,6 +157,8 @@ static int check(void *options, struct error *err)
 		return fail(err, -EINVAL, "--open needs --html FILE");
 	if (o->html.sources && !o->html.path)
 		return fail(err, -EINVAL, "--sources needs --html FILE");
+	if (o->html.no_heap_map && !o->html.path)
+		return fail(err, -EINVAL, "--no-heap-map needs --html FILE");
 	return 0;
 }
 

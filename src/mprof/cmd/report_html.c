@@ -30,6 +30,7 @@ struct making {
 	const struct resident_parts *resident;
 	FILE *out;
 	struct html_sources *sources;
+	bool heap_map;
 	const struct report_served *served; /* NULL: the page is a file */
 };
 
@@ -98,7 +99,7 @@ static void with_profile(const struct making *m, struct profile *p, const struct
 				    .index = s ? s->index : 0 };
 
 	html_data_make(&data, &source, map);
-	if (!s)
+	if (m->heap_map)
 		take_heap(m, p, &page, &heap);
 	html_report(&page, m->out);
 	html_data_release(&data);
@@ -107,7 +108,8 @@ static void with_profile(const struct making *m, struct profile *p, const struct
 }
 
 int report_page(const struct analysis *a, const struct profile_options *options, FILE *out,
-		struct html_sources *sources, const struct report_served *served, struct error *err)
+		struct html_sources *sources, bool heap_map, const struct report_served *served,
+		struct error *err)
 {
 	struct profile_options o = *options;
 	struct profile *p = must_calloc(1, sizeof(*p));
@@ -137,9 +139,9 @@ int report_page(const struct analysis *a, const struct profile_options *options,
 	ret = profile_make(p, t, &o, err);
 	progress_done(&progress);
 	if (!ret) {
-		with_profile(
-		    &(struct making){ a, t, &cross_frees, &resident, out, sources, served }, p,
-		    &cells);
+		with_profile(&(struct making){ a, t, &cross_frees, &resident, out, sources,
+					       heap_map, served },
+			     p, &cells);
 		profile_release(p);
 	}
 	trace_close(t);
@@ -171,7 +173,7 @@ int report_html(const struct analysis *a, const struct profile_options *options,
 
 	if (ret < 0)
 		return ret;
-	ret = report_page(a, options, file.out, &sources, NULL, err);
+	ret = report_page(a, options, file.out, &sources, !html->no_heap_map, NULL, err);
 	html_sources_release(&sources);
 	ret = export_file_done(&file, ret, err);
 	if (!ret && is_file)

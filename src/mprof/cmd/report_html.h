@@ -19,6 +19,7 @@ struct report_html {
 	const char *path;
 	bool open;
 	bool sources;		       /* embed them */
+	bool no_heap_map;	       /* leave it out: it takes a walk of its own */
 	const char *const *source_dir; /* ends with NULL; may be NULL */
 };
 int report_html(const struct analysis *a, const struct profile_options *options,
@@ -32,9 +33,10 @@ struct report_served {
 	size_t index;
 };
 
-/* Only the page.  The files that it names are added to `sources`.  served: NULL for a file. */
+/* Only the page.  The files that it names are added to `sources`.  heap_map: draw it into the
+ * page.  served: NULL for a file. */
 int report_page(const struct analysis *a, const struct profile_options *options, FILE *out,
-		struct html_sources *sources, const struct report_served *served,
+		struct html_sources *sources, bool heap_map, const struct report_served *served,
 		struct error *err);
 
 /* By xdg-open; false: nothing shows it here. */

@@ -87,7 +87,7 @@ static int make_page(void *context, const struct analysis *a, struct error *err)
 	p->events = a->walk.events;
 	served = (struct report_served){ &p->map, &p->snapshots, m->o->traces, m->index };
 	p->sources.dir = m->o->source_dir;
-	ret = report_page(a, &m->o->cli.options, out, &p->sources, &served, err);
+	ret = report_page(a, &m->o->cli.options, out, &p->sources, false, &served, err);
 	must_close(out);
 	return ret;
 }
