@@ -323,7 +323,7 @@ MPROF_HOT void end(struct mprof_thread *t)
 /* ---- processes and threads ---- */
 
 /* From start().  0 or -errno, and said why. */
-static inline int lanes_start(const struct mprof_host *h)
+static inline int lanes_start(const struct mprof_host *h, const char *magic, const char *path)
 {
 	int error;
 
@@ -339,7 +339,7 @@ static inline int lanes_start(const struct mprof_host *h)
 	stack_least = h->config->stack_min_size;
 	stack_span = (h->config->stack_max_size ? h->config->stack_max_size : UINT64_MAX);
 	stack_span = stack_span > stack_least ? stack_span - stack_least : 0;
-	error = h->file_open(MPROF_MAGIC_PROFILE, h->config->profile_path);
+	error = h->file_open(magic, path);
 	word = h->paused();
 	cleared = *word >> 1;
 	return error;

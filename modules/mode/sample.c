@@ -358,7 +358,7 @@ static int sample_start(const struct mprof_host *h)
 	by_calls = h->config->sample_calls != 0;
 	period = (double)(by_calls ? h->config->sample_calls : h->config->sample_bytes);
 	seeds = h->config->seed;
-	error = lanes_start(h);
+	error = lanes_start(h, MPROF_MAGIC_PROFILE, h->config->profile_path);
 	dump_due = h->dump_due();
 	return error;
 }

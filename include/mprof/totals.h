@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * totals.h - exact totals of every call stack: what MODEs do with a block that comes or goes.
+ *
+ * A call adds to the cell of its thread and stack, a cache line in the mapped file
+ * that nobody else writes; a free adds to the freeing thread's cell of the stack that
+ * allocated, which live.h tells.  So frees in other threads are exact without an atomic,
+ * and what was added is in the file, whatever becomes of the process.
+ *
+ * What lives of a stack, of all threads, and what lived at the peak, is in the stack's
+ * site.  While the process has one thread, each call changes cell and site, and the peak
+ * is exact.  With more, a thread folds what it has gathered when it comes to `fold`
+ * bytes: then the peak is within lanes * fold, which the file says.
+ *
+ * All of it is called between begin() and end() of lanes.h.
+ */
+#ifndef MPROF_TOTALS_H
+#define MPROF_TOTALS_H
+
+#define LANE_CELL      struct mprof_cell
+#define LANE_CELL_KIND MPROF_EXTENT_CELLS
+#include <mprof/lanes.h>
+
+#define FOLD_LEAST 1024u /* bytes */
+#define FOLD_MOST  65536u
+#define PEAK_PART  1024u /* the bound is at most this part of the peak, if it is large enough */
+
+static int64_t fold; /* bytes that a thread may keep to itself */
+static const uint64_t *dump_due;
+
+/* ---- the peak ---- */
+
+/* [hot] For a process with one thread: no atomics. */
+MPROF_HOT void profile_change_alone(struct mprof_site_live *s, uint32_t id, int64_t bytes,
+				    int64_t calls, uint64_t now)
+{
+	note_peak(s);
+	s->live_bytes += bytes;
+	s->live_calls += calls;
+	if (s->live_bytes > s->local_bytes) {
+		s->local_bytes = s->live_bytes;
+		s->local_calls = s->live_calls;
+	}
+	heap->live_bytes += bytes;
+	heap->live_calls += calls;
+	if (heap->live_bytes <= heap->step_bytes)
+		return;
+	heap->step_bytes = heap->live_bytes;
+	heap->step_calls = heap->live_calls;
+	heap->step_ticks = now;
+	heap->step_stack = id;
+	if (heap->live_bytes > heap->peak_bytes) {
+		heap->peak_bytes = heap->live_bytes;
+		heap->peak_calls = heap->live_calls;
+		heap->peak_ticks = now;
+	}
+}
+
+/* How much a thread may keep to itself, and what that means for the peak. */
+static void profile_set_fold(void)
+{
+	uint32_t n = __atomic_load_n(&lanes_owned, RLX);
+	int64_t bytes = __atomic_load_n(&heap->peak_bytes, RLX) / (PEAK_PART * (n ? n : 1));
+
+	bytes = bytes < FOLD_LEAST ? FOLD_LEAST : bytes > FOLD_MOST ? FOLD_MOST : bytes;
+	__atomic_store_n(&fold, bytes, RLX);
+	rise((int64_t *)&heap->peak_bound, bytes * n);
+}
+
+/* Sites first: until the heap has risen, what they were belongs to the peak before. */
+static void profile_fold_lane(struct lane *l, uint64_t now, uint32_t id)
+{
+	for (uint32_t i = 0; i < l->touched_count; i++) {
+		struct figures *f = &l->touched[i];
+
+		if (!f->cell->unfolded_bytes && !f->cell->unfolded_calls)
+			continue;
+		change_site(f->site, f->cell->unfolded_bytes, f->cell->unfolded_calls);
+		f->cell->unfolded_bytes = f->cell->unfolded_calls = 0;
+	}
+	l->touched_count = 0;
+	if (l->unfolded_bytes || l->unfolded_calls)
+		change_heap(l->unfolded_bytes, l->unfolded_calls, now, id);
+	l->unfolded_bytes = l->unfolded_calls = 0;
+	profile_set_fold();
+}
+
+MPROF_HOT int profile_is_beyond(int64_t v, int64_t most)
+{
+	return v >= most || v <= -most;
+}
+
+static void profile_change_among(struct lane *l, struct figures f, uint32_t id, int64_t bytes,
+				 int64_t calls, uint64_t now)
+{
+	int64_t most = __atomic_load_n(&fold, RLX);
+
+	if (profile_is_beyond(bytes, most)) {
+		profile_fold_lane(l, now, 0);
+		change_site(f.site, bytes, calls);
+		change_heap(bytes, calls, now, id);
+		return;
+	}
+	if (!f.cell->unfolded_bytes && !f.cell->unfolded_calls) {
+		if (l->touched_count == LANE_TOUCHED)
+			profile_fold_lane(l, now, 0);
+		l->touched[l->touched_count++] = f;
+	}
+	f.cell->unfolded_bytes += (int32_t)bytes;
+	f.cell->unfolded_calls += (int32_t)calls;
+	l->unfolded_bytes += bytes;
+	l->unfolded_calls += calls;
+	if (profile_is_beyond(l->unfolded_bytes, most))
+		profile_fold_lane(l, now, id);
+}
+
+MPROF_HOT void profile_change(struct lane *l, struct figures f, uint32_t id, int64_t bytes,
+			      int64_t calls, uint64_t now)
+{
+	if (mprof_likely(!several))
+		profile_change_alone(f.site, id, bytes, calls, now);
+	else
+		profile_change_among(l, f, id, bytes, calls, now);
+}
+
+static struct mprof_cell_more *profile_more_of(struct lane *l, struct accumulator *s, uint32_t id)
+{
+	if (mprof_unlikely(!s->more))
+		s->more = (struct mprof_cell_more *)some(MPROF_EXTENT_MORE, l, id & -MPROF_CELLS,
+							 MPROF_CELLS * sizeof(*s->more));
+	return s->more ? &s->more[id % MPROF_CELLS] : NULL;
+}
+
+/* ---- one block ---- */
+
+MPROF_HOT unsigned profile_bin_of(uint64_t size)
+{
+	unsigned bin = size ? 64 - (unsigned)__builtin_clzll(size) : 0;
+
+	return bin < MPROF_SIZE_BINS ? bin : MPROF_SIZE_BINS - 1;
+}
+
+/* A block has ended.  temporary: its thread's last call handed it out. */
+static void profile_settle(struct lane *l, struct live_entry e, uint64_t now, int temporary)
+{
+	const uint32_t id = live_id(e);
+	const uint64_t size = live_size(e), age = live_age(e, now);
+	struct accumulator *s;
+	struct figures f;
+	struct mprof_cell_more *more;
+
+	/* One of the parent's: it counts there. */
+	if (mprof_unlikely(((e.b - began) & LIVE_TICKS) >> 55))
+		return;
+	s = accumulator_of(l, id);
+	if (mprof_unlikely(!s)) {
+		no_room();
+		return;
+	}
+	f = figures_of(s, id);
+	f.cell->freed_calls++;
+	f.cell->freed_bytes += size;
+	/* Another thread's clock may be ahead by a little. */
+	if (mprof_likely(!(age >> 55))) {
+		f.cell->lifetime += age;
+		note_range(&f.cell->lifetime_least, &f.cell->lifetime_most, age);
+	} else {
+		note_range(&f.cell->lifetime_least, &f.cell->lifetime_most, 0);
+	}
+	l->disk->freed_sizes[profile_bin_of(size)]++;
+	profile_change(l, f, id, -(int64_t)size, -1, now);
+	if (!temporary)
+		return;
+	more = profile_more_of(l, s, id);
+	if (more) {
+		more->temporary_calls++;
+		more->temporary_bytes += size;
+	}
+}
+
+static void profile_count(struct lane *l, unsigned fn, uint64_t bytes, unsigned failed)
+{
+	l->counts->fn[fn].calls++;
+	l->counts->fn[fn].bytes += bytes;
+	l->counts->fn[fn].failed += failed;
+}
+
+/* Counts a new block.  Returns its accumulator; NULL if its figures do not fit. */
+static struct accumulator *profile_settle_in(struct lane *l, uint32_t id, void *ptr, uint64_t size,
+					     size_t usable, uint64_t now)
+{
+	struct accumulator *s = accumulator_of(l, id);
+	struct live_entry before;
+	struct figures f;
+
+	if (mprof_unlikely(now >= __atomic_load_n(dump_due, RLX)))
+		host->dump(now, heap, note_sums);
+	if (mprof_unlikely(!s || live_put(&map, &l->room, ptr, usable, live_entry_of(id, size, now),
+					  !several, &before))) {
+		no_room();
+		return NULL;
+	}
+	if (mprof_unlikely(before.a)) {
+		l->disk->missed++;
+		profile_settle(l, before, now, 0);
+	}
+	f = figures_of(s, id);
+	f.cell->calls++;
+	f.cell->bytes += size;
+	note_range(&f.cell->size_least, &f.cell->size_most, size);
+	l->disk->sizes[profile_bin_of(size)]++;
+	profile_change(l, f, id, (int64_t)size, 1, now);
+	l->last = ptr;
+	return s;
+}
+
+/* ---- realloc ---- */
+
+/* A mapping of its own, which glibc moves without a copy (see the reader's heap.h). */
+static int profile_is_own_mapping(const void *ptr, size_t usable)
+{
+	const uintptr_t page = *host->page_bytes;
+
+	return ((uintptr_t)ptr & (page - 1)) == 16 && ((usable + 16) & (page - 1)) == 0;
+}
+
+static void profile_note_resize(struct lane *l, struct accumulator *s, uint32_t id, const void *old,
+				const void *ptr, uint64_t size)
+{
+	struct mprof_cell_more *more = s ? profile_more_of(l, s, id) : NULL;
+	const uint64_t before = live_size(l->old);
+
+	/* A block of the parent replaces none of ours. */
+	if (!more || ((l->old.b - began) & LIVE_TICKS) >> 55)
+		return;
+	more->reallocs++;
+	more->realloc_grown += (int64_t)(size - before);
+	if (old == ptr)
+		return;
+	more->realloc_moved++;
+	if (!profile_is_own_mapping(old, l->old_usable) ||
+	    !profile_is_own_mapping(ptr, mprof_usable((void *)(uintptr_t)ptr)))
+		more->realloc_bytes += size < before ? size : before;
+}
+
+static void profile_put_back(struct lane *l, void *old)
+{
+	struct live_entry none;
+
+	live_put(&map, &l->room, old, l->old_usable, l->old, !several, &none);
+}
+
+/*
+ * The old block is taken out at once, because from then on another thread may be given
+ * its address; its figures change when the call is over, because until then it lives.
+ */
+MPROF_HOT void profile_resize_begins(struct lane *l, void *ptr, size_t usable, uint64_t now)
+{
+	l->old_usable = usable;
+	l->old_ticks = now;
+	l->old = live_take(&map, &l->room, ptr, usable, !several);
+	l->disk->strange += !l->old.a;
+}
+
+/* The call is over.  Returns the block that ended; a is 0: none did, or none that is known. */
+MPROF_HOT struct live_entry profile_resize_ends(struct lane *l, unsigned fn, void *old, void *ptr,
+						uint64_t size)
+{
+	struct live_entry e = l->old;
+
+	if (!old)
+		e.a = 0;
+	profile_count(l, fn, ptr ? size : 0, !ptr && size);
+	l->last = NULL;
+	if (mprof_unlikely(!ptr && size && e.a))
+		profile_put_back(l, old);
+	else if (e.a)
+		profile_settle(l, e, l->old_ticks, 0);
+	return e;
+}
+
+/* ---- the end of a block ---- */
+
+MPROF_HOT void profile_settle_out(struct lane *l, unsigned fn, void *ptr)
+{
+	struct live_entry e;
+
+	profile_count(l, fn, 0, 0);
+	if (ptr) {
+		e = live_take(&map, &l->room, ptr, mprof_usable(ptr), !several);
+		if (mprof_likely(e.a))
+			profile_settle(l, e, mprof_ticks(), l->last == ptr);
+		else
+			l->disk->strange++;
+	}
+	l->last = NULL;
+}
+
+/* ---- the mmap family ---- */
+
+/* Memory that goes is counted by function only. */
+static int profile_is_growth(unsigned fn, const uint64_t value[4], unsigned error)
+{
+	return !error && fn != MPROF_FN_MUNMAP && (fn < MPROF_FN_BRK || value[0] > value[2]);
+}
+
+/* id: of the stack, where it is growth. */
+static void profile_count_map(struct lane *l, unsigned fn, const uint64_t value[4], unsigned error,
+			      uint32_t id)
+{
+	struct mprof_cell_more *more;
+	struct accumulator *s;
+
+	profile_count(l, fn, error ? 0 : value[1], error != 0);
+	if (!profile_is_growth(fn, value, error))
+		return;
+	s = accumulator_of(l, id);
+	more = s ? profile_more_of(l, s, id) : NULL;
+	if (more) {
+		more->map_calls++;
+		more->map_bytes += value[1];
+	} else {
+		no_room();
+	}
+}
+
+/* ---- processes and threads ---- */
+
+/* From start(). 0 or -errno, and said why. */
+static int profile_start_in(const struct mprof_host *h, const char *magic, const char *path)
+{
+	int error;
+
+	fold = FOLD_LEAST;
+	error = lanes_start(h, magic, path);
+	dump_due = h->dump_due();
+	return error;
+}
+
+static void profile_forked(void)
+{
+	fold = FOLD_LEAST;
+	lanes_forked();
+}
+
+/* Before the second thread is there. */
+static void profile_note_control(unsigned what)
+{
+	if (what != MPROF_CONTROL_THREAD_CREATE || several)
+		return;
+	__atomic_store_n(&several, 1, RLX);
+	if (heap)
+		heap->several = 1;
+}
+
+/* Folds what the calling thread has not folded yet. */
+static void profile_flush(struct mprof_thread *t)
+{
+	if (t->data && several)
+		profile_fold_lane((struct lane *)t->data, mprof_ticks(), 0);
+}
+
+static void profile_thread_exit(struct mprof_thread *t)
+{
+	profile_flush(t);
+	lane_exit(t);
+}
+
+#endif
