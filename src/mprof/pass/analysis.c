@@ -81,3 +81,19 @@ void analysis_release(struct analysis *a)
 	walk_release(&a->walk);
 	tree_release(&a->tree);
 }
+
+bool analysis_interrupted(const struct analysis *a)
+{
+	const struct never_freed_process *left = a->never_freed.process.item;
+	const struct totals_process *of = a->totals.process.item;
+	const struct tree_process *p;
+	uint64_t interrupted = 0;
+	size_t i;
+
+	for (i = 0; i < a->never_freed.process.count && i < a->totals.process.count; i++) {
+		p = tree_find(&a->tree, of[i].number);
+		if (p && tree_process_interrupted(p))
+			interrupted += left[i].bytes;
+	}
+	return interrupted && interrupted >= a->never_freed.all.bytes / 2;
+}

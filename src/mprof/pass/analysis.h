@@ -64,5 +64,8 @@ struct analysis_source {
 void analysis_source_of(struct analysis_source *source, struct trace *t);
 int analysis_make(struct analysis *a, const struct analysis_source *source, struct error *err);
 void analysis_release(struct analysis *a);
+/* Did processes that did not exit (killed, or still running) have half of the bytes that were
+ * live at the end, or more?  Then those say nothing of a leak by themselves. */
+bool analysis_interrupted(const struct analysis *a);
 
 #endif

@@ -16,12 +16,31 @@
 
 /* ---- before the walk ---- */
 
+/*
+ * A program that allocates nothing more still runs: growth ends there, the run does not.
+ * A program that exits says when: the time until its parent has waited for it is not its own.
+ */
+static uint64_t end_of_run(const struct walk *w)
+{
+	uint64_t end = walk_end_ticks(&w->input, &w->until);
+	const struct mprof_fact *f;
+	size_t i;
+
+	for (i = 0; i < w->input.fact_count; i++) {
+		f = w->input.facts[i].fact;
+		if (f->ticks > end && (f->what != MPROF_FACT_WAITED || f->signal))
+			end = f->ticks;
+	}
+	return w->until.set && w->until.ticks < end ? w->until.ticks : end;
+}
+
 static void divide_run(struct sites *s, const struct walk *w)
 {
 	const struct mprof_file_header *h = w->input.header;
 	const uint64_t start =
 	    h->dropped_ticks > h->start_ticks ? h->dropped_ticks : h->start_ticks;
-	const unsigned __int128 span = walk_end_ticks(&w->input, &w->until) - start;
+	const uint64_t end = end_of_run(w);
+	const unsigned __int128 span = end > start ? end - start : 0;
 
 	for (size_t i = 0; i <= SITE_EPOCHS; i++)
 		s->epoch_ticks[i] = start + (uint64_t)(span * i / SITE_EPOCHS);

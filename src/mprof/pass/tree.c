@@ -396,3 +396,18 @@ void tree_release(struct tree *r)
 	free(r->remark);
 	*r = (struct tree){ .process = NULL };
 }
+
+bool tree_process_interrupted(const struct tree_process *p)
+{
+	return p->end == TREE_KILLED || p->end == TREE_UNKNOWN;
+}
+
+bool tree_interrupted(const struct tree *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->processes; i++)
+		if (tree_process_interrupted(&r->process[i]))
+			return true;
+	return false;
+}

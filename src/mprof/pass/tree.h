@@ -83,6 +83,9 @@ void tree_release(struct tree *r);
 
 /* NULL when there is none. */
 const struct tree_process *tree_find(const struct tree *r, uint32_t number);
+/* Did it not exit: was it killed, or did it still run?  What it had then, it might have freed. */
+bool tree_process_interrupted(const struct tree_process *p);
+bool tree_interrupted(const struct tree *r); /* any of its processes */
 /* Is this the EXECING fact of an exec that worked and led out of the recording? */
 bool tree_became(const struct walk_input *in, const struct trace_fact *f);
 /* The last program it ran, NULL when no fact says. */

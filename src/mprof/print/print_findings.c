@@ -94,15 +94,15 @@ static void put_peak(const struct finding *f, size_t most, FILE *out)
 		format_percent(f->part, f->of).s, format_bytes(f->part).s,
 		format_many(f->blocks, "block", "blocks").s);
 	put_who(f, most, out);
-	if (f->left && f->left >= f->part / 2)
+	if (f->left && f->left >= f->part / 2 && !f->interrupted)
 		fprintf(out, "; %s of its blocks were never freed", format_bytes(f->left).s);
 }
 
 static void put_leak(const struct finding *f, size_t most, FILE *out)
 {
-	fprintf(out, "%s was never freed%s: %s of %s allocated by ", format_bytes(f->part).s,
-		growth_words[f->growth], format_count(f->blocks).s,
-		format_many(f->calls, "block", "blocks").s);
+	fprintf(out, "%s was %s%s: %s of %s allocated by ", format_bytes(f->part).s,
+		f->interrupted ? "live at the end" : "never freed", growth_words[f->growth],
+		format_count(f->blocks).s, format_many(f->calls, "block", "blocks").s);
 	put_who(f, most, out);
 }
 

@@ -87,9 +87,9 @@ static void tell_never_freed(const struct analysis *a, FILE *out)
 	const struct never_freed_process *n = &a->never_freed.all;
 
 	if (n->blocks)
-		fprintf(out, "  * %s, %s, %s never freed%s.\n",
-			format_many(n->blocks, "block", "blocks").s, format_exact(n->bytes).s,
-			n->blocks == 1 ? "was" : "were",
+		fprintf(out, "  * %s, %s, %s %s%s.\n", format_many(n->blocks, "block", "blocks").s,
+			format_exact(n->bytes).s, n->blocks == 1 ? "was" : "were",
+			analysis_interrupted(a) ? "live at the end" : "never freed",
 			is_cut(a) ? ", as far as this trace goes" : "");
 	else if (a->sizes.total.count)
 		fprintf(out, "  * Every block was freed%s.\n",

@@ -301,7 +301,9 @@ static void tell_totals(struct screen *s)
 	if (!n->blocks) {
 		paragraph_add(&words, "Every block was freed.");
 	} else {
-		paragraph_add(&words, "Never freed: %s in %s", format_bytes(n->bytes).s,
+		paragraph_add(&words, "%s: %s in %s",
+			      analysis_interrupted(a) ? "Live at the end" : "Never freed",
+			      format_bytes(n->bytes).s,
 			      format_many(n->blocks, "block", "blocks").s);
 		if (k && k->all.live_blocks)
 			paragraph_add(&words, ", of which run-time libraries keep %s",

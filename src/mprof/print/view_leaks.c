@@ -114,8 +114,9 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 
 	(void)err;
 	if (p->total.leaked_calls)
-		fprintf(out, "%s never freed: %s.\n",
+		fprintf(out, "%s %s: %s.\n",
 			format_many(p->total.leaked_calls, "block was", "blocks were").s,
+			tree_interrupted(&p->tree) ? "live at the end" : "never freed",
 			format_exact(p->total.leaked_bytes).s);
 	if (!r->sorted)
 		leaks_rank(r->profile);

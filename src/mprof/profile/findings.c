@@ -11,8 +11,13 @@
 #include "paths.h"
 #include "../util/alloc.h"
 
-#define NAMED_SITES 1000000u /* of more, those with fewest bytes are nobody's */
-#define EPOCH_PART  (SITE_EPOCHS / 4)
+#define NAMED_SITES  1000000u /* of more, those with fewest bytes are nobody's */
+#define EPOCH_PART   (SITE_EPOCHS / 4)
+#define GROWTH_STEPS 3u /* epochs with more than before: fewer may be a few late blocks */
+
+/* Blocks of little size that are this part of all that were never freed are a leak, too. */
+#define LEAK_BLOCKS_PART 2u
+#define LEAK_BLOCKS	 100u
 
 static const struct {
 	size_t field, whole; /* in struct site_values */
@@ -303,7 +308,7 @@ static enum finding_growth growth_of(const struct site_values *v, bool known)
 		return GROWTH_STEADY;
 	if (e[EPOCH_PART - 1] >= end)
 		return GROWTH_EARLY;
-	if (leak_grew(e[SITE_EPOCHS - 1 - EPOCH_PART], end, end))
+	if (rising >= GROWTH_STEPS && leak_grew(e[SITE_EPOCHS - 1 - EPOCH_PART], end, end))
 		return GROWTH_GOES_ON;
 	return GROWTH_OTHER;
 }
@@ -326,6 +331,18 @@ static void insert(struct findings *f, const struct finding *new)
 	f->item[i] = *new;
 }
 
+/* Is the function's part worth a finding? */
+static bool is_worth(const struct analysis *a, enum finding_kind kind, const struct top *t,
+		     uint64_t whole)
+{
+	if (!whole || t->part < kinds[kind].least)
+		return false;
+	if (kind == FINDING_LEAK && t->v.live_calls >= LEAK_BLOCKS &&
+	    t->v.live_calls >= a->never_freed.all.blocks / LEAK_BLOCKS_PART)
+		return true;
+	return (double)t->part * 100 >= kinds[kind].least_percent * (double)whole;
+}
+
 static void add_finding(struct findings *f, const struct analysis *a, const struct kind_sites *k,
 			uint32_t function)
 {
@@ -337,11 +354,10 @@ static void add_finding(struct findings *f, const struct analysis *a, const stru
 		.part = t->part,
 		.of = whole,
 		.calls = t->calls,
+		.interrupted = analysis_interrupted(a),
 	};
 
-	if (!whole || (double)t->part * 100 < kinds[kind].least_percent * (double)whole)
-		return;
-	if (t->part < kinds[kind].least)
+	if (!is_worth(a, kind, t, whole))
 		return;
 	find_line(&new, k, function);
 	find_around(&new, k, line_interner_id(&k->askers->lines, new.line));
@@ -350,6 +366,10 @@ static void add_finding(struct findings *f, const struct analysis *a, const stru
 		new.calls = new.at_line.calls;
 	new.blocks = kind == FINDING_LEAK ? t->v.live_calls : t->v.peak_calls;
 	new.growth = growth_of(&t->v, growth_is_known(a));
+	/* What a process that was killed still had is a leak only if it grew. */
+	if (kind == FINDING_LEAK &&
+	    new.interrupted &&new.growth != GROWTH_STEADY &&new.growth != GROWTH_GOES_ON)
+		return;
 	new.left = t->left;
 	new.rank = kinds[kind].weight *(double)t->part / (double)whole;
 	if (new.rank > kinds[kind].weight)

@@ -65,6 +65,7 @@ struct finding {
 	uint64_t left;		/* PEAK: bytes that this function never freed */
 	enum finding_growth growth; /* LEAK */
 	struct growth_site grown;   /* GROWN */
+	bool interrupted;	    /* PEAK, LEAK: analysis_interrupted */
 	double rank;
 };
 
