@@ -19,6 +19,7 @@
 
 #include "fold.h"
 #include "names_d.h"
+#include "names_fortran.h"
 #include "../util/alloc.h"
 
 #define SHORT_NAME   1000u	 /* within libiberty's own limit of recursion */
@@ -123,6 +124,9 @@ static bool demangled(const char *raw, int options, enum fold_language *language
 	*language = FOLD_RUST;
 	if ((name[1] == 'R' || (name[1] == 'Z' && strstr(name, "17h"))) &&
 	    is_rust(name, options, to))
+		return true;
+	*language = FOLD_C;
+	if (names_fortran_demangle(raw, options & DMGL_PARAMS, to))
 		return true;
 	*language = FOLD_CXX;
 	return (name[1] == 'Z' || !strncmp(raw, "_GLOBAL_", 8)) && is_cxx(name, options, to);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * names_fortran.h - names of Fortran procedures, which libiberty does not know.
+ *
+ *   gfortran  __work_MOD_build        procedure build of module work: work::build
+ *   flang     _QMworkPbuild           the same; _QMworkFbuildPinner: work::build::inner
+ *             _QPbuild, _QQmain       a procedure of no module; the main program
+ *
+ * gfortran leaves all other names as they are (MAIN__ is the main program).  What the
+ * optimizer adds behind a '.' is dropped from short names and kept in full ones.
+ */
+#ifndef MPROF_SYM_NAMES_FORTRAN_H
+#define MPROF_SYM_NAMES_FORTRAN_H
+
+#include "sym_text.h"
+
+/* Adds the name that a Fortran programmer knows; false: it is none of these forms. */
+bool names_fortran_demangle(const char *raw, bool with_suffix, struct text *to);
+
+#endif
