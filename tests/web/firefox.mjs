@@ -13,7 +13,7 @@ const WebSocket = globalThis.WebSocket ?? bundle.ws;
 
 const [executable, worldFile, ...words] = process.argv.slice(2);
 const world = JSON.parse(await readFile(worldFile, "utf8"));
-const PAGES = ["overview", "flame", "tables", "tree", "callers", "sources", "resident", "leaks", "sizes", "lifetimes", "realloc",
+const PAGES = ["overview", "flame", "tables", "tree", "callers", "sources", "resident", "stacks", "globals", "leaks", "sizes", "lifetimes", "realloc",
   "threads", "processes", "run"];
 const profile = await mkdtemp(join(tmpdir(), "mprof-firefox-"));
 const firefox = spawn(executable, ["--headless", "--no-remote", "--profile", profile, "--remote-debugging-port", "0", "about:blank"],

@@ -11,7 +11,7 @@ import { chromium } from "playwright-core";
 const [executablePath, worldFile, ...words] = process.argv.slice(2);
 const world = JSON.parse(await readFile(worldFile, "utf8"));
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"], timeout: 30000 });
-const PAGES = ["overview", "flame", "tables", "tree", "callers", "sources", "resident", "leaks", "sizes", "lifetimes", "realloc",
+const PAGES = ["overview", "flame", "tables", "tree", "callers", "sources", "resident", "stacks", "globals", "leaks", "sizes", "lifetimes", "realloc",
   "threads", "processes", "heap", "run"];
 
 const poll = async (page, test, what) => { // the page's policy forbids eval, which waitForFunction needs
@@ -289,6 +289,51 @@ only("resident", "mapped and retained pages are told apart", async (r) => {
   assert.equal(last.mapped, 8 << 20);
   assert.equal(last.live, r.said[""].live_bytes);
   assert.ok(Math.abs(last.retained - 2000 * 4016) < 256 << 10, `retained ${last.retained}`);
+  await page.close();
+});
+
+const table = (page, n) => page.evaluate((i) => [...document.querySelectorAll("#page table")[i].tBodies[0].rows]
+  .map((row) => [...row.cells].map((c) => c.innerText.trim())), n);
+
+each("stacks of threads are those of mprof report threads", async (r) => {
+  const page = await open(r, "page=stacks"), said = r.said.threads.stacks, calls = new Map(r.said[""].threads.map((t) => [t.thread, t.events]));
+  const known = (n, unsure) => n === null ? "-" : (unsure ? "\u2265 " : "") + bytes(n);
+  const shown = new Map((await table(page, 0)).map((row) => [row[0].split(" ")[0], row]));
+  assert.equal(shown.size, said.length);
+  for (const s of said)
+    assert.deepEqual(shown.get(String(s.thread)).slice(0, 10), [s.thread + (s.main ? " (main)" : ""), String(s.tid), String(s.process), known(s.used_bytes, s.touched_bytes === null),
+      known(s.limit_bytes), s.limit_bytes ? shown.get(String(s.thread))[5] : "-", known(s.resident_bytes), known(s.deepest_bytes),
+      s.deepest_at_ns === null ? "-" : duration(s.deepest_at_ns), calls.has(s.thread) ? count(calls.get(s.thread)) : "-"]);
+  for (const s of said.filter((x) => x.stack.length).slice(0, 3)) {
+    await go(page, `page=stacks&thread=${s.thread}`);
+    assert.deepEqual((await table(page, 1)).map((row) => row[0]), s.stack.map((line) => line.function).reverse());
+  }
+  assert.equal(await page.locator("footer code").innerText(), `mprof report threads ${said.length ? r.said[""].trace.replace(/.*\//, "").replace(/^(.*[ ].*)$/, "'$1'") : ""}`);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+each("variables are those of mprof report globals", async (r) => {
+  const page = await open(r, "page=globals"), said = r.said["globals --top 0"], text = await page.locator("#page").innerText();
+  const base = (path) => path.replace(/.*\//, ""), known = (n, unsure) => n === null ? "-" : (unsure ? "\u2265 " : "") + bytes(n);
+  assert.ok(text.includes(`${bytes(said.bytes)}, of which ${said.resident_at_least ? "at least " : ""}${bytes(said.resident_bytes)} were resident`), text.slice(0, 400));
+  assert.deepEqual((await table(page, 0)).sort(), said.objects.map((o) => [base(o.object) + (o.stripped ? " (stripped)" : ""), count(o.variables), bytes(o.bytes),
+    known(o.resident_bytes, o.resident_at_least), o.thread_local_bytes ? bytes(o.thread_local_bytes) : "-", o.thread_local_bytes ? count(o.threads) : "-"]).sort());
+  const shown = (await table(page, 1)).slice(0, 50);
+  assert.deepEqual(shown, said.rows.slice(0, shown.length).map((x) => [bytes(x.bytes), x.thread_local ? "per thread" : known(x.resident_bytes), x.name, base(x.object),
+    x.file ? `${base(x.file)}:${x.line}` : "-"]));
+  const more = said.rows.slice(1000);
+  assert.equal(text.includes(`And ${count(more.length)} smaller`), more.length > 0);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+only("c", "without call stacks, pages say how to get what they are about", async (r) => {
+  const page = await open({ file: r.file.replace("r-c.html", "bare.html") }, "page=globals");
+  assert.match(await page.locator("#page").innerText(), /recorded without call stacks[^]*mprof record, without --unwind none/);
+  await go(page, "page=stacks");
+  assert.match(await page.locator("#page").innerText(), /No call of thread \d+ was recorded with its call stack/);
+  assert.deepEqual(page.problems, []);
   await page.close();
 });
 

@@ -11,7 +11,9 @@
 #include "../export/exports.h"
 #include "../html/html_report.h"
 #include "../import/import.h"
+#include "../pass/stack_uses.h"
 #include "../print/text.h"
+#include "../profile/variables.h"
 #include "../util/alloc.h"
 #include "cmd.h"
 #include "progress.h"
@@ -82,7 +84,15 @@ static void take_heap(const struct making *m, struct profile *p, struct html_rep
 static void with_profile(const struct making *m, struct profile *p, const struct cells *cells)
 {
 	const struct report_served *s = m->served;
-	const struct html_source_data source = { p, cells, s ? SERVED_NODES : 0, !s, m->sources };
+	struct stack_uses stacks;
+	struct variables variables;
+	const struct html_source_data source = { .profile = p,
+						 .cells = cells,
+						 .stacks = &stacks,
+						 .variables = &variables,
+						 .most_nodes = s ? SERVED_NODES : 0,
+						 .hide_home = !s,
+						 .sources = m->sources };
 	struct html_map own = { .node_of = NULL }, *map = s ? s->map : &own;
 	struct html_data data;
 	struct blob heap = { .data = NULL };
@@ -92,17 +102,23 @@ static void with_profile(const struct making *m, struct profile *p, const struct
 				    .cross_frees = m->cross_frees,
 				    .map = map,
 				    .resident = m->resident,
-				    .suppressions = p->suppressions,
+				    .profile = p,
+				    .stacks = &stacks,
+				    .variables = &variables,
 				    .sources = m->sources->embed,
 				    .served = s,
 				    .traces = s ? s->traces : NULL,
 				    .index = s ? s->index : 0 };
 
+	stack_uses_find(&stacks, p->trace);
+	variables_find(&variables, p);
 	html_data_make(&data, &source, map);
 	if (m->heap_map)
 		take_heap(m, p, &page, &heap);
 	html_report(&page, m->out);
 	html_data_release(&data);
+	stack_uses_release(&stacks);
+	variables_release(&variables);
 	blob_release(&heap);
 	html_map_release(&own);
 }

@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../pass/stack_uses.h"
 #include "../profile/paths.h"
+#include "../profile/variables.h"
 #include "../util/alloc.h"
 #include "../util/memory.h"
 
@@ -38,9 +40,12 @@ struct writer {
 	uint32_t *line; /* by key of the tree's lines: number in the page, from 1 */
 	size_t lines;
 	struct interner starts; /* struct start: what called the outermost nodes of the tree */
-	struct interner files;	/* paths, in the order of the sources */
-	struct blob source[4];	/* columns: path, text, why there is none, change */
-	size_t source_bytes;	/* of all texts */
+	uint32_t *deepest;	/* keys of lines: call stacks of threads, one behind the other */
+	size_t deepest_lines, deepest_room, threads;
+	struct blob deepest_length; /* a column: lines of each */
+	struct interner files;	    /* paths, in the order of the sources */
+	struct blob source[4];	    /* columns: path, text, why there is none, change */
+	size_t source_bytes;	    /* of all texts */
 };
 
 /* ---- the tree ---- */
@@ -86,6 +91,25 @@ static void make_tree(struct writer *w)
 	}
 	free(path.line);
 	calltree_finish(&w->tree);
+}
+
+/* Where threads used most of their stacks: lines that may be in no node. */
+static void note_deepest(struct writer *w)
+{
+	const struct stack_uses *s = w->from->stacks;
+	const struct profile_path *path;
+	size_t i, k;
+
+	for (; w->threads < s->count && w->threads < HTML_THREADS; w->threads++) {
+		i = w->threads;
+		path = s->of[i].stack ? profile_path_once(w->from->profile, s->of[i].stack) : NULL;
+		blob_number(&w->deepest_length, path ? path->count : 0);
+		for (k = 0; path && k < path->count; k++) {
+			GROW(w->deepest, w->deepest_lines + 1, w->deepest_room);
+			w->deepest[w->deepest_lines++] =
+			    line_interner_id(&w->tree.lines, path->line[k]);
+		}
+	}
 }
 
 /* Is every figure of the node below 1 / `part` of the whole? */
@@ -357,7 +381,9 @@ static void put_lines(struct writer *w, struct blob *b)
 	static const char *const name[] = { "line.function", "line.file", "line.line",
 					    "line.module", "line.library" };
 	static const char *const start_name[] = { "start.node", "start.line" };
-	struct blob part[5] = { { .data = NULL } }, start[2] = { { .data = NULL } };
+	static const char *const deepest_name[] = { "deepest.lines", "deepest.line" };
+	struct blob part[5] = { { .data = NULL } }, start[2] = { { .data = NULL } },
+		    deepest = { .data = NULL };
 	struct start s;
 	size_t i, starts = 0;
 
@@ -372,8 +398,14 @@ static void put_lines(struct writer *w, struct blob *b)
 		blob_number(&start[1], w->line[s.key]);
 		starts++;
 	}
+	for (i = 0; i < w->deepest_lines; i++) {
+		put_line(w, part, w->deepest[i]);
+		blob_number(&deepest, w->line[w->deepest[i]]);
+	}
 	put_columns(w, b, name, part, 5, w->lines);
 	put_columns(w, b, start_name, start, 2, starts);
+	put_columns(w, b, deepest_name, &w->deepest_length, 1, w->threads);
+	put_columns(w, b, deepest_name + 1, &deepest, 1, w->deepest_lines);
 	put_sources(w, b);
 }
 
@@ -546,6 +578,31 @@ static void put_threads(struct writer *w, struct blob *b)
 		blob_number(b, h->process[h->thread[i].process]->number);
 }
 
+/* The largest ones; their sums are in HEAD. */
+static void put_variables(struct writer *w, struct blob *b)
+{
+	static const char *const name[] = { "variable.name",  "variable.object",
+					    "variable.file",  "variable.line",
+					    "variable.bytes", "variable.resident",
+					    "variable.thread" };
+	const struct stacks *stacks = w->from->profile->stacks;
+	struct blob part[7] = { { .data = NULL } };
+	size_t i;
+
+	for (i = 0; i < w->from->variables->count && i < HTML_VARIABLES; i++) {
+		const struct variable *x = &w->from->variables->of[i];
+
+		blob_number(&part[0], text_of(w, x->v.name));
+		blob_number(&part[1], path_of(w, stacks->object[x->v.object].path));
+		blob_number(&part[2], *x->v.file ? path_of(w, x->v.file) : 0);
+		blob_number(&part[3], x->v.line);
+		blob_number(&part[4], x->v.size);
+		blob_number(&part[5], x->known ? x->resident + 1 : 0);
+		blob_number(&part[6], x->v.tls);
+	}
+	put_columns(w, b, name, part, 7, i);
+}
+
 /* Last, because the others number texts: their bytes, then the bytes themselves. */
 static void put_texts(struct writer *w, struct blob *b)
 {
@@ -573,6 +630,7 @@ static void write_columns(struct writer *w)
 	put_points(w, b);
 	put_cells(w, b);
 	put_threads(w, b);
+	put_variables(w, b);
 	put_texts(w, b);
 }
 
@@ -582,6 +640,7 @@ void html_data_make(struct html_data *to, const struct html_source_data *from, s
 
 	*to = (struct html_data){ .column = NULL };
 	make_tree(&w);
+	note_deepest(&w);
 	order_nodes(&w);
 	make_cells(&w);
 	write_columns(&w);
@@ -597,6 +656,7 @@ void html_data_make(struct html_data *to, const struct html_source_data *from, s
 	free(w.cell);
 	free(w.point);
 	free(w.line);
+	free(w.deepest);
 	blob_deflate(&to->blob);
 }
 

@@ -19,8 +19,12 @@
 #include "html_sources.h"
 
 struct growth;
+struct stack_uses;
+struct variables;
 
-#define HTML_NODES 250000u
+#define HTML_NODES     250000u
+#define HTML_THREADS   1000u /* those that used most of their stacks */
+#define HTML_VARIABLES 1000u /* the largest */
 
 #define HTML_NO_NODE UINT32_MAX
 
@@ -33,6 +37,8 @@ struct html_map {
 struct html_source_data {
 	struct profile *profile; /* by stack, with libraries: the page folds them away */
 	const struct cells *cells;
+	const struct stack_uses *stacks;
+	const struct variables *variables;
 	size_t most_nodes;	      /* 0: HTML_NODES */
 	bool hide_home;		      /* of the paths that the page shows */
 	struct html_sources *sources; /* the files are added to it */
@@ -54,5 +60,9 @@ void html_data_release(struct html_data *d);
 /* For the page Realloc, blocks that grew step by step: an object with sums and a row for each node
  * of the page, largest saving first. */
 json *html_realloc_json(const struct growth *g, const struct html_map *map);
+
+/* Memory beyond malloc, without what is in columns: call stacks, and the variables one by one. */
+json *html_stacks_json(const struct stack_uses *s, const struct profile *p);
+json *html_variables_json(const struct variables *v, const struct profile *p);
 
 #endif

@@ -359,8 +359,10 @@ static json *head_json(const struct html_report *r)
 	add(o, "values", values_json());
 	add(o, "handovers", cross_free_json(r->cross_frees));
 	add(o, "resident", resident_json(r));
-	add(o, "suppressed", suppressed_json(r->suppressions));
+	add(o, "suppressed", suppressed_json(r->profile->suppressions));
 	add(o, "realloc", html_realloc_json(&a->growth, r->map));
+	add(o, "stacks", html_stacks_json(r->stacks, r->profile));
+	add(o, "variables", html_variables_json(r->variables, r->profile));
 	add(o, "columns", json_object_get(r->data->column));
 	add(o, "report", report);
 	if (r->served)

@@ -24,14 +24,16 @@ struct html_report {
 	const struct html_data *data;
 	const struct cross_frees *cross_frees; /* who frees whose blocks */
 	const struct html_map *map;
-	const struct resident_parts *resident;	 /* what resident memory consisted of */
-	const struct suppressions *suppressions; /* with what each suppressed */
-	bool sources;				 /* embedded */
-	const struct blob *heap;		 /* JSON of a movie (src/web/README.md); NULL */
-	uint32_t heap_process;			 /* whose heap that is */
-	bool served;				 /* by mprof view, which the page may ask */
-	json *traces; /* names of those that it serves, if they are several; else NULL */
-	size_t index; /* of this one */
+	const struct resident_parts *resident; /* what resident memory consisted of */
+	const struct profile *profile;	       /* by stack, with names */
+	const struct stack_uses *stacks;
+	const struct variables *variables;
+	bool sources;		 /* embedded */
+	const struct blob *heap; /* JSON of a movie (src/web/README.md); NULL */
+	uint32_t heap_process;	 /* whose heap that is */
+	bool served;		 /* by mprof view, which the page may ask */
+	json *traces;		 /* names of those that it serves, if they are several; else NULL */
+	size_t index;		 /* of this one */
 };
 
 /* Content security policies: of a page, of one that is served, and in its header. */

@@ -89,10 +89,16 @@ int view_unknown(const char *name, struct error *err);
 int view_text(const struct view *v, struct view_request *r, FILE *out, struct error *err);
 int view_json(const struct view *v, struct view_request *r, FILE *out, struct error *err);
 
-/* Figures that the page Realloc has, too (json/growth.def). */
+/* Figures that pages of the HTML report have, too (json/growth.def, threads.def, globals.def). */
 struct growth;
 struct growth_site;
 void grown_fields(json *to, const struct growth_site *s);
 void growth_fields(json *to, const struct growth *g);
+struct stack_of;
+void stack_use_fields(json *to, const struct stack_of *s, const struct profile *p);
+struct variables;
+struct variable_object;
+void variable_object_fields(json *to, const struct variable_object *o, const char *path);
+void variables_fields(json *to, const struct variables *v);
 
 #endif

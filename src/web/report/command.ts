@@ -52,7 +52,12 @@ function view(s: State, d: Data, sort: string): string {
 	}
 }
 
+// Pages of the whole run whose figures are another view's.
+const OWN: { [page: string]: string } = { resident: " peak-rss", stacks: " threads", globals: " globals", realloc: " realloc", threads: " threads", processes: "", run: "" };
+
 export function command(s: State, d: Data): string {
+	if (s.page in OWN)
+		return `mprof report${OWN[s.page]} ${quote(d.head.trace)}`;
 	const f = s.filter, at = moment(s, d), words = ["mprof report", view(s, d, s.measure.sorted ? ` --sort ${s.measure.sort}` : "")];
 	if (s.measure.value) // of the whole run
 		return [...words, ...nameFilters(f), quote(d.head.trace)].join(" ");
@@ -66,6 +71,8 @@ export function command(s: State, d: Data): string {
 
 // Why no one command gives the same; "" if it does.
 export function noCommand(s: State, d: Data): string {
+	if (s.page in OWN)
+		return "";
 	const life = s.filter.lifeFrom || s.filter.lifeTo < 64;
 	return life && !s.measure.value && moment(s, d) >= 0 ? "mprof report does not combine --at with --lifetime" : "";
 }

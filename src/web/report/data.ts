@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // data.ts - the page's data, unpacked into typed arrays.  README.md is the format.
 
+import type { StackUse, Variables } from "./outside";
 import type { Sample } from "./resident";
 
 export interface Value { name: string; unit: "bytes" | "calls" | "ns"; help: string }
@@ -22,6 +23,8 @@ export interface Head {
 	realloc: { chains: number; steps: number; copies: number; copied_bytes: number; left_out: number; rows: Growth[] };
 	suppressed: { pattern: string; why: string; blocks: number; bytes: number }[];
 	resident: Sample[]; // in the order of time
+	stacks: { rows: StackUse[]; left_out: number }; // most used first
+	variables: Variables; // without those in columns
 	served: boolean; // by mprof view, which can be asked
 	sources: boolean; // their text is in the page
 	heap?: number; // the process whose heap is in the page
@@ -41,6 +44,8 @@ export interface Data {
 	source: { file: Uint32Array; text: Uint32Array; why: Uint32Array; change: Uint32Array }; // numbers of texts
 	start: { node: Uint32Array; line: Uint32Array }; // lines that called the outermost nodes, and are no nodes
 	thread: { number: Uint32Array; process: Uint32Array }; // by number in the run
+	deepest: { lines: Uint32Array; line: Uint32Array }; // call stacks of head.stacks.rows: lengths, and lines outermost first
+	variable: { [column: string]: Float64Array }; // largest first; resident plus 1, 0: not known
 	parent: Uint32Array; // of each node; the root's is 0
 	end: Uint32Array; // node + 1 + nodes below it: the subtree is [node, end)
 	depth: Uint16Array;
@@ -122,6 +127,8 @@ function addUp(data: Data): void {
 	}
 }
 
+const VARIABLE = ["name", "object", "file", "line", "bytes", "resident", "thread"]; // names of texts are numbers
+
 export async function load(document: Document = globalThis.document): Promise<Data> {
 	const head = JSON.parse(document.getElementById("mprof-head")!.textContent!) as Head;
 	const reader = new Reader(await inflate(document.getElementById("mprof-data")!.textContent!));
@@ -130,6 +137,8 @@ export async function load(document: Document = globalThis.document): Promise<Da
 	const starts = count.get("start.node") ?? 0, threads = count.get("thread.number") ?? 0;
 	const data: Data = {
 		head, text: [], points, cells, own: {}, extreme: {}, point: {},
+		variable: Object.fromEntries(VARIABLE.map(name => [name, new Float64Array(count.get("variable." + name) ?? 0)])),
+		deepest: { lines: new Uint32Array(count.get("deepest.lines") ?? 0), line: new Uint32Array(count.get("deepest.line") ?? 0) },
 		line: {
 			function: new Uint32Array(lines + 1), file: new Uint32Array(lines + 1), line: new Uint32Array(lines + 1),
 			module: new Uint32Array(lines + 1), library: new Uint8Array(lines + 1),
@@ -148,6 +157,7 @@ export async function load(document: Document = globalThis.document): Promise<Da
 	const to: { [name: string]: any } = {
 		"node.up": up, "node.line": data.lineOf.subarray(1),
 		"start.node": data.start.node, "start.line": data.start.line,
+		"deepest.lines": data.deepest.lines, "deepest.line": data.deepest.line,
 		"thread.number": data.thread.number, "thread.process": data.thread.process,
 		"cell.node": c.node, "cell.birth": c.birth, "cell.life": c.death, "cell.thread": c.thread,
 		"cell.size_class": c.size, "cell.life_class": c.life, "cell.blocks": c.blocks, "cell.bytes": c.bytes,
@@ -156,6 +166,8 @@ export async function load(document: Document = globalThis.document): Promise<Da
 		to["line." + name] = data.line[name].subarray(1);
 	for (const name of ["file", "text", "why", "change"] as const)
 		to["source." + name] = data.source[name];
+	for (const name of VARIABLE)
+		to["variable." + name] = data.variable[name];
 	for (const column of head.columns) {
 		const [group, name] = column.name.split(".");
 		if (column.name == "text.bytes")

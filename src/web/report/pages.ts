@@ -12,6 +12,7 @@ import { el, sortable } from "./element";
 import type { Column } from "./element";
 import { applyNames, ask, frameTree, fullTable, measures, mergedLines, nameOf, owned, placeOf, searchTest, table, threadTest } from "./model";
 import type { Answer, Frame, FullRow, Measure, Row } from "./model";
+import { globals, stacks } from "./outside";
 import { resident } from "./resident";
 import { sources } from "./sources";
 import type { Texts } from "./sources";
@@ -41,7 +42,7 @@ export const place = (v: View, line: number, text = placeOf(v.d, line)): Node =>
 		text.slice(text.lastIndexOf("/") + 1))
 	: el("span", {}, text);
 
-const owner = (v: View, line: number) => el("button", { type: "button", class: "name",
+export const owner = (v: View, line: number) => el("button", { type: "button", class: "name",
 	title: "Who calls it, and what it calls", click: () => v.set({ page: "callers", chosen: line }) }, nameOf(v.d, line));
 
 function rowColumns(v: View): Column<Row>[] {
@@ -354,7 +355,7 @@ function realloc(v: View): HTMLElement {
 		sortable(["in_place", "moved"], [
 			{ key: "what", title: "", text: k => k == "moved" ? "moved" : "in place" },
 			...kinds.map(kind => ({ key: kind, title: kind, number: true, text: (k: string) => count(r[k][kind]), value: (k: string) => r[k][kind] })),
-		], "what", () => {}, "realloc"), resizePairs(r.pairs), exactResizes(r.sizes, r.sizes_left_out), el("p", {}, el("code", {}, `mprof report realloc ${quote(v.d.head.trace)}`)));
+		], "what", () => {}, "realloc"), resizePairs(r.pairs), exactResizes(r.sizes, r.sizes_left_out));
 }
 
 interface Resize { from: number; to: number; calls: number }
@@ -604,7 +605,9 @@ export const pages: { key: string; title: string; group: string; make(v: View): 
 	{ key: "callers", title: "Call graph", group: "Who", make: callers },
 	{ key: "sources", title: "Sources", group: "Who", make: sources },
 	{ key: "compare", title: "Compare", group: "Who", make: compare },
-	{ key: "resident", title: "Resident memory", group: "Blocks", make: resident, whole: true },
+	{ key: "resident", title: "Resident memory", group: "Memory", make: resident, whole: true },
+	{ key: "stacks", title: "Thread stacks", group: "Memory", make: stacks, whole: true },
+	{ key: "globals", title: "Global variables", group: "Memory", make: globals, whole: true },
 	{ key: "leaks", title: "Never freed", group: "Blocks", make: leaks },
 	{ key: "sizes", title: "Sizes", group: "Blocks", make: sizes },
 	{ key: "lifetimes", title: "Lifetimes", group: "Blocks", make: lifetimes },

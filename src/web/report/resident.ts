@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // resident.ts - the page Resident memory: what the pages in memory were used for, whenever
 // they were sampled.  Its bands add up to the resident size.
-import { quote } from "./command";
 import { bytes, duration, percent } from "../words";
 import type { Data } from "./data";
 import { el, meaning, sortable } from "./element";
@@ -71,6 +70,5 @@ export function resident(v: View): HTMLElement {
 			{ key: "share", title: "%", number: true, text: part => percent(most[part.key], total), value: part => most[part.key] },
 			{ key: "help", title: "What it is", text: part => meaning(part.title) ?? "" },
 		], "bytes", () => {}, "resident-parts"),
-		el("h3", {}, "All samples"), sortable(all, columns, columns.some(c => c.key == v.s.sort) ? v.s.sort : "at", sort => v.set({ sort }), "resident"),
-		el("p", {}, el("code", {}, `mprof report peak-rss ${quote(v.d.head.trace)}`)));
+		el("h3", {}, "All samples"), sortable(all, columns, columns.some(c => c.key == v.s.sort) ? v.s.sort : "at", sort => v.set({ sort }), "resident"));
 }

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// outside.ts - memory beyond malloc: the pages Thread stacks and Global variables.
+import { bytes, count, duration, many, percent } from "../words";
+import type { Data } from "./data";
+import { el, sortable } from "./element";
+import type { Column } from "./element";
+import { owner, place } from "./pages";
+import type { View } from "./pages";
+import { nameOf } from "./model";
+
+// As in mprof report threads --json.
+export interface StackUse {
+	thread: number; process: number; tid: number; main: boolean; used_bytes: number; limit_bytes: number | null; touched_bytes: number | null;
+	resident_bytes: number | null; deepest_bytes: number | null; deepest_at_ns: number | null; others: number;
+}
+
+// As in mprof report globals --json.
+export interface Variables {
+	bytes: number; resident_bytes: number; resident_at_least: boolean; thread_local_bytes: number; thread_local_all_bytes: number;
+	left_out: number; left_out_bytes: number;
+	objects: { object: string; variables: number; bytes: number; resident_bytes: number | null; resident_at_least: boolean;
+		thread_local_bytes: number; threads: number; stripped: boolean }[];
+}
+
+const base = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
+const known = (n: number | null): string => n === null ? "-" : bytes(n);
+const atLeast = (unsure: boolean, n: number | null): string => (unsure && n !== null ? "\u2265 " : "") + known(n);
+
+// ---- stacks of threads ----
+
+// Lines of each thread's deepest recorded call, outermost first; with libraries folded, up to whom a reader can ask.
+function deepest(d: Data, foldLibraries: boolean): number[][] {
+	let from = 0;
+	return Array.from(d.deepest.lines, n => {
+		const lines = [...d.deepest.line.subarray(from, from += n)];
+		let to = lines.length;
+		while (foldLibraries && to && d.line.library[lines[to - 1]])
+			to--;
+		return lines.slice(0, to || lines.length);
+	});
+}
+
+function deepestStack(v: View, rows: StackUse[], stack: number[][]): HTMLElement | null {
+	const wanted = v.s.filter.thread;
+	let best = rows.findIndex(r => r.thread == wanted);
+	for (let i = 0; best < 0 || (i < rows.length && !wanted); i++)
+		if (best < 0 || (rows[i].deepest_bytes ?? 0) > (rows[best].deepest_bytes ?? 0))
+			best = i;
+	const row = rows[best], lines = stack[best];
+	if (row.deepest_bytes === null || !lines.length)
+		return el("p", {}, `No call of thread ${row.thread} was recorded with its call stack.`);
+	return el("div", { class: "deepest" }, el("h3", {}, `Thread ${row.thread} at its deepest recorded call, ${bytes(row.deepest_bytes)} down`),
+		el("table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Function"), el("th", { scope: "col" }, "Where"))),
+			el("tbody", {}, ...[...lines].reverse().map(line => el("tr", {}, el("td", {}, owner(v, line)), el("td", {}, place(v, line)))))));
+}
+
+export function stacks(v: View): HTMLElement {
+	const { d, s } = v, told = d.head.stacks, rows = told.rows, head = el("h2", {}, "Thread stacks");
+	if (!rows.length)
+		return el("section", {}, head, el("p", {}, "This trace does not say how much of their stacks its threads used. ",
+			"It was made by another tool or an older mprof: record the program again with ", el("code", {}, "mprof record"), "."));
+	const most = rows[0], calls = new Map<number, number>((d.head.report.threads as any[] ?? []).map(t => [t.thread, t.events]));
+	const stack = deepest(d, s.foldLibraries), inner = new Map(rows.map((r, i) => [r, stack[i][stack[i].length - 1] ?? 0]));
+	const columns: Column<StackUse>[] = [
+		{ key: "thread", title: "Thread", number: true, text: r => String(r.thread), value: r => -r.thread,
+			node: r => el("button", { type: "button", class: "name", title: "Its deepest call stack, below", "aria-pressed": String(s.filter.thread == r.thread),
+				click: () => v.set({ filter: { ...s.filter, thread: s.filter.thread == r.thread ? 0 : r.thread } }) }, r.thread + (r.main ? " (main)" : "")) },
+		{ key: "tid", title: "Tid", number: true, text: r => String(r.tid), value: r => -r.tid },
+		{ key: "process", title: "Process", number: true, text: r => String(r.process), value: r => -r.process },
+		{ key: "used", title: "Stack used", help: "From the end of the stack to the lowest page or recorded call; \u2265: nobody looked at the pages.", number: true,
+			text: r => atLeast(r.touched_bytes === null, r.used_bytes), value: r => r.used_bytes, share: r => r.limit_bytes ? r.used_bytes / r.limit_bytes : 0 },
+		{ key: "limit", title: "Of", help: "How much of the stack the thread could use.", number: true, text: r => known(r.limit_bytes), value: r => r.limit_bytes ?? 0 },
+		{ key: "share", title: "%", number: true, text: r => r.limit_bytes ? percent(r.used_bytes, r.limit_bytes) : "-",
+			value: r => r.limit_bytes ? r.used_bytes / r.limit_bytes : 0 },
+		{ key: "resident", title: "Resident", number: true, text: r => known(r.resident_bytes), value: r => r.resident_bytes ?? -1 },
+		{ key: "deepest", title: "Deepest call", help: "From the end of the stack to the lowest stack pointer at a recorded call.", number: true,
+			text: r => known(r.deepest_bytes), value: r => r.deepest_bytes ?? -1 },
+		{ key: "at", title: "At", help: "When that call was made, since the start.", number: true, text: r => r.deepest_at_ns === null ? "-" : duration(r.deepest_at_ns),
+			value: r => -(r.deepest_at_ns ?? Infinity) },
+		{ key: "calls", title: "Calls", help: "Recorded calls of the thread.", number: true, text: r => calls.has(r.thread) ? count(calls.get(r.thread)!) : "-",
+			value: r => calls.get(r.thread) ?? -1 },
+		{ key: "in", title: "Deepest in", text: r => inner.get(r) ? nameOf(d, inner.get(r)!) : "", node: r => inner.get(r) ? owner(v, inner.get(r)!) : el("span") },
+	];
+	return el("section", { class: "stacks" }, head,
+		el("p", {}, `Thread ${most.thread}${most.main ? " (main)" : ""} used most, ${most.touched_bytes === null ? "at least" : "up to"} ${bytes(most.used_bytes)}` +
+			(most.limit_bytes ? ` of ${bytes(most.limit_bytes)}` : "") + (most.deepest_at_ns !== null ?
+				`; its deepest recorded call came ${duration(most.deepest_at_ns)} after the start.` : ".")),
+		sortable(rows, columns, columns.some(c => c.key == s.sort) ? s.sort : "used", sort => v.set({ sort }), "stacks"),
+		told.left_out > 0 && el("p", {}, `And ${many(told.left_out, "thread")} that used no more.`), deepestStack(v, rows, stack));
+}
+
+// ---- variables ----
+
+interface Variable { name: string; object: string; file: string; line: number; bytes: number; resident: number | null; perThread: boolean }
+
+function variablesOf(d: Data): Variable[] {
+	const c = d.variable;
+	return Array.from(c.bytes, (n, i) => ({ name: d.text[c.name[i]], object: d.text[c.object[i]], file: d.text[c.file[i]], line: c.line[i], bytes: n,
+		resident: c.resident[i] ? c.resident[i] - 1 : null, perThread: c.thread[i] == 1 }));
+}
+
+export function globals(v: View): HTMLElement {
+	const { d, s } = v, all = d.head.variables, head = el("h2", {}, "Global variables"), most = Math.max(1, ...d.variable.bytes);
+	if (!all.objects.length)
+		return el("section", {}, head, el("p", {}, "This trace does not say which program and libraries it is of, so their variables are unknown: ",
+			"it was recorded without call stacks or by another tool. Record the program again with ", el("code", {}, "mprof record"), ", without ",
+			el("code", {}, "--unwind none"), "."));
+	const objects = sortable(all.objects, [
+		{ key: "object", title: "Object", text: o => base(o.object) + (o.stripped ? " (stripped)" : ""),
+			node: o => el("span", { title: o.object + (o.stripped ? ": only variables that it exports are known" : "") }, base(o.object) + (o.stripped ? " (stripped)" : "")) },
+		{ key: "variables", title: "Variables", number: true, text: o => count(o.variables), value: o => o.variables },
+		{ key: "bytes", title: "Bytes", number: true, text: o => bytes(o.bytes), value: o => o.bytes, share: o => o.bytes / (all.bytes || 1) },
+		{ key: "resident", title: "Resident", number: true, text: o => atLeast(o.resident_at_least, o.resident_bytes), value: o => o.resident_bytes ?? -1 },
+		{ key: "local", title: "Thread-local", help: "Bytes in each thread.", number: true, text: o => o.thread_local_bytes ? bytes(o.thread_local_bytes) : "-",
+			value: o => o.thread_local_bytes },
+		{ key: "threads", title: "Threads", help: "That ran at once, at most.", number: true, text: o => o.thread_local_bytes ? count(o.threads) : "-", value: o => o.threads },
+	], "bytes", () => {}, "objects");
+	const columns: Column<Variable>[] = [
+		{ key: "bytes", title: "Bytes", number: true, text: x => bytes(x.bytes), value: x => x.bytes, share: x => x.bytes / most },
+		{ key: "resident", title: "Resident", number: true, text: x => x.perThread ? "per thread" : known(x.resident), value: x => x.resident ?? -1 },
+		{ key: "name", title: "Variable", text: x => x.name },
+		{ key: "object", title: "Object", text: x => base(x.object), node: x => el("span", { title: x.object }, base(x.object)) },
+		{ key: "place", title: "Declared at", text: x => x.file ? `${x.file}:${x.line}` : "-",
+			node: x => el("span", { title: x.file || null }, x.file ? `${base(x.file)}:${x.line}` : "-") },
+	];
+	return el("section", { class: "globals" }, head,
+		el("p", {}, `${bytes(all.bytes)}, of which ${all.resident_at_least ? "at least " : ""}${bytes(all.resident_bytes)} were resident when the process ended. ` +
+			`Thread-local: ${bytes(all.thread_local_bytes)} in each thread, ${bytes(all.thread_local_all_bytes)} in all that ran at once.`),
+		objects, el("h3", {}, "Variables"), d.variable.bytes.length ? sortable(variablesOf(d), columns, columns.some(c => c.key == s.sort) ? s.sort : "bytes",
+			sort => v.set({ sort }), "variables", 50) : el("p", {}, "No variable has a name: the objects are stripped. Build with -g, or install their debug symbols."),
+		all.left_out > 0 && el("p", {}, `And ${many(all.left_out, "smaller variable")} of ${bytes(all.left_out_bytes)}: `,
+			el("code", {}, "mprof report globals --top 0")));
+}
