@@ -3,6 +3,7 @@
 #include "suites.h"
 
 #include "draw/film.h"
+#include "util/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -105,12 +106,12 @@ static void check_page(const struct film *f, const struct film_cursor *c, const 
 		       unsigned place, unsigned page)
 {
 	uint64_t addr = place_addr(place) + page * 4096ull, live = 0, most = 0, in;
-	size_t unit = film_unit_find(f, addr);
+	size_t unit = FIRST_WHERE(i, f->units, f->unit[i] >= addr >> FILM_UNIT_SHIFT);
 	const struct place_block *top = NULL;
 	const struct film_cell *cell;
 	unsigned i, blocks = 0;
 
-	ck_assert(unit != FILM_NOWHERE);
+	ck_assert(unit < f->units && f->unit[unit] == addr >> FILM_UNIT_SHIFT);
 	cell = &c->cell[unit * FILM_UNIT_PAGES + addr / 4096 % FILM_UNIT_PAGES];
 	ck_assert_uint_eq(film_address(f, (size_t)(cell - c->cell)), addr);
 	for (i = 0; i < BLOCKS; i++) {

@@ -50,28 +50,6 @@ START_TEST(blocks_come_and_go)
 }
 END_TEST
 
-START_TEST(blocks_copy_is_whole)
-{
-	struct blocks t = { .slot = NULL }, copy = { .slot = NULL };
-	const struct block *b = NULL;
-	size_t i, n = 0;
-
-	ck_assert_int_eq(blocks_copy(&copy, &t), 0);
-	ck_assert_ptr_null(blocks_next(&copy, NULL));
-	for (i = 1; i <= 1000; i++)
-		blocks_put(&t, &(struct block){ .addr = i * 4096, .size = i });
-	ck_assert_int_eq(blocks_copy(&copy, &t), 0);
-	while ((b = blocks_next(&copy, b))) {
-		ck_assert_uint_eq(b->addr, b->size * 4096);
-		n++;
-	}
-	ck_assert_uint_eq(n, 1000);
-	ck_assert(blocks_is_valid(&copy));
-	blocks_release(&t);
-	blocks_release(&copy);
-}
-END_TEST
-
 /* ---- pages ---- */
 
 #define SPACE_PAGES 2048u
@@ -213,7 +191,6 @@ Suite *heap_blocks_suite(void)
 
 	tcase_set_timeout(c, 60);
 	tcase_add_test(c, blocks_come_and_go);
-	tcase_add_test(c, blocks_copy_is_whole);
 	tcase_add_test(c, own_blocks_that_grow_long);
 	tcase_add_test(c, pages_are_those_of_a_bitmap);
 	tcase_add_loop_test(c, pages_at_borders, 0, sizeof(borders) / sizeof(borders[0]));

@@ -7,6 +7,7 @@
 
 #include "../run/process.h"
 #include "../util/alloc.h"
+#include "../util/order.h"
 #include "counts.h"
 
 static const char *const names[MPROF_FN_MAX] = {
@@ -129,21 +130,9 @@ static void take_threads(struct counts *c, const struct trace *t)
 	}
 }
 
-static int by_process(const void *a, const void *b)
-{
-	const struct counts_thread *x = a, *y = b;
+ORDER(by_process, struct counts_thread, RISING(process) ?: RISING(number))
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
-}
-
-static int by_number(const void *a, const void *b)
-{
-	const struct counts_process *x = a, *y = b;
-
-	return x->number < y->number ? -1 : x->number > y->number;
-}
+ORDER(by_number, struct counts_process, RISING(number))
 
 /*
  * A program that calls exec goes on in the same thread, its process's first,
@@ -191,8 +180,7 @@ int counts_read(struct counts *c, const char *path, struct error *err)
 	trace_close(t);
 	qsort(c->thread, c->threads, sizeof(*c->thread), by_process);
 	join_execs(c);
-	if (c->processes)
-		qsort(c->process, c->processes, sizeof(*c->process), by_number);
+	SORT(c->process, c->processes, by_number);
 	return 0;
 }
 

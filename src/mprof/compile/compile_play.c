@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "../util/order.h"
 #include "compile_parts.h"
 
 #define ALIGN_MIN 8u /* below, all allocators do the same */
@@ -193,12 +194,7 @@ uint32_t compile_call(struct compile *c, const struct compile_call *call, uint32
 
 /* ---- the end of a process ---- */
 
-static int by_number(const void *a, const void *b)
-{
-	const uint32_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
+ORDER(by_number, uint32_t, COMPARE(*x, *y))
 
 void compile_process_gone(struct compile *c, uint32_t process, uint32_t thread, uint32_t *block,
 			  size_t n)
@@ -213,8 +209,7 @@ void compile_process_gone(struct compile *c, uint32_t process, uint32_t thread, 
 	};
 	size_t i;
 
-	if (n)
-		qsort(block, n, sizeof(*block), by_number);
+	SORT(block, n, by_number);
 	for (i = 0; i < n; i++)
 		compile_call(c, &gone, block[i], false);
 	c->sum.swept += n;

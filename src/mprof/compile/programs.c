@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/order.h"
 #include "../pass/array.h"
 #include "../pass/boundaries.h"
 
@@ -113,16 +114,7 @@ static const struct pass_ops finder_ops = {
 	.gone = gone,
 };
 
-static int most_first(const void *a, const void *b)
-{
-	const struct trace_program *x = a, *y = b;
-
-	if (x->calls != y->calls)
-		return x->calls < y->calls ? 1 : -1;
-	if (x->number != y->number)
-		return x->number < y->number ? -1 : 1;
-	return (x->image > y->image) - (x->image < y->image);
-}
+ORDER(most_first, struct trace_program, FALLING(calls) ?: RISING(number) ?: RISING(image))
 
 int programs_find(struct trace *t, struct trace_program **out, size_t *n, struct error *err)
 {

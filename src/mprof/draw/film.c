@@ -10,6 +10,7 @@
 #include "film_live.h"
 #include "film_store.h"
 #include "../util/alloc.h"
+#include "../util/order.h"
 
 #define POINTS 512
 
@@ -276,29 +277,7 @@ int film_ready(const struct film *f, struct error *err)
 
 size_t film_frame_at(const struct film *f, uint64_t op)
 {
-	size_t low = 0, high = f->frames, middle;
+	const size_t after = FIRST_WHERE(i, f->frames, f->frame[i].op > op);
 
-	while (low < high) {
-		middle = low + (high - low) / 2;
-		if (f->frame[middle].op <= op)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? low - 1 : 0;
-}
-
-size_t film_unit_find(const struct film *f, uint64_t addr)
-{
-	uint64_t key = addr >> FILM_UNIT_SHIFT;
-	size_t low = 0, high = f->units, middle;
-
-	while (low < high) {
-		middle = low + (high - low) / 2;
-		if (f->unit[middle] < key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < f->units && f->unit[low] == key ? low : FILM_NOWHERE;
+	return after ? after - 1 : 0;
 }

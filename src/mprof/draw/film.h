@@ -150,13 +150,12 @@ int film_ready(const struct film *f, struct error *err);
 /* The frame that is nearest at or before so many calls; the first one if all are later. */
 size_t film_frame_at(const struct film *f, uint64_t op);
 
-/* The address of a cell; the unit that holds an address, or FILM_NOWHERE. */
+/* The address of a cell. */
 static inline uint64_t film_address(const struct film *f, size_t cell)
 {
 	return (f->unit[cell / FILM_UNIT_PAGES] << FILM_UNIT_SHIFT) +
 	       cell % FILM_UNIT_PAGES * FILM_PAGE;
 }
-size_t film_unit_find(const struct film *f, uint64_t addr);
 
 /* A walk over the frames, forward. */
 struct film_cursor {

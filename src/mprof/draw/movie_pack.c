@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../util/alloc.h"
+#include "../util/order.h"
 
 const char *const movie_stream_name[MOVIE_STREAMS] = {
 	[MOVIE_FRAME] = "frame", [MOVIE_POINT] = "point", [MOVIE_CHANGES] = "changes",
@@ -91,12 +92,7 @@ static void pack_cell(struct packing *p, uint32_t cell, struct owner *before)
 	*before = p->owner[cell] = now;
 }
 
-static int rising(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
+ORDER(rising, uint32_t, COMPARE(*x, *y))
 
 /* How many runs, then of each the pages since the run before, and its own. */
 static void pack_runs(struct blob *to, const uint32_t *cell, size_t n)

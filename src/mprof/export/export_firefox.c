@@ -25,6 +25,7 @@
 #include "exports.h"
 #include "path_frames.h"
 #include "../util/alloc.h"
+#include "../util/order.h"
 
 #define FORMAT_VERSION 60
 #define GECKO_VERSION  31
@@ -322,24 +323,15 @@ static void put_libraries(struct firefox *x)
 
 /* ---- rows ---- */
 
-static int by_time(const void *a, const void *b)
+/* What lived at no point begins and ends before the next such one. */
+static bool is_brief(const struct row *r)
 {
-	const struct row *x = a, *y = b;
-
-#define BY(field)                 \
-	if (x->field != y->field) \
-	return x->field < y->field ? -1 : 1
-	BY(process);
-	BY(point);
-	/* What lived at no point begins and ends before the next such one. */
-	if ((x->phase == PHASE_BRIEF || x->phase == PHASE_BRIEF_END) &&
-	    (y->phase == PHASE_BRIEF || y->phase == PHASE_BRIEF_END))
-		BY(cell);
-	BY(phase);
-	BY(cell);
-#undef BY
-	return 0;
+	return r->phase == PHASE_BRIEF || r->phase == PHASE_BRIEF_END;
 }
+
+ORDER(by_time, struct row,
+      RISING(process) ?: RISING(point) ?: (is_brief(x) && is_brief(y) ? RISING(cell) : 0) ?:
+      RISING(phase) ?: RISING(cell))
 
 static void add_row(struct firefox *x, const struct row *like, uint16_t point, enum phase phase)
 {
@@ -373,8 +365,7 @@ static void make_rows(struct firefox *x)
 		if (!stays && c->death <= last)
 			add_row(x, &like, c->death, brief ? PHASE_BRIEF_END : PHASE_END);
 	}
-	if (x->rows)
-		qsort(x->row, x->rows, sizeof(*x->row), by_time);
+	SORT(x->row, x->rows, by_time);
 }
 
 static bool is_begin(const struct row *r)

@@ -73,18 +73,6 @@ const struct block *blocks_next(const struct blocks *t, const struct block *b)
 	return NULL;
 }
 
-int blocks_copy(struct blocks *to, const struct blocks *from)
-{
-	blocks_release(to);
-	if (!from->used)
-		return 0;
-	if (blocks_make(to, from->capacity) < 0)
-		return -ENOMEM;
-	memcpy(to->slot, from->slot, from->capacity * sizeof(*to->slot));
-	to->used = from->used;
-	return 0;
-}
-
 void blocks_release(struct blocks *t)
 {
 	free(t->slot);

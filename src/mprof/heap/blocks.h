@@ -95,8 +95,6 @@ static inline int blocks_put(struct blocks *t, const struct block *b)
 void blocks_take(struct blocks *t, struct block *b);
 /* The next block in no particular order; NULL begins and ends the round. */
 const struct block *blocks_next(const struct blocks *t, const struct block *b);
-/* to becomes a copy; what it held is released. */
-int blocks_copy(struct blocks *to, const struct blocks *from);
 void blocks_release(struct blocks *t);
 bool blocks_is_valid(const struct blocks *t);
 

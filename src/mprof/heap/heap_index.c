@@ -6,6 +6,7 @@
  * Numbers come from the trace and are not believed: those beyond HEAP_NUMBERS
  * share the index of number 0.
  */
+#include "../util/order.h"
 #include "heap.h"
 
 #include <errno.h>
@@ -178,12 +179,7 @@ const struct block *heap_next_block(const struct heap_process *p, const struct b
 
 /* ---- invariants ---- */
 
-static int by_addr(const void *a, const void *b)
-{
-	const struct block *x = a, *y = b;
-
-	return (x->addr > y->addr) - (x->addr < y->addr);
-}
+ORDER(by_addr, struct block, RISING(addr))
 
 /* Sums of the own blocks, pending ones included; sorted copies in own[]. */
 static uint64_t own_blocks(const struct heap *h, uint32_t process, struct block *own)

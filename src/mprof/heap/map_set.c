@@ -4,21 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/order.h"
 #include "space.h"
 
 /* The first range that ends behind addr. */
 static size_t first_behind(const struct map_set *s, uint64_t addr)
 {
-	size_t low = 0, high = s->count, middle;
-
-	while (low < high) {
-		middle = low + (high - low) / 2;
-		if (s->range[middle].end > addr)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return FIRST_WHERE(i, s->count, s->range[i].end > addr);
 }
 
 static int make_room(struct map_set *s, size_t more)

@@ -29,12 +29,6 @@ static const struct import_ops *const ops[] = {
 
 #define FORMATS (sizeof(formats) / sizeof(formats[0]))
 
-const struct import_format *import_formats(size_t *n)
-{
-	*n = FORMATS;
-	return formats;
-}
-
 /* ---- which ---- */
 
 static bool is_blank(const char *line)

@@ -31,9 +31,6 @@ struct import_format {
 	const char *lines; /* what its lines look like, in one sentence's part */
 };
 
-/* import.def, in its order; *n of them. */
-const struct import_format *import_formats(size_t *n);
-
 /*
  * The format of a file; NULL: none of these, or it cannot be read.  What is
  * compressed is never one of mprof's own, so it has a format in any case, and

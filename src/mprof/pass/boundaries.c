@@ -6,6 +6,7 @@
  * fact, its parent's WAITED, and the last time of each of its threads, for
  * another thread may go on while END is written.
  */
+#include "../util/order.h"
 #include "boundaries.h"
 
 #include <errno.h>
@@ -14,16 +15,7 @@
 #include "array.h"
 #include "tree.h"
 
-static int by_ticks(const void *a, const void *b)
-{
-	const struct boundary *x = a, *y = b;
-
-	if (x->ticks != y->ticks)
-		return x->ticks < y->ticks ? -1 : 1;
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	return (x->process > y->process) - (x->process < y->process);
-}
+ORDER(by_ticks, struct boundary, RISING(ticks) ?: RISING(kind) ?: RISING(process))
 
 /* What is known of a process's end before the walk: by number. */
 struct last {

@@ -6,6 +6,7 @@
  * list until then.  A block is told from others by the time of its birth; at equal times the
  * order of events decides (block_began_by).
  */
+#include "../util/order.h"
 #include "cells.h"
 
 #include <stdlib.h>
@@ -147,16 +148,9 @@ static uint16_t point_of(const struct cells *s, uint64_t ticks, uint32_t order)
 {
 	const struct work *k = s->work;
 	const struct block born = { .start = ticks, .order = order };
-	size_t low = 0, high = s->points, middle;
 
-	while (low < high) {
-		middle = (low + high) / 2;
-		if (block_began_by(&born, s->point[middle].ticks, k->point_number[middle]))
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return (uint16_t)low;
+	return (uint16_t)FIRST_WHERE(i, s->points,
+				     block_began_by(&born, s->point[i].ticks, k->point_number[i]));
 }
 
 static void put(struct cells *s, const struct ending *e, size_t death)
@@ -394,21 +388,12 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 				    why == GONE_EXEC ? CELL_EXEC : CELL_NEVER_FREED);
 }
 
-int cell_order(const void *x, const void *y)
+int cell_order(const void *a, const void *b)
 {
-	const struct cell *a = x, *b = y;
+	const struct cell *x = a, *y = b;
 
-#define BY(field)                 \
-	if (a->field != b->field) \
-	return a->field < b->field ? -1 : 1
-	BY(stack);
-	BY(birth);
-	BY(death);
-	BY(thread);
-	BY(size_class);
-	BY(life_class);
-#undef BY
-	return 0;
+	return RISING(stack) ?: RISING(birth) ?: RISING(death) ?: RISING(thread) ?:
+	       RISING(size_class) ?: RISING(life_class);
 }
 
 static void collect(struct cells *s)

@@ -5,6 +5,7 @@
  * While walking, pairs are kept by the heap's indices of threads, plus one, in
  * an open table; finish writes the run's numbers into them.
  */
+#include "../util/order.h"
 #include "cross_frees.h"
 
 #include <stdlib.h>
@@ -127,18 +128,7 @@ static void batch(void *self, const struct batch *b)
 
 /* ---- the end ---- */
 
-static int by_bytes(const void *a, const void *b)
-{
-	const struct cross_free_pair *x = a, *y = b;
-
-	if (x->sum.bytes != y->sum.bytes)
-		return x->sum.bytes > y->sum.bytes ? -1 : 1;
-	if (x->sum.blocks != y->sum.blocks)
-		return x->sum.blocks > y->sum.blocks ? -1 : 1;
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	return (x->to > y->to) - (x->to < y->to);
-}
+ORDER(by_bytes, struct cross_free_pair, FALLING(sum.bytes) ?: FALLING(sum.blocks) ?: RISING(from) ?: RISING(to))
 
 static void number_pairs(struct cross_frees *f, const struct heap *h,
 			 struct cross_free_thread *thread)
@@ -156,8 +146,7 @@ static void number_pairs(struct cross_frees *f, const struct heap *h,
 		p->from = h->thread[p->from - 1].number;
 		p->to = h->thread[p->to - 1].number;
 	}
-	if (n)
-		qsort(f->pair, n, sizeof(*f->pair), by_bytes);
+	SORT(f->pair, n, by_bytes);
 }
 
 static void finish(void *self, struct walk *w)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* growth.c - which blocks were grown step by step. */
+#include "../util/order.h"
 #include "growth.h"
 
 #include <stdlib.h>
@@ -309,16 +310,7 @@ static void advise(struct growth_site *s)
 	s->spare = chains ? (s->reserve * chains - sum) / chains : 0;
 }
 
-static int by_saving(const void *a, const void *b)
-{
-	const struct growth_site *x = a, *y = b;
-
-	if (x->saved_copied != y->saved_copied)
-		return x->saved_copied > y->saved_copied ? -1 : 1;
-	if (x->saved_steps != y->saved_steps)
-		return x->saved_steps > y->saved_steps ? -1 : 1;
-	return (x->stack > y->stack) - (x->stack < y->stack);
-}
+ORDER(by_saving, struct growth_site, FALLING(saved_copied) ?: FALLING(saved_steps) ?: RISING(stack))
 
 static void finish(void *self, struct walk *w)
 {
@@ -333,8 +325,7 @@ static void finish(void *self, struct walk *w)
 		g->copies += s->copies;
 		g->copied += s->copied;
 	}
-	if (g->sites)
-		qsort(g->site, g->sites, sizeof(*g->site), by_saving);
+	SORT(g->site, g->sites, by_saving);
 }
 
 static void add_site(struct growth_site *to, const struct growth_site *from)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* never_freed.c - what was never given back. */
+#include "../util/order.h"
 #include "never_freed.h"
 
 #include <stdlib.h>
@@ -60,15 +61,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	}
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-	const struct size_class *x = a, *y = b;
-	uint64_t bx = x->size * x->count, by = y->size * y->count;
-
-	if (bx != by)
-		return bx > by ? -1 : 1;
-	return (x->size > y->size) - (x->size < y->size);
-}
+ORDER(by_bytes, struct size_class, COMPARE(y->size * y->count, x->size * x->count) ?: RISING(size))
 
 static void finish(void *self, struct walk *w)
 {

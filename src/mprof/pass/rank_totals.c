@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* rank_totals.c - the totals of a profile by rank or by host. */
+#include "../util/order.h"
 #include "rank_totals.h"
 
 #include <errno.h>
@@ -92,23 +93,10 @@ static int by_number(const char *a, const char *b)
 	return x != y ? (x > y) - (x < y) : strcmp(a, b);
 }
 
-static int by_rank(const void *a, const void *b)
-{
-	const struct owner *x = a, *y = b;
-	const int order = by_number(x->rank, y->rank);
+/* Two jobs may each have a rank 0; on other hosts they are told apart. */
+ORDER(by_rank, struct owner, by_number(x->rank, y->rank) ?: BY_NAME(host))
 
-	/* Two jobs may each have a rank 0; on other hosts they are told apart. */
-	if (order)
-		return order;
-	return strcmp(x->host, y->host);
-}
-
-static int by_host(const void *a, const void *b)
-{
-	const struct owner *x = a, *y = b;
-
-	return strcmp(x->host, y->host);
-}
+ORDER(by_host, struct owner, BY_NAME(host))
 
 static void add_owner(struct rank_total *r, const struct owner *o)
 {
@@ -122,12 +110,7 @@ static void add_owner(struct rank_total *r, const struct owner *o)
 	r->live_bytes += whole(o->live_bytes);
 }
 
-static int by_size(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
+ORDER(by_size, uint64_t, COMPARE(*x, *y))
 
 static double distance(uint64_t peak, uint64_t median)
 {

@@ -6,23 +6,15 @@
 #define MPROF_PASS_RESIDENT_PAGES_H
 
 #include "../trace/trace.h"
+#include "../util/order.h"
 
 /* The first run that ends behind `page`; r->runs if none does.  near: the last answer. */
 static inline uint64_t resident_run(const struct trace_residency *r, uint64_t page, uint64_t near)
 {
-	uint64_t low = 0, high = r->runs, middle;
-
 	if (near < r->runs && page >= r->run[near].first &&
 	    page - r->run[near].first < r->run[near].count)
 		return near;
-	while (low < high) {
-		middle = low + (high - low) / 2;
-		if (r->run[middle].first + r->run[middle].count > page)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return FIRST_WHERE(i, r->runs, r->run[i].first + r->run[i].count > page);
 }
 
 static inline bool resident_has(const struct trace_residency *r, uint64_t page)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "../util/alloc.h"
+#include "../util/order.h"
 #include "resident_pages.h"
 
 #define AREA_SHIFT 21u /* 2 MiB */
@@ -64,12 +65,7 @@ static void mark(struct pages_found *f, uint64_t start, uint64_t end, unsigned c
 
 /* ---- areas with blocks ---- */
 
-static int by_key(const void *x, const void *y)
-{
-	const uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-
-	return (a > b) - (a < b);
-}
+ORDER(by_key, uint64_t, COMPARE(*x, *y))
 
 /* Sorted, each once. */
 static void sort_areas(struct resident_areas *a)

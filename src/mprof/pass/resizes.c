@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "../util/alloc.h"
+#include "../util/order.h"
 
 struct chain {
 	uint64_t copied; /* bytes so far */
@@ -165,16 +166,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	array_release(t);
 }
 
-static int by_calls(const void *a, const void *b)
-{
-	const struct resizes_exact *x = a, *y = b;
-
-	if (x->calls != y->calls)
-		return x->calls < y->calls ? 1 : -1;
-	if (x->from != y->from)
-		return x->from > y->from ? 1 : -1;
-	return (x->to > y->to) - (x->to < y->to);
-}
+ORDER(by_calls, struct resizes_exact, FALLING(calls) ?: RISING(from) ?: RISING(to))
 
 static void finish(void *self, struct walk *w)
 {

@@ -6,6 +6,7 @@
  * is the narrowest.  Others are believed where they saw more than it did: it was
  * killed after its last look, or could not look (peak.c of the library).
  */
+#include "../util/order.h"
 #include "rss.h"
 
 #include <errno.h>
@@ -122,18 +123,12 @@ uint64_t rss_told(const struct array *told, uint32_t process)
 
 size_t rss_peaks(const struct walk_input *in, uint32_t process, const struct trace_peak **peaks)
 {
-	size_t low = 0, high = in->peak_count, middle, n;
+	const size_t i = FIRST_WHERE(k, in->peak_count, in->peaks[k].process >= process);
+	size_t n;
 
-	while (low < high) {
-		middle = low + (high - low) / 2;
-		if (in->peaks[middle].process < process)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (n = 0; low + n < in->peak_count && in->peaks[low + n].process == process; n++)
+	for (n = 0; i + n < in->peak_count && in->peaks[i + n].process == process; n++)
 		;
-	*peaks = in->peaks + low;
+	*peaks = in->peaks + i;
 	return n;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "../util/hash.h"
+#include "../util/order.h"
 
 /* Of samples, in the making. */
 struct estimate {
@@ -404,14 +405,7 @@ static bool add_owner(struct making *m, const struct owner *o, bool only)
 
 /* ---- the whole ---- */
 
-static int by_bytes(const void *a, const void *b)
-{
-	const struct site *x = a, *y = b;
-
-	if (x->v.bytes != y->v.bytes)
-		return x->v.bytes > y->v.bytes ? -1 : 1;
-	return (x->key > y->key) - (x->key < y->key);
-}
+ORDER(by_bytes, struct site, FALLING(v.bytes) ?: RISING(key))
 
 /* While the program runs, or was killed within a call, a free may have come first. */
 static void tame(struct site_values *v, bool foreign)
@@ -458,8 +452,7 @@ static void finish(struct sites *s, const struct making *m)
 		site_values_add(&s->total, &s->site[i].v);
 		placed += s->site[i].v.peak_bytes;
 	}
-	if (s->count)
-		qsort(s->site, s->count, sizeof(*s->site), by_bytes);
+	SORT(s->site, s->count, by_bytes);
 	s->peak.ns = s->peak.ticks ? walk_ns(s->walk, s->peak.ticks) : 0;
 	if (s->options.part == SITE_WHOLE)
 		s->totals.unplaced = (int64_t)(s->peak.bytes - placed);

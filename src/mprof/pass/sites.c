@@ -10,6 +10,7 @@
  *
  * Epochs are kept as differences until finish.
  */
+#include "../util/order.h"
 #include "sites_count.h"
 
 #include <stdlib.h>
@@ -341,16 +342,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 
 /* ---- after the walk ---- */
 
-static int by_bytes(const void *a, const void *b)
-{
-	const struct site *x = a, *y = b;
-
-	if (x->v.bytes != y->v.bytes)
-		return x->v.bytes > y->v.bytes ? -1 : 1;
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return (x->part > y->part) - (x->part < y->part);
-}
+ORDER(by_bytes, struct site, FALLING(v.bytes) ?: RISING(key) ?: RISING(part))
 
 static void finish_rss(struct sites *s, const struct walk *w)
 {
@@ -404,8 +396,7 @@ static void finish(void *self, struct walk *w)
 						   k->accumulators.group[i].most_bytes };
 	s->groups = k->accumulators.groups;
 	site_accumulators_release(&k->accumulators); /* as large as what was made of them */
-	if (s->count)
-		qsort(s->site, s->count, sizeof(*s->site), by_bytes);
+	SORT(s->site, s->count, by_bytes);
 	if (w->last_ticks > s->epoch_ticks[SITE_EPOCHS]) /* a program that still runs */
 		s->epoch_ticks[SITE_EPOCHS] = w->last_ticks;
 	s->peak.ns = s->peak.ticks ? walk_ns(w, s->peak.ticks) : 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* sizes.c - size classes. */
+#include "../util/order.h"
 #include "sizes.h"
 
 #include <errno.h>
@@ -63,12 +64,7 @@ int size_table_add(struct size_table *t, uint64_t size, uint64_t count, uint64_t
 	return 0;
 }
 
-static int by_size(const void *a, const void *b)
-{
-	const struct size_class *x = a, *y = b;
-
-	return (x->size > y->size) - (x->size < y->size);
-}
+ORDER(by_size, struct size_class, RISING(size))
 
 struct size_class *size_table_sorted(const struct size_table *t, size_t *n)
 {

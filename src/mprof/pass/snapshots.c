@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/order.h"
 #include "../heap/heap_state.h"
 #include "../trace/pack.h"
 
@@ -147,20 +148,8 @@ static void add(struct work *k, const struct snapshot_births *b)
 	to->bytes += b->bytes;
 }
 
-static int by_key(const void *x, const void *y)
-{
-	const struct snapshot_births *a = x, *b = y;
-
-#define BY(field)                 \
-	if (a->field != b->field) \
-	return a->field < b->field ? -1 : 1
-	BY(stack);
-	BY(thread);
-	BY(process);
-	BY(size_class);
-#undef BY
-	return 0;
-}
+ORDER(by_key, struct snapshot_births,
+      RISING(stack) ?: RISING(thread) ?: RISING(process) ?: RISING(size_class))
 
 /* The table becomes the slice's frame, and is empty. */
 static void keep_births(struct work *k, struct snapshot_slice *s)
@@ -170,8 +159,7 @@ static void keep_births(struct work *k, struct snapshot_slice *s)
 	for (size_t i = 0; i < k->room; i++)
 		if (k->birth[i].blocks)
 			k->birth[n++] = k->birth[i];
-	if (n)
-		qsort(k->birth, n, sizeof(*k->birth), by_key);
+	SORT(k->birth, n, by_key);
 	s->birth_rows = n;
 	state_put_rows(&k->plain, &k->birth->stack, n, SNAPSHOT_NUMBERS);
 	make_frame(k, &s->births);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "../util/alloc.h"
+#include "../util/order.h"
 #include "resident_pages.h"
 
 static unsigned page_shift(const struct trace *t)
@@ -87,16 +88,7 @@ static void mark_main(struct stack_of *s, const struct trace *t)
 			s->main = true;
 }
 
-static int by_use(const void *a, const void *b)
-{
-	const struct stack_of *x = a, *y = b;
-
-	if (x->used != y->used)
-		return x->used > y->used ? -1 : 1;
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	return (x->thread > y->thread) - (x->thread < y->thread);
-}
+ORDER(by_use, struct stack_of, FALLING(used) ?: RISING(process) ?: RISING(thread))
 
 void stack_uses_find(struct stack_uses *s, const struct trace *t)
 {
@@ -136,12 +128,7 @@ uint64_t stack_uses_resident(const struct stack_uses *s, const struct trace *t,
 	return sum;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
+ORDER(by_number, uint64_t, COMPARE(*x, *y))
 
 uint64_t stack_uses_at_once(const struct stack_uses *s, uint32_t process)
 {

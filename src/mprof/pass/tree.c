@@ -12,15 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/order.h"
 #include "../trace/lost.h"
 #include "rss.h"
 
-static int by_number(const void *a, const void *b)
-{
-	const struct tree_process *x = a, *y = b;
-
-	return (x->number > y->number) - (x->number < y->number);
-}
+ORDER(by_number, struct tree_process, RISING(number))
 
 const struct tree_process *tree_find(const struct tree *r, uint32_t number)
 {

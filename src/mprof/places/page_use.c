@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "../util/alloc.h"
+#include "../util/order.h"
 
 #define REGION_SHIFT 21u
 #define REGION_BYTES (1ull << REGION_SHIFT)
@@ -155,32 +156,19 @@ void page_use_release(struct page_use *u)
 
 /* ---- questions ---- */
 
-static int by_first(const void *a, const void *b)
-{
-	const struct page_span *x = a, *y = b;
-
-	return (x->first > y->first) - (x->first < y->first);
-}
+ORDER(by_first, struct page_span, RISING(first))
 
 /* The spans are in order, and as blocks they are apart. */
 static bool in_span(const struct page_use *u, uint64_t key)
 {
-	size_t low = 0, high = u->spans, middle;
+	const size_t i = FIRST_WHERE(k, u->spans, u->span[k].end > key);
 
-	while (low < high) {
-		middle = low + (high - low) / 2;
-		if (u->span[middle].end > key)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low < u->spans && u->span[low].first <= key;
+	return i < u->spans && u->span[i].first <= key;
 }
 
 static void sort_spans(struct page_use *u)
 {
-	if (u->spans)
-		qsort(u->span, u->spans, sizeof(*u->span), by_first);
+	SORT(u->span, u->spans, by_first);
 }
 
 uint32_t page_use_at(const struct page_use *u, uint64_t addr)

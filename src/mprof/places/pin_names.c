@@ -8,17 +8,9 @@
 #include "../profile/findings.h"
 #include "../pass/interner.h"
 #include "../util/alloc.h"
+#include "../util/order.h"
 
-static int by_pages(const void *a, const void *b)
-{
-	const struct pin_name *x = a, *y = b;
-
-	if (x->pages != y->pages)
-		return x->pages > y->pages ? -1 : 1;
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	return (x->stack > y->stack) - (x->stack < y->stack);
-}
+ORDER(by_pages, struct pin_name, FALLING(pages) ?: FALLING(bytes) ?: RISING(stack))
 
 void pin_names_make(struct pin_names *to, const struct pins *pins, struct profile *names)
 {

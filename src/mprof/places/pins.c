@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "../util/alloc.h"
+#include "../util/order.h"
 
 struct part {
 	uint64_t page;
@@ -55,32 +56,11 @@ static void add_block(struct parts *p, const struct page_use *use, const struct 
 			 &(struct part){ last, b->site, (uint32_t)(end - (last << 12)), !counted });
 }
 
-static int by_page(const void *a, const void *b)
-{
-	const struct part *x = a, *y = b;
+ORDER(by_page, struct part, RISING(page) ?: RISING(site))
 
-	if (x->page != y->page)
-		return x->page < y->page ? -1 : 1;
-	return (x->site > y->site) - (x->site < y->site);
-}
+ORDER(by_site, struct pin_site, RISING(site))
 
-static int by_site(const void *a, const void *b)
-{
-	const struct pin_site *x = a, *y = b;
-
-	return (x->site > y->site) - (x->site < y->site);
-}
-
-static int by_pages(const void *a, const void *b)
-{
-	const struct pin_site *x = a, *y = b;
-
-	if (x->pages != y->pages)
-		return x->pages > y->pages ? -1 : 1;
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	return by_site(a, b);
-}
+ORDER(by_pages, struct pin_site, FALLING(pages) ?: FALLING(bytes) ?: RISING(site))
 
 /*
  * The parts of one page become one row a site in to[], which the site with most

@@ -8,13 +8,9 @@
 #include <mprof/runner.h>
 
 #include "../util/alloc.h"
+#include "../util/order.h"
 
-static int by_value(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
+ORDER(by_value, double, COMPARE(*x, *y))
 
 static double middle_of(double *v, size_t n)
 {

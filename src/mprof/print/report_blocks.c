@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../util/alloc.h"
+#include "../util/order.h"
 #include "print_findings.h"
 #include "print_table.h"
 #include "text.h"
@@ -104,24 +105,15 @@ static void print_left(const struct analysis *a, FILE *out)
 
 /* ---- sizes ---- */
 
-static int by_bytes(const void *a, const void *b)
+static uint64_t bytes_of(const struct size_class *c)
 {
-	const struct size_class *x = *(const struct size_class *const *)a;
-	const struct size_class *y = *(const struct size_class *const *)b;
-	uint64_t bx = x->size * x->count, by = y->size * y->count;
-
-	if (bx != by)
-		return bx > by ? -1 : 1;
-	return (x->count < y->count) - (x->count > y->count);
+	return c->size * c->count;
 }
 
-static int by_size(const void *a, const void *b)
-{
-	const struct size_class *x = *(const struct size_class *const *)a;
-	const struct size_class *y = *(const struct size_class *const *)b;
+ORDER(by_bytes, struct size_class *const,
+      COMPARE(bytes_of(*y), bytes_of(*x)) ?: COMPARE((*y)->count, (*x)->count))
 
-	return (x->size > y->size) - (x->size < y->size);
-}
+ORDER(by_size, struct size_class *const, COMPARE((*x)->size, (*y)->size))
 
 static void class_row(struct table *t, const struct sizes *s, const char *name,
 		      const struct size_class *c, uint64_t bytes)
@@ -145,7 +137,7 @@ static size_t choose_classes(const struct sizes *s, size_t most, const struct si
 		chosen[i] = &s->class[i];
 	qsort(chosen, s->classes, sizeof(*chosen), by_bytes);
 	for (i = shown; i < s->classes; i++) {
-		rest->size += chosen[i]->size * chosen[i]->count;
+		rest->size += bytes_of(chosen[i]);
 		rest->count += chosen[i]->count;
 		rest->waste += chosen[i]->waste;
 	}
@@ -164,8 +156,7 @@ void report_sizes(const struct analysis *a, size_t most, FILE *out)
 
 	shown = choose_classes(s, most, chosen, &rest);
 	for (i = 0; i < shown; i++)
-		class_row(&t, s, format_count(chosen[i]->size).s, chosen[i],
-			  chosen[i]->size * chosen[i]->count);
+		class_row(&t, s, format_count(chosen[i]->size).s, chosen[i], bytes_of(chosen[i]));
 	free(chosen);
 	if (rest.count)
 		class_row(&t, s, "others", &rest, rest.size);

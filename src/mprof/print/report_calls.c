@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "../util/alloc.h"
+#include "../util/order.h"
 #include "print_table.h"
 #include "text.h"
 
@@ -127,15 +128,8 @@ static bool several_processes(const struct analysis *a)
 
 /* ---- threads ---- */
 
-static int by_calls(const void *a, const void *b)
-{
-	const struct totals_thread *x = *(const struct totals_thread *const *)a;
-	const struct totals_thread *y = *(const struct totals_thread *const *)b;
-
-	if (x->sum.calls != y->sum.calls)
-		return x->sum.calls > y->sum.calls ? -1 : 1;
-	return (x->number > y->number) - (x->number < y->number);
-}
+ORDER(by_calls, struct totals_thread *const,
+      COMPARE((*y)->sum.calls, (*x)->sum.calls) ?: COMPARE((*x)->number, (*y)->number))
 
 static void thread_row(struct table *t, const struct analysis *a, const struct totals_thread *h)
 {

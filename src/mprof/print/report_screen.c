@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "../util/columns.h"
+#include "../util/order.h"
 #include "figures.h"
 #include "print_findings.h"
 #include "print_outside.h"
@@ -132,19 +133,9 @@ struct program {
 	uint32_t number; /* of one of them */
 };
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct program *)a)->name, ((const struct program *)b)->name);
-}
+ORDER(by_name, struct program, BY_NAME(name))
 
-static int by_allocated(const void *a, const void *b)
-{
-	const struct program *x = a, *y = b;
-
-	if (x->allocated != y->allocated)
-		return x->allocated > y->allocated ? -1 : 1;
-	return (x->number > y->number) - (x->number < y->number);
-}
+ORDER(by_allocated, struct program, FALLING(allocated) ?: RISING(number))
 
 /* Its command line without the directory of the program. */
 static void name_program(struct program *p, const struct screen *s)

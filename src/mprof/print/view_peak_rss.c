@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/order.h"
 #include "../profile/callgraph.h"
 #include "../pass/rss.h"
 #include "../profile/paths.h"
@@ -46,14 +47,7 @@ static int by_all(const void *a, const void *b, void *graph)
 }
 
 /* Edges of one caller stand together, the largest first. */
-static int by_caller(const void *a, const void *b)
-{
-	const struct callgraph_edge *x = a, *y = b;
-
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	return x->v[0] != y->v[0] ? x->v[0] > y->v[0] ? -1 : 1 : 0;
-}
+ORDER(by_caller, struct callgraph_edge, RISING(from) ?: FALLING(v[0]))
 
 static bool is_small(const struct view_request *r, uint64_t part, uint64_t of)
 {
@@ -77,20 +71,13 @@ static void print_callees(const struct view_request *r, const struct callgraph *
 			  FILE *out)
 {
 	const uint64_t all = g->node[node].all[0], own = g->node[node].own[0];
-	size_t lo = 0, hi = g->edges, mid;
+	size_t i = FIRST_WHERE(k, g->edges, g->edge[k].from >= node);
 
 	if (own)
 		print_held(NULL, own, all, 8, out);
-	while (lo < hi) {
-		mid = lo + (hi - lo) / 2;
-		if (g->edge[mid].from < node)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (; lo < g->edges && g->edge[lo].from == node; lo++)
-		if (!is_small(r, g->edge[lo].v[0], all))
-			print_held(g->node[g->edge[lo].to].line, g->edge[lo].v[0], all, 8, out);
+	for (; i < g->edges && g->edge[i].from == node; i++)
+		if (!is_small(r, g->edge[i].v[0], all))
+			print_held(g->node[g->edge[i].to].line, g->edge[i].v[0], all, 8, out);
 }
 
 /* Of a path of two such lines the first would be left out. */
@@ -109,8 +96,7 @@ static void print_functions(const struct view_request *r, struct callgraph *g, u
 	for (i = 0; i < g->nodes; i++)
 		order[i] = (uint32_t)i;
 	qsort_r(order, g->nodes, sizeof(*order), by_all, g);
-	if (g->edges)
-		qsort(g->edge, g->edges, sizeof(*g->edge), by_caller);
+	SORT(g->edge, g->edges, by_caller);
 	fputs("\nFunctions: live bytes allocated through each, and by its callees\n", out);
 	for (i = 0; i < g->nodes && (!r->top || i < r->top); i++) {
 		const struct callgraph_node *n = &g->node[order[i]];

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "../util/order.h"
 #include "../pass/cross_frees.h"
 #include "../pass/stack_uses.h"
 #include "../util/alloc.h"
@@ -137,14 +138,7 @@ struct travellers {
 	size_t count;
 };
 
-static int by_foreign(const void *a, const void *b)
-{
-	const struct traveller *x = a, *y = b;
-
-	if (x->foreign != y->foreign)
-		return x->foreign > y->foreign ? -1 : 1;
-	return (x->blocks < y->blocks) - (x->blocks > y->blocks);
-}
+ORDER(by_foreign, struct traveller, FALLING(foreign) ?: FALLING(blocks))
 
 /* Most first.  of is the caller's to free. */
 static void find_travellers(struct profile *p, struct travellers *t)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* kept.c - what run-time libraries keep for the life of a process. */
+#include "../util/order.h"
 #include "kept.h"
 
 #include <stdlib.h>
@@ -32,12 +33,7 @@ static uint64_t most_of(const struct kept_of *k)
 	return k->live_bytes > k->peak_bytes ? k->live_bytes : k->peak_bytes;
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-	const uint64_t x = most_of(a), y = most_of(b);
-
-	return (x < y) - (x > y);
-}
+ORDER(by_bytes, struct kept_of, COMPARE(most_of(y), most_of(x)))
 
 void kept_find(struct kept *k, const struct sites *sites, struct profile *names)
 {

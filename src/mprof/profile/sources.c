@@ -9,6 +9,7 @@
 
 #include "calltree.h"
 #include "../util/alloc.h"
+#include "../util/order.h"
 
 bool sources_match(const char *pattern, const char *path)
 {
@@ -90,14 +91,7 @@ static void add_line(struct sources *s, const struct sym_line *l, const char *pa
 
 /* ---- order ---- */
 
-static int by_place(const void *a, const void *b)
-{
-	const struct source_line *x = a, *y = b;
-
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	return (x->line > y->line) - (x->line < y->line);
-}
+ORDER(by_place, struct source_line, RISING(file) ?: RISING(line))
 
 static int by_inclusive(const void *a, const void *b, void *value)
 {

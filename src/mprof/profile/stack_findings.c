@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "../util/alloc.h"
+#include "../util/order.h"
 #include "variables.h"
 
 static void find_fullest(struct stack_findings *s)
@@ -31,16 +32,7 @@ struct turn {
 };
 
 /* By process; who ends makes room for who begins. */
-static int by_time(const void *a, const void *b)
-{
-	const struct turn *x = a, *y = b;
-
-	if (x->of->process != y->of->process)
-		return x->of->process < y->of->process ? -1 : 1;
-	if (x->ticks != y->ticks)
-		return x->ticks < y->ticks ? -1 : 1;
-	return (int)y->end - (int)x->end;
-}
+ORDER(by_time, struct turn, RISING(of->process) ?: RISING(ticks) ?: FALLING(end))
 
 static uint64_t bytes_of(const struct stack_of *x)
 {

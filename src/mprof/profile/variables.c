@@ -8,6 +8,7 @@
 #include "../pass/resident_pages.h"
 #include "../pass/stack_uses.h"
 #include "../util/alloc.h"
+#include "../util/order.h"
 
 /* Readings of one moment: those of a process's end, or one from outside. */
 struct readings {
@@ -65,26 +66,10 @@ uint64_t variables_resident(const struct trace *t, uint32_t process)
 	return pages * trace_header(t)->page_size;
 }
 
-static int by_size(const void *a, const void *b)
-{
-	const struct variable *x = a, *y = b;
+ORDER(by_size, struct variable, FALLING(v.size) ?: RISING(v.object) ?: RISING(v.address))
 
-	if (x->v.size != y->v.size)
-		return x->v.size > y->v.size ? -1 : 1;
-	if (x->v.object != y->v.object)
-		return x->v.object < y->v.object ? -1 : 1;
-	return (x->v.address > y->v.address) - (x->v.address < y->v.address);
-}
-
-static int by_bytes(const void *a, const void *b)
-{
-	const struct variable_object *x = a, *y = b;
-	const uint64_t bx = x->bytes + x->tls, by = y->bytes + y->tls;
-
-	if (bx != by)
-		return bx > by ? -1 : 1;
-	return (x->object > y->object) - (x->object < y->object);
-}
+ORDER(by_bytes, struct variable_object,
+      COMPARE(y->bytes + y->tls, x->bytes + x->tls) ?: RISING(object))
 
 static void add_one(struct variables *v, struct variable_object *o, const struct sym_variable *x,
 		    const struct stack_object *file, const struct readings *r, unsigned shift)
@@ -165,8 +150,7 @@ void variables_find(struct variables *v, const struct profile *p)
 		v->tls_all += o->tls * o->threads;
 	}
 	stack_uses_release(&stacks);
-	if (v->count)
-		qsort(v->of, v->count, sizeof(*v->of), by_size);
+	SORT(v->of, v->count, by_size);
 	qsort(v->object, v->objects, sizeof(*v->object), by_bytes);
 }
 

@@ -17,6 +17,7 @@
 
 #include "cache_format.h"
 #include "../util/alloc.h"
+#include "../util/order.h"
 
 bool cache_name(struct build_id id, char name[CACHE_NAME])
 {
@@ -171,18 +172,9 @@ void cache_release(struct cache_file *f)
 
 static const struct cache_stored *search(const struct cache_view *v, uint64_t address)
 {
-	uint32_t low = 0, high = v->head->entries, middle;
+	const size_t i = FIRST_WHERE(k, v->head->entries, v->entry[k].address >= address);
 
-	while (low < high) {
-		middle = low + (high - low) / 2;
-		if (v->entry[middle].address == address)
-			return &v->entry[middle];
-		if (v->entry[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return i < v->head->entries && v->entry[i].address == address ? &v->entry[i] : NULL;
 }
 
 bool cache_find(const struct cache_file *f, uint64_t address,

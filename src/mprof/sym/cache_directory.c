@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../util/alloc.h"
+#include "../util/order.h"
 #include "cache_format.h"
 
 #define STALE_SECONDS 3600 /* what a writer that died left behind */
@@ -76,12 +77,7 @@ struct aged {
 	uint64_t bytes;
 };
 
-static int by_age(const void *a, const void *b)
-{
-	const struct aged *x = a, *y = b;
-
-	return x->used < y->used ? -1 : x->used > y->used;
-}
+ORDER(by_age, struct aged, RISING(used))
 
 static struct aged *list(struct cache *c, size_t *count, uint64_t *bytes)
 {
@@ -117,8 +113,7 @@ static void trim(struct cache *c)
 	bool much = bytes > CACHE_BYTES;
 	time_t now = time(NULL);
 
-	if (count)
-		qsort(all, count, sizeof(*all), by_age);
+	SORT(all, count, by_age);
 	for (i = 0; i < count; i++) {
 		bool left = strchr(all[i].name, '.') && all[i].used < now - STALE_SECONDS;
 

@@ -16,6 +16,7 @@
 #include "cache_format.h"
 #include "../util/alloc.h"
 #include "../util/arena.h"
+#include "../util/order.h"
 
 struct writer {
 	struct cache_stored *entry;
@@ -63,12 +64,7 @@ static void put_entry(struct writer *w, uint64_t address, const struct location 
 		put_location(w, &location[i]);
 }
 
-static int by_address(const void *a, const void *b)
-{
-	const struct cache_entry *x = a, *y = b;
-
-	return x->address < y->address ? -1 : x->address > y->address;
-}
+ORDER(by_address, struct cache_entry, RISING(address))
 
 /* Both are ordered; an address that is in both is taken once. */
 static void merge(struct writer *w, struct cache_file *f, bool keep_loaded)

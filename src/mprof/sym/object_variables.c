@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../util/alloc.h"
+#include "../util/order.h"
 #include "object.h"
 
 #define DIES_MAX  4000000u /* that are looked at in one object */
@@ -21,16 +22,8 @@ struct list {
 	unsigned dies;
 };
 
-static int by_address(const void *a, const void *b)
-{
-	const struct object_variable *x = a, *y = b;
-
-	if (x->tls != y->tls)
-		return x->tls ? 1 : -1;
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return x->size != y->size ? (x->size > y->size ? -1 : 1) : strcmp(x->name, y->name);
-}
+ORDER(by_address, struct object_variable,
+      RISING(tls) ?: RISING(address) ?: FALLING(size) ?: BY_NAME(name))
 
 static void add(struct list *l, const char *name, const GElf_Sym *sym)
 {
@@ -94,21 +87,15 @@ static bool place_of(Dwarf_Die *die, uint64_t *address, bool *tls)
 static void declare(struct list *l, Dwarf_Die *die, uint64_t bias)
 {
 	struct object_variable key = { .name = "", .size = UINT64_MAX }, *x;
-	size_t low = 0, high = l->n, mid;
+	size_t i;
 	const char *file;
 	int line = 0;
 
 	if (!place_of(die, &key.address, &key.tls))
 		return;
 	key.address += key.tls ? 0 : bias;
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (by_address(&l->of[mid], &key) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	x = low < l->n ? &l->of[low] : NULL;
+	i = FIRST_WHERE(k, l->n, by_address(&l->of[k], &key) >= 0);
+	x = i < l->n ? &l->of[i] : NULL;
 	if (!x || x->tls != key.tls || x->address != key.address)
 		return;
 	file = dwarf_decl_file(die);
@@ -163,8 +150,7 @@ struct object_variable *object_variables(struct object *o, size_t *count, bool *
 		add(&l,
 		    dwfl_module_getsym_info(o->dwfl_module, i, &sym, &address, NULL, NULL, NULL),
 		    &sym);
-	if (l.n)
-		qsort(l.of, l.n, sizeof(*l.of), by_address);
+	SORT(l.of, l.n, by_address);
 	drop_aliases(&l);
 	declare_all(&l, o);
 	*count = l.n;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../util/alloc.h"
+#include "../util/order.h"
 
 void spans_add(struct spans *s, uint64_t low, uint64_t high, uint32_t what, uint32_t rank)
 {
@@ -16,16 +17,7 @@ void spans_add(struct spans *s, uint64_t low, uint64_t high, uint32_t what, uint
 }
 
 /* Of those that begin together the best comes last: the search goes backwards. */
-static int compare(const void *a, const void *b)
-{
-	const struct span *x = a, *y = b;
-
-	if (x->low != y->low)
-		return x->low < y->low ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank > y->rank ? -1 : 1;
-	return x->what > y->what ? -1 : x->what < y->what;
-}
+ORDER(compare, struct span, RISING(low) ?: FALLING(rank) ?: FALLING(what))
 
 void spans_sort(struct spans *s)
 {
@@ -33,8 +25,7 @@ void spans_sort(struct spans *s)
 
 	free(s->reach);
 	s->reach = must_calloc(s->count + 1, sizeof(*s->reach));
-	if (s->count)
-		qsort(s->span, s->count, sizeof(*s->span), compare);
+	SORT(s->span, s->count, compare);
 	for (i = 0; i < s->count; i++)
 		s->reach[i] =
 		    i && s->reach[i - 1] > s->span[i].high ? s->reach[i - 1] : s->span[i].high;
@@ -42,18 +33,11 @@ void spans_sort(struct spans *s)
 
 const struct span *spans_find(const struct spans *s, uint64_t address)
 {
-	size_t low = 0, high = s->reach ? s->count : 0, middle;
+	size_t i = FIRST_WHERE(k, s->reach ? s->count : 0, s->span[k].low > address);
 
-	while (low < high) {
-		middle = low + (high - low) / 2;
-		if (s->span[middle].low <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low-- && s->reach[low] > address;)
-		if (s->span[low].high > address)
-			return &s->span[low];
+	for (; i-- && s->reach[i] > address;)
+		if (s->span[i].high > address)
+			return &s->span[i];
 	return NULL;
 }
 

@@ -19,6 +19,7 @@
 #include "rewrite.h"
 #include "data_symbols.h"
 #include "../util/alloc.h"
+#include "../util/order.h"
 
 /* A name in the form that was asked for. */
 struct name {
@@ -243,14 +244,7 @@ const struct sym_lines *sym_frame(struct sym *s, uint32_t frame)
 
 /* ---- remarks ---- */
 
-static int most_frames(const void *a, const void *b)
-{
-	const struct sym_remark *x = a, *y = b;
-
-	if (x->frames != y->frames)
-		return x->frames > y->frames ? -1 : 1;
-	return x->object > y->object ? 1 : x->object < y->object ? -1 : 0;
-}
+ORDER(most_frames, struct sym_remark, FALLING(frames) ?: RISING(object))
 
 size_t sym_remarks(struct sym *s, const struct sym_remark **remarks)
 {

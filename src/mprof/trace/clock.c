@@ -8,18 +8,14 @@
  * the two readings, so we take the median of the slopes over the longer half
  * of the spans, not the last one.
  */
+#include "../util/order.h"
 #include "reader.h"
 
 #include <stdlib.h>
 
 #define SPAN_MIN_NS 1000000 /* below this, reading the clocks costs more than 0.01 % */
 
-static int by_slope(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
+ORDER(by_slope, double, COMPARE(*x, *y))
 
 static int64_t span_ns(const struct trace *t, const struct mprof_fact *f)
 {

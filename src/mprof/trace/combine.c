@@ -5,6 +5,7 @@
  * Each file is read twice and never kept: first to number the processes and threads of all
  * of them, then to write its parts.  So memory goes with the largest file.
  */
+#include "../util/order.h"
 #include "combine.h"
 
 #include <errno.h>
@@ -80,42 +81,12 @@ static int no_memory(const struct combining *c)
 	return fail(c->err, -ENOMEM, "no memory to combine the profiles");
 }
 
-static int by_old(const void *a, const void *b)
-{
-	const struct member *x = a, *y = b;
+ORDER(by_old, struct member, RISING(file) ?: RISING(old))
 
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	return (x->old > y->old) - (x->old < y->old);
-}
+ORDER(by_start, struct member,
+      RISING(start) ?: BY_NAME(host) ?: RISING(pid) ?: RISING(start_time) ?: by_old(x, y))
 
-static int by_start(const void *a, const void *b)
-{
-	const struct member *x = a, *y = b;
-	int order = 0;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	order = strcmp(x->host, y->host);
-	if (order)
-		return order;
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->start_time != y->start_time)
-		return x->start_time < y->start_time ? -1 : 1;
-	return by_old(a, b);
-}
-
-static int by_worker(const void *a, const void *b)
-{
-	const struct worker *x = a, *y = b;
-
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	return (x->old > y->old) - (x->old < y->old);
-}
+ORDER(by_worker, struct worker, RISING(process) ?: RISING(file) ?: RISING(old))
 
 static struct member *find_member(const struct combining *c, size_t file, uint32_t old)
 {
@@ -353,8 +324,7 @@ static int look_over(struct combining *c, size_t file)
 
 static int number_members(struct combining *c)
 {
-	if (c->members)
-		qsort(c->member, c->members, sizeof(*c->member), by_start);
+	SORT(c->member, c->members, by_start);
 	for (size_t i = 0; i < c->members; i++) {
 		const struct member *a = i ? &c->member[i - 1] : NULL, *b = &c->member[i];
 
@@ -368,8 +338,7 @@ static int number_members(struct combining *c)
 			    b->host);
 	}
 	c->header.processes = (uint32_t)c->members;
-	if (c->members)
-		qsort(c->member, c->members, sizeof(*c->member), by_old);
+	SORT(c->member, c->members, by_old);
 	return 0;
 }
 
@@ -379,8 +348,7 @@ static void number_workers(struct combining *c)
 
 	for (size_t i = 0; i < c->workers; i++)
 		c->worker[i].process = find_member(c, c->worker[i].file, c->worker[i].process)->now;
-	if (c->workers)
-		qsort(c->worker, c->workers, sizeof(*c->worker), by_worker);
+	SORT(c->worker, c->workers, by_worker);
 	for (size_t i = 0; i < c->workers; i++)
 		if (!kept || by_worker(&c->worker[i], &c->worker[kept - 1])) {
 			c->worker[kept] = c->worker[i];

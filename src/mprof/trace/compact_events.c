@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/order.h"
 #include "compact_job.h"
 #include "group.h"
 #include "stack_map.h"
@@ -176,12 +177,7 @@ static int write_threads(const struct events *w)
 
 /* ---- before ---- */
 
-static int by_ticks(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
+ORDER(by_ticks, uint64_t, COMPARE(*x, *y))
 
 /*
  * Moments that events are compared with: forks, ends, samples.  What was before one

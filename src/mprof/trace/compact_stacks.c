@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/order.h"
 #include "compact_job.h"
 #include "stack_pack.h"
 
@@ -23,19 +24,10 @@ struct records {
 /* Extents stand in the order of the file. */
 static struct extent *extent_of(struct job *j, const struct chunk *c)
 {
-	size_t low = 0, high = j->extents.n;
+	struct extent *e = j->extents.item;
+	const size_t i = FIRST_WHERE(k, j->extents.n, e[k].payload >= c->payload);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (j->extents.item[mid].payload == c->payload)
-			return &j->extents.item[mid];
-		if (j->extents.item[mid].payload < c->payload)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return NULL;
+	return i < j->extents.n && e[i].payload == c->payload ? &e[i] : NULL;
 }
 
 /* The chunk's words behind those before it; false when it cannot be with them. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* loaded.c - which object stood where in a process. */
+#include "../util/order.h"
 #include "loaded.h"
 
 #include <errno.h>
@@ -10,17 +11,7 @@
 /* The first range that ends behind this address. */
 static size_t lower(const struct loaded_ranges *r, uint64_t address)
 {
-	size_t low = 0, high = r->n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (r->item[mid].end <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return FIRST_WHERE(i, r->n, r->item[i].end > address);
 }
 
 void loaded_remove(struct loaded_ranges *r, uint64_t first, uint64_t end)

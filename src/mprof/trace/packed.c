@@ -5,6 +5,7 @@
  * The groups follow each other in the order of time.  One that cannot be read costs
  * its own events: the next one says which blocks were live when it began.
  */
+#include "../util/order.h"
 #include "packed.h"
 
 #include <errno.h>
@@ -152,14 +153,7 @@ static int add_group(struct packed *p, const struct extent *x)
 	return 0;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const struct packed_group *x = a, *y = b;
-
-	if (x->seq != y->seq)
-		return x->seq < y->seq ? -1 : 1;
-	return x->payload < y->payload ? -1 : x->payload > y->payload;
-}
+ORDER(by_number, struct packed_group, RISING(seq) ?: RISING(payload))
 
 /* In their order, each number once; numbers that are missing are told. */
 static void order_groups(struct trace *t)
@@ -168,8 +162,7 @@ static void order_groups(struct trace *t)
 	uint64_t seq = 0;
 	size_t kept = 0;
 
-	if (p->groups)
-		qsort(p->group, p->groups, sizeof(*p->group), by_number);
+	SORT(p->group, p->groups, by_number);
 	for (size_t i = 0; i < p->groups; i++) {
 		const struct packed_group *g = &p->group[i];
 

@@ -6,6 +6,7 @@
  * opened.  A copy has a zero byte behind it: the last string of a fact ends
  * even when the file says otherwise.
  */
+#include "../util/order.h"
 #include "reader.h"
 
 #include <errno.h>
@@ -404,90 +405,22 @@ int records_take(struct trace *t, const struct extent *x)
 	}
 }
 
-static int by_fact(const void *a, const void *b)
-{
-	const struct trace_fact *x = a, *y = b;
+ORDER(by_fact, struct trace_fact, RISING(fact->ticks) ?: RISING(offset))
 
-	if (x->fact->ticks != y->fact->ticks)
-		return x->fact->ticks < y->fact->ticks ? -1 : 1;
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
+ORDER(by_sample, struct owned_sample, RISING(process) ?: RISING(s.ticks))
 
-static int by_sample(const void *a, const void *b)
-{
-	const struct owned_sample *x = a, *y = b;
+ORDER(by_residency, struct trace_residency, RISING(head->ticks_before) ?: RISING(process))
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	return x->s.ticks < y->s.ticks ? -1 : x->s.ticks > y->s.ticks;
-}
+ORDER(by_misuse, struct trace_misuse, RISING(m->ticks) ?: RISING(process))
 
-static int by_residency(const void *a, const void *b)
-{
-	const struct trace_residency *x = a, *y = b;
+ORDER(by_thread, struct trace_stack_use, RISING(process) ?: RISING(image) ?: RISING(thread))
 
-	if (x->head->ticks_before != y->head->ticks_before)
-		return x->head->ticks_before < y->head->ticks_before ? -1 : 1;
-	return x->process < y->process ? -1 : x->process > y->process;
-}
+ORDER(by_counts, struct counts_record, RISING(process) ?: RISING(thread))
 
-static int by_misuse(const void *a, const void *b)
-{
-	const struct trace_misuse *x = a, *y = b;
-
-	if (x->m->ticks != y->m->ticks)
-		return x->m->ticks < y->m->ticks ? -1 : 1;
-	return (x->process > y->process) - (x->process < y->process);
-}
-
-static int by_thread(const void *a, const void *b)
-{
-	const struct trace_stack_use *x = a, *y = b;
-
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->image != y->image)
-		return x->image < y->image ? -1 : 1;
-	return (x->thread > y->thread) - (x->thread < y->thread);
-}
-
-static int by_counts(const void *a, const void *b)
-{
-	const struct counts_record *x = a, *y = b;
-
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	return x->thread < y->thread ? -1 : x->thread > y->thread;
-}
-
-static int by_owner(const void *a, const void *b)
-{
-	const struct trace_totals *x = a, *y = b;
-
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->image != y->image)
-		return x->image < y->image ? -1 : 1;
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	if (x->first != y->first)
-		return x->first < y->first ? -1 : 1;
-	return x->thread < y->thread ? -1 : x->thread > y->thread;
-}
+ORDER(by_owner, struct trace_totals, RISING(process) ?: RISING(image) ?: RISING(kind) ?: RISING(first) ?: RISING(thread))
 
 /* Looks of one image by time; at one time the one that saw more last. */
-static int by_look(const void *a, const void *b)
-{
-	const struct trace_peak *x = a, *y = b;
-
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->image != y->image)
-		return x->image < y->image ? -1 : 1;
-	if (x->ticks != y->ticks)
-		return x->ticks < y->ticks ? -1 : 1;
-	return (x->rss > y->rss) - (x->rss < y->rss);
-}
+ORDER(by_look, struct trace_peak, RISING(process) ?: RISING(image) ?: RISING(ticks) ?: RISING(rss))
 
 /* Of the looks of each image stays the first that saw the most, and when the one before it was. */
 static void keep_rises(struct trace *t)
@@ -570,17 +503,7 @@ void records_free(struct trace *t)
 /* The first sample of a process that is not below `process`. */
 static size_t lower_sample(const struct trace *t, uint64_t process)
 {
-	size_t low = 0, high = t->samples;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (t->sample[mid].process < process)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return FIRST_WHERE(i, t->samples, t->sample[i].process >= process);
 }
 
 size_t trace_samples(const struct trace *t, uint32_t process, const struct mprof_sample **samples)

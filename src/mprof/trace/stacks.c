@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/order.h"
 #include "reader.h"
 #include "stack_map.h"
 #include "stack_records.h"
@@ -33,14 +34,7 @@ struct stacks_read {
 	size_t n;
 };
 
-static int by_owner(const void *a, const void *b)
-{
-	const struct source *x = a, *y = b;
-
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	return x->image < y->image ? -1 : x->image > y->image;
-}
+ORDER(by_owner, struct source, RISING(process) ?: RISING(image))
 
 static bool begins_as_copy(const struct trace_fact *f)
 {
@@ -76,8 +70,7 @@ static void sort_sources(struct stacks_read *r)
 {
 	size_t kept = 0;
 
-	if (r->n)
-		qsort(r->source, r->n, sizeof(*r->source), by_owner);
+	SORT(r->source, r->n, by_owner);
 	for (size_t i = 0; i < r->n; i++) {
 		struct source *last = kept ? &r->source[kept - 1] : NULL;
 
@@ -308,20 +301,12 @@ size_t stacks_maps(const struct trace *t, const struct stack_map **maps)
 const struct stack_map *stack_map_find(const struct trace *t, uint32_t process, uint32_t image)
 {
 	const struct stacks_read *r = t->stacks;
-	size_t low = 0, high = r->n;
+	const size_t i = FIRST_WHERE(k, r->n,
+				     r->map[k].process > process || (r->map[k].process == process &&
+								     r->map[k].image >= image));
+	const struct stack_map *m = &r->map[i];
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		const struct stack_map *m = &r->map[mid];
-
-		if (m->process == process && m->image == image)
-			return m;
-		if (m->process < process || (m->process == process && m->image < image))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return NULL;
+	return i < r->n && m->process == process && m->image == image ? m : NULL;
 }
 
 uint32_t trace_stack_node(const struct trace *t, uint32_t process, uint32_t image, uint32_t id)

@@ -8,6 +8,7 @@
  * counts only when the copy is damaged.  A stream owns one buffer, from its
  * first chunk to its end, so memory goes with the threads alive at one time.
  */
+#include "../util/order.h"
 #include "reader.h"
 
 #include <errno.h>
@@ -15,20 +16,8 @@
 
 #include "stack_map.h"
 
-static int by_place(const void *a, const void *b)
-{
-	const struct chunk *x = a, *y = b;
-
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->seq != y->seq)
-		return x->seq < y->seq ? -1 : 1;
-	if (x->slot != y->slot)
-		return x->slot ? 1 : -1;
-	return x->payload < y->payload ? -1 : x->payload > y->payload;
-}
+ORDER(by_place, struct chunk,
+      RISING(process) ?: RISING(thread) ?: RISING(seq) ?: RISING(slot) ?: RISING(payload))
 
 static bool same_thread(const struct chunk *a, const struct chunk *b)
 {

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/order.h"
 #include "../pass/growth.h"
 
 #define NONE UINT32_MAX
@@ -109,12 +110,7 @@ static bool is_chain(const struct chain *c)
 	return c->reallocs || (c->copies >= GROWTH_COPIES && c->greatest >= 2 * c->first);
 }
 
-static int by_birth(const void *a, const void *b)
-{
-	const struct chain_link *x = a, *y = b;
-
-	return (x->birth > y->birth) - (x->birth < y->birth);
-}
+ORDER(by_birth, struct chain_link, RISING(birth))
 
 void chains_sort(struct chains *c)
 {
@@ -125,8 +121,7 @@ void chains_sort(struct chains *c)
 		if (is_chain(chain_at(c, link[from].chain)))
 			link[to++] = link[from];
 	c->link.count = to;
-	if (to)
-		qsort(link, to, sizeof(*link), by_birth);
+	SORT(link, to, by_birth);
 	c->births = 0;
 	c->next = 0;
 }

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * order.h - sorting and searching arrays: an order is one line.
+ *
+ *	ORDER(by_size, struct site, FALLING(bytes) ?: RISING(key))
+ *	...
+ *	SORT(site, sites, by_size);
+ *	i = FIRST_WHERE(k, sites, site[k].bytes <= bytes);
+ *
+ * Threads: any.
+ */
+#ifndef MPROF_UTIL_ORDER_H
+#define MPROF_UTIL_ORDER_H
+
+#include <stddef.h>
+#include <stdlib.h>
+
+/* What comparing a with b says: negative, 0 or positive. */
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
+/* Makes a function for qsort(3), which compares the items *x and *y; keys are joined by ?: */
+#define ORDER(name, type, order)                               \
+	static int name(const void *first, const void *second) \
+	{                                                      \
+		const type *x = first;                         \
+		const type *y = second;                        \
+                                                               \
+		return order;                                  \
+	}
+/* Keys: a member, small ones first, or large ones. */
+#define RISING(member)	COMPARE(x->member, y->member)
+#define FALLING(member) COMPARE(y->member, x->member)
+#define BY_NAME(member) strcmp(x->member, y->member)
+
+/* The array may be NULL if it is empty. */
+#define SORT(array, n, order)                                         \
+	do {                                                          \
+		if (n)                                                \
+			qsort((array), (n), sizeof(*(array)), order); \
+	} while (0)
+
+/* Of a sorted array: the first index i below n for which `test` is true; n if it never is. */
+#define FIRST_WHERE(i, n, test)                                  \
+	({                                                       \
+		size_t first_ = 0, end_ = (n);                   \
+                                                                 \
+		while (first_ < end_) {                          \
+			size_t i = first_ + (end_ - first_) / 2; \
+                                                                 \
+			if (test)                                \
+				end_ = i;                        \
+			else                                     \
+				first_ = i + 1;                  \
+		}                                                \
+		first_;                                          \
+	})
+
+#endif
