@@ -173,7 +173,7 @@ two_lines() {
 test_findings_sum_what_they_name() {
 	local all
 	two_lines
-	run "$mprof" report log
+	run "$mprof" report --all log
 	cp out text
 	# 1,600 of line 11, 400 of line 13 and 100 of line 18; temporary are those of 11 and 18.
 	run "$mprof" report --json log
@@ -224,8 +224,8 @@ int main(void)
 END_OF_SOURCE
 	cc -O1 -g -fno-inline -fno-builtin-malloc -o callers callers.c
 	"$mprof" record -o log -- ./callers 2>/dev/null
-	run "$mprof" report log
-	expect_words out '30 % of all allocations are freed at once: 300 of the 1,000 by make (callers.c:9)'
+	run "$mprof" report --all log
+	expect_words out '30 % of all allocations are freed at once: 300 of 1,000 by make (callers.c:9)'
 	expect_text out '27.3 KiB was never freed'
 	expect_words out ': 700 of 1,000 blocks allocated by make (callers.c:9)'
 	expect_no_text out '--drop-site'
@@ -258,7 +258,8 @@ test_findings_propose_what_can_be_done() {
 	expect_same dropped "$(json out '.changes[0].blocks')" 1600
 	# Blocks of 100,000 bytes do not fit into a pool, and there is nothing else.
 	run "$mprof" report large.log
-	expect_words out '100 % of all allocations (1,000) come from large (two.c:'
+	expect_words out 'was allocated by large (two.c:'
+	expect_words out 'It also makes 100 % of all allocations (1,000)'
 	expect_no_text out 'mprof replay'
 	words
 	run "$mprof" report log

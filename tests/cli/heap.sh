@@ -344,7 +344,7 @@ END
 	expect_words out 'no recorded call mapped it; it may come from direct system calls'
 	run "$mprof" record -o log -- ./variables variables
 	run "$mprof" report log
-	expect_words out 'no recorded call mapped it; the program has 64.0 MiB of variables'
+	expect_words out '64.0 MiB of it is big (outside.c:'
 	run "$mprof" record -o log -- ./outside malloc
 	expect_same malloc "$(outside)" ''
 	LD_PRELOAD=$build/libmprof.so MPROF_CONF='MODE=LogMmap LOG_PATH=hand' ./outside arena

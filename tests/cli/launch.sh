@@ -417,8 +417,13 @@ test_file_size_limit() {
 		print "fine\n"') >out 2>err
 	expect_same output "$(cat out)" fine
 	expect_text err 'recording ended early in 1 process: the disk is full, or'
+	# What could not be reserved was never written: it is not missing as well.
+	expect_no_text err 'damaged'
+	expect_no_text err 'uncompressed'
 	run "$mprof" report log
 	expect_status 0
+	expect_words out 'the disk is full, or a file size limit was reached'
+	expect_no_text out 'missing at the end'
 }
 
 # Libraries that few commands need would take most of the time that each needs to start.

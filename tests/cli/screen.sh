@@ -12,7 +12,7 @@ expect_screen() { # LOG
 	[ "$(wc -L <out)" -le 80 ] || bad "$1: $(wc -L <out) columns: $(awk 'length > 80' out)"
 	expect_words out 'It exited with status 0 after'
 	expect_words out 'The whole run Peak: '
-	expect_words out 'Findings, most to gain first 1. '
+	grep -A1 -E '^Finding(s, most to gain first)?$' out | grep -q '^  1\. ' || bad "$1: no finding: $(cat out)"
 	grep -Eq '^       mprof report [a-z-]+ ' out || bad "$1: no command: $(cat out)"
 	! grep -q "$(printf '\033')" out || bad "$1: an escape in a pipe"
 	# A finding is left out for want of lines, and then it is counted.
@@ -52,7 +52,8 @@ test_screen_of_a_leak() {
 	expect_words out 'Never freed: 141 KiB in 3,000 blocks.'
 	expect_words out '1. 141 KiB was never freed, '
 	expect_words out 'growing'
-	expect_words out ': 3,000 of 3,000 blocks allocated by keep (keeper.c:3). mprof report leaks --function keep log'
+	expect_words out ': all 3,000 blocks allocated by keep (keeper.c:3). '
+	expect_text out 'mprof report leaks --function keep log'
 	expect_text out 'All tables: mprof report --all log; views: mprof report --help'
 	# The peak has the same blocks: they are told once, and again with --all.
 	expect_no_text out 'mprof report callers keep log'
@@ -131,6 +132,74 @@ test_screen_of_a_stripped_program() {
 	"$mprof" record -o log -- ./keeper 2>/dev/null
 	expect_screen log
 	expect_words out 'No source lines for keeper: build with -g, install their debug symbols (-dbgsym or -debuginfo packages), or add --debuginfod.'
+	# Without a line or a name there is no place to change.
+	expect_no_text out 'mprof replay'
+}
+
+# A function is named once, with all that was found about it.
+test_screen_names_a_function_once() {
+	words
+	expect_screen log
+	expect_same 'findings about read' "$(grep -cE '^       mprof report [a-z -]+ read log$' out)" 1
+	grep -A9 '^  1\. .* by read' out | tr -s ' \n' ' ' | grep -q 'It also makes [0-9]* % of all allocations' ||
+		grep -A9 'come from read' out | tr -s ' \n' ' ' | grep -q 'It also has [0-9,]* blocks freed at once' ||
+		bad "not merged: $(cat out)"
+	expect_words out 'mprof replay --pool-site read:18,free-list log'
+	# --all has each with its own command.
+	run "$mprof" report --all log
+	expect_text out 'mprof report callers --sort calls read log'
+	run "$mprof" report --json log
+	expect_same 'of JSON' "$(json out '[.findings[] | select(.finding == "hot" and .function == "read")] | length')" 1
+}
+
+# What a library without source lines allocates is also told by the place that called it.
+test_screen_of_a_library() {
+	printf '#include <stdlib.h>\nvoid *lib_make(int n)\n{\n\treturn malloc(n);\n}\n' >lib.c
+	printf 'void *lib_make(int);\nstatic void *kept[2000];\nstatic void fill(void)\n{\n\tfor (int i = 0; i < 2000; i++)\n\t\tkept[i] = lib_make(90);\n}\nint main(void)\n{\n\tfill();\n\treturn 0;\n}\n' >user.c
+	cc -O0 -fno-builtin -shared -fPIC -o libmake.so lib.c
+	cc -g -O0 -o user user.c -L. -lmake -Wl,-rpath,"$PWD"
+	"$mprof" record -o log -- ./user 2>/dev/null
+	expect_screen log
+	expect_words out 'all 2,000 blocks allocated by lib_make [libmake.so], reached from fill (user.c:6).'
+	# It is not the reader's to change.
+	expect_no_text out 'mprof replay'
+}
+
+# Memory outside malloc that is stacks and variables is told once, and by name.
+test_screen_of_stacks_and_variables() {
+	cat >outside.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+static char big[30 << 20];
+static pthread_barrier_t all;
+static void *work(void *unused)
+{
+	char stack[5 << 20];
+	memset(stack, 1, sizeof(stack));
+	pthread_barrier_wait(&all);
+	free(malloc(stack[7] * 10));
+	pthread_barrier_wait(&all);
+	return unused;
+}
+int main(void)
+{
+	pthread_t t[8];
+	memset(big, 1, sizeof(big));
+	pthread_barrier_init(&all, NULL, 8);
+	for (int i = 0; i < 8; i++)
+		pthread_create(&t[i], NULL, work, NULL);
+	for (int i = 0; i < 8; i++)
+		pthread_join(t[i], NULL);
+	return big[77] != 1;
+}
+END
+	cc -g -O0 -pthread -fno-builtin -o outside outside.c
+	"$mprof" record -o log -- ./outside 2>/dev/null
+	expect_screen log
+	expect_no_text out 'not allocated through malloc'
+	expect_words out 'deepest in work (outside.c:11). mprof report threads log'
+	expect_words out '30.0 MiB of it is big (outside.c:4). mprof report globals log'
 }
 
 # mprof -t: below the findings at most 25 lines more, with the two analyses.

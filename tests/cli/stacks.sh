@@ -43,7 +43,8 @@ test_stacks_of_threads() {
 		"$(json out '[.findings[] | select(.finding == "outside") | .stacks > 3000000] | all')" true
 	expect_documented run out
 	run "$mprof" report log
-	expect_words out 'KiB of stack (97 %): it may run out of stack.'
+	expect_words out 'KiB of stack (97 %), deepest in '
+	expect_text out 'it may run out of stack.'
 	expect_words out '5 threads ran at once, and thread'
 }
 

@@ -247,7 +247,7 @@ test_report_findings_of_stacks() {
 	expect_text out '       mprof report callers take log'
 	expect_words out 'was allocated by deep (shop.c:24); 4.9 KiB of its blocks were never freed.'
 	"$mprof" record -o "it's a log" -- ./shop 2>/dev/null
-	run "$mprof" report "it's a log"
+	run "$mprof" report --all "it's a log"
 	# Every command that the findings name does what it says, as a shell reads it.
 	sed -n "s/^ *mprof re/mprof re/p" out >commands
 	[ "$(wc -l <commands)" -ge 4 ] || bad "only these commands: $(cat commands)"

@@ -378,6 +378,23 @@ START_TEST(size_is_nothing)
 }
 END_TEST
 
+/* Where the file could not grow, its tail tells of space that nobody wrote to. */
+START_TEST(tail_beyond_a_file_that_could_not_grow)
+{
+	struct trace_damage damage;
+	struct event e[64];
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	add_pairs(1, 1, 1000, 5);
+	build_header(&b)->tail = b.n + 54016;
+	build_header(&b)->process[0].lost[MPROF_LOST_SPACE] = 1;
+	ck_assert_uint_eq(walk(&damage, e, 64), 10);
+	ck_assert_uint_eq(damage.bytes_missing, 0);
+	ck_assert_uint_eq(damage.first_bad_offset, 0);
+	build_free(&b);
+}
+END_TEST
+
 /* The tail in the header is live and may say anything. */
 START_TEST(tail_is_not_trusted)
 {
@@ -654,6 +671,7 @@ Suite *trace_damage_suite(void)
 	tcase_add_test(tc, free_over_free);
 	tcase_add_loop_test(tc, size_is_nothing, 0, 6);
 	tcase_add_loop_test(tc, tail_is_not_trusted, 0, 4);
+	tcase_add_test(tc, tail_beyond_a_file_that_could_not_grow);
 	tcase_add_loop_test(tc, cut_while_it_was_written, 0, 4);
 	tcase_add_loop_test(tc, killed_while_copying, 0, 2);
 	tcase_add_loop_test(tc, chunks_that_nobody_sees, 0, 4);

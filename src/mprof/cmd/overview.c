@@ -78,6 +78,7 @@ int overview_make(struct trace *t, const struct profile_options *o, bool brief,
 		a->findings = f;
 		overview_explain(&a->tree);
 		explain_outside(&f->outside, &a->tree);
+		findings_tell_outside_once(f);
 		ret = then(context, a, err);
 	}
 	findings_release(f);

@@ -29,8 +29,8 @@ static const char *const losses[MPROF_LOST_REASONS] = {
 	[MPROF_LOST_EARLY] = "calls before recording could start",
 	[MPROF_LOST_PROCESS] = "it could not join the run",
 	[MPROF_LOST_LOCKED] = "the program blocked system calls that recording needs",
-	[MPROF_LOST_STACK] =
-	    "calls recorded without their stacks: no disk space or memory for them",
+	[MPROF_LOST_STACK] = "stacks of calls: no disk space or memory for them, or no /proc"
+			     " (as after chroot)",
 };
 
 void run_messages_loss(unsigned reason, uint64_t n)

@@ -40,7 +40,8 @@ static struct text amount(const struct finding *f, uint64_t n)
 	static const struct {
 		bool BYTES, CALLS;
 	} unit[FINDING_KINDS] = {
-#define FINDING(id, name, sentence, figure, whole, unit, ...) [FINDING_##id] = { .unit = true },
+#define FINDING(id, name, sentence, brief, figure, whole, unit, ...) \
+	[FINDING_##id] = { .unit = true },
 #include "../profile/finding_kinds.def"
 	};
 
@@ -86,6 +87,10 @@ static void put_who(const struct finding *f, size_t most, FILE *out)
 		fprintf(out, ", %scalled by ", f->all_by_caller ? "" : "mostly ");
 		put_other(f, f->caller, most, true, out);
 	}
+	if (f->source && !(f->caller && *f->caller->file)) {
+		fprintf(out, ", reached %sfrom ", f->all_from_source ? "" : "mostly ");
+		put_other(f, f->source, most, true, out);
+	}
 }
 
 static void put_peak(const struct finding *f, size_t most, FILE *out)
@@ -98,11 +103,23 @@ static void put_peak(const struct finding *f, size_t most, FILE *out)
 		fprintf(out, "; %s of its blocks were never freed", format_bytes(f->left).s);
 }
 
+/* "5 of 7 ", "all 7 ", "the only " */
+static void put_part(uint64_t part, uint64_t all, FILE *out)
+{
+	if (part < all)
+		fprintf(out, "%s of %s ", format_count(part).s, format_count(all).s);
+	else if (all == 1)
+		fputs("the only ", out);
+	else
+		fprintf(out, "all %s ", format_count(all).s);
+}
+
 static void put_leak(const struct finding *f, size_t most, FILE *out)
 {
-	fprintf(out, "%s was %s%s: %s of %s allocated by ", format_bytes(f->part).s,
-		f->interrupted ? "live at the end" : "never freed", growth_words[f->growth],
-		format_count(f->blocks).s, format_many(f->calls, "block", "blocks").s);
+	fprintf(out, "%s was %s%s: ", format_bytes(f->part).s,
+		f->interrupted ? "live at the end" : "never freed", growth_words[f->growth]);
+	put_part(f->blocks, f->calls, out);
+	fprintf(out, "%s allocated by ", f->calls == 1 ? "block" : "blocks");
 	put_who(f, most, out);
 }
 
@@ -115,9 +132,9 @@ static void put_hot(const struct finding *f, size_t most, FILE *out)
 
 static void put_temporary(const struct finding *f, size_t most, FILE *out)
 {
-	fprintf(out, "%s of all allocations are freed at once: %s of the %s by ",
-		format_percent(f->part, f->of).s, format_count(f->part).s,
-		format_count(f->calls).s);
+	fprintf(out, "%s of all allocations are freed at once: ", format_percent(f->part, f->of).s);
+	put_part(f->part, f->calls, out);
+	fputs("by ", out);
 	put_who(f, most, out);
 }
 
@@ -129,8 +146,8 @@ static void put_grown(const struct finding *f, size_t most, FILE *out)
 		format_many(g->steps, "step", "steps").s,
 		g->copies == g->steps ? " of a new block, a copy and a free" : " of realloc");
 	put_who(f, most, out);
-	fprintf(out, ": reserving %s would save %s", format_bytes(g->reserve).s,
-		format_many(g->saved_steps, "call", "calls").s);
+	fprintf(out, ": reserving %s%s would save %s", format_bytes(g->reserve).s,
+		g->chains == 1 ? "" : " for each", format_many(g->saved_steps, "call", "calls").s);
 	if (g->saved_copied)
 		fprintf(out, " and up to %s of copying", format_bytes(g->saved_copied).s);
 }
@@ -149,6 +166,53 @@ static void put_threads(const struct finding *f, size_t most, FILE *out)
 		" blocks of ",
 		format_percent(f->part, f->of).s, format_count(f->part).s);
 	put_who(f, most, out);
+}
+
+/* ---- the same, of a function that another sentence has named ---- */
+
+static void brief_peak(const struct finding *f, FILE *out)
+{
+	fprintf(out, "has %s of the peak (%s)", format_percent(f->part, f->of).s,
+		format_bytes(f->part).s);
+}
+
+static void brief_leak(const struct finding *f, FILE *out)
+{
+	fprintf(out, "%s %s%s%s", f->interrupted ? "holds" : "never frees", format_bytes(f->part).s,
+		f->interrupted ? " at the end" : "", growth_words[f->growth]);
+}
+
+static void brief_hot(const struct finding *f, FILE *out)
+{
+	fprintf(out, "makes %s of all allocations (%s)", format_percent(f->part, f->of).s,
+		format_count(f->part).s);
+}
+
+static void brief_temporary(const struct finding *f, FILE *out)
+{
+	fprintf(out, "has %s freed at once", format_many(f->part, "block", "blocks").s);
+}
+
+static void brief_waste(const struct finding *f, FILE *out)
+{
+	fprintf(out, "loses %s to rounding at the peak", format_bytes(f->part).s);
+}
+
+static void brief_threads(const struct finding *f, FILE *out)
+{
+	fprintf(out, "has %s freed by other threads", format_many(f->part, "block", "blocks").s);
+}
+
+bool findings_brief(const struct finding *f, FILE *out)
+{
+	static void (*const put[FINDING_KINDS])(const struct finding *, FILE *) = {
+#define FINDING(id, name, sentence, brief, ...) [FINDING_##id] = brief,
+#include "../profile/finding_kinds.def"
+	};
+
+	if (put[f->kind] && out)
+		put[f->kind](f, out);
+	return put[f->kind];
 }
 
 void findings_sentence(const struct finding *f, size_t most, FILE *out)
@@ -202,8 +266,8 @@ static char *as_short_glob(const char *name, size_t most)
 void findings_command(const struct finding *f, const char *trace, size_t most, FILE *out)
 {
 	static const char *const view[FINDING_KINDS] = {
-#define FINDING(id, name, sentence, figure, whole, unit, percent, least, most, weight, change, \
-		view)                                                                          \
+#define FINDING(id, name, sentence, brief, figure, whole, unit, percent, least, most, weight, \
+		change, view)                                                                 \
 	[FINDING_##id] = view,
 #include "../profile/finding_kinds.def"
 	};

@@ -12,6 +12,9 @@
 
 /* most: columns of the name of a function, 0: any. */
 void findings_sentence(const struct finding *f, size_t most, FILE *out);
+/* The same in few words behind "It also", of a function that is named already.  False: the kind
+ * has no such form. */
+bool findings_brief(const struct finding *f, FILE *out);
 /* As it can be typed in a shell, the trace's path included; a name of more than `most` letters,
  * unless that is 0, with a * in its middle. */
 void findings_command(const struct finding *f, const char *trace, size_t most, FILE *out);

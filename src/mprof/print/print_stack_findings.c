@@ -31,6 +31,14 @@ static void put_thread(const struct stack_of *x, const char *the, FILE *out)
 		fputs(" (main)", out);
 }
 
+static void put_deepest(const struct sym_line *line, FILE *out)
+{
+	if (!line)
+		return;
+	fputs(", deepest in ", out);
+	figures_line(out, line, true);
+}
+
 static void put_full(const struct stack_findings *s, FILE *out)
 {
 	const struct stack_of *x = s->fullest;
@@ -38,6 +46,7 @@ static void put_full(const struct stack_findings *s, FILE *out)
 	put_thread(x, "Thread", out);
 	fprintf(out, " used %s of %s of stack (%s)", format_bytes(x->used).s,
 		format_bytes(x->limit).s, format_percent(x->used, x->limit).s);
+	put_deepest(s->fullest_line, out);
 	if (s->full > 1)
 		fprintf(out, ", and %s less than a tenth",
 			s->full == 2 ? "another thread left" : "others left");
@@ -62,6 +71,7 @@ static void put_large(const struct analysis *a, const struct stack_findings *s, 
 		put_thread(s->largest, "thread", out);
 		fprintf(out, " used %s%s", s->threads > 1 ? "most, " : "",
 			format_bytes(s->largest->used).s);
+		put_deepest(s->largest_line, out);
 	}
 	fputc('.', out);
 }
@@ -74,7 +84,12 @@ static void put_variables(const struct analysis *a, const struct stack_findings 
 		fprintf(out, "process %" PRIu32, s->variables_process);
 	else
 		fputs("the program", out);
-	fprintf(out, " had resident (%s).", format_bytes(s->variables_memory).s);
+	fprintf(out, " had resident (%s)", format_bytes(s->variables_memory).s);
+	if (s->variable.function) {
+		fprintf(out, "; %s of it is ", format_bytes(s->variable_resident).s);
+		figures_line(out, &s->variable, true);
+	}
+	fputc('.', out);
 }
 
 void stack_finding_sentence(const struct analysis *a, const struct stack_findings *s, size_t which,

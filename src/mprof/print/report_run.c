@@ -101,7 +101,8 @@ static const char *const lost_words[MPROF_LOST_REASONS] = {
 	[MPROF_LOST_EARLY] = "made before recording could start",
 	[MPROF_LOST_PROCESS] = "it could not join the run",
 	[MPROF_LOST_LOCKED] = "it blocked system calls that recording needs",
-	[MPROF_LOST_STACK] = "no disk space or memory for it",
+	[MPROF_LOST_STACK] = "no disk space or memory for it, or no /proc (as after"
+			     " chroot)",
 };
 
 static void print_lost(const struct analysis *a, FILE *out)

@@ -114,7 +114,7 @@ static void tell_run(struct screen *s)
 	paragraph_add(&words, "Recorded: %s, %s",
 		      format_many(a->totals.all.calls, "call", "calls").s,
 		      format_many(a->totals.thread.count, "thread", "threads").s);
-	if (a->tree.processes)
+	if (a->tree.processes > 1)
 		paragraph_add(&words, ", %s",
 			      format_many(a->tree.processes, "process", "processes").s);
 	paragraph_add(&words, "; %s of trace in %s.", format_bytes(a->file_bytes).s, a->path);
@@ -347,7 +347,8 @@ static void tell_heap(struct screen *s)
 /* One of the numbered list. */
 struct item {
 	struct paragraph words, command, proof; /* empty: none */
-	const struct finding *finding;
+	const struct finding *finding, *also[FINDINGS];
+	size_t also_count;
 	size_t lines, proof_lines;
 	bool proved; /* there is room for the proof */
 };
@@ -409,21 +410,48 @@ static void stacks_item(struct item *x, const struct analysis *a, size_t which)
 	put_text(&x->command, STYLE_FAINT, text);
 }
 
-static void finding_item(struct item *x, const struct finding *f, const struct analysis *a)
+/* The same function is named once: its further findings are added in few words. */
+static void put_also(const struct item *x, FILE *out)
 {
+	size_t i;
+
+	for (i = 0; i < x->also_count; i++) {
+		fputs(!i ? " It also " : i + 1 < x->also_count ? ", " : " and ", out);
+		findings_brief(x->also[i], out);
+	}
+	fputs(x->also_count ? "." : "", out);
+}
+
+/* The finding itself, or the first of those added to it, that proposes a change. */
+static const struct finding *proposal_of(const struct item *x)
+{
+	size_t i;
+
+	if (findings_proposes(x->finding))
+		return x->finding;
+	for (i = 0; i < x->also_count; i++)
+		if (findings_proposes(x->also[i]))
+			return x->also[i];
+	return NULL;
+}
+
+static void finding_item(struct item *x, const struct analysis *a)
+{
+	const struct finding *f = x->finding, *proposal = proposal_of(x);
 	char *text[3] = { NULL };
 	size_t n, i;
 
-	x->finding = f;
 	for (i = 0; i < 3; i++) {
 		FILE *to = must_memstream(&text[i], &n);
 
-		if (!i)
+		if (!i) {
 			findings_sentence(f, SUBJECT_MOST, to);
-		else if (i == 1)
+			put_also(x, to);
+		} else if (i == 1) {
 			findings_command(f, a->path, NAME_MOST, to);
-		else if (findings_proposes(f))
-			findings_proof(f, a, to);
+		} else if (proposal) {
+			findings_proof(proposal, a, to);
+		}
 		must_close(to);
 	}
 	put_text(&x->words, STYLE_PLAIN, text[0]);
@@ -432,18 +460,21 @@ static void finding_item(struct item *x, const struct finding *f, const struct a
 	put_text(&x->proof, STYLE_FAINT, text[2]);
 }
 
-/* A finding about a leak makes one about the same blocks at the peak redundant. */
-static bool is_told(const struct findings *f, size_t i)
+/* Does an item about the same function take it? */
+static bool is_added(struct item *item, size_t n, const struct finding *f)
 {
-	const struct finding *x = &f->item[i];
-	size_t k;
-
-	for (k = 0; k < i; k++)
-		if (x->kind == FINDING_PEAK && f->item[k].kind == FINDING_LEAK &&
-		    f->item[k].part >= x->part / 2 &&
-		    !strcmp(f->item[k].line->function, x->line->function) &&
-		    !strcmp(f->item[k].line->module, x->line->module))
+	for (struct item *x = item; x < item + n; x++) {
+		if (!x->finding || !findings_same_function(x->finding, f))
+			continue;
+		/* The peak of what was never freed is the same blocks. */
+		if (f->kind == FINDING_PEAK && x->finding->kind == FINDING_LEAK &&
+		    x->finding->part >= f->part / 2)
 			return true;
+		if (findings_brief(f, NULL)) {
+			x->also[x->also_count++] = f;
+			return true;
+		}
+	}
 	return false;
 }
 
@@ -458,8 +489,11 @@ static size_t make_items(struct item *item, const struct analysis *a)
 		if (stack_finding_is(&f->stacks, i))
 			stacks_item(&item[n++], a, i);
 	for (i = 0; f && i < f->count; i++)
-		if (!is_told(f, i))
-			finding_item(&item[n++], &f->item[i], a);
+		if (!is_added(item, n, &f->item[i]))
+			item[n++].finding = &f->item[i];
+	for (i = 0; i < n; i++)
+		if (item[i].finding)
+			finding_item(&item[i], a);
 	return n;
 }
 

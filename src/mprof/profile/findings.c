@@ -9,6 +9,7 @@
 #include "../pass/interner.h"
 #include "leaks.h"
 #include "paths.h"
+#include "variables.h"
 #include "../util/alloc.h"
 
 #define NAMED_SITES  1000000u /* of more, those with fewest bytes are nobody's */
@@ -27,14 +28,14 @@ static const struct {
 	double weight;
 	enum finding_change change;
 } kinds[FINDING_KINDS] = {
-#define FINDING(id, name, sentence, figure, total, unit, percent, fewest, times, part, proposes, \
-		view)                                                                            \
-	[FINDING_##id] = { .field = offsetof(struct site_values, figure),                        \
-			   .whole = offsetof(struct site_values, total),                         \
-			   .least_percent = percent,                                             \
-			   .least = fewest,                                                      \
-			   .most = times,                                                        \
-			   .weight = part,                                                       \
+#define FINDING(id, name, sentence, brief, figure, total, unit, percent, fewest, times, part, \
+		proposes, view)                                                               \
+	[FINDING_##id] = { .field = offsetof(struct site_values, figure),                     \
+			   .whole = offsetof(struct site_values, total),                      \
+			   .least_percent = percent,                                          \
+			   .least = fewest,                                                   \
+			   .most = times,                                                     \
+			   .weight = part,                                                    \
 			   .change = PROPOSES_##proposes },
 #include "finding_kinds.def"
 };
@@ -220,13 +221,17 @@ static void find_line(struct finding *f, const struct kind_sites *k, uint32_t fu
 }
 
 /* What that line called for it, and who called it, if most of it has one answer. */
-static void find_around(struct finding *f, const struct kind_sites *k, uint32_t line)
+static void find_around(struct finding *f, const struct kind_sites *k, struct profile *profile,
+			uint32_t line)
 {
 	struct line_interner names = { .same = LINE_FUNCTION };
 	struct array through = { .item = NULL }, caller = { .item = NULL };
+	struct array source = { .item = NULL };
 	static const struct sym_line nothing = {
 		.function = "", .raw = "", .file = "", .module = ""
 	};
+	struct line_interner lines = { .same = LINE_LINE };
+	const struct sym_line *outer;
 	const struct share *best;
 	size_t i, n;
 
@@ -239,6 +244,11 @@ static void find_around(struct finding *f, const struct kind_sites *k, uint32_t 
 			  a->through ? a->through : &nothing);
 		add_share(&caller, a->caller ? line_interner_id(&names, a->caller) : 0, k, i,
 			  a->caller ? a->caller : &nothing);
+		if (*f->line->file)
+			continue;
+		outer = profile_source(profile, k->sites->site[i].key);
+		add_share(&source, outer ? line_interner_id(&lines, outer) : 0, k, i,
+			  outer ? outer : &nothing);
 	}
 	if (through.count && caller.count) {
 		best = largest(&through, &n);
@@ -250,6 +260,14 @@ static void find_around(struct finding *f, const struct kind_sites *k, uint32_t 
 			f->caller = best->line;
 		f->all_by_caller = n == 1;
 	}
+	if (source.count) {
+		best = largest(&source, &n);
+		if (best->line != &nothing && best->p.part > f->at_line.part / 2)
+			f->source = best->line;
+		f->all_from_source = n == 1;
+	}
+	array_release(&source);
+	line_interner_release(&lines);
 	array_release(&through);
 	array_release(&caller);
 	line_interner_release(&names);
@@ -360,7 +378,7 @@ static void add_finding(struct findings *f, const struct analysis *a, const stru
 	if (!is_worth(a, kind, t, whole))
 		return;
 	find_line(&new, k, function);
-	find_around(&new, k, line_interner_id(&k->askers->lines, new.line));
+	find_around(&new, k, &f->names, line_interner_id(&k->askers->lines, new.line));
 	find_stack(&new, k, &f->names, function);
 	if (new.lines == 1)
 		new.calls = new.at_line.calls;
@@ -502,13 +520,20 @@ static bool is_c_library(const struct sym_line *line)
 	return !strncmp(name, "libc.", 5) || !strncmp(name, "libc-", 5) || !strncmp(name, "ld-", 3);
 }
 
+/* The reader needs a place in the source: a line, or at least a name in a program, not a library.
+ */
+static bool can_be_changed(const struct sym_line *line)
+{
+	return *line->file || (line->known && !strstr(line->module, ".so"));
+}
+
 struct finding_proposal finding_proposal(const struct finding *f)
 {
 	struct finding_proposal p = { .change = kinds[f->kind].change, .of_line = f->line->line };
 	const struct finding_part *part = p.of_line ? &f->at_line : &f->at_stack;
 
 	p.calls = f->kind == FINDING_GROWN ? f->grown.chains : part->calls;
-	if (paths_part(f->line) != PATHS_PROGRAM)
+	if (paths_part(f->line) != PATHS_PROGRAM || !can_be_changed(f->line))
 		p.change = PROPOSES_NOTHING;
 	if (f->kind == FINDING_GROWN ? !p.of_line && f->grown.merged > 1 : part->part < f->part / 2)
 		p.change = PROPOSES_NOTHING;
@@ -524,7 +549,7 @@ struct finding_proposal finding_proposal(const struct finding *f)
 
 /* ---- all ---- */
 
-static bool same_function(const struct finding *a, const struct finding *b)
+bool findings_same_function(const struct finding *a, const struct finding *b)
 {
 	return !strcmp(a->line->function, b->line->function) &&
 	       !strcmp(a->line->module, b->line->module);
@@ -536,12 +561,12 @@ static bool says_more(const struct finding *x, const struct finding *y)
 	/* Why a function calls so often is more than that it does. */
 	if (y->kind == FINDING_HOT)
 		return (x->kind == FINDING_TEMPORARY || x->kind == FINDING_GROWN) &&
-		       x->part >= y->part / 2 && same_function(x, y);
+		       x->part >= y->part / 2 && findings_same_function(x, y);
 	/* What came once and stayed is told with the peak. */
 	if (y->kind == FINDING_LEAK)
 		return x->kind == FINDING_PEAK && x->left && x->left >= x->part / 2 &&
 		       (y->growth == GROWTH_ONCE || y->growth == GROWTH_EARLY) &&
-		       same_function(x, y);
+		       findings_same_function(x, y);
 	return false;
 }
 
@@ -558,6 +583,37 @@ static void drop_told(struct findings *f)
 			f->item[n++] = f->item[i];
 	}
 	f->count = n;
+}
+
+static const struct sym_line *deepest_line(const struct stack_of *of, struct profile *names)
+{
+	return of && of->stack ? profile_asked(names, of->stack).line : NULL;
+}
+
+/* The variable with at least half of what variables of the process have resident. */
+static void name_variable(struct stack_findings *s, const struct profile *names)
+{
+	struct variables v;
+	size_t i;
+
+	variables_find(&v, names);
+	for (i = 0; i < v.count; i++) {
+		const struct variable *x = &v.of[i];
+		const struct stack_object *file = &names->stacks->object[x->v.object];
+		const char *slash = strrchr(file->path, '/');
+
+		if (file->first_process != s->variables_process || !x->known ||
+		    x->resident < s->variables / 2)
+			continue;
+		s->variable = (struct sym_line){ .function = x->v.name,
+						 .file = x->v.file,
+						 .line = x->v.line,
+						 .module = slash ? slash + 1 : file->path,
+						 .known = true };
+		s->variable_resident = x->resident;
+		break;
+	}
+	variables_release(&v);
 }
 
 int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
@@ -580,6 +636,10 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 		return ret;
 	f->named = true;
 	outside_find(&f->outside, a, t, &f->stacks.uses, &f->names);
+	f->stacks.fullest_line = deepest_line(f->stacks.fullest, &f->names);
+	f->stacks.largest_line = deepest_line(f->stacks.largest, &f->names);
+	if (f->stacks.variables_process)
+		name_variable(&f->stacks, &f->names);
 	kept_find(&f->kept, &a->sites, &f->names);
 	find_askers(&askers, &a->sites, &f->names);
 	for (kind = 0; kind < FINDING_KINDS && good; kind++)
@@ -590,6 +650,25 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 	askers_release(&askers);
 	drop_told(f);
 	return good ? 0 : fail(err, -ENOMEM, "no memory for the findings of '%s'", a->path);
+}
+
+void findings_tell_outside_once(struct findings *f)
+{
+	struct outside *o = &f->outside;
+	struct stack_findings *s = &f->stacks;
+	const uint64_t stacks = s->process == o->process ? o->stacks : 0;
+	const uint64_t variables = s->variables_process == o->process ? o->globals : 0;
+
+	if (!o->process || !o->unseen)
+		return;
+	if (!o->by_who && stacks + variables >= o->unseen / 4 * 3) {
+		o->process = 0;
+		return;
+	}
+	if (stacks >= o->unseen / 4)
+		s->process = 0;
+	if (variables >= o->unseen / 4)
+		s->variables_process = 0;
 }
 
 void findings_release(struct findings *f)

@@ -58,6 +58,9 @@ struct finding {
 	bool all_through;		/* for all of it */
 	const struct sym_line *caller;	/* the nearest with a name, when line has none; NULL */
 	bool all_by_caller;
+	/* The nearest caller whose source is known, when that of line is not; NULL. */
+	const struct sym_line *source;
+	bool all_from_source;
 	struct finding_part at_stack; /* the stack with most, as views show it */
 	uint64_t part, of;	      /* the kind's figure: bytes, calls or blocks */
 	uint64_t calls, blocks; /* all calls of what is named, line or function; PEAK, LEAK: blocks
@@ -77,8 +80,8 @@ struct finding_proposal {
 	uint64_t calls; /* that it changes; RESERVE: blocks */
 };
 /* Nothing where it would be no advice: the part with a name is less than half of the finding, the
- * program would do nothing else, blocks do not fit into a pool or the C library allocates them, or
- * nobody of the program asked. */
+ * program would do nothing else, blocks do not fit into a pool or the C library allocates them,
+ * no function of the program made the call, or neither its line nor its name is known. */
 struct finding_proposal finding_proposal(const struct finding *f);
 
 struct findings {
@@ -91,10 +94,17 @@ struct findings {
 	bool named;
 };
 
+/* Are both about one function? */
+bool findings_same_function(const struct finding *a, const struct finding *b);
+
 /* Fills f, and nothing but `outside` and `stacks` of a trace without stacks.  f is not moved;
  * release in any case. */
 int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 		  const struct profile_options *o, struct error *err);
+/* Memory outside malloc that is stacks and variables is told once: where it is all of that, by
+ * their own findings, which name threads and variables; else by the one that sums it up.  After
+ * outside.globals is known. */
+void findings_tell_outside_once(struct findings *f);
 void findings_release(struct findings *f);
 
 #endif

@@ -466,6 +466,23 @@ struct profile_asked profile_asked(struct profile *p, uint32_t stack)
 	return s.a;
 }
 
+const struct sym_line *profile_source(struct profile *p, uint32_t stack)
+{
+	const struct sym_lines *lines;
+	size_t i;
+
+	for (; stack && stack < p->stacks->nodes; stack = p->stacks->node[stack].parent) {
+		const uint32_t frame = p->stacks->node[stack].frame;
+
+		lines = sym_frame(p->sym, frame);
+		for (i = 0; lines && i < lines->count; i++)
+			if (*lines->line[i].file &&
+			    paths_part_of(p->paths, frame, &lines->line[i]) == PATHS_PROGRAM)
+				return &lines->line[i];
+	}
+	return NULL;
+}
+
 const struct sym_line *profile_path_through(const struct profile_path *path)
 {
 	size_t i;

@@ -143,6 +143,8 @@ struct profile_asked {
 	const struct sym_line *caller;	/* nearest with a name outward, when line has none; NULL */
 };
 struct profile_asked profile_asked(struct profile *p, uint32_t stack);
+/* The innermost line of the program whose source is known; NULL. */
+const struct sym_line *profile_source(struct profile *p, uint32_t stack);
 /* Has the stack a line of a function that matches the glob, as --function does? */
 bool profile_has_function(struct profile *p, uint32_t stack, const char *function);
 /* Are never freed blocks from there suppressed? */

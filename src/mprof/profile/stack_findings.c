@@ -111,6 +111,9 @@ void stack_findings_make(struct stack_findings *s, const struct analysis *a, con
 	stack_uses_find(&s->uses, t);
 	find_fullest(s);
 	find_most(s, a);
+	/* A single stack that is nearly full is told as such. */
+	if (s->threads == 1 && s->largest == s->fullest)
+		s->process = 0;
 	find_variables(s, a, t);
 }
 

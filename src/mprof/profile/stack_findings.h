@@ -13,6 +13,7 @@
 
 #include "../pass/analysis.h"
 #include "../pass/stack_uses.h"
+#include "../sym/sym.h"
 
 #define STACKS_LEAST (1u << 20)
 
@@ -24,9 +25,13 @@ struct stack_findings {
 	uint64_t bytes, memory;		/* of its stacks; its greatest RSS */
 	uint64_t threads;		/* that ran at once then */
 	const struct stack_of *largest; /* of these */
+	/* Where these two were deepest; NULL: not known. */
+	const struct sym_line *fullest_line, *largest_line;
 	/* Of variables of a process, the same way; 0: they were small, or not known. */
 	uint32_t variables_process;
 	uint64_t variables, variables_memory;
+	struct sym_line variable; /* that has at least half of it; function NULL: none */
+	uint64_t variable_resident;
 };
 
 void stack_findings_make(struct stack_findings *s, const struct analysis *a, const struct trace *t);

@@ -277,10 +277,21 @@ static uint64_t next_offset(struct window *w, struct extent *x)
 	return at;
 }
 
+/* Did a process fail to make the file larger?  Then nothing was written behind its end. */
+static bool could_not_grow(const struct mprof_file_header *h)
+{
+	uint64_t lost = h->lost[MPROF_LOST_SPACE];
+
+	for (size_t i = 0; i < MPROF_PROCESS_TABLE; i++)
+		lost += h->process[i].lost[MPROF_LOST_SPACE];
+	return lost;
+}
+
 int extents_find(struct trace *t, struct extents *x)
 {
 	struct window w = { .t = t };
-	uint64_t offset = t->header_bytes, end = t->header.tail;
+	uint64_t offset = t->header_bytes;
+	uint64_t end = could_not_grow(&t->header) ? 0 : t->header.tail;
 	struct extent e, *last = NULL;
 
 	while (offset < t->file_bytes) {
