@@ -257,6 +257,36 @@ START_TEST(early_free_of_the_next_block)
 }
 END_TEST
 
+/* The thread whose free came on time gets the address next: nobody else's allocation, which
+ * stands behind that, goes before it. */
+START_TEST(early_free_of_the_block_that_follows)
+{
+	const int gap = _i; /* from within a batch to across its end */
+	int i;
+
+	for (i = 0; i < gap; i++)
+		feed_free(0);
+	feed_alloc(MPROF_FN_MALLOC, 0x1000, 100);
+	feed_alloc(MPROF_FN_MALLOC, 0x2000, 100);
+	feed_free(0x1000);
+	feed.thread = 4;
+	feed_free(0x1000);
+	feed_alloc(MPROF_FN_MALLOC, 0x1000, 46);
+	feed_free(0x2000);
+	feed.thread = 1;
+	feed_alloc(MPROF_FN_MALLOC, 0x2000, 32);
+	feed.thread = 4;
+	feed_alloc(MPROF_FN_MALLOC, 0x3000, 72);
+	feed.thread = 1;
+	feed_alloc(MPROF_FN_MALLOC, 0x1000, 49);
+	feed_free(0x1000);
+	feed_run();
+	no_problems();
+	ck_assert_uint_eq(left()->blocks, 2);
+	ck_assert_uint_eq(left()->bytes, 32 + 72);
+}
+END_TEST
+
 /* Without the other thread's free it is what the program did. */
 START_TEST(second_free_stays_unmatched)
 {
@@ -670,6 +700,8 @@ Suite *heap_events_suite(void)
 	tcase_add_test(c, early_free_is_an_inversion);
 	tcase_add_test(c, early_reading_of_the_clock_is_no_inversion);
 	tcase_add_test(c, early_free_of_the_next_block);
+	tcase_add_loop_test(c, early_free_of_the_block_that_follows, WINDOW_BATCH - 12,
+			    WINDOW_BATCH);
 	tcase_add_test(c, second_free_stays_unmatched);
 	tcase_add_test(c, inversions_are_found_across_batches);
 	tcase_add_test(c, contradictions_both_ways_come_to_an_end);

@@ -145,8 +145,7 @@ static const struct event *freed_before(const struct step *s)
 	const struct event *e = window_at(s->w, s->at), *other;
 	size_t i;
 
-	for (i = s->at; i--;) {
-		other = window_at(s->w, i);
+	for (i = 1; (other = window_ago(s->w, s->at, i)); i++) {
 		if (e->ticks > other->ticks + s->h->inversion_ticks)
 			return NULL;
 		if (other->process == e->process && other->addr == e->addr &&
@@ -156,28 +155,35 @@ static const struct event *freed_before(const struct step *s)
 	return NULL;
 }
 
+/* Where the next event of this address stands, if within inversion_ticks; 0: nowhere. */
+static size_t next_of_address(const struct step *s)
+{
+	const struct event *e = window_at(s->w, s->at), *other;
+	size_t j;
+
+	for (j = s->at + 1; j < s->w->count; j++) {
+		other = window_at(s->w, j);
+		if (other->ticks > e->ticks + s->h->inversion_ticks)
+			return 0;
+		if (other->process == e->process && other->addr == e->addr)
+			return j;
+	}
+	return 0;
+}
+
 /*
  * A free of what another thread has just freed.  When the address is allocated right after
  * it, the other thread read its clock too early: it freed the block that begins there.  So
  * this free is taken for that one, and goes behind the allocation; which of the two was
  * which cannot be told.
  */
-static bool put_off(struct step *s)
+static bool put_off(struct step *s, size_t j)
 {
 	struct event *e = window_at(s->w, s->at), late;
-	const struct event *early, *next = NULL;
-	size_t i, j;
+	const struct event *early, *next = window_at(s->w, j);
+	size_t i;
 
-	if (e->kind != EVENT_CALL || s->repairs == REPAIRS_MAX)
-		return false;
-	for (j = s->at + 1; j < s->w->count; j++) {
-		next = window_at(s->w, j);
-		if (next->ticks > e->ticks + s->h->inversion_ticks)
-			return false;
-		if (next->process == e->process && next->addr == e->addr)
-			break;
-	}
-	if (j == s->w->count || !effect_returns(effect_of(next)))
+	if (e->kind != EVENT_CALL || s->repairs == REPAIRS_MAX || !effect_returns(effect_of(next)))
 		return false;
 	early = freed_before(s);
 	if (!early)
@@ -312,11 +318,25 @@ static bool came_with_fork(const struct step *s, uint64_t addr)
 	return blocks_find(&p->forked, addr);
 }
 
+/*
+ * A free of nothing.  When its own thread is the next to get the address, an allocation by
+ * another thread stands even farther behind, and would be pulled over it: that is the less
+ * likely of the two.
+ */
+static bool put_right(struct step *s)
+{
+	const size_t next = next_of_address(s);
+
+	if (next && window_at(s->w, next)->thread == window_at(s->w, s->at)->thread)
+		return put_off(s, next) || repair(s, effect_returns, 0);
+	return repair(s, effect_returns, 0) || (next && put_off(s, next));
+}
+
 static bool no_such_block(struct step *s, const struct event *e)
 {
 	if (came_with_fork(s, e->addr))
 		return true;
-	if (repair(s, effect_returns, 0) || put_off(s))
+	if (put_right(s))
 		return false;
 	if (s->h->from_the_middle) {
 		s->h->older_frees++;

@@ -5,27 +5,49 @@
  * A ring of two batches, so that whoever applies an event can look at the
  * batch that follows (WINDOW_BATCH to 2 * WINDOW_BATCH - 1 events ahead) and
  * pull one of those events forward.  Positions count from the first event of
- * the batch being applied.
+ * the batch being applied.  Of the batch before it the last events are kept, as they were
+ * applied: what stands just behind a border is judged by them, too.
  */
 #ifndef MPROF_HEAP_WINDOW_H
 #define MPROF_HEAP_WINDOW_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "../trace/trace.h"
 
-#define WINDOW_BATCH 256u
+#define WINDOW_BATCH  256u
+#define WINDOW_BEFORE 64u
 
 struct window {
 	struct event event[2 * WINDOW_BATCH];
 	size_t base;  /* index of the first event of the batch: 0 or WINDOW_BATCH */
 	size_t count; /* events known from there on */
+	struct event before[WINDOW_BEFORE]; /* the last ones before base, oldest first */
+	size_t befores;
 };
 
 static inline struct event *window_at(struct window *w, size_t i)
 {
 	return &w->event[(w->base + i) & (2 * WINDOW_BATCH - 1)];
+}
+
+/* The batch of n events is done, and the next one begins.  Half a nanosecond an event. */
+static inline void window_next(struct window *w, size_t n)
+{
+	w->befores = n < WINDOW_BEFORE ? n : WINDOW_BEFORE;
+	memcpy(w->before, window_at(w, n - w->befores), w->befores * sizeof(*w->before));
+	w->base ^= WINDOW_BATCH;
+}
+
+/* The i-th event before the batch's event `at`, from 1 on; NULL: none that is kept. */
+static inline const struct event *window_ago(struct window *w, size_t at, size_t i)
+{
+	if (i <= at)
+		return window_at(w, at - i);
+	i -= at;
+	return i <= w->befores ? &w->before[w->befores - i] : NULL;
 }
 
 /* Moves the event at `from` forward to `to` (to <= from); those between move back by one. */

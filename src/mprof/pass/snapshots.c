@@ -213,6 +213,8 @@ static void put_walk(const struct walk *w, size_t here, struct byte_column *to)
 	column_varint(to, w->next_boundary);
 	column_varint(to, here);
 	state_put(to, window_at((struct window *)&w->window, 0), here * sizeof(struct event));
+	column_varint(to, w->window.befores);
+	state_put(to, w->window.before, w->window.befores * sizeof(struct event));
 }
 
 static struct snapshot_slice *next_slice(struct snapshots *s)
@@ -428,7 +430,7 @@ void snapshots_release(struct snapshots *s)
 
 static size_t get_walk(struct cursor *from, struct walk *w)
 {
-	size_t here;
+	size_t here, befores;
 
 	w->events = cursor_varint(from);
 	w->first_ticks = cursor_varint(from);
@@ -437,6 +439,9 @@ static size_t get_walk(struct cursor *from, struct walk *w)
 	here = cursor_varint(from);
 	here = here < WINDOW_BATCH ? here : WINDOW_BATCH;
 	state_get(from, w->window.event, here * sizeof(struct event));
+	befores = cursor_varint(from);
+	w->window.befores = befores < WINDOW_BEFORE ? befores : WINDOW_BEFORE;
+	state_get(from, w->window.before, w->window.befores * sizeof(struct event));
 	return here;
 }
 

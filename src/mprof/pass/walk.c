@@ -239,6 +239,7 @@ static bool is_cancelled(const struct walk *w)
 static int begin(struct walk *w, size_t *here)
 {
 	w->window.base = 0;
+	w->window.befores = 0;
 	if (w->resume)
 		return w->resume(w->resume_context, w, here);
 	*here = read_batch(w, 0);
@@ -259,7 +260,7 @@ static void run_batches(struct walk *w, size_t here)
 		run_batch(w, here);
 		if (w->stopped)
 			return;
-		w->window.base ^= WINDOW_BATCH;
+		window_next(&w->window, here);
 		if (w->progress && w->events - told >= PROGRESS_EVERY) {
 			told = w->events;
 			w->progress(w->progress_context, w);
