@@ -18,6 +18,7 @@ struct life {
 	uint64_t begun, ended; /* ticks; 0: never */
 	uint64_t size;
 	uint32_t stack;
+	bool temporary; /* freed by the next call */
 };
 
 static struct cells cells;
@@ -41,7 +42,7 @@ static uint64_t place(size_t i)
 /* Blocks come and go at random; sizes grow towards the middle of the run, then shrink. */
 static void random_program(unsigned seed)
 {
-	struct life *at[BLOCKS] = { NULL };
+	struct life *at[BLOCKS] = { NULL }, *last = NULL;
 	size_t i, events = FEED_EVENTS - 100;
 
 	srandom(seed);
@@ -50,11 +51,13 @@ static void random_program(unsigned seed)
 		i = (size_t)random() % BLOCKS;
 		if (at[i]) {
 			at[i]->ended = feed.ticks;
+			at[i]->temporary = at[i] == last;
 			feed_free(place(i));
-			at[i] = NULL;
+			last = at[i] = NULL;
 			continue;
 		}
-		at[i] = &life[lives++];
+		last = at[i] = &life[lives++];
+		at[i]->temporary = false;
 		at[i]->begun = feed.ticks;
 		at[i]->ended = 0;
 		at[i]->size =
@@ -181,6 +184,30 @@ START_TEST(classes_and_what_stays)
 END_TEST
 
 /* A process ends with a block, later another one goes on: its block is gone, and never freed. */
+/* Cells add up to the points' figure by when blocks end, and to each stack's own. */
+START_TEST(temporary_blocks)
+{
+	uint64_t told[STACKS + 1] = { 0 }, were[STACKS + 1] = { 0 }, ended = 0;
+	size_t p, i;
+
+	random_program(3);
+	run();
+	for (p = 0; p < cells.points; p++) {
+		for (i = 0; i < cells.count; i++)
+			if (cells.cell[i].death == p)
+				ended += cells.cell[i].temporary;
+		ck_assert_uint_eq(ended, cells.point[p].temporary);
+	}
+	for (i = 0; i < cells.count; i++)
+		told[cells.cell[i].stack] += cells.cell[i].temporary;
+	for (i = 0; i < lives; i++)
+		were[life[i].stack] += life[i].temporary;
+	ck_assert_mem_eq(told, were, sizeof(told));
+	ck_assert_uint_gt(ended, 20);
+	walk_release(&walk);
+}
+END_TEST
+
 START_TEST(processes_that_end)
 {
 	size_t i, last, seen = 0;
@@ -224,6 +251,7 @@ Suite *pass_cells_suite(void)
 	tcase_add_test(c, every_point_is_exact);
 	tcase_add_test(c, every_window_is_exact);
 	tcase_add_test(c, classes_and_what_stays);
+	tcase_add_test(c, temporary_blocks);
 	tcase_add_test(c, processes_that_end);
 	tcase_add_test(c, nothing_at_all);
 	suite_add_tcase(s, c);

@@ -117,8 +117,8 @@ each("the command under a page gives the page's total", async (r) => {
   const window = d.to > 4 ? [`&from=${Math.floor(d.to / 4)}&to=${d.to - 1}`, `&to=${middle}`] : [];
   const asked = ["size=5-8", "life=11-64", "life=64-64", "life=31-63", "thread=1", "process=1", "process=2&thread=2", `function=${name}`, `without=${name}`,
     `module=${d.modules[0]}`, "module=libc*", "file=*.c&size=0-7", `function=*a*&without=${name}&size=0-10&process=1`];
-  for (const figure of ["peak", "end", "kept", "total", "calls"])
-    for (const more of ["", ...window, ...asked.map((a, i) => `&${a}${(!/life/.test(a) || /total|calls/.test(figure)) && window.length ? window[i % 2] : ""}`)]) {
+  for (const figure of ["peak", "end", "kept", "total", "calls", "temporary"])
+    for (const more of ["", ...window, ...asked.map((a, i) => `&${a}${(!/life/.test(a) || /total|calls|temporary/.test(figure)) && window.length ? window[i % 2] : ""}`)]) {
       // All of them for three programs, some for the others: each is a run of mprof.
       if (["c++", "threads", "processes"].includes(r.name) ? figure !== "peak" && (more + figure).length % 2 : (more + figure).length % 5)
         continue;
@@ -134,7 +134,7 @@ each("the command under a page gives the page's total", async (r) => {
         assert.match(shown, /^0( bytes)?$/, command);
         continue;
       }
-      assert.equal(shown, figure === "calls" ? count(said.calls) : bytes(figure === "total" ? said.total : said.peak), `${figure}${more}: ${command}`);
+      assert.equal(shown, /calls|temporary/.test(figure) ? count(said[figure]) : bytes(figure === "total" ? said.total : said.peak), `${figure}${more}: ${command}`);
     }
   assert.deepEqual(page.problems, []);
   await page.close();
@@ -492,9 +492,9 @@ each("curves: bands add up, and sums over time are those of mprof report", async
   };
   const sum = (row) => row.slice(1).reduce((a, b) => a + b, 0), near = (a, b, what) => assert.ok(Math.abs(a - b) <= 1e-6 * Math.max(1, Math.abs(b)), `${what}: ${a} and ${b}`);
   const over = (rows) => rows.reduce((n, row, i) => n + sum(row) * Math.max(1e-9, row[0] - (i ? rows[i - 1][0] : 0)), 0);
-  for (const curve of ["live", "blocks", "calls", "bytes"]) {
+  for (const curve of ["live", "blocks", "calls", "bytes", "temporary"]) {
     const whole = await csv(curve, "none");
-    for (const by of curve === "live" || curve === "calls" ? ["owner", "line", "module", "thread", "process", "size"] : ["owner"]) {
+    for (const by of curve === "live" || curve === "calls" || curve === "temporary" ? ["owner", "line", "module", "thread", "process", "size"] : ["owner"]) {
       const rows = await csv(curve, by);
       rows.forEach((row, i) => near(sum(row), sum(whole[i]), `${curve} by ${by} at ${row[0]}`));
     }
@@ -575,12 +575,44 @@ each("sizes over time, pairs of realloc, calls of threads, suppressions", async 
   assert.equal(pairs.reduce((sum, t) => sum + n(t), 0), known);
   assert.equal(all.realloc.pairs.reduce((sum, p) => sum + p.calls, 0), known);
   await go(page, "page=threads");
-  const bars = await page.evaluate(() => [...document.querySelectorAll(".calls i")].map((i) => i.title));
+  const bars = await page.evaluate(() => [...document.querySelectorAll(".callbars:not(.by-thread *) .calls i")].map((i) => i.title));
   assert.equal(bars.reduce((sum, t) => sum + n(t), 0), all.threads.reduce((sum, t) => sum + Object.values(t.calls).reduce((a, b) => a + b, 0), 0));
   await go(page, "page=leaks");
   const text = await page.locator("#page").innerText();
   for (const s of r.said.leaks.suppressed)
     assert.ok(text.includes(s.why ?? "as a file says") && text.includes(bytes(s.bytes)), s.why);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+each("bars of sizes, dots of realloc and bars of threads have the figures of mprof report", async (r) => {
+  const page = await open(r, "page=sizes&figure=calls"), all = r.said[""], n = (text) => +text.replaceAll(",", "");
+  const bars = (where) => page.evaluate((w) => [...document.querySelectorAll(`${w} g[aria-label]`)].map((g) => g.getAttribute("aria-label").split("\n").map((l) => l.match(/^[^]*: ([^:]*)$/)[1])), where);
+  for (const [figure, of] of [["calls", (p) => count(p.count)], ["total", (p) => bytes(p.bytes)]]) {
+    await go(page, `page=sizes&figure=${figure}`);
+    const shown = await bars(".by-size");
+    assert.deepEqual(shown.map((b) => b[0]).filter((b) => n(b) !== 0 && b !== "0 bytes"), all.size_powers.filter((p) => figure === "calls" ? p.count : p.bytes).map(of));
+    if (figure === "calls")
+      for (const [whole, ...parts] of shown)
+        assert.equal(parts.reduce((sum, p) => sum + n(p), 0), n(whole));
+  }
+  const most = Math.max(...all.size_classes.map((c) => c.count));
+  assert.ok((await page.evaluate(() => [...document.querySelectorAll(".exact-bars title")].map((t) => t.textContent))).some((t) => t.includes(`: ${count(most)} allocation`)));
+  await page.locator(".by-size g[role=button]").last().focus();
+  await page.keyboard.press("Enter");
+  assert.match(await page.evaluate(() => location.hash), /size=\d+-\d+/);
+  await go(page, "page=realloc");
+  const dots = await page.evaluate(() => [...document.querySelectorAll(".resizes circle title")].map((t) => t.textContent));
+  assert.deepEqual(dots.sort(), all.realloc.sizes.map((p) => `${count(p.calls)} ${p.calls === 1 ? "call" : "calls"} from ${count(p.from)} ${p.from === 1 ? "byte" : "bytes"} to ${count(p.to)} ${p.to === 1 ? "byte" : "bytes"}`).sort());
+  await go(page, "page=threads&figure=total");
+  const sums = () => page.evaluate(() => [...document.querySelectorAll(".by-thread tbody tr")].map((row) => [row.cells[0].innerText, row.cells[1].innerText]));
+  if (all.processes.every((p) => p.programs.length === 1)) // exec makes another thread of it
+    assert.deepEqual((await sums()).sort(), all.threads.filter((t) => t.total_bytes).map((t) => [String(t.thread), bytes(t.total_bytes)]).sort());
+  const last = await page.evaluate(() => +document.querySelector("#timeline input").max);
+  if (last > 2) { // it follows the window
+    await go(page, `page=threads&figure=calls&from=${last >> 1}`);
+    assert.equal((await sums()).reduce((sum, t) => sum + n(t[1]), 0), n(await total(page)));
+  }
   assert.deepEqual(page.problems, []);
   await page.close();
 });

@@ -209,6 +209,7 @@ static void merge_cells(struct writer *w)
 		if (n && !cell_order(&w->cell[n - 1], &w->cell[i])) {
 			w->cell[n - 1].blocks += w->cell[i].blocks;
 			w->cell[n - 1].bytes += w->cell[i].bytes;
+			w->cell[n - 1].temporary += w->cell[i].temporary;
 		} else {
 			w->cell[n++] = w->cell[i];
 		}
@@ -562,6 +563,7 @@ static void put_cells(struct writer *w, struct blob *b)
 	COLUMN("life_class", c[i].life_class);
 	COLUMN("blocks", c[i].blocks);
 	COLUMN("bytes", c[i].bytes);
+	COLUMN("temporary", c[i].temporary);
 #undef COLUMN
 }
 

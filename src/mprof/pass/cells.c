@@ -21,6 +21,7 @@ struct ending {
 	uint32_t order;	   /* of its birth, modulo 2^24 */
 	uint32_t late : 1; /* it ended after the step's highest moment so far */
 	uint32_t why : 7;  /* CELL_NEVER_FREED, CELL_EXEC; 0: freed */
+	uint32_t temporary : 1;
 };
 
 struct slot {
@@ -89,6 +90,7 @@ static void merge(struct cells *s, const struct cell *c)
 	}
 	slot->cell.blocks += c->blocks;
 	slot->cell.bytes += c->bytes;
+	slot->cell.temporary += c->temporary;
 }
 
 static void coarsen(struct cell *c)
@@ -163,7 +165,8 @@ static void put(struct cells *s, const struct ending *e, size_t death)
 			  .death = (uint16_t)death,
 			  .size_class = (uint8_t)bits(e->size),
 			  .blocks = 1,
-			  .bytes = e->size };
+			  .bytes = e->size,
+			  .temporary = e->temporary };
 
 	c.life_class = (uint8_t)(e->why ? e->why : bits(walk_duration_ns(k->walk, life)));
 	if (s->by_thread_only) {
@@ -260,7 +263,7 @@ static bool passes(const struct cells *s, const struct block *b, uint32_t proces
 }
 
 static void note_ending(struct cells *s, const struct block *b, uint32_t process, uint64_t ticks,
-			unsigned why)
+			unsigned why, bool temporary)
 {
 	struct work *k = s->work;
 	struct ending *e;
@@ -286,18 +289,21 @@ static void note_ending(struct cells *s, const struct block *b, uint32_t process
 						   .thread = b->owner & BLOCK_THREAD,
 						   .order = b->order,
 						   .late = 1,
-						   .why = why & 127 };
+						   .why = why & 127,
+						   .temporary = temporary };
 }
 
-static void call(struct cells *s, const struct event *e, const struct note *n)
+/* Does this call free what the thread's last call handed out? */
+static bool call(struct cells *s, const struct event *e, const struct note *n)
 {
 	struct work *k = s->work;
 	uint64_t *recent = array_at(&k->recent, n->thread, sizeof(*recent));
+	const bool temporary = n->did & (NOTE_ENDED | NOTE_DROPPED) && e->kind == EVENT_CALL &&
+			       n->old.addr == *recent && (n->old.owner & BLOCK_THREAD) == n->thread;
 
-	if (n->did & (NOTE_ENDED | NOTE_DROPPED) && e->kind == EVENT_CALL &&
-	    n->old.addr == *recent && (n->old.owner & BLOCK_THREAD) == n->thread)
-		k->now.temporary++;
+	k->now.temporary += temporary;
 	*recent = n->did & NOTE_BEGAN ? e->addr : 0;
+	return temporary;
 }
 
 /* Its part of what is mapped has become `bytes`. */
@@ -323,7 +329,7 @@ static void take_map(struct cells *s, const struct event *e, const struct note *
 }
 
 static inline void take(struct cells *s, const struct event *e, const struct note *n,
-			uint64_t number)
+			uint64_t number, bool temporary)
 {
 	struct work *k = s->work;
 
@@ -331,7 +337,7 @@ static inline void take(struct cells *s, const struct event *e, const struct not
 	if (e->ticks >= k->step_end && s->points < s->steps)
 		reach(s, e->ticks);
 	if (n->did & (NOTE_ENDED | NOTE_DROPPED)) {
-		note_ending(s, &n->old, n->process, e->ticks, 0);
+		note_ending(s, &n->old, n->process, e->ticks, 0, temporary);
 		k->now.frees += !!(n->did & NOTE_ENDED);
 	}
 	if (n->did & NOTE_BEGAN) {
@@ -345,6 +351,7 @@ static inline void take(struct cells *s, const struct event *e, const struct not
 static void batch(void *self, const struct batch *b)
 {
 	struct cells *s = self;
+	bool temporary;
 	size_t i;
 
 	if (!s->work)
@@ -354,10 +361,10 @@ static void batch(void *self, const struct batch *b)
 			take_map(s, &b->event[i], &b->note[i]);
 			continue;
 		}
-		if (b->plain || event_is_call(&b->event[i]))
-			call(s, &b->event[i], &b->note[i]);
+		temporary =
+		    (b->plain || event_is_call(&b->event[i])) && call(s, &b->event[i], &b->note[i]);
 		if (b->note[i].did & (NOTE_BEGAN | NOTE_ENDED | NOTE_DROPPED))
-			take(s, &b->event[i], &b->note[i], b->number + i);
+			take(s, &b->event[i], &b->note[i], b->number + i, temporary);
 	}
 }
 
@@ -385,7 +392,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	while ((b = heap_next_block(h->process[process], b)))
 		if (!(b->owner & BLOCK_INHERITED))
 			note_ending(s, b, process, ticks,
-				    why == GONE_EXEC ? CELL_EXEC : CELL_NEVER_FREED);
+				    why == GONE_EXEC ? CELL_EXEC : CELL_NEVER_FREED, false);
 }
 
 int cell_order(const void *a, const void *b)

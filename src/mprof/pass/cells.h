@@ -19,7 +19,7 @@
  *
  * With a filter, cells are of the blocks that pass it; points are of the whole run always.
  *
- * Memory: 40 bytes a cell, and the ends of one step.  Beyond CELLS_MOST cells, those by thread,
+ * Memory: 48 bytes a cell, and the ends of one step.  Beyond CELLS_MOST cells, those by thread,
  * size and lifetime are merged (`coarse`).
  *
  * Errors: without memory the walk fails.  Threads: one at a time.
@@ -45,6 +45,7 @@ struct cell {
 	uint8_t
 	    life_class; /* bits of the lifetime in ns, the same; 0 coarse; or one of those below */
 	uint64_t blocks, bytes;
+	uint64_t temporary; /* of the blocks: their thread freed them with its very next call */
 };
 
 /* The state of the run at a point; sums since the start. */

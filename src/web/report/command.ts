@@ -53,7 +53,7 @@ function view(s: State, d: Data, sort: string): string {
 }
 
 // Pages of the whole run whose figures are another view's.
-const OWN: { [page: string]: string } = { resident: " peak-rss", stacks: " threads", globals: " globals", realloc: " realloc", threads: " threads", processes: "", run: "" };
+const OWN: { [page: string]: string } = { resident: " peak-rss", stacks: " threads", globals: " globals", realloc: " realloc", processes: "", run: "" };
 
 export function command(s: State, d: Data): string {
 	if (s.page in OWN)

@@ -12,7 +12,8 @@ export interface Curve {
 	unit: "bytes" | "count";
 	rate?: boolean; // a second, from one point to the next
 	point: string; // the column that has the whole of it; since the start for a rate
-	cells?: "bytes" | "blocks"; // of cells that add up to it
+	cells?: "bytes" | "blocks" | "temporary"; // of cells that add up to it
+	ended?: boolean; // when the blocks end, not when they begin
 	help: string;
 }
 
@@ -22,7 +23,7 @@ export const curves: Curve[] = [
 	{ key: "calls", title: "Allocations a second", unit: "count", rate: true, point: "calls", cells: "blocks", help: "Calls that handed out a block" },
 	{ key: "bytes", title: "Bytes a second", unit: "bytes", rate: true, point: "bytes", cells: "bytes", help: "Requested bytes of allocations" },
 	{ key: "frees", title: "Frees a second", unit: "count", rate: true, point: "frees", help: "Blocks that were freed" },
-	{ key: "temporary", title: "Temporary a second", unit: "count", rate: true, point: "temporary", help: "Blocks that their thread freed with its very next call" },
+	{ key: "temporary", title: "Temporary a second", unit: "count", rate: true, point: "temporary", cells: "temporary", ended: true, help: "Blocks that their thread freed with its very next call" },
 	{ key: "rounding", title: "Rounding", unit: "bytes", point: "slack", help: "Usable bytes of live blocks beyond the requested ones" },
 	{ key: "mapped", title: "Mapped by the program", unit: "bytes", point: "mapped", help: "Anonymous memory of mmap, and of the break, whoever asked for it" },
 	{ key: "rss", title: "Resident", unit: "bytes", point: "rss", help: "Memory of all processes that was in use, by samples" },
@@ -35,7 +36,7 @@ export const bands: [string, string][] = [["owner", "function"], ["line", "line"
 const COLORS = ["--s0", "--s1", "--s2", "--s3", "--s4", "--s5", "--s6"];
 
 // By cell, the number of its band; and the name of a band.
-function grouping(d: Data, band: string, keys: Uint32Array): { of: (cell: number) => number; name: (group: number) => string } {
+export function grouping(d: Data, band: string, keys: Uint32Array): { of: (cell: number) => number; name: (group: number) => string } {
 	const c = d.cell;
 	if (band == "thread")
 		return { of: i => c.thread[i], name: n => n ? `thread ${n}` : "threads not told apart" };
@@ -104,7 +105,7 @@ export function layersOf(d: Data, curve: Curve, band: string, f: Filter, keys: U
 		if (!passing[i])
 			continue;
 		const values = layers[index.get(group.of(i)) ?? best.length].values;
-		values[c.birth[i]] += value[i];
+		values[curve.ended ? Math.min(c.death[i], d.points) : c.birth[i]] += value[i];
 		if (!curve.rate)
 			values[Math.min(c.death[i], d.points)] -= value[i];
 	}

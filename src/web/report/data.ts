@@ -56,7 +56,7 @@ export interface Data {
 	points: number;
 	cell: {
 		node: Uint32Array; birth: Uint16Array; death: Uint16Array; thread: Uint32Array;
-		size: Uint8Array; life: Uint8Array; blocks: Float64Array; bytes: Float64Array;
+		size: Uint8Array; life: Uint8Array; blocks: Float64Array; bytes: Float64Array; temporary: Float64Array;
 	};
 	cells: number;
 }
@@ -150,7 +150,7 @@ export async function load(document: Document = globalThis.document): Promise<Da
 		cell: {
 			node: new Uint32Array(cells), birth: new Uint16Array(cells), death: new Uint16Array(cells),
 			thread: new Uint32Array(cells), size: new Uint8Array(cells), life: new Uint8Array(cells),
-			blocks: new Float64Array(cells), bytes: new Float64Array(cells),
+			blocks: new Float64Array(cells), bytes: new Float64Array(cells), temporary: new Float64Array(cells),
 		},
 	};
 	const up = new Uint32Array(n), c = data.cell;
@@ -160,7 +160,7 @@ export async function load(document: Document = globalThis.document): Promise<Da
 		"deepest.lines": data.deepest.lines, "deepest.line": data.deepest.line,
 		"thread.number": data.thread.number, "thread.process": data.thread.process,
 		"cell.node": c.node, "cell.birth": c.birth, "cell.life": c.death, "cell.thread": c.thread,
-		"cell.size_class": c.size, "cell.life_class": c.life, "cell.blocks": c.blocks, "cell.bytes": c.bytes,
+		"cell.size_class": c.size, "cell.life_class": c.life, "cell.blocks": c.blocks, "cell.bytes": c.bytes, "cell.temporary": c.temporary,
 	};
 	for (const name of ["function", "file", "line", "module", "library"] as const)
 		to["line." + name] = data.line[name].subarray(1);

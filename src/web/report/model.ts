@@ -28,7 +28,7 @@ export const measures: Measure[] = [
 		help: "Allocations in the window." },
 	{ key: "leaked", title: "Never freed", unit: "bytes", view: "leaks", sort: "leaked", value: "leaked",
 		help: "Requested bytes that were never freed, without blocks that libraries keep on purpose." },
-	{ key: "temporary", title: "Temporary", unit: "calls", view: "temporary", sort: "temporary", value: "temporary",
+	{ key: "temporary", title: "Temporary", unit: "calls", view: "temporary", sort: "temporary",
 		help: "Allocations that the same thread freed with its very next call." },
 	{ key: "waste", title: "Rounding", unit: "bytes", view: "waste", sort: "waste", value: "waste",
 		help: "Usable bytes beyond the requested ones, of all allocations." },
@@ -87,18 +87,27 @@ function test(d: Data, q: Question): (birth: number, death: number) => boolean {
 	}
 }
 
-function fromCells(d: Data, q: Question, own: Float64Array, blocks: Float64Array): void {
-	const { node, birth, death, thread, size, life, bytes } = d.cell, counts = test(d, q), f = q.filter;
-	const never = d.head.never_freed, calls = q.measure.key == "calls", runs = threadTest(d, f);
+// Cells that the measure, the window and the filters but those of names count.
+export function eachCell(d: Data, q: Question, take: (cell: number) => void): void {
+	const { birth, death, thread, size, life } = d.cell, counts = test(d, q), f = q.filter, never = d.head.never_freed, runs = threadTest(d, f);
 	for (let i = 0; i < d.cells; i++) {
 		if (!counts(birth[i], death[i]) || !runs(thread[i]) || size[i] < f.sizeFrom || size[i] > f.sizeTo)
 			continue;
 		const class_ = life[i] >= never ? 64 : life[i];
-		if (class_ < f.lifeFrom || class_ > f.lifeTo)
-			continue;
-		own[node[i]] += calls ? d.cell.blocks[i] : bytes[i];
-		blocks[node[i]] += d.cell.blocks[i];
+		if (class_ >= f.lifeFrom && class_ <= f.lifeTo)
+			take(i);
 	}
+}
+
+// What a measure counts of a cell.
+export const cellValues = (d: Data, m: Measure): Float64Array => m.key == "temporary" ? d.cell.temporary : m.key == "calls" ? d.cell.blocks : d.cell.bytes;
+
+function fromCells(d: Data, q: Question, own: Float64Array, blocks: Float64Array): void {
+	const { node } = d.cell, value = cellValues(d, q.measure);
+	eachCell(d, q, i => {
+		own[node[i]] += value[i];
+		blocks[node[i]] += d.cell.blocks[i];
+	});
 }
 
 // Does a thread belong to the chosen thread and process?

@@ -4,13 +4,16 @@ import { quote } from "./command";
 import { bytes, count, duration, many, percent } from "../words";
 import { sizeName } from "./bar";
 import { callers } from "./callgraph";
+import { barChart, PART_COLORS, partColor, partLegend, scatter } from "./charts";
+import type { Bar } from "./charts";
 import { compare } from "./compare";
+import { grouping } from "./curves";
 import type { Others } from "./compare";
 import type { Heap } from "./heap";
 import type { Data } from "./data";
 import { el, sortable } from "./element";
 import type { Column } from "./element";
-import { applyNames, ask, frameTree, fullTable, measures, mergedLines, nameOf, owned, placeOf, searchTest, table, threadTest } from "./model";
+import { applyNames, ask, cellValues, eachCell, frameTree, fullTable, measures, mergedLines, nameOf, owned, placeOf, searchTest, table, threadTest } from "./model";
 import type { Answer, Frame, FullRow, Measure, Row } from "./model";
 import { globals, stacks } from "./outside";
 import { resident } from "./resident";
@@ -30,6 +33,12 @@ export interface View {
 	others: Others; // traces that are served beside this one
 	heap: Heap;
 	tip: HTMLElement; // beside the pointer
+}
+
+// Parts that have most, with the rest of them as the last one; how many there are depends on the colours.
+export function topParts(weight: Map<number, number>, name: (part: number) => string): { names: string[]; index: Map<number, number>; rest: number } {
+	const all = [...weight].filter(w => w[1] > 0).sort((x, y) => y[1] - x[1]), shown = all.slice(0, PART_COLORS.length);
+	return { names: [...shown.map(p => name(p[0])), ...(all.length > shown.length ? ["others"] : [])], index: new Map(shown.map((p, i) => [p[0], i])), rest: shown.length };
 }
 
 export function figure(unit: string, n: number): string {
@@ -200,17 +209,62 @@ const only = (v: View, change: Partial<State["filter"]>) => v.set({ filter: { ..
 
 function sizes(v: View): HTMLElement {
 	const r = v.d.head.report, f = v.s.filter, chosen = f.sizeFrom > 0 || f.sizeTo < 64;
-	return el("section", {}, el("h2", {}, "Sizes"), sizesOverTime(v), heat(v),
+	return el("section", {}, el("h2", {}, "Sizes"), sizesByFunction(v), sizesOverTime(v), heat(v),
 		el("h3", {}, chosen ? `Who allocates blocks of ${sizeName(f.sizeFrom, f.sizeTo)}` : "Who allocates: click a size above to choose it"), functionRows(v, 20),
 		el("h3", {}, "The whole run"), el("p", {}, `Rounding cost ${bytes(r.waste_bytes_at_peak)} at the peak.`),
-		el("div", { class: "two" }, el("div", {}, el("h3", {}, "Most frequent sizes"), sortable(r.size_classes as any[], [
+		r.size_classes.length > 0 && exactSizes(v), el("div", { class: "two" }, el("div", {}, el("h3", {}, "Most frequent sizes"), sortable(r.size_classes as any[], [
 			{ key: "size", title: "Size", number: true, text: c => count(c.size), value: c => -c.size },
 			{ key: "count", title: "Blocks", number: true, text: c => count(c.count), value: c => c.count, share: c => c.count / (r.total_blocks || 1) },
 			{ key: "bytes", title: "Bytes", number: true, text: c => bytes(c.bytes), value: c => c.bytes },
 			{ key: "waste", title: "Rounding", number: true, text: c => bytes(c.waste_bytes), value: c => c.waste_bytes },
-		], "count", () => {}, "sizes")),
+		], "count", () => {}, "sizes", 25)),
 		el("div", {}, el("h3", {}, "Powers of two"), histogram(r.size_powers, bytes, "From"))));
 }
+
+// Of which sizes, and whose they are: in the window, of what passes the filters.
+function sizesByFunction(v: View): HTMLElement {
+	const { d, s } = v, m = s.measure.value ? measureOf("calls") : s.measure, value = cellValues(d, m), c = d.cell, q = { ...s, measure: m };
+	if (d.head.coarse)
+		return el("p", {}, "This trace has too many call stacks to divide sizes by function.");
+	const group = grouping(d, "owner", v.keys), through = new Float64Array(d.head.nodes).fill(1), by = new Map<number, number>(), sum = new Map<string, number>();
+	applyNames(d, s.filter, through, through);
+	let low = 65, high = -1;
+	eachCell(d, q, i => {
+		if (!through[c.node[i]] || !value[i])
+			return;
+		const g = group.of(i), at = c.size[i] + ">" + g;
+		by.set(g, (by.get(g) ?? 0) + value[i]);
+		sum.set(at, (sum.get(at) ?? 0) + value[i]);
+		low = Math.min(low, c.size[i]);
+		high = Math.max(high, c.size[i]);
+	});
+	if (high < 0)
+		return el("p", {}, "Nothing passes the window and the filters.");
+	const { names, index, rest } = topParts(by, group.name), text = (n: number) => figure(m.unit, n);
+	const bars = Array.from({ length: high - low + 1 }, (_, i): Bar => {
+		const size = low + i, parts = names.map(() => 0);
+		for (const g of by.keys())
+			parts[index.get(g) ?? rest] += sum.get(size + ">" + g) ?? 0;
+		const all = parts.reduce((x, y) => x + y, 0);
+		return { label: shortBytes(size ? 2 ** (size - 1) : 0), parts, click: () => only(v, { sizeFrom: size, sizeTo: size }),
+			title: [`${sizeName(size, size)}: ${text(all)}`, ...names.map((n, k) => parts[k] ? `${n}: ${text(parts[k])}` : "").filter(t => t)].join("\n") };
+	});
+	const title = `${m.title}, by size and function`;
+	return el("div", { class: "by-size" }, el("h3", {}, title), barChart({ name: "sizes", said: title, parts: names, bars, value: text, what: "Size from" }));
+}
+
+// For axes: "64", "4K".
+const shortBytes = (n: number) => bytes(n).replace(/ bytes?/, "").replace(/\.0/, "").replace(/ ([KMGT])iB/, "$1");
+
+// The most frequent sizes of the whole run, least first.
+function exactSizes(v: View): HTMLElement {
+	const all = (v.d.head.report.size_classes as { size: number; count: number; bytes: number }[]).slice()
+		.sort((a, b) => b.count - a.count).slice(0, BARS).sort((a, b) => a.size - b.size);
+	return el("div", { class: "exact-bars" }, barChart({ name: "frequent-sizes", said: "Allocations of the most frequent sizes", parts: ["Allocations"], value: count, what: "Size in bytes",
+		bars: all.map(c => ({ label: String(c.size), parts: [c.count], title: `${count(c.size)} bytes: ${many(c.count, "allocation")}, ${bytes(c.bytes)}` })) }));
+}
+
+const BARS = 40;
 
 const STEPS = 32; // of time
 
@@ -349,16 +403,24 @@ function realloc(v: View): HTMLElement {
 			{ key: "copied", title: "Copied at most", number: true, text: c => bytes(c.copied_bytes), value: c => c.copied_bytes },
 			{ key: "name", title: "Function", text: c => nameOf(v.d, grower(c.node)), node: c => owner(v, grower(c.node)) },
 			{ key: "place", title: "Where", text: c => placeOf(v.d, grower(c.node)), node: c => place(v, grower(c.node)) },
-		], v.s.sort == "own" ? "saves" : v.s.sort, sort => v.set({ sort }), "growth"),
+		], v.s.sort == "own" ? "saves" : v.s.sort, sort => v.set({ sort }), "growth", 25),
 		g.left_out > 0 && el("p", {}, `${count(g.left_out)} more places save less.`),
 		el("h3", {}, "Calls of realloc"), el("p", {}, `${count(r.calls)} calls; at most ${bytes(r.copied_bytes)} copied.`),
 		sortable(["in_place", "moved"], [
 			{ key: "what", title: "", text: k => k == "moved" ? "moved" : "in place" },
 			...kinds.map(kind => ({ key: kind, title: kind, number: true, text: (k: string) => count(r[k][kind]), value: (k: string) => r[k][kind] })),
-		], "what", () => {}, "realloc"), resizePairs(r.pairs), exactResizes(r.sizes, r.sizes_left_out));
+		], "what", () => {}, "realloc"), resizeDots(r.sizes, r.sizes_left_out), resizePairs(r.pairs), exactResizes(r.sizes, r.sizes_left_out));
 }
 
 interface Resize { from: number; to: number; calls: number }
+
+// Each pair of an old and a new size is a dot: above the line blocks grow, below it they shrink.
+function resizeDots(sizes: Resize[], more: number): HTMLElement | null {
+	return sizes.length ? el("div", { class: "resizes" }, el("h3", {}, "Old size against new size"), scatter(sizes.map(p => ({ x: p.from, y: p.to, weight: p.calls,
+		title: `${many(p.calls, "call")} from ${many(p.from, "byte")} to ${many(p.to, "byte")}` })), shortBytes, "old size \u2192", "new size \u2192",
+		"Old sizes against new sizes of realloc; the table below has the same figures", "realloc"),
+		el("p", {}, "A dot is larger the more calls it stands for. Above the dashed line blocks grow, below it they shrink." + (more ? ` ${many(more, "call")} of other sizes have no dot.` : ""))) : null;
+}
 
 // Which sizes follow each other, and by how much blocks grow or shrink.
 function exactResizes(sizes: Resize[], more: number): HTMLElement | null {
@@ -416,46 +478,76 @@ function leaks(v: View): HTMLElement {
 			{ key: "size", title: "Size", number: true, text: c => count(c.size), value: c => -c.size },
 			{ key: "count", title: "Blocks", number: true, text: c => count(c.count), value: c => c.count, share: c => c.count / (n.blocks || 1) },
 			{ key: "bytes", title: "Bytes", number: true, text: c => bytes(c.bytes), value: c => c.bytes },
-		], "bytes", () => {}, "never-freed"), suppressed(v));
+		], "bytes", () => {}, "never-freed", 25), suppressed(v));
 }
 
-// Calls by function as a bar that is as long as the thread had calls; functions have the colours of the legend.
-function callBar(calls: { [name: string]: number }, names: string[], most: number): HTMLElement {
-	const bar = el("div", { class: "calls" }), sum = names.reduce((n, name) => n + calls[name], 0);
+// A bar that is as long as the thread had of it, divided by what the legend names.
+function threadBar(parts: number[], names: string[], most: number, text: (n: number) => string): HTMLElement {
+	const bar = el("div", { class: "calls" }), sum = parts.reduce((x, y) => x + y, 0);
 	bar.style.width = 100 * sum / (most || 1) + "%";
 	names.forEach((name, i) => {
-		if (!calls[name])
+		if (!parts[i])
 			return;
-		const part = el("i", { title: `${name}: ${many(calls[name], "call")}` });
-		part.style.flexGrow = String(calls[name]);
-		part.style.background = `var(${i < 7 ? "--s" + i : "--others"})`;
+		const part = el("i", { title: `${name}: ${text(parts[i])}` });
+		part.style.flexGrow = String(parts[i]);
+		part.style.background = partColor(i);
 		bar.append(part);
 	});
 	return bar;
 }
 
+interface ThreadParts { thread: number; parts: number[]; sum: number }
+
+function threadBars(title: string, names: string[], list: ThreadParts[], text: (n: number) => string, name: string): HTMLElement {
+	const most = Math.max(...list.map(t => t.sum));
+	return el("div", { class: "callbars" }, el("h3", {}, title), partLegend(names.map((n, i) => `${n} ${text(list.reduce((x, t) => x + t.parts[i], 0))}`)), sortable(list, [
+		{ key: "thread", title: "Thread", number: true, text: t => t.thread ? String(t.thread) : "-", value: t => -t.thread },
+		{ key: "sum", title: "All", number: true, text: t => text(t.sum), value: t => t.sum },
+		{ key: "bar", title: "By function", text: t => names.map((n, i) => t.parts[i] ? `${n} ${text(t.parts[i])}` : "").filter(x => x).join(", "), node: t => threadBar(t.parts, names, most, text) },
+	], "sum", () => {}, name));
+}
+
+// By function of the allocation interface, in the whole run.
 function callBars(list: any[]): HTMLElement {
 	const sums = new Map<string, number>();
 	for (const t of list)
 		for (const [name, n] of Object.entries(t.calls as { [name: string]: number }))
 			if (n)
 				sums.set(name, (sums.get(name) ?? 0) + n);
-	const names = [...sums].sort((a, b) => b[1] - a[1]).map(n => n[0]), most = Math.max(...list.map(t => t.events));
-	return el("div", { class: "callbars" }, el("h3", {}, "Calls by function"), el("p", { class: "legend" }, ...names.map((name, i) => {
-		const swatch = el("i");
-		swatch.style.background = `var(${i < 7 ? "--s" + i : "--others"})`;
-		return el("span", {}, swatch, `${name} ${count(sums.get(name)!)}`);
-	})), sortable(list, [
-		{ key: "events", title: "Thread", number: true, text: t => String(t.thread), value: t => t.events },
-		{ key: "bar", title: "Calls", text: t => names.filter(n => t.calls[n]).map(n => `${n} ${t.calls[n]}`).join(", "), node: t => callBar(t.calls, names, most) },
-	], "events", () => {}, "calls"));
+	const names = [...sums].sort((a, b) => b[1] - a[1]).map(n => n[0]);
+	return threadBars("Calls of the allocation interface, in the whole run", names, list.map(t => ({ thread: t.thread, sum: t.events, parts: names.map(n => t.calls[n]) })), n => many(n, "call"), "calls");
+}
+
+// By function of the program: the chosen figure, in the window, of what passes the filters.
+function ownerBars(v: View): HTMLElement {
+	const { d, s } = v, m = s.measure.value ? measureOf("calls") : s.measure, value = cellValues(d, m), c = d.cell, title = `${m.title}, by thread and function`;
+	if (d.head.coarse)
+		return el("p", {}, "This trace has too many call stacks to divide what threads allocate by function.");
+	const group = grouping(d, "owner", v.keys), through = new Float64Array(d.head.nodes).fill(1), by = new Map<number, number>(), threads = new Map<number, Map<number, number>>();
+	applyNames(d, s.filter, through, through);
+	eachCell(d, { ...s, measure: m }, i => {
+		if (!through[c.node[i]] || !value[i])
+			return;
+		const g = group.of(i), of = threads.get(c.thread[i]) ?? threads.set(c.thread[i], new Map()).get(c.thread[i])!;
+		by.set(g, (by.get(g) ?? 0) + value[i]);
+		of.set(g, (of.get(g) ?? 0) + value[i]);
+	});
+	if (!threads.size)
+		return el("p", {}, "Nothing passes the window and the filters.");
+	const { names, index, rest } = topParts(by, group.name);
+	return el("div", { class: "by-thread" }, threadBars(title, names, [...threads].map(([thread, of]) => {
+		const parts = names.map(() => 0);
+		for (const [g, n] of of)
+			parts[index.get(g) ?? rest] += n;
+		return { thread, parts, sum: parts.reduce((x, y) => x + y, 0) };
+	}), n => figure(m.unit, n), "threads-by-function"));
 }
 
 function threads(v: View): HTMLElement {
 	const list = v.d.head.report.threads as any[] | undefined;
 	if (!list)
 		return el("section", {}, el("h2", {}, "Threads"), el("p", {}, "There are too many to list here: see mprof report --json."));
-	return el("section", {}, el("h2", {}, "Threads"), sortable(list, [
+	return el("section", {}, el("h2", {}, "Threads"), ownerBars(v), el("h3", {}, "The whole run"), sortable(list, [
 		{ key: "thread", title: "Thread", number: true, text: t => count(t.thread), value: t => -t.thread,
 			node: t => el("button", { type: "button", class: "name", title: "Show only what it allocated",
 				click: () => v.set({ page: "flame", filter: { ...v.s.filter, thread: t.thread } }) }, String(t.thread)) },
@@ -612,7 +704,7 @@ export const pages: { key: string; title: string; group: string; make(v: View): 
 	{ key: "sizes", title: "Sizes", group: "Blocks", make: sizes },
 	{ key: "lifetimes", title: "Lifetimes", group: "Blocks", make: lifetimes },
 	{ key: "realloc", title: "Realloc", group: "Blocks", make: realloc, whole: true },
-	{ key: "threads", title: "Threads", group: "Run", make: threads, whole: true },
+	{ key: "threads", title: "Threads", group: "Run", make: threads },
 	{ key: "processes", title: "Processes", group: "Run", make: processes, whole: true },
 	{ key: "heap", title: "Heap map", group: "Run", make: v => v.heap.page(v) },
 	{ key: "run", title: "Run", group: "Run", make: runPage, whole: true },

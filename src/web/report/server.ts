@@ -14,7 +14,7 @@ const POLL = 10, POLL_MOST = 160; // ms until the first look, and between late o
 // Why the trace cannot be asked this; "" if it can.
 export function refusal(q: Question): string {
 	if (!KINDS[q.measure.key])
-		return `"${q.measure.title}" is known of the whole run only.`;
+		return `"${q.measure.title}" is known of ${q.measure.value ? "the whole run" : "windows of the sliders"} only.`;
 	return q.filter.lifeFrom || q.filter.lifeTo < 64 ? "Choose all lifetimes for an exact window." : "";
 }
 
