@@ -341,7 +341,9 @@ struct mprof_lane {
 	uint32_t owned;	  /* 1: a thread uses it now */
 	uint64_t missed; /* blocks whose free was not recorded: their address was allocated again */
 	uint64_t strange; /* frees of unknown blocks */
-	uint64_t reserved[5];
+	uint64_t unmap_calls,
+	    unmap_bytes; /* munmap, mremap of the old mapping, a break that falls */
+	uint64_t reserved[3];
 	uint64_t sizes[MPROF_SIZE_BINS];       /* calls, by requested bytes */
 	uint64_t freed_sizes[MPROF_SIZE_BINS]; /* and of freed blocks */
 };

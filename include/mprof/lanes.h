@@ -434,6 +434,7 @@ static void lane_clear(struct lane *l)
 		rows_clear(l->far[i]);
 	__builtin_memset(l->counts->fn, 0, sizeof(l->counts->fn));
 	l->disk->missed = l->disk->strange = 0;
+	l->disk->unmap_calls = l->disk->unmap_bytes = 0;
 	__builtin_memset(l->disk->sizes, 0, sizeof(l->disk->sizes));
 	__builtin_memset(l->disk->freed_sizes, 0, sizeof(l->disk->freed_sizes));
 }

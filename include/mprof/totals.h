@@ -304,6 +304,18 @@ static int profile_is_growth(unsigned fn, const uint64_t value[4], unsigned erro
 	return !error && fn != MPROF_FN_MUNMAP && (fn < MPROF_FN_BRK || value[0] > value[2]);
 }
 
+/* Memory that goes is not of a stack. A mremap counts in both directions. */
+static void profile_count_unmap(struct lane *l, unsigned fn, const uint64_t value[4])
+{
+	uint64_t bytes = fn == MPROF_FN_MREMAP ? value[3] : value[1];
+
+	if (fn == MPROF_FN_MUNMAP || (fn == MPROF_FN_MREMAP && bytes) ||
+	    (fn >= MPROF_FN_BRK && value[0] < value[2])) {
+		l->disk->unmap_calls++;
+		l->disk->unmap_bytes += bytes;
+	}
+}
+
 /* id: of the stack, where it is growth. */
 static void profile_count_map(struct lane *l, unsigned fn, const uint64_t value[4], unsigned error,
 			      uint32_t id)
@@ -312,6 +324,8 @@ static void profile_count_map(struct lane *l, unsigned fn, const uint64_t value[
 	struct accumulator *s;
 
 	profile_count(l, fn, error ? 0 : value[1], error != 0);
+	if (!error)
+		profile_count_unmap(l, fn, value);
 	if (!profile_is_growth(fn, value, error))
 		return;
 	s = accumulator_of(l, id);

@@ -100,6 +100,7 @@ static void count_thread_exit(struct mprof_thread *t)
 const struct mprof_mode_ops mprof_mode_count MPROF_SHARED = {
 	.abi = MPROF_MODULE_ABI,
 	.api = &mode_api,
+	.counts_unmapped = 1,
 	.start = count_start,
 	.thread_start = count_thread_start,
 	.thread_exit = count_thread_exit,

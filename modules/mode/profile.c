@@ -147,6 +147,7 @@ static int profile_start(const struct mprof_host *h)
 const struct mprof_mode_ops mprof_mode_profile MPROF_SHARED = {
 	.abi = MPROF_MODULE_ABI,
 	.api = &mode_api,
+	.counts_unmapped = 1,
 	.start = profile_start,
 	.thread_start = lane_start,
 	.thread_exit = profile_thread_exit,

@@ -48,7 +48,8 @@ static int area_parse(const char *line, uintptr_t addr, struct area *out)
 	return addr >= low && addr < high;
 }
 
-static int area_scan(int fd, uintptr_t addr, struct area *out)
+/* Calls take(line, arg) for each line of /proc/self/maps until it returns 1.  0; -ENOENT: never. */
+static int area_lines(int fd, int (*take)(const char *line, void *arg), void *arg)
 {
 	char buffer[640];
 	size_t have = 0;
@@ -60,7 +61,7 @@ static int area_scan(int fd, uintptr_t addr, struct area *out)
 		have += (size_t)n;
 		buffer[have] = 0;
 		while ((end = __builtin_strchr(line, '\n'))) {
-			if (area_parse(line, addr, out))
+			if (take(line, arg))
 				return 0;
 			line = end + 1;
 		}
@@ -73,6 +74,18 @@ static int area_scan(int fd, uintptr_t addr, struct area *out)
 	return -ENOENT;
 }
 
+struct area_search {
+	uintptr_t addr;
+	struct area *out;
+};
+
+static int area_is_it(const char *line, void *arg)
+{
+	const struct area_search *s = arg;
+
+	return area_parse(line, s->addr, s->out);
+}
+
 int mp_area(uintptr_t addr, struct area *out)
 {
 	int fd = sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0), ret;
@@ -81,7 +94,39 @@ int mp_area(uintptr_t addr, struct area *out)
 		return fd;
 	ret = area_ask(fd, addr, out);
 	if (ret < 0 && ret != -ENOENT)
-		ret = area_scan(fd, addr, out);
+		ret = area_lines(fd, area_is_it, &(struct area_search){ addr, out });
 	sys_close(fd);
 	return ret;
+}
+
+struct area_sum {
+	uintptr_t low, high;
+	uint64_t bytes;
+};
+
+static int area_add(const char *line, void *arg)
+{
+	struct area_sum *s = arg;
+	struct area a;
+	uintptr_t from, to;
+
+	area_parse(line, 0, &a);
+	from = a.low > s->low ? a.low : s->low;
+	to = a.high < s->high ? a.high : s->high;
+	if (from < to)
+		s->bytes += to - from;
+	return a.high >= s->high;
+}
+
+int mp_areas_within(uintptr_t at, size_t bytes, uint64_t *mapped)
+{
+	struct area_sum s = { at, at + bytes, 0 };
+	int fd = sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+
+	if (fd < 0)
+		return fd;
+	area_lines(fd, area_add, &s);
+	sys_close(fd);
+	*mapped = s.bytes;
+	return 0;
 }

@@ -15,6 +15,7 @@
 #include "real_libc.h"
 #include "stacks.h"
 #include "sys.h"
+#include "unwind.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -71,17 +72,32 @@ EXPORT void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off64_t
 	return maps_map(at, bytes, prot, flags, fd, offset);
 }
 
+/*
+ * How much of this range is mapped, where the MODE wants to know.  msync with MS_ASYNC does nothing
+ * but fail if there is a gap, which is rare.
+ */
+static uint64_t maps_mapped(void *at, size_t bytes)
+{
+	uint64_t mapped;
+
+	if (!mp_recording() || !mp_mode->counts_unmapped ||
+	    mp_sys(SYS_msync, (long)at, (long)bytes, MS_ASYNC, 0, 0, 0) != -ENOMEM)
+		return bytes;
+	return mp_areas_within((uintptr_t)at, bytes, &mapped) < 0 ? bytes : mapped;
+}
+
 EXPORT int munmap(void *at, size_t bytes)
 {
-	uint64_t before;
+	uint64_t before, mapped;
 	long ret;
 
 	mp_peak_falls(bytes);
+	mapped = maps_mapped(at, bytes);
 	before = maps_now();
 	mp_stacks_unmapped((uintptr_t)at, bytes);
 	ret = mp_sys(SYS_munmap, (long)at, (long)bytes, 0, 0, 0, 0);
 
-	maps_note_at(MPROF_FN_MUNMAP, before, (uintptr_t)at, bytes, 0, 0, ret);
+	maps_note_at(MPROF_FN_MUNMAP, before, (uintptr_t)at, mapped, 0, 0, ret);
 	if (ret < 0) {
 		errno = (int)-ret;
 		return -1;

@@ -32,6 +32,8 @@ struct area {
 /* The mapping that holds addr.  0 or -errno (-ENOENT: none). */
 int mp_area(uintptr_t addr, struct area *out);
 #define AREA_READABLE 4u
+/* How many bytes of a range are mapped.  0 or -errno. */
+int mp_areas_within(uintptr_t at, size_t bytes, uint64_t *mapped);
 
 /*
  * [hot] Do `bytes` at an aligned `at` lie in [low, high)?  `at` is any value that a

@@ -83,6 +83,8 @@ static void add_lane(struct site_lanes *to, const struct mprof_lane *from)
 	to->threads += from->threads;
 	to->missed += from->missed;
 	to->strange += from->strange;
+	to->unmap_calls += from->unmap_calls;
+	to->unmap_bytes += from->unmap_bytes;
 	for (i = 0; i < MPROF_SIZE_BINS; i++) {
 		to->sizes[i] += from->sizes[i];
 		to->freed_sizes[i] += from->freed_sizes[i];
@@ -100,6 +102,10 @@ void site_lanes_read(struct site_lanes *lanes, const struct trace *t)
 	for (i = 0; i < n; i++)
 		if (part[i].kind == MPROF_EXTENT_LANE)
 			add_lane(lanes, part[i].data);
+		else if (part[i].kind == MPROF_EXTENT_MORE)
+			for (k = 0; k < MPROF_CELLS; k++)
+				lanes->realloc_grown +=
+				    ((const struct mprof_cell_more *)part[i].data)[k].realloc_grown;
 	for (i = 0; (c = trace_counts(t, i, &process, &thread)); i++)
 		for (k = 0; k < MPROF_FN_MAX; k++) {
 			lanes->fn[k].calls += c->fn[k].calls;

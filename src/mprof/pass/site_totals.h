@@ -42,6 +42,8 @@ struct site_lanes {
 	uint64_t threads;
 	uint64_t sizes[MPROF_SIZE_BINS], freed_sizes[MPROF_SIZE_BINS]; /* see struct mprof_lane */
 	uint64_t missed, strange;
+	uint64_t unmap_calls, unmap_bytes; /* see struct mprof_lane */
+	int64_t realloc_grown;		   /* see struct mprof_cell_more */
 };
 void site_lanes_read(struct site_lanes *lanes, const struct trace *t);
 

@@ -44,6 +44,21 @@ static void print_estimates(const struct print_totals *t, FILE *out)
 	fputs("  An estimated peak is too high on average.\n", out);
 }
 
+/* What the program mapped itself. */
+static void print_maps(const struct print_totals *t, FILE *out)
+{
+	const struct site_values *v = &t->p->total;
+	const struct site_lanes *l = t->lanes;
+
+	if (!v->map_calls && !l->unmap_calls)
+		return;
+	fprintf(out, "  Mapped directly: %s in %s; unmapped: %s", format_bytes(v->map_bytes).s,
+		format_many(v->map_calls, "call", "calls").s, format_bytes(l->unmap_bytes).s);
+	if (l->unmap_calls)
+		fprintf(out, " in %s", format_many(l->unmap_calls, "call", "calls").s);
+	fputs(".\n", out);
+}
+
 static void print_sums(const struct print_totals *t, FILE *out)
 {
 	const struct profile *p = t->p;
@@ -77,12 +92,12 @@ static void print_sums(const struct print_totals *t, FILE *out)
 			format_ns(v->lifetime_ns / v->freed_calls).s);
 	fputc('\n', out);
 	if (v->reallocs)
-		fprintf(out, "  Reallocated: %s, of which %s moved.\n",
+		fprintf(out, "  Reallocated: %s, of which %s moved; they %s by %s.\n",
 			format_many(v->reallocs, "block", "blocks").s,
-			format_count(v->realloc_moved).s);
-	if (v->map_calls)
-		fprintf(out, "  Mapped directly: %s in %s.\n", format_bytes(v->map_bytes).s,
-			format_many(v->map_calls, "call", "calls").s);
+			format_count(v->realloc_moved).s,
+			t->lanes->realloc_grown < 0 ? "shrank" : "grew",
+			format_bytes((uint64_t)llabs(t->lanes->realloc_grown)).s);
+	print_maps(t, out);
 	if (t->lanes->missed || t->lanes->strange)
 		fprintf(out,
 			"  Unmatched: %s without a recorded free, and %s without a recorded "
