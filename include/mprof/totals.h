@@ -298,13 +298,13 @@ MPROF_HOT void profile_settle_out(struct lane *l, unsigned fn, void *ptr)
 
 /* ---- the mmap family ---- */
 
-/* Memory that goes is counted by function only. */
+/* Memory that goes is not of a stack. */
 static int profile_is_growth(unsigned fn, const uint64_t value[4], unsigned error)
 {
 	return !error && fn != MPROF_FN_MUNMAP && (fn < MPROF_FN_BRK || value[0] > value[2]);
 }
 
-/* Memory that goes is not of a stack. A mremap counts in both directions. */
+/* A mremap counts in both directions. */
 static void profile_count_unmap(struct lane *l, unsigned fn, const uint64_t value[4])
 {
 	uint64_t bytes = fn == MPROF_FN_MREMAP ? value[3] : value[1];
