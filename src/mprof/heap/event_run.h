@@ -12,10 +12,10 @@
 #ifndef MPROF_HEAP_EVENT_RUN_H
 #define MPROF_HEAP_EVENT_RUN_H
 
-#include "heap.h"
+#include <string.h>
 
-/* What has to be inlined so that figures stay in registers. */
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#include "../util/inline.h"
+#include "heap.h"
 
 #define NAMELESS 0x80000000u /* in event.block: that number is another block's now */
 
@@ -30,7 +30,7 @@ enum {
 };
 
 /* By function, one load instead of a chain of tests. */
-static const uint8_t effect_of_call[MPROF_FN_MAX] = {
+static const uint8_t effect_of_call[256] = {
 #define MPROF_FUNCTION(id, code, name, class) [code] = EFFECT_OF_##class,
 #include <mprof/functions.def>
 #undef MPROF_FUNCTION
@@ -39,16 +39,15 @@ static const uint8_t effect_of_call[MPROF_FN_MAX] = {
 static inline enum effect effect_of(const struct event *e)
 {
 	if (e->kind == EVENT_CALL)
-		return e->fn < MPROF_FN_MAX ? effect_of_call[e->fn] : EFFECT_NONE;
+		return effect_of_call[e->fn];
 	if (e->kind == EVENT_REALLOC_BEGIN)
 		return EFFECT_BEGIN;
 	return e->kind == EVENT_REALLOC_END ? EFFECT_END : EFFECT_NONE;
 }
 
-static inline struct block block_of(const struct event *e, uint32_t owner, uint64_t number)
+static inline struct block block_of(const struct event *e, uint64_t slack, uint32_t owner,
+				    uint64_t number)
 {
-	const uint64_t slack = e->usable > e->size ? e->usable - e->size : 0;
-
 	return (struct block){
 		.addr = e->addr,
 		.size = e->size,
@@ -105,6 +104,8 @@ struct run {
 	struct heap_thread *t;
 	struct live own; /* live blocks of p, but for `needed` */
 	uint64_t number; /* of the event at hand */
+	uint64_t who;	 /* process and thread of its events, as these have them */
+	uint64_t slack;	 /* of the block that began last */
 	uint32_t thread; /* index */
 	bool pages;	 /* count them */
 	bool odd;	 /* an event was not plain, see heap_apply */
@@ -122,6 +123,8 @@ struct run_did {
 ALWAYS_INLINE bool run_start(struct run *r, struct heap *h, struct heap_process *p,
 			     struct heap_thread *t)
 {
+	const uint32_t who[2] = { p->number, t->number };
+
 	*r = (struct run){
 		.h = h,
 		.p = p,
@@ -131,6 +134,7 @@ ALWAYS_INLINE bool run_start(struct run *r, struct heap *h, struct heap_process 
 		.thread = (uint32_t)(t - h->thread),
 		.pages = h->count_pages,
 	};
+	memcpy(&r->who, who, sizeof(r->who));
 	/* An address may be that of an inherited block. */
 	return p->state != HEAP_ENDED && !p->others.used && !h->no_runs;
 }
@@ -146,13 +150,17 @@ ALWAYS_INLINE void run_end(struct run *r, const struct live *rest)
 
 ALWAYS_INLINE bool run_is_of(const struct run *r, const struct event *e)
 {
-	return e->thread == r->t->number && e->process == r->p->number;
+	uint64_t who;
+
+	memcpy(&who, &e->process, sizeof(who));
+	return who == r->who;
 }
 
 ALWAYS_INLINE void run_begins(struct run *r, const struct event *e, struct block *to,
 			      uint32_t flags)
 {
-	*to = block_of(e, (r->thread & BLOCK_THREAD) | flags, r->number);
+	r->slack = event_slack(e);
+	*to = block_of(e, r->slack, (r->thread & BLOCK_THREAD) | flags, r->number);
 	live_step(&r->p->pages, &r->own, to, 1, r->pages);
 }
 
@@ -275,7 +283,11 @@ ALWAYS_INLINE bool run_event(struct run *r, const struct event *e, struct run_di
 	}
 }
 
-#define RUN_AHEAD 12 /* events: memory has answered by then */
+_Static_assert(offsetof(struct event, thread) == offsetof(struct event, process) + sizeof(uint32_t),
+	       "one load has both");
+
+#define RUN_AHEAD 12	/* events: memory has answered by then */
+#define RUN_NEAR  1024u /* blocks: as many stay in the first caches without that */
 
 PREFETCHES run_look_ahead(const struct heap_process *p, struct window *w, size_t at)
 {

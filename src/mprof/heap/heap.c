@@ -288,7 +288,8 @@ static bool make_room(struct step *s, const struct event *e, struct block *taken
 /* Returns false when the event must be read again. */
 static inline bool block_begins(struct step *s, const struct event *e, uint32_t flags)
 {
-	const struct block b = block_of(e, (s->n->thread & BLOCK_THREAD) | flags, s->number);
+	const struct block b =
+	    block_of(e, event_slack(e), (s->n->thread & BLOCK_THREAD) | flags, s->number);
 	struct block *taken = find(s, e);
 
 	if (__builtin_expect(taken != NULL, 0) && !make_room(s, e, taken))

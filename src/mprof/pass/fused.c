@@ -119,16 +119,17 @@ ALWAYS_INLINE void finish(struct loop *l, const struct event *last)
 	*l->handed = growth_handed(last, l->process, l->last == last ? NOTE_BEGAN : 0);
 }
 
-/* ---- a block ends ---- */
+/* ---- a block ends; resize: in a realloc ---- */
 
-ALWAYS_INLINE void end_growth(struct loop *l, const struct event *e, const struct run_did *d)
+ALWAYS_INLINE void end_growth(struct loop *l, const struct event *e, const struct run_did *d,
+			      bool resize)
 {
 	struct growth *g = &l->a->growth;
 	struct growth_handed last;
 
-	if (e->kind == EVENT_REALLOC_END) {
+	if (resize) {
 		growth_resized(g, l->chains, e, d->old, d->ended);
-	} else if (l->last->size > d->old->size) {
+	} else if (growth_may_copy(d->old->size, l->last->size)) {
 		last = growth_handed(l->last, l->process, NOTE_BEGAN);
 		growth_copied(g, l->chains, &last, d->old, d->ended);
 	} else if (d->ended < l->chains->count && ((const uint32_t *)l->chains->item)[d->ended]) {
@@ -136,41 +137,44 @@ ALWAYS_INLINE void end_growth(struct loop *l, const struct event *e, const struc
 	}
 }
 
-ALWAYS_INLINE void end_in_analysis(struct loop *l, const struct event *e, const struct run_did *d,
-				   bool at_no_moment)
+static __attribute__((noinline)) void end_at_moment(struct analysis *a, unsigned shift,
+						    uint32_t process, const struct block *old)
 {
-	struct analysis *a = l->a;
-	const struct block *old = d->old;
-	const unsigned shift = l->run.p->pages.shift;
-
-	lifetimes_add(&a->lifetimes, walk_lifetime_ns(l->w, old, e->ticks),
-		      (old->owner & BLOCK_THREAD) != l->run.thread);
-	if (!at_no_moment)
-		moment_ended(&a->compactness.moment, shift, l->process, old);
-	if (!at_no_moment && l->process == a->residency.process)
-		moment_ended(&a->residency.moment, shift, l->process, old);
-	if (e->kind == EVENT_CALL && old->owner & BLOCK_RESIZED)
-		resizes_ended(&a->resizes, l->process, old, d->ended);
-	end_growth(l, e, d);
+	moment_ended(&a->compactness.moment, shift, process, old);
+	if (process == a->residency.process)
+		moment_ended(&a->residency.moment, shift, process, old);
 }
 
-ALWAYS_INLINE void end_block(struct loop *l, const struct event *e, const struct run_did *d)
+ALWAYS_INLINE void end_block(struct loop *l, const struct event *e, const struct run_did *d,
+			     bool resize)
 {
+	const struct block *old = d->old;
+	/* If not, no realloc returned it, and the same thread frees it. */
+	const bool odd = old->owner != (l->run.thread & BLOCK_THREAD);
 	const struct end end = {
-		.block = d->old,
+		.block = old,
 		.process = l->process,
 		.number = e->process,
 		.ticks = e->ticks,
 		.how = FREED,
-		.thread = l->run.thread,
-		.temporary = e->kind == EVENT_CALL && l->last->addr == d->old->addr,
-		.of_no_peak = d->old->start > l->moment,
+		.ns = walk_lifetime_ns(l->w, old, e->ticks),
+		.foreign = odd && (old->owner & BLOCK_THREAD) != l->run.thread,
+		.temporary = !resize && l->last->addr == old->addr,
+		.of_no_peak = old->start > l->moment,
 		.of_no_rss = l->before || !l->of_rss,
 	};
 
-	block_ends(l->s, &end, true);
+	/* First, while all of it is in registers. */
 	if (l->a)
-		end_in_analysis(l, e, d, end.of_no_peak);
+		lifetimes_add(&l->a->lifetimes, end.ns, end.foreign);
+	block_ends(l->s, &end, true, !l->a);
+	if (!l->a)
+		return;
+	if (!end.of_no_peak)
+		end_at_moment(l->a, l->run.p->pages.shift, l->process, old);
+	if (!resize && odd && old->owner & BLOCK_RESIZED)
+		resizes_ended(&l->a->resizes, l->process, old, d->ended);
+	end_growth(l, e, d, resize);
 }
 
 /* ---- a block begins ---- */
@@ -197,9 +201,9 @@ ALWAYS_INLINE void begin_block(struct loop *l, const struct event *e, const stru
 {
 	const struct run *r = &l->run;
 
-	block_begins(l->s, e, l->process, r->thread, resized, true);
+	block_begins(l->s, e, l->process, r->thread, resized, true, !l->a);
 	if (l->a)
-		sizes_brief(&l->a->sizes, e);
+		sizes_brief(&l->a->sizes, e->size, r->slack);
 	if (__builtin_expect(r->own.bytes > l->bytes_most || r->own.blocks > l->blocks_most, 0)) {
 		new_peak(l->a, l->s, l->process, r->own, l->rest, e, r->number);
 		set_peak(l);
@@ -245,15 +249,14 @@ ALWAYS_INLINE bool frees(struct loop *l, const struct event *e)
 	if (!run_frees(&l->run, e, &d))
 		return false;
 	count_call(l, e, d.old ? d.old->size : 0);
-	if (l->a)
-		l->totals->sum.null_frees += !e->addr;
-	if (d.old)
-		end_block(l, e, &d);
-	l->last = &nothing;
-	if (d.old)
+	if (d.old) {
+		end_block(l, e, &d, false);
 		look_at_rss(l, e);
-	if (d.old)
 		run_over(&d);
+	} else if (l->a) {
+		l->totals->sum.null_frees++;
+	}
+	l->last = &nothing;
 	return true;
 }
 
@@ -272,7 +275,7 @@ ALWAYS_INLINE bool resizes(struct loop *l, const struct event *e, struct event *
 	if (l->a)
 		resizes_call(&l->a->resizes, e, l->process, d.old, d.ended);
 	if (d.old)
-		end_block(l, e, &d);
+		end_block(l, e, &d, true);
 	begin_block(l, e, d.old);
 	*other = (struct event){ .addr = e->addr };
 	l->last = other;
@@ -318,21 +321,24 @@ ALWAYS_INLINE size_t take_run(struct analysis *a, struct sites *s, struct walk *
 	const struct event *e = window_at(&w->window, first);
 	struct loop l = { .w = w, .a = a, .s = s, .k = s->work };
 	const bool ahead = l.k->accumulators.count >= ACCUMULATOR_NEAR;
+	const struct event *const from = e, *const end = e + n;
 	struct event other;
-	size_t i;
+	bool far;
 
 	if (!begin(&l, e, &other))
 		return 0;
-	for (i = 0; i < n && run_is_of(&l.run, e); i++, e++, l.run.number++) {
-		run_look_ahead(l.run.p, &w->window, first + i);
+	far = l.run.p->own.n >= RUN_NEAR;
+	for (; e < end && run_is_of(&l.run, e); e++, l.run.number++) {
+		if (far)
+			run_look_ahead(l.run.p, &w->window, first + (size_t)(e - from));
 		if (ahead)
-			look_ahead(&l, first + i);
+			look_ahead(&l, first + (size_t)(e - from));
 		if (!take_event(&l, e, &other))
 			break;
 	}
-	if (i)
+	if (e > from)
 		finish(&l, e - 1);
-	return i;
+	return (size_t)(e - from);
 }
 
 /* Run after run; nothing of one stays in registers until the next. */

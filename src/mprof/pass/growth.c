@@ -5,9 +5,7 @@
 
 #include <stdlib.h>
 
-#define NONE	   UINT32_MAX
-#define COPY_TIMES 4u
-#define COPY_MORE  64u
+#define NONE UINT32_MAX
 
 static void start(void *self, struct walk *w)
 {
@@ -198,8 +196,7 @@ static bool same_place(const struct stacks *s, uint32_t a, uint32_t b)
 bool growth_is_copy(const struct stacks *s, uint64_t old_size, uint32_t old_site, uint64_t new_size,
 		    uint32_t new_site)
 {
-	return old_size && new_size > old_size && new_size <= COPY_TIMES * old_size + COPY_MORE &&
-	       same_place(s, new_site, old_site);
+	return growth_may_copy(old_size, new_size) && same_place(s, new_site, old_site);
 }
 
 void growth_copied(struct growth *g, struct array *t, const struct growth_handed *last,

@@ -31,6 +31,8 @@
 
 #define GROWTH_CLASSES 48u
 #define GROWTH_COPIES  4u
+#define GROWTH_TIMES   4u
+#define GROWTH_MORE    64u
 
 struct growth_class {
 	uint64_t chains, steps, copied;
@@ -84,6 +86,12 @@ struct growth_handed *growth_last(struct growth *g, uint32_t thread);
 /* Chains of a process: uint32_t by number of the block, chain + 1. */
 struct array *growth_open(struct growth *g, uint32_t process);
 void growth_end_chain(struct growth *g, struct array *chains, uint32_t number);
+/* By their sizes alone, was a block copied to one that was handed out just before its end? */
+static inline bool growth_may_copy(uint64_t old_size, uint64_t new_size)
+{
+	return new_size > old_size && new_size <= GROWTH_TIMES * old_size + GROWTH_MORE && old_size;
+}
+
 /* `old` was freed just behind a larger one that was handed out: was it copied? */
 void growth_copied(struct growth *g, struct array *chains, const struct growth_handed *last,
 		   const struct block *old, uint32_t number);
@@ -109,7 +117,7 @@ static inline void growth_freed(struct growth *g, struct array *chains,
 				const struct growth_handed *last, uint32_t process,
 				const struct block *old, uint32_t number)
 {
-	if (last->valid && last->size > old->size && last->process == process)
+	if (last->valid && growth_may_copy(old->size, last->size) && last->process == process)
 		growth_copied(g, chains, last, old, number);
 	else if (number < chains->count && ((const uint32_t *)chains->item)[number])
 		growth_end_chain(g, chains, number);

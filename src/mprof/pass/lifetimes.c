@@ -31,6 +31,7 @@ static void finish(void *self, struct walk *w)
 	unsigned i;
 
 	(void)w;
+	s->sum_ns = (double)s->sum;
 	for (i = 0; i < LIFETIMES_BUCKETS; i++)
 		s->blocks += s->bucket[i];
 	if (!s->blocks)

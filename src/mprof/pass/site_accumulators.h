@@ -135,10 +135,10 @@ static inline void site_accumulator_called(struct accumulator *accumulator, uint
 /* A block of it began (1) or ended (-1). */
 static inline __attribute__((always_inline)) void
 site_accumulator_live(struct site_accumulators *t, struct accumulator *accumulator, int sign,
-		      uint64_t bytes)
+		      uint64_t bytes, bool groups)
 {
 	accumulator_count_add(&accumulator->local, sign, bytes);
-	if (t->group)
+	if (groups && t->group)
 		accumulator_count_add(&t->group[accumulator->group], sign, bytes);
 }
 

@@ -66,8 +66,8 @@ static void start(void *self, struct walk *w)
 	    s->options.temporary_events ? s->options.temporary_events : SITE_TEMPORARY_EVENTS;
 	if (k->look_back > SITE_TEMPORARY_MOST)
 		k->look_back = SITE_TEMPORARY_MOST;
-	k->usual =
-	    k->plain && k->all_lifetimes && s->options.part == SITE_WHOLE && k->look_back == 1;
+	k->usual = k->plain && k->all_lifetimes && s->options.part == SITE_WHOLE &&
+		   k->look_back == 1 && !s->options.temporary_ns;
 	if (!k->usual)
 		w->fused = NULL;
 	if (!s->options.until.set && rss_find(&k->rss, &w->input) < 0)
@@ -278,20 +278,22 @@ static void batch(void *self, const struct batch *b)
 				return;
 		}
 		if (n->did & (NOTE_ENDED | NOTE_DROPPED))
-			block_ends(s,
-				   &(struct end){ .block = &n->old,
-						  .process = n->process,
-						  .number = e->process,
-						  .ticks = e->ticks,
-						  .how = FREED,
-						  .thread = n->thread,
-						  .temporary = e->kind == EVENT_CALL &&
-							       is_recent(k, recent, &n->old) },
-				   false);
+			block_ends(
+			    s,
+			    &(struct end){ .block = &n->old,
+					   .process = n->process,
+					   .number = e->process,
+					   .ticks = e->ticks,
+					   .how = FREED,
+					   .ns = walk_lifetime_ns(s->walk, &n->old, e->ticks),
+					   .foreign = (n->old.owner & BLOCK_THREAD) != n->thread,
+					   .temporary = e->kind == EVENT_CALL &&
+							is_recent(k, recent, &n->old) },
+			    false, true);
 		note_call(k, recent, n->did & NOTE_BEGAN ? e->addr : 0);
 		if (n->did & NOTE_BEGAN) {
 			block_begins(s, e, n->process, n->thread,
-				     n->did & NOTE_HAD_OLD ? &n->old : NULL, false);
+				     n->did & NOTE_HAD_OLD ? &n->old : NULL, false, true);
 			if (b->grew) {
 				all = note_all(n);
 				note_peak(s, e, &all, b->number + i);
@@ -334,8 +336,9 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 				       .number = h->process[process]->number,
 				       .ticks = why == GONE_EXEC ? ticks : UINT64_MAX,
 				       .how = why == GONE_EXEC ? GONE_WITH_EXEC : NEVER_FREED,
+				       .ns = UINT64_MAX,
 				   },
-				   false);
+				   false, true);
 	if (k && why == GONE_EXEC && is_of_rss(s, h->process[process]->number))
 		k->rss_live = k->rss_mapped = k->rss_break = 0;
 }

@@ -41,7 +41,8 @@ struct end {
 	uint32_t process, number; /* of it: index, number in the run */
 	uint64_t ticks;
 	enum ending how;
-	uint32_t thread;	    /* index of who freed it */
+	uint64_t ns;		    /* of its life; UINT64_MAX: it was not freed */
+	bool foreign;		    /* another thread freed it */
 	bool temporary;		    /* it was freed soon enough, if by its own thread */
 	bool of_no_peak, of_no_rss; /* it is known that it did not live then */
 };
@@ -57,7 +58,8 @@ void sites_resized(struct sites *s, struct accumulator *a, const struct event *e
 void sites_next_epoch(const struct sites *s, uint64_t ticks);
 void sites_rss_moment(struct sites *s, uint64_t ticks, uint64_t number, bool within);
 
-/* ---- which blocks count; usual: it is known that struct work.usual is set ---- */
+/* ---- which blocks count; usual: it is known that struct work.usual is set; groups: that of
+ * sites_options may be ---- */
 
 ALWAYS_INLINE bool passes(const struct sites *s, const struct block *b, uint32_t process,
 			  bool usual)
@@ -132,31 +134,30 @@ ALWAYS_INLINE void add_block(struct accumulator *accumulator, const struct block
 }
 
 ALWAYS_INLINE void add_free(const struct sites *s, struct accumulator *accumulator,
-			    const struct end *e, uint64_t ns)
+			    const struct end *e, bool usual)
 {
-	const struct block *b = e->block;
+	const uint64_t ns = e->ns;
 
 	accumulator->lifetime_ns += ns;
 	if (ns < accumulator->lifetime_min_ns)
 		accumulator->lifetime_min_ns = ns;
 	if (ns > accumulator->lifetime_max_ns)
 		accumulator->lifetime_max_ns = ns;
-	if ((b->owner & BLOCK_THREAD) != e->thread) {
+	if (e->foreign) {
 		accumulator->foreign_frees++;
-	} else if (e->temporary || ns < s->options.temporary_ns) {
+	} else if (e->temporary || (!usual && ns < s->options.temporary_ns)) {
 		accumulator->temporary_calls++;
-		accumulator->temporary_bytes += b->size;
+		accumulator->temporary_bytes += e->block->size;
 	}
 }
 
-ALWAYS_INLINE void block_ends(struct sites *s, const struct end *e, bool usual)
+ALWAYS_INLINE void block_ends(struct sites *s, const struct end *e, bool usual, bool groups)
 {
 	const struct site_filter *f = &s->options.filter;
 	const struct block *b = e->block;
 	struct work *k = s->work;
 	struct accumulator *accumulator;
 	const bool at_rss = !e->of_no_rss && lived_at_rss(s, e);
-	uint64_t ns = UINT64_MAX;
 
 	if (at_rss) {
 		s->rss.calls++;
@@ -167,10 +168,9 @@ ALWAYS_INLINE void block_ends(struct sites *s, const struct end *e, bool usual)
 	accumulator = accumulator_of(s, b, usual);
 	if (!accumulator)
 		return;
-	site_accumulator_live(&k->accumulators, accumulator, -1, b->size);
-	if (e->how == FREED)
-		ns = walk_lifetime_ns(s->walk, b, e->ticks);
-	if (!usual && !k->all_lifetimes && (ns < f->lifetime_min_ns || ns > f->lifetime_max_ns))
+	site_accumulator_live(&k->accumulators, accumulator, -1, b->size, groups);
+	if (!usual && !k->all_lifetimes &&
+	    (e->ns < f->lifetime_min_ns || e->ns > f->lifetime_max_ns))
 		return;
 	add_block(accumulator, b);
 	if (!e->of_no_peak)
@@ -178,7 +178,7 @@ ALWAYS_INLINE void block_ends(struct sites *s, const struct end *e, bool usual)
 	if (at_rss)
 		add_rss(k, accumulator, b);
 	if (e->how == FREED)
-		add_free(s, accumulator, e, ns);
+		add_free(s, accumulator, e, usual);
 	else
 		sites_add_remains(accumulator, b, e->how);
 	if (e->how == NEVER_FREED || b->start < s->epoch_ticks[k->epoch])
@@ -207,7 +207,8 @@ static inline void note_call(const struct work *k, struct recent *r, uint64_t ad
 }
 
 ALWAYS_INLINE void block_begins(struct sites *s, const struct event *e, uint32_t process,
-				uint32_t thread, const struct block *resized, bool usual)
+				uint32_t thread, const struct block *resized, bool usual,
+				bool groups)
 {
 	const struct block b = {
 		.size = e->size,
@@ -224,7 +225,7 @@ ALWAYS_INLINE void block_begins(struct sites *s, const struct event *e, uint32_t
 	accumulator = accumulator_of(s, &b, usual);
 	if (!accumulator)
 		return;
-	site_accumulator_live(&k->accumulators, accumulator, 1, e->size);
+	site_accumulator_live(&k->accumulators, accumulator, 1, e->size, groups);
 	site_accumulator_called(accumulator, e->ticks);
 	if (resized)
 		sites_resized(s, accumulator, e, resized);

@@ -113,10 +113,10 @@ static void batch(void *self, const struct batch *b)
 
 	for (i = 0; s->brief && i < b->count; i++)
 		if (b->note[i].did & NOTE_BEGAN)
-			sizes_brief(s, &b->event[i]);
+			sizes_brief(s, b->event[i].size, event_slack(&b->event[i]));
 	for (i = 0; small && !s->brief && i < b->count; i++) {
 		const struct event *e = &b->event[i];
-		uint64_t waste = e->usable > e->size ? e->usable - e->size : 0;
+		uint64_t waste = event_slack(e);
 
 		if (!(b->note[i].did & NOTE_BEGAN))
 			continue;

@@ -50,11 +50,11 @@ struct sizes {
 extern const struct pass_ops sizes_pass;
 
 /* A call handed out a block, and the pass is brief. */
-static inline void sizes_brief(struct sizes *s, const struct event *e)
+static inline void sizes_brief(struct sizes *s, uint64_t size, uint64_t slack)
 {
 	s->total.count++;
-	s->total.waste += e->usable > e->size ? e->usable - e->size : 0;
-	s->bytes += e->size;
+	s->total.waste += slack;
+	s->bytes += size;
 }
 
 #endif

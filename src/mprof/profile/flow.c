@@ -88,7 +88,7 @@ static void ended(struct flow *f, const struct note *n, struct flow_block *at)
 static void began(struct flow *f, const struct event *e, const struct note *n,
 		  struct flow_block *at)
 {
-	uint64_t slack = e->usable > e->size ? e->usable - e->size : 0;
+	uint64_t slack = event_slack(e);
 	struct block b = {
 		.addr = e->addr,
 		.size = e->size,

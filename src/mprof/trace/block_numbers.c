@@ -126,7 +126,7 @@ static bool name(struct names *n, struct event *e, uint32_t *cell)
 {
 	struct lane *l = n->lane;
 
-	if (!l || l->thread != e->thread || l->home->process != e->process)
+	if (!l || l->thread != e->thread || l->process != e->process)
 		l = n->lane = slots_lane(&n->slots, e->process, e->thread);
 	if (!l)
 		return false;

@@ -105,7 +105,7 @@ _Static_assert(KINDS <= 256, "one byte each");
 #define STEP_FAR   255u /* many steps, or back: in GROUP_GAP */
 
 struct op_of {
-	uint8_t fn, kind;
+	uint8_t kind, fn;
 	bool sized; /* its size is that of its sort, else 0 */
 };
 extern const struct op_of group_ops[OPS];
@@ -149,18 +149,19 @@ static inline uint32_t *guess_of_two(struct group_guesses *g, const struct lane 
 			     (32 - GROUP_GUESS_BITS)];
 }
 
-static inline uint32_t guess_of_one(const struct group_guesses *g, const struct sorts *s,
+/* sorts, here and below: the table of them. */
+static inline uint32_t guess_of_one(const struct group_guesses *g, const struct sort *sorts,
 				    const struct lane *l)
 {
-	const struct sort *last = &s->sort[l->sort];
+	const struct sort *last = &sorts[l->sort];
 
 	return last->next_group == g->group ? last->next : 0;
 }
 
-static inline void guess_learn(struct group_guesses *g, struct sorts *s, struct lane *l,
+static inline void guess_learn(struct group_guesses *g, struct sort *sorts, struct lane *l,
 			       uint32_t *of_two, uint32_t sort)
 {
-	struct sort *last = &s->sort[l->sort];
+	struct sort *last = &sorts[l->sort];
 
 	*of_two = sort;
 	last->next = sort;
@@ -187,7 +188,7 @@ struct piles {
 
 static inline struct pile *pile_of(struct piles *p, const struct lane *l, const struct sort *s)
 {
-	return &p->pile[(s->pile + 521 * l->number) & (GROUP_PILES - 1)];
+	return &p->pile[(s->pile + l->pile) & (GROUP_PILES - 1)];
 }
 
 static inline void piles_begin(struct piles *p)

@@ -5,13 +5,17 @@
  * Nothing in the columns is believed: reading behind the end of one gives zeros, and
  * what names a lane, a sort, a slot or an address that is not there ends the group.
  */
+#include "../util/inline.h"
 #include "../util/large.h"
 #include "group.h"
 
 /* How KIND_BIRTH and KIND_END are put together, undone by a table. */
 struct parts {
 	uint8_t major, minor;
+	uint8_t what; /* enum kind_is */
 };
+
+enum kind_is { IS_BIRTH, IS_END, IS_ODD_END, IS_NEITHER };
 
 /* Four columns joined: a value each, and zeros behind them. */
 struct wide {
@@ -20,33 +24,48 @@ struct wide {
 	size_t room;
 };
 
+/* What an event ends with. */
+struct event_what {
+	uint16_t error;
+	uint8_t kind, fn;
+	uint8_t rest[4];
+};
+_Static_assert(sizeof(struct event_what) == sizeof(struct event) - offsetof(struct event, error) &&
+		   offsetof(struct event_what, fn) ==
+		       offsetof(struct event, fn) - offsetof(struct event, error),
+	       "it is copied to one");
+
 #define AHEAD 6u /* names of blocks: memory has answered by then */
 
 struct group_reader {
+	/* What nearly every event needs comes first. */
+	struct sort *sorts_at; /* of sorts, while a group is read: */
+	size_t sorts_n;
+	/* Times: events until the next step, and where that leads to. */
+	uint64_t count, at, pace, bucket, next, exact_count;
+	unsigned shift;
+	bool exact, next_is_exact;
+	uint32_t again;	  /* slot + 1 of the next block; 0: none is said */
+	uint64_t touched; /* of the block that ends next */
+	struct wide slot, sort, near;
 	struct slots slots;
-	struct sorts *sorts;
-	struct group_guesses guesses;
-	struct piles piles;
-	struct cursor column[GROUP_COLUMNS];
-	struct wide sort, slot, near;
-	struct parts parts[256];
+	/* The lane in work, and its kinds until its turn ends. */
+	struct lane *lane;
+	uint32_t run;
 	uint32_t left;	  /* events */
 	uint64_t first;	  /* number of the group's first event */
 	uint64_t after;	  /* and of the one behind it */
 	uint64_t follows; /* the one before which all was read; else 0 */
 	bool whole;	  /* all groups before this one were read */
 	bool bad;
-	/* The lane in work, and its kinds until its turn ends. */
-	struct lane *lane;
-	uint32_t run;
-	uint32_t again;	  /* slot + 1 of the next block; 0: none is said */
-	uint64_t touched; /* of the block that ends next */
-	/* Times: events until the next step, and where that leads to. */
-	uint64_t count, at, pace, bucket, next;
-	unsigned shift;
-	bool exact, next_is_exact;
 	/* The last of what is told as a difference. */
 	uint64_t far, other_addr, other_usable, other_arg;
+	struct cursor column[GROUP_COLUMNS];
+	struct sorts *sorts;
+	struct parts parts[256];
+	struct event_what op[OPS];
+	struct group_guesses guesses;
+	struct piles piles;
 };
 
 static inline uint64_t get(struct group_reader *r, unsigned column)
@@ -134,21 +153,40 @@ static __attribute__((noinline)) void step(struct group_reader *r)
 	if (r->next > start && r->next < end)
 		end = r->next;
 	r->pace = r->count ? (end - start) / r->count : 0;
+	if ((start | end) > MPROF_TICKS_MASK) /* no time is so late */
+		start = end = r->pace = 0;
 	r->at = start + (exact ? 0 : r->pace / 2);
 }
 
-static inline uint64_t get_time(struct group_reader *r)
+/* The first one of a step; with exact times, of which the low bits are told, any one. */
+static __attribute__((noinline)) uint64_t slow_time(struct group_reader *r)
 {
 	uint64_t at;
 
-	while (__builtin_expect(!r->count, 0))
+	if (r->exact)
+		r->count = r->exact_count;
+	while (!r->count)
 		step(r);
 	r->count--;
 	at = r->at;
 	r->at += r->pace;
-	if (__builtin_expect(r->exact, 0))
-		at = r->bucket << r->shift | (get(r, GROUP_LOW) & ((1u << r->shift) - 1));
-	return at & MPROF_TICKS_MASK;
+	if (!r->exact)
+		return at;
+	r->exact_count = r->count;
+	r->count = 0;
+	return (r->bucket << r->shift | (get(r, GROUP_LOW) & ((1u << r->shift) - 1))) &
+	       MPROF_TICKS_MASK;
+}
+
+ALWAYS_INLINE uint64_t get_time(struct group_reader *r)
+{
+	const uint64_t at = r->at;
+
+	if (__builtin_expect(!r->count, 0))
+		return slow_time(r);
+	r->count--;
+	r->at = at + r->pace;
+	return at;
 }
 
 /* ---- blocks ---- */
@@ -169,15 +207,16 @@ static uint64_t get_near(struct group_reader *r, const struct lane *l)
 }
 
 /* 0: there is no such address. */
-static inline uint64_t get_address(struct group_reader *r, const struct lane *l,
+ALWAYS_INLINE uint64_t get_address(struct group_reader *r, const struct lane *l,
 				   const struct sort *s, unsigned name)
 {
 	struct pile *p;
 
-	switch (name) {
-	default:
+	if (name < GROUP_PILE_DEPTH) {
 		p = pile_of(&r->piles, l, s);
 		return name < p->n ? pile_pull(p, name) : 0;
+	}
+	switch (name) {
 	case NAME_GIVEN:
 		return l->given;
 	case NAME_BEHIND:
@@ -186,58 +225,65 @@ static inline uint64_t get_address(struct group_reader *r, const struct lane *l,
 		return l->last + l->usable;
 	case NAME_CARVED:
 		return l->carve;
-	case NAME_NONE:
+	default:
 		return get_near(r, l);
 	}
 }
 
-static inline uint32_t get_sort(struct group_reader *r, struct lane *l, enum group_guess how)
+/* NULL: there is no such sort. */
+ALWAYS_INLINE struct sort *get_sort(struct group_reader *r, struct lane *l, enum group_guess how,
+				    uint32_t *number)
 {
-	uint32_t *of_two = guess_of_two(&r->guesses, l), number = *of_two;
+	uint32_t *of_two = guess_of_two(&r->guesses, l);
 
+	*number = *of_two;
 	if (how == GUESS_OF_ONE)
-		number = guess_of_one(&r->guesses, r->sorts, l);
+		*number = guess_of_one(&r->guesses, r->sorts_at, l);
 	else if (how == GUESS_NONE)
-		number = get_wide(&r->sort);
-	if (number >= r->sorts->n || r->sorts->sort[number].kind == UINT8_MAX)
-		return 0;
-	guess_learn(&r->guesses, r->sorts, l, of_two, number);
-	return number;
+		*number = get_wide(&r->sort);
+	if (*number >= r->sorts_n || r->sorts_at[*number].kind == UINT8_MAX)
+		return NULL; /* 0 is none, too */
+	guess_learn(&r->guesses, r->sorts_at, l, of_two, *number);
+	return &r->sorts_at[*number];
 }
 
-static inline bool birth(struct group_reader *r, struct lane *l, struct event *e, struct parts how)
+ALWAYS_INLINE uint32_t get_fresh_slot(struct group_reader *r, struct lane *l)
 {
-	uint32_t number = get_sort(r, l, how.major), slot;
-	const struct sort *s = &r->sorts->sort[number];
+	uint32_t slot;
+
+	if (__builtin_expect(!r->again, 1))
+		return slots_take(l);
+	slot = r->again - 1;
+	r->again = 0;
+	return slot;
+}
+
+ALWAYS_INLINE bool birth(struct group_reader *r, struct lane *l, struct event *e, struct parts how)
+{
+	uint32_t number, slot;
+	const struct sort *s = get_sort(r, l, how.major, &number);
+	struct slot *b;
 	uint64_t addr;
 
-	if (!number)
+	if (!s)
 		return false;
 	if (s->kind == EVENT_REALLOC_END)
 		slots_settle(&r->slots, l);
-	slot = r->again ? r->again - 1 : slots_take(l);
-	r->again = 0;
-	if (slot == SLOT_NONE || !slots_born(&r->slots, l, slot))
+	slot = get_fresh_slot(r, l);
+	if (slot == SLOT_NONE || !slots_born(l, slot))
 		return false;
 	addr = get_address(r, l, s, how.minor);
 	if (!addr)
 		return false;
 	lane_handed(l, how.minor, addr, s->usable);
-	l->home->slot[slot].addr = addr;
-	l->home->slot[slot].sort = number;
-	*e = (struct event){ .ticks = get_time(r),
-			     .addr = addr,
-			     .size = s->size,
-			     .usable = s->usable,
-			     .arg = s->arg,
-			     .stack = s->stack,
-			     .block = slot + 1,
-			     .process = l->home->process,
-			     .thread = l->thread,
-			     .error = s->error,
-			     .kind = s->kind,
-			     .fn = s->fn,
-			     .factors = s->factors };
+	b = &l->home->slot[slot];
+	b->addr = addr;
+	b->sort = number;
+	e->ticks = get_time(r);
+	e->addr = addr;
+	memcpy(&e->size, s, sizeof(*e) - offsetof(struct event, size));
+	e->block = slot + 1;
+	memcpy(&e->process, &l->process, 2 * sizeof(e->process));
 	return true;
 }
 
@@ -251,7 +297,7 @@ PREFETCHES look_ahead(const struct group_reader *r, const struct home *h)
 }
 
 /* The slot of a block that ends; SLOT_NONE when there is none. */
-static inline uint32_t get_slot(struct group_reader *r, const struct lane *l, enum group_how how)
+ALWAYS_INLINE uint32_t get_slot(struct group_reader *r, const struct lane *l, enum group_how how)
 {
 	const struct lane *owner = l;
 	uint32_t slot, born;
@@ -292,27 +338,74 @@ static bool get_odd_end(struct group_reader *r, struct event *e)
 	return group_is_end(e->kind, e->fn) && group_classes[e->fn] && e->factors <= FACTORS_LOST;
 }
 
-static inline bool end(struct group_reader *r, struct lane *l, struct event *e, struct parts how)
+/* An end's event, but for its time. */
+ALWAYS_INLINE void put_end(const struct group_reader *r, const struct lane *l, struct event *e,
+			   unsigned op)
 {
+	e->addr = e->size = e->usable = e->arg = 0;
+	e->stack = l->free_stack;
+	e->block = 0;
+	memcpy(&e->process, &l->process, 2 * sizeof(e->process));
+	memcpy(&e->error, &r->op[op], sizeof(*e) - offsetof(struct event, error));
+}
+
+ALWAYS_INLINE struct slot *put_block(const struct lane *l, struct event *e, uint32_t slot)
+{
+	struct slot *b = &l->home->slot[slot];
+
+	e->block = slot + 1;
+	e->addr = b->addr ? b->addr : unknown_address(slot);
+	return b;
+}
+
+/* False without memory. */
+ALWAYS_INLINE bool block_ends(struct group_reader *r, struct lane *l, const struct slot *b,
+			      uint32_t slot, uint64_t addr)
+{
+	l->freed_slot = slot;
+	if (b->group != l->group)
+		return true;
+	l->freed_lane = b->lane;
+	l->freed_born = b->born;
+	l->given = addr;
+	return pile_push(pile_of(&r->piles, l, &r->sorts_at[b->sort]), addr);
+}
+
+/* The end of a known block about which there is no more to say. */
+ALWAYS_INLINE bool end(struct group_reader *r, struct lane *l, struct event *e, struct parts how)
+{
+	const uint32_t slot = get_slot(r, l, how.major);
+	const struct slot *b;
+
+	if (slot == SLOT_NONE)
+		return false;
+	put_end(r, l, e, how.minor);
+	b = put_block(l, e, slot);
+	e->ticks = get_time(r);
+	if (!block_ends(r, l, b, slot, e->addr))
+		return false;
+	slots_give(&r->slots, l, slot);
+	return true;
+}
+
+/* And any other. */
+static __attribute__((noinline)) bool odd_end(struct group_reader *r, struct event *e,
+					      struct parts how)
+{
+	struct lane *l = r->lane;
 	uint32_t slot = SLOT_NONE;
 	struct slot *b = NULL;
 
-	*e = (struct event){ .usable = r->touched,
-			     .stack = l->free_stack,
-			     .process = l->home->process,
-			     .thread = l->thread,
-			     .kind = group_ops[how.minor].kind,
-			     .fn = group_ops[how.minor].fn };
+	put_end(r, l, e, how.minor);
+	e->usable = r->touched;
 	r->touched = 0;
 	if (how.major <= HOW_SLOT) {
 		slot = get_slot(r, l, how.major);
 		if (slot == SLOT_NONE)
 			return false;
-		e->block = slot + 1;
-		b = &l->home->slot[slot];
-		e->addr = b->addr ? b->addr : unknown_address(slot);
+		b = put_block(l, e, slot);
 		if (group_ops[how.minor].sized)
-			e->size = r->sorts->sort[b->sort].size;
+			e->size = r->sorts_at[b->sort].size;
 	}
 	e->ticks = get_time(r);
 	if (how.minor == OP_OTHER && !get_odd_end(r, e))
@@ -321,14 +414,8 @@ static inline bool end(struct group_reader *r, struct lane *l, struct event *e, 
 		l->given = e->addr = r->far += unzigzag(get_varint(r, GROUP_FAR));
 	if (!b)
 		return true;
-	l->freed_slot = slot;
-	if (b->group == r->slots.group) {
-		l->freed_lane = b->lane;
-		l->freed_born = b->born;
-		l->given = e->addr;
-		if (!pile_push(pile_of(&r->piles, l, &r->sorts->sort[b->sort]), e->addr))
-			return false;
-	}
+	if (!block_ends(r, l, b, slot, e->addr))
+		return false;
 	if (e->kind == EVENT_REALLOC_BEGIN) {
 		slots_settle(&r->slots, l);
 		l->pending = slot + 1;
@@ -371,9 +458,7 @@ static bool other(struct group_reader *r, struct event *e, bool gone)
 	struct lane *l = r->lane;
 	uint64_t what;
 
-	*e = (struct event){ .ticks = get_time(r),
-			     .process = l->home->process,
-			     .thread = l->thread };
+	*e = (struct event){ .ticks = get_time(r), .process = l->process, .thread = l->thread };
 	what = get_varint(r, GROUP_OTHER);
 	e->kind = what & 7;
 	e->fn = what >> 3 & 31;
@@ -434,30 +519,47 @@ static bool next_turn(struct group_reader *r)
 	return true;
 }
 
+/* *e is put behind it, unless it is sound and no event. */
+static __attribute__((noinline)) bool odd_kind(struct group_reader *r, unsigned kind,
+					       struct event **e)
+{
+	if (kind < KIND_OTHER && remark(r, kind))
+		return true;
+	++*e;
+	return kind >= KIND_OTHER && kind < KINDS && other(r, *e - 1, kind == KIND_OTHER_GONE);
+}
+
 /* Up to n events of the lane in work, as far as its turn goes. */
-static inline size_t read_turn(struct group_reader *r, struct event *e, size_t n)
+static inline size_t read_turn(struct group_reader *r, struct event *const first, size_t n)
 {
 	struct lane *const l = r->lane;
-	const uint8_t *kind = l->kinds.p, *const behind = kind + r->run;
+	const uint8_t *kind = l->kinds.p, *const behind = kind + r->run, *stop;
+	struct event *e = first;
 	bool sound = true;
-	size_t got = 0;
 
-	while (kind < behind && got < n && sound) {
-		const unsigned k = *kind++;
+	/* Some kinds are no events, so that there may be more of them than of these. */
+	while (kind < behind && e < first + n && sound) {
+		const size_t room = (size_t)(first + n - e), kinds = (size_t)(behind - kind);
 
-		if (k < KIND_END)
-			got += sound = birth(r, l, &e[got], r->parts[k]);
-		else if (k < KIND_AGAIN)
-			got += sound = end(r, l, &e[got], r->parts[k]);
-		else if (k < KIND_OTHER)
-			sound = remark(r, k);
-		else
-			got += sound = k < KINDS && other(r, &e[got], k == KIND_OTHER_GONE);
+		for (stop = kind + (kinds < room ? kinds : room); kind < stop; kind++) {
+			const struct parts how = r->parts[*kind];
+
+			if (how.what == IS_BIRTH)
+				sound = birth(r, l, e++, how);
+			else if (__builtin_expect(how.what == IS_END && !r->touched, 1))
+				sound = end(r, l, e++, how);
+			else if (how.what != IS_NEITHER)
+				sound = odd_end(r, e++, how);
+			else
+				sound = odd_kind(r, *kind, &e);
+			if (!sound)
+				break;
+		}
 	}
 	r->run = (uint32_t)(behind - kind);
 	l->kinds.p = kind;
 	r->bad |= !sound;
-	return got;
+	return (size_t)(e - first) - !sound;
 }
 
 size_t group_read(struct group_reader *r, struct event *e, size_t n)
@@ -576,6 +678,8 @@ bool group_open(struct group_reader *r, const struct mprof_group *head, uint64_t
 	if (head->homes > (size_t)(r->column[GROUP_HOME].end - r->column[GROUP_HOME].p) ||
 	    head->lanes > (size_t)(r->column[GROUP_LANE].end - r->column[GROUP_LANE].p))
 		return false;
+	r->sorts_at = r->sorts->sort;
+	r->sorts_n = r->sorts->n;
 	slots_begin(&r->slots);
 	for (uint32_t i = 0; i < head->homes; i++)
 		if (!get_home(r, i))
@@ -590,12 +694,28 @@ bool group_open(struct group_reader *r, const struct mprof_group *head, uint64_t
 	r->touched = 0;
 	r->shift = head->shift;
 	r->exact = head->exact;
-	r->count = 0;
+	r->count = r->exact_count = 0;
 	r->next = first_ticks >> r->shift << r->shift;
 	r->next_is_exact = false;
 	r->far = r->other_addr = r->other_usable = r->other_arg = 0;
 	r->bad = false;
 	return true;
+}
+
+static struct parts parts_of(unsigned kind)
+{
+	struct parts p = { .what = IS_NEITHER };
+
+	if (kind < KIND_END) {
+		p = (struct parts){ (uint8_t)(kind / NAMES), (uint8_t)(kind % NAMES), IS_BIRTH };
+	} else if (kind < KIND_AGAIN) {
+		kind -= KIND_END;
+		p = (struct parts){ (uint8_t)(kind / OPS), (uint8_t)(kind % OPS), IS_END };
+		if (p.major > HOW_SLOT || p.minor == OP_OTHER || p.minor == OP_BEGIN ||
+		    group_ops[p.minor].sized)
+			p.what = IS_ODD_END;
+	}
+	return p;
 }
 
 struct group_reader *group_reader_new(struct sorts *sorts)
@@ -606,11 +726,10 @@ struct group_reader *group_reader_new(struct sorts *sorts)
 		return NULL;
 	r->sorts = sorts;
 	r->follows = r->after = 1;
-	for (unsigned i = 0; i < KIND_END; i++)
-		r->parts[i] = (struct parts){ (uint8_t)(i / NAMES), (uint8_t)(i % NAMES) };
-	for (unsigned i = KIND_END; i < KIND_AGAIN; i++)
-		r->parts[i] = (struct parts){ (uint8_t)((i - KIND_END) / OPS),
-					      (uint8_t)((i - KIND_END) % OPS) };
+	for (unsigned i = 0; i < OPS; i++)
+		r->op[i] = (struct event_what){ .kind = group_ops[i].kind, .fn = group_ops[i].fn };
+	for (unsigned i = 0; i < 256; i++)
+		r->parts[i] = parts_of(i);
 	return r;
 }
 

@@ -200,13 +200,13 @@ static uint32_t guess_sort(struct group_writer *w, struct lane *l, const struct 
 
 	if (number == *of_two) {
 		*how = GUESS_OF_TWO;
-	} else if (number == guess_of_one(&w->guesses, s, l)) {
+	} else if (number == guess_of_one(&w->guesses, s->sort, l)) {
 		*how = GUESS_OF_ONE;
 	} else {
 		*how = GUESS_NONE;
 		put_wide(w, GROUP_SORT, number);
 	}
-	guess_learn(&w->guesses, s, l, of_two, number);
+	guess_learn(&w->guesses, s->sort, l, of_two, number);
 	return number;
 }
 
@@ -228,7 +228,7 @@ static bool birth(struct group_writer *w, const struct event *e, struct prepared
 	}
 	put_time(w, e);
 	number = guess_sort(w, l, e, p->hash, &how);
-	if (slot == SLOT_NONE || !number || !slots_born(&w->slots, l, slot))
+	if (slot == SLOT_NONE || !number || !slots_born(l, slot))
 		return false;
 	name = name_of(w, l, &w->sorts->sort[number], e->addr);
 	put_kind(w, KIND_BIRTH + how * NAMES + name);
@@ -449,7 +449,7 @@ static void end_turn(struct group_writer *w)
 
 static bool find_lane(struct group_writer *w, const struct event *e)
 {
-	if (w->lane && w->lane->thread == e->thread && w->lane->home->process == e->process)
+	if (w->lane && w->lane->thread == e->thread && w->lane->process == e->process)
 		return true;
 	end_turn(w);
 	w->lane = slots_lane(&w->slots, e->process, e->thread);

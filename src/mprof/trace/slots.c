@@ -21,7 +21,7 @@ static uint64_t key_of_home(const struct slots *s, size_t i)
 
 static uint64_t key_of_lane(const struct slots *s, size_t i)
 {
-	return (uint64_t)s->lane[i]->home->process << 32 | s->lane[i]->thread;
+	return (uint64_t)s->lane[i]->process << 32 | s->lane[i]->thread;
 }
 
 /* The place of a key: with its index + 1, or with 0. */
@@ -215,7 +215,9 @@ static struct lane *next_lane(struct slots *s)
 	}
 	l = s->lane[s->lanes];
 	keep = *l;
-	*l = (struct lane){ .number = (uint32_t)s->lanes,
+	*l = (struct lane){ .group = s->group,
+			    .number = (uint32_t)s->lanes,
+			    .pile = 521 * (uint32_t)s->lanes,
 			    .freed_lane = (uint32_t)s->lanes,
 			    .born = keep.born,
 			    .born_room = keep.born_room,
@@ -241,6 +243,7 @@ struct lane *slots_lane(struct slots *s, uint32_t process, uint32_t thread)
 	if (!l)
 		return NULL;
 	l->home = h;
+	l->process = process;
 	l->thread = thread;
 	*at = (uint32_t)++s->lanes;
 	return l;

@@ -47,8 +47,9 @@ struct home {
 /* A thread in the group. */
 struct lane {
 	struct home *home;
-	uint32_t thread;
-	uint32_t number; /* of the lane */
+	uint32_t process, thread; /* in the order of struct event */
+	uint32_t group, number;	  /* of it and of the lane, in the order of struct slot */
+	uint32_t pile;		  /* where its piles begin, see group.h */
 	uint32_t free; /* slots of blocks that it was handed, and that have ended: the first + 1 */
 	uint32_t pending; /* slot + 1 of the block that its realloc was given */
 	uint32_t *born;	  /* slots in the order of births */
@@ -115,13 +116,13 @@ static inline uint32_t slots_take(struct lane *l)
 }
 
 /* What is in the slot begins, as thread l's. */
-static inline bool slots_born(const struct slots *s, struct lane *l, uint32_t slot)
+static inline bool slots_born(struct lane *l, uint32_t slot)
 {
 	struct slot *b = &l->home->slot[slot];
 
 	if (__builtin_expect(l->births == l->born_room, 0) && !lane_room(l))
 		return false;
-	b->group = s->group;
+	b->group = l->group;
 	b->lane = l->number;
 	b->born = l->births;
 	l->born[l->births++] = slot;
@@ -133,7 +134,7 @@ static inline void slots_give(const struct slots *s, struct lane *l, uint32_t sl
 {
 	struct home *h = l->home;
 	struct slot *b = &h->slot[slot];
-	struct lane *owner = b->group == s->group ? s->lane[b->lane] : l;
+	struct lane *owner = b->group == l->group ? s->lane[b->lane] : l;
 
 	b->born = owner->free;
 	b->group = 0;

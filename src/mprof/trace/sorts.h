@@ -38,18 +38,28 @@ enum sorts_column {
 };
 
 struct sort {
+	/* As in struct event from its size on, so that it is copied at once.  Where that has what
+	 * only one event has, is what none has: */
 	uint64_t size, usable, arg;
-	uint32_t stack; /* a node of trace_stacks() */
+	uint32_t stack;	       /* a node of trace_stacks() */
+	uint32_t pile;	       /* of addresses with this usable size, see group.h */
+	uint32_t stack_number; /* the writer's: of its stack, see sorts_stack() */
+	uint32_t unused;
 	uint16_t error;
-	uint8_t fn;
 	uint8_t kind; /* enum event_kind; in the table only: UINT8_MAX, not defined */
+	uint8_t fn;
+	uint8_t control; /* 0 */
 	uint8_t factors;
-	uint8_t pad;
-	uint16_t pile; /* of addresses with this usable size, see group.h */
+	uint8_t pad[2];
 	/* For guessing what comes after it, in one group: */
 	uint32_t next, next_group;
-	uint32_t stack_number; /* the writer's: of its stack, see sorts_stack() */
 };
+_Static_assert(offsetof(struct sort, next) == sizeof(struct event) - offsetof(struct event, size) &&
+		   offsetof(struct sort, error) - offsetof(struct sort, size) ==
+		       offsetof(struct event, error) - offsetof(struct event, size) &&
+		   offsetof(struct sort, factors) - offsetof(struct sort, size) ==
+		       offsetof(struct event, factors) - offsetof(struct event, size),
+	       "a sort is copied to an event");
 
 /* Who first had a stack of this node. */
 struct sorts_stack {

@@ -99,6 +99,12 @@ static inline bool event_is_call(const struct event *e)
 	return (e->kind == EVENT_CALL && e->fn < MPROF_FN_MMAP) || e->kind == EVENT_REALLOC_END;
 }
 
+/* Of an event that hands out a block: usable bytes beyond those that were requested. */
+static inline uint64_t event_slack(const struct event *e)
+{
+	return e->usable > e->size ? e->usable - e->size : 0;
+}
+
 /*
  * Of an event that gives a block back: were its pages looked at?  Then *bytes of
  * it were used; what is believed is for the caller to bound.
