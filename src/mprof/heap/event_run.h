@@ -4,7 +4,7 @@
  * most of all events, so this is inlined into the loops that need it: that of heap.c, which
  * writes a note of each event, and that of pass/fused.c, which needs none.
  *
- * An event that does not fit is left alone: it goes through heap_apply, which decides.  The
+ * An event that does not fit is left to heap_apply.  The
  * result is the same for one that fits (struct heap.no_runs).
  *
  * Threads: one at a time.
@@ -17,7 +17,7 @@
 #include "../util/inline.h"
 #include "heap.h"
 
-#define NAMELESS 0x80000000u /* in event.block: that number is another block's now */
+#define NAMELESS 0x80000000u /* in event.block: the number belongs to another block now */
 
 enum effect { EFFECT_NONE, EFFECT_ALLOC, EFFECT_FREE, EFFECT_BEGIN, EFFECT_END, EFFECT_MAP };
 
@@ -60,7 +60,7 @@ static inline struct block block_of(const struct event *e, uint64_t slack, uint3
 	};
 }
 
-/* A block began (sign 1) or ended (-1): what lives then, of its process. */
+/* A block began (sign 1) or ended (-1): the live blocks and bytes of its process then. */
 ALWAYS_INLINE void live_step(struct pages *pages, struct live *own, const struct block *b, int sign,
 			     bool count_pages)
 {
@@ -81,7 +81,7 @@ static inline uint64_t live_needed(const struct live *own, const struct pages *p
 	return (own->bytes + (1ull << pages->shift) - 1) >> pages->shift;
 }
 
-/* Is this the most that ever was live in process p, or, with the rest, in the run? */
+/* Is this a new peak of process p or, with the other processes, of the run? */
 static inline void heap_note_most(struct heap *h, struct heap_process *p, const struct live *rest,
 				  uint64_t bytes, uint64_t blocks)
 {
@@ -108,15 +108,15 @@ struct run {
 	uint64_t slack;	 /* of the block that began last */
 	uint32_t thread; /* index */
 	bool pages;	 /* count them */
-	bool odd;	 /* an event was not plain, see heap_apply */
+	bool odd;	 /* an event was not simple, see heap_apply */
 };
 
 /* What an event did: as in a note. */
 struct run_did {
 	unsigned did;	   /* enum note_did */
-	struct block *old; /* that ended; whoever has looked at it calls run_over() */
+	struct block *old; /* the block that ended; its reader calls run_over() */
 	uint32_t ended;	   /* its number */
-	uint32_t taken;	   /* of a realloc's first half: number of the block that it was given */
+	uint32_t taken;	   /* of the first half of a realloc: number of the block passed to it */
 };
 
 /* Begins a run of thread t of process p; false: there is none. */
@@ -139,7 +139,7 @@ ALWAYS_INLINE bool run_start(struct run *r, struct heap *h, struct heap_process 
 	return p->state != HEAP_ENDED && !p->others.used && !h->no_runs;
 }
 
-/* rest: what lives in the other processes. */
+/* rest: what is live in the other processes. */
 ALWAYS_INLINE void run_end(struct run *r, const struct live *rest)
 {
 	r->own.needed = live_needed(&r->own, &r->p->pages);
@@ -172,13 +172,13 @@ ALWAYS_INLINE void run_ends(struct run *r, struct run_did *d, struct block *b, u
 	live_step(&r->p->pages, &r->own, b, -1, r->pages);
 }
 
-/* Its number may be another block's from here on. */
+/* From here on, its number may belong to another block. */
 ALWAYS_INLINE void run_over(const struct run_did *d)
 {
 	d->old->addr = 0;
 }
 
-/* The place of a live block that an event is about; NULL: it has to be decided. */
+/* The position of the live block that an event is about; NULL: undecided. */
 ALWAYS_INLINE struct block *run_live(const struct run *r, const struct event *e)
 {
 	struct block *b;
@@ -259,8 +259,8 @@ ALWAYS_INLINE bool run_frees(struct run *r, const struct event *e, struct run_di
 }
 
 /*
- * One event.  False when it has to be decided: nothing was done with it.  Like the four above,
- * of which it is one, it leaves it to the caller to count events.
+ * One event. False if it is undecided: then nothing was changed. Like the four
+ * above, it leaves counting of events to the caller.
  */
 ALWAYS_INLINE bool run_event(struct run *r, const struct event *e, struct run_did *d)
 {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * heap.c - what lives where.
+ * heap.c - which blocks live at which addresses.
  *
  * A realloc takes its old block out of the table at its first half, because
- * from then on another thread may be given the address; counters change at
- * its second half, because until then the block lives.
+ * another thread may receive the address from then on; counters change at its
+ * second half, because the block lives until then.
  */
 #include "event_run.h"
 
 #include <errno.h>
 
-#define REPAIRS_MAX 4u /* events pulled to one place */
+#define REPAIRS_MAX 4u /* events pulled to one position */
 
 static inline bool effect_returns(enum effect f)
 {
@@ -76,7 +76,7 @@ static void problem(struct heap *h, enum heap_problem_kind kind, const struct ev
 	};
 }
 
-/* Events of the thread of event j that stand in [i, j] go to i, in their order. */
+/* Moves the events in [i, j] of the thread of event j to i, in order. */
 static void pull_thread(struct window *w, size_t i, size_t j)
 {
 	const uint32_t thread = window_at(w, j)->thread;
@@ -88,10 +88,10 @@ static void pull_thread(struct window *w, size_t i, size_t j)
 }
 
 /*
- * e and `first` were named in their order, and now `first` goes first.  An end that waited
- * for its block gets the block's number.  A block that waited for an end leaves its number
- * to the one that was taken; when it was the block that `first` was named by, nobody has
- * a number for it any more, and it is found by its address.
+ * Numbers were given to e and `first` in their old order; now `first` goes
+ * first. An end that waited for its block gets the number of the block. A block
+ * that waited for an end passes its number to the block that was taken; if that
+ * named `first`, the block has no number any more and is found by its address.
  */
 static void rename_pulled(struct event *e, struct event *first, uint32_t taken)
 {
@@ -105,10 +105,10 @@ static void rename_pulled(struct event *e, struct event *first, uint32_t taken)
 }
 
 /*
- * The event at i contradicts the table.  Is an event of another thread, of
- * the sort wanted, at the same address, just behind it?  Then it goes first,
- * and with it what its thread did before.  taken: the number of the block in
- * the way, 0 if it has none.
+ * The event at i contradicts the table. If another thread has an event of the
+ * wanted sort at the same address shortly after it, that event goes first,
+ * together with the earlier events of its thread. taken: number of the
+ * conflicting block, 0 if it has none.
  */
 static bool repair(struct step *s, bool (*wanted)(enum effect), uint32_t taken)
 {
@@ -116,7 +116,7 @@ static bool repair(struct step *s, bool (*wanted)(enum effect), uint32_t taken)
 	uint64_t late;
 	size_t j;
 
-	/* Two threads whose events contradict each other both ways would swap for ever. */
+	/* Two threads whose events contradict each other both ways would swap forever. */
 	if (s->repairs == REPAIRS_MAX)
 		return false;
 	for (j = s->at + 1; j < s->w->count; j++) {
@@ -155,7 +155,7 @@ static const struct event *freed_before(const struct step *s)
 	return NULL;
 }
 
-/* Where the next event of this address stands, if within inversion_ticks; 0: nowhere. */
+/* Position of the next event of this address within inversion_ticks; 0: none. */
 static size_t next_of_address(const struct step *s)
 {
 	const struct event *e = window_at(s->w, s->at), *other;
@@ -172,10 +172,10 @@ static size_t next_of_address(const struct step *s)
 }
 
 /*
- * A free of what another thread has just freed.  When the address is allocated right after
- * it, the other thread read its clock too early: it freed the block that begins there.  So
- * this free is taken for that one, and goes behind the allocation; which of the two was
- * which cannot be told.
+ * A free of a block that another thread has just freed. If the address is
+ * allocated directly afterwards, the other thread read its clock too early: it
+ * freed the block that begins there. So this free is moved behind the
+ * allocation; which thread freed which block cannot be known.
  */
 static bool put_off(struct step *s, size_t j)
 {
@@ -204,7 +204,8 @@ static bool put_off(struct step *s, size_t j)
 
 /* ---- blocks ---- */
 
-/* The block that an event is about: by number; what came with fork or has none, by address. */
+/* The block that an event is about: by number; an inherited block, or one without a number, by
+ * address. */
 static inline struct block *find(const struct step *s, const struct event *e)
 {
 	struct block *b = own_find(&s->p->own, e->block & ~NAMELESS);
@@ -229,8 +230,8 @@ static __attribute__((noinline)) bool put_in_others(struct heap_process *p, stru
 	return blocks_put(&p->others, &b) == 0;
 }
 
-/* Puts in a block that is not there; false without memory.  By value, so that its fields go
- * from registers: what was just written a field at a time is slow to copy. */
+/* Puts in a block that is not there; false without memory.  By value, so that its fields come from
+ * registers: copying what was just written field by field is slow. */
 static inline bool put_in(struct heap_process *p, uint32_t number, const struct block b)
 {
 	struct block *to;
@@ -243,7 +244,7 @@ static inline bool put_in(struct heap_process *p, uint32_t number, const struct 
 	return to;
 }
 
-/* Puts a block back where it was; false when another one is there. */
+/* Puts a block back at its address; false if another one is there. */
 static bool put_back(struct heap *h, struct heap_process *p, const struct block *old,
 		     uint32_t number)
 {
@@ -267,7 +268,7 @@ static inline void block_ends(struct step *s, const struct block *b)
 	live_add(s->h, s->p, b, -1);
 }
 
-/* The address is taken.  False when the event must be read again: another went first. */
+/* The address is taken.  False if the event must be read again because another one went first. */
 static bool make_room(struct step *s, const struct event *e, struct block *taken)
 {
 	if (taken->addr == e->addr && repair(s, effect_gives_back, heap_block_number(s->p, taken)))
@@ -303,7 +304,7 @@ static inline bool block_begins(struct step *s, const struct event *e, uint32_t 
 	return true;
 }
 
-/* Did the parent get this block while it forked, so that the snapshot missed it? */
+/* Did the parent allocate this block while it forked, so that the snapshot missed it? */
 static bool came_with_fork(const struct step *s, uint64_t addr)
 {
 	struct heap_process *p = s->p;
@@ -320,9 +321,9 @@ static bool came_with_fork(const struct step *s, uint64_t addr)
 }
 
 /*
- * A free of nothing.  When its own thread is the next to get the address, an allocation by
- * another thread stands even farther behind, and would be pulled over it: that is the less
- * likely of the two.
+ * A free of an unknown block. If its own thread is the next to allocate the
+ * address, an allocation by another thread comes later still and would be
+ * pulled over it, which is less likely.
  */
 static bool put_right(struct step *s)
 {
@@ -377,7 +378,7 @@ static bool apply_begin(struct step *s, const struct event *e)
 	return true;
 }
 
-/* A realloc that failed: its block lives on, unless someone was given the address. */
+/* A realloc that failed: its block stays live, unless the address was allocated again. */
 static void restore(struct step *s, const struct event *e)
 {
 	s->n->old = s->t->old;
@@ -393,7 +394,7 @@ static bool apply_end(struct step *s, const struct event *e)
 {
 	const bool old = s->t->pending && s->t->pending_old;
 
-	/* The new block first: this may ask to read again, with nothing done yet. */
+	/* The new block first: this may require reading again, and nothing is changed yet. */
 	if (e->addr && !block_begins(s, e, old ? BLOCK_RESIZED : 0))
 		return false;
 	if (old) {
@@ -466,7 +467,7 @@ static void apply_one(struct step *s)
 	s->number = ++s->h->number;
 	s->repairs = 0;
 	do {
-		/* Read again after an inversion was repaired: another event is here. */
+		/* Read again after an inversion was repaired: the event here has changed. */
 		e = window_at(s->w, s->at);
 		find_who(s, e);
 		s->n->did = 0;
@@ -489,7 +490,7 @@ static inline void note_most(const struct step *s, uint64_t bytes, uint64_t bloc
 	heap_note_most(s->h, s->p, s->rest, bytes, blocks);
 }
 
-/* A run from s->at on, if there is one, with a note of each event.  Returns its length. */
+/* A run from s->at on, if there is one, with a note for each event.  Returns its length. */
 static size_t apply_run(struct step *s, size_t done, size_t n, bool *odd)
 {
 	const struct live *rest = s->rest;

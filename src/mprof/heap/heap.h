@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * heap.h - what lives where: events are applied, in the order of time, to one
- * table of live blocks per process, and each gets a note of what it did.
+ * heap.h - live blocks and their addresses: events are applied in order of time
+ * to one table of live blocks per process, and each gets a note of its effect.
  *
  * Events say which block they are about (event.block, trace/names.h), so that the
- * table is an array.  By address are found only blocks that came with fork, and
- * those whose number went to another one when an inversion was put right.
+ * table is an array.  Only inherited blocks, and those whose number was passed
+ * on when an inversion was repaired, are found by address.
  *
  * Definitions.
- * - A block lives from the call that returned it to the call that gave it
- *   back.  A block given to realloc lives until realloc has returned; while
- *   realloc runs, its address may already be another thread's.
- * - A process's own blocks are those it allocated.  Blocks it had from fork
- *   are inherited: giving them back is no error, but they count nowhere.
+ * - A block lives from the call that returned it to the call that frees it. A
+ *   block passed to realloc lives until realloc has returned; while realloc runs,
+ *   another thread may already own its address.
+ * - A process's own blocks are those it allocated.  Blocks from before a fork
+ *   are inherited: freeing them is not an error, but they are not counted.
  * - "All" figures are sums over processes of their own blocks.
- * - An end by exec or by the end of the process takes all blocks with it.
+ * - Exec and the end of the process end all blocks.
  *
- * Problems.  Stamps are such that on a correct program the event that ends a
- * block is always earlier than the one that reuses its address.  When it is
- * not, the window is searched for the missing event of another thread at most
- * HEAP_INVERSION_NS later: found, it is pulled forward and counted as an
- * inversion; else, of two frees before an allocation, the later one is put behind
- * it; else the event is a double allocation (the older block is dropped) or an
- * unmatched free.  Within HEAP_CLOCK_NS it is not counted: a
- * processor may read its clock that much before an earlier load has ended.
+ * Problems.  In a correct program, the event that ends a block always has an
+ * earlier time than the one that reuses its address. Otherwise the window is
+ * searched for the missing event of another thread, at most HEAP_INVERSION_NS
+ * later. If found, it is pulled forward and counted as an inversion; of two
+ * frees before an allocation, the later one is put behind it; any other event
+ * is a double allocation (the older block is dropped) or an unmatched free.
+ * Differences within HEAP_CLOCK_NS are not counted: a processor may read its
+ * clock that much before an earlier load completes.
  *
  * Threads and processes are known here by index: dense, from 0, in the order
  * of their first event or fact.
@@ -46,13 +46,13 @@
 
 #define HEAP_INVERSION_NS 100000u
 #define HEAP_CLOCK_NS	  500u
-#define HEAP_PROBLEMS	  100u	     /* kept with their particulars; all are counted */
+#define HEAP_PROBLEMS	  100u	     /* problems kept with details; all are counted */
 #define HEAP_NUMBERS	  (1u << 22) /* greater numbers of a damaged trace share one index */
 
-/* What lives at one moment.  Bytes and pages. */
+/* What is live at one time: bytes and pages. */
 struct live {
 	uint64_t bytes, blocks;
-	uint64_t slack;	 /* usable beyond what was asked for */
+	uint64_t slack;	 /* usable bytes beyond the requested ones */
 	uint64_t pages;	 /* touched by live blocks */
 	uint64_t needed; /* pages, if the live bytes were packed: bytes / page size, upwards */
 };
@@ -63,7 +63,7 @@ enum note_did {
 	NOTE_INHERITED = 4, /* note.old ended and was inherited */
 	NOTE_DROPPED = 8,   /* note.old was overwritten by a double allocation */
 	NOTE_RESTORED = 16, /* realloc failed: the old block lives on */
-	NOTE_HAD_OLD = 32,  /* end of a realloc that was given a block */
+	NOTE_HAD_OLD = 32,  /* end of a realloc of a block */
 	NOTE_MAPPED = 64,   /* a call of the mmap family: note.space */
 };
 
@@ -74,7 +74,7 @@ struct note {
 	uint16_t problem;	  /* enum heap_problem_kind + 1, or 0 */
 	uint32_t ended;		  /* number of the block that ended, see event.block; 0: none */
 	uint32_t taken;	  /* with NOTE_DROPPED, of the block that was overwritten; of the first half
-			     of   a realloc, of the one that it was given */
+			     of a realloc, of the block passed to it */
 	struct block old; /* the block that ended */
 	union {
 		struct {			 /* after a block began or ended: */
@@ -97,7 +97,7 @@ static inline struct live live_sum(const struct live *a, const struct live *b, c
 	};
 }
 
-/* What lives in the whole run after a block began or ended. */
+/* What is live in the whole run after a block began or ended. */
 static inline struct live note_all(const struct note *n)
 {
 	return live_sum(&n->own, n->rest, &(const struct live){ .bytes = 0 });
@@ -119,7 +119,7 @@ struct heap_problem {
 	enum heap_problem_kind kind;
 	uint64_t event; /* its number in the trace, from 1 */
 	uint64_t ticks, addr;
-	uint64_t late_ticks;	  /* inversion: how much later the other event stands */
+	uint64_t late_ticks;	  /* inversion: how much later the other event was */
 	uint32_t process, thread; /* numbers of the run */
 };
 
@@ -132,21 +132,21 @@ struct heap_process {
 	uint64_t fork_ticks, start_ticks; /* of a forked one */
 	struct own_blocks own;		  /* by event.block */
 	struct blocks others;		  /* by address: inherited, or without a number */
-	struct blocks forked;		  /* of its parent, handed out while it forked */
+	struct blocks forked;		  /* of its parent, allocated while it forked */
 	bool forked_known;
 	struct pages pages; /* of own blocks */
 	struct space space;
 	struct live live;
 	uint64_t most_bytes, most_blocks; /* live after any event so far */
 	uint64_t late;			  /* events after its end: ignored */
-	uint64_t inversions;		  /* put right among its events, since it began */
+	uint64_t inversions;		  /* inversions repaired among its events since it began */
 };
 
 struct heap_thread {
 	uint32_t number;
 	uint32_t process;    /* index */
 	bool pending;	     /* between the halves of a realloc */
-	bool pending_old;    /* which was given a known block: `old` */
+	bool pending_old;    /* the known block passed to it: `old` */
 	uint32_t number_old; /* its number; 0: none */
 	struct block old;
 };
@@ -181,7 +181,7 @@ struct heap {
 	uint64_t older_frees; /* of these */
 	uint32_t page_size;
 	bool count_pages;
-	bool no_runs; /* for tests: decide each event by itself; the result is the same */
+	bool no_runs; /* for tests: decide each event separately; the result is the same */
 	int error;
 };
 
@@ -189,28 +189,28 @@ struct heap {
 int heap_init(struct heap *h, uint32_t page_size, uint64_t inversion_ticks, bool count_pages);
 void heap_release(struct heap *h);
 
-/* Indices, given at the first question. */
+/* Indices, assigned when first requested. */
 uint32_t heap_process(struct heap *h, uint32_t number);
 uint32_t heap_thread(struct heap *h, uint32_t number, uint32_t process);
 
 /*
- * Applies the events [first, first + n) of the window and fills note[0..n).  True when all
- * of them are plain: calls that began or ended at most one block; no realloc, no end of a
- * block that came from one, and nothing of the mmap family.
+ * Applies the events [first, first + n) of the window and fills note[0..n).
+ * True if all of them are simple: calls that began or ended at most one block,
+ * without realloc, ends of reallocated blocks, and the mmap family.
  */
 bool heap_apply(struct heap *h, struct window *w, size_t first, size_t n, struct note *note);
 
 /* The child begins with the parent's blocks, inherited. */
 void heap_fork(struct heap *h, uint32_t parent, uint32_t child, uint64_t fork_ticks,
 	       uint64_t start_ticks);
-/* Before heap_clear: puts blocks that a realloc was given and never returned back. */
+/* Before heap_clear: restores blocks passed to a realloc that never returned. */
 void heap_settle(struct heap *h, uint32_t process);
 /* Its blocks are gone: exec, or, with ended, the end of the process. */
 void heap_clear(struct heap *h, uint32_t process, bool ended);
 
 /* The next block of a process, its own ones first; NULL begins and ends the round. */
 const struct block *heap_next_block(const struct heap_process *p, const struct block *b);
-/* The number that one has, see event.block; 0: it is found by its address. */
+/* Its number, see event.block; 0: it is found by its address. */
 static inline uint32_t heap_block_number(const struct heap_process *p, const struct block *b)
 {
 	size_t at = ((uintptr_t)b - (uintptr_t)p->own.block) / sizeof(*b);
@@ -218,7 +218,7 @@ static inline uint32_t heap_block_number(const struct heap_process *p, const str
 	return at < p->own.n ? (uint32_t)at + 1 : 0;
 }
 
-/* Sums agree with tables, no own blocks of a process overlap.  For tests: slow. */
+/* Sums agree with tables, own blocks of a process do not overlap.  For tests: slow. */
 bool heap_is_valid(const struct heap *h);
 
 /*
@@ -239,7 +239,7 @@ static inline bool heap_moved_pages(const struct block *old, const struct event 
 	       heap_is_own_mapping(e->addr, e->usable, page_size);
 }
 
-/* The most that this end of a realloc can have copied. */
+/* Upper bound of the bytes that this end of a realloc copied. */
 static inline uint64_t heap_copied(const struct block *old, const struct event *e,
 				   uint64_t page_size)
 {

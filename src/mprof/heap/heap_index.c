@@ -3,7 +3,7 @@
  * heap_index.c - processes and threads of a heap: numbers of the run become
  * dense indices.  Also what begins, ends and checks a heap.
  *
- * Numbers come from the trace and are not believed: those beyond HEAP_NUMBERS
+ * Numbers come from the trace and are not trusted: those beyond HEAP_NUMBERS
  * share the index of number 0.
  */
 #include "../util/order.h"
@@ -55,7 +55,7 @@ static uint32_t *index_of(struct heap_numbers *n, uint32_t number)
 	return &n->index[number];
 }
 
-/* Room for one more of `count`; doubles. */
+/* Grows for one more than `count`; doubles. */
 static int make_room_for_one(void **array, size_t *room, size_t count, size_t size)
 {
 	size_t more = *room ? 2 * *room : 16;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * heap_state.h - a heap as bytes, so that a walk can go on from the middle of a trace.
+ * heap_state.h - a heap as bytes, so that a walk can continue from the middle of a trace.
  *
  * The bytes are for the process that made them, not for a file: values of the same kind follow
  * each other, as varints, so that they compress well.  Pages are left out.
@@ -19,7 +19,7 @@ int heap_load(struct heap *h, struct cursor *from);
 /* n bytes as they are. */
 void state_put(struct byte_column *to, const void *bytes, size_t n);
 void state_get(struct cursor *from, void *bytes, size_t n);
-/* n rows of so many numbers, each told by its difference from the one in the row before. */
+/* n rows of numbers, each stored as its difference from the row before. */
 void state_put_rows(struct byte_column *to, const uint64_t *row, size_t n, unsigned numbers);
 void state_get_rows(struct cursor *from, uint64_t *row, size_t n, unsigned numbers);
 

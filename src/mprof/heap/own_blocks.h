@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * own_blocks.h - the live blocks of one process by the numbers that events name them by.
+ * own_blocks.h - the live blocks of one process by the numbers that events use for them.
  *
  * event.block is a block's slot + 1 while it lives (trace/names.h), so a table of them is
- * an array: nothing is hashed, nothing is searched.
+ * an array: without hashing or searching.
  *
- * Errors: without memory put says -ENOMEM and the table keeps what it has.
+ * Errors: without memory put returns -ENOMEM and the table is unchanged.
  * Threads: one at a time.
  */
 #ifndef MPROF_HEAP_OWN_BLOCKS_H
@@ -19,7 +19,7 @@ struct own_blocks {
 	uint32_t n, room;    /* n: behind the greatest number so far */
 };
 
-/* The block with this number, or NULL; 0 is no number. */
+/* The block with this number, or NULL; 0 is not a number. */
 static inline struct block *own_find(const struct own_blocks *o, uint32_t number)
 {
 	return number - 1 < o->n && o->block[number - 1].addr ? &o->block[number - 1] : NULL;
@@ -35,7 +35,7 @@ PREFETCHES own_prefetch(const struct own_blocks *o, uint32_t number)
 
 int own_grow(struct own_blocks *o, uint32_t number);
 
-/* The place of a number, whatever is there; NULL without memory, and for 0. */
+/* The position of a number, used or not; NULL without memory, and for 0. */
 static inline struct block *own_place(struct own_blocks *o, uint32_t number)
 {
 	if (__builtin_expect(number - 1 >= o->n, 0) && own_grow(o, number) < 0)

@@ -2,9 +2,9 @@
 /*
  * pages.c - how many pages the live blocks of one process touch.
  *
- * Regions that no block touches any more stay until the table of regions
- * would have to grow, and are dropped then: memory goes with the pages that
- * are touched, and a block that comes and goes does not allocate each time.
+ * Regions without touched pages stay until the table of regions would have to
+ * grow, and are dropped then: memory use follows the touched pages, and a block
+ * that is allocated repeatedly does not allocate a region each time.
  */
 #include "pages.h"
 
@@ -12,7 +12,7 @@
 
 #define PAGES_FIRST 64u
 
-/* What a caller may scribble on when there is no memory; its key fits no page. */
+/* Where callers write without memory; its key matches no page. */
 static struct pages_region pages_none = { .key = UINT64_MAX };
 
 static size_t region_home(size_t capacity, uint64_t key)
@@ -38,7 +38,7 @@ static size_t regions_in_use(const struct pages *p)
 	return n;
 }
 
-/* Room for one more region: drops empty ones, doubles if they were few. */
+/* Makes space for one more region: drops empty ones, doubles if they were few. */
 static bool regions_rebuild(struct pages *p)
 {
 	size_t in_use = regions_in_use(p), capacity = p->capacity ? p->capacity : PAGES_FIRST, i;

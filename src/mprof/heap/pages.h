@@ -5,10 +5,10 @@
  * A block covers [addr, addr + size): a block of no bytes touches no page,
  * one that ends where a page ends does not touch the next one.  Pages that a
  * block covers wholly can hold no other block and are only counted; pages
- * that it covers in part are shared and have a counter each, kept in regions
- * of 512 pages, the last one used at hand.
+ * that it covers in part are shared and have a counter each, kept in regions of
+ * 512 pages; the last one used is cached.
  *
- * pages_remove() must be given exactly what pages_add() was given.
+ * pages_remove() must get exactly the arguments of pages_add().
  * Errors: without memory for a region, `failed` is set and counts are wrong.
  * Threads: one at a time.
  */
@@ -55,7 +55,7 @@ static inline void pages_add_part(struct pages *p, uint64_t page)
 	uint32_t *count = pages_counter(p, page, &r);
 	const uint32_t first = !*count;
 
-	/* Without a branch: whether a page is new is a toss-up. */
+	/* Without a branch, which could not be predicted. */
 	++*count;
 	r->used += first;
 	p->touched += first;

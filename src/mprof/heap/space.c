@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* space.c - the address space that a process mapped itself. */
+/* space.c - the address space that a process mapped directly. */
 #include "space.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ struct call {
 	struct space_note n;
 };
 
-/* One past the last byte, in whole pages; 0 for a range that no machine has. */
+/* One past the last byte, in whole pages; 0 for an impossible range. */
 static uint64_t end_of(const struct call *c, uint64_t start, uint64_t size)
 {
 	if (size > UINT64_MAX / 2 || start > UINT64_MAX / 2 - c->mask)
@@ -79,7 +79,7 @@ static int apply(struct call *c, const struct event *e)
 		return remap(c, e);
 	case MPROF_FN_BRK:
 	case MPROF_FN_SBRK:
-		/* Unsigned, as a damaged trace may move it anywhere. */
+		/* Unsigned, because a damaged trace may move it anywhere. */
 		c->s->moved_break = (int64_t)((uint64_t)c->s->moved_break + e->addr - e->usable);
 		return 0;
 	default:
@@ -103,7 +103,7 @@ int space_apply(struct space *s, const struct event *e, uint32_t page_size,
 	return ret;
 }
 
-/* kind: of all ranges of the copy; SPACE_KINDS: each as it is. */
+/* kind: of all ranges of the copy; SPACE_KINDS: each unchanged. */
 static int copy(struct map_set *to, const struct map_set *from, enum space_kind kind)
 {
 	struct map_range r;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * space.h - the address space that a process mapped itself, with mmap, mremap,
+ * space.h - the address space that a process mapped directly, with mmap, mremap,
  * and the break, range by range.
  *
- * Whole pages.  A mapping over an older one takes its place; munmap may name a
- * part of a mapping, several mappings, and what is not mapped at all.  What was
- * unmapped once is remembered, so that unmapping it again is told from
- * unmapping what was never seen mapped (by the loader, or before recording).
+ * Whole pages.  A mapping over an older one takes its place; munmap may cover a
+ * part of a mapping, several mappings, and unmapped ranges. Unmapped ranges are
+ * remembered, to distinguish unmapping them again from unmapping memory whose
+ * mapping was not seen (by the loader, or before recording).
  *
  * Errors: -ENOMEM.  Threads: one at a time.
  */
@@ -22,8 +22,8 @@
 enum space_kind {
 	SPACE_MEMORY,	 /* anonymous */
 	SPACE_RESERVED,	 /* anonymous, and mapped without any access */
-	SPACE_FILE,	 /* of a file: no memory that the program asked for */
-	SPACE_INHERITED, /* from the process that forked this one: not its own */
+	SPACE_FILE,	 /* of a file: not memory that the program requested */
+	SPACE_INHERITED, /* inherited by fork: not its own */
 	SPACE_KINDS,
 };
 
@@ -40,7 +40,7 @@ struct map_set {
 	uint64_t bytes[SPACE_KINDS];
 };
 
-/* What a call did to what one stack had mapped. */
+/* How a call changed the memory mapped by one stack. */
 struct space_change {
 	uint32_t stack;
 	uint8_t kind;
@@ -63,22 +63,22 @@ void map_set_release(struct map_set *s);
 
 struct space {
 	struct map_set mapped, gone;
-	int64_t moved_break; /* bytes the break was moved by */
+	int64_t moved_break; /* bytes that the break was moved */
 };
 
 /* After a call, and what it did. */
 struct space_note {
 	uint64_t bytes[SPACE_KINDS];
 	int64_t moved_break;
-	uint64_t unmapped;     /* by this call: bytes that were mapped, seen or not, and no more */
-	uint64_t never_mapped; /* of these, bytes that were never seen mapped */
+	uint64_t unmapped; /* bytes unmapped by this call, whether their mapping was seen or not */
+	uint64_t never_mapped; /* of these, bytes whose mapping was not seen */
 	size_t first, changes; /* in struct space_changes */
 };
 
-/* Does what a call of the mmap family did; nothing when it failed.  changes, n: may be NULL. */
+/* Applies a call of the mmap family; does nothing if it failed.  changes, n: may be NULL. */
 int space_apply(struct space *s, const struct event *e, uint32_t page_size,
 		struct space_changes *changes, struct space_note *n);
-/* What a forked process begins with. */
+/* The state with which a forked process begins. */
 int space_inherit(struct space *to, const struct space *from);
 void space_release(struct space *s);
 

@@ -2,11 +2,11 @@
 /*
  * window.h - the events at hand: the batch being applied and the next one.
  *
- * A ring of two batches, so that whoever applies an event can look at the
- * batch that follows (WINDOW_BATCH to 2 * WINDOW_BATCH - 1 events ahead) and
- * pull one of those events forward.  Positions count from the first event of
- * the batch being applied.  Of the batch before it the last events are kept, as they were
- * applied: what stands just behind a border is judged by them, too.
+ * A ring of two batches, so that the following batch is visible when an event
+ * is applied (WINDOW_BATCH to 2 * WINDOW_BATCH - 1 events ahead) and pull one
+ * of those events forward.  Positions count from the first event of the batch
+ * being applied.  The last events of the previous batch are kept as they were
+ * applied, because events just after a border are also judged by them.
  */
 #ifndef MPROF_HEAP_WINDOW_H
 #define MPROF_HEAP_WINDOW_H

@@ -19,7 +19,7 @@ static const struct {
 };
 
 #define PASSES	  (sizeof(passes) / sizeof(passes[0]))
-#define OF_STACKS 2 /* the last ones, which say nothing without call stacks */
+#define OF_STACKS 2 /* the last ones, which need call stacks */
 
 void analysis_source_of(struct analysis_source *source, struct trace *t)
 {

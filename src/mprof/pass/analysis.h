@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * analysis.h - everything that one walk found out: what printers are given.
+ * analysis.h - all results of one walk, for the printers.
  *
  * Errors: analysis_make returns -errno with err filled.  The trace must stay
  * open and the analysis in place (it is not copied) until analysis_release.
@@ -25,11 +25,11 @@
 struct findings;
 
 struct analysis {
-	struct walk walk; /* its heap has the problems; its live blocks are gone */
+	struct walk walk; /* its heap has the problems, but no live blocks any more */
 	const struct trace_damage *damage;
 	const char *path;
 	uint64_t file_bytes;
-	uint64_t time_error_ns;	 /* how wrong times may be, by compression */
+	uint64_t time_error_ns;	 /* largest error of times, because of compression */
 	uint64_t calls, threads; /* that were recorded */
 	bool sampled;		 /* `calls` are samples */
 	struct tree tree;
@@ -42,11 +42,11 @@ struct analysis {
 	struct compactness compactness;
 	struct residency residency;
 	struct maps maps;
-	/* Only of a trace with call stacks; else empty. */
+	/* Only for a trace with call stacks; otherwise empty. */
 	bool has_stacks;
 	struct sites sites;
 	struct growth growth;
-	const struct findings *findings; /* of stacks, with names; NULL until somebody made them */
+	const struct findings *findings; /* of stacks, with names; NULL until they are made */
 };
 
 struct analysis_source {
@@ -55,7 +55,7 @@ struct analysis_source {
 	const char *path;
 	uint64_t file_bytes;
 	uint64_t time_error_ns;
-	bool brief;	 /* leave out what the first screen of a report does not print */
+	bool brief;	 /* omit what the first screen of a report does not print */
 	bool one_by_one; /* for tests: no fused loop; the result is the same */
 	void (*progress)(void *context, const struct walk *w);
 	void *progress_context;
@@ -65,7 +65,7 @@ void analysis_source_of(struct analysis_source *source, struct trace *t);
 int analysis_make(struct analysis *a, const struct analysis_source *source, struct error *err);
 void analysis_release(struct analysis *a);
 /* Did processes that did not exit (killed, or still running) have half of the bytes that were
- * live at the end, or more?  Then those say nothing of a leak by themselves. */
+ * live at the end, or more?  Then live bytes alone do not indicate a leak. */
 bool analysis_interrupted(const struct analysis *a);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * array.h - an array by index that grows, filled with zeros, to whatever index
- * is asked for; for results by process and by thread.  Without memory the program ends.
+ * array.h - an array that grows to any index requested, filled with zeros; for
+ * results by process and by thread.  Without memory the program ends.
  */
 #ifndef MPROF_PASS_ARRAY_H
 #define MPROF_PASS_ARRAY_H
@@ -13,7 +13,7 @@
 
 struct array {
 	void *item;
-	size_t count, room; /* count: highest index asked for, plus one */
+	size_t count, room; /* count: highest index requested, plus one */
 };
 
 /* The item at index, never NULL.  Valid until the next call. */

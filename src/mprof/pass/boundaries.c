@@ -2,9 +2,9 @@
 /*
  * boundaries.c - what happens between events, in the order of time.
  *
- * The end of a process is the latest of what is known of it: its own END
- * fact, its parent's WAITED, and the last time of each of its threads, for
- * another thread may go on while END is written.
+ * The end of a process is the latest of these: its own END fact, its parent's
+ * WAITED, and the last time of each of its threads, because another thread may
+ * continue while END is written.
  */
 #include "../util/order.h"
 #include "boundaries.h"
@@ -17,7 +17,7 @@
 
 ORDER(by_ticks, struct boundary, RISING(ticks) ?: RISING(kind) ?: RISING(process))
 
-/* What is known of a process's end before the walk: by number. */
+/* What is known about the end of a process before the walk, by number. */
 struct last {
 	uint64_t ticks;
 	bool told; /* a boundary was made of it */
@@ -55,7 +55,7 @@ static int find_lasts(const struct walk_input *in, struct array *lasts)
 	return 0;
 }
 
-/* One end for each process: the first fact that tells of it. */
+/* One end for each process: that of the first fact about it. */
 static bool end_of(struct array *lasts, uint32_t process, struct boundary *m)
 {
 	struct last *last = process < lasts->count ? array_at(lasts, process, sizeof(*last)) : NULL;
@@ -85,7 +85,8 @@ static bool boundary_of_fact(const struct walk_input *in, struct array *lasts,
 		return f->fact->fork_ticks && f->fact->parent && f->fact->parent != f->process;
 	case MPROF_FACT_EXEC:
 		m->kind = BOUNDARY_EXEC;
-		m->ticks -= m->ticks > 0; /* the new program's first call may bear the same time */
+		m->ticks -=
+		    m->ticks > 0; /* the first call of the new program may have the same time */
 		return true;
 	case MPROF_FACT_EXECING:
 		m->kind = BOUNDARY_EXEC;

@@ -2,9 +2,10 @@
 /*
  * cells.c - see cells.h.
  *
- * The point of a step is known only when the step is over, so what ends within a step waits in a
- * list until then.  A block is told from others by the time of its birth; at equal times the
- * order of events decides (block_began_by).
+ * The point of a step is known only when the step is over, so blocks that end
+ * within a step are kept in a list until then.  A block is identified by the
+ * time of its birth; at equal times the order of events decides
+ * (block_began_by).
  */
 #include "../util/order.h"
 #include "cells.h"
@@ -42,7 +43,7 @@ struct work {
 	size_t endings, room;
 	struct slot *slot;
 	size_t slots;	     /* a power of two */
-	struct array recent; /* uint64_t by thread: what its last call handed out */
+	struct array recent; /* uint64_t by thread: the block that its last call returned */
 	struct array mapped; /* uint64_t by process: its part of now.mapped */
 };
 
@@ -176,7 +177,7 @@ static void put(struct cells *s, const struct ending *e, size_t death)
 	add(s, &c);
 }
 
-/* The step is over: its point is known, and which ends lie before it. */
+/* The step is over: its point and the ends before it are known. */
 static void close_step(struct cells *s)
 {
 	struct work *k = s->work;
@@ -186,7 +187,7 @@ static void close_step(struct cells *s)
 	s->point[at] = k->top;
 	s->point[at].ns = walk_ns(k->walk, k->top.ticks);
 	s->points++;
-	/* What ended at the point or before it died there, the rest at the next one. */
+	/* Blocks that ended at or before the point died there, the others at the next one. */
 	for (i = 0; i < k->endings; i++)
 		put(s, &k->ending[i], at + k->ending[i].late);
 	k->endings = 0;
@@ -293,7 +294,7 @@ static void note_ending(struct cells *s, const struct block *b, uint32_t process
 						   .temporary = temporary };
 }
 
-/* Does this call free what the thread's last call handed out? */
+/* Does this call free the block that the thread's last call returned? */
 static bool call(struct cells *s, const struct event *e, const struct note *n)
 {
 	struct work *k = s->work;
@@ -306,7 +307,7 @@ static bool call(struct cells *s, const struct event *e, const struct note *n)
 	return temporary;
 }
 
-/* Its part of what is mapped has become `bytes`. */
+/* Its part of mapped memory is `bytes` now. */
 static void map(struct cells *s, uint32_t process, uint64_t bytes)
 {
 	struct work *k = s->work;
@@ -333,7 +334,7 @@ static inline void take(struct cells *s, const struct event *e, const struct not
 {
 	struct work *k = s->work;
 
-	/* Beyond the end that was known at the start, everything is in the last step. */
+	/* Everything after the end that was known at the start belongs to the last step. */
 	if (e->ticks >= k->step_end && s->points < s->steps)
 		reach(s, e->ticks);
 	if (n->did & (NOTE_ENDED | NOTE_DROPPED)) {
@@ -377,7 +378,8 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 
 	if (!k || !k->slot || !s->point)
 		return;
-	/* A process that ends after the last event ends the run: its blocks are live there. */
+	/* A process that ends after the last event ends the run: its blocks are live at that point.
+	 */
 	if (why == GONE_TRACE_ENDS || (why == GONE_ENDED && ticks >= k->end)) {
 		ticks = UINT64_MAX;
 	} else {
@@ -420,7 +422,7 @@ static void collect(struct cells *s)
 	qsort(s->cell, n, sizeof(*s->cell), cell_order);
 }
 
-/* Those that ended at UINT64_MAX, which is never, come last.  Returns the number of others. */
+/* Blocks that never ended (UINT64_MAX) come last.  Returns the number of others. */
 static size_t part_endings(struct work *k)
 {
 	struct ending e;

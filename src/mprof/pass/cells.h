@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * cells.h - the pass behind every question about a window of time: what was allocated in it,
- * what was alive at any of its points, what began in it and was alive at its end.
+ * cells.h - the pass that answers questions about a window of time: which
+ * blocks were allocated in it, were live at any of its points, or began in it
+ * and were live at its end.
  *
  * Time is cut at points.  The run is divided into equal steps; the point of a step is the moment
  * in it at which most bytes were live, so that the peak of any window that begins and ends at
- * points is exact.  The last point is the last event of the run: what lives until its process
- * ends after that is live there.
+ * points is exact.  The last point is the last event of the run: blocks of
+ * processes that end later are live there.
  *
  * A cell counts blocks of one stack that began after point birth - 1, at or before point birth,
  * and ended after point death - 1, at or before point death; death is `points` for blocks that
- * never ended.  So a block of the cell is live at point p when birth <= p < death.  Cells are
- * divided further by what filters ask for: thread, class of size, class of lifetime.
+ * never ended.  So a block of the cell is live at point p when birth <= p <
+ * death.  Cells are divided further by the properties that filters need:
+ * thread, class of size, class of lifetime.
  *
- * The end of a process and exec take its blocks away; the cell says so (CELL_NEVER_FREED,
- * CELL_EXEC).  Blocks inherited by fork are their parent's and are in no cell of the child.
- * Bytes are requested bytes.
+ * The end of a process and exec end its blocks; the cell records this
+ * (CELL_NEVER_FREED, CELL_EXEC).  Blocks inherited by fork belong to the parent
+ * and are not in cells of the child. Bytes are requested bytes.
  *
- * With a filter, cells are of the blocks that pass it; points are of the whole run always.
+ * With a filter, cells count only the blocks that pass it; points always refer to the whole run.
  *
  * Memory: 48 bytes a cell, and the ends of one step.  Beyond CELLS_MOST cells, those by thread,
  * size and lifetime are merged (`coarse`).
@@ -53,10 +55,10 @@ struct cells_point {
 	uint64_t ticks;
 	int64_t ns; /* since the start of the run */
 	struct live live;
-	uint64_t calls, bytes; /* that handed blocks out, and what they were asked for */
+	uint64_t calls, bytes; /* calls that returned blocks, and the bytes requested */
 	uint64_t frees;
 	uint64_t temporary; /* blocks that their thread freed with its very next call */
-	uint64_t mapped;    /* anonymous bytes of mmap, and what the break was moved up by */
+	uint64_t mapped;    /* anonymous bytes of mmap, and the growth of the break */
 };
 
 struct cells {
@@ -75,7 +77,7 @@ struct cells {
 
 extern const struct pass_ops cells_pass;
 
-/* For qsort: by stack, birth, death, thread and classes; 0 for cells that are one. */
+/* For qsort: by stack, birth, death, thread and classes; 0 for equal cells. */
 int cell_order(const void *x, const void *y);
 
 #endif

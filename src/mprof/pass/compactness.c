@@ -2,9 +2,9 @@
 /*
  * compactness.c - pages needed against pages touched.
  *
- * A state is a pair (needed, touched).  Sums are only brought up to date when
- * the state changes, so a program that churns inside its pages costs one
- * comparison an event.
+ * A state is a pair (needed, touched).  Sums are updated only when the state
+ * changes, so a program that allocates and frees within the same pages costs
+ * one comparison per event.
  */
 #include "compactness.h"
 
@@ -58,7 +58,7 @@ static inline void look(struct compactness_of *c, const struct live *now, uint64
 	}
 }
 
-/* The run is no longer its first process: that has ended, or there is another one. */
+/* The run is more than its first process: that has ended, or there is another one. */
 static void part(struct compactness *s)
 {
 	if (!s->apart && s->process.count)

@@ -6,14 +6,14 @@
  *   needed      = live bytes / page size, upwards, of each process
  *   touched     = pages that hold at least one byte of [addr, addr + size) of
  *                 a live block
- *   compactness = needed / touched: 1 is perfect, 0.01 means that a hundred
- *                 pages are held for what one could hold
+ *   compactness = needed / touched: 1 is perfect, 0.01 means a hundred pages
+ *   for live bytes that would fit into one
  *
  * Minimum, maximum and mean are over the events that began or ended a block
- * and left at least one page touched; the mean over time weighs each state
- * with how long it lasted.  High water: most pages touched, and most live
- * bytes, each at its own moment.  Figures of the run are sums over processes
- * of needed and of touched.
+ * and left at least one page touched; the mean over time weights each state by
+ * its duration.  High water: most pages touched, and most live bytes, each at
+ * its own time.  Figures of the run are sums over processes of needed and of
+ * touched.
  */
 #ifndef MPROF_PASS_COMPACTNESS_H
 #define MPROF_PASS_COMPACTNESS_H
@@ -39,16 +39,17 @@ struct compactness_of {
 
 struct compactness {
 	struct walk *walk;
-	bool brief; /* set before: of the run, what it had at its peak, and nothing else */
-	struct moment moment; /* that peak, when brief: the walk counts no pages */
+	bool brief;	      /* set before the walk: only the figures of the run at its peak */
+	struct moment moment; /* that peak, when brief: the walk does not count pages */
 	struct compactness_of all;
 	struct array process; /* struct compactness_of, by index of the heap */
-	bool apart;	      /* `all` is kept; before that it is what the only process has */
+	bool apart;	      /* `all` is maintained; before that it equals the only process */
 };
 
 extern const struct pass_ops compactness_pass;
 
-/* When brief: what lives in the run after a block began, if no event before had more bytes. */
+/* When brief: the live bytes of the run after a block began, if they exceed those after every
+ * earlier event. */
 void compactness_brief(struct compactness *s, const struct live *all, uint64_t ticks,
 		       uint64_t number);
 

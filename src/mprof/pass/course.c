@@ -69,7 +69,7 @@ static struct course_step step_of(const struct trace *t, const struct program *p
 	};
 }
 
-/* Sums since the start become those of each step. */
+/* Turns sums since the start into sums of each step. */
 static void take_differences(struct course *c)
 {
 	for (size_t i = c->count; i-- > 1;) {
@@ -81,7 +81,7 @@ static void take_differences(struct course *c)
 	}
 }
 
-/* When the process ended, or what is known last. */
+/* When the process ended, or the last known time. */
 static uint64_t end_of(const struct trace *t, const struct program *p)
 {
 	const struct trace_fact *fact;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * course.h - how the memory of a profiled process changed over time: steps of equal length,
- * and the one that was not over.
+ * course.h - how the memory of a profiled process changed over time: steps of
+ * equal length, and the unfinished last one.
  *
- * While the process runs, the last steps may be of different moments.
+ * While the process runs, the last steps may have been written at different times.
  */
 #ifndef MPROF_PASS_COURSE_H
 #define MPROF_PASS_COURSE_H
@@ -23,7 +23,7 @@ struct course {
 	struct course_step step[MPROF_STEPS + 1];
 };
 
-/* Of the program with the highest peak, of this process or (0) of any. */
+/* The course of the program with the highest peak, in this process or (0) in any. */
 void course_read(struct course *c, const struct trace *t, uint32_t process);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * cross_frees.h - the analysis of which thread frees whose blocks:
- * producers, consumers, and what goes from one to the other.
+ * cross_frees.h - the analysis of blocks that another thread frees: producers,
+ * consumers, and the blocks passed between them.
  *
  * The producer of a block is the thread whose call returned it; the consumer is
- * the one that gave it back, by free or by realloc.  Threads are numbers of the
- * run.  Blocks from before a fork have no owner.  Memory is bounded: pairs of
- * different threads beyond HANDOVER_PAIRS that are first met when the table is
+ * the one that freed or reallocated it.  Threads are numbers of the run.
+ * Blocks inherited by fork have no owner.  Memory is bounded: pairs of
+ * different threads beyond HANDOVER_PAIRS that first occur when the table is
  * full are summed in `rest`.
  */
 #ifndef MPROF_PASS_CROSS_FREES_H
@@ -30,9 +30,9 @@ struct cross_free_thread {
 	uint32_t number, process;
 	uint64_t tid;			 /* kernel thread id, 0 not known */
 	struct cross_free_sum allocated; /* its calls */
-	struct cross_free_sum own;	 /* of these, given back by itself */
-	struct cross_free_sum by_others; /* of these, given back by other threads */
-	struct cross_free_sum of_others; /* what it gave back of other threads */
+	struct cross_free_sum own;	 /* blocks of these that it freed itself */
+	struct cross_free_sum by_others; /* blocks of these that other threads freed */
+	struct cross_free_sum of_others; /* blocks of other threads that it freed */
 	uint32_t consumers, producers;	 /* other threads in `pair` */
 };
 
@@ -47,7 +47,7 @@ struct cross_frees {
 
 extern const struct pass_ops cross_free_pass;
 
-/* What went from one thread to another, after finish; NULL if nothing did. */
+/* The blocks passed between two threads, after finish; NULL: none. */
 const struct cross_free_pair *cross_free_find(const struct cross_frees *f, uint32_t from,
 					      uint32_t to);
 

@@ -2,14 +2,14 @@
 /*
  * fused.c - one loop instead of many.
  *
- * Most events change no more than counters.  What else may be of an event is behind one
- * comparison each: with the latest peak, with the next moment of interest.
+ * Most events only change counters. Everything else is behind one comparison
+ * each: with the latest peak, and with the next time of interest.
  */
 #include "fused.h"
 
 #include "sites_count.h"
 
-/* A run, and what is at hand of its thread and process while it lasts. */
+/* A run, with cached data of its thread and process. */
 struct loop {
 	struct run run;
 	struct walk *w;
@@ -19,15 +19,15 @@ struct loop {
 	uint32_t process;		  /* index */
 	struct live rest;		  /* of other processes */
 	uint64_t bytes_most, blocks_most; /* more than this in the process is a new peak */
-	uint64_t moment;		  /* what began later did not live at any */
-	uint64_t next; /* the first ticks that end an epoch or what is before the greatest RSS */
+	uint64_t moment;		  /* blocks that began later were not live at any */
+	uint64_t next; /* the first ticks that end an epoch, or the time before the greatest RSS */
 	bool of_rss, before; /* this process has the greatest RSS; that is yet to come */
 	struct totals_thread *totals;
 	struct growth_handed *handed;
 	struct array *chains; /* of growth */
 	/*
-	 * The thread's latest call.  One that handed out nothing is `nothing`; of one that
-	 * growth does not count, a copy in `other` has its address.
+	 * The thread's latest call: `nothing` if it returned no block; a copy in `other` if
+	 * growth does not count it.
 	 */
 	const struct event *last;
 };
@@ -98,7 +98,7 @@ ALWAYS_INLINE bool begin(struct loop *l, const struct event *e, struct event *ot
 	return true;
 }
 
-/* All of the run so far was before the time of the greatest RSS. */
+/* Everything so far happened before the time of the greatest RSS. */
 ALWAYS_INLINE void note_before(struct loop *l)
 {
 	l->k->rss_live = l->run.own.bytes;
@@ -283,7 +283,7 @@ ALWAYS_INLINE bool resizes(struct loop *l, const struct event *e, struct event *
 	return true;
 }
 
-/* It was not applied yet. */
+/* It has not been applied yet. */
 ALWAYS_INLINE bool take_event(struct loop *l, const struct event *e, struct event *other)
 {
 	if (__builtin_expect(e->ticks >= l->next, 0)) {
@@ -303,7 +303,7 @@ ALWAYS_INLINE bool take_event(struct loop *l, const struct event *e, struct even
 	}
 }
 
-/* With many stacks, most of the time goes into waiting for memory. */
+/* With many stacks, most of the time is spent waiting for memory. */
 PREFETCHES look_ahead(const struct loop *l, size_t at)
 {
 	const struct event *e = window_at(&l->w->window, at + SITES_AHEAD);
@@ -341,7 +341,7 @@ ALWAYS_INLINE size_t take_run(struct analysis *a, struct sites *s, struct walk *
 	return (size_t)(e - from);
 }
 
-/* Run after run; nothing of one stays in registers until the next. */
+/* One run after another; nothing stays in registers between them. */
 #define TAKE_RUNS(a, s)                                                \
 	do {                                                           \
 		size_t i = 0, now = 1;                                 \

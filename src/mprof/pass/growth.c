@@ -118,7 +118,7 @@ static void drop_chain(struct growth *g, uint32_t i)
 	g->unused[g->unused_count++] = i;
 }
 
-/* Takes the chain out of the block with this number; NONE if it has none. */
+/* Removes and returns the chain of the block with this number; NONE if it has none. */
 static inline uint32_t take_chain(struct array *t, uint32_t number)
 {
 	uint32_t *at = (uint32_t *)t->item + number, i;
@@ -221,7 +221,7 @@ void growth_resized(struct growth *g, struct array *t, const struct event *e,
 
 #define AHEAD 4u /* ends */
 
-/* Each block that ends needs a look at its chain, which is rarely in the cache. */
+/* Each block that ends needs its chain, which is rarely in the cache. */
 PREFETCHES look_ahead(const struct growth *g, const struct note *n)
 {
 	const struct array *t = (const struct array *)g->open.item + n->process;
@@ -231,8 +231,9 @@ PREFETCHES look_ahead(const struct growth *g, const struct note *n)
 }
 
 /*
- * Events of one thread in a row; `last` is what it was handed before, and then what is now.
- * k: the first that ended a block.  Returns the first one behind.
+ * Consecutive events of one thread; `last` is the block that it received before
+ * them, and on return the latest one. k: the first that ended a block.  Returns
+ * the first one behind.
  */
 static size_t one_thread(struct growth *g, const struct batch *b, size_t from, size_t to, size_t k,
 			 struct growth_handed *last)

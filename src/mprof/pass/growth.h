@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * growth.h - the pass that asks which blocks were grown step by step, where,
- * and what it would save to ask for enough at once.
+ * growth.h - the pass that finds blocks grown step by step, where that happens,
+ * and what reserving enough at once would save.
  *
  * A chain is one block as its owner sees it: from the first call that made it
  * larger until it is freed or its process ends.  A step is
  *  - a realloc that made the block larger, or
- *  - a copy, as std::vector and string do it: a call of the same place hands out
- *    a larger block (at most 4 times as large, and 64 bytes), and the very next
- *    thing this thread does is free the smaller one.  The same place: the
+ *  - a copy, as std::vector and string do it: a call from the same place
+ *    returns a larger block (at most 4 times as large, plus 64 bytes), and the
+ *    next event of this thread frees the smaller one. The same place: the
  *    innermost frame and its caller are the same.  Copies alone are a chain from
  *    GROWTH_COPIES steps on that at least doubled it; fewer may be chance.
  * A chain belongs to the stack of its first step, with all its steps.
  *
- * Copied: the old size at every step that moved the block, unless it is known that
- * realloc moved pages (heap_moved_pages); the most it can have been.
+ * Copied: the old size at every step that moved the block, unless realloc is
+ * known to have moved pages (heap_moved_pages): an upper bound.
  *
  * Advice.  Chains of a site are put into classes by powers of two of their
  * greatest size.  reserve is the greatest size in the smallest class for which
  * nine tenths of the site's steps belong to chains of it or smaller ones; saved
- * are those chains' steps and copies.  Steps of larger chains are not counted as
- * saved, so that the figures are lower bounds.  spare is what those chains would
- * have beyond their own greatest size, on average.
+ * are the steps and copies of those chains.  Steps of larger chains are not counted as
+ * saved, so that the figures are lower bounds.  spare is the mean number of
+ * bytes that those chains would leave unused.
  */
 #ifndef MPROF_PASS_GROWTH_H
 #define MPROF_PASS_GROWTH_H
@@ -75,7 +75,7 @@ extern const struct pass_ops growth_pass;
 
 /* ---- for the loops of growth.c and fused.c ---- */
 
-/* What a thread did last. */
+/* The last event of a thread. */
 struct growth_handed {
 	uint64_t addr, size;
 	uint32_t stack, process, number;
@@ -95,7 +95,7 @@ static inline bool growth_may_copy(uint64_t old_size, uint64_t new_size)
 /* `old` was freed just behind a larger one that was handed out: was it copied? */
 void growth_copied(struct growth *g, struct array *chains, const struct growth_handed *last,
 		   const struct block *old, uint32_t number);
-/* The end of a realloc that was given `old`. */
+/* The end of a realloc of `old`. */
 void growth_resized(struct growth *g, struct array *chains, const struct event *e,
 		    const struct block *old, uint32_t number);
 

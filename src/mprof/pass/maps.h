@@ -32,7 +32,7 @@ struct maps_of {
 	uint64_t now, peak, peak_ticks; /* anonymous bytes; the last state before its end */
 	uint64_t file_now, file_peak;
 	uint64_t unknown_unmapped;     /* bytes unmapped that were never seen mapped */
-	int64_t break_now, break_peak; /* bytes the break was moved by */
+	int64_t break_now, break_peak; /* bytes that the break was moved */
 	uint64_t looked;	/* ticks: when it had most private writable pages in memory */
 	uint64_t resident_of;	/* bytes of these, */
 	uint64_t resident;	/* and what of them it had mapped itself */

@@ -24,7 +24,7 @@ struct peak {
 	struct walk *walk;
 	struct peak_of all;
 	struct array process; /* struct peak_of, by index of the heap */
-	bool apart;	      /* `all` is kept; before that it is what the only process has */
+	bool apart;	      /* `all` is maintained; before that it equals the only process */
 };
 
 extern const struct pass_ops peak_pass;

@@ -235,7 +235,7 @@ static void map_call(struct sites *s, const struct event *e, const struct note *
 	accumulator->map_bytes += e->size;
 }
 
-/* With many stacks, most of the time goes into waiting for memory. */
+/* With many stacks, most of the time is spent waiting for memory. */
 PREFETCHES look_ahead(const struct work *k, const struct batch *b, size_t i)
 {
 	const struct note *n = &b->note[i];
