@@ -215,38 +215,59 @@ static void put_cell(FILE *out, const struct table *t, const struct widths *w, s
 		pad(out, GAP);
 }
 
-/* The end of the columns from `first` that fit into one line. */
-static size_t group_end(const struct widths *w, size_t first, size_t most)
+/*
+ * Columns [first, end) are one table.  Those for which there is no room make another one
+ * underneath, which begins with the first column again.
+ */
+struct part {
+	size_t first, end;
+};
+
+static size_t part_column(const struct part *p, size_t i)
 {
-	size_t used = GAP + (first ? CONTINUATION : 0) + w->now[first], end = first + 1;
+	return p->first && !i ? 0 : p->first + i - (p->first > 0);
+}
+
+static size_t part_columns(const struct part *p)
+{
+	return p->end - p->first + (p->first > 0);
+}
+
+static struct part part_from(const struct widths *w, size_t first, size_t most)
+{
+	size_t used = GAP + (first ? w->now[0] + GAP : 0) + w->now[first], end = first + 1;
 
 	while (end + w->below < w->columns && used + GAP + w->now[end] <= most)
 		used += GAP + w->now[end++];
-	return end;
+	return (struct part){ first, end };
 }
 
-static void put_titles(FILE *out, const struct table *t, const struct widths *w, size_t first,
-		       size_t end)
+static void put_titles(FILE *out, const struct table *t, const struct widths *w,
+		       const struct part *p)
 {
+	const size_t columns = part_columns(p);
 	const char *rest[TABLE_COLUMNS];
 	size_t lines = 1, line, i, n;
 	char *text;
 
-	for (i = first; i < end; i++) {
-		rest[i] = t->title[i] + 1;
-		n = title_lines(rest[i], w->now[i]);
+	for (i = 0; i < columns; i++) {
+		const size_t column = part_column(p, i);
+
+		rest[i] = t->title[column] + 1;
+		n = title_lines(rest[i], w->now[column]);
 		lines = n > lines ? n : lines;
 	}
 	for (line = lines; line--;) {
-		pad(out, GAP + (first ? CONTINUATION : 0));
-		for (i = first; i < end; i++) {
+		pad(out, GAP);
+		for (i = 0; i < columns; i++) {
+			const size_t column = part_column(p, i);
 			/* Below each other at the bottom. */
-			const bool now = title_lines(rest[i], w->now[i]) > line;
+			const bool now = title_lines(rest[i], w->now[column]) > line;
 			const char *from = rest[i];
 
-			n = now ? title_line(from, w->now[i], &rest[i]) : 0;
+			n = now ? title_line(from, w->now[column], &rest[i]) : 0;
 			text = must_strndup(from, n);
-			put_cell(out, t, w, i, text, i + 1 == end);
+			put_cell(out, t, w, column, text, i + 1 == columns);
 			free(text);
 		}
 		fputc('\n', out);
@@ -261,19 +282,44 @@ static bool is_empty(char **cell, size_t first, size_t end)
 	return true;
 }
 
-static void put_row(FILE *out, const struct table *t, const struct widths *w, char **cell,
-		    size_t most)
+static void put_row(FILE *out, const struct table *t, const struct widths *w, const struct part *p,
+		    char **cell)
 {
-	size_t first, end, i;
+	const size_t columns = part_columns(p);
+	size_t i;
 
-	for (first = 0; first < w->columns; first = end) {
-		end = group_end(w, first, most);
-		if (end - first < w->columns && is_empty(cell, first, end))
+	for (i = 0; i < columns; i++)
+		put_cell(out, t, w, part_column(p, i), cell[part_column(p, i)], i + 1 == columns);
+	fputc('\n', out);
+}
+
+/* The last column, on a line of its own. */
+static void put_last(FILE *out, const struct table *t, const struct widths *w, const char *s)
+{
+	if (!s[strspn(s, " ")])
+		return;
+	pad(out, GAP + CONTINUATION);
+	put_cell(out, t, w, w->columns - 1, s, true);
+	fputc('\n', out);
+}
+
+static void put_part(FILE *out, const struct table *t, const struct widths *w, const struct part *p)
+{
+	const bool below = w->below && !p->first;
+	size_t i;
+
+	terminal_style(out, STYLE_HEADING);
+	put_titles(out, t, w, p);
+	if (below)
+		put_last(out, t, w, t->title[w->columns - 1] + 1);
+	terminal_style(out, STYLE_PLAIN);
+	for (i = 0; i + w->columns <= t->cells; i += w->columns) {
+		if (p->first && is_empty(t->cell + i, p->first, p->end))
 			continue;
-		pad(out, GAP + (first ? CONTINUATION : 0));
-		for (i = first; i < end; i++)
-			put_cell(out, t, w, i, cell[i], i + 1 == end);
-		fputc('\n', out);
+		pad(out, GAP);
+		put_row(out, t, w, p, t->cell + i);
+		if (below)
+			put_last(out, t, w, t->cell[i + w->columns - 1]);
 	}
 }
 
@@ -281,7 +327,8 @@ void table_print(struct table *t, FILE *out)
 {
 	const size_t most = out == stdout ? terminal_width() : SIZE_MAX;
 	struct widths w = { .columns = table_columns(t) };
-	size_t i, n, first, end;
+	struct part part = { 0, 0 };
+	size_t i, n;
 
 	for (i = 0; i < t->cells; i++) {
 		n = width_of(t->cell[i]);
@@ -293,14 +340,12 @@ void table_print(struct table *t, FILE *out)
 		w.now[i] = w.wide[i] > n ? w.wide[i] : n;
 	}
 	narrow(t, &w, most);
-	terminal_style(out, STYLE_HEADING);
-	for (first = 0; first < w.columns; first = end) {
-		end = group_end(&w, first, most);
-		put_titles(out, t, &w, first, end);
+	while (part.end + w.below < w.columns) {
+		if (part.end)
+			fputc('\n', out);
+		part = part_from(&w, part.end, most);
+		put_part(out, t, &w, &part);
 	}
-	terminal_style(out, STYLE_PLAIN);
-	for (i = 0; i + w.columns <= t->cells; i += w.columns)
-		put_row(out, t, &w, t->cell + i, most);
 	for (i = 0; i < t->cells; i++)
 		free(t->cell[i]);
 	free(t->cell);

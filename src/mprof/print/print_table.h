@@ -9,7 +9,7 @@
  *
  * Where the screen is too narrow, titles break between words, bars become shorter and
  * names (columns aligned by <) are elided in their middle.  Figures stay whole: columns
- * for which there is still no room go on below.
+ * for which there is still no room make another table underneath, with the first column again.
  *
  * A title begins with < or >: how its column is aligned; "<" alone is a column of
  * bars.  Cells fill rows from left to right.

@@ -88,7 +88,7 @@ static size_t put_titles(struct replay_table *t, const struct replay_answer *a)
 		return c;
 	t->table.title[c++] = ">ns a call";
 	if (v->played > 1)
-		t->table.title[c++] = t->versus;
+		t->table.title[c++] = t->time_versus;
 	if (a->runs->time_mode == RUNS_THREADS)
 		t->table.title[c++] = ">Calls a second";
 	return c;
@@ -110,6 +110,7 @@ void replay_table_rows(struct replay_table *t, const struct replay_answer *a)
 		     ? a->runs->row[v->reference].variant->name
 		 : v->reference ? "reference"
 				: "the first");
+	snprintf(t->time_versus, sizeof(t->time_versus), ">time %s", t->versus + 1);
 	snprintf(t->kept, sizeof(t->kept), ">%.3g s after freeing", replay_waited(a) / 1e3);
 	columns = put_titles(t, a);
 	for (i = 0; i < a->runs->n; i++) {

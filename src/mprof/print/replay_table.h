@@ -9,7 +9,7 @@
 struct replay_table {
 	struct table table; /* without cells: there is nothing to show */
 	char title[128];    /* above it */
-	char versus[64], kept[48];
+	char versus[64], time_versus[64], kept[48];
 };
 
 /* Both fill *t, which must stay where it is until table_print() or table_drop(). */
