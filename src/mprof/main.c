@@ -18,6 +18,7 @@
 #include "cmd/counts.h"
 #include "cmd/help.h"
 #include "cmd/forms.h"
+#include "cmd/run_keys.h"
 #include "cmd/usage.h"
 #include "util/pager.h"
 #include "util/plain.h"
@@ -25,7 +26,8 @@
 
 struct form {
 	const char *test, *mode, *counts, *log;
-	char **argv; /* the first word that is no option, and all behind it; NULL */
+	struct run_keys keys; /* for -m */
+	char **argv;	      /* the first word that is no option, and all behind it; NULL */
 };
 
 static int take_version(const struct option_row *row, const char *arg, void *to, struct error *err)
@@ -45,6 +47,8 @@ static const char *const modes[] = {
 
 static const struct option_type version = { "flag", take_version, NULL, COMPLETE_NOTHING };
 
+#define WITH_MODE "Settings of -m MODE:"
+
 #define OPTIONS struct form
 static const struct option_row options[] = {
 	OPTION_CUSTOM('t', "test", "COMMAND", const char *, test, &option_command,
@@ -56,6 +60,10 @@ static const struct option_row options[] = {
 	OPTION_FILE('l', "log", "LOG", log, "Report on this trace; with -t: write the trace to it"),
 	OPTION_CALL('V', "version", NULL, &version, "Show the version"),
 	OPTION_ROWS_ALONE(option_terminal),
+	OPTION_TITLE(WITH_MODE),
+	OPTION_RUN_STACKS(keys),
+	OPTION_RUN_TOTALS(keys),
+	OPTION_RUN_SETTINGS(keys),
 	OPTION_END,
 };
 
@@ -77,6 +85,7 @@ static const struct usage usage = {
 		"[-c COUNTS]\n-l LOG",
 	.doc = "",
 	.more = lists,
+	.brief = WITH_MODE,
 	.words = USAGE_PROGRAM,
 	.at = offsetof(struct form, argv),
 };
@@ -117,7 +126,9 @@ static int dispatch(const struct form *form)
 	if (old_mode(form, "TEST"))
 		return cmd_error(STATUS_USAGE, "no command given; for example: mprof -t \"ls -l\"");
 	if (mode)
-		return mode_run(form->mode, form->argv);
+		return mode_run(form->mode, form->argv, &form->keys);
+	if (run_keys_given(&form->keys))
+		return cmd_error(STATUS_USAGE, "these options belong to -m: mprof -m MODE PROGRAM");
 	if (form->argv)
 		return run_command(form->argv);
 	if (form->log && !form->counts)

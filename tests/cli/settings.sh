@@ -173,6 +173,41 @@ test_settings_of_stat() {
 	expect_text err 'no program given; for example: mprof stat -- ls -l'
 }
 
+# mprof -m MODE has the same settings as the commands.
+test_settings_of_modes() {
+	chosen
+	run "$mprof" -m Profile -q --only other --set PROFILE_PATH=p -- sh -c './chosen; ./other; exit 5'
+	expect_status 5
+	[ ! -s err ] || bad "a quiet run said: $(cat err)"
+	expect_same 'recorded' "$(programs_of p)" 'other'
+	run "$mprof" --stack-min-size 128 -m Profile --set PROFILE_PATH=q ./chosen thread
+	expect_status 4
+	expect_same 'small blocks' "$(chosen_figure q calls small_blocks)" 13
+	run "$mprof" -m Profile --threads 2-9 --paused --set PROFILE_PATH=r ./chosen thread
+	expect_same 'paused' "$(chosen_figure r calls small)" 0
+	run "$mprof" -m LogMmap --no-children -q --set LOG_PATH=log ./chosen fork
+	expect_same 'one process' "$("$mprof" report --json log | jq '.processes | length')" 1
+	run env PMI_RANK=2 "$mprof" -m Profile --ranks 0-1 --set PROFILE_PATH=s ./chosen
+	expect_status 0
+	[ ! -e s ] || bad 'a file of a rank that was not chosen'
+	printf '[sample]\nbytes = 64K\n' >conf.ini
+	run "$mprof" -m Sample --config conf.ini --preset long-run --show-config
+	expect_status 0
+	for line in MODE=Sample SAMPLE_BYTES=65536 DUMP_EVERY=600; do
+		expect_text out "${line%%=*} = ${line#*=}"
+	done
+	run "$mprof" --paused report p
+	expect_status 2
+	expect_one_line_error
+	expect_text err 'these options belong to -m: mprof -m MODE PROGRAM'
+	run "$mprof" -m Profile --ranks 4-1 ./chosen
+	expect_status 2
+	expect_one_line_error
+	run "$mprof" --help
+	expect_text out 'Settings of -m MODE:'
+	expect_no_text out 'or resident memory'
+}
+
 test_settings_sources() {
 	chosen
 	cat >conf.ini <<'END'

@@ -6,8 +6,10 @@
 
 #include <stdbool.h>
 
-/* -m: runs argv, which ends with NULL, in this MODE; "HELP" lists the modes. */
-int mode_run(const char *mode, char **argv);
+struct run_keys;
+
+/* -m: runs argv, which ends with NULL, in this MODE with these settings; "HELP" lists the modes. */
+int mode_run(const char *mode, char **argv, const struct run_keys *keys);
 
 /*
  * -t: counts, records and reports on argv, which ends with NULL; a single word is a line for

@@ -10,6 +10,8 @@
 #include <strings.h>
 
 #include "../print/print_errors.h"
+#include "../run/settings.h"
+#include "run_keys.h"
 #include "run_messages.h"
 #include "cmd.h"
 #include "help.h"
@@ -53,14 +55,14 @@ static int run(struct run_plan *plan)
 	run_messages_tell(plan, &result);
 	if (result.path && !strcmp(conf_get(&plan->conf, CONF_MODE), "Guard"))
 		tell_errors(result.path);
-	if (result.path)
+	if (result.path && !plan->quiet)
 		fprintf(stderr, "mprof: recorded in %s\n", cmd_path(result.path));
 	status = run_messages_status(&result);
 	run_release(&result);
 	return status;
 }
 
-int mode_run(const char *mode, char **argv)
+int mode_run(const char *mode, char **argv, const struct run_keys *keys)
 {
 	struct run_plan plan = { .with_samples = true };
 	int status = STATUS_USAGE;
@@ -69,12 +71,16 @@ int mode_run(const char *mode, char **argv)
 		help_modes(stdout);
 		return STATUS_OK;
 	}
-	if (!argv || !argv[0])
+	if ((!argv || !argv[0]) && !keys->show)
 		return cmd_error(STATUS_USAGE,
 				 "-m %s needs a program to run: mprof -m %s -- PROGRAM", mode,
 				 mode);
-	if (run_messages_plan(&plan, argv, mode, CONF_KEYS, NULL))
-		status = run(&plan);
+	if (run_messages_plan(&plan, argv, NULL, CONF_KEYS, NULL) &&
+	    run_keys_set(&plan, keys, mode, CONF_NONE, NULL)) {
+		if (keys->show)
+			settings_print(&plan.conf, stdout);
+		status = keys->show ? STATUS_OK : run(&plan);
+	}
 	run_messages_release(&plan);
 	return status;
 }

@@ -145,10 +145,49 @@ const struct option_row option_run_settings[] = {
 	OPTION_END,
 };
 
+const struct option_row option_run_totals[] = {
+	OPTION_TITLE("Which blocks:"),
+	OPTION_CUSTOM(0, "threads", "N[-M][,...]", const char *, word[CONF_THREADS], &option_ranges,
+		      "Count only what these threads allocate; the main thread is 1"),
+	OPTION_KEY_HERE("stack-min-size", "BYTES", STACK_MIN_SIZE,
+			"Count smaller blocks together, without a stack"),
+	OPTION_KEY_HERE("stack-max-size", "BYTES", STACK_MAX_SIZE, "Count larger blocks together"),
+	OPTION_KEY_HERE_SET("hide-zero-live", HIDE_ZERO_LIVE, 1,
+			    "Leave stacks without live blocks out of folded"),
+	OPTION_KEY_HERE_SET("paused", PAUSED, 1, "Count no blocks until mprof ctl PID resume"),
+	OPTION_TITLE("Dumps while it runs:"),
+	OPTION_WORDS_TEXT(0, "dump", "WHAT", word[CONF_DUMP], words_EXIT_FORM,
+			  "Write %s in dumps while it runs; several with commas [text]"),
+	OPTION_CUSTOM(0, "dump-signal", "SIGNAL", const char *, word[CONF_DUMP_SIGNAL],
+		      &option_signal, "Write a dump whenever a process gets SIGNAL, such as USR1"),
+	OPTION_KEY_HERE("dump-every", "SECONDS", DUMP_EVERY, "Write a dump every SECONDS"),
+	OPTION_KEY_HERE("dump-calls", "CALLS", DUMP_CALLS, "Write a dump every CALLS allocations"),
+	OPTION_KEY_HERE("dump-peak", "PERCENT", DUMP_PEAK,
+			"Write a dump when the peak exceeds that of the last dump by this much"),
+	OPTION_AMOUNT("dump-requested", word[CONF_DUMP_REQUESTED],
+		      "Write a dump when live blocks exceed SIZE, such as 500M or 80%"),
+	OPTION_AMOUNT("dump-rss", word[CONF_DUMP_RSS], "or resident memory"),
+	OPTION_AMOUNT("dump-virtual", word[CONF_DUMP_VIRTUAL], "or address space"),
+	OPTION_AMOUNT("dump-system", word[CONF_DUMP_SYSTEM],
+		      "or the memory that all processes of the machine use"),
+	OPTION_AMOUNT("dump-stack", word[CONF_DUMP_STACK],
+		      "or the stack of a thread that allocates"),
+	OPTION_END,
+};
+
 int run_keys_check(const struct run_keys *k, char *const *argv, const char *missing,
 		   struct error *err)
 {
 	return argv || k->show ? 0 : fail(err, -EINVAL, "%s", missing);
+}
+
+bool run_keys_given(const struct run_keys *k)
+{
+	bool given = k->preset || k->config || k->set || k->show || k->quiet;
+
+	for (int key = 0; key < CONF_KEYS; key++)
+		given = given || k->word[key] || k->given[key];
+	return given;
 }
 
 void run_keys_release(struct run_keys *k)

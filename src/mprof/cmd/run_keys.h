@@ -44,6 +44,10 @@ extern const struct option_type option_signal;
 extern const struct option_row option_run_stacks[];
 #define OPTION_RUN_STACKS(keys) OPTION_ROWS(option_run_stacks, keys)
 
+/* Which blocks a profile has, and when it is dumped. */
+extern const struct option_row option_run_totals[];
+#define OPTION_RUN_TOTALS(keys) OPTION_ROWS(option_run_totals, keys)
+
 /* Settings that no option has, and which processes are recorded. */
 extern const struct option_row option_run_settings[];
 #define OPTION_RUN_SETTINGS(keys) OPTION_ROWS(option_run_settings, keys)
@@ -54,6 +58,8 @@ extern const struct option_row option_run_settings[];
  */
 bool run_keys_set(struct run_plan *plan, const struct run_keys *keys, const char *mode,
 		  enum conf_key file, const char *path);
+/* One of them was given. */
+bool run_keys_given(const struct run_keys *keys);
 void run_keys_release(struct run_keys *keys);
 
 /* From usage.check, whose usage.missing is NULL: a program is needed unless settings are shown. */

@@ -21,38 +21,6 @@ struct options {
 	char **argv;
 };
 
-#define OPTIONS struct run_keys
-static const struct option_row option_dumps[] = {
-	OPTION_TITLE("Which blocks:"),
-	OPTION_CUSTOM(0, "threads", "N[-M][,...]", const char *, word[CONF_THREADS], &option_ranges,
-		      "Count only what these threads allocate; the main thread is 1"),
-	OPTION_KEY_HERE("stack-min-size", "BYTES", STACK_MIN_SIZE,
-			"Count smaller blocks together, without a stack"),
-	OPTION_KEY_HERE("stack-max-size", "BYTES", STACK_MAX_SIZE, "Count larger blocks together"),
-	OPTION_KEY_HERE_SET("hide-zero-live", HIDE_ZERO_LIVE, 1,
-			    "Leave stacks without live blocks out of folded"),
-	OPTION_KEY_HERE_SET("paused", PAUSED, 1, "Count no blocks until mprof ctl PID resume"),
-	OPTION_TITLE("Dumps while it runs:"),
-	OPTION_WORDS_TEXT(0, "dump", "WHAT", word[CONF_DUMP], words_EXIT_FORM,
-			  "Write %s in dumps while it runs; several with commas [text]"),
-	OPTION_CUSTOM(0, "dump-signal", "SIGNAL", const char *, word[CONF_DUMP_SIGNAL],
-		      &option_signal, "Write a dump whenever a process gets SIGNAL, such as USR1"),
-	OPTION_KEY_HERE("dump-every", "SECONDS", DUMP_EVERY, "Write a dump every SECONDS"),
-	OPTION_KEY_HERE("dump-calls", "CALLS", DUMP_CALLS, "Write a dump every CALLS allocations"),
-	OPTION_KEY_HERE("dump-peak", "PERCENT", DUMP_PEAK,
-			"Write a dump when the peak exceeds that of the last dump by this much"),
-	OPTION_AMOUNT("dump-requested", word[CONF_DUMP_REQUESTED],
-		      "Write a dump when live blocks exceed SIZE, such as 500M or 80%"),
-	OPTION_AMOUNT("dump-rss", word[CONF_DUMP_RSS], "or resident memory"),
-	OPTION_AMOUNT("dump-virtual", word[CONF_DUMP_VIRTUAL], "or address space"),
-	OPTION_AMOUNT("dump-system", word[CONF_DUMP_SYSTEM],
-		      "or the memory that all processes of the machine use"),
-	OPTION_AMOUNT("dump-stack", word[CONF_DUMP_STACK],
-		      "or the stack of a thread that allocates"),
-	OPTION_END,
-};
-#undef OPTIONS
-
 #define OPTIONS struct options
 static const struct option_row options[] = {
 	OPTION_FILE('o', "output", "FILE", output,
@@ -74,7 +42,7 @@ static const struct option_row options[] = {
 	    "Write these numbers in folded: calls, total, live, peak, or (samples) time [calls]",
 	    .least = CONF_FOLDED_VALUE),
 	OPTION_RUN_STACKS(keys),
-	OPTION_ROWS(option_dumps, keys),
+	OPTION_RUN_TOTALS(keys),
 	OPTION_RUN_SETTINGS(keys),
 	OPTION_END,
 };

@@ -272,6 +272,7 @@ static size_t lines_of(const char *s)
 static void help(FILE *out, const char *name, const struct usage *u, const struct rows *rows,
 		 bool all)
 {
+	const char *brief = all ? NULL : u->brief;
 	size_t names, size;
 	char *text = NULL;
 	bool fits = false;
@@ -281,10 +282,13 @@ static void help(FILE *out, const char *name, const struct usage *u, const struc
 	for (names = rows->n; !fits; names--) {
 		if (names && names < rows->n && rows->row[names].option->name)
 			continue;
+		if (brief && names &&
+		    (names == rows->n || strcmp(rows->row[names].option->help, brief) != 0))
+			continue;
 		f = must_memstream(&text, &size);
 		print_help(f, name, u, rows, names);
 		must_close(f);
-		fits = all || !names || lines_of(text) <= HELP_LINES;
+		fits = all || brief || !names || lines_of(text) <= HELP_LINES;
 		if (fits)
 			fputs(text, out);
 		free(text);
@@ -495,7 +499,6 @@ static int take_arguments(struct parsing *p, int argc, char **argv)
 
 static int parse(struct parsing *p, int argc, char **argv)
 {
-	const bool whole = !*command_of(argv[0]);
 	struct option rows[ROWS_MOST + 3];
 	char letters[3 * ROWS_MOST + 4] = "+:";
 	const struct option_row *o;
@@ -514,7 +517,7 @@ static int parse(struct parsing *p, int argc, char **argv)
 			if (optarg && strcmp(optarg, "all"))
 				return fail(&p->err, -EINVAL,
 					    "invalid --help '%s': expected nothing or all", optarg);
-			help(stdout, argv[0], p->usage, &p->rows, optarg || whole);
+			help(stdout, argv[0], p->usage, &p->rows, optarg);
 			exit(STATUS_OK);
 		case USAGE:
 			help_forms(stdout, argv[0], p->usage);

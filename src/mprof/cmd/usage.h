@@ -28,6 +28,8 @@ struct usage {
 	const char *args;    /* in usage lines; a line for each form */
 	const char *doc;     /* what the command does; behind \v what else is to be said */
 	char *(*more)(void); /* a text behind the options, to be freed; NULL: none */
+	const char *brief;   /* the help lists options from this title on by name only; NULL: if
+			      * they do not fit */
 	enum usage_words words;
 	size_t at;	     /* of the words, in the struct of the options */
 	const char *missing; /* asks for them if there are none; NULL: none are needed */
