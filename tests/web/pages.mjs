@@ -23,7 +23,28 @@ const poll = async (page, test, what) => { // the page's policy forbids eval, wh
   throw new Error(`waited for ${what}`);
 };
 
-async function open(report, hash = "", options = {}) {
+// Tests of each report share a page of it, for an address says all that it shows; the others have their own.
+const shared = new Map();
+let sharing = false;
+
+async function open(report, hash = "", options = undefined) {
+  const share = sharing && !options && report.file;
+  if (share && shared.has(report.file)) {
+    const page = shared.get(report.file);
+    page.problems.length = 0;
+    await go(page, "");
+    await go(page, hash);
+    return page;
+  }
+  const page = await load(report, hash, options ?? {});
+  if (share) {
+    shared.set(report.file, page);
+    page.close = async () => {};
+  }
+  return page;
+}
+
+async function load(report, hash, options) {
   const page = await browser.newPage({ viewport: { width: 1280, height: 860 }, acceptDownloads: true, ...options });
   page.problems = [];
   page.on("console", (m) => page.problems.push(`console: ${m.text()}`));
@@ -69,7 +90,14 @@ const rows = (page, n = 5) => page.evaluate((most) => [...document.querySelector
   .map((r) => [...r.cells].map((c) => c.innerText.trim())), n);
 
 const tests = [];
-const each = (name, run) => world.reports.forEach((r) => tests.push([`${r.name}: ${name}`, () => run(r)]));
+const each = (name, run) => world.reports.forEach((r) => tests.push([`${r.name}: ${name}`, async () => {
+  sharing = true;
+  try {
+    await run(r);
+  } finally {
+    sharing = false;
+  }
+}]));
 const only = (which, name, run) => world.reports.filter((r) => r.name === which)
   .forEach((r) => tests.push([`${r.name}: ${name}`, () => run(r)]));
 
@@ -218,21 +246,24 @@ const sourceRows = (page) => page.evaluate(() => [...document.querySelectorAll("
   .map((r) => [...r.cells].map((c) => c.textContent)));
 const note = (page) => page.locator("#page .note").allInnerTexts().then((t) => t.join(" "));
 
-async function annotated(page, said) {
-  const shown = new Map((await sourceRows(page)).map((row) => [+row[3], row])), sizes = {};
+async function annotated(page, said, byLine) {
+  const shown = new Map((await sourceRows(page)).map((row) => [+row[5], row])), sizes = {}, counts = new Map();
+  for (const row of byLine.rows.filter((row) => /words\.cc$/.test(row.file)))
+    counts.set(row.line, [count(row.figures.calls), count(row.blocks.freed)]);
+  assert.ok(counts.size > 1);
   for (const row of said.rows[0].lines)
-    sizes[row.line] = shown.get(row.line)[2];
+    sizes[row.line] = shown.get(row.line)[4];
   for (const line of said.rows[0].lines.filter((line) => line.inclusive.peak)) {
     const own = line.exclusive.peak ? bytes(line.exclusive.peak) : "";
-    assert.deepEqual(shown.get(line.line), [own, bytes(line.inclusive.peak), sizes[line.line], String(line.line), line.source]);
+    assert.deepEqual(shown.get(line.line), [own, bytes(line.inclusive.peak), ...(counts.get(line.line) ?? ["", ""]), sizes[line.line], String(line.line), line.source]);
   }
   assert.ok(Object.values(sizes).some((s) => /^\d.* \/ .* \/ .*(byte|KiB)/.test(s)), JSON.stringify(sizes));
-  assert.equal(shown.get(1)[4], "// SPDX-License-Identifier: LGPL-3.0-or-later");
+  assert.equal(shown.get(1)[6], "// SPDX-License-Identifier: LGPL-3.0-or-later");
 }
 
 only("c++", "sources have the text and the figures of mprof report annotate; homes are hidden", async (r) => {
   const page = await open(r, "page=sources");
-  await annotated(page, r.said.annotate);
+  await annotated(page, r.said.annotate, r.said.lines);
   assert.equal(await note(page), "");
   assert.equal(await page.locator("#page h2").innerText(), "~/words.cc");
   const all = await readFile(r.file, "utf8"), home = r.file.slice(0, r.file.lastIndexOf("/"));
@@ -254,7 +285,7 @@ only("c++", "sources have the text and the figures of mprof report annotate; hom
 only("c", "sources stay out of a page unless asked for", async (r) => {
   const page = await open(r, "page=sources"), all = await readFile(r.file, "utf8");
   assert.match(await note(page), /without source text.*--sources/);
-  assert.ok((await sourceRows(page)).some((row) => /layout|main/.test(row[4])));
+  assert.ok((await sourceRows(page)).some((row) => /layout|main/.test(row[6])));
   assert.ok(!all.includes("SPDX-License-Identifier: LGPL-3.0-or-later"));
   assert.deepEqual(page.problems, []);
   await page.close();
@@ -476,18 +507,20 @@ only("c++", "what is typed is a part of a name; names that are patterns match th
 });
 
 each("curves: bands add up, and sums over time are those of mprof report", async (r) => {
-  const page = await open(r), csv = async (curve, by) => {
+  const page = await open(r), saved = async (curve, by, kind) => {
     await go(page, `curve=${curve}&band=${by}`);
-    const text = await page.evaluate(() => { // Chromium asks before a page saves a dozen files
+    return page.evaluate((name) => { // Chromium asks before a page saves a dozen files
       const { createObjectURL } = URL, { click } = HTMLAnchorElement.prototype;
       let blob;
       URL.createObjectURL = (b) => { blob = b; return "#"; };
       HTMLAnchorElement.prototype.click = () => {};
-      [...document.querySelectorAll("#timeline button")].find((b) => b.textContent === "CSV").click();
+      [...document.querySelectorAll("#timeline button")].find((b) => b.textContent === name).click();
       URL.createObjectURL = createObjectURL;
       HTMLAnchorElement.prototype.click = click;
       return blob.text();
-    });
+    }, kind);
+  }, csv = async (curve, by) => {
+    const text = await saved(curve, by, "CSV");
     return text.trim().split("\r\n").slice(1).map((line) => line.split(",").map(Number));
   };
   const sum = (row) => row.slice(1).reduce((a, b) => a + b, 0), near = (a, b, what) => assert.ok(Math.abs(a - b) <= 1e-6 * Math.max(1, Math.abs(b)), `${what}: ${a} and ${b}`);
@@ -499,6 +532,9 @@ each("curves: bands add up, and sums over time are those of mprof report", async
       rows.forEach((row, i) => near(sum(row), sum(whole[i]), `${curve} by ${by} at ${row[0]}`));
     }
   }
+  const told = JSON.parse(await saved("live", "owner", "JSON"));
+  assert.deepEqual(told.ns.map((ns, i) => [ns / 1e9, ...told.layers.map((l) => l.values[i])]), await csv("live", "owner"));
+  assert.deepEqual([told.curve, told.unit, told.per_second, told.divided_by], ["Live bytes", "bytes", false, "function"]);
   const figures = r.said["hot --by function"].total.figures;
   assert.equal(Math.max(...(await csv("live", "owner")).map(sum)), r.said[""].peak_bytes);
   near(over(await csv("calls", "none")), figures.calls, "calls");
@@ -683,7 +719,7 @@ const heapSays = (page) => page.locator("#page .mp-now").innerText();
 const drawn = (page) => page.evaluate(() => new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 50)));
 
 each("the heap map shows the peak, and follows the window", async (r) => {
-  const page = await open(r, "page=heap"), all = r.said[""].processes.filter((p) => p.events > 0);
+  const page = await open(r, "page=heap", {}), all = r.said[""].processes.filter((p) => p.events > 0);
   const most = all.reduce((x, p) => p.events > x.events ? p : x);
   await heapReady(page);
   await drawn(page);
@@ -1002,7 +1038,7 @@ only("c++", "light and dark by a button, in saved pictures, too", async (r) => {
   await page.close();
 });
 
-const served = (name, run) => tests.push([`view: ${name}`, () => run(world.view)]);
+const served = (name, run) => world.view && tests.push([`view: ${name}`, () => run(world.view)]);
 
 served("every page is drawn without a complaint, and only its server is asked", async (v) => {
   const page = await open({ url: v.url + "0/" });
@@ -1041,7 +1077,8 @@ served("an exact window is answered by the trace, as mprof report does", async (
 served("source files that the trace names are shown, and no others", async (v) => {
   const page = await open({ url: v.url + "0/" }, "page=sources");
   await poll(page, () => document.querySelectorAll(".source tbody tr").length > 30, "the text");
-  await annotated(page, world.reports.find((r) => r.name === "c++").said.annotate);
+  const { annotate, lines } = world.reports.find((r) => r.name === "c++").said;
+  await annotated(page, annotate, lines);
   const status = (what) => page.evaluate((w) => fetch(w).then((r) => r.status), what);
   assert.equal(await status("source?file=0"), 200);
   assert.equal(await status("source?file=1000"), 400);

@@ -83,7 +83,8 @@ function sourceRow(v: View, number: number, row: Row | undefined, full: FullRow 
 	const line = number ? String(number) : "?";
 	return el("tr", { class: chosen ? "chosen" : null, id: chosen ? "chosen" : null }, own,
 		el("td", { class: "n" }, row?.sum ? figure(unit, row.sum) : ""),
-		el("td", { class: "n", title: full ? `${full.own.calls} allocations in the whole run` : null }, sizesOf(full)),
+		el("td", { class: "n" }, full?.own.calls ? figure("calls", full.own.calls) : ""), el("td", { class: "n" }, full?.own.calls ? figure("calls", full.own.freed) : ""),
+		el("td", { class: "n" }, sizesOf(full)),
 		el("td", { class: "n" }, row ? el("button", { type: "button", class: "name", title: `Call graph around ${nameOf(v.d, row.line)}`,
 			click: () => v.set({ page: "callers", chosen: row.line }) }, line) : line),
 		el("td", {}, el("code", {}, text)));
@@ -109,13 +110,13 @@ function listing(v: View, rows: Map<number, Row>, full: Map<number, FullRow>, te
 			n++;
 		if (!text.length)
 			continue;
-		const to = n, gap = el("tr", { class: "gap" }, el("td", { colspan: 5 }, el("button", { type: "button", click: () => {
+		const to = n, gap = el("tr", { class: "gap" }, el("td", { colspan: 7 }, el("button", { type: "button", click: () => {
 			gap.replaceWith(...Array.from({ length: to - from + 1 }, (_, i) => one(from + i)));
 		} }, `Show lines ${from} to ${to}`)));
 		body.append(gap);
 	}
 	return el("div", { class: "scroll" }, el("table", { class: "source" }, el("thead", {}, el("tr", {},
-		...["Own", "With callees", "Sizes: least / mean / greatest", "Line"].map(t => el("th", { scope: "col", class: "n" }, t)), el("th", { scope: "col" }, "Source"))), body));
+		...["Own", "With callees", "Allocations", "Freed", "Sizes: least / mean / greatest", "Line"].map(t => el("th", { scope: "col", class: "n" }, t)), el("th", { scope: "col" }, "Source"))), body));
 }
 
 function remarks(v: View, file: string, s: Source | null): HTMLElement | null {

@@ -97,7 +97,8 @@ export class Timeline {
 			...(curve.cells ? [select("by", bands, band, v => this.onCurve(curve.key, v))] : []), el("small", {}, curve.help)] : [el("small", {}, "Resident memory, by what it was used for")]),
 			el("span", { class: "saves" }, el("button", { type: "button", click: () => this.saveSvg() }, "SVG"),
 				el("button", { type: "button", click: () => this.canvas.toBlob(b => b && download("timeline.png", "image/png", b)) }, "PNG"),
-				el("button", { type: "button", click: () => download("timeline.csv", "text/csv", this.csv()) }, "CSV")));
+				el("button", { type: "button", click: () => download("timeline.csv", "text/csv", this.csv()) }, "CSV"),
+				el("button", { type: "button", click: () => download("timeline.json", "application/json", this.json(band)) }, "JSON")));
 	}
 
 	private csv(): string {
@@ -105,6 +106,12 @@ export class Timeline {
 		for (let p = 0; p < this.d.points; p++)
 			rows.push([this.d.point.ns[p] / 1e9, ...this.layers.map(l => l.values[p])].join(","));
 		return rows.join("\r\n") + "\r\n";
+	}
+
+	private json(band: string): string {
+		const { curve, d } = this, points = d.points;
+		return JSON.stringify({ curve: curve?.title ?? "Resident memory", unit: curve?.unit ?? "bytes", per_second: !!curve?.rate, divided_by: curve?.cells ? bands.find(b => b[0] == band)?.[1] : null,
+			ns: [...d.point.ns.subarray(0, points)], layers: this.layers.map(l => ({ name: l.name, values: [...l.values.subarray(0, points)] })) }) + "\n";
 	}
 
 	// The layers as they are drawn, with their names.
