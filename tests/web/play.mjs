@@ -275,6 +275,7 @@ const tests = {
     await page.getByRole("button", { name: "Pause" }).waitFor();
     await page.waitForFunction((n) => document.querySelector(".mp-now").textContent.startsWith(`frame ${n} `), world.calls);
     await page.getByRole("button", { name: "Play" }).waitFor();
+    await page.locator(".mp-speed").selectOption({ index: 0 }); // the end must not come before the pause
     await page.getByRole("button", { name: "Play" }).click();
     await page.waitForFunction((n) => !document.querySelector(".mp-now").textContent.startsWith(`frame ${n} `), world.calls);
     await page.getByRole("button", { name: "Pause" }).click();
