@@ -121,6 +121,146 @@ test_at_views_and_exports() {
 	expect_same speedscope "$(json out '.profiles[] | select(.name == "peak") | .weights | add')" 15000
 }
 
+milestones_source() { # long enough that a walk leaves milestones
+	cat <<'END'
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define SLOTS 4096
+static void *small(size_t n) { return malloc(n); }
+static void *zeroed(size_t n) { return calloc(1, n); }
+static void *deep(int depth, size_t n) { return depth ? deep(depth - 1, n) : small(n); }
+static void work(uint64_t x, int n)
+{
+	void *slot[SLOTS] = { 0 };
+	for (int i = 0; i < n; i++) {
+		void **p;
+		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+		p = &slot[x % (i < n / 2 ? SLOTS : SLOTS / 8)];
+		if (*p && x >> 60 < 3) {
+			*p = realloc(*p, x >> 40 & 2047);
+		} else if (*p) {
+			free(*p);
+			*p = 0;
+		} else {
+			size_t size = x >> 40 & 1023;
+			*p = x >> 59 & 1 ? zeroed(size) : deep(x >> 20 & 7, size);
+		}
+		if (i % 100000 == 0)
+			small(i / 100000); /* lost */
+	}
+}
+static void *thread(void *seed) { work((uintptr_t)seed, 600000); return 0; }
+int main(void)
+{
+	pthread_t t[2];
+	for (uintptr_t i = 0; i < 2; i++)
+		pthread_create(&t[i], NULL, thread, (void *)(i + 77));
+	work(5, 200000);
+	if (!fork()) {
+		work(9, 600000);
+		_exit(0);
+	}
+	work(6, 600000);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	wait(NULL);
+	return 0;
+}
+END
+}
+
+# The same answers from a milestone as from the start, at random times; a damaged, cut or foreign
+# file of milestones, and a directory that cannot be written to, cost time only.
+milestones_agree() { # COMMAND...
+	run "$mprof" "$@" --no-symbol-cache long
+	expect_status 0
+	mv out from_start
+	run "$mprof" "$@" long
+	expect_status 0
+	cmp -s out from_start || bad "from a milestone: $*: $(diff out from_start | head -5)"
+}
+
+test_at_milestones() {
+	local when file kept seed=12345
+	export XDG_CACHE_HOME=$PWD/cache
+	milestones_source >long.c
+	cc -g -O1 -fno-builtin -fno-inline -o longer long.c -lpthread || bad 'long.c does not compile'
+	run "$mprof" record -o long -- ./longer
+	expect_status 0
+	# Those of a walk that ends early serve until then, and the next walk adds more.
+	milestones_agree report peak --at 40% --by line
+	milestones_agree report peak --at 95% --by line
+	file=$(echo cache/mprof/milestones-*/*)
+	[ -s "$file" ] || bad "no milestones: $file"
+	kept=$(stat -c '%s %y' "$file")
+	# A walk of the whole replaces them, and no later one changes them.
+	run "$mprof" report long
+	[ "$(stat -c '%s %y' "$file")" != "$kept" ] || bad 'the whole walk left nothing'
+	kept=$(stat -c %s "$file")
+	cp "$file" good
+	for _ in 1 2 3 4; do
+		seed=$(((seed * 1103515245 + 12345) % 2147483648))
+		when=$((seed / 65536 % 99 + 1)).$((seed % 10))%
+		milestones_agree report peak --at "$when" --by function
+		milestones_agree export --to csv --at "$when"
+	done
+	when=2300001
+	milestones_agree report top-down --at $when --json
+	milestones_agree report callers small --at $when
+	milestones_agree report annotate long.c --at $when
+	milestones_agree report peak --at $when --json
+	milestones_agree report peak --at $when --by size
+	milestones_agree report peak --at $when --thread 2
+	milestones_agree report bottom-up --at $when --function zeroed --sort calls
+	milestones_agree export --to speedscope --at $when
+	milestones_agree export --to mallocprofiler --at $when
+	# What began in a window, until the end.
+	when=$("$mprof" report --json long | jq '.duration_ns * 0.9 | floor')
+	milestones_agree report peak --time "${when}ns.."
+	milestones_agree report temporary --json --time "${when}ns..$((when + 20000000))ns"
+	milestones_agree report leaks --json --thread 2 --time "${when}ns.."
+	milestones_agree report peak-rss --json --time "${when}ns.."
+	expect_same 'what was kept' "$(stat -c %s "$file")" "$kept"
+	# Damage.
+	for damage in rows frame cut empty; do
+		cp good "$file"
+		case $damage in
+		rows) printf '\377\377\377' | dd of="$file" bs=1 seek=150 conv=notrunc status=none ;;
+		frame) printf '\377\377\377' | dd of="$file" bs=1 seek=$((kept - 40)) conv=notrunc status=none ;;
+		cut) truncate -s $((kept / 2)) "$file" ;;
+		empty) : >"$file" ;;
+		esac
+		milestones_agree report peak --at 99%
+	done
+	# A walk from there does not read what lies before: it is damaged now, unnoticed.
+	cp good "$file"
+	cp -p long undamaged
+	dd if=/dev/zero of=long bs=1 seek=200000 count=100 conv=notrunc status=none
+	touch -r undamaged long
+	run "$mprof" report peak --at 99% --no-symbol-cache long
+	expect_text err 'are missing'
+	! cmp -s out from_start || bad 'damage makes no difference'
+	run "$mprof" report peak --at "${when}ns" --by function long
+	expect_no_text err 'are missing'
+	mv out from_milestone
+	cp undamaged long
+	touch -r undamaged long
+	run "$mprof" report peak --at "${when}ns" --by function --no-symbol-cache long
+	expect_same 'before a damaged part' "$(cat from_milestone)" "$(cat out)"
+	# The trace is another one now: its milestones are not used.
+	cp good "$file"
+	touch long
+	milestones_agree report peak --at 99%
+	expect_same 'files' "$(ls cache/mprof/milestones-* | wc -l)" 2
+	rm -r cache
+	: >cache
+	milestones_agree report peak --at 99%
+	export XDG_CACHE_HOME=$HOME/.cache
+}
+
 test_at_words() {
 	local words
 	at_record

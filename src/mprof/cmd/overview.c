@@ -68,6 +68,7 @@ int overview_make(struct trace *t, const struct profile_options *o, bool brief,
 
 	analysis_source_of(&source, t);
 	source.brief = brief;
+	source.milestones = o->sym.no_cache ? NULL : t;
 	source.progress = progress_start(&progress);
 	source.progress_context = &progress;
 	ret = analysis_make(a, &source, err);

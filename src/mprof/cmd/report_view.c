@@ -124,6 +124,7 @@ int report_view(struct report_view *v, struct trace *t)
 	if (!r->grouped)
 		r->by = ops->by;
 	r->options->by = r->by;
+	r->options->from_start = r->json || r->sort == VALUE_LOCAL;
 	ret = check_totals(v, t, &err);
 	if (!ret)
 		ret = when_find(&v->at, t, &r->options->sites.until, &err);

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "milestones.h"
+
 #define PASS(field)                                             \
 	{                                                       \
 		&field##_pass, offsetof(struct analysis, field) \
@@ -39,6 +41,7 @@ int analysis_make(struct analysis *a, const struct analysis_source *source, stru
 {
 	struct walk_pass list[PASSES];
 	const struct stacks *stacks = source->input.stacks;
+	struct milestones *milestones;
 	size_t i, n;
 	int ret;
 
@@ -61,7 +64,11 @@ int analysis_make(struct analysis *a, const struct analysis_source *source, stru
 	}
 	a->walk.progress = source->progress;
 	a->walk.progress_context = source->progress_context;
+	milestones =
+	    a->has_stacks && source->milestones ? milestones_open(source->milestones) : NULL;
+	milestones_walk(milestones, &a->walk, &a->sites, true);
 	ret = walk_run(&a->walk, err);
+	milestones_close(milestones, !ret);
 	a->walk.passes = 0; /* the list is ours */
 	if (ret < 0)
 		return ret;

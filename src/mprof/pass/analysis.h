@@ -55,8 +55,9 @@ struct analysis_source {
 	const char *path;
 	uint64_t file_bytes;
 	uint64_t time_error_ns;
-	bool brief;	 /* omit what the first screen of a report does not print */
-	bool one_by_one; /* for tests: no fused loop; the result is the same */
+	bool brief;		  /* omit what the first screen of a report does not print */
+	struct trace *milestones; /* leaves some of this trace (milestones.h); NULL: none */
+	bool one_by_one;	  /* for tests: no fused loop; the result is the same */
 	void (*progress)(void *context, const struct walk *w);
 	void *progress_context;
 };

@@ -3,8 +3,8 @@
  * site_accumulators.h - the sites in the making: one for each stack, or for each stack
  * and part of it, found by both; with what lives of it now.
  *
- * Nobody but sites.c and sites_count.h includes it.  Errors: without memory a accumulator is NULL.
- * Threads: one at a time.
+ * Nobody but sites.c, sites_state.c and sites_count.h includes it.  Errors: without memory a
+ * accumulator is NULL. Threads: one at a time.
  */
 #ifndef MPROF_PASS_SITE_ACCUMULATORS_H
 #define MPROF_PASS_SITE_ACCUMULATORS_H

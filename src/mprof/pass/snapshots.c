@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * snapshots.c - see snapshots.h.
- *
- * A snapshot is taken between two batches: the heap has every event before the window, and the
- * reader stands behind the window.  So the window is part of it: events in there may have been
- * pulled forward.
- *
- * The reader needs addresses of blocks.  They are those of the heap, but for blocks that begin or
- * end in the window; these are told one by one.
  */
 #include "snapshots.h"
 
@@ -16,8 +9,6 @@
 #include <string.h>
 
 #include "../util/order.h"
-#include "../heap/heap_state.h"
-#include "../trace/pack.h"
 
 _Static_assert(sizeof(struct snapshot_births) == SNAPSHOT_NUMBERS * sizeof(uint64_t),
 	       "written as rows of numbers");
@@ -38,55 +29,19 @@ struct work {
 
 /* ---- frames ---- */
 
-static bool whole(void *from, size_t i, const void **data, size_t *bytes)
-{
-	const struct byte_column *c = from;
-
-	*data = c->byte;
-	*bytes = c->n;
-	return !i;
-}
-
 /* Of k->plain, which is empty then. */
-static void make_frame(struct work *k, struct snapshot_frame *f)
+static void make_frame(struct work *k, struct state_frame *f)
 {
-	size_t room;
-
-	*f = (struct snapshot_frame){ .plain = (size_t)pieces_bytes(whole, &k->plain, &room) };
-	f->bytes = malloc(room);
-	if (f->bytes && !k->plain.failed)
-		f->count = packer_frame(k->packer, whole, &k->plain, f->bytes, room);
-	if (!f->count) {
-		free(f->bytes);
-		f->bytes = NULL;
-		k->failed = true;
-		return;
-	}
-	f->bytes = realloc(f->bytes, f->count);
+	k->failed |= !state_frame_make(k->packer, &k->plain, f);
 	k->kept += f->count;
-	columns_clear(&k->plain, 1);
 }
 
-static void drop_frame(struct work *k, struct snapshot_frame *f)
+static void drop_frame(struct work *k, struct state_frame *f)
 {
 	if (k)
 		k->kept -= f->count;
 	free(f->bytes);
-	*f = (struct snapshot_frame){ .bytes = NULL };
-}
-
-/* For free(); NULL without memory. */
-static uint8_t *plain_of(const struct snapshot_frame *f)
-{
-	struct unpacker *u = unpacker_new();
-	uint8_t *plain = malloc(f->plain + 1);
-
-	if (!u || !plain || !unpacker_frame(u, f->bytes, f->count, plain, f->plain)) {
-		free(plain);
-		plain = NULL;
-	}
-	unpacker_free(u);
-	return plain;
+	*f = (struct state_frame){ .bytes = NULL };
 }
 
 /* ---- births ---- */
@@ -170,7 +125,7 @@ static void keep_births(struct work *k, struct snapshot_slice *s)
 struct snapshot_births *snapshots_births(const struct snapshot_slice *s)
 {
 	struct snapshot_births *b = calloc(s->birth_rows + 1, sizeof(*b));
-	uint8_t *plain = b ? plain_of(&s->births) : NULL;
+	uint8_t *plain = b ? state_frame_plain(&s->births) : NULL;
 	struct cursor from = { plain, plain + s->births.plain };
 
 	if (!plain) {
@@ -183,39 +138,6 @@ struct snapshot_births *snapshots_births(const struct snapshot_slice *s)
 }
 
 /* ---- taking a snapshot ---- */
-
-/* Where the reader has another address than the heap. */
-static void put_addresses(const struct snapshots *s, const struct walk *w, struct byte_column *to)
-{
-	for (size_t i = 0; i < w->heap.processes; i++) {
-		const struct heap_process *p = w->heap.process[i];
-		const uint32_t ahead = p->state == HEAP_ENDED ? 0 : WINDOW_BATCH;
-		const uint32_t n = p->own.n + ahead; /* by what the reader is ahead */
-
-		for (uint32_t k = 1; k <= n; k++) {
-			const struct block *b = own_find(&p->own, k);
-			const uint64_t addr = trace_address(s->trace, p->number, k);
-
-			if (addr == (b ? b->addr : 0))
-				continue;
-			column_varint(to, k);
-			column_varint(to, addr);
-		}
-		column_varint(to, 0);
-	}
-}
-
-static void put_walk(const struct walk *w, size_t here, struct byte_column *to)
-{
-	column_varint(to, w->events);
-	column_varint(to, w->first_ticks);
-	column_varint(to, w->last_ticks);
-	column_varint(to, w->next_boundary);
-	column_varint(to, here);
-	state_put(to, window_at((struct window *)&w->window, 0), here * sizeof(struct event));
-	column_varint(to, w->window.befores);
-	state_put(to, w->window.before, w->window.befores * sizeof(struct event));
-}
 
 static struct snapshot_slice *next_slice(struct snapshots *s)
 {
@@ -299,9 +221,7 @@ static void cut(struct snapshots *s, struct walk *w, size_t here, const struct t
 	if (!slice)
 		return;
 	slice->place = *place;
-	put_walk(w, here, &k->plain);
-	heap_save(&w->heap, &k->plain);
-	put_addresses(s, w, &k->plain);
+	walk_state_put(w, s->trace, here, &k->plain);
 	make_frame(k, &slice->state);
 }
 
@@ -428,55 +348,14 @@ void snapshots_release(struct snapshots *s)
 
 /* ---- going on from one ---- */
 
-static size_t get_walk(struct cursor *from, struct walk *w)
-{
-	size_t here, befores;
-
-	w->events = cursor_varint(from);
-	w->first_ticks = cursor_varint(from);
-	w->last_ticks = cursor_varint(from);
-	w->next_boundary = cursor_varint(from);
-	here = cursor_varint(from);
-	here = here < WINDOW_BATCH ? here : WINDOW_BATCH;
-	state_get(from, w->window.event, here * sizeof(struct event));
-	befores = cursor_varint(from);
-	w->window.befores = befores < WINDOW_BEFORE ? befores : WINDOW_BEFORE;
-	state_get(from, w->window.before, w->window.befores * sizeof(struct event));
-	return here;
-}
-
-static bool get_addresses(struct trace *t, const struct walk *w, struct cursor *from)
-{
-	bool sound = true;
-	uint64_t number;
-
-	for (size_t i = 0; i < w->heap.processes; i++) {
-		const struct heap_process *p = w->heap.process[i];
-
-		for (uint32_t k = 0; k < p->own.n && sound; k++)
-			if (p->own.block[k].addr)
-				sound =
-				    trace_set_address(t, p->number, k + 1, p->own.block[k].addr);
-		while ((number = cursor_varint(from)) && sound)
-			sound =
-			    trace_set_address(t, p->number, (uint32_t)number, cursor_varint(from));
-	}
-	return sound;
-}
-
 static int resume(void *self, struct walk *w, size_t *here)
 {
 	const struct snapshot_start *at = self;
 	const struct snapshot_slice *s = &at->snapshots->slice[at->slice];
-	uint8_t *plain = plain_of(&s->state);
+	uint8_t *plain = state_frame_plain(&s->state);
 	struct cursor from = { plain, plain + s->state.plain };
-	bool sound = plain;
+	const bool sound = plain && walk_state_get(w, at->trace, &s->place, &from, here);
 
-	if (sound) {
-		*here = get_walk(&from, w);
-		trace_go(at->trace, &s->place);
-		sound = !heap_load(&w->heap, &from) && get_addresses(at->trace, w, &from);
-	}
 	free(plain);
 	return sound ? 0 : -ENOMEM;
 }

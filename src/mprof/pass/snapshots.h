@@ -18,16 +18,10 @@
 #ifndef MPROF_PASS_SNAPSHOTS_H
 #define MPROF_PASS_SNAPSHOTS_H
 
-#include "walk.h"
+#include "walk_state.h"
 
 #define SNAPSHOTS_EVERY (1u << 18) /* events */
 #define SNAPSHOTS_MOST	((size_t)128 << 20)
-
-/* zstd frames of bytes that only this process reads. */
-struct snapshot_frame {
-	uint8_t *bytes;
-	size_t count, plain;
-};
 
 /* The latest or highest moment of some events; `at` is not set: nothing began or ended. */
 struct snapshot_moment {
@@ -38,14 +32,14 @@ struct snapshot_moment {
 struct snapshot_slice {
 	/* Where it begins: */
 	struct trace_place place;
-	struct snapshot_frame state; /* none of the first one */
+	struct state_frame state;    /* none of the first one */
 	uint64_t before;	     /* number of the event before it */
 	uint64_t most_ticks;	     /* latest time at the end of a batch before it */
 	struct snapshot_moment last; /* before it */
 	/* What happened in it: */
 	uint64_t first_ticks, last_ticks; /* earliest and latest time of its events */
 	struct snapshot_moment highest;	  /* first one */
-	struct snapshot_frame births;
+	struct state_frame births;
 	size_t birth_rows;
 };
 

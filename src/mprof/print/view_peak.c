@@ -5,6 +5,12 @@
 #include "flat_view.h"
 #include "paragraph.h"
 
+/* With --at, a row is of that moment alone: what it had at most before takes the whole walk. */
+static bool has_own_peak(const struct view_request *r)
+{
+	return r->sort == VALUE_LOCAL || !r->profile->sites.options.until.set;
+}
+
 static struct long_text about(const struct view_request *r, const struct profile_group *g)
 {
 	struct long_text t;
@@ -13,7 +19,7 @@ static struct long_text about(const struct view_request *r, const struct profile
 		snprintf(t.s, sizeof(t.s), "in %s; %s of it at the peak of the run",
 			 format_many(g->v.local_calls, "block", "blocks").s,
 			 format_bytes(g->v.peak_bytes).s);
-	else if (g->v.local_bytes > g->v.peak_bytes)
+	else if (has_own_peak(r) && g->v.local_bytes > g->v.peak_bytes)
 		snprintf(t.s, sizeof(t.s), "in %s; its own peak was %s",
 			 format_many(g->v.peak_calls, "block", "blocks").s,
 			 format_bytes(g->v.local_bytes).s);
@@ -25,6 +31,8 @@ static struct long_text about(const struct view_request *r, const struct profile
 
 static struct text cell(const struct view_request *r, const struct profile_group *g)
 {
+	if (!has_own_peak(r))
+		return format_count(g->v.peak_calls);
 	return r->sort == VALUE_LOCAL ? format_bytes(g->v.peak_bytes)
 				      : format_bytes(g->v.local_bytes);
 }
@@ -66,7 +74,9 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	const struct flat_view flat = {
 		.nothing = "No block that passes the filters was live then.",
 		.about = about,
-		.title = r->sort == VALUE_LOCAL ? ">at the peak" : ">own peak",
+		.title = !has_own_peak(r)	  ? ">blocks"
+			 : r->sort == VALUE_LOCAL ? ">at the peak"
+						  : ">own peak",
 		.cell = cell,
 	};
 

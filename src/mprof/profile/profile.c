@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "../pass/fused.h"
+#include "../pass/milestones.h"
 #include "../pass/interner.h"
 #include "../pass/site_totals.h"
 #include "paths.h"
@@ -118,6 +119,7 @@ static int read_totals(struct profile *p, const struct trace *t, struct error *e
 static int run_walk(struct profile *p, struct trace *t, const struct profile_options *o,
 		    struct error *err)
 {
+	struct milestones *milestones;
 	struct walk_input input;
 	int ret;
 
@@ -138,7 +140,10 @@ static int run_walk(struct profile *p, struct trace *t, const struct profile_opt
 	p->walk.progress_context = o->progress_context;
 	if (tree_make(&p->tree, &input, 0, trace_damage(t)->lost) < 0)
 		return fail(err, -ENOMEM, "no memory for the processes of '%s'", p->path);
+	milestones = o->passes || o->sym.no_cache ? NULL : milestones_open(t);
+	milestones_walk(milestones, &p->walk, &p->sites, o->from_start);
 	ret = walk_run(&p->walk, err);
+	milestones_close(milestones, !ret);
 	if (!ret && !trace_has_events(t))
 		ret = read_totals(p, t, err);
 	/* A program that still runs went on. */

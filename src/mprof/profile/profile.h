@@ -52,6 +52,9 @@ struct profile_options {
 	const struct walk_pass *pass;
 	size_t passes;
 	bool no_pages; /* none of them looks at live.pages */
+	/* group[].v.local_* are wanted: with sites.until, a walk may begin where another one left a
+	 * milestone, which does not know them (pass/milestones.h). */
+	bool from_start;
 	void (*progress)(void *context, const struct walk *w);
 	void *progress_context;
 };

@@ -146,7 +146,7 @@ void cache_load(struct cache *c, struct cache_file *f, const struct cache_key *k
 	if (f->loaded) {
 		f->quality = cache_view(f->loaded).head->quality;
 		f->doubtful = is_of_other_file(f, &key->there);
-		futimens(fd, NULL); /* it is in use: see cache_directory.c */
+		futimens(fd, NULL); /* it is in use: see util/cache_directory.h */
 	}
 	close(fd);
 }

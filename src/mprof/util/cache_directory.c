@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * cache_directory.c - the directory of the cache: opened for a run, and kept small.
+ * cache_directory.c - see cache_directory.h.
  */
+#include "cache_directory.h"
+
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../util/alloc.h"
-#include "../util/order.h"
-#include "cache_format.h"
+#include "alloc.h"
+#include "order.h"
 
 #define STALE_SECONDS 3600 /* what a writer that died left behind */
 
@@ -56,17 +58,9 @@ static int base_directory(void)
 	return home && *home == '/' ? enter_and_leave(open_ours(AT_FDCWD, home), ".cache") : -1;
 }
 
-struct cache *cache_open(void)
+int cache_directory(const char *name)
 {
-	struct cache *c = must_calloc(1, sizeof(*c));
-	char name[32];
-
-	snprintf(name, sizeof(name), "symbols-%d", CACHE_FORMAT);
-	c->directory = enter_and_leave(enter_and_leave(base_directory(), "mprof"), name);
-	if (c->directory >= 0)
-		return c;
-	free(c);
-	return NULL;
+	return enter_and_leave(enter_and_leave(base_directory(), "mprof"), name);
 }
 
 /* ---- what was not used for longest goes ---- */
@@ -79,9 +73,9 @@ struct aged {
 
 ORDER(by_age, struct aged, RISING(used))
 
-static struct aged *list(struct cache *c, size_t *count, uint64_t *bytes)
+static struct aged *list(int directory, size_t *count, uint64_t *bytes)
 {
-	int fd = openat(c->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct aged *all = NULL;
 	size_t room = 0;
@@ -89,8 +83,7 @@ static struct aged *list(struct cache *c, size_t *count, uint64_t *bytes)
 	struct stat st;
 
 	while (dir && (d = readdir(dir))) {
-		if (fstatat(c->directory, d->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
-		    !S_ISREG(st.st_mode))
+		if (fstatat(directory, d->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			continue;
 		GROW(all, *count + 1, room);
 		snprintf(all[*count].name, sizeof(all->name), "%s", d->d_name);
@@ -105,32 +98,22 @@ static struct aged *list(struct cache *c, size_t *count, uint64_t *bytes)
 	return all;
 }
 
-static void trim(struct cache *c)
+void cache_directory_trim(int directory, uint64_t most)
 {
 	uint64_t bytes = 0;
 	size_t i, count = 0;
-	struct aged *all = list(c, &count, &bytes);
-	bool much = bytes > CACHE_BYTES;
+	struct aged *all = list(directory, &count, &bytes);
+	bool much = bytes > most;
 	time_t now = time(NULL);
 
 	SORT(all, count, by_age);
 	for (i = 0; i < count; i++) {
 		bool left = strchr(all[i].name, '.') && all[i].used < now - STALE_SECONDS;
 
-		if (!left && !(much && bytes > CACHE_BYTES / 4 * 3))
+		if (!left && !(much && bytes > most / 4 * 3))
 			continue;
-		unlinkat(c->directory, all[i].name, 0);
+		unlinkat(directory, all[i].name, 0);
 		bytes -= all[i].bytes;
 	}
 	free(all);
-}
-
-void cache_close(struct cache *c)
-{
-	if (!c)
-		return;
-	if (c->wrote)
-		trim(c);
-	close(c->directory);
-	free(c);
 }

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * milestones.h - states of a walk that are kept on disk, so that a later command that asks for a
+ * moment (--at), or for blocks from a time on (--time), does not begin at the start of the trace.
+ *
+ * The first walk over a long compressed trace leaves them in $XDG_CACHE_HOME/mprof/milestones-N,
+ * not in the trace or beside it: the trace stays what was recorded, and its directory may be
+ * read-only.  A file of them is for one content of one trace file and for one build of the
+ * program: it names both, and its parts have checksums.  One that is missing, damaged, or of
+ * another trace or build costs time, nothing else.  The directory is kept below MILESTONES_CACHE.
+ *
+ * A milestone is what heap, reader and sites know at the beginning of a group.  Taking it costs
+ * time by live blocks, so many live blocks take milestones that are further apart.
+ *
+ * A walk that goes on from one gives the same result as one from the start, but for what groups
+ * of sites had at most (sites_state.h).  Of a trace of which a part is damaged there are none.
+ *
+ * Errors: none.  Threads: one at a time.
+ */
+#ifndef MPROF_PASS_MILESTONES_H
+#define MPROF_PASS_MILESTONES_H
+
+#include "sites.h"
+#include "walk.h"
+
+#define MILESTONES_FORMAT 1
+#define MILESTONES_TRACE  (1u << 21)		/* bytes: a shorter trace is read in no time */
+#define MILESTONES_APART  32u			/* events for each live block */
+#define MILESTONES_MOST	  ((size_t)32 << 20)	/* bytes of a trace's */
+#define MILESTONES_CACHE  ((uint64_t)256 << 20) /* bytes of all */
+
+struct milestones;
+
+/* NULL: the trace cannot have any, or there is no place for them. */
+struct milestones *milestones_open(struct trace *t);
+
+/*
+ * After walk_init.  The walk of this trace begins at the last milestone that its sites can begin
+ * at, and leaves new ones where there are none yet.  from_start: it needs what a milestone does
+ * not know.  m may be NULL; it must outlive the walk.
+ */
+void milestones_walk(struct milestones *m, struct walk *w, struct sites *s, bool from_start);
+
+/* done: the walk succeeded; keeps what it left. */
+void milestones_close(struct milestones *m, bool done);
+
+#endif

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* sites_state.c - see sites_state.h. */
+#include "sites_state.h"
+
+#include "../heap/heap_state.h"
+#include "sites_count.h"
+
+#define NUMBERS (sizeof(struct accumulator) / sizeof(uint64_t))
+_Static_assert(sizeof(struct accumulator) % sizeof(uint64_t) == 0, "rows of numbers");
+
+bool sites_state_is_usual(const struct sites_options *o)
+{
+	const struct site_filter *f = &o->filter;
+
+	return site_filter_is_plain(f) && !f->lifetime_min_ns && f->lifetime_max_ns == UINT64_MAX &&
+	       o->part == SITE_WHOLE && !o->temporary_ns &&
+	       o->temporary_events <= SITE_TEMPORARY_EVENTS;
+}
+
+void sites_state_put(struct sites *s, struct byte_column *to)
+{
+	const struct work *k = s->work;
+	const struct site_accumulators *a = &k->accumulators;
+
+	state_put(to, k, sizeof(*k)); /* its pointers are not read */
+	state_put(to, &s->peak, sizeof(s->peak));
+	state_put(to, &s->rss, sizeof(s->rss));
+	column_varint(to, k->recent.count);
+	for (uint32_t i = 0; i < k->recent.count; i++)
+		column_varint(to, sites_recent(s, i)->addr[0]);
+	column_varint(to, a->count);
+	state_put_rows(to, (const uint64_t *)a->accumulator, a->count, NUMBERS);
+}
+
+/* What is of a moment or of times that another walk divides in its own way. */
+static void forget_moments(struct accumulator *a)
+{
+	a->peak_number = a->peak_calls = a->peak_bytes = a->peak_slack = 0;
+	a->rss_number = a->rss_calls = a->rss_bytes = 0;
+	memset(a->epoch_bytes, 0, sizeof(a->epoch_bytes));
+}
+
+static bool get_accumulators(struct site_accumulators *to, struct cursor *from)
+{
+	const size_t n = cursor_varint(from);
+	struct accumulator *all = n < SIZE_MAX / sizeof(*all) ? calloc(n + 1, sizeof(*all)) : NULL;
+	struct accumulator *a;
+	bool sound = all;
+
+	if (sound)
+		state_get_rows(from, (uint64_t *)all, n, NUMBERS);
+	for (size_t i = 0; i < n && sound; i++) {
+		a = site_accumulator_new(to, all[i].stack, 0);
+		sound = a;
+		if (!sound)
+			break;
+		all[i].group = a->group;
+		forget_moments(&all[i]);
+		*a = all[i];
+		if (to->group) {
+			to->group[a->group].calls += a->local.calls;
+			to->group[a->group].bytes += a->local.bytes;
+		}
+	}
+	free(all);
+	return sound;
+}
+
+static void get_moments(struct sites *s, const struct work *saved, struct cursor *from)
+{
+	struct site_snapshot peak, rss;
+	struct work *k = s->work;
+
+	state_get(from, &peak, sizeof(peak));
+	state_get(from, &rss, sizeof(rss));
+	if (s->options.until.set)
+		return;
+	s->peak = peak;
+	s->rss = rss;
+	k->peak_number = saved->peak_number;
+	k->peak_event = saved->peak_event;
+	k->rss_number = saved->rss_number;
+	k->rss_event = saved->rss_event;
+	k->rss_live = saved->rss_live;
+	k->rss_most = saved->rss_most;
+	k->rss_later = saved->rss_later;
+	k->rss_mapped = saved->rss_mapped;
+	k->rss_break = saved->rss_break;
+}
+
+bool sites_state_get(struct sites *s, struct cursor *from)
+{
+	struct work *k = s->work;
+	struct recent *recent;
+	struct work saved;
+	uint64_t n;
+
+	if (!k)
+		return false;
+	state_get(from, &saved, sizeof(saved));
+	get_moments(s, &saved, from);
+	n = cursor_varint(from);
+	for (uint32_t i = 0; i < n && from->p < from->end; i++) {
+		recent = sites_recent(s, i);
+		if (!recent)
+			return false;
+		recent->addr[0] = cursor_varint(from);
+	}
+	return !s->options.until.set || get_accumulators(&k->accumulators, from);
+}

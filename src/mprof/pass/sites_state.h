@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * sites_state.h - what the pass of sites knows in the middle of a walk, as bytes: with
+ * walk_state.h, so that another walk goes on from there.
+ *
+ * Only of sites without a filter, by stack, with the usual meaning of temporary: from those every
+ * question begins that says where the walk ends.  One that only counts blocks from a time on needs
+ * nothing of what was counted before, but the moments of the run.
+ *
+ * What groups had at most is not among it: who asks for that walks from the start.
+ */
+#ifndef MPROF_PASS_SITES_STATE_H
+#define MPROF_PASS_SITES_STATE_H
+
+#include "../trace/bytes.h"
+#include "sites.h"
+
+/* Does a walk with these count what sites_state_put saves? */
+bool sites_state_is_usual(const struct sites_options *o);
+
+/* Without memory, `to` has failed. */
+void sites_state_put(struct sites *s, struct byte_column *to);
+
+/*
+ * After the pass has started.  With options.until, all sites go on; else only the moments of the
+ * run, which a walk has saved that had no such end, and no site has anything yet.  False without
+ * memory.
+ */
+bool sites_state_get(struct sites *s, struct cursor *from);
+
+#endif

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* walk_state.c - see walk_state.h. */
+#include "walk_state.h"
+
+#include <stdlib.h>
+
+/* ---- frames ---- */
+
+static bool whole(void *from, size_t i, const void **data, size_t *bytes)
+{
+	const struct byte_column *c = from;
+
+	*data = c->byte;
+	*bytes = c->n;
+	return !i;
+}
+
+bool state_frame_make(struct packer *packer, struct byte_column *plain, struct state_frame *f)
+{
+	uint8_t *less;
+	size_t room;
+
+	*f = (struct state_frame){ .plain = (size_t)pieces_bytes(whole, plain, &room) };
+	f->bytes = malloc(room);
+	if (f->bytes && !plain->failed)
+		f->count = packer_frame(packer, whole, plain, f->bytes, room);
+	columns_clear(plain, 1);
+	if (!f->count) {
+		free(f->bytes);
+		f->bytes = NULL;
+		return false;
+	}
+	less = realloc(f->bytes, f->count);
+	f->bytes = less ? less : f->bytes;
+	return true;
+}
+
+uint8_t *state_frame_plain(const struct state_frame *f)
+{
+	struct unpacker *u = unpacker_new();
+	uint8_t *plain = malloc(f->plain + 1);
+
+	if (!u || !plain || !unpacker_frame(u, f->bytes, f->count, plain, f->plain)) {
+		free(plain);
+		plain = NULL;
+	}
+	unpacker_free(u);
+	return plain;
+}
+
+/* ---- saving ---- */
+
+/* Where the reader has another address than the heap. */
+static void put_addresses(const struct walk *w, const struct trace *t, struct byte_column *to)
+{
+	for (size_t i = 0; i < w->heap.processes; i++) {
+		const struct heap_process *p = w->heap.process[i];
+		const uint32_t ahead = p->state == HEAP_ENDED ? 0 : WINDOW_BATCH;
+		const uint32_t n = p->own.n + ahead; /* by what the reader is ahead */
+
+		for (uint32_t k = 1; k <= n; k++) {
+			const struct block *b = own_find(&p->own, k);
+			const uint64_t addr = trace_address(t, p->number, k);
+
+			if (addr == (b ? b->addr : 0))
+				continue;
+			column_varint(to, k);
+			column_varint(to, addr);
+		}
+		column_varint(to, 0);
+	}
+}
+
+static void put_walk(const struct walk *w, size_t here, struct byte_column *to)
+{
+	column_varint(to, w->events);
+	column_varint(to, w->first_ticks);
+	column_varint(to, w->last_ticks);
+	column_varint(to, w->next_boundary);
+	column_varint(to, here);
+	state_put(to, window_at((struct window *)&w->window, 0), here * sizeof(struct event));
+	column_varint(to, w->window.befores);
+	state_put(to, w->window.before, w->window.befores * sizeof(struct event));
+}
+
+void walk_state_put(const struct walk *w, const struct trace *t, size_t here,
+		    struct byte_column *to)
+{
+	put_walk(w, here, to);
+	heap_save(&w->heap, to);
+	put_addresses(w, t, to);
+}
+
+/* ---- going on ---- */
+
+static size_t get_walk(struct cursor *from, struct walk *w)
+{
+	size_t here, befores;
+
+	w->events = cursor_varint(from);
+	w->first_ticks = cursor_varint(from);
+	w->last_ticks = cursor_varint(from);
+	w->next_boundary = cursor_varint(from);
+	here = cursor_varint(from);
+	here = here < WINDOW_BATCH ? here : WINDOW_BATCH;
+	state_get(from, w->window.event, here * sizeof(struct event));
+	befores = cursor_varint(from);
+	w->window.befores = befores < WINDOW_BEFORE ? befores : WINDOW_BEFORE;
+	state_get(from, w->window.before, w->window.befores * sizeof(struct event));
+	return here;
+}
+
+static bool get_addresses(struct trace *t, const struct walk *w, struct cursor *from)
+{
+	bool sound = true;
+	uint64_t number;
+
+	for (size_t i = 0; i < w->heap.processes; i++) {
+		const struct heap_process *p = w->heap.process[i];
+
+		for (uint32_t k = 0; k < p->own.n && sound; k++)
+			if (p->own.block[k].addr)
+				sound =
+				    trace_set_address(t, p->number, k + 1, p->own.block[k].addr);
+		while ((number = cursor_varint(from)) && sound)
+			sound =
+			    trace_set_address(t, p->number, (uint32_t)number, cursor_varint(from));
+	}
+	return sound;
+}
+
+bool walk_state_get(struct walk *w, struct trace *t, const struct trace_place *place,
+		    struct cursor *from, size_t *here)
+{
+	*here = get_walk(from, w);
+	trace_go(t, place);
+	return !heap_load(&w->heap, from) && get_addresses(t, w, from);
+}
