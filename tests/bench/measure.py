@@ -170,8 +170,8 @@ def quote(path):
 
 
 def preload(mode, where, unwind="none"):
-    files = [os.path.join(where, "bench." + kind) for kind in ("counts", "log", "profile")]
-    conf = ("INIT=LD_NEXT MODE=%s COUNTS_PATH=%s LOG_PATH=%s PROFILE_PATH=%s LOG_FD=%d UNWIND=%s" %
+    files = [os.path.join(where, "bench." + kind) for kind in ("counts", "log", "profile", "guard")]
+    conf = ("INIT=LD_NEXT MODE=%s COUNTS_PATH=%s LOG_PATH=%s PROFILE_PATH=%s GUARD_PATH=%s LOG_FD=%d UNWIND=%s" %
             (mode, *map(quote, files), null_descriptor(), unwind))
     return Launch(env={"LD_PRELOAD": LIBRARY, "MPROF_CONF": conf}, files=files)
 
