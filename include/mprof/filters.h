@@ -9,6 +9,14 @@
 
 #include <stdint.h>
 
+/* Where launchers say which rank of a parallel program a process is, and of which batch job: the
+ * first that is set counts.  SLURM_PROCID is last, because mpirun in a batch job inherits that of
+ * the job's shell. */
+#define MPROF_RANK_VARIABLES                                                                   \
+	"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "PALS_RANKID", \
+	    "ALPS_APP_PE", "FLUX_TASK_RANK", "SLURM_PROCID"
+#define MPROF_JOB_VARIABLES "COBALT_JOBID", "PBS_JOBID", "SLURM_JOB_ID", "JOB_ID"
+
 /* A pattern up to a comma or its end: * is any text, ? any character. */
 static inline int mprof_glob_matches(const char *glob, const char *name)
 {

@@ -295,16 +295,14 @@ static const char *first_env(const char *const *names)
 
 const char *mp_job(void)
 {
-	static const char *const jobs[] = { "COBALT_JOBID", "PBS_JOBID", "SLURM_JOB_ID", "JOB_ID",
-					    NULL };
+	static const char *const jobs[] = { MPROF_JOB_VARIABLES, NULL };
 
 	return first_env(jobs);
 }
 
 const char *mp_rank(void)
 {
-	static const char *const ranks[] = { "PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK",
-					     "SLURM_PROCID", NULL };
+	static const char *const ranks[] = { MPROF_RANK_VARIABLES, NULL };
 
 	return first_env(ranks);
 }

@@ -93,6 +93,14 @@ static void *of_threads(void *)
 		free(make(8));
 	return NULL;
 }
+/* More than 1 GB of events. */
+static APART void many()
+{
+	for (int i = 0; i < 68000000; i++) {
+		void *volatile p = malloc(8);
+		free(p);
+	}
+}
 static void eight()
 {
 	pthread_t t[8];
@@ -110,6 +118,7 @@ int main(int, char **argv)
 	case 'r': grows_by_realloc(); break;
 	case 'f': fragments(); break;
 	case 'e': eight(); break;
+	case 'm': many(); break;
 	}
 	return 0;
 }
@@ -182,6 +191,7 @@ test_known_fragments() {
 
 maps_source() {
 	cat <<'END'
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #define MIB (1 << 20)
@@ -191,9 +201,11 @@ static void shrinks(void) { char *p = map(); p = mremap(p, MIB, MIB / 2, 0); mun
 static void middle(void) { char *p = map(); munmap(p + MIB / 4, MIB / 2); munmap(p, MIB); munmap(p, MIB); }
 int main(int argc, char **argv)
 {
-	if (argc > 1) {
+	if (argc > 1)
 		middle();
-	} else {
+	if (argc > 2)
+		raise(SIGKILL);
+	if (argc == 1) {
 		halves();
 		shrinks();
 	}
@@ -213,6 +225,10 @@ test_known_maps() {
 	expect_words out 'Mapped directly: 2.5 MiB in 3 calls; unmapped: 2.5 MiB in 4 calls.'
 	known_profile ./maps middle
 	expect_same 'the middle, then all, then nothing' "$(jq -c '[.total.maps.calls, .total.maps.bytes, .unmap_calls, .unmap_bytes]' json)" '[1,1048576,3,1048576]'
+	rm -f file
+	MPROF_CONF='MODE=Profile PROFILE_PATH=file' LD_PRELOAD=$build/libmprof.so ./maps middle kill 2>err
+	"$mprof" report --json file >json
+	expect_same 'by hand, and killed' "$(jq -c '[.total.maps.bytes, .unmap_calls, .unmap_bytes]' json)" '[1048576,3,1048576]'
 	run "$mprof" stat --json -q -- ./maps middle
 	expect_same 'as counts' "$(json out '.bytes.munmap')" 1048576
 	"$mprof" record -q -o log -- ./maps middle
@@ -233,6 +249,19 @@ test_known_eight_threads() {
 	expect_same 'all events' "$("$mprof" report --json log | jq -c '[.lost, (.size_classes[] | select(.size == 8) | .count)]')" '[0,16000000]'
 	expect_same 'live at the peak' "$("$mprof" report peak --by function --json log | jq '.rows[] | select(.function == "make") | .figures.peak >= 800000')" true
 	expect_same 'live at the end' "$("$mprof" report peak --by function --at end --json log | jq '[.rows[] | select(.function == "make")] | length')" 0
+}
+
+# A trace of more than 1 GB, and what reading it takes.
+test_known_large_trace() {
+	[ "$(df -Pk . | awk 'NR == 2 {print int($4 / 1048576)}')" -ge 4 ] || return 0
+	known
+	run "$mprof" record -q --no-compress --unwind none -o log -- ./known many
+	expect_status 0
+	[ "$(stat -c %s log)" -gt 1073741824 ] || bad "only $(stat -c %s log) bytes"
+	run "$mprof" report --json --memory 64M log
+	expect_status 0
+	expect_same 'no event is missing' "$(json out '[.lost, (.size_classes[] | select(.size == 8) | .count)]' | tr -d ' \n')" '[0,68000000]'
+	rm -f log
 }
 
 # Before recording is switched on nothing counts, afterwards all does.
@@ -299,6 +328,35 @@ END
 	fi
 	"$mprof" export --to csv file 2>err >file.csv
 	expect_same 'csv' "$(python3 -c 'import csv; print(sum(int(r["bytes"]) for r in csv.DictReader(open("file.csv"))))' 2>&1)" "$(jq .total.figures.total json)"
+}
+
+# Names of a library that is loaded and unloaded while the program runs, with file and line.
+test_known_plugins() {
+	cat >plugin.c <<'END'
+#include <stdlib.h>
+void *in_plugin(void);
+void *in_plugin(void) { return malloc(321); }
+END
+	cat >loads.c <<'END'
+#include <dlfcn.h>
+#include <stdlib.h>
+int main(void)
+{
+	for (int i = 0; i < 3; i++) {
+		void *h = dlopen("./plugin.so", RTLD_NOW);
+		void *(*f)(void) = h ? (void *(*)(void))dlsym(h, "in_plugin") : NULL;
+		if (!f)
+			return 1;
+		free(f());
+		dlclose(h);
+	}
+	return 0;
+}
+END
+	cc -g -O1 -fno-builtin -fPIC -shared -o plugin.so plugin.c && cc -g -O1 -o loads loads.c || bad 'it does not compile'
+	known_profile ./loads
+	"$mprof" report hot --by line --json --top 0 file >rows 2>err
+	expect_same 'calls, file, line' "$(known_figure in_plugin '[.figures.calls, .figures.total, (.file | split("/") | last), .line]')" '[3,963,"plugin.c",3]'
 }
 
 # A block too short at either end: two words before it, one byte after it.

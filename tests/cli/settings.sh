@@ -101,13 +101,18 @@ test_settings_children() {
 }
 
 test_settings_ranks() {
-	local rank
+	local rank name
 	chosen
 	for rank in 1 2 4; do
 		run env PMIX_RANK=$rank "$mprof" profile -q -o p.$rank --ranks 0-1,4 -- ./chosen
 		expect_status 0
 	done
 	expect_same 'files' "$(echo p.*)" 'p.1 p.4'
+	for name in PMIX_RANK PMI_RANK OMPI_COMM_WORLD_RANK MV2_COMM_WORLD_RANK PALS_RANKID ALPS_APP_PE FLUX_TASK_RANK SLURM_PROCID; do
+		run env SLURM_PROCID=0 $name=7 "$mprof" profile -q -o 'q.%r' --ranks 7 -- ./chosen
+		[ -s q.7 ] || bad "$name: $(echo q.*)"
+		rm -f q.7
+	done
 	run "$mprof" profile --ranks 4-1 -- ./chosen
 	expect_status 2
 	expect_one_line_error

@@ -376,16 +376,14 @@ static const char *first_of(const char *const *names, const char *otherwise)
 
 static const char *job(void)
 {
-	static const char *const names[] = { "COBALT_JOBID", "PBS_JOBID", "SLURM_JOB_ID", "JOB_ID",
-					     NULL };
+	static const char *const names[] = { MPROF_JOB_VARIABLES, NULL };
 
 	return first_of(names, "0");
 }
 
 static const char *rank(void)
 {
-	static const char *const names[] = { "PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK",
-					     "SLURM_PROCID", NULL };
+	static const char *const names[] = { MPROF_RANK_VARIABLES, NULL };
 
 	return first_of(names, "0");
 }
