@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * resident_parts.h - the pass that says what the resident memory of a process consisted of, at the
- * moments when its pages were sampled.
+ * resident_parts.h - the pass that finds the composition of the resident memory
+ * of a process at the times when its pages were sampled.
  *
  * Each resident private page belongs to one part, by the first that applies:
  *
- *   a live block has a byte on it    live, rounding, gaps: its requested bytes; what the
- *                                    allocator added to them (at most the rest of the pages); and
- *                                    what then remains of the pages
- *   the program mapped it itself     mapped
- *   it lies within 2 MiB (aligned) in which a block has begun
- *                                    retained: the allocator has it, and no block
- *   else                             other: stacks, variables, mprof's own memory
+ *   a live block has a byte on it      live, rounding, gaps: its requested bytes; what the
+ *                                      allocator added to them (at most the rest of the
+ *                                      pages); and the remainder of the pages
+ *   the program mapped it directly     mapped
+ *   it is in 2 MiB (aligned) in which  retained: the allocator keeps it without a block
+ *   a block has begun
+ *   none of these                      other: stacks, variables, mprof's own memory
  *
- * `files` is the rest of the resident size: code, files, shared memory.  The kernel's counters lag
- * behind by some pages, so it may read 0 when it is small.  All parts together are the resident
- * size, or the private pages when those are more.
+ * `files` is the remainder of the resident size: code, files, shared memory.
+ * The kernel's counters lag by some pages, so a small value may read 0.  The
+ * parts add up to the resident size, or to the private pages if these are more.
  *
- * Bytes.  Blocks and pages inherited by fork are other.
+ * All figures are bytes. Blocks and pages inherited by fork count as other.
  */
 #ifndef MPROF_PASS_RESIDENT_PARTS_H
 #define MPROF_PASS_RESIDENT_PARTS_H
@@ -35,7 +35,7 @@ struct resident_parts_sample {
 /* Areas of 2 MiB in which blocks of a process began. */
 #define RESIDENT_AREAS_RECENT 64u
 struct resident_areas {
-	struct array key;			/* uint64_t; once sorted, each once */
+	struct array key;			/* uint64_t; unique once sorted */
 	size_t sorted;				/* how many were left then */
 	uint64_t recent[RESIDENT_AREAS_RECENT]; /* by the low bits of the key: key + 1 */
 };

@@ -2,7 +2,7 @@
 /*
  * resizes.c - what realloc did.
  *
- * Open chains are kept by process and by the number of the present block.  Only
+ * Open chains are kept by process and by the number of the current block.  Only
  * blocks that the heap marks BLOCK_RESIZED have one.
  */
 #include "resizes.h"
@@ -31,7 +31,7 @@ static struct array *open_of(struct resizes *s, uint32_t process)
 	return t;
 }
 
-/* Takes the chain out of the block with this number. */
+/* Removes the chain of the block with this number. */
 static struct chain take_chain(struct array *t, uint32_t number)
 {
 	struct chain *at = (struct chain *)t->item + number, chain = { .calls = 0 };
@@ -72,7 +72,7 @@ static unsigned bits(uint64_t n)
 	return n ? 64u - (unsigned)__builtin_clzll(n) : 0;
 }
 
-/* Sizes of 4 GiB and more, and pairs beyond the limit, are not told apart. */
+/* Sizes of 4 GiB and more, and pairs beyond the limit, are not distinguished. */
 static void count_exact(struct resizes *s, uint64_t from, uint64_t to)
 {
 	const uint64_t key = from << 32 | to;
@@ -111,7 +111,7 @@ static void resized(struct resizes *s, const struct event *e, uint32_t process,
 	chain.calls += chain.calls < UINT32_MAX;
 	to = array_at(t, e->block, sizeof(*to));
 	if (to)
-		*to = chain; /* that of a block that was overwritten goes */
+		*to = chain; /* the chain of an overwritten block is dropped */
 	else
 		pass_failed(s->walk);
 }

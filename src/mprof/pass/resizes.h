@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * resizes.h - the pass that looks at realloc and reallocarray: what became of
- * each call, what was copied, and chains.
+ * resizes.h - the pass for realloc and reallocarray: results of the calls,
+ * bytes copied, and chains.
  *
  * Copied: the lesser of old and new size whenever the block moved, unless it is known
- * that its pages were moved instead (heap_moved_pages).  Another allocator than
- * glibc's may have done that without our knowing, and so this is the most that it can
- * have been.
- * Chain: the calls that one block went through from the first that was given
- * it until it was freed or its process ended; its length is their number.
+ * that its pages were moved instead (heap_moved_pages).  An allocator other
+ * than glibc's may have done this unnoticed, so this is an upper bound. Chain:
+ * the calls that resized one block until it was freed or its process ended; its
+ * length is their number.
  */
 #ifndef MPROF_PASS_RESIZES_H
 #define MPROF_PASS_RESIZES_H
@@ -23,7 +22,7 @@
 #define RESIZES_PAIRS 65536u /* of exact sizes that are kept */
 #define RESIZES_MOST  500u   /* that are told */
 
-/* Calls of blocks of one size for exactly another one. */
+/* Calls from one exact size to another. */
 struct resizes_exact {
 	uint64_t from, to, calls;
 };
@@ -39,14 +38,14 @@ struct resizes {
 	uint64_t freed;	     /* realloc(p, 0) that gave p back */
 	uint64_t failed;
 	struct resizes_sort in_place, moved;
-	uint64_t remapped; /* of those moved: known to have been without a copy */
+	uint64_t remapped; /* of those moved: known to have moved without a copy */
 	uint64_t copied_bytes;
 	uint64_t grown_bytes, shrunk_bytes; /* sums of differences */
 	/* calls of a block, by bits of its old and its new size: 0 for 0 bytes, n for 2^(n-1) to
 	 * 2^n - 1 */
 	uint64_t pair[RESIZES_SIZES][RESIZES_SIZES];
 	struct hash exact; /* while walking: calls, by old size << 32 | new size */
-	/* when it is over: those of most calls first, and the calls that none of them has */
+	/* after the walk: those with most calls first, and the calls not among them */
 	struct resizes_exact *most;
 	size_t mosts;
 	uint64_t more_calls;
@@ -63,7 +62,7 @@ extern const struct pass_ops resizes_pass;
 
 /* ---- for the loops of resizes.c and fused.c ---- */
 
-/* A realloc ended, which was given the block `old` with this number; NULL: none. */
+/* A realloc of the block `old` with this number ended; NULL: none. */
 void resizes_call(struct resizes *s, const struct event *e, uint32_t process,
 		  const struct block *old, uint32_t number);
 /* A block ended otherwise. */

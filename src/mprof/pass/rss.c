@@ -2,16 +2,16 @@
 /*
  * rss.c - when a process was largest.
  *
- * The process's own looks come before large blocks are freed, so their bracket
- * is the narrowest.  Others are believed where they saw more than it did: it was
- * killed after its last look, or could not look (peak.c of the library).
+ * The process reads its own mark before large blocks are freed, so its bracket
+ * is the narrowest. Other readings are used if they are higher: the process was
+ * killed after its last reading, or could not read (peak.c of the library).
  */
 #include "../util/order.h"
 #include "rss.h"
 
 #include <errno.h>
 
-/* The process's own looks, at one of its programs. */
+/* Readings by the process itself, during one of its programs. */
 static void look_inside(struct rss_moment *m, const struct trace_peak *p)
 {
 	if (p->rss <= m->rss)
@@ -47,7 +47,7 @@ static void look_outside(struct rss_moment *m, const struct mprof_sample *s, siz
 	m->cpu_ns = 0;
 	m->arena_known = false;
 	if (m->sampled) {
-		/* The program goes on growing behind the greatest one. */
+		/* The program continues to grow after the greatest one. */
 		m->from_ticks = s[most].ticks;
 		m->to_ticks = most + 1 < n ? s[most + 1].ticks : UINT64_MAX;
 		return;
@@ -62,8 +62,8 @@ static void look_outside(struct rss_moment *m, const struct mprof_sample *s, siz
 #define MARK_OF_MPROF (4u << 20)
 
 /*
- * wait4 tells the mark of a process and of the children that it waited for.  Exec
- * and vfork leave the mark of another program in it.
+ * wait4 returns the mark of a process and of the children that it waited for.
+ * After exec and vfork it includes the mark of another program.
  */
 struct told {
 	uint64_t waited;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * rss.h - when a process of the run was largest in memory, from what the kernel
- * said while it ran; needs no event.
+ * rss.h - when the resident set of a process was largest, from the kernel's
+ * figures during the run; needs no events.
  *
- * The kernel keeps the most that was ever resident, but not since when.  Of two
- * looks at that mark of which the later one saw more, the process was largest
- * between them, and the last such pair of all brackets the moment.
+ * The kernel keeps the largest resident size, but not its time. If the second
+ * of two readings is higher, the size was reached between them; the last such
+ * pair of all brackets the time.
  *
- * The kernel's counters lag behind by some pages for each processor, so marks of
- * different origins that differ by less than rss_lag() are the same.
+ * The kernel's counters lag by some pages for each processor, so marks of
+ * different origin that differ by less than rss_lag() count as equal.
  */
 #ifndef MPROF_PASS_RSS_H
 #define MPROF_PASS_RSS_H
@@ -21,9 +21,9 @@ struct rss_moment {
 	uint64_t rss;		       /* bytes; 0: nobody looked */
 	uint64_t from_ticks, to_ticks; /* after the first, no later than the second */
 	uint64_t cpu_ns;	       /* CPU time of the process at to_ticks; 0: not known */
-	uint64_t arena;		       /* by which its break had moved then */
+	uint64_t arena;		       /* by which its break had moved at that time */
 	bool arena_known;
-	/* It was seen by samples of what was resident: it may have been larger between two. */
+	/* It was seen in samples of resident memory: it may have been larger between two. */
 	bool sampled;
 };
 
@@ -33,7 +33,7 @@ int rss_find(struct rss_moment *m, const struct walk_input *in);
 /* Its own looks. */
 size_t rss_peaks(const struct walk_input *in, uint32_t process, const struct trace_peak **peaks);
 
-/* What parents were told when processes ended: 0 or -ENOMEM; released in both cases. */
+/* The figures that parents received when processes ended: 0 or -ENOMEM; release in both cases. */
 int rss_told_make(struct array *told, const struct walk_input *in);
 /* The mark of this process; 0: none, or it may be of other programs. */
 uint64_t rss_told(const struct array *told, uint32_t process);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* site_accumulators.c - the sites in the making, and sums of their figures. */
+/* site_accumulators.c - the sites while they are counted, and sums of their figures. */
 #include "site_accumulators.h"
 
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static bool grow_slots(struct site_accumulators *t)
 	return true;
 }
 
-/* Room for one more accumulator and for what leads to it. */
+/* Grows for one more accumulator and its index entry. */
 static bool make_room(struct site_accumulators *t)
 {
 	size_t room = t->room ? 2 * t->room : 64;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * site_accumulators.h - the sites in the making: one for each stack, or for each stack
- * and part of it, found by both; with what lives of it now.
+ * site_accumulators.h - the sites while they are counted: one for each stack,
+ * or for each part of a stack, with its live blocks.
  *
  * Nobody but sites.c, sites_state.c and sites_count.h includes it.  Errors: without memory a
  * accumulator is NULL. Threads: one at a time.
@@ -15,16 +15,17 @@
 
 #define ACCUMULATOR_LINE 64u
 
-/* What lives, and what lived when most bytes did. */
+/* What is live, and what was live at the peak of bytes. */
 struct accumulator_count {
 	uint64_t calls, bytes;
 	uint64_t most_calls, most_bytes;
 };
 
 /*
- * Figures as in struct site_values, kept so that a block's beginning touches one
- * cache line and its end two, or three if it lived at the peak.  Minima begin at
- * UINT64_MAX; what was freed is what neither lives nor went with an exec.
+ * Figures as in struct site_values, laid out so that the beginning of a block
+ * touches one cache line and its end two, or three if it was live at the peak.
+ * Minima begin at UINT64_MAX; freed blocks are those that are neither live nor
+ * ended by exec.
  */
 struct accumulator {
 	uint32_t stack, group;
@@ -35,12 +36,12 @@ struct accumulator {
 	uint64_t calls, bytes, slack, size_min, size_max;
 	uint64_t lifetime_ns, lifetime_min_ns, lifetime_max_ns;
 	/* third */
-	uint64_t peak_number; /* of the peak that the others are of */
+	uint64_t peak_number; /* number of the peak that the others belong to */
 	uint64_t peak_calls, peak_bytes, peak_slack;
 	uint64_t temporary_calls, temporary_bytes, foreign_frees;
 	uint64_t rss_calls;
 	/* seldom */
-	uint64_t rss_bytes, rss_number; /* of which moment of greatest RSS they are */
+	uint64_t rss_bytes, rss_number; /* number of the time of greatest RSS that they belong to */
 	uint64_t live_calls, live_bytes, exec_calls, exec_bytes;
 	uint64_t epoch_bytes[SITE_EPOCHS]; /* differences */
 #define RARE_OFTEN(member)
@@ -72,7 +73,7 @@ struct site_accumulators {
 
 void site_accumulators_init(struct site_accumulators *t, const struct sites_options *o);
 void site_accumulators_release(struct site_accumulators *t);
-/* The figures of a accumulator; numbers of the last peak and the last moment of greatest RSS. */
+/* The figures of an accumulator; numbers of the last peak and the last time of greatest RSS. */
 void site_accumulator_values(const struct accumulator *accumulator, uint64_t peak_number,
 			     uint64_t rss_number, struct site_values *v);
 
@@ -81,7 +82,7 @@ struct accumulator *site_accumulator_new(struct site_accumulators *t, uint32_t s
 struct accumulator *site_accumulator_by_part(struct site_accumulators *t, uint32_t stack,
 					     uint64_t part);
 
-/* Of a stack, where there are no parts.  Valid until the next question. */
+/* The one of a stack, where there are no parts. Valid until the next call. */
 static inline struct accumulator *site_accumulator_whole(struct site_accumulators *t,
 							 uint32_t stack)
 {
@@ -94,7 +95,7 @@ static inline struct accumulator *site_accumulator_whole(struct site_accumulator
 
 #define ACCUMULATOR_NEAR 256u /* fewer than this stay in the first caches without prefetching */
 
-/* For what will be asked soon: begins to load the first lines of its accumulator. */
+/* For the near future: begins to load the first lines of the accumulator. */
 PREFETCHES site_accumulator_prefetch(const struct site_accumulators *t, uint32_t stack,
 				     unsigned lines)
 {
@@ -132,7 +133,7 @@ static inline void site_accumulator_called(struct accumulator *accumulator, uint
 		accumulator->last_ticks = ticks;
 }
 
-/* A block of it began (1) or ended (-1). */
+/* A block of this stack began (1) or ended (-1). */
 static inline __attribute__((always_inline)) void
 site_accumulator_live(struct site_accumulators *t, struct accumulator *accumulator, int sign,
 		      uint64_t bytes, bool groups)

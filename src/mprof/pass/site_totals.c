@@ -30,7 +30,7 @@ struct owner {
 	size_t first, last;
 	uint32_t process, image;
 	const struct mprof_heap_totals *heap; /* NULL: it was killed before it had one */
-	bool replaced;			      /* the process called exec: what it had is gone */
+	bool replaced;			      /* the process called exec: its blocks are gone */
 	bool at_peak;			      /* its peak is the one shown */
 };
 
@@ -141,7 +141,7 @@ static struct owner *list_owners(const struct making *m, size_t *n)
 			*o = (struct owner){ .first = i, .process = x->process, .image = x->image };
 		}
 		o->last = i + 1;
-		/* Of two that were made at once, one stayed unused. */
+		/* Of two that were made at the same time, one stayed unused. */
 		if (x->kind == MPROF_EXTENT_HEAP &&
 		    (!o->heap ||
 		     above(((const struct mprof_heap_totals *)x->data)->peak_bytes) > peak_of(o)))
@@ -150,7 +150,7 @@ static struct owner *list_owners(const struct making *m, size_t *n)
 	return list;
 }
 
-/* The peak of each process, of whichever of its programs. */
+/* The peak of each process, from any of its programs. */
 static void rank_images(struct owner *list, size_t n)
 {
 	struct owner *best = list;
@@ -237,7 +237,7 @@ static bool add_cell(struct making *m, const struct owner *o, const struct trace
 		    walk_duration_ns(m->s->walk, mprof_unrounded(~c->lifetime_least));
 		v.lifetime_max_ns = walk_duration_ns(m->s->walk, mprof_unrounded(c->lifetime_most));
 	}
-	/* What one cell frees, another one may have handed out: only the sum cannot be negative. */
+	/* One cell may free what another allocated: only the sum cannot be negative. */
 	if (!o->replaced && m->s->options.part != SITE_BY_THREAD) {
 		v.live_calls = c->calls - c->freed_calls;
 		v.live_bytes = c->bytes - c->freed_bytes;
@@ -248,7 +248,7 @@ static bool add_cell(struct making *m, const struct owner *o, const struct trace
 	return site;
 }
 
-/* A figure of a file as a number; what is none counts as 0. */
+/* A figure of a file as a number; an invalid one counts as 0. */
 static double tamed(double v)
 {
 	return v > 0 && v < 0x1p63 ? v : 0;
@@ -264,7 +264,7 @@ static uint64_t rounded(double v)
 	return (uint64_t)(tamed(v) + 0.5);
 }
 
-/* Sums of fractions: they are rounded when all of a site's are there. */
+/* Sums of fractions: rounded once all parts of a site are added. */
 static bool add_sample(struct making *m, const struct owner *o, const struct trace_totals *x,
 		       uint32_t i)
 {
@@ -307,7 +307,7 @@ static bool add_sample(struct making *m, const struct owner *o, const struct tra
 	return true;
 }
 
-/* A site's figures, of all its cells. */
+/* The figures of a site, summed over its cells. */
 static void round_estimate(const struct sites *s, struct site_values *v, const struct estimate *e)
 {
 	v->calls = rounded(e->calls);

@@ -3,10 +3,10 @@
  * sites.c - figures for every call stack.
  *
  * The peak of the run moves with nearly every call of a growing program, so a
- * site's share of it is not copied when it moves: peaks are numbered, and a
- * share is that of the peak whose number it bears; a later number means that
- * nothing of the site was counted yet.  A block that ends lived at the latest
- * peak if it began no later; blocks that outlive the walk end with it.
+ * site's share of it is not copied when it moves: peaks are numbered, and each
+ * share stores the number of its peak; a later number means that nothing of the
+ * site was counted yet.  A block that ends was live at the latest peak if it
+ * began no later; blocks that outlive the walk end with it.
  *
  * Epochs are kept as differences until finish.
  */
@@ -18,8 +18,9 @@
 /* ---- before the walk ---- */
 
 /*
- * A program that allocates nothing more still runs: growth ends there, the run does not.
- * A program that exits says when: the time until its parent has waited for it is not its own.
+ * A program that allocates nothing more still runs: growth ends there, but not
+ * the run. A program that exits records the time: the time until its parent has
+ * waited for it does not count.
  */
 static uint64_t end_of_run(const struct walk *w)
 {
@@ -116,7 +117,7 @@ uint64_t sites_part(const struct sites *s, const struct block *b)
 
 /* ---- a block ends ---- */
 
-/* The epochs at whose ends the block lived. */
+/* The epochs at the end of which the block was live. */
 void sites_add_epochs(const struct sites *s, struct accumulator *accumulator, const struct block *b,
 		      enum ending how)
 {
@@ -166,7 +167,7 @@ struct recent *sites_recent(struct sites *s, uint32_t thread)
 	return r;
 }
 
-/* A realloc returned a block for another one. */
+/* A realloc replaced one block by another. */
 void sites_resized(struct sites *s, struct accumulator *a, const struct event *e,
 		   const struct block *old)
 {
@@ -178,8 +179,9 @@ void sites_resized(struct sites *s, struct accumulator *a, const struct event *e
 }
 
 /*
- * What is live or mapped where the time of the greatest RSS begins, and within it
- * whenever that is as much again: memory only grew until then, as far as was seen.
+ * What is live or mapped when the time of the greatest RSS begins, and whenever
+ * it reaches that again within it: until then memory only grew, as far as is
+ * known.
  */
 void sites_rss_moment(struct sites *s, uint64_t ticks, uint64_t number, bool within)
 {
@@ -219,7 +221,7 @@ static void map_call(struct sites *s, const struct event *e, const struct note *
 	if (e->error || e->kind != EVENT_CALL)
 		return;
 	if (n->did & NOTE_MAPPED && is_of_rss(s, e->process)) {
-		/* What was mapped without any access may have got it since. */
+		/* Memory mapped without access may have become accessible since. */
 		k->rss_mapped = n->space.bytes[SPACE_MEMORY] + n->space.bytes[SPACE_RESERVED];
 		k->rss_break = n->space.moved_break > 0 ? (uint64_t)n->space.moved_break : 0;
 		note_rss(s, e->ticks, number);
@@ -306,7 +308,7 @@ static void batch(void *self, const struct batch *b)
 	}
 }
 
-/* Blocks that are live where the walk ends were live at the requested moment. */
+/* Blocks that are live where the walk ends were live at the requested time. */
 static void at_moment(struct sites *s, const struct heap_process *p)
 {
 	struct work *k = s->work;
@@ -354,7 +356,7 @@ static void finish_rss(struct sites *s, const struct walk *w)
 
 	if (!r->rss)
 		return;
-	/* Nothing was allocated in that time: it grew by what was written to. */
+	/* Nothing was allocated in that time: it grew because pages were written to. */
 	if (!k->rss_number && r->to_ticks != UINT64_MAX && !r->sampled)
 		s->rss.ticks = r->to_ticks;
 	s->rss.ns = walk_ns(w, s->rss.ticks);

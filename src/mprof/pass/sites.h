@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * sites.h - the pass that asks who: figures for every call stack that
- * allocated, of blocks and calls that pass a filter.
+ * sites.h - the pass that counts figures for every allocating call stack, for
+ * the blocks and calls that pass a filter.
  *
- * Bytes are those asked for unless said.  A realloc is a call of its stack; the
- * block it returns belongs to that stack from then on, and the one it was given
- * has ended.  The mmap family is kept apart (map_calls, map_bytes) and is in no
- * other figure.
+ * Bytes are requested bytes unless stated otherwise. A realloc is a call of its
+ * stack; the block that it returns belongs to that stack, and the block passed
+ * to it has ended. The mmap family is counted separately (map_calls,
+ * map_bytes).
  *
- * A block is accounted when it ends, so that every filter is exact, that of
- * lifetimes included.  Only what is counted while a block lives cannot know its
- * lifetime: reallocs, local peaks and the first and last call are those of all lifetimes.
+ * A block is counted when it ends, so that every filter is exact, including
+ * that of lifetimes. Figures counted while a block is live ignore that filter:
+ * reallocs, local peaks, and the first and last call.
  *
  * "At a moment" (the peak, the greatest RSS) counts blocks that began at or
- * before it and ended after it.  The moment itself is that of the whole run,
- * whatever the filter says, so that filtered parts add up to the whole.  The
- * greatest RSS is that of one process, and its blocks are counted; of the time in
- * which it must have been (rss.h) it is the last moment when most was live or mapped.
+ * before it and ended after it. The moment is that of the whole run, whatever
+ * the filter, so that filtered parts add up to the whole.  The greatest RSS is
+ * that of one process, and its blocks are counted; within the bracket of its
+ * time (rss.h), the last moment when most bytes were live or mapped.
  *
- * With options.until, the moment is that one instead of the peak, the walk ends there, and
- * every figure is of the run until then; the greatest RSS is not known.
+ * With options.until, that moment takes the place of the peak, the walk ends
+ * there, and every figure describes the run until then; the greatest RSS is
+ * unknown.
  *
- * Never freed is what lives when its process or the trace ends.  What lived
- * when a process called exec is neither freed nor never freed: the program that
- * had it is gone.
+ * Blocks that are live when their process or the trace ends are never freed.
+ * Blocks that were live when a process called exec are neither freed nor never
+ * freed, because their program is gone.
  */
 #ifndef MPROF_PASS_SITES_H
 #define MPROF_PASS_SITES_H
@@ -37,43 +38,44 @@
 
 #define SITE_EPOCHS 16u /* equal parts of the run, for growth */
 
-/* What the blocks of one stack are kept apart by. */
+/* The property by which the blocks of one stack are divided. */
 enum site_part {
 	SITE_WHOLE,
-	SITE_BY_THREAD,	 /* that allocated, its number in the run */
+	SITE_BY_THREAD,	 /* number in the run of the one that allocated */
 	SITE_BY_SIZE,	 /* bytes asked for, exactly */
-	SITE_BY_PROCESS, /* that allocated, its number in the run */
+	SITE_BY_PROCESS, /* number in the run of the one that allocated */
 };
 
-/* Of figures that are estimated from samples: sums of variances, in bytes^2 and calls^2. */
+/* For figures estimated from samples: sums of variances, in bytes^2 and calls^2. */
 struct site_error {
 	uint64_t samples;
-	bool by_calls; /* whatever their size: the error of byte figures is unknown */
+	bool by_calls; /* sampled independently of size: the error of byte figures is unknown */
 	double calls, bytes, live_calls, live_bytes;
-	double heaviest_calls, heaviest_bytes; /* the greatest share that one sample has */
+	double heaviest_calls, heaviest_bytes; /* the greatest share of one sample */
 };
 
 /*
- * Calls are those that handed out blocks.  What was leaked is what lives and is not suppressed;
- * profile.c says that.
+ * Calls are those that returned blocks. Leaked blocks are live and not
+ * suppressed (profile.c).
  */
 struct site_values {
 #define FIGURE(member, unit, add, from, json, help) uint64_t member;
 #include "figures.def"
 	uint64_t first_ticks, last_ticks; /* of its calls */
-	/* Live bytes at the end of each epoch, never freed ones to the end of the run. */
+	/* Live bytes at the end of each epoch; blocks never freed count until the end of the run.
+	 */
 	uint64_t epoch_bytes[SITE_EPOCHS];
-	struct site_error error; /* all 0: the figures are no estimates */
+	struct site_error error; /* all 0: the figures are not estimates */
 };
 
 struct site {
 	uint32_t key;	/* node of stacks.h, 0 unknown */
-	uint32_t group; /* as sites_options.group said, 0 without it */
+	uint32_t group; /* from sites_options.group, or 0 */
 	uint64_t part;	/* SITE_BY_THREAD: thread; SITE_BY_SIZE: size; SITE_BY_PROCESS; else 0 */
 	struct site_values v;
 };
 
-/* Everything is within when the struct is zero, except that upper bounds are UINT64_MAX. */
+/* Everything passes if the struct is zero, except that upper bounds are UINT64_MAX. */
 struct site_filter {
 	uint32_t process, thread;		   /* numbers of the run; 0: all */
 	uint64_t size_min, size_max;		   /* bytes asked for, inclusive */
@@ -95,15 +97,15 @@ struct sites_options {
 	 * its calls (1: the very next one), or, if not 0, within this many ns. */
 	uint64_t temporary_events; /* 0: SITE_TEMPORARY_EVENTS */
 	uint64_t temporary_ns;
-	/* What a site belongs to, asked once for each: local peaks are then also those of
-	 * groups.  NULL: none. */
+	/* The group of a site, requested once for each: local peaks are then also kept for groups.
+	 * NULL: none. */
 	uint32_t (*group)(void *context, uint32_t stack, uint64_t part);
 	void *group_context;
 };
-#define SITE_TEMPORARY_EVENTS 1u    /* heaptrack's meaning: freed by the very next call */
-#define SITE_TEMPORARY_MOST   1024u /* more than this is not looked back */
+#define SITE_TEMPORARY_EVENTS 1u    /* as in heaptrack: freed by the next call */
+#define SITE_TEMPORARY_MOST   1024u /* the most calls to look back */
 
-/* A moment and what lived then in the whole run, or in the process of the RSS. */
+/* A moment and what was live then in the whole run, or in the process with the RSS. */
 struct site_snapshot {
 	uint64_t ticks;
 	int64_t ns; /* since the start of the run */
@@ -114,11 +116,11 @@ struct site_snapshot {
 	uint64_t arena, mapped; /* growth of the break, bytes mapped */
 	uint64_t cpu_ns;	/* of the process until then; 0: not known */
 	int64_t from_ns, to_ns; /* it was largest between these; INT64_MAX: at any time after */
-	bool sampled;		/* rss was seen by samples: it may have been larger in between */
-	uint64_t unseen;	/* by how much more was live or mapped at once after to_ns */
+	bool sampled;		/* rss is from samples: it may have been larger in between */
+	uint64_t unseen;	/* how many more bytes were live or mapped at once after to_ns */
 };
 
-/* The most that was alive at once in a group. */
+/* Most bytes live at once in a group. */
 struct site_local {
 	uint64_t calls, bytes;
 };
@@ -126,7 +128,7 @@ struct site_local {
 struct sites {
 	struct sites_options options; /* set before the walk */
 	struct walk *walk;
-	struct site *site; /* made by finish: those with any figure, most bytes first */
+	struct site *site; /* made by finish: sites with figures, most bytes first */
 	size_t count;
 	struct site_local *local; /* by group */
 	size_t groups;
@@ -134,31 +136,32 @@ struct sites {
 	struct site_snapshot peak, rss;
 	uint64_t epoch_ticks[SITE_EPOCHS + 1]; /* where epochs begin, and the last one's end */
 	struct {
-		bool read;	       /* of a profile: site_totals.h says what is not known */
+		bool read;	       /* for a profile: see site_totals.h for what is unknown */
 		bool estimated;	       /* they are of samples */
 		uint64_t period, unit; /* as in struct mprof_heap_totals */
 		uint32_t process;      /* whose `peak` is, when there are several; else 0 */
 		uint64_t bound;	       /* bytes by which the peak may be wrong; 0: exact */
-		int64_t unplaced;      /* bytes of the peak that no stack has, or has too many */
+		int64_t unplaced; /* bytes of the peak that no stack has; negative: stacks have too
+				     many */
 	} totals;
 	void *work; /* the pass's own */
 };
 
 extern const struct pass_ops sites_pass;
 
-/* Is the block, of the process with this index of the heap, one that counts?  Its lifetime is
- * not looked at. */
+/* Does the block of the process with this heap index count? Ignores its lifetime. */
 bool site_filter_passes(const struct site_filter *f, const struct walk *w, const struct block *b,
 			uint32_t process);
 
-/* Does every block pass, but for its lifetime? */
+/* Does every block pass, ignoring lifetimes? */
 static inline bool site_filter_is_plain(const struct site_filter *f)
 {
 	return !f->process && !f->thread && !f->functions && !f->size_min &&
 	       f->size_max == UINT64_MAX && f->from_ns == INT64_MIN && f->to_ns == INT64_MAX;
 }
 
-/* to gets from's figures added; extremes are merged, local peaks are summed (an upper bound). */
+/* Adds the figures of `from` to `to`; extremes are merged, local peaks are summed (an upper bound).
+ */
 void site_values_add(struct site_values *to, const struct site_values *from);
 
 #endif

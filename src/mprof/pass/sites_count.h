@@ -13,22 +13,22 @@
 
 struct work {
 	struct site_accumulators accumulators;
-	bool plain;	    /* every block passes the filter but for its lifetime */
+	bool plain;	    /* every block passes the filter, ignoring lifetimes */
 	bool all_lifetimes; /* it has none for these either */
-	bool usual;	    /* both, sites are whole stacks, and nothing else is asked */
+	bool usual;	    /* both, sites are whole stacks, and no other options are set */
 	uint64_t peak_number;
 	uint64_t peak_event;	    /* its number in the trace */
 	uint64_t epoch, epoch_ends; /* the one at hand; ticks */
 	uint64_t look_back;	    /* calls within which a block is temporary */
 	struct array recent;	    /* by thread: struct recent, each with look_back addresses */
-	struct rss_moment rss;	    /* where the greatest RSS is looked for */
+	struct rss_moment rss;	    /* the time in which the greatest RSS is searched */
 	uint64_t rss_number, rss_event; /* of the moments in there; 0: where it begins */
 	uint64_t rss_live, rss_most;	/* live bytes now; with mapped ones, at the latest moment */
-	uint64_t rss_later;		/* the most after the time in question */
+	uint64_t rss_later;		/* the most after that time */
 	uint64_t rss_mapped, rss_break; /* bytes mapped, and by which the break was moved, now */
 };
 
-/* What a thread's last calls handed out, 0 for those that did not: a ring. */
+/* Blocks that a thread's last calls returned, 0 for none: a ring. */
 struct recent {
 	uint64_t next; /* place of the next one */
 	uint64_t addr[];
@@ -41,10 +41,10 @@ struct end {
 	uint32_t process, number; /* of it: index, number in the run */
 	uint64_t ticks;
 	enum ending how;
-	uint64_t ns;		    /* of its life; UINT64_MAX: it was not freed */
+	uint64_t ns;		    /* of its lifetime; UINT64_MAX: it was not freed */
 	bool foreign;		    /* another thread freed it */
-	bool temporary;		    /* it was freed soon enough, if by its own thread */
-	bool of_no_peak, of_no_rss; /* it is known that it did not live then */
+	bool temporary;		    /* freed soon enough, if its own thread did */
+	bool of_no_peak, of_no_rss; /* known not to have been live then */
 };
 
 /* By value, so that struct end stays in registers. */
@@ -90,7 +90,7 @@ ALWAYS_INLINE bool lived_at_rss(const struct sites *s, const struct end *e)
 
 	if (e->number != s->rss.process)
 		return false;
-	if (k->rss_number) /* it is past, so what ends only now lived then */
+	if (k->rss_number) /* it is past, so blocks that end only now were live then */
 		return block_began_by(e->block, s->rss.ticks, k->rss_event);
 	return e->block->start <= s->rss.ticks && e->ticks > s->rss.ticks;
 }
@@ -187,8 +187,8 @@ ALWAYS_INLINE void block_ends(struct sites *s, const struct end *e, bool usual, 
 
 /* ---- one event ---- */
 
-/* Did one of its thread's last calls hand the block out?  Times do not tell: several calls
- * may have the same. */
+/* Did one of the last calls of its thread return the block? Times cannot decide: several calls may
+ * have the same. */
 static inline bool is_recent(const struct work *k, const struct recent *r, const struct block *b)
 {
 	uint64_t i;

@@ -49,7 +49,7 @@ struct sizes {
 
 extern const struct pass_ops sizes_pass;
 
-/* A call handed out a block, and the pass is brief. */
+/* A call returned a block, and the pass is brief. */
 static inline void sizes_brief(struct sizes *s, uint64_t size, uint64_t slack)
 {
 	s->total.count++;

@@ -174,7 +174,7 @@ static void add_rows(struct work *k, const struct snapshot_slice *s)
 	free(b);
 }
 
-/* b, which follows a, becomes part of it. */
+/* Merges b, which follows a, into a. */
 static void join(struct work *k, struct snapshot_slice *a, struct snapshot_slice *b)
 {
 	add_rows(k, a);
@@ -192,7 +192,7 @@ static void join(struct work *k, struct snapshot_slice *a, struct snapshot_slice
 		a->highest = b->highest;
 }
 
-/* Every second snapshot goes; all slices are complete. */
+/* Drops every second snapshot; all slices are complete. */
 static void thin(struct snapshots *s)
 {
 	struct work *k = s->work;

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * snapshots.h - the pass behind `mprof view`: the state of a walk at many moments, from which a
- * later walk of the same trace goes on, and what happened between them.
+ * snapshots.h - the pass behind `mprof view`: the state of a walk at many
+ * times, from which a later walk of the same trace can continue, and a summary
+ * of the events between them.
  *
- * A slice is the part of a trace between two snapshots.  So a question about a window of time
- * walks the two slices that its ends lie in; of those between it takes what is known of each: the
- * highest moment, and the blocks that began in it, by stack, thread, process and class of size.
+ * A slice is the part of a trace between two snapshots.  A question about a
+ * window of time walks the two slices that contain its ends; for those between
+ * it uses the summary of each: the highest moment, and the blocks that began in
+ * it, by stack, thread, process and class of size.
  *
- * Only of a compressed trace, in which reading can begin in the middle; of another one there is
- * one slice, the whole.
+ * Only a compressed trace has snapshots, because reading can begin in its
+ * middle; any other trace is one slice.
  *
- * Memory: SNAPSHOTS_MOST, and two snapshots more.  Beyond that, every second snapshot is dropped,
- * and slices become twice as long.  A snapshot takes some 10 bytes a live block.
+ * Memory: SNAPSHOTS_MOST, plus two snapshots.  Beyond that, every second snapshot is dropped,
+ * and slices become twice as long.  A snapshot takes about 10 bytes per live block.
  *
  * Errors: without memory there is one slice.  Threads: one at a time.
  */
@@ -55,7 +57,7 @@ struct snapshot_births {
 struct snapshots {
 	/* Set before the walk: */
 	struct trace *trace;  /* the one that is walked */
-	uint32_t functions;   /* as in struct site_filter: births of others are left out */
+	uint32_t functions;   /* as in struct site_filter: births of other blocks are omitted */
 	uint64_t every, most; /* events, bytes; 0: those above */
 	/* The result: */
 	struct snapshot_slice *slice;
@@ -63,7 +65,7 @@ struct snapshots {
 	void *work; /* the pass's own */
 };
 
-/* Releases nothing with the walk. */
+/* Releases nothing of the walk. */
 extern const struct pass_ops snapshots_pass;
 void snapshots_release(struct snapshots *s);
 

@@ -30,7 +30,7 @@ static const struct trace_residency *last_reading(const struct trace *t, const s
 	return last;
 }
 
-/* Pages as mprof saw them from outside; bottom: the lowest address that the stack can have. */
+/* Pages as mprof read them from outside; bottom: the lowest possible address of the stack. */
 static void take_reading(struct stack_of *s, const struct trace *t, uint64_t bottom)
 {
 	const struct trace_residency *r = last_reading(t, s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * stack_uses.h - how much of its stack each thread used, and what all of them had resident.
+ * stack_uses.h - how much of its stack each thread used, and the resident bytes of all stacks.
  *
  *   deepest   from the end of the stack to the lowest stack pointer at a recorded call
  *   touched   to the lowest page that was resident when the thread or its process ended; of one
@@ -8,7 +8,7 @@
  *   used      the greater of both
  *   resident  bytes in resident pages, at the same time as `touched`
  *
- * Of a forked child, the stack of the thread that forked has pages of its parent.
+ * In a forked child, the stack of the thread that forked includes pages of its parent.
  */
 #ifndef MPROF_PASS_STACK_USES_H
 #define MPROF_PASS_STACK_USES_H
@@ -36,11 +36,11 @@ struct stack_uses {
 
 void stack_uses_find(struct stack_uses *s, const struct trace *t);
 void stack_uses_release(struct stack_uses *s);
-/* Threads of the process that ran at the same time, at most; at least 1. */
+/* Most threads of the process that ran at the same time; at least 1. */
 uint64_t stack_uses_at_once(const struct stack_uses *s, uint32_t process);
 /* Is less than a tenth of its stack left? */
 bool stack_is_nearly_full(const struct stack_of *s);
-/* Bytes of stacks of threads of r's process, in pages that r has. */
+/* Bytes of thread stacks of r's process in pages that r contains. */
 uint64_t stack_uses_resident(const struct stack_uses *s, const struct trace *t,
 			     const struct trace_residency *r);
 

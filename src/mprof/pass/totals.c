@@ -106,7 +106,7 @@ static void add_sum(struct totals_sum *to, const struct totals_sum *from)
 	to->null_frees += from->null_frees;
 }
 
-/* Is t the first thread of its process, going on after an exec? */
+/* Is t the first thread of its process, continuing after an exec? */
 static bool goes_on(const struct totals *s, const struct totals_process *p,
 		    const struct totals_thread *t)
 {
@@ -115,7 +115,7 @@ static bool goes_on(const struct totals *s, const struct totals_process *p,
 	return p->threads && t->tid && first[p->first].tid == t->tid;
 }
 
-/* Its process begins with it, or has it besides others, or it is the first one again. */
+/* Its process begins with it, has it among others, or it is the first one again. */
 static void add_thread(struct totals *s, const struct totals_thread *t, uint32_t process,
 		       size_t *rows)
 {
@@ -145,7 +145,7 @@ static void close_threads(struct totals *s, const struct walk *w)
 	struct totals_thread *t = s->thread.item, now;
 	size_t i, rows = 0;
 
-	/* Rows only move down: what is read has not been written yet. */
+	/* Rows only move down, so what is read has not been overwritten yet. */
 	for (i = 0; i < s->thread.count; i++) {
 		now = t[i];
 		if (now.number)

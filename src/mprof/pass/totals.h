@@ -3,10 +3,10 @@
  * totals.h - the pass that counts: calls, bytes and failures by function, for
  * every thread, every process and the run.
  *
- * A realloc is one call, counted when it returned.  Bytes are those asked for
- * by calls that got them (calloc: the product; realloc: the new size; the mmap
- * family: the length); for the functions that give blocks back, the size of
- * those blocks.  Failed: returned NULL or an error for a size that is not 0.
+ * A realloc is one call, counted when it returns. Bytes are those requested by
+ * successful calls (calloc: the product; realloc: the new size; the mmap
+ * family: the length); for functions that free blocks, the size of those
+ * blocks.  Failed: returned NULL or an error for a size that is not 0.
  */
 #ifndef MPROF_PASS_TOTALS_H
 #define MPROF_PASS_TOTALS_H
@@ -46,7 +46,7 @@ struct totals_process {
 struct totals {
 	struct walk *walk;
 	/* struct totals_thread; while walking by index of the heap, then one row for each
-	 * thread: what goes on in the same one after an exec is added to it */
+	 * thread: a thread that continues after an exec is added to its row */
 	struct array thread;
 	struct array process; /* struct totals_process, by index of the heap */
 	struct totals_sum all;

@@ -2,9 +2,9 @@
 /*
  * tree.c - what ran, from the facts of a trace.
  *
- * How a process ended: what its parent saw (WAITED) is surest, then the live
- * entry in the header, then what the process said of itself (END), which it
- * may not have lived to do.
+ * How a process ended: the most reliable source is its parent (WAITED), then
+ * the live entry in the header, then the process itself (END), which may not
+ * have come to write it.
  */
 #include "tree.h"
 
@@ -91,7 +91,7 @@ static void add_end(struct tree_process *p, const struct mprof_fact *f)
 	}
 	if (f->ticks > p->end_ticks)
 		p->end_ticks = f->ticks;
-	/* What wait4 tells includes the process's own children; END is its own. */
+	/* The figures of wait4 include children of the process; those of END do not. */
 	if (f->what == MPROF_FACT_END || !p->user_ns) {
 		p->user_ns = f->user_ns;
 		p->system_ns = f->system_ns;
@@ -129,7 +129,7 @@ static int add_fact(struct tree *r, const struct trace_fact *f)
 	return 0;
 }
 
-/* The live entry knows the losses, and an end that no fact told. */
+/* The live entry has the losses, and an end that no fact recorded. */
 static void add_entry(struct tree_process *p, const struct mprof_process_entry *e)
 {
 	int i;
@@ -181,7 +181,7 @@ static void add_samples(struct tree_process *p, const struct walk_input *in,
 
 /* ---- what is missing ---- */
 
-/* Did it call exec and not return from it?  Only the first processes have an entry that says. */
+/* Did it call exec and not return from it?  Only the first processes have an entry for this. */
 static bool is_execing(const struct walk_input *in, uint32_t process)
 {
 	return process - 1 < MPROF_PROCESS_TABLE &&
@@ -190,7 +190,7 @@ static bool is_execing(const struct walk_input *in, uint32_t process)
 
 static uint64_t last_sign_of(const struct walk_input *in, uint32_t process)
 {
-	/* Its other threads run on until the kernel has ended them. */
+	/* Its other threads continue until the kernel has ended them. */
 	bool threads = !is_execing(in, process);
 	uint64_t last = 0;
 	size_t i;
@@ -220,7 +220,8 @@ static bool pid_is_recorded(const struct walk_input *in, const struct trace_fact
 	return false;
 }
 
-/* An exec that failed left signs of the process after it; one that worked, of the new program. */
+/* After a failed exec there are signs of the process; after a successful one, of the new program.
+ */
 bool tree_became(const struct walk_input *in, const struct trace_fact *f)
 {
 	return f->fact->what == MPROF_FACT_EXECING && !f->fact->child_pid &&
@@ -239,7 +240,7 @@ static bool is_missing(const struct walk_input *in, const struct trace_fact *f)
 	return false;
 }
 
-/* A vfork child says EXECING and its parent CHILD: one of the two is enough. */
+/* A vfork child writes EXECING and its parent CHILD: one of the two is enough. */
 static bool is_listed(const struct tree *r, int32_t pid, uint32_t parent)
 {
 	size_t i;
@@ -267,7 +268,7 @@ static int find_missing(struct tree *r, const struct walk_input *in)
 		p = (struct tree_process *)tree_find(r, f->process);
 		if (p && !f->fact->child_pid && p->end == TREE_UNKNOWN)
 			p->end = TREE_BECAME;
-		/* Left out on request, as far as can be told. */
+		/* Left out on request, as far as is known. */
 		if (in->header && in->header->flags & MPROF_FILE_FILTERED && f->fact->env_kept)
 			continue;
 		r->missing[r->missing_count++] = (struct tree_missing){

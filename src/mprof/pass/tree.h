@@ -3,7 +3,7 @@
  * tree.h - what ran: the processes of a run, from the facts of its trace, how
  * each ended, and the processes that could not be recorded.
  *
- * Made from facts alone; needs no event.  Pointers go into the trace, which
+ * Made from facts alone; needs no events.  Pointers go into the trace, which
  * must stay open.
  */
 #ifndef MPROF_PASS_TREE_H
@@ -12,10 +12,10 @@
 #include "walk.h"
 
 enum tree_end {
-	TREE_UNKNOWN, /* neither it nor anybody else said; or it was still running */
+	TREE_UNKNOWN, /* neither it nor another process recorded it; or it was still running */
 	TREE_EXITED,  /* status */
 	TREE_KILLED,  /* status is the signal */
-	TREE_BECAME,  /* by exec a program that is not recorded: see missing */
+	TREE_BECAME,  /* by exec, a program that is not recorded: see missing */
 };
 
 struct tree_process {
@@ -30,9 +30,9 @@ struct tree_process {
 	int32_t status;
 	uint64_t start_ticks, end_ticks;			 /* 0: not known */
 	uint64_t user_ns, system_ns, minor_faults, major_faults; /* 0: not known */
-	uint64_t peak_rss_bytes;   /* the most that the kernel or a sample saw; 0: not known */
-	uint64_t waited_rss_bytes; /* what wait4 told: also its children's */
-	bool said_end;		   /* it wrote its END fact: it looked at its memory once more */
+	uint64_t peak_rss_bytes;   /* the most that the kernel or a sample reported; 0: unknown */
+	uint64_t waited_rss_bytes; /* from wait4: includes its children */
+	bool said_end;		   /* it wrote its END fact, and read its memory once more */
 	uint64_t samples, rss_most, rss_anon_most; /* taken while it ran; bytes */
 	uint64_t self_bytes;			   /* mprof's own memory in it, most seen */
 	uint64_t lost[MPROF_LOST_REASONS];
@@ -43,11 +43,11 @@ struct tree_process {
 /* A process, or a program that a process became, which is not in the trace. */
 struct tree_missing {
 	int32_t pid;
-	uint32_t parent;  /* number of who made it, or of who became it */
+	uint32_t parent;  /* number of the process that started it, or became it */
 	bool became;	  /* by exec, in the same process */
-	bool environment; /* it was given an environment without us */
+	bool environment; /* its environment did not preload the library */
 	const char *path; /* "" not known */
-	char why[512];	  /* what its file says now; "" until someone looked */
+	char why[512];	  /* the reason, from its file; "" until it was read */
 	uint64_t ticks;
 };
 
@@ -56,7 +56,7 @@ struct tree_own {
 	const char *path;
 	uint32_t process;   /* number of the first that did, */
 	uint64_t processes; /* and how many did */
-	char why[1024];	    /* what its file says now; "" until someone looked */
+	char why[1024];	    /* the reason, from its file; "" until it was read */
 };
 
 struct tree {
@@ -74,8 +74,9 @@ struct tree {
 };
 
 /*
- * seen: the time of the last event that was read, 0 without any; a program that
- * still runs goes on after its trace was opened.  0 or -ENOMEM; release in both cases.
+ * seen: the time of the last event read, 0 without any; a program that still
+ * runs continues after its trace was opened.  0 or -ENOMEM; release in both
+ * cases.
  */
 int tree_make(struct tree *r, const struct walk_input *in, uint64_t seen,
 	      const uint64_t lost[MPROF_LOST_REASONS]);
@@ -83,12 +84,12 @@ void tree_release(struct tree *r);
 
 /* NULL when there is none. */
 const struct tree_process *tree_find(const struct tree *r, uint32_t number);
-/* Did it not exit: was it killed, or did it still run?  What it had then, it might have freed. */
+/* Was it killed, or did it still run? Then it might have freed what it had. */
 bool tree_process_interrupted(const struct tree_process *p);
 bool tree_interrupted(const struct tree *r); /* any of its processes */
 /* Is this the EXECING fact of an exec that worked and led out of the recording? */
 bool tree_became(const struct walk_input *in, const struct trace_fact *f);
-/* The last program it ran, NULL when no fact says. */
+/* The last program it ran, NULL if no fact names it. */
 const struct trace_fact *tree_image(const struct tree_process *p);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * walk.c - the one walk over a trace.
  *
- * Two batches are at hand at any time: the one being applied and the next,
+ * Two batches are available at any time: the one being applied and the next,
  * which the heap may search.  A batch is contiguous in the window's ring, so
  * passes get plain arrays.
  */
@@ -157,7 +157,7 @@ static void tell_passes(struct walk *w, size_t first, size_t n)
 	w->events += n;
 }
 
-#define DECIDED_AT_ONCE 32u /* events behind one that the fused loop left */
+#define DECIDED_AT_ONCE 32u /* events after one that the fused loop left */
 
 static void hand_out(struct walk *w, size_t first, size_t n)
 {
@@ -196,7 +196,7 @@ static void run_batch(struct walk *w, size_t n)
 		w->last_ticks = window_at(&w->window, n - 1)->ticks;
 }
 
-/* Fills half a window as far as there are events. */
+/* Fills half a window, as far as there are events. */
 static size_t read_batch(struct walk *w, size_t half)
 {
 	struct event *to = w->window.event + half;
@@ -268,7 +268,7 @@ static void run_batches(struct walk *w, size_t here)
 	}
 }
 
-/* Behind an event there may be others of the same time, which come before the boundary. */
+/* After an event, others of the same time may follow, which come before the boundary. */
 static bool is_within(const struct walk *w, const struct boundary *m)
 {
 	const struct walk_until *u = &w->until;
@@ -298,7 +298,7 @@ static void run_out(struct walk *w)
 
 /* ---- the whole ---- */
 
-/* The clock is linear: what it makes of 2^32 ticks is the factor of durations. */
+/* The clock is linear: its value for 2^32 ticks is the factor of durations. */
 static uint64_t duration_factor(const struct walk_input *in)
 {
 	uint64_t start = in->header->start_ticks;

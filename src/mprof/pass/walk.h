@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * walk.h - the one walk over a trace: events are read in batches, applied to
- * the heap, and handed with their notes to every pass.
+ * the heap, and passed with their notes to every pass.
  *
- * Between events stand boundaries: a fork copies a heap, an exec or the end of a
+ * There are boundaries between events: a fork copies a heap, an exec or the end of a
  * process clears one, and a sample of resident pages is compared with one.  A
- * batch is cut where a boundary falls, so that at a boundary the heap and all
- * passes have seen exactly the events before it.
+ * batch is cut at each boundary, so that the heap and all passes have then seen
+ * exactly the events before it.
  *
  * Errors: walk_run returns -ENOMEM (err says so) when the heap or a pass ran
  * out of memory, -ECANCELED when it was cancelled.  Threads: one at a time.
@@ -24,7 +24,7 @@
 struct walk_input {
 	void *context;
 	size_t (*next)(void *context, struct event *events, size_t n);
-	bool names_blocks; /* they have event.block; else the walk fills it in */
+	bool names_blocks; /* they have event.block; otherwise the walk fills it in */
 	int64_t (*ns)(void *context, uint64_t ticks); /* since the start of the run */
 	const struct trace_fact *facts;
 	size_t fact_count;
@@ -47,7 +47,7 @@ struct walk_pass {
 
 struct boundary;
 
-/* Where a walk ends before the trace does: behind an event, or behind all of a time. */
+/* Where a walk ends before the trace does: after an event, or after all events of a time. */
 struct walk_until {
 	bool set;
 	uint64_t ticks;
@@ -67,24 +67,24 @@ struct walk {
 	uint64_t first_ticks, last_ticks; /* of events */
 	uint64_t events;
 	uint64_t ns_mult; /* ns = ticks * ns_mult / 2^32, for durations */
-	/* Called now and then; may be NULL. */
+	/* Called periodically; may be NULL. */
 	void (*progress)(void *context, const struct walk *w);
 	void *progress_context;
 	/* Between two batches: `here` events of the next one are in the window; may be NULL. */
 	void (*between)(void *context, struct walk *w, size_t here);
 	void *between_context;
-	/* Begins in the middle, see snapshots.h: heap, window and what follows in this struct are
-	 * set to be where they were between two batches.  0 or -errno.  NULL: at the beginning. */
+	/* Begins in the middle, see snapshots.h: sets heap, window and the following members of
+	 * this struct to their state between two batches.  0 or -errno.  NULL: at the beginning. */
 	int (*resume)(void *context, struct walk *w, size_t *here);
 	void *resume_context;
 	bool failed;		 /* a pass had no memory */
 	const bool *cancel;	 /* another thread may set it: the walk ends soon; NULL */
 	struct walk_until until; /* set before walk_run */
 	bool stopped;  /* it ended there: blocks that were live are reported as GONE_TRACE_ENDS */
-	bool over;     /* all events were handed out; what still comes are ends of processes */
-	bool no_pages; /* set before walk_run: no pass looks at live.pages, do not count them */
-	/* Set before walk_run, may be NULL: from `first` on, tells all passes of up to n events in
-	 * its own way.  Returns of how many; what it leaves goes to the passes' batch(). */
+	bool over;     /* all events were delivered; only ends of processes remain */
+	bool no_pages; /* set before walk_run: no pass reads live.pages, do not count them */
+	/* Set before walk_run, may be NULL: passes up to n events from `first` on to all passes in
+	 * its own way. Returns how many; the others go to the batch() of each pass. */
 	size_t (*fused)(void *self, struct walk *w, size_t first, size_t n);
 	void *fused_self;
 };
@@ -101,7 +101,7 @@ void walk_release(struct walk *w);
 int walk_trace(struct trace *t, const struct pass_ops *ops, void *self,
 	       void (*tell)(void *context, const struct walk *w), void *context, struct error *err);
 
-/* A pass without memory: its result is not complete, the walk will fail. */
+/* A pass without memory: its result is incomplete, and the walk will fail. */
 static inline void pass_failed(struct walk *w)
 {
 	w->failed = true;

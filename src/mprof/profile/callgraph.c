@@ -9,7 +9,7 @@
 
 /* ---- nodes and edges ---- */
 
-/* Ids are given in order, so a new one is the next node. */
+/* Ids are assigned in order, so a new one is the next node. */
 static uint32_t node_of(struct callgraph *g, const struct sym_line *line, uint32_t function,
 			uint32_t level, uint32_t frame)
 {
@@ -51,7 +51,7 @@ static void step_back(struct callgraph *g, size_t to)
 	}
 }
 
-/* The level at which the function is to stand on the trail now; cuts out a loop. */
+/* The level of the function on the trail; cuts out a loop. */
 static uint32_t level_of(struct callgraph *g, uint32_t function)
 {
 	uint32_t at = g->options.simple ? g->at[function - 1] : 0, level;

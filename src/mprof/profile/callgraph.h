@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * callgraph.h - stacks merged into a graph: who called whom, and what was asked
- * for on the way.
+ * callgraph.h - stacks merged into a graph: callers, callees, and the bytes
+ * requested along the way.
  *
- * A node is a line (or a function) whatever its callers.  Own figures are those
- * of stacks that end in it; all figures, those of stacks that pass through it or
- * end there; an edge has those of stacks on which the one called the other.  A
- * stack counts once in each node and edge, however often it comes by.
+ * A node is a line (or a function) whatever its callers.  Its own figures are
+ * those of stacks that end in it; all figures include stacks that pass through
+ * it; an edge has the figures of stacks with that call. A stack counts once in
+ * each node and edge, however often it passes.
  *
- * With `simple`, no stack comes by twice: where a function stands on a stack
- * again, it is a node of its own, of level 2, and where that would stand there
- * again, what lies between is cut out; unless something stands there for the
- * first time, then the level is one more.  So all figures of a node are the sum of
- * its own and those of the edges that leave it, those of level 1 have every
- * stack that the function is on, and readers that can only add get recursive
- * programs right.
+ * With `simple`, no stack passes a node twice: where a function occurs on a
+ * stack again, it is a separate node of level 2, and where that would occur
+ * again, the part between is cut out, unless a function occurs there for the
+ * first time; then the level is increased.  So all figures of a node are the
+ * sum of its own and those of its outgoing edges, nodes of level 1 have every
+ * stack of the function, and readers that can only add handle recursive
+ * programs correctly.
  *
  * Memory: by nodes and edges.  Threads: one at a time.
  */
@@ -46,7 +46,7 @@ struct callgraph_edge {
 	size_t seen;
 };
 
-/* A call on the way from the outermost one to who asked. */
+/* A call on the way from the outermost one to the allocating function. */
 struct callgraph_step {
 	uint32_t node, function, level;
 	uint32_t before; /* what `at` said of the function before this step */
@@ -71,7 +71,7 @@ struct callgraph {
 void callgraph_init(struct callgraph *g, const struct callgraph_options *o);
 /*
  * Lines from the outermost inward, which must outlive g, and the frames of the
- * last `frames` of them: lines that stand for what is not known have none.
+ * last `frames` of them: lines for unknown frames have none.
  */
 void callgraph_add(struct callgraph *g, const struct sym_line *const *line, size_t n,
 		   const uint32_t *frame, size_t frames, const uint64_t *v);

@@ -92,7 +92,7 @@ uint32_t calltree_add(struct calltree *t, const struct sym_line *const *line, si
 		if (!owner)
 			owner = node;
 	}
-	/* Read backward, the innermost line stands first. */
+	/* Read backward, the innermost line comes first. */
 	if (backward)
 		node = owner;
 	if (own)
@@ -187,7 +187,7 @@ static void add_site(struct calltree *t, const struct calltree_path *path,
 {
 	size_t at = function ? find_function(path, function) : 0;
 	size_t start = paths_start_lines(path->line, path->count);
-	/* What is folded away is shown to who asks for a line of it. */
+	/* Folded lines are shown if one of them is requested. */
 	const size_t end = at < path->count   ? path->count
 			   : at < path->inner ? path->inner
 					      : path->all;

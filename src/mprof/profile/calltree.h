@@ -4,12 +4,12 @@
  * outermost caller inward, from the allocating function outward, or from one
  * function in both directions.
  *
- * Inclusive is what was asked for in a node or below it; exclusive, what a
- * stack asked for that ends there.  A site counts once in each node on its
- * path.  A function that calls itself directly is one node, not a chain.  What
- * starts programs and threads before main or a thread's function is left out of
- * trees of profiles.  The figures are those of figures.def; the sum of sites' own peaks ("local")
- * is an upper bound.
+ * Inclusive figures are those of a node and everything below it; exclusive
+ * ones, those of stacks that end there.  A site counts once in each node on its
+ * path.  A function that calls itself directly is one node, not a chain.
+ * Start-up code before main or a thread's function is omitted in trees of
+ * profiles.  The figures are those of figures.def; the sum of sites' own peaks
+ * ("local") is an upper bound.
  *
  * Ends: without memory the program (util/alloc.h).  Threads: one at a time.  Lines must outlive the
  * tree.
@@ -42,18 +42,18 @@ struct calltree {
 	struct hash children; /* parent << 32 | key -> node */
 };
 
-/* What stands for a stack that was not recorded, and for outer frames that were not kept. */
+/* The line for a stack that was not recorded, and for outer frames that were not kept. */
 extern const struct sym_line calltree_no_stack, calltree_cut;
 
 void calltree_init(struct calltree *t, const struct calltree_options *o);
 /*
  * Adds a path: its lines from the root inward, or, backward, from the last to
- * the first.  own: the last one is who asked, so that its node gets the values
- * as exclusive.  Returns that node, else the last one; 0 without lines.
+ * the first.  own: the last one allocates, so its node gets the values as
+ * exclusive. Returns that node, otherwise the last one; 0 without lines.
  */
 uint32_t calltree_add(struct calltree *t, const struct sym_line *const *line, size_t n,
 		      bool backward, bool own, const uint64_t *value);
-/* Sorts; before it siblings are in no order. */
+/* Sorts; before, siblings are unordered. */
 void calltree_finish(struct calltree *t);
 void calltree_release(struct calltree *t);
 
@@ -81,8 +81,7 @@ enum calltree_direction {
 void calltree_make(struct calltree *t, struct profile *p, const struct calltree_options *o,
 		   enum calltree_direction direction, const char *function);
 
-/* The path of site i of p with the lines above put in where they belong.  The array is the caller's
- * to keep and free. */
+/* The path of site i of p with the lines above inserted. The caller frees the array. */
 struct calltree_path {
 	const struct sym_line **line;
 	size_t count, asked, inner, all; /* as in struct profile_path */

@@ -32,7 +32,7 @@ static void more_names(struct diff *d)
 	d->example = must_reallocarray(d->example, d->name_room, sizeof(*d->example));
 }
 
-/* The number of a line's function as it is compared. */
+/* The number under which a line's function is compared. */
 static uint32_t name_of(struct diff *d, enum diff_side side, const struct sym_line *l)
 {
 	char small[512], *s = small;
@@ -79,7 +79,7 @@ void diff_add(struct diff *d, enum diff_side side, const struct sym_line *const 
 	memcpy(s->v, v, sizeof(s->v));
 	for (i = 0; i < n; i++) {
 		id = name_of(d, side, line[i]);
-		/* Of direct recursion the innermost line stays: it is who asked. */
+		/* Of direct recursion, the innermost line remains: it allocates. */
 		if (s->count && d->id[d->ids - 1] == id) {
 			d->line[d->ids - 1] = line[i];
 			continue;
@@ -95,7 +95,7 @@ void diff_add(struct diff *d, enum diff_side side, const struct sym_line *const 
 
 /* ---- grouping ---- */
 
-/* What makes a group: numbers, so that every kind of group is looked up the same way. */
+/* The key of a group: numbers, so that every kind of group is looked up the same way. */
 static uint32_t group_key(struct diff *d, struct interner *keys, const struct diff_site *s,
 			  uint32_t *work)
 {
@@ -128,7 +128,7 @@ static void add_to_group(struct diff *d, struct diff_group *g, const struct diff
 {
 	size_t i;
 
-	/* The later side's lines are those a reader can look up. */
+	/* Lines are those of the later side, which a reader can look up. */
 	if (!g->lines || (s->side == DIFF_AFTER && !g->sites[DIFF_AFTER])) {
 		g->line = d->line + s->first;
 		g->lines = s->count;
@@ -244,7 +244,7 @@ static const char *base_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* What the run started; NULL when no fact says. */
+/* The program that the run started; NULL if no fact names it. */
 static const char *program_of(const struct profile *p)
 {
 	const struct tree_process *first = p->tree.processes ? &p->tree.process[0] : NULL;

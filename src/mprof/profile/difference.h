@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * difference.h - two profiles side by side: sites matched by name, so that another
- * build, shifted lines and other addresses are no differences.
+ * difference.h - two profiles side by side: sites matched by name, so that
+ * another build, shifted lines and other addresses do not count as differences.
  *
  * Two stacks are the same when they go through the same functions of the same
- * modules.  For that
+ * modules.  For this
  *  - what a compiler adds to a name (.constprop.0, .cold, Rust's hash) and what
  *    follows ".so" in a module's name is left out;
  *  - the program's own executable is one module, whatever its file is called;
  *  - a function that calls itself directly counts once;
- *  - what starts a program or a thread before main is left out;
- *  - code without a symbol is told apart by its offset only in objects whose
- *    build-id is the same on both sides, else it is one "function" of its module;
+ *  - start-up code before main is left out;
+ *  - code without a symbol is distinguished by its offset only in objects with
+ *    the same build-id on both sides; otherwise it is one "function" of its
+ *    module;
  *  - a function that only one side has and one that only the other has are the
- *    same, renamed, when all paths through them agree but for the name, they are
+ *    same, renamed, if all paths through them differ only in the name, they are
  *    of one source file, and no other pairing is possible.
  *
  * Errors: -errno with err filled.  Threads: one at a time.  The profiles must

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* findings.c - what call stacks say that a reader should know first. */
+/* findings.c - what a reader should know first about call stacks. */
 #include "findings.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "variables.h"
 #include "../util/alloc.h"
 
-#define NAMED_SITES  1000000u /* of more, those with fewest bytes are nobody's */
+#define NAMED_SITES  1000000u /* of more, those with fewest bytes remain unnamed */
 #define EPOCH_PART   (SITE_EPOCHS / 4)
 #define GROWTH_STEPS 3u /* epochs with more than before: fewer may be a few late blocks */
 
@@ -45,7 +45,7 @@ static uint64_t value_of(const struct site *s, enum finding_kind kind)
 	return *(const uint64_t *)((const char *)&s->v + kinds[kind].field);
 }
 
-/* What a kind's parts are parts of. */
+/* The total that the parts of a kind belong to. */
 static uint64_t whole_of(const struct analysis *a, enum finding_kind kind)
 {
 	return *(const uint64_t *)((const char *)&a->sites.total + kinds[kind].whole);
@@ -57,8 +57,8 @@ static uint64_t whole_of(const struct analysis *a, enum finding_kind kind)
 struct asker {
 	uint32_t function, line; /* ids, 0: not known */
 	const struct sym_line *through, *caller;
-	enum { LEAKS_UNKNOWN, LEAKS, LEAKS_NOT } leaks; /* is what it left suppressed? */
-	bool asked_kept, kept;				/* is what it has a library's own? */
+	enum { LEAKS_UNKNOWN, LEAKS, LEAKS_NOT } leaks; /* are its leaks suppressed? */
+	bool asked_kept, kept;				/* does a library keep its blocks? */
 };
 
 struct askers {
@@ -97,15 +97,15 @@ static void askers_release(struct askers *t)
 
 /* ---- sums ---- */
 
-/* What each site and each function has of a kind's figure. */
+/* The figure of a kind, by site and by function. */
 struct kind_sites {
 	enum finding_kind kind;
 	const struct sites *sites;
 	struct askers *askers;
-	uint64_t *part; /* by index of site; 0 too for what is left out */
+	uint64_t *part; /* by index of site; 0 also for sites that are left out */
 	struct top {
 		uint64_t part;
-		uint64_t left;	      /* PEAK: never freed, and not as a matter of course */
+		uint64_t left;	      /* PEAK: never freed, and not suppressed */
 		uint64_t calls;	      /* of all its sites */
 		struct site_values v; /* of those with any of the figure */
 	} * top;		      /* by function - 1 */
@@ -162,7 +162,7 @@ static void sum_up(struct kind_sites *k, struct profile *names)
 	}
 }
 
-/* A name and what it has of a finding. */
+/* A name and its part of a finding. */
 struct share {
 	struct finding_part p;
 	uint64_t most; /* of one site */
@@ -220,7 +220,7 @@ static void find_line(struct finding *f, const struct kind_sites *k, uint32_t fu
 	array_release(&shares);
 }
 
-/* What that line called for it, and who called it, if most of it has one answer. */
+/* The function that this line called, and its caller, if one of them has most of it. */
 static void find_around(struct finding *f, const struct kind_sites *k, struct profile *profile,
 			uint32_t line)
 {
@@ -273,7 +273,7 @@ static void find_around(struct finding *f, const struct kind_sites *k, struct pr
 	line_interner_release(&names);
 }
 
-/* Which stack, as views have them, has most. */
+/* The stack, as views show it, with most of it. */
 static void find_stack(struct finding *f, const struct kind_sites *k, struct profile *names,
 		       uint32_t function)
 {
@@ -295,9 +295,9 @@ static void find_stack(struct finding *f, const struct kind_sites *k, struct pro
 /* ---- leaks ---- */
 
 /*
- * A trace of the last calls only does not say what lived before: blocks that take the
- * place of older ones look like growth.  So do the blocks of many processes that each
- * leave a little: then no process has half of all.
+ * A trace of the last calls only does not have older blocks: blocks that
+ * replace them look like growth. So do the blocks of many processes that each
+ * leak a little: then no process has half of all.
  */
 static bool growth_is_known(const struct analysis *a)
 {
@@ -392,7 +392,7 @@ static void add_finding(struct findings *f, const struct analysis *a, const stru
 	new.rank = kinds[kind].weight *(double)t->part / (double)whole;
 	if (new.rank > kinds[kind].weight)
 		new.rank = kinds[kind].weight;
-	/* What is still growing will be worse in a longer run; what came once will not. */
+	/* A leak that still grows is worse in a longer run; a single one is not. */
 	if (kind == FINDING_LEAK && (new.growth == GROWTH_ONCE || new.growth == GROWTH_EARLY))
 		new.rank /= 4;
 	insert(f, &new);
@@ -421,7 +421,7 @@ static void find_kind(struct findings *f, const struct analysis *a, enum finding
 	free(k.top);
 }
 
-/* Part of all calls, or of all copied and allocated bytes, whichever is more. */
+/* Share of all calls, or of all copied and allocated bytes, whichever is greater. */
 static double rank_of_growth(const struct analysis *a, const struct growth_site *s)
 {
 	const struct site_values *all = &a->sites.total;
@@ -441,7 +441,7 @@ static bool has_grown(const struct findings *f, const struct sym_line *line)
 	return false;
 }
 
-/* The line that asked: its chains are one. */
+/* The allocating line: its chains are combined. */
 struct growing {
 	struct profile *names;
 	struct line_interner lines;
@@ -455,7 +455,7 @@ static uint32_t line_of(void *growing, uint32_t stack)
 	return line ? line_interner_id(&g->lines, line) : 0;
 }
 
-/* False: nothing of what follows is worth telling either. */
+/* False: the following ones are not worth reporting either. */
 static bool add_grown(struct findings *f, const struct analysis *a, const struct growth_site *s)
 {
 	const struct profile_asked who = profile_asked(&f->names, s->stack);
@@ -511,7 +511,7 @@ static bool find_grown(struct findings *f, const struct analysis *a)
 
 /* ---- what can be tried ---- */
 
-/* What it allocates for its callers, they cannot take from a pool. */
+/* Callers cannot take the blocks that it allocates for them from a pool. */
 static bool is_c_library(const struct sym_line *line)
 {
 	const char *slash = strrchr(line->module, '/');
@@ -537,7 +537,7 @@ struct finding_proposal finding_proposal(const struct finding *f)
 		p.change = PROPOSES_NOTHING;
 	if (f->kind == FINDING_GROWN ? !p.of_line && f->grown.merged > 1 : part->part < f->part / 2)
 		p.change = PROPOSES_NOTHING;
-	/* What it drops must be what was found, and not all that the program does. */
+	/* It must drop what was found, and not everything that the program does. */
 	if (p.change == PROPOSES_DROP &&
 	    (part->part < part->calls / 2 || (double)part->calls > 0.9 * (double)f->of))
 		p.change = PROPOSES_NOTHING;
@@ -555,14 +555,14 @@ bool findings_same_function(const struct finding *a, const struct finding *b)
 	       !strcmp(a->line->module, b->line->module);
 }
 
-/* Does x say what y says, and more? */
+/* Does x include what y says? */
 static bool says_more(const struct finding *x, const struct finding *y)
 {
-	/* Why a function calls so often is more than that it does. */
+	/* Why a function calls so often includes that it does. */
 	if (y->kind == FINDING_HOT)
 		return (x->kind == FINDING_TEMPORARY || x->kind == FINDING_GROWN) &&
 		       x->part >= y->part / 2 && findings_same_function(x, y);
-	/* What came once and stayed is told with the peak. */
+	/* Blocks that came once and stayed are reported with the peak. */
 	if (y->kind == FINDING_LEAK)
 		return x->kind == FINDING_PEAK && x->left && x->left >= x->part / 2 &&
 		       (y->growth == GROWTH_ONCE || y->growth == GROWTH_EARLY) &&
@@ -578,7 +578,7 @@ static void drop_told(struct findings *f)
 		for (k = 0; k < f->count; k++)
 			if (k != i && says_more(&f->item[k], &f->item[i]))
 				break;
-		/* What was dropped from before i told no more than what stays. */
+		/* Findings dropped before i said no more than those that remain. */
 		if (k == f->count)
 			f->item[n++] = f->item[i];
 	}

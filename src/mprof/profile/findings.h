@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * findings.h - what call stacks say that a reader should know first, ranked by
- * what there is to save.
+ * findings.h - what a reader should know first about call stacks, ranked by the
+ * possible saving.
  *
  * Figures come from the sites and chains that the analysis' walk found.  Sites
- * are put together by the function that asked (profile_asked); a finding sums
- * all of them, and says which of the function's lines has most, and how much.
+ * are combined by the allocating function (profile_asked); a finding is their
+ * sum, and names the line of the function with most of it.
  *
  * Rank.  Each kind has a figure between 0 and 1: how much of the peak it is
  * (peak, leak, waste), of all calls (hot, temporary, grown) or of all copied and
- * allocated bytes (grown), of all freed blocks (other threads); those that cost
- * less than they seem to are weighed down (see findings.c).
+ * allocated bytes (grown), of all freed blocks (other threads); kinds that cost
+ * less than they seem have a lower weight (finding_kinds.def).
  *
  * Errors: -errno with err filled.  The trace and the analysis must outlive them.
  */
@@ -32,7 +32,7 @@ enum finding_kind {
 	FINDING_KINDS,
 };
 
-/* How what was never freed came to be. */
+/* How blocks that were never freed accumulated. */
 enum finding_growth {
 	GROWTH_ONCE,	/* a single call */
 	GROWTH_EARLY,	/* no more at the end than after the first quarter of the run */
@@ -41,7 +41,7 @@ enum finding_growth {
 	GROWTH_OTHER,
 };
 
-/* A part of a finding that goes by a name: a line of the function, or one stack of it. */
+/* A named part of a finding: a line of the function, or one of its stacks. */
 struct finding_part {
 	uint64_t part;	       /* of the finding's */
 	uint64_t calls, bytes; /* of all its calls */
@@ -50,11 +50,11 @@ struct finding_part {
 
 struct finding {
 	enum finding_kind kind;
-	/* Who asked: the function, at the line with most.  GROWN: that line alone. */
+	/* The allocating function, at the line with most. GROWN: that line alone. */
 	const struct sym_line *line;
 	struct finding_part at_line;
-	size_t lines;			/* that the function asks from */
-	const struct sym_line *through; /* what the line called for most of it; NULL: nothing */
+	size_t lines;			/* that the function allocates from */
+	const struct sym_line *through; /* function that line called for most of it; NULL: none */
 	bool all_through;		/* for all of it */
 	const struct sym_line *caller;	/* the nearest with a name, when line has none; NULL */
 	bool all_by_caller;
@@ -79,26 +79,26 @@ struct finding_proposal {
 	bool of_line;	/* else of at_stack */
 	uint64_t calls; /* that it changes; RESERVE: blocks */
 };
-/* Nothing where it would be no advice: the part with a name is less than half of the finding, the
- * program would do nothing else, blocks do not fit into a pool or the C library allocates them,
- * no function of the program made the call, or neither its line nor its name is known. */
+/* Nothing where it would not help: the named part is less than half of the finding, the program
+ * would do nothing else, blocks do not fit into a pool or the C library allocates them, no function
+ * of the program made the call, or neither its line nor its name is known. */
 struct finding_proposal finding_proposal(const struct finding *f);
 
 struct findings {
 	struct finding item[FINDINGS]; /* highest rank first */
 	size_t count;
-	struct outside outside;	      /* comes before all others; of a trace without stacks, too */
+	struct outside outside;	      /* comes before all others; also without stacks */
 	struct stack_findings stacks; /* the same */
-	struct kept kept;     /* not the program's: in no finding of the peak, waste or leaks */
-	struct profile names; /* for profile_path */
+	struct kept kept;	      /* excluded from findings of the peak, waste and leaks */
+	struct profile names;	      /* for profile_path */
 	bool named;
 };
 
 /* Are both about one function? */
 bool findings_same_function(const struct finding *a, const struct finding *b);
 
-/* Fills f, and nothing but `outside` and `stacks` of a trace without stacks.  f is not moved;
- * release in any case. */
+/* Fills f; for a trace without stacks, only `outside` and `stacks`. f must not be moved; release in
+ * any case. */
 int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 		  const struct profile_options *o, struct error *err);
 /* Memory outside malloc that is stacks and variables is told once: where it is all of that, by

@@ -159,7 +159,7 @@ static void add_up(struct outside *o, const struct look *l)
 		o->by_who = bytes < o->mapped ? bytes : o->mapped;
 }
 
-/* Who called mmap is of a runtime that is known for it; where that is not known, the program is. */
+/* The runtime with the call of mmap, if it is known; otherwise that of the program. */
 static const struct mapper *find_mapper(const struct outside *o, const struct look *l)
 {
 	const struct profile_path *path =
@@ -171,7 +171,7 @@ static const struct mapper *find_mapper(const struct outside *o, const struct lo
 	return image ? mapper_of_module(base_of(image->exe)) : NULL;
 }
 
-/* At the moment at which the pages were looked at. */
+/* At the time at which the pages were read. */
 static void find_stacks(struct outside *o, const struct trace *t, const struct stack_uses *stacks)
 {
 	const struct trace_residency *r;

@@ -2,21 +2,21 @@
 /*
  * outside.h - memory of a process that was not allocated through malloc.
  *
- *   memory   private writable anonymous pages that were in memory when most of
- *            them were, among the moments at which pages were looked at, without
- *            mprof's own; when nobody looked, the greatest RSS of the process
- *   mapped   of these, what calls of mmap, mremap that were seen had mapped;
- *            when nobody looked, what was mapped at most (without mappings that
- *            allow no access)
- *   unseen   memory - mapped - all that malloc can have needed for the live
- *            blocks at their peak, with their rounding and headers.  Memory that
- *            was freed stays with the allocator, so only what is more than half
- *            of the memory counts: else unseen is 0.  Not known of forked
- *            processes, which have pages of their parent's blocks.
+ *   memory   the largest number of private writable anonymous pages in memory, of
+ *            all times at which pages were read, without mprof's own; if they were
+ *            never read, the greatest RSS of the process
+ *   mapped   of these, memory mapped by recorded calls of mmap and mremap; if pages
+ *            were never read, the most that was mapped (without mappings that allow
+ *            no access)
+ *   unseen   memory - mapped - the most that malloc can have needed for the live
+ *            blocks at their peak, with rounding and headers.  Freed memory stays
+ *            with the allocator, so unseen counts only if it is more than half of
+ *            the memory, otherwise it is 0.  Unknown for forked processes, which
+ *            have pages of their parent's blocks.
  *   outside  mapped + unseen
  *
- * Told is the process with most outside, if that is at least OUTSIDE_LEAST and
- * a quarter of its memory.
+ * The process with most outside is reported, if that is at least OUTSIDE_LEAST
+ * and a quarter of its memory.
  */
 #ifndef MPROF_PROFILE_OUTSIDE_H
 #define MPROF_PROFILE_OUTSIDE_H
@@ -32,18 +32,18 @@
 struct mapper {
 	const char *module, *library, *variable, *value, *whose, *remedy;
 };
-/* By the name of a module, as lines have it; NULL. */
+/* By the name of a module, as in lines; NULL. */
 const struct mapper *mapper_of_module(const char *module);
 /* The rows, NULL behind the last one. */
 const struct mapper *mapper_next(const struct mapper *m);
 
 struct outside {
-	uint32_t process; /* number of the run; 0: nothing to tell */
+	uint32_t process; /* number in the run; 0: no finding */
 	bool looked;	  /* at pages */
 	uint64_t ticks;	  /* then */
 	uint64_t memory, outside, mapped, unseen;
-	uint64_t globals; /* of `unseen`: of variables without initial value; 0 not known */
-	uint64_t stacks;  /* of `unseen`: of threads; 0 not known */
+	uint64_t globals; /* of `unseen`: in variables without initial value; 0: unknown */
+	uint64_t stacks;  /* of `unseen`: in stacks of threads; 0: unknown */
 	/* Who mapped most of `mapped`, how much that was, and the stack with most of it. */
 	uint64_t by_who;
 	uint32_t stack;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * paths.h - stacks as lines: inlined calls unfolded, cut where --stop-at says,
- * who asked found and what is inside of that folded away; and which of them
+ * the allocating function found, and the calls inside it folded; and which of them
  * --function, --file, --module and --without match.
  *
- * Nobody but profile.c and what shares it includes this.  Paths that are asked
- * for by name are kept until release; answers about frames are kept by frame.
+ * Only profile.c and its parts include this. Paths are kept until release;
+ * answers about frames are kept by frame.
  *
  * Ends: without memory the program (util/alloc.h).
  */
@@ -16,7 +16,7 @@
 #include "../util/arena.h"
 #include "profile.h"
 
-/* A path that is made again and again in the same memory. */
+/* A path that is rebuilt repeatedly in the same memory. */
 struct path_scratch {
 	struct profile_path path;
 	size_t room;
@@ -33,13 +33,13 @@ enum path_mark {
 	PATH_MARK_PART = 32, /* times enum paths_part + 1 */
 };
 
-/* Whose line is it?  wrappers.def, and this one question, decide who asked: the innermost line of
- * the program that no wrapper called. */
+/* The owner of a line. With wrappers.def, this decides which function allocates: the innermost line
+ * of the program that is not called by a wrapper. */
 enum paths_part {
 	PATHS_WRAPPER, /* passes on a request for memory: malloc, operator new, g_malloc */
 	PATHS_LIBRARY, /* of a language's library, or an allocator by its name */
 	PATHS_START,   /* starts a program or a thread: _start, start_thread */
-	PATHS_PROGRAM, /* what a reader can do something about */
+	PATHS_PROGRAM, /* code of the program, which a reader can change */
 };
 
 struct profile_paths {
@@ -58,14 +58,14 @@ void paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym
 		const struct profile_options *o);
 void paths_release(struct profile_paths *t);
 
-/* The path of a stack, valid until the next question. */
+/* The path of a stack, valid until the next call. */
 const struct profile_path *paths_look(struct profile_paths *t, uint32_t stack);
 /* The same, to keep. */
 const struct profile_path *paths_keep(struct profile_paths *t, uint32_t stack);
 /* Do --function, --file and --module each match a line of it, and --without none? */
 bool paths_match(struct profile_paths *t, const struct profile_path *path);
-/* How many lines at the outer end only start a program or a thread (_start, start_thread); at
- * least one line is left. */
+/* Number of lines at the outer end that only start a program or a thread (_start, start_thread); at
+ * least one line remains. */
 size_t paths_start_lines(const struct sym_line *const *line, size_t n);
 /* Does the pattern name this function?  Its name, with or without parameters, or a glob. */
 bool paths_name_matches(const char *pattern, const char *function);

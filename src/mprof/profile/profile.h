@@ -139,7 +139,7 @@ const struct profile_path *profile_path_once(struct profile *p, uint32_t stack);
  */
 int profile_names(struct profile *p, struct trace *t, const struct profile_options *o,
 		  struct error *err);
-/* Who asked, found without looking further out than that is; NULL: not known. */
+/* The allocating function, found without going further out; NULL: unknown. */
 struct profile_asked {
 	const struct sym_line *line;
 	const struct sym_line *through; /* as profile_path_through */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* stack_findings.c - what there is to say about the stacks of threads. */
+/* stack_findings.c - findings about the stacks of threads. */
 #include "stack_findings.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ struct turn {
 	bool end;
 };
 
-/* By process; who ends makes room for who begins. */
+/* By process; ends come before beginnings. */
 ORDER(by_time, struct turn, RISING(of->process) ?: RISING(ticks) ?: FALLING(end))
 
 static uint64_t bytes_of(const struct stack_of *x)
@@ -111,7 +111,7 @@ void stack_findings_make(struct stack_findings *s, const struct analysis *a, con
 	stack_uses_find(&s->uses, t);
 	find_fullest(s);
 	find_most(s, a);
-	/* A single stack that is nearly full is told as such. */
+	/* A single stack that is nearly full is reported only as such. */
 	if (s->threads == 1 && s->largest == s->fullest)
 		s->process = 0;
 	find_variables(s, a, t);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * stack_findings.h - what there is to say about the stacks of threads and about variables.
+ * stack_findings.h - findings about the stacks of threads and about variables.
  *
- *   fullest   the thread that left least of its stack, if that is less than a tenth
- *   bytes     of resident pages of all threads of one process that ran at once, counting for
- *             each what it had when it ended; told if that is STACKS_LEAST and a quarter of
- *             the greatest RSS of the process
- *   variables resident bytes of those of the program and its libraries, by the same rule
+ *   fullest    the thread that left least of its stack unused, if less than a tenth
+ *   bytes      resident bytes of the stacks of all threads of one process that ran at
+ *              once, each as of its end; reported if they are at least STACKS_LEAST
+ *              and a quarter of the greatest RSS of the process
+ *   variables  resident bytes of variables of the program and its libraries, by the
+ *              same rule
  */
 #ifndef MPROF_PROFILE_STACK_FINDINGS_H
 #define MPROF_PROFILE_STACK_FINDINGS_H

@@ -10,7 +10,7 @@
 #include "../util/alloc.h"
 #include "../util/order.h"
 
-/* Readings of one moment: those of a process's end, or one from outside. */
+/* Readings of one time: those at the end of a process, or one from outside. */
 struct readings {
 	const struct trace_residency *r;
 	size_t n;
@@ -90,7 +90,7 @@ static void add_one(struct variables *v, struct variable_object *o, const struct
 	o->resident += to->resident;
 }
 
-/* What cannot be written is no variable; of an object without segments all symbols count. */
+/* Read-only symbols are not variables; of an object without segments all symbols count. */
 static bool is_writable(const struct stack_object *file, const struct sym_variable *x)
 {
 	for (size_t i = 0; i < file->segments; i++)
@@ -100,7 +100,7 @@ static bool is_writable(const struct stack_object *file, const struct sym_variab
 	return !file->segments;
 }
 
-/* Our library in the program is not of the program, nor are pseudo files. */
+/* Neither our library nor pseudo files belong to the program. */
 static bool is_ours(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -2,9 +2,9 @@
 /*
  * variables.h - global and thread-local variables of the objects that call stacks name.
  *
- * Of an object, the process that had it first counts; what is resident is as of the end of that
- * process, or, if it was killed or still runs, of the last time that mprof read its pages (then
- * of variables with an initial value nothing is known).
+ * For an object, the process that loaded it first counts; resident bytes are
+ * those at the end of that process or, if it was killed or still runs, when
+ * mprof last read its pages (which exclude variables with an initial value).
  */
 #ifndef MPROF_PROFILE_VARIABLES_H
 #define MPROF_PROFILE_VARIABLES_H
@@ -38,7 +38,7 @@ struct variables {
 
 void variables_find(struct variables *v, const struct profile *p);
 void variables_release(struct variables *v);
-/* Bytes of pages of variables that the process had resident at its end; 0: not known. */
+/* Resident bytes of variables at the end of the process; 0: unknown. */
 uint64_t variables_resident(const struct trace *t, uint32_t process);
 
 #endif
