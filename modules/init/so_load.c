@@ -2,9 +2,9 @@
 /*
  * so_load.c - INIT=SO_LOAD: the allocator in the shared object SO_PATH.
  *
- * RTLD_DEEPBIND, so that what it calls of its own family is itself and not us.
- * An object that needs more static TLS than the loader keeps in reserve cannot
- * be loaded this way; the loader's sentence and what to do instead are passed on.
+ * RTLD_DEEPBIND, so that its calls of its own family reach itself and not us.
+ * An object that needs more static TLS than the loader reserves cannot be
+ * loaded this way; the loader's message and the remedy are reported.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,7 +20,7 @@ static void so_load_put(char **at, char *end, const char *s)
 	**at = 0;
 }
 
-/* What to do with an object that must be there before the program starts. */
+/* The remedy for an object that must be loaded before the program starts. */
 static void so_load_put_remedy(char **at, char *end, const char *so_path)
 {
 	static const char here;
@@ -34,7 +34,7 @@ static void so_load_put_remedy(char **at, char *end, const char *so_path)
 }
 
 /*
- * Does the malloc that was found only look as if it were the object's?  An object
+ * Does the malloc that was found belong to another object?  An object
  * without one may depend on an allocator, but each depends on libc.
  */
 static int so_load_is_of_libc(void *found)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * count.c - MODE=Count: calls, bytes asked for and failures, for each thread
- * and function, in a mapped record that lives in the counts file.
+ * count.c - MODE=Count: calls, bytes requested and failures, for each thread
+ * and function, in a mapped record of the counts file.
  *
  * The numbers are in the file from the moment they are counted, so nothing is
  * lost by SIGKILL.  Only the thread itself writes its record, with plain adds:
@@ -28,7 +28,7 @@ static MPROF_COLD void count_add_slow(unsigned fn, uint64_t bytes, unsigned fail
 	}
 }
 
-/* [hot] Two loads, two adds.  Assumes this thread has a record; else data is NULL. */
+/* [hot] Two loads, two adds. Assumes this thread has a record; otherwise data is NULL. */
 MPROF_HOT void count_add(unsigned fn, uint64_t bytes, unsigned failed)
 {
 	struct mprof_counts *c = mprof_self->data;
@@ -48,7 +48,7 @@ MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
 	(void)ptr;
 	count_add(fn, mprof_bytes(fn, size, arg), 0);
 }
-/* A request of 0 bytes may be answered with NULL: that is no failure. */
+/* A request of 0 bytes may return NULL: that is not a failure. */
 MPROF_HOT void on_fail(unsigned fn, size_t size, size_t arg, unsigned error)
 {
 	(void)error;

@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * guard.c - MODE=Guard: finds writes beyond blocks, double frees and frees of what is no
- * block, each with the call stacks of the allocation, of the free and of what found it.
+ * guard.c - MODE=Guard: finds writes beyond blocks, double frees and frees of
+ * invalid addresses, each with the call stacks of the allocation, of the free
+ * and of the call that found it.
  *
  *   | guard | the program's block | fill up to 16, guard |      one block of the allocator
  *
- * The guards have GUARD_BYTES of a known pattern, which is looked at when the block is freed or
- * reallocated and when the process ends.  What is usable is exactly what was requested, so
- * that each byte behind it can be checked.  Alignment is made here, from the allocator's
- * malloc alone.
+ * The guards have GUARD_BYTES of a known pattern, which is checked when the
+ * block is freed or reallocated and when the process ends. The usable size is
+ * exactly the requested size, so that each byte after it can be checked.
+ * Aligned blocks are made here, from the allocator's malloc alone.
  *
- * Metadata is kept apart from the block, which the program may overrun, in an entry found by
- * address (slot_of).  So any pointer can be looked up without reading the memory it points
- * to, and blocks that Guard did not allocate are passed to the allocator unchanged.
+ * Metadata is stored apart from the block, which the program may overrun, in an
+ * entry found by address (slot_of). So any pointer can be looked up without
+ * reading the memory that it points to, and blocks that Guard did not allocate
+ * are passed to the allocator unchanged.
  *
- * The functions of mprof_core.real are replaced, so guarded blocks are treated rightly
- * whichever table is in place, also when recording has ended.  The hooks only note stacks.
+ * The functions of mprof_core.real are replaced, so guarded blocks are handled
+ * correctly whichever table is in place, even after recording has ended.  The
+ * hooks only note stacks.
  *
- * Nobody waits and no lock is held: entries are claimed by compare-and-swap of their state, and a
- * forked child goes on with a copy of all this.
+ * There are no locks and no waiting: entries are claimed by compare-and-swap of
+ * their state, and a forked child continues with a copy of everything.
  */
 #include <errno.h>
 #include <mprof/guarded.h>
@@ -49,8 +52,9 @@ static size_t guard_rear_of(uint64_t size)
 }
 
 /*
- * The block that has the address in it or in its guards; 0: none.  Of all blocks only
- * the last one that begins before can.  Not further than the GiB of the address.
+ * The block that contains the address in itself or its guards; 0: none. Only
+ * the last block that begins before it can. Not searched beyond the GiB of the
+ * address.
  */
 static uint32_t guard_find_around(uintptr_t at)
 {
@@ -122,7 +126,7 @@ static struct mprof_misuse guard_misuse_of(unsigned what, const struct entry *e,
 {
 	struct mprof_misuse m = {
 		.what = what,
-		/* A sandbox may also forbid to read the clock. */
+		/* A sandbox may also forbid reading the clock. */
 		.ticks = host->recording() ? mprof_ticks() : 0,
 		.address = e->ptr,
 		.size = e->size,
@@ -150,7 +154,7 @@ static void guard_tell(const struct mprof_misuse *m)
 		host->misuse(m);
 }
 
-/* [hot] Are all bytes the same as the one wanted? */
+/* [hot] Are all bytes equal to the wanted one? */
 MPROF_HOT int guard_is_all(const uint8_t *at, size_t n, uint8_t want)
 {
 	const uint64_t word = 0x0101010101010101ull * want;
@@ -242,8 +246,8 @@ static MPROF_COLD void *guard_bare(size_t size, size_t align)
 }
 
 /*
- * After the end of recording, as in a sandbox: memory for what must be known of a block would
- * take a system call that may be forbidden by now.
+ * After the end of recording, for example in a sandbox: memory for the entry of
+ * a block would need a system call that may be forbidden by now.
  */
 static MPROF_COLD void *guard_block_unguarded(size_t size, int zero)
 {
@@ -254,7 +258,7 @@ static MPROF_COLD void *guard_block_unguarded(size_t size, int zero)
 	return ptr;
 }
 
-/* align: a power of two.  fn: what it counts as where no hook says more. */
+/* align: a power of two.  fn: the function that it counts as if no hook sets one. */
 static void *guard_block_new(uint8_t fn, size_t size, size_t align, int zero)
 {
 	size_t more = align > ALIGN_LEAST ? align : 0, bytes;
@@ -325,7 +329,7 @@ static void guard_let_go(uint32_t index)
 	if (!index)
 		return;
 	e = entry_at(index);
-	/* One that another thread was looking at when this process was forked stays. */
+	/* A block that another thread was checking when this process was forked is kept. */
 	if (!guard_claim(e, (void *)e->ptr, STATE_FREED, &is))
 		return;
 	guard_check_poison(e, none);
@@ -355,12 +359,12 @@ static void guard_keep(struct entry *e, uint32_t index)
 	}
 }
 
-/* ---- what is not a guarded block ---- */
+/* ---- blocks without guards ---- */
 
 /*
- * Nothing that an allocator handed out?  Then it is told, and left alone.  Else it goes to
- * the allocator: a block from before us, or from a part of the program that calls the
- * allocator past us.
+ * An address that no allocator returned is reported and left alone. Any other
+ * goes to the allocator: a block from before recording, or from a part of the
+ * program that bypasses us.
  */
 static MPROF_COLD int guard_is_foreign(void *ptr, struct call c)
 {
@@ -390,7 +394,7 @@ static MPROF_COLD void guard_tell_double(const struct entry *e, struct call c, u
 {
 	struct mprof_misuse m = guard_misuse_of(MPROF_MISUSE_DOUBLE_FREE, e, c);
 
-	/* Of a process that was forked while another thread had the entry nothing is known. */
+	/* Unknown in a process that was forked while another thread had claimed the entry. */
 	if (is == STATE_FREED)
 		guard_tell(&m);
 }
@@ -450,7 +454,7 @@ static size_t guard_usable(void *ptr)
 	return ptr ? behind.malloc_usable_size(ptr) : 0;
 }
 
-/* By a new block and a copy.  The entry is claimed. */
+/* With a new block and a copy. The entry is claimed. */
 static void *guard_realloc_by_copy(struct entry *e, uint32_t index, size_t size, struct call c)
 {
 	void *to = guard_block_new(MPROF_FN_REALLOC, size, 0, 0);
@@ -464,7 +468,7 @@ static void *guard_realloc_by_copy(struct entry *e, uint32_t index, size_t size,
 	return to;
 }
 
-/* In place or by the allocator's own move, which for large blocks copies nothing. */
+/* In place, or moved by the allocator, which does not copy large blocks. */
 static void *guard_realloc_claimed(struct entry *e, uint32_t index, size_t size, struct call c)
 {
 	const size_t front = e->ptr - e->base;
@@ -488,7 +492,7 @@ static void *guard_realloc_claimed(struct entry *e, uint32_t index, size_t size,
 		guard_paint(e);
 	}
 	if (slot_set(e->ptr, index) < 0) {
-		/* No memory for the new address: it goes on as a block without guards. */
+		/* No memory for the new address: it continues as a block without guards. */
 		__builtin_memmove(base, (void *)e->ptr, size);
 		guard_settle(e, STATE_NONE);
 		entry_give(index);
@@ -499,7 +503,7 @@ static void *guard_realloc_claimed(struct entry *e, uint32_t index, size_t size,
 	return base ? (void *)e->ptr : NULL;
 }
 
-/* Of a pointer that was wrong: a new block, with what there is to be copied. */
+/* For an invalid pointer: a new block, with a copy of what can be copied. */
 static MPROF_COLD void *guard_realloc_wrong(void *ptr, size_t size, uint32_t index)
 {
 	const struct entry *e = index ? entry_at(index) : NULL;
@@ -556,7 +560,7 @@ static void *guard_memalign(size_t align, size_t size)
 	return guard_aligned(MPROF_FN_MEMALIGN, align, size);
 }
 
-/* Allocators differ in what they refuse: a wrong alignment is for them to judge. */
+/* Allocators differ in what they refuse: they decide about an invalid alignment. */
 static void *guard_aligned_alloc(size_t align, size_t size)
 {
 	if (!align || align & (align - 1))
@@ -595,7 +599,7 @@ static void *guard_pvalloc(size_t size)
 
 /* ---- hooks: the stack of each call ---- */
 
-/* This thread's number in *thread, 0 if nothing is to be kept of the call. */
+/* The number of this thread in *thread, 0 if the call is not kept. */
 static uint32_t guard_stack_here(struct mprof_place at, uint32_t *thread)
 {
 	struct mprof_thread *t = mprof_self;
@@ -679,7 +683,7 @@ static void note_control(unsigned what, uint64_t value)
 
 /* ---- processes and threads ---- */
 
-/* Which functions of the allocator call others through us is tried out: those are not used. */
+/* Finds out which functions of the allocator call others through us: those are not used. */
 static void guard_know_allocator(void)
 {
 	struct mprof_real *r = &mprof_core.real;
@@ -744,7 +748,7 @@ static void guard_write_totals(void)
 	written = now;
 }
 
-/* Of the first thread of a process: so that there is something in the file, whatever comes. */
+/* For the first thread of a process: ensures that the file has something, whatever follows. */
 static void guard_thread_start(struct mprof_thread *t)
 {
 	(void)t;
@@ -760,7 +764,7 @@ static void guard_forked(void)
 	written = 0;
 }
 
-/* The process ends, or another program begins in it: all that lives is looked at. */
+/* The process ends, or another program begins in it: checks all live blocks. */
 static void guard_flush(struct mprof_thread *t)
 {
 	const struct call at_end = { 0, t->number, 0 };

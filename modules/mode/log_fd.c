@@ -6,8 +6,8 @@
  *
  * Numbers are decimal, addresses hexadecimal in lower case without 0x.  A line
  * is one write, shorter than PIPE_BUF, so threads and processes never mix half
- * lines.  When LOG_FD turns out to be another file than at the start, because
- * the program closed it and opened something else, nothing is written to it.
+ * lines.  If LOG_FD has become another file than at the start, because the
+ * program closed it and opened something else, nothing is written to it.
  */
 #include <errno.h>
 #include <mprof/module.h>

@@ -3,12 +3,12 @@
  * log_mmap.c - MODE=LogMmap: every call as words in this thread's slot.
  *
  * Hot path: one TLS load, the clock, the block's usable size, one 8-byte store.
- * It assumes that the thread has a slot with room, that no record is half made
- * in this thread, and that the call fits a short word; anything else goes to
- * log_put_slow(), out of line.  No lock, no system call, no libc.
+ * It assumes that the thread has a slot with free space, that no record is
+ * incomplete in this thread, and that the call fits a short word; anything else
+ * goes to log_put_slow(), out of line.  No lock, no system call, no libc.
  *
- * t->busy is what keeps a signal handler's call, in the middle of a record,
- * from touching the encoding's state: such a call is counted as nested and not
+ * t->busy prevents the call of a signal handler in the middle of a record from
+ * changing the state of the encoding: such a call is counted as nested and not
  * recorded.  Compiler barriers are enough, since only this thread is involved.
  */
 #include <errno.h>
@@ -17,12 +17,12 @@
 
 static const struct mprof_host *host;
 
-/* Least usable size of a block whose pages are looked at before it goes; 0: none. */
+/* Smallest usable size of blocks whose pages are read before they are freed; 0: none. */
 static uint64_t look_from;
-/* [hot] Frees may be more than one word: they have stacks, or blocks are looked at. */
+/* [hot] Frees may be more than one word: they have stacks, or pages are read. */
 static uint32_t free_more;
 
-/* Bytes: what comes or goes with a block of this size may be seen in the size of the process. */
+/* Bytes: allocating or freeing a block of this size may show in the size of the process. */
 #define LARGE 65536u
 
 static const uint64_t *look_times; /* module.h */
@@ -63,7 +63,7 @@ static void log_put_long(struct mprof_thread *t, const struct event *e, uint64_t
 
 	for (int i = 0; i < 4; i++)
 		head[1 + i] = e->v[i];
-	/* Pairs with a reader of the live slot: the values are there before the head says so. */
+	/* Pairs with a reader of the live slot: the values are stored before the head. */
 	__atomic_store_n(head, mprof_word_long(e->fn, dt, e->flags & 255, e->error),
 			 __ATOMIC_RELEASE);
 	t->cur = head + MPROF_LONG_WORDS;
@@ -122,7 +122,7 @@ static void log_put_event(struct mprof_thread *t, const struct event *e)
 	if (t->cur + ROOM_WORDS > t->end && host->slot_flush(t) < 0)
 		return;
 	log_put_stack(t, e);
-	/* Stamped before the slot began, or by a handler that came between: never backwards. */
+	/* Stamped before the slot began, or by a handler in between: never backwards. */
 	dt = (int64_t)(e->ticks - t->last_ticks) < 0 ? 0 : e->ticks - t->last_ticks;
 	t->last_ticks += dt;
 	if (dt > MPROF_DT_MAX) {
@@ -158,7 +158,7 @@ static MPROF_COLD void log_alloc_slow(unsigned tag, unsigned fn, uint64_t ticks,
 	struct event e = { tag, fn, RETURNS_BLOCK, 0, ticks, { (uintptr_t)ptr, size, usable, arg },
 			   at,	-1 };
 
-	/* How large it was before anybody wrote to the block: so the look came before it. */
+	/* Read before the program wrote to the block. */
 	if (usable >= LARGE && log_look(1, ticks) && fn != MPROF_FN_CALLOC &&
 	    fn != MPROF_FN_REALLOC && fn != MPROF_FN_REALLOCARRAY)
 		e.ticks = mprof_ticks();
@@ -242,13 +242,13 @@ MPROF_HOT int log_free_word(unsigned tag, uint64_t now, void *ptr)
 	return done;
 }
 
-/* [hot] May memory fall when it goes?  Other allocators than glibc's unmap by themselves. */
+/* [hot] May memory use fall when it is freed? Allocators other than glibc's unmap by themselves. */
 MPROF_HOT int log_may_fall(void *ptr)
 {
 	return mprof_likely(ptr && mprof_core.chunk_headers) && ((size_t *)ptr)[-1] >= LARGE;
 }
 
-/* Its stack is kept, or its pages are looked at. */
+/* Its stack is kept, or its pages are read. */
 static __attribute__((noinline)) void log_free_more(unsigned tag, unsigned fn, unsigned flags,
 						    void *ptr, size_t size, size_t arg,
 						    struct mprof_place at)
@@ -268,7 +268,7 @@ MPROF_HOT void log_free(unsigned tag, unsigned fn, unsigned flags, void *ptr, si
 {
 	uint64_t now;
 
-	/* Most blocks are small, and the allocator is about to read their size as well. */
+	/* Most blocks are small, and the allocator will read their size as well. */
 	if (mprof_unlikely(free_more) &&
 	    (mprof_core.free_stacks || (ptr && mprof_usable(ptr) >= look_from))) {
 		log_free_more(tag, fn, flags, ptr, size, arg, mprof_caller());
@@ -296,7 +296,7 @@ static MPROF_COLD void log_fail_slow(unsigned fn, size_t size, size_t arg, unsig
 {
 	struct event e = { 0, fn, 0, error, mprof_ticks(), { 0, size, 0, arg }, at, -1 };
 
-	/* A request of 0 bytes answered with NULL is no failure: errno says nothing of it. */
+	/* A request of 0 bytes that returns NULL is not a failure: errno is meaningless. */
 	if (!error && size)
 		e.error = (unsigned)*mprof_core.error();
 	log_put_slow(&e);
@@ -370,7 +370,7 @@ static void note_control(unsigned what, uint64_t value)
 static int log_start(const struct mprof_host *h)
 {
 	host = h;
-	h->stacks_start(); /* without memory for them, calls are kept without stacks */
+	h->stacks_start(); /* without memory for stacks, calls are recorded without them */
 	look_times = h->look_times();
 	look_from = h->config->touched;
 	free_more = look_from || mprof_core.free_stacks;

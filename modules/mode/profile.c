@@ -2,10 +2,11 @@
 /*
  * profile.c - MODE=Profile: totals of every call stack, no events.
  *
- * What a call does to the figures is in totals.h, where they are in lanes.h.
+ * totals.h updates the figures for a call; lanes.h places them.
  *
- * Cells belong to a lane: one thread's, and another one's when that has ended, so that
- * any number of threads fits.  t->busy is as in log_mmap.c.
+ * Cells belong to a lane. A thread owns a lane until it ends, then another
+ * thread may take it, so any number of threads fits.  t->busy is as in
+ * log_mmap.c.
  */
 #include <errno.h>
 

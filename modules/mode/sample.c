@@ -2,17 +2,18 @@
 /*
  * sample.c - MODE=Sample: totals of every call stack, estimated from samples.
  *
- * A thread counts bytes down to the next sample.  The gaps are exponential, so that
- * samples are a Poisson process over the bytes that are asked for, and a block of s bytes
- * is sampled with p = 1 - exp(-s / period) whatever came before.  Each sample counts
- * 1/p calls and s/p bytes: sums of these are right on average for any mix of sizes
- * (Horvitz and Thompson, 1952; jemalloc's prof_unbias and Go's scaleHeapSample are the
- * same but for whose s they take).  With SAMPLE_CALLS gaps are uniform from 1 to 2N - 1
- * calls, and p is 1/N.
+ * A thread counts bytes down to the next sample.  The gaps are exponential, so
+ * that samples are a Poisson process over the bytes requested, and a block of s
+ * bytes is sampled with p = 1 - exp(-s / period) whatever came before.  Each
+ * sample counts 1/p calls and s/p bytes: sums of these are right on average for
+ * any mix of sizes (Horvitz and Thompson, 1952; jemalloc's prof_unbias and Go's
+ * scaleHeapSample are the same but for whose s they take).  With SAMPLE_CALLS
+ * gaps are uniform from 1 to 2N - 1 calls, and p is 1/N.
  *
- * What a free of another block costs is one byte: each live sample is counted in a table
- * of bytes by the address's hash, before the program has the address.  Only where that
- * is not 0 is the table of live samples (live.h) asked.  It has no lock.
+ * A free of any other block reads one byte: each live sample is counted in a
+ * table of bytes by the hash of its address, before the program receives the
+ * address. Only if that byte is not 0, the table of live samples (live.h) is
+ * searched. It needs no lock.
  */
 #include <errno.h>
 
@@ -227,14 +228,14 @@ static MPROF_COLD void sample_sampled(void *ptr, uint64_t size, struct mprof_pla
 		l->left = sample_draw(l) - (by_calls ? 1 : (int64_t)size);
 	}
 	if (l->left <= 0) {
-		/* Whatever is left of a gap that ends in this block, the next one is as any other.
+		/* Whatever remains of a gap that ends in this block, the next gap is independent.
 		 */
 		l->left = sample_draw(l);
 		if (now >= __atomic_load_n(dump_due, RLX))
 			host->dump(now, heap, NULL);
 		if (!lane_paused(l))
 			sample_keep(l, stack_of(t, at, size), ptr, size, now - l->since);
-		l->since = mprof_ticks(); /* what this took is not the program's */
+		l->since = mprof_ticks(); /* this time does not belong to the program */
 	}
 	end(t);
 }
@@ -268,7 +269,7 @@ static MPROF_COLD void sample_maybe_freed(void *ptr)
 	end(t);
 }
 
-/* Before a realloc: whoever is given the address from then on must not find this sample. */
+/* Before a realloc: whoever receives the address from then on must not find this sample. */
 static MPROF_COLD void sample_maybe_resized(void *ptr)
 {
 	struct mprof_thread *t;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * skeleton.c - the tutorial: a MODE in a .so of its own.
+ * skeleton.c - the tutorial: a MODE in its own shared object.
  *
  *   cc -shared -fPIC -I include -o skeleton.so modules/mode/skeleton.c
  *   MPROF_CONF='MODE=/path/to/skeleton.so LOG_FD=2' LD_PRELOAD=libmprof.so program
@@ -14,8 +14,8 @@ static const struct mprof_host *host;
 static uint64_t largest;
 
 /*
- * Hooks are inlined into the path of every call.  They may run in any thread
- * at any time, in a signal handler too: this one uses an atomic and nothing else.
+ * Hooks are inlined into the path of every call. They may run in any thread at
+ * any time, even in a signal handler: this one only uses an atomic.
  */
 MPROF_HOT void skeleton_saw(uint64_t size)
 {

@@ -50,9 +50,9 @@ static int64_t read_ns(clockid_t clock)
 }
 
 /*
- * Someone may truncate the file under our mapping.  The touched page of the
- * header then becomes zeros of our own, which every reader of it takes for
- * "nothing there": the program goes on, and so do we.
+ * Someone may truncate the file under our mapping.  The page of the header then
+ * becomes zeros, which every reader takes for "nothing there": the program
+ * continues, and so do we.
  */
 static char *guarded;
 static struct sigaction before_guard;
@@ -67,7 +67,7 @@ static void patch_hole(int signal, siginfo_t *info, void *context)
 	    mmap(at, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
 		 0) == at)
 		return;
-	/* Not ours: when the access is repeated it kills us, as it should. */
+	/* Not ours: the repeated access kills us, as it should. */
 	(void)!sigaction(signal, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
 }
 
@@ -155,7 +155,7 @@ static size_t round_up(size_t n)
 	return (n + MPROF_EXTENT_ALIGN - 1) & ~(size_t)(MPROF_EXTENT_ALIGN - 1);
 }
 
-/* Not when the tail was truncated away; beyond RLIMIT_FSIZE writing would kill us. */
+/* Not if the tail was truncated; writing beyond RLIMIT_FSIZE would kill us. */
 static bool may_write(uint64_t offset, size_t size)
 {
 	struct rlimit limit;
@@ -203,7 +203,7 @@ int append_extent(struct append *a, enum mprof_extent_kind kind, uint32_t proces
 	e->check = mprof_checksum(payload, size);
 	e->first_ticks = e->last_ticks = append_ticks(a);
 	memcpy(e + 1, payload, size);
-	/* Only takes a place; what is there is told by the extent itself. */
+	/* Only takes space; the extent itself says what it is. */
 	e->offset = __atomic_fetch_add(&a->header->tail, whole, __ATOMIC_RELAXED);
 	n = may_write(e->offset, whole) ? pwrite(a->fd, e, whole, (off_t)e->offset) : 0;
 	free(e);

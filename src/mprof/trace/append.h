@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * append.h - adding extents to a file of a run that is still going on.
+ * append.h - adding extents to the file of a run that still continues.
  *
  * Space is taken as the library takes it, by one atomic addition to the tail
- * in the mapped header; nothing that another process wrote is ever touched.
- * The descriptor stays open, so that a file whose path was deleted during the
- * run can be put back.
+ * in the mapped header; data of other processes is never changed. The
+ * descriptor stays open, so that a file deleted during the run can be restored.
  *
  * Threads: one at a time, and only one file can be open.
  */
@@ -25,13 +24,13 @@ struct append {
 	struct mprof_file_header *header; /* shared and live */
 	char *path;			  /* owned */
 	uint64_t most;			  /* bytes that the file has had */
-	uint64_t cut_to;		  /* what somebody left of them; see append_is_cut */
+	uint64_t cut_to;		  /* bytes left after truncation; see append_is_cut */
 };
 
 /*
- * Opens the file of the run whose id is given.  0; -ENOENT when it is not
- * there yet; -EAGAIN when it is, but not of this run or not complete;
- * another -errno when it cannot be opened.
+ * Opens the file of the run whose id is given.  0; -ENOENT if it does not exist
+ * yet; -EAGAIN if it belongs to another run or is incomplete; another -errno if
+ * it cannot be opened.
  */
 int append_open(struct append *a, const char *path, const uint8_t run_id[16]);
 void append_close(struct append *a);
@@ -54,13 +53,14 @@ int append_fact(struct append *a, uint32_t process, struct mprof_fact *fact,
 struct mprof_process_entry append_process(const struct append *a, size_t i);
 
 /*
- * Did somebody cut the file since it was opened?  Nothing is appended from then on: that
- * would only make zeros of what is gone.  most and cut_to say what was lost.
+ * Was the file truncated since it was opened? Then nothing is appended any
+ * more: that would only turn the lost part into zeros. most and cut_to give the
+ * extent of the loss.
  */
 bool append_is_cut(struct append *a);
 /* The file at the path is no longer the one that was opened. */
 bool append_is_displaced(const struct append *a);
-/* Copies the open file to a path where nothing is.  0 or -errno, -EEXIST. */
+/* Copies the open file to a path that does not exist.  0 or -errno, -EEXIST. */
 int append_restore(const struct append *a, const char *path);
 
 #endif

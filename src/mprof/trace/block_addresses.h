@@ -2,9 +2,9 @@
 /*
  * block_addresses.h - from addresses to the slots of the blocks that begin there.
  *
- * A hash of regions of 1 KiB leads to leaves of 64 cells: no cell is ever deleted,
- * none is probed for, and neighbours share a line.  A plain hash of addresses takes
- * two to five times as long on heaps of a million blocks.
+ * A hash of regions of 1 KiB leads to leaves of 64 cells: cells are never
+ * deleted, lookups do not probe, and neighbours share a line.  A plain hash of
+ * addresses takes two to five times as long on heaps of a million blocks.
  */
 #ifndef MPROF_TRACE_BLOCK_ADDRESSES_H
 #define MPROF_TRACE_BLOCK_ADDRESSES_H
@@ -31,11 +31,11 @@ struct places {
 };
 
 void places_free(struct places *p);
-/* The same, and makes it when it is not there; NULL without memory. */
+/* The same, but creates it if necessary; NULL without memory. */
 uint32_t *places_make(struct places *p, uint64_t addr);
 
-/* The lowest four bits of an address are not part of its cell: 8 and odd ones have regions
- * of their own. */
+/* The lowest four bits of an address are not part of its cell: addresses that are not multiples of
+ * 16 have separate regions. */
 static inline uint64_t places_key(uint64_t addr)
 {
 	return (addr >> 10 << 4 | (addr & 15)) + 1;
@@ -52,7 +52,7 @@ PREFETCHES places_prefetch(const struct places *p, uint64_t addr)
 		__builtin_prefetch(&p->region[places_hash(p, places_key(addr))]);
 }
 
-/* The cell of an address, or NULL when there has never been a block near it. */
+/* The cell of an address, or NULL if there has never been a block near it. */
 static inline uint32_t *places_find(const struct places *p, uint64_t addr)
 {
 	uint64_t key = places_key(addr);

@@ -2,7 +2,7 @@
 /*
  * block_numbers.c - addresses to numbers of blocks.
  *
- * As in group_write.c, a batch is gone through for what it leads to in memory before
+ * As in group_write.c, the memory that a batch needs is prefetched before
  * anything is decided.
  */
 #include "block_numbers.h"
@@ -106,7 +106,7 @@ static void end(struct names *n, struct lane *l, struct event *e, uint32_t *cell
 	}
 }
 
-/* A realloc handed out nothing: its block ended with the size 0, or lives on where it was. */
+/* A realloc returned nothing: its block ended with size 0, or is still live. */
 static void failed(struct names *n, struct lane *l, struct event *e)
 {
 	uint32_t *cell;

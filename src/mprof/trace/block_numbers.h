@@ -3,8 +3,8 @@
  * block_numbers.h - which block an event is about: addresses become numbers of blocks.
  *
  * A compressed trace names blocks itself; events of a raw trace, of other tools'
- * records and of tests are named here, by the same rules (slots.h).  Only addresses
- * and the order of events count: what is wrong with them is for the heap to tell.
+ * records and of tests are named here, by the same rules (slots.h).  Only
+ * addresses and the order of events matter: the heap reports contradictions.
  *
  * Threads: one at a time.
  */

@@ -2,9 +2,9 @@
 /*
  * bytes.h - columns of bytes that are packed one by one (FORMAT.md 8).
  *
- * A value of several bytes goes into as many columns that follow each other, or
- * into one as a varint: seven bits a byte, the low ones first, the upper bit set
- * in all but the last.  Reading behind a column's end gives zeros.
+ * A value of several bytes is stored in as many consecutive columns, or in one
+ * as a varint: seven bits per byte, low bits first, the upper bit set in all
+ * but the last. Reading beyond the end of a column returns zeros.
  */
 #ifndef MPROF_TRACE_BYTES_H
 #define MPROF_TRACE_BYTES_H
@@ -36,7 +36,7 @@ static inline uint64_t unzigzag(uint64_t v)
 	return v >> 1 ^ -(v & 1);
 }
 
-/* Room for so many bytes more; false without memory. */
+/* Grows for so many more bytes; false without memory. */
 static inline bool column_room(struct byte_column *c, size_t bytes)
 {
 	size_t room = c->room ? c->room : 4096;
@@ -88,7 +88,7 @@ static inline void column_varint(struct byte_column *c, uint64_t value)
 	column_put(c, value);
 }
 
-/* Leaves out zeros at the ends; false when a column has failed. */
+/* Omits zeros at the ends; false if a column has failed. */
 static inline bool columns_finish(struct byte_column *c, unsigned columns, uint32_t *length)
 {
 	bool sound = true;
@@ -143,7 +143,7 @@ static inline uint64_t cursor_varint(struct cursor *c)
 	return value;
 }
 
-/* The columns behind their lengths; false when those are not the bytes there are. */
+/* The columns after their lengths; false if the lengths do not match the bytes. */
 static inline bool cursors_find(struct cursor *c, unsigned columns, const uint8_t *at, size_t bytes)
 {
 	const uint8_t *lengths = at;

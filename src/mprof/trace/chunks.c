@@ -23,7 +23,7 @@ static int grow_buffer(uint64_t **buf, size_t *room, size_t bytes)
 	return 0;
 }
 
-/* Of a profile, whose slots are not copied: it may have other words since its header was read. */
+/* For a profile, whose slots are not copied: words may have changed since its header was read. */
 static bool slot_is_still(const struct trace *t, const struct chunk *c)
 {
 	struct mprof_extent now;
@@ -38,7 +38,7 @@ bool chunk_is_cut(const struct trace *t, const struct chunk *c)
 	return c->bytes < c->used && c->payload + c->bytes == t->file_bytes;
 }
 
-/* The words of a chunk as they are now; 0: they are not what its header says. */
+/* The current words of a chunk; 0: they do not match its header. */
 static size_t chunk_load_now(struct trace *t, const struct chunk *c, uint64_t **buf, size_t *room)
 {
 	if (!c->bytes || c->bytes > CHUNK_BYTES_MAX || grow_buffer(buf, room, c->bytes + 8))
@@ -61,8 +61,8 @@ static size_t chunk_load_now(struct trace *t, const struct chunk *c, uint64_t **
 }
 
 /*
- * Of a run that keeps its last events and goes on: has it dropped the chunk since we found
- * it?  Then it is not damaged.
+ * For a live run that keeps its last events: has it dropped the chunk since we
+ * found it? Then it is not damaged.
  */
 bool chunk_is_gone(const struct trace *t, const struct chunk *c)
 {
@@ -75,7 +75,7 @@ bool chunk_is_gone(const struct trace *t, const struct chunk *c)
 	       chunk_offset(c) < dropped_to;
 }
 
-/* The last chunks of a live trace may not be written to their end. */
+/* The last chunks of a live trace may be incomplete. */
 size_t chunk_load(struct trace *t, const struct chunk *c, uint64_t **buf, size_t *room)
 {
 	size_t words;

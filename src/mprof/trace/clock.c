@@ -2,11 +2,11 @@
 /*
  * clock.c - from ticks to nanoseconds since the run's start.
  *
- * The header's clock_hz is a guess made in a hurry.  Every fact carries ticks
+ * The header's clock_hz is a quick estimate.  Every fact carries ticks
  * and CLOCK_MONOTONIC read together, which gives a slope since the start; the
- * longer the span the better.  A process may have been put to sleep between
- * the two readings, so we take the median of the slopes over the longer half
- * of the spans, not the last one.
+ * longer the span the better.  A process may have been suspended between the
+ * two readings, so we take the median of the slopes over the longer half of the
+ * spans, not the last one.
  */
 #include "../util/order.h"
 #include "reader.h"
@@ -27,7 +27,7 @@ static int64_t span_ns(const struct trace *t, const struct mprof_fact *f)
 	return ns;
 }
 
-/* ns a tick as the facts have it; 0 when there are none that can tell. */
+/* ns per tick according to the facts; 0 if they are not sufficient. */
 static double slope_of_facts(const struct trace *t)
 {
 	int64_t longest = 0;
@@ -60,7 +60,8 @@ void clock_calibrate(struct trace *t)
 
 	if (t->header.clock == MPROF_CLOCK_MONOTONIC)
 		slope = (double)(1ull << t->header.clock_shift);
-	/* Far from the guess is a broken fact or a suspended machine, not a better figure. */
+	/* A value far from the estimate is a broken fact or a suspended machine, not a better
+	 * figure. */
 	else if (slope < guess / 2 || slope > guess * 2)
 		slope = guess;
 	if (slope > 1e9)

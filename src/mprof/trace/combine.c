@@ -2,8 +2,8 @@
 /*
  * combine.c - several profiles as one.
  *
- * Each file is read twice and never kept: first to number the processes and threads of all
- * of them, then to write its parts.  So memory goes with the largest file.
+ * Each file is read twice and never kept: first to number all processes and
+ * threads, then to write its parts. So memory use follows the largest file.
  */
 #include "../util/order.h"
 #include "combine.h"
@@ -57,7 +57,7 @@ static int64_t real_ns(const struct trace *t, uint64_t ticks)
 {
 	const int64_t ns = trace_ns(t, ticks);
 
-	/* What began before the file did counts from there. */
+	/* Anything that began before the file counts from its beginning. */
 	return t->header.start_real_ns + (ns > 0 ? ns : 0);
 }
 
@@ -99,7 +99,7 @@ static int add_member(struct combining *c, uint32_t old)
 {
 	struct member *m;
 
-	/* Parts of one process come in a row. */
+	/* Parts of one process are consecutive. */
 	if (!old || (c->members && c->member[c->members - 1].file == c->file &&
 		     c->member[c->members - 1].old == old))
 		return 0;
@@ -151,7 +151,7 @@ static void sort_members(struct combining *c, size_t first)
 	c->members = kept;
 }
 
-/* Its first fact, and its entry, say who it is. */
+/* Its first fact and its entry identify it. */
 static void describe_members(struct combining *c)
 {
 	const struct trace *t = c->t;
@@ -252,7 +252,7 @@ static void add_lost(uint32_t *sums, const uint32_t *lost)
 			sums[i] = UINT32_MAX;
 }
 
-/* What the header of the result has of each file. */
+/* Adds a file to the header of the result. */
 static void add_header(struct combining *c)
 {
 	struct mprof_file_header *to = &c->header;
@@ -384,7 +384,7 @@ static int write_failed(const struct combining *c)
 		    strerror(errno ? errno : EIO));
 }
 
-/* Room for a payload; NULL without memory. */
+/* Space for a payload; NULL without memory. */
 static unsigned char *payload(struct combining *c, size_t bytes)
 {
 	const size_t room = bytes + MPROF_EXTENT_ALIGN;
@@ -397,7 +397,7 @@ static unsigned char *payload(struct combining *c, size_t bytes)
 	return c->buf;
 }
 
-/* The payload is in c->buf.  Owners of head are of the file that is being read. */
+/* The payload is in c->buf. Owners in head are those of the file being read. */
 static int put(struct combining *c, struct mprof_extent head, size_t used)
 {
 	const size_t whole = (sizeof(head) + used + MPROF_EXTENT_ALIGN - 1) / MPROF_EXTENT_ALIGN *
@@ -477,7 +477,7 @@ static void convert_total(const struct combining *c, uint16_t kind, void *data)
 	for (size_t i = 0; i < MPROF_CELLS; i++) {
 		if (kind == MPROF_EXTENT_CELLS)
 			convert_cell(c, &cell[i]);
-		/* Once it counts ns, it stays as it is to the last digit. */
+		/* Times that are already in ns stay exact. */
 		if (kind == MPROF_EXTENT_SAMPLES && c->t->ns_per_tick != 1ull << 32)
 			sample[i].lifetime *= (double)c->t->ns_per_tick / 4294967296.0;
 	}
@@ -598,7 +598,7 @@ static void convert_fact(const struct combining *c, struct mprof_fact *f)
 	f->parent = process_of(c, f->parent);
 }
 
-/* A time of 0 means that there was none. */
+/* A time of 0 means that there is none. */
 static void convert_stack_use(const struct combining *c, struct mprof_stack_use *u)
 {
 	uint64_t *const ticks[] = { &u->deepest_ticks, &u->looked_ticks, &u->begin_ticks,

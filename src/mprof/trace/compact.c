@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * compact.c - rewriting a finished trace so that it takes a tenth of the room.
+ * compact.c - rewriting a finished trace in a tenth of the space.
  *
  * The new file is built beside the old one and renamed over it when it is
- * whole, so there is no moment at which the trace is not readable.  All events
- * are read in the order of time, as any reader would, and written in groups
- * (group.h).  A trace that has damage in it is not touched at all: what cannot
- * be read today may be read by somebody tomorrow.
+ * complete, so the trace is readable at any time.  All events are read in the
+ * order of time, as any reader would, and written in groups (group.h).  A
+ * damaged trace is not changed at all: parts that cannot be read today may
+ * become readable.
  */
 #include "compact.h"
 
@@ -66,7 +66,7 @@ static int add_index(struct job *j)
 
 /* ---- the file ---- */
 
-/* The file's header as it is now, without what a finished file has no use for. */
+/* The current header of the file, without fields that a finished file does not need. */
 static int read_header(struct job *j)
 {
 	struct mprof_file_header *h = &j->from->header;
@@ -99,7 +99,7 @@ static int write_header(struct job *j, uint64_t index_offset)
 	return ret;
 }
 
-/* What could not be read this time may be read another time. */
+/* Parts that could not be read this time may be readable later. */
 static bool is_damaged(const struct trace *t)
 {
 	const struct trace_damage *d = &t->damage;
@@ -131,7 +131,7 @@ static int write_all(struct job *j)
 
 static int make_temporary(struct job *j, const char *path, struct error *err)
 {
-	/* Of a link we replace what it points to, not the link. */
+	/* For a link, we replace its target, not the link. */
 	j->path = realpath(path, NULL);
 	if (!j->path || asprintf(&j->temporary, "%s.XXXXXX", j->path) < 0) {
 		j->temporary = NULL;
@@ -150,7 +150,7 @@ static int make_temporary(struct job *j, const char *path, struct error *err)
 	return 0;
 }
 
-/* An extent that the file's end or another extent cuts off. */
+/* An extent cut off by the end of the file or another extent. */
 static bool is_cut(const struct extent *x)
 {
 	bool whole = x->kind == MPROF_EXTENT_SLOT || x->kind == MPROF_EXTENT_STACKS_SLOT ||
@@ -176,9 +176,9 @@ static int stopped(const struct job *j, int ret, const char *path, struct error 
 }
 
 /*
- * Is everything that was written there?  What a compressed file does not have is gone for
- * good: a view of the file that is behind (a network file system) or one that somebody cut
- * must not take the place of the trace.
+ * Is everything that was written present? Data missing from a compressed file
+ * is lost forever, so an outdated view of the file (network file system) or a
+ * truncated one must not replace the trace.
  */
 static int check_complete(const struct trace_damage *d, const char *path, struct error *err)
 {
@@ -251,7 +251,7 @@ static void job_release(struct job *j)
 	free(j->out);
 }
 
-/* The greatest unit of times that keeps them right to COMPACT_ERROR_NS. */
+/* The largest unit of time that keeps times accurate to COMPACT_ERROR_NS. */
 static unsigned shift_of(const struct trace *t)
 {
 	uint64_t ticks = COMPACT_ERROR_NS * 4294967296ull / (t->ns_per_tick ? t->ns_per_tick : 1);

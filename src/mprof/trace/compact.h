@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* compact.h - rewriting a finished trace so that it takes a tenth of the room. */
+/* compact.h - rewriting a finished trace in a tenth of the space. */
 #ifndef MPROF_TRACE_COMPACT_H
 #define MPROF_TRACE_COMPACT_H
 
@@ -12,7 +12,7 @@
 
 #define COMPACT_LEVEL_DEFAULT 1	   /* of zstd */
 #define COMPACT_LEVEL_BEST    9	   /* a tenth smaller for twice the time */
-#define COMPACT_ERROR_NS      1000 /* how wrong times may be made, unless none may */
+#define COMPACT_ERROR_NS      1000 /* largest error of times, unless they must be exact */
 
 struct event;
 struct trace;
@@ -20,7 +20,7 @@ struct trace;
 struct compact_options {
 	int level;  /* of zstd */
 	bool exact; /* keep all times as they are */
-	/* Set by a signal handler: give up soon, with -EINTR.  May be NULL. */
+	/* Set by a signal handler: stop soon, with -EINTR. May be NULL. */
 	const volatile sig_atomic_t *stop;
 	/* These may be NULL; context is for all three. */
 	void *context;
@@ -30,14 +30,13 @@ struct compact_options {
 };
 
 /*
- * Compresses a trace that nobody writes any more (FORMAT.md 8): into a file of its
- * own in the same directory, which then takes the place of the old one.  The old
- * file is left as it was when anything fails, and when it is damaged (-EBADMSG); a
- * trace that is compressed already is left alone, and a counts file refused.  Times
- * are right to COMPACT_ERROR_NS afterwards, or exact; the order of events is as it
- * was.  Bytes that no extent claims are not carried over.
- * events and finished are not called for one that was compressed before.
- * Returns 0 or -errno with *err.
+ * Compresses a trace that is no longer written (FORMAT.md 8) into a new file in
+ * the same directory, which then replaces the old one. The old file stays
+ * unchanged if anything fails or if it is damaged (-EBADMSG); a compressed
+ * trace is left alone, and a counts file is refused. Times are then accurate to
+ * COMPACT_ERROR_NS, or exact; the order of events is unchanged. Bytes outside
+ * extents are not copied. events and finished are not called for one that was
+ * compressed before. Returns 0 or -errno with *err.
  */
 int trace_compress(const char *path, const struct compact_options *o, struct error *err);
 

@@ -9,7 +9,7 @@
 #include "group.h"
 #include "stack_map.h"
 
-#define GROUP_OVER 4096u /* events that a group may have more, to end between reallocs */
+#define GROUP_OVER 4096u /* more events allowed in a group, to end between reallocs */
 
 struct events {
 	struct job *job;
@@ -92,7 +92,7 @@ static int write_group(struct events *w)
 	return job_add_own(w->job, MPROF_EXTENT_GROUP, used, ++w->groups, w->ticks);
 }
 
-/* Processes of which all has been read take no memory any more. */
+/* Processes that have been read completely take no more memory. */
 static void forget_ended(struct events *w)
 {
 	const struct trace *t = w->job->from;
@@ -180,8 +180,7 @@ static int write_threads(const struct events *w)
 ORDER(by_ticks, uint64_t, COMPARE(*x, *y))
 
 /*
- * Moments that events are compared with: forks, ends, samples.  What was before one
- * of them stays before it.
+ * Times of forks, ends and samples: events before one of them stay before it.
  */
 static int find_marks(struct events *w)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* compact_job.h - one compression at work; for compact*.c only. */
+/* compact_job.h - a running compression; for compact*.c only. */
 #ifndef MPROF_TRACE_COMPACT_JOB_H
 #define MPROF_TRACE_COMPACT_JOB_H
 
@@ -31,17 +31,17 @@ struct job {
 
 /* Bytes of the new file, wherever.  0 or -errno. */
 int job_write(const struct job *j, const void *data, size_t bytes, uint64_t offset);
-/* Room for the payload of the next extent; what was there is lost.  NULL without memory. */
+/* Space for the payload of the next extent; its former content is lost. NULL without memory. */
 unsigned char *job_payload(struct job *j, size_t bytes);
 /* Writes the next extent, with `used` bytes of payload.  0 or -errno. */
 int job_add_extent(struct job *j, struct mprof_extent head, size_t used);
 /* The same with a new header.  ticks: the first and the last; NULL: none. */
 int job_add_own(struct job *j, enum mprof_extent_kind kind, size_t used, uint64_t seq,
 		const uint64_t *ticks);
-/* -EINTR when the caller wants it to end; else tells how far it is and returns 0. */
+/* -EINTR if the caller wants it to end; otherwise reports progress and returns 0. */
 int job_go_on(const struct job *j);
 
-/* compact_events.c: all events in groups, and who they are of.  0 or -errno. */
+/* compact_events.c: all events in groups, with their owners.  0 or -errno. */
 int job_add_events(struct job *j);
 /* compact_stacks.c: all stack records. */
 int job_add_stacks(struct job *j);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * compact_stacks.c - stack records: chunks that follow each other as one piece.
+ * compact_stacks.c - stack records: consecutive chunks as one piece.
  *
- * Records that make no sense are carried over as they are, for a reader to tell.
+ * Invalid records are copied unchanged, so that a reader reports them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ struct records {
 	size_t n;
 };
 
-/* Extents stand in the order of the file. */
+/* Extents are in file order. */
 static struct extent *extent_of(struct job *j, const struct chunk *c)
 {
 	struct extent *e = j->extents.item;
@@ -30,7 +30,7 @@ static struct extent *extent_of(struct job *j, const struct chunk *c)
 	return i < j->extents.n && e[i].payload == c->payload ? &e[i] : NULL;
 }
 
-/* The chunk's words behind those before it; false when it cannot be with them. */
+/* Appends the words of the chunk; false if it cannot be joined. */
 static bool add_words(struct records *r, const struct chunk *c)
 {
 	uint64_t *at = r->word + r->n;
@@ -40,7 +40,7 @@ static bool add_words(struct records *r, const struct chunk *c)
 	    trace_read(r->job->from, at, c->bytes, c->payload) != c->bytes)
 		return false;
 	if (c->slot && r->n)
-		return false; /* where its words end is not known to who reads them as one */
+		return false; /* the end of its words is unknown to a reader of the joined piece */
 	if (!c->slot && (c->bytes != c->used || mprof_checksum(at, c->bytes) != c->check))
 		return false;
 	r->n += c->bytes / 8;
@@ -49,7 +49,7 @@ static bool add_words(struct records *r, const struct chunk *c)
 	return true;
 }
 
-/* How many chunks from this one on follow each other and can be one piece. */
+/* Number of consecutive chunks from this one on that can form one piece. */
 static size_t gather(struct records *r, const struct chunk *c, size_t most)
 {
 	size_t n = 0;

@@ -4,12 +4,12 @@
  *
  * The loop in stream_decode is the price of every command: about 3 ns an event.
  * It keeps the decoding state in locals, writes into the caller's array before
- * it knows whether the event's turn has come, and takes it back by not
- * advancing.  All that is not a one-word malloc or free is out of line.
+ * it knows whether the event's turn has come, and undoes it by not advancing.
+ * Everything but a one-word malloc or free is out of line.
  *
- * The key of an event is its time, and at one time what gives memory back
- * before what hands it out: a free is stamped before it happens and an
- * allocation after, so at a tie that is the order in which they can have been.
+ * The key of an event is its time; at equal times, frees come before
+ * allocations: a free is stamped before it happens and an allocation after, so
+ * this is the only possible order.
  */
 #include "reader.h"
 
@@ -60,7 +60,7 @@ static enum rank class_of_rank(unsigned fn, unsigned class, bool begin)
 	return class == MPROF_CLASS_MAP ? RANK_OTHER : RANK_TAKES;
 }
 
-/* size, usable and arg are as in the record: bytes of one element and their number. */
+/* size, usable and arg are as in the record: bytes of one element and number of elements. */
 static void multiply(struct event *e)
 {
 	uint64_t element = e->size;
@@ -91,7 +91,7 @@ static void long_values(struct event *e, unsigned class, const uint64_t *v)
 	}
 }
 
-/* 0 when the record is bad or cut off, else its words; *rank orders it. */
+/* 0 if the record is bad or cut off, otherwise its number of words; *rank orders it. */
 static size_t decode_long(const struct stream *s, struct event *e, enum rank *rank)
 {
 	const uint64_t *pos = s->pos, *end = s->end;
@@ -166,7 +166,7 @@ static void decode_stack(struct trace *t, struct stream *s, uint64_t word)
 	uint32_t node = stack_map_node(s->map, (uint32_t)(word >> 8));
 
 	if (node == STACK_UNDEFINED) {
-		/* Of a live trace it may be that of an event that is not shown. */
+		/* In a live trace it may be that of an event that is not shown. */
 		if (!t->until_ticks)
 			trace_note_damage(t, &t->damage.stacks_missing, 1,
 					  chunk_offset(&t->chunk[s->next - 1]));
@@ -183,7 +183,7 @@ static bool is_touched(uint64_t word)
 	return mprof_word_tag(word) == MPROF_TAG_TOUCHED && !(word >> 52);
 }
 
-/* State words have happened when they are read; they have no turn to wait for. */
+/* State words take effect when they are read; they are not ordered by time. */
 static enum rare state_word(struct trace *t, struct stream *s, uint64_t word)
 {
 	if (is_touched(word)) {
@@ -213,8 +213,8 @@ static enum rare state_word(struct trace *t, struct stream *s, uint64_t word)
 }
 
 /*
- * Everything but the short words.  RARE_EVENT: e is complete but for its owner,
- * *words long, with its key; the stream has not moved.
+ * Everything except short words. RARE_EVENT: e is complete except for its
+ * owner, *words long, with its key; the stream has not advanced.
  */
 static __attribute__((noinline)) enum rare
 decode_rare(struct trace *t, struct stream *s, struct event *e, size_t *words, uint64_t *key)
@@ -270,8 +270,8 @@ static bool is_stack_of_takes(uint64_t word)
 }
 
 /*
- * Short words of one chunk, as many as come in a row.  Returns how many events;
- * *key is that of the event at s->pos when it was its turn that stopped us.
+ * Consecutive short words of one chunk. Returns the number of events; *key is
+ * that of the event at s->pos if its key stopped the loop.
  */
 static size_t decode_short(struct stream *s, struct event *events, size_t n, uint64_t limit,
 			   uint64_t *key)

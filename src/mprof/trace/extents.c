@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * extents.c - finding the extents of a file, torn ones and all.
+ * extents.c - finding the extents of a file, including damaged ones.
  *
- * A sound file is tiled by extents, and only their headers are read.  Where no
- * header stands, or a size cannot be right, we look for the next one at every
- * 64th byte: a header names its own offset and run, so payload that merely
- * looks like one is not taken for it.
+ * A sound file is tiled by extents, and only their headers are read.  Where a
+ * header is missing or a size is impossible, we search for the next one at
+ * every 64th byte: a header contains its own offset and run, so payload is not
+ * mistaken for a header.
  *
- * Zeros where an extent should be are room that was taken and never written
- * (its owner was killed, or the disk was full): they are told apart from
- * bytes that mean nothing.
+ * Zeros in place of an extent are space that was taken and never written (its
+ * owner was killed, or the disk was full); they are distinguished from invalid
+ * bytes.
  */
 #include "reader.h"
 
@@ -113,7 +113,7 @@ static bool is_zero(const unsigned char *p, size_t bytes)
 	return !p[0] && !memcmp(p, p + 1, bytes - 1);
 }
 
-/* What a search went over before it found something. */
+/* What a search skipped before it found something. */
 struct gap {
 	uint64_t junk, empty, first_junk;
 };
@@ -129,7 +129,7 @@ static void gap_add(struct gap *g, const unsigned char *p, size_t bytes, uint64_
 	g->junk += bytes;
 }
 
-/* Looks through one buffer; true when an extent is found, at *offset. */
+/* Searches one buffer; true if an extent is found, at *offset. */
 static bool search_buffer(struct window *w, const unsigned char *buf, size_t n, uint64_t *offset,
 			  struct gap *g)
 {
@@ -168,7 +168,7 @@ static uint64_t search(struct window *w, uint64_t offset, uint64_t end, struct g
 	return offset;
 }
 
-/* An extent that reaches over the beginning of another one ends there. */
+/* An extent that overlaps the beginning of another one ends there. */
 static void cut(struct trace *t, struct extent *x, uint64_t end)
 {
 	if (x->bytes > end - x->payload)
@@ -177,7 +177,7 @@ static void cut(struct trace *t, struct extent *x, uint64_t end)
 	trace_note_damage(t, &t->damage.sizes_bad, 1, x->head.offset);
 }
 
-/* Does another extent begin in what this one says is room behind its payload? */
+/* Does another extent begin in the unused space after the payload of this one? */
 static bool hides_next(struct window *w, const struct extent *x, uint64_t *at)
 {
 	uint64_t end = x->payload + (x->head.used + ALIGN - 1) / ALIGN * ALIGN;
@@ -188,9 +188,9 @@ static bool hides_next(struct window *w, const struct extent *x, uint64_t *at)
 }
 
 /*
- * Slots begin at pages, and nobody knows where the words of one end: does another extent
- * begin at a page inside this one?  A free extent contains free ones while slots are made
- * of it.
+ * Slots begin at pages, and the end of their words is unknown: does another
+ * extent begin at a page inside this one? A free extent contains free ones
+ * while slots are made of it.
  */
 static bool hides_at_page(const struct trace *t, const struct extent *x, uint64_t *at)
 {
@@ -210,7 +210,7 @@ static bool hides_at_page(const struct trace *t, const struct extent *x, uint64_
 	return false;
 }
 
-/* Slots may have been made of a free extent since its header was read: takes it as it is now. */
+/* Slots may have been made of a free extent since its header was read: takes its current state. */
 static bool has_changed(struct window *w, struct extent *x)
 {
 	struct extent now;
@@ -238,8 +238,8 @@ static bool hides_another(struct window *w, const struct extent *x, uint64_t *at
 }
 
 /*
- * Goes on behind a place where no extent is.  last: the extent that ends there,
- * or NULL; when another one begins inside it, its size was wrong.
+ * Continues after a place without an extent. last: the extent that ends there,
+ * or NULL; if another one begins inside it, its size was wrong.
  */
 static uint64_t resync(struct window *w, uint64_t offset, struct extent *last)
 {
@@ -266,7 +266,7 @@ static uint64_t resync(struct window *w, uint64_t offset, struct extent *last)
 	return found;
 }
 
-/* Where the extent after x is expected; x is cut when another one shows inside it. */
+/* Where the extent after x is expected; x is cut if another one is found inside it. */
 static uint64_t next_offset(struct window *w, struct extent *x)
 {
 	uint64_t at;

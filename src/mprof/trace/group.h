@@ -3,8 +3,8 @@
  * group.h - a group: up to a million events of all threads in the order of time, as
  * columns of bytes (FORMAT.md 8.3).
  *
- * Here is what writer and reader share.  Nothing is carried from one group to the
- * next but the numbers of sorts and the slots that are live.
+ * This header has what writer and reader share. Only the numbers of sorts and
+ * the live slots carry over from one group to the next.
  */
 #ifndef MPROF_TRACE_GROUP_H
 #define MPROF_TRACE_GROUP_H
@@ -53,21 +53,21 @@ static const uint8_t group_first[MPROF_GROUP_FRAMES + 1] = { GROUP_KIND, GROUP_S
 /* How a block's sort is told. */
 enum group_guess { GUESS_OF_TWO, GUESS_OF_ONE, GUESS_NONE, GUESSES };
 
-/* How its address is told: so deep in the pile of its usable size, or: */
+/* How its address is coded: so deep in the pile of its usable size, or: */
 enum group_name {
 	NAME_PILE = 0,
-	NAME_GIVEN = 8, /* the last one that this thread gave back */
-	NAME_BEHIND,	/* the last one that it was handed + its usable size + 8 */
+	NAME_GIVEN = 8, /* the last one that this thread freed */
+	NAME_BEHIND,	/* the last one that it received + its usable size + 8 */
 	NAME_NEXT,	/* the same without 8 */
-	NAME_CARVED,	/* behind the last one that no pile had */
+	NAME_CARVED,	/* after the last one that was not in a pile */
 	NAME_NONE,
 	NAMES,
 };
 
 /* How a block that ends is told. */
 enum group_how {
-	HOW_RECENT = 0,	 /* 0 to 7 births of this thread ago */
-	HOW_NEAR = 8,	 /* 4 to 1 births before, or 1 to 4 after the one that ended last */
+	HOW_RECENT = 0, /* 0 to 7 births of this thread ago */
+	HOW_NEAR = 8,	/* the block born 4 to 1 before, or 1 to 4 after, the one that ended last */
 	HOW_BESIDE = 16, /* slots 3 to 1 before, or 1 to 3 behind that of the one that ended last */
 	HOW_SLOT = 22,
 	HOW_FAR,  /* not known: its address */
@@ -92,27 +92,27 @@ enum group_kind {
 	KIND_END = GUESSES * NAMES,	    /* + enum group_how * OPS + enum group_op */
 	KIND_AGAIN = KIND_END + HOWS * OPS, /* the next block takes a slot that is live */
 	KIND_TOUCHED,	 /* bytes touched of the block that ends next: GROUP_OTHER */
-	KIND_FREE_STACK, /* the stack of what this thread gives back from now on: GROUP_STACK */
-	KIND_OTHER,	 /* an event with all it has in GROUP_OTHER and GROUP_STACK */
-	KIND_OTHER_GONE, /* the same; a realloc failed and its block cannot be found again */
+	KIND_FREE_STACK, /* the stack of this thread's frees from now on: GROUP_STACK */
+	KIND_OTHER,	 /* a complete event in GROUP_OTHER and GROUP_STACK */
+	KIND_OTHER_GONE, /* the same; a realloc failed and its block cannot be found any more */
 	KINDS,
 };
 _Static_assert(KINDS <= 256, "one byte each");
 
 /* Times: GROUP_STEP. */
 #define STEP_LONG  192u /* from here on, the count of events is in GROUP_GAP */
-#define STEP_EXACT 254u /* to exact ticks: behind the last whole step, in GROUP_GAP */
+#define STEP_EXACT 254u /* to exact ticks: after the last whole step, in GROUP_GAP */
 #define STEP_FAR   255u /* many steps, or back: in GROUP_GAP */
 
 struct op_of {
 	uint8_t kind, fn;
-	bool sized; /* its size is that of its sort, else 0 */
+	bool sized; /* its size is that of its sort, otherwise 0 */
 };
 extern const struct op_of group_ops[OPS];
 
 extern const uint8_t group_classes[MPROF_FN_MAX];
 
-/* Does an event of this kind and function hand out a block, if its address is not 0? */
+/* Does an event of this kind and function allocate a block, if its address is not 0? */
 static inline bool group_is_birth(unsigned kind, unsigned fn)
 {
 	unsigned class = fn < MPROF_FN_MAX ? group_classes[fn] : 0;
@@ -176,7 +176,7 @@ static inline void guess_learn(struct group_guesses *g, struct sort *sorts, stru
 #define GROUP_PILES	  4096u
 #define GROUP_PILE_DEPTH  8u
 
-/* Addresses that were given back, the last one on top. */
+/* Freed addresses, the last one on top. */
 struct pile {
 	uint64_t *addr;
 	uint32_t n, room;
@@ -218,7 +218,7 @@ static inline bool pile_push(struct pile *p, uint64_t addr)
 	return true;
 }
 
-/* Takes out the one that lies so deep, which is there. */
+/* Removes the one at this depth, which exists. */
 static inline uint64_t pile_pull(struct pile *p, unsigned depth)
 {
 	uint64_t *at = p->addr + p->n - 1 - depth, addr = *at;
@@ -229,7 +229,7 @@ static inline uint64_t pile_pull(struct pile *p, unsigned depth)
 	return addr;
 }
 
-/* A block of so many usable bytes was handed to l. */
+/* A block of so many usable bytes was allocated by l. */
 static inline void lane_handed(struct lane *l, unsigned name, uint64_t addr, uint64_t usable)
 {
 	if (name >= NAME_GIVEN)
@@ -262,7 +262,7 @@ struct group_frame {
 	unsigned number;
 };
 bool group_piece(void *frame, size_t i, const void **data, size_t *bytes);
-/* Nothing of this process comes any more: what is known of its addresses can go. */
+/* No more events of this process follow: its addresses can be dropped. */
 void group_forget(struct group_writer *w, uint32_t process);
 
 /* ---- reading ---- */
@@ -272,10 +272,10 @@ struct group_reader;
 /* NULL without memory.  sorts stays the caller's. */
 struct group_reader *group_reader_new(struct sorts *sorts);
 void group_reader_free(struct group_reader *r);
-/* As if the event with the number `follows` came next, and nothing were known of those before; 1:
- * as if nothing had been read; 0: some of those before cannot be read. */
+/* Continues with the event number `follows`, without knowledge of earlier ones; 1: as if nothing
+ * had been read; 0: some earlier events cannot be read. */
 void group_reader_rewind(struct group_reader *r, uint64_t follows);
-/* Fills in where the reader stands in the group at hand, but for the group. */
+/* Fills in the position within the current group, except for the group. */
 void group_place(const struct group_reader *r, struct trace_place *place);
 /* Before a group is opened: a block that lives in it, slot + 1 of which is its number, has this
  * address.  False without memory. */
@@ -283,14 +283,14 @@ bool group_set_address(struct group_reader *r, uint32_t process, uint32_t slot, 
 /* 0: not known. */
 uint64_t group_address(const struct group_reader *r, uint32_t process, uint32_t slot);
 /*
- * Begins a group of which the frames were unpacked; plain stays the caller's until
- * the group's end.  False when it makes no sense.
+ * Begins a group whose frames were unpacked; plain stays the caller's until the
+ * end of the group. False if it is invalid.
  */
 bool group_open(struct group_reader *r, const struct mprof_group *head, uint64_t first_ticks,
 		uint8_t *const *plain);
-/* The next events, in order; 0 at the end of the group, or at something bad in it. */
+/* The next events, in order; 0 at the end of the group or at an error in it. */
 size_t group_read(struct group_reader *r, struct event *e, size_t n);
-/* Events of the group that have not been read; and leaves them out. */
+/* Skips the events of the group that have not been read, and returns their number. */
 uint32_t group_left(const struct group_reader *r);
 void group_skip(struct group_reader *r);
 

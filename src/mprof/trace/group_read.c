@@ -2,8 +2,8 @@
 /*
  * group_read.c - the columns of a group to events (FORMAT.md 8.3).
  *
- * Nothing in the columns is believed: reading behind the end of one gives zeros, and
- * what names a lane, a sort, a slot or an address that is not there ends the group.
+ * The columns are not trusted: reading beyond the end of one returns zeros, and
+ * a reference to an unknown lane, sort, slot or address ends the group.
  */
 #include "../util/inline.h"
 #include "../util/large.h"
@@ -17,7 +17,7 @@ struct parts {
 
 enum kind_is { IS_BIRTH, IS_END, IS_ODD_END, IS_NEITHER };
 
-/* Four columns joined: a value each, and zeros behind them. */
+/* Four columns joined: one value each, followed by zeros. */
 struct wide {
 	const uint32_t *p, *end;
 	uint32_t *value;
@@ -35,10 +35,10 @@ _Static_assert(sizeof(struct event_what) == sizeof(struct event) - offsetof(stru
 		       offsetof(struct event, fn) - offsetof(struct event, error),
 	       "it is copied to one");
 
-#define AHEAD 6u /* names of blocks: memory has answered by then */
+#define AHEAD 6u /* names of blocks: by then, memory has responded */
 
 struct group_reader {
-	/* What nearly every event needs comes first. */
+	/* Members that nearly every event needs come first. */
 	struct sort *sorts_at; /* of sorts, while a group is read: */
 	size_t sorts_n;
 	/* Times: events until the next step, and where that leads to. */
@@ -49,16 +49,16 @@ struct group_reader {
 	uint64_t touched; /* of the block that ends next */
 	struct wide slot, sort, near;
 	struct slots slots;
-	/* The lane in work, and its kinds until its turn ends. */
+	/* The current lane, and its kinds until its turn ends. */
 	struct lane *lane;
 	uint32_t run;
 	uint32_t left;	  /* events */
 	uint64_t first;	  /* number of the group's first event */
 	uint64_t after;	  /* and of the one behind it */
-	uint64_t follows; /* the one before which all was read; else 0 */
+	uint64_t follows; /* the group up to which everything was read; otherwise 0 */
 	bool whole;	  /* all groups before this one were read */
 	bool bad;
-	/* The last of what is told as a difference. */
+	/* The last values of fields stored as differences. */
 	uint64_t far, other_addr, other_usable, other_arg;
 	struct cursor column[GROUP_COLUMNS];
 	struct sorts *sorts;
@@ -158,7 +158,7 @@ static __attribute__((noinline)) void step(struct group_reader *r)
 	r->at = start + (exact ? 0 : r->pace / 2);
 }
 
-/* The first one of a step; with exact times, of which the low bits are told, any one. */
+/* The first one of a step; with exact times, whose low bits are stored, any one. */
 static __attribute__((noinline)) uint64_t slow_time(struct group_reader *r)
 {
 	uint64_t at;
@@ -191,7 +191,7 @@ ALWAYS_INLINE uint64_t get_time(struct group_reader *r)
 
 /* ---- blocks ---- */
 
-/* The address of a block that was handed out in a group that was not read. */
+/* The address of a block allocated in a group that was not read. */
 static uint64_t unknown_address(uint32_t slot)
 {
 	return 1ull << 63 | (uint64_t)slot << 4;
@@ -287,7 +287,7 @@ ALWAYS_INLINE bool birth(struct group_reader *r, struct lane *l, struct event *e
 	return true;
 }
 
-/* Begins to load what will be named by its slot soon. */
+/* Prefetches what will soon be referred to by its slot. */
 PREFETCHES look_ahead(const struct group_reader *r, const struct home *h)
 {
 	const uint32_t slot = r->slot.p[AHEAD];
@@ -296,7 +296,7 @@ PREFETCHES look_ahead(const struct group_reader *r, const struct home *h)
 		__builtin_prefetch(&h->slot[slot], 1);
 }
 
-/* The slot of a block that ends; SLOT_NONE when there is none. */
+/* The slot of a block that ends; SLOT_NONE if there is none. */
 ALWAYS_INLINE uint32_t get_slot(struct group_reader *r, const struct lane *l, enum group_how how)
 {
 	const struct lane *owner = l;
@@ -324,7 +324,7 @@ ALWAYS_INLINE uint32_t get_slot(struct group_reader *r, const struct lane *l, en
 	return slot_is_live(l->home, slot) ? slot : SLOT_NONE;
 }
 
-/* The fields of an end that are not told by its kind. */
+/* The fields of an end that its kind does not define. */
 static bool get_odd_end(struct group_reader *r, struct event *e)
 {
 	uint64_t what = get_varint(r, GROUP_OTHER);
@@ -371,7 +371,7 @@ ALWAYS_INLINE bool block_ends(struct group_reader *r, struct lane *l, const stru
 	return pile_push(pile_of(&r->piles, l, &r->sorts_at[b->sort]), addr);
 }
 
-/* The end of a known block about which there is no more to say. */
+/* The end of a known block without further fields. */
 ALWAYS_INLINE bool end(struct group_reader *r, struct lane *l, struct event *e, struct parts how)
 {
 	const uint32_t slot = get_slot(r, l, how.major);
@@ -483,7 +483,7 @@ static bool other(struct group_reader *r, struct event *e, bool gone)
 	return is_sound(e) && e->factors <= FACTORS_LOST;
 }
 
-/* What is no event but says something of the next one. */
+/* Kinds that are not events but describe the next one. */
 static bool remark(struct group_reader *r, unsigned kind)
 {
 	uint32_t slot;
@@ -519,7 +519,7 @@ static bool next_turn(struct group_reader *r)
 	return true;
 }
 
-/* *e is put behind it, unless it is sound and no event. */
+/* *Appends e, unless it is valid and not an event. */
 static __attribute__((noinline)) bool odd_kind(struct group_reader *r, unsigned kind,
 					       struct event **e)
 {
@@ -529,7 +529,7 @@ static __attribute__((noinline)) bool odd_kind(struct group_reader *r, unsigned 
 	return kind >= KIND_OTHER && kind < KINDS && other(r, *e - 1, kind == KIND_OTHER_GONE);
 }
 
-/* Up to n events of the lane in work, as far as its turn goes. */
+/* Up to n events of the current lane, within its turn. */
 static inline size_t read_turn(struct group_reader *r, struct event *const first, size_t n)
 {
 	struct lane *const l = r->lane;
@@ -537,7 +537,7 @@ static inline size_t read_turn(struct group_reader *r, struct event *const first
 	struct event *e = first;
 	bool sound = true;
 
-	/* Some kinds are no events, so that there may be more of them than of these. */
+	/* Some kinds are not events, so there may be more kinds than events. */
 	while (kind < behind && e < first + n && sound) {
 		const size_t room = (size_t)(first + n - e), kinds = (size_t)(behind - kind);
 
@@ -592,7 +592,7 @@ void group_skip(struct group_reader *r)
 
 /* ---- beginning ---- */
 
-/* What the group says is live.  What of it we know nothing of, was handed out before we began. */
+/* Takes the live slots of the group. Those that we do not know were allocated before we began. */
 static void sync_live(struct home *h, uint32_t n, const uint8_t *bits)
 {
 	for (uint32_t i = 0; i < (n + 63) / 64 || i < (h->n + 63) / 64; i++) {
@@ -646,7 +646,7 @@ static bool get_lane(struct group_reader *r, uint32_t number, const struct mprof
 	return true;
 }
 
-/* Events are missing: a slot that was live before and is now may be another block's. */
+/* Events are missing: a slot that was live before and is live now may belong to another block. */
 static void forget(struct group_reader *r)
 {
 	uint32_t group = r->slots.group;

@@ -2,9 +2,9 @@
 /*
  * group_write.c - events to the columns of a group (FORMAT.md 8.3).
  *
- * A batch is gone through twice before anything is decided: once to ask for the
- * lines of memory that lead to each event's block and sort, once to follow them.
- * What is left of a cache miss then is a fraction of it.
+ * A batch is traversed twice before anything is decided: once to prefetch the
+ * cache lines that lead to the block and sort of each event, once to follow
+ * them. This hides most of the cache misses.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,21 +31,21 @@ struct group_writer {
 	uint32_t length[MPROF_GROUP_FRAMES][GROUP_COLUMNS];
 	struct prepared prepared[GROUP_BATCH];
 	uint32_t events;
-	/* The lane in work, and how many kinds it had when its turn began. */
+	/* The current lane, and how many kinds it had when its turn began. */
 	struct lane *lane;
 	size_t turn;
 	/* Times: events since the last step, and the bucket that they are in. */
 	uint64_t bucket, count;
-	uint64_t quiet; /* the same when it takes nothing but counting; else UINT64_MAX */
+	uint64_t quiet; /* the same if only counting is needed; otherwise UINT64_MAX */
 	unsigned shift;
 	bool exact;
 	const uint64_t *mark;
 	size_t marks, next_mark;
-	/* The last of what is told as a difference. */
+	/* The last values of fields stored as differences. */
 	uint64_t far, other_addr, other_usable, other_arg;
 };
 
-/* What an event adds to a column at most: OTHER, six varints of ten bytes and one more. */
+/* Most bytes that an event adds to a column: OTHER, six varints of ten bytes and one more. */
 #define EVENT_BYTES 64u
 #define EVENT_KINDS 3u /* two remarks and itself */
 
@@ -126,7 +126,7 @@ static void step_to(struct group_writer *w, uint64_t bucket)
 	}
 }
 
-/* Marks do not lie in the same bucket as what is rounded. */
+/* Marks are not in the same bucket as rounded times. */
 static bool is_marked(struct group_writer *w, uint64_t bucket)
 {
 	while (w->next_mark < w->marks && w->mark[w->next_mark] >> w->shift < bucket)
@@ -250,7 +250,7 @@ static enum group_op op_of(const struct event *e, const struct sort *s)
 	return OP_OTHER;
 }
 
-/* How a block is named by those that this thread, or its owner, were handed near it. */
+/* How a block is named relative to blocks that this thread, or its owner, allocated near it. */
 static enum group_how how_of(struct group_writer *w, const struct lane *l, uint32_t slot)
 {
 	const struct slot *b = &l->home->slot[slot];
@@ -271,7 +271,7 @@ static enum group_how how_of(struct group_writer *w, const struct lane *l, uint3
 	return HOW_SLOT;
 }
 
-/* What there is to say before a block ends. */
+/* The kinds that precede the end of a block. */
 static void before_end(struct group_writer *w, const struct event *e)
 {
 	if (__builtin_expect(e->usable != 0, 0)) {
@@ -312,7 +312,7 @@ static bool end(struct group_writer *w, const struct event *e, uint32_t *cell)
 	put_end(w, e, how, s);
 	l->freed_slot = slot;
 	*cell = 0;
-	/* Where a block of an earlier group was, a reader may not know. */
+	/* A reader may not know the address of a block from an earlier group. */
 	if (b->group == w->slots.group) {
 		l->freed_lane = b->lane;
 		l->freed_born = b->born;
@@ -340,7 +340,7 @@ static void end_far(struct group_writer *w, const struct event *e)
 	w->far = w->lane->given = e->addr;
 }
 
-/* A realloc that handed out nothing: its block lives on, or ended with the size 0. */
+/* A realloc that returned nothing: its block is still live, or ended with size 0. */
 static unsigned settle_failed(struct group_writer *w, const struct event *e)
 {
 	struct lane *l = w->lane;
@@ -391,7 +391,7 @@ static enum effect effect_of(const struct event *e)
 	return group_is_end(e->kind, e->fn) ? EFFECT_END : EFFECT_OTHER;
 }
 
-/* Asks for what leads to the blocks and sorts of n events. */
+/* Prefetches what leads to the blocks and sorts of n events. */
 static bool prepare(struct group_writer *w, const struct event *e, size_t n)
 {
 	struct prepared *p = w->prepared;
@@ -545,7 +545,7 @@ void group_begin(struct group_writer *w, unsigned shift, bool exact)
 	w->far = w->other_addr = w->other_usable = w->other_arg = 0;
 }
 
-/* Who took part; the kinds of all, one lane behind the other. */
+/* The lanes; the kinds of all of them, one lane after the other. */
 static void put_lanes(struct group_writer *w)
 {
 	for (size_t i = 0; i < w->slots.here_n; i++) {
@@ -568,7 +568,7 @@ static void put_lanes(struct group_writer *w)
 	}
 }
 
-/* The lengths of a frame's columns; false when one failed. */
+/* The lengths of the columns of a frame; false if one failed. */
 static bool measure(struct group_writer *w, unsigned frame, uint32_t *plain)
 {
 	unsigned first = group_first[frame], end = group_first[frame + 1];

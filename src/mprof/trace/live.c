@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * live.c - one picture of a file that somebody still writes.
+ * live.c - one consistent picture of a file that is still being written.
  *
- * Words move while we read: a thread empties its slot into a new chunk, gives the slot
- * back, takes another.  So slots are copied when the file is opened, and in an order that
- * leaves nothing out:
+ * Words move while we read: a thread copies its slot to a new chunk, returns
+ * the slot, and takes another. So slots are copied when the file is opened, in
+ * an order that misses nothing:
  *
  *   walk, slots      the latest time that they and
  *   walk             the chunks and facts of a second walk tell: T
@@ -13,12 +13,13 @@
  *   walk             what was copied to chunks in the meantime
  *
  * The picture ends at T.  An event up to T was in a slot or a chunk before the second copy
- * began, unless its thread had its time and had not stored it yet; such a thread has not
- * returned from the call, so that nothing that is shown depends on it.  Therefore a block
- * is never freed in the picture without having been allocated there.  Of a run that drops
- * its oldest chunks T might be gone by then, and all that is found is kept.
+ * began, unless its thread had its time and had not stored it yet; such a
+ * thread has not returned from the call, so nothing in the picture depends on
+ * it.  Therefore a block is never freed in the picture without having been
+ * allocated there.  In a run that drops its oldest chunks, T might be dropped
+ * by then, so everything found is kept.
  *
- * A file in which nothing changed between two looks at its slots needs none of that.
+ * A file that does not change between two readings of its slots needs none of this.
  */
 #include "reader.h"
 
@@ -27,12 +28,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define LOOKS	     8	  /* at the extents of a file that changes meanwhile */
-#define LOOKS_AT_END 30	  /* while one of them is beyond the end: its writer is about to write */
+#define LOOKS	     8	  /* attempts at listing the extents of a file that changes */
+#define LOOKS_AT_END 30	  /* attempts while one is beyond the end: its writer is about to write */
 #define SLOT_LOOKS   1000 /* at one slot: less than it takes to fill one is enough */
-#define ZEROS_KEPT   8u	  /* behind the last word: the values of a LONG record may be 0 */
+#define ZEROS_KEPT   8u	  /* after the last word: the values of a LONG record may be 0 */
 
-/* Of a run that goes on: were chunks dropped since we read the header? */
+/* In a live run: were chunks dropped since we read the header? */
 static bool has_dropped_more(struct trace *t)
 {
 	struct mprof_file_header *h = &t->header;
@@ -48,7 +49,7 @@ static bool has_dropped_more(struct trace *t)
 	return true;
 }
 
-/* Has something been written after what we found? */
+/* Was something written after the extents that we found? */
 static bool has_grown(const struct trace *t)
 {
 	const size_t at = offsetof(struct mprof_file_header, tail);
@@ -60,7 +61,7 @@ static bool has_grown(const struct trace *t)
 	return trace_read(t, &tail, sizeof(tail), at) == sizeof(tail) && tail > t->header.tail;
 }
 
-/* Lists the extents from scratch, of the file as long as it is now. */
+/* Lists all extents again, up to the current end of the file. */
 static int walk(struct trace *t, struct extents *x, const struct trace_damage *before)
 {
 	struct stat st;
@@ -73,9 +74,10 @@ static int walk(struct trace *t, struct extents *x, const struct trace_damage *b
 }
 
 /*
- * While a run drops its oldest chunks, those that we find may be gone by the time we have
- * found the last one, and others are beyond the end.  An extent that was taken and is not
- * written yet looks like damage.  Then we look again.
+ * While a run drops its oldest chunks, those that we find may be gone before we
+ * have found the last one, and others are beyond the end. An extent that was
+ * taken but is not written yet looks like damage. In these cases we start
+ * again.
  */
 static int walk_until_sound(struct trace *t, struct extents *x, const struct trace_damage *before)
 {
@@ -114,7 +116,7 @@ static size_t words_used(const uint64_t *word, size_t n)
 
 /*
  * The words of a slot, with the header that they belong to: it is the same before and
- * after.  0: it is none any more, or it is being made.
+ * after.  0: it is no longer a slot, or not a slot yet.
  */
 static size_t slot_read(const struct trace *t, struct extent *x, uint64_t *words)
 {
@@ -139,7 +141,7 @@ static size_t slot_read(const struct trace *t, struct extent *x, uint64_t *words
 	return 0;
 }
 
-/* Room for the words of the largest slot. */
+/* Space for the words of the largest slot. */
 static uint64_t *make_buffer(const struct extents *x)
 {
 	size_t most = 0, size;
@@ -152,7 +154,7 @@ static uint64_t *make_buffer(const struct extents *x)
 	return malloc(most + 8);
 }
 
-/* The words of all slots as they are now, each with its header. */
+/* The current words of all slots, each with its header. */
 static int slots_copy(struct trace *t, struct extents *x)
 {
 	uint64_t *words = make_buffer(x);
@@ -189,7 +191,7 @@ static bool slot_is_same(const struct trace *t, const struct extent *slot, uint6
 	       !memcmp(words, slot->copy, slot->bytes);
 }
 
-/* Has nobody stored anything since the slots were copied? */
+/* Are the slots unchanged since they were copied? */
 static bool slots_are_same(const struct trace *t, const struct extents *x)
 {
 	uint64_t *words = make_buffer(x);
@@ -211,7 +213,7 @@ static void forget(struct extents *x)
 
 /* ---- the picture ---- */
 
-/* The latest time that is certain to be over: of events in slots that were copied. */
+/* The latest time that is certainly complete: of events in copied slots. */
 static uint64_t last_of_slots(const struct extents *x)
 {
 	uint64_t last = 0;
@@ -304,7 +306,7 @@ static int look_again(struct trace *t, struct extents *x, const struct trace_dam
 	return ret;
 }
 
-/* The copies live as long as the trace. */
+/* The copies are valid until the trace is closed. */
 static int copies_keep(struct trace *t, struct extents *x)
 {
 	int ret = 0;

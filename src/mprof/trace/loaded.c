@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* loaded.c - which object stood where in a process. */
+/* loaded.c - which object was mapped where in a process. */
 #include "../util/order.h"
 #include "loaded.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * loaded.h - which object stood where in a process, at the place in its stack
- * records that is being read.
+ * loaded.h - which object was mapped where in a process, at the current
+ * position in its stack records.
  *
  * The list has every OBJECT record of one stream in its order, with the times
- * of loading and unloading; the ranges are what is loaded now, sorted, without
- * overlap: a new one ends whatever it overlaps.
+ * of loading and unloading; the ranges are the objects loaded now, sorted,
+ * without overlap: a new one ends those that it overlaps.
  */
 #ifndef MPROF_TRACE_LOADED_H
 #define MPROF_TRACE_LOADED_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LOADED_MAX 16384 /* objects at one time; more is no process that we know */
+#define LOADED_MAX 16384 /* objects at one time; real processes have fewer */
 
 struct loaded {
 	uint64_t first, end; /* addresses */
@@ -27,7 +27,7 @@ struct loaded_list {
 	size_t n, room;
 };
 
-/* No memory of it belongs to anybody else; {0} is empty. */
+/* It owns all its memory; {0} is empty. */
 struct loaded_ranges {
 	struct loaded *item;
 	size_t n, room;

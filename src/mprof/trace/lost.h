@@ -2,9 +2,9 @@
 /*
  * lost.h - how to read the lost[] counters.
  *
- * For some reasons single calls are counted.  For the others recording ended in
- * a process for good: that is counted once, whatever the process did afterwards.
- * And a call without its stack is not lost.
+ * Some reasons count single calls. The others mean that recording ended in a
+ * process; that is counted once, whatever the process did afterwards. A call
+ * without its stack is not lost.
  */
 #ifndef MPROF_TRACE_LOST_H
 #define MPROF_TRACE_LOST_H
@@ -21,7 +21,7 @@ static inline bool lost_is_end(unsigned reason)
 	       reason == MPROF_LOST_LOCKED;
 }
 
-/* Does it count calls that are there, but for their stacks? */
+/* Does it count calls that were recorded without their stacks? */
 static inline bool lost_is_stack(unsigned reason)
 {
 	return reason == MPROF_LOST_STACK;

@@ -4,9 +4,9 @@
  *
  * A binary heap holds the key of each stream's next event.  The stream on top
  * is decoded straight into the caller's array until it passes the runner-up,
- * so threads that run for a while each cost the heap nothing, and a single
- * thread never touches it.  A stream that has not begun lies in the heap with
- * the time in its first chunk's header, and is read when that comes up.
+ * so threads that take long turns cost the heap nothing, and a single thread
+ * never touches it. A stream that has not begun is in the heap with the time
+ * from the header of its first chunk, and is read when that time is reached.
  */
 #include "packed.h"
 #include "reader.h"
@@ -51,13 +51,13 @@ int merge_start(struct trace *t)
 	return 0;
 }
 
-/* The first key behind the picture of a trace that somebody still writes. */
+/* The first key after the picture of a trace that is still being written. */
 static uint64_t key_of_end(const struct trace *t)
 {
 	return t->until_ticks ? (t->until_ticks + 1) << 2 : KEY_END;
 }
 
-/* Keys the top may reach: below the runner-up's, or equal when it comes first at a tie. */
+/* Keys that the top may reach: below the runner-up's, or equal if it comes first at a tie. */
 static uint64_t limit_of_top(const struct trace *t)
 {
 	const struct merge_entry *heap = t->heap, *second;
@@ -74,7 +74,7 @@ static uint64_t limit_of_top(const struct trace *t)
 
 /*
  * Some events up to header.dropped_ticks are still there, of threads that rarely write.
- * They would tell of a part of what happened: only who forked and what ended stays.
+ * They would show only a part of what happened: only forks and ends are kept.
  */
 static size_t without_dropped(const struct trace *t, struct event *events, size_t n)
 {

@@ -72,7 +72,7 @@ size_t packer_frame(struct packer *p, pack_piece *piece, void *from, void *frame
 	size_t bytes, most;
 	bool sound = true;
 
-	/* Who is not told how much it is empties tables for the largest. */
+	/* Without the size, zstd clears tables for the largest. */
 	ZSTD_CCtx_reset(p->zstd, ZSTD_reset_session_only);
 	ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_compressionLevel, p->level);
 	ZSTD_CCtx_setPledgedSrcSize(p->zstd, pieces_bytes(piece, from, &most));
@@ -132,7 +132,7 @@ static bool grow_plain(struct unpacker *u, size_t bytes)
 	return u->room >= bytes;
 }
 
-/* Bounds that keep a bad file from asking for much memory. */
+/* Bounds that prevent a bad file from requesting much memory. */
 static bool sizes_are_possible(const struct mprof_packed *p, size_t bytes)
 {
 	if (p->frame_bytes > bytes || !p->raw_bytes || p->raw_bytes % 8 ||

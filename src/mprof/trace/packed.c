@@ -2,8 +2,9 @@
 /*
  * packed.c - the events of a compressed trace, group by group.
  *
- * The groups follow each other in the order of time.  One that cannot be read costs
- * its own events: the next one says which blocks were live when it began.
+ * The groups follow each other in the order of time.  If one cannot be read,
+ * only its own events are lost: the next one lists the blocks that were live
+ * when it began.
  */
 #include "../util/order.h"
 #include "packed.h"
@@ -76,8 +77,8 @@ bool packed_is_there(const struct extents *x)
 /* ---- opening ---- */
 
 /*
- * What an extent leaves out is what damaged ones had.  All sorts and stacks differ, so that each of
- * them took an eighth of a byte of the file at least.
+ * Numbers that an extent omits were in damaged ones. All sorts and stacks
+ * differ, so each took at least an eighth of a byte of the file.
  */
 static bool is_in_proportion(const struct trace *t, const struct mprof_sorts *head)
 {
@@ -144,7 +145,7 @@ static int add_group(struct packed *p, const struct extent *x)
 
 	if (!g)
 		return -ENOMEM;
-	/* What is cut off has another checksum. */
+	/* A truncated extent has another checksum. */
 	*g = (struct packed_group){ .payload = x->payload,
 				    .seq = x->head.seq,
 				    .first_ticks = x->head.first_ticks & MPROF_TICKS_MASK,
@@ -155,7 +156,7 @@ static int add_group(struct packed *p, const struct extent *x)
 
 ORDER(by_number, struct packed_group, RISING(seq) ?: RISING(payload))
 
-/* In their order, each number once; numbers that are missing are told. */
+/* In order, each number once; missing numbers are reported. */
 static void order_groups(struct trace *t)
 {
 	struct packed *p = t->packed;
@@ -216,7 +217,7 @@ static int take_extent(struct trace *t, const struct extent *x)
 		break;
 	case MPROF_EXTENT_EVENTS:
 	case MPROF_EXTENT_SLOT:
-		sound = false; /* there is no place for them in the order of time */
+		sound = false; /* their position in time is unknown */
 		break;
 	}
 	if (!sound)
@@ -289,7 +290,7 @@ static bool open_group(struct trace *t, const struct packed_group *g)
 	       group_open(p->reader, &head, g->first_ticks, p->plain);
 }
 
-/* Events that were handed out before: what the reader makes of them, those behind need. */
+/* Events delivered before: later ones depend on the state that the reader derives from them. */
 static void skip(struct packed *p)
 {
 	struct event unused[256];

@@ -13,7 +13,7 @@ struct packed;
 struct trace;
 struct trace_place;
 
-/* Is there anything in it that only a compressed trace has? */
+/* Does it have anything that only a compressed trace has? */
 bool packed_is_there(const struct extents *x);
 /* Finds the groups and reads what they refer to; t has its stacks.  0 or -ENOMEM. */
 int packed_open(struct trace *t, const struct extents *x);

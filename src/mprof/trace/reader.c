@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* reader.c - what all parts of the reader use: arrays, the file, and what is wrong with it. */
+/* reader.c - what all parts of the reader use: arrays, the file, and its damage. */
 #include "reader.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define REREADS_MAX 100u /* of chunks that are not written to their end yet */
+#define REREADS_MAX 100u /* of chunks that are not complete yet */
 
 void *trace_grow(void **array, size_t *n, size_t *room, size_t item_bytes)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * reader.h - what the parts of the trace reader share (reader.c); nobody else includes it.
+ * reader.h - what the parts of the trace reader share (reader.c); nothing else includes it.
  *
  * trace_open reads the header, lists the extents (extents.c), copies the slots of
  * threads that may still run (live.c) and the small records (records.c), calibrates
@@ -9,8 +9,8 @@
  * (merge.c), each of which loads one chunk at a time and decodes it (decode.c).  Of a compressed
  * trace it reads one group after the other (packed.c).
  *
- * The file is read with pread, never mapped: somebody may truncate it or go on
- * writing it while we look, and a short read is an answer where SIGBUS is not.
+ * The file is read with pread, never mapped: it may be truncated or written
+ * while we read, and a short read can be handled where SIGBUS cannot.
  */
 #ifndef MPROF_TRACE_READER_H
 #define MPROF_TRACE_READER_H
@@ -24,7 +24,7 @@ struct extent {
 	struct mprof_extent
 	    head;	    /* of a PACKED one: the original's, offset and size as they are here */
 	uint64_t payload;   /* offset of its payload in the file */
-	uint64_t bytes;	    /* payload bytes that are really in the file, or in `copy` */
+	uint64_t bytes;	    /* payload bytes that are present in the file, or in `copy` */
 	uint64_t *copy;	    /* the words of a slot when the trace was opened; NULL: in the file */
 	uint64_t all_bytes; /* with `copy`: payload bytes in the file */
 	uint32_t chunks;    /* that it was made from */
@@ -41,7 +41,7 @@ struct chunk {
 	uint64_t payload;
 	const uint64_t *copy; /* its words; NULL: in the file */
 	uint32_t bytes;	      /* in the file, or in `copy` */
-	uint32_t used;	      /* as its header says; more than bytes when cut off */
+	uint32_t used;	      /* from its header; more than bytes if cut off */
 	uint32_t check;
 	uint16_t kind, image;
 	bool slot;     /* words end at the first zero; packed ones too */
@@ -56,11 +56,11 @@ static inline uint64_t chunk_offset(const struct chunk *c)
 	return c->payload - sizeof(struct mprof_extent);
 }
 
-/* One thread's chunks, in order, and the place where decoding stands. */
+/* The chunks of one thread, in order, and the position of decoding. */
 struct stream {
 	const uint64_t *pos, *end;	  /* words not decoded yet, in buf */
 	uint64_t ticks, addr;		  /* decoding state, see encode.h */
-	uint64_t touched;		  /* of what is given back next, + 1; 0: not known */
+	uint64_t touched;		  /* of the next frees, + 1; 0: unknown */
 	uint32_t alloc_stack, free_stack; /* nodes of the last STACK words */
 	const struct stack_map *map;	  /* of its process's numbers; NULL: none */
 	uint32_t process, thread;	  /* of the next event; a THREAD word changes thread */
@@ -83,7 +83,7 @@ struct trace {
 	struct mprof_file_header header; /* a copy; the one in the file may be live */
 	uint64_t header_bytes;		 /* that it has in the file */
 	uint64_t first_empty;		 /* offset of the first of damage.bytes_empty */
-	bool is_changing;	/* chunks are dropped while we read: some are no longer there */
+	bool is_changing;	/* chunks are dropped while we read: some no longer exist */
 	bool is_live;		/* somebody wrote while it was opened */
 	uint64_t until_ticks;	/* of a live one: the last time that is shown; 0: all are */
 	unsigned chunk_rereads; /* of a live one: of chunks that were not complete */
@@ -109,7 +109,7 @@ struct trace {
 	struct mprof_sample *sample_flat; /* the same, without their owners */
 	size_t samples, samples_room;
 	unsigned rereads;	 /* of extents that are written over while they are read */
-	struct trace_peak *peak; /* first all looks, then one of each image */
+	struct trace_peak *peak; /* first all readings, then one of each image */
 	size_t peaks, peaks_room;
 	struct trace_residency *residency;
 	size_t residencies, residencies_room;
@@ -151,7 +151,7 @@ struct counts_record {
 	const struct mprof_counts *counts;
 };
 
-/* Makes room for one more of *array's items; returns it zeroed, or NULL. */
+/* Grows *array by one item; returns it zeroed, or NULL. */
 void *trace_grow(void **array, size_t *n, size_t *room, size_t item_bytes);
 
 /* pread until `bytes` or the end of the file; returns how many were read. */
@@ -159,9 +159,9 @@ size_t trace_read(const struct trace *t, void *to, size_t bytes, uint64_t offset
 
 void trace_note_damage(struct trace *t, uint64_t *counter, uint64_t by, uint64_t offset);
 
-/* For what a file that is being written does not have yet. */
+/* Waits for data that a file being written does not have yet. */
 void trace_wait(void);
-/* A chunk is damaged: true after a pause if it may only be incomplete as yet. */
+/* A chunk is damaged: returns true after a pause if it may only be incomplete so far. */
 bool trace_reread(struct trace *t);
 
 /* extents.c: 0 or -ENOMEM.  The caller frees x->item. */
@@ -173,7 +173,7 @@ int live_find_extents(struct trace *t, struct extents *x);
 /* records.c: keeps one extent of a kind that is not events.  0 or -ENOMEM. */
 int records_take(struct trace *t, const struct extent *x);
 int records_finish(struct trace *t);
-/* The payload of an extent, owned by t; NULL with *ret 0 when it is bad. */
+/* The payload of an extent, owned by t; NULL with *ret 0 if it is bad. */
 void *records_payload(struct trace *t, const struct extent *x, size_t least, int *ret);
 /* Bytes of the payload of each kind of a profile's parts; 0: it is none. */
 size_t records_total_bytes(uint16_t kind);
@@ -191,19 +191,19 @@ void stacks_free(struct trace *t);
 int streams_build(struct trace *t, const struct extents *x, bool events);
 void streams_free(struct trace *t);
 
-/* chunks.c.  The end of the file cut it, so what there is of it is right as far as it goes. */
+/* chunks.c.  The end of the file cuts it, so the part that exists is valid. */
 bool chunk_is_cut(const struct trace *t, const struct chunk *c);
-/* The words of one chunk into *buf (grown as needed); returns how many, 0 when bad. */
+/* The words of one chunk into *buf (grown as needed); returns how many, 0 if bad. */
 size_t chunk_load(struct trace *t, const struct chunk *c, uint64_t **buf, size_t *room);
 /* The time of the last event in a chunk whose first dt is counted from `ticks`; 0: it has none. */
 uint64_t words_last_ticks(const uint64_t *word, size_t n, uint64_t ticks);
-/* Of a run that goes on, and dropped it meanwhile. */
+/* In a live run that has dropped it meanwhile. */
 bool chunk_is_gone(const struct trace *t, const struct chunk *c);
 
 /*
  * decode.c: up to n events of one stream, as long as their keys are below
  * `limit`.  *key is then the key of the next event, or a lower bound of it, or
- * KEY_END when the stream is at its end.
+ * KEY_END if the stream is at its end.
  */
 #define KEY_END UINT64_MAX
 size_t stream_decode(struct trace *t, struct stream *s, struct event *events, size_t n,
@@ -211,7 +211,7 @@ size_t stream_decode(struct trace *t, struct stream *s, struct event *events, si
 
 /* merge.c: 0 or -ENOMEM. */
 int merge_start(struct trace *t);
-/* Some events of the stream whose turn it is, maybe none; only while heap_n is not 0. */
+/* Some events of the stream at the top, possibly none; only while heap_n is not 0. */
 size_t merge_run(struct trace *t, struct event *events, size_t n, uint32_t *stream);
 
 #endif

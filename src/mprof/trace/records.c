@@ -3,8 +3,8 @@
  * records.c - the extents that are not events: facts, samples, residency, counts.
  *
  * They are few and small, so they are copied out and checked when the file is
- * opened.  A copy has a zero byte behind it: the last string of a fact ends
- * even when the file says otherwise.
+ * opened.  A copy is followed by a zero byte: the last string of a fact ends
+ * even if the file is wrong.
  */
 #include "../util/order.h"
 #include "reader.h"
@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REREADS 10000 /* of one file: a damaged one has reasons of its own */
+#define REREADS 10000 /* of one file: a damaged one may have any number */
 
 /*
  * Samples of a process that runs may have been written over since their header was
- * read.  Both come from one write, so that reading both at once tells.  What a live trace
- * had last may not have been complete.
+ * read.  Both come from one write, so reading both at once shows it. The last
+ * part of a live trace may be incomplete.
  */
 static bool is_rewritten(struct trace *t, const struct extent *x, unsigned char *copy)
 {
@@ -140,7 +140,7 @@ static size_t count_args(const char *s, const char *end)
 	return n;
 }
 
-/* Does it tell of what came after the picture of a live trace?  A fork comes before its START. */
+/* Is it later than the picture of a live trace?  A fork comes before its START. */
 static bool is_later(const struct trace *t, const struct extent *x, const struct mprof_fact *fact)
 {
 	uint64_t ticks = x->head.first_ticks;
@@ -199,7 +199,7 @@ static int take_resident(struct trace *t, const struct extent *x, const struct m
 	return 0;
 }
 
-/* A process's own look at its high-water mark: what was resident then it does not know. */
+/* A process's own reading of its high-water mark: it does not know what was resident then. */
 static int take_look(struct trace *t, const struct extent *x, const struct mprof_sample *s)
 {
 	struct trace_peak *p = trace_grow((void **)&t->peak, &t->peaks, &t->peaks_room, sizeof(*p));
@@ -232,7 +232,7 @@ static int take_samples(struct trace *t, const struct extent *x)
 	return ret;
 }
 
-/* How many of the runs can be believed: ascending, not empty, not overlapping. */
+/* Number of valid runs: ascending, not empty, not overlapping. */
 static uint64_t good_runs(const struct mprof_page_run *run, uint64_t n)
 {
 	uint64_t end = 0, i;
@@ -419,10 +419,11 @@ ORDER(by_counts, struct counts_record, RISING(process) ?: RISING(thread))
 
 ORDER(by_owner, struct trace_totals, RISING(process) ?: RISING(image) ?: RISING(kind) ?: RISING(first) ?: RISING(thread))
 
-/* Looks of one image by time; at one time the one that saw more last. */
+/* Readings of one image by time; at equal times the higher one last. */
 ORDER(by_look, struct trace_peak, RISING(process) ?: RISING(image) ?: RISING(ticks) ?: RISING(rss))
 
-/* Of the looks of each image stays the first that saw the most, and when the one before it was. */
+/* Of the readings of each image, keeps the first with the highest value, and the time of the one
+ * before it. */
 static void keep_rises(struct trace *t)
 {
 	struct trace_peak *to = t->peak, *look;
@@ -545,7 +546,7 @@ bool trace_guarded(const struct trace *t, struct mprof_guarded *sum)
 		sum->unwritten += g->unwritten;
 		sum->guard_bytes = g->guard_bytes;
 	}
-	/* Of a process that was killed, what it wrote counts. */
+	/* For a process that was killed, what it wrote counts. */
 	sum->errors = t->misuses + sum->unwritten;
 	return t->guarded_n > 0;
 }

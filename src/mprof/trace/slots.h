@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * slots.h - the numbers of live blocks, and what is known of each thread, while a
+ * slots.h - the numbers of live blocks and the state of each thread while a
  * group of events is written or read (FORMAT.md 8.3).
  *
- * Each process numbers its live blocks: a block has a slot from the call that hands
- * it out until it is given back.  Writer and reader follow the same rules, so that a
- * new block's slot need not be said.  A group begins with nothing but the slots that
- * are live; so it can be read without the groups before it.
+ * Each process numbers its live blocks: a block has a slot from the call that
+ * returns it until it is freed. Writer and reader follow the same rules, so the
+ * slot of a new block need not be stored. A group begins with only the live
+ * slots, so it can be read without the groups before it.
  *
  * Threads: one at a time.
  */
@@ -20,13 +20,13 @@
 #include "bytes.h"
 #include "block_addresses.h"
 
-#define SLOTS_MAX (1u << 28) /* of a process; a reader takes no more */
+#define SLOTS_MAX (1u << 28) /* of a process; a reader accepts no more */
 #define SLOT_NONE UINT32_MAX
 
 struct slot {
 	uint64_t addr;	/* 0: not known */
 	uint32_t sort;	/* 0: not known */
-	uint32_t group; /* in which it was handed out: see lane and born; 0: none */
+	uint32_t group; /* in which it was allocated: see lane and born; 0: none */
 	uint32_t lane;
 	uint32_t born; /* its place in lane.born; of a free slot, the next free one + 1 */
 };
@@ -50,12 +50,12 @@ struct lane {
 	uint32_t process, thread; /* in the order of struct event */
 	uint32_t group, number;	  /* of it and of the lane, in the order of struct slot */
 	uint32_t pile;		  /* where its piles begin, see group.h */
-	uint32_t free; /* slots of blocks that it was handed, and that have ended: the first + 1 */
-	uint32_t pending; /* slot + 1 of the block that its realloc was given */
+	uint32_t free;	  /* slots of blocks that it allocated and that have ended: the first + 1 */
+	uint32_t pending; /* slot + 1 of the block passed to its realloc */
 	uint32_t *born;	  /* slots in the order of births */
 	uint32_t births, born_room;
-	uint32_t freed_lane, freed_born, freed_slot; /* of the block that it gave back last */
-	uint32_t sort, sort_before;		     /* of the last two blocks it was handed */
+	uint32_t freed_lane, freed_born, freed_slot; /* of the block that it freed last */
+	uint32_t sort, sort_before;		     /* of the last two blocks that it allocated */
 	uint32_t free_stack;			     /* stack of its frees */
 	uint64_t last, usable, carve, given;	     /* addresses, see group.h */
 	struct byte_column kind;		     /* the writer's */
@@ -78,14 +78,14 @@ struct slots {
 void slots_free(struct slots *s);
 /* A new group: no lanes, and homes remember nothing but their live slots. */
 void slots_begin(struct slots *s);
-/* Those of this group, made when they are not there; NULL without memory. */
+/* Those of this group, created if necessary; NULL without memory. */
 struct home *slots_home(struct slots *s, uint32_t process);
 /* Its slots, of this group or an earlier one; NULL: it has none. */
 const struct home *slots_known(const struct slots *s, uint32_t process);
 struct lane *slots_lane(struct slots *s, uint32_t process, uint32_t thread);
-/* Between groups: this process takes part in none any more. */
+/* Between groups: this process has no more events. */
 void slots_forget(struct slots *s, uint32_t process);
-/* Makes room for n slots, all free.  False without memory. */
+/* Grows to n slots, all free. False without memory. */
 bool home_room(struct home *h, uint32_t n);
 /* The lowest slot that was free when the group began and has not been used since. */
 uint32_t home_fresh(struct home *h);
@@ -96,7 +96,7 @@ static inline bool slot_is_live(const struct home *h, uint32_t slot)
 	return slot < h->n && h->live[slot >> 6] >> (slot & 63) & 1;
 }
 
-/* A slot for a block that thread l is handed; SLOT_NONE without memory. */
+/* A slot for a block that thread l allocates; SLOT_NONE without memory. */
 static inline uint32_t slots_take(struct lane *l)
 {
 	struct home *h = l->home;
@@ -115,7 +115,7 @@ static inline uint32_t slots_take(struct lane *l)
 	return slot;
 }
 
-/* What is in the slot begins, as thread l's. */
+/* The block in the slot begins, owned by thread l. */
 static inline bool slots_born(struct lane *l, uint32_t slot)
 {
 	struct slot *b = &l->home->slot[slot];
@@ -129,7 +129,7 @@ static inline bool slots_born(struct lane *l, uint32_t slot)
 	return true;
 }
 
-/* The block ends; its slot is next for the thread that it was handed to, else for l. */
+/* The block ends; its slot is reused next by the thread that allocated it, otherwise by l. */
 static inline void slots_give(const struct slots *s, struct lane *l, uint32_t slot)
 {
 	struct home *h = l->home;
@@ -142,7 +142,7 @@ static inline void slots_give(const struct slots *s, struct lane *l, uint32_t sl
 	h->live[slot >> 6] &= ~(1ull << (slot & 63));
 }
 
-/* A realloc of thread l ends, or begins while another one has not been seen to end. */
+/* A realloc of thread l ends, or begins although the end of another one was not seen. */
 static inline void slots_settle(const struct slots *s, struct lane *l)
 {
 	if (l->pending) {

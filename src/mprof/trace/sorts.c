@@ -231,7 +231,7 @@ bool sorts_piece(void *sorts, size_t i, const void **data, size_t *bytes)
 
 /* ---- reading ---- */
 
-/* Numbers that are not there yet are not defined. */
+/* Numbers beyond the end are not defined. */
 static bool reach(struct sorts *s, uint64_t sorts, uint64_t stacks)
 {
 	if (!room_for(s, sorts, stacks))
@@ -281,7 +281,7 @@ bool sorts_take(struct sorts *s, const struct mprof_sorts *head, const uint8_t *
 	struct cursor c[SORTS_COLUMNS];
 	uint32_t stack = 0;
 
-	/* Each has a byte at least in a column of its own; gaps are of damaged extents. */
+	/* Each has at least one byte in a separate column; gaps come from damaged extents. */
 	if (!head->first_sort || !head->first_stack ||
 	    !cursors_find(c, SORTS_COLUMNS, plain, head->plain_bytes) ||
 	    head->sorts > (size_t)(c[SORTS_FN].end - c[SORTS_FN].p) ||

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * sorts.h - what many events of a packed trace have in common: function, sizes,
- * argument and stack of a call that handed a block out.
+ * argument and stack of an allocating call.
  *
- * Sorts are numbered from 1 over the whole file, and so are the stacks that are
- * named in it.  They are defined in extents of their own (FORMAT.md 8.4), each
+ * Sorts are numbered from 1 over the whole file, and so are the stacks that
+ * occur in it.  They are defined in extents of their own (FORMAT.md 8.4), each
  * before the first group that refers to it; a reader reads all of them first.
  *
  * Threads: one at a time.
@@ -38,8 +38,8 @@ enum sorts_column {
 };
 
 struct sort {
-	/* As in struct event from its size on, so that it is copied at once.  Where that has what
-	 * only one event has, is what none has: */
+	/* As in struct event from its size on, so that it is copied at once.  Members that belong
+	 * to a single event have a value that no event has: */
 	uint64_t size, usable, arg;
 	uint32_t stack;	       /* a node of trace_stacks() */
 	uint32_t pile;	       /* of addresses with this usable size, see group.h */
@@ -51,7 +51,7 @@ struct sort {
 	uint8_t control; /* 0 */
 	uint8_t factors;
 	uint8_t pad[2];
-	/* For guessing what comes after it, in one group: */
+	/* To predict what follows it, in one group: */
 	uint32_t next, next_group;
 };
 _Static_assert(offsetof(struct sort, next) == sizeof(struct event) - offsetof(struct event, size) &&
@@ -61,7 +61,7 @@ _Static_assert(offsetof(struct sort, next) == sizeof(struct event) - offsetof(st
 		       offsetof(struct event, factors) - offsetof(struct event, size),
 	       "a sort is copied to an event");
 
-/* Who first had a stack of this node. */
+/* The first owner of a stack of this node. */
 struct sorts_stack {
 	uint32_t process, image, id;
 	uint32_t node;
@@ -104,9 +104,9 @@ static inline bool sort_is_of(const struct sort *s, const struct event *e)
 int sorts_start(struct sorts *s, size_t nodes);
 void sorts_free(struct sorts *s);
 
-/* The writer's, before any number is asked for: room for one more.  0 or -ENOMEM. */
+/* For the writer, before any number is requested: grows by one. 0 or -ENOMEM. */
 int sorts_ready(struct sorts *s);
-/* The writer's: the number of an event's sort, defined if need be; 0 without memory. */
+/* For the writer: the number of an event's sort, defined if necessary; 0 without memory. */
 uint32_t sorts_number(struct sorts *s, const struct event *e, uint64_t hash);
 PREFETCHES sorts_prefetch(const struct sorts *s, uint64_t hash)
 {
@@ -123,15 +123,15 @@ PREFETCHES sorts_prefetch_sort(const struct sorts *s, uint64_t hash, uint32_t no
 }
 /* The number of a node's stack, 0 of node 0; UINT32_MAX without memory. */
 uint32_t sorts_stack(struct sorts *s, uint32_t node);
-/* Who first had a stack, from a process's map. */
+/* The first owner of a stack, from the map of a process. */
 void sorts_name_stacks(struct sorts *s, struct sorts_stack *by_node, const struct stack_map *m);
-/* The columns of what was defined since the last time.  0 or -ENOMEM. */
+/* The columns of everything defined since the last call.  0 or -ENOMEM. */
 int sorts_tell(struct sorts *s, const struct sorts_stack *by_node, struct mprof_sorts *head);
 /* Their plain bytes in pieces, see pack.h. */
 bool sorts_piece(void *sorts, size_t i, const void **data, size_t *bytes);
 
 /*
- * The reader's: takes what an extent defines.  False when that makes no sense.
+ * For the reader: takes the definitions of an extent. False if they are invalid.
  * Nodes are filled in by the caller afterwards, see struct sorts_stack.
  */
 bool sorts_take(struct sorts *s, const struct mprof_sorts *head, const uint8_t *plain);

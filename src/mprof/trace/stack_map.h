@@ -2,8 +2,8 @@
 /*
  * stack_map.h - from a process's numbers of stacks to nodes of the run's tree.
  *
- * One map for each image of a process.  What a forked child had from its parent
- * (numbers up to `base`) is looked up there.
+ * One map for each image of a process.  Numbers that a forked child inherited
+ * from its parent (up to `base`) are looked up there.
  */
 #ifndef MPROF_TRACE_STACK_MAP_H
 #define MPROF_TRACE_STACK_MAP_H
@@ -28,7 +28,7 @@ size_t stacks_maps(const struct trace *t, const struct stack_map **maps);
 /* The map of a process's image, or NULL. */
 const struct stack_map *stack_map_find(const struct trace *t, uint32_t process, uint32_t image);
 
-/* The node of a stack; STACK_UNDEFINED when there is none.  m may be NULL. */
+/* The node of a stack; STACK_UNDEFINED if there is none.  m may be NULL. */
 static inline uint32_t stack_map_node(const struct stack_map *m, uint32_t id)
 {
 	if (!id)

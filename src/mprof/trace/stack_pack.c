@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* stack_pack.c - stack records into columns, and what both sides guess from. */
+/* stack_pack.c - stack records into columns, and the predictions of both sides. */
 #include "stack_pack.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 #include <mprof/format.h>
 
-#define CHAIN_MAX 64 /* joined stacks that are gone through for a caller */
+#define CHAIN_MAX 64 /* joined stacks searched for a caller */
 
 int stacks_model_start(struct stacks_model *m, const struct stacks_head *h)
 {
@@ -185,7 +185,7 @@ static void pack_raw(struct stack_packer *p, const uint64_t *w, size_t words)
 			column_put(&p->column[STACKS_WORD], w[i] >> 8 * k);
 }
 
-/* Words of a record, 0 when it is none. */
+/* Words of a record, 0 if it is invalid. */
 static size_t words_of(const uint64_t *w, size_t n)
 {
 	size_t words = 0;
@@ -207,7 +207,7 @@ static size_t words_of(const uint64_t *w, size_t n)
 	return words <= n ? words : 0;
 }
 
-/* What there is to make room for; false when the words are no sound records. */
+/* The sizes needed; false if the words are not valid records. */
 static bool count(struct stacks_head *h, const uint64_t *w, size_t n)
 {
 	*h = (struct stacks_head){ 0 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * stack_pack.h - packing 1: stack records of chunks that follow each other, as
- * one piece (FORMAT.md 8.5).  The words that come out are those that went in.
+ * stack_pack.h - packing 1: stack records of consecutive chunks as one piece
+ * (FORMAT.md 8.5). Unpacking returns exactly the words that were packed.
  *
- * An address is a number by its first use; which one it is is mostly what was
- * called from the frame before it the last times.
+ * Addresses are numbered by first use; most can be predicted from the recent
+ * callees of the frame before.
  */
 #ifndef MPROF_TRACE_STACK_PACK_H
 #define MPROF_TRACE_STACK_PACK_H
@@ -49,7 +49,7 @@ struct packed_stack {
 	uint32_t joined, at, n;
 };
 
-/* What both sides know; everything is by number, 0 is no frame. */
+/* What both sides know; everything is by number, 0 is not a frame. */
 struct stacks_model {
 	struct packed_stack *stack;
 	uint32_t stacks;      /* room in stack[] */
@@ -72,7 +72,7 @@ static inline struct packed_stack *stacks_model_get(const struct stacks_model *m
 	return i < m->stacks && m->stack[i].own ? &m->stack[i] : NULL;
 }
 
-/* The frame that the first new one of a stack was called from; 0 when that is not known. */
+/* The caller of the first new frame of a stack; 0 if unknown. */
 uint32_t stacks_model_caller(const struct stacks_model *m, uint32_t joined, uint32_t depth);
 /* Frame `to` was called from frame `from`. */
 void stacks_model_learn(struct stacks_model *m, uint32_t from, uint32_t to);
@@ -82,12 +82,12 @@ struct stack_packer;
 /* NULL when there is no memory. */
 struct stack_packer *stack_packer_new(void);
 void stack_packer_free(struct stack_packer *p);
-/* 0; -EINVAL when the words are no sound records, or -ENOMEM. */
+/* 0; -EINVAL if the words are not valid records, or -ENOMEM. */
 int stack_pack(struct stack_packer *p, const uint64_t *words, size_t n);
-/* The plain bytes in pieces from 0 on; false behind the last one. */
+/* The plain bytes in pieces from 0 on; false after the last one. */
 bool stack_piece(void *packer, size_t i, const void **data, size_t *bytes);
 
-/* Into n words exactly; false when the plain bytes are not right. */
+/* Into exactly n words; false if the plain bytes are invalid. */
 bool stack_unpack(const uint8_t *plain, size_t bytes, uint64_t *words, size_t n);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * stack_records.c - the records of one process's image, in their order.
  *
- * Functions that take one record return how many words it had, 0 when that
- * cannot be told, or -errno.
+ * Functions that take one record return its number of words, 0 if that is
+ * unknown, or -errno.
  */
 #include "stack_records.h"
 
@@ -15,7 +15,8 @@
 #include "reader.h"
 
 #define DEPTH_MAX    65536u /* frames of one stack */
-#define NUMBERS_LEAD 65536u /* how far a number may lie above four times those defined */
+#define NUMBERS_LEAD 65536u /* how far a number may exceed four times the number of those defined \
+			     */
 #define SEGMENTS_MAX 256u
 #define BUILD_ID_MAX 64u
 #define PATH_MAX_OK  65536u
@@ -134,7 +135,7 @@ static size_t words_of(uint64_t bytes)
 	return (bytes + 7) / 8;
 }
 
-/* The parts of an OBJECT record behind its fixed words. */
+/* The parts of an OBJECT record after its fixed words. */
 struct object_parts {
 	uint32_t segments, build_id_bytes, path_bytes;
 };
@@ -237,7 +238,7 @@ static ssize_t gone_record(struct stack_records *r, const uint64_t *w, size_t n)
 		return 2;
 	}
 	l->gone = w[1];
-	/* Another one may have taken its place before. */
+	/* Another one may have replaced it before. */
 	now = l->first < l->end ? loaded_find(&r->ranges, l->first) : NULL;
 	if (now && now->first == l->first && now->ticks == l->ticks)
 		loaded_remove(&r->ranges, l->first, l->end);

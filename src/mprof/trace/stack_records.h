@@ -11,21 +11,21 @@
 #include "stack_map.h"
 #include "stack_table.h"
 
-/* What is known while one stream of records is read. */
+/* The state while one stream of records is read. */
 struct stack_records {
 	struct stack_table *table;
 	struct stack_map *map;
 	size_t map_room;
 	struct loaded_list list;     /* of its own OBJECT records */
 	struct loaded_ranges ranges; /* with those that a forked child had from its parent */
-	bool gap;		     /* records are missing: objects have no numbers any more */
-	uint64_t defined;	     /* stacks */
-	uint64_t bad;		     /* records that make no sense */
+	bool gap;	  /* records are missing: numbers of objects are unknown from here on */
+	uint64_t defined; /* stacks */
+	uint64_t bad;	  /* records that make no sense */
 };
 
 /*
- * The records of one chunk.  A bad one is counted and left out; behind one whose
- * length cannot be told, all.  0 or -ENOMEM.
+ * The records of one chunk.  A bad one is counted and skipped; after one of
+ * unknown length, all others are.  0 or -ENOMEM.
  */
 int stack_records_take(struct stack_records *r, const uint64_t *w, size_t n);
 void stack_records_free(struct stack_records *r);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* stack_table.c - the objects, frames and nodes of a run, each of them once. */
+/* stack_table.c - the unique objects, frames and nodes of a run. */
 #include "stack_table.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ static inline size_t number_first(const struct number_table *n, uint32_t hash)
 
 /*
  * The next number with this hash, from the place *at on; STACK_NONE behind the last one.
- * The hash stands beside the number, so that few others are looked at.
+ * The hash is stored with the number, so that few others are compared.
  */
 static inline uint32_t number_next(const struct number_table *n, uint32_t hash, size_t *at)
 {
@@ -129,7 +129,7 @@ static uint32_t new_node(struct stack_table *s, uint32_t parent, uint32_t frame)
 	return (uint32_t)s->nodes - 1;
 }
 
-/* Of a family that has more children than its line has room for. */
+/* Children of a family that do not fit into its line. */
 static __attribute__((noinline)) uint32_t other_child(struct stack_table *s, uint32_t parent,
 						      uint32_t frame)
 {
@@ -200,7 +200,7 @@ static bool same_object(const struct stack_object *a, const struct stack_object 
 	       (!a->build_id_bytes || !memcmp(a->build_id, b->build_id, a->build_id_bytes));
 }
 
-/* Segments, build-id and path behind each other in one piece, which `segment` points to. */
+/* Segments, build-id and path in one piece of memory, which `segment` points to. */
 static bool copy_parts(struct stack_object *o, size_t path_bytes)
 {
 	size_t segments = o->segments * sizeof(*o->segment);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * stack_table.h - the objects, frames and nodes of a run, each of them once.
+ * stack_table.h - the unique objects, frames and nodes of a run.
  *
  * Numbers are given in the order of first use, so a node's parent has a lower
  * one.  The tables from content to number are needed only while stacks are
- * read: stack_table_finish lets them go.
+ * read: stack_table_finish releases them.
  *
  * Threads: a struct stack_table belongs to one thread.
  */
@@ -43,22 +43,22 @@ struct stack_table {
 	size_t nodes_max;
 	/*
 	 * Children of each STACK_FAMILY nodes that follow each other: frame << 32 | number, in
-	 * a cache line; by_node has those that came when it was full.  A stack's new nodes have
-	 * numbers in a row, so what is asked for is mostly where one has just been.
+	 * a cache line; by_node has those that came when it was full.  New nodes of a stack
+	 * have consecutive numbers, so most lookups hit a line that was just used.
 	 */
 	uint64_t (*children)[STACK_CHILDREN];
 	size_t families;
 	struct number_table by_object, by_frame, by_node;
 };
 
-/* 0 or -ENOMEM; nodes_max bounds the memory that a hostile file can ask for. */
+/* 0 or -ENOMEM; nodes_max bounds the memory that a hostile file can request. */
 int stack_table_start(struct stack_table *s, size_t nodes_max);
 void stack_table_finish(struct stack_table *s);
 void stack_table_free(struct stack_table *s);
 
 /*
- * The number of an object; all that it points to is copied when it is new.
- * These return STACK_NONE when there is no memory or no number left.
+ * The number of an object; a new one is copied with everything it points to.
+ * These return STACK_NONE without memory or if no number is left.
  */
 uint32_t stack_table_object(struct stack_table *s, const struct stack_object *o, size_t path_bytes);
 uint32_t stack_table_frame(struct stack_table *s, uint32_t object, uint64_t address,

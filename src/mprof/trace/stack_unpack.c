@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* stack_unpack.c - columns back into stack records; nothing in them is believed. */
+/* stack_unpack.c - columns back into stack records; nothing in them is trusted. */
 #include <mprof/format.h>
 
 #include "stack_pack.h"
@@ -11,7 +11,7 @@ struct stack_unpacker {
 	uint64_t *word, *end;
 };
 
-/* The number of a frame; 0 when it makes no sense. */
+/* The number of a frame; 0 if it is invalid. */
 static uint32_t get_frame(struct stack_unpacker *u, uint32_t caller)
 {
 	struct stacks_model *m = &u->model;

@@ -15,7 +15,7 @@
 #include "stack_map.h"
 #include "stack_records.h"
 
-#define CHAIN_MAX 4096u /* forks of forks that defined stacks, one out of the other */
+#define CHAIN_MAX 4096u /* nested forks that defined stacks */
 
 struct source {
 	uint32_t process, image;
@@ -42,7 +42,7 @@ static bool begins_as_copy(const struct trace_fact *f)
 	       f->fact->parent && f->fact->parent < f->process;
 }
 
-/* Every owner of chunks and every forked child, each once and in order. */
+/* Every owner of chunks and every forked child, in order and without duplicates. */
 static int list_sources(struct trace *t, struct stacks_read *r)
 {
 	r->source = calloc(t->stack_chunks + t->facts + 1, sizeof(*r->source));
@@ -65,7 +65,7 @@ static int list_sources(struct trace *t, struct stacks_read *r)
 	return 0;
 }
 
-/* Of several with one owner, the one with chunks stays. */
+/* Of several with one owner, the one with chunks is kept. */
 static void sort_sources(struct stacks_read *r)
 {
 	size_t kept = 0;
@@ -108,7 +108,7 @@ static void find_parents(struct trace *t, struct stacks_read *r)
 	}
 }
 
-/* A parent that defined nothing which the child can name is passed over. */
+/* A parent that defined nothing which the child can name is skipped. */
 static void make_map(struct stacks_read *r, size_t i, uint32_t *chain)
 {
 	const struct source *s = &r->source[i];
@@ -237,7 +237,7 @@ static void forget_sources(struct stacks_read *r)
 	r->source = NULL;
 }
 
-/* More nodes than this, a file of its size does not have: deep recursion packs best. */
+/* A file of this size cannot have more nodes: deep recursion packs best. */
 static size_t most_nodes(const struct trace *t)
 {
 	return t->file_bytes < 1u << 25 ? (size_t)(4u << 20) + 64 * (size_t)t->file_bytes

@@ -38,8 +38,8 @@ struct stack_object {
 enum stack_frame_flags {
 	STACK_FRAME_EXACT = 1,	   /* the address itself ran (a signal interrupted it); else it
 				    * is a return address, and address - 1 is in the call */
-	STACK_FRAME_TRUNCATED = 2, /* not a frame: here outer ones are missing by the limit */
-	STACK_FRAME_LOST_WAY = 4,  /* not a frame: here the walk outward could not go on */
+	STACK_FRAME_TRUNCATED = 2, /* not a frame: outer ones are missing because of the limit */
+	STACK_FRAME_LOST_WAY = 4,  /* not a frame: unwinding could not continue */
 };
 
 struct stack_frame {

@@ -5,8 +5,8 @@
  *
  * Within a thread chunks follow each other by seq.  A slot repeats a chunk when
  * its owner was killed after copying it and before reusing the slot; it then
- * counts only when the copy is damaged.  A stream owns one buffer, from its
- * first chunk to its end, so memory goes with the threads alive at one time.
+ * counts only if the copy is damaged. A stream owns one buffer, from its first
+ * chunk to its end, so memory use follows the threads alive at one time.
  */
 #include "../util/order.h"
 #include "reader.h"
@@ -31,7 +31,7 @@ static bool is_dropped(const struct trace *t, const struct extent *x)
 	       x->head.last_ticks <= t->header.dropped_ticks && t->header.dropped_ticks;
 }
 
-/* All of it happened after the time at which the picture of a live trace ends. */
+/* All of it is later than the picture of a live trace. */
 static bool is_later(const struct trace *t, const struct extent *x)
 {
 	return t->until_ticks && (x->head.first_ticks & MPROF_TICKS_MASK) > t->until_ticks;
@@ -78,8 +78,8 @@ static void take_chunk(struct trace *t, const struct extent *x)
 }
 
 /*
- * Killed in the middle of copying, or still at it: the slot still has all that the copy
- * should have, so that nothing is missing.
+ * Killed while copying, or still copying: the slot has everything that the copy
+ * should have, so nothing is missing.
  */
 static bool slot_has_all(struct trace *t, const struct chunk *copy, const struct chunk *slot)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * trace.c - opening, closing and asking a trace or counts file.
+ * trace.c - opening, closing and querying a trace or counts file.
  *
  * trace_open does all the checking that needs no event; what it copies out of
  * the file (header, facts, samples, counts) never changes until trace_close.
@@ -35,7 +35,7 @@ static int open_file(struct trace *t, struct error *err)
 	return 0;
 }
 
-/* What is wanted: the kind of this magic, or, NULL, what has figures of call stacks. */
+/* The kind wanted: that of this magic, or, if NULL, any with figures of call stacks. */
 static const char *wanted_name(const char *magic)
 {
 	return magic ? mprof_kind_name(magic) : "trace or profile";
@@ -89,7 +89,7 @@ static void widen_header(struct mprof_file_header *h)
 	memset(h->free_slots, 0, sizeof(h->free_slots));
 }
 
-/* What we can read of the header is enough to name the reason for refusing it. */
+/* The readable part of the header suffices to name the reason for refusing it. */
 static int check_header(const struct trace *t, size_t got, const char *want, struct error *err)
 {
 	const struct mprof_file_header *h = &t->header;
@@ -118,7 +118,7 @@ static int check_header(const struct trace *t, size_t got, const char *want, str
 	return 0;
 }
 
-/* Values that others divide by or index with are made harmless in our copy. */
+/* Makes values that are divisors or indices harmless in our copy. */
 static void tame_header(struct mprof_file_header *h)
 {
 	if (h->page_size < 512 || (h->page_size & (h->page_size - 1)))
@@ -141,9 +141,9 @@ static void sum_lost(struct trace *t)
 }
 
 /*
- * Zeros below the tail were taken by somebody who was killed before he wrote; but not
- * where the header has lost its processes, where the very first extent is missing, or
- * where a process saw that the file was no longer what it should be.
+ * Zeros below the tail were taken by a process that was killed before it wrote;
+ * but not if the header has lost its processes, if the first extent is missing,
+ * or if a process noticed that the file had changed.
  */
 static void find_cuts(struct trace *t, const struct extents *x)
 {
@@ -164,7 +164,7 @@ static void find_cuts(struct trace *t, const struct extents *x)
 					  t->first_empty);
 		t->damage.bytes_empty = 0;
 	}
-	/* Totals are taken from large parts of the file, whose rest may stay unused. */
+	/* Totals are taken from large parts of the file, which may stay partly unused. */
 	if (!memcmp(h->magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE))
 		t->damage.bytes_empty = 0;
 	for (size_t i = 0; i < x->n; i++)

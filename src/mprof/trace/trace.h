@@ -3,12 +3,11 @@
  * trace.h - reading trace and counts files.
  *
  * A file is mapped, its extents are found and checked once (trace_open), then
- * events are handed out in the order of time over all threads of all
- * processes, in batches.  Memory grows with the number of threads, extents and
- * facts, never with the number of events.  Nothing in a file is believed:
- * what is torn, missing or contradictory is skipped, counted in struct
- * trace_damage and reported; only a file that is not ours, or of another
- * version, is refused.
+ * events are delivered in order of time over all threads of all processes, in
+ * batches.  Memory grows with the number of threads, extents and facts, never
+ * with the number of events.  A file is not trusted: damaged, missing or
+ * contradictory parts are skipped, counted in struct trace_damage and reported;
+ * only a file of another kind or version is refused.
  *
  * Threads: a struct trace belongs to one thread.  Pointers into it live until
  * trace_close.
@@ -30,7 +29,7 @@ struct trace;
 
 enum event_kind {
 	EVENT_CALL,	     /* a call that is complete in one record */
-	EVENT_REALLOC_BEGIN, /* addr = the old block, size = the new size asked for */
+	EVENT_REALLOC_BEGIN, /* addr = the old block, size = the new size requested */
 	EVENT_REALLOC_END,   /* addr = the new block or 0 (then error, or freed by size 0) */
 	EVENT_CONTROL,	     /* control, value: enum mprof_control */
 	EVENT_LOST,	     /* control = enum mprof_lost, value = how many */
@@ -78,10 +77,10 @@ enum event_factor_kind {
 	FACTORS_NO_COUNT, /* the number of elements is 0; arg = bytes of one */
 	FACTORS_OVERFLOW, /* arg = number of elements; usable = bytes of one, as nothing was
 			     returned */
-	FACTORS_LOST,	  /* overflow, and yet a block was returned: bytes of one are not known */
+	FACTORS_LOST,	  /* overflow, but a block was returned: bytes of one are unknown */
 };
 
-/* What calloc or reallocarray was given.  False: *element is not known. */
+/* The arguments of calloc or reallocarray. False: *element is unknown. */
 static inline bool event_factors(const struct event *e, uint64_t *count, uint64_t *element)
 {
 	*count = e->factors == FACTORS_NO_COUNT ? 0 : e->arg;
@@ -99,15 +98,15 @@ static inline bool event_is_call(const struct event *e)
 	return (e->kind == EVENT_CALL && e->fn < MPROF_FN_MMAP) || e->kind == EVENT_REALLOC_END;
 }
 
-/* Of an event that hands out a block: usable bytes beyond those that were requested. */
+/* Of an event that allocates a block: usable bytes beyond the requested ones. */
 static inline uint64_t event_slack(const struct event *e)
 {
 	return e->usable > e->size ? e->usable - e->size : 0;
 }
 
 /*
- * Of an event that gives a block back: were its pages looked at?  Then *bytes of
- * it were used; what is believed is for the caller to bound.
+ * Of an event that frees a block: were its pages read? Then *bytes of it were
+ * used; the caller checks the bound.
  */
 static inline bool event_touched(const struct event *e, uint64_t *bytes)
 {
@@ -148,8 +147,8 @@ struct trace_residency {
 };
 
 /*
- * The greatest rise of the kernel's high-water mark that a program of a process saw
- * itself: rss was reached after from_ticks and by ticks.
+ * The largest rise of the kernel's high-water mark that a program of a process
+ * read itself: rss was reached after from_ticks and by ticks.
  */
 struct trace_peak {
 	uint32_t process, image;
@@ -159,8 +158,8 @@ struct trace_peak {
 };
 
 /*
- * One writer of chunks.  Threads that ended share one more, whose events carry
- * their owners' numbers and not its own: count threads by the events.
+ * One writer of chunks. Threads that ended share one more, whose events have
+ * the numbers of their owners: count threads by the events.
  */
 struct trace_thread {
 	uint32_t number, process;
@@ -176,7 +175,7 @@ struct trace_totals {
 	const void *data;
 };
 
-/* What the file does not say, or says wrongly. */
+/* What is missing or wrong in the file. */
 struct trace_damage {
 	uint64_t bytes_skipped;	 /* between extents, nothing valid found */
 	uint64_t chunks_bad;	 /* checksum or bounds wrong */
@@ -184,10 +183,10 @@ struct trace_damage {
 	uint64_t words_bad;	 /* undecodable: rest of that chunk skipped */
 	uint64_t bytes_missing;	 /* header.tail lies behind the end of the file */
 	uint64_t bytes_empty;	 /* zeros where an extent should be: taken, never written */
-	uint64_t bytes_cut;	 /* the same in a file that somebody cut while it was written */
+	uint64_t bytes_cut;	 /* the same in a file that was truncated while it was written */
 	uint64_t header_cut;	 /* 1: its header, too */
-	uint64_t chunks_unseen;	 /* written, says the header, and not to be found */
-	uint64_t sizes_bad;	 /* extents that reached into another one */
+	uint64_t chunks_unseen;	 /* written according to the header, but not found */
+	uint64_t sizes_bad;	 /* extents that overlap another one */
 	uint64_t stacks_bad;	 /* stack records that make no sense */
 	uint64_t stacks_missing; /* STACK words whose number no record defines */
 	uint64_t lines_bad;	 /* of another tool's record: left out */
@@ -197,23 +196,24 @@ struct trace_damage {
 };
 
 /*
- * Opens and checks.  Returns 0, or -errno with *err saying what was wrong, at
- * which byte, and what would be right: -ENOENT..., -EBADMSG for a file that is
- * not ours.  kind_magic: MPROF_MAGIC_*; NULL: a trace or a profile, both of which have
- * figures of call stacks.
+ * Opens and checks. Returns 0, or -errno with *err saying what is wrong, at
+ * which byte, and what is expected: -ENOENT..., -EBADMSG for a file of another
+ * kind.  kind_magic: MPROF_MAGIC_*; NULL: a trace or a profile, both of which
+ * have figures of call stacks.
  */
 int trace_open(struct trace **out, const char *path, const char *kind_magic, struct error *err);
 void trace_close(struct trace *t);
 
 /*
- * A trace whose events somebody else reads: another tool's record (import/import.h).  It
- * has one process, no facts, no stacks, and times in ns where it has any.
+ * A trace with events from another reader: a record of another tool
+ * (import/import.h). It has one process, no facts, no stacks, and times in ns
+ * if it has any.
  */
 struct trace_source {
 	void *self;
 	const char *format; /* "mtrace"; lives as long as the trace */
-	bool timed;	    /* else ticks only count events, TRACE_UNTIMED ns for each */
-	/* As trace_next; ticks from 1 and never backwards.  What cannot be read goes to *d. */
+	bool timed;	    /* otherwise ticks only count events, TRACE_UNTIMED ns for each */
+	/* As trace_next; ticks from 1 and never backwards. Unreadable parts are counted in *d. */
 	size_t (*next)(void *self, struct event *events, size_t n, struct trace_damage *d);
 	void (*rewind)(void *self);
 	void (*close)(void *self);
@@ -228,26 +228,26 @@ const struct trace_source *trace_source(const struct trace *t);
 
 const struct mprof_file_header *trace_header(const struct trace *t);
 const char *trace_path(const struct trace *t);
-/* Size of the file, without what was dropped of it. */
+/* Size of the file, without dropped parts. */
 uint64_t trace_bytes(const struct trace *t);
 
 /*
- * Up to n events in the order of time; 0 at the end.  At one time, what gives
- * memory back or creates a thread comes before what hands memory out; else
- * the thread with the lower number first.  Within a thread it is always the
- * order of the calls.  Batches of 256 stay in the nearest cache: use those.
+ * Up to n events in the order of time; 0 at the end.  At equal times, frees and
+ * creations of threads come before allocations; otherwise the thread with the
+ * lower number comes first. Within a thread it is always the order of the
+ * calls. Use batches of 256, which stay in the first cache.
  */
 size_t trace_next(struct trace *t, struct event *events, size_t n);
 /*
- * Do events say which block they are about?  Then event.block is a number that the block
- * has in its process while it lives; what a failed realloc leaves where it was is named
- * by its end.  Else it is 0.
+ * Do events identify their blocks? Then event.block is the number of the block
+ * in its process while it is live; the block of a failed realloc is named by
+ * its end. Otherwise it is 0.
  */
 bool trace_names_blocks(const struct trace *t);
 /* Back to the first event. */
 void trace_rewind(struct trace *t);
 
-/* Where reading stands in a compressed trace. */
+/* The position of reading in a compressed trace. */
 struct trace_place {
 	size_t group;	      /* the one at hand */
 	uint64_t first_event; /* its number */
@@ -255,21 +255,21 @@ struct trace_place {
 	bool whole;	      /* all groups before it were read */
 };
 
-/* False: it stands nowhere that one can return to, as in a trace that is not compressed. */
+/* False: this position cannot be restored, for example in a trace that is not compressed. */
 bool trace_place(const struct trace *t, struct trace_place *place);
 /*
- * Goes there, in a trace that names blocks.  Of those that were handed out before, the addresses
- * are not known until trace_set_address says them, which is before the next event is read; false
- * without memory.
+ * Goes there, in a trace that names blocks. The addresses of blocks allocated
+ * before are unknown until trace_set_address sets them, before the next event
+ * is read; false without memory.
  */
 void trace_go(struct trace *t, const struct trace_place *place);
 bool trace_set_address(struct trace *t, uint32_t process, uint32_t block, uint64_t addr);
-/* Of the block that has this number (event.block) where reading stands; 0: not known. */
+/* Of the block with this number (event.block) at the current position; 0: unknown. */
 uint64_t trace_address(const struct trace *t, uint32_t process, uint32_t block);
 
 size_t trace_facts(const struct trace *t, const struct trace_fact **facts);
 size_t trace_threads(const struct trace *t, const struct trace_thread **threads);
-/* What was resident at some moments, in the order of time. */
+/* Resident pages at some times, in order of time. */
 size_t trace_samples(const struct trace *t, uint32_t process, const struct mprof_sample **samples);
 /* Of all processes, one for each of their programs, in the order of process and image. */
 size_t trace_peaks(const struct trace *t, const struct trace_peak **peaks);
@@ -287,7 +287,7 @@ const struct stacks *trace_stacks(const struct trace *t);
 /* Counts files: the i-th thread's record, NULL behind the last one. */
 const struct mprof_counts *trace_counts(const struct trace *t, size_t i, uint32_t *process,
 					uint32_t *thread);
-/* Complete once trace_next returned 0; before that, what is known so far. */
+/* Complete once trace_next returned 0; before that, the damage found so far. */
 const struct trace_damage *trace_damage(const struct trace *t);
 
 /* False: a profile or counts file. */
