@@ -169,8 +169,8 @@ $(O)/gen/unpack.js: src/web/report/unpack.ts
 $(O)/gen/html_hashes.h: $(O)/gen/report.js $(O)/gen/unpack.js $(O)/gen/report.css
 	$(Q)printf '#define HTML_%s_SHA256 "%s"\n' SCRIPT "$(call sha256,$(O)/gen/report.js)" \
 		UNPACK "$(call sha256,$(O)/gen/unpack.js)" STYLE "$(call sha256,$(O)/gen/report.css)" >$@
-$(O)/src/mprof/html/html_report.o: $(O)/gen/html_hashes.h
-$(O)/src/mprof/html/html_report.o: CLI_CFLAGS += -I$(O)/gen -Wa,-I,$(O)/gen
+$(O)/src/mprof/html/html_frame.o: $(O)/gen/html_hashes.h
+$(O)/src/mprof/html/html_frame.o: CLI_CFLAGS += -I$(O)/gen -Wa,-I,$(O)/gen
 
 units: $(O)/unit
 $(O)/unit: $(UNIT_OBJ) $(CLI_PART)

@@ -13,7 +13,7 @@ import { Stage } from "./stage";
 import { bytes, count, duration } from "./words";
 
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4, 8];
-const FILMS = ["#3b82f6", "#f97316", "#10b981", "#d946ef", "#eab308", "#06b6d4", "#ef4444",
+export const FILMS = ["#3b82f6", "#f97316", "#10b981", "#d946ef", "#eab308", "#06b6d4", "#ef4444",
 	"#84cc16", "#8b5cf6", "#f472b6"];
 
 export class Player {

@@ -70,7 +70,7 @@ async function open(name, options = {}) {
       page.problems.push(`request: ${r.url().slice(0, 200)}`);
   });
   await page.goto(`file://${path.join(world.directory, name)}`);
-  await page.waitForSelector(".mp-ready, .mp-problem");
+  await page.waitForSelector(".mp-ready, .mp-problem, [data-ready]");
   await settle(page);
   return page;
 }
@@ -472,17 +472,38 @@ const tests = {
       await page.close();
     }
   },
-  "the page of compare: pictures at their size, versions beside names, narrow and dark": async () => {
+  // Its figures are those of the table that mprof compare printed.
+  "the page of compare is one of the report: pages, tables that sort, pictures at their size, narrow and dark": async () => {
     for (const [width, colorScheme] of [[1280, "light"], [420, "dark"]]) {
       const page = await open("compare.html", { viewport: { width, height: 860 }, colorScheme });
-      const seen = await page.evaluate(() => ({ wide: document.documentElement.scrollWidth, name: document.querySelector("td").innerText,
-        image: ((i) => [i.clientWidth, i.naturalWidth, i.parentElement.clientWidth])(document.querySelector(".wide img")),
-        curve: parseFloat(getComputedStyle(document.querySelector(".wide svg")).width), back: getComputedStyle(document.body).backgroundColor }));
-      assert.ok(seen.wide <= width, `${seen.wide} pixels wide`);
-      assert.equal(seen.image[0], seen.image[1]); // labels have their size, and what does not fit scrolls
-      assert.ok(seen.curve >= 820);
-      assert.match(seen.name, /^glibc\s+\d+\.\d+/);
-      assert.equal(/rgb\((\d+)/.exec(seen.back)[1] < 128, colorScheme === "dark");
+      const go = async (name) => {
+        await page.locator("nav a", { hasText: name }).click();
+        await page.waitForTimeout(50);
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= width, `${name} is wider than ${width} pixels`);
+      };
+      const cells = () => page.evaluate(() => [...document.querySelectorAll("#page tbody tr")].map((r) => [...r.cells].map((c) => c.innerText.trim())));
+      assert.deepEqual((await page.locator("nav a").allInnerTexts()).filter((t) => t !== "Latency"), ["Overview", "Memory over the run", "The heap over time", "Heap map", "Where blocks lie", "How it was played"]);
+      assert.ok((await page.locator("#page #findings li").count()) > 0);
+      const shown = await cells(), kib = (text) => parseFloat(text.replace(",", "")) * (/MiB/.test(text) ? 1024 : 1);
+      assert.match(shown[0][0], /^glibc\s+\d+\.\d+/);
+      world.compared.forEach((a, i) => assert.ok(Math.abs(kib(shown[i][1]) - a.peak_rss_bytes / 1024) <= 0.06 * kib(shown[i][1]), `${shown[i][1]} for ${a.peak_rss_bytes}`));
+      await page.locator("#page th button", { hasText: "Peak memory" }).click();
+      const sorted = (await cells()).map((row) => kib(row[1]));
+      assert.deepEqual(sorted, [...sorted].sort((x, y) => y - x));
+      await go("Memory over the run");
+      assert.ok(await page.evaluate(() => document.querySelector("#page svg").clientWidth) >= 720);
+      await go("The heap over time");
+      const image = await page.evaluate(() => ((i) => [i.clientWidth, i.naturalWidth])(document.querySelector("#page img")));
+      assert.equal(image[0], image[1]); // labels have their size, and what does not fit scrolls
+      await go("Heap map");
+      await page.locator("#page .mprof-movie.mp-ready").waitFor();
+      assert.equal(await page.locator("#page .mp-panel").count(), 2);
+      await go("Where blocks lie");
+      await go("How it was played");
+      const back = () => page.evaluate(() => /rgb\((\d+)/.exec(getComputedStyle(document.body).backgroundColor)[1] < 128);
+      assert.equal(await back(), colorScheme === "dark");
+      await page.getByRole("button", { name: "Light or dark" }).first().click();
+      assert.equal(await back(), colorScheme !== "dark");
       assert.deepEqual(page.problems, []);
       await page.close();
     }

@@ -8,6 +8,7 @@
 #include "../draw/movie_make.h"
 #include "../draw/picture.h"
 #include "../export/exports.h"
+#include "../html/html_frame.h"
 #include "../print/replay_html.h"
 #include "../places/place_run.h"
 #include "../util/blob.h"
@@ -93,7 +94,7 @@ static void film_all(struct movie *m, const struct replay_run *r, const struct r
 
 /* ---- the page ---- */
 
-#define PICTURE_PAGE 1214 /* pixels: the width of the page's text (replay_html.c) */
+#define PICTURE_PAGE 1060 /* pixels: the width of the page beside its list of pages */
 #define PICTURE_ROW  560  /* height of a row of panels */
 
 static int put_canvas(FILE *out, struct canvas *c, struct error *err)
@@ -105,10 +106,10 @@ static int put_canvas(FILE *out, struct canvas *c, struct error *err)
 
 	must_close(f);
 	if (!ret) {
-		fputs(
-		    "<div class=\"wide\"><img alt=\"The heap of each allocator, time from left to "
-		    "right, addresses from the bottom up\" src=\"data:image/png;base64,",
-		    out);
+		fputs("<div class=\"scroll\"><img alt=\"The heap of each allocator, time from left "
+		      "to "
+		      "right, addresses from the bottom up\" src=\"data:image/png;base64,",
+		      out);
 		blob_base64(text, size, out);
 		fprintf(out, "\" width=\"%d\" height=\"%d\"></div>\n", c->width, c->height);
 	}
@@ -152,13 +153,19 @@ static int put_movie(struct movie *m, const char *title, FILE *out, struct error
 
 	if (!movie_films(m))
 		return 0;
-	replay_html_part(out, "The heap over time");
+	replay_html_part(out, "pictures", "The heap over time");
 	ret = put_picture(m, title, out, err);
+	replay_html_part_end(out);
 	if (ret)
 		return ret;
-	replay_html_part(out, "The heap, page by page");
-	ret = movie_write_player(out, err);
-	return ret ? ret : movie_write_part(m, out, err);
+	replay_html_part(out, "heap", "Heap map");
+	fputs("<noscript><p>JavaScript plays the movie of each heap.</p></noscript>\n"
+	      "<script type=\"application/json\" id=\"mprof-heap\">",
+	      out);
+	ret = movie_write_data(m, out, err);
+	fputs("</script>\n", out);
+	replay_html_part_end(out);
+	return ret;
 }
 
 static int put_page(const struct replay_run *r, const struct replay_cli *cli, FILE *out,
@@ -174,10 +181,13 @@ static int put_page(const struct replay_run *r, const struct replay_cli *cli, FI
 	int ret;
 
 	film_all(m, r, cli);
+	html_frame_begin(o.title, false, out);
 	replay_html_begin(&r->answer, out);
 	ret = put_movie(m, o.title, out, err);
-	if (!ret)
+	if (!ret) {
 		replay_html_end(&r->answer, out);
+		html_frame_end(out);
+	}
 	movie_free(m);
 	free(number);
 	return ret;

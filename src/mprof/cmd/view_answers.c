@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../html/html_frame.h"
 #include "../html/html_report.h"
 #include "../print/json.h"
 #include "../print/text.h"

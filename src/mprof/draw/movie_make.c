@@ -352,7 +352,7 @@ int movie_write_data(struct movie *m, FILE *out, struct error *err)
 	return done(out, ret, err);
 }
 
-int movie_write_part(struct movie *m, FILE *out, struct error *err)
+static int put_part(struct movie *m, FILE *out, struct error *err)
 {
 	int ret;
 
@@ -366,7 +366,7 @@ int movie_write_part(struct movie *m, FILE *out, struct error *err)
 	return done(out, ret, err);
 }
 
-int movie_write_player(FILE *out, struct error *err)
+static int put_player(FILE *out, struct error *err)
 {
 	fputs("<script>\n", out);
 	fwrite(movie_player, 1, (size_t)(movie_player_end - movie_player), out);
@@ -389,9 +389,9 @@ int movie_write_page(struct movie *m, FILE *out, struct error *err)
 	fputs("</title>\n<style>body { margin: 0; } .mprof-movie { min-height: 100vh; }</style>\n"
 	      "</head>\n<body>\n",
 	      out);
-	ret = movie_write_part(m, out, err);
+	ret = put_part(m, out, err);
 	if (!ret)
-		ret = movie_write_player(out, err);
+		ret = put_player(out, err);
 	fputs("</body>\n</html>\n", out);
 	return done(out, ret, err);
 }

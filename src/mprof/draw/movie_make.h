@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * movie_make.h - the heap as it lived, under one allocator or several side by side:
- * an HTML player that carries its data (src/web), or a part of another page.
+ * an HTML player that carries its data (src/web), or the data alone.
  *
  *	m = movie_new(&options);
  *	for each allocator:
@@ -67,12 +67,5 @@ int movie_write_page(struct movie *m, FILE *out, struct error *err);
 
 /* The data alone, as one JSON object: for a page that has a player of its own. */
 int movie_write_data(struct movie *m, FILE *out, struct error *err);
-
-/*
- * For pages that have more than a movie: the player's style and script, once,
- * anywhere before the end of the body; and each movie where it is to appear.
- */
-int movie_write_player(FILE *out, struct error *err);
-int movie_write_part(struct movie *m, FILE *out, struct error *err);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "../util/markup.h"
 #include "html_data.h"
-#include "html_hashes.h" /* made by the Makefile: HTML_STYLE_SHA256 and so on */
+#include "html_frame.h"
 #include "../print/report.h"
 #include "../profile/suppressions.h"
 #include "../print/text.h"
@@ -19,18 +19,6 @@
 #define THREADS_MOST 4096 /* listed one by one */
 #define PAIRS_MOST   4096
 #define RSS_MOST     2000 /* samples */
-
-/* Style and scripts of the page, bundled from src/web/report; the Makefile says where they are. */
-__asm__(".section .rodata\n"
-	"html_style: .incbin \"report.css\"\n"
-	"html_style_end: .byte 0\n"
-	"html_script: .incbin \"report.js\"\n"
-	"html_script_end: .byte 0\n"
-	"html_unpack: .incbin \"unpack.js\"\n"
-	"html_unpack_end: .byte 0\n"
-	".previous\n");
-extern const char html_style[], html_style_end[], html_script[], html_script_end[];
-extern const char html_unpack[], html_unpack_end[];
 
 /* ---- text in HTML ---- */
 
@@ -389,37 +377,6 @@ static void put_json(json *o, FILE *out)
 
 /* ---- the page ---- */
 
-/*
- * The script is packed in the page; this unpacks it.  Its hash is in the policy as well, which is
- * what lets a script that is added later run.
- */
-#define POLICY                                                                    \
-	"default-src 'none'; script-src 'sha256-" HTML_UNPACK_SHA256              \
-	"' 'sha256-" HTML_SCRIPT_SHA256 "'; style-src 'sha256-" HTML_STYLE_SHA256 \
-	"'; img-src data: blob:; base-uri 'none'; "                               \
-	"form-action 'none'"
-
-const char html_policy[] = POLICY;
-const char html_policy_served[] = POLICY "; connect-src 'self'";
-const char html_policy_header[] = POLICY "; connect-src 'self'; frame-ancestors 'none'";
-
-static void put_head(const struct html_report *r, FILE *out)
-{
-	fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-	      "<meta name=\"generator\" content=\"mprof " MPROF_VERSION "\">\n"
-	      "<meta name=\"referrer\" content=\"no-referrer\">\n"
-	      "<meta http-equiv=\"Content-Security-Policy\" content=\"",
-	      out);
-	/* The server adds what a page cannot say of itself. */
-	fputs(r->served ? html_policy_served : html_policy, out);
-	fputs("\">\n<link rel=\"icon\" href=\"data:,\">\n<title>", out);
-	put_text(r, command_of(r->analysis).s, out);
-	fputs(" - mprof</title>\n<style>", out);
-	fwrite(html_style, 1, (size_t)(html_style_end - html_style), out);
-	fputs("</style>\n</head>\n<body>\n", out);
-}
-
 /* The JSON of a movie has no "<" in it. */
 static void put_heap(const struct html_report *r, FILE *out)
 {
@@ -430,23 +387,12 @@ static void put_heap(const struct html_report *r, FILE *out)
 	fputs("</script>\n", out);
 }
 
-static void put_script(FILE *out)
-{
-	struct blob b = { .data = NULL };
-
-	blob_add(&b, html_script, (size_t)(html_script_end - html_script));
-	blob_deflate(&b);
-	fputs("<script type=\"text/plain\" id=\"mprof-script\">", out);
-	blob_base64(b.data, b.used, out);
-	blob_release(&b);
-	fputs("</script>\n<script>", out);
-	fwrite(html_unpack, 1, (size_t)(html_unpack_end - html_unpack), out);
-	fputs("</script>\n", out);
-}
-
 void html_report(const struct html_report *r, FILE *out)
 {
-	put_head(r, out);
+	char *title = r->served ? NULL : html_hide_home(command_of(r->analysis).s);
+
+	html_frame_begin(title ? title : command_of(r->analysis).s, r->served, out);
+	free(title);
 	put_header(r, out);
 	fputs("<main id=\"plain\">\n<section id=\"findings\">\n", out);
 	put_findings(r, out);
@@ -462,6 +408,5 @@ void html_report(const struct html_report *r, FILE *out)
 	blob_base64(r->data->blob.data, r->data->blob.used, out);
 	fputs("</script>\n", out);
 	put_heap(r, out);
-	put_script(out);
-	fputs("</body>\n</html>\n", out);
+	html_frame_end(out);
 }

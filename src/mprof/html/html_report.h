@@ -36,9 +36,6 @@ struct html_report {
 	size_t index;		 /* of this one */
 };
 
-/* Content security policies: of a page, of one that is served, and in its header. */
-extern const char html_policy[], html_policy_served[], html_policy_header[];
-
 /* 0 or -errno with err filled. */
 void html_report(const struct html_report *r, FILE *out);
 

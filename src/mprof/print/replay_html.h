@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * replay_html.h - a playback on several allocators as a page: words, tables and
- * curves.  What else belongs to the page, a movie or pictures, is written by the
- * command between the beginning and the end.  Nothing in the page is loaded from
- * elsewhere.
+ * replay_html.h - a playback on several allocators as sections of a page (html/html_frame.h):
+ * words, tables and curves.  Each section has an id and is a page of src/web/report/allocators.ts.
+ * What else belongs to the page, a movie or pictures, is written by the command between the
+ * beginning and the end.
  */
 #ifndef MPROF_PRINT_REPLAY_HTML_H
 #define MPROF_PRINT_REPLAY_HTML_H
@@ -15,12 +15,11 @@ void replay_html_begin(const struct replay_answer *a, FILE *out);
 /* Where blocks lay, and how it was played. */
 void replay_html_end(const struct replay_answer *a, FILE *out);
 
-/* A heading of a part between them. */
-void replay_html_part(FILE *out, const char *heading);
+/* A section between them. */
+void replay_html_part(FILE *out, const char *id, const char *heading);
+void replay_html_part_end(FILE *out);
 
 /* The curves of memory as an image in the page. */
 void replay_svg(const struct replay_answer *a, FILE *out);
-/* Of row i: "#rrggbb". */
-const char *replay_colour(size_t i);
 
 #endif

@@ -12,7 +12,7 @@
 enum { WIDTH = 1180, HEIGHT = 330, LEFT = 74, RIGHT = 8, TOP = 10, BOTTOM = 26, TICKS = 4 };
 
 /* The colours that the movie's player (src/web/player.ts) gives its films. */
-const char *replay_colour(size_t i)
+static const char *replay_colour(size_t i)
 {
 	static const char *const colour[] = {
 		"#3b82f6", "#f97316", "#10b981", "#d946ef", "#eab308",
@@ -69,12 +69,12 @@ static void put_grid(const struct axes *x, FILE *out)
 
 	for (b = 0; b <= x->bytes; b += step)
 		fprintf(out,
-			"<path d=\"M%d %.1fH%d\" stroke=\"var(--rule)\"/><text class=\"dim\" "
+			"<path d=\"M%d %.1fH%d\" class=\"rule\"/><text "
 			"x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
 			LEFT, y_of(x, (uint64_t)b), WIDTH - RIGHT, LEFT - 8,
 			y_of(x, (uint64_t)b) + 4, format_bytes((uint64_t)b).s);
 	fprintf(out,
-		"<text class=\"dim\" x=\"%d\" y=\"%d\">0</text><text class=\"dim\" x=\"%d\" "
+		"<text x=\"%d\" y=\"%d\">0</text><text x=\"%d\" "
 		"y=\"%d\" text-anchor=\"end\">%s</text>\n",
 		LEFT, HEIGHT - 8, WIDTH - RIGHT, HEIGHT - 8,
 		format_many((uint64_t)x->calls - 1, "call", "calls").s);
@@ -91,8 +91,7 @@ static void put_live(const struct replay_answer *a, const struct axes *x, FILE *
 			m = &a->heap[i]->memory;
 	if (!m || !m->points)
 		return;
-	fprintf(out, "<path fill=\"var(--area)\" d=\"M%.1f %d", x_of(x, m->point[0].op),
-		HEIGHT - BOTTOM);
+	fprintf(out, "<path class=\"area\" d=\"M%.1f %d", x_of(x, m->point[0].op), HEIGHT - BOTTOM);
 	for (i = 0; i < m->points; i++)
 		fprintf(out, "L%.1f %.1f", x_of(x, m->point[i].op), y_of(x, m->point[i].requested));
 	fprintf(out, "L%.1f %dZ\"><title>requested and not freed</title></path>\n",
@@ -121,7 +120,7 @@ void replay_svg(const struct replay_answer *a, FILE *out)
 	size_t i;
 
 	fprintf(out,
-		"<div class=\"wide\"><svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Memory "
+		"<div class=\"scroll\"><svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Memory "
 		"over the run\">\n",
 		WIDTH, HEIGHT);
 	put_live(a, &x, out);
@@ -129,9 +128,8 @@ void replay_svg(const struct replay_answer *a, FILE *out)
 	for (i = 0; i < a->runs->n; i++)
 		if (!a->runs->row[i].status)
 			put_curve(&a->runs->row[i], i, &x, out);
-	fputs(
-	    "</svg></div>\n<p class=\"dim\">Lines: in memory, with the colours of the table. Area: "
-	    "requested "
-	    "by the program and not freed.</p>\n",
-	    out);
+	fputs("</svg></div>\n<p>Lines: in memory, with the colours of the table. Area: "
+	      "requested "
+	      "by the program and not freed.</p>\n",
+	      out);
 }

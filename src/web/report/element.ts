@@ -44,12 +44,12 @@ let glossary: Map<string, string> | undefined;
 
 const ROWS = 200;
 
-// A sortable table that shows its first rows, and more when asked.
+// A sortable table that shows its first rows, and more when asked.  sort "": in the order of rows.
 export function sortable<R>(rows: R[], columns: Column<R>[], sort: string, onSort: (key: string) => void,
 		name: string, first = ROWS): HTMLElement {
 	const body = el("tbody"), head = el("tr"), value = (r: R, c: Column<R>) => c.value ? c.value(r) : c.text(r);
 	const more = el("button", { type: "button", click: () => add(ROWS) });
-	let by = columns.find(c => c.key == sort) ?? columns[0], upward = !by.number, sorted: R[] = [], shown = 0;
+	let by = sort ? columns.find(c => c.key == sort) ?? columns[0] : null, upward = !by?.number, sorted: R[] = [], shown = 0;
 	const add = (most: number) => {
 		for (const r of sorted.slice(shown, shown + most))
 			body.append(el("tr", {}, ...columns.map(c => {
@@ -66,10 +66,10 @@ export function sortable<R>(rows: R[], columns: Column<R>[], sort: string, onSor
 		more.hidden = shown == sorted.length;
 	};
 	const order = () => {
-		const sign = upward ? 1 : -1;
-		sorted = [...rows].sort((x, y) => {
-			const a = value(x, by), b = value(y, by);
-			return sign * (by.number ? (a as number) - (b as number) : String(a).localeCompare(String(b)));
+		const sign = upward ? 1 : -1, c = by;
+		sorted = !c ? [...rows] : [...rows].sort((x, y) => {
+			const a = value(x, c), b = value(y, c);
+			return sign * (c.number ? (a as number) - (b as number) : String(a).localeCompare(String(b)));
 		});
 		head.replaceChildren(...columns.map(c => el("th", { scope: "col", class: c.number ? "n" : null,
 			"aria-sort": c == by ? (upward ? "ascending" : "descending") : "none" },

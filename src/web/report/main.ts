@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // main.ts - the page: reads the data, keeps the state, draws what changed.
 import { many, percent } from "../words";
+import { Allocators } from "./allocators";
 import { Bar } from "./bar";
 import { command, noCommand } from "./command";
 import { Others } from "./compare";
@@ -340,10 +341,17 @@ const copy = (text: string): void => void navigator.clipboard?.writeText(text).c
 // The page of the other trace, compared with this one.
 const swapped = (s: State, d: Data): string => `../${s.with}/#${toHash({ ...s, with: d.head.index!, zoom: 0, chosen: 0, from: -1, to: d.points - 1 }, d)}`;
 
-load().then(d => {
-	if (d.head.format != 1)
-		throw new Error(`format ${d.head.format}`);
-	new App(d);
+function start(): Promise<void> {
+	if (document.getElementById("plain")!.dataset.pages == "allocators")
+		return Promise.resolve(void new Allocators(theme));
+	return load().then(d => {
+		if (d.head.format != 1)
+			throw new Error(`format ${d.head.format}`);
+		new App(d);
+	});
+}
+
+start().then(() => {
 	document.documentElement.dataset.ready = "1";
 }).catch(error => {
 	document.getElementById("plain")!.prepend(el("p", { class: "note" }, `The data of this page cannot be read: ${error}`));
