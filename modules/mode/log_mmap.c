@@ -42,7 +42,7 @@ struct event {
 	unsigned fn, flags, error;
 	uint64_t ticks;
 	uint64_t v[4];	       /* as in a LONG record */
-	struct mprof_place at; /* who called; pc 0: nobody asks */
+	struct mprof_place at; /* the caller; pc 0: not needed */
 	int64_t touched;       /* bytes of the block; negative: not known */
 };
 

@@ -27,7 +27,7 @@
 
 struct block {
 	uint64_t addr;
-	uint64_t size;	     /* bytes asked for */
+	uint64_t size;	     /* bytes requested */
 	uint64_t start;	     /* ticks when it was returned */
 	uint32_t slack;	     /* usable bytes beyond size, saturating */
 	uint32_t owner;	     /* BLOCK_... */

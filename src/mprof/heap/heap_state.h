@@ -16,7 +16,7 @@ void heap_save(const struct heap *h, struct byte_column *to);
 /* Into a heap that heap_init() has begun, without pages.  0 or -ENOMEM. */
 int heap_load(struct heap *h, struct cursor *from);
 
-/* n bytes as they are. */
+/* n bytes unchanged. */
 void state_put(struct byte_column *to, const void *bytes, size_t n);
 void state_get(struct cursor *from, void *bytes, size_t n);
 /* n rows of numbers, each stored as its difference from the row before. */

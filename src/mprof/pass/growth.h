@@ -66,7 +66,7 @@ struct growth {
 	struct array index; /* uint32_t by stack: site + 1 */
 	struct array open;  /* struct array by process: chain + 1 by number of the block */
 	struct array chain; /* struct growth_chain */
-	struct array last;  /* by thread: its latest event, if that handed out a block */
+	struct array last;  /* by thread: its latest event, if that allocated a block */
 	uint32_t *unused;   /* chains that ended */
 	size_t unused_count, unused_room;
 };
@@ -86,13 +86,13 @@ struct growth_handed *growth_last(struct growth *g, uint32_t thread);
 /* Chains of a process: uint32_t by number of the block, chain + 1. */
 struct array *growth_open(struct growth *g, uint32_t process);
 void growth_end_chain(struct growth *g, struct array *chains, uint32_t number);
-/* By their sizes alone, was a block copied to one that was handed out just before its end? */
+/* By sizes alone, was a block copied to one allocated just before its end? */
 static inline bool growth_may_copy(uint64_t old_size, uint64_t new_size)
 {
 	return new_size > old_size && new_size <= GROWTH_TIMES * old_size + GROWTH_MORE && old_size;
 }
 
-/* `old` was freed just behind a larger one that was handed out: was it copied? */
+/* `old` was freed directly after a larger block was allocated: was it copied? */
 void growth_copied(struct growth *g, struct array *chains, const struct growth_handed *last,
 		   const struct block *old, uint32_t number);
 /* The end of a realloc of `old`. */

@@ -69,7 +69,7 @@ void interner_release(struct interner *k)
 
 /* ---- lines ---- */
 
-/* As it is shown: one header may be known by several paths. */
+/* As shown: one header may have several paths. */
 static const char *base_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -77,7 +77,7 @@ static const char *base_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* snprintf's rule: the length it would have, whatever the room. */
+/* As snprintf: the full length, whatever the size of the buffer. */
 static int spell(char *to, size_t room, enum line_same same, const struct sym_line *l)
 {
 	switch (same) {

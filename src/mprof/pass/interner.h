@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * interner.h - strings of bytes as small numbers: equal ones get the same, in the
- * order in which they were first seen; and lines of stacks as such strings, by
- * what makes two of them the same.
+ * interner.h - strings of bytes as small numbers: equal strings get the same
+ * number, in order of first occurrence; and lines of stacks as such strings, by
+ * the properties that make two of them equal.
  *
  * Ends: without memory the program (util/alloc.h).  Threads: one at a time.  A zeroed struct is
  * empty.
@@ -29,7 +29,7 @@ struct interner {
 
 /* The number of s, from 1. */
 uint32_t interner_id(struct interner *k, const void *s, size_t bytes);
-/* As interner_id, but 0 if it was never seen. */
+/* As interner_id, but 0 for an unknown string. */
 uint32_t interner_find(const struct interner *k, const void *s, size_t bytes);
 /* Valid until the next interner_id. */
 const char *interner_text(const struct interner *k, uint32_t id);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * lifetimes.h - the pass that measures how long blocks lived: from the call
- * that returned a block to the call that gave it back.
+ * that returned a block to the call that freed it.
  *
- * Own blocks only, and only those that were given back; a block that realloc
- * was given ends there, even when it stays where it was.  An inversion counts
- * as 0 ns.
+ * Only own blocks that were freed; a block passed to realloc ends there, even
+ * if it stays in place.  An inversion counts as 0 ns.
  */
 #ifndef MPROF_PASS_LIFETIMES_H
 #define MPROF_PASS_LIFETIMES_H
@@ -20,7 +19,7 @@ struct lifetimes {
 	uint64_t bucket[LIFETIMES_BUCKETS];
 	uint64_t blocks; /* made by finish */
 	uint64_t under_1us, under_1ms;
-	uint64_t other_thread; /* given back by another thread than the one that got it */
+	uint64_t other_thread; /* freed by a thread other than the one that allocated it */
 	uint64_t least_ns, most_ns;
 	double sum_ns; /* made by finish, of: */
 	unsigned __int128 sum;
@@ -28,7 +27,7 @@ struct lifetimes {
 
 extern const struct pass_ops lifetimes_pass;
 
-/* A block ended; other: another thread gave it back. */
+/* A block ended; other: another thread freed it. */
 static inline void lifetimes_add(struct lifetimes *s, uint64_t ns, bool other)
 {
 	s->sum += ns;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* maps.c - address space that a process mapped itself. */
+/* maps.c - address space that a process mapped directly. */
 #include "maps.h"
 
 #include "resident_pages.h"
@@ -32,7 +32,7 @@ static struct maps_site *site_of(struct maps *s, struct maps_of *p, uint32_t sta
 	return site;
 }
 
-/* What it had at the last peak is what it had until its first change behind that. */
+/* Its state at the last peak is its state until its first change after that. */
 static void keep_peak(struct maps_site *site, uint64_t peaks)
 {
 	if (site->changed == peaks)
@@ -108,7 +108,7 @@ static void batch(void *self, const struct batch *b)
 			mapped(self, &b->event[i], &b->note[i]);
 }
 
-/* ---- what of it is in memory ---- */
+/* ---- resident parts ---- */
 
 static void residency(void *self, const struct heap *h, uint32_t process,
 		      const struct trace_residency *r)
@@ -153,7 +153,7 @@ static void close_peaks(struct maps_of *p)
 		keep_peak(&site[i], p->peaks);
 }
 
-/* What is mapped ends with the program that mapped it. */
+/* Mappings end with their program. */
 static void gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
 		 uint64_t ticks)
 {

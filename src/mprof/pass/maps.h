@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * maps.h - the pass that follows address space: what a process mapped itself
- * with mmap and mremap and has not unmapped, whole or in part, its break, and
- * which call stacks did that.
+ * maps.h - the pass that follows address space: what a process mapped directly
+ * with mmap and mremap and has not unmapped, its break, and the call stacks of
+ * these calls.
  *
- * Bytes, in whole pages, of a process's own mappings: those that it had from
- * fork count nowhere.  What was unmapped without having been seen mapped (by
- * the loader, say) is counted apart, and so are file mappings: they are no
- * memory that the program asked for.
+ * Bytes, in whole pages, of a process's own mappings: inherited ones are not
+ * counted. Memory unmapped whose mapping was not seen (for example by the
+ * loader) is counted separately, and so are file mappings: they are not memory
+ * that the program requested.
  *
- * Resident is what of a mapping was in memory when the process had most private
- * writable pages there, among the moments at which somebody looked.
+ * Resident is the part of a mapping that was in memory when the process had
+ * most private writable pages, of all times at which pages were read.
  */
 #ifndef MPROF_PASS_MAPS_H
 #define MPROF_PASS_MAPS_H
@@ -31,11 +31,11 @@ struct maps_site {
 struct maps_of {
 	uint64_t now, peak, peak_ticks; /* anonymous bytes; the last state before its end */
 	uint64_t file_now, file_peak;
-	uint64_t unknown_unmapped;     /* bytes unmapped that were never seen mapped */
+	uint64_t unknown_unmapped;     /* bytes unmapped whose mapping was not seen */
 	int64_t break_now, break_peak; /* bytes that the break was moved */
 	uint64_t looked;	/* ticks: when it had most private writable pages in memory */
 	uint64_t resident_of;	/* bytes of these, */
-	uint64_t resident;	/* and what of them it had mapped itself */
+	uint64_t resident;	/* the part of them that it had mapped directly */
 	struct array site;	/* struct maps_site, in the order of their first call */
 	struct interner stacks; /* the pass's own */
 	uint64_t peaks;

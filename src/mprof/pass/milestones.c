@@ -250,7 +250,7 @@ static bool is_before(const struct row *r, const struct walk_until *until)
 	return until->event ? r->before < until->event : r->most_ticks <= until->ticks;
 }
 
-/* Those of a time that is asked for lie behind more than what a batch may be out of order. */
+/* Those for a requested time lie behind the distance by which a batch may be out of order. */
 #define TIMES_BEHIND 1u
 
 static size_t last_before(const struct milestones *m, const struct sites *s)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * moment.h - the pages under the blocks that lived at one moment, added up as these end.
+ * moment.h - the pages under the blocks that were live at one moment, added up as the blocks end.
  *
  * Which moment will matter is known only later: a peak moves with nearly every call of a
- * growing program.  So moments are numbered, and with a new one what was added up for the
- * one before is worth nothing.  A block that ends lived at the moment if it began no later;
- * blocks that outlive the walk end with it.
+ * growing program.  So moments are numbered, and a new one invalidates the sums
+ * for the one before. A block that ends was live at the moment if it began no
+ * later; blocks that outlive the walk end with it.
  *
  * Threads: one at a time.
  */

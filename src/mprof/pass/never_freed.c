@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* never_freed.c - what was never given back. */
+/* never_freed.c - blocks that were never freed. */
 #include "../util/order.h"
 #include "never_freed.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * never_freed.h - the pass that lists what was never given back: own blocks
- * that still lived when their process ended, or when the trace ends.
+ * never_freed.h - the pass that lists blocks never freed: own blocks that were
+ * live when their process ended, or when the trace ends.
  *
- * Blocks that lived when a process called exec are counted apart: the program
- * that had them is gone, and nobody could have freed them later.
+ * Blocks that were live when a process called exec are counted separately:
+ * their program is gone, and nothing could have freed them later.
  */
 #ifndef MPROF_PASS_NEVER_FREED_H
 #define MPROF_PASS_NEVER_FREED_H

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * pass.h - what a pass is: one analysis that is fed by the walk and fills one
+ * pass.h - what a pass is: one analysis that the walk drives and that fills one
  * result struct, which printers read.  Passes share the walk's heap and its
  * notes, never each other's results, and never print.
  *
  * To add one: a struct in pass/NAME.h (its comment defines every figure, with
  * units), pass/NAME.c with a const struct pass_ops, a field in struct
- * analysis, a row in analysis.c, then whatever the printers show of it.
+ * analysis, a row in analysis.c, then the output in the printers.
  *
  * Every hook is optional.  `self` is the pass's own struct, zeroed before.
- * Hooks return nothing: without memory a pass calls pass_failed() and goes on.
+ * Hooks return nothing: without memory a pass calls pass_failed() and continues.
  */
 #ifndef MPROF_PASS_PASS_H
 #define MPROF_PASS_PASS_H
@@ -39,12 +39,12 @@ struct pass_ops {
 	void (*start)(void *self, struct walk *w);
 	/* For every batch.  HOT: nanoseconds an event. */
 	void (*batch)(void *self, const struct batch *b);
-	/* A process began with another one's blocks, which are inherited: indices. */
+	/* A process began with the blocks of another one, which are inherited: indices. */
 	void (*forked)(void *self, const struct heap *h, uint32_t parent, uint32_t child);
-	/* A process's blocks are about to go: h->process[process] still has them. */
+	/* The blocks of a process are about to end: h->process[process] still has them. */
 	void (*gone)(void *self, const struct heap *h, uint32_t process, enum process_gone why,
 		     uint64_t ticks);
-	/* The heap is as it was when this sample of resident pages was taken. */
+	/* The heap is in its state at the time of this sample of resident pages. */
 	void (*residency)(void *self, const struct heap *h, uint32_t process,
 			  const struct trace_residency *r);
 	/* Once, after the last event and the last `gone`. */

@@ -3,8 +3,8 @@
  * peak.h - the pass that finds the moments of most live bytes and most live
  * blocks, for every process (its own blocks) and for the run (the sum of all).
  *
- * Live bytes are those asked for.  A process that ends or calls exec gives up
- * all its blocks at that moment.
+ * Live bytes are requested bytes. The blocks of a process end when it ends or
+ * calls exec.
  */
 #ifndef MPROF_PASS_PEAK_H
 #define MPROF_PASS_PEAK_H
@@ -29,7 +29,7 @@ struct peak {
 
 extern const struct pass_ops peak_pass;
 
-/* What lives after a block began, of its process (an index) and of the run. */
+/* What is live in its process (an index) and in the run after a block began. */
 void peak_look(struct peak *s, uint32_t process, const struct live *own, const struct live *all,
 	       const struct event *e, uint64_t number);
 

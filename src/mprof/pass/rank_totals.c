@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sums of one process; what it called exec with is gone, but was its own. */
+/* Sums of one process; blocks that ended with exec are gone, but were its own. */
 struct owner {
 	uint32_t process;
 	const char *rank, *host;
@@ -93,7 +93,7 @@ static int by_number(const char *a, const char *b)
 	return x != y ? (x > y) - (x < y) : strcmp(a, b);
 }
 
-/* Two jobs may each have a rank 0; on other hosts they are told apart. */
+/* Two jobs may each have a rank 0; on different hosts they are distinguished. */
 ORDER(by_rank, struct owner, by_number(x->rank, y->rank) ?: BY_NAME(host))
 
 ORDER(by_host, struct owner, BY_NAME(host))

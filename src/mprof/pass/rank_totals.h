@@ -24,7 +24,7 @@ struct rank_totals {
 	const struct rank_total *outlier; /* its peak is far from the median; NULL: none is */
 };
 
-/* At least this many are needed to say which one stands out; from this part of the median on. */
+/* Least number of ranks to name one that stands out; least difference relative to the median. */
 #define RANK_OUTLIER_OF	  3u
 #define RANK_OUTLIER_PART 1.25
 

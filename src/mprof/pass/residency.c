@@ -3,7 +3,7 @@
  * residency.c - live blocks against pages in memory.
  *
  * Pages that blocks share are taken from the heap's page counters, pages that
- * a block covers wholly from the blocks: the two never are the same page.
+ * a block covers wholly from the blocks: a page is never both.
  */
 #include "residency.h"
 
@@ -50,7 +50,7 @@ static void add_shared_pages(struct residency_sample *s, const struct pages *p,
 	}
 }
 
-/* The fullest sample so far becomes the moment; the pages follow as its blocks end. */
+/* The fullest sample so far becomes the moment; its pages are counted as blocks end. */
 static void brief_sample(struct residency *all, const struct heap *h, uint32_t process,
 			 const struct trace_residency *r)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * residency.h - the pass that compares live blocks with the pages that really
- * were in memory, at the moments when they were sampled (physical compactness).
+ * residency.h - the pass that compares live blocks with the pages in memory, at
+ * the times when these were sampled (physical compactness).
  *
  *   live_resident_bytes = bytes of live blocks that lie on resident pages
  *   needed              = that / page size, upwards

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * resident_pages.h - questions to one sample of the pages that were in memory.
+ * resident_pages.h - queries of one sample of resident pages.
  */
 #ifndef MPROF_PASS_RESIDENT_PAGES_H
 #define MPROF_PASS_RESIDENT_PAGES_H

@@ -3,7 +3,7 @@
  * site_accumulators.h - the sites while they are counted: one for each stack,
  * or for each part of a stack, with its live blocks.
  *
- * Nobody but sites.c, sites_state.c and sites_count.h includes it.  Errors: without memory a
+ * Only sites.c, sites_state.c and sites_count.h include it.  Errors: without memory a
  * accumulator is NULL. Threads: one at a time.
  */
 #ifndef MPROF_PASS_SITE_ACCUMULATORS_H

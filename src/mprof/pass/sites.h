@@ -42,7 +42,7 @@
 enum site_part {
 	SITE_WHOLE,
 	SITE_BY_THREAD,	 /* number in the run of the one that allocated */
-	SITE_BY_SIZE,	 /* bytes asked for, exactly */
+	SITE_BY_SIZE,	 /* bytes requested, exactly */
 	SITE_BY_PROCESS, /* number in the run of the one that allocated */
 };
 
@@ -78,7 +78,7 @@ struct site {
 /* Everything passes if the struct is zero, except that upper bounds are UINT64_MAX. */
 struct site_filter {
 	uint32_t process, thread;		   /* numbers of the run; 0: all */
-	uint64_t size_min, size_max;		   /* bytes asked for, inclusive */
+	uint64_t size_min, size_max;		   /* bytes requested, inclusive */
 	uint64_t lifetime_min_ns, lifetime_max_ns; /* inclusive; never freed counts as longest */
 	int64_t from_ns, to_ns; /* when it began, since the start of the run; inclusive */
 	uint32_t functions;	/* 1 << enum mprof_fn of kinds that count; 0: all */

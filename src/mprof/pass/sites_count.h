@@ -2,7 +2,7 @@
 /*
  * sites_count.h - what the beginning and the end of a block add to the figures of its call
  * stack: inlined into the loop of sites.c, and into that of fused.c, where it is
- * known that sites are counted as usual.  Nobody else includes it but sites_state.c.
+ * known that sites are counted as usual.  Only sites_state.c includes it as well.
  */
 #ifndef MPROF_PASS_SITES_COUNT_H
 #define MPROF_PASS_SITES_COUNT_H

@@ -6,7 +6,7 @@
  * malloc, calloc (the product), realloc (the new size, also when the block
  * stayed where it was) and all others that returned a block count; failed
  * calls do not.  Waste of a class is what its blocks could have held beyond
- * what was asked for, over all its allocations: usable size - size.
+ * the requested size, over all its allocations: usable size - size.
  */
 #ifndef MPROF_PASS_SIZES_H
 #define MPROF_PASS_SIZES_H

@@ -278,7 +278,7 @@ static bool is_within(const struct walk *w, const struct boundary *m)
 	return u->event ? m->ticks < u->ticks : m->ticks <= u->ticks;
 }
 
-/* Processes that nobody saw end. */
+/* Processes whose end was not seen. */
 static void run_out(struct walk *w)
 {
 	uint32_t i;

@@ -37,7 +37,7 @@ struct walk_input {
 	const struct trace_peak *peaks;
 	size_t peak_count;
 	const struct mprof_file_header *header;
-	const struct stacks *stacks; /* NULL: no pass has asked for them */
+	const struct stacks *stacks; /* NULL: no pass has requested them */
 };
 
 struct walk_pass {

@@ -32,11 +32,11 @@ enum diff_side { DIFF_BEFORE, DIFF_AFTER, DIFF_SIDES };
 enum diff_change { DIFF_ADDED, DIFF_GROWN, DIFF_SHRUNK, DIFF_REMOVED, DIFF_SAME, DIFF_CHANGES };
 
 struct diff_options {
-	enum diff_by by;		 /* all but stack: of the innermost line */
-	enum profile_value value;	 /* by which changes are told and sorted */
-	uint64_t least;			 /* lesser changes of the value are none */
-	double least_percent;		 /* of what was before; what is added or removed passes */
-	bool no_renames;		 /* do not look for renamed functions */
+	enum diff_by by;	  /* all but stack: of the innermost line */
+	enum profile_value value; /* by which changes are detected and sorted */
+	uint64_t least;		  /* smaller changes of the value do not count */
+	double least_percent; /* relative to the value before; added or removed rows always pass */
+	bool no_renames;      /* do not look for renamed functions */
 	const char *program[DIFF_SIDES]; /* name of the executable's module; NULL: not known */
 };
 
@@ -64,8 +64,8 @@ struct diff {
 	size_t groups;
 	uint64_t total[DIFF_SIDES][VALUE_COUNT];
 	struct estimate_range range[DIFF_SIDES][VALUE_COUNT]; /* of total; one figure if exact */
-	bool totals;  /* a side is a profile: what profiles do not know is 0 on both */
-	bool sampled; /* a side is made from samples: the same for what they do not know */
+	bool totals;  /* a side is a profile: figures that profiles lack are 0 on both */
+	bool sampled; /* a side is made from samples: the same for figures that samples lack */
 	size_t changed[DIFF_CHANGES]; /* groups */
 	struct diff_rename *rename;
 	size_t renames;
@@ -110,7 +110,7 @@ static inline bool diff_has(const struct diff *d, enum profile_value value)
 	       (!d->sampled || profile_value_of_samples(value));
 }
 
-/* May the true totals be the same, since they were estimated? */
+/* Are these estimates compatible with equal totals? */
 static inline bool diff_may_be_same(const struct diff *d, enum profile_value value)
 {
 	const struct estimate_range *a = &d->range[DIFF_BEFORE][value];
@@ -119,7 +119,7 @@ static inline bool diff_may_be_same(const struct diff *d, enum profile_value val
 	return d->sampled && a->low <= b->high && b->low <= a->high;
 }
 
-/* How far a value moved, whichever way. */
+/* The absolute change of a value. */
 static inline uint64_t diff_distance(const struct diff_group *g, enum profile_value value)
 {
 	const uint64_t before = g->v[DIFF_BEFORE][value], after = g->v[DIFF_AFTER][value];

@@ -2,11 +2,11 @@
 /*
  * difference_names.c - names of two builds, compared.
  *
- * Renames.  A path of one side is written as a pattern, with a hole wherever a
- * function stands that the other side does not have.  Equal patterns of both
- * sides propose that the functions in their holes are the same.  A proposal
- * holds when neither function has another one, both are of one source file,
- * and what went through them is of the same order of magnitude.
+ * Renames.  A path of one side is written as a pattern, with a hole for each
+ * function that the other side does not have.  Equal patterns of both sides
+ * propose that the functions in their holes are the same.  A proposal is
+ * accepted if neither function has another one, both are in one source file,
+ * and their figures are of the same order of magnitude.
  */
 #include "difference_names.h"
 
@@ -186,7 +186,7 @@ static void count_calls(struct renames *r, const struct diff_site *s)
 		r->calls[r->d->id[s->first + i] - 1] += s->v[VALUE_CALLS];
 }
 
-/* Stands for several earlier paths of one pattern, of which none is likelier. */
+/* Represents several earlier paths with one pattern, none of which is likelier. */
 static const struct diff_site undecided;
 
 static bool same_path(const struct diff *d, const struct diff_site *a, const struct diff_site *b)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * difference_names.h - how diff.c spells names so that those of two builds compare,
- * and how it finds functions that were renamed.
+ * difference_names.h - spells names for diff.c so that two builds can be
+ * compared, and finds functions that were renamed.
  *
- * The spellers follow snprintf: they return the length, whatever the room.
+ * These functions follow snprintf: they return the full length, whatever the size of the buffer.
  */
 #ifndef MPROF_PROFILE_DIFFERENCE_NAMES_H
 #define MPROF_PROFILE_DIFFERENCE_NAMES_H

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* estimate.c - how right estimated figures are. */
+/* estimate.c - the accuracy of estimated figures. */
 #include "estimate.h"
 
 #include <math.h>
 
 #define Z 1.96 /* 95 of 100 */
 
-/* What of the variance of all bytes is that of a part of them. */
+/* The share of the variance of all bytes for a part of them. */
 static double part_of(const struct site_values *v, uint64_t figure)
 {
 	return v->bytes ? v->error.bytes * ((double)figure / (double)v->bytes) : 0;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * estimate.h - how right figures are that were estimated from samples.
+ * estimate.h - the accuracy of figures estimated from samples.
  *
  * A figure F is a sum of weights with variance V, of which one sample contributes up to
  * w^2.  The range is F + z^2 w/2 +- z sqrt(V + z^2 w^2/4), z = 1.96: the score interval
- * of a Poisson count (Wilson 1927, Garwood 1936) carried over to weights.  In simulations
- * it holds the truth in 95 of 100 cases, also with two samples, where F +- z sqrt(V) does
- * in 86.
+ * of a Poisson count (Wilson 1927, Garwood 1936) carried over to weights.  In
+ * simulations it contains the true value in 95 of 100 cases, even with two
+ * samples, where F +- z sqrt(V) does in 86.
  *
- * One of N calls, whatever their size, may miss the largest blocks: then only numbers of
- * calls have a range.  Of peaks the variance is taken to be as large a part as that of all bytes.
+ * Sampling one of N calls, whatever their size, may miss the largest blocks:
+ * then only numbers of calls have a range. The relative variance of peaks is
+ * assumed to be that of all bytes.
  */
 #ifndef MPROF_PROFILE_ESTIMATE_H
 #define MPROF_PROFILE_ESTIMATE_H
@@ -20,8 +21,7 @@ struct estimate_range {
 	uint64_t low, high;
 };
 
-/* Where the figure, the one of v by this name, is in 95 of 100 cases.  False: it is exact, or its
- * range is not known. */
+/* The 95 % range of the figure of v with this name. False: it is exact, or its range is unknown. */
 bool estimate_range(const struct site_values *v, enum profile_value value, uint64_t figure,
 		    struct estimate_range *range);
 

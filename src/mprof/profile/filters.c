@@ -52,7 +52,7 @@ bool profile_is_function(const struct sym_line *line, const char *pattern)
 /* ---- the nearest name ---- */
 
 struct nearest {
-	char word[256]; /* what was asked for, without what only patterns have */
+	char word[256]; /* the requested name, without characters of patterns */
 	unsigned limit;
 	const struct sym_line *line;
 	unsigned distance;
@@ -81,7 +81,7 @@ static bool is_better(const struct nearest *n, unsigned distance, bool ours, siz
 	return length < n->length;
 }
 
-/* What of it a reader would type: without parameters, and without namespaces or classes. */
+/* The part of it that a reader would type: without parameters, namespaces and classes. */
 static void bare(const char *name, char *to, size_t room)
 {
 	size_t n = strcspn(name, "(<");
@@ -120,7 +120,7 @@ static void nearest_offer(struct nearest *n, const struct sym_line *line, enum k
 	}
 }
 
-/* Has the trace a line like this?  If not, what is nearest. */
+/* Does the trace have such a line? If not, finds the nearest. */
 static bool look_for(struct profile *p, enum kind kind, const char *pattern, struct nearest *n)
 {
 	const struct sym_lines *lines;
@@ -266,7 +266,7 @@ static void add_word(struct error *to, const char *option, const char *value)
 		 value ? " " : "", value ? value : "");
 }
 
-/* The options that a block did not pass, as they may have been typed. */
+/* The options that blocks do not pass, as typed. */
 static void list_options(const struct profile_options *o, struct error *to)
 {
 	const struct site_filter all = SITE_FILTER_ALL, *f = &o->sites.filter;

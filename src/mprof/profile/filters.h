@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * filters.h - why nothing passes: a name or number that the trace does not have
- * is a mistake, and the nearest one that it has is told; names that it has, but
- * that no block has all of, are an answer.
+ * filters.h - why nothing passes: a name or number that the trace does not
+ * contain is a mistake, and the nearest one is suggested; names that exist, but
+ * that no block has together, are a valid answer.
  *
- * Patterns are compared with all frames of the trace, whether they asked for
- * memory or not.  Threads: one at a time.
+ * Patterns are compared with all frames of the trace, whether they allocate or
+ * not.  Threads: one at a time.
  */
 #ifndef MPROF_PROFILE_FILTERS_H
 #define MPROF_PROFILE_FILTERS_H
@@ -18,10 +18,10 @@ int profile_knows_function(struct profile *p, const char *function, struct error
 bool profile_is_function(const struct sym_line *line, const char *pattern);
 
 /*
- * For n profiles, NULL for one that is not there, made with the same options.  If
- * no site of any passes: -EINVAL with err when none of them has what an option
- * names; else *nothing (may be NULL) says which options together leave nothing.
- * 0 with *nothing empty when there are sites, or no filter.
+ * For n profiles, NULL for one that is not there, made with the same options.
+ * If no site of any passes: -EINVAL with err if none of them contains the name
+ * in an option; otherwise *nothing (may be NULL) names the options that exclude
+ * everything together. 0 with *nothing empty if there are sites, or no filter.
  */
 int filters_check(struct profile *const *p, size_t n, const struct profile_options *o,
 		  struct error *nothing, struct error *err);

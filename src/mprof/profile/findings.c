@@ -51,7 +51,7 @@ static uint64_t whole_of(const struct analysis *a, enum finding_kind kind)
 	return *(const uint64_t *)((const char *)&a->sites.total + kinds[kind].whole);
 }
 
-/* ---- who asked ---- */
+/* ---- allocating functions ---- */
 
 /* Of a site. */
 struct asker {

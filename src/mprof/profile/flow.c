@@ -54,13 +54,13 @@ static void tell(struct flow *f, enum step step, const struct flow_block *at, en
 
 /* ---- the pass ---- */
 
-/* The group of a stack when the profile is made. */
+/* The group of a stack while the profile is made. */
 static uint32_t group_made(const struct profile *p, uint32_t stack)
 {
 	return p->site_of[stack] ? p->site[p->site_of[stack] - 1].group : 0;
 }
 
-/* Fills what is known of the block; false when it does not pass. */
+/* Fills in the known fields of the block; false if it does not pass. */
 static bool block_of(struct flow *f, const struct block *b, uint32_t process, struct flow_block *to)
 {
 	uint32_t *group = array_at(&f->group, b->stack, sizeof(*group));

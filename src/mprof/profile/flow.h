@@ -3,16 +3,17 @@
  * flow.h - blocks one by one, in the walk that makes a profile: each block that passes the
  * profile's filter, as it begins and ends, in the order of time.
  *
- * What begins and ends adds up to the profile's figures: calls and bytes that
- * began are its calls and bytes, what ended is freed, what was left behind is
- * live (except what exec left).  A filter of lifetimes cannot be kept here: a
- * block's end is not known when it begins.
+ * Beginnings and ends add up to the profile's figures: blocks that began are
+ * its calls and bytes, those that ended are freed, those that remain are live
+ * (except those ended by exec). A filter of lifetimes cannot be applied here:
+ * the end of a block is unknown when it begins.
  *
  * While the walk runs, names and processes (profile->tree) are known; figures, their order
- * and the peak are not.  A stack is therefore named by its group, a number from 1 that stacks which
- * read the same share, in the order in which they were first seen: site.group.  Who needs the
- * figures first sets ops.later: the trace is then walked once more when the profile is made.  (To
- * keep the blocks in a temporary file meanwhile takes four times as long as that walk.)
+ * and the peak are not.  A stack is therefore named by its group, a number from
+ * 1, in order of first occurrence, that stacks with the same lines share:
+ * site.group. A format that needs the figures first sets ops.later: the trace
+ * is then walked again after the profile is made. (Keeping the blocks in a
+ * temporary file takes four times as long as that walk.)
  *
  * Memory: 4 bytes a stack.  Errors: -errno with err filled.  Threads: one at a time.
  */
@@ -44,22 +45,22 @@ struct flow_thread {
 struct flow_ops {
 	bool threads; /* fill flow.thread */
 	bool later;   /* call the hooks when the profile is made, in a second walk */
-	/* Before all others; the profile's names and tree are there. */
+	/* Called first; the profile's names and tree are available. */
 	void (*start)(void *context, struct flow *f);
-	/* Every event, whatever it is, before what it does to blocks. */
+	/* Every event, before its effect on blocks. */
 	void (*event)(void *context, struct flow *f, const struct event *e, uint64_t number);
-	/* Before each block that passes, whatever it does; and before a process goes. */
+	/* Before each block that passes, and before a process ends. */
 	void (*time)(void *context, struct flow *f, uint64_t ticks, uint64_t number);
 	void (*began)(void *context, struct flow *f, const struct flow_block *b);
 	void (*ended)(void *context, struct flow *f, const struct flow_block *b);
-	/* Its process is going.  ticks are of that, number and fn are 0. */
+	/* Its process ends. ticks are the time of that, number and fn are 0. */
 	void (*left)(void *context, struct flow *f, const struct flow_block *b,
 		     enum process_gone why);
 	/* All its blocks have been left. */
 	void (*gone)(void *context, struct flow *f, uint32_t process, enum process_gone why,
 		     uint64_t ticks);
-	/* More lives in the run than ever before: behind the event that made it so.  The last
-	 * one is the peak. */
+	/* A new maximum of live bytes in the run: after the event that caused it. The last one is
+	 * the peak. */
 	void (*most)(void *context, struct flow *f, uint64_t ticks, uint64_t number);
 };
 
@@ -68,14 +69,14 @@ struct flow {
 	const struct walk *walk;
 	const struct flow_ops *ops;
 	void *context;
-	struct live live;    /* of what passes: bytes, blocks, slack; after the event at hand */
+	struct live live; /* of blocks that pass: bytes, blocks, slack; after the current event */
 	struct array thread; /* struct flow_thread, by number */
-	uint64_t events;     /* that came before the process that goes */
-	bool over;	     /* there are no more events; what still comes are ends of processes */
+	uint64_t events;     /* events before the end of the process */
+	bool over;	     /* there are no more events; only ends of processes follow */
 	/* The pass's own: */
 	const struct site_filter *filter; /* NULL: everything passes */
 	struct array group;		  /* uint32_t by stack: group + 1, 0: not asked yet */
-	uint64_t most;			  /* bytes that lived at once so far, + 1 */
+	uint64_t most;			  /* most bytes live at once so far, + 1 */
 };
 
 /* Makes p, as profile_make(), and calls the hooks.  0, or -errno with err filled; flow_release in

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* kept.c - what run-time libraries keep for the life of a process. */
+/* kept.c - memory that run-time libraries keep until the process ends. */
 #include "../util/order.h"
 #include "kept.h"
 

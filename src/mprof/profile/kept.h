@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * kept.h - what run-time libraries keep for the life of a process: blocks of
- * the C library, the dynamic linker and libstdc++ that no program frees, by the
- * rows of suppressions.def, told apart from the program's own.
+ * kept.h - memory that run-time libraries keep until the process ends: blocks
+ * of the C library, the dynamic linker and libstdc++ that no program frees, by
+ * the rows of suppressions.def.
  *
  * Blocks and bytes at the run's peak, and never freed.  At most KEPT_SITES call
- * stacks are looked at, those with the most bytes first: figures are never too
+ * stacks are examined, those with the most bytes first: figures are never too
  * high.
  */
 #ifndef MPROF_PROFILE_KEPT_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* leaks.c - what speaks for a leak. */
+/* leaks.c - evidence of a leak. */
 #include "leaks.h"
 
 #include <stdlib.h>

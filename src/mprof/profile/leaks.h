@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * leaks.h - what speaks for a leak: how the live bytes of a group went on over
+ * leaks.h - evidence of a leak: how the live bytes of a group developed over
  * the run.
  *
  *   growing  more lived at the end of the run than at three quarters of it, and
@@ -8,16 +8,16 @@
  *   stopped  it grew over several epochs, but not, or hardly, to the end
  *   once     one block is left, or as much as was there when it was first seen
  *
- * The rate of a growing one is that of the second half of the run.  Blocks of a
- * group that are suppressed are no evidence.
+ * The rate of a growing group is that of the second half of the run. Suppressed
+ * blocks are not evidence.
  */
 #ifndef MPROF_PROFILE_LEAKS_H
 #define MPROF_PROFILE_LEAKS_H
 
 #include "profile.h"
 
-#define LEAK_LITTLE 100u /* what is less than a hundredth of all leaks comes later */
-#define LEAK_LATE   100u /* growth by less than a hundredth of what is left is none */
+#define LEAK_LITTLE 100u /* leaks of less than 1 % of all come later */
+#define LEAK_LATE   100u /* growth by less than 1 % of the leak does not count */
 
 enum leak_kind { LEAK_GROWING, LEAK_STOPPED, LEAK_ONCE };
 
@@ -30,7 +30,7 @@ struct leak {
 };
 
 void leak_of(const struct profile *p, const struct profile_group *g, struct leak *leak);
-/* Is it growth?  Three late blocks of ten thousand are not. */
+/* Does it count as growth? Three late blocks of ten thousand do not. */
 bool leak_grew(uint64_t from, uint64_t to, uint64_t end);
 /* Growing, and at least 1 % of all that leaked. */
 bool leak_matters_most(const struct profile *p, const struct profile_group *g);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* limits.c - a profile held against limits. */
+/* limits.c - compares a profile with limits. */
 #include "limits.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static int missing(struct profile *p, struct profile *baseline, const char *func
 	return ret;
 }
 
-/* The figure of a limit, and who has most of it. */
+/* The figure of a limit, and the function with most of it. */
 static int look_at_limit(struct check *k, struct profile *p, struct profile *baseline,
 			 bool allow_missing, struct error *err)
 {
@@ -48,7 +48,7 @@ static int look_at_limit(struct check *k, struct profile *p, struct profile *bas
 	uint32_t first;
 	int ret = 0;
 
-	/* Who asked, below the function if there is one. */
+	/* The allocating function, below the function if there is one. */
 	if (k->function) {
 		calltree_make(&t, p, &o, CALLTREE_CALLEES, k->function);
 		k->found = calltree_inclusive(&t, 0, 0);
@@ -119,8 +119,8 @@ static bool is_more(uint64_t before, uint64_t after, double tolerance)
 
 /*
  * Groups that leak more, and whose innermost function leaks more in all, are
- * moved to the front, in their order.  Where memory is taken in large pieces and
- * handed out in small ones, chance decides which caller is charged with a piece.
+ * moved to the front, in order. If memory is allocated in large pieces and
+ * divided into small ones, chance decides which caller allocates a piece.
  */
 static void gather_leaks(struct diff *d, double tolerance, uint64_t *found)
 {

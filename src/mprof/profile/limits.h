@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * limits.h - a profile held against limits, and against an earlier one.
+ * limits.h - compares a profile with limits, and with an earlier profile.
  *
  * A limit is of the whole run or of all stacks that go through a function (a
  * glob).  Against a baseline, calls, total, peak and leaked bytes may grow by
@@ -9,9 +9,8 @@
  * leaks more in all, too.  A trace that lost calls has
  * figures that are too small: it fails too, unless that is allowed.
  *
- * A limit for a function that no stack goes through checks nothing, so that a
- * slip of the pen or a new name would pass for ever: -EINVAL, unless that is
- * allowed.
+ * A limit for a function that no stack goes through checks nothing, so a typing
+ * error or a new name would always pass: -EINVAL, unless that is allowed.
  *
  * Errors: -errno with err filled.  The profiles must outlive the result.
  */
@@ -47,7 +46,7 @@ struct check {
 	uint64_t before; /* BASELINE: its figure */
 	/* If it failed: the function with most of it, or that grew most; NULL not known. */
 	const struct sym_line *blame;
-	uint64_t blamed; /* its part of found, or by how much it grew */
+	uint64_t blamed; /* its part of `found`, or its growth */
 };
 
 struct checks {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * merged.h - sites whose stacks read the same, put together: a stack of function
+ * merged.h - sites whose stacks read the same, combined: a stack of function
  * names with the sum of all values.
  *
- * Calls from different lines of one function are one row, recursion stays as
- * deep as it was.  Memory: by rows and names.
+ * Calls from different lines of one function are one row; recursion keeps its
+ * depth.  Memory: by rows and names.
  */
 #ifndef MPROF_PROFILE_MERGED_H
 #define MPROF_PROFILE_MERGED_H

@@ -32,7 +32,7 @@ const struct mapper *mapper_of_module(const char *module)
 	return NULL;
 }
 
-/* Only a process that is whole says how much its malloc can have needed. */
+/* Only complete data of a process shows how much its malloc can have needed. */
 static bool is_whole(const struct tree_process *p)
 {
 	size_t i;
@@ -58,7 +58,7 @@ static uint64_t bytes_of(const struct outside *o, const struct maps_site *site)
 	return o->looked ? site->resident : site->peak - site->peak_reserved;
 }
 
-/* One process, while it is looked at. */
+/* One process while it is examined. */
 struct look {
 	const struct maps_of *maps;
 	const struct live *peak;
@@ -73,7 +73,7 @@ static const char *base_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Did the allocator behind malloc map it?  Only one that calls mmap as others do is seen. */
+/* Did the allocator behind malloc map it? Only calls of mmap by name are seen. */
 static bool is_allocators(const struct look *l, uint32_t stack)
 {
 	const struct trace_fact *image = tree_image(l->process);
@@ -115,7 +115,7 @@ static void measure(struct outside *o, const struct look *l)
 		o->mapped = o->memory;
 	o->unseen = o->memory - o->mapped;
 	o->unseen -= malloced < o->unseen ? malloced : o->unseen;
-	/* An RSS has the pages of files in it. */
+	/* The RSS includes pages of files. */
 	if (!o->looked || !is_whole(p) || o->unseen < OUTSIDE_UNSEEN || o->unseen < o->memory / 2)
 		o->unseen = 0;
 	o->outside = o->mapped + o->unseen;
@@ -144,7 +144,7 @@ static bool same_who(const struct outside *o, const struct sym_line *line)
 	       (o->mapper || !strcmp(line->function, o->who.line->function));
 }
 
-/* All that the function had mapped, whoever called it. */
+/* Everything that the function mapped, whatever its caller. */
 static void add_up(struct outside *o, const struct look *l)
 {
 	const struct maps_site *site = l->maps->site.item;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* parts.c - whose a line of a stack is: the program's, or of code that allocates for others. */
+/* parts.c - decides whether a line of a stack belongs to the program, or to code that allocates for
+ * others. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,8 +100,8 @@ static bool is_of_rust(const char *function)
 }
 
 /*
- * Does a function call itself an allocator?  Many programs have their own, and
- * no table could list them.  Parameters and template arguments say nothing of it.
+ * Is a function an allocator by its name? Many programs have their own, and no
+ * table could list them. Parameters and template arguments do not count.
  */
 static bool sounds_like_allocator(const char *function)
 {

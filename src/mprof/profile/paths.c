@@ -22,7 +22,7 @@ static void line_room(struct path_scratch *s, size_t more)
 	s->path.frame = must_reallocarray(s->path.frame, s->room, sizeof(*s->path.frame));
 }
 
-/* The frames of a stack, innermost first; what is no frame is left out. */
+/* The frames of a stack, innermost first; entries that are not frames are omitted. */
 static size_t list_frames(struct profile_paths *t, uint32_t node)
 {
 	struct path_scratch *s = &t->scratch;
@@ -42,7 +42,7 @@ static size_t list_frames(struct profile_paths *t, uint32_t node)
 	return n;
 }
 
-/* Adds the lines of a frame, outermost first; false when it ends the path. */
+/* Adds the lines of a frame, outermost first; false if it ends the path. */
 static bool add_frame(struct profile_paths *t, uint32_t frame)
 {
 	const struct sym_lines *lines = sym_frame(t->sym, frame);
@@ -83,7 +83,7 @@ static enum paths_part part_of(struct profile_paths *t, const struct profile_pat
 	return paths_part_of(t, path->frame[i], path->line[i]);
 }
 
-/* Who asked, and what is folded away inside of that. */
+/* The allocating function, and the folded calls inside it. */
 static void fold(struct profile_paths *t, struct profile_path *path)
 {
 	size_t i = path->all = path->count;
@@ -92,11 +92,12 @@ static void fold(struct profile_paths *t, struct profile_path *path)
 	while (i > 1 && part_of(t, path, i - 1) == PATHS_WRAPPER)
 		i--;
 	path->innermost = i ? i - 1 : 0;
-	/* A function that --stop-at names stands for what it called, as if it had asked itself. */
+	/* A function named by --stop-at represents everything that it called, as if it had
+	 * allocated itself. */
 	if (t->wrappers || (path->all && path->line[path->all - 1]->stop))
 		return;
 	path->asked = path->inner = i;
-	/* What a wrapper called is a part of it. */
+	/* Functions called by a wrapper are part of it. */
 	for (; i; i--)
 		if (part_of(t, path, i - 1) == PATHS_PROGRAM &&
 		    (i == 1 || part_of(t, path, i - 2) != PATHS_WRAPPER)) {
@@ -151,7 +152,7 @@ const struct profile_path *paths_keep(struct profile_paths *t, uint32_t stack)
 
 /* ---- matching ---- */
 
-/* A pattern without a slash is for the last part of the path. */
+/* A pattern without a slash matches the last part of the path. */
 bool paths_name_matches(const char *pattern, const char *function)
 {
 	const char *parameters = strchr(function, '(');
@@ -234,7 +235,7 @@ bool paths_match(struct profile_paths *t, const struct profile_path *path)
 		const struct sym_lines *lines = sym_frame(t->sym, path->frame[i]);
 		uint8_t *mark = &t->mark[path->frame[i]];
 
-		/* A frame of one line is the rule: remember those. */
+		/* Most frames have one line: remember those. */
 		if (lines->count == 1) {
 			if (!(*mark & PATH_MARK_KNOWN))
 				*mark |= PATH_MARK_KNOWN | mark_line(t, path->line[i]);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * profile.c - sites with names: the walk, what passes --function and its kin,
- * what is suppressed, and groups.
+ * profile.c - sites with names: the walk, filters such as --function,
+ * suppressions, and groups.
  *
- * Groups are found during the walk, when a stack is first seen, because a
- * group's own peak of live bytes cannot be made of those of its sites.  Group 0
- * is what has no line, and what does not pass.
+ * Groups are found during the walk, when a stack first occurs, because the peak
+ * of a group cannot be computed from those of its sites. Group 0 has stacks
+ * without lines and those that do not pass.
  */
 #include "profile.h"
 
@@ -106,7 +106,7 @@ static void set_grouping(struct profile *p, struct grouping *g, enum profile_by 
 
 /* ---- the walk ---- */
 
-/* A profile has no events to walk over: its sites are there. */
+/* A profile has no events to walk over: its sites exist already. */
 static int read_totals(struct profile *p, const struct trace *t, struct error *err)
 {
 	p->walk.first_ticks = trace_header(t)->start_ticks;
@@ -146,7 +146,7 @@ static int run_walk(struct profile *p, struct trace *t, const struct profile_opt
 	milestones_close(milestones, !ret);
 	if (!ret && !trace_has_events(t))
 		ret = read_totals(p, t, err);
-	/* A program that still runs went on. */
+	/* A program that still runs has continued. */
 	if (p->walk.last_ticks > p->tree.end_ticks)
 		p->tree.end_ticks = p->walk.last_ticks;
 	return ret;
@@ -154,7 +154,7 @@ static int run_walk(struct profile *p, struct trace *t, const struct profile_opt
 
 /* ---- sites that pass ---- */
 
-/* Finds the site that reads as this one does, by the stack's number and part. */
+/* Finds the site with the same lines as this one, by the stack's number and part. */
 struct merging {
 	struct interner keys;
 	size_t *first; /* by id - 1: index of p->site */
@@ -230,7 +230,7 @@ static void select_sites(struct profile *p, struct grouping *by)
 		if (p->hide_zero_live && !p->site[i].v.live_calls)
 			continue;
 		path = paths_look(p->paths, p->site[i].key);
-		/* Lines that nobody is shown make no difference; folded ones are asked for. */
+		/* Lines that are never shown make no difference; folded ones can be requested. */
 		if (passes(p, path))
 			take_site(p, &m,
 				  path_interner_id(&by->paths, path,
@@ -272,7 +272,7 @@ static void suppress(struct profile *p)
 
 /* ---- groups ---- */
 
-/* Stands for what a group's sites called through, where they differ. */
+/* The line for sites of a group that call through different functions. */
 static const struct sym_line several;
 
 static void add_leak(struct profile_group *g, const struct profile *p, size_t i)
@@ -308,7 +308,7 @@ static void add_to_group(struct profile *p, struct profile_group *g, size_t i)
 
 static void make_groups(struct profile *p, struct grouping *by)
 {
-	/* One that has groups of its own does not look at these. */
+	/* A command with groups of its own does not use these. */
 	const bool ours = p->sites.options.group == group_of;
 	const size_t room = p->sites.groups > 1 ? p->sites.groups : 1;
 	size_t i, n = 0;
@@ -411,12 +411,12 @@ int profile_names(struct profile *p, struct trace *t, const struct profile_optio
 	return ret;
 }
 
-/* Lines of a stack outward, until it is known who asked. */
+/* Lines of a stack outward, until the allocating function is known. */
 struct asking {
 	struct profile_asked a;
 	const struct sym_line *through; /* outermost line of a library so far */
-	const struct sym_line *inner;	/* innermost line that is no wrapper */
-	bool sure;			/* that a.line is not a part of a wrapper */
+	const struct sym_line *inner;	/* innermost line that is not a wrapper */
+	bool sure;			/* that a.line is not part of a wrapper */
 };
 
 /* True: no line further out makes a difference. */

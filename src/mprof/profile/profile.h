@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * profile.h - what views, exports, diff and check are given: sites with
- * figures, and their stacks with names.
+ * profile.h - the input of views, exports, diff and check: sites with figures,
+ * and their stacks with names.
  *
  * A path is a site's stack as lines, outermost first: inlined calls are lines
- * of their own.  Who asked is the innermost line that is neither a wrapper of the
- * allocator nor of a language's library (paths.h), and what it called for that
- * is folded away.  Stacks whose lines read the same, folded ones included, are
- * one site, whatever their addresses.  What --function, --file and --module do
- * not match is left out of `site`; they see folded lines too.
+ * of their own.  The allocating line is the innermost one that is neither a
+ * wrapper of the allocator nor part of a language's library (paths.h); the
+ * calls inside it are folded. Stacks with the same lines, including folded
+ * ones, are one site, whatever their addresses. Stacks that --function, --file
+ * and --module do not match are left out of `site`; these options also match
+ * folded lines.
  *
  * Errors: -errno with err filled; after one there is nothing to release.
  * Threads: one at a time.
@@ -44,9 +45,9 @@ struct profile_options {
 	const char *without;		      /* a glob that no function of it may match; NULL */
 	const char *const *suppressions; /* files in LSan syntax, NULL-ended; NULL: only built-in */
 	bool no_builtin_suppressions;
-	bool library;	     /* show what who asked called of libraries, down to the wrappers */
+	bool library; /* show library calls inside the allocating function, down to the wrappers */
 	bool hide_zero_live; /* leave out stacks without live blocks at the end */
-	bool wrappers;	     /* fold nothing: who asked is malloc's caller, or malloc */
+	bool wrappers;	     /* fold nothing: the allocating line is malloc's caller, or malloc */
 	/* More passes over the same walk, released with the profile.  event.stack and block.stack
 	 * are nodes of p->stacks. */
 	const struct walk_pass *pass;
@@ -59,13 +60,13 @@ struct profile_options {
 	void *progress_context;
 };
 
-/* Sites that are one by profile_options.by: by stack, those that read the same when folded.
+/* Sites combined by profile_options.by: by stack, those with the same lines when folded.
  * v.local_* is the group's own peak, that of a site an upper bound. */
 struct profile_group {
 	struct site_values v;
-	/* Of what leaked: live bytes at the end of each epoch, and when its first call was. */
+	/* Of leaked blocks: live bytes at the end of each epoch, and the time of the first call. */
 	uint64_t leaked_epochs[SITE_EPOCHS], leaked_first_ticks;
-	const struct sym_line *line; /* who asked; NULL: not known, or by thread or size */
+	const struct sym_line *line; /* the allocating line; NULL: unknown, or by thread or size */
 	const struct sym_line
 	    *through;	/* by stack: as profile_path_through, if all have the same */
 	uint32_t stack; /* of its site with most bytes */
@@ -105,9 +106,9 @@ struct profile {
 int profile_make(struct profile *p, struct trace *t, const struct profile_options *o,
 		 struct error *err);
 /*
- * The same, and one more pass sees the walk, which stays the caller's to release (unless there is
- * an error).  When it starts, names, tree and site.group's numbers (options.group) can be asked
- * for.  Pages are not counted.
+ * The same, with one more pass in the walk, which the caller releases (unless
+ * there is an error). When it starts, names, tree and the numbers of site.group
+ * (options.group) are available. Pages are not counted.
  */
 int profile_with(struct profile *p, struct trace *t, const struct profile_options *o,
 		 const struct walk_pass *pass, struct error *err);
@@ -117,25 +118,26 @@ struct profile_path {
 	const struct sym_line **line; /* outermost first */
 	uint32_t *frame;	      /* of each line: index of stacks->frame */
 	size_t count;		      /* shown; 0 only for a site without stack */
-	size_t asked;		      /* up to who asked, who is line[asked - 1] */
+	size_t asked;		      /* up to the allocating line, line[asked - 1] */
 	size_t inner;		      /* with what that called, down to the wrappers */
 	size_t all;		      /* all there are: asked <= inner <= all */
-	size_t innermost;	      /* line that is no wrapper, whatever is shown; else 0 */
+	size_t innermost; /* line that is not a wrapper, whatever is shown; otherwise 0 */
 	bool truncated;
 };
 
-/* What who asked called for it, "std::string::append" or "strdup"; NULL: nothing worth a name. */
+/* The function that the allocating line called, "std::string::append" or "strdup"; NULL: none worth
+ * naming. */
 const struct sym_line *profile_path_through(const struct profile_path *path);
 
 /* The path of a stack (a node of stacks.h).  Valid until profile_release. */
 const struct profile_path *profile_path(struct profile *p, uint32_t stack);
-/* The same, valid until the next question of either: for those who ask once for many. */
+/* The same, valid until the next call of either: for a single use of many paths. */
 const struct profile_path *profile_path_once(struct profile *p, uint32_t stack);
 
 /*
- * For stacks that another walk of the same trace found: names without a walk and
- * without sites.  profile_path and the two below work then.  0 or -errno; release
- * only when 0.
+ * For stacks found by another walk of the same trace: names without a walk and
+ * without sites.  profile_path and the two below work then.  0 or -errno;
+ * release only when 0.
  */
 int profile_names(struct profile *p, struct trace *t, const struct profile_options *o,
 		  struct error *err);
@@ -148,14 +150,14 @@ struct profile_asked {
 struct profile_asked profile_asked(struct profile *p, uint32_t stack);
 /* The innermost line of the program whose source is known; NULL. */
 const struct sym_line *profile_source(struct profile *p, uint32_t stack);
-/* Has the stack a line of a function that matches the glob, as --function does? */
+/* Does a line of the stack have a function that matches the glob, as --function does? */
 bool profile_has_function(struct profile *p, uint32_t stack, const char *function);
-/* Are never freed blocks from there suppressed? */
+/* Are leaks of this stack suppressed? */
 bool profile_suppresses(struct profile *p, uint32_t stack);
-/* Why blocks from there are a library's own for the life of a process; NULL: they are not. */
+/* Why a library keeps blocks of this stack until the process ends; NULL: it does not. */
 const char *profile_kept(struct profile *p, uint32_t stack);
 
-/* Is it code that asks on behalf of others: a wrapper, a container, a language's library? */
+/* Does it allocate on behalf of others: a wrapper, a container, a language's library? */
 bool profile_is_library(const struct sym_line *line);
 
 /* A value of p->site[i], of a group, of all that pass. */
@@ -166,13 +168,13 @@ extern const char *const profile_value_names[VALUE_COUNT + 1]; /* ends with NULL
 const char *profile_value_name(enum profile_value value);
 bool profile_value_of_totals(enum profile_value value);	 /* profiles have it, too */
 bool profile_value_of_samples(enum profile_value value); /* and those made from samples */
-/* Has a trace or profile such a figure?  0, or -EINVAL and err: a profile has no such one. */
+/* Does the trace or profile have this figure? 0, or -EINVAL and err: the profile does not. */
 int profile_value_check(const struct trace *t, enum profile_value value, struct error *err);
 const char *profile_value_unit(enum profile_value value); /* "bytes", "calls", "ns" */
 const char *profile_value_help(enum profile_value value);
 /* The calls or blocks of p->site[i] that a value of bytes belongs to. */
 uint64_t profile_value_blocks(const struct profile *p, size_t i, enum profile_value value);
-/* Bits 1 << value of those that have all these roles (figures.def). */
+/* Bits 1 << value of the values that have all these roles (figures.def). */
 enum {
 	ROLE_MOMENT = 1,
 	ROLE_LIMIT = 2,
@@ -183,11 +185,11 @@ enum {
 };
 unsigned profile_values_of(unsigned roles);
 extern const char *const profile_by_names[PROFILE_BY_COUNT + 1];
-/* Is a row what profile_group.part says, not a line of a stack? */
+/* Is a row defined by profile_group.part, not by a line of a stack? */
 bool profile_by_part(enum profile_by by);
 #define PROFILE_NO_RANK UINT64_MAX /* part, by rank */
 const char *profile_by_name(enum profile_by by);
-/* Groups by falling value; equal ones by falling bytes, then as they were first seen. */
+/* Groups by descending value; equal ones by descending bytes, then in order of first occurrence. */
 void profile_sort(struct profile *p, enum profile_value value);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * sources.h - a profile by lines of source: what each line asked for itself
- * (exclusive: it stands at the inner end of a path) and with what it called
- * (inclusive: it is on the path; once, however often it is there).
+ * sources.h - a profile by lines of source: what each line allocated itself
+ * (exclusive: it is the inner end of a path) and including the functions that
+ * it called (inclusive: it is on the path; counted once, however often it
+ * occurs).
  *
  * Errors: -errno with err filled.  The profile must outlive the result.
  */
@@ -31,7 +32,7 @@ struct source_file {
 struct sources {
 	struct source_line *line;
 	size_t lines, line_room;
-	struct source_file *file; /* most inclusive of the value asked for first */
+	struct source_file *file; /* most inclusive bytes of the requested value first */
 	size_t files, file_room;
 	struct interner paths, places; /* the pass's own */
 	size_t *file_of;	       /* by id of paths: index + 1, 0: does not match */

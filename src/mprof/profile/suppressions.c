@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* suppressions.c - never freed blocks that nobody needs to hear about. */
+/* suppressions.c - leaks that are not reported. */
 #include "suppressions.h"
 
 #include <ctype.h>
@@ -42,7 +42,7 @@ bool suppression_matches(const char *pattern, const char *text)
 			return tied ? !*text : true;
 		n = strcspn(pattern, "*");
 		if (pattern[n - 1] == '$' && !pattern[n]) {
-			/* The last piece ends where the text does. */
+			/* The last piece must end with the text. */
 			if (strlen(text) < n - 1 || (tied && strlen(text) != n - 1))
 				return false;
 			return !memcmp(text + strlen(text) - (n - 1), pattern, n - 1);
@@ -161,12 +161,12 @@ static bool is_of(const char *glob, const char *module)
 	       ((!isalpha((unsigned char)*glob) || *glob == *module) && !fnmatch(glob, module, 0));
 }
 
-/* A library's own blocks are requested within this many lines of it.  More is recursion, which
- * may be 100,000 deep and is looked at for each of its stacks. */
+/* A library requests its own blocks within this many of its lines. More is recursion, which may be
+ * 100,000 deep and would be searched for each of its stacks. */
 #define LIBRARY_LINES 64
 
-/* The innermost lines that are of one module, from the first that is no wrapper: (end, inner].
- * SIZE_MAX: nobody called that module, or from too far out. */
+/* The innermost lines of one module, from the first one that is not a wrapper: (end, inner].
+ * SIZE_MAX: that module has no caller, or too many lines. */
 static size_t end_of_module(const struct profile_path *path, size_t inner)
 {
 	const char *module = path->line[inner]->module;
@@ -178,7 +178,7 @@ static size_t end_of_module(const struct profile_path *path, size_t inner)
 	return SIZE_MAX;
 }
 
-/* Does any built-in pattern match this name?  Asked once for each. */
+/* Does any built-in pattern match this name? Evaluated once for each. */
 static bool is_builtin_name(struct suppressions *s, const char *name)
 {
 	uint64_t *known = hash_at(&s->names, (uintptr_t)name);
@@ -194,11 +194,10 @@ static bool is_builtin_name(struct suppressions *s, const char *name)
 	return *known == NAME_BUILTIN;
 }
 
-/* Where the built-in ones look, found once for all of them. */
+/* The lines that built-in patterns match, found once for all of them. */
 struct innermost {
-	size_t inner, end; /* see end_of_module */
-	size_t first,
-	    count; /* lines outward from first: no others can have a name that is built in */
+	size_t inner, end;   /* see end_of_module */
+	size_t first, count; /* lines outward from first: only these can match a built-in name */
 };
 
 static struct innermost innermost_of(struct suppressions *s, const struct profile_path *path)

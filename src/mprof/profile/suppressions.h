@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * suppressions.h - never freed blocks that nobody needs to hear about.
+ * suppressions.h - leaks that are not reported.
  *
  * A file of suppressions is in the syntax of LeakSanitizer: lines "leak:PATTERN",
  * empty lines, and comments after #.  A pattern suppresses a stack if it is
- * found in a function, a source file or a module of any of its lines; a * in it
- * stands for anything, ^ and $ tie it to the beginning and end.
+ * found in a function, a source file or a module of any of its lines; * in it
+ * matches anything, ^ and $ match the beginning and end.
  *
- * Built in (suppressions.def) is what the C library, the loader and libstdc++
- * keep for the life of a process.  These look at the innermost lines only, from
- * the first that is no wrapper outward as long as the module is the same: what a
- * program lets a library allocate for it is not hidden.
+ * Built-in suppressions (suppressions.def) cover memory that the C library, the
+ * loader and libstdc++ keep until the process ends. They match the innermost
+ * lines only, from the first one that is not a wrapper outward while the module
+ * is the same, so that memory allocated on behalf of the program is not hidden.
  *
  * Errors: -errno with err filled.  Threads: one at a time.
  */
@@ -35,7 +35,7 @@ struct suppressions {
 	struct suppression *item;
 	size_t count, room;
 	size_t of_files;   /* not built in */
-	struct hash names; /* by address: those that were asked for, which must stay there */
+	struct hash names; /* by address: those requested so far, which must stay in place */
 };
 
 void suppressions_add_builtin(struct suppressions *s);

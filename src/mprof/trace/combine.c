@@ -524,7 +524,7 @@ static int put_counts(struct combining *c)
 
 		if (!to)
 			return no_memory(c);
-		if (!x->process) /* nobody's: a damaged file */
+		if (!x->process) /* without an owner: a damaged file */
 			continue;
 		*to = *x->counts;
 		to->end_ticks = time_of(c, to->end_ticks);

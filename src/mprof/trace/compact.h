@@ -19,7 +19,7 @@ struct trace;
 
 struct compact_options {
 	int level;  /* of zstd */
-	bool exact; /* keep all times as they are */
+	bool exact; /* keep all times exact */
 	/* Set by a signal handler: stop soon, with -EINTR. May be NULL. */
 	const volatile sig_atomic_t *stop;
 	/* These may be NULL; context is for all three. */

@@ -61,7 +61,7 @@ static size_t gather(struct records *r, const struct chunk *c, size_t most)
 	return n;
 }
 
-/* Words as they are. */
+/* Words unchanged. */
 static bool plain_piece(void *from, size_t i, const void **data, size_t *bytes)
 {
 	const struct records *r = from;

@@ -14,7 +14,7 @@
 #include <mprof/format.h>
 
 /* mprof_packed.packing; in the upper 24 bits, how many more extents it was made from */
-#define PACKING_PLAIN	      0u /* words as they are */
+#define PACKING_PLAIN	      0u /* words unchanged */
 #define PACKING_STACKS	      1u /* stack_pack.h */
 #define PACKING_KIND(packing) ((packing)&255u)
 
@@ -24,7 +24,7 @@
 struct packer;
 struct unpacker;
 
-/* NULL when there is no memory. */
+/* NULL without memory. */
 struct packer *packer_new(int level);
 void packer_free(struct packer *p);
 
@@ -35,7 +35,7 @@ uint64_t pieces_bytes(pack_piece *piece, void *from, size_t *most);
 /* Makes a frame of them; returns its size, 0 if it does not fit. */
 size_t packer_frame(struct packer *p, pack_piece *piece, void *from, void *frame, size_t room);
 
-/* NULL when there is no memory. */
+/* NULL without memory. */
 struct unpacker *unpacker_new(void);
 void unpacker_free(struct unpacker *u);
 /* Unpacks exactly `bytes` of a frame into to; false if it is invalid or has another size. */

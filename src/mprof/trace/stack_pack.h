@@ -79,7 +79,7 @@ void stacks_model_learn(struct stacks_model *m, uint32_t from, uint32_t to);
 
 struct stack_packer;
 
-/* NULL when there is no memory. */
+/* NULL without memory. */
 struct stack_packer *stack_packer_new(void);
 void stack_packer_free(struct stack_packer *p);
 /* 0; -EINVAL if the words are not valid records, or -ENOMEM. */

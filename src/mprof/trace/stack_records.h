@@ -20,7 +20,7 @@ struct stack_records {
 	struct loaded_ranges ranges; /* with those that a forked child had from its parent */
 	bool gap;	  /* records are missing: numbers of objects are unknown from here on */
 	uint64_t defined; /* stacks */
-	uint64_t bad;	  /* records that make no sense */
+	uint64_t bad;	  /* invalid records */
 };
 
 /*

@@ -187,7 +187,7 @@ struct trace_damage {
 	uint64_t header_cut;	 /* 1: its header, too */
 	uint64_t chunks_unseen;	 /* written according to the header, but not found */
 	uint64_t sizes_bad;	 /* extents that overlap another one */
-	uint64_t stacks_bad;	 /* stack records that make no sense */
+	uint64_t stacks_bad;	 /* stack invalid records */
 	uint64_t stacks_missing; /* STACK words whose number no record defines */
 	uint64_t lines_bad;	 /* of another tool's record: left out */
 	uint64_t lines_cut;	 /* 1: that record ends in the middle */
