@@ -15,8 +15,7 @@
 #include "reader.h"
 
 #define DEPTH_MAX    65536u /* frames of one stack */
-#define NUMBERS_LEAD 65536u /* how far a number may exceed four times the count of those defined \
-			     */
+#define NUMBERS_LEAD 65536u /* above four times the count of those defined */
 #define SEGMENTS_MAX 256u
 #define BUILD_ID_MAX 64u
 #define PATH_MAX_OK  65536u
