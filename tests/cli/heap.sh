@@ -114,7 +114,7 @@ test_leaks_of_what_was_killed() {
 	run "$mprof" record -o log -- ./leaker 9
 	run "$mprof" report log
 	expect_words out 'Live at the end: 28.6 MiB in 300 blocks.'
-	expect_words out '28.6 MiB was live at the end, growing throughout the run: 300 of 300 blocks allocated by keep (leaker.c:'
+	expect_words out '28.6 MiB was live at the end, growing throughout the run: all 300 blocks allocated by keep (leaker.c:'
 }
 
 # Few bytes, but nearly all blocks that were never freed.
@@ -136,7 +136,7 @@ END
 	cc -g -O1 -fno-inline -fno-builtin -o small small.c
 	run "$mprof" record -o log -- ./small
 	run "$mprof" report log
-	expect_words out ': 1,000 of 1,000 blocks allocated by copy (small.c:3)'
+	expect_words out ': all 1,000 blocks allocated by copy (small.c:3)'
 	expect_no_text out 'run: 1 of 2 blocks allocated by large'
 }
 

@@ -50,8 +50,8 @@ test_screen_of_a_leak() {
 	keeper
 	expect_screen log
 	expect_words out 'Never freed: 141 KiB in 3,000 blocks.'
-	expect_words out '1. 141 KiB was never freed, '
-	expect_words out 'growing'
+	# Whether it grew to the end depends on how long the exit takes.
+	expect_words out '1. 141 KiB was never freed'
 	expect_words out ': all 3,000 blocks allocated by keep (keeper.c:3). '
 	expect_text out 'mprof report leaks --function keep log'
 	expect_text out 'All tables: mprof report --all log; views: mprof report --help'
