@@ -79,6 +79,44 @@ test_view_who_may_ask() {
 	expect_same 'after the end' "$(view_status "$url")" 000
 }
 
+# A long trace that is not compressed is answered from a compressed copy, of which nothing remains.
+test_view_long_raw() {
+	local ns i=0 seconds
+	command -v curl >/dev/null || return 0
+	milestones_source >long.c
+	cc -g -O1 -fno-builtin -fno-inline -o longer long.c -lpthread || bad 'long.c does not compile'
+	run "$mprof" record --no-compress -o long -- ./longer
+	expect_status 0
+	cp long before
+	mkdir temporary
+	TMPDIR=$PWD/temporary view_start long
+	expect_same 'what is there' "$(ls temporary)" ''
+	expect_same 'descriptors of files without a name' \
+		"$(find "/proc/$view/fd" -lname "$PWD/temporary/*" | wc -l)" 2
+	curl -s "$url" >answer
+	expect_text answer '<title>'
+	expect_same 'the size of the trace' "$(grep -o '"trace_bytes":[0-9]*' answer | head -1)" \
+		"\"trace_bytes\":$(stat -c %s long)"
+	seconds=$("$mprof" report --json long | jq .duration_ns)
+	for part in 20 71 98; do
+		ns=$((seconds * part / 100))
+		view_ask $((++i)) "kind=end&to=$ns"
+		expect_same "at $part %" "$(json answer '"\(.total_bytes) \(.total_blocks)"')" \
+			"$("$mprof" report peak --json --at "${ns}ns" long |
+				jq -r '.moment_of_peak | "\(.bytes) \(.calls)"')"
+	done
+	view_end
+	cmp long before || bad 'the trace was changed'
+	# Without a place for the copy there are the same answers.
+	TMPDIR=/nowhere view_start long
+	expect_text err 'no compressed copy of'
+	view_ask 9 "kind=end&to=$ns"
+	expect_same 'without a copy' "$(json answer '"\(.total_bytes) \(.total_blocks)"')" \
+		"$("$mprof" report peak --json --at "${ns}ns" long |
+			jq -r '.moment_of_peak | "\(.bytes) \(.calls)"')"
+	view_end
+}
+
 test_view_answers() {
 	local ns
 	command -v curl >/dev/null || return 0

@@ -138,9 +138,13 @@ int report_page(const struct analysis *a, const struct profile_options *options,
 					  { &snapshots_pass, served ? served->snapshots : NULL } };
 	struct progress progress;
 	struct trace *t = NULL;
-	int ret = import_open(&t, a->path, MPROF_MAGIC_TRACE, err);
+	int ret = import_open(&t, served && served->file ? served->file : a->path,
+			      MPROF_MAGIC_TRACE, err);
 
+	if (!ret && served && served->file && !trace_set_original(t, served->trace))
+		ret = fail(err, -ENOMEM, "no memory to read '%s'", a->path);
 	if (ret < 0) {
+		trace_close(t);
 		free(p);
 		return ret;
 	}

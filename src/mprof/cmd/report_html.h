@@ -31,6 +31,8 @@ struct report_served {
 	struct snapshots *snapshots; /* the same; of the whole trace */
 	json *traces; /* names of all that it serves, if they are several; else NULL */
 	size_t index;
+	const struct trace *trace; /* the one that `a` was made from, and its file: */
+	const char *file;	   /* NULL: the trace's path */
 };
 
 /* Only the page.  The files that it names are added to `sources`.  heap_map: draw it into the

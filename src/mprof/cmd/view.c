@@ -4,15 +4,19 @@
  * answers from the traces.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "../import/import.h"
 #include "../print/json.h"
 #include "../print/text.h"
+#include "../trace/compact.h"
 #include "../util/alloc.h"
+#include "../util/temporary.h"
 #include "cmd.h"
 #include "overview.h"
 #include "profile_options.h"
@@ -74,6 +78,7 @@ struct making {
 	const struct options *o;
 	struct view_page *page;
 	size_t index;
+	char copy[64]; /* path of page->copy */
 };
 
 static int make_page(void *context, const struct analysis *a, struct error *err)
@@ -85,25 +90,69 @@ static int make_page(void *context, const struct analysis *a, struct error *err)
 	int ret;
 
 	p->events = a->walk.events;
-	served = (struct report_served){ &p->map, &p->snapshots, m->o->traces, m->index };
+	served = (struct report_served){ &p->map,  &p->snapshots, m->o->traces,
+					 m->index, p->trace,	  p->copy ? m->copy : NULL };
 	p->sources.dir = m->o->source_dir;
 	ret = report_page(a, &m->o->cli.options, out, &p->sources, false, &served, err);
 	must_close(out);
 	return ret;
 }
 
+/* ---- a trace that is not compressed ---- */
+
+#define COPIED (4u << 20) /* bytes: a shorter trace is read in no time */
+
+/*
+ * Reading a raw trace begins at its start.  So a compressed copy answers the questions, with exact
+ * times; its file has no name, so that nothing remains of it.  Without one, they take longer.
+ */
+static void take_copy(struct making *m)
+{
+	struct view_page *p = m->page;
+	const struct compact_options how = { .level = COMPACT_LEVEL_DEFAULT,
+					     .exact = true,
+					     .to = temporary_file(NULL) };
+	struct trace *t = NULL;
+	struct error err;
+
+	snprintf(m->copy, sizeof(m->copy), "/proc/self/fd/%d", how.to);
+	if (how.to > 0 && !trace_compress(p->path, &how, &err) &&
+	    !trace_open(&t, m->copy, MPROF_MAGIC_TRACE, &err) && trace_set_original(t, p->trace)) {
+		trace_close(p->trace);
+		p->trace = t;
+		p->copy = how.to;
+		return;
+	}
+	trace_close(t);
+	if (how.to > 0)
+		close(how.to);
+	cmd_warn("no compressed copy of '%s' could be made: each window is read from its start",
+		 p->path);
+}
+
+static bool is_raw(const struct trace *t)
+{
+	const struct mprof_file_header *h = trace_header(t);
+
+	return !trace_source(t) && !(h->flags & MPROF_FILE_COMPRESSED) && trace_has_events(t) &&
+	       trace_bytes(t) >= COPIED && h->flags & MPROF_FILE_CLOSED;
+}
+
 static int open_page(const struct options *o, struct view_page *page, size_t index)
 {
 	const char *log = o->log.item[index];
-	struct making m = { o, page, index };
+	struct making m = { .o = o, .page = page, .index = index };
 	struct error err = { "" };
 	int ret;
 
 	page->path = log;
 	if (import_open(&page->trace, log, MPROF_MAGIC_TRACE, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
+	if (is_raw(page->trace))
+		take_copy(&m);
 	page->snapshots.functions = o->cli.options.sites.filter.functions;
 	ret = overview_make(page->trace, &o->cli.options, false, make_page, &m, &err);
+	malloc_trim(0); /* the page took much more than answers will */
 	return ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : STATUS_OK;
 }
 
@@ -188,6 +237,8 @@ static int view(struct options *o)
 		html_sources_release(&page[i].sources);
 		snapshots_release(&page[i].snapshots);
 		trace_close(page[i].trace);
+		if (page[i].copy > 0)
+			close(page[i].copy);
 	}
 	free(page);
 	json_object_put(o->traces);

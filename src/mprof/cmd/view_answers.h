@@ -15,6 +15,7 @@
 
 struct view_page {
 	const char *path; /* of the trace */
+	int copy;	  /* descriptor of a compressed copy, which has no name; 0: none */
 	char *html;
 	size_t bytes;
 	struct html_map map;

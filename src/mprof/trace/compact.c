@@ -218,13 +218,17 @@ static int look_over(struct job *j)
 
 static int replace(struct job *j, const char *path, struct error *err)
 {
-	int ret = make_temporary(j, path, err);
+	int ret = j->options->to ? 0 : make_temporary(j, path, err);
 
 	if (ret)
 		return ret;
-	ret = write_all(j);
+	if (j->options->to)
+		j->fd = fcntl(j->options->to, F_DUPFD_CLOEXEC, 0);
+	ret = j->fd < 0 ? -errno : write_all(j);
 	if (ret)
 		return stopped(j, ret, path, err);
+	if (j->options->to)
+		return 0;
 	if (rename(j->temporary, j->path) < 0)
 		return fail(err, -errno, "cannot replace '%s' by its compressed form: %s", path,
 			    strerror(errno));

@@ -20,6 +20,7 @@ struct trace;
 struct compact_options {
 	int level;  /* of zstd */
 	bool exact; /* keep all times exact */
+	int to;	    /* descriptor of an empty file to write instead; 0: replace the trace */
 	/* Set by a signal handler: stop soon, with -EINTR. May be NULL. */
 	const volatile sig_atomic_t *stop;
 	/* These may be NULL; context is for all three. */

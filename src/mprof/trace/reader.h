@@ -80,6 +80,7 @@ struct trace {
 	int fd;
 	char *path;
 	uint64_t file_bytes;
+	uint64_t original_bytes;	 /* it is a copy (trace_set_original) of so many; else 0 */
 	struct mprof_file_header header; /* a copy; the one in the file may be live */
 	uint64_t header_bytes;		 /* that it has in the file */
 	uint64_t first_empty;		 /* offset of the first of damage.bytes_empty */

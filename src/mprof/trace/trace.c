@@ -355,10 +355,30 @@ uint64_t trace_bytes(const struct trace *t)
 {
 	const struct mprof_file_header *h = &t->header;
 
+	if (t->original_bytes)
+		return t->original_bytes;
 	if (!(h->flags & MPROF_FILE_COMPRESSED) && h->dropped_bytes < t->file_bytes)
 		return t->file_bytes - h->dropped_bytes;
 	return t->file_bytes;
 }
+
+bool trace_set_original(struct trace *t, const struct trace *original)
+{
+	char *path = strdup(original->path);
+
+	if (!path)
+		return false;
+	free(t->path);
+	t->path = path;
+	t->original_bytes = trace_bytes(original);
+	return true;
+}
+
+bool trace_is_copy(const struct trace *t)
+{
+	return t->original_bytes;
+}
+
 const struct trace_damage *trace_damage(const struct trace *t)
 {
 	return &t->damage;

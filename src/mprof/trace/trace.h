@@ -230,6 +230,10 @@ const struct mprof_file_header *trace_header(const struct trace *t);
 const char *trace_path(const struct trace *t);
 /* Size of the file, without dropped parts. */
 uint64_t trace_bytes(const struct trace *t);
+/* t is a compressed copy: path and size are those of the original from now on.  False without
+ * memory. */
+bool trace_set_original(struct trace *t, const struct trace *original);
+bool trace_is_copy(const struct trace *t);
 
 /*
  * Up to n events in the order of time; 0 at the end.  At equal times, frees and
