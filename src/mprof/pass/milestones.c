@@ -189,8 +189,9 @@ struct milestones *milestones_open(struct trace *t)
 	struct milestones *m;
 	char name[32];
 
-	if (trace_source(t) || trace_is_copy(t) || !(trace_header(t)->flags & MPROF_FILE_COMPRESSED) ||
-	    !trace_has_events(t) || trace_bytes(t) < MILESTONES_TRACE || !is_sound(t))
+	if (trace_source(t) || trace_is_copy(t) ||
+	    !(trace_header(t)->flags & MPROF_FILE_COMPRESSED) || !trace_has_events(t) ||
+	    trace_bytes(t) < MILESTONES_TRACE || !is_sound(t))
 		return NULL;
 	m = calloc(1, sizeof(*m));
 	if (!m)
