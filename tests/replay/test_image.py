@@ -127,6 +127,32 @@ def test_every_page_is_drawn_once():
     return wrong
 
 
+def test_dark_paper():
+    """The same squares on another paper, with text that is lighter than it; videos, too."""
+    light, dark = draw("--by", "site"), draw("--by", "site", "--theme", "dark")
+    wrong = told_wrong([("theme", dark[1]["theme"], "dark"), ("paper", text(dark[0].getpixel((0, 0))), dark[1]["colours"]["paper"]),
+                        ("light paper", text(light[0].getpixel((0, 0))), light[1]["colours"]["paper"]),
+                        ("panels", dark[1]["panels"], light[1]["panels"])])
+    most = [max(sum(c) for _, c in p.crop((0, 0, p.width, told["panels"][0]["y"])).getcolors(1 << 20)) for p, told in (light, dark)]
+    if sum(dark[0].getpixel((0, 0))) > 150 or most[1] < 600:
+        wrong.append(f"not dark: {dark[0].getpixel((0, 0))}, lightest {most[1]}")
+    for (x, y) in (place(dark[1], int(dark[1]["panels"][0]["rows"][0]["address"], 16)),):
+        if text(dark[0].getpixel((x, y))) not in [c["colour"] for c in dark[1]["colours"]["classes"]] + list(
+                v for v in dark[1]["colours"].values() if isinstance(v, str)):
+            wrong.append("a square has a colour that --json does not tell")
+    vector = os.path.join(SCRATCH.name, "dark.svg")
+    assert image(trace()[0], "--theme", "dark", "-o", vector).status == 0
+    with open(vector, encoding="utf-8") as file:
+        if "rgb(90" not in file.read():  # the ink, #e6e8ea, in percent
+            wrong.append("text of an SVG is not light")
+    video = os.path.join(SCRATCH.name, "dark.apng")
+    ran = harness.run([harness.MPROF, "movie", trace()[0], "--frames", "3", "--theme", "dark", "-o", video])
+    assert ran.status == 0, ran.err.decode()
+    wrong += told_wrong([("paper of a video", text(Image.open(video).convert("RGB").getpixel((0, 0))), dark[1]["colours"]["paper"])])
+    ran = harness.run([harness.MPROF, "movie", trace()[0], "--theme", "dark", "-o", os.path.join(SCRATCH.name, "x.html")])
+    return wrong + told_wrong([("status of a dark page", ran.status, 2), ("what is said", b"--theme is for videos" in ran.err, True)])
+
+
 def test_what_is_kept_is_white():
     """glibc keeps what lies below a block that stays; the other allocators are on one scale."""
     picture, told = draw("--allocator", "glibc,jemalloc", "--at", "end")
@@ -242,6 +268,7 @@ def test_bad_use():
             ([log, "--at", "noon"], 2, "invalid --at"),
             ([log, "--by", "colour"], 2, "occupancy, age"),
             ([log, "--layout", "spiral"], 2, "strips, hilbert, time"),
+            ([log, "--theme", "blue"], 2, "light, dark"),
             ([log, "--layout", "time", "--at", "end"], 2, "which shows the whole run"),
             ([log, "--layout", "time", "--by", "site"], 2, "only --by occupancy"),
             ([log, "--size", "10x10"], 2, "240x240"),

@@ -18,7 +18,7 @@
 
 static uint32_t rgb_of(unsigned colour)
 {
-	const uint8_t *rgb = palette()[colour];
+	const uint8_t *rgb = palette(THEME_LIGHT)[colour];
 
 	return (uint32_t)rgb[0] << 16 | (uint32_t)rgb[1] << 8 | rgb[2];
 }

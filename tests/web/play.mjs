@@ -493,8 +493,11 @@ const tests = {
       await go("Memory over the run");
       assert.ok(await page.evaluate(() => document.querySelector("#page svg").clientWidth) >= 720);
       await go("The heap over time");
-      const image = await page.evaluate(() => ((i) => [i.clientWidth, i.naturalWidth])(document.querySelector("#page img")));
-      assert.equal(image[0], image[1]); // labels have their size, and what does not fit scrolls
+      const images = await page.evaluate(() => [...document.querySelectorAll("#page img")].map((i) => [i.clientWidth, i.naturalWidth, i.parentElement.className]));
+      const image = images.filter((i) => i[0]); // one of a light and a dark one
+      assert.deepEqual([images.length, image.length], [2, 1]);
+      assert.match(image[0][2], new RegExp(colorScheme));
+      assert.equal(image[0][0], image[0][1]); // labels have their size, and what does not fit scrolls
       await go("Heap map");
       await page.locator("#page .mprof-movie.mp-ready").waitFor();
       assert.equal(await page.locator("#page .mp-panel").count(), 2);

@@ -97,7 +97,7 @@ static void film_all(struct movie *m, const struct replay_run *r, const struct r
 #define PICTURE_PAGE 1060 /* pixels: the width of the page beside its list of pages */
 #define PICTURE_ROW  560  /* height of a row of panels */
 
-static int put_canvas(FILE *out, struct canvas *c, struct error *err)
+static int put_canvas(FILE *out, const char *class, struct canvas *c, struct error *err)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -106,10 +106,11 @@ static int put_canvas(FILE *out, struct canvas *c, struct error *err)
 
 	must_close(f);
 	if (!ret) {
-		fputs("<div class=\"scroll\"><img alt=\"The heap of each allocator, time from left "
-		      "to "
-		      "right, addresses from the bottom up\" src=\"data:image/png;base64,",
-		      out);
+		fprintf(out,
+			"<div class=\"scroll %s\"><img alt=\"The heap of each allocator, time from "
+			"left to right, addresses from the bottom up\" "
+			"src=\"data:image/png;base64,",
+			class);
 		blob_base64(text, size, out);
 		fprintf(out, "\" width=\"%d\" height=\"%d\"></div>\n", c->width, c->height);
 	}
@@ -121,11 +122,13 @@ static int put_canvas(FILE *out, struct canvas *c, struct error *err)
  * Time from left to right, addresses upwards: all of a run in one picture, as large as the page
  * shows it, so that its labels are.
  */
-static int put_picture(struct movie *m, const char *title, FILE *out, struct error *err)
+static int put_picture(struct movie *m, const char *title, enum theme theme, FILE *out,
+		       struct error *err)
 {
 	const size_t n = movie_films(m);
 	const int per_row = n > 1 ? 2 : 1, rows = (int)(n + 1) / per_row;
 	const struct picture_options o = { .layout = LAYOUT_TIME,
+					   .theme = theme,
 					   .title = title,
 					   .per_row = per_row,
 					   .width = PICTURE_PAGE,
@@ -141,7 +144,7 @@ static int put_picture(struct movie *m, const char *title, FILE *out, struct err
 	if (!ret)
 		ret = picture_draw(p, NULL, err);
 	if (!ret)
-		ret = put_canvas(out, picture_canvas(p), err);
+		ret = put_canvas(out, words_THEME[theme], picture_canvas(p), err);
 	picture_free(p);
 	free(panel);
 	return ret;
@@ -154,7 +157,9 @@ static int put_movie(struct movie *m, const char *title, FILE *out, struct error
 	if (!movie_films(m))
 		return 0;
 	replay_html_part(out, "pictures", "The heap over time");
-	ret = put_picture(m, title, out, err);
+	ret = put_picture(m, title, THEME_LIGHT, out, err);
+	if (!ret)
+		ret = put_picture(m, title, THEME_DARK, out, err);
 	replay_html_part_end(out);
 	if (ret)
 		return ret;

@@ -95,6 +95,8 @@ static const struct option_row options[] = {
 	OPTION_WORD(0, "layout", OPTION_EITHER, picture.layout, words_LAYOUT,
 		    "Draw rows of addresses, a Hilbert curve, or calls from left to right "
 		    "[strips]"),
+	OPTION_WORD(0, "theme", OPTION_EITHER, picture.theme, words_THEME,
+		    "Draw on light or on dark paper [light]"),
 	OPTION_CUSTOM(0, "size", "WxH", struct picture_options, picture, &pixels_type,
 		      "Set the size in pixels, such as 1200x800", .example = "1200x800"),
 	OPTION_FLAG('j', "json", json,
@@ -258,9 +260,9 @@ static void describe(const struct work *w, char *text, size_t room)
 
 /* ---- as figures: where things are, and which colour is what ---- */
 
-static struct text colour(unsigned colour)
+static struct text colour(enum theme theme, unsigned colour)
 {
-	const uint8_t *rgb = palette()[colour];
+	const uint8_t *rgb = palette(theme)[colour];
 	struct text t;
 
 	snprintf(t.s, sizeof(t.s), "#%02x%02x%02x", rgb[0], rgb[1], rgb[2]);

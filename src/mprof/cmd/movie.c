@@ -25,6 +25,7 @@ struct options {
 	const char *log, *output;
 	unsigned frames;
 	enum picture_by by;
+	enum theme theme;
 	double fps;
 	uint64_t limit;
 	struct films_cli films;
@@ -40,6 +41,8 @@ static const struct option_row options[] = {
 		      "Show N frames, and one at the peak [300]", .example = "300"),
 	OPTION_WORD(0, "by", "WHAT", by, words_PICTURE_BY,
 		    "Colour pages by %s; a page can change it [occupancy]"),
+	OPTION_WORD(0, "theme", OPTION_EITHER, theme, words_THEME,
+		    "Draw videos on light or on dark paper; a page has both [light]"),
 	OPTION_REAL(0, "fps", "N", fps, 0.1, 240, "Play N frames a second [20]", .example = "20"),
 	OPTION_SIZE_FROM(
 	    0, "limit", "SIZE", limit, 1,
@@ -53,6 +56,10 @@ static const struct option_row options[] = {
 static int check(void *options, struct error *err)
 {
 	const struct options *o = options;
+
+	if (o->theme != THEME_LIGHT && (!o->output || !movie_is_video(o->output)))
+		return fail(err, -EINVAL,
+			    "--theme is for videos; a page is light or dark as its reader chooses");
 
 	if (o->output && strcmp(o->output, "-") && !movie_is_page(o->output) &&
 	    !movie_is_video(o->output))
@@ -127,6 +134,7 @@ static int open_movie(struct work *w)
 		.title = w->films.title,
 		.note = *w->films.note ? w->films.note : RECORDED_MOVIE_NOTE,
 		.by = w->o->by,
+		.theme = w->o->theme,
 		.fps = w->o->fps,
 		.limit = w->o->limit,
 		.thread = w->films.thread,

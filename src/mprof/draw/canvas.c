@@ -16,9 +16,9 @@
 
 struct cairo_functions cairo;
 
-static uint32_t rgb_of(uint8_t colour)
+static uint32_t rgb_of(const struct canvas *c, uint8_t colour)
 {
-	const uint8_t *rgb = palette()[colour];
+	const uint8_t *rgb = palette(c->theme)[colour];
 
 	return (uint32_t)rgb[0] << 16 | (uint32_t)rgb[1] << 8 | rgb[2];
 }
@@ -83,6 +83,12 @@ void canvas_free(struct canvas *c)
 	c->pixel = NULL;
 }
 
+void canvas_theme(struct canvas *c, enum theme theme)
+{
+	c->theme = theme;
+	canvas_clear(c);
+}
+
 void canvas_clear(struct canvas *c)
 {
 	canvas_fill(c, 0, 0, c->width, c->height, COLOUR_PAPER);
@@ -92,7 +98,7 @@ void canvas_clear(struct canvas *c)
 void canvas_fill(struct canvas *c, int x, int y, int width, int height, uint8_t colour)
 {
 	int right = x + width, bottom = y + height, left;
-	uint32_t rgb = rgb_of(colour), *row;
+	uint32_t rgb = rgb_of(c, colour), *row;
 
 	x = x < 0 ? 0 : x;
 	y = y < 0 ? 0 : y;
@@ -118,7 +124,7 @@ void canvas_outline(struct canvas *c, int x, int y, int width, int height, uint8
 
 void canvas_ink(struct canvas *c, uint8_t colour)
 {
-	const uint8_t *rgb = palette()[colour];
+	const uint8_t *rgb = palette(c->theme)[colour];
 
 	if (c->stored)
 		cairo.surface_mark_dirty(c->image);

@@ -32,6 +32,7 @@ struct canvas {
 	int width, height;
 	uint32_t *pixel; /* 0x00RRGGBB, row by row without padding */
 	enum canvas_format format;
+	enum theme theme;
 	bool stored;		/* pixels were written since Cairo drew */
 	cairo_surface_t *image; /* of `pixel` */
 	cairo_t *cairo;		/* draws on the image, or for SVG and PDF on a recording */
@@ -42,9 +43,11 @@ int canvas_format_of(const char *path);
 
 /* Before anything else is drawn or measured: loads Cairo.  0 or -errno with err filled. */
 int canvas_start(struct error *err);
-/* A blank one.  0, or -EINVAL beyond CANVAS_MOST. */
+/* A blank one on light paper.  0, or -EINVAL beyond CANVAS_MOST. */
 int canvas_new(struct canvas *c, enum canvas_format format, int width, int height);
 void canvas_free(struct canvas *c);
+/* Before anything is drawn. */
+void canvas_theme(struct canvas *c, enum theme theme);
 void canvas_clear(struct canvas *c);
 
 void canvas_fill(struct canvas *c, int x, int y, int width, int height, uint8_t colour);

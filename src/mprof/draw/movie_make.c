@@ -173,7 +173,7 @@ static void write_threads(FILE *out, const struct movie *m)
 /* A ramp or a list: `count` colours, every step-th. */
 static void write_ramp(FILE *out, const char *name, unsigned first, unsigned count, unsigned step)
 {
-	const uint8_t(*rgb)[3] = palette() + first;
+	const uint8_t(*rgb)[3] = palette(THEME_LIGHT) + first;
 	unsigned i;
 
 	fprintf(out, "\"%s\":[", name);

@@ -36,6 +36,7 @@ struct profile;
 struct movie_options {
 	const char *title;	/* the program's command line; NULL */
 	const char *note;	/* one line on how it was made, mode and touch; NULL */
+	enum theme theme;	/* of a video; a page has both */
 	enum picture_by by;	/* what the player shows first; it can show all of them */
 	double fps;		/* frames a second at speed 1; 0: 20 */
 	struct profile *names;	/* profile_names() or a whole one; NULL: sites are numbers */

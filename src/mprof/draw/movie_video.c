@@ -110,6 +110,7 @@ static int video_open(struct video *v, struct movie *m, struct error *err)
 {
 	const struct movie_options *mo = movie_options_of(m);
 	struct picture_options o = { .layout = LAYOUT_STRIPS,
+				     .theme = mo->theme,
 				     .by = mo->by,
 				     .title = mo->title,
 				     .note = mo->note,

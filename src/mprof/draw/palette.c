@@ -11,18 +11,19 @@ struct stop {
 	uint32_t rgb;
 };
 
+/* On light and on dark paper; ramps are the same on both. */
 static const struct {
 	unsigned colour;
-	uint32_t rgb;
+	uint32_t rgb[THEME_COUNT];
 } plain[] = {
-	{ COLOUR_PAPER, 0xf4f3ef },   { COLOUR_MAP, 0xdddbd3 },
-	{ COLOUR_MAPPED, 0xaab0b8 },  { COLOUR_RETAINED, 0xffffff },
-	{ COLOUR_PIN, 0xe8001c },     { COLOUR_PIN_FILL, 0xd6009e },
-	{ COLOUR_GAP, 0x8b9096 },     { COLOUR_GRID, 0xdbd9d2 },
-	{ COLOUR_CURSOR, 0x4a5058 },  { COLOUR_OTHER, 0x8d9299 },
-	{ COLOUR_UNKNOWN, 0xc3c5c4 }, { COLOUR_INK, 0x1f2731 },
-	{ COLOUR_MUTED, 0x656c75 },   { COLOUR_REQUESTED, 0x1f6fb4 },
-	{ COLOUR_USABLE, 0x8a5fb0 },  { COLOUR_RESIDENT, 0xd1600a },
+	{ COLOUR_PAPER, { 0xf4f3ef, 0x1d2126 } },   { COLOUR_MAP, { 0xdddbd3, 0x0c0e11 } },
+	{ COLOUR_MAPPED, { 0xaab0b8, 0x6b7480 } },  { COLOUR_RETAINED, { 0xffffff, 0xffffff } },
+	{ COLOUR_PIN, { 0xe8001c, 0xe8001c } },	    { COLOUR_PIN_FILL, { 0xd6009e, 0xd6009e } },
+	{ COLOUR_GAP, { 0x8b9096, 0x39434f } },	    { COLOUR_GRID, { 0xdbd9d2, 0x343b42 } },
+	{ COLOUR_CURSOR, { 0x4a5058, 0xc4cad1 } },  { COLOUR_OTHER, { 0x8d9299, 0x8d9299 } },
+	{ COLOUR_UNKNOWN, { 0xc3c5c4, 0x565d66 } }, { COLOUR_INK, { 0x1f2731, 0xe6e8ea } },
+	{ COLOUR_MUTED, { 0x656c75, 0xa2abb3 } },   { COLOUR_REQUESTED, { 0x1f6fb4, 0x5aa5e6 } },
+	{ COLOUR_USABLE, { 0x8a5fb0, 0xb493d6 } },  { COLOUR_RESIDENT, { 0xd1600a, 0xf2994b } },
 };
 
 static const struct stop full_stops[] = {
@@ -76,26 +77,45 @@ static void mix(uint8_t rgb[3], const struct stop *s, double at)
 	}
 }
 
-const uint8_t (*palette(void))[3]
+/* What would not be seen on dark paper is mixed with white, as in src/web/colours.ts. */
+static void lighten(uint8_t rgb[3])
 {
-	static uint8_t rgb[PALETTE_COUNT][3];
-	static bool made;
+	const double light = 0.3 * rgb[0] + 0.59 * rgb[1] + 0.11 * rgb[2];
+	const double white = light < 100 ? (100 - light) / 255 : 0;
+	unsigned i;
+
+	for (i = 0; i < 3; i++)
+		rgb[i] = (uint8_t)lround(rgb[i] + (255 - rgb[i]) * white);
+}
+
+static void make(uint8_t rgb[PALETTE_COUNT][3], enum theme theme)
+{
 	unsigned i, k;
 
-	if (made)
-		return rgb;
 	for (i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
-		set(rgb[plain[i].colour], plain[i].rgb);
+		set(rgb[plain[i].colour], plain[i].rgb[theme]);
 	for (i = 0; i < sizeof(ramps) / sizeof(ramps[0]); i++)
 		for (k = 0; k < ramps[i].levels; k++)
 			mix(rgb[ramps[i].colour + k], ramps[i].stop,
 			    (double)k / (ramps[i].levels - 1));
 	for (i = 0; i < SIZE_CLASSES; i++)
 		set(rgb[COLOUR_SIZE + i], sizes[i]);
-	for (i = 0; i < HUES; i++)
+	for (i = 0; i < HUES; i++) {
 		set(rgb[COLOUR_HUE + i], hues[i]);
-	made = true;
-	return rgb;
+		if (theme == THEME_DARK)
+			lighten(rgb[COLOUR_HUE + i]);
+	}
+}
+
+const uint8_t (*palette(enum theme theme))[3]
+{
+	static uint8_t rgb[THEME_COUNT][PALETTE_COUNT][3];
+	static bool made[THEME_COUNT];
+
+	if (!made[theme])
+		make(rgb[theme], theme);
+	made[theme] = true;
+	return rgb[theme];
 }
 
 _Static_assert(COLOUR_END <= PALETTE_COUNT, "a colour is a byte");

@@ -41,8 +41,10 @@ enum colour {
 	COLOUR_END = COLOUR_HUE + HUES,
 };
 
+enum theme { THEME_LIGHT, THEME_DARK, THEME_COUNT };
+
 /* Red, green, blue of each; made once. */
-extern const uint8_t (*palette(void))[3];
+extern const uint8_t (*palette(enum theme theme))[3];
 
 /* The colour for `live` of `of` bytes; live is not 0. */
 static inline uint8_t palette_full(uint64_t live, uint64_t of)

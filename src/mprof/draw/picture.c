@@ -294,6 +294,7 @@ static int set_up(struct picture *p, const struct picture_panel *panel, const si
 	if (canvas_new(&p->canvas, p->o.format, p->o.width, p->o.height) < 0)
 		return fail(err, -EINVAL, "cannot draw a picture of %d by %d", p->o.width,
 			    p->o.height);
+	canvas_theme(&p->canvas, p->o.theme);
 	return 0;
 }
 

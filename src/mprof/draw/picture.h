@@ -27,6 +27,7 @@
 struct picture_options {
 	enum canvas_format format;
 	enum layout_kind layout;
+	enum theme theme;
 	enum picture_by by;	/* LAYOUT_TIME: only occupancy */
 	int per_row;		/* panels side by side; 0: as suits */
 	int width, height;	/* 0: as suits; then the picture is no higher than it need be */
